@@ -1,0 +1,117 @@
+/* --help, man pages and completion, derived from the command table. */
+#include "help.h"
+
+#include "strobe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void option_label(const struct option *o, char *out, size_t size)
+{
+	char letter[8] = "    ";
+
+	if (o->letter)
+		snprintf(letter, sizeof letter, "-%c, ", o->letter);
+	snprintf(out, size, "%s--%s%s%s%s", letter, o->name,
+		!o->arg ? "" : o->optional_arg ? "[=" : "=", o->arg ? o->arg : "",
+		o->arg && o->optional_arg ? "]" : "");
+}
+
+void help_print_all(void)
+{
+	printf("strobe shows where the time, memory and money of a video-AI pipeline go.\n\n"
+	       "usage: strobe COMMAND [ARG...]\n\n");
+	for (const struct command *const *c = commands; *c; c++)
+		printf("  %-10s %s\n", (*c)->name, (*c)->summary);
+	printf("\nRUN is a run folder, a .strobe file, a trace or stage log, or 'last', 'last~1'...\n"
+	       "'strobe COMMAND --help' says more; 'strobe --version' is %s.\n", STROBE_VERSION);
+}
+
+void help_print(const struct command *c)
+{
+	printf("strobe %s: %s\n\nusage: strobe %s %s\n", c->name, c->summary, c->name, c->usage);
+	if (c->description)
+		printf("\n%s\n", c->description);
+	if (c->options && c->options->name)
+		printf("\noptions:\n");
+	for (const struct option *o = c->options; o && o->name; o++) {
+		char label[96];
+
+		option_label(o, label, sizeof label);
+		if (strlen(label) <= 28)
+			printf("  %-28s %s\n", label, o->help);
+		else
+			printf("  %s\n  %-28s %s\n", label, "", o->help);
+	}
+	if (c->examples)
+		printf("\nexamples:\n%s\n", c->examples);
+}
+
+static void print_man(const struct command *c)
+{
+	printf(".TH STROBE-%s 1 \"\" \"strobe %s\" \"strobe manual\"\n.SH NAME\nstrobe-%s \\- %s\n"
+	       ".SH SYNOPSIS\n.B strobe %s\n%s\n", c->name, STROBE_VERSION, c->name, c->summary,
+		c->name, c->usage);
+	if (c->description)
+		printf(".SH DESCRIPTION\n%s\n", c->description);
+	if (c->options && c->options->name)
+		printf(".SH OPTIONS\n");
+	for (const struct option *o = c->options; o && o->name; o++) {
+		char label[96];
+
+		option_label(o, label, sizeof label);
+		printf(".TP\n.B %s\n%s\n", label + strspn(label, " "), o->help);
+	}
+	if (c->examples)
+		printf(".SH EXAMPLES\n.nf\n%s\n.fi\n", c->examples);
+}
+
+static void print_bash(void)
+{
+	printf("_strobe() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]}\n"
+	       "\tif [ \"$COMP_CWORD\" = 1 ]; then COMPREPLY=($(compgen -W '");
+	for (const struct command *const *c = commands; *c; c++)
+		printf("%s ", (*c)->name);
+	printf("' -- \"$cur\")); return; fi\n\tcase ${COMP_WORDS[1]} in\n");
+	for (const struct command *const *c = commands; *c; c++) {
+		printf("\t%s) COMPREPLY=($(compgen -W '--help", (*c)->name);
+		for (const struct option *o = (*c)->options; o && o->name; o++)
+			printf(" --%s", o->name);
+		printf("' -- \"$cur\") $(compgen -f -- \"$cur\"));;\n");
+	}
+	printf("\tesac\n}\ncomplete -o filenames -F _strobe strobe\n");
+}
+
+static void print_zsh(void)
+{
+	printf("#compdef strobe\nif (( CURRENT == 2 )); then\n\t_values command");
+	for (const struct command *const *c = commands; *c; c++)
+		printf(" '%s[%s]'", (*c)->name, (*c)->summary);
+	printf("\nelse\n\tcase $words[2] in\n");
+	for (const struct command *const *c = commands; *c; c++) {
+		printf("\t%s) _arguments '--help[show help]'", (*c)->name);
+		for (const struct option *o = (*c)->options; o && o->name; o++)
+			printf(" '--%s%s'", o->name, o->arg ? "=" : "");
+		printf(" '*:file:_files';;\n");
+	}
+	printf("\tesac\nfi\n");
+}
+
+int help_generate(const char *what, const char *command_name)
+{
+	if (!strcmp(what, "bash")) {
+		print_bash();
+		return EXIT_OK;
+	}
+	if (!strcmp(what, "zsh")) {
+		print_zsh();
+		return EXIT_OK;
+	}
+	for (const struct command *const *c = commands; *c; c++) {
+		if (strcmp(what, "names") == 0)
+			printf("%s\n", (*c)->name);
+		else if (command_name && !strcmp(command_name, (*c)->name))
+			print_man(*c);
+	}
+	return EXIT_OK;
+}

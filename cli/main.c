@@ -1,0 +1,101 @@
+/* Picks the command and runs it. The only place that exits. */
+#include "args.h"
+#include "help.h"
+#include "strobe.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static const char *command_name;
+
+int complain(const char *format, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fprintf(stderr, command_name ? "strobe %s: " : "strobe%s: ", command_name ? command_name : "");
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return EXIT_USAGE;
+}
+
+int complain_last(void)
+{
+	return complain("%s", strobe_error());
+}
+
+bool stdout_has_colour(void)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return isatty(STDOUT_FILENO) && !(no && *no);
+}
+
+int stdout_columns(void)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
+		return 100;
+	return size.ws_col;
+}
+
+static const struct command *find_command(const char *name)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		if (!strcmp((*c)->name, name))
+			return *c;
+	return NULL;
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+	struct args args;
+	int code;
+
+	command_name = command->name;
+	code = args_parse(&args, command, argc, argv);
+	if (!code && args_has(&args, "help"))
+		help_print(command);
+	else if (!code)
+		code = command->run(&args);
+	args_done(&args);
+	if (fflush(stdout) && !code)
+		code = complain("cannot write to standard output");
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command;
+
+	if (argc < 2) {
+		help_print_all();
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		command = argc > 2 ? find_command(argv[2]) : NULL;
+		if (command)
+			help_print(command);
+		else
+			help_print_all();
+		return EXIT_OK;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		printf("strobe %s\n", STROBE_VERSION);
+		return EXIT_OK;
+	}
+	if (!strcmp(argv[1], "--generate") && argc > 2)
+		return help_generate(argv[2], argc > 3 ? argv[3] : NULL);
+	command = find_command(argv[1]);
+	if (!command)
+		return complain("there is no command '%s'; 'strobe --help' lists them", argv[1]);
+	return run_command(command, argc - 2, argv + 2);
+}

@@ -1,0 +1,312 @@
+/*
+ * strobe.h - record where the time, memory and money of a video pipeline go.
+ *
+ * The only installed header. Recording calls never fail, block, allocate or
+ * print; while no session is open each costs one load and one branch.
+ */
+#ifndef STROBE_H
+#define STROBE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define STROBE_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define STROBE_API __attribute__((visibility("default")))
+#define STROBE_UNLIKELY_(x) __builtin_expect(!!(x), 0)
+#else
+#error "strobe.h needs gcc or clang"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Fallible calls return 0 or one of these; strobe_error() has the words. */
+enum {
+	STROBE_ENOMEM = -1,
+	STROBE_EIO = -2,     /* the operating system refused: file, disk, mapping */
+	STROBE_EINVAL = -3,  /* the caller passed nonsense */
+	STROBE_EFORMAT = -4, /* a file is not what it claims to be */
+	STROBE_ENOTSUP = -5, /* this build or this machine cannot do it */
+	STROBE_EBUSY = -6,
+	STROBE_ENOENT = -7,
+	STROBE_EPERM = -8,
+	STROBE_ENOSPC = -9
+};
+
+enum strobe_type {
+	STROBE_TYPE_INT = 1,
+	STROBE_TYPE_FLOAT = 2,
+	STROBE_TYPE_STRING = 3,
+	STROBE_TYPE_BOOL = 4
+};
+
+/* A typed value with its name: attributes of zones and events, session tags. */
+struct strobe_attr {
+	const char *key;
+	enum strobe_type type;
+	union {
+		int64_t i; /* STROBE_TYPE_INT, STROBE_TYPE_BOOL */
+		double f;
+		const char *s;
+	} value;
+};
+
+/* ---- sessions ---------------------------------------------------------- */
+
+struct strobe_options {
+	size_t size;                    /* sizeof(struct strobe_options) */
+	const char *name;               /* default: the program's name */
+	const char *output_dir;         /* default: ./strobe-runs */
+	const char *config;             /* a YAML file, read if given */
+	const char *preset;             /* "development", "production" */
+	const struct strobe_attr *tags; /* copied */
+	size_t tag_count;
+	uint64_t max_trace_bytes; /* 0: 256 MiB */
+};
+
+/* Opens a session; opts may be NULL: environment and defaults. Recording is on
+ * afterwards unless STROBE_ENABLED=0. Joins the session that STROBE_ENABLED=1
+ * opened at load time, if there is one. On failure the program runs on
+ * unrecorded and every recording call stays harmless. */
+STROBE_API int strobe_start(const struct strobe_options *opts);
+
+/* Ends the session, closes its file and starts the report in a child process. */
+STROBE_API int strobe_stop(void);
+
+/* What went wrong in this thread's last failing call; never NULL. */
+STROBE_API const char *strobe_error(void);
+
+/* 1 while a session records. */
+STROBE_API int strobe_recording(void);
+
+/* The open (or last) session's run folder, "" before the first one. */
+STROBE_API const char *strobe_run_dir(void);
+
+STROBE_API void strobe_tag(const struct strobe_attr *tag);
+
+/* ---- names ------------------------------------------------------------- */
+
+/* Names have ids for the life of the process. A name may carry a stage code
+ * such as "4e.1" (NULL: none). Returns 0 only for a NULL name. */
+STROBE_API uint32_t strobe_name(const char *name, const char *code);
+
+/* One per call site; the macros below make them. */
+struct strobe_site {
+	const char *name;
+	const char *code;
+	uint32_t id;
+	uint32_t reserved;
+};
+
+/* ---- zones ------------------------------------------------------------- */
+
+/* Not for direct use: 0 while nothing records. */
+extern STROBE_API uint32_t strobe_mode_;
+
+STROBE_API void strobe_site_begin_(struct strobe_site *site);
+STROBE_API void strobe_site_end_(struct strobe_site *site);
+STROBE_API void strobe_zone_end_(void);
+
+#define STROBE_CAT2_(a, b) a##b
+#define STROBE_CAT_(a, b) STROBE_CAT2_(a, b)
+
+/* The zone lasts to the end of the enclosing scope. */
+#define STROBE_ZONE(zone_name) STROBE_STAGE(NULL, zone_name)
+
+/* The same with a stage code: STROBE_STAGE("4c", "VAE encode"). */
+#define STROBE_STAGE(stage_code, zone_name)                                              \
+	static struct strobe_site STROBE_CAT_(strobe_site_, __LINE__) = { zone_name,     \
+		stage_code, 0, 0 };                                                      \
+	struct strobe_site *STROBE_CAT_(strobe_scope_, __LINE__)                         \
+		__attribute__((cleanup(strobe_scope_end_), unused)) =                    \
+			strobe_scope_begin_(&STROBE_CAT_(strobe_site_, __LINE__))
+
+/* Zones that do not follow a scope. */
+#define STROBE_ZONE_BEGIN(zone_name)                                                     \
+	do {                                                                             \
+		static struct strobe_site strobe_site_here_ = { zone_name, NULL, 0, 0 }; \
+		if (STROBE_UNLIKELY_(strobe_mode_))                                      \
+			strobe_site_begin_(&strobe_site_here_);                          \
+	} while (0)
+#define STROBE_ZONE_END()                           \
+	do {                                        \
+		if (STROBE_UNLIKELY_(strobe_mode_)) \
+			strobe_zone_end_();         \
+	} while (0)
+
+static inline struct strobe_site *strobe_scope_begin_(struct strobe_site *site)
+{
+	if (!STROBE_UNLIKELY_(strobe_mode_))
+		return NULL;
+	strobe_site_begin_(site);
+	return site;
+}
+
+static inline void strobe_scope_end_(struct strobe_site **site)
+{
+	if (STROBE_UNLIKELY_(*site))
+		strobe_site_end_(*site);
+}
+
+/* Names made at run time. Values belong in attributes, not in names. */
+STROBE_API void strobe_zone_begin(const char *dynamic_name);
+STROBE_API void strobe_zone_begin_code(const char *dynamic_name, const char *code);
+STROBE_API void strobe_zone_end(void);
+
+/* For bindings that keep ids from strobe_name(). An end with an id that is not
+ * the innermost zone's closes the zones inside it too; id 0 ends the innermost. */
+STROBE_API void strobe_zone_begin_id(uint32_t name);
+STROBE_API void strobe_zone_end_id(uint32_t name);
+
+/* Attributes of the innermost open zone of the calling thread (or its track). */
+STROBE_API void strobe_attr_int(const char *key, int64_t value);
+STROBE_API void strobe_attr_float(const char *key, double value);
+STROBE_API void strobe_attr_string(const char *key, const char *value);
+STROBE_API void strobe_attr_int_id(uint32_t key, int64_t value);
+STROBE_API void strobe_attr_float_id(uint32_t key, double value);
+STROBE_API void strobe_attr_string_id(uint32_t key, const char *value);
+
+/* What a zone is, beyond a stage. An attribute under the key "strobe.role". */
+enum strobe_role {
+	STROBE_ROLE_STAGE = 0,
+	STROBE_ROLE_GENERATION = 1,
+	STROBE_ROLE_ITERATION = 2,
+	STROBE_ROLE_STEP = 3,
+	STROBE_ROLE_BLOCK = 4,
+	STROBE_ROLE_LAYER = 5,
+	STROBE_ROLE_IMPORT = 6,  /* loading code */
+	STROBE_ROLE_LOAD = 7,    /* loading weights */
+	STROBE_ROLE_COMPILE = 8,
+	STROBE_ROLE_OFFLOAD = 9, /* moving weights; attribute "bytes" */
+	STROBE_ROLE_WARMUP = 10,
+	STROBE_ROLE_FORWARD = 11, /* one model call inside a step */
+	STROBE_ROLE_COLLECTIVE = 12 /* waiting for other ranks */
+};
+STROBE_API void strobe_role(enum strobe_role role);
+
+/* ---- tracks, spans, measured durations --------------------------------- */
+
+/* A track is a line of nested zones that is not a thread: a task, a request.
+ * 0 is the calling thread itself. */
+STROBE_API uint32_t strobe_track_new(const char *name);
+STROBE_API void strobe_track_switch(uint32_t track);
+
+/* Work that begins on one thread or task and may end on another. */
+struct strobe_span {
+	uint64_t id;
+	uint64_t start_ticks;
+	uint32_t name;
+	uint32_t track;
+};
+STROBE_API struct strobe_span strobe_span_begin(const char *name);
+STROBE_API void strobe_span_end(const struct strobe_span *span, const struct strobe_attr *attrs,
+	size_t attr_count);
+
+/* A duration the caller has measured, ending now. */
+STROBE_API void strobe_duration(const char *name, uint64_t duration_ns,
+	const struct strobe_attr *attrs, size_t attr_count);
+
+/* ---- video semantics --------------------------------------------------- */
+
+struct strobe_generation {
+	int64_t frames; /* output frames; 0: not known yet */
+	int64_t width;
+	int64_t height;
+};
+/* One video, one prompt, one request. info may be NULL. */
+STROBE_API void strobe_generation_begin(const char *name, const struct strobe_generation *info);
+STROBE_API void strobe_generation_end(void);
+
+STROBE_API void strobe_iteration_begin(const char *name, int64_t index);
+STROBE_API void strobe_iteration_end(void);
+
+struct strobe_step {
+	int64_t step;
+	double timestep;
+	int64_t block_size;    /* frames; 0: none */
+	double guidance_scale; /* NaN: none */
+};
+STROBE_API void strobe_step_begin(const char *name, const struct strobe_step *step);
+STROBE_API void strobe_step_end(void);
+/* A step the caller has timed. */
+STROBE_API void strobe_step_record(const char *name, const struct strobe_step *step,
+	uint64_t duration_ns);
+
+/* Blocks of an autoregressive pipeline; frames is the block's size. */
+STROBE_API void strobe_block_begin(const char *name, int64_t index, int64_t frames);
+STROBE_API void strobe_block_end(int64_t memory_bytes); /* < 0: unknown */
+STROBE_API void strobe_block_record(const char *name, int64_t index, int64_t frames,
+	uint64_t duration_ns, int64_t memory_bytes);
+
+STROBE_API void strobe_model(const char *name, int64_t parameter_count, const char *type,
+	int64_t bytes);
+
+/* Output frames, counted once, where they leave the pipeline. */
+STROBE_API void strobe_frames(int64_t count);
+STROBE_API void strobe_frames_dropped(int64_t count);
+
+struct strobe_batch {
+	int64_t frames;
+	double encode_ms;
+	double network_ms;
+	double buffer_ratio; /* 0..1, NaN: unknown */
+};
+STROBE_API void strobe_stream_batch(const struct strobe_batch *batch);
+
+enum strobe_cache_kind {
+	STROBE_CACHE_HIT = 1,
+	STROBE_CACHE_MISS = 2,
+	STROBE_CACHE_EVICT = 3
+};
+struct strobe_cache_event {
+	const char *cache;
+	enum strobe_cache_kind kind;
+	int64_t count;      /* 0 counts as 1 */
+	int64_t size_bytes; /* the cache's size now, < 0: unknown */
+	double score;       /* NaN: none */
+	double threshold;   /* NaN: none */
+	double frame;       /* position in the video, NaN: none */
+	int64_t chunk;      /* < 0: none */
+};
+STROBE_API void strobe_cache(const struct strobe_cache_event *event);
+
+/* ---- memory ------------------------------------------------------------ */
+
+/* Bytes of a device's allocator at this moment; < 0: unknown. device < 0: host. */
+STROBE_API void strobe_snapshot(const char *label, int device, int64_t allocated_bytes,
+	int64_t reserved_bytes, int64_t peak_bytes);
+STROBE_API void strobe_alloc(const char *allocator, int64_t bytes, const char *context);
+STROBE_API void strobe_free(const char *allocator, int64_t bytes, const char *context);
+
+/* ---- counters, marks, skipped stages ----------------------------------- */
+
+STROBE_API void strobe_counter_add(const char *name, int64_t delta);
+STROBE_API void strobe_counter_set(const char *name, double value);
+STROBE_API void strobe_mark(const char *name);
+STROBE_API void strobe_event(const char *name, const struct strobe_attr *attrs,
+	size_t attr_count);
+STROBE_API void strobe_skip(const char *name, const char *code, const char *reason);
+STROBE_API void strobe_thread_name(const char *name);
+
+/* ---- GPU --------------------------------------------------------------- */
+
+/* A zone whose GPU time is taken on a stream (a CUstream; NULL: the default
+ * stream) by events that are resolved later: nothing ever synchronizes. It is
+ * also an ordinary zone. Without a GPU it is only that. */
+STROBE_API void strobe_gpu_zone_begin(const char *name, void *stream);
+STROBE_API void strobe_gpu_zone_end(void *stream);
+STROBE_API void strobe_gpu_zone_begin_id(uint32_t name, void *stream);
+STROBE_API void strobe_gpu_zone_end_id(uint32_t name, void *stream);
+
+/* Kernel trace (CUPTI), bounded: spec is "", "steps:3" or "seconds:5". */
+STROBE_API int strobe_gpu_trace_start(const char *spec);
+STROBE_API void strobe_gpu_trace_stop(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

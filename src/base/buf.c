@@ -1,0 +1,165 @@
+/* Growing byte strings, and the whole-file reads and writes that use them. */
+#include "base/buf.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void sb_buf_done(struct sb_buf *b)
+{
+	free(b->data);
+	memset(b, 0, sizeof *b);
+}
+
+void sb_buf_clear(struct sb_buf *b)
+{
+	b->size = 0;
+	if (b->data)
+		b->data[0] = 0;
+}
+
+char *sb_buf_reserve(struct sb_buf *b, size_t more)
+{
+	size_t need = b->size + more + 1;
+	size_t capacity = b->capacity ? b->capacity : 256;
+	char *data;
+
+	if (b->failed)
+		return NULL;
+	if (need <= b->capacity)
+		return b->data + b->size;
+	while (capacity < need)
+		capacity *= 2;
+	data = realloc(b->data, capacity);
+	if (!data) {
+		b->failed = true;
+		return NULL;
+	}
+	b->data = data;
+	b->capacity = capacity;
+	return data + b->size;
+}
+
+void sb_buf_add(struct sb_buf *b, const void *bytes, size_t size)
+{
+	char *to = sb_buf_reserve(b, size);
+
+	if (!to)
+		return;
+	if (size)
+		memcpy(to, bytes, size);
+	b->size += size;
+	b->data[b->size] = 0;
+}
+
+void sb_buf_puts(struct sb_buf *b, const char *text)
+{
+	sb_buf_add(b, text, strlen(text));
+}
+
+void sb_buf_putc(struct sb_buf *b, char c)
+{
+	sb_buf_add(b, &c, 1);
+}
+
+void sb_buf_printf(struct sb_buf *b, const char *format, ...)
+{
+	va_list args, again;
+	int size;
+	char *to;
+
+	va_start(args, format);
+	va_copy(again, args);
+	size = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	to = size < 0 ? NULL : sb_buf_reserve(b, (size_t)size);
+	if (to) {
+		vsnprintf(to, (size_t)size + 1, format, again);
+		b->size += (size_t)size;
+	}
+	va_end(again);
+}
+
+const char *sb_buf_text(const struct sb_buf *b)
+{
+	return b->data ? b->data : "";
+}
+
+static int write_all(int fd, const char *data, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, data, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		data += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+int sb_buf_write_file(const struct sb_buf *b, const char *path, unsigned mode)
+{
+	char *temporary;
+	int fd, err = 0;
+
+	if (b->failed)
+		return sb_fail(STROBE_ENOMEM, "no memory to write '%s'", path);
+	if (asprintf(&temporary, "%s.tmp%ld", path, (long)getpid()) < 0)
+		return sb_fail(STROBE_ENOMEM, "no memory to write '%s'", path);
+	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+	if (fd < 0)
+		err = sb_fail_errno("cannot write '%s'", path);
+	else if (write_all(fd, b->data, b->size))
+		err = sb_fail_errno("cannot write '%s'", path);
+	if (fd >= 0 && close(fd) && !err)
+		err = sb_fail_errno("cannot write '%s'", path);
+	if (!err && rename(temporary, path))
+		err = sb_fail_errno("cannot write '%s'", path);
+	if (err && fd >= 0)
+		unlink(temporary);
+	free(temporary);
+	return err;
+}
+
+int sb_buf_read_file(struct sb_buf *b, const char *path, size_t limit)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int err = 0;
+
+	if (fd < 0)
+		return sb_fail_errno("cannot open '%s'", path);
+	for (;;) {
+		char *to = sb_buf_reserve(b, 65536);
+		ssize_t n;
+
+		if (!to) {
+			err = sb_fail(STROBE_ENOMEM, "no memory to read '%s'", path);
+			break;
+		}
+		n = read(fd, to, 65536);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			err = sb_fail_errno("cannot read '%s'", path);
+		if (n <= 0)
+			break;
+		b->size += (size_t)n;
+		b->data[b->size] = 0;
+		if (b->size > limit) {
+			err = sb_fail(STROBE_EFORMAT, "'%s' is larger than the %zu bytes expected of such a file",
+				path, limit);
+			break;
+		}
+	}
+	close(fd);
+	return err;
+}

@@ -1,0 +1,42 @@
+/* Writes JSON into a buffer; commas, nesting and escapes are its business. */
+#ifndef SB_BASE_JSON_H
+#define SB_BASE_JSON_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sb_json {
+	struct sb_buf *out;
+	unsigned depth;
+	bool pretty;
+	bool first[64]; /* per depth: nothing written yet */
+	bool after_key;
+};
+
+void sb_json_init(struct sb_json *j, struct sb_buf *out, bool pretty);
+
+/* key is NULL inside arrays. */
+void sb_json_object_begin(struct sb_json *j, const char *key);
+void sb_json_object_end(struct sb_json *j);
+void sb_json_array_begin(struct sb_json *j, const char *key);
+void sb_json_array_end(struct sb_json *j);
+void sb_json_string(struct sb_json *j, const char *key, const char *value); /* NULL: null */
+void sb_json_string_n(struct sb_json *j, const char *key, const char *value, size_t size);
+void sb_json_int(struct sb_json *j, const char *key, int64_t value);
+void sb_json_uint(struct sb_json *j, const char *key, uint64_t value);
+void sb_json_bool(struct sb_json *j, const char *key, bool value);
+void sb_json_null(struct sb_json *j, const char *key);
+/* The shortest text that reads back as the same double; NaN and infinities
+ * become null. */
+void sb_json_double(struct sb_json *j, const char *key, double value);
+/* Rounded to a number of decimals, for series where size matters. */
+void sb_json_fixed(struct sb_json *j, const char *key, double value, int decimals);
+/* Text that is JSON already. */
+void sb_json_raw(struct sb_json *j, const char *key, const char *json);
+
+/* A quoted, escaped string. Bytes that are not UTF-8 become U+FFFD. */
+void sb_json_quote(struct sb_buf *out, const char *text, size_t size);
+
+#endif

@@ -1,0 +1,49 @@
+/* Writing whole records from inside the recording half: what monitors, GPU code
+ * and the session itself use. The hot path is zone.c; this is everything else. */
+#ifndef SB_RECORD_LANE_H
+#define SB_RECORD_LANE_H
+
+#include "format/wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Appends one LONG record to the calling thread's chunk of a lane (HOT, KEEP or
+ * DEVICE). Lock-free, no allocation. Returns false, having counted the loss,
+ * when there is no room or nothing records. At most SB_PUT_WORDS_MAX words. */
+#define SB_PUT_WORDS_MAX 400u
+bool sb_put(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint64_t *payload,
+	uint32_t words);
+
+/* A record that carries a string after `words` fixed words; cut at SB_STRING_MAX. */
+bool sb_put_text(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint64_t *payload,
+	uint32_t words, const char *text, size_t size);
+
+/* Interns a name (code may be NULL): an id for the life of the process. */
+uint32_t sb_name_intern(const char *name, const char *code);
+
+/* META records. */
+void sb_keep_meta_string(enum sb_meta_scope scope, const char *key, const char *value);
+void sb_keep_meta_int(enum sb_meta_scope scope, const char *key, int64_t value);
+void sb_keep_meta_float(enum sb_meta_scope scope, const char *key, double value);
+/* "what" could not be recorded; shown under not_recorded. */
+void sb_keep_missing(const char *what, const char *why, const char *how);
+
+/* Counts a loss that no chunk can tell. */
+void sb_lost(enum sb_lost_reason reason, uint64_t count);
+
+/* Samples: a schema names its columns once (column names end in their unit),
+ * then one double per column; NaN where a value is not known. */
+uint32_t sb_schema_define(const char *source, int device, const char *const *columns,
+	uint32_t column_count); /* 0 when nothing records */
+void sb_sample_put(uint32_t schema, uint64_t ticks, const double *values, uint32_t count);
+
+/* Is a session open right now, and which (changes with every session)? */
+bool sb_session_active(void);
+uint32_t sb_session_generation(void);
+
+/* Strobe's own threads add their CPU time here, for `recording.overhead`. */
+void sb_session_add_own_cpu(uint64_t ns);
+
+#endif
