@@ -1,0 +1,85 @@
+/* Ranks from the environment. Knows launchers, not networks. */
+#include "record/rank.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct launcher {
+	const char *name;
+	const char *rank;
+	const char *local_rank;
+	const char *world_size;
+	const char *job[3];
+};
+
+/* RANK alone is anybody's word: it counts only together with WORLD_SIZE. A
+ * Slurm batch script has SLURM_PROCID=0 without being a step of several. */
+static const struct launcher launchers[] = {
+	{ "torchrun", "RANK", "LOCAL_RANK", "WORLD_SIZE",
+		{ "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID" } },
+	{ "openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE",
+		{ "SLURM_JOB_ID", "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE" } },
+	{ "slurm", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", { "SLURM_JOB_ID", "SLURM_JOBID", NULL } },
+	{ "pmi", "PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE", { "SLURM_JOB_ID", "PMI_JOBID", "PMIX_NAMESPACE" } },
+};
+
+static int number(const char *variable, int absent)
+{
+	const char *text = getenv(variable);
+	char *end;
+	long value;
+
+	if (!text || !*text)
+		return absent;
+	errno = 0;
+	value = strtol(text, &end, 10);
+	if (errno || *end || value < 0 || value > INT_MAX)
+		return absent;
+	return (int)value;
+}
+
+/* A job id becomes part of a folder's name: keep what is harmless there. */
+static void take_job(struct sb_rank *r, const struct launcher *l)
+{
+	for (int i = 0; i < 3 && l->job[i]; i++) {
+		const char *text = getenv(l->job[i]);
+		size_t n = 0;
+
+		/* torchrun's default id is "none": no id at all */
+		if (!text || !*text || !strcmp(text, "none"))
+			continue;
+		for (; *text && n < sizeof r->job - 1; text++) {
+			bool plain = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
+				(*text >= '0' && *text <= '9') || *text == '-' || *text == '_' ||
+				(*text == '.' && n);
+
+			r->job[n++] = plain ? *text : '_';
+		}
+		r->job[n] = 0;
+		return;
+	}
+}
+
+void sb_rank_detect(struct sb_rank *out_rank)
+{
+	struct sb_rank r = { -1, -1, 0, "", "" };
+
+	for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
+		const struct launcher *l = &launchers[i];
+		int rank = number(l->rank, -1);
+		int world = number(l->world_size, 0);
+
+		if (rank < 0 || world < 2 || rank >= world)
+			continue;
+		r.rank = rank;
+		r.world_size = world;
+		r.local_rank = number(l->local_rank, -1);
+		r.launcher = l->name;
+		take_job(&r, l);
+		break;
+	}
+	*out_rank = r;
+}
