@@ -105,10 +105,10 @@ struct strobe_site {
 
 /* Not for direct use: 0 while nothing records. */
 extern STROBE_API uint32_t strobe_mode_;
+#define STROBE_ON_() STROBE_UNLIKELY_(__atomic_load_n(&strobe_mode_, __ATOMIC_RELAXED))
 
 STROBE_API void strobe_site_begin_(struct strobe_site *site);
 STROBE_API void strobe_site_end_(struct strobe_site *site);
-STROBE_API void strobe_zone_end_(void);
 
 #define STROBE_CAT2_(a, b) a##b
 #define STROBE_CAT_(a, b) STROBE_CAT2_(a, b)
@@ -128,18 +128,18 @@ STROBE_API void strobe_zone_end_(void);
 #define STROBE_ZONE_BEGIN(zone_name)                                                     \
 	do {                                                                             \
 		static struct strobe_site strobe_site_here_ = { zone_name, NULL, 0, 0 }; \
-		if (STROBE_UNLIKELY_(strobe_mode_))                                      \
+		if (STROBE_ON_())                                                        \
 			strobe_site_begin_(&strobe_site_here_);                          \
 	} while (0)
-#define STROBE_ZONE_END()                           \
-	do {                                        \
-		if (STROBE_UNLIKELY_(strobe_mode_)) \
-			strobe_zone_end_();         \
+#define STROBE_ZONE_END()                   \
+	do {                                \
+		if (STROBE_ON_())           \
+			strobe_zone_end();  \
 	} while (0)
 
 static inline struct strobe_site *strobe_scope_begin_(struct strobe_site *site)
 {
-	if (!STROBE_UNLIKELY_(strobe_mode_))
+	if (!STROBE_ON_())
 		return NULL;
 	strobe_site_begin_(site);
 	return site;

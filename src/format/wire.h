@@ -192,7 +192,9 @@ enum sb_long_type {
 	SB_GAUGE = 22,    /* aux: name; [ticks, value] : a counter that was set */
 	SB_PROCESS = 23,  /* aux: pid; [ticks, ppid, start (1) / end (0), wait status or -1], bytes: command */
 	SB_STACK = 24,    /* a sampled stack: [ticks, tid, track], then frames, leaf first: name | line << 32 */
-	SB_CODE_FILE = 25 /* aux: name (a function); bytes: its file */
+	SB_CODE_FILE = 25, /* aux: name (a function); bytes: its file */
+	SB_OWNER = 26      /* aux: tid; the words after it are that thread's: it took over the
+	                      chunks of a thread that has ended; zones still open end here */
 };
 
 /* attrs: repeated { key | value type << 20 | payload bytes << 32 } followed by
@@ -229,7 +231,9 @@ enum sb_meta_scope {
 	X(LATENT_FRAMES, "latent_frames") X(TILES, "tiles") X(CACHED, "cached")           \
 	X(MEASURED, "measured_s") X(STATE, "state") X(ITERS, "iters") X(TOKENS, "tokens") \
 	X(FLOPS, "flops") X(DEVICE, "device") X(ERROR, "error") X(UNTIMED, "untimed")     \
-	X(FORWARDS, "forwards") X(DTYPE, "dtype") X(RESERVED29, "")
+	X(FORWARDS, "forwards") X(DTYPE, "dtype") X(STREAM_FRAMES, "stream.frames")      \
+	X(STREAM_ENCODE, "stream.encode_ms") X(STREAM_NETWORK, "stream.network_ms")       \
+	X(STREAM_BUFFER, "stream.buffer_ratio")
 
 enum sb_fixed_name {
 	SB_NAME_NONE = 0,
@@ -290,7 +294,15 @@ struct sb_digest_node {
 	struct sb_digest_node_slot slot[2];
 };
 
-/* node 0: a counter of the writer. Sums of integers are exact. */
+/* node 0: of the writer as a whole; the key's upper 12 bits then say of what. */
+enum sb_digest_what {
+	SB_SUM_COUNT = 0,                         /* COUNT words, stream.* */
+	SB_SUM_HIT = 1, SB_SUM_MISS = 2, SB_SUM_EVICT = 3, /* CACHE, by kind */
+	SB_SUM_ALLOC = 4, SB_SUM_FREE = 5,        /* ALLOC, bytes both positive */
+	SB_SUM_GAUGE = 6,
+	SB_SUM_MARK = 7
+};
+/* Sums of integers are exact. */
 struct sb_digest_sum_slot {
 	uint64_t stamp;
 	uint64_t count;
@@ -301,7 +313,7 @@ struct sb_digest_sum_slot {
 struct sb_digest_sum {
 	struct sb_digest_head head;
 	uint32_t node;
-	uint32_t key; /* name id; caches: cache name | kind << 20 */
+	uint32_t key; /* name id | enum sb_digest_what << 20 */
 	struct sb_digest_sum_slot slot[2];
 };
 
