@@ -1,0 +1,220 @@
+/* Medians, intervals, the rank test and the judgement on noisy pairs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define ITERATIONS 20
+
+static uint64_t seed;
+
+static double uniform(void)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return ((double)(seed >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double gaussian(void)
+{
+	return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
+}
+
+/* What a GPU step looks like: 2.5 % of ordinary noise, and in one of 20 an
+ * interruption that adds up to 40 %. */
+static void measure(double *out, size_t count, double mean)
+{
+	for (size_t i = 0; i < count; i++) {
+		out[i] = mean * exp(0.025 * gaussian());
+		if (uniform() < 0.05)
+			out[i] *= 1 + 0.4 * uniform();
+	}
+}
+
+/* The same with neighbours that resemble each other: clocks that wander. */
+static void measure_drifting(double *out, size_t count, double mean)
+{
+	double drift = gaussian();
+
+	for (size_t i = 0; i < count; i++) {
+		out[i] = mean * (1 + 0.02 * drift);
+		drift = 0.6 * drift + 0.8 * gaussian();
+	}
+}
+
+typedef void (*source)(double *out, size_t count, double mean);
+
+static int count_verdicts(source from, double change, enum sb_verdict wanted, int pairs)
+{
+	int found = 0;
+
+	for (int i = 0; i < pairs; i++) {
+		double base[ITERATIONS], now[ITERATIONS];
+		struct sb_judgement j;
+
+		from(base, ITERATIONS, 1.59);
+		from(now, ITERATIONS, 1.59 * change);
+		assert_int_equal(sb_judge(base, ITERATIONS, now, ITERATIONS, &sb_tolerance_default, true, &j), 0);
+		found += j.verdict == wanted;
+	}
+	return found;
+}
+
+static void an_even_count_has_the_middle_of_two(void **state)
+{
+	const double values[] = { 4, 1, 3, 2 };
+	struct sb_stats s;
+
+	assert_int_equal(sb_stats_of(values, 4, &s), 0);
+	assert_true(s.median == 2.5);
+	assert_true(s.mean == 2.5);
+	assert_true(fabs(s.std - 1.2909944487358056) < 1e-12); /* sample, not population */
+	assert_true(s.min == 1 && s.max == 4 && s.total == 10);
+	assert_true(fabs(s.p95 - 3.85) < 1e-12);
+}
+
+static void one_value_has_no_deviation_and_none_has_nothing(void **state)
+{
+	const double value = 7;
+	struct sb_stats s;
+
+	assert_int_equal(sb_stats_of(&value, 1, &s), 0);
+	assert_true(s.median == 7 && isnan(s.std));
+	assert_int_equal(sb_stats_of(NULL, 0, &s), 0);
+	assert_int_equal(s.count, 0);
+	assert_true(isnan(s.mean) && isnan(s.median));
+}
+
+static void the_exact_test_counts_arrangements(void **state)
+{
+	const double base[] = { 1, 2, 3, 4 }, above[] = { 5, 6, 7, 8 }, mixed[] = { 2.5, 5, 6, 7 };
+	struct sb_rank_test t;
+
+	assert_int_equal(sb_stats_rank_test(base, 4, above, 4, &t), 0);
+	assert_true(t.exact);
+	assert_true(fabs(t.p - 2.0 / 70) < 1e-12);
+	assert_true(t.effect == 1);
+	/* two base values exceed one new value: U = 14 of 16; 4 arrangements of 70 */
+	assert_int_equal(sb_stats_rank_test(base, 4, mixed, 4, &t), 0);
+	assert_true(fabs(t.p - 2 * 4.0 / 70) < 1e-12);
+	assert_true(t.effect == 14.0 / 16);
+}
+
+static void ties_fall_back_to_the_corrected_approximation(void **state)
+{
+	const double same[] = { 1, 1, 1, 1, 1, 1 };
+	struct sb_rank_test t;
+
+	assert_int_equal(sb_stats_rank_test(same, 6, same, 6, &t), 0);
+	assert_false(t.exact);
+	assert_true(t.p == 1 && t.effect == 0.5);
+}
+
+static void intervals_hold_the_truth_and_repeat_exactly(void **state)
+{
+	double base[ITERATIONS], now[ITERATIONS];
+	struct sb_interval one, two;
+	int held = 0;
+
+	seed = 5;
+	for (int i = 0; i < 200; i++) {
+		measure(base, ITERATIONS, 1);
+		measure(now, ITERATIONS, 1.05);
+		assert_int_equal(sb_stats_ratio_interval(base, ITERATIONS, now, ITERATIONS, &one), 0);
+		held += one.low <= 1.05 && one.high >= 1.05;
+	}
+	assert_true(held >= 180);
+	sb_stats_ratio_interval(base, ITERATIONS, now, ITERATIONS, &two);
+	assert_true(one.low == two.low && one.high == two.high);
+	sb_stats_median_interval(base, 2, &one);
+	assert_true(isnan(one.low) && isnan(one.high));
+}
+
+static void equal_pairs_give_few_false_regressions(void **state)
+{
+	seed = 1;
+	assert_true(count_verdicts(measure, 1.0, SB_VERDICT_WORSE, 200) <= 10);
+	assert_true(count_verdicts(measure, 1.0, SB_VERDICT_BETTER, 200) <= 10);
+}
+
+static void drifting_equal_pairs_give_few_false_regressions(void **state)
+{
+	seed = 2;
+	assert_true(count_verdicts(measure_drifting, 1.0, SB_VERDICT_WORSE, 200) <= 10);
+}
+
+static void a_true_change_of_5_percent_is_found(void **state)
+{
+	seed = 3;
+	assert_true(count_verdicts(measure, 1.05, SB_VERDICT_WORSE, 200) >= 180);
+	assert_true(count_verdicts(measure, 1 / 1.05, SB_VERDICT_BETTER, 200) >= 180);
+}
+
+static enum sb_verdict judge_single(double base, double now, bool higher_is_worse)
+{
+	struct sb_judgement j;
+
+	assert_int_equal(sb_judge(&base, 1, &now, 1, &sb_tolerance_default, higher_is_worse, &j), 0);
+	assert_int_equal(j.basis, SB_BASIS_TOLERANCE);
+	return j.verdict;
+}
+
+static void single_values_need_both_tolerances(void **state)
+{
+	assert_int_equal(judge_single(281.96, 299.88, true), SB_VERDICT_WORSE);
+	assert_int_equal(judge_single(14.02, 10.05, true), SB_VERDICT_BETTER);
+	assert_int_equal(judge_single(0.001, 0.004, true), SB_VERDICT_SAME); /* 4 x, but 3 ms */
+	assert_int_equal(judge_single(100, 101, true), SB_VERDICT_SAME);     /* 1 s, but 1 % */
+	assert_int_equal(judge_single(30, 20, false), SB_VERDICT_WORSE);     /* frames per second */
+}
+
+static void three_runs_each_must_not_overlap(void **state)
+{
+	const double base[] = { 10.0, 10.1, 9.9 }, apart[] = { 10.8, 10.7, 10.9 }, touching[] = { 10.8, 10.05, 10.9 };
+	struct sb_judgement j;
+
+	assert_int_equal(sb_judge(base, 3, apart, 3, &sb_tolerance_default, true, &j), 0);
+	assert_int_equal(j.basis, SB_BASIS_SEPARATION);
+	assert_int_equal(j.verdict, SB_VERDICT_WORSE);
+	assert_int_equal(sb_judge(base, 3, touching, 3, &sb_tolerance_default, true, &j), 0);
+	assert_int_equal(j.verdict, SB_VERDICT_UNCERTAIN);
+}
+
+static void certain_but_tiny_changes_are_the_same(void **state)
+{
+	double base[1000], now[1000];
+	struct sb_judgement j;
+
+	seed = 4;
+	for (int i = 0; i < 1000; i++) {
+		base[i] = 1 + 0.001 * gaussian();
+		now[i] = 1.005 + 0.001 * gaussian();
+	}
+	assert_int_equal(sb_judge(base, 1000, now, 1000, &sb_tolerance_default, true, &j), 0);
+	assert_true(j.p < 1e-6);
+	assert_int_equal(j.verdict, SB_VERDICT_SAME);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_even_count_has_the_middle_of_two),
+		cmocka_unit_test(one_value_has_no_deviation_and_none_has_nothing),
+		cmocka_unit_test(the_exact_test_counts_arrangements),
+		cmocka_unit_test(ties_fall_back_to_the_corrected_approximation),
+		cmocka_unit_test(intervals_hold_the_truth_and_repeat_exactly),
+		cmocka_unit_test(equal_pairs_give_few_false_regressions),
+		cmocka_unit_test(drifting_equal_pairs_give_few_false_regressions),
+		cmocka_unit_test(a_true_change_of_5_percent_is_found),
+		cmocka_unit_test(single_values_need_both_tolerances),
+		cmocka_unit_test(three_runs_each_must_not_overlap),
+		cmocka_unit_test(certain_but_tiny_changes_are_the_same),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
