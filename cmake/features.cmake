@@ -29,3 +29,7 @@ strobe_feature(FYAML libfyaml "YAML in the C tool is")
 strobe_feature(EVENT libevent "'strobe serve' and the warehouse are")
 strobe_feature(SQLITE sqlite3 "'strobe history' is")
 strobe_feature(NCURSES ncursesw "'strobe top' is")
+
+if(NOT STROBE_HAVE_FYAML)
+  list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/cli/yaml_libfyaml.c)
+endif()

@@ -3,12 +3,38 @@
 #ifndef SB_RECORD_SETTINGS_H
 #define SB_RECORD_SETTINGS_H
 
+#include "base/buf.h"
+#include "strobe.h"
+
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-struct strobe_options;
-
 enum sb_report_format { SB_REPORT_HTML = 1, SB_REPORT_JSON = 2, SB_REPORT_BOTH = 3 };
+
+enum { SB_TAGS_MAX = 32, SB_STAGES_MAX = 64, SB_THRESHOLDS_MAX = 64 };
+
+/* A session tag with its type: numbers stay numbers in the report. */
+struct sb_setting_tag {
+	char key[48];
+	enum strobe_type type;
+	int64_t i; /* INT, BOOL */
+	double f;
+	char s[208];
+};
+
+/* A function of somebody's code that is to be a stage: "pkg.mod:Class.method". */
+struct sb_setting_stage {
+	char target[160];
+	char code[16]; /* "": none */
+	char name[80]; /* "": the function's own */
+};
+
+/* An advice rule's limit, by the rule's name for it. */
+struct sb_setting_threshold {
+	char name[48];
+	double value;
+};
 
 struct sb_settings {
 	bool enabled;
@@ -16,6 +42,7 @@ struct sb_settings {
 	double display_interval_s;
 	double gpu_monitor_interval_s;
 	double cpu_monitor_interval_s;
+	bool monitor; /* false: nothing is sampled here (somebody outside does it) */
 	bool monitor_gpu_memory, monitor_gpu_utilization, monitor_gpu_temperature, monitor_gpu_power;
 	bool monitor_cpu_usage, monitor_system_memory, monitor_disk_io;
 	bool generate_final_report;
@@ -27,14 +54,92 @@ struct sb_settings {
 	uint64_t max_trace_bytes;
 	double target_fps;        /* 0: none */
 	double gpu_cost_per_hour; /* 0: none */
+	double sample_hz;         /* Python stacks per second, 0: none */
+	char gpu_trace[64];       /* "": off; else "all", "steps:3", "seconds:5" */
 	char output_dir[512];
 	char name[128];
+	uint32_t tag_count;
+	struct sb_setting_tag tags[SB_TAGS_MAX];
+	uint32_t stage_count;
+	struct sb_setting_stage stages[SB_STAGES_MAX];
+	uint32_t threshold_count;
+	struct sb_setting_threshold thresholds[SB_THRESHOLDS_MAX];
 };
 
+/* ---- the table: every key, declared once --------------------------------- */
+enum sb_setting_type {
+	SB_SETTING_BOOL,
+	SB_SETTING_SECONDS,
+	SB_SETTING_COUNT,
+	SB_SETTING_BYTES,
+	SB_SETTING_NUMBER,
+	SB_SETTING_FORMAT, /* html, json, both */
+	SB_SETTING_TEXT,
+	SB_SETTING_TAGS,
+	SB_SETTING_STAGES,
+	SB_SETTING_THRESHOLDS
+};
+
+struct sb_setting {
+	const char *key; /* in the file; the environment has STROBE_<KEY> */
+	enum sb_setting_type type;
+	size_t offset; /* in struct sb_settings */
+	size_t size;   /* of TEXT */
+	const char *fallback;
+	double lowest, highest;
+	const char *development; /* NULL: as the fallback */
+	const char *production;
+	const char *help;
+};
+
+enum { SB_SETTING_COUNT_MAX = 48 };
+extern const struct sb_setting sb_setting_table[]; /* ends with a NULL key */
+extern const size_t sb_setting_count;
+
+const struct sb_setting *sb_setting_find(const char *key);
+/* The known key nearest to what was typed; NULL when none is near. */
+const char *sb_setting_nearest(const char *typed);
+/* "STROBE_DISPLAY_INTERVAL" into out. */
+void sb_setting_env_name(const struct sb_setting *setting, char *out, size_t size);
+
+/* ---- where each value came from ------------------------------------------ */
+enum sb_setting_source {
+	SB_FROM_DEFAULT,
+	SB_FROM_PRESET,
+	SB_FROM_FILE,
+	SB_FROM_ENVIRONMENT,
+	SB_FROM_OPTIONS, /* struct strobe_options of the program */
+	SB_FROM_FLAG
+};
+struct sb_settings_origin {
+	uint8_t source[SB_SETTING_COUNT_MAX];
+	int line[SB_SETTING_COUNT_MAX]; /* of the file, from 1 */
+	char preset[24];
+	char file[512];
+};
+
+/* ---- values --------------------------------------------------------------- */
 void sb_settings_default(struct sb_settings *s);
+
+/* Sets one value from text; the message names the key, what it wants and what it
+ * got. TAGS and STAGES replace the list: "k=v;k2=v2", "mod:f=4c VAE encode;…". */
+int sb_settings_set(struct sb_settings *s, const struct sb_setting *setting, const char *text);
+/* Adds one "k=v" (typed by its looks), one "pkg.mod:Class.method=code name". */
+int sb_settings_add_tag(struct sb_settings *s, const char *text);
+int sb_settings_add_stage(struct sb_settings *s, const char *text);
+/* A tag with the same key is replaced. */
+int sb_settings_put_tag(struct sb_settings *s, const struct strobe_attr *tag);
+int sb_settings_add_threshold(struct sb_settings *s, const char *name, double value);
+/* The text that sb_settings_set() takes back to the same value. */
+void sb_settings_text(const struct sb_settings *s, const struct sb_setting *setting, struct sb_buf *out);
+int sb_settings_apply_preset(struct sb_settings *s, const char *preset, struct sb_settings_origin *origin);
 
 /* Everything but the command line: opts (may be NULL), environment, file,
  * preset. On failure *s holds what could be read so far. */
 int sb_settings_load(struct sb_settings *s, const struct strobe_options *opts);
+/* The same, and says where each value came from. config and preset beat the
+ * environment's and the file's when they are not NULL. */
+int sb_settings_load_from(struct sb_settings *s, const char *config, const char *preset,
+	struct sb_settings_origin *out_origin);
 
 #endif

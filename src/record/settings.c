@@ -1,0 +1,385 @@
+/* The table of configuration keys, and values from and to text. Reading files is
+ * settings_yaml.c's business, precedence settings_load.c's. */
+#include "record/settings.h"
+
+#include "base/error.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIELD(member) offsetof(struct sb_settings, member), sizeof(((struct sb_settings *)0)->member)
+#define TOGGLE(key, fallback, development, production, help) \
+	{ #key, SB_SETTING_BOOL, FIELD(key), fallback, 0, 1, development, production, help }
+
+const struct sb_setting sb_setting_table[] = {
+	TOGGLE(enabled, "false", NULL, NULL, "record at all; 'strobe run' switches it on"),
+	{ "name", SB_SETTING_TEXT, FIELD(name), "", 0, 0, NULL, NULL, "the run's name; default: the program's" },
+	{ "output_dir", SB_SETTING_TEXT, FIELD(output_dir), "./strobe-runs", 0, 0, NULL, NULL,
+		"folder that gets one folder per run" },
+	TOGGLE(real_time_display, "false", "true", "false", "print GPU and CPU lines while the program runs"),
+	{ "display_interval", SB_SETTING_SECONDS, FIELD(display_interval_s), "5", 0.1, 86400, "1", NULL,
+		"time between those lines" },
+	{ "gpu_monitor_interval", SB_SETTING_SECONDS, FIELD(gpu_monitor_interval_s), "0.5", 0.01, 3600, "0.1", "1",
+		"time between GPU samples" },
+	{ "cpu_monitor_interval", SB_SETTING_SECONDS, FIELD(cpu_monitor_interval_s), "1", 0.01, 3600, "0.5", "2",
+		"time between CPU, memory and disk samples" },
+	TOGGLE(monitor, "true", NULL, NULL, "sample anything at all from this process"),
+	TOGGLE(monitor_gpu_memory, "true", NULL, NULL, "GPU memory, also by process"),
+	TOGGLE(monitor_gpu_utilization, "true", NULL, NULL, "GPU utilisation, clocks, encoder and decoder"),
+	TOGGLE(monitor_gpu_temperature, "true", NULL, "false", "GPU temperature"),
+	TOGGLE(monitor_gpu_power, "true", NULL, "false", "GPU power and energy"),
+	TOGGLE(monitor_cpu_usage, "true", NULL, "false", "CPU total, per core, frequency, load, pressure"),
+	TOGGLE(monitor_system_memory, "true", NULL, NULL, "RAM, swap, page cache, the process tree's memory"),
+	TOGGLE(monitor_disk_io, "true", NULL, NULL, "disk reads and writes of the process tree and the machine"),
+	TOGGLE(generate_final_report, "true", NULL, NULL, "write the reports when the run ends"),
+	{ "report_format", SB_SETTING_FORMAT, FIELD(report_format), "both", 0, 0, NULL, "json",
+		"html, json or both" },
+	TOGGLE(save_raw_data, "false", "true", NULL, "write the monitors' series as raw_profiling_data.json"),
+	TOGGLE(profile_inference_steps, "true", NULL, NULL, "record inference steps"),
+	TOGGLE(profile_vae_decode, "true", NULL, NULL, "record VAE decoding"),
+	TOGGLE(profile_text_encoding, "true", NULL, "false", "record text encoding"),
+	TOGGLE(profile_diffusion_steps, "true", NULL, NULL, "record diffusion steps"),
+	TOGGLE(profile_block_computation, "true", NULL, NULL, "record blocks"),
+	TOGGLE(profile_model_parameters, "true", NULL, NULL, "record parameter counts and sizes of models"),
+	{ "max_data_points", SB_SETTING_COUNT, FIELD(max_data_points), "10000", 16, 10000000, NULL, "5000",
+		"samples kept per source; beyond it the interval doubles" },
+	{ "max_trace_bytes", SB_SETTING_BYTES, FIELD(max_trace_bytes), "256 MiB", 1 << 20, 1e15, NULL, NULL,
+		"size of one process's recording; beyond it old detail is folded" },
+	{ "target_fps", SB_SETTING_NUMBER, FIELD(target_fps), "none", 0, 1e6, NULL, NULL,
+		"frames per second the pipeline should reach" },
+	{ "gpu_cost_per_hour", SB_SETTING_NUMBER, FIELD(gpu_cost_per_hour), "none", 0, 1e6, NULL, NULL,
+		"price of one GPU hour, for cost per video" },
+	{ "gpu_trace", SB_SETTING_TEXT, FIELD(gpu_trace), "", 0, 0, NULL, NULL,
+		"kernel trace: all, steps:N or seconds:N; empty: off" },
+	{ "sample_hz", SB_SETTING_NUMBER, FIELD(sample_hz), "none", 0, 1000, NULL, NULL,
+		"Python stacks sampled per second" },
+	{ "session_tags", SB_SETTING_TAGS, FIELD(tags), "", 0, 0, NULL, NULL,
+		"key: value pairs that describe the run; numbers stay numbers" },
+	{ "stages", SB_SETTING_STAGES, FIELD(stages), "", 0, 0, NULL, NULL,
+		"functions to record as stages: pkg.mod:Class.method = code and name" },
+	{ "thresholds", SB_SETTING_THRESHOLDS, FIELD(thresholds), "", 0, 0, NULL, NULL,
+		"limits of the advice rules, by name" },
+	{ 0 },
+};
+const size_t sb_setting_count = sizeof sb_setting_table / sizeof sb_setting_table[0] - 1;
+_Static_assert(sizeof sb_setting_table / sizeof sb_setting_table[0] <= SB_SETTING_COUNT_MAX, "grow the origins");
+
+const struct sb_setting *sb_setting_find(const char *key)
+{
+	for (const struct sb_setting *t = sb_setting_table; t->key; t++)
+		if (!strcmp(t->key, key))
+			return t;
+	return NULL;
+}
+
+void sb_setting_env_name(const struct sb_setting *setting, char *out, size_t size)
+{
+	snprintf(out, size, "STROBE_%s", setting->key);
+	for (char *p = out; *p; p++)
+		*p = (char)toupper((unsigned char)*p);
+}
+
+static void *field(struct sb_settings *s, const struct sb_setting *setting)
+{
+	return (char *)s + setting->offset;
+}
+
+static const void *const_field(const struct sb_settings *s, const struct sb_setting *setting)
+{
+	return (const char *)s + setting->offset;
+}
+
+/* ---- parsing ---------------------------------------------------------------- */
+
+static bool word_is(const char *text, const char *const *words)
+{
+	for (; *words; words++)
+		if (!strcasecmp(text, *words))
+			return true;
+	return false;
+}
+
+static bool is_true(const char *text)
+{
+	return word_is(text, (const char *const[]){ "true", "yes", "on", "1", NULL });
+}
+
+static bool is_false(const char *text)
+{
+	return word_is(text, (const char *const[]){ "false", "no", "off", "0", NULL });
+}
+
+/* A finite number and what follows it, blanks skipped. */
+static bool read_number(const char *text, double *out_value, const char **out_rest)
+{
+	char *end;
+	double value;
+
+	errno = 0;
+	value = strtod(text, &end);
+	if (errno || end == text || !isfinite(value))
+		return false;
+	while (*end == ' ')
+		end++;
+	*out_value = value;
+	*out_rest = end;
+	return true;
+}
+
+static bool scale_of(const char *unit, enum sb_setting_type type, double *out_scale)
+{
+	static const struct {
+		enum sb_setting_type type;
+		const char *unit;
+		double scale;
+	} units[] = {
+		{ SB_SETTING_SECONDS, "s", 1 }, { SB_SETTING_SECONDS, "ms", 1e-3 },
+		{ SB_SETTING_SECONDS, "m", 60 }, { SB_SETTING_SECONDS, "min", 60 },
+		{ SB_SETTING_BYTES, "B", 1 }, { SB_SETTING_BYTES, "KiB", 1024 },
+		{ SB_SETTING_BYTES, "MiB", 1048576 }, { SB_SETTING_BYTES, "GiB", 1073741824 },
+		{ SB_SETTING_BYTES, "K", 1024 }, { SB_SETTING_BYTES, "M", 1048576 },
+		{ SB_SETTING_BYTES, "G", 1073741824 }, { SB_SETTING_BYTES, "KB", 1e3 },
+		{ SB_SETTING_BYTES, "MB", 1e6 }, { SB_SETTING_BYTES, "GB", 1e9 },
+	};
+
+	*out_scale = 1;
+	if (!*unit)
+		return true;
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+		if (units[i].type == type && !strcasecmp(units[i].unit, unit)) {
+			*out_scale = units[i].scale;
+			return true;
+		}
+	return false;
+}
+
+static const char *wanted(const struct sb_setting *t, char *out, size_t size)
+{
+	switch (t->type) {
+	case SB_SETTING_BOOL: return "true or false";
+	case SB_SETTING_FORMAT: return "html, json or both";
+	case SB_SETTING_SECONDS: snprintf(out, size, "seconds from %g to %g", t->lowest, t->highest); break;
+	case SB_SETTING_COUNT: snprintf(out, size, "a whole number from %.0f to %.0f", t->lowest, t->highest); break;
+	case SB_SETTING_BYTES: snprintf(out, size, "a size from 1 MiB, such as 256 MiB"); break;
+	case SB_SETTING_NUMBER: snprintf(out, size, "a number from %g to %g, or none", t->lowest, t->highest); break;
+	case SB_SETTING_TEXT: snprintf(out, size, "at most %zu characters", t->size - 1); break;
+	case SB_SETTING_TAGS: return "key: value pairs";
+	case SB_SETTING_STAGES: return "a list of 'pkg.mod:Class.method = code name'";
+	case SB_SETTING_THRESHOLDS: return "rule: number pairs";
+	}
+	return out;
+}
+
+static int refuse(const struct sb_setting *t, const char *text)
+{
+	char buffer[96];
+
+	return sb_fail(STROBE_EINVAL, "'%s' wants %s, not '%.60s'", t->key, wanted(t, buffer, sizeof buffer), text);
+}
+
+static int set_number(struct sb_settings *s, const struct sb_setting *t, const char *text)
+{
+	double value, scale;
+	const char *rest;
+
+	if (t->type == SB_SETTING_NUMBER && word_is(text, (const char *const[]){ "none", "null", "~", "", NULL })) {
+		*(double *)field(s, t) = 0;
+		return 0;
+	}
+	if (!read_number(text, &value, &rest) || !scale_of(rest, t->type, &scale))
+		return refuse(t, text);
+	value *= scale;
+	if (!(value >= t->lowest && value <= t->highest))
+		return refuse(t, text);
+	if (t->type == SB_SETTING_COUNT && value != floor(value))
+		return refuse(t, text);
+	if (t->type == SB_SETTING_COUNT)
+		*(uint32_t *)field(s, t) = (uint32_t)value;
+	else if (t->type == SB_SETTING_BYTES)
+		*(uint64_t *)field(s, t) = (uint64_t)value;
+	else
+		*(double *)field(s, t) = value;
+	return 0;
+}
+
+static int set_format(struct sb_settings *s, const struct sb_setting *t, const char *text)
+{
+	if (!strcmp(text, "html"))
+		s->report_format = SB_REPORT_HTML;
+	else if (!strcmp(text, "json"))
+		s->report_format = SB_REPORT_JSON;
+	else if (!strcmp(text, "both"))
+		s->report_format = SB_REPORT_BOTH;
+	else
+		return refuse(t, text);
+	return 0;
+}
+
+/* Calls add for each part of "a;b;c". */
+static int each_part(struct sb_settings *s, const char *text, int (*add)(struct sb_settings *, const char *))
+{
+	while (*text) {
+		size_t size = strcspn(text, ";\n");
+		char part[512];
+
+		if (size >= sizeof part)
+			return sb_fail(STROBE_EINVAL, "'%.40s…' is too long", text);
+		memcpy(part, text, size);
+		part[size] = 0;
+		if (part[strspn(part, " \t")]) {
+			int err = add(s, part + strspn(part, " \t"));
+
+			if (err)
+				return err;
+		}
+		text += size + (text[size] != 0);
+	}
+	return 0;
+}
+
+static int add_threshold_text(struct sb_settings *s, const char *text)
+{
+	const char *equals = strchr(text, '='), *rest;
+	char name[48];
+	double value;
+
+	if (!equals || (size_t)(equals - text) >= sizeof name || !read_number(equals + 1, &value, &rest) || *rest)
+		return sb_fail(STROBE_EINVAL, "a threshold is name=number, not '%.60s'", text);
+	memcpy(name, text, (size_t)(equals - text));
+	name[equals - text] = 0;
+	return sb_settings_add_threshold(s, name, value);
+}
+
+int sb_settings_set(struct sb_settings *s, const struct sb_setting *t, const char *text)
+{
+	switch (t->type) {
+	case SB_SETTING_BOOL:
+		if (!is_true(text) && !is_false(text))
+			return refuse(t, text);
+		*(bool *)field(s, t) = is_true(text);
+		return 0;
+	case SB_SETTING_FORMAT: return set_format(s, t, text);
+	case SB_SETTING_TEXT:
+		if (strlen(text) >= t->size)
+			return refuse(t, text);
+		strcpy(field(s, t), text);
+		return 0;
+	case SB_SETTING_TAGS: s->tag_count = 0; return each_part(s, text, sb_settings_add_tag);
+	case SB_SETTING_STAGES: s->stage_count = 0; return each_part(s, text, sb_settings_add_stage);
+	case SB_SETTING_THRESHOLDS: s->threshold_count = 0; return each_part(s, text, add_threshold_text);
+	default: return set_number(s, t, text);
+	}
+}
+
+/* ---- printing --------------------------------------------------------------- */
+
+static void bytes_text(uint64_t bytes, struct sb_buf *out)
+{
+	if (bytes && bytes % (1 << 30) == 0)
+		sb_buf_printf(out, "%" PRIu64 " GiB", bytes >> 30);
+	else if (bytes && bytes % (1 << 20) == 0)
+		sb_buf_printf(out, "%" PRIu64 " MiB", bytes >> 20);
+	else
+		sb_buf_printf(out, "%" PRIu64, bytes);
+}
+
+static void tag_text(const struct sb_setting_tag *tag, struct sb_buf *out)
+{
+	sb_buf_printf(out, "%s=", tag->key);
+	switch (tag->type) {
+	case STROBE_TYPE_INT: sb_buf_printf(out, "%" PRId64, tag->i); break;
+	case STROBE_TYPE_BOOL: sb_buf_puts(out, tag->i ? "true" : "false"); break;
+	case STROBE_TYPE_FLOAT: sb_buf_printf(out, "%.17g", tag->f); break;
+	case STROBE_TYPE_STRING:
+		sb_buf_putc(out, '"');
+		for (const char *p = tag->s; *p; p++)
+			if (strchr(";%\n", *p))
+				sb_buf_printf(out, "%%%02X", *p);
+			else
+				sb_buf_putc(out, *p);
+		sb_buf_putc(out, '"');
+		break;
+	}
+}
+
+static void stage_text(const struct sb_setting_stage *stage, struct sb_buf *out)
+{
+	sb_buf_puts(out, stage->target);
+	if (stage->code[0] || stage->name[0])
+		sb_buf_putc(out, '=');
+	if (stage->code[0])
+		sb_buf_printf(out, "[%s]%s", stage->code, stage->name[0] ? " " : "");
+	sb_buf_puts(out, stage->name);
+}
+
+void sb_settings_text(const struct sb_settings *s, const struct sb_setting *t, struct sb_buf *out)
+{
+	static const char *const formats[] = { "", "html", "json", "both" };
+	const void *p = const_field(s, t);
+
+	switch (t->type) {
+	case SB_SETTING_BOOL: sb_buf_puts(out, *(const bool *)p ? "true" : "false"); break;
+	case SB_SETTING_SECONDS: sb_buf_printf(out, "%.15g", *(const double *)p); break;
+	case SB_SETTING_COUNT: sb_buf_printf(out, "%" PRIu32, *(const uint32_t *)p); break;
+	case SB_SETTING_BYTES: bytes_text(*(const uint64_t *)p, out); break;
+	case SB_SETTING_FORMAT: sb_buf_puts(out, formats[s->report_format & 3]); break;
+	case SB_SETTING_TEXT: sb_buf_puts(out, p); break;
+	case SB_SETTING_NUMBER:
+		if (*(const double *)p > 0)
+			sb_buf_printf(out, "%.15g", *(const double *)p);
+		else
+			sb_buf_puts(out, "none");
+		break;
+	case SB_SETTING_TAGS:
+		for (uint32_t i = 0; i < s->tag_count; i++) {
+			sb_buf_puts(out, i ? ";" : "");
+			tag_text(&s->tags[i], out);
+		}
+		break;
+	case SB_SETTING_STAGES:
+		for (uint32_t i = 0; i < s->stage_count; i++) {
+			sb_buf_puts(out, i ? ";" : "");
+			stage_text(&s->stages[i], out);
+		}
+		break;
+	case SB_SETTING_THRESHOLDS:
+		for (uint32_t i = 0; i < s->threshold_count; i++)
+			sb_buf_printf(out, "%s%s=%.15g", i ? ";" : "", s->thresholds[i].name, s->thresholds[i].value);
+		break;
+	}
+}
+
+/* ---- defaults and presets ---------------------------------------------------- */
+
+void sb_settings_default(struct sb_settings *s)
+{
+	memset(s, 0, sizeof *s);
+	for (const struct sb_setting *t = sb_setting_table; t->key; t++)
+		sb_settings_set(s, t, t->fallback);
+}
+
+int sb_settings_apply_preset(struct sb_settings *s, const char *preset, struct sb_settings_origin *origin)
+{
+	bool development = !strcmp(preset, "development");
+
+	if (!development && strcmp(preset, "production"))
+		return sb_fail(STROBE_EINVAL, "there is no preset '%.40s'; there are development and production", preset);
+	for (size_t i = 0; i < sb_setting_count; i++) {
+		const struct sb_setting *t = &sb_setting_table[i];
+		const char *value = development ? t->development : t->production;
+
+		if (!value)
+			continue;
+		sb_settings_set(s, t, value);
+		if (origin)
+			origin->source[i] = SB_FROM_PRESET;
+	}
+	if (origin)
+		snprintf(origin->preset, sizeof origin->preset, "%s", preset);
+	return 0;
+}

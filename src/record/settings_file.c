@@ -1,0 +1,405 @@
+/* YAML to settings: walks the document, checks every key and value, and points
+ * at the place in the file when one is wrong. */
+#include "record/settings_file.h"
+
+#include "base/error.h"
+#include "record/yaml.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_BYTES_MAX = 4 << 20 };
+
+struct walk {
+	const struct sb_yaml_api *api;
+	const char *path;
+	const char *text;
+	struct sb_settings *settings;
+	struct sb_settings_origin *origin;
+	char *preset;
+	size_t preset_size;
+};
+
+/* "file:3:5: message", the source line and a caret under the column. */
+static int fail_at(const struct walk *w, int line, int column, const char *message)
+{
+	const char *start = w->text;
+	int width, pad;
+
+	for (int i = 1; i < line && *start; i++) {
+		start += strcspn(start, "\n");
+		start += *start == '\n';
+	}
+	width = (int)strcspn(start, "\r\n");
+	if (width > 100)
+		width = 100;
+	pad = column - 1 > width ? width : column - 1;
+	return sb_fail(STROBE_EINVAL, "%s:%d:%d: %s\n    %.*s\n    %*s^", w->path, line, column, message, width, start,
+		pad, "");
+}
+
+static struct sb_yaml_mark mark_of(const struct walk *w, struct fy_node *node)
+{
+	struct sb_yaml_mark none = { 0, 0, 0 };
+	struct fy_token *token;
+	const struct sb_yaml_mark *mark;
+
+	if (!node || w->api->node_get_type(node) != SB_YAML_SCALAR)
+		return none;
+	token = w->api->node_get_scalar_token(node);
+	mark = token ? w->api->token_start_mark(token) : NULL;
+	return mark ? *mark : none;
+}
+
+static int fail_node(const struct walk *w, struct fy_node *node, const char *message)
+{
+	struct sb_yaml_mark mark = mark_of(w, node);
+	char copy[400];
+
+	snprintf(copy, sizeof copy, "%s", message);
+	return fail_at(w, mark.line + 1, mark.column + 1, copy);
+}
+
+/* A scalar's text into out; false for lists, mappings and what is too long. */
+static bool scalar(const struct walk *w, struct fy_node *node, char *out, size_t size)
+{
+	const char *text = "";
+	size_t length = 0;
+
+	if (node && w->api->node_get_type(node) != SB_YAML_SCALAR)
+		return false;
+	if (node)
+		text = w->api->node_get_scalar(node, &length);
+	if (length >= size || (text && memchr(text, 0, length)))
+		return false;
+	if (text)
+		memcpy(out, text, length);
+	out[length] = 0;
+	return true;
+}
+
+static bool is_plain(const struct walk *w, struct fy_node *node)
+{
+	return node && w->api->node_get_style(node) == SB_YAML_PLAIN;
+}
+
+/* Calls visit for each key of a mapping; an empty value is an empty mapping. */
+static int each_pair(struct walk *w, struct fy_node *mapping, struct fy_node *where, const char *wanted,
+	int (*visit)(struct walk *, struct fy_node *key, const char *text, struct fy_node *value))
+{
+	struct fy_node_pair *pair;
+	void *previous = NULL;
+	char text[256];
+
+	if (!mapping)
+		return 0;
+	if (w->api->node_get_type(mapping) != SB_YAML_MAPPING)
+		return scalar(w, mapping, text, sizeof text) && !*text ? 0 : fail_node(w, where, wanted);
+	while ((pair = w->api->node_mapping_iterate(mapping, &previous))) {
+		struct fy_node *key = w->api->node_pair_key(pair);
+		int err;
+
+		if (!key || !scalar(w, key, text, sizeof text))
+			return fail_node(w, where, "a key here is not plain text");
+		err = visit(w, key, text, w->api->node_pair_value(pair));
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- lists ------------------------------------------------------------------- */
+
+static int visit_tag(struct walk *w, struct fy_node *key, const char *name, struct fy_node *value)
+{
+	struct strobe_attr attr = { .key = name, .type = STROBE_TYPE_STRING };
+	char text[256], pair[512];
+
+	if (!scalar(w, value, text, sizeof text))
+		return fail_node(w, key, "a tag is text, a number, true or false, of at most 255 characters");
+	attr.value.s = text;
+	if (!is_plain(w, value)) {
+		if (sb_settings_put_tag(w->settings, &attr))
+			return fail_node(w, key, sb_error_message());
+		return 0;
+	}
+	snprintf(pair, sizeof pair, "%s=%s", name, text);
+	if (strchr(name, '=') || sb_settings_add_tag(w->settings, pair))
+		return fail_node(w, key, strchr(name, '=') ? "a tag's key has no '='" : sb_error_message());
+	return 0;
+}
+
+static int visit_threshold(struct walk *w, struct fy_node *key, const char *name, struct fy_node *value)
+{
+	char text[64], *end;
+	double number;
+
+	if (!scalar(w, value, text, sizeof text) || !*text)
+		return fail_node(w, key, "a threshold is a number");
+	number = strtod(text, &end);
+	if (*end || number != number)
+		return fail_node(w, value, "a threshold is a number");
+	if (sb_settings_add_threshold(w->settings, name, number))
+		return fail_node(w, key, sb_error_message());
+	return 0;
+}
+
+struct stage_parts {
+	char target[256], code[32], name[128];
+};
+
+static int add_stage(struct walk *w, struct fy_node *where, const struct stage_parts *parts)
+{
+	char text[512];
+
+	if (parts->code[0])
+		snprintf(text, sizeof text, "%s = [%s] %s", parts->target, parts->code, parts->name);
+	else
+		snprintf(text, sizeof text, "%s%s%s", parts->target, parts->name[0] ? " = " : "", parts->name);
+	return sb_settings_add_stage(w->settings, text) ? fail_node(w, where, sb_error_message()) : 0;
+}
+
+/* {target: …, code: …, name: …}; says false at the first other key. */
+static bool read_parts(struct walk *w, struct fy_node *mapping, struct stage_parts *parts)
+{
+	struct fy_node_pair *pair;
+	void *previous = NULL;
+	char key[32];
+
+	while ((pair = w->api->node_mapping_iterate(mapping, &previous))) {
+		struct fy_node *value = w->api->node_pair_value(pair);
+		bool ok = scalar(w, w->api->node_pair_key(pair), key, sizeof key);
+
+		if (ok && !strcmp(key, "target"))
+			ok = scalar(w, value, parts->target, sizeof parts->target);
+		else if (ok && !strcmp(key, "code"))
+			ok = scalar(w, value, parts->code, sizeof parts->code);
+		else if (ok && !strcmp(key, "name"))
+			ok = scalar(w, value, parts->name, sizeof parts->name);
+		else
+			return false;
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+/* pkg.mod:Class.method: "4c VAE encode" or {code: 4c, name: VAE encode}. */
+static int visit_stage(struct walk *w, struct fy_node *key, const char *target, struct fy_node *value)
+{
+	struct stage_parts parts = { 0 };
+	char text[512], right[256];
+
+	snprintf(parts.target, sizeof parts.target, "%s", target);
+	if (scalar(w, value, right, sizeof right)) {
+		snprintf(text, sizeof text, "%s%s%s", target, *right ? " = " : "", right);
+		return sb_settings_add_stage(w->settings, text) ? fail_node(w, key, sb_error_message()) : 0;
+	}
+	if (w->api->node_get_type(value) != SB_YAML_MAPPING || !read_parts(w, value, &parts))
+		return fail_node(w, key, "a stage has a code and a name: {code: 4c, name: VAE encode}");
+	return add_stage(w, key, &parts);
+}
+
+static int read_stages(struct walk *w, struct fy_node *where, struct fy_node *list)
+{
+	static const char wanted[] = "'stages' wants a list of 'pkg.mod:Class.method = code name'";
+	struct fy_node *item;
+	void *previous = NULL;
+	char text[512];
+
+	if (!list || w->api->node_get_type(list) != SB_YAML_SEQUENCE)
+		return each_pair(w, list, where, wanted, visit_stage);
+	while ((item = w->api->node_sequence_iterate(list, &previous))) {
+		struct stage_parts parts = { 0 };
+		int err;
+
+		if (scalar(w, item, text, sizeof text))
+			err = sb_settings_add_stage(w->settings, text) ? fail_node(w, item, sb_error_message()) : 0;
+		else if (w->api->node_get_type(item) != SB_YAML_MAPPING)
+			err = fail_node(w, where, wanted);
+		else if (read_parts(w, item, &parts))
+			err = add_stage(w, where, &parts);
+		else
+			err = each_pair(w, item, where, wanted, visit_stage);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- keys -------------------------------------------------------------------- */
+
+/* Text from a file is stricter than from the environment: true is not 1, a quoted
+ * number is text. */
+static bool type_fits(const struct walk *w, const struct sb_setting *t, struct fy_node *value, const char *text)
+{
+	if (t->type == SB_SETTING_TEXT)
+		return true;
+	if (!value)
+		return t->type == SB_SETTING_NUMBER;
+	if (t->type == SB_SETTING_BOOL)
+		return is_plain(w, value) && strcmp(text, "0") && strcmp(text, "1");
+	return t->type == SB_SETTING_FORMAT || t->type == SB_SETTING_BYTES || is_plain(w, value);
+}
+
+static int read_scalar(struct walk *w, const struct sb_setting *t, struct fy_node *key, struct fy_node *value)
+{
+	char text[600], message[300];
+	bool readable = scalar(w, value, text, sizeof text);
+	int err = readable ? sb_settings_set(w->settings, t, text) : STROBE_EINVAL;
+
+	if (!err && type_fits(w, t, value, text))
+		return 0;
+	if (!readable)
+		snprintf(message, sizeof message, "'%s' wants a single value", t->key);
+	else if (err)
+		snprintf(message, sizeof message, "%s", sb_error_message());
+	else
+		snprintf(message, sizeof message, "'%s' wants %s, not %s", t->key,
+			t->type == SB_SETTING_BOOL ? "true or false" : "a number", value ? "text" : "nothing");
+	return fail_node(w, readable && value ? value : key, message);
+}
+
+static int unknown_key(struct walk *w, struct fy_node *key, const char *text)
+{
+	const char *nearest = sb_setting_nearest(text);
+	char message[300];
+
+	if (nearest)
+		snprintf(message, sizeof message, "unknown key '%.60s'; did you mean '%s'?", text, nearest);
+	else
+		snprintf(message, sizeof message, "unknown key '%.60s'; 'strobe run --print-config' lists them", text);
+	return fail_node(w, key, message);
+}
+
+static int visit_key(struct walk *w, struct fy_node *key, const char *text, struct fy_node *value)
+{
+	const struct sb_setting *t = sb_setting_find(text);
+	int err;
+
+	if (!strcmp(text, "preset")) {
+		if (!scalar(w, value, w->preset, w->preset_size))
+			return fail_node(w, key, "'preset' wants development or production");
+		if (strcmp(w->preset, "development") && strcmp(w->preset, "production"))
+			return fail_node(w, value ? value : key, "there is no such preset; there are development and production");
+		return 0;
+	}
+	if (!t || !strcmp(text, "monitor"))
+		return unknown_key(w, key, text);
+	if (t->type == SB_SETTING_TAGS)
+		err = each_pair(w, value, key, "'session_tags' wants key: value pairs", visit_tag);
+	else if (t->type == SB_SETTING_THRESHOLDS)
+		err = each_pair(w, value, key, "'thresholds' wants rule: number pairs", visit_threshold);
+	else if (t->type == SB_SETTING_STAGES)
+		err = read_stages(w, key, value);
+	else
+		err = read_scalar(w, t, key, value);
+	if (!err && w->origin) {
+		w->origin->source[t - sb_setting_table] = SB_FROM_FILE;
+		w->origin->line[t - sb_setting_table] = mark_of(w, key).line + 1;
+	}
+	return err;
+}
+
+/* ---- the document ------------------------------------------------------------- */
+
+static int walk_root(struct walk *w, struct fy_node *root)
+{
+	struct fy_node_pair *pair;
+	void *previous = NULL;
+	char text[64];
+
+	if (!root || w->api->node_get_type(root) != SB_YAML_MAPPING)
+		return sb_fail(STROBE_EINVAL, "%s: the root key 'profiling:' is missing", w->path);
+	while ((pair = w->api->node_mapping_iterate(root, &previous))) {
+		struct fy_node *key = w->api->node_pair_key(pair);
+
+		if (!key || !scalar(w, key, text, sizeof text))
+			continue;
+		if (!strcmp(text, "profiling"))
+			return each_pair(w, w->api->node_pair_value(pair), key, "'profiling' wants key: value pairs", visit_key);
+		if (sb_setting_find(text))
+			return fail_node(w, key, "this key belongs under the root key 'profiling:'");
+	}
+	return sb_fail(STROBE_EINVAL, "%s: the root key 'profiling:' is missing", w->path);
+}
+
+static int fail_parse(const struct walk *w, struct fy_diag *diag)
+{
+	void *previous = NULL;
+	const struct sb_yaml_error *error = w->api->diag_errors_iterate(diag, &previous);
+	char message[300];
+
+	if (!error)
+		return sb_fail(STROBE_EINVAL, "%s: not a YAML file", w->path);
+	snprintf(message, sizeof message, "%s", error->message);
+	return fail_at(w, error->line, error->column, message);
+}
+
+static bool only_comments(const char *text)
+{
+	while (*text) {
+		text += strspn(text, " \t\r\n");
+		if (*text && *text != '#')
+			return false;
+		text += strcspn(text, "\n");
+	}
+	return true;
+}
+
+static int walk_file(struct walk *w)
+{
+	struct sb_yaml_parse_cfg cfg = { .flags = SB_YAML_QUIET | SB_YAML_RESOLVE };
+	struct fy_document *document = NULL;
+	struct sb_buf file = { 0 };
+	int err = sb_buf_read_file(&file, w->path, FILE_BYTES_MAX);
+
+	if (err)
+		return err;
+	w->text = sb_buf_text(&file);
+	if (only_comments(w->text)) { /* the library would print about an empty document */
+		sb_buf_done(&file);
+		return sb_fail(STROBE_EINVAL, "%s: empty; the root key 'profiling:' is missing", w->path);
+	}
+	w->api = sb_yaml_find();
+	if (!w->api) {
+		sb_buf_done(&file);
+		return sb_fail(STROBE_ENOTSUP, "cannot read '%s': libfyaml is not on this machine (Debian: libfyaml0)", w->path);
+	}
+	cfg.diag = w->api->diag_create(NULL);
+	w->api->diag_set_collect_errors(cfg.diag, true);
+	document = w->api->document_build_from_string(&cfg, file.data, file.size);
+	err = document ? walk_root(w, w->api->document_root(document)) : fail_parse(w, cfg.diag);
+	if (document)
+		w->api->document_destroy(document);
+	w->api->diag_destroy(cfg.diag);
+	sb_buf_done(&file);
+	return err;
+}
+
+int sb_settings_read_file(struct sb_settings *s, const char *path, struct sb_settings_origin *origin)
+{
+	char preset[24] = "";
+	struct walk w = { .path = path, .settings = s, .origin = origin, .preset = preset,
+		.preset_size = sizeof preset };
+	int err = walk_file(&w);
+
+	if (origin)
+		snprintf(origin->file, sizeof origin->file, "%s", path);
+	return err;
+}
+
+int sb_settings_file_preset(const char *path, char *out, size_t size)
+{
+	struct sb_settings *scratch = calloc(1, sizeof *scratch);
+	struct walk w = { .path = path, .settings = scratch, .preset = out, .preset_size = size };
+	int err;
+
+	*out = 0;
+	if (!scratch)
+		return sb_fail(STROBE_ENOMEM, "no memory for the settings");
+	err = walk_file(&w);
+	free(scratch);
+	return err;
+}
