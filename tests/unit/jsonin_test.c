@@ -1,0 +1,280 @@
+/* The streaming JSON reader: grammar, offsets, limits, numbers, small windows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "base/jsonin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct source {
+	const char *text;
+	size_t left;
+	size_t step; /* at most this much per read */
+};
+
+static ssize_t read_source(void *opaque, char *to, size_t size)
+{
+	struct source *s = opaque;
+	size_t n = size < s->left ? size : s->left;
+
+	if (s->step && n > s->step)
+		n = s->step;
+	memcpy(to, s->text, n);
+	s->text += n;
+	s->left -= n;
+	return (ssize_t)n;
+}
+
+/* Reads everything; returns "" or the error. */
+static const char *read_all(const char *text, size_t size, size_t step)
+{
+	struct source s = { text, size, step };
+	struct sb_jsonin p;
+	enum sb_jsonin_token token;
+
+	assert_int_equal(sb_jsonin_init(&p, "in", 1000, read_source, &s), 0);
+	do
+		token = sb_jsonin_next(&p);
+	while (token > 0);
+	sb_jsonin_done(&p);
+	return token == SB_JSONIN_ERROR ? sb_error_message() : "";
+}
+
+static void expect_error(const char *text, const char *message)
+{
+	assert_string_equal(read_all(text, strlen(text), 0), message);
+	assert_string_equal(read_all(text, strlen(text), 1), message);
+}
+
+static void expect_good(const char *text)
+{
+	assert_string_equal(read_all(text, strlen(text), 0), "");
+	assert_string_equal(read_all(text, strlen(text), 1), "");
+}
+
+static void what_json_allows_is_read(void **state)
+{
+	expect_good("{}");
+	expect_good(" [ ] ");
+	expect_good("[1,-0,0.5,1e5,1E-5,-1.25e+3]");
+	expect_good("{\"a\" : {\"b\":[true,false,null]}, \"\":\"\"}");
+	expect_good("\"\\u00e9\\ud83d\\ude00\\ud800 \\\"\\\\\\/\\b\\f\\n\\r\\t\"");
+	expect_good("\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
+	expect_good("0");
+}
+
+static void errors_name_line_and_byte(void **state)
+{
+	expect_error("", "'in' line 1, byte 0: the file ends where a value should be");
+	expect_error("{\n\"a\": 1,\n}", "'in' line 3, byte 10: expected a name in quotes, found '}'");
+	expect_error("[1 2]", "'in' line 1, byte 3: expected ',' or ']', found '2'");
+	expect_error("[1,]", "'in' line 1, byte 3: expected a value, found ']'");
+	expect_error("[1}", "'in' line 1, byte 2: expected ',' or ']', found '}'");
+	expect_error("{\"a\" 1}", "'in' line 1, byte 5: expected ':', found '1'");
+	expect_error("[NaN]", "'in' line 1, byte 1: expected a value (NaN and Infinity are not JSON)");
+	expect_error("[nan]", "'in' line 1, byte 1: expected a value (NaN and Infinity are not JSON)");
+	expect_error("[1", "'in' line 1, byte 2: the file ends where ',' or ']' should be");
+	expect_error("[\"ab", "'in' line 1, byte 4: the file ends inside a string");
+	expect_error("[\"ab\\", "'in' line 1, byte 5: the file ends inside a string");
+	expect_error("[\"ab\\u12", "'in' line 1, byte 8: the file ends inside a string");
+	expect_error("[\"a\\x\"]", "'in' line 1, byte 3: no such escape in a string");
+	expect_error("[\"a\nb\"]", "'in' line 1, byte 3: control character 0x0a in a string");
+	expect_error("\"a\xff\"", "'in' line 1, byte 2: byte 0xff is not UTF-8");
+	expect_error("\"\xed\xa0\x80\"", "'in' line 1, byte 1: byte 0xed is not UTF-8");
+	expect_error("\"\xc0\xaf\"", "'in' line 1, byte 1: byte 0xc0 is not UTF-8");
+	expect_error("01", "'in' line 1, byte 0: not a number that JSON allows");
+	expect_error("-", "'in' line 1, byte 0: not a number that JSON allows");
+	expect_error("1.", "'in' line 1, byte 0: not a number that JSON allows");
+	expect_error("1e", "'in' line 1, byte 0: not a number that JSON allows");
+	expect_error("{} {}", "'in' line 1, byte 3: expected the end of the file, found '{'");
+	expect_error("tru", "'in' line 1, byte 0: expected a value, found 't'");
+}
+
+static void nul_bytes_are_refused_everywhere(void **state)
+{
+	assert_string_equal(read_all("[1,\0 2]", 7, 0), "'in' line 1, byte 3: expected a value, found byte 0x00");
+	assert_string_equal(read_all("[\"a\0b\"]", 7, 0), "'in' line 1, byte 3: control character 0x00 in a string");
+	assert_string_equal(read_all("1\0", 2, 0), "'in' line 1, byte 1: expected the end of the file, found byte 0x00");
+}
+
+static void a_million_levels_are_refused_at_the_limit(void **state)
+{
+	size_t size = 1000000;
+	char *text = malloc(size);
+
+	memset(text, '[', size);
+	assert_string_equal(read_all(text, size, 0), "'in' line 1, byte 512: nested deeper than 512 levels");
+	free(text);
+}
+
+static void long_strings_are_cut_and_still_checked(void **state)
+{
+	size_t size = 3000000;
+	char *text = malloc(size + 3);
+	struct source s = { text, size + 2, 0 };
+	struct sb_jsonin p;
+
+	memset(text, 'x', size + 2);
+	text[0] = text[size + 1] = '"';
+	assert_int_equal(sb_jsonin_init(&p, "in", 1000, read_source, &s), 0);
+	assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_STRING);
+	assert_true(p.cut);
+	assert_int_equal(p.size, 1000);
+	assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_END);
+	sb_jsonin_done(&p);
+	text[size] = 1;
+	assert_string_equal(read_all(text, size + 2, 0), "'in' line 1, byte 3000000: control character 0x01 in a string");
+	free(text);
+}
+
+static void tokens_may_straddle_any_read(void **state)
+{
+	const char *text = "{\"k\\u0041y\":[-12.5e2,\"v\\ud83d\\ude00\xc3\xa9\",true],\"n\"  \n : null}";
+
+	for (size_t step = 1; step < 20; step++) {
+		struct source s = { text, strlen(text), step };
+		struct sb_jsonin p;
+
+		assert_int_equal(sb_jsonin_init(&p, "in", 1000, read_source, &s), 0);
+		assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_OBJECT);
+		assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_KEY);
+		assert_memory_equal(p.text, "kAy", 3);
+		assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_ARRAY);
+		assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_NUMBER);
+		assert_true(sb_jsonin_double(&p) == -1250);
+		assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_STRING);
+		assert_int_equal(p.size, 7);
+		assert_memory_equal(p.text, "v\xf0\x9f\x98\x80\xc3\xa9", 7);
+		assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_TRUE);
+		assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_ARRAY_END);
+		assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_KEY);
+		assert_int_equal(p.size, 1);
+		assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_NULL);
+		assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_OBJECT_END);
+		assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_END);
+		assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_END);
+		sb_jsonin_done(&p);
+	}
+}
+
+static void offsets_are_right_after_many_windows(void **state)
+{
+	size_t count = 200000;
+	char *text = malloc(count * 8 + 64);
+	size_t size = 1;
+	char expected[128];
+
+	text[0] = '[';
+	for (size_t i = 0; i < count; i++)
+		size += (size_t)sprintf(text + size, "%zu,\n", i % 1000);
+	snprintf(expected, sizeof expected, "'in' line %zu, byte %zu: expected a value, found 'x'", count + 1, size);
+	size += (size_t)sprintf(text + size, "x]");
+	assert_string_equal(read_all(text, size, 0), expected);
+	assert_string_equal(read_all(text, size, 777), expected);
+	free(text);
+}
+
+static void skip_passes_over_one_value(void **state)
+{
+	const char *text = "[{\"a\":[1,{}]},7]";
+	struct source s = { text, strlen(text), 0 };
+	struct sb_jsonin p;
+
+	assert_int_equal(sb_jsonin_init(&p, "in", 1000, read_source, &s), 0);
+	assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_ARRAY);
+	assert_int_equal(sb_jsonin_skip(&p, sb_jsonin_next(&p)), 0);
+	assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_NUMBER);
+	assert_int_equal(sb_jsonin_skip(&p, SB_JSONIN_NUMBER), 0);
+	assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_ARRAY_END);
+	sb_jsonin_done(&p);
+}
+
+static void an_array_may_stop_between_elements(void **state)
+{
+	static const struct {
+		const char *text;
+		bool between;
+	} cases[] = { { "[{}", true }, { "[{},", true }, { "[{},\n", true }, { "[{", false }, { "[{}, {\"a\":1", false },
+		{ "{\"a\":[1", false }, { "[", false }, { "[1 x", false } };
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct source s = { cases[i].text, strlen(cases[i].text), 0 };
+		struct sb_jsonin p;
+
+		assert_int_equal(sb_jsonin_init(&p, "in", 1000, read_source, &s), 0);
+		while (sb_jsonin_next(&p) != SB_JSONIN_ERROR)
+			;
+		assert_int_equal(sb_jsonin_ended_between_elements(&p), cases[i].between);
+		sb_jsonin_done(&p);
+	}
+}
+
+static void numbers_scale_exactly(void **state)
+{
+	static const struct {
+		const char *text;
+		int shift;
+		bool fits;
+		int64_t value;
+	} cases[] = {
+		{ "1234567890123.456", 3, true, 1234567890123456 },
+		{ "0.0004", 3, true, 0 },
+		{ "0.0005", 3, true, 1 },
+		{ "-2.5", 0, true, -3 },
+		{ "2.4999", 0, true, 2 },
+		{ "9223372036854775807", 0, true, INT64_MAX },
+		{ "9223372036854775808", 0, false, 0 },
+		{ "1e18", 3, false, 0 },
+		{ "1e300", 0, false, 0 },
+		{ "1e-300", 3, true, 0 },
+		{ "0e999999", 3, true, 0 },
+		{ "1.7000000000000001e3", 3, true, 1700000 },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct sb_jsonin_number n;
+		int64_t value = 0;
+
+		assert_true(sb_jsonin_parse_number(cases[i].text, strlen(cases[i].text), &n));
+		assert_int_equal(sb_jsonin_scaled(&n, cases[i].shift, &value), cases[i].fits);
+		assert_int_equal(value, cases[i].value);
+	}
+}
+
+static void whole_numbers_are_told_from_others(void **state)
+{
+	struct sb_jsonin_number n;
+	int64_t value;
+
+	assert_true(sb_jsonin_parse_number("120e-1", 6, &n) && sb_jsonin_int(&n, &value));
+	assert_int_equal(value, 12);
+	assert_true(sb_jsonin_parse_number("1.5", 3, &n) && !sb_jsonin_int(&n, &value));
+	assert_true(sb_jsonin_parse_number("123456789012345678901", 21, &n) && !sb_jsonin_int(&n, &value));
+	assert_false(sb_jsonin_parse_number("1.5x", 4, &n));
+	assert_false(sb_jsonin_parse_number("", 0, &n));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_json_allows_is_read),
+		cmocka_unit_test(errors_name_line_and_byte),
+		cmocka_unit_test(nul_bytes_are_refused_everywhere),
+		cmocka_unit_test(a_million_levels_are_refused_at_the_limit),
+		cmocka_unit_test(long_strings_are_cut_and_still_checked),
+		cmocka_unit_test(tokens_may_straddle_any_read),
+		cmocka_unit_test(offsets_are_right_after_many_windows),
+		cmocka_unit_test(skip_passes_over_one_value),
+		cmocka_unit_test(an_array_may_stop_between_elements),
+		cmocka_unit_test(numbers_scale_exactly),
+		cmocka_unit_test(whole_numbers_are_told_from_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
