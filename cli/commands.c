@@ -2,8 +2,10 @@
 #include "command.h"
 
 extern const struct command cmd_report;
+extern const struct command cmd_bench;
 
 const struct command *const commands[] = {
 	&cmd_report,
+	&cmd_bench,
 	NULL,
 };

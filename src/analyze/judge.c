@@ -83,9 +83,11 @@ static double inflation_of(const struct ranked *all, size_t base_count, size_t n
 	if (squares <= 0)
 		return 1;
 	correlation = products / squares;
-	noise = 1.645 / sqrt((double)(base_count + now_count));
+	noise = 1 / sqrt((double)(base_count + now_count));
 	if (correlation <= noise)
 		return 1; /* not told apart from independent values */
+	/* short series hide correlation: their own mean follows the drift */
+	correlation += (1 + 3 * correlation) * 2 / (double)(base_count + now_count);
 	if (correlation > 0.9)
 		correlation = 0.9;
 	return sqrt((1 + correlation) / (1 - correlation));

@@ -1,0 +1,252 @@
+/* strobe bench: repeated runs of a command, over sweeps and ladders. */
+#include "bench_child.h"
+#include "bench_plan.h"
+#include "command.h"
+#include "progress.h"
+
+#include "base/buf.h"
+#include "report/bench_report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct option options[] = {
+	{ "iterations", 'n', "N", "measured runs of each row (10)", false, false },
+	{ "warmup", 'w', "N", "runs before them that do not count (1)", false, false },
+	{ "frames", 'f', "N", "frames one run makes, for frames/s", false, false },
+	{ "sweep", 's', "KEY=V1,V2", "run every value in place of {KEY}; several keys: the full grid", false, true },
+	{ "ladder", 'l', "FILE", "named variants, one 'NAME: WORDS' a line; step and total speed-up", false, false },
+	{ "target-fps", 't', "FPS", "exit 1 unless every row reaches this many frames/s", false, false },
+	{ "timeout", 0, "S", "stop a run that takes longer; its row fails", false, false },
+	{ "format", 0, "FORMAT", "text, json or csv (text)", false, false },
+	{ "output", 'o', "FILE", "write there instead of standard output", false, false },
+	{ "show-output", 0, NULL, "let the command print (on standard error)", false, false },
+	{ 0 }
+};
+
+struct bench_job {
+	struct sb_bench bench;
+	struct bench_plan plan;
+	struct bench_child child;
+	struct progress progress;
+	double *row_seconds; /* spent on each row, warm-up included */
+	int *row_runs;
+	double frames;
+};
+
+/* ---- time left ---------------------------------------------------------- */
+
+static void estimate_left(struct bench_job *job)
+{
+	int each = job->bench.warmup + job->bench.iterations;
+	double known = 0, left = 0;
+	int runs = 0;
+
+	for (size_t i = 0; i < job->bench.row_count; i++) {
+		known += job->row_seconds[i];
+		runs += job->row_runs[i];
+	}
+	job->progress.done = 0;
+	for (size_t i = 0; i < job->bench.row_count; i++) {
+		const struct sb_bench_row *row = &job->bench.rows[i];
+		int open = row->state == SB_BENCH_OK ? each - job->row_runs[i] : 0;
+
+		job->progress.done += (size_t)(each - open);
+		if (runs)
+			left += open * (job->row_runs[i] ? job->row_seconds[i] / job->row_runs[i] : known / runs);
+	}
+	job->progress.left_s = runs ? left : -1;
+}
+
+static void tick(void *context)
+{
+	struct bench_job *job = context;
+
+	if (job->progress.left_s > 1)
+		job->progress.left_s -= 1;
+	progress_draw(&job->progress);
+}
+
+/* ---- running ------------------------------------------------------------ */
+
+static int end_row(struct sb_bench_row *row, const struct bench_run *run)
+{
+	row->state = run->state;
+	row->exit_code = run->exit_code;
+	row->reason = strdup(run->reason);
+	return row->reason ? 0 : complain("no memory");
+}
+
+static int run_row(struct bench_job *job, size_t i, bool counts)
+{
+	struct sb_bench_row *row = &job->bench.rows[i];
+	struct bench_run run;
+
+	job->progress.label = job->bench.row_count > 1 ? row->name : counts ? "" : "warm-up";
+	estimate_left(job);
+	progress_draw(&job->progress);
+	if (bench_child_run(&job->child, job->plan.commands[i], &run))
+		return complain_last();
+	job->bench.interrupted = run.interrupted;
+	if (run.interrupted)
+		return 0;
+	if (run.state != SB_BENCH_OK)
+		return end_row(row, &run);
+	job->row_seconds[i] += run.seconds;
+	job->row_runs[i]++;
+	row->peak_memory_bytes = fmax(row->peak_memory_bytes, run.peak_memory_bytes);
+	if (counts && sb_bench_add(row, run.seconds))
+		return complain_last();
+	return 0;
+}
+
+/* Rows take turns, so that a machine that warms up or wanders touches all of
+ * them alike. A row that fails is out; the others go on. */
+static int run_all(struct bench_job *job)
+{
+	int each = job->bench.warmup + job->bench.iterations;
+	int code = 0;
+
+	job->row_seconds = calloc(job->bench.row_count, sizeof *job->row_seconds);
+	job->row_runs = calloc(job->bench.row_count, sizeof *job->row_runs);
+	if (!job->row_seconds || !job->row_runs)
+		return complain("no memory");
+	progress_init(&job->progress, job->bench.row_count * (size_t)each);
+	job->child.tick = tick;
+	job->child.context = job;
+	for (int round = 0; round < each; round++)
+		for (size_t i = 0; i < job->bench.row_count && !code && !job->bench.interrupted; i++)
+			if (job->bench.rows[i].state == SB_BENCH_OK)
+				code = run_row(job, i, round >= job->bench.warmup);
+	progress_clear(&job->progress);
+	return code;
+}
+
+/* ---- the verdict and the output ----------------------------------------- */
+
+static int exit_code(const struct sb_bench *b)
+{
+	bool missed = false, any = false;
+
+	for (size_t i = 0; i < b->row_count; i++) {
+		any |= b->rows[i].state == SB_BENCH_OK;
+		missed |= b->rows[i].state == SB_BENCH_OK && !b->rows[i].target_met;
+	}
+	if (b->interrupted)
+		return 130;
+	if (!any)
+		return b->rows[0].exit_code ? b->rows[0].exit_code : EXIT_CHECK;
+	return !isnan(b->target_fps) && missed ? EXIT_CHECK : EXIT_OK;
+}
+
+static int print_result(const struct args *args, const struct sb_bench *b)
+{
+	const char *format = args_value(args, "format"), *path = args_value(args, "output");
+	struct sb_buf out = { 0 };
+	int code = exit_code(b);
+
+	if (!format || !strcmp(format, "text"))
+		sb_bench_text(b, &out);
+	else if (!strcmp(format, "json"))
+		sb_bench_json(b, &out);
+	else
+		sb_bench_csv(b, &out);
+	if (path && sb_buf_write_file(&out, path, 0644))
+		code = complain_last();
+	else if (!path)
+		fputs(sb_buf_text(&out), stdout);
+	sb_buf_done(&out);
+	return code;
+}
+
+/* ---- options ------------------------------------------------------------ */
+
+static int read_options(const struct args *args, struct bench_job *job)
+{
+	const char *format = args_value(args, "format");
+	double iterations = 10, warmup = 1;
+
+	job->bench.target_fps = job->frames = NAN;
+	if (!args_number(args, "iterations", 1, 1e6, &iterations) || !args_number(args, "warmup", 0, 1e6, &warmup) ||
+		!args_number(args, "frames", 1, 1e9, &job->frames) ||
+		!args_number(args, "target-fps", 1e-6, 1e9, &job->bench.target_fps) ||
+		!args_number(args, "timeout", 0.001, 1e9, &job->child.timeout_s))
+		return EXIT_USAGE;
+	if (format && strcmp(format, "text") && strcmp(format, "json") && strcmp(format, "csv"))
+		return complain("--format is text, json or csv, not '%s'", format);
+	if (args->count)
+		return complain("the command goes after '--': strobe bench [OPTIONS] -- %s ...", args->values[0]);
+	if (args_has(args, "ladder") && args_has(args, "sweep"))
+		return complain("--ladder and --sweep cannot be combined");
+	if (!args_has(args, "ladder") && (!args->after_dashes || !args->after_dashes[0]))
+		return complain("no command; strobe bench [OPTIONS] -- COMMAND [ARG...]");
+	if (!isnan(job->bench.target_fps) && isnan(job->frames))
+		return complain("--target-fps needs to know the frames of a run: add --frames N");
+	job->bench.iterations = (int)iterations;
+	job->bench.warmup = (int)warmup;
+	job->child.show_output = args_has(args, "show-output");
+	return 0;
+}
+
+static int make_plan(const struct args *args, struct bench_job *job)
+{
+	const char *sweeps[64], *ladder = args_value(args, "ladder");
+	size_t count = 0;
+	int err;
+
+	while (count < 64 && (sweeps[count] = args_nth(args, "sweep", count)))
+		count++;
+	if (ladder)
+		err = bench_plan_ladder(ladder, args->after_dashes, &job->bench, &job->plan);
+	else
+		err = bench_plan_sweep(sweeps, count, args->after_dashes, &job->bench, &job->plan);
+	if (err)
+		return complain_last();
+	for (size_t i = 0; i < job->bench.row_count; i++)
+		job->bench.rows[i].frames_per_clip = job->frames;
+	job->bench.command = args->after_dashes && args->after_dashes[0] ?
+		bench_command_text(args->after_dashes) : strdup(ladder);
+	return job->bench.command ? 0 : complain("no memory");
+}
+
+static int run(struct args *args)
+{
+	struct bench_job job = { 0 };
+	int code = read_options(args, &job);
+
+	if (!code)
+		code = make_plan(args, &job);
+	if (!code)
+		code = run_all(&job);
+	if (!code && sb_bench_compute(&job.bench))
+		code = complain_last();
+	if (!code)
+		code = print_result(args, &job.bench);
+	bench_plan_done(&job.plan);
+	sb_bench_done(&job.bench);
+	free(job.row_seconds);
+	free(job.row_runs);
+	return code;
+}
+
+const struct command cmd_bench = {
+	.name = "bench",
+	.usage = "[OPTIONS] -- COMMAND [ARG...]",
+	.summary = "warmup, iterations, sweeps, target FPS",
+	.description =
+		"Runs COMMAND again and again, directly and without a shell, and tells mean, median, std\n"
+		"(of a sample), min, max, p95, clips/s (runs per second) and, where the frames of a run are\n"
+		"known, frames/s. Rows of a sweep or ladder take turns, so that drift touches all alike. A\n"
+		"row that fails or runs out of memory is kept as such and does not end the sweep. When\n"
+		"everything fails, the exit code is the command's own.",
+	.examples =
+		"  strobe bench -n 20 -w 3 --frames 81 -- python gen.py\n"
+		"  strobe bench --sweep batch=1,2,4,8 --sweep dtype=fp16,bf16 -- python gen.py -b {batch} --dtype {dtype}\n"
+		"  strobe bench --frames 81 --target-fps 16 -- ./generate\n"
+		"  strobe bench --ladder variants.txt -- python gen.py {variant}",
+	.options = options,
+	.passes_command = true,
+	.run = run,
+};
