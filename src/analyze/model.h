@@ -1,0 +1,476 @@
+/* The report model: a plain tree of everything a report says. Text, JSON, HTML,
+ * diff, aggregate, history and Prometheus read it; none computes anything.
+ *
+ * Absent is not zero: a double is NAN, an int64_t count is -1, a string NULL, an
+ * array empty, a section's `present` false. Everything is in seconds and bytes.
+ * All memory belongs to the model (sb_model_alloc, sb_model_text). */
+#ifndef SB_ANALYZE_MODEL_H
+#define SB_ANALYZE_MODEL_H
+
+#include "analyze/events.h"
+#include "analyze/run.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Statistics of a set of durations or values. */
+struct sb_stats {
+	int64_t count;
+	double total, mean, min, max, p50, p95, p99, last;
+	double std; /* sample standard deviation; NAN below two values */
+	double percentile_error_ratio; /* 0: exact */
+};
+
+struct sb_pair { /* a key with a typed value: tags, settings, system facts */
+	const char *key;
+	enum strobe_type type;
+	int64_t i;
+	double f;
+	const char *s;
+};
+
+/* Values over time: one column of a monitor. */
+struct sb_series_column {
+	const char *name; /* ends in its unit: "memory_used_bytes" */
+	double *values;   /* NAN: unknown */
+	struct sb_stats stats;
+};
+struct sb_series {
+	const char *source; /* "gpu", "cpu", "memory", "disk", "process"... */
+	int device;         /* -1: none */
+	const char *device_name;
+	double *t_s;
+	size_t count;
+	struct sb_series_column *columns;
+	size_t column_count;
+	size_t recorded_count; /* before thinning to max_data_points */
+};
+
+/* ---- session_info, system ---- */
+struct sb_session_section {
+	const char *id;   /* the session's uuid as text */
+	const char *name;
+	const char *run;  /* folder or file */
+	const char *command;
+	const char *host;
+	const char *state; /* "complete", "live", "ended without a stop" */
+	uint64_t start_real_ns, end_real_ns, generated_real_ns;
+	double duration_s;
+	int64_t pid, rank, local_rank, world_size; /* -1: none */
+	int64_t exit_code, exit_signal;            /* -1: unknown */
+	struct sb_pair *tags;
+	size_t tag_count;
+	double cut_from_s, cut_to_s; /* NAN: the whole run */
+	int64_t cut_generation;      /* -1: not cut to one */
+};
+struct sb_system_section {
+	struct sb_pair *facts; /* META_SYSTEM */
+	size_t fact_count;
+	struct sb_pair *settings; /* META_SETTING */
+	size_t setting_count;
+	struct sb_system_process {
+		int64_t pid, ppid;
+		const char *command;
+		double start_s, end_s; /* NAN: unknown */
+		int64_t exit_code, exit_signal;
+		bool recorded; /* it wrote a recording of its own */
+	} *processes;
+	size_t process_count;
+};
+
+/* ---- stage_analysis ---- */
+enum sb_stage_state { SB_STAGE_NORMAL = 0, SB_STAGE_OPEN, SB_STAGE_SKIPPED, SB_STAGE_UNTIMED };
+
+struct sb_stage {
+	const char *name;  /* grouped: "sampling_chunk_*" */
+	const char *code;  /* NULL: none */
+	int64_t parent;    /* index of stages, always smaller; -1: top level */
+	uint32_t depth;
+	uint32_t child_count; /* direct ones */
+	uint32_t role;
+	enum sb_stage_state state;
+	const char *skip_reason;
+	bool span;             /* from SPAN records: may overlap its siblings */
+	bool main_thread;      /* some of it ran on the main thread */
+	bool bottleneck;       /* the largest self time */
+	bool uneven;           /* members differ in kind (tasks, threads) */
+	int64_t count;         /* calls, recursive ones included */
+	int64_t recursive_count;
+	int64_t open_count;
+	int64_t folded_count;  /* calls known from digests only */
+	int64_t thread_count;
+	double total_s, self_s;
+	double unattributed_s; /* of a stage with children: its self time */
+	double wall_ratio, self_ratio;
+	struct sb_stats time; /* min, max, mean, percentiles of one call, seconds */
+	double first_s, end_s; /* first begin, last end, since the run's start */
+	double gpu_span_s, gpu_busy_s; /* NAN: not measured */
+	int64_t gpu_span_count;
+	/* attributes of its calls, summed (frames, steps, bytes) or the only value */
+	struct sb_stage_attr {
+		const char *key;
+		double sum, last, min, max;
+		int64_t count;
+		const char *text; /* string attributes: the last value */
+	} *attrs;
+	size_t attr_count;
+	/* grouped names: who is inside; also threads of a pool */
+	struct sb_stage_member {
+		const char *name;
+		int64_t count;
+		double total_s;
+	} *members; /* at most SB_MEMBERS_MAX, largest first */
+	size_t member_count; /* listed */
+	size_t member_total; /* all */
+};
+#define SB_MEMBERS_MAX 1000
+
+struct sb_stages_section {
+	double wall_s;
+	double unattributed_s; /* wall - top-level zones of the main thread */
+	struct sb_stage *stages; /* a parent before its children, siblings by total */
+	size_t stage_count;
+	uint32_t *by_total; /* indices of stages, largest total first */
+	const char **bottlenecks; /* names, largest self time first */
+	size_t bottleneck_count;
+	bool combined; /* rows of one name under different parents were merged */
+};
+
+/* ---- iterations, generations ---- */
+struct sb_iterations {
+	const char *name;
+	uint32_t role;   /* ITERATION, STEP, BLOCK or GENERATION */
+	struct sb_stats all;
+	struct sb_stats warm; /* without the warm-up */
+	int64_t warmup_count;
+	double warmup_s;
+	double per_second; /* warm.count / time from the first warm begin to the last end */
+	int64_t outlier_count; /* slower than its peers: above median + 5 MAD and 1.2 x median */
+	struct sb_outlier {
+		int64_t index;
+		double t_s, duration_s;
+	} *outliers; /* the largest, at most 20 */
+	size_t outlier_listed;
+	double *series_s; /* durations in order, thinned to series_count */
+	size_t series_count;
+};
+struct sb_iterations_section {
+	struct sb_iterations *all;
+	size_t count;
+};
+
+struct sb_generation {
+	const char *name;
+	double begin_s, end_s;
+	int64_t frames, width, height, steps, blocks; /* -1: unknown */
+	bool open;
+};
+struct sb_generations_section {
+	struct sb_generation *all;
+	size_t count;  /* listed, at most 10 000 */
+	int64_t total; /* all of them */
+	struct sb_stats time;
+};
+
+/* ---- summary: one screen; filled from the other sections ---- */
+struct sb_summary_section {
+	int64_t generation_count, frames, steps, blocks, dropped_frames;
+	int64_t width, height;
+	double generation_s; /* wall time inside generations */
+	double outside_s;    /* imports, load, compile, export... */
+	double fps_wall, fps_compute, bps_wall, bps_compute;
+	double first_block_s;
+	double energy_wh, energy_wh_per_video, cost, cost_per_video;
+	double gpu_peak_bytes, gpu_total_bytes, gpu_reserved_peak_bytes;
+	const char *gpu_peak_stage;
+	double ram_peak_bytes, ram_total_bytes;
+	double gpu_utilization_mean_percent;
+	const char *bound;        /* "GPU", "CPU launch", "copies", "disk", "communication" */
+	const char *bound_reason; /* with numbers */
+	const char **leave_alone; /* stages that cannot pay */
+	size_t leave_alone_count;
+	struct sb_outside {
+		const char *what; /* "imports", "load", "compile", ... */
+		double total_s;
+		double bytes; /* NAN: none */
+	} *outside;
+	size_t outside_count;
+};
+
+/* ---- memory ---- */
+struct sb_memory_snapshot {
+	const char *label;
+	double t_s;
+	int device; /* -1: host */
+	double allocated_bytes, reserved_bytes, peak_bytes;
+	const char *stage;
+};
+struct sb_memory_section {
+	bool present;
+	struct sb_memory_snapshot *snapshots;
+	size_t snapshot_count;
+	double peak_bytes, peak_t_s;
+	const char *peak_stage;
+	double fragmentation_ratio; /* 1 - allocated / reserved, at the worst snapshot */
+	struct sb_memory_stage {
+		const char *stage;
+		double peak_bytes, before_bytes, after_bytes;
+		bool freed;
+	} *stages;
+	size_t stage_count;
+	struct sb_memory_allocator {
+		const char *allocator;
+		int64_t alloc_count, free_count;
+		double allocated_bytes, freed_bytes, peak_bytes;
+	} *allocators;
+	size_t allocator_count;
+	double ram_peak_bytes, swap_peak_bytes, page_cache_peak_bytes;
+};
+
+/* ---- video ---- */
+struct sb_rate { /* one definition of speed, named */
+	const char *scope; /* "denoise", "denoise_vae", "end_to_end" */
+	double wall_s, compute_s;
+	double fps_wall, fps_compute, bps_wall, bps_compute;
+};
+struct sb_diffusion_section {
+	bool present;
+	double fps, bps;
+	int64_t frames, latent_frames, blocks, steps; /* steps: scheduler steps in all */
+	double steps_per_video, steps_per_block, forwards_per_step;
+	struct sb_stats step, warm_step, cached_step, computed_step;
+	int64_t cached_steps;
+	double cached_ratio;
+	double denoise_s, vae_s, text_encode_s, offload_s, other_s;
+	double offload_bytes, offload_gb_per_s;
+	int64_t tiles;
+	struct sb_rate *rates;
+	size_t rate_count;
+	struct sb_step_group { /* by block size, by step number */
+		int64_t key;
+		struct sb_stats time;
+	} *by_block_size, *by_step;
+	size_t by_block_size_count, by_step_count;
+	struct sb_outlier *slow_steps;
+	size_t slow_step_count;
+};
+struct sb_block_section {
+	bool present;
+	double fps, bps;
+	int64_t frames, blocks, steps;
+	double first_block_s, mean_frames;
+	struct sb_stats time;
+	struct sb_step_group *by_size;
+	size_t by_size_count;
+	struct sb_block {
+		int64_t index, frames;
+		double t_s, duration_s, memory_bytes;
+	} *all;
+	size_t listed, total;
+};
+struct sb_model_section {
+	bool present;
+	struct sb_model_entry {
+		const char *name, *type;
+		int64_t parameters;
+		double bytes;
+		double flops_per_step, tflops_reached;
+	} *models;
+	size_t model_count;
+	int64_t total_parameters;
+	struct sb_layer {
+		const char *name;
+		int64_t count;
+		struct sb_stats time;
+		double total_s, gpu_span_s, ratio;
+		bool block;
+	} *layers;
+	size_t layer_count;
+	struct sb_variant { /* precision and other named variants */
+		const char *name;
+		struct sb_stats time;
+		double speedup;
+		const char *reading;
+	} *variants;
+	size_t variant_count;
+};
+struct sb_streaming_section {
+	bool present;
+	int64_t batches, frames, dropped_frames;
+	double dropped_ratio, fps, bps;
+	struct sb_stats encode_ms, network_ms, buffer_ratio;
+};
+struct sb_cache_section {
+	bool present;
+	struct sb_cache_entry {
+		const char *cache;
+		int64_t hits, misses, evictions;
+		double hit_ratio; /* hits / (hits + misses) */
+		double size_bytes, size_peak_bytes;
+		double threshold, score_mean;
+		struct sb_cache_event_row {
+			double t_s, frame, score;
+			int64_t chunk, count;
+			int kind;
+		} *events; /* at most max_data_points */
+		size_t event_count;
+	} *caches;
+	size_t cache_count;
+};
+
+/* ---- gpu_trace ---- */
+struct sb_gpu_section {
+	bool present;
+	int64_t kernel_count;
+	double kernel_total_s, busy_s, idle_s, window_s;
+	double small_kernel_ratio, copy_ratio, overlap_ratio, launch_ahead_s;
+	struct sb_gpu_copy {
+		const char *direction; /* "H2D"... */
+		const char *memory;    /* "pageable", "pinned", NULL */
+		int64_t count;
+		double bytes, total_s, gb_per_s;
+	} *copies;
+	size_t copy_count;
+	struct sb_gpu_row {
+		const char *name;
+		int64_t count;
+		double total_s, busy_s, mean_s, min_s, max_s, ratio;
+		double bytes;
+	} *top_kernels, *top_zones, *attention, *collectives, *offload;
+	size_t top_kernel_count, top_zone_count, attention_count, collective_count, offload_count;
+	struct sb_gpu_gap {
+		double t_s, duration_s;
+		const char *cpu_did; /* the zone the CPU was in */
+		int device;
+	} *gaps;
+	size_t gap_count;
+	int64_t gap_total;
+	double exposed_communication_s, communication_s;
+};
+
+/* ---- events, recommendations, recording, not_recorded ---- */
+struct sb_event_row {
+	const char *name;
+	double t_s;
+	const char *kind; /* "event", "mark", "skipped" */
+	const char *reason;
+	struct sb_pair *attrs;
+	size_t attr_count;
+};
+struct sb_events_section {
+	struct sb_event_row *rows; /* at most max_data_points, thinned evenly */
+	size_t count;
+	int64_t total;
+	struct sb_counter {
+		const char *name;
+		double value; /* sum of deltas, or the last set value */
+		bool gauge;
+		int64_t updates;
+	} *counters;
+	size_t counter_count;
+};
+struct sb_advice {
+	const char *id, *category;
+	const char *priority; /* "high", "medium", "low" */
+	const char *issue, *suggestion, *evidence;
+	const char *effort;   /* "< 1 day", "2-3 days", "1-2 weeks" */
+	double saves_s;       /* NAN: not computable */
+	const char *stage;    /* where, NULL: nowhere in particular */
+	double value, threshold;
+};
+struct sb_advice_section {
+	struct sb_advice *all; /* by the seconds they could save */
+	size_t count;
+};
+struct sb_recording_section {
+	int64_t events, zones, open_zones, folded_zones, unmatched_ends;
+	int64_t dropped_count;
+	struct sb_drop {
+		const char *reason; /* "disk_full" */
+		const char *text;
+		int64_t count;
+	} *drops;
+	size_t drop_count;
+	double bytes, skipped_bytes;
+	struct sb_drop *damage; /* count: places; see skipped_bytes */
+	size_t damage_count;
+	bool complete, live;
+	double folded_until_s; /* detail starts here; NAN: nothing was folded */
+	double own_cpu_s, slow_path_s, overhead_ratio;
+	int64_t files;
+	const char **warnings;
+	size_t warning_count;
+};
+struct sb_missing {
+	const char *what, *why, *how;
+};
+struct sb_missing_section {
+	struct sb_missing *all;
+	size_t count;
+};
+
+struct sb_model {
+	struct sb_session_section session;
+	struct sb_system_section system;
+	struct sb_summary_section summary;
+	struct sb_stages_section stages;
+	struct sb_iterations_section iterations;
+	struct sb_generations_section generations;
+	struct sb_memory_section memory;
+	struct sb_series *series; /* every monitor; gpu_metrics, cpu_metrics... pick theirs by source */
+	size_t series_count;
+	struct sb_diffusion_section diffusion;
+	struct sb_block_section blocks;
+	struct sb_model_section models;
+	struct sb_streaming_section streaming;
+	struct sb_cache_section caches;
+	struct sb_gpu_section gpu;
+	struct sb_events_section events;
+	struct sb_advice_section advice;
+	struct sb_recording_section recording;
+	struct sb_missing_section missing;
+	/* private: sb_model_alloc, sb_model_text */
+	struct sb_strings strings;
+	struct sb_model_block *blocks_of_memory;
+	bool failed; /* memory ran out; sb_model_build reports it */
+};
+
+struct sb_model_options {
+	bool combine;         /* one row per name, whatever the parent */
+	bool no_groups;       /* indexed names stay apart */
+	size_t max_data_points; /* 0: the recording's own setting, else 10 000 */
+	uint64_t now_real_ns; /* generated_at; 0: now */
+};
+
+int sb_model_build(struct sb_run *run, const struct sb_model_options *options, struct sb_model **out_model);
+void sb_model_free(struct sb_model *model); /* takes NULL */
+
+/* Zeroed memory that lives as long as the model; never NULL for size 0 only. */
+void *sb_model_alloc(struct sb_model *model, size_t size);
+/* A copy of text (NULL stays NULL, "" too). */
+const char *sb_model_text(struct sb_model *model, const char *text);
+const char *sb_model_printf(struct sb_model *model, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void sb_model_missing(struct sb_model *model, const char *what, const char *why, const char *how);
+/* The first series of a source (and device, -2: any); NULL: none. */
+const struct sb_series *sb_model_series(const struct sb_model *model, const char *source, int device);
+const struct sb_series_column *sb_series_column_find(const struct sb_series *series, const char *name);
+const struct sb_stage *sb_model_stage(const struct sb_model *model, const char *name); /* largest of that name */
+
+/* One analysis: says what it wants to see, sees it in the one common pass, and
+ * fills its section. Listed in analyze/analyses.c in the order of finishing, so
+ * that later ones (advice, summary) can read what earlier ones found. */
+struct sb_analysis {
+	const char *name;
+	/* Makes its state (v->self) and fills in the visitor; NULL: needs no pass.
+	 * Leaves v zeroed when the run cannot interest it. */
+	int (*begin)(struct sb_run *run, struct sb_model *model, struct sb_visitor *v);
+	int (*finish)(void *self, struct sb_run *run, struct sb_model *model);
+	void (*done)(void *self); /* frees the state, also after failure; takes NULL */
+};
+extern const struct sb_analysis *const sb_analyses[]; /* NULL-terminated */
+const struct sb_model_options *sb_model_build_options(const struct sb_model *model);
+
+#endif
