@@ -9,19 +9,12 @@
 
 #include "analyze/events.h"
 #include "analyze/run.h"
+#include "analyze/statistics.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Statistics of a set of durations or values. */
-struct sb_stats {
-	int64_t count;
-	double total, mean, min, max, p50, p95, p99, last;
-	double std; /* sample standard deviation; NAN below two values */
-	double percentile_error_ratio; /* 0: exact */
-};
 
 struct sb_pair { /* a key with a typed value: tags, settings, system facts */
 	const char *key;

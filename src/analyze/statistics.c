@@ -45,7 +45,8 @@ double sb_stats_percentile(const double *sorted, size_t count, double q)
 
 int sb_stats_of(const double *values, size_t count, struct sb_stats *out_stats)
 {
-	struct sb_stats s = { count, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+	struct sb_stats s = { .count = (int64_t)count, .total = NAN, .mean = NAN, .min = NAN, .max = NAN,
+		.median = NAN, .p95 = NAN, .p99 = NAN, .last = NAN, .std = NAN };
 	double *sorted, squares = 0;
 
 	if (!count) {
@@ -63,6 +64,7 @@ int sb_stats_of(const double *values, size_t count, struct sb_stats *out_stats)
 		squares += (values[i] - s.mean) * (values[i] - s.mean);
 	if (count > 1)
 		s.std = sqrt(squares / (double)(count - 1));
+	s.last = values[count - 1];
 	s.min = sorted[0];
 	s.max = sorted[count - 1];
 	s.median = sb_stats_percentile(sorted, count, 0.5);

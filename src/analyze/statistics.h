@@ -7,16 +7,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Statistics of a set of durations or values; the report model uses it too. */
 struct sb_stats {
-	size_t count;
+	int64_t count;
 	double total;
 	double mean;
-	double median; /* of an even count: the middle of the two middle values */
-	double std;    /* of a sample (n - 1); NaN under two values */
 	double min;
 	double max;
+	union {
+		double p50;
+		double median; /* of an even count: the middle of the two middle values */
+	};
 	double p95; /* interpolated between neighbours */
 	double p99;
+	double last;
+	double std; /* of a sample (n - 1); NaN under two values */
+	double percentile_error_ratio; /* 0: exact */
 };
 
 /* Everything NaN but the count when there is nothing. Returns 0 or STROBE_ENOMEM. */
