@@ -28,7 +28,9 @@ struct sb_pair { /* a key with a typed value: tags, settings, system facts */
 struct sb_series_column {
 	const char *name; /* ends in its unit: "memory_used_bytes" */
 	double *values;   /* NAN: unknown */
-	struct sb_stats stats;
+	struct sb_stats stats; /* of every sample; mean: weighted by the real time between samples */
+	double first, max_t_s;
+	double integral; /* value x seconds, trapezoids over the real intervals */
 };
 struct sb_series {
 	const char *source; /* "gpu", "cpu", "memory", "disk", "process"... */
@@ -158,9 +160,14 @@ struct sb_generation {
 	const char *name;
 	double begin_s, end_s;
 	int64_t frames, width, height, steps, blocks; /* -1: unknown */
+	double fps;                 /* frames over its wall time */
+	double denoise_s, vae_s;    /* wall time of its steps (or denoise stages), of its VAE decodes */
+	double energy_wh, cost;     /* summed over the GPUs; cost: in gpu_cost_per_hour's currency */
+	double utilization_percent; /* mean of the busiest GPU */
 	bool open;
 };
 struct sb_generations_section {
+	bool whole_run; /* no generation was marked: the run counts as one */
 	struct sb_generation *all;
 	size_t count;  /* listed, at most 10 000 */
 	int64_t total; /* all of them */
@@ -176,6 +183,8 @@ struct sb_summary_section {
 	double fps_wall, fps_compute, bps_wall, bps_compute;
 	double first_block_s;
 	double energy_wh, energy_wh_per_video, cost, cost_per_video;
+	double run_energy_wh, run_cost; /* of the whole run, load and all */
+	double target_fps;              /* NAN: none */
 	double gpu_peak_bytes, gpu_total_bytes, gpu_reserved_peak_bytes;
 	const char *gpu_peak_stage;
 	double ram_peak_bytes, ram_total_bytes;
@@ -204,22 +213,37 @@ struct sb_memory_section {
 	bool present;
 	struct sb_memory_snapshot *snapshots;
 	size_t snapshot_count;
-	double peak_bytes, peak_t_s;
+	int64_t snapshot_total;
+	double peak_bytes, peak_t_s; /* of the device with the highest peak */
 	const char *peak_stage;
+	const char *peak_source;     /* "allocated" (the allocator's word), "process" or "device" (sampled) */
+	int peak_device;
+	double reserved_peak_bytes, device_total_bytes;
 	double fragmentation_ratio; /* 1 - allocated / reserved, at the worst snapshot */
+	double fragmentation_bytes, fragmentation_reserved_bytes;
+	const char *fragmentation_label; /* that snapshot's */
+	double spike_bytes, spike_t_s;   /* the steepest rise between two readings */
+	const char *spike_stage;         /* NULL: outside every stage */
 	struct sb_memory_stage {
 		const char *stage;
+		int64_t count;
 		double peak_bytes, before_bytes, after_bytes;
-		bool freed;
+		double kept_bytes; /* after - before, the last occurrence with a reading on both sides */
+		bool checked;      /* there was one */
+		bool freed;        /* kept no more than 5 % of its peak, or 64 MB */
+		bool holds;        /* it loads weights: keeping them is its purpose */
 	} *stages;
 	size_t stage_count;
 	struct sb_memory_allocator {
 		const char *allocator;
 		int64_t alloc_count, free_count;
-		double allocated_bytes, freed_bytes, peak_bytes;
+		double allocated_bytes, freed_bytes, live_bytes, peak_bytes;
 	} *allocators;
 	size_t allocator_count;
 	double ram_peak_bytes, swap_peak_bytes, page_cache_peak_bytes;
+	double ram_total_bytes; /* the machine's, or the cgroup's limit where that is lower */
+	double rss_peak_bytes, swap_first_bytes;
+	struct sb_series timeline; /* VRAM, RAM, swap, page cache side by side; count 0: none */
 };
 
 /* ---- video ---- */
@@ -228,16 +252,34 @@ struct sb_rate { /* one definition of speed, named */
 	double wall_s, compute_s;
 	double fps_wall, fps_compute, bps_wall, bps_compute;
 };
+enum sb_frames_source {
+	SB_FRAMES_NONE,
+	SB_FRAMES_COUNTED,    /* strobe_frames(), where they left the pipeline */
+	SB_FRAMES_GENERATION, /* the generation's own number */
+	SB_FRAMES_DECODED,    /* frames of the VAE decode stages */
+	SB_FRAMES_BLOCKS,     /* the blocks' sizes, each block once */
+	SB_FRAMES_STEPS       /* the steps' block sizes, each chain of steps once */
+};
 struct sb_diffusion_section {
 	bool present;
-	double fps, bps;
+	double fps, bps; /* over the time spent in steps */
+	enum sb_frames_source frames_source;
 	int64_t frames, latent_frames, blocks, steps; /* steps: scheduler steps in all */
 	double steps_per_video, steps_per_block, forwards_per_step;
+	int64_t steps_per_chain; /* the longest chain: of one block, or of one video without blocks */
+	double first_step_s;     /* median of the generations' first steps */
 	struct sb_stats step, warm_step, cached_step, computed_step;
 	int64_t cached_steps;
 	double cached_ratio;
-	double denoise_s, vae_s, text_encode_s, offload_s, other_s;
+	/* where the generations' time went: self times, they add up to its wall time */
+	double denoise_s, vae_s, vae_encode_s, text_encode_s, offload_s, other_s, unattributed_s;
 	double offload_bytes, offload_gb_per_s;
+	struct sb_offload {
+		const char *name;
+		int64_t count;
+		double total_s, bytes, gb_per_s; /* 1 GB = 1e9 bytes */
+	} *offloads;
+	size_t offload_count;
 	int64_t tiles;
 	struct sb_rate *rates;
 	size_t rate_count;
@@ -246,14 +288,22 @@ struct sb_diffusion_section {
 		struct sb_stats time;
 	} *by_block_size, *by_step;
 	size_t by_block_size_count, by_step_count;
-	struct sb_outlier *slow_steps;
+	struct sb_slow_step {
+		int64_t step, block; /* -1: none */
+		double t_s, duration_s, peer_s; /* peers: same block size, not cached, not first */
+	} *slow_steps; /* slowest first, at most 20 */
 	size_t slow_step_count;
+	int64_t slow_step_total;
+	double slow_step_excess_s; /* over their peers, all of them */
+	struct sb_series series; /* one row per step, thinned; count 0: none */
 };
 struct sb_block_section {
 	bool present;
 	double fps, bps;
 	int64_t frames, blocks, steps;
-	double first_block_s, mean_frames;
+	double first_block_s; /* latency: from the generation's start to its first block's end, median */
+	double first_block_time_s, later_block_time_s; /* the first block itself, the median of the others */
+	double mean_frames;
 	struct sb_stats time;
 	struct sb_step_group *by_size;
 	size_t by_size_count;
@@ -275,17 +325,31 @@ struct sb_model_section {
 	int64_t total_parameters;
 	struct sb_layer {
 		const char *name;
+		const char *component; /* "patch_embed", "blocks", "norm"… */
 		int64_t count;
 		struct sb_stats time;
-		double total_s, gpu_span_s, ratio;
-		bool block;
-	} *layers;
+		double total_s, gpu_span_s, ratio; /* ratio: of layers_total_s; NAN when nested */
+		bool block, attention;
+		bool nested; /* inside another layer: not added to the total */
+	} *layers; /* slowest mean first */
 	size_t layer_count;
+	double layers_total_s; /* outermost layers; the components add up to it */
+	bool layers_on_gpu;    /* these times are GPU spans, not CPU time */
+	struct sb_component {
+		const char *name;
+		int64_t layers;
+		double total_s, ratio;
+	} *components;
+	size_t component_count;
+	int64_t block_count;
+	double block_mean_s, block_std_s; /* over the blocks' means; sample deviation */
+	double attention_ratio;
 	struct sb_variant { /* precision and other named variants */
 		const char *name;
 		struct sb_stats time;
-		double speedup;
-		const char *reading;
+		int64_t warmup_count;
+		double speedup;      /* over the first one; NAN for itself */
+		const char *reading; /* NULL for the first */
 	} *variants;
 	size_t variant_count;
 };
@@ -294,6 +358,7 @@ struct sb_streaming_section {
 	int64_t batches, frames, dropped_frames;
 	double dropped_ratio, fps, bps;
 	struct sb_stats encode_ms, network_ms, buffer_ratio;
+	struct sb_series series; /* one row per batch, thinned; count 0: none */
 };
 struct sb_cache_section {
 	bool present;
@@ -303,8 +368,10 @@ struct sb_cache_section {
 		double hit_ratio; /* hits / (hits + misses) */
 		double size_bytes, size_peak_bytes;
 		double threshold, score_mean;
+		double miss_score_median;         /* of misses with a score and a threshold */
+		int64_t scored_misses, near_misses; /* near: within a quarter of the threshold */
 		struct sb_cache_event_row {
-			double t_s, frame, score;
+			double t_s, frame, score, threshold;
 			int64_t chunk, count;
 			int kind;
 		} *events; /* at most max_data_points */
@@ -372,6 +439,8 @@ struct sb_advice {
 	double saves_s;       /* NAN: not computable */
 	const char *stage;    /* where, NULL: nowhere in particular */
 	double value, threshold;
+	const char *threshold_key; /* to set it in `thresholds:`; NULL: none */
+	double rank_s;             /* what it is ranked by */
 };
 struct sb_advice_section {
 	struct sb_advice *all; /* by the seconds they could save */
