@@ -1,0 +1,124 @@
+/* The C extension's own header: module state and what its files offer one
+ * another. The extension is built against Python's stable ABI (one file serves
+ * CPython 3.9 to 3.14) and sees the recorder through strobe.h alone. */
+#ifndef STROBE_EXTENSION_H
+#define STROBE_EXTENSION_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "strobe.h"
+
+#include <stdbool.h>
+
+#define NAME_SLOTS 512u /* direct-mapped, by the address of the string object */
+#define NAMES_KEPT 20000 /* sections remembered by name; past that they are made anew */
+#define ATTRS_MAX 32
+
+struct section;
+
+struct name_slot {
+	PyObject *name; /* owned: its address cannot be reused while it is here */
+	struct section *section;
+};
+struct key_slot {
+	PyObject *key;
+	uint32_t id;
+};
+
+struct state {
+	PyTypeObject *section_type;
+	PyTypeObject *loop_type;
+	PyTypeObject *span_type;
+	PyTypeObject *bound_type;
+	struct name_slot names[NAME_SLOTS];
+	struct key_slot keys[NAME_SLOTS];
+	PyObject *sections;    /* dict: name -> plain section */
+	PyObject *plain;       /* Python: any value -> int, float, str or None */
+	PyObject *track_of;    /* Python: () -> track of the running task */
+	PyObject *raw_stream;  /* torch: device -> address of its current stream; NULL: no CUDA */
+	PyObject *get_device;  /* torch: () -> current device; NULL: there is only one */
+	PyObject *device_zero;
+};
+
+struct state *state_of(PyObject *module);
+int add_type(PyObject *module, const char *name, PyTypeObject *type);
+
+/* ---- names.c: Python strings to name ids ---- */
+/* 0 with an exception set when it is no string. */
+uint32_t name_id(PyObject *name, PyObject *code);
+uint32_t key_id(struct state *st, PyObject *key);
+void names_clear(struct state *st);
+
+/* ---- attr.c: Python values to attributes ---- */
+/* Attributes of the innermost open zone. Values that cannot be kept are left out. */
+void attr_put(struct state *st, PyObject *key, PyObject *value);
+/* Fills at most ATTRS_MAX attributes from a call's keyword arguments; strings are
+ * borrowed from `keep`, a list that the caller releases afterwards. */
+size_t attrs_from_call(struct state *st, PyObject *const *values, PyObject *kwnames,
+	struct strobe_attr *out_attrs, PyObject *keep);
+size_t attrs_from_dict(struct state *st, PyObject *dict, struct strobe_attr *out_attrs, PyObject *keep);
+
+/* ---- track.c: zones stay with their task ---- */
+struct here {
+	PyObject *context; /* the thread's context at its last zone; never dereferenced */
+	uint32_t track;
+};
+extern __thread struct here here;
+extern long context_offset; /* of PyThreadState.context; < 0: unknown */
+void track_switch(struct state *st, PyObject *context);
+int track_init(PyObject *module);
+PyObject *track_forget(PyObject *module, PyObject *unused);
+
+/* The thread that recorded last and its context then; guarded by the GIL. Spares
+ * the hot path a look at thread-local storage. */
+struct last_seen {
+	PyThreadState *thread;
+	PyObject *context;
+};
+extern struct last_seen last_seen;
+
+/* One pointer compare per zone: each task has its own context object. */
+static inline void track_follow(struct state *st)
+{
+	PyThreadState *thread;
+	PyObject *context;
+
+	if (context_offset < 0)
+		return;
+	thread = PyThreadState_Get();
+	context = *(PyObject **)((char *)thread + context_offset);
+	if (__builtin_expect(context == last_seen.context && thread == last_seen.thread, 1))
+		return;
+	last_seen = (struct last_seen){ thread, context };
+	if (context != here.context)
+		track_switch(st, context);
+}
+
+/* ---- stream.c: the stream that torch launches on ---- */
+void *stream_current(struct state *st);
+bool stream_may_time(uint64_t *window_s, uint32_t *count);
+PyObject *stream_install(PyObject *module, PyObject *args);
+
+/* ---- bound.c: methods bound once ---- */
+int bound_init(PyObject *module, struct state *st);
+/* Puts a method on a type; `offset` is where each instance keeps its bound form. */
+int bound_add(struct state *st, PyTypeObject *type, const char *name, PyMethodDef *method, Py_ssize_t offset);
+
+/* ---- section.c ---- */
+int section_init(PyObject *module, struct state *st);
+PyObject *section_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+
+/* ---- loop.c ---- */
+int loop_init(PyObject *module, struct state *st);
+PyObject *loop_new(PyObject *module, PyObject *args, PyObject *kwargs);
+
+/* ---- span.c ---- */
+int span_init(PyObject *module, struct state *st);
+PyObject *span_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+
+/* ---- record.c, session.c: plain functions ---- */
+extern PyMethodDef record_methods[];
+extern PyMethodDef session_methods[];
+
+#endif

@@ -1,0 +1,354 @@
+/* strobe.section(): the zone of a `with` block. A section without attributes is
+ * one object per name, shared by every use of it: it holds no state of a single
+ * entry, so it may be nested in itself, entered by several threads and reused. */
+#include "extension.h"
+
+#include <structmember.h>
+
+struct section {
+	PyObject_HEAD
+	struct state *state; /* lives as long as the type, which the object holds */
+	PyObject *name;
+	uint32_t id;
+	int8_t gpu;       /* 1: asked for, 0: refused, -1: where it is cheap */
+	bool gpu_timed;   /* what the open entries were begun with */
+	uint32_t open_count;
+	uint32_t timed_count; /* within window_s */
+	uint64_t window_s;
+	PyObject *kwnames; /* NULL: no attributes */
+	PyObject *values;  /* tuple */
+	PyObject *enter;   /* bound methods of a shared section; NULL: bound anew */
+	PyObject *exit;
+};
+
+static bool wants_gpu(struct section *s)
+{
+	if (!s->state->raw_stream || s->gpu == 0)
+		return false;
+	return s->gpu == 1 || stream_may_time(&s->window_s, &s->timed_count);
+}
+
+static __attribute__((noinline)) void put_attrs(struct section *s)
+{
+	Py_ssize_t n = PyTuple_Size(s->kwnames);
+
+	for (Py_ssize_t i = 0; i < n; i++)
+		attr_put(s->state, PyTuple_GetItem(s->kwnames, i), PyTuple_GetItem(s->values, i));
+}
+
+static __attribute__((noinline)) void begin_timed(struct section *s)
+{
+	if (!s->open_count)
+		s->gpu_timed = wants_gpu(s);
+	if (s->gpu_timed)
+		strobe_gpu_zone_begin_id(s->id, stream_current(s->state));
+	else
+		strobe_zone_begin_id(s->id);
+}
+
+static PyObject *section_enter(PyObject *self, PyObject *unused)
+{
+	struct section *s = (struct section *)self;
+
+	if (strobe_mode_) {
+		track_follow(s->state);
+		if (__builtin_expect(s->state->raw_stream != NULL, 0))
+			begin_timed(s);
+		else
+			strobe_zone_begin_id(s->id);
+		if (s->kwnames)
+			put_attrs(s);
+	}
+	s->open_count++;
+	Py_INCREF(self);
+	return self;
+}
+
+/* The zone says which exception ended it. The ends of iterators are no errors. */
+static __attribute__((noinline)) void put_error(PyObject *type)
+{
+	PyObject *name;
+	const char *text;
+
+	if (type == PyExc_StopIteration || type == PyExc_StopAsyncIteration || type == PyExc_GeneratorExit)
+		return;
+	name = PyObject_GetAttrString(type, "__name__");
+	text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+	if (text)
+		strobe_attr_string("error", text);
+	PyErr_Clear();
+	Py_XDECREF(name);
+}
+
+static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+	struct section *s = (struct section *)self;
+
+	if (s->open_count)
+		s->open_count--;
+	if (strobe_mode_) {
+		track_follow(s->state);
+		if (__builtin_expect(nargs > 0 && args[0] != Py_None, 0))
+			put_error(args[0]);
+		if (__builtin_expect(s->gpu_timed, 0))
+			strobe_gpu_zone_end_id(s->id, stream_current(s->state));
+		else
+			strobe_zone_end_id(s->id);
+	}
+	if (!s->open_count)
+		s->gpu_timed = false;
+	Py_RETURN_NONE;
+}
+
+static PyObject *section_set(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+	struct section *s = (struct section *)self;
+	Py_ssize_t given = kwnames ? PyTuple_Size(kwnames) : 0;
+
+	if (nargs) {
+		PyErr_SetString(PyExc_TypeError, "set() takes keyword arguments only");
+		return NULL;
+	}
+	if (strobe_mode_) {
+		track_follow(s->state);
+		for (Py_ssize_t i = 0; i < given; i++)
+			attr_put(s->state, PyTuple_GetItem(kwnames, i), args[i]);
+	}
+	Py_RETURN_NONE;
+}
+
+/* A section decorates as well: @strobe.section("load"). */
+static PyObject *section_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+	PyObject *module = PyImport_ImportModule("strobe._profile"), *result = NULL;
+
+	if (module) {
+		PyObject *function = PyObject_GetAttrString(module, "decorate_with");
+
+		if (function)
+			result = PyObject_CallFunction(function, "OO", self, args);
+		Py_XDECREF(function);
+	}
+	Py_XDECREF(module);
+	return result;
+}
+
+static PyObject *section_repr(PyObject *self)
+{
+	return PyUnicode_FromFormat("<strobe.section %R>", ((struct section *)self)->name);
+}
+
+static int section_traverse(PyObject *self, visitproc visit, void *arg)
+{
+	struct section *s = (struct section *)self;
+
+	Py_VISIT(Py_TYPE(self));
+	Py_VISIT(s->values);
+	Py_VISIT(s->enter);
+	Py_VISIT(s->exit);
+	return 0;
+}
+
+static int section_clear(PyObject *self)
+{
+	struct section *s = (struct section *)self;
+
+	Py_CLEAR(s->values);
+	Py_CLEAR(s->enter);
+	Py_CLEAR(s->exit);
+	return 0;
+}
+
+static void section_dealloc(PyObject *self)
+{
+	struct section *s = (struct section *)self;
+	PyTypeObject *type = Py_TYPE(self);
+
+	PyObject_GC_UnTrack(self);
+	section_clear(self);
+	Py_XDECREF(s->name);
+	Py_XDECREF(s->kwnames);
+	PyObject_GC_Del(self);
+	Py_DECREF(type);
+}
+
+static PyMethodDef enter_method = { "__enter__", section_enter, METH_NOARGS, NULL };
+static PyMethodDef exit_method = { "__exit__", (PyCFunction)(void (*)(void))section_exit, METH_FASTCALL, NULL };
+
+/* ---- making one ---- */
+
+static struct section *make(struct state *st, PyObject *name, PyObject *code, int gpu)
+{
+	uint32_t id = name_id(name, code);
+	struct section *s;
+
+	if (!id)
+		return NULL;
+	s = PyObject_GC_New(struct section, st->section_type);
+	if (!s)
+		return NULL;
+	s->state = st;
+	Py_INCREF(name);
+	s->name = name;
+	s->id = id;
+	s->gpu = (int8_t)gpu;
+	s->gpu_timed = false;
+	s->open_count = s->timed_count = 0;
+	s->window_s = 0;
+	s->kwnames = s->values = s->enter = s->exit = NULL;
+	PyObject_GC_Track((PyObject *)s);
+	return s;
+}
+
+/* A section that is kept keeps its bound methods too. */
+static void keep(struct state *st, PyObject *name, PyObject *section)
+{
+	struct section *s = (struct section *)section;
+
+	if (PyDict_Size(st->sections) >= NAMES_KEPT)
+		return;
+	s->enter = PyCFunction_New(&enter_method, section);
+	s->exit = PyCFunction_New(&exit_method, section);
+	if (!s->enter || !s->exit || PyDict_SetItem(st->sections, name, section) < 0)
+		PyErr_Clear();
+}
+
+/* Not in its slot: by value in the dict, then as a new section. */
+static __attribute__((noinline)) PyObject *find(struct state *st, PyObject *name, struct name_slot *slot)
+{
+	struct name_slot old = *slot;
+	PyObject *section;
+
+	if (!PyUnicode_CheckExact(name)) {
+		PyErr_Format(PyExc_TypeError, "a section's name is a str, not %R", (PyObject *)Py_TYPE(name));
+		return NULL;
+	}
+	section = PyDict_GetItem(st->sections, name);
+	Py_XINCREF(section);
+	if (!section) {
+		section = (PyObject *)make(st, name, NULL, -1);
+		if (!section)
+			return NULL;
+		keep(st, name, section);
+	}
+	Py_INCREF(name);
+	Py_INCREF(section);
+	slot->name = name;
+	slot->section = (struct section *)section;
+	Py_XDECREF(old.name);
+	Py_XDECREF((PyObject *)old.section);
+	return section;
+}
+
+static bool is(PyObject *key, const char *word)
+{
+	return PyUnicode_CompareWithASCIIString(key, word) == 0;
+}
+
+static int keep_attrs(struct section *s, PyObject *const *values, PyObject *kwnames, Py_ssize_t count)
+{
+	Py_ssize_t given = PyTuple_Size(kwnames), n = 0;
+
+	s->kwnames = PyTuple_New(count);
+	s->values = PyTuple_New(count);
+	if (!s->kwnames || !s->values)
+		return -1;
+	for (Py_ssize_t i = 0; i < given; i++) {
+		PyObject *key = PyTuple_GetItem(kwnames, i);
+
+		if (is(key, "code") || is(key, "gpu"))
+			continue;
+		Py_INCREF(key);
+		Py_INCREF(values[i]);
+		PyTuple_SetItem(s->kwnames, n, key);
+		PyTuple_SetItem(s->values, n, values[i]);
+		n++;
+	}
+	return 0;
+}
+
+static __attribute__((noinline)) PyObject *make_with_attrs(struct state *st, PyObject *name,
+	PyObject *const *values, PyObject *kwnames)
+{
+	Py_ssize_t given = PyTuple_Size(kwnames), count = given;
+	PyObject *code = NULL;
+	struct section *s;
+	int gpu = -1;
+
+	for (Py_ssize_t i = 0; i < given; i++) {
+		PyObject *key = PyTuple_GetItem(kwnames, i);
+
+		if (is(key, "code")) {
+			code = values[i];
+			count--;
+		} else if (is(key, "gpu")) {
+			gpu = values[i] == Py_None ? -1 : PyObject_IsTrue(values[i]);
+			count--;
+			if (PyErr_Occurred())
+				return NULL;
+		}
+	}
+	s = make(st, name, code, gpu);
+	if (s && count && keep_attrs(s, values, kwnames, count) < 0) {
+		Py_DECREF((PyObject *)s);
+		return NULL;
+	}
+	return (PyObject *)s;
+}
+
+PyObject *section_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+	struct state *st = state_of(module);
+	struct name_slot *slot;
+
+	if (__builtin_expect(nargs != 1, 0)) {
+		PyErr_SetString(PyExc_TypeError, "section(name, *, code=None, gpu=None, **attributes)");
+		return NULL;
+	}
+	if (kwnames)
+		return make_with_attrs(st, args[0], args + 1, kwnames);
+	slot = &st->names[((uintptr_t)args[0] >> 4) % NAME_SLOTS];
+	if (__builtin_expect(slot->name != args[0], 0))
+		return find(st, args[0], slot);
+	Py_INCREF((PyObject *)slot->section);
+	return (PyObject *)slot->section;
+}
+
+static PyMethodDef section_methods[] = {
+	{ "set", (PyCFunction)(void (*)(void))section_set, METH_FASTCALL | METH_KEYWORDS,
+		"set(**attributes): attributes of the zone that is open now" },
+	{ NULL, NULL, 0, NULL },
+};
+static PyMemberDef section_members[] = {
+	{ "name", T_OBJECT, offsetof(struct section, name), READONLY, NULL },
+	{ NULL, 0, 0, 0, NULL },
+};
+static PyType_Slot section_slots[] = {
+	{ Py_tp_dealloc, section_dealloc },
+	{ Py_tp_traverse, section_traverse },
+	{ Py_tp_clear, section_clear },
+	{ Py_tp_repr, section_repr },
+	{ Py_tp_call, section_call },
+	{ Py_tp_methods, section_methods },
+	{ Py_tp_members, section_members },
+	{ Py_tp_doc, "A zone that lasts as long as the with block; made by strobe.section()." },
+	{ 0, NULL },
+};
+static PyType_Spec section_spec = {
+	.name = "strobe.Section",
+	.basicsize = sizeof(struct section),
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+	.slots = section_slots,
+};
+
+int section_init(PyObject *module, struct state *st)
+{
+	st->section_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &section_spec, NULL);
+	if (!st->section_type)
+		return -1;
+	if (bound_add(st, st->section_type, "__enter__", &enter_method, offsetof(struct section, enter)) < 0)
+		return -1;
+	if (bound_add(st, st->section_type, "__exit__", &exit_method, offsetof(struct section, exit)) < 0)
+		return -1;
+	return add_type(module, "Section", st->section_type);
+}

@@ -1,0 +1,91 @@
+/* Sessions: start, stop, and what is known about the open one. Errors come back
+ * as (code, message); strobe._session decides what to say. */
+#include "extension.h"
+
+/* start(name, output_dir, config, preset, tags, max_trace_bytes) -> (code, message) */
+static PyObject *start(PyObject *module, PyObject *args)
+{
+	struct strobe_attr tags[ATTRS_MAX];
+	struct strobe_options options = { .size = sizeof options, .tags = tags };
+	unsigned long long max_trace_bytes;
+	PyObject *tag_dict, *keep;
+	int code;
+
+	if (!PyArg_ParseTuple(args, "zzzzOK", &options.name, &options.output_dir, &options.config,
+			&options.preset, &tag_dict, &max_trace_bytes))
+		return NULL;
+	keep = PyList_New(0);
+	if (!keep)
+		return NULL;
+	options.tag_count = attrs_from_dict(state_of(module), tag_dict, tags, keep);
+	options.max_trace_bytes = max_trace_bytes;
+	Py_BEGIN_ALLOW_THREADS
+	code = strobe_start(&options);
+	Py_END_ALLOW_THREADS
+	Py_DECREF(keep);
+	return Py_BuildValue("is", code, code ? strobe_error() : "");
+}
+
+static PyObject *stop(PyObject *module, PyObject *unused)
+{
+	int code;
+
+	Py_BEGIN_ALLOW_THREADS
+	code = strobe_stop();
+	Py_END_ALLOW_THREADS
+	return Py_BuildValue("is", code, code ? strobe_error() : "");
+}
+
+static PyObject *recording(PyObject *module, PyObject *unused)
+{
+	return PyBool_FromLong(strobe_recording());
+}
+
+static PyObject *run_dir(PyObject *module, PyObject *unused)
+{
+	return PyUnicode_DecodeFSDefault(strobe_run_dir());
+}
+
+static PyObject *tag(PyObject *module, PyObject *dict)
+{
+	struct strobe_attr tags[ATTRS_MAX];
+	PyObject *keep = PyList_New(0);
+	size_t n;
+
+	if (!keep)
+		return NULL;
+	n = attrs_from_dict(state_of(module), dict, tags, keep);
+	for (size_t i = 0; i < n; i++)
+		strobe_tag(&tags[i]);
+	Py_DECREF(keep);
+	Py_RETURN_NONE;
+}
+
+static PyObject *gpu_trace_start(PyObject *module, PyObject *spec)
+{
+	const char *text = PyUnicode_AsUTF8AndSize(spec, NULL);
+	int code;
+
+	if (!text)
+		return NULL;
+	code = strobe_gpu_trace_start(text);
+	return Py_BuildValue("is", code, code ? strobe_error() : "");
+}
+
+static PyObject *gpu_trace_stop(PyObject *module, PyObject *unused)
+{
+	strobe_gpu_trace_stop();
+	Py_RETURN_NONE;
+}
+
+PyMethodDef session_methods[] = {
+	{ "start", start, METH_VARARGS, NULL },
+	{ "stop", stop, METH_NOARGS, NULL },
+	{ "recording", recording, METH_NOARGS, "recording()\n--\n\nTrue while a session records." },
+	{ "run_dir", run_dir, METH_NOARGS,
+		"run_dir()\n--\n\nThe open (or last) session's run folder, '' before the first." },
+	{ "tag", tag, METH_O, NULL },
+	{ "gpu_trace_start", gpu_trace_start, METH_O, NULL },
+	{ "gpu_trace_stop", gpu_trace_stop, METH_NOARGS, NULL },
+	{ NULL, NULL, 0, NULL },
+};

@@ -1,0 +1,170 @@
+"""Sessions: start, stop, and what must happen around them in a Python process:
+the end of the interpreter, forks, spawned children."""
+import atexit
+import contextlib
+import os
+import sys
+import threading
+import warnings
+
+from . import _config, _tracks
+from ._config import ConfigError
+from ._core import native
+
+_ENOTSUP, _EINVAL, _EFORMAT, _ENOENT = -5, -3, -4, -7
+_lock = threading.RLock()
+_children = {}  # environment variables set for spawned processes -> what was there before
+
+
+def start(name=None, *, config=None, tags=None, output_dir=None, preset=None, max_trace_bytes=None):
+    """Opens a session and records from here on (unless STROBE_ENABLED=0).
+
+    config is a YAML file's path or a dict of the `profiling:` keys. A wrong
+    configuration raises ConfigError; anything the machine refuses (a full disk,
+    a folder that cannot be made) is one warning, and the program runs on
+    unrecorded. Starting twice joins the open session.
+    """
+    settings = {}
+    if isinstance(config, dict):
+        settings = _config.check(config.get("profiling", config) or {})
+        config = None
+    if max_trace_bytes is not None:
+        size = _config.parse_bytes(max_trace_bytes)
+        if size is None:
+            raise ConfigError("max_trace_bytes must be a size such as '64 MiB', not %r" % (max_trace_bytes,))
+        max_trace_bytes = size
+    with _lock:
+        code, message = _start(name, config, tags, output_dir, preset, max_trace_bytes, settings)
+        if code == _ENOTSUP and config is not None:  # no YAML in the C library here
+            settings = _config.read(os.fspath(config))
+            code, message = _start(name, None, tags, output_dir, preset, max_trace_bytes, settings)
+        if code == 0:
+            _tracks.forget()
+            _let_children_join()
+            _apply_stages(settings, config)
+            return
+    if config is not None and code in (_EINVAL, _EFORMAT, _ENOENT) or code == _EINVAL:
+        raise ConfigError(message)
+    warnings.warn("strobe records nothing: %s" % message, RuntimeWarning, stacklevel=2)
+
+
+def _start(name, config, tags, output_dir, preset, max_trace_bytes, settings):
+    if settings.get("enabled") is False:
+        return 0, ""
+    all_tags = dict(settings.get("session_tags") or {})
+    all_tags.update(tags or {})
+    output_dir = output_dir if output_dir is not None else settings.get("output_dir")
+    preset = preset if preset is not None else settings.get("preset")
+    given = {key: value for key, value in _config.to_environment(settings).items() if key not in os.environ}
+    given.pop("STROBE_OUTPUT_DIR", None)
+    with _environment(given):
+        return native.start(name, _text(output_dir), _text(config), preset,
+                            {str(key): value for key, value in all_tags.items()}, max_trace_bytes or 0)
+
+
+def _text(path):
+    return None if path is None else os.fspath(path)
+
+
+@contextlib.contextmanager
+def _environment(values):
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for key in values:
+            os.environ.pop(key, None)
+
+
+def _let_children_join():
+    """Spawned workers that import strobe write into the same run folder."""
+    if "STROBE_RUN_DIR" in os.environ or not native.recording():
+        return
+    for key, value in (("STROBE_RUN_DIR", os.path.abspath(native.run_dir())), ("STROBE_ENABLED", "1")):
+        _children[key] = os.environ.get(key)
+        os.environ[key] = value
+
+
+def _restore_environment():
+    for key, before in _children.items():
+        if before is None:
+            os.environ.pop(key, None)
+        else:
+            os.environ[key] = before
+    _children.clear()
+
+
+def _apply_stages(settings, config):
+    stages = settings.get("stages")
+    if stages is None and config is not None:
+        try:
+            stages = _config.read(os.fspath(config)).get("stages")
+        except ConfigError:
+            return
+    if stages:
+        from .hook import stages as wrapped
+        wrapped.add_all(stages)
+
+
+def stop():
+    """Ends the session and starts the report in a process of its own. Returns a
+    Report: print it, or leave it as a notebook cell's last line."""
+    from ._report import Report
+    with _lock:
+        was_open = native.recording()
+        folder = native.run_dir()
+        if was_open:
+            _restore_environment()
+            code, message = native.stop()
+            if code:
+                warnings.warn("strobe: %s" % message, RuntimeWarning, stacklevel=2)
+    return Report(folder) if folder else None
+
+
+@contextlib.contextmanager
+def session(name=None, **options):
+    """with strobe.session("nightly", tags={...}): start() and stop() around a block."""
+    start(name, **options)
+    try:
+        yield
+    finally:
+        stop()
+
+
+def tag(**tags):
+    """Adds tags to the open session."""
+    native.tag(tags)
+
+
+@contextlib.contextmanager
+def gpu_trace(spec=""):
+    """Records kernels and copies inside the block; spec: "", "steps:3", "seconds:5"."""
+    code, message = native.gpu_trace_start(spec)
+    if code:
+        warnings.warn("strobe: no GPU trace: %s" % message, RuntimeWarning, stacklevel=3)
+    try:
+        yield
+    finally:
+        if not code:
+            native.gpu_trace_stop()
+
+
+def _at_exit():
+    try:
+        if native.recording():
+            _restore_environment()
+            native.stop()
+    except Exception:
+        pass
+
+
+def _after_fork():
+    global _lock
+    _lock = threading.RLock()
+
+
+if sys.implementation.name == "cpython":
+    atexit.register(_at_exit)
+    os.register_at_fork(after_in_child=_after_fork)
+
+__all__ = ["ConfigError", "gpu_trace", "session", "start", "stop", "tag"]

@@ -1,0 +1,25 @@
+"""Where the strobe command is: beside the package, in the build folder above it,
+or on PATH."""
+import os
+import shutil
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def path():
+    """The command's path; None: not found."""
+    candidates = (os.environ.get("STROBE_TOOL"), os.path.join(_HERE, "bin", "strobe"),
+                  os.path.join(_HERE, os.pardir, os.pardir, "strobe"))
+    for candidate in candidates:
+        if candidate and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
+            return os.path.normpath(candidate)
+    return shutil.which("strobe")
+
+
+def main():
+    """The `strobe` command of a pip installation."""
+    import sys
+    packaged = os.path.join(_HERE, "bin", "strobe")
+    if not os.access(packaged, os.X_OK):
+        sys.exit("strobe: the command is missing from this installation (%s)" % packaged)
+    os.execv(packaged, [packaged] + sys.argv[1:])

@@ -1,0 +1,58 @@
+"""What strobe needs from torch, taken only when the program itself has imported
+torch and initialised CUDA: the current stream's address, and dynamo's promise
+to leave sections alone."""
+import contextlib
+import os
+
+from . import _faults
+from ._imports import when_imported
+
+
+def watch():
+    if os.environ.get("STROBE_GPU_ZONES", "1") == "0":
+        return
+    when_imported("torch", _on_torch)
+    when_imported("torch._dynamo", _on_dynamo)
+
+
+def _on_torch(torch):
+    lazy_call = getattr(getattr(torch, "cuda", None), "_lazy_call", None)
+    raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    if lazy_call is None or raw_stream is None or not _has_cuda(torch):
+        return
+    # Runs now if CUDA is initialised, else when the program initialises it.
+    lazy_call(lambda: _on_cuda(torch, raw_stream))
+
+
+def _has_cuda(torch):
+    return getattr(getattr(torch, "version", None), "cuda", None) is not None
+
+
+def _on_cuda(torch, raw_stream):
+    try:
+        from ._core import native
+        several = torch._C._cuda_getDeviceCount() > 1
+        native.stream_install(raw_stream, torch._C._cuda_getDevice if several else None)
+    except Exception:
+        _faults.count("when CUDA came up")
+
+
+def _on_dynamo(dynamo):
+    """Sections in compiled regions are inert: no graph break, no recompile."""
+    import torch
+    substitute = getattr(getattr(torch, "compiler", None), "substitute_in_graph", None)
+    if substitute is None:  # before torch 2.5
+        return
+    from ._core import native
+
+    @substitute(native.section, skip_signature_check=True)
+    def section(name, **options):
+        return contextlib.nullcontext()
+
+    @substitute(native.event, skip_signature_check=True)
+    def event(name, **attributes):
+        return None
+
+    @substitute(native.frames, skip_signature_check=True)
+    def frames(count):
+        return None
