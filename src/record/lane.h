@@ -26,6 +26,7 @@ uint32_t sb_name_intern(const char *name, const char *code);
 /* META records. */
 void sb_keep_meta_string(enum sb_meta_scope scope, const char *key, const char *value);
 void sb_keep_meta_int(enum sb_meta_scope scope, const char *key, int64_t value);
+void sb_keep_meta_bool(enum sb_meta_scope scope, const char *key, bool value);
 void sb_keep_meta_float(enum sb_meta_scope scope, const char *key, double value);
 /* "what" could not be recorded; shown under not_recorded. */
 void sb_keep_missing(const char *what, const char *why, const char *how);
@@ -42,6 +43,9 @@ void sb_sample_put(uint32_t schema, uint64_t ticks, const double *values, uint32
 /* Is a session open right now, and which (changes with every session)? */
 bool sb_session_active(void);
 uint32_t sb_session_generation(void);
+
+/* Was this process forked off a recording one? Its parent then samples the machine. */
+bool sb_session_is_forked(void);
 
 /* Strobe's own threads add their CPU time here, for `recording.overhead`. */
 void sb_session_add_own_cpu(uint64_t ns);

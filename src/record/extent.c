@@ -1,0 +1,259 @@
+/* The mapped file: reserve disk, map, fault in, hand out chunks. A full disk or
+ * a passed budget makes it stop growing; it never raises a signal. */
+#include "record/recorder.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum { FIRST_STEP = 256 * 1024, STEP = 1024 * 1024, SMALLEST_STEP = 64 * 1024 };
+
+static uint32_t chunks_in(const struct sb_extent *x, size_t bytes)
+{
+	return bytes <= SB_FILE_HEADER_BYTES ? 0 : (uint32_t)((bytes - SB_FILE_HEADER_BYTES) / x->chunk_bytes);
+}
+
+struct sb_chunk_header *sb_chunk_at(const struct sb_extent *x, uint32_t chunk)
+{
+	return (struct sb_chunk_header *)(x->base + SB_FILE_HEADER_BYTES + (size_t)(chunk - 1) * x->chunk_bytes);
+}
+
+static uint64_t file_size_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return limit.rlim_cur;
+}
+
+int sb_extent_open(struct sb_extent *x, int fd, uint64_t budget_bytes)
+{
+	size_t whole;
+
+	memset(x, 0, sizeof *x);
+	x->fd = fd;
+	x->chunk_bytes = budget_bytes < (64u << 20) ? SB_CHUNK_BYTES_SMALL : SB_CHUNK_BYTES_DEFAULT;
+	if (budget_bytes > file_size_limit() - SB_FILE_HEADER_BYTES)
+		budget_bytes = file_size_limit() - SB_FILE_HEADER_BYTES;
+	x->total_chunks = (uint32_t)(budget_bytes / x->chunk_bytes);
+	if (x->total_chunks < 8)
+		return sb_fail(STROBE_EINVAL, "a recording needs at least %u bytes, not %llu",
+			8 * x->chunk_bytes, (unsigned long long)budget_bytes);
+	whole = SB_FILE_HEADER_BYTES + (size_t)x->total_chunks * x->chunk_bytes;
+	x->reserved_bytes = (whole + STEP - 1) / STEP * STEP;
+	x->base = mmap(NULL, x->reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (x->base == MAP_FAILED) {
+		x->base = NULL;
+		return sb_fail_errno("cannot reserve %zu MiB of address space", x->reserved_bytes >> 20);
+	}
+	x->next_of_bytes = (size_t)(x->total_chunks + 1) * sizeof *x->next_of;
+	x->next_of = mmap(NULL, x->next_of_bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (x->next_of == MAP_FAILED) {
+		x->next_of = NULL;
+		return sb_fail_errno("no memory for the recorder's tables");
+	}
+	if (!sb_extent_grow(x, true))
+		return sb_fail(STROBE_ENOSPC, "no room on the disk for a recording");
+	return 0;
+}
+
+void sb_extent_close(struct sb_extent *x)
+{
+	unsigned used;
+
+	while (atomic_exchange_explicit(&x->grow_lock, 1, memory_order_acquire))
+		sched_yield();
+	x->closed = true;
+	used = atomic_load(&x->next_chunk);
+	/* A writer between its test and its store keeps a valid address: anonymous
+	 * memory takes the file's place, and the region is never given back. */
+	if (x->base && x->mapped_bytes)
+		mmap(x->base, x->mapped_bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	if (x->base && x->reserved_bytes > x->mapped_bytes)
+		munmap(x->base + x->mapped_bytes, x->reserved_bytes - x->mapped_bytes);
+	if (x->mapped_bytes && ftruncate(x->fd, (off_t)(SB_FILE_HEADER_BYTES + (size_t)used * x->chunk_bytes))) {
+		/* The file stays longer than it needs to be: zeros, which readers skip. */
+	}
+	close(x->fd);
+	x->fd = -1;
+	atomic_store_explicit(&x->grow_lock, 0, memory_order_release);
+}
+
+/* Blocks on disk, so that a later store cannot fail. False: no room. */
+static bool reserve_disk(int fd, size_t from, size_t size)
+{
+	int r;
+
+	do
+		r = fallocate(fd, 0, (off_t)from, (off_t)size);
+	while (r && errno == EINTR);
+	if (!r)
+		return true;
+	if (errno != EOPNOTSUPP && errno != ENOSYS)
+		return false;
+	return !ftruncate(fd, (off_t)(from + size)); /* populating will tell whether there is room */
+}
+
+static bool fault_in(char *from, size_t size)
+{
+	long page = sysconf(_SC_PAGESIZE);
+
+	if (!madvise(from, size, MADV_POPULATE_WRITE))
+		return true;
+	if (errno != EINVAL)
+		return false;
+	for (size_t i = 0; i < size; i += (size_t)page) /* a kernel before 5.14; disk is reserved */
+		((volatile char *)from)[i] = 0;
+	return true;
+}
+
+static bool map_more(struct sb_extent *x, size_t from, size_t size)
+{
+	char *at = x->base + from;
+
+	if (!reserve_disk(x->fd, from, size))
+		return false;
+	if (mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, x->fd, (off_t)from) == MAP_FAILED)
+		return false;
+	if (fault_in(at, size))
+		return true;
+	mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	return false;
+}
+
+static void stop_growing(struct sb_extent *x)
+{
+	uint32_t ready = atomic_load(&x->ready_chunks);
+
+	atomic_store(&x->total_chunks, ready);
+	if (x->mapped_bytes)
+		((struct sb_file_header *)x->base)->limited_by = SB_LIMIT_DISK;
+}
+
+/* One step: larger ones cost less a page, smaller ones use up a nearly full disk. */
+static bool grow_locked(struct sb_extent *x)
+{
+	size_t whole = SB_FILE_HEADER_BYTES + (size_t)atomic_load(&x->total_chunks) * x->chunk_bytes;
+	size_t step = x->mapped_bytes ? STEP : FIRST_STEP;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (x->closed || x->mapped_bytes >= whole)
+		return false;
+	if (x->mapped_bytes == FIRST_STEP)
+		step = STEP - FIRST_STEP;
+	for (; step >= SMALLEST_STEP; step /= 2) {
+		size_t size = step;
+		uint32_t ready;
+
+		if (x->mapped_bytes + size > whole)
+			size = (whole - x->mapped_bytes + page - 1) & ~(page - 1);
+		if (!map_more(x, x->mapped_bytes, size))
+			continue;
+		x->mapped_bytes += size;
+		ready = chunks_in(x, x->mapped_bytes);
+		if (ready > atomic_load(&x->total_chunks))
+			ready = atomic_load(&x->total_chunks);
+		atomic_store_explicit(&x->ready_chunks, ready, memory_order_release);
+		return true;
+	}
+	if (x->mapped_bytes)
+		stop_growing(x);
+	return false;
+}
+
+bool sb_extent_grow(struct sb_extent *x, bool wait)
+{
+	bool grown;
+
+	for (int i = 0; atomic_exchange_explicit(&x->grow_lock, 1, memory_order_acquire); i++) {
+		if (!wait && i > 100)
+			return false;
+		sched_yield();
+	}
+	grown = grow_locked(x);
+	atomic_store_explicit(&x->grow_lock, 0, memory_order_release);
+	return grown;
+}
+
+/* Chunks that only first comers may take, so that a late thread finds one. */
+static uint32_t first_reserve(uint32_t total)
+{
+	uint32_t some = total / 16, many = total / 4 < 512 ? total / 4 : 512;
+
+	return some > many ? some : many;
+}
+
+static uint32_t lane_share(enum sb_lane lane, uint32_t total)
+{
+	switch (lane) {
+	case SB_LANE_KEEP: return total / 8 + 1;
+	case SB_LANE_DEVICE: return total / 4 + 1;
+	case SB_LANE_DIGEST: return total / 4 + 1;
+	default: return total;
+	}
+}
+
+static bool may_take(struct sb_extent *x, enum sb_lane lane, bool first)
+{
+	uint32_t total = atomic_load_explicit(&x->total_chunks, memory_order_relaxed);
+	uint32_t used = 0;
+
+	for (int i = 1; i < 5; i++)
+		used += atomic_load_explicit(&x->lane_used[i], memory_order_relaxed);
+	if (used >= total || atomic_load_explicit(&x->lane_used[lane], memory_order_relaxed) >= lane_share(lane, total))
+		return false;
+	if (lane == SB_LANE_HOT && !first) {
+		uint32_t keep = atomic_load_explicit(&x->lane_used[SB_LANE_KEEP], memory_order_relaxed);
+		uint32_t held = lane_share(SB_LANE_KEEP, total);
+
+		held = held > keep ? held - keep : 0;
+		return used + held + first_reserve(total) < total;
+	}
+	return true;
+}
+
+static uint32_t take_fresh(struct sb_extent *x)
+{
+	uint32_t n = atomic_load_explicit(&x->next_chunk, memory_order_relaxed);
+
+	for (int tries = 0; tries < 4;) {
+		uint32_t ready = atomic_load_explicit(&x->ready_chunks, memory_order_acquire);
+
+		if (n >= ready) {
+			if (!sb_extent_grow(x, false))
+				tries++;
+			n = atomic_load_explicit(&x->next_chunk, memory_order_relaxed);
+			continue;
+		}
+		if (atomic_compare_exchange_weak_explicit(&x->next_chunk, &n, n + 1, memory_order_relaxed,
+			    memory_order_relaxed)) {
+			if (ready - n < (STEP / 2) / x->chunk_bytes)
+				sb_keeper_ring();
+			return n + 1;
+		}
+	}
+	return 0;
+}
+
+uint32_t sb_chunk_take(struct sb_extent *x, enum sb_lane lane, bool first)
+{
+	uint32_t chunk = may_take(x, lane, first) ? take_fresh(x) : 0;
+
+	if (chunk)
+		atomic_fetch_add_explicit(&x->lane_used[lane], 1, memory_order_relaxed);
+	return chunk;
+}

@@ -1,0 +1,232 @@
+/*
+ * Folding: when the budget is used up, a writer turns its own oldest chunk into
+ * digests and reuses it. Detail goes, totals stay exact, also after a kill at
+ * any instruction: a fold only ever writes the slot that no reader would take,
+ * one store commits it, and only then is the chunk overwritten.
+ */
+#include "record/fold.h"
+
+#include "record/clock.h"
+#include "record/lane.h"
+#include "record/recorder.h"
+#include "strobe.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+struct sb_fold *sb_fold_new(void)
+{
+	struct sb_fold *f = mmap(NULL, sizeof *f, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return f == MAP_FAILED ? NULL : f;
+}
+
+void sb_fold_forget(struct sb_fold *f)
+{
+	memset(f, 0, sizeof *f);
+}
+
+/* ---- zones --------------------------------------------------------------- */
+
+static int innermost(const struct sb_fold *f, uint32_t track)
+{
+	for (int i = (int)f->depth - 1; i >= 0; i--)
+		if (f->open[i].track == track)
+			return i;
+	return -1;
+}
+
+static void zone_begin(struct sb_fold *f, uint32_t name, uint64_t ticks)
+{
+	int parent = innermost(f, f->track);
+	struct sb_digest_node *node;
+
+	if (f->depth >= SB_FOLD_DEPTH || f->skipped) {
+		f->skipped++; /* its end must be skipped too */
+		sb_lost(SB_LOST_DEPTH, 1);
+		return;
+	}
+	node = sb_digest_node(f, parent < 0 ? 0 : f->open[parent].node, name, f->track ? SB_NODE_TRACK : 0);
+	f->open[f->depth++] = (struct sb_digest_open_zone){ .track = f->track,
+		.node = node->node,
+		.begin_ticks = ticks };
+}
+
+static void close_zone(struct sb_fold *f, int index, uint64_t ticks)
+{
+	struct sb_digest_open_zone zone = f->open[index];
+	uint64_t duration = ticks > zone.begin_ticks ? ticks - zone.begin_ticks : 0;
+	uint64_t self = duration > zone.child_ticks ? duration - zone.child_ticks : 0;
+	int parent;
+
+	memmove(&f->open[index], &f->open[index + 1], (f->depth - (unsigned)index - 1) * sizeof f->open[0]);
+	f->depth--;
+	sb_digest_add(f, f->nodes[zone.node], zone.begin_ticks, duration, self);
+	parent = innermost(f, zone.track);
+	if (parent >= 0)
+		f->open[parent].child_ticks += duration;
+}
+
+static bool zone_is(const struct sb_fold *f, int index, uint32_t name)
+{
+	return f->nodes[f->open[index].node]->name == name;
+}
+
+static void zone_end(struct sb_fold *f, uint32_t name, uint64_t ticks)
+{
+	int top, match;
+
+	if (f->skipped) {
+		f->skipped--;
+		return;
+	}
+	top = innermost(f, f->track);
+	for (match = top; name && match >= 0; match--)
+		if (f->open[match].track == f->track && zone_is(f, match, name))
+			break;
+	if (match < 0)
+		return;
+	for (int i = top; i > match; i--)
+		if (f->open[i].track == f->track)
+			close_zone(f, i, ticks);
+	close_zone(f, match, ticks);
+}
+
+static void owner_changes(struct sb_fold *f, uint64_t ticks)
+{
+	while (f->depth)
+		close_zone(f, (int)f->depth - 1, ticks);
+	f->track = 0;
+	f->skipped = 0;
+}
+
+static void attribute(struct sb_fold *f, uint32_t key, int64_t i, double d)
+{
+	int top = innermost(f, f->track);
+
+	if (top < 0)
+		return;
+	if (key == SB_NAME_ROLE) {
+		f->nodes[f->open[top].node]->role = (uint32_t)i;
+		f->nodes[f->open[top].node]->flags |= SB_NODE_ROLE;
+		return;
+	}
+	sb_digest_sum(f, f->open[top].node, key, i, d);
+}
+
+/* ---- whole records ------------------------------------------------------- */
+
+static double double_of(uint64_t bits)
+{
+	double d;
+
+	memcpy(&d, &bits, sizeof d);
+	return d;
+}
+
+static void fold_span(struct sb_fold *f, uint32_t name, const uint64_t *p, uint32_t words)
+{
+	struct sb_digest_node *node = sb_digest_node(f, 0, name, SB_NODE_SPAN);
+
+	sb_digest_add(f, node, p[1], p[2], p[2]);
+	for (uint32_t i = 4; i + 1 < words;) {
+		uint32_t key = p[i] & SB_ID_MAX, type = (p[i] >> 20) & 15, bytes = (uint32_t)(p[i] >> 32);
+
+		if (key == SB_NAME_ROLE) {
+			node->role = (uint32_t)p[i + 1];
+			node->flags |= SB_NODE_ROLE;
+		} else if (type == STROBE_TYPE_INT) {
+			sb_digest_sum(f, node->node, key, (int64_t)p[i + 1], (double)(int64_t)p[i + 1]);
+		} else if (type == STROBE_TYPE_FLOAT) {
+			sb_digest_sum(f, node->node, key, 0, double_of(p[i + 1]));
+		}
+		i += 1 + (bytes + 7) / 8;
+	}
+}
+
+static void fold_stream(struct sb_fold *f, const uint64_t *p)
+{
+	sb_digest_sum(f, 0, SB_NAME_STREAM_FRAMES, (int64_t)p[1], (double)(int64_t)p[1]);
+	sb_digest_sum(f, 0, SB_NAME_STREAM_ENCODE, 0, double_of(p[2]));
+	sb_digest_sum(f, 0, SB_NAME_STREAM_NETWORK, 0, double_of(p[3]));
+	sb_digest_sum(f, 0, SB_NAME_STREAM_BUFFER, 0, double_of(p[4]));
+}
+
+static void fold_alloc(struct sb_fold *f, uint32_t allocator, int64_t bytes)
+{
+	uint32_t what = bytes < 0 ? SB_SUM_FREE : SB_SUM_ALLOC;
+
+	bytes = bytes < 0 ? -bytes : bytes;
+	sb_digest_sum(f, 0, allocator | what << SB_ID_BITS, bytes, (double)bytes);
+}
+
+static void fold_long(struct sb_fold *f, uint64_t head, const uint64_t *p, uint64_t *base)
+{
+	uint64_t aux = sb_long_aux(head);
+	uint32_t id = aux & SB_ID_MAX, type = (uint32_t)(aux >> SB_ID_BITS) & 15;
+
+	switch (sb_long_type(head)) {
+	case SB_REBASE: *base = p[0]; break;
+	case SB_ATTR64:
+		if (type == STROBE_TYPE_FLOAT)
+			attribute(f, id, 0, double_of(p[0]));
+		else
+			attribute(f, id, (int64_t)p[0], (double)(int64_t)p[0]);
+		break;
+	case SB_SPAN: fold_span(f, id, p, sb_long_words(head)); break;
+	case SB_CACHE: sb_digest_sum(f, 0, (uint32_t)aux, (int64_t)p[1], (double)(int64_t)p[1]); break;
+	case SB_STREAM: fold_stream(f, p); break;
+	case SB_ALLOC: fold_alloc(f, id, (int64_t)p[1]); break;
+	case SB_GAUGE: sb_digest_sum(f, 0, id | SB_SUM_GAUGE << SB_ID_BITS, 0, double_of(p[1])); break;
+	case SB_OWNER: owner_changes(f, f->last_ticks); break;
+	default: break;
+	}
+}
+
+static void fold_words(struct sb_fold *f, const uint64_t *at, const uint64_t *end, uint64_t base)
+{
+	for (; at < end && *at; at++) {
+		uint64_t word = *at, ticks = base + sb_word_ticks(word);
+		uint32_t id = sb_word_id(word);
+
+		f->root->folded_words++;
+		switch (sb_word_kind(word)) {
+		case SB_BEGIN: zone_begin(f, id, f->last_ticks = ticks); break;
+		case SB_END: zone_end(f, id, f->last_ticks = ticks); break;
+		case SB_MARK: sb_digest_sum(f, 0, id | SB_SUM_MARK << SB_ID_BITS, 1, 1); break;
+		case SB_SWITCH: f->track = id; break;
+		case SB_ATTR: attribute(f, id, sb_word_signed(word), (double)sb_word_signed(word)); break;
+		case SB_COUNT:
+			sb_digest_sum(f, 0, id, sb_word_signed(word), (double)sb_word_signed(word));
+			break;
+		case SB_LONG:
+			fold_long(f, word, at + 1, &base);
+			at += sb_long_words(word);
+			break;
+		default: return; /* PAD */
+		}
+	}
+}
+
+uint32_t sb_fold_oldest(struct sb_writer *w)
+{
+	struct sb_extent *x = &REC->extent;
+	uint32_t chunk = w->oldest;
+	struct sb_chunk_header *h;
+
+	if (!chunk)
+		return 0;
+	if (!w->fold && !(w->fold = sb_fold_new()))
+		return 0;
+	if (!w->fold->root && !sb_digest_open(w->fold, w))
+		return 0;
+	h = sb_chunk_at(x, chunk);
+	w->fold->seq = h->seq;
+	if (!w->fold->root->first_ticks)
+		w->fold->root->first_ticks = h->base_ticks;
+	fold_words(w->fold, (uint64_t *)(h + 1), (uint64_t *)((char *)h + x->chunk_bytes), h->base_ticks);
+	sb_digest_commit(w->fold);
+	w->oldest = x->next_of[chunk];
+	__atomic_fetch_add(&sb_header()->fold_count, 1, __ATOMIC_RELAXED);
+	return chunk;
+}

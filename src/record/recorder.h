@@ -1,0 +1,158 @@
+/*
+ * The recorder's insides: what zone.c, lane.c, fold.c, extent.c, keeper.c and
+ * session.c share. One recorder per process, however many copies of the library
+ * are loaded; one writer per thread and copy.
+ */
+#ifndef SB_RECORD_RECORDER_H
+#define SB_RECORD_RECORDER_H
+
+#include "format/wire.h"
+#include "record/settings.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sb_fold;
+
+/* Where a writer stands in one lane. */
+struct sb_position {
+	uint64_t *cur; /* the next word */
+	uint64_t *_Atomic end; /* past the last; NULL: look at the slow path first */
+	uint64_t base;         /* ticks the words count from */
+	uint64_t *limit;       /* what end is when nobody asks for anything */
+	uint32_t chunk;        /* index + 1; 0: none */
+	uint32_t reserved;
+	uint64_t seq;
+};
+
+/* Lives in memory that a forked child finds zeroed, so that a child never
+ * writes into its parent's chunks, whoever called clone. */
+struct sb_writer {
+	struct sb_position hot; /* first: the fast path touches one cache line */
+	struct sb_position keep;
+	struct sb_position device;
+	uint32_t session; /* whose chunks these are; 0: nobody's */
+	uint32_t id;
+	uint32_t tid;
+	uint32_t track;
+	_Atomic uint32_t state; /* enum sb_writer_state */
+	bool busy;              /* inside the slow path: a signal handler must not enter */
+	uint32_t oldest;        /* HOT chunks of this writer, oldest first: index + 1 */
+	uint32_t starved_count; /* events since the last vain search for a chunk */
+	uint64_t words_lost;    /* not yet told by a chunk header */
+	struct sb_fold *fold;
+};
+
+enum sb_writer_state { SB_WRITER_FREE = 0, SB_WRITER_LIVE = 1, SB_WRITER_ENDED = 2 };
+
+/* The mapped file of one session. */
+struct sb_extent {
+	int fd;
+	char *base;
+	size_t reserved_bytes;
+	uint32_t chunk_bytes;
+	_Atomic uint32_t total_chunks; /* budget; shrinks when the disk is full */
+	_Atomic uint32_t ready_chunks; /* mapped, reserved on disk, faulted in */
+	_Atomic uint32_t next_chunk;
+	_Atomic uint32_t lane_used[5];
+	uint32_t *next_of; /* per chunk: the same writer's next HOT chunk */
+	size_t next_of_bytes;
+	_Atomic uint32_t grow_lock;
+	bool closed;               /* under grow_lock */
+	size_t mapped_bytes;       /* under grow_lock */
+	uint64_t dropped_bytes;    /* keeper only: pages given back up to here */
+	_Atomic uint32_t recycled; /* chunks reused since pages were last given back */
+};
+
+enum sb_recorder_state {
+	SB_IDLE = 0,
+	SB_ARMED = 1, /* the first event opens the session */
+	SB_OPENING = 2,
+	SB_OPEN = 3,
+	SB_CLOSING = 4
+};
+
+#define SB_WRITERS_MAX 8192u
+#define SB_COPIES_MAX 32u
+
+struct sb_recorder {
+	_Atomic uint32_t state;
+	_Atomic uint32_t session; /* counts sessions; odd numbers never repeat in a process */
+	uint32_t *mode_words[SB_COPIES_MAX]; /* strobe_mode_ of every copy */
+	_Atomic uint32_t copy_count;
+	_Atomic uint32_t *canary; /* in memory zeroed by fork; 1 in the owner */
+	pthread_mutex_t control;  /* start and stop, never taken by recording calls */
+	struct sb_extent extent;
+	struct sb_writer *_Atomic writers[SB_WRITERS_MAX];
+	_Atomic uint32_t writer_count;
+	_Atomic uint32_t file_writer_count;
+	_Atomic uint32_t track_count;
+	_Atomic uint32_t schema_count;
+	_Atomic uint64_t span_count;
+	struct sb_settings settings;
+	char run_dir[1024];
+	char file_path[1200];
+	char spool_path[1200]; /* "" unless the run folder cannot be mapped */
+	bool under_run;        /* strobe run owns the folder */
+	bool forked;           /* this session's process was forked off a recording one */
+	bool explicit_start;
+	uint32_t file_count;
+	pthread_t keeper;
+	bool keeper_runs;
+	_Atomic uint32_t keeper_bell; /* futex word */
+	_Atomic uint32_t keeper_quit;
+};
+
+/* One object for all copies of the library in the process. */
+extern struct sb_recorder strobe_recorder_1_ __attribute__((visibility("default")));
+#define REC (&strobe_recorder_1_)
+
+/* The calling thread's writer, attached to the open session; opens an armed
+ * session. NULL: nothing records. */
+struct sb_writer *sb_writer_here(void);
+/* The same without attaching: never NULL, but perhaps nobody's. */
+extern _Thread_local struct sb_writer *sb_here __attribute__((tls_model("initial-exec")));
+
+/* ---- extent.c ---- */
+int sb_extent_open(struct sb_extent *x, int fd, uint64_t budget_bytes);
+void sb_extent_close(struct sb_extent *x); /* writers may still hold addresses */
+bool sb_extent_grow(struct sb_extent *x, bool wait);
+/* index + 1, or 0. first: a writer's first chunk of the lane. */
+uint32_t sb_chunk_take(struct sb_extent *x, enum sb_lane lane, bool first);
+struct sb_chunk_header *sb_chunk_at(const struct sb_extent *x, uint32_t chunk);
+static inline struct sb_file_header *sb_header(void)
+{
+	return (struct sb_file_header *)REC->extent.base;
+}
+
+/* ---- writer.c ---- */
+void sb_writer_open_chunk(struct sb_writer *w, struct sb_position *p, enum sb_lane lane,
+	uint32_t chunk, uint64_t ticks);
+/* Makes room for `words` words in the HOT lane at this time; writes REBASE where
+ * needed. False: counted as lost. Call with w->busy set. */
+bool sb_writer_room(struct sb_writer *w, uint32_t words, uint64_t ticks);
+void sb_writers_poison(void);
+
+/* ---- fold.c: the owner folds its oldest HOT chunk and gets it back ---- */
+uint32_t sb_fold_oldest(struct sb_writer *w); /* index + 1, unlinked; 0: nothing to fold */
+void sb_fold_forget(struct sb_fold *f);        /* the writer begins a new file */
+
+/* ---- names.c ---- */
+void sb_names_init(void);
+void sb_names_write_all(void);
+bool sb_name_write(uint32_t id);
+
+/* ---- keeper.c: the helper thread ---- */
+void sb_keeper_start(void);
+void sb_keeper_stop(void);
+void sb_keeper_ring(void);
+
+/* ---- session.c ---- */
+void sb_session_open_armed(void); /* the first event of an armed process */
+void sb_session_forked(void);     /* the first event of a forked child: arms it */
+void sb_mode_set(uint32_t mode);
+
+#endif

@@ -1,0 +1,238 @@
+/* The fast path: two words per zone, no lock, no call, no allocation. Everything
+ * that is not the fast path is one cold call away. */
+#include "strobe.h"
+
+#include "record/clock.h"
+#include "record/lane.h"
+#include "record/recorder.h"
+
+#include <string.h>
+
+uint32_t strobe_mode_;
+
+static inline uint64_t *poisonable_end(struct sb_writer *w)
+{
+	return atomic_load_explicit(&w->hot.end, memory_order_relaxed);
+}
+
+static inline void publish(struct sb_writer *w, uint64_t *at, uint64_t word)
+{
+	__atomic_store_n(at, word, __ATOMIC_RELEASE);
+	w->hot.cur = at + 1;
+}
+
+/* A word that carries a time. */
+static __attribute__((noinline, cold)) void put_slow(enum sb_kind kind, uint32_t id, uint64_t ticks)
+{
+	struct sb_writer *w;
+
+	if (!STROBE_ON_())
+		return;
+	w = sb_writer_here();
+	if (!w)
+		return;
+	if (w->busy) { /* a signal handler inside the slow path */
+		sb_lost(SB_LOST_NO_CHUNK, 1);
+		return;
+	}
+	w->busy = true;
+	if (sb_writer_room(w, 1, ticks))
+		publish(w, w->hot.cur, sb_word(kind, id, (ticks - w->hot.base) & ((1ull << SB_TICK_BITS) - 1)));
+	w->busy = false;
+}
+
+static inline void put(enum sb_kind kind, uint32_t id)
+{
+	uint64_t ticks = sb_clock_ticks();
+	struct sb_writer *w = sb_here;
+	uint64_t since = ticks - w->hot.base;
+	uint64_t *at = w->hot.cur;
+
+	if (__builtin_expect(at >= poisonable_end(w) || since >> SB_TICK_BITS, 0)) {
+		put_slow(kind, id, ticks);
+		return;
+	}
+	publish(w, at, sb_word(kind, id, since));
+}
+
+static __attribute__((noinline, cold)) void name_site(struct strobe_site *site)
+{
+	__atomic_store_n(&site->id, sb_name_intern(site->name, site->code), __ATOMIC_RELAXED);
+}
+
+void strobe_site_begin_(struct strobe_site *site)
+{
+	uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+
+	if (__builtin_expect(!id, 0)) {
+		name_site(site);
+		id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+	}
+	put(SB_BEGIN, id);
+}
+
+void strobe_site_end_(struct strobe_site *site)
+{
+	put(SB_END, __atomic_load_n(&site->id, __ATOMIC_RELAXED));
+}
+
+void strobe_zone_end(void)
+{
+	if (STROBE_ON_())
+		put(SB_END, 0);
+}
+
+void strobe_zone_begin_id(uint32_t name)
+{
+	if (STROBE_ON_())
+		put(SB_BEGIN, name & SB_ID_MAX);
+}
+
+void strobe_zone_end_id(uint32_t name)
+{
+	if (STROBE_ON_())
+		put(SB_END, name & SB_ID_MAX);
+}
+
+void strobe_zone_begin_code(const char *dynamic_name, const char *code)
+{
+	if (STROBE_ON_())
+		put(SB_BEGIN, sb_name_intern(dynamic_name, code));
+}
+
+void strobe_zone_begin(const char *dynamic_name)
+{
+	strobe_zone_begin_code(dynamic_name, NULL);
+}
+
+/* ---- words without a time ------------------------------------------------ */
+
+static __attribute__((noinline, cold)) void put_value_slow(uint64_t word)
+{
+	struct sb_writer *w = sb_writer_here();
+
+	if (!w || w->busy)
+		return;
+	w->busy = true;
+	if (sb_writer_room(w, 1, sb_clock_ticks()))
+		publish(w, w->hot.cur, word);
+	w->busy = false;
+}
+
+static inline void put_value(uint64_t word)
+{
+	struct sb_writer *w = sb_here;
+	uint64_t *at = w->hot.cur;
+
+	if (__builtin_expect(at >= poisonable_end(w), 0))
+		put_value_slow(word);
+	else
+		publish(w, at, word);
+}
+
+static bool fits_40_bits(int64_t value)
+{
+	return value >= -(INT64_C(1) << 39) && value < INT64_C(1) << 39;
+}
+
+void strobe_attr_int_id(uint32_t key, int64_t value)
+{
+	uint64_t bits = (uint64_t)value;
+
+	if (!STROBE_ON_())
+		return;
+	if (fits_40_bits(value))
+		put_value(sb_word(SB_ATTR, key & SB_ID_MAX, bits));
+	else
+		sb_put(SB_LANE_HOT, SB_ATTR64, (key & SB_ID_MAX) | STROBE_TYPE_INT << 20, &bits, 1);
+}
+
+void strobe_attr_float_id(uint32_t key, double value)
+{
+	uint64_t bits;
+
+	if (!STROBE_ON_())
+		return;
+	memcpy(&bits, &value, sizeof bits);
+	sb_put(SB_LANE_HOT, SB_ATTR64, (key & SB_ID_MAX) | STROBE_TYPE_FLOAT << 20, &bits, 1);
+}
+
+void strobe_attr_string_id(uint32_t key, const char *value)
+{
+	size_t size;
+
+	if (!STROBE_ON_() || !value)
+		return;
+	size = strlen(value);
+	sb_put_text(SB_LANE_HOT, SB_ATTR_STR, (key & SB_ID_MAX) | (uint64_t)(size > SB_STRING_MAX) << 20, NULL, 0,
+		value, size);
+}
+
+void strobe_attr_int(const char *key, int64_t value)
+{
+	if (STROBE_ON_())
+		strobe_attr_int_id(sb_name_intern(key, NULL), value);
+}
+
+void strobe_attr_float(const char *key, double value)
+{
+	if (STROBE_ON_())
+		strobe_attr_float_id(sb_name_intern(key, NULL), value);
+}
+
+void strobe_attr_string(const char *key, const char *value)
+{
+	if (STROBE_ON_())
+		strobe_attr_string_id(sb_name_intern(key, NULL), value);
+}
+
+void strobe_role(enum strobe_role role)
+{
+	strobe_attr_int_id(SB_NAME_ROLE, role);
+}
+
+static void count(uint32_t id, int64_t delta)
+{
+	const int64_t most = (INT64_C(1) << 39) - 1;
+
+	for (int i = 0; i < 8 && !fits_40_bits(delta); i++) {
+		int64_t part = delta > 0 ? most : -most;
+
+		put_value(sb_word(SB_COUNT, id, (uint64_t)part));
+		delta -= part;
+	}
+	if (fits_40_bits(delta))
+		put_value(sb_word(SB_COUNT, id, (uint64_t)delta));
+	else
+		sb_lost(SB_LOST_STRING, 1);
+}
+
+void strobe_counter_add(const char *name, int64_t delta)
+{
+	if (STROBE_ON_())
+		count(sb_name_intern(name, NULL), delta);
+}
+
+void strobe_frames(int64_t frames)
+{
+	if (STROBE_ON_())
+		count(SB_NAME_FRAMES, frames);
+}
+
+void strobe_frames_dropped(int64_t frames)
+{
+	if (STROBE_ON_())
+		count(SB_NAME_DROPPED, frames);
+}
+
+void strobe_track_switch(uint32_t track)
+{
+	struct sb_writer *w;
+
+	if (!STROBE_ON_())
+		return;
+	put(SB_SWITCH, track & SB_ID_MAX);
+	w = sb_here;
+	if (w->session)
+		w->track = track & SB_ID_MAX;
+}
