@@ -1,9 +1,480 @@
-/* The session's life. */
-#include "strobe.h"
+/* The session's life: opened by strobe_start, by the first event of an armed
+ * process, or by strobe run; closed by strobe_stop or at exit. */
+#include "record/session.h"
 
 #include "base/error.h"
+#include "record/clock.h"
+#include "record/lane.h"
+#include "record/module.h"
+#include "record/rank.h"
+#include "record/recorder.h"
+#include "record/report_child.h"
+#include "record/rundir.h"
+#include "strobe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+/* Every copy of the library in the process binds to the first one's object. */
+__asm__(".type strobe_recorder_1_, %gnu_unique_object");
+struct sb_recorder strobe_recorder_1_ = { .control = PTHREAD_MUTEX_INITIALIZER };
 
 const char *strobe_error(void)
 {
 	return sb_error_message();
+}
+
+int strobe_recording(void)
+{
+	return atomic_load(&REC->state) == SB_OPEN;
+}
+
+const char *strobe_run_dir(void)
+{
+	return REC->run_dir;
+}
+
+void sb_mode_set(uint32_t mode)
+{
+	uint32_t count = atomic_load(&REC->copy_count);
+
+	for (uint32_t i = 0; i < count && i < SB_COPIES_MAX; i++)
+		if (REC->mode_words[i])
+			__atomic_store_n(REC->mode_words[i], mode, __ATOMIC_RELEASE);
+}
+
+/* The pipeline runs on; its owner is told once. */
+static void say(const char *what)
+{
+	char line[900];
+	int n = snprintf(line, sizeof line, "strobe: %s; running unrecorded\n", what);
+
+	if (n > 0 && write(STDERR_FILENO, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1) < 0)
+		return;
+}
+
+/* ---- the header ----------------------------------------------------------- */
+
+static void read_line(const char *path, char *out, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, out, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	out[n > 0 ? n : 0] = 0;
+	out[strcspn(out, "\n")] = 0;
+}
+
+static uint64_t process_start(void)
+{
+	char stat[1024];
+	const char *p;
+	unsigned long long start = 0;
+
+	read_line("/proc/self/stat", stat, sizeof stat);
+	p = strrchr(stat, ')'); /* the command may hold anything */
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	if (p)
+		start = strtoull(p + 1, NULL, 10);
+	return start;
+}
+
+static void fill_header(struct sb_file_header *h, const struct sb_settings *settings, const char *run_dir)
+{
+	struct sb_anchor anchor;
+	struct sb_rank rank;
+
+	sb_clock_anchor(&anchor);
+	sb_rank_detect(&rank);
+	h->version = SB_FORMAT_VERSION;
+	h->header_bytes = SB_FILE_HEADER_BYTES;
+	h->chunk_bytes = REC->extent.chunk_bytes;
+	h->clock_kind = sb_clock_kind;
+	h->clock_hz = sb_clock_hz();
+	h->start_ticks = anchor.ticks;
+	h->start_mono_ns = anchor.mono_ns;
+	h->start_real_ns = anchor.real_ns;
+	h->budget_bytes = settings->max_trace_bytes;
+	h->pid = (uint32_t)getpid();
+	h->ppid = (uint32_t)getppid();
+	h->main_tid = (uint32_t)syscall(SYS_gettid);
+	h->rank = rank.rank;
+	h->local_rank = rank.local_rank;
+	h->world_size = rank.world_size;
+	h->process_start = process_start();
+	if (getrandom(h->session_uuid, sizeof h->session_uuid, GRND_NONBLOCK) < 0)
+		memcpy(h->session_uuid, &anchor, sizeof h->session_uuid);
+	read_line("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof h->boot_id);
+	gethostname(h->host, sizeof h->host - 1);
+	snprintf(h->name, sizeof h->name, "%s", settings->name);
+	snprintf(h->run_dir, sizeof h->run_dir, "%s", run_dir);
+	h->heartbeat_ticks = anchor.ticks;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	memcpy(h->magic, SB_MAGIC, sizeof h->magic); /* last: a file with a magic has a header */
+}
+
+static void write_tag(const struct sb_setting_tag *tag)
+{
+	switch (tag->type) {
+	case STROBE_TYPE_INT: sb_keep_meta_int(SB_META_TAG, tag->key, tag->i); break;
+	case STROBE_TYPE_BOOL: sb_keep_meta_bool(SB_META_TAG, tag->key, tag->i); break;
+	case STROBE_TYPE_FLOAT: sb_keep_meta_float(SB_META_TAG, tag->key, tag->f); break;
+	default: sb_keep_meta_string(SB_META_TAG, tag->key, tag->s); break;
+	}
+}
+
+static void write_settings(const struct sb_settings *settings)
+{
+	for (uint32_t i = 0; i < settings->tag_count; i++)
+		write_tag(&settings->tags[i]);
+	for (const struct sb_setting *s = sb_setting_table; s->key; s++) {
+		struct sb_buf text = { 0 };
+
+		if (s->type == SB_SETTING_TAGS)
+			continue;
+		sb_settings_text(settings, s, &text);
+		sb_keep_meta_string(SB_META_SETTING, s->key, sb_buf_text(&text));
+		sb_buf_done(&text);
+	}
+}
+
+/* ---- opening -------------------------------------------------------------- */
+
+static int open_file(const char *run_dir, const char *file_name, int *out_fd)
+{
+	if ((size_t)snprintf(REC->file_path, sizeof REC->file_path, "%s/%s", run_dir, file_name) >=
+		sizeof REC->file_path)
+		return sb_fail(STROBE_EINVAL, "the folder name is too long: '%.80s...'", run_dir);
+	REC->spool_path[0] = 0;
+	if (sb_rundir_needs_spool(run_dir))
+		return sb_spool_open(run_dir, file_name, REC->spool_path, sizeof REC->spool_path, out_fd);
+	*out_fd = open(REC->file_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (*out_fd < 0)
+		return sb_fail_errno("cannot write '%s'", REC->file_path);
+	return 0;
+}
+
+static void discard_file(void)
+{
+	unlink(REC->spool_path[0] ? REC->spool_path : REC->file_path);
+}
+
+/* A filesystem that is local by name may still refuse a shared mapping. */
+static int open_extent(const char *run_dir, const char *file_name, uint64_t budget_bytes)
+{
+	int fd, err = open_file(run_dir, file_name, &fd);
+
+	if (err)
+		return err;
+	err = sb_extent_open(&REC->extent, fd, budget_bytes);
+	if (err) {
+		sb_extent_close(&REC->extent);
+		discard_file();
+	}
+	return err;
+}
+
+static int make_canary(void)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	void *at;
+
+	if (!REC->canary) {
+		at = mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (at == MAP_FAILED)
+			return sb_fail_errno("no memory for the recorder");
+		madvise(at, (size_t)page, MADV_WIPEONFORK);
+		REC->canary = at;
+	}
+	atomic_store(REC->canary, 1);
+	return 0;
+}
+
+static void start_modules(void)
+{
+	for (const struct sb_module *const *m = sb_modules; *m; m++)
+		if ((*m)->start)
+			(*m)->start(&REC->settings);
+}
+
+int sb_session_open(const struct sb_settings *settings, const char *run_dir, const char *file_name)
+{
+	int err;
+
+	sb_clock_init();
+	sb_names_init();
+	atomic_store(&REC->state, SB_OPENING);
+	err = make_canary();
+	if (!err)
+		err = open_extent(run_dir, file_name, settings->max_trace_bytes);
+	if (err) {
+		atomic_store(&REC->state, SB_IDLE);
+		sb_mode_set(0);
+		return err;
+	}
+	if (settings != &REC->settings)
+		REC->settings = *settings;
+	if (run_dir != REC->run_dir)
+		snprintf(REC->run_dir, sizeof REC->run_dir, "%s", run_dir);
+	fill_header(sb_header(), settings, run_dir);
+	atomic_store(&REC->file_writer_count, 0);
+	atomic_store(&REC->schema_count, 0);
+	atomic_store(&REC->track_count, 0);
+	atomic_fetch_add(&REC->session, 1);
+	atomic_store_explicit(&REC->state, SB_OPEN, memory_order_release);
+	sb_mode_set(1);
+	sb_names_write_all();
+	write_settings(settings);
+	sb_keeper_start();
+	start_modules();
+	return 0;
+}
+
+static int next_file_name(char *out, size_t size)
+{
+	uint32_t n = REC->file_count++;
+
+	if (!REC->under_run && !REC->forked)
+		snprintf(out, size, n ? "run.%u.strobe" : "run.strobe", n);
+	else
+		snprintf(out, size, n ? "run.%ld.%u.strobe" : "run.%ld.strobe", (long)getpid(), n);
+	return 0;
+}
+
+/* settings are loaded; decides on the folder and opens. */
+static int open_configured(void)
+{
+	const char *given = getenv("STROBE_RUN_DIR");
+	char file_name[64];
+	int err = 0;
+
+	REC->under_run = given && *given;
+	if (REC->under_run) {
+		snprintf(REC->run_dir, sizeof REC->run_dir, "%s", given);
+	} else if (!REC->forked) { /* a forked child shares its parent's folder */
+		REC->file_count = 0;
+		err = sb_rundir_make(&REC->settings, REC->run_dir, sizeof REC->run_dir);
+	}
+	if (err)
+		return err;
+	next_file_name(file_name, sizeof file_name);
+	return sb_session_open(&REC->settings, REC->run_dir, file_name);
+}
+
+static bool disabled_by_environment(void)
+{
+	const char *enabled = getenv("STROBE_ENABLED");
+
+	return enabled && (!strcmp(enabled, "0") || !strcasecmp(enabled, "false") || !strcasecmp(enabled, "off"));
+}
+
+static int start_locked(const struct strobe_options *opts)
+{
+	int err;
+
+	if (atomic_load(&REC->state) == SB_OPEN) {
+		if (REC->explicit_start)
+			return sb_fail(STROBE_EBUSY, "a session is open already: '%s'", REC->run_dir);
+		REC->explicit_start = true; /* joins the one that the environment opened */
+		for (size_t i = 0; opts && i < opts->tag_count; i++)
+			strobe_tag(&opts->tags[i]);
+		return 0;
+	}
+	err = sb_settings_load(&REC->settings, opts);
+	if (!err)
+		err = open_configured();
+	if (!err)
+		REC->explicit_start = true;
+	return err;
+}
+
+/* A forked child may have been born while another thread held the lock. */
+static void lock_control(void)
+{
+	if (REC->canary && !atomic_load(REC->canary))
+		sb_session_forked();
+	pthread_mutex_lock(&REC->control);
+}
+
+int strobe_start(const struct strobe_options *opts)
+{
+	int err;
+
+	if (disabled_by_environment())
+		return 0;
+	if (opts && opts->size < offsetof(struct strobe_options, output_dir))
+		return sb_fail(STROBE_EINVAL, "strobe_options.size is not set: use sizeof(struct strobe_options)");
+	lock_control();
+	err = start_locked(opts);
+	pthread_mutex_unlock(&REC->control);
+	if (err && err != STROBE_EBUSY)
+		say(strobe_error());
+	return err;
+}
+
+void sb_session_open_armed(void)
+{
+	uint32_t armed = SB_ARMED;
+	int err;
+
+	if (!atomic_compare_exchange_strong(&REC->state, &armed, SB_OPENING))
+		return;
+	err = REC->forked ? 0 : sb_settings_load(&REC->settings, NULL);
+	if (!err)
+		err = open_configured();
+	if (err) {
+		atomic_store(&REC->state, SB_IDLE);
+		sb_mode_set(0);
+		say(strobe_error());
+	}
+}
+
+void sb_session_forked(void)
+{
+	static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+	bool was_recording = atomic_load(&REC->state) != SB_IDLE;
+
+	if (atomic_load(REC->canary))
+		return;
+	/* One thread, no keeper; the parent's mapping stays where it is, unused. */
+	memcpy(&REC->control, &fresh, sizeof fresh);
+	REC->keeper_runs = false;
+	REC->forked = true;
+	REC->explicit_start = false;
+	REC->file_count = 0;
+	REC->spool_path[0] = 0;
+	atomic_store(&REC->writer_count, 0);
+	for (const struct sb_module *const *m = sb_modules; *m; m++)
+		if ((*m)->forked)
+			(*m)->forked();
+	atomic_store(&REC->state, was_recording ? SB_ARMED : SB_IDLE);
+	atomic_store(REC->canary, 1);
+}
+
+/* ---- closing -------------------------------------------------------------- */
+
+static void finish_header(void)
+{
+	struct sb_file_header *h = sb_header();
+	struct sb_anchor end;
+
+	sb_clock_anchor(&end);
+	h->end_ticks = end.ticks;
+	h->end_mono_ns = end.mono_ns;
+	h->end_real_ns = end.real_ns;
+	h->heartbeat_ticks = end.ticks;
+	h->chunk_count = atomic_load(&REC->extent.next_chunk);
+	__atomic_store_n(&h->closed, 1, __ATOMIC_RELEASE);
+}
+
+int sb_session_close(void)
+{
+	const char *file_name;
+	int err = 0;
+
+	for (const struct sb_module *const *m = sb_modules; *m; m++)
+		if ((*m)->stop)
+			(*m)->stop();
+	sb_keeper_stop();
+	sb_mode_set(0);
+	atomic_store(&REC->state, SB_CLOSING);
+	sb_writers_poison();
+	finish_header();
+	sb_extent_close(&REC->extent);
+	atomic_fetch_add(&REC->session, 1);
+	atomic_store(&REC->state, SB_IDLE);
+	if (REC->spool_path[0]) {
+		file_name = strrchr(REC->file_path, '/') + 1;
+		err = sb_spool_move(REC->spool_path, REC->run_dir, file_name);
+	}
+	return err;
+}
+
+static int stop_locked(bool at_exit)
+{
+	int err;
+
+	if (atomic_load(&REC->state) != SB_OPEN) {
+		if (atomic_load(&REC->state) == SB_ARMED) {
+			sb_mode_set(0);
+			atomic_store(&REC->state, SB_IDLE);
+		}
+		return 0;
+	}
+	err = sb_session_close();
+	REC->explicit_start = false;
+	if (!err && !REC->under_run && !REC->forked && REC->settings.generate_final_report)
+		sb_report_child_start(REC->run_dir, &REC->settings, at_exit);
+	return err;
+}
+
+int strobe_stop(void)
+{
+	int err;
+
+	lock_control();
+	err = stop_locked(false);
+	pthread_mutex_unlock(&REC->control);
+	return err;
+}
+
+void strobe_tag(const struct strobe_attr *tag)
+{
+	struct sb_setting_tag t = { .type = tag->type };
+
+	if (!sb_session_active())
+		return;
+	snprintf(t.key, sizeof t.key, "%s", tag->key);
+	if (tag->type == STROBE_TYPE_STRING) {
+		sb_keep_meta_string(SB_META_TAG, tag->key, tag->value.s ? tag->value.s : "");
+		return;
+	}
+	if (tag->type == STROBE_TYPE_FLOAT)
+		t.f = tag->value.f;
+	else
+		t.i = tag->value.i;
+	write_tag(&t);
+}
+
+/* ---- loading and unloading ------------------------------------------------ */
+
+static bool enabled_by_environment(void)
+{
+	const char *enabled = getenv("STROBE_ENABLED");
+
+	return enabled && (!strcmp(enabled, "1") || !strcasecmp(enabled, "true") || !strcasecmp(enabled, "on"));
+}
+
+__attribute__((constructor)) static void library_loaded(void)
+{
+	uint32_t slot = atomic_fetch_add(&REC->copy_count, 1), idle = SB_IDLE;
+
+	sb_clock_init();
+	sb_names_init();
+	if (slot < SB_COPIES_MAX)
+		REC->mode_words[slot] = &strobe_mode_;
+	if (atomic_load(&REC->state) == SB_OPEN || atomic_load(&REC->state) == SB_ARMED)
+		__atomic_store_n(&strobe_mode_, 1, __ATOMIC_RELAXED);
+	else if (enabled_by_environment() && atomic_compare_exchange_strong(&REC->state, &idle, SB_ARMED))
+		sb_mode_set(1);
+}
+
+__attribute__((destructor)) static void process_ends(void)
+{
+	lock_control();
+	stop_locked(true);
+	pthread_mutex_unlock(&REC->control);
 }

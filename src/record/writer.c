@@ -240,6 +240,21 @@ static void begin_anew(struct sb_writer *w, uint32_t session)
 	__atomic_store_n(&sb_header()->writer_count, w->id, __ATOMIC_RELAXED);
 }
 
+/* No chunk was left for a new writer: become an ended one, if there is any. */
+static struct sb_writer *take_over_instead(struct sb_writer *w, uint32_t session)
+{
+	struct sb_writer *ended = claim_ended(session, true);
+
+	if (!ended)
+		return w; /* looks for a chunk again from time to time */
+	w->session = 0;
+	atomic_store_explicit(&w->state, SB_WRITER_ENDED, memory_order_release);
+	sb_here = ended;
+	pthread_setspecific(thread_end_key, ended);
+	take_over(ended);
+	return ended;
+}
+
 static struct sb_writer *attach(uint32_t session)
 {
 	struct sb_writer *w = sb_here;
@@ -274,7 +289,7 @@ static struct sb_writer *attach(uint32_t session)
 	atomic_store(&w->state, SB_WRITER_LIVE);
 	begin_anew(w, session);
 	write_thread_name(w);
-	return w;
+	return w->hot.chunk ? w : take_over_instead(w, session);
 }
 
 struct sb_writer *sb_writer_here(void)

@@ -1,0 +1,122 @@
+/* The helper thread of a session: keeps mapped room ahead of the writers, gives
+ * pages back behind them, leaves a sign of life and a clock anchor. */
+#include "record/recorder.h"
+
+#include "record/clock.h"
+#include "record/lane.h"
+
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { AHEAD_MOST = 4 << 20, AHEAD_LEAST = 512 << 10, BEHIND = 4 << 20, BEATS_PER_ANCHOR = 50 };
+static const struct timespec beat = { .tv_nsec = 100000000 };
+
+void sb_keeper_ring(void)
+{
+	if (atomic_exchange_explicit(&REC->keeper_bell, 1, memory_order_release) == 0)
+		syscall(SYS_futex, &REC->keeper_bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void grow_ahead(struct sb_extent *x)
+{
+	for (;;) {
+		uint64_t used = (uint64_t)atomic_load(&x->next_chunk) * x->chunk_bytes;
+		uint64_t ready = (uint64_t)atomic_load(&x->ready_chunks) * x->chunk_bytes;
+		uint64_t want = used / 4;
+
+		want = want < AHEAD_LEAST ? AHEAD_LEAST : want > AHEAD_MOST ? AHEAD_MOST : want;
+		if (used < AHEAD_LEAST / 4 || ready - used >= want || !sb_extent_grow(x, false))
+			return;
+	}
+}
+
+/* Written pages are the page cache's business, not this process's. A writer that
+ * comes back to one pays a minor fault. */
+static void drop_behind(struct sb_extent *x)
+{
+	uint64_t used = SB_FILE_HEADER_BYTES + (uint64_t)atomic_load(&x->next_chunk) * x->chunk_bytes;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t upto;
+
+	if ((uint64_t)atomic_load(&x->recycled) * x->chunk_bytes >= 2 * (uint64_t)BEHIND) {
+		atomic_store(&x->recycled, 0);
+		x->dropped_bytes = 0;
+	}
+	upto = used > BEHIND ? (used - BEHIND) / page * page : 0;
+	if (upto < x->dropped_bytes + (1u << 20) && !(x->dropped_bytes == 0 && upto))
+		return;
+	madvise(x->base + x->dropped_bytes, upto - x->dropped_bytes, MADV_DONTNEED);
+	x->dropped_bytes = upto;
+}
+
+static void write_anchor(void)
+{
+	struct sb_anchor a;
+
+	sb_clock_anchor(&a);
+	sb_put(SB_LANE_KEEP, SB_ANCHOR, 0, (uint64_t[]){ a.ticks, a.mono_ns, a.real_ns, a.width_ns }, 4);
+}
+
+static void *keep(void *unused)
+{
+	struct sb_extent *x = &REC->extent;
+	uint64_t cpu_ns = 0;
+
+	prctl(PR_SET_NAME, "strobe-keeper");
+	for (unsigned beats = 1; !atomic_load(&REC->keeper_quit); beats++) {
+		uint64_t now_cpu_ns;
+
+		atomic_store(&REC->keeper_bell, 0);
+		grow_ahead(x);
+		drop_behind(x);
+		__atomic_store_n(&sb_header()->heartbeat_ticks, sb_clock_ticks(), __ATOMIC_RELEASE);
+		__atomic_store_n(&sb_header()->chunk_count, atomic_load(&x->next_chunk), __ATOMIC_RELAXED);
+		if (beats % BEATS_PER_ANCHOR == 0)
+			write_anchor();
+		now_cpu_ns = thread_cpu_ns();
+		sb_session_add_own_cpu(now_cpu_ns - cpu_ns);
+		cpu_ns = now_cpu_ns;
+		if (!atomic_load(&REC->keeper_quit))
+			syscall(SYS_futex, &REC->keeper_bell, FUTEX_WAIT_PRIVATE, 0, &beat, NULL, 0);
+	}
+	return NULL;
+}
+
+void sb_keeper_start(void)
+{
+	sigset_t all, old;
+	pthread_attr_t attr;
+
+	atomic_store(&REC->keeper_quit, 0);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 256 * 1024);
+	REC->keeper_runs = pthread_create(&REC->keeper, &attr, keep, NULL) == 0;
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void sb_keeper_stop(void)
+{
+	if (!REC->keeper_runs)
+		return;
+	atomic_store(&REC->keeper_quit, 1);
+	atomic_store(&REC->keeper_bell, 0);
+	sb_keeper_ring();
+	pthread_join(REC->keeper, NULL);
+	REC->keeper_runs = false;
+}
