@@ -254,6 +254,30 @@ static int next_file_name(char *out, size_t size)
 	return 0;
 }
 
+/* "python3 wan_t2v.py" is called wan_t2v, not python3. */
+static void name_after_program(char *out, size_t size)
+{
+	char arguments[4096];
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, arguments, sizeof arguments - 2);
+	const char *name = program_invocation_short_name;
+	const char *dot;
+
+	if (fd >= 0)
+		close(fd);
+	if (n > 0 && !strncmp(name, "python", 6)) {
+		arguments[n] = arguments[n + 1] = 0;
+		for (const char *a = arguments + strlen(arguments) + 1; a < arguments + n && *a; a += strlen(a) + 1) {
+			if (*a == '-')
+				continue;
+			name = strrchr(a, '/') ? strrchr(a, '/') + 1 : a;
+			break;
+		}
+	}
+	dot = strrchr(name, '.');
+	snprintf(out, size, "%.*s", dot && dot > name ? (int)(dot - name) : (int)strlen(name), name);
+}
+
 /* settings are loaded; decides on the folder and opens. */
 static int open_configured(void)
 {
@@ -261,6 +285,8 @@ static int open_configured(void)
 	char file_name[64];
 	int err = 0;
 
+	if (!REC->settings.name[0])
+		name_after_program(REC->settings.name, sizeof REC->settings.name);
 	REC->under_run = given && *given;
 	if (REC->under_run) {
 		snprintf(REC->run_dir, sizeof REC->run_dir, "%s", given);

@@ -41,6 +41,13 @@ static void make_key(void)
 
 /* ---- chunks -------------------------------------------------------------- */
 
+/* Where the counter cannot be trusted no event is fast: all find their clock on
+ * the slow path, and the fast one need not ask. */
+static uint64_t *usual_end(const struct sb_position *p)
+{
+	return sb_clock_kind == SB_CLOCK_MONOTONIC ? NULL : p->limit;
+}
+
 void sb_writer_open_chunk(struct sb_writer *w, struct sb_position *p, enum sb_lane lane, uint32_t chunk,
 	uint64_t ticks)
 {
@@ -74,7 +81,7 @@ void sb_writer_open_chunk(struct sb_writer *w, struct sb_position *p, enum sb_la
 	p->cur = (uint64_t *)(h + 1);
 	p->limit = (uint64_t *)((char *)h + x->chunk_bytes);
 	__atomic_store_n(&h->generation, generation + 2, __ATOMIC_RELEASE);
-	atomic_store_explicit(&p->end, p->limit, memory_order_relaxed);
+	atomic_store_explicit(&p->end, usual_end(p), memory_order_relaxed);
 }
 
 static void append_hot(struct sb_writer *w, uint32_t chunk)
@@ -140,7 +147,7 @@ bool sb_writer_room(struct sb_writer *w, uint32_t words, uint64_t ticks)
 		p->base = ticks;
 	}
 	/* Somebody had asked for attention: it has been given. */
-	atomic_store_explicit(&p->end, p->limit, memory_order_relaxed);
+	atomic_store_explicit(&p->end, usual_end(p), memory_order_relaxed);
 	return true;
 }
 

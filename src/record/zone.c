@@ -28,6 +28,8 @@ static __attribute__((noinline, cold)) void put_slow(enum sb_kind kind, uint32_t
 
 	if (!STROBE_ON_())
 		return;
+	if (sb_clock_kind == SB_CLOCK_MONOTONIC) /* then writers never have an end: see writer.c */
+		ticks = sb_clock_slow_ticks();
 	w = sb_writer_here();
 	if (!w)
 		return;
@@ -43,7 +45,7 @@ static __attribute__((noinline, cold)) void put_slow(enum sb_kind kind, uint32_t
 
 static inline void put(enum sb_kind kind, uint32_t id)
 {
-	uint64_t ticks = sb_clock_ticks();
+	uint64_t ticks = sb_clock_counter();
 	struct sb_writer *w = sb_here;
 	uint64_t since = ticks - w->hot.base;
 	uint64_t *at = w->hot.cur;
@@ -55,20 +57,22 @@ static inline void put(enum sb_kind kind, uint32_t id)
 	publish(w, at, sb_word(kind, id, since));
 }
 
-static __attribute__((noinline, cold)) void name_site(struct strobe_site *site)
+static __attribute__((noinline, cold)) void begin_first_time(struct strobe_site *site)
 {
-	__atomic_store_n(&site->id, sb_name_intern(site->name, site->code), __ATOMIC_RELAXED);
+	uint32_t id = sb_name_intern(site->name, site->code);
+
+	__atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
+	put(SB_BEGIN, id);
 }
 
 void strobe_site_begin_(struct strobe_site *site)
 {
 	uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
 
-	if (__builtin_expect(!id, 0)) {
-		name_site(site);
-		id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
-	}
-	put(SB_BEGIN, id);
+	if (__builtin_expect(!id, 0))
+		begin_first_time(site);
+	else
+		put(SB_BEGIN, id);
 }
 
 void strobe_site_end_(struct strobe_site *site)
