@@ -1,0 +1,119 @@
+/* AMD GPUs through sysfs: /sys/class/drm/cardN/device and its hwmon folder. */
+#include "monitor/gpu.h"
+
+#include "monitor/procfile.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB 1048576.0
+
+struct card {
+	char folder[96];  /* class/drm/card0/device */
+	char sensors[192]; /* …/hwmon/hwmon3; "" none */
+};
+static struct card cards[SB_GPU_DEVICES_MAX];
+
+static void find_sensors(struct card *card)
+{
+	char path[512];
+	struct dirent *entry;
+	DIR *folder;
+
+	card->sensors[0] = 0;
+	snprintf(path, sizeof path, "%s/%s/hwmon", sb_procfile_sys(), card->folder);
+	folder = opendir(path);
+	while (folder && (entry = readdir(folder)))
+		if (!strncmp(entry->d_name, "hwmon", 5))
+			snprintf(card->sensors, sizeof card->sensors, "%s/hwmon/%.40s", card->folder, entry->d_name);
+	if (folder)
+		closedir(folder);
+}
+
+static void describe(struct sb_gpu_device *d, const struct card *card)
+{
+	char text[96];
+
+	snprintf(d->name, sizeof d->name, "AMD GPU");
+	if (sb_procfile_sys_text(text, sizeof text, "%s/product_name", card->folder) > 0 && text[0] != '\n')
+		snprintf(d->name, sizeof d->name, "%.*s", (int)strcspn(text, "\n"), text);
+	if (sb_procfile_sys_text(text, sizeof text, "%s/unique_id", card->folder) > 0)
+		snprintf(d->uuid, sizeof d->uuid, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+static int open_amd(struct sb_gpu_device *devices, int limit, const char **out_why, const char **out_how)
+{
+	int found = 0;
+
+	*out_why = "there is no AMD GPU here";
+	*out_how = "";
+	for (int n = 0; n < 64 && found < limit && found < SB_GPU_DEVICES_MAX; n++) {
+		struct card *card = &cards[found];
+		double total;
+
+		snprintf(card->folder, sizeof card->folder, "class/drm/card%d/device", n);
+		if (!sb_procfile_sys_number(&total, "%s/mem_info_vram_total", card->folder))
+			continue;
+		find_sensors(card);
+		devices[found] = (struct sb_gpu_device){ .number = found, .handle = card, .sensors = card, .index = n };
+		describe(&devices[found], card);
+		found++;
+	}
+	return found ? found : -1;
+}
+
+static void number(uint32_t *wanted, enum sb_gpu_column column, double *values, double scale, const char *folder,
+	const char *file)
+{
+	double value;
+
+	if (!(*wanted & SB_GPU_BIT(column)))
+		return;
+	if (*folder && sb_procfile_sys_number(&value, "%s/%s", folder, file))
+		values[column] = value * scale;
+	else
+		*wanted &= ~SB_GPU_BIT(column);
+}
+
+static enum sb_gpu_state read_amd(struct sb_gpu_device *d, uint32_t *wanted, double *v)
+{
+	const struct card *card = d->handle;
+	const uint32_t never = SB_GPU_BIT(SB_GPU_THROTTLE) | SB_GPU_BIT(SB_GPU_ENCODER) | SB_GPU_BIT(SB_GPU_DECODER) |
+		SB_GPU_BIT(SB_GPU_PROCESS_MEMORY) | SB_GPU_BIT(SB_GPU_OTHER_PROCESSES);
+	double total;
+
+	*wanted &= ~never;
+	if (!sb_procfile_sys_number(&total, "%s/mem_info_vram_total", card->folder))
+		return SB_GPU_GONE;
+	if (*wanted & SB_GPU_BIT(SB_GPU_MEMORY_TOTAL))
+		v[SB_GPU_MEMORY_TOTAL] = total / MIB;
+	number(wanted, SB_GPU_MEMORY_USED, v, 1 / MIB, card->folder, "mem_info_vram_used");
+	number(wanted, SB_GPU_UTILIZATION, v, 1, card->folder, "gpu_busy_percent");
+	number(wanted, SB_GPU_MEMORY_UTILIZATION, v, 1, card->folder, "mem_busy_percent");
+	number(wanted, SB_GPU_TEMPERATURE, v, 1e-3, card->sensors, "temp1_input");
+	number(wanted, SB_GPU_SM_CLOCK, v, 1e-6, card->sensors, "freq1_input");
+	number(wanted, SB_GPU_MEMORY_CLOCK, v, 1e-6, card->sensors, "freq2_input");
+	if (*wanted & SB_GPU_BIT(SB_GPU_POWER)) {
+		number(wanted, SB_GPU_POWER, v, 1e-6, card->sensors, "power1_average");
+		if (!(*wanted & SB_GPU_BIT(SB_GPU_POWER))) { /* newer cards have the momentary value only */
+			*wanted |= SB_GPU_BIT(SB_GPU_POWER);
+			number(wanted, SB_GPU_POWER, v, 1e-6, card->sensors, "power1_input");
+		}
+	}
+	return SB_GPU_READ;
+}
+
+static void close_amd(void)
+{
+}
+
+static void driver(char *out, int size)
+{
+	if (sb_procfile_sys_text(out, (size_t)size, "module/amdgpu/version") <= 0)
+		out[0] = 0;
+	out[strcspn(out, "\n")] = 0;
+}
+
+const struct sb_gpu_provider sb_gpu_amd = { "AMD sysfs", open_amd, read_amd, close_amd, driver };

@@ -1,0 +1,72 @@
+/* The live display's lines, from the newest samples. */
+#include "monitor/display.h"
+
+#include "monitor/gpu.h"
+#include "monitor/series.h"
+
+#include <stdbool.h>
+
+/* "Memory 8420MB / 24564MB (34.3%)" */
+static bool put_memory(struct sb_buf *out, double used_mb, double total_mb)
+{
+	sb_buf_printf(out, "Memory %.0fMB / %.0fMB (%.1f%%)", used_mb, total_mb,
+		total_mb > 0 ? 100 * used_mb / total_mb : 0);
+	return true;
+}
+
+static void put_gpu(struct sb_buf *out, int device, bool only)
+{
+	double used, total, value;
+	bool any = false;
+
+	if (only)
+		sb_buf_puts(out, "GPU: ");
+	else
+		sb_buf_printf(out, "GPU %d: ", device);
+	if (sb_series_latest("gpu", device, "memory_used_mb", &used) &&
+		sb_series_latest("gpu", device, "memory_total_mb", &total))
+		any = put_memory(out, used, total);
+	if (sb_series_latest("gpu", device, "utilization_percent", &value)) {
+		sb_buf_printf(out, "%sUtil %.1f%%", any ? ", " : "", value);
+		any = true;
+	}
+	if (sb_series_latest("gpu", device, "temperature_c", &value)) {
+		sb_buf_printf(out, "%sTemp %.1f\xc2\xb0" "C", any ? ", " : "", value);
+		any = true;
+	}
+	sb_buf_puts(out, any ? "\n" : "n/a\n");
+}
+
+static void put_cpu(struct sb_buf *out)
+{
+	double used, total, limit, value;
+	bool any = false;
+
+	sb_buf_puts(out, "CPU: ");
+	if (sb_series_latest("cpu", -1, "usage_percent", &value)) {
+		sb_buf_printf(out, "%.1f%%", value);
+		any = true;
+	}
+	if (sb_series_latest("memory", -1, "used_mb", &used) && sb_series_latest("memory", -1, "total_mb", &total)) {
+		/* Under a limit, the group's own use against it is what can run out. */
+		if (sb_series_latest("memory", -1, "limit_mb", &limit) && limit < total &&
+			sb_series_latest("memory", -1, "group_used_mb", &used))
+			total = limit;
+		sb_buf_puts(out, any ? ", " : "");
+		any = put_memory(out, used, total);
+	}
+	sb_buf_puts(out, any ? "\n" : "n/a\n");
+}
+
+void sb_display_format(struct sb_buf *out, const char *label)
+{
+	int devices[SB_GPU_DEVICES_MAX];
+	uint32_t count = sb_series_devices("gpu", devices, SB_GPU_DEVICES_MAX);
+
+	sb_buf_printf(out, "=== Profiling Metrics (%s) ===\n", label);
+	if (!count)
+		sb_buf_puts(out, "GPU: n/a\n");
+	for (uint32_t i = 0; i < count; i++)
+		put_gpu(out, devices[i], count == 1);
+	put_cpu(out);
+}

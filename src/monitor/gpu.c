@@ -1,0 +1,396 @@
+/* The GPU thread: asks the providers at the interval, integrates energy over the
+ * real time between samples, keeps count of throttling, and may be left behind
+ * when the driver hangs. */
+#include "monitor/gpu.h"
+
+#include "monitor/series.h"
+#include "monitor/thread.h"
+#include "record/clock.h"
+#include "record/lane.h"
+#include "record/rank.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND_NS 1000000000ull
+#define HANG_NS (5 * SECOND_NS)
+#define LEAVE_BEHIND_NS (SECOND_NS / 2)
+enum { REASON_BITS = 8, THROTTLE_EVENTS_MAX = 64 };
+
+static const struct sb_column all_columns[SB_GPU_COLUMNS] = {
+	[SB_GPU_MEMORY_USED] = { "memory_used_mb", SB_MERGE_MAX },
+	[SB_GPU_MEMORY_TOTAL] = { "memory_total_mb", SB_MERGE_LAST },
+	[SB_GPU_UTILIZATION] = { "utilization_percent", SB_MERGE_MEAN },
+	[SB_GPU_MEMORY_UTILIZATION] = { "memory_utilization_percent", SB_MERGE_MEAN },
+	[SB_GPU_TEMPERATURE] = { "temperature_c", SB_MERGE_MAX },
+	[SB_GPU_POWER] = { "power_w", SB_MERGE_MEAN },
+	[SB_GPU_ENERGY] = { "energy_j", SB_MERGE_LAST },
+	[SB_GPU_SM_CLOCK] = { "sm_clock_mhz", SB_MERGE_MEAN },
+	[SB_GPU_MEMORY_CLOCK] = { "memory_clock_mhz", SB_MERGE_MEAN },
+	[SB_GPU_THROTTLE] = { "throttle_bits_count", SB_MERGE_BITS },
+	[SB_GPU_ENCODER] = { "encoder_percent", SB_MERGE_MEAN },
+	[SB_GPU_DECODER] = { "decoder_percent", SB_MERGE_MEAN },
+	[SB_GPU_PROCESS_MEMORY] = { "process_memory_mb", SB_MERGE_MAX },
+	[SB_GPU_OTHER_PROCESSES] = { "other_process_count", SB_MERGE_MAX },
+};
+
+struct watched {
+	struct sb_gpu_device device;
+	struct sb_series series;
+	uint32_t wanted;
+	uint32_t recorded; /* the series' columns */
+	bool gone;
+	double power_w; /* of the last sample */
+	uint64_t last_ns;
+	double energy_j;
+	uint64_t throttle_bits;
+	double throttle_s[REASON_BITS];
+	uint32_t throttle_events;
+};
+
+struct gpu_thread {
+	struct sb_thread thread;
+	uint64_t interval_ns;
+	uint64_t start_ns;
+	uint32_t wanted;
+	uint32_t point_limit;
+	const struct sb_gpu_provider *provider;
+	int count;
+	struct watched watched[SB_GPU_DEVICES_MAX];
+	_Atomic uint64_t busy_since_ns; /* 0: not inside the driver */
+	bool hang_said;
+	atomic_bool abandoned;
+};
+
+static struct gpu_thread *gpu;
+static atomic_bool left_behind;
+
+static uint32_t columns_wanted(const struct sb_settings *s)
+{
+	uint32_t wanted = 0;
+
+	if (s->monitor_gpu_memory)
+		wanted |= SB_GPU_BIT(SB_GPU_MEMORY_USED) | SB_GPU_BIT(SB_GPU_MEMORY_TOTAL) |
+			SB_GPU_BIT(SB_GPU_PROCESS_MEMORY) | SB_GPU_BIT(SB_GPU_OTHER_PROCESSES);
+	if (s->monitor_gpu_utilization)
+		wanted |= SB_GPU_BIT(SB_GPU_UTILIZATION) | SB_GPU_BIT(SB_GPU_MEMORY_UTILIZATION) |
+			SB_GPU_BIT(SB_GPU_SM_CLOCK) | SB_GPU_BIT(SB_GPU_MEMORY_CLOCK) | SB_GPU_BIT(SB_GPU_THROTTLE) |
+			SB_GPU_BIT(SB_GPU_ENCODER) | SB_GPU_BIT(SB_GPU_DECODER);
+	if (s->monitor_gpu_temperature)
+		wanted |= SB_GPU_BIT(SB_GPU_TEMPERATURE);
+	if (s->monitor_gpu_power)
+		wanted |= SB_GPU_BIT(SB_GPU_POWER) | SB_GPU_BIT(SB_GPU_ENERGY);
+	return wanted;
+}
+
+bool sb_gpu_wanted(const struct sb_settings *settings)
+{
+	return columns_wanted(settings) != 0;
+}
+
+/* ---- starting ------------------------------------------------------------------- */
+
+/* A rank looks at its own GPU, unless its launcher has already hidden the rest. */
+static int keep_own(struct sb_gpu_device *devices, int count)
+{
+	struct sb_rank rank;
+
+	sb_rank_detect(&rank);
+	if (rank.rank < 0 || rank.local_rank < 0 || count <= 1)
+		return count;
+	devices[0] = devices[rank.local_rank % count];
+	return 1;
+}
+
+static void note(const struct sb_gpu_device *d, const char *what, const char *value)
+{
+	char key[48];
+
+	if (!*value)
+		return;
+	snprintf(key, sizeof key, "gpu%d.%s", d->number, what);
+	sb_keep_meta_string(SB_META_SYSTEM, key, value);
+}
+
+static bool open_provider(struct gpu_thread *g)
+{
+	static const struct sb_gpu_provider *const providers[] = { &sb_gpu_nvml, &sb_gpu_amd, NULL };
+	struct sb_gpu_device devices[SB_GPU_DEVICES_MAX];
+	const char *first_why = NULL, *first_how = "";
+	char driver[96];
+
+	for (size_t i = 0; providers[i]; i++) {
+		const char *why = "", *how = "";
+		int count = providers[i]->open(devices, SB_GPU_DEVICES_MAX, &why, &how);
+
+		if (count > 0) {
+			g->provider = providers[i];
+			g->count = keep_own(devices, count);
+			break;
+		}
+		if (!first_why) {
+			first_why = why;
+			first_how = how;
+		}
+	}
+	if (!g->provider) {
+		sb_series_missing("GPU metrics", first_why, first_how);
+		return false;
+	}
+	g->provider->driver(driver, sizeof driver);
+	for (int i = 0; i < g->count; i++) {
+		g->watched[i].device = devices[i];
+		g->watched[i].wanted = g->wanted;
+		g->watched[i].power_w = NAN;
+		note(&devices[i], "name", devices[i].name);
+		note(&devices[i], "uuid", devices[i].uuid);
+		note(&devices[i], "driver", driver);
+	}
+	return true;
+}
+
+static void say_unsupported(const struct watched *w, uint32_t lost)
+{
+	static const struct {
+		enum sb_gpu_column column;
+		const char *what;
+	} told[] = {
+		{ SB_GPU_MEMORY_USED, "memory" }, { SB_GPU_UTILIZATION, "utilisation" }, { SB_GPU_TEMPERATURE, "temperature" },
+		{ SB_GPU_POWER, "power" }, { SB_GPU_SM_CLOCK, "clocks" }, { SB_GPU_THROTTLE, "throttling" },
+		{ SB_GPU_PROCESS_MEMORY, "processes" },
+	};
+	char what[160];
+	int used = snprintf(what, sizeof what, "GPU %d: ", w->device.number), head = used;
+
+	for (size_t i = 0; i < sizeof told / sizeof told[0]; i++)
+		if (lost & SB_GPU_BIT(told[i].column))
+			used += snprintf(what + used, sizeof what - (size_t)used, "%s%s", used > head ? ", " : "", told[i].what);
+	if (used > head)
+		sb_series_missing(what, "this GPU or driver does not offer it", "");
+}
+
+/* After the first reading it is known which columns there will be. */
+static void open_series(struct gpu_thread *g, struct watched *w)
+{
+	struct sb_column columns[SB_GPU_COLUMNS];
+	uint32_t count = 0;
+
+	if (!(w->wanted & SB_GPU_BIT(SB_GPU_POWER)))
+		w->wanted &= ~SB_GPU_BIT(SB_GPU_ENERGY);
+	w->recorded = w->wanted;
+	for (int c = 0; c < SB_GPU_COLUMNS; c++)
+		if (w->recorded & SB_GPU_BIT(c))
+			columns[count++] = all_columns[c];
+	say_unsupported(w, g->wanted & ~w->wanted);
+	sb_series_open(&w->series, "gpu", w->device.number, columns, count, g->point_limit);
+}
+
+/* ---- sampling ------------------------------------------------------------------- */
+
+static void add_energy(struct watched *w, double *values, double elapsed_s)
+{
+	double power_w = values[SB_GPU_POWER];
+
+	if (w->last_ns && !isnan(power_w) && !isnan(w->power_w))
+		w->energy_j += 0.5 * (power_w + w->power_w) * elapsed_s;
+	w->power_w = power_w;
+	values[SB_GPU_ENERGY] = w->energy_j;
+}
+
+static void say_throttle(struct watched *w, uint64_t bits)
+{
+	struct strobe_attr attrs[2] = { { "device", STROBE_TYPE_INT, { .i = w->device.number } },
+		{ "reasons", STROBE_TYPE_STRING, { .s = "none" } } };
+	char words[160];
+
+	if (w->throttle_events++ >= THROTTLE_EVENTS_MAX)
+		return;
+	sb_gpu_throttle_words(bits, words, sizeof words);
+	if (*words)
+		attrs[1].value.s = words;
+	strobe_event("gpu_throttle", attrs, 2);
+}
+
+static void add_throttle(struct watched *w, double value, double elapsed_s)
+{
+	uint64_t bits = isnan(value) ? 0 : (uint64_t)value & sb_gpu_throttle_mask();
+
+	for (int i = 0; i < REASON_BITS; i++)
+		if (bits >> i & 1)
+			w->throttle_s[i] += elapsed_s;
+	if (bits != w->throttle_bits)
+		say_throttle(w, bits);
+	w->throttle_bits = bits;
+}
+
+static void lose(struct gpu_thread *g, struct watched *w)
+{
+	char what[80];
+
+	snprintf(what, sizeof what, "GPU %d after %.1f s", w->device.number, (double)(sb_mono_ns() - g->start_ns) * 1e-9);
+	sb_series_missing(what, "the GPU was lost while recording", "see 'dmesg' for Xid errors; the machine may need a reset");
+	w->gone = true;
+}
+
+static void sample_device(struct gpu_thread *g, struct watched *w)
+{
+	double values[SB_GPU_COLUMNS], row[SB_GPU_COLUMNS], elapsed_s;
+	uint32_t count = 0;
+	uint64_t now_ns;
+	enum sb_gpu_state state;
+
+	for (int i = 0; i < SB_GPU_COLUMNS; i++)
+		values[i] = NAN;
+	state = g->provider->read(&w->device, &w->wanted, values);
+	if (atomic_load(&g->abandoned))
+		return;
+	if (state == SB_GPU_GONE) {
+		lose(g, w);
+		return;
+	}
+	now_ns = sb_mono_ns();
+	elapsed_s = w->last_ns ? (double)(now_ns - w->last_ns) * 1e-9 : 0;
+	add_energy(w, values, elapsed_s);
+	add_throttle(w, values[SB_GPU_THROTTLE], elapsed_s);
+	w->last_ns = now_ns;
+	if (!w->series.open && !w->recorded)
+		open_series(g, w);
+	for (int c = 0; c < SB_GPU_COLUMNS; c++)
+		if (w->recorded & SB_GPU_BIT(c))
+			row[count++] = values[c];
+	sb_series_push(&w->series, sb_clock_ticks(), row);
+}
+
+static void sample_all(struct gpu_thread *g)
+{
+	for (int i = 0; i < g->count && !atomic_load(&g->abandoned); i++)
+		if (!g->watched[i].gone)
+			sample_device(g, &g->watched[i]);
+}
+
+static void say_throttled_time(const struct watched *w)
+{
+	char text[300], words[64];
+	int used = 0;
+
+	for (int i = 0; i < REASON_BITS; i++)
+		if (w->throttle_s[i] > 0) {
+			sb_gpu_throttle_words(1ull << i, words, sizeof words);
+			used += snprintf(text + used, sizeof text - (size_t)used, "%s%s %.1f s", used ? ", " : "", words,
+				w->throttle_s[i]);
+		}
+	if (used)
+		note(&w->device, "throttled", text);
+}
+
+static void close_devices(struct gpu_thread *g)
+{
+	for (int i = 0; i < g->count; i++) {
+		say_throttled_time(&g->watched[i]);
+		sb_series_close(&g->watched[i].series, sb_clock_ticks());
+	}
+}
+
+static void enter_driver(struct gpu_thread *g)
+{
+	atomic_store(&g->busy_since_ns, sb_mono_ns());
+}
+
+static void leave_driver(struct gpu_thread *g)
+{
+	atomic_store(&g->busy_since_ns, 0);
+}
+
+static void run(struct sb_thread *thread)
+{
+	struct gpu_thread *g = thread->owner;
+	bool opened;
+
+	enter_driver(g);
+	opened = open_provider(g);
+	leave_driver(g);
+	while (opened && !atomic_load(&g->abandoned)) {
+		bool last = sb_thread_stopping(thread);
+
+		enter_driver(g);
+		sample_all(g);
+		leave_driver(g);
+		if (last)
+			break;
+		sb_thread_wait(thread, g->interval_ns);
+	}
+	if (opened && !atomic_load(&g->abandoned)) {
+		close_devices(g);
+		enter_driver(g);
+		g->provider->close();
+		leave_driver(g);
+	}
+	atomic_store(&left_behind, false);
+}
+
+void sb_gpu_start(const struct sb_settings *s)
+{
+	if (atomic_load(&left_behind)) {
+		sb_series_missing("GPU metrics", "the driver still does not answer a call of an earlier session", "");
+		return;
+	}
+	gpu = calloc(1, sizeof *gpu);
+	if (!gpu)
+		return;
+	gpu->interval_ns = (uint64_t)(s->gpu_monitor_interval_s * 1e9);
+	gpu->start_ns = sb_mono_ns();
+	gpu->wanted = columns_wanted(s);
+	gpu->point_limit = s->max_data_points;
+	if (!sb_thread_start(&gpu->thread, "strobe-gpu", run, gpu)) {
+		sb_series_missing("GPU metrics", "no thread could be started", "");
+		free(gpu);
+		gpu = NULL;
+	}
+}
+
+static void say_hang(struct gpu_thread *g, uint64_t since_ns)
+{
+	char why[96];
+
+	if (g->hang_said)
+		return;
+	g->hang_said = true;
+	snprintf(why, sizeof why, "the driver has not answered since %.1f s", (double)(since_ns - g->start_ns) * 1e-9);
+	sb_series_missing("GPU metrics", why, "see 'nvidia-smi' and 'dmesg'; everything else is recorded");
+}
+
+void sb_gpu_watch(uint64_t mono_ns)
+{
+	uint64_t since_ns = gpu ? atomic_load(&gpu->busy_since_ns) : 0;
+
+	if (since_ns && mono_ns > since_ns + HANG_NS)
+		say_hang(gpu, since_ns);
+}
+
+void sb_gpu_stop(void)
+{
+	struct gpu_thread *g = gpu;
+
+	if (!g)
+		return;
+	gpu = NULL;
+	if (sb_thread_stop(&g->thread, LEAVE_BEHIND_NS)) {
+		free(g);
+		return;
+	}
+	/* It hangs in the driver. Its memory stays with it. */
+	atomic_store(&left_behind, true);
+	atomic_store(&g->abandoned, true);
+	sb_series_forget("gpu");
+	say_hang(g, atomic_load(&g->busy_since_ns) ? atomic_load(&g->busy_since_ns) : sb_mono_ns());
+}
+
+void sb_gpu_forked(void)
+{
+	gpu = NULL;
+	atomic_store(&left_behind, false);
+}

@@ -1,0 +1,25 @@
+/* The monitors: sampling of GPU, CPU, memory and disk beside a recording, from
+ * inside the recording process or, for `strobe run`, from outside. */
+#ifndef SB_MONITOR_MONITOR_H
+#define SB_MONITOR_MONITOR_H
+
+#include "record/module.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct sb_monitor_options {
+	const struct sb_settings *settings;
+	pid_t root;         /* 0: this process */
+	bool outside;       /* root itself is not of the tree */
+	const char *label;  /* in the live display; NULL: the run's folder name */
+	int display_fd;     /* of the live display; usually 2 */
+};
+
+/* One at a time. What cannot be sampled is said in the recording. */
+void sb_monitor_start(const struct sb_monitor_options *options);
+void sb_monitor_stop(void);
+
+extern const struct sb_module sb_monitor_module;
+
+#endif

@@ -1,0 +1,318 @@
+/* NVIDIA GPUs through NVML. Never makes a CUDA context; costs microseconds. */
+#include "monitor/gpu.h"
+
+#include "monitor/nvml_abi.h"
+#include "monitor/procfile.h"
+#include "monitor/tree.h"
+#include "monitor/visible.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROCESSES_MAX = 64 };
+#define SECOND_NS 1000000000ull
+#define MIB 1048576.0
+
+static struct {
+	void *library;
+	struct nvml_api api;
+	bool started;
+	struct sb_seldom processes[SB_GPU_DEVICES_MAX];
+	double process_memory_mb[SB_GPU_DEVICES_MAX];
+	double other_processes[SB_GPU_DEVICES_MAX];
+} nvml;
+
+static void load_functions(void)
+{
+#define LOAD_(member, symbol, parameters) *(void **)&nvml.api.member = dlsym(nvml.library, #symbol);
+	NVML_FUNCTIONS(LOAD_)
+#undef LOAD_
+}
+
+static bool load_library(void)
+{
+	const char *path = getenv("STROBE_NVML_PATH");
+
+	nvml.library = dlopen(path && *path ? path : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!nvml.library)
+		return false;
+	load_functions();
+	return nvml.api.init && nvml.api.count && nvml.api.by_index;
+}
+
+static void describe(struct sb_gpu_device *d)
+{
+	unsigned index;
+
+	d->sensors = d->handle;
+	if (!nvml.api.name || nvml.api.name(d->handle, d->name, sizeof d->name))
+		snprintf(d->name, sizeof d->name, "NVIDIA GPU");
+	if (!nvml.api.uuid || nvml.api.uuid(d->handle, d->uuid, sizeof d->uuid))
+		d->uuid[0] = 0;
+	if (!strncmp(d->uuid, "MIG-", 4) && nvml.api.parent)
+		nvml.api.parent(d->handle, &d->sensors);
+	if (nvml.api.index && !nvml.api.index(d->sensors, &index))
+		d->index = (int)index;
+}
+
+static bool find_by_prefix(const char *uuid, nvml_device *out)
+{
+	unsigned count = 0;
+	char text[96];
+
+	nvml.api.count(&count);
+	for (unsigned i = 0; i < count; i++)
+		if (!nvml.api.by_index(i, out) && nvml.api.uuid && !nvml.api.uuid(*out, text, sizeof text) &&
+			!strncmp(text, uuid, strlen(uuid)))
+			return true;
+	return false;
+}
+
+static bool find_device(const struct sb_visible_entry *entry, nvml_device *out)
+{
+	if (entry->index >= 0)
+		return !nvml.api.by_index((unsigned)entry->index, out);
+	if (nvml.api.by_uuid && !nvml.api.by_uuid(entry->uuid, out))
+		return true;
+	return !strncmp(entry->uuid, "GPU-", 4) && find_by_prefix(entry->uuid, out);
+}
+
+/* The list as the program sees it: number 0 is its cuda:0. */
+static int list_devices(struct sb_gpu_device *devices, int limit)
+{
+	struct sb_visible visible;
+	unsigned count = 0;
+	int found = 0;
+
+	sb_visible_parse(getenv("CUDA_VISIBLE_DEVICES"), &visible);
+	nvml.api.count(&count);
+	if (visible.restricted)
+		count = visible.count;
+	for (unsigned i = 0; i < count && found < limit; i++) {
+		struct sb_visible_entry by_index = { .index = (int)i };
+		struct sb_gpu_device *d = &devices[found];
+
+		memset(d, 0, sizeof *d);
+		if (!find_device(visible.restricted ? &visible.entries[i] : &by_index, &d->handle))
+			continue;
+		d->number = (int)i;
+		describe(d);
+		found++;
+	}
+	return found;
+}
+
+static int open_nvml(struct sb_gpu_device *devices, int limit, const char **out_why, const char **out_how)
+{
+	int code, count;
+
+	memset(&nvml, 0, sizeof nvml);
+	*out_how = "";
+	if (!load_library()) {
+		*out_why = "there is no NVIDIA driver here (libnvidia-ml.so.1)";
+		return -1;
+	}
+	code = nvml.api.init();
+	if (code) {
+		*out_why = code == NVML_DRIVER_NOT_LOADED ? "the NVIDIA driver is not loaded"
+			: code == NVML_NO_PERMISSION	  ? "no permission to use the NVIDIA driver"
+							  : "NVML does not start";
+		*out_how = "see 'nvidia-smi'; in a container, pass the GPU in";
+		return -1;
+	}
+	nvml.started = true;
+	count = list_devices(devices, limit);
+	if (count == 0) {
+		*out_why = getenv("CUDA_VISIBLE_DEVICES") ? "CUDA_VISIBLE_DEVICES leaves no GPU visible"
+							  : "the NVIDIA driver knows no GPU";
+		return -1;
+	}
+	return count;
+}
+
+static void close_nvml(void)
+{
+	if (nvml.started && nvml.api.shutdown)
+		nvml.api.shutdown();
+	nvml.started = false;
+	/* The library stays loaded: the program may use it too. */
+}
+
+static void driver(char *out, int size)
+{
+	if (!nvml.started || !nvml.api.driver_version || nvml.api.driver_version(out, (unsigned)size))
+		out[0] = 0;
+}
+
+/* ---- one sample ---------------------------------------------------------------- */
+
+/* Judges a call's code: true when the value counts. */
+static bool usable(int code, uint32_t *wanted, uint32_t bits, enum sb_gpu_state *state)
+{
+	if (code == NVML_OK)
+		return true;
+	if (code == NVML_GPU_IS_LOST || code == NVML_RESET_REQUIRED)
+		*state = SB_GPU_GONE;
+	else if (code == NVML_NOT_SUPPORTED || code == NVML_NO_PERMISSION || code == NVML_FUNCTION_NOT_FOUND)
+		*wanted &= ~bits;
+	return false;
+}
+
+static int no_function(void)
+{
+	return NVML_FUNCTION_NOT_FOUND;
+}
+
+static enum sb_gpu_state read_memory(struct sb_gpu_device *d, uint32_t *wanted, double *v)
+{
+	struct nvml_memory_v2 second = { .version = NVML_MEMORY_V2 };
+	struct nvml_memory first = { 0 };
+	enum sb_gpu_state state = SB_GPU_READ;
+	uint32_t bits = SB_GPU_BIT(SB_GPU_MEMORY_USED) | SB_GPU_BIT(SB_GPU_MEMORY_TOTAL);
+
+	if (!(*wanted & bits))
+		return state;
+	/* Version 2 knows what the driver keeps for itself, as nvidia-smi shows it. */
+	if (nvml.api.memory_v2 && !nvml.api.memory_v2(d->handle, &second)) {
+		v[SB_GPU_MEMORY_USED] = (double)second.used / MIB;
+		v[SB_GPU_MEMORY_TOTAL] = (double)second.total / MIB;
+	} else if (usable(nvml.api.memory ? nvml.api.memory(d->handle, &first) : no_function(), wanted, bits, &state)) {
+		v[SB_GPU_MEMORY_USED] = (double)first.used / MIB;
+		v[SB_GPU_MEMORY_TOTAL] = (double)first.total / MIB;
+	}
+	return state;
+}
+
+static enum sb_gpu_state read_utilization(struct sb_gpu_device *d, uint32_t *wanted, double *v)
+{
+	struct nvml_utilization rates = { 0, 0 };
+	enum sb_gpu_state state = SB_GPU_READ;
+	uint32_t bits = SB_GPU_BIT(SB_GPU_UTILIZATION) | SB_GPU_BIT(SB_GPU_MEMORY_UTILIZATION);
+
+	if (*wanted & bits &&
+		usable(nvml.api.utilization ? nvml.api.utilization(d->handle, &rates) : no_function(), wanted, bits, &state)) {
+		v[SB_GPU_UTILIZATION] = rates.gpu;
+		v[SB_GPU_MEMORY_UTILIZATION] = rates.memory;
+	}
+	return state;
+}
+
+/* Single numbers: which call gives which column. */
+static int call_number(const struct sb_gpu_device *d, enum sb_gpu_column column, double *out)
+{
+	unsigned value = 0, period = 0;
+	int code = NVML_FUNCTION_NOT_FOUND;
+	double scale = 1;
+
+	switch (column) {
+	case SB_GPU_TEMPERATURE:
+		code = nvml.api.temperature ? nvml.api.temperature(d->sensors, NVML_TEMPERATURE_GPU, &value) : code;
+		break;
+	case SB_GPU_POWER:
+		code = nvml.api.power ? nvml.api.power(d->sensors, &value) : code;
+		scale = 1e-3;
+		break;
+	case SB_GPU_SM_CLOCK: code = nvml.api.clock ? nvml.api.clock(d->sensors, NVML_CLOCK_SM, &value) : code; break;
+	case SB_GPU_MEMORY_CLOCK:
+		code = nvml.api.clock ? nvml.api.clock(d->sensors, NVML_CLOCK_MEMORY, &value) : code;
+		break;
+	case SB_GPU_ENCODER: code = nvml.api.encoder ? nvml.api.encoder(d->handle, &value, &period) : code; break;
+	case SB_GPU_DECODER: code = nvml.api.decoder ? nvml.api.decoder(d->handle, &value, &period) : code; break;
+	default: break;
+	}
+	if (code == NVML_OK)
+		*out = value * scale;
+	return code;
+}
+
+static enum sb_gpu_state read_numbers(struct sb_gpu_device *d, uint32_t *wanted, double *v)
+{
+	static const enum sb_gpu_column columns[] = { SB_GPU_TEMPERATURE, SB_GPU_POWER, SB_GPU_SM_CLOCK,
+		SB_GPU_MEMORY_CLOCK, SB_GPU_ENCODER, SB_GPU_DECODER };
+	enum sb_gpu_state state = SB_GPU_READ;
+
+	for (size_t i = 0; i < sizeof columns / sizeof columns[0] && state == SB_GPU_READ; i++)
+		if (*wanted & SB_GPU_BIT(columns[i]))
+			usable(call_number(d, columns[i], &v[columns[i]]), wanted, SB_GPU_BIT(columns[i]), &state);
+	return state;
+}
+
+static enum sb_gpu_state read_throttle(struct sb_gpu_device *d, uint32_t *wanted, double *v)
+{
+	unsigned long long bits = 0;
+	enum sb_gpu_state state = SB_GPU_READ;
+	int code = NVML_FUNCTION_NOT_FOUND;
+
+	if (!(*wanted & SB_GPU_BIT(SB_GPU_THROTTLE)))
+		return state;
+	if (nvml.api.event_reasons)
+		code = nvml.api.event_reasons(d->sensors, &bits);
+	else if (nvml.api.throttle_reasons)
+		code = nvml.api.throttle_reasons(d->sensors, &bits);
+	if (usable(code, wanted, SB_GPU_BIT(SB_GPU_THROTTLE), &state))
+		v[SB_GPU_THROTTLE] = (double)bits;
+	return state;
+}
+
+/* In a container the list may hold the host's pids: who matches nothing of ours
+ * and is unknown here is neither ours nor provably somebody else's. */
+static void count_processes(const struct nvml_process *list, unsigned count, double *out_memory_mb, double *out_others)
+{
+	unsigned ours = 0, here = 0;
+	double memory_mb = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		char text[8];
+
+		if (sb_tree_contains((pid_t)list[i].pid)) {
+			ours++;
+			if (list[i].used_bytes != ~0ull)
+				memory_mb += (double)list[i].used_bytes / MIB;
+		} else if (sb_procfile_proc_text(text, sizeof text, "%u/stat", list[i].pid) > 0) {
+			here++;
+		}
+	}
+	*out_memory_mb = ours ? memory_mb : NAN;
+	if (ours || !count)
+		*out_others = count - ours;
+	else
+		*out_others = here ? here : NAN;
+}
+
+static enum sb_gpu_state read_processes(struct sb_gpu_device *d, uint32_t *wanted, double *v)
+{
+	struct nvml_process list[PROCESSES_MAX];
+	uint32_t bits = SB_GPU_BIT(SB_GPU_PROCESS_MEMORY) | SB_GPU_BIT(SB_GPU_OTHER_PROCESSES);
+	enum sb_gpu_state state = SB_GPU_READ;
+	unsigned count = PROCESSES_MAX, slot = (unsigned)d->number % SB_GPU_DEVICES_MAX;
+	uint64_t now_ns = sb_mono_ns();
+
+	if (!(*wanted & bits))
+		return state;
+	if (sb_seldom_due(&nvml.processes[slot], now_ns)) {
+		nvml.process_memory_mb[slot] = nvml.other_processes[slot] = NAN;
+		if (usable(nvml.api.processes ? nvml.api.processes(d->handle, &count, list) : no_function(), wanted, bits,
+			    &state))
+			count_processes(list, count, &nvml.process_memory_mb[slot], &nvml.other_processes[slot]);
+		sb_seldom_done(&nvml.processes[slot], now_ns, sb_mono_ns() - now_ns, SECOND_NS);
+	}
+	v[SB_GPU_PROCESS_MEMORY] = nvml.process_memory_mb[slot];
+	v[SB_GPU_OTHER_PROCESSES] = nvml.other_processes[slot];
+	return state;
+}
+
+static enum sb_gpu_state read_nvml(struct sb_gpu_device *d, uint32_t *wanted, double *v)
+{
+	static enum sb_gpu_state (*const parts[])(struct sb_gpu_device *, uint32_t *, double *) = { read_memory,
+		read_utilization, read_numbers, read_throttle, read_processes };
+
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+		if (parts[i](d, wanted, v) == SB_GPU_GONE)
+			return SB_GPU_GONE;
+	return SB_GPU_READ;
+}
+
+const struct sb_gpu_provider sb_gpu_nvml = { "NVML", open_nvml, read_nvml, close_nvml, driver };

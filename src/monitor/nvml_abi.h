@@ -1,0 +1,73 @@
+/* The part of NVML's binary interface that is used, in our own words; the library
+ * is found at run time. Numbers are the library's. */
+#ifndef SB_MONITOR_NVML_ABI_H
+#define SB_MONITOR_NVML_ABI_H
+
+#include <stdint.h>
+
+enum nvml_code {
+	NVML_OK = 0,
+	NVML_NOT_SUPPORTED = 3,
+	NVML_NO_PERMISSION = 4,
+	NVML_NOT_FOUND = 6,
+	NVML_INSUFFICIENT_SIZE = 7,
+	NVML_DRIVER_NOT_LOADED = 9,
+	NVML_FUNCTION_NOT_FOUND = 13,
+	NVML_GPU_IS_LOST = 15,
+	NVML_RESET_REQUIRED = 16,
+	NVML_NOT_READY = 27,
+	NVML_UNKNOWN = 999
+};
+
+typedef void *nvml_device;
+
+struct nvml_memory { /* version 1 */
+	unsigned long long total, free, used;
+};
+struct nvml_memory_v2 {
+	unsigned version;
+	unsigned long long total, reserved, free, used;
+};
+#define NVML_MEMORY_V2 (unsigned)(sizeof(struct nvml_memory_v2) | 2u << 24)
+
+struct nvml_utilization {
+	unsigned gpu, memory;
+};
+struct nvml_process { /* of the _v3 calls */
+	unsigned pid;
+	unsigned long long used_bytes; /* all ones: not known */
+	unsigned gpu_instance, compute_instance;
+};
+enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0 };
+
+/* X(member, symbol, parameters) */
+#define NVML_FUNCTIONS(X)                                                                             \
+	X(init, nvmlInit_v2, (void))                                                                  \
+	X(shutdown, nvmlShutdown, (void))                                                             \
+	X(driver_version, nvmlSystemGetDriverVersion, (char *, unsigned))                             \
+	X(count, nvmlDeviceGetCount_v2, (unsigned *))                                                 \
+	X(by_index, nvmlDeviceGetHandleByIndex_v2, (unsigned, nvml_device *))                         \
+	X(by_uuid, nvmlDeviceGetHandleByUUID, (const char *, nvml_device *))                          \
+	X(parent, nvmlDeviceGetDeviceHandleFromMigDeviceHandle, (nvml_device, nvml_device *))         \
+	X(name, nvmlDeviceGetName, (nvml_device, char *, unsigned))                                   \
+	X(uuid, nvmlDeviceGetUUID, (nvml_device, char *, unsigned))                                   \
+	X(index, nvmlDeviceGetIndex, (nvml_device, unsigned *))                                       \
+	X(memory, nvmlDeviceGetMemoryInfo, (nvml_device, struct nvml_memory *))                       \
+	X(memory_v2, nvmlDeviceGetMemoryInfo_v2, (nvml_device, struct nvml_memory_v2 *))              \
+	X(utilization, nvmlDeviceGetUtilizationRates, (nvml_device, struct nvml_utilization *))       \
+	X(temperature, nvmlDeviceGetTemperature, (nvml_device, int, unsigned *))                      \
+	X(power, nvmlDeviceGetPowerUsage, (nvml_device, unsigned *))                                  \
+	X(clock, nvmlDeviceGetClockInfo, (nvml_device, int, unsigned *))                              \
+	X(event_reasons, nvmlDeviceGetCurrentClocksEventReasons, (nvml_device, unsigned long long *)) \
+	X(throttle_reasons, nvmlDeviceGetCurrentClocksThrottleReasons, (nvml_device, unsigned long long *)) \
+	X(encoder, nvmlDeviceGetEncoderUtilization, (nvml_device, unsigned *, unsigned *))            \
+	X(decoder, nvmlDeviceGetDecoderUtilization, (nvml_device, unsigned *, unsigned *))            \
+	X(processes, nvmlDeviceGetComputeRunningProcesses_v3, (nvml_device, unsigned *, struct nvml_process *))
+
+struct nvml_api {
+#define NVML_MEMBER_(member, symbol, parameters) int(*member) parameters;
+	NVML_FUNCTIONS(NVML_MEMBER_)
+#undef NVML_MEMBER_
+};
+
+#endif

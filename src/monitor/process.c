@@ -1,0 +1,63 @@
+/* Memory of the process tree: resident size at every sample, the proportional
+ * size seldom, because the kernel walks every page table for it. */
+#include "monitor/source.h"
+
+#include "monitor/series.h"
+#include "monitor/tree.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PSS_SPACING_NS 15000000000ull
+
+enum { RSS, PSS, PROCESSES, THREADS, COLUMNS };
+static const struct sb_column columns[COLUMNS] = {
+	[RSS] = { "rss_mb", SB_MERGE_MAX },
+	[PSS] = { "pss_mb", SB_MERGE_MAX },
+	[PROCESSES] = { "process_count", SB_MERGE_MAX },
+	[THREADS] = { "thread_count", SB_MERGE_MAX },
+};
+
+static struct {
+	struct sb_series series;
+	struct sb_seldom pss;
+} process;
+
+static bool wanted(const struct sb_settings *s)
+{
+	return s->monitor_system_memory;
+}
+
+static void start(const struct sb_settings *settings)
+{
+	memset(&process, 0, sizeof process);
+	sb_series_open(&process.series, "process", -1, columns, COLUMNS, settings->max_data_points);
+}
+
+static void sample(const struct sb_tick *tick)
+{
+	struct sb_tree_totals totals;
+	double v[COLUMNS];
+
+	sb_tree_totals(&totals);
+	if (!totals.process_count)
+		return;
+	v[RSS] = (double)totals.rss_bytes / 1048576;
+	v[PROCESSES] = totals.process_count;
+	v[THREADS] = totals.thread_count;
+	v[PSS] = NAN;
+	if (sb_seldom_due(&process.pss, tick->mono_ns)) {
+		uint64_t start_ns = sb_mono_ns();
+
+		v[PSS] = sb_tree_pss_mb();
+		sb_seldom_done(&process.pss, tick->mono_ns, sb_mono_ns() - start_ns, PSS_SPACING_NS);
+	}
+	sb_series_push(&process.series, tick->ticks, v);
+}
+
+static void finish(const struct sb_tick *tick)
+{
+	sb_series_close(&process.series, tick->ticks);
+}
+
+const struct sb_source sb_source_process = { "process", wanted, start, sample, finish };

@@ -1,0 +1,36 @@
+/* Small files of /proc and /sys, read whole. The roots can be moved, so that
+ * tests read a folder of fixtures instead. */
+#ifndef SB_MONITOR_PROCFILE_H
+#define SB_MONITOR_PROCFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* NULL: the real ones. The strings are kept, not copied. */
+void sb_procfile_set_roots(const char *proc, const char *sys);
+const char *sb_procfile_proc(void);
+const char *sb_procfile_sys(void);
+
+/* A file that is read again and again: opened once. */
+struct sb_procfile {
+	int fd;        /* 0: not opened yet */
+	bool missing;
+};
+
+/* Reads all of ROOT/name into out, NUL-terminated; the size or -1. */
+ssize_t sb_procfile_read_proc(struct sb_procfile *file, const char *name, char *out, size_t size);
+void sb_procfile_close(struct sb_procfile *file);
+
+/* Once: the path is made by the format, under the root of /proc or /sys. */
+ssize_t sb_procfile_proc_text(char *out, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+ssize_t sb_procfile_sys_text(char *out, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+bool sb_procfile_sys_number(double *out_value, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The number after "key" at the start of a line; false when there is none. */
+bool sb_procfile_field(const char *text, const char *key, uint64_t *out_value);
+
+#endif

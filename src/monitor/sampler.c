@@ -1,0 +1,205 @@
+/* The sampler thread: walks the table of sources at the interval. The GPU has a
+ * thread of its own (gpu.c); this one watches over it. */
+#include "monitor/monitor.h"
+
+#include "monitor/display.h"
+#include "monitor/gpu.h"
+#include "monitor/procfile.h"
+#include "monitor/series.h"
+#include "monitor/source.h"
+#include "monitor/thread.h"
+#include "monitor/tree.h"
+#include "record/clock.h"
+#include "record/lane.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECOND_NS 1000000000ull
+
+static const struct sb_source *const sources[] = { &sb_source_cpu, &sb_source_memory, &sb_source_process,
+	&sb_source_disk, &sb_source_pressure };
+enum { SOURCE_COUNT = sizeof sources / sizeof sources[0] };
+
+static struct {
+	struct sb_thread thread;
+	struct sb_settings settings;
+	bool running;
+	bool on[SOURCE_COUNT];
+	bool any_on;
+	bool with_tree, with_io;
+	uint64_t sample_ns, display_ns;
+	uint64_t next_sample_ns, next_display_ns;
+	int display_fd;
+	char label[128];
+} sampler;
+
+static struct sb_tick tick_now(void)
+{
+	return (struct sb_tick){ .ticks = sb_clock_ticks(), .mono_ns = sb_mono_ns() };
+}
+
+static void sample_all(void)
+{
+	struct sb_tick tick;
+
+	if (sampler.with_tree)
+		sb_tree_update(sb_mono_ns(), sampler.with_io);
+	tick = tick_now();
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+		if (sampler.on[i])
+			sources[i]->sample(&tick);
+	sb_gpu_watch(tick.mono_ns);
+}
+
+/* One write of whole lines: nothing of the program's output lands between. */
+static void display(void)
+{
+	struct sb_buf text = { 0 };
+
+	sb_display_format(&text, sampler.label);
+	if (!sb_buf_failed(&text) && write(sampler.display_fd, text.data, text.size) < 0)
+		sampler.settings.real_time_display = false;
+	sb_buf_done(&text);
+}
+
+static uint64_t min64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void open_sources(void)
+{
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+		if (sampler.on[i])
+			sources[i]->open(&sampler.settings);
+}
+
+static void close_sources(void)
+{
+	struct sb_tick tick = tick_now();
+
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+		if (sampler.on[i])
+			sources[i]->close(&tick);
+}
+
+static void run(struct sb_thread *thread)
+{
+	uint64_t step_ns = sampler.sample_ns;
+
+	if (sampler.settings.real_time_display)
+		step_ns = min64(step_ns, sampler.display_ns);
+	open_sources();
+	sampler.next_sample_ns = sampler.next_display_ns = sb_mono_ns();
+	sampler.next_display_ns += sampler.display_ns;
+	for (;;) {
+		bool last = sb_thread_stopping(thread);
+		uint64_t now_ns = sb_mono_ns();
+
+		if (last || now_ns + step_ns / 8 >= sampler.next_sample_ns) {
+			sample_all();
+			sampler.next_sample_ns = now_ns + sampler.sample_ns;
+		}
+		if (last)
+			break;
+		if (sampler.settings.real_time_display && now_ns + step_ns / 8 >= sampler.next_display_ns) {
+			display();
+			sampler.next_display_ns = now_ns + sampler.display_ns;
+		}
+		sb_thread_wait(thread, step_ns);
+	}
+	close_sources();
+}
+
+static void choose_sources(const struct sb_settings *s)
+{
+	sampler.any_on = false;
+	for (size_t i = 0; i < SOURCE_COUNT; i++) {
+		sampler.on[i] = sources[i]->wanted(s);
+		sampler.any_on |= sampler.on[i];
+	}
+	sampler.with_io = s->monitor_disk_io;
+	sampler.with_tree = s->monitor_disk_io || s->monitor_cpu_usage || s->monitor_system_memory ||
+		s->monitor_gpu_memory;
+}
+
+/* Facts about the machine that do not change. */
+static void describe_machine(void)
+{
+	char text[4096], *line;
+	uint64_t kb;
+
+	sb_keep_meta_int(SB_META_SYSTEM, "cpu.count", sysconf(_SC_NPROCESSORS_ONLN));
+	if (sb_procfile_proc_text(text, sizeof text, "cpuinfo") > 0 && (line = strstr(text, "model name"))) {
+		line += strcspn(line, ":\n");
+		line += strspn(line, ": \t");
+		line[strcspn(line, "\n")] = 0;
+		sb_keep_meta_string(SB_META_SYSTEM, "cpu.model", line);
+	}
+	if (sb_procfile_proc_text(text, sizeof text, "meminfo") > 0 && sb_procfile_field(text, "MemTotal:", &kb))
+		sb_keep_meta_float(SB_META_SYSTEM, "memory.total_mb", (double)kb / 1024);
+	if (sb_procfile_proc_text(text, sizeof text, "sys/kernel/osrelease") > 0) {
+		text[strcspn(text, "\n")] = 0;
+		sb_keep_meta_string(SB_META_SYSTEM, "kernel", text);
+	}
+}
+
+static const char *folder_name(void)
+{
+	const char *dir = strobe_run_dir(), *slash = strrchr(dir, '/');
+
+	return slash && slash[1] ? slash + 1 : dir;
+}
+
+void sb_monitor_start(const struct sb_monitor_options *o)
+{
+	if (sampler.running)
+		return;
+	memset(&sampler, 0, sizeof sampler);
+	sampler.settings = *o->settings;
+	sampler.sample_ns = (uint64_t)(o->settings->cpu_monitor_interval_s * 1e9);
+	sampler.display_ns = (uint64_t)(o->settings->display_interval_s * 1e9);
+	sampler.display_fd = o->display_fd;
+	snprintf(sampler.label, sizeof sampler.label, "%s", o->label ? o->label : folder_name());
+	choose_sources(o->settings);
+	describe_machine();
+	if (sampler.with_tree)
+		sb_tree_open(o->root ? o->root : getpid(), o->outside);
+	if (sb_gpu_wanted(o->settings))
+		sb_gpu_start(o->settings);
+	if (!sampler.any_on && !sampler.settings.real_time_display && !sb_gpu_wanted(o->settings))
+		return;
+	sampler.running = sb_thread_start(&sampler.thread, "strobe-sampler", run, NULL);
+	if (!sampler.running)
+		sb_series_missing("CPU, memory and disk metrics", "no thread could be started", "");
+}
+
+void sb_monitor_stop(void)
+{
+	sb_gpu_stop();
+	if (sampler.running)
+		sb_thread_stop(&sampler.thread, 10 * SECOND_NS);
+	sampler.running = false;
+	sb_tree_close();
+}
+
+static void start_module(const struct sb_settings *settings)
+{
+	struct sb_monitor_options options = { .settings = settings, .display_fd = STDERR_FILENO };
+
+	if (settings->monitor)
+		sb_monitor_start(&options);
+}
+
+static void forked(void)
+{
+	sampler.running = false;
+	sb_gpu_forked();
+	sb_tree_forked();
+	sb_series_forget_all();
+}
+
+const struct sb_module sb_monitor_module = { "monitor", start_module, sb_monitor_stop, forked };

@@ -1,0 +1,216 @@
+/* Series: merging and recording of samples, and their newest values. */
+#include "monitor/series.h"
+
+#include "record/lane.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <stdio.h>
+
+enum { OPEN_MAX = 160 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sb_series *open_series[OPEN_MAX];
+static const struct sb_sink *sink = &sb_sink_recorder;
+
+const struct sb_sink sb_sink_recorder = { sb_schema_define, sb_sample_put, sb_keep_missing };
+
+void sb_series_set_sink(const struct sb_sink *to)
+{
+	sink = to ? to : &sb_sink_recorder;
+}
+
+void sb_series_missing(const char *what, const char *why, const char *how)
+{
+	sink->missing(what, why, how);
+}
+
+static void list_series(struct sb_series *series)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < OPEN_MAX; i++)
+		if (!open_series[i]) {
+			open_series[i] = series;
+			break;
+		}
+	pthread_mutex_unlock(&lock);
+}
+
+static void unlist_series(const struct sb_series *series)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < OPEN_MAX; i++)
+		if (open_series[i] == series)
+			open_series[i] = NULL;
+	pthread_mutex_unlock(&lock);
+}
+
+static void release(struct sb_series *series)
+{
+	free(series->columns);
+	free(series->latest);
+	free(series->merged);
+	free(series->merged_count);
+	memset(series, 0, sizeof *series);
+}
+
+static void define(struct sb_series *series)
+{
+	const char *names[SB_SERIES_COLUMNS_MAX];
+
+	for (uint32_t i = 0; i < series->column_count; i++)
+		names[i] = series->columns[i].name;
+	series->schema = sink->define(series->source, series->device, names, series->column_count);
+}
+
+bool sb_series_open(struct sb_series *series, const char *source, int device, const struct sb_column *columns,
+	uint32_t count, uint32_t point_limit)
+{
+	memset(series, 0, sizeof *series);
+	if (!count || count > SB_SERIES_COLUMNS_MAX)
+		return false;
+	series->columns = malloc(count * sizeof *columns);
+	series->latest = malloc(count * sizeof *series->latest);
+	series->merged = calloc(count, sizeof *series->merged);
+	series->merged_count = calloc(count, sizeof *series->merged_count);
+	if (!series->columns || !series->latest || !series->merged || !series->merged_count) {
+		release(series);
+		return false;
+	}
+	memcpy(series->columns, columns, count * sizeof *columns);
+	for (uint32_t i = 0; i < count; i++)
+		series->latest[i] = NAN;
+	snprintf(series->source, sizeof series->source, "%s", source);
+	series->device = device;
+	series->column_count = count;
+	series->stride = 1;
+	series->point_limit = point_limit;
+	series->open = true;
+	define(series);
+	list_series(series);
+	return true;
+}
+
+static void merge(struct sb_series *series, uint32_t i, double value)
+{
+	double *into = &series->merged[i];
+
+	if (isnan(value))
+		return;
+	if (series->merged_count[i]++ == 0) {
+		*into = value;
+		return;
+	}
+	switch (series->columns[i].merge) {
+	case SB_MERGE_MEAN: *into += value; break;
+	case SB_MERGE_MAX: *into = fmax(*into, value); break;
+	case SB_MERGE_MIN: *into = fmin(*into, value); break;
+	case SB_MERGE_LAST: *into = value; break;
+	case SB_MERGE_BITS: *into = (double)((uint64_t)*into | (uint64_t)value); break;
+	}
+}
+
+/* The first half of the points is recorded as sampled; every further sixteenth
+ * doubles the stride, so ten thousand points at 0.5 s last two days, and each
+ * doubling of the time after that costs another sixteenth. */
+static void count_point(struct sb_series *series)
+{
+	uint32_t half = series->point_limit / 2, level = series->point_limit / 16;
+
+	series->point_count++;
+	if (series->point_count < half)
+		return;
+	if (++series->level_count > level || series->point_count == half) {
+		series->level_count = 0;
+		if (series->stride < 1u << 30)
+			series->stride *= 2;
+	}
+}
+
+static void flush(struct sb_series *series, uint64_t ticks)
+{
+	double values[SB_SERIES_COLUMNS_MAX];
+
+	if (!series->pending)
+		return;
+	for (uint32_t i = 0; i < series->column_count; i++) {
+		values[i] = series->merged_count[i] ? series->merged[i] : NAN;
+		if (series->columns[i].merge == SB_MERGE_MEAN && series->merged_count[i])
+			values[i] /= series->merged_count[i];
+		series->merged_count[i] = 0;
+	}
+	series->pending = 0;
+	sink->put(series->schema, ticks, values, series->column_count);
+	count_point(series);
+}
+
+void sb_series_push(struct sb_series *series, uint64_t ticks, const double *values)
+{
+	if (!series->open)
+		return;
+	pthread_mutex_lock(&lock);
+	memcpy(series->latest, values, series->column_count * sizeof *values);
+	pthread_mutex_unlock(&lock);
+	for (uint32_t i = 0; i < series->column_count; i++)
+		merge(series, i, values[i]);
+	if (++series->pending >= series->stride)
+		flush(series, ticks);
+}
+
+void sb_series_close(struct sb_series *series, uint64_t ticks)
+{
+	if (!series->open)
+		return;
+	flush(series, ticks);
+	unlist_series(series);
+	release(series);
+}
+
+bool sb_series_latest(const char *source, int device, const char *column, double *out_value)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < OPEN_MAX && !found; i++) {
+		const struct sb_series *s = open_series[i];
+
+		if (!s || s->device != device || strcmp(s->source, source))
+			continue;
+		for (uint32_t c = 0; c < s->column_count && !found; c++)
+			if (!strcmp(s->columns[c].name, column) && !isnan(s->latest[c])) {
+				*out_value = s->latest[c];
+				found = true;
+			}
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+uint32_t sb_series_devices(const char *source, int *out_devices, uint32_t limit)
+{
+	uint32_t count = 0;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < OPEN_MAX && count < limit; i++)
+		if (open_series[i] && !strcmp(open_series[i]->source, source))
+			out_devices[count++] = open_series[i]->device;
+	pthread_mutex_unlock(&lock);
+	return count;
+}
+
+void sb_series_forget(const char *source)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < OPEN_MAX; i++)
+		if (open_series[i] && !strcmp(open_series[i]->source, source))
+			open_series[i] = NULL;
+	pthread_mutex_unlock(&lock);
+}
+
+void sb_series_forget_all(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	memset(open_series, 0, sizeof open_series);
+}

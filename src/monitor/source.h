@@ -1,0 +1,41 @@
+/* What the sampler samples: one const entry per source, see sampler.c's table.
+ * A source keeps its state in its own file; open() starts it afresh. */
+#ifndef SB_MONITOR_SOURCE_H
+#define SB_MONITOR_SOURCE_H
+
+#include "record/settings.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sb_tick {
+	uint64_t ticks;   /* the recorder's clock */
+	uint64_t mono_ns; /* CLOCK_MONOTONIC */
+};
+
+struct sb_source {
+	const char *name;
+	bool (*wanted)(const struct sb_settings *settings); /* off means off */
+	void (*open)(const struct sb_settings *settings);
+	void (*sample)(const struct sb_tick *tick);
+	void (*close)(const struct sb_tick *tick);
+};
+
+extern const struct sb_source sb_source_cpu;
+extern const struct sb_source sb_source_memory;
+extern const struct sb_source sb_source_process;
+extern const struct sb_source sb_source_disk;
+extern const struct sb_source sb_source_pressure;
+
+/* Is something expensive due? Its own cost (ns, of the last time) decides how
+ * long to wait, so that it never takes more than a share of one core. */
+struct sb_seldom {
+	uint64_t next_ns;
+	uint64_t cost_ns;
+};
+bool sb_seldom_due(const struct sb_seldom *seldom, uint64_t mono_ns);
+void sb_seldom_done(struct sb_seldom *seldom, uint64_t mono_ns, uint64_t cost_ns, uint64_t at_least_ns);
+
+uint64_t sb_mono_ns(void);
+
+#endif

@@ -1,0 +1,30 @@
+/* A thread of strobe's own: takes no signals, accounts for its CPU time, waits
+ * for absolute times and can be left behind when it does not come back. */
+#ifndef SB_MONITOR_THREAD_H
+#define SB_MONITOR_THREAD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sb_thread {
+	void *owner;
+	void (*run)(struct sb_thread *thread);
+	char name[16];
+	pthread_t id;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool stop;
+	bool done;
+	uint64_t next_ns;
+	uint64_t cpu_ns; /* told so far */
+};
+
+bool sb_thread_start(struct sb_thread *thread, const char *name, void (*run)(struct sb_thread *), void *owner);
+bool sb_thread_stopping(struct sb_thread *thread);
+/* Until the next multiple of the interval, or until stop or poke. */
+void sb_thread_wait(struct sb_thread *thread, uint64_t interval_ns);
+/* Asks and waits. False: it did not end in time and now runs on its own. */
+bool sb_thread_stop(struct sb_thread *thread, uint64_t patience_ns);
+
+#endif

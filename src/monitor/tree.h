@@ -1,0 +1,39 @@
+/* The process tree being watched: who belongs to it, and what it has used so
+ * far. CPU time and disk bytes of children that ended are kept by the kernel in
+ * the parent that waited for them; those that we wait for ourselves are added
+ * by sb_tree_reaping(). So the totals never lose a short-lived child. */
+#ifndef SB_MONITOR_TREE_H
+#define SB_MONITOR_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sb_tree_totals {
+	uint32_t process_count;
+	uint32_t thread_count;
+	uint64_t rss_bytes;
+	double cpu_s;         /* since the processes began */
+	uint64_t read_bytes;  /* from disks */
+	uint64_t write_bytes;
+	bool io_known;
+};
+
+/* outside: root itself is not of the tree, only what is below it. */
+void sb_tree_open(pid_t root, bool outside);
+void sb_tree_close(void);
+/* Looks at the known processes, and for new ones when that is due: looking
+ * through all of /proc is paid for by waiting longer for the next time. */
+void sb_tree_update(uint64_t mono_ns, bool with_io);
+void sb_tree_totals(struct sb_tree_totals *out_totals);
+/* Proportional set size, expensive; NaN where the kernel does not tell. */
+double sb_tree_pss_mb(void);
+bool sb_tree_contains(pid_t pid);
+/* Before a child is waited for: what it used is kept. */
+void sb_tree_reaping(pid_t pid);
+/* In a forked child: the parent's tree is not ours. */
+void sb_tree_forked(void);
+/* Processes ever seen. */
+uint32_t sb_tree_seen_count(void);
+
+#endif
