@@ -1,0 +1,170 @@
+/* A diff for a pull request, and the tracking sheet people fill in by hand. */
+#include "report/diff.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A cell must not end its row or start markup. */
+static void put_cell(struct sb_buf *out, const char *text)
+{
+	for (; *text; text++) {
+		if (strchr("|\\`*_<>[]", *text))
+			sb_buf_putc(out, '\\');
+		sb_buf_putc(out, *text == '\n' || *text == '\r' ? ' ' : *text);
+	}
+}
+
+static const char *mark_of(enum sb_verdict verdict)
+{
+	return verdict == SB_VERDICT_WORSE ? "🔴 " : verdict == SB_VERDICT_BETTER ? "🟢 " : "";
+}
+
+static void put_stages(const struct sb_comparison *c, size_t top, struct sb_buf *out)
+{
+	sb_buf_puts(out, "\n| Stage | Base | New | Δ | Δ % | Verdict |\n|---|---:|---:|---:|---:|---|\n");
+	for (size_t i = 0; i < c->stage_count && i < top; i++) {
+		const struct sb_stage_change *s = &c->stages[i];
+		char label[300], base[32] = "–", now[32] = "–", delta[40], percent[24];
+
+		sb_stage_label(s->code, s->name, label, sizeof label);
+		if (!isnan(s->base_s))
+			sb_metric_text(SB_METRIC_WALL, s->base_s, base, sizeof base);
+		if (!isnan(s->now_s))
+			sb_metric_text(SB_METRIC_WALL, s->now_s, now, sizeof now);
+		sb_diff_delta(SB_METRIC_WALL, s->base_s, s->now_s, delta, sizeof delta);
+		sb_diff_percent(s->base_s, s->now_s, percent, sizeof percent);
+		sb_buf_puts(out, "| ");
+		put_cell(out, label);
+		sb_buf_printf(out, " | %s | %s | %s | %s | %s%s |\n", base, now, delta, percent, mark_of(s->verdict),
+			sb_diff_stage_word(s));
+	}
+	if (c->stage_count > top)
+		sb_buf_printf(out, "\n%zu more stages are not shown.\n", c->stage_count - top);
+}
+
+static void put_metrics(const struct sb_comparison *c, struct sb_buf *out)
+{
+	sb_buf_puts(out, "\n<details><summary>Memory, throughput and the rest</summary>\n\n"
+		"| Metric | Base | New | Δ % | Verdict |\n|---|---:|---:|---:|---|\n");
+	for (size_t i = 0; i < c->metric_count; i++) {
+		const struct sb_metric_change *m = &c->metrics[i];
+		char base[32], now[32], percent[24];
+
+		sb_metric_text(m->metric, m->base, base, sizeof base);
+		sb_metric_text(m->metric, m->now, now, sizeof now);
+		sb_diff_percent(m->base, m->now, percent, sizeof percent);
+		sb_buf_printf(out, "| %s | %s | %s | %s | %s%s |\n", sb_metric_infos[m->metric].words, base, now, percent,
+			mark_of(m->verdict), sb_diff_word(m->verdict, m->metric));
+	}
+	for (size_t i = 0; i < c->setting_count; i++) {
+		const struct sb_setting_change *s = &c->settings[i];
+
+		sb_buf_puts(out, i ? "- " : "\n- ");
+		put_cell(out, *s->where ? s->where : "");
+		sb_buf_puts(out, *s->where ? ", " : "");
+		put_cell(out, s->key);
+		sb_buf_puts(out, ": ");
+		put_cell(out, s->base ? s->base : "(none)");
+		sb_buf_puts(out, " → ");
+		put_cell(out, s->now ? s->now : "(none)");
+		sb_buf_putc(out, '\n');
+	}
+	sb_buf_puts(out, "\n</details>\n");
+}
+
+void sb_diff_markdown(const struct sb_comparison *c, const struct sb_diff_options *o, struct sb_buf *out)
+{
+	const struct sb_metric_change *t = &c->total;
+	char base[32], now[32], delta[40], percent[24];
+
+	sb_metric_text(t->metric, t->base, base, sizeof base);
+	sb_metric_text(t->metric, t->now, now, sizeof now);
+	sb_diff_delta(t->metric, t->base, t->now, delta, sizeof delta);
+	sb_diff_percent(t->base, t->now, percent, sizeof percent);
+	sb_buf_printf(out, "### %s%s: %s → %s (%s, %s), %s\n\n", mark_of(t->verdict),
+		c->per_generation ? "One generation" : "Total", base, now, *delta ? delta : "n/a", percent,
+		sb_diff_word(t->verdict, t->metric));
+	for (size_t i = 0; i < c->failure_count; i++) {
+		sb_buf_puts(out, "- **FAIL** ");
+		put_cell(out, c->failures[i]);
+		sb_buf_putc(out, '\n');
+	}
+	if (c->gate_count && !c->failure_count)
+		sb_buf_puts(out, "- **PASS** nothing past the allowed change\n");
+	for (size_t i = 0; i < c->explanation_count; i++) {
+		sb_buf_puts(out, "- ");
+		put_cell(out, c->explanations[i]);
+		sb_buf_putc(out, '\n');
+	}
+	if (c->stage_count)
+		put_stages(c, o->top ? o->top : 20, out);
+	put_metrics(c, out);
+	sb_buf_puts(out, "\nBase: ");
+	sb_diff_side(c->base, c->base_count, out);
+	sb_buf_puts(out, "; new: ");
+	sb_diff_side(c->now, c->now_count, out);
+	sb_buf_puts(out, ". ");
+	sb_diff_basis(&t->judgement, c->base_count, c->now_count, out);
+	sb_buf_puts(out, ".\n");
+}
+
+/* ---- the tracking sheet ------------------------------------------------- */
+
+static int label_columns(const struct sb_comparison *c)
+{
+	int widest = 6;
+
+	for (size_t i = 0; i < c->stage_count; i++) {
+		char label[300];
+
+		sb_stage_label(c->stages[i].code, c->stages[i].name, label, sizeof label);
+		widest = (int)strlen(label) > widest ? (int)strlen(label) : widest;
+	}
+	return widest < 60 ? widest : 60;
+}
+
+/* Labels in the order of the pipeline: that of NEW, then what only BASE had. */
+static void put_sheet(const struct sb_comparison *c, bool with_change, int width, struct sb_buf *out)
+{
+	const struct sb_facts *runs[] = { c->now[0], c->base[0] };
+
+	for (int side = 0; side < 2; side++)
+		for (size_t i = 0; i < runs[side]->stage_count; i++) {
+			const struct sb_fact_stage *f = &runs[side]->stages[i];
+			const struct sb_stage_change *s = NULL;
+			char label[301];
+			double value;
+
+			for (size_t k = 0; k < c->stage_count && !s; k++)
+				if (c->stages[k].name == f->name && c->stages[k].code == f->code)
+					s = &c->stages[k];
+			if (!s || (side == 1 && s->in_now))
+				continue;
+			value = with_change ? s->now_s : s->base_s;
+			sb_stage_label(s->code, s->name, label, sizeof label - 1);
+			strcat(label, ":");
+			sb_buf_printf(out, "- %-*s ", width + 1, label);
+			if (isnan(value))
+				sb_buf_puts(out, "       -");
+			else
+				sb_buf_printf(out, "%7.2fs", value);
+			if (with_change && !isnan(s->base_s) && !isnan(s->now_s))
+				sb_buf_printf(out, " (Δ: %+.2fs)", s->now_s - s->base_s);
+			sb_buf_putc(out, '\n');
+		}
+}
+
+void sb_diff_template(const struct sb_comparison *c, struct sb_buf *out)
+{
+	int width = label_columns(c);
+
+	sb_buf_puts(out, "BASELINE: ");
+	sb_diff_side(c->base, c->base_count, out);
+	sb_buf_putc(out, '\n');
+	put_sheet(c, false, width, out);
+	sb_buf_printf(out, "- %-*s %7.2fs\n\nAFTER: ", width + 1, "Total:", c->total.base);
+	sb_diff_side(c->now, c->now_count, out);
+	sb_buf_putc(out, '\n');
+	put_sheet(c, true, width, out);
+	sb_buf_printf(out, "- %-*s %7.2fs (Δ: %+.2fs)\n", width + 1, "Total:", c->total.now, c->total.now - c->total.base);
+}
