@@ -1,0 +1,185 @@
+// Puts the page together: the first screen, then the sections that have data.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { chartsOf, TimeChart } from './charts';
+import { firstCharts, timeCharts, type Page, type Stage } from './report';
+import { dark, focusSelection, search, select, selection, show, useStore, whole } from './state';
+import { Findings, Figures, Header, TimeBar } from './sections/overview';
+import { StageTable, StageTree, type Base } from './sections/stages';
+import { Explore, laneOrder } from './sections/explore';
+import * as details from './sections/details';
+import type { Timeline } from './timeline/data';
+import { GUTTER, TimelineView } from './timeline/view';
+import { readReport } from './load';
+
+export interface RunEntry {
+  id: string;
+  name: string;
+}
+
+interface Props {
+  page: Page;
+  timeline: Timeline | null;
+  timelineError: string;
+  liveState: string;
+  runs: RunEntry[];
+  onRun: (id: string) => void;
+}
+
+function stagesOf(label: string, stages: Stage[]): Base {
+  const map = new Map<string, Stage>();
+  for (const s of stages) {
+    map.set(`${s.parent ?? ''}/${s.name}`, s);
+    if (!map.has(s.name)) map.set(s.name, s);
+  }
+  return { label, stages: map };
+}
+
+function useFileChoice(): [Base | null, string, () => void] {
+  const [base, setBase] = useState<Base | null>(null);
+  const [problem, setProblem] = useState('');
+  const input = useRef<HTMLInputElement | null>(null);
+  const choose = () => {
+    if (base) {
+      setBase(null);
+      return;
+    }
+    if (!input.current) {
+      const made = document.createElement('input');
+      made.type = 'file';
+      made.accept = '.json,.html';
+      made.id = 'compare-file';
+      made.hidden = true;
+      document.body.append(made);
+      made.addEventListener('change', async () => {
+        const file = made.files?.[0];
+        made.value = '';
+        if (!file) return;
+        const other = readReport(await file.text());
+        setProblem(other ? '' : `${file.name} is no strobe report`);
+        setBase(other ? stagesOf(other.session_info?.name || file.name, other.stage_analysis?.stages ?? []) : null);
+      });
+      input.current = made;
+    }
+    input.current.click();
+  };
+  return [base, problem, choose];
+}
+
+export function App({ page, timeline, timelineError, liveState, runs, onRun }: Props) {
+  const r = page.report;
+  useStore(dark);
+  const [base, problem, choose] = useFileChoice();
+  const charts = useMemo(() => timeCharts(r), [r]);
+  const first = useMemo(() => firstCharts(charts, timeline && timeline.lanes.reduce((n, l) => n + Math.min(6, l.rows.length), 0) > 14 ? 3 : 4), [charts, timeline]);
+  const lanes = useMemo(() => (timeline ? laneOrder(timeline, 10) : []), [timeline]);
+  useKeys();
+  const streaming = useMemo(() => chartsOf('Streaming', r.streaming_analysis?.series), [r]);
+  const sections: details.Section[] = [
+    { id: 'timeline', title: 'Timeline', body: timeline ? <Explore data={timeline} charts={first} /> : null },
+    { id: 'stages', title: 'Stages', body: r.stage_analysis?.stages?.length ? <StageTree report={r} timeline={timeline} base={base} /> : null },
+    { id: 'advice', title: 'Advice', body: r.recommendations?.length ? [<Findings key="f" report={r} timeline={timeline} most={100} />, details.adviceTail(r)] : null },
+    { id: 'steps', title: 'Steps and blocks', body: details.stepsBody(r) },
+    { id: 'iterations', title: 'Iterations', body: details.iterationsBody(r) },
+    { id: 'memory', title: 'Memory', body: details.memoryBody(r) },
+    { id: 'metrics', title: 'GPU, CPU, disk', body: details.metricsBody(r, charts) },
+    { id: 'cache', title: 'Cache', body: details.cacheBody(r) },
+    { id: 'streaming', title: 'Streaming', body: details.streamingBody(r, streaming) },
+    { id: 'layers', title: 'Models and layers', body: details.layersBody(r) },
+    { id: 'kernels', title: 'GPU kernels', body: details.kernelsBody(r) },
+    { id: 'events', title: 'Events', body: details.eventsBody(r) },
+    { id: 'system', title: 'System and configuration', body: details.systemBody(r) },
+    { id: 'recording', title: 'Recording', body: details.recordingBody(r) },
+    { id: 'missing', title: 'Not recorded', body: details.missingBody(r) },
+  ].filter((s) => s.body !== null);
+  return (
+    <>
+      <a class="skip" href="#stages">
+        Skip to the stages
+      </a>
+      <main>
+        <div class="screen">
+          <Header page={page} liveState={liveState} comparison={base} onCompare={choose} runs={runs} onRun={onRun} />
+          {problem && <p class="bad">{problem}</p>}
+          <Figures report={r} />
+          <TimeBar report={r} timeline={timeline} />
+          <div class="columns">
+            <div class="left">
+              <section class="card advice">
+                <h2>What to do first</h2>
+                <Findings report={r} timeline={timeline} most={3} />
+              </section>
+              <section class="card table">
+                <h2>Stages</h2>
+                <StageTable report={r} timeline={timeline} base={base} />
+              </section>
+            </div>
+            <section class="card right">
+              <h2>Timeline</h2>
+              <div class="fill">
+                {timeline ? <FirstTimeline data={timeline} lanes={lanes} charts={first.length} /> : <p class="quiet">{timelineError || 'Reading the timeline…'}</p>}
+              </div>
+              {first.map((c, i) => (
+                <TimeChart key={c.title} chart={c} height={i === first.length - 1 ? 84 : 66} gutter={GUTTER} axis={i === first.length - 1} />
+              ))}
+            </section>
+          </div>
+        </div>
+        <nav class="contents" aria-label="sections">
+          {sections.map((s) => (
+            <a key={s.id} href={`#${s.id}`}>
+              {s.title}
+            </a>
+          ))}
+        </nav>
+        {sections.map((s) => (
+          <section class="part" id={s.id} key={s.id}>
+            <h2>{s.title}</h2>
+            {s.body}
+          </section>
+        ))}
+        <footer class="quiet">strobe {String(r.session_info.strobe_version ?? '')} · report written {String(r.session_info.generated_at ?? '')}</footer>
+      </main>
+      <details.SelectionBar onFocus={focusSelection} onClear={() => select(null)} onList={() => document.getElementById('range-statistics')?.scrollIntoView()} />
+    </>
+  );
+}
+
+// Takes the height that the charts below leave.
+function FirstTimeline({ data, lanes, charts }: { data: Timeline; lanes: number[]; charts: number }) {
+  const host = useRef<HTMLDivElement>(null);
+  const [height, setHeight] = useState(0);
+  useEffect(() => {
+    const fit = () => setHeight(Math.max(140, host.current?.parentElement?.clientHeight ?? 0));
+    fit();
+    addEventListener('resize', fit);
+    return () => removeEventListener('resize', fit);
+  }, [charts]);
+  const rows = lanes.reduce((sum, l) => sum + Math.min(6, data.lanes[l].rows.length), 0);
+  const rowHeight = Math.max(15, Math.min(24, Math.floor((height - 26 - lanes.length * 5) / Math.max(1, rows))));
+  return (
+    <div ref={host} class="host">
+      {height > 0 && <TimelineView id="timeline-first" data={data} lanes={lanes} rowHeight={rowHeight} mostRows={6} maxHeight={height} fixedHeight={height} />}
+    </div>
+  );
+}
+
+function useKeys(): void {
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      const at = e.target as HTMLElement;
+      if (/^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName) || e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented) return;
+      if (e.key === '/') {
+        e.preventDefault();
+        const box = document.querySelector<HTMLInputElement>('input.search');
+        box?.scrollIntoView({ block: 'center' });
+        box?.focus();
+      } else if (e.key === 'Escape') {
+        if (selection.get()) select(null);
+        else search.set('');
+      } else if (e.key === 'f') focusSelection();
+      else if (e.key === 'Home' && at.tagName !== 'CANVAS') show(whole.get());
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, []);
+}

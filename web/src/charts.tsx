@@ -1,0 +1,304 @@
+// Metric charts on the run's time axis, and plain ones for steps and blocks.
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import { axisLabel, keyed, title, unitOf } from './format';
+import { dark, select, selection, useStore, view } from './state';
+import { look } from './timeline/view';
+import { ticks } from './timeline/draw';
+
+export interface Line {
+  key: string;
+  label: string;
+  values: (number | null)[];
+}
+
+export interface Chart {
+  title: string;
+  unit: string; // a key ending
+  t: number[]; // seconds
+  lines: Line[];
+  group: string;
+}
+
+const STROKES = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6'];
+
+function stroke(i: number): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(STROKES[i % STROKES.length]).trim();
+}
+
+function axisValues(unit: string) {
+  return (_u: uPlot, splits: number[]) => splits.map((v) => (v === null ? '' : axisLabel(unit, v)));
+}
+
+function selectionBand(): uPlot.Plugin {
+  return {
+    hooks: {
+      drawClear: (u: uPlot) => {
+        const s = selection.get();
+        if (!s) return;
+        const l = look();
+        const x0 = Math.max(u.valToPos(s.from / 1e9, 'x', true), u.bbox.left);
+        const x1 = Math.min(u.valToPos(s.to / 1e9, 'x', true), u.bbox.left + u.bbox.width);
+        if (x1 < u.bbox.left || x0 > u.bbox.left + u.bbox.width) return;
+        u.ctx.fillStyle = l.band;
+        u.ctx.fillRect(x0, u.bbox.top, Math.max(1, x1 - x0), u.bbox.height);
+      },
+    },
+  };
+}
+
+interface TimeChartProps {
+  chart: Chart;
+  height: number;
+  gutter: number;
+  axis?: boolean;
+}
+
+// Shares the timeline's axis: its plot area begins where the lanes' does.
+export function TimeChart({ chart, height, gutter, axis }: TimeChartProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const isDark = useStore(dark);
+  useEffect(() => {
+    const l = look();
+    const e = host.current!;
+    const options: uPlot.Options = {
+      width: Math.max(100, e.clientWidth),
+      height,
+      legend: { show: false },
+      padding: [5, 0, axis ? 0 : 3, 0],
+      cursor: { y: false, drag: { x: true, y: false, setScale: false }, sync: { key: 'time' }, points: { size: 5 } },
+      select: { show: true, left: 0, top: 0, width: 0, height: 0 },
+      scales: { x: { time: false, auto: false, range: () => [view.get().from / 1e9, view.get().to / 1e9] }, y: { range: yRange(chart.unit) } },
+      axes: [
+        {
+          show: axis ?? false,
+          size: 20,
+          gap: 2,
+          stroke: l.faint,
+          font: l.font,
+          grid: { stroke: l.line, width: 1 },
+          ticks: { show: false },
+          splits: (u) => ticks(view.get(), u.over.clientWidth).map((t) => t.at / 1e9),
+          values: (u) => ticks(view.get(), u.over.clientWidth).map((t) => t.text),
+        },
+        {
+          size: gutter,
+          stroke: l.faint,
+          font: l.font,
+          gap: 4,
+          grid: { stroke: l.line, width: 1 },
+          ticks: { show: false },
+          values: axisValues(chart.unit),
+          space: 24,
+        },
+      ],
+      series: [
+        {},
+        ...chart.lines.map((one, i) => ({
+          label: one.label,
+          stroke: stroke(i),
+          width: 1.25,
+          fill: i === 0 && chart.lines.length === 1 ? stroke(0) + '22' : undefined,
+          points: { show: chart.t.length < 3 },
+          spanGaps: false,
+        })),
+      ],
+      plugins: [selectionBand()],
+      hooks: {
+        setSelect: [
+          (u) => {
+            if (u.select.width < 3) return;
+            select({ from: u.posToVal(u.select.left, 'x') * 1e9, to: u.posToVal(u.select.left + u.select.width, 'x') * 1e9, label: 'time range' });
+            u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          },
+        ],
+        setCursor: [(u) => readout(u, host.current, chart)],
+      },
+    };
+    const plot = new uPlot(options, [chart.t, ...chart.lines.map((one) => one.values)] as uPlot.AlignedData, e);
+    let frame = 0;
+    const again = () => {
+      if (!frame)
+        frame = requestAnimationFrame(() => {
+          frame = 0;
+          const v = view.get();
+          plot.setScale('x', { min: v.from / 1e9, max: v.to / 1e9 });
+        });
+    };
+    const redraw = () => plot.redraw(false);
+    const stops = [view.watch(again), selection.watch(redraw)];
+    const watcher = new ResizeObserver(() => plot.setSize({ width: Math.max(100, e.clientWidth), height }));
+    watcher.observe(e);
+    return () => {
+      stops.forEach((stop) => stop());
+      cancelAnimationFrame(frame);
+      watcher.disconnect();
+      plot.destroy();
+    };
+  }, [chart, height, isDark]);
+  return (
+    <figure class="chart" style={{ height: `${height}px` }} aria-label={`${chart.title} over time`}>
+      <figcaption>
+        <b>{chart.title}</b>
+        {chart.lines.length > 1 &&
+          chart.lines.map((one, i) => (
+            <span class={`key k${(i % 6) + 1}`} key={one.key}>
+              {one.label}
+            </span>
+          ))}
+        <output />
+      </figcaption>
+      <div ref={host} />
+    </figure>
+  );
+}
+
+function readout(u: uPlot, e: HTMLElement | null, chart: Chart): void {
+  const out = e?.parentElement?.querySelector('output');
+  if (!out) return;
+  const i = u.cursor.idx;
+  if (i === null || i === undefined || (u.cursor.left ?? -1) < 0) {
+    out.textContent = '';
+    return;
+  }
+  const values = chart.lines.map((one) => {
+    const v = one.values[i];
+    return v === null || v === undefined ? 'n/a' : keyed('x' + chart.unit, v);
+  });
+  out.textContent = `${chart.t[i].toFixed(2)} s: ${values.join(', ')}`;
+}
+
+function yRange(unit: string): uPlot.Range.Function {
+  return (_u, _min, max) => {
+    if (unit === '_percent' && max <= 100) return [0, 100];
+    if (unit === '_ratio' && max <= 1) return [0, 1];
+    return [0, max > 0 ? max * 1.08 : 1];
+  };
+}
+
+// Values in their order, for steps, blocks, iterations.
+export function OrderChart({ values, unit, label, height, onPick }: { values: number[]; unit: string; label: string; height: number; onPick?: (i: number) => void }) {
+  const host = useRef<HTMLDivElement>(null);
+  const isDark = useStore(dark);
+  useEffect(() => {
+    const l = look();
+    const e = host.current!;
+    const plot = new uPlot(
+      {
+        width: Math.max(100, e.clientWidth),
+        height,
+        legend: { show: false },
+        padding: [6, 8, 0, 0],
+        cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
+        scales: { x: { time: false }, y: { range: (_u, _a, max) => [0, max > 0 ? max * 1.08 : 1] } },
+        axes: [
+          { size: 22, gap: 2, stroke: l.faint, font: l.font, grid: { show: false }, ticks: { show: false } },
+          { size: 62, gap: 4, stroke: l.faint, font: l.font, grid: { stroke: l.line, width: 1 }, ticks: { show: false }, values: axisValues(unit), space: 28 },
+        ],
+        series: [{}, { label, stroke: stroke(0), width: values.length > 400 ? 1 : 0, fill: stroke(0) + (values.length > 400 ? '22' : 'aa'), paths: values.length > 400 ? undefined : uPlot.paths.bars!({ size: [0.8, 40] }), points: { show: false } }],
+        hooks: {
+          setCursor: [
+            (u) => {
+              const out = e.parentElement?.querySelector('output');
+              const i = u.cursor.idx;
+              if (out) out.textContent = i === null || i === undefined || (u.cursor.left ?? -1) < 0 ? '' : `${i}: ${keyed('x' + unit, values[i])}`;
+            },
+          ],
+          ready: [
+            (u) => {
+              u.over.addEventListener('click', () => {
+                const i = u.cursor.idx;
+                if (onPick && typeof i === 'number') onPick(i);
+              });
+            },
+          ],
+        },
+      },
+      [values.map((_, i) => i), values],
+      e,
+    );
+    const watcher = new ResizeObserver(() => plot.setSize({ width: Math.max(100, e.clientWidth), height }));
+    watcher.observe(e);
+    return () => {
+      watcher.disconnect();
+      plot.destroy();
+    };
+  }, [values, height, isDark]);
+  return (
+    <figure class="chart" aria-label={label} style={{ height: `${height + 18}px` }}>
+      <figcaption>
+        <b>{label}</b>
+        <output />
+      </figcaption>
+      <div ref={host} />
+    </figure>
+  );
+}
+
+// How often which value came: 24 equal bins.
+export function histogram(values: number[]): { from: number; width: number; counts: number[] } {
+  const sorted = [...values].sort((a, b) => a - b);
+  const from = sorted[0];
+  const top = sorted[sorted.length - 1];
+  const bins = 24;
+  const width = (top - from) / bins || 1e-9;
+  const counts = new Array<number>(bins).fill(0);
+  for (const v of values) counts[Math.min(bins - 1, Math.floor((v - from) / width))]++;
+  return { from, width, counts };
+}
+
+export function Distribution({ values, unit, label }: { values: number[]; unit: string; label: string }) {
+  const h = histogram(values);
+  const most = Math.max(...h.counts);
+  return (
+    <figure class="chart distribution" aria-label={label}>
+      <figcaption>
+        <b>{label}</b>
+      </figcaption>
+      <div class="bins">
+        {h.counts.map((n, i) => (
+          <i
+            key={i}
+            style={{ height: `${n ? Math.max(3, (n / most) * 100) : 0}%` }}
+            title={`${n} between ${keyed('x' + unit, h.from + i * h.width)} and ${keyed('x' + unit, h.from + (i + 1) * h.width)}`}
+          />
+        ))}
+      </div>
+      <div class="ends">
+        <span>{keyed('x' + unit, h.from)}</span>
+        <span>{keyed('x' + unit, h.from + h.width * h.counts.length)}</span>
+      </div>
+    </figure>
+  );
+}
+
+// Splits a series object ({t_s, <metric>_<unit>: []}) into charts by unit.
+export function chartsOf(group: string, series: Record<string, (number | null)[]> | undefined): Chart[] {
+  if (!series?.t_s?.length) return [];
+  const by = new Map<string, Line[]>();
+  for (const [key, values] of Object.entries(series)) {
+    if (key === 't_s' || !Array.isArray(values) || values.every((v) => v === null)) continue;
+    const unit = unitOf(key);
+    const family = unit + (key.includes('total') ? ' total' : '');
+    const list = by.get(family) ?? [];
+    list.push({ key, label: title(key), values });
+    by.set(family, list);
+  }
+  const out: Chart[] = [];
+  for (const [family, lines] of by) {
+    const unit = family.split(' ')[0];
+    for (let i = 0; i < lines.length; i += 6) {
+      const part = lines.slice(i, i + 6);
+      out.push({ group, title: part.length === 1 ? `${group} ${part[0].label}` : `${group} ${familyName(unit)}`, unit, t: series.t_s as number[], lines: part });
+    }
+  }
+  return out;
+}
+
+function familyName(unit: string): string {
+  const names: Record<string, string> = {
+    _percent: 'load', _ratio: 'share', _mb: 'memory', _gb: 'memory', _bytes: 'memory', _w: 'power', _c: 'temperature', _mhz: 'clocks',
+    _hz: 'clocks', _gb_per_s: 'throughput', _mb_per_s: 'throughput', _bytes_per_s: 'throughput', _per_s: 'rates', _ms: 'times', _s: 'times', _count: 'counts',
+  };
+  return names[unit] ?? 'values';
+}

@@ -1,0 +1,119 @@
+// Numbers as people read them: always with a unit, never more digits than they mean.
+
+const NBSP = '\u00a0';
+
+export function seconds(s: number | undefined): string {
+  if (s === undefined || !Number.isFinite(s)) return 'n/a';
+  const a = Math.abs(s);
+  if (a === 0) return `0${NBSP}s`;
+  if (a < 1e-6) return `${(s * 1e9).toFixed(0)}${NBSP}ns`;
+  if (a < 1e-3) return `${fixed3(s * 1e6)}${NBSP}µs`;
+  if (a < 1) return `${fixed3(s * 1e3)}${NBSP}ms`;
+  if (a < 1000) return `${s.toFixed(2)}${NBSP}s`;
+  return grouped(s, 0) + `${NBSP}s`;
+}
+
+export const nanos = (ns: number): string => seconds(ns / 1e9);
+
+function fixed3(v: number): string {
+  const a = Math.abs(v);
+  return v.toFixed(a < 10 ? 2 : a < 100 ? 1 : 0);
+}
+
+export function grouped(v: number, digits = 0): string {
+  const [whole, part] = Math.abs(v).toFixed(digits).split('.');
+  const text = whole.replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
+  return (v < 0 ? '−' : '') + text + (part ? '.' + part : '');
+}
+
+export function count(v: number | undefined): string {
+  return v === undefined ? 'n/a' : grouped(v, Number.isInteger(v) ? 0 : 2);
+}
+
+export function percent(ratio: number | undefined, digits = 1): string {
+  return ratio === undefined || !Number.isFinite(ratio) ? 'n/a' : `${(ratio * 100).toFixed(digits)}${NBSP}%`;
+}
+
+export function bytes(v: number | undefined): string {
+  if (v === undefined || !Number.isFinite(v)) return 'n/a';
+  const a = Math.abs(v);
+  if (a >= 1e9) return `${(v / 1e9).toFixed(1)}${NBSP}GB`;
+  if (a >= 1e6) return `${(v / 1e6).toFixed(1)}${NBSP}MB`;
+  if (a >= 1e3) return `${(v / 1e3).toFixed(1)}${NBSP}kB`;
+  return `${v.toFixed(0)}${NBSP}B`;
+}
+
+export function plain(v: number): string {
+  if (Number.isInteger(v)) return grouped(v);
+  const a = Math.abs(v);
+  return a >= 1000 ? grouped(v, 1) : a >= 1 ? v.toFixed(2) : a >= 0.001 ? String(Number(v.toPrecision(3))) : v.toExponential(2);
+}
+
+export function big(v: number): string {
+  if (v >= 1e9) return (v / 1e9).toFixed(1) + 'B';
+  if (v >= 1e6) return (v / 1e6).toFixed(1) + 'M';
+  return grouped(v);
+}
+
+// For axes: no digits that only say nothing.
+export function axisLabel(unit: string, v: number): string {
+  return keyed('x' + unit, v).replace(/(\.\d*?)0+(?=\D|$)/, '$1').replace(/\.(?=\D|$)/, '').replace(NBSP, '\u2009');
+}
+
+// A key's ending says its unit; longer endings first.
+const UNITS: [string, (v: number) => string][] = [
+  ['_tflop_per_s', (v) => `${v.toFixed(1)}${NBSP}TFLOP/s`],
+  ['_gb_per_s', (v) => `${v.toFixed(2)}${NBSP}GB/s`],
+  ['_mb_per_s', (v) => `${v.toFixed(1)}${NBSP}MB/s`],
+  ['_bytes_per_s', (v) => bytes(v) + '/s'],
+  ['_per_second', (v) => `${plain(v)}/s`],
+  ['_per_s', (v) => `${plain(v)}/s`],
+  ['_per_hour', (v) => `${plain(v)}/h`],
+  ['_percent', (v) => `${v.toFixed(1)}${NBSP}%`],
+  ['_ratio', (v) => percent(v)],
+  ['_celsius', (v) => `${v.toFixed(0)}${NBSP}°C`],
+  ['_bytes', bytes],
+  ['_count', count],
+  ['_mhz', (v) => `${grouped(v)}${NBSP}MHz`],
+  ['_ghz', (v) => `${v.toFixed(2)}${NBSP}GHz`],
+  ['_hz', (v) => `${grouped(v)}${NBSP}Hz`],
+  ['_wh', (v) => `${v.toFixed(2)}${NBSP}Wh`],
+  ['_mb', (v) => bytes(v * 1e6)],
+  ['_gb', (v) => bytes(v * 1e9)],
+  ['_fps', (v) => `${plain(v)}${NBSP}frames/s`],
+  ['_bps', (v) => `${plain(v)}${NBSP}blocks/s`],
+  ['_ms', (v) => seconds(v / 1e3)],
+  ['_us', (v) => seconds(v / 1e6)],
+  ['_ns', (v) => seconds(v / 1e9)],
+  ['_w', (v) => `${v.toFixed(0)}${NBSP}W`],
+  ['_c', (v) => `${v.toFixed(0)}${NBSP}°C`],
+  ['_j', (v) => `${grouped(v, 0)}${NBSP}J`],
+  ['_s', seconds],
+];
+
+export function unitOf(key: string): string {
+  const found = UNITS.find(([end]) => key.endsWith(end));
+  return found ? found[0] : '';
+}
+
+export function keyed(key: string, v: unknown): string {
+  if (typeof v === 'boolean') return v ? 'yes' : 'no';
+  if (typeof v !== 'number') return v === null || v === undefined ? 'n/a' : String(v);
+  const found = UNITS.find(([end]) => key.endsWith(end));
+  return found ? found[1](v) : plain(v);
+}
+
+// "memory_used_mb" -> "memory used"
+export function title(key: string): string {
+  const unit = unitOf(key);
+  const name = unit && unit !== '_count' ? key.slice(0, -unit.length) : key.replace(/_count$/, '');
+  return name.replaceAll('_', ' ').replace(/\b(gpu|cpu|ram|vram|sm|fps|bps|vae|cfg|psi|pcie|io|id|pid)\b/gi, (w) => w.toUpperCase());
+}
+
+// Long names keep their beginning and their end.
+export function clip(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const keep = most - 1;
+  const head = Math.ceil(keep * 0.6);
+  return text.slice(0, head) + '…' + text.slice(text.length - (keep - head));
+}

@@ -1,0 +1,96 @@
+// Starts the page: data first, then the picture, then the timeline's bytes.
+import { render } from 'preact';
+import 'uplot/dist/uPlot.min.css';
+import './style.css';
+import { App, type RunEntry } from './app';
+import { fetchTimeline, readPage, readTimeline } from './load';
+import { rankStages } from './sections/overview';
+import { dark, startTheme, view, whole } from './state';
+import type { Page, Report } from './report';
+import type { Timeline } from './timeline/data';
+
+const host = document.getElementById('page')!;
+let page: Page | null = null;
+let timeline: Timeline | null = null;
+let problem = '';
+let liveState = '';
+let runs: RunEntry[] = [];
+
+function draw(): void {
+  if (!page) return;
+  render(<App page={page} timeline={timeline} timelineError={problem} liveState={liveState} runs={runs} onRun={compareWith} />, host);
+}
+
+function compareWith(id: string): void {
+  const own = page?.live?.report.split('/')[3];
+  if (id && own) location.href = `/diff?base=${encodeURIComponent(id)}&new=${own}`;
+}
+
+function axis(r: Report, t: Timeline | null): void {
+  const end = t?.endNs ?? (r.stage_analysis?.wall_s ?? r.session_info.duration_s ?? 1) * 1e9;
+  const before = whole.get();
+  const v = view.get();
+  const following = v.from <= before.from && v.to >= before.to;
+  const all = { from: t?.startNs ?? 0, to: end };
+  whole.set(all);
+  if (following) view.set(all);
+}
+
+async function follow(p: Page): Promise<void> {
+  const live = p.live!;
+  try {
+    const list = (await (await fetch(live.runs)).json()) as { runs: RunEntry[] };
+    runs = list.runs.filter((one) => !live.report.includes(`/${one.id}/`));
+  } catch {
+    runs = [];
+  }
+  draw();
+  const source = new EventSource(live.events);
+  const set = (state: string) => {
+    liveState = state;
+    draw();
+  };
+  source.addEventListener('report', async (e) => {
+    p.report = JSON.parse((e as MessageEvent<string>).data) as Report;
+    rankStages(p.report);
+    try {
+      timeline = await fetchTimeline(live.timeline);
+    } catch (err) {
+      problem = String(err);
+    }
+    axis(p.report, timeline);
+    set('live');
+  });
+  source.addEventListener('end', () => {
+    source.close();
+    set('ended');
+  });
+  source.onerror = () => set('waiting');
+}
+
+async function start(): Promise<void> {
+  startTheme();
+  page = readPage();
+  if (!page) {
+    host.textContent = 'This page has no report inside. strobe report RUN --format html writes one that has.';
+    return;
+  }
+  const p = page;
+  document.title = `${p.report.session_info.name || p.report.session_info.id} · strobe`;
+  rankStages(p.report);
+  axis(p.report, null);
+  draw();
+  dark.watch(draw);
+  try {
+    timeline = await readTimeline();
+    problem = timeline ? '' : 'This report has no timeline.';
+  } catch (err) {
+    problem = `The timeline cannot be read: ${String(err)}`;
+  }
+  axis(p.report, timeline);
+  draw();
+  if (p.live) void follow(p);
+  requestAnimationFrame(() => requestAnimationFrame(() => performance.mark('strobe-drawn')));
+}
+
+void start();

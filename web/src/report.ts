@@ -1,0 +1,196 @@
+// The report as docs/report.schema.json describes it, and what the page reads from it.
+// Absent data is absent: nothing here invents a zero.
+import { chartsOf, type Chart } from './charts';
+
+export type Series = Record<string, (number | null)[]>;
+export type Fields = Record<string, unknown>;
+
+export interface Stage {
+  name: string;
+  code?: string;
+  parent?: string;
+  role?: string;
+  count: number;
+  total_s?: number;
+  self_s?: number;
+  mean_s?: number;
+  min_s?: number;
+  max_s?: number;
+  p50_s?: number;
+  p95_s?: number;
+  p99_s?: number;
+  gpu_span_s?: number;
+  gpu_busy_s?: number;
+  wall_ratio?: number;
+  state?: string;
+  reason?: string;
+  attributes?: Fields;
+  [key: string]: unknown;
+}
+
+export interface Finding {
+  id: string;
+  category: string;
+  priority: 'high' | 'medium' | 'low';
+  issue: string;
+  suggestion: string;
+  evidence: string;
+  effort?: string;
+  gain_s?: number;
+  stage?: string;
+  [key: string]: unknown;
+}
+
+export interface Generation extends Fields {
+  name: string;
+  start_s: number;
+  wall_s: number;
+}
+
+export interface Report {
+  schema?: string;
+  session_info: Fields & { id: string; name?: string; duration_s?: number; tags?: Fields; command?: string };
+  system?: Fields & { gpus?: Fields[]; facts?: Fields; settings?: Fields };
+  summary?: Fields & { wall_s?: number };
+  generations?: Fields & { count: number; whole_run?: boolean; items: Generation[] };
+  stage_analysis?: Fields & { wall_s: number; unattributed_s: number; stages: Stage[]; bottlenecks: string[] };
+  iterations?: (Fields & { name: string; count: number })[];
+  memory?: Fields & { snapshots?: Fields[]; stages?: Fields[]; allocators?: Fields[]; timeline?: Series };
+  gpu_metrics?: Fields & { devices: (Fields & { index: number; series: Series })[] };
+  cpu_metrics?: Fields & { series?: Series; cores?: Series; process?: Series; pressure?: Series };
+  disk_metrics?: Fields & { series?: Series };
+  other_metrics?: (Fields & { source: string; series: Series })[];
+  diffusion_analysis?: Fields & { series?: Series; slow_steps?: Fields[]; rates?: Fields[]; split?: Fields[] };
+  block_analysis?: Fields & { series?: Series };
+  model_analysis?: Fields & { models?: Fields[]; layers?: Fields & { components?: Fields[]; slowest?: Fields[] }; variants?: Fields[] };
+  streaming_analysis?: Fields & { series?: Series };
+  cache_analysis?: { caches: (Fields & { name: string; timeline?: Fields[] })[] };
+  gpu_trace?: Fields & { copies?: Fields[]; top_kernels?: Fields[] };
+  counters?: Fields[];
+  samples?: Fields;
+  processes?: Fields[];
+  threads?: Fields[];
+  events?: (Fields & { name: string; t_s: number })[];
+  recommendations?: Finding[];
+  verdict?: Fields & { bound_by: string; why?: string; leave_alone?: Fields[] };
+  recording?: Fields;
+  not_recorded?: { what: string; why: string; how: string }[];
+}
+
+export interface Page {
+  kind: 'report' | 'diff' | 'aggregate';
+  report: Report;
+  other?: Fields; // diff or aggregate, as their commands print them
+  live?: { report: string; timeline: string; events: string; runs: string };
+}
+
+export function num(o: Fields | undefined, key: string): number | undefined {
+  const v = o?.[key];
+  return typeof v === 'number' && Number.isFinite(v) ? v : undefined;
+}
+
+export function text(o: Fields | undefined, key: string): string | undefined {
+  const v = o?.[key];
+  return typeof v === 'string' && v ? v : undefined;
+}
+
+export function list(o: Fields | undefined, key: string): Fields[] {
+  const v = o?.[key];
+  return Array.isArray(v) ? (v as Fields[]) : [];
+}
+
+export interface Part {
+  name: string;
+  code?: string;
+  seconds: number;
+  ratio: number;
+}
+
+// Where the time goes, without counting anything twice: the self times, largest first,
+// and what no stage covers. Stages of other threads are no part of the wall time.
+export function parts(r: Report, most: number): Part[] {
+  const a = r.stage_analysis;
+  if (!a?.stages?.length) return [];
+  const tops = a.stages.filter((s) => !s.parent && s.total_s !== undefined && s.state !== 'skipped' && !s.other_thread);
+  const wall = a.wall_s;
+  const sum = tops.reduce((t, s) => t + (s.total_s ?? 0), 0);
+  // One stage that wraps everything says nothing: open it.
+  let shown: Stage[] = tops;
+  let rest = 0;
+  for (let depth = 0; depth < 3; depth++) {
+    const wide = shown.find((s) => (s.total_s ?? 0) > wall * 0.5 && a.stages.some((c) => c.parent === s.name && c !== s));
+    if (!wide) break;
+    const inside = a.stages.filter((c) => c.parent === wide.name && c !== wide && c.total_s !== undefined && c.state !== 'skipped');
+    rest += Math.max(0, (wide.total_s ?? 0) - inside.reduce((t, c) => t + (c.total_s ?? 0), 0));
+    shown = shown.filter((s) => s !== wide).concat(inside);
+  }
+  const unattributed = Math.max(0, a.unattributed_s) + rest;
+  const scale = Math.max(wall, sum + a.unattributed_s) || 1;
+  const out: Part[] = shown
+    .map((s) => ({ name: s.name, code: s.code, seconds: s.total_s ?? 0, ratio: (s.total_s ?? 0) / scale }))
+    .filter((p) => p.seconds > 0)
+    .sort((x, y) => y.seconds - x.seconds);
+  const kept = out.slice(0, most);
+  const dropped = out.slice(most).reduce((t, p) => t + p.seconds, 0);
+  if (dropped > 0) kept.push({ name: `${out.length - most} smaller stages`, seconds: dropped, ratio: dropped / scale });
+  if (unattributed > 0) kept.push({ name: '(unattributed)', seconds: unattributed, ratio: unattributed / scale });
+  return kept;
+}
+
+export interface Node extends Stage {
+  depth: number;
+  children: Node[];
+}
+
+export function stageTree(stages: Stage[]): Node[] {
+  const nodes: Node[] = stages.map((s) => ({ ...s, depth: 0, children: [] }));
+  const byName = new Map<string, Node>();
+  for (const n of nodes) if (!byName.has(n.name)) byName.set(n.name, n);
+  const roots: Node[] = [];
+  for (const n of nodes) {
+    const parent = n.parent ? byName.get(n.parent) : undefined;
+    if (parent && parent !== n && !isInside(parent, n)) parent.children.push(n);
+    else roots.push(n);
+  }
+  const number = (n: Node, depth: number) => {
+    n.depth = depth;
+    n.children.forEach((c) => number(c, depth + 1));
+  };
+  roots.forEach((n) => number(n, 0));
+  return roots;
+}
+
+function isInside(n: Node, maybe: Node): boolean {
+  return maybe.children.some((c) => c === n || isInside(n, c));
+}
+
+export function timeCharts(r: Report): Chart[] {
+  const out: Chart[] = [];
+  const devices = r.gpu_metrics?.devices ?? [];
+  for (const d of devices) out.push(...chartsOf(devices.length > 1 ? `GPU ${d.index}` : 'GPU', d.series));
+  out.push(...chartsOf('CPU', r.cpu_metrics?.series));
+  out.push(...chartsOf('Process', r.cpu_metrics?.process));
+  out.push(...chartsOf('Disk', r.disk_metrics?.series));
+  out.push(...chartsOf('Pressure', r.cpu_metrics?.pressure));
+  for (const s of r.other_metrics ?? []) out.push(...chartsOf(s.source, s.series));
+  out.push(...chartsOf('CPU cores', r.cpu_metrics?.cores));
+  return out;
+}
+
+// The charts that most readers look for first.
+export function firstCharts(all: Chart[], most: number): Chart[] {
+  const find = (group: RegExp, unit: string, word?: RegExp): Chart | undefined => {
+    const c = all.find((one) => group.test(one.group) && one.unit === unit && (!word || one.lines.some((l) => word.test(l.key))));
+    if (!c) return undefined;
+    const lines = word ? c.lines.filter((l) => word.test(l.key)).slice(0, 2) : c.lines.slice(0, 3);
+    return { ...c, lines, title: lines.length === 1 ? `${c.group} ${lines[0].label}` : c.title };
+  };
+  const wanted = [
+    find(/^GPU/, '_percent', /^(util|sm_util|gpu_util)/) ?? find(/^GPU/, '_percent'),
+    find(/^GPU/, '_mb', /used|allocated/) ?? find(/^GPU/, '_bytes', /used|allocated/),
+    find(/^CPU$/, '_percent', /^(usage|util|total|cpu)/) ?? find(/^CPU$/, '_percent'),
+    find(/^Disk/, '_gb_per_s') ?? find(/^Disk/, '_mb_per_s') ?? find(/^Disk/, '_bytes_per_s') ?? find(/^Disk/, '_per_s'),
+    find(/^Process/, '_mb') ?? find(/^CPU$/, '_mb'),
+  ];
+  return wanted.filter((c): c is Chart => c !== undefined).slice(0, most);
+}

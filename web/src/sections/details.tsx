@@ -1,0 +1,394 @@
+// Everything below the first screen. A section without data returns null and
+// does not appear, neither here nor in the navigation.
+import type { ComponentChildren } from 'preact';
+import { Distribution, OrderChart, TimeChart, type Chart } from '../charts';
+import { clip, count, keyed, nanos, percent, seconds, title } from '../format';
+import { list, num, text, type Fields, type Report, type Series } from '../report';
+import { select, useStore, selection } from '../state';
+import { FieldList, FieldTable, Table } from '../table';
+import { GUTTER } from '../timeline/view';
+
+export interface Section {
+  id: string;
+  title: string;
+  body: ComponentChildren;
+}
+
+const numbers = (v: unknown): number[] => (Array.isArray(v) ? v.filter((x): x is number => typeof x === 'number') : []);
+
+// A moment with a length: selecting it selects its range everywhere.
+function pickMoment(label: string, t: number | undefined, length: number | undefined): void {
+  if (t === undefined) return;
+  select({ from: t * 1e9, to: (t + Math.max(length ?? 0, 1e-6)) * 1e9, label });
+}
+
+function OverTime({ what, unit, series, times }: { what: string; unit: string; series: number[]; times?: number[] }) {
+  if (series.length < 2) return null;
+  return (
+    <div class="pair">
+      <OrderChart values={series} unit={unit} label={`${what}, in order`} height={150} onPick={times && ((i) => pickMoment(`${what} ${i}`, times[i], series[i]))} />
+      <Distribution values={series} unit={unit} label={`${what}, distribution`} />
+    </div>
+  );
+}
+
+// The column of durations in a series of steps, blocks or iterations.
+function durations(series: Series | undefined): { key: string; values: number[]; times?: number[] } | null {
+  if (!series) return null;
+  const key = Object.keys(series).find((k) => /(duration|time|step|block|computation).*_(s|ms)$/.test(k) && k !== 't_s') ?? Object.keys(series).find((k) => /_(s|ms)$/.test(k) && k !== 't_s');
+  if (!key) return null;
+  const scale = key.endsWith('_ms') ? 1e-3 : 1;
+  const rows = series[key].map((v, i) => [v, series.t_s?.[i]] as const).filter((p): p is readonly [number, number] => typeof p[0] === 'number');
+  return { key, values: rows.map((p) => p[0] * scale), times: series.t_s ? rows.map((p) => p[1]) : undefined };
+}
+
+export function iterationsBody(r: Report): ComponentChildren {
+  const all = r.iterations ?? [];
+  if (!all.length) return null;
+  return (
+    <>
+      <FieldTable rows={all} caption="Iterations" skip={['series_s', 'outliers', 'series']} />
+      {all.slice(0, 4).map((it) => (
+        <OverTime key={it.name} what={it.name} unit="_s" series={numbers(it.series_s ?? (it.series as Fields | undefined)?.duration_s)} />
+      ))}
+    </>
+  );
+}
+
+export function stepsBody(r: Report): ComponentChildren {
+  const d = r.diffusion_analysis;
+  const b = r.block_analysis;
+  if (!d && !b) return null;
+  const steps = durations(d?.series);
+  const blocks = durations(b?.series);
+  return (
+    <>
+      {d && <FieldList fields={d} />}
+      {list(d, 'rates').length > 0 && <FieldTable rows={list(d, 'rates')} caption="Throughput: what is counted, over which time" />}
+      {list(d, 'split').length > 0 && <FieldTable rows={list(d, 'split')} caption="Where a video's time goes" />}
+      {steps && <OverTime what="step" unit="_s" series={steps.values} times={steps.times} />}
+      <SubTables of={d} skip={['rates', 'split', 'slow_steps']} />
+      {list(d, 'slow_steps').length > 0 && (
+        <FieldTable rows={list(d, 'slow_steps')} caption="Steps slower than their peers" onPick={(row) => pickMoment(`slow step ${num(row, 'step_index') ?? ''}`, num(row, 't_s'), num(row, 'duration_s'))} />
+      )}
+      {b && (
+        <>
+          <h3>Blocks</h3>
+          <FieldList fields={b} />
+          {blocks && <OverTime what="block" unit="_s" series={blocks.values} times={blocks.times} />}
+          <SubTables of={b} />
+        </>
+      )}
+    </>
+  );
+}
+
+// Whatever else a section brings: lists as tables, objects as fields.
+function SubTables({ of, skip = [] }: { of: Fields | undefined; skip?: string[] }) {
+  const parts: ComponentChildren[] = [];
+  for (const [key, v] of Object.entries(of ?? {})) {
+    if (skip.includes(key) || key === 'series') continue;
+    if (Array.isArray(v) && v.length && typeof v[0] === 'object' && v[0] !== null) parts.push(<FieldTable key={key} rows={v as Fields[]} caption={capital(title(key))} />);
+    else if (v && typeof v === 'object' && !Array.isArray(v) && !('t_s' in v)) {
+      parts.push(
+        <div key={key} class="sub">
+          <h4>{capital(title(key))}</h4>
+          <FieldList fields={v as Fields} />
+        </div>,
+      );
+    }
+  }
+  return <>{parts}</>;
+}
+
+const capital = (s: string) => s.charAt(0).toUpperCase() + s.slice(1);
+
+export function memoryBody(r: Report): ComponentChildren {
+  const m = r.memory;
+  if (!m) return null;
+  const shots = m.snapshots ?? [];
+  if (!shots.length && !Object.keys(m).length) return null;
+  return (
+    <>
+      <FieldList fields={m} />
+      {shots.length > 0 && (
+        <Table
+          caption="Snapshots"
+          rows={shots}
+          most={40}
+          onPick={(s) => pickMoment(`snapshot ${text(s, 'label') ?? ''}`, num(s, 't_s'), 0)}
+          columns={[
+            { key: 'label', head: 'label', text: true, value: (s) => text(s, 'label') },
+            { key: 'device', head: 'device', text: true, value: (s) => text(s, 'device') },
+            { key: 't_s', head: 'at', value: (s) => num(s, 't_s') },
+            ...(['allocated_mb', 'reserved_mb', 'peak_mb'] as const).map((key) => ({
+              key,
+              head: title(key),
+              value: (s: Fields) => num(s, key),
+              cell: (s: Fields) => (num(s, key) === undefined ? '' : `${num(s, key)!.toFixed(1)}\u00a0MB`),
+            })),
+          ]}
+        />
+      )}
+      <SubTables of={m} skip={['snapshots', 'timeline']} />
+    </>
+  );
+}
+
+export function metricsBody(r: Report, charts: Chart[]): ComponentChildren {
+  if (!charts.length && !r.gpu_metrics && !r.cpu_metrics && !r.disk_metrics) return null;
+  return (
+    <>
+      <div class="stack">
+        {charts.slice(0, 40).map((c, i) => (
+          <TimeChart key={c.title + i} chart={c} height={i === charts.length - 1 ? 100 : 84} gutter={GUTTER} axis={i === charts.length - 1 || i === 39} />
+        ))}
+      </div>
+      {(r.gpu_metrics?.devices ?? []).map((d) => (
+        <div class="sub" key={d.index}>
+          <h4>GPU {d.index}</h4>
+          <FieldList fields={d} skip={['index', 'series']} />
+        </div>
+      ))}
+      {r.cpu_metrics && (
+        <div class="sub">
+          <h4>CPU</h4>
+          <FieldList fields={r.cpu_metrics} />
+        </div>
+      )}
+      {r.disk_metrics && (
+        <div class="sub">
+          <h4>Disk</h4>
+          <FieldList fields={r.disk_metrics} />
+        </div>
+      )}
+    </>
+  );
+}
+
+export function cacheBody(r: Report): ComponentChildren {
+  const caches = r.cache_analysis?.caches ?? [];
+  if (!caches.length) return null;
+  return (
+    <>
+      <FieldTable rows={caches} caption="Caches: hit rate = hits / (hits + misses)" skip={['timeline', 'series']} />
+      {caches.map((c) =>
+        c.timeline?.length ? (
+          <FieldTable key={c.name} rows={c.timeline} most={12} caption={`${c.name}: by chunk and frame`} onPick={(row) => pickMoment(c.name, num(row, 't_s'), 0)} />
+        ) : null,
+      )}
+    </>
+  );
+}
+
+export function streamingBody(r: Report, charts: Chart[]): ComponentChildren {
+  const s = r.streaming_analysis;
+  if (!s) return null;
+  return (
+    <>
+      <FieldList fields={s} />
+      <SubTables of={s} />
+      <div class="stack">
+        {charts.map((c, i) => (
+          <TimeChart key={c.title + i} chart={c} height={84} gutter={GUTTER} axis={i === charts.length - 1} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+export function layersBody(r: Report): ComponentChildren {
+  const m = r.model_analysis;
+  if (!m) return null;
+  return (
+    <>
+      <FieldList fields={m} />
+      {(m.models ?? []).length > 0 && <FieldTable rows={m.models!} caption="Models" />}
+      {m.layers && (
+        <>
+          <FieldList fields={m.layers} />
+          {(m.layers.components ?? []).length > 0 && <FieldTable rows={m.layers.components!} caption="Components" />}
+          {(m.layers.slowest ?? []).length > 0 && <FieldTable rows={m.layers.slowest!} caption="Slowest layers" />}
+        </>
+      )}
+      {(m.variants ?? []).length > 0 && <FieldTable rows={m.variants!} caption="Variants" />}
+      <SubTables of={m} skip={['models', 'layers', 'variants']} />
+    </>
+  );
+}
+
+export function kernelsBody(r: Report): ComponentChildren {
+  const g = r.gpu_trace;
+  if (!g) return null;
+  const busy = num(g, 'busy_s');
+  const idle = num(g, 'idle_s');
+  return (
+    <>
+      {busy !== undefined && idle !== undefined && busy + idle > 0 && (
+        <p>
+          The GPU was busy {seconds(busy)} and idle {seconds(idle)}: {percent(busy / (busy + idle))} busy while traced.
+        </p>
+      )}
+      <FieldList fields={g} />
+      {(g.top_kernels ?? []).length > 0 && (
+        <Table
+          caption="Kernels by GPU time"
+          rows={g.top_kernels!}
+          sort="total_s"
+          most={20}
+          columns={[
+            { key: 'name', head: 'kernel', text: true, value: (k) => text(k, 'name'), cell: (k) => <span dir="auto" title={text(k, 'name')}>{clip(text(k, 'name') ?? '', 84)}</span> },
+            { key: 'count', head: 'count', value: (k) => num(k, 'count'), cell: (k) => count(num(k, 'count')) },
+            { key: 'total_s', head: 'total', value: (k) => num(k, 'total_s') },
+            { key: 'mean_s', head: 'mean', value: (k) => num(k, 'mean_s') ?? (num(k, 'total_s') ?? 0) / Math.max(1, num(k, 'count') ?? 1) },
+            { key: 'ratio', head: 'share', help: 'of all kernel time', value: (k) => (num(k, 'total_s') ?? 0) / (num(g, 'kernel_total_s') || 1), cell: (k) => percent((num(k, 'total_s') ?? 0) / (num(g, 'kernel_total_s') || 1)) },
+          ]}
+        />
+      )}
+      {(g.copies ?? []).length > 0 && <FieldTable rows={g.copies!} caption="Copies" />}
+      {list(g, 'gaps').length > 0 && <FieldTable rows={list(g, 'gaps')} caption="Idle gaps, and what the CPU did meanwhile" onPick={(row) => pickMoment('GPU idle', num(row, 't_s'), num(row, 'duration_s'))} />}
+      <SubTables of={g} skip={['top_kernels', 'copies', 'gaps']} />
+    </>
+  );
+}
+
+export function eventsBody(r: Report): ComponentChildren {
+  const events = r.events ?? [];
+  const counters = r.counters ?? [];
+  if (!events.length && !counters.length) return null;
+  return (
+    <>
+      {events.length > 0 && (
+        <Table
+          caption="Events"
+          rows={events}
+          most={25}
+          onPick={(e) => pickMoment(e.name, e.t_s, 0)}
+          columns={[
+            { key: 't_s', head: 'at', value: (e) => e.t_s },
+            { key: 'name', head: 'event', text: true, value: (e) => e.name, cell: (e) => <span dir="auto">{clip(e.name, 80)}</span> },
+            { key: 'kind', head: 'kind', text: true, value: (e) => text(e, 'kind') },
+            { key: 'attributes', head: 'attributes', text: true, value: (e) => attributes(e), cell: (e) => <span dir="auto">{clip(attributes(e), 160)}</span> },
+          ]}
+        />
+      )}
+      {counters.length > 0 && <FieldTable rows={counters} caption="Counters" />}
+    </>
+  );
+}
+
+function attributes(e: Fields): string {
+  const a = e.attributes as Fields | undefined;
+  const words = a ? Object.entries(a).map(([k, v]) => `${k}=${keyed(k, v)}`) : [];
+  if (text(e, 'reason')) words.unshift(text(e, 'reason')!);
+  return words.join('  ');
+}
+
+export function systemBody(r: Report): ComponentChildren {
+  const s = r.system;
+  const info = r.session_info;
+  return (
+    <>
+      {info.command && (
+        <p class="command">
+          <code>{info.command}</code>
+        </p>
+      )}
+      <FieldList fields={info} skip={['command']} />
+      {s && <FieldList fields={s} />}
+      {(s?.gpus ?? []).length > 0 && <FieldTable rows={s!.gpus!} caption="GPUs" />}
+      {s?.facts && (
+        <div class="sub">
+          <h4>Machine</h4>
+          <FieldList fields={s.facts} />
+        </div>
+      )}
+      {info.tags && Object.keys(info.tags).length > 0 && (
+        <div class="sub">
+          <h4>Tags</h4>
+          <FieldList fields={info.tags} />
+        </div>
+      )}
+      {s?.settings && (
+        <div class="sub">
+          <h4>Configuration</h4>
+          <FieldList fields={s.settings} />
+        </div>
+      )}
+      {(r.processes ?? []).length > 1 && <FieldTable rows={r.processes!} caption="Processes" />}
+      {(r.threads ?? []).length > 1 && <FieldTable rows={r.threads!} caption="Threads" />}
+    </>
+  );
+}
+
+export function recordingBody(r: Report): ComponentChildren {
+  const rec = r.recording;
+  if (!rec) return null;
+  const dropped = num(rec, 'dropped_count') ?? 0;
+  return (
+    <>
+      <p class={dropped ? 'bad' : ''}>
+        {dropped ? `${count(dropped)} events were lost; the totals below say why.` : 'Nothing was lost.'}
+        {rec.complete === false && ' The recording has no orderly end: zones still open were closed at the last known time.'}
+      </p>
+      <FieldList fields={rec} />
+      <SubTables of={rec} />
+    </>
+  );
+}
+
+export function missingBody(r: Report): ComponentChildren {
+  const rows = r.not_recorded ?? [];
+  if (!rows.length) return null;
+  return (
+    <Table
+      caption="What this run does not know, and how the next one can"
+      rows={rows}
+      columns={(['what', 'why', 'how'] as const).map((key) => ({ key, head: key, text: true, value: (m: { what: string; why: string; how: string }) => m[key] }))}
+    />
+  );
+}
+
+export function adviceTail(r: Report): ComponentChildren {
+  const v = r.verdict;
+  if (!v) return null;
+  const leave = v.leave_alone ?? [];
+  return (
+    <div class="verdict">
+      {v.why && (
+        <p>
+          <b>Bound by {v.bound_by.replace('_', ' ')}.</b> {v.why}
+        </p>
+      )}
+      {leave.length > 0 && <p class="quiet">Leave alone, it cannot pay: {leave.map((l) => text(l, 'name') ?? text(l, 'stage') ?? '').filter(Boolean).join(', ')}.</p>}
+    </div>
+  );
+}
+
+export function SelectionBar({ onFocus, onClear, onList }: { onFocus: () => void; onClear: () => void; onList: () => void }) {
+  const s = useStore(selection);
+  if (!s) return null;
+  return (
+    <aside class="selection" aria-live="polite">
+      <b dir="auto">{clip(s.label, 48)}</b>
+      <span>
+        {(s.from / 1e9).toFixed(3)} to {(s.to / 1e9).toFixed(3)} s, {nanos(s.to - s.from)}
+      </span>
+      {(s.detail ?? []).slice(0, 8).map(([k, v]) => (
+        <span key={k} class="quiet" dir="auto">
+          {k} {clip(v, 40)}
+        </span>
+      ))}
+      <span class="spring" />
+      <button type="button" onClick={onList}>
+        Statistics
+      </button>
+      <button type="button" onClick={onFocus}>
+        Zoom to it (f)
+      </button>
+      <button type="button" onClick={onClear} aria-label="clear the selection">
+        Clear (Esc)
+      </button>
+    </aside>
+  );
+}

@@ -1,0 +1,117 @@
+// The full timeline: every lane, a search, the statistics of what is selected.
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { TimeChart, type Chart } from '../charts';
+import { clip, count, nanos, percent } from '../format';
+import { search, selection, show, useStore, view, whole, zoom } from '../state';
+import { Table } from '../table';
+import type { Timeline } from '../timeline/data';
+import { statistics } from '../timeline/statistics';
+import { findNext, GUTTER, TimelineView } from '../timeline/view';
+
+const KIND_ORDER = ['generation', 'block', 'step', 'iteration', 'rank', 'thread', 'track', 'stream'];
+
+export function laneOrder(t: Timeline, most: number): number[] {
+  const rank = (i: number) => {
+    const at = KIND_ORDER.indexOf(t.lanes[i].kind);
+    return at < 0 ? KIND_ORDER.length : at;
+  };
+  return t.lanes.map((_, i) => i).sort((a, b) => rank(a) - rank(b) || a - b).slice(0, most);
+}
+
+export function Explore({ data, charts }: { data: Timeline; charts: Chart[] }) {
+  const text = useStore(search);
+  const input = useRef<HTMLInputElement>(null);
+  const [found, setFound] = useState<boolean | null>(null);
+  const lanes = useMemo(() => laneOrder(data, 400), [data]);
+  const matches = useMemo(() => (text.trim() ? data.names.filter((n) => n.toLowerCase().includes(text.trim().toLowerCase())).length : 0), [text, data]);
+  return (
+    <>
+      <div class="tools">
+        <input
+          ref={input}
+          type="search"
+          placeholder="Search names (/)"
+          aria-label="search names"
+          class="search"
+          value={text}
+          onInput={(e) => {
+            search.set(e.currentTarget.value);
+            setFound(null);
+          }}
+          onKeyDown={(e) => {
+            if (e.key === 'Enter') setFound(findNext(data, !e.shiftKey));
+            if (e.key === 'Escape') search.set('');
+          }}
+        />
+        <button type="button" onClick={() => setFound(findNext(data, false))} disabled={!text.trim()}>
+          ← previous
+        </button>
+        <button type="button" onClick={() => setFound(findNext(data, true))} disabled={!text.trim()}>
+          next →
+        </button>
+        <span class="quiet matches">{text.trim() ? (found === false ? 'no more zones that way' : `${count(matches)} ${matches === 1 ? 'name' : 'names'}`) : ''}</span>
+        <span class="spring" />
+        <button type="button" onClick={() => zoom(0.5)} aria-label="zoom in">
+          +
+        </button>
+        <button type="button" onClick={() => zoom(2)} aria-label="zoom out">
+          −
+        </button>
+        <button type="button" onClick={() => show(whole.get())}>
+          Whole run
+        </button>
+      </div>
+      <TimelineView id="timeline-full" data={data} lanes={lanes} rowHeight={18} mostRows={12} maxHeight={520} />
+      {charts.slice(0, 2).map((c, i) => (
+        <TimeChart key={c.title} chart={c} height={64} gutter={GUTTER} axis={i === 1} />
+      ))}
+      <MergeNote data={data} />
+      <RangeStatistics data={data} />
+    </>
+  );
+}
+
+export function MergeNote({ data }: { data: Timeline }) {
+  const merged = data.lanes.filter((l) => l.mergeNs > 0);
+  return (
+    <p class="quiet note">
+      {merged.length
+        ? `${count(data.zones)} zones. Zones shorter than ${nanos(Math.max(...merged.map((l) => l.mergeNs)))} were merged with their neighbours in ${merged.length} of ${data.lanes.length} lanes to keep this file small: hatched, with their true count and busy time. Longer ones are exact, and so are all totals in the tables.`
+        : `All ${count(data.zones)} zones are here, exact to the nanosecond.`}
+      {data.foldedNs > 0 && ` Before ${(data.foldedNs / 1e9).toFixed(1)} s the recording had reached its size limit and keeps totals only: the timeline is empty there, the tables are exact.`}
+      {data.tooDeep > 0 && ` ${count(data.tooDeep)} zones nested deeper than 64 levels are not drawn.`}
+      {data.cutLanes > 0 && ` ${count(data.cutLanes)} lanes with the least time were left out.`} Wheel zooms, drag moves, Shift and drag selects a range; keys: ← → + − Home f n p Esc.
+    </p>
+  );
+}
+
+function RangeStatistics({ data }: { data: Timeline }) {
+  const chosen = useStore(selection);
+  const shown = useStore(view);
+  const range = chosen ?? shown;
+  const s = useMemo(() => statistics(data, range), [data, chosen, chosen ? null : shown]);
+  const span = range.to - range.from;
+  if (!s.names.length) return null;
+  return (
+    <div id="range-statistics">
+      <h3>
+        {chosen ? 'Selected' : 'Visible'} range: {nanos(span)} from {(range.from / 1e9).toFixed(3)} s
+      </h3>
+      <p class="quiet">
+        {s.exact ? 'Counted from the zones themselves.' : `Counted in bins of ${nanos(s.resolutionNs)}: the ends of the range are shared out evenly.`} Time of nested zones is part of their parents' time too.
+      </p>
+      <Table
+        caption="Time by name in this range"
+        rows={s.names}
+        most={15}
+        columns={[
+          { key: 'name', head: 'name', text: true, value: (n) => n.name, cell: (n) => <span dir="auto" title={n.name}>{clip(n.name, 90)}</span> },
+          { key: 'count', head: 'zones', value: (n) => n.count, cell: (n) => count(n.count) },
+          { key: 'total_ns', head: 'time', value: (n) => n.total },
+          { key: 'mean_ns', head: 'mean', value: (n) => (n.count ? n.total / n.count : undefined) },
+          { key: 'share', head: 'of the range', value: (n) => n.total / span, cell: (n) => percent(n.total / span) },
+        ]}
+      />
+    </div>
+  );
+}

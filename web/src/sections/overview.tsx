@@ -1,0 +1,313 @@
+// The first screen: who ran, six figures, where the time goes, what to do.
+import { rankNames, solid, UNATTRIBUTED } from '../colour';
+import { bytes, clip, grouped, percent, plain, seconds } from '../format';
+import { num, parts, text, type Fields, type Finding, type Page, type Report } from '../report';
+import { dark, select, selection, show, toggleTheme, useStore, whole } from '../state';
+import { selectStage } from './stages';
+import type { Timeline } from '../timeline/data';
+import type { ComponentChildren } from 'preact';
+
+interface HeaderProps {
+  page: Page;
+  liveState: string;
+  comparison: { label: string } | null;
+  onCompare: () => void;
+  runs: { id: string; name: string }[];
+  onRun: (id: string) => void;
+}
+
+export function Header({ page, liveState, comparison, onCompare, runs, onRun }: HeaderProps) {
+  const r = page.report;
+  const isDark = useStore(dark);
+  const info = r.session_info;
+  const gpu = gpuName(r);
+  const tags = Object.entries(info.tags ?? {});
+  const generations = r.generations?.whole_run ? [] : (r.generations?.items ?? []);
+  return (
+    <header class="top">
+      <strong class="mark">strobe</strong>
+      <h1 dir="auto" title={info.command}>
+        {clip(info.name || info.id, 48)}
+      </h1>
+      <span class="when">{[text(info, 'start_time')?.replace('T', ' ').replace(/(\.\d+)?([+-]\d\d:\d\d|Z)$/, ''), gpu].filter(Boolean).join(' · ')}</span>
+      <ul class="tags" aria-label="tags">
+        {tags.slice(0, 5).map(([k, v]) => (
+          <li key={k} dir="auto" title={`${k}: ${String(v)}`}>
+            <span>{clip(k, 24)}</span> {clip(String(v), 28)}
+          </li>
+        ))}
+        {tags.length > 5 && <li title={tags.slice(5).map(([k, v]) => `${k}: ${String(v)}`).join('\n')}>+{tags.length - 5}</li>}
+      </ul>
+      <span class="spring" />
+      {liveState && <span class={`live ${liveState}`}>{liveState}</span>}
+      {generations.length > 0 && (
+        <label>
+          <span class="quiet">Generation</span>
+          <select onChange={(e) => pickGeneration(r, Number(e.currentTarget.value))}>
+            <option value="-1">whole run</option>
+            {generations.slice(0, 500).map((g, i) => (
+              <option key={i} value={i}>
+                {i + 1}: {clip(g.name, 30)}, {seconds(g.wall_s)}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      {runs.length > 1 ? (
+        <label>
+          <span class="quiet">Compare with</span>
+          <select onChange={(e) => onRun(e.currentTarget.value)}>
+            <option value="">compare with…</option>
+            {runs.map((run) => (
+              <option key={run.id} value={run.id}>
+                {clip(run.name, 40)}
+              </option>
+            ))}
+          </select>
+        </label>
+      ) : (
+        <button type="button" onClick={onCompare} title="Choose another profiling_report.json or .html; it stays on this machine">
+          {comparison ? `vs ${clip(comparison.label, 24)} ×` : 'Compare…'}
+        </button>
+      )}
+      <button type="button" class="theme" onClick={toggleTheme} aria-label={isDark ? 'Light theme' : 'Dark theme'} title={isDark ? 'Light theme' : 'Dark theme'}>
+        {isDark ? '☀' : '☾'}
+      </button>
+    </header>
+  );
+}
+
+export function gpuName(r: Report): string | undefined {
+  const gpus = r.system?.gpus ?? [];
+  const name = text(gpus[0], 'name') ?? text(r.system?.facts, 'gpu_name') ?? text(r.system?.facts, 'gpu');
+  if (!name) return undefined;
+  return gpus.length > 1 ? `${gpus.length} × ${name}` : name;
+}
+
+function pickGeneration(r: Report, i: number): void {
+  const g = r.generations?.items[i];
+  if (!g) {
+    select(null);
+    show(whole.get());
+    return;
+  }
+  const range = { from: g.start_s * 1e9, to: (g.start_s + g.wall_s) * 1e9 };
+  select({ ...range, label: `generation ${i + 1}: ${g.name}` });
+  show(range);
+}
+
+interface Figure {
+  label: string;
+  value: string;
+  note?: string;
+  tone?: string;
+}
+
+function figures(r: Report): Figure[] {
+  return [timeFigure(r), rateFigure(r), stepFigure(r), memoryFigure(r), boundFigure(r), costFigure(r)].filter((f): f is Figure => f !== null);
+}
+
+function timeFigure(r: Report): Figure {
+  const items = r.generations?.whole_run ? [] : (r.generations?.items ?? []);
+  const wall = num(r.summary, 'wall_s') ?? r.stage_analysis?.wall_s;
+  if (!items.length) return { label: 'wall time', value: seconds(wall), note: r.stage_analysis ? `${percent(r.stage_analysis.unattributed_s / (r.stage_analysis.wall_s || 1))} unattributed` : undefined };
+  const times = items.map((g) => g.wall_s).sort((a, b) => a - b);
+  const middle = times.length % 2 ? times[(times.length - 1) / 2] : (times[times.length / 2 - 1] + times[times.length / 2]) / 2;
+  const p95 = times[Math.min(times.length - 1, Math.ceil(times.length * 0.95) - 1)];
+  return {
+    label: items.length > 1 ? 'time per video, median' : 'time per video',
+    value: seconds(middle),
+    note: items.length > 1 ? `p95 ${seconds(p95)} of ${items.length}; run ${seconds(wall)}` : `of ${seconds(wall)} run`,
+  };
+}
+
+function rateFigure(r: Report): Figure | null {
+  const fps = num(r.summary, 'fps') ?? num(r.diffusion_analysis, 'fps') ?? num(r.streaming_analysis, 'fps');
+  const target = num(r.summary, 'target_fps');
+  const frames = num(r.summary, 'frames');
+  if (fps !== undefined) {
+    const note = target !== undefined ? `target ${plain(target)} ${r.summary?.target_reached ? 'reached' : 'missed'}` : frames !== undefined ? `${grouped(frames)} frames end to end` : 'end to end';
+    return { label: 'frames per second', value: plain(fps), note, tone: target !== undefined && r.summary?.target_reached === false ? 'bad' : undefined };
+  }
+  const it = r.iterations?.[0];
+  const rate = num(it, 'per_second');
+  if (it && rate !== undefined) return { label: 'iterations per second', value: plain(rate), note: it.name };
+  const zones = num(r.recording, 'zones');
+  return zones === undefined ? null : { label: 'zones recorded', value: grouped(zones) };
+}
+
+function stepFigure(r: Report): Figure | null {
+  const d = r.diffusion_analysis;
+  const steps = num(d, 'steps') ?? num(r.summary, 'steps');
+  const warm = num(d, 'step_median_s') ?? num(d, 'warm_step_median_s') ?? num(d, 'step_mean_s') ?? num(d, 'median_s') ?? num(d, 'mean_s');
+  if (warm !== undefined) return { label: 'time per step', value: seconds(warm), note: steps !== undefined ? `${grouped(steps)} steps` : undefined };
+  const block = num(r.block_analysis, 'mean_s') ?? num(r.block_analysis, 'block_mean_s');
+  if (block !== undefined) return { label: 'time per block', value: seconds(block), note: `${grouped(num(r.block_analysis, 'blocks') ?? 0)} blocks` };
+  const it = r.iterations?.[0];
+  const mean = num(it, 'median_s');
+  if (it && mean !== undefined) return { label: `time per ${clip(it.name, 18)}`, value: seconds(mean), note: `${grouped(it.count)} iterations, median` };
+  const top = r.stage_analysis?.bottlenecks?.[0];
+  const stage = r.stage_analysis?.stages.find((s) => s.name === top);
+  return stage?.total_s === undefined ? null : { label: 'largest stage', value: seconds(stage.total_s), note: clip(stage.name, 30) };
+}
+
+function memoryFigure(r: Report): Figure | null {
+  const devices = r.gpu_metrics?.devices ?? [];
+  const used = Math.max(...devices.map((d) => num(d, 'memory_used_max_mb') ?? -1));
+  const total = num(devices[0], 'memory_total_mb');
+  const peak = num(r.memory, 'peak_mb') ?? num(r.memory, 'allocated_peak_mb') ?? snapshotPeak(r);
+  const value = used > 0 ? used : peak;
+  if (value !== undefined && value > 0) {
+    return { label: 'peak GPU memory', value: bytes(value * 1e6), note: total ? `${percent(value / total, 0)} of ${bytes(total * 1e6)}` : undefined, tone: total && value / total > 0.9 ? 'bad' : undefined };
+  }
+  const host = r.memory?.host as Fields | undefined;
+  const ram = num(host, 'rss_peak_mb') ?? num(host, 'peak_mb') ?? num(host, 'used_max_mb');
+  return ram === undefined ? null : { label: 'peak RAM', value: bytes(ram * 1e6), note: text(host, 'what') };
+}
+
+function snapshotPeak(r: Report): number | undefined {
+  const peaks = (r.memory?.snapshots ?? []).filter((s) => s.device !== 'host').map((s) => num(s, 'peak_mb') ?? num(s, 'allocated_mb') ?? 0);
+  return peaks.length ? Math.max(...peaks) : undefined;
+}
+
+const BOUNDS: Record<string, string> = { gpu: 'GPU', cpu_launch: 'CPU launch', copies: 'copies', disk: 'disk', communication: 'communication', mixed: 'mixed', unknown: 'not known' };
+
+function boundFigure(r: Report): Figure | null {
+  const v = r.verdict;
+  if (!v) return null;
+  const device = r.gpu_metrics?.devices?.[0];
+  const util = num(device, 'utilization_mean_percent');
+  return { label: 'bound by', value: BOUNDS[v.bound_by] ?? v.bound_by, note: util !== undefined ? `GPU ${util.toFixed(0)} % busy on average` : v.why && clip(v.why, 44) };
+}
+
+function costFigure(r: Report): Figure | null {
+  const n = r.generations?.whole_run ? 1 : Math.max(1, r.generations?.count ?? 1);
+  const energy = num(r.summary, 'energy_wh') ?? num(r.gpu_metrics, 'energy_wh');
+  const cost = num(r.summary, 'gpu_cost');
+  const per = n > 1 ? ' per video' : '';
+  if (cost !== undefined) return { label: `GPU cost${per}`, value: plain(cost / n), note: energy !== undefined ? `${plain(energy / n)} Wh` : undefined };
+  if (energy !== undefined) return { label: `GPU energy${per}`, value: `${plain(energy / n)} Wh`, note: `${plain((energy / n) * 3.6)} kJ` };
+  const dropped = num(r.recording, 'dropped_count');
+  const zones = num(r.recording, 'zones');
+  if (zones === undefined) return null;
+  return { label: 'recording', value: dropped ? `${grouped(dropped)} dropped` : 'complete', note: `${grouped(zones)} zones`, tone: dropped ? 'bad' : undefined };
+}
+
+export function Figures({ report }: { report: Report }) {
+  return (
+    <section class="figures" aria-label="key figures">
+      {figures(report).map((f) => (
+        <div class={`figure ${f.tone ?? ''}`} key={f.label}>
+          <span class="label">{f.label}</span>
+          <span class="value">{f.value}</span>
+          <span class="note">{f.note ?? ''}</span>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+export function rankStages(r: Report): void {
+  const stages = [...(r.stage_analysis?.stages ?? [])].sort((a, b) => (b.self_s ?? 0) - (a.self_s ?? 0));
+  const top = parts(r, 9).map((p) => p.name).filter((n) => n !== UNATTRIBUTED);
+  rankNames([...new Set([...top, ...stages.map((s) => s.name)])]);
+}
+
+export function TimeBar({ report, timeline }: { report: Report; timeline: Timeline | null }) {
+  useStore(dark);
+  const chosen = useStore(selection);
+  const all = parts(report, 7);
+  if (!all.length) return null;
+  return (
+    <section class="timebar" aria-label="where the time goes">
+      <div class="bar">
+        {all.map((p) => (
+          <button
+            key={p.name}
+            type="button"
+            class={chosen?.name === p.name ? 'picked' : ''}
+            style={{ flexGrow: p.ratio, background: solid(p.name) }}
+            title={`${p.name}: ${seconds(p.seconds)}, ${percent(p.ratio)}`}
+            aria-label={`${p.name}: ${seconds(p.seconds)}, ${percent(p.ratio)}`}
+            onClick={() => selectStage(p.name, timeline)}
+          >
+            {p.ratio > 0.07 ? percent(p.ratio, 0) : ''}
+          </button>
+        ))}
+      </div>
+      <ul class="legend">
+        {all.map((p) => (
+          <li key={p.name}>
+            <i style={{ background: solid(p.name) }} />
+            <span dir="auto">{clip(p.name === UNATTRIBUTED ? 'unattributed' : p.name, 26)}</span> <b>{seconds(p.seconds)}</b>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+// The stage a finding speaks of: named outright, else the longest stage name in its words.
+function placeOf(f: Finding, r: Report): string | undefined {
+  if (f.stage) return f.stage;
+  const words = `${f.issue} ${f.evidence}`;
+  let best: string | undefined;
+  for (const s of r.stage_analysis?.stages ?? []) if (s.name.length > 2 && words.includes(s.name) && (!best || s.name.length > best.length)) best = s.name;
+  return best;
+}
+
+const SECTION_OF: Record<string, string> = { memory: 'memory', cache: 'cache', streaming: 'streaming', recording: 'recording', disk: 'metrics', gpu: 'metrics', cpu: 'metrics', steps: 'steps', diffusion: 'steps', blocks: 'steps', layers: 'layers', model: 'layers', kernels: 'kernels', gpu_trace: 'kernels' };
+
+function Place({ finding, report, timeline }: { finding: Finding; report: Report; timeline: Timeline | null }): ComponentChildren {
+  const stage = placeOf(finding, report);
+  if (stage) {
+    return (
+      <button type="button" class="link" onClick={() => selectStage(stage, timeline)}>
+        show {clip(stage, 26)}
+      </button>
+    );
+  }
+  const id = SECTION_OF[finding.category.toLowerCase()];
+  return id ? (
+    <a class="link" href={`#${id}`}>
+      show {id}
+    </a>
+  ) : null;
+}
+
+export function Findings({ report, timeline, most }: { report: Report; timeline: Timeline | null; most: number }) {
+  const all = report.recommendations ?? [];
+  const ranked = [...all].sort((a, b) => (b.gain_s ?? -1) - (a.gain_s ?? -1) || order(a) - order(b));
+  const shown = ranked.slice(0, most);
+  if (!all.length) return <p class="quiet">No finding: no rule saw anything worth changing.</p>;
+  return (
+    <ol class="findings">
+      {shown.map((f) => (
+        <li key={f.id} class={f.priority}>
+          <div class="what">
+            <span class="priority">{f.priority}</span>
+            <b dir="auto">{f.issue}</b>
+            {f.gain_s !== undefined && <span class="gain">saves {seconds(f.gain_s)}</span>}
+          </div>
+          <p dir="auto">
+            {f.suggestion} {most > 3 && <span class="quiet">{f.evidence}</span>}
+          </p>
+          <div class="where">
+            <Place finding={f} report={report} timeline={timeline} />
+            {f.effort && <span class="quiet">effort {f.effort}</span>}
+            {most > 3 && <span class="quiet">{f.id}</span>}
+          </div>
+        </li>
+      ))}
+      {ranked.length > shown.length && (
+        <li class="rest">
+          <a class="link" href="#advice">
+            all {ranked.length} findings
+          </a>
+        </li>
+      )}
+    </ol>
+  );
+}
+
+const order = (f: Finding) => ({ high: 0, medium: 1, low: 2 })[f.priority];

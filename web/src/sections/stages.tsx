@@ -1,0 +1,225 @@
+// Stages: the short table of the first screen and the full tree below.
+import { useMemo, useState } from 'preact/hooks';
+import { solid } from '../colour';
+import { clip, count, nanos, percent, seconds } from '../format';
+import { stageTree, type Node, type Report, type Stage } from '../report';
+import { dark, select, selection, useStore, type Range } from '../state';
+import { Table, type Column } from '../table';
+import type { Timeline } from '../timeline/data';
+import { derived } from '../timeline/data';
+import { statistics } from '../timeline/statistics';
+
+// From a stage's first zone to its last.
+export function rangeOf(name: string, t: Timeline | null): Range | null {
+  if (!t) return null;
+  const id = t.names.indexOf(name);
+  if (id < 0) return null;
+  let from = Infinity;
+  let to = -Infinity;
+  for (const lane of t.lanes) {
+    if (derived(lane.kind)) continue;
+    for (const row of lane.rows) {
+      for (let i = 0; i < row.size && row.start[i] < from; i++) {
+        if (row.name[i] === id) {
+          from = row.start[i];
+          break;
+        }
+      }
+      for (let i = row.size - 1; i >= 0 && row.end[i] > to; i--) {
+        if (row.name[i] === id) {
+          to = row.end[i];
+          break;
+        }
+      }
+    }
+  }
+  return to > from ? { from, to } : null;
+}
+
+export function selectStage(name: string, t: Timeline | null): void {
+  if (selection.get()?.name === name) {
+    select(null);
+    return;
+  }
+  const range = rangeOf(name, t);
+  if (range) select({ ...range, label: name, name });
+}
+
+function flatten(nodes: Node[], closed: Set<string>, out: Node[] = []): Node[] {
+  for (const n of nodes) {
+    out.push(n);
+    if (!closed.has(key(n))) flatten(n.children, closed, out);
+  }
+  return out;
+}
+
+const key = (s: Stage) => `${s.parent ?? ''}/${s.name}/${s.code ?? ''}`;
+
+function Name({ s, report, closed, toggle, most }: { s: Node; report: Report; closed?: Set<string>; toggle?: (s: Node) => void; most: number }) {
+  useStore(dark);
+  const worst = report.stage_analysis?.bottlenecks?.[0] === s.name;
+  return (
+    <span class="stage" style={{ paddingLeft: `${s.depth * 14}px` }}>
+      {toggle &&
+        (s.children.length ? (
+          <button
+            type="button"
+            class="fold"
+            aria-expanded={!closed?.has(key(s))}
+            aria-label={`children of ${s.name}`}
+            onClick={(e) => {
+              e.stopPropagation();
+              toggle(s);
+            }}
+          >
+            {closed?.has(key(s)) ? '▸' : '▾'}
+          </button>
+        ) : (
+          <span class="fold" />
+        ))}
+      <i style={{ background: solid(s.name) }} />
+      {s.code && <code>{s.code}</code>}
+      <span dir="auto" title={s.name}>
+        {clip(s.name, most)}
+      </span>
+      {worst && <em title="the stage with the most time of its own">bottleneck</em>}
+      {s.state && <em class="state">{s.state}{s.reason ? ` (${clip(s.reason, 40)})` : ''}</em>}
+    </span>
+  );
+}
+
+export interface Base {
+  label: string;
+  stages: Map<string, Stage>;
+}
+
+function baseColumns(base: Base | null): Column<Node>[] {
+  if (!base) return [];
+  const was = (s: Node) => base.stages.get(`${s.parent ?? ''}/${s.name}`)?.total_s ?? base.stages.get(s.name)?.total_s;
+  return [
+    { key: 'was_s', head: 'before', help: base.label, value: was, cell: (s) => { const w = was(s); return w === undefined ? 'new' : seconds(w); } },
+    {
+      key: 'change_s',
+      head: 'Δ',
+      value: (s) => { const w = was(s); return w === undefined || s.total_s === undefined ? undefined : s.total_s - w; },
+      cell: (s) => {
+        const w = was(s);
+        if (w === undefined || s.total_s === undefined) return '';
+        const d = s.total_s - w;
+        const grave = Math.abs(d) > 0.05 * w && Math.abs(d) > 1e-3;
+        return <span class={grave ? (d > 0 ? 'worse' : 'better') : 'quiet'}>{d > 0 ? '+' : '−'}{seconds(Math.abs(d))}</span>;
+      },
+    },
+  ];
+}
+
+// Selected time inside each stage, where something is selected.
+function rangeColumn(report: Report, t: Timeline | null, range: Range | null): Column<Node>[] {
+  if (!range || !t) return [];
+  const s = statistics(t, range);
+  const by = new Map(s.names.map((n) => [n.name, n.total / 1e9]));
+  const head = s.exact ? 'in selection' : '≈ in selection';
+  const help = s.exact ? 'time of this name inside the selected range, all threads' : `from bins of ${nanos(s.resolutionNs)}, because single zones were merged`;
+  void report;
+  return [{ key: 'in_s', head, help, value: (n) => by.get(n.name), cell: (n) => (by.has(n.name) ? seconds(by.get(n.name)) : '') }];
+}
+
+export function StageTable({ report, timeline, base }: { report: Report; timeline: Timeline | null; base: Base | null }) {
+  const chosen = useStore(selection);
+  const stages = report.stage_analysis?.stages ?? [];
+  const rows = useMemo(() => flatten(prune(stageTree(stages), report.stage_analysis?.wall_s ?? 0), new Set()), [report]);
+  const gpu = stages.some((s) => s.gpu_span_s !== undefined);
+  const columns: Column<Node>[] = [
+    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} report={report} most={base || chosen ? 22 : 30} /> },
+    { key: 'total_s', head: 'total', value: (s) => s.total_s, cell: (s) => (s.total_s === undefined ? '' : seconds(s.total_s)) },
+    { key: 'wall_ratio', head: 'share', help: 'of the wall time', value: (s) => s.wall_ratio, cell: (s) => (s.wall_ratio === undefined ? '' : percent(s.wall_ratio)) },
+    ...(gpu && !base && !chosen ? [{ key: 'gpu_span_s', head: 'GPU span', help: 'from event to event on the stream; may hold idle time', value: (s: Node) => s.gpu_span_s }] : []),
+    ...(base || chosen ? [] : [{ key: 'count', head: 'calls', value: (s: Node) => s.count, cell: (s: Node) => count(s.count) }]),
+    ...baseColumns(base),
+    ...rangeColumn(report, timeline, chosen),
+  ];
+  return <Table rows={rows} columns={columns} caption="Stages" most={60} onPick={(s) => selectStage(s.name, timeline)} picked={(s) => chosen?.name === s.name} />;
+}
+
+// The short table leaves out what is below half a percent.
+function prune(nodes: Node[], wall: number): Node[] {
+  return nodes
+    .filter((n) => n.state || (n.total_s ?? 0) >= wall * 0.005)
+    .sort((a, b) => (b.total_s ?? 0) - (a.total_s ?? 0))
+    .map((n) => ({ ...n, children: prune(n.children, wall) }));
+}
+
+export function StageTree({ report, timeline, base }: { report: Report; timeline: Timeline | null; base: Base | null }) {
+  const [closed, setClosed] = useState<Set<string>>(new Set());
+  const [flat, setFlat] = useState(false);
+  const chosen = useStore(selection);
+  const stages = report.stage_analysis?.stages ?? [];
+  const tree = useMemo(() => stageTree(stages), [report]);
+  const combined = useMemo(() => combine(stages), [report]);
+  const rows = flat ? combined : flatten(tree, closed);
+  const has = (k: keyof Stage) => stages.some((s) => s[k] !== undefined);
+  const toggle = (s: Node) => {
+    const next = new Set(closed);
+    if (!next.delete(key(s))) next.add(key(s));
+    setClosed(next);
+  };
+  const time = (k: keyof Stage & string, head: string, help?: string): Column<Node> => ({
+    key: k,
+    head,
+    help,
+    value: (s) => s[k] as number | undefined,
+    cell: (s) => (s[k] === undefined ? '' : seconds(s[k] as number)),
+  });
+  const columns: Column<Node>[] = [
+    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} report={report} closed={closed} toggle={flat ? undefined : toggle} most={56} /> },
+    { key: 'count', head: 'calls', value: (s) => s.count, cell: (s) => count(s.count) },
+    time('total_s', 'inclusive', 'with its children'),
+    time('self_s', 'self', 'without its children'),
+    { key: 'wall_ratio', head: 'share', help: 'inclusive, of the wall time', value: (s) => s.wall_ratio, cell: (s) => (s.wall_ratio === undefined ? '' : percent(s.wall_ratio)) },
+    ...(has('gpu_span_s') ? [time('gpu_span_s', 'GPU span', 'from event to event on the stream; may hold idle time')] : []),
+    ...(has('gpu_busy_s') ? [time('gpu_busy_s', 'GPU busy', 'union of the kernels this stage launched')] : []),
+    time('mean_s', 'mean'),
+    time('min_s', 'min'),
+    time('p50_s', 'p50'),
+    time('p95_s', 'p95'),
+    time('p99_s', 'p99'),
+    time('max_s', 'max'),
+    ...baseColumns(base),
+    ...rangeColumn(report, timeline, chosen),
+  ];
+  return (
+    <>
+      <div class="tools">
+        <label>
+          <input type="checkbox" checked={flat} onChange={(e) => setFlat(e.currentTarget.checked)} /> combine stages that share a name
+        </label>
+        <span class="quiet">
+          unattributed {seconds(report.stage_analysis?.unattributed_s)} of {seconds(report.stage_analysis?.wall_s)}
+        </span>
+      </div>
+      <Table rows={rows} columns={columns} caption="Stage tree" most={120} onPick={(s) => selectStage(s.name, timeline)} picked={(s) => chosen?.name === s.name} />
+    </>
+  );
+}
+
+// One row per name. Percentiles cannot be combined, so they are left out.
+function combine(stages: Stage[]): Node[] {
+  const by = new Map<string, Node>();
+  for (const s of stages) {
+    const n = by.get(s.name);
+    if (!n) {
+      by.set(s.name, { ...s, depth: 0, children: [] });
+      continue;
+    }
+    const add = (k: keyof Stage & string) => {
+      if (s[k] !== undefined) (n as Stage)[k] = ((n[k] as number | undefined) ?? 0) + (s[k] as number);
+    };
+    ['count', 'total_s', 'self_s', 'wall_ratio', 'gpu_span_s', 'gpu_busy_s'].forEach(add);
+    n.mean_s = n.total_s !== undefined && n.count ? n.total_s / n.count : undefined;
+    n.min_s = Math.min(n.min_s ?? Infinity, s.min_s ?? Infinity);
+    n.max_s = Math.max(n.max_s ?? 0, s.max_s ?? 0);
+    n.p50_s = n.p95_s = n.p99_s = undefined;
+    n.parent = undefined;
+  }
+  return [...by.values()].sort((a, b) => (b.total_s ?? 0) - (a.total_s ?? 0));
+}

@@ -1,0 +1,120 @@
+// What every part of the page shares: the visible time, the selection, the theme.
+import { useEffect, useState } from 'preact/hooks';
+
+export class Store<T> {
+  private listeners = new Set<(value: T) => void>();
+  constructor(private value: T) {}
+  get(): T {
+    return this.value;
+  }
+  set(value: T): void {
+    if (Object.is(value, this.value)) return;
+    this.value = value;
+    for (const tell of [...this.listeners]) tell(value);
+  }
+  watch(tell: (value: T) => void): () => void {
+    this.listeners.add(tell);
+    return () => this.listeners.delete(tell);
+  }
+}
+
+export function useStore<T>(store: Store<T>): T {
+  const [value, setValue] = useState(store.get());
+  useEffect(() => {
+    setValue(store.get());
+    return store.watch(setValue);
+  }, [store]);
+  return value;
+}
+
+// Nanoseconds since the run began.
+export interface Range {
+  from: number;
+  to: number;
+}
+
+export interface Selection extends Range {
+  label: string;
+  name?: string; // of a zone or stage: its occurrences stand out
+  lane?: string;
+  detail?: [string, string][];
+}
+
+export const view = new Store<Range>({ from: 0, to: 1 });
+export const whole = new Store<Range>({ from: 0, to: 1 });
+export const selection = new Store<Selection | null>(null);
+export const search = new Store<string>('');
+export const dark = new Store<boolean>(false);
+
+const LEAST_NS = 50;
+
+export function show(range: Range): void {
+  const all = whole.get();
+  const span = Math.min(Math.max(range.to - range.from, LEAST_NS), all.to - all.from);
+  const middle = (range.from + range.to) / 2;
+  const from = Math.min(Math.max(middle - span / 2, all.from), all.to - span);
+  view.set({ from, to: from + span });
+}
+
+export function pan(ratio: number): void {
+  const v = view.get();
+  const by = (v.to - v.from) * ratio;
+  show({ from: v.from + by, to: v.to + by });
+}
+
+// factor < 1 zooms in; the moment at stays where it is.
+export function zoom(factor: number, at?: number): void {
+  const v = view.get();
+  const all = whole.get();
+  const span = Math.min(Math.max((v.to - v.from) * factor, LEAST_NS), all.to - all.from);
+  const fix = at ?? (v.from + v.to) / 2;
+  const share = (fix - v.from) / (v.to - v.from);
+  const from = Math.min(Math.max(fix - share * span, all.from), all.to - span);
+  view.set({ from, to: from + span });
+}
+
+export function select(s: Selection | null): void {
+  selection.set(s);
+  if (!s) return;
+  const v = view.get();
+  if (s.to <= v.from || s.from >= v.to) {
+    const span = Math.max(s.to - s.from, (v.to - v.from) / 4);
+    const middle = (s.from + s.to) / 2;
+    show({ from: middle - span, to: middle + span });
+  }
+}
+
+export function focusSelection(): void {
+  const s = selection.get();
+  if (!s) return;
+  const edge = (s.to - s.from) * 0.05;
+  show({ from: s.from - edge, to: s.to + edge });
+}
+
+export function startTheme(): void {
+  const query = matchMedia('(prefers-color-scheme: dark)');
+  let kept: string | null = null;
+  try {
+    kept = localStorage.getItem('strobe-theme');
+  } catch {
+    // storage may be closed for files; the system's choice then holds
+  }
+  const apply = (isDark: boolean) => {
+    document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
+  };
+  dark.watch(apply);
+  dark.set(kept ? kept === 'dark' : query.matches);
+  apply(dark.get());
+  query.addEventListener('change', (e) => {
+    if (!kept) dark.set(e.matches);
+  });
+}
+
+export function toggleTheme(): void {
+  dark.set(!dark.get());
+  try {
+    localStorage.setItem('strobe-theme', dark.get() ? 'dark' : 'light');
+  } catch {
+    // see above
+  }
+}

@@ -1,0 +1,124 @@
+// A table that sorts by a click on its head; numbers are right-aligned.
+import { useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { keyed, title } from './format';
+import type { Fields } from './report';
+
+export interface Column<T> {
+  key: string;
+  head: string;
+  help?: string;
+  value: (row: T) => number | string | undefined;
+  cell?: (row: T) => ComponentChildren;
+  text?: boolean;
+}
+
+interface Props<T> {
+  rows: T[];
+  columns: Column<T>[];
+  caption: string;
+  most?: number;
+  sort?: string;
+  onPick?: (row: T) => void;
+  picked?: (row: T) => boolean;
+  rowClass?: (row: T) => string;
+}
+
+export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, picked, rowClass }: Props<T>) {
+  const [by, setBy] = useState<{ key: string; up: boolean } | null>(sort ? { key: sort, up: false } : null);
+  const [all, setAll] = useState(false);
+  const column = by && columns.find((c) => c.key === by.key);
+  const ordered = column ? [...rows].sort((a, b) => compare(column.value(a), column.value(b)) * (by.up ? 1 : -1)) : rows;
+  const shown = all ? ordered : ordered.slice(0, most);
+  const press = (key: string) => setBy(by?.key === key ? { key, up: !by.up } : { key, up: columns.find((c) => c.key === key)?.text ?? false });
+  return (
+    <div class="scroll">
+      <table>
+        <caption class="quiet">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((c) => (
+              <th key={c.key} class={c.text ? 'text' : ''} scope="col" aria-sort={by?.key === c.key ? (by.up ? 'ascending' : 'descending') : undefined}>
+                <button type="button" title={c.help} onClick={() => press(c.key)}>
+                  {c.head}
+                  {by?.key === c.key ? (by.up ? ' ↑' : ' ↓') : ''}
+                </button>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((row, i) => (
+            <tr
+              key={i}
+              class={(rowClass?.(row) ?? '') + (picked?.(row) ? ' picked' : '') + (onPick ? ' pick' : '')}
+              tabIndex={onPick ? 0 : undefined}
+              onClick={onPick && (() => onPick(row))}
+              onKeyDown={onPick && ((e) => e.key === 'Enter' && onPick(row))}
+            >
+              {columns.map((c) => (
+                <td key={c.key} class={c.text ? 'text' : ''}>
+                  {c.cell ? c.cell(row) : show(c, row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {ordered.length > shown.length && (
+        <button type="button" class="more" onClick={() => setAll(true)}>
+          Show all {ordered.length}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function show<T>(c: Column<T>, row: T): ComponentChildren {
+  const v = c.value(row);
+  if (v === undefined || v === '') return '';
+  return typeof v === 'number' ? keyed(c.key, v) : <span dir="auto">{v}</span>;
+}
+
+function compare(a: number | string | undefined, b: number | string | undefined): number {
+  if (a === undefined || b === undefined) return a === b ? 0 : a === undefined ? -1 : 1;
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  return String(a).localeCompare(String(b));
+}
+
+// Rows of plain fields: columns are the keys that occur, in their order.
+export function FieldTable({ rows, caption, skip = [], most, onPick }: { rows: Fields[]; caption: string; skip?: string[]; most?: number; onPick?: (row: Fields) => void }) {
+  const keys: string[] = [];
+  for (const r of rows.slice(0, 500)) for (const k of Object.keys(r)) if (!keys.includes(k) && !skip.includes(k) && isPlain(r[k])) keys.push(k);
+  const columns = keys.slice(0, 14).map((key): Column<Fields> => ({
+    key,
+    head: title(key),
+    text: rows.every((r) => typeof r[key] !== 'number'),
+    value: (r) => {
+      const v = r[key];
+      if (typeof v === 'boolean') return v ? 'yes' : 'no';
+      return Array.isArray(v) ? v.join(', ') : (v as number | string | undefined);
+    },
+  }));
+  return <Table rows={rows} columns={columns} caption={caption} most={most ?? 30} onPick={onPick} />;
+}
+
+function isPlain(v: unknown): boolean {
+  return typeof v === 'string' || typeof v === 'number' || typeof v === 'boolean' || (Array.isArray(v) && v.every((x) => typeof x === 'string'));
+}
+
+// Key and value, two columns, for everything that is a plain field.
+export function FieldList({ fields, skip = [] }: { fields: Fields | undefined; skip?: string[] }) {
+  const entries = Object.entries(fields ?? {}).filter(([k, v]) => !skip.includes(k) && isPlain(v) && v !== '' && !(Array.isArray(v) && !v.length));
+  if (!entries.length) return null;
+  return (
+    <dl class="fields">
+      {entries.map(([k, v]) => (
+        <div key={k}>
+          <dt>{title(k)}</dt>
+          <dd dir="auto">{Array.isArray(v) ? v.join(', ') : keyed(k, v)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,189 @@
+// The timeline that the report brings along: docs/page.md describes its bytes.
+import { Row } from './row';
+
+export interface Lane {
+  kind: string; // thread, track, stream, step, block, iteration, generation, rank
+  name: string;
+  note: string;
+  rows: Row[];
+  zones: number;
+  mergeNs: number; // 0: every zone is there
+}
+
+export interface Mark {
+  at: number;
+  name: string;
+}
+
+// Time and count per name over equal bins of the run: true statistics of a
+// range even where single zones are gone.
+export interface Profile {
+  startNs: number;
+  binNs: number;
+  names: number[];
+  total: Float64Array[];
+  count: Float64Array[];
+}
+
+export interface Timeline {
+  startNs: number;
+  endNs: number;
+  foldedNs: number; // before this moment only totals exist; 0: nothing was folded
+  names: string[];
+  lanes: Lane[];
+  marks: Mark[];
+  profile: Profile | null;
+  details: Map<string, Record<string, unknown>>; // "lane.row.start"
+  zones: number;
+  merged: boolean;
+  cutLanes: number;
+  tooDeep: number;
+}
+
+interface Header {
+  version: number;
+  start_ns?: number;
+  end_ns: number;
+  folded_until_ns?: number;
+  names: string[];
+  lanes: { kind: string; name: string; note?: string; too_deep?: number; rows: RowHeader[] }[];
+  marks?: [number, number][];
+  details?: [number, number, number, Record<string, unknown>][];
+  profile?: { bin_ns: number; bins: number; names: number[]; at: number };
+  lanes_left_out?: number;
+}
+
+interface RowHeader {
+  entries: number;
+  merge_ns: number;
+  at: number;
+}
+
+class Bytes {
+  constructor(
+    private data: Uint8Array,
+    private at: number,
+  ) {}
+  varint(): number {
+    const { data } = this;
+    let b = data[this.at++];
+    let v = b & 127;
+    if (b < 128) return v;
+    let scale = 128;
+    do {
+      b = data[this.at++];
+      v += (b & 127) * scale;
+      scale *= 128;
+    } while (b >= 128);
+    return v;
+  }
+  signed(): number {
+    const v = this.varint();
+    return v % 2 ? -(v + 1) / 2 : v / 2;
+  }
+}
+
+function readRow(body: Uint8Array, h: RowHeader): Row {
+  const n = h.entries;
+  const start = new Float64Array(n);
+  const end = new Float64Array(n);
+  const name = new Uint32Array(n);
+  const count = new Uint32Array(n).fill(1);
+  const busy = new Float64Array(n);
+  const mixed = new Uint8Array(n);
+  const b = new Bytes(body, h.at);
+  for (let i = 0; i < n; i++) start[i] = b.signed(); // distance from the last end
+  let last = 0;
+  for (let i = 0; i < n; i++) {
+    start[i] += last;
+    last = end[i] = start[i] + (busy[i] = b.varint());
+  }
+  let merged = 0;
+  for (let i = 0; i < n; i++) {
+    const v = b.varint();
+    name[i] = v >>> 2;
+    mixed[i] = (v >>> 1) & 1;
+    if (v & 1) {
+      count[i] = 0;
+      merged++;
+    }
+  }
+  if (merged) {
+    for (let i = 0; i < n; i++) if (!count[i]) count[i] = b.varint();
+    for (let i = 0; i < n; i++) if (count[i] > 1) busy[i] -= b.signed();
+  }
+  return new Row(start, end, name, count, busy, mixed, h.merge_ns);
+}
+
+function readProfile(body: Uint8Array, startNs: number, h: NonNullable<Header['profile']>): Profile {
+  const b = new Bytes(body, h.at);
+  const total: Float64Array[] = [];
+  const count: Float64Array[] = [];
+  for (let i = 0; i < h.names.length; i++) {
+    const t = new Float64Array(h.bins);
+    const c = new Float64Array(h.bins);
+    for (let bin = -1, left = b.varint(); left > 0; left--) {
+      bin += b.varint();
+      c[bin] = b.varint();
+      t[bin] = b.varint();
+    }
+    total.push(t);
+    count.push(c);
+  }
+  return { startNs, binNs: h.bin_ns, names: h.names, total, count };
+}
+
+const MAGIC = 'SBTL1\n';
+
+export function decodeTimeline(blob: Uint8Array): Timeline {
+  const magic = String.fromCharCode(...blob.subarray(0, MAGIC.length));
+  if (magic !== MAGIC) throw new Error('the timeline inside this page is not one this page can read');
+  const size = new DataView(blob.buffer, blob.byteOffset).getUint32(MAGIC.length, true);
+  const from = MAGIC.length + 4;
+  const header = JSON.parse(new TextDecoder().decode(blob.subarray(from, from + size))) as Header;
+  const body = blob.subarray(from + size);
+  const lanes = header.lanes.map((l) => {
+    const rows = l.rows.map((r) => readRow(body, r));
+    return {
+      kind: l.kind,
+      name: l.name,
+      note: l.note ?? '',
+      rows,
+      zones: rows.reduce((sum, r) => sum + r.zones, 0),
+      mergeNs: rows.reduce((most, r) => Math.max(most, r.mergeNs), 0),
+    };
+  });
+  const details = new Map<string, Record<string, unknown>>();
+  for (const [lane, row, start, attrs] of header.details ?? []) details.set(`${lane}.${row}.${start}`, attrs);
+  return {
+    startNs: header.start_ns ?? 0,
+    endNs: Math.max((header.start_ns ?? 0) + 1, header.end_ns),
+    foldedNs: header.folded_until_ns ?? 0,
+    tooDeep: header.lanes.reduce((sum, l) => sum + (l.too_deep ?? 0), 0),
+    names: header.names,
+    lanes,
+    marks: (header.marks ?? []).map(([at, name]) => ({ at, name: header.names[name] })),
+    profile: header.profile ? readProfile(body, header.start_ns ?? 0, header.profile) : null,
+    details,
+    zones: lanes.reduce((sum, l) => sum + (derived(l.kind) ? 0 : l.zones), 0),
+    merged: lanes.some((l) => l.mergeNs > 0),
+    cutLanes: header.lanes_left_out ?? 0,
+  };
+}
+
+// Lanes that show zones of other lanes once more.
+export function derived(kind: string): boolean {
+  return kind === 'step' || kind === 'block' || kind === 'iteration' || kind === 'generation';
+}
+
+export function unbase64(text: string): Uint8Array {
+  const raw = atob(text);
+  const out = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
+  return out;
+}
+
+export async function gunzip(packed: Uint8Array): Promise<Uint8Array> {
+  const stream = new Blob([packed as BlobPart]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}

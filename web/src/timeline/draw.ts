@@ -1,0 +1,179 @@
+// Draws rows of zones on a canvas: whole zones where they are wide enough,
+// else one cell per pixel, whose strength is how busy that pixel's time was.
+import { tint } from '../colour';
+import { count, nanos } from '../format';
+import type { Range } from '../state';
+import type { Row } from './row';
+
+export interface Look {
+  text: string;
+  faint: string;
+  line: string;
+  back: string;
+  band: string;
+  accent: string;
+  font: string;
+}
+
+export interface Brush {
+  context: CanvasRenderingContext2D;
+  names: string[];
+  view: Range;
+  left: number; // plot area in CSS pixels
+  width: number;
+  look: Look;
+  wanted: Set<number> | null; // names that match the search or selection
+}
+
+export const NARROW = 2; // px: zones narrower than this become cells
+
+const xOf = (b: Brush, t: number) => b.left + ((t - b.view.from) / (b.view.to - b.view.from)) * b.width;
+
+export function drawRow(b: Brush, row: Row, y: number, height: number): number {
+  const { context: c, view } = b;
+  const perPx = (view.to - view.from) / b.width;
+  const right = b.left + b.width;
+  let drawn = 0;
+  let i = row.firstEndingAfter(view.from);
+  while (i < row.size && row.start[i] < view.to) {
+    const x0 = Math.max(xOf(b, row.start[i]), b.left);
+    const x1 = Math.min(xOf(b, row.end[i]), right);
+    drawn++;
+    if (x1 - x0 >= NARROW) {
+      drawZone(b, row, i, x0, x1, y, height);
+      i++;
+      continue;
+    }
+    const px = Math.floor(x0);
+    const until = view.from + (px + 1 - b.left) * perPx;
+    const j = Math.max(i + 1, row.firstStartingAt(until, i + 1));
+    const wide = j < row.size || j > i + 1 ? row.longestIn(i, j) : i;
+    // The last zone of the cell may be a wide one that only begins here.
+    const last = xOf(b, row.end[j - 1]) - px >= 1 + NARROW && j - 1 > i ? j - 1 : j;
+    const busy = Math.min(1, row.busyIn(i, last) / perPx);
+    c.globalAlpha = (b.wanted && !hasWanted(b, row, i, last) ? 0.15 : 1) * (0.25 + 0.75 * busy);
+    c.fillStyle = tint(b.names[row.name[last === j ? wide : row.longestIn(i, last)]]).edge;
+    c.fillRect(px, y, 1, height - 1);
+    c.globalAlpha = 1;
+    i = last;
+  }
+  return drawn;
+}
+
+const LOOK_MOST = 64;
+
+function hasWanted(b: Brush, row: Row, i: number, j: number): boolean {
+  const stop = Math.min(j, i + LOOK_MOST);
+  for (let k = i; k < stop; k++) if (b.wanted!.has(row.name[k])) return true;
+  return false;
+}
+
+function drawZone(b: Brush, row: Row, i: number, x0: number, x1: number, y: number, height: number): void {
+  const c = b.context;
+  const name = b.names[row.name[i]];
+  const t = tint(name);
+  const merged = row.count[i] > 1;
+  const gap = x1 - x0 > 4 ? 1 : 0;
+  const faded = b.wanted !== null && !b.wanted.has(row.name[i]);
+  c.globalAlpha = faded ? 0.22 : 1;
+  if (merged) {
+    const busy = row.busy[i] / Math.max(1, row.end[i] - row.start[i]);
+    c.globalAlpha *= 0.3 + 0.5 * Math.min(1, busy);
+  }
+  c.fillStyle = t.fill;
+  c.fillRect(x0, y, x1 - x0 - gap, height - 1);
+  if (merged && x1 - x0 > 6) hatch(c, t.edge, x0, x1 - gap, y, height - 1);
+  c.globalAlpha = faded ? 0.4 : 1;
+  if (x1 - x0 > 26) {
+    c.fillStyle = merged ? b.look.text : t.text;
+    label(c, merged ? `${count(row.count[i])} merged${row.mixed[i] ? ', longest' : ':'} ${name}` : name, row.end[i] - row.start[i], x0 + 4, x1 - x0 - 8, y + height / 2 - 0.5);
+  }
+  c.globalAlpha = 1;
+}
+
+function hatch(c: CanvasRenderingContext2D, colour: string, x0: number, x1: number, y: number, height: number): void {
+  c.save();
+  c.beginPath();
+  c.rect(x0, y, x1 - x0, height);
+  c.clip();
+  c.strokeStyle = colour;
+  c.lineWidth = 1;
+  c.beginPath();
+  for (let x = x0 - height; x < x1; x += 6) {
+    c.moveTo(x, y + height);
+    c.lineTo(x + height, y);
+  }
+  c.stroke();
+  c.restore();
+}
+
+const widths = new Map<string, number>();
+
+function widthOf(c: CanvasRenderingContext2D, text: string): number {
+  let w = widths.get(text);
+  if (w === undefined) {
+    if (widths.size > 20_000) widths.clear();
+    widths.set(text, (w = c.measureText(text).width));
+  }
+  return w;
+}
+
+function label(c: CanvasRenderingContext2D, name: string, ns: number, x: number, room: number, middle: number): void {
+  const text = name.length > 200 ? name.slice(0, 200) : name;
+  const w = widthOf(c, text);
+  if (w <= room) {
+    c.fillText(text, x, middle);
+    const time = nanos(ns);
+    if (room - w > 14 + widthOf(c, time)) {
+      const alpha = c.globalAlpha;
+      c.globalAlpha = alpha * 0.65;
+      c.fillText(time, x + w + 8, middle);
+      c.globalAlpha = alpha;
+    }
+    return;
+  }
+  const fits = Math.floor((room / w) * text.length) - 1;
+  if (fits >= 2) c.fillText(text.slice(0, fits) + '…', x, middle);
+}
+
+// Times along the axis: steps of 1, 2 or 5.
+export function ticks(v: Range, width: number): { at: number; text: string }[] {
+  const span = v.to - v.from;
+  const rough = span / Math.max(2, width / 110);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5, 10].find((m) => m * power >= rough) ?? 10);
+  const out = [];
+  const [unit, scale] = step >= 1e9 ? ['s', 1e9] : step >= 1e6 ? (v.to >= 1e10 ? ['s', 1e9] : ['ms', 1e6]) : v.to >= 1e9 ? ['s', 1e9] : step >= 1e3 ? ['µs', 1e3] : ['ns', 1];
+  const digits = Math.max(0, Math.ceil(-Math.log10(step / scale) - 1e-9));
+  for (let at = Math.ceil(v.from / step) * step; at <= v.to; at += step)
+    out.push({ at, text: `${(at / scale).toFixed(digits)}\u00a0${unit}` });
+  return out;
+}
+
+export function drawTicks(b: Brush, top: number, bottom: number, labelled: boolean): void {
+  const c = b.context;
+  for (const t of ticks(b.view, b.width)) {
+    const x = Math.round(xOf(b, t.at)) + 0.5;
+    c.strokeStyle = b.look.line;
+    c.beginPath();
+    c.moveTo(x, top);
+    c.lineTo(x, bottom);
+    c.stroke();
+    if (labelled && x < b.left + b.width - 40) {
+      c.fillStyle = b.look.faint;
+      c.fillText(t.text, x + 4, top + 8);
+    }
+  }
+}
+
+export function drawBand(b: Brush, range: Range, top: number, bottom: number): void {
+  const x0 = Math.max(xOf(b, range.from), b.left);
+  const x1 = Math.min(Math.max(xOf(b, range.to), x0 + 1), b.left + b.width);
+  if (x1 <= b.left || x0 >= b.left + b.width) return;
+  const c = b.context;
+  c.fillStyle = b.look.band;
+  c.fillRect(x0, top, x1 - x0, bottom - top);
+  c.fillStyle = b.look.accent;
+  c.fillRect(x0, top, 1, bottom - top);
+  c.fillRect(x1 - 1, top, 1, bottom - top);
+}

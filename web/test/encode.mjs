@@ -1,0 +1,51 @@
+// Writes the timeline's bytes the way src/report/timeline.c does, for tests that
+// need a page without a recording. docs/page.md is what both follow.
+import { gzipSync } from 'node:zlib';
+
+class Out {
+  bytes = [];
+  varint(v) {
+    while (v >= 128) {
+      this.bytes.push((v % 128) | 128);
+      v = Math.floor(v / 128);
+    }
+    this.bytes.push(v);
+  }
+  signed(v) {
+    this.varint(v < 0 ? -2 * v - 1 : 2 * v);
+  }
+}
+
+// lanes: [{kind, name, rows: [[{start, end, name, count?, busy?, mixed?}]], mergeNs?}]
+export function encodeTimeline({ endNs, names, lanes, marks, details }) {
+  const out = new Out();
+  const header = { version: 1, end_ns: endNs, names, lanes: [], marks, details };
+  for (const lane of lanes) {
+    const rows = lane.rows.map((entries) => {
+      const at = out.bytes.length;
+      let last = 0;
+      for (const e of entries) {
+        out.signed(e.start - last);
+        last = e.end;
+      }
+      for (const e of entries) out.varint(e.end - e.start);
+      for (const e of entries) out.varint(e.name * 4 + (e.mixed ? 2 : 0) + ((e.count ?? 1) > 1 ? 1 : 0));
+      for (const e of entries) if ((e.count ?? 1) > 1) out.varint(e.count);
+      for (const e of entries) if ((e.count ?? 1) > 1) out.signed(e.end - e.start - e.busy);
+      return { entries: entries.length, merge_ns: lane.mergeNs ?? 0, at };
+    });
+    header.lanes.push({ kind: lane.kind, name: lane.name, note: lane.note, rows });
+  }
+  const head = Buffer.from(JSON.stringify(header));
+  const size = Buffer.alloc(4);
+  size.writeUInt32LE(head.length);
+  return Buffer.concat([Buffer.from('SBTL1\n'), size, head, Buffer.from(out.bytes)]);
+}
+
+export function assemble(template, report, timeline, kind = 'report') {
+  const json = JSON.stringify(report).replace(/</g, '\\u003c').replace(/\u2028/g, '\\u2028').replace(/\u2029/g, '\\u2029');
+  const data =
+    `<script type="application/json" id="strobe-report" data-kind="${kind}">${json}</script>\n` +
+    (timeline ? `<script type="application/octet-stream" id="strobe-timeline" data-encoding="gzip">${gzipSync(timeline).toString('base64')}</script>` : '');
+  return template.replace('<!--strobe:data-->', () => data);
+}

@@ -1,0 +1,52 @@
+// One HTML file with script and style inside, and a policy that lets nothing else in.
+import { createHash } from 'node:crypto';
+import { renameSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { defineConfig } from 'vite';
+import { viteSingleFile } from 'vite-plugin-singlefile';
+
+const out = process.env.STROBE_PAGE_OUT ?? resolve(import.meta.dirname, '../src/report');
+
+const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+// The bundle goes to the end of the body, after the data it reads; its hash and
+// the style's are the only ones the policy knows.
+function sealed() {
+  return {
+    name: 'strobe-sealed',
+    enforce: 'post',
+    generateBundle: {
+      order: 'post',
+      handler(_options, bundle) {
+        const page = bundle['index.html'];
+        const script = /<script type="module"[^>]*>([\s\S]*?)<\/script>/.exec(page.source);
+        const style = /<style[^>]*>([\s\S]*?)<\/style>/.exec(page.source);
+        const policy = [
+          "default-src 'none'",
+          `script-src ${hash(script[1])}`,
+          `style-src ${hash(style[1])}`,
+          'img-src data:',
+          "connect-src 'none'",
+          "base-uri 'none'",
+          "form-action 'none'",
+        ].join('; ');
+        page.source = page.source
+          .replace(script[0], '')
+          .replace(style[0], () => `<style>${style[1]}</style>`)
+          .replace('<!--strobe:csp-->', () => `<meta http-equiv="Content-Security-Policy" content="${policy}">`)
+          .replace('</body>', () => `<script type="module">${script[1]}</script>\n</body>`);
+      },
+    },
+    closeBundle() {
+      renameSync(resolve(out, 'index.html'), resolve(out, 'page.html'));
+    },
+  };
+}
+
+export default defineConfig({
+  root: import.meta.dirname,
+  plugins: [viteSingleFile({ removeViteModuleLoader: true }), sealed()],
+  esbuild: { jsx: 'automatic', jsxImportSource: 'preact', legalComments: 'none' },
+  build: { outDir: out, emptyOutDir: false, target: 'es2022', modulePreload: false, reportCompressedSize: false },
+  logLevel: 'warn',
+});
