@@ -6,17 +6,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/falloc.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
 
+/* A writer that finds no room waits this often and this long at the most for the
+ * growing that is under way; then it folds instead. */
+enum { GROW_TRIES = 5 };
+static const struct timespec grow_patience = { .tv_nsec = 2000000 };
 enum { FIRST_STEP = 256 * 1024, STEP = 1024 * 1024, SMALLEST_STEP = 64 * 1024 };
 
 static uint32_t chunks_in(const struct sb_extent *x, size_t bytes)
@@ -65,7 +73,7 @@ int sb_extent_open(struct sb_extent *x, int fd, uint64_t budget_bytes)
 		x->next_of = NULL;
 		return sb_fail_errno("no memory for the recorder's tables");
 	}
-	if (!sb_extent_grow(x, true))
+	if (!sb_extent_grow(x))
 		return sb_fail(STROBE_ENOSPC, "no room on the disk for a recording");
 	return 0;
 }
@@ -108,6 +116,25 @@ static bool reserve_disk(int fd, size_t from, size_t size)
 	return !ftruncate(fd, (off_t)(from + size)); /* populating will tell whether there is room */
 }
 
+/* Through write() the page cache takes large folios, which then map in one go:
+ * 0.8-1.1 us a page all in all, against 2.6-3.7 for faulting them in (ext4,
+ * aarch64). A short write is no error: populating does the rest. */
+static void fill_page_cache(int fd, size_t from, size_t size)
+{
+	static const char zeros[65536];
+	struct iovec parts[STEP / sizeof zeros];
+	int count = 0;
+
+	for (size_t left = size; left && count < (int)(STEP / sizeof zeros); count++) {
+		size_t n = left < sizeof zeros ? left : sizeof zeros;
+
+		parts[count] = (struct iovec){ (void *)zeros, n };
+		left -= n;
+	}
+	if (pwritev(fd, parts, count, (off_t)from) < 0)
+		return;
+}
+
 static bool fault_in(char *from, size_t size)
 {
 	long page = sysconf(_SC_PAGESIZE);
@@ -127,6 +154,7 @@ static bool map_more(struct sb_extent *x, size_t from, size_t size)
 
 	if (!reserve_disk(x->fd, from, size))
 		return false;
+	fill_page_cache(x->fd, from, size);
 	if (mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, x->fd, (off_t)from) == MAP_FAILED)
 		return false;
 	if (fault_in(at, size))
@@ -175,17 +203,19 @@ static bool grow_locked(struct sb_extent *x)
 	return false;
 }
 
-bool sb_extent_grow(struct sb_extent *x, bool wait)
+bool sb_extent_grow(struct sb_extent *x)
 {
+	uint32_t ready = atomic_load(&x->ready_chunks);
 	bool grown;
 
-	for (int i = 0; atomic_exchange_explicit(&x->grow_lock, 1, memory_order_acquire); i++) {
-		if (!wait && i > 100)
-			return false;
-		sched_yield();
+	if (atomic_exchange_explicit(&x->grow_lock, 1, memory_order_acquire)) {
+		/* Somebody is at it, and doing it ourselves would take as long. */
+		syscall(SYS_futex, &x->ready_chunks, FUTEX_WAIT_PRIVATE, ready, &grow_patience, NULL, 0);
+		return atomic_load(&x->ready_chunks) != ready;
 	}
 	grown = grow_locked(x);
 	atomic_store_explicit(&x->grow_lock, 0, memory_order_release);
+	syscall(SYS_futex, &x->ready_chunks, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 	return grown;
 }
 
@@ -230,11 +260,13 @@ static uint32_t take_fresh(struct sb_extent *x)
 {
 	uint32_t n = atomic_load_explicit(&x->next_chunk, memory_order_relaxed);
 
-	for (int tries = 0; tries < 4;) {
+	for (int tries = 0; tries < GROW_TRIES;) {
 		uint32_t ready = atomic_load_explicit(&x->ready_chunks, memory_order_acquire);
 
 		if (n >= ready) {
-			if (!sb_extent_grow(x, false))
+			if (ready >= atomic_load(&x->total_chunks))
+				return 0;
+			if (!sb_extent_grow(x))
 				tries++;
 			n = atomic_load_explicit(&x->next_chunk, memory_order_relaxed);
 			continue;

@@ -38,7 +38,7 @@ static void grow_ahead(struct sb_extent *x)
 		uint64_t want = used / 4;
 
 		want = want < AHEAD_LEAST ? AHEAD_LEAST : want > AHEAD_MOST ? AHEAD_MOST : want;
-		if (used < AHEAD_LEAST / 4 || ready - used >= want || !sb_extent_grow(x, false))
+		if (used < AHEAD_LEAST / 4 || ready - used >= want || !sb_extent_grow(x))
 			return;
 	}
 }

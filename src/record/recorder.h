@@ -119,7 +119,7 @@ extern _Thread_local struct sb_writer *sb_here __attribute__((tls_model("initial
 /* ---- extent.c ---- */
 int sb_extent_open(struct sb_extent *x, int fd, uint64_t budget_bytes);
 void sb_extent_close(struct sb_extent *x); /* writers may still hold addresses */
-bool sb_extent_grow(struct sb_extent *x, bool wait);
+bool sb_extent_grow(struct sb_extent *x); /* or waits a little for whoever does it now */
 /* index + 1, or 0. first: a writer's first chunk of the lane. */
 uint32_t sb_chunk_take(struct sb_extent *x, enum sb_lane lane, bool first);
 struct sb_chunk_header *sb_chunk_at(const struct sb_extent *x, uint32_t chunk);

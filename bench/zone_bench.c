@@ -1,0 +1,350 @@
+/* What a zone costs, as ratios to the floor measured in the same run: two
+ * counter reads and 16 bytes stored. usage: zone_bench [--quick] */
+#include "peer.h"
+#include "row.h"
+
+#include <strobe.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BATCH = 400, ROUNDS = 3000 };
+static long million = 1000000;
+static _Thread_local uint64_t sink[2 * BATCH];
+
+#define NOINLINE __attribute__((noinline))
+
+static NOINLINE void floor_batch(long n)
+{
+	for (long i = 0; i < n; i++) {
+		__atomic_store_n(&sink[(2 * i) % (2 * BATCH)], counter(), __ATOMIC_RELEASE);
+		__atomic_store_n(&sink[(2 * i + 1) % (2 * BATCH)], counter(), __ATOMIC_RELEASE);
+	}
+}
+
+static NOINLINE void plain(long n)
+{
+	for (long i = 0; i < n; i++) {
+		STROBE_ZONE_BEGIN("plain");
+		STROBE_ZONE_END();
+	}
+}
+
+static NOINLINE void scoped(long n)
+{
+	for (long i = 0; i < n; i++) {
+		STROBE_ZONE("scoped");
+	}
+}
+
+static NOINLINE void nested(long n)
+{
+	for (long i = 0; i < n / 2; i++) {
+		STROBE_ZONE_BEGIN("outer");
+		STROBE_ZONE_BEGIN("inner");
+		STROBE_ZONE_END();
+		STROBE_ZONE_END();
+	}
+}
+
+static NOINLINE void with_attribute(long n)
+{
+	static uint32_t key;
+
+	if (!key)
+		key = strobe_name("frames", NULL);
+	for (long i = 0; i < n; i++) {
+		STROBE_ZONE_BEGIN("with_attribute");
+		strobe_attr_int_id(key, i);
+		STROBE_ZONE_END();
+	}
+}
+
+static NOINLINE void dynamic(long n)
+{
+	for (long i = 0; i < n; i++) {
+		strobe_zone_begin("dynamic_name");
+		strobe_zone_end();
+	}
+}
+
+static NOINLINE void peer(long n)
+{
+	for (long i = 0; i < n; i++)
+		peer_zone();
+}
+
+/* ---- warm: the best of many short batches, interleaved with the floor ------ */
+
+static double best_ns(void (*batch)(long))
+{
+	double best = 1e9;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		double from, took;
+
+		floor_batch(BATCH / 8); /* keeps conditions alike */
+		from = thread_cpu_s();
+		batch(BATCH);
+		took = thread_cpu_s() - from;
+		best = took < best ? took : best;
+	}
+	return best / BATCH * 1e9;
+}
+
+static void warm(void)
+{
+	double floor_ns = best_ns(floor_batch);
+
+	row_head("Zone begin + end, recording, warm chunks (ratio to the floor)");
+	row_most("floor: two counter reads + 16 bytes stored", floor_ns, "ns", 0);
+	row_most("begin/end", best_ns(plain) / floor_ns, "x", 1.10);
+	row_most("scope", best_ns(scoped) / floor_ns, "x", 1.10);
+	row_most("nested, per zone", best_ns(nested) / floor_ns, "x", 1.10);
+	row_most("with one attribute", best_ns(with_attribute) / floor_ns, "x", 0);
+	row_most("dynamic name", best_ns(dynamic) / floor_ns, "x", 0);
+	if (peer_name)
+		row_most("peer: LTTng-UST, as this process is traced now", best_ns(peer) / floor_ns, "x", 0);
+}
+
+/* ---- in context: around some 23 ns of work --------------------------------- */
+
+static volatile double work_input = 1.25;
+
+static inline double work(double x)
+{
+	for (int i = 0; i < 14; i++)
+		x = x * 1.0000001 + 0.5;
+	return x;
+}
+
+static double work_sum;
+
+static NOINLINE void work_only(long n)
+{
+	double x = work_input;
+
+	for (long i = 0; i < n; i++)
+		x = work(x);
+	work_sum += x;
+}
+
+static NOINLINE void work_counted(long n)
+{
+	double x = work_input;
+
+	for (long i = 0; i < n; i++) {
+		uint64_t from = counter();
+
+		x = work(x);
+		sink[i & 1] = counter() - from;
+	}
+	work_sum += x;
+}
+
+static NOINLINE void work_zoned(long n)
+{
+	double x = work_input;
+
+	for (long i = 0; i < n; i++) {
+		STROBE_ZONE_BEGIN("work");
+		x = work(x);
+		STROBE_ZONE_END();
+	}
+	work_sum += x;
+}
+
+static void in_context(void)
+{
+	double only = best_ns(work_only), counted = best_ns(work_counted), zoned = best_ns(work_zoned);
+
+	row_head("What a zone adds around real work, through the shared library");
+	row_most("the work alone", only, "ns", 0);
+	row_most("two counter reads in context add", counted - only, "ns", 0);
+	row_most("a zone adds, beyond those reads", zoned - counted, "ns",
+#if defined(__x86_64__)
+		12
+#else
+		7
+#endif
+	);
+}
+
+/* ---- off -------------------------------------------------------------------- */
+
+static NOINLINE void empty(long n)
+{
+	for (long i = 0; i < n; i++)
+		__asm__ volatile("" ::: "memory");
+}
+
+static double best_long_ns(void (*batch)(long))
+{
+	double best = 1e9;
+
+	for (int i = 0; i < 20; i++) {
+		double from = thread_cpu_s(), took;
+
+		batch(million);
+		took = thread_cpu_s() - from;
+		best = took < best ? took : best;
+	}
+	return best / (double)million * 1e9;
+}
+
+static void off(void)
+{
+	double empty_ns = best_long_ns(empty);
+
+	row_head("Recording off, over an empty loop");
+	row_most("begin/end", best_long_ns(plain) - empty_ns, "ns", 0.8);
+	row_most("scope", best_long_ns(scoped) - empty_ns, "ns", 0.8);
+}
+
+/* ---- ten million zones, all included ---------------------------------------- */
+
+static long rss_kib(const char *field)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[256];
+	long kib = 0;
+
+	while (f && fgets(line, sizeof line, f))
+		if (!strncmp(line, field, strlen(field)))
+			kib = atol(line + strlen(field) + 1);
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+static void start(const char *name)
+{
+	struct strobe_options options = { .size = sizeof options, .name = name };
+
+	if (strobe_start(&options)) {
+		fprintf(stderr, "%s\n", strobe_error());
+		exit(1);
+	}
+}
+
+static double file_bytes(void)
+{
+	char path[1200];
+	struct stat s;
+
+	snprintf(path, sizeof path, "%s/run.strobe", strobe_run_dir());
+	return stat(path, &s) ? 0 : (double)s.st_size;
+}
+
+static void remove_run(void)
+{
+	char path[1200];
+
+	snprintf(path, sizeof path, "%s/run.strobe", strobe_run_dir());
+	unlink(path);
+	rmdir(strobe_run_dir());
+}
+
+static double million_s(void (*batch)(long), long n)
+{
+	double from = wall_s();
+
+	batch(n);
+	return wall_s() - from;
+}
+
+static void ten_million(long n)
+{
+	double floor_s, zones_s, best_ratio = 1e9;
+	long anon, file;
+
+	row_head("Ten million zones, everything included");
+	for (int i = 0; i < 3; i++) {
+		floor_s = million_s(floor_batch, n);
+		anon = rss_kib("RssAnon");
+		file = rss_kib("RssFile");
+		start("bench-ten-million");
+		zones_s = million_s(plain, n);
+		anon = rss_kib("RssAnon") - anon;
+		file = rss_kib("RssFile") - file;
+		strobe_stop();
+		best_ratio = zones_s / floor_s < best_ratio ? zones_s / floor_s : best_ratio;
+		if (i == 2) {
+			row_most("one thread, to the floor", best_ratio, "x", 1.25);
+			row_most("bytes per zone in the recording", file_bytes() / (double)n, "bytes", 16.1);
+			row_most("RssAnon added", (double)anon / 1024, "MiB", 16);
+			row_most("RssFile added", (double)file / 1024, "MiB", 24);
+		}
+		remove_run();
+	}
+}
+
+static long per_thread;
+
+static void *plain_thread(void *unused)
+{
+	plain(per_thread);
+	return NULL;
+}
+
+static void *floor_thread(void *unused)
+{
+	floor_batch(per_thread);
+	return NULL;
+}
+
+static double threads_s(void *(*body)(void *), int count)
+{
+	pthread_t threads[64];
+	double from = wall_s();
+
+	for (int i = 0; i < count; i++)
+		pthread_create(&threads[i], NULL, body, NULL);
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	return wall_s() - from;
+}
+
+static void every_core(long n)
+{
+	int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+	double best = 1e9;
+	char what[64];
+
+	cores = cores > 8 ? 8 : cores;
+	per_thread = n / cores;
+	for (int i = 0; i < 6; i++) {
+		double floor_s = threads_s(floor_thread, cores), zones_s;
+
+		start("bench-every-core");
+		zones_s = threads_s(plain_thread, cores);
+		strobe_stop();
+		remove_run();
+		best = zones_s / floor_s < best ? zones_s / floor_s : best;
+	}
+	snprintf(what, sizeof what, "%d threads, every core writing, to the floor", cores);
+	row_most(what, best, "x", 1.5);
+}
+
+int main(int argc, char **argv)
+{
+	long n = 10 * million;
+
+	if (argc > 1 && !strcmp(argv[1], "--quick"))
+		n = million;
+	setenv("STROBE_GENERATE_FINAL_REPORT", "false", 1);
+	setenv("STROBE_MONITOR", "0", 0);
+	off();
+	start("bench-warm");
+	warm();
+	in_context();
+	strobe_stop();
+	remove_run();
+	ten_million(n);
+	every_core(n);
+	return 0;
+}
