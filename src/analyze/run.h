@@ -68,7 +68,9 @@ struct sb_run_process {
 	uint32_t *names;          /* file name id -> run name id */
 	uint32_t name_count;
 	double ns_per_tick;
+	uint64_t scale;        /* ns_per_tick in 1/2^40 */
 	uint64_t origin_ticks; /* ticks at start_ns */
+	bool has_tracks;       /* zones on tracks that are not threads */
 };
 
 struct sb_run {
@@ -109,6 +111,12 @@ void sb_run_close(struct sb_run *run); /* takes NULL */
 const char *sb_run_root(void);
 /* The path of spec without opening it (e.g. to write reports beside it). */
 int sb_run_resolve(const char *spec, char *out_path, size_t size);
+
+/* Turns a trace or stage log into a .strobe file for the life of a run. Set once
+ * by the program: analyze does not know exchange. out_path is removed when the
+ * run closes. */
+typedef int sb_run_importer(const char *path, char *out_path, size_t size);
+void sb_run_set_importer(sb_run_importer *importer);
 
 int64_t sb_run_time_ns(const struct sb_run *run, uint32_t process, uint64_t ticks);
 const struct sb_run_meta *sb_run_meta_find(const struct sb_run *run, enum sb_meta_scope scope, const char *key);

@@ -62,9 +62,10 @@ struct sb_reader {
 int sb_reader_open(const char *path, struct sb_reader **out_reader);
 void sb_reader_close(struct sb_reader *r); /* takes NULL */
 
-/* Copies a chunk's words (without header) into buf, which holds chunk_bytes;
- * returns how many there are. 0 with *out_gone set: it was folded meanwhile. */
-size_t sb_reader_chunk(struct sb_reader *r, const struct sb_chunk *chunk, uint64_t *buf, bool *out_gone);
+/* Copies a chunk into buf, which holds chunk_bytes, and points at its words.
+ * NULL: it was folded away or cut off meanwhile, and is counted. */
+const uint64_t *sb_reader_chunk(struct sb_reader *r, const struct sb_chunk *chunk, uint64_t *buf,
+	size_t *out_words);
 
 /* The chunks of a lane and writer (0: every writer): a range of r->chunks. */
 struct sb_chunk_range {

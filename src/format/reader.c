@@ -1,0 +1,356 @@
+/* The reader: header, index of chunks, checked copies of them. What the words
+ * mean is cursor.c's and analyze's business. */
+#include "format/reader.h"
+
+#include "base/error.h"
+#include "format/packed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHUNK_BYTES_MAX (1u << 20)
+#define WRITER_MAX (1u << 24)
+
+const char *sb_damage_text(enum sb_damage kind)
+{
+	static const char *const texts[SB_DAMAGE_KINDS] = {
+		[SB_DAMAGE_CHUNK_HEADER] = "a chunk header that makes no sense",
+		[SB_DAMAGE_DUPLICATE] = "two chunks that claim the same place",
+		[SB_DAMAGE_WORD] = "a word of no known kind",
+		[SB_DAMAGE_LENGTH] = "a record that leaves its chunk",
+		[SB_DAMAGE_TRUNCATED] = "the file ends inside a chunk",
+		[SB_DAMAGE_MISSING] = "a chunk is missing",
+		[SB_DAMAGE_DIGEST] = "a digest that makes no sense",
+		[SB_DAMAGE_PACKED] = "a packed chunk that does not unpack",
+	};
+
+	return kind < SB_DAMAGE_KINDS ? texts[kind] : "damage";
+}
+
+static const struct {
+	const char *key, *text;
+} lost_reasons[SB_LOST_REASONS] = {
+	[SB_LOST_NONE] = { "unknown", "for an unknown reason" },
+	[SB_LOST_NO_CHUNK] = { "no_chunk", "no room in the recording" },
+	[SB_LOST_DISK_FULL] = { "disk_full", "the disk was full" },
+	[SB_LOST_KEEP_FULL] = { "keep_full", "samples and marks past their share of max_trace_bytes" },
+	[SB_LOST_NAMES_FULL] = { "names_full", "more than 65536 names: recorded as (other)" },
+	[SB_LOST_DIGEST_FULL] = { "digest_full", "more stages than a digest holds: counted as (other)" },
+	[SB_LOST_DEVICE_FULL] = { "device_full", "GPU records past their share of max_trace_bytes" },
+	[SB_LOST_GPU_POOL] = { "gpu_pool", "no GPU event was free" },
+	[SB_LOST_GPU_CAPTURE] = { "gpu_capture", "the stream was being captured into a graph" },
+	[SB_LOST_STRING] = { "string_cut", "strings longer than 2048 bytes were cut" },
+	[SB_LOST_UNRESOLVED] = { "gpu_unresolved", "GPU events unresolved at the end" },
+	[SB_LOST_DEPTH] = { "depth", "zones nested too deep" },
+	[SB_LOST_COMPILED] = { "compiled", "sections inside compiled regions" },
+	[SB_LOST_CUPTI] = { "cupti", "CUPTI dropped records" },
+};
+
+const char *sb_lost_text(enum sb_lost_reason reason)
+{
+	return reason < SB_LOST_REASONS && lost_reasons[reason].text ? lost_reasons[reason].text : "for an unknown reason";
+}
+
+const char *sb_lost_key(enum sb_lost_reason reason)
+{
+	return reason < SB_LOST_REASONS && lost_reasons[reason].key ? lost_reasons[reason].key : "unknown";
+}
+
+void sb_reader_damage(struct sb_reader *r, enum sb_damage kind, uint64_t bytes, uint64_t offset)
+{
+	if (!r->damage[kind].count++)
+		r->damage[kind].first_offset = offset;
+	r->damage[kind].bytes += bytes;
+}
+
+/* Reads up to size bytes; fewer only at the end of the file. */
+static size_t read_at(int fd, void *to, size_t size, uint64_t offset)
+{
+	size_t have = 0;
+
+	while (have < size) {
+		ssize_t n = pread(fd, (char *)to + have, size - have, (off_t)(offset + have));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		have += (size_t)n;
+	}
+	return have;
+}
+
+bool sb_reader_is_recording(const char *path)
+{
+	char magic[8] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t have;
+
+	if (fd < 0)
+		return false;
+	have = read_at(fd, magic, sizeof magic, 0);
+	close(fd);
+	return have == sizeof magic && (!memcmp(magic, SB_MAGIC, 8) || !memcmp(magic, SB_PACKED_MAGIC, 8));
+}
+
+static int check_header(struct sb_reader *r)
+{
+	struct sb_file_header *h = &r->head;
+
+	if (memcmp(h->magic, SB_MAGIC, sizeof h->magic))
+		return sb_fail(STROBE_EFORMAT, "'%s' is not a .strobe recording: its first 8 bytes are something else",
+			r->path);
+	if (h->version != SB_FORMAT_VERSION)
+		return sb_fail(STROBE_EFORMAT, "'%s' has format version %u; this strobe reads version %u: use a newer one",
+			r->path, h->version, SB_FORMAT_VERSION);
+	if (h->header_bytes < sizeof *h || h->header_bytes > (1u << 20) || h->header_bytes % 8)
+		return sb_fail(STROBE_EFORMAT, "'%s' byte 12: a header of %u bytes makes no sense", r->path, h->header_bytes);
+	if (h->chunk_bytes < 512 || h->chunk_bytes > CHUNK_BYTES_MAX || (h->chunk_bytes & (h->chunk_bytes - 1)))
+		return sb_fail(STROBE_EFORMAT, "'%s' byte 16: chunks of %u bytes make no sense", r->path, h->chunk_bytes);
+	if (!h->clock_hz || h->clock_hz > 1000000000000u)
+		return sb_fail(STROBE_EFORMAT, "'%s' byte 24: a clock of %llu Hz makes no sense", r->path,
+			(unsigned long long)h->clock_hz);
+	h->boot_id[sizeof h->boot_id - 1] = 0;
+	h->host[sizeof h->host - 1] = 0;
+	h->name[sizeof h->name - 1] = 0;
+	h->run_dir[sizeof h->run_dir - 1] = 0;
+	r->live = !h->closed;
+	return 0;
+}
+
+static int read_header(struct sb_reader *r)
+{
+	char magic[8];
+	size_t have;
+
+	if (read_at(r->fd, magic, sizeof magic, 0) == sizeof magic && !memcmp(magic, SB_PACKED_MAGIC, 8)) {
+		int err = sb_packed_open(r->fd, r->file_bytes, r->path, &r->head, &r->packing);
+
+		r->packed = true;
+		return err ? err : check_header(r);
+	}
+	have = read_at(r->fd, &r->head, sizeof r->head, 0);
+	if (have < sizeof r->head) {
+		if (have >= 8 && memcmp(r->head.magic, SB_MAGIC, 8))
+			return check_header(r);
+		return sb_fail(STROBE_EFORMAT, "'%s' ends after %zu bytes, inside its header: nothing in it can be read", r->path,
+			have);
+	}
+	return check_header(r);
+}
+
+/* ---- the index ---------------------------------------------------------- */
+
+static bool plausible_ticks(const struct sb_reader *r, uint64_t ticks)
+{
+	int64_t delta = (int64_t)(ticks - r->head.start_ticks);
+	double year_ticks = 366.0 * 86400 * (double)r->head.clock_hz;
+
+	return (double)delta < year_ticks && (double)delta > -year_ticks;
+}
+
+static bool header_makes_sense(const struct sb_reader *r, const struct sb_chunk_header *h)
+{
+	return h->lane >= SB_LANE_HOT && h->lane <= SB_LANE_DIGEST && h->writer && h->writer < WRITER_MAX && h->seq &&
+		h->seq < (uint64_t)1 << 48 && plausible_ticks(r, h->base_ticks);
+}
+
+uint64_t sb_reader_chunk_offset(const struct sb_reader *r, const struct sb_chunk *chunk)
+{
+	return r->head.header_bytes + (uint64_t)chunk->index * r->head.chunk_bytes;
+}
+
+static void add_chunk(struct sb_reader *r, uint32_t index, const struct sb_chunk_header *h)
+{
+	struct sb_chunk *c = &r->chunks[r->chunk_count++];
+
+	*c = (struct sb_chunk){ .index = index, .generation = h->generation, .writer = h->writer, .tid = h->tid,
+		.track = h->track, .lane = h->lane, .seq = h->seq, .base_ticks = h->base_ticks,
+		.anchor_mono_ns = h->anchor_mono_ns, .anchor_width_ns = h->anchor_width_ns, .words_lost = h->words_lost };
+}
+
+/* A header of all zeros, or one being recycled, is nobody's fault. */
+static void take_header(struct sb_reader *r, uint32_t index, const struct sb_chunk_header *h, uint64_t offset)
+{
+	if (!h->generation || h->generation & 1)
+		return;
+	if (header_makes_sense(r, h))
+		add_chunk(r, index, h);
+	else
+		sb_reader_damage(r, SB_DAMAGE_CHUNK_HEADER, r->head.chunk_bytes, offset);
+}
+
+static int compare_chunks(const void *a, const void *b)
+{
+	const struct sb_chunk *x = a, *y = b;
+
+	if (x->lane != y->lane)
+		return x->lane < y->lane ? -1 : 1;
+	if (x->writer != y->writer)
+		return x->writer < y->writer ? -1 : 1;
+	if (x->seq != y->seq)
+		return x->seq < y->seq ? -1 : 1;
+	if (x->generation != y->generation)
+		return x->generation > y->generation ? -1 : 1;
+	return x->index < y->index ? -1 : 1;
+}
+
+static void sort_chunks(struct sb_reader *r)
+{
+	uint32_t kept = 0;
+
+	qsort(r->chunks, r->chunk_count, sizeof *r->chunks, compare_chunks);
+	for (uint32_t i = 0; i < r->chunk_count; i++) {
+		struct sb_chunk *c = &r->chunks[i];
+		struct sb_chunk *before = kept ? &r->chunks[kept - 1] : NULL;
+		bool same = before && before->lane == c->lane && before->writer == c->writer;
+
+		if (same && before->seq == c->seq) {
+			sb_reader_damage(r, SB_DAMAGE_DUPLICATE, r->head.chunk_bytes, sb_reader_chunk_offset(r, c));
+			continue;
+		}
+		c->gap = same && c->seq != before->seq + 1;
+		if (c->gap)
+			sb_reader_damage(r, SB_DAMAGE_MISSING, 0, sb_reader_chunk_offset(r, c));
+		r->chunks[kept++] = *c;
+	}
+	r->chunk_count = kept;
+}
+
+static int index_packed(struct sb_reader *r)
+{
+	uint32_t count = sb_packed_count(r->packing);
+	struct sb_chunk_header h;
+
+	r->chunks = calloc((size_t)count + 1, sizeof *r->chunks);
+	if (!r->chunks)
+		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", r->path);
+	for (uint32_t i = 0; i < count; i++)
+		if (!sb_packed_chunk_header(r->packing, i, &h))
+			take_header(r, i, &h, 0);
+	return 0;
+}
+
+static int index_plain(struct sb_reader *r)
+{
+	uint64_t body = r->file_bytes > r->head.header_bytes ? r->file_bytes - r->head.header_bytes : 0;
+	uint64_t count = (body + r->head.chunk_bytes - 1) / r->head.chunk_bytes;
+
+	if (count > UINT32_MAX / 2)
+		return sb_fail(STROBE_EFORMAT, "'%s' is too large for a recording: %llu bytes", r->path,
+			(unsigned long long)r->file_bytes);
+	r->chunks = calloc((size_t)count + 1, sizeof *r->chunks);
+	if (!r->chunks)
+		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", r->path);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t offset = r->head.header_bytes + (uint64_t)i * r->head.chunk_bytes;
+		uint64_t left = r->file_bytes - offset;
+		struct sb_chunk_header h;
+
+		if (read_at(r->fd, &h, sizeof h, offset) == sizeof h)
+			take_header(r, i, &h, offset);
+		if (left < r->head.chunk_bytes)
+			sb_reader_damage(r, SB_DAMAGE_TRUNCATED, 0, offset + left);
+	}
+	return 0;
+}
+
+int sb_reader_open(const char *path, struct sb_reader **out_reader)
+{
+	struct sb_reader *r = calloc(1, sizeof *r);
+	struct stat st;
+	int err;
+
+	if (!r || !(r->path = strdup(path))) {
+		free(r);
+		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", path);
+	}
+	r->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (r->fd < 0 || fstat(r->fd, &st)) {
+		err = sb_fail_errno("cannot read '%s'", path);
+		sb_reader_close(r);
+		return err;
+	}
+	r->file_bytes = (uint64_t)st.st_size;
+	err = S_ISREG(st.st_mode) ? read_header(r) : sb_fail(STROBE_EFORMAT, "'%s' is not a file", path);
+	if (!err)
+		err = r->packed ? index_packed(r) : index_plain(r);
+	if (err) {
+		sb_reader_close(r);
+		return err;
+	}
+	sort_chunks(r);
+	r->last_ticks = r->head.closed ? r->head.end_ticks : r->head.heartbeat_ticks;
+	if (!plausible_ticks(r, r->last_ticks) || (int64_t)(r->last_ticks - r->head.start_ticks) < 0)
+		r->last_ticks = r->head.start_ticks;
+	*out_reader = r;
+	return 0;
+}
+
+void sb_reader_close(struct sb_reader *r)
+{
+	if (!r)
+		return;
+	if (r->fd >= 0)
+		close(r->fd);
+	sb_packed_close(r->packing);
+	free(r->chunks);
+	free(r->path);
+	free(r);
+}
+
+/* ---- chunks ------------------------------------------------------------- */
+
+static bool still_there(struct sb_reader *r, const struct sb_chunk *chunk)
+{
+	uint32_t generation = 0;
+
+	if (!r->live || r->packed)
+		return true;
+	return read_at(r->fd, &generation, sizeof generation, sb_reader_chunk_offset(r, chunk)) == sizeof generation &&
+		generation == chunk->generation;
+}
+
+const uint64_t *sb_reader_chunk(struct sb_reader *r, const struct sb_chunk *chunk, uint64_t *buf, size_t *out_words)
+{
+	const struct sb_chunk_header *h = (const struct sb_chunk_header *)buf;
+	uint64_t offset = sb_reader_chunk_offset(r, chunk);
+	size_t have = r->packed ? sb_packed_chunk(r->packing, chunk->index, buf) :
+		read_at(r->fd, buf, r->head.chunk_bytes, offset);
+
+	if (have < SB_CHUNK_HEADER_BYTES) {
+		sb_reader_damage(r, r->packed ? SB_DAMAGE_PACKED : SB_DAMAGE_TRUNCATED, r->head.chunk_bytes, offset);
+		return NULL;
+	}
+	if (h->generation != chunk->generation || h->seq != chunk->seq || !still_there(r, chunk)) {
+		r->vanished_count++;
+		return NULL;
+	}
+	*out_words = (have - SB_CHUNK_HEADER_BYTES) / sizeof *buf;
+	return buf + SB_CHUNK_HEADER_BYTES / sizeof *buf;
+}
+
+struct sb_chunk_range sb_reader_range(const struct sb_reader *r, enum sb_lane lane, uint32_t writer)
+{
+	struct sb_chunk_range range;
+	uint32_t low = 0, high = r->chunk_count;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		const struct sb_chunk *c = &r->chunks[mid];
+
+		if (c->lane < lane || (c->lane == lane && c->writer < writer))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	range.first = range.end = low;
+	while (range.end < r->chunk_count && r->chunks[range.end].lane == lane &&
+		(!writer || r->chunks[range.end].writer == writer))
+		range.end++;
+	return range;
+}
