@@ -37,6 +37,11 @@ struct sb_path {
 	uint32_t depth; /* of its zones */
 };
 
+struct sb_digest_bucket { /* of a histogram of durations */
+	double low_ns, high_ns;
+	uint64_t count;
+};
+
 enum sb_event_kind {
 	SB_EVENT_MARK,        /* name */
 	SB_EVENT_EVENT,       /* name, attrs */
@@ -131,17 +136,12 @@ struct sb_event {
 			uint32_t bucket_count;
 		} digest;
 		struct {
-			uint32_t key_kind; /* caches: enum strobe_cache_kind, else 0 */
+			enum sb_digest_what what; /* path 0: counters, caches, allocators... */
 			uint64_t count;
 			int64_t sum_int;
 			double sum_float, last;
 		} digest_sum;
 	};
-};
-
-struct sb_digest_bucket {
-	double low_ns, high_ns;
-	uint64_t count;
 };
 
 /* What an analysis or exporter wants to see. Unset callbacks are skipped. */

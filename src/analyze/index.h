@@ -13,7 +13,6 @@ struct sb_run_index {
 	uint32_t name_room, track_room, meta_room, schema_room;
 	struct sb_map tracks;    /* process, tid or task -> index of run->tracks */
 	struct sb_map schemas;   /* process, schema -> index of run->schemas */
-	uint32_t *key_text;      /* unused names -> texts; lazily */
 	/* paths */
 	struct sb_path_entry {
 		struct sb_path path;
@@ -23,6 +22,7 @@ struct sb_run_index {
 	struct sb_map children; /* parent << 32 | name -> path | recursive bit */
 	struct sb_pass pass;
 	int64_t attributed_ns;
+	uint32_t visits; /* passes so far: damage is counted in the first */
 };
 #define SB_PATH_RECURSIVE (1u << 31)
 

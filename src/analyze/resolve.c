@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static sb_run_importer *importer;
@@ -154,8 +155,8 @@ static int list_runs(const char *root, struct candidate **out_all, size_t *out_c
 static int resolve_last(unsigned long back, char *out_path, size_t size)
 {
 	const char *root = sb_run_root();
-	struct candidate *all;
-	size_t count;
+	struct candidate *all = NULL;
+	size_t count = 0;
 	int err = list_runs(root, &all, &count);
 
 	if (err)
