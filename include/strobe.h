@@ -305,6 +305,13 @@ STROBE_API void strobe_gpu_zone_end_id(uint32_t name, void *stream);
 STROBE_API int strobe_gpu_trace_start(const char *spec);
 STROBE_API void strobe_gpu_trace_stop(void);
 
+/* Not for direct use: one recorder and one table of names for all copies of the
+ * library in a process. */
+struct sb_recorder;
+struct sb_name_table;
+extern STROBE_API struct sb_recorder strobe_recorder_1_;
+extern STROBE_API struct sb_name_table strobe_names_1_;
+
 #ifdef __cplusplus
 }
 #endif
