@@ -1,5 +1,5 @@
 /* AMD GPUs through sysfs: /sys/class/drm/cardN/device and its hwmon folder. */
-#include "monitor/gpu.h"
+#include "monitor/gpus.h"
 
 #include "monitor/procfile.h"
 
@@ -14,7 +14,7 @@ struct card {
 	char folder[96];  /* class/drm/card0/device */
 	char sensors[192]; /* …/hwmon/hwmon3; "" none */
 };
-static struct card cards[SB_GPU_DEVICES_MAX];
+static struct card cards[SB_GPUS_DEVICES_MAX];
 
 static void find_sensors(struct card *card)
 {
@@ -32,7 +32,7 @@ static void find_sensors(struct card *card)
 		closedir(folder);
 }
 
-static void describe(struct sb_gpu_device *d, const struct card *card)
+static void describe(struct sb_gpus_device *d, const struct card *card)
 {
 	char text[96];
 
@@ -43,13 +43,13 @@ static void describe(struct sb_gpu_device *d, const struct card *card)
 		snprintf(d->uuid, sizeof d->uuid, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-static int open_amd(struct sb_gpu_device *devices, int limit, const char **out_why, const char **out_how)
+static int open_amd(struct sb_gpus_device *devices, int limit, const char **out_why, const char **out_how)
 {
 	int found = 0;
 
 	*out_why = "there is no AMD GPU here";
 	*out_how = "";
-	for (int n = 0; n < 64 && found < limit && found < SB_GPU_DEVICES_MAX; n++) {
+	for (int n = 0; n < 64 && found < limit && found < SB_GPUS_DEVICES_MAX; n++) {
 		struct card *card = &cards[found];
 		double total;
 
@@ -57,52 +57,52 @@ static int open_amd(struct sb_gpu_device *devices, int limit, const char **out_w
 		if (!sb_procfile_sys_number(&total, "%s/mem_info_vram_total", card->folder))
 			continue;
 		find_sensors(card);
-		devices[found] = (struct sb_gpu_device){ .number = found, .handle = card, .sensors = card, .index = n };
+		devices[found] = (struct sb_gpus_device){ .number = found, .handle = card, .sensors = card, .index = n };
 		describe(&devices[found], card);
 		found++;
 	}
 	return found ? found : -1;
 }
 
-static void number(uint32_t *wanted, enum sb_gpu_column column, double *values, double scale, const char *folder,
+static void number(uint32_t *wanted, enum sb_gpus_column column, double *values, double scale, const char *folder,
 	const char *file)
 {
 	double value;
 
-	if (!(*wanted & SB_GPU_BIT(column)))
+	if (!(*wanted & SB_GPUS_BIT(column)))
 		return;
 	if (*folder && sb_procfile_sys_number(&value, "%s/%s", folder, file))
 		values[column] = value * scale;
 	else
-		*wanted &= ~SB_GPU_BIT(column);
+		*wanted &= ~SB_GPUS_BIT(column);
 }
 
-static enum sb_gpu_state read_amd(struct sb_gpu_device *d, uint32_t *wanted, double *v)
+static enum sb_gpus_state read_amd(struct sb_gpus_device *d, uint32_t *wanted, double *v)
 {
 	const struct card *card = d->handle;
-	const uint32_t never = SB_GPU_BIT(SB_GPU_THROTTLE) | SB_GPU_BIT(SB_GPU_ENCODER) | SB_GPU_BIT(SB_GPU_DECODER) |
-		SB_GPU_BIT(SB_GPU_PROCESS_MEMORY) | SB_GPU_BIT(SB_GPU_OTHER_PROCESSES);
+	const uint32_t never = SB_GPUS_BIT(SB_GPUS_THROTTLE) | SB_GPUS_BIT(SB_GPUS_ENCODER) | SB_GPUS_BIT(SB_GPUS_DECODER) |
+		SB_GPUS_BIT(SB_GPUS_PROCESS_MEMORY) | SB_GPUS_BIT(SB_GPUS_OTHER_PROCESSES);
 	double total;
 
 	*wanted &= ~never;
 	if (!sb_procfile_sys_number(&total, "%s/mem_info_vram_total", card->folder))
-		return SB_GPU_GONE;
-	if (*wanted & SB_GPU_BIT(SB_GPU_MEMORY_TOTAL))
-		v[SB_GPU_MEMORY_TOTAL] = total / MIB;
-	number(wanted, SB_GPU_MEMORY_USED, v, 1 / MIB, card->folder, "mem_info_vram_used");
-	number(wanted, SB_GPU_UTILIZATION, v, 1, card->folder, "gpu_busy_percent");
-	number(wanted, SB_GPU_MEMORY_UTILIZATION, v, 1, card->folder, "mem_busy_percent");
-	number(wanted, SB_GPU_TEMPERATURE, v, 1e-3, card->sensors, "temp1_input");
-	number(wanted, SB_GPU_SM_CLOCK, v, 1e-6, card->sensors, "freq1_input");
-	number(wanted, SB_GPU_MEMORY_CLOCK, v, 1e-6, card->sensors, "freq2_input");
-	if (*wanted & SB_GPU_BIT(SB_GPU_POWER)) {
-		number(wanted, SB_GPU_POWER, v, 1e-6, card->sensors, "power1_average");
-		if (!(*wanted & SB_GPU_BIT(SB_GPU_POWER))) { /* newer cards have the momentary value only */
-			*wanted |= SB_GPU_BIT(SB_GPU_POWER);
-			number(wanted, SB_GPU_POWER, v, 1e-6, card->sensors, "power1_input");
+		return SB_GPUS_GONE;
+	if (*wanted & SB_GPUS_BIT(SB_GPUS_MEMORY_TOTAL))
+		v[SB_GPUS_MEMORY_TOTAL] = total / MIB;
+	number(wanted, SB_GPUS_MEMORY_USED, v, 1 / MIB, card->folder, "mem_info_vram_used");
+	number(wanted, SB_GPUS_UTILIZATION, v, 1, card->folder, "gpu_busy_percent");
+	number(wanted, SB_GPUS_MEMORY_UTILIZATION, v, 1, card->folder, "mem_busy_percent");
+	number(wanted, SB_GPUS_TEMPERATURE, v, 1e-3, card->sensors, "temp1_input");
+	number(wanted, SB_GPUS_SM_CLOCK, v, 1e-6, card->sensors, "freq1_input");
+	number(wanted, SB_GPUS_MEMORY_CLOCK, v, 1e-6, card->sensors, "freq2_input");
+	if (*wanted & SB_GPUS_BIT(SB_GPUS_POWER)) {
+		number(wanted, SB_GPUS_POWER, v, 1e-6, card->sensors, "power1_average");
+		if (!(*wanted & SB_GPUS_BIT(SB_GPUS_POWER))) { /* newer cards have the momentary value only */
+			*wanted |= SB_GPUS_BIT(SB_GPUS_POWER);
+			number(wanted, SB_GPUS_POWER, v, 1e-6, card->sensors, "power1_input");
 		}
 	}
-	return SB_GPU_READ;
+	return SB_GPUS_READ;
 }
 
 static void close_amd(void)
@@ -116,4 +116,4 @@ static void driver(char *out, int size)
 	out[strcspn(out, "\n")] = 0;
 }
 
-const struct sb_gpu_provider sb_gpu_amd = { "AMD sysfs", open_amd, read_amd, close_amd, driver };
+const struct sb_gpus_provider sb_gpus_amd = { "AMD sysfs", open_amd, read_amd, close_amd, driver };

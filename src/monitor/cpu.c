@@ -3,7 +3,7 @@
 #include "monitor/source.h"
 
 #include "monitor/procfile.h"
-#include "monitor/series.h"
+#include "monitor/samples.h"
 #include "monitor/tree.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ struct times {
 };
 
 static struct {
-	struct sb_series series, cores;
+	struct sb_samples series, cores;
 	struct sb_procfile stat, loadavg;
 	struct times all, core[CORES_MAX];
 	uint32_t core_count;
@@ -160,7 +160,7 @@ static void open_cores(uint32_t point_limit)
 		snprintf(names[i].name, sizeof names[i].name, "core%u_percent", i);
 		names[i].merge = SB_MERGE_MEAN;
 	}
-	sb_series_open(&cpu.cores, "cpu_core", -1, names, cpu.core_count, point_limit);
+	sb_samples_open(&cpu.cores, "cpu_core", -1, names, cpu.core_count, point_limit);
 	free(names);
 }
 
@@ -175,11 +175,11 @@ static void start(const struct sb_settings *settings)
 		return;
 	cpu.core_count = count_cores();
 	if (!cpu.core_count) {
-		sb_series_missing("CPU usage", "/proc/stat cannot be read", "mount /proc in this container");
+		sb_samples_missing("CPU usage", "/proc/stat cannot be read", "mount /proc in this container");
 		return;
 	}
 	cpu.frequency_mhz = NAN;
-	sb_series_open(&cpu.series, "cpu", -1, columns, COLUMNS, settings->max_data_points);
+	sb_samples_open(&cpu.series, "cpu", -1, columns, COLUMNS, settings->max_data_points);
 	open_cores(settings->max_data_points);
 	read_stat(ignored);
 }
@@ -220,14 +220,14 @@ static void sample(const struct sb_tick *tick)
 		sb_seldom_done(&cpu.frequency, tick->mono_ns, sb_mono_ns() - start_ns, 2 * SECOND_NS);
 	}
 	values[FREQUENCY] = cpu.frequency_mhz;
-	sb_series_push(&cpu.series, tick->ticks, values);
-	sb_series_push(&cpu.cores, tick->ticks, core_values);
+	sb_samples_push(&cpu.series, tick->ticks, values);
+	sb_samples_push(&cpu.cores, tick->ticks, core_values);
 }
 
 static void finish(const struct sb_tick *tick)
 {
-	sb_series_close(&cpu.series, tick->ticks);
-	sb_series_close(&cpu.cores, tick->ticks);
+	sb_samples_close(&cpu.series, tick->ticks);
+	sb_samples_close(&cpu.cores, tick->ticks);
 	sb_procfile_close(&cpu.stat);
 	sb_procfile_close(&cpu.loadavg);
 	free(cpu.text);

@@ -3,7 +3,7 @@
 #include "monitor/source.h"
 
 #include "monitor/procfile.h"
-#include "monitor/series.h"
+#include "monitor/samples.h"
 #include "monitor/tree.h"
 
 #include <dirent.h>
@@ -27,7 +27,7 @@ struct transfer {
 };
 
 static struct {
-	struct sb_series series;
+	struct sb_samples series;
 	struct sb_procfile diskstats;
 	char disks[DISKS_MAX][32];
 	uint32_t disk_count;
@@ -114,9 +114,9 @@ static void start(const struct sb_settings *settings)
 	find_disks();
 	disk.machine_known = read_machine(&disk.machine_start);
 	if (!disk.machine_known)
-		sb_series_missing("disk traffic of the machine", "/proc/diskstats shows no disk here",
+		sb_samples_missing("disk traffic of the machine", "/proc/diskstats shows no disk here",
 			"the process's own reads and writes are still recorded");
-	sb_series_open(&disk.series, "disk", -1, columns, COLUMNS, settings->max_data_points);
+	sb_samples_open(&disk.series, "disk", -1, columns, COLUMNS, settings->max_data_points);
 }
 
 static void sample(const struct sb_tick *tick)
@@ -135,15 +135,15 @@ static void sample(const struct sb_tick *tick)
 		v[MACHINE_READ] = fmax(now.read - disk.machine_start.read, 0);
 		v[MACHINE_WRITE] = fmax(now.written - disk.machine_start.written, 0);
 	}
-	sb_series_push(&disk.series, tick->ticks, v);
+	sb_samples_push(&disk.series, tick->ticks, v);
 }
 
 static void finish(const struct sb_tick *tick)
 {
 	if (disk.series.open && !disk.tree_known)
-		sb_series_missing("disk traffic of the process", "/proc/PID/io cannot be read",
+		sb_samples_missing("disk traffic of the process", "/proc/PID/io cannot be read",
 			"run strobe as the same user as the program");
-	sb_series_close(&disk.series, tick->ticks);
+	sb_samples_close(&disk.series, tick->ticks);
 	sb_procfile_close(&disk.diskstats);
 	free(disk.text);
 	disk.text = NULL;

@@ -1,8 +1,8 @@
 /* The live display's lines, from the newest samples. */
 #include "monitor/display.h"
 
-#include "monitor/gpu.h"
-#include "monitor/series.h"
+#include "monitor/gpus.h"
+#include "monitor/samples.h"
 
 #include <stdbool.h>
 
@@ -23,14 +23,14 @@ static void put_gpu(struct sb_buf *out, int device, bool only)
 		sb_buf_puts(out, "GPU: ");
 	else
 		sb_buf_printf(out, "GPU %d: ", device);
-	if (sb_series_latest("gpu", device, "memory_used_mb", &used) &&
-		sb_series_latest("gpu", device, "memory_total_mb", &total))
+	if (sb_samples_latest("gpu", device, "memory_used_mb", &used) &&
+		sb_samples_latest("gpu", device, "memory_total_mb", &total))
 		any = put_memory(out, used, total);
-	if (sb_series_latest("gpu", device, "utilization_percent", &value)) {
+	if (sb_samples_latest("gpu", device, "utilization_percent", &value)) {
 		sb_buf_printf(out, "%sUtil %.1f%%", any ? ", " : "", value);
 		any = true;
 	}
-	if (sb_series_latest("gpu", device, "temperature_c", &value)) {
+	if (sb_samples_latest("gpu", device, "temperature_c", &value)) {
 		sb_buf_printf(out, "%sTemp %.1f\xc2\xb0" "C", any ? ", " : "", value);
 		any = true;
 	}
@@ -43,14 +43,14 @@ static void put_cpu(struct sb_buf *out)
 	bool any = false;
 
 	sb_buf_puts(out, "CPU: ");
-	if (sb_series_latest("cpu", -1, "usage_percent", &value)) {
+	if (sb_samples_latest("cpu", -1, "usage_percent", &value)) {
 		sb_buf_printf(out, "%.1f%%", value);
 		any = true;
 	}
-	if (sb_series_latest("memory", -1, "used_mb", &used) && sb_series_latest("memory", -1, "total_mb", &total)) {
+	if (sb_samples_latest("memory", -1, "used_mb", &used) && sb_samples_latest("memory", -1, "total_mb", &total)) {
 		/* Under a limit, the group's own use against it is what can run out. */
-		if (sb_series_latest("memory", -1, "limit_mb", &limit) && limit < total &&
-			sb_series_latest("memory", -1, "group_used_mb", &used))
+		if (sb_samples_latest("memory", -1, "limit_mb", &limit) && limit < total &&
+			sb_samples_latest("memory", -1, "group_used_mb", &used))
 			total = limit;
 		sb_buf_puts(out, any ? ", " : "");
 		any = put_memory(out, used, total);
@@ -60,8 +60,8 @@ static void put_cpu(struct sb_buf *out)
 
 void sb_display_format(struct sb_buf *out, const char *label)
 {
-	int devices[SB_GPU_DEVICES_MAX];
-	uint32_t count = sb_series_devices("gpu", devices, SB_GPU_DEVICES_MAX);
+	int devices[SB_GPUS_DEVICES_MAX];
+	uint32_t count = sb_samples_devices("gpu", devices, SB_GPUS_DEVICES_MAX);
 
 	sb_buf_printf(out, "=== Profiling Metrics (%s) ===\n", label);
 	if (!count)

@@ -3,7 +3,7 @@
 
 #include "monitor/cgroup.h"
 #include "monitor/procfile.h"
-#include "monitor/series.h"
+#include "monitor/samples.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static const struct sb_column columns[COLUMNS] = {
 };
 
 static struct {
-	struct sb_series series;
+	struct sb_samples series;
 	struct sb_procfile meminfo;
 	struct sb_cgroup cgroup;
 	struct sb_seldom limit;
@@ -40,7 +40,7 @@ static void start(const struct sb_settings *settings)
 	memory.limit_mb = NAN;
 	sb_cgroup_find(&memory.cgroup);
 	/* Without a limit the group's use says nothing: the column stays out. */
-	sb_series_open(&memory.series, "memory", -1, columns, sb_cgroup_memory_limit(&memory.cgroup) ? COLUMNS : GROUP,
+	sb_samples_open(&memory.series, "memory", -1, columns, sb_cgroup_memory_limit(&memory.cgroup) ? COLUMNS : GROUP,
 		settings->max_data_points);
 }
 
@@ -73,12 +73,12 @@ static void sample(const struct sb_tick *tick)
 	v[GROUP] = NAN;
 	if (memory.series.column_count == COLUMNS)
 		v[GROUP] = (double)sb_cgroup_memory_used(&memory.cgroup) / 1048576;
-	sb_series_push(&memory.series, tick->ticks, v);
+	sb_samples_push(&memory.series, tick->ticks, v);
 }
 
 static void finish(const struct sb_tick *tick)
 {
-	sb_series_close(&memory.series, tick->ticks);
+	sb_samples_close(&memory.series, tick->ticks);
 	sb_procfile_close(&memory.meminfo);
 }
 

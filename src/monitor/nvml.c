@@ -1,5 +1,5 @@
 /* NVIDIA GPUs through NVML. Never makes a CUDA context; costs microseconds. */
-#include "monitor/gpu.h"
+#include "monitor/gpus.h"
 
 #include "monitor/nvml_abi.h"
 #include "monitor/procfile.h"
@@ -20,9 +20,9 @@ static struct {
 	void *library;
 	struct nvml_api api;
 	bool started;
-	struct sb_seldom processes[SB_GPU_DEVICES_MAX];
-	double process_memory_mb[SB_GPU_DEVICES_MAX];
-	double other_processes[SB_GPU_DEVICES_MAX];
+	struct sb_seldom processes[SB_GPUS_DEVICES_MAX];
+	double process_memory_mb[SB_GPUS_DEVICES_MAX];
+	double other_processes[SB_GPUS_DEVICES_MAX];
 } nvml;
 
 static void load_functions(void)
@@ -43,7 +43,7 @@ static bool load_library(void)
 	return nvml.api.init && nvml.api.count && nvml.api.by_index;
 }
 
-static void describe(struct sb_gpu_device *d)
+static void describe(struct sb_gpus_device *d)
 {
 	unsigned index;
 
@@ -81,7 +81,7 @@ static bool find_device(const struct sb_visible_entry *entry, nvml_device *out)
 }
 
 /* The list as the program sees it: number 0 is its cuda:0. */
-static int list_devices(struct sb_gpu_device *devices, int limit)
+static int list_devices(struct sb_gpus_device *devices, int limit)
 {
 	struct sb_visible visible;
 	unsigned count = 0;
@@ -93,7 +93,7 @@ static int list_devices(struct sb_gpu_device *devices, int limit)
 		count = visible.count;
 	for (unsigned i = 0; i < count && found < limit; i++) {
 		struct sb_visible_entry by_index = { .index = (int)i };
-		struct sb_gpu_device *d = &devices[found];
+		struct sb_gpus_device *d = &devices[found];
 
 		memset(d, 0, sizeof *d);
 		if (!find_device(visible.restricted ? &visible.entries[i] : &by_index, &d->handle))
@@ -105,7 +105,7 @@ static int list_devices(struct sb_gpu_device *devices, int limit)
 	return found;
 }
 
-static int open_nvml(struct sb_gpu_device *devices, int limit, const char **out_why, const char **out_how)
+static int open_nvml(struct sb_gpus_device *devices, int limit, const char **out_why, const char **out_how)
 {
 	int code, count;
 
@@ -150,12 +150,12 @@ static void driver(char *out, int size)
 /* ---- one sample ---------------------------------------------------------------- */
 
 /* Judges a call's code: true when the value counts. */
-static bool usable(int code, uint32_t *wanted, uint32_t bits, enum sb_gpu_state *state)
+static bool usable(int code, uint32_t *wanted, uint32_t bits, enum sb_gpus_state *state)
 {
 	if (code == NVML_OK)
 		return true;
 	if (code == NVML_GPU_IS_LOST || code == NVML_RESET_REQUIRED)
-		*state = SB_GPU_GONE;
+		*state = SB_GPUS_GONE;
 	else if (code == NVML_NOT_SUPPORTED || code == NVML_NO_PERMISSION || code == NVML_FUNCTION_NOT_FOUND)
 		*wanted &= ~bits;
 	return false;
@@ -166,61 +166,61 @@ static int no_function(void)
 	return NVML_FUNCTION_NOT_FOUND;
 }
 
-static enum sb_gpu_state read_memory(struct sb_gpu_device *d, uint32_t *wanted, double *v)
+static enum sb_gpus_state read_memory(struct sb_gpus_device *d, uint32_t *wanted, double *v)
 {
 	struct nvml_memory_v2 second = { .version = NVML_MEMORY_V2 };
 	struct nvml_memory first = { 0 };
-	enum sb_gpu_state state = SB_GPU_READ;
-	uint32_t bits = SB_GPU_BIT(SB_GPU_MEMORY_USED) | SB_GPU_BIT(SB_GPU_MEMORY_TOTAL);
+	enum sb_gpus_state state = SB_GPUS_READ;
+	uint32_t bits = SB_GPUS_BIT(SB_GPUS_MEMORY_USED) | SB_GPUS_BIT(SB_GPUS_MEMORY_TOTAL);
 
 	if (!(*wanted & bits))
 		return state;
 	/* Version 2 knows what the driver keeps for itself, as nvidia-smi shows it. */
 	if (nvml.api.memory_v2 && !nvml.api.memory_v2(d->handle, &second)) {
-		v[SB_GPU_MEMORY_USED] = (double)second.used / MIB;
-		v[SB_GPU_MEMORY_TOTAL] = (double)second.total / MIB;
+		v[SB_GPUS_MEMORY_USED] = (double)second.used / MIB;
+		v[SB_GPUS_MEMORY_TOTAL] = (double)second.total / MIB;
 	} else if (usable(nvml.api.memory ? nvml.api.memory(d->handle, &first) : no_function(), wanted, bits, &state)) {
-		v[SB_GPU_MEMORY_USED] = (double)first.used / MIB;
-		v[SB_GPU_MEMORY_TOTAL] = (double)first.total / MIB;
+		v[SB_GPUS_MEMORY_USED] = (double)first.used / MIB;
+		v[SB_GPUS_MEMORY_TOTAL] = (double)first.total / MIB;
 	}
 	return state;
 }
 
-static enum sb_gpu_state read_utilization(struct sb_gpu_device *d, uint32_t *wanted, double *v)
+static enum sb_gpus_state read_utilization(struct sb_gpus_device *d, uint32_t *wanted, double *v)
 {
 	struct nvml_utilization rates = { 0, 0 };
-	enum sb_gpu_state state = SB_GPU_READ;
-	uint32_t bits = SB_GPU_BIT(SB_GPU_UTILIZATION) | SB_GPU_BIT(SB_GPU_MEMORY_UTILIZATION);
+	enum sb_gpus_state state = SB_GPUS_READ;
+	uint32_t bits = SB_GPUS_BIT(SB_GPUS_UTILIZATION) | SB_GPUS_BIT(SB_GPUS_MEMORY_UTILIZATION);
 
 	if (*wanted & bits &&
 		usable(nvml.api.utilization ? nvml.api.utilization(d->handle, &rates) : no_function(), wanted, bits, &state)) {
-		v[SB_GPU_UTILIZATION] = rates.gpu;
-		v[SB_GPU_MEMORY_UTILIZATION] = rates.memory;
+		v[SB_GPUS_UTILIZATION] = rates.gpu;
+		v[SB_GPUS_MEMORY_UTILIZATION] = rates.memory;
 	}
 	return state;
 }
 
 /* Single numbers: which call gives which column. */
-static int call_number(const struct sb_gpu_device *d, enum sb_gpu_column column, double *out)
+static int call_number(const struct sb_gpus_device *d, enum sb_gpus_column column, double *out)
 {
 	unsigned value = 0, period = 0;
 	int code = NVML_FUNCTION_NOT_FOUND;
 	double scale = 1;
 
 	switch (column) {
-	case SB_GPU_TEMPERATURE:
+	case SB_GPUS_TEMPERATURE:
 		code = nvml.api.temperature ? nvml.api.temperature(d->sensors, NVML_TEMPERATURE_GPU, &value) : code;
 		break;
-	case SB_GPU_POWER:
+	case SB_GPUS_POWER:
 		code = nvml.api.power ? nvml.api.power(d->sensors, &value) : code;
 		scale = 1e-3;
 		break;
-	case SB_GPU_SM_CLOCK: code = nvml.api.clock ? nvml.api.clock(d->sensors, NVML_CLOCK_SM, &value) : code; break;
-	case SB_GPU_MEMORY_CLOCK:
+	case SB_GPUS_SM_CLOCK: code = nvml.api.clock ? nvml.api.clock(d->sensors, NVML_CLOCK_SM, &value) : code; break;
+	case SB_GPUS_MEMORY_CLOCK:
 		code = nvml.api.clock ? nvml.api.clock(d->sensors, NVML_CLOCK_MEMORY, &value) : code;
 		break;
-	case SB_GPU_ENCODER: code = nvml.api.encoder ? nvml.api.encoder(d->handle, &value, &period) : code; break;
-	case SB_GPU_DECODER: code = nvml.api.decoder ? nvml.api.decoder(d->handle, &value, &period) : code; break;
+	case SB_GPUS_ENCODER: code = nvml.api.encoder ? nvml.api.encoder(d->handle, &value, &period) : code; break;
+	case SB_GPUS_DECODER: code = nvml.api.decoder ? nvml.api.decoder(d->handle, &value, &period) : code; break;
 	default: break;
 	}
 	if (code == NVML_OK)
@@ -228,32 +228,32 @@ static int call_number(const struct sb_gpu_device *d, enum sb_gpu_column column,
 	return code;
 }
 
-static enum sb_gpu_state read_numbers(struct sb_gpu_device *d, uint32_t *wanted, double *v)
+static enum sb_gpus_state read_numbers(struct sb_gpus_device *d, uint32_t *wanted, double *v)
 {
-	static const enum sb_gpu_column columns[] = { SB_GPU_TEMPERATURE, SB_GPU_POWER, SB_GPU_SM_CLOCK,
-		SB_GPU_MEMORY_CLOCK, SB_GPU_ENCODER, SB_GPU_DECODER };
-	enum sb_gpu_state state = SB_GPU_READ;
+	static const enum sb_gpus_column columns[] = { SB_GPUS_TEMPERATURE, SB_GPUS_POWER, SB_GPUS_SM_CLOCK,
+		SB_GPUS_MEMORY_CLOCK, SB_GPUS_ENCODER, SB_GPUS_DECODER };
+	enum sb_gpus_state state = SB_GPUS_READ;
 
-	for (size_t i = 0; i < sizeof columns / sizeof columns[0] && state == SB_GPU_READ; i++)
-		if (*wanted & SB_GPU_BIT(columns[i]))
-			usable(call_number(d, columns[i], &v[columns[i]]), wanted, SB_GPU_BIT(columns[i]), &state);
+	for (size_t i = 0; i < sizeof columns / sizeof columns[0] && state == SB_GPUS_READ; i++)
+		if (*wanted & SB_GPUS_BIT(columns[i]))
+			usable(call_number(d, columns[i], &v[columns[i]]), wanted, SB_GPUS_BIT(columns[i]), &state);
 	return state;
 }
 
-static enum sb_gpu_state read_throttle(struct sb_gpu_device *d, uint32_t *wanted, double *v)
+static enum sb_gpus_state read_throttle(struct sb_gpus_device *d, uint32_t *wanted, double *v)
 {
 	unsigned long long bits = 0;
-	enum sb_gpu_state state = SB_GPU_READ;
+	enum sb_gpus_state state = SB_GPUS_READ;
 	int code = NVML_FUNCTION_NOT_FOUND;
 
-	if (!(*wanted & SB_GPU_BIT(SB_GPU_THROTTLE)))
+	if (!(*wanted & SB_GPUS_BIT(SB_GPUS_THROTTLE)))
 		return state;
 	if (nvml.api.event_reasons)
 		code = nvml.api.event_reasons(d->sensors, &bits);
 	else if (nvml.api.throttle_reasons)
 		code = nvml.api.throttle_reasons(d->sensors, &bits);
-	if (usable(code, wanted, SB_GPU_BIT(SB_GPU_THROTTLE), &state))
-		v[SB_GPU_THROTTLE] = (double)bits;
+	if (usable(code, wanted, SB_GPUS_BIT(SB_GPUS_THROTTLE), &state))
+		v[SB_GPUS_THROTTLE] = (double)bits;
 	return state;
 }
 
@@ -282,12 +282,12 @@ static void count_processes(const struct nvml_process *list, unsigned count, dou
 		*out_others = here ? here : NAN;
 }
 
-static enum sb_gpu_state read_processes(struct sb_gpu_device *d, uint32_t *wanted, double *v)
+static enum sb_gpus_state read_processes(struct sb_gpus_device *d, uint32_t *wanted, double *v)
 {
 	struct nvml_process list[PROCESSES_MAX];
-	uint32_t bits = SB_GPU_BIT(SB_GPU_PROCESS_MEMORY) | SB_GPU_BIT(SB_GPU_OTHER_PROCESSES);
-	enum sb_gpu_state state = SB_GPU_READ;
-	unsigned count = PROCESSES_MAX, slot = (unsigned)d->number % SB_GPU_DEVICES_MAX;
+	uint32_t bits = SB_GPUS_BIT(SB_GPUS_PROCESS_MEMORY) | SB_GPUS_BIT(SB_GPUS_OTHER_PROCESSES);
+	enum sb_gpus_state state = SB_GPUS_READ;
+	unsigned count = PROCESSES_MAX, slot = (unsigned)d->number % SB_GPUS_DEVICES_MAX;
 	uint64_t now_ns = sb_mono_ns();
 
 	if (!(*wanted & bits))
@@ -299,20 +299,20 @@ static enum sb_gpu_state read_processes(struct sb_gpu_device *d, uint32_t *wante
 			count_processes(list, count, &nvml.process_memory_mb[slot], &nvml.other_processes[slot]);
 		sb_seldom_done(&nvml.processes[slot], now_ns, sb_mono_ns() - now_ns, SECOND_NS);
 	}
-	v[SB_GPU_PROCESS_MEMORY] = nvml.process_memory_mb[slot];
-	v[SB_GPU_OTHER_PROCESSES] = nvml.other_processes[slot];
+	v[SB_GPUS_PROCESS_MEMORY] = nvml.process_memory_mb[slot];
+	v[SB_GPUS_OTHER_PROCESSES] = nvml.other_processes[slot];
 	return state;
 }
 
-static enum sb_gpu_state read_nvml(struct sb_gpu_device *d, uint32_t *wanted, double *v)
+static enum sb_gpus_state read_nvml(struct sb_gpus_device *d, uint32_t *wanted, double *v)
 {
-	static enum sb_gpu_state (*const parts[])(struct sb_gpu_device *, uint32_t *, double *) = { read_memory,
+	static enum sb_gpus_state (*const parts[])(struct sb_gpus_device *, uint32_t *, double *) = { read_memory,
 		read_utilization, read_numbers, read_throttle, read_processes };
 
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-		if (parts[i](d, wanted, v) == SB_GPU_GONE)
-			return SB_GPU_GONE;
-	return SB_GPU_READ;
+		if (parts[i](d, wanted, v) == SB_GPUS_GONE)
+			return SB_GPUS_GONE;
+	return SB_GPUS_READ;
 }
 
-const struct sb_gpu_provider sb_gpu_nvml = { "NVML", open_nvml, read_nvml, close_nvml, driver };
+const struct sb_gpus_provider sb_gpus_nvml = { "NVML", open_nvml, read_nvml, close_nvml, driver };

@@ -3,7 +3,7 @@
 #include "monitor/source.h"
 
 #include "monitor/procfile.h"
-#include "monitor/series.h"
+#include "monitor/samples.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static const struct sb_column columns[KINDS] = {
 static const char *const names[KINDS] = { "pressure/cpu", "pressure/memory", "pressure/io" };
 
 static struct {
-	struct sb_series series;
+	struct sb_samples series;
 	struct sb_procfile files[KINDS];
 	double total_us[KINDS];
 	uint64_t mono_ns;
@@ -48,11 +48,11 @@ static void start(const struct sb_settings *settings)
 	for (int i = 0; i < KINDS; i++)
 		pressure.total_us[i] = read_total_us(i);
 	if (isnan(pressure.total_us[0])) {
-		sb_series_missing("pressure (PSI)", "the kernel does not offer /proc/pressure",
+		sb_samples_missing("pressure (PSI)", "the kernel does not offer /proc/pressure",
 			"boot with psi=1, or a kernel with CONFIG_PSI");
 		return;
 	}
-	sb_series_open(&pressure.series, "psi", -1, columns, KINDS, settings->max_data_points);
+	sb_samples_open(&pressure.series, "psi", -1, columns, KINDS, settings->max_data_points);
 }
 
 static void sample(const struct sb_tick *tick)
@@ -70,13 +70,13 @@ static void sample(const struct sb_tick *tick)
 		pressure.total_us[i] = total_us;
 	}
 	if (pressure.mono_ns)
-		sb_series_push(&pressure.series, tick->ticks, v);
+		sb_samples_push(&pressure.series, tick->ticks, v);
 	pressure.mono_ns = tick->mono_ns;
 }
 
 static void finish(const struct sb_tick *tick)
 {
-	sb_series_close(&pressure.series, tick->ticks);
+	sb_samples_close(&pressure.series, tick->ticks);
 	for (int i = 0; i < KINDS; i++)
 		sb_procfile_close(&pressure.files[i]);
 }

@@ -2,7 +2,7 @@
  * size seldom, because the kernel walks every page table for it. */
 #include "monitor/source.h"
 
-#include "monitor/series.h"
+#include "monitor/samples.h"
 #include "monitor/tree.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static const struct sb_column columns[COLUMNS] = {
 };
 
 static struct {
-	struct sb_series series;
+	struct sb_samples series;
 	struct sb_seldom pss;
 } process;
 
@@ -31,7 +31,7 @@ static bool wanted(const struct sb_settings *s)
 static void start(const struct sb_settings *settings)
 {
 	memset(&process, 0, sizeof process);
-	sb_series_open(&process.series, "process", -1, columns, COLUMNS, settings->max_data_points);
+	sb_samples_open(&process.series, "process", -1, columns, COLUMNS, settings->max_data_points);
 }
 
 static void sample(const struct sb_tick *tick)
@@ -52,12 +52,12 @@ static void sample(const struct sb_tick *tick)
 		v[PSS] = sb_tree_pss_mb();
 		sb_seldom_done(&process.pss, tick->mono_ns, sb_mono_ns() - start_ns, PSS_SPACING_NS);
 	}
-	sb_series_push(&process.series, tick->ticks, v);
+	sb_samples_push(&process.series, tick->ticks, v);
 }
 
 static void finish(const struct sb_tick *tick)
 {
-	sb_series_close(&process.series, tick->ticks);
+	sb_samples_close(&process.series, tick->ticks);
 }
 
 const struct sb_source sb_source_process = { "process", wanted, start, sample, finish };

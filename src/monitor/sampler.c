@@ -3,9 +3,9 @@
 #include "monitor/monitor.h"
 
 #include "monitor/display.h"
-#include "monitor/gpu.h"
+#include "monitor/gpus.h"
 #include "monitor/procfile.h"
-#include "monitor/series.h"
+#include "monitor/samples.h"
 #include "monitor/source.h"
 #include "monitor/thread.h"
 #include "monitor/tree.h"
@@ -51,7 +51,7 @@ static void sample_all(void)
 	for (size_t i = 0; i < SOURCE_COUNT; i++)
 		if (sampler.on[i])
 			sources[i]->sample(&tick);
-	sb_gpu_watch(tick.mono_ns);
+	sb_gpus_watch(tick.mono_ns);
 }
 
 /* One write of whole lines: nothing of the program's output lands between. */
@@ -168,18 +168,18 @@ void sb_monitor_start(const struct sb_monitor_options *o)
 	describe_machine();
 	if (sampler.with_tree)
 		sb_tree_open(o->root ? o->root : getpid(), o->outside);
-	if (sb_gpu_wanted(o->settings))
-		sb_gpu_start(o->settings);
-	if (!sampler.any_on && !sampler.settings.real_time_display && !sb_gpu_wanted(o->settings))
+	if (sb_gpus_wanted(o->settings))
+		sb_gpus_start(o->settings);
+	if (!sampler.any_on && !sampler.settings.real_time_display && !sb_gpus_wanted(o->settings))
 		return;
 	sampler.running = sb_thread_start(&sampler.thread, "strobe-sampler", run, NULL);
 	if (!sampler.running)
-		sb_series_missing("CPU, memory and disk metrics", "no thread could be started", "");
+		sb_samples_missing("CPU, memory and disk metrics", "no thread could be started", "");
 }
 
 void sb_monitor_stop(void)
 {
-	sb_gpu_stop();
+	sb_gpus_stop();
 	if (sampler.running)
 		sb_thread_stop(&sampler.thread, 10 * SECOND_NS);
 	sampler.running = false;
@@ -197,9 +197,9 @@ static void start_module(const struct sb_settings *settings)
 static void forked(void)
 {
 	sampler.running = false;
-	sb_gpu_forked();
+	sb_gpus_forked();
 	sb_tree_forked();
-	sb_series_forget_all();
+	sb_samples_forget_all();
 }
 
 const struct sb_module sb_monitor_module = { "monitor", start_module, sb_monitor_stop, forked };

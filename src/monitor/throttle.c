@@ -1,5 +1,5 @@
 /* NVML's clock event reasons in words. */
-#include "monitor/gpu.h"
+#include "monitor/gpus.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static const struct {
 	{ 0x80, "hardware power brake" },
 };
 
-uint64_t sb_gpu_throttle_mask(void)
+uint64_t sb_gpus_throttle_mask(void)
 {
 	uint64_t mask = 0;
 
@@ -25,7 +25,7 @@ uint64_t sb_gpu_throttle_mask(void)
 	return mask;
 }
 
-void sb_gpu_throttle_words(uint64_t bits, char *out, int size)
+void sb_gpus_throttle_words(uint64_t bits, char *out, int size)
 {
 	int used = 0;
 

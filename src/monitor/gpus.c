@@ -1,9 +1,9 @@
 /* The GPU thread: asks the providers at the interval, integrates energy over the
  * real time between samples, keeps count of throttling, and may be left behind
  * when the driver hangs. */
-#include "monitor/gpu.h"
+#include "monitor/gpus.h"
 
-#include "monitor/series.h"
+#include "monitor/samples.h"
 #include "monitor/thread.h"
 #include "record/clock.h"
 #include "record/lane.h"
@@ -21,26 +21,26 @@
 #define LEAVE_BEHIND_NS (SECOND_NS / 2)
 enum { REASON_BITS = 8, THROTTLE_EVENTS_MAX = 64 };
 
-static const struct sb_column all_columns[SB_GPU_COLUMNS] = {
-	[SB_GPU_MEMORY_USED] = { "memory_used_mb", SB_MERGE_MAX },
-	[SB_GPU_MEMORY_TOTAL] = { "memory_total_mb", SB_MERGE_LAST },
-	[SB_GPU_UTILIZATION] = { "utilization_percent", SB_MERGE_MEAN },
-	[SB_GPU_MEMORY_UTILIZATION] = { "memory_utilization_percent", SB_MERGE_MEAN },
-	[SB_GPU_TEMPERATURE] = { "temperature_c", SB_MERGE_MAX },
-	[SB_GPU_POWER] = { "power_w", SB_MERGE_MEAN },
-	[SB_GPU_ENERGY] = { "energy_j", SB_MERGE_LAST },
-	[SB_GPU_SM_CLOCK] = { "sm_clock_mhz", SB_MERGE_MEAN },
-	[SB_GPU_MEMORY_CLOCK] = { "memory_clock_mhz", SB_MERGE_MEAN },
-	[SB_GPU_THROTTLE] = { "throttle_bits_count", SB_MERGE_BITS },
-	[SB_GPU_ENCODER] = { "encoder_percent", SB_MERGE_MEAN },
-	[SB_GPU_DECODER] = { "decoder_percent", SB_MERGE_MEAN },
-	[SB_GPU_PROCESS_MEMORY] = { "process_memory_mb", SB_MERGE_MAX },
-	[SB_GPU_OTHER_PROCESSES] = { "other_process_count", SB_MERGE_MAX },
+static const struct sb_column all_columns[SB_GPUS_COLUMNS] = {
+	[SB_GPUS_MEMORY_USED] = { "memory_used_mb", SB_MERGE_MAX },
+	[SB_GPUS_MEMORY_TOTAL] = { "memory_total_mb", SB_MERGE_LAST },
+	[SB_GPUS_UTILIZATION] = { "utilization_percent", SB_MERGE_MEAN },
+	[SB_GPUS_MEMORY_UTILIZATION] = { "memory_utilization_percent", SB_MERGE_MEAN },
+	[SB_GPUS_TEMPERATURE] = { "temperature_c", SB_MERGE_MAX },
+	[SB_GPUS_POWER] = { "power_w", SB_MERGE_MEAN },
+	[SB_GPUS_ENERGY] = { "energy_j", SB_MERGE_LAST },
+	[SB_GPUS_SM_CLOCK] = { "sm_clock_mhz", SB_MERGE_MEAN },
+	[SB_GPUS_MEMORY_CLOCK] = { "memory_clock_mhz", SB_MERGE_MEAN },
+	[SB_GPUS_THROTTLE] = { "throttle_bits_count", SB_MERGE_BITS },
+	[SB_GPUS_ENCODER] = { "encoder_percent", SB_MERGE_MEAN },
+	[SB_GPUS_DECODER] = { "decoder_percent", SB_MERGE_MEAN },
+	[SB_GPUS_PROCESS_MEMORY] = { "process_memory_mb", SB_MERGE_MAX },
+	[SB_GPUS_OTHER_PROCESSES] = { "other_process_count", SB_MERGE_MAX },
 };
 
 struct watched {
-	struct sb_gpu_device device;
-	struct sb_series series;
+	struct sb_gpus_device device;
+	struct sb_samples series;
 	uint32_t wanted;
 	uint32_t recorded; /* the series' columns */
 	bool gone;
@@ -58,9 +58,9 @@ struct gpu_thread {
 	uint64_t start_ns;
 	uint32_t wanted;
 	uint32_t point_limit;
-	const struct sb_gpu_provider *provider;
+	const struct sb_gpus_provider *provider;
 	int count;
-	struct watched watched[SB_GPU_DEVICES_MAX];
+	struct watched watched[SB_GPUS_DEVICES_MAX];
 	_Atomic uint64_t busy_since_ns; /* 0: not inside the driver */
 	bool hang_said;
 	atomic_bool abandoned;
@@ -74,20 +74,20 @@ static uint32_t columns_wanted(const struct sb_settings *s)
 	uint32_t wanted = 0;
 
 	if (s->monitor_gpu_memory)
-		wanted |= SB_GPU_BIT(SB_GPU_MEMORY_USED) | SB_GPU_BIT(SB_GPU_MEMORY_TOTAL) |
-			SB_GPU_BIT(SB_GPU_PROCESS_MEMORY) | SB_GPU_BIT(SB_GPU_OTHER_PROCESSES);
+		wanted |= SB_GPUS_BIT(SB_GPUS_MEMORY_USED) | SB_GPUS_BIT(SB_GPUS_MEMORY_TOTAL) |
+			SB_GPUS_BIT(SB_GPUS_PROCESS_MEMORY) | SB_GPUS_BIT(SB_GPUS_OTHER_PROCESSES);
 	if (s->monitor_gpu_utilization)
-		wanted |= SB_GPU_BIT(SB_GPU_UTILIZATION) | SB_GPU_BIT(SB_GPU_MEMORY_UTILIZATION) |
-			SB_GPU_BIT(SB_GPU_SM_CLOCK) | SB_GPU_BIT(SB_GPU_MEMORY_CLOCK) | SB_GPU_BIT(SB_GPU_THROTTLE) |
-			SB_GPU_BIT(SB_GPU_ENCODER) | SB_GPU_BIT(SB_GPU_DECODER);
+		wanted |= SB_GPUS_BIT(SB_GPUS_UTILIZATION) | SB_GPUS_BIT(SB_GPUS_MEMORY_UTILIZATION) |
+			SB_GPUS_BIT(SB_GPUS_SM_CLOCK) | SB_GPUS_BIT(SB_GPUS_MEMORY_CLOCK) | SB_GPUS_BIT(SB_GPUS_THROTTLE) |
+			SB_GPUS_BIT(SB_GPUS_ENCODER) | SB_GPUS_BIT(SB_GPUS_DECODER);
 	if (s->monitor_gpu_temperature)
-		wanted |= SB_GPU_BIT(SB_GPU_TEMPERATURE);
+		wanted |= SB_GPUS_BIT(SB_GPUS_TEMPERATURE);
 	if (s->monitor_gpu_power)
-		wanted |= SB_GPU_BIT(SB_GPU_POWER) | SB_GPU_BIT(SB_GPU_ENERGY);
+		wanted |= SB_GPUS_BIT(SB_GPUS_POWER) | SB_GPUS_BIT(SB_GPUS_ENERGY);
 	return wanted;
 }
 
-bool sb_gpu_wanted(const struct sb_settings *settings)
+bool sb_gpus_wanted(const struct sb_settings *settings)
 {
 	return columns_wanted(settings) != 0;
 }
@@ -95,7 +95,7 @@ bool sb_gpu_wanted(const struct sb_settings *settings)
 /* ---- starting ------------------------------------------------------------------- */
 
 /* A rank looks at its own GPU, unless its launcher has already hidden the rest. */
-static int keep_own(struct sb_gpu_device *devices, int count)
+static int keep_own(struct sb_gpus_device *devices, int count)
 {
 	struct sb_rank rank;
 
@@ -106,7 +106,7 @@ static int keep_own(struct sb_gpu_device *devices, int count)
 	return 1;
 }
 
-static void note(const struct sb_gpu_device *d, const char *what, const char *value)
+static void note(const struct sb_gpus_device *d, const char *what, const char *value)
 {
 	char key[48];
 
@@ -118,14 +118,14 @@ static void note(const struct sb_gpu_device *d, const char *what, const char *va
 
 static bool open_provider(struct gpu_thread *g)
 {
-	static const struct sb_gpu_provider *const providers[] = { &sb_gpu_nvml, &sb_gpu_amd, NULL };
-	struct sb_gpu_device devices[SB_GPU_DEVICES_MAX];
+	static const struct sb_gpus_provider *const providers[] = { &sb_gpus_nvml, &sb_gpus_amd, NULL };
+	struct sb_gpus_device devices[SB_GPUS_DEVICES_MAX];
 	const char *first_why = NULL, *first_how = "";
 	char driver[96];
 
 	for (size_t i = 0; providers[i]; i++) {
 		const char *why = "", *how = "";
-		int count = providers[i]->open(devices, SB_GPU_DEVICES_MAX, &why, &how);
+		int count = providers[i]->open(devices, SB_GPUS_DEVICES_MAX, &why, &how);
 
 		if (count > 0) {
 			g->provider = providers[i];
@@ -138,7 +138,7 @@ static bool open_provider(struct gpu_thread *g)
 		}
 	}
 	if (!g->provider) {
-		sb_series_missing("GPU metrics", first_why, first_how);
+		sb_samples_missing("GPU metrics", first_why, first_how);
 		return false;
 	}
 	g->provider->driver(driver, sizeof driver);
@@ -156,49 +156,49 @@ static bool open_provider(struct gpu_thread *g)
 static void say_unsupported(const struct watched *w, uint32_t lost)
 {
 	static const struct {
-		enum sb_gpu_column column;
+		enum sb_gpus_column column;
 		const char *what;
 	} told[] = {
-		{ SB_GPU_MEMORY_USED, "memory" }, { SB_GPU_UTILIZATION, "utilisation" }, { SB_GPU_TEMPERATURE, "temperature" },
-		{ SB_GPU_POWER, "power" }, { SB_GPU_SM_CLOCK, "clocks" }, { SB_GPU_THROTTLE, "throttling" },
-		{ SB_GPU_PROCESS_MEMORY, "processes" },
+		{ SB_GPUS_MEMORY_USED, "memory" }, { SB_GPUS_UTILIZATION, "utilisation" }, { SB_GPUS_TEMPERATURE, "temperature" },
+		{ SB_GPUS_POWER, "power" }, { SB_GPUS_SM_CLOCK, "clocks" }, { SB_GPUS_THROTTLE, "throttling" },
+		{ SB_GPUS_PROCESS_MEMORY, "processes" },
 	};
 	char what[160];
 	int used = snprintf(what, sizeof what, "GPU %d: ", w->device.number), head = used;
 
 	for (size_t i = 0; i < sizeof told / sizeof told[0]; i++)
-		if (lost & SB_GPU_BIT(told[i].column))
+		if (lost & SB_GPUS_BIT(told[i].column))
 			used += snprintf(what + used, sizeof what - (size_t)used, "%s%s", used > head ? ", " : "", told[i].what);
 	if (used > head)
-		sb_series_missing(what, "this GPU or driver does not offer it", "");
+		sb_samples_missing(what, "this GPU or driver does not offer it", "");
 }
 
 /* After the first reading it is known which columns there will be. */
 static void open_series(struct gpu_thread *g, struct watched *w)
 {
-	struct sb_column columns[SB_GPU_COLUMNS];
+	struct sb_column columns[SB_GPUS_COLUMNS];
 	uint32_t count = 0;
 
-	if (!(w->wanted & SB_GPU_BIT(SB_GPU_POWER)))
-		w->wanted &= ~SB_GPU_BIT(SB_GPU_ENERGY);
+	if (!(w->wanted & SB_GPUS_BIT(SB_GPUS_POWER)))
+		w->wanted &= ~SB_GPUS_BIT(SB_GPUS_ENERGY);
 	w->recorded = w->wanted;
-	for (int c = 0; c < SB_GPU_COLUMNS; c++)
-		if (w->recorded & SB_GPU_BIT(c))
+	for (int c = 0; c < SB_GPUS_COLUMNS; c++)
+		if (w->recorded & SB_GPUS_BIT(c))
 			columns[count++] = all_columns[c];
 	say_unsupported(w, g->wanted & ~w->wanted);
-	sb_series_open(&w->series, "gpu", w->device.number, columns, count, g->point_limit);
+	sb_samples_open(&w->series, "gpu", w->device.number, columns, count, g->point_limit);
 }
 
 /* ---- sampling ------------------------------------------------------------------- */
 
 static void add_energy(struct watched *w, double *values, double elapsed_s)
 {
-	double power_w = values[SB_GPU_POWER];
+	double power_w = values[SB_GPUS_POWER];
 
 	if (w->last_ns && !isnan(power_w) && !isnan(w->power_w))
 		w->energy_j += 0.5 * (power_w + w->power_w) * elapsed_s;
 	w->power_w = power_w;
-	values[SB_GPU_ENERGY] = w->energy_j;
+	values[SB_GPUS_ENERGY] = w->energy_j;
 }
 
 static void say_throttle(struct watched *w, uint64_t bits)
@@ -209,7 +209,7 @@ static void say_throttle(struct watched *w, uint64_t bits)
 
 	if (w->throttle_events++ >= THROTTLE_EVENTS_MAX)
 		return;
-	sb_gpu_throttle_words(bits, words, sizeof words);
+	sb_gpus_throttle_words(bits, words, sizeof words);
 	if (*words)
 		attrs[1].value.s = words;
 	strobe_event("gpu_throttle", attrs, 2);
@@ -217,7 +217,7 @@ static void say_throttle(struct watched *w, uint64_t bits)
 
 static void add_throttle(struct watched *w, double value, double elapsed_s)
 {
-	uint64_t bits = isnan(value) ? 0 : (uint64_t)value & sb_gpu_throttle_mask();
+	uint64_t bits = isnan(value) ? 0 : (uint64_t)value & sb_gpus_throttle_mask();
 
 	for (int i = 0; i < REASON_BITS; i++)
 		if (bits >> i & 1)
@@ -232,37 +232,37 @@ static void lose(struct gpu_thread *g, struct watched *w)
 	char what[80];
 
 	snprintf(what, sizeof what, "GPU %d after %.1f s", w->device.number, (double)(sb_mono_ns() - g->start_ns) * 1e-9);
-	sb_series_missing(what, "the GPU was lost while recording", "see 'dmesg' for Xid errors; the machine may need a reset");
+	sb_samples_missing(what, "the GPU was lost while recording", "see 'dmesg' for Xid errors; the machine may need a reset");
 	w->gone = true;
 }
 
 static void sample_device(struct gpu_thread *g, struct watched *w)
 {
-	double values[SB_GPU_COLUMNS], row[SB_GPU_COLUMNS], elapsed_s;
+	double values[SB_GPUS_COLUMNS], row[SB_GPUS_COLUMNS], elapsed_s;
 	uint32_t count = 0;
 	uint64_t now_ns;
-	enum sb_gpu_state state;
+	enum sb_gpus_state state;
 
-	for (int i = 0; i < SB_GPU_COLUMNS; i++)
+	for (int i = 0; i < SB_GPUS_COLUMNS; i++)
 		values[i] = NAN;
 	state = g->provider->read(&w->device, &w->wanted, values);
 	if (atomic_load(&g->abandoned))
 		return;
-	if (state == SB_GPU_GONE) {
+	if (state == SB_GPUS_GONE) {
 		lose(g, w);
 		return;
 	}
 	now_ns = sb_mono_ns();
 	elapsed_s = w->last_ns ? (double)(now_ns - w->last_ns) * 1e-9 : 0;
 	add_energy(w, values, elapsed_s);
-	add_throttle(w, values[SB_GPU_THROTTLE], elapsed_s);
+	add_throttle(w, values[SB_GPUS_THROTTLE], elapsed_s);
 	w->last_ns = now_ns;
 	if (!w->series.open && !w->recorded)
 		open_series(g, w);
-	for (int c = 0; c < SB_GPU_COLUMNS; c++)
-		if (w->recorded & SB_GPU_BIT(c))
+	for (int c = 0; c < SB_GPUS_COLUMNS; c++)
+		if (w->recorded & SB_GPUS_BIT(c))
 			row[count++] = values[c];
-	sb_series_push(&w->series, sb_clock_ticks(), row);
+	sb_samples_push(&w->series, sb_clock_ticks(), row);
 }
 
 static void sample_all(struct gpu_thread *g)
@@ -279,7 +279,7 @@ static void say_throttled_time(const struct watched *w)
 
 	for (int i = 0; i < REASON_BITS; i++)
 		if (w->throttle_s[i] > 0) {
-			sb_gpu_throttle_words(1ull << i, words, sizeof words);
+			sb_gpus_throttle_words(1ull << i, words, sizeof words);
 			used += snprintf(text + used, sizeof text - (size_t)used, "%s%s %.1f s", used ? ", " : "", words,
 				w->throttle_s[i]);
 		}
@@ -291,7 +291,7 @@ static void close_devices(struct gpu_thread *g)
 {
 	for (int i = 0; i < g->count; i++) {
 		say_throttled_time(&g->watched[i]);
-		sb_series_close(&g->watched[i].series, sb_clock_ticks());
+		sb_samples_close(&g->watched[i].series, sb_clock_ticks());
 	}
 }
 
@@ -332,10 +332,10 @@ static void run(struct sb_thread *thread)
 	atomic_store(&left_behind, false);
 }
 
-void sb_gpu_start(const struct sb_settings *s)
+void sb_gpus_start(const struct sb_settings *s)
 {
 	if (atomic_load(&left_behind)) {
-		sb_series_missing("GPU metrics", "the driver still does not answer a call of an earlier session", "");
+		sb_samples_missing("GPU metrics", "the driver still does not answer a call of an earlier session", "");
 		return;
 	}
 	gpu = calloc(1, sizeof *gpu);
@@ -346,7 +346,7 @@ void sb_gpu_start(const struct sb_settings *s)
 	gpu->wanted = columns_wanted(s);
 	gpu->point_limit = s->max_data_points;
 	if (!sb_thread_start(&gpu->thread, "strobe-gpu", run, gpu)) {
-		sb_series_missing("GPU metrics", "no thread could be started", "");
+		sb_samples_missing("GPU metrics", "no thread could be started", "");
 		free(gpu);
 		gpu = NULL;
 	}
@@ -360,10 +360,10 @@ static void say_hang(struct gpu_thread *g, uint64_t since_ns)
 		return;
 	g->hang_said = true;
 	snprintf(why, sizeof why, "the driver has not answered since %.1f s", (double)(since_ns - g->start_ns) * 1e-9);
-	sb_series_missing("GPU metrics", why, "see 'nvidia-smi' and 'dmesg'; everything else is recorded");
+	sb_samples_missing("GPU metrics", why, "see 'nvidia-smi' and 'dmesg'; everything else is recorded");
 }
 
-void sb_gpu_watch(uint64_t mono_ns)
+void sb_gpus_watch(uint64_t mono_ns)
 {
 	uint64_t since_ns = gpu ? atomic_load(&gpu->busy_since_ns) : 0;
 
@@ -371,7 +371,7 @@ void sb_gpu_watch(uint64_t mono_ns)
 		say_hang(gpu, since_ns);
 }
 
-void sb_gpu_stop(void)
+void sb_gpus_stop(void)
 {
 	struct gpu_thread *g = gpu;
 
@@ -385,11 +385,11 @@ void sb_gpu_stop(void)
 	/* It hangs in the driver. Its memory stays with it. */
 	atomic_store(&left_behind, true);
 	atomic_store(&g->abandoned, true);
-	sb_series_forget("gpu");
+	sb_samples_forget("gpu");
 	say_hang(g, atomic_load(&g->busy_since_ns) ? atomic_load(&g->busy_since_ns) : sb_mono_ns());
 }
 
-void sb_gpu_forked(void)
+void sb_gpus_forked(void)
 {
 	gpu = NULL;
 	atomic_store(&left_behind, false);

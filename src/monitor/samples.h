@@ -1,8 +1,8 @@
 /* One source's columns over time. Past a share of the allowed points, samples
  * are merged before they are recorded (2, 4, 8… into one): peaks stay peaks,
  * averages averages, and running totals exact. */
-#ifndef SB_MONITOR_SERIES_H
-#define SB_MONITOR_SERIES_H
+#ifndef SB_MONITOR_SAMPLES_H
+#define SB_MONITOR_SAMPLES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,14 +16,14 @@ enum sb_merge {
 	SB_MERGE_BITS
 };
 
-enum { SB_SERIES_COLUMNS_MAX = 384, SB_COLUMN_NAME_MAX = 32 };
+enum { SB_SAMPLES_COLUMNS_MAX = 384, SB_COLUMN_NAME_MAX = 32 };
 
 struct sb_column {
 	char name[SB_COLUMN_NAME_MAX]; /* ends in its unit */
 	enum sb_merge merge;
 };
 
-struct sb_series {
+struct sb_samples {
 	char source[24];
 	int device; /* -1: none */
 	uint32_t column_count;
@@ -35,7 +35,7 @@ struct sb_series {
 	uint32_t stride;  /* samples per record */
 	uint32_t point_limit;
 	uint32_t point_count; /* recorded so far */
-	uint32_t level_count; /* recorded since the stride last doubled */
+	uint32_t level_count; /* still to be recorded at this stride */
 	uint32_t schema;
 	bool open;
 };
@@ -47,25 +47,25 @@ struct sb_sink {
 	void (*missing)(const char *what, const char *why, const char *how);
 };
 extern const struct sb_sink sb_sink_recorder;
-void sb_series_set_sink(const struct sb_sink *sink); /* NULL: the recorder */
-void sb_series_missing(const char *what, const char *why, const char *how);
+void sb_samples_set_sink(const struct sb_sink *sink); /* NULL: the recorder */
+void sb_samples_missing(const char *what, const char *why, const char *how);
 
 /* Copies the columns. False when memory is out: the series then stays closed
  * and pushing to it does nothing. */
-bool sb_series_open(struct sb_series *series, const char *source, int device, const struct sb_column *columns,
+bool sb_samples_open(struct sb_samples *series, const char *source, int device, const struct sb_column *columns,
 	uint32_t column_count, uint32_t point_limit);
 /* One value per column, NaN where it is not known. */
-void sb_series_push(struct sb_series *series, uint64_t ticks, const double *values);
+void sb_samples_push(struct sb_samples *series, uint64_t ticks, const double *values);
 /* Records what is still being merged; takes a closed series. */
-void sb_series_close(struct sb_series *series, uint64_t ticks);
+void sb_samples_close(struct sb_samples *series, uint64_t ticks);
 
 /* The newest value of any open series; false: no such column, or not known. */
-bool sb_series_latest(const char *source, int device, const char *column, double *out_value);
+bool sb_samples_latest(const char *source, int device, const char *column, double *out_value);
 /* How many open series a source has: the number of GPUs. */
-uint32_t sb_series_devices(const char *source, int *out_devices, uint32_t limit);
+uint32_t sb_samples_devices(const char *source, int *out_devices, uint32_t limit);
 /* A source's series are no longer anybody's: their owner may never come back. */
-void sb_series_forget(const char *source);
+void sb_samples_forget(const char *source);
 /* In a forked child: the parent's series are not ours. */
-void sb_series_forget_all(void);
+void sb_samples_forget_all(void);
 
 #endif

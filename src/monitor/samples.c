@@ -1,5 +1,5 @@
 /* Series: merging and recording of samples, and their newest values. */
-#include "monitor/series.h"
+#include "monitor/samples.h"
 
 #include "record/lane.h"
 
@@ -12,22 +12,22 @@
 enum { OPEN_MAX = 160 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct sb_series *open_series[OPEN_MAX];
+static struct sb_samples *open_series[OPEN_MAX];
 static const struct sb_sink *sink = &sb_sink_recorder;
 
 const struct sb_sink sb_sink_recorder = { sb_schema_define, sb_sample_put, sb_keep_missing };
 
-void sb_series_set_sink(const struct sb_sink *to)
+void sb_samples_set_sink(const struct sb_sink *to)
 {
 	sink = to ? to : &sb_sink_recorder;
 }
 
-void sb_series_missing(const char *what, const char *why, const char *how)
+void sb_samples_missing(const char *what, const char *why, const char *how)
 {
 	sink->missing(what, why, how);
 }
 
-static void list_series(struct sb_series *series)
+static void list_series(struct sb_samples *series)
 {
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < OPEN_MAX; i++)
@@ -38,7 +38,7 @@ static void list_series(struct sb_series *series)
 	pthread_mutex_unlock(&lock);
 }
 
-static void unlist_series(const struct sb_series *series)
+static void unlist_series(const struct sb_samples *series)
 {
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < OPEN_MAX; i++)
@@ -47,7 +47,7 @@ static void unlist_series(const struct sb_series *series)
 	pthread_mutex_unlock(&lock);
 }
 
-static void release(struct sb_series *series)
+static void release(struct sb_samples *series)
 {
 	free(series->columns);
 	free(series->latest);
@@ -56,20 +56,20 @@ static void release(struct sb_series *series)
 	memset(series, 0, sizeof *series);
 }
 
-static void define(struct sb_series *series)
+static void define(struct sb_samples *series)
 {
-	const char *names[SB_SERIES_COLUMNS_MAX];
+	const char *names[SB_SAMPLES_COLUMNS_MAX];
 
 	for (uint32_t i = 0; i < series->column_count; i++)
 		names[i] = series->columns[i].name;
 	series->schema = sink->define(series->source, series->device, names, series->column_count);
 }
 
-bool sb_series_open(struct sb_series *series, const char *source, int device, const struct sb_column *columns,
+bool sb_samples_open(struct sb_samples *series, const char *source, int device, const struct sb_column *columns,
 	uint32_t count, uint32_t point_limit)
 {
 	memset(series, 0, sizeof *series);
-	if (!count || count > SB_SERIES_COLUMNS_MAX)
+	if (!count || count > SB_SAMPLES_COLUMNS_MAX)
 		return false;
 	series->columns = malloc(count * sizeof *columns);
 	series->latest = malloc(count * sizeof *series->latest);
@@ -93,7 +93,7 @@ bool sb_series_open(struct sb_series *series, const char *source, int device, co
 	return true;
 }
 
-static void merge(struct sb_series *series, uint32_t i, double value)
+static void merge(struct sb_samples *series, uint32_t i, double value)
 {
 	double *into = &series->merged[i];
 
@@ -112,26 +112,28 @@ static void merge(struct sb_series *series, uint32_t i, double value)
 	}
 }
 
-/* The first half of the points is recorded as sampled; every further sixteenth
- * doubles the stride, so ten thousand points at 0.5 s last two days, and each
- * doubling of the time after that costs another sixteenth. */
-static void count_point(struct sb_series *series)
+/* The first half of the points is recorded as sampled. From then on the stride
+ * doubles whenever an eighth of what is left has been used: ten thousand points
+ * at 0.5 s last for weeks, and the limit is never passed by more than a few. */
+static void count_point(struct sb_samples *series)
 {
-	uint32_t half = series->point_limit / 2, level = series->point_limit / 16;
+	uint32_t half = series->point_limit / 2;
 
 	series->point_count++;
 	if (series->point_count < half)
 		return;
-	if (++series->level_count > level || series->point_count == half) {
-		series->level_count = 0;
-		if (series->stride < 1u << 30)
-			series->stride *= 2;
+	if (series->level_count > 0) {
+		series->level_count--;
+		return;
 	}
+	series->level_count = series->point_count < series->point_limit ? (series->point_limit - series->point_count) / 8 : 0;
+	if (series->stride < 1u << 30)
+		series->stride *= 2;
 }
 
-static void flush(struct sb_series *series, uint64_t ticks)
+static void flush(struct sb_samples *series, uint64_t ticks)
 {
-	double values[SB_SERIES_COLUMNS_MAX];
+	double values[SB_SAMPLES_COLUMNS_MAX];
 
 	if (!series->pending)
 		return;
@@ -146,7 +148,7 @@ static void flush(struct sb_series *series, uint64_t ticks)
 	count_point(series);
 }
 
-void sb_series_push(struct sb_series *series, uint64_t ticks, const double *values)
+void sb_samples_push(struct sb_samples *series, uint64_t ticks, const double *values)
 {
 	if (!series->open)
 		return;
@@ -159,7 +161,7 @@ void sb_series_push(struct sb_series *series, uint64_t ticks, const double *valu
 		flush(series, ticks);
 }
 
-void sb_series_close(struct sb_series *series, uint64_t ticks)
+void sb_samples_close(struct sb_samples *series, uint64_t ticks)
 {
 	if (!series->open)
 		return;
@@ -168,13 +170,13 @@ void sb_series_close(struct sb_series *series, uint64_t ticks)
 	release(series);
 }
 
-bool sb_series_latest(const char *source, int device, const char *column, double *out_value)
+bool sb_samples_latest(const char *source, int device, const char *column, double *out_value)
 {
 	bool found = false;
 
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < OPEN_MAX && !found; i++) {
-		const struct sb_series *s = open_series[i];
+		const struct sb_samples *s = open_series[i];
 
 		if (!s || s->device != device || strcmp(s->source, source))
 			continue;
@@ -188,7 +190,7 @@ bool sb_series_latest(const char *source, int device, const char *column, double
 	return found;
 }
 
-uint32_t sb_series_devices(const char *source, int *out_devices, uint32_t limit)
+uint32_t sb_samples_devices(const char *source, int *out_devices, uint32_t limit)
 {
 	uint32_t count = 0;
 
@@ -200,7 +202,7 @@ uint32_t sb_series_devices(const char *source, int *out_devices, uint32_t limit)
 	return count;
 }
 
-void sb_series_forget(const char *source)
+void sb_samples_forget(const char *source)
 {
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < OPEN_MAX; i++)
@@ -209,7 +211,7 @@ void sb_series_forget(const char *source)
 	pthread_mutex_unlock(&lock);
 }
 
-void sb_series_forget_all(void)
+void sb_samples_forget_all(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	memset(open_series, 0, sizeof open_series);

@@ -1,0 +1,70 @@
+/* GPUs, from whoever can tell: a table of providers, sampled by one thread of
+ * their own, because a driver call may hang for good. */
+#ifndef SB_MONITOR_GPU_H
+#define SB_MONITOR_GPU_H
+
+#include "monitor/source.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sb_gpus_column {
+	SB_GPUS_MEMORY_USED,
+	SB_GPUS_MEMORY_TOTAL,
+	SB_GPUS_UTILIZATION,
+	SB_GPUS_MEMORY_UTILIZATION,
+	SB_GPUS_TEMPERATURE,
+	SB_GPUS_POWER,
+	SB_GPUS_ENERGY, /* made of power by gpu.c */
+	SB_GPUS_SM_CLOCK,
+	SB_GPUS_MEMORY_CLOCK,
+	SB_GPUS_THROTTLE,
+	SB_GPUS_ENCODER,
+	SB_GPUS_DECODER,
+	SB_GPUS_PROCESS_MEMORY,
+	SB_GPUS_OTHER_PROCESSES,
+	SB_GPUS_COLUMNS
+};
+#define SB_GPUS_BIT(column) (1u << (column))
+enum { SB_GPUS_DEVICES_MAX = 64 };
+
+struct sb_gpus_device {
+	int number; /* as the program sees it: cuda:0 is 0 */
+	char name[96];
+	char uuid[96];
+	void *handle; /* the provider's */
+	void *sensors; /* temperature, power and clocks; a MIG slice has its GPU's */
+	int index;    /* the provider's */
+};
+
+enum sb_gpus_state { SB_GPUS_READ, SB_GPUS_GONE };
+
+struct sb_gpus_provider {
+	const char *name;
+	/* Fills devices; the count, or -1 with why and how set when it cannot. */
+	int (*open)(struct sb_gpus_device *devices, int limit, const char **out_why, const char **out_how);
+	/* Reads the wanted columns; the rest stays NaN. Columns that this device
+	 * will never have are cleared in *wanted. */
+	enum sb_gpus_state (*read)(struct sb_gpus_device *device, uint32_t *wanted, double *values);
+	void (*close)(void);
+	/* Facts about the driver, for the report; "" when there are none. */
+	void (*driver)(char *out, int size);
+};
+
+extern const struct sb_gpus_provider sb_gpus_nvml;
+extern const struct sb_gpus_provider sb_gpus_amd;
+
+/* Reasons why a GPU runs slower than it could, in words: "power cap, thermal".
+ * Idle and user-set clocks are not among them. */
+uint64_t sb_gpus_throttle_mask(void);
+void sb_gpus_throttle_words(uint64_t bits, char *out, int size);
+
+bool sb_gpus_wanted(const struct sb_settings *settings);
+void sb_gpus_start(const struct sb_settings *settings);
+/* Waits a moment for the thread; one that hangs in the driver is left behind. */
+void sb_gpus_stop(void);
+void sb_gpus_forked(void);
+/* Says once that the driver does not answer, when that is so. */
+void sb_gpus_watch(uint64_t mono_ns);
+
+#endif

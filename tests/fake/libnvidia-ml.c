@@ -1,0 +1,248 @@
+/* A stand-in for libnvidia-ml.so.1. The file named by FAKE_NVML says what to do,
+ * read at every call, so that a test can change it while a run goes on:
+ *   gpus 8            how many (default 1)
+ *   driver missing    init answers DRIVER_NOT_LOADED
+ *   memory_used_mb 8420, memory_total_mb 24564, utilization 85, memory_utilization 40,
+ *   temperature 72, power_mw 300000, sm_clock 1980, memory_clock 2619,
+ *   throttle 4, encoder 3, decoder 7
+ *   unsupported power utilization …
+ *   lost 1            GPU 1 is gone
+ *   hang power        that call never returns
+ *   process PID MB    may be repeated
+ * Values get "+ i" for GPU i where that makes sense (memory used, temperature). */
+#include "monitor/nvml_abi.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define DEVICE(i) ((nvml_device)(uintptr_t)(0x1000 + (i)))
+#define INDEX(d) ((unsigned)((uintptr_t)(d) - 0x1000))
+
+static char script[8192];
+
+static const char *read_script(void)
+{
+	const char *path = getenv("FAKE_NVML");
+	FILE *file = path ? fopen(path, "r") : NULL;
+	size_t n = file ? fread(script, 1, sizeof script - 1, file) : 0;
+
+	if (file)
+		fclose(file);
+	script[n] = 0;
+	return script;
+}
+
+/* The rest of the line that starts with key. */
+static const char *line_of(const char *text, const char *key)
+{
+	size_t size = strlen(key);
+
+	while (text && *text) {
+		if (!strncmp(text, key, size) && (text[size] == ' ' || text[size] == '\n' || !text[size]))
+			return text + size;
+		text = strchr(text, '\n');
+		text += text != NULL;
+	}
+	return NULL;
+}
+
+static long number(const char *key, long fallback)
+{
+	const char *line = line_of(read_script(), key);
+
+	return line ? strtol(line, NULL, 10) : fallback;
+}
+
+static int names(const char *key, const char *what)
+{
+	const char *line = line_of(read_script(), key);
+	char copy[512], *word, *rest = NULL;
+
+	if (!line)
+		return 0;
+	snprintf(copy, sizeof copy, "%.*s", (int)strcspn(line, "\n"), line);
+	for (word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		if (!strcmp(word, what))
+			return 1;
+	return 0;
+}
+
+static int state(nvml_device device, const char *what)
+{
+	char index[16];
+
+	while (names("hang", what))
+		pause();
+	snprintf(index, sizeof index, "%u", INDEX(device));
+	if (names("lost", index))
+		return NVML_GPU_IS_LOST;
+	return names("unsupported", what) ? NVML_NOT_SUPPORTED : NVML_OK;
+}
+
+static int answer(nvml_device device, const char *what, long fallback, unsigned *out)
+{
+	int code = state(device, what);
+
+	if (!code)
+		*out = (unsigned)number(what, fallback);
+	return code;
+}
+
+EXPORT int nvmlInit_v2(void)
+{
+	while (names("hang", "init"))
+		pause();
+	return names("driver", "missing") ? NVML_DRIVER_NOT_LOADED : NVML_OK;
+}
+
+EXPORT int nvmlShutdown(void)
+{
+	return NVML_OK;
+}
+
+EXPORT int nvmlSystemGetDriverVersion(char *out, unsigned size)
+{
+	snprintf(out, size, "580.65.06");
+	return NVML_OK;
+}
+
+EXPORT int nvmlDeviceGetCount_v2(unsigned *out)
+{
+	*out = (unsigned)number("gpus", 1);
+	return NVML_OK;
+}
+
+EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, nvml_device *out)
+{
+	if (index >= (unsigned)number("gpus", 1))
+		return 2;
+	*out = DEVICE(index);
+	return NVML_OK;
+}
+
+EXPORT int nvmlDeviceGetUUID(nvml_device device, char *out, unsigned size)
+{
+	snprintf(out, size, "GPU-%08x-0000-0000-0000-000000000000", 0xabc0 + INDEX(device));
+	return NVML_OK;
+}
+
+EXPORT int nvmlDeviceGetHandleByUUID(const char *uuid, nvml_device *out)
+{
+	char text[96];
+
+	for (unsigned i = 0; i < (unsigned)number("gpus", 1); i++) {
+		nvmlDeviceGetUUID(DEVICE(i), text, sizeof text);
+		if (!strcmp(text, uuid)) {
+			*out = DEVICE(i);
+			return NVML_OK;
+		}
+	}
+	return NVML_NOT_FOUND;
+}
+
+EXPORT int nvmlDeviceGetName(nvml_device device, char *out, unsigned size)
+{
+	(void)device;
+	snprintf(out, size, "Fake GPU 9000");
+	return NVML_OK;
+}
+
+EXPORT int nvmlDeviceGetIndex(nvml_device device, unsigned *out)
+{
+	*out = INDEX(device);
+	return NVML_OK;
+}
+
+EXPORT int nvmlDeviceGetMemoryInfo_v2(nvml_device device, struct nvml_memory_v2 *out)
+{
+	int code = state(device, "memory");
+
+	if (code)
+		return code;
+	out->total = (unsigned long long)number("memory_total_mb", 24564) << 20;
+	out->used = (unsigned long long)(number("memory_used_mb", 8420) + INDEX(device)) << 20;
+	out->reserved = 0;
+	out->free = out->total - out->used;
+	return NVML_OK;
+}
+
+EXPORT int nvmlDeviceGetMemoryInfo(nvml_device device, struct nvml_memory *out)
+{
+	struct nvml_memory_v2 second = { 0 };
+	int code = nvmlDeviceGetMemoryInfo_v2(device, &second);
+
+	*out = (struct nvml_memory){ second.total, second.free, second.used };
+	return code;
+}
+
+EXPORT int nvmlDeviceGetUtilizationRates(nvml_device device, struct nvml_utilization *out)
+{
+	int code = answer(device, "utilization", 85, &out->gpu);
+
+	return code ? code : answer(device, "memory_utilization", 40, &out->memory);
+}
+
+EXPORT int nvmlDeviceGetTemperature(nvml_device device, int sensor, unsigned *out)
+{
+	int code = answer(device, "temperature", 72, out);
+
+	(void)sensor;
+	if (!code)
+		*out += INDEX(device);
+	return code;
+}
+
+EXPORT int nvmlDeviceGetPowerUsage(nvml_device device, unsigned *out)
+{
+	int code = state(device, "power");
+
+	return code ? code : answer(device, "power_mw", 300000, out);
+}
+
+EXPORT int nvmlDeviceGetClockInfo(nvml_device device, int type, unsigned *out)
+{
+	return type == NVML_CLOCK_SM ? answer(device, "sm_clock", 1980, out) : answer(device, "memory_clock", 2619, out);
+}
+
+EXPORT int nvmlDeviceGetCurrentClocksEventReasons(nvml_device device, unsigned long long *out)
+{
+	unsigned value = 0;
+	int code = answer(device, "throttle", 0, &value);
+
+	*out = value;
+	return code;
+}
+
+EXPORT int nvmlDeviceGetEncoderUtilization(nvml_device device, unsigned *out, unsigned *period)
+{
+	*period = 100000;
+	return answer(device, "encoder", 3, out);
+}
+
+EXPORT int nvmlDeviceGetDecoderUtilization(nvml_device device, unsigned *out, unsigned *period)
+{
+	*period = 100000;
+	return answer(device, "decoder", 7, out);
+}
+
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(nvml_device device, unsigned *count, struct nvml_process *out)
+{
+	int code = state(device, "processes");
+	unsigned limit = *count;
+
+	*count = 0;
+	if (code)
+		return code;
+	for (const char *line = line_of(read_script(), "process"); line && *count < limit; line = line_of(line, "process")) {
+		unsigned pid;
+		unsigned long long mb;
+
+		if (sscanf(line, "%u %llu", &pid, &mb) == 2)
+			out[(*count)++] = (struct nvml_process){ pid, mb << 20, 0, 0 };
+	}
+	return NVML_OK;
+}
