@@ -41,14 +41,15 @@ static bool slower(const struct sb_comparison *c)
 /* Memory that grew pushes files out of the page cache, and reads collapse. */
 static int disk_collapsed(struct sb_comparison *c)
 {
+	static const enum sb_metric kinds[] = { SB_METRIC_RSS_PEAK, SB_METRIC_RAM_PEAK, SB_METRIC_GPU_MEMORY_PEAK };
 	struct values disk, memory;
-	bool ram = look(c, SB_METRIC_RAM_PEAK, &memory) && memory.now > 1.3 * memory.base;
+	bool grew = false;
 
 	if (!look(c, SB_METRIC_DISK_READ, &disk) || !(disk.base > 50e6) || !(disk.now < disk.base / 3) || !slower(c))
 		return 0;
-	if (!ram)
-		ram = look(c, SB_METRIC_GPU_MEMORY_PEAK, &memory) && memory.now > 1.3 * memory.base;
-	if (!ram)
+	for (size_t i = 0; i < 3 && !grew; i++)
+		grew = look(c, kinds[i], &memory) && memory.now > 1.3 * memory.base;
+	if (!grew)
 		return say(c, "disk reads fell %s -> %s: the run waits for its files", disk.base_text, disk.now_text);
 	return say(c, "disk reads fell %s -> %s while peak memory rose %s -> %s: the larger process leaves less room "
 		"for cached files", disk.base_text, disk.now_text, memory.base_text, memory.now_text);

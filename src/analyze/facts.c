@@ -126,7 +126,21 @@ static double column_stat(const struct sb_model *m, const char *source, const ch
 	return NAN;
 }
 
+/* Columns that only grow: their rise over the time they were watched. */
+static double rate_of(const struct sb_model *m, const char *source, const char *name)
+{
+	for (size_t i = 0; i < m->series_count; i++) {
+		const struct sb_series *s = &m->series[i];
+		const struct sb_series_column *c = strcmp(s->source, source) ? NULL : sb_series_column_find(s, name);
+
+		if (c && s->count > 1 && s->t_s[s->count - 1] > s->t_s[0] && c->stats.count > 1)
+			return (c->stats.last - c->first) / (s->t_s[s->count - 1] - s->t_s[0]);
+	}
+	return NAN;
+}
+
 #define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define MB 1048576.0 /* as torch and nvidia-smi print them */
 
 static double first_of(double a, double b)
 {
@@ -174,12 +188,13 @@ static void take_resources(struct sb_facts *f, const struct sb_model *m)
 	double *metrics = f->metrics;
 
 	metrics[SB_METRIC_GPU_MEMORY_PEAK] = first_of(m->summary.gpu_peak_bytes,
-		column_stat(m, "gpu", NAMES("memory_used_bytes"), true));
-	metrics[SB_METRIC_GPU_MEMORY_MEAN] = column_stat(m, "gpu", NAMES("memory_used_bytes"), false);
+		MB * column_stat(m, "gpu", NAMES("memory_used_mb"), true));
+	metrics[SB_METRIC_GPU_MEMORY_MEAN] = MB * column_stat(m, "gpu", NAMES("memory_used_mb"), false);
 	metrics[SB_METRIC_GPU_RESERVED_PEAK] = m->summary.gpu_reserved_peak_bytes;
 	metrics[SB_METRIC_GPU_MEMORY_TOTAL] = m->summary.gpu_total_bytes;
 	metrics[SB_METRIC_RAM_PEAK] = first_of(m->summary.ram_peak_bytes, m->memory.ram_peak_bytes);
 	if (m->memory.present) {
+		metrics[SB_METRIC_RSS_PEAK] = m->memory.rss_peak_bytes;
 		metrics[SB_METRIC_SWAP_PEAK] = m->memory.swap_peak_bytes;
 		metrics[SB_METRIC_PAGE_CACHE_PEAK] = m->memory.page_cache_peak_bytes;
 	}
@@ -187,15 +202,13 @@ static void take_resources(struct sb_facts *f, const struct sb_model *m)
 		column_stat(m, "gpu", NAMES("utilization_percent"), false));
 	metrics[SB_METRIC_GPU_TEMPERATURE] = column_stat(m, "gpu", NAMES("temperature_c"), true);
 	metrics[SB_METRIC_GPU_POWER] = column_stat(m, "gpu", NAMES("power_w"), false);
-	metrics[SB_METRIC_GPU_CLOCK] = column_stat(m, "gpu", NAMES("sm_clock_mhz", "clock_sm_mhz"), false);
+	metrics[SB_METRIC_GPU_CLOCK] = column_stat(m, "gpu", NAMES("sm_clock_mhz"), false);
 	metrics[SB_METRIC_ENERGY] = m->summary.energy_wh;
-	metrics[SB_METRIC_CPU] = column_stat(m, "cpu", NAMES("cpu_percent", "total_percent", "utilization_percent"), false);
-	metrics[SB_METRIC_DISK_READ] = first_of(
-		column_stat(m, "disk", NAMES("process_read_bytes_per_s", "read_bytes_per_s"), false),
-		1e9 * column_stat(m, "disk", NAMES("process_read_gb_per_s", "read_gb_per_s"), false));
-	metrics[SB_METRIC_DISK_WRITE] = first_of(
-		column_stat(m, "disk", NAMES("process_write_bytes_per_s", "write_bytes_per_s"), false),
-		1e9 * column_stat(m, "disk", NAMES("process_write_gb_per_s", "write_gb_per_s"), false));
+	metrics[SB_METRIC_CPU] = column_stat(m, "cpu", NAMES("usage_percent"), false);
+	metrics[SB_METRIC_DISK_READ] = first_of(rate_of(m, "disk", "read_bytes"),
+		rate_of(m, "disk", "machine_read_bytes"));
+	metrics[SB_METRIC_DISK_WRITE] = first_of(rate_of(m, "disk", "write_bytes"),
+		rate_of(m, "disk", "machine_write_bytes"));
 	if (m->gpu.present) {
 		double copies = 0;
 

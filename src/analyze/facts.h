@@ -30,6 +30,7 @@ enum sb_sense { SB_LOWER_IS_BETTER, SB_HIGHER_IS_BETTER, SB_NEUTRAL };
 		SB_LOWER_IS_BETTER, 16e6)                                                                      \
 	X(GPU_MEMORY_TOTAL, "gpu_memory_total_bytes", "GPU memory there is", "bytes", SB_NEUTRAL, 16e6)        \
 	X(RAM_PEAK, "ram_peak_bytes", "Peak RAM", "bytes", SB_LOWER_IS_BETTER, 16e6)                           \
+	X(RSS_PEAK, "rss_peak_bytes", "Peak process memory", "bytes", SB_LOWER_IS_BETTER, 16e6)                \
 	X(SWAP_PEAK, "swap_peak_bytes", "Peak swap", "bytes", SB_LOWER_IS_BETTER, 16e6)                        \
 	X(PAGE_CACHE_PEAK, "page_cache_peak_bytes", "Peak page cache", "bytes", SB_NEUTRAL, 16e6)              \
 	X(GPU_UTILIZATION, "gpu_utilization_percent", "GPU utilisation", "%", SB_HIGHER_IS_BETTER, 2)          \
