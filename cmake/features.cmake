@@ -41,3 +41,11 @@ endif()
 # The page is taken into page.c as it is.
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/report/page.c PROPERTIES
   OBJECT_DEPENDS ${CMAKE_SOURCE_DIR}/src/report/page.html)
+
+# A missing feature is another file.
+if(STROBE_HAVE_SQLITE)
+  list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/store/no_history.c)
+else()
+  list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/store/history.c
+    ${CMAKE_SOURCE_DIR}/src/store/history_read.c)
+endif()

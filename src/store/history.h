@@ -1,0 +1,75 @@
+/* Every run on this machine, over time: one SQLite file that several processes
+ * may use at once. Holds numbers, not recordings. */
+#ifndef SB_STORE_HISTORY_H
+#define SB_STORE_HISTORY_H
+
+#include "analyze/facts.h"
+
+struct sb_history;
+
+/* $STROBE_HISTORY, else history.db under the XDG data folder's strobe/. False:
+ * there is no home either, or STROBE_HISTORY is "off". */
+bool sb_history_path(char *out_path, size_t size);
+
+/* path NULL: the default place, made where missing. A file that is damaged,
+ * newer or somebody else's is refused and never touched. STROBE_ENOTSUP in a
+ * build without SQLite. */
+int sb_history_open(const char *path, struct sb_history **out_history);
+void sb_history_close(struct sb_history *h); /* takes NULL */
+
+/* Adds a run, or replaces it where the session is known already. run_dir may be
+ * NULL. What `strobe run` calls; opens and closes the default file. Returns 0
+ * also when history is switched off. */
+int sb_history_add(const struct sb_model *model, const char *run_dir);
+int sb_history_add_facts(struct sb_history *h, const struct sb_facts *facts, const char *run_dir,
+	int64_t *out_id); /* out_id may be NULL */
+
+struct sb_history_run {
+	int64_t id;
+	char *session, *name, *dir, *command, *host;
+	uint64_t start_real_ns;
+	bool complete;
+	double metrics[SB_METRIC_COUNT]; /* NaN: absent */
+};
+
+struct sb_history_filter {
+	const char *name; /* NULL: any */
+	uint64_t since_real_ns; /* 0: any */
+	size_t limit;     /* the newest so many; 0: all */
+};
+
+/* Newest first. */
+int sb_history_list(struct sb_history *h, const struct sb_history_filter *filter,
+	struct sb_history_run **out_runs, size_t *out_count);
+void sb_history_runs_free(struct sb_history_run *runs, size_t count);
+
+/* spec: an id, the start of a session id, "last", "last~2", "best" (the shortest
+ * of its name; name NULL: of the newest run's). */
+int sb_history_find(struct sb_history *h, const char *spec, const char *name, int64_t *out_id);
+/* The facts as they were stored: metrics, stages, tags. */
+int sb_history_facts(struct sb_history *h, int64_t id, struct sb_facts **out_facts);
+
+struct sb_history_point {
+	int64_t id;
+	uint64_t start_real_ns;
+	double value;
+	char *name;
+};
+
+/* metric: a metric, or a stage's name or code (its total). Oldest first. */
+int sb_history_trend(struct sb_history *h, const char *metric, const struct sb_history_filter *filter,
+	struct sb_history_point **out_points, size_t *out_count);
+void sb_history_points_free(struct sb_history_point *points, size_t count);
+
+/* Forgets runs past the newest keep (of each name; 0: no limit), those that
+ * started before a time (0: none), and, where asked, those whose folder is gone.
+ * Folders stay. */
+struct sb_history_prune {
+	size_t keep;
+	uint64_t before_real_ns;
+	bool gone;
+	bool dry;
+};
+int sb_history_prune(struct sb_history *h, const struct sb_history_prune *what, size_t *out_count);
+
+#endif
