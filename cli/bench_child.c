@@ -53,8 +53,8 @@ static int spawn(char **command, int output, const sigset_t *mask, pid_t *out_pi
 	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
 	posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-	posix_spawnattr_setflags(&attributes,
-		POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setflags(
+		&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setpgroup(&attributes, 0);
 	posix_spawnattr_setsigmask(&attributes, mask);
 	posix_spawnattr_setsigdefault(&attributes, &defaults);
@@ -72,7 +72,8 @@ static size_t read_tail(int output, char *tail, size_t size)
 
 	if (fstat(output, &st) || !S_ISREG(st.st_mode))
 		return 0;
-	n = pread(output, tail, size - 1, st.st_size > (off_t)(size - 1) ? st.st_size - (off_t)(size - 1) : 0);
+	n = pread(
+		output, tail, size - 1, st.st_size > (off_t)(size - 1) ? st.st_size - (off_t)(size - 1) : 0);
 	n = n < 0 ? 0 : n;
 	for (ssize_t i = 0; i < n; i++)
 		if (!tail[i])
@@ -83,8 +84,8 @@ static size_t read_tail(int output, char *tail, size_t size)
 
 static bool says_out_of_memory(const char *text)
 {
-	static const char *const words[] = { "out of memory", "OutOfMemoryError", "MemoryError", "std::bad_alloc",
-		"CUDA_ERROR_OUT_OF_MEMORY", "Cannot allocate memory" };
+	static const char *const words[] = { "out of memory", "OutOfMemoryError", "MemoryError",
+		"std::bad_alloc", "CUDA_ERROR_OUT_OF_MEMORY", "Cannot allocate memory" };
 
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (strcasestr(text, words[i]))
@@ -126,15 +127,16 @@ static void explain(struct bench_run *run, int status, int output, bool timed_ou
 		snprintf(run->reason, sizeof run->reason, "%s", *last ? last : "out of memory");
 	} else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
 		run->state = SB_BENCH_OOM;
-		snprintf(run->reason, sizeof run->reason, "killed by SIGKILL, most likely the out-of-memory killer");
+		snprintf(run->reason, sizeof run->reason,
+			"killed by SIGKILL, most likely the out-of-memory killer");
 	} else {
 		run->state = SB_BENCH_FAILED;
 		if (WIFSIGNALED(status))
-			snprintf(run->reason, sizeof run->reason, "killed by signal %d (%s)", WTERMSIG(status),
-				strsignal(WTERMSIG(status)));
+			snprintf(run->reason, sizeof run->reason, "killed by signal %d (%s)",
+				WTERMSIG(status), strsignal(WTERMSIG(status)));
 		else
-			snprintf(run->reason, sizeof run->reason, "exit %d%s%s", WEXITSTATUS(status), *last ? ": " : "",
-				last);
+			snprintf(run->reason, sizeof run->reason, "exit %d%s%s", WEXITSTATUS(status),
+				*last ? ": " : "", last);
 	}
 }
 
@@ -191,7 +193,8 @@ int bench_child_run(const struct bench_child *child, char **command, struct benc
 	if (error) {
 		run.state = SB_BENCH_FAILED;
 		run.exit_code = error == ENOENT ? 127 : 126;
-		snprintf(run.reason, sizeof run.reason, "cannot run '%.80s': %s", command[0], strerror(error));
+		snprintf(
+			run.reason, sizeof run.reason, "cannot run '%.80s': %s", command[0], strerror(error));
 	} else {
 		status = await(child, pid, start, &run, &usage, &timed_out);
 		run.seconds = now_s() - start;

@@ -170,8 +170,8 @@ static char **expand(char **command, const struct key *keys, size_t key_count, c
 	return words;
 }
 
-static int name_row(struct sb_bench_row *row, const struct key *keys, size_t key_count, const size_t *at,
-	char **command)
+static int name_row(
+	struct sb_bench_row *row, const struct key *keys, size_t key_count, const size_t *at, char **command)
 {
 	struct sb_buf name = { 0 };
 
@@ -327,7 +327,8 @@ static int add_variant(char *text, const char *path, int line, char **command, s
 	int err;
 
 	if (!colon || colon == text)
-		return sb_fail(STROBE_EFORMAT, "%s:%d: expected 'NAME: WORDS...', found '%.40s'", path, line, text);
+		return sb_fail(
+			STROBE_EFORMAT, "%s:%d: expected 'NAME: WORDS...', found '%.40s'", path, line, text);
 	while (end > text && strchr(" \t", end[-1]))
 		end--;
 	*end = 0;
@@ -349,8 +350,9 @@ static int add_variant(char *text, const char *path, int line, char **command, s
 		return no_memory();
 	}
 	plan->commands[plan->count++] = all;
-	rows[bench->row_count] = (struct sb_bench_row){ .name = strdup(text), .frames_per_clip = NAN,
-		.peak_memory_bytes = NAN };
+	rows[bench->row_count] = (struct sb_bench_row){
+		.name = strdup(text), .frames_per_clip = NAN, .peak_memory_bytes = NAN
+	};
 	return rows[bench->row_count++].name ? 0 : no_memory();
 }
 

@@ -12,19 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option options[] = {
-	{ "iterations", 'n', "N", "measured runs of each row (10)", false, false },
+static const struct option options[] = { { "iterations", 'n', "N", "measured runs of each row (10)", false,
+						 false },
 	{ "warmup", 'w', "N", "runs before them that do not count (1)", false, false },
 	{ "frames", 'f', "N", "frames one run makes, for frames/s", false, false },
-	{ "sweep", 's', "KEY=V1,V2", "run every value in place of {KEY}; several keys: the full grid", false, true },
-	{ "ladder", 'l', "FILE", "named variants, one 'NAME: WORDS' a line; step and total speed-up", false, false },
+	{ "sweep", 's', "KEY=V1,V2", "run every value in place of {KEY}; several keys: the full grid", false,
+		true },
+	{ "ladder", 'l', "FILE", "named variants, one 'NAME: WORDS' a line; step and total speed-up", false,
+		false },
 	{ "target-fps", 't', "FPS", "exit 1 unless every row reaches this many frames/s", false, false },
 	{ "timeout", 0, "S", "stop a run that takes longer; its row fails", false, false },
 	{ "format", 0, "FORMAT", "text, json or csv (text)", false, false },
 	{ "output", 'o', "FILE", "write there instead of standard output", false, false },
-	{ "show-output", 0, NULL, "let the command print (on standard error)", false, false },
-	{ 0 }
-};
+	{ "show-output", 0, NULL, "let the command print (on standard error)", false, false }, { 0 } };
 
 struct bench_job {
 	struct sb_bench bench;
@@ -55,7 +55,8 @@ static void estimate_left(struct bench_job *job)
 
 		job->progress.done += (size_t)(each - open);
 		if (runs)
-			left += open * (job->row_runs[i] ? job->row_seconds[i] / job->row_runs[i] : known / runs);
+			left += open *
+				(job->row_runs[i] ? job->row_seconds[i] / job->row_runs[i] : known / runs);
 	}
 	job->progress.left_s = runs ? left : -1;
 }
@@ -169,7 +170,8 @@ static int read_options(const struct args *args, struct bench_job *job)
 	double iterations = 10, warmup = 1;
 
 	job->bench.target_fps = job->frames = NAN;
-	if (!args_number(args, "iterations", 1, 1e6, &iterations) || !args_number(args, "warmup", 0, 1e6, &warmup) ||
+	if (!args_number(args, "iterations", 1, 1e6, &iterations) ||
+		!args_number(args, "warmup", 0, 1e6, &warmup) ||
 		!args_number(args, "frames", 1, 1e9, &job->frames) ||
 		!args_number(args, "target-fps", 1e-6, 1e9, &job->bench.target_fps) ||
 		!args_number(args, "timeout", 0.001, 1e9, &job->child.timeout_s))
@@ -177,7 +179,8 @@ static int read_options(const struct args *args, struct bench_job *job)
 	if (format && strcmp(format, "text") && strcmp(format, "json") && strcmp(format, "csv"))
 		return complain("--format is text, json or csv, not '%s'", format);
 	if (args->count)
-		return complain("the command goes after '--': strobe bench [OPTIONS] -- %s ...", args->values[0]);
+		return complain(
+			"the command goes after '--': strobe bench [OPTIONS] -- %s ...", args->values[0]);
 	if (args_has(args, "ladder") && args_has(args, "sweep"))
 		return complain("--ladder and --sweep cannot be combined");
 	if (!args_has(args, "ladder") && (!args->after_dashes || !args->after_dashes[0]))
@@ -206,8 +209,9 @@ static int make_plan(const struct args *args, struct bench_job *job)
 		return complain_last();
 	for (size_t i = 0; i < job->bench.row_count; i++)
 		job->bench.rows[i].frames_per_clip = job->frames;
-	job->bench.command = args->after_dashes && args->after_dashes[0] ?
-		bench_command_text(args->after_dashes) : strdup(ladder);
+	job->bench.command = args->after_dashes && args->after_dashes[0]
+				     ? bench_command_text(args->after_dashes)
+				     : strdup(ladder);
 	return job->bench.command ? 0 : complain("no memory");
 }
 
@@ -241,11 +245,11 @@ const struct command cmd_bench = {
 		"known, frames/s. Rows of a sweep or ladder take turns, so that drift touches all alike. A\n"
 		"row that fails or runs out of memory is kept as such and does not end the sweep. When\n"
 		"everything fails, the exit code is the command's own.",
-	.examples =
-		"  strobe bench -n 20 -w 3 --frames 81 -- python gen.py\n"
-		"  strobe bench --sweep batch=1,2,4,8 --sweep dtype=fp16,bf16 -- python gen.py -b {batch} --dtype {dtype}\n"
-		"  strobe bench --frames 81 --target-fps 16 -- ./generate\n"
-		"  strobe bench --ladder variants.txt -- python gen.py {variant}",
+	.examples = "  strobe bench -n 20 -w 3 --frames 81 -- python gen.py\n"
+		    "  strobe bench --sweep batch=1,2,4,8 --sweep dtype=fp16,bf16 -- python gen.py -b "
+		    "{batch} --dtype {dtype}\n"
+		    "  strobe bench --frames 81 --target-fps 16 -- ./generate\n"
+		    "  strobe bench --ladder variants.txt -- python gen.py {variant}",
 	.options = options,
 	.passes_command = true,
 	.run = run,

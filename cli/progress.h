@@ -9,7 +9,7 @@ struct progress {
 	bool shown; /* stderr is a terminal */
 	size_t done;
 	size_t total;
-	double left_s;     /* < 0: not known yet */
+	double left_s; /* < 0: not known yet */
 	const char *label; /* what runs now */
 };
 

@@ -17,15 +17,15 @@ enum sb_bench_state {
 };
 
 struct sb_bench_row {
-	char *name;    /* "batch=4 dtype=fp16", a variant's name, or the command */
+	char *name; /* "batch=4 dtype=fp16", a variant's name, or the command */
 	char **values; /* one per sweep key, in the order of keys; NULL without a sweep */
 	enum sb_bench_state state;
-	int exit_code;   /* of the run that ended the row */
-	char *reason;    /* in words, NULL when ok */
+	int exit_code; /* of the run that ended the row */
+	char *reason; /* in words, NULL when ok */
 	double *seconds; /* measured, in order; warm-up is not among them */
 	size_t count;
 	size_t capacity;
-	double frames_per_clip;  /* NaN: not known */
+	double frames_per_clip; /* NaN: not known */
 	double peak_memory_bytes; /* resident, of the largest process; NaN: not known */
 	/* computed */
 	struct sb_stats stats; /* seconds per clip */
@@ -33,7 +33,7 @@ struct sb_bench_row {
 	double clips_per_s;
 	double frames_per_s;
 	double total_speedup; /* of medians, against the first row that is ok; NaN */
-	double step_speedup;  /* against the row before that is ok; NaN */
+	double step_speedup; /* against the row before that is ok; NaN */
 	struct sb_judgement against_first; /* valid where total_speedup is, and row is not the first */
 	bool target_met;
 };

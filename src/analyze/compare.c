@@ -51,8 +51,8 @@ static double median_of(const double *values, size_t count)
 /* ---- metrics ------------------------------------------------------------ */
 
 /* One value per run that has it; with one run a side, its repetitions. */
-static size_t metric_values(const struct sb_facts *const *runs, size_t count, enum sb_metric metric, bool alone,
-	double *out, const double **out_values)
+static size_t metric_values(const struct sb_facts *const *runs, size_t count, enum sb_metric metric,
+	bool alone, double *out, const double **out_values)
 {
 	size_t n = 0;
 
@@ -84,11 +84,14 @@ static int judge_metric(const struct sb_comparison *c, enum sb_metric metric, do
 	struct sb_tolerance t = c->tolerance;
 	int err = 0;
 
-	t.absolute = !strcmp(info->unit, "s") && metric != SB_METRIC_STEP ? c->tolerance.absolute : info->least_change;
+	t.absolute = !strcmp(info->unit, "s") && metric != SB_METRIC_STEP ? c->tolerance.absolute
+									  : info->least_change;
 	if (base_count && now_count) {
-		err = sb_judge(base, base_count, now, now_count, &t, info->sense != SB_HIGHER_IS_BETTER, &m.judgement);
+		err = sb_judge(base, base_count, now, now_count, &t, info->sense != SB_HIGHER_IS_BETTER,
+			&m.judgement);
 		m.verdict = m.judgement.verdict;
-		if (info->sense == SB_NEUTRAL && (m.verdict == SB_VERDICT_WORSE || m.verdict == SB_VERDICT_BETTER))
+		if (info->sense == SB_NEUTRAL &&
+			(m.verdict == SB_VERDICT_WORSE || m.verdict == SB_VERDICT_BETTER))
 			m.verdict = SB_VERDICT_CHANGED;
 	} else if (base_count) {
 		m.verdict = SB_VERDICT_VANISHED;
@@ -102,10 +105,11 @@ static int judge_metric(const struct sb_comparison *c, enum sb_metric metric, do
 /* Different numbers of videos make totals incomparable: then one video is. */
 static bool differ_in_generations(const struct sb_comparison *c)
 {
-	double base = c->base[0]->metrics[SB_METRIC_GENERATIONS], now = c->now[0]->metrics[SB_METRIC_GENERATIONS];
+	double base = c->base[0]->metrics[SB_METRIC_GENERATIONS],
+	       now = c->now[0]->metrics[SB_METRIC_GENERATIONS];
 
 	return base > 0 && now > 0 && base != now && !isnan(c->base[0]->metrics[SB_METRIC_GENERATION]) &&
-		!isnan(c->now[0]->metrics[SB_METRIC_GENERATION]);
+	       !isnan(c->now[0]->metrics[SB_METRIC_GENERATION]);
 }
 
 static int compare_metrics(struct sb_comparison *c)
@@ -183,8 +187,8 @@ static void add_to(double *sum, double value)
 		*sum = (isnan(*sum) ? 0 : *sum) + value;
 }
 
-static int collect(struct sb_comparison *c, struct rows *rows, const struct sb_facts *const *runs, size_t runs_count,
-	bool is_base)
+static int collect(struct sb_comparison *c, struct rows *rows, const struct sb_facts *const *runs,
+	size_t runs_count, bool is_base)
 {
 	for (size_t r = 0; r < runs_count; r++)
 		for (size_t i = 0; i < runs[r]->stage_count; i++) {
@@ -229,7 +233,8 @@ static double side_median(const struct side *s, const double *values, size_t run
 
 /* With one run a side and calls to look at, single calls tell whether a change
  * is real; otherwise the totals of the runs do. */
-static int judge_stage(const struct sb_comparison *c, const struct row *row, double *scratch, struct sb_stage_change *s)
+static int judge_stage(
+	const struct sb_comparison *c, const struct row *row, double *scratch, struct sb_stage_change *s)
 {
 	const struct sb_fact_stage *b = row->base.any, *n = row->now.any;
 	struct sb_tolerance t = c->tolerance;
@@ -239,7 +244,8 @@ static int judge_stage(const struct sb_comparison *c, const struct row *row, dou
 		s->base_count == s->now_count) {
 		s->per_call = true;
 		t.absolute /= s->now_count;
-		return sb_judge(b->values, b->value_count, n->values, n->value_count, &t, true, &s->judgement);
+		return sb_judge(
+			b->values, b->value_count, n->values, n->value_count, &t, true, &s->judgement);
 	}
 	base_count = squeeze(row->base.total_s, c->base_count, scratch);
 	now_count = squeeze(row->now.total_s, c->now_count, scratch + base_count);
@@ -274,7 +280,8 @@ static int make_change(const struct sb_comparison *c, const struct row *row, dou
 	s.now_self_s = side_median(&row->now, row->now.self_s, c->now_count, scratch);
 	s.base_count = side_median(&row->base, row->base.count, c->base_count, scratch);
 	s.now_count = side_median(&row->now, row->now.count, c->now_count, scratch);
-	s.contribution_s = (isnan(s.now_self_s) ? 0 : s.now_self_s) - (isnan(s.base_self_s) ? 0 : s.base_self_s);
+	s.contribution_s = (isnan(s.now_self_s) ? 0 : s.now_self_s) -
+			   (isnan(s.base_self_s) ? 0 : s.base_self_s);
 	s.judgement.p = s.judgement.interval.low = s.judgement.interval.high = NAN;
 	if (!isnan(s.base_s) && !isnan(s.now_s)) {
 		err = judge_stage(c, row, scratch, &s);
@@ -284,7 +291,9 @@ static int make_change(const struct sb_comparison *c, const struct row *row, dou
 	} else if (!isnan(s.base_s)) {
 		s.verdict = SB_VERDICT_VANISHED;
 	} else {
-		s.verdict = s.in_base && s.in_now ? SB_VERDICT_SAME : s.in_now ? SB_VERDICT_APPEARED : SB_VERDICT_VANISHED;
+		s.verdict = s.in_base && s.in_now ? SB_VERDICT_SAME
+			    : s.in_now            ? SB_VERDICT_APPEARED
+						  : SB_VERDICT_VANISHED;
 	}
 	*out_change = s;
 	return err;
@@ -395,7 +404,8 @@ static const char *attr_text(struct sb_comparison *c, const struct sb_pair *p)
 	return sb_strings_text(&c->strings, sb_strings_add(&c->strings, text, strlen(text)));
 }
 
-static int compare_attrs_of(struct sb_comparison *c, const struct sb_fact_stage *b, const struct sb_fact_stage *n)
+static int compare_attrs_of(
+	struct sb_comparison *c, const struct sb_fact_stage *b, const struct sb_fact_stage *n)
 {
 	char label[256];
 	int err = 0;
@@ -409,7 +419,8 @@ static int compare_attrs_of(struct sb_comparison *c, const struct sb_fact_stage 
 				!strcmp(b->attrs[i].key, "measured_s"))
 				continue;
 			err = add_setting(c, SB_FACT_SETTING,
-				sb_strings_text(&c->strings, sb_strings_add(&c->strings, label, strlen(label))),
+				sb_strings_text(
+					&c->strings, sb_strings_add(&c->strings, label, strlen(label))),
 				b->attrs[i].key, before, after);
 		}
 	return err;
@@ -422,8 +433,9 @@ static int compare_attrs(struct sb_comparison *c)
 	int err = 0;
 
 	for (size_t i = 0; i < base->stage_count && !err; i++)
-		if (!sb_map_put(&by_key, sb_strings_add(&c->strings, base->stages[i].key, strlen(base->stages[i].key)),
-			(uint32_t)i))
+		if (!sb_map_put(&by_key,
+			    sb_strings_add(&c->strings, base->stages[i].key, strlen(base->stages[i].key)),
+			    (uint32_t)i))
 			err = no_memory();
 	for (size_t i = 0; i < now->stage_count && !err; i++) {
 		const struct sb_fact_stage *n = &now->stages[i];

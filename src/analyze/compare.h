@@ -12,7 +12,7 @@ struct sb_stage_change {
 	const char *code; /* NULL: none */
 	uint32_t depth;
 	enum sb_verdict verdict;
-	struct sb_judgement judgement;  /* of the time of all calls, or of one call: see per_call */
+	struct sb_judgement judgement; /* of the time of all calls, or of one call: see per_call */
 	bool per_call; /* judged on single calls: there are repetitions inside a run */
 	double base_s, now_s; /* medians over runs of the total; NaN: not there or not timed */
 	double base_self_s, now_self_s;
@@ -38,7 +38,7 @@ struct sb_setting_change {
 };
 
 struct sb_gate {
-	char *name;   /* a metric, a stage's name or code; "" : the total */
+	char *name; /* a metric, a stage's name or code; "" : the total */
 	double ratio; /* 0.05: fails above + 5 % */
 };
 
@@ -84,7 +84,8 @@ void sb_gates_free(struct sb_gate *gates, size_t count);
 void sb_stage_label(const char *code, const char *name, char *out, size_t size);
 
 /* ---- for compare's own files ---- */
-int sb_comparison_say(char ***list, size_t *count, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int sb_comparison_say(char ***list, size_t *count, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 int sb_compare_explain(struct sb_comparison *c);
 int sb_compare_gate(struct sb_comparison *c, const struct sb_compare_options *options);
 

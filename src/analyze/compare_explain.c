@@ -41,18 +41,24 @@ static bool slower(const struct sb_comparison *c)
 /* Memory that grew pushes files out of the page cache, and reads collapse. */
 static int disk_collapsed(struct sb_comparison *c)
 {
-	static const enum sb_metric kinds[] = { SB_METRIC_RSS_PEAK, SB_METRIC_RAM_PEAK, SB_METRIC_GPU_MEMORY_PEAK };
+	static const enum sb_metric kinds[] = { SB_METRIC_RSS_PEAK, SB_METRIC_RAM_PEAK,
+		SB_METRIC_GPU_MEMORY_PEAK };
 	struct values disk, memory;
 	bool grew = false;
 
-	if (!look(c, SB_METRIC_DISK_READ, &disk) || !(disk.base > 50e6) || !(disk.now < disk.base / 3) || !slower(c))
+	if (!look(c, SB_METRIC_DISK_READ, &disk) || !(disk.base > 50e6) || !(disk.now < disk.base / 3) ||
+		!slower(c))
 		return 0;
 	for (size_t i = 0; i < 3 && !grew; i++)
 		grew = look(c, kinds[i], &memory) && memory.now > 1.3 * memory.base;
 	if (!grew)
-		return say(c, "disk reads fell %s -> %s: the run waits for its files", disk.base_text, disk.now_text);
-	return say(c, "disk reads fell %s -> %s while peak memory rose %s -> %s: the larger process leaves less room "
-		"for cached files", disk.base_text, disk.now_text, memory.base_text, memory.now_text);
+		return say(c, "disk reads fell %s -> %s: the run waits for its files", disk.base_text,
+			disk.now_text);
+	return say(c,
+		"disk reads fell %s -> %s while peak memory rose %s -> %s: the larger process leaves less "
+		"room "
+		"for cached files",
+		disk.base_text, disk.now_text, memory.base_text, memory.now_text);
 }
 
 static int swapped(struct sb_comparison *c)
@@ -92,15 +98,16 @@ static int cache_misses(struct sb_comparison *c)
 
 	if (!look(c, SB_METRIC_CACHE_HITS, &hits) || !(hits.now < hits.base - 0.05) || !slower(c))
 		return 0;
-	return say(c, "the cache hit rate fell %s -> %s: more steps were computed", hits.base_text, hits.now_text);
+	return say(c, "the cache hit rate fell %s -> %s: more steps were computed", hits.base_text,
+		hits.now_text);
 }
 
 static int nearly_full(struct sb_comparison *c)
 {
 	struct values peak, total;
 
-	if (!look(c, SB_METRIC_GPU_MEMORY_PEAK, &peak) || !look(c, SB_METRIC_GPU_MEMORY_TOTAL, &total) || !slower(c) ||
-		!(peak.now > 0.95 * total.now) || peak.base > 0.95 * total.base)
+	if (!look(c, SB_METRIC_GPU_MEMORY_PEAK, &peak) || !look(c, SB_METRIC_GPU_MEMORY_TOTAL, &total) ||
+		!slower(c) || !(peak.now > 0.95 * total.now) || peak.base > 0.95 * total.base)
 		return 0;
 	return say(c, "peak GPU memory rose %s -> %s of %s: the allocator frees and retries", peak.base_text,
 		peak.now_text, total.now_text);
@@ -110,8 +117,9 @@ static int more_offload(struct sb_comparison *c)
 {
 	struct values offload;
 
-	if (!look(c, SB_METRIC_OFFLOAD, &offload) || fabs(offload.now - offload.base) <
-		SHARE_WORTH_A_WORD * fabs(c->total.now - c->total.base) || (offload.now > offload.base) != slower(c))
+	if (!look(c, SB_METRIC_OFFLOAD, &offload) ||
+		fabs(offload.now - offload.base) < SHARE_WORTH_A_WORD * fabs(c->total.now - c->total.base) ||
+		(offload.now > offload.base) != slower(c))
 		return 0;
 	return say(c, "offload (moving weights) went %s -> %s", offload.base_text, offload.now_text);
 }
@@ -124,8 +132,8 @@ static int work_changed(struct sb_comparison *c)
 
 	for (size_t i = 0; i < 2 && !err && !c->per_generation; i++)
 		if (look(c, counts[i], &v) && v.base != v.now)
-			err = say(c, "the work differs: %s %s -> %s", counts[i] == SB_METRIC_FRAMES ? "frames" : "steps",
-				v.base_text, v.now_text);
+			err = say(c, "the work differs: %s %s -> %s",
+				counts[i] == SB_METRIC_FRAMES ? "frames" : "steps", v.base_text, v.now_text);
 	return err;
 }
 
@@ -155,9 +163,9 @@ static void describe(const struct sb_comparison *c, const struct sb_stage_change
 	else if (isnan(s->now_s))
 		snprintf(out, size, "%s is gone: %.2f s %s", label, s->base_s, "saved");
 	else
-		snprintf(out, size, "%s took %.2f s %s (%.2f -> %.2f s, %+.1f %%%s)", label, fabs(s->contribution_s),
-			s->contribution_s > 0 ? "longer" : "less", s->base_s, s->now_s,
-			100 * (s->now_s / s->base_s - 1), why);
+		snprintf(out, size, "%s took %.2f s %s (%.2f -> %.2f s, %+.1f %%%s)", label,
+			fabs(s->contribution_s), s->contribution_s > 0 ? "longer" : "less", s->base_s,
+			s->now_s, 100 * (s->now_s / s->base_s - 1), why);
 }
 
 /* The stages that push in one direction, at most three. */
@@ -198,7 +206,9 @@ static int outside(struct sb_comparison *c)
 		c->unattributed_change_s = m->now - m->base;
 		if (fabs(c->unattributed_change_s) > 2 * SHARE_WORTH_A_WORD * fabs(change) &&
 			fabs(c->unattributed_change_s) > c->tolerance.absolute)
-			return say(c, "time outside every stage went %.2f -> %.2f s (%+.2f s): nothing says what it was spent on",
+			return say(c,
+				"time outside every stage went %.2f -> %.2f s (%+.2f s): nothing says what "
+				"it was spent on",
 				m->base, m->now, c->unattributed_change_s);
 	}
 	return 0;
@@ -206,8 +216,8 @@ static int outside(struct sb_comparison *c)
 
 int sb_compare_explain(struct sb_comparison *c)
 {
-	static int (*const rules[])(struct sb_comparison *) = { work_changed, disk_collapsed, swapped, clocked_down,
-		nearly_full, cache_misses, gpu_waits, more_offload };
+	static int (*const rules[])(struct sb_comparison *) = { work_changed, disk_collapsed, swapped,
+		clocked_down, nearly_full, cache_misses, gpu_waits, more_offload };
 	int err = 0;
 
 	if (isnan(c->total.base) || isnan(c->total.now))

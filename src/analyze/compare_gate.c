@@ -28,7 +28,8 @@ static int parse_gate(const char *text, size_t size, struct sb_gate *out_gate)
 	value = strtod(number, &end);
 	percent = *end == '%';
 	if (end == number || end + percent != text + size || !(value >= 0))
-		return sb_fail(STROBE_EINVAL, "--fail-above takes 5%% or NAME=10%%, not '%.*s'", (int)size, text);
+		return sb_fail(
+			STROBE_EINVAL, "--fail-above takes 5%% or NAME=10%%, not '%.*s'", (int)size, text);
 	out_gate->ratio = percent ? value / 100 : value;
 	out_gate->name = strndup(text, number > text ? (size_t)(number - 1 - text) : 0);
 	return out_gate->name ? 0 : sb_fail(STROBE_ENOMEM, "no memory for --fail-above");
@@ -67,26 +68,30 @@ int sb_gates_parse(const char *text, struct sb_gate **out_gates, size_t *out_cou
 
 /* ---- applying ----------------------------------------------------------- */
 
-static int fail_metric(struct sb_comparison *c, const struct sb_metric_change *m, double limit, const char *note)
+static int fail_metric(
+	struct sb_comparison *c, const struct sb_metric_change *m, double limit, const char *note)
 {
 	char base[32], now[32];
 	const struct sb_metric_info *info = &sb_metric_infos[m->metric];
 
 	sb_metric_text(m->metric, m->base, base, sizeof base);
 	sb_metric_text(m->metric, m->now, now, sizeof now);
-	return sb_comparison_say(&c->failures, &c->failure_count, "%s %s -> %s (%+.1f %%), %s than %g %% allowed%s",
-		info->words, base, now, 100 * (m->now / m->base - 1),
-		info->sense == SB_HIGHER_IS_BETTER ? "a larger fall" : "more", 100 * limit, note);
+	return sb_comparison_say(&c->failures, &c->failure_count,
+		"%s %s -> %s (%+.1f %%), %s than %g %% allowed%s", info->words, base, now,
+		100 * (m->now / m->base - 1), info->sense == SB_HIGHER_IS_BETTER ? "a larger fall" : "more",
+		100 * limit, note);
 }
 
 /* Past the limit, and not a mere wobble where repetitions speak. */
-static bool regressed(double base, double now, bool higher_is_worse, double limit, const struct sb_judgement *j)
+static bool regressed(
+	double base, double now, bool higher_is_worse, double limit, const struct sb_judgement *j)
 {
 	double change = higher_is_worse ? now - base : base - now;
 
 	if (!(change > limit * base))
 		return false;
-	return j->basis != SB_BASIS_RANK_TEST || j->verdict == SB_VERDICT_WORSE || j->verdict == SB_VERDICT_BETTER;
+	return j->basis != SB_BASIS_RANK_TEST || j->verdict == SB_VERDICT_WORSE ||
+	       j->verdict == SB_VERDICT_BETTER;
 }
 
 static int gate_metric(struct sb_comparison *c, const struct sb_metric_change *m, const struct sb_gate *g)
@@ -134,8 +139,9 @@ static int gate_stage(struct sb_comparison *c, const struct sb_stage_change *s, 
 			isnan(s->now_s) ? "NEW" : "BASE");
 	if (!regressed(s->base_s, s->now_s, true, g->ratio, &s->judgement))
 		return 0;
-	return sb_comparison_say(&c->failures, &c->failure_count, "%s %.3f s -> %.3f s (%+.1f %%), more than %g %% allowed",
-		label, s->base_s, s->now_s, 100 * (s->now_s / s->base_s - 1), 100 * g->ratio);
+	return sb_comparison_say(&c->failures, &c->failure_count,
+		"%s %.3f s -> %.3f s (%+.1f %%), more than %g %% allowed", label, s->base_s, s->now_s,
+		100 * (s->now_s / s->base_s - 1), 100 * g->ratio);
 }
 
 static int apply(struct sb_comparison *c, const struct sb_gate *g)
@@ -159,7 +165,8 @@ static int apply(struct sb_comparison *c, const struct sb_gate *g)
 		err = gate_metric(c, m, g);
 	}
 	if (!found && !err)
-		err = sb_comparison_say(&c->failures, &c->failure_count, "'%s' is missing in BASE and NEW", g->name);
+		err = sb_comparison_say(
+			&c->failures, &c->failure_count, "'%s' is missing in BASE and NEW", g->name);
 	return err;
 }
 
@@ -174,9 +181,11 @@ static int gate_missing(struct sb_comparison *c, const struct sb_compare_options
 		bool named = false;
 
 		for (size_t g = 0; g < options->gate_count; g++)
-			named |= *options->gates[g].name && sb_metric_find(options->gates[g].name) == (int)m->metric;
+			named |= *options->gates[g].name &&
+				 sb_metric_find(options->gates[g].name) == (int)m->metric;
 		if (m->verdict == SB_VERDICT_VANISHED && !named)
-			err = sb_comparison_say(&c->failures, &c->failure_count, "%s was measured in BASE and is missing in NEW",
+			err = sb_comparison_say(&c->failures, &c->failure_count,
+				"%s was measured in BASE and is missing in NEW",
 				sb_metric_infos[m->metric].words);
 	}
 	return err;

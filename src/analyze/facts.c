@@ -56,7 +56,8 @@ int sb_facts_add_pair(struct sb_facts *f, enum sb_fact_scope scope, const char *
 			return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
 		f->pairs = grown;
 	}
-	f->pairs[f->pair_count++] = (struct sb_fact_pair){ scope, sb_facts_text(f, key), sb_facts_text(f, value) };
+	f->pairs[f->pair_count++] = (struct sb_fact_pair){ scope, sb_facts_text(f, key),
+		sb_facts_text(f, value) };
 	return 0;
 }
 
@@ -131,7 +132,8 @@ static double rate_of(const struct sb_model *m, const char *source, const char *
 {
 	for (size_t i = 0; i < m->series_count; i++) {
 		const struct sb_series *s = &m->series[i];
-		const struct sb_series_column *c = strcmp(s->source, source) ? NULL : sb_series_column_find(s, name);
+		const struct sb_series_column *c = strcmp(s->source, source) ? NULL
+									     : sb_series_column_find(s, name);
 
 		if (c && s->count > 1 && s->t_s[s->count - 1] > s->t_s[0] && c->stats.count > 1)
 			return (c->stats.last - c->first) / (s->t_s[s->count - 1] - s->t_s[0]);
@@ -187,8 +189,8 @@ static void take_resources(struct sb_facts *f, const struct sb_model *m)
 {
 	double *metrics = f->metrics;
 
-	metrics[SB_METRIC_GPU_MEMORY_PEAK] = first_of(m->summary.gpu_peak_bytes,
-		MB * column_stat(m, "gpu", NAMES("memory_used_mb"), true));
+	metrics[SB_METRIC_GPU_MEMORY_PEAK] = first_of(
+		m->summary.gpu_peak_bytes, MB * column_stat(m, "gpu", NAMES("memory_used_mb"), true));
 	metrics[SB_METRIC_GPU_MEMORY_MEAN] = MB * column_stat(m, "gpu", NAMES("memory_used_mb"), false);
 	metrics[SB_METRIC_GPU_RESERVED_PEAK] = m->summary.gpu_reserved_peak_bytes;
 	metrics[SB_METRIC_GPU_MEMORY_TOTAL] = m->summary.gpu_total_bytes;
@@ -205,10 +207,10 @@ static void take_resources(struct sb_facts *f, const struct sb_model *m)
 	metrics[SB_METRIC_GPU_CLOCK] = column_stat(m, "gpu", NAMES("sm_clock_mhz"), false);
 	metrics[SB_METRIC_ENERGY] = m->summary.energy_wh;
 	metrics[SB_METRIC_CPU] = column_stat(m, "cpu", NAMES("usage_percent"), false);
-	metrics[SB_METRIC_DISK_READ] = first_of(rate_of(m, "disk", "read_bytes"),
-		rate_of(m, "disk", "machine_read_bytes"));
-	metrics[SB_METRIC_DISK_WRITE] = first_of(rate_of(m, "disk", "write_bytes"),
-		rate_of(m, "disk", "machine_write_bytes"));
+	metrics[SB_METRIC_DISK_READ] = first_of(
+		rate_of(m, "disk", "read_bytes"), rate_of(m, "disk", "machine_read_bytes"));
+	metrics[SB_METRIC_DISK_WRITE] = first_of(
+		rate_of(m, "disk", "write_bytes"), rate_of(m, "disk", "machine_write_bytes"));
 	if (m->gpu.present) {
 		double copies = 0;
 
@@ -290,11 +292,19 @@ static int take_stages(struct sb_facts *f, const struct sb_model *m, double **nu
 		bool timed = s->state != SB_STAGE_SKIPPED && s->state != SB_STAGE_UNTIMED;
 		struct sb_fact_stage *to = &f->stages[f->stage_count++];
 
-		*to = (struct sb_fact_stage){ .name = sb_facts_text(f, s->name), .code = sb_facts_text(f, s->code),
-			.parent = s->parent, .depth = s->depth, .role = s->role, .state = s->state,
-			.reason = sb_facts_text(f, s->skip_reason), .count = s->count,
-			.total_s = timed ? s->total_s : NAN, .self_s = timed ? s->self_s : NAN, .time = s->time,
-			.gpu_span_s = s->gpu_span_s, .gpu_busy_s = s->gpu_busy_s };
+		*to = (struct sb_fact_stage){ .name = sb_facts_text(f, s->name),
+			.code = sb_facts_text(f, s->code),
+			.parent = s->parent,
+			.depth = s->depth,
+			.role = s->role,
+			.state = s->state,
+			.reason = sb_facts_text(f, s->skip_reason),
+			.count = s->count,
+			.total_s = timed ? s->total_s : NAN,
+			.self_s = timed ? s->self_s : NAN,
+			.time = s->time,
+			.gpu_span_s = s->gpu_span_s,
+			.gpu_busy_s = s->gpu_busy_s };
 		if (it && it->series_count) {
 			memcpy(*numbers, it->series_s, it->series_count * sizeof **numbers);
 			to->values = *numbers;
@@ -311,7 +321,8 @@ static void take_repetitions(struct sb_facts *f, const struct sb_model *m, doubl
 	f->generation_s = *numbers;
 	for (size_t i = 0; i < m->generations.count && !m->generations.whole_run; i++)
 		if (!m->generations.all[i].open)
-			(*numbers)[f->generation_count++] = m->generations.all[i].end_s - m->generations.all[i].begin_s;
+			(*numbers)[f->generation_count++] = m->generations.all[i].end_s -
+							    m->generations.all[i].begin_s;
 	*numbers += f->generation_count;
 	for (size_t i = 0; i < m->iterations.count; i++) {
 		const struct sb_iterations *it = &m->iterations.all[i];

@@ -10,53 +10,53 @@
 enum sb_sense { SB_LOWER_IS_BETTER, SB_HIGHER_IS_BETTER, SB_NEUTRAL };
 
 /* symbol, key, words, unit, sense, the smallest change worth a word */
-#define SB_METRICS(X)                                                                                          \
-	X(WALL, "wall_s", "Total", "s", SB_LOWER_IS_BETTER, 0.005)                                             \
-	X(GENERATION, "generation_s", "Generation (median)", "s", SB_LOWER_IS_BETTER, 0.005)                   \
-	X(STEP, "step_s", "Step (median)", "s", SB_LOWER_IS_BETTER, 0.0001)                                    \
-	X(FIRST_BLOCK, "first_block_s", "First block", "s", SB_LOWER_IS_BETTER, 0.005)                         \
-	X(UNATTRIBUTED, "unattributed_s", "Unattributed", "s", SB_LOWER_IS_BETTER, 0.005)                      \
-	X(COLLECTIVE, "collective_s", "Waiting at collectives", "s", SB_LOWER_IS_BETTER, 0.005)                \
-	X(OFFLOAD, "offload_s", "Offload", "s", SB_LOWER_IS_BETTER, 0.005)                                     \
-	X(FPS, "fps", "Frames/s end to end", "frames/s", SB_HIGHER_IS_BETTER, 0.005)                           \
-	X(FPS_COMPUTE, "compute_fps", "Frames/s of compute", "frames/s", SB_HIGHER_IS_BETTER, 0.005)           \
-	X(BPS, "bps", "Blocks/s", "blocks/s", SB_HIGHER_IS_BETTER, 0.005)                                      \
-	X(FRAMES, "frames_count", "Frames", "", SB_NEUTRAL, 0.5)                                               \
-	X(STEPS, "steps_count", "Steps", "", SB_NEUTRAL, 0.5)                                                  \
-	X(GENERATIONS, "generation_count", "Generations", "", SB_NEUTRAL, 0.5)                                 \
-	X(GPU_MEMORY_PEAK, "gpu_memory_peak_bytes", "Peak GPU memory", "bytes", SB_LOWER_IS_BETTER, 16e6)      \
-	X(GPU_MEMORY_MEAN, "gpu_memory_mean_bytes", "Mean GPU memory", "bytes", SB_NEUTRAL, 16e6)              \
-	X(GPU_RESERVED_PEAK, "gpu_reserved_peak_bytes", "Peak GPU memory reserved", "bytes",                   \
-		SB_LOWER_IS_BETTER, 16e6)                                                                      \
-	X(GPU_MEMORY_TOTAL, "gpu_memory_total_bytes", "GPU memory there is", "bytes", SB_NEUTRAL, 16e6)        \
-	X(RAM_PEAK, "ram_peak_bytes", "Peak RAM", "bytes", SB_LOWER_IS_BETTER, 16e6)                           \
-	X(RSS_PEAK, "rss_peak_bytes", "Peak process memory", "bytes", SB_LOWER_IS_BETTER, 16e6)                \
-	X(SWAP_PEAK, "swap_peak_bytes", "Peak swap", "bytes", SB_LOWER_IS_BETTER, 16e6)                        \
-	X(PAGE_CACHE_PEAK, "page_cache_peak_bytes", "Peak page cache", "bytes", SB_NEUTRAL, 16e6)              \
-	X(GPU_UTILIZATION, "gpu_utilization_percent", "GPU utilisation", "%", SB_HIGHER_IS_BETTER, 2)          \
-	X(GPU_TEMPERATURE, "gpu_temperature_max_c", "GPU temperature (max)", "°C", SB_LOWER_IS_BETTER, 3)      \
-	X(GPU_POWER, "gpu_power_w", "GPU power", "W", SB_NEUTRAL, 5)                                           \
-	X(GPU_CLOCK, "gpu_clock_mhz", "GPU clock", "MHz", SB_HIGHER_IS_BETTER, 20)                             \
-	X(ENERGY, "energy_wh", "Energy", "Wh", SB_LOWER_IS_BETTER, 0.01)                                       \
-	X(CPU, "cpu_percent", "CPU", "%", SB_NEUTRAL, 2)                                                       \
-	X(DISK_READ, "disk_read_bytes_per_s", "Disk reads", "bytes/s", SB_NEUTRAL, 1e6)                        \
-	X(DISK_WRITE, "disk_write_bytes_per_s", "Disk writes", "bytes/s", SB_NEUTRAL, 1e6)                     \
-	X(GPU_BUSY, "gpu_busy_s", "GPU busy", "s", SB_NEUTRAL, 0.005)                                          \
-	X(GPU_IDLE, "gpu_idle_s", "GPU idle", "s", SB_LOWER_IS_BETTER, 0.005)                                  \
-	X(COPIES, "gpu_copies_s", "GPU copies", "s", SB_LOWER_IS_BETTER, 0.005)                                \
-	X(COMMUNICATION, "communication_s", "Communication", "s", SB_LOWER_IS_BETTER, 0.005)                   \
-	X(CACHE_HITS, "cache_hit_ratio", "Cache hit rate", "ratio", SB_HIGHER_IS_BETTER, 0.02)                 \
+#define SB_METRICS(X)                                                                                     \
+	X(WALL, "wall_s", "Total", "s", SB_LOWER_IS_BETTER, 0.005)                                        \
+	X(GENERATION, "generation_s", "Generation (median)", "s", SB_LOWER_IS_BETTER, 0.005)              \
+	X(STEP, "step_s", "Step (median)", "s", SB_LOWER_IS_BETTER, 0.0001)                               \
+	X(FIRST_BLOCK, "first_block_s", "First block", "s", SB_LOWER_IS_BETTER, 0.005)                    \
+	X(UNATTRIBUTED, "unattributed_s", "Unattributed", "s", SB_LOWER_IS_BETTER, 0.005)                 \
+	X(COLLECTIVE, "collective_s", "Waiting at collectives", "s", SB_LOWER_IS_BETTER, 0.005)           \
+	X(OFFLOAD, "offload_s", "Offload", "s", SB_LOWER_IS_BETTER, 0.005)                                \
+	X(FPS, "fps", "Frames/s end to end", "frames/s", SB_HIGHER_IS_BETTER, 0.005)                      \
+	X(FPS_COMPUTE, "compute_fps", "Frames/s of compute", "frames/s", SB_HIGHER_IS_BETTER, 0.005)      \
+	X(BPS, "bps", "Blocks/s", "blocks/s", SB_HIGHER_IS_BETTER, 0.005)                                 \
+	X(FRAMES, "frames_count", "Frames", "", SB_NEUTRAL, 0.5)                                          \
+	X(STEPS, "steps_count", "Steps", "", SB_NEUTRAL, 0.5)                                             \
+	X(GENERATIONS, "generation_count", "Generations", "", SB_NEUTRAL, 0.5)                            \
+	X(GPU_MEMORY_PEAK, "gpu_memory_peak_bytes", "Peak GPU memory", "bytes", SB_LOWER_IS_BETTER, 16e6) \
+	X(GPU_MEMORY_MEAN, "gpu_memory_mean_bytes", "Mean GPU memory", "bytes", SB_NEUTRAL, 16e6)         \
+	X(GPU_RESERVED_PEAK, "gpu_reserved_peak_bytes", "Peak GPU memory reserved", "bytes",              \
+		SB_LOWER_IS_BETTER, 16e6)                                                                 \
+	X(GPU_MEMORY_TOTAL, "gpu_memory_total_bytes", "GPU memory there is", "bytes", SB_NEUTRAL, 16e6)   \
+	X(RAM_PEAK, "ram_peak_bytes", "Peak RAM", "bytes", SB_LOWER_IS_BETTER, 16e6)                      \
+	X(RSS_PEAK, "rss_peak_bytes", "Peak process memory", "bytes", SB_LOWER_IS_BETTER, 16e6)           \
+	X(SWAP_PEAK, "swap_peak_bytes", "Peak swap", "bytes", SB_LOWER_IS_BETTER, 16e6)                   \
+	X(PAGE_CACHE_PEAK, "page_cache_peak_bytes", "Peak page cache", "bytes", SB_NEUTRAL, 16e6)         \
+	X(GPU_UTILIZATION, "gpu_utilization_percent", "GPU utilisation", "%", SB_HIGHER_IS_BETTER, 2)     \
+	X(GPU_TEMPERATURE, "gpu_temperature_max_c", "GPU temperature (max)", "°C", SB_LOWER_IS_BETTER, 3) \
+	X(GPU_POWER, "gpu_power_w", "GPU power", "W", SB_NEUTRAL, 5)                                      \
+	X(GPU_CLOCK, "gpu_clock_mhz", "GPU clock", "MHz", SB_HIGHER_IS_BETTER, 20)                        \
+	X(ENERGY, "energy_wh", "Energy", "Wh", SB_LOWER_IS_BETTER, 0.01)                                  \
+	X(CPU, "cpu_percent", "CPU", "%", SB_NEUTRAL, 2)                                                  \
+	X(DISK_READ, "disk_read_bytes_per_s", "Disk reads", "bytes/s", SB_NEUTRAL, 1e6)                   \
+	X(DISK_WRITE, "disk_write_bytes_per_s", "Disk writes", "bytes/s", SB_NEUTRAL, 1e6)                \
+	X(GPU_BUSY, "gpu_busy_s", "GPU busy", "s", SB_NEUTRAL, 0.005)                                     \
+	X(GPU_IDLE, "gpu_idle_s", "GPU idle", "s", SB_LOWER_IS_BETTER, 0.005)                             \
+	X(COPIES, "gpu_copies_s", "GPU copies", "s", SB_LOWER_IS_BETTER, 0.005)                           \
+	X(COMMUNICATION, "communication_s", "Communication", "s", SB_LOWER_IS_BETTER, 0.005)              \
+	X(CACHE_HITS, "cache_hit_ratio", "Cache hit rate", "ratio", SB_HIGHER_IS_BETTER, 0.02)            \
 	X(DROPPED, "dropped_ratio", "Dropped frames", "ratio", SB_LOWER_IS_BETTER, 0.002)
 
 enum sb_metric {
 #define SB_METRIC_ENUM_(symbol, key, words, unit, sense, least) SB_METRIC_##symbol,
 	SB_METRICS(SB_METRIC_ENUM_)
 #undef SB_METRIC_ENUM_
-	SB_METRIC_COUNT
+		SB_METRIC_COUNT
 };
 
 struct sb_metric_info {
-	const char *key;   /* in JSON, --fail-above, trends */
+	const char *key; /* in JSON, --fail-above, trends */
 	const char *words; /* for people */
 	const char *unit;
 	enum sb_sense sense;
@@ -72,15 +72,15 @@ void sb_metric_text(enum sb_metric metric, double value, char *out, size_t size)
 struct sb_fact_stage {
 	const char *name;
 	const char *code; /* NULL: none */
-	const char *key;  /* the same stage in another run has the same one */
-	int64_t parent;   /* index, smaller than its own; -1: top level */
+	const char *key; /* the same stage in another run has the same one */
+	int64_t parent; /* index, smaller than its own; -1: top level */
 	uint32_t depth;
 	uint32_t role;
 	enum sb_stage_state state;
 	const char *reason; /* why skipped; NULL */
 	int64_t count;
 	double total_s, self_s; /* NaN: untimed */
-	struct sb_stats time;   /* of one call */
+	struct sb_stats time; /* of one call */
 	double gpu_span_s, gpu_busy_s;
 	const double *values; /* durations of its calls where they were kept, in order */
 	size_t value_count;
@@ -98,7 +98,7 @@ struct sb_fact_pair {
 
 struct sb_facts {
 	const char *label; /* what the user called it */
-	const char *id;    /* the session's; "" unknown */
+	const char *id; /* the session's; "" unknown */
 	const char *name;
 	const char *host;
 	const char *job; /* "" unknown */

@@ -124,8 +124,8 @@ static double normal_tail(double z)
 	return 0.5 * erfc(z / sqrt(2));
 }
 
-static int test_ranks(const struct ranked *all, size_t n, size_t m, double ties,
-	struct sb_rank_test *out_test)
+static int test_ranks(
+	const struct ranked *all, size_t n, size_t m, double ties, struct sb_rank_test *out_test)
 {
 	double base_count = (double)n, now_count = (double)m, both = base_count + now_count;
 	double rank_sum = 0, u, smaller, deviation, z;
@@ -219,7 +219,8 @@ static int judge_by_test(const double *base, size_t base_count, const double *no
 int sb_judge(const double *base, size_t base_count, const double *now, size_t now_count,
 	const struct sb_tolerance *tolerance, bool higher_is_worse, struct sb_judgement *out_judgement)
 {
-	struct sb_judgement j = { SB_VERDICT_SAME, SB_BASIS_TOLERANCE, NAN, NAN, NAN, { NAN, NAN }, NAN, NAN, 1 };
+	struct sb_judgement j = { SB_VERDICT_SAME, SB_BASIS_TOLERANCE, NAN, NAN, NAN, { NAN, NAN }, NAN, NAN,
+		1 };
 	struct sb_stats before, after;
 	int err = sb_stats_of(base, base_count, &before);
 

@@ -17,11 +17,18 @@ int sb_metric_find(const char *name)
 		const char *name;
 		enum sb_metric metric;
 	} others[] = {
-		{ "total", SB_METRIC_WALL }, { "time", SB_METRIC_WALL }, { "duration", SB_METRIC_WALL },
-		{ "peak_memory", SB_METRIC_GPU_MEMORY_PEAK }, { "memory", SB_METRIC_GPU_MEMORY_PEAK },
-		{ "vram", SB_METRIC_GPU_MEMORY_PEAK }, { "peak_vram", SB_METRIC_GPU_MEMORY_PEAK },
-		{ "ram", SB_METRIC_RAM_PEAK }, { "peak_ram", SB_METRIC_RAM_PEAK }, { "throughput", SB_METRIC_FPS },
-		{ "gpu_temperature", SB_METRIC_GPU_TEMPERATURE }, { "disk_read", SB_METRIC_DISK_READ },
+		{ "total", SB_METRIC_WALL },
+		{ "time", SB_METRIC_WALL },
+		{ "duration", SB_METRIC_WALL },
+		{ "peak_memory", SB_METRIC_GPU_MEMORY_PEAK },
+		{ "memory", SB_METRIC_GPU_MEMORY_PEAK },
+		{ "vram", SB_METRIC_GPU_MEMORY_PEAK },
+		{ "peak_vram", SB_METRIC_GPU_MEMORY_PEAK },
+		{ "ram", SB_METRIC_RAM_PEAK },
+		{ "peak_ram", SB_METRIC_RAM_PEAK },
+		{ "throughput", SB_METRIC_FPS },
+		{ "gpu_temperature", SB_METRIC_GPU_TEMPERATURE },
+		{ "disk_read", SB_METRIC_DISK_READ },
 		{ "disk_write", SB_METRIC_DISK_WRITE },
 	};
 
@@ -50,7 +57,8 @@ static void scaled(double value, const char *after, char *out, size_t size)
 		if (fabs(value) >= steps[i].scale) {
 			double shown = value / steps[i].scale;
 
-			snprintf(out, size, "%.*f %s%s", fabs(shown) < 9.95 ? 2 : 1, shown, steps[i].unit, after);
+			snprintf(out, size, "%.*f %s%s", fabs(shown) < 9.95 ? 2 : 1, shown, steps[i].unit,
+				after);
 			return;
 		}
 	snprintf(out, size, "%.0f B%s", value, after);

@@ -45,8 +45,16 @@ double sb_stats_percentile(const double *sorted, size_t count, double q)
 
 int sb_stats_of(const double *values, size_t count, struct sb_stats *out_stats)
 {
-	struct sb_stats s = { .count = (int64_t)count, .total = NAN, .mean = NAN, .min = NAN, .max = NAN,
-		.median = NAN, .p95 = NAN, .p99 = NAN, .last = NAN, .std = NAN };
+	struct sb_stats s = { .count = (int64_t)count,
+		.total = NAN,
+		.mean = NAN,
+		.min = NAN,
+		.max = NAN,
+		.median = NAN,
+		.p95 = NAN,
+		.p99 = NAN,
+		.last = NAN,
+		.std = NAN };
 	double *sorted, squares = 0;
 
 	if (!count) {
@@ -107,8 +115,8 @@ static int pool_init(struct pool *p, const double *values, size_t count)
 		return STROBE_ENOMEM;
 	if (count > RESAMPLED_VALUES_MAX) {
 		for (size_t i = 0; i < RESAMPLED_VALUES_MAX; i++)
-			p->sorted[i] = sb_stats_percentile(p->sorted, count,
-				((double)i + 0.5) / RESAMPLED_VALUES_MAX);
+			p->sorted[i] = sb_stats_percentile(
+				p->sorted, count, ((double)i + 0.5) / RESAMPLED_VALUES_MAX);
 		p->count = RESAMPLED_VALUES_MAX;
 	}
 	p->drawn = malloc(p->count * sizeof *p->drawn);

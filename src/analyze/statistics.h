@@ -44,9 +44,9 @@ int sb_stats_ratio_interval(const double *base, size_t base_count, const double 
 	struct sb_interval *out_interval);
 
 struct sb_rank_test {
-	double p;       /* two-sided */
-	double effect;  /* chance that a new value exceeds a base value, 0.5: none */
-	bool exact;     /* counted, not approximated */
+	double p; /* two-sided */
+	double effect; /* chance that a new value exceeds a base value, 0.5: none */
+	bool exact; /* counted, not approximated */
 	double inflation; /* > 1: neighbours resemble each other, the test was widened */
 };
 
@@ -59,26 +59,26 @@ int sb_stats_rank_test(const double *base, size_t base_count, const double *now,
 /* ---- the judgement ------------------------------------------------------ */
 
 enum sb_verdict {
-	SB_VERDICT_SAME,      /* inside the tolerance, or inside the noise */
+	SB_VERDICT_SAME, /* inside the tolerance, or inside the noise */
 	SB_VERDICT_WORSE,
 	SB_VERDICT_BETTER,
 	SB_VERDICT_UNCERTAIN, /* past the tolerance, but repetitions do not bear it out */
 	SB_VERDICT_APPEARED,
 	SB_VERDICT_VANISHED,
-	SB_VERDICT_CHANGED    /* differs where more is neither worse nor better */
+	SB_VERDICT_CHANGED /* differs where more is neither worse nor better */
 };
 
 enum sb_basis {
-	SB_BASIS_TOLERANCE,  /* one value on either side */
+	SB_BASIS_TOLERANCE, /* one value on either side */
 	SB_BASIS_SEPARATION, /* a few: no new value reaches into the base's range */
 	SB_BASIS_RANK_TEST
 };
 
 struct sb_tolerance {
-	double ratio;       /* with one value on either side */
+	double ratio; /* with one value on either side */
 	double repeat_ratio; /* with repetitions: the smallest change worth a word */
-	double absolute;    /* in the metric's own unit; both must be passed */
-	double alpha;       /* of the rank test */
+	double absolute; /* in the metric's own unit; both must be passed */
+	double alpha; /* of the rank test */
 };
 extern const struct sb_tolerance sb_tolerance_default; /* seconds: 2 %, 1 %, 5 ms, 0.05 */
 

@@ -24,7 +24,8 @@ static bool is_report(node root)
 {
 	if (!is_object(sb_jsondom_get(root, "session_info")))
 		return false;
-	return is_object(sb_jsondom_get(root, "stage_analysis")) || is_object(sb_jsondom_get(root, "summary"));
+	return is_object(sb_jsondom_get(root, "stage_analysis")) ||
+	       is_object(sb_jsondom_get(root, "summary"));
 }
 
 bool sb_report_in_is_report(const char *path)
@@ -183,7 +184,8 @@ static double mean_of(node array, const char *key)
 
 static void take_gpu(struct sb_facts *f, node root)
 {
-	node devices = sb_jsondom_path(root, "gpu_metrics.devices"), trace = sb_jsondom_get(root, "gpu_trace");
+	node devices = sb_jsondom_path(root, "gpu_metrics.devices"),
+	     trace = sb_jsondom_get(root, "gpu_trace");
 	double copies = NAN;
 
 	f->metrics[SB_METRIC_GPU_MEMORY_PEAK] = MB * largest(devices, "memory_used_max_mb");
@@ -232,14 +234,17 @@ static void take_summary(struct sb_facts *f, node root)
 	f->metrics[SB_METRIC_STEPS] = number(summary, "steps");
 	f->metrics[SB_METRIC_ENERGY] = number(summary, "energy_wh");
 	f->metrics[SB_METRIC_BPS] = number(sb_jsondom_get(root, "block_analysis"), "bps");
-	f->metrics[SB_METRIC_FIRST_BLOCK] = number(sb_jsondom_get(root, "block_analysis"), "first_block_latency_s");
+	f->metrics[SB_METRIC_FIRST_BLOCK] = number(
+		sb_jsondom_get(root, "block_analysis"), "first_block_latency_s");
 	f->metrics[SB_METRIC_DROPPED] = number(sb_jsondom_get(root, "streaming_analysis"), "dropped_ratio");
-	f->metrics[SB_METRIC_RAM_PEAK] = MB * first_of(number(host, "ram_peak_mb"), number(summary, "ram_peak_mb"));
+	f->metrics[SB_METRIC_RAM_PEAK] = MB * first_of(number(host, "ram_peak_mb"),
+						      number(summary, "ram_peak_mb"));
 	f->metrics[SB_METRIC_RSS_PEAK] = MB * number(host, "rss_peak_mb");
 	f->metrics[SB_METRIC_SWAP_PEAK] = MB * number(host, "swap_peak_mb");
 	f->metrics[SB_METRIC_PAGE_CACHE_PEAK] = MB * number(host, "page_cache_peak_mb");
 	f->metrics[SB_METRIC_GPU_RESERVED_PEAK] = MB * number(memory, "reserved_peak_mb");
-	f->metrics[SB_METRIC_DISK_READ] = first_of(1e9 * number(sb_jsondom_get(root, "disk_metrics"), "read_mean_gb_per_s"),
+	f->metrics[SB_METRIC_DISK_READ] = first_of(
+		1e9 * number(sb_jsondom_get(root, "disk_metrics"), "read_mean_gb_per_s"),
 		number(sb_jsondom_get(root, "disk_metrics"), "read_mean_bytes_per_s"));
 	f->metrics[SB_METRIC_CPU] = number(sb_jsondom_get(root, "cpu_metrics"), "usage_mean_percent");
 }
@@ -248,16 +253,19 @@ static enum sb_stage_state state_of(node stage)
 {
 	const char *state = sb_jsondom_string(sb_jsondom_get(stage, "state"), "");
 
-	return !strcmp(state, "skipped") ? SB_STAGE_SKIPPED : !strcmp(state, "untimed") ? SB_STAGE_UNTIMED :
-		!strcmp(state, "open") ? SB_STAGE_OPEN : SB_STAGE_NORMAL;
+	return !strcmp(state, "skipped")   ? SB_STAGE_SKIPPED
+	       : !strcmp(state, "untimed") ? SB_STAGE_UNTIMED
+	       : !strcmp(state, "open")    ? SB_STAGE_OPEN
+					   : SB_STAGE_NORMAL;
 }
 
 static uint32_t role_of(node stage)
 {
 	const char *role = sb_jsondom_string(sb_jsondom_get(stage, "role"), "");
 
-	return !strcmp(role, "collective") ? STROBE_ROLE_COLLECTIVE : !strcmp(role, "offload") ? STROBE_ROLE_OFFLOAD :
-		STROBE_ROLE_STAGE;
+	return !strcmp(role, "collective") ? STROBE_ROLE_COLLECTIVE
+	       : !strcmp(role, "offload")  ? STROBE_ROLE_OFFLOAD
+					   : STROBE_ROLE_STAGE;
 }
 
 static int64_t parent_of(const struct sb_facts *f, const char *name)
@@ -273,16 +281,28 @@ static void take_stage(struct sb_facts *f, node n)
 	struct sb_fact_stage *s = &f->stages[f->stage_count];
 	int64_t count = sb_jsondom_int(sb_jsondom_get(n, "count"), 0);
 
-	*s = (struct sb_fact_stage){ .name = sb_facts_text(f, sb_jsondom_string(sb_jsondom_get(n, "name"), "?")),
+	*s = (struct sb_fact_stage){ .name = sb_facts_text(
+					     f, sb_jsondom_string(sb_jsondom_get(n, "name"), "?")),
 		.code = sb_facts_text(f, sb_jsondom_string(sb_jsondom_get(n, "code"), NULL)),
 		.parent = parent_of(f, sb_jsondom_string(sb_jsondom_get(n, "parent"), NULL)),
-		.role = role_of(n), .state = state_of(n),
-		.reason = sb_facts_text(f, sb_jsondom_string(sb_jsondom_get(n, "reason"), NULL)), .count = count,
-		.total_s = number(n, "total_s"), .self_s = number(n, "self_s"),
-		.gpu_span_s = number(n, "gpu_span_s"), .gpu_busy_s = number(n, "gpu_busy_s") };
-	s->time = (struct sb_stats){ .count = count, .total = s->total_s, .mean = number(n, "mean_s"),
-		.min = number(n, "min_s"), .max = number(n, "max_s"), .median = number(n, "p50_s"),
-		.p95 = number(n, "p95_s"), .p99 = number(n, "p99_s"), .last = NAN, .std = NAN };
+		.role = role_of(n),
+		.state = state_of(n),
+		.reason = sb_facts_text(f, sb_jsondom_string(sb_jsondom_get(n, "reason"), NULL)),
+		.count = count,
+		.total_s = number(n, "total_s"),
+		.self_s = number(n, "self_s"),
+		.gpu_span_s = number(n, "gpu_span_s"),
+		.gpu_busy_s = number(n, "gpu_busy_s") };
+	s->time = (struct sb_stats){ .count = count,
+		.total = s->total_s,
+		.mean = number(n, "mean_s"),
+		.min = number(n, "min_s"),
+		.max = number(n, "max_s"),
+		.median = number(n, "p50_s"),
+		.p95 = number(n, "p95_s"),
+		.p99 = number(n, "p99_s"),
+		.last = NAN,
+		.std = NAN };
 	s->depth = s->parent >= 0 ? f->stages[s->parent].depth + 1 : 0;
 	if (s->role == STROBE_ROLE_COLLECTIVE && !isnan(s->total_s))
 		f->metrics[SB_METRIC_COLLECTIVE] = first_of(f->metrics[SB_METRIC_COLLECTIVE], 0) + s->total_s;
@@ -295,12 +315,23 @@ static void take_foreign_stage(struct sb_facts *f, node n)
 	struct sb_fact_stage *s = &f->stages[f->stage_count++];
 	double total = number(n, "total_time");
 
-	*s = (struct sb_fact_stage){ .name = sb_facts_text(f, n->key), .parent = -1,
-		.count = sb_jsondom_int(sb_jsondom_get(n, "call_count"), 0), .total_s = total, .self_s = total,
-		.gpu_span_s = NAN, .gpu_busy_s = NAN };
-	s->time = (struct sb_stats){ .count = s->count, .total = total, .mean = number(n, "avg_time"),
-		.min = number(n, "min_time"), .max = number(n, "max_time"), .median = NAN, .p95 = NAN, .p99 = NAN,
-		.last = NAN, .std = NAN };
+	*s = (struct sb_fact_stage){ .name = sb_facts_text(f, n->key),
+		.parent = -1,
+		.count = sb_jsondom_int(sb_jsondom_get(n, "call_count"), 0),
+		.total_s = total,
+		.self_s = total,
+		.gpu_span_s = NAN,
+		.gpu_busy_s = NAN };
+	s->time = (struct sb_stats){ .count = s->count,
+		.total = total,
+		.mean = number(n, "avg_time"),
+		.min = number(n, "min_time"),
+		.max = number(n, "max_time"),
+		.median = NAN,
+		.p95 = NAN,
+		.p99 = NAN,
+		.last = NAN,
+		.std = NAN };
 }
 
 static int take_stages(struct sb_facts *f, node root)
@@ -326,7 +357,8 @@ static double says(node object, const char *const *words)
 {
 	for (const char *const *word = words; *word; word++)
 		for (sb_jsondom_each(child, object))
-			if (child->type == SB_JSONDOM_NUMBER && strstr(child->key, *word) && !strstr(child->key, "percent_of"))
+			if (child->type == SB_JSONDOM_NUMBER && strstr(child->key, *word) &&
+				!strstr(child->key, "percent_of"))
 				return child->number;
 	return NAN;
 }
@@ -340,16 +372,21 @@ static void take_foreign(struct sb_facts *f, node root)
 
 	f->foreign = true;
 	if (isnan(f->metrics[SB_METRIC_WALL]))
-		f->metrics[SB_METRIC_WALL] = first_of(number(session, "duration_s"), number(session, "duration"));
+		f->metrics[SB_METRIC_WALL] = first_of(
+			number(session, "duration_s"), number(session, "duration"));
 	f->metrics[SB_METRIC_GPU_MEMORY_PEAK] = MB * says(memory, WORDS("peak", "max"));
 	f->metrics[SB_METRIC_GPU_MEMORY_MEAN] = MB * says(memory, WORDS("avg", "average", "mean"));
 	f->metrics[SB_METRIC_GPU_MEMORY_TOTAL] = MB * says(memory, WORDS("total_mb", "total"));
-	f->metrics[SB_METRIC_GPU_UTILIZATION] = says(sb_jsondom_get(gpu, "utilization_analysis"),
-		WORDS("avg", "average", "mean"));
-	f->metrics[SB_METRIC_GPU_TEMPERATURE] = says(sb_jsondom_get(gpu, "temperature_analysis"), WORDS("peak", "max"));
-	f->metrics[SB_METRIC_GPU_POWER] = says(sb_jsondom_get(gpu, "power_analysis"), WORDS("avg", "average", "mean"));
-	f->metrics[SB_METRIC_CPU] = says(sb_jsondom_get(cpu, "utilization_analysis"), WORDS("avg", "average", "mean"));
-	f->metrics[SB_METRIC_RAM_PEAK] = MB * says(sb_jsondom_get(cpu, "memory_analysis"), WORDS("peak", "max"));
+	f->metrics[SB_METRIC_GPU_UTILIZATION] = says(
+		sb_jsondom_get(gpu, "utilization_analysis"), WORDS("avg", "average", "mean"));
+	f->metrics[SB_METRIC_GPU_TEMPERATURE] = says(
+		sb_jsondom_get(gpu, "temperature_analysis"), WORDS("peak", "max"));
+	f->metrics[SB_METRIC_GPU_POWER] = says(
+		sb_jsondom_get(gpu, "power_analysis"), WORDS("avg", "average", "mean"));
+	f->metrics[SB_METRIC_CPU] = says(
+		sb_jsondom_get(cpu, "utilization_analysis"), WORDS("avg", "average", "mean"));
+	f->metrics[SB_METRIC_RAM_PEAK] = MB *
+					 says(sb_jsondom_get(cpu, "memory_analysis"), WORDS("peak", "max"));
 	f->metrics[SB_METRIC_FPS] = number(sb_jsondom_get(root, "diffusion_analysis"), "fps");
 	f->metrics[SB_METRIC_BPS] = number(sb_jsondom_get(root, "diffusion_analysis"), "bps");
 }
@@ -376,7 +413,8 @@ int sb_report_in(const char *path, struct sb_facts **out_facts)
 	int err = sb_jsondom_read(path, REPORT_BYTES_MAX, &doc);
 
 	if (!err && !is_report(sb_jsondom_root(doc)))
-		err = sb_fail(STROBE_EFORMAT, "'%s' is no report: it has no session_info and stage_analysis", path);
+		err = sb_fail(
+			STROBE_EFORMAT, "'%s' is no report: it has no session_info and stage_analysis", path);
 	if (!err && !(f = sb_facts_new(path)))
 		err = STROBE_ENOMEM;
 	if (!err)

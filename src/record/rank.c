@@ -23,7 +23,8 @@ static const struct launcher launchers[] = {
 	{ "openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE",
 		{ "SLURM_JOB_ID", "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE" } },
 	{ "slurm", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", { "SLURM_JOB_ID", "SLURM_JOBID", NULL } },
-	{ "pmi", "PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE", { "SLURM_JOB_ID", "PMI_JOBID", "PMIX_NAMESPACE" } },
+	{ "pmi", "PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE",
+		{ "SLURM_JOB_ID", "PMI_JOBID", "PMIX_NAMESPACE" } },
 };
 
 static int number(const char *variable, int absent)
@@ -53,8 +54,8 @@ static void take_job(struct sb_rank *r, const struct launcher *l)
 			continue;
 		for (; *text && n < sizeof r->job - 1; text++) {
 			bool plain = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
-				(*text >= '0' && *text <= '9') || *text == '-' || *text == '_' ||
-				(*text == '.' && n);
+				     (*text >= '0' && *text <= '9') || *text == '-' || *text == '_' ||
+				     (*text == '.' && n);
 
 			r->job[n++] = plain ? *text : '_';
 		}

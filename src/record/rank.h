@@ -4,10 +4,10 @@
 #define SB_RECORD_RANK_H
 
 struct sb_rank {
-	int rank;       /* -1: not one of several */
+	int rank; /* -1: not one of several */
 	int local_rank; /* on its machine; -1: not known */
 	int world_size; /* 0: not known */
-	char job[64];   /* same for all ranks of a job, fit for a file name; "" unknown */
+	char job[64]; /* same for all ranks of a job, fit for a file name; "" unknown */
 	const char *launcher; /* "torchrun", "openmpi", "slurm", "pmi"; "" none */
 };
 

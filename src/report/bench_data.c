@@ -98,13 +98,14 @@ void sb_bench_csv(const struct sb_bench *b, struct sb_buf *out)
 		sb_buf_putc(out, ',');
 		put_field(out, b->keys[k]);
 	}
-	sb_buf_puts(out, ",count,mean_s,median_s,median_low_s,median_high_s,std_s,min_s,max_s,p95_s,clips_per_second,"
+	sb_buf_puts(out,
+		",count,mean_s,median_s,median_low_s,median_high_s,std_s,min_s,max_s,p95_s,clips_per_second,"
 		"frames_fps,peak_memory_bytes,step_speedup_ratio,total_speedup_ratio,target_met\n");
 	for (size_t i = 0; i < b->row_count; i++) {
 		const struct sb_bench_row *row = &b->rows[i];
 		const double numbers[] = { row->stats.mean, row->stats.median, row->median_interval.low,
-			row->median_interval.high, row->stats.std, row->stats.min, row->stats.max, row->stats.p95,
-			row->clips_per_s, row->frames_per_s, row->peak_memory_bytes,
+			row->median_interval.high, row->stats.std, row->stats.min, row->stats.max,
+			row->stats.p95, row->clips_per_s, row->frames_per_s, row->peak_memory_bytes,
 			b->ladder ? row->step_speedup : NAN, row->total_speedup };
 
 		put_field(out, row->name);

@@ -91,8 +91,8 @@ static void put_speedup(struct sb_buf *out, double ratio, int width)
 	sb_buf_printf(out, "%*s", width, text);
 }
 
-static void put_measured_row(struct sb_buf *out, const struct sb_bench *b, const struct sb_bench_row *row,
-	double unit)
+static void put_measured_row(
+	struct sb_buf *out, const struct sb_bench *b, const struct sb_bench_row *row, double unit)
 {
 	sb_buf_printf(out, "%5zu", row->count);
 	put_number(out, row->stats.mean * unit, 8);
@@ -112,17 +112,19 @@ static void put_measured_row(struct sb_buf *out, const struct sb_bench *b, const
 		sb_buf_puts(out, " ?");
 }
 
-static void put_row(struct sb_buf *out, const struct sb_bench *b, const struct sb_bench_row *row, int label,
-	double unit)
+static void put_row(
+	struct sb_buf *out, const struct sb_bench *b, const struct sb_bench_row *row, int label, double unit)
 {
 	sb_buf_puts(out, "  ");
 	put_label(out, label_of(b, row), label);
 	if (row->state == SB_BENCH_OK && row->count)
 		put_measured_row(out, b, row, unit);
 	else
-		sb_buf_printf(out, "  %s%s%s", row->state == SB_BENCH_OOM ? "OOM" : row->state == SB_BENCH_OK ?
-			"not measured" : sb_bench_state_name(row->state), row->reason ? ": " : "",
-			row->reason ? row->reason : "");
+		sb_buf_printf(out, "  %s%s%s",
+			row->state == SB_BENCH_OOM  ? "OOM"
+			: row->state == SB_BENCH_OK ? "not measured"
+						    : sb_bench_state_name(row->state),
+			row->reason ? ": " : "", row->reason ? row->reason : "");
 	sb_buf_putc(out, '\n');
 }
 
@@ -167,18 +169,20 @@ void sb_bench_text(const struct sb_bench *b, struct sb_buf *out)
 	double unit = unit_of(b, &unit_name);
 	bool frames = true, uncertain = false;
 
-	sb_buf_printf(out, "== strobe bench: %s\n%d %s after %d warm-up; times in %s; ± is half the 95 %% interval of "
-		"the median\n", b->command, b->iterations, b->marks ? "recorded runs, their marks" : "runs each",
-		b->warmup, unit_name);
+	sb_buf_printf(out,
+		"== strobe bench: %s\n%d %s after %d warm-up; times in %s; ± is half the 95 %% interval of "
+		"the median\n",
+		b->command, b->iterations, b->marks ? "recorded runs, their marks" : "runs each", b->warmup,
+		unit_name);
 	/* "±" is two bytes in one column */
-	sb_buf_printf(out, "  %*s%5s%8s%8s%9s%8s%8s%8s%8s%9s%10s", -label, "", "n", "mean", "median", "±", "std",
-		"min", "max", "p95", "clips/s", "frames/s");
+	sb_buf_printf(out, "  %*s%5s%8s%8s%9s%8s%8s%8s%8s%9s%10s", -label, "", "n", "mean", "median", "±",
+		"std", "min", "max", "p95", "clips/s", "frames/s");
 	sb_buf_puts(out, b->ladder ? "   step  total\n" : b->row_count > 1 ? "   vs 1\n" : "\n");
 	for (size_t i = 0; i < b->row_count; i++) {
 		put_row(out, b, &b->rows[i], label, unit);
 		frames &= b->rows[i].state != SB_BENCH_OK || !isnan(b->rows[i].frames_per_clip);
 		uncertain |= b->rows[i].total_speedup > 0 &&
-			b->rows[i].against_first.verdict == SB_VERDICT_UNCERTAIN;
+			     b->rows[i].against_first.verdict == SB_VERDICT_UNCERTAIN;
 	}
 	put_memory(out, b);
 	if (!frames)

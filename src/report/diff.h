@@ -8,12 +8,13 @@
 struct sb_diff_options {
 	int columns; /* 0: 100 */
 	bool colour;
-	size_t top;  /* stages shown; 0: 20 */
+	size_t top; /* stages shown; 0: 20 */
 };
 
 void sb_diff_text(const struct sb_comparison *c, const struct sb_diff_options *options, struct sb_buf *out);
 void sb_diff_json(const struct sb_comparison *c, struct sb_buf *out);
-void sb_diff_markdown(const struct sb_comparison *c, const struct sb_diff_options *options, struct sb_buf *out);
+void sb_diff_markdown(
+	const struct sb_comparison *c, const struct sb_diff_options *options, struct sb_buf *out);
 /* The fill-in tracking sheet: a line per label, with its change. */
 void sb_diff_template(const struct sb_comparison *c, struct sb_buf *out);
 

@@ -35,8 +35,8 @@ static void put_stages(const struct sb_comparison *c, size_t top, struct sb_buf 
 		sb_diff_percent(s->base_s, s->now_s, percent, sizeof percent);
 		sb_buf_puts(out, "| ");
 		put_cell(out, label);
-		sb_buf_printf(out, " | %s | %s | %s | %s | %s%s |\n", base, now, delta, percent, mark_of(s->verdict),
-			sb_diff_stage_word(s));
+		sb_buf_printf(out, " | %s | %s | %s | %s | %s%s |\n", base, now, delta, percent,
+			mark_of(s->verdict), sb_diff_stage_word(s));
 	}
 	if (c->stage_count > top)
 		sb_buf_printf(out, "\n%zu more stages are not shown.\n", c->stage_count - top);
@@ -45,7 +45,7 @@ static void put_stages(const struct sb_comparison *c, size_t top, struct sb_buf 
 static void put_metrics(const struct sb_comparison *c, struct sb_buf *out)
 {
 	sb_buf_puts(out, "\n<details><summary>Memory, throughput and the rest</summary>\n\n"
-		"| Metric | Base | New | Δ % | Verdict |\n|---|---:|---:|---:|---|\n");
+			 "| Metric | Base | New | Δ % | Verdict |\n|---|---:|---:|---:|---|\n");
 	for (size_t i = 0; i < c->metric_count; i++) {
 		const struct sb_metric_change *m = &c->metrics[i];
 		char base[32], now[32], percent[24];
@@ -53,8 +53,8 @@ static void put_metrics(const struct sb_comparison *c, struct sb_buf *out)
 		sb_metric_text(m->metric, m->base, base, sizeof base);
 		sb_metric_text(m->metric, m->now, now, sizeof now);
 		sb_diff_percent(m->base, m->now, percent, sizeof percent);
-		sb_buf_printf(out, "| %s | %s | %s | %s | %s%s |\n", sb_metric_infos[m->metric].words, base, now, percent,
-			mark_of(m->verdict), sb_diff_word(m->verdict, m->metric));
+		sb_buf_printf(out, "| %s | %s | %s | %s | %s%s |\n", sb_metric_infos[m->metric].words, base,
+			now, percent, mark_of(m->verdict), sb_diff_word(m->verdict, m->metric));
 	}
 	for (size_t i = 0; i < c->setting_count; i++) {
 		const struct sb_setting_change *s = &c->settings[i];
@@ -166,5 +166,6 @@ void sb_diff_template(const struct sb_comparison *c, struct sb_buf *out)
 	sb_diff_side(c->now, c->now_count, out);
 	sb_buf_putc(out, '\n');
 	put_sheet(c, true, width, out);
-	sb_buf_printf(out, "- %-*s %7.2fs (Δ: %+.2fs)\n", width + 1, "Total:", c->total.now, c->total.now - c->total.base);
+	sb_buf_printf(out, "- %-*s %7.2fs (Δ: %+.2fs)\n", width + 1, "Total:", c->total.now,
+		c->total.now - c->total.base);
 }

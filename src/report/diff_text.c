@@ -31,8 +31,8 @@ static void put_total(struct sb_buf *out, const struct sb_comparison *c, const s
 	sb_metric_text(t->metric, t->now, now, sizeof now);
 	sb_diff_delta(t->metric, t->base, t->now, delta, sizeof delta);
 	sb_diff_percent(t->base, t->now, percent, sizeof percent);
-	sb_buf_printf(out, "%s %s -> %s  (%s, %s)  ", c->per_generation ? "One generation" : "Total", base, now,
-		*delta ? delta : "n/a", percent);
+	sb_buf_printf(out, "%s %s -> %s  (%s, %s)  ", c->per_generation ? "One generation" : "Total", base,
+		now, *delta ? delta : "n/a", percent);
 	colour(out, o, t->verdict);
 	sb_buf_puts(out, sb_diff_word(t->verdict, t->metric));
 	plain(out, o);
@@ -76,7 +76,8 @@ static void put_number(struct sb_buf *out, double seconds, int width)
 	sb_buf_printf(out, "%*s", width, text);
 }
 
-static void put_stage(struct sb_buf *out, const struct sb_stage_change *s, const struct sb_diff_options *o, size_t name)
+static void put_stage(
+	struct sb_buf *out, const struct sb_stage_change *s, const struct sb_diff_options *o, size_t name)
 {
 	char label[300], delta[40], percent[24];
 	size_t used;
@@ -89,7 +90,8 @@ static void put_stage(struct sb_buf *out, const struct sb_stage_change *s, const
 	sb_buf_printf(out, "%*s", (int)(name - used), "");
 	put_number(out, s->base_s, 11);
 	put_number(out, s->now_s, 11);
-	sb_buf_printf(out, "%12s%10s  ", *delta ? delta : "-", isnan(s->base_s) && isnan(s->now_s) ? "-" : percent);
+	sb_buf_printf(
+		out, "%12s%10s  ", *delta ? delta : "-", isnan(s->base_s) && isnan(s->now_s) ? "-" : percent);
 	colour(out, o, s->verdict);
 	sb_buf_puts(out, sb_diff_stage_word(s));
 	plain(out, o);
@@ -103,7 +105,8 @@ static size_t name_columns(const struct sb_comparison *c, size_t shown, int colu
 	size_t widest = 12, room = (size_t)columns - 64;
 
 	for (size_t i = 0; i < shown; i++) {
-		size_t size = strlen(c->stages[i].name) + (c->stages[i].code ? strlen(c->stages[i].code) + 3 : 0);
+		size_t size = strlen(c->stages[i].name) +
+			      (c->stages[i].code ? strlen(c->stages[i].code) + 3 : 0);
 
 		widest = size > widest ? size : widest;
 	}
@@ -127,21 +130,24 @@ static void put_unattributed(struct sb_buf *out, const struct sb_comparison *c, 
 	}
 }
 
-static void put_stages(struct sb_buf *out, const struct sb_comparison *c, const struct sb_diff_options *o, int columns)
+static void put_stages(
+	struct sb_buf *out, const struct sb_comparison *c, const struct sb_diff_options *o, int columns)
 {
 	size_t top = o->top ? o->top : 20, shown = c->stage_count < top ? c->stage_count : top;
 	size_t name = name_columns(c, shown, columns), same = 0;
 
 	if (!c->stage_count)
 		return;
-	sb_buf_printf(out, "\n  %-*s%11s%11s%12s%10s  verdict\n", (int)name, "Stage (by contribution)", "base", "new", "delta", "%");
+	sb_buf_printf(out, "\n  %-*s%11s%11s%12s%10s  verdict\n", (int)name, "Stage (by contribution)",
+		"base", "new", "delta", "%");
 	for (size_t i = 0; i < shown; i++)
 		put_stage(out, &c->stages[i], o, name);
 	for (size_t i = shown; i < c->stage_count; i++)
 		same += c->stages[i].verdict == SB_VERDICT_SAME;
 	put_unattributed(out, c, name);
 	if (shown < c->stage_count)
-		sb_buf_printf(out, "  … %zu more stages, %zu of them the same (--top N)\n", c->stage_count - shown, same);
+		sb_buf_printf(out, "  … %zu more stages, %zu of them the same (--top N)\n",
+			c->stage_count - shown, same);
 }
 
 static void put_metrics(struct sb_buf *out, const struct sb_comparison *c, const struct sb_diff_options *o)
@@ -161,7 +167,8 @@ static void put_metrics(struct sb_buf *out, const struct sb_comparison *c, const
 		sb_diff_percent(m->base, m->now, percent, sizeof percent);
 		/* "°C" is a byte longer than it is wide */
 		sb_buf_printf(out, "  %-26s%*s%*s%10s  ", sb_metric_infos[m->metric].words,
-			14 + (strstr(base, "°") != NULL), base, 14 + (strstr(now, "°") != NULL), now, percent);
+			14 + (strstr(base, "°") != NULL), base, 14 + (strstr(now, "°") != NULL), now,
+			percent);
 		colour(out, o, m->verdict);
 		sb_buf_puts(out, sb_diff_word(m->verdict, m->metric));
 		plain(out, o);
@@ -180,7 +187,8 @@ static void put_settings(struct sb_buf *out, const struct sb_comparison *c)
 		const struct sb_setting_change *s = &c->settings[i];
 
 		sb_buf_printf(out, "    %s%s%s %s: %s -> %s\n", *s->where ? s->where : scopes[s->scope], "",
-			*s->where ? "," : "", s->key, s->base ? s->base : "(none)", s->now ? s->now : "(none)");
+			*s->where ? "," : "", s->key, s->base ? s->base : "(none)",
+			s->now ? s->now : "(none)");
 	}
 }
 

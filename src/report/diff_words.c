@@ -34,10 +34,13 @@ const char *sb_diff_word(enum sb_verdict verdict, enum sb_metric metric)
 const char *sb_diff_stage_word(const struct sb_stage_change *s)
 {
 	if (s->verdict == SB_VERDICT_APPEARED)
-		return s->base_state == SB_STAGE_SKIPPED && s->in_base ? "was skipped" :
-			s->in_base ? "timed now" : "appeared";
+		return s->base_state == SB_STAGE_SKIPPED && s->in_base ? "was skipped"
+		       : s->in_base                                    ? "timed now"
+								       : "appeared";
 	if (s->verdict == SB_VERDICT_VANISHED)
-		return !s->in_now ? "vanished" : s->now_state == SB_STAGE_SKIPPED ? "skipped now" : "no longer timed";
+		return !s->in_now                         ? "vanished"
+		       : s->now_state == SB_STAGE_SKIPPED ? "skipped now"
+							  : "no longer timed";
 	if (s->in_now && s->now_state == SB_STAGE_SKIPPED)
 		return "skipped";
 	if (isnan(s->now_s))
@@ -69,7 +72,8 @@ void sb_diff_basis(const struct sb_judgement *j, size_t base_count, size_t now_c
 	if (j->basis == SB_BASIS_TOLERANCE)
 		sb_buf_puts(out, "one value a side, judged by tolerance");
 	else if (j->basis == SB_BASIS_SEPARATION)
-		sb_buf_printf(out, "%zu and %zu values, judged by whether they overlap", base_count, now_count);
+		sb_buf_printf(
+			out, "%zu and %zu values, judged by whether they overlap", base_count, now_count);
 	else if (j->p < 0.001)
 		sb_buf_puts(out, "rank test p < 0.001");
 	else

@@ -17,17 +17,22 @@
 #define BUSY_MS 15000
 
 static const char schema[] =
-	"CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL UNIQUE, name TEXT NOT NULL,"
+	"CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL UNIQUE, name TEXT "
+	"NOT NULL,"
 	" dir TEXT NOT NULL, command TEXT NOT NULL, host TEXT NOT NULL, start_ns INTEGER NOT NULL,"
 	" rank INTEGER NOT NULL, world_size INTEGER NOT NULL, complete INTEGER NOT NULL);"
 	"CREATE INDEX runs_by_start ON runs (start_ns);"
-	"CREATE TABLE metrics (run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE, key TEXT NOT NULL,"
+	"CREATE TABLE metrics (run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE, key TEXT NOT "
+	"NULL,"
 	" value REAL NOT NULL, PRIMARY KEY (run, key)) WITHOUT ROWID;"
-	"CREATE TABLE stages (run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE, place INTEGER NOT NULL,"
-	" parent INTEGER NOT NULL, name TEXT NOT NULL, code TEXT, state INTEGER NOT NULL, role INTEGER NOT NULL,"
+	"CREATE TABLE stages (run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE, place INTEGER NOT "
+	"NULL,"
+	" parent INTEGER NOT NULL, name TEXT NOT NULL, code TEXT, state INTEGER NOT NULL, role INTEGER NOT "
+	"NULL,"
 	" count INTEGER NOT NULL, total_s REAL, self_s REAL, mean_s REAL, p95_s REAL,"
 	" PRIMARY KEY (run, place)) WITHOUT ROWID;"
-	"CREATE TABLE pairs (run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE, scope INTEGER NOT NULL,"
+	"CREATE TABLE pairs (run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE, scope INTEGER NOT "
+	"NULL,"
 	" key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (run, scope, key)) WITHOUT ROWID;";
 
 bool sb_history_path(char *out_path, size_t size)
@@ -56,8 +61,10 @@ int sb_history_fail(const struct sb_history *h)
 	int code = sqlite3_errcode(h->db) & 0xff;
 
 	if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
-		return sb_fail(STROBE_EFORMAT, "history '%s' is damaged or no database (%s); nothing was changed: move it "
-			"away, or name another with STROBE_HISTORY", h->path, sqlite3_errmsg(h->db));
+		return sb_fail(STROBE_EFORMAT,
+			"history '%s' is damaged or no database (%s); nothing was changed: move it "
+			"away, or name another with STROBE_HISTORY",
+			h->path, sqlite3_errmsg(h->db));
 	if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
 		return sb_fail(STROBE_EBUSY, "history '%s' is in use by another process", h->path);
 	if (code == SQLITE_FULL)
@@ -122,10 +129,13 @@ static int check_owner(struct sb_history *h, bool *out_fresh)
 	if (*out_fresh)
 		return 0;
 	if (application != APPLICATION_ID)
-		return sb_fail(STROBE_EFORMAT, "'%s' is a database, but not a strobe history; nothing was changed", h->path);
+		return sb_fail(STROBE_EFORMAT,
+			"'%s' is a database, but not a strobe history; nothing was changed", h->path);
 	if (version > SCHEMA_VERSION)
-		return sb_fail(STROBE_EFORMAT, "history '%s' was written by a newer strobe (version %d, this one knows %d); "
-			"nothing was changed", h->path, (int)version, SCHEMA_VERSION);
+		return sb_fail(STROBE_EFORMAT,
+			"history '%s' was written by a newer strobe (version %d, this one knows %d); "
+			"nothing was changed",
+			h->path, (int)version, SCHEMA_VERSION);
 	return 0;
 }
 
@@ -140,7 +150,8 @@ static int create(struct sb_history *h)
 		err = check_owner(h, &fresh);
 	if (!err && fresh)
 		err = execute(h, schema);
-	snprintf(sql, sizeof sql, "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION_ID, SCHEMA_VERSION);
+	snprintf(sql, sizeof sql, "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION_ID,
+		SCHEMA_VERSION);
 	if (!err && fresh)
 		err = execute(h, sql);
 	if (!err)
@@ -175,10 +186,12 @@ int sb_history_open(const char *path, struct sb_history **out_history)
 	if (path)
 		snprintf(h->path, sizeof h->path, "%s", path);
 	else if (!sb_history_path(h->path, sizeof h->path))
-		err = sb_fail(STROBE_ENOENT, "no place for the history: STROBE_HISTORY is off, or there is no HOME");
+		err = sb_fail(STROBE_ENOENT,
+			"no place for the history: STROBE_HISTORY is off, or there is no HOME");
 	if (!err)
 		err = make_parent(h->path);
-	if (!err && sqlite3_open_v2(h->path, &h->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK)
+	if (!err && sqlite3_open_v2(h->path, &h->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
+			    SQLITE_OK)
 		err = h->db ? sb_history_fail(h) : sb_fail(STROBE_ENOMEM, "no memory for the history");
 	if (!err)
 		err = prepare_file(h);
@@ -274,8 +287,10 @@ static int add_run(struct sb_history *h, const struct sb_facts *f, const char *r
 			command = f->pairs[i].value;
 	err = forget_session(h, session, &known);
 	if (!err)
-		err = sb_history_prepare(h, "INSERT INTO runs (session, name, dir, command, host, start_ns, rank, world_size, "
-			"complete, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &s);
+		err = sb_history_prepare(h,
+			"INSERT INTO runs (session, name, dir, command, host, start_ns, rank, world_size, "
+			"complete, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			&s);
 	if (!err) {
 		bind_text(s, 1, session);
 		bind_text(s, 2, f->name);

@@ -35,7 +35,7 @@ struct sb_history_run {
 struct sb_history_filter {
 	const char *name; /* NULL: any */
 	uint64_t since_real_ns; /* 0: any */
-	size_t limit;     /* the newest so many; 0: all */
+	size_t limit; /* the newest so many; 0: all */
 };
 
 /* Newest first. */

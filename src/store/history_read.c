@@ -78,9 +78,13 @@ static int read_metrics(struct sb_history *h, int64_t id, double *metrics)
 
 static int read_run(struct sb_history *h, sqlite3_stmt *s, struct sb_history_run *out_run)
 {
-	struct sb_history_run r = { .id = sqlite3_column_int64(s, 0), .session = column_text(s, 1),
-		.name = column_text(s, 2), .dir = column_text(s, 3), .command = column_text(s, 4),
-		.host = column_text(s, 5), .start_real_ns = (uint64_t)sqlite3_column_int64(s, 6),
+	struct sb_history_run r = { .id = sqlite3_column_int64(s, 0),
+		.session = column_text(s, 1),
+		.name = column_text(s, 2),
+		.dir = column_text(s, 3),
+		.command = column_text(s, 4),
+		.host = column_text(s, 5),
+		.start_real_ns = (uint64_t)sqlite3_column_int64(s, 6),
 		.complete = sqlite3_column_int(s, 7) };
 
 	*out_run = r;
@@ -89,14 +93,17 @@ static int read_run(struct sb_history *h, sqlite3_stmt *s, struct sb_history_run
 	return read_metrics(h, r.id, out_run->metrics);
 }
 
-int sb_history_list(struct sb_history *h, const struct sb_history_filter *filter, struct sb_history_run **out_runs,
-	size_t *out_count)
+int sb_history_list(struct sb_history *h, const struct sb_history_filter *filter,
+	struct sb_history_run **out_runs, size_t *out_count)
 {
 	struct sb_history_run *runs = NULL;
 	size_t count = 0;
 	sqlite3_stmt *s = NULL;
-	int got = SQLITE_DONE, err = sb_history_prepare(h, "SELECT id, session, name, dir, command, host, start_ns, complete "
-		"FROM runs WHERE (?1 IS NULL OR name = ?1) AND start_ns >= ?2 ORDER BY start_ns DESC, id DESC LIMIT ?3", &s);
+	int got = SQLITE_DONE, err = sb_history_prepare(h,
+				       "SELECT id, session, name, dir, command, host, start_ns, complete "
+				       "FROM runs WHERE (?1 IS NULL OR name = ?1) AND start_ns >= ?2 ORDER "
+				       "BY start_ns DESC, id DESC LIMIT ?3",
+				       &s);
 
 	if (!err)
 		bind_filter(s, filter);
@@ -152,28 +159,40 @@ int sb_history_find(struct sb_history *h, const char *spec, const char *name, in
 	int err;
 
 	if (!strcmp(spec, "best"))
-		err = find_by(h, "SELECT r.id FROM runs r JOIN metrics m ON m.run = r.id AND m.key = CASE WHEN EXISTS (SELECT 1 "
-			"FROM metrics g WHERE g.run = r.id AND g.key = 'generation_s') THEN 'generation_s' ELSE 'wall_s' END "
-			"WHERE r.complete AND r.name = coalesce(?1, (SELECT name FROM runs ORDER BY start_ns DESC, id DESC LIMIT 1)) "
-			"ORDER BY m.value LIMIT 1", name, 0, out_id);
+		err = find_by(h,
+			"SELECT r.id FROM runs r JOIN metrics m ON m.run = r.id AND m.key = CASE WHEN EXISTS "
+			"(SELECT 1 "
+			"FROM metrics g WHERE g.run = r.id AND g.key = 'generation_s') THEN 'generation_s' "
+			"ELSE 'wall_s' END "
+			"WHERE r.complete AND r.name = coalesce(?1, (SELECT name FROM runs ORDER BY start_ns "
+			"DESC, id DESC LIMIT 1)) "
+			"ORDER BY m.value LIMIT 1",
+			name, 0, out_id);
 	else if (!strcmp(spec, "last") || !strncmp(spec, "last~", 5))
-		err = find_by(h, "SELECT id FROM runs WHERE ?1 IS NULL OR name = ?1 ORDER BY start_ns DESC, id DESC LIMIT 1 OFFSET ?2",
+		err = find_by(h,
+			"SELECT id FROM runs WHERE ?1 IS NULL OR name = ?1 ORDER BY start_ns DESC, id DESC "
+			"LIMIT 1 OFFSET ?2",
 			name, spec[4] ? strtoll(spec + 5, NULL, 10) : 0, out_id);
 	else if (*spec && !*end && number > 0)
 		err = find_by(h, "SELECT id FROM runs WHERE id = ?2", NULL, number, out_id);
 	else
-		err = find_by(h, "SELECT id FROM runs WHERE substr(session, 1, length(?1)) = ?1 ORDER BY id DESC LIMIT 1", spec,
-			0, out_id);
+		err = find_by(h,
+			"SELECT id FROM runs WHERE substr(session, 1, length(?1)) = ?1 ORDER BY id DESC "
+			"LIMIT 1",
+			spec, 0, out_id);
 	if (err == STROBE_ENOENT)
-		return sb_fail(STROBE_ENOENT, "the history has no run '%s'; 'strobe history list' shows them", spec);
+		return sb_fail(
+			STROBE_ENOENT, "the history has no run '%s'; 'strobe history list' shows them", spec);
 	return err;
 }
 
 static int read_stages(struct sb_history *h, struct sb_facts *f, int64_t id)
 {
 	sqlite3_stmt *s = NULL;
-	int got = SQLITE_DONE, err = sb_history_prepare(h, "SELECT parent, name, code, state, role, count, total_s, self_s, "
-		"mean_s, p95_s FROM stages WHERE run = ? ORDER BY place", &s);
+	int got = SQLITE_DONE, err = sb_history_prepare(h,
+				       "SELECT parent, name, code, state, role, count, total_s, self_s, "
+				       "mean_s, p95_s FROM stages WHERE run = ? ORDER BY place",
+				       &s);
 
 	if (!err)
 		sqlite3_bind_int64(s, 1, id);
@@ -191,11 +210,22 @@ static int read_stages(struct sb_history *h, struct sb_facts *f, int64_t id)
 			.depth = parent >= 0 ? f->stages[parent].depth + 1 : 0,
 			.name = sb_facts_text(f, (const char *)sqlite3_column_text(s, 1)),
 			.code = sb_facts_text(f, (const char *)sqlite3_column_text(s, 2)),
-			.state = (enum sb_stage_state)sqlite3_column_int(s, 3), .role = (uint32_t)sqlite3_column_int(s, 4),
-			.count = sqlite3_column_int64(s, 5), .total_s = column_number(s, 6), .self_s = column_number(s, 7),
-			.gpu_span_s = NAN, .gpu_busy_s = NAN,
-			.time = { .count = sqlite3_column_int64(s, 5), .mean = column_number(s, 8), .p95 = column_number(s, 9),
-				.min = NAN, .max = NAN, .median = NAN, .p99 = NAN, .std = NAN, .last = NAN } };
+			.state = (enum sb_stage_state)sqlite3_column_int(s, 3),
+			.role = (uint32_t)sqlite3_column_int(s, 4),
+			.count = sqlite3_column_int64(s, 5),
+			.total_s = column_number(s, 6),
+			.self_s = column_number(s, 7),
+			.gpu_span_s = NAN,
+			.gpu_busy_s = NAN,
+			.time = { .count = sqlite3_column_int64(s, 5),
+				.mean = column_number(s, 8),
+				.p95 = column_number(s, 9),
+				.min = NAN,
+				.max = NAN,
+				.median = NAN,
+				.p99 = NAN,
+				.std = NAN,
+				.last = NAN } };
 		f->stage_count++;
 	}
 	if (!err && got != SQLITE_DONE)
@@ -207,7 +237,8 @@ static int read_stages(struct sb_history *h, struct sb_facts *f, int64_t id)
 static int read_pairs(struct sb_history *h, struct sb_facts *f, int64_t id)
 {
 	sqlite3_stmt *s = NULL;
-	int got = SQLITE_DONE, err = sb_history_prepare(h, "SELECT scope, key, value FROM pairs WHERE run = ?", &s);
+	int got = SQLITE_DONE,
+	    err = sb_history_prepare(h, "SELECT scope, key, value FROM pairs WHERE run = ?", &s);
 
 	if (!err)
 		sqlite3_bind_int64(s, 1, id);
@@ -224,7 +255,8 @@ int sb_history_facts(struct sb_history *h, int64_t id, struct sb_facts **out_fac
 {
 	struct sb_facts *f = NULL;
 	sqlite3_stmt *s = NULL;
-	int err = sb_history_prepare(h, "SELECT name, session, host, start_ns, rank, world_size, complete FROM runs WHERE id = ?",
+	int err = sb_history_prepare(h,
+		"SELECT name, session, host, start_ns, rank, world_size, complete FROM runs WHERE id = ?",
 		&s);
 	char label[64];
 
@@ -268,7 +300,8 @@ void sb_history_points_free(struct sb_history_point *points, size_t count)
 	free(points);
 }
 
-static int read_points(struct sb_history *h, sqlite3_stmt *s, struct sb_history_point **out_points, size_t *out_count)
+static int read_points(
+	struct sb_history *h, sqlite3_stmt *s, struct sb_history_point **out_points, size_t *out_count)
 {
 	struct sb_history_point *points = NULL;
 	size_t count = 0;
@@ -282,8 +315,9 @@ static int read_points(struct sb_history *h, sqlite3_stmt *s, struct sb_history_
 			break;
 		}
 		points = grown;
-		points[count] = (struct sb_history_point){ sqlite3_column_int64(s, 0), (uint64_t)sqlite3_column_int64(s, 1),
-			sqlite3_column_double(s, 2), column_text(s, 3) };
+		points[count] = (struct sb_history_point){ sqlite3_column_int64(s, 0),
+			(uint64_t)sqlite3_column_int64(s, 1), sqlite3_column_double(s, 2),
+			column_text(s, 3) };
 		if (!points[count++].name)
 			err = no_memory();
 	}
@@ -307,18 +341,23 @@ static int read_points(struct sb_history *h, sqlite3_stmt *s, struct sb_history_
 int sb_history_trend(struct sb_history *h, const char *metric, const struct sb_history_filter *filter,
 	struct sb_history_point **out_points, size_t *out_count)
 {
-	static const char of_metric[] = "SELECT r.id, r.start_ns, m.value, r.name FROM runs r JOIN metrics m ON m.run = r.id "
-		"AND m.key = ?4 WHERE (?1 IS NULL OR r.name = ?1) AND r.start_ns >= ?2 ORDER BY r.start_ns DESC, r.id DESC LIMIT ?3";
-	static const char of_stage[] = "SELECT r.id, r.start_ns, sum(s.total_s), r.name FROM runs r JOIN stages s ON s.run = r.id "
+	static const char of_metric[] =
+		"SELECT r.id, r.start_ns, m.value, r.name FROM runs r JOIN metrics m ON m.run = r.id "
+		"AND m.key = ?4 WHERE (?1 IS NULL OR r.name = ?1) AND r.start_ns >= ?2 ORDER BY r.start_ns "
+		"DESC, r.id DESC LIMIT ?3";
+	static const char of_stage[] =
+		"SELECT r.id, r.start_ns, sum(s.total_s), r.name FROM runs r JOIN stages s ON s.run = r.id "
 		"AND (s.name = ?4 OR s.code = ?4 OR '[' || s.code || ']' = ?4) AND s.total_s IS NOT NULL "
-		"WHERE (?1 IS NULL OR r.name = ?1) AND r.start_ns >= ?2 GROUP BY r.id ORDER BY r.start_ns DESC, r.id DESC LIMIT ?3";
+		"WHERE (?1 IS NULL OR r.name = ?1) AND r.start_ns >= ?2 GROUP BY r.id ORDER BY r.start_ns "
+		"DESC, r.id DESC LIMIT ?3";
 	int known = sb_metric_find(metric), err;
 	sqlite3_stmt *s = NULL;
 
 	err = sb_history_prepare(h, known >= 0 ? of_metric : of_stage, &s);
 	if (!err) {
 		bind_filter(s, filter);
-		sqlite3_bind_text(s, 4, known >= 0 ? sb_metric_infos[known].key : metric, -1, SQLITE_TRANSIENT);
+		sqlite3_bind_text(
+			s, 4, known >= 0 ? sb_metric_infos[known].key : metric, -1, SQLITE_TRANSIENT);
 		err = read_points(h, s, out_points, out_count);
 	}
 	sqlite3_finalize(s);

@@ -29,13 +29,14 @@ int sb_history_add(const struct sb_model *model, const char *run_dir)
 	return 0;
 }
 
-int sb_history_add_facts(struct sb_history *h, const struct sb_facts *facts, const char *run_dir, int64_t *out_id)
+int sb_history_add_facts(
+	struct sb_history *h, const struct sb_facts *facts, const char *run_dir, int64_t *out_id)
 {
 	return none();
 }
 
-int sb_history_list(struct sb_history *h, const struct sb_history_filter *filter, struct sb_history_run **out_runs,
-	size_t *out_count)
+int sb_history_list(struct sb_history *h, const struct sb_history_filter *filter,
+	struct sb_history_run **out_runs, size_t *out_count)
 {
 	return none();
 }

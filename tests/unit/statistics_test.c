@@ -59,7 +59,8 @@ static int count_verdicts(source from, double change, enum sb_verdict wanted, in
 
 		from(base, ITERATIONS, 1.59);
 		from(now, ITERATIONS, 1.59 * change);
-		assert_int_equal(sb_judge(base, ITERATIONS, now, ITERATIONS, &sb_tolerance_default, true, &j), 0);
+		assert_int_equal(
+			sb_judge(base, ITERATIONS, now, ITERATIONS, &sb_tolerance_default, true, &j), 0);
 		found += j.verdict == wanted;
 	}
 	return found;
@@ -169,13 +170,14 @@ static void single_values_need_both_tolerances(void **state)
 	assert_int_equal(judge_single(281.96, 299.88, true), SB_VERDICT_WORSE);
 	assert_int_equal(judge_single(14.02, 10.05, true), SB_VERDICT_BETTER);
 	assert_int_equal(judge_single(0.001, 0.004, true), SB_VERDICT_SAME); /* 4 x, but 3 ms */
-	assert_int_equal(judge_single(100, 101, true), SB_VERDICT_SAME);     /* 1 s, but 1 % */
-	assert_int_equal(judge_single(30, 20, false), SB_VERDICT_WORSE);     /* frames per second */
+	assert_int_equal(judge_single(100, 101, true), SB_VERDICT_SAME); /* 1 s, but 1 % */
+	assert_int_equal(judge_single(30, 20, false), SB_VERDICT_WORSE); /* frames per second */
 }
 
 static void three_runs_each_must_not_overlap(void **state)
 {
-	const double base[] = { 10.0, 10.1, 9.9 }, apart[] = { 10.8, 10.7, 10.9 }, touching[] = { 10.8, 10.05, 10.9 };
+	const double base[] = { 10.0, 10.1, 9.9 }, apart[] = { 10.8, 10.7, 10.9 },
+		     touching[] = { 10.8, 10.05, 10.9 };
 	struct sb_judgement j;
 
 	assert_int_equal(sb_judge(base, 3, apart, 3, &sb_tolerance_default, true, &j), 0);
