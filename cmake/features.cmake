@@ -48,4 +48,9 @@ if(STROBE_HAVE_SQLITE)
 else()
   list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/store/history.c
     ${CMAKE_SOURCE_DIR}/src/store/history_read.c)
+# Without zlib the same calls answer with a message.
+if(STROBE_HAVE_ZLIB)
+  list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/exchange/no_inflate.c)
+else()
+  list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/exchange/inflate.c)
 endif()

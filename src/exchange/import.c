@@ -1,0 +1,158 @@
+/* Picks the importer by the first bytes, and puts the result in place. */
+#include "exchange/import.h"
+
+#include "base/error.h"
+#include "base/extsort.h"
+#include "exchange/trace_in.h"
+#include "exchange/trace_store.h"
+#include "format/wire.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The stage log takes any text and comes last. */
+static const struct sb_importer *const importers[] = { &sb_trace_importer, &sb_stagelog_importer, NULL };
+
+static int import_to(const char *path, const char *strobe_path, const struct sb_import_options *opts,
+	struct sb_import_summary *summary)
+{
+	struct sb_source *source = NULL;
+	const char *bytes;
+	size_t size;
+	int err = sb_source_open(path, &source);
+
+	if (err)
+		return err;
+	if (opts->progress)
+		sb_source_on_progress(source, opts->progress, opts->progress_self);
+	size = sb_source_peek(source, &bytes);
+	err = STROBE_EFORMAT;
+	if (!size)
+		sb_fail(err, "'%s' is empty", path);
+	else
+		sb_fail(err, "'%s' byte 0: neither a JSON trace, a stage log nor a cProfile file", path);
+	for (const struct sb_importer *const *i = importers; size && *i; i++) {
+		if (!(*i)->matches(bytes, size))
+			continue;
+		summary->format = (*i)->format;
+		err = (*i)->import(source, path, strobe_path, opts, summary);
+		break;
+	}
+	sb_source_close(source);
+	return err;
+}
+
+int sb_import_file(const char *path, const char *strobe_path, const struct sb_import_options *opts,
+	struct sb_import_summary *out_summary)
+{
+	static const struct sb_import_options defaults;
+	struct sb_import_summary summary = { 0 };
+	char temporary[4096];
+	int err;
+
+	if ((size_t)snprintf(temporary, sizeof temporary, "%s.tmp%ld", strobe_path, (long)getpid()) >= sizeof temporary)
+		return sb_fail(STROBE_EINVAL, "'%s': the name is too long", strobe_path);
+	err = import_to(path, temporary, opts ? opts : &defaults, &summary);
+	if (!err && rename(temporary, strobe_path)) {
+		err = sb_fail_errno("cannot write '%s'", strobe_path);
+		unlink(temporary);
+	}
+	if (!err && out_summary)
+		*out_summary = summary;
+	return err;
+}
+
+bool sb_import_is_candidate(const char *path)
+{
+	char magic[8] = "";
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool is_file = fd >= 0 && !fstat(fd, &st) && !S_ISDIR(st.st_mode);
+	ssize_t n = is_file ? read(fd, magic, sizeof magic) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	return is_file && !(n == sizeof magic && !memcmp(magic, SB_MAGIC, sizeof magic));
+}
+
+int sb_import_on_the_fly(const char *path, const struct sb_import_options *opts, char *out_path, size_t size)
+{
+	const char *folder = opts && opts->temporary_folder ? opts->temporary_folder : sb_extsort_folder();
+	char made[1024];
+	int fd, err;
+
+	snprintf(made, sizeof made, "%s/strobe-import-XXXXXX.strobe", folder);
+	fd = mkstemps(made, 7);
+	if (fd < 0)
+		return sb_fail_errno("cannot make a temporary file in '%s'", folder);
+	close(fd);
+	err = strlen(made) < size ? sb_import_file(path, made, opts, NULL)
+				  : sb_fail(STROBE_EINVAL, "'%s': the name is too long", folder);
+	if (err)
+		unlink(made);
+	else
+		strcpy(out_path, made);
+	return err;
+}
+
+/* ---- traces ---- */
+
+static bool looks_like_json(const char *bytes, size_t size)
+{
+	size_t i = 0;
+
+	while (i < size && isspace((unsigned char)bytes[i]))
+		i++;
+	if (i == size || (bytes[i] != '{' && bytes[i] != '['))
+		return false;
+	/* "[3a] I/O" is a stage log, "[" alone the start of an array. */
+	if (bytes[i] == '[' && i + 1 < size && isalnum((unsigned char)bytes[i + 1]))
+		return false;
+	return true;
+}
+
+static void note_losses(const struct sb_trace_counts *c, char *note, size_t size)
+{
+	size_t used = 0;
+	const struct {
+		uint64_t count;
+		const char *what;
+	} losses[] = { { c->overlapping, "zones cross another's end and are kept as spans" },
+		{ c->unmatched, "ends without a begin left out" },
+		{ c->unended, "begins without an end closed at the trace's last time" },
+		{ c->orphan_gpu, "GPU records without a launch" } };
+
+	note[0] = 0;
+	for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
+		if (losses[i].count && used < size)
+			used += (size_t)snprintf(note + used, size - used, "%s%llu %s", used ? "; " : "",
+				(unsigned long long)losses[i].count, losses[i].what);
+}
+
+static int import_trace(struct sb_source *source, const char *path, const char *strobe_path,
+	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
+{
+	struct sb_trace *t = NULL;
+	int err = sb_trace_new(opts->temporary_folder, &t);
+
+	if (!err)
+		err = sb_trace_read(source, path, t);
+	if (!err)
+		err = sb_trace_write(t, strobe_path, path);
+	if (!err) {
+		out_summary->zones = t->counts.zones + t->counts.spans;
+		out_summary->gpu = t->counts.gpu;
+		out_summary->marks = t->counts.marks;
+		out_summary->counters = t->counts.counters;
+		note_losses(&t->counts, out_summary->note, sizeof out_summary->note);
+	}
+	sb_trace_free(t);
+	return err;
+}
+
+const struct sb_importer sb_trace_importer = { "trace", looks_like_json, import_trace };

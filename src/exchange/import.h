@@ -1,0 +1,47 @@
+/* Foreign recordings into .strobe files: traces, stage logs, cProfile. */
+#ifndef SB_EXCHANGE_IMPORT_H
+#define SB_EXCHANGE_IMPORT_H
+
+#include "exchange/source.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sb_import_options {
+	const char *temporary_folder; /* NULL: $TMPDIR, /var/tmp, /tmp */
+	sb_progress_fn *progress;     /* NULL: none */
+	void *progress_self;
+};
+
+struct sb_import_summary {
+	const char *format; /* "trace", "stage log", "cProfile" */
+	uint64_t zones, gpu, marks, counters;
+	uint64_t skipped, untimed; /* stage logs */
+	char note[512]; /* what could not be kept, one line; "": everything was */
+};
+
+/* Reads path and writes a recording to strobe_path, which appears whole or not
+ * at all. opts and out_summary may be NULL. */
+int sb_import_file(const char *path, const char *strobe_path, const struct sb_import_options *opts,
+	struct sb_import_summary *out_summary);
+
+/* Whether path is a file that an import could read: not a folder, not a
+ * recording. Says nothing about whether it is well formed. */
+bool sb_import_is_candidate(const char *path);
+
+/* Imports into a new temporary .strobe file, whose path the caller unlinks
+ * once it is open. */
+int sb_import_on_the_fly(const char *path, const struct sb_import_options *opts, char *out_path, size_t size);
+
+/* ---- one per format, for import.c ---- */
+struct sb_importer {
+	const char *format;
+	/* Whether the first bytes look like it. */
+	bool (*matches)(const char *bytes, size_t size);
+	int (*import)(struct sb_source *source, const char *path, const char *strobe_path,
+		const struct sb_import_options *opts, struct sb_import_summary *out_summary);
+};
+extern const struct sb_importer sb_trace_importer, sb_prof_importer, sb_stagelog_importer;
+
+#endif

@@ -1,0 +1,168 @@
+/* Front-to-back reading, with a look at the first bytes and a progress call. */
+#include "exchange/source.h"
+
+#include "base/error.h"
+#include "exchange/inflate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PROGRESS_STEP_BYTES (4u << 20)
+
+struct sb_source {
+	int fd;
+	char path[1024];
+	uint64_t total_bytes, done_bytes, told_bytes;
+	sb_progress_fn *progress;
+	void *progress_self;
+	struct sb_inflate *inflate;
+	char peeked[4096];
+	size_t peeked_count, peeked_used;
+	bool raw_peek; /* peeked holds raw bytes still to be unpacked */
+};
+
+static ssize_t read_raw(void *self, char *to, size_t size)
+{
+	struct sb_source *s = self;
+	ssize_t n;
+
+	if (s->raw_peek && s->peeked_used < s->peeked_count) {
+		n = (ssize_t)(s->peeked_count - s->peeked_used);
+		if ((size_t)n > size)
+			n = (ssize_t)size;
+		memcpy(to, s->peeked + s->peeked_used, (size_t)n);
+		s->peeked_used += (size_t)n;
+		return n;
+	}
+	do
+		n = read(s->fd, to, size);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		sb_fail_errno("cannot read '%s'", s->path);
+	else
+		s->done_bytes += (uint64_t)n;
+	if (s->progress && s->done_bytes - s->told_bytes >= PROGRESS_STEP_BYTES) {
+		s->told_bytes = s->done_bytes;
+		s->progress(s->progress_self, s->done_bytes, s->total_bytes);
+	}
+	return n;
+}
+
+static ssize_t read_content(struct sb_source *s, char *to, size_t size)
+{
+	return s->inflate ? sb_inflate_read(s->inflate, to, size) : read_raw(s, to, size);
+}
+
+static int fill_peek(struct sb_source *s)
+{
+	s->peeked_count = s->peeked_used = 0;
+	while (s->peeked_count < sizeof s->peeked) {
+		ssize_t n = read_content(s, s->peeked + s->peeked_count, sizeof s->peeked - s->peeked_count);
+
+		if (n < 0)
+			return STROBE_EIO;
+		if (n == 0)
+			break;
+		s->peeked_count += (size_t)n;
+	}
+	return 0;
+}
+
+/* The unpacker takes the raw peek in its first read; then the peek is content. */
+static int unpack(struct sb_source *s)
+{
+	char first[sizeof s->peeked];
+	size_t count = 0;
+	ssize_t n;
+	int err = sb_inflate_new(s->path, read_raw, s, &s->inflate);
+
+	if (err)
+		return err;
+	s->raw_peek = true;
+	do {
+		n = sb_inflate_read(s->inflate, first + count, sizeof first - count);
+		if (n < 0)
+			return STROBE_EFORMAT;
+		count += (size_t)n;
+	} while (n && count < sizeof first);
+	s->raw_peek = false;
+	s->peeked_used = 0;
+	s->peeked_count = count;
+	memcpy(s->peeked, first, count);
+	return 0;
+}
+
+int sb_source_open(const char *path, struct sb_source **out_source)
+{
+	struct sb_source *s = calloc(1, sizeof *s);
+	struct stat st;
+	int err = 0;
+
+	if (!s)
+		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", path);
+	snprintf(s->path, sizeof s->path, "%s", path);
+	s->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (s->fd < 0 || fstat(s->fd, &st))
+		err = sb_fail_errno("cannot open '%s'", path);
+	else if (S_ISDIR(st.st_mode))
+		err = sb_fail(STROBE_EFORMAT, "'%s' is a folder, not a file", path);
+	else
+		err = fill_peek(s);
+	if (!err) {
+		s->total_bytes = (uint64_t)st.st_size;
+		if (s->peeked_count >= 2 && !memcmp(s->peeked, "\x1f\x8b", 2))
+			err = unpack(s);
+	}
+	if (err) {
+		sb_source_close(s);
+		return err;
+	}
+	*out_source = s;
+	return 0;
+}
+
+void sb_source_close(struct sb_source *s)
+{
+	if (!s)
+		return;
+	sb_inflate_free(s->inflate);
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s);
+}
+
+void sb_source_on_progress(struct sb_source *s, sb_progress_fn *progress, void *self)
+{
+	s->progress = progress;
+	s->progress_self = self;
+}
+
+size_t sb_source_peek(struct sb_source *s, const char **out_bytes)
+{
+	*out_bytes = s->peeked + s->peeked_used;
+	return s->peeked_count - s->peeked_used;
+}
+
+ssize_t sb_source_read(void *source, char *to, size_t size)
+{
+	struct sb_source *s = source;
+	size_t left = s->peeked_count - s->peeked_used;
+
+	if (!left)
+		return read_content(s, to, size);
+	if (left > size)
+		left = size;
+	memcpy(to, s->peeked + s->peeked_used, left);
+	s->peeked_used += left;
+	return (ssize_t)left;
+}
+
+bool sb_source_is_packed(const struct sb_source *s)
+{
+	return s->inflate != NULL;
+}

@@ -1,0 +1,27 @@
+/* A file read from front to back, unpacked on the way when it is gzip. */
+#ifndef SB_EXCHANGE_SOURCE_H
+#define SB_EXCHANGE_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef void sb_progress_fn(void *self, uint64_t done_bytes, uint64_t total_bytes);
+
+struct sb_source;
+
+int sb_source_open(const char *path, struct sb_source **out_source);
+void sb_source_close(struct sb_source *s); /* takes NULL */
+/* Called now and then with the bytes of the file passed so far. */
+void sb_source_on_progress(struct sb_source *s, sb_progress_fn *progress, void *self);
+
+/* The first bytes of the content, without passing over them; at most 4096. */
+size_t sb_source_peek(struct sb_source *s, const char **out_bytes);
+
+/* Bytes read, 0 at the end, -1 with the message set. Fits sb_jsonin_read_fn. */
+ssize_t sb_source_read(void *source, char *to, size_t size);
+
+bool sb_source_is_packed(const struct sb_source *s);
+
+#endif

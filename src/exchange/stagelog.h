@@ -1,0 +1,48 @@
+/* The stages a log line tells of, as a tree with durations. Reading lines into
+ * it is stagelog_line.c's, putting it on a clock stagelog_in.c's. */
+#ifndef SB_EXCHANGE_STAGELOG_H
+#define SB_EXCHANGE_STAGELOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SB_STAGELOG_ATTRS_MAX 6
+#define SB_STAGELOG_CODE_MAX 16
+
+enum sb_stagelog_kind {
+	SB_STAGELOG_NOTHING, /* the line is not about a stage */
+	SB_STAGELOG_TIMED,   /* [4c] VAE encode (1339 frames, batch=4): 16.47s */
+	SB_STAGELOG_START,   /* [4f] Main inference: Starting full video pass... */
+	SB_STAGELOG_TOTAL,   /* [4f] Main inference TOTAL: 116.33s */
+	SB_STAGELOG_SKIPPED, /* [4e] Pre-inference: SKIPPED (keyframe pass disabled) */
+	SB_STAGELOG_UNTIMED, /* [4d] Shallow copy masks/frames (no copy needed) */
+	SB_STAGELOG_GROUP,   /* ProPainter total: 52.34s */
+	SB_STAGELOG_SUM,     /* Total inpainting: 207.09s */
+	SB_STAGELOG_WHOLE,   /* TOTAL TIME: 281.96s (4.7 min) */
+	SB_STAGELOG_BANNER,  /* [3/5] Inpainting... */
+	SB_STAGELOG_BREAKDOWN, /* TIMING BREAKDOWN: the coded lines after it are whole parts */
+	SB_STAGELOG_VIDEO    /* Video: 1339 frames, 30.00 fps */
+};
+
+struct sb_stagelog_attr {
+	char key[24];
+	bool is_int;
+	int64_t i;
+	double f;
+};
+
+struct sb_stagelog_line {
+	enum sb_stagelog_kind kind;
+	char code[SB_STAGELOG_CODE_MAX]; /* "" : none */
+	char name[256];
+	char reason[256]; /* SKIPPED */
+	int64_t duration_ns;
+	struct sb_stagelog_attr attrs[SB_STAGELOG_ATTRS_MAX];
+	size_t attr_count;
+};
+
+/* line is NUL-terminated, without its newline; it is taken apart in place. */
+void sb_stagelog_parse(char *line, struct sb_stagelog_line *out_line);
+
+#endif

@@ -1,0 +1,320 @@
+/* One line of a stage log: which kind, which stage, how long. */
+#include "exchange/stagelog.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static char *trim(char *s)
+{
+	char *end;
+
+	while (isspace((unsigned char)*s))
+		s++;
+	end = s + strlen(s);
+	while (end > s && isspace((unsigned char)end[-1]))
+		end--;
+	*end = 0;
+	return s;
+}
+
+static bool ends_with(const char *s, const char *tail)
+{
+	size_t n = strlen(s), m = strlen(tail);
+
+	return n >= m && !strcmp(s + n - m, tail);
+}
+
+/* ---- the time at the end of a line ---- */
+
+/* "16.47s", "812 ms", "4.7 min"; the rest of the text through out_rest. */
+static bool parse_duration(const char *s, int64_t *out_ns, const char **out_rest)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = { { "seconds", 1e9 }, { "second", 1e9 }, { "secs", 1e9 }, { "sec", 1e9 }, { "ms", 1e6 },
+		{ "minutes", 6e10 }, { "min", 6e10 }, { "us", 1e3 }, { "s", 1e9 }, { "h", 3.6e12 }, { "m", 6e10 } };
+	char *end;
+	double value;
+
+	while (*s == ' ')
+		s++;
+	if (!isdigit((unsigned char)*s))
+		return false;
+	errno = 0;
+	value = strtod(s, &end);
+	if (errno || value < 0 || value > 1e9)
+		return false;
+	while (*end == ' ')
+		end++;
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+		size_t n = strlen(units[i].unit);
+
+		if (strncasecmp(end, units[i].unit, n) || isalnum((unsigned char)end[n]))
+			continue;
+		*out_ns = (int64_t)(value * units[i].ns + 0.5);
+		*out_rest = end + n;
+		return true;
+	}
+	return false;
+}
+
+/* What may follow a time: nothing, an arrow, a remark in parentheses. */
+static bool is_remark(const char *s)
+{
+	while (*s == ' ' || *s == '\t')
+		s++;
+	return !*s || *s == '(' || *s == '<' || *s == '-' || *s == '=' || *s == '#' || *s == '*' ||
+		!strncmp(s, "\xe2\x86\x90", 3) || !strncmp(s, "\xe2\x97\x80", 3) || !strncmp(s, "\xe2\xac\x85", 3);
+}
+
+/* Cuts ": 16.47s <- BOTTLENECK" off the end. */
+static bool cut_duration(char *s, int64_t *out_ns)
+{
+	const char *rest;
+
+	for (char *colon = s + strlen(s); colon > s; colon--) {
+		if (colon[-1] != ':' || !parse_duration(colon, out_ns, &rest) || !is_remark(rest))
+			continue;
+		colon[-1] = 0;
+		return true;
+	}
+	return false;
+}
+
+/* ---- "(1339 frames, batch=4)" ---- */
+
+static bool parse_item(char *item, struct sb_stagelog_attr *out_attr)
+{
+	char *equals = strchr(item, '='), *number = equals ? equals + 1 : item, *key = item, *end;
+
+	if (equals)
+		*equals = 0;
+	number = trim(number);
+	if (!isdigit((unsigned char)*number) && *number != '-')
+		goto no;
+	out_attr->f = strtod(number, &end);
+	if (end == number)
+		goto no;
+	out_attr->is_int = !memchr(number, '.', (size_t)(end - number)) && !memchr(number, 'e', (size_t)(end - number));
+	out_attr->i = (int64_t)out_attr->f;
+	if (!equals)
+		key = trim(end);
+	else if (*trim(end))
+		goto no;
+	key = trim(key);
+	if (!*key || strlen(key) >= sizeof out_attr->key || strpbrk(key, " /"))
+		goto no;
+	if (!strcmp(key, "iterations") || !strcmp(key, "iter"))
+		key = "iters";
+	if (!strcmp(key, "frame") || !strcmp(key, "step"))
+		snprintf(out_attr->key, sizeof out_attr->key, "%ss", key);
+	else
+		snprintf(out_attr->key, sizeof out_attr->key, "%s", key);
+	return true;
+no:
+	if (equals)
+		*equals = '=';
+	return false;
+}
+
+/* Numbers in the last parentheses become attributes, other words stay in the name. */
+static void take_attrs(char *name, struct sb_stagelog_line *line)
+{
+	char *open = strrchr(name, '('), *save = NULL;
+	char inside[256], left[256] = "";
+
+	if (!open || !ends_with(name, ")"))
+		return;
+	snprintf(inside, sizeof inside, "%.*s", (int)(strlen(open) - 2), open + 1);
+	for (char *item = strtok_r(inside, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
+		char copy[256];
+
+		snprintf(copy, sizeof copy, "%s", item);
+		if (line->attr_count < SB_STAGELOG_ATTRS_MAX && parse_item(copy, &line->attrs[line->attr_count])) {
+			line->attr_count++;
+			continue;
+		}
+		if (*left)
+			strncat(left, ", ", sizeof left - strlen(left) - 1);
+		strncat(left, trim(item), sizeof left - strlen(left) - 1);
+	}
+	if (!line->attr_count)
+		return;
+	*open = 0;
+	trim(name);
+	for (char *end = name + strlen(name); end > name && isspace((unsigned char)end[-1]);)
+		*--end = 0;
+	if (*left) {
+		size_t used = strlen(name);
+
+		snprintf(name + used, 250 - (used < 250 ? used : 250), " (%s)", left);
+	}
+}
+
+/* ---- the bracket in front ---- */
+
+/* "[4f.2]": digits, at most two letters, dotted numbers. */
+static bool is_code(const char *s, size_t size)
+{
+	size_t i = 0;
+
+	if (!size || size >= SB_STAGELOG_CODE_MAX || !isdigit((unsigned char)s[0]))
+		return false;
+	while (i < size && isdigit((unsigned char)s[i]))
+		i++;
+	for (size_t letters = 0; i < size && islower((unsigned char)s[i]) && letters < 2; letters++)
+		i++;
+	while (i + 1 < size && s[i] == '.' && isalnum((unsigned char)s[i + 1]))
+		for (i++; i < size && isalnum((unsigned char)s[i]);)
+			i++;
+	return i == size;
+}
+
+/* "[3/5]" */
+static bool is_banner(const char *s, size_t size)
+{
+	size_t slash = strspn(s, "0123456789");
+
+	return slash && slash < 4 && slash + 1 < size && s[slash] == '/' &&
+		slash + 1 + strspn(s + slash + 1, "0123456789") == size;
+}
+
+/* The text after the bracket, NULL when the line has none. */
+static char *cut_bracket(char *line, struct sb_stagelog_line *out)
+{
+	for (char *open = strchr(line, '['); open; open = strchr(open + 1, '[')) {
+		size_t size = strcspn(open + 1, "]");
+
+		if (open[size + 1] != ']')
+			return NULL;
+		if (is_code(open + 1, size)) {
+			memcpy(out->code, open + 1, size);
+			out->code[size] = 0;
+			return trim(open + size + 2);
+		}
+		if (is_banner(open + 1, size)) {
+			out->kind = SB_STAGELOG_BANNER;
+			snprintf(out->code, sizeof out->code, "%.*s", (int)strspn(open + 1, "0123456789"), open + 1);
+			return trim(open + size + 2);
+		}
+	}
+	return NULL;
+}
+
+static void set_name(struct sb_stagelog_line *out, const char *text)
+{
+	snprintf(out->name, sizeof out->name, "%s", text);
+}
+
+static void strip_dots(char *s)
+{
+	size_t n = strlen(s);
+
+	while (n && (s[n - 1] == '.' || s[n - 1] == ':' || isspace((unsigned char)s[n - 1])))
+		s[--n] = 0;
+	if (n >= 3 && !strcmp(s + n - 3, "\xe2\x80\xa6"))
+		s[n - 3] = 0;
+}
+
+static void parse_skipped(char *text, char *word, struct sb_stagelog_line *out)
+{
+	char *open = strchr(word, '('), *close = strrchr(word, ')');
+
+	if (open && close > open)
+		snprintf(out->reason, sizeof out->reason, "%.*s", (int)(close - open - 1), open + 1);
+	*word = 0;
+	strip_dots(text);
+	out->kind = SB_STAGELOG_SKIPPED;
+	set_name(out, trim(text));
+}
+
+static void parse_coded(char *text, struct sb_stagelog_line *out)
+{
+	char *word = strstr(text, "SKIPPED");
+
+	if (word) {
+		parse_skipped(text, word, out);
+		return;
+	}
+	if (cut_duration(text, &out->duration_ns)) {
+		out->kind = SB_STAGELOG_TIMED;
+		if (ends_with(text, " TOTAL")) {
+			out->kind = SB_STAGELOG_TOTAL;
+			text[strlen(text) - 6] = 0;
+		}
+	} else if ((word = strstr(text, "Starting")) || ends_with(text, "...") || ends_with(text, "\xe2\x80\xa6")) {
+		out->kind = SB_STAGELOG_START;
+		if (word && word > text)
+			*word = 0;
+		strip_dots(text);
+	} else {
+		out->kind = SB_STAGELOG_UNTIMED;
+	}
+	text = trim(text);
+	take_attrs(text, out);
+	set_name(out, trim(text));
+	if (!*out->name)
+		set_name(out, out->code);
+}
+
+/* ---- lines without a code ---- */
+
+static void parse_video(char *text, struct sb_stagelog_line *out)
+{
+	char *save = NULL;
+
+	for (char *item = strtok_r(text, ",", &save); item; item = strtok_r(NULL, ",", &save))
+		if (out->attr_count < SB_STAGELOG_ATTRS_MAX && parse_item(item, &out->attrs[out->attr_count]))
+			out->attr_count++;
+	if (out->attr_count)
+		out->kind = SB_STAGELOG_VIDEO;
+}
+
+static void parse_plain(char *text, struct sb_stagelog_line *out)
+{
+	char *colon;
+
+	if (!strncmp(text, "Video:", 6)) {
+		parse_video(text + 6, out);
+		return;
+	}
+	if (strstr(text, "TIMING BREAKDOWN")) {
+		out->kind = SB_STAGELOG_BREAKDOWN;
+		return;
+	}
+	if (!cut_duration(text, &out->duration_ns))
+		return;
+	text = trim(text);
+	colon = text + strlen(text);
+	if (!strcasecmp(text, "TOTAL TIME") || !strcasecmp(text, "TOTAL")) {
+		out->kind = SB_STAGELOG_WHOLE;
+	} else if (colon - text > 6 && !strcasecmp(colon - 6, " total")) {
+		colon[-6] = 0;
+		out->kind = SB_STAGELOG_GROUP;
+	} else if (!strncasecmp(text, "Total ", 6)) {
+		text += 6;
+		out->kind = SB_STAGELOG_SUM;
+	}
+	set_name(out, trim(text));
+}
+
+void sb_stagelog_parse(char *line, struct sb_stagelog_line *out_line)
+{
+	char *text;
+
+	memset(out_line, 0, sizeof *out_line);
+	text = cut_bracket(line, out_line);
+	if (!text) {
+		parse_plain(trim(line), out_line);
+	} else if (out_line->kind == SB_STAGELOG_BANNER) {
+		strip_dots(text);
+		set_name(out_line, text);
+	} else {
+		parse_coded(text, out_line);
+	}
+}

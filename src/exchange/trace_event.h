@@ -1,0 +1,48 @@
+/* One event of a Chrome or Kineto trace: what its fields say, before it is
+ * decided what it means. */
+#ifndef SB_EXCHANGE_TRACE_EVENT_H
+#define SB_EXCHANGE_TRACE_EVENT_H
+
+#include "base/jsonin.h"
+#include "exchange/trace_store.h"
+
+/* What Kineto calls "cat". */
+enum sb_trace_category {
+	SB_CATEGORY_NONE,       /* anybody's own */
+	SB_CATEGORY_ANNOTATION, /* the user's ranges */
+	SB_CATEGORY_OPERATOR,   /* the framework's own: arguments are its business */
+	SB_CATEGORY_RUNTIME,    /* calls into CUDA */
+	SB_CATEGORY_KERNEL,
+	SB_CATEGORY_MEMCPY,
+	SB_CATEGORY_MEMSET,
+	SB_CATEGORY_GPU_RANGE,
+	SB_CATEGORY_GPU_SYNC,
+	SB_CATEGORY_PROFILER    /* the profiler about itself: left out */
+};
+
+struct sb_trace_event {
+	char phase;
+	enum sb_trace_category category;
+	uint64_t category_hash, id_hash;
+	uint32_t name;
+	int64_t step; /* N of ProfilerStep#N; -1: none */
+	bool graph_launch;
+	bool has_ts, has_id, has_dur;
+	uint64_t pid_key, tid_key;
+	int64_t ts_ns, dur_ns;
+	uint64_t offset; /* in the file */
+	/* args */
+	int64_t correlation, stream, device, bytes; /* -1: none */
+	int64_t allocated_bytes, reserved_bytes, device_type;
+	enum sb_gpu_kind copy_kind;
+	uint32_t copy_flags;
+	size_t attr_count;
+	struct sb_trace_attr attrs[SB_TRACE_ATTRS_MAX];
+	size_t text_used;
+	char text[2048]; /* of string attributes */
+};
+
+/* After the event's '{'; to its '}'. */
+int sb_trace_event_read(struct sb_jsonin *p, struct sb_trace *t, struct sb_trace_event *out_event);
+
+#endif
