@@ -3,9 +3,11 @@
 
 extern const struct command cmd_report;
 extern const struct command cmd_bench;
+extern const struct command cmd_import;
 
 const struct command *const commands[] = {
 	&cmd_report,
 	&cmd_bench,
+	&cmd_import,
 	NULL,
 };

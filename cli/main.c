@@ -1,6 +1,7 @@
 /* Picks the command and runs it. The only place that exits. */
 #include "args.h"
 #include "help.h"
+#include "run_arg.h"
 #include "strobe.h"
 
 #include <signal.h>
@@ -61,6 +62,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 	int code;
 
 	command_name = command->name;
+	run_arg_install_importer();
 	code = args_parse(&args, command, argc, argv);
 	if (!code && args_has(&args, "help"))
 		help_print(command);

@@ -18,7 +18,7 @@
 /* One sorted load: in the file, or (the last) in memory. */
 struct load {
 	uint64_t offset; /* of the next byte to read from the file */
-	uint64_t left;   /* records not yet in the buffer */
+	uint64_t left; /* records not yet in the buffer */
 	char *buffer;
 	size_t buffered;
 	size_t used;
@@ -103,8 +103,8 @@ static inline int key_compare(const void *a, const void *b)
 }
 
 /* Merges [from, middle) and [middle, to) of source into target. */
-static void merge_pair(const struct sb_extsort *s, const char *source, char *target, size_t from, size_t middle,
-	size_t to)
+static void merge_pair(
+	const struct sb_extsort *s, const char *source, char *target, size_t from, size_t middle, size_t to)
 {
 	size_t bytes = s->record_bytes;
 	const char *a = source + from * bytes, *a_end = source + middle * bytes;
@@ -327,7 +327,9 @@ static int open_loads(struct sb_extsort *s)
 {
 	size_t share = s->capacity_max * s->record_bytes / s->load_count;
 
-	s->read_bytes = share > READ_BYTES_MAX ? READ_BYTES_MAX : share < READ_BYTES_MIN ? READ_BYTES_MIN : share;
+	s->read_bytes = share > READ_BYTES_MAX   ? READ_BYTES_MAX
+			: share < READ_BYTES_MIN ? READ_BYTES_MIN
+						 : share;
 	if (s->read_bytes < s->record_bytes)
 		s->read_bytes = s->record_bytes;
 	for (size_t i = 0; i < s->load_count; i++) {

@@ -14,7 +14,8 @@ struct sb_extsort;
 
 /* record_bytes is a multiple of 8. memory_bytes bounds everything it allocates.
  * folder takes the temporary file, if one is needed; copied. */
-int sb_extsort_new(size_t record_bytes, size_t memory_bytes, const char *folder, struct sb_extsort **out_sort);
+int sb_extsort_new(
+	size_t record_bytes, size_t memory_bytes, const char *folder, struct sb_extsort **out_sort);
 void sb_extsort_free(struct sb_extsort *s); /* takes NULL */
 
 int sb_extsort_add(struct sb_extsort *s, const void *record);

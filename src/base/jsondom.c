@@ -62,8 +62,8 @@ static int out_of_memory(const struct sb_jsonin *p)
 	return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", p->name);
 }
 
-static int fill_scalar(struct sb_jsondom_doc *doc, struct sb_jsonin *p, enum sb_jsonin_token token,
-	struct sb_jsondom *node)
+static int fill_scalar(
+	struct sb_jsondom_doc *doc, struct sb_jsonin *p, enum sb_jsonin_token token, struct sb_jsondom *node)
 {
 	switch (token) {
 	case SB_JSONIN_STRING:

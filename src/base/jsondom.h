@@ -19,15 +19,15 @@ enum sb_jsondom_type {
 /* Members and elements keep the order of the file. */
 struct sb_jsondom {
 	enum sb_jsondom_type type;
-	bool is_int;     /* NUMBER: integer holds it exactly */
-	bool truth;      /* BOOL */
-	double number;   /* NUMBER */
+	bool is_int; /* NUMBER: integer holds it exactly */
+	bool truth; /* BOOL */
+	double number; /* NUMBER */
 	int64_t integer; /* NUMBER: rounded towards zero where it fits, else 0 */
 	const char *text; /* STRING: NUL-terminated; may hold NULs before size */
-	size_t size;      /* STRING: bytes; ARRAY, OBJECT: children */
-	const char *key;  /* inside an object, else NULL */
+	size_t size; /* STRING: bytes; ARRAY, OBJECT: children */
+	const char *key; /* inside an object, else NULL */
 	struct sb_jsondom *first; /* children */
-	struct sb_jsondom *next;  /* sibling */
+	struct sb_jsondom *next; /* sibling */
 };
 
 struct sb_jsondom_doc;
@@ -50,8 +50,10 @@ bool sb_jsondom_bool(const struct sb_jsondom *node, bool otherwise);
 const char *sb_jsondom_string(const struct sb_jsondom *node, const char *otherwise);
 
 /* for (sb_jsondom_each(child, array)) … also over NULL and scalars: no rounds. */
-#define sb_jsondom_each(child, node)                                                            \
-	const struct sb_jsondom *child = sb_jsondom_children(node); child; child = child->next
+#define sb_jsondom_each(child, node)                                \
+	const struct sb_jsondom *child = sb_jsondom_children(node); \
+	child;                                                      \
+	child = child->next
 static inline const struct sb_jsondom *sb_jsondom_children(const struct sb_jsondom *node)
 {
 	return node ? node->first : NULL;

@@ -16,17 +16,17 @@
 #define LOOKAHEAD_BYTES SB_JSONIN_NUMBER_MAX
 
 enum state {
-	WANT_VALUE,        /* at the start, after ':' and after ',' in an array */
+	WANT_VALUE, /* at the start, after ':' and after ',' in an array */
 	WANT_VALUE_OR_END, /* after '[' */
-	WANT_KEY,          /* after ',' in an object */
-	WANT_KEY_OR_END,   /* after '{' */
+	WANT_KEY, /* after ',' in an object */
+	WANT_KEY_OR_END, /* after '{' */
 	AFTER_VALUE,
 	FINISHED,
 	FAILED
 };
 
-int sb_jsonin_init(struct sb_jsonin *p, const char *name, size_t string_limit,
-	sb_jsonin_read_fn *read, void *source)
+int sb_jsonin_init(
+	struct sb_jsonin *p, const char *name, size_t string_limit, sb_jsonin_read_fn *read, void *source)
 {
 	memset(p, 0, sizeof *p);
 	p->buffer = calloc(1, WINDOW_BYTES + 8); /* strings are scanned 8 bytes at a time */
@@ -122,7 +122,7 @@ static enum sb_jsonin_token unexpected(struct sb_jsonin *p, const char *expected
 
 	if (p->position == p->end) {
 		p->between_elements = p->depth == 1 && !in_object(p) &&
-			(p->state == AFTER_VALUE || p->state == WANT_VALUE);
+				      (p->state == AFTER_VALUE || p->state == WANT_VALUE);
 		return error(p, p->position, "the file ends where %s should be", expected);
 	}
 	if (c == 'N' || c == 'I' || c == 'n' || c == 'i')
@@ -476,8 +476,8 @@ static enum sb_jsonin_token read_number(struct sb_jsonin *p)
 	return SB_JSONIN_NUMBER;
 }
 
-static const double powers_of_ten[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
-	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+static const double powers_of_ten[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12,
+	1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
 
 double sb_jsonin_double(const struct sb_jsonin *p)
 {
@@ -580,8 +580,8 @@ static inline enum sb_jsonin_token close_container(struct sb_jsonin *p, bool obj
 	return object ? SB_JSONIN_OBJECT_END : SB_JSONIN_ARRAY_END;
 }
 
-static enum sb_jsonin_token read_word(struct sb_jsonin *p, const char *word, size_t size,
-	enum sb_jsonin_token token)
+static enum sb_jsonin_token read_word(
+	struct sb_jsonin *p, const char *word, size_t size, enum sb_jsonin_token token)
 {
 	look_ahead(p, size);
 	if ((size_t)(p->end - p->position) < size || memcmp(p->position, word, size))

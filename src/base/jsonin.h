@@ -18,7 +18,7 @@
 
 enum sb_jsonin_token {
 	SB_JSONIN_ERROR = -1, /* the thread's message says what and where */
-	SB_JSONIN_END = 0,    /* the document is complete and nothing follows it */
+	SB_JSONIN_END = 0, /* the document is complete and nothing follows it */
 	SB_JSONIN_OBJECT,
 	SB_JSONIN_OBJECT_END,
 	SB_JSONIN_ARRAY,
@@ -49,7 +49,7 @@ struct sb_jsonin {
 	bool cut; /* the string was longer than string_limit; the rest was checked and dropped */
 	struct sb_jsonin_number number;
 	uint64_t token_offset; /* of the token's first byte */
-	unsigned depth;        /* containers open after this token */
+	unsigned depth; /* containers open after this token */
 
 	/* ---- private ---- */
 	sb_jsonin_read_fn *read;
@@ -57,9 +57,9 @@ struct sb_jsonin {
 	const char *name;
 	char *buffer;
 	char *position; /* next unread byte */
-	char *end;      /* a NUL stands here */
+	char *end; /* a NUL stands here */
 	uint64_t buffer_offset; /* of buffer[0] in the input */
-	uint64_t lines_before;  /* newlines before buffer[0] */
+	uint64_t lines_before; /* newlines before buffer[0] */
 	struct sb_buf scratch;
 	size_t string_limit;
 	int state;
@@ -70,8 +70,8 @@ struct sb_jsonin {
 };
 
 /* name is what messages call the input. Strings keep at most string_limit bytes. */
-int sb_jsonin_init(struct sb_jsonin *p, const char *name, size_t string_limit,
-	sb_jsonin_read_fn *read, void *source);
+int sb_jsonin_init(
+	struct sb_jsonin *p, const char *name, size_t string_limit, sb_jsonin_read_fn *read, void *source);
 void sb_jsonin_done(struct sb_jsonin *p);
 
 enum sb_jsonin_token sb_jsonin_next(struct sb_jsonin *p);

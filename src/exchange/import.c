@@ -55,7 +55,8 @@ int sb_import_file(const char *path, const char *strobe_path, const struct sb_im
 	char temporary[4096];
 	int err;
 
-	if ((size_t)snprintf(temporary, sizeof temporary, "%s.tmp%ld", strobe_path, (long)getpid()) >= sizeof temporary)
+	if ((size_t)snprintf(temporary, sizeof temporary, "%s.tmp%ld", strobe_path, (long)getpid()) >=
+		sizeof temporary)
 		return sb_fail(STROBE_EINVAL, "'%s': the name is too long", strobe_path);
 	err = import_to(path, temporary, opts ? opts : &defaults, &summary);
 	if (!err && rename(temporary, strobe_path)) {

@@ -10,7 +10,7 @@
 
 struct sb_import_options {
 	const char *temporary_folder; /* NULL: $TMPDIR, /var/tmp, /tmp */
-	sb_progress_fn *progress;     /* NULL: none */
+	sb_progress_fn *progress; /* NULL: none */
 	void *progress_self;
 };
 

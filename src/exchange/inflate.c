@@ -82,7 +82,8 @@ ssize_t sb_inflate_read(struct sb_inflate *z, char *to, size_t size)
 			inflateReset(&z->stream);
 		} else if (state != Z_OK && state != Z_BUF_ERROR) {
 			sb_fail(STROBE_EFORMAT, "'%s' byte %llu: damaged gzip data (%s)", z->name,
-				z->in_bytes - z->stream.avail_in, z->stream.msg ? z->stream.msg : "no reason given");
+				z->in_bytes - z->stream.avail_in,
+				z->stream.msg ? z->stream.msg : "no reason given");
 			return -1;
 		}
 	}

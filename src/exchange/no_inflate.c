@@ -6,8 +6,8 @@
 int sb_inflate_new(const char *name, sb_inflate_read_fn *read, void *self, struct sb_inflate **out_inflate)
 {
 	(void)read, (void)self, (void)out_inflate;
-	return sb_fail(STROBE_ENOTSUP, "'%s' is gzip and this strobe was built without zlib; unpack it with gunzip first",
-		name);
+	return sb_fail(STROBE_ENOTSUP,
+		"'%s' is gzip and this strobe was built without zlib; unpack it with gunzip first", name);
 }
 
 void sb_inflate_free(struct sb_inflate *z)

@@ -12,17 +12,17 @@
 
 enum sb_stagelog_kind {
 	SB_STAGELOG_NOTHING, /* the line is not about a stage */
-	SB_STAGELOG_TIMED,   /* [4c] VAE encode (1339 frames, batch=4): 16.47s */
-	SB_STAGELOG_START,   /* [4f] Main inference: Starting full video pass... */
-	SB_STAGELOG_TOTAL,   /* [4f] Main inference TOTAL: 116.33s */
+	SB_STAGELOG_TIMED, /* [4c] VAE encode (1339 frames, batch=4): 16.47s */
+	SB_STAGELOG_START, /* [4f] Main inference: Starting full video pass... */
+	SB_STAGELOG_TOTAL, /* [4f] Main inference TOTAL: 116.33s */
 	SB_STAGELOG_SKIPPED, /* [4e] Pre-inference: SKIPPED (keyframe pass disabled) */
 	SB_STAGELOG_UNTIMED, /* [4d] Shallow copy masks/frames (no copy needed) */
-	SB_STAGELOG_GROUP,   /* ProPainter total: 52.34s */
-	SB_STAGELOG_SUM,     /* Total inpainting: 207.09s */
-	SB_STAGELOG_WHOLE,   /* TOTAL TIME: 281.96s (4.7 min) */
-	SB_STAGELOG_BANNER,  /* [3/5] Inpainting... */
+	SB_STAGELOG_GROUP, /* ProPainter total: 52.34s */
+	SB_STAGELOG_SUM, /* Total inpainting: 207.09s */
+	SB_STAGELOG_WHOLE, /* TOTAL TIME: 281.96s (4.7 min) */
+	SB_STAGELOG_BANNER, /* [3/5] Inpainting... */
 	SB_STAGELOG_BREAKDOWN, /* TIMING BREAKDOWN: the coded lines after it are whole parts */
-	SB_STAGELOG_VIDEO    /* Video: 1339 frames, 30.00 fps */
+	SB_STAGELOG_VIDEO /* Video: 1339 frames, 30.00 fps */
 };
 
 struct sb_stagelog_attr {

@@ -27,10 +27,10 @@ struct node {
 struct log {
 	struct node *nodes;
 	uint32_t count, capacity;
-	uint32_t segment;   /* first node since the last TOTAL TIME */
-	uint32_t banner;    /* the open banner, NONE */
+	uint32_t segment; /* first node since the last TOTAL TIME */
+	uint32_t banner; /* the open banner, NONE */
 	bool in_breakdown;
-	int64_t whole_ns;   /* of the segments that had a TOTAL TIME */
+	int64_t whole_ns; /* of the segments that had a TOTAL TIME */
 	int64_t segment_whole_ns; /* 0: none given */
 	int64_t frames;
 	double fps;
@@ -195,7 +195,8 @@ static int take_breakdown(struct log *log, const struct sb_stagelog_line *line)
 	for (uint32_t i = log->segment; i < node; i++) {
 		const struct node *n = &log->nodes[i];
 
-		if (n->parent == NONE && n->line->kind == SB_STAGELOG_SUM && n->line->duration_ns <= line->duration_ns &&
+		if (n->parent == NONE && n->line->kind == SB_STAGELOG_SUM &&
+			n->line->duration_ns <= line->duration_ns &&
 			n->line->duration_ns >= line->duration_ns - line->duration_ns / 20)
 			best = i;
 	}
@@ -249,7 +250,8 @@ static int take_line(struct log *log, const struct sb_stagelog_line *line)
 	log->stage_count++;
 	log->skipped_count += line->kind == SB_STAGELOG_SKIPPED;
 	log->untimed_count += line->kind == SB_STAGELOG_UNTIMED;
-	if (log->in_breakdown && line->kind == SB_STAGELOG_TIMED && !strpbrk(line->code, "abcdefghijklmnopqrstuvwxyz."))
+	if (log->in_breakdown && line->kind == SB_STAGELOG_TIMED &&
+		!strpbrk(line->code, "abcdefghijklmnopqrstuvwxyz."))
 		return take_breakdown(log, line);
 	return take_coded(log, line);
 }
@@ -302,7 +304,8 @@ static int read_lines(struct sb_source *source, const char *path, struct log *lo
 			int err;
 
 			if (!block[i])
-				return sb_fail(STROBE_EFORMAT, "'%s' line %llu, byte %llu: a NUL byte, this is not text", path,
+				return sb_fail(STROBE_EFORMAT,
+					"'%s' line %llu, byte %llu: a NUL byte, this is not text", path,
 					(unsigned long long)log->line_count + 1, (unsigned long long)offset);
 			if (block[i] != '\n' && block[i] != '\r') {
 				if (used < LINE_MAX_BYTES)
@@ -422,9 +425,10 @@ static int import_log(struct sb_source *source, const char *path, const char *st
 	if (!err) {
 		end_segment(&log);
 		if (!log.stage_count)
-			err = sb_fail(STROBE_EFORMAT, "'%s': none of its %llu lines is a stage line such as "
-				"'[4c] VAE encode (16 frames): 1.25s', and it is not JSON", path,
-				(unsigned long long)log.line_count);
+			err = sb_fail(STROBE_EFORMAT,
+				"'%s': none of its %llu lines is a stage line such as "
+				"'[4c] VAE encode (16 frames): 1.25s', and it is not JSON",
+				path, (unsigned long long)log.line_count);
 	}
 	if (!err)
 		err = write_log(&log, path, strobe_path);
@@ -432,7 +436,8 @@ static int import_log(struct sb_source *source, const char *path, const char *st
 	out_summary->skipped = log.skipped_count;
 	out_summary->untimed = log.untimed_count;
 	if (log.unended_count)
-		snprintf(out_summary->note, sizeof out_summary->note, "%llu started stages have no total: their parts' sum is taken",
+		snprintf(out_summary->note, sizeof out_summary->note,
+			"%llu started stages have no total: their parts' sum is taken",
 			(unsigned long long)log.unended_count);
 	for (uint32_t i = 0; i < log.count; i++)
 		free(log.nodes[i].line);

@@ -37,7 +37,8 @@ static bool parse_duration(const char *s, int64_t *out_ns, const char **out_rest
 		const char *unit;
 		double ns;
 	} units[] = { { "seconds", 1e9 }, { "second", 1e9 }, { "secs", 1e9 }, { "sec", 1e9 }, { "ms", 1e6 },
-		{ "minutes", 6e10 }, { "min", 6e10 }, { "us", 1e3 }, { "s", 1e9 }, { "h", 3.6e12 }, { "m", 6e10 } };
+		{ "minutes", 6e10 }, { "min", 6e10 }, { "us", 1e3 }, { "s", 1e9 }, { "h", 3.6e12 },
+		{ "m", 6e10 } };
 	char *end;
 	double value;
 
@@ -69,7 +70,8 @@ static bool is_remark(const char *s)
 	while (*s == ' ' || *s == '\t')
 		s++;
 	return !*s || *s == '(' || *s == '<' || *s == '-' || *s == '=' || *s == '#' || *s == '*' ||
-		!strncmp(s, "\xe2\x86\x90", 3) || !strncmp(s, "\xe2\x97\x80", 3) || !strncmp(s, "\xe2\xac\x85", 3);
+	       !strncmp(s, "\xe2\x86\x90", 3) || !strncmp(s, "\xe2\x97\x80", 3) ||
+	       !strncmp(s, "\xe2\xac\x85", 3);
 }
 
 /* Cuts ": 16.47s <- BOTTLENECK" off the end. */
@@ -100,7 +102,8 @@ static bool parse_item(char *item, struct sb_stagelog_attr *out_attr)
 	out_attr->f = strtod(number, &end);
 	if (end == number)
 		goto no;
-	out_attr->is_int = !memchr(number, '.', (size_t)(end - number)) && !memchr(number, 'e', (size_t)(end - number));
+	out_attr->is_int = !memchr(number, '.', (size_t)(end - number)) &&
+			   !memchr(number, 'e', (size_t)(end - number));
 	out_attr->i = (int64_t)out_attr->f;
 	if (!equals)
 		key = trim(end);
@@ -135,7 +138,8 @@ static void take_attrs(char *name, struct sb_stagelog_line *line)
 		char copy[256];
 
 		snprintf(copy, sizeof copy, "%s", item);
-		if (line->attr_count < SB_STAGELOG_ATTRS_MAX && parse_item(copy, &line->attrs[line->attr_count])) {
+		if (line->attr_count < SB_STAGELOG_ATTRS_MAX &&
+			parse_item(copy, &line->attrs[line->attr_count])) {
 			line->attr_count++;
 			continue;
 		}
@@ -181,7 +185,7 @@ static bool is_banner(const char *s, size_t size)
 	size_t slash = strspn(s, "0123456789");
 
 	return slash && slash < 4 && slash + 1 < size && s[slash] == '/' &&
-		slash + 1 + strspn(s + slash + 1, "0123456789") == size;
+	       slash + 1 + strspn(s + slash + 1, "0123456789") == size;
 }
 
 /* The text after the bracket, NULL when the line has none. */
@@ -199,7 +203,8 @@ static char *cut_bracket(char *line, struct sb_stagelog_line *out)
 		}
 		if (is_banner(open + 1, size)) {
 			out->kind = SB_STAGELOG_BANNER;
-			snprintf(out->code, sizeof out->code, "%.*s", (int)strspn(open + 1, "0123456789"), open + 1);
+			snprintf(out->code, sizeof out->code, "%.*s", (int)strspn(open + 1, "0123456789"),
+				open + 1);
 			return trim(open + size + 2);
 		}
 	}
@@ -247,7 +252,8 @@ static void parse_coded(char *text, struct sb_stagelog_line *out)
 			out->kind = SB_STAGELOG_TOTAL;
 			text[strlen(text) - 6] = 0;
 		}
-	} else if ((word = strstr(text, "Starting")) || ends_with(text, "...") || ends_with(text, "\xe2\x80\xa6")) {
+	} else if ((word = strstr(text, "Starting")) || ends_with(text, "...") ||
+		   ends_with(text, "\xe2\x80\xa6")) {
 		out->kind = SB_STAGELOG_START;
 		if (word && word > text)
 			*word = 0;

@@ -12,7 +12,10 @@ struct word {
 	unsigned size;
 	int value;
 };
-#define WORD(text, value) { text, sizeof text - 1, value }
+#define WORD(text, value)                    \
+	{                                    \
+		text, sizeof text - 1, value \
+	}
 
 static int find_word(const struct word *words, size_t count, const char *text, size_t size)
 {
@@ -58,8 +61,8 @@ static uint64_t hash_bytes(const char *text, size_t size)
 /* "Memcpy HtoD (Pageable -> Device)" */
 static void read_copy_name(struct sb_trace_event *e, const char *text, size_t size)
 {
-	static const struct word directions[] = { WORD("HtoD", SB_GPU_COPY_H2D), WORD("DtoH", SB_GPU_COPY_D2H),
-		WORD("DtoD", SB_GPU_COPY_D2D), WORD("PtoP", SB_GPU_COPY_D2D) };
+	static const struct word directions[] = { WORD("HtoD", SB_GPU_COPY_H2D),
+		WORD("DtoH", SB_GPU_COPY_D2H), WORD("DtoD", SB_GPU_COPY_D2D), WORD("PtoP", SB_GPU_COPY_D2D) };
 
 	e->copy_kind = SB_GPU_COPY_OTHER;
 	e->copy_flags = 0;
@@ -78,13 +81,15 @@ static void read_name(struct sb_jsonin *p, struct sb_trace *t, struct sb_trace_e
 	size_t size = p->size, prefix = sizeof step - 1;
 
 	if (size > prefix && *p->text == 'P' && !memcmp(p->text, step, prefix) &&
-		sb_jsonin_parse_number(p->text + prefix, size - prefix, &number) && sb_jsonin_int(&number, &e->step))
+		sb_jsonin_parse_number(p->text + prefix, size - prefix, &number) &&
+		sb_jsonin_int(&number, &e->step))
 		size = prefix - 1;
 	else
 		e->step = -1;
 	if (*p->text == 'M' && size > 7 && !memcmp(p->text, "Memcpy ", 7))
 		read_copy_name(e, p->text, size);
-	e->graph_launch = size >= 13 && (!memcmp(p->text, "cudaGraphLaunch", 13) || !memcmp(p->text, "cuGraphLaunch", 13));
+	e->graph_launch = size >= 13 &&
+			  (!memcmp(p->text, "cudaGraphLaunch", 13) || !memcmp(p->text, "cuGraphLaunch", 13));
 	e->name = sb_trace_name(t, p->text, size);
 }
 
@@ -225,12 +230,14 @@ static bool keeps_args(const struct sb_trace_event *e)
 	return e->category == SB_CATEGORY_NONE || e->category == SB_CATEGORY_ANNOTATION;
 }
 
-static int read_args(struct sb_jsonin *p, struct sb_trace *t, enum sb_jsonin_token token, struct sb_trace_event *e)
+static int read_args(
+	struct sb_jsonin *p, struct sb_trace *t, enum sb_jsonin_token token, struct sb_trace_event *e)
 {
 	if (token != SB_JSONIN_OBJECT)
 		return sb_jsonin_skip(p, token);
 	while ((token = sb_jsonin_next(p)) == SB_JSONIN_KEY) {
-		enum arg arg = (enum arg)find_word(arg_words, sizeof arg_words / sizeof arg_words[0], p->text, p->size);
+		enum arg arg = (enum arg)find_word(
+			arg_words, sizeof arg_words / sizeof arg_words[0], p->text, p->size);
 		uint32_t key = 0;
 
 		if ((arg == ARG_OTHER || arg == ARG_BYTES || arg == ARG_DEVICE) && keeps_args(e))
@@ -256,24 +263,39 @@ static int read_args(struct sb_jsonin *p, struct sb_trace *t, enum sb_jsonin_tok
 
 /* ---- the event ---- */
 
-enum field { FIELD_OTHER, FIELD_PH, FIELD_CAT, FIELD_NAME, FIELD_PID, FIELD_TID, FIELD_TS, FIELD_DUR, FIELD_ARGS, FIELD_ID, FIELD_SCOPE };
+enum field {
+	FIELD_OTHER,
+	FIELD_PH,
+	FIELD_CAT,
+	FIELD_NAME,
+	FIELD_PID,
+	FIELD_TID,
+	FIELD_TS,
+	FIELD_DUR,
+	FIELD_ARGS,
+	FIELD_ID,
+	FIELD_SCOPE
+};
 
 static enum field field_of(const char *text, size_t size)
 {
 	switch (size) {
 	case 2:
-		return text[0] == 'p' && text[1] == 'h' ? FIELD_PH
-			: text[0] == 't' && text[1] == 's' ? FIELD_TS
-			: text[0] == 'i' && text[1] == 'd' ? FIELD_ID
-							     : FIELD_OTHER;
+		return text[0] == 'p' && text[1] == 'h'   ? FIELD_PH
+		       : text[0] == 't' && text[1] == 's' ? FIELD_TS
+		       : text[0] == 'i' && text[1] == 'd' ? FIELD_ID
+							  : FIELD_OTHER;
 	case 3:
-		return !memcmp(text, "cat", 3) ? FIELD_CAT
-			: !memcmp(text, "pid", 3) ? FIELD_PID
-			: !memcmp(text, "tid", 3) ? FIELD_TID
-			: !memcmp(text, "dur", 3) ? FIELD_DUR
-			: !memcmp(text, "id2", 3) ? FIELD_ID
+		return !memcmp(text, "cat", 3)   ? FIELD_CAT
+		       : !memcmp(text, "pid", 3) ? FIELD_PID
+		       : !memcmp(text, "tid", 3) ? FIELD_TID
+		       : !memcmp(text, "dur", 3) ? FIELD_DUR
+		       : !memcmp(text, "id2", 3) ? FIELD_ID
+						 : FIELD_OTHER;
+	case 4:
+		return !memcmp(text, "name", 4)   ? FIELD_NAME
+		       : !memcmp(text, "args", 4) ? FIELD_ARGS
 						  : FIELD_OTHER;
-	case 4: return !memcmp(text, "name", 4) ? FIELD_NAME : !memcmp(text, "args", 4) ? FIELD_ARGS : FIELD_OTHER;
 	case 5: return !memcmp(text, "scope", 5) ? FIELD_SCOPE : FIELD_OTHER;
 	default: return FIELD_OTHER;
 	}
@@ -302,8 +324,8 @@ static int read_field(struct sb_jsonin *p, struct sb_trace *t, enum field field,
 	case FIELD_CAT:
 		if (token != SB_JSONIN_STRING)
 			return sb_jsonin_skip(p, token);
-		e->category = (enum sb_trace_category)find_word(categories, sizeof categories / sizeof categories[0],
-			p->text, p->size);
+		e->category = (enum sb_trace_category)find_word(
+			categories, sizeof categories / sizeof categories[0], p->text, p->size);
 		if (!e->category)
 			e->category_hash = hash_bytes(p->text, p->size);
 		return 0;
@@ -344,6 +366,7 @@ int sb_trace_event_read(struct sb_jsonin *p, struct sb_trace *t, struct sb_trace
 	}
 	if (token != SB_JSONIN_OBJECT_END)
 		return p->err;
-	t->fractional |= (out_event->ts_ns | out_event->dur_ns) & 7 && (out_event->ts_ns % 1000 || out_event->dur_ns % 1000);
+	t->fractional |= (out_event->ts_ns | out_event->dur_ns) & 7 &&
+			 (out_event->ts_ns % 1000 || out_event->dur_ns % 1000);
 	return 0;
 }

@@ -8,16 +8,16 @@
 
 /* What Kineto calls "cat". */
 enum sb_trace_category {
-	SB_CATEGORY_NONE,       /* anybody's own */
+	SB_CATEGORY_NONE, /* anybody's own */
 	SB_CATEGORY_ANNOTATION, /* the user's ranges */
-	SB_CATEGORY_OPERATOR,   /* the framework's own: arguments are its business */
-	SB_CATEGORY_RUNTIME,    /* calls into CUDA */
+	SB_CATEGORY_OPERATOR, /* the framework's own: arguments are its business */
+	SB_CATEGORY_RUNTIME, /* calls into CUDA */
 	SB_CATEGORY_KERNEL,
 	SB_CATEGORY_MEMCPY,
 	SB_CATEGORY_MEMSET,
 	SB_CATEGORY_GPU_RANGE,
 	SB_CATEGORY_GPU_SYNC,
-	SB_CATEGORY_PROFILER    /* the profiler about itself: left out */
+	SB_CATEGORY_PROFILER /* the profiler about itself: left out */
 };
 
 struct sb_trace_event {

@@ -22,8 +22,11 @@ static uint32_t small_number(int64_t value, uint64_t key)
 
 static int take_gpu(struct sb_trace *t, const struct sb_trace_event *e)
 {
-	struct sb_trace_gpu g = { .start_ns = e->ts_ns, .duration_ns = e->dur_ns, .name = e->name,
-		.stream = small_number(e->stream, e->tid_key), .device = small_number(e->device, e->pid_key) & 255,
+	struct sb_trace_gpu g = { .start_ns = e->ts_ns,
+		.duration_ns = e->dur_ns,
+		.name = e->name,
+		.stream = small_number(e->stream, e->tid_key),
+		.device = small_number(e->device, e->pid_key) & 255,
 		.correlation = e->correlation > 0 ? (uint64_t)e->correlation : 0,
 		.bytes = e->bytes > 0 ? (uint64_t)e->bytes : 0 };
 
@@ -54,7 +57,9 @@ static struct sb_trace_facts facts_of(struct sb_trace *t, struct sb_trace_event 
 		facts.role = STROBE_ROLE_ITERATION;
 		facts.attrs = e->attrs;
 		facts.attr_count = 1;
-		e->attrs[0] = (struct sb_trace_attr){ .key = sb_trace_name(t, "index", 5), .type = STROBE_TYPE_INT, .i = e->step };
+		e->attrs[0] = (struct sb_trace_attr){
+			.key = sb_trace_name(t, "index", 5), .type = STROBE_TYPE_INT, .i = e->step
+		};
 	}
 	return facts;
 }
@@ -101,8 +106,10 @@ static int take_counter(struct sb_trace *t, const struct sb_trace_event *e)
 
 		if (a->type != STROBE_TYPE_INT && a->type != STROBE_TYPE_FLOAT)
 			continue;
-		if (e->attr_count > 1 || (strcmp(series, "value") && strcmp(series, sb_strings_text(&t->names, e->name)))) {
-			snprintf(name, sizeof name, "%.250s.%.250s", sb_strings_text(&t->names, e->name), series);
+		if (e->attr_count > 1 ||
+			(strcmp(series, "value") && strcmp(series, sb_strings_text(&t->names, e->name)))) {
+			snprintf(name, sizeof name, "%.250s.%.250s", sb_strings_text(&t->names, e->name),
+				series);
 			id = sb_trace_name(t, name, strlen(name));
 		}
 		err = sb_trace_counter(t, e->ts_ns, id, a->type == STROBE_TYPE_INT ? (double)a->i : a->f);
@@ -113,7 +120,8 @@ static int take_counter(struct sb_trace *t, const struct sb_trace_event *e)
 static uint32_t name_argument(struct sb_trace *t, const struct sb_trace_event *e)
 {
 	for (size_t i = 0; i < e->attr_count; i++)
-		if (e->attrs[i].type == STROBE_TYPE_STRING && !strcmp(sb_strings_text(&t->names, e->attrs[i].key), "name"))
+		if (e->attrs[i].type == STROBE_TYPE_STRING &&
+			!strcmp(sb_strings_text(&t->names, e->attrs[i].key), "name"))
 			return sb_trace_name(t, e->attrs[i].s, e->attrs[i].size);
 	return 0;
 }
@@ -187,9 +195,7 @@ static int take_event(struct sb_jsonin *p, struct sb_trace *t, struct sb_trace_e
 	case 's':
 	case 't':
 	case 'f': t->counts.flows++; return 0;
-	case 0:
-		p->token_offset = e->offset;
-		return sb_jsonin_fail(p, "an event without \"ph\"");
+	case 0: p->token_offset = e->offset; return sb_jsonin_fail(p, "an event without \"ph\"");
 	default: return 0;
 	}
 	if (e->phase == 'X' && is_gpu(e->category))
@@ -301,7 +307,8 @@ static int read_object(struct sb_jsonin *p, struct sb_trace *t)
 		token = sb_jsonin_next(p);
 		seen |= events;
 		if (events)
-			err = token == SB_JSONIN_ARRAY ? read_events(p, t) : sb_jsonin_fail(p, "\"traceEvents\" is not an array");
+			err = token == SB_JSONIN_ARRAY ? read_events(p, t)
+						       : sb_jsonin_fail(p, "\"traceEvents\" is not an array");
 		else if (distributed)
 			err = read_distributed(p, t, token);
 		else if (devices)

@@ -28,13 +28,15 @@ int sb_trace_new(const char *folder, struct sb_trace **out_trace)
 	t->rank = -1;
 	err = sb_extsort_new(sizeof(struct sb_trace_zone_record), ZONES_MEMORY, t->folder, &t->zones);
 	if (!err)
-		err = sb_extsort_new(sizeof(struct sb_trace_pair_record), OTHERS_MEMORY, t->folder, &t->pairs);
+		err = sb_extsort_new(
+			sizeof(struct sb_trace_pair_record), OTHERS_MEMORY, t->folder, &t->pairs);
 	if (!err)
 		err = sb_extsort_new(sizeof(struct sb_trace_gpu_record), OTHERS_MEMORY, t->folder, &t->joins);
 	if (!err)
 		err = sb_extsort_new(sizeof(struct sb_trace_gpu_record), OTHERS_MEMORY, t->folder, &t->gpu);
 	if (!err)
-		err = sb_extsort_new(sizeof(struct sb_trace_note_record), OTHERS_MEMORY, t->folder, &t->notes);
+		err = sb_extsort_new(
+			sizeof(struct sb_trace_note_record), OTHERS_MEMORY, t->folder, &t->notes);
 	if (!err)
 		err = sb_blobs_new(t->folder, &t->blobs);
 	if (!err && !sb_trace_name(t, "(other)", 7))
@@ -183,7 +185,8 @@ size_t sb_trace_unpack_attrs(const void *blob, size_t size, struct sb_trace_attr
 
 		memcpy(&p, at, sizeof p);
 		at += sizeof p;
-		*a = (struct sb_trace_attr){ p.key, (enum strobe_type)p.type, (int64_t)p.value, 0, at, p.size };
+		*a = (struct sb_trace_attr){ p.key, (enum strobe_type)p.type, (int64_t)p.value, 0, at,
+			p.size };
 		memcpy(&a->f, &p.value, sizeof a->f);
 		at += p.size;
 	}
@@ -216,15 +219,17 @@ int sb_trace_add_zone_record(struct sb_trace *t, uint32_t thread, int64_t start_
 int sb_trace_zone(struct sb_trace *t, uint32_t thread, int64_t start_ns, int64_t duration_ns,
 	const struct sb_trace_facts *facts)
 {
-	struct sb_trace_zone_record r = { .name = facts->name, .role = (uint16_t)facts->role, .kind = SB_TRACE_ZONE };
+	struct sb_trace_zone_record r = {
+		.name = facts->name, .role = (uint16_t)facts->role, .kind = SB_TRACE_ZONE
+	};
 	int err = pack_attrs(t, facts, &r.blob);
 
 	t->counts.zones++;
 	return err ? err : sb_trace_add_zone_record(t, thread, start_ns, duration_ns, &r);
 }
 
-static int add_pair(struct sb_trace *t, struct sb_trace_pair_record *r, uint64_t group, uint32_t thread, int64_t at_ns,
-	const struct sb_trace_facts *facts)
+static int add_pair(struct sb_trace *t, struct sb_trace_pair_record *r, uint64_t group, uint32_t thread,
+	int64_t at_ns, const struct sb_trace_facts *facts)
 {
 	int err = 0;
 
@@ -267,9 +272,15 @@ int sb_trace_async(struct sb_trace *t, uint32_t thread, uint64_t id, bool begin,
 
 int sb_trace_gpu(struct sb_trace *t, const struct sb_trace_gpu *g)
 {
-	struct sb_trace_gpu_record r = { .start_ns = g->start_ns, .duration_ns = g->duration_ns,
-		.launch_ns = INT64_MIN, .bytes = g->bytes, .name = g->name, .stream = g->stream,
-		.launch_thread = UINT32_MAX, .kind = (uint8_t)g->kind, .device = (uint8_t)g->device,
+	struct sb_trace_gpu_record r = { .start_ns = g->start_ns,
+		.duration_ns = g->duration_ns,
+		.launch_ns = INT64_MIN,
+		.bytes = g->bytes,
+		.name = g->name,
+		.stream = g->stream,
+		.launch_thread = UINT32_MAX,
+		.kind = (uint8_t)g->kind,
+		.device = (uint8_t)g->device,
 		.flags = (uint8_t)g->flags };
 
 	r.key[0] = g->correlation;
@@ -282,8 +293,9 @@ int sb_trace_gpu(struct sb_trace *t, const struct sb_trace_gpu *g)
 
 int sb_trace_launch(struct sb_trace *t, uint32_t thread, uint64_t correlation, int64_t at_ns, bool graph)
 {
-	struct sb_trace_gpu_record r = { .launch_ns = at_ns, .launch_thread = thread, .is_launch = 1,
-		.flags = graph ? SB_GPU_GRAPH : 0 };
+	struct sb_trace_gpu_record r = {
+		.launch_ns = at_ns, .launch_thread = thread, .is_launch = 1, .flags = graph ? SB_GPU_GRAPH : 0
+	};
 
 	if (!correlation)
 		return 0;
@@ -295,7 +307,8 @@ int sb_trace_launch(struct sb_trace *t, uint32_t thread, uint64_t correlation, i
 	return sb_extsort_add(t->joins, &r);
 }
 
-static int add_note(struct sb_trace *t, struct sb_trace_note_record *r, enum sb_trace_note_kind kind, int64_t at_ns)
+static int add_note(
+	struct sb_trace *t, struct sb_trace_note_record *r, enum sb_trace_note_kind kind, int64_t at_ns)
 {
 	r->key[0] = sb_trace_time_key(at_ns);
 	r->key[1] = t->sequence++;
@@ -324,7 +337,8 @@ int sb_trace_mark(struct sb_trace *t, int64_t at_ns, const struct sb_trace_facts
 
 int sb_trace_memory(struct sb_trace *t, int64_t at_ns, int device, int64_t allocated, int64_t reserved)
 {
-	struct sb_trace_note_record r = { .device = device, .value = { (uint64_t)allocated, (uint64_t)reserved } };
+	struct sb_trace_note_record r = { .device = device,
+		.value = { (uint64_t)allocated, (uint64_t)reserved } };
 
 	return add_note(t, &r, SB_TRACE_MEMORY, at_ns);
 }

@@ -33,7 +33,7 @@ struct sb_trace_attr {
 /* What an event carries besides its place in time. */
 struct sb_trace_facts {
 	uint32_t name;
-	uint32_t role;  /* enum strobe_role */
+	uint32_t role; /* enum strobe_role */
 	const struct sb_trace_attr *attrs;
 	size_t attr_count;
 };
@@ -49,7 +49,7 @@ struct sb_trace_gpu {
 
 struct sb_trace_thread {
 	uint64_t pid_key, tid_key;
-	uint32_t tid;  /* in the recording, given when it is written */
+	uint32_t tid; /* in the recording, given when it is written */
 	uint32_t name; /* 0: none */
 	uint64_t zone_count;
 	bool has_steps; /* holds the profiler's own step marks */
@@ -58,9 +58,9 @@ struct sb_trace_thread {
 struct sb_trace_counts {
 	uint64_t zones, spans, gpu, launches, counters, marks, flows;
 	uint64_t overlapping; /* zones that crossed another's end: kept as spans */
-	uint64_t unmatched;   /* ends without a begin */
-	uint64_t unended;     /* begins without an end */
-	uint64_t orphan_gpu;  /* GPU records whose launch is not in the trace */
+	uint64_t unmatched; /* ends without a begin */
+	uint64_t unended; /* begins without an end */
+	uint64_t orphan_gpu; /* GPU records whose launch is not in the trace */
 };
 
 struct sb_trace {

@@ -47,7 +47,9 @@ static uint32_t name_id(struct writing *w, uint32_t name)
 static int add_matched(struct sb_trace *t, const struct sb_trace_pair_record *begin, int64_t end_ns)
 {
 	int64_t start_ns = sb_trace_key_time(begin->key[1]);
-	struct sb_trace_zone_record r = { .name = begin->name, .role = begin->role, .blob = begin->blob,
+	struct sb_trace_zone_record r = { .name = begin->name,
+		.role = begin->role,
+		.blob = begin->blob,
 		.kind = begin->async ? SB_TRACE_SPAN : SB_TRACE_ZONE };
 
 	return sb_trace_add_zone_record(t, (uint32_t)begin->thread, start_ns, end_ns - start_ns, &r);
@@ -100,7 +102,8 @@ static bool is_main_process_tid(const struct sb_trace_thread *thread)
 {
 	int64_t pid, tid;
 
-	return sb_trace_key_number(thread->pid_key, &pid) && sb_trace_key_number(thread->tid_key, &tid) && pid == tid;
+	return sb_trace_key_number(thread->pid_key, &pid) && sb_trace_key_number(thread->tid_key, &tid) &&
+	       pid == tid;
 }
 
 /* The thread with the profiler's steps, else the process's first, else the busiest. */
@@ -131,8 +134,8 @@ static void give_tids(struct sb_trace *t, uint32_t main_thread)
 		struct sb_trace_thread *thread = &t->threads[i];
 		int64_t tid;
 
-		if (thread->pid_key == t->threads[main_thread].pid_key && sb_trace_key_number(thread->tid_key, &tid) &&
-			tid > 0 && tid < (int64_t)FOREIGN_TID)
+		if (thread->pid_key == t->threads[main_thread].pid_key &&
+			sb_trace_key_number(thread->tid_key, &tid) && tid > 0 && tid < (int64_t)FOREIGN_TID)
 			thread->tid = (uint32_t)tid;
 		else
 			thread->tid = FOREIGN_TID + i;
@@ -165,7 +168,8 @@ static struct sb_lane_writer *open_thread(struct writing *w, uint32_t number)
 	if (thread->name)
 		snprintf(name, sizeof name, "%s%.300s", process, name_text(w, thread->name));
 	else
-		snprintf(name, sizeof name, "%s%s", process, *process || thread->tid >= FOREIGN_TID ? tid : "");
+		snprintf(name, sizeof name, "%s%s", process,
+			*process || thread->tid >= FOREIGN_TID ? tid : "");
 	return sb_builder_thread(w->builder, thread->tid, *name ? name : NULL);
 }
 
@@ -193,7 +197,8 @@ static size_t read_attrs(struct writing *w, uint64_t blob, struct sb_trace_attr 
 }
 
 /* For the calls that want NUL-terminated strings. */
-static size_t public_attrs(struct writing *w, uint64_t blob, struct strobe_attr *out_attrs, struct sb_buf *text)
+static size_t public_attrs(
+	struct writing *w, uint64_t blob, struct strobe_attr *out_attrs, struct sb_buf *text)
 {
 	struct sb_trace_attr attrs[SB_TRACE_ATTRS_MAX];
 	size_t count = read_attrs(w, blob, attrs);
@@ -202,7 +207,8 @@ static size_t public_attrs(struct writing *w, uint64_t blob, struct strobe_attr 
 	if (count && !sb_buf_reserve(text, SB_BLOB_MAX + SB_TRACE_ATTRS_MAX))
 		return 0;
 	for (size_t i = 0; i < count; i++) {
-		out_attrs[i] = (struct strobe_attr){ .key = name_text(w, attrs[i].key), .type = attrs[i].type };
+		out_attrs[i] = (struct strobe_attr){ .key = name_text(w, attrs[i].key),
+			.type = attrs[i].type };
 		if (attrs[i].type == STROBE_TYPE_STRING) {
 			out_attrs[i].value.s = text->data + text->size;
 			sb_buf_add(text, attrs[i].s, attrs[i].size);
@@ -242,19 +248,22 @@ static void end_zones(struct writing *w, struct nesting *n, int64_t until_ns)
 	}
 }
 
-static void put_span(struct writing *w, struct nesting *n, const struct sb_trace_zone_record *r, int64_t start_ns,
-	int64_t duration_ns, struct sb_buf *text)
+static void put_span(struct writing *w, struct nesting *n, const struct sb_trace_zone_record *r,
+	int64_t start_ns, int64_t duration_ns, struct sb_buf *text)
 {
 	struct strobe_attr attrs[SB_TRACE_ATTRS_MAX + 1];
 	size_t count = public_attrs(w, r->blob, attrs, text);
 
 	if (r->role)
-		attrs[count++] = (struct strobe_attr){ .key = "strobe.role", .type = STROBE_TYPE_INT, .value.i = r->role };
-	sb_builder_span(n->writer, name_id(w, r->name), ++w->span_id, since_start(w, start_ns), (uint64_t)duration_ns, 0,
-		attrs, count);
+		attrs[count++] = (struct strobe_attr){
+			.key = "strobe.role", .type = STROBE_TYPE_INT, .value.i = r->role
+		};
+	sb_builder_span(n->writer, name_id(w, r->name), ++w->span_id, since_start(w, start_ns),
+		(uint64_t)duration_ns, 0, attrs, count);
 }
 
-static void put_zone(struct writing *w, struct nesting *n, const struct sb_trace_zone_record *r, struct sb_buf *text)
+static void put_zone(
+	struct writing *w, struct nesting *n, const struct sb_trace_zone_record *r, struct sb_buf *text)
 {
 	int64_t start_ns = sb_trace_key_time(r->key[1]);
 	int64_t duration_ns = (int64_t)~r->key[2];
@@ -266,7 +275,8 @@ static void put_zone(struct writing *w, struct nesting *n, const struct sb_trace
 		if (!w->trace->fractional && end_ns - n->open[n->depth - 1].end_ns <= 1000)
 			end_ns = n->open[n->depth - 1].end_ns;
 	}
-	if (r->kind == SB_TRACE_SPAN || n->depth == DEPTH_MAX || (n->depth && end_ns > n->open[n->depth - 1].end_ns)) {
+	if (r->kind == SB_TRACE_SPAN || n->depth == DEPTH_MAX ||
+		(n->depth && end_ns > n->open[n->depth - 1].end_ns)) {
 		w->trace->counts.overlapping += r->kind != SB_TRACE_SPAN;
 		put_span(w, n, r, start_ns, duration_ns, text);
 		return;
@@ -334,7 +344,7 @@ static int join_launches(struct sb_trace *t)
 			g.launch_ns = launch.launch_ns;
 			g.launch_thread = launch.launch_thread;
 			g.flags |= launch.flags;
-		} else {
+		} else if (r->kind != SB_GPU_ZONE) {
 			t->counts.orphan_gpu++;
 		}
 		g.key[0] = g.device;
@@ -359,9 +369,14 @@ static int write_gpu(struct writing *w)
 		err = sb_extsort_finish(t->gpu);
 	while (!err && (r = sb_extsort_next(t->gpu))) {
 		bool known = r->launch_thread != UINT32_MAX;
-		struct sb_builder_gpu g = { .name = name_id(w, r->name), .kind = (enum sb_gpu_kind)r->kind,
-			.device = r->device, .flags = r->flags, .start_ns = since_start(w, r->start_ns),
-			.duration_ns = (uint64_t)r->duration_ns, .stream = r->stream, .bytes = r->bytes,
+		struct sb_builder_gpu g = { .name = name_id(w, r->name),
+			.kind = (enum sb_gpu_kind)r->kind,
+			.device = r->device,
+			.flags = r->flags,
+			.start_ns = since_start(w, r->start_ns),
+			.duration_ns = (uint64_t)r->duration_ns,
+			.stream = r->stream,
+			.bytes = r->bytes,
 			.launch_ns = known ? since_start(w, r->launch_ns) : UINT64_MAX,
 			.launch_tid = known ? t->threads[r->launch_thread].tid : 0 };
 
@@ -428,7 +443,8 @@ static void write_meta(struct writing *w, const char *origin)
 		sb_builder_meta_string(w->builder, SB_META_SYSTEM, key, name_text(w, t->gpu_name[i]));
 	}
 	sb_builder_meta_string(w->builder, SB_META_MISSING, "monitors",
-		"an imported trace has no samples of GPU, CPU, memory and disk|record with 'strobe run -- COMMAND'");
+		"an imported trace has no samples of GPU, CPU, memory and disk|record with 'strobe run -- "
+		"COMMAND'");
 }
 
 static int open_builder(struct writing *w, const char *path, const char *origin)
@@ -458,7 +474,8 @@ int sb_trace_write(struct sb_trace *t, const char *path, const char *origin)
 	int err = match_pairs(t);
 
 	if (!err && t->first_ns == INT64_MAX)
-		err = sb_fail(STROBE_EFORMAT, "'%s' holds no events: nothing was recorded, or it is not a trace", origin);
+		err = sb_fail(STROBE_EFORMAT,
+			"'%s' holds no events: nothing was recorded, or it is not a trace", origin);
 	if (!err && !t->thread_count && sb_trace_thread(t, 0, 0) == UINT32_MAX)
 		err = STROBE_ENOMEM;
 	if (err)

@@ -29,7 +29,8 @@ static void check(size_t count, size_t memory_bytes, unsigned key_range)
 
 	assert_int_equal(sb_extsort_new(sizeof before, memory_bytes, NULL, &s), 0);
 	for (size_t i = 0; i < count; i++) {
-		struct record add = { { next_random(&seed) % key_range, next_random(&seed) % key_range, 0 }, i };
+		struct record add = { { next_random(&seed) % key_range, next_random(&seed) % key_range, 0 },
+			i };
 
 		assert_int_equal(sb_extsort_add(s, &add), 0);
 	}

@@ -20,8 +20,8 @@ static struct sb_jsondom_doc *parse(const char *text)
 
 static void values_are_found_by_path(void **state)
 {
-	struct sb_jsondom_doc *doc =
-		parse("{\"a\":{\"b\":[1,2.5,\"x\"],\"t\":true,\"n\":null},\"big\":9007199254740993}");
+	struct sb_jsondom_doc *doc = parse(
+		"{\"a\":{\"b\":[1,2.5,\"x\"],\"t\":true,\"n\":null},\"big\":9007199254740993}");
 	const struct sb_jsondom *root = sb_jsondom_root(doc);
 	const struct sb_jsondom *b = sb_jsondom_path(root, "a.b");
 	int sum = 0;
@@ -61,7 +61,8 @@ static void an_error_frees_and_names_the_place(void **state)
 
 	assert_int_equal(sb_jsondom_parse("r.json", "{\"a\":[1,2", 9, &doc), STROBE_EFORMAT);
 	assert_null(doc);
-	assert_string_equal(sb_error_message(), "'r.json' line 1, byte 9: the file ends where ',' or ']' should be");
+	assert_string_equal(
+		sb_error_message(), "'r.json' line 1, byte 9: the file ends where ',' or ']' should be");
 	assert_int_equal(sb_jsondom_read("/no/such/file", 100, &doc), STROBE_ENOENT);
 }
 

@@ -98,9 +98,12 @@ static void errors_name_line_and_byte(void **state)
 
 static void nul_bytes_are_refused_everywhere(void **state)
 {
-	assert_string_equal(read_all("[1,\0 2]", 7, 0), "'in' line 1, byte 3: expected a value, found byte 0x00");
-	assert_string_equal(read_all("[\"a\0b\"]", 7, 0), "'in' line 1, byte 3: control character 0x00 in a string");
-	assert_string_equal(read_all("1\0", 2, 0), "'in' line 1, byte 1: expected the end of the file, found byte 0x00");
+	assert_string_equal(
+		read_all("[1,\0 2]", 7, 0), "'in' line 1, byte 3: expected a value, found byte 0x00");
+	assert_string_equal(
+		read_all("[\"a\0b\"]", 7, 0), "'in' line 1, byte 3: control character 0x00 in a string");
+	assert_string_equal(
+		read_all("1\0", 2, 0), "'in' line 1, byte 1: expected the end of the file, found byte 0x00");
 }
 
 static void a_million_levels_are_refused_at_the_limit(void **state)
@@ -129,7 +132,8 @@ static void long_strings_are_cut_and_still_checked(void **state)
 	assert_int_equal(sb_jsonin_next(&p), SB_JSONIN_END);
 	sb_jsonin_done(&p);
 	text[size] = 1;
-	assert_string_equal(read_all(text, size + 2, 0), "'in' line 1, byte 3000000: control character 0x01 in a string");
+	assert_string_equal(
+		read_all(text, size + 2, 0), "'in' line 1, byte 3000000: control character 0x01 in a string");
 	free(text);
 }
 
@@ -173,7 +177,8 @@ static void offsets_are_right_after_many_windows(void **state)
 	text[0] = '[';
 	for (size_t i = 0; i < count; i++)
 		size += (size_t)sprintf(text + size, "%zu,\n", i % 1000);
-	snprintf(expected, sizeof expected, "'in' line %zu, byte %zu: expected a value, found 'x'", count + 1, size);
+	snprintf(expected, sizeof expected, "'in' line %zu, byte %zu: expected a value, found 'x'", count + 1,
+		size);
 	size += (size_t)sprintf(text + size, "x]");
 	assert_string_equal(read_all(text, size, 0), expected);
 	assert_string_equal(read_all(text, size, 777), expected);
@@ -200,8 +205,8 @@ static void an_array_may_stop_between_elements(void **state)
 	static const struct {
 		const char *text;
 		bool between;
-	} cases[] = { { "[{}", true }, { "[{},", true }, { "[{},\n", true }, { "[{", false }, { "[{}, {\"a\":1", false },
-		{ "{\"a\":[1", false }, { "[", false }, { "[1 x", false } };
+	} cases[] = { { "[{}", true }, { "[{},", true }, { "[{},\n", true }, { "[{", false },
+		{ "[{}, {\"a\":1", false }, { "{\"a\":[1", false }, { "[", false }, { "[1 x", false } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct source s = { cases[i].text, strlen(cases[i].text), 0 };
