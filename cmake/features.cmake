@@ -48,6 +48,8 @@ if(STROBE_HAVE_SQLITE)
 else()
   list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/store/history.c
     ${CMAKE_SOURCE_DIR}/src/store/history_read.c)
+endif()
+
 # Without zlib the same calls answer with a message.
 if(STROBE_HAVE_ZLIB)
   list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/exchange/no_inflate.c)
