@@ -1,0 +1,207 @@
+/* Collecting values over time in bounded memory. */
+#include "analyze/series.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROW_LIMIT_LEAST 16u
+#define BIN_ROWS 4u /* merged into two: each column's minimum and maximum */
+
+int sb_sampled_init(struct sb_sampled *s, const char *const *columns, size_t column_count, size_t row_limit)
+{
+	memset(s, 0, sizeof *s);
+	s->row_limit = row_limit < ROW_LIMIT_LEAST ? ROW_LIMIT_LEAST : row_limit - row_limit % BIN_ROWS;
+	s->columns = calloc(column_count + 1, sizeof *s->columns);
+	if (!s->columns)
+		return sb_fail(STROBE_ENOMEM, "no memory for samples");
+	s->column_count = column_count;
+	for (size_t i = 0; i < column_count; i++) {
+		struct sb_sampled_column *c = &s->columns[i];
+
+		c->name = columns[i];
+		c->first = c->last = c->min = c->max = c->max_t_s = NAN;
+	}
+	return 0;
+}
+
+void sb_sampled_done(struct sb_sampled *s)
+{
+	for (size_t i = 0; i < s->column_count; i++)
+		free(s->columns[i].values);
+	free(s->columns);
+	free(s->t_s);
+	memset(s, 0, sizeof *s);
+}
+
+static int grow(struct sb_sampled *s)
+{
+	size_t capacity = s->row_capacity ? s->row_capacity * 2 : 64;
+	double *t;
+
+	if (capacity > s->row_limit)
+		capacity = s->row_limit;
+	t = realloc(s->t_s, capacity * sizeof *t);
+	if (!t)
+		return sb_fail(STROBE_ENOMEM, "no memory for samples");
+	s->t_s = t;
+	for (size_t i = 0; i < s->column_count; i++) {
+		double *v = realloc(s->columns[i].values, capacity * sizeof *v);
+
+		if (!v)
+			return sb_fail(STROBE_ENOMEM, "no memory for samples");
+		s->columns[i].values = v;
+	}
+	s->row_capacity = capacity;
+	return 0;
+}
+
+/* The bin's minimum and maximum, in the order they occurred. */
+static void bin_extremes(const double *values, size_t count, double *out_first, double *out_second)
+{
+	size_t low = count, high = count;
+
+	for (size_t i = 0; i < count; i++) {
+		if (isnan(values[i]))
+			continue;
+		if (low == count || values[i] < values[low])
+			low = i;
+		if (high == count || values[i] >= values[high])
+			high = i;
+	}
+	if (low == count) {
+		*out_first = *out_second = NAN;
+		return;
+	}
+	*out_first = values[low < high ? low : high];
+	*out_second = values[low < high ? high : low];
+}
+
+/* Halves the rows. */
+static void merge_rows(struct sb_sampled *s)
+{
+	size_t out = 0;
+
+	for (size_t i = 0; i < s->row_count; i += BIN_ROWS, out += 2) {
+		double first_t_s = s->t_s[i], last_t_s = s->t_s[i + BIN_ROWS - 1];
+
+		for (size_t c = 0; c < s->column_count; c++) {
+			double *v = s->columns[c].values;
+			double first, second;
+
+			bin_extremes(v + i, BIN_ROWS, &first, &second);
+			v[out] = first;
+			v[out + 1] = second;
+		}
+		s->t_s[out] = first_t_s;
+		s->t_s[out + 1] = last_t_s;
+	}
+	s->row_count = out;
+}
+
+static void count_value(struct sb_sampled_column *c, double t_s, double value)
+{
+	if (isnan(value))
+		return;
+	if (!c->count) {
+		c->first = c->min = c->max = value;
+		c->max_t_s = t_s;
+	} else {
+		double interval_s = t_s - c->previous_t_s;
+
+		c->integral += (value + c->last) / 2 * interval_s;
+		c->known_s += interval_s;
+	}
+	if (value < c->min)
+		c->min = value;
+	if (value > c->max) {
+		c->max = value;
+		c->max_t_s = t_s;
+	}
+	c->sum += value;
+	c->last = value;
+	c->previous_t_s = t_s;
+	c->count++;
+}
+
+int sb_sampled_add(struct sb_sampled *s, double t_s, const double *values)
+{
+	if (s->sample_count && t_s < s->last_t_s)
+		return 0;
+	if (s->row_count == s->row_capacity) {
+		if (s->row_capacity == s->row_limit) {
+			merge_rows(s);
+		} else {
+			int err = grow(s);
+
+			if (err)
+				return err;
+		}
+	}
+	s->last_t_s = t_s;
+	s->sample_count++;
+	s->t_s[s->row_count] = t_s;
+	for (size_t i = 0; i < s->column_count; i++) {
+		s->columns[i].values[s->row_count] = values[i];
+		count_value(&s->columns[i], t_s, values[i]);
+	}
+	s->row_count++;
+	return 0;
+}
+
+static int store_column(const struct sb_sampled *s, const struct sb_sampled_column *from, struct sb_model *model,
+	struct sb_series_column *to)
+{
+	size_t known = 0;
+	int err;
+
+	to->name = sb_model_text(model, from->name);
+	to->values = sb_model_alloc(model, s->row_count * sizeof(double));
+	if (!to->name || !to->values)
+		return sb_fail(STROBE_ENOMEM, "no memory for samples");
+	for (size_t i = 0; i < s->row_count; i++) {
+		if (!isnan(from->values[i]))
+			to->values[known++] = from->values[i];
+	}
+	err = sb_stats_of(to->values, known, &to->stats); /* percentiles and deviation: of the rows kept */
+	if (err)
+		return err;
+	memcpy(to->values, from->values, s->row_count * sizeof(double));
+	to->stats.count = from->count;
+	to->stats.total = from->sum;
+	to->stats.min = from->min;
+	to->stats.max = from->max;
+	to->stats.last = from->last;
+	to->stats.mean = from->known_s > 0 ? from->integral / from->known_s : from->sum / (double)from->count;
+	to->first = from->first;
+	to->max_t_s = from->max_t_s;
+	to->integral = from->known_s > 0 ? from->integral : NAN;
+	return 0;
+}
+
+int sb_sampled_store(const struct sb_sampled *s, struct sb_model *model, struct sb_series *out_series)
+{
+	struct sb_series stored = { .device = -1, .count = s->row_count, .recorded_count = (size_t)s->sample_count };
+
+	if (!s->row_count) {
+		*out_series = stored;
+		return 0;
+	}
+	stored.t_s = sb_model_alloc(model, s->row_count * sizeof(double));
+	stored.columns = sb_model_alloc(model, (s->column_count + 1) * sizeof *stored.columns);
+	if (!stored.t_s || !stored.columns)
+		return sb_fail(STROBE_ENOMEM, "no memory for samples");
+	memcpy(stored.t_s, s->t_s, s->row_count * sizeof(double));
+	for (size_t i = 0; i < s->column_count; i++) {
+		int err;
+
+		if (!s->columns[i].count)
+			continue;
+		err = store_column(s, &s->columns[i], model, &stored.columns[stored.column_count++]);
+		if (err)
+			return err;
+	}
+	*out_series = stored;
+	return 0;
+}
