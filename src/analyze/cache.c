@@ -121,11 +121,11 @@ static void see_event(void *self, const struct sb_event *e)
 		see_cache(c, e);
 		return;
 	}
-	if (e->kind != SB_EVENT_DIGEST_SUM || !e->digest_sum.key_kind)
+	if (e->path || e->digest_sum.what < SB_SUM_HIT || e->digest_sum.what > SB_SUM_EVICT)
 		return;
 	cache = cache_of(c, e->name);
-	if (cache)
-		add_kind(cache, (int)e->digest_sum.key_kind, e->digest_sum.sum_int);
+	if (cache) /* the kinds have the numbers of enum strobe_cache_kind */
+		add_kind(cache, (int)e->digest_sum.what, e->digest_sum.sum_int);
 }
 
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)

@@ -55,19 +55,23 @@ static void see_snapshot(struct memory *m, const struct sb_event *e)
 		e->snapshot.reserved_bytes, e->snapshot.peak_bytes };
 }
 
+static struct allocator *allocator_of(struct memory *m, uint32_t name)
+{
+	for (size_t i = 0; i < m->allocator_count; i++) {
+		if (m->allocators[i].name == name)
+			return &m->allocators[i];
+	}
+	if (m->allocator_count == ALLOCATORS_MOST)
+		return NULL;
+	m->allocators[m->allocator_count].name = name;
+	return &m->allocators[m->allocator_count++];
+}
+
 /* A free is not an allocation with a minus sign: each is counted as what it is. */
 static void see_alloc(struct memory *m, const struct sb_event *e)
 {
-	struct allocator *a = NULL;
+	struct allocator *a = allocator_of(m, e->name);
 
-	for (size_t i = 0; i < m->allocator_count && !a; i++) {
-		if (m->allocators[i].name == e->name)
-			a = &m->allocators[i];
-	}
-	if (!a && m->allocator_count < ALLOCATORS_MOST) {
-		a = &m->allocators[m->allocator_count++];
-		a->name = e->name;
-	}
 	if (!a)
 		return;
 	if (e->alloc.bytes >= 0) {
@@ -82,10 +86,32 @@ static void see_alloc(struct memory *m, const struct sb_event *e)
 		a->peak = a->live;
 }
 
+/* The order of folded events is lost: the peak is at least what they left. */
+static void see_folded(struct memory *m, const struct sb_event *e)
+{
+	bool freed = e->digest_sum.what == SB_SUM_FREE;
+	struct allocator *a;
+
+	if (e->path || (!freed && e->digest_sum.what != SB_SUM_ALLOC))
+		return;
+	a = allocator_of(m, e->name);
+	if (!a)
+		return;
+	*(freed ? &a->frees : &a->allocs) += (int64_t)e->digest_sum.count;
+	*(freed ? &a->freed : &a->allocated) += e->digest_sum.sum_int;
+	a->live += freed ? -e->digest_sum.sum_int : e->digest_sum.sum_int;
+	if (a->live > a->peak)
+		a->peak = a->live;
+}
+
 static void see_event(void *self, const struct sb_event *e)
 {
 	struct memory *m = self;
 
+	if (e->kind == SB_EVENT_DIGEST_SUM) {
+		see_folded(m, e);
+		return;
+	}
 	if (e->t_ns < m->run->from_ns || e->t_ns > m->run->to_ns)
 		return;
 	if (e->kind == SB_EVENT_SNAPSHOT)
@@ -117,7 +143,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse memory");
 	for (uint32_t i = 0; i < run->schema_count; i++)
 		m->sampled |= strcmp(run->schemas[i].source, "gpu") == 0;
-	v->kinds = 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_ALLOC;
+	v->kinds = 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_ALLOC | 1u << SB_EVENT_DIGEST_SUM;
 	v->roles = 1u << STROBE_ROLE_STAGE | 1u << STROBE_ROLE_LOAD | 1u << STROBE_ROLE_COMPILE |
 		1u << STROBE_ROLE_OFFLOAD | 1u << STROBE_ROLE_WARMUP;
 	v->zone = see_zone;

@@ -54,7 +54,7 @@ static void see_event(void *self, const struct sb_event *e)
 		see_batch(s, e);
 	else if (e->kind == SB_EVENT_COUNT)
 		add_count(s, s->run->names[e->name].text, e->delta);
-	else if (e->kind == SB_EVENT_DIGEST_SUM && !e->path && !e->digest_sum.key_kind)
+	else if (e->kind == SB_EVENT_DIGEST_SUM && !e->path && e->digest_sum.what == SB_SUM_COUNT)
 		add_count(s, s->run->names[e->name].text, e->digest_sum.sum_int);
 }
 

@@ -75,6 +75,8 @@ struct sb_video {
 		int64_t count, frames;
 		double total_s, min_s, max_s;
 	} rest_steps, rest_blocks;
+	uint32_t block_paths[16]; /* of folded blocks: their sums of frames come by path */
+	size_t block_path_count;
 	bool failed;
 	/* worked out on the way */
 	bool whole_run;

@@ -182,13 +182,26 @@ static void see_folded(struct sb_video *v, const struct sb_event *e)
 	rest->max_s = rest->max_s > max_s ? rest->max_s : max_s;
 	rest->count += (int64_t)e->digest.count;
 	rest->total_s += (double)e->digest.total_ns / 1e9;
+	if (rest == &v->rest_blocks && v->block_path_count < sizeof v->block_paths / sizeof *v->block_paths)
+		v->block_paths[v->block_path_count++] = e->path;
+}
+
+static bool is_folded_block(const struct sb_video *v, uint32_t path)
+{
+	for (size_t i = 0; i < v->block_path_count; i++) {
+		if (v->block_paths[i] == path)
+			return true;
+	}
+	return false;
 }
 
 static void see_folded_sum(struct sb_video *v, const struct sb_event *e)
 {
 	const char *name = v->run->names[e->name].text;
 
-	if (e->path || e->digest_sum.key_kind)
+	if (e->path && is_folded_block(v, e->path) && strcmp(name, "frames") == 0)
+		v->rest_blocks.frames += e->digest_sum.sum_int;
+	if (e->path || e->digest_sum.what != SB_SUM_COUNT)
 		return;
 	if (strcmp(name, "frames") == 0)
 		add_known(&v->frames_total, e->digest_sum.sum_int);
