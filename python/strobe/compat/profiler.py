@@ -1,0 +1,364 @@
+"""InferixProfiler: sessions with stages, events, steps, blocks, streaming, cache.
+Each call also goes into the strobe recording, which has the monitors, the GPU
+times and the full report; what is kept here is for this API's own JSON."""
+import collections
+import contextlib
+import functools
+import inspect
+import math
+import threading
+import time
+import uuid
+import warnings
+
+from .. import _faults, _record, _session
+from .._core import native, section
+from . import session_report
+from .config import ProfilingConfig
+from .diffusion import DiffusionAnalyzer
+from .metrics import Moment
+from .tally import Tallies, Tally
+
+_current = None  # the process-wide profiler
+
+
+def current_profiler():
+    return _current
+
+
+def session_id():
+    return "session_%s_%d" % (uuid.uuid4().hex[:8], time.time())
+
+
+class Session:
+    """What one session has seen. Stages from before its start are in it too."""
+
+    def __init__(self, config):
+        self.id = None
+        self.tags = {}
+        self.created = time.perf_counter()
+        self.start_time = self.end_time = None
+        self.begin = self.end = None
+        self.stages = Tallies()
+        self.events = collections.deque(maxlen=config.max_data_points)
+        self.event_count = 0
+        self.diffusion = DiffusionAnalyzer(config)
+        self.batches = Tally()
+        self.streaming = Tallies()
+        self.dropped = 0
+        self.layers = Tallies()
+        self.cache = {"hits": 0, "misses": 0, "evictions": 0}
+        self.cache_size = None
+        self.memory = {"allocations": 0, "frees": 0, "allocated_bytes": 0, "freed_bytes": 0}
+
+    @property
+    def duration_s(self):
+        if self.begin is None:
+            return 0.0
+        return (self.end if self.end is not None else time.perf_counter()) - self.begin
+
+    @property
+    def wall_s(self):
+        """From the first thing seen, which may be a stage before the session's start."""
+        return (self.end if self.end is not None else time.perf_counter()) - self.created
+
+    def summary(self):
+        moment = Moment()
+        result = {"cpu": moment.cpu()}
+        gpu = moment.gpu()
+        if gpu:
+            result["gpu"] = gpu
+        return result
+
+
+def _quiet(method):
+    """A fault in here costs one counted error, never the pipeline."""
+    @functools.wraps(method)
+    def call(self, *args, **kwargs):
+        if not self.enabled:
+            return None
+        try:
+            return method(self, *args, **kwargs)
+        except Exception:
+            self.error_count += 1
+            _faults.count("in InferixProfiler.%s" % method.__name__)
+            return None
+    return call
+
+
+def _host_number(value, unknown):
+    """A float, unless reading it would mean waiting for a GPU."""
+    if not getattr(value, "is_cpu", True):
+        return unknown
+    return float(value)
+
+
+class InferixProfiler:
+    def __init__(self, config=None):
+        global _current
+        if isinstance(config, dict):
+            config = ProfilingConfig.from_dict(config)
+        self.config = config or ProfilingConfig(enabled=True)
+        self.enabled = self.config.enabled
+        self.error_count = 0
+        self.reports = []
+        self._lock = threading.RLock()
+        self._session = Session(self.config)
+        self._owns_recording = False
+        self._moment = Moment()
+        self._layer_begins = {}
+        if self.enabled:
+            _current = self
+
+    # ---- sessions ----
+
+    @property
+    def session_id(self):
+        return self._session.id
+
+    @property
+    def in_session(self):
+        return self._session.begin is not None
+
+    def start_session(self, session_id=None, tags=None):
+        """Opens a session; one that is open is ended first, with a warning."""
+        if not self.enabled:
+            return None
+        if self.in_session:
+            warnings.warn("session '%s' is still open: it ends here" % self._session.id, RuntimeWarning, stacklevel=2)
+            self.end_session()
+        with self._lock:
+            s = self._session
+            s.id = str(session_id) if session_id is not None else globals()["session_id"]()
+            s.tags = dict(self.config.session_tags or {}, **(tags or {}))
+            s.start_time, s.begin = time.time(), time.perf_counter()
+            self._record()
+            native.tag({str(key): value for key, value in dict(s.tags, session_id=s.id).items()})
+        return s.id
+
+    def _record(self):
+        """Opens the strobe recording, unless one is open."""
+        if native.recording():
+            return
+        settings = self.config.to_dict()
+        tags = settings.pop("session_tags", None)
+        settings["output_dir"] = self.config.folder
+        _session.start(self._session.id or "profiling", config=settings, tags=tags)
+        self._owns_recording = native.recording()
+
+    def end_session(self):
+        """Ends the session and writes its report; returns the report's data."""
+        if not self.enabled or not self.in_session:
+            return None
+        with self._lock:
+            s, self._session = self._session, Session(self.config)
+            s.end_time, s.end = time.time(), time.perf_counter()
+            run_dir = native.run_dir()
+            if self._owns_recording:
+                self._owns_recording = False
+                _session.stop()
+        try:
+            if self.config.generate_final_report:
+                self.reports = session_report.write(s, self.config, run_dir)
+            return session_report.build(s)
+        except Exception as error:
+            self.error_count += 1
+            warnings.warn("the report of session '%s' could not be written: %s" % (s.id, error), RuntimeWarning,
+                          stacklevel=2)
+            return None
+
+    @contextlib.contextmanager
+    def session(self, session_id=None, tags=None):
+        self.start_session(session_id, tags)
+        try:
+            yield self
+        finally:
+            self.end_session()
+
+    def cleanup(self):
+        """Ends an open session and lets go of everything."""
+        global _current
+        self.end_session()
+        if self._owns_recording:
+            self._owns_recording = False
+            _session.stop()
+        if _current is self:
+            _current = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.cleanup()
+        return None
+
+    # ---- stages ----
+
+    @contextlib.contextmanager
+    def stage(self, name, metadata=None):
+        """A stage; recorded before a session's start and on exceptions too."""
+        if not self.enabled:
+            yield
+            return
+        self._record()
+        zone = section(name, **{str(key): value for key, value in (metadata or {}).items() if key not in ("code", "gpu")})
+        begin = time.perf_counter()
+        zone.__enter__()
+        kind = None
+        try:
+            yield
+        except BaseException as error:
+            kind = type(error)
+            raise
+        finally:
+            zone.__exit__(kind, None, None)
+            with self._lock:
+                self._session.stages.add(name, time.perf_counter() - begin)
+
+    def profile_function(self, name=None):
+        if callable(name):
+            return self.profile_function()(name)
+
+        def decorate(function):
+            label = name or "%s.%s" % (function.__module__, function.__name__)
+            if inspect.iscoroutinefunction(function):
+                @functools.wraps(function)
+                async def call(*args, **kwargs):
+                    with self.stage(label):
+                        return await function(*args, **kwargs)
+            else:
+                @functools.wraps(function)
+                def call(*args, **kwargs):
+                    with self.stage(label):
+                        return function(*args, **kwargs)
+            return call
+        return decorate
+
+    # ---- single facts ----
+
+    @_quiet
+    def add_event(self, name, data=None):
+        data = dict(data or {})
+        with self._lock:
+            self._session.event_count += 1
+            self._session.events.append({"name": name, "timestamp": time.time(), "data": data})
+        native.event(name, **{str(key): value for key, value in data.items()})
+
+    @_quiet
+    def record_streaming_event(self, batch_size=1, encoding_time_ms=None, network_latency_ms=None,
+                               buffer_occupancy=None):
+        s = self._session
+        s.batches.add(batch_size)
+        for key, value in (("encoding_time_ms", encoding_time_ms), ("network_latency_ms", network_latency_ms),
+                           ("buffer_occupancy", buffer_occupancy)):
+            if value is not None:
+                s.streaming.add(key, float(value))
+        ratio = buffer_occupancy
+        if ratio is not None and ratio > 1:  # given as a percentage
+            ratio = ratio / 100.0
+        _record.streaming(batch_size, encode_ms=encoding_time_ms, network_ms=network_latency_ms, buffer_ratio=ratio)
+
+    @_quiet
+    def record_dropped_frames(self, count=1):
+        self._session.dropped += int(count)
+        native.frames_dropped(int(count))
+
+    @_quiet
+    def start_layer_computation(self, layer_name):
+        native.zone_begin(layer_name)
+        self._layer_begins.setdefault((threading.get_ident(), layer_name), []).append(time.perf_counter())
+
+    @_quiet
+    def end_layer_computation(self, layer_name):
+        begins = self._layer_begins.get((threading.get_ident(), layer_name))
+        if not begins:
+            return
+        seconds = time.perf_counter() - begins.pop()
+        if not begins:
+            del self._layer_begins[threading.get_ident(), layer_name]
+        native.zone_end(layer_name)
+        with self._lock:
+            self._session.layers.add(layer_name, seconds)
+
+    @_quiet
+    def record_memory_event(self, type="alloc", size=0, allocator="default", context=None):
+        freed = str(type).lower() in ("free", "dealloc", "deallocation", "release") or size < 0
+        size = abs(int(size))
+        m = self._session.memory
+        m["frees" if freed else "allocations"] += 1
+        m["freed_bytes" if freed else "allocated_bytes"] += size
+        native.memory(str(allocator), -size if freed else size, None if context is None else str(context))
+
+    @_quiet
+    def record_cache_event(self, event_type, cache_size=None, requested=1, evicted=0):
+        kind = str(event_type).lower()
+        kind = {"hit": "hits", "miss": "misses", "evict": "evictions", "eviction": "evictions"}.get(kind, kind)
+        if kind not in self._session.cache:
+            raise ValueError("a cache event is hits, misses or evictions, not %r" % (event_type,))
+        count = int((evicted or 1) if kind == "evictions" else (requested or 1))
+        self._session.cache[kind] += count
+        if cache_size is not None:
+            self._session.cache_size = cache_size
+        _record.cache("cache", kind, count, size_bytes=cache_size)
+
+    @_quiet
+    def record_diffusion_step(self, step=0, timestep=0.0, block_size=1, computation_time_ms=0.0, guidance_scale=None):
+        if not self.config.profile_diffusion_steps:
+            return
+        step, block_size, ms = int(_host_number(step, 0)), int(block_size), float(computation_time_ms or 0.0)
+        timestep = _host_number(timestep, math.nan)
+        with self._lock:
+            self._session.diffusion.record_diffusion_step(step, timestep, block_size, ms, guidance_scale)
+        _record.step_record(step, seconds=ms / 1e3, timestep=timestep, block_size=block_size,
+                            guidance_scale=guidance_scale)
+
+    @_quiet
+    def record_block_computation(self, block_index=0, block_size=1, computation_time_ms=0.0, memory_usage_mb=None):
+        if not self.config.profile_block_computation:
+            return
+        ms = float(computation_time_ms or 0.0)
+        with self._lock:
+            self._session.diffusion.record_block_computation(int(block_index), int(block_size), ms, memory_usage_mb)
+        _record.block_record(block_index, frames=int(block_size), seconds=ms / 1e3,
+                             memory_bytes=-1 if memory_usage_mb is None else int(memory_usage_mb * 1048576))
+
+    @_quiet
+    def record_model_parameters(self, model_name="unknown_model", parameters_count=0, model_type="unknown"):
+        if not self.config.profile_model_parameters:
+            return
+        with self._lock:
+            self._session.diffusion.record_model_parameters(model_name, parameters_count, model_type)
+        native.model(str(model_name), int(parameters_count), str(model_type), -1)
+
+    # ---- questions ----
+
+    def get_current_metrics(self):
+        """{session_id, timestamp, cpu, gpu?}: this moment."""
+        if not self.enabled:
+            return {}
+        return dict(self._moment.read(), session_id=self._session.id)
+
+    def get_report(self):
+        """The open session's report so far."""
+        return session_report.build(self._session)
+
+
+def create_profiler_from_config(config=None):
+    """From a ProfilingConfig, a dict or a YAML file's path. Disabled ones cost nothing."""
+    if config is None or isinstance(config, (ProfilingConfig, dict)):
+        return InferixProfiler(config)
+    return InferixProfiler(ProfilingConfig.from_yaml(config))
+
+
+def get_profiling_summary(profiler=None):
+    """Session, stages and rates of a profiler's open session, as a small dict."""
+    profiler = profiler or _current
+    if profiler is None or not profiler.enabled:
+        return {"enabled": False}
+    report = profiler.get_report()
+    result = {"enabled": True, "session_id": profiler.session_id, "duration": report["session_info"]["duration"],
+              "stages": report["stage_analysis"]["stages"], "event_count": profiler._session.event_count}
+    for key in ("diffusion_analysis", "block_analysis", "model_analysis"):
+        if key in report:
+            result[key] = report[key]
+    return result

@@ -1,0 +1,174 @@
+"""The JSON that the session profiler's users read: its own keys, from the small
+statistics it keeps. Strobe's full report lies in the run folder beside it."""
+import datetime
+import math
+import os
+import re
+import subprocess
+import uuid
+
+from .. import _tool
+from .memory import write_json
+
+
+def build(session):
+    """session: profiler.Session. Absent data is absent, not zero."""
+    wall = session.wall_s
+    report = {
+        "session_info": {
+            "id": session.id, "start_time": _time(session.start_time), "end_time": _time(session.end_time),
+            "duration": session.duration_s, "tags": session.tags, "generated_at": _time(None),
+        },
+        "summary": session.summary(),
+        "stage_analysis": _stages(session.stages, wall),
+        "events": list(session.events),
+        "recommendations": [],
+    }
+    if session.event_count > len(session.events):
+        report["events_dropped_count"] = session.event_count - len(session.events)
+    report.update(session.diffusion.get_analysis())
+    report.update(_streaming(session))
+    report.update(_layers(session))
+    report.update(_cache(session))
+    report.update(_memory(session))
+    report["recommendations"] = advise(report, session)
+    return report
+
+
+def _time(moment):
+    when = datetime.datetime.now() if moment is None else datetime.datetime.fromtimestamp(moment)
+    return when.isoformat()
+
+
+def _stages(stages, wall):
+    """Shares are of wall time, so nested stages do not add up to more than there was."""
+    rows = {}
+    for name, t in sorted(stages.items(), key=lambda item: -item[1].total):
+        rows[name] = {"total_time": t.total, "call_count": t.count, "avg_time": t.mean, "min_time": t.min,
+                      "max_time": t.max, "percentage_of_total": min(100.0, 100.0 * t.total / wall) if wall > 0 else 0.0}
+    return {"total_stages": len(rows), "total_time": wall, "stages": rows,
+            "bottlenecks": [name for name, row in rows.items() if row["percentage_of_total"] > 30.0][:3]}
+
+
+def _streaming(session):
+    if not session.batches.count and not session.dropped:
+        return {}
+    frames = session.batches.total
+    result = {"total_batches": session.batches.count, "total_frames": int(frames), "dropped_frames": session.dropped}
+    if frames + session.dropped > 0:
+        result["drop_rate_percent"] = 100.0 * session.dropped / (frames + session.dropped)
+    for key in ("encoding_time_ms", "network_latency_ms", "buffer_occupancy"):
+        tally = session.streaming.get(key)
+        if tally:
+            result["avg_" + key] = tally.mean
+            result["max_" + key] = tally.max
+    if session.wall_s > 0:
+        result["fps"] = frames / session.wall_s
+    return {"streaming_analysis": result}
+
+
+def _layers(session):
+    if not session.layers:
+        return {}
+    total = sum(t.total for t in session.layers.values())
+    return {"computation_analysis": {"total_time_ms": total * 1e3, "layers": {
+        name: {"total_time_ms": t.total * 1e3, "call_count": t.count, "avg_time_ms": t.mean * 1e3,
+               "percentage_of_total": 100.0 * t.total / total if total > 0 else 0.0}
+        for name, t in sorted(session.layers.items(), key=lambda item: -item[1].total)}}}
+
+
+def _cache(session):
+    c = session.cache
+    if not any(c.values()):
+        return {}
+    asked = c["hits"] + c["misses"]
+    result = dict(c, requests=asked)
+    if asked:
+        result["hit_rate_percent"] = 100.0 * c["hits"] / asked
+    if session.cache_size is not None:
+        result["cache_size"] = session.cache_size
+    return {"cache_analysis": result}
+
+
+def _memory(session):
+    m = session.memory
+    if not (m["allocations"] or m["frees"]):
+        return {}
+    return {"memory_analysis": dict(m, net_bytes=m["allocated_bytes"] - m["freed_bytes"])}
+
+
+# ---- advice ----
+
+def _advice(category, priority, issue, suggestion):
+    return {"category": category, "priority": priority, "issue": issue, "suggestion": suggestion}
+
+
+def advise(report, session):
+    """The rules that this data can decide; a rule without its data is silent."""
+    found = []
+    stages = report["stage_analysis"]["stages"]
+    for name in report["stage_analysis"]["bottlenecks"]:
+        found.append(_advice("stage", "high", "Stage '%s' takes %.1f%% of the time"
+                             % (name, stages[name]["percentage_of_total"]), "Optimise this stage first."))
+    diffusion, blocks = report.get("diffusion_analysis", {}), report.get("block_analysis", {})
+    if diffusion.get("steps_per_block", 0) > 30:
+        found.append(_advice("diffusion", "high", "%d diffusion steps per video" % diffusion["steps_per_block"],
+                             "Fewer steps (a distilled model, a better scheduler) shorten it in proportion."))
+    if diffusion.get("avg_step_time_ms", 0) > 200:
+        found.append(_advice("diffusion", "high", "An average step takes %.1f ms" % diffusion["avg_step_time_ms"],
+                             "Look at the model itself: compile it, use a faster attention, lower precision."))
+    if blocks.get("avg_block_size", 0) > 8:
+        found.append(_advice("block", "medium", "Blocks of %.1f frames on average" % blocks["avg_block_size"],
+                             "Smaller blocks give the first frames earlier."))
+    rates = blocks or diffusion
+    if 0 < rates.get("fps", math.inf) < 10:
+        found.append(_advice("throughput", "high", "%.1f frames/s" % rates["fps"], "Below real time: optimise the model."))
+    if 0 < rates.get("bps", math.inf) < 2:
+        found.append(_advice("throughput", "medium", "%.1f blocks/s" % rates["bps"], "Make blocks cheaper."))
+    if report.get("streaming_analysis", {}).get("drop_rate_percent", 0) > 5:
+        found.append(_advice("streaming", "high", "%.1f%% of frames dropped"
+                             % report["streaming_analysis"]["drop_rate_percent"], "Send less or encode faster."))
+    for name, layer in report.get("computation_analysis", {}).get("layers", {}).items():
+        if layer["percentage_of_total"] > 30:
+            found.append(_advice("layer", "high", "Layer '%s' takes %.1f%% of the layers' time"
+                                 % (name, layer["percentage_of_total"]), "Optimise this layer."))
+    if report.get("model_analysis", {}).get("total_parameters", 0) > 1e9:
+        found.append(_advice("model", "medium", "%s parameters" % report["model_analysis"]["total_parameters_text"],
+                             "Quantise or prune."))
+    return found
+
+
+# ---- files ----
+
+def write(session, config, run_dir):
+    """profiling_report_<id>_<YYYYmmdd_HHMMSS>.{json,html} in the output folder."""
+    folder = os.path.abspath(config.folder)
+    os.makedirs(folder, exist_ok=True)
+    stem = _free_stem(folder, session)
+    written = []
+    if config.report_format in ("json", "both"):
+        path = stem + ".json"
+        write_json(path, build(session))
+        written.append(path)
+    if config.report_format in ("html", "both") and run_dir:
+        written += _html_in_the_background(run_dir, stem + ".html")
+    return written
+
+
+def _free_stem(folder, session):
+    """Ids are text from outside, not file names; two reports in a second are two."""
+    safe = re.sub(r"[^A-Za-z0-9._-]", "_", session.id).lstrip(".") or "session"
+    stamp = datetime.datetime.now().strftime("%Y%m%d_%H%M%S")
+    stem = os.path.join(folder, "profiling_report_%s_%s" % (safe[:100], stamp))
+    return stem if not (os.path.exists(stem + ".json") or os.path.exists(stem + ".html")) \
+        else "%s_%s" % (stem, uuid.uuid4().hex[:6])
+
+
+def _html_in_the_background(run_dir, path):
+    tool = _tool.path()
+    if tool is None:
+        return []
+    subprocess.Popen([tool, "report", run_dir, "--format", "html", "-o", path], stdin=subprocess.DEVNULL,
+                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                     env=dict(os.environ, STROBE_ENABLED="0"))
+    return [path]
