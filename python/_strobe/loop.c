@@ -83,7 +83,7 @@ static void put_turn(struct loop *l, PyObject *item)
 
 static void begin(struct loop *l, PyObject *item)
 {
-	if (!strobe_mode_)
+	if (!STROBE_ON_())
 		return;
 	track_follow(l->state);
 	l->gpu_timed = l->state->raw_stream && l->gpu != 0 &&
@@ -102,7 +102,7 @@ static void end(struct loop *l)
 	if (!l->open)
 		return;
 	l->open = false;
-	if (!strobe_mode_ || l->thread != this_thread())
+	if (!STROBE_ON_() || l->thread != this_thread())
 		return;
 	track_follow(l->state);
 	if (l->gpu_timed)
@@ -158,7 +158,7 @@ static PyObject *loop_set(PyObject *self, PyObject *args, PyObject *kwargs)
 		PyErr_SetString(PyExc_TypeError, "set() takes keyword arguments only");
 		return NULL;
 	}
-	if (l->open && strobe_mode_ && kwargs) {
+	if (l->open && STROBE_ON_() && kwargs) {
 		track_follow(l->state);
 		while (PyDict_Next(kwargs, &at, &key, &value))
 			attr_put(l->state, key, value);

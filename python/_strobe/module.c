@@ -54,7 +54,10 @@ static int module_exec(PyObject *module)
 		return -1;
 	if (track_init(module) < 0)
 		return -1;
-	return PyModule_AddIntConstant(module, "follows_tasks", context_offset >= 0);
+	if (PyModule_AddIntConstant(module, "follows_tasks", context_offset >= 0) < 0)
+		return -1;
+	return PyModule_AddIntConstant(module, "main_interpreter",
+		PyInterpreterState_GetID(PyInterpreterState_Get()) == 0);
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)

@@ -11,7 +11,7 @@ static PyObject *zone_begin(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "U|O", &name, &code))
 		return NULL;
-	if (!strobe_mode_)
+	if (!STROBE_ON_())
 		Py_RETURN_NONE;
 	id = name_id(name, code);
 	if (!id)
@@ -29,7 +29,7 @@ static PyObject *zone_end(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "|UO", &name, &code))
 		return NULL;
-	if (!strobe_mode_)
+	if (!STROBE_ON_())
 		Py_RETURN_NONE;
 	if (name)
 		id = name_id(name, code);
@@ -44,7 +44,7 @@ static PyObject *role(PyObject *module, PyObject *number)
 
 	if (value == -1 && PyErr_Occurred())
 		return NULL;
-	if (strobe_mode_)
+	if (STROBE_ON_())
 		strobe_role((enum strobe_role)value);
 	Py_RETURN_NONE;
 }
@@ -55,7 +55,7 @@ static PyObject *attrs(PyObject *module, PyObject *args, PyObject *kwargs)
 	PyObject *key, *value;
 	Py_ssize_t at = 0;
 
-	if (!strobe_mode_ || !kwargs)
+	if (!STROBE_ON_() || !kwargs)
 		Py_RETURN_NONE;
 	track_follow(st);
 	while (PyDict_Next(kwargs, &at, &key, &value))
@@ -78,7 +78,7 @@ static PyObject *event(PyObject *module, PyObject *const *args, Py_ssize_t nargs
 	name = PyUnicode_AsUTF8AndSize(args[0], NULL);
 	if (!name)
 		return NULL;
-	if (!strobe_mode_)
+	if (!STROBE_ON_())
 		Py_RETURN_NONE;
 	keep = PyList_New(0);
 	if (!keep)
@@ -101,7 +101,7 @@ static PyObject *duration(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "sd|O", &name, &seconds, &dict))
 		return NULL;
-	if (!strobe_mode_ || !(seconds >= 0))
+	if (!STROBE_ON_() || !(seconds >= 0))
 		Py_RETURN_NONE;
 	keep = PyList_New(0);
 	if (!keep)
@@ -120,7 +120,7 @@ static PyObject *generation_begin(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "sLLL", &name, &frames, &width, &height))
 		return NULL;
-	if (!strobe_mode_)
+	if (!STROBE_ON_())
 		Py_RETURN_NONE;
 	info = (struct strobe_generation){ frames, width, height };
 	track_follow(state_of(module));
@@ -130,7 +130,7 @@ static PyObject *generation_begin(PyObject *module, PyObject *args)
 
 static PyObject *generation_end(PyObject *module, PyObject *unused)
 {
-	if (strobe_mode_) {
+	if (STROBE_ON_()) {
 		track_follow(state_of(module));
 		strobe_generation_end();
 	}
@@ -150,7 +150,7 @@ static PyObject *step_record(PyObject *module, PyObject *args)
 		return NULL;
 	step.step = index;
 	step.block_size = block_size;
-	if (strobe_mode_ && seconds >= 0) {
+	if (STROBE_ON_() && seconds >= 0) {
 		track_follow(state_of(module));
 		strobe_step_record(name, &step, (uint64_t)(seconds * 1e9));
 	}
@@ -166,7 +166,7 @@ static PyObject *block_record(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "sLLdL", &name, &index, &frames, &seconds, &memory_bytes))
 		return NULL;
-	if (strobe_mode_ && seconds >= 0) {
+	if (STROBE_ON_() && seconds >= 0) {
 		track_follow(state_of(module));
 		strobe_block_record(name, index, frames, (uint64_t)(seconds * 1e9), memory_bytes);
 	}
@@ -180,7 +180,7 @@ static PyObject *model(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "sLzL", &name, &parameter_count, &type, &bytes))
 		return NULL;
-	if (strobe_mode_)
+	if (STROBE_ON_())
 		strobe_model(name, parameter_count, type ? type : "", bytes);
 	Py_RETURN_NONE;
 }
@@ -191,7 +191,7 @@ static PyObject *frames(PyObject *module, PyObject *count)
 
 	if (n == -1 && PyErr_Occurred())
 		return NULL;
-	if (strobe_mode_) {
+	if (STROBE_ON_()) {
 		track_follow(state_of(module));
 		strobe_frames(n);
 	}
@@ -204,7 +204,7 @@ static PyObject *frames_dropped(PyObject *module, PyObject *count)
 
 	if (n == -1 && PyErr_Occurred())
 		return NULL;
-	if (strobe_mode_)
+	if (STROBE_ON_())
 		strobe_frames_dropped(n);
 	Py_RETURN_NONE;
 }
@@ -218,7 +218,7 @@ static PyObject *stream_batch(PyObject *module, PyObject *args)
 	if (!PyArg_ParseTuple(args, "Lddd", &count, &batch.encode_ms, &batch.network_ms, &batch.buffer_ratio))
 		return NULL;
 	batch.frames = count;
-	if (strobe_mode_)
+	if (STROBE_ON_())
 		strobe_stream_batch(&batch);
 	Py_RETURN_NONE;
 }
@@ -237,7 +237,7 @@ static PyObject *cache_event(PyObject *module, PyObject *args)
 	e.count = count;
 	e.size_bytes = size_bytes;
 	e.chunk = chunk;
-	if (strobe_mode_)
+	if (STROBE_ON_())
 		strobe_cache(&e);
 	Py_RETURN_NONE;
 }
@@ -251,7 +251,7 @@ static PyObject *snapshot(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "siLLL", &label, &device, &allocated, &reserved, &peak))
 		return NULL;
-	if (strobe_mode_)
+	if (STROBE_ON_())
 		strobe_snapshot(label, device, allocated, reserved, peak);
 	Py_RETURN_NONE;
 }
@@ -264,7 +264,7 @@ static PyObject *memory(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "sLz", &allocator, &bytes, &context))
 		return NULL;
-	if (!strobe_mode_)
+	if (!STROBE_ON_())
 		Py_RETURN_NONE;
 	if (bytes < 0)
 		strobe_free(allocator, -bytes, context ? context : "");
@@ -280,7 +280,7 @@ static PyObject *counter_add(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "sL", &name, &delta))
 		return NULL;
-	if (strobe_mode_)
+	if (STROBE_ON_())
 		strobe_counter_add(name, delta);
 	Py_RETURN_NONE;
 }
@@ -292,7 +292,7 @@ static PyObject *counter_set(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "sd", &name, &value))
 		return NULL;
-	if (strobe_mode_)
+	if (STROBE_ON_())
 		strobe_counter_set(name, value);
 	Py_RETURN_NONE;
 }
@@ -303,7 +303,7 @@ static PyObject *skip(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "szz", &name, &code, &reason))
 		return NULL;
-	if (strobe_mode_) {
+	if (STROBE_ON_()) {
 		track_follow(state_of(module));
 		strobe_skip(name, code, reason ? reason : "");
 	}
@@ -316,7 +316,7 @@ static PyObject *thread_name(PyObject *module, PyObject *name)
 
 	if (!text)
 		return NULL;
-	if (strobe_mode_)
+	if (STROBE_ON_())
 		strobe_thread_name(text);
 	Py_RETURN_NONE;
 }

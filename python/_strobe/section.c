@@ -50,7 +50,7 @@ static PyObject *section_enter(PyObject *self, PyObject *unused)
 {
 	struct section *s = (struct section *)self;
 
-	if (strobe_mode_) {
+	if (STROBE_ON_()) {
 		track_follow(s->state);
 		if (__builtin_expect(s->state->raw_stream != NULL, 0))
 			begin_timed(s);
@@ -86,7 +86,7 @@ static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t 
 
 	if (s->open_count)
 		s->open_count--;
-	if (strobe_mode_) {
+	if (STROBE_ON_()) {
 		track_follow(s->state);
 		if (__builtin_expect(nargs > 0 && args[0] != Py_None, 0))
 			put_error(args[0]);
@@ -109,7 +109,7 @@ static PyObject *section_set(PyObject *self, PyObject *const *args, Py_ssize_t n
 		PyErr_SetString(PyExc_TypeError, "set() takes keyword arguments only");
 		return NULL;
 	}
-	if (strobe_mode_) {
+	if (STROBE_ON_()) {
 		track_follow(s->state);
 		for (Py_ssize_t i = 0; i < given; i++)
 			attr_put(s->state, PyTuple_GetItem(kwnames, i), args[i]);

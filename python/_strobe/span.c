@@ -63,7 +63,7 @@ PyObject *span_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs, Py
 	if (!s)
 		return NULL;
 	s->state = st;
-	s->open = strobe_mode_ != 0;
+	s->open = STROBE_ON_();
 	if (s->open)
 		s->span = strobe_span_begin(name);
 	return (PyObject *)s;

@@ -3,7 +3,6 @@ the end of the interpreter, forks, spawned children."""
 import atexit
 import contextlib
 import os
-import sys
 import threading
 import warnings
 
@@ -163,7 +162,7 @@ def _after_fork():
     _lock = threading.RLock()
 
 
-if sys.implementation.name == "cpython":
+if getattr(native, "main_interpreter", True):  # a sub-interpreter's end is not the program's
     atexit.register(_at_exit)
     os.register_at_fork(after_in_child=_after_fork)
 

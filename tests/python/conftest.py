@@ -1,0 +1,58 @@
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+
+import strobe  # noqa: E402
+import strobe_file  # noqa: E402
+
+assert "_inert" not in strobe.section.__module__, "the extension did not load"
+
+
+@pytest.fixture
+def record(tmp_path, monkeypatch):
+    """Opens a session in a folder of its own; calling it stops and reads it back."""
+    for key in list(os.environ):
+        if key.startswith("STROBE_"):
+            monkeypatch.delenv(key)
+    strobe.start("test", output_dir=tmp_path / "runs", config={"generate_final_report": False})
+    assert strobe.recording()
+
+    def finish():
+        folder = strobe.run_dir()
+        strobe.stop()
+        return strobe_file.read(folder)[0]
+    yield finish
+    if strobe.recording():
+        strobe.stop()
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Runs a Python program in a process of its own and returns it with its run folder."""
+    def run(source, *args, env=None, check=True, interpreter=(sys.executable,)):
+        path = tmp_path / "program.py"
+        path.write_text(textwrap.dedent(source))
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("STROBE_")}
+        environment.update(STROBE_OUTPUT_DIR=str(tmp_path / "runs"), STROBE_GENERATE_FINAL_REPORT="0", STROBE_DEBUG="1")
+        environment.update(env or {})
+        done = subprocess.run([*interpreter, str(path), *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, cwd=str(tmp_path), env=environment, timeout=120)
+        if check:
+            assert done.returncode == 0, done.stderr
+        folders = sorted((tmp_path / "runs").glob("*-*")) if (tmp_path / "runs").exists() else []
+        done.run_dir = str(folders[-1]) if folders else None
+        done.recordings = strobe_file.read(done.run_dir) if done.run_dir else []
+        return done
+    return run
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="torch is not installed")
