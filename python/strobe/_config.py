@@ -130,5 +130,7 @@ def to_environment(settings):
             value = "1" if value else "0"
         elif KEYS[key] == _BYTES:
             value = parse_bytes(value)
+        elif KEYS[key] == _COUNT:
+            value = max(value, 16)  # the monitors' least
         result["STROBE_" + key.upper()] = str(value)
     return result

@@ -143,7 +143,10 @@ class InferixProfiler:
         settings = self.config.to_dict()
         tags = settings.pop("session_tags", None)
         settings["output_dir"] = self.config.folder
-        _session.start(self._session.id or "profiling", config=settings, tags=tags)
+        try:
+            _session.start(self._session.id or "profiling", config=settings, tags=tags)
+        except ValueError as error:
+            warnings.warn("strobe records nothing: %s" % error, RuntimeWarning, stacklevel=3)
         self._owns_recording = native.recording()
 
     def end_session(self):
