@@ -270,6 +270,24 @@ bool sb_tree_contains(pid_t pid)
 	return found;
 }
 
+uint32_t sb_tree_members(pid_t *out_pids, uint32_t limit)
+{
+	uint32_t count = 0;
+
+	pthread_mutex_lock(&lock);
+	for (uint32_t i = 0; i < tree.count && count < limit; i++)
+		out_pids[count++] = tree.members[i].pid;
+	pthread_mutex_unlock(&lock);
+	return count;
+}
+
+void sb_tree_rescan(void)
+{
+	pthread_mutex_lock(&lock);
+	tree.next_scan_ns = 0;
+	pthread_mutex_unlock(&lock);
+}
+
 void sb_tree_reaping(pid_t pid)
 {
 	struct member last = { .pid = pid };

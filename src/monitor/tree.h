@@ -29,6 +29,10 @@ void sb_tree_totals(struct sb_tree_totals *out_totals);
 /* Proportional set size, expensive; NaN where the kernel does not tell. */
 double sb_tree_pss_mb(void);
 bool sb_tree_contains(pid_t pid);
+/* The processes alive at the last update; returns how many were written. */
+uint32_t sb_tree_members(pid_t *out_pids, uint32_t limit);
+/* Looks at all of /proc at the next update, whatever that costs. */
+void sb_tree_rescan(void);
 /* Before a child is waited for: what it used is kept. */
 void sb_tree_reaping(pid_t pid);
 /* In a forked child: the parent's tree is not ours. */

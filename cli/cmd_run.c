@@ -1,0 +1,283 @@
+/* strobe run: record a program, unmodified. */
+#include "command.h"
+#include "run_attach.h"
+#include "run_child.h"
+#include "run_finish.h"
+#include "run_settings.h"
+
+#include "format/run_keys.h"
+#include "monitor/cgroup.h"
+#include "monitor/monitor.h"
+#include "monitor/source.h"
+#include "monitor/tree.h"
+#include "record/lane.h"
+#include "record/rundir.h"
+#include "record/session.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct option own_options[] = {
+	{ "output-dir", 'o', "DIR", "folder that gets the run's folder; default ./strobe-runs", false, false },
+	{ "name", 'n', "NAME", "the run's name; default: the program's", false, false },
+	{ "config", 'c', "FILE", "settings as YAML, under the key 'profiling:'", false, false },
+	{ "preset", 'p', "PRESET", "development or production", false, false },
+	{ "tag", 't', "KEY=VALUE", "describe the run; may be repeated", false, true },
+	{ "stage", 's', "FUNCTION=STAGE", "record pkg.mod:Class.method as a stage: '4c VAE encode'; may be repeated",
+		false, true },
+	{ "gpu-trace", 0, "SPEC", "trace GPU kernels: all, steps:3 or seconds:5", true, false },
+	{ "sample", 0, "HZ", "sample Python stacks; default 100 a second", true, false },
+	{ "no-python-hook", 0, NULL, "do not attach to Python programs", false, false },
+	{ "no-command", 0, NULL, "leave the command line out of the recording", false, false },
+	{ "wait", 'w', NULL, "also wait for processes that the command leaves behind", false, false },
+	{ "quiet", 'q', NULL, "no summary; errors only", false, false },
+	{ "print-config", 0, NULL, "show the settings in force and where each came from", false, false },
+};
+enum { OWN_COUNT = sizeof own_options / sizeof own_options[0] };
+static struct option options[RUN_OPTIONS_MAX];
+
+__attribute__((constructor)) static void fill_options(void)
+{
+	memcpy(options, own_options, sizeof own_options);
+	run_settings_options(options, OWN_COUNT, RUN_OPTIONS_MAX);
+}
+
+/* ---- names ------------------------------------------------------------------------ */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_script(const char *argument)
+{
+	size_t size = strlen(argument);
+
+	return size > 3 && !strcmp(argument + size - 3, ".py") && argument[0] != '-';
+}
+
+/* "torchrun --nproc 2 wan_t2v.py" is called wan_t2v; "python -m pkg.demo" pkg.demo. */
+static void name_after(char **command, char *out, size_t size)
+{
+	const char *name = base_name(command[0]), *dot;
+
+	for (char **p = command + 1; *p; p++) {
+		if (is_script(*p)) {
+			name = base_name(*p);
+			break;
+		}
+		if (!strcmp(*p, "-m") && p[1]) {
+			snprintf(out, size, "%s", p[1]);
+			return;
+		}
+	}
+	dot = strrchr(name, '.');
+	snprintf(out, size, "%.*s", dot && dot > name ? (int)(dot - name) : (int)strlen(name), name);
+}
+
+/* The command as it could be typed again. */
+static void record_command(char **command)
+{
+	struct sb_buf text = { 0 };
+
+	for (char **p = command; *p; p++) {
+		sb_buf_puts(&text, p == command ? "" : " ");
+		if (**p && !(*p)[strspn(*p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%")]) {
+			sb_buf_puts(&text, *p);
+			continue;
+		}
+		sb_buf_putc(&text, '\'');
+		for (const char *c = *p; *c; c++)
+			if (*c == '\'')
+				sb_buf_puts(&text, "'\\''");
+			else
+				sb_buf_putc(&text, *c);
+		sb_buf_putc(&text, '\'');
+	}
+	sb_keep_meta_string(SB_META_RUN, SB_RUN_COMMAND, sb_buf_text(&text));
+	sb_buf_done(&text);
+}
+
+/* ---- the run ----------------------------------------------------------------------- */
+
+struct run {
+	struct sb_settings settings;
+	struct sb_settings_origin origin;
+	char folder[PATH_MAX];   /* as the user would type it */
+	char absolute[PATH_MAX];
+	struct run_child child;
+	struct sb_cgroup cgroup;
+	uint64_t oom_kills_before;
+	uint64_t start_ns;
+};
+
+static int open_recording(struct run *r, const struct args *args)
+{
+	bool sampled = r->settings.monitor;
+
+	if (!r->settings.name[0])
+		name_after(args->after_dashes, r->settings.name, sizeof r->settings.name);
+	if (sb_rundir_make(&r->settings, r->folder, sizeof r->folder))
+		return complain_last();
+	if (!realpath(r->folder, r->absolute))
+		return complain("cannot find the run folder '%s' again", r->folder);
+	r->settings.monitor = false; /* not from inside: the tree is sampled below */
+	if (sb_session_open(&r->settings, r->absolute, "run.strobe"))
+		return complain_last();
+	r->settings.monitor = sampled;
+	sb_keep_meta_int(SB_META_RUN, SB_RUN_TOOL, 1);
+	if (!args_has(args, "no-command"))
+		record_command(args->after_dashes);
+	return 0;
+}
+
+static void start_monitors(const struct run *r)
+{
+	struct sb_monitor_options options = { .settings = &r->settings, .root = getpid(), .outside = true,
+		.label = base_name(r->folder), .display_fd = STDERR_FILENO };
+
+	if (r->settings.monitor)
+		sb_monitor_start(&options);
+}
+
+static int start_command(struct run *r, const struct args *args)
+{
+	struct run_attach attach = { &r->settings, &r->origin, r->absolute, !args_has(args, "no-python-hook") };
+	char **environment = run_attach_environment(&attach);
+	int code;
+
+	if (!environment)
+		return complain("no memory for the environment");
+	code = run_child_start(&r->child, args->after_dashes, environment);
+	run_attach_free(environment);
+	return code;
+}
+
+static bool anything_recorded(const char *folder)
+{
+	DIR *d = opendir(folder);
+	struct dirent *entry;
+	bool found = false;
+
+	while (d && (entry = readdir(d)))
+		found |= !strncmp(entry->d_name, "run.", 4) && entry->d_name[4] != 's';
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static bool out_of_memory(const struct run *r)
+{
+	uint64_t now = 0;
+
+	return sb_cgroup_oom_kills(&r->cgroup, &now) && now > r->oom_kills_before &&
+		(!WIFEXITED(r->child.status) || WEXITSTATUS(r->child.status));
+}
+
+static void record_end(struct run *r, char *outcome, size_t size)
+{
+	struct rusage usage;
+
+	run_child_outcome(&r->child, out_of_memory(r), outcome, size);
+	sb_keep_meta_string(SB_META_RUN, SB_RUN_OUTCOME, outcome);
+	sb_keep_meta_int(SB_META_RUN, SB_RUN_PID, r->child.pid);
+	if (WIFSIGNALED(r->child.status))
+		sb_keep_meta_int(SB_META_RUN, SB_RUN_EXIT_SIGNAL, WTERMSIG(r->child.status));
+	else
+		sb_keep_meta_int(SB_META_RUN, SB_RUN_EXIT_CODE, WEXITSTATUS(r->child.status));
+	if (r->child.left_behind[0])
+		sb_keep_meta_string(SB_META_RUN, SB_RUN_LEFT_BEHIND, r->child.left_behind);
+	sb_keep_meta_int(SB_META_RUN, SB_RUN_PROCESS_COUNT, sb_tree_seen_count());
+	if (!getrusage(RUSAGE_CHILDREN, &usage)) {
+		sb_keep_meta_float(SB_META_RUN, SB_RUN_CPU_S, (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
+				1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec));
+		sb_keep_meta_int(SB_META_RUN, SB_RUN_PEAK_RSS_BYTES, usage.ru_maxrss * 1024ll);
+	}
+	if (r->settings.enabled && !anything_recorded(r->absolute))
+		sb_keep_missing("stages", "no process of the command recorded any: it does not use strobe",
+			"import strobe, link libstrobe, or name functions with --stage");
+}
+
+static int record(struct run *r, const struct args *args)
+{
+	char outcome[160];
+	int code;
+
+	run_child_prepare(&r->child);
+	code = open_recording(r, args);
+	if (code)
+		return code;
+	sb_cgroup_find(&r->cgroup);
+	sb_cgroup_oom_kills(&r->cgroup, &r->oom_kills_before);
+	start_monitors(r);
+	r->start_ns = sb_mono_ns();
+	code = start_command(r, args);
+	if (code) { /* nothing ran: nothing is kept */
+		sb_monitor_stop();
+		sb_session_close();
+		run_finish_discard(r->folder);
+		return code;
+	}
+	run_child_wait(&r->child, args_has(args, "wait"));
+	record_end(r, outcome, sizeof outcome);
+	sb_monitor_stop();
+	if (sb_session_close())
+		complain_last();
+	code = run_child_exit_code(&r->child);
+	run_finish_spools(r->folder);
+	run_finish_reports(&(struct run_finish){ .settings = &r->settings, .folder = r->folder, .outcome = outcome,
+		.left_behind = r->child.left_behind, .wall_s = (double)(sb_mono_ns() - r->start_ns) * 1e-9,
+		.quiet = args_has(args, "quiet") });
+	return code;
+}
+
+static int run(struct args *args)
+{
+	struct run *r = calloc(1, sizeof *r);
+	int code;
+
+	if (!r)
+		return complain("no memory");
+	code = run_settings_load(args, &r->settings, &r->origin);
+	if (!code && args_has(args, "print-config")) {
+		struct sb_buf text = { 0 };
+
+		run_settings_print(&r->settings, &r->origin, &text);
+		fputs(sb_buf_text(&text), stdout);
+		sb_buf_done(&text);
+	} else if (!code && args->count) {
+		code = complain("put '--' before the command: strobe run [OPTIONS] -- %s …", args->values[0]);
+	} else if (!code && (!args->after_dashes || !args->after_dashes[0])) {
+		code = complain("what shall run? strobe run [OPTIONS] -- COMMAND [ARG…]");
+	} else if (!code) {
+		code = record(r, args);
+	}
+	free(r);
+	return code;
+}
+
+const struct command cmd_run = {
+	.name = "run",
+	.usage = "[OPTIONS] -- COMMAND [ARG…]",
+	.summary = "record a program, unmodified; write its run folder and summary",
+	.description =
+		"Starts the command with recording on, samples GPU, CPU, memory and disk of its whole process\n"
+		"tree from outside, and passes signals, standard input and output and the exit code through.\n"
+		"The summary goes to standard error, the reports into the run folder.",
+	.examples = "  strobe run -- python wan_t2v.py --steps 50\n"
+		    "  strobe run --stage 'wan.vae:VAE.decode=4c VAE decode' -- python wan_t2v.py\n"
+		    "  strobe run -p production -o /data/runs -t model=wan-1.3b -- torchrun --nproc-per-node 8 serve.py\n"
+		    "  strobe run --gpu-trace=steps:3 -- ./pipeline\n"
+		    "  strobe run --config profiling.yaml --print-config",
+	.options = options,
+	.passes_command = true,
+	.run = run,
+};

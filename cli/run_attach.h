@@ -1,0 +1,26 @@
+/* What makes an unmodified program record: its environment. */
+#ifndef CLI_RUN_ATTACH_H
+#define CLI_RUN_ATTACH_H
+
+#include "record/settings.h"
+
+#include <stdbool.h>
+
+struct run_attach {
+	const struct sb_settings *settings;
+	const struct sb_settings_origin *origin;
+	const char *run_dir; /* absolute */
+	bool python_hook;
+};
+
+/* The child's environment: ours, with strobe's variables. Freed by the caller
+ * with run_attach_free(). NULL: no memory. Says in the recording what could not
+ * be attached. */
+char **run_attach_environment(const struct run_attach *attach);
+void run_attach_free(char **environment);
+
+/* Where the parts are installed; false when they are not there. */
+bool run_attach_find_library(char *out, size_t size);
+bool run_attach_find_hook(char *out, size_t size);
+
+#endif

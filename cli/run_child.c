@@ -1,0 +1,222 @@
+/* Starting, watching and reaping the command. It shares our process group and
+ * terminal: what the terminal sends (Ctrl-C, Ctrl-Z, a hang-up) reaches it by
+ * itself; what is sent to strobe alone is passed on. */
+#include "run_child.h"
+
+#include "command.h"
+#include "monitor/source.h"
+#include "monitor/tree.h"
+#include "record/clock.h"
+#include "record/lane.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MEMBERS_MAX = 256, GRACE_MS = 1000 };
+
+static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+
+void run_child_prepare(struct run_child *child)
+{
+	struct sigaction old;
+
+	memset(child, 0, sizeof *child);
+	sigemptyset(&child->watched);
+	signal(SIGCHLD, SIG_DFL); /* ignored, it would reap behind our back */
+	sigaddset(&child->watched, SIGCHLD);
+	for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++) {
+		sigaction(passed_on[i], NULL, &old);
+		if (old.sa_handler != SIG_IGN) /* nohup means it */
+			sigaddset(&child->watched, passed_on[i]);
+	}
+	sigprocmask(SIG_BLOCK, &child->watched, &child->before);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+static void record_process(pid_t pid, pid_t parent, bool start, int status, const char *command)
+{
+	uint64_t payload[4] = { sb_clock_ticks(), (uint64_t)parent, start, (uint64_t)(int64_t)status };
+
+	sb_put_text(SB_LANE_KEEP, SB_PROCESS, (uint64_t)pid, payload, 4, command, strlen(command));
+}
+
+int run_child_start(struct run_child *child, char **command, char **environment)
+{
+	posix_spawnattr_t attributes;
+	int error;
+
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setsigmask(&attributes, &child->before);
+	error = posix_spawnp(&child->pid, command[0], NULL, &attributes, command, environment);
+	posix_spawnattr_destroy(&attributes);
+	if (error) {
+		complain("cannot run '%s': %s", command[0], strerror(error));
+		return error == ENOENT ? 127 : 126;
+	}
+	record_process(child->pid, getpid(), true, -1, command[0]);
+	return 0;
+}
+
+/* ---- waiting ------------------------------------------------------------------- */
+
+static void name_of(pid_t pid, char *out, size_t size)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+	file = fopen(path, "r");
+	if (!file || !fgets(out, (int)size, file))
+		snprintf(out, size, "?");
+	if (file)
+		fclose(file);
+	out[strcspn(out, "\n")] = 0;
+}
+
+/* Everybody who has ended. What each used is noted before it is gone. */
+static bool reap(struct run_child *child)
+{
+	siginfo_t info;
+	bool main_ended = false;
+
+	for (;;) {
+		char name[32];
+		int status;
+
+		memset(&info, 0, sizeof info);
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid)
+			return main_ended;
+		name_of(info.si_pid, name, sizeof name);
+		sb_tree_reaping(info.si_pid);
+		if (waitpid(info.si_pid, &status, 0) != info.si_pid)
+			return main_ended;
+		record_process(info.si_pid, getpid(), false, status, info.si_pid == child->pid ? "" : name);
+		if (info.si_pid == child->pid) {
+			child->status = status;
+			main_ended = true;
+		} else {
+			child->reaped++;
+		}
+	}
+}
+
+static uint32_t living(pid_t *pids)
+{
+	sb_tree_rescan();
+	sb_tree_update(sb_mono_ns(), false);
+	return sb_tree_members(pids, MEMBERS_MAX);
+}
+
+static void kill_all(int signal_number)
+{
+	pid_t pids[MEMBERS_MAX];
+	uint32_t count = living(pids);
+
+	for (uint32_t i = 0; i < count; i++)
+		kill(pids[i], signal_number);
+}
+
+static void note_left_behind(struct run_child *child)
+{
+	pid_t pids[MEMBERS_MAX];
+	uint32_t count = living(pids);
+	int used;
+
+	if (!count)
+		return;
+	used = snprintf(child->left_behind, sizeof child->left_behind, "%u process%s still running: ", count,
+		count == 1 ? "" : "es");
+	for (uint32_t i = 0; i < count && i < 8; i++) {
+		char name[32];
+
+		name_of(pids[i], name, sizeof name);
+		used += snprintf(child->left_behind + used, sizeof child->left_behind - (size_t)used, "%s%d (%s)",
+			i ? ", " : "", (int)pids[i], name);
+	}
+}
+
+/* The first Ctrl-C is the program's; the second one means it. */
+static void interrupt(struct run_child *child, uint64_t *kill_at_ns)
+{
+	if (++child->interrupts < 2)
+		return;
+	child->killed_by_us = true;
+	if (child->interrupts > 2 || *kill_at_ns) {
+		kill_all(SIGKILL);
+		return;
+	}
+	kill(child->pid, SIGTERM);
+	*kill_at_ns = sb_mono_ns() + GRACE_MS * 1000000ull;
+}
+
+static void pass_on(struct run_child *child, const siginfo_t *info, uint64_t *kill_at_ns)
+{
+	if (info->si_code != SI_KERNEL) /* the terminal has told the whole group */
+		kill(child->pid, info->si_signo);
+	if (info->si_signo == SIGINT)
+		interrupt(child, kill_at_ns);
+	if (info->si_signo == SIGTERM)
+		child->terminated = true;
+}
+
+void run_child_wait(struct run_child *child, bool all)
+{
+	uint64_t kill_at_ns = 0;
+	bool ended = false;
+
+	for (;;) {
+		struct timespec patience = { 3600, 0 };
+		siginfo_t info;
+		int got;
+
+		if (kill_at_ns)
+			patience = (struct timespec){ 0, GRACE_MS / 10 * 1000000l };
+		got = sigtimedwait(&child->watched, &info, &patience);
+		if (got > 0 && got != SIGCHLD)
+			pass_on(child, &info, &kill_at_ns);
+		if (kill_at_ns && sb_mono_ns() >= kill_at_ns)
+			kill_all(SIGKILL);
+		ended |= reap(child);
+		if (ended && (!all || waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT)))
+			break;
+	}
+	note_left_behind(child);
+}
+
+/* ---- how it ended ---------------------------------------------------------------- */
+
+int run_child_exit_code(const struct run_child *child)
+{
+	return WIFSIGNALED(child->status) ? 128 + WTERMSIG(child->status) : WEXITSTATUS(child->status);
+}
+
+void run_child_outcome(const struct run_child *child, bool out_of_memory, char *out, size_t size)
+{
+	int used;
+
+	if (WIFSIGNALED(child->status)) {
+		const char *name = sigabbrev_np(WTERMSIG(child->status));
+
+		used = snprintf(out, size, "killed by SIG%s%s", name ? name : "?",
+			WCOREDUMP(child->status) ? ", core dumped" : "");
+	} else {
+		used = snprintf(out, size, "exit %d", WEXITSTATUS(child->status));
+	}
+	if (out_of_memory)
+		snprintf(out + used, size - (size_t)used, "%s",
+			WIFSIGNALED(child->status) ? " (out of memory)" : ", the out-of-memory killer took a process of it");
+	else if (child->killed_by_us)
+		snprintf(out + used, size - (size_t)used, " after Ctrl-C twice");
+	else if (child->interrupts)
+		snprintf(out + used, size - (size_t)used, " after Ctrl-C");
+	else if (child->terminated)
+		snprintf(out + used, size - (size_t)used, " after SIGTERM");
+}

@@ -1,0 +1,33 @@
+/* The command under `strobe run`: started as it is, waited for, signals passed
+ * on, everything below it reaped. */
+#ifndef CLI_RUN_CHILD_H
+#define CLI_RUN_CHILD_H
+
+#include <stdbool.h>
+#include <signal.h>
+#include <sys/types.h>
+
+struct run_child {
+	pid_t pid;
+	int status;       /* as wait() tells it */
+	int interrupts;   /* Ctrl-C, or SIGINT sent to strobe */
+	bool killed_by_us; /* after a second Ctrl-C */
+	bool terminated;  /* somebody sent strobe a SIGTERM */
+	unsigned reaped;  /* processes of the tree that strobe had to wait for */
+	char left_behind[400]; /* "2 processes: 123 (foo), 124 (bar)"; "" none */
+	sigset_t before;  /* the signal mask that strobe was started with */
+	sigset_t watched;
+};
+
+/* Before anything starts threads: signals wait for run_child_wait(). */
+void run_child_prepare(struct run_child *child);
+/* 0, or the exit code a shell would give (127, 126), having complained. */
+int run_child_start(struct run_child *child, char **command, char **environment);
+/* Until the command has ended; with all, until everything below it has. */
+void run_child_wait(struct run_child *child, bool all);
+/* The code to pass on: its own, or 128 + signal. */
+int run_child_exit_code(const struct run_child *child);
+/* "exit 0", "killed by SIGSEGV, core dumped", … */
+void run_child_outcome(const struct run_child *child, bool out_of_memory, char *out, size_t size);
+
+#endif

@@ -1,0 +1,26 @@
+/* After the command has ended: spools brought home, reports written, the summary
+ * shown. */
+#ifndef CLI_RUN_FINISH_H
+#define CLI_RUN_FINISH_H
+
+#include "record/settings.h"
+
+#include <stdbool.h>
+
+struct run_finish {
+	const struct sb_settings *settings;
+	const char *folder;
+	const char *outcome;
+	const char *left_behind; /* "": nobody */
+	double wall_s;
+	bool quiet;
+};
+
+/* Recordings that a killed process left on a node-local disk. */
+void run_finish_spools(const char *folder);
+/* A fault here is said and changes nothing else: the recording is there. */
+void run_finish_reports(const struct run_finish *finish);
+/* Removes the folder of a run that never began. */
+void run_finish_discard(const char *folder);
+
+#endif
