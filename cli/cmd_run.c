@@ -141,11 +141,11 @@ static int open_recording(struct run *r, const struct args *args)
 
 static void start_monitors(const struct run *r)
 {
-	struct sb_monitor_options options = { .settings = &r->settings, .root = getpid(), .outside = true,
+	struct sb_monitor_options how = { .settings = &r->settings, .root = getpid(), .outside = true,
 		.label = base_name(r->folder), .display_fd = STDERR_FILENO };
 
 	if (r->settings.monitor)
-		sb_monitor_start(&options);
+		sb_monitor_start(&how);
 }
 
 static int start_command(struct run *r, const struct args *args)
@@ -209,8 +209,12 @@ static void record_end(struct run *r, char *outcome, size_t size)
 static int record(struct run *r, const struct args *args)
 {
 	char outcome[160];
+	double wall_s;
 	int code;
 
+	code = run_child_check(args->after_dashes[0]);
+	if (code)
+		return code;
 	run_child_prepare(&r->child);
 	code = open_recording(r, args);
 	if (code)
@@ -227,6 +231,7 @@ static int record(struct run *r, const struct args *args)
 		return code;
 	}
 	run_child_wait(&r->child, args_has(args, "wait"));
+	wall_s = (double)(sb_mono_ns() - r->start_ns) * 1e-9;
 	record_end(r, outcome, sizeof outcome);
 	sb_monitor_stop();
 	if (sb_session_close())
@@ -234,8 +239,7 @@ static int record(struct run *r, const struct args *args)
 	code = run_child_exit_code(&r->child);
 	run_finish_spools(r->folder);
 	run_finish_reports(&(struct run_finish){ .settings = &r->settings, .folder = r->folder, .outcome = outcome,
-		.left_behind = r->child.left_behind, .wall_s = (double)(sb_mono_ns() - r->start_ns) * 1e-9,
-		.quiet = args_has(args, "quiet") });
+		.left_behind = r->child.left_behind, .wall_s = wall_s, .quiet = args_has(args, "quiet") });
 	return code;
 }
 

@@ -1,11 +1,13 @@
 /* Every command, in the order --help shows them. */
 #include "command.h"
 
+extern const struct command cmd_run;
 extern const struct command cmd_report;
 extern const struct command cmd_bench;
 extern const struct command cmd_import;
 
 const struct command *const commands[] = {
+	&cmd_run,
 	&cmd_report,
 	&cmd_bench,
 	&cmd_import,

@@ -23,6 +23,33 @@ enum { MEMBERS_MAX = 256, GRACE_MS = 1000 };
 
 static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 
+static int cannot_run(const char *command, int error)
+{
+	complain("cannot run '%s': %s", command, error == ENOENT && !strchr(command, '/') ? "no such command" : strerror(error));
+	return error == ENOENT ? 127 : 126;
+}
+
+int run_child_check(const char *command)
+{
+	const char *path = getenv("PATH");
+	int error = ENOENT;
+
+	if (strchr(command, '/'))
+		return access(command, X_OK) ? cannot_run(command, errno) : 0;
+	while (path && *path) {
+		size_t n = strcspn(path, ":");
+		char file[4096];
+
+		if ((size_t)snprintf(file, sizeof file, "%.*s/%s", (int)n, path, command) < sizeof file) {
+			if (!access(file, X_OK))
+				return 0;
+			error = errno == EACCES ? EACCES : error;
+		}
+		path += n + (path[n] == ':');
+	}
+	return cannot_run(command, error);
+}
+
 void run_child_prepare(struct run_child *child)
 {
 	struct sigaction old;
@@ -57,10 +84,8 @@ int run_child_start(struct run_child *child, char **command, char **environment)
 	posix_spawnattr_setsigmask(&attributes, &child->before);
 	error = posix_spawnp(&child->pid, command[0], NULL, &attributes, command, environment);
 	posix_spawnattr_destroy(&attributes);
-	if (error) {
-		complain("cannot run '%s': %s", command[0], strerror(error));
-		return error == ENOENT ? 127 : 126;
-	}
+	if (error)
+		return cannot_run(command[0], error);
 	record_process(child->pid, getpid(), true, -1, command[0]);
 	return 0;
 }

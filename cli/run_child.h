@@ -19,6 +19,8 @@ struct run_child {
 	sigset_t watched;
 };
 
+/* Is there such a command? 0, or 127 or 126, having complained. */
+int run_child_check(const char *command);
 /* Before anything starts threads: signals wait for run_child_wait(). */
 void run_child_prepare(struct run_child *child);
 /* 0, or the exit code a shell would give (127, 126), having complained. */
