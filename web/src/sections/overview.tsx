@@ -226,7 +226,7 @@ export function TimeBar({ report, timeline }: { report: Report; timeline: Timeli
             key={p.name}
             type="button"
             class={chosen?.name === p.name ? 'picked' : ''}
-            style={{ flexGrow: p.ratio, background: solid(p.name) }}
+            style={{ flexGrow: p.ratio * 1000, background: solid(p.name) }}
             title={`${p.name}: ${seconds(p.seconds)}, ${percent(p.ratio)}`}
             aria-label={`${p.name}: ${seconds(p.seconds)}, ${percent(p.ratio)}`}
             onClick={() => selectStage(p.name, timeline)}

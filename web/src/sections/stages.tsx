@@ -130,7 +130,7 @@ export function StageTable({ report, timeline, base }: { report: Report; timelin
   const rows = useMemo(() => flatten(prune(stageTree(stages), report.stage_analysis?.wall_s ?? 0), new Set()), [report]);
   const gpu = stages.some((s) => s.gpu_span_s !== undefined);
   const columns: Column<Node>[] = [
-    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} report={report} most={base || chosen ? 22 : 30} /> },
+    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} report={report} most={Math.max(12, (base || chosen ? 22 : 30) - 2 * s.depth)} /> },
     { key: 'total_s', head: 'total', value: (s) => s.total_s, cell: (s) => (s.total_s === undefined ? '' : seconds(s.total_s)) },
     { key: 'wall_ratio', head: 'share', help: 'of the wall time', value: (s) => s.wall_ratio, cell: (s) => (s.wall_ratio === undefined ? '' : percent(s.wall_ratio)) },
     ...(gpu && !base && !chosen ? [{ key: 'gpu_span_s', head: 'GPU span', help: 'from event to event on the stream; may hold idle time', value: (s: Node) => s.gpu_span_s }] : []),

@@ -121,6 +121,9 @@ class Canvas {
     if (s) drawBand(brush, s, 0, this.height);
     if (this.pending) drawBand(brush, this.pending, 0, this.height);
     this.paintOverview(brush);
+    this.element.dataset.from = String(Math.round(brush.view.from));
+    this.element.dataset.to = String(Math.round(brush.view.to));
+    this.element.dataset.frames = String(this.frames);
   }
 
   private paintLanes(c: CanvasRenderingContext2D): void {
@@ -130,7 +133,7 @@ class Canvas {
       c.fillStyle = this.styles.back;
       c.fillRect(0, y, GUTTER - 1, g.height);
       c.fillStyle = this.styles.text;
-      c.fillText(clip(g.lane.name, 19), 2, y + 8);
+      c.fillText(clip(g.lane.name, 20), 2, y + 8, GUTTER - 8);
       const rows = g.lane.rows.length;
       const room = g.height > 26;
       const notes = [];

@@ -1,0 +1,81 @@
+// Just enough to name behaviours and count failures.
+import assert from 'node:assert/strict';
+import { mkdtempSync, writeFileSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { launchOptions } from './browser.mjs';
+import { assemble } from './encode.mjs';
+
+export const template = () => readFileSync(process.env.STROBE_PAGE ?? new URL('../../src/report/page.html', import.meta.url), 'utf8');
+const folder = mkdtempSync(join(tmpdir(), 'strobe-page-'));
+const tests = [];
+
+export function test(name, body) {
+  tests.push({ name, body });
+}
+
+export function writePage(name, { report, timeline, kind }) {
+  const path = join(folder, `${name}.html`);
+  writeFileSync(path, assemble(template(), report, timeline, kind));
+  return path;
+}
+
+export function writeFile(name, text) {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+// Opens a page and watches everything it must not do.
+export async function open(browser, path, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  const page = await context.newPage();
+  const seen = { problems: [], requests: [], dialogs: 0 };
+  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && seen.problems.push(m.text()));
+  page.on('pageerror', (e) => seen.problems.push(e.message));
+  page.on('request', (r) => seen.requests.push(r.url()));
+  page.on('dialog', (d) => {
+    seen.dialogs++;
+    void d.dismiss();
+  });
+  await page.goto(path.includes('://') ? path : `file://${path}`);
+  await page.waitForSelector('.figures');
+  return { page, seen, close: () => context.close() };
+}
+
+export async function settled(page) {
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+// The first timeline's visible range in nanoseconds.
+export async function range(page, id = '#timeline-first') {
+  await settled(page);
+  return page.$eval(`${id} canvas`, (c) => ({ from: Number(c.dataset.from), to: Number(c.dataset.to) }));
+}
+
+export async function ready(page) {
+  await page.waitForSelector('#timeline-first canvas[data-to]');
+  await settled(page);
+}
+
+export async function run() {
+  const browser = await chromium.launch(launchOptions());
+  const only = process.argv[2];
+  let failed = 0;
+  for (const t of tests) {
+    if (only && !t.name.includes(only)) continue;
+    try {
+      await t.body(browser);
+      console.log(`ok    ${t.name}`);
+    } catch (e) {
+      failed++;
+      console.log(`FAIL  ${t.name}\n      ${String(e.stack ?? e).split('\n').slice(0, 8).join('\n      ')}`);
+    }
+  }
+  await browser.close();
+  console.log(`${tests.length} tests, ${failed} failed`);
+  process.exit(failed ? 1 : 0);
+}
+
+export { assert };

@@ -1,0 +1,360 @@
+// The page in a real Chromium: node test/run.mjs [part of a test's name]
+import { assert, open, range, ready, run, settled, test, writeFile, writePage } from './harness.mjs';
+import { encodeTimeline } from './encode.mjs';
+import { fixture } from './fixture.mjs';
+
+const base = fixture();
+const basePath = writePage('base', base);
+const gutter = 132;
+
+async function box(page, id = '#timeline-first') {
+  await page.locator(`${id} canvas`).scrollIntoViewIfNeeded();
+  return page.locator(`${id} canvas`).boundingBox();
+}
+
+test('opens from a file with no error and no request', async (browser) => {
+  const { page, seen, close } = await open(browser, basePath);
+  await ready(page);
+  assert.deepEqual(seen.problems, []);
+  assert.deepEqual(seen.requests.filter((u) => !u.startsWith('file://')), []);
+  assert.equal(seen.requests.length, 1);
+  assert.equal(await page.title(), 'wan_t2v · strobe');
+  await close();
+});
+
+test('the first screen holds figures, findings, stages, timeline and charts', async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  await ready(page);
+  assert.equal(await page.locator('.figure').count(), 6);
+  assert.equal(await page.locator('.card.advice .findings > li:not(.rest)').count(), 3);
+  for (const part of ['.figures', '.timebar', '.card.advice', '.card.table', '.card.right', '.card.right .chart:last-of-type']) {
+    const b = await page.locator(part).boundingBox();
+    assert.ok(b && b.y >= 0 && b.y + b.height <= 900, `${part} ends at ${b && b.y + b.height}`);
+  }
+  assert.ok(!(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)), 'the page is wider than the screen');
+  await close();
+});
+
+test('the bar adds up to the wall time', async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  const labels = await page.locator('.bar button').evaluateAll((all) => all.map((b) => b.getAttribute('aria-label')));
+  const sum = labels.reduce((t, l) => t + Number(/: ([\d.]+)\u00a0s/.exec(l)?.[1] ?? Number(/: ([\d.]+)\u00a0ms/.exec(l)?.[1] ?? 0) / 1e3), 0);
+  assert.ok(Math.abs(sum - base.report.stage_analysis.wall_s) < 0.6, `${sum} of ${base.report.stage_analysis.wall_s}: ${labels.join('; ')}`);
+  await close();
+});
+
+test('wheel zooms around the pointer, drag pans, Home shows everything', async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  await ready(page);
+  const all = await range(page);
+  const b = await box(page);
+  const x = b.x + gutter + (b.width - gutter) * 0.25;
+  await page.mouse.move(x, b.y + 60);
+  for (let i = 0; i < 6; i++) await page.mouse.wheel(0, -120);
+  const near = await range(page);
+  assert.ok(near.to - near.from < (all.to - all.from) / 2, 'no zoom');
+  const fixed = all.from + (all.to - all.from) * 0.25;
+  assert.ok(Math.abs((fixed - near.from) / (near.to - near.from) - 0.25) < 0.02, 'the moment under the pointer moved');
+  await page.mouse.down();
+  await page.mouse.move(x - 200, b.y + 60, { steps: 4 });
+  await page.mouse.up();
+  const moved = await range(page);
+  assert.ok(moved.from > near.from && Math.abs(moved.to - moved.from - (near.to - near.from)) < 1000, 'no pan');
+  await page.locator('#timeline-first canvas').focus();
+  await page.keyboard.press('Home');
+  assert.deepEqual(await range(page), all);
+  await close();
+});
+
+test('keys zoom and pan', async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  await ready(page);
+  const all = await range(page);
+  await page.locator('#timeline-first canvas').focus();
+  await page.keyboard.press('+');
+  await page.keyboard.press('+');
+  const near = await range(page);
+  assert.ok(near.to - near.from < (all.to - all.from) * 0.6);
+  await page.keyboard.press('ArrowRight');
+  assert.ok((await range(page)).from > near.from);
+  await page.keyboard.press('-');
+  assert.ok((await range(page)).to - (await range(page)).from > near.to - near.from);
+  await close();
+});
+
+test('all timelines and charts share one axis', async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  await ready(page);
+  await page.locator('#timeline-first canvas').focus();
+  await page.keyboard.press('+');
+  const first = await range(page);
+  assert.deepEqual(await range(page, '#timeline-full'), first);
+  await close();
+});
+
+test('a click on a zone selects its time everywhere and shows its details', async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  await ready(page);
+  const b = await box(page);
+  await page.mouse.click(b.x + gutter + (b.width - gutter) * 0.5, b.y + 20 + 4);
+  const bar = page.locator('.selection');
+  await bar.waitFor();
+  assert.match(await bar.innerText(), /a cat surfing/);
+  const head = await page.locator('.card.table th').allInnerTexts();
+  assert.ok(head.some((h) => /in selection/.test(h)), head.join());
+  assert.match(await page.locator('#range-statistics h3').innerText(), /^Selected range/);
+  await page.keyboard.press('Escape');
+  assert.equal(await page.locator('.selection').count(), 0);
+  await close();
+});
+
+test('a stage selects from its first zone to its last', async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  await ready(page);
+  await page.locator('.card.table tr', { hasText: 'load_model' }).click();
+  assert.match(await page.locator('.selection').innerText(), /9\.000 to 30\.300 s/);
+  await page.locator('.selection button', { hasText: 'Zoom' }).click();
+  const r = await range(page);
+  assert.ok(r.from < 9e9 && r.from > 7e9 && r.to > 30.3e9 && r.to < 32e9);
+  await close();
+});
+
+test('a finding leads to its place', async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  await ready(page);
+  const first = page.locator('.card.advice .findings li').first();
+  assert.match(await first.innerText(), /saves 15\.10\u00a0s/);
+  await first.locator('.link').click();
+  assert.match(await page.locator('.selection').innerText(), /load_model/);
+  await close();
+});
+
+test('Shift and drag selects a range with exact statistics', async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  await ready(page);
+  const b = await box(page);
+  const at = (s) => b.x + gutter + ((b.width - gutter) * s * 1e9) / base.endNs;
+  base.endNs = (await range(page)).to;
+  await page.keyboard.down('Shift');
+  await page.mouse.move(at(10), b.y + 100);
+  await page.mouse.down();
+  await page.mouse.move(at(20), b.y + 100, { steps: 5 });
+  await page.mouse.up();
+  await page.keyboard.up('Shift');
+  const row = page.locator('#range-statistics tr', { hasText: 'load_model' });
+  const cells = await row.locator('td').allInnerTexts();
+  assert.equal(cells[1], '1');
+  assert.ok(Math.abs(parseFloat(cells[2]) - 10) < 0.2, cells[2]);
+  assert.match(cells[4], /^100\.0/);
+  assert.match(await page.locator('#range-statistics').innerText(), /from the zones themselves/);
+  await close();
+});
+
+test('search finds names and steps through their zones', async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  await ready(page);
+  await page.keyboard.press('/');
+  await page.keyboard.type('VAE');
+  assert.match(await page.locator('.matches').innerText(), /1 name/);
+  await page.keyboard.press('Enter');
+  assert.match(await page.locator('.selection').innerText(), /vae_decode/);
+  await page.keyboard.press('Enter');
+  assert.match(await page.locator('.matches').innerText(), /no more/);
+  await close();
+});
+
+test('tables sort by a click and by keyboard', async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  const names = () => page.locator('#stages tbody tr td:first-child').allInnerTexts();
+  const before = await names();
+  await page.locator('#stages th button', { hasText: 'self' }).click();
+  const after = await names();
+  assert.notDeepEqual(before, after);
+  assert.match(after[0], /block/);
+  await page.locator('#stages th button', { hasText: 'stage' }).press('Enter');
+  assert.match((await names())[0], /block/);
+  await page.locator('#stages th button', { hasText: 'stage' }).press('Enter');
+  assert.match((await names())[0], /vae_decode/);
+  await close();
+});
+
+test('stages fold and combine', async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  const rows = page.locator('#stages tbody tr');
+  const all = await rows.count();
+  await page.locator('#stages .fold[aria-expanded]').first().click();
+  assert.ok((await rows.count()) < all);
+  await page.locator('#stages input[type=checkbox]').check();
+  assert.equal(await rows.count(), all);
+  await close();
+});
+
+test('the theme follows the system and the button', async (browser) => {
+  const { page, close } = await open(browser, basePath, { colorScheme: 'dark' });
+  const theme = () => page.evaluate(() => [document.documentElement.dataset.theme, getComputedStyle(document.body).backgroundColor]);
+  const [name, back] = await theme();
+  assert.equal(name, 'dark');
+  await page.locator('.theme').click();
+  const [other, otherBack] = await theme();
+  assert.equal(other, 'light');
+  assert.notEqual(back, otherBack);
+  await close();
+});
+
+test('sections without data do not appear', async (browser) => {
+  const path = writePage('bare', {
+    report: {
+      schema: 'strobe.report/1',
+      session_info: { id: 'x', start_time: 't', duration_s: 1, tags: {}, generated_at: 't' },
+      system: {}, summary: { wall_s: 1 },
+      stage_analysis: { wall_s: 1, unattributed_s: 1, stages: [], bottlenecks: [] },
+      recording: { events: 0, zones: 0, dropped_count: 0, drop_reasons: {}, bytes: 4096, complete: true },
+      recommendations: [], not_recorded: [],
+    },
+  });
+  const { page, seen, close } = await open(browser, path);
+  const titles = await page.locator('.part > h2').allInnerTexts();
+  assert.deepEqual(titles, ['System and configuration', 'Recording']);
+  assert.doesNotMatch(await page.locator('main').innerText(), /NaN|undefined|\[object/);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('nothing reads NaN or undefined on the full page', async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  await ready(page);
+  assert.doesNotMatch(await page.locator('main').innerText(), /NaN|undefined|\[object/);
+  await close();
+});
+
+const hostile = ['<script>window.owned=1</script>', '<img src=x onerror="window.owned=1">', '\u202eesrever', '🎬🎞️ emoji', "'\"><svg/onload=window.owned=1>", 'x'.repeat(10_000), '</script><script>window.owned=1</script>', 'line\u2028sep', '\u0000\u0007bell', '{{constructor}}', '__proto__'];
+
+test('hostile names are inert everywhere', async (browser) => {
+  const f = fixture();
+  const stages = hostile.map((name, i) => ({ name, count: 1, total_s: 1 + i, self_s: 1 + i, mean_s: 1, min_s: 1, max_s: 1, p50_s: 1, p95_s: 1, p99_s: 1, wall_ratio: 0.05, ...(i ? { parent: hostile[i - 1] } : {}) }));
+  const report = {
+    ...f.report,
+    session_info: { ...f.report.session_info, name: hostile[0], command: hostile[6], tags: Object.fromEntries(hostile.map((h, i) => [h.slice(0, 60) + i, h])) },
+    stage_analysis: { wall_s: 80, unattributed_s: 2, stages, bottlenecks: [hostile[0]] },
+    recommendations: hostile.map((h, i) => ({ id: h.slice(0, 40), category: h, priority: 'high', issue: h, suggestion: h, evidence: h, gain_s: i })),
+    events: hostile.map((h) => ({ name: h, t_s: 1, attributes: { [h.slice(0, 50)]: h } })),
+    generations: { count: 1, items: [{ name: hostile[1], start_s: 1, wall_s: 2 }] },
+    cache_analysis: { caches: hostile.map((h) => ({ name: h, hit_count: 1, miss_count: 0, eviction_count: 0 })) },
+    gpu_trace: { ...f.report.gpu_trace, top_kernels: hostile.map((h) => ({ name: h, count: 1, total_s: 1 })) },
+    not_recorded: hostile.map((h) => ({ what: h, why: h, how: h })),
+  };
+  const timeline = encodeTimeline({
+    endNs: 80e9, names: hostile,
+    lanes: [{ kind: 'thread', name: hostile[1], rows: [hostile.map((_, i) => ({ start: i * 7e9, end: i * 7e9 + 6e9, name: i }))] }],
+    marks: hostile.map((_, i) => [i * 1e9, i]),
+    details: [[0, 0, 0, { [hostile[0]]: hostile[1] }]],
+  });
+  const { page, seen, close } = await open(browser, writePage('hostile', { report, timeline }));
+  await ready(page);
+  const b = await box(page);
+  await page.mouse.move(b.x + gutter + 20, b.y + 28);
+  await page.waitForSelector('.tip');
+  await page.mouse.click(b.x + gutter + 20, b.y + 28);
+  await page.fill('input.search', '<');
+  await settled(page);
+  assert.equal(await page.evaluate(() => window.owned), undefined);
+  assert.equal(seen.dialogs, 0);
+  assert.deepEqual(seen.problems, []);
+  assert.equal(seen.requests.length, 1, seen.requests.join());
+  assert.equal(await page.locator('main img, main svg, main script').count(), 0);
+  assert.ok(!(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)), 'a long name widened the page');
+  await close();
+});
+
+test('a policy forbids everything from elsewhere', async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  const blocked = await page.evaluate(async () => {
+    const seen = [];
+    document.addEventListener('securitypolicyviolation', (e) => seen.push(e.effectiveDirective));
+    await fetch('https://example.invalid/x').catch(() => 0);
+    const s = document.createElement('script');
+    s.textContent = 'window.owned = 1';
+    document.body.append(s);
+    await new Promise((done) => setTimeout(done, 50));
+    return [seen, window.owned];
+  });
+  assert.ok(blocked[0].includes('connect-src') && blocked[0].some((d) => d.startsWith('script-src')), JSON.stringify(blocked));
+  assert.equal(blocked[1], undefined);
+  await close();
+});
+
+test('merged zones say so, and ranges are counted from bins', async (browser) => {
+  const entries = Array.from({ length: 2000 }, (_, i) => ({ start: i * 1e6, end: i * 1e6 + 9e5, name: i % 2, count: 50, busy: 7e5, mixed: true }));
+  const timeline = encodeTimeline({ endNs: 2e9, names: ['attn', 'mlp'], lanes: [{ kind: 'thread', name: 'main', mergeNs: 1048576, rows: [entries] }] });
+  const { page, seen, close } = await open(browser, writePage('merged', { report: base.report, timeline }));
+  await ready(page);
+  assert.match(await page.locator('#timeline .note').innerText(), /100.000 zones\. Zones shorter than 1\.05\u00a0ms were merged/);
+  const b = await box(page);
+  for (let i = 0; i < 12; i++) {
+    await page.mouse.move(b.x + gutter + 300, b.y + 28);
+    await page.mouse.wheel(0, -200);
+  }
+  await settled(page);
+  await page.mouse.move(b.x + gutter + 304, b.y + 29);
+  assert.match(await page.locator('.tip').innerText(), /50 zones, each shorter than/);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('another report can be laid beside this one', async (browser) => {
+  const other = structuredClone(base.report);
+  other.session_info.name = 'before';
+  other.stage_analysis.stages.find((s) => s.name === 'load_model').total_s = 11.3;
+  const { page, close } = await open(browser, basePath);
+  const chooser = page.waitForEvent('filechooser');
+  await page.locator('button', { hasText: 'Compare' }).click();
+  await (await chooser).setFiles(writeFile('before.json', JSON.stringify(other)));
+  const row = page.locator('.card.table tr', { hasText: 'load_model' });
+  await page.waitForSelector('.card.table .worse');
+  assert.match(await row.innerText(), /11\.30\u00a0s[\s\S]*\+10\.00\u00a0s/);
+  await close();
+});
+
+test('the generation selector cuts to one video', async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  await ready(page);
+  await page.locator('header select').selectOption('0');
+  const r = await range(page);
+  assert.ok(Math.abs(r.from - 30.6e9) < 1e6, String(r.from));
+  await page.locator('header select').selectOption('-1');
+  assert.equal((await range(page)).from, 0);
+  await close();
+});
+
+test('every control can be reached by keyboard', async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  await ready(page);
+  const reached = new Set();
+  for (let i = 0; i < 60; i++) {
+    await page.keyboard.press('Tab');
+    reached.add(await page.evaluate(() => document.activeElement?.tagName + '.' + (document.activeElement?.className ?? '')));
+  }
+  for (const wanted of ['A.skip', 'SELECT.', 'BUTTON.theme', 'BUTTON.link', 'CANVAS.']) assert.ok(reached.has(wanted), `${wanted} not in ${[...reached].join(' ')}`);
+  await close();
+});
+
+test('print keeps the tables and drops the controls', async (browser) => {
+  const { page, close } = await open(browser, basePath, { colorScheme: 'dark' });
+  await ready(page);
+  await page.emulateMedia({ media: 'print' });
+  assert.equal(await page.locator('.contents').isVisible(), false);
+  assert.equal(await page.locator('#stages table').isVisible(), true);
+  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
+  await close();
+});
+
+test('an empty page says what it lacks', async (browser) => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(`file://${writeFile('empty.html', (await import('./harness.mjs')).template())}`);
+  await page.waitForFunction(() => document.getElementById('page').textContent.length > 0);
+  assert.match(await page.locator('#page').innerText(), /no report inside/);
+  await context.close();
+});
+
+await run();
