@@ -36,7 +36,7 @@ static void put_json(struct sb_buf *out, const char *json, size_t size)
 		if (json[i] == '<') {
 			escape = "\\u003c";
 		} else if (i + 2 < size && !memcmp(json + i, "\xe2\x80", 2) &&
-			(json[i + 2] == '\xa8' || json[i + 2] == '\xa9')) {
+			   (json[i + 2] == '\xa8' || json[i + 2] == '\xa9')) {
 			escape = json[i + 2] == '\xa8' ? "\\u2028" : "\\u2029";
 			width = 3;
 		}
@@ -72,7 +72,7 @@ static void put_base64(struct sb_buf *out, const unsigned char *bytes, size_t si
 		return;
 	for (size_t i = 0; i < size; i += 3) {
 		unsigned v = (unsigned)bytes[i] << 16 | (i + 1 < size ? bytes[i + 1] : 0u) << 8 |
-			(i + 2 < size ? bytes[i + 2] : 0u);
+			     (i + 2 < size ? bytes[i + 2] : 0u);
 
 		*p++ = digits[v >> 18];
 		*p++ = digits[v >> 12 & 63];

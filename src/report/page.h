@@ -6,8 +6,8 @@
 #include "base/buf.h"
 
 struct sb_page {
-	const char *kind;              /* "report", "diff", "aggregate", "runs" */
-	const char *json;              /* what the kind's command prints with --format json */
+	const char *kind; /* "report", "diff", "aggregate", "runs" */
+	const char *json; /* what the kind's command prints with --format json */
 	size_t json_size;
 	const struct sb_buf *timeline; /* the bytes of timeline.h; NULL: none */
 	const char *live; /* address under which the server keeps the data fresh; NULL: a file */

@@ -15,18 +15,26 @@
 
 #define MAGIC "SBTL1\n"
 #define ENTRY_BUDGET 400000u
-#define DEPTH_MAX 64u      /* rows of a lane; deeper zones are counted, not shown */
-#define PACK_ROWS_MAX 16u  /* rows for zones that overlap */
+#define DEPTH_MAX 64u /* rows of a lane; deeper zones are counted, not shown */
+#define PACK_ROWS_MAX 16u /* rows for zones that overlap */
 #define LANES_MAX 256u
 #define DETAILS_MAX 20000u
 #define DETAILS_OF_STAGES_MAX 8000u
 #define MARKS_MAX 2000u
 #define NAME_BYTES_MAX 1024u
 
-enum lane_kind { LANE_GENERATION, LANE_BLOCK, LANE_STEP, LANE_ITERATION, LANE_THREAD, LANE_TRACK, LANE_STREAM,
-	LANE_GPU_ZONE };
-static const char *const kind_names[] = { "generation", "block", "step", "iteration", "thread", "track", "stream",
-	"stream" };
+enum lane_kind {
+	LANE_GENERATION,
+	LANE_BLOCK,
+	LANE_STEP,
+	LANE_ITERATION,
+	LANE_THREAD,
+	LANE_TRACK,
+	LANE_STREAM,
+	LANE_GPU_ZONE
+};
+static const char *const kind_names[] = { "generation", "block", "step", "iteration", "thread", "track",
+	"stream", "stream" };
 
 struct lane {
 	enum lane_kind kind;
@@ -104,8 +112,8 @@ static bool rows_up_to(struct timeline *t, struct lane *lane, uint32_t depth)
 	return true;
 }
 
-static void put_nested(struct timeline *t, struct lane *lane, uint32_t depth, int64_t start_ns, int64_t end_ns,
-	uint32_t name)
+static void put_nested(struct timeline *t, struct lane *lane, uint32_t depth, int64_t start_ns,
+	int64_t end_ns, uint32_t name)
 {
 	if (depth >= DEPTH_MAX) {
 		lane->too_deep++;
@@ -122,7 +130,8 @@ static void put_nested(struct timeline *t, struct lane *lane, uint32_t depth, in
 
 /* Zones that may overlap: the first row that is free again takes the zone.
  * Returns the row. */
-static uint32_t put_packed(struct timeline *t, struct lane *lane, int64_t start_ns, int64_t end_ns, uint32_t name)
+static uint32_t put_packed(
+	struct timeline *t, struct lane *lane, int64_t start_ns, int64_t end_ns, uint32_t name)
 {
 	uint32_t i;
 
@@ -233,8 +242,8 @@ static void on_gpu(struct timeline *t, const struct sb_event *e)
 	if (zone)
 		put_packed(t, lane, e->t_ns, e->t_ns + e->gpu.duration_ns, e->name);
 	else
-		put_nested(t, lane, e->gpu.kind == SB_GPU_KERNEL ? 0 : 1, e->t_ns, e->t_ns + e->gpu.duration_ns,
-			e->name);
+		put_nested(t, lane, e->gpu.kind == SB_GPU_KERNEL ? 0 : 1, e->t_ns,
+			e->t_ns + e->gpu.duration_ns, e->name);
 	if (!zone)
 		sb_timeline_profile_add(&t->profile, e->name, e->t_ns, e->t_ns + e->gpu.duration_ns);
 }
@@ -279,12 +288,13 @@ static void lane_name(const struct timeline *t, const struct lane *lane, char *o
 	if (recording_processes(t->run) > 1 && lane->process < t->run->process_count)
 		snprintf(process, sizeof process, " (%u)", t->run->processes[lane->process].pid);
 	if (track->name && *track->name)
-		snprintf(out, size, "%s%s%s", track->name, lane->kind == LANE_TRACK && track->tid ? " spans" : "",
-			process);
+		snprintf(out, size, "%s%s%s", track->name,
+			lane->kind == LANE_TRACK && track->tid ? " spans" : "", process);
 	else if (track->main)
 		snprintf(out, size, "main%s%s", lane->kind == LANE_TRACK ? " spans" : "", process);
 	else if (track->tid)
-		snprintf(out, size, "thread %u%s%s", track->tid, lane->kind == LANE_TRACK ? " spans" : "", process);
+		snprintf(out, size, "thread %u%s%s", track->tid, lane->kind == LANE_TRACK ? " spans" : "",
+			process);
 	else
 		snprintf(out, size, "task %u%s", track->track, process);
 }
@@ -514,8 +524,8 @@ int sb_timeline_write(struct sb_run *run, struct sb_buf *out)
 		return err;
 	struct sb_visitor visitor = {
 		.self = t,
-		.kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_MARK | 1u << SB_EVENT_EVENT | 1u << SB_EVENT_SKIPPED |
-			1u << SB_EVENT_SNAPSHOT,
+		.kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_MARK | 1u << SB_EVENT_EVENT |
+			 1u << SB_EVENT_SKIPPED | 1u << SB_EVENT_SNAPSHOT,
 		.roles = SB_EVERY_ZONE,
 		.zone = on_zone,
 		.event = on_event,

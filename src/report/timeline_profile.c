@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int sb_timeline_profile_init(struct sb_timeline_profile *p, int64_t start_ns, int64_t end_ns, uint32_t name_count)
+int sb_timeline_profile_init(
+	struct sb_timeline_profile *p, int64_t start_ns, int64_t end_ns, uint32_t name_count)
 {
 	int64_t span_ns = end_ns > start_ns ? end_ns - start_ns : 1;
 

@@ -18,12 +18,13 @@ struct sb_timeline_profile {
 	struct sb_profile_bins {
 		uint64_t total_ns[SB_PROFILE_BINS];
 		uint32_t count[SB_PROFILE_BINS];
-	} *bins[SB_PROFILE_NAMES];
+	} * bins[SB_PROFILE_NAMES];
 	uint64_t left_out; /* zones of names past the limit */
 };
 
 /* name_count: of the run. Returns 0 or STROBE_ENOMEM. */
-int sb_timeline_profile_init(struct sb_timeline_profile *p, int64_t start_ns, int64_t end_ns, uint32_t name_count);
+int sb_timeline_profile_init(
+	struct sb_timeline_profile *p, int64_t start_ns, int64_t end_ns, uint32_t name_count);
 void sb_timeline_profile_done(struct sb_timeline_profile *p); /* p may be zeroed */
 void sb_timeline_profile_add(struct sb_timeline_profile *p, uint32_t name, int64_t start_ns, int64_t end_ns);
 /* Per name: how many bins follow, then distance, count, time of each. */

@@ -34,7 +34,8 @@ uint32_t sb_timeline_rows_new(struct sb_timeline_rows *rs)
 
 static bool mergeable(const struct sb_timeline_entry *a, const struct sb_timeline_entry *b, int64_t slot_ns)
 {
-	return a->longest_ns < slot_ns && b->longest_ns < slot_ns && a->start_ns / slot_ns == b->start_ns / slot_ns;
+	return a->longest_ns < slot_ns && b->longest_ns < slot_ns &&
+	       a->start_ns / slot_ns == b->start_ns / slot_ns;
 }
 
 static void merge(struct sb_timeline_entry *into, const struct sb_timeline_entry *e)
@@ -129,10 +130,11 @@ static bool grow(struct sb_timeline_rows *rs, struct sb_timeline_row *row)
 	return true;
 }
 
-void sb_timeline_rows_add(struct sb_timeline_rows *rs, uint32_t number, int64_t start_ns, int64_t end_ns,
-	uint32_t name)
+void sb_timeline_rows_add(
+	struct sb_timeline_rows *rs, uint32_t number, int64_t start_ns, int64_t end_ns, uint32_t name)
 {
-	struct sb_timeline_entry e = { start_ns, end_ns, end_ns - start_ns, end_ns - start_ns, name, 1, false };
+	struct sb_timeline_entry e = { start_ns, end_ns, end_ns - start_ns, end_ns - start_ns, name, 1,
+		false };
 	struct sb_timeline_row *row;
 
 	if (number >= rs->count || end_ns < start_ns)
@@ -183,10 +185,11 @@ void sb_varint(struct sb_buf *out, uint64_t value)
 
 static void signed_varint(struct sb_buf *out, int64_t value)
 {
-	sb_varint(out, value < 0 ? (uint64_t)-(value + 1) * 2 + 1 : (uint64_t)value * 2);
+	sb_varint(out, value < 0 ? (uint64_t) - (value + 1) * 2 + 1 : (uint64_t)value * 2);
 }
 
-void sb_timeline_row_write(const struct sb_timeline_row *row, const uint32_t *name_numbers, struct sb_buf *out)
+void sb_timeline_row_write(
+	const struct sb_timeline_row *row, const uint32_t *name_numbers, struct sb_buf *out)
 {
 	const struct sb_timeline_entry *e = row->entries, *end = e + row->count;
 	int64_t last_ns = 0;
@@ -196,7 +199,8 @@ void sb_timeline_row_write(const struct sb_timeline_row *row, const uint32_t *na
 	for (e = row->entries; e < end; e++)
 		sb_varint(out, (uint64_t)(e->end_ns - e->start_ns));
 	for (e = row->entries; e < end; e++)
-		sb_varint(out, (uint64_t)name_numbers[e->name] << 2 | (uint64_t)e->mixed << 1 | (e->count > 1));
+		sb_varint(
+			out, (uint64_t)name_numbers[e->name] << 2 | (uint64_t)e->mixed << 1 | (e->count > 1));
 	for (e = row->entries; e < end; e++)
 		if (e->count > 1)
 			sb_varint(out, e->count);

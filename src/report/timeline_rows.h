@@ -13,11 +13,11 @@
 
 struct sb_timeline_entry {
 	int64_t start_ns, end_ns;
-	int64_t busy_ns;    /* time inside its zones */
+	int64_t busy_ns; /* time inside its zones */
 	int64_t longest_ns; /* the longest zone's, whose name this is */
 	uint32_t name;
 	uint32_t count; /* zones; 1: exact */
-	bool mixed;     /* zones of several names */
+	bool mixed; /* zones of several names */
 };
 
 struct sb_timeline_row {
@@ -39,12 +39,13 @@ void sb_timeline_rows_done(struct sb_timeline_rows *rs);
 /* The new row's number; UINT32_MAX when memory is out. */
 uint32_t sb_timeline_rows_new(struct sb_timeline_rows *rs);
 /* Zones of a row may come in any order; in order they are cheapest. */
-void sb_timeline_rows_add(struct sb_timeline_rows *rs, uint32_t row, int64_t start_ns, int64_t end_ns,
-	uint32_t name);
+void sb_timeline_rows_add(
+	struct sb_timeline_rows *rs, uint32_t row, int64_t start_ns, int64_t end_ns, uint32_t name);
 /* Sorts what came unsorted. Before writing. */
 void sb_timeline_rows_finish(struct sb_timeline_rows *rs);
 /* The row's columns as variable-length numbers; see docs/page.md. */
-void sb_timeline_row_write(const struct sb_timeline_row *row, const uint32_t *name_numbers, struct sb_buf *out);
+void sb_timeline_row_write(
+	const struct sb_timeline_row *row, const uint32_t *name_numbers, struct sb_buf *out);
 
 void sb_varint(struct sb_buf *out, uint64_t value);
 

@@ -61,7 +61,8 @@ static void long_zones_are_never_merged(void **state)
 	for (int64_t i = 0; i < 100000; i++)
 		sb_timeline_rows_add(&rs, row, i * 100, i * 100 + 50, 1);
 	for (int64_t i = 0; i < 5; i++)
-		sb_timeline_rows_add(&rs, row, 20000000 + i * 50000000, 20000000 + i * 50000000 + 40000000, 2);
+		sb_timeline_rows_add(
+			&rs, row, 20000000 + i * 50000000, 20000000 + i * 50000000 + 40000000, 2);
 	sb_timeline_rows_finish(&rs);
 	for (size_t i = 0; i < rs.rows[row].count; i++) {
 		const struct sb_timeline_entry *e = &rs.rows[row].entries[i];

@@ -1,0 +1,193 @@
+/* The timeline of a made-up recording: which lanes, which zones, what is said. */
+#include "report/timeline.h"
+#include "base/jsondom.h"
+#include "format/builder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define HEAD 10 /* magic and size */
+
+static char path[] = "/tmp/strobe-timeline-test-XXXXXX.strobe";
+
+static struct sb_jsondom_doc *timeline_of(struct sb_buf *bytes)
+{
+	struct sb_jsondom_doc *doc;
+	struct sb_run *run;
+	uint32_t size;
+
+	assert_int_equal(sb_run_open(path, NULL, &run), 0);
+	assert_int_equal(sb_timeline_write(run, bytes), 0);
+	sb_run_close(run);
+	assert_memory_equal(bytes->data, "SBTL1\n", 6);
+	memcpy(&size, bytes->data + 6, sizeof size);
+	assert_true(size < bytes->size);
+	assert_int_equal(sb_jsondom_parse("header", bytes->data + HEAD, size, &doc), 0);
+	return doc;
+}
+
+static const struct sb_jsondom *lane_named(const struct sb_jsondom *root, const char *kind, const char *name)
+{
+	for (sb_jsondom_each(lane, sb_jsondom_get(root, "lanes")))
+		if (!strcmp(sb_jsondom_string(sb_jsondom_get(lane, "kind"), ""), kind) &&
+			(!name || !strcmp(sb_jsondom_string(sb_jsondom_get(lane, "name"), ""), name)))
+			return lane;
+	return NULL;
+}
+
+static int64_t entries_of(const struct sb_jsondom *lane, int row)
+{
+	for (sb_jsondom_each(r, sb_jsondom_get(lane, "rows")))
+		if (!row--)
+			return sb_jsondom_int(sb_jsondom_get(r, "entries"), -1);
+	return -1;
+}
+
+static void lanes_are_threads_streams_steps_and_blocks(void **state)
+{
+	struct sb_builder *b;
+	struct sb_lane_writer *main_thread, *loader;
+	struct sb_buf bytes = { 0 };
+	struct sb_jsondom_doc *doc;
+	const struct sb_jsondom *root, *lane;
+
+	assert_int_equal(sb_builder_open(path, NULL, &b), 0);
+	main_thread = sb_builder_thread(b, 0, NULL);
+	loader = sb_builder_thread(b, 77, "loader");
+	sb_builder_begin(main_thread, 1000, sb_builder_name(b, "denoise", "4e"));
+	for (uint64_t i = 0; i < 3; i++) {
+		sb_builder_begin(main_thread, 2000 + i * 1000, sb_builder_name(b, "step", NULL));
+		sb_builder_role(main_thread, STROBE_ROLE_STEP);
+		sb_builder_attr(main_thread, SB_NAME_STEP, (int64_t)i);
+		sb_builder_end(main_thread, 2900 + i * 1000, 0);
+	}
+	sb_builder_end(main_thread, 9000, 0);
+	sb_builder_begin(loader, 100, sb_builder_name(b, "read", NULL));
+	sb_builder_end(loader, 5100, 0);
+	sb_builder_gpu(b, &(struct sb_builder_gpu){ .name = sb_builder_name(b, "gemm", NULL),
+				  .kind = SB_GPU_KERNEL,
+				  .device = 1,
+				  .start_ns = 3000,
+				  .duration_ns = 500,
+				  .launch_ns = UINT64_MAX,
+				  .stream = 7 });
+	sb_builder_gpu(b, &(struct sb_builder_gpu){ .name = sb_builder_name(b, "H2D", NULL),
+				  .kind = SB_GPU_COPY_H2D,
+				  .device = 1,
+				  .start_ns = 1000,
+				  .duration_ns = 500,
+				  .launch_ns = UINT64_MAX,
+				  .stream = 7,
+				  .bytes = 9 });
+	sb_builder_event(b, 4000, "ckpt", 0, NULL, 0);
+	assert_int_equal(sb_builder_close(b, 10000), 0);
+
+	doc = timeline_of(&bytes);
+	root = sb_jsondom_root(doc);
+	assert_int_equal(sb_jsondom_int(sb_jsondom_get(root, "end_ns"), 0), 10000);
+	assert_int_equal(sb_jsondom_int(sb_jsondom_get(root, "zones"), 0), 7);
+	lane = lane_named(root, "thread", "main");
+	assert_non_null(lane);
+	assert_int_equal(entries_of(lane, 0), 1);
+	assert_int_equal(entries_of(lane, 1), 3);
+	assert_int_equal(entries_of(lane_named(root, "thread", "loader"), 0), 1);
+	assert_int_equal(entries_of(lane_named(root, "step", "Steps"), 0), 3);
+	lane = lane_named(root, "stream", "GPU 1 stream 7");
+	assert_int_equal(entries_of(lane, 0), 1);
+	assert_int_equal(entries_of(lane, 1), 1);
+	assert_null(lane_named(root, "block", NULL));
+	assert_int_equal(sb_jsondom_get(root, "marks")->size, 1);
+	/* each step once on its thread, once on the steps' lane */
+	assert_int_equal(sb_jsondom_get(root, "details")->size, 6);
+	sb_jsondom_free(doc);
+	sb_buf_done(&bytes);
+}
+
+static void spans_that_overlap_get_rows_of_their_own(void **state)
+{
+	struct sb_builder *b;
+	struct sb_lane_writer *w;
+	struct sb_buf bytes = { 0 };
+	struct sb_jsondom_doc *doc;
+	const struct sb_jsondom *lane;
+	uint32_t name;
+
+	assert_int_equal(sb_builder_open(path, NULL, &b), 0);
+	w = sb_builder_thread(b, 0, NULL);
+	name = sb_builder_name(b, "request", NULL);
+	sb_builder_span(w, name, 1, 1000, 5000, 0, NULL, 0);
+	sb_builder_span(w, name, 2, 2000, 5000, 0, NULL, 0);
+	sb_builder_span(w, name, 3, 6500, 1000, 0, NULL, 0);
+	assert_int_equal(sb_builder_close(b, 10000), 0);
+	doc = timeline_of(&bytes);
+	lane = lane_named(sb_jsondom_root(doc), "track", NULL);
+	assert_non_null(lane);
+	assert_int_equal(entries_of(lane, 0), 2);
+	assert_int_equal(entries_of(lane, 1), 1);
+	sb_jsondom_free(doc);
+	sb_buf_done(&bytes);
+}
+
+static void very_many_zones_stay_small_and_are_counted(void **state)
+{
+	struct sb_builder *b;
+	struct sb_lane_writer *w;
+	struct sb_buf bytes = { 0 };
+	struct sb_jsondom_doc *doc;
+	const struct sb_jsondom *root, *row;
+	uint32_t name;
+
+	assert_int_equal(sb_builder_open(path, NULL, &b), 0);
+	w = sb_builder_thread(b, 0, NULL);
+	name = sb_builder_name(b, "tiny", NULL);
+	for (uint64_t i = 0; i < 500000; i++) {
+		sb_builder_begin(w, 1000 + i * 100, name);
+		sb_builder_end(w, 1000 + i * 100 + 60, name);
+	}
+	assert_int_equal(sb_builder_close(b, 60000000), 0);
+	doc = timeline_of(&bytes);
+	root = sb_jsondom_root(doc);
+	assert_int_equal(sb_jsondom_int(sb_jsondom_get(root, "zones"), 0), 500000);
+	row = sb_jsondom_children(sb_jsondom_get(lane_named(root, "thread", "main"), "rows"));
+	assert_true(sb_jsondom_int(sb_jsondom_get(row, "merge_ns"), 0) > 0);
+	assert_true(sb_jsondom_int(sb_jsondom_get(row, "entries"), 0) < 400000);
+	sb_jsondom_free(doc);
+	sb_buf_done(&bytes);
+}
+
+static void an_empty_recording_has_an_empty_timeline(void **state)
+{
+	struct sb_builder *b;
+	struct sb_buf bytes = { 0 };
+	struct sb_jsondom_doc *doc;
+
+	assert_int_equal(sb_builder_open(path, NULL, &b), 0);
+	assert_int_equal(sb_builder_close(b, 1000), 0);
+	doc = timeline_of(&bytes);
+	assert_int_equal(sb_jsondom_get(sb_jsondom_root(doc), "lanes")->size, 0);
+	sb_jsondom_free(doc);
+	sb_buf_done(&bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lanes_are_threads_streams_steps_and_blocks),
+		cmocka_unit_test(spans_that_overlap_get_rows_of_their_own),
+		cmocka_unit_test(very_many_zones_stay_small_and_are_counted),
+		cmocka_unit_test(an_empty_recording_has_an_empty_timeline),
+	};
+	int fd = mkstemps(path, 7), failed;
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(path);
+	return failed;
+}
