@@ -1,0 +1,59 @@
+/*
+ * The CUDA driver as strobe uses it: only what the watched program has already
+ * loaded, found with dlopen. Nothing here initialises CUDA, makes a context or
+ * synchronizes; there is no entry for any of that, so it cannot be called.
+ */
+#ifndef SB_GPU_DRIVER_H
+#define SB_GPU_DRIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef void *sb_cu_context;
+typedef void *sb_cu_stream;
+typedef void *sb_cu_event;
+
+enum {
+	SB_CU_OK = 0,
+	SB_CU_DEINITIALIZED = 4,
+	SB_CU_INVALID_CONTEXT = 201,
+	SB_CU_NOT_READY = 600,
+	SB_CU_ILLEGAL_ADDRESS = 700, /* from here on: the context is beyond use */
+	SB_CU_CONTEXT_IS_DESTROYED = 709
+};
+enum { SB_CU_STREAM_NON_BLOCKING = 1, SB_CU_CAPTURE_RELAXED = 2 };
+
+struct sb_cuda {
+	int (*context_current)(sb_cu_context *);
+	int (*context_push)(sb_cu_context);
+	int (*context_pop)(sb_cu_context *);
+	int (*context_device)(int *);
+	int (*context_id)(sb_cu_context, unsigned long long *); /* NULL before CUDA 12.0 */
+	int (*event_create)(sb_cu_event *, unsigned);
+	int (*event_destroy)(sb_cu_event);
+	int (*event_record)(sb_cu_event, sb_cu_stream);
+	int (*event_query)(sb_cu_event);
+	int (*event_elapsed_ms)(float *, sb_cu_event, sb_cu_event);
+	int (*stream_create)(sb_cu_stream *, unsigned, int);
+	int (*stream_capturing)(sb_cu_stream, int *);
+	int (*stream_id)(sb_cu_stream, unsigned long long *); /* NULL before CUDA 12.0 */
+	int (*capture_mode)(int *);                           /* exchanges the thread's mode */
+	int (*device_name)(char *, int, int);
+	int (*device_uuid)(unsigned char *, int);
+};
+
+/* The driver if this process has loaded it by now, else NULL. Cheap: while
+ * there is none it looks again at most ten times a second. */
+const struct sb_cuda *sb_cuda_get(void);
+
+/* Does this error mean that the context has no future? */
+static inline bool sb_cuda_context_gone(int err)
+{
+	return err == SB_CU_DEINITIALIZED || err == SB_CU_INVALID_CONTEXT ||
+		(err >= SB_CU_ILLEGAL_ADDRESS && err < 720);
+}
+
+/* For tests and forked children: look again from the start. */
+void sb_cuda_forget(void);
+
+#endif

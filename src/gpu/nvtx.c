@@ -1,0 +1,453 @@
+/* NVTX ranges and marks of the watched program become zones, spans and events.
+ * Runs once per shared object that uses NVTX; all copies share what is here. */
+#include "gpu/nvtx.h"
+
+#include "record/lane.h"
+#include "strobe.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_MAX_BYTES 256u
+#define DEPTH_MAX 128u
+#define RANGES_MAX 4096u
+#define DOMAINS_MAX 256u
+
+/* A domain's handle is the address of its entry; NULL is the default domain. */
+struct domain {
+	char name[64];
+	_Atomic bool used;
+};
+static struct domain domains[DOMAINS_MAX];
+
+/* Open push/pop ranges of a thread. Domains have stacks of their own in NVTX:
+ * a pop takes the innermost range of its domain. */
+struct range {
+	const void *domain;
+	uint32_t name;
+};
+static __thread struct range ranges[DEPTH_MAX];
+static __thread uint32_t depth;
+
+/* Open start/end ranges: an id is the slot and how often it was used. */
+static struct {
+	_Atomic uint32_t use; /* odd: open */
+	struct strobe_span span;
+} spans[RANGES_MAX];
+static _Atomic uint32_t next_span;
+
+/* ---- names ------------------------------------------------------------- */
+
+static size_t utf8_put(char *out, uint32_t c)
+{
+	if (c < 0x80) {
+		out[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		out[0] = (char)(0xc0 | c >> 6);
+		out[1] = (char)(0x80 | (c & 63));
+		return 2;
+	}
+	if (c < 0x10000) {
+		out[0] = (char)(0xe0 | c >> 12);
+		out[1] = (char)(0x80 | (c >> 6 & 63));
+		out[2] = (char)(0x80 | (c & 63));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | (c >> 18 & 7));
+	out[1] = (char)(0x80 | (c >> 12 & 63));
+	out[2] = (char)(0x80 | (c >> 6 & 63));
+	out[3] = (char)(0x80 | (c & 63));
+	return 4;
+}
+
+static void utf8_of_wide(const wchar_t *wide, char *out, size_t size)
+{
+	size_t n = 0;
+
+	for (; wide && *wide && n + 5 < size; wide++)
+		n += utf8_put(out + n, (uint32_t)*wide);
+	out[n] = 0;
+}
+
+/* "aten::mul, seq = 17, op_id = 3": the numbers would make every call a name. */
+static void cut_numbers(char *text)
+{
+	char *at = strstr(text, ", seq = ");
+
+	if (!at)
+		at = strstr(text, ", op_id = ");
+	if (at)
+		*at = 0;
+}
+
+/* A range's full name: "domain:message". */
+struct label {
+	char text[NAME_MAX_BYTES];
+};
+
+/* What a registered string's handle points to; lives as long as the process. */
+struct registered {
+	uint32_t id;
+	char text[];
+};
+
+static struct label label_of(const struct domain *domain, const char *text)
+{
+	struct label l;
+
+	if (!text || !*text)
+		text = "(nvtx)";
+	snprintf(l.text, sizeof l.text, "%s%s%s", domain ? domain->name : "", domain ? ":" : "", text);
+	cut_numbers(l.text);
+	return l;
+}
+
+static struct label label_of_wide(const struct domain *domain, const wchar_t *wide)
+{
+	char text[NAME_MAX_BYTES];
+
+	utf8_of_wide(wide, text, sizeof text);
+	return label_of(domain, text);
+}
+
+static const struct registered *registered_of(const struct nvtx_attributes *a)
+{
+	return a && a->size >= sizeof *a && a->message_type == NVTX_MESSAGE_REGISTERED ? a->message.registered : NULL;
+}
+
+static struct label label_of_attributes(const struct domain *domain, const struct nvtx_attributes *a)
+{
+	const struct registered *r = registered_of(a);
+
+	if (r)
+		return label_of(NULL, r->text); /* has its domain in it already */
+	if (a && a->size >= sizeof *a && a->message_type == NVTX_MESSAGE_ASCII)
+		return label_of(domain, a->message.ascii);
+	if (a && a->size >= sizeof *a && a->message_type == NVTX_MESSAGE_UNICODE)
+		return label_of_wide(domain, a->message.unicode);
+	return label_of(domain, NULL);
+}
+
+static uint32_t name_of_attributes(const struct domain *domain, const struct nvtx_attributes *a)
+{
+	const struct registered *r = registered_of(a);
+
+	return r ? r->id : strobe_name(label_of_attributes(domain, a).text, NULL);
+}
+
+static const struct registered *register_label(struct label label)
+{
+	size_t size = strlen(label.text) + 1;
+	struct registered *r = malloc(sizeof *r + size);
+
+	if (!r)
+		return NULL;
+	memcpy(r->text, label.text, size);
+	r->id = strobe_name(label.text, NULL);
+	return r;
+}
+
+static bool payload_of(const struct nvtx_attributes *a, struct strobe_attr *out_attr)
+{
+	if (!a || a->size < sizeof *a)
+		return false;
+	*out_attr = (struct strobe_attr){ .key = "payload", .type = STROBE_TYPE_INT };
+	switch (a->payload_type) {
+	case NVTX_PAYLOAD_U64:
+	case NVTX_PAYLOAD_I64: out_attr->value.i = a->payload.i64; return true;
+	case NVTX_PAYLOAD_U32: out_attr->value.i = a->payload.u32; return true;
+	case NVTX_PAYLOAD_I32: out_attr->value.i = a->payload.i32; return true;
+	case NVTX_PAYLOAD_DOUBLE: out_attr->value.f = a->payload.f64; break;
+	case NVTX_PAYLOAD_FLOAT: out_attr->value.f = (double)a->payload.f32; break;
+	default: return false;
+	}
+	out_attr->type = STROBE_TYPE_FLOAT;
+	return true;
+}
+
+/* ---- push and pop ------------------------------------------------------ */
+
+static int depth_of(const void *domain)
+{
+	int n = 0;
+
+	for (uint32_t i = 0; i < depth; i++)
+		n += ranges[i].domain == domain;
+	return n;
+}
+
+static int push(const void *domain, uint32_t name, const struct nvtx_attributes *a)
+{
+	int level = depth_of(domain);
+	struct strobe_attr payload;
+
+	if (depth == DEPTH_MAX)
+		return level;
+	ranges[depth++] = (struct range){ domain, name };
+	strobe_zone_begin_id(name);
+	if (!payload_of(a, &payload))
+		return level;
+	if (payload.type == STROBE_TYPE_INT)
+		strobe_attr_int(payload.key, payload.value.i);
+	else
+		strobe_attr_float(payload.key, payload.value.f);
+	return level;
+}
+
+static int pop(const void *domain)
+{
+	for (uint32_t i = depth; i-- > 0;) {
+		uint32_t name = ranges[i].name;
+
+		if (ranges[i].domain != domain)
+			continue;
+		memmove(&ranges[i], &ranges[i + 1], (depth - i - 1) * sizeof ranges[0]);
+		depth--;
+		strobe_zone_end_id(name);
+		return depth_of(domain);
+	}
+	return -2; /* what NVTX returns for a pop without a push */
+}
+
+/* ---- start and end ----------------------------------------------------- */
+
+static uint64_t start(struct label label)
+{
+	for (uint32_t tries = 0; tries < 64; tries++) {
+		uint32_t slot = atomic_fetch_add(&next_span, 1) % RANGES_MAX;
+		uint32_t use = atomic_load(&spans[slot].use);
+
+		if (use & 1 || !atomic_compare_exchange_strong(&spans[slot].use, &use, use | 1))
+			continue;
+		spans[slot].span = strobe_span_begin(label.text);
+		return (uint64_t)(use | 1) << 32 | (slot + 1);
+	}
+	return 0;
+}
+
+static void end(uint64_t id)
+{
+	uint32_t slot = (uint32_t)id - 1, use = (uint32_t)(id >> 32);
+	struct strobe_span span;
+
+	if (slot >= RANGES_MAX || !(use & 1))
+		return;
+	span = spans[slot].span;
+	if (atomic_compare_exchange_strong(&spans[slot].use, &use, use + 1))
+		strobe_span_end(&span, NULL, 0);
+}
+
+static void mark(struct label label, const struct nvtx_attributes *a)
+{
+	struct strobe_attr payload;
+	bool has_payload = payload_of(a, &payload);
+
+	strobe_event(label.text, has_payload ? &payload : NULL, has_payload);
+}
+
+/* ---- CORE -------------------------------------------------------------- */
+
+static void mark_ex(const struct nvtx_attributes *a)
+{
+	if (strobe_mode_)
+		mark(label_of_attributes(NULL, a), a);
+}
+
+static void mark_a(const char *text)
+{
+	if (strobe_mode_)
+		mark(label_of(NULL, text), NULL);
+}
+
+static void mark_w(const wchar_t *text)
+{
+	if (strobe_mode_)
+		mark(label_of_wide(NULL, text), NULL);
+}
+
+static uint64_t range_start_ex(const struct nvtx_attributes *a)
+{
+	return strobe_mode_ ? start(label_of_attributes(NULL, a)) : 0;
+}
+
+static uint64_t range_start_a(const char *text)
+{
+	return strobe_mode_ ? start(label_of(NULL, text)) : 0;
+}
+
+static uint64_t range_start_w(const wchar_t *text)
+{
+	return strobe_mode_ ? start(label_of_wide(NULL, text)) : 0;
+}
+
+static int range_push_ex(const struct nvtx_attributes *a)
+{
+	return push(NULL, name_of_attributes(NULL, a), a);
+}
+
+static int range_push_a(const char *text)
+{
+	return push(NULL, strobe_name(label_of(NULL, text).text, NULL), NULL);
+}
+
+static int range_push_w(const wchar_t *text)
+{
+	return push(NULL, strobe_name(label_of_wide(NULL, text).text, NULL), NULL);
+}
+
+static int range_pop(void)
+{
+	return pop(NULL);
+}
+
+static void name_thread_a(uint32_t tid, const char *text)
+{
+	if (strobe_mode_ && text)
+		sb_put_text(SB_LANE_KEEP, SB_THREAD, tid, NULL, 0, text, strlen(text));
+}
+
+static void name_thread_w(uint32_t tid, const wchar_t *wide)
+{
+	char text[NAME_MAX_BYTES];
+
+	utf8_of_wide(wide, text, sizeof text);
+	name_thread_a(tid, text);
+}
+
+/* ---- CORE2 ------------------------------------------------------------- */
+
+static void domain_mark_ex(const struct domain *d, const struct nvtx_attributes *a)
+{
+	if (strobe_mode_)
+		mark(label_of_attributes(d, a), a);
+}
+
+static uint64_t domain_range_start_ex(const struct domain *d, const struct nvtx_attributes *a)
+{
+	return strobe_mode_ ? start(label_of_attributes(d, a)) : 0;
+}
+
+static void domain_range_end(const struct domain *d, uint64_t id)
+{
+	(void)d;
+	end(id);
+}
+
+static int domain_range_push_ex(const struct domain *d, const struct nvtx_attributes *a)
+{
+	return push(d, name_of_attributes(d, a), a);
+}
+
+static int domain_range_pop(const struct domain *d)
+{
+	return pop(d);
+}
+
+static const void *domain_register_string_a(const struct domain *d, const char *text)
+{
+	return register_label(label_of(d, text));
+}
+
+static const void *domain_register_string_w(const struct domain *d, const wchar_t *text)
+{
+	return register_label(label_of_wide(d, text));
+}
+
+/* A domain that several libraries create by one name is one domain. Past the
+ * last entry ranges go to the default domain, without a prefix. */
+static const struct domain *domain_create_a(const char *text)
+{
+	static atomic_flag busy = ATOMIC_FLAG_INIT;
+	struct domain *d = NULL;
+
+	while (atomic_flag_test_and_set(&busy))
+		;
+	for (uint32_t i = 0; i < DOMAINS_MAX && !d; i++) {
+		if (!domains[i].used) {
+			snprintf(domains[i].name, sizeof domains[i].name, "%s", text ? text : "nvtx");
+			domains[i].used = true;
+			d = &domains[i];
+		} else if (text && !strncmp(domains[i].name, text, sizeof domains[i].name - 1)) {
+			d = &domains[i];
+		}
+	}
+	atomic_flag_clear(&busy);
+	return d;
+}
+
+static const struct domain *domain_create_w(const wchar_t *wide)
+{
+	char text[NAME_MAX_BYTES];
+
+	utf8_of_wide(wide, text, sizeof text);
+	return domain_create_a(text);
+}
+
+static void domain_destroy(const struct domain *d)
+{
+	(void)d; /* names that begin with it live on */
+}
+
+/* ---- attaching --------------------------------------------------------- */
+
+struct hook {
+	unsigned id;
+	nvtx_function function;
+};
+
+static const struct hook core[] = {
+	{ NVTX_MARK_EX, (nvtx_function)mark_ex },
+	{ NVTX_MARK_A, (nvtx_function)mark_a },
+	{ NVTX_MARK_W, (nvtx_function)mark_w },
+	{ NVTX_RANGE_START_EX, (nvtx_function)range_start_ex },
+	{ NVTX_RANGE_START_A, (nvtx_function)range_start_a },
+	{ NVTX_RANGE_START_W, (nvtx_function)range_start_w },
+	{ NVTX_RANGE_END, (nvtx_function)end },
+	{ NVTX_RANGE_PUSH_EX, (nvtx_function)range_push_ex },
+	{ NVTX_RANGE_PUSH_A, (nvtx_function)range_push_a },
+	{ NVTX_RANGE_PUSH_W, (nvtx_function)range_push_w },
+	{ NVTX_RANGE_POP, (nvtx_function)range_pop },
+	{ NVTX_NAME_THREAD_A, (nvtx_function)name_thread_a },
+	{ NVTX_NAME_THREAD_W, (nvtx_function)name_thread_w },
+};
+
+static const struct hook core2[] = {
+	{ NVTX_DOMAIN_MARK_EX, (nvtx_function)domain_mark_ex },
+	{ NVTX_DOMAIN_RANGE_START_EX, (nvtx_function)domain_range_start_ex },
+	{ NVTX_DOMAIN_RANGE_END, (nvtx_function)domain_range_end },
+	{ NVTX_DOMAIN_RANGE_PUSH_EX, (nvtx_function)domain_range_push_ex },
+	{ NVTX_DOMAIN_RANGE_POP, (nvtx_function)domain_range_pop },
+	{ NVTX_DOMAIN_REGISTER_STRING_A, (nvtx_function)domain_register_string_a },
+	{ NVTX_DOMAIN_REGISTER_STRING_W, (nvtx_function)domain_register_string_w },
+	{ NVTX_DOMAIN_CREATE_A, (nvtx_function)domain_create_a },
+	{ NVTX_DOMAIN_CREATE_W, (nvtx_function)domain_create_w },
+	{ NVTX_DOMAIN_DESTROY, (nvtx_function)domain_destroy },
+};
+
+static void fill(const struct nvtx_callbacks *callbacks, int module, const struct hook *hooks, size_t count)
+{
+	nvtx_function **table;
+	unsigned size;
+
+	if (callbacks->module_table(module, &table, &size) != 1 || !table)
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (hooks[i].id < size && table[hooks[i].id])
+			*table[hooks[i].id] = hooks[i].function;
+}
+
+int sb_nvtx_attach(nvtx_export_table export_table)
+{
+	const struct nvtx_callbacks *callbacks = export_table ? export_table(NVTX_TABLE_CALLBACKS) : NULL;
+
+	if (!callbacks || callbacks->size < sizeof *callbacks || !callbacks->module_table)
+		return 0;
+	fill(callbacks, NVTX_MODULE_CORE, core, sizeof core / sizeof core[0]);
+	fill(callbacks, NVTX_MODULE_CORE2, core2, sizeof core2 / sizeof core2[0]);
+	return 1;
+}

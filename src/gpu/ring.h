@@ -1,0 +1,27 @@
+/* A bounded queue for many producers and many consumers without locks: each
+ * slot's turn says whose it is. Full and empty are answers, never waits. */
+#ifndef SB_GPU_RING_H
+#define SB_GPU_RING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sb_ring {
+	_Atomic uint64_t *turns; /* one per slot */
+	char *items;
+	size_t item_bytes;
+	uint64_t mask;
+	_Alignas(64) _Atomic uint64_t head; /* next to take */
+	_Alignas(64) _Atomic uint64_t tail; /* next to fill */
+};
+
+/* capacity: a power of two. false: no memory. */
+bool sb_ring_init(struct sb_ring *ring, size_t capacity, size_t item_bytes);
+void sb_ring_done(struct sb_ring *ring);
+bool sb_ring_push(struct sb_ring *ring, const void *item); /* false: full */
+bool sb_ring_pop(struct sb_ring *ring, void *out_item);    /* false: empty */
+uint64_t sb_ring_count(struct sb_ring *ring);              /* about */
+
+#endif

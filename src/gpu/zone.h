@@ -1,0 +1,14 @@
+/* GPU zones without the ordinary zone around them. */
+#ifndef SB_GPU_ZONE_H
+#define SB_GPU_ZONE_H
+
+#include "gpu/driver.h"
+
+/* Never blocks and never fails; what cannot be timed is counted with its reason. */
+void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream);
+void sb_gpu_zone_end(uint32_t name, sb_cu_stream stream); /* name 0: the innermost */
+
+void sb_gpu_zones_forget(void);        /* open zones of every thread: after a fork, at a stop */
+void sb_gpu_zones_threadless(bool yes); /* tests resolve by hand */
+
+#endif
