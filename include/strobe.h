@@ -301,6 +301,10 @@ STROBE_API void strobe_gpu_zone_end(void *stream);
 STROBE_API void strobe_gpu_zone_begin_id(uint32_t name, void *stream);
 STROBE_API void strobe_gpu_zone_end_id(uint32_t name, void *stream);
 
+/* 1 while this stage is entered rarely enough (at most 1 000 times a second) for
+ * its GPU time to be worth two events. For bindings that time every stage. */
+STROBE_API int strobe_gpu_zone_worth(uint32_t name);
+
 /* Kernel trace (CUPTI), bounded: spec is "", "steps:3" or "seconds:5". */
 STROBE_API int strobe_gpu_trace_start(const char *spec);
 STROBE_API void strobe_gpu_trace_stop(void);
@@ -311,6 +315,12 @@ struct sb_recorder;
 struct sb_name_table;
 extern STROBE_API struct sb_recorder strobe_recorder_1_;
 extern STROBE_API struct sb_name_table strobe_names_1_;
+
+/* Not for direct use: what the CUDA driver calls in the library that
+ * CUDA_INJECTION64_PATH names, and NVTX in that of NVTX_INJECTION64_PATH. Both
+ * return 1 when done. */
+STROBE_API int InitializeInjection(void);
+STROBE_API int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id));
 
 #ifdef __cplusplus
 }

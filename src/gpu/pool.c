@@ -60,7 +60,6 @@ static struct sb_gpu_context *add(const struct sb_cuda *cuda, sb_cu_context hand
 		free(c->events);
 		return NULL;
 	}
-	atomic_flag_clear(&c->growing);
 	atomic_store_explicit(&c->handle, handle, memory_order_release);
 	atomic_store_explicit(&context_count, index + 1, memory_order_release);
 	describe(cuda, c->device);
@@ -110,20 +109,23 @@ void sb_gpu_pool_grow(const struct sb_cuda *cuda, struct sb_gpu_context *context
 {
 	int mode = SB_CU_CAPTURE_RELAXED;
 
-	if (atomic_flag_test_and_set(&context->growing))
+	if (atomic_load(&context->event_count) >= SB_GPU_EVENTS_MAX)
 		return;
 	cuda->capture_mode(&mode);
-	while (count-- > 0 && atomic_load(&context->event_count) < SB_GPU_EVENTS_MAX) {
-		struct sb_gpu_event *e = &context->events[atomic_load(&context->event_count)];
+	while (count-- > 0) {
+		uint32_t index = atomic_fetch_add(&context->event_count, 1);
+		struct sb_gpu_event *e = &context->events[index];
 
-		if (cuda->event_create(&e->handle, 0))
+		if (index >= SB_GPU_EVENTS_MAX) {
+			atomic_fetch_sub(&context->event_count, 1);
 			break;
+		}
+		if (cuda->event_create(&e->handle, 0))
+			break; /* the slot stays empty: others may be filling the next */
 		e->context = context;
-		atomic_fetch_add(&context->event_count, 1);
 		sb_ring_push(&context->free, &e);
 	}
 	cuda->capture_mode(&mode);
-	atomic_flag_clear(&context->growing);
 }
 
 struct sb_gpu_event *sb_gpu_event_take(const struct sb_cuda *cuda, struct sb_gpu_context *context)

@@ -46,7 +46,6 @@ struct sb_gpu_context {
 	struct sb_ring free;
 	struct sb_gpu_event *events;
 	_Atomic uint32_t event_count;
-	atomic_flag growing;
 	struct sb_gpu_base base;
 };
 

@@ -1,5 +1,5 @@
-/* Which stages are worth an event: those entered at most a thousand times a
- * second, unless the caller insists. */
+/* Which stages are worth an event by default: those entered at most a thousand
+ * times a second. */
 #ifndef SB_GPU_RATE_H
 #define SB_GPU_RATE_H
 
@@ -10,7 +10,6 @@
  * of the session (half a stage's GPU time would be a lie), and that is said. */
 bool sb_gpu_rate_allows(uint32_t name, uint64_t now_ticks);
 
-void sb_gpu_rate_force(uint32_t name); /* for the life of the process */
 void sb_gpu_rate_reset(uint32_t entries_per_second); /* a new session; 0: no limit */
 
 #endif

@@ -2,8 +2,8 @@
  * What they measured comes later, from resolve.c. */
 #include "strobe.h"
 
-#include "gpu/rate.h"
 #include "gpu/resolve.h"
+#include "gpu/trace.h"
 #include "gpu/zone.h"
 #include "record/clock.h"
 #include "record/lane.h"
@@ -86,6 +86,8 @@ static struct sb_gpu_context *context_now(const struct sb_cuda *cuda, struct loc
 	l->last.event = NULL;
 	if (l->context)
 		sb_gpu_resolve_start(!atomic_load(&threadless));
+	if (l->context && !atomic_load(&threadless))
+		sb_gpu_trace_listen();
 	return l->context;
 }
 
@@ -183,8 +185,6 @@ void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream)
 	if (!cuda)
 		return;
 	z->launch_ticks = sb_clock_ticks();
-	if (!sb_gpu_rate_allows(name, z->launch_ticks))
-		return;
 	c = context_now(cuda, l);
 	if (!c)
 		return;

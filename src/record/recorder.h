@@ -104,6 +104,7 @@ struct sb_recorder {
 	bool keeper_runs;
 	_Atomic uint32_t keeper_bell; /* futex word */
 	_Atomic uint32_t keeper_quit;
+	_Atomic(void (*)(void)) step_hook;
 };
 
 /* One object for all copies of the library in the process. */

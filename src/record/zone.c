@@ -5,6 +5,7 @@
 #include "record/clock.h"
 #include "record/lane.h"
 #include "record/recorder.h"
+#include "record/step.h"
 
 #include <string.h>
 
@@ -190,8 +191,17 @@ void strobe_attr_string(const char *key, const char *value)
 		strobe_attr_string_id(sb_name_intern(key, NULL), value);
 }
 
+void sb_step_hook_set(void (*hook)(void))
+{
+	atomic_store(&REC->step_hook, hook);
+}
+
 void strobe_role(enum strobe_role role)
 {
+	void (*hook)(void) = atomic_load_explicit(&REC->step_hook, memory_order_relaxed);
+
+	if (hook && role == STROBE_ROLE_STEP && STROBE_ON_())
+		hook();
 	strobe_attr_int_id(SB_NAME_ROLE, role);
 }
 

@@ -1,0 +1,38 @@
+/*
+ * One collection of GPU activity through CUPTI: kernels, copies and memsets, with
+ * the call that launched each. Buffers are few and reused. All functions but the
+ * start belong to one thread.
+ */
+#ifndef SB_GPU_ACTIVITY_H
+#define SB_GPU_ACTIVITY_H
+
+#include "gpu/cupti_library.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Begins collecting. On failure nothing is left enabled and the words say whose
+ * fault it is. attributed: launches are known (nobody else subscribes). */
+int sb_activity_start(const struct sb_cupti *cupti, bool *out_attributed);
+
+/* What was launched after this moment is not recorded. From any thread. */
+void sb_activity_cut(void);
+
+/* Writes what CUPTI has delivered; asks it to deliver what is complete. Returns
+ * how many records could not be written since the start. */
+uint64_t sb_activity_drain(void);
+
+/* Waits a little for what was launched before the cut, then lets go of CUPTI. */
+void sb_activity_stop(void);
+
+void sb_activity_forget(void); /* in a forked child */
+
+struct sb_activity_counts {
+	uint64_t kernels, copies, memsets;
+	uint64_t unattributed; /* records whose launch is not known */
+	uint64_t dropped;      /* by CUPTI, or incomplete */
+	bool taken_over;       /* another client took the buffers while we collected */
+};
+struct sb_activity_counts sb_activity_counts(void);
+
+#endif

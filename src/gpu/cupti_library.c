@@ -1,0 +1,161 @@
+#include "gpu/cupti_library.h"
+
+#include "base/error.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const sonames[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so" };
+static const char *const toolkits[] = { "/usr/local/cuda/lib64/libcupti.so",
+	"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so", "/opt/cuda/extras/CUPTI/lib64/libcupti.so" };
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static void *open_mapped(void)
+{
+	void *library = NULL;
+
+	for (size_t i = 0; i < COUNT(sonames) && !library; i++)
+		library = dlopen(sonames[i], RTLD_NOW | RTLD_NOLOAD);
+	return library;
+}
+
+/* The folder of the program's libcudart, as "folder/": wheels keep CUPTI in
+ * the same folder (CUDA 13) or in nvidia/cuda_cupti/lib (CUDA 12). */
+static int find_runtime(struct dl_phdr_info *info, size_t size, void *out)
+{
+	const char *name = strrchr(info->dlpi_name, '/');
+	char *folder = out;
+
+	(void)size;
+	if (!name || strncmp(name + 1, "libcudart.so", 12))
+		return 0;
+	snprintf(folder, 400, "%.*s", (int)(name + 1 - info->dlpi_name), info->dlpi_name);
+	return 1;
+}
+
+static void *open_beside_runtime(void)
+{
+	static const char *const places[] = { "libcupti.so.13", "libcupti.so.12", "../../cuda_cupti/lib/libcupti.so.12",
+		"../extras/CUPTI/lib64/libcupti.so" };
+	char folder[400] = "", path[512];
+	void *library = NULL;
+
+	if (!dl_iterate_phdr(find_runtime, folder))
+		return NULL;
+	for (size_t i = 0; i < COUNT(places) && !library; i++) {
+		snprintf(path, sizeof path, "%s%s", folder, places[i]);
+		library = dlopen(path, RTLD_NOW);
+	}
+	return library;
+}
+
+static void *open_installed(void)
+{
+	void *library = NULL;
+
+	for (size_t i = 0; i < COUNT(sonames) && !library; i++)
+		library = dlopen(sonames[i], RTLD_NOW);
+	for (size_t i = 0; i < COUNT(toolkits) && !library; i++)
+		library = dlopen(toolkits[i], RTLD_NOW);
+	return library;
+}
+
+static void *open_library(void)
+{
+	const char *path = getenv("STROBE_CUPTI_PATH");
+	void *library;
+
+	if (path && *path)
+		return dlopen(path, RTLD_NOW);
+	library = open_mapped();
+	if (!library)
+		library = open_beside_runtime();
+	return library ? library : open_installed();
+}
+
+struct entry {
+	size_t offset;
+	const char *name;
+	bool optional;
+};
+#define ENTRY(field, name) { offsetof(struct sb_cupti, field), name, false }
+#define OPTIONAL(field, name) { offsetof(struct sb_cupti, field), name, true }
+
+static const struct entry entries[] = {
+	ENTRY(get_version, "cuptiGetVersion"),
+	ENTRY(get_timestamp, "cuptiGetTimestamp"),
+	ENTRY(register_callbacks, "cuptiActivityRegisterCallbacks"),
+	ENTRY(enable, "cuptiActivityEnable"),
+	ENTRY(disable, "cuptiActivityDisable"),
+	ENTRY(flush_all, "cuptiActivityFlushAll"),
+	ENTRY(next_record, "cuptiActivityGetNextRecord"),
+	ENTRY(dropped, "cuptiActivityGetNumDroppedRecords"),
+	OPTIONAL(set_attribute, "cuptiActivitySetAttribute"),
+	ENTRY(subscribe, "cuptiSubscribe"),
+	OPTIONAL(subscribe_v2, "cuptiSubscribe_v2"),
+	ENTRY(unsubscribe, "cuptiUnsubscribe"),
+	ENTRY(enable_callback, "cuptiEnableCallback"),
+	OPTIONAL(result_string, "cuptiGetResultString"),
+};
+
+/* 18 to 28 were the versions of CUDA 12's releases; then 1000 * CUDA's own number.
+ * The records' common prefix is known to hold for these. */
+static bool known(uint32_t version)
+{
+	return (version >= 18 && version < 100) || (version >= 120000 && version < 140000);
+}
+
+static int resolve(struct sb_cupti *c, void *library)
+{
+	struct link_map *map;
+
+	for (size_t i = 0; i < COUNT(entries); i++) {
+		void *symbol = dlsym(library, entries[i].name);
+
+		if (!symbol && !entries[i].optional)
+			return sb_fail(STROBE_ENOTSUP, "this libcupti has no %s", entries[i].name);
+		*(void **)((char *)c + entries[i].offset) = symbol;
+	}
+	if (!dlinfo(library, RTLD_DI_LINKMAP, &map))
+		snprintf(c->path, sizeof c->path, "%s", map->l_name);
+	if (c->get_version(&c->version))
+		return sb_fail(STROBE_ENOTSUP, "'%s' does not say its version", c->path);
+	if (!known(c->version))
+		return sb_fail(STROBE_ENOTSUP, "CUPTI version %u of '%s' is not one that strobe knows (CUDA 12 and 13)",
+			c->version, c->path);
+	return 0;
+}
+
+int sb_cupti_load(const struct sb_cupti **out_cupti)
+{
+	static struct sb_cupti cupti;
+	static bool loaded;
+	void *library;
+	int err;
+
+	if (!loaded) {
+		library = open_library();
+		if (!library)
+			return sb_fail(STROBE_ENOENT, "no libcupti found: it comes with PyTorch's CUDA wheels and the CUDA toolkit");
+		err = resolve(&cupti, library);
+		if (err)
+			return err;
+		loaded = true;
+	}
+	*out_cupti = &cupti;
+	return 0;
+}
+
+const char *sb_cupti_error(const struct sb_cupti *cupti, int result)
+{
+	const char *text = NULL;
+
+	if (cupti->result_string)
+		cupti->result_string(result, &text);
+	return text ? text : "unknown error";
+}

@@ -1,0 +1,64 @@
+#include "gpu/kernel_name.h"
+
+#include "record/lane.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS 8192u
+
+/* CUPTI gives the same address for the same kernel, until its module is unloaded
+ * and another takes the place: so the bytes are compared too. */
+static struct {
+	const char *address;
+	char *copy;
+	uint32_t id;
+} cache[SLOTS];
+
+typedef char *(*demangle_function)(const char *, char *, size_t *, int *);
+
+/* C++'s own, where some library of the program brought it. */
+static demangle_function demangler(void)
+{
+	static demangle_function found;
+	static bool looked;
+	void *library;
+
+	if (looked)
+		return found;
+	looked = true;
+	found = (demangle_function)dlsym(RTLD_DEFAULT, "__cxa_demangle");
+	if (!found) {
+		library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_NOLOAD);
+		found = library ? (demangle_function)dlsym(library, "__cxa_demangle") : NULL;
+	}
+	return found;
+}
+
+static uint32_t intern(const char *mangled)
+{
+	demangle_function demangle = strncmp(mangled, "_Z", 2) ? NULL : demangler();
+	char *plain = demangle ? demangle(mangled, NULL, NULL, NULL) : NULL;
+	uint32_t id = sb_name_intern(plain ? plain : mangled, NULL);
+
+	free(plain);
+	return id;
+}
+
+uint32_t sb_kernel_name(const char *mangled)
+{
+	uint32_t slot;
+
+	if (!mangled)
+		return SB_NAME_OTHER;
+	slot = (uint32_t)(((uintptr_t)mangled >> 3) * 0x9e3779b97f4a7c15u >> 51) & (SLOTS - 1);
+	if (cache[slot].address == mangled && !strcmp(cache[slot].copy, mangled))
+		return cache[slot].id;
+	free(cache[slot].copy);
+	cache[slot].copy = strdup(mangled);
+	cache[slot].address = cache[slot].copy ? mangled : NULL;
+	cache[slot].id = intern(mangled);
+	return cache[slot].id;
+}

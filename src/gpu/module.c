@@ -1,0 +1,38 @@
+/* GPU recording's place in a session. */
+#include "gpu/module.h"
+
+#include "gpu/driver.h"
+#include "gpu/pool.h"
+#include "gpu/rate.h"
+#include "gpu/resolve.h"
+#include "gpu/trace.h"
+#include "gpu/zone.h"
+
+#include <stdlib.h>
+
+#define ENTRIES_PER_SECOND 1000u
+
+static void start(const struct sb_settings *settings)
+{
+	const char *rate = getenv("STROBE_GPU_ZONE_RATE");
+
+	sb_gpu_rate_reset(rate && *rate ? (uint32_t)strtoul(rate, NULL, 10) : ENTRIES_PER_SECOND);
+	sb_gpu_trace_session_started(settings->gpu_trace);
+}
+
+static void stop(void)
+{
+	sb_gpu_trace_session_stops();
+	sb_gpu_resolve_stop();
+}
+
+static void forked(void)
+{
+	sb_gpu_trace_forget();
+	sb_gpu_zones_forget();
+	sb_gpu_resolve_forget();
+	sb_gpu_contexts_forget();
+	sb_cuda_forget();
+}
+
+const struct sb_module sb_gpu_module = { "gpu", start, stop, forked };

@@ -1,0 +1,8 @@
+#ifndef SB_GPU_MODULE_H
+#define SB_GPU_MODULE_H
+
+#include "record/module.h"
+
+extern const struct sb_module sb_gpu_module;
+
+#endif

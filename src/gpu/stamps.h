@@ -1,0 +1,25 @@
+/* CUPTI's timestamps on strobe's clock. Their unit is not taken for granted:
+ * PyTorch's profiler replaces CUPTI's clock by one of its own. */
+#ifndef SB_GPU_STAMPS_H
+#define SB_GPU_STAMPS_H
+
+#include "gpu/cupti_library.h"
+
+struct sb_stamp {
+	uint64_t cupti;
+	uint64_t ticks;
+};
+
+#define SB_STAMPS_MAX 256u
+
+struct sb_stamps {
+	struct sb_stamp pairs[SB_STAMPS_MAX]; /* oldest first */
+	uint32_t count;
+};
+
+/* Reads both clocks. Take one before converting: times are interpolated. */
+void sb_stamps_take(struct sb_stamps *s, const struct sb_cupti *cupti);
+void sb_stamps_add(struct sb_stamps *s, uint64_t cupti, uint64_t ticks);
+uint64_t sb_stamps_ticks(const struct sb_stamps *s, uint64_t cupti);
+
+#endif

@@ -1,0 +1,368 @@
+#include "gpu/trace.h"
+
+#include "base/error.h"
+#include "gpu/activity.h"
+#include "gpu/driver.h"
+#include "gpu/pool.h"
+#include "record/clock.h"
+#include "record/lane.h"
+#include "record/step.h"
+#include "strobe.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define LOOK_NS 50000000ull /* for CUDA to appear, for buffers to read */
+#define FULL_COUNT 1000u    /* records that found no room before we give up */
+#define SIGNAL_SPEC "seconds:10"
+#define HOW "see docs/gpu.md, 'The kernel trace'"
+
+enum phase {
+	OFF,
+	ARMED, /* waits for CUDA, or for the first step that counts */
+	ON
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static _Atomic enum phase phase;
+static struct sb_trace_spec spec;
+static uint64_t deadline_ticks;
+static _Atomic uint32_t steps_seen;
+static _Atomic bool stop_wanted, quit, signalled;
+static bool traced; /* something was, in this session */
+
+static pthread_t thread;
+static bool threaded;
+static sem_t bell;
+
+static void ring(void)
+{
+	sem_post(&bell);
+}
+
+/* ---- beginning --------------------------------------------------------- */
+
+static bool cuda_initialised(void)
+{
+	const struct sb_cuda *cuda = sb_cuda_get();
+	sb_cu_context ignored;
+
+	return cuda && !cuda->context_current(&ignored);
+}
+
+/* Call with the lock held, in phase ARMED. */
+static int begin(void)
+{
+	const struct sb_cupti *cupti;
+	bool attributed;
+	int err = sb_cupti_load(&cupti);
+
+	if (!err)
+		err = sb_activity_start(cupti, &attributed);
+	if (err) {
+		sb_keep_missing("kernels", strobe_error(), HOW);
+		atomic_store(&phase, OFF);
+		sb_step_hook_set(NULL);
+		return err;
+	}
+	traced = true;
+	sb_keep_meta_int(SB_META_RUN, "gpu_trace_begin_ticks", (int64_t)sb_clock_ticks());
+	sb_keep_meta_int(SB_META_SYSTEM, "cupti_version", cupti->version);
+	sb_keep_meta_string(SB_META_SYSTEM, "cupti_path", cupti->path);
+	if (!attributed)
+		sb_keep_missing("launches", "another CUPTI client has the callbacks", HOW);
+	deadline_ticks = spec.bound == SB_TRACE_SECONDS ?
+		sb_clock_ticks() + (uint64_t)(spec.seconds * (double)sb_clock_hz()) :
+		UINT64_MAX;
+	atomic_store(&stop_wanted, false);
+	atomic_store(&phase, ON);
+	ring();
+	return 0;
+}
+
+/* Every step of the program, at its beginning, on its thread. */
+static void step_begun(void)
+{
+	uint32_t seen = atomic_fetch_add(&steps_seen, 1);
+
+	if (atomic_load(&phase) == ARMED && seen >= spec.skip) {
+		pthread_mutex_lock(&lock);
+		if (atomic_load(&phase) == ARMED)
+			begin();
+		atomic_store(&steps_seen, 1);
+		pthread_mutex_unlock(&lock);
+	} else if (atomic_load(&phase) == ON && seen >= spec.steps) {
+		sb_activity_cut();
+		atomic_store(&stop_wanted, true);
+		ring();
+	}
+}
+
+static int arm(const struct sb_trace_spec *wanted)
+{
+	spec = *wanted;
+	atomic_store(&steps_seen, 0);
+	atomic_store(&phase, ARMED);
+	if (spec.bound == SB_TRACE_STEPS)
+		sb_step_hook_set(step_begun);
+	else if (cuda_initialised())
+		return begin();
+	ring();
+	return 0;
+}
+
+/* ---- the thread -------------------------------------------------------- */
+
+static void say_counts(const struct sb_activity_counts *c)
+{
+	char text[160];
+
+	if (c->taken_over)
+		sb_keep_missing("kernels after another profiler started",
+			"another CUPTI client (torch.profiler?) took over during the trace",
+			"run the two one after the other");
+	if (c->unattributed) {
+		snprintf(text, sizeof text, "%llu of %llu GPU records came without the call that launched them",
+			(unsigned long long)c->unattributed, (unsigned long long)(c->kernels + c->copies + c->memsets));
+		sb_keep_missing("launches of some kernels", text, HOW);
+	}
+	sb_keep_meta_int(SB_META_RUN, "gpu_trace_kernel_count", (int64_t)c->kernels);
+}
+
+static void finish(void)
+{
+	struct sb_activity_counts c;
+
+	sb_keep_meta_int(SB_META_RUN, "gpu_trace_end_ticks", (int64_t)sb_clock_ticks());
+	sb_activity_stop();
+	c = sb_activity_counts();
+	say_counts(&c);
+	pthread_mutex_lock(&lock);
+	sb_step_hook_set(NULL);
+	atomic_store(&phase, OFF);
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+}
+
+static void drain(void)
+{
+	if (sb_activity_drain() > FULL_COUNT) {
+		sb_keep_missing("kernels after the trace was full", "GPU records reached their share of max_trace_bytes",
+			"raise max_trace_bytes or trace fewer steps");
+		atomic_store(&stop_wanted, true);
+	}
+	if (atomic_load(&stop_wanted) || atomic_load(&quit) || sb_clock_ticks() > deadline_ticks)
+		finish();
+}
+
+static void answer_signal(void)
+{
+	if (!atomic_exchange(&signalled, false))
+		return;
+	if (atomic_load(&phase) == ON)
+		strobe_gpu_trace_stop();
+	else
+		strobe_gpu_trace_start(SIGNAL_SPEC);
+}
+
+static void sleep_until_rung(void)
+{
+	struct timespec t;
+	uint64_t ns;
+
+	if (atomic_load(&phase) == OFF || (atomic_load(&phase) == ARMED && spec.bound == SB_TRACE_STEPS)) {
+		while (sem_wait(&bell) && errno == EINTR)
+			;
+		return;
+	}
+	clock_gettime(CLOCK_REALTIME, &t);
+	ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + LOOK_NS;
+	t = (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+	while (sem_timedwait(&bell, &t) && errno == EINTR)
+		;
+}
+
+static void *run(void *unused)
+{
+	struct timespec cpu;
+
+	(void)unused;
+	while (!atomic_load(&quit)) {
+		sleep_until_rung();
+		answer_signal();
+		pthread_mutex_lock(&lock);
+		if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS && cuda_initialised())
+			begin();
+		pthread_mutex_unlock(&lock);
+		if (atomic_load(&phase) == ON)
+			drain();
+	}
+	if (atomic_load(&phase) == ON)
+		finish();
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+	sb_session_add_own_cpu((uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec);
+	return NULL;
+}
+
+/* Call with the lock held. */
+static bool start_thread(void)
+{
+	sigset_t all, before;
+
+	if (threaded)
+		return true;
+	sem_init(&bell, 0, 0);
+	atomic_store(&quit, false);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	threaded = !pthread_create(&thread, NULL, run, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return threaded;
+}
+
+/* ---- the signal -------------------------------------------------------- */
+
+static _Atomic bool listening;
+
+static void on_signal(int number)
+{
+	int saved = errno;
+
+	(void)number;
+	if (atomic_load(&listening)) {
+		atomic_store(&signalled, true);
+		sem_post(&bell);
+	}
+	errno = saved;
+}
+
+void sb_gpu_trace_listen(void)
+{
+	struct sigaction now, ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+	if (atomic_load(&listening) || sigaction(SIGUSR2, NULL, &now) || now.sa_handler != SIG_DFL)
+		return;
+	pthread_mutex_lock(&lock);
+	if (start_thread()) {
+		atomic_store(&listening, true);
+		sigaction(SIGUSR2, &ours, NULL);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static void stop_listening(void)
+{
+	struct sigaction now;
+
+	if (!atomic_exchange(&listening, false))
+		return;
+	if (!sigaction(SIGUSR2, NULL, &now) && now.sa_handler == on_signal)
+		signal(SIGUSR2, SIG_IGN); /* a late one must not kill the program */
+}
+
+/* ---- from outside ------------------------------------------------------ */
+
+int strobe_gpu_trace_start(const char *text)
+{
+	struct sb_trace_spec wanted;
+	int err = sb_trace_spec_parse(text, &wanted);
+
+	if (err)
+		return err;
+	if (!sb_session_active())
+		return sb_fail(STROBE_EINVAL, "no session is open: strobe_start() first");
+	pthread_mutex_lock(&lock);
+	while (atomic_load(&phase) == ON && atomic_load(&stop_wanted) && !pthread_equal(pthread_self(), thread))
+		pthread_cond_wait(&changed, &lock); /* the last one is being put away */
+	if (atomic_load(&phase) == ON)
+		err = sb_fail(STROBE_EBUSY, "a GPU trace is running already");
+	else if (!start_thread())
+		err = sb_fail(STROBE_ENOMEM, "no thread for the GPU trace");
+	else
+		err = arm(&wanted);
+	pthread_mutex_unlock(&lock);
+	return err;
+}
+
+void strobe_gpu_trace_stop(void)
+{
+	pthread_mutex_lock(&lock);
+	if (atomic_load(&phase) == ARMED) {
+		sb_step_hook_set(NULL);
+		atomic_store(&phase, OFF);
+	} else if (atomic_load(&phase) == ON) {
+		sb_activity_cut();
+		atomic_store(&stop_wanted, true);
+		ring();
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void sb_gpu_trace_session_started(const char *text)
+{
+	traced = false;
+	if (text && *text && strobe_gpu_trace_start(text))
+		sb_keep_missing("kernels", strobe_error(), HOW);
+}
+
+static void say_untraced(void)
+{
+	if (atomic_load(&phase) == ARMED && !cuda_initialised())
+		sb_keep_missing("kernels", "the program never initialised CUDA", HOW);
+	else if (atomic_load(&phase) == ARMED)
+		sb_keep_missing("kernels", "too few steps were seen to trace any", "--gpu-trace=seconds:5");
+	else if (!traced && sb_gpu_context_at(0))
+		sb_keep_missing("kernels, attention kind", "no GPU trace was asked for", "--gpu-trace=steps:3");
+}
+
+void sb_gpu_trace_session_stops(void)
+{
+	bool join;
+
+	stop_listening();
+	say_untraced();
+	pthread_mutex_lock(&lock);
+	join = threaded;
+	threaded = false;
+	atomic_store(&quit, true);
+	if (join)
+		ring();
+	pthread_mutex_unlock(&lock);
+	if (join) {
+		pthread_join(thread, NULL);
+		sem_destroy(&bell);
+	}
+	sb_step_hook_set(NULL);
+	atomic_store(&phase, OFF);
+}
+
+void sb_gpu_trace_forget(void)
+{
+	static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+	memcpy(&lock, &fresh, sizeof fresh);
+	pthread_cond_init(&changed, NULL);
+	threaded = false;
+	atomic_store(&listening, false);
+	atomic_store(&phase, OFF);
+	atomic_store(&quit, false);
+	sb_step_hook_set(NULL);
+	sb_activity_forget();
+}
+
+/* Inside cuInit: nothing has been launched yet, so nothing is missed. */
+void sb_gpu_trace_cuda_started(void)
+{
+	strobe_mark("cuInit"); /* opens an armed session */
+	pthread_mutex_lock(&lock);
+	if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS)
+		begin();
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,48 @@
+#include "gpu/trace.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool number(const char **text, double least, double most, double *out)
+{
+	char *end;
+	double value = strtod(*text, &end);
+
+	if (end == *text || !(value >= least && value <= most))
+		return false;
+	*text = end;
+	*out = value;
+	return true;
+}
+
+int sb_trace_spec_parse(const char *text, struct sb_trace_spec *out_spec)
+{
+	struct sb_trace_spec spec = { SB_TRACE_ALL, 0, 0, 1 };
+	const char *at = text ? text : "";
+	bool good = true;
+	double n;
+
+	if (!strncmp(at, "steps:", 6)) {
+		at += 6;
+		spec.bound = SB_TRACE_STEPS;
+		good = number(&at, 1, 1e9, &n);
+		spec.steps = good ? (uint32_t)n : 0;
+		if (good && *at == '@') {
+			at++;
+			good = number(&at, 0, 1e9, &n);
+			spec.skip = good ? (uint32_t)n : 0;
+		}
+	} else if (!strncmp(at, "seconds:", 8)) {
+		at += 8;
+		spec.bound = SB_TRACE_SECONDS;
+		good = number(&at, 1e-3, 1e9, &spec.seconds);
+	} else if (!strcmp(at, "all")) {
+		at += 3;
+	}
+	if (!good || *at)
+		return sb_fail(STROBE_EINVAL, "gpu trace '%s': use all, steps:3, steps:3@10 or seconds:5", text);
+	*out_spec = spec;
+	return 0;
+}

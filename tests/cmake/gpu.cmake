@@ -1,0 +1,24 @@
+# Stand-ins for NVIDIA's libraries, and the unit tests that run against them.
+foreach(fake cuda cupti)
+  add_library(fake_${fake} SHARED ${CMAKE_SOURCE_DIR}/tests/fake/lib${fake}.c)
+  set_target_properties(fake_${fake} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/fake)
+  target_include_directories(fake_${fake} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_options(fake_${fake} PRIVATE -Wno-missing-prototypes)
+endforeach()
+
+# They look at what would be written instead of at a file.
+foreach(test gpu_zone_test gpu_activity_test)
+  if(TARGET ${test})
+    target_link_options(${test} PRIVATE -Wl,--wrap=sb_put,--wrap=sb_lost,--wrap=sb_keep_missing
+      -Wl,--wrap=sb_session_generation,--wrap=sb_session_active)
+    add_dependencies(${test} fake_cuda fake_cupti)
+  endif()
+endforeach()
+
+# Where there is a CUDA toolkit, its header judges our description of CUPTI.
+find_path(STROBE_CUPTI_INCLUDE cupti.h PATHS /usr/local/cuda/include /usr/local/cuda/extras/CUPTI/include
+  NO_DEFAULT_PATH)
+if(TARGET cupti_layout_test AND STROBE_CUPTI_INCLUDE)
+  target_include_directories(cupti_layout_test SYSTEM PRIVATE ${STROBE_CUPTI_INCLUDE} /usr/local/cuda/include)
+  target_compile_definitions(cupti_layout_test PRIVATE STROBE_HAVE_CUPTI_H=1)
+endif()

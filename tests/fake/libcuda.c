@@ -1,0 +1,329 @@
+/* See fake_cuda.h. Not thread-safe beyond one lock around everything. */
+#include "fake/fake_cuda.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define API __attribute__((visibility("default")))
+enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_CONTEXT = 201, INVALID_HANDLE = 400,
+	NOT_READY = 600, CONTEXT_IS_DESTROYED = 709 };
+
+struct event {
+	uint64_t ns;
+	void *context;
+	int recorded, alive;
+};
+struct stream {
+	void *handle;
+	uint64_t free_ns; /* when what is queued is done */
+	int capture;
+};
+struct context {
+	void *handle;
+	int device, alive;
+	unsigned long long id;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+	const char *name;
+	uint64_t count;
+} calls[64];
+static uint64_t now_ns;
+static struct stream streams[64];
+static struct context contexts[64];
+static unsigned long long next_id;
+static uint32_t event_count, event_limit;
+static int record_error;
+static __thread void *current;
+static __thread void *pushed[8];
+static __thread int push_depth;
+
+static void counted(const char *name)
+{
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < 64; i++) {
+		if (!calls[i].name)
+			calls[i].name = name;
+		if (!strcmp(calls[i].name, name)) {
+			calls[i].count++;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+}
+#define COUNTED counted(__func__)
+
+static struct stream *stream_of(void *handle)
+{
+	for (int i = 0; i < 64; i++) {
+		if (!streams[i].handle)
+			streams[i].handle = handle ? handle : &streams;
+		if (streams[i].handle == (handle ? handle : (void *)&streams))
+			return &streams[i];
+	}
+	abort();
+}
+
+static struct context *context_of(void *handle)
+{
+	for (int i = 63; i >= 0; i--)
+		if (contexts[i].handle == handle && handle)
+			return &contexts[i];
+	return NULL;
+}
+
+/* ---- what strobe may call ---------------------------------------------- */
+
+API int cuCtxGetCurrent(void **out)
+{
+	COUNTED;
+	*out = current;
+	return OK;
+}
+
+API int cuCtxPushCurrent_v2(void *context)
+{
+	struct context *c = context_of(context);
+
+	COUNTED;
+	if (!c || !c->alive)
+		return CONTEXT_IS_DESTROYED;
+	pushed[push_depth++] = current;
+	current = context;
+	return OK;
+}
+
+API int cuCtxPopCurrent_v2(void **out)
+{
+	COUNTED;
+	*out = current;
+	current = pushed[--push_depth];
+	return OK;
+}
+
+API int cuCtxGetDevice(int *out)
+{
+	COUNTED;
+	*out = context_of(current) ? context_of(current)->device : 0;
+	return current ? OK : INVALID_CONTEXT;
+}
+
+API int cuCtxGetId(void *context, unsigned long long *out)
+{
+	COUNTED;
+	if (!context_of(context))
+		return INVALID_CONTEXT;
+	*out = context_of(context)->id;
+	return OK;
+}
+
+API int cuEventCreate(void **out, unsigned flags)
+{
+	struct event *e;
+
+	(void)flags;
+	COUNTED;
+	if (event_count >= event_limit)
+		return OUT_OF_MEMORY;
+	event_count++;
+	e = calloc(1, sizeof *e);
+	e->alive = 1;
+	e->context = current;
+	*out = e;
+	return current ? OK : INVALID_CONTEXT;
+}
+
+API int cuEventDestroy_v2(void *event)
+{
+	COUNTED;
+	((struct event *)event)->alive = 0;
+	return OK;
+}
+
+API int cuEventRecord(void *event, void *stream)
+{
+	struct event *e = event;
+	struct stream *s;
+
+	COUNTED;
+	if (record_error)
+		return record_error;
+	if (e->context != current)
+		return INVALID_HANDLE;
+	pthread_mutex_lock(&lock);
+	s = stream_of(stream);
+	e->ns = s->free_ns > now_ns ? s->free_ns : now_ns;
+	e->recorded = 1;
+	pthread_mutex_unlock(&lock);
+	return s->capture ? 900 : OK;
+}
+
+API int cuEventQuery(void *event)
+{
+	COUNTED;
+	return ((struct event *)event)->ns <= now_ns ? OK : NOT_READY;
+}
+
+API int cuEventElapsedTime(float *out, void *from, void *to)
+{
+	struct event *a = from, *b = to;
+
+	COUNTED;
+	if (a->context != current || b->context != current || !a->recorded || !b->recorded)
+		return INVALID_HANDLE;
+	if (a->ns > now_ns || b->ns > now_ns)
+		return NOT_READY;
+	*out = (float)((double)(int64_t)(b->ns - a->ns) * 1e-6);
+	return OK;
+}
+
+API int cuStreamCreateWithPriority(void **out, unsigned flags, int priority)
+{
+	(void)priority;
+	COUNTED;
+	*out = malloc(1);
+	return flags & 1 ? OK : INVALID_VALUE;
+}
+
+API int cuStreamIsCapturing(void *stream, int *out)
+{
+	int state;
+
+	COUNTED;
+	pthread_mutex_lock(&lock);
+	state = stream_of(stream)->capture;
+	pthread_mutex_unlock(&lock);
+	*out = state > 0;
+	return state < 0 ? 906 : OK;
+}
+
+API int cuStreamGetId(void *stream, unsigned long long *out)
+{
+	COUNTED;
+	*out = stream ? (uintptr_t)stream & 0xffff : 7;
+	return OK;
+}
+
+API int cuThreadExchangeStreamCaptureMode(int *mode)
+{
+	static __thread int mine;
+	int before = mine;
+
+	COUNTED;
+	mine = *mode;
+	*mode = before;
+	return OK;
+}
+
+API int cuDeviceGetName(char *out, int size, int device)
+{
+	(void)device;
+	COUNTED;
+	strncpy(out, "Fake GPU", (size_t)size);
+	return OK;
+}
+
+API int cuDeviceGetUuid_v2(unsigned char *out, int device)
+{
+	COUNTED;
+	memset(out, device, 16);
+	return OK;
+}
+
+/* ---- what strobe must never call --------------------------------------- */
+
+#define FORBIDDEN(name) API int name(void) { COUNTED; return OK; }
+int cuInit(void), cuCtxCreate_v2(void), cuCtxCreate_v4(void), cuDevicePrimaryCtxRetain(void), cuCtxSynchronize(void),
+	cuStreamSynchronize(void), cuEventSynchronize(void), cuCtxSetCurrent(void);
+FORBIDDEN(cuInit)
+FORBIDDEN(cuCtxCreate_v2)
+FORBIDDEN(cuCtxCreate_v4)
+FORBIDDEN(cuDevicePrimaryCtxRetain)
+FORBIDDEN(cuCtxSynchronize)
+FORBIDDEN(cuStreamSynchronize)
+FORBIDDEN(cuEventSynchronize)
+FORBIDDEN(cuCtxSetCurrent)
+
+/* ---- the test's side --------------------------------------------------- */
+
+static void reset(void)
+{
+	memset(calls, 0, sizeof calls);
+	memset(streams, 0, sizeof streams);
+	memset(contexts, 0, sizeof contexts);
+	now_ns = 1000000000;
+	event_count = 0;
+	event_limit = UINT32_MAX;
+	record_error = 0;
+	current = NULL;
+	push_depth = 0;
+}
+
+static uint64_t call_count(const char *function)
+{
+	for (int i = 0; i < 64 && calls[i].name; i++)
+		if (!strcmp(calls[i].name, function))
+			return calls[i].count;
+	return 0;
+}
+
+static void advance(uint64_t ns)
+{
+	now_ns += ns;
+}
+
+static void work(void *handle, uint64_t ns)
+{
+	struct stream *s = stream_of(handle);
+
+	s->free_ns = (s->free_ns > now_ns ? s->free_ns : now_ns) + ns;
+}
+
+static void capture(void *handle, int state)
+{
+	stream_of(handle)->capture = state;
+}
+
+static void make_current(void *handle, int device)
+{
+	struct context *c = context_of(handle);
+
+	for (int i = 0; handle && (!c || !c->alive) && i < 64; i++) {
+		if (contexts[i].handle)
+			continue;
+		contexts[i] = (struct context){ handle, device, 1, ++next_id };
+		break;
+	}
+	current = handle;
+}
+
+static void destroy(void *handle)
+{
+	struct context *c = context_of(handle);
+
+	if (c)
+		c->alive = 0;
+	if (current == handle)
+		current = NULL;
+}
+
+static void fail_record(int error)
+{
+	record_error = error;
+}
+
+static void limit_events(uint32_t count)
+{
+	event_limit = count;
+}
+
+API const struct fake_cuda *fake_cuda(void);
+API const struct fake_cuda *fake_cuda(void)
+{
+	static const struct fake_cuda fake = { reset, call_count, advance, work, capture, make_current, destroy,
+		fail_record, limit_events };
+
+	return &fake;
+}

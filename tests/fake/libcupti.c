@@ -1,0 +1,1 @@
+int fake_nothing_yet;

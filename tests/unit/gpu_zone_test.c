@@ -1,0 +1,499 @@
+/* GPU zones against a driver whose clock stands still until told otherwise. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "fake/fake_cuda.h"
+#include "fake/written.h"
+#include "gpu/driver.h"
+#include "gpu/pool.h"
+#include "gpu/rate.h"
+#include "gpu/resolve.h"
+#include "gpu/zone.h"
+#include "record/clock.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FAKE STROBE_BINARY_DIR "/tests/fake/libfake_cuda.so"
+#define MS 1000000ull
+static const struct fake_cuda *gpu;
+static char context_a, context_b, stream_1[16], stream_2[16];
+
+static int setup(void **state)
+{
+	(void)state;
+	setenv("STROBE_CUDA_PATH", FAKE, 1);
+	sb_clock_init();
+	sb_gpu_zones_forget();
+	sb_gpu_resolve_forget();
+	sb_gpu_contexts_forget();
+	sb_cuda_forget();
+	sb_gpu_zones_threadless(true);
+	gpu = ((fake_cuda_function)dlsym(dlopen(FAKE, RTLD_NOW), "fake_cuda"))();
+	gpu->reset();
+	gpu->make_current(&context_a, 0);
+	written_reset();
+	return 0;
+}
+
+static uint64_t ms_of(uint64_t ticks)
+{
+	return (uint64_t)((double)ticks * 1e3 / (double)sb_clock_hz() + 0.5);
+}
+
+/* Begins that follow within 3 µs share an event; a test is slower or faster than
+ * that by luck. Ask for a stream in between: sharing is per stream. */
+static void break_sharing(void)
+{
+	sb_gpu_zone_begin(99, stream_2);
+	sb_gpu_zone_end(99, stream_2);
+}
+
+static void zone_lasts_as_long_as_its_work(void **state)
+{
+	const struct written *w = &written[0];
+	uint64_t before = sb_clock_ticks();
+
+	(void)state;
+	sb_gpu_zone_begin(70, stream_1);
+	gpu->work(stream_1, 250 * MS);
+	sb_gpu_zone_end(70, stream_1);
+	assert_int_equal(sb_gpu_resolve_pass(), 1);
+	assert_int_equal(written_count, 0);
+	gpu->advance(250 * MS);
+	assert_int_equal(sb_gpu_resolve_pass(), 0);
+	assert_int_equal(written_count, 1);
+	assert_int_equal(w->lane, SB_LANE_DEVICE);
+	assert_int_equal(w->type, SB_GPU);
+	assert_int_equal(w->words, 4);
+	assert_int_equal(written_name(w), 70);
+	assert_int_equal(written_kind(w), SB_GPU_ZONE);
+	assert_int_equal(ms_of(w->payload[1]), 250);
+	assert_true(w->payload[2] >= before && w->payload[2] <= sb_clock_ticks());
+	assert_true(w->payload[0] >= w->payload[2]);
+	assert_int_equal(written_stream(w), (uintptr_t)stream_1 & 0xffff);
+	assert_int_equal((uint32_t)w->payload[3], syscall(SYS_gettid));
+}
+
+static void asynchronous_work_counts_where_it_was_launched(void **state)
+{
+	(void)state;
+	sb_gpu_zone_begin(70, stream_1);
+	gpu->work(stream_1, 1000 * MS);
+	sb_gpu_zone_end(70, stream_1);
+	break_sharing();
+	sb_gpu_zone_begin(71, stream_1);
+	gpu->advance(1000 * MS); /* the program waits for the GPU here */
+	sb_gpu_zone_end(71, stream_1);
+	sb_gpu_resolve_pass();
+	assert_int_equal(written_count, 3);
+	assert_int_equal(written_name(&written[0]), 70);
+	assert_int_equal(ms_of(written[0].payload[1]), 1000);
+	assert_int_equal(written_name(&written[2]), 71);
+	assert_int_equal(ms_of(written[2].payload[1]), 0);
+}
+
+static void zones_keep_their_distance_on_the_clock(void **state)
+{
+	(void)state;
+	break_sharing();
+	sb_gpu_resolve_pass(); /* ties the clocks together before the GPU runs ahead */
+	written_reset();
+	for (uint32_t i = 0; i < 3; i++) {
+		break_sharing();
+		gpu->work(stream_1, 10 * MS);
+		sb_gpu_zone_begin(70 + i, stream_1);
+		gpu->work(stream_1, 10 * MS);
+		sb_gpu_zone_end(70 + i, stream_1);
+		gpu->work(stream_1, 20 * MS);
+	}
+	gpu->advance(200 * MS);
+	sb_gpu_resolve_pass();
+	assert_int_equal(written_count, 6);
+	assert_int_equal(ms_of(written[3].payload[0] - written[1].payload[0]), 40);
+	assert_int_equal(ms_of(written[5].payload[0] - written[3].payload[0]), 40);
+}
+
+static void nested_zones_end_by_name_in_any_order(void **state)
+{
+	(void)state;
+	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_begin(71, stream_1);
+	gpu->work(stream_1, 20 * MS);
+	sb_gpu_zone_end(70, stream_1); /* as tasks do */
+	gpu->work(stream_1, 20 * MS);
+	sb_gpu_zone_end(71, stream_1);
+	gpu->advance(100 * MS);
+	sb_gpu_resolve_pass();
+	assert_int_equal(written_count, 2);
+	assert_int_equal(written_name(&written[0]), 70);
+	assert_int_equal(ms_of(written[0].payload[1]), 20);
+	assert_int_equal(written_name(&written[1]), 71);
+	assert_int_equal(ms_of(written[1].payload[1]), 40);
+}
+
+static void end_without_a_name_takes_the_innermost(void **state)
+{
+	(void)state;
+	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_begin(71, stream_1);
+	sb_gpu_zone_end(0, stream_1);
+	sb_gpu_resolve_pass();
+	assert_int_equal(written_count, 1);
+	assert_int_equal(written_name(&written[0]), 71);
+	sb_gpu_zone_end(0, stream_1);
+	sb_gpu_zone_end(0, stream_1); /* one too many: nothing */
+	sb_gpu_resolve_pass();
+	assert_int_equal(written_count, 2);
+}
+
+static void capture_is_skipped_and_counted(void **state)
+{
+	uint64_t records = gpu->calls("cuEventRecord");
+
+	(void)state;
+	gpu->capture(stream_1, 1);
+	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_end(70, stream_1);
+	gpu->capture(stream_2, -1); /* the default stream while others capture */
+	sb_gpu_zone_begin(70, stream_2);
+	sb_gpu_zone_end(70, stream_2);
+	sb_gpu_resolve_pass();
+	assert_int_equal(written_count, 0);
+	assert_int_equal(gpu->calls("cuEventRecord"), records);
+	assert_int_equal(lost[SB_LOST_GPU_CAPTURE], 2);
+}
+
+static void capture_that_begins_inside_a_zone_loses_only_that_zone(void **state)
+{
+	(void)state;
+	sb_gpu_zone_begin(70, stream_1);
+	gpu->capture(stream_1, 1);
+	sb_gpu_zone_end(70, stream_1);
+	gpu->capture(stream_1, 0);
+	break_sharing();
+	sb_gpu_zone_begin(71, stream_1);
+	sb_gpu_zone_end(71, stream_1);
+	sb_gpu_resolve_pass();
+	assert_int_equal(lost[SB_LOST_GPU_CAPTURE], 1);
+	assert_int_equal(written_count, 2);
+	assert_int_equal(written_name(&written[1]), 71);
+}
+
+static void streams_do_not_wait_for_each_other(void **state)
+{
+	(void)state;
+	sb_gpu_zone_begin(70, stream_1);
+	gpu->work(stream_1, 500 * MS);
+	sb_gpu_zone_end(70, stream_1);
+	sb_gpu_zone_begin(71, stream_2);
+	gpu->work(stream_2, 5 * MS);
+	sb_gpu_zone_end(71, stream_2);
+	gpu->advance(10 * MS);
+	assert_int_equal(sb_gpu_resolve_pass(), 1);
+	assert_int_equal(written_count, 1);
+	assert_int_equal(written_name(&written[0]), 71);
+}
+
+static void devices_are_told_apart(void **state)
+{
+	(void)state;
+	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_end(70, stream_1);
+	gpu->make_current(&context_b, 3);
+	sb_gpu_zone_begin(71, stream_2);
+	sb_gpu_zone_end(71, stream_2);
+	sb_gpu_resolve_pass();
+	assert_int_equal(written_count, 2);
+	assert_int_equal(written_device(&written[0]), 0);
+	assert_int_equal(written_device(&written[1]), 3);
+}
+
+static void zone_that_ends_on_another_device_is_counted(void **state)
+{
+	(void)state;
+	sb_gpu_zone_begin(70, stream_1);
+	gpu->make_current(&context_b, 1);
+	sb_gpu_zone_end(70, stream_2);
+	sb_gpu_resolve_pass();
+	assert_int_equal(written_count, 0);
+	assert_int_equal(lost[SB_LOST_UNRESOLVED], 1);
+}
+
+static void context_that_goes_away_loses_its_zones_and_no_more(void **state)
+{
+	(void)state;
+	sb_gpu_zone_begin(70, stream_1);
+	gpu->work(stream_1, 50 * MS);
+	sb_gpu_zone_end(70, stream_1);
+	gpu->destroy(&context_a);
+	gpu->make_current(&context_b, 0);
+	sb_gpu_zone_begin(71, stream_2);
+	sb_gpu_zone_end(71, stream_2);
+	assert_int_equal(sb_gpu_resolve_pass(), 0);
+	assert_int_equal(lost[SB_LOST_UNRESOLVED], 1);
+	assert_int_equal(written_count, 1);
+	assert_int_equal(written_name(&written[0]), 71);
+}
+
+static void context_made_anew_at_the_same_address_gets_its_own_events(void **state)
+{
+	(void)state;
+	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_end(70, stream_1);
+	gpu->destroy(&context_a);
+	gpu->make_current(&context_a, 0); /* cudaDeviceReset, then work again */
+	sb_gpu_resolve_pass();
+	assert_int_equal(lost[SB_LOST_UNRESOLVED], 1);
+	sb_gpu_zone_begin(71, stream_1);
+	sb_gpu_zone_end(71, stream_1);
+	sb_gpu_resolve_pass();
+	assert_int_equal(written_count, 1);
+	assert_int_equal(written_name(&written[0]), 71);
+}
+
+static void broken_context_ends_gpu_zones_quietly(void **state)
+{
+	(void)state;
+	gpu->fail_record(700);
+	for (int i = 0; i < 3; i++) {
+		sb_gpu_zone_begin(70, stream_1);
+		sb_gpu_zone_end(70, stream_1);
+	}
+	sb_gpu_resolve_pass();
+	assert_int_equal(written_count, 0);
+	assert_true(lost[SB_LOST_UNRESOLVED] >= 1);
+}
+
+static void exhausted_pool_is_counted_and_recovers(void **state)
+{
+	(void)state;
+	gpu->limit_events(6);
+	for (int i = 0; i < 8; i++) {
+		sb_gpu_zone_begin(70, i & 1 ? stream_1 : stream_2);
+		gpu->work(i & 1 ? stream_1 : stream_2, MS);
+		sb_gpu_zone_end(70, i & 1 ? stream_1 : stream_2);
+	}
+	assert_true(lost[SB_LOST_GPU_POOL] > 0);
+	gpu->limit_events(UINT32_MAX);
+	gpu->advance(100 * MS);
+	assert_int_equal(sb_gpu_resolve_pass(), 0);
+	written_reset();
+	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_end(70, stream_1);
+	sb_gpu_resolve_pass();
+	assert_int_equal(written_count, 1);
+	assert_int_equal(lost[SB_LOST_GPU_POOL], 0);
+}
+
+static void events_are_reused_not_made(void **state)
+{
+	uint64_t made;
+
+	(void)state;
+	for (int i = 0; i < 4000; i++) {
+		sb_gpu_zone_begin(70, stream_1);
+		gpu->work(stream_1, 1000);
+		sb_gpu_zone_end(70, stream_1);
+		gpu->advance(1000);
+		if (i % 10 == 9)
+			sb_gpu_resolve_pass();
+	}
+	made = gpu->calls("cuEventCreate");
+	assert_int_equal(written_count, 4000);
+	assert_true(made < 300);
+}
+
+static void shared_event_serves_both_zones(void **state)
+{
+	uint64_t records;
+
+	(void)state;
+	/* Nested begins with nothing between them; some of a thousand tries are fast. */
+	for (int i = 0; i < 1000; i++) {
+		sb_gpu_zone_begin(70, stream_1);
+		sb_gpu_zone_begin(71, stream_1);
+		gpu->work(stream_1, 10 * MS);
+		sb_gpu_zone_end(71, stream_1);
+		sb_gpu_zone_end(70, stream_1);
+		gpu->advance(10 * MS);
+		sb_gpu_resolve_pass();
+	}
+	records = gpu->calls("cuEventRecord");
+	assert_true(records < 4000);
+	assert_int_equal(written_count, 2000);
+	for (uint32_t i = 0; i < written_count; i++)
+		assert_int_equal(ms_of(written[i].payload[1]), 10);
+}
+
+static void strobe_never_initialises_creates_or_synchronizes(void **state)
+{
+	static const char *const forbidden[] = { "cuInit", "cuCtxCreate_v2", "cuCtxCreate_v4", "cuDevicePrimaryCtxRetain",
+		"cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize", "cuCtxSetCurrent" };
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		sb_gpu_zone_begin(70, stream_1);
+		gpu->work(stream_1, MS);
+		sb_gpu_zone_end(70, stream_1);
+		gpu->advance(MS / 2);
+		sb_gpu_resolve_pass();
+	}
+	sb_gpu_resolve_stop();
+	for (size_t i = 0; i < sizeof forbidden / sizeof forbidden[0]; i++)
+		assert_int_equal(gpu->calls(forbidden[i]), 0);
+	assert_true(gpu->calls("cuEventRecord") > 0);
+	assert_int_equal(gpu->calls("cuCtxPushCurrent_v2"), gpu->calls("cuCtxPopCurrent_v2"));
+}
+
+static void without_a_current_context_nothing_is_asked_of_the_driver(void **state)
+{
+	(void)state;
+	gpu->make_current(NULL, 0);
+	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_end(70, stream_1);
+	assert_int_equal(gpu->calls("cuEventCreate"), 0);
+	assert_int_equal(gpu->calls("cuEventRecord"), 0);
+	assert_int_equal(sb_gpu_resolve_pass(), 0);
+}
+
+static void zones_of_a_closed_session_are_not_written_into_the_next(void **state)
+{
+	(void)state;
+	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_end(70, stream_1);
+	generation++;
+	sb_gpu_resolve_pass();
+	assert_int_equal(written_count, 0);
+}
+
+static void work_still_running_at_the_stop_is_counted(void **state)
+{
+	(void)state;
+	sb_gpu_zone_begin(70, stream_1);
+	gpu->work(stream_1, 3600000 * MS);
+	sb_gpu_zone_end(70, stream_1);
+	sb_gpu_resolve_stop();
+	assert_int_equal(written_count, 0);
+	assert_int_equal(lost[SB_LOST_UNRESOLVED], 1);
+}
+
+static void deep_nesting_gives_up_the_oldest(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 70; i++)
+		sb_gpu_zone_begin(100 + i, stream_1);
+	for (uint32_t i = 70; i-- > 0;)
+		sb_gpu_zone_end(100 + i, stream_1);
+	sb_gpu_resolve_pass();
+	assert_int_equal(written_count, 64);
+	assert_int_equal(lost[SB_LOST_DEPTH], 6);
+}
+
+static void frequent_stages_are_not_worth_events_for_the_session(void **state)
+{
+	uint64_t second, t = 1;
+	int yes = 0;
+
+	(void)state;
+	sb_gpu_rate_reset(1000);
+	second = sb_clock_hz();
+	for (int i = 0; i < 5000; i++)
+		yes += sb_gpu_rate_allows(70, t += second / 5000);
+	assert_int_equal(yes, 1000);
+	assert_false(sb_gpu_rate_allows(70, t += 10 * second));
+	assert_true(sb_gpu_rate_allows(71, t));
+	assert_non_null(strstr(missing, "frequent stages"));
+	sb_gpu_rate_reset(1000);
+	assert_true(sb_gpu_rate_allows(70, t));
+}
+
+static void rare_stages_are_always_worth_events(void **state)
+{
+	uint64_t t = 1;
+
+	(void)state;
+	sb_gpu_rate_reset(1000);
+	for (int i = 0; i < 20000; i++)
+		assert_true(sb_gpu_rate_allows(72, t += sb_clock_hz() / 900));
+}
+
+struct worker {
+	void *stream;
+	uint32_t name;
+};
+
+static void *record_many(void *arg)
+{
+	struct worker *w = arg;
+
+	gpu->make_current(&context_a, 0);
+	for (int i = 0; i < 2000; i++) {
+		sb_gpu_zone_begin(w->name, w->stream);
+		sb_gpu_zone_end(w->name, w->stream);
+	}
+	return NULL;
+}
+
+static void threads_record_while_another_resolves(void **state)
+{
+	struct worker a = { stream_1, 70 }, b = { stream_2, 71 };
+	pthread_t ta, tb;
+	uint32_t per_name[2] = { 0, 0 };
+
+	(void)state;
+	pthread_create(&ta, NULL, record_many, &a);
+	pthread_create(&tb, NULL, record_many, &b);
+	while (written_count + lost[SB_LOST_GPU_POOL] < 4000)
+		sb_gpu_resolve_pass();
+	pthread_join(ta, NULL);
+	pthread_join(tb, NULL);
+	assert_int_equal(lost[SB_LOST_GPU_POOL], 0);
+	for (uint32_t i = 0; i < written_count; i++)
+		per_name[written_name(&written[i]) - 70]++;
+	assert_int_equal(per_name[0], 2000);
+	assert_int_equal(per_name[1], 2000);
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(zone_lasts_as_long_as_its_work),
+		TEST(asynchronous_work_counts_where_it_was_launched),
+		TEST(zones_keep_their_distance_on_the_clock),
+		TEST(nested_zones_end_by_name_in_any_order),
+		TEST(end_without_a_name_takes_the_innermost),
+		TEST(capture_is_skipped_and_counted),
+		TEST(capture_that_begins_inside_a_zone_loses_only_that_zone),
+		TEST(streams_do_not_wait_for_each_other),
+		TEST(devices_are_told_apart),
+		TEST(zone_that_ends_on_another_device_is_counted),
+		TEST(context_that_goes_away_loses_its_zones_and_no_more),
+		TEST(context_made_anew_at_the_same_address_gets_its_own_events),
+		TEST(broken_context_ends_gpu_zones_quietly),
+		TEST(exhausted_pool_is_counted_and_recovers),
+		TEST(events_are_reused_not_made),
+		TEST(shared_event_serves_both_zones),
+		TEST(strobe_never_initialises_creates_or_synchronizes),
+		TEST(without_a_current_context_nothing_is_asked_of_the_driver),
+		TEST(zones_of_a_closed_session_are_not_written_into_the_next),
+		TEST(work_still_running_at_the_stop_is_counted),
+		TEST(deep_nesting_gives_up_the_oldest),
+		TEST(frequent_stages_are_not_worth_events_for_the_session),
+		TEST(rare_stages_are_always_worth_events),
+		TEST(threads_record_while_another_resolves),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
