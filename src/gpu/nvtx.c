@@ -5,6 +5,7 @@
 #include "record/lane.h"
 #include "strobe.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,12 +26,16 @@ static struct domain domains[DOMAINS_MAX];
 
 /* Open push/pop ranges of a thread. Domains have stacks of their own in NVTX:
  * a pop takes the innermost range of its domain. */
-struct range {
-	const void *domain;
-	uint32_t name;
+struct ranges {
+	uint32_t depth;
+	struct {
+		const void *domain;
+		uint32_t name;
+	} open[DEPTH_MAX];
 };
-static __thread struct range ranges[DEPTH_MAX];
-static __thread uint32_t depth;
+static __thread struct ranges *ranges; /* made at the thread's first push */
+static pthread_key_t ranges_key;
+static pthread_once_t ranges_once = PTHREAD_ONCE_INIT;
 
 /* Open start/end ranges: an id is the slot and how often it was used. */
 static struct {
@@ -172,23 +177,40 @@ static bool payload_of(const struct nvtx_attributes *a, struct strobe_attr *out_
 
 /* ---- push and pop ------------------------------------------------------ */
 
-static int depth_of(const void *domain)
+static void ranges_key_make(void)
+{
+	pthread_key_create(&ranges_key, free);
+}
+
+static struct ranges *ranges_get(void)
+{
+	if (ranges)
+		return ranges;
+	pthread_once(&ranges_once, ranges_key_make);
+	ranges = calloc(1, sizeof *ranges);
+	pthread_setspecific(ranges_key, ranges);
+	return ranges;
+}
+
+static int depth_of(const struct ranges *r, const void *domain)
 {
 	int n = 0;
 
-	for (uint32_t i = 0; i < depth; i++)
-		n += ranges[i].domain == domain;
+	for (uint32_t i = 0; i < r->depth; i++)
+		n += r->open[i].domain == domain;
 	return n;
 }
 
 static int push(const void *domain, uint32_t name, const struct nvtx_attributes *a)
 {
-	int level = depth_of(domain);
+	struct ranges *r = ranges_get();
+	int level = r ? depth_of(r, domain) : 0;
 	struct strobe_attr payload;
 
-	if (depth == DEPTH_MAX)
+	if (!r || r->depth == DEPTH_MAX)
 		return level;
-	ranges[depth++] = (struct range){ domain, name };
+	r->open[r->depth].domain = domain;
+	r->open[r->depth++].name = name;
 	strobe_zone_begin_id(name);
 	if (!payload_of(a, &payload))
 		return level;
@@ -201,15 +223,17 @@ static int push(const void *domain, uint32_t name, const struct nvtx_attributes 
 
 static int pop(const void *domain)
 {
-	for (uint32_t i = depth; i-- > 0;) {
-		uint32_t name = ranges[i].name;
+	struct ranges *r = ranges_get();
 
-		if (ranges[i].domain != domain)
+	for (uint32_t i = r ? r->depth : 0; i-- > 0;) {
+		uint32_t name = r->open[i].name;
+
+		if (r->open[i].domain != domain)
 			continue;
-		memmove(&ranges[i], &ranges[i + 1], (depth - i - 1) * sizeof ranges[0]);
-		depth--;
+		memmove(&r->open[i], &r->open[i + 1], (r->depth - i - 1) * sizeof r->open[0]);
+		r->depth--;
 		strobe_zone_end_id(name);
-		return depth_of(domain);
+		return depth_of(r, domain);
 	}
 	return -2; /* what NVTX returns for a pop without a push */
 }

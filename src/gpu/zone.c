@@ -8,7 +8,9 @@
 #include "record/clock.h"
 #include "record/lane.h"
 
+#include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -45,22 +47,40 @@ struct local {
 	struct open_zone zones[DEPTH_MAX];
 };
 
-static __thread struct local local;
+/* A pointer: the library's static thread storage is small when it is loaded late. */
+static __thread struct local *local;
+static pthread_key_t local_key;
+static pthread_once_t local_once = PTHREAD_ONCE_INIT;
 static _Atomic uint32_t epoch = 1;
 static _Atomic uint64_t reuse_ticks;
 static _Atomic bool threadless;
 
+static void local_key_make(void)
+{
+	pthread_key_create(&local_key, free);
+	atomic_store(&reuse_ticks, sb_clock_ticks_of_ns(REUSE_NS));
+}
+
+/* Once per thread, and again after a fork. NULL: no memory. */
+static __attribute__((noinline, cold)) struct local *local_make(uint32_t now)
+{
+	pthread_once(&local_once, local_key_make);
+	if (!local)
+		local = malloc(sizeof *local);
+	if (!local)
+		return NULL;
+	pthread_setspecific(local_key, local);
+	memset(local, 0, sizeof *local);
+	local->epoch = now;
+	local->tid = (uint32_t)syscall(SYS_gettid);
+	return local;
+}
+
 static struct local *local_get(void)
 {
-	struct local *l = &local;
 	uint32_t now = atomic_load_explicit(&epoch, memory_order_relaxed);
 
-	if (__builtin_expect(l->epoch != now, 0)) {
-		memset(l, 0, sizeof *l);
-		l->epoch = now;
-		l->tid = (uint32_t)syscall(SYS_gettid);
-	}
-	return l;
+	return __builtin_expect(local && local->epoch == now, 1) ? local : local_make(now);
 }
 
 void sb_gpu_zones_forget(void)
@@ -176,10 +196,13 @@ static bool pop(struct local *l, uint32_t name, struct open_zone *out_zone)
 void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream)
 {
 	struct local *l = local_get();
-	struct open_zone *z = push(l);
 	const struct sb_cuda *cuda;
 	struct sb_gpu_context *c;
+	struct open_zone *z;
 
+	if (!l)
+		return;
+	z = push(l);
 	*z = (struct open_zone){ .name = name };
 	cuda = sb_cuda_get();
 	if (!cuda)
@@ -188,8 +211,6 @@ void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream)
 	c = context_now(cuda, l);
 	if (!c)
 		return;
-	if (!atomic_load_explicit(&reuse_ticks, memory_order_relaxed))
-		atomic_store(&reuse_ticks, sb_clock_ticks_of_ns(REUSE_NS));
 	z->stream = stream_number(cuda, l, stream);
 	z->begin = share_last(l, c, stream, z->launch_ticks);
 	if (!z->begin)
@@ -204,7 +225,7 @@ void sb_gpu_zone_end(uint32_t name, sb_cu_stream stream)
 	struct sb_gpu_context *c;
 	struct open_zone z;
 
-	if (!pop(l, name, &z) || !z.begin)
+	if (!l || !pop(l, name, &z) || !z.begin)
 		return;
 	cuda = sb_cuda_get();
 	c = cuda ? context_now(cuda, l) : NULL;
