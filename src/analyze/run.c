@@ -368,6 +368,45 @@ static int scan_process(struct sb_run *run, uint32_t process)
 	return 0;
 }
 
+/* ---- is it still running? ------------------------------------------------ */
+
+static bool same_boot(const char *boot_id)
+{
+	char here[64] = "";
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (!f)
+		return false;
+	if (!fgets(here, sizeof here, f))
+		here[0] = 0;
+	fclose(f);
+	here[strcspn(here, "\n")] = 0;
+	return *here && !strncmp(here, boot_id, strlen(here));
+}
+
+/* Field 22 of /proc/PID/stat: with the pid and the boot it names a process. */
+static bool is_running(const struct sb_file_header *h)
+{
+	unsigned long long start = 0;
+	char path[64], line[1024] = "";
+	const char *at;
+	FILE *f;
+
+	if (h->closed || !same_boot(h->boot_id))
+		return false;
+	snprintf(path, sizeof path, "/proc/%u/stat", h->pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (!fgets(line, sizeof line, f))
+		line[0] = 0;
+	fclose(f);
+	at = strrchr(line, ')'); /* the name may hold spaces */
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at && sscanf(at, "%llu", &start) == 1 && start == h->process_start;
+}
+
 /* ---- one time axis ------------------------------------------------------- */
 
 static void place_processes(struct sb_run *run)
@@ -392,8 +431,8 @@ static void place_processes(struct sb_run *run)
 		p->end_ns = sb_process_ns(p, p->reader->last_ticks);
 		if (p->end_ns > end)
 			end = p->end_ns;
-		run->live |= p->reader->live;
-		run->complete &= !p->reader->live;
+		run->live |= is_running(h);
+		run->complete &= h->closed != 0;
 	}
 	run->wall_ns = end;
 }

@@ -89,7 +89,7 @@ struct sb_run {
 	uint32_t meta_count;
 	uint64_t start_real_ns;
 	int64_t wall_ns; /* of the whole run */
-	bool live;       /* at least one file may still grow */
+	bool live;       /* a process that records into it is running */
 	bool complete;   /* every file was closed in order */
 	uint64_t lost[SB_LOST_REASONS];
 	/* The part asked for; all of it: 0, wall_ns. */

@@ -1,0 +1,174 @@
+/* Builds the report model: one pass over the run for all analyses together. */
+#include "analyze/model.h"
+
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ANALYSES_MAX 31
+
+struct sb_model_block {
+	struct sb_model_block *next;
+	size_t used, size;
+	_Alignas(16) char bytes[];
+};
+
+struct build {
+	struct sb_model model; /* first: a model is a build */
+	struct sb_model_options options;
+};
+
+const struct sb_model_options *sb_model_build_options(const struct sb_model *model)
+{
+	return &((const struct build *)model)->options;
+}
+
+void *sb_model_alloc(struct sb_model *model, size_t size)
+{
+	struct sb_model_block *b = model->blocks_of_memory;
+	char *at;
+
+	size = (size + 15) & ~(size_t)15;
+	if (!b || b->size - b->used < size) {
+		size_t room = size > 65536 ? size : 65536;
+
+		b = calloc(1, sizeof *b + room);
+		if (!b) {
+			model->failed = true;
+			return NULL;
+		}
+		b->size = room;
+		b->next = model->blocks_of_memory;
+		model->blocks_of_memory = b;
+	}
+	at = b->bytes + b->used;
+	b->used += size;
+	return at;
+}
+
+const char *sb_model_text(struct sb_model *model, const char *text)
+{
+	uint32_t number;
+
+	if (!text)
+		return NULL;
+	number = sb_strings_add(&model->strings, text, strlen(text));
+	if (!number && *text)
+		model->failed = true;
+	return sb_strings_text(&model->strings, number);
+}
+
+const char *sb_model_printf(struct sb_model *model, const char *format, ...)
+{
+	char text[2048];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	return sb_model_text(model, text);
+}
+
+void sb_model_missing(struct sb_model *model, const char *what, const char *why, const char *how)
+{
+	struct sb_missing_section *m = &model->missing;
+	struct sb_missing *more;
+
+	for (size_t i = 0; i < m->count; i++)
+		if (!strcmp(m->all[i].what, what))
+			return;
+	if (m->count % 16 == 0) {
+		more = sb_model_alloc(model, (m->count + 16) * sizeof *more);
+		if (!more)
+			return;
+		if (m->count)
+			memcpy(more, m->all, m->count * sizeof *more);
+		m->all = more;
+	}
+	m->all[m->count++] =
+		(struct sb_missing){ sb_model_text(model, what), sb_model_text(model, why), sb_model_text(model, how) };
+}
+
+const struct sb_series *sb_model_series(const struct sb_model *model, const char *source, int device)
+{
+	for (size_t i = 0; i < model->series_count; i++)
+		if (!strcmp(model->series[i].source, source) && (device == -2 || model->series[i].device == device))
+			return &model->series[i];
+	return NULL;
+}
+
+const struct sb_series_column *sb_series_column_find(const struct sb_series *series, const char *name)
+{
+	for (size_t i = 0; series && i < series->column_count; i++)
+		if (!strcmp(series->columns[i].name, name))
+			return &series->columns[i];
+	return NULL;
+}
+
+const struct sb_stage *sb_model_stage(const struct sb_model *model, const char *name)
+{
+	const struct sb_stages_section *s = &model->stages;
+
+	for (size_t i = 0; i < s->stage_count; i++)
+		if (!strcmp(s->stages[s->by_total[i]].name, name))
+			return &s->stages[s->by_total[i]];
+	return NULL;
+}
+
+static int analyze(struct sb_run *run, struct sb_model *model)
+{
+	struct sb_visitor visitors[ANALYSES_MAX + 1];
+	size_t begun = 0;
+	int err = 0;
+
+	memset(visitors, 0, sizeof visitors);
+	for (; !err && sb_analyses[begun] && begun < ANALYSES_MAX; begun++)
+		if (sb_analyses[begun]->begin)
+			err = sb_analyses[begun]->begin(run, model, &visitors[begun]);
+	if (!err)
+		err = sb_run_visit(run, visitors, begun);
+	for (size_t i = 0; !err && i < begun; i++)
+		if (sb_analyses[i]->finish)
+			err = sb_analyses[i]->finish(visitors[i].self, run, model);
+	for (size_t i = 0; i < begun; i++)
+		if (sb_analyses[i]->done)
+			sb_analyses[i]->done(visitors[i].self);
+	return err;
+}
+
+int sb_model_build(struct sb_run *run, const struct sb_model_options *options, struct sb_model **out_model)
+{
+	struct build *b = calloc(1, sizeof *b);
+	int err;
+
+	if (!b)
+		return sb_fail(STROBE_ENOMEM, "no memory for the report of '%s'", run->path);
+	if (options)
+		b->options = *options;
+	err = analyze(run, &b->model);
+	if (!err && b->model.failed)
+		err = sb_fail(STROBE_ENOMEM, "no memory for the report of '%s'", run->path);
+	if (err) {
+		sb_model_free(&b->model);
+		return err;
+	}
+	*out_model = &b->model;
+	return 0;
+}
+
+void sb_model_free(struct sb_model *model)
+{
+	struct sb_model_block *next;
+
+	if (!model)
+		return;
+	for (struct sb_model_block *b = model->blocks_of_memory; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+	sb_strings_done(&model->strings);
+	free(model);
+}

@@ -1,0 +1,223 @@
+/* session_info, system, not_recorded: what the run says about itself. */
+#include "analyze/model.h"
+#include "base/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+struct children {
+	struct sb_run *run;
+	struct sb_model *model;
+	struct sb_system_process *all;
+	size_t count, room;
+	bool no_memory;
+};
+
+static struct sb_pair pair_of(struct sb_model *m, const struct sb_run_attr *a)
+{
+	return (struct sb_pair){ sb_model_text(m, a->key), a->type, a->i, a->f,
+		a->type == STROBE_TYPE_STRING ? sb_model_text(m, a->s) : NULL };
+}
+
+/* Metas of one scope, the last word on each key. */
+static struct sb_pair *pairs_of(struct sb_run *run, struct sb_model *m, enum sb_meta_scope scope, size_t *out_count)
+{
+	struct sb_pair *all = sb_model_alloc(m, (run->meta_count + 1) * sizeof *all);
+
+	*out_count = 0;
+	for (uint32_t i = 0; all && i < run->meta_count; i++) {
+		const struct sb_run_attr *a = &run->metas[i].attr;
+		size_t k = 0;
+
+		if (run->metas[i].scope != scope)
+			continue;
+		while (k < *out_count && strcmp(all[k].key, a->key))
+			k++;
+		*out_count += k == *out_count;
+		all[k] = pair_of(m, a);
+	}
+	return all;
+}
+
+static const char *text_meta(struct sb_run *run, const char *key)
+{
+	const struct sb_run_meta *meta = sb_run_meta_find(run, SB_META_RUN, key);
+
+	return meta && meta->attr.type == STROBE_TYPE_STRING ? meta->attr.s : NULL;
+}
+
+static void exit_of(int64_t status, int64_t *out_code, int64_t *out_signal)
+{
+	if (status < 0)
+		return;
+	if (WIFEXITED((int)status))
+		*out_code = WEXITSTATUS((int)status);
+	else if (WIFSIGNALED((int)status))
+		*out_signal = WTERMSIG((int)status);
+}
+
+static void fill_session(struct sb_run *run, struct sb_model *m)
+{
+	struct sb_session_section *s = &m->session;
+	const struct sb_file_header *h = &run->processes[run->main_process].reader->head;
+	char id[33];
+	struct timespec now;
+
+	for (int i = 0; i < 16; i++)
+		snprintf(id + 2 * i, 3, "%02x", h->session_uuid[i]);
+	s->id = sb_model_text(m, id);
+	s->name = sb_model_text(m, h->name);
+	s->host = *h->host ? sb_model_text(m, h->host) : NULL;
+	s->run = sb_model_text(m, run->path);
+	s->command = sb_model_text(m, text_meta(run, "command"));
+	s->state = run->live ? "live" : run->complete ? "complete" : "ended without a stop";
+	s->start_real_ns = run->start_real_ns;
+	s->end_real_ns = run->start_real_ns + (uint64_t)run->wall_ns;
+	clock_gettime(CLOCK_REALTIME, &now);
+	s->generated_real_ns = sb_model_build_options(m)->now_real_ns;
+	if (!s->generated_real_ns)
+		s->generated_real_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	s->duration_s = (double)run->wall_ns * 1e-9;
+	s->pid = h->pid;
+	s->rank = h->rank;
+	s->local_rank = h->local_rank;
+	s->world_size = h->world_size > 0 ? h->world_size : -1;
+	s->exit_code = s->exit_signal = -1;
+	s->tags = pairs_of(run, m, SB_META_TAG, &s->tag_count);
+	s->cut_from_s = run->is_cut ? (double)run->from_ns * 1e-9 : NAN;
+	s->cut_to_s = run->is_cut ? (double)run->to_ns * 1e-9 : NAN;
+	s->cut_generation = run->generation ? run->generation : -1;
+}
+
+/* META_MISSING: the key says what, the value "why|how". */
+static void fill_missing(struct sb_run *run, struct sb_model *m)
+{
+	for (uint32_t i = 0; i < run->meta_count; i++) {
+		const struct sb_run_meta *meta = &run->metas[i];
+		char why[SB_STRING_MAX];
+		char *how;
+
+		if (meta->scope != SB_META_MISSING || meta->attr.type != STROBE_TYPE_STRING)
+			continue;
+		snprintf(why, sizeof why, "%s", meta->attr.s);
+		how = strchr(why, '|');
+		if (how)
+			*how++ = 0;
+		sb_model_missing(m, meta->attr.key, why, how ? how : "");
+	}
+}
+
+static struct sb_system_process *child_of(struct children *c, int64_t pid, bool started)
+{
+	for (size_t i = c->count; i-- > 0;)
+		if (c->all[i].pid == pid && (!started || isnan(c->all[i].start_s)))
+			return &c->all[i];
+	if (c->count == c->room) {
+		struct sb_system_process *more = realloc(c->all, (c->room ? c->room * 2 : 16) * sizeof *more);
+
+		if (!more) {
+			c->no_memory = true;
+			return NULL;
+		}
+		c->all = more;
+		c->room = c->room ? c->room * 2 : 16;
+	}
+	c->all[c->count] = (struct sb_system_process){ .pid = pid, .ppid = -1, .start_s = NAN, .end_s = NAN, .exit_code = -1,
+		.exit_signal = -1 };
+	return &c->all[c->count++];
+}
+
+static void see_event(void *self, const struct sb_event *e)
+{
+	struct children *c = self;
+	struct sb_system_process *p = child_of(c, e->child.pid, e->child.started);
+
+	if (!p)
+		return;
+	p->ppid = e->child.ppid;
+	if (*e->text)
+		p->command = sb_model_text(c->model, e->text);
+	if (e->child.started)
+		p->start_s = (double)e->t_ns * 1e-9;
+	else
+		p->end_s = (double)e->t_ns * 1e-9;
+	if (!e->child.started)
+		exit_of(e->child.status, &p->exit_code, &p->exit_signal);
+}
+
+static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
+{
+	struct children *c = calloc(1, sizeof *c);
+
+	if (!c)
+		return sb_fail(STROBE_ENOMEM, "no memory for the report of '%s'", run->path);
+	c->run = run;
+	c->model = model;
+	fill_session(run, model);
+	model->system.facts = pairs_of(run, model, SB_META_SYSTEM, &model->system.fact_count);
+	model->system.settings = pairs_of(run, model, SB_META_SETTING, &model->system.setting_count);
+	fill_missing(run, model);
+	v->self = c;
+	v->kinds = 1u << SB_EVENT_PROCESS;
+	v->event = see_event;
+	return 0;
+}
+
+/* The exit status of the command itself: META exit_code, or the root's end. */
+static void fill_exit(struct children *c)
+{
+	struct sb_session_section *s = &c->model->session;
+	const struct sb_run_meta *code = sb_run_meta_find(c->run, SB_META_RUN, "exit_code");
+	const struct sb_run_meta *status = sb_run_meta_find(c->run, SB_META_RUN, "exit_status");
+	const struct sb_run_meta *killed = sb_run_meta_find(c->run, SB_META_RUN, "exit_signal");
+
+	if (status && status->attr.type == STROBE_TYPE_INT)
+		exit_of(status->attr.i, &s->exit_code, &s->exit_signal);
+	if (code && code->attr.type == STROBE_TYPE_INT)
+		s->exit_code = code->attr.i;
+	if (killed && killed->attr.type == STROBE_TYPE_INT)
+		s->exit_signal = killed->attr.i;
+	if (s->exit_code < 0 && s->exit_signal < 0 && c->count) {
+		s->exit_code = c->all[0].exit_code;
+		s->exit_signal = c->all[0].exit_signal;
+	}
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	struct children *c = self;
+	struct sb_system_section *s = &model->system;
+
+	if (c->no_memory)
+		return sb_fail(STROBE_ENOMEM, "no memory for the report of '%s'", run->path);
+	fill_exit(c);
+	s->processes = sb_model_alloc(model, (c->count + 1) * sizeof *s->processes);
+	if (!s->processes)
+		return 0;
+	if (c->count)
+		memcpy(s->processes, c->all, c->count * sizeof *s->processes);
+	s->process_count = c->count;
+	for (size_t i = 0; i < s->process_count; i++)
+		for (uint32_t k = 0; k < run->process_count; k++)
+			s->processes[i].recorded |= run->processes[k].pid == s->processes[i].pid && !run->processes[k].tool;
+	return 0;
+}
+
+static void done(void *self)
+{
+	struct children *c = self;
+
+	if (c)
+		free(c->all);
+	free(c);
+}
+
+const struct sb_analysis sb_analysis_session = {
+	.name = "session",
+	.begin = begin,
+	.finish = finish,
+	.done = done,
+};

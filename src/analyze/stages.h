@@ -1,0 +1,67 @@
+/* The stage analysis, between its two halves: stages.c sums up calls by path
+ * while the run streams past, stage_tree.c makes the rows. */
+#ifndef SB_ANALYZE_STAGES_H
+#define SB_ANALYZE_STAGES_H
+
+#include "analyze/durations.h"
+#include "analyze/model.h"
+
+struct sb_stage_sum_attr {
+	const char *key; /* a run name's text: compared by address */
+	double sum, last, min, max;
+	uint64_t count;
+	char text[64];
+};
+
+/* Everything known of one path. */
+struct sb_stage_sum {
+	uint64_t count;          /* all of the below included */
+	uint64_t recursive_count;
+	uint64_t open_count;
+	uint64_t folded_count;
+	uint64_t folded_recursive_count;
+	uint64_t clipped_count;
+	uint64_t untimed_count;
+	int64_t total_ns, self_ns;
+	int64_t min_ns, max_ns;   /* INT64_MAX, -1: none */
+	int64_t clipped_max_ns;   /* stands in where every call was cut */
+	int64_t last_end_ns, last_ns;
+	int64_t first_ns;
+	int64_t gpu_span_ns;
+	uint64_t gpu_span_count;
+	struct sb_durations durations; /* whole, outermost calls with detail */
+	uint64_t *folded; /* SB_STAGE_BUCKETS counts, log-linear ns; NULL: none */
+	struct sb_stage_sum_attr *attrs;
+	uint32_t attr_count;
+	uint32_t role;
+	uint32_t last_track, track_count;
+	bool main, span;
+};
+#define SB_STAGE_BUCKETS 496u
+
+struct sb_stage_skip {
+	int64_t t_ns;
+	uint32_t track;
+	uint32_t name;
+	uint32_t parent; /* path */
+	bool placed;
+	char *reason;
+};
+
+struct sb_stage_sums {
+	struct sb_run *run;
+	struct sb_stage_sum *all; /* by path */
+	uint32_t count;
+	struct sb_stage_skip *skips;
+	uint32_t skip_count, skip_room;
+	int64_t skip_first_ns, skip_last_ns; /* of those not placed yet */
+	struct sb_gpu_spans *gpu;            /* see stages.c */
+	bool no_memory;
+};
+
+int sb_stage_tree_build(struct sb_stage_sums *sums, struct sb_model *model);
+
+/* "sampling_chunk_17" -> "sampling_chunk_*"; false: no index in it. */
+bool sb_stage_pattern(const char *name, char *out_pattern, size_t size);
+
+#endif
