@@ -31,8 +31,12 @@ void sb_facts_free(struct sb_facts *f)
 		return;
 	for (size_t i = 0; i < f->stage_count; i++)
 		free(f->stages[i].attrs);
+	for (size_t i = 0; i < f->histogram_count; i++)
+		sb_histogram_done(&f->histograms[i]);
+	free(f->histograms);
 	free(f->stages);
 	free(f->pairs);
+	free(f->meetings);
 	free(f->numbers);
 	sb_strings_done(&f->strings);
 	free(f);

@@ -5,6 +5,7 @@
 #define SB_ANALYZE_FACTS_H
 
 #include "analyze/model.h"
+#include "base/histogram.h"
 #include "base/strings.h"
 
 enum sb_sense { SB_LOWER_IS_BETTER, SB_HIGHER_IS_BETTER, SB_NEUTRAL };
@@ -82,10 +83,18 @@ struct sb_fact_stage {
 	double total_s, self_s; /* NaN: untimed */
 	struct sb_stats time; /* of one call */
 	double gpu_span_s, gpu_busy_s;
+	const struct sb_histogram *calls; /* durations of its calls in ns; NULL: not kept */
 	const double *values; /* durations of its calls where they were kept, in order */
 	size_t value_count;
 	struct sb_pair *attrs;
 	size_t attr_count;
+};
+
+/* One meeting of the ranks: a barrier, an all-reduce. Ranks leave it together. */
+struct sb_fact_meeting {
+	const char *name;
+	int64_t occurrence; /* of that name, from 0 */
+	double begin_s, end_s; /* since the run's start */
 };
 
 enum sb_fact_scope { SB_FACT_TAG, SB_FACT_SETTING, SB_FACT_SYSTEM, SB_FACT_COMMAND };
@@ -115,9 +124,13 @@ struct sb_facts {
 	size_t stage_count;
 	struct sb_fact_pair *pairs;
 	size_t pair_count;
+	struct sb_fact_meeting *meetings;
+	size_t meeting_count;
 	/* private */
 	struct sb_strings strings;
 	double *numbers; /* what values, generation_s and step_s point into */
+	struct sb_histogram *histograms; /* what calls point into */
+	size_t histogram_count;
 };
 
 int sb_facts_of_model(const struct sb_model *model, const char *label, struct sb_facts **out_facts);
