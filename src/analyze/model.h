@@ -193,6 +193,7 @@ struct sb_summary_section {
 	const char *bound_reason; /* with numbers */
 	const char **leave_alone; /* stages that cannot pay */
 	size_t leave_alone_count;
+	double leave_alone_ratio; /* of the wall time, all that small together */
 	struct sb_outside {
 		const char *what; /* "imports", "load", "compile", ... */
 		double total_s;

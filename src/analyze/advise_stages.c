@@ -1,0 +1,214 @@
+/* Rules about stages: where the time goes, compiling, loading, moving weights. */
+#include "analyze/advise_rule.h"
+
+#include "analyze/part.h"
+
+#include <string.h>
+
+#define TOP_STAGES 3
+#define TENTH 0.1 /* of a stage: what a rule without a computed gain is ranked by */
+
+/* A stage is named for the advice when it is not merely the frame around others:
+ * the innermost one that still passes the limit. */
+static bool has_child_above(const struct sb_stages_section *stages, size_t parent, double limit)
+{
+	for (size_t i = parent + 1; i < stages->stage_count; i++) {
+		const struct sb_stage *s = &stages->stages[i];
+
+		if (s->parent == (int64_t)parent && s->wall_ratio > limit && s->role != STROBE_ROLE_STEP &&
+			s->role != STROBE_ROLE_FORWARD && s->role != STROBE_ROLE_LAYER)
+			return true;
+	}
+	return false;
+}
+
+static bool is_frame(const struct sb_stage *s)
+{
+	return s->role == STROBE_ROLE_GENERATION || s->role == STROBE_ROLE_STEP || s->role == STROBE_ROLE_FORWARD ||
+		s->role == STROBE_ROLE_LAYER || s->role == STROBE_ROLE_ITERATION || s->span;
+}
+
+void sb_rule_stage_dominates(struct sb_advisor *a)
+{
+	const struct sb_stages_section *stages = &a->model->stages;
+	int found = 0;
+
+	for (size_t k = 0; k < stages->stage_count && found < TOP_STAGES; k++) {
+		size_t i = stages->by_total[k];
+		const struct sb_stage *s = &stages->stages[i];
+		struct sb_advice *f;
+
+		if (is_frame(s) || !(s->wall_ratio * 100 > a->limit) || has_child_above(stages, i, a->limit / 100))
+			continue;
+		found++;
+		f = sb_advisor_find(a, s->wall_ratio * 100, NAN,
+			sb_say(a, "'%s' takes %.1f %% of the wall time", s->name, s->wall_ratio * 100),
+			sb_say(a, "%.2f s of %.2f s in %lld calls; each tenth of it saves %.2f s", s->total_s,
+				stages->wall_s, (long long)s->count, s->total_s * TENTH));
+		if (!f)
+			return;
+		f->stage = s->name;
+		f->rank_s = s->total_s * TENTH;
+	}
+}
+
+void sb_rule_unattributed(struct sb_advisor *a)
+{
+	const struct sb_stages_section *stages = &a->model->stages;
+	double percent = stages->unattributed_s / stages->wall_s * 100;
+	struct sb_advice *f;
+
+	if (!stages->stage_count || !(percent > a->limit))
+		return;
+	f = sb_advisor_find(a, percent, NAN, sb_say(a, "%.1f %% of the wall time belongs to no stage", percent),
+		sb_say(a, "%.2f s of %.2f s are unattributed", stages->unattributed_s, stages->wall_s));
+	if (f)
+		f->rank_s = stages->unattributed_s * TENTH;
+}
+
+/* ---- compiling ---------------------------------------------------------- */
+
+/* Counters and events whose name has the word, e.g. "torch.recompile". */
+static double counted(const struct sb_model *model, const char *word)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < model->events.counter_count; i++) {
+		if (strcasestr(model->events.counters[i].name, word))
+			sum += model->events.counters[i].value;
+	}
+	if (sum > 0)
+		return sum;
+	for (size_t i = 0; i < model->events.count; i++)
+		sum += strcasestr(model->events.rows[i].name, word) != NULL;
+	return sum;
+}
+
+/* Every compile of a name after its first is one again. */
+static int64_t compiled_again(const struct sb_model *model, double *out_s)
+{
+	int64_t again = 0;
+
+	*out_s = 0;
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (s->role != STROBE_ROLE_COMPILE || s->count < 2)
+			continue;
+		again += s->count - 1;
+		*out_s += s->total_s - s->time.max; /* the first one is the longest */
+	}
+	return again;
+}
+
+void sb_rule_recompiles(struct sb_advisor *a)
+{
+	double again_s, count = counted(a->model, "recompile");
+	int64_t again = compiled_again(a->model, &again_s);
+
+	if ((double)again > count)
+		count = (double)again;
+	if (count > a->limit)
+		sb_advisor_find(a, count, again_s, sb_say(a, "compiled again %.0f times", count),
+			again_s > 0 ? sb_say(a, "%.0f recompiles took %.2f s", count, again_s) :
+				      sb_say(a, "%.0f recompiles", count));
+}
+
+void sb_rule_graph_breaks(struct sb_advisor *a)
+{
+	double count = counted(a->model, "graph_break");
+
+	if (count > a->limit)
+		sb_advisor_find(a, count, NAN, sb_say(a, "%.0f graph breaks", count),
+			sb_say(a, "%.0f graph breaks were counted; each one returns to Python", count));
+}
+
+/* ---- a kind of work over the whole run ---------------------------------- */
+
+struct part_sum {
+	double self_s, total_s, bytes;
+	int64_t count;
+	const char *largest;
+};
+
+static struct part_sum sum_part(const struct sb_model *model, enum sb_part part)
+{
+	struct part_sum sum = { .bytes = NAN };
+	double largest_s = 0;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (sb_part_of(s->name, (int)s->role) != part || isnan(s->total_s) || s->span)
+			continue;
+		sum.self_s += s->self_s;
+		if (s->parent >= 0 &&
+			sb_part_of(model->stages.stages[s->parent].name, (int)model->stages.stages[s->parent].role) == part)
+			continue;
+		sum.total_s += s->total_s;
+		sum.count += s->count;
+		if (s->total_s > largest_s) {
+			largest_s = s->total_s;
+			sum.largest = s->name;
+		}
+		for (size_t k = 0; k < s->attr_count; k++) {
+			if (strcmp(s->attrs[k].key, "bytes") == 0)
+				sum.bytes = (isnan(sum.bytes) ? 0 : sum.bytes) + s->attrs[k].sum;
+		}
+	}
+	return sum;
+}
+
+static struct sb_advice *find_part(struct sb_advisor *a, enum sb_part part, const char *what, double saved_share)
+{
+	struct part_sum sum = sum_part(a->model, part);
+	double percent = sum.total_s / a->model->stages.wall_s * 100;
+	struct sb_advice *f;
+
+	if (!(percent > a->limit))
+		return NULL;
+	f = sb_advisor_find(a, percent, sum.total_s * saved_share, sb_say(a, "%s takes %.1f %% of the wall time", what, percent),
+		sum.bytes > 0 ?
+			sb_say(a, "%.2f s in %lld calls, %.1f GB at %.2f GB/s; mostly '%s'", sum.total_s,
+				(long long)sum.count, sum.bytes / 1e9, sum.bytes / sum.total_s / 1e9, sum.largest) :
+			sb_say(a, "%.2f s in %lld calls; mostly '%s'", sum.total_s, (long long)sum.count, sum.largest));
+	if (f)
+		f->stage = sum.largest;
+	return f;
+}
+
+void sb_rule_compile_time(struct sb_advisor *a)
+{
+	find_part(a, SB_PART_COMPILE, "compiling", 1);
+}
+
+void sb_rule_data_loading(struct sb_advisor *a)
+{
+	find_part(a, SB_PART_DATA, "reading and preparing input", 1);
+}
+
+void sb_rule_offload(struct sb_advisor *a)
+{
+	find_part(a, SB_PART_OFFLOAD, "moving weights", 1);
+}
+
+void sb_rule_model_load(struct sb_advisor *a)
+{
+	struct sb_advice *f = find_part(a, SB_PART_LOAD, "loading weights", 0);
+
+	if (f)
+		f->rank_s = sum_part(a->model, SB_PART_LOAD).total_s * TENTH;
+}
+
+void sb_rule_events_dropped(struct sb_advisor *a)
+{
+	const struct sb_recording_section *r = &a->model->recording;
+
+	if ((double)r->dropped_count > a->limit)
+		sb_advisor_find(a, (double)r->dropped_count, NAN,
+			sb_say(a, "%lld events were lost while recording", (long long)r->dropped_count),
+			r->drop_count ? sb_say(a, "%lld of %lld events; mostly: %s", (long long)r->dropped_count,
+						(long long)(r->events + r->dropped_count),
+						r->drops[0].text ? r->drops[0].text : r->drops[0].reason) :
+					sb_say(a, "%lld events", (long long)r->dropped_count));
+}

@@ -1,0 +1,199 @@
+/* The summary: what one screen says, gathered from the other sections. */
+#include "analyze/summary.h"
+
+#include "analyze/memory.h"
+#include "analyze/part.h"
+#include "analyze/series.h"
+#include "analyze/setting.h"
+#include "base/error.h"
+
+#include <string.h>
+
+const struct sb_rate *sb_rate_find(const struct sb_model *model, const char *scope)
+{
+	for (size_t i = 0; i < model->diffusion.rate_count; i++) {
+		if (strcmp(model->diffusion.rates[i].scope, scope) == 0)
+			return &model->diffusion.rates[i];
+	}
+	return NULL;
+}
+
+/* The same for all of them, else not known. */
+static void take_size(struct sb_model *model)
+{
+	struct sb_summary_section *s = &model->summary;
+
+	s->width = s->height = -1;
+	for (size_t i = 0; i < model->generations.count; i++) {
+		const struct sb_generation *g = &model->generations.all[i];
+
+		if (i && (g->width != s->width || g->height != s->height)) {
+			s->width = s->height = -1;
+			return;
+		}
+		s->width = g->width;
+		s->height = g->height;
+	}
+}
+
+static void take_video(struct sb_model *model)
+{
+	struct sb_summary_section *s = &model->summary;
+	const struct sb_diffusion_section *d = &model->diffusion;
+	const struct sb_rate *rate = sb_rate_find(model, "end_to_end");
+
+	s->generation_count = model->generations.whole_run ? 0 : model->generations.total;
+	s->generation_s = model->generations.time.count ? model->generations.time.total : model->stages.wall_s;
+	s->outside_s = model->generations.whole_run ? 0 : fmax(0, model->stages.wall_s - s->generation_s);
+	s->frames = d->frames;
+	s->steps = d->steps;
+	s->blocks = d->blocks;
+	s->dropped_frames = model->streaming.present ? model->streaming.dropped_frames : -1;
+	s->fps_wall = rate ? rate->fps_wall : NAN;
+	s->fps_compute = rate ? rate->fps_compute : NAN;
+	s->bps_wall = rate ? rate->bps_wall : NAN;
+	s->bps_compute = rate ? rate->bps_compute : NAN;
+	s->first_block_s = model->blocks.first_block_s;
+	take_size(model);
+}
+
+/* ---- energy, cost ------------------------------------------------------- */
+
+static int gpu_count(const struct sb_model *model)
+{
+	int gpus = 0;
+
+	for (size_t i = 0; i < model->series_count; i++)
+		gpus += strcmp(model->series[i].source, "gpu") == 0;
+	return gpus ? gpus : 1;
+}
+
+static void take_energy(struct sb_model *model, const struct sb_run *run)
+{
+	struct sb_summary_section *s = &model->summary;
+	double per_hour = sb_run_setting_number(run, "gpu_cost_per_hour"), videos = (double)s->generation_count;
+
+	s->energy_wh = s->cost = s->cost_per_video = s->energy_wh_per_video = s->run_cost = NAN;
+	s->run_energy_wh = sb_series_energy_j(model, (double)run->from_ns / 1e9, (double)run->to_ns / 1e9) / 3600;
+	for (size_t i = 0; i < model->generations.count; i++) {
+		struct sb_generation *g = &model->generations.all[i];
+
+		if (!isnan(g->energy_wh))
+			s->energy_wh = (isnan(s->energy_wh) ? 0 : s->energy_wh) + g->energy_wh;
+		if (per_hour > 0)
+			g->cost = (g->end_s - g->begin_s) / 3600 * per_hour * gpu_count(model);
+	}
+	if (per_hour > 0) {
+		s->cost = s->generation_s / 3600 * per_hour * gpu_count(model);
+		s->run_cost = model->stages.wall_s / 3600 * per_hour * gpu_count(model);
+	}
+	if (videos > 0) {
+		s->energy_wh_per_video = s->energy_wh / (double)model->generations.count;
+		s->cost_per_video = s->cost / videos;
+	}
+}
+
+/* ---- GPU and memory ----------------------------------------------------- */
+
+/* Of the busiest GPU, while there was something to do. */
+static void take_utilization(struct sb_model *model)
+{
+	double sum = 0, seconds = 0;
+
+	for (size_t i = 0; i < model->generations.count; i++) {
+		const struct sb_generation *g = &model->generations.all[i];
+
+		if (isnan(g->utilization_percent))
+			continue;
+		sum += g->utilization_percent * (g->end_s - g->begin_s);
+		seconds += g->end_s - g->begin_s;
+	}
+	model->summary.gpu_utilization_mean_percent = seconds > 0 ? sum / seconds : NAN;
+}
+
+static void take_memory(struct sb_model *model)
+{
+	struct sb_summary_section *s = &model->summary;
+	const struct sb_memory_section *m = &model->memory;
+
+	s->gpu_peak_bytes = m->peak_bytes;
+	s->gpu_total_bytes = m->device_total_bytes;
+	s->gpu_reserved_peak_bytes = m->reserved_peak_bytes;
+	s->gpu_peak_stage = m->peak_stage;
+	s->ram_peak_bytes = m->ram_peak_bytes;
+	s->ram_total_bytes = m->ram_total_bytes;
+}
+
+/* ---- outside the generations -------------------------------------------- */
+
+static double bytes_of(const struct sb_stage *s)
+{
+	for (size_t i = 0; i < s->attr_count; i++) {
+		if (strcmp(s->attrs[i].key, "bytes") == 0)
+			return s->attrs[i].sum;
+	}
+	return NAN;
+}
+
+static void add_outside(struct sb_summary_section *s, const char *what, double total_s, double bytes)
+{
+	size_t i = 0;
+
+	while (i < s->outside_count && strcmp(s->outside[i].what, what) != 0)
+		i++;
+	if (i == s->outside_count) {
+		s->outside_count++;
+		s->outside[i].what = what;
+		s->outside[i].bytes = NAN;
+	}
+	s->outside[i].total_s += total_s;
+	if (!isnan(bytes))
+		s->outside[i].bytes = (isnan(s->outside[i].bytes) ? 0 : s->outside[i].bytes) + bytes;
+}
+
+static bool stands_apart(enum sb_part part)
+{
+	return part == SB_PART_IMPORT || part == SB_PART_LOAD || part == SB_PART_COMPILE || part == SB_PART_EXPORT;
+}
+
+/* Top-level stages beside the generations, by what they are for; without
+ * generations only those that are never part of one. They add up to the wall
+ * time with the generations and the unattributed rest. */
+static void take_outside(struct sb_model *model)
+{
+	struct sb_summary_section *s = &model->summary;
+	const struct sb_stages_section *stages = &model->stages;
+
+	s->outside = sb_model_alloc(model, (stages->stage_count + 1) * sizeof *s->outside);
+	for (size_t i = 0; s->outside && i < stages->stage_count; i++) {
+		const struct sb_stage *stage = &stages->stages[i];
+		enum sb_part part = sb_part_of(stage->name, (int)stage->role);
+
+		if (stage->parent >= 0 || stage->role == STROBE_ROLE_GENERATION || stage->span || !stage->main_thread)
+			continue;
+		if (isnan(stage->total_s) || stage->total_s <= 0)
+			continue;
+		if (stands_apart(part))
+			add_outside(s, sb_part_words(part), stage->total_s, bytes_of(stage));
+		else if (!model->generations.whole_run)
+			add_outside(s, stage->name, stage->total_s, bytes_of(stage));
+	}
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	double target = sb_run_setting_number(run, "target_fps");
+
+	model->summary.target_fps = target > 0 ? target : NAN;
+	take_video(model);
+	take_energy(model, run);
+	take_utilization(model);
+	take_memory(model);
+	take_outside(model);
+	return model->failed ? sb_fail(STROBE_ENOMEM, "no memory for the summary") : 0;
+}
+
+const struct sb_analysis sb_analysis_summary = {
+	.name = "summary",
+	.finish = finish,
+};
