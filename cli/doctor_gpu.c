@@ -1,0 +1,221 @@
+/* Checks of GPUs and what hooks into them. Loads libraries, initialises only
+ * NVML: no CUDA context is made. */
+#include "doctor.h"
+#include "run_attach.h"
+
+#include "monitor/gpus.h"
+#include "monitor/procfile.h"
+#include "monitor/thread.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <glob.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATIENCE_NS 5000000000ull
+
+/* ---- NVML, in a thread: a sick driver must not hang the doctor ---- */
+
+static struct nvml_visit {
+	struct sb_thread thread;
+	struct sb_gpus_device devices[SB_GPUS_DEVICES_MAX];
+	int count;
+	const char *why, *how;
+	char driver[96];
+	uint32_t lost;
+	double values[SB_GPUS_COLUMNS];
+	bool answered;
+} nvml;
+
+static void visit(struct sb_thread *thread)
+{
+	uint32_t all = SB_GPUS_BIT(SB_GPUS_COLUMNS) - 1, wanted = all;
+
+	for (int i = 0; i < SB_GPUS_COLUMNS; i++)
+		nvml.values[i] = NAN;
+	nvml.count = sb_gpus_nvml.open(nvml.devices, SB_GPUS_DEVICES_MAX, &nvml.why, &nvml.how);
+	if (nvml.count > 0) {
+		sb_gpus_nvml.driver(nvml.driver, sizeof nvml.driver);
+		sb_gpus_nvml.read(&nvml.devices[0], &wanted, nvml.values);
+	}
+	nvml.lost = all & ~wanted;
+	sb_gpus_nvml.close();
+}
+
+static bool visit_nvml(void)
+{
+	static bool done;
+
+	if (!done) {
+		done = true;
+		nvml.why = nvml.how = "";
+		nvml.answered = sb_thread_start(&nvml.thread, "strobe-doctor", visit, NULL) &&
+			sb_thread_stop(&nvml.thread, PATIENCE_NS);
+	}
+	return nvml.answered;
+}
+
+static void look_nvml(struct doctor_finding *f)
+{
+	if (!visit_nvml())
+		doctor_say(f, DOCTOR_MISSING, "see 'dmesg'; the machine may need a reset", "the NVIDIA driver does not answer");
+	else if (nvml.count <= 0)
+		doctor_say(f, DOCTOR_MISSING, *nvml.how ? nvml.how : "install the NVIDIA driver, if there is an NVIDIA GPU", "%s",
+			nvml.why);
+	else
+		doctor_say(f, DOCTOR_OK, "", "driver %s, %d GPU%s visible: %s", nvml.driver, nvml.count,
+			nvml.count == 1 ? "" : "s", nvml.devices[0].name);
+}
+
+static void look_sensors(struct doctor_finding *f)
+{
+	static const struct {
+		enum sb_gpus_column column;
+		const char *name;
+	} sensors[] = { { SB_GPUS_MEMORY_USED, "memory" }, { SB_GPUS_UTILIZATION, "utilisation" },
+		{ SB_GPUS_TEMPERATURE, "temperature" }, { SB_GPUS_POWER, "power" }, { SB_GPUS_SM_CLOCK, "clocks" },
+		{ SB_GPUS_THROTTLE, "throttling" }, { SB_GPUS_PROCESS_MEMORY, "processes" } };
+	char missing[160] = "";
+	int used = 0;
+
+	if (!visit_nvml() || nvml.count <= 0) {
+		doctor_say(f, DOCTOR_MISSING, "", "no NVIDIA GPU to ask");
+		return;
+	}
+	for (size_t i = 0; i < sizeof sensors / sizeof sensors[0]; i++)
+		if (nvml.lost & SB_GPUS_BIT(sensors[i].column))
+			used += snprintf(missing + used, sizeof missing - (size_t)used, "%s%s", used ? ", " : "", sensors[i].name);
+	if (used)
+		doctor_say(f, DOCTOR_LIMITED, "", "this GPU or driver does not offer: %s", missing);
+	else
+		doctor_say(f, DOCTOR_OK, "", "memory %.0f of %.0f MB, %.0f %% busy, %.0f \xc2\xb0" "C, %.0f W",
+			nvml.values[SB_GPUS_MEMORY_USED], nvml.values[SB_GPUS_MEMORY_TOTAL], nvml.values[SB_GPUS_UTILIZATION],
+			nvml.values[SB_GPUS_TEMPERATURE], nvml.values[SB_GPUS_POWER]);
+}
+
+static void look_amd(struct doctor_finding *f)
+{
+	struct sb_gpus_device devices[SB_GPUS_DEVICES_MAX];
+	const char *why, *how;
+	int count = sb_gpus_amd.open(devices, SB_GPUS_DEVICES_MAX, &why, &how);
+
+	if (count > 0)
+		doctor_say(f, DOCTOR_OK, "", "%d GPU%s: %s", count, count == 1 ? "" : "s", devices[0].name);
+	else
+		doctor_say(f, DOCTOR_MISSING, "", "%s", why);
+}
+
+static void look_cuda(struct doctor_finding *f)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	int (*version)(int *) = NULL;
+	int number = 0;
+
+	if (!cuda) {
+		doctor_say(f, DOCTOR_MISSING, "GPU zones are then plain zones; install the NVIDIA driver", "no libcuda.so.1");
+		return;
+	}
+	*(void **)&version = dlsym(cuda, "cuDriverGetVersion"); /* allowed before cuInit */
+	if (version && !version(&number))
+		doctor_say(f, DOCTOR_OK, "", "CUDA %d.%d: GPU zones by stream events", number / 1000, number % 1000 / 10);
+	else
+		doctor_say(f, DOCTOR_LIMITED, "", "libcuda.so.1 does not tell its version");
+}
+
+/* The same places the recorder looks into: by name, the toolkit, Python wheels. */
+static bool find_cupti(char *out, size_t size)
+{
+	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so" };
+	static const char *const patterns[] = { "/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so*",
+		"/usr/local/cuda*/lib64/libcupti.so*", "/usr/lib/*/libcupti.so*",
+		"/usr/local/lib/python3*/dist-packages/nvidia/*/lib/libcupti.so*",
+		"/usr/lib/python3*/site-packages/nvidia/*/lib/libcupti.so*",
+		"/opt/*/lib/python3*/site-packages/nvidia/*/lib/libcupti.so*" };
+	char venv[PATH_MAX];
+	const char *prefix = getenv("VIRTUAL_ENV") ? getenv("VIRTUAL_ENV") : getenv("CONDA_PREFIX");
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		void *library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
+
+		if (library) {
+			dlclose(library);
+			snprintf(out, size, "%s", names[i]);
+			return true;
+		}
+	}
+	for (size_t i = 0; i <= sizeof patterns / sizeof patterns[0] && !found; i++) {
+		const char *pattern = i ? patterns[i - 1] : venv;
+		glob_t hits;
+
+		if (!i)
+			snprintf(venv, sizeof venv, "%s/lib/python3*/site-packages/nvidia/*/lib/libcupti.so*", prefix ? prefix : "");
+		if (glob(pattern, 0, NULL, &hits))
+			continue;
+		snprintf(out, size, "%s", hits.gl_pathv[0]);
+		globfree(&hits);
+		found = true;
+	}
+	return found;
+}
+
+static void look_cupti(struct doctor_finding *f)
+{
+	char path[PATH_MAX];
+
+	if (find_cupti(path, sizeof path))
+		doctor_say(f, DOCTOR_OK, "", "%.200s", path);
+	else
+		doctor_say(f, DOCTOR_MISSING, "a CUDA torch wheel brings it; or install the CUDA toolkit",
+			"no libcupti: --gpu-trace cannot work");
+}
+
+static void look_counters(struct doctor_finding *f)
+{
+	char text[8192];
+	uint64_t admin_only = 0;
+
+	if (sb_procfile_proc_text(text, sizeof text, "driver/nvidia/params") <= 0)
+		doctor_say(f, DOCTOR_MISSING, "", "no NVIDIA kernel module here");
+	else if (sb_procfile_field(text, "RmProfilingAdminOnly:", &admin_only) && admin_only && geteuid())
+		doctor_say(f, DOCTOR_LIMITED, "modprobe option NVreg_RestrictProfilingToAdminUsers=0",
+			"hardware counters are for root; kernel traces may be too");
+	else
+		doctor_say(f, DOCTOR_OK, "", "kernel traces are allowed");
+}
+
+static void look_injection(struct doctor_finding *f)
+{
+	const char *theirs = getenv("NVTX_INJECTION64_PATH");
+	char path[PATH_MAX];
+	void *library;
+
+	if (!run_attach_find_library(path, sizeof path)) {
+		doctor_say(f, DOCTOR_MISSING, "install libstrobe.so beside the strobe command", "libstrobe.so was not found");
+		return;
+	}
+	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!library || !dlsym(library, "InitializeInjectionNvtx2"))
+		doctor_say(f, DOCTOR_MISSING, "", "%.180s does not take NVTX ranges", path);
+	else if (theirs && *theirs && strcmp(theirs, path))
+		doctor_say(f, DOCTOR_LIMITED, "unset NVTX_INJECTION64_PATH to let strobe record NVTX ranges",
+			"NVTX_INJECTION64_PATH belongs to %.150s", theirs);
+	else
+		doctor_say(f, DOCTOR_OK, "", "%.200s", path);
+}
+
+const struct doctor_check doctor_gpu_checks[] = {
+	{ "GPU", "NVML", look_nvml },
+	{ "GPU", "sensors", look_sensors },
+	{ "GPU", "AMD sysfs", look_amd },
+	{ "GPU", "CUDA driver", look_cuda },
+	{ "GPU", "CUPTI", look_cupti },
+	{ "GPU", "trace permission", look_counters },
+	{ "GPU", "NVTX injection", look_injection },
+	{ 0 },
+};

@@ -1,0 +1,126 @@
+/* Checks of the machine: clock, folders, what /proc tells. */
+#include "doctor.h"
+
+#include "monitor/cgroup.h"
+#include "monitor/procfile.h"
+#include "record/clock.h"
+#include "record/rundir.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+static void look_clock(struct doctor_finding *f)
+{
+	static const char *const names[] = { "?", "TSC", "cntvct_el0", "CLOCK_MONOTONIC" };
+
+	sb_clock_init();
+	if (sb_clock_kind == SB_CLOCK_MONOTONIC)
+		doctor_say(f, DOCTOR_LIMITED, "zones cost about 50 ns more; nothing to do on this CPU",
+			"no invariant counter, using CLOCK_MONOTONIC");
+	else
+		doctor_say(f, DOCTOR_OK, "", "%s at %.1f MHz", names[sb_clock_kind & 3], (double)sb_clock_hz() / 1e6);
+}
+
+static const char *output_dir(void)
+{
+	const char *given = getenv("STROBE_OUTPUT_DIR");
+
+	return given && *given ? given : ".";
+}
+
+static void look_output(struct doctor_finding *f)
+{
+	char path[600];
+	struct statvfs fs;
+	int fd;
+	void *at;
+
+	snprintf(path, sizeof path, "%s/.strobe-doctor-XXXXXX", output_dir());
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0) {
+		doctor_say(f, DOCTOR_BROKEN, "choose a folder you may write: -o DIR or STROBE_OUTPUT_DIR",
+			"'%s' cannot be written", output_dir());
+		return;
+	}
+	unlink(path);
+	at = ftruncate(fd, 4096) ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (at == MAP_FAILED || sb_rundir_needs_spool(output_dir()))
+		doctor_say(f, DOCTOR_LIMITED, "choose a local folder with -o, or set STROBE_SPOOL_DIR",
+			"'%s' is a network or FUSE folder: recordings are spooled locally first", output_dir());
+	else if (!statvfs(output_dir(), &fs) && (double)fs.f_bavail * (double)fs.f_frsize < 1e9)
+		doctor_say(f, DOCTOR_LIMITED, "free some space, or lower max_trace_bytes", "'%s' has only %.0f MB free",
+			output_dir(), (double)fs.f_bavail * (double)fs.f_frsize / 1e6);
+	else
+		doctor_say(f, DOCTOR_OK, "", "'%s' can be written and mapped", output_dir());
+	if (at != MAP_FAILED)
+		munmap(at, 4096);
+}
+
+static void look_proc(struct doctor_finding *f)
+{
+	char text[2048];
+
+	if (sb_procfile_proc_text(text, sizeof text, "self/stat") <= 0)
+		doctor_say(f, DOCTOR_MISSING, "mount /proc in this container", "/proc cannot be read");
+	else if (sb_procfile_proc_text(text, sizeof text, "self/io") <= 0)
+		doctor_say(f, DOCTOR_LIMITED, "a kernel with CONFIG_TASK_IO_ACCOUNTING", "no disk bytes per process");
+	else if (sb_procfile_proc_text(text, sizeof text, "self/smaps_rollup") <= 0)
+		doctor_say(f, DOCTOR_LIMITED, "", "no proportional memory (smaps_rollup); resident size is there");
+	else
+		doctor_say(f, DOCTOR_OK, "", "CPU, memory and disk of the process tree");
+}
+
+static void look_pressure(struct doctor_finding *f)
+{
+	char text[256];
+
+	if (sb_procfile_proc_text(text, sizeof text, "pressure/io") > 0)
+		doctor_say(f, DOCTOR_OK, "", "waiting for CPU, memory and disk is measured");
+	else
+		doctor_say(f, DOCTOR_MISSING, "boot with psi=1, or a kernel with CONFIG_PSI", "no /proc/pressure");
+}
+
+static void look_cgroup(struct doctor_finding *f)
+{
+	struct sb_cgroup group;
+	uint64_t limit, kills;
+
+	sb_cgroup_find(&group);
+	limit = sb_cgroup_memory_limit(&group);
+	if (!sb_cgroup_oom_kills(&group, &kills))
+		doctor_say(f, DOCTOR_LIMITED, "", "out-of-memory kills cannot be told from other kills");
+	else if (limit)
+		doctor_say(f, DOCTOR_OK, "", "memory limit %.1f GB, out-of-memory kills are counted", (double)limit / 1e9);
+	else
+		doctor_say(f, DOCTOR_OK, "", "no memory limit, out-of-memory kills are counted");
+}
+
+static void look_frequency(struct doctor_finding *f)
+{
+	char text[8192];
+	double khz;
+
+	if (sb_procfile_sys_number(&khz, "devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"))
+		doctor_say(f, DOCTOR_OK, "", "cpufreq, now %.0f MHz", khz / 1000);
+	else if (sb_procfile_proc_text(text, sizeof text, "cpuinfo") > 0 && strstr(text, "cpu MHz"))
+		doctor_say(f, DOCTOR_OK, "", "from /proc/cpuinfo");
+	else
+		doctor_say(f, DOCTOR_MISSING, "", "this machine (often a virtual one) does not tell");
+}
+
+const struct doctor_check doctor_machine_checks[] = {
+	{ "recording", "clock", look_clock },
+	{ "recording", "output folder", look_output },
+	{ "machine", "process tree", look_proc },
+	{ "machine", "pressure (PSI)", look_pressure },
+	{ "machine", "control group", look_cgroup },
+	{ "machine", "CPU frequency", look_frequency },
+	{ 0 },
+};
