@@ -5,11 +5,13 @@ extern const struct command cmd_run;
 extern const struct command cmd_report;
 extern const struct command cmd_bench;
 extern const struct command cmd_import;
+extern const struct command cmd_doctor;
 
 const struct command *const commands[] = {
 	&cmd_run,
 	&cmd_report,
 	&cmd_bench,
 	&cmd_import,
+	&cmd_doctor,
 	NULL,
 };
