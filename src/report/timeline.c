@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define MAGIC "SBTL1\n"
-#define ENTRY_BUDGET 400000u
+#define ENTRY_BUDGET 1000000u
 #define DEPTH_MAX 64u /* rows of a lane; deeper zones are counted, not shown */
 #define PACK_ROWS_MAX 16u /* rows for zones that overlap */
 #define LANES_MAX 256u

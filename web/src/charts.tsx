@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { axisLabel, keyed, title, unitOf } from './format';
-import { dark, select, selection, useStore, view } from './state';
+import { dark, select, selection, useStore, view, whenSeen } from './state';
 import { look } from './timeline/view';
 import { ticks } from './timeline/draw';
 
@@ -117,16 +117,19 @@ export function TimeChart({ chart, height, gutter, axis }: TimeChartProps) {
     };
     const plot = new uPlot(options, [chart.t, ...chart.lines.map((one) => one.values)] as uPlot.AlignedData, e);
     let frame = 0;
+    let banded = selection.get();
     const again = () => {
       if (!frame)
         frame = requestAnimationFrame(() => {
           frame = 0;
           const v = view.get();
           plot.setScale('x', { min: v.from / 1e9, max: v.to / 1e9 });
+          if (selection.get() !== banded) plot.redraw(false);
+          banded = selection.get();
         });
     };
-    const redraw = () => plot.redraw(false);
-    const stops = [view.watch(again), selection.watch(redraw)];
+    const seen = whenSeen(e, again);
+    const stops = [view.watch(seen.draw), selection.watch(seen.draw), seen.stop];
     const watcher = new ResizeObserver(() => plot.setSize({ width: Math.max(100, e.clientWidth), height }));
     watcher.observe(e);
     return () => {

@@ -27,6 +27,48 @@ export function useStore<T>(store: Store<T>): T {
   return value;
 }
 
+// The same, once the value has stayed for a moment: for work too slow for every frame.
+export function useSettled<T>(store: Store<T>, ms: number): T {
+  const [value, setValue] = useState(store.get());
+  useEffect(() => {
+    let timer = 0;
+    const stop = store.watch((v) => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => setValue(v), ms);
+    });
+    setValue(store.get());
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
+  }, [store]);
+  return value;
+}
+
+// Calls draw only while the element can be seen; what was missed is drawn when it comes into sight.
+export function whenSeen(element: Element, draw: () => void): { draw: () => void; stop: () => void } {
+  let seen = false;
+  let missed = true;
+  const watcher = new IntersectionObserver(
+    (entries) => {
+      seen = entries[entries.length - 1].isIntersecting;
+      if (seen && missed) {
+        missed = false;
+        draw();
+      }
+    },
+    { rootMargin: '100px' },
+  );
+  watcher.observe(element);
+  return {
+    draw: () => {
+      if (seen) draw();
+      else missed = true;
+    },
+    stop: () => watcher.disconnect(),
+  };
+}
+
 // Nanoseconds since the run began.
 export interface Range {
   from: number;

@@ -2,7 +2,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { TimeChart, type Chart } from '../charts';
 import { clip, count, nanos, percent } from '../format';
-import { search, selection, show, useStore, view, whole, zoom } from '../state';
+import { search, selection, show, useSettled, useStore, view, whole, zoom } from '../state';
 import { Table } from '../table';
 import type { Timeline } from '../timeline/data';
 import { statistics } from '../timeline/statistics';
@@ -87,7 +87,7 @@ export function MergeNote({ data }: { data: Timeline }) {
 
 function RangeStatistics({ data }: { data: Timeline }) {
   const chosen = useStore(selection);
-  const shown = useStore(view);
+  const shown = useSettled(view, 150);
   const range = chosen ?? shown;
   const s = useMemo(() => statistics(data, range), [data, chosen, chosen ? null : shown]);
   const span = range.to - range.from;

@@ -1,7 +1,7 @@
 // The timeline on the page: canvas, pointer, wheel, keys.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { clip, count, keyed, nanos, title } from '../format';
-import { dark, focusSelection, pan, search, select, selection, show, useStore, view, whole, zoom, type Range } from '../state';
+import { dark, focusSelection, pan, search, select, selection, show, useStore, view, whenSeen, whole, zoom, type Range } from '../state';
 import { derived, type Timeline } from './data';
 import { drawBand, drawRow, drawTicks, type Brush, type Look } from './draw';
 import { place, type Layout, type Placed } from './layout';
@@ -289,8 +289,8 @@ export function TimelineView(props: Props) {
     const made = new Canvas(e, data, height);
     made.layout = layout;
     canvas.current = made;
-    const again = () => made.draw();
-    const stops = [view.watch(again), selection.watch(again), search.watch(again)];
+    const seen = whenSeen(e, () => made.draw());
+    const stops = [view.watch(seen.draw), selection.watch(seen.draw), search.watch(seen.draw), seen.stop];
     const watcher = new ResizeObserver(() => made.resize());
     watcher.observe(e);
     made.resize();
