@@ -449,8 +449,11 @@ static int write_timeline(struct timeline *t, struct sb_buf *out)
 	uint32_t size;
 	bool failed;
 
-	if (!order)
+	t->name_numbers = malloc(((size_t)t->run->name_count + 1) * sizeof *t->name_numbers);
+	if (!order || !t->name_numbers) {
+		free(order);
 		return sb_fail(STROBE_ENOMEM, "no memory for the timeline");
+	}
 	sb_json_init(&j, &header, false);
 	sb_json_object_begin(&j, NULL);
 	sb_json_int(&j, "version", 1);
@@ -496,20 +499,16 @@ static void timeline_free(struct timeline *t)
 static int timeline_new(struct sb_run *run, struct timeline **out)
 {
 	struct timeline *t = calloc(1, sizeof *t);
-	int err;
 
 	if (!t)
 		return sb_fail(STROBE_ENOMEM, "no memory for the timeline");
 	t->run = run;
 	t->rows.budget = ENTRY_BUDGET;
 	t->details = malloc(DETAILS_MAX * sizeof *t->details);
-	t->name_numbers = malloc(((size_t)run->name_count + 1) * sizeof *t->name_numbers);
-	err = sb_timeline_profile_init(&t->profile, run->from_ns, run->to_ns, run->name_count);
-	if (!err && (!t->details || !t->name_numbers))
-		err = sb_fail(STROBE_ENOMEM, "no memory for the timeline");
-	if (err) {
+	sb_timeline_profile_init(&t->profile, run->from_ns, run->to_ns);
+	if (!t->details) {
 		timeline_free(t);
-		return err;
+		return sb_fail(STROBE_ENOMEM, "no memory for the timeline");
 	}
 	*out = t;
 	return 0;

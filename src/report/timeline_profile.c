@@ -1,24 +1,19 @@
 /* A zone counts in the bin it begins in; its time goes to every bin it covers. */
 #include "report/timeline_profile.h"
 
-#include "base/error.h"
 #include "report/timeline_rows.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-int sb_timeline_profile_init(
-	struct sb_timeline_profile *p, int64_t start_ns, int64_t end_ns, uint32_t name_count)
+void sb_timeline_profile_init(struct sb_timeline_profile *p, int64_t start_ns, int64_t end_ns)
 {
 	int64_t span_ns = end_ns > start_ns ? end_ns - start_ns : 1;
 
 	memset(p, 0, sizeof *p);
 	p->start_ns = start_ns;
 	p->bin_ns = (span_ns + SB_PROFILE_BINS - 1) / SB_PROFILE_BINS;
-	p->slots = calloc((size_t)name_count + 1, sizeof *p->slots);
-	if (!p->slots)
-		return sb_fail(STROBE_ENOMEM, "no memory for the timeline");
-	return 0;
 }
 
 void sb_timeline_profile_done(struct sb_timeline_profile *p)
@@ -29,12 +24,29 @@ void sb_timeline_profile_done(struct sb_timeline_profile *p)
 	memset(p, 0, sizeof *p);
 }
 
+/* Names may be new during the pass. */
+static bool slot_for(struct sb_timeline_profile *p, uint32_t name)
+{
+	uint32_t count = name + 64 + p->slot_count;
+	uint32_t *slots;
+
+	if (name < p->slot_count)
+		return true;
+	slots = realloc(p->slots, count * sizeof *slots);
+	if (!slots)
+		return false;
+	memset(slots + p->slot_count, 0, (count - p->slot_count) * sizeof *slots);
+	p->slots = slots;
+	p->slot_count = count;
+	return true;
+}
+
 static struct sb_profile_bins *bins_of(struct sb_timeline_profile *p, uint32_t name)
 {
-	uint32_t i = p->slots[name];
-
-	if (i)
-		return p->bins[i - 1];
+	if (!slot_for(p, name))
+		return NULL;
+	if (p->slots[name])
+		return p->bins[p->slots[name] - 1];
 	if (p->name_count == SB_PROFILE_NAMES)
 		return NULL;
 	p->bins[p->name_count] = calloc(1, sizeof *p->bins[0]);

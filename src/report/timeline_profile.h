@@ -13,6 +13,7 @@
 struct sb_timeline_profile {
 	int64_t start_ns, bin_ns;
 	uint32_t *slots; /* run name -> index of names + 1 */
+	uint32_t slot_count;
 	uint32_t name_count;
 	uint32_t names[SB_PROFILE_NAMES]; /* run names, in order of appearance */
 	struct sb_profile_bins {
@@ -22,9 +23,7 @@ struct sb_timeline_profile {
 	uint64_t left_out; /* zones of names past the limit */
 };
 
-/* name_count: of the run. Returns 0 or STROBE_ENOMEM. */
-int sb_timeline_profile_init(
-	struct sb_timeline_profile *p, int64_t start_ns, int64_t end_ns, uint32_t name_count);
+void sb_timeline_profile_init(struct sb_timeline_profile *p, int64_t start_ns, int64_t end_ns);
 void sb_timeline_profile_done(struct sb_timeline_profile *p); /* p may be zeroed */
 void sb_timeline_profile_add(struct sb_timeline_profile *p, uint32_t name, int64_t start_ns, int64_t end_ns);
 /* Per name: how many bins follow, then distance, count, time of each. */

@@ -133,7 +133,7 @@ static void the_profile_shares_a_zone_among_its_bins(void **state)
 	static struct sb_timeline_profile p;
 	uint64_t total_ns = 0;
 
-	assert_int_equal(sb_timeline_profile_init(&p, 0, 512000, 4), 0);
+	sb_timeline_profile_init(&p, 0, 512000);
 	assert_int_equal(p.bin_ns, 1000);
 	sb_timeline_profile_add(&p, 2, 500, 3500);
 	sb_timeline_profile_add(&p, 2, 511900, 512000);

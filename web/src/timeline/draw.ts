@@ -34,6 +34,8 @@ export function drawRow(b: Brush, row: Row, y: number, height: number): number {
   const perPx = (view.to - view.from) / b.width;
   const right = b.left + b.width;
   let drawn = 0;
+  let carry = 0; // busy time of the last cell's zones that reaches into the next
+  let carryPx = -1;
   let i = row.firstEndingAfter(view.from);
   while (i < row.size && row.start[i] < view.to) {
     const x0 = Math.max(xOf(b, row.start[i]), b.left);
@@ -50,7 +52,12 @@ export function drawRow(b: Brush, row: Row, y: number, height: number): number {
     const wide = j < row.size || j > i + 1 ? row.longestIn(i, j) : i;
     // The last zone of the cell may be a wide one that only begins here.
     const last = xOf(b, row.end[j - 1]) - px >= 1 + NARROW && j - 1 > i ? j - 1 : j;
-    const busy = Math.min(1, row.busyIn(i, last) / perPx);
+    const end = last - 1;
+    const over = Math.max(0, row.end[end] - until);
+    const beyond = over * (row.busy[end] / Math.max(1, row.end[end] - row.start[end]));
+    const busy = Math.min(1, Math.max(0, row.busyIn(i, last) - beyond + (carryPx === px ? carry : 0)) / perPx);
+    carry = beyond;
+    carryPx = px + 1;
     c.globalAlpha = (b.wanted && !hasWanted(b, row, i, last) ? 0.15 : 1) * (0.25 + 0.75 * busy);
     c.fillStyle = tint(b.names[row.name[last === j ? wide : row.longestIn(i, last)]]).edge;
     c.fillRect(px, y, 1, height - 1);
