@@ -22,3 +22,8 @@ if(TARGET cupti_layout_test AND STROBE_CUPTI_INCLUDE)
   target_include_directories(cupti_layout_test SYSTEM PRIVATE ${STROBE_CUPTI_INCLUDE} /usr/local/cuda/include)
   target_compile_definitions(cupti_layout_test PRIVATE STROBE_HAVE_CUPTI_H=1)
 endif()
+if(TARGET nvtx_test)
+  target_link_options(nvtx_test PRIVATE -Wl,--wrap=strobe_name,--wrap=strobe_zone_begin_id,--wrap=strobe_zone_end_id
+    -Wl,--wrap=strobe_attr_int,--wrap=strobe_attr_float,--wrap=strobe_span_begin,--wrap=strobe_span_end
+    -Wl,--wrap=strobe_event,--wrap=sb_put_text)
+endif()

@@ -1,1 +1,344 @@
-int fake_nothing_yet;
+/* See fake_cupti.h. Buffers are filled as CUPTI fills them: record after record,
+ * and handed back at a flush or when full. */
+#include "fake/fake_cupti.h"
+
+#include "../src/gpu/cupti.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define API __attribute__((visibility("default")))
+#define RECORD_BYTES 216u /* as long as CUDA 13.0's kernel record */
+
+static struct {
+	const char *name;
+	uint64_t count;
+} calls[32];
+static uint32_t version;
+static const char *refused;
+static int refused_result;
+static cupti_buffer_requested request;
+static cupti_buffer_completed complete;
+static cupti_callback callback;
+static uint8_t *buffer;
+static size_t buffer_bytes, used;
+static bool kinds[64], callbacks[1024], zeroed_promised, someone_else;
+static uint32_t next_correlation, dirty_count;
+static uint64_t refused_count;
+static char *own_name;
+
+static int counted(const char *name)
+{
+	for (int i = 0; i < 32; i++) {
+		if (!calls[i].name)
+			calls[i].name = name;
+		if (!strcmp(calls[i].name, name)) {
+			calls[i].count++;
+			break;
+		}
+	}
+	return refused && !strcmp(refused, name) ? refused_result : CUPTI_OK;
+}
+#define COUNTED                            \
+	do {                               \
+		int result = counted(__func__); \
+		if (result)                \
+			return result;     \
+	} while (0)
+
+API int cuptiGetVersion(uint32_t *out)
+{
+	COUNTED;
+	*out = version;
+	return CUPTI_OK;
+}
+
+API int cuptiGetTimestamp(uint64_t *out)
+{
+	struct timespec t;
+
+	COUNTED;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	*out = ((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec) + 5000000000000u;
+	return CUPTI_OK;
+}
+
+API int cuptiActivityRegisterCallbacks(cupti_buffer_requested requested, cupti_buffer_completed completed)
+{
+	COUNTED;
+	request = requested;
+	complete = completed;
+	someone_else = false;
+	return CUPTI_OK;
+}
+
+API int cuptiActivityEnable(int kind)
+{
+	COUNTED;
+	kinds[kind] = true;
+	return CUPTI_OK;
+}
+
+API int cuptiActivityDisable(int kind)
+{
+	COUNTED;
+	kinds[kind] = false;
+	return CUPTI_OK;
+}
+
+static void hand_back(void)
+{
+	uint8_t *full = buffer;
+
+	if (!full)
+		return;
+	buffer = NULL;
+	if (!someone_else)
+		complete(NULL, 0, full, buffer_bytes, used);
+}
+
+API int cuptiActivityFlushAll(uint32_t flags)
+{
+	(void)flags;
+	COUNTED;
+	hand_back();
+	return CUPTI_OK;
+}
+
+API int cuptiActivityGetNextRecord(uint8_t *at, size_t valid, const struct cupti_record **record)
+{
+	const uint8_t *next = *record ? (const uint8_t *)*record + RECORD_BYTES : at;
+
+	if (next + RECORD_BYTES > at + valid)
+		return CUPTI_MAX_LIMIT_REACHED;
+	*record = (const void *)next;
+	return CUPTI_OK;
+}
+
+API int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *out)
+{
+	(void)context, (void)stream;
+	COUNTED;
+	*out = refused_count;
+	refused_count = 0;
+	return CUPTI_OK;
+}
+
+API int cuptiActivitySetAttribute(int attribute, size_t *size, void *value)
+{
+	COUNTED;
+	if (attribute == CUPTI_ATTR_ZEROED_OUT_BUFFER && *size == 1)
+		zeroed_promised = *(uint8_t *)value;
+	return CUPTI_OK;
+}
+
+API int cuptiSubscribe(void **out, cupti_callback function, void *user)
+{
+	(void)user;
+	COUNTED;
+	*out = &callback;
+	callback = function;
+	return CUPTI_OK;
+}
+
+API int cuptiSubscribe_v2(void **out, cupti_callback function, void *user, struct cupti_subscriber_params *params)
+{
+	if (refused && !strcmp(refused, __func__) && params->other_name_size > 30)
+		strcpy(params->other_name, "CUPTI for somebody else");
+	COUNTED;
+	own_name = strdup(params->name);
+	return cuptiSubscribe(out, function, user);
+}
+
+API int cuptiUnsubscribe(void *subscriber)
+{
+	(void)subscriber;
+	COUNTED;
+	callback = NULL;
+	memset(callbacks, 0, sizeof callbacks);
+	return CUPTI_OK;
+}
+
+API int cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain, uint32_t id)
+{
+	(void)subscriber;
+	COUNTED;
+	if (domain == CUPTI_DOMAIN_DRIVER)
+		callbacks[id] = enable;
+	return CUPTI_OK;
+}
+
+API int cuptiGetResultString(int result, const char **out)
+{
+	*out = result == CUPTI_NO_PRIVILEGES ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES" : "CUPTI_ERROR_UNKNOWN";
+	return CUPTI_OK;
+}
+
+/* ---- the test's side --------------------------------------------------- */
+
+static void reset(void)
+{
+	hand_back();
+	memset(calls, 0, sizeof calls);
+	memset(kinds, 0, sizeof kinds);
+	memset(callbacks, 0, sizeof callbacks);
+	version = 130000;
+	refused = NULL;
+	next_correlation = 0;
+	dirty_count = 0;
+	refused_count = 0;
+	callback = NULL;
+	zeroed_promised = someone_else = false;
+}
+
+static uint64_t call_count(const char *function)
+{
+	for (int i = 0; i < 32 && calls[i].name; i++)
+		if (!strcmp(calls[i].name, function))
+			return calls[i].count;
+	return 0;
+}
+
+static void set_version(uint32_t wanted)
+{
+	version = wanted;
+}
+
+static void refuse(const char *function, int result)
+{
+	refused = function;
+	refused_result = result;
+}
+
+static uint64_t now(void)
+{
+	uint64_t stamp = 0;
+
+	cuptiGetTimestamp(&stamp);
+	return stamp;
+}
+
+static uint32_t launch(void)
+{
+	struct cupti_callback_data data = { .correlation = ++next_correlation };
+
+	if (callback && callbacks[307]) {
+		data.site = CUPTI_API_ENTER;
+		callback(NULL, CUPTI_DOMAIN_DRIVER, 307, &data);
+		data.site = CUPTI_API_EXIT;
+		callback(NULL, CUPTI_DOMAIN_DRIVER, 307, &data);
+	}
+	return data.correlation;
+}
+
+static void *record(int kind)
+{
+	uint8_t *at;
+
+	if (!kinds[kind])
+		return NULL;
+	if (buffer && used + RECORD_BYTES > buffer_bytes)
+		hand_back();
+	if (!buffer) {
+		size_t count = 0;
+
+		request(&buffer, &buffer_bytes, &count);
+		used = 0;
+		for (size_t i = 0; buffer && zeroed_promised && i < buffer_bytes; i++)
+			if (buffer[i]) {
+				dirty_count++;
+				break;
+			}
+	}
+	if (!buffer) {
+		refused_count++;
+		return NULL;
+	}
+	at = buffer + used;
+	used += RECORD_BYTES;
+	memset(at, 0, RECORD_BYTES);
+	((struct cupti_record *)at)->kind = (uint32_t)kind;
+	return at;
+}
+
+static void kernel(uint32_t correlation, uint64_t start, uint64_t end, const char *name)
+{
+	struct cupti_kernel *k = record(CUPTI_KIND_CONCURRENT_KERNEL);
+
+	if (!k)
+		return;
+	k->correlation = correlation;
+	k->start = start;
+	k->end = end;
+	k->name = name;
+	k->stream = 7;
+}
+
+static void copy(uint32_t correlation, uint64_t start, uint64_t end, uint8_t kind, uint8_t source, uint8_t target,
+	uint64_t bytes)
+{
+	struct cupti_memcpy *c = record(CUPTI_KIND_MEMCPY);
+
+	if (!c)
+		return;
+	c->correlation = correlation;
+	c->start = start;
+	c->end = end;
+	c->copy_kind = kind;
+	c->source_kind = source;
+	c->target_kind = target;
+	c->bytes = bytes;
+	c->device = 2;
+}
+
+static void set(uint32_t correlation, uint64_t start, uint64_t end, uint64_t bytes)
+{
+	struct cupti_memset *m = record(CUPTI_KIND_MEMSET);
+
+	if (!m)
+		return;
+	m->correlation = correlation;
+	m->start = start;
+	m->end = end;
+	m->bytes = bytes;
+}
+
+static bool enabled(int kind)
+{
+	return kinds[kind];
+}
+
+static bool subscribed(void)
+{
+	return callback != NULL;
+}
+
+static uint32_t held(void)
+{
+	return buffer != NULL;
+}
+
+static void take_over(void)
+{
+	someone_else = true;
+}
+
+static uint32_t unzeroed(void)
+{
+	return dirty_count;
+}
+
+static uint64_t refused_records(void)
+{
+	return refused_count;
+}
+
+API const struct fake_cupti *fake_cupti(void);
+API const struct fake_cupti *fake_cupti(void)
+{
+	static const struct fake_cupti fake = { reset, call_count, set_version, refuse, now, launch, kernel, copy, set,
+		enabled, subscribed, held, take_over, unzeroed, refused_records };
+
+	return &fake;
+}

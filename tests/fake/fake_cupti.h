@@ -1,0 +1,31 @@
+/* A CUPTI for tests: records and callbacks come when the test makes them. */
+#ifndef FAKE_CUPTI_H
+#define FAKE_CUPTI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fake_cupti {
+	void (*reset)(void);
+	uint64_t (*calls)(const char *function);
+	void (*set_version)(uint32_t version);
+	void (*refuse)(const char *function, int result); /* NULL: nothing is refused */
+	uint64_t (*now)(void); /* on CUPTI's clock */
+	/* The program calls cuLaunchKernel; returns the correlation number. */
+	uint32_t (*launch)(void);
+	/* Records of finished work. bytes, kinds: of copies and sets. */
+	void (*kernel)(uint32_t correlation, uint64_t start, uint64_t end, const char *name);
+	void (*copy)(uint32_t correlation, uint64_t start, uint64_t end, uint8_t kind, uint8_t source, uint8_t target,
+		uint64_t bytes);
+	void (*memset)(uint32_t correlation, uint64_t start, uint64_t end, uint64_t bytes);
+	bool (*enabled)(int kind);
+	bool (*subscribed)(void);
+	uint32_t (*held)(void);    /* buffers */
+	void (*take_over)(void);   /* another client registers its buffers */
+	uint32_t (*unzeroed)(void); /* buffers that came dirty although promised clean */
+	uint64_t (*refused_records)(void); /* no buffer was given */
+};
+
+typedef const struct fake_cupti *(*fake_cupti_function)(void);
+
+#endif

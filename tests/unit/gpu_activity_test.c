@@ -1,0 +1,395 @@
+/* The kernel trace against a CUPTI that does what the test says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "fake/fake_cupti.h"
+#include "fake/written.h"
+#include "gpu/activity.h"
+#include "gpu/kernel_name.h"
+#include "gpu/stamps.h"
+#include "gpu/trace.h"
+#include "record/clock.h"
+#include "strobe.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FAKE STROBE_BINARY_DIR "/tests/fake/libfake_cupti.so"
+static const struct fake_cupti *fake;
+static const struct sb_cupti *cupti;
+
+static int setup(void **state)
+{
+	(void)state;
+	setenv("STROBE_CUPTI_PATH", FAKE, 1);
+	sb_clock_init();
+	fake = ((fake_cupti_function)dlsym(dlopen(FAKE, RTLD_NOW), "fake_cupti"))();
+	fake->reset();
+	written_reset();
+	assert_int_equal(sb_cupti_load(&cupti), 0);
+	return 0;
+}
+
+/* In a process of its own: a library once loaded stays. */
+static int load_with_version(uint32_t version)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		fake = ((fake_cupti_function)dlsym(dlopen(FAKE, RTLD_NOW), "fake_cupti"))();
+		fake->reset();
+		fake->set_version(version);
+		_exit(-sb_cupti_load(&cupti));
+	}
+	waitpid(child, &status, 0);
+	return -WEXITSTATUS(status);
+}
+
+static void unknown_versions_are_refused(void **state)
+{
+	(void)state;
+	setenv("STROBE_CUPTI_PATH", FAKE, 1);
+	assert_int_equal(load_with_version(130001), 0);
+	assert_int_equal(load_with_version(120400), 0);
+	assert_int_equal(load_with_version(26), 0);
+	assert_int_equal(load_with_version(12), STROBE_ENOTSUP);
+	assert_int_equal(load_with_version(140000), STROBE_ENOTSUP);
+	setenv("STROBE_CUPTI_PATH", "/nowhere/libcupti.so", 1);
+	assert_int_equal(load_with_version(130000), STROBE_ENOENT);
+}
+
+static void start(void)
+{
+	bool attributed = false;
+
+	assert_int_equal(sb_activity_start(cupti, &attributed), 0);
+	assert_true(attributed);
+}
+
+static uint64_t us_of(uint64_t ticks)
+{
+	return (uint64_t)((double)ticks * 1e6 / (double)sb_clock_hz() + 0.5);
+}
+
+static void kernel_carries_the_call_that_launched_it(void **state)
+{
+	uint64_t before, after, t;
+	uint32_t id;
+
+	(void)state;
+	start();
+	before = sb_clock_ticks();
+	id = fake->launch();
+	after = sb_clock_ticks();
+	t = fake->now();
+	fake->kernel(id, t, t + 300000, "flash_fwd_kernel");
+	sb_activity_drain();
+	assert_int_equal(written_count, 1);
+	assert_int_equal(written[0].words, 4); /* with its head: 40 bytes */
+	assert_int_equal(written_kind(&written[0]), SB_GPU_KERNEL);
+	assert_int_equal(written_name(&written[0]), sb_name_intern("flash_fwd_kernel", NULL));
+	assert_true(us_of(written[0].payload[1]) >= 290 && us_of(written[0].payload[1]) <= 310);
+	assert_true(written[0].payload[2] >= before && written[0].payload[2] <= after);
+	assert_int_equal(written_stream(&written[0]), 7);
+	assert_int_equal((uint32_t)written[0].payload[3], syscall(SYS_gettid));
+	sb_activity_stop();
+}
+
+static void copies_have_direction_bytes_and_kind_of_memory(void **state)
+{
+	uint64_t t;
+
+	(void)state;
+	start();
+	t = fake->now();
+	fake->copy(fake->launch(), t, t + 1000, CUPTI_COPY_HTOD, CUPTI_MEMORY_PAGEABLE, CUPTI_MEMORY_DEVICE, 1 << 20);
+	fake->copy(fake->launch(), t, t + 1000, CUPTI_COPY_DTOH, CUPTI_MEMORY_DEVICE, CUPTI_MEMORY_PINNED, 77);
+	fake->copy(fake->launch(), t, t + 1000, CUPTI_COPY_DTOD, CUPTI_MEMORY_DEVICE, CUPTI_MEMORY_DEVICE, 5);
+	fake->memset(fake->launch(), t, t + 1000, 4096);
+	sb_activity_stop();
+	assert_int_equal(written_count, 4);
+	assert_int_equal(written_kind(&written[0]), SB_GPU_COPY_H2D);
+	assert_int_equal(written_flags(&written[0]), SB_GPU_PAGEABLE);
+	assert_int_equal(written_device(&written[0]), 2);
+	assert_int_equal(written[0].words, 5);
+	assert_int_equal(written[0].payload[4], 1 << 20);
+	assert_int_equal(written_kind(&written[1]), SB_GPU_COPY_D2H);
+	assert_int_equal(written_flags(&written[1]), SB_GPU_PINNED);
+	assert_int_equal(written_kind(&written[2]), SB_GPU_COPY_D2D);
+	assert_int_equal(written_flags(&written[2]), 0);
+	assert_int_equal(written_kind(&written[3]), SB_GPU_MEMSET);
+	assert_int_equal(written[3].payload[4], 4096);
+}
+
+static void everything_is_let_go_of_afterwards(void **state)
+{
+	uint64_t t;
+
+	(void)state;
+	start();
+	assert_true(fake->enabled(CUPTI_KIND_CONCURRENT_KERNEL));
+	assert_true(fake->subscribed());
+	t = fake->now();
+	fake->kernel(fake->launch(), t, t + 1, "k");
+	sb_activity_stop();
+	assert_false(fake->enabled(CUPTI_KIND_CONCURRENT_KERNEL));
+	assert_false(fake->enabled(CUPTI_KIND_MEMCPY));
+	assert_false(fake->enabled(CUPTI_KIND_MEMSET));
+	assert_false(fake->subscribed());
+	assert_int_equal(fake->held(), 0);
+	assert_int_equal(written_count, 1);
+}
+
+static void runtime_records_are_never_enabled(void **state)
+{
+	(void)state;
+	start();
+	assert_false(fake->enabled(4)); /* DRIVER */
+	assert_false(fake->enabled(5)); /* RUNTIME: 17 records per kernel */
+	sb_activity_stop();
+}
+
+static void what_was_launched_after_the_cut_is_not_recorded(void **state)
+{
+	uint32_t early, late;
+	uint64_t t;
+
+	(void)state;
+	start();
+	early = fake->launch();
+	sb_activity_cut();
+	late = fake->launch();
+	t = fake->now();
+	fake->kernel(early, t, t + 5, "early");
+	fake->kernel(late, t, t + 5, "late");
+	sb_activity_stop();
+	assert_int_equal(written_count, 1);
+	assert_int_equal(written_name(&written[0]), sb_name_intern("early", NULL));
+}
+
+static void incomplete_records_are_counted_not_written(void **state)
+{
+	(void)state;
+	start();
+	fake->kernel(fake->launch(), 0, 0, "unfinished");
+	sb_activity_stop();
+	assert_int_equal(written_count, 0);
+	assert_int_equal(lost[SB_LOST_CUPTI], 1);
+}
+
+static void unknown_launches_are_recorded_without_one(void **state)
+{
+	uint64_t t;
+
+	(void)state;
+	start();
+	t = fake->now();
+	fake->kernel(4711, t, t + 5, "k");
+	sb_activity_stop();
+	assert_int_equal(written_count, 1);
+	assert_int_equal(written[0].payload[2], 0);
+	assert_int_equal(sb_activity_counts().unattributed, 1);
+}
+
+static void many_kernels_need_few_buffers_and_get_them_back_clean(void **state)
+{
+	uint64_t t;
+
+	(void)state;
+	start();
+	t = fake->now();
+	for (uint32_t i = 0; i < 300000; i++) {
+		fake->kernel(fake->launch(), t + i, t + i + 1, "k");
+		if (i % 4000 == 3999) {
+			written_count = 0;
+			sb_activity_drain();
+			assert_int_equal(written_count, 4000);
+		}
+	}
+	sb_activity_stop();
+	assert_int_equal(sb_activity_counts().kernels, 300000);
+	assert_int_equal(sb_activity_counts().unattributed, 0);
+	assert_int_equal(fake->unzeroed(), 0);
+	assert_int_equal(lost[SB_LOST_CUPTI], 0);
+}
+
+static void buffers_run_out_and_the_loss_is_counted(void **state)
+{
+	uint64_t t;
+
+	(void)state;
+	start();
+	t = fake->now();
+	for (uint32_t i = 0; i < 140000; i++) /* nobody drains: 24 MiB hold 116 496 */
+		fake->kernel(fake->launch(), t + i, t + i + 1, "k");
+	assert_int_equal(fake->refused_records(), 140000 - 24 * ((1 << 20) / 216));
+	sb_activity_stop();
+	assert_int_equal(sb_activity_counts().kernels + lost[SB_LOST_CUPTI], 140000);
+}
+
+static void full_lane_is_told(void **state)
+{
+	uint64_t t;
+
+	(void)state;
+	start();
+	lane_full = true;
+	t = fake->now();
+	for (int i = 0; i < 10; i++)
+		fake->kernel(fake->launch(), t, t + 1, "k");
+	assert_int_equal(sb_activity_drain(), 10);
+	sb_activity_stop();
+}
+
+static void another_subscriber_makes_strobe_yield_and_say_who(void **state)
+{
+	bool attributed;
+
+	(void)state;
+	fake->refuse("cuptiSubscribe_v2", CUPTI_MULTIPLE_SUBSCRIBERS);
+	assert_int_equal(sb_activity_start(cupti, &attributed), STROBE_EBUSY);
+	assert_non_null(strstr(sb_error_message(), "somebody else"));
+	assert_int_equal(fake->calls("cuptiActivityRegisterCallbacks"), 0);
+	assert_false(fake->enabled(CUPTI_KIND_CONCURRENT_KERNEL));
+}
+
+static void missing_permission_is_said_in_words(void **state)
+{
+	bool attributed;
+
+	(void)state;
+	fake->refuse("cuptiActivityEnable", CUPTI_NO_PRIVILEGES);
+	assert_int_equal(sb_activity_start(cupti, &attributed), STROBE_EPERM);
+	assert_non_null(strstr(sb_error_message(), "permission"));
+	assert_false(fake->subscribed());
+}
+
+static void a_client_that_takes_over_keeps_what_it_enabled(void **state)
+{
+	uint64_t t;
+
+	(void)state;
+	start();
+	t = fake->now();
+	fake->kernel(fake->launch(), t, t + 1, "ours");
+	sb_activity_drain();
+	fake->kernel(fake->launch(), t, t + 1, "in a buffer that will not come back");
+	fake->take_over();
+	sb_activity_stop();
+	assert_true(sb_activity_counts().taken_over);
+	assert_true(fake->enabled(CUPTI_KIND_CONCURRENT_KERNEL));
+	assert_false(fake->subscribed());
+	assert_int_equal(written_count, 1);
+}
+
+static void names_are_demangled_where_that_is_possible(void **state)
+{
+	bool possible;
+
+	(void)state;
+	possible = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_GLOBAL) != NULL;
+	assert_int_equal(sb_kernel_name("_Z6kernelIfEvPT_"),
+		sb_name_intern(possible ? "void kernel<float>(float*)" : "_Z6kernelIfEvPT_", NULL));
+	assert_int_equal(sb_kernel_name("plain"), sb_name_intern("plain", NULL));
+	assert_int_equal(sb_kernel_name(NULL), SB_NAME_OTHER);
+}
+
+static void name_at_a_reused_address_is_not_confused(void **state)
+{
+	char text[32] = "first";
+	uint32_t first = sb_kernel_name(text);
+
+	(void)state;
+	strcpy(text, "second");
+	assert_int_not_equal(sb_kernel_name(text), first);
+	strcpy(text, "first");
+	assert_int_equal(sb_kernel_name(text), first);
+}
+
+static void stamps_follow_a_clock_of_any_rate(void **state)
+{
+	struct sb_stamps s = { .count = 0 };
+
+	(void)state;
+	sb_stamps_add(&s, 1000, 50000);
+	sb_stamps_add(&s, 2000, 53000);
+	sb_stamps_add(&s, 4000, 60000);
+	assert_int_equal(sb_stamps_ticks(&s, 1500), 51500);
+	assert_int_equal(sb_stamps_ticks(&s, 3000), 56500);
+	assert_int_equal(sb_stamps_ticks(&s, 5000), 63500);
+	assert_int_equal(sb_stamps_ticks(&s, 900), 49700);
+	sb_stamps_add(&s, 3999, 70000); /* went backwards: not believed */
+	assert_int_equal(s.count, 3);
+}
+
+static void stamps_stay_bounded(void **state)
+{
+	struct sb_stamps s = { .count = 0 };
+
+	(void)state;
+	for (uint64_t i = 1; i < 10000; i++)
+		sb_stamps_add(&s, i * 1000, i * 2000);
+	assert_true(s.count <= SB_STAMPS_MAX);
+	assert_int_equal(sb_stamps_ticks(&s, 5000500), 10001000);
+	assert_int_equal(sb_stamps_ticks(&s, 9998500), 19997000);
+}
+
+static void traces_are_asked_for_in_words(void **state)
+{
+	struct sb_trace_spec spec;
+
+	(void)state;
+	assert_int_equal(sb_trace_spec_parse("", &spec), 0);
+	assert_int_equal(spec.bound, SB_TRACE_ALL);
+	assert_int_equal(sb_trace_spec_parse("all", &spec), 0);
+	assert_int_equal(sb_trace_spec_parse("steps:3", &spec), 0);
+	assert_int_equal(spec.steps, 3);
+	assert_int_equal(spec.skip, 1);
+	assert_int_equal(sb_trace_spec_parse("steps:5@10", &spec), 0);
+	assert_int_equal(spec.skip, 10);
+	assert_int_equal(sb_trace_spec_parse("seconds:2.5", &spec), 0);
+	assert_true(spec.seconds > 2.4 && spec.seconds < 2.6);
+	assert_int_equal(sb_trace_spec_parse("steps:0", &spec), STROBE_EINVAL);
+	assert_int_equal(sb_trace_spec_parse("steps:3x", &spec), STROBE_EINVAL);
+	assert_int_equal(sb_trace_spec_parse("minutes:3", &spec), STROBE_EINVAL);
+	assert_non_null(strstr(sb_error_message(), "seconds:5"));
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unknown_versions_are_refused), /* first: nothing is loaded yet */
+		TEST(kernel_carries_the_call_that_launched_it),
+		TEST(copies_have_direction_bytes_and_kind_of_memory),
+		TEST(everything_is_let_go_of_afterwards),
+		TEST(runtime_records_are_never_enabled),
+		TEST(what_was_launched_after_the_cut_is_not_recorded),
+		TEST(incomplete_records_are_counted_not_written),
+		TEST(unknown_launches_are_recorded_without_one),
+		TEST(many_kernels_need_few_buffers_and_get_them_back_clean),
+		TEST(buffers_run_out_and_the_loss_is_counted),
+		TEST(full_lane_is_told),
+		TEST(another_subscriber_makes_strobe_yield_and_say_who),
+		TEST(missing_permission_is_said_in_words),
+		TEST(names_are_demangled_where_that_is_possible),
+		TEST(name_at_a_reused_address_is_not_confused),
+		TEST(stamps_follow_a_clock_of_any_rate),
+		TEST(stamps_stay_bounded),
+		TEST(traces_are_asked_for_in_words),
+		TEST(a_client_that_takes_over_keeps_what_it_enabled), /* last: leaves a buffer behind */
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
