@@ -97,7 +97,6 @@ static inline void track_follow(struct state *st)
 
 /* ---- stream.c: the stream that torch launches on ---- */
 void *stream_current(struct state *st);
-bool stream_may_time(uint64_t *window_s, uint32_t *count);
 PyObject *stream_install(PyObject *module, PyObject *args);
 
 /* ---- bound.c: methods bound once ---- */

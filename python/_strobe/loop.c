@@ -17,8 +17,6 @@ struct loop {
 	int64_t index;
 	int64_t block_size;
 	double guidance_scale;
-	uint64_t window_s;
-	uint32_t timed_count;
 	int8_t gpu;
 	bool open;
 	bool gpu_timed;
@@ -87,7 +85,7 @@ static void begin(struct loop *l, PyObject *item)
 		return;
 	track_follow(l->state);
 	l->gpu_timed = l->state->raw_stream && l->gpu != 0 &&
-		(l->gpu == 1 || stream_may_time(&l->window_s, &l->timed_count));
+		(l->gpu == 1 || strobe_gpu_zone_worth(l->id));
 	if (l->gpu_timed)
 		strobe_gpu_zone_begin_id(l->id, stream_current(l->state));
 	else
@@ -251,8 +249,6 @@ PyObject *loop_new(PyObject *module, PyObject *args, PyObject *kwargs)
 	l->index = start;
 	l->block_size = 0;
 	l->guidance_scale = NAN;
-	l->window_s = 0;
-	l->timed_count = 0;
 	l->gpu = -1;
 	l->open = l->gpu_timed = false;
 	if (fill(l, items, name, block_size, guidance, gpu, attrs) < 0) {

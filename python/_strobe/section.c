@@ -13,8 +13,6 @@ struct section {
 	int8_t gpu;       /* 1: asked for, 0: refused, -1: where it is cheap */
 	bool gpu_timed;   /* what the open entries were begun with */
 	uint32_t open_count;
-	uint32_t timed_count; /* within window_s */
-	uint64_t window_s;
 	PyObject *kwnames; /* NULL: no attributes */
 	PyObject *values;  /* tuple */
 	PyObject *enter;   /* bound methods of a shared section; NULL: bound anew */
@@ -25,7 +23,7 @@ static bool wants_gpu(struct section *s)
 {
 	if (!s->state->raw_stream || s->gpu == 0)
 		return false;
-	return s->gpu == 1 || stream_may_time(&s->window_s, &s->timed_count);
+	return s->gpu == 1 || strobe_gpu_zone_worth(s->id);
 }
 
 static __attribute__((noinline)) void put_attrs(struct section *s)
@@ -193,8 +191,7 @@ static struct section *make(struct state *st, PyObject *name, PyObject *code, in
 	s->id = id;
 	s->gpu = (int8_t)gpu;
 	s->gpu_timed = false;
-	s->open_count = s->timed_count = 0;
-	s->window_s = 0;
+	s->open_count = 0;
 	s->kwnames = s->values = s->enter = s->exit = NULL;
 	PyObject_GC_Track((PyObject *)s);
 	return s;

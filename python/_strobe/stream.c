@@ -2,10 +2,6 @@
  * the program has initialised CUDA: strobe never does. */
 #include "extension.h"
 
-#include <time.h>
-
-#define TIMED_PER_SECOND 1000u
-
 void *stream_current(struct state *st)
 {
 	PyObject *device = st->device_zero, *stream;
@@ -25,20 +21,6 @@ void *stream_current(struct state *st)
 	Py_XDECREF(stream);
 	PyErr_Clear();
 	return address;
-}
-
-/* GPU time is taken by default on stages entered less than a thousand times a
- * second: two events cost about two microseconds. */
-bool stream_may_time(uint64_t *window_s, uint32_t *count)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	if ((uint64_t)now.tv_sec != *window_s) {
-		*window_s = (uint64_t)now.tv_sec;
-		*count = 0;
-	}
-	return (*count)++ < TIMED_PER_SECOND;
 }
 
 /* (raw_stream, get_device or None), or (None, None) to take no GPU time. */
