@@ -112,31 +112,6 @@ static PyObject *duration(PyObject *module, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-static PyObject *generation_begin(PyObject *module, PyObject *args)
-{
-	struct strobe_generation info;
-	long long frames, width, height;
-	const char *name;
-
-	if (!PyArg_ParseTuple(args, "sLLL", &name, &frames, &width, &height))
-		return NULL;
-	if (!STROBE_ON_())
-		Py_RETURN_NONE;
-	info = (struct strobe_generation){ frames, width, height };
-	track_follow(state_of(module));
-	strobe_generation_begin(name, &info);
-	Py_RETURN_NONE;
-}
-
-static PyObject *generation_end(PyObject *module, PyObject *unused)
-{
-	if (STROBE_ON_()) {
-		track_follow(state_of(module));
-		strobe_generation_end();
-	}
-	Py_RETURN_NONE;
-}
-
 /* step_record(name, step, timestep, block_size, guidance_scale, seconds) */
 static PyObject *step_record(PyObject *module, PyObject *args)
 {
@@ -347,8 +322,6 @@ PyMethodDef record_methods[] = {
 	{ "event", FAST(event), METH_FASTCALL | METH_KEYWORDS,
 		"event(name, /, **attributes)\n--\n\nA mark on the time line, with metadata." },
 	{ "duration", duration, METH_VARARGS, NULL },
-	{ "generation_begin", generation_begin, METH_VARARGS, NULL },
-	{ "generation_end", generation_end, METH_NOARGS, NULL },
 	{ "step_record", step_record, METH_VARARGS, NULL },
 	{ "block_record", block_record, METH_VARARGS, NULL },
 	{ "model", model, METH_VARARGS, NULL },

@@ -93,7 +93,7 @@ def _nothing(*args, **kwargs):
     return None
 
 
-zone_begin = zone_end = role = attrs = event = duration = generation_begin = generation_end = _nothing
+zone_begin = zone_end = role = attrs = event = duration = _nothing
 step_record = block_record = model = frames = frames_dropped = stream_batch = cache_event = snapshot = _nothing
 memory = counter_add = counter_set = skip = thread_name = track_forget = stream_install = tag = _nothing
 install = gpu_trace_stop = _nothing

@@ -2,7 +2,7 @@
 import math
 import sys
 
-from ._core import ROLE_BLOCK, ROLE_ITERATION, ROLE_STEP, native
+from ._core import ROLE_BLOCK, ROLE_GENERATION, ROLE_ITERATION, ROLE_STEP, native
 
 _NAN = math.nan
 _CACHE_KINDS = {"hit": 1, "hits": 1, "miss": 2, "misses": 2, "evict": 3, "eviction": 3, "evictions": 3}
@@ -30,25 +30,20 @@ def blocks(items, name="block", *, frames=None, start=0, gpu=None, **attributes)
 class generation:
     """One video, one prompt, one request: with strobe.generation(frames=81, width=832, height=480)."""
 
-    def __init__(self, name="generation", *, frames=0, width=0, height=0, **attributes):
-        self._name = name
-        self._info = (int(frames or 0), int(width or 0), int(height or 0))
-        self._attributes = attributes
+    def __init__(self, name="generation", *, frames=None, width=None, height=None, **attributes):
+        known = {"strobe.role": ROLE_GENERATION, "frames": frames, "width": width, "height": height}
+        self._zone = native.section(name, **known, **attributes)
 
     def __enter__(self):
-        native.generation_begin(self._name, *self._info)
-        if self._attributes:
-            native.attrs(**self._attributes)
+        self._zone.__enter__()
         return self
 
     def __exit__(self, kind, error, trace):
-        if kind is not None:
-            native.attrs(error=kind.__name__)
-        native.generation_end()
-        return None
+        return self._zone.__exit__(kind, error, trace)
 
     def set(self, **attributes):
-        native.attrs(**attributes)
+        """Facts that are known only later: the prompt, the number of frames."""
+        self._zone.set(**attributes)
 
 
 def step_record(step, *, seconds, timestep=_NAN, block_size=0, guidance_scale=None, name="denoise"):

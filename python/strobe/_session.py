@@ -101,7 +101,7 @@ def _apply_stages(settings, config):
         except ConfigError:
             return
     if stages:
-        from .hook import stages as wrapped
+        from .auto import stages as wrapped
         wrapped.add_all(stages)
 
 

@@ -48,7 +48,7 @@ def program(tmp_path):
             assert done.returncode == 0, done.stderr
         folders = sorted((tmp_path / "runs").glob("*-*")) if (tmp_path / "runs").exists() else []
         done.run_dir = str(folders[-1]) if folders else None
-        done.recordings = strobe_file.read(done.run_dir) if done.run_dir else []
+        done.recordings = strobe_file.read(done.run_dir) if done.run_dir and os.listdir(done.run_dir) else []
         return done
     return run
 

@@ -1,0 +1,52 @@
+"""Zero-code recording: what `strobe run` adds to an unmodified Python program.
+Everything is wrapped by name, when the program itself imports it; classes never
+seen before are left alone or handled by what they look like. Results, graphs and
+compiled code stay as they are."""
+import os
+
+from .. import _faults
+
+_installed = False
+
+
+def install():
+    """Once per process; never raises."""
+    global _installed
+    if _installed:
+        return
+    _installed = True
+    for step in (_stages, _imports, _torch, _loading, _diffusers, _offload):
+        try:
+            step()
+        except Exception:
+            _faults.count("installing the automatic recording")
+
+
+def _stages():
+    from . import stages
+    stages.add_all(os.environ.get("STROBE_STAGES", ""))
+
+
+def _imports():
+    from . import importing
+    importing.watch()
+
+
+def _torch():
+    from . import torch_modules
+    torch_modules.watch()
+
+
+def _loading():
+    from . import loading
+    loading.watch()
+
+
+def _diffusers():
+    from . import diffusers
+    diffusers.watch()
+
+
+def _offload():
+    from . import offload
+    offload.watch()

@@ -1,0 +1,286 @@
+"""A diffusers pipeline call as a generation: text encode, denoise steps with
+their forwards, VAE, export. Pipelines are known by register_modules(), which each
+of them calls; their parts by name and by what they can do."""
+import os
+
+from .. import _imports
+from .._core import ROLE_FORWARD, ROLE_GENERATION, ROLE_STEP, native
+from . import torch_modules, wrapping
+from .wrapping import guard, here, shape_of, wrap, wrap_method, zone
+
+DENOISERS = ("transformer", "unet", "prior", "dit", "denoiser", "controlnet")
+_components = {}  # names given so far, by class of pipeline
+
+
+def _on(toggle):
+    return os.environ.get("STROBE_PROFILE_" + toggle, "1") not in ("0", "false")
+
+
+def watch():
+    _imports.when_imported("diffusers.pipelines.pipeline_utils", _on_pipelines)
+    _imports.when_imported("diffusers.utils.export_utils", _on_export)
+    torch_modules.on_forward = _forward
+
+
+def _on_pipelines(module):
+    base = getattr(module, "DiffusionPipeline", None)
+    if base is not None:
+        wrap(base, "register_modules", _registering)
+
+
+def _on_export(module):
+    for name in ("export_to_video", "export_to_gif"):
+        wrap(module, name, lambda original: _in_zone(original, "export"))
+
+
+def _in_zone(original, name):
+    def call(*args, **kwargs):
+        with zone(name):
+            return original(*args, **kwargs)
+    return call
+
+
+def _registering(original):
+    def register_modules(self, *args, **kwargs):
+        result = original(self, *args, **kwargs)
+        guard(_know, self, kwargs)
+        return result
+    return register_modules
+
+
+def _know(pipeline, components):
+    """Wraps the pipeline's class and its parts' classes, once each."""
+    cls = type(pipeline)
+    wrap_method(cls, "__call__", _generation)
+    if _on("TEXT_ENCODING"):
+        for name in ("encode_prompt", "_encode_prompt"):
+            wrap_method(cls, name, _text_encode)
+    for name, part in components.items():
+        if part is None or isinstance(part, (str, int, float, tuple, list, dict, bool)):
+            continue
+        if hasattr(part, "modules") and hasattr(part, "parameters"):
+            torch_modules.name_component(part, name)
+            for inner in part.modules():  # what a sequential offload moves is still this component
+                if inner is not part:
+                    torch_modules.name_component(inner, name)
+        if hasattr(part, "step") and hasattr(part, "set_timesteps"):
+            wrap_method(type(part), "step", _scheduler_step)
+        if hasattr(part, "decode") and hasattr(part, "encode") and hasattr(part, "parameters") and _on("VAE_DECODE"):
+            wrap_method(type(part), "decode", lambda original: _vae(original, "vae_decode"))
+            wrap_method(type(part), "encode", lambda original: _vae(original, "vae_encode"))
+            guard(_count_calls, getattr(part, "decoder", None), "tiles")
+            guard(_count_calls, getattr(part, "encoder", None), "tiles")
+        if name.rstrip("_0123456789") in DENOISERS:
+            guard(_watch_blocks, part)
+
+
+# ---- one call of the pipeline ----
+
+class Call:
+    """What is known of the call in progress."""
+
+    def __init__(self, pipeline, guidance_scale):
+        self.pipeline = pipeline
+        self.guidance_scale = guidance_scale
+        self.step_zone = None
+        self.step_count = 0
+        self.forwards = 0
+        self.blocks_run = 0
+        self.most_blocks = 0
+        self.tiles = 0
+
+    def begin_step(self):
+        self.forwards = self.blocks_run = 0
+        attributes = {} if self.guidance_scale is None else {"guidance_scale": self.guidance_scale}
+        self.step_zone = zone("denoise", ROLE_STEP, step=self.step_count, **attributes)
+        self.step_zone.__enter__()
+
+    def end_step(self, timestep=None):
+        if self.step_zone is None:
+            return
+        facts = {"forwards": self.forwards}
+        if timestep is not None:
+            facts["timestep"] = timestep
+        self.most_blocks = max(self.most_blocks, self.blocks_run)
+        # A step that skipped most of its blocks was served by a cache.
+        if self.most_blocks and self.blocks_run * 2 <= self.most_blocks:
+            facts["cached"] = 1
+        native.attrs(**facts)
+        self.step_zone.__exit__(None, None, None)
+        self.step_zone = None
+        self.step_count += 1
+
+
+def _number(value):
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _generation(original):
+    def __call__(self, *args, **kwargs):
+        if here.call is not None or wrapping.compiling():  # a pipeline inside a pipeline
+            return original(self, *args, **kwargs)
+        facts = {name: kwargs[name] for name in ("width", "height", "num_inference_steps", "num_frames")
+                 if _number(kwargs.get(name)) is not None}
+        call = here.call = Call(self, _number(kwargs.get("guidance_scale")))
+        generation = zone(type(self).__name__, ROLE_GENERATION, **facts)
+        depth, here.module_depth = here.module_depth, 0
+        generation.__enter__()
+        kind = None
+        try:
+            result = original(self, *args, **kwargs)
+            guard(call.end_step)
+            guard(_output, result)
+            return result
+        except BaseException as error:
+            kind = type(error)
+            raise
+        finally:
+            here.call = None
+            here.module_depth = depth
+            if call.step_zone is not None:
+                call.step_zone.__exit__(kind, None, None)
+            generation.__exit__(kind, None, None)
+    return __call__
+
+
+def _output(result):
+    """Output frames, counted once, where they leave the pipeline."""
+    frames = getattr(result, "frames", None)
+    if frames is None and isinstance(result, dict):
+        frames = result.get("frames")
+    if frames is None and isinstance(result, tuple) and result and len(shape_of(result[0])) == 5:
+        frames = result[0]
+    if frames is None:
+        return
+    count, height, width = _frames_of(frames)
+    if count:
+        native.frames(count)
+        native.attrs(frames=count)
+    if height and width:
+        native.attrs(width=width, height=height)
+
+
+def _frames_of(frames):
+    """(frames, height, width) of [batch][frame] images, or an array of 4 or 5 dimensions."""
+    shape = shape_of(frames)
+    if len(shape) == 5:  # batch, frame, then height, width, channels or channels, height, width
+        height, width = (shape[2], shape[3]) if shape[4] in (1, 3, 4) else (shape[3], shape[4])
+        return shape[0] * shape[1], height, width
+    if len(shape) == 4:
+        height, width = (shape[1], shape[2]) if shape[3] in (1, 3, 4) else (shape[2], shape[3])
+        return shape[0], height, width
+    if isinstance(frames, (list, tuple)) and frames:
+        if isinstance(frames[0], (list, tuple)) or len(shape_of(frames[0])) == 4:
+            size = getattr(frames[0][0], "size", None) if len(frames[0]) else None
+            width, height = size if isinstance(size, tuple) and len(size) == 2 else (None, None)
+            return sum(len(video) for video in frames), height, width
+        return len(frames), None, None
+    return 0, None, None
+
+
+# ---- parts ----
+
+def _forward(name, module, call, args, kwargs):
+    """A component's forward. A denoiser's opens the step that scheduler.step() ends:
+    the two forwards of CFG, or a second transformer, are in one step."""
+    current = here.call
+    if name.rstrip("_0123456789") not in DENOISERS:
+        with zone(name):
+            return call(module, *args, **kwargs)
+    if current.step_zone is None and _on("DIFFUSION_STEPS"):
+        guard(current.begin_step)
+    current.forwards += 1
+    with zone(name, ROLE_FORWARD):
+        return call(module, *args, **kwargs)
+
+
+def _scheduler_step(original):
+    def step(self, *args, **kwargs):
+        current = here.call
+        if current is None or current.step_zone is None:
+            return original(self, *args, **kwargs)
+        with zone("scheduler_step"):
+            result = original(self, *args, **kwargs)
+        guard(current.end_step, _timestep(args, kwargs))
+        return result
+    return step
+
+
+def _timestep(args, kwargs):
+    value = kwargs.get("timestep", args[1] if len(args) > 1 else None)
+    if not getattr(value, "is_cpu", True):
+        return None  # on the device: not worth a wait
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _text_encode(original):
+    def encode_prompt(self, *args, **kwargs):
+        if here.call is None:
+            return original(self, *args, **kwargs)
+        with zone("text_encode"):
+            return original(self, *args, **kwargs)
+    return encode_prompt
+
+
+def _vae(original, name):
+    def method(self, *args, **kwargs):
+        current = here.call
+        if wrapping.compiling() or here.module_depth:
+            return original(self, *args, **kwargs)
+        if current is not None:
+            guard(current.end_step)
+            current.tiles = 0
+        latent = shape_of(args[0] if args else next(iter(kwargs.values()), None))
+        facts = {"latent_frames": latent[2]} if name == "vae_decode" and len(latent) == 5 else {}
+        here.module_depth += 1
+        try:
+            with zone(name, **facts):
+                result = original(self, *args, **kwargs)
+                guard(_vae_facts, self, name, result, current)
+                return result
+        finally:
+            here.module_depth -= 1
+    return method
+
+
+def _vae_facts(vae, name, result, current):
+    facts = {}
+    made = getattr(result, "sample", None)
+    if made is None and isinstance(result, tuple) and result:
+        made = result[0]
+    if name == "vae_decode" and len(shape_of(made)) == 5:
+        facts["frames"] = shape_of(made)[0] * shape_of(made)[2]
+    if current is not None and current.tiles and getattr(vae, "use_tiling", False):
+        facts["tiles"] = current.tiles
+    if facts:
+        native.attrs(**facts)
+
+
+def _counting(field):
+    def make(original):
+        def __call__(self, *args, **kwargs):
+            if not wrapping.compiling() and here.call is not None:
+                setattr(here.call, field, getattr(here.call, field) + 1)
+            return original(self, *args, **kwargs)
+        return __call__
+    return make
+
+
+def _count_calls(module, field):
+    """Counts the calls of a module's class during a pipeline call."""
+    if module is None:
+        return
+    cls = type(module)
+    if "__call__" not in vars(cls):
+        cls.__call__ = lambda self, *args, **kwargs: torch_modules._original_call(self, *args, **kwargs)
+    wrap(cls, "__call__", _counting(field))
+
+
+def _watch_blocks(denoiser):
+    """A denoiser's blocks: its longest list of modules."""
+    lists = [child for child in denoiser.children() if type(child).__name__ == "ModuleList" and len(child)]
+    if lists:
+        _count_calls(max(lists, key=len)[0], "blocks_run")

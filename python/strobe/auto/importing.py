@@ -1,0 +1,34 @@
+"""The time spent importing packages, apart from everything else."""
+import sys
+
+from .. import _imports
+from .._core import ROLE_IMPORT
+from .wrapping import zone
+
+_open = {}
+
+
+class _Installed:
+    """Top-level packages that are not the standard library's."""
+    _standard = frozenset(getattr(sys, "stdlib_module_names", ())) | frozenset(sys.builtin_module_names)
+
+    def __contains__(self, name):
+        return "." not in name and not name.startswith("_") and name not in self._standard \
+            and name not in ("strobe", "sitecustomize", "usercustomize", "__main__")
+
+
+def _begin(name):
+    one = zone("import " + name, ROLE_IMPORT)
+    one.__enter__()
+    _open[name] = one
+
+
+def _end(name):
+    one = _open.pop(name, None)
+    if one is not None:
+        one.__exit__(None, None, None)
+
+
+def watch():
+    _imports._Finder.watched_roots = _Installed()
+    _imports.observe(_begin, _end)

@@ -1,0 +1,73 @@
+"""Stages by name: pkg.mod:Class.method = 4c VAE encode, for code nobody edits."""
+import atexit
+import re
+import sys
+
+from .. import _profile
+from .._imports import when_imported
+from .wrapping import MARK, wrap
+
+_CODE = re.compile(r"\s*(?:\[([^\]]+)\]|([0-9][0-9a-z.]{0,7}))(?:\s+|$)(.*)", re.S)
+_pending = {}  # target -> why it is not there yet
+
+
+def parse(text):
+    """'pkg.mod:Class.method=4c VAE encode' -> (module, path, code, name)"""
+    target, _, label = text.partition("=")
+    module, colon, path = target.strip().partition(":")
+    if not colon or not module or not path:
+        raise ValueError("a stage is 'pkg.mod:Class.method = 4c name', not %r" % text)
+    label = label.strip().strip("'\"")
+    found = _CODE.match(label)
+    code, name = (found.group(1) or found.group(2), found.group(3)) if found else (None, label)
+    return module, path, code, name.strip() or path.rpartition(".")[2]
+
+
+def add_all(stages):
+    """From STROBE_STAGES (separated by ';' or lines), or a configuration's list or dict."""
+    if isinstance(stages, str):
+        stages = [part for part in re.split(r"[;\n]", stages) if part.strip()]
+    elif isinstance(stages, dict):
+        stages = ["%s=%s" % item for item in stages.items()]
+    for stage in stages:
+        if isinstance(stage, dict):
+            stage = ";".join("%s=%s" % item for item in stage.items())
+        add(stage)
+
+
+def add(text):
+    try:
+        module, path, code, name = parse(text)
+    except ValueError as error:
+        sys.stderr.write("strobe: %s\n" % error)
+        return
+    target = "%s:%s" % (module, path)
+    if not _pending:
+        atexit.register(_say_what_was_never_found)
+    _pending[target] = "its module was never imported"
+    when_imported(module, lambda found: _wrap(found, target, path, code, name))
+
+
+def _wrap(module, target, path, code, name):
+    owner, (*inner, last) = module, path.split(".")
+    try:
+        for step in inner:
+            owner = getattr(owner, step)
+        getattr(owner, last)
+    except AttributeError:
+        _pending[target] = "its module has no %s" % path
+        return
+    options = {"code": code} if code else {}
+    if isinstance(owner, type) and last not in vars(owner):  # inherited: wrap it here, not in the base
+        inherited = getattr(owner, last)
+        replacement = _profile.profile(inherited, name=name, **options)
+        setattr(replacement, MARK, inherited)
+        setattr(owner, last, replacement)
+    else:
+        wrap(owner, last, lambda original: _profile.profile(original, name=name, **options))
+    _pending.pop(target, None)
+
+
+def _say_what_was_never_found():
+    for target, why in _pending.items():
+        sys.stderr.write("strobe: the stage %s was not recorded: %s\n" % (target, why))

@@ -1,0 +1,133 @@
+"""A torch program's top-level modules as zones. A module is top-level when it is
+called while no other one is being called. The first calls find such classes
+through nn.Module itself; from then on only the found classes are wrapped, and
+the modules inside them cost nothing."""
+from .. import _imports
+from .._core import ROLE_COMPILE, native
+from . import wrapping
+from .wrapping import MARK, guard, here, zone
+
+SETTLED = 64  # top-level calls without a new class, after which nn.Module is left alone again
+
+_nn_module = None
+_original_call = None
+_calm = 0
+_component_of = {}  # id(module) -> what the pipeline calls it
+on_forward = None   # auto.diffusers: (name, module, call) -> result
+
+
+def watch():
+    _imports.when_imported("torch", _on_torch)
+    _imports.when_imported("torch._dynamo", _on_dynamo)
+
+
+def name_component(module, name):
+    """The pipeline's own word for a module: transformer, vae, text_encoder_2."""
+    _component_of[id(module)] = name
+
+
+def component_name(module):
+    module = getattr(module, "_orig_mod", module)  # what torch.compile was given
+    return _component_of.get(id(module)) or type(module).__name__
+
+
+def _on_torch(torch):
+    global _nn_module, _original_call
+    compiler = getattr(torch, "compiler", None)
+    wrapping.compiling = getattr(compiler, "is_compiling", None) or _is_dynamo_compiling(torch)
+    _nn_module = torch.nn.Module
+    _original_call = _nn_module.__call__
+    _look_for_modules()
+    for name in ("to", "cuda", "eval", "load_state_dict"):
+        wrapping.wrap(_nn_module, name, _noticing)
+
+
+def _is_dynamo_compiling(torch):
+    dynamo = getattr(torch, "_dynamo", None)
+    return getattr(dynamo, "is_compiling", wrapping.compiling)
+
+
+def _noticing(original):
+    """Models that are moved or loaded will be called: look for new classes again."""
+    def method(self, *args, **kwargs):
+        if not wrapping.compiling():
+            _look_for_modules()
+        return original(self, *args, **kwargs)
+    return method
+
+
+def _look_for_modules():
+    global _calm
+    _calm = 0
+    if _nn_module is not None and _nn_module.__call__ is _original_call:
+        _nn_module.__call__ = _discovering_call
+
+
+def _leave_alone():
+    if _nn_module.__call__ is _discovering_call:
+        _nn_module.__call__ = _original_call
+
+
+def _discovering_call(self, *args, **kwargs):
+    if here.module_depth or wrapping.compiling():
+        return _original_call(self, *args, **kwargs)
+    guard(_found, type(self))
+    return _record_call(_original_call, self, args, kwargs)
+
+
+def _found(cls):
+    """A class with top-level instances: wrapped itself, by its own __call__."""
+    global _calm
+    if cls.__module__.startswith("torch."):  # nn.Sequential and the like: found anew each time
+        _calm = 0
+        return
+    if "__call__" in vars(cls):
+        _calm += 1
+        if _calm >= SETTLED:
+            _leave_alone()
+        return
+    _calm = 0
+
+    def __call__(self, *args, **kwargs):
+        if here.module_depth or wrapping.compiling():
+            return _original_call(self, *args, **kwargs)
+        return _record_call(_original_call, self, args, kwargs)
+    setattr(__call__, MARK, _original_call)
+    cls.__call__ = __call__
+
+
+def _record_call(call, module, args, kwargs):
+    here.module_depth += 1
+    try:
+        if on_forward is not None and here.call is not None:
+            return on_forward(component_name(module), module, call, args, kwargs)
+        with zone(component_name(module)):
+            return call(module, *args, **kwargs)
+    finally:
+        here.module_depth -= 1
+
+
+# ---- torch.compile ----
+
+def _on_dynamo(dynamo):
+    """Compilation is a zone of its own, wherever it strikes."""
+    try:
+        from torch._dynamo import callback
+        start, end = callback.on_compile_start, callback.on_compile_end
+    except (ImportError, AttributeError):  # before torch 2.3
+        return
+
+    @start
+    def _begin(*args):
+        guard(_compile_begins)
+
+    @end
+    def _finish(*args):
+        guard(native.zone_end, "torch.compile")
+
+
+def _compile_begins():
+    native.zone_begin("torch.compile")
+    native.role(ROLE_COMPILE)
+
+

@@ -1,0 +1,80 @@
+"""Replacing a function by one that records around it, once, by name."""
+import functools
+import sys
+import threading
+
+from .. import _faults
+from .._core import section
+
+MARK = "_strobe_original"
+
+
+class Here(threading.local):
+    """What the calling thread is in the middle of."""
+    module_depth = 0     # calls of torch modules
+    call = None          # the pipeline call being recorded
+
+
+here = Here()
+
+
+def compiling():
+    """True while dynamo traces: then nothing may be recorded. Replaced by torch's
+    own function when torch is there; dynamo knows that one and folds it away."""
+    return False
+
+
+def is_wrapped(function):
+    return hasattr(function, MARK)
+
+
+def wrap(owner, name, make):
+    """owner.name = make(original), keeping static and class methods what they are.
+    Nothing happens when there is no such attribute or it is wrapped already."""
+    raw = vars(owner).get(name) if isinstance(owner, type) else getattr(owner, name, None)
+    if raw is None:
+        return False
+    kind = type(raw) if isinstance(raw, (staticmethod, classmethod)) else None
+    original = raw.__func__ if kind else raw
+    if not callable(original) or is_wrapped(original):
+        return False
+    replacement = make(original)
+    try:
+        functools.update_wrapper(replacement, original)
+        setattr(replacement, MARK, original)
+        setattr(owner, name, kind(replacement) if kind else replacement)
+    except (AttributeError, TypeError):  # a built-in type
+        return False
+    return True
+
+
+def wrap_method(cls, name, make):
+    """Wraps a method where cls inherits it from, so that each class is wrapped once."""
+    for base in cls.__mro__:
+        if name in vars(base):
+            return wrap(base, name, make)
+    return False
+
+
+def zone(name, role=None, **attributes):
+    """A section with a role."""
+    if role is not None:
+        attributes["strobe.role"] = role
+    return section(name, **attributes) if attributes else section(name)
+
+
+def guard(function, *args):
+    """function(*args), or None and a counted fault."""
+    try:
+        return function(*args)
+    except Exception:
+        _faults.count("in the automatic recording")
+        return None
+
+
+def shape_of(value):
+    return tuple(getattr(value, "shape", ()) or ())
+
+
+def loaded(name):
+    return sys.modules.get(name)

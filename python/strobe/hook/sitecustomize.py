@@ -1,0 +1,76 @@
+"""The start-up hook: `strobe run` puts this folder first on PYTHONPATH, so every
+Python the program starts comes by here. It loads strobe, then runs the user's
+own sitecustomize. It never raises, on any version of Python."""
+import os
+import sys
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _own(path):
+    try:
+        return os.path.realpath(path or os.curdir) == os.path.realpath(_HERE)
+    except Exception:
+        return False
+
+
+def _strobe_name(importlib_util, package):
+    """"strobe", unless the program has another package of that name."""
+    try:
+        spec = importlib_util.find_spec("strobe")
+    except Exception:
+        return "strobe"
+    origin = getattr(spec, "origin", None) if spec else None
+    if not origin or os.path.exists(os.path.join(os.path.dirname(origin), "auto", "__init__.py")):
+        return "strobe"
+    return "_strobe_of_the_recorder"
+
+
+def _load():
+    """The package this hook belongs to, without adding anything to sys.path."""
+    import importlib.util
+    package = os.path.dirname(_HERE)
+    name = _strobe_name(importlib.util, package)
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, os.path.join(package, "__init__.py"),
+                                                      submodule_search_locations=[package])
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            sys.modules.pop(name, None)
+            raise
+    importlib.import_module(name + ".auto").install()
+
+
+def _users_own():
+    """The sitecustomize that would have run without us."""
+    import importlib
+    import importlib.machinery
+    rest = [path for path in sys.path if not _own(path)]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", rest)
+    if spec is None or spec.loader is None:
+        return
+    import importlib.util
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+def _start():
+    if os.environ.get("STROBE_ENABLED", "1") == "0" or os.environ.get("STROBE_HOOK", "1") == "0":
+        return
+    if sys.version_info < (3, 9):
+        return
+    try:
+        _load()
+    except BaseException as error:
+        if os.environ.get("STROBE_DEBUG") == "1":
+            sys.stderr.write("strobe: the start-up hook failed: %r\n" % (error,))
+
+
+_start()
+# Children find the hook through the environment; this program's own imports shall not see its folder.
+sys.path[:] = [path for path in sys.path if not _own(path)]
+_users_own()

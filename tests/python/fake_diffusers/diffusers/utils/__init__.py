@@ -1,0 +1,1 @@
+from .export_utils import export_to_video
