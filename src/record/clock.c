@@ -20,9 +20,11 @@ static uint64_t read_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+uint64_t (*sb_clock_source)(void);
+
 uint64_t sb_clock_slow_ticks(void)
 {
-	return read_ns(CLOCK_MONOTONIC);
+	return sb_clock_source ? sb_clock_source() : read_ns(CLOCK_MONOTONIC);
 }
 
 #if defined(__x86_64__)

@@ -9,9 +9,8 @@
 
 void sb_lost(enum sb_lost_reason reason, uint64_t count)
 {
-	uint32_t state = atomic_load_explicit(&REC->state, memory_order_acquire);
-
-	if (state == SB_OPEN || state == SB_CLOSING)
+	/* A header that has just been closed is memory nobody reads: harmless. */
+	if (sb_session_active())
 		__atomic_fetch_add(&sb_header()->lost[reason], count, __ATOMIC_RELAXED);
 }
 
@@ -32,9 +31,7 @@ bool sb_session_is_forked(void)
 
 void sb_session_add_own_cpu(uint64_t ns)
 {
-	uint32_t state = atomic_load_explicit(&REC->state, memory_order_acquire);
-
-	if (state == SB_OPEN || state == SB_CLOSING)
+	if (sb_session_active())
 		__atomic_fetch_add(&sb_header()->own_cpu_ns, ns, __ATOMIC_RELAXED);
 }
 
@@ -64,23 +61,18 @@ static bool side_room(struct sb_writer *w, enum sb_lane lane, enum sb_long_type 
 	return true;
 }
 
-/* Room for a record; leaves the writer busy when it returns one. */
+/* Room for a record; the writer is entered when it returns one. */
 static uint64_t *record_begin(enum sb_lane lane, enum sb_long_type type, uint32_t words,
 	struct sb_writer **out_writer)
 {
-	struct sb_writer *w = sb_writer_here();
+	struct sb_writer *w = sb_writer_enter();
 	bool room;
 
 	if (!w)
 		return NULL;
-	if (w->busy) {
-		sb_lost(SB_LOST_NO_CHUNK, words);
-		return NULL;
-	}
-	w->busy = true;
 	room = lane == SB_LANE_HOT ? sb_writer_room(w, words, sb_clock_ticks()) : side_room(w, lane, type, words);
 	if (!room) {
-		w->busy = false;
+		sb_writer_leave(w);
 		return NULL;
 	}
 	*out_writer = w;
@@ -93,7 +85,7 @@ static void record_end(struct sb_writer *w, enum sb_lane lane, uint64_t head, ui
 
 	__atomic_store_n(p->cur, head, __ATOMIC_RELEASE);
 	p->cur += words;
-	w->busy = false;
+	sb_writer_leave(w);
 }
 
 bool sb_put(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint64_t *payload, uint32_t words)

@@ -39,7 +39,7 @@ struct sb_writer {
 	uint32_t tid;
 	uint32_t track;
 	_Atomic uint32_t state; /* enum sb_writer_state */
-	bool busy;              /* inside the slow path: a signal handler must not enter */
+	_Atomic bool busy; /* off the fast path: signal handlers keep out, closing waits */
 	uint32_t oldest;        /* HOT chunks of this writer, oldest first: index + 1 */
 	uint32_t starved_count; /* events since the last vain search for a chunk */
 	uint64_t words_lost;    /* not yet told by a chunk header */
@@ -130,10 +130,20 @@ static inline struct sb_file_header *sb_header(void)
 }
 
 /* ---- writer.c ---- */
+/* The calling thread's writer, its own until sb_writer_leave(): the session will
+ * not go away meanwhile. NULL: nothing records, or a signal handler interrupted
+ * the slow path. */
+struct sb_writer *sb_writer_enter(void);
+static inline void sb_writer_leave(struct sb_writer *w)
+{
+	atomic_store_explicit(&w->busy, false, memory_order_release);
+}
+/* After the state has left SB_OPEN: until nobody is inside any more. */
+void sb_writers_quiesce(void);
 void sb_writer_open_chunk(struct sb_writer *w, struct sb_position *p, enum sb_lane lane,
 	uint32_t chunk, uint64_t ticks);
 /* Makes room for `words` words in the HOT lane at this time; writes REBASE where
- * needed. False: counted as lost. Call with w->busy set. */
+ * needed. False: counted as lost. Between enter and leave. */
 bool sb_writer_room(struct sb_writer *w, uint32_t words, uint64_t ticks);
 void sb_writers_poison(void);
 

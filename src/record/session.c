@@ -172,19 +172,23 @@ static void discard_file(void)
 	unlink(REC->spool_path[0] ? REC->spool_path : REC->file_path);
 }
 
-/* A filesystem that is local by name may still refuse a shared mapping. */
+/* The new extent replaces the old one only when it is whole: somebody late may
+ * still look at the old one's header. */
 static int open_extent(const char *run_dir, const char *file_name, uint64_t budget_bytes)
 {
+	struct sb_extent fresh;
 	int fd, err = open_file(run_dir, file_name, &fd);
 
 	if (err)
 		return err;
-	err = sb_extent_open(&REC->extent, fd, budget_bytes);
+	err = sb_extent_open(&fresh, fd, budget_bytes);
 	if (err) {
-		sb_extent_close(&REC->extent);
+		sb_extent_close(&fresh);
 		discard_file();
+		return err;
 	}
-	return err;
+	REC->extent = fresh;
+	return 0;
 }
 
 static int make_canary(void)
@@ -378,7 +382,7 @@ void sb_session_forked(void)
 	/* One thread, no keeper; the parent's mapping stays where it is, unused. */
 	memcpy(&REC->control, &fresh, sizeof fresh);
 	REC->keeper_runs = false;
-	REC->forked = true;
+	REC->forked = was_recording; /* then it shares its parent's folder */
 	REC->explicit_start = false;
 	REC->file_count = 0;
 	REC->spool_path[0] = 0;
@@ -417,6 +421,7 @@ int sb_session_close(void)
 	sb_keeper_stop();
 	sb_mode_set(0);
 	atomic_store(&REC->state, SB_CLOSING);
+	sb_writers_quiesce();
 	sb_writers_poison();
 	finish_header();
 	sb_extent_close(&REC->extent);

@@ -17,7 +17,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-enum { WRITERS_BEFORE_TAKEOVER = 64, STARVED_RETRY = 1024, OPENING_YIELDS = 2000 };
+enum { WRITERS_BEFORE_TAKEOVER = 64, STARVED_RETRY = 1024, OPENING_YIELDS = 2000, QUIESCE_YIELDS = 1000000 };
 
 /* What a thread without a writer has: no room, so every event takes the slow path. */
 static struct sb_writer idle;
@@ -149,6 +149,35 @@ bool sb_writer_room(struct sb_writer *w, uint32_t words, uint64_t ticks)
 	/* Somebody had asked for attention: it has been given. */
 	atomic_store_explicit(&p->end, usual_end(p), memory_order_relaxed);
 	return true;
+}
+
+struct sb_writer *sb_writer_enter(void)
+{
+	struct sb_writer *w = sb_writer_here();
+
+	if (!w)
+		return NULL;
+	if (atomic_exchange(&w->busy, true)) {
+		sb_lost(SB_LOST_NO_CHUNK, 1);
+		return NULL;
+	}
+	/* Whoever closes the session changes its state first, then waits for busy. */
+	if (atomic_load(&REC->state) == SB_OPEN && atomic_load(&REC->session) == w->session)
+		return w;
+	sb_writer_leave(w);
+	return NULL;
+}
+
+void sb_writers_quiesce(void)
+{
+	uint32_t count = atomic_load(&REC->writer_count);
+
+	for (uint32_t i = 0; i < count && i < SB_WRITERS_MAX; i++) {
+		struct sb_writer *w = atomic_load(&REC->writers[i]);
+
+		for (int patience = 0; w && atomic_load(&w->busy) && patience < QUIESCE_YIELDS; patience++)
+			sched_yield();
+	}
 }
 
 void sb_writers_poison(void)
@@ -317,7 +346,7 @@ struct sb_writer *sb_writer_here(void)
 		sb_session_open_armed();
 		state = atomic_load_explicit(&REC->state, memory_order_acquire);
 	}
-	if (state != SB_OPEN && state != SB_CLOSING)
+	if (state != SB_OPEN)
 		return NULL;
 	session = atomic_load_explicit(&REC->session, memory_order_acquire);
 	if (w->session != session)

@@ -31,17 +31,12 @@ static __attribute__((noinline, cold)) void put_slow(enum sb_kind kind, uint32_t
 		return;
 	if (sb_clock_kind == SB_CLOCK_MONOTONIC) /* then writers never have an end: see writer.c */
 		ticks = sb_clock_slow_ticks();
-	w = sb_writer_here();
+	w = sb_writer_enter();
 	if (!w)
 		return;
-	if (w->busy) { /* a signal handler inside the slow path */
-		sb_lost(SB_LOST_NO_CHUNK, 1);
-		return;
-	}
-	w->busy = true;
 	if (sb_writer_room(w, 1, ticks))
 		publish(w, w->hot.cur, sb_word(kind, id, (ticks - w->hot.base) & ((1ull << SB_TICK_BITS) - 1)));
-	w->busy = false;
+	sb_writer_leave(w);
 }
 
 static inline void put(enum sb_kind kind, uint32_t id)
@@ -114,14 +109,13 @@ void strobe_zone_begin(const char *dynamic_name)
 
 static __attribute__((noinline, cold)) void put_value_slow(uint64_t word)
 {
-	struct sb_writer *w = sb_writer_here();
+	struct sb_writer *w = sb_writer_enter();
 
-	if (!w || w->busy)
+	if (!w)
 		return;
-	w->busy = true;
 	if (sb_writer_room(w, 1, sb_clock_ticks()))
 		publish(w, w->hot.cur, word);
-	w->busy = false;
+	sb_writer_leave(w);
 }
 
 static inline void put_value(uint64_t word)
