@@ -169,7 +169,7 @@ static void stop_growing(struct sb_extent *x)
 
 	atomic_store(&x->total_chunks, ready);
 	if (x->mapped_bytes)
-		((struct sb_file_header *)x->base)->limited_by = SB_LIMIT_DISK;
+		__atomic_store_n(&((struct sb_file_header *)x->base)->limited_by, SB_LIMIT_DISK, __ATOMIC_RELAXED);
 }
 
 /* One step: larger ones cost less a page, smaller ones use up a nearly full disk. */

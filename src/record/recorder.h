@@ -34,7 +34,7 @@ struct sb_writer {
 	struct sb_position hot; /* first: the fast path touches one cache line */
 	struct sb_position keep;
 	struct sb_position device;
-	uint32_t session; /* whose chunks these are; 0: nobody's */
+	_Atomic uint32_t session; /* whose chunks these are; 0: nobody's */
 	uint32_t id;
 	uint32_t tid;
 	uint32_t track;
@@ -85,7 +85,8 @@ struct sb_recorder {
 	_Atomic uint32_t copy_count;
 	_Atomic uint32_t *canary; /* in memory zeroed by fork; 1 in the owner */
 	pthread_mutex_t control;  /* start and stop, never taken by recording calls */
-	struct sb_extent extent;
+	struct sb_extent extent; /* for those who have entered, see sb_writer_enter() */
+	struct sb_file_header *_Atomic header; /* the open session's, or the last one's */
 	struct sb_writer *_Atomic writers[SB_WRITERS_MAX];
 	_Atomic uint32_t writer_count;
 	_Atomic uint32_t file_writer_count;
@@ -126,7 +127,7 @@ uint32_t sb_chunk_take(struct sb_extent *x, enum sb_lane lane, bool first);
 struct sb_chunk_header *sb_chunk_at(const struct sb_extent *x, uint32_t chunk);
 static inline struct sb_file_header *sb_header(void)
 {
-	return (struct sb_file_header *)REC->extent.base;
+	return atomic_load_explicit(&REC->header, memory_order_acquire);
 }
 
 /* ---- writer.c ---- */

@@ -188,6 +188,7 @@ static int open_extent(const char *run_dir, const char *file_name, uint64_t budg
 		return err;
 	}
 	REC->extent = fresh;
+	atomic_store_explicit(&REC->header, (struct sb_file_header *)fresh.base, memory_order_release);
 	return 0;
 }
 

@@ -107,8 +107,10 @@ static bool next_hot_chunk(struct sb_writer *w, uint64_t ticks)
 		__atomic_store_n(w->hot.cur, sb_word(SB_PAD, 0, 0), __ATOMIC_RELEASE);
 	chunk = sb_chunk_take(x, SB_LANE_HOT, !w->hot.chunk);
 	if (!chunk && w->hot.chunk) {
-		if (!header->limited_by)
-			header->limited_by = SB_LIMIT_BUDGET;
+		uint32_t none = SB_LIMIT_NONE;
+
+		__atomic_compare_exchange_n(&header->limited_by, &none, SB_LIMIT_BUDGET, false, __ATOMIC_RELAXED,
+			__ATOMIC_RELAXED);
 		chunk = sb_fold_oldest(w);
 		if (chunk)
 			atomic_fetch_add_explicit(&x->recycled, 1, memory_order_relaxed);
@@ -202,11 +204,12 @@ static struct sb_writer *claim_ended(uint32_t session, bool of_this_session)
 		struct sb_writer *w = atomic_load(&REC->writers[i]);
 		uint32_t state = SB_WRITER_ENDED;
 
-		if (!w || atomic_load_explicit(&w->state, memory_order_acquire) != SB_WRITER_ENDED ||
-			(w->session == session) != of_this_session)
+		if (!w || (atomic_load(&w->session) == session) != of_this_session ||
+			!atomic_compare_exchange_strong(&w->state, &state, SB_WRITER_LIVE))
 			continue;
-		if (atomic_compare_exchange_strong(&w->state, &state, SB_WRITER_LIVE))
+		if ((atomic_load(&w->session) == session) == of_this_session)
 			return w;
+		atomic_store(&w->state, SB_WRITER_ENDED); /* it lived and ended again meanwhile */
 	}
 	return NULL;
 }

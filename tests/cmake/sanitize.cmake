@@ -1,0 +1,21 @@
+# The recorder's tests again, under the sanitizers. Everything is compiled anew
+# with them: mixing sanitized and plain objects hides races.
+if(CMOCKA_FOUND AND NOT STROBE_SANITIZE)
+  foreach(kind address thread)
+    set(target recorder_${kind})
+    add_executable(${target} ${CMAKE_SOURCE_DIR}/tests/unit/recorder_test.c ${recording_sources} ${sources_format})
+    set(flags -fsanitize=${kind} -fno-omit-frame-pointer -O1)
+    if(kind STREQUAL address)
+      list(APPEND flags -fsanitize=undefined -fno-sanitize-recover=all)
+    endif()
+    target_compile_options(${target} PRIVATE ${flags} -Wno-missing-prototypes -Wno-tsan -Wno-unused-function)
+    target_link_options(${target} PRIVATE ${flags})
+    target_compile_definitions(${target} PRIVATE ${STROBE_FEATURE_DEFINITIONS} RECORDER_TEST_SMALL=1)
+    target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMOCKA_INCLUDE_DIRS} ${STROBE_FEATURE_INCLUDES})
+    target_link_libraries(${target} PRIVATE ${CMOCKA_LINK_LIBRARIES} ${STROBE_FEATURE_LIBRARIES} ${CMAKE_DL_LIBS} m pthread)
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    add_test(NAME sanitize/${target} COMMAND ${target})
+    set_tests_properties(sanitize/${target} PROPERTIES TIMEOUT 300
+      ENVIRONMENT "TSAN_OPTIONS=halt_on_error=1;ASAN_OPTIONS=detect_leaks=0")
+  endforeach()
+endif()
