@@ -22,8 +22,9 @@
 #endif
 
 /* A writer that finds no room waits this often and this long at the most for the
- * growing that is under way; then it folds instead. */
-enum { GROW_TRIES = 5 };
+ * growing that is under way; then it folds instead. Who has nothing to fold would
+ * lose events, and waits longer. */
+enum { GROW_TRIES = 5, GROW_TRIES_FIRST = 50 };
 static const struct timespec grow_patience = { .tv_nsec = 2000000 };
 enum { FIRST_STEP = 256 * 1024, STEP = 1024 * 1024, SMALLEST_STEP = 64 * 1024 };
 
@@ -256,11 +257,11 @@ static bool may_take(struct sb_extent *x, enum sb_lane lane, bool first)
 	return true;
 }
 
-static uint32_t take_fresh(struct sb_extent *x)
+static uint32_t take_fresh(struct sb_extent *x, int most_tries)
 {
 	uint32_t n = atomic_load_explicit(&x->next_chunk, memory_order_relaxed);
 
-	for (int tries = 0; tries < GROW_TRIES;) {
+	for (int tries = 0; tries < most_tries;) {
 		uint32_t ready = atomic_load_explicit(&x->ready_chunks, memory_order_acquire);
 
 		if (n >= ready) {
@@ -283,7 +284,7 @@ static uint32_t take_fresh(struct sb_extent *x)
 
 uint32_t sb_chunk_take(struct sb_extent *x, enum sb_lane lane, bool first)
 {
-	uint32_t chunk = may_take(x, lane, first) ? take_fresh(x) : 0;
+	uint32_t chunk = may_take(x, lane, first) ? take_fresh(x, first ? GROW_TRIES_FIRST : GROW_TRIES) : 0;
 
 	if (chunk)
 		atomic_fetch_add_explicit(&x->lane_used[lane], 1, memory_order_relaxed);

@@ -17,7 +17,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-enum { WRITERS_BEFORE_TAKEOVER = 64, STARVED_RETRY = 1024, OPENING_YIELDS = 2000, QUIESCE_YIELDS = 1000000 };
+enum { WRITERS_BEFORE_TAKEOVER = 64, STARVED_RETRY = 64, OPENING_YIELDS = 2000, QUIESCE_YIELDS = 1000000 };
 
 /* What a thread without a writer has: no room, so every event takes the slow path. */
 static struct sb_writer idle;
