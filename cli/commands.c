@@ -4,12 +4,14 @@
 extern const struct command cmd_run;
 extern const struct command cmd_report;
 extern const struct command cmd_bench;
+extern const struct command cmd_diff;
 extern const struct command cmd_import;
 extern const struct command cmd_doctor;
 
 const struct command *const commands[] = {
 	&cmd_run,
 	&cmd_report,
+	&cmd_diff,
 	&cmd_bench,
 	&cmd_import,
 	&cmd_doctor,

@@ -5,6 +5,7 @@
 extern const struct sb_analysis sb_analysis_session;
 extern const struct sb_analysis sb_analysis_stages;
 extern const struct sb_analysis sb_analysis_iterations;
+extern const struct sb_analysis sb_analysis_collectives;
 extern const struct sb_analysis sb_analysis_happenings;
 extern const struct sb_analysis sb_analysis_recording;
 
@@ -12,6 +13,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_session,
 	&sb_analysis_stages,
 	&sb_analysis_iterations,
+	&sb_analysis_collectives,
 	&sb_analysis_happenings,
 	&sb_analysis_recording,
 	NULL,

@@ -162,6 +162,10 @@ static void describe(const struct sb_comparison *c, const struct sb_stage_change
 		snprintf(out, size, "%s is new and took %.2f s", label, s->now_s);
 	else if (isnan(s->now_s))
 		snprintf(out, size, "%s is gone: %.2f s %s", label, s->base_s, "saved");
+	else if (s->base_self_s < 0.999 * s->base_s || s->now_self_s < 0.999 * s->now_s)
+		snprintf(out, size, "%s, outside the stages in it, took %.2f s %s (%.2f -> %.2f s)", label,
+			fabs(s->contribution_s), s->contribution_s > 0 ? "longer" : "less", s->base_self_s,
+			s->now_self_s);
 	else
 		snprintf(out, size, "%s took %.2f s %s (%.2f -> %.2f s, %+.1f %%%s)", label,
 			fabs(s->contribution_s), s->contribution_s > 0 ? "longer" : "less", s->base_s,

@@ -153,21 +153,22 @@ static double first_of(double a, double b)
 	return isnan(a) ? b : a;
 }
 
-static double count_of(int64_t count)
+/* Of these, nothing was measured where it is not positive. */
+static double known(double value)
 {
-	return count >= 0 ? (double)count : NAN;
+	return value > 0 ? value : NAN;
 }
 
 static void take_video(struct sb_facts *f, const struct sb_model *m)
 {
 	double *metrics = f->metrics;
 
-	metrics[SB_METRIC_FPS] = m->summary.fps_wall;
-	metrics[SB_METRIC_FPS_COMPUTE] = m->summary.fps_compute;
-	metrics[SB_METRIC_BPS] = m->summary.bps_wall;
-	metrics[SB_METRIC_FRAMES] = count_of(m->summary.frames);
-	metrics[SB_METRIC_STEPS] = count_of(m->summary.steps);
-	metrics[SB_METRIC_FIRST_BLOCK] = m->summary.first_block_s;
+	metrics[SB_METRIC_FPS] = known(m->summary.fps_wall);
+	metrics[SB_METRIC_FPS_COMPUTE] = known(m->summary.fps_compute);
+	metrics[SB_METRIC_BPS] = known(m->summary.bps_wall);
+	metrics[SB_METRIC_FRAMES] = known((double)m->summary.frames);
+	metrics[SB_METRIC_STEPS] = known((double)m->summary.steps);
+	metrics[SB_METRIC_FIRST_BLOCK] = known(m->summary.first_block_s);
 	if (m->generations.total > 0 && !m->generations.whole_run)
 		metrics[SB_METRIC_GENERATIONS] = (double)m->generations.total;
 	if (!m->generations.whole_run && m->generations.time.count > 0)
@@ -196,20 +197,20 @@ static void take_resources(struct sb_facts *f, const struct sb_model *m)
 	metrics[SB_METRIC_GPU_MEMORY_PEAK] = first_of(
 		m->summary.gpu_peak_bytes, MB * column_stat(m, "gpu", NAMES("memory_used_mb"), true));
 	metrics[SB_METRIC_GPU_MEMORY_MEAN] = MB * column_stat(m, "gpu", NAMES("memory_used_mb"), false);
-	metrics[SB_METRIC_GPU_RESERVED_PEAK] = m->summary.gpu_reserved_peak_bytes;
-	metrics[SB_METRIC_GPU_MEMORY_TOTAL] = m->summary.gpu_total_bytes;
-	metrics[SB_METRIC_RAM_PEAK] = first_of(m->summary.ram_peak_bytes, m->memory.ram_peak_bytes);
+	metrics[SB_METRIC_GPU_RESERVED_PEAK] = known(m->summary.gpu_reserved_peak_bytes);
+	metrics[SB_METRIC_GPU_MEMORY_TOTAL] = known(m->summary.gpu_total_bytes);
+	metrics[SB_METRIC_RAM_PEAK] = first_of(
+		known(m->summary.ram_peak_bytes), known(m->memory.ram_peak_bytes));
 	if (m->memory.present) {
-		metrics[SB_METRIC_RSS_PEAK] = m->memory.rss_peak_bytes;
+		metrics[SB_METRIC_RSS_PEAK] = known(m->memory.rss_peak_bytes);
 		metrics[SB_METRIC_SWAP_PEAK] = m->memory.swap_peak_bytes;
-		metrics[SB_METRIC_PAGE_CACHE_PEAK] = m->memory.page_cache_peak_bytes;
+		metrics[SB_METRIC_PAGE_CACHE_PEAK] = known(m->memory.page_cache_peak_bytes);
 	}
-	metrics[SB_METRIC_GPU_UTILIZATION] = first_of(m->summary.gpu_utilization_mean_percent,
-		column_stat(m, "gpu", NAMES("utilization_percent"), false));
+	metrics[SB_METRIC_GPU_UTILIZATION] = column_stat(m, "gpu", NAMES("utilization_percent"), false);
 	metrics[SB_METRIC_GPU_TEMPERATURE] = column_stat(m, "gpu", NAMES("temperature_c"), true);
 	metrics[SB_METRIC_GPU_POWER] = column_stat(m, "gpu", NAMES("power_w"), false);
 	metrics[SB_METRIC_GPU_CLOCK] = column_stat(m, "gpu", NAMES("sm_clock_mhz"), false);
-	metrics[SB_METRIC_ENERGY] = m->summary.energy_wh;
+	metrics[SB_METRIC_ENERGY] = known(m->summary.energy_wh);
 	metrics[SB_METRIC_CPU] = column_stat(m, "cpu", NAMES("usage_percent"), false);
 	metrics[SB_METRIC_DISK_READ] = first_of(
 		rate_of(m, "disk", "read_bytes"), rate_of(m, "disk", "machine_read_bytes"));
@@ -305,6 +306,7 @@ static int take_stages(struct sb_facts *f, const struct sb_model *m, double **nu
 			.reason = sb_facts_text(f, s->skip_reason),
 			.count = s->count,
 			.total_s = timed ? s->total_s : NAN,
+			.first_s = s->first_s,
 			.self_s = timed ? s->self_s : NAN,
 			.time = s->time,
 			.gpu_span_s = s->gpu_span_s,
@@ -318,6 +320,40 @@ static int take_stages(struct sb_facts *f, const struct sb_model *m, double **nu
 		err = take_attrs(f, to, s);
 	}
 	return err ? err : sb_facts_key_stages(f);
+}
+
+/* The model's histograms go with it: copies stay. */
+static int take_histograms(struct sb_facts *f, const struct sb_model *m)
+{
+	f->histograms = calloc(m->stages.stage_count + 1, sizeof *f->histograms);
+	if (!f->histograms)
+		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+	for (size_t i = 0; i < m->stages.stage_count; i++) {
+		const struct sb_histogram *calls = m->stages.stages[i].calls;
+		struct sb_histogram *to = &f->histograms[f->histogram_count];
+
+		if (!calls)
+			continue;
+		f->histogram_count++;
+		if (!sb_histogram_merge(to, calls))
+			return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+		f->stages[i].calls = to;
+	}
+	return 0;
+}
+
+static int take_meetings(struct sb_facts *f, const struct sb_model *m)
+{
+	f->meetings = calloc(m->collectives.count + 1, sizeof *f->meetings);
+	if (!f->meetings)
+		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+	for (size_t i = 0; i < m->collectives.count; i++) {
+		const struct sb_collective *c = &m->collectives.all[i];
+
+		f->meetings[f->meeting_count++] = (struct sb_fact_meeting){ sb_facts_text(f, c->name),
+			c->occurrence, c->begin_s, c->end_s };
+	}
+	return 0;
 }
 
 static void take_repetitions(struct sb_facts *f, const struct sb_model *m, double **numbers)
@@ -378,6 +414,10 @@ int sb_facts_of_model(const struct sb_model *m, const char *label, struct sb_fac
 		take_repetitions(f, m, &next);
 		err = take_stages(f, m, &next);
 	}
+	if (!err)
+		err = take_histograms(f, m);
+	if (!err)
+		err = take_meetings(f, m);
 	if (!err && m->session.command)
 		err = sb_facts_add_pair(f, SB_FACT_COMMAND, "command", m->session.command);
 	if (!err)

@@ -11,7 +11,7 @@
 #define EXACT_COUNT_MAX 20
 
 const struct sb_tolerance sb_tolerance_default = {
-	.ratio = 0.02, .repeat_ratio = 0.01, .absolute = 0.005, .alpha = 0.05
+	.ratio = 0.02, .repeat_ratio = 0.01, .absolute = 0.01, .alpha = 0.05
 };
 
 struct ranked {
@@ -192,7 +192,8 @@ static bool past(const struct sb_judgement *j, double ratio, double absolute)
 {
 	double change = fabs(j->now - j->base);
 
-	return change > absolute && change > ratio * fabs(j->base);
+	/* a change of exactly the tolerance is inside it, whatever the last bit says */
+	return change > absolute * (1 + 1e-9) && change > ratio * fabs(j->base);
 }
 
 static int judge_by_test(const double *base, size_t base_count, const double *now, size_t now_count,

@@ -10,6 +10,7 @@
 #include "analyze/events.h"
 #include "analyze/run.h"
 #include "analyze/statistics.h"
+#include "base/histogram.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -100,6 +101,7 @@ struct sb_stage {
 	double unattributed_s; /* of a stage with children: its self time */
 	double wall_ratio, self_ratio;
 	struct sb_stats time; /* min, max, mean, percentiles of one call, seconds */
+	const struct sb_histogram *calls; /* of ns, when the options ask for it; else NULL */
 	double first_s, end_s; /* first begin, last end, since the run's start */
 	double gpu_span_s, gpu_busy_s; /* NAN: not measured */
 	int64_t gpu_span_count;
@@ -173,6 +175,18 @@ struct sb_generations_section {
 	int64_t total; /* all of them */
 	struct sb_stats time;
 };
+
+/* ---- collectives: where ranks meet, and leave together ---- */
+struct sb_collectives_section {
+	struct sb_collective {
+		const char *name;
+		int64_t occurrence; /* of that name, from 0 */
+		double begin_s, end_s;
+	} *all; /* in order, the first SB_COLLECTIVES_MAX */
+	size_t count;
+	int64_t total;
+};
+#define SB_COLLECTIVES_MAX 2048
 
 /* ---- summary: one screen; filled from the other sections ---- */
 struct sb_summary_section {
@@ -481,6 +495,7 @@ struct sb_model {
 	struct sb_stages_section stages;
 	struct sb_iterations_section iterations;
 	struct sb_generations_section generations;
+	struct sb_collectives_section collectives;
 	struct sb_memory_section memory;
 	struct sb_series *series; /* every monitor; gpu_metrics, cpu_metrics... pick theirs by source */
 	size_t series_count;
@@ -503,6 +518,7 @@ struct sb_model {
 struct sb_model_options {
 	bool combine;         /* one row per name, whatever the parent */
 	bool no_groups;       /* indexed names stay apart */
+	bool histograms;      /* keep those of stages, to be merged with other runs' */
 	size_t max_data_points; /* 0: the recording's own setting, else 10 000 */
 	uint64_t now_real_ns; /* generated_at; 0: now */
 };

@@ -319,6 +319,37 @@ static void count_buckets(uint64_t *counts, const struct sb_stage_sum *sum)
 		counts[sb_digest_bucket_of(sb_durations_next(&sum->durations, i, &large_at))]++;
 }
 
+/* The calls of a node as a histogram that other runs' can be added to. */
+static int fill_histogram(struct tree *t, const struct node *n, struct sb_stage *row)
+{
+	struct sb_histogram h = { 0 }, *kept = sb_model_alloc(t->model, sizeof *kept);
+	bool ok = kept != NULL;
+
+	for (uint32_t p = n->first_path; p != NONE && ok; p = t->next_path[p]) {
+		const struct sb_stage_sum *sum = sum_at(t, p);
+		size_t large_at = 0;
+
+		for (size_t i = 0; i < sum->durations.count && ok; i++)
+			ok = sb_histogram_add(&h, sb_durations_next(&sum->durations, i, &large_at), 1);
+		for (uint32_t b = 0; sum->folded && b < SB_STAGE_BUCKETS && ok; b++) {
+			double low, high;
+
+			sb_digest_bucket_range(b, &low, &high);
+			ok = !sum->folded[b] || sb_histogram_add(&h, (uint64_t)((low + high) / 2), sum->folded[b]);
+		}
+	}
+	if (ok) {
+		*kept = h;
+		kept->counts = sb_model_alloc(t->model, (h.size + 1) * sizeof *h.counts);
+		ok = kept->counts != NULL;
+	}
+	if (ok && h.size)
+		memcpy(kept->counts, h.counts, h.size * sizeof *h.counts);
+	sb_histogram_done(&h);
+	row->calls = kept;
+	return ok ? 0 : no_memory(t);
+}
+
 /* Min, max, percentiles of one call, over all the node's paths. */
 static int fill_time(struct tree *t, const struct node *n, struct sb_stage *row, int64_t total_ns, int64_t clipped_ns)
 {
@@ -355,6 +386,8 @@ static int fill_time(struct tree *t, const struct node *n, struct sb_stage *row,
 		row->time.std = NAN;
 		folded_percentiles(counts, &row->time);
 	}
+	if (!err && sb_model_build_options(t->model)->histograms)
+		err = fill_histogram(t, n, row);
 	return err;
 }
 

@@ -80,7 +80,7 @@ struct sb_tolerance {
 	double absolute; /* in the metric's own unit; both must be passed */
 	double alpha; /* of the rank test */
 };
-extern const struct sb_tolerance sb_tolerance_default; /* seconds: 2 %, 1 %, 5 ms, 0.05 */
+extern const struct sb_tolerance sb_tolerance_default; /* seconds: 2 %, 1 %, 10 ms, 0.05 */
 
 struct sb_judgement {
 	enum sb_verdict verdict;

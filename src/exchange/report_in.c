@@ -291,6 +291,7 @@ static void take_stage(struct sb_facts *f, node n)
 		.count = count,
 		.total_s = number(n, "total_s"),
 		.self_s = number(n, "self_s"),
+		.first_s = NAN,
 		.gpu_span_s = number(n, "gpu_span_s"),
 		.gpu_busy_s = number(n, "gpu_busy_s") };
 	s->time = (struct sb_stats){ .count = count,
@@ -320,6 +321,7 @@ static void take_foreign_stage(struct sb_facts *f, node n)
 		.count = sb_jsondom_int(sb_jsondom_get(n, "call_count"), 0),
 		.total_s = total,
 		.self_s = total,
+		.first_s = NAN,
 		.gpu_span_s = NAN,
 		.gpu_busy_s = NAN };
 	s->time = (struct sb_stats){ .count = s->count,

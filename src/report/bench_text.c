@@ -1,5 +1,6 @@
 /* A benchmark's table for people. */
 #include "report/bench_report.h"
+#include "report/label.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,30 +20,6 @@ static void put_number(struct sb_buf *out, double value, int width)
 		sb_buf_printf(out, "%*.*f", width, decimals, value);
 }
 
-static int columns_of(const char *text)
-{
-	int columns = 0;
-
-	for (; *text; text++)
-		columns += (*text & 0xc0) != 0x80;
-	return columns;
-}
-
-static void put_label(struct sb_buf *out, const char *text, int width)
-{
-	int columns = columns_of(text);
-
-	if (columns <= width) {
-		sb_buf_printf(out, "%s%*s", text, width - columns, "");
-		return;
-	}
-	for (int left = width - 1; *text && (left > 0 || (*text & 0xc0) == 0x80); text++) {
-		left -= (*text & 0xc0) != 0x80;
-		sb_buf_putc(out, *text);
-	}
-	sb_buf_puts(out, "…");
-}
-
 static const char *label_of(const struct sb_bench *b, const struct sb_bench_row *row)
 {
 	return b->key_count || b->ladder ? row->name : b->marks ? "marks" : "runs";
@@ -53,7 +30,7 @@ static int label_columns(const struct sb_bench *b)
 	int widest = LABEL_COLUMNS_MIN;
 
 	for (size_t i = 0; i < b->row_count; i++) {
-		int columns = columns_of(label_of(b, &b->rows[i]));
+		int columns = sb_label_columns(label_of(b, &b->rows[i]));
 
 		widest = columns > widest ? columns : widest;
 	}
@@ -116,7 +93,7 @@ static void put_row(
 	struct sb_buf *out, const struct sb_bench *b, const struct sb_bench_row *row, int label, double unit)
 {
 	sb_buf_puts(out, "  ");
-	put_label(out, label_of(b, row), label);
+	sb_label_put(out, label_of(b, row), label);
 	if (row->state == SB_BENCH_OK && row->count)
 		put_measured_row(out, b, row, unit);
 	else

@@ -2,13 +2,15 @@
 #include "report/diff.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A cell must not end its row or start markup. */
 static void put_cell(struct sb_buf *out, const char *text)
 {
 	for (; *text; text++) {
-		if (strchr("|\\`*_<>[]", *text))
+		/* "[4f.2]" stays greppable: a bracket is markup only before "(" */
+		if (strchr("|\\`*_<", *text) || (text[0] == ']' && text[1] == '('))
 			sb_buf_putc(out, '\\');
 		sb_buf_putc(out, *text == '\n' || *text == '\r' ? ' ' : *text);
 	}
@@ -123,35 +125,72 @@ static int label_columns(const struct sb_comparison *c)
 	return widest < 60 ? widest : 60;
 }
 
-/* Labels in the order of the pipeline: that of NEW, then what only BASE had. */
-static void put_sheet(const struct sb_comparison *c, bool with_change, int width, struct sb_buf *out)
+struct line {
+	const struct sb_stage_change *stage;
+	double first_s;
+	size_t place;
+};
+
+static int by_time(const void *a, const void *b)
 {
-	const struct sb_facts *runs[] = { c->now[0], c->base[0] };
+	const struct line *x = a, *y = b;
 
-	for (int side = 0; side < 2; side++)
-		for (size_t i = 0; i < runs[side]->stage_count; i++) {
-			const struct sb_fact_stage *f = &runs[side]->stages[i];
-			const struct sb_stage_change *s = NULL;
-			char label[301];
-			double value;
+	if (x->first_s != y->first_s && !isnan(x->first_s) && !isnan(y->first_s))
+		return x->first_s < y->first_s ? -1 : 1;
+	return x->place < y->place ? -1 : 1;
+}
 
-			for (size_t k = 0; k < c->stage_count && !s; k++)
-				if (c->stages[k].name == f->name && c->stages[k].code == f->code)
-					s = &c->stages[k];
-			if (!s || (side == 1 && s->in_now))
-				continue;
-			value = with_change ? s->now_s : s->base_s;
-			sb_stage_label(s->code, s->name, label, sizeof label - 1);
-			strcat(label, ":");
-			sb_buf_printf(out, "- %-*s ", width + 1, label);
-			if (isnan(value))
-				sb_buf_puts(out, "       -");
-			else
-				sb_buf_printf(out, "%7.2fs", value);
-			if (with_change && !isnan(s->base_s) && !isnan(s->now_s))
-				sb_buf_printf(out, " (Δ: %+.2fs)", s->now_s - s->base_s);
-			sb_buf_putc(out, '\n');
-		}
+static const struct sb_stage_change *change_of(
+	const struct sb_comparison *c, const struct sb_fact_stage *f, bool base)
+{
+	for (size_t k = 0; k < c->stage_count; k++) {
+		const struct sb_stage_change *s = &c->stages[k];
+		const char *name = base && s->old_name ? s->old_name : s->name;
+
+		if (!strcmp(name, f->name) && !strcmp(s->code ? s->code : "", f->code ? f->code : ""))
+			return s;
+	}
+	return NULL;
+}
+
+static void put_line(const struct sb_stage_change *s, bool after, int width, struct sb_buf *out)
+{
+	double value = after ? s->now_s : s->base_s;
+	char label[300];
+
+	sb_stage_label(s->code, !after && s->old_name ? s->old_name : s->name, label, sizeof label);
+	sb_buf_printf(
+		out, "- %s:%*s ", label, width > (int)strlen(label) ? width - (int)strlen(label) : 0, "");
+	if (isnan(value))
+		sb_buf_puts(out, "       -");
+	else
+		sb_buf_printf(out, "%7.2fs", value);
+	if (after && !isnan(s->base_s) && !isnan(s->now_s))
+		sb_buf_printf(out, " (Δ: %+.2fs)", s->now_s - s->base_s);
+	sb_buf_putc(out, '\n');
+}
+
+/* Labels in the order of the pipeline. */
+static void put_sheet(const struct sb_comparison *c, bool after, int width, struct sb_buf *out)
+{
+	const struct sb_facts *f = after ? c->now[0] : c->base[0];
+	struct line *lines = malloc((f->stage_count + 1) * sizeof *lines);
+	size_t count = 0;
+
+	if (!lines) {
+		out->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < f->stage_count; i++) {
+		const struct sb_stage_change *s = change_of(c, &f->stages[i], !after);
+
+		if (s)
+			lines[count++] = (struct line){ s, f->stages[i].first_s, i };
+	}
+	qsort(lines, count, sizeof *lines, by_time);
+	for (size_t i = 0; i < count; i++)
+		put_line(lines[i].stage, after, width, out);
+	free(lines);
 }
 
 void sb_diff_template(const struct sb_comparison *c, struct sb_buf *out)

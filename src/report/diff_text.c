@@ -1,7 +1,7 @@
 /* A diff for a terminal: the total first, then why, then where. */
 #include "report/diff.h"
 
-#include "report/section.h"
+#include "report/label.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,20 +49,19 @@ static void put_wrapped(struct sb_buf *out, const char *text, int columns)
 	int used = 4;
 
 	sb_buf_puts(out, "  - ");
-	while (*text) {
+	for (bool first = true; *text; first = false) {
 		size_t word = strcspn(text, " ");
 
-		if (used + (int)word > columns && used > 4) {
+		if (!first && used + 1 + (int)word > columns) {
 			sb_buf_puts(out, "\n    ");
 			used = 4;
+		} else if (!first) {
+			sb_buf_putc(out, ' ');
+			used++;
 		}
 		sb_buf_add(out, text, word);
-		used += (int)word + 1;
-		text += word;
-		if (*text) {
-			text++;
-			sb_buf_putc(out, ' ');
-		}
+		used += (int)word;
+		text += word + (text[word] == ' ');
 	}
 	sb_buf_putc(out, '\n');
 }
@@ -80,14 +79,12 @@ static void put_stage(
 	struct sb_buf *out, const struct sb_stage_change *s, const struct sb_diff_options *o, size_t name)
 {
 	char label[300], delta[40], percent[24];
-	size_t used;
 
 	sb_stage_label(s->code, s->name, label, sizeof label);
 	sb_diff_delta(SB_METRIC_WALL, s->base_s, s->now_s, delta, sizeof delta);
 	sb_diff_percent(s->base_s, s->now_s, percent, sizeof percent);
 	sb_buf_puts(out, "  ");
-	used = sb_text_name(out, label, name);
-	sb_buf_printf(out, "%*s", (int)(name - used), "");
+	sb_label_put(out, label, (int)name);
 	put_number(out, s->base_s, 11);
 	put_number(out, s->now_s, 11);
 	sb_buf_printf(

@@ -55,7 +55,11 @@ void sb_diff_delta(enum sb_metric metric, double base, double now, char *out, si
 	*out = 0;
 	if (isnan(base) || isnan(now))
 		return;
-	sb_metric_text(metric, fabs(now - base), text, sizeof text);
+	/* in the unit of what it is a part of */
+	if (!strcmp(sb_metric_infos[metric].unit, "s") && fmax(base, now) >= 1)
+		snprintf(text, sizeof text, "%.2f s", fabs(now - base));
+	else
+		sb_metric_text(metric, fabs(now - base), text, sizeof text);
 	snprintf(out, size, "%s%s", now < base ? "-" : "+", text);
 }
 

@@ -215,6 +215,7 @@ static int read_stages(struct sb_history *h, struct sb_facts *f, int64_t id)
 			.count = sqlite3_column_int64(s, 5),
 			.total_s = column_number(s, 6),
 			.self_s = column_number(s, 7),
+			.first_s = NAN,
 			.gpu_span_s = NAN,
 			.gpu_busy_s = NAN,
 			.time = { .count = sqlite3_column_int64(s, 5),

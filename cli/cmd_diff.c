@@ -1,0 +1,245 @@
+/* strobe diff: what changed between runs, and whether it is real. */
+#include "command.h"
+#include "facts_arg.h"
+
+#include "analyze/compare.h"
+#include "base/error.h"
+#include "report/diff.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct option options[] = {
+	{ "base", 'b', "RUN,RUN...", "several runs of the base, to tell change from noise", false, true },
+	{ "new", 'n', "RUN,RUN...", "several runs of the new side", false, true },
+	{ "fail-above", 'f', "LIMIT", "exit 1 when the total rises more: 5%; or NAME=10%,peak_memory=2%",
+		false, true },
+	{ "allow-missing", 0, NULL, "a metric that went missing does not fail --fail-above", false, false },
+	{ "tolerance", 't', "RATIO", "changes below are the same: 2% (and 10 ms)", false, false },
+	{ "format", 0, "FORMAT", "text, json or markdown (text)", false, false },
+	{ "template", 0, NULL, "the tracking sheet: every label with its time and change", false, false },
+	{ "top", 0, "N", "stages to show (20)", false, false },
+	{ "output", 'o', "FILE", "write there instead of standard output", false, false },
+	{ 0 },
+};
+
+struct side {
+	struct sb_facts **all;
+	size_t count;
+};
+
+struct diff_job {
+	struct side base, now;
+	struct sb_gate *gates;
+	size_t gate_count;
+	struct sb_comparison *comparison;
+};
+
+/* ---- the two sides ------------------------------------------------------ */
+
+static int add(struct side *side, const char *spec, const char *name)
+{
+	struct sb_facts **grown = realloc(side->all, (side->count + 1) * sizeof *grown);
+
+	if (!grown)
+		return complain("no memory");
+	side->all = grown;
+	if (facts_arg_load(spec, name, false, &side->all[side->count]))
+		return complain_last();
+	side->count++;
+	return 0;
+}
+
+/* "a,b,c"; a name that exists as it stands may hold commas. */
+static int add_list(struct side *side, const char *list)
+{
+	char *copy = strdup(list), *rest = copy;
+	int code = copy ? 0 : complain("no memory");
+
+	for (char *spec = strsep(&rest, ","); spec && !code; spec = strsep(&rest, ","))
+		if (*spec)
+			code = add(side, spec, NULL);
+	free(copy);
+	return code;
+}
+
+static int load_lists(const struct args *args, struct diff_job *job)
+{
+	const char *list;
+	int code = 0;
+
+	for (size_t i = 0; !code && (list = args_nth(args, "base", i)); i++)
+		code = add_list(&job->base, list);
+	for (size_t i = 0; !code && (list = args_nth(args, "new", i)); i++)
+		code = add_list(&job->now, list);
+	return code;
+}
+
+/* BASE NEW; BASE alone is set against the last run. */
+static int load_sides(const struct args *args, struct diff_job *job)
+{
+	int code = load_lists(args, job), used = 0;
+	const char *base = NULL, *now = NULL;
+
+	if (code)
+		return code;
+	if (!job->base.count && used < args->count)
+		base = args->values[used++];
+	if (!job->now.count)
+		now = used < args->count ? args->values[used++] : "last";
+	if (used < args->count || (!base && !job->base.count))
+		return complain("diff takes BASE and NEW, or --base A1,A2 --new B1,B2");
+	if (now)
+		code = add(&job->now, now, NULL);
+	/* "best" is the best of the runs that NEW is one of */
+	if (!code && base)
+		code = add(&job->base, base, job->now.count ? job->now.all[0]->name : NULL);
+	if (!code && (!job->base.count || !job->now.count))
+		code = complain("--base and --new need at least one run each");
+	return code;
+}
+
+static void side_done(struct side *side)
+{
+	for (size_t i = 0; i < side->count; i++)
+		sb_facts_free(side->all[i]);
+	free(side->all);
+}
+
+/* ---- options ------------------------------------------------------------ */
+
+static int read_gates(const struct args *args, struct diff_job *job)
+{
+	struct sb_gate *more, *grown;
+	size_t count;
+	const char *text;
+
+	for (size_t i = 0; (text = args_nth(args, "fail-above", i)); i++) {
+		if (sb_gates_parse(text, &more, &count))
+			return complain_last();
+		grown = realloc(job->gates, (job->gate_count + count) * sizeof *grown);
+		if (!grown) {
+			sb_gates_free(more, count);
+			return complain("no memory");
+		}
+		memcpy(grown + job->gate_count, more, count * sizeof *more);
+		job->gates = grown;
+		job->gate_count += count;
+		free(more);
+	}
+	return 0;
+}
+
+static int read_tolerance(const struct args *args, struct sb_tolerance *out_tolerance)
+{
+	const char *text = args_value(args, "tolerance");
+	char *end;
+	double value;
+
+	*out_tolerance = sb_tolerance_default;
+	if (!text)
+		return 0;
+	value = strtod(text, &end);
+	if (end == text || !(value >= 0) || (*end && strcmp(end, "%")))
+		return complain("--tolerance takes 2%% or 0.02, not '%s'", text);
+	out_tolerance->ratio = *end ? value / 100 : value;
+	if (out_tolerance->repeat_ratio > out_tolerance->ratio)
+		out_tolerance->repeat_ratio = out_tolerance->ratio;
+	return 0;
+}
+
+/* ---- output ------------------------------------------------------------- */
+
+static int print(const struct args *args, const struct sb_comparison *c, const char *format)
+{
+	const char *path = args_value(args, "output");
+	struct sb_diff_options o = { .columns = stdout_columns(), .colour = !path && stdout_has_colour() };
+	struct sb_buf out = { 0 };
+	double top = 20;
+	int code = 0;
+
+	if (!args_number(args, "top", 1, 1e6, &top))
+		return EXIT_USAGE;
+	o.top = (size_t)top;
+	if (args_has(args, "template"))
+		sb_diff_template(c, &out);
+	else if (!strcmp(format, "json"))
+		sb_diff_json(c, &out);
+	else if (!strcmp(format, "markdown"))
+		sb_diff_markdown(c, &o, &out);
+	else
+		sb_diff_text(c, &o, &out);
+	if (sb_buf_failed(&out))
+		code = complain("no memory");
+	else if (path && sb_buf_write_file(&out, path, 0644))
+		code = complain_last();
+	else if (!path)
+		fputs(sb_buf_text(&out), stdout);
+	sb_buf_done(&out);
+	return code;
+}
+
+/* Where the report does not show it (a file, JSON), a failure is said aloud. */
+static int verdict(const struct args *args, const struct sb_comparison *c, const char *format)
+{
+	if (!c->failure_count)
+		return EXIT_OK;
+	if (args_has(args, "output") || args_has(args, "template") || !strcmp(format, "json"))
+		for (size_t i = 0; i < c->failure_count; i++)
+			complain("FAIL: %s", c->failures[i]);
+	return EXIT_CHECK;
+}
+
+static int run(struct args *args)
+{
+	const char *format = args_value(args, "format") ? args_value(args, "format") : "text";
+	struct sb_compare_options o = { .allow_missing = args_has(args, "allow-missing") };
+	struct diff_job job = { 0 };
+	int code = 0;
+
+	if (!strcmp(format, "md"))
+		format = "markdown";
+	if (strcmp(format, "text") && strcmp(format, "json") && strcmp(format, "markdown"))
+		return complain("--format is text, json or markdown, not '%s'", format);
+	code = read_tolerance(args, &o.tolerance);
+	if (!code)
+		code = read_gates(args, &job);
+	if (!code)
+		code = load_sides(args, &job);
+	o.gates = job.gates;
+	o.gate_count = job.gate_count;
+	if (!code && sb_compare((const struct sb_facts *const *)job.base.all, job.base.count,
+			     (const struct sb_facts *const *)job.now.all, job.now.count, &o, &job.comparison))
+		code = complain_last();
+	if (!code)
+		code = print(args, job.comparison, format);
+	if (!code)
+		code = verdict(args, job.comparison, format);
+	sb_comparison_free(job.comparison);
+	sb_gates_free(job.gates, job.gate_count);
+	side_done(&job.base);
+	side_done(&job.now);
+	return code;
+}
+
+const struct command cmd_diff = {
+	.name = "diff",
+	.usage = "[OPTIONS] BASE [NEW]",
+	.summary = "what changed, whether it is real; --fail-above 5% for CI",
+	.description =
+		"Sets two runs side by side: the total first, then what likely explains the change, then "
+		"the\n"
+		"stages by how much they contribute, memory, throughput, disk, configuration and "
+		"environment.\n"
+		"BASE and NEW are RUNs, report files, 'best' or 'history:ID'; NEW is 'last' unless given. "
+		"Where\n"
+		"a side has repetitions (iterations, or several runs) a rank test tells change from noise;\n"
+		"otherwise a change counts when it passes the tolerance and 10 ms.\n"
+		"--fail-above exits 1 on a regression, and when a metric that BASE has is missing in NEW.",
+	.examples = "  strobe diff before.txt after.txt --fail-above 5%\n"
+		    "  strobe diff best last --fail-above vae_decode=10%,peak_memory=2%\n"
+		    "  strobe diff --base a1,a2,a3 --new b1,b2,b3 --format markdown > comment.md",
+	.options = options,
+	.run = run,
+};

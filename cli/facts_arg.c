@@ -1,0 +1,60 @@
+/* Facts of whatever the user names. */
+#include "facts_arg.h"
+
+#include "base/error.h"
+#include "exchange/report_in.h"
+#include "store/history.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t size = strlen(text), tail = strlen(end);
+
+	return size >= tail && !strcmp(text + size - tail, end);
+}
+
+static int load_history(const char *spec, const char *name, struct sb_facts **out_facts)
+{
+	struct sb_history *h = NULL;
+	int64_t id;
+	int err = sb_history_open(NULL, &h);
+
+	if (!err)
+		err = sb_history_find(h, strncmp(spec, "history:", 8) ? spec : spec + 8, name, &id);
+	if (!err)
+		err = sb_history_facts(h, id, out_facts);
+	if (!err)
+		(*out_facts)->label = sb_facts_text(*out_facts, spec);
+	sb_history_close(h);
+	return err;
+}
+
+static int load_run(const char *spec, bool histograms, struct sb_facts **out_facts)
+{
+	struct sb_model_options options = { .histograms = histograms };
+	struct sb_run *run = NULL;
+	struct sb_model *model = NULL;
+	int err = sb_run_open(spec, NULL, &run);
+
+	if (!err)
+		err = sb_model_build(run, &options, &model);
+	if (!err)
+		err = sb_facts_of_model(model, spec, out_facts);
+	sb_model_free(model);
+	sb_run_close(run);
+	return err;
+}
+
+int facts_arg_load(const char *spec, const char *name, bool histograms, struct sb_facts **out_facts)
+{
+	struct stat st;
+
+	if (!strcmp(spec, "best") || !strncmp(spec, "history:", 8))
+		return load_history(spec, name, out_facts);
+	if (ends_with(spec, ".json") && !stat(spec, &st) && S_ISREG(st.st_mode) &&
+		sb_report_in_is_report(spec))
+		return sb_report_in(spec, out_facts);
+	return load_run(spec, histograms, out_facts);
+}

@@ -1,0 +1,12 @@
+/* A RUN, a report file, or a run of the history, as facts that can be compared. */
+#ifndef CLI_FACTS_ARG_H
+#define CLI_FACTS_ARG_H
+
+#include "analyze/facts.h"
+
+/* spec: whatever a RUN may be; a report's JSON; "best"; "history:ID". name: of
+ * which runs "best" is the best (NULL: of the newest). Returns 0 or a negative
+ * STROBE_E with the message set; prints nothing, and threads may call it. */
+int facts_arg_load(const char *spec, const char *name, bool histograms, struct sb_facts **out_facts);
+
+#endif

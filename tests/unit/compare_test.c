@@ -1,0 +1,294 @@
+/* Comparing runs whose facts are made by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/compare.h"
+#include "report/diff.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct sb_fact_stage *stage(
+	struct sb_facts *f, const char *code, const char *name, int64_t parent, double total, double self)
+{
+	struct sb_fact_stage *s;
+
+	f->stages = realloc(f->stages, (f->stage_count + 1) * sizeof *f->stages);
+	s = &f->stages[f->stage_count++];
+	*s = (struct sb_fact_stage){ .name = sb_facts_text(f, name),
+		.code = sb_facts_text(f, code),
+		.parent = parent,
+		.depth = parent >= 0,
+		.count = 1,
+		.total_s = total,
+		.self_s = self,
+		.gpu_span_s = NAN,
+		.gpu_busy_s = NAN };
+	s->state = isnan(total) ? SB_STAGE_UNTIMED : SB_STAGE_NORMAL;
+	return s;
+}
+
+static struct sb_facts *run_of(const char *label, double wall)
+{
+	struct sb_facts *f = sb_facts_new(label);
+
+	assert_non_null(f);
+	f->metrics[SB_METRIC_WALL] = wall;
+	return f;
+}
+
+static struct sb_comparison *compare(
+	const struct sb_facts *base, const struct sb_facts *now, const char *gates)
+{
+	/* the comparison borrows the arrays: they must outlive this call */
+	static const struct sb_facts *bases[1], *news[1];
+	struct sb_compare_options o = { 0 };
+	struct sb_gate *parsed = NULL;
+	struct sb_comparison *c;
+
+	if (gates)
+		assert_int_equal(sb_gates_parse(gates, &parsed, &o.gate_count), 0);
+	o.gates = parsed;
+	bases[0] = base;
+	news[0] = now;
+	assert_int_equal(sb_compare(bases, 1, news, 1, &o, &c), 0);
+	sb_gates_free(parsed, o.gate_count);
+	return c;
+}
+
+static bool explains(const struct sb_comparison *c, const char *words)
+{
+	for (size_t i = 0; i < c->explanation_count; i++)
+		if (strstr(c->explanations[i], words))
+			return true;
+	return false;
+}
+
+static bool fails(const struct sb_comparison *c, const char *words)
+{
+	for (size_t i = 0; i < c->failure_count; i++)
+		if (strstr(c->failures[i], words))
+			return true;
+	return false;
+}
+
+static void children_carry_the_change_not_their_parents(void **state)
+{
+	struct sb_facts *base = run_of("base", 281.96), *now = run_of("new", 299.88);
+	struct sb_comparison *c;
+
+	stage(base, "4f", "Main inference", -1, 116.33, 0);
+	stage(base, "4f.2", "UNet pipeline", 0, 116.33, 116.33);
+	stage(base, "3b", "RAFT optical flow", -1, 14.02, 14.02);
+	stage(now, "4f", "Main inference", -1, 129.66, 0.01);
+	stage(now, "4f.2", "UNet pipeline", 0, 129.65, 129.65);
+	stage(now, "3b", "RAFT optical flow", -1, 10.05, 10.05);
+	sb_facts_key_stages(base);
+	sb_facts_key_stages(now);
+	c = compare(base, now, "5%");
+	assert_int_equal(c->total.verdict, SB_VERDICT_WORSE);
+	assert_string_equal(c->stages[0].code, "4f.2");
+	assert_int_equal(c->stages[0].verdict, SB_VERDICT_WORSE);
+	assert_string_equal(c->stages[1].code, "3b");
+	assert_int_equal(c->stages[1].verdict, SB_VERDICT_BETTER);
+	assert_true(explains(c, "[4f.2] UNet pipeline took 13.32 s longer"));
+	assert_true(explains(c, "against it: [3b] RAFT optical flow took 3.97 s less"));
+	assert_int_equal(c->failure_count, 1);
+	assert_true(fails(c, "281.96 s -> 299.88 s (+6.4 %)"));
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
+static void a_code_holds_a_stage_together_when_its_words_change(void **state)
+{
+	struct sb_facts *base = run_of("base", 10), *now = run_of("new", 10);
+	struct sb_comparison *c;
+
+	stage(base, "4d", "Deep copy masks", -1, 0.40, 0.40);
+	stage(now, "4d", "Shallow copy masks", -1, NAN, NAN);
+	stage(now, NULL, "upscale", -1, 2, 2);
+	sb_facts_key_stages(base);
+	sb_facts_key_stages(now);
+	c = compare(base, now, NULL);
+	assert_int_equal(c->stage_count, 2);
+	assert_string_equal(c->stages[0].name, "upscale");
+	assert_string_equal(sb_diff_stage_word(&c->stages[0]), "appeared");
+	assert_string_equal(c->stages[1].old_name, "Deep copy masks");
+	assert_string_equal(sb_diff_stage_word(&c->stages[1]), "no longer timed");
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
+static void a_disk_collapse_beside_grown_memory_is_told_first(void **state)
+{
+	struct sb_facts *base = run_of("base", 100), *now = run_of("new", 180);
+	struct sb_comparison *c;
+
+	base->metrics[SB_METRIC_DISK_READ] = 2.1e9;
+	now->metrics[SB_METRIC_DISK_READ] = 0.03e9;
+	base->metrics[SB_METRIC_RSS_PEAK] = 8.2e9;
+	now->metrics[SB_METRIC_RSS_PEAK] = 23.8e9;
+	c = compare(base, now, NULL);
+	assert_true(c->explanation_count > 0);
+	assert_non_null(strstr(c->explanations[0],
+		"disk reads fell 2.10 GB/s -> 30.0 MB/s while peak memory rose 8.20 GB -> 23.8 GB"));
+	sb_comparison_free(c);
+	/* the same numbers explain nothing when the run got faster */
+	now->metrics[SB_METRIC_WALL] = 60;
+	c = compare(base, now, NULL);
+	assert_false(explains(c, "disk reads"));
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
+static void a_metric_that_went_missing_fails_the_gate(void **state)
+{
+	struct sb_facts *base = run_of("base", 100), *now = run_of("new", 100);
+	struct sb_comparison *c;
+
+	base->metrics[SB_METRIC_FPS] = 12;
+	c = compare(base, now, "5%");
+	assert_true(fails(c, "Frames/s end to end was measured in BASE and is missing in NEW"));
+	sb_comparison_free(c);
+	c = compare(base, now, "vae_decode=10%");
+	assert_true(fails(c, "'vae_decode' is missing in BASE and NEW"));
+	sb_comparison_free(c);
+	c = compare(base, now, NULL);
+	assert_int_equal(c->failure_count, 0);
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
+static void gates_name_stages_and_metrics(void **state)
+{
+	struct sb_facts *base = run_of("base", 100), *now = run_of("new", 100);
+	struct sb_comparison *c;
+
+	stage(base, "4c", "vae_decode", -1, 10, 10);
+	stage(now, "4c", "vae_decode", -1, 11.5, 11.5);
+	sb_facts_key_stages(base);
+	sb_facts_key_stages(now);
+	base->metrics[SB_METRIC_GPU_MEMORY_PEAK] = 10e9;
+	now->metrics[SB_METRIC_GPU_MEMORY_PEAK] = 10.1e9;
+	base->metrics[SB_METRIC_FPS] = 12;
+	now->metrics[SB_METRIC_FPS] = 10;
+	c = compare(base, now, "vae_decode=10%,peak_memory=2%,fps=20%");
+	assert_int_equal(c->failure_count, 1);
+	assert_true(fails(c, "[4c] vae_decode"));
+	sb_comparison_free(c);
+	c = compare(base, now, "[4c]=20%,peak_memory=0.5%,fps=10%");
+	assert_int_equal(c->failure_count, 2);
+	assert_true(fails(c, "Peak GPU memory"));
+	assert_true(fails(c, "Frames/s"));
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
+static void nonsense_in_a_gate_is_refused(void **state)
+{
+	struct sb_gate *gates;
+	size_t count;
+
+	assert_true(sb_gates_parse("", &gates, &count) < 0);
+	assert_true(sb_gates_parse("five", &gates, &count) < 0);
+	assert_true(sb_gates_parse("a=-5%", &gates, &count) < 0);
+	assert_true(sb_gates_parse("5%,", &gates, &count) < 0);
+	assert_int_equal(sb_gates_parse("step=1=2.5%,0.1", &gates, &count), 0);
+	assert_int_equal(count, 2);
+	assert_string_equal(gates[0].name, "step=1");
+	assert_true(gates[0].ratio == 0.025 && gates[1].ratio == 0.1);
+	sb_gates_free(gates, count);
+}
+
+static void changed_attributes_are_configuration(void **state)
+{
+	struct sb_facts *base = run_of("base", 100), *now = run_of("new", 96);
+	struct sb_comparison *c;
+
+	for (int i = 0; i < 2; i++) {
+		struct sb_facts *f = i ? now : base;
+		struct sb_fact_stage *s = stage(f, "3b", "RAFT", -1, i ? 10.05 : 14.02, i ? 10.05 : 14.02);
+
+		s->attrs = calloc(1, sizeof *s->attrs);
+		s->attrs[0] = (struct sb_pair){ .key = "iters", .type = STROBE_TYPE_FLOAT, .f = i ? 6 : 12 };
+		s->attr_count = 1;
+		sb_facts_key_stages(f);
+		assert_int_equal(sb_facts_add_pair(f, SB_FACT_TAG, "model", i ? "wan-14b" : "wan-1.3b"), 0);
+		assert_int_equal(sb_facts_add_pair(f, SB_FACT_SETTING, "output_dir", i ? "a" : "b"), 0);
+	}
+	c = compare(base, now, NULL);
+	assert_int_equal(c->setting_count, 2);
+	assert_string_equal(c->settings[0].key, "model");
+	assert_string_equal(c->settings[1].where, "[3b] RAFT");
+	assert_string_equal(c->settings[1].base, "12");
+	assert_true(explains(c, "with iters 12 -> 6"));
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
+static void different_numbers_of_videos_compare_one_video(void **state)
+{
+	static const double one[] = { 10 }, three[] = { 10.1, 9.9, 10 };
+	struct sb_facts *base = run_of("base", 12), *now = run_of("new", 32);
+	struct sb_comparison *c;
+
+	base->metrics[SB_METRIC_GENERATIONS] = 1;
+	now->metrics[SB_METRIC_GENERATIONS] = 3;
+	base->metrics[SB_METRIC_GENERATION] = now->metrics[SB_METRIC_GENERATION] = 10;
+	base->generation_s = one;
+	base->generation_count = 1;
+	now->generation_s = three;
+	now->generation_count = 3;
+	c = compare(base, now, "5%");
+	assert_true(c->per_generation);
+	assert_int_equal(c->total.metric, SB_METRIC_GENERATION);
+	assert_int_equal(c->total.verdict, SB_VERDICT_SAME);
+	assert_int_equal(c->failure_count, 0);
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
+static void markup_in_names_stays_text_in_markdown(void **state)
+{
+	struct sb_facts *base = run_of("base", 10), *now = run_of("new", 10);
+	struct sb_diff_options o = { 0 };
+	struct sb_buf out = { 0 };
+	struct sb_comparison *c;
+
+	stage(now, NULL, "a|b<script>", -1, 1, 1);
+	sb_facts_key_stages(now);
+	c = compare(base, now, NULL);
+	sb_diff_markdown(c, &o, &out);
+	assert_non_null(strstr(sb_buf_text(&out), "a\\|b\\<script\\>"));
+	sb_buf_done(&out);
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(children_carry_the_change_not_their_parents),
+		cmocka_unit_test(a_code_holds_a_stage_together_when_its_words_change),
+		cmocka_unit_test(a_disk_collapse_beside_grown_memory_is_told_first),
+		cmocka_unit_test(a_metric_that_went_missing_fails_the_gate),
+		cmocka_unit_test(gates_name_stages_and_metrics),
+		cmocka_unit_test(nonsense_in_a_gate_is_refused),
+		cmocka_unit_test(changed_attributes_are_configuration),
+		cmocka_unit_test(different_numbers_of_videos_compare_one_video),
+		cmocka_unit_test(markup_in_names_stays_text_in_markdown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
