@@ -7,6 +7,7 @@ extern const struct command cmd_bench;
 extern const struct command cmd_diff;
 extern const struct command cmd_import;
 extern const struct command cmd_doctor;
+extern const struct command cmd_export;
 
 const struct command *const commands[] = {
 	&cmd_run,
@@ -15,5 +16,6 @@ const struct command *const commands[] = {
 	&cmd_bench,
 	&cmd_import,
 	&cmd_doctor,
+	&cmd_export,
 	NULL,
 };

@@ -159,9 +159,9 @@ void sb_json_raw(struct sb_json *j, const char *key, const char *json)
 	sb_buf_puts(j->out, json);
 }
 
-/* Length of the valid UTF-8 sequence at s, 0 if there is none. */
-static size_t utf8_length(const unsigned char *s, size_t size)
+size_t sb_utf8_length(const char *text, size_t size)
 {
+	const unsigned char *s = (const unsigned char *)text;
 	static const unsigned lowest[5] = { 0, 0, 0x80, 0x800, 0x10000 };
 	size_t n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
 	unsigned code;
@@ -204,7 +204,7 @@ void sb_json_quote(struct sb_buf *out, const char *text, size_t size)
 			sb_buf_puts(out, "\\t");
 		} else if (s[i] < 0x20 || s[i] == 0x7f) {
 			sb_buf_printf(out, "\\u%04x", s[i]);
-		} else if ((n = utf8_length(s + i, size - i))) {
+		} else if ((n = sb_utf8_length(text + i, size - i))) {
 			sb_buf_add(out, s + i, n);
 		} else {
 			sb_buf_puts(out, "\xef\xbf\xbd");

@@ -39,4 +39,7 @@ void sb_json_raw(struct sb_json *j, const char *key, const char *json);
 /* A quoted, escaped string. Bytes that are not UTF-8 become U+FFFD. */
 void sb_json_quote(struct sb_buf *out, const char *text, size_t size);
 
+/* Bytes of the valid UTF-8 character at text, 0 if there is none. */
+size_t sb_utf8_length(const char *text, size_t size);
+
 #endif

@@ -38,6 +38,7 @@ static const struct word categories[] = {
 	WORD("gpu_memcpy", SB_CATEGORY_MEMCPY),
 	WORD("gpu_memset", SB_CATEGORY_MEMSET),
 	WORD("cuda_sync", SB_CATEGORY_GPU_SYNC),
+	WORD("ac2g", SB_CATEGORY_LAUNCH_FLOW),
 	WORD("overhead", SB_CATEGORY_OPERATOR),
 	WORD("Trace", SB_CATEGORY_PROFILER),
 	WORD("privateuse1_runtime", SB_CATEGORY_RUNTIME),
@@ -149,6 +150,8 @@ static int read_id(struct sb_jsonin *p, enum sb_jsonin_token token, struct sb_tr
 	}
 	if (token == SB_JSONIN_STRING || token == SB_JSONIN_NUMBER)
 		e->id_hash ^= hash_bytes(p->text, p->size);
+	if (token == SB_JSONIN_NUMBER && !sb_jsonin_int(&p->number, &e->id_number))
+		e->id_number = -1;
 	return sb_jsonin_skip(p, token);
 }
 
@@ -348,7 +351,7 @@ static void clear(struct sb_trace_event *e)
 {
 	memset(e, 0, offsetof(struct sb_trace_event, attrs));
 	e->text_used = 0;
-	e->step = e->correlation = e->stream = e->device = e->bytes = -1;
+	e->id_number = e->step = e->correlation = e->stream = e->device = e->bytes = -1;
 	e->allocated_bytes = e->reserved_bytes = e->device_type = -1;
 }
 

@@ -17,13 +17,15 @@ enum sb_trace_category {
 	SB_CATEGORY_MEMSET,
 	SB_CATEGORY_GPU_RANGE,
 	SB_CATEGORY_GPU_SYNC,
-	SB_CATEGORY_PROFILER /* the profiler about itself: left out */
+	SB_CATEGORY_PROFILER, /* the profiler about itself: left out */
+	SB_CATEGORY_LAUNCH_FLOW /* arrows from launches to the GPU */
 };
 
 struct sb_trace_event {
 	char phase;
 	enum sb_trace_category category;
 	uint64_t category_hash, id_hash;
+	int64_t id_number; /* -1: not a number */
 	uint32_t name;
 	int64_t step; /* N of ProfilerStep#N; -1: none */
 	bool graph_launch;

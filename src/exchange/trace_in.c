@@ -145,6 +145,19 @@ static int take_metadata(struct sb_trace *t, const struct sb_trace_event *e)
 	return 0;
 }
 
+/* Kineto's arrows from a call to what it launched carry the correlation as id. */
+static int take_flow_start(struct sb_trace *t, const struct sb_trace_event *e)
+{
+	uint32_t thread;
+
+	t->counts.flows++;
+	if (e->category != SB_CATEGORY_LAUNCH_FLOW || e->id_number <= 0 || !e->has_ts)
+		return 0;
+	thread = sb_trace_thread(t, e->pid_key, e->tid_key);
+	return thread == UINT32_MAX ? STROBE_EFORMAT
+				    : sb_trace_launch(t, thread, (uint64_t)e->id_number, e->ts_ns, false);
+}
+
 static bool is_gpu(enum sb_trace_category category)
 {
 	return category >= SB_CATEGORY_KERNEL && category <= SB_CATEGORY_GPU_SYNC;
@@ -192,7 +205,7 @@ static int take_event(struct sb_jsonin *p, struct sb_trace *t, struct sb_trace_e
 		}
 		break;
 	case 'M': return take_metadata(t, e);
-	case 's':
+	case 's': return take_flow_start(t, e);
 	case 't':
 	case 'f': t->counts.flows++; return 0;
 	case 0: p->token_offset = e->offset; return sb_jsonin_fail(p, "an event without \"ph\"");

@@ -1,0 +1,118 @@
+/* strobe export: a run in somebody else's format. */
+#include "command.h"
+
+#include "exchange/export.h"
+#include "run_arg.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct option options[] = {
+	{ "to", 0, "FORMAT", "chrome, perfetto, csv or packed", false, false },
+	{ "output", 'o', "FILE", "where to (default: into the run folder; -: standard output)", false,
+		false },
+	{ "quiet", 'q', NULL, "print the file name only", false, false },
+	RUN_CUT_OPTIONS,
+	{ 0 },
+};
+
+static int unknown_format(const char *name)
+{
+	char known[256] = "";
+
+	for (const struct sb_exporter *const *e = sb_exporters; *e; e++) {
+		if (*known)
+			strcat(known, ", ");
+		strncat(known, (*e)->name, 32);
+	}
+	if (!name)
+		return complain("--to is missing: one of %s", known);
+	return complain("there is no format '%s': --to takes one of %s", name, known);
+}
+
+/* In the run folder; beside nothing, in the current one. */
+static void default_path(const struct sb_run *run, const struct sb_exporter *exporter, char *out, size_t size)
+{
+	const char *dot = strrchr(exporter->file_name, '.');
+	const char *slash = strrchr(run->path, '/');
+	char stem[256];
+
+	if (run->folder) {
+		snprintf(out, size, "%s/%s", run->folder, exporter->file_name);
+		return;
+	}
+	snprintf(stem, sizeof stem, "%s", slash ? slash + 1 : run->path);
+	stem[strcspn(stem, ".")] = 0;
+	snprintf(out, size, "%s%s", *stem ? stem : "trace", exporter->write_file ? ".packed.strobe" : dot);
+}
+
+static void print_count(uint64_t count, const char *what)
+{
+	if (count)
+		printf(", %llu %s", (unsigned long long)count, what);
+}
+
+static void print_summary(const struct sb_export_summary *s, const char *path)
+{
+	printf("%s: %.1f MB", path, (double)s->bytes / 1e6);
+	print_count(s->zones, "zones");
+	print_count(s->gpu, "GPU records");
+	print_count(s->counters, "counter values");
+	print_count(s->marks, "marks");
+	printf("\n");
+	if (s->folded_zones)
+		printf("  %llu older zones are known by their sums only and are not in it\n",
+			(unsigned long long)s->folded_zones);
+}
+
+static int run(struct args *args)
+{
+	const char *format = args_value(args, "to");
+	const struct sb_exporter *exporter = format ? sb_exporter_find(format) : NULL;
+	const char *chosen = args_value(args, "output");
+	struct sb_export_summary summary;
+	struct sb_run *opened = NULL;
+	char path[4096];
+	int code;
+
+	if (!exporter)
+		return unknown_format(format);
+	if (args->count > 1)
+		return complain("one RUN at a time, not '%s' too", args->values[1]);
+	if (chosen && !strcmp(chosen, "-") && isatty(STDOUT_FILENO) && strcmp(format, "csv"))
+		return complain("not to a terminal: name a file with -o, or pipe it");
+	code = run_arg_open(args, args->count ? args->values[0] : NULL, &opened);
+	if (code)
+		return code;
+	if (chosen)
+		snprintf(path, sizeof path, "%s", chosen);
+	else
+		default_path(opened, exporter, path, sizeof path);
+	if (sb_export(exporter, opened, path, &summary))
+		code = complain_last();
+	else if (strcmp(path, "-"))
+		args_has(args, "quiet") ? (void)printf("%s\n", path) : print_summary(&summary, path);
+	sb_run_close(opened);
+	return code;
+}
+
+const struct command cmd_export = {
+	.name = "export",
+	.usage = "[OPTIONS] [RUN] --to FORMAT",
+	.summary = "a run as a Chrome or Perfetto trace, CSV, or packed",
+	.description =
+		"chrome    JSON as torch.profiler writes it: chrome://tracing, Perfetto and HTA read it\n"
+		"perfetto  protobuf for ui.perfetto.dev: smaller, quicker to load, counters as tracks\n"
+		"csv       one row per zone, GPU record, mark and counter value\n"
+		"packed    a smaller .strobe file that every command reads\n"
+		"\n"
+		"The file appears whole or not at all; memory does not grow with the recording.",
+	.examples = "  strobe export --to perfetto last\n"
+		    "  strobe export --to chrome --last 10s -o trace.json "
+		    "strobe-runs/wan_t2v-20260101-120000-4242\n"
+		    "  strobe export --to csv -o - last | head",
+	.options = options,
+	.run = run,
+};

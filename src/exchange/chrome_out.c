@@ -1,0 +1,628 @@
+/* Chrome JSON out, in Kineto's conventions, so that chrome://tracing, Perfetto
+ * and HTA read it: microseconds with three decimals since baseTimeNanoseconds,
+ * the rank before the events, GPU work under its device and stream. */
+#include "exchange/export.h"
+
+#include "base/buf.h"
+#include "base/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_LIMIT 2048u
+#define TEXT_LIMIT 1024u
+#define ARGS_MAX 64u /* attributes of one event that are written */
+
+struct fragment {
+	char *text;
+	size_t size;
+};
+
+struct chrome {
+	struct sb_run *run;
+	struct sb_out *out;
+	struct sb_export_summary *summary;
+	struct fragment *names; /* per run name: {"ph":"X","cat":…,"name":… */
+	uint32_t name_room;
+	struct fragment *tracks; /* per track: ,"pid":…,"tid":…,"ts": */
+	uint32_t track_room;
+	uint64_t correlation;
+	int64_t step_count;
+	bool runtime_zones; /* the run holds the launch calls themselves */
+	bool seen_iteration;
+	bool failed;
+	uint64_t devices_seen[4]; /* bit per device */
+	struct stream {
+		uint32_t device, stream;
+	} * streams;
+	uint32_t stream_count, stream_room;
+	double *totals; /* of counters, per run name */
+	uint32_t total_room;
+};
+
+/* ---- pieces kept per name and per thread ---- */
+
+static bool starts_with(const char *s, const char *head)
+{
+	return !strncmp(s, head, strlen(head));
+}
+
+static bool is_runtime_call(const char *name)
+{
+	return (starts_with(name, "cuda") && name[4] >= 'A' && name[4] <= 'Z') ||
+	       (starts_with(name, "cu") && name[2] >= 'A' && name[2] <= 'Z') ||
+	       (starts_with(name, "hip") && name[3] >= 'A' && name[3] <= 'Z');
+}
+
+static const char *category_of(const char *name)
+{
+	if (starts_with(name, "aten::") || starts_with(name, "autograd::") || starts_with(name, "c10d::"))
+		return "cpu_op";
+	return is_runtime_call(name) ? "cuda_runtime" : "user_annotation";
+}
+
+static struct fragment *fragment_at(struct chrome *c, struct fragment **array, uint32_t *room, uint32_t index)
+{
+	if (index >= *room) {
+		uint32_t bigger = *room ? *room : 256;
+		struct fragment *more;
+
+		while (bigger <= index)
+			bigger *= 2;
+		more = realloc(*array, bigger * sizeof *more);
+		if (!more) {
+			c->failed = true;
+			return NULL;
+		}
+		memset(more + *room, 0, (bigger - *room) * sizeof *more);
+		*array = more;
+		*room = bigger;
+	}
+	return &(*array)[index];
+}
+
+static void keep(struct chrome *c, struct fragment *f, const char *text, size_t size)
+{
+	f->text = malloc(size);
+	if (!f->text) {
+		c->failed = true;
+		return;
+	}
+	memcpy(f->text, text, size);
+	f->size = size;
+}
+
+static const struct fragment *name_fragment(struct chrome *c, uint32_t name)
+{
+	struct fragment *f = fragment_at(c, &c->names, &c->name_room, name);
+	char text[NAME_LIMIT * 6 + 128], *at = text;
+
+	if (!f || f->text)
+		return f;
+	at = SB_PUT(at, "{\"ph\":\"X\",\"cat\":\"");
+	at = sb_put(at, category_of(c->run->names[name].text), strlen(category_of(c->run->names[name].text)));
+	at = SB_PUT(at, "\",\"name\":");
+	at = sb_put_json_string(at, c->run->names[name].text, NAME_LIMIT);
+	keep(c, f, text, (size_t)(at - text));
+	return f;
+}
+
+static const struct fragment *track_fragment(struct chrome *c, uint32_t track)
+{
+	struct fragment *f = fragment_at(c, &c->tracks, &c->track_room, track);
+	char text[128], *at = text;
+
+	if (!f || f->text)
+		return f;
+	at = SB_PUT(at, ",\"pid\":");
+	at = sb_put_u64(at, sb_export_pid(c->run, c->run->tracks[track].process));
+	at = SB_PUT(at, ",\"tid\":");
+	at = sb_put_u64(at, sb_export_tid(&c->run->tracks[track]));
+	at = SB_PUT(at, ",\"ts\":");
+	keep(c, f, text, (size_t)(at - text));
+	return f;
+}
+
+static bool ready(const struct fragment *f)
+{
+	return f && f->text;
+}
+
+/* ---- events ---- */
+
+static char *put_attr(char *at, const struct sb_run_attr *a)
+{
+	at = sb_put_json_string(at, a->key, 256);
+	*at++ = ':';
+	switch (a->type) {
+	case STROBE_TYPE_FLOAT: return sb_put_double(at, a->f);
+	case STROBE_TYPE_STRING: return sb_put_json_string(at, a->s, TEXT_LIMIT);
+	case STROBE_TYPE_BOOL: return a->i ? SB_PUT(at, "true") : SB_PUT(at, "false");
+	default: return sb_put_i64(at, a->i);
+	}
+}
+
+/* Everything of a zone that is not its time: attributes, code, state. */
+static char *put_zone_args(struct chrome *c, char *at, const struct sb_zone *z, char *limit)
+{
+	const char *code = c->run->names[z->name].code;
+	const char *comma = "";
+
+	at = SB_PUT(at, ",\"args\":{");
+	if (*code) {
+		at = SB_PUT(at, "\"code\":");
+		at = sb_put_json_string(at, code, 64);
+		comma = ",";
+	}
+	if (z->role) {
+		at = sb_put(at, comma, strlen(comma));
+		at = SB_PUT(at, "\"strobe.role\":");
+		at = sb_put_u64(at, z->role);
+		comma = ",";
+	}
+	if (z->flags & SB_ZONE_OPEN) {
+		at = sb_put(at, comma, strlen(comma));
+		at = SB_PUT(at, "\"state\":\"open\"");
+		comma = ",";
+	}
+	for (uint32_t i = 0; i < z->attr_count && i < ARGS_MAX && limit - at > 8192; i++) {
+		at = sb_put(at, comma, strlen(comma));
+		at = put_attr(at, &z->attrs[i]);
+		comma = ",";
+	}
+	*at++ = '}';
+	return at;
+}
+
+/* Spans may overlap on their thread: a pair of asynchronous events. */
+static void put_span(struct chrome *c, const struct sb_zone *z, const struct fragment *track)
+{
+	uint64_t id = ++c->correlation;
+	char *room = sb_out_room(c->out, SB_OUT_RECORD_MAX), *at = room;
+
+	for (int end = 0; end < 2; end++) {
+		at = end ? SB_PUT(at, "{\"ph\":\"e\",\"cat\":\"span\",\"id\":")
+			 : SB_PUT(at, "{\"ph\":\"b\",\"cat\":\"span\",\"id\":");
+		at = sb_put_u64(at, id);
+		at = SB_PUT(at, ",\"name\":");
+		at = sb_put_json_string(at, c->run->names[z->name].text, NAME_LIMIT);
+		at = sb_put(at, track->text, track->size);
+		at = sb_put_us(at, end ? z->end_ns : z->begin_ns);
+		if (!end)
+			at = put_zone_args(c, at, z, room + SB_OUT_RECORD_MAX - NAME_LIMIT * 6 - 1024);
+		at = SB_PUT(at, "},\n");
+	}
+	c->out->at = at;
+}
+
+static int64_t number_of_step(struct chrome *c, const struct sb_zone *z)
+{
+	double n = sb_attr_number(z->attrs, z->attr_count, z->role == STROBE_ROLE_STEP ? "step" : "index");
+
+	return n >= 0 && n < 9e15 ? (int64_t)n : c->step_count;
+}
+
+/* HTA finds its iterations by these. */
+static void put_profiler_step(struct chrome *c, const struct sb_zone *z, const struct fragment *track)
+{
+	char *at = sb_out_room(c->out, 1024);
+
+	at = SB_PUT(at, "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#");
+	at = sb_put_i64(at, number_of_step(c, z));
+	*at++ = '"';
+	at = sb_put(at, track->text, track->size);
+	at = sb_put_us(at, z->begin_ns);
+	at = SB_PUT(at, ",\"dur\":");
+	at = sb_put_us(at, z->end_ns - z->begin_ns);
+	at = SB_PUT(at, "},\n");
+	c->out->at = at;
+	c->step_count++;
+}
+
+static bool is_step(struct chrome *c, const struct sb_zone *z)
+{
+	c->seen_iteration |= z->role == STROBE_ROLE_ITERATION;
+	return z->role == STROBE_ROLE_ITERATION || (z->role == STROBE_ROLE_STEP && !c->seen_iteration);
+}
+
+static void take_zone(void *self, const struct sb_zone *z)
+{
+	struct chrome *c = self;
+	const struct fragment *name = name_fragment(c, z->name);
+	const struct fragment *track = track_fragment(c, z->track);
+	bool plain = !z->attr_count && !z->role && !(z->flags & SB_ZONE_OPEN);
+	char *room, *at;
+
+	if (!ready(name) || !ready(track))
+		return;
+	c->summary->zones++;
+	if (z->flags & SB_ZONE_SPAN) {
+		put_span(c, z, track);
+		return;
+	}
+	if (z->role && is_step(c, z)) {
+		put_profiler_step(c, z, track);
+		if (!strcmp(c->run->names[z->name].text, "ProfilerStep"))
+			return;
+	}
+	room = at = sb_out_room(c->out, plain ? name->size + 1024 : SB_OUT_RECORD_MAX);
+	at = sb_put(at, name->text, name->size);
+	at = sb_put(at, track->text, track->size);
+	at = sb_put_us(at, z->begin_ns);
+	at = SB_PUT(at, ",\"dur\":");
+	at = sb_put_us(at, z->end_ns - z->begin_ns);
+	if (!plain || *c->run->names[z->name].code)
+		at = put_zone_args(c, at, z, room + (plain ? 0 : SB_OUT_RECORD_MAX));
+	at = SB_PUT(at, "},\n");
+	c->out->at = at;
+}
+
+/* ---- GPU ---- */
+
+static void note_stream(struct chrome *c, uint32_t device, uint32_t stream)
+{
+	for (uint32_t i = c->stream_count; i-- > 0;)
+		if (c->streams[i].device == device && c->streams[i].stream == stream)
+			return;
+	if (c->stream_count == c->stream_room) {
+		uint32_t room = c->stream_room ? c->stream_room * 2 : 16;
+		struct stream *more = realloc(c->streams, room * sizeof *more);
+
+		if (!more) {
+			c->failed = true;
+			return;
+		}
+		c->streams = more;
+		c->stream_room = room;
+	}
+	c->streams[c->stream_count++] = (struct stream){ device, stream };
+	c->devices_seen[device / 64 & 3] |= 1ull << device % 64;
+}
+
+static const char *gpu_category(enum sb_gpu_kind kind)
+{
+	switch (kind) {
+	case SB_GPU_ZONE: return "gpu_user_annotation";
+	case SB_GPU_MEMSET: return "gpu_memset";
+	case SB_GPU_SYNC: return "cuda_sync";
+	case SB_GPU_KERNEL: return "kernel";
+	default: return "gpu_memcpy";
+	}
+}
+
+static const char *launch_call(const struct sb_event *ev)
+{
+	switch (ev->gpu.kind) {
+	case SB_GPU_KERNEL: return ev->gpu.flags & SB_GPU_GRAPH ? "cudaGraphLaunch" : "cudaLaunchKernel";
+	case SB_GPU_MEMSET: return "cudaMemsetAsync";
+	default: return "cudaMemcpyAsync";
+	}
+}
+
+static char *put_gpu_name(struct chrome *c, char *at, const struct sb_event *ev)
+{
+	static const char *const directions[] = { "HtoD", "DtoH", "DtoD", "Other" };
+	const char *name = c->run->names[ev->name].text;
+	const char *host = ev->gpu.flags & SB_GPU_PINNED ? "Pinned" : "Pageable";
+	char made[64];
+
+	if (ev->gpu.kind >= SB_GPU_COPY_H2D && ev->gpu.kind <= SB_GPU_COPY_OTHER &&
+		!starts_with(name, "Memcpy ")) {
+		const char *from = ev->gpu.kind == SB_GPU_COPY_H2D ? host : "Device";
+		const char *to = ev->gpu.kind == SB_GPU_COPY_D2H ? host : "Device";
+
+		snprintf(made, sizeof made, "Memcpy %s (%s -> %s)",
+			directions[ev->gpu.kind - SB_GPU_COPY_H2D], from, to);
+		name = made;
+	}
+	return sb_put_json_string(at, name, NAME_LIMIT);
+}
+
+static char *put_place(char *at, uint64_t pid, uint64_t tid, int64_t t_ns)
+{
+	at = SB_PUT(at, ",\"pid\":");
+	at = sb_put_u64(at, pid);
+	at = SB_PUT(at, ",\"tid\":");
+	at = sb_put_u64(at, tid);
+	at = SB_PUT(at, ",\"ts\":");
+	return sb_put_us(at, t_ns);
+}
+
+/* The launch on its thread, and the arrow from there to the GPU. */
+static char *put_launch(struct chrome *c, char *at, const struct sb_event *ev)
+{
+	const struct sb_run_track *thread = &c->run->tracks[ev->gpu.launch_track];
+	uint64_t pid = sb_export_pid(c->run, thread->process), tid = sb_export_tid(thread);
+
+	if (!c->runtime_zones) {
+		at = SB_PUT(at, "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"");
+		at = sb_put(at, launch_call(ev), strlen(launch_call(ev)));
+		*at++ = '"';
+		at = put_place(at, pid, tid, ev->gpu.launch_ns);
+		at = SB_PUT(at, ",\"dur\":0.000,\"args\":{\"correlation\":");
+		at = sb_put_u64(at, c->correlation);
+		at = SB_PUT(at, "}},\n");
+	}
+	at = SB_PUT(at, "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
+	at = sb_put_u64(at, c->correlation);
+	at = put_place(at, pid, tid, ev->gpu.launch_ns);
+	at = SB_PUT(at, "},\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
+	at = sb_put_u64(at, c->correlation);
+	at = put_place(at, ev->gpu.device, ev->gpu.stream, ev->t_ns);
+	return SB_PUT(at, "},\n");
+}
+
+static void put_gpu(struct chrome *c, const struct sb_event *ev)
+{
+	const char *category = gpu_category(ev->gpu.kind);
+	char *at = sb_out_room(c->out, NAME_LIMIT * 6 + 4096);
+
+	note_stream(c, ev->gpu.device, ev->gpu.stream);
+	c->summary->gpu++;
+	c->correlation++;
+	at = SB_PUT(at, "{\"ph\":\"X\",\"cat\":\"");
+	at = sb_put(at, category, strlen(category));
+	at = SB_PUT(at, "\",\"name\":");
+	at = put_gpu_name(c, at, ev);
+	at = put_place(at, ev->gpu.device, ev->gpu.stream, ev->t_ns);
+	at = SB_PUT(at, ",\"dur\":");
+	at = sb_put_us(at, ev->gpu.duration_ns);
+	at = SB_PUT(at, ",\"args\":{\"device\":");
+	at = sb_put_u64(at, ev->gpu.device);
+	at = SB_PUT(at, ",\"stream\":");
+	at = sb_put_u64(at, ev->gpu.stream);
+	if (ev->gpu.kind != SB_GPU_ZONE) {
+		at = SB_PUT(at, ",\"correlation\":");
+		at = sb_put_u64(at, c->correlation);
+	}
+	if (ev->gpu.bytes >= 0) {
+		at = SB_PUT(at, ",\"bytes\":");
+		at = sb_put_i64(at, ev->gpu.bytes);
+		if (ev->gpu.duration_ns > 0) {
+			at = SB_PUT(at, ",\"memory bandwidth (GB/s)\":");
+			at = sb_put_double(at, (double)ev->gpu.bytes / (double)ev->gpu.duration_ns);
+		}
+	}
+	at = SB_PUT(at, "}},\n");
+	if (ev->gpu.launch_ns != INT64_MIN && ev->gpu.launch_track != UINT32_MAX &&
+		ev->gpu.kind != SB_GPU_ZONE)
+		at = put_launch(c, at, ev);
+	c->out->at = at;
+}
+
+/* ---- counters, marks ---- */
+
+static void put_counter(
+	struct chrome *c, uint32_t process, const char *name, const char *series, int64_t t_ns, double value)
+{
+	char *at = sb_out_room(c->out, NAME_LIMIT * 12 + 256);
+
+	if (value != value)
+		return;
+	at = SB_PUT(at, "{\"ph\":\"C\",\"name\":");
+	at = sb_put_json_string(at, name, NAME_LIMIT);
+	at = put_place(at, sb_export_pid(c->run, process), 0, t_ns);
+	at = SB_PUT(at, ",\"args\":{");
+	at = sb_put_json_string(at, series, NAME_LIMIT);
+	*at++ = ':';
+	at = sb_put_double(at, value);
+	at = SB_PUT(at, "}},\n");
+	c->out->at = at;
+	c->summary->counters++;
+}
+
+static void put_sample(struct chrome *c, const struct sb_event *ev)
+{
+	const struct sb_run_schema *schema = ev->sample.schema;
+	char name[300];
+
+	for (uint32_t i = 0; i < schema->column_count; i++) {
+		sb_export_column_name(schema, i, name, sizeof name);
+		put_counter(c, ev->process, name, "value", ev->t_ns, ev->sample.values[i]);
+	}
+}
+
+/* Deltas add up to what a viewer can draw. */
+static void put_count(struct chrome *c, const struct sb_event *ev)
+{
+	if (ev->name >= c->total_room) {
+		uint32_t room = c->total_room ? c->total_room : 64;
+		double *more;
+
+		while (room <= ev->name)
+			room *= 2;
+		more = realloc(c->totals, room * sizeof *more);
+		if (!more) {
+			c->failed = true;
+			return;
+		}
+		memset(more + c->total_room, 0, (room - c->total_room) * sizeof *more);
+		c->totals = more;
+		c->total_room = room;
+	}
+	c->totals[ev->name] += (double)ev->delta;
+	put_counter(c, ev->process, c->run->names[ev->name].text, "value", ev->t_ns, c->totals[ev->name]);
+}
+
+static void put_snapshot(struct chrome *c, const struct sb_event *ev)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, ev->snapshot.device < 0 ? "host memory" : "GPU %d memory",
+		ev->snapshot.device);
+	if (ev->snapshot.allocated_bytes >= 0)
+		put_counter(c, ev->process, name, "allocated_bytes", ev->t_ns,
+			(double)ev->snapshot.allocated_bytes);
+	if (ev->snapshot.reserved_bytes >= 0)
+		put_counter(c, ev->process, name, "reserved_bytes", ev->t_ns,
+			(double)ev->snapshot.reserved_bytes);
+}
+
+static void put_instant(struct chrome *c, const struct sb_event *ev, const char *reason)
+{
+	char *room = sb_out_room(c->out, SB_OUT_RECORD_MAX), *at = room;
+	bool on_thread = ev->track != UINT32_MAX;
+	const char *comma = "";
+
+	at = on_thread ? SB_PUT(at, "{\"ph\":\"i\",\"s\":\"t\",\"name\":")
+		       : SB_PUT(at, "{\"ph\":\"i\",\"s\":\"p\",\"name\":");
+	at = sb_put_json_string(at, c->run->names[ev->name].text, NAME_LIMIT);
+	at = put_place(at, sb_export_pid(c->run, ev->process),
+		on_thread ? sb_export_tid(&c->run->tracks[ev->track]) : 0, ev->t_ns);
+	at = SB_PUT(at, ",\"args\":{");
+	if (reason) {
+		at = SB_PUT(at, "\"skipped\":");
+		at = sb_put_json_string(at, reason, TEXT_LIMIT);
+		comma = ",";
+	}
+	for (uint32_t i = 0; i < ev->attr_count && i < ARGS_MAX && room + SB_OUT_RECORD_MAX - at > 8192;
+		i++) {
+		at = sb_put(at, comma, strlen(comma));
+		at = put_attr(at, &ev->attrs[i]);
+		comma = ",";
+	}
+	at = SB_PUT(at, "}},\n");
+	c->out->at = at;
+	c->summary->marks++;
+}
+
+static void take_event(void *self, const struct sb_event *ev)
+{
+	struct chrome *c = self;
+
+	switch (ev->kind) {
+	case SB_EVENT_GPU: put_gpu(c, ev); break;
+	case SB_EVENT_SAMPLE: put_sample(c, ev); break;
+	case SB_EVENT_SNAPSHOT: put_snapshot(c, ev); break;
+	case SB_EVENT_GAUGE:
+		put_counter(c, ev->process, c->run->names[ev->name].text, "value", ev->t_ns, ev->value);
+		break;
+	case SB_EVENT_COUNT: put_count(c, ev); break;
+	case SB_EVENT_SKIPPED: put_instant(c, ev, ev->text ? ev->text : ""); break;
+	case SB_EVENT_MARK:
+	case SB_EVENT_EVENT: put_instant(c, ev, NULL); break;
+	default: break;
+	}
+}
+
+/* ---- the frame ---- */
+
+static void put_head(struct chrome *c)
+{
+	const struct sb_run *run = c->run;
+	const struct sb_file_header *head = &run->processes[run->main_process].reader->head;
+	char *at = sb_out_room(c->out, SB_OUT_RECORD_MAX);
+	bool first = true;
+
+	at = SB_PUT(at, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [");
+	for (int device = 0; device < 16; device++) {
+		char key[16];
+		const struct sb_run_meta *meta;
+
+		snprintf(key, sizeof key, "gpu%d", device);
+		meta = sb_run_meta_find(run, SB_META_SYSTEM, key);
+		if (!meta || meta->attr.type != STROBE_TYPE_STRING)
+			continue;
+		at = first ? SB_PUT(at, "{\"id\": ") : SB_PUT(at, ", {\"id\": ");
+		first = false;
+		at = sb_put_u64(at, (uint64_t)device);
+		at = SB_PUT(at, ", \"name\": ");
+		at = sb_put_json_string(at, meta->attr.s, 256);
+		*at++ = '}';
+	}
+	at = SB_PUT(at, "],\n");
+	if (head->rank >= 0) {
+		at = SB_PUT(at, "\"distributedInfo\": {\"backend\": \"nccl\", \"rank\": ");
+		at = sb_put_u64(at, (uint64_t)head->rank);
+		at = SB_PUT(at, ", \"world_size\": ");
+		at = sb_put_i64(at, head->world_size > head->rank ? head->world_size : head->rank + 1);
+		at = SB_PUT(at, "},\n");
+	}
+	at = SB_PUT(at, "\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": ");
+	at = sb_put_u64(at, run->start_real_ns);
+	at = SB_PUT(at, ",\n\"traceEvents\": [\n");
+	c->out->at = at;
+}
+
+static void put_metadata(struct chrome *c, const char *what, uint64_t pid, uint64_t tid, const char *name)
+{
+	char *at = sb_out_room(c->out, NAME_LIMIT * 6 + 256);
+
+	at = SB_PUT(at, "{\"ph\":\"M\",\"name\":\"");
+	at = sb_put(at, what, strlen(what));
+	*at++ = '"';
+	at = put_place(at, pid, tid, 0);
+	at = SB_PUT(at, ",\"args\":{\"name\":");
+	at = sb_put_json_string(at, name, NAME_LIMIT);
+	at = SB_PUT(at, "}},\n");
+	c->out->at = at;
+}
+
+static void put_tail(struct chrome *c)
+{
+	const struct sb_run *run = c->run;
+	char name[512];
+
+	for (uint32_t i = 0; i < run->process_count; i++)
+		put_metadata(
+			c, "process_name", run->processes[i].pid, 0, run->processes[i].reader->head.name);
+	for (uint32_t i = 0; i < run->track_count; i++) {
+		sb_export_track_name(run, i, name, sizeof name);
+		put_metadata(c, "thread_name", sb_export_pid(run, run->tracks[i].process),
+			sb_export_tid(&run->tracks[i]), name);
+	}
+	for (uint32_t device = 0; device < 256; device++) {
+		if (!(c->devices_seen[device / 64] >> device % 64 & 1))
+			continue;
+		snprintf(name, sizeof name, "GPU %u", device);
+		put_metadata(c, "process_name", device, 0, name);
+	}
+	for (uint32_t i = 0; i < c->stream_count; i++) {
+		snprintf(name, sizeof name, "stream %u", c->streams[i].stream);
+		put_metadata(c, "thread_name", c->streams[i].device, c->streams[i].stream, name);
+	}
+	c->out->at = SB_PUT(sb_out_room(c->out, 256),
+		"{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window End\",\"pid\":0,\"tid\":0,\"ts\":");
+	c->out->at = sb_put_us(c->out->at, run->to_ns);
+	c->out->at = SB_PUT(c->out->at, "}\n]\n}\n");
+}
+
+static void free_fragments(struct fragment *all, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		free(all[i].text);
+	free(all);
+}
+
+static int write_chrome(struct sb_run *run, struct sb_out *out, struct sb_export_summary *summary)
+{
+	struct chrome c = { .run = run, .out = out, .summary = summary };
+	struct sb_visitor visitor = { .self = &c,
+		.roles = SB_EVERY_ZONE,
+		.zone = take_zone,
+		.event = take_event,
+		.kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_SAMPLE | 1u << SB_EVENT_SNAPSHOT |
+			 1u << SB_EVENT_GAUGE | 1u << SB_EVENT_COUNT | 1u << SB_EVENT_SKIPPED |
+			 1u << SB_EVENT_MARK | 1u << SB_EVENT_EVENT };
+	int err;
+
+	for (uint32_t i = 0; i < run->name_count && !c.runtime_zones; i++)
+		c.runtime_zones = is_runtime_call(run->names[i].text);
+	put_head(&c);
+	err = sb_run_visit(run, &visitor, 1);
+	put_tail(&c);
+	summary->folded_zones = sb_run_pass(run)->folded_zones;
+	free_fragments(c.names, c.name_room);
+	free_fragments(c.tracks, c.track_room);
+	free(c.streams);
+	free(c.totals);
+	if (!err && c.failed)
+		err = sb_fail(STROBE_ENOMEM, "no memory to export");
+	return err ? err : out->err;
+}
+
+const struct sb_exporter sb_chrome_exporter = { .name = "chrome",
+	.file_name = "trace.json",
+	.summary = "JSON for chrome://tracing, Perfetto and HTA, as torch.profiler writes it",
+	.write = write_chrome };

@@ -1,0 +1,43 @@
+/* Runs into foreign formats. One exporter per file, streaming: memory does not
+ * grow with the recording. */
+#ifndef SB_EXCHANGE_EXPORT_H
+#define SB_EXCHANGE_EXPORT_H
+
+#include "analyze/events.h"
+#include "exchange/out.h"
+
+#include <stdint.h>
+
+struct sb_export_summary {
+	uint64_t zones, gpu, counters, marks;
+	uint64_t folded_zones; /* known by their sums only: not in the export */
+	uint64_t bytes;
+};
+
+struct sb_exporter {
+	const char *name; /* --to NAME */
+	const char *file_name; /* in a run folder */
+	const char *summary; /* one line */
+	int (*write)(struct sb_run *run, struct sb_out *out, struct sb_export_summary *summary);
+	/* Instead of write: makes the file itself. */
+	int (*write_file)(struct sb_run *run, const char *path, struct sb_export_summary *summary);
+};
+
+extern const struct sb_exporter *const sb_exporters[]; /* NULL-terminated */
+const struct sb_exporter *sb_exporter_find(const char *name);
+
+/* path "-": standard output. The file appears whole or not at all. */
+int sb_export(const struct sb_exporter *exporter, struct sb_run *run, const char *path,
+	struct sb_export_summary *out_summary);
+
+/* ---- what exporters share ---- */
+/* Process and thread numbers as foreign tools want them: tasks get numbers far
+ * from real threads. */
+uint32_t sb_export_pid(const struct sb_run *run, uint32_t process);
+uint64_t sb_export_tid(const struct sb_run_track *track);
+void sb_export_track_name(const struct sb_run *run, uint32_t track, char *out, size_t size);
+/* "gpu 0 memory_used_bytes": a column of samples as a counter. */
+void sb_export_column_name(const struct sb_run_schema *schema, uint32_t column, char *out, size_t size);
+const char *sb_export_role_name(uint32_t role); /* "" for plain stages */
+
+#endif

@@ -1,0 +1,167 @@
+/* The exporters' buffered output. */
+#include "exchange/out.h"
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int sb_out_open(struct sb_out *o, const char *path)
+{
+	memset(o, 0, sizeof *o);
+	o->fd = -1;
+	o->to_stdout = !strcmp(path, "-");
+	o->path = strdup(o->to_stdout ? "standard output" : path);
+	o->buffer = malloc(SB_OUT_BYTES);
+	if (!o->path || !o->buffer || asprintf(&o->temporary, "%s.tmp%ld", path, (long)getpid()) < 0) {
+		o->err = sb_fail(STROBE_ENOMEM, "no memory to write '%s'", path);
+		return sb_out_close(o, false);
+	}
+	o->at = o->buffer;
+	o->fd = o->to_stdout ? STDOUT_FILENO
+			     : open(o->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (o->fd < 0) {
+		o->err = sb_fail_errno("cannot write '%s'", path);
+		return sb_out_close(o, false);
+	}
+	return 0;
+}
+
+static void write_all(struct sb_out *o, const char *bytes, size_t size)
+{
+	while (size && !o->err) {
+		ssize_t n = write(o->fd, bytes, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			o->err = sb_fail_errno("cannot write '%s'", o->path);
+			return;
+		}
+		bytes += n;
+		size -= (size_t)n;
+		o->written_bytes += (uint64_t)n;
+	}
+}
+
+void sb_out_flush(struct sb_out *o)
+{
+	write_all(o, o->buffer, (size_t)(o->at - o->buffer));
+	o->at = o->buffer;
+}
+
+void sb_out_write(struct sb_out *o, const void *bytes, size_t size)
+{
+	const char *from = bytes;
+
+	while (size) {
+		size_t n = size < SB_OUT_RECORD_MAX ? size : SB_OUT_RECORD_MAX;
+
+		o->at = sb_put(sb_out_room(o, n), from, n);
+		from += n;
+		size -= n;
+	}
+}
+
+int sb_out_close(struct sb_out *o, bool keep)
+{
+	bool made = o->fd >= 0 && !o->to_stdout;
+
+	if (keep && o->fd >= 0)
+		sb_out_flush(o);
+	if (made && close(o->fd) && !o->err)
+		o->err = sb_fail_errno("cannot write '%s'", o->path);
+	if (made && keep && !o->err && rename(o->temporary, o->path))
+		o->err = sb_fail_errno("cannot write '%s'", o->path);
+	if (made && (!keep || o->err))
+		unlink(o->temporary);
+	free(o->path);
+	free(o->temporary);
+	free(o->buffer);
+	o->path = o->temporary = o->buffer = NULL;
+	o->fd = -1;
+	return o->err;
+}
+
+/* ---- numbers and strings ---- */
+
+static const char digit_pairs[] =
+	"0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546"
+	"4748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596"
+	"979899";
+
+char *sb_put_u64(char *to, uint64_t value)
+{
+	char digits[20];
+	char *at = digits + sizeof digits;
+
+	while (value >= 100) {
+		at -= 2;
+		memcpy(at, digit_pairs + value % 100 * 2, 2);
+		value /= 100;
+	}
+	if (value >= 10) {
+		at -= 2;
+		memcpy(at, digit_pairs + value * 2, 2);
+	} else {
+		*--at = (char)('0' + value);
+	}
+	return sb_put(to, at, (size_t)(digits + sizeof digits - at));
+}
+
+char *sb_put_i64(char *to, int64_t value)
+{
+	if (value >= 0)
+		return sb_put_u64(to, (uint64_t)value);
+	*to++ = '-';
+	return sb_put_u64(to, -(uint64_t)value);
+}
+
+char *sb_put_us(char *to, int64_t ns)
+{
+	uint64_t value = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+	unsigned part = (unsigned)(value % 1000);
+
+	if (ns < 0)
+		*to++ = '-';
+	to = sb_put_u64(to, value / 1000);
+	to[0] = '.';
+	to[1] = (char)('0' + part / 100);
+	memcpy(to + 2, digit_pairs + part % 100 * 2, 2);
+	return to + 4;
+}
+
+char *sb_put_double(char *to, double value)
+{
+	int size = 0;
+
+	if (!isfinite(value))
+		return SB_PUT(to, "null");
+	if (value == (double)(int64_t)value && fabs(value) < 1e15)
+		return sb_put_i64(to, (int64_t)value);
+	for (int digits = 9; digits <= 17; digits += digits == 9 ? 6 : 1) {
+		size = snprintf(to, 32, "%.*g", digits, value);
+		if (strtod(to, NULL) == value)
+			break;
+	}
+	return to + size;
+}
+
+char *sb_put_json_string(char *to, const char *text, size_t limit)
+{
+	struct sb_buf quoted = { 0 };
+	size_t size = strnlen(text, limit);
+
+	while (size && size == limit && (text[size] & 0xc0) == 0x80)
+		size--;
+	sb_json_quote(&quoted, text, size);
+	to = quoted.failed ? SB_PUT(to, "\"\"") : sb_put(to, quoted.data, quoted.size);
+	sb_buf_done(&quoted);
+	return to;
+}
