@@ -14,7 +14,10 @@ static const struct option options[] = {
 	{ "output", 'o', "FILE", "where to (default: into the run folder; -: standard output)", false,
 		false },
 	{ "quiet", 'q', NULL, "print the file name only", false, false },
-	RUN_CUT_OPTIONS,
+	{ "generation", 0, "N", "only the N-th generation (video, prompt, request)", false, false },
+	{ "last", 0, "TIME", "only the last 10m, 90s, 1.5h", false, false },
+	{ "from", 0, "TIME", "from this time after the start (negative: before the end)", false, false },
+	{ "until", 0, "TIME", "up to this time after the start (negative: before the end)", false, false },
 	{ 0 },
 };
 

@@ -23,6 +23,15 @@ static bool read_time(const struct args *args, const char *name, bool *out_given
 	return true;
 }
 
+/* 'strobe export' has a --to of its own: there the end of a part is --until. */
+static const char *end_option(const struct args *args)
+{
+	for (const struct option *o = args->command->options; o && o->name; o++)
+		if (!strcmp(o->name, "until"))
+			return "until";
+	return "to";
+}
+
 int run_arg_open(const struct args *args, const char *spec, struct sb_run **out_run)
 {
 	struct sb_cut cut = { 0 };
@@ -32,7 +41,7 @@ int run_arg_open(const struct args *args, const char *spec, struct sb_run **out_
 	if (!args_number(args, "generation", 1, 1e9, &generation) ||
 		!read_time(args, "last", &has_last, &cut.last_ns) ||
 		!read_time(args, "from", &cut.has_from, &cut.from_ns) ||
-		!read_time(args, "to", &cut.has_to, &cut.to_ns))
+		!read_time(args, end_option(args), &cut.has_to, &cut.to_ns))
 		return EXIT_USAGE;
 	cut.generation = (int32_t)generation;
 	return sb_run_open(spec, &cut, out_run) ? complain_last() : 0;
