@@ -12,8 +12,10 @@
 #include "record/rundir.h"
 #include "strobe.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +153,30 @@ static void write_settings(const struct sb_settings *settings)
 	}
 }
 
+/* ---- a spool on SIGTERM --------------------------------------------------- */
+
+/* A job that is ended by its scheduler loses the machine's local disk too. Only
+ * calls that a signal handler may make; other threads write on meanwhile. */
+static void move_spool_and_die(int signal_number)
+{
+	if (REC->spool_path[0] && atomic_load(&REC->state) == SB_OPEN)
+		sb_spool_move(REC->spool_path, REC->run_dir, strrchr(REC->file_path, '/') + 1);
+	signal(signal_number, SIG_DFL);
+	raise(signal_number);
+}
+
+static void catch_sigterm(bool on)
+{
+	struct sigaction now, ours = { .sa_handler = move_spool_and_die };
+
+	if (sigaction(SIGTERM, NULL, &now))
+		return;
+	if (on && now.sa_handler == SIG_DFL)
+		sigaction(SIGTERM, &ours, NULL);
+	if (!on && now.sa_handler == move_spool_and_die)
+		signal(SIGTERM, SIG_DFL);
+}
+
 /* ---- opening -------------------------------------------------------------- */
 
 static int open_file(const char *run_dir, const char *file_name, int *out_fd)
@@ -245,6 +271,8 @@ int sb_session_open(const struct sb_settings *settings, const char *run_dir, con
 	write_settings(settings);
 	sb_keeper_start();
 	start_modules();
+	if (REC->spool_path[0])
+		catch_sigterm(true);
 	return 0;
 }
 
@@ -429,6 +457,7 @@ int sb_session_close(void)
 	atomic_fetch_add(&REC->session, 1);
 	atomic_store(&REC->state, SB_IDLE);
 	if (REC->spool_path[0]) {
+		catch_sigterm(false);
 		file_name = strrchr(REC->file_path, '/') + 1;
 		err = sb_spool_move(REC->spool_path, REC->run_dir, file_name);
 	}
@@ -490,10 +519,21 @@ static bool enabled_by_environment(void)
 	return enabled && (!strcmp(enabled, "1") || !strcasecmp(enabled, "true") || !strcasecmp(enabled, "on"));
 }
 
+/* Threads will call into this copy when they end, and others write its mode
+ * word: it may not be unloaded, whichever object it was linked into. */
+static void stay_loaded(void)
+{
+	Dl_info info;
+
+	if (dladdr((void *)(uintptr_t)stay_loaded, &info) && info.dli_fname)
+		dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 __attribute__((constructor)) static void library_loaded(void)
 {
 	uint32_t slot = atomic_fetch_add(&REC->copy_count, 1), idle = SB_IDLE;
 
+	stay_loaded();
 	sb_clock_init();
 	sb_names_init();
 	if (slot < SB_COPIES_MAX)

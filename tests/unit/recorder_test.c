@@ -612,6 +612,29 @@ static void a_spooled_recording_comes_home(void **state)
 	assert_int_equal(in_child(spool_body), 0);
 }
 
+static void sigterm_body(void)
+{
+	setenv("STROBE_SPOOL", "1", 1);
+	setenv("STROBE_SPOOL_DIR", folder, 1);
+	start(0);
+	zones(1000);
+	snprintf(shared->run_dir, sizeof shared->run_dir, "%s", strobe_run_dir());
+	raise(SIGTERM);
+}
+
+static void a_spool_comes_home_on_sigterm(void **state)
+{
+	struct recount r;
+	char path[600];
+
+	shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_int_equal(in_child(sigterm_body), SIGTERM);
+	snprintf(path, sizeof path, "%s/run.strobe", shared->run_dir);
+	recount_file(path, "outer", &r);
+	assert_int_equal(r.count, 1000);
+	munmap(shared, sizeof *shared);
+}
+
 int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
@@ -637,6 +660,7 @@ int main(void)
 		T(a_full_disk_folds_instead_of_crashing),
 		T(a_file_size_limit_is_honoured),
 		T(a_spooled_recording_comes_home),
+		T(a_spool_comes_home_on_sigterm),
 #endif
 	};
 
