@@ -47,23 +47,68 @@ void help_print(const struct command *c)
 		printf("\nexamples:\n%s\n", c->examples);
 }
 
+/* Text for roff: no line may begin with a control character, hyphens are literal. */
+static void roff(const char *text)
+{
+	bool line_start = true;
+
+	for (; *text; text++) {
+		if (line_start && (*text == '.' || *text == '\''))
+			fputs("\\&", stdout);
+		if (*text == '\\')
+			fputs("\\e", stdout);
+		else if (*text == '-')
+			fputs("\\-", stdout);
+		else
+			putchar(*text);
+		line_start = *text == '\n';
+	}
+}
+
+static void roff_section(const char *title, const char *text, bool verbatim)
+{
+	printf(".SH %s\n%s", title, verbatim ? ".nf\n" : "");
+	roff(text);
+	printf("\n%s", verbatim ? ".fi\n" : "");
+}
+
 static void print_man(const struct command *c)
 {
-	printf(".TH STROBE-%s 1 \"\" \"strobe %s\" \"strobe manual\"\n.SH NAME\nstrobe-%s \\- %s\n"
-	       ".SH SYNOPSIS\n.B strobe %s\n%s\n", c->name, STROBE_VERSION, c->name, c->summary,
-		c->name, c->usage);
+	printf(".TH STROBE\\-%s 1 \"\" \"strobe %s\" \"strobe manual\"\n.SH NAME\nstrobe\\-%s \\- ", c->name, STROBE_VERSION,
+		c->name);
+	roff(c->summary);
+	printf("\n.SH SYNOPSIS\n.B strobe %s\n", c->name);
+	roff(c->usage);
+	printf("\n");
 	if (c->description)
-		printf(".SH DESCRIPTION\n%s\n", c->description);
+		roff_section("DESCRIPTION", c->description, true);
 	if (c->options && c->options->name)
 		printf(".SH OPTIONS\n");
 	for (const struct option *o = c->options; o && o->name; o++) {
 		char label[96];
 
 		option_label(o, label, sizeof label);
-		printf(".TP\n.B %s\n%s\n", label + strspn(label, " "), o->help);
+		printf(".TP\n.B ");
+		roff(label + strspn(label, " "));
+		printf("\n");
+		roff(o->help);
+		printf("\n");
 	}
 	if (c->examples)
-		printf(".SH EXAMPLES\n.nf\n%s\n.fi\n", c->examples);
+		roff_section("EXAMPLES", c->examples, true);
+	printf(".SH EXIT STATUS\n0 success, 1 the check failed (a regression, a missed target), 2 usage or input error.\n"
+	       ".SH SEE ALSO\n.BR strobe (1)\n");
+}
+
+static void print_man_overview(void)
+{
+	printf(".TH STROBE 1 \"\" \"strobe %s\" \"strobe manual\"\n.SH NAME\nstrobe \\- where the time, memory and money of "
+	       "a video pipeline go\n.SH SYNOPSIS\n.B strobe\nCOMMAND [ARG...]\n.SH COMMANDS\n", STROBE_VERSION);
+	for (const struct command *const *c = commands; *c; c++) {
+		printf(".TP\n.BR strobe\\-%s (1)\n", (*c)->name);
+		roff((*c)->summary);
+		printf("\n");
+	}
 }
 
 static void print_bash(void)
@@ -107,6 +152,8 @@ int help_generate(const char *what, const char *command_name)
 		print_zsh();
 		return EXIT_OK;
 	}
+	if (!strcmp(what, "man") && !command_name)
+		print_man_overview();
 	for (const struct command *const *c = commands; *c; c++) {
 		if (strcmp(what, "names") == 0)
 			printf("%s\n", (*c)->name);

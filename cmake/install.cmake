@@ -1,5 +1,19 @@
 include(GNUInstallDirs)
+
+# Man pages and completion come from the same table as --help.
+set(pages ${CMAKE_BINARY_DIR}/man)
+add_custom_command(OUTPUT ${pages}/stamp
+  COMMAND ${CMAKE_SOURCE_DIR}/tools/generate-pages $<TARGET_FILE:strobe> ${pages}
+  DEPENDS strobe ${CMAKE_SOURCE_DIR}/tools/generate-pages VERBATIM)
+add_custom_target(pages ALL DEPENDS ${pages}/stamp)
+
+configure_file(cmake/strobe.pc.in ${CMAKE_BINARY_DIR}/strobe.pc @ONLY)
+
 install(TARGETS strobe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS strobe_shared strobe_static
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS strobe_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES ${CMAKE_BINARY_DIR}/libstrobe.a DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES include/strobe.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${CMAKE_BINARY_DIR}/strobe.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(DIRECTORY ${pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
+install(FILES ${pages}/strobe.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME strobe)
+install(FILES ${pages}/_strobe DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
