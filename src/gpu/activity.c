@@ -9,6 +9,7 @@
 #include "record/lane.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -269,6 +270,14 @@ static void enable_callbacks(uint32_t enable)
 		cupti->enable_callback(enable, subscriber, CUPTI_DOMAIN_DRIVER, calls[i]);
 }
 
+/* They cost a few percent where launches are what bounds the program. */
+static bool launches_wanted(void)
+{
+	const char *value = getenv("STROBE_GPU_TRACE_LAUNCHES");
+
+	return !value || strcmp(value, "0");
+}
+
 static int subscribe(void)
 {
 	char other[64] = "";
@@ -323,8 +332,9 @@ int sb_activity_start(const struct sb_cupti *with, bool *out_attributed)
 		cupti = NULL;
 		return err;
 	}
-	enable_callbacks(1);
-	*out_attributed = subscriber != NULL;
+	*out_attributed = launches_wanted();
+	if (*out_attributed)
+		enable_callbacks(1);
 	return 0;
 }
 

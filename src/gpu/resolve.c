@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #define WAITING_MAX 8192u
@@ -190,6 +191,7 @@ static void *run(void *unused)
 	uint64_t at;
 
 	(void)unused;
+	prctl(PR_SET_NAME, "strobe-gpu");
 	/* Else asking about an event would break a capture on another thread. */
 	cuda->capture_mode(&mode);
 	pthread_mutex_lock(&lock);

@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #define LOOK_NS 50000000ull /* for CUDA to appear, for buffers to read */
@@ -77,7 +78,7 @@ static int begin(void)
 	sb_keep_meta_int(SB_META_SYSTEM, "cupti_version", cupti->version);
 	sb_keep_meta_string(SB_META_SYSTEM, "cupti_path", cupti->path);
 	if (!attributed)
-		sb_keep_missing("launches", "another CUPTI client has the callbacks", HOW);
+		sb_keep_missing("launches", "switched off by STROBE_GPU_TRACE_LAUNCHES=0", HOW);
 	deadline_ticks = spec.bound == SB_TRACE_SECONDS ?
 		sb_clock_ticks() + (uint64_t)(spec.seconds * (double)sb_clock_hz()) :
 		UINT64_MAX;
@@ -194,6 +195,7 @@ static void *run(void *unused)
 	struct timespec cpu;
 
 	(void)unused;
+	prctl(PR_SET_NAME, "strobe-trace");
 	while (!atomic_load(&quit)) {
 		sleep_until_rung();
 		answer_signal();

@@ -257,3 +257,42 @@ void bare_driver_costs(void *stream, double *out)
 	for (i = 0; i < 1000; i++)
 		((int (*)(void *))dlsym(cuda, "cuEventDestroy_v2"))(events[i]);
 }
+
+/* ---- every driver call, counted by name ---------------------------------- */
+
+static uint64_t driver_calls[4096];
+static const char *driver_names[4096];
+
+static void count_call(void *user, uint32_t domain, uint32_t id, const void *data)
+{
+	const struct cupti_callback_data *d = data;
+
+	(void)user;
+	if (domain != CUPTI_DOMAIN_DRIVER || d->site != CUPTI_API_ENTER || id >= 4096)
+		return;
+	driver_names[id] = d->function;
+	__atomic_fetch_add(&driver_calls[id], 1, __ATOMIC_RELAXED);
+}
+
+int bare_count_start(void)
+{
+	int err = CALL("cuptiSubscribe", &subscriber, count_call, NULL);
+
+	memset(driver_calls, 0, sizeof driver_calls);
+	return err ? err : CALL("cuptiEnableDomain", 1, subscriber, CUPTI_DOMAIN_DRIVER);
+}
+
+int bare_count_stop(const char **out_names, uint64_t *out_counts)
+{
+	int n = 0;
+
+	CALL("cuptiEnableDomain", 0, subscriber, CUPTI_DOMAIN_DRIVER);
+	CALL("cuptiUnsubscribe", subscriber);
+	subscriber = NULL;
+	for (int i = 0; i < 4096; i++)
+		if (driver_calls[i]) {
+			out_names[n] = driver_names[i];
+			out_counts[n++] = driver_calls[i];
+		}
+	return n;
+}

@@ -1,0 +1,103 @@
+"""Reads a .strobe file with Python alone: what prove.py judges the recorder by shares
+no code with the tool that reports it. Follows docs/format.md; knows zones and GPU records."""
+import glob
+import os
+import struct
+from collections import namedtuple
+
+Gpu = namedtuple("Gpu", "name kind device flags start duration launch stream tid bytes")
+Zone = namedtuple("Zone", "name tid begin end")
+KINDS = {1: "zone", 2: "kernel", 3: "h2d", 4: "d2h", 5: "d2d", 6: "copy", 7: "memset", 8: "sync"}
+FIXED = ("(none)", "(other)", "strobe.role", "frames", "step")
+
+
+class Recording:
+    def __init__(self, path):
+        with open(path, "rb") as f:
+            self.data = f.read()
+        (magic, self.version, self.header_bytes, self.chunk_bytes, self.clock_kind, self.hz) = struct.unpack_from(
+            "<8sIIIIQ", self.data, 0)
+        assert magic == b"STROBE\r\n", path
+        self.names, self.gpu, self.zones, self.missing, self.meta = {}, [], [], [], {}
+        self.lane_bytes = {1: 0, 2: 0, 3: 0, 4: 0}
+        self.lost = {}
+        chunks = []
+        for at in range(self.header_bytes, len(self.data) - self.chunk_bytes + 1, self.chunk_bytes):
+            generation, writer, tid, lane, _, seq, base = struct.unpack_from("<IIIHHQQ", self.data, at)
+            if generation and not generation & 1 and lane in (1, 2, 3):
+                chunks.append((lane, writer, seq, at, tid, base))
+        stacks = {}
+        for lane, writer, seq, at, tid, base in sorted(chunks):
+            self._chunk(at, lane, tid, base, stacks.setdefault(writer, []))
+        self.gpu = [g._replace(name=self.names.get(g.name, str(g.name))) for g in self.gpu]
+        self.zones = [z._replace(name=self.names.get(z.name, str(z.name))) for z in self.zones]
+        self.meta = {self.names.get(k, k): v for k, v in self.meta.items()}
+        self.missing = [(self.names.get(k, k), v) for k, v in self.missing]
+
+    def _chunk(self, start, lane, tid, base, stack):
+        words = struct.unpack_from("<%dQ" % ((self.chunk_bytes - 64) // 8), self.data, start + 64)
+        i = 0
+        while i < len(words) and words[i]:
+            w = words[i]
+            kind, ident, value = w & 15, w >> 4 & 0xfffff, w >> 24
+            if kind == 7:
+                break
+            if kind == 8:
+                count = w >> 12 & 4095
+                self._long(w >> 4 & 255, value, words[i + 1:i + 1 + count])
+                if w >> 4 & 255 == 1:
+                    base = words[i + 1]
+                self.lane_bytes[lane] += 8 * (1 + count)
+                i += 1 + count
+                continue
+            if kind == 1:
+                stack.append((ident, base + value))
+            elif kind == 2:
+                while stack:
+                    name, begin = stack.pop()
+                    self.zones.append(Zone(name, tid, begin, base + value))
+                    if not ident or name == ident:
+                        break
+            self.lane_bytes[lane] += 8
+            i += 1
+
+    def _long(self, kind, aux, p):
+        if kind == 6:
+            self.gpu.append(Gpu(aux & 0xfffff, KINDS.get(aux >> 20 & 15), aux >> 24 & 255, aux >> 32 & 255, p[0], p[1],
+                                p[2], p[3] >> 32, p[3] & 0xffffffff, p[4] if len(p) > 4 else 0))
+        elif kind == 11:
+            size = p[0] & 0xffffffff
+            self.names[aux] = struct.pack("<%dQ" % (len(p) - 1), *p[1:])[:size].decode(errors="replace")
+        elif kind == 12:
+            key, vtype, scope = aux & 0xfffff, aux >> 20 & 15, aux >> 24
+            if vtype == 3:
+                value = struct.pack("<%dQ" % (len(p) - 1), *p[1:])[:p[0]].decode(errors="replace")
+            else:
+                value = struct.unpack("<q", struct.pack("<Q", p[0]))[0]
+            if scope == 5:
+                self.missing.append((key, value))
+            else:
+                self.meta[key] = value
+
+    def s(self, ticks):
+        return ticks / self.hz
+
+    def of(self, *kinds):
+        return [g for g in self.gpu if g.kind in kinds]
+
+
+def load(run_dir):
+    """The recording in a run folder that has the most GPU records."""
+    files = glob.glob(os.path.join(run_dir, "**", "*.strobe"), recursive=True)
+    assert files, "no .strobe file in %s" % run_dir
+    return max((Recording(f) for f in files), key=lambda r: (len(r.gpu), len(r.zones)))
+
+
+def busy(spans):
+    total, end = 0, None
+    for a, b in sorted(spans):
+        if end is None or a > end:
+            total, end = total + b - a, b
+        elif b > end:
+            total, end = total + b - end, b
+    return total
