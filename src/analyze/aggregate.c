@@ -40,6 +40,7 @@ static void rank_done(struct sb_aggregate_rank *r)
 	free(r->label);
 	free(r->host);
 	free(r->id);
+	free(r->damage);
 	free(r->slow_stage);
 	free(r->meetings);
 }
@@ -233,7 +234,9 @@ int sb_aggregate_add(struct sb_aggregate *a, const struct sb_facts *f)
 	memcpy(r->metrics, f->metrics, sizeof r->metrics);
 	a->report_count++;
 	a->rank_count++;
-	if (!r->label || !r->host || !r->id)
+	if (f->damage)
+		r->damage = strdup(f->damage);
+	if (!r->label || !r->host || !r->id || (f->damage && !r->damage))
 		return no_memory();
 	if (!a->job && *f->job)
 		a->job = strdup(f->job);

@@ -16,6 +16,7 @@ struct sb_extent {
 struct sb_aggregate_rank {
 	int64_t rank;
 	char *label, *host, *id;
+	char *damage; /* what of its recording could not be read; NULL: nothing */
 	int64_t world_size; /* -1: none */
 	uint64_t start_real_ns;
 	bool complete;

@@ -195,7 +195,7 @@ static void take_resources(struct sb_facts *f, const struct sb_model *m)
 	double *metrics = f->metrics;
 
 	metrics[SB_METRIC_GPU_MEMORY_PEAK] = first_of(
-		m->summary.gpu_peak_bytes, MB * column_stat(m, "gpu", NAMES("memory_used_mb"), true));
+		known(m->summary.gpu_peak_bytes), MB * column_stat(m, "gpu", NAMES("memory_used_mb"), true));
 	metrics[SB_METRIC_GPU_MEMORY_MEAN] = MB * column_stat(m, "gpu", NAMES("memory_used_mb"), false);
 	metrics[SB_METRIC_GPU_RESERVED_PEAK] = known(m->summary.gpu_reserved_peak_bytes);
 	metrics[SB_METRIC_GPU_MEMORY_TOTAL] = known(m->summary.gpu_total_bytes);
@@ -388,6 +388,14 @@ static void take_session(struct sb_facts *f, const struct sb_model *m)
 	f->world_size = s->world_size > 0 ? s->world_size : -1;
 	f->start_real_ns = s->start_real_ns;
 	f->complete = m->recording.complete;
+	if (m->recording.damage_count) {
+		char text[256];
+
+		snprintf(text, sizeof text, "%s (%" PRId64 " places, %.0f bytes skipped)",
+			m->recording.damage[0].text, m->recording.damage[0].count,
+			m->recording.skipped_bytes);
+		f->damage = sb_facts_text(f, text);
+	}
 	for (size_t i = 0; i < s->tag_count; i++)
 		if (!strcmp(s->tags[i].key, "job") && s->tags[i].type == STROBE_TYPE_STRING)
 			f->job = sb_facts_text(f, s->tags[i].s);

@@ -1,0 +1,22 @@
+/* Which inputs `strobe aggregate` has: rank folders, recordings, reports. */
+#ifndef CLI_AGGREGATE_FIND_H
+#define CLI_AGGREGATE_FIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct aggregate_inputs {
+	char **paths; /* each one rank */
+	size_t count;
+};
+
+/* Adds what a path stands for:
+ *  - a folder with rank_<N>/ folders: each of them, as a run or as its report
+ *  - a folder whose recordings belong to several ranks: each recording
+ *  - a run folder, a recording, a report: itself
+ *  - a folder of such folders (jobs of several sizes): all of theirs
+ * Returns 0 or a negative STROBE_E; finding nothing is no failure here. */
+int aggregate_find(struct aggregate_inputs *inputs, const char *path);
+void aggregate_inputs_done(struct aggregate_inputs *inputs);
+
+#endif
