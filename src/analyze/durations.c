@@ -168,11 +168,11 @@ static void sums(const struct sb_durations *d, struct sb_stats *s)
 		min = v < min ? v : min;
 		max = v > max ? v : max;
 	}
-	s->total = total * 1e-9;
-	s->mean *= 1e-9;
-	s->min = min * 1e-9;
-	s->max = max * 1e-9;
-	s->std = d->count > 1 ? sqrt(squares / (double)(d->count - 1)) * 1e-9 : NAN;
+	s->total = total / 1e9;
+	s->mean /= 1e9;
+	s->min = min / 1e9;
+	s->max = max / 1e9;
+	s->std = d->count > 1 ? sqrt(squares / (double)(d->count - 1)) / 1e9 : NAN;
 }
 
 int sb_durations_stats(const struct sb_durations *d, struct sb_stats *out_stats)
@@ -214,7 +214,7 @@ int sb_durations_stats(const struct sb_durations *d, struct sb_stats *out_stats)
 			if (sorted[k] == ranks[2 * i + 1])
 				high = at[k];
 		}
-		value[i] = (low + (high - low) * (place - floor(place))) * 1e-9;
+		value[i] = (low + (high - low) * (place - floor(place))) / 1e9;
 	}
 	out_stats->p50 = value[0];
 	out_stats->p95 = value[1];

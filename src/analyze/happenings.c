@@ -56,7 +56,7 @@ static void add_row(struct happenings *h, const struct sb_event *e, const char *
 	}
 	row = &h->rows[h->count++];
 	*row = (struct sb_event_row){ .name = sb_model_text(h->model, h->run->names[e->name].text),
-		.t_s = (double)e->t_ns * 1e-9, .kind = kind,
+		.t_s = (double)e->t_ns / 1e9, .kind = kind,
 		.reason = e->kind == SB_EVENT_SKIPPED ? sb_model_text(h->model, e->text) : NULL };
 	if (!e->attr_count || !(row->attrs = sb_model_alloc(h->model, e->attr_count * sizeof *row->attrs)))
 		return;

@@ -160,7 +160,7 @@ static int find_outliers(struct sb_model *m, const struct loop *at, const double
 			room = room ? room * 2 : 64;
 		}
 		found[n++] = (struct sb_outlier){ .index = (int64_t)i, .duration_s = seconds[i],
-			.t_s = i < at->begin_count ? (double)at->begins[i] * 1e-9 : NAN };
+			.t_s = i < at->begin_count ? (double)at->begins[i] / 1e9 : NAN };
 	}
 	out->outlier_count = (int64_t)n;
 	out->outlier_listed = n < OUTLIERS_LISTED ? n : OUTLIERS_LISTED;
@@ -193,11 +193,11 @@ static void add_folded(const struct loop *at, struct sb_stats *s)
 {
 	if (!at->folded_count)
 		return;
-	s->total = (s->count ? s->total : 0) + (double)at->folded_ns * 1e-9;
+	s->total = (s->count ? s->total : 0) + (double)at->folded_ns / 1e9;
 	s->count += (int64_t)at->folded_count;
 	s->mean = s->total / (double)s->count;
-	s->min = fmin(s->min, (double)at->folded_min_ns * 1e-9);
-	s->max = fmax(s->max, (double)at->folded_max_ns * 1e-9);
+	s->min = fmin(s->min, (double)at->folded_min_ns / 1e9);
+	s->max = fmax(s->max, (double)at->folded_max_ns / 1e9);
 	s->percentile_error_ratio = 1.0 / 16;
 }
 
@@ -210,7 +210,7 @@ static int fill_loop(struct loops *l, struct sb_model *m, const struct loop *at,
 	int err = seconds && scratch ? 0 : sb_fail(STROBE_ENOMEM, "no memory for iterations");
 
 	for (size_t i = 0; !err && i < count; i++)
-		seconds[i] = scratch[i] = (double)sb_durations_next(&at->durations, i, &large_at) * 1e-9;
+		seconds[i] = scratch[i] = (double)sb_durations_next(&at->durations, i, &large_at) / 1e9;
 	out->name = sb_model_text(m, l->run->names[at->name].text);
 	out->role = at->role;
 	if (!err)

@@ -51,10 +51,10 @@ static void fill_cost(struct sb_run *run, struct sb_model *m)
 		const struct sb_file_header *h = &run->processes[i].reader->head;
 
 		s->bytes += (double)run->processes[i].reader->file_bytes;
-		s->own_cpu_s += (double)h->own_cpu_ns * 1e-9;
-		s->slow_path_s += (double)h->slow_ns * 1e-9;
+		s->own_cpu_s += (double)h->own_cpu_ns / 1e9;
+		s->slow_path_s += (double)h->slow_ns / 1e9;
 	}
-	s->overhead_ratio = run->wall_ns > 0 ? (s->own_cpu_s + s->slow_path_s) / ((double)run->wall_ns * 1e-9) : NAN;
+	s->overhead_ratio = run->wall_ns > 0 ? (s->own_cpu_s + s->slow_path_s) / ((double)run->wall_ns / 1e9) : NAN;
 	s->files = run->process_count;
 }
 
@@ -70,7 +70,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *m)
 	s->unmatched_ends = (int64_t)pass->unmatched_ends;
 	s->complete = run->complete;
 	s->live = run->live;
-	s->folded_until_s = pass->folded_until_ns == INT64_MIN ? NAN : (double)pass->folded_until_ns * 1e-9;
+	s->folded_until_s = pass->folded_until_ns == INT64_MIN ? NAN : (double)pass->folded_until_ns / 1e9;
 	fill_drops(run, m);
 	fill_damage(run, m);
 	fill_cost(run, m);

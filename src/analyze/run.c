@@ -4,6 +4,7 @@
 #include "analyze/index.h"
 #include "base/error.h"
 #include "format/cursor.h"
+#include "format/run_keys.h"
 
 #include <limits.h>
 #include <math.h>
@@ -219,6 +220,8 @@ static void scan_meta(struct scan *s, const struct sb_record *r)
 		return;
 	run->metas = more;
 	run->metas[run->meta_count++] = meta;
+	if (meta.scope == SB_META_RUN && !strcmp(meta.attr.key, SB_RUN_TOOL))
+		run->processes[s->process].tool = true;
 }
 
 static void scan_track_name(struct scan *s, const struct sb_record *r, uint32_t tid, uint32_t task)
@@ -253,7 +256,6 @@ static void scan_record(struct scan *s, const struct sb_record *r)
 	case SB_META: scan_meta(s, r); break;
 	case SB_THREAD: scan_track_name(s, r, (uint32_t)r->aux, 0); break;
 	case SB_TRACK: scan_track_name(s, r, 0, (uint32_t)r->aux & SB_ID_MAX); break;
-	case SB_PROCESS: s->run->processes[s->process].tool = true; break;
 	case SB_ANCHOR:
 		if (r->words >= 4)
 			scan_anchor(s, r->payload[0], r->payload[1], r->payload[3]);
@@ -437,19 +439,16 @@ static void place_processes(struct sb_run *run)
 	run->wall_ns = end;
 }
 
-/* The tool's child, else whoever recorded zones first, else the first. */
+/* The command itself, else whoever recorded zones first, else the first. */
 static void choose_main(struct sb_run *run)
 {
-	uint32_t tool_pid = 0;
+	const struct sb_run_meta *command = sb_run_meta_find(run, SB_META_RUN, SB_RUN_PID);
 	int best_rank = -1;
 
-	for (uint32_t i = 0; i < run->process_count; i++)
-		if (run->processes[i].tool)
-			tool_pid = run->processes[i].pid;
 	for (uint32_t i = 0; i < run->process_count; i++) {
 		struct sb_run_process *p = &run->processes[i];
 		struct sb_chunk_range hot = sb_reader_range(p->reader, SB_LANE_HOT, 0);
-		int rank = p->tool ? 0 : 1 + 2 * (hot.end > hot.first) + (tool_pid && p->ppid == tool_pid);
+		int rank = p->tool ? 0 : 1 + 2 * (hot.end > hot.first) + (command && command->attr.i == p->pid);
 
 		if (rank > best_rank || (rank == best_rank && p->start_ns < run->processes[run->main_process].start_ns)) {
 			best_rank = rank;
@@ -630,7 +629,7 @@ static int apply_cut(struct sb_run *run, const struct sb_cut *cut)
 	run->is_cut = cut->has_from || cut->has_to || cut->last_ns;
 	if (run->is_cut && run->from_ns >= run->to_ns)
 		return sb_fail(STROBE_EINVAL, "nothing lies between %.3f s and %.3f s: the run is %.3f s long",
-			(double)run->from_ns * 1e-9, (double)run->to_ns * 1e-9, (double)run->wall_ns * 1e-9);
+			(double)run->from_ns / 1e9, (double)run->to_ns / 1e9, (double)run->wall_ns / 1e9);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* session_info, system, not_recorded: what the run says about itself. */
 #include "analyze/model.h"
 #include "base/error.h"
+#include "format/run_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +73,7 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 	s->name = sb_model_text(m, h->name);
 	s->host = *h->host ? sb_model_text(m, h->host) : NULL;
 	s->run = sb_model_text(m, run->path);
-	s->command = sb_model_text(m, text_meta(run, "command"));
+	s->command = sb_model_text(m, text_meta(run, SB_RUN_COMMAND));
 	s->state = run->live ? "live" : run->complete ? "complete" : "ended without a stop";
 	s->start_real_ns = run->start_real_ns;
 	s->end_real_ns = run->start_real_ns + (uint64_t)run->wall_ns;
@@ -80,15 +81,15 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 	s->generated_real_ns = sb_model_build_options(m)->now_real_ns;
 	if (!s->generated_real_ns)
 		s->generated_real_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	s->duration_s = (double)run->wall_ns * 1e-9;
+	s->duration_s = (double)run->wall_ns / 1e9;
 	s->pid = h->pid;
 	s->rank = h->rank;
 	s->local_rank = h->local_rank;
 	s->world_size = h->world_size > 0 ? h->world_size : -1;
 	s->exit_code = s->exit_signal = -1;
 	s->tags = pairs_of(run, m, SB_META_TAG, &s->tag_count);
-	s->cut_from_s = run->is_cut ? (double)run->from_ns * 1e-9 : NAN;
-	s->cut_to_s = run->is_cut ? (double)run->to_ns * 1e-9 : NAN;
+	s->cut_from_s = run->is_cut ? (double)run->from_ns / 1e9 : NAN;
+	s->cut_to_s = run->is_cut ? (double)run->to_ns / 1e9 : NAN;
 	s->cut_generation = run->generation ? run->generation : -1;
 }
 
@@ -141,9 +142,9 @@ static void see_event(void *self, const struct sb_event *e)
 	if (*e->text)
 		p->command = sb_model_text(c->model, e->text);
 	if (e->child.started)
-		p->start_s = (double)e->t_ns * 1e-9;
+		p->start_s = (double)e->t_ns / 1e9;
 	else
-		p->end_s = (double)e->t_ns * 1e-9;
+		p->end_s = (double)e->t_ns / 1e9;
 	if (!e->child.started)
 		exit_of(e->child.status, &p->exit_code, &p->exit_signal);
 }
@@ -170,9 +171,9 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 static void fill_exit(struct children *c)
 {
 	struct sb_session_section *s = &c->model->session;
-	const struct sb_run_meta *code = sb_run_meta_find(c->run, SB_META_RUN, "exit_code");
+	const struct sb_run_meta *code = sb_run_meta_find(c->run, SB_META_RUN, SB_RUN_EXIT_CODE);
 	const struct sb_run_meta *status = sb_run_meta_find(c->run, SB_META_RUN, "exit_status");
-	const struct sb_run_meta *killed = sb_run_meta_find(c->run, SB_META_RUN, "exit_signal");
+	const struct sb_run_meta *killed = sb_run_meta_find(c->run, SB_META_RUN, SB_RUN_EXIT_SIGNAL);
 
 	if (status && status->attr.type == STROBE_TYPE_INT)
 		exit_of(status->attr.i, &s->exit_code, &s->exit_signal);

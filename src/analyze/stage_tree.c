@@ -300,7 +300,7 @@ static void folded_percentiles(const uint64_t *counts, struct sb_stats *s)
 		total += counts[b];
 	}
 	for (int i = 0; total && i < 3; i++) {
-		*out[i] = quantile_of(low, high, counts, total, q[i]) * 1e-9;
+		*out[i] = quantile_of(low, high, counts, total, q[i]) / 1e9;
 		if (*out[i] < s->min)
 			*out[i] = s->min;
 		if (*out[i] > s->max)
@@ -376,10 +376,10 @@ static int fill_time(struct tree *t, const struct node *n, struct sb_stage *row,
 	if (max_ns < 0)
 		min_ns = max_ns = clipped_ns;
 	row->time.count = row->count - row->recursive_count;
-	row->time.total = (double)total_ns * 1e-9;
+	row->time.total = (double)total_ns / 1e9;
 	row->time.mean = row->time.count ? row->time.total / (double)row->time.count : NAN;
-	row->time.min = max_ns < 0 ? NAN : (double)min_ns * 1e-9;
-	row->time.max = max_ns < 0 ? NAN : (double)max_ns * 1e-9;
+	row->time.min = max_ns < 0 ? NAN : (double)min_ns / 1e9;
+	row->time.max = max_ns < 0 ? NAN : (double)max_ns / 1e9;
 	if (folded) {
 		for (uint32_t p = n->first_path; p != NONE; p = t->next_path[p])
 			count_buckets(counts, sum_at(t, p));
@@ -458,7 +458,7 @@ static int fill_members(struct tree *t, const struct node *n, struct sb_stage *r
 			all[count++].name = t->run->names[name].text;
 		last = name;
 		all[count - 1].count += (int64_t)sum_at(t, p)->count;
-		all[count - 1].total_s += (double)sum_at(t, p)->total_ns * 1e-9;
+		all[count - 1].total_s += (double)sum_at(t, p)->total_ns / 1e9;
 	}
 	qsort(all, count, sizeof *all, by_member_total);
 	row->member_total = count;
@@ -476,7 +476,7 @@ static void fill_skipped(struct tree *t, const struct node *n, struct sb_stage *
 {
 	row->state = SB_STAGE_SKIPPED;
 	row->skip_reason = sb_model_text(t->model, t->sums->skips[n->skip].reason);
-	row->first_s = row->end_s = (double)t->sums->skips[n->skip].t_ns * 1e-9;
+	row->first_s = row->end_s = (double)t->sums->skips[n->skip].t_ns / 1e9;
 	row->total_s = row->self_s = 0;
 	row->wall_ratio = row->self_ratio = 0;
 	row->time = (struct sb_stats){ .total = NAN, .mean = NAN, .min = NAN, .max = NAN, .p50 = NAN, .p95 = NAN,
@@ -525,14 +525,14 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 	}
 	if (row->thread_count > t->run->track_count)
 		row->thread_count = t->run->track_count;
-	row->total_s = (double)total_ns * 1e-9;
-	row->self_s = (double)(self_ns > 0 ? self_ns : 0) * 1e-9;
+	row->total_s = (double)total_ns / 1e9;
+	row->self_s = (double)(self_ns > 0 ? self_ns : 0) / 1e9;
 	row->wall_ratio = wall_s > 0 ? row->total_s / wall_s : 0;
 	row->self_ratio = wall_s > 0 ? row->self_s / wall_s : 0;
-	row->first_s = (double)first_ns * 1e-9;
-	row->end_s = (double)end_ns * 1e-9;
+	row->first_s = (double)first_ns / 1e9;
+	row->end_s = (double)end_ns / 1e9;
 	if (row->gpu_span_count)
-		row->gpu_span_s = (double)gpu_ns * 1e-9;
+		row->gpu_span_s = (double)gpu_ns / 1e9;
 	row->state = row->open_count ? SB_STAGE_OPEN :
 		untimed && untimed == (uint64_t)row->count ? SB_STAGE_UNTIMED : SB_STAGE_NORMAL;
 	fill_attrs(t, n, row);
@@ -540,7 +540,7 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 		return STROBE_ENOMEM;
 	if (fill_time(t, n, row, total_ns, clipped_ns))
 		return STROBE_ENOMEM;
-	row->time.last = last_ns < 0 ? NAN : (double)last_ns * 1e-9;
+	row->time.last = last_ns < 0 ? NAN : (double)last_ns / 1e9;
 	return 0;
 }
 
@@ -678,8 +678,8 @@ int sb_stage_tree_build(struct sb_stage_sums *sums, struct sb_model *model)
 	int64_t left_ns = wall_ns - sb_run_attributed_ns(sums->run);
 	int err;
 
-	model->stages.wall_s = (double)wall_ns * 1e-9;
-	model->stages.unattributed_s = left_ns > 0 ? (double)left_ns * 1e-9 : 0;
+	model->stages.wall_s = (double)wall_ns / 1e9;
+	model->stages.unattributed_s = left_ns > 0 ? (double)left_ns / 1e9 : 0;
 	model->stages.combined = sb_model_build_options(model)->combine;
 	err = link_paths(&t);
 	if (!err)

@@ -10,7 +10,8 @@ struct sb_text_options {
 	int columns;     /* at least 60; 0: 80 */
 	bool colour;
 	size_t top;      /* rows of the timing table; 0: 20 */
-	const char *sort; /* "total" (NULL), "self", "mean", "count", "max", "p95", "name", "gpu" */
+	const char *sort; /* "total" (NULL), "self", "mean", "count", "min", "max",
+	                     "p50", "p95", "p99", "last", "gpu", "name" */
 	bool brief;       /* the timing table and the stage tree only */
 };
 
@@ -23,6 +24,9 @@ struct sb_section {
 };
 
 extern const struct sb_section *const sb_sections[]; /* NULL-terminated */
+
+/* Is it one of sb_text_options.sort's words? */
+bool sb_text_sort_known(const char *sort);
 
 /* ---- words and numbers every section prints alike ---- */
 void sb_text_seconds(char *out, size_t size, double seconds);   /* "1.59 s", "12.3 ms", "850 ns" */

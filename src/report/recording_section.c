@@ -1,0 +1,114 @@
+/* recording and not_recorded: what to believe, and what is not there. */
+#include "report/section.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void json(const struct sb_model *m, struct sb_json *j)
+{
+	const struct sb_recording_section *r = &m->recording;
+
+	sb_json_object_begin(j, "recording");
+	sb_json_int(j, "events", r->events);
+	sb_json_int(j, "zones", r->zones);
+	sb_json_int(j, "dropped_count", r->dropped_count);
+	sb_json_object_begin(j, "drop_reasons");
+	for (size_t i = 0; i < r->drop_count; i++)
+		sb_json_int(j, r->drops[i].reason, r->drops[i].count);
+	sb_json_object_end(j);
+	sb_json_int(j, "bytes", (int64_t)r->bytes);
+	sb_json_bool(j, "complete", r->complete);
+	sb_json_bool(j, "live", r->live);
+	sb_json_int(j, "file_count", r->files);
+	sb_json_int(j, "open_zone_count", r->open_zones);
+	sb_json_int(j, "folded_zone_count", r->folded_zones);
+	sb_json_int(j, "unmatched_end_count", r->unmatched_ends);
+	sb_json_int(j, "skipped_bytes", (int64_t)r->skipped_bytes);
+	sb_json_opt(j, "folded_until_s", r->folded_until_s);
+	sb_json_double(j, "own_cpu_s", r->own_cpu_s);
+	sb_json_double(j, "slow_path_s", r->slow_path_s);
+	sb_json_opt(j, "overhead_ratio", r->overhead_ratio);
+	if (r->damage_count) {
+		sb_json_array_begin(j, "damage");
+		for (size_t i = 0; i < r->damage_count; i++) {
+			sb_json_object_begin(j, NULL);
+			sb_json_string(j, "what", r->damage[i].text);
+			sb_json_int(j, "count", r->damage[i].count);
+			sb_json_object_end(j);
+		}
+		sb_json_array_end(j);
+	}
+	if (r->warning_count) {
+		sb_json_array_begin(j, "warnings");
+		for (size_t i = 0; i < r->warning_count; i++)
+			sb_json_string(j, NULL, r->warnings[i]);
+		sb_json_array_end(j);
+	}
+	sb_json_object_end(j);
+	sb_json_array_begin(j, "not_recorded");
+	for (size_t i = 0; i < m->missing.count; i++) {
+		sb_json_object_begin(j, NULL);
+		sb_json_string(j, "what", m->missing.all[i].what);
+		sb_json_string(j, "why", m->missing.all[i].why);
+		sb_json_string(j, "how", m->missing.all[i].how);
+		sb_json_object_end(j);
+	}
+	sb_json_array_end(j);
+}
+
+static void text_losses(const struct sb_recording_section *r, struct sb_buf *out)
+{
+	char bytes[32];
+
+	for (size_t i = 0; i < r->drop_count; i++)
+		sb_buf_printf(out, "  lost %lld: %s\n", (long long)r->drops[i].count, r->drops[i].text);
+	if (r->folded_zones)
+		sb_buf_printf(out, "  the detail of %lld zones before %.3f s was folded into totals\n",
+			(long long)r->folded_zones, r->folded_until_s);
+	if (r->open_zones)
+		sb_buf_printf(out, "  %lld zones were still open and are closed at the last known time\n",
+			(long long)r->open_zones);
+	if (r->unmatched_ends)
+		sb_buf_printf(out, "  %lld ends had no beginning and were ignored\n", (long long)r->unmatched_ends);
+	if (r->skipped_bytes > 0) {
+		sb_text_bytes(bytes, sizeof bytes, r->skipped_bytes);
+		sb_buf_printf(out, "  %s could not be read:\n", bytes);
+	}
+	for (size_t i = 0; i < r->warning_count; i++)
+		sb_buf_printf(out, "  %s\n", r->warnings[i]);
+}
+
+static void text(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
+{
+	const struct sb_recording_section *r = &m->recording;
+	char bytes[32], cpu[32], slow[32];
+
+	if (m->missing.count)
+		sb_text_heading(out, o, "Not recorded");
+	for (size_t i = 0; i < m->missing.count; i++) {
+		const struct sb_missing *x = &m->missing.all[i];
+
+		sb_buf_printf(out, "  %s", x->what);
+		if (*x->why)
+			sb_buf_printf(out, ": %s", x->why);
+		if (*x->how)
+			sb_buf_printf(out, " (%s)", x->how);
+		sb_buf_putc(out, '\n');
+	}
+	sb_text_heading(out, o, "Recording");
+	sb_text_bytes(bytes, sizeof bytes, r->bytes);
+	sb_text_seconds(cpu, sizeof cpu, r->own_cpu_s);
+	sb_text_seconds(slow, sizeof slow, r->slow_path_s);
+	sb_buf_printf(out, "  %lld zones, %lld events in all, %s in %lld file%s, %s\n", (long long)r->zones,
+		(long long)r->events, bytes, (long long)r->files, r->files == 1 ? "" : "s",
+		r->complete ? "complete" : r->live ? "still being written" : "ended without a stop");
+	sb_buf_printf(out, "  %lld dropped", (long long)r->dropped_count);
+	if (r->own_cpu_s > 0 || r->slow_path_s > 0)
+		sb_buf_printf(out, "; strobe itself: %s of CPU in its own threads, %s on the program's", cpu, slow);
+	if ((r->own_cpu_s > 0 || r->slow_path_s > 0) && isfinite(r->overhead_ratio))
+		sb_buf_printf(out, " (%.2f %%)", r->overhead_ratio * 100);
+	sb_buf_putc(out, '\n');
+	text_losses(r, out);
+}
+
+const struct sb_section sb_section_recording = { "recording", json, text };

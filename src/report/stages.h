@@ -1,0 +1,20 @@
+/* The stage section's parts: JSON, the timing table, the tree, the stage log. */
+#ifndef SB_REPORT_STAGES_H
+#define SB_REPORT_STAGES_H
+
+#include "report/section.h"
+
+void sb_stages_json(const struct sb_model *m, struct sb_json *j);
+void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out);
+void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out);
+void sb_stages_log(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out);
+
+const char *sb_role_name(uint32_t role); /* NULL: an ordinary stage */
+double sb_stage_attr_total(const struct sb_stage *s, const char *key); /* NaN: none */
+bool sb_stage_attr_is_count(const char *key); /* frames, steps, bytes: worth summing */
+/* "12.5 ms/frame"; false: nothing to divide by. */
+bool sb_stage_rate(const struct sb_stage *s, char *out, size_t size);
+/* "(1320 frames, batch=4)" with a space before it, or nothing. */
+void sb_stage_notes(const struct sb_stage *s, struct sb_buf *out);
+
+#endif
