@@ -1,18 +1,142 @@
 /* strobe report: text, JSON, HTML from a run. */
 #include "command.h"
 
-static const struct option options[] = { { 0 } };
+#include "analyze/model.h"
+#include "report/files.h"
+#include "report/html.h"
+#include "report/json.h"
+#include "report/text.h"
+#include "run_arg.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct option options[] = {
+	{ "format", 'f', "FORMAT", "text (default), json, html, or all of them as files in the run folder", false, false },
+	{ "output", 'o', "FILE", "write there; with --format all: a folder", false, false },
+	{ "write", 0, NULL, "write the format's usual file into the run folder", false, false },
+	{ "top", 0, "N", "rows of the timing table (20)", false, false },
+	{ "sort", 0, "KEY", "total, self, mean, count, min, max, p50, p95, p99, last, gpu or name", false, false },
+	{ "combine", 0, NULL, "one row per name, whatever the stage is inside of", false, false },
+	{ "no-groups", 0, NULL, "keep chunk_1, chunk_2, chunk_3... apart", false, false },
+	{ "columns", 0, "N", "width of the text (the terminal's, else 100)", false, false },
+	RUN_CUT_OPTIONS,
+	{ 0 },
+};
+
+static const struct {
+	const char *name;
+	unsigned files;
+} formats[] = { { "text", SB_FILE_TEXT }, { "json", SB_FILE_JSON | SB_FILE_TEXT | SB_FILE_MEMORY }, { "html", SB_FILE_HTML },
+	{ "all", SB_FILE_ALL } };
+
+static unsigned files_of(const char *format)
+{
+	for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+		if (!strcmp(formats[i].name, format))
+			return formats[i].files;
+	return 0;
+}
+
+static int write_folder(struct sb_run *run, const struct sb_model *model, const char *folder, unsigned files)
+{
+	if (!folder)
+		return complain("'%s' has no run folder: say where with -o", run->path);
+	if (sb_report_files_write(run, model, folder, files))
+		return complain_last();
+	printf("reports written to %s\n", folder);
+	return EXIT_OK;
+}
+
+static int make_text(const struct args *args, const struct sb_model *model, bool to_terminal, struct sb_buf *out)
+{
+	struct sb_text_options text = { .sort = args_value(args, "sort") };
+	double top = 20, columns = to_terminal ? stdout_columns() : 100;
+
+	if (!args_number(args, "top", 1, 1e9, &top) || !args_number(args, "columns", 60, 1000, &columns))
+		return EXIT_USAGE;
+	text.top = (size_t)top;
+	text.columns = (int)columns;
+	text.colour = to_terminal && stdout_has_colour();
+	return sb_report_text(model, &text, out) ? complain_last() : 0;
+}
+
+static int make(const struct args *args, struct sb_run *run, const struct sb_model *model, const char *format,
+	bool to_terminal, struct sb_buf *out)
+{
+	if (!strcmp(format, "json"))
+		return sb_report_json(model, out) ? complain_last() : 0;
+	if (!strcmp(format, "html"))
+		return sb_report_html(run, model, out) ? complain_last() : 0;
+	return make_text(args, model, to_terminal, out);
+}
+
+static int deliver(const struct args *args, struct sb_run *run, const struct sb_model *model, const char *format)
+{
+	const char *output = args_value(args, "output");
+	bool to_stdout = !output || !strcmp(output, "-");
+	struct sb_buf out = { 0 };
+	int code;
+
+	if (!strcmp(format, "all"))
+		return write_folder(run, model, output ? output : run->folder, SB_FILE_ALL);
+	if (args_has(args, "write"))
+		return write_folder(run, model, output ? output : run->folder, files_of(format));
+	if (!strcmp(format, "html") && !output)
+		return write_folder(run, model, run->folder, SB_FILE_HTML);
+	code = make(args, run, model, format, to_stdout, &out);
+	if (!code && to_stdout && fwrite(sb_buf_text(&out), 1, out.size, stdout) != out.size)
+		code = complain("cannot write to standard output");
+	if (!code && !to_stdout && sb_buf_write_file(&out, output, 0600))
+		code = complain_last();
+	sb_buf_done(&out);
+	return code;
+}
 
 static int run(struct args *args)
 {
-	(void)args;
-	return complain("no run given");
+	const char *format = args_has(args, "format") ? args_value(args, "format") : "text";
+	const char *sort = args_value(args, "sort");
+	struct sb_model_options model_options = { .combine = args_has(args, "combine"),
+		.no_groups = args_has(args, "no-groups") };
+	struct sb_run *opened;
+	struct sb_model *model;
+	int code;
+
+	if (args->count > 1)
+		return complain("one run at a time; 'strobe diff' sets two side by side, 'strobe aggregate' many");
+	if (!files_of(format))
+		return complain("--format takes text, json, html or all, not '%s'", format);
+	if (sort && !sb_text_sort_known(sort))
+		return complain("--sort takes total, self, mean, count, min, max, p50, p95, p99, last, gpu or name, not '%s'", sort);
+	code = run_arg_open(args, args->count ? args->values[0] : NULL, &opened);
+	if (code)
+		return code;
+	if (sb_model_build(opened, &model_options, &model)) {
+		code = complain_last();
+		sb_run_close(opened);
+		return code;
+	}
+	code = deliver(args, opened, model, format);
+	sb_model_free(model);
+	sb_run_close(opened);
+	return code;
 }
 
 const struct command cmd_report = {
 	.name = "report",
 	.usage = "[OPTIONS] [RUN]",
 	.summary = "text, JSON and HTML from a run",
+	.description = "Prints where the time of a run went: a timing table, the tree of stages with self and\n"
+		"unattributed time, iterations, memory, advice, and what was lost or not recorded.\n"
+		"RUN is a run folder, a .strobe file, a trace or stage log, or last (the default), last~1...",
+	.examples = "  strobe report\n"
+		"  strobe report last~1 --sort self --top 50\n"
+		"  strobe report strobe-runs/wan-20260101-120000-4242 --format json -o report.json\n"
+		"  strobe report run.strobe --generation 2\n"
+		"  strobe report --format all",
 	.options = options,
 	.run = run,
 };

@@ -17,8 +17,8 @@ static void brief_time(char *out, size_t size, double s)
 	size_t i = 0;
 	double v;
 
-	if (!isfinite(s)) {
-		snprintf(out, size, "-");
+	if (!isfinite(s) || s == 0) {
+		snprintf(out, size, s == 0 ? "0s" : "-");
 		return;
 	}
 	while (i < 3 && s < units[i].unit * 0.9995)

@@ -74,7 +74,8 @@ static bool has_gpu(const struct sb_model *m)
 	return false;
 }
 
-static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, size_t width, bool gpu, struct sb_buf *out)
+static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, size_t width, size_t spare, bool gpu,
+	struct sb_buf *out)
 {
 	char total[32], self[32], count[32], span[32], rate[64];
 
@@ -100,7 +101,7 @@ static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, 
 	sb_buf_printf(out, " %7s", count);
 	if (s->state == SB_STAGE_OPEN)
 		sb_buf_printf(out, "  open");
-	if (sb_stage_rate(s, rate, sizeof rate))
+	if (sb_stage_rate(s, rate, sizeof rate) && (!s->bottleneck || spare >= strlen(rate) + 2 + 15))
 		sb_buf_printf(out, "  %s", rate);
 	if (s->bottleneck)
 		sb_buf_puts(out, "  <- BOTTLENECK");
@@ -113,11 +114,11 @@ void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, s
 	bool gpu = has_gpu(m);
 	size_t columns = o->columns ? (size_t)o->columns : 80;
 	size_t fixed = 36 + (gpu ? 11 : 0);
-	size_t width = columns > fixed + 20 + 14 ? columns - fixed - 14 : 24;
+	size_t width = columns > fixed + 24 + 15 ? columns - fixed - 15 : 24;
 	size_t shown = 0, hidden = 0;
 	char text[32];
 
-	width = width > 56 ? 56 : width;
+	width = width > 48 ? 48 : width;
 	if (!s->stage_count || s->combined)
 		return;
 	sb_buf_putc(out, '\n');
@@ -134,7 +135,7 @@ void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, s
 			hidden++;
 			continue;
 		}
-		tree_row(row, o, width, gpu, out);
+		tree_row(row, o, width, columns > width + fixed ? columns - width - fixed : 0, gpu, out);
 		shown++;
 	}
 	sb_text_seconds(text, sizeof text, s->unattributed_s);
@@ -269,7 +270,7 @@ static void mark_coded(struct log *l)
 }
 
 /* The coded children of a parent (-1: top level), then their totals. */
-static void write_level(struct log *l, int64_t parent, size_t used, unsigned indent)
+static void write_level(struct log *l, int64_t parent, size_t used, unsigned indent, unsigned depth)
 {
 	const struct sb_stages_section *s = l->stages;
 	size_t count = 0;
@@ -285,11 +286,13 @@ static void write_level(struct log *l, int64_t parent, size_t used, unsigned ind
 		size_t i = l->order[used + k];
 		bool total = has_coded_child(s, i) || !s->stages[i].code;
 
-		if (total && indent < 40)
-			write_level(l, (int64_t)i, used + count, s->stages[i].code || s->stages[i].depth ? indent + 2 : indent);
+		unsigned inside = s->stages[i].code ? indent + 2 : indent; /* a total without a code closes its level */
+
+		if (total && depth < 40)
+			write_level(l, (int64_t)i, used + count, inside, depth + 1);
 		if (total && isfinite(s->stages[i].unattributed_s) && s->stages[i].unattributed_s >= 0.005)
-			sb_buf_printf(l->out, "%*sunattributed: %.2fs\n", (int)indent + 2, "", s->stages[i].unattributed_s);
-		log_line(s, l->options, i, s->stages[i].code ? indent : indent - (indent >= 2 ? 2 : 0), total, l->out);
+			sb_buf_printf(l->out, "%*sunattributed: %.2fs\n", (int)inside, "", s->stages[i].unattributed_s);
+		log_line(s, l->options, i, s->stages[i].code ? indent : indent - 2, total, l->out);
 	}
 }
 
@@ -309,7 +312,7 @@ void sb_stages_log(const struct sb_model *m, const struct sb_text_options *o, st
 		any |= l.coded[i];
 	if (any) {
 		sb_text_heading(out, o, "Stages by code");
-		write_level(&l, -1, 0, 2);
+		write_level(&l, -1, 0, 2, 0);
 		sb_buf_printf(out, "TOTAL TIME: %.2fs", s->wall_s);
 		if (s->wall_s >= 60)
 			sb_buf_printf(out, " (%.1f min)", s->wall_s / 60);

@@ -10,6 +10,8 @@ void sb_text_seconds(char *out, size_t size, double s)
 
 	if (!isfinite(s))
 		snprintf(out, size, "n/a");
+	else if (a == 0)
+		snprintf(out, size, "0 s");
 	else if (a >= 0.9995)
 		snprintf(out, size, "%.2f s", s);
 	else if (a >= 0.9995e-3)
