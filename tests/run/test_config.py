@@ -1,0 +1,80 @@
+"""Configuration: files, presets, environment, flags, and where a value came from."""
+import pytest
+
+
+def effective(strobe, *arguments):
+    done = strobe.run(*arguments, "--print-config")
+    assert done.returncode == 0, done.stderr
+    values = {}
+    for line in done.stdout.splitlines()[1:]:
+        key, _, rest = line.strip().partition(": ")
+        value, _, origin = rest.rpartition("# ")
+        values[key] = (value.strip(), origin)
+    return values
+
+
+def write(strobe, text):
+    (strobe.folder / "profiling.yaml").write_text(text)
+    return "profiling.yaml"
+
+
+def test_each_layer_beats_the_one_below(strobe):
+    config = write(strobe, "profiling:\n  preset: production\n  max_data_points: 200\n  cpu_monitor_interval: 3\n"
+                           "  display_interval: 7\n")
+    strobe.environment["STROBE_CPU_MONITOR_INTERVAL"] = "4"
+    strobe.environment["STROBE_DISPLAY_INTERVAL"] = "8"
+    values = effective(strobe, "--config", config, "--display-interval", "9")
+    assert values["display_interval"] == ("9", "command line")
+    assert values["cpu_monitor_interval"] == ("4", "environment STROBE_CPU_MONITOR_INTERVAL")
+    assert values["max_data_points"] == ("200", "profiling.yaml:3")
+    assert values["gpu_monitor_interval"] == ("1", "preset production")
+    assert values["monitor_gpu_memory"] == ("true", "default")
+    assert values["enabled"] == ("true", "default")
+
+
+def test_a_flag_preset_beats_the_files(strobe):
+    config = write(strobe, "profiling:\n  preset: production\n")
+    assert effective(strobe, "-c", config, "-p", "development")["gpu_monitor_interval"] == ("0.1", "preset development")
+
+
+def test_printed_config_can_be_read_back(strobe):
+    arguments = ("-p", "development", "-t", "a=1", "-t", "b=x: y", "-t", "c=\"2\"", "--stage", "m.n:F.g=[4e.1] VAE: all",
+                 "--target-fps", "30", "--thresholds", "gpu_utilization_percent=40")
+    printed = strobe.run(*arguments, "--print-config").stdout
+    (strobe.folder / "again.yaml").write_text(printed)
+    again = strobe.run("-c", "again.yaml", "--print-config")
+    assert again.returncode == 0, again.stderr
+    strip = lambda text: [line.rpartition("# ")[0].strip() for line in text.splitlines()]
+    assert strip(again.stdout) == strip(printed)
+
+
+@pytest.mark.parametrize("text, message", [
+    ("profiling:\n  displya_interval: 2\n",
+     "strobe run: profiling.yaml:2:3: unknown key 'displya_interval'; did you mean 'display_interval'?\n"
+     "      displya_interval: 2\n      ^\n"),
+    ("profiling:\n  max_data_points: many\n",
+     "strobe run: profiling.yaml:2:20: 'max_data_points' wants a whole number from 16 to 10000000, not 'many'\n"
+     "      max_data_points: many\n                       ^\n"),
+    ("profiling:\n  enabled: true\n enabled: [\n", "strobe run: profiling.yaml:3:"),
+    ("", "strobe run: profiling.yaml: empty; the root key 'profiling:' is missing\n"),
+])
+def test_a_wrong_file_is_refused_with_its_place(strobe, text, message):
+    done = strobe.run("-c", write(strobe, text), "--", "true")
+    assert done.returncode == 2
+    assert done.stderr.startswith(message)
+    assert strobe.runs() == []
+
+
+def test_a_missing_file_is_named(strobe):
+    done = strobe.run("-c", "nowhere.yaml", "--", "true")
+    assert done.returncode == 2
+    assert "nowhere.yaml" in done.stderr
+
+
+def test_a_wrong_flag_is_named(strobe):
+    done = strobe.run("--display-interval", "0.01", "--", "true")
+    assert done.returncode == 2
+    assert done.stderr == ("strobe run: --display-interval: 'display_interval' wants seconds from 0.1 to 86400, "
+                           "not '0.01'\n")
+    assert strobe.run("--preset", "fast", "--", "true").returncode == 2
+    assert strobe.run("--tag", "novalue", "--", "true").returncode == 2

@@ -1,0 +1,238 @@
+"""strobe run: what ran is told truly, and passes through untouched."""
+import os
+import re
+import signal
+import stat
+import subprocess
+
+import pytest
+
+from conftest import PYTHON, TOOL, Recorded
+
+
+def test_sleep_is_recorded_from_outside(strobe):
+    done = strobe.run("--", "sleep", "0.3")
+    assert done.returncode == 0
+    assert done.stdout == ""
+    seen = strobe.recorded()
+    assert seen.meta("run", "command") == "sleep 0.3"
+    assert seen.meta("run", "outcome") == "exit 0"
+    assert seen.meta("run", "exit_code") == "0"
+    assert {"cpu", "memory", "disk"} <= seen.sources()
+    assert [what for _, what, _ in seen.processes] == ["start", "end"]
+    assert seen.meta("missing", "GPU metrics").startswith("there is no NVIDIA driver here")
+    assert seen.meta("missing", "stages").startswith("no process of the command recorded any")
+
+
+def test_run_folder_is_the_owners_only(strobe):
+    strobe.run("--name", "my run/../x", "--", "true")
+    folder = strobe.last()
+    assert folder.parent == strobe.folder / "strobe-runs"
+    assert re.fullmatch(r"my_run_.._x-\d{8}-\d{6}-\d+", folder.name)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    for file in folder.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+
+
+def test_two_runs_never_share_a_folder(strobe):
+    strobe.run("-q", "--", "true")
+    strobe.run("-q", "--", "true")
+    assert len(strobe.runs()) == 2
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 7, 255])
+def test_exit_code_is_passed_on(strobe, code):
+    assert strobe.run("-q", "--", "sh", "-c", "exit %d" % code).returncode == code
+
+
+def test_kill_9_is_told(strobe):
+    done = strobe.run("--", "sh", "-c", "kill -9 $$")
+    assert done.returncode == 128 + 9
+    assert "killed by SIGKILL" in done.stderr
+    seen = strobe.recorded()
+    assert seen.meta("run", "outcome") == "killed by SIGKILL"
+    assert seen.meta("run", "exit_signal") == "9"
+    assert seen.meta("run", "exit_code") is None
+
+
+def test_command_that_is_not_there_leaves_nothing(strobe):
+    done = strobe.run("--", "no-such-command")
+    assert done.returncode == 127
+    assert done.stderr == "strobe run: cannot run 'no-such-command': no such command\n"
+    assert strobe.runs() == []
+    assert strobe.run("--", "/etc/passwd").returncode == 126
+
+
+def test_missing_dashes_are_explained(strobe):
+    done = strobe.run("sleep", "1")
+    assert done.returncode == 2
+    assert "put '--' before the command" in done.stderr
+    assert strobe.run().returncode == 2
+
+
+def test_stdin_and_stdout_are_untouched(strobe):
+    done = strobe.run("--", "cat", input="a\0b" * 1000)
+    assert done.stdout == "a\0b" * 1000
+
+
+def test_plain_python_program(strobe):
+    script = strobe.script("import sys\nprint('hello')\nsys.exit(3)\n")
+    done = strobe.run("--", PYTHON, script)
+    assert done.returncode == 3
+    assert done.stdout == "hello\n"
+    assert strobe.last().name.startswith("script-")
+
+
+def test_make_builds_a_project(strobe):
+    (strobe.folder / "Makefile").write_text(
+        "all: one two\none: one.c\n\tcc -o $@ $<\ntwo: two.c\n\tcc -o $@ $<\n")
+    for name in ("one", "two"):
+        (strobe.folder / (name + ".c")).write_text("int main(void) { return 0; }\n")
+    done = strobe.run("--", "make", "-j2")
+    assert done.returncode == 0
+    assert (strobe.folder / "two").exists()
+    seen = strobe.recorded()
+    assert seen.meta("run", "outcome") == "exit 0"
+    assert float(seen.meta("run", "cpu_s")) > 0
+    assert seen.meta("run", "left_behind") is None
+
+
+def test_fork_without_exec(strobe):
+    script = strobe.script(
+        "import os\npid = os.fork()\nif pid == 0:\n    os._exit(4)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n")
+    done = strobe.run("--", PYTHON, script)
+    assert (done.returncode, done.stdout) == (0, "4\n")
+
+
+def test_daemon_left_behind_is_named(strobe):
+    script = strobe.script(
+        "import os, signal\nr, w = os.pipe()\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n"
+        "        for fd in (0, 1, 2): os.close(fd)\n        os.write(w, str(os.getpid()).encode())\n"
+        "        signal.pause()\n    os._exit(0)\nos.wait()\nprint(os.read(r, 20).decode())\n")
+    done = strobe.run("--", PYTHON, script)
+    daemon = int(done.stdout)
+    try:
+        assert done.returncode == 0
+        assert "1 process still running: %d" % daemon in strobe.recorded().meta("run", "left_behind")
+        assert "1 process still running: %d" % daemon in done.stderr
+    finally:
+        os.kill(daemon, signal.SIGKILL)
+
+
+def test_wait_stays_for_daemons(strobe):
+    done = strobe.run("--wait", "--", "sh", "-c", "(sleep 0.2; echo later > late) > /dev/null 2>&1 &")
+    assert done.returncode == 0
+    assert (strobe.folder / "late").exists()
+    assert strobe.recorded().meta("run", "left_behind") is None
+
+
+def test_sigterm_to_strobe_reaches_the_program(strobe):
+    script = strobe.script(
+        "import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *a: sys.exit(5))\n"
+        "print('ready', flush=True)\nwhile True:\n    time.sleep(0.01)\n")
+    process = strobe.start("run", "--", PYTHON, script, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 5
+    assert strobe.recorded().meta("run", "outcome") == "exit 5 after SIGTERM"
+
+
+def test_nothing_of_the_environment_is_stored(strobe):
+    strobe.environment["SECRET_TOKEN"] = "hunter2-in-the-environment"
+    strobe.run("--", "sh", "-c", "true typed-on-the-command-line")
+    everything = b"".join(p.read_bytes() for p in strobe.last().rglob("*") if p.is_file())
+    assert b"hunter2" not in everything
+    assert b"typed-on-the-command-line" in everything
+    strobe.run("--no-command", "--", "sh", "-c", "true typed-on-the-command-line")
+    everything = b"".join(p.read_bytes() for p in strobe.last().rglob("*") if p.is_file())
+    assert b"typed-on-the-command-line" not in everything
+
+
+def test_tags_keep_their_types(strobe):
+    strobe.run("-t", "steps=50", "-t", "model=wan", "--", "true")
+    seen = strobe.recorded()
+    assert seen.meta("tag", "steps") == "50"
+    assert seen.meta("tag", "model") == "wan"
+
+
+def test_disk_bytes_are_those_of_dd(strobe):
+    big = strobe.folder / "big"
+    big.write_bytes(os.urandom(1 << 20) * 32)
+    os.sync()
+    done = strobe.run("--", "dd", "if=%s" % big, "of=/dev/null", "bs=1M", "iflag=direct")
+    if done.returncode:
+        pytest.skip("no O_DIRECT on this filesystem")
+    read = strobe.recorded().last("disk", "read_bytes")
+    assert 32 << 20 <= read <= 1.1 * (32 << 20)
+
+
+def test_bytes_of_short_lived_children_count(strobe):
+    target = strobe.folder / "written"
+    done = strobe.run("--", "sh", "-c", "for i in 1 2 3; do dd if=/dev/zero of=%s bs=1M count=4 oflag=direct; done"
+                      % target)
+    if done.returncode:
+        pytest.skip("no O_DIRECT on this filesystem")
+    assert strobe.recorded().last("disk", "write_bytes") >= 12 << 20
+
+
+def test_switched_off_is_not_sampled(strobe):
+    strobe.run("--monitor-cpu-usage=false", "--monitor-disk-io=false", "--monitor-system-memory=false", "--", "true")
+    assert strobe.recorded().sources() == set()
+    strobe.run("--preset", "production", "--", "true")
+    assert {"memory", "disk"} <= strobe.recorded().sources() <= {"memory", "process", "disk"}
+
+
+def test_recording_can_be_switched_off_for_the_program(strobe):
+    strobe.environment["STROBE_ENABLED"] = "0"
+    done = strobe.run("--", "sh", "-c", "echo $STROBE_ENABLED")
+    assert done.stdout == "0\n"
+
+
+def test_program_gets_its_settings(strobe):
+    done = strobe.run("--gpu-trace=steps:3", "--stage", "a.b:C.d=4c VAE", "--max-trace-bytes", "8MiB", "--", "sh", "-c",
+                      "echo $STROBE_ENABLED:$STROBE_GPU_TRACE:$STROBE_STAGES:$STROBE_MAX_TRACE_BYTES:$STROBE_MONITOR;"
+                      "echo $STROBE_RUN_DIR; echo ${STROBE_DISPLAY_INTERVAL-unset}")
+    first, folder, display = done.stdout.splitlines()
+    assert first == "1:steps:3:a.b:C.d=[4c] VAE:8 MiB:0"
+    assert folder == str(strobe.last())
+    assert display == "unset"
+
+
+def test_users_pythonpath_stays(strobe):
+    strobe.environment["PYTHONPATH"] = "/my/modules"
+    done = strobe.run("--", "sh", "-c", "echo $PYTHONPATH")
+    assert done.stdout.strip().endswith(":/my/modules")
+    done = strobe.run("--no-python-hook", "--", "sh", "-c", "echo $PYTHONPATH")
+    assert done.stdout == "/my/modules\n"
+
+
+def test_quiet_says_nothing(strobe):
+    done = strobe.run("-q", "--", "true")
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_out_of_memory_kill_is_called_so(strobe):
+    group = "/sys/fs/cgroup/memory/strobe-test-%d" % os.getpid()
+    limit = group + "/memory.limit_in_bytes"
+    if not os.path.isdir("/sys/fs/cgroup/memory"):
+        group = "/sys/fs/cgroup/strobe-test-%d" % os.getpid()
+        limit = group + "/memory.max"
+    try:
+        os.mkdir(group)
+    except OSError as error:
+        pytest.skip("no control group can be made: %s" % error)
+    try:
+        try:
+            with open(limit, "w") as file:
+                file.write("64000000")
+        except OSError as error:
+            pytest.skip("no memory limit can be set: %s" % error)
+        script = strobe.script("held = []\nwhile True:\n    held.append(bytearray(1 << 20))\n")
+        done = subprocess.run(["sh", "-c", "echo $$ > %s/cgroup.procs && exec %s run -- %s %s"
+                               % (group, TOOL, PYTHON, script)], cwd=strobe.folder, env=strobe.environment,
+                              capture_output=True, text=True, timeout=120)
+        assert done.returncode == 137
+        assert Recorded(strobe.last()).meta("run", "outcome") == "killed by SIGKILL (out of memory)"
+    finally:
+        os.rmdir(group)

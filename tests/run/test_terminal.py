@@ -1,0 +1,130 @@
+"""Ctrl-C, Ctrl-Z and the live display, on a real (pseudo) terminal."""
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+
+from conftest import PYTHON, TOOL
+
+IGNORES_EVERYTHING = """
+import signal, time
+signal.signal(signal.SIGINT, lambda *a: print('caught', flush=True))
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print('ready', flush=True)
+while True:
+    time.sleep(0.01)  # pause() could miss a signal that came just before it
+"""
+ENDS_ON_CTRL_C = """
+import sys, time
+try:
+    print('ready', flush=True)
+    while True:
+        time.sleep(0.01)
+except KeyboardInterrupt:
+    sys.exit(3)
+"""
+
+
+class Terminal:
+    """A program with a terminal of its own, as its session's foreground job."""
+
+    def __init__(self, strobe, *arguments):
+        self.seen = ""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(strobe.folder)
+            os.execve(TOOL, [TOOL, *arguments], strobe.environment)
+
+    def until(self, text):
+        while text not in self.seen:
+            ready, _, _ = select.select([self.fd], [], [], 60)
+            assert ready, "never saw %r in %r" % (text, self.seen)
+            self.seen += os.read(self.fd, 4096).decode(errors="replace")
+
+    def type(self, data):
+        os.write(self.fd, data)
+
+    def wait(self):
+        while True:
+            try:
+                self.seen += os.read(self.fd, 4096).decode(errors="replace")
+            except OSError:  # the other side is gone
+                break
+        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        os.close(self.fd)
+        return code
+
+
+def test_ctrl_c_once_is_the_programs(strobe):
+    terminal = Terminal(strobe, "run", "--", PYTHON, strobe.script(ENDS_ON_CTRL_C))
+    terminal.until("ready")
+    terminal.type(b"\x03")
+    assert terminal.wait() == 3
+    assert strobe.recorded().meta("run", "outcome") == "exit 3 after Ctrl-C"
+    assert "exit 3 after Ctrl-C" in terminal.seen
+
+
+def test_ctrl_c_twice_means_it(strobe):
+    terminal = Terminal(strobe, "run", "--", PYTHON, strobe.script(IGNORES_EVERYTHING))
+    terminal.until("ready")
+    terminal.type(b"\x03")
+    terminal.until("caught")
+    terminal.type(b"\x03")
+    assert terminal.wait() == 137
+    assert strobe.recorded().meta("run", "outcome") == "killed by SIGKILL after Ctrl-C twice"
+
+
+def test_ctrl_z_stops_both_and_continues(strobe):
+    # A shell with job control in between, as with a user.
+    script = strobe.script("import sys\nprint('ready', flush=True)\nprint('got', sys.stdin.readline(), flush=True)\n")
+    shell = Terminal.__new__(Terminal)
+    shell.seen = ""
+    shell.pid, shell.fd = pty.fork()
+    if shell.pid == 0:
+        os.chdir(strobe.folder)
+        os.execve("/bin/bash", ["bash", "--norc", "--noprofile", "-i"], dict(strobe.environment, PS1="$ "))
+    shell.type(("%s run -- %s %s\n" % (TOOL, PYTHON, script)).encode())
+    shell.until("ready")
+    shell.type(b"\x1a")
+    shell.until("Stopped")
+    shell.type(b"fg\n")
+    shell.until("fg\r\n")
+    shell.type(b"words\n")
+    shell.until("got words")
+    shell.until("exit 0")
+    shell.type(b"exit\n")
+    assert shell.wait() == 0
+
+
+def test_live_display_is_whole_lines(strobe):
+    strobe.fake_nvml("utilization 85\n")
+    read, write = os.pipe()
+    process = strobe.start("run", "--real-time-display", "--display-interval", "0.1", "--cpu-monitor-interval", "0.05",
+                           "--gpu-monitor-interval", "0.05", "--", "sh", "-c",
+                           "i=0; while [ $i -lt 2000 ]; do echo 'the program says this' >&2; i=$((i+1)); done; cat",
+                           stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=write)
+    os.close(write)
+    text = ""
+    while text.count("Util 85.0%") < 3:
+        ready, _, _ = select.select([read], [], [], 60)
+        assert ready, text
+        text += os.read(read, 65536).decode()
+    process.stdin.close()
+    process.wait(60)
+    os.close(read)
+    head = text[:text.rindex("\n")]
+    shapes = (r"the program says this", r"=== Profiling Metrics \(sh-[\d-]+\) ===",
+              r"GPU: (n/a|Memory 8420MB / 24564MB \(34\.3%\), Util 85\.0%, Temp 72\.0°C)",
+              r"CPU: (n/a|(\d+\.\d%, )?Memory \d+MB / \d+MB \(\d+\.\d%\))")
+    for line in head.split("\n"):
+        assert any(re.fullmatch(shape, line) for shape in shapes), repr(line)
+
+
+def test_sigint_to_a_background_job_is_forwarded(strobe):
+    process = strobe.start("run", "--", PYTHON, strobe.script(ENDS_ON_CTRL_C), stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 3
