@@ -4,6 +4,7 @@
 extern const struct command cmd_run;
 extern const struct command cmd_report;
 extern const struct command cmd_aggregate;
+extern const struct command cmd_top;
 extern const struct command cmd_bench;
 extern const struct command cmd_diff;
 extern const struct command cmd_import;
@@ -14,6 +15,7 @@ const struct command *const commands[] = {
 	&cmd_run,
 	&cmd_report,
 	&cmd_diff,
+	&cmd_top,
 	&cmd_bench,
 	&cmd_aggregate,
 	&cmd_import,
