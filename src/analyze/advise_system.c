@@ -80,38 +80,22 @@ void sb_rule_temperature(struct sb_advisor *a)
 	}
 }
 
-/* NVML's reasons that mean "held back" (not idle, not a user's own setting). */
-#define THROTTLE_HELD (0x4 | 0x8 | 0x20 | 0x40 | 0x80)
-
-static double throttled_percent(const struct sb_series *s)
-{
-	const struct sb_series_column *c = sb_series_column_find(s, "throttle_bits_count");
-	size_t held = 0, known = 0;
-
-	for (size_t i = 0; c && i < s->count; i++) {
-		if (isnan(c->values[i]))
-			continue;
-		known++;
-		held += ((uint64_t)c->values[i] & THROTTLE_HELD) != 0;
-	}
-	return known ? (double)held / (double)known * 100 : NAN;
-}
-
 void sb_rule_throttling(struct sb_advisor *a)
 {
-	const struct sb_series *s;
-
-	for (size_t i = 0; (s = gpu_at(a->model, &i));) {
-		double percent = throttled_percent(s);
-		const struct sb_stats *clock = stats_of(s, "sm_clock_mhz");
+	for (size_t i = 0; i < a->model->devices.count; i++) {
+		const struct sb_device *d = &a->model->devices.all[i];
+		const struct sb_stats *clock = stats_of(sb_model_series(a->model, "gpu", d->index), "sm_clock_mhz");
+		double percent = d->throttled_ratio * 100;
 		double saves_s = clock && clock->max > 0 ? a->model->summary.generation_s * (1 - clock->mean / clock->max) : NAN;
+		const char *reason = d->throttle_reason_count ? d->throttle_reasons[0] : "unknown";
 
-		if (!(percent > a->limit) || !was_used(s))
+		if (!d->used || !(percent > a->limit))
 			continue;
 		sb_advisor_find(a, percent, saves_s,
-			sb_say(a, "GPU %d held its clocks down %.0f %% of the time", s->device, percent),
-			clock ? sb_say(a, "SM clock %.0f MHz on average, %.0f MHz at its best", clock->mean, clock->max) :
-				sb_say(a, "throttled in %.0f %% of the samples", percent));
+			sb_say(a, "GPU %d held its clocks down %.0f %% of the time", d->index, percent),
+			clock ? sb_say(a, "%s; SM clock %.0f MHz on average, %.0f MHz at its best", reason, clock->mean,
+					clock->max) :
+				sb_say(a, "%s in %.0f %% of the samples", reason, percent));
 	}
 }
 

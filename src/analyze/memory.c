@@ -496,8 +496,12 @@ static void fill_host(struct sb_model *model)
 	section->page_cache_peak_bytes = column_max_bytes(model, "memory", "page_cache_mb");
 	section->rss_peak_bytes = column_max_bytes(model, "process", "rss_mb");
 	section->ram_total_bytes = column_max_bytes(model, "memory", "total_mb");
-	if (limit > 0 && !(limit >= section->ram_total_bytes))
+	if (limit > 0 && !(limit >= section->ram_total_bytes)) { /* a container: its own limit, its own use */
+		double group = column_max_bytes(model, "memory", "group_used_mb");
+
 		section->ram_total_bytes = limit;
+		section->ram_peak_bytes = isnan(group) ? section->ram_peak_bytes : group;
+	}
 }
 
 static double vram_at(const struct sb_model *model, double t_s)

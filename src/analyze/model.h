@@ -76,6 +76,29 @@ struct sb_system_section {
 	size_t process_count;
 };
 
+/* GPUs and the disk as sampled; their series are in model->series. */
+struct sb_device {
+	int index;
+	const char *name, *uuid; /* NULL: not known */
+	bool used;               /* it did something for this run */
+	double throttled_ratio;  /* of the samples; NAN: not sampled */
+	const char **throttle_reasons;
+	size_t throttle_reason_count;
+	double energy_wh, cost;
+};
+struct sb_devices_section {
+	struct sb_device *all;
+	size_t count;
+};
+struct sb_disk_section {
+	bool present;
+	/* of the process tree, and of the machine */
+	double read_bytes, write_bytes, machine_read_bytes, machine_write_bytes;
+	double read_gb_per_s, write_gb_per_s;         /* over the sampled time; 1 GB = 1e9 bytes */
+	double read_max_gb_per_s, write_max_gb_per_s; /* the best interval between two samples */
+	struct sb_series series;                      /* rates over time */
+};
+
 /* ---- stage_analysis ---- */
 enum sb_stage_state { SB_STAGE_NORMAL = 0, SB_STAGE_OPEN, SB_STAGE_SKIPPED, SB_STAGE_UNTIMED };
 
@@ -499,6 +522,8 @@ struct sb_model {
 	struct sb_memory_section memory;
 	struct sb_series *series; /* every monitor; gpu_metrics, cpu_metrics... pick theirs by source */
 	size_t series_count;
+	struct sb_devices_section devices;
+	struct sb_disk_section disk;
 	struct sb_diffusion_section diffusion;
 	struct sb_block_section blocks;
 	struct sb_model_section models;
