@@ -69,6 +69,7 @@ bool sb_layer_is_attention(const char *layer)
 
 struct layer {
 	uint32_t name;
+	int64_t index; /* blocks of one name told apart by their attribute; -1: none */
 	int64_t count, nested;
 	double total_s, gpu_s;
 	int64_t gpu_count;
@@ -82,7 +83,7 @@ struct pending {
 
 struct layers {
 	struct sb_run *run;
-	struct sb_map by_name;  /* run name id -> index of all */
+	struct sb_map by_name;  /* run name id and index -> index of all */
 	struct sb_vec all;      /* struct layer */
 	struct sb_map gpu_of;   /* run name id -> index of gpu */
 	struct sb_vec gpu;      /* struct layer: gpu_s and gpu_count only */
@@ -91,21 +92,23 @@ struct layers {
 	bool failed;
 };
 
-static struct layer *layer_of(struct layers *l, struct sb_map *map, struct sb_vec *vec, uint32_t name)
+static struct layer *layer_of(struct layers *l, struct sb_map *map, struct sb_vec *vec, uint32_t name, int64_t index)
 {
+	uint64_t key = (uint64_t)name | (uint64_t)(index + 1) << 32;
 	struct layer *made;
 	uint32_t at;
 
-	if (sb_map_get(map, name, &at))
+	if (sb_map_get(map, key, &at))
 		return (struct layer *)vec->items + at;
 	if (vec->count == LAYERS_MOST)
 		return NULL;
 	made = sb_vec_push(vec, sizeof *made);
-	if (!made || !sb_map_put(map, name, (uint32_t)vec->count - 1)) {
+	if (!made || !sb_map_put(map, key, (uint32_t)vec->count - 1)) {
 		l->failed = true;
 		return NULL;
 	}
 	made->name = name;
+	made->index = index;
 	return made;
 }
 
@@ -129,7 +132,9 @@ static void settle_nesting(struct layers *l, const struct sb_zone *z, uint32_t l
 static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct layers *l = self;
-	struct layer *layer = layer_of(l, &l->by_name, &l->all, z->name);
+	double index = z->attr_count ? sb_attr_number(z->attrs, z->attr_count, "index") : NAN;
+	struct layer *layer =
+		layer_of(l, &l->by_name, &l->all, z->name, index >= 0 && index < 1e6 ? (int64_t)index : -1);
 	double s = (double)(z->end_ns - z->begin_ns) / 1e9, *value;
 
 	if (!layer)
@@ -153,7 +158,7 @@ static void see_gpu(void *self, const struct sb_event *e)
 
 	if (e->gpu.kind != SB_GPU_ZONE)
 		return;
-	layer = layer_of(l, &l->gpu_of, &l->gpu, e->name);
+	layer = layer_of(l, &l->gpu_of, &l->gpu, e->name, -1);
 	if (!layer)
 		return;
 	layer->gpu_count++;
@@ -186,7 +191,8 @@ static void take_gpu_times(struct layers *l, struct sb_model_section *section)
 	for (size_t i = 0; i < l->all.count; i++) {
 		uint32_t at;
 
-		if (sb_map_get(&l->gpu_of, all[i].name, &at)) {
+		/* GPU records carry no attributes: blocks of one name cannot be told apart there */
+		if (all[i].index < 0 && sb_map_get(&l->gpu_of, all[i].name, &at)) {
 			all[i].gpu_count = gpu[at].gpu_count;
 			all[i].gpu_s = gpu[at].gpu_s;
 		}
@@ -213,7 +219,9 @@ static int fill_layer(const struct layers *l, const struct layer *from, struct s
 
 	if (err)
 		return err;
-	to->name = sb_model_text(model, l->run->names[from->name].text);
+	to->name = from->index < 0 ?
+		sb_model_text(model, l->run->names[from->name].text) :
+		sb_model_printf(model, "%s.%lld", l->run->names[from->name].text, (long long)from->index);
 	if (!to->name)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse layers");
 	to->component = sb_layer_component(to->name);
