@@ -8,6 +8,17 @@ extern const struct sb_analysis sb_analysis_iterations;
 extern const struct sb_analysis sb_analysis_collectives;
 extern const struct sb_analysis sb_analysis_happenings;
 extern const struct sb_analysis sb_analysis_recording;
+extern const struct sb_analysis sb_analysis_series;
+extern const struct sb_analysis sb_analysis_system;
+extern const struct sb_analysis sb_analysis_video;
+extern const struct sb_analysis sb_analysis_memory;
+extern const struct sb_analysis sb_analysis_parameters;
+extern const struct sb_analysis sb_analysis_layers;
+extern const struct sb_analysis sb_analysis_precision;
+extern const struct sb_analysis sb_analysis_streaming;
+extern const struct sb_analysis sb_analysis_cache;
+extern const struct sb_analysis sb_analysis_summary;
+extern const struct sb_analysis sb_analysis_advice;
 
 const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_session,
@@ -16,5 +27,16 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_collectives,
 	&sb_analysis_happenings,
 	&sb_analysis_recording,
+	&sb_analysis_series,
+	&sb_analysis_system,
+	&sb_analysis_video,
+	&sb_analysis_memory,
+	&sb_analysis_parameters,
+	&sb_analysis_layers,
+	&sb_analysis_precision,
+	&sb_analysis_streaming,
+	&sb_analysis_cache,
+	&sb_analysis_summary,
+	&sb_analysis_advice, /* the last: it reads everything */
 	NULL,
 };

@@ -19,6 +19,7 @@ static void make_from_chains(struct sb_video *v)
 {
 	const struct sb_step_note *steps = v->steps.items;
 
+	v->blocks_from_steps = true;
 	for (size_t i = 0; i < v->steps.count; i++) {
 		struct sb_block_note *n;
 		int64_t spent_ns = 0;

@@ -53,7 +53,7 @@ static void find_frames(struct sb_video *v, struct sb_model *model)
 		if (d->frames >= 0)
 			d->frames_source = order[i];
 	}
-	if (d->frames_source == SB_FRAMES_BLOCKS && v->chain_count == (int64_t)v->blocks.count && d->present)
+	if (d->frames_source == SB_FRAMES_BLOCKS && v->blocks_from_steps)
 		d->frames_source = SB_FRAMES_STEPS;
 	if (model->generations.count == 1 && model->generations.all[0].frames < 0 && d->frames >= 0) {
 		struct sb_generation *g = &model->generations.all[0];

@@ -80,6 +80,7 @@ struct sb_video {
 	bool failed;
 	/* worked out on the way */
 	bool whole_run;
+	bool blocks_from_steps;
 	int64_t chain_count;
 	int64_t longest_chain;
 };

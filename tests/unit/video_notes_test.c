@@ -1,0 +1,313 @@
+/* Steps, blocks, frames and rates of synthetic recordings. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/summary.h"
+#include "synthetic.h"
+
+/* 10 blocks of 3 frames, 4 steps each, 62.5 ms a step: 2.5 s in all. */
+static void self_forcing(struct synthetic *s)
+{
+	uint64_t t = 0;
+
+	for (int block = 0; block < 10; block++) {
+		synthetic_begin(s, t, "block", STROBE_ROLE_BLOCK);
+		synthetic_attr(s, "index", block);
+		synthetic_attr(s, "frames", 3);
+		for (int step = 0; step < 4; step++, t += 62500000)
+			synthetic_step(s, t, t + 62500000, step, 3);
+		synthetic_end(s, t);
+	}
+}
+
+static void frames_count_once_and_steps_per_block(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	self_forcing(&s);
+	m = synthetic_model(&s, 2500 * MS);
+	assert_int_equal(m->diffusion.frames, 30);
+	assert_int_equal(m->diffusion.frames_source, SB_FRAMES_BLOCKS);
+	assert_int_equal(m->diffusion.blocks, 10);
+	assert_int_equal(m->diffusion.steps, 40);
+	assert_int_equal(m->diffusion.steps_per_chain, 4);
+	assert_near(m->diffusion.fps, 12, 1e-9);
+	assert_near(m->diffusion.bps, 4, 1e-9);
+	assert_near(m->blocks.fps, 12, 1e-9);
+	assert_near(sb_rate_find(m, "denoise")->fps_wall, 12, 1e-9);
+	assert_near(sb_rate_find(m, "end_to_end")->fps_wall, 12, 1e-9);
+	assert_near(m->blocks.first_block_s, 0.25, 1e-9);
+	assert_null(finding(m, "steps_many"));
+	synthetic_done(&s);
+}
+
+static void chains_of_steps_are_blocks_when_steps_have_a_size(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (int i = 0; i < 40; i++)
+		synthetic_step(&s, i * 62500000ull, (i + 1) * 62500000ull, i % 4, 3);
+	m = synthetic_model(&s, 2500 * MS);
+	assert_int_equal(m->diffusion.frames, 30);
+	assert_int_equal(m->diffusion.frames_source, SB_FRAMES_STEPS);
+	assert_int_equal(m->blocks.blocks, 10);
+	assert_int_equal(m->diffusion.steps_per_chain, 4);
+	assert_near(m->diffusion.fps, 12, 1e-9);
+	assert_near(m->blocks.time.mean, 0.25, 1e-9);
+	synthetic_done(&s);
+}
+
+/* strobe_step_record(): stopwatch times handed in at once, in no time at all. */
+static void measured_steps_give_compute_rates_and_no_wall_rate(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (int i = 0; i < 40; i++) {
+		struct strobe_attr attrs[] = {
+			{ "strobe.role", STROBE_TYPE_INT, { .i = STROBE_ROLE_STEP } },
+			{ "step", STROBE_TYPE_INT, { .i = i % 4 } },
+			{ "block_size", STROBE_TYPE_INT, { .i = 3 } },
+		};
+
+		sb_builder_span(s.main, sb_builder_name(s.b, "diffusion_step", NULL), i + 1, 100 * MS + i * 1000ull, 62500000, 0,
+			attrs, 3);
+	}
+	m = synthetic_model(&s, SECOND);
+	assert_int_equal(m->diffusion.steps, 40);
+	assert_int_equal(m->diffusion.frames, 30);
+	assert_near(m->diffusion.fps, 12, 1e-9);
+	assert_near(m->blocks.fps, 12, 1e-9);
+	assert_true(isnan(sb_rate_find(m, "denoise")->fps_wall));
+	assert_near(sb_rate_find(m, "denoise")->fps_compute, 12, 1e-9);
+	assert_int_equal(m->diffusion.slow_step_total, 0);
+	synthetic_done(&s);
+}
+
+static void forwards_and_nested_steps_do_not_multiply_steps(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (int i = 0; i < 50; i++) {
+		uint64_t t = (uint64_t)i * 100 * MS;
+
+		synthetic_begin(&s, t, "step", STROBE_ROLE_STEP);
+		synthetic_attr(&s, "step", i);
+		synthetic_stage(&s, t, t + 40 * MS, "transformer", STROBE_ROLE_FORWARD);
+		synthetic_stage(&s, t + 40 * MS, t + 90 * MS, "transformer", STROBE_ROLE_FORWARD);
+		synthetic_end(&s, t + 100 * MS);
+	}
+	m = synthetic_model(&s, 5 * SECOND);
+	assert_int_equal(m->diffusion.steps, 50);
+	assert_int_equal(m->diffusion.steps_per_chain, 50);
+	assert_near(m->diffusion.forwards_per_step, 2, 1e-9);
+	assert_int_equal(m->diffusion.blocks, -1);
+	assert_non_null(finding(m, "steps_many"));
+	assert_string_equal(finding(m, "steps_many")->priority, "low");
+	assert_near(finding(m, "steps_many")->saves_s, 2, 1e-9);
+	synthetic_done(&s);
+}
+
+static void cached_steps_are_a_class_not_outliers(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	uint64_t t = 0;
+
+	synthetic_open(&s);
+	for (int i = 0; i < 20; i++) {
+		uint64_t took = i % 4 == 3 ? 5 * MS : i == 0 ? 300 * MS : i == 10 ? 400 * MS : 100 * MS;
+
+		synthetic_begin(&s, t, "step", STROBE_ROLE_STEP);
+		synthetic_attr(&s, "step", i);
+		if (i % 4 == 3)
+			synthetic_attr(&s, "cached", 1);
+		synthetic_end(&s, t += took);
+	}
+	m = synthetic_model(&s, t);
+	assert_int_equal(m->diffusion.cached_steps, 5);
+	assert_near(m->diffusion.cached_ratio, 0.25, 1e-9);
+	assert_near(m->diffusion.cached_step.mean, 0.005, 1e-9);
+	assert_int_equal(m->diffusion.warm_step.count, 14); /* without the first and the cached */
+	assert_near(m->diffusion.first_step_s, 0.3, 1e-9);
+	assert_int_equal(m->diffusion.slow_step_total, 1); /* neither the first nor a cached one */
+	assert_int_equal(m->diffusion.slow_steps[0].step, 10);
+	assert_near(m->diffusion.slow_steps[0].peer_s, 0.1, 1e-9);
+	assert_near(m->diffusion.slow_step_excess_s, 0.3, 1e-9);
+	synthetic_done(&s);
+}
+
+static void generation(struct synthetic *s, uint64_t at, int frames)
+{
+	uint32_t name = synthetic_begin(s, at, "generate", STROBE_ROLE_GENERATION);
+
+	synthetic_attr(s, "frames", frames);
+	synthetic_attr(s, "width", 832);
+	synthetic_attr(s, "height", 480);
+	synthetic_stage(s, at, at + SECOND, "text_encode", 0);
+	synthetic_begin(s, at + SECOND, "offload:text_encoder", STROBE_ROLE_OFFLOAD);
+	synthetic_attr(s, "bytes", 4000000000ll);
+	synthetic_end(s, at + 3 * SECOND);
+	synthetic_begin(s, at + 3 * SECOND, "denoise", 0);
+	synthetic_attr(s, "latent_frames", 21);
+	for (int i = 0; i < 5; i++)
+		synthetic_step(s, at + (3 + i) * SECOND, at + (4 + i) * SECOND, i, 0);
+	synthetic_end(s, at + 8 * SECOND);
+	synthetic_begin(s, at + 8 * SECOND, "vae_decode", 0);
+	synthetic_attr(s, "tiles", 12);
+	synthetic_attr(s, "frames", frames);
+	synthetic_end(s, at + 9 * SECOND);
+	sb_builder_end(s->main, at + 10 * SECOND, name);
+}
+
+static void generations_have_their_own_rates_and_the_rest_stands_apart(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 4 * SECOND, "imports", STROBE_ROLE_IMPORT);
+	synthetic_stage(&s, 4 * SECOND, 9 * SECOND, "load", STROBE_ROLE_LOAD);
+	generation(&s, 10 * SECOND, 80);
+	generation(&s, 20 * SECOND, 40);
+	m = synthetic_model(&s, 31 * SECOND);
+	assert_int_equal(m->generations.total, 2);
+	assert_false(m->generations.whole_run);
+	assert_near(m->generations.all[0].fps, 8, 1e-9);
+	assert_near(m->generations.all[1].fps, 4, 1e-9);
+	assert_int_equal(m->generations.all[1].steps, 5);
+	assert_near(m->generations.all[0].denoise_s, 5, 1e-9);
+	assert_near(m->generations.all[0].vae_s, 1, 1e-9);
+	assert_int_equal(m->diffusion.frames, 120);
+	assert_int_equal(m->diffusion.frames_source, SB_FRAMES_GENERATION);
+	assert_int_equal(m->diffusion.latent_frames, 42); /* never frames */
+	assert_int_equal(m->diffusion.tiles, 24);
+	assert_near(sb_rate_find(m, "denoise")->fps_wall, 12, 1e-9);
+	assert_near(sb_rate_find(m, "denoise_vae")->fps_wall, 10, 1e-9);
+	assert_near(sb_rate_find(m, "end_to_end")->fps_wall, 6, 1e-9);
+	assert_near(sb_rate_find(m, "end_to_end")->compute_s, 14, 1e-9); /* text 2, denoise 10, VAE 2 */
+	assert_near(m->summary.generation_s, 20, 1e-9);
+	assert_near(m->summary.outside_s, 11, 1e-9);
+	assert_int_equal(m->summary.width, 832);
+	/* the split adds up to the generations' wall time */
+	assert_near(m->diffusion.denoise_s, 10, 1e-9);
+	assert_near(m->diffusion.vae_s, 2, 1e-9);
+	assert_near(m->diffusion.text_encode_s, 2, 1e-9);
+	assert_near(m->diffusion.offload_s, 4, 1e-9);
+	assert_near(m->diffusion.unattributed_s, 2, 1e-9);
+	assert_near(m->diffusion.other_s, 0, 1e-9);
+	assert_int_equal(m->diffusion.offload_count, 1);
+	assert_near(m->diffusion.offloads[0].gb_per_s, 2, 1e-9);
+	synthetic_done(&s);
+}
+
+static void counted_frames_beat_every_other_source(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "generate", STROBE_ROLE_GENERATION);
+	synthetic_attr(&s, "frames", 81);
+	synthetic_stage(&s, 0, SECOND, "denoise", 0);
+	sb_builder_count(s.main, SB_NAME_FRAMES, 77);
+	synthetic_end(&s, 2 * SECOND);
+	m = synthetic_model(&s, 2 * SECOND);
+	assert_int_equal(m->diffusion.frames, 77);
+	assert_int_equal(m->diffusion.frames_source, SB_FRAMES_COUNTED);
+	assert_int_equal(m->generations.all[0].frames, 77);
+	synthetic_done(&s);
+}
+
+static void a_generation_marked_twice_is_one(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "profile_session", STROBE_ROLE_GENERATION);
+	synthetic_begin(&s, MS, "WanPipeline", STROBE_ROLE_GENERATION);
+	synthetic_attr(&s, "frames", 16);
+	synthetic_end(&s, 900 * MS);
+	synthetic_end(&s, SECOND);
+	m = synthetic_model(&s, SECOND);
+	assert_int_equal(m->generations.total, 1);
+	assert_string_equal(m->generations.all[0].name, "profile_session");
+	assert_int_equal(m->generations.all[0].frames, 16);
+	synthetic_done(&s);
+}
+
+static void block_sizes_are_grouped_and_the_first_block_compared(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	uint64_t t = 0;
+
+	synthetic_open(&s);
+	for (int i = 0; i < 6; i++) {
+		uint64_t took = i == 0 ? 900 * MS : i < 3 ? 300 * MS : 600 * MS;
+
+		synthetic_begin(&s, t, "block", STROBE_ROLE_BLOCK);
+		synthetic_attr(&s, "index", i);
+		synthetic_attr(&s, "frames", i < 3 ? 3 : 9);
+		synthetic_attr(&s, "memory_bytes", 1000);
+		synthetic_end(&s, t += took);
+	}
+	m = synthetic_model(&s, t);
+	assert_int_equal(m->blocks.by_size_count, 2);
+	assert_int_equal(m->blocks.by_size[0].key, 3);
+	assert_int_equal(m->blocks.by_size[0].time.count, 3);
+	assert_near(m->blocks.by_size[1].time.mean, 0.6, 1e-9);
+	assert_near(m->blocks.mean_frames, 6, 1e-9);
+	assert_near(m->blocks.first_block_time_s, 0.9, 1e-9);
+	assert_near(m->blocks.later_block_time_s, 0.6, 1e-9);
+	assert_near(m->blocks.all[0].memory_bytes, 1000, 0);
+	assert_non_null(finding(m, "first_block"));
+	assert_near(finding(m, "first_block")->saves_s, 0.3, 1e-9);
+	synthetic_done(&s);
+}
+
+static void nothing_recorded_gives_no_video(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, SECOND, "prepare", 0);
+	m = synthetic_model(&s, SECOND);
+	assert_false(m->diffusion.present);
+	assert_false(m->blocks.present);
+	assert_int_equal(m->diffusion.frames, -1);
+	assert_true(isnan(m->summary.fps_wall));
+	assert_true(m->generations.whole_run);
+	assert_int_equal(m->generations.total, 0);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames_count_once_and_steps_per_block),
+		cmocka_unit_test(chains_of_steps_are_blocks_when_steps_have_a_size),
+		cmocka_unit_test(measured_steps_give_compute_rates_and_no_wall_rate),
+		cmocka_unit_test(forwards_and_nested_steps_do_not_multiply_steps),
+		cmocka_unit_test(cached_steps_are_a_class_not_outliers),
+		cmocka_unit_test(generations_have_their_own_rates_and_the_rest_stands_apart),
+		cmocka_unit_test(counted_frames_beat_every_other_source),
+		cmocka_unit_test(a_generation_marked_twice_is_one),
+		cmocka_unit_test(block_sizes_are_grouped_and_the_first_block_compared),
+		cmocka_unit_test(nothing_recorded_gives_no_video),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
