@@ -3,6 +3,7 @@
 
 extern const struct command cmd_run;
 extern const struct command cmd_report;
+extern const struct command cmd_serve;
 extern const struct command cmd_aggregate;
 extern const struct command cmd_top;
 extern const struct command cmd_bench;
@@ -14,6 +15,7 @@ extern const struct command cmd_export;
 const struct command *const commands[] = {
 	&cmd_run,
 	&cmd_report,
+	&cmd_serve,
 	&cmd_diff,
 	&cmd_top,
 	&cmd_bench,

@@ -387,7 +387,7 @@ static bool same_boot(const char *boot_id)
 }
 
 /* Field 22 of /proc/PID/stat: with the pid and the boot it names a process. */
-static bool is_running(const struct sb_file_header *h)
+bool sb_run_is_running(const struct sb_file_header *h)
 {
 	unsigned long long start = 0;
 	char path[64], line[1024] = "";
@@ -433,7 +433,7 @@ static void place_processes(struct sb_run *run)
 		p->end_ns = sb_process_ns(p, p->reader->last_ticks);
 		if (p->end_ns > end)
 			end = p->end_ns;
-		run->live |= is_running(h);
+		run->live |= sb_run_is_running(h);
 		run->complete &= h->closed != 0;
 	}
 	run->wall_ns = end;

@@ -118,6 +118,8 @@ int sb_run_resolve(const char *spec, char *out_path, size_t size);
 typedef int sb_run_importer(const char *path, char *out_path, size_t size);
 void sb_run_set_importer(sb_run_importer *importer);
 
+/* A recording that was not closed and whose process still runs on this machine. */
+bool sb_run_is_running(const struct sb_file_header *head);
 int64_t sb_run_time_ns(const struct sb_run *run, uint32_t process, uint64_t ticks);
 const struct sb_run_meta *sb_run_meta_find(const struct sb_run *run, enum sb_meta_scope scope, const char *key);
 void sb_run_warn(struct sb_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,111 @@
+/* strobe serve: the page, live, and /metrics. */
+#include "command.h"
+
+#include "analyze/run.h"
+#include "base/buf.h"
+#include "serve/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_PORT 8077
+
+static const struct option options[] = {
+	{ "port", 'p', "N", "listen on this port (8077; 0: any free one)", false, false },
+	{ "address", 'a', "ADDRESS", "listen here (127.0.0.1); anything beyond loopback needs a token", false,
+		false },
+	{ "token-file", 't', "FILE", "the token every request must bring; or STROBE_SERVE_TOKEN", false,
+		false },
+	{ "allow-host", 0, "NAME", "a name under which browsers may ask (beside localhost)", false, true },
+	{ 0 },
+};
+
+/* The first line of the file, or the environment's; NULL in *out: none. */
+static int read_token(const struct args *args, struct sb_buf *buf, const char **out)
+{
+	const char *file = args_value(args, "token-file");
+	const char *given = getenv("STROBE_SERVE_TOKEN");
+
+	*out = NULL;
+	if (file) {
+		if (sb_buf_read_file(buf, file, 4096))
+			return complain_last();
+		given = sb_buf_text(buf);
+		buf->data[strcspn(buf->data, "\r\n")] = '\0';
+	}
+	if (!given || (!file && !*given))
+		return 0;
+	if (strlen(given) < 16 || strlen(given) > 200 ||
+		strspn(given, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~") !=
+			strlen(given))
+		return complain("a token has 16 to 200 letters, digits or -_.~ (try: head -c 24 /dev/urandom "
+				"| base64 | tr '+/' '-_')");
+	*out = given;
+	return 0;
+}
+
+static int run(struct args *args)
+{
+	struct sb_server_options o = { .address = args_value(args, "address") };
+	struct sb_server *server = NULL;
+	struct sb_buf token = { 0 };
+	char target[4096], host[256];
+	const char *name;
+	double port = DEFAULT_PORT;
+	int code;
+
+	if (args->count > 1)
+		return complain("one RUN or folder at a time");
+	if (!args_number(args, "port", 0, 65535, &port))
+		return EXIT_USAGE;
+	if (args->count && access(args->values[0], F_OK) &&
+		sb_run_resolve(args->values[0], target, sizeof target))
+		return complain_last();
+	if (!args->count)
+		snprintf(target, sizeof target, "%s", sb_run_root());
+	else if (!access(args->values[0], F_OK))
+		snprintf(target, sizeof target, "%s", args->values[0]);
+	code = read_token(args, &token, &o.guard.token);
+	if (code)
+		goto out;
+	o.target = target;
+	o.port = (uint16_t)port;
+	while (o.guard.host_count < SB_GUARD_HOSTS_MAX - 2 &&
+		(name = args_nth(args, "allow-host", o.guard.host_count)))
+		o.guard.hosts[o.guard.host_count++] = name;
+	if (o.address && *o.address)
+		o.guard.hosts[o.guard.host_count++] = o.address;
+	if (o.guard.token && !gethostname(host, sizeof host))
+		o.guard.hosts[o.guard.host_count++] = host;
+	if (sb_server_open(&o, &server)) {
+		code = complain_last();
+		goto out;
+	}
+	printf("strobe: %s at http://%s:%u/ (metrics at /metrics; Ctrl-C ends)\n", target,
+		o.address ? o.address : "127.0.0.1", sb_server_port(server));
+	fflush(stdout);
+	code = sb_server_run(server) ? complain_last() : EXIT_OK;
+out:
+	sb_server_close(server);
+	sb_buf_done(&token);
+	return code;
+}
+
+const struct command cmd_serve = {
+	.name = "serve",
+	.usage = "[OPTIONS] [RUN|DIR]",
+	.summary = "live web page, run list and /metrics for Prometheus",
+	.description =
+		"Serves the report pages of a run, or of every run in a folder (default: ./strobe-runs),\n"
+		"also while they are being recorded: pages update by themselves. /metrics gives every\n"
+		"live recording to Prometheus, /healthz says that the server is up.\n\n"
+		"Only this machine can ask, unless --address says otherwise; then a token is needed,\n"
+		"once as ?token=..., or as 'Authorization: Bearer ...'.",
+	.examples = "  strobe serve\n"
+		    "  strobe serve strobe-runs/wan_t2v-20261114-180211-4242 --port 0\n"
+		    "  strobe serve --address 0.0.0.0 --token-file ~/.strobe-token --allow-host gpu7",
+	.options = options,
+	.run = run,
+};
