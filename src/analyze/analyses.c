@@ -3,6 +3,7 @@
 #include "analyze/model.h"
 
 extern const struct sb_analysis sb_analysis_session;
+extern const struct sb_analysis sb_analysis_gpu;
 extern const struct sb_analysis sb_analysis_stages;
 extern const struct sb_analysis sb_analysis_iterations;
 extern const struct sb_analysis sb_analysis_collectives;
@@ -22,6 +23,7 @@ extern const struct sb_analysis sb_analysis_advice;
 
 const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_session,
+	&sb_analysis_gpu, /* before the stages, which take their busy time from it */
 	&sb_analysis_stages,
 	&sb_analysis_iterations,
 	&sb_analysis_collectives,

@@ -422,8 +422,19 @@ struct sb_cache_section {
 struct sb_gpu_section {
 	bool present;
 	int64_t kernel_count;
-	double kernel_total_s, busy_s, idle_s, window_s;
-	double small_kernel_ratio, copy_ratio, overlap_ratio, launch_ahead_s;
+	double kernel_total_s;
+	double busy_s;        /* kernels, copies and sets, counted once where they overlap; devices added up */
+	double kernel_busy_s; /* kernels alone, the same way */
+	double idle_s, window_s; /* window: from the first work to the last; busy + idle */
+	double small_kernel_ratio; /* of the kernels, those under 10 us */
+	double copy_ratio;         /* copies' time / window */
+	double overlap_ratio;      /* of busy, while the launching thread was not waiting; NAN: unknown */
+	double launch_ahead_s;     /* mean time from launch to start of a kernel */
+	double launch_queue_count; /* mean number of launched, not yet started kernels */
+	double unattributed_busy_s; /* launched outside every zone, or by nobody known */
+	/* by path (see sb_run_path), what was launched in a zone and the zones inside it */
+	double *path_busy_s;
+	uint32_t path_count;
 	struct sb_gpu_copy {
 		const char *direction; /* "H2D"... */
 		const char *memory;    /* "pageable", "pinned", NULL */
@@ -436,8 +447,9 @@ struct sb_gpu_section {
 		int64_t count;
 		double total_s, busy_s, mean_s, min_s, max_s, ratio;
 		double bytes;
-	} *top_kernels, *top_zones, *attention, *collectives, *offload;
+	} *top_kernels, *top_zones, *attention, *collectives, *offload, *idle_zones;
 	size_t top_kernel_count, top_zone_count, attention_count, collective_count, offload_count;
+	size_t idle_zone_count; /* where the CPU was while the GPU had nothing to do */
 	struct sb_gpu_gap {
 		double t_s, duration_s;
 		const char *cpu_did; /* the zone the CPU was in */

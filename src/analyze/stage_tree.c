@@ -490,6 +490,7 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 	int64_t total_ns = 0, self_ns = 0, gpu_ns = 0, first_ns = INT64_MAX, end_ns = INT64_MIN, last_ns = 0;
 	int64_t clipped_ns = -1;
 	uint64_t untimed = 0;
+	double busy_s = 0;
 
 	row->name = sb_model_text(t->model, n->pattern ? n->pattern : name->text);
 	row->code = *name->code ? sb_model_text(t->model, name->code) : NULL;
@@ -516,6 +517,7 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 		total_ns += s->total_ns;
 		self_ns += s->self_ns;
 		gpu_ns += s->gpu_span_ns;
+		busy_s += p < t->model->gpu.path_count ? t->model->gpu.path_busy_s[p] : 0;
 		clipped_ns = s->clipped_max_ns > clipped_ns ? s->clipped_max_ns : clipped_ns;
 		first_ns = s->first_ns < first_ns ? s->first_ns : first_ns;
 		if (s->last_end_ns > end_ns) {
@@ -533,6 +535,8 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 	row->end_s = (double)end_ns / 1e9;
 	if (row->gpu_span_count)
 		row->gpu_span_s = (double)gpu_ns / 1e9;
+	if (busy_s > 0)
+		row->gpu_busy_s = busy_s;
 	row->state = row->open_count ? SB_STAGE_OPEN :
 		untimed && untimed == (uint64_t)row->count ? SB_STAGE_UNTIMED : SB_STAGE_NORMAL;
 	fill_attrs(t, n, row);

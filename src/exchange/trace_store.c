@@ -9,7 +9,7 @@
 
 #define NAMES_MAX 65000u
 #define NAME_BYTES_MAX (8u << 20)
-#define NAME_CUT 1024u
+#define NAME_CUT 1900u /* as the builder does */
 
 /* Together well under the 64 MiB an import may use. */
 #define ZONES_MEMORY (12u << 20)
@@ -66,14 +66,29 @@ void sb_trace_free(struct sb_trace *t)
 	free(t);
 }
 
+/* Templates make kernel names of many kilobytes that differ at their ends: a name
+ * that is cut says how long it was and keeps a mark of the whole. */
+static size_t shorten(const char *text, size_t size, char *out)
+{
+	size_t kept = NAME_CUT - 64;
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+	while (kept && (text[kept] & 0xc0) == 0x80)
+		kept--;
+	memcpy(out, text, kept);
+	return kept + (size_t)sprintf(out + kept, "... (%zu bytes, %08x)", size, (unsigned)(hash ^ hash >> 32));
+}
+
 uint32_t sb_trace_name(struct sb_trace *t, const char *text, size_t size)
 {
 	uint32_t before = t->names.count, number;
+	char cut[NAME_CUT];
 
 	if (size > NAME_CUT) {
-		size = NAME_CUT;
-		while (size && (text[size] & 0xc0) == 0x80)
-			size--;
+		size = shorten(text, size, cut);
+		text = cut;
 	}
 	if (before >= NAMES_MAX || t->name_bytes >= NAME_BYTES_MAX) {
 		number = sb_strings_find(&t->names, text, size);

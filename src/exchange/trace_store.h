@@ -86,7 +86,7 @@ struct sb_trace {
 int sb_trace_new(const char *folder, struct sb_trace **out_trace);
 void sb_trace_free(struct sb_trace *t); /* takes NULL */
 
-/* Names are cut at 1 KiB; past 65 000 of them all are "(other)". */
+/* Names are cut at 1900 bytes and stay distinct; past 65 000 of them all are "(other)". */
 uint32_t sb_trace_name(struct sb_trace *t, const char *text, size_t size);
 
 /* Keys of process and thread ids, which may be numbers or text. */

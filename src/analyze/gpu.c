@@ -1,0 +1,526 @@
+/* The GPU trace: kernels by name, busy and idle, copies, attention, collectives,
+ * and which zones launched it all. Fills model.gpu. */
+#include "analyze/gpu_launches.h"
+#include "analyze/gpu_names.h"
+#include "analyze/gpu_timeline.h"
+#include "analyze/model.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TOP_ROWS 20u
+#define SMALL_NS 10000
+#define COPY_KINDS (SB_GPU_COPY_OTHER - SB_GPU_COPY_H2D + 1)
+#define MEMORY_KINDS 3
+
+struct tally {
+	uint64_t count;
+	int64_t total_ns, min_ns, max_ns, bytes;
+};
+
+struct gpu {
+	struct sb_run *run;
+	struct tally *kernels; /* by run name */
+	uint32_t kernel_room;
+	struct tally copies[COPY_KINDS][MEMORY_KINDS];
+	struct tally sets;
+	uint64_t kernel_count, small_count, ahead_count;
+	int64_t kernel_ns, ahead_ns;
+	/* the process at hand */
+	uint32_t process; /* UINT32_MAX: none */
+	bool settled;
+	struct sb_gpu_timeline timeline;
+	struct sb_gpu_launches *launches;
+	/* sums over processes */
+	struct sb_gpu_times times;
+	struct sb_gpu_idle largest[TOP_ROWS];
+	size_t largest_count;
+	int err;
+};
+
+/* ---- collecting ---- */
+
+static void count(struct tally *t, int64_t duration_ns, int64_t bytes)
+{
+	if (!t->count || duration_ns < t->min_ns)
+		t->min_ns = duration_ns;
+	if (duration_ns > t->max_ns)
+		t->max_ns = duration_ns;
+	t->count++;
+	t->total_ns += duration_ns;
+	t->bytes += bytes > 0 ? bytes : 0;
+}
+
+static struct tally *kernel_at(struct gpu *g, uint32_t name)
+{
+	if (name >= g->kernel_room) {
+		uint32_t room = g->kernel_room ? g->kernel_room : 256;
+		struct tally *more;
+
+		while (room <= name)
+			room *= 2;
+		more = realloc(g->kernels, room * sizeof *more);
+		if (!more) {
+			g->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
+			return NULL;
+		}
+		memset(more + g->kernel_room, 0, (room - g->kernel_room) * sizeof *more);
+		g->kernels = more;
+		g->kernel_room = room;
+	}
+	return &g->kernels[name];
+}
+
+static void take_kernel(struct gpu *g, const struct sb_event *e)
+{
+	struct tally *t = kernel_at(g, e->name);
+
+	if (!t)
+		return;
+	count(t, e->gpu.duration_ns, 0);
+	g->kernel_count++;
+	g->kernel_ns += e->gpu.duration_ns;
+	g->small_count += e->gpu.duration_ns < SMALL_NS;
+	if (e->gpu.launch_ns != INT64_MIN && e->t_ns >= e->gpu.launch_ns) {
+		g->ahead_count++;
+		g->ahead_ns += e->t_ns - e->gpu.launch_ns;
+	}
+}
+
+static void end_process(struct gpu *g);
+
+static void begin_process(struct gpu *g, uint32_t process)
+{
+	if (g->process != UINT32_MAX)
+		end_process(g);
+	g->process = process;
+	g->settled = false;
+	if (!g->err)
+		g->err = sb_gpu_timeline_init(&g->timeline);
+}
+
+static void take_event(void *self, const struct sb_event *e)
+{
+	struct gpu *g = self;
+	int memory = e->gpu.flags & SB_GPU_PAGEABLE ? 1 : e->gpu.flags & SB_GPU_PINNED ? 2 : 0;
+
+	if (g->err || e->gpu.duration_ns < 0)
+		return;
+	switch (e->gpu.kind) {
+	case SB_GPU_KERNEL: take_kernel(g, e); break;
+	case SB_GPU_COPY_H2D:
+	case SB_GPU_COPY_D2H:
+	case SB_GPU_COPY_D2D:
+	case SB_GPU_COPY_OTHER:
+		count(&g->copies[e->gpu.kind - SB_GPU_COPY_H2D][memory], e->gpu.duration_ns, e->gpu.bytes);
+		break;
+	case SB_GPU_MEMSET: count(&g->sets, e->gpu.duration_ns, e->gpu.bytes); break;
+	default: return; /* ranges and waits are not work */
+	}
+	if (e->process != g->process)
+		begin_process(g, e->process);
+	if (!g->err)
+		g->err = sb_gpu_timeline_add(&g->timeline, e);
+}
+
+/* ---- a process's zones follow its GPU records ---- */
+
+static int hand_over(void *self, const struct sb_gpu_work *work)
+{
+	return sb_gpu_launches_add(self, work);
+}
+
+static void settle(struct gpu *g)
+{
+	if (g->settled || g->process == UINT32_MAX || g->err)
+		return;
+	g->settled = true;
+	g->err = sb_gpu_timeline_sweep(&g->timeline, g->run, hand_over, g->launches);
+	if (!g->err)
+		g->err = sb_gpu_launches_settle(g->launches, &g->timeline);
+}
+
+static void take_begin(void *self, const struct sb_zone *z)
+{
+	struct gpu *g = self;
+
+	if (z->process != g->process || g->err)
+		return;
+	settle(g);
+	if (!g->err)
+		sb_gpu_launches_begin(g->launches, z);
+}
+
+static void take_zone(void *self, const struct sb_zone *z)
+{
+	struct gpu *g = self;
+
+	if (z->process != g->process || g->err)
+		return;
+	settle(g);
+	if (!g->err)
+		sb_gpu_launches_end(g->launches, z);
+}
+
+static int64_t length(const struct sb_gpu_idle *gap)
+{
+	return gap->end_ns - gap->begin_ns;
+}
+
+static void keep_largest(struct gpu *g, const struct sb_gpu_idle *gap)
+{
+	size_t i = g->largest_count;
+
+	if (i == TOP_ROWS && length(gap) <= length(&g->largest[i - 1]))
+		return;
+	if (i < TOP_ROWS)
+		g->largest_count++;
+	else
+		i--;
+	for (; i && length(&g->largest[i - 1]) < length(gap); i--)
+		g->largest[i] = g->largest[i - 1];
+	g->largest[i] = *gap;
+}
+
+static void end_process(struct gpu *g)
+{
+	const struct sb_gpu_times *t = &g->timeline.times;
+
+	settle(g);
+	if (!g->err)
+		g->err = sb_gpu_launches_rest(g->launches);
+	g->times.busy_ns += t->busy_ns;
+	g->times.kernel_busy_ns += t->kernel_busy_ns;
+	g->times.compute_busy_ns += t->compute_busy_ns;
+	g->times.communication_ns += t->communication_ns;
+	g->times.window_ns += t->window_ns;
+	g->times.gap_count += t->gap_count;
+	for (size_t i = 0; i < g->timeline.gap_count; i++)
+		keep_largest(g, &g->timeline.gaps[i]);
+	sb_gpu_timeline_done(&g->timeline);
+	g->process = UINT32_MAX;
+}
+
+/* ---- rows ---- */
+
+static double seconds(int64_t ns)
+{
+	return (double)ns / 1e9;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct sb_gpu_row *x = a, *y = b;
+
+	if (x->total_s != y->total_s)
+		return x->total_s < y->total_s ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static struct sb_gpu_row row_of(
+	struct sb_model *model, const char *name, const struct tally *t, double whole_s)
+{
+	return (struct sb_gpu_row){ .name = sb_model_text(model, name),
+		.count = (int64_t)t->count,
+		.total_s = seconds(t->total_ns),
+		.busy_s = NAN,
+		.mean_s = seconds(t->total_ns) / (double)t->count,
+		.min_s = seconds(t->min_ns),
+		.max_s = seconds(t->max_ns),
+		.ratio = whole_s > 0 ? seconds(t->total_ns) / whole_s : NAN,
+		.bytes = NAN };
+}
+
+/* The largest of rows, as the model's own. */
+static struct sb_gpu_row *keep_top(struct sb_model *model, struct sb_gpu_row *rows, size_t *count)
+{
+	struct sb_gpu_row *kept;
+
+	if (*count)
+		qsort(rows, *count, sizeof *rows, by_total);
+	*count = *count < TOP_ROWS ? *count : TOP_ROWS;
+	kept = sb_model_alloc(model, *count * sizeof *kept);
+	if (kept && *count)
+		memcpy(kept, rows, *count * sizeof *kept);
+	return kept;
+}
+
+static int fill_kernels(struct gpu *g, struct sb_model *model)
+{
+	struct sb_gpu_row *rows = malloc((g->kernel_room + 1) * sizeof *rows);
+	size_t n = 0;
+
+	if (!rows)
+		return sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
+	for (uint32_t i = 0; i < g->kernel_room; i++)
+		if (g->kernels[i].count)
+			rows[n++] = row_of(
+				model, g->run->names[i].text, &g->kernels[i], seconds(g->kernel_ns));
+	model->gpu.top_kernels = keep_top(model, rows, &n);
+	model->gpu.top_kernel_count = n;
+	free(rows);
+	return 0;
+}
+
+static void merge(struct tally *into, const struct tally *t)
+{
+	if (!into->count || t->min_ns < into->min_ns)
+		into->min_ns = t->min_ns;
+	if (t->max_ns > into->max_ns)
+		into->max_ns = t->max_ns;
+	into->count += t->count;
+	into->total_ns += t->total_ns;
+}
+
+/* Kernels by what a function makes of their names: at most 16 kinds. */
+static struct sb_gpu_row *fill_kinds(
+	struct gpu *g, struct sb_model *model, const char *(*kind_of)(const char *), size_t *out_count)
+{
+	const char *kinds[16];
+	struct tally sums[16] = { { 0 } };
+	struct sb_gpu_row rows[16];
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < g->kernel_room; i++) {
+		const char *kind = g->kernels[i].count ? kind_of(g->run->names[i].text) : NULL;
+		size_t k = 0;
+
+		if (!kind)
+			continue;
+		while (k < n && strcmp(kinds[k], kind))
+			k++;
+		if (k == 16)
+			continue;
+		kinds[k] = kind;
+		n = k == n ? n + 1 : n;
+		merge(&sums[k], &g->kernels[i]);
+	}
+	for (size_t k = 0; k < n; k++)
+		rows[k] = row_of(model, kinds[k], &sums[k], seconds(g->kernel_ns));
+	*out_count = n;
+	return keep_top(model, rows, out_count);
+}
+
+static void fill_copies(struct gpu *g, struct sb_model *model)
+{
+	static const char *const directions[COPY_KINDS] = { "H2D", "D2H", "D2D", "other" };
+	static const char *const memories[MEMORY_KINDS] = { NULL, "pageable", "pinned" };
+	struct sb_gpu_copy *rows = sb_model_alloc(model, COPY_KINDS * MEMORY_KINDS * sizeof *rows);
+	int64_t copies_ns = 0;
+
+	for (int d = 0; rows && d < COPY_KINDS; d++) {
+		for (int m = 0; m < MEMORY_KINDS; m++) {
+			const struct tally *t = &g->copies[d][m];
+
+			if (!t->count)
+				continue;
+			copies_ns += t->total_ns;
+			rows[model->gpu.copy_count++] = (struct sb_gpu_copy){ directions[d], memories[m],
+				(int64_t)t->count, (double)t->bytes, seconds(t->total_ns),
+				t->total_ns ? (double)t->bytes / (double)t->total_ns : NAN };
+		}
+	}
+	model->gpu.copies = rows;
+	model->gpu.copy_ratio = g->times.window_ns ? (double)copies_ns / (double)g->times.window_ns : NAN;
+}
+
+/* ---- zones ---- */
+
+/* "denoise > aten::item": the outermost stage and the innermost. */
+static const char *place_name(struct gpu *g, struct sb_model *model, uint32_t path)
+{
+	uint32_t outer = path;
+
+	if (!path)
+		return sb_model_text(model, "(outside all zones)");
+	while (sb_run_path(g->run, outer)->parent)
+		outer = sb_run_path(g->run, outer)->parent;
+	if (outer == path)
+		return sb_model_text(model, g->run->names[sb_run_path(g->run, path)->name].text);
+	return sb_model_printf(model, "%s > %s", g->run->names[sb_run_path(g->run, outer)->name].text,
+		g->run->names[sb_run_path(g->run, path)->name].text);
+}
+
+enum place_rows { ROWS_BUSY, ROWS_OFFLOAD, ROWS_IDLE };
+
+static bool place_row(struct gpu *g, struct sb_model *model, uint32_t path, const struct sb_gpu_place *p,
+	enum place_rows what, struct sb_gpu_row *out)
+{
+	struct sb_gpu_row row = {
+		.busy_s = NAN, .mean_s = NAN, .min_s = NAN, .max_s = NAN, .ratio = NAN, .bytes = NAN
+	};
+	int64_t whole_ns = what == ROWS_IDLE ? g->times.window_ns - g->times.busy_ns : g->times.busy_ns;
+	int64_t part_ns = what == ROWS_IDLE ? p->idle_ns : what == ROWS_BUSY ? p->busy_ns : p->copy_ns;
+
+	if (what == ROWS_BUSY && !p->count)
+		return false;
+	if (what == ROWS_OFFLOAD && !p->copy_count)
+		return false;
+	if (what == ROWS_IDLE && !p->idle_ns)
+		return false;
+	row.total_s = seconds(part_ns);
+	row.ratio = whole_ns > 0 ? (double)part_ns / (double)whole_ns : NAN;
+	row.count = (int64_t)(what == ROWS_OFFLOAD ? p->copy_count : p->count);
+	if (what == ROWS_BUSY)
+		row.busy_s = seconds(p->busy_ns);
+	if (what == ROWS_OFFLOAD)
+		row.bytes = (double)p->copy_bytes;
+	row.name = place_name(g, model, path);
+	*out = row;
+	return true;
+}
+
+static struct sb_gpu_row *fill_places(
+	struct gpu *g, struct sb_model *model, enum place_rows what, size_t *out_count)
+{
+	uint32_t place_count;
+	const struct sb_gpu_place *places = sb_gpu_launches_places(g->launches, &place_count);
+	struct sb_gpu_row *rows = malloc((place_count + 1) * sizeof *rows), *kept;
+
+	*out_count = 0;
+	if (!rows) {
+		model->failed = true;
+		return NULL;
+	}
+	for (uint32_t i = 0; i < place_count; i++)
+		if (place_row(g, model, i, &places[i], what, &rows[*out_count]))
+			++*out_count;
+	kept = keep_top(model, rows, out_count);
+	free(rows);
+	return kept;
+}
+
+/* What a zone's children launched is the zone's too. */
+static void fill_paths(struct gpu *g, struct sb_model *model)
+{
+	uint32_t place_count, path_count = sb_run_path_count(g->run);
+	const struct sb_gpu_place *places = sb_gpu_launches_places(g->launches, &place_count);
+	double *busy = sb_model_alloc(model, (path_count + 1) * sizeof *busy);
+
+	if (!busy)
+		return;
+	for (uint32_t i = 0; i < path_count; i++)
+		busy[i] = i < place_count ? seconds(places[i].busy_ns) : 0;
+	model->gpu.unattributed_busy_s = path_count ? busy[0] : 0;
+	for (uint32_t i = path_count; i-- > 1;)
+		busy[sb_run_path(g->run, i)->parent] += busy[i];
+	model->gpu.path_busy_s = busy;
+	model->gpu.path_count = path_count;
+}
+
+static void fill_gaps(struct gpu *g, struct sb_model *model)
+{
+	struct sb_gpu_gap *rows = sb_model_alloc(model, g->largest_count * sizeof *rows);
+
+	for (size_t i = 0; rows && i < g->largest_count; i++) {
+		const struct sb_gpu_idle *gap = &g->largest[i];
+
+		rows[i] = (struct sb_gpu_gap){ seconds(gap->begin_ns), seconds(length(gap)),
+			place_name(g, model, gap->path), (int)gap->device };
+	}
+	model->gpu.gaps = rows;
+	model->gpu.gap_count = rows ? g->largest_count : 0;
+	model->gpu.gap_total = g->times.gap_count;
+}
+
+/* ---- the analysis ---- */
+
+static void free_gpu(void *self)
+{
+	struct gpu *g = self;
+
+	if (!g)
+		return;
+	sb_gpu_timeline_done(&g->timeline);
+	sb_gpu_launches_free(g->launches);
+	free(g->kernels);
+	free(g);
+}
+
+static bool has_gpu_records(const struct sb_run *run)
+{
+	for (uint32_t i = 0; i < run->process_count; i++) {
+		struct sb_chunk_range range = sb_reader_range(run->processes[i].reader, SB_LANE_DEVICE, 0);
+
+		if (range.first < range.end)
+			return true;
+	}
+	return false;
+}
+
+static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
+{
+	struct gpu *g;
+	int err;
+
+	(void)model;
+	if (!has_gpu_records(run))
+		return 0;
+	g = calloc(1, sizeof *g);
+	if (!g)
+		return sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
+	g->run = run;
+	g->process = UINT32_MAX;
+	err = sb_gpu_launches_new(run, &g->launches);
+	if (err) {
+		free_gpu(g);
+		return err;
+	}
+	*v = (struct sb_visitor){ .self = g,
+		.kinds = 1u << SB_EVENT_GPU,
+		.roles = SB_EVERY_ZONE,
+		.zone = take_zone,
+		.zone_begin = take_begin,
+		.event = take_event };
+	return 0;
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	struct gpu *g = self;
+	struct sb_gpu_section *s = &model->gpu;
+	int64_t waited_ns;
+
+	(void)run;
+	if (!g)
+		return 0;
+	if (g->process != UINT32_MAX)
+		end_process(g);
+	if (g->err)
+		return g->err;
+	if (!g->times.window_ns && !g->kernel_count)
+		return 0; /* stream-timed zones only */
+	s->present = true;
+	s->kernel_count = (int64_t)g->kernel_count;
+	s->kernel_total_s = seconds(g->kernel_ns);
+	s->busy_s = seconds(g->times.busy_ns);
+	s->kernel_busy_s = seconds(g->times.kernel_busy_ns);
+	s->window_s = seconds(g->times.window_ns);
+	s->idle_s = s->window_s - s->busy_s;
+	s->small_kernel_ratio = g->kernel_count ? (double)g->small_count / (double)g->kernel_count : NAN;
+	s->launch_ahead_s = g->ahead_count ? seconds(g->ahead_ns) / (double)g->ahead_count : NAN;
+	s->launch_queue_count = g->ahead_count && g->times.window_ns
+					? (double)g->ahead_ns / (double)g->times.window_ns
+					: NAN;
+	waited_ns = sb_gpu_launches_waited_ns(g->launches);
+	s->overlap_ratio = waited_ns < 0 || !g->times.busy_ns
+				   ? NAN
+				   : 1 - (double)waited_ns / (double)g->times.busy_ns;
+	if (s->overlap_ratio < 0)
+		s->overlap_ratio = 0;
+	s->communication_s = seconds(g->times.communication_ns);
+	s->exposed_communication_s = seconds(g->times.kernel_busy_ns - g->times.compute_busy_ns);
+	fill_copies(g, model);
+	s->attention = fill_kinds(g, model, sb_gpu_attention_kind, &s->attention_count);
+	s->collectives = fill_kinds(g, model, sb_gpu_collective, &s->collective_count);
+	s->top_zones = fill_places(g, model, ROWS_BUSY, &s->top_zone_count);
+	s->offload = fill_places(g, model, ROWS_OFFLOAD, &s->offload_count);
+	s->idle_zones = fill_places(g, model, ROWS_IDLE, &s->idle_zone_count);
+	fill_paths(g, model);
+	fill_gaps(g, model);
+	return fill_kernels(g, model);
+}
+
+const struct sb_analysis sb_analysis_gpu = { "gpu", begin, finish, free_gpu };

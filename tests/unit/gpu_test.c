@@ -1,0 +1,342 @@
+/* The GPU analysis: against facts computed independently from a real trace, and
+ * on small made-up timelines. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/model.h"
+#include "base/error.h"
+#include "base/jsondom.h"
+#include "exchange/import.h"
+#include "format/builder.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define KERNEL(at, long, start)                                                                 \
+	{                                                                                       \
+		.kind = SB_GPU_KERNEL, .start_ns = start, .duration_ns = long, .launch_ns = at, \
+		.launch_tid = 1000                                                              \
+	}
+
+struct opened {
+	struct sb_run *run;
+	struct sb_model *model;
+};
+
+static struct opened open_model(const char *path)
+{
+	struct opened o = { 0 };
+
+	if (sb_run_open(path, NULL, &o.run) || sb_model_build(o.run, NULL, &o.model))
+		fail_msg("%s", sb_error_message());
+	return o;
+}
+
+static void close_model(struct opened *o)
+{
+	sb_model_free(o->model);
+	sb_run_close(o->run);
+}
+
+static void close_to(double value, double expected)
+{
+	if (!(fabs(value - expected) < 1e-9))
+		fail_msg("%.12g is not %.12g", value, expected);
+}
+
+static const struct sb_gpu_row *find_row(const struct sb_gpu_row *rows, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(rows[i].name, name))
+			return &rows[i];
+	return NULL;
+}
+
+static const struct sb_stage *stage(const struct opened *o, const char *name)
+{
+	const struct sb_stage *s = sb_model_stage(o->model, name);
+
+	if (!s)
+		fail_msg("no stage '%s'", name);
+	return s;
+}
+
+/* ---- a real trace ---- */
+
+/* Names past 1900 bytes are cut and marked: then the beginning has to do. */
+static const struct sb_jsondom *find_kernel(const struct sb_jsondom *kernels, const char *name)
+{
+	const struct sb_jsondom *fact = sb_jsondom_get(kernels, name);
+	const char *mark = strstr(name, "... (");
+
+	for (sb_jsondom_each(kernel, kernels))
+		if (!fact && mark && !strncmp(kernel->key, name, (size_t)(mark - name)))
+			return kernel;
+	return fact;
+}
+
+static void check_kernels(const struct sb_gpu_section *gpu, const struct sb_jsondom *kernels)
+{
+	for (size_t i = 0; i < gpu->top_kernel_count; i++) {
+		const struct sb_jsondom *fact = find_kernel(kernels, gpu->top_kernels[i].name);
+
+		assert_non_null(fact);
+		assert_int_equal(
+			gpu->top_kernels[i].count, sb_jsondom_int(sb_jsondom_get(fact, "count"), -1));
+		close_to(gpu->top_kernels[i].total_s,
+			sb_jsondom_number(sb_jsondom_get(fact, "total_ns"), -1) * 1e-9);
+	}
+}
+
+static void a_real_trace_matches_facts_computed_elsewhere(void **state)
+{
+	const char *folder = STROBE_SOURCE_DIR "/tests/data";
+	char path[600], imported[600];
+	struct sb_jsondom_doc *doc = NULL;
+	const struct sb_jsondom *facts;
+	const struct sb_gpu_section *gpu;
+	double bytes = 0, expected_bytes = 0, zones_s = 0;
+	struct opened o;
+
+	snprintf(path, sizeof path, "%s/kineto-h200.facts.json", folder);
+	assert_int_equal(sb_jsondom_read(path, 1 << 20, &doc), 0);
+	facts = sb_jsondom_root(doc);
+	snprintf(path, sizeof path, "%s/kineto-h200.json.gz", folder);
+	if (sb_import_on_the_fly(path, NULL, imported, sizeof imported) == STROBE_ENOTSUP)
+		skip(); /* built without zlib */
+	o = open_model(imported);
+	unlink(imported);
+	gpu = &o.model->gpu;
+	assert_true(gpu->present);
+	assert_int_equal(gpu->kernel_count, sb_jsondom_int(sb_jsondom_get(facts, "kernel_count"), -1));
+	close_to(gpu->kernel_total_s, sb_jsondom_number(sb_jsondom_get(facts, "kernel_total_ns"), -1) * 1e-9);
+	close_to(gpu->kernel_busy_s, sb_jsondom_number(sb_jsondom_get(facts, "kernel_busy_ns"), -1) * 1e-9);
+	close_to(gpu->busy_s, sb_jsondom_number(sb_jsondom_get(facts, "device_busy_ns"), -1) * 1e-9);
+	close_to(gpu->window_s, sb_jsondom_number(sb_jsondom_get(facts, "device_span_ns"), -1) * 1e-9);
+	check_kernels(gpu, sb_jsondom_get(facts, "kernels"));
+	for (sb_jsondom_each(copy, sb_jsondom_get(facts, "copies")))
+		expected_bytes += sb_jsondom_number(sb_jsondom_get(copy, "bytes"), 0);
+	for (size_t i = 0; i < gpu->copy_count; i++)
+		bytes += gpu->copies[i].bytes;
+	close_to(bytes, expected_bytes);
+	for (sb_jsondom_each(zone, sb_jsondom_get(facts, "user_annotations"))) {
+		const struct sb_stage *s = stage(&o, zone->key);
+
+		assert_int_equal(s->count, sb_jsondom_int(sb_jsondom_get(zone, "count"), -1));
+		close_to(s->total_s, sb_jsondom_number(sb_jsondom_get(zone, "total_ns"), -1) * 1e-9);
+	}
+	/* What the zones launched and what nobody launched is all the GPU did. */
+	for (size_t i = 0; i < o.model->stages.stage_count; i++)
+		if (o.model->stages.stages[i].parent < 0 && o.model->stages.stages[i].gpu_busy_s > 0)
+			zones_s += o.model->stages.stages[i].gpu_busy_s;
+	close_to(zones_s + gpu->unattributed_busy_s, gpu->busy_s);
+	assert_true(stage(&o, "denoise")->gpu_busy_s > 0.5 * gpu->busy_s);
+	assert_string_equal(gpu->attention[0].name, "cuDNN");
+	close_model(&o);
+	sb_jsondom_free(doc);
+}
+
+/* ---- made-up timelines ---- */
+
+struct made {
+	char path[128];
+	struct sb_builder *b;
+	struct sb_lane_writer *w;
+};
+
+static struct made begin_made(void)
+{
+	struct made m = { .path = "/tmp/strobe-gpu-test-XXXXXX.strobe" };
+	int fd = mkstemps(m.path, 7);
+
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(sb_builder_open(m.path, NULL, &m.b), 0);
+	m.w = sb_builder_thread(m.b, 0, "main");
+	return m;
+}
+
+static void put_gpu(struct made *m, const char *name, struct sb_builder_gpu g)
+{
+	g.name = sb_builder_name(m->b, name, NULL);
+	sb_builder_gpu(m->b, &g);
+}
+
+static struct opened end_made(struct made *m, uint64_t end_ns)
+{
+	struct opened o;
+
+	assert_int_equal(sb_builder_close(m->b, end_ns), 0);
+	o = open_model(m->path);
+	unlink(m->path);
+	return o;
+}
+
+static void zone(struct made *m, const char *name, uint64_t begin_ns, uint64_t end_ns)
+{
+	uint32_t id = sb_builder_name(m->b, name, NULL);
+
+	sb_builder_begin(m->w, begin_ns, id);
+	sb_builder_end(m->w, end_ns, id);
+}
+
+/* Zone A launches a second of kernels, zone B synchronizes. */
+static void gpu_time_belongs_to_the_zone_that_launched_it(void **state)
+{
+	struct made m = begin_made();
+	struct opened o;
+
+	zone(&m, "A", 0, 10000000);
+	zone(&m, "B", 10000000, 1000000000);
+	for (uint64_t i = 0; i < 10; i++)
+		put_gpu(&m, "gemm",
+			(struct sb_builder_gpu)KERNEL(i * 1000000, 99000000, 1000000 + i * 99000000));
+	o = end_made(&m, 1000000000);
+	close_to(stage(&o, "A")->gpu_busy_s, 0.99);
+	assert_true(isnan(stage(&o, "B")->gpu_busy_s));
+	close_to(stage(&o, "B")->total_s, 0.99);
+	close_to(o.model->gpu.unattributed_busy_s, 0);
+	close_model(&o);
+}
+
+static void overlapping_kernels_are_busy_once(void **state)
+{
+	struct made m = begin_made();
+	struct sb_builder_gpu other = KERNEL(10, 500, 1500);
+	struct opened o;
+
+	other.stream = 9;
+	zone(&m, "A", 0, 5000);
+	put_gpu(&m, "late", (struct sb_builder_gpu)KERNEL(30, 1000, 4000));
+	put_gpu(&m, "one", (struct sb_builder_gpu)KERNEL(5, 1000, 1000));
+	put_gpu(&m, "two", other);
+	o = end_made(&m, 6000);
+	close_to(o.model->gpu.kernel_total_s, 2500e-9);
+	close_to(o.model->gpu.busy_s, 2000e-9);
+	close_to(o.model->gpu.window_s, 4000e-9);
+	close_to(o.model->gpu.idle_s, 2000e-9);
+	assert_int_equal(o.model->gpu.gap_count, 1);
+	close_to(o.model->gpu.gaps[0].t_s, 2000e-9);
+	close_to(o.model->gpu.gaps[0].duration_s, 2000e-9);
+	assert_string_equal(o.model->gpu.gaps[0].cpu_did, "A");
+	close_model(&o);
+}
+
+static void a_gap_is_explained_by_what_the_cpu_did(void **state)
+{
+	struct made m = begin_made();
+	struct opened o;
+
+	zone(&m, "launch", 0, 100000);
+	zone(&m, "sleep", 100000, 900000);
+	zone(&m, "launch", 900000, 1000000);
+	put_gpu(&m, "k", (struct sb_builder_gpu)KERNEL(50000, 10000, 60000));
+	put_gpu(&m, "k", (struct sb_builder_gpu)KERNEL(950000, 10000, 960000));
+	o = end_made(&m, 1000000);
+	assert_int_equal(o.model->gpu.gap_count, 1);
+	assert_string_equal(o.model->gpu.gaps[0].cpu_did, "sleep");
+	close_to(
+		find_row(o.model->gpu.idle_zones, o.model->gpu.idle_zone_count, "sleep")->total_s, 800000e-9);
+	close_to(
+		find_row(o.model->gpu.idle_zones, o.model->gpu.idle_zone_count, "launch")->total_s, 90000e-9);
+	close_model(&o);
+}
+
+static void copies_are_told_apart_by_direction_and_memory(void **state)
+{
+	struct made m = begin_made();
+	struct sb_builder_gpu copy = { .kind = SB_GPU_COPY_H2D,
+		.start_ns = 100,
+		.duration_ns = 1000,
+		.launch_ns = 50,
+		.launch_tid = 1000,
+		.bytes = 10000,
+		.flags = SB_GPU_PAGEABLE };
+	struct opened o;
+
+	zone(&m, "offload", 0, 2000);
+	put_gpu(&m, "Memcpy HtoD (Pageable -> Device)", copy);
+	copy.flags = SB_GPU_PINNED;
+	copy.start_ns = 1200;
+	copy.duration_ns = 200;
+	put_gpu(&m, "Memcpy HtoD (Pinned -> Device)", copy);
+	o = end_made(&m, 3000);
+	assert_int_equal(o.model->gpu.copy_count, 2);
+	assert_string_equal(o.model->gpu.copies[0].memory, "pageable");
+	close_to(o.model->gpu.copies[0].gb_per_s, 10);
+	assert_string_equal(o.model->gpu.copies[1].memory, "pinned");
+	close_to(o.model->gpu.copies[1].gb_per_s, 50);
+	assert_string_equal(o.model->gpu.offload[0].name, "offload");
+	close_to(o.model->gpu.offload[0].bytes, 20000);
+	close_model(&o);
+}
+
+static void communication_is_exposed_where_nothing_computes(void **state)
+{
+	struct made m = begin_made();
+	struct sb_builder_gpu comm = KERNEL(10, 1000, 1500);
+	struct opened o;
+
+	comm.stream = 20;
+	zone(&m, "A", 0, 5000);
+	put_gpu(&m, "gemm", (struct sb_builder_gpu)KERNEL(5, 1000, 1000));
+	put_gpu(&m, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", comm);
+	o = end_made(&m, 6000);
+	close_to(o.model->gpu.communication_s, 1000e-9);
+	close_to(o.model->gpu.exposed_communication_s, 500e-9);
+	assert_string_equal(o.model->gpu.collectives[0].name, "AllReduce");
+	close_model(&o);
+}
+
+static void calls_of_the_runtime_are_seen_through_and_waits_are_not_overlap(void **state)
+{
+	struct made m = begin_made();
+	uint32_t op = sb_builder_name(m.b, "aten::mm", NULL),
+		 call = sb_builder_name(m.b, "cudaLaunchKernel", NULL);
+	struct opened o;
+
+	sb_builder_begin(m.w, 100, op);
+	sb_builder_begin(m.w, 200, call);
+	sb_builder_end(m.w, 300, call);
+	sb_builder_end(m.w, 400, op);
+	zone(&m, "cudaDeviceSynchronize", 1000, 3000);
+	put_gpu(&m, "gemm", (struct sb_builder_gpu)KERNEL(250, 2000, 500));
+	o = end_made(&m, 4000);
+	close_to(stage(&o, "aten::mm")->gpu_busy_s, 2000e-9);
+	close_to(o.model->gpu.overlap_ratio, 0.25); /* 1000..2500 of 500..2500 was waiting */
+	close_to(o.model->gpu.launch_ahead_s, 250e-9);
+	close_model(&o);
+}
+
+static void a_run_without_gpu_records_has_no_section(void **state)
+{
+	struct made m = begin_made();
+	struct opened o;
+
+	zone(&m, "A", 0, 100);
+	o = end_made(&m, 200);
+	assert_false(o.model->gpu.present);
+	close_model(&o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_real_trace_matches_facts_computed_elsewhere),
+		cmocka_unit_test(gpu_time_belongs_to_the_zone_that_launched_it),
+		cmocka_unit_test(overlapping_kernels_are_busy_once),
+		cmocka_unit_test(a_gap_is_explained_by_what_the_cpu_did),
+		cmocka_unit_test(copies_are_told_apart_by_direction_and_memory),
+		cmocka_unit_test(communication_is_exposed_where_nothing_computes),
+		cmocka_unit_test(calls_of_the_runtime_are_seen_through_and_waits_are_not_overlap),
+		cmocka_unit_test(a_run_without_gpu_records_has_no_section),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
