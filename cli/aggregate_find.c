@@ -99,7 +99,8 @@ static int rank_of_file(const char *path)
 }
 
 /* The recordings of a folder, and whether they belong to several ranks. */
-static int recordings(const char *folder, const struct names *names, struct names *out_files, bool *out_several)
+static int recordings(
+	const char *folder, const struct names *names, struct names *out_files, bool *out_several)
 {
 	int first = -1, err = 0;
 
@@ -140,7 +141,8 @@ static int reports(const char *folder, const struct names *names, struct names *
 static int find_in_folder(struct aggregate_inputs *inputs, const char *folder, int depth);
 
 /* Folders inside: ranks, or jobs. */
-static int find_deeper(struct aggregate_inputs *inputs, const char *folder, const struct names *names, int depth)
+static int find_deeper(
+	struct aggregate_inputs *inputs, const char *folder, const struct names *names, int depth)
 {
 	bool ranks = false;
 	int err = 0;
@@ -152,7 +154,8 @@ static int find_deeper(struct aggregate_inputs *inputs, const char *folder, cons
 		size_t before = inputs->count;
 
 		snprintf(path, sizeof path, "%s/%s", folder, names->all[i]);
-		if (!is_folder(path) || (ranks && !is_rank_name(names->all[i])) || !strcmp(names->all[i], "last"))
+		if (!is_folder(path) || (ranks && !is_rank_name(names->all[i])) ||
+			!strcmp(names->all[i], "last"))
 			continue;
 		err = find_in_folder(inputs, path, depth + 1);
 		/* a rank's folder without anything in it must be named later */

@@ -7,6 +7,7 @@ extern const struct command cmd_serve;
 extern const struct command cmd_aggregate;
 extern const struct command cmd_top;
 extern const struct command cmd_bench;
+extern const struct command cmd_history;
 extern const struct command cmd_diff;
 extern const struct command cmd_import;
 extern const struct command cmd_doctor;
@@ -20,6 +21,7 @@ const struct command *const commands[] = {
 	&cmd_top,
 	&cmd_bench,
 	&cmd_aggregate,
+	&cmd_history,
 	&cmd_import,
 	&cmd_doctor,
 	&cmd_export,

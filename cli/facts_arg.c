@@ -50,11 +50,16 @@ static int load_run(const char *spec, bool histograms, struct sb_facts **out_fac
 int facts_arg_load(const char *spec, const char *name, bool histograms, struct sb_facts **out_facts)
 {
 	struct stat st;
+	char path[4096];
 
 	if (!strcmp(spec, "best") || !strncmp(spec, "history:", 8))
 		return load_history(spec, name, out_facts);
 	if (ends_with(spec, ".json") && !stat(spec, &st) && S_ISREG(st.st_mode) &&
 		sb_report_in_is_report(spec))
 		return sb_report_in(spec, out_facts);
+	/* runs made elsewhere are not here any more, but remembered */
+	if (!strncmp(spec, "last", 4) && stat(spec, &st) && sb_run_resolve(spec, path, sizeof path) &&
+		!load_history(spec, name, out_facts))
+		return 0;
 	return load_run(spec, histograms, out_facts);
 }

@@ -81,7 +81,7 @@ struct sb_aggregate {
 	size_t left_out_count; /* stages past the cap */
 	double wait_s; /* at collectives, all ranks */
 	double wait_ratio; /* of all ranks' wall time; NaN: no collectives */
-	size_t meeting_count; /* that all ranks have in common */
+	size_t meeting_count; /* that more than half of the ranks have in common */
 	size_t straggler_count;
 	struct sb_scale *scales; /* by world size; only where there are several */
 	size_t scale_count;

@@ -40,23 +40,26 @@ static double arrival(const struct sb_aggregate *a, size_t i, const struct sb_fa
 	       r->align.offset_s;
 }
 
+/* A meeting that half of the ranks do not know says nothing about who is late. */
 static void judge_meeting(
 	struct sb_aggregate *a, const struct sb_fact_meeting *m, size_t hint, double *arrivals)
 {
-	size_t last = 0;
+	size_t last = 0, there = 0;
 	double waited = 0;
 
 	for (size_t i = 0; i < a->rank_count; i++) {
 		const struct sb_fact_meeting *own = meeting_of(&a->ranks[i], m, hint);
 
+		arrivals[i] = own ? arrival(a, i, own) : NAN;
 		if (!own)
-			return; /* not everybody was there: says nothing about who was late */
-		arrivals[i] = arrival(a, i, own);
-		if (arrivals[i] > arrivals[last])
+			continue;
+		if (!there++ || arrivals[i] > arrivals[last])
 			last = i;
 	}
+	if (there < 2 || there * 2 <= a->rank_count)
+		return;
 	for (size_t i = 0; i < a->rank_count; i++)
-		waited += arrivals[last] - arrivals[i];
+		waited += isnan(arrivals[i]) ? 0 : arrivals[last] - arrivals[i];
 	a->meeting_count++;
 	a->ranks[last].last_count++;
 	a->ranks[last].caused_wait_s += waited;

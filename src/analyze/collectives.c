@@ -74,8 +74,10 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		return 0;
 	to->all = sb_model_alloc(model, m->count * sizeof *to->all);
 	for (size_t i = 0; to->all && i < m->count; i++)
-		to->all[to->count++] = (struct sb_collective){ sb_model_text(model, run->names[m->all[i].name].text),
-			m->all[i].occurrence, (double)m->all[i].begin_ns * 1e-9, (double)m->all[i].end_ns * 1e-9 };
+		to->all[to->count++] = (struct sb_collective){
+			sb_model_text(model, run->names[m->all[i].name].text), m->all[i].occurrence,
+			(double)m->all[i].begin_ns * 1e-9, (double)m->all[i].end_ns * 1e-9
+		};
 	return 0;
 }
 

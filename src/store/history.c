@@ -237,16 +237,14 @@ static void bind_double(sqlite3_stmt *s, int at, double value)
 		sqlite3_bind_double(s, at, value);
 }
 
-/* An imported report may have no session id: then it is known by its place. */
+/* Imports have no session of their own: name and start tell them apart. */
 static void session_of(const struct sb_facts *f, const char *run_dir, char *out, size_t size)
 {
-	if (*f->id && f->rank >= 0)
-		snprintf(out, size, "%s/rank_%lld", f->id, (long long)f->rank);
-	else if (*f->id)
-		snprintf(out, size, "%s", f->id);
-	else
-		snprintf(out, size, "%s@%llu", run_dir && *run_dir ? run_dir : f->label,
-			(unsigned long long)f->start_real_ns);
+	const char *id = *f->id ? f->id : run_dir && *run_dir ? run_dir : f->label;
+	int n = snprintf(out, size, "%s/%s@%llu", id, f->name, (unsigned long long)f->start_real_ns);
+
+	if (f->rank >= 0 && n > 0 && (size_t)n < size)
+		snprintf(out + n, size - (size_t)n, "/rank_%lld", (long long)f->rank);
 }
 
 /* The id of a run that is added again stays; everything else of it goes. */

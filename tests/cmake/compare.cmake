@@ -2,3 +2,10 @@
 add_executable(make_ranks ${CMAKE_SOURCE_DIR}/tests/compare/make_ranks.c)
 set_target_properties(make_ranks PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 target_link_libraries(make_ranks PRIVATE everything)
+find_program(SYSTEM_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
+if(SYSTEM_PYTHON)
+  add_test(NAME compare/commands COMMAND ${SYSTEM_PYTHON} -m pytest -q -p no:cacheprovider
+    ${CMAKE_SOURCE_DIR}/tests/compare/test_compare.py)
+  set_tests_properties(compare/commands PROPERTIES TIMEOUT 300
+    ENVIRONMENT "STROBE_BUILD=${CMAKE_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+endif()

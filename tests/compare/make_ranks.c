@@ -22,40 +22,35 @@ struct job {
 };
 
 static uint64_t *forward_ns, *backward_ns; /* by step and rank */
+static uint64_t *slowest_ns; /* by step */
 
 static void plan(const struct job *job)
 {
 	forward_ns = malloc((size_t)job->steps * job->ranks * sizeof *forward_ns);
 	backward_ns = malloc((size_t)job->steps * job->ranks * sizeof *backward_ns);
+	slowest_ns = calloc((size_t)job->steps, sizeof *slowest_ns);
 	for (int i = 0; i < job->steps * job->ranks; i++) {
+		uint64_t *most = &slowest_ns[i / job->ranks];
+
 		forward_ns[i] = (uint64_t)(4e6 * (1 + 0.02 * uniform()));
 		backward_ns[i] = (uint64_t)(8e6 * (1 + 0.02 * uniform()));
 		if (i % job->ranks == job->straggler)
 			forward_ns[i] = forward_ns[i] * 3 / 2;
+		if (forward_ns[i] + backward_ns[i] > *most)
+			*most = forward_ns[i] + backward_ns[i];
 	}
-}
-
-static uint64_t slowest(const struct job *job, int step)
-{
-	uint64_t most = 0;
-
-	for (int r = 0; r < job->ranks; r++) {
-		uint64_t ns = forward_ns[step * job->ranks + r] + backward_ns[step * job->ranks + r];
-
-		most = ns > most ? ns : most;
-	}
-	return most;
 }
 
 static uint64_t write_steps(const struct job *job, struct sb_builder *b, int rank)
 {
 	struct sb_lane_writer *w = sb_builder_thread(b, 0, "main");
 	uint32_t step = sb_builder_name(b, "step", NULL), forward = sb_builder_name(b, "forward", NULL);
-	uint32_t backward = sb_builder_name(b, "backward", NULL), meet = sb_builder_name(b, "all_reduce", NULL);
+	uint32_t backward = sb_builder_name(b, "backward", NULL),
+		 meet = sb_builder_name(b, "all_reduce", NULL);
 	uint64_t t = 1000000;
 
 	for (int i = 0; i < job->steps; i++) {
-		uint64_t at = t, end = t + slowest(job, i) + 500000;
+		uint64_t at = t, end = t + slowest_ns[i] + 500000;
 
 		sb_builder_begin(w, at, step);
 		sb_builder_role(w, STROBE_ROLE_STEP);
@@ -81,7 +76,8 @@ static void write_samples(struct sb_builder *b, int rank, uint64_t end_ns)
 	uint32_t schema = sb_builder_schema(b, "gpu", 0, columns, 3);
 
 	for (uint64_t t = 0; t < end_ns; t += 500000000)
-		sb_builder_sample(b, schema, t, (const double[]){ 7200 + 100.0 * (rank % 8), 24564, 80 + rank % 8 }, 3);
+		sb_builder_sample(
+			b, schema, t, (const double[]){ 7200 + 100.0 * (rank % 8), 24564, 80 + rank % 8 }, 3);
 }
 
 static int write_rank(const struct job *job, const char *folder, int rank)
@@ -102,7 +98,8 @@ static int write_rank(const struct job *job, const char *folder, int rank)
 	o.world_size = job->ranks;
 	o.session = (uint64_t)rank + 1;
 	/* hosts' clocks disagree; the work starts at one moment */
-	o.start_real_ns = 1767225600000000000u + (uint64_t)(job->skew_s * 1e9 * (rank * job->hosts / job->ranks));
+	o.start_real_ns = 1767225600000000000u +
+			  (uint64_t)(job->skew_s * 1e9 * (rank * job->hosts / job->ranks));
 	if (sb_builder_open(path, &o, &b))
 		return 1;
 	end_ns = write_steps(job, b, rank);

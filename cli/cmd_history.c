@@ -1,0 +1,395 @@
+/* strobe history: every run on this machine, over time. */
+#include "command.h"
+#include "facts_arg.h"
+
+#include "analyze/run.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "report/label.h"
+#include "report/plot.h"
+#include "store/history.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const struct option options[] = {
+	{ "name", 0, "NAME", "only runs of this name", false, false },
+	{ "metric", 'm', "METRIC", "trend: wall_s, fps, peak_memory..., or a stage's name or code (wall_s)",
+		false, false },
+	{ "since", 0, "TIME", "only the last 30d, 12h, 90m", false, false },
+	{ "limit", 'n', "N", "at most N runs (list 20, trend 200)", false, false },
+	{ "keep", 0, "N", "prune: keep the newest N of each name", false, false },
+	{ "older-than", 0, "TIME", "prune: forget runs that started before 90d, 12h... ago", false, false },
+	{ "gone", 0, NULL, "prune: forget runs whose folder is gone", false, false },
+	{ "dry-run", 0, NULL, "prune: only say how many", false, false },
+	{ "format", 0, "FORMAT", "text or json (text)", false, false },
+	{ "db", 0, "FILE", "another history than $STROBE_HISTORY or the default", false, false },
+	{ 0 },
+};
+
+/* "30d", "2w" besides what a cut takes. */
+static bool read_time(const struct args *args, const char *option, uint64_t *out_real_ns)
+{
+	const char *text = args_value(args, option);
+	char *end;
+	double days;
+	int64_t ns;
+
+	*out_real_ns = 0;
+	if (!text)
+		return true;
+	days = strtod(text, &end);
+	if (end != text && (!strcmp(end, "d") || !strcmp(end, "w")) && days >= 0 && days < 36500) {
+		ns = (int64_t)(days * (*end == 'w' ? 7 : 1) * 86400e9);
+	} else if (sb_cut_parse_duration(text, &ns) || ns < 0) {
+		complain("--%s takes 30d, 12h, 90m..., not '%s'", option, text);
+		return false;
+	}
+	*out_real_ns = (uint64_t)time(NULL) * 1000000000u - (uint64_t)ns;
+	return true;
+}
+
+static bool read_filter(const struct args *args, double limit, struct sb_history_filter *out_filter)
+{
+	out_filter->name = args_value(args, "name");
+	if (!args_number(args, "limit", 1, 1e6, &limit) ||
+		!read_time(args, "since", &out_filter->since_real_ns))
+		return false;
+	out_filter->limit = (size_t)limit;
+	return true;
+}
+
+static bool wants_json(const struct args *args)
+{
+	const char *format = args_value(args, "format");
+
+	return format && !strcmp(format, "json");
+}
+
+static void when(uint64_t real_ns, char *out, size_t size)
+{
+	time_t t = (time_t)(real_ns / 1000000000u);
+	struct tm local;
+
+	if (!real_ns || !localtime_r(&t, &local) || !strftime(out, size, "%Y-%m-%d %H:%M", &local))
+		snprintf(out, size, "-");
+}
+
+static void print_buffer(struct sb_buf *out)
+{
+	fputs(sb_buf_text(out), stdout);
+	sb_buf_done(out);
+}
+
+/* ---- list --------------------------------------------------------------- */
+
+static void put_run_json(struct sb_json *j, const struct sb_history_run *r)
+{
+	sb_json_object_begin(j, NULL);
+	sb_json_int(j, "id", r->id);
+	sb_json_string(j, "session", r->session);
+	sb_json_string(j, "name", r->name);
+	sb_json_string(j, "run", r->dir);
+	sb_json_string(j, "command", r->command);
+	sb_json_string(j, "host", r->host);
+	sb_json_double(j, "start_s", (double)r->start_real_ns / 1e9);
+	sb_json_bool(j, "complete", r->complete);
+	sb_json_object_begin(j, "metrics");
+	for (int m = 0; m < SB_METRIC_COUNT; m++)
+		if (!isnan(r->metrics[m]))
+			sb_json_double(j, sb_metric_infos[m].key, r->metrics[m]);
+	sb_json_object_end(j);
+	sb_json_object_end(j);
+}
+
+static void put_run_text(struct sb_buf *out, const struct sb_history_run *r)
+{
+	static const enum sb_metric shown[] = { SB_METRIC_WALL, SB_METRIC_GENERATION, SB_METRIC_FPS,
+		SB_METRIC_GPU_MEMORY_PEAK };
+	char text[32];
+
+	when(r->start_real_ns, text, sizeof text);
+	sb_buf_printf(out, "%6" PRId64 "  %-16s  ", r->id, text);
+	sb_label_put(out, *r->name ? r->name : "-", 24);
+	for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+		enum sb_metric m = shown[i];
+
+		if (m == SB_METRIC_GPU_MEMORY_PEAK && isnan(r->metrics[m]))
+			m = SB_METRIC_RSS_PEAK;
+		if (isnan(r->metrics[m]))
+			snprintf(text, sizeof text, "-");
+		else if (m == SB_METRIC_FPS)
+			snprintf(text, sizeof text, "%.2f", r->metrics[m]);
+		else
+			sb_metric_text(m, r->metrics[m], text, sizeof text);
+		sb_buf_printf(out, "%12s", text);
+	}
+	sb_buf_printf(out, "%s\n", r->complete ? "" : "  incomplete");
+}
+
+static int list(struct args *args, struct sb_history *h)
+{
+	struct sb_history_filter filter = { 0 };
+	struct sb_history_run *runs = NULL;
+	struct sb_buf out = { 0 };
+	struct sb_json j;
+	size_t count = 0;
+
+	if (!read_filter(args, 20, &filter))
+		return EXIT_USAGE;
+	if (sb_history_list(h, &filter, &runs, &count))
+		return complain_last();
+	if (wants_json(args)) {
+		sb_json_init(&j, &out, true);
+		sb_json_array_begin(&j, NULL);
+		for (size_t i = 0; i < count; i++)
+			put_run_json(&j, &runs[i]);
+		sb_json_array_end(&j);
+		sb_buf_putc(&out, '\n');
+	} else if (!count) {
+		sb_buf_puts(&out, "no runs yet: 'strobe run' adds them, 'strobe history add RUN' too\n");
+	} else {
+		sb_buf_printf(&out, "%6s  %-16s  %-24s%12s%12s%12s%12s\n", "id", "started", "name", "total",
+			"generation", "frames/s", "peak memory");
+		for (size_t i = 0; i < count; i++)
+			put_run_text(&out, &runs[i]);
+	}
+	print_buffer(&out);
+	sb_history_runs_free(runs, count);
+	return EXIT_OK;
+}
+
+/* ---- show --------------------------------------------------------------- */
+
+static void put_facts(struct sb_buf *out, const struct sb_facts *f)
+{
+	char text[64];
+
+	when(f->start_real_ns, text, sizeof text);
+	sb_buf_printf(out, "== %s: %s, started %s on %s%s\n", f->label, *f->name ? f->name : "(no name)",
+		text, *f->host ? f->host : "an unknown host", f->complete ? "" : ", incomplete");
+	for (int m = 0; m < SB_METRIC_COUNT; m++) {
+		if (isnan(f->metrics[m]))
+			continue;
+		sb_metric_text((enum sb_metric)m, f->metrics[m], text, sizeof text);
+		sb_buf_printf(out, "  %-26s%14s\n", sb_metric_infos[m].words, text);
+	}
+	if (f->stage_count)
+		sb_buf_printf(out, "\n  %-50s%12s%12s%8s\n", "stage", "total", "self", "calls");
+	for (size_t i = 0; i < f->stage_count; i++) {
+		const struct sb_fact_stage *s = &f->stages[i];
+		char label[300], total[32] = "-", self[32] = "-";
+
+		snprintf(label, sizeof label, "%*s%s%s%s%s", (int)s->depth * 2, "", s->code ? "[" : "",
+			s->code ? s->code : "", s->code ? "] " : "", s->name);
+		if (!isnan(s->total_s))
+			sb_metric_text(SB_METRIC_WALL, s->total_s, total, sizeof total);
+		if (!isnan(s->self_s))
+			sb_metric_text(SB_METRIC_WALL, s->self_s, self, sizeof self);
+		sb_buf_puts(out, "  ");
+		sb_label_put(out, label, 50);
+		sb_buf_printf(out, "%12s%12s%8" PRId64 "\n", total, self, s->count);
+	}
+	for (size_t i = 0; i < f->pair_count; i++)
+		if (f->pairs[i].scope == SB_FACT_TAG || f->pairs[i].scope == SB_FACT_COMMAND)
+			sb_buf_printf(out, "  %s: %s\n", f->pairs[i].key, f->pairs[i].value);
+}
+
+static int show(struct args *args, struct sb_history *h)
+{
+	const char *spec = args->count > 1 ? args->values[1] : "last";
+	struct sb_facts *f = NULL;
+	struct sb_buf out = { 0 };
+	int64_t id;
+
+	if (sb_history_find(h, spec, args_value(args, "name"), &id) || sb_history_facts(h, id, &f))
+		return complain_last();
+	put_facts(&out, f);
+	print_buffer(&out);
+	sb_facts_free(f);
+	return EXIT_OK;
+}
+
+/* ---- trend -------------------------------------------------------------- */
+
+static void put_trend_json(
+	struct sb_buf *out, const char *metric, const struct sb_history_point *p, size_t count)
+{
+	struct sb_json j;
+
+	sb_json_init(&j, out, true);
+	sb_json_object_begin(&j, NULL);
+	sb_json_string(&j, "metric", metric);
+	sb_json_array_begin(&j, "points");
+	for (size_t i = 0; i < count; i++) {
+		sb_json_object_begin(&j, NULL);
+		sb_json_int(&j, "id", p[i].id);
+		sb_json_string(&j, "name", p[i].name);
+		sb_json_double(&j, "start_s", (double)p[i].start_real_ns / 1e9);
+		sb_json_double(&j, "point_value", p[i].value);
+		sb_json_object_end(&j);
+	}
+	sb_json_array_end(&j);
+	sb_json_object_end(&j);
+	sb_buf_putc(out, '\n');
+}
+
+static void put_trend(struct sb_buf *out, const char *words, enum sb_metric unit,
+	const struct sb_history_point *p, size_t count)
+{
+	double *values = malloc(count * sizeof *values);
+	char low[32], high[32], last[32], median[32], first_time[32], last_time[32];
+	struct sb_stats stats;
+
+	if (!values) {
+		out->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		values[i] = p[i].value;
+	if (sb_stats_of(values, count, &stats)) {
+		out->failed = true;
+		free(values);
+		return;
+	}
+	sb_metric_text(unit, stats.min, low, sizeof low);
+	sb_metric_text(unit, stats.max, high, sizeof high);
+	sb_metric_text(unit, stats.last, last, sizeof last);
+	sb_metric_text(unit, stats.median, median, sizeof median);
+	when(p[0].start_real_ns, first_time, sizeof first_time);
+	when(p[count - 1].start_real_ns, last_time, sizeof last_time);
+	sb_buf_printf(out, "== %s over %zu run%s, %s to %s\n", words, count, count == 1 ? "" : "s",
+		first_time, last_time);
+	if (count > 1)
+		sb_plot(values, count, low, high, stdout_columns() < 100 ? stdout_columns() : 100, 8, out);
+	sb_buf_printf(out, "last %s (run %" PRId64 "), median %s, least %s, most %s", last, p[count - 1].id,
+		median, low, high);
+	if (count > 1 && stats.median > 0)
+		sb_buf_printf(
+			out, "; the last is %+.1f %% from the median", 100 * (stats.last / stats.median - 1));
+	sb_buf_putc(out, '\n');
+	free(values);
+}
+
+static int trend(struct args *args, struct sb_history *h)
+{
+	const char *metric = args_value(args, "metric") ? args_value(args, "metric")
+			     : args->count > 1          ? args->values[1]
+							: "wall_s";
+	struct sb_history_filter filter = { 0 };
+	struct sb_history_point *points = NULL;
+	struct sb_buf out = { 0 };
+	int known = sb_metric_find(metric);
+	size_t count = 0;
+	int code = EXIT_OK;
+
+	if (!read_filter(args, 200, &filter))
+		return EXIT_USAGE;
+	if (sb_history_trend(h, metric, &filter, &points, &count))
+		return complain_last();
+	if (!count)
+		code = complain("no run%s%s in the history has '%s'", filter.name ? " of " : "",
+			filter.name ? filter.name : "", metric);
+	else if (wants_json(args))
+		put_trend_json(&out, metric, points, count);
+	else
+		put_trend(&out, known >= 0 ? sb_metric_infos[known].words : metric,
+			known >= 0 ? (enum sb_metric)known : SB_METRIC_WALL, points, count);
+	print_buffer(&out);
+	sb_history_points_free(points, count);
+	return code;
+}
+
+/* ---- add, prune --------------------------------------------------------- */
+
+static int add(struct args *args, struct sb_history *h)
+{
+	int code = EXIT_OK;
+
+	if (args->count < 2)
+		return complain("add what? Name a RUN or a report");
+	for (int i = 1; i < args->count && !code; i++) {
+		struct sb_facts *f = NULL;
+		char path[4096] = "", *full;
+		int64_t id;
+
+		sb_run_resolve(args->values[i], path, sizeof path);
+		full = realpath(*path ? path : args->values[i], NULL);
+		if (facts_arg_load(args->values[i], NULL, false, &f) ||
+			sb_history_add_facts(h, f, full ? full : args->values[i], &id))
+			code = complain_last();
+		else
+			printf("run %" PRId64 ": %s\n", id, *f->name ? f->name : args->values[i]);
+		sb_facts_free(f);
+		free(full);
+	}
+	return code;
+}
+
+static int prune(struct args *args, struct sb_history *h)
+{
+	struct sb_history_prune what = { .gone = args_has(args, "gone"), .dry = args_has(args, "dry-run") };
+	double keep = 0;
+	size_t count;
+
+	if (!args_number(args, "keep", 1, 1e9, &keep) || !read_time(args, "older-than", &what.before_real_ns))
+		return EXIT_USAGE;
+	what.keep = (size_t)keep;
+	if (!what.keep && !what.before_real_ns && !what.gone)
+		return complain("prune what? Give --keep N, --older-than 90d or --gone");
+	if (sb_history_prune(h, &what, &count))
+		return complain_last();
+	printf("%zu run%s %s; folders stay where they are\n", count, count == 1 ? "" : "s",
+		what.dry ? "would be forgotten" : "forgotten");
+	return EXIT_OK;
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+static int run(struct args *args)
+{
+	static const struct {
+		const char *name;
+		int (*run)(struct args *args, struct sb_history *h);
+	} parts[] = { { "list", list }, { "show", show }, { "trend", trend }, { "add", add },
+		{ "prune", prune } };
+	const char *name = args->count ? args->values[0] : "list", *format = args_value(args, "format");
+	struct sb_history *h = NULL;
+	int code;
+
+	if (format && strcmp(format, "text") && strcmp(format, "json"))
+		return complain("--format is text or json, not '%s'", format);
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+		if (strcmp(parts[i].name, name))
+			continue;
+		if (sb_history_open(args_value(args, "db"), &h))
+			return complain_last();
+		code = parts[i].run(args, h);
+		sb_history_close(h);
+		return code;
+	}
+	return complain("history has list, show, trend, add and prune, not '%s'", name);
+}
+
+const struct command cmd_history = {
+	.name = "history",
+	.usage = "[list|show RUN|trend METRIC|add RUN...|prune] [OPTIONS]",
+	.summary = "every run on this machine, over time",
+	.description =
+		"Keeps the numbers of runs in one SQLite file: $STROBE_HISTORY, else strobe/history.db under "
+		"the\n"
+		"XDG data folder. 'strobe run' adds every run unless STROBE_HISTORY=off. RUN is an id from "
+		"the\n"
+		"list, the start of a session id, 'last', 'last~2' or 'best'. 'strobe diff best last' and\n"
+		"'strobe diff history:12 last' compare with what is kept, even when the folder is gone.",
+	.examples = "  strobe history\n"
+		    "  strobe history trend fps --name wan_t2v --since 30d\n"
+		    "  strobe history trend vae_decode\n"
+		    "  strobe history prune --keep 100 --gone",
+	.options = options,
+	.run = run,
+};
