@@ -299,17 +299,20 @@ static int make_change(const struct sb_comparison *c, const struct row *row, dou
 	return err;
 }
 
+/* Microseconds are enough: the last bits of a sum must not decide an order. */
+static int64_t weight(double seconds)
+{
+	return isnan(seconds) ? 0 : llround(fabs(seconds) * 1e6);
+}
+
 static int by_contribution(const void *a, const void *b)
 {
 	const struct sb_stage_change *x = a, *y = b;
-	double p = fabs(x->contribution_s), q = fabs(y->contribution_s);
 
-	if (p != q)
-		return p < q ? 1 : -1;
-	p = isnan(x->now_s) ? 0 : x->now_s;
-	q = isnan(y->now_s) ? 0 : y->now_s;
-	if (p != q)
-		return p < q ? 1 : -1;
+	if (weight(x->contribution_s) != weight(y->contribution_s))
+		return weight(x->contribution_s) < weight(y->contribution_s) ? 1 : -1;
+	if (weight(x->now_s) != weight(y->now_s))
+		return weight(x->now_s) < weight(y->now_s) ? 1 : -1;
 	return strcmp(x->name, y->name);
 }
 

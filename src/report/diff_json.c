@@ -3,10 +3,11 @@
 
 #include "base/json.h"
 
+/* To the nanosecond: what lies below is the rounding of sums. */
 static void put(struct sb_json *j, const char *key, double value)
 {
 	if (!isnan(value))
-		sb_json_double(j, key, value);
+		sb_json_fixed(j, key, value, 9);
 }
 
 static void put_judgement(struct sb_json *j, const struct sb_judgement *judgement)
