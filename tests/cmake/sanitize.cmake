@@ -1,9 +1,11 @@
 # The recorder's tests again, under the sanitizers. Everything is compiled anew
 # with them: mixing sanitized and plain objects hides races.
 if(CMOCKA_FOUND AND NOT STROBE_SANITIZE)
+  set(format_sources ${sources_format})
+  list(REMOVE_ITEM format_sources ${STROBE_EXCLUDED_SOURCES})
   foreach(kind address thread)
     set(target recorder_${kind})
-    add_executable(${target} ${CMAKE_SOURCE_DIR}/tests/unit/recorder_test.c ${recording_sources} ${sources_format})
+    add_executable(${target} ${CMAKE_SOURCE_DIR}/tests/unit/recorder_test.c ${recording_sources} ${format_sources})
     set(flags -fsanitize=${kind} -fno-omit-frame-pointer -O1)
     if(kind STREQUAL address)
       list(APPEND flags -fsanitize=undefined -fno-sanitize-recover=all)
