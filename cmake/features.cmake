@@ -66,6 +66,7 @@ if(STROBE_HAVE_EVENT)
 else()
   list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/cli/cmd_serve.c ${CMAKE_SOURCE_DIR}/src/serve/server.c
     ${CMAKE_SOURCE_DIR}/src/serve/answers.c ${CMAKE_SOURCE_DIR}/src/serve/stream.c)
+endif()
 if(STROBE_HAVE_ZSTD)
   list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/format/no_packed.c)
 else()
