@@ -432,7 +432,7 @@ static int import_log(struct sb_source *source, const char *path, const char *st
 	}
 	if (!err)
 		err = write_log(&log, path, strobe_path);
-	out_summary->zones = log.stage_count - log.skipped_count;
+	out_summary->zones = log.count - log.skipped_count;
 	out_summary->skipped = log.skipped_count;
 	out_summary->untimed = log.untimed_count;
 	if (log.unended_count)

@@ -33,7 +33,6 @@ static int take_gpu(struct sb_trace *t, const struct sb_trace_event *e)
 	switch (e->category) {
 	case SB_CATEGORY_KERNEL: g.kind = SB_GPU_KERNEL; break;
 	case SB_CATEGORY_MEMSET: g.kind = SB_GPU_MEMSET; break;
-	case SB_CATEGORY_GPU_RANGE: g.kind = SB_GPU_ZONE; break;
 	case SB_CATEGORY_GPU_SYNC: g.kind = SB_GPU_SYNC; break;
 	default:
 		g.kind = e->copy_kind ? e->copy_kind : SB_GPU_COPY_OTHER;
@@ -211,6 +210,10 @@ static int take_event(struct sb_jsonin *p, struct sb_trace *t, struct sb_trace_e
 	case 0: p->token_offset = e->offset; return sb_jsonin_fail(p, "an event without \"ph\"");
 	default: return 0;
 	}
+	/* Kineto draws a range on the GPU around the kernels of the innermost annotation only:
+	 * made from the kernels, not measured, and no span of the outer ones. */
+	if (e->category == SB_CATEGORY_GPU_RANGE)
+		return 0;
 	if (e->phase == 'X' && is_gpu(e->category))
 		return take_gpu(t, e);
 	if (e->phase == 'C')

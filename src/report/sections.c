@@ -13,6 +13,7 @@ extern const struct sb_section sb_section_streaming;
 extern const struct sb_section sb_section_cache;
 extern const struct sb_section sb_section_memory;
 extern const struct sb_section sb_section_metrics;
+extern const struct sb_section sb_section_gpu;
 extern const struct sb_section sb_section_advice;
 
 const struct sb_section *const sb_sections[] = {
@@ -26,6 +27,7 @@ const struct sb_section *const sb_sections[] = {
 	&sb_section_cache,
 	&sb_section_memory,
 	&sb_section_metrics,
+	&sb_section_gpu,
 	&sb_section_advice,
 	&sb_section_happenings,
 	&sb_section_recording,

@@ -66,15 +66,20 @@ static void tree_name(const struct sb_stage *s, const struct sb_text_options *o,
 	sb_buf_done(&name);
 }
 
-static bool has_gpu(const struct sb_model *m)
+/* Busy time where a GPU trace tells it; a span is never shown as busy. */
+enum gpu_column { GPU_NONE, GPU_SPAN, GPU_BUSY };
+
+static enum gpu_column gpu_column(const struct sb_model *m)
 {
+	if (m->gpu.present)
+		return GPU_BUSY;
 	for (size_t i = 0; i < m->stages.stage_count; i++)
-		if (isfinite(m->stages.stages[i].gpu_span_s) || isfinite(m->stages.stages[i].gpu_busy_s))
-			return true;
-	return false;
+		if (isfinite(m->stages.stages[i].gpu_span_s))
+			return GPU_SPAN;
+	return GPU_NONE;
 }
 
-static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, size_t width, size_t spare, bool gpu,
+static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, size_t width, size_t spare, enum gpu_column gpu,
 	struct sb_buf *out)
 {
 	char total[32], self[32], count[32], span[32], rate[64];
@@ -95,8 +100,10 @@ static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, 
 	sb_text_count(count, sizeof count, (double)s->count);
 	sb_buf_printf(out, "%10s %5.1f%% %10s", total, s->wall_ratio * 100, self);
 	if (gpu) {
-		sb_text_seconds(span, sizeof span, s->gpu_span_s);
-		sb_buf_printf(out, " %10s", isfinite(s->gpu_span_s) ? span : "-");
+		double seconds = gpu == GPU_BUSY ? s->gpu_busy_s : s->gpu_span_s;
+
+		sb_text_seconds(span, sizeof span, seconds);
+		sb_buf_printf(out, " %10s", isfinite(seconds) ? span : "-");
 	}
 	sb_buf_printf(out, " %7s", count);
 	if (s->state == SB_STAGE_OPEN)
@@ -111,7 +118,7 @@ static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, 
 void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
 {
 	const struct sb_stages_section *s = &m->stages;
-	bool gpu = has_gpu(m);
+	enum gpu_column gpu = gpu_column(m);
 	size_t columns = o->columns ? (size_t)o->columns : 80;
 	size_t fixed = 36 + (gpu ? 11 : 0);
 	size_t width = columns > fixed + 24 + 15 ? columns - fixed - 15 : 24;
@@ -124,7 +131,7 @@ void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, s
 	sb_buf_putc(out, '\n');
 	sb_text_colour(out, o, "1");
 	sb_buf_printf(out, "%-*s%10s %6s %10s%s %7s", (int)width, "Stage tree", "total", "share", "self",
-		gpu ? "   GPU span" : "", "calls");
+		gpu == GPU_BUSY ? "   GPU busy" : gpu ? "   GPU span" : "", "calls");
 	sb_text_colour(out, o, "");
 	sb_buf_putc(out, '\n');
 	for (size_t i = 0; i < s->stage_count; i++) {
