@@ -309,12 +309,9 @@ STROBE_API int strobe_gpu_zone_worth(uint32_t name);
 STROBE_API int strobe_gpu_trace_start(const char *spec);
 STROBE_API void strobe_gpu_trace_stop(void);
 
-/* Not for direct use: one recorder and one table of names for all copies of the
- * library in a process. */
-struct sb_recorder;
-struct sb_name_table;
-extern STROBE_API struct sb_recorder strobe_recorder_1_;
-extern STROBE_API struct sb_name_table strobe_names_1_;
+/* Not for direct use: where the copies of the library in a process meet. */
+struct strobe_shared_;
+extern STROBE_API struct strobe_shared_ strobe_shared_1_;
 
 /* Not for direct use: what the CUDA driver calls in the library that
  * CUDA_INJECTION64_PATH names, and NVTX in that of NVTX_INJECTION64_PATH. Both

@@ -257,14 +257,23 @@ static bool may_take(struct sb_extent *x, enum sb_lane lane, bool first)
 	return true;
 }
 
-static uint32_t take_fresh(struct sb_extent *x, int most_tries)
+/* Chunks of what is ready that only those in need may take: when the disk turns
+ * out to be full, every writer must still find one for its digest. */
+static uint32_t ready_reserve(void)
+{
+	uint32_t writers = atomic_load_explicit(&REC->file_writer_count, memory_order_relaxed);
+
+	return 8 + (writers < 256 ? writers : 256);
+}
+
+static uint32_t take_fresh(struct sb_extent *x, int most_tries, uint32_t spare)
 {
 	uint32_t n = atomic_load_explicit(&x->next_chunk, memory_order_relaxed);
 
 	for (int tries = 0; tries < most_tries;) {
 		uint32_t ready = atomic_load_explicit(&x->ready_chunks, memory_order_acquire);
 
-		if (n >= ready) {
+		if (n + spare >= ready) {
 			if (ready >= atomic_load(&x->total_chunks))
 				return 0;
 			if (!sb_extent_grow(x))
@@ -284,7 +293,11 @@ static uint32_t take_fresh(struct sb_extent *x, int most_tries)
 
 uint32_t sb_chunk_take(struct sb_extent *x, enum sb_lane lane, bool first)
 {
-	uint32_t chunk = may_take(x, lane, first) ? take_fresh(x, first ? GROW_TRIES_FIRST : GROW_TRIES) : 0;
+	bool in_need = first || lane == SB_LANE_DIGEST;
+	uint32_t chunk = 0;
+
+	if (may_take(x, lane, first))
+		chunk = take_fresh(x, in_need ? GROW_TRIES_FIRST : GROW_TRIES, in_need ? 0 : ready_reserve());
 
 	if (chunk)
 		atomic_fetch_add_explicit(&x->lane_used[lane], 1, memory_order_relaxed);

@@ -29,10 +29,9 @@ struct sb_name_table {
 	_Atomic uint32_t count; /* ids given out, the fixed ones included */
 	struct block *_Atomic block;
 };
-extern struct sb_name_table strobe_names_1_ __attribute__((visibility("default")));
-__asm__(".type strobe_names_1_, %gnu_unique_object");
-struct sb_name_table strobe_names_1_;
-#define NAMES (&strobe_names_1_)
+static struct sb_name_table own_names;
+struct sb_name_table *sb_names_used = &own_names;
+#define NAMES sb_names_used
 
 static const char *const fixed_names[] = {
 	NULL,

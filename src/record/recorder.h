@@ -7,6 +7,7 @@
 #define SB_RECORD_RECORDER_H
 
 #include "format/wire.h"
+#include "record/copies.h"
 #include "record/settings.h"
 
 #include <pthread.h>
@@ -108,9 +109,8 @@ struct sb_recorder {
 	_Atomic(void (*)(void)) step_hook;
 };
 
-/* One object for all copies of the library in the process. */
-extern struct sb_recorder strobe_recorder_1_ __attribute__((visibility("default")));
-#define REC (&strobe_recorder_1_)
+/* One for all copies of the library in the process. */
+#define REC sb_recorder_used
 
 /* The calling thread's writer, attached to the open session; opens an armed
  * session. NULL: nothing records. */

@@ -28,9 +28,8 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-/* Every copy of the library in the process binds to the first one's object. */
-__asm__(".type strobe_recorder_1_, %gnu_unique_object");
-struct sb_recorder strobe_recorder_1_ = { .control = PTHREAD_MUTEX_INITIALIZER };
+static struct sb_recorder own_recorder = { .control = PTHREAD_MUTEX_INITIALIZER };
+struct sb_recorder *sb_recorder_used = &own_recorder;
 
 const char *strobe_error(void)
 {
@@ -531,9 +530,11 @@ static void stay_loaded(void)
 
 __attribute__((constructor)) static void library_loaded(void)
 {
-	uint32_t slot = atomic_fetch_add(&REC->copy_count, 1), idle = SB_IDLE;
+	uint32_t slot, idle = SB_IDLE;
 
 	stay_loaded();
+	sb_copies_join();
+	slot = atomic_fetch_add(&REC->copy_count, 1);
 	sb_clock_init();
 	sb_names_init();
 	if (slot < SB_COPIES_MAX)

@@ -556,6 +556,7 @@ static void a_folder_that_cannot_be_made_is_one_clear_error(void **state)
 
 static void full_disk_body(void)
 {
+	struct sb_reader *r;
 	char path[700];
 
 	start(64 << 20);
@@ -564,7 +565,6 @@ static void full_disk_body(void)
 	snprintf(path, sizeof path, "%s/run.strobe", strobe_run_dir());
 	if (count_in("run.strobe", "outer").count != 400000 || count_in("run.strobe", "inner").count != 400000)
 		_exit(3);
-	struct sb_reader *r;
 	if (sb_reader_open(path, &r) || r->head.limited_by != SB_LIMIT_DISK || !r->head.fold_count)
 		_exit(4);
 }
