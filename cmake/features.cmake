@@ -5,6 +5,23 @@ set(STROBE_FEATURE_INCLUDES)
 set(STROBE_FEATURE_LIBRARIES)
 set(STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/no-such-file)
 
+# For wheels and tarballs: everything but the C library linked in, where there are archives.
+option(STROBE_STATIC_DEPENDENCIES "link the tool's libraries into it" OFF)
+
+# Each shared library's archive beside it, where there is one.
+function(strobe_archives libraries out)
+  set(result)
+  foreach(library ${libraries})
+    string(REGEX REPLACE "\\.so$" ".a" archive "${library}")
+    if(STROBE_STATIC_DEPENDENCIES AND EXISTS "${archive}")
+      list(APPEND result ${archive})
+    else()
+      list(APPEND result ${library})
+    endif()
+  endforeach()
+  set(${out} ${result} PARENT_SCOPE)
+endfunction()
+
 # strobe_feature(NAME pkg-config-module what-is-switched-off): defines STROBE_HAVE_NAME.
 function(strobe_feature name module loss)
   option(STROBE_WITH_${name} "use ${module}" ON)
@@ -16,7 +33,8 @@ function(strobe_feature name module loss)
   if(found)
     set(STROBE_FEATURE_DEFINITIONS ${STROBE_FEATURE_DEFINITIONS} STROBE_HAVE_${name}=1 PARENT_SCOPE)
     set(STROBE_FEATURE_INCLUDES ${STROBE_FEATURE_INCLUDES} ${${name}_INCLUDE_DIRS} PARENT_SCOPE)
-    set(STROBE_FEATURE_LIBRARIES ${STROBE_FEATURE_LIBRARIES} ${${name}_LINK_LIBRARIES} PARENT_SCOPE)
+    strobe_archives("${${name}_LINK_LIBRARIES}" libraries)
+    set(STROBE_FEATURE_LIBRARIES ${STROBE_FEATURE_LIBRARIES} ${libraries} PARENT_SCOPE)
   else()
     message(NOTICE "strobe: no ${module} here: ${loss} switched off")
   endif()

@@ -14,12 +14,3 @@ def path():
         if candidate and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             return os.path.normpath(candidate)
     return shutil.which("strobe")
-
-
-def main():
-    """The `strobe` command of a pip installation."""
-    import sys
-    packaged = os.path.join(_HERE, "bin", "strobe")
-    if not os.access(packaged, os.X_OK):
-        sys.exit("strobe: the command is missing from this installation (%s)" % packaged)
-    os.execv(packaged, [packaged] + sys.argv[1:])
