@@ -27,6 +27,16 @@ void sb_rule_parameters_many(struct sb_advisor *a)
 	}
 }
 
+/* A model that runs in it already gains nothing. */
+static bool in_use(const struct sb_model_section *m, const char *variant)
+{
+	for (size_t i = 0; i < m->model_count; i++) {
+		if (m->models[i].type && strcasestr(m->models[i].type, variant))
+			return true;
+	}
+	return false;
+}
+
 void sb_rule_precision_gain(struct sb_advisor *a)
 {
 	const struct sb_model_section *m = &a->model->models;
@@ -34,7 +44,7 @@ void sb_rule_precision_gain(struct sb_advisor *a)
 	double steps_s = a->model->diffusion.step.count ? a->model->diffusion.step.total : NAN;
 
 	for (size_t i = 1; i < m->variant_count; i++) {
-		if (m->variants[i].speedup > a->limit && (!best || m->variants[i].speedup > best->speedup))
+		if (m->variants[i].speedup > a->limit && !in_use(m, m->variants[i].name) && (!best || m->variants[i].speedup > best->speedup))
 			best = &m->variants[i];
 	}
 	if (!best)

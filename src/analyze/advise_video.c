@@ -18,8 +18,8 @@ void sb_rule_slow_steps(struct sb_advisor *a)
 	if (!d->slow_step_count)
 		return;
 	sb_advisor_find(a, (double)d->slow_step_total, d->slow_step_excess_s,
-		sb_say(a, "%lld of %lld steps are slower than their peers", (long long)d->slow_step_total,
-			(long long)d->steps),
+		sb_say(a, "%lld of %lld steps %s slower than %s peers", (long long)d->slow_step_total, (long long)d->steps,
+			d->slow_step_total == 1 ? "is" : "are", d->slow_step_total == 1 ? "its" : "their"),
 		sb_say(a, "the slowest took %.3f s at %.2f s, its peers %.3f s; together %.2f s too long",
 			slow[0].duration_s, slow[0].t_s, slow[0].peer_s, d->slow_step_excess_s));
 }

@@ -367,10 +367,12 @@ static void find_spike(struct memory *m, struct sb_model *model)
 
 /* ---- freed after the stage? --------------------------------------------- */
 
-static int by_depth_then_begin(const void *a, const void *b)
+static int by_level(const void *a, const void *b)
 {
 	const struct sb_stage_span *x = a, *y = b;
 
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
 	if (x->depth != y->depth)
 		return x->depth < y->depth ? -1 : 1;
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
@@ -421,6 +423,11 @@ static const struct snapshot *last_reading(const struct memory *m, int64_t from_
 	return NULL;
 }
 
+static bool side_by_side(const struct sb_stage_span *a, const struct sb_stage_span *b)
+{
+	return a->track == b->track && a->depth == b->depth;
+}
+
 /* A reading counts only when no neighbouring stage lies between it and the
  * stage: else the neighbour's memory would be put down to it. */
 static void check_freed(struct memory *m, struct sb_model *model)
@@ -430,12 +437,12 @@ static void check_freed(struct memory *m, struct sb_model *model)
 
 	if (!m->snapshots.count || !count)
 		return;
-	qsort(spans, count, sizeof *spans, by_depth_then_begin);
+	qsort(spans, count, sizeof *spans, by_level);
 	m->spans.sorted = false;
 	for (size_t i = 0; i < count; i++) {
-		const struct sb_stage_span *left = i && spans[i - 1].depth == spans[i].depth ? &spans[i - 1] : NULL;
+		const struct sb_stage_span *left = i && side_by_side(&spans[i - 1], &spans[i]) ? &spans[i - 1] : NULL;
 		const struct sb_stage_span *right =
-			i + 1 < count && spans[i + 1].depth == spans[i].depth ? &spans[i + 1] : NULL;
+			i + 1 < count && side_by_side(&spans[i + 1], &spans[i]) ? &spans[i + 1] : NULL;
 		const struct snapshot *before =
 			last_reading(m, left ? left->end_ns : m->run->from_ns, spans[i].begin_ns);
 		const struct snapshot *after =

@@ -36,12 +36,25 @@ struct samples {
 	int err;
 };
 
+/* A sampler that starts again declares its columns again. */
+static bool same_columns(const struct sb_run_schema *a, const struct sb_run_schema *b)
+{
+	if (a->process != b->process || a->device != b->device || a->column_count != b->column_count ||
+		strcmp(a->source, b->source) != 0)
+		return false;
+	for (uint32_t i = 0; i < a->column_count; i++) {
+		if (strcmp(a->columns[i], b->columns[i]) != 0)
+			return false;
+	}
+	return true;
+}
+
 static struct source *source_of(struct samples *s, const struct sb_run_schema *schema)
 {
 	struct source *all = s->sources.items, *made;
 
 	for (size_t i = 0; i < s->sources.count; i++) {
-		if (all[i].schema == schema)
+		if (all[i].schema == schema || same_columns(all[i].schema, schema))
 			return &all[i];
 	}
 	made = sb_vec_push(&s->sources, sizeof *made);

@@ -44,7 +44,7 @@ void sb_stage_spans_add(struct sb_stage_spans *s, const struct sb_zone *z)
 		s->failed = true;
 		return;
 	}
-	*span = (struct sb_stage_span){ z->begin_ns, z->end_ns, z->name, z->depth, z->role };
+	*span = (struct sb_stage_span){ z->begin_ns, z->end_ns, z->name, z->depth, z->role, z->track };
 	s->sorted = false;
 }
 

@@ -7,7 +7,7 @@
 
 struct sb_stage_span {
 	int64_t begin_ns, end_ns;
-	uint32_t name, depth, role;
+	uint32_t name, depth, role, track;
 };
 
 struct sb_stage_spans {

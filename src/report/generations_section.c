@@ -129,20 +129,20 @@ static void generations_text(const struct sb_model *model, const struct sb_text_
 	if (g->total > 1)
 		sb_buf_printf(out, "  %lld, p50 %.2f s, p95 %.2f s, min %.2f s, max %.2f s\n", (long long)g->total, g->time.p50,
 			g->time.p95, g->time.min, g->time.max);
-	sb_buf_printf(out, "  %-20s %8s %8s %7s %6s %9s %8s %6s\n", "Name", "at s", "wall s", "frames", "steps", "frames/s",
+	sb_buf_printf(out, "  %-14s %8s %8s %7s %6s %9s %7s %5s\n", "Name", "at s", "wall s", "frames", "steps", "frames/s",
 		"Wh", "GPU %");
 	for (size_t i = 0; i < g->count && i < SHOWN; i++) {
 		const struct sb_generation *row = &g->all[i];
 		size_t used;
 
 		sb_buf_puts(out, "  ");
-		used = sb_text_name(out, row->name, 20);
-		sb_buf_printf(out, "%*s %8.2f %8.2f", (int)(20 - used), "", row->begin_s, row->end_s - row->begin_s);
+		used = sb_text_name(out, row->name, 14);
+		sb_buf_printf(out, "%*s %8.2f %8.2f", (int)(14 - used), "", row->begin_s, row->end_s - row->begin_s);
 		count(out, 7, row->frames);
 		count(out, 6, row->steps);
 		number(out, 9, row->fps, 2);
-		number(out, 8, row->energy_wh, 2);
-		number(out, 6, row->utilization_percent, 0);
+		number(out, 7, row->energy_wh, 2);
+		number(out, 5, row->utilization_percent, 0);
 		sb_buf_puts(out, row->open ? " (open)\n" : "\n");
 	}
 	if (g->total > SHOWN)

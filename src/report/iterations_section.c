@@ -74,14 +74,14 @@ static void notes(const struct sb_iterations *it, struct sb_buf *out)
 	if (it->outlier_count) {
 		sb_text_seconds(a, sizeof a, it->outliers[0].duration_s);
 		sb_text_seconds(b, sizeof b, it->warm.p50);
-		sb_buf_printf(out, "    %lld slower than their peers (median %s), the slowest is number %lld with %s\n",
+		sb_buf_printf(out, "    %lld slower than their peers (median %s); slowest: number %lld, %s\n",
 			(long long)it->outlier_count, b, (long long)it->outliers[0].index + 1, a);
 	}
 }
 
 static void text(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
 {
-	size_t width = o->columns >= 100 ? 30 : 18;
+	size_t width = o->columns >= 100 ? 30 : 15;
 	char count[32];
 
 	if (!m->iterations.count)

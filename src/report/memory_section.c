@@ -183,18 +183,25 @@ static void stages_text(const struct sb_memory_section *m, struct sb_buf *out)
 {
 	if (!m->stage_count)
 		return;
-	sb_buf_printf(out, "  %-32s %8s %11s %11s  %s\n", "Stage", "calls", "peak MB", "kept MB", "freed?");
+	sb_buf_printf(out, "  %-30s %8s %11s %11s  %s\n", "Stage", "calls", "peak MB", "kept MB", "freed?");
 	for (size_t i = 0; i < m->stage_count && i < STAGES_SHOWN; i++) {
 		const struct sb_memory_stage *s = &m->stages[i];
 		size_t used;
 
 		sb_buf_puts(out, "  ");
-		used = sb_text_name(out, s->stage, 32);
-		sb_buf_printf(out, "%*s %8lld", (int)(32 - used), "", (long long)s->count);
+		used = sb_text_name(out, s->stage, 30);
+		sb_buf_printf(out, "%*s %8lld", (int)(30 - used), "", (long long)s->count);
 		mb(out, 11, s->peak_bytes);
 		mb(out, 11, s->kept_bytes);
-		sb_buf_printf(out, "  %s\n", !s->checked ? "n/a" : s->freed ? "yes" : s->holds ? "no (loads weights)" : "NO");
+		sb_buf_printf(out, "  %s\n", !s->checked ? "n/a" : s->freed ? "yes" : s->holds ? "no (weights)" : "NO");
 	}
+}
+
+static const char *source_words(const char *source)
+{
+	return strcmp(source, "allocated") == 0 ? "allocated" :
+		strcmp(source, "process") == 0  ? "of this run, sampled" :
+						  "of the whole device, sampled";
 }
 
 static void memory_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
@@ -205,21 +212,21 @@ static void memory_text(const struct sb_model *model, const struct sb_text_optio
 		return;
 	sb_text_heading(out, options, "Memory");
 	if (!isnan(m->peak_bytes)) {
-		sb_buf_printf(out, "  GPU %d peak %.1f MB", m->peak_device, m->peak_bytes / SB_MB);
-		if (!isnan(m->reserved_peak_bytes))
-			sb_buf_printf(out, " (reserved %.1f)", m->reserved_peak_bytes / SB_MB);
+		sb_buf_printf(out, "  VRAM peak %.1f", m->peak_bytes / SB_MB);
 		if (!isnan(m->device_total_bytes))
 			sb_buf_printf(out, " of %.1f", m->device_total_bytes / SB_MB);
-		sb_buf_printf(out, ", %s", m->peak_source);
-		if (m->peak_stage)
-			sb_buf_printf(out, ", in %s", m->peak_stage);
-		sb_buf_printf(out, " at %.2f s\n", m->peak_t_s);
+		sb_buf_printf(out, " MB on GPU %d (%s", m->peak_device, source_words(m->peak_source));
+		if (!isnan(m->reserved_peak_bytes))
+			sb_buf_printf(out, "; reserved %.1f MB", m->reserved_peak_bytes / SB_MB);
+		sb_buf_puts(out, ")\n    in ");
+		sb_text_name(out, m->peak_stage ? m->peak_stage : "no stage", 40);
+		sb_buf_printf(out, ", seen at %.2f s\n", m->peak_t_s);
 	}
 	if (!isnan(m->spike_bytes))
-		sb_buf_printf(out, "  Steepest rise %.1f MB at %.2f s, in %s\n", m->spike_bytes / SB_MB, m->spike_t_s,
+		sb_buf_printf(out, "  Steepest rise %.1f MB at %.2f s, in %.32s\n", m->spike_bytes / SB_MB, m->spike_t_s,
 			m->spike_stage ? m->spike_stage : "no stage");
 	if (!isnan(m->fragmentation_ratio))
-		sb_buf_printf(out, "  Fragmentation: %.1f of %.1f MB reserved unused (%.1f %%) at %s\n",
+		sb_buf_printf(out, "  Fragmentation: %.1f of %.1f MB reserved unused (%.1f %%)\n    at %.60s\n",
 			m->fragmentation_bytes / SB_MB, m->fragmentation_reserved_bytes / SB_MB, m->fragmentation_ratio * 100,
 			m->fragmentation_label);
 	if (!isnan(m->ram_peak_bytes))
@@ -231,12 +238,11 @@ static void memory_text(const struct sb_model *model, const struct sb_text_optio
 	snapshots_text(m, out);
 	stages_text(m, out);
 	if (m->allocator_count)
-		sb_buf_printf(out, "  %-24s %10s %13s %10s %13s %9s\n", "Allocator", "allocs", "MB allocated", "frees",
-			"MB freed", "live MB");
+		sb_buf_printf(out, "  %-24s %9s %12s %9s %10s %9s\n", "Allocator", "allocs", "MB", "frees", "MB", "live MB");
 	for (size_t i = 0; i < m->allocator_count; i++) {
 		const struct sb_memory_allocator *a = &m->allocators[i];
 
-		sb_buf_printf(out, "  %-24.24s %10lld %13.1f %10lld %13.1f %9.1f\n", a->allocator, (long long)a->alloc_count,
+		sb_buf_printf(out, "  %-24.24s %9lld %12.1f %9lld %10.1f %9.1f\n", a->allocator, (long long)a->alloc_count,
 			a->allocated_bytes / SB_MB, (long long)a->free_count, a->freed_bytes / SB_MB, a->live_bytes / SB_MB);
 	}
 }

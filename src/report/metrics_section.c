@@ -197,7 +197,7 @@ static void device_text(const struct sb_model *model, const struct sb_device *d,
 	if (!isnan(d->energy_wh))
 		sb_buf_printf(out, "    %-24s %32.2f  Wh\n", "energy", d->energy_wh);
 	if (!isnan(d->cost))
-		sb_buf_printf(out, "    %-24s %32.4f  (of gpu_cost_per_hour)\n", "cost", d->cost);
+		sb_buf_printf(out, "    %-24s %32.4f\n", "cost (gpu_cost_per_hour)", d->cost);
 	if (d->throttled_ratio > 0)
 		sb_buf_printf(out, "    throttled in %.1f %% of the samples: %s\n", d->throttled_ratio * 100,
 			d->throttle_reasons[0]);

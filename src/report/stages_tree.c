@@ -108,7 +108,7 @@ static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, 
 	sb_buf_printf(out, " %7s", count);
 	if (s->state == SB_STAGE_OPEN)
 		sb_buf_printf(out, "  open");
-	if (sb_stage_rate(s, rate, sizeof rate) && (!s->bottleneck || spare >= strlen(rate) + 2 + 15))
+	if (sb_stage_rate(s, rate, sizeof rate) && spare >= strlen(rate) + 2 + (s->bottleneck ? 15 : 0))
 		sb_buf_printf(out, "  %s", rate);
 	if (s->bottleneck)
 		sb_buf_puts(out, "  <- BOTTLENECK");

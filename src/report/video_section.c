@@ -255,12 +255,12 @@ static void stats_text(struct sb_buf *out, const char *words, const struct sb_st
 	if (!s->count)
 		return;
 	sb_buf_printf(out, "  %-14s %7lld", words, (long long)s->count);
-	number(out, 10, s->mean * 1e3, 2);
-	number(out, 9, s->std * 1e3, 2);
-	number(out, 9, s->min * 1e3, 2);
-	number(out, 9, s->p50 * 1e3, 2);
-	number(out, 9, s->p95 * 1e3, 2);
-	number(out, 9, s->max * 1e3, 2);
+	number(out, 9, s->mean * 1e3, 1);
+	number(out, 8, s->std * 1e3, 1);
+	number(out, 8, s->min * 1e3, 1);
+	number(out, 8, s->p50 * 1e3, 1);
+	number(out, 8, s->p95 * 1e3, 1);
+	number(out, 8, s->max * 1e3, 1);
 	sb_buf_putc(out, '\n');
 }
 
@@ -272,7 +272,7 @@ static void steps_text(const struct sb_model *model, struct sb_buf *out)
 
 	if (!d->step.count && !b->present)
 		return;
-	sb_buf_printf(out, "  %-14s %7s %10s %9s %9s %9s %9s %9s\n", "ms", "count", "mean", "std", "min", "p50", "p95", "max");
+	sb_buf_printf(out, "  %-14s %7s %9s %8s %8s %8s %8s %8s\n", "Times in ms", "count", "mean", "std", "min", "p50", "p95", "max");
 	stats_text(out, "step", &d->step);
 	if (d->warm_step.count && d->warm_step.count != d->step.count)
 		stats_text(out, "  warm", &d->warm_step);

@@ -1,0 +1,425 @@
+/* The one-screen summary. */
+#include "report/summary.h"
+
+#include "analyze/part.h"
+#include "base/error.h"
+#include "report/summary_rows.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS_MOST 100
+#define COLUMNS_LEAST 80
+#define LABEL_MOST 36
+#define NUMBERS 53 /* what stands right of the label */
+#define FINDINGS 3
+#define STEPS_WORTH 2 /* a warm-up line needs a step before and one after */
+
+struct screen {
+	const struct sb_model *model;
+	struct sb_text_options text;
+	int label; /* columns of it */
+	const char *report;
+	struct sb_buf line; /* of the line being made */
+	struct sb_buf *out;
+};
+
+static void __attribute__((format(printf, 2, 3))) say(struct screen *s, const char *format, ...)
+{
+	char part[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(part, sizeof part, format, args);
+	va_end(args);
+	sb_buf_puts(&s->line, part);
+}
+
+static size_t columns_of(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+/* Ends the line: no longer than the screen is wide, control bytes harmless. */
+static void end_line(struct screen *s, const char *colour)
+{
+	if (colour)
+		sb_text_colour(s->out, &s->text, colour);
+	sb_text_name(s->out, sb_buf_text(&s->line), (size_t)s->text.columns);
+	if (colour)
+		sb_text_colour(s->out, &s->text, "");
+	sb_buf_putc(s->out, '\n');
+	sb_buf_clear(&s->line);
+}
+
+/* ---- the head ----------------------------------------------------------- */
+
+static void title(struct screen *s)
+{
+	const struct sb_session_section *session = &s->model->session;
+	size_t used;
+
+	say(s, "== strobe: %s", session->name ? session->name : "run");
+	if (session->exit_signal >= 0)
+		say(s, ", killed by signal %lld", (long long)session->exit_signal);
+	else if (session->exit_code >= 0)
+		say(s, ", exit %lld", (long long)session->exit_code);
+	if (strcmp(session->state ? session->state : "complete", "complete") != 0)
+		say(s, ", %s", session->state);
+	say(s, ", %.2f s ", s->model->stages.wall_s);
+	for (used = columns_of(sb_buf_text(&s->line)); used < (size_t)s->text.columns; used++)
+		sb_buf_putc(&s->line, '=');
+	end_line(s, "1");
+}
+
+static void made(struct screen *s)
+{
+	const struct sb_summary_section *sum = &s->model->summary;
+	const char *comma = "";
+
+	if (sum->generation_count > 0) {
+		say(s, "%lld video%s", (long long)sum->generation_count, sum->generation_count == 1 ? "" : "s");
+		comma = ", ";
+	}
+	if (sum->frames >= 0) {
+		say(s, "%s%lld frames", comma, (long long)sum->frames);
+		comma = ", ";
+	}
+	if (sum->width > 0 && sum->height > 0)
+		say(s, " %lldx%lld", (long long)sum->width, (long long)sum->height);
+	if (sum->steps >= 0) {
+		say(s, "%s%lld steps", comma, (long long)sum->steps);
+		comma = ", ";
+	}
+	if (sum->blocks >= 0) {
+		say(s, "%s%lld blocks", comma, (long long)sum->blocks);
+		comma = ", ";
+	}
+	if (*comma)
+		say(s, " in %.2f s", sum->generation_s);
+	if (sum->bound)
+		say(s, "%s%s%s (%s)", *comma ? "      " : "", strcmp(sum->bound, "mixed") == 0 ? "bound: mixed" : sum->bound,
+			strcmp(sum->bound, "mixed") == 0 ? "" : "-bound", sum->bound_reason);
+	if (*comma || sum->bound)
+		end_line(s, NULL);
+}
+
+static void speed(struct screen *s)
+{
+	const struct sb_summary_section *sum = &s->model->summary;
+	const char *gap = "";
+
+	if (!isnan(sum->fps_wall)) {
+		say(s, "%.2f frames/s end to end", sum->fps_wall);
+		gap = "; ";
+	}
+	if (!isnan(sum->fps_wall) && sum->target_fps > 0)
+		say(s, " (target %.2f: %s)", sum->target_fps, sum->fps_wall >= sum->target_fps ? "reached" : "MISSED");
+	if (!isnan(s->model->diffusion.fps)) {
+		say(s, "%s%.2f frames/s in steps", gap, s->model->diffusion.fps);
+		gap = "; ";
+	}
+	if (!isnan(sum->first_block_s)) {
+		say(s, "%sfirst block after %.2f s", gap, sum->first_block_s);
+		gap = "; ";
+	}
+	if (!isnan(sum->energy_wh_per_video)) {
+		say(s, "%s%.1f Wh per video", gap, sum->energy_wh_per_video);
+		gap = "; ";
+	} else if (!isnan(sum->run_energy_wh)) {
+		say(s, "%s%.1f Wh", gap, sum->run_energy_wh);
+		gap = "; ";
+	}
+	if (!isnan(sum->cost_per_video))
+		say(s, "%scost %.4f per video", gap, sum->cost_per_video);
+	else if (!isnan(sum->run_cost))
+		say(s, "%scost %.4f", gap, sum->run_cost);
+	if (*gap || !isnan(sum->run_cost))
+		end_line(s, NULL);
+}
+
+/* ---- the table ---------------------------------------------------------- */
+
+/* " (50 steps, 2 calls each)", " (81 frames, 12 tiles)", "  11.2 GB". */
+static void row_detail(const struct sb_model *model, const struct sb_summary_row *row, char *out, size_t size)
+{
+	enum sb_part part = sb_part_of(row->stage->name, (int)row->stage->role);
+	const struct sb_diffusion_section *d = &model->diffusion;
+	char bytes[32];
+
+	*out = 0;
+	if (part == SB_PART_OFFLOAD && row->bytes > 0) {
+		sb_text_bytes(bytes, sizeof bytes, row->bytes);
+		snprintf(out, size, "  %s", bytes);
+	} else if (part == SB_PART_DENOISE && d->steps > 0 && d->forwards_per_step >= 1.5) {
+		snprintf(out, size, " (%lld steps, CFG %.0fx)", (long long)d->steps, d->forwards_per_step);
+	} else if (part == SB_PART_DENOISE && d->steps > 0) {
+		snprintf(out, size, " (%lld steps)", (long long)d->steps);
+	} else if (row->frames > 0 && row->tiles > 0) {
+		snprintf(out, size, " (%.0f frames, %.0f tiles)", row->frames, row->tiles);
+	} else if (row->frames > 0) {
+		snprintf(out, size, " (%.0f frames)", row->frames);
+	}
+}
+
+static void row_label(struct screen *s, const char *name, const char *detail)
+{
+	struct sb_buf label = { 0 };
+	size_t used, all = (size_t)s->label - 2, needed = columns_of(name), more = columns_of(detail);
+
+	if (needed + more > all && more + 12 > all)
+		detail = "", more = 0;
+	sb_text_name(&label, name, all - more);
+	sb_buf_puts(&label, detail);
+	used = columns_of(sb_buf_text(&label));
+	say(s, "  %s%*s", sb_buf_text(&label), used < all ? (int)(all - used) : 0, "");
+	sb_buf_done(&label);
+}
+
+static void row_numbers(struct screen *s, double total_s, double wall_s)
+{
+	say(s, " %9.2f s %6.1f %%", total_s, wall_s > 0 ? total_s / wall_s * 100 : 0);
+}
+
+static void one_row(struct screen *s, const struct sb_summary_row *row, double wall_s, bool bottleneck)
+{
+	char detail[64];
+
+	row_detail(s->model, row, detail, sizeof detail);
+	row_label(s, row->stage->name, detail);
+	row_numbers(s, row->total_s, wall_s);
+	if (isnan(row->gpu_span_s))
+		say(s, "  %9s", "n/a");
+	else
+		say(s, " %8.2f s", row->gpu_span_s);
+	say(s, " %6lld", (long long)row->count);
+	if (row->bytes > 0 && row->total_s > 0 && sb_part_of(row->stage->name, (int)row->stage->role) == SB_PART_OFFLOAD)
+		say(s, "   %.1f GB/s", row->bytes / row->total_s / 1e9);
+	if (bottleneck)
+		say(s, "  <- BOTTLENECK");
+	end_line(s, bottleneck ? "33" : NULL);
+}
+
+static void warm_line(struct screen *s)
+{
+	const struct sb_diffusion_section *d = &s->model->diffusion;
+	char mean[32], p95[32], first[32];
+
+	if (d->warm_step.count < STEPS_WORTH)
+		return;
+	sb_text_seconds(mean, sizeof mean, d->warm_step.mean);
+	sb_text_seconds(p95, sizeof p95, d->warm_step.p95);
+	sb_text_seconds(first, sizeof first, d->first_step_s);
+	say(s, "    warm step %s  p95 %s; first %s%s", mean, p95, first,
+		d->first_step_s > d->warm_step.mean * 1.2 ? " (warm-up)" : "");
+	if (d->cached_steps > 0)
+		say(s, "; %lld cached (%.0f %%)", (long long)d->cached_steps, d->cached_ratio * 100);
+	end_line(s, NULL);
+}
+
+static int table(struct screen *s)
+{
+	struct sb_summary_rows rows;
+	double rest_s = 0;
+	bool warm_said = false;
+	int err = sb_summary_rows_of(s->model, &rows);
+
+	if (err)
+		return err;
+	if (!rows.count) {
+		say(s, "No stage was recorded%s.", s->model->generations.whole_run ? "" : " inside the generations");
+		end_line(s, NULL);
+		free(rows.all);
+		return 0;
+	}
+	say(s, "%-*s %11s %8s %10s %6s", s->label, s->model->generations.whole_run ? "Run" : "Generation", "wall", "share",
+		"GPU span", "calls");
+	end_line(s, "1");
+	for (size_t i = 0; i < rows.count && i < SB_SUMMARY_ROWS; i++) {
+		one_row(s, &rows.all[i], rows.wall_s, i == 0);
+		if (!warm_said && sb_part_of(rows.all[i].stage->name, (int)rows.all[i].stage->role) == SB_PART_DENOISE) {
+			warm_line(s);
+			warm_said = true;
+		}
+	}
+	for (size_t i = SB_SUMMARY_ROWS; i < rows.count; i++)
+		rest_s += rows.all[i].total_s;
+	if (rows.count > SB_SUMMARY_ROWS) {
+		char more[48];
+
+		snprintf(more, sizeof more, "%zu more stages", rows.count - SB_SUMMARY_ROWS);
+		row_label(s, more, "");
+		row_numbers(s, rest_s, rows.wall_s);
+		end_line(s, NULL);
+	}
+	row_label(s, "unattributed", "");
+	row_numbers(s, rows.unattributed_s, rows.wall_s);
+	end_line(s, NULL);
+	free(rows.all);
+	return 0;
+}
+
+/* ---- the foot ----------------------------------------------------------- */
+
+/* What lies outside the generations; the last one takes what is left, so that
+ * the parts add up. */
+static void outside(struct screen *s)
+{
+	const struct sb_summary_section *sum = &s->model->summary;
+	double left_s = sum->outside_s;
+
+	if (s->model->generations.whole_run || sum->outside_s <= 0)
+		return;
+	say(s, "Outside: ");
+	for (size_t i = 0; i < sum->outside_count && i < 5; i++) {
+		const struct sb_outside *o = &sum->outside[i];
+
+		say(s, "%s %.2f", o->what, o->total_s);
+		if (o->bytes > 0 && o->total_s > 0)
+			say(s, " (%.2f GB/s)", o->bytes / o->total_s / 1e9);
+		say(s, ", ");
+		left_s -= o->total_s;
+	}
+	say(s, "%s %.2f s", sum->outside_count > 5 ? "others and unattributed" : "unattributed", left_s > 0 ? left_s : 0);
+	end_line(s, NULL);
+}
+
+static void memory(struct screen *s)
+{
+	const struct sb_summary_section *sum = &s->model->summary;
+	bool vram = !isnan(sum->gpu_peak_bytes);
+
+	if (vram) {
+		say(s, "VRAM peak %.1f GB", sum->gpu_peak_bytes / 1e9);
+		if (!isnan(sum->gpu_reserved_peak_bytes))
+			say(s, " (reserved %.1f)", sum->gpu_reserved_peak_bytes / 1e9);
+		if (!isnan(sum->gpu_total_bytes))
+			say(s, " of %.0f", sum->gpu_total_bytes / 1e9);
+		if (sum->gpu_peak_stage)
+			say(s, " in %.30s", sum->gpu_peak_stage);
+	}
+	if (!isnan(sum->ram_peak_bytes)) {
+		say(s, "%sRAM peak %.1f", vram ? "; " : "", sum->ram_peak_bytes / 1e9);
+		if (!isnan(sum->ram_total_bytes))
+			say(s, " of %.0f", sum->ram_total_bytes / 1e9);
+		say(s, " GB");
+	}
+	if (vram || !isnan(sum->ram_peak_bytes))
+		end_line(s, NULL);
+}
+
+static const char *short_priority(const char *priority)
+{
+	return strcmp(priority, "high") == 0 ? "HIGH" : strcmp(priority, "medium") == 0 ? "MED " : "LOW ";
+}
+
+static void advice(struct screen *s)
+{
+	const struct sb_advice_section *a = &s->model->advice;
+	const struct sb_summary_section *sum = &s->model->summary;
+
+	for (size_t i = 0; i < a->count && i < FINDINGS; i++) {
+		const struct sb_advice *f = &a->all[i];
+
+		say(s, "%zu %s %s", i + 1, short_priority(f->priority), f->issue);
+		if (!isnan(f->saves_s))
+			say(s, " (could save %.2f s)", f->saves_s);
+		end_line(s, strcmp(f->priority, "high") == 0 ? "31" : NULL);
+	}
+	if (!sum->leave_alone_count && a->count <= FINDINGS)
+		return;
+	if (a->count > FINDINGS)
+		say(s, "%zu more findings in the report%s", a->count - FINDINGS, sum->leave_alone_count ? ".  " : "");
+	for (size_t i = 0; i < sum->leave_alone_count && i < 3; i++)
+		say(s, "%s%.24s", i ? ", " : "Leave alone: ", sum->leave_alone[i]);
+	if (sum->leave_alone_count)
+		say(s, "%s (%.1f %%)", sum->leave_alone_count > 3 ? ", …" : "", sum->leave_alone_ratio * 100);
+	end_line(s, NULL);
+}
+
+/* What is missing, by how to get it: "kernels, attention kind (--gpu-trace)". */
+static void not_recorded(struct screen *s)
+{
+	const struct sb_missing_section *m = &s->model->missing;
+
+	for (size_t i = 0; i < m->count; i++) {
+		const char *how = m->all[i].how ? m->all[i].how : "";
+		bool said = false;
+
+		for (size_t k = 0; k < i && !said; k++)
+			said = strcmp(m->all[k].how ? m->all[k].how : "", how) == 0;
+		if (said)
+			continue;
+		say(s, "Not recorded: %s", m->all[i].what);
+		for (size_t k = i + 1; k < m->count; k++) {
+			if (strcmp(m->all[k].how ? m->all[k].how : "", how) == 0)
+				say(s, ", %s", m->all[k].what);
+		}
+		if (*how)
+			say(s, " (%s)", how);
+		end_line(s, NULL);
+	}
+}
+
+static void foot(struct screen *s)
+{
+	const struct sb_recording_section *r = &s->model->recording;
+	char bytes[32];
+
+	sb_text_bytes(bytes, sizeof bytes, r->bytes);
+	say(s, "strobe: %lld events dropped", (long long)r->dropped_count);
+	if (!isnan(r->overhead_ratio))
+		say(s, ", %.1f %% overhead", r->overhead_ratio * 100);
+	say(s, ", %s", bytes);
+	if (s->report) {
+		size_t used = columns_of(sb_buf_text(&s->line)), wanted = columns_of(s->report) + 12;
+
+		if (used + wanted > (size_t)s->text.columns) {
+			end_line(s, NULL);
+			say(s, "report: ");
+			sb_buf_puts(s->out, sb_buf_text(&s->line)); /* a path is never cut */
+			sb_buf_puts(s->out, s->report);
+			sb_buf_putc(s->out, '\n');
+			sb_buf_clear(&s->line);
+			return;
+		}
+		say(s, "    report: %s", s->report);
+	}
+	end_line(s, NULL);
+}
+
+int sb_report_summary(const struct sb_model *model, const struct sb_summary_options *options, struct sb_buf *out)
+{
+	struct screen s = { .model = model, .out = out };
+	int err;
+
+	if (options) {
+		s.text.columns = options->columns;
+		s.text.colour = options->colour;
+		s.report = options->report;
+	}
+	if (s.text.columns <= 0 || s.text.columns > COLUMNS_MOST)
+		s.text.columns = COLUMNS_MOST;
+	if (s.text.columns < COLUMNS_LEAST)
+		s.text.columns = COLUMNS_LEAST;
+	s.label = s.text.columns - NUMBERS < LABEL_MOST ? s.text.columns - NUMBERS : LABEL_MOST;
+	title(&s);
+	made(&s);
+	speed(&s);
+	err = table(&s);
+	outside(&s);
+	memory(&s);
+	advice(&s);
+	not_recorded(&s);
+	foot(&s);
+	if (!err && (sb_buf_failed(out) || sb_buf_failed(&s.line)))
+		err = sb_fail(STROBE_ENOMEM, "no memory for the summary");
+	sb_buf_done(&s.line);
+	return err;
+}

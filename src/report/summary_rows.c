@@ -1,0 +1,75 @@
+/* The rows of the summary's table. Picks and adds up; computes nothing new. */
+#include "report/summary_rows.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static double attr_sum(const struct sb_stage *s, const char *key)
+{
+	for (size_t i = 0; i < s->attr_count; i++) {
+		if (strcmp(s->attrs[i].key, key) == 0)
+			return s->attrs[i].sum;
+	}
+	return NAN;
+}
+
+static void add(double *sum, double value)
+{
+	if (!isnan(value))
+		*sum = (isnan(*sum) ? 0 : *sum) + value;
+}
+
+static bool is_row(const struct sb_model *model, const struct sb_stage *s)
+{
+	if (s->span || isnan(s->total_s) || !s->count || s->state == SB_STAGE_SKIPPED)
+		return false;
+	if (model->generations.whole_run)
+		return s->parent < 0 && s->main_thread;
+	return s->parent >= 0 && model->stages.stages[s->parent].role == STROBE_ROLE_GENERATION;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+	const struct sb_summary_row *x = a, *y = b;
+
+	return x->total_s > y->total_s ? -1 : x->total_s < y->total_s;
+}
+
+int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out_rows)
+{
+	struct sb_summary_rows rows = { .wall_s = model->generations.whole_run ? model->stages.wall_s :
+										 model->summary.generation_s };
+
+	rows.all = calloc(model->stages.stage_count + 1, sizeof *rows.all);
+	if (!rows.all)
+		return sb_fail(STROBE_ENOMEM, "no memory for the summary");
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+		struct sb_summary_row *row = rows.all;
+
+		if (!is_row(model, s))
+			continue;
+		while (row->stage && strcmp(row->stage->name, s->name) != 0)
+			row++;
+		if (!row->stage) {
+			*row = (struct sb_summary_row){ .stage = s, .gpu_span_s = NAN, .frames = NAN, .tiles = NAN, .steps = NAN,
+				.bytes = NAN };
+			rows.count++;
+		}
+		row->total_s += s->total_s;
+		row->count += s->count;
+		add(&row->gpu_span_s, s->gpu_span_s);
+		add(&row->frames, attr_sum(s, "frames"));
+		add(&row->tiles, attr_sum(s, "tiles"));
+		add(&row->steps, attr_sum(s, "steps"));
+		add(&row->bytes, attr_sum(s, "bytes"));
+		rows.sum_s += s->total_s;
+	}
+	if (rows.count)
+		qsort(rows.all, rows.count, sizeof *rows.all, larger_first);
+	rows.unattributed_s = rows.wall_s > rows.sum_s ? rows.wall_s - rows.sum_s : 0;
+	*out_rows = rows;
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* The rows of the summary's table: the stages side by side in a generation. */
+#ifndef SB_REPORT_SUMMARY_ROWS_H
+#define SB_REPORT_SUMMARY_ROWS_H
+
+#include "analyze/model.h"
+
+#define SB_SUMMARY_ROWS 8
+
+struct sb_summary_row {
+	const struct sb_stage *stage; /* the largest of that name */
+	double total_s, gpu_span_s;   /* gpu NAN: not measured */
+	int64_t count;
+	double frames, tiles, steps, bytes; /* attributes, summed; NAN: none */
+};
+
+struct sb_summary_rows {
+	struct sb_summary_row *all; /* largest first */
+	size_t count;
+	double sum_s;
+	double wall_s;         /* of the generations, or the run */
+	double unattributed_s;
+};
+
+/* Stages of one name are one row. all must be freed. Returns 0 or STROBE_ENOMEM. */
+int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out_rows);
+
+#endif

@@ -1,0 +1,163 @@
+"""Reports of recordings of every shape: JSON against the schema by a real validator, units of
+every number, lines no wider than 80 columns, one model in every face."""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import jsonschema
+except ImportError:
+    print("python3-jsonschema is not installed")
+    sys.exit(77)
+
+OPTIONS = None
+UNIT = re.compile(
+    r"_(s|ms|us|ns|bytes|mb|gb|ratio|percent|count|fps|bps|hz|mhz|w|j|wh|c|per_s|gb_per_s|flops|tflops|px|index|cost|value|id|error)$"
+)
+WORDS = set("count bytes frames blocks steps events zones fps bps index pid tid rank depth per_second line".split())
+# the user's own names: no rule reaches there
+FREE = {"tags", "attributes", "facts", "settings", "timeline"}
+
+
+def numbers(value, key=None, path="$"):
+    """Every number with the key it stands under; lists pass their key on."""
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return
+    if isinstance(value, (int, float)):
+        yield key, path
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from numbers(item, key, f"{path}[{i}]")
+    else:
+        for name, item in value.items():
+            if name in FREE and not (name == "timeline" and path.startswith("$.memory")):
+                continue
+            yield from numbers(item, name, f"{path}.{name}")
+
+
+def nulls(value, path="$"):
+    if value is None:
+        yield path
+    elif isinstance(value, list):
+        for item in value:
+            yield from nulls(item, path + "[]")
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from nulls(item, f"{path}.{name}")
+
+
+class Reports(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        subprocess.run([OPTIONS.make, cls.folder.name], check=True)
+        cls.names = sorted(p.stem for p in pathlib.Path(cls.folder.name).glob("*.strobe"))
+        cls.schema = json.loads((pathlib.Path(OPTIONS.source) / "docs/report.schema.json").read_text())
+        cls.reports = {name: json.loads(cls.strobe(name, "--format", "json")) for name in cls.names}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def strobe(cls, name, *options):
+        command = [OPTIONS.strobe, "report", f"{cls.folder.name}/{name}.strobe", *options]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise AssertionError(f"{' '.join(command)}: exit {done.returncode}: {done.stderr}")
+        return done.stdout
+
+    def test_every_report_follows_the_schema(self):
+        jsonschema.Draft202012Validator.check_schema(self.schema)
+        validator = jsonschema.Draft202012Validator(self.schema)
+        for name, report in self.reports.items():
+            with self.subTest(recording=name):
+                wrong = [f"{e.json_path}: {e.message[:200]}" for e in validator.iter_errors(report)]
+                self.assertEqual(wrong, [])
+
+    def test_the_schema_can_fail(self):
+        validator = jsonschema.Draft202012Validator(self.schema)
+        broken = json.loads(json.dumps(self.reports["rich"]))
+        broken["summary"]["speed"] = 3
+        self.assertFalse(validator.is_valid(broken), "a number without a unit passed")
+        broken = json.loads(json.dumps(self.reports["rich"]))
+        del broken["stage_analysis"]["unattributed_s"]
+        self.assertFalse(validator.is_valid(broken), "a missing key passed")
+
+    def test_every_number_has_its_unit(self):
+        for name, report in self.reports.items():
+            found = list(numbers(report))
+            self.assertTrue(found)
+            bad = sorted({path for key, path in found if not (UNIT.search(key or "") or key in WORDS)})
+            self.assertEqual(bad, [], name)
+
+    def test_absent_is_absent_not_null(self):
+        for name, report in self.reports.items():
+            bad = [p for p in nulls(report) if not p.endswith("[]")]
+            self.assertEqual(bad, [], name)
+
+    def test_fixed_keys_and_their_values(self):
+        rich = self.reports["rich"]
+        for section in ("session_info system summary stage_analysis iterations memory gpu_metrics cpu_metrics disk_metrics "
+                        "diffusion_analysis model_analysis streaming_analysis cache_analysis events recommendations recording "
+                        "not_recorded generations verdict").split():
+            self.assertIn(section, rich)
+        self.assertEqual(rich["diffusion_analysis"]["steps"], 50)
+        self.assertEqual(rich["diffusion_analysis"]["frames"], 81)
+        self.assertEqual(rich["diffusion_analysis"]["latent_frames_count"], 21)
+        self.assertEqual(rich["session_info"]["tags"]["seed"], 42)
+        self.assertEqual(rich["model_analysis"]["models"][1]["parameters"], "1.3B")
+        self.assertEqual(rich["cache_analysis"]["caches"][0]["hit_ratio"], 0.25)
+        self.assertAlmostEqual(rich["streaming_analysis"]["dropped_ratio"], 0.1)
+        blocks = self.reports["blocks"]
+        for section in ("diffusion_analysis", "block_analysis"):
+            self.assertAlmostEqual(blocks[section]["fps"], 12)
+            self.assertAlmostEqual(blocks[section]["bps"], 4)
+            self.assertEqual(blocks[section]["frames"], 30)
+            self.assertEqual(blocks[section]["blocks"], 10)
+            self.assertEqual(blocks[section]["steps"], 40)
+        for rule in rich["recommendations"]:
+            for key in ("id", "category", "priority", "issue", "suggestion", "evidence"):
+                self.assertTrue(rule[key])
+
+    def test_sections_without_data_are_absent(self):
+        for section in ("memory", "gpu_metrics", "cpu_metrics", "disk_metrics", "diffusion_analysis", "block_analysis",
+                        "model_analysis", "streaming_analysis", "cache_analysis"):
+            self.assertNotIn(section, self.reports["only_zones"])
+            self.assertNotIn(section, self.reports["empty"])
+        self.assertIn("gpu_metrics", self.reports["only_samples"])
+        self.assertNotIn("diffusion_analysis", self.reports["only_samples"])
+
+    def test_series_have_columns_of_one_length_and_keep_peaks(self):
+        series = self.reports["rich"]["gpu_metrics"]["devices"][0]["series"]
+        self.assertEqual(len({len(column) for column in series.values()}), 1)
+        self.assertAlmostEqual(max(series["memory_used_mb"]),
+                               self.reports["rich"]["gpu_metrics"]["devices"][0]["memory_used_max_mb"], 3)
+
+    def test_text_fits_eighty_columns(self):
+        for name in self.names:
+            text = self.strobe(name, "--columns", "80")
+            # marks at the end of a row may stick out: everything else fits
+            lines = [re.sub(r"( open)?(  <- BOTTLENECK)?$", "", line) for line in text.splitlines()]
+            wide = [line for line in lines if len(line) > 80]
+            self.assertEqual(wide, [], name)
+            self.assertNotIn("\x1b", text)
+
+    def test_the_split_adds_up_to_the_generations(self):
+        rich = self.reports["rich"]
+        total = sum(part["self_s"] for part in rich["diffusion_analysis"]["split"])
+        self.assertAlmostEqual(total, rich["summary"]["generation_s"], 6)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--strobe", required=True)
+    parser.add_argument("--make", required=True)
+    parser.add_argument("--source", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest])

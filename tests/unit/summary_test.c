@@ -1,0 +1,166 @@
+/* The one-screen summary: its lines, its sums, its width. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "report/summary.h"
+#include "synthetic.h"
+
+static void wan(struct synthetic *s)
+{
+	uint64_t t = 31 * SECOND;
+
+	synthetic_stage(s, 0, 9 * SECOND, "imports", STROBE_ROLE_IMPORT);
+	synthetic_begin(s, 9 * SECOND, "load", STROBE_ROLE_LOAD);
+	synthetic_attr(s, "bytes", 16000000000ll);
+	synthetic_end(s, 29 * SECOND);
+	synthetic_begin(s, t, "WanPipeline", STROBE_ROLE_GENERATION);
+	synthetic_attr(s, "frames", 81);
+	synthetic_attr(s, "width", 832);
+	synthetic_attr(s, "height", 480);
+	synthetic_begin(s, t, "denoise", 0);
+	for (int i = 0; i < 50; i++) {
+		uint64_t took = i ? 1600 * MS : 2400 * MS;
+
+		synthetic_step(s, t, t + took, i, 0);
+		t += took;
+	}
+	synthetic_end(s, t);
+	synthetic_begin(s, t, "vae_decode", 0);
+	synthetic_attr(s, "frames", 81);
+	synthetic_attr(s, "tiles", 12);
+	synthetic_end(s, t += 7 * SECOND);
+	synthetic_begin(s, t, "offload:text_encoder", STROBE_ROLE_OFFLOAD);
+	synthetic_attr(s, "bytes", 11200000000ll);
+	synthetic_end(s, t += 5 * SECOND);
+	synthetic_stage(s, t, t + SECOND, "text_encode", 0);
+	synthetic_end(s, t += 3 * SECOND); /* 2 s of it belong to nobody */
+	synthetic_stage(s, t, t + 3 * SECOND, "export", 0);
+	for (uint64_t at = 0; at <= 130 * SECOND; at += 500 * MS) /* every sample declares its columns again */
+		synthetic_gpu_sample(s, synthetic_gpu(s, 0), at, 14000, at >= 31 * SECOND ? 97 : 0, 600);
+	sb_builder_snapshot(s->b, 110 * SECOND, "after", 0, 5000 * MIB, 18000 * MIB, 14900 * MIB);
+	sb_builder_meta_string(s->b, SB_META_MISSING, "kernels", "not asked for|--gpu-trace=steps:3");
+	sb_builder_meta_string(s->b, SB_META_MISSING, "attention kind", "not asked for|--gpu-trace=steps:3");
+}
+
+static char *summary_of(struct synthetic *s, struct sb_model *m, const struct sb_summary_options *options)
+{
+	struct sb_buf out = { 0 };
+
+	assert_int_equal(sb_report_summary(m, options, &out), 0);
+	return out.data;
+}
+
+static void assert_has(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("no '%s' in:\n%s", part, text);
+}
+
+static size_t columns_of(const char *line, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < size; i++)
+		n += ((unsigned char)line[i] & 0xc0) != 0x80;
+	return n;
+}
+
+static void assert_width(const char *text, size_t columns)
+{
+	for (const char *line = text; *line;) {
+		size_t size = strcspn(line, "\n");
+
+		if (columns_of(line, size) > columns)
+			fail_msg("wider than %zu: %.*s", columns, (int)size, line);
+		line += size + (line[size] == '\n');
+	}
+}
+
+static void a_generation_fits_one_screen_and_adds_up(void **state)
+{
+	struct sb_summary_options options = { .report = "strobe-runs/last/profiling_report.html" };
+	struct synthetic s;
+	struct sb_model *m;
+	char *text;
+	int lines = 0;
+
+	synthetic_open(&s);
+	wan(&s);
+	m = synthetic_model(&s, 131 * SECOND);
+	text = summary_of(&s, m, &options);
+	assert_width(text, 100);
+	for (const char *p = text; *p; p++)
+		lines += *p == '\n';
+	assert_true(lines <= 24);
+	assert_has(text, "== strobe: synthetic, 131.00 s ====");
+	assert_has(text, "1 video, 81 frames 832x480, 50 steps in 95.80 s");
+	assert_has(text, "GPU-bound (97 % util)");
+	assert_has(text, "0.85 frames/s end to end");
+	assert_has(text, "denoise (50 steps)                     80.80 s   84.3 %");
+	assert_has(text, "<- BOTTLENECK");
+	assert_has(text, "warm step 1.60 s  p95 1.60 s; first 2.40 s (warm-up)");
+	assert_has(text, "vae_decode (81 frames, 12 tiles)        7.00 s    7.3 %");
+	assert_has(text, "offload:text_encoder  11.2 GB           5.00 s    5.2 %");
+	assert_has(text, "2.2 GB/s");
+	assert_has(text, "unattributed                            2.00 s    2.1 %"); /* 80.8 + 7 + 5 + 1 + 2 = 95.8 */
+	assert_has(text, "Outside: model load 20.00 (0.80 GB/s), imports 9.00, export 3.00, unattributed 3.20 s");
+	assert_has(text, "VRAM peak 15.6 GB (reserved 18.9) of 26");
+	assert_has(text, "Not recorded: kernels, attention kind (--gpu-trace=steps:3)");
+	assert_has(text, "strobe: 0 events dropped");
+	assert_has(text, "report: strobe-runs/last/profiling_report.html");
+	assert_has(text, "Leave alone: text_encode (0.8 %)");
+	free(text);
+	synthetic_done(&s);
+}
+
+static void without_generations_the_run_is_the_table(void **state)
+{
+	struct sb_summary_options options = { .columns = 80 };
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	for (int i = 0; i < 12; i++) {
+		char name[80];
+
+		snprintf(name, sizeof name, "a stage with a rather long name, number %c of many", 'a' + i);
+		synthetic_stage(&s, (uint64_t)i * SECOND, (uint64_t)i * SECOND + 500 * MS, name, 0);
+	}
+	text = summary_of(&s, synthetic_model(&s, 12 * SECOND), &options);
+	assert_width(text, 80);
+	assert_has(text, "Run ");
+	assert_has(text, "4 more stages                  2.00 s   16.7 %");
+	assert_has(text, "unattributed                   6.00 s   50.0 %");
+	assert_null(strstr(text, "Outside"));
+	assert_null(strstr(text, "frames/s"));
+	assert_null(strstr(text, "VRAM"));
+	assert_null(strstr(text, "\033"));
+	free(text);
+	synthetic_done(&s);
+}
+
+static void an_empty_recording_says_so(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	text = summary_of(&s, synthetic_model(&s, SECOND), NULL);
+	assert_has(text, "No stage was recorded.");
+	free(text);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_generation_fits_one_screen_and_adds_up),
+		cmocka_unit_test(without_generations_the_run_is_the_table),
+		cmocka_unit_test(an_empty_recording_says_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
