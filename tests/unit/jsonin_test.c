@@ -255,7 +255,7 @@ static void numbers_scale_exactly(void **state)
 static void whole_numbers_are_told_from_others(void **state)
 {
 	struct sb_jsonin_number n;
-	int64_t value;
+	int64_t value = 0;
 
 	assert_true(sb_jsonin_parse_number("120e-1", 6, &n) && sb_jsonin_int(&n, &value));
 	assert_int_equal(value, 12);
