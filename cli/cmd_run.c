@@ -122,6 +122,7 @@ struct run {
 static int open_recording(struct run *r, const struct args *args)
 {
 	bool sampled = r->settings.monitor;
+	char gpu_trace[sizeof r->settings.gpu_trace];
 
 	if (!r->settings.name[0])
 		name_after(args->after_dashes, r->settings.name, sizeof r->settings.name);
@@ -130,9 +131,12 @@ static int open_recording(struct run *r, const struct args *args)
 	if (!realpath(r->folder, r->absolute))
 		return complain("cannot find the run folder '%s' again", r->folder);
 	r->settings.monitor = false; /* not from inside: the tree is sampled below */
+	memcpy(gpu_trace, r->settings.gpu_trace, sizeof gpu_trace);
+	r->settings.gpu_trace[0] = 0; /* the command's, not the tool's */
 	if (sb_session_open(&r->settings, r->absolute, "run.strobe"))
 		return complain_last();
 	r->settings.monitor = sampled;
+	memcpy(r->settings.gpu_trace, gpu_trace, sizeof gpu_trace);
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_TOOL, 1);
 	if (!args_has(args, "no-command"))
 		record_command(args->after_dashes);

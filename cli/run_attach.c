@@ -154,12 +154,6 @@ static void put_hook(struct variables *v)
 	free(path);
 }
 
-static bool has_nvidia_driver(void)
-{
-	return !access("/proc/driver/nvidia/version", R_OK) || !access("/dev/nvidiactl", F_OK) ||
-		!access("/dev/nvhost-ctrl-gpu", F_OK);
-}
-
 static void put_injection(struct variables *v, const char *variable, const char *library, const char *what)
 {
 	const char *theirs = getenv(variable);
@@ -179,7 +173,7 @@ static void put_injections(struct variables *v, const struct run_attach *a)
 {
 	char library[PATH_MAX];
 
-	if (!has_nvidia_driver() || !run_attach_find_library(library, sizeof library))
+	if (!run_attach_find_library(library, sizeof library))
 		return;
 	put_injection(v, "NVTX_INJECTION64_PATH", library, "NVTX ranges");
 	if (a->settings->gpu_trace[0])

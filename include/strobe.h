@@ -308,6 +308,9 @@ STROBE_API int strobe_gpu_zone_worth(uint32_t name);
 /* Kernel trace (CUPTI), bounded: spec is "", "steps:3" or "seconds:5". */
 STROBE_API int strobe_gpu_trace_start(const char *spec);
 STROBE_API void strobe_gpu_trace_stop(void);
+/* Ends the trace and waits (a second at most) until CUPTI is free for somebody
+ * else, whom the report then names. Nothing happens when there is no trace. */
+STROBE_API void strobe_gpu_trace_yield(const char *to);
 
 /* Not for direct use: where the copies of the library in a process meet. */
 struct strobe_shared_;

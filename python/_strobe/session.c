@@ -78,6 +78,18 @@ static PyObject *gpu_trace_stop(PyObject *module, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
+static PyObject *gpu_trace_yield(PyObject *module, PyObject *to)
+{
+	const char *text = PyUnicode_AsUTF8AndSize(to, NULL);
+
+	if (!text)
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS
+	strobe_gpu_trace_yield(text);
+	Py_END_ALLOW_THREADS
+	Py_RETURN_NONE;
+}
+
 PyMethodDef session_methods[] = {
 	{ "start", start, METH_VARARGS, NULL },
 	{ "stop", stop, METH_NOARGS, NULL },
@@ -87,5 +99,6 @@ PyMethodDef session_methods[] = {
 	{ "tag", tag, METH_O, NULL },
 	{ "gpu_trace_start", gpu_trace_start, METH_O, NULL },
 	{ "gpu_trace_stop", gpu_trace_stop, METH_NOARGS, NULL },
+	{ "gpu_trace_yield", gpu_trace_yield, METH_O, NULL },
 	{ NULL, NULL, 0, NULL },
 };

@@ -2,6 +2,7 @@
 torch and initialised CUDA: the current stream's address, and dynamo's promise
 to leave sections alone."""
 import contextlib
+import functools
 import os
 
 from . import _faults
@@ -33,8 +34,24 @@ def _on_cuda(torch, raw_stream):
         from ._core import native
         several = torch._C._cuda_getDeviceCount() > 1
         native.stream_install(raw_stream, torch._C._cuda_getDevice if several else None)
+        _yield_to_profiler(torch.autograd.profiler, native.gpu_trace_yield)
     except Exception:
         _faults.count("when CUDA came up")
+
+
+def _yield_to_profiler(profiler, yield_to):
+    """CUPTI serves one: a GPU trace of ours ends where torch.profiler starts. Were it
+    refused once, it would see no kernel for the rest of the process."""
+    prepare = getattr(profiler, "_prepare_profiler", None)
+    if prepare is None or hasattr(prepare, "__wrapped__"):
+        return
+
+    @functools.wraps(prepare)
+    def yielding(*args, **kwargs):
+        yield_to("torch.profiler")
+        return prepare(*args, **kwargs)
+
+    profiler._prepare_profiler = yielding
 
 
 def _on_dynamo(dynamo):

@@ -5,6 +5,7 @@
 #include "gpu/launch.h"
 #include "gpu/ring.h"
 #include "gpu/stamps.h"
+#include "gpu/torch_profiler.h"
 #include "record/clock.h"
 #include "record/lane.h"
 
@@ -292,8 +293,12 @@ static int subscribe(void)
 	if (!result)
 		return 0;
 	subscriber = NULL;
+	if (result == CUPTI_MULTIPLE_SUBSCRIBERS && sb_torch_profiler_idle())
+		return 0; /* it keeps its subscription for good, but collects nothing now */
 	if (result == CUPTI_MULTIPLE_SUBSCRIBERS)
-		return sb_fail(STROBE_EBUSY, "CUPTI belongs to %s", *other ? other : "another tool in this process (torch.profiler?)");
+		return sb_fail(STROBE_EBUSY, "CUPTI is in use by %s",
+			strstr(other, " for ") && !strstr(other, "<not provided>") ? strstr(other, " for ") + 5 :
+										     "another profiler of this process");
 	return refuse("CUPTI refuses a subscriber", result);
 }
 
@@ -304,7 +309,7 @@ static void unsubscribe(void)
 	subscriber = NULL;
 }
 
-int sb_activity_start(const struct sb_cupti *with, bool *out_attributed)
+int sb_activity_start(const struct sb_cupti *with, const char **out_unattributed)
 {
 	int err, result;
 
@@ -332,8 +337,10 @@ int sb_activity_start(const struct sb_cupti *with, bool *out_attributed)
 		cupti = NULL;
 		return err;
 	}
-	*out_attributed = launches_wanted();
-	if (*out_attributed)
+	*out_unattributed = !subscriber ? "CUPTI's callbacks belong to torch.profiler, which was used before" :
+		!launches_wanted()      ? "switched off by STROBE_GPU_TRACE_LAUNCHES=0" :
+					  NULL;
+	if (!*out_unattributed)
 		enable_callbacks(1);
 	return 0;
 }

@@ -62,11 +62,11 @@ static bool cuda_initialised(void)
 static int begin(void)
 {
 	const struct sb_cupti *cupti;
-	bool attributed;
+	const char *unattributed;
 	int err = sb_cupti_load(&cupti);
 
 	if (!err)
-		err = sb_activity_start(cupti, &attributed);
+		err = sb_activity_start(cupti, &unattributed);
 	if (err) {
 		sb_keep_missing("kernels", strobe_error(), HOW);
 		atomic_store(&phase, OFF);
@@ -77,8 +77,8 @@ static int begin(void)
 	sb_keep_meta_int(SB_META_RUN, "gpu_trace_begin_ticks", (int64_t)sb_clock_ticks());
 	sb_keep_meta_int(SB_META_SYSTEM, "cupti_version", cupti->version);
 	sb_keep_meta_string(SB_META_SYSTEM, "cupti_path", cupti->path);
-	if (!attributed)
-		sb_keep_missing("launches", "switched off by STROBE_GPU_TRACE_LAUNCHES=0", HOW);
+	if (unattributed)
+		sb_keep_missing("launches", unattributed, HOW);
 	deadline_ticks = spec.bound == SB_TRACE_SECONDS ?
 		sb_clock_ticks() + (uint64_t)(spec.seconds * (double)sb_clock_hz()) :
 		UINT64_MAX;
@@ -190,9 +190,20 @@ static void sleep_until_rung(void)
 		;
 }
 
+/* Else what CUPTI does on this thread would break a capture on another. */
+static void relax_capture(bool *relaxed)
+{
+	const struct sb_cuda *cuda = *relaxed ? NULL : sb_cuda_get();
+	int mode = SB_CU_CAPTURE_RELAXED;
+
+	if (cuda)
+		*relaxed = !cuda->capture_mode(&mode);
+}
+
 static void *run(void *unused)
 {
 	struct timespec cpu;
+	bool relaxed = false;
 
 	(void)unused;
 	prctl(PR_SET_NAME, "strobe-trace");
@@ -203,8 +214,10 @@ static void *run(void *unused)
 		if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS && cuda_initialised())
 			begin();
 		pthread_mutex_unlock(&lock);
-		if (atomic_load(&phase) == ON)
+		if (atomic_load(&phase) == ON) {
+			relax_capture(&relaxed);
 			drain();
+		}
 	}
 	if (atomic_load(&phase) == ON)
 		finish();
@@ -303,6 +316,26 @@ void strobe_gpu_trace_stop(void)
 		sb_activity_cut();
 		atomic_store(&stop_wanted, true);
 		ring();
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void strobe_gpu_trace_yield(const char *to)
+{
+	struct timespec until;
+	char what[128];
+
+	pthread_mutex_lock(&lock);
+	if (atomic_load(&phase) == ON && !pthread_equal(pthread_self(), thread)) {
+		snprintf(what, sizeof what, "%s started and got CUPTI", to && *to ? to : "another profiler");
+		sb_keep_missing("kernels from then on", what, "run the two one after the other");
+		sb_activity_cut();
+		atomic_store(&stop_wanted, true);
+		ring();
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += 2;
+		while (atomic_load(&phase) == ON && !pthread_cond_timedwait(&changed, &lock, &until))
+			;
 	}
 	pthread_mutex_unlock(&lock);
 }

@@ -211,10 +211,11 @@ void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream)
 	c = context_now(cuda, l);
 	if (!c)
 		return;
-	z->stream = stream_number(cuda, l, stream);
 	z->begin = share_last(l, c, stream, z->launch_ticks);
 	if (!z->begin)
 		z->begin = record(cuda, l, c, stream);
+	if (z->begin) /* not before: a stream under capture is only asked whether it is */
+		z->stream = stream_number(cuda, l, stream);
 }
 
 void sb_gpu_zone_end(uint32_t name, sb_cu_stream stream)

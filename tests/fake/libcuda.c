@@ -157,6 +157,8 @@ API int cuEventRecord(void *event, void *stream)
 	e->ns = s->free_ns > now_ns ? s->free_ns : now_ns;
 	e->recorded = 1;
 	pthread_mutex_unlock(&lock);
+	if (s->capture)
+		counted("capture broken");
 	return s->capture ? 900 : OK;
 }
 
@@ -202,6 +204,10 @@ API int cuStreamIsCapturing(void *stream, int *out)
 API int cuStreamGetId(void *stream, unsigned long long *out)
 {
 	COUNTED;
+	if (stream_of(stream)->capture) {
+		counted("capture broken");
+		return 901;
+	}
 	*out = stream ? (uintptr_t)stream & 0xffff : 7;
 	return OK;
 }

@@ -2,13 +2,22 @@
 no code with the tool that reports it. Follows docs/format.md; knows zones and GPU records."""
 import glob
 import os
+import re
 import struct
 from collections import namedtuple
 
 Gpu = namedtuple("Gpu", "name kind device flags start duration launch stream tid bytes")
 Zone = namedtuple("Zone", "name tid begin end")
 KINDS = {1: "zone", 2: "kernel", 3: "h2d", 4: "d2h", 5: "d2d", 6: "copy", 7: "memset", 8: "sync"}
-FIXED = ("(none)", "(other)", "strobe.role", "frames", "step")
+HEADER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "format", "wire.h")
+
+
+def fixed_names():
+    """Names that need no NAME record: numbered from 1 in the order of the header's list."""
+    with open(HEADER) as f:
+        text = f.read()
+    listed = text[text.index("#define SB_FIXED_NAMES"):text.index("enum sb_fixed_name")]
+    return {i + 1: name for i, name in enumerate(re.findall(r'X\(\w+, "([^"]*)"\)', listed))}
 
 
 class Recording:
@@ -18,7 +27,7 @@ class Recording:
         (magic, self.version, self.header_bytes, self.chunk_bytes, self.clock_kind, self.hz) = struct.unpack_from(
             "<8sIIIIQ", self.data, 0)
         assert magic == b"STROBE\r\n", path
-        self.names, self.gpu, self.zones, self.missing, self.meta = {}, [], [], [], {}
+        self.names, self.gpu, self.zones, self.missing, self.meta = fixed_names(), [], [], [], {}
         self.lane_bytes = {1: 0, 2: 0, 3: 0, 4: 0}
         self.lost = {}
         chunks = []
@@ -86,11 +95,16 @@ class Recording:
         return [g for g in self.gpu if g.kind in kinds]
 
 
-def load(run_dir):
-    """The recording in a run folder that has the most GPU records."""
-    files = glob.glob(os.path.join(run_dir, "**", "*.strobe"), recursive=True)
-    assert files, "no .strobe file in %s" % run_dir
-    return max((Recording(f) for f in files), key=lambda r: (len(r.gpu), len(r.zones)))
+def load_all(folder):
+    """Every recording below a folder, each once: `last` is a link to one of them."""
+    files = {os.path.realpath(f) for f in glob.glob(os.path.join(folder, "**", "*.strobe"), recursive=True)}
+    assert files, "no .strobe file in %s" % folder
+    return [Recording(f) for f in sorted(files)]
+
+
+def load(folder):
+    """The recording that has the most GPU records."""
+    return max(load_all(folder), key=lambda r: (len(r.gpu), len(r.zones)))
 
 
 def busy(spans):

@@ -170,6 +170,7 @@ static void capture_is_skipped_and_counted(void **state)
 	sb_gpu_resolve_pass();
 	assert_int_equal(written_count, 0);
 	assert_int_equal(gpu->calls("cuEventRecord"), records);
+	assert_int_equal(gpu->calls("capture broken"), 0);
 	assert_int_equal(lost[SB_LOST_GPU_CAPTURE], 2);
 }
 
