@@ -1,5 +1,6 @@
 /* strobe bench: repeated runs of a command, over sweeps and ladders. */
 #include "bench_child.h"
+#include "bench_marks.h"
 #include "bench_plan.h"
 #include "command.h"
 #include "progress.h"
@@ -12,9 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option options[] = { { "iterations", 'n', "N", "measured runs of each row (10)", false,
-						 false },
+static const struct option options[] = {
+	{ "iterations", 'n', "N", "measured runs of each row (10; with --marks 1)", false, false },
 	{ "warmup", 'w', "N", "runs before them that do not count (1)", false, false },
+	{ "marks", 'm', "NAME",
+		"measure inside the process: record it, and take its generations, else iterations, or those "
+		"named NAME",
+		true, false },
 	{ "frames", 'f', "N", "frames one run makes, for frames/s", false, false },
 	{ "sweep", 's', "KEY=V1,V2", "run every value in place of {KEY}; several keys: the full grid", false,
 		true },
@@ -24,7 +29,8 @@ static const struct option options[] = { { "iterations", 'n', "N", "measured run
 	{ "timeout", 0, "S", "stop a run that takes longer; its row fails", false, false },
 	{ "format", 0, "FORMAT", "text, json or csv (text)", false, false },
 	{ "output", 'o', "FILE", "write there instead of standard output", false, false },
-	{ "show-output", 0, NULL, "let the command print (on standard error)", false, false }, { 0 } };
+	{ "show-output", 0, NULL, "let the command print (on standard error)", false, false }, { 0 }
+};
 
 struct bench_job {
 	struct sb_bench bench;
@@ -34,13 +40,26 @@ struct bench_job {
 	double *row_seconds; /* spent on each row, warm-up included */
 	int *row_runs;
 	double frames;
+	char folder[512]; /* of the recordings, with --marks */
+	const char *marks; /* NULL: whole processes */
 };
+
+/* Warm-up is made of processes, or with marks of the first marks of each. */
+static int warmup_runs(const struct bench_job *job)
+{
+	return job->marks ? 0 : job->bench.warmup;
+}
+
+static int runs_each(const struct bench_job *job)
+{
+	return warmup_runs(job) + job->bench.iterations;
+}
 
 /* ---- time left ---------------------------------------------------------- */
 
 static void estimate_left(struct bench_job *job)
 {
-	int each = job->bench.warmup + job->bench.iterations;
+	int each = runs_each(job);
 	double known = 0, left = 0;
 	int runs = 0;
 
@@ -80,6 +99,30 @@ static int end_row(struct sb_bench_row *row, const struct bench_run *run)
 	return row->reason ? 0 : complain("no memory");
 }
 
+static int add_marks(struct bench_job *job, struct sb_bench_row *row)
+{
+	struct bench_run nothing = { .state = SB_BENCH_EMPTY };
+	size_t added;
+
+	if (bench_marks_read(job->folder, job->marks, (size_t)job->bench.warmup, row, &added))
+		return complain_last();
+	snprintf(nothing.reason, sizeof nothing.reason, "the recording has no %s past %d for warm-up",
+		*job->marks ? job->marks : "generations, iterations or steps", job->bench.warmup);
+	return added ? 0 : end_row(row, &nothing);
+}
+
+static int run_child(struct bench_job *job, size_t i, struct bench_run *out_run)
+{
+	char **recorded = job->marks ? bench_marks_command(job->plan.commands[i], job->folder) : NULL;
+	int err;
+
+	if (job->marks && !recorded)
+		return complain_last();
+	err = bench_child_run(&job->child, recorded ? recorded : job->plan.commands[i], out_run);
+	free(recorded);
+	return err ? complain_last() : 0;
+}
+
 static int run_row(struct bench_job *job, size_t i, bool counts)
 {
 	struct sb_bench_row *row = &job->bench.rows[i];
@@ -88,8 +131,8 @@ static int run_row(struct bench_job *job, size_t i, bool counts)
 	job->progress.label = job->bench.row_count > 1 ? row->name : counts ? "" : "warm-up";
 	estimate_left(job);
 	progress_draw(&job->progress);
-	if (bench_child_run(&job->child, job->plan.commands[i], &run))
-		return complain_last();
+	if (run_child(job, i, &run))
+		return EXIT_USAGE;
 	job->bench.interrupted = run.interrupted;
 	if (run.interrupted)
 		return 0;
@@ -98,6 +141,8 @@ static int run_row(struct bench_job *job, size_t i, bool counts)
 	job->row_seconds[i] += run.seconds;
 	job->row_runs[i]++;
 	row->peak_memory_bytes = fmax(row->peak_memory_bytes, run.peak_memory_bytes);
+	if (job->marks)
+		return add_marks(job, row);
 	if (counts && sb_bench_add(row, run.seconds))
 		return complain_last();
 	return 0;
@@ -107,7 +152,7 @@ static int run_row(struct bench_job *job, size_t i, bool counts)
  * them alike. A row that fails is out; the others go on. */
 static int run_all(struct bench_job *job)
 {
-	int each = job->bench.warmup + job->bench.iterations;
+	int each = runs_each(job);
 	int code = 0;
 
 	job->row_seconds = calloc(job->bench.row_count, sizeof *job->row_seconds);
@@ -120,7 +165,7 @@ static int run_all(struct bench_job *job)
 	for (int round = 0; round < each; round++)
 		for (size_t i = 0; i < job->bench.row_count && !code && !job->bench.interrupted; i++)
 			if (job->bench.rows[i].state == SB_BENCH_OK)
-				code = run_row(job, i, round >= job->bench.warmup);
+				code = run_row(job, i, round >= warmup_runs(job));
 	progress_clear(&job->progress);
 	return code;
 }
@@ -167,7 +212,7 @@ static int print_result(const struct args *args, const struct sb_bench *b)
 static int read_options(const struct args *args, struct bench_job *job)
 {
 	const char *format = args_value(args, "format");
-	double iterations = 10, warmup = 1;
+	double iterations = args_has(args, "marks") ? 1 : 10, warmup = 1;
 
 	job->bench.target_fps = job->frames = NAN;
 	if (!args_number(args, "iterations", 1, 1e6, &iterations) ||
@@ -185,7 +230,9 @@ static int read_options(const struct args *args, struct bench_job *job)
 		return complain("--ladder and --sweep cannot be combined");
 	if (!args_has(args, "ladder") && (!args->after_dashes || !args->after_dashes[0]))
 		return complain("no command; strobe bench [OPTIONS] -- COMMAND [ARG...]");
-	if (!isnan(job->bench.target_fps) && isnan(job->frames))
+	job->marks = args_value(args, "marks");
+	job->bench.marks = job->marks != NULL;
+	if (!isnan(job->bench.target_fps) && isnan(job->frames) && !job->marks)
 		return complain("--target-fps needs to know the frames of a run: add --frames N");
 	job->bench.iterations = (int)iterations;
 	job->bench.warmup = (int)warmup;
@@ -222,12 +269,15 @@ static int run(struct args *args)
 
 	if (!code)
 		code = make_plan(args, &job);
+	if (!code && job.marks && bench_marks_begin(job.folder, sizeof job.folder))
+		code = complain_last();
 	if (!code)
 		code = run_all(&job);
 	if (!code && sb_bench_compute(&job.bench))
 		code = complain_last();
 	if (!code)
 		code = print_result(args, &job.bench);
+	bench_marks_done(job.folder);
 	bench_plan_done(&job.plan);
 	sb_bench_done(&job.bench);
 	free(job.row_seconds);
@@ -244,11 +294,14 @@ const struct command cmd_bench = {
 		"(of a sample), min, max, p95, clips/s (runs per second) and, where the frames of a run are\n"
 		"known, frames/s. Rows of a sweep or ladder take turns, so that drift touches all alike. A\n"
 		"row that fails or runs out of memory is kept as such and does not end the sweep. When\n"
-		"everything fails, the exit code is the command's own.",
+		"everything fails, the exit code is the command's own.\n"
+		"With --marks the command is recorded, and the generations or iterations that it marks are\n"
+		"what is measured: one process then gives many values, and -w leaves out the first of them.",
 	.examples = "  strobe bench -n 20 -w 3 --frames 81 -- python gen.py\n"
 		    "  strobe bench --sweep batch=1,2,4,8 --sweep dtype=fp16,bf16 -- python gen.py -b "
 		    "{batch} --dtype {dtype}\n"
 		    "  strobe bench --frames 81 --target-fps 16 -- ./generate\n"
+		    "  strobe bench --marks -w 2 -- python generate_many.py\n"
 		    "  strobe bench --ladder variants.txt -- python gen.py {variant}",
 	.options = options,
 	.passes_command = true,

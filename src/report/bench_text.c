@@ -147,10 +147,11 @@ void sb_bench_text(const struct sb_bench *b, struct sb_buf *out)
 	bool frames = true, uncertain = false;
 
 	sb_buf_printf(out,
-		"== strobe bench: %s\n%d %s after %d warm-up; times in %s; ± is half the 95 %% interval of "
+		"== strobe bench: %s\n%d %s%s after %d warm-up%s; times in %s; ± is half the 95 %% interval "
+		"of "
 		"the median\n",
-		b->command, b->iterations, b->marks ? "recorded runs, their marks" : "runs each", b->warmup,
-		unit_name);
+		b->command, b->iterations, b->marks ? "recorded run" : "run", b->iterations == 1 ? "" : "s",
+		b->warmup, b->marks ? " marks in each" : "", unit_name);
 	/* "±" is two bytes in one column */
 	sb_buf_printf(out, "  %*s%5s%8s%8s%9s%8s%8s%8s%8s%9s%10s", -label, "", "n", "mean", "median", "±",
 		"std", "min", "max", "p95", "clips/s", "frames/s");

@@ -61,10 +61,10 @@ def ranks(tmp_path_factory):
 
 # ---- diff ----------------------------------------------------------------
 
-@pytest.mark.parametrize("form", ["text", "json", "markdown", "template"])
-def test_diff_of_two_stage_logs(strobe, form):
+@pytest.mark.parametrize("form, rest", [("text", "\n  Metric"), ("markdown", "\n<details>"), ("template", "\f")])
+def test_diff_of_two_stage_logs(strobe, form, rest):
     option = ["--template"] if form == "template" else ["--format", form]
-    expect(f"diff/stagelog.{form}", strobe("diff", "before.txt", "after.txt", *option).stdout)
+    expect(f"diff/stagelog.{form}", strobe("diff", "before.txt", "after.txt", *option).stdout.split(rest)[0])
 
 
 def test_diff_leads_with_the_total_although_a_stage_gained(strobe):
@@ -187,6 +187,16 @@ def test_bench_stops_at_ctrl_c_and_keeps_what_it_has(tmp_path):
     assert json.loads(out)["interrupted"] and json.loads(out)["rows"][0]["count"] == 1
 
 
+def test_bench_measures_marks_inside_the_process(strobe, tmp_path):
+    result = bench(strobe, "--marks", "-w", "2", "-n", "2", "--", BUILD / "tests" / "marked", "10")
+    row = result["rows"][0]
+    assert result["measured"] == "marks" and row["count"] == 2 * (10 - 2)
+    assert row["frames_per_clip_count"] == 4  # 40 frames in 10 iterations
+    nothing = bench(strobe, "--marks=no_such_name", "--", BUILD / "tests" / "marked", "10", code=1)["rows"][0]
+    assert nothing["state"] == "empty" and "no_such_name" in nothing["reason"]
+    assert not (tmp_path / "strobe-runs").exists() and not (tmp_path / "history.db").exists()
+
+
 # ---- aggregate -----------------------------------------------------------
 
 def test_aggregate_names_straggler_missing_damaged_and_broken(strobe, ranks):
@@ -238,6 +248,36 @@ def test_aggregate_scales_over_world_sizes(strobe, tmp_path):
     assert report["rank_count"] == 4
     assert four["speedup_ratio"] == pytest.approx(two["wall_s"] / four["wall_s"])
     assert four["efficiency_split_ratio"] == pytest.approx(four["speedup_ratio"] / 2)
+
+
+def check_four_ranks(strobe, folder):
+    report = json.loads(strobe("aggregate", folder, "--format", "json").stdout)
+    assert [r["rank"] for r in report["reports_summary"]] == [0, 1, 2, 3]
+    assert report["world_size_count"] == 4 and not report["missing_ranks"] and not report["left_out"]
+    assert report["meeting_count"] == 20
+    assert next(s for s in report["stages"] if s["name"] == "work")["count"] == 4 * 20
+
+
+def test_four_ranks_each_under_strobe_run(strobe, tmp_path):
+    tools = [subprocess.Popen([TOOL, "run", "-q", "-o", "out", "--", BUILD / "tests" / "marked", "20"], cwd=tmp_path,
+                              env=environment(tmp_path, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="4",
+                                              TORCHELASTIC_RUN_ID="job7"))
+             for rank in range(4)]
+    assert [tool.wait(timeout=60) for tool in tools] == [0] * 4
+    check_four_ranks(strobe, "out")
+
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="no mpirun here")
+@pytest.mark.parametrize("outside", [True, False])
+def test_four_ranks_of_mpirun_on_either_side(strobe, tmp_path, outside):
+    record = [str(TOOL), "run", "-q", "-o", "out", "--"]
+    launch = ["mpirun", "--oversubscribe", "-np", "4"]
+    command = (record + launch if outside else launch + record) + [str(BUILD / "tests" / "marked"), "20"]
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path, **root), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    (run,) = [p for p in (tmp_path / "out").iterdir() if not p.is_symlink()]
+    check_four_ranks(strobe, run)
 
 
 OTHER_TOOL = {
