@@ -68,9 +68,14 @@ static void advice_json(const struct sb_model *model, struct sb_json *j)
 /* ---- text --------------------------------------------------------------- */
 
 /* Words broken into lines of at most width columns, each after an indent. */
-static void wrap(struct sb_buf *out, const char *text, int indent, int width)
+static void wrap(struct sb_buf *out, const char *words, int indent, int width)
 {
+	struct sb_buf harmless = { 0 };
+	const char *text;
 	int used = 0;
+
+	sb_text_name(&harmless, words, SIZE_MAX); /* names of stages come from the user */
+	text = sb_buf_text(&harmless);
 
 	while (*text) {
 		size_t word = strcspn(text, " "), columns = 0;
@@ -90,6 +95,7 @@ static void wrap(struct sb_buf *out, const char *text, int indent, int width)
 		text += word + strspn(text + word, " ");
 	}
 	sb_buf_putc(out, '\n');
+	sb_buf_done(&harmless);
 }
 
 static const char *colour_of(const char *priority)
@@ -135,8 +141,10 @@ static void advice_text(const struct sb_model *model, const struct sb_text_optio
 		sb_buf_puts(out, "  Bound by: not known (no GPU samples, no GPU trace)\n");
 	if (s->leave_alone_count) {
 		sb_buf_puts(out, "  Leave alone:");
-		for (size_t i = 0; i < s->leave_alone_count; i++)
-			sb_buf_printf(out, "%s %.30s", i ? "," : "", s->leave_alone[i]);
+		for (size_t i = 0; i < s->leave_alone_count; i++) {
+			sb_buf_puts(out, i ? ", " : " ");
+			sb_text_name(out, s->leave_alone[i], 11);
+		}
 		sb_buf_printf(out, " (%.1f %% together)\n", s->leave_alone_ratio * 100);
 	}
 }

@@ -223,12 +223,17 @@ static void memory_text(const struct sb_model *model, const struct sb_text_optio
 		sb_buf_printf(out, ", seen at %.2f s\n", m->peak_t_s);
 	}
 	if (!isnan(m->spike_bytes))
-		sb_buf_printf(out, "  Steepest rise %.1f MB at %.2f s, in %.32s\n", m->spike_bytes / SB_MB, m->spike_t_s,
-			m->spike_stage ? m->spike_stage : "no stage");
-	if (!isnan(m->fragmentation_ratio))
-		sb_buf_printf(out, "  Fragmentation: %.1f of %.1f MB reserved unused (%.1f %%)\n    at %.60s\n",
-			m->fragmentation_bytes / SB_MB, m->fragmentation_reserved_bytes / SB_MB, m->fragmentation_ratio * 100,
-			m->fragmentation_label);
+		sb_buf_printf(out, "  Steepest rise %.1f MB at %.2f s, in ", m->spike_bytes / SB_MB, m->spike_t_s);
+	if (!isnan(m->spike_bytes)) {
+		sb_text_name(out, m->spike_stage ? m->spike_stage : "no stage", 32);
+		sb_buf_putc(out, '\n');
+	}
+	if (!isnan(m->fragmentation_ratio)) {
+		sb_buf_printf(out, "  Fragmentation: %.1f of %.1f MB reserved unused (%.1f %%)\n    at ",
+			m->fragmentation_bytes / SB_MB, m->fragmentation_reserved_bytes / SB_MB, m->fragmentation_ratio * 100);
+		sb_text_name(out, m->fragmentation_label, 60);
+		sb_buf_putc(out, '\n');
+	}
 	if (!isnan(m->ram_peak_bytes))
 		sb_buf_printf(out, "  RAM peak %.1f of %.1f MB", m->ram_peak_bytes / SB_MB, m->ram_total_bytes / SB_MB);
 	if (!isnan(m->ram_peak_bytes) && m->swap_peak_bytes > 0)
@@ -242,7 +247,11 @@ static void memory_text(const struct sb_model *model, const struct sb_text_optio
 	for (size_t i = 0; i < m->allocator_count; i++) {
 		const struct sb_memory_allocator *a = &m->allocators[i];
 
-		sb_buf_printf(out, "  %-24.24s %9lld %12.1f %9lld %10.1f %9.1f\n", a->allocator, (long long)a->alloc_count,
+		size_t used;
+
+		sb_buf_puts(out, "  ");
+		used = sb_text_name(out, a->allocator, 24);
+		sb_buf_printf(out, "%*s %9lld %12.1f %9lld %10.1f %9.1f\n", (int)(24 - used), "", (long long)a->alloc_count,
 			a->allocated_bytes / SB_MB, (long long)a->free_count, a->freed_bytes / SB_MB, a->live_bytes / SB_MB);
 	}
 }

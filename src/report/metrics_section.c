@@ -179,8 +179,10 @@ static void device_text(const struct sb_model *model, const struct sb_device *d,
 	const struct sb_series_column *total = sb_series_column_find(s, "memory_total_mb");
 
 	sb_buf_printf(out, "  GPU %d", d->index);
-	if (d->name)
-		sb_buf_printf(out, " %s", d->name);
+	if (d->name) {
+		sb_buf_putc(out, ' ');
+		sb_text_name(out, d->name, 40);
+	}
 	if (total)
 		sb_buf_printf(out, ", %.1f MB", total->stats.last);
 	sb_buf_printf(out, "%s\n", d->used ? "" : " (not used)");

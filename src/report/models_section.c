@@ -140,8 +140,9 @@ static void layers_text(const struct sb_model_section *m, struct sb_buf *out)
 	for (size_t i = 0; i < m->layer_count && shown < SLOWEST; i++) {
 		if (m->block_count ? !m->layers[i].block : m->layers[i].nested)
 			continue;
-		sb_buf_printf(out, "%s %.20s %.2f ms", shown % 3 == 0 && shown ? ",\n            " : shown ? "," : "",
-			m->layers[i].name, m->layers[i].total_s / (double)m->layers[i].count * 1e3);
+		sb_buf_puts(out, shown % 2 == 0 && shown ? ",\n             " : shown ? ", " : " ");
+		sb_text_name(out, m->layers[i].name, 20);
+		sb_buf_printf(out, " %.2f ms", m->layers[i].total_s / (double)m->layers[i].count * 1e3);
 		shown++;
 	}
 	sb_buf_putc(out, '\n');
@@ -162,8 +163,10 @@ static void models_text(const struct sb_model *model, const struct sb_text_optio
 		sb_buf_puts(out, "  ");
 		sb_text_name(out, entry->name, 30);
 		sb_buf_printf(out, ": %s parameters (%lld)", size, (long long)entry->parameters);
-		if (entry->type)
-			sb_buf_printf(out, ", %.20s", entry->type);
+		if (entry->type) {
+			sb_buf_puts(out, ", ");
+			sb_text_name(out, entry->type, 20);
+		}
 		if (!isnan(entry->bytes))
 			sb_buf_printf(out, ", %.1f MB", entry->bytes / SB_MB);
 		sb_buf_putc(out, '\n');

@@ -301,8 +301,10 @@ static void memory(struct screen *s)
 			say(s, " (reserved %.1f)", sum->gpu_reserved_peak_bytes / 1e9);
 		if (!isnan(sum->gpu_total_bytes))
 			say(s, " of %.0f", sum->gpu_total_bytes / 1e9);
-		if (sum->gpu_peak_stage)
-			say(s, " in %.30s", sum->gpu_peak_stage);
+		if (sum->gpu_peak_stage) {
+			say(s, " in ");
+			sb_text_name(&s->line, sum->gpu_peak_stage, 30);
+		}
 	}
 	if (!isnan(sum->ram_peak_bytes)) {
 		say(s, "%sRAM peak %.1f", vram ? "; " : "", sum->ram_peak_bytes / 1e9);
@@ -336,8 +338,10 @@ static void advice(struct screen *s)
 		return;
 	if (a->count > FINDINGS)
 		say(s, "%zu more findings in the report%s", a->count - FINDINGS, sum->leave_alone_count ? ".  " : "");
-	for (size_t i = 0; i < sum->leave_alone_count && i < 3; i++)
-		say(s, "%s%.24s", i ? ", " : "Leave alone: ", sum->leave_alone[i]);
+	for (size_t i = 0; i < sum->leave_alone_count && i < 3; i++) {
+		say(s, "%s", i ? ", " : "Leave alone: ");
+		sb_text_name(&s->line, sum->leave_alone[i], 18);
+	}
 	if (sum->leave_alone_count)
 		say(s, "%s (%.1f %%)", sum->leave_alone_count > 3 ? ", …" : "", sum->leave_alone_ratio * 100);
 	end_line(s, NULL);
