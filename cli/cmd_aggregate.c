@@ -7,6 +7,7 @@
 #include "analyze/aggregate.h"
 #include "base/error.h"
 #include "report/aggregate_report.h"
+#include "report/page.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 #define WORKERS_MAX 16
 
 static const struct option options[] = {
-	{ "format", 0, "FORMAT", "text or json (text)", false, false },
+	{ "format", 0, "FORMAT", "text, json or html (text)", false, false },
 	{ "output", 'o', "FILE", "write there instead of standard output", false, false },
 	{ "top", 0, "N", "rows of each table (15)", false, false },
 	{ "threads", 'j', "N", "read this many ranks at once (one per core)", false, false },
@@ -107,6 +108,17 @@ static int find_inputs(const struct args *args, struct aggregate_job *job)
 	return 0;
 }
 
+static int print_page(const struct sb_aggregate *a, struct sb_buf *out)
+{
+	struct sb_buf json = { 0 };
+	int err;
+
+	sb_aggregate_json(a, &json);
+	err = sb_page_wrap("aggregate", &json, out);
+	sb_buf_done(&json);
+	return err ? complain_last() : 0;
+}
+
 static int print(const struct args *args, const struct sb_aggregate *a)
 {
 	const char *format = args_value(args, "format"), *path = args_value(args, "output");
@@ -120,13 +132,15 @@ static int print(const struct args *args, const struct sb_aggregate *a)
 	o.top = (size_t)top;
 	if (format && !strcmp(format, "json"))
 		sb_aggregate_json(a, &out);
+	else if (format && !strcmp(format, "html"))
+		code = print_page(a, &out);
 	else
 		sb_aggregate_text(a, &o, &out);
-	if (sb_buf_failed(&out))
+	if (!code && sb_buf_failed(&out))
 		code = complain("no memory");
-	else if (path && sb_buf_write_file(&out, path, 0644))
+	else if (!code && path && sb_buf_write_file(&out, path, 0644))
 		code = complain_last();
-	else if (!path)
+	else if (!code && !path)
 		fputs(sb_buf_text(&out), stdout);
 	sb_buf_done(&out);
 	return code;
@@ -162,8 +176,8 @@ static int run(struct args *args)
 	struct aggregate_job job = { 0 };
 	int code;
 
-	if (format && strcmp(format, "text") && strcmp(format, "json"))
-		return complain("--format is text or json, not '%s'", format);
+	if (format && strcmp(format, "text") && strcmp(format, "json") && strcmp(format, "html"))
+		return complain("--format is text, json or html, not '%s'", format);
 	if (!args->count)
 		return complain("aggregate what? Name a folder with ranks, or the runs");
 	job.aggregate = sb_aggregate_new();

@@ -5,6 +5,7 @@
 #include "analyze/compare.h"
 #include "base/error.h"
 #include "report/diff.h"
+#include "report/page.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ static const struct option options[] = {
 		false, true },
 	{ "allow-missing", 0, NULL, "a metric that went missing does not fail --fail-above", false, false },
 	{ "tolerance", 't', "RATIO", "changes below are the same: 2% (and 10 ms)", false, false },
-	{ "format", 0, "FORMAT", "text, json or markdown (text)", false, false },
+	{ "format", 0, "FORMAT", "text, json, markdown or html (text)", false, false },
 	{ "template", 0, NULL, "the tracking sheet: every label with its time and change", false, false },
 	{ "top", 0, "N", "stages to show (20)", false, false },
 	{ "output", 'o', "FILE", "write there instead of standard output", false, false },
@@ -151,6 +152,17 @@ static int read_tolerance(const struct args *args, struct sb_tolerance *out_tole
 
 /* ---- output ------------------------------------------------------------- */
 
+static int print_page(const struct sb_comparison *c, struct sb_buf *out)
+{
+	struct sb_buf json = { 0 };
+	int err;
+
+	sb_diff_json(c, &json);
+	err = sb_page_wrap("diff", &json, out);
+	sb_buf_done(&json);
+	return err ? complain_last() : 0;
+}
+
 static int print(const struct args *args, const struct sb_comparison *c, const char *format)
 {
 	const char *path = args_value(args, "output");
@@ -166,15 +178,17 @@ static int print(const struct args *args, const struct sb_comparison *c, const c
 		sb_diff_template(c, &out);
 	else if (!strcmp(format, "json"))
 		sb_diff_json(c, &out);
+	else if (!strcmp(format, "html"))
+		code = print_page(c, &out);
 	else if (!strcmp(format, "markdown"))
 		sb_diff_markdown(c, &o, &out);
 	else
 		sb_diff_text(c, &o, &out);
-	if (sb_buf_failed(&out))
+	if (!code && sb_buf_failed(&out))
 		code = complain("no memory");
-	else if (path && sb_buf_write_file(&out, path, 0644))
+	else if (!code && path && sb_buf_write_file(&out, path, 0644))
 		code = complain_last();
-	else if (!path)
+	else if (!code && !path)
 		fputs(sb_buf_text(&out), stdout);
 	sb_buf_done(&out);
 	return code;
@@ -185,7 +199,8 @@ static int verdict(const struct args *args, const struct sb_comparison *c, const
 {
 	if (!c->failure_count)
 		return EXIT_OK;
-	if (args_has(args, "output") || args_has(args, "template") || !strcmp(format, "json"))
+	if (args_has(args, "output") || args_has(args, "template") || !strcmp(format, "json") ||
+		!strcmp(format, "html"))
 		for (size_t i = 0; i < c->failure_count; i++)
 			complain("FAIL: %s", c->failures[i]);
 	return EXIT_CHECK;
@@ -200,8 +215,9 @@ static int run(struct args *args)
 
 	if (!strcmp(format, "md"))
 		format = "markdown";
-	if (strcmp(format, "text") && strcmp(format, "json") && strcmp(format, "markdown"))
-		return complain("--format is text, json or markdown, not '%s'", format);
+	if (strcmp(format, "text") && strcmp(format, "json") && strcmp(format, "markdown") &&
+		strcmp(format, "html"))
+		return complain("--format is text, json, markdown or html, not '%s'", format);
 	code = read_tolerance(args, &o.tolerance);
 	if (!code)
 		code = read_gates(args, &job);

@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#define HEAT_STAGES_MAX 40u
+
 static void put(struct sb_json *j, const char *key, double value)
 {
 	if (!isnan(value))
@@ -140,6 +142,33 @@ static void put_scaling(struct sb_json *j, const struct sb_aggregate *a)
 	sb_json_array_end(j);
 }
 
+/* Stage by rank, for the page: rows of the largest imbalance, null where a rank
+ * has no such stage. */
+static void put_heat_map(struct sb_json *j, const struct sb_aggregate *a)
+{
+	size_t shown = a->stage_count < HEAT_STAGES_MAX ? a->stage_count : HEAT_STAGES_MAX;
+
+	sb_json_object_begin(j, "heat_map");
+	sb_json_array_begin(j, "ranks");
+	for (size_t i = 0; i < a->rank_count; i++)
+		sb_json_int(j, NULL, a->ranks[i].rank);
+	sb_json_array_end(j);
+	sb_json_array_begin(j, "stages");
+	for (size_t i = 0; i < shown; i++) {
+		const struct sb_aggregate_stage *s = &a->stages[i];
+
+		sb_json_object_begin(j, NULL);
+		sb_json_string(j, "name", s->name);
+		sb_json_array_begin(j, "total_s");
+		for (size_t r = 0; r < a->rank_count; r++)
+			sb_json_fixed(j, NULL, r < s->rank_room ? s->totals[r] : NAN, 6);
+		sb_json_array_end(j);
+		sb_json_object_end(j);
+	}
+	sb_json_array_end(j);
+	sb_json_object_end(j);
+}
+
 void sb_aggregate_json(const struct sb_aggregate *a, struct sb_buf *out)
 {
 	struct sb_json j;
@@ -176,6 +205,7 @@ void sb_aggregate_json(const struct sb_aggregate *a, struct sb_buf *out)
 	put(&j, "wait_ratio", a->wait_ratio);
 	put(&j, "clock_residual_s", a->residual_s);
 	put_scaling(&j, a);
+	put_heat_map(&j, a);
 	sb_json_object_end(&j);
 	sb_buf_putc(out, '\n');
 }

@@ -137,3 +137,12 @@ int sb_page_write(const struct sb_page *page, struct sb_buf *out)
 		return sb_fail(STROBE_ENOMEM, "no memory for the page");
 	return 0;
 }
+
+int sb_page_wrap(const char *kind, const struct sb_buf *json, struct sb_buf *out)
+{
+	struct sb_page page = { .kind = kind, .json = sb_buf_text(json), .json_size = json->size };
+
+	if (sb_buf_failed(json))
+		return sb_fail(STROBE_ENOMEM, "no memory for the page");
+	return sb_page_write(&page, out);
+}

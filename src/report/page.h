@@ -17,4 +17,7 @@ struct sb_page {
  * `live` only the server it came from. */
 int sb_page_write(const struct sb_page *page, struct sb_buf *out);
 
+/* A page of a kind around its JSON, as a file. */
+int sb_page_wrap(const char *kind, const struct sb_buf *json, struct sb_buf *out);
+
 #endif

@@ -87,11 +87,16 @@ static void reply_page(struct evhttp_request *r, const struct sb_job *job)
 	struct sb_page p = { .kind = job->kind == SB_JOB_DIFF ? "diff" : "report",
 		.json = job->body.data,
 		.json_size = job->body.size };
-	char live[4096];
+	char live[4096] = "";
+	char *id = NULL;
 
 	/* The timeline follows by itself; the report inside is the first picture. */
-	snprintf(live, sizeof live, "/api/%s", job->key);
-	p.live = job->kind == SB_JOB_DIFF ? "" : live;
+	if (job->kind == SB_JOB_REPORT)
+		id = evhttp_uriencode(job->key + strlen("runs/"), -1, 0);
+	if (id)
+		snprintf(live, sizeof live, "/api/runs/%s", id);
+	free(id);
+	p.live = live;
 	if (sb_page_write(&p, &page))
 		sb_reply_problem(r, 500, sb_error_message());
 	else

@@ -193,9 +193,9 @@ export function OrderChart({ values, unit, label, height, onPick }: { values: nu
         legend: { show: false },
         padding: [6, 8, 0, 0],
         cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
-        scales: { x: { time: false }, y: { range: (_u, _a, max) => [0, max > 0 ? max * 1.08 : 1] } },
+        scales: { x: { time: false, range: () => [-0.6, values.length - 0.4] }, y: { range: (_u, _a, max) => [0, max > 0 ? max * 1.08 : 1] } },
         axes: [
-          { size: 22, gap: 2, stroke: l.faint, font: l.font, grid: { show: false }, ticks: { show: false } },
+          { size: 22, gap: 2, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4], stroke: l.faint, font: l.font, grid: { show: false }, ticks: { show: false } },
           { size: 62, gap: 4, stroke: l.faint, font: l.font, grid: { stroke: l.line, width: 1 }, ticks: { show: false }, values: axisValues(unit), space: 28 },
         ],
         series: [{}, { label, stroke: stroke(0), width: values.length > 400 ? 1 : 0, fill: stroke(0) + (values.length > 400 ? '22' : 'aa'), paths: values.length > 400 ? undefined : uPlot.paths.bars!({ size: [0.8, 40] }), points: { show: false } }],

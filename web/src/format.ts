@@ -63,7 +63,7 @@ export function axisLabel(unit: string, v: number): string {
 // A key's ending says its unit; longer endings first.
 const UNITS: [string, (v: number) => string][] = [
   ['_tflop_per_s', (v) => `${v.toFixed(1)}${NBSP}TFLOP/s`],
-  ['_gb_per_s', (v) => `${v.toFixed(2)}${NBSP}GB/s`],
+  ['gb_per_s', (v) => `${v.toFixed(2)}${NBSP}GB/s`],
   ['_mb_per_s', (v) => `${v.toFixed(1)}${NBSP}MB/s`],
   ['_bytes_per_s', (v) => bytes(v) + '/s'],
   ['_per_second', (v) => `${plain(v)}/s`],
@@ -99,12 +99,16 @@ export function unitOf(key: string): string {
 export function keyed(key: string, v: unknown): string {
   if (typeof v === 'boolean') return v ? 'yes' : 'no';
   if (typeof v !== 'number') return v === null || v === undefined ? 'n/a' : String(v);
+  if (key === 'fps' || key === 'bps') return keyed('_' + key, v);
   const found = UNITS.find(([end]) => key.endsWith(end));
   return found ? found[1](v) : plain(v);
 }
 
+const TITLES: Record<string, string> = { fps: 'frames per second', bps: 'blocks per second', wall_ratio: 'of wall time', t_s: 'at', wall_fps: 'FPS over wall', compute_fps: 'FPS over compute', wall_bps: 'BPS over wall', compute_bps: 'BPS over compute', wall_s: 'wall time', compute_s: 'compute time', total_s: 'total', gb_per_s: 'throughput', per_second: 'rate' };
+
 // "memory_used_mb" -> "memory used"
 export function title(key: string): string {
+  if (TITLES[key]) return TITLES[key];
   const unit = unitOf(key);
   const name = unit && unit !== '_count' ? key.slice(0, -unit.length) : key.replace(/_count$/, '');
   return name.replaceAll('_', ' ').replace(/\b(gpu|cpu|ram|vram|sm|fps|bps|vae|cfg|psi|pcie|io|id|pid)\b/gi, (w) => w.toUpperCase());

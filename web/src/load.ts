@@ -11,7 +11,8 @@ export function readPage(): Page | null {
   if (!e?.textContent?.trim()) return null;
   const kind = (e.dataset.kind ?? 'report') as Page['kind'];
   const data = JSON.parse(e.textContent);
-  const live = e.dataset.live ? { report: `${e.dataset.live}/report.json`, timeline: `${e.dataset.live}/timeline`, events: `${e.dataset.live}/events`, runs: '/api/runs' } : undefined;
+  const live = e.dataset.live ? // empty: from the server, but nothing to follow
+    { report: `${e.dataset.live}/report.json`, timeline: `${e.dataset.live}/timeline`, events: `${e.dataset.live}/events`, runs: '/api/runs' } : undefined;
   if (kind === 'report') return { kind, report: data as Report, live };
   return { kind, report: emptyReport(data), other: data, live };
 }

@@ -4,6 +4,9 @@ import 'uplot/dist/uPlot.min.css';
 import './style.css';
 import { App, type RunEntry } from './app';
 import { fetchTimeline, readPage, readTimeline } from './load';
+import { Aggregate } from './sections/aggregate';
+import { Diff } from './sections/diff';
+import { Runs } from './sections/runs';
 import { rankStages } from './sections/overview';
 import { dark, startTheme, view, whole } from './state';
 import type { Page, Report } from './report';
@@ -76,6 +79,12 @@ async function start(): Promise<void> {
     return;
   }
   const p = page;
+  if (p.kind !== 'report') {
+    const data = p.other ?? {};
+    document.title = `${p.kind} · strobe`;
+    render(p.kind === 'diff' ? <Diff d={data} /> : p.kind === 'aggregate' ? <Aggregate d={data} /> : <Runs first={data} />, host);
+    return;
+  }
   document.title = `${p.report.session_info.name || p.report.session_info.id} · strobe`;
   rankStages(p.report);
   axis(p.report, null);

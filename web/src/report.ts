@@ -78,7 +78,7 @@ export interface Report {
 }
 
 export interface Page {
-  kind: 'report' | 'diff' | 'aggregate';
+  kind: 'report' | 'diff' | 'aggregate' | 'runs';
   report: Report;
   other?: Fields; // diff or aggregate, as their commands print them
   live?: { report: string; timeline: string; events: string; runs: string };
@@ -117,8 +117,8 @@ export function parts(r: Report, most: number): Part[] {
   // One stage that wraps everything says nothing: open it.
   let shown: Stage[] = tops;
   let rest = 0;
-  for (let depth = 0; depth < 3; depth++) {
-    const wide = shown.find((s) => (s.total_s ?? 0) > wall * 0.5 && a.stages.some((c) => c.parent === s.name && c !== s));
+  for (let depth = 0; depth < 4; depth++) {
+    const wide = shown.find((s) => (s.total_s ?? 0) > wall * 0.5 && a.stages.filter((c) => c.parent === s.name && c !== s && (c.total_s ?? 0) > wall * 0.01).length > 1);
     if (!wide) break;
     const inside = a.stages.filter((c) => c.parent === wide.name && c !== wide && c.total_s !== undefined && c.state !== 'skipped');
     rest += Math.max(0, (wide.total_s ?? 0) - inside.reduce((t, c) => t + (c.total_s ?? 0), 0));

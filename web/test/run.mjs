@@ -357,4 +357,45 @@ test('an empty page says what it lacks', async (browser) => {
   await context.close();
 });
 
+test('a diff leads with the whole, then the stages by their share in the change', async (browser) => {
+  const report = {
+    schema: 'strobe.diff/1', base: ['before'], new: ['<b>after</b>'], per_generation: false,
+    total: { metric: 'wall_s', unit: 's', base_value: 281.96, new_value: 299.88, delta_value: 17.92, change_ratio: 0.0636, verdict: 'worse', basis: 'tolerance' },
+    explanations: ['disk reads fell <i>2.1</i> -> 0.03 GB/s'],
+    stages: [
+      { name: 'unet', base_s: 116.33, new_s: 129.65, delta_s: 13.32, change_ratio: 0.115, contribution_s: 13.32, verdict: 'worse', words: 'slower', base_count: 1, new_count: 1 },
+      { name: 'raft', base_s: 14.02, new_s: 10.05, delta_s: -3.97, change_ratio: -0.283, contribution_s: -3.97, verdict: 'better', words: 'faster', base_count: 1, new_count: 1 },
+    ],
+    metrics: [{ metric: 'peak_memory_bytes', base_value: 8.2e9, new_value: 23.8e9, change_ratio: 1.9, verdict: 'worse' }],
+    configuration: [{ scope: 'tag', key: 'iters', base: '12', new: '6' }],
+  };
+  const { page, seen, close } = await open(browser, writePage('diff', { report, kind: 'diff' }));
+  assert.match(await page.locator('.figures').innerText(), /281\.96\u00a0s[\s\S]*299\.88\u00a0s[\s\S]*\+17\.92\u00a0s/);
+  assert.match(await page.locator('#stages tbody tr').first().innerText(), /unet[\s\S]*slower/);
+  const bars = await page.locator('.balance i').evaluateAll((all) => all.map((b) => b.getBoundingClientRect().width > 1 && b.getBoundingClientRect().height > 1));
+  assert.deepEqual(bars, [true, true]);
+  assert.match(await page.locator('#metrics').innerText(), /8\.2\u00a0GB[\s\S]*23\.8\u00a0GB/);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('an aggregate shows ranks as lanes and stage by rank as a heat map', async (browser) => {
+  const rank = (i) => ({ report_index: i, rank: i, run: `rank_${i}`, duration_s: i === 2 ? 14 : 10, work_s: 9, straggler: i === 2, slow_stage: 'denoise', complete: true, clock: {} });
+  const report = {
+    schema: 'strobe.aggregate/1', report_count: 4, rank_count: 4, host_count: 1, missing_ranks: [3], left_out: [{ run: 'rank_3', why: 'not a recording' }],
+    metrics: { wall_s: { count: 4, min_value: 10, min_rank: 0, max_value: 14, max_rank: 2, avg_value: 11, median_value: 10, sum_value: 44 } },
+    reports_summary: [0, 1, 2].map(rank), straggler_count: 1,
+    stages: [{ name: 'denoise', count: 4, total_s: { min_value: 8, max_value: 12, max_rank: 2, avg_value: 9 }, imbalance_ratio: 0.33 }],
+    heat_map: { ranks: [0, 1, 2], stages: [{ name: 'denoise', total_s: [8, null, 12] }] },
+  };
+  const { page, seen, close } = await open(browser, writePage('aggregate', { report, kind: 'aggregate' }));
+  assert.equal(await page.locator('.rank').count(), 3);
+  assert.equal(await page.locator('.rank .late').count(), 1);
+  assert.equal(await page.locator('.heat .row:not(.head) .cells i').count(), 3);
+  assert.equal(await page.locator('.heat .none').count(), 1);
+  assert.match(await page.locator('main').innerText(), /missing: 3[\s\S]*not a recording/);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
 await run();

@@ -60,7 +60,8 @@ export function stepsBody(r: Report): ComponentChildren {
   const b = r.block_analysis;
   if (!d && !b) return null;
   const steps = durations(d?.series);
-  const blocks = durations(b?.series);
+  const items = list(b, 'items');
+  const blocks = durations(b?.series) ?? durations(items.length ? { t_s: items.map((x) => num(x, 't_s') ?? 0), duration_s: items.map((x) => num(x, 'duration_s') ?? null) } : undefined);
   return (
     <>
       {d && <FieldList fields={d} />}

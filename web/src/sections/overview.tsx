@@ -139,10 +139,17 @@ function rateFigure(r: Report): Figure | null {
 function stepFigure(r: Report): Figure | null {
   const d = r.diffusion_analysis;
   const steps = num(d, 'steps') ?? num(r.summary, 'steps');
-  const warm = num(d, 'step_median_s') ?? num(d, 'warm_step_median_s') ?? num(d, 'step_mean_s') ?? num(d, 'median_s') ?? num(d, 'mean_s');
-  if (warm !== undefined) return { label: 'time per step', value: seconds(warm), note: steps !== undefined ? `${grouped(steps)} steps` : undefined };
-  const block = num(r.block_analysis, 'mean_s') ?? num(r.block_analysis, 'block_mean_s');
-  if (block !== undefined) return { label: 'time per block', value: seconds(block), note: `${grouped(num(r.block_analysis, 'blocks') ?? 0)} blocks` };
+  const step = (d?.warm_step ?? d?.step) as Fields | undefined;
+  const time = num(step, 'p50_s') ?? num(step, 'mean_s') ?? num(d, 'step_median_s');
+  const first = num(d, 'first_step_s');
+  if (time !== undefined) {
+    const p95 = num(step, 'p95_s');
+    const notes = [steps !== undefined ? `${grouped(steps)} steps` : '', first !== undefined && first > time * 1.2 ? `first ${seconds(first)}` : p95 !== undefined ? `p95 ${seconds(p95)}` : ''];
+    return { label: d?.warm_step ? 'time per warm step' : 'time per step', value: seconds(time), note: notes.filter(Boolean).join(', ') };
+  }
+  const block = r.block_analysis?.block as Fields | undefined;
+  const blockTime = num(block, 'p50_s') ?? num(block, 'mean_s');
+  if (blockTime !== undefined) return { label: 'time per block', value: seconds(blockTime), note: `${grouped(num(r.block_analysis, 'blocks') ?? 0)} blocks` };
   const it = r.iterations?.[0];
   const mean = num(it, 'median_s');
   if (it && mean !== undefined) return { label: `time per ${clip(it.name, 18)}`, value: seconds(mean), note: `${grouped(it.count)} iterations, median` };
@@ -153,21 +160,22 @@ function stepFigure(r: Report): Figure | null {
 
 function memoryFigure(r: Report): Figure | null {
   const devices = r.gpu_metrics?.devices ?? [];
-  const used = Math.max(...devices.map((d) => num(d, 'memory_used_max_mb') ?? -1));
-  const total = num(devices[0], 'memory_total_mb');
-  const peak = num(r.memory, 'peak_mb') ?? num(r.memory, 'allocated_peak_mb') ?? snapshotPeak(r);
-  const value = used > 0 ? used : peak;
-  if (value !== undefined && value > 0) {
-    return { label: 'peak GPU memory', value: bytes(value * 1e6), note: total ? `${percent(value / total, 0)} of ${bytes(total * 1e6)}` : undefined, tone: total && value / total > 0.9 ? 'bad' : undefined };
+  const sampled = Math.max(...devices.map((d) => num(d, 'memory_used_max_mb') ?? -1));
+  const peak = num(r.summary, 'gpu_peak_bytes') ?? (sampled > 0 ? sampled * 1e6 : snapshotPeak(r));
+  const total = num(r.summary, 'gpu_total_bytes') ?? (num(devices[0], 'memory_total_mb') ?? NaN) * 1e6;
+  if (peak !== undefined && peak > 0) {
+    const where = text(r.summary, 'gpu_peak_stage');
+    const share = total > 0 ? `${percent(peak / total, 0)} of ${bytes(total)}` : '';
+    return { label: 'peak GPU memory', value: bytes(peak), note: [share, where && `in ${clip(where, 20)}`].filter(Boolean).join(', '), tone: total > 0 && peak / total > 0.9 ? 'bad' : undefined };
   }
-  const host = r.memory?.host as Fields | undefined;
-  const ram = num(host, 'rss_peak_mb') ?? num(host, 'peak_mb') ?? num(host, 'used_max_mb');
-  return ram === undefined ? null : { label: 'peak RAM', value: bytes(ram * 1e6), note: text(host, 'what') };
+  const ram = num(r.summary, 'ram_peak_bytes');
+  const all = num(r.summary, 'ram_total_bytes');
+  return ram === undefined ? null : { label: 'peak RAM', value: bytes(ram), note: all ? `${percent(ram / all, 0)} of ${bytes(all)}` : undefined };
 }
 
 function snapshotPeak(r: Report): number | undefined {
   const peaks = (r.memory?.snapshots ?? []).filter((s) => s.device !== 'host').map((s) => num(s, 'peak_mb') ?? num(s, 'allocated_mb') ?? 0);
-  return peaks.length ? Math.max(...peaks) : undefined;
+  return peaks.length ? Math.max(...peaks) * 1e6 : undefined;
 }
 
 const BOUNDS: Record<string, string> = { gpu: 'GPU', cpu_launch: 'CPU launch', copies: 'copies', disk: 'disk', communication: 'communication', mixed: 'mixed', unknown: 'not known' };
@@ -177,6 +185,8 @@ function boundFigure(r: Report): Figure | null {
   if (!v) return null;
   const device = r.gpu_metrics?.devices?.[0];
   const util = num(device, 'utilization_mean_percent');
+  const cpu = num(r.cpu_metrics, 'usage_mean_percent');
+  if (v.bound_by === 'unknown' && util === undefined) return { label: 'bound by', value: 'not known', note: cpu !== undefined ? `no GPU seen; CPU ${cpu.toFixed(0)} % busy` : 'no GPU seen' };
   return { label: 'bound by', value: BOUNDS[v.bound_by] ?? v.bound_by, note: util !== undefined ? `GPU ${util.toFixed(0)} % busy on average` : v.why && clip(v.why, 44) };
 }
 
@@ -289,9 +299,8 @@ export function Findings({ report, timeline, most }: { report: Report; timeline:
             <b dir="auto">{f.issue}</b>
             {f.gain_s !== undefined && <span class="gain">saves {seconds(f.gain_s)}</span>}
           </div>
-          <p dir="auto">
-            {f.suggestion} {most > 3 && <span class="quiet">{f.evidence}</span>}
-          </p>
+          <p dir="auto">{f.suggestion}</p>
+          {most > 3 && <p dir="auto">Seen: {f.evidence}</p>}
           <div class="where">
             <Place finding={f} report={report} timeline={timeline} />
             {f.effort && <span class="quiet">effort {f.effort}</span>}

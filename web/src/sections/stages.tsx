@@ -114,13 +114,12 @@ function baseColumns(base: Base | null): Column<Node>[] {
 }
 
 // Selected time inside each stage, where something is selected.
-function rangeColumn(report: Report, t: Timeline | null, range: Range | null): Column<Node>[] {
+function rangeColumn(t: Timeline | null, range: Range | null): Column<Node>[] {
   if (!range || !t) return [];
   const s = statistics(t, range);
   const by = new Map(s.names.map((n) => [n.name, n.total / 1e9]));
   const head = s.exact ? 'in selection' : '≈ in selection';
   const help = s.exact ? 'time of this name inside the selected range, all threads' : `from bins of ${nanos(s.resolutionNs)}, because single zones were merged`;
-  void report;
   return [{ key: 'in_s', head, help, value: (n) => by.get(n.name), cell: (n) => (by.has(n.name) ? seconds(by.get(n.name)) : '') }];
 }
 
@@ -136,7 +135,7 @@ export function StageTable({ report, timeline, base }: { report: Report; timelin
     ...(gpu && !base && !chosen ? [{ key: 'gpu_span_s', head: 'GPU span', help: 'from event to event on the stream; may hold idle time', value: (s: Node) => s.gpu_span_s }] : []),
     ...(base || chosen ? [] : [{ key: 'count', head: 'calls', value: (s: Node) => s.count, cell: (s: Node) => count(s.count) }]),
     ...baseColumns(base),
-    ...rangeColumn(report, timeline, chosen),
+    ...rangeColumn(timeline, chosen),
   ];
   return <Table rows={rows} columns={columns} caption="Stages" most={60} onPick={(s) => selectStage(s.name, timeline)} picked={(s) => chosen?.name === s.name} />;
 }
@@ -185,7 +184,7 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
     time('p99_s', 'p99'),
     time('max_s', 'max'),
     ...baseColumns(base),
-    ...rangeColumn(report, timeline, chosen),
+    ...rangeColumn(timeline, chosen),
   ];
   return (
     <>

@@ -1,0 +1,167 @@
+// Many ranks: strobe aggregate --format html. Lanes of ranks, and a heat map of
+// stage by rank that shows who is slow where.
+import { dark, toggleTheme, useStore } from '../state';
+import { bytes, clip, count, keyed, percent, seconds, title } from '../format';
+import { list, num, text, type Fields } from '../report';
+import { FieldTable, Table } from '../table';
+import { Name, Shell } from './shell';
+
+const extent = (s: Fields, key: string) => s[key] as Fields | undefined;
+
+function Figures({ d }: { d: Fields }) {
+  const wall = (d.metrics as Fields | undefined)?.wall_s as Fields | undefined;
+  const memory = Object.entries((d.metrics as Record<string, Fields> | undefined) ?? {}).find(([k]) => /peak.*(mb|bytes)$/.test(k));
+  const missing = Array.isArray(d.missing_ranks) ? (d.missing_ranks as number[]) : [];
+  const figures = [
+    { label: 'ranks', value: count(num(d, 'rank_count')), note: missing.length ? `missing: ${clip(missing.join(', '), 40)}` : `on ${count(num(d, 'host_count'))} hosts`, bad: missing.length > 0 },
+    wall && { label: 'slowest rank', value: seconds(num(wall, 'max_value')), note: `rank ${num(wall, 'max_rank')}; fastest ${seconds(num(wall, 'min_value'))}` },
+    { label: 'stragglers', value: count(num(d, 'straggler_count')), note: '', bad: (num(d, 'straggler_count') ?? 0) > 0 },
+    (num(d, 'meeting_count') ?? 0) > 0 && num(d, 'wait_s') !== undefined && { label: 'waiting at collectives', value: seconds(num(d, 'wait_s')), note: num(d, 'wait_ratio') !== undefined ? percent(num(d, 'wait_ratio')) : '' },
+    memory && { label: title(memory[0]), value: memory[0].endsWith('bytes') ? bytes(num(memory[1], 'max_value')) : keyed(memory[0], num(memory[1], 'max_value')), note: `rank ${num(memory[1], 'max_rank')}` },
+  ].filter((f): f is { label: string; value: string; note: string; bad?: boolean } => Boolean(f));
+  return (
+    <section class="figures" aria-label="key figures">
+      {figures.map((f) => (
+        <div class={`figure ${f.bad ? 'bad' : ''}`} key={f.label}>
+          <span class="label">{f.label}</span>
+          <span class="value">{f.value}</span>
+          <span class="note">{f.note}</span>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+// How long each rank took, and how much of it was work.
+function RankLanes({ d }: { d: Fields }) {
+  const ranks = list(d, 'reports_summary');
+  const most = Math.max(...ranks.map((r) => num(r, 'duration_s') ?? 0), 1e-9);
+  return (
+    <div class="ranks" role="img" aria-label="time of each rank">
+      {ranks.slice(0, 1024).map((r) => (
+        <div class="rank" key={num(r, 'report_index')}>
+          <span>{num(r, 'rank') !== undefined && num(r, 'rank')! >= 0 ? `rank ${num(r, 'rank')}` : clip(text(r, 'run') ?? '', 18)}</span>
+          <b title={`${seconds(num(r, 'duration_s'))}, work ${seconds(num(r, 'work_s'))}`}>
+            <i class={r.straggler === true ? 'late' : ''} style={{ width: `${((num(r, 'duration_s') ?? 0) / most) * 100}%` }}>
+              <u style={{ width: `${Math.min(100, ((num(r, 'work_s') ?? 0) / (num(r, 'duration_s') || 1)) * 100)}%` }} />
+            </i>
+          </b>
+          <span class="quiet">{[seconds(num(r, 'duration_s')), r.straggler === true && `straggler${text(r, 'slow_stage') ? ` in ${clip(text(r, 'slow_stage')!, 24)}` : ''}`, r.complete === false && 'incomplete'].filter(Boolean).join(', ')}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+// Darker means slower than the median of its stage.
+function HeatMap({ d }: { d: Fields }) {
+  const heat = d.heat_map as { ranks: number[]; stages: { name: string; total_s: (number | null)[] }[] } | undefined;
+  if (!heat?.stages?.length) return null;
+  const columns = heat.ranks.length;
+  return (
+    <div class="heat" role="img" aria-label="time of each stage on each rank">
+      <div class="row head">
+        <span />
+        <div class="cells" style={{ gridTemplateColumns: `repeat(${columns}, 1fr)` }}>
+          {heat.ranks.map((r, i) => (
+            <i key={i}>{columns <= 64 || i % Math.ceil(columns / 32) === 0 ? r : ''}</i>
+          ))}
+        </div>
+      </div>
+      {heat.stages.slice(0, 40).map((s) => {
+        const known = s.total_s.filter((v): v is number => v !== null).sort((a, b) => a - b);
+        const middle = known[Math.floor(known.length / 2)] || 1e-12;
+        return (
+          <div class="row" key={s.name}>
+            <Name name={s.name} />
+            <div class="cells" style={{ gridTemplateColumns: `repeat(${columns}, 1fr)` }}>
+              {s.total_s.map((v, i) => (
+                <i key={i} class={v === null ? 'none' : ''} style={v === null ? undefined : shade(v / middle)} title={`${s.name}, rank ${heat.ranks[i]}: ${v === null ? 'not there' : `${seconds(v)}, ${percent(v / middle - 1)} from the median`}`} />
+              ))}
+            </div>
+          </div>
+        );
+      })}
+      <p class="quiet">Blue is faster than the stage's median rank, red is slower; full colour from 25 % on.</p>
+    </div>
+  );
+}
+
+function shade(ratio: number) {
+  const strength = Math.min(1, Math.abs(ratio - 1) / 0.25);
+  return { background: `color-mix(in srgb, ${ratio > 1 ? 'var(--c4)' : 'var(--c1)'} ${Math.round(8 + strength * 92)}%, var(--grid))` };
+}
+
+export function Aggregate({ d }: { d: Fields }) {
+  useStore(dark);
+  const stages = list(d, 'stages');
+  const metrics = Object.entries((d.metrics as Record<string, Fields> | undefined) ?? {}).map(([key, e]) => ({ key, ...e }));
+  const value = (m: Fields, part: string) => (num(m, part) === undefined ? '' : keyed(String(m.key), num(m, part)));
+  const left = list(d, 'left_out');
+  return (
+    <Shell title={text(d, 'job') ?? `${count(num(d, 'rank_count'))} ranks`} kind="aggregate" onTheme={toggleTheme}>
+      <Figures d={d} />
+      {left.length > 0 && (
+        <section class="part">
+          <h2 class="bad">Left out</h2>
+          <FieldTable rows={left} caption="What could not be read" />
+        </section>
+      )}
+      <section class="part" id="ranks">
+        <h2>Ranks</h2>
+        <RankLanes d={d} />
+      </section>
+      <section class="part" id="heat">
+        <h2>Stage by rank</h2>
+        <HeatMap d={d} />
+      </section>
+      <section class="part" id="stages">
+        <h2>Stages</h2>
+        <Table
+          caption="Over all ranks, with the rank of each extreme"
+          rows={stages}
+          most={60}
+          columns={[
+            { key: 'name', head: 'stage', text: true, value: (s) => text(s, 'name'), cell: (s) => <Name name={text(s, 'name') ?? ''} code={text(s, 'code')} /> },
+            { key: 'count', head: 'calls', value: (s) => num(s, 'count'), cell: (s) => count(num(s, 'count')) },
+            ...(['min', 'avg', 'max'] as const).map((part) => ({
+              key: `${part}_s`,
+              head: part,
+              value: (s: Fields) => num(extent(s, 'total_s'), `${part}_value`),
+            })),
+            { key: 'max_rank', head: 'max on rank', value: (s) => num(extent(s, 'total_s'), 'max_rank') },
+            { key: 'imbalance_ratio', head: 'imbalance', help: 'how far the slowest rank is above the average', value: (s) => num(s, 'imbalance_ratio') },
+            { key: 'imbalance_s', head: 'costs', value: (s) => num(s, 'imbalance_s') },
+            { key: 'call_p50_s', head: 'p50', value: (s) => num(s, 'call_p50_s') },
+            { key: 'call_p95_s', head: 'p95', value: (s) => num(s, 'call_p95_s') },
+          ]}
+        />
+      </section>
+      <section class="part" id="metrics">
+        <h2>Metrics</h2>
+        <Table
+          caption="Over all ranks"
+          rows={metrics}
+          most={60}
+          columns={[
+            { key: 'key', head: 'metric', text: true, value: (m) => String(m.key), cell: (m) => title(String(m.key)) },
+            ...(['min', 'avg', 'median', 'max', 'sum'] as const).map((part) => ({
+              key: part,
+              head: part,
+              value: (m: Fields) => num(m, `${part}_value`),
+              cell: (m: Fields) => value(m, `${part}_value`),
+            })),
+            { key: 'min_rank', head: 'min on rank', value: (m) => num(m, 'min_rank') },
+            { key: 'max_rank', head: 'max on rank', value: (m) => num(m, 'max_rank') },
+          ]}
+        />
+      </section>
+      {list(d, 'scaling').length > 0 && (
+        <section class="part" id="scaling">
+          <h2>Scaling</h2>
+          <FieldTable rows={list(d, 'scaling')} caption="Across world sizes" />
+        </section>
+      )}
+    </Shell>
+  );
+}

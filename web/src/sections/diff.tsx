@@ -1,0 +1,159 @@
+// Two runs side by side: strobe diff --format html, and /diff of the server.
+import { clip, keyed, percent, plain, seconds } from '../format';
+import { list, num, text, type Fields } from '../report';
+import { Table, type Column } from '../table';
+import { dark, toggleTheme, useStore } from '../state';
+import { Name, Shell } from './shell';
+
+const sides = (d: Fields, key: string) => (Array.isArray(d[key]) ? (d[key] as string[]) : []);
+
+function signed(v: number, show: (x: number) => string): string {
+  return (v > 0 ? '+' : v < 0 ? '−' : '±') + show(Math.abs(v));
+}
+
+function tone(verdict: string | undefined): string {
+  if (!verdict) return '';
+  if (/worse|slower|regress|appeared/.test(verdict)) return 'worse';
+  return /better|faster|improve|vanished/.test(verdict) ? 'better' : 'quiet';
+}
+
+function valueOf(m: Fields, key: string): string {
+  const v = num(m, key);
+  return v === undefined ? 'n/a' : keyed(text(m, 'metric') ?? '', v);
+}
+
+function Total({ d }: { d: Fields }) {
+  const t = d.total as Fields | undefined;
+  if (!t) return null;
+  const ratio = num(t, 'change_ratio');
+  const delta = num(t, 'delta_value');
+  const metric = text(t, 'metric') ?? 'wall_s';
+  return (
+    <section class="figures" aria-label="the whole">
+      <div class="figure">
+        <span class="label">before{d.per_generation === true ? ', per video' : ''}</span>
+        <span class="value">{valueOf(t, 'base_value')}</span>
+        <span class="note">{clip(sides(d, 'base').join(', '), 60)}</span>
+      </div>
+      <div class="figure">
+        <span class="label">now{d.per_generation === true ? ', per video' : ''}</span>
+        <span class="value">{valueOf(t, 'new_value')}</span>
+        <span class="note">{clip(sides(d, 'new').join(', '), 60)}</span>
+      </div>
+      <div class={`figure ${tone(text(t, 'verdict')) === 'worse' ? 'bad' : ''}`}>
+        <span class="label">change</span>
+        <span class="value">{delta === undefined ? 'n/a' : signed(delta, (v) => keyed(metric, v))}</span>
+        <span class="note">{ratio === undefined ? '' : signed(ratio, (v) => percent(v))}</span>
+      </div>
+      <div class="figure">
+        <span class="label">verdict</span>
+        <span class="value">{text(t, 'verdict') ?? 'n/a'}</span>
+        <span class="note">{(text(t, 'basis') ?? '').replaceAll('_', ' ')}{num(t, 'p_ratio') !== undefined ? `, p = ${plain(num(t, 'p_ratio')!)}` : ''}</span>
+      </div>
+    </section>
+  );
+}
+
+// Each stage's share in the change, as a bar from the middle.
+function Contribution({ s, most }: { s: Fields; most: number }) {
+  const c = num(s, 'contribution_s') ?? 0;
+  const width = most ? (Math.abs(c) / most) * 50 : 0;
+  return (
+    <span class="balance" title={`${signed(c, seconds)} of the change`}>
+      <i class={c > 0 ? 'up' : 'down'} style={c > 0 ? { left: '50%', width: `${width}%` } : { right: '50%', width: `${width}%` }} />
+    </span>
+  );
+}
+
+function Stages({ d }: { d: Fields }) {
+  const stages = list(d, 'stages');
+  if (!stages.length) return null;
+  const most = Math.max(...stages.map((s) => Math.abs(num(s, 'contribution_s') ?? 0)));
+  const columns: Column<Fields>[] = [
+    { key: 'name', head: 'stage', text: true, value: (s) => text(s, 'name'), cell: (s) => <Name name={text(s, 'name') ?? ''} code={text(s, 'code')} /> },
+    { key: 'contribution_s', head: 'share in the change', value: (s) => num(s, 'contribution_s'), cell: (s) => <Contribution s={s} most={most} /> },
+    { key: 'base_s', head: 'before', value: (s) => num(s, 'base_s') },
+    { key: 'new_s', head: 'now', value: (s) => num(s, 'new_s') },
+    { key: 'delta_s', head: 'Δ', value: (s) => num(s, 'delta_s'), cell: (s) => (num(s, 'delta_s') === undefined ? '' : signed(num(s, 'delta_s')!, seconds)) },
+    { key: 'change_ratio', head: 'Δ %', value: (s) => num(s, 'change_ratio'), cell: (s) => (num(s, 'change_ratio') === undefined ? '' : signed(num(s, 'change_ratio')!, (v) => percent(v))) },
+    { key: 'base_count', head: 'calls before', value: (s) => num(s, 'base_count') },
+    { key: 'new_count', head: 'calls now', value: (s) => num(s, 'new_count') },
+    { key: 'words', head: 'verdict', text: true, value: (s) => text(s, 'words'), cell: (s) => <span class={tone(text(s, 'words') ?? text(s, 'verdict'))}>{text(s, 'words') ?? text(s, 'verdict')}</span> },
+    { key: 'basis', head: 'judged by', text: true, value: (s) => text(s, 'basis'), cell: (s) => <span class="quiet">{(text(s, 'basis') ?? '').replaceAll('_', ' ')}{num(s, 'p_ratio') !== undefined ? `, p = ${plain(num(s, 'p_ratio')!)}` : ''}</span> },
+  ];
+  return <Table rows={stages} columns={columns} caption="Stages, the largest share in the change first" most={60} />;
+}
+
+function Metrics({ d }: { d: Fields }) {
+  const rows = list(d, 'metrics');
+  if (!rows.length) return null;
+  return (
+    <Table
+      caption="Memory, throughput, energy"
+      rows={rows}
+      most={60}
+      columns={[
+        { key: 'metric', head: 'metric', text: true, value: (m) => text(m, 'metric'), cell: (m) => (text(m, 'metric') ?? '').replace(/_(s|ms|bytes|mb|gb|ratio|percent|count|fps|bps|w|wh|c|gb_per_s)$/, '').replaceAll('_', ' ') },
+        { key: 'base_value', head: 'before', value: (m) => num(m, 'base_value'), cell: (m) => valueOf(m, 'base_value') },
+        { key: 'new_value', head: 'now', value: (m) => num(m, 'new_value'), cell: (m) => valueOf(m, 'new_value') },
+        { key: 'change_ratio', head: 'Δ %', value: (m) => num(m, 'change_ratio'), cell: (m) => (num(m, 'change_ratio') === undefined ? '' : signed(num(m, 'change_ratio')!, (v) => percent(v))) },
+        { key: 'verdict', head: 'verdict', text: true, value: (m) => text(m, 'verdict'), cell: (m) => <span class={tone(text(m, 'verdict'))}>{text(m, 'verdict')}</span> },
+      ]}
+    />
+  );
+}
+
+export function Diff({ d }: { d: Fields }) {
+  useStore(dark);
+  const explanations = sides(d, 'explanations');
+  const failures = sides(d, 'failures');
+  const configuration = list(d, 'configuration');
+  return (
+    <Shell title={`${clip(sides(d, 'base').join(', '), 40)} → ${clip(sides(d, 'new').join(', '), 40)}`} kind="diff" onTheme={toggleTheme}>
+      <Total d={d} />
+      {failures.length > 0 && (
+        <section class="part">
+          <h2 class="bad">The gate fails</h2>
+          <ul class="sentences">
+            {failures.map((f) => (
+              <li key={f} dir="auto">
+                {f}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {explanations.length > 0 && (
+        <section class="part">
+          <h2>Likely explanation</h2>
+          <ul class="sentences">
+            {explanations.map((e) => (
+              <li key={e} dir="auto">
+                {e}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <section class="part" id="stages">
+        <h2>Stages by change</h2>
+        <Stages d={d} />
+      </section>
+      <section class="part" id="metrics">
+        <h2>Metrics</h2>
+        <Metrics d={d} />
+      </section>
+      {configuration.length > 0 && (
+        <section class="part" id="configuration">
+          <h2>Configuration</h2>
+          <Table
+            caption="What was set differently"
+            rows={configuration}
+            most={60}
+            columns={(['scope', 'stage', 'key', 'base', 'new'] as const).map((key) => ({ key, head: key === 'base' ? 'before' : key === 'new' ? 'now' : key, text: true, value: (c: Fields) => text(c, key) }))}
+          />
+        </section>
+      )}
+    </Shell>
+  );
+}

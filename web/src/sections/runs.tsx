@@ -1,0 +1,59 @@
+// The server's front door: every run it found, the live ones on top.
+import { useEffect, useState } from 'preact/hooks';
+import { bytes, clip } from '../format';
+import { list, num, text, type Fields } from '../report';
+import { Table } from '../table';
+import { toggleTheme } from '../state';
+import { Shell } from './shell';
+
+export function Runs({ first }: { first: Fields }) {
+  const [data, setData] = useState(first);
+  const [chosen, setChosen] = useState<string[]>([]);
+  useEffect(() => {
+    const timer = setInterval(async () => {
+      try {
+        const answer = await fetch('/api/runs');
+        if (answer.ok) setData((await answer.json()) as Fields);
+      } catch {
+        // the server may be restarting; the list on the screen stays
+      }
+    }, 5000);
+    return () => clearInterval(timer);
+  }, []);
+  const runs = list(data, 'runs').sort((a, b) => Number(b.live === true) - Number(a.live === true));
+  const address = (id: string) => `/runs/${encodeURIComponent(id)}`;
+  const choose = (id: string) => setChosen(chosen.includes(id) ? chosen.filter((c) => c !== id) : [...chosen, id].slice(-2));
+  return (
+    <Shell title="Runs" kind={`${runs.length} found`} onTheme={toggleTheme}>
+      <section class="part">
+        {chosen.length === 2 ? (
+          <p class="tools">
+            <a class="link" href={`/diff?base=${encodeURIComponent(chosen[0])}&new=${encodeURIComponent(chosen[1])}`}>
+              Compare {clip(chosen[0], 40)} with {clip(chosen[1], 40)}
+            </a>
+          </p>
+        ) : (
+          <p class="quiet tools">Choose two runs to compare them.</p>
+        )}
+        {runs.length === 0 && <p>No recording here yet: strobe run -- python your_pipeline.py</p>}
+        {runs.length > 0 && (
+          <Table
+            caption="Recordings, newest first"
+            rows={runs}
+            most={200}
+            columns={[
+              { key: 'pick', head: '', text: true, value: () => undefined, cell: (r) => <input type="checkbox" aria-label={`choose ${text(r, 'id')}`} checked={chosen.includes(text(r, 'id') ?? '')} onChange={() => choose(text(r, 'id') ?? '')} /> },
+              { key: 'name', head: 'run', text: true, value: (r) => text(r, 'name'), cell: (r) => <a class="link" dir="auto" href={address(text(r, 'id') ?? '')}>{clip(text(r, 'name') || text(r, 'id') || '', 60)}</a> },
+              { key: 'live', head: 'state', text: true, value: (r) => (r.live === true ? 'live' : 'ended'), cell: (r) => <span class={r.live === true ? 'live live' : 'quiet'}>{r.live === true ? 'live' : 'ended'}</span> },
+              { key: 'start_time', head: 'started', text: true, value: (r) => text(r, 'start_time'), cell: (r) => (text(r, 'start_time') ?? '').replace('T', ' ').replace(/\+00:00$/, ' UTC') },
+              { key: 'host', head: 'host', text: true, value: (r) => text(r, 'host') },
+              { key: 'pid', head: 'process', value: (r) => num(r, 'pid'), cell: (r) => String(num(r, 'pid') ?? '') },
+              { key: 'bytes', head: 'size', value: (r) => num(r, 'bytes'), cell: (r) => bytes(num(r, 'bytes')) },
+              { key: 'id', head: 'folder', text: true, value: (r) => text(r, 'id'), cell: (r) => <span class="quiet" dir="auto">{clip(text(r, 'id') ?? '', 60)}</span> },
+            ]}
+          />
+        )}
+      </section>
+    </Shell>
+  );
+}

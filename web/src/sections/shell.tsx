@@ -1,0 +1,36 @@
+// The frame of pages that are not one run's report.
+import type { ComponentChildren } from 'preact';
+import { solid } from '../colour';
+import { clip } from '../format';
+import { dark, useStore } from '../state';
+
+export function Shell({ title, kind, onTheme, children }: { title: string; kind: string; onTheme: () => void; children: ComponentChildren }) {
+  const isDark = useStore(dark);
+  return (
+    <main>
+      <header class="top">
+        <strong class="mark">strobe</strong>
+        <h1 dir="auto">{title}</h1>
+        <span class="when">{kind}</span>
+        <span class="spring" />
+        <button type="button" class="theme" onClick={onTheme} aria-label={isDark ? 'Light theme' : 'Dark theme'} title={isDark ? 'Light theme' : 'Dark theme'}>
+          {isDark ? '☀' : '☾'}
+        </button>
+      </header>
+      <div class="shell">{children}</div>
+    </main>
+  );
+}
+
+export function Name({ name, code }: { name: string; code?: string }) {
+  useStore(dark);
+  return (
+    <span class="stage">
+      <i style={{ background: solid(name) }} />
+      {code && <code>{code}</code>}
+      <span dir="auto" title={name}>
+        {clip(name, 56)}
+      </span>
+    </span>
+  );
+}
