@@ -88,6 +88,8 @@ test('all timelines and charts share one axis', async (browser) => {
   await page.locator('#timeline-first canvas').focus();
   await page.keyboard.press('+');
   const first = await range(page);
+  await box(page, '#timeline-full'); // comes into sight, and is drawn
+  await page.waitForFunction((from) => Number(document.querySelector('#timeline-full canvas').dataset.from) === from, first.from);
   assert.deepEqual(await range(page, '#timeline-full'), first);
   await close();
 });
