@@ -17,6 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 NAME = "strobe"
 # libstrobe and the tool may need these of the machine, nothing else.
 SYSTEM = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux[-\w]*|libgcc_s)\.so")
+BINARY = re.compile(r"(\.so(\.\d+)*|bin/strobe|scripts/strobe)$")
 SCRIPT = """#!python
 import importlib.util, os, sys
 sys.path[:] = [p for p in sys.path if os.path.realpath(p or ".") != os.path.dirname(os.path.realpath(__file__))]
@@ -98,7 +99,7 @@ def stage(build):
                 files[os.path.join("strobe", os.path.relpath(path, package))] = path
     files["strobe/bin/strobe"] = os.path.join(build, "strobe")
     copies = tempfile.mkdtemp(prefix="strobe-stage-")
-    for name in [n for n in files if n.endswith((".so", "bin/strobe"))]:
+    for name in [n for n in files if BINARY.search(n)]:
         target = os.path.join(copies, name.replace("/", "_"))
         shutil.copy(files[name], target)
         strip(target)
@@ -114,7 +115,7 @@ def hash_of(data):
 
 def write_wheel(build, folder):
     files = stage(build)
-    tag = "cp39-abi3-" + platform_tag([path for name, path in files.items() if name.endswith((".so", "bin/strobe"))])
+    tag = "cp39-abi3-" + platform_tag([path for name, path in files.items() if BINARY.search(name)])
     stem = "%s-%s" % (NAME, version())
     info = stem + ".dist-info/"
     with open(os.path.join(ROOT, "LICENSE"), "rb") as file:
@@ -133,8 +134,7 @@ def write_wheel(build, folder):
     with zipfile.ZipFile(os.path.join(folder, wheel), "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in contents.items():
             entry = zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0))
-            runs = name.endswith((".so", "bin/strobe", "scripts/strobe"))
-            entry.external_attr = (0o100755 if runs else 0o100644) << 16
+            entry.external_attr = (0o100755 if BINARY.search(name) else 0o100644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, data)
     return wheel
@@ -147,15 +147,12 @@ def write_tarball(build, folder):
     with tempfile.TemporaryDirectory() as scratch:
         prefix = os.path.join(scratch, stem)
         subprocess.run(["cmake", "--install", build, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
-        for name, path in stage(build).items():
-            if name == "strobe/bin/strobe":
-                continue
-            target = os.path.join(prefix, "lib", "strobe", "python", name)
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            shutil.copy(path, target)
         for name in ("LICENSE", "README.md"):
             shutil.copy(os.path.join(ROOT, name), prefix)
-        strip(os.path.join(prefix, "bin", "strobe"))
+        for path, _, names in os.walk(prefix):
+            for name in names:
+                if BINARY.search(os.path.join(path, name)):
+                    strip(os.path.join(path, name))
         path = os.path.join(folder, stem + ".tar.gz")
         with tarfile.open(path, "w:gz") as archive:
             archive.add(prefix, stem)

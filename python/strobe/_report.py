@@ -3,7 +3,6 @@ text, JSON and, in a notebook, as the page itself."""
 import base64
 import json
 import os
-import subprocess
 
 from . import _tool
 
@@ -20,6 +19,7 @@ class Report:
         self._json = None
 
     def _ask(self, form):
+        import subprocess
         tool = _tool.path()
         if tool is None:
             raise ReportError("the strobe command was not found: put it on PATH or set STROBE_TOOL")

@@ -1,0 +1,91 @@
+"""The package as it is shipped: its types, its oldest Python, its wheel."""
+import ast
+import glob
+import importlib.util
+import os
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+import strobe
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+PACKAGE = os.path.dirname(os.path.abspath(strobe.__file__))
+BUILD = os.path.dirname(os.path.dirname(PACKAGE))
+
+
+def sources():
+    return glob.glob(os.path.join(ROOT, "python", "strobe", "**", "*.py"), recursive=True)
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: os.path.relpath(path, ROOT))
+def test_every_file_is_python_3_9(path):
+    with open(path) as file:
+        ast.parse(file.read(), path, feature_version=(3, 9))
+
+
+def test_the_types_name_everything_that_is_exported():
+    with open(os.path.join(ROOT, "python", "strobe", "__init__.pyi")) as file:
+        tree = ast.parse(file.read())
+    typed = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    assert typed == set(strobe.__all__)
+    assert all(hasattr(strobe, name) for name in strobe.__all__)
+    assert os.path.exists(os.path.join(PACKAGE, "py.typed"))
+
+
+def test_importing_strobe_imports_nothing_heavy():
+    code = "import sys, strobe; print(sorted(set(sys.modules) & {'torch', 'numpy', 'yaml', 'asyncio', 'subprocess'}))"
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+
+
+def test_the_extension_needs_the_stable_abi_only():
+    done = subprocess.run(["nm", "-D", "--undefined-only", os.path.join(PACKAGE, "_strobe.abi3.so")],
+                          stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        pytest.skip("nm is not installed")
+    needed = {line.split()[-1].partition("@")[0] for line in done.stdout.splitlines()}
+    private = {name for name in needed if name.startswith("_Py")}
+    assert private <= {"_Py_NoneStruct", "_Py_TrueStruct", "_Py_FalseStruct", "_Py_Dealloc", "_PyObject_New",
+                       "_PyObject_GC_New", "_PyArg_ParseTuple_SizeT", "_PyObject_CallFunction_SizeT",
+                       "_PyObject_CallMethod_SizeT", "_Py_BuildValue_SizeT"}, private
+    newer = {"PyModule_AddObjectRef", "Py_NewRef", "PyObject_Vectorcall", "PyType_GetName", "PyErr_GetRaisedException"}
+    assert not needed & newer
+
+
+@pytest.fixture
+def backend():
+    spec = importlib.util.spec_from_file_location("strobe_build", os.path.join(ROOT, "python/packaging/strobe_build.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_wheel_works_from_where_it_is_unpacked(backend, tmp_path):
+    name = backend.write_wheel(BUILD, str(tmp_path))
+    with zipfile.ZipFile(tmp_path / name) as wheel:
+        listed = wheel.read("strobe-%s.dist-info/RECORD" % strobe.__version__).decode().splitlines()
+        assert {line.split(",")[0] for line in listed} == set(wheel.namelist())
+        wheel.extractall(tmp_path / "site")
+        modes = {entry.filename: entry.external_attr >> 16 & 0o111 for entry in wheel.infolist()}
+    assert modes["strobe/bin/strobe"] and modes["strobe-%s.data/scripts/strobe" % strobe.__version__]
+    os.chmod(tmp_path / "site" / "strobe" / "bin" / "strobe", 0o755)
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("STROBE_", "PYTHON"))}
+    env["PYTHONPATH"] = str(tmp_path / "site")
+    code = "import strobe; print(strobe.__file__, strobe._tool.path()); strobe.start(); print(strobe.recording())"
+    done = subprocess.run([sys.executable, "-c", "from strobe import _tool\n" + code], stdout=subprocess.PIPE, text=True,
+                          env=dict(env, STROBE_OUTPUT_DIR=str(tmp_path / "runs"), STROBE_GENERATE_FINAL_REPORT="0"),
+                          check=True)
+    site = str(tmp_path / "site" / "strobe")
+    assert done.stdout.split() == [site + "/__init__.py", site + "/bin/strobe", "True"]
+
+
+def test_metadata_agrees_with_the_header(backend, tmp_path):
+    info = backend.prepare_metadata_for_build_wheel(str(tmp_path))
+    text = (tmp_path / info / "METADATA").read_text()
+    assert "Version: %s\n" % strobe.__version__ in text and "Requires-Python: >=3.9" in text
