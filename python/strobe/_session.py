@@ -10,7 +10,7 @@ from . import _config, _tracks
 from ._config import ConfigError
 from ._core import native
 
-_ENOTSUP, _EINVAL, _EFORMAT, _ENOENT = -5, -3, -4, -7
+_EINVAL, _EFORMAT, _ENOTSUP, _EBUSY, _ENOENT = -3, -4, -5, -6, -7
 _lock = threading.RLock()
 _children = {}  # environment variables set for spawned processes -> what was there before
 
@@ -41,6 +41,9 @@ def start(name=None, *, config=None, tags=None, output_dir=None, preset=None, ma
             _tracks.forget()
             _let_children_join()
             _apply_stages(settings, config)
+            return
+        if code == _EBUSY and native.recording():  # started twice: one session, all tags
+            native.tag({str(key): value for key, value in (tags or {}).items()})
             return
     if config is not None and code in (_EINVAL, _EFORMAT, _ENOENT) or code == _EINVAL:
         raise ConfigError(message)

@@ -84,13 +84,12 @@ class Call:
         self.guidance_scale = guidance_scale
         self.step_zone = None
         self.step_count = 0
-        self.forwards = 0
         self.blocks_run = 0
         self.most_blocks = 0
         self.tiles = 0
 
     def begin_step(self):
-        self.forwards = self.blocks_run = 0
+        self.blocks_run = 0
         attributes = {} if self.guidance_scale is None else {"guidance_scale": self.guidance_scale}
         self.step_zone = zone("denoise", ROLE_STEP, step=self.step_count, **attributes)
         self.step_zone.__enter__()
@@ -98,14 +97,13 @@ class Call:
     def end_step(self, timestep=None):
         if self.step_zone is None:
             return
-        facts = {"forwards": self.forwards}
-        if timestep is not None:
-            facts["timestep"] = timestep
+        facts = {} if timestep is None else {"timestep": timestep}
         self.most_blocks = max(self.most_blocks, self.blocks_run)
         # A step that skipped most of its blocks was served by a cache.
         if self.most_blocks and self.blocks_run * 2 <= self.most_blocks:
             facts["cached"] = 1
-        native.attrs(**facts)
+        if facts:
+            native.attrs(**facts)
         self.step_zone.__exit__(None, None, None)
         self.step_zone = None
         self.step_count += 1
@@ -189,7 +187,6 @@ def _forward(name, module, call, args, kwargs):
             return call(module, *args, **kwargs)
     if current.step_zone is None and _on("DIFFUSION_STEPS"):
         guard(current.begin_step)
-    current.forwards += 1
     with zone(name, ROLE_FORWARD):
         return call(module, *args, **kwargs)
 
