@@ -1,0 +1,439 @@
+/* The advice: every rule is silent without its data, fires on it, is documented. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/advise.h"
+#include "base/buf.h"
+#include "synthetic.h"
+
+/* ---- docs/advice.md ----------------------------------------------------- */
+
+static void render_table(struct sb_buf *out)
+{
+	sb_buf_puts(out, "| rule | priority | effort | fires when | threshold (default) | needs |\n");
+	sb_buf_puts(out, "|---|---|---|---|---|---|\n");
+	for (size_t i = 0; i < sb_rule_count(); i++) {
+		const struct sb_rule_info *r = sb_rule_info(i);
+
+		sb_buf_printf(out, "| `%s` | %s%s | %s | %s | ", r->id, sb_priority_name(r->priority), r->absolute ? " *" : "",
+			sb_effort_name(r->effort), r->fires);
+		if (r->threshold_key)
+			sb_buf_printf(out, "`%s` (%g %s)", r->threshold_key, r->threshold, r->unit);
+		sb_buf_printf(out, " | %s |\n", r->needs);
+	}
+}
+
+static void the_documentation_lists_the_table_as_it_is(void **state)
+{
+	const char *path = STROBE_SOURCE_DIR "/docs/advice.md", *begin, *end;
+	struct sb_buf text = { 0 }, table = { 0 };
+
+	render_table(&table);
+	assert_int_equal(sb_buf_read_file(&text, path, 1 << 20), 0);
+	begin = strstr(sb_buf_text(&text), "<!-- rules -->\n");
+	end = strstr(sb_buf_text(&text), "<!-- end of rules -->");
+	assert_non_null(begin);
+	assert_non_null(end);
+	begin += strlen("<!-- rules -->\n");
+	if (getenv("STROBE_ACCEPT") && (table.size != (size_t)(end - begin) || memcmp(begin, table.data, table.size) != 0)) {
+		struct sb_buf fresh = { 0 };
+
+		sb_buf_add(&fresh, text.data, (size_t)(begin - text.data));
+		sb_buf_add(&fresh, table.data, table.size);
+		sb_buf_puts(&fresh, end);
+		assert_int_equal(sb_buf_write_file(&fresh, path, 0644), 0);
+		sb_buf_done(&fresh);
+	} else if (table.size != (size_t)(end - begin) || memcmp(begin, table.data, table.size) != 0) {
+		fail_msg("docs/advice.md is not the table of rules: run with STROBE_ACCEPT=1");
+	}
+	sb_buf_done(&text);
+	sb_buf_done(&table);
+}
+
+static void ids_and_threshold_keys_are_unique(void **state)
+{
+	for (size_t i = 0; i < sb_rule_count(); i++) {
+		const struct sb_rule_info *a = sb_rule_info(i);
+
+		assert_true(strlen(a->suggestion) > 20);
+		for (size_t k = i + 1; k < sb_rule_count(); k++) {
+			const struct sb_rule_info *b = sb_rule_info(k);
+
+			assert_string_not_equal(a->id, b->id);
+			if (a->threshold_key && b->threshold_key)
+				assert_string_not_equal(a->threshold_key, b->threshold_key);
+		}
+	}
+}
+
+static void nothing_but_a_stage_gives_no_advice_but_on_the_stage(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, SECOND, "work", 0);
+	m = synthetic_model(&s, SECOND);
+	assert_int_equal(m->advice.count, 1);
+	assert_string_equal(m->advice.all[0].id, "stage_dominates");
+	assert_null(m->summary.bound);
+	synthetic_done(&s);
+}
+
+static void an_empty_recording_gives_no_advice(void **state)
+{
+	struct synthetic s;
+
+	synthetic_open(&s);
+	assert_int_equal(synthetic_model(&s, SECOND)->advice.count, 0);
+	synthetic_done(&s);
+}
+
+/* ---- rules over sampled machines ---------------------------------------- */
+
+struct machine {
+	double memory_mb, utilization, temperature, clock, throttle, others;
+};
+
+static void sample(struct synthetic *s, int device, struct machine a, struct machine b)
+{
+	uint32_t schema = synthetic_gpu(s, device);
+
+	for (uint64_t t = 0; t <= 20; t++) {
+		struct machine *now = t % 2 ? &b : &a;
+		double values[9] = { now->memory_mb, 24000, now->utilization, now->temperature, 300, now->clock, now->throttle,
+			now->memory_mb, now->others };
+
+		sb_builder_sample(s->b, schema, t * SECOND, values, 9);
+	}
+}
+
+static void a_hot_full_idle_throttled_shared_gpu_is_named(void **state)
+{
+	struct machine a = { 23000, 20, 91, 1000, 0x20, 1 }, b = { 10000, 30, 80, 2000, 0, 0 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sample(&s, 0, a, b);
+	m = synthetic_model(&s, 20 * SECOND);
+	assert_near(finding(m, "gpu_memory")->value, 23000.0 / 24000 * 100, 1e-6);
+	assert_near(finding(m, "gpu_utilization")->value, 25, 1e-6);
+	assert_near(finding(m, "gpu_utilization")->saves_s, 15, 1e-6);
+	assert_near(finding(m, "temperature")->value, 91, 0);
+	assert_near(finding(m, "throttling")->value, 11.0 / 21 * 100, 1e-6);
+	assert_non_null(strstr(finding(m, "throttling")->evidence, "software thermal slowdown"));
+	assert_near(finding(m, "throttling")->saves_s, 5, 1e-6);
+	assert_near(finding(m, "gpu_shared")->value, 1, 0);
+	assert_null(finding(m, "gpus_idle"));
+	synthetic_done(&s);
+}
+
+static void a_healthy_gpu_is_not(void **state)
+{
+	struct machine a = { 12000, 95, 70, 1980, 0x1, 0 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sample(&s, 0, a, a);
+	m = synthetic_model(&s, 20 * SECOND);
+	assert_int_equal(m->advice.count, 0);
+	assert_string_equal(m->summary.bound, "GPU");
+	synthetic_done(&s);
+}
+
+static void one_of_two_gpus_that_idles_is_named(void **state)
+{
+	struct machine busy = { 12000, 90, 70, 1980, 0, 0 }, idle = { 500, 1, 30, 1980, 0, 0 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sample(&s, 0, busy, busy);
+	sample(&s, 1, idle, idle);
+	m = synthetic_model(&s, 20 * SECOND);
+	assert_non_null(finding(m, "gpus_idle"));
+	assert_null(finding(m, "gpu_utilization")); /* the busiest one counts */
+	synthetic_done(&s);
+}
+
+static void thresholds_of_the_configuration_are_in_force(void **state)
+{
+	struct machine a = { 12000, 60, 70, 1980, 0, 0 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sb_builder_meta_string(s.b, SB_META_SETTING, "thresholds", "temperature_c=65;gpu_utilization_percent=70");
+	sample(&s, 0, a, a);
+	m = synthetic_model(&s, 20 * SECOND);
+	assert_near(finding(m, "temperature")->threshold, 65, 0);
+	assert_string_equal(finding(m, "temperature")->threshold_key, "temperature_c");
+	assert_non_null(finding(m, "gpu_utilization"));
+	synthetic_done(&s);
+}
+
+static void swap_ram_and_collapsing_reads_are_named(void **state)
+{
+	static const char *const memory[] = { "total_mb", "used_mb", "swap_used_mb", "limit_mb", "group_used_mb" };
+	static const char *const disk[] = { "read_bytes" };
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t ram, reads;
+	double bytes = 0;
+
+	synthetic_open(&s);
+	ram = sb_builder_schema(s.b, "memory", -1, memory, 5);
+	reads = sb_builder_schema(s.b, "disk", -1, disk, 1);
+	for (uint64_t t = 0; t <= 60; t++) {
+		double now[] = { 64000, 30000, t < 30 ? 100 : 2100, 16000, t < 30 ? 8000 : 15500 };
+
+		sb_builder_sample(s.b, ram, t * SECOND, now, 5);
+		sb_builder_sample(s.b, reads, t * SECOND, &bytes, 1);
+		bytes += t < 20 ? 2.1e9 : 0.03e9; /* 2.1 -> 0.03 GB/s */
+	}
+	m = synthetic_model(&s, 60 * SECOND);
+	assert_near(finding(m, "swap")->value, 2000, 1e-6);
+	assert_near(finding(m, "ram_limit")->value, 15500.0 / 16000 * 100, 1e-6); /* the container's own limit and use */
+	assert_non_null(finding(m, "disk_collapse"));
+	assert_string_equal(finding(m, "disk_collapse")->issue, "disk reads fell from 2.10 to 0.03 GB/s");
+	assert_true(finding(m, "disk_collapse")->saves_s > 35);
+	synthetic_done(&s);
+}
+
+/* ---- rules over stages -------------------------------------------------- */
+
+static void time_spent_beside_the_work_is_named(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 40 * SECOND, "load_model", 0);
+	synthetic_stage(&s, 40 * SECOND, 52 * SECOND, "read_video", 0);
+	synthetic_begin(&s, 52 * SECOND, "compile", STROBE_ROLE_COMPILE);
+	synthetic_end(&s, 64 * SECOND);
+	for (uint64_t i = 0; i < 3; i++)
+		synthetic_stage(&s, (64 + 4 * i) * SECOND, (68 + 4 * i) * SECOND, "compile", STROBE_ROLE_COMPILE);
+	synthetic_begin(&s, 76 * SECOND, "offload:vae", STROBE_ROLE_OFFLOAD);
+	synthetic_attr(&s, "bytes", 12000000000ll);
+	synthetic_end(&s, 82 * SECOND);
+	sb_builder_count(s.main, sb_builder_name(s.b, "graph_breaks", NULL), 7);
+	m = synthetic_model(&s, 110 * SECOND);
+	assert_near(finding(m, "model_load")->value, 40.0 / 110 * 100, 1e-6);
+	assert_near(finding(m, "data_loading")->saves_s, 12, 1e-6);
+	assert_near(finding(m, "recompiles")->value, 3, 0);
+	assert_near(finding(m, "recompiles")->saves_s, 12, 1e-6);
+	assert_near(finding(m, "compile_time")->saves_s, 24, 1e-6);
+	assert_near(finding(m, "graph_breaks")->value, 7, 0);
+	assert_near(finding(m, "offload")->saves_s, 6, 1e-6);
+	assert_non_null(strstr(finding(m, "offload")->evidence, "12.0 GB at 2.00 GB/s"));
+	assert_near(finding(m, "unattributed")->value, 28.0 / 110 * 100, 1e-6);
+	synthetic_done(&s);
+}
+
+static void findings_are_ranked_by_the_seconds_they_could_save(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 60 * SECOND, "denoise", 0);
+	synthetic_stage(&s, 60 * SECOND, 80 * SECOND, "offload:t5", STROBE_ROLE_OFFLOAD);
+	synthetic_stage(&s, 80 * SECOND, 95 * SECOND, "load_video", 0);
+	m = synthetic_model(&s, 95 * SECOND);
+	assert_true(m->advice.count >= 3);
+	for (size_t i = 1; i < m->advice.count; i++)
+		assert_true(m->advice.all[i - 1].rank_s >= m->advice.all[i].rank_s);
+	assert_string_equal(m->advice.all[0].id, "offload");
+	assert_string_equal(m->advice.all[1].id, "data_loading");
+	assert_string_equal(m->advice.all[2].id, "stage_dominates"); /* a tenth of it: no gain was computed */
+	synthetic_done(&s);
+}
+
+static void the_innermost_stage_that_dominates_is_named(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	int named = 0;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "pipeline", 0);
+	synthetic_begin(&s, 0, "inference", 0);
+	synthetic_stage(&s, 0, 80 * SECOND, "unet", 0);
+	synthetic_end(&s, 90 * SECOND);
+	synthetic_end(&s, 100 * SECOND);
+	m = synthetic_model(&s, 100 * SECOND);
+	for (size_t i = 0; i < m->advice.count; i++)
+		named += strcmp(m->advice.all[i].id, "stage_dominates") == 0;
+	assert_int_equal(named, 1);
+	assert_string_equal(finding(m, "stage_dominates")->stage, "unet");
+	synthetic_done(&s);
+}
+
+/* ---- absolute rules ----------------------------------------------------- */
+
+static void slow_blocks(struct synthetic *s)
+{
+	for (uint64_t i = 0; i < 4; i++) {
+		synthetic_begin(s, i * SECOND, "block", STROBE_ROLE_BLOCK);
+		synthetic_attr(s, "frames", 9);
+		synthetic_attr(s, "index", (int64_t)i);
+		for (uint64_t k = 0; k < 2; k++)
+			synthetic_step(s, i * SECOND + k * 500 * MS, i * SECOND + (k + 1) * 500 * MS, (int64_t)k, 9);
+		synthetic_end(s, (i + 1) * SECOND);
+	}
+	sb_builder_model(s->b, 0, "dit", 14000000000, "bf16", 28000000000);
+}
+
+static const char *const absolute[] = { "step_slow", "block_large", "fps_low", "bps_low", "parameters_many" };
+
+static void absolute_rules_are_low(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	slow_blocks(&s);
+	m = synthetic_model(&s, 4 * SECOND);
+	for (size_t i = 0; i < 5; i++) {
+		assert_non_null(finding(m, absolute[i]));
+		assert_string_equal(finding(m, absolute[i])->priority, "low");
+	}
+	assert_null(finding(m, "target_fps"));
+	synthetic_done(&s);
+}
+
+static void absolute_rules_count_in_full_with_a_target(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sb_builder_meta_string(s.b, SB_META_SETTING, "target_fps", "16");
+	slow_blocks(&s);
+	m = synthetic_model(&s, 4 * SECOND);
+	for (size_t i = 0; i < 5; i++)
+		assert_string_not_equal(finding(m, absolute[i])->priority, "low");
+	assert_non_null(finding(m, "target_fps"));
+	assert_near(m->summary.fps_wall, 9, 1e-9);
+	synthetic_done(&s);
+}
+
+static void streaming_makes_absolute_rules_count_and_drops_are_named(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	slow_blocks(&s);
+	for (uint64_t i = 0; i < 10; i++)
+		sb_builder_stream(s.b, i * 400 * MS, &(struct strobe_batch){ 9, 3, 10, i == 9 ? 0.02 : 0.5 });
+	sb_builder_count(s.main, SB_NAME_DROPPED, 10);
+	m = synthetic_model(&s, 4 * SECOND);
+	assert_string_equal(finding(m, "fps_low")->priority, "high");
+	assert_near(finding(m, "dropped_frames")->value, 10, 1e-9); /* 10 of 90 + 10 */
+	assert_near(finding(m, "buffer_low")->value, 2, 1e-9);
+	synthetic_done(&s);
+}
+
+/* ---- layers, caches, memory --------------------------------------------- */
+
+static void layers_that_stand_out_are_named(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	uint64_t t = 0;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, t, t + 20 * MS, "patch_embed", STROBE_ROLE_LAYER);
+	t += 20 * MS;
+	for (int i = 0; i < 4; i++) {
+		uint64_t took = (uint64_t)(10 + 10 * (i == 3)) * MS;
+
+		synthetic_begin(&s, t, "blocks", STROBE_ROLE_LAYER);
+		synthetic_attr(&s, "index", i);
+		synthetic_stage(&s, t, t + took - MS / 2, "attn1", STROBE_ROLE_LAYER);
+		synthetic_end(&s, t += took);
+	}
+	synthetic_stage(&s, t, t + 40 * MS, "head", STROBE_ROLE_LAYER);
+	m = synthetic_model(&s, SECOND);
+	assert_near(m->models.layers_total_s, 0.11, 1e-9);
+	assert_near(finding(m, "patch_embedding")->value, 20 / 1.1, 1e-6);
+	assert_near(finding(m, "block_variance")->value, 5, 1e-6);
+	assert_string_equal(finding(m, "layer_dominates")->stage, "head");
+	assert_null(finding(m, "blocks_dominate"));
+	assert_null(finding(m, "attention")); /* 48 of 110 ms */
+	synthetic_done(&s);
+}
+
+static void useless_and_strict_caches_are_told_apart(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 20; i++) {
+		struct strobe_cache_event never = { .cache = "first_block", .kind = STROBE_CACHE_MISS, .size_bytes = 100 * MIB,
+			.score = 0.9, .threshold = 0.1, .frame = NAN, .chunk = -1 };
+		struct strobe_cache_event nearly = { .cache = "teacache", .kind = i % 2 ? STROBE_CACHE_MISS : STROBE_CACHE_HIT,
+			.size_bytes = -1, .score = i % 2 ? 0.11 : 0.09, .threshold = 0.1, .frame = NAN, .chunk = -1 };
+
+		sb_builder_cache(s.b, i * MS, &never);
+		sb_builder_cache(s.b, i * MS, &nearly);
+	}
+	m = synthetic_model(&s, SECOND);
+	assert_string_equal(finding(m, "cache_useless")->stage, "first_block");
+	assert_string_equal(finding(m, "cache_strict")->stage, "teacache");
+	synthetic_done(&s);
+}
+
+static void memory_that_is_kept_fragmented_or_too_much_is_named(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sb_builder_model(s.b, 0, "vjepa", 300000000, "fp32", 1200 * MIB);
+	sb_builder_snapshot(s.b, 1 * SECOND, "before", 0, 1000 * MIB, 1100 * MIB, 1000 * MIB);
+	synthetic_stage(&s, 2 * SECOND, 4 * SECOND, "encode", 0);
+	sb_builder_snapshot(s.b, 5 * SECOND, "after_encode", 0, 4000 * MIB, 10000 * MIB, 9000 * MIB);
+	synthetic_stage(&s, 6 * SECOND, 8 * SECOND, "decode", 0);
+	sb_builder_snapshot(s.b, 9 * SECOND, "after_decode", 0, 4010 * MIB, 10000 * MIB, 9000 * MIB);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_string_equal(finding(m, "memory_kept")->stage, "encode");
+	assert_near(finding(m, "memory_kept")->value, 3000, 1e-6);
+	assert_near(finding(m, "fragmentation")->value, 60, 1e-6);
+	assert_near(finding(m, "memory_over_model")->value, 9000, 1e-6);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_documentation_lists_the_table_as_it_is),
+		cmocka_unit_test(ids_and_threshold_keys_are_unique),
+		cmocka_unit_test(nothing_but_a_stage_gives_no_advice_but_on_the_stage),
+		cmocka_unit_test(an_empty_recording_gives_no_advice),
+		cmocka_unit_test(a_hot_full_idle_throttled_shared_gpu_is_named),
+		cmocka_unit_test(a_healthy_gpu_is_not),
+		cmocka_unit_test(one_of_two_gpus_that_idles_is_named),
+		cmocka_unit_test(thresholds_of_the_configuration_are_in_force),
+		cmocka_unit_test(swap_ram_and_collapsing_reads_are_named),
+		cmocka_unit_test(time_spent_beside_the_work_is_named),
+		cmocka_unit_test(findings_are_ranked_by_the_seconds_they_could_save),
+		cmocka_unit_test(the_innermost_stage_that_dominates_is_named),
+		cmocka_unit_test(absolute_rules_are_low),
+		cmocka_unit_test(absolute_rules_count_in_full_with_a_target),
+		cmocka_unit_test(streaming_makes_absolute_rules_count_and_drops_are_named),
+		cmocka_unit_test(layers_that_stand_out_are_named),
+		cmocka_unit_test(useless_and_strict_caches_are_told_apart),
+		cmocka_unit_test(memory_that_is_kept_fragmented_or_too_much_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
