@@ -2,18 +2,44 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static _Thread_local char message[768];
+enum { MESSAGE_BYTES = 768 };
+
+/* A pointer: a library that is loaded late, into a process full of others, gets
+ * a few hundred bytes of static thread storage or none. */
+static _Thread_local char *message;
+static pthread_key_t message_key;
+static pthread_once_t message_once = PTHREAD_ONCE_INIT;
+
+static void make_key(void)
+{
+	pthread_key_create(&message_key, free);
+}
+
+static bool make_message(void)
+{
+	if (message)
+		return true;
+	pthread_once(&message_once, make_key);
+	message = calloc(1, MESSAGE_BYTES);
+	pthread_setspecific(message_key, message);
+	return message != NULL;
+}
 
 int sb_fail(int code, const char *format, ...)
 {
 	va_list args;
 
+	if (!make_message())
+		return code;
 	va_start(args, format);
-	vsnprintf(message, sizeof message, format, args);
+	vsnprintf(message, MESSAGE_BYTES, format, args);
 	va_end(args);
 	return code;
 }
@@ -38,15 +64,17 @@ int sb_fail_errno(const char *format, ...)
 	va_list args;
 	size_t used;
 
+	if (!make_message())
+		return code_of_errno(error);
 	va_start(args, format);
-	vsnprintf(message, sizeof message, format, args);
+	vsnprintf(message, MESSAGE_BYTES, format, args);
 	va_end(args);
 	used = strlen(message);
-	snprintf(message + used, sizeof message - used, ": %s", strerror(error));
+	snprintf(message + used, MESSAGE_BYTES - used, ": %s", strerror(error));
 	return code_of_errno(error);
 }
 
 const char *sb_error_message(void)
 {
-	return message;
+	return message ? message : "";
 }

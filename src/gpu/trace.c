@@ -37,7 +37,8 @@ static struct sb_trace_spec spec;
 static uint64_t deadline_ticks;
 static _Atomic uint32_t steps_seen;
 static _Atomic bool stop_wanted, quit, signalled;
-static bool traced; /* something was, in this session */
+static bool traced;     /* something was, in this session */
+static bool attributed; /* launches were asked for */
 
 static pthread_t thread;
 static bool threaded;
@@ -77,6 +78,7 @@ static int begin(void)
 	sb_keep_meta_int(SB_META_RUN, "gpu_trace_begin_ticks", (int64_t)sb_clock_ticks());
 	sb_keep_meta_int(SB_META_SYSTEM, "cupti_version", cupti->version);
 	sb_keep_meta_string(SB_META_SYSTEM, "cupti_path", cupti->path);
+	attributed = !unattributed;
 	if (unattributed)
 		sb_keep_missing("launches", unattributed, HOW);
 	deadline_ticks = spec.bound == SB_TRACE_SECONDS ?
@@ -129,7 +131,7 @@ static void say_counts(const struct sb_activity_counts *c)
 		sb_keep_missing("kernels after another profiler started",
 			"another CUPTI client (torch.profiler?) took over during the trace",
 			"run the two one after the other");
-	if (c->unattributed) {
+	if (c->unattributed && attributed) {
 		snprintf(text, sizeof text, "%llu of %llu GPU records came without the call that launched them",
 			(unsigned long long)c->unattributed, (unsigned long long)(c->kernels + c->copies + c->memsets));
 		sb_keep_missing("launches of some kernels", text, HOW);

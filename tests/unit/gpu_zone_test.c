@@ -50,7 +50,7 @@ static uint64_t ms_of(uint64_t ticks)
 	return (uint64_t)((double)ticks * 1e3 / (double)sb_clock_hz() + 0.5);
 }
 
-/* Begins that follow within 3 µs share an event; a test is slower or faster than
+/* Begins that follow within 5 µs share an event; a test is slower or faster than
  * that by luck. Ask for a stream in between: sharing is per stream. */
 static void break_sharing(void)
 {
