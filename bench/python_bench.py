@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 """What a Python section costs, as ratios measured side by side in one run.
 
-    PYTHONPATH=build/python python3 bench/bench_python.py [--json FILE]
+    PYTHONPATH=build/python python3 bench/python_bench.py
 """
-import argparse
 import collections
 import contextlib
-import json
 import shutil
 import statistics
 import tempfile
 import time
 
+import rows
 import strobe
 
 ROUNDS, COUNT = 15, 20000
+BARS = {"section_to_contextmanager_ratio": 1 / 10, "section_to_record_function_active_ratio": 1 / 40}
 _stats = collections.defaultdict(list)
 
 
@@ -139,15 +139,12 @@ def record_function_cases():
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--json", metavar="FILE")
-    options = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="strobe-bench-")
     off = measure([empty, section, call_decorated, call_plain])
     strobe.start("bench", output_dir=folder, config={"generate_final_report": False})
     on = measure([empty, section, section_by_attribute, section_with_attributes, contextmanager_timer,
                   bare_python_with, bare_c_with, call_decorated, call_plain, steps])
-    rows = {
+    figures = {
         "section_off_ns": off["section"] - off["empty"],
         "section_ns": on["section"] - on["empty"],
         "strobe.section_ns": on["section_by_attribute"] - on["empty"],
@@ -159,23 +156,23 @@ def main():
         "bare_python_with_ns": on["bare_python_with"] - on["empty"],
         "contextmanager_timer_ns": on["contextmanager_timer"] - on["empty"],
     }
-    rows["section_to_contextmanager_ratio"] = rows["section_ns"] / rows["contextmanager_timer_ns"]
+    figures["section_to_contextmanager_ratio"] = figures["section_ns"] / figures["contextmanager_timer_ns"]
     cases = record_function_cases()
     if cases:
         # Fewer turns: the active one keeps every event.
         torch_rows = measure([empty, section, *cases], 2000, 5)
-        rows["record_function_idle_ns"] = torch_rows["record_function"] - torch_rows["empty"]
-        rows["record_function_active_ns"] = torch_rows["record_function_active"] - torch_rows["empty"]
-        rows["section_to_record_function_active_ratio"] = \
-            (torch_rows["section"] - torch_rows["empty"]) / rows["record_function_active_ns"]
+        figures["record_function_idle_ns"] = torch_rows["record_function"] - torch_rows["empty"]
+        figures["record_function_active_ns"] = torch_rows["record_function_active"] - torch_rows["empty"]
+        figures["section_to_record_function_active_ratio"] = \
+            (torch_rows["section"] - torch_rows["empty"]) / figures["record_function_active_ns"]
     strobe.stop()
     shutil.rmtree(folder, ignore_errors=True)
-    for name, value in rows.items():
-        shown = "1/%.1f" % (1 / value) if name.endswith("_ratio") and value > 0 else "%.1f ns" % value
-        print("%-44s %12s" % (name, shown))
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(rows, file, indent=1)
+    rows.head("A section in Python")
+    for name, value in figures.items():
+        if name.endswith("_ratio"):
+            rows.row(name[:-6].replace("_", " "), value, "x", BARS[name])
+        else:
+            rows.row(name[:-3].replace("_", " "), value, "ns")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""How long reports, exports and packing take, and that they grow linearly. usage: report_bench.py BUILD"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import rows
+
+BUILD = pathlib.Path(sys.argv[1])
+STROBE = BUILD / "strobe"
+
+
+def run(*command):
+    """CPU seconds, wall seconds and peak MiB of a command."""
+    begin = time.perf_counter()
+    pid = subprocess.Popen([str(c) for c in command], stdout=subprocess.DEVNULL).pid
+    _, status, usage = os.wait4(pid, 0)
+    if status:
+        sys.exit("failed: " + " ".join(map(str, command)))
+    return usage.ru_utime + usage.ru_stime, time.perf_counter() - begin, usage.ru_maxrss / 1024
+
+
+def best(*command, rounds=3):
+    return min(run(*command) for _ in range(rounds))
+
+
+def recording(zones):
+    return subprocess.run([BUILD / "bench/make_recording", str(zones)], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def folder_bytes(folder):
+    return sum(p.stat().st_size for p in pathlib.Path(folder).glob("*.strobe"))
+
+
+def main():
+    cpu = {}
+    for millions in (1, 3, 10):
+        folder = recording(millions * 1000000)
+        text, json = best(STROBE, "report", folder), best(STROBE, "report", folder, "--format", "json")
+        cpu[millions] = text[0] + json[0]
+        if millions < 10:
+            shutil.rmtree(folder)
+    rows.head("Reports (CPU time of one core)")
+    rows.row("text + JSON of 1 M zones", cpu[1], "s")
+    rows.row("text + JSON of 3 M zones", cpu[3], "s")
+    rows.row("text + JSON of 10 M zones", cpu[10], "s", 1.5)
+    rows.row("memory", max(text[2], json[2]), "MiB", 200)
+    rows.row("per zone, 10 M to 1 M (linear is 1)", cpu[10] / 10 / cpu[1], "x", 1.3)
+    rows.head("Exports of 10 M zones")
+    for to, bar in (("chrome", 5), ("perfetto", 3)):
+        cpu_s, _, memory = best(STROBE, "export", folder, "--to", to, "-o", "/dev/null")
+        rows.row("%s, zones per second of CPU" % to, 10 / cpu_s, "M/s", bar, ">=")
+        rows.row("%s, memory" % to, memory, "MiB", 64)
+    packed = pathlib.Path("packed.strobe")
+    run(STROBE, "export", folder, "--to", "packed", "-o", packed)
+    rows.row("packed, bytes per zone", packed.stat().st_size / 1e7, "bytes", 5.2)
+    rows.head("The page of 10 M zones")
+    _, wall, memory = run(STROBE, "report", folder, "--format", "html", "-o", "page.html")
+    rows.row("file", pathlib.Path("page.html").stat().st_size / 1e6, "MB", 10)
+    rows.row("time to make it", wall, "s")
+    shutil.rmtree(folder)
+
+
+main()
