@@ -9,11 +9,10 @@
 static void work(void)
 {
 	static uint32_t state = 1;
-	static volatile uint32_t sink;
 
 	state = state * 1664525u + 1013904223u;
 	for (uint32_t i = 0; i < state >> 25; i++)
-		sink = i;
+		__asm__ volatile("" : : "r"(i));
 }
 
 int main(int argc, char **argv)

@@ -24,7 +24,7 @@
 /* A writer that finds no room waits this often and this long at the most for the
  * growing that is under way; then it folds instead. Who has nothing to fold would
  * lose events, and waits longer. */
-enum { GROW_TRIES = 5, GROW_TRIES_FIRST = 50 };
+enum { GROW_TRIES = 25, GROW_TRIES_FIRST = 100 };
 static const struct timespec grow_patience = { .tv_nsec = 2000000 };
 enum { FIRST_STEP = 256 * 1024, STEP = 1024 * 1024, SMALLEST_STEP = 64 * 1024 };
 
