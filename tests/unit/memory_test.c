@@ -1,0 +1,179 @@
+/* Memory: snapshots, peaks and where they belong, what a stage keeps. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "report/memory_log.h"
+#include "synthetic.h"
+
+static const struct sb_memory_stage *stage_of(const struct sb_model *m, const char *name)
+{
+	for (size_t i = 0; i < m->memory.stage_count; i++) {
+		if (strcmp(m->memory.stages[i].stage, name) == 0)
+			return &m->memory.stages[i];
+	}
+	fail_msg("no stage '%s'", name);
+	return NULL;
+}
+
+/* The numbers of the guide: sampling peaks at 14336.2 MB, decode gives it back. */
+static void framepack(struct synthetic *s)
+{
+	sb_builder_snapshot(s->b, 1 * SECOND, "worker_start", 0, 1024 * MIB, 2048 * MIB, 1024 * MIB);
+	synthetic_stage(s, 2 * SECOND, 4 * SECOND, "text_encoding", 0);
+	sb_builder_snapshot(s->b, 5 * SECOND, "after_text_encoding", 0, 4096 * MIB, 6144 * MIB, 4100 * MIB);
+	synthetic_begin(s, 6 * SECOND, "sampling", 0);
+	sb_builder_snapshot(s->b, 8 * SECOND, "during_sampling", 0, 12288 * MIB, 16384 * MIB, 14336 * MIB);
+	synthetic_end(s, 10 * SECOND);
+	sb_builder_snapshot(s->b, 11 * SECOND, "after_sampling", 0, 4100 * MIB, 16384 * MIB, 14336 * MIB);
+	synthetic_stage(s, 12 * SECOND, 14 * SECOND, "vae_decode", 0);
+	sb_builder_snapshot(s->b, 15 * SECOND, "after_vae_decode", 0, 2048 * MIB, 4096 * MIB, 14336 * MIB);
+}
+
+static void peaks_belong_to_the_stage_that_made_them(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	framepack(&s);
+	m = synthetic_model(&s, 16 * SECOND);
+	assert_int_equal(m->memory.snapshot_count, 5);
+	assert_string_equal(m->memory.snapshots[2].stage, "sampling");
+	assert_null(m->memory.snapshots[0].stage);
+	assert_near(m->memory.peak_bytes, 14336.0 * MIB, 0);
+	assert_string_equal(m->memory.peak_stage, "sampling");
+	assert_string_equal(m->memory.peak_source, "allocated");
+	assert_near(m->memory.reserved_peak_bytes, 16384.0 * MIB, 0);
+	assert_near(stage_of(m, "sampling")->peak_bytes, 14336.0 * MIB, 0);
+	assert_near(stage_of(m, "text_encoding")->peak_bytes, 4100.0 * MIB, 0);
+	/* the decode did not make the old maximum again */
+	assert_near(stage_of(m, "vae_decode")->peak_bytes, 2048.0 * MIB, 0);
+	assert_near(m->memory.fragmentation_bytes, (16384.0 - 4100) * MIB, 0);
+	assert_string_equal(m->memory.fragmentation_label, "after_sampling");
+	assert_near(m->memory.spike_bytes, (12288.0 - 4096) * MIB, 0);
+	assert_string_equal(m->memory.spike_stage, "sampling");
+	synthetic_done(&s);
+}
+
+static void what_a_stage_keeps_is_checked_on_both_sides(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	framepack(&s);
+	m = synthetic_model(&s, 16 * SECOND);
+	assert_true(stage_of(m, "text_encoding")->checked);
+	assert_false(stage_of(m, "text_encoding")->freed);
+	assert_near(stage_of(m, "text_encoding")->kept_bytes, 3072.0 * MIB, 0);
+	assert_true(stage_of(m, "sampling")->freed); /* 4 MB of 14 GB */
+	assert_true(stage_of(m, "vae_decode")->freed);
+	assert_near(stage_of(m, "vae_decode")->kept_bytes, -2052.0 * MIB, 0);
+	synthetic_done(&s);
+}
+
+/* A reading that lies behind the next stage says nothing about this one. */
+static void a_neighbours_memory_is_not_put_down_to_a_stage(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sb_builder_snapshot(s.b, SECOND, "before", 0, 100 * MIB, -1, -1);
+	synthetic_stage(&s, 2 * SECOND, 3 * SECOND, "innocent", 0);
+	synthetic_stage(&s, 4 * SECOND, 5 * SECOND, "hoarder", 0);
+	sb_builder_snapshot(s.b, 6 * SECOND, "after", 0, 9000 * MIB, -1, -1);
+	m = synthetic_model(&s, 7 * SECOND);
+	for (size_t i = 0; i < m->memory.stage_count; i++)
+		assert_false(m->memory.stages[i].checked);
+	assert_null(finding(m, "memory_kept"));
+	synthetic_done(&s);
+}
+
+static void samples_find_the_peak_without_snapshots(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t gpu;
+
+	synthetic_open(&s);
+	gpu = synthetic_gpu(&s, 0);
+	for (uint64_t t = 0; t <= 20; t++)
+		synthetic_gpu_sample(&s, gpu, t * SECOND, t == 12 ? 20000 : t > 10 ? 12000 : 3000, 90, 300);
+	synthetic_stage(&s, 0, 10 * SECOND, "denoise", 0);
+	synthetic_begin(&s, 10 * SECOND, "decode", 0);
+	synthetic_stage(&s, 11500 * MS, 12500 * MS, "tile", 0);
+	synthetic_end(&s, 20 * SECOND);
+	m = synthetic_model(&s, 20 * SECOND);
+	assert_near(m->memory.peak_bytes, 20000.0 * MIB, 1);
+	assert_string_equal(m->memory.peak_stage, "tile"); /* the innermost */
+	assert_string_equal(m->memory.peak_source, "process");
+	assert_near(m->memory.device_total_bytes, 24564.0 * MIB, 1);
+	assert_near(stage_of(m, "decode")->peak_bytes, 20000.0 * MIB, 1);
+	assert_near(stage_of(m, "denoise")->peak_bytes, 3000.0 * MIB, 1);
+	assert_near(m->memory.spike_bytes, 9000.0 * MIB, 1);
+	assert_false(stage_of(m, "denoise")->checked); /* a device's use says nothing about freeing */
+	synthetic_done(&s);
+}
+
+static void vram_ram_swap_and_page_cache_stand_side_by_side(void **state)
+{
+	static const char *const memory[] = { "total_mb", "used_mb", "swap_used_mb", "page_cache_mb" };
+	static const char *const process[] = { "rss_mb" };
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t gpu, ram, rss;
+
+	synthetic_open(&s);
+	gpu = synthetic_gpu(&s, 0);
+	ram = sb_builder_schema(s.b, "memory", -1, memory, 4);
+	rss = sb_builder_schema(s.b, "process", -1, process, 1);
+	for (uint64_t t = 0; t <= 10; t++) {
+		synthetic_gpu_sample(&s, gpu, t * SECOND, 1000 + 100.0 * (double)t, 90, 300);
+		sb_builder_sample(s.b, ram, t * SECOND, (double[]){ 64000, 8000, 10, 500 }, 4);
+		sb_builder_sample(s.b, rss, t * SECOND, (double[]){ 3000 }, 1);
+	}
+	sb_builder_snapshot(s.b, 4500 * MS, "mid", 0, 700 * MIB, 900 * MIB, 700 * MIB);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_int_equal(m->memory.timeline.count, 11);
+	assert_int_equal(m->memory.timeline.column_count, 7);
+	assert_near(sb_series_column_find(&m->memory.timeline, "vram_used_mb")->values[5], 1500, 1e-6);
+	assert_true(isnan(sb_series_column_find(&m->memory.timeline, "vram_allocated_mb")->values[4]));
+	assert_near(sb_series_column_find(&m->memory.timeline, "vram_allocated_mb")->values[5], 700, 1e-6);
+	assert_near(sb_series_column_find(&m->memory.timeline, "page_cache_mb")->values[0], 500, 0);
+	assert_near(m->memory.rss_peak_bytes, 3000.0 * MIB, 1);
+	synthetic_done(&s);
+}
+
+static void the_memory_log_is_json_with_one_decimal(void **state)
+{
+	struct sb_buf out = { 0 };
+	struct synthetic s;
+
+	synthetic_open(&s);
+	sb_builder_snapshot(s.b, SECOND, "after \"load\"", 0, 1074266112, -1, 1074266112);
+	sb_builder_snapshot(s.b, 2 * SECOND, "host", -1, 10 * MIB, -1, -1);
+	assert_int_equal(sb_report_memory_log(synthetic_model(&s, 3 * SECOND), &out), 0);
+	assert_non_null(strstr(sb_buf_text(&out), "\"label\":\"after \\\"load\\\"\""));
+	assert_non_null(strstr(sb_buf_text(&out), "\"allocated_mb\":1024.5,\"max_allocated_mb\":1024.5"));
+	assert_non_null(strstr(sb_buf_text(&out), "\"device\":\"host\",\"allocated_mb\":10}"));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(peaks_belong_to_the_stage_that_made_them),
+		cmocka_unit_test(what_a_stage_keeps_is_checked_on_both_sides),
+		cmocka_unit_test(a_neighbours_memory_is_not_put_down_to_a_stage),
+		cmocka_unit_test(samples_find_the_peak_without_snapshots),
+		cmocka_unit_test(vram_ram_swap_and_page_cache_stand_side_by_side),
+		cmocka_unit_test(the_memory_log_is_json_with_one_decimal),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
