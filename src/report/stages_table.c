@@ -133,17 +133,40 @@ bool sb_text_sort_known(const char *sort)
 	return false;
 }
 
-/* Names that stand under several parents say which. */
+/* Whether two rows read alike when each is written with so many parents. */
+static bool same_tail(const struct sb_stages_section *s, const struct sb_stage *a, const struct sb_stage *b, int parents)
+{
+	for (; parents >= 0; parents--) {
+		if (strcmp(a->name, b->name))
+			return false;
+		if (a->parent < 0 || b->parent < 0)
+			return (a->parent < 0) == (b->parent < 0) || !parents;
+		a = &s->stages[a->parent];
+		b = &s->stages[b->parent];
+	}
+	return true;
+}
+
+/* Names that stand under several parents say which, as far up as they must. */
 static void row_name(const struct sb_model *m, const struct sb_stage *s, struct sb_buf *name)
 {
-	bool twice = false;
+	const struct sb_stages_section *all = &m->stages;
+	const struct sb_stage *chain[4] = { s };
+	int parents = 0;
 
+	for (size_t i = 0; i < all->stage_count && parents < 3; i++)
+		while (&all->stages[i] != s && parents < 3 && same_tail(all, s, &all->stages[i], parents))
+			parents++;
+	for (int i = 1; i <= parents; i++) {
+		if (chain[i - 1]->parent < 0)
+			parents = i - 1;
+		else
+			chain[i] = &all->stages[chain[i - 1]->parent];
+	}
 	if (s->code)
 		sb_buf_printf(name, "[%s] ", s->code);
-	for (size_t i = 0; !twice && i < m->stages.stage_count; i++)
-		twice = &m->stages.stages[i] != s && !strcmp(m->stages.stages[i].name, s->name);
-	if (twice && s->parent >= 0)
-		sb_buf_printf(name, "%s/", m->stages.stages[s->parent].name);
+	for (int i = parents; i > 0; i--)
+		sb_buf_printf(name, "%s/", chain[i]->name);
 	sb_buf_puts(name, s->name);
 }
 

@@ -1,0 +1,285 @@
+/* The reader: sound files, cut files, damaged files. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "synthetic.h"
+
+#include <fcntl.h>
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+	strcpy(folder, "/tmp/strobe-reader-XXXXXX");
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+	char command[128];
+
+	snprintf(command, sizeof command, "rm -rf %s", folder);
+	return system(command);
+}
+
+static const char *file(const char *name)
+{
+	static char path[2][160];
+	static int turn;
+
+	turn = !turn;
+	snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
+	return path[turn];
+}
+
+/* Two threads, a few hundred zones, one of everything in the KEEP lane. */
+static void write_small(const char *path)
+{
+	struct sb_builder_options o = { .rank = -1, .local_rank = -1, .chunk_bytes = 4096 };
+	struct strobe_attr attr = { .key = "path", .type = STROBE_TYPE_STRING, .value.s = "/data/ckpt" };
+	const char *columns[] = { "used_bytes" };
+	struct sb_builder *b;
+	struct sb_lane_writer *w;
+	double value = 5;
+	uint32_t a, c, schema;
+
+	assert_int_equal(sb_builder_open(path, &o, &b), 0);
+	a = sb_builder_name(b, "outer", NULL);
+	c = sb_builder_name(b, "inner", "4c");
+	for (uint32_t tid = 1000; tid < 1002; tid++) {
+		w = sb_builder_thread(b, tid, "worker");
+		for (uint64_t i = 0; i < 150; i++) {
+			sb_builder_begin(w, i * 100, a);
+			sb_builder_attr(w, SB_NAME_FRAMES, 2);
+			sb_builder_begin(w, i * 100 + 10, c);
+			sb_builder_end(w, i * 100 + 50, c);
+			sb_builder_end(w, i * 100 + 90, 0);
+		}
+	}
+	sb_builder_event(b, 500, "checkpoint", 0, &attr, 1);
+	schema = sb_builder_schema(b, "memory", -1, columns, 1);
+	sb_builder_sample(b, schema, 600, &value, 1);
+	sb_builder_snapshot(b, 700, "after_load", 0, 1, 2, 3);
+	assert_int_equal(sb_builder_close(b, 20000), 0);
+}
+
+static void read_bytes(const char *path, struct sb_buf *b)
+{
+	assert_int_equal(sb_buf_read_file(b, path, 1 << 24), 0);
+}
+
+static void write_bytes(const char *path, const void *bytes, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, size), (ssize_t)size);
+	close(fd);
+}
+
+static void count_zone(void *self, const struct sb_zone *z)
+{
+	assert_true(z->end_ns >= z->begin_ns);
+	++*(uint64_t *)self;
+}
+
+/* Zones of a file; -1 when it does not open. Damage comes back in bytes. */
+static int64_t zones_of(const char *path, uint64_t *out_damaged_bytes)
+{
+	uint64_t zones = 0;
+	struct sb_visitor v = { .self = &zones, .roles = SB_EVERY_ZONE, .zone = count_zone };
+	struct sb_run *run;
+
+	if (sb_run_open(path, NULL, &run))
+		return -1;
+	assert_int_equal(sb_run_visit(run, &v, 1), 0);
+	*out_damaged_bytes = 0;
+	for (int i = 0; i < SB_DAMAGE_KINDS; i++)
+		*out_damaged_bytes += run->processes[0].reader->damage[i].bytes;
+	sb_run_close(run);
+	return (int64_t)zones;
+}
+
+static void everything_written_is_read(void **state)
+{
+	uint64_t damaged;
+
+	write_small(file("a.strobe"));
+	assert_int_equal(zones_of(file("a.strobe"), &damaged), 600);
+	assert_int_equal(damaged, 0);
+}
+
+static void a_file_cut_at_every_byte_is_read_as_far_as_it_goes(void **state)
+{
+	struct sb_buf whole = { 0 };
+	int64_t last = -1;
+	uint64_t damaged;
+
+	write_small(file("a.strobe"));
+	read_bytes(file("a.strobe"), &whole);
+	for (size_t size = 0; size < whole.size; size += size < 6000 || size > whole.size - 300 ? 1 : 13) {
+		int64_t zones;
+
+		write_bytes(file("cut.strobe"), whole.data, size);
+		zones = zones_of(file("cut.strobe"), &damaged);
+		if (size < sizeof(struct sb_file_header)) {
+			assert_int_equal(zones, -1);
+			assert_non_null(strstr(sb_error_message(), "cut.strobe"));
+			continue;
+		}
+		/* a cut never takes more than one more zone away, open ones aside */
+		assert_true(zones >= 0 && zones <= 600);
+		assert_true(zones + 4 >= last);
+		last = zones;
+	}
+	assert_int_equal(zones_of(file("a.strobe"), &damaged), 600);
+	sb_buf_done(&whole);
+}
+
+static void a_chunk_with_a_garbage_header_is_skipped_and_counted(void **state)
+{
+	struct sb_buf b = { 0 };
+	struct sb_chunk_header *h;
+	uint64_t damaged;
+	int64_t zones;
+
+	write_small(file("a.strobe"));
+	read_bytes(file("a.strobe"), &b);
+	h = (struct sb_chunk_header *)(b.data + SB_FILE_HEADER_BYTES);
+	h->lane = 77;
+	write_bytes(file("b.strobe"), b.data, b.size);
+	zones = zones_of(file("b.strobe"), &damaged);
+	assert_int_equal(damaged, 4096);
+	assert_true(zones > 300 && zones < 600);
+	sb_buf_done(&b);
+}
+
+static void garbage_inside_a_chunk_costs_the_rest_of_that_chunk_only(void **state)
+{
+	struct sb_buf b = { 0 };
+	uint64_t *words, damaged;
+	int64_t zones;
+
+	write_small(file("a.strobe"));
+	read_bytes(file("a.strobe"), &b);
+	words = (uint64_t *)(b.data + SB_FILE_HEADER_BYTES + SB_CHUNK_HEADER_BYTES);
+	words[100] = 0xff; /* kind 15 */
+	write_bytes(file("b.strobe"), b.data, b.size);
+	zones = zones_of(file("b.strobe"), &damaged);
+	assert_int_equal(damaged, 4096 - SB_CHUNK_HEADER_BYTES - 100 * 8);
+	assert_true(zones > 400 && zones < 600);
+	words[100] = sb_long(SB_EVENT, 4000, 0); /* leaves the chunk */
+	write_bytes(file("b.strobe"), b.data, b.size);
+	zones_of(file("b.strobe"), &damaged);
+	assert_int_equal(damaged, 4096 - SB_CHUNK_HEADER_BYTES - 100 * 8);
+	sb_buf_done(&b);
+}
+
+static void reading_stops_at_the_first_zero_word(void **state)
+{
+	struct sb_buf b = { 0 };
+	uint64_t *words, damaged;
+	int64_t zones;
+
+	write_small(file("a.strobe"));
+	read_bytes(file("a.strobe"), &b);
+	words = (uint64_t *)(b.data + SB_FILE_HEADER_BYTES + SB_CHUNK_HEADER_BYTES);
+	words[100] = 0;
+	write_bytes(file("b.strobe"), b.data, b.size);
+	zones = zones_of(file("b.strobe"), &damaged);
+	assert_int_equal(damaged, 0);
+	assert_true(zones > 400 && zones < 600);
+	sb_buf_done(&b);
+}
+
+static void a_missing_chunk_is_told(void **state)
+{
+	struct sb_run *run;
+	struct sb_buf b = { 0 };
+
+	write_small(file("a.strobe"));
+	read_bytes(file("a.strobe"), &b);
+	memset(b.data + SB_FILE_HEADER_BYTES, 0, 4096);
+	write_bytes(file("b.strobe"), b.data, b.size);
+	assert_int_equal(sb_run_open(file("b.strobe"), NULL, &run), 0);
+	assert_int_equal(sb_run_visit(run, NULL, 0), 0);
+	assert_int_equal(run->processes[0].reader->damage[SB_DAMAGE_MISSING].count, 1);
+	sb_run_close(run);
+	sb_buf_done(&b);
+}
+
+static void records_from_the_future_are_skipped_by_their_length(void **state)
+{
+	struct sb_builder *b;
+	struct sb_run *run;
+	const uint64_t payload[3] = { 1, 2, 3 };
+
+	assert_int_equal(sb_builder_open(file("a.strobe"), NULL, &b), 0);
+	sb_builder_record(b, 200, 7, payload, 3);
+	sb_builder_snapshot(b, 5, "still_read", 0, 1, 2, 3);
+	assert_int_equal(sb_builder_close(b, 10), 0);
+	assert_int_equal(sb_run_open(file("a.strobe"), NULL, &run), 0);
+	assert_int_equal(sb_run_visit(run, NULL, 0), 0);
+	assert_int_equal(sb_run_pass(run)->unknown_records, 1);
+	assert_int_equal(sb_run_pass(run)->events, 1);
+	sb_run_close(run);
+}
+
+static void what_is_not_a_recording_is_refused_with_its_name(void **state)
+{
+	struct sb_reader *r;
+	struct sb_file_header h = { .version = 99 };
+
+	write_bytes(file("x.strobe"), "hello, this is no recording at all", 34);
+	assert_int_equal(sb_reader_open(file("x.strobe"), &r), STROBE_EFORMAT);
+	assert_non_null(strstr(sb_error_message(), "x.strobe"));
+	memcpy(h.magic, SB_MAGIC, 8);
+	write_bytes(file("x.strobe"), &h, sizeof h);
+	assert_int_equal(sb_reader_open(file("x.strobe"), &r), STROBE_EFORMAT);
+	assert_non_null(strstr(sb_error_message(), "version 99"));
+	assert_int_equal(sb_reader_open(file("none.strobe"), &r), STROBE_ENOENT);
+}
+
+static void a_file_without_an_end_reaches_to_its_last_word(void **state)
+{
+	struct sb_builder *b;
+	struct sb_lane_writer *w;
+	struct sb_run *run;
+
+	assert_int_equal(sb_builder_open(file("a.strobe"), NULL, &b), 0);
+	w = sb_builder_thread(b, 0, NULL);
+	sb_builder_begin(w, 100, sb_builder_name(b, "killed", NULL));
+	sb_builder_mark(w, 5000, sb_builder_name(b, "last", NULL));
+	assert_int_equal(sb_builder_abandon(b), 0);
+	assert_int_equal(sb_run_open(file("a.strobe"), NULL, &run), 0);
+	assert_false(run->complete);
+	assert_false(run->live);
+	assert_int_equal(run->wall_ns, 5000);
+	assert_int_equal(sb_run_visit(run, NULL, 0), 0);
+	assert_int_equal(sb_run_pass(run)->open_zones, 1);
+	sb_run_close(run);
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(everything_written_is_read),
+		T(a_file_cut_at_every_byte_is_read_as_far_as_it_goes),
+		T(a_chunk_with_a_garbage_header_is_skipped_and_counted),
+		T(garbage_inside_a_chunk_costs_the_rest_of_that_chunk_only),
+		T(reading_stops_at_the_first_zero_word),
+		T(a_missing_chunk_is_told),
+		T(records_from_the_future_are_skipped_by_their_length),
+		T(what_is_not_a_recording_is_refused_with_its_name),
+		T(a_file_without_an_end_reaches_to_its_last_word),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
