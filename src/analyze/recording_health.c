@@ -3,17 +3,21 @@
 
 #include <string.h>
 
+#define COUNT_MOST (INT64_C(1) << 53) /* a damaged file may claim anything */
+
 static void fill_drops(struct sb_run *run, struct sb_model *m)
 {
 	struct sb_recording_section *s = &m->recording;
 
 	s->drops = sb_model_alloc(m, SB_LOST_REASONS * sizeof *s->drops);
 	for (int i = 0; s->drops && i < SB_LOST_REASONS; i++) {
-		if (!run->lost[i])
+		int64_t count = run->lost[i] < COUNT_MOST ? (int64_t)run->lost[i] : COUNT_MOST;
+
+		if (!count)
 			continue;
-		s->drops[s->drop_count++] = (struct sb_drop){ sb_lost_key((enum sb_lost_reason)i),
-			sb_lost_text((enum sb_lost_reason)i), (int64_t)run->lost[i] };
-		s->dropped_count += (int64_t)run->lost[i];
+		s->drops[s->drop_count++] =
+			(struct sb_drop){ sb_lost_key((enum sb_lost_reason)i), sb_lost_text((enum sb_lost_reason)i), count };
+		s->dropped_count += count;
 	}
 }
 

@@ -411,23 +411,33 @@ bool sb_run_is_running(const struct sb_file_header *h)
 
 /* ---- one time axis ------------------------------------------------------- */
 
+static bool same_clock(const struct sb_file_header *a, const struct sb_file_header *b)
+{
+	return !strcmp(a->boot_id, b->boot_id) && !strcmp(a->host, b->host);
+}
+
+/* Nanoseconds from b's start to a's. */
+static int64_t start_after(const struct sb_file_header *a, const struct sb_file_header *b)
+{
+	return same_clock(a, b) ? (int64_t)(a->start_mono_ns - b->start_mono_ns) :
+		(int64_t)(a->start_real_ns - b->start_real_ns);
+}
+
 static void place_processes(struct sb_run *run)
 {
 	const struct sb_run_process *first = &run->processes[0];
 	int64_t end = 0;
 
 	for (uint32_t i = 0; i < run->process_count; i++)
-		if (run->processes[i].reader->head.start_real_ns < first->reader->head.start_real_ns)
+		if (start_after(&run->processes[i].reader->head, &first->reader->head) < 0)
 			first = &run->processes[i];
 	run->start_real_ns = first->reader->head.start_real_ns;
 	run->complete = true;
 	for (uint32_t i = 0; i < run->process_count; i++) {
 		struct sb_run_process *p = &run->processes[i];
-		const struct sb_file_header *h = &p->reader->head, *f = &first->reader->head;
-		bool same_clock = !strcmp(h->boot_id, f->boot_id) && !strcmp(h->host, f->host);
+		const struct sb_file_header *h = &p->reader->head;
 
-		p->start_ns = same_clock ? (int64_t)(h->start_mono_ns - f->start_mono_ns) :
-			(int64_t)(h->start_real_ns - f->start_real_ns);
+		p->start_ns = start_after(h, &first->reader->head);
 		if (p->start_ns < 0)
 			p->start_ns = 0;
 		p->end_ns = sb_process_ns(p, p->reader->last_ticks);

@@ -1,0 +1,42 @@
+# libFuzzer on the readers: a bounded run here, a long one as CONTRIBUTING says:
+#   build/tests/recording_fuzz -max_total_time=3600 CORPUS_OF_YOUR_OWN tests/golden
+find_program(FUZZ_CLANG NAMES clang clang-14 clang-15 clang-16)
+if(FUZZ_CLANG)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E echo "int LLVMFuzzerTestOneInput(const char *d, unsigned long n){return 0;}"
+    COMMAND ${FUZZ_CLANG} -fsanitize=fuzzer,address -x c - -o ${CMAKE_BINARY_DIR}/fuzz_probe
+    RESULT_VARIABLE no_fuzzer OUTPUT_QUIET ERROR_QUIET)
+endif()
+if(NOT FUZZ_CLANG OR no_fuzzer)
+  message(NOTICE "strobe: no clang with libFuzzer here: fuzzing is switched off")
+else()
+  add_executable(make_corpus ${CMAKE_SOURCE_DIR}/tests/fuzz/make_corpus.c)
+  set_target_properties(make_corpus PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_link_libraries(make_corpus PRIVATE everything)
+
+  # Everything that takes part is compiled anew by clang, with the sanitizers.
+  set(fuzz_sources ${sources_base} ${sources_format} ${sources_analyze} ${sources_report})
+  list(REMOVE_ITEM fuzz_sources ${STROBE_EXCLUDED_SOURCES})
+  set(fuzz_flags -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+    -fno-strict-aliasing -fwrapv -I${CMAKE_SOURCE_DIR}/include -I${CMAKE_SOURCE_DIR}/src)
+  foreach(definition ${STROBE_FEATURE_DEFINITIONS})
+    list(APPEND fuzz_flags -D${definition})
+  endforeach()
+  set(fuzz_objects)
+  foreach(source ${fuzz_sources} ${CMAKE_SOURCE_DIR}/tests/fuzz/recording_fuzz.c)
+    string(REPLACE ${CMAKE_SOURCE_DIR}/ "" name ${source})
+    string(REPLACE "/" "_" name ${name})
+    set(object ${CMAKE_BINARY_DIR}/fuzz/${name}.o)
+    add_custom_command(OUTPUT ${object}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/fuzz
+      COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${FUZZ_CLANG} ${fuzz_flags} -MD -MF ${object}.d -c ${source} -o ${object}
+      DEPENDS ${source} DEPFILE ${object}.d VERBATIM)
+    list(APPEND fuzz_objects ${object})
+  endforeach()
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/recording_fuzz
+    COMMAND ${FUZZ_CLANG} -fsanitize=fuzzer,address,undefined ${fuzz_objects} -o ${CMAKE_BINARY_DIR}/tests/recording_fuzz
+      ${STROBE_FEATURE_LIBRARIES} -lm -lpthread -ldl
+    DEPENDS ${fuzz_objects} VERBATIM)
+  add_custom_target(fuzzers ALL DEPENDS ${CMAKE_BINARY_DIR}/tests/recording_fuzz)
+  add_test(NAME fuzz/recording COMMAND ${CMAKE_SOURCE_DIR}/tests/fuzz/run-bounded ${CMAKE_BINARY_DIR} recording)
+  set_tests_properties(fuzz/recording PROPERTIES TIMEOUT 120)
+endif()

@@ -1,0 +1,104 @@
+/* Iterations: the statistics by their names, warm-up and outliers told apart. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "synthetic.h"
+
+static struct sb_model *loop(struct synthetic *s, const uint64_t *ms, size_t count)
+{
+	uint64_t at = 0;
+
+	synthetic_open(s);
+	for (size_t i = 0; i < count; i++) {
+		synthetic_begin(s, at, "step", STROBE_ROLE_ITERATION);
+		at += ms[i] * MS;
+		synthetic_end(s, at);
+		at += MS;
+	}
+	return synthetic_model(s, at);
+}
+
+static void near(double value, double expected)
+{
+	if (!(fabs(value - expected) < 1e-9))
+		fail_msg("%.12g is not %.12g", value, expected);
+}
+
+/* Section 3, error 15. */
+static void the_median_of_an_even_count_is_between_the_two_middle_ones(void **state)
+{
+	const uint64_t ms[] = { 10, 40, 20, 30 };
+	struct synthetic s;
+	const struct sb_iterations *it = loop(&s, ms, 4)->iterations.all;
+
+	assert_int_equal(it->all.count, 4);
+	near(it->all.p50, 0.025);
+	near(it->all.mean, 0.025);
+	near(it->all.std, 0.0129099444874); /* of a sample: n - 1 */
+	near(it->all.total, 0.100);
+	near(it->per_second, 40);
+	assert_int_equal(it->warmup_count, 0);
+	synthetic_done(&s);
+}
+
+static void slow_first_iterations_are_warm_up_and_stand_apart(void **state)
+{
+	uint64_t ms[40];
+	struct synthetic s;
+	const struct sb_iterations *it;
+
+	for (int i = 0; i < 40; i++)
+		ms[i] = i == 0 ? 2450 : i == 1 ? 400 : 100 + (uint64_t)(i % 3);
+	it = loop(&s, ms, 40)->iterations.all;
+	assert_int_equal(it->all.count, 40);
+	assert_int_equal(it->warmup_count, 2);
+	near(it->warmup_s, 2.85);
+	assert_int_equal(it->warm.count, 38);
+	assert_true(it->warm.max < 0.103);
+	near(it->all.max, 2.45);
+	assert_int_equal(it->outlier_count, 0);
+	synthetic_done(&s);
+}
+
+static void a_slow_one_in_the_middle_is_an_outlier_not_a_warm_up(void **state)
+{
+	uint64_t ms[30];
+	struct synthetic s;
+	const struct sb_iterations *it;
+
+	for (int i = 0; i < 30; i++)
+		ms[i] = i == 17 ? 500 : 100 + (uint64_t)(i % 2);
+	it = loop(&s, ms, 30)->iterations.all;
+	assert_int_equal(it->warmup_count, 0);
+	assert_int_equal(it->outlier_count, 1);
+	assert_int_equal(it->outliers[0].index, 17);
+	near(it->outliers[0].duration_s, 0.5);
+	synthetic_done(&s);
+}
+
+static void one_iteration_has_no_deviation(void **state)
+{
+	const uint64_t ms[] = { 10 };
+	struct synthetic s;
+	const struct sb_iterations *it = loop(&s, ms, 1)->iterations.all;
+
+	assert_int_equal(it->all.count, 1);
+	assert_true(isnan(it->all.std));
+	near(it->all.p99, 0.010);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_median_of_an_even_count_is_between_the_two_middle_ones),
+		cmocka_unit_test(slow_first_iterations_are_warm_up_and_stand_apart),
+		cmocka_unit_test(a_slow_one_in_the_middle_is_an_outlier_not_a_warm_up),
+		cmocka_unit_test(one_iteration_has_no_deviation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

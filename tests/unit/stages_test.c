@@ -1,0 +1,292 @@
+/* Stage rows: what is counted, what is not, what is told apart. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/durations.h"
+#include "analyze/stages.h"
+#include "report/text.h"
+#include "synthetic.h"
+
+#define CS 10000000ull /* a hundredth of a second: stage logs have two decimals */
+
+static void near(double value, double expected)
+{
+	if (!(fabs(value - expected) <= 1e-9 + fabs(expected) * 1e-12))
+		fail_msg("%.12g is not %.12g", value, expected);
+}
+
+static void zone(struct synthetic *s, uint64_t from, uint64_t to, const char *name, const char *code)
+{
+	sb_builder_begin(s->main, from, sb_builder_name(s->b, name, code));
+	sb_builder_end(s->main, to, 0);
+}
+
+static const struct sb_stage *stage(const struct sb_model *m, const char *name)
+{
+	const struct sb_stage *s = sb_model_stage(m, name);
+
+	if (!s)
+		fail_msg("no stage '%s'", name);
+	return s;
+}
+
+/* Section 3, error 3: outer and inner both shown as 50 %, twice the wall time. */
+static void nesting_never_counts_twice(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	double self = 0;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "outer", 0);
+	zone(&s, 0, 9 * SECOND, "inner", NULL);
+	synthetic_end(&s, 10 * SECOND);
+	m = synthetic_model(&s, 10 * SECOND);
+	near(stage(m, "outer")->wall_ratio, 1);
+	near(stage(m, "outer")->self_s, 1);
+	near(stage(m, "inner")->wall_ratio, 0.9);
+	for (size_t i = 0; i < m->stages.stage_count; i++)
+		self += m->stages.stages[i].self_s;
+	near(self + m->stages.unattributed_s, m->stages.wall_s);
+	synthetic_done(&s);
+}
+
+/* Error 4: labels sum to 25.90 s of a stage that took 52.34 s. */
+static void what_no_label_covers_is_unattributed(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	const uint64_t labels[] = { 784, 1402, 360, 44 };
+	uint64_t at = 0;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "ProPainter", 0);
+	for (int i = 0; i < 4; i++) {
+		char code[3] = { '3', (char)('a' + i), 0 };
+
+		zone(&s, at * CS, (at + labels[i]) * CS, code, code);
+		at += labels[i];
+	}
+	synthetic_end(&s, 5234 * CS);
+	m = synthetic_model(&s, 6000 * CS);
+	near(stage(m, "ProPainter")->total_s, 52.34);
+	near(stage(m, "ProPainter")->unattributed_s, 26.44);
+	near(m->stages.unattributed_s, 60 - 52.34);
+	synthetic_done(&s);
+}
+
+/* Error 11: sampling_chunk_17 scatters one stage over a thousand rows. */
+static void indexed_names_are_one_row_with_members(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	const struct sb_stage *row;
+	char name[32];
+
+	synthetic_open(&s);
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof name, "sampling_chunk_%d", i);
+		zone(&s, (uint64_t)i * 100, (uint64_t)i * 100 + 10 + (uint64_t)i % 7, name, NULL);
+	}
+	zone(&s, 200000, 200100, "text_encoder", NULL);
+	zone(&s, 200200, 200300, "text_encoder_2", NULL);
+	m = synthetic_model(&s, 300000);
+	assert_int_equal(m->stages.stage_count, 3);
+	row = stage(m, "sampling_chunk_*");
+	assert_int_equal(row->count, 1000);
+	assert_int_equal(row->member_total, 1000);
+	assert_int_equal(row->members[0].count, 1);
+	near(row->members[0].total_s * 1e9, 16);
+	near(row->time.min * 1e9, 10);
+	near(row->time.max * 1e9, 16);
+	stage(m, "text_encoder_2");
+	synthetic_done(&s);
+}
+
+static void one_name_under_two_parents_is_two_rows_or_one(void **state)
+{
+	struct synthetic s;
+	struct sb_model_options combine = { .combine = true, .now_real_ns = 1 };
+	struct sb_model *m, *combined;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "encode", 0);
+	zone(&s, 10, 20, "attention", NULL);
+	synthetic_end(&s, 100);
+	synthetic_begin(&s, 200, "decode", 0);
+	zone(&s, 210, 240, "attention", NULL);
+	synthetic_end(&s, 300);
+	m = synthetic_model(&s, 1000);
+	assert_int_equal(m->stages.stage_count, 4);
+	assert_int_equal(sb_model_build(s.run, &combine, &combined), 0);
+	assert_int_equal(combined->stages.stage_count, 3);
+	assert_int_equal(stage(combined, "attention")->count, 2);
+	near(stage(combined, "attention")->total_s * 1e9, 40);
+	sb_model_free(combined);
+	synthetic_done(&s);
+}
+
+static void skipped_and_untimed_stages_are_rows_with_a_state(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	struct sb_buf text = { 0 };
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "DiffuEraser", 0);
+	zone(&s, 0, 1647 * CS, "VAE encode", "4c");
+	sb_builder_begin(s.main, 1700 * CS, sb_builder_name(s.b, "Deep copy", "4d"));
+	synthetic_attr(&s, "untimed", 1);
+	synthetic_end(&s, 1700 * CS);
+	sb_builder_skip(s.b, 1710 * CS, "Pre-inference", "4e", "keyframe pass disabled");
+	synthetic_end(&s, 2000 * CS);
+	m = synthetic_model(&s, 2000 * CS);
+	assert_int_equal(stage(m, "Deep copy")->state, SB_STAGE_UNTIMED);
+	assert_int_equal(stage(m, "Pre-inference")->state, SB_STAGE_SKIPPED);
+	assert_string_equal(stage(m, "Pre-inference")->skip_reason, "keyframe pass disabled");
+	assert_true(stage(m, "Pre-inference")->parent >= 0);
+	assert_int_equal(sb_report_text(m, NULL, &text), 0);
+	assert_non_null(strstr(sb_buf_text(&text), "[4c] VAE encode: 16.47s"));
+	assert_non_null(strstr(sb_buf_text(&text), "[4d] Deep copy: untimed"));
+	assert_non_null(strstr(sb_buf_text(&text), "[4e] Pre-inference: SKIPPED (keyframe pass disabled)"));
+	assert_non_null(strstr(sb_buf_text(&text), "DiffuEraser total: 20.00s"));
+	sb_buf_done(&text);
+	synthetic_done(&s);
+}
+
+static void the_largest_self_time_is_the_bottleneck(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "Main inference", 0);
+	zone(&s, 0, 100, "Add noise", "4f.1");
+	zone(&s, 100, 9000, "UNet", "4f.2");
+	synthetic_end(&s, 9100);
+	m = synthetic_model(&s, 10000);
+	assert_string_equal(m->stages.bottlenecks[0], "UNet");
+	assert_true(stage(m, "UNet")->bottleneck);
+	assert_false(stage(m, "Main inference")->bottleneck);
+	synthetic_done(&s);
+}
+
+/* Error 1: CPU time and GPU time of a zone are two numbers, of the right zone. */
+static void gpu_spans_belong_to_the_zone_that_launched_them(void **state)
+{
+	struct synthetic s;
+	struct sb_builder_gpu g = { .kind = SB_GPU_ZONE, .launch_tid = 1000 };
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	g.name = sb_builder_name(s.b, "attention", NULL);
+	synthetic_begin(&s, 0, "encode", 0);
+	zone(&s, 100000, 200000, "attention", NULL);
+	synthetic_end(&s, 300000);
+	synthetic_begin(&s, 400000, "decode", 0);
+	zone(&s, 500000, 600000, "attention", NULL);
+	synthetic_end(&s, 700000);
+	g.launch_ns = 100010;
+	g.start_ns = 800000; /* runs long after the launch */
+	g.duration_ns = 5000;
+	sb_builder_gpu(s.b, &g);
+	g.launch_ns = 500010;
+	g.duration_ns = 70000;
+	sb_builder_gpu(s.b, &g);
+	m = synthetic_model(&s, SECOND);
+	for (size_t i = 0; i < m->stages.stage_count; i++) {
+		const struct sb_stage *row = &m->stages.stages[i];
+
+		if (strcmp(row->name, "attention"))
+			assert_true(isnan(row->gpu_span_s)); /* absent is not zero */
+		else if (!strcmp(m->stages.stages[row->parent].name, "encode"))
+			near(row->gpu_span_s * 1e9, 5000);
+		else
+			near(row->gpu_span_s * 1e9, 70000);
+	}
+	synthetic_done(&s);
+}
+
+static void other_threads_are_roots_and_leave_unattributed_alone(void **state)
+{
+	struct synthetic s;
+	struct sb_lane_writer *other;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	other = sb_builder_thread(s.b, 77, "loader");
+	zone(&s, 0, 400, "work", NULL);
+	sb_builder_begin(other, 0, sb_builder_name(s.b, "load", NULL));
+	sb_builder_end(other, 1000, 0);
+	m = synthetic_model(&s, 1000);
+	near(m->stages.unattributed_s * 1e9, 600);
+	near(stage(m, "load")->wall_ratio, 1);
+	synthetic_done(&s);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Against plain sorting, for few and for many, with values past 32 bits. */
+static void percentiles_are_those_of_the_sorted_values(void **state)
+{
+	static double values[60000];
+	const size_t sizes[] = { 1, 2, 3, 10, 4096, 4097, 60000 };
+	uint64_t x = 88172645463325252ull;
+
+	for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+		struct sb_durations d = { 0 };
+		struct sb_stats stats;
+
+		for (size_t i = 0; i < sizes[k]; i++) {
+			x ^= x << 13;
+			x ^= x >> 7;
+			x ^= x << 17;
+			uint64_t ns = i % 20 == 7 ? x % 20000000000ull : x % 100000;
+			values[i] = (double)ns;
+			assert_true(sb_durations_add(&d, (int64_t)ns));
+		}
+		qsort(values, sizes[k], sizeof *values, compare_doubles);
+		assert_int_equal(sb_durations_stats(&d, &stats), 0);
+		near(stats.p50 * 1e9, sb_stats_percentile(values, sizes[k], 0.50));
+		near(stats.p95 * 1e9, sb_stats_percentile(values, sizes[k], 0.95));
+		near(stats.p99 * 1e9, sb_stats_percentile(values, sizes[k], 0.99));
+		near(stats.min * 1e9, values[0]);
+		near(stats.max * 1e9, values[sizes[k] - 1]);
+		sb_durations_done(&d);
+	}
+}
+
+static void every_run_of_digits_is_an_index(void **state)
+{
+	char pattern[64];
+
+	assert_true(sb_stage_pattern("block_3.attn12", pattern, sizeof pattern));
+	assert_string_equal(pattern, "block_*.attn*");
+	assert_false(sb_stage_pattern("denoise", pattern, sizeof pattern));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nesting_never_counts_twice),
+		cmocka_unit_test(what_no_label_covers_is_unattributed),
+		cmocka_unit_test(indexed_names_are_one_row_with_members),
+		cmocka_unit_test(one_name_under_two_parents_is_two_rows_or_one),
+		cmocka_unit_test(skipped_and_untimed_stages_are_rows_with_a_state),
+		cmocka_unit_test(the_largest_self_time_is_the_bottleneck),
+		cmocka_unit_test(gpu_spans_belong_to_the_zone_that_launched_them),
+		cmocka_unit_test(other_threads_are_roots_and_leave_unattributed_alone),
+		cmocka_unit_test(percentiles_are_those_of_the_sorted_values),
+		cmocka_unit_test(every_run_of_digits_is_an_index),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
