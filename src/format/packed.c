@@ -513,7 +513,7 @@ static int write_compressed(struct packer *k, size_t raw_bytes, size_t *out_byte
 
 	if (!ensure(&k->packed, &k->packed_room, bound))
 		return sb_fail(STROBE_ENOMEM, "no memory to write '%s'", k->path);
-	*out_bytes = ZSTD_compressCCtx(k->zstd, k->packed, bound, k->raw, raw_bytes, LEVEL);
+	*out_bytes = ZSTD_compress2(k->zstd, k->packed, bound, k->raw, raw_bytes);
 	if (ZSTD_isError(*out_bytes))
 		return sb_fail(STROBE_EIO, "cannot pack '%s': %s", k->path, ZSTD_getErrorName(*out_bytes));
 	return write_out(k, k->packed, *out_bytes);
@@ -621,6 +621,8 @@ int sb_packed_write(struct sb_reader *r, const char *path)
 		packer_done(&k);
 		return sb_fail(STROBE_ENOMEM, "no memory to write '%s'", path);
 	}
+	ZSTD_CCtx_setParameter(k.zstd, ZSTD_c_compressionLevel, LEVEL);
+	ZSTD_CCtx_setParameter(k.zstd, ZSTD_c_checksumFlag, 1);
 	k.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (k.fd < 0)
 		err = sb_fail_errno("cannot write '%s'", path);
