@@ -267,8 +267,10 @@ static int read_index(struct sb_packed *p, const struct packed_head *h, uint64_t
 	size_t headers = (size_t)h->chunk_count * sizeof *p->headers;
 	uint32_t at = 0;
 
-	if (h->chunk_count > CHUNKS_MAX || h->block_count > h->chunk_count || h->index_offset > file_bytes ||
-		h->index_bytes > file_bytes - h->index_offset || blocks + headers > file_bytes * 256 + 65536)
+	if (h->index_offset > file_bytes || h->index_bytes > file_bytes - h->index_offset)
+		return sb_fail(STROBE_EFORMAT, "'%s' is cut off: its index at byte %llu is missing", path,
+			(unsigned long long)h->index_offset);
+	if (h->chunk_count > CHUNKS_MAX || h->block_count > h->chunk_count || blocks + headers > file_bytes * 256 + 65536)
 		return sb_fail(STROBE_EFORMAT, "'%s' byte 16: the index of this packed recording makes no sense", path);
 	p->blocks = malloc(blocks + 1);
 	p->headers = malloc(headers + 1);
