@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,10 +18,12 @@ enum { WAIT_MS = 60000 };
 
 static bool is_program(const char *path)
 {
-	return !access(path, X_OK);
+	struct stat s;
+
+	return !stat(path, &s) && S_ISREG(s.st_mode) && !access(path, X_OK);
 }
 
-/* <dir of this library>/strobe, ../bin/strobe, bin/strobe. */
+/* In a build folder, an installation, or the Python package. */
 static bool beside_library(char *out, size_t size)
 {
 	static const char *const places[] = { "strobe", "../strobe", "../bin/strobe", "../../bin/strobe",
@@ -34,13 +37,9 @@ static bool beside_library(char *out, size_t size)
 	if (!realpath(info.dli_fname, folder) || !(slash = strrchr(folder, '/')))
 		return false;
 	*slash = 0;
-	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-		if ((size_t)snprintf(out, size, "%s/%s", folder, places[i]) < size && is_program(out) &&
-			strcmp(places[i], "strobe") != 0)
+	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+		if ((size_t)snprintf(out, size, "%s/%s", folder, places[i]) < size && is_program(out))
 			return true;
-		if (is_program(out) && i == 0)
-			return true;
-	}
 	return false;
 }
 
@@ -98,7 +97,7 @@ static void wait_bounded(pid_t pid)
 	}
 }
 
-void sb_report_child_start(const char *run_dir, const struct sb_settings *settings, bool at_exit)
+void sb_report_child_start(const char *run_dir, const struct sb_settings *settings)
 {
 	static const char *const formats[] = { "json", "html", "json", "all" };
 	char tool[PATH_MAX];
@@ -108,7 +107,6 @@ void sb_report_child_start(const char *run_dir, const struct sb_settings *settin
 	posix_spawn_file_actions_t actions;
 	pid_t pid;
 
-	(void)at_exit;
 	if (!find_tool(tool, sizeof tool))
 		return;
 	snprintf(format, sizeof format, "--format=%s", formats[settings->report_format & 3]);

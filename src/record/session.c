@@ -463,7 +463,7 @@ int sb_session_close(void)
 	return err;
 }
 
-static int stop_locked(bool at_exit)
+static int stop_locked(void)
 {
 	int err;
 
@@ -477,7 +477,7 @@ static int stop_locked(bool at_exit)
 	err = sb_session_close();
 	REC->explicit_start = false;
 	if (!err && !REC->under_run && !REC->forked && REC->settings.generate_final_report)
-		sb_report_child_start(REC->run_dir, &REC->settings, at_exit);
+		sb_report_child_start(REC->run_dir, &REC->settings);
 	return err;
 }
 
@@ -486,7 +486,7 @@ int strobe_stop(void)
 	int err;
 
 	lock_control();
-	err = stop_locked(false);
+	err = stop_locked();
 	pthread_mutex_unlock(&REC->control);
 	return err;
 }
@@ -548,6 +548,6 @@ __attribute__((constructor)) static void library_loaded(void)
 __attribute__((destructor)) static void process_ends(void)
 {
 	lock_control();
-	stop_locked(true);
+	stop_locked();
 	pthread_mutex_unlock(&REC->control);
 }
