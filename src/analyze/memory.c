@@ -14,6 +14,7 @@
 #define STAGES_MOST 512
 #define KEPT_RATIO 0.05
 #define KEPT_BYTES (64 * SB_MB)
+#define SPIKE_LEAST (16 * SB_MB) /* less is no spike */
 
 struct snapshot {
 	int64_t t_ns;
@@ -359,8 +360,10 @@ static void find_spike(struct memory *m, struct sb_model *model)
 		section->spike_t_s = section->snapshots[i].t_s;
 		from_s = section->snapshots[i - 1].t_s;
 	}
-	if (isnan(section->spike_bytes))
+	if (!(section->spike_bytes >= SPIKE_LEAST)) {
+		section->spike_bytes = section->spike_t_s = NAN;
 		return;
+	}
 	section->spike_stage = sb_model_text(model,
 		span_name(m, sb_stage_spans_over(&m->spans, (int64_t)(from_s * 1e9), (int64_t)(section->spike_t_s * 1e9))));
 }

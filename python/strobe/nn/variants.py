@@ -1,6 +1,7 @@
 """The same work done differently: precisions, compiled, quantised, scripted."""
 import contextlib
 
+from .._core import event
 from .bench import benchmark
 from .device import device_of, torch
 
@@ -45,7 +46,9 @@ def compare(variants, iterations=20, warmup=5, device=None):
     timings, failures = {}, {}
     for name, call in variants.items():
         try:
-            timings[name] = benchmark(call, iterations, warmup, name, device)
+            timing = timings[name] = benchmark(call, iterations, warmup, name, device)
+            event("strobe.variant", variant=name, mean_ms=timing.mean_ms, std_ms=timing.std_ms, min_ms=timing.min_ms,
+                  max_ms=timing.max_ms, median_ms=timing.median_ms, count=iterations, warmup_count=warmup)
         except Exception as error:
             failures[name] = "%s: %s" % (type(error).__name__, str(error).splitlines()[0] if str(error) else "")
     return Comparison(timings, failures)
