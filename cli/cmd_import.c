@@ -107,12 +107,15 @@ static int import_one(struct args *args, const char *path, const char *chosen)
 	struct sb_import_summary summary;
 	struct import_progress progress;
 	char folder[3000], file[3100];
+	struct stat st;
 	int made, err;
 
 	if (chosen)
 		snprintf(folder, sizeof folder, "%s", chosen);
 	else
 		default_folder(path, folder, sizeof folder);
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		return complain("'%s' is a folder: name the trace or log inside it", path);
 	if (!sb_import_is_candidate(path) && !access(path, R_OK))
 		return complain("'%s' is a run already; 'strobe report' reads it as it is", path);
 	made = make_folders(folder);
