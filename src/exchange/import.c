@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 /* The stage log takes any text and comes last. */
-static const struct sb_importer *const importers[] = { &sb_trace_importer, &sb_stagelog_importer, NULL };
+static const struct sb_importer *const importers[] = { &sb_prof_importer, &sb_trace_importer,
+	&sb_stagelog_importer, NULL };
 
 static int import_to(const char *path, const char *strobe_path, const struct sb_import_options *opts,
 	struct sb_import_summary *summary)

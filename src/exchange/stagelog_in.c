@@ -216,7 +216,7 @@ static int take_line(struct log *log, const struct sb_stagelog_line *line)
 	case SB_STAGELOG_NOTHING: return 0;
 	case SB_STAGELOG_VIDEO:
 		for (size_t i = 0; i < line->attr_count; i++) {
-			if (!strcmp(line->attrs[i].key, "frames"))
+			if (!strcmp(line->attrs[i].key, "frames") && log->frames < INT64_MAX / 4)
 				log->frames += line->attrs[i].i;
 			else if (!strcmp(line->attrs[i].key, "fps"))
 				log->fps = line->attrs[i].f;

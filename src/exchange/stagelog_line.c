@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,9 +103,8 @@ static bool parse_item(char *item, struct sb_stagelog_attr *out_attr)
 	out_attr->f = strtod(number, &end);
 	if (end == number)
 		goto no;
-	out_attr->is_int = !memchr(number, '.', (size_t)(end - number)) &&
-			   !memchr(number, 'e', (size_t)(end - number));
-	out_attr->i = (int64_t)out_attr->f;
+	out_attr->is_int = strcspn(number, ".eE") >= (size_t)(end - number) && fabs(out_attr->f) < 9e15;
+	out_attr->i = out_attr->is_int ? (int64_t)out_attr->f : 0;
 	if (!equals)
 		key = trim(end);
 	else if (*trim(end))

@@ -78,7 +78,8 @@ static size_t shorten(const char *text, size_t size, char *out)
 	while (kept && (text[kept] & 0xc0) == 0x80)
 		kept--;
 	memcpy(out, text, kept);
-	return kept + (size_t)sprintf(out + kept, "... (%zu bytes, %08x)", size, (unsigned)(hash ^ hash >> 32));
+	return kept +
+	       (size_t)sprintf(out + kept, "... (%zu bytes, %08x)", size, (unsigned)(hash ^ hash >> 32));
 }
 
 uint32_t sb_trace_name(struct sb_trace *t, const char *text, size_t size)

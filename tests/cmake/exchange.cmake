@@ -6,10 +6,53 @@ foreach(tool json_echo make_zones)
 endforeach()
 find_program(SYSTEM_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(SYSTEM_PYTHON)
-  foreach(what jsonin import stagelog export)
+  foreach(what jsonin import stagelog prof export)
     add_test(NAME exchange/${what} COMMAND ${SYSTEM_PYTHON} -m pytest -q -p no:cacheprovider
       ${CMAKE_SOURCE_DIR}/tests/exchange/test_${what}.py)
     set_tests_properties(exchange/${what} PROPERTIES TIMEOUT 300
       ENVIRONMENT "STROBE_BUILD=${CMAKE_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+  endforeach()
+endif()
+
+# Bounded fuzzing of everything here that reads a file, where clang has libFuzzer.
+find_program(FUZZ_CLANG NAMES clang clang-14)
+set(fuzz_probe ${CMAKE_BINARY_DIR}/tests/fuzz_probe)
+if(FUZZ_CLANG AND NOT DEFINED STROBE_FUZZER)
+  file(WRITE ${fuzz_probe}.c
+    "#include <stddef.h>\n#include <stdint.h>\nint LLVMFuzzerTestOneInput(const uint8_t *d, size_t n) { return d == NULL && n; }\n")
+  execute_process(COMMAND ${FUZZ_CLANG} -fsanitize=fuzzer,address ${fuzz_probe}.c -o ${fuzz_probe}
+    RESULT_VARIABLE fuzz_result OUTPUT_QUIET ERROR_QUIET)
+  if(fuzz_result EQUAL 0)
+    set(STROBE_FUZZER TRUE CACHE INTERNAL "clang has libFuzzer")
+  else()
+    set(STROBE_FUZZER FALSE CACHE INTERNAL "clang has libFuzzer")
+  endif()
+endif()
+if(STROBE_FUZZER)
+  file(GLOB fuzz_base CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/base/*.c)
+  set(fuzz_exchange)
+  foreach(source import source blobs no_inflate trace_event trace_in trace_store trace_write stagelog_in stagelog_line prof_in marshal)
+    list(APPEND fuzz_exchange ${CMAKE_SOURCE_DIR}/src/exchange/${source}.c)
+  endforeach()
+  list(APPEND fuzz_exchange ${CMAKE_SOURCE_DIR}/src/format/builder.c)
+  foreach(fuzzer jsonin import)
+    set(fuzz_sources ${CMAKE_SOURCE_DIR}/tests/fuzz/${fuzzer}_fuzz.c ${fuzz_base})
+    if(fuzzer STREQUAL import)
+      list(APPEND fuzz_sources ${fuzz_exchange})
+    endif()
+    add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/${fuzzer}_fuzz
+      COMMAND ${FUZZ_CLANG} -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -D_GNU_SOURCE
+        -I${CMAKE_SOURCE_DIR}/include -I${CMAKE_SOURCE_DIR}/src ${fuzz_sources} -lm -lpthread -ldl
+        -o ${CMAKE_BINARY_DIR}/tests/${fuzzer}_fuzz
+      DEPENDS ${fuzz_sources} VERBATIM)
+    # Built when it is tested: nobody else waits for it.
+    add_custom_target(build_${fuzzer}_fuzz DEPENDS ${CMAKE_BINARY_DIR}/tests/${fuzzer}_fuzz)
+    add_test(NAME fuzz/build_${fuzzer} COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --target build_${fuzzer}_fuzz)
+    set_tests_properties(fuzz/build_${fuzzer} PROPERTIES FIXTURES_SETUP ${fuzzer}_fuzz RESOURCE_LOCK build TIMEOUT 600)
+    add_test(NAME fuzz/${fuzzer} COMMAND ${CMAKE_BINARY_DIR}/tests/${fuzzer}_fuzz -seed=1 -max_total_time=6 -max_len=2000
+      -rss_limit_mb=1024 -artifact_prefix=${CMAKE_BINARY_DIR}/tests/ ${CMAKE_BINARY_DIR}/tests/${fuzzer}_found
+      ${CMAKE_SOURCE_DIR}/tests/fuzz/${fuzzer}_corpus)
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${fuzzer}_found)
+    set_tests_properties(fuzz/${fuzzer} PROPERTIES FIXTURES_REQUIRED ${fuzzer}_fuzz TIMEOUT 120)
   endforeach()
 endif()

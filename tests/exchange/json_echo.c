@@ -31,10 +31,11 @@ static void put_number(struct sb_json *j, const char *key, struct sb_jsonin *p)
 	int64_t whole;
 	char text[SB_JSONIN_NUMBER_MAX + 1];
 
-	if (sb_jsonin_int(&p->number, &whole) && !memchr(p->text, '.', p->size) && !memchr(p->text, 'e', p->size) &&
-		!memchr(p->text, 'E', p->size)) {
+	if (sb_jsonin_int(&p->number, &whole) && !memchr(p->text, '.', p->size) &&
+		!memchr(p->text, 'e', p->size) && !memchr(p->text, 'E', p->size)) {
 		sb_json_int(j, key, whole);
-	} else if (memchr(p->text, '.', p->size) || memchr(p->text, 'e', p->size) || memchr(p->text, 'E', p->size)) {
+	} else if (memchr(p->text, '.', p->size) || memchr(p->text, 'e', p->size) ||
+		   memchr(p->text, 'E', p->size)) {
 		snprintf(text, sizeof text, "%.17e", sb_jsonin_double(p));
 		sb_json_raw(j, key, strstr(text, "inf") ? "null" : text);
 	} else { /* a whole number that does not fit */
@@ -81,7 +82,8 @@ int main(void)
 		struct sb_jsonin p;
 		struct sb_json j;
 
-		if (!bytes || fread(bytes, 1, size, stdin) != size || sb_jsonin_init(&p, "in", 1 << 20, read_text, &t))
+		if (!bytes || fread(bytes, 1, size, stdin) != size ||
+			sb_jsonin_init(&p, "in", 1 << 20, read_text, &t))
 			return 1;
 		sb_json_init(&j, &out, false);
 		if (echo(&p, &j) == SB_JSONIN_ERROR)

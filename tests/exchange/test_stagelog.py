@@ -98,3 +98,8 @@ def test_a_start_without_its_total_takes_its_parts(strobe):
 def test_a_nul_in_a_log_is_named(strobe):
     err = strobe("import", strobe.write("log.txt", b"[1a] A: 1.00s\n" + b"x" * 5000 + b"\0"), code=2)
     assert "line 2, byte 5014" in err and err.count("\n") == 1
+
+
+def test_numbers_past_all_integers_stay_numbers(strobe):
+    z = zones(strobe, "[1a] A (88888888888888888888888888888888888888888888888 frames): 1.00s\n")
+    assert z["A"]["attributes"] == {"frames": pytest.approx(8.888e46, rel=1e-3)}

@@ -1,0 +1,64 @@
+"""cProfile files in: what pstats says of them must be what the report says."""
+import cProfile
+import marshal
+import pstats
+
+import pytest
+
+
+def leaf(n):
+    return sum(i * i for i in range(n))
+
+
+def middle(n):
+    return leaf(n) + leaf(n // 2)
+
+
+def recursive(n):
+    return leaf(2000) + (recursive(n - 1) if n else 0)
+
+
+def work():
+    return [middle(30000) for _ in range(10)] + [leaf(50000)] + [recursive(5)]
+
+
+@pytest.fixture
+def profile(tmp_path):
+    p = cProfile.Profile()
+    p.runcall(work)
+    path = tmp_path / "work.prof"
+    p.dump_stats(path)
+    return path
+
+
+def test_times_and_callers_are_kept(strobe, profile):
+    stats = pstats.Stats(str(profile))
+    ours = {}
+    for zone in strobe.zones(strobe.imported(profile)):
+        name = zone["name"].split(" (")[0]
+        total, own, calls = ours.get(name, (0, 0, 0))
+        ours[name] = total + zone["duration_ns"], own + zone["self_ns"], calls + zone["attributes"]["calls"]
+    for (_, _, name), (_, calls, own, total, _) in stats.stats.items():
+        if name in ("work", "middle", "leaf", "recursive"):
+            if name != "recursive":
+                assert ours[name][0] / 1e9 == pytest.approx(total, rel=0.02, abs=2e-5), name
+                assert ours[name][2] == calls, name
+    assert sum(own for _, own, _ in ours.values()) / 1e9 == pytest.approx(stats.total_tt, rel=0.01, abs=1e-4)
+
+
+def test_the_report_works_on_it(strobe, profile):
+    text = strobe("report", profile)
+    assert "work (test_prof.py:" in text and "leaf (test_prof.py:" in text
+
+
+@pytest.mark.parametrize("value, what", [({(1, 2): 3}, "not what cProfile writes"), ({("f", 1, "g"): (1, 1, 0.5, 0.5)}, "not what cProfile writes"),
+                                         ({("f", 1, "g"): (1, 1, -5.0, 0.5, {})}, "not what cProfile writes")])
+def test_other_marshalled_things_are_named(strobe, value, what):
+    assert what in strobe("import", strobe.write("x.prof", marshal.dumps(value)), code=2)
+
+
+def test_a_truncated_profile_is_named_with_its_offset(strobe, profile):
+    whole = profile.read_bytes()
+    for size in (3, len(whole) // 2, len(whole) - 1):
+        err = strobe("import", strobe.write("cut.prof", whole[:size]), code=2)
+        assert "cut.prof' byte" in err and err.count("\n") == 1

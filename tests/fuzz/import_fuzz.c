@@ -1,0 +1,33 @@
+/* libFuzzer: any bytes as a file to import: a trace, a stage log, a profile. */
+#include "exchange/import.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static char in[64], out[64];
+	struct sb_import_summary summary;
+	int fd;
+
+	if (!*in) {
+		const char *folder = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
+
+		snprintf(in, sizeof in, "%s/strobe-fuzz-%ld", folder, (long)getpid());
+		snprintf(out, sizeof out, "%s/strobe-fuzz-%ld.strobe", folder, (long)getpid());
+	}
+	fd = open(in, O_CREAT | O_WRONLY | O_TRUNC, 0600);
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	close(fd);
+	if (sb_import_file(in, out, NULL, &summary) && !access(out, F_OK))
+		abort(); /* a failed import leaves nothing */
+	unlink(out);
+	unlink(in);
+	return 0;
+}
