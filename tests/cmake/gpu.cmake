@@ -27,3 +27,10 @@ if(TARGET nvtx_test)
     -Wl,--wrap=strobe_attr_int,--wrap=strobe_attr_float,--wrap=strobe_span_begin,--wrap=strobe_span_end
     -Wl,--wrap=strobe_event,--wrap=sb_put_text)
 endif()
+
+find_program(SYSTEM_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
+if(SYSTEM_PYTHON)
+  add_test(NAME gpu/session_with_fakes
+    COMMAND ${SYSTEM_PYTHON} ${CMAKE_SOURCE_DIR}/tests/gpu/session_with_fakes.py ${CMAKE_BINARY_DIR})
+  set_tests_properties(gpu/session_with_fakes PROPERTIES TIMEOUT 300 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
+endif()

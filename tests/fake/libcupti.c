@@ -4,6 +4,7 @@
 
 #include "../src/gpu/cupti.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,6 +12,7 @@
 #define API __attribute__((visibility("default")))
 #define RECORD_BYTES 216u /* as long as CUDA 13.0's kernel record */
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	const char *name;
 	uint64_t count;
@@ -87,6 +89,7 @@ API int cuptiActivityDisable(int kind)
 	return CUPTI_OK;
 }
 
+/* With the lock held: a flush may come while a record is being made. */
 static void hand_back(void)
 {
 	uint8_t *full = buffer;
@@ -102,7 +105,9 @@ API int cuptiActivityFlushAll(uint32_t flags)
 {
 	(void)flags;
 	COUNTED;
+	pthread_mutex_lock(&lock);
 	hand_back();
+	pthread_mutex_unlock(&lock);
 	return CUPTI_OK;
 }
 
@@ -264,15 +269,18 @@ static void *record(int kind)
 
 static void kernel(uint32_t correlation, uint64_t start, uint64_t end, const char *name)
 {
-	struct cupti_kernel *k = record(CUPTI_KIND_CONCURRENT_KERNEL);
+	struct cupti_kernel *k;
 
-	if (!k)
-		return;
-	k->correlation = correlation;
-	k->start = start;
-	k->end = end;
-	k->name = name;
-	k->stream = 7;
+	pthread_mutex_lock(&lock);
+	k = record(CUPTI_KIND_CONCURRENT_KERNEL);
+	if (k) {
+		k->correlation = correlation;
+		k->start = start;
+		k->end = end;
+		k->name = name;
+		k->stream = 7;
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 static void copy(uint32_t correlation, uint64_t start, uint64_t end, uint8_t kind, uint8_t source, uint8_t target,

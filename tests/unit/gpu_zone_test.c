@@ -452,6 +452,7 @@ static void threads_record_while_another_resolves(void **state)
 	uint32_t per_name[2] = { 0, 0 };
 
 	(void)state;
+	sb_gpu_resolve_start(false);
 	pthread_create(&ta, NULL, record_many, &a);
 	pthread_create(&tb, NULL, record_many, &b);
 	while (written_count + lost[SB_LOST_GPU_POOL] < 4000)

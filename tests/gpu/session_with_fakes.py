@@ -1,0 +1,229 @@
+"""Whole sessions through libstrobe.so with stand-ins for the CUDA driver and CUPTI: the
+threads, the file and the report, where there is no GPU.
+
+usage: session_with_fakes.py BUILD_DIR
+"""
+import ctypes
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import wire
+
+BUILD = os.path.abspath(sys.argv[1])
+CASES = {}
+NS = 1000000
+
+
+def case(f):
+    CASES[f.__name__] = f
+    return f
+
+
+def table(library, function, names):
+    """The struct of function pointers that a stand-in hands to tests."""
+    lib = ctypes.CDLL(library)
+    kind = type("Table", (ctypes.Structure,), {"_fields_": [(n, ctypes.c_void_p) for n, *_ in names]})
+    getattr(lib, function).restype = ctypes.POINTER(kind)
+    found = getattr(lib, function)().contents
+    out = type("Fake", (), {})()
+    for name, result, *arguments in names:
+        setattr(out, name, ctypes.CFUNCTYPE(result, *arguments)(getattr(found, name)))
+    return out
+
+
+P, U32, U64, I, S = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int, ctypes.c_char_p
+
+
+class Program:
+    """A program that uses CUDA and libstrobe."""
+
+    def __init__(self):
+        self.folder, self.names = tempfile.mkdtemp(prefix="strobe-fakes-"), []
+        os.environ.update(STROBE_CUDA_PATH=BUILD + "/tests/fake/libfake_cuda.so",
+                          STROBE_CUPTI_PATH=BUILD + "/tests/fake/libfake_cupti.so",
+                          STROBE_OUTPUT_DIR=self.folder, STROBE_GENERATE_FINAL_REPORT="false", STROBE_MONITOR="false")
+        self.strobe = ctypes.CDLL(BUILD + "/libstrobe.so")
+        self.strobe.strobe_error.restype = S
+        self.cuda = table(os.environ["STROBE_CUDA_PATH"], "fake_cuda", [
+            ("reset", None), ("calls", U64, S), ("advance", None, U64), ("work", None, P, U64), ("capture", None, P, I),
+            ("make_current", None, P, I)])
+        self.cupti = table(os.environ["STROBE_CUPTI_PATH"], "fake_cupti", [
+            ("reset", None), ("calls", U64, S), ("set_version", None, U32), ("refuse", None, S, I), ("now", U64),
+            ("launch", U32), ("kernel", None, U32, U64, U64, S)])
+        self.cuda.reset()
+        self.cupti.reset()
+        self.cuda.make_current(0x1000, 0)
+        assert self.strobe.strobe_start(None) == 0, self.strobe.strobe_error()
+
+    def zone(self, name, ms):
+        self.strobe.strobe_gpu_zone_begin(name, P(0x20))
+        self.cuda.work(0x20, ms * NS)
+        self.kernel(b"kernel_of_" + name)
+        self.strobe.strobe_gpu_zone_end(P(0x20))
+        self.cuda.advance(ms * NS)
+
+    def kernel(self, name):
+        self.names.append(name)  # records point to it, as to a module's text
+        launch, now = self.cupti.launch(), self.cupti.now()
+        self.cupti.kernel(launch, now, now + 1000, name)
+
+    def step(self, name):
+        self.strobe.strobe_step_begin(name, None)
+        self.kernel(b"kernel_of_" + name)
+        self.strobe.strobe_step_end()
+
+    def until(self, condition, what):
+        end = time.time() + 20
+        while not condition():
+            assert time.time() < end, "waited 20 s for " + what
+            time.sleep(0.005)
+
+    def stop(self):
+        self.strobe.strobe_stop()
+        return wire.load(self.folder)
+
+
+def names_of(recording, *kinds):
+    return sorted(g.name for g in recording.of(*kinds))
+
+
+@case
+def zones_are_resolved_while_the_program_runs():
+    p = Program()
+    for _ in range(10):
+        p.zone(b"denoise", 20)
+    p.strobe.strobe_gpu_zone_begin(b"unfinished", P(0x20))
+    rec = p.stop()
+    assert names_of(rec, "zone") == ["denoise"] * 10, names_of(rec, "zone")
+    assert all(abs(rec.s(g.duration) - 0.02) < 1e-6 for g in rec.of("zone"))
+    for g in rec.of("zone"):
+        inside = [z for z in rec.zones if z.name == "denoise" and z.begin <= g.launch <= z.end]
+        assert len(inside) == 1
+    for name in (b"cuInit", b"cuCtxCreate_v2", b"cuCtxSynchronize", b"cuStreamSynchronize", b"cuEventSynchronize"):
+        assert p.cuda.calls(name) == 0, name
+    done = subprocess.run([BUILD + "/strobe", "report", p.folder + "/last", "--format", "json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    stages = {s["name"]: s for s in json.loads(done.stdout)["stage_analysis"]["stages"]}
+    assert abs(stages["denoise"]["gpu_span_s"] - 0.2) < 1e-6, stages["denoise"]
+    assert "gpu_busy_s" not in stages["denoise"]
+
+
+@case
+def trace_records_kernels_and_lets_go():
+    p = Program()
+    assert p.strobe.strobe_gpu_trace_start(b"") == 0, p.strobe.strobe_error()
+    assert p.strobe.strobe_gpu_trace_start(b"") == -6  # EBUSY
+    p.zone(b"denoise", 5)
+    p.strobe.strobe_gpu_trace_stop()
+    p.until(lambda: p.cupti.calls(b"cuptiUnsubscribe") == 1, "the trace's end")
+    p.kernel(b"later")
+    rec = p.stop()
+    assert names_of(rec, "kernel") == ["kernel_of_denoise"], rec.gpu
+    assert rec.meta["gpu_trace_kernel_count"] == 1
+    assert rec.meta["gpu_trace_begin_ticks"] < rec.meta["gpu_trace_end_ticks"]
+
+
+@case
+def steps_are_counted_after_the_warm_up():
+    p = Program()
+    assert p.strobe.strobe_gpu_trace_start(b"steps:2") == 0
+    for i in range(5):
+        p.step(b"step_%d" % i)
+    p.until(lambda: p.cupti.calls(b"cuptiUnsubscribe") == 1, "the trace's end")
+    rec = p.stop()
+    assert names_of(rec, "kernel") == ["kernel_of_step_1", "kernel_of_step_2"], names_of(rec, "kernel")
+
+
+@case
+def signal_begins_and_ends_a_trace():
+    p = Program()
+    assert signal.getsignal(signal.SIGUSR2) == signal.SIG_DFL
+    p.zone(b"first", 1)  # the program uses CUDA: from here on strobe listens
+    os.kill(os.getpid(), signal.SIGUSR2)
+    p.until(lambda: p.cupti.calls(b"cuptiEnableCallback") > 0, "the trace's begin")
+    p.until(lambda: p.cupti.calls(b"cuptiActivityFlushAll") > 0, "its first look")
+    p.zone(b"traced", 1)
+    os.kill(os.getpid(), signal.SIGUSR2)
+    p.until(lambda: p.cupti.calls(b"cuptiUnsubscribe") == 1, "the trace's end")
+    rec = p.stop()
+    assert names_of(rec, "kernel") == ["kernel_of_traced"], names_of(rec, "kernel")
+    os.kill(os.getpid(), signal.SIGUSR2)  # a late one does not kill
+
+
+@case
+def another_profiler_gets_cupti():
+    p = Program()
+    assert p.strobe.strobe_gpu_trace_start(b"") == 0
+    p.zone(b"ours", 1)
+    p.strobe.strobe_gpu_trace_yield(b"torch.profiler")
+    assert p.cupti.calls(b"cuptiUnsubscribe") == 1
+    rec = p.stop()
+    assert names_of(rec, "kernel") == ["kernel_of_ours"]
+    assert any("torch.profiler" in why for _, why in rec.missing), rec.missing
+
+
+@case
+def refusals_are_said_and_harmless():
+    p = Program()
+    p.cupti.refuse(b"cuptiSubscribe_v2", 39)
+    assert p.strobe.strobe_gpu_trace_start(b"") == -6
+    assert b"somebody else" in p.strobe.strobe_error()
+    assert p.strobe.strobe_gpu_trace_start(b"hours:3") == -3
+    p.zone(b"denoise", 1)
+    rec = p.stop()
+    assert names_of(rec, "zone") == ["denoise"]
+    assert any(what == "kernels" and "somebody else" in why for what, why in rec.missing), rec.missing
+
+
+@case
+def forked_child_records_its_own_gpu_zones():
+    p = Program()
+    p.zone(b"parent", 1)
+    child = os.fork()
+    if not child:
+        p.cuda.reset()
+        p.cuda.make_current(0x2000, 0)
+        p.zone(b"child", 3)
+        p.strobe.strobe_stop()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    p.zone(b"parent", 1)
+    p.strobe.strobe_stop()
+    recordings = wire.load_all(p.folder)
+    assert sorted(names_of(r, "zone") for r in recordings) == [["child"], ["parent", "parent"]]
+
+
+@case
+def sessions_follow_each_other():
+    p = Program()
+    p.zone(b"one", 1)
+    p.stop()
+    assert p.strobe.strobe_start(None) == 0
+    assert p.strobe.strobe_gpu_trace_start(b"") == 0
+    p.zone(b"two", 1)
+    p.strobe.strobe_stop()
+    found = sorted(names_of(r, "zone", "kernel") for r in wire.load_all(p.folder))
+    assert found == [["kernel_of_two", "two"], ["one"]], found
+
+
+def main():
+    if len(sys.argv) > 2:
+        CASES[sys.argv[2]]()
+        return 0
+    failed = 0
+    for name in CASES:
+        done = subprocess.run([sys.executable, __file__, BUILD, name], capture_output=True, text=True, timeout=60)
+        print("%-44s %s" % (name, "ok" if done.returncode == 0 else "FAILED (%d)" % done.returncode), flush=True)
+        if done.returncode:
+            print(done.stdout + done.stderr)
+        failed += done.returncode != 0
+    return 1 if failed else 0
+
+
+sys.exit(main())
