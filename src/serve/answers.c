@@ -138,11 +138,12 @@ static void wait_for(struct sb_server *s, struct evhttp_request *r, enum sb_want
 		return;
 	}
 	w->request = r;
+	w->connection = evhttp_request_get_connection(r);
 	w->want = want;
 	w->next = s->waiters;
 	s->waiters = w;
 	s->waiter_count++;
-	evhttp_connection_set_closecb(evhttp_request_get_connection(r), on_close, s);
+	evhttp_connection_set_closecb(w->connection, on_close, s);
 }
 
 void sb_answer(struct sb_server *s, struct evhttp_request *r, enum sb_want want, enum sb_job_kind kind,
@@ -187,7 +188,7 @@ static void answer_waiters(struct sb_server *s, const struct sb_job *job)
 		}
 		*p = w->next;
 		s->waiter_count--;
-		evhttp_connection_set_closecb(evhttp_request_get_connection(w->request), NULL, NULL);
+		evhttp_connection_set_closecb(w->connection, NULL, NULL);
 		reply_with(w->request, w->want, job);
 		free(w->key);
 		free(w);
@@ -219,12 +220,13 @@ void sb_answers_forget(struct sb_server *s, struct evhttp_connection *gone)
 	for (struct sb_waiter **p = &s->waiters; *p;) {
 		struct sb_waiter *w = *p;
 
-		if (evhttp_request_get_connection(w->request) != gone) {
+		if (w->connection != gone) {
 			p = &w->next;
 			continue;
 		}
 		*p = w->next;
 		s->waiter_count--;
+		sb_request_gone(w->request);
 		free(w->key);
 		free(w);
 	}

@@ -31,7 +31,7 @@ static const struct unit units[] = {
 	{ "_wh", "_joules", 3600 },
 	{ "_ms", "_seconds", 1e-3 },
 	{ "_us", "_seconds", 1e-6 },
-	{ "_count", "", 1 },
+	{ "_count", "_number", 1 },
 	{ "_total", "", 1 },
 	{ "_w", "_watts", 1 },
 	{ "_c", "_celsius", 1 },
@@ -50,7 +50,8 @@ static bool ends_with(const char *text, size_t size, const char *end)
 static double metric_name(const char *source, const char *column, char *out, size_t size)
 {
 	size_t length = strlen(column), source_length = strlen(source);
-	bool repeats = !strncmp(column, source, source_length) && column[source_length] == '_';
+	bool repeats = !strncmp(column, source, source_length) && column[source_length] == '_' &&
+		       strchr(column + source_length + 1, '_');
 
 	if (repeats) {
 		column += source_length + 1;

@@ -27,6 +27,7 @@ struct sb_answer {
 
 struct sb_waiter {
 	struct evhttp_request *request;
+	struct evhttp_connection *connection;
 	char *key;
 	enum sb_want want;
 	struct sb_waiter *next;
@@ -34,6 +35,7 @@ struct sb_waiter {
 
 struct sb_listener {
 	struct evhttp_request *request;
+	struct evhttp_connection *connection;
 	char *id, *path;
 	bool asked; /* in this tick */
 	struct sb_listener *next;
@@ -58,6 +60,14 @@ void sb_reply(struct evhttp_request *r, int code, const char *type, const void *
 void sb_reply_problem(struct evhttp_request *r, int code, const char *message);
 /* Headers every answer has. */
 void sb_reply_headers(struct evhttp_request *r, const char *type);
+
+/* Its connection is gone. evhttp leaves a request that is not answered yet to
+ * whoever holds it, and takes its connection away from it first. */
+static inline void sb_request_gone(struct evhttp_request *r)
+{
+	if (!evhttp_request_get_connection(r))
+		evhttp_request_free(r);
+}
 
 /* ---- answers.c ---- */
 /* Answers now, or as soon as it is built. path NULL: there is no such thing. */

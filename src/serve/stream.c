@@ -38,12 +38,13 @@ void sb_stream_open(struct sb_server *s, struct evhttp_request *r, const struct 
 		return;
 	}
 	l->request = r;
+	l->connection = evhttp_request_get_connection(r);
 	l->next = s->listeners;
 	s->listeners = l;
 	s->listener_count++;
 	sb_reply_headers(r, "text/event-stream");
-	evhttp_connection_set_closecb(evhttp_request_get_connection(r), on_close, s);
-	evhttp_connection_set_timeout(evhttp_request_get_connection(r), 600);
+	evhttp_connection_set_closecb(l->connection, on_close, s);
+	evhttp_connection_set_timeout(l->connection, 600);
 	evhttp_send_reply_start(r, 200, "OK");
 	sb_stream_tick(s);
 }
@@ -90,9 +91,9 @@ static void put_lines(struct evbuffer *out, const char *text, size_t size)
 	}
 }
 
-static bool is_behind(struct evhttp_request *r)
+static bool is_behind(const struct sb_listener *l)
 {
-	struct bufferevent *b = evhttp_connection_get_bufferevent(evhttp_request_get_connection(r));
+	struct bufferevent *b = evhttp_connection_get_bufferevent(l->connection);
 
 	return b && evbuffer_get_length(bufferevent_get_output(b)) > BACKLOG_MAX;
 }
@@ -113,7 +114,7 @@ static void send_event(struct evhttp_request *r, const char *event, const char *
 static void end_listener(struct sb_listener *l)
 {
 	send_event(l->request, "end", "{}", 2);
-	evhttp_connection_set_closecb(evhttp_request_get_connection(l->request), NULL, NULL);
+	evhttp_connection_set_closecb(l->connection, NULL, NULL);
 	evhttp_send_reply_end(l->request);
 	listener_free(l);
 }
@@ -129,7 +130,7 @@ void sb_stream_send(struct sb_server *s, const struct sb_job *job)
 			p = &l->next;
 			continue;
 		}
-		if (!job->err && !is_behind(l->request))
+		if (!job->err && !is_behind(l))
 			send_event(l->request, "report", job->body.data, job->body.size);
 		if (!job->err && job->live) {
 			p = &l->next;
@@ -146,12 +147,13 @@ void sb_stream_forget(struct sb_server *s, struct evhttp_connection *gone)
 	for (struct sb_listener **p = &s->listeners; *p;) {
 		struct sb_listener *l = *p;
 
-		if (evhttp_request_get_connection(l->request) != gone) {
+		if (l->connection != gone) {
 			p = &l->next;
 			continue;
 		}
 		*p = l->next;
 		s->listener_count--;
+		sb_request_gone(l->request);
 		listener_free(l);
 	}
 }

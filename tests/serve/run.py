@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+"""strobe serve as its users meet it: curl, a browser elsewhere, Prometheus.
+
+usage: tests/serve/run.py BUILD
+"""
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.parse
+
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+TOKEN = "0123456789abcdefXYZ"
+PATIENCE_S = 120
+
+
+def until(what, test):
+    """Waits for something another process does; the limit only ends a hang."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        value = test()
+        if value:
+            return value
+        time.sleep(0.05)
+    raise AssertionError(f"gave up waiting for {what}")
+
+
+class Server:
+    def __init__(self, folder, *options, env=None):
+        self.process = subprocess.Popen(
+            [BUILD / "strobe", "serve", folder, "--port", "0", *options],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **(env or {})})
+        line = self.process.stdout.readline()
+        assert "http://" in line, line
+        self.port = int(line.split("http://")[1].split("/")[0].rsplit(":", 1)[1])
+
+    def get(self, path, method="GET", **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        headers = {k.replace("_", "-"): v for k, v in headers.items()}
+        connection.request(method, path, headers=headers)
+        answer = connection.getresponse()
+        answer.body = answer.read()
+        connection.close()
+        return answer
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        code = self.process.wait(PATIENCE_S)
+        self.process.stdout.close()
+        return code
+
+
+class Recorder:
+    def __init__(self, folder):
+        self.process = subprocess.Popen([BUILD / "tests" / "live_recorder", folder], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, env={**os.environ, "STROBE_GENERATE_FINAL_REPORT": "false"})
+        self.run = pathlib.Path(self.process.stdout.readline().strip()).name
+
+    def zones(self):
+        self.process.stdin.write(".")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def stop(self):
+        if self.process.stdin.closed:
+            return
+        self.process.stdin.close()
+        self.process.wait(PATIENCE_S)
+        self.process.stdout.close()
+
+
+class Serve(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="strobe-serve-")
+        cls.recorder = Recorder(cls.folder)
+        cls.server = Server(cls.folder)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.recorder.stop()
+        assert cls.server.stop() == 0
+        shutil.rmtree(cls.folder)
+
+    def test_readers_who_leave_do_no_harm(self):
+        for path in ("/metrics", f"/runs/{urllib.parse.quote(self.recorder.run)}", f"/api/runs/{urllib.parse.quote(self.recorder.run)}/events"):
+            for _ in range(20):
+                with socket.create_connection(("127.0.0.1", self.server.port), timeout=PATIENCE_S) as s:
+                    s.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        self.assertEqual(self.server.get("/metrics").status, 200)
+
+    def test_health(self):
+        self.assertEqual(self.server.get("/healthz").body, b"ok\n")
+
+    def test_the_list_names_the_live_run(self):
+        runs = json.loads(self.server.get("/api/runs").body)["runs"]
+        self.assertEqual([r["id"] for r in runs], [self.recorder.run])
+        self.assertTrue(runs[0]["live"])
+        self.assertIn(b'data-kind="runs"', self.server.get("/").body)
+
+    def test_a_page_has_the_report_inside_and_may_ask_only_here(self):
+        answer = self.server.get("/runs/" + urllib.parse.quote(self.recorder.run))
+        self.assertEqual(answer.status, 200)
+        self.assertIn(b"connect-src 'self'", answer.body)
+        self.assertIn(b'data-kind="report"', answer.body)
+        self.assertEqual(answer.headers["X-Frame-Options"], "DENY")
+
+    def test_report_and_timeline_grow_with_the_recording(self):
+        path = "/api/runs/" + urllib.parse.quote(self.recorder.run)
+        def zones():
+            return json.loads(self.server.get(path + "/report.json").body)["recording"]["zones"]
+        first = zones()
+        until("more zones", lambda: zones() > first)
+        self.assertEqual(self.server.get(path + "/timeline").body[:2], b"\x1f\x8b")
+
+    def test_strangers_are_refused(self):
+        get = self.server.get
+        self.assertEqual(get("/", Host="evil.example").status, 403)
+        self.assertEqual(get("/metrics", Host="localhost.evil.example").status, 403)
+        self.assertEqual(get("/", Origin="http://evil.example").status, 403)
+        self.assertEqual(get("/", Origin="null").status, 403)
+        self.assertEqual(get("/", Origin=f"http://127.0.0.1:{self.server.port}").status, 200)
+        self.assertIn(get("/", method="POST").status, (405, 501))
+        self.assertIn(get("/", method="DELETE").status, (405, 501))
+
+    def test_no_path_leads_out(self):
+        for path in ("/runs/../../etc/passwd", "/runs/%2e%2e%2f%2e%2e%2fetc%2fpasswd", "/runs/..", "/runs/.", "/runs/",
+                     "/api/runs/../report.json", "/runs/" + self.recorder.run + "/../x", "/runs/%00", "//etc/passwd",
+                     "/runs/" + self.recorder.run + "%2frun.strobe", "/etc/passwd"):
+            with self.subTest(path=path):
+                self.assertIn(self.server.get(path).status, (400, 404))
+
+    def test_too_much_is_refused(self):
+        with socket.create_connection(("127.0.0.1", self.server.port), timeout=PATIENCE_S) as s:
+            try:
+                s.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 100_000 + b"\r\n\r\n")
+                reply = s.recv(100)
+            except ConnectionError:
+                reply = b""
+        self.assertNotIn(b" 200 ", reply)
+        self.assertEqual(self.server.get("/healthz").status, 200)
+
+    def test_events_keep_coming(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE_S)
+        connection.request("GET", f"/api/runs/{urllib.parse.quote(self.recorder.run)}/events")
+        answer = connection.getresponse()
+        self.assertEqual(answer.headers["Content-Type"], "text/event-stream")
+        events = []
+        while len(events) < 2:
+            line = answer.readline().decode().rstrip("\n")
+            if line.startswith("event: "):
+                events.append(line[7:])
+        self.assertEqual(events, ["report", "report"])
+        connection.close()
+
+    def test_500_slow_clients_do_not_stop_it(self):
+        slow = []
+        try:
+            for i in range(500):
+                s = socket.create_connection(("127.0.0.1", self.server.port), timeout=PATIENCE_S)
+                s.sendall(b"GET /metrics HTTP/1.1\r\nHost: local" if i % 2 else b"G")
+                slow.append(s)
+            self.assertEqual(self.server.get("/healthz").status, 200)
+            self.assertEqual(self.server.get("/metrics").status, 200)
+        finally:
+            for s in slow:
+                s.close()
+
+    def test_promtool_takes_the_metrics(self):
+        text = self.server.get("/metrics").body
+        for wanted in (b"strobe_stage_duration_seconds_bucket{", b'le="+Inf"', b"strobe_run_live{", b"strobe_recording_dropped_total{",
+                       b"strobe_frames_total{", b"strobe_cpu_"):
+            self.assertIn(wanted, text)
+        if not shutil.which("promtool"):
+            self.skipTest("no promtool here")
+        checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+
+    def test_histograms_are_cumulative_and_add_up(self):
+        last, seen = {}, 0
+        for line in self.server.get("/metrics").body.decode().splitlines():
+            if line.startswith("strobe_stage_duration_seconds_bucket{"):
+                series, value = line.rsplit(" ", 1)
+                stage = series.split('le="')[0]
+                self.assertGreaterEqual(float(value), last.get(stage, 0))
+                last[stage] = float(value)
+            if line.startswith("strobe_stage_duration_seconds_count{"):
+                series, value = line.rsplit(" ", 1)
+                key = series.replace("_count{", "_bucket{")[:-1]
+                self.assertEqual(float(value), next(v for k, v in last.items() if k.startswith(key)))
+                seen += 1
+        self.assertGreaterEqual(seen, 2)
+
+    def test_a_thousand_scrapes_cost_the_recorder_nothing_it_counts(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE_S)
+        before = self.recorder.zones()
+        for _ in range(1000):
+            connection.request("GET", "/metrics")
+            self.assertEqual(connection.getresponse().read()[:6], b"# HELP")
+        connection.close()
+        self.assertGreater(self.recorder.zones(), before)
+        report = json.loads(self.server.get(f"/api/runs/{urllib.parse.quote(self.recorder.run)}/report.json").body)
+        self.assertEqual(report["recording"]["dropped_count"], 0)
+
+    def test_a_real_prometheus_scrapes_it(self):
+        if not shutil.which("prometheus"):
+            self.skipTest("no prometheus here")
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="strobe-prometheus-"))
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        (folder / "prometheus.yml").write_text(
+            "global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: strobe\n  static_configs:\n"
+            f"  - targets: ['127.0.0.1:{self.server.port}']\n")
+        process = subprocess.Popen(["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
+                                    f"--web.listen-address=127.0.0.1:{port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        def ask(expression):
+            try:
+                c = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+                c.request("GET", "/api/v1/query?query=" + urllib.parse.quote(expression))
+                return json.loads(c.getresponse().read())["data"]["result"]
+            except (OSError, ValueError, KeyError):
+                return []
+            finally:
+                c.close()
+        try:
+            up = until("a scrape", lambda: ask('up{job="strobe"} == 1'))
+            self.assertEqual(len(up), 1)
+            until("a stage's histogram", lambda: ask('strobe_stage_duration_seconds_count{stage="step"} > 0'))
+            live = ask("strobe_run_live")
+            self.assertEqual(live[0]["metric"]["run"], self.recorder.run)
+        finally:
+            process.terminate()
+            process.wait()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class Ending(unittest.TestCase):
+    def test_events_end_with_the_recording(self):
+        with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:
+            recorder = Recorder(folder)
+            server = Server(folder)
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)
+            connection.request("GET", f"/api/runs/{urllib.parse.quote(recorder.run)}/events")
+            answer = connection.getresponse()
+            while not answer.readline().startswith(b"event: report"):
+                pass
+            recorder.stop()
+            text = answer.read().decode()
+            self.assertIn("event: end", text)
+            connection.close()
+            self.assertNotIn("strobe_run_live{", server.get("/metrics").body.decode())
+            self.assertEqual(server.stop(), 0)
+
+
+class Token(unittest.TestCase):
+    def test_beyond_loopback_needs_a_token(self):
+        refused = subprocess.run([BUILD / "strobe", "serve", "/tmp", "--address", "0.0.0.0", "--port", "0"],
+                                 capture_output=True, text=True, env={k: v for k, v in os.environ.items() if k != "STROBE_SERVE_TOKEN"})
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("token", refused.stderr)
+
+    def test_short_tokens_are_refused(self):
+        refused = subprocess.run([BUILD / "strobe", "serve", "/tmp", "--port", "0"], capture_output=True, text=True,
+                                 env={**os.environ, "STROBE_SERVE_TOKEN": "short"})
+        self.assertEqual(refused.returncode, 2)
+
+    def test_the_token_opens_once_as_address_then_as_cookie(self):
+        with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:
+            server = Server(folder, "--address", "0.0.0.0", env={"STROBE_SERVE_TOKEN": TOKEN})
+            try:
+                self.assertEqual(server.get("/").status, 401)
+                self.assertEqual(server.get("/metrics").status, 401)
+                self.assertEqual(server.get("/healthz").status, 200)
+                self.assertEqual(server.get("/?token=wrong-wrong-wrong-wrong").status, 401)
+                moved = server.get(f"/?token={TOKEN}")
+                self.assertEqual((moved.status, moved.headers["Location"]), (302, "/"))
+                cookie = moved.headers["Set-Cookie"]
+                self.assertIn("HttpOnly", cookie)
+                self.assertIn("SameSite=Strict", cookie)
+                self.assertEqual(server.get("/", Cookie=cookie.split(";")[0]).status, 200)
+                self.assertEqual(server.get("/metrics", Authorization=f"Bearer {TOKEN}").status, 200)
+                self.assertEqual(server.get("/metrics", Authorization=f"Bearer {TOKEN}x").status, 401)
+            finally:
+                server.stop()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,61 @@
+/* Prometheus text: families stay together, labels are escaped. */
+#include "serve/exposition.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void samples_of_a_family_stay_together(void **state)
+{
+	struct sb_exposition e = { 0 };
+	struct sb_buf out = { 0 };
+
+	sb_exposition_add(&e, "strobe_a", "gauge", "A.", "", "run=\"1\"", 1);
+	sb_exposition_add(&e, "strobe_b", "counter", "B.", "", "", 0.1);
+	sb_exposition_add(&e, "strobe_a", "gauge", "A.", "", "run=\"2\"", 2);
+	sb_exposition_write(&e, &out);
+	assert_string_equal(out.data, "# HELP strobe_a A.\n# TYPE strobe_a gauge\nstrobe_a{run=\"1\"} 1\n"
+				      "strobe_a{run=\"2\"} 2\n# HELP strobe_b B.\n# TYPE strobe_b counter\n"
+				      "strobe_b 0.1\n");
+	sb_buf_done(&out);
+	sb_exposition_done(&e);
+}
+
+static void absent_values_are_left_out(void **state)
+{
+	struct sb_exposition e = { 0 };
+
+	sb_exposition_add(&e, "strobe_a", "gauge", "A.", "", "", NAN);
+	assert_int_equal(e.count, 0);
+	sb_exposition_done(&e);
+}
+
+static void names_are_made_legal_and_labels_escaped(void **state)
+{
+	struct sb_exposition e = { 0 };
+	struct sb_buf labels = { 0 }, out = { 0 };
+
+	sb_exposition_label(&labels, "stage", "a\"b\\c\nd");
+	sb_exposition_label(&labels, "code", "4c");
+	assert_string_equal(labels.data, "stage=\"a\\\"b\\\\c\\nd\",code=\"4c\"");
+	sb_exposition_add(&e, "strobe_gpu memory-Used", "gauge", "M.", "", labels.data, 1);
+	sb_exposition_write(&e, &out);
+	assert_non_null(strstr(out.data, "\nstrobe_gpu_memory_used{stage="));
+	sb_buf_done(&labels);
+	sb_buf_done(&out);
+	sb_exposition_done(&e);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_of_a_family_stay_together),
+		cmocka_unit_test(absent_values_are_left_out),
+		cmocka_unit_test(names_are_made_legal_and_labels_escaped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

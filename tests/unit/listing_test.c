@@ -1,0 +1,115 @@
+/* Which runs a server finds, and that ids lead nowhere else. */
+#include "serve/listing.h"
+#include "format/builder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char folder[] = "/tmp/strobe-listing-XXXXXX";
+
+static void make_run(const char *id, const char *name, uint64_t start_real_ns)
+{
+	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
+	struct sb_builder *b;
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/%s", folder, id);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof path, "%s/%s/run.strobe", folder, id);
+	o.name = name;
+	o.start_real_ns = start_real_ns;
+	assert_int_equal(sb_builder_open(path, &o, &b), 0);
+	assert_int_equal(sb_builder_close(b, 1000), 0);
+}
+
+static int set_up(void **state)
+{
+	char path[256], target[256];
+	FILE *f;
+
+	assert_non_null(mkdtemp(folder));
+	make_run("old", "first", 1000000000);
+	make_run("new", "second", 2000000000);
+	snprintf(path, sizeof path, "%s/last", folder);
+	snprintf(target, sizeof target, "%s/new", folder);
+	assert_int_equal(symlink(target, path), 0);
+	snprintf(path, sizeof path, "%s/fake", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof path, "%s/fake/run.strobe", folder);
+	f = fopen(path, "w");
+	fputs("not a recording", f);
+	fclose(f);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	char command[300];
+
+	snprintf(command, sizeof command, "rm -r '%s'", folder);
+	return system(command);
+}
+
+static void runs_are_found_newest_first_without_links_and_rubbish(void **state)
+{
+	struct sb_listing l = { 0 };
+
+	assert_int_equal(sb_listing_scan(folder, &l), 0);
+	assert_int_equal(l.count, 2);
+	assert_string_equal(l.runs[0].id, "new");
+	assert_string_equal(l.runs[0].name, "second");
+	assert_string_equal(l.runs[1].id, "old");
+	assert_false(l.runs[0].live);
+	sb_listing_done(&l);
+}
+
+static void one_run_lists_itself(void **state)
+{
+	struct sb_listing l = { 0 };
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/old/", folder);
+	assert_int_equal(sb_listing_scan(path, &l), 0);
+	assert_int_equal(l.count, 1);
+	assert_string_equal(l.runs[0].id, "old");
+	sb_listing_done(&l);
+}
+
+static void ids_lead_nowhere_else(void **state)
+{
+	struct sb_listing l = { 0 };
+
+	assert_int_equal(sb_listing_scan(folder, &l), 0);
+	assert_non_null(sb_listing_find(&l, "old"));
+	assert_null(sb_listing_find(&l, "../old"));
+	assert_null(sb_listing_find(&l, "fake"));
+	assert_null(sb_listing_find(&l, "last"));
+	assert_null(sb_listing_find(&l, ""));
+	sb_listing_done(&l);
+}
+
+static void a_folder_that_is_not_there_yet_is_empty(void **state)
+{
+	struct sb_listing l = { 0 };
+
+	assert_int_equal(sb_listing_scan("/tmp/strobe-there-is-no-such-folder", &l), 0);
+	assert_int_equal(l.count, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runs_are_found_newest_first_without_links_and_rubbish),
+		cmocka_unit_test(one_run_lists_itself),
+		cmocka_unit_test(ids_lead_nowhere_else),
+		cmocka_unit_test(a_folder_that_is_not_there_yet_is_empty),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
