@@ -6,6 +6,7 @@
 
 #include "analyze/aggregate.h"
 #include "base/error.h"
+#include "exchange/warehouse.h"
 #include "report/aggregate_report.h"
 #include "report/page.h"
 
@@ -170,6 +171,21 @@ static int aggregate(const struct args *args, struct aggregate_job *job)
 	return print(args, job->aggregate);
 }
 
+static int aggregate_warehouse(const struct args *args)
+{
+	struct sb_aggregate *a = NULL;
+	struct sb_warehouse w;
+	int code;
+
+	if (args->count > 1)
+		return complain("one warehouse at a time, not '%s' too", args->values[1]);
+	if (sb_warehouse_open(args->values[0], &w) || sb_warehouse_aggregate(&w, &a))
+		return complain_last();
+	code = print(args, a);
+	sb_aggregate_free(a);
+	return code;
+}
+
 static int run(struct args *args)
 {
 	const char *format = args_value(args, "format");
@@ -180,6 +196,8 @@ static int run(struct args *args)
 		return complain("--format is text, json or html, not '%s'", format);
 	if (!args->count)
 		return complain("aggregate what? Name a folder with ranks, or the runs");
+	if (sb_warehouse_is_url(args->values[0]))
+		return aggregate_warehouse(args);
 	job.aggregate = sb_aggregate_new();
 	code = job.aggregate ? aggregate(args, &job) : complain_last();
 	sb_aggregate_free(job.aggregate);
@@ -189,7 +207,7 @@ static int run(struct args *args)
 
 const struct command cmd_aggregate = {
 	.name = "aggregate",
-	.usage = "[OPTIONS] DIR|RUN...",
+	.usage = "[OPTIONS] DIR|RUN...|clickhouse://HOST:PORT/DB?job=ID",
 	.summary = "many ranks into one report",
 	.description = "Reads rank_<N> folders, recordings or report files (strobe's, or those of the "
 		       "session profilers\n"

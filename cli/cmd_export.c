@@ -1,7 +1,9 @@
 /* strobe export: a run in somebody else's format. */
 #include "command.h"
+#include "export_warehouse.h"
 
 #include "exchange/export.h"
+#include "exchange/warehouse.h"
 #include "run_arg.h"
 
 #include <stdio.h>
@@ -10,7 +12,7 @@
 #include <unistd.h>
 
 static const struct option options[] = {
-	{ "to", 0, "FORMAT", "chrome, perfetto, csv or packed", false, false },
+	{ "to", 0, "FORMAT", "chrome, perfetto, csv, packed, or clickhouse://HOST:PORT/DB", false, false },
 	{ "output", 'o', "FILE", "where to (default: into the run folder; -: standard output)", false,
 		false },
 	{ "quiet", 'q', NULL, "print the file name only", false, false },
@@ -80,6 +82,8 @@ static int run(struct args *args)
 	char path[4096];
 	int code;
 
+	if (format && sb_warehouse_is_url(format))
+		return export_warehouse(args->count ? args->values[0] : "last", format);
 	if (!exporter)
 		return unknown_format(format);
 	if (args->count > 1)
@@ -110,6 +114,7 @@ const struct command cmd_export = {
 		"perfetto  protobuf for ui.perfetto.dev: smaller, quicker to load, counters as tracks\n"
 		"csv       one row per zone, GPU record, mark and counter value\n"
 		"packed    a smaller .strobe file that every command reads\n"
+		"clickhouse://HOST:PORT/DB[?job=ID]  into a warehouse: a run, or all ranks of a folder\n"
 		"\n"
 		"The file appears whole or not at all; memory does not grow with the recording.",
 	.examples = "  strobe export --to perfetto last\n"

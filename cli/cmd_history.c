@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "exchange/warehouse.h"
 #include "report/label.h"
 #include "report/plot.h"
 #include "store/history.h"
@@ -26,6 +27,7 @@ static const struct option options[] = {
 	{ "older-than", 0, "TIME", "prune: forget runs that started before 90d, 12h... ago", false, false },
 	{ "gone", 0, NULL, "prune: forget runs whose folder is gone", false, false },
 	{ "dry-run", 0, NULL, "prune: only say how many", false, false },
+	{ "from", 0, "URL", "trend: from the warehouse clickhouse://HOST:PORT/DB", false, false },
 	{ "format", 0, "FORMAT", "text or json (text)", false, false },
 	{ "db", 0, "FILE", "another history than $STROBE_HISTORY or the default", false, false },
 	{ 0 },
@@ -275,6 +277,30 @@ static void put_trend(struct sb_buf *out, const char *words, enum sb_metric unit
 	free(values);
 }
 
+/* A job of the warehouse counts as a run: its slowest rank. */
+static int trend_of_warehouse(const struct args *args, const char *metric,
+	const struct sb_history_filter *filter, struct sb_history_point **out_points, size_t *out_count)
+{
+	struct sb_warehouse_point *points = NULL;
+	struct sb_warehouse w;
+	size_t count = 0;
+	int err = sb_warehouse_open(args_value(args, "from"), &w);
+
+	if (!err)
+		err = sb_warehouse_trend(&w, metric, filter->name, filter->limit, &points, &count);
+	if (!err && !(*out_points = calloc(count + 1, sizeof **out_points)))
+		err = sb_fail(STROBE_ENOMEM, "no memory for the trend");
+	for (size_t i = 0; i < count && !err; i++) {
+		(*out_points)[i] = (struct sb_history_point){ (int64_t)i + 1, points[i].start_real_ns,
+			points[i].value, points[i].job };
+		points[i].job = NULL;
+	}
+	if (!err)
+		*out_count = count;
+	sb_warehouse_points_free(points, count);
+	return err;
+}
+
 static int trend(struct args *args, struct sb_history *h)
 {
 	const char *metric = args_value(args, "metric") ? args_value(args, "metric")
@@ -289,7 +315,8 @@ static int trend(struct args *args, struct sb_history *h)
 
 	if (!read_filter(args, 200, &filter))
 		return EXIT_USAGE;
-	if (sb_history_trend(h, metric, &filter, &points, &count))
+	if (args_has(args, "from") ? trend_of_warehouse(args, metric, &filter, &points, &count)
+				   : sb_history_trend(h, metric, &filter, &points, &count))
 		return complain_last();
 	if (!count)
 		code = complain("no run%s%s in the history has '%s'", filter.name ? " of " : "",
@@ -363,10 +390,12 @@ static int run(struct args *args)
 
 	if (format && strcmp(format, "text") && strcmp(format, "json"))
 		return complain("--format is text or json, not '%s'", format);
+	if (args_has(args, "from") && strcmp(name, "trend"))
+		return complain("--from is for 'history trend'");
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		if (strcmp(parts[i].name, name))
 			continue;
-		if (sb_history_open(args_value(args, "db"), &h))
+		if (!args_has(args, "from") && sb_history_open(args_value(args, "db"), &h))
 			return complain_last();
 		code = parts[i].run(args, h);
 		sb_history_close(h);

@@ -141,7 +141,7 @@ static struct sb_aggregate_stage *stage_of(
 static bool stage_room(struct sb_aggregate_stage *s, size_t slot)
 {
 	size_t room = s->rank_room ? s->rank_room : 16;
-	float *totals, *selves;
+	double *totals, *selves;
 
 	if (slot < s->rank_room)
 		return true;
@@ -174,8 +174,8 @@ static int add_stages(struct sb_aggregate *a, const struct sb_facts *f, size_t s
 			continue;
 		if (!s || !stage_room(s, slot))
 			return no_memory();
-		s->totals[slot] = (isnan(s->totals[slot]) ? 0 : s->totals[slot]) + (float)from->total_s;
-		s->selves[slot] = (isnan(s->selves[slot]) ? 0 : s->selves[slot]) + (float)from->self_s;
+		s->totals[slot] = (isnan(s->totals[slot]) ? 0 : s->totals[slot]) + from->total_s;
+		s->selves[slot] = (isnan(s->selves[slot]) ? 0 : s->selves[slot]) + from->self_s;
 		s->call_count += (uint64_t)from->count;
 		s->min_s = fmin(s->min_s, from->time.min);
 		s->max_s = fmax(s->max_s, from->time.max);
@@ -197,6 +197,22 @@ static int add_meetings(struct sb_aggregate *a, struct sb_aggregate_rank *r, con
 		r->meetings[i].name = keep(a, f->meetings[i].name);
 	}
 	r->meeting_count = f->meeting_count;
+	return 0;
+}
+
+int sb_aggregate_add_stage(
+	struct sb_aggregate *a, const struct sb_aggregate_stage *stage, const char *name, const char *code)
+{
+	struct sb_aggregate_stage *grown = realloc(a->stages, (a->stage_count + 1) * sizeof *grown);
+
+	if (!grown)
+		return no_memory();
+	a->stages = grown;
+	grown[a->stage_count] = *stage;
+	grown[a->stage_count].name = keep(a, name);
+	grown[a->stage_count].code = *code ? keep(a, code) : NULL;
+	grown[a->stage_count].key = grown[a->stage_count].name;
+	a->stage_count++;
 	return 0;
 }
 
@@ -438,7 +454,7 @@ static void extend_stage(struct sb_aggregate *a, struct sb_aggregate_stage *s, d
 {
 	for (int self = 0; self < 2; self++) {
 		for (size_t i = 0; i < a->rank_count; i++) {
-			values[i] = (double)(self ? s->selves[i] : s->totals[i]);
+			values[i] = self ? s->selves[i] : s->totals[i];
 			ranks[i] = a->ranks[i].rank;
 		}
 		sb_extent_of(values, ranks, a->rank_count, self ? &s->self_s : &s->total_s);
@@ -453,8 +469,8 @@ static void extend_stage(struct sb_aggregate *a, struct sb_aggregate_stage *s, d
 /* From slots, in the order of reading, to ranks in their order. */
 static bool reorder(struct sb_aggregate *a, struct sb_aggregate_stage *s, const size_t *slots)
 {
-	float *selves = malloc((a->rank_count + 1) * sizeof *selves);
-	float *totals = malloc((a->rank_count + 1) * sizeof *totals);
+	double *selves = malloc((a->rank_count + 1) * sizeof *selves);
+	double *totals = malloc((a->rank_count + 1) * sizeof *totals);
 
 	if (!selves || !totals) {
 		free(selves);
@@ -494,9 +510,9 @@ static int settle_stages(struct sb_aggregate *a, const size_t *slots)
 	for (size_t i = 0; i < a->stage_count && !err; i++) {
 		struct sb_aggregate_stage *s = &a->stages[i];
 
-		if (!reorder(a, s, slots))
+		if (s->rank_room && !reorder(a, s, slots))
 			err = no_memory();
-		else
+		else if (s->rank_room)
 			extend_stage(a, s, values, ranks);
 		if (!err && !s->total_s.count) {
 			stage_done(s); /* of another world */

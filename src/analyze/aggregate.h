@@ -45,7 +45,7 @@ struct sb_aggregate_stage {
 	double imbalance_s; /* max - avg: what an average rank would wait */
 	/* private */
 	struct sb_histogram calls;
-	float *totals, *selves; /* per rank slot; NaN: not there */
+	double *totals, *selves; /* per rank slot; NaN: not there */
 	size_t rank_room;
 };
 
@@ -101,6 +101,10 @@ void sb_aggregate_free(struct sb_aggregate *a); /* takes NULL */
 int sb_aggregate_add(struct sb_aggregate *a, const struct sb_facts *facts);
 /* An input that could not be read: named in the report, the rest goes on. */
 int sb_aggregate_broken(struct sb_aggregate *a, const char *label, const char *why);
+
+/* A stage that was added up elsewhere; finishing leaves it as it is. */
+int sb_aggregate_add_stage(
+	struct sb_aggregate *a, const struct sb_aggregate_stage *stage, const char *name, const char *code);
 
 /* Everything is in: extents, stragglers, alignment, scaling. Where several world
  * sizes were given, the report is on the largest; the others scale. */

@@ -121,7 +121,7 @@ static int name_stage(struct sb_aggregate *a, size_t i)
 
 	for (size_t k = 0; k < a->stage_count; k++) {
 		const struct sb_aggregate_stage *s = &a->stages[k];
-		double excess = (double)s->selves[i] - s->self_s.median;
+		double excess = s->selves ? s->selves[i] - s->self_s.median : NAN;
 
 		if (isnan(excess) || excess <= most || s->role == STROBE_ROLE_COLLECTIVE)
 			continue;
@@ -130,7 +130,7 @@ static int name_stage(struct sb_aggregate *a, size_t i)
 		r->slow_stage = strdup(s->name);
 		if (!r->slow_stage)
 			return no_memory();
-		r->slow_stage_s = (double)s->selves[i];
+		r->slow_stage_s = s->selves[i];
 		r->slow_stage_median_s = s->self_s.median;
 	}
 	return 0;

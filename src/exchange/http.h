@@ -1,0 +1,25 @@
+/* One HTTP request at a time, over plain TCP, for the warehouse. */
+#ifndef SB_EXCHANGE_HTTP_H
+#define SB_EXCHANGE_HTTP_H
+
+#include "base/buf.h"
+
+struct sb_http_request {
+	const char *host;
+	const char *port;
+	const char *path; /* "/?query=..." */
+	const char *headers; /* whole lines, each with its line end; may be "" */
+	const void *body;
+	size_t body_size;
+};
+
+/* Returns 0 with the status and the body of the answer, whatever the status;
+ * STROBE_EIO when there was no whole answer. Waits at most timeout_s for each
+ * step of it. */
+int sb_http_post(
+	const struct sb_http_request *request, double timeout_s, int *out_status, struct sb_buf *out_body);
+
+/* Text for a query string. */
+void sb_http_escape(struct sb_buf *out, const char *text);
+
+#endif

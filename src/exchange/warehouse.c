@@ -1,0 +1,303 @@
+/* Reaching the warehouse: its address, its statements, its tables. */
+#include "exchange/warehouse.h"
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "exchange/http.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SCHEMA_VERSION 1
+#define SCHEME "clickhouse://"
+#define TIMEOUT_S 60
+#define CREDENTIALS_BYTES_MAX 4096
+
+/* Rows carry the version of the load they belong to; the row in `runs` comes
+ * last and makes them count. Equal rows (a batch that was sent twice) merge into
+ * one; rows of other versions never touch each other. Buckets are those of base/histogram.h: sumMap adds
+ * them up over ranks, and quantiles follow with the same error. */
+static const char *const tables[] = {
+	"CREATE TABLE IF NOT EXISTS %s.runs (job String, run String, version UInt64, rank Int32, world_size "
+	"Int32, name String, "
+	"host String, start DateTime, start_ns UInt64, complete UInt8, damage String, metric_key "
+	"Array(String), "
+	"metric_value Array(Float64), tag_key Array(String), tag_value Array(String)) "
+	"ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(start) ORDER BY (job, run)",
+	"CREATE TABLE IF NOT EXISTS %s.stages (job String, run String, version UInt64, start DateTime, rank "
+	"Int32, place UInt32, "
+	"parent Int32, stage_key String, name String, code String, depth UInt16, role UInt8, state UInt8, "
+	"calls UInt64, "
+	"total_s Float64, self_s Float64, min_s Float64, max_s Float64, bucket Array(UInt32), bucket_calls "
+	"Array(UInt64)) "
+	"ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(start) ORDER BY (job, run, version, "
+	"place)",
+	"CREATE TABLE IF NOT EXISTS %s.steps (job String, run String, version UInt64, start DateTime, rank "
+	"Int32, kind String, "
+	"step_index UInt32, duration_s Float64) "
+	"ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(start) ORDER BY (job, run, version, "
+	"kind, step_index)",
+	"CREATE TABLE IF NOT EXISTS %s.samples (job String, run String, version UInt64, start DateTime, rank "
+	"Int32, source String, "
+	"device Int32, metric String, t_s Float64, value Float64) "
+	"ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(start) ORDER BY (job, run, version, "
+	"source, device, metric, t_s)",
+	"CREATE TABLE IF NOT EXISTS %s.gpu_kernels (job String, run String, version UInt64, start DateTime, "
+	"rank Int32, name String, "
+	"calls UInt64, total_s Float64) "
+	"ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(start) ORDER BY (job, run, version, "
+	"name)",
+};
+static const char *const names[] = { "runs", "stages", "steps", "samples", "gpu_kernels" };
+
+/* ---- the address -------------------------------------------------------- */
+
+bool sb_warehouse_is_url(const char *text)
+{
+	return !strncmp(text, SCHEME, strlen(SCHEME));
+}
+
+static bool is_name(const char *text)
+{
+	if (!*text || (*text >= '0' && *text <= '9'))
+		return false;
+	for (; *text; text++)
+		if (!((*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
+			    (*text >= '0' && *text <= '9') || *text == '_'))
+			return false;
+	return true;
+}
+
+static bool copy(char *to, size_t size, const char *from, size_t length)
+{
+	if (length >= size)
+		return false;
+	memcpy(to, from, length);
+	to[length] = 0;
+	return true;
+}
+
+static int read_parameters(const char *text, struct sb_warehouse *w)
+{
+	while (*text) {
+		size_t size = strcspn(text, "&");
+		bool ok;
+
+		if (!strncmp(text, "job=", 4))
+			ok = copy(w->job, sizeof w->job, text + 4, size - 4);
+		else if (!strncmp(text, "cluster=", 8))
+			ok = copy(w->cluster, sizeof w->cluster, text + 8, size - 8) && is_name(w->cluster);
+		else
+			return sb_fail(STROBE_EINVAL,
+				"a warehouse takes ?job=ID and ?cluster=NAME, not '%.*s'", (int)size, text);
+		if (!ok)
+			return sb_fail(STROBE_EINVAL, "'%.*s' is too long or no name", (int)size, text);
+		text += size + (text[size] == '&');
+	}
+	return 0;
+}
+
+static int read_credentials(struct sb_warehouse *w)
+{
+	const char *user = getenv("STROBE_CLICKHOUSE_USER"), *password = getenv("STROBE_CLICKHOUSE_PASSWORD");
+	const char *path = getenv("STROBE_CLICKHOUSE_FILE");
+	struct sb_buf file = { 0 };
+	int err = 0;
+
+	snprintf(w->user, sizeof w->user, "%s", user ? user : "");
+	snprintf(w->password, sizeof w->password, "%s", password ? password : "");
+	if (path && *path) {
+		char *rest, *line;
+
+		err = sb_buf_read_file(&file, path, CREDENTIALS_BYTES_MAX);
+		rest = file.data;
+		line = rest ? strsep(&rest, "\r\n") : NULL;
+		if (!err && line)
+			snprintf(w->user, sizeof w->user, "%s", line);
+		if (rest)
+			rest += strspn(rest, "\r\n");
+		line = rest ? strsep(&rest, "\r\n") : NULL;
+		if (!err && line)
+			snprintf(w->password, sizeof w->password, "%s", line);
+	}
+	sb_buf_done(&file);
+	if (!err && (strpbrk(w->user, "\r\n") || strpbrk(w->password, "\r\n")))
+		err = sb_fail(STROBE_EINVAL, "the warehouse's user and password must each be one line");
+	return err;
+}
+
+int sb_warehouse_open(const char *url, struct sb_warehouse *out_warehouse)
+{
+	struct sb_warehouse w = { .port = "8123", .retry_s = 30 };
+	const char *at = url + strlen(SCHEME), *slash = strchr(at, '/'), *question = strchr(at, '?'), *colon;
+	const char *retry = getenv("STROBE_CLICKHOUSE_RETRY_S");
+	size_t size;
+	int err;
+
+	if (!sb_warehouse_is_url(url) || !slash || slash == at || (question && question < slash))
+		return sb_fail(
+			STROBE_EINVAL, "a warehouse is clickhouse://HOST:PORT/DATABASE, not '%s'", url);
+	if (memchr(at, '@', (size_t)(slash - at)))
+		return sb_fail(STROBE_EINVAL,
+			"credentials do not belong into the address, where others can read them: set "
+			"STROBE_CLICKHOUSE_USER and STROBE_CLICKHOUSE_PASSWORD, or STROBE_CLICKHOUSE_FILE");
+	colon = memchr(at, ':', (size_t)(slash - at));
+	size = (size_t)((colon ? colon : slash) - at);
+	if (!size || !copy(w.host, sizeof w.host, at, size) ||
+		(colon && !copy(w.port, sizeof w.port, colon + 1, (size_t)(slash - colon - 1))) ||
+		!copy(w.database, sizeof w.database, slash + 1,
+			question ? (size_t)(question - slash - 1) : strlen(slash + 1)) ||
+		!is_name(w.database))
+		return sb_fail(
+			STROBE_EINVAL, "a warehouse is clickhouse://HOST:PORT/DATABASE, not '%s'", url);
+	err = question ? read_parameters(question + 1, &w) : 0;
+	if (!err)
+		err = read_credentials(&w);
+	if (retry && *retry)
+		w.retry_s = strtod(retry, NULL);
+	if (!err)
+		*out_warehouse = w;
+	return err;
+}
+
+/* ---- statements --------------------------------------------------------- */
+
+void sb_warehouse_quote(struct sb_buf *out, const char *text)
+{
+	sb_buf_putc(out, '\'');
+	for (; *text; text++) {
+		if (*text == '\'' || *text == '\\')
+			sb_buf_putc(out, '\\');
+		sb_buf_putc(out, *text);
+	}
+	sb_buf_putc(out, '\'');
+}
+
+static void nap(double seconds)
+{
+	struct timespec t = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
+
+	nanosleep(&t, NULL);
+}
+
+static int refused(const struct sb_warehouse *w, int status, const struct sb_buf *answer)
+{
+	const char *text = sb_buf_text(answer);
+
+	if (status == 401 || status == 403 || strstr(text, "Code: 193") || strstr(text, "Code: 192") ||
+		strstr(text, "Code: 516"))
+		return sb_fail(STROBE_EPERM,
+			"the warehouse at %s:%s does not accept user '%s'; set STROBE_CLICKHOUSE_USER and "
+			"STROBE_CLICKHOUSE_PASSWORD",
+			w->host, w->port, *w->user ? w->user : "default");
+	return sb_fail(STROBE_EIO, "the warehouse at %s:%s refused (HTTP %d): %.300s", w->host, w->port,
+		status, text);
+}
+
+int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void *body, size_t size,
+	struct sb_buf *out, uint64_t *retries)
+{
+	struct sb_buf path = { 0 }, headers = { 0 }, answer = { 0 };
+	struct sb_http_request r = { w->host, w->port, NULL, NULL, body, size };
+	double waited = 0, pause = 0.1;
+	int status = 0, err;
+
+	sb_buf_puts(&path, "/?query=");
+	sb_http_escape(&path, sql);
+	if (*w->user)
+		sb_buf_printf(
+			&headers, "X-ClickHouse-User: %s\r\nX-ClickHouse-Key: %s\r\n", w->user, w->password);
+	r.path = sb_buf_text(&path);
+	r.headers = sb_buf_text(&headers);
+	for (;;) {
+		sb_buf_clear(&answer);
+		err = sb_http_post(&r, TIMEOUT_S, &status, &answer);
+		/* away, or starting up and shutting down: worth another try */
+		if ((!err && status != 502 && status != 503) || waited >= w->retry_s)
+			break;
+		nap(pause);
+		waited += pause;
+		pause = pause < 2 ? pause * 2 : 2;
+		if (retries)
+			++*retries;
+	}
+	if (!err && status != 200)
+		err = refused(w, status, &answer);
+	if (!err && out)
+		sb_buf_add(out, sb_buf_text(&answer), answer.size);
+	sb_buf_done(&path);
+	sb_buf_done(&headers);
+	sb_buf_done(&answer);
+	return err;
+}
+
+/* ---- tables ------------------------------------------------------------- */
+
+const char *sb_warehouse_table(const struct sb_warehouse *w, const char *table, char *out, size_t size)
+{
+	snprintf(out, size, "%s.%s%s", w->database, table, *w->cluster ? "_all" : "");
+	return out;
+}
+
+static int check_version(const struct sb_warehouse *w)
+{
+	struct sb_buf answer = { 0 };
+	char sql[256];
+	long version;
+	int err;
+
+	snprintf(sql, sizeof sql, "SELECT max(version) FROM %s.strobe_schema", w->database);
+	err = sb_warehouse_query(w, sql, "", 0, &answer, NULL);
+	version = strtol(sb_buf_text(&answer), NULL, 10);
+	sb_buf_done(&answer);
+	if (!err && version > SCHEMA_VERSION)
+		return sb_fail(STROBE_EFORMAT,
+			"database '%s' was made by a newer strobe (schema %ld, this one knows %d)",
+			w->database, version, SCHEMA_VERSION);
+	if (err || version == SCHEMA_VERSION)
+		return err;
+	snprintf(sql, sizeof sql, "INSERT INTO %s.strobe_schema (version) VALUES (%d)", w->database,
+		SCHEMA_VERSION);
+	return sb_warehouse_query(w, sql, "", 0, NULL, NULL);
+}
+
+static int distribute(const struct sb_warehouse *w)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0] && !err; i++) {
+		char sql[512];
+
+		snprintf(sql, sizeof sql,
+			"CREATE TABLE IF NOT EXISTS %s.%s_all AS %s.%s ENGINE = Distributed(%s, %s, %s)",
+			w->database, names[i], w->database, names[i], w->cluster, w->database, names[i]);
+		err = sb_warehouse_query(w, sql, "", 0, NULL, NULL);
+	}
+	return err;
+}
+
+int sb_warehouse_prepare(const struct sb_warehouse *w)
+{
+	char sql[2048];
+	int err;
+
+	snprintf(sql, sizeof sql, "CREATE DATABASE IF NOT EXISTS %s", w->database);
+	err = sb_warehouse_query(w, sql, "", 0, NULL, NULL);
+	snprintf(sql, sizeof sql,
+		"CREATE TABLE IF NOT EXISTS %s.strobe_schema (version UInt32, made DateTime DEFAULT now()) "
+		"ENGINE = MergeTree ORDER BY version",
+		w->database);
+	if (!err)
+		err = sb_warehouse_query(w, sql, "", 0, NULL, NULL);
+	if (!err)
+		err = check_version(w);
+	for (size_t i = 0; i < sizeof tables / sizeof tables[0] && !err; i++) {
+		snprintf(sql, sizeof sql, tables[i], w->database);
+		err = sb_warehouse_query(w, sql, "", 0, NULL, NULL);
+	}
+	if (!err && *w->cluster)
+		err = distribute(w);
+	return err;
+}

@@ -1,0 +1,68 @@
+/* The warehouse: many runs and ranks in ClickHouse, over HTTP, where one machine
+ * is not enough. docs/warehouse.md has the tables. */
+#ifndef SB_EXCHANGE_WAREHOUSE_H
+#define SB_EXCHANGE_WAREHOUSE_H
+
+#include "analyze/aggregate.h"
+#include "analyze/facts.h"
+#include "base/buf.h"
+
+struct sb_warehouse {
+	char host[256];
+	char port[16];
+	char database[64];
+	char job[256]; /* "" : each run's own */
+	char cluster[64]; /* "" : one server */
+	char user[128];
+	char password[256];
+	double retry_s; /* how long a server may be away */
+};
+
+/* Is it ours to open? */
+bool sb_warehouse_is_url(const char *text);
+
+/* clickhouse://HOST[:8123]/DATABASE[?job=ID][&cluster=NAME]. Credentials come
+ * from STROBE_CLICKHOUSE_USER and STROBE_CLICKHOUSE_PASSWORD, or from the file
+ * that STROBE_CLICKHOUSE_FILE names (user on the first line, password on the
+ * second); in the URL they are refused. Connects to nothing yet. */
+int sb_warehouse_open(const char *url, struct sb_warehouse *out_warehouse);
+
+/* Makes the database and the tables where missing; refuses a newer schema. */
+int sb_warehouse_prepare(const struct sb_warehouse *w);
+
+struct sb_warehouse_load {
+	uint64_t rows, bytes, retries;
+};
+/* Loads any number of runs, in batches, trying again while the server is away. A
+ * run that is there already is replaced; half a run is never seen. model may be
+ * NULL: then there are no samples and kernels. w stays the caller's. */
+struct sb_warehouse_loader;
+int sb_warehouse_begin(const struct sb_warehouse *w, struct sb_warehouse_loader **out_loader);
+int sb_warehouse_add(
+	struct sb_warehouse_loader *l, const struct sb_facts *facts, const struct sb_model *model);
+/* Sends the rest and frees; out_load NULL: throws the rest away. Takes NULL. */
+int sb_warehouse_end(struct sb_warehouse_loader *l, struct sb_warehouse_load *out_load);
+
+/* The ranks of w->job, added up inside the engine. */
+int sb_warehouse_aggregate(const struct sb_warehouse *w, struct sb_aggregate **out_aggregate);
+
+struct sb_warehouse_point {
+	char *job;
+	uint64_t start_real_ns;
+	double value;
+};
+/* A metric over jobs, the slowest rank of each; oldest first. name NULL: any. */
+int sb_warehouse_trend(const struct sb_warehouse *w, const char *metric, const char *name, size_t limit,
+	struct sb_warehouse_point **out_points, size_t *out_count);
+void sb_warehouse_points_free(struct sb_warehouse_point *points, size_t count);
+
+/* ---- for the warehouse's own files ---- */
+/* Runs a statement; body (may be NULL) follows it. Tries again while the server
+ * is away. The answer, where wanted, goes to out. */
+int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void *body, size_t size,
+	struct sb_buf *out, uint64_t *retries);
+void sb_warehouse_quote(struct sb_buf *out, const char *text); /* 'text' */
+/* "runs", or on a cluster "runs_all". */
+const char *sb_warehouse_table(const struct sb_warehouse *w, const char *table, char *out, size_t size);
+
+#endif

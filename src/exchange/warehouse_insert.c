@@ -1,0 +1,303 @@
+/* Runs into the warehouse, as RowBinary, many in one batch. */
+#include "exchange/warehouse.h"
+
+#include "base/buf.h"
+#include "base/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define BATCH_BYTES (8u << 20)
+
+/* In the order they are sent: a row of `runs` makes the others count, so it goes
+ * when they have arrived. */
+enum table { STAGES, STEPS, SAMPLES, KERNELS, RUNS, TABLES };
+static const char *const names[TABLES] = { "stages", "steps", "samples", "gpu_kernels", "runs" };
+
+struct sb_warehouse_loader {
+	const struct sb_warehouse *w;
+	struct sb_buf rows[TABLES];
+	struct sb_warehouse_load sum;
+	/* of the run being added */
+	const struct sb_facts *f;
+	uint64_t version;
+	char job[320], run[512];
+};
+
+/* ---- RowBinary ---------------------------------------------------------- */
+
+static void put_varint(struct sb_buf *out, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		sb_buf_putc(out, (char)(v | 0x80));
+	sb_buf_putc(out, (char)v);
+}
+
+static void put_string(struct sb_buf *out, const char *text)
+{
+	size_t size = text ? strlen(text) : 0;
+
+	put_varint(out, size);
+	sb_buf_add(out, text, size);
+}
+
+#define PUT(name, type)                              \
+	static void name(struct sb_buf *out, type v) \
+	{                                            \
+		sb_buf_add(out, &v, sizeof v);       \
+	}
+PUT(put_u8, uint8_t)
+PUT(put_u16, uint16_t)
+PUT(put_u32, uint32_t)
+PUT(put_i32, int32_t)
+PUT(put_u64, uint64_t)
+PUT(put_f64, double)
+
+/* ---- batches ------------------------------------------------------------ */
+
+static int flush(struct sb_warehouse_loader *l)
+{
+	int err = 0;
+
+	for (int t = 0; t < TABLES && !err; t++) {
+		char sql[160];
+
+		if (l->rows[t].failed)
+			return sb_fail(STROBE_ENOMEM, "no memory for the warehouse's rows");
+		if (!l->rows[t].size)
+			continue;
+		snprintf(sql, sizeof sql, "INSERT INTO %s.%s FORMAT RowBinary", l->w->database, names[t]);
+		err = sb_warehouse_query(l->w, sql, l->rows[t].data, l->rows[t].size, NULL, &l->sum.retries);
+		l->sum.bytes += l->rows[t].size;
+		sb_buf_clear(&l->rows[t]);
+	}
+	return err;
+}
+
+static uint32_t start_of(const struct sb_warehouse_loader *l)
+{
+	return (uint32_t)(l->f->start_real_ns / 1000000000u);
+}
+
+/* What every row but those of `runs` starts with. */
+static struct sb_buf *begin_row(struct sb_warehouse_loader *l, enum table table)
+{
+	struct sb_buf *rows = &l->rows[table];
+
+	put_string(rows, l->job);
+	put_string(rows, l->run);
+	put_u64(rows, l->version);
+	put_u32(rows, start_of(l));
+	put_i32(rows, (int32_t)l->f->rank);
+	l->sum.rows++;
+	return rows;
+}
+
+/* ---- tables ------------------------------------------------------------- */
+
+static void put_buckets(struct sb_buf *out, const struct sb_histogram *h)
+{
+	uint64_t used = 0;
+
+	for (uint32_t i = 0; h && i < h->size; i++)
+		used += h->counts[i] != 0;
+	put_varint(out, used);
+	for (uint32_t i = 0; h && i < h->size; i++)
+		if (h->counts[i])
+			put_u32(out, h->first + i);
+	put_varint(out, used);
+	for (uint32_t i = 0; h && i < h->size; i++)
+		if (h->counts[i])
+			put_u64(out, h->counts[i]);
+}
+
+static void load_stages(struct sb_warehouse_loader *l)
+{
+	for (size_t i = 0; i < l->f->stage_count; i++) {
+		const struct sb_fact_stage *s = &l->f->stages[i];
+		struct sb_buf *row = begin_row(l, STAGES);
+
+		put_u32(row, (uint32_t)i);
+		put_i32(row, (int32_t)s->parent);
+		put_string(row, s->key);
+		put_string(row, s->name);
+		put_string(row, s->code);
+		put_u16(row, (uint16_t)s->depth);
+		put_u8(row, (uint8_t)s->role);
+		put_u8(row, (uint8_t)s->state);
+		put_u64(row, (uint64_t)s->count);
+		put_f64(row, s->total_s);
+		put_f64(row, s->self_s);
+		put_f64(row, s->time.min);
+		put_f64(row, s->time.max);
+		put_buckets(row, s->calls);
+	}
+}
+
+static void load_series(struct sb_warehouse_loader *l, const char *kind, const double *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct sb_buf *row = begin_row(l, STEPS);
+
+		put_string(row, kind);
+		put_u32(row, (uint32_t)i);
+		put_f64(row, values[i]);
+	}
+}
+
+static void load_samples(struct sb_warehouse_loader *l, const struct sb_model *m)
+{
+	for (size_t i = 0; i < m->series_count; i++) {
+		const struct sb_series *s = &m->series[i];
+
+		for (size_t c = 0; c < s->column_count; c++)
+			for (size_t k = 0; k < s->count; k++) {
+				struct sb_buf *row;
+
+				if (isnan(s->columns[c].values[k]))
+					continue;
+				row = begin_row(l, SAMPLES);
+				put_string(row, s->source);
+				put_i32(row, s->device);
+				put_string(row, s->columns[c].name);
+				put_f64(row, s->t_s[k]);
+				put_f64(row, s->columns[c].values[k]);
+			}
+	}
+}
+
+static void load_kernels(struct sb_warehouse_loader *l, const struct sb_model *m)
+{
+	for (size_t i = 0; m->gpu.present && i < m->gpu.top_kernel_count; i++) {
+		struct sb_buf *row = begin_row(l, KERNELS);
+
+		put_string(row, m->gpu.top_kernels[i].name);
+		put_u64(row, (uint64_t)m->gpu.top_kernels[i].count);
+		put_f64(row, m->gpu.top_kernels[i].total_s);
+	}
+}
+
+static void put_metrics(struct sb_buf *out, const struct sb_facts *f)
+{
+	uint64_t known = 0;
+
+	for (int m = 0; m < SB_METRIC_COUNT; m++)
+		known += !isnan(f->metrics[m]);
+	put_varint(out, known);
+	for (int m = 0; m < SB_METRIC_COUNT; m++)
+		if (!isnan(f->metrics[m]))
+			put_string(out, sb_metric_infos[m].key);
+	put_varint(out, known);
+	for (int m = 0; m < SB_METRIC_COUNT; m++)
+		if (!isnan(f->metrics[m]))
+			put_f64(out, f->metrics[m]);
+}
+
+static void put_tags(struct sb_buf *out, const struct sb_facts *f)
+{
+	uint64_t tags = 0;
+
+	for (size_t i = 0; i < f->pair_count; i++)
+		tags += f->pairs[i].scope == SB_FACT_TAG;
+	for (int value = 0; value < 2; value++) {
+		put_varint(out, tags);
+		for (size_t i = 0; i < f->pair_count; i++)
+			if (f->pairs[i].scope == SB_FACT_TAG)
+				put_string(out, value ? f->pairs[i].value : f->pairs[i].key);
+	}
+}
+
+/* The row that makes all the others count. */
+static void load_run(struct sb_warehouse_loader *l)
+{
+	const struct sb_facts *f = l->f;
+	struct sb_buf *row = &l->rows[RUNS];
+
+	put_string(row, l->job);
+	put_string(row, l->run);
+	put_u64(row, l->version);
+	put_i32(row, (int32_t)f->rank);
+	put_i32(row, (int32_t)f->world_size);
+	put_string(row, f->name);
+	put_string(row, f->host);
+	put_u32(row, start_of(l));
+	put_u64(row, f->start_real_ns);
+	put_u8(row, f->complete);
+	put_string(row, f->damage);
+	put_metrics(row, f);
+	put_tags(row, f);
+	l->sum.rows++;
+}
+
+/* ---- the whole ---------------------------------------------------------- */
+
+static void identify(struct sb_warehouse_loader *l)
+{
+	const struct sb_facts *f = l->f;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	l->version = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	if (*l->w->job)
+		snprintf(l->job, sizeof l->job, "%s", l->w->job);
+	else if (*f->job)
+		snprintf(l->job, sizeof l->job, "%s", f->job);
+	else
+		snprintf(l->job, sizeof l->job, "%s", *f->id ? f->id : f->label);
+	if (f->rank >= 0)
+		snprintf(l->run, sizeof l->run, "%s/%s@%llu/rank_%lld", *f->id ? f->id : f->label, f->name,
+			(unsigned long long)f->start_real_ns, (long long)f->rank);
+	else
+		snprintf(l->run, sizeof l->run, "%s/%s@%llu", *f->id ? f->id : f->label, f->name,
+			(unsigned long long)f->start_real_ns);
+}
+
+int sb_warehouse_begin(const struct sb_warehouse *w, struct sb_warehouse_loader **out_loader)
+{
+	struct sb_warehouse_loader *l = calloc(1, sizeof *l);
+	int err = l ? sb_warehouse_prepare(w) : sb_fail(STROBE_ENOMEM, "no memory for the warehouse's rows");
+
+	if (err) {
+		free(l);
+		return err;
+	}
+	l->w = w;
+	*out_loader = l;
+	return 0;
+}
+
+int sb_warehouse_add(
+	struct sb_warehouse_loader *l, const struct sb_facts *facts, const struct sb_model *model)
+{
+	size_t waiting = 0;
+
+	l->f = facts;
+	identify(l);
+	load_stages(l);
+	load_series(l, "step", facts->step_s, facts->step_count);
+	load_series(l, "generation", facts->generation_s, facts->generation_count);
+	if (model) {
+		load_samples(l, model);
+		load_kernels(l, model);
+	}
+	load_run(l);
+	for (int t = 0; t < TABLES; t++)
+		waiting += l->rows[t].size;
+	return waiting > BATCH_BYTES ? flush(l) : 0;
+}
+
+int sb_warehouse_end(struct sb_warehouse_loader *l, struct sb_warehouse_load *out_load)
+{
+	int err = l && out_load ? flush(l) : 0;
+
+	if (!l)
+		return 0;
+	if (!err && out_load)
+		*out_load = l->sum;
+	for (int t = 0; t < TABLES; t++)
+		sb_buf_done(&l->rows[t]);
+	free(l);
+	return err;
+}

@@ -1,0 +1,369 @@
+/* Asking the warehouse. The engine adds up; what comes back is one row per rank
+ * and one per stage. */
+#include "exchange/warehouse.h"
+
+#include "base/buf.h"
+#include "base/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Only rows of loads that were finished, the latest of each run. */
+static void put_latest(const struct sb_warehouse *w, struct sb_buf *sql)
+{
+	char table[160];
+
+	sb_buf_printf(sql, "(run, version) GLOBAL IN (SELECT run, max(version) FROM %s WHERE job = ",
+		sb_warehouse_table(w, "runs", table, sizeof table));
+	sb_warehouse_quote(sql, w->job);
+	sb_buf_puts(sql, " GROUP BY run)");
+}
+
+/* ---- tab-separated answers ---------------------------------------------- */
+
+/* The next field of a line, unescaped in place; NULL past the last. */
+static char *next_field(char **rest)
+{
+	char *field = *rest ? strsep(rest, "\t") : NULL, *to = field;
+
+	for (char *from = field; from && *from; from++) {
+		if (*from == '\\' && from[1]) {
+			from++;
+			*to++ = *from == 't' ? '\t' : *from == 'n' ? '\n' : *from == '0' ? ' ' : *from;
+		} else {
+			*to++ = *from;
+		}
+	}
+	if (to)
+		*to = 0;
+	return field;
+}
+
+static double next_number(char **rest)
+{
+	const char *field = next_field(rest);
+
+	return field ? strtod(field, NULL) : NAN; /* "nan" reads as NaN */
+}
+
+static const char *next_text(char **rest)
+{
+	const char *field = next_field(rest);
+
+	return field ? field : "";
+}
+
+/* ---- ranks -------------------------------------------------------------- */
+
+static int take_rank(struct sb_aggregate *a, char *line)
+{
+	struct sb_facts *f = sb_facts_new("");
+	char *keys, *values;
+	int err;
+
+	if (!f)
+		return STROBE_ENOMEM;
+	f->rank = (int64_t)next_number(&line);
+	f->world_size = (int64_t)next_number(&line);
+	f->host = sb_facts_text(f, next_text(&line));
+	f->id = sb_facts_text(f, next_text(&line));
+	f->label = f->id;
+	f->start_real_ns = strtoull(next_text(&line), NULL, 10);
+	f->complete = next_number(&line) != 0;
+	f->damage = sb_facts_text(f, next_text(&line));
+	f->damage = *f->damage ? f->damage : NULL;
+	keys = next_field(&line);
+	values = next_field(&line);
+	while (keys && values) {
+		char *key = strsep(&keys, ","), *value = strsep(&values, ",");
+
+		for (int m = 0; m < SB_METRIC_COUNT && *value; m++)
+			if (!strcmp(sb_metric_infos[m].key, key))
+				f->metrics[m] = strtod(value, NULL);
+	}
+	err = sb_aggregate_add(a, f);
+	sb_facts_free(f);
+	return err;
+}
+
+static int each_line(
+	struct sb_buf *answer, struct sb_aggregate *a, int (*take)(struct sb_aggregate *, char *))
+{
+	char *rest = answer->data;
+	int err = 0;
+
+	while (rest && *rest && !err)
+		err = take(a, strsep(&rest, "\n"));
+	return err;
+}
+
+static int ask(const struct sb_warehouse *w, struct sb_buf *sql, struct sb_aggregate *a,
+	int (*take)(struct sb_aggregate *, char *))
+{
+	struct sb_buf answer = { 0 };
+	int err = sb_warehouse_query(w, sb_buf_text(sql), "", 0, &answer, NULL);
+
+	if (!err)
+		err = each_line(&answer, a, take);
+	sb_buf_done(&answer);
+	sb_buf_clear(sql);
+	return err;
+}
+
+static int read_ranks(const struct sb_warehouse *w, struct sb_buf *sql, struct sb_aggregate *a)
+{
+	char table[160];
+
+	sb_buf_printf(sql,
+		"SELECT any(rank), any(world_size), any(host), run, any(start_ns), any(complete), "
+		"any(damage), "
+		"arrayStringConcat(any(metric_key), ','), arrayStringConcat(arrayMap(x -> toString(x), "
+		"any(metric_value)), ',') "
+		"FROM %s WHERE job = ",
+		sb_warehouse_table(w, "runs", table, sizeof table));
+	sb_warehouse_quote(sql, w->job);
+	sb_buf_puts(sql, " AND ");
+	put_latest(w, sql);
+	sb_buf_puts(sql, " GROUP BY run ORDER BY any(rank)");
+	return ask(w, sql, a, take_rank);
+}
+
+/* ---- stages ------------------------------------------------------------- */
+
+static void take_extent(char **line, struct sb_extent *e)
+{
+	e->count = (size_t)next_number(line);
+	e->min = next_number(line);
+	e->max = next_number(line);
+	e->sum = next_number(line);
+	e->avg = e->sum / (double)e->count;
+	e->median = next_number(line);
+	e->min_rank = (int64_t)next_number(line);
+	e->max_rank = (int64_t)next_number(line);
+}
+
+static int take_stage(struct sb_aggregate *a, char *line)
+{
+	struct sb_aggregate_stage s = { 0 };
+	const char *name = next_text(&line), *code = next_text(&line);
+
+	s.depth = (uint32_t)next_number(&line);
+	s.role = (uint32_t)next_number(&line);
+	s.call_count = strtoull(next_text(&line), NULL, 10);
+	s.min_s = next_number(&line);
+	s.max_s = next_number(&line);
+	take_extent(&line, &s.total_s);
+	take_extent(&line, &s.self_s);
+	s.p50_s = next_number(&line);
+	s.p95_s = next_number(&line);
+	s.p99_s = next_number(&line);
+	s.imbalance_s = s.total_s.max - s.total_s.avg;
+	s.imbalance_ratio = s.total_s.avg > 0 ? s.total_s.max / s.total_s.avg - 1 : NAN;
+	return sb_aggregate_add_stage(a, &s, name, code);
+}
+
+/* An extent over ranks, of sorted values; the ranks of its ends are the lowest of
+ * those that tie, as in the local report. */
+static void put_extent(struct sb_buf *sql, const char *c, const char *end)
+{
+	sb_buf_printf(sql,
+		"ranks, %s_sorted[1], %s_sorted[ranks], arraySum(%s_sorted), "
+		"(%s_sorted[intDiv(ranks + 1, 2)] + %s_sorted[intDiv(ranks, 2) + 1]) / 2, %s_low, %s_high%s",
+		c, c, c, c, c, c, c, end);
+}
+
+/* From the added-up buckets, as base/histogram.c does it. */
+static void put_quantile(struct sb_buf *sql, const char *q, const char *end)
+{
+	sb_buf_printf(sql,
+		"if(empty(counts), nan, arrayMap(b -> if(b < 32, toFloat64(b), (32 + b %% 32 + 0.5) * "
+		"exp2(intDiv(b, 32) - 1) - 0.5), "
+		"[buckets[arrayFirstIndex(x -> x > %s * (arraySum(counts) - 1), arrayCumSum(counts))]])[1] / "
+		"1e9)%s",
+		q, end);
+}
+
+static int read_stages(const struct sb_warehouse *w, struct sb_buf *sql, struct sb_aggregate *a)
+{
+	char table[160];
+
+	/* From the inside out: rows that were sent twice count once; then one row per
+	 * rank and stage; then one per stage. */
+	sb_buf_puts(sql, "SELECT n2, c2, d2, r2, q2, lo2, hi2, ");
+	put_extent(sql, "t", ", ");
+	put_extent(sql, "f", ", ");
+	put_quantile(sql, "0.50", ", ");
+	put_quantile(sql, "0.95", ", ");
+	put_quantile(sql, "0.99", " ");
+	sb_buf_puts(sql,
+		"FROM (SELECT k0, any(n1) AS n2, any(c1) AS c2, any(d1) AS d2, any(r1) AS r2, sum(q1) AS q2, "
+		"min(lo1) AS lo2, max(hi1) AS hi2, sumMap(b1, bc1) AS m2, m2.1 AS buckets, m2.2 AS counts, "
+		"count() AS ranks, arraySort(groupArray(t1)) AS t_sorted, arraySort(groupArray(f1)) AS "
+		"f_sorted, "
+		"argMin(rank, tuple(t1, rank)) AS t_low, argMax(rank, tuple(t1, -rank)) AS t_high, "
+		"argMin(rank, tuple(f1, rank)) AS f_low, argMax(rank, tuple(f1, -rank)) AS f_high ");
+	sb_buf_printf(sql,
+		"FROM (SELECT run, rank, k0, any(n0) AS n1, any(c0) AS c1, any(d0) AS d1, any(r0) AS r1, "
+		"sum(q0) AS q1, "
+		"min(lo0) AS lo1, max(hi0) AS hi1, sum(t0) AS t1, sum(f0) AS f1, sumMap(b0, bc0) AS m1, m1.1 "
+		"AS b1, "
+		"m1.2 AS bc1 FROM (SELECT run, rank, place, any(stage_key) AS k0, any(name) AS n0, any(code) "
+		"AS c0, "
+		"any(depth) AS d0, any(role) AS r0, any(calls) AS q0, any(min_s) AS lo0, any(max_s) AS hi0, "
+		"any(total_s) AS t0, any(self_s) AS f0, any(bucket) AS b0, any(bucket_calls) AS bc0 "
+		"FROM %s WHERE NOT isNaN(total_s) AND job = ",
+		sb_warehouse_table(w, "stages", table, sizeof table));
+	sb_warehouse_quote(sql, w->job);
+	sb_buf_puts(sql, " AND ");
+	put_latest(w, sql);
+	sb_buf_puts(sql, " GROUP BY run, rank, place) GROUP BY run, rank, k0) GROUP BY k0)");
+	return ask(w, sql, a, take_stage);
+}
+
+/* ---- what a straggler is slow at ---------------------------------------- */
+
+static int name_slow_stage(
+	const struct sb_warehouse *w, struct sb_buf *sql, struct sb_aggregate *a, struct sb_aggregate_rank *r)
+{
+	struct sb_buf answer = { 0 };
+	char table[160], *line, *name;
+	int err;
+
+	/* the engine knows the stages' medians by now: so do we */
+	sb_buf_printf(sql,
+		"SELECT any(name), any(code), sum(self_s) FROM (SELECT place, any(name) AS name, any(code) "
+		"AS code, "
+		"any(stage_key) AS stage_key, any(self_s) AS self_s FROM %s WHERE role != %d AND NOT "
+		"isNaN(total_s) AND job = ",
+		sb_warehouse_table(w, "stages", table, sizeof table), STROBE_ROLE_COLLECTIVE);
+	sb_warehouse_quote(sql, w->job);
+	sb_buf_puts(sql, " AND run = ");
+	sb_warehouse_quote(sql, r->id);
+	sb_buf_puts(sql, " AND ");
+	put_latest(w, sql);
+	sb_buf_puts(sql, " GROUP BY place) GROUP BY stage_key");
+	err = sb_warehouse_query(w, sb_buf_text(sql), "", 0, &answer, NULL);
+	sb_buf_clear(sql);
+	for (char *rest = answer.data; !err && rest && *rest;) {
+		const char *code;
+		double self, most = isnan(r->slow_stage_s) ? 0 : r->slow_stage_s - r->slow_stage_median_s;
+
+		line = strsep(&rest, "\n");
+		name = next_field(&line);
+		code = next_text(&line);
+		self = next_number(&line);
+		for (size_t i = 0; i < a->stage_count && name; i++) {
+			const struct sb_aggregate_stage *s = &a->stages[i];
+
+			if (strcmp(s->name, name) || strcmp(s->code ? s->code : "", code) ||
+				self - s->self_s.median <= most)
+				continue;
+			free(r->slow_stage);
+			r->slow_stage = strdup(name);
+			r->slow_stage_s = self;
+			r->slow_stage_median_s = s->self_s.median;
+		}
+	}
+	sb_buf_done(&answer);
+	return err;
+}
+
+int sb_warehouse_aggregate(const struct sb_warehouse *w, struct sb_aggregate **out_aggregate)
+{
+	struct sb_aggregate *a = sb_aggregate_new();
+	struct sb_buf sql = { 0 };
+	int err = a ? 0 : STROBE_ENOMEM;
+
+	if (!err && !*w->job)
+		err = sb_fail(STROBE_EINVAL, "which job? clickhouse://%s:%s/%s?job=ID", w->host, w->port,
+			w->database);
+	if (!err)
+		err = read_ranks(w, &sql, a);
+	if (!err && !a->rank_count)
+		err = sb_fail(STROBE_ENOENT, "the warehouse has no job '%s' in '%s'", w->job, w->database);
+	if (!err)
+		err = read_stages(w, &sql, a);
+	if (!err)
+		err = sb_aggregate_finish(a);
+	for (size_t i = 0; !err && i < a->rank_count; i++)
+		if (a->ranks[i].straggler)
+			err = name_slow_stage(w, &sql, a, &a->ranks[i]);
+	if (!err && !(a->job = strdup(w->job)))
+		err = sb_fail(STROBE_ENOMEM, "no memory for the warehouse's answer");
+	sb_buf_done(&sql);
+	if (err) {
+		sb_aggregate_free(a);
+		return err;
+	}
+	*out_aggregate = a;
+	return 0;
+}
+
+/* ---- trends ------------------------------------------------------------- */
+
+void sb_warehouse_points_free(struct sb_warehouse_point *points, size_t count)
+{
+	for (size_t i = 0; i < count && points; i++)
+		free(points[i].job);
+	free(points);
+}
+
+int sb_warehouse_trend(const struct sb_warehouse *w, const char *metric, const char *name, size_t limit,
+	struct sb_warehouse_point **out_points, size_t *out_count)
+{
+	struct sb_warehouse_point *points = calloc(limit + 1, sizeof *points);
+	struct sb_buf sql = { 0 }, answer = { 0 };
+	int known = sb_metric_find(metric),
+	    err = points ? 0 : sb_fail(STROBE_ENOMEM, "no memory for the trend");
+	bool higher = known >= 0 && sb_metric_infos[known].sense == SB_HIGHER_IS_BETTER;
+	size_t count = 0;
+	char table[160];
+
+	if (!err && known < 0)
+		err = sb_fail(STROBE_EINVAL, "the warehouse has no metric '%s'", metric);
+	if (!err) {
+		/* of several loads of a run the latest; of several ranks the worst */
+		sb_buf_printf(&sql,
+			"SELECT job, min(started), %s(value) FROM (SELECT job, run, argMax(start_ns, "
+			"version) AS started, "
+			"argMax(metric_value, version) AS numbers, argMax(metric_key, version) AS keys, "
+			"numbers[indexOf(keys, ",
+			higher ? "min" : "max");
+		sb_warehouse_quote(&sql, sb_metric_infos[known].key);
+		sb_buf_puts(&sql, ")] AS value, has(keys, ");
+		sb_warehouse_quote(&sql, sb_metric_infos[known].key);
+		sb_buf_printf(&sql, ") AS there FROM %s", sb_warehouse_table(w, "runs", table, sizeof table));
+		if (name) {
+			sb_buf_puts(&sql, " WHERE name = ");
+			sb_warehouse_quote(&sql, name);
+		}
+		sb_buf_printf(&sql,
+			" GROUP BY job, run) WHERE there GROUP BY job ORDER BY min(started) DESC LIMIT %zu",
+			limit);
+		err = sb_warehouse_query(w, sb_buf_text(&sql), "", 0, &answer, NULL);
+	}
+	for (char *rest = answer.data; !err && rest && *rest && count < limit;) {
+		char *line = strsep(&rest, "\n");
+
+		points[count].job = strdup(next_text(&line));
+		points[count].start_real_ns = strtoull(next_text(&line), NULL, 10);
+		points[count].value = next_number(&line);
+		count++;
+	}
+	for (size_t i = 0; i < count / 2; i++) {
+		struct sb_warehouse_point swapped = points[i];
+
+		points[i] = points[count - 1 - i];
+		points[count - 1 - i] = swapped;
+	}
+	sb_buf_done(&sql);
+	sb_buf_done(&answer);
+	if (err) {
+		sb_warehouse_points_free(points, count);
+		return err;
+	}
+	*out_points = points;
+	*out_count = count;
+	return 0;
+}
