@@ -6,8 +6,10 @@ target_link_libraries(marked PRIVATE strobe_shared)
 set_target_properties(make_ranks marked PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 find_program(SYSTEM_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(SYSTEM_PYTHON)
-  add_test(NAME compare/commands COMMAND ${SYSTEM_PYTHON} -m pytest -q -p no:cacheprovider
-    ${CMAKE_SOURCE_DIR}/tests/compare/test_compare.py)
-  set_tests_properties(compare/commands PROPERTIES TIMEOUT 300
-    ENVIRONMENT "STROBE_BUILD=${CMAKE_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+  foreach(name compare warehouse)
+    add_test(NAME compare/${name} COMMAND ${SYSTEM_PYTHON} -m pytest -q -p no:cacheprovider
+      ${CMAKE_SOURCE_DIR}/tests/compare/test_${name}.py)
+    set_tests_properties(compare/${name} PROPERTIES TIMEOUT 300
+      ENVIRONMENT "STROBE_BUILD=${CMAKE_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+  endforeach()
 endif()

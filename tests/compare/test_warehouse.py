@@ -1,0 +1,212 @@
+"""The warehouse, against a real clickhouse-server on loopback that the test starts itself."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+import urllib.request
+
+import pytest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("STROBE_BUILD", SOURCE / "build"))
+TOOL = BUILD / "strobe"
+SERVER = shutil.which("clickhouse-server", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/bin")
+
+pytestmark = pytest.mark.skipif(not SERVER, reason="no clickhouse-server here")
+
+CONFIG = """<?xml version="1.0"?>
+<yandex>
+  <logger><level>none</level><log>{folder}/log</log><errorlog>{folder}/errors</errorlog></logger>
+  <http_port>{http}</http_port><tcp_port>{tcp}</tcp_port><listen_host>127.0.0.1</listen_host>
+  <path>{folder}/data/</path><tmp_path>{folder}/tmp/</tmp_path><users_config>{folder}/users.xml</users_config>
+  <default_profile>default</default_profile><default_database>default</default_database>
+  <mark_cache_size>5368709</mark_cache_size>
+  <remote_servers><fleet>
+    {shards}
+  </fleet></remote_servers>
+</yandex>
+"""
+USERS = """<?xml version="1.0"?>
+<yandex><profiles><default/></profiles><quotas><default/></quotas><users>
+  <default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default>
+  <loader><password>open sesame</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile>
+    <quota>default</quota></loader>
+</users></yandex>
+"""
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Server:
+    def __init__(self, folder, http, tcp, shards):
+        self.folder, self.http, self.process = folder, http, None
+        for name in ("data", "tmp"):
+            (folder / name).mkdir(parents=True)
+        text = "".join(f"<shard><replica><host>127.0.0.1</host><port>{port}</port></replica></shard>" for port in shards)
+        (folder / "config.xml").write_text(CONFIG.format(folder=folder, http=http, tcp=tcp, shards=text))
+        (folder / "users.xml").write_text(USERS)
+
+    def start(self):
+        self.process = subprocess.Popen([SERVER, f"--config-file={self.folder}/config.xml"], cwd=self.folder,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(600):
+            try:
+                if self.ask("SELECT 1") == "1":
+                    return
+            except OSError:
+                assert self.process.poll() is None, "clickhouse-server ended"
+                time.sleep(0.05)
+        raise AssertionError("clickhouse-server does not answer")
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def ask(self, sql):
+        return urllib.request.urlopen(f"http://127.0.0.1:{self.http}/", data=sql.encode(), timeout=30).read().decode().strip()
+
+    def url(self, rest):
+        return f"clickhouse://127.0.0.1:{self.http}/{rest}"
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory):
+    ports = [(free_port(), free_port()) for _ in range(2)]
+    folder = tmp_path_factory.mktemp("clickhouse")
+    both = [Server(folder / str(i), *ports[i], [tcp for _, tcp in ports]) for i in range(2)]
+    for server in both:
+        server.start()
+    yield both
+    for server in both:
+        server.kill()
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory):
+    """32 ranks, of which 3 is slow and 5 is missing."""
+    folder = tmp_path_factory.mktemp("ranks") / "job"
+    subprocess.run([BUILD / "tests" / "make_ranks", folder, "32", "800", "3", "4"], check=True)
+    shutil.rmtree(folder / "rank_5")
+    return folder
+
+
+def strobe(*args, code=0, **env):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("STROBE_")}
+    done = subprocess.run([TOOL, *map(str, args)], env={**kept, "STROBE_HISTORY": "off", "NO_COLOR": "1", **env},
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def aggregated(where):
+    return json.loads(strobe("aggregate", where, "--format", "json").stdout)
+
+
+def check_same(local, remote):
+    assert remote["missing_ranks"] == local["missing_ranks"] == [5]
+    assert [r["rank"] for r in remote["reports_summary"] if r["straggler"]] == [3]
+    assert remote["reports_summary"][3]["slow_stage"] == "forward"
+    for key, extent in local["metrics"].items():
+        assert remote["metrics"][key] == pytest.approx(extent, rel=1e-9), key
+    assert [s["name"] for s in remote["stages"]] == [s["name"] for s in local["stages"]]
+    for ours, theirs in zip(local["stages"], remote["stages"]):
+        assert theirs["total_s"] == pytest.approx(ours["total_s"], rel=1e-9)
+        assert theirs["self_s"] == pytest.approx(ours["self_s"], rel=1e-9)
+        for quantile in ("call_p50_s", "call_p95_s", "call_p99_s"):
+            assert theirs[quantile] == pytest.approx(ours[quantile], rel=local["percentile_error_ratio"])
+
+
+def test_the_engine_adds_up_as_the_local_path_does(servers, job):
+    url = servers[0].url("whole?job=a")
+    assert strobe("export", job, "--to", url).stdout.startswith("31 runs, ")
+    check_same(aggregated(job), aggregated(url))
+    assert servers[0].ask("SELECT count() > 0 FROM whole.samples") == "1"
+    assert servers[0].ask("SELECT count() FROM whole.steps WHERE kind = 'step'") == str(31 * 200)
+
+
+def test_loading_again_changes_nothing(servers, job):
+    url = servers[0].url("again?job=a")
+    for _ in range(3):
+        strobe("export", job, "--to", url)
+    check_same(aggregated(job), aggregated(url))
+
+
+def test_a_server_that_dies_in_the_middle_loses_and_doubles_nothing(servers, job):
+    server, url = servers[1], servers[1].url("killed?job=a")
+    strobe("export", job / "rank_0", "--to", url)  # the tables are there
+    done = []
+    loads = threading.Thread(target=lambda: done.append(strobe("export", job, "--to", url)))
+    server.kill()  # the load meets a dead server, waits, and goes on
+    loads.start()
+    server.start()
+    loads.join()
+    assert done and done[0].stdout.startswith("31 runs")
+    strobe("export", job, "--to", url)
+    check_same(aggregated(job), aggregated(url))
+
+
+def test_half_a_load_is_not_seen(servers, job):
+    server, url = servers[0], servers[0].url("half?job=a")
+    strobe("export", job, "--to", url)
+    # what a load leaves that died before its row in `runs`
+    server.ask("INSERT INTO half.stages SELECT job, run, version + 1, start, rank, place, parent, stage_key, name, code, depth, "
+               "role, state, calls, total_s * 100, self_s, min_s, max_s, bucket, bucket_calls FROM half.stages")
+    server.ask("OPTIMIZE TABLE half.stages FINAL")
+    check_same(aggregated(job), aggregated(url))
+
+
+def test_two_servers_answer_as_one(servers, job, tmp_path):
+    for i, server in enumerate(servers):
+        part = tmp_path / f"part{i}"
+        part.mkdir()
+        for rank in job.iterdir():
+            if int(rank.name[5:]) % 2 == i:
+                (part / rank.name).symlink_to(rank)
+        strobe("export", part, "--to", server.url("fleet?job=a&cluster=fleet"))
+    for server in servers:
+        assert len(aggregated(server.url("fleet?job=a"))["reports_summary"]) < 31
+        check_same(aggregated(job), aggregated(server.url("fleet?job=a&cluster=fleet")))
+
+
+def test_trends_come_from_the_engine(servers, job):
+    for name in ("monday", "tuesday"):
+        strobe("export", job, "--to", servers[0].url(f"trend?job={name}"))
+    points = json.loads(strobe("history", "trend", "wall_s", "--from", servers[0].url("trend"), "--format", "json").stdout)["points"]
+    assert [p["name"] for p in points] == ["monday", "tuesday"] or [p["name"] for p in points] == ["tuesday", "monday"]
+    slowest = aggregated(job)["metrics"]["wall_s"]["max_value"]
+    assert all(p["point_value"] == pytest.approx(slowest) for p in points)
+
+
+def test_credentials_come_from_the_environment_or_a_file_only(servers, job, tmp_path):
+    url = servers[0].url("secret?job=a")
+    rank = job / "rank_0"
+    (tmp_path / "wrong").write_text("loader\nguess\n")
+    (tmp_path / "right").write_text("loader\nopen sesame\n")
+    strobe("export", rank, "--to", url, STROBE_CLICKHOUSE_USER="loader", STROBE_CLICKHOUSE_PASSWORD="open sesame")
+    strobe("export", rank, "--to", url, STROBE_CLICKHOUSE_FILE=str(tmp_path / "right"))
+    refused = strobe("export", rank, "--to", url, STROBE_CLICKHOUSE_FILE=str(tmp_path / "wrong"), code=2)
+    assert "does not accept user 'loader'" in refused.stderr and "guess" not in refused.stderr
+    inside = strobe("export", rank, "--to", "clickhouse://loader:x@127.0.0.1/db", code=2)
+    assert "do not belong into the address" in inside.stderr
+
+
+def test_a_newer_schema_and_a_missing_job_are_said(servers, job):
+    strobe("export", job / "rank_0", "--to", servers[0].url("newer?job=a"))
+    assert "no job 'b'" in strobe("aggregate", servers[0].url("newer?job=b"), code=2).stderr
+    servers[0].ask("INSERT INTO newer.strobe_schema (version) VALUES (99)")
+    assert "newer strobe" in strobe("export", job / "rank_0", "--to", servers[0].url("newer"), code=2).stderr
+
+
+def test_nobody_there_is_said_after_the_retries():
+    url = f"clickhouse://127.0.0.1:{free_port()}/db?job=a"
+    assert "cannot connect" in strobe("aggregate", url, code=2, STROBE_CLICKHOUSE_RETRY_S="0.3").stderr
+    assert "clickhouse://HOST:PORT/DATABASE" in strobe("aggregate", "clickhouse://nowhere", code=2).stderr
