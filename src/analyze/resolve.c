@@ -2,6 +2,7 @@
 #include "analyze/resolve.h"
 
 #include "analyze/run.h"
+#include "base/buf.h"
 #include "base/error.h"
 
 #include <ctype.h>
@@ -50,7 +51,7 @@ static void count_folder(const char *path, size_t *out_recordings, size_t *out_r
 
 	*out_recordings = *out_ranks = 0;
 	while (d && (e = readdir(d))) {
-		*out_recordings += ends_with(e->d_name, ".strobe");
+		*out_recordings += ends_with(e->d_name, ".strobe") || ends_with(e->d_name, ".strobe.spool");
 		*out_ranks += is_rank_folder(e->d_name);
 	}
 	if (d)
@@ -223,6 +224,19 @@ static int compare_paths(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* A recording that is still, or was left, on a local disk: the pointer file beside
+ * where it belongs says where it is. */
+static int add_spooled(struct sb_recordings *r, const char *pointer)
+{
+	struct sb_buf spool = { 0 };
+	int err = 0;
+
+	if (!sb_buf_read_file(&spool, pointer, PATH_MAX) && sb_reader_is_recording(sb_buf_text(&spool)))
+		err = add_path(r, sb_buf_text(&spool));
+	sb_buf_done(&spool);
+	return err;
+}
+
 static int find_in_folder(const char *path, struct sb_recordings *r)
 {
 	char file[PATH_MAX];
@@ -239,9 +253,14 @@ static int find_in_folder(const char *path, struct sb_recordings *r)
 	d = opendir(path);
 	if (!d)
 		return sb_fail_errno("cannot read '%s'", path);
-	while (!err && (e = readdir(d)))
-		if (ends_with(e->d_name, ".strobe") && (size_t)snprintf(file, sizeof file, "%s/%s", path, e->d_name) < sizeof file)
+	while (!err && (e = readdir(d))) {
+		if ((size_t)snprintf(file, sizeof file, "%s/%s", path, e->d_name) >= sizeof file)
+			continue;
+		if (ends_with(e->d_name, ".strobe"))
 			err = add_path(r, file);
+		else if (ends_with(e->d_name, ".strobe.spool"))
+			err = add_spooled(r, file);
+	}
 	closedir(d);
 	if (!err && !r->count)
 		return sb_fail(STROBE_ENOENT, "'%s' holds no recording (no .strobe file): nothing was recorded there", path);
