@@ -2,7 +2,10 @@
 #include "run_finish.h"
 
 #include "command.h"
+#include "analyze/model.h"
 #include "record/rundir.h"
+#include "report/files.h"
+#include "report/text.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -55,12 +58,57 @@ void run_finish_discard(const char *folder)
 	rmdir(folder);
 }
 
+static unsigned files_of(const struct sb_settings *s)
+{
+	unsigned files = SB_FILE_TEXT | SB_FILE_MEMORY;
+
+	if (!s->generate_final_report)
+		return 0;
+	if (s->report_format & SB_REPORT_JSON)
+		files |= SB_FILE_JSON;
+	if (s->report_format & SB_REPORT_HTML)
+		files |= SB_FILE_HTML;
+	return files;
+}
+
+static void print_summary(const struct run_finish *f, const struct sb_model *model)
+{
+	struct sb_text_options how = { .columns = 100, .top = 10, .brief = true };
+	struct sb_buf text = { 0 };
+
+	if (!sb_report_text(model, &how, &text))
+		fputs(sb_buf_text(&text), stderr);
+	sb_buf_done(&text);
+	(void)f;
+}
+
+static int build(const char *folder, struct sb_run **out_run, struct sb_model **out_model)
+{
+	struct sb_model_options how = { 0 };
+	int err = sb_run_open(folder, NULL, out_run);
+
+	return err ? err : sb_model_build(*out_run, &how, out_model);
+}
+
 void run_finish_reports(const struct run_finish *f)
 {
-	if (f->quiet)
-		return;
-	fprintf(stderr, "== strobe: %s, %s, %.2f s\n", f->settings->name, f->outcome, f->wall_s);
-	if (f->left_behind[0])
-		fprintf(stderr, "%s\n", f->left_behind);
-	fprintf(stderr, "recording: %s\n", f->folder);
+	struct sb_run *run = NULL;
+	struct sb_model *model = NULL;
+	int err = build(f->folder, &run, &model);
+
+	if (!err)
+		err = sb_report_files_write(run, model, f->folder, files_of(f->settings));
+	if (err)
+		complain_last();
+	if (!f->quiet) {
+		if (model)
+			print_summary(f, model);
+		else
+			fprintf(stderr, "== strobe: %s, %s, %.2f s\n", f->settings->name, f->outcome, f->wall_s);
+		if (f->left_behind[0])
+			fprintf(stderr, "%s\n", f->left_behind);
+		fprintf(stderr, "report: %s\n", f->folder);
+	}
+	sb_model_free(model);
+	sb_run_close(run);
 }

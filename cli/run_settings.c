@@ -1,6 +1,7 @@
 /* Settings on the command line: every key of the table is a flag. */
 #include "run_settings.h"
 
+#include "analyze/advise.h"
 #include "base/error.h"
 
 #include <stdio.h>
@@ -113,6 +114,31 @@ static int apply_lists(const struct args *args, struct sb_settings *s, struct sb
 	return 0;
 }
 
+/* The rules are the reading half's: only the tool can know their names. */
+static int check_thresholds(const struct sb_settings *s)
+{
+	const char *names[256];
+	size_t count = 0;
+
+	for (size_t i = 0; i < sb_rule_count() && count < 256; i++)
+		if (sb_rule_info(i)->threshold_key)
+			names[count++] = sb_rule_info(i)->threshold_key;
+	for (uint32_t t = 0; t < s->threshold_count; t++) {
+		const char *name = s->thresholds[t].name, *nearest;
+		bool known = false;
+
+		for (size_t i = 0; i < count && !known; i++)
+			known = !strcmp(names[i], name);
+		if (known)
+			continue;
+		nearest = sb_setting_nearest_of(name, names, count);
+		if (nearest)
+			return complain("thresholds: no rule has the limit '%s'; did you mean '%s'?", name, nearest);
+		return complain("thresholds: no rule has the limit '%s'; docs/advice.md lists them", name);
+	}
+	return 0;
+}
+
 int run_settings_load(const struct args *args, struct sb_settings *s, struct sb_settings_origin *origin)
 {
 	size_t enabled = (size_t)(sb_setting_find("enabled") - sb_setting_table);
@@ -123,7 +149,9 @@ int run_settings_load(const struct args *args, struct sb_settings *s, struct sb_
 	if (origin->source[enabled] == SB_FROM_DEFAULT)
 		s->enabled = true;
 	code = apply_flags(args, s, origin);
-	return code ? code : apply_lists(args, s, origin);
+	if (!code)
+		code = apply_lists(args, s, origin);
+	return code ? code : check_thresholds(s);
 }
 
 /* ---- --print-config -------------------------------------------------------------- */

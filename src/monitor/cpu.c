@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CORES_MAX = 256, FREQUENCY_CORES = 8 };
+enum { CORES_MAX = 256, FREQUENCY_CORES = 8, TICKS_LEAST = 5 };
+#define TREE_LEAST_NS 50000000ull
 #define SECOND_NS 1000000000ull
 
 enum { USAGE, PROCESS, FREQUENCY, LOAD1, LOAD5, LOAD15, COLUMNS };
@@ -61,11 +62,18 @@ static bool parse_times(const char *line, struct times *out)
 	return true;
 }
 
-static double percent(const struct times *before, const struct times *now)
+/* Since the last value; the kernel counts in hundredths of a second, so too short
+ * a time says nothing and is added to the next. */
+static double percent(struct times *before, const struct times *now, uint32_t cores)
 {
-	if (!before->total || now->total <= before->total || now->busy < before->busy)
+	double value = NAN;
+
+	if (now->total < before->total + TICKS_LEAST * cores && now->total >= before->total && before->total)
 		return NAN;
-	return 100.0 * (double)(now->busy - before->busy) / (double)(now->total - before->total);
+	if (before->total && now->total > before->total && now->busy >= before->busy)
+		value = 100.0 * (double)(now->busy - before->busy) / (double)(now->total - before->total);
+	*before = *now;
+	return value;
 }
 
 /* Walks /proc/stat's cpu lines; values[i] is core i's. Cores can come and go:
@@ -90,8 +98,7 @@ static double read_stat(double *core_values)
 				continue;
 			before = &cpu.core[core];
 		}
-		value = percent(before, &now);
-		*before = now;
+		value = percent(before, &now, before == &cpu.all ? cpu.core_count : 1);
 		if (before == &cpu.all)
 			usage = value;
 		else
@@ -191,7 +198,9 @@ static double tree_percent(uint64_t mono_ns)
 	double value = NAN;
 
 	sb_tree_totals(&totals);
-	if (cpu.tree_ns && mono_ns > cpu.tree_ns)
+	if (cpu.tree_ns && mono_ns < cpu.tree_ns + TREE_LEAST_NS)
+		return NAN;
+	if (cpu.tree_ns)
 		value = 100.0 * (totals.cpu_s - cpu.tree_cpu_s) / ((double)(mono_ns - cpu.tree_ns) * 1e-9);
 	cpu.tree_cpu_s = totals.cpu_s;
 	cpu.tree_ns = mono_ns;

@@ -99,6 +99,8 @@ extern const size_t sb_setting_count;
 const struct sb_setting *sb_setting_find(const char *key);
 /* The known key nearest to what was typed; NULL when none is near. */
 const char *sb_setting_nearest(const char *typed);
+/* The same for any list of names. */
+const char *sb_setting_nearest_of(const char *typed, const char *const *names, size_t count);
 /* "STROBE_DISPLAY_INTERVAL" into out. */
 void sb_setting_env_name(const struct sb_setting *setting, char *out, size_t size);
 

@@ -214,20 +214,29 @@ static size_t edit_distance(const char *a, const char *b)
 	return row[width];
 }
 
-const char *sb_setting_nearest(const char *typed)
+const char *sb_setting_nearest_of(const char *typed, const char *const *names, size_t count)
 {
 	size_t best = strlen(typed) / 2 + 1;
 	const char *nearest = NULL;
 
 	if (strlen(typed) > 60)
 		return NULL;
-	for (const struct sb_setting *t = sb_setting_table; t->key; t++) {
-		size_t distance = edit_distance(typed, t->key);
+	for (size_t i = 0; i < count; i++) {
+		size_t distance = edit_distance(typed, names[i]);
 
 		if (distance < best) {
 			best = distance;
-			nearest = t->key;
+			nearest = names[i];
 		}
 	}
 	return nearest;
+}
+
+const char *sb_setting_nearest(const char *typed)
+{
+	const char *keys[SB_SETTING_COUNT_MAX];
+
+	for (size_t i = 0; i < sb_setting_count; i++)
+		keys[i] = sb_setting_table[i].key;
+	return sb_setting_nearest_of(typed, keys, sb_setting_count);
 }

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "report/html.h"
 #include "report/json.h"
+#include "report/raw_data.h"
 #include "report/text.h"
 
 #include <limits.h>
@@ -29,6 +30,7 @@ static const struct {
 	{ SB_FILE_JSON, "profiling_report.json", make_json },
 	{ SB_FILE_TEXT, "timing_summary.txt", make_text },
 	{ SB_FILE_HTML, "profiling_report.html", sb_report_html },
+	{ SB_FILE_ALL, "raw_profiling_data.json", sb_report_raw_data }, /* when save_raw_data asked for it */
 };
 
 int sb_report_files_write(struct sb_run *run, const struct sb_model *model, const char *folder, unsigned files)

@@ -78,3 +78,9 @@ def test_a_wrong_flag_is_named(strobe):
                            "not '0.01'\n")
     assert strobe.run("--preset", "fast", "--", "true").returncode == 2
     assert strobe.run("--tag", "novalue", "--", "true").returncode == 2
+
+
+def test_an_unknown_threshold_is_refused(strobe):
+    done = strobe.run("--thresholds", "gpu_utilisation_percent=40", "--", "true")
+    assert done.returncode == 2
+    assert "did you mean 'gpu_utilization_percent'?" in done.stderr

@@ -1,4 +1,5 @@
 """strobe run: what ran is told truly, and passes through untouched."""
+import json
 import os
 import re
 import signal
@@ -236,3 +237,32 @@ def test_out_of_memory_kill_is_called_so(strobe):
         assert Recorded(strobe.last()).meta("run", "outcome") == "killed by SIGKILL (out of memory)"
     finally:
         os.rmdir(group)
+
+
+def test_reports_are_written(strobe):
+    strobe.run("-q", "--", "sleep", "0.1")
+    assert {p.name for p in strobe.last().iterdir()} >= {"run.strobe", "profiling_report.json", "profiling_report.html",
+                                                         "timing_summary.txt"}
+    strobe.run("-q", "--report-format", "json", "--", "true")
+    assert not (strobe.last() / "profiling_report.html").exists()
+    assert (strobe.last() / "profiling_report.json").exists()
+    strobe.run("-q", "--generate-final-report=false", "--", "true")
+    assert {p.name for p in strobe.last().iterdir()} == {"run.strobe"}
+
+
+def test_raw_data_holds_every_sample(strobe):
+    strobe.run("-q", "--save-raw-data", "--", "sleep", "0.2")
+    series = json.loads((strobe.last() / "raw_profiling_data.json").read_text())["series"]
+    memory = next(s for s in series if s["source"] == "memory")
+    assert memory["sample_count"] == len(memory["t_s"]) == len(memory["used_mb"]) >= 2
+    assert memory["t_s"] == sorted(memory["t_s"])
+    strobe.run("-q", "--", "true")
+    assert not (strobe.last() / "raw_profiling_data.json").exists()
+
+
+def test_report_agrees_with_the_recording(strobe):
+    strobe.run("-q", "-t", "steps=50", "--", "sh", "-c", "exit 3")
+    report = json.loads((strobe.last() / "profiling_report.json").read_text())
+    assert report["session_info"]["command"] == "sh -c 'exit 3'"
+    assert report["session_info"]["tags"]["steps"] == 50
+    assert any(missing["what"] == "stages" for missing in report["not_recorded"])

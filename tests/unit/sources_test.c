@@ -82,6 +82,19 @@ static void cpu_percent_is_of_the_time_between_samples(void **state)
 	sb_source_cpu.close(&(struct sb_tick){ 2, 2 });
 }
 
+static void too_short_a_time_is_added_to_the_next(void **state)
+{
+	put(proc, "stat", "cpu  100 0 0 100 0 0 0 0 0 0\ncpu0 100 0 0 100 0 0 0 0 0 0\n");
+	sb_source_cpu.open(&settings);
+	put(proc, "stat", "cpu  101 0 0 100 0 0 0 0 0 0\ncpu0 101 0 0 100 0 0 0 0 0 0\n");
+	sample_at(&sb_source_cpu, 1000000000);
+	assert_true(isnan(captured("cpu", -1, "usage_percent", 0)));
+	put(proc, "stat", "cpu  102 0 0 106 0 0 0 0 0 0\ncpu0 102 0 0 106 0 0 0 0 0 0\n");
+	sample_at(&sb_source_cpu, 2000000000);
+	assert_true(captured("cpu", -1, "usage_percent", 1) == 25);
+	sb_source_cpu.close(&(struct sb_tick){ 2, 2 });
+}
+
 static void memory_has_swap_cache_and_the_groups_limit(void **state)
 {
 	put(proc, "meminfo", "MemTotal:       33554432 kB\nMemFree: 1 kB\nMemAvailable:   20406272 kB\nBuffers: 1024 kB\n"
@@ -230,6 +243,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		CASE(cpu_percent_is_of_the_time_between_samples),
+		CASE(too_short_a_time_is_added_to_the_next),
 		CASE(memory_has_swap_cache_and_the_groups_limit),
 		CASE(old_control_groups_are_read_too),
 		CASE(tree_holds_descendants_and_nobody_else),
