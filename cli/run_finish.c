@@ -5,12 +5,14 @@
 #include "analyze/model.h"
 #include "record/rundir.h"
 #include "report/files.h"
-#include "report/text.h"
+#include "report/summary.h"
 
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static bool ends_with(const char *text, const char *end)
@@ -71,15 +73,47 @@ static unsigned files_of(const struct sb_settings *s)
 	return files;
 }
 
+static bool stderr_has_colour(void)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return isatty(STDERR_FILENO) && !(no && *no);
+}
+
+static int stderr_columns(void)
+{
+	struct winsize size;
+
+	if (!isatty(STDERR_FILENO) || ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || size.ws_col >= 100 || !size.ws_col)
+		return 100;
+	return size.ws_col < 80 ? 80 : size.ws_col;
+}
+
+/* The file a user would open next. */
+static void name_report(const struct run_finish *f, char *out, size_t size)
+{
+	static const char *const names[] = { "profiling_report.html", "profiling_report.json", "timing_summary.txt", NULL };
+
+	for (const char *const *name = names; *name; name++) {
+		snprintf(out, size, "%s/%s", !strncmp(f->folder, "./", 2) ? f->folder + 2 : f->folder, *name);
+		if (!access(out, F_OK))
+			return;
+	}
+	snprintf(out, size, "%s", f->folder);
+}
+
 static void print_summary(const struct run_finish *f, const struct sb_model *model)
 {
-	struct sb_text_options how = { .columns = 100, .top = 10, .brief = true };
+	char report[PATH_MAX + 64];
+	struct sb_summary_options how = { .columns = stderr_columns(), .colour = stderr_has_colour(), .report = report };
 	struct sb_buf text = { 0 };
 
-	if (!sb_report_text(model, &how, &text))
+	name_report(f, report, sizeof report);
+	if (sb_report_summary(model, &how, &text))
+		complain_last();
+	else
 		fputs(sb_buf_text(&text), stderr);
 	sb_buf_done(&text);
-	(void)f;
 }
 
 static int build(const char *folder, struct sb_run **out_run, struct sb_model **out_model)
@@ -106,8 +140,7 @@ void run_finish_reports(const struct run_finish *f)
 		else
 			fprintf(stderr, "== strobe: %s, %s, %.2f s\n", f->settings->name, f->outcome, f->wall_s);
 		if (f->left_behind[0])
-			fprintf(stderr, "%s\n", f->left_behind);
-		fprintf(stderr, "report: %s\n", f->folder);
+			fprintf(stderr, "strobe: %s\n", f->left_behind);
 	}
 	sb_model_free(model);
 	sb_run_close(run);

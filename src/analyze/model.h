@@ -56,6 +56,10 @@ struct sb_session_section {
 	double duration_s;
 	int64_t pid, rank, local_rank, world_size; /* -1: none */
 	int64_t exit_code, exit_signal;            /* -1: unknown */
+	const char *outcome;     /* in words: "exit 3 after Ctrl-C"; NULL: not under strobe run */
+	const char *left_behind; /* processes still running when it ended; NULL: none */
+	double cpu_s, peak_rss_bytes; /* of the command's processes; the largest one's; NAN: unknown */
+	int64_t process_count;        /* seen in its tree, short-lived ones may be missing; -1: unknown */
 	struct sb_pair *tags;
 	size_t tag_count;
 	double cut_from_s, cut_to_s; /* NAN: the whole run */

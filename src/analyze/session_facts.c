@@ -50,6 +50,15 @@ static const char *text_meta(struct sb_run *run, const char *key)
 	return meta && meta->attr.type == STROBE_TYPE_STRING ? meta->attr.s : NULL;
 }
 
+static double number_meta(struct sb_run *run, const char *key)
+{
+	const struct sb_run_meta *meta = sb_run_meta_find(run, SB_META_RUN, key);
+
+	if (!meta || meta->attr.type == STROBE_TYPE_STRING)
+		return NAN;
+	return meta->attr.type == STROBE_TYPE_FLOAT ? meta->attr.f : (double)meta->attr.i;
+}
+
 static void exit_of(int64_t status, int64_t *out_code, int64_t *out_signal)
 {
 	if (status < 0)
@@ -74,6 +83,11 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 	s->host = *h->host ? sb_model_text(m, h->host) : NULL;
 	s->run = sb_model_text(m, run->path);
 	s->command = sb_model_text(m, text_meta(run, SB_RUN_COMMAND));
+	s->outcome = sb_model_text(m, text_meta(run, SB_RUN_OUTCOME));
+	s->left_behind = sb_model_text(m, text_meta(run, SB_RUN_LEFT_BEHIND));
+	s->cpu_s = number_meta(run, SB_RUN_CPU_S);
+	s->peak_rss_bytes = number_meta(run, SB_RUN_PEAK_RSS_BYTES);
+	s->process_count = isnan(number_meta(run, SB_RUN_PROCESS_COUNT)) ? -1 : (int64_t)number_meta(run, SB_RUN_PROCESS_COUNT);
 	s->state = run->live ? "live" : run->complete ? "complete" : "ended without a stop";
 	s->start_real_ns = run->start_real_ns;
 	s->end_real_ns = run->start_real_ns + (uint64_t)run->wall_ns;

@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 enum { MEMBERS_MAX = 4096 };
-#define SCAN_COST_RATIO 0.0005 /* of one core may go into looking for new processes */
+#define SCAN_COST_RATIO 0.0005 /* of one core may go into looking through all of /proc */
+#define SCAN_SPACING_NS_MOST 20000000000ull
 
 struct member {
 	pid_t pid;
@@ -140,6 +141,22 @@ static void scan(void)
 	free(lines);
 }
 
+/* What a process's first thread has forked: one small file, so new processes
+ * are mostly found between scans too. */
+static void add_children(pid_t pid)
+{
+	char text[4096], *at = text, *end;
+
+	if (sb_procfile_proc_text(text, sizeof text, "%d/task/%d/children", (int)pid, (int)pid) <= 0)
+		return;
+	for (long child = strtol(at, &end, 10); end != at; at = end, child = strtol(at, &end, 10)) {
+		struct stat_line line;
+
+		if (!find((pid_t)child) && read_stat((pid_t)child, &line) && line.state != 'Z')
+			add(&line);
+	}
+}
+
 void sb_tree_open(pid_t root, bool outside)
 {
 	pthread_mutex_lock(&lock);
@@ -165,11 +182,11 @@ void sb_tree_close(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static uint64_t now_ns(void)
+static uint64_t cpu_ns(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
@@ -224,12 +241,17 @@ void sb_tree_update(uint64_t mono_ns, bool with_io)
 {
 	pthread_mutex_lock(&lock);
 	if (tree.members && mono_ns >= tree.next_scan_ns) {
-		uint64_t start_ns = now_ns();
+		uint64_t start_ns = cpu_ns(), wait_ns;
 
 		scan();
-		tree.next_scan_ns = mono_ns + (uint64_t)((double)(now_ns() - start_ns) / SCAN_COST_RATIO);
+		wait_ns = (uint64_t)((double)(cpu_ns() - start_ns) / SCAN_COST_RATIO);
+		tree.next_scan_ns = mono_ns + (wait_ns < SCAN_SPACING_NS_MOST ? wait_ns : SCAN_SPACING_NS_MOST);
 	}
 	if (tree.members) {
+		if (tree.outside)
+			add_children(tree.root);
+		for (uint32_t i = 0; i < tree.count; i++) /* grows as it goes: grandchildren too */
+			add_children(tree.members[i].pid);
 		refresh(with_io);
 		sum();
 	}

@@ -22,8 +22,8 @@ struct sb_tree_totals {
 /* outside: root itself is not of the tree, only what is below it. */
 void sb_tree_open(pid_t root, bool outside);
 void sb_tree_close(void);
-/* Looks at the known processes, and for new ones when that is due: looking
- * through all of /proc is paid for by waiting longer for the next time. */
+/* Looks at the known processes and their children, and through all of /proc when
+ * that is due: it is paid for by waiting longer for the next time. */
 void sb_tree_update(uint64_t mono_ns, bool with_io);
 void sb_tree_totals(struct sb_tree_totals *out_totals);
 /* Proportional set size, expensive; NaN where the kernel does not tell. */

@@ -50,6 +50,11 @@ static void json_session(const struct sb_session_section *s, struct sb_json *j)
 	sb_json_opt_count(j, "world_size_count", s->world_size);
 	sb_json_opt_count(j, "exit_code_value", s->exit_code);
 	sb_json_opt_count(j, "exit_signal_value", s->exit_signal);
+	sb_json_opt_string(j, "outcome", s->outcome);
+	sb_json_opt_string(j, "left_behind", s->left_behind);
+	sb_json_opt(j, "cpu_s", s->cpu_s);
+	sb_json_opt(j, "peak_rss_bytes", s->peak_rss_bytes);
+	sb_json_opt_count(j, "process_count", s->process_count);
 	sb_json_opt(j, "cut_from_s", s->cut_from_s);
 	sb_json_opt(j, "cut_to_s", s->cut_to_s);
 	sb_json_opt_count(j, "cut_generation_index", s->cut_generation);
@@ -106,7 +111,9 @@ static void text_pair(struct sb_buf *out, const struct sb_pair *p)
 
 static void text_outcome(const struct sb_session_section *s, struct sb_buf *out)
 {
-	if (s->exit_signal >= 0)
+	if (s->outcome)
+		sb_buf_printf(out, ", %s", s->outcome);
+	else if (s->exit_signal >= 0)
 		sb_buf_printf(out, ", killed by signal %lld (%s)", (long long)s->exit_signal, strsignal((int)s->exit_signal));
 	else if (s->exit_code >= 0)
 		sb_buf_printf(out, ", exit %lld", (long long)s->exit_code);

@@ -66,7 +66,9 @@ static void title(struct screen *s)
 	size_t used;
 
 	say(s, "== strobe: %s", session->name ? session->name : "run");
-	if (session->exit_signal >= 0)
+	if (session->outcome)
+		say(s, ", %s", session->outcome);
+	else if (session->exit_signal >= 0)
 		say(s, ", killed by signal %lld", (long long)session->exit_signal);
 	else if (session->exit_code >= 0)
 		say(s, ", exit %lld", (long long)session->exit_code);
@@ -321,6 +323,41 @@ static const char *short_priority(const char *priority)
 	return strcmp(priority, "high") == 0 ? "HIGH" : strcmp(priority, "medium") == 0 ? "MED " : "LOW ";
 }
 
+static double last_value(const struct sb_model *model, const char *source, const char *name)
+{
+	const struct sb_series *series = sb_model_series(model, source, -2);
+	const struct sb_series_column *column = series ? sb_series_column_find(series, name) : NULL;
+
+	for (size_t i = column ? series->count : 0; i-- > 0;)
+		if (!isnan(column->values[i]))
+			return column->values[i];
+	return NAN;
+}
+
+/* What the whole process tree used, as `strobe run` saw it from outside. */
+static void program(struct screen *s)
+{
+	const struct sb_session_section *session = &s->model->session;
+	double read = last_value(s->model, "disk", "read_bytes"), written = last_value(s->model, "disk", "write_bytes");
+	char text[3][32];
+
+	if (isnan(session->cpu_s))
+		return;
+	say(s, "Program: CPU %.2f s", session->cpu_s);
+	if (s->model->stages.wall_s > 0)
+		say(s, " (%.0f %% of one core)", 100 * session->cpu_s / s->model->stages.wall_s);
+	sb_text_bytes(text[0], sizeof text[0], session->peak_rss_bytes);
+	if (!isnan(session->peak_rss_bytes))
+		say(s, ", largest process %s", text[0]);
+	sb_text_bytes(text[1], sizeof text[1], read);
+	sb_text_bytes(text[2], sizeof text[2], written);
+	if (!isnan(read) && !isnan(written))
+		say(s, "; disk read %s, written %s", text[1], text[2]);
+	if (session->process_count > 1)
+		say(s, "; %lld processes seen", (long long)session->process_count);
+	end_line(s, NULL);
+}
+
 static void advice(struct screen *s)
 {
 	const struct sb_advice_section *a = &s->model->advice;
@@ -419,6 +456,7 @@ int sb_report_summary(const struct sb_model *model, const struct sb_summary_opti
 	err = table(&s);
 	outside(&s);
 	memory(&s);
+	program(&s);
 	advice(&s);
 	not_recorded(&s);
 	foot(&s);
