@@ -348,7 +348,7 @@ static void program(struct screen *s)
 		say(s, " (%.0f %% of one core)", 100 * session->cpu_s / s->model->stages.wall_s);
 	sb_text_bytes(text[0], sizeof text[0], session->peak_rss_bytes);
 	if (!isnan(session->peak_rss_bytes))
-		say(s, ", largest process %s", text[0]);
+		say(s, ", RSS peak %s", text[0]);
 	sb_text_bytes(text[1], sizeof text[1], read);
 	sb_text_bytes(text[2], sizeof text[2], written);
 	if (!isnan(read) && !isnan(written))
