@@ -190,6 +190,23 @@ static void fill_row(const struct sb_video *v, const struct sb_generation_note *
 	row->open = n->open;
 }
 
+/* Wall time with at least one of them running; they come ordered by begin. */
+static double union_s(const struct sb_vec *generations)
+{
+	const struct sb_generation_note *all = generations->items;
+	int64_t sum_ns = 0, until_ns = INT64_MIN;
+
+	for (size_t i = 0; i < generations->count; i++) {
+		int64_t from_ns = all[i].begin_ns > until_ns ? all[i].begin_ns : until_ns;
+
+		if (all[i].end_ns <= from_ns)
+			continue;
+		sum_ns += all[i].end_ns - from_ns;
+		until_ns = all[i].end_ns;
+	}
+	return (double)sum_ns / 1e9;
+}
+
 void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 {
 	struct sb_generations_section *section = &model->generations;
@@ -204,6 +221,7 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 	count_frames(v);
 	all = v->generations.items;
 	section->whole_run = v->whole_run;
+	section->union_s = union_s(&v->generations);
 	section->total = v->whole_run ? 0 : (int64_t)v->generations.count;
 	section->count = v->generations.count < LISTED_MOST ? v->generations.count : LISTED_MOST;
 	section->all = sb_model_alloc(model, section->count * sizeof *section->all);

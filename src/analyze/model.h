@@ -197,6 +197,7 @@ struct sb_generation {
 };
 struct sb_generations_section {
 	bool whole_run; /* no generation was marked: the run counts as one */
+	double union_s; /* wall time with at least one of them; time.total counts each in full */
 	struct sb_generation *all;
 	size_t count;  /* listed, at most 10 000 */
 	int64_t total; /* all of them */

@@ -83,8 +83,8 @@ static void see_event(void *self, const struct sb_event *e)
 		v->failed = true;
 	count = sb_attr_number(e->attrs, e->attr_count, "count");
 	warmups = sb_attr_number(e->attrs, e->attr_count, "warmup_count");
-	variant->warmups = warmups > 0 ? (int64_t)warmups : 0;
-	variant->reported.count = count >= 1 ? (int64_t)count : 1;
+	variant->warmups = warmups > 0 && warmups < 1e15 ? (int64_t)warmups : 0;
+	variant->reported.count = count >= 1 && count < 1e15 ? (int64_t)count : 1;
 	variant->reported.mean = sb_attr_number(e->attrs, e->attr_count, "mean_ms") / 1e3;
 	variant->reported.std = sb_attr_number(e->attrs, e->attr_count, "std_ms") / 1e3;
 	variant->reported.min = sb_attr_number(e->attrs, e->attr_count, "min_ms") / 1e3;

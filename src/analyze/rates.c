@@ -312,7 +312,7 @@ static void list_offloads(struct sb_model *model)
 void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 {
 	struct sb_diffusion_section *d = &model->diffusion;
-	double wall_s, vae_s, steps_s, end_to_end_s = 0, compute_s = 0;
+	double wall_s, vae_s, steps_s, compute_s;
 
 	d->blocks = model->blocks.present ? model->blocks.blocks : -1;
 	d->latent_frames = latent_frames(v);
@@ -333,14 +333,9 @@ void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 	add_rate(model, "denoise", wall_s, steps_s);
 	if (!isnan(vae_s))
 		add_rate(model, "denoise_vae", wall_s + vae_s, steps_s + vae_s);
-	for (size_t i = 0; i < v->generations.count; i++) {
-		const struct sb_generation_note *g = (const struct sb_generation_note *)v->generations.items + i;
-
-		end_to_end_s += (double)(g->end_ns - g->begin_ns) / 1e9;
-	}
 	compute_s = d->denoise_s + d->vae_s + d->vae_encode_s + d->text_encode_s;
 	if (d->frames >= 0 || d->blocks >= 0)
-		add_rate(model, "end_to_end", end_to_end_s, compute_s > 0 ? compute_s : NAN);
+		add_rate(model, "end_to_end", model->generations.union_s, compute_s > 0 ? compute_s : NAN);
 	d->fps = per_second(d->frames, steps_s);
 	d->bps = per_second(d->blocks, steps_s);
 	if (!d->present && (model->blocks.present || (d->frames >= 0 && !isnan(wall_s))))

@@ -39,7 +39,7 @@ static void take_throttling(const struct sb_series *s, struct sb_model *model, s
 	for (size_t i = 0; c && i < s->count; i++) {
 		uint64_t bits = 0;
 
-		if (isnan(c->values[i]))
+		if (!(c->values[i] >= 0 && c->values[i] < 9e15))
 			continue;
 		known++;
 		for (size_t k = 0; k < REASON_COUNT; k++)

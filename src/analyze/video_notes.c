@@ -6,13 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COUNT_MOST 1e15
 #define NOTES_MOST (1u << 20) /* of a kind; beyond that only sums */
 
+/* Counts and indices: what is negative or beyond belief is as good as absent. */
 static int64_t number_or(const struct sb_zone *z, const char *key, int64_t absent)
 {
 	double value = sb_attr_number(z->attrs, z->attr_count, key);
 
-	return isnan(value) ? absent : (int64_t)value;
+	return value >= 0 && value < COUNT_MOST ? (int64_t)value : absent;
 }
 
 static void count_rest(struct sb_video_rest *rest, const struct sb_zone *z, int64_t frames)
@@ -32,7 +34,7 @@ static void note_step(struct sb_video *v, const struct sb_zone *z)
 	double forwards = sb_attr_number(z->attrs, z->attr_count, "forwards");
 	double flops = sb_attr_number(z->attrs, z->attr_count, "flops");
 
-	if (forwards > 0)
+	if (forwards > 0 && forwards < COUNT_MOST)
 		v->forward_count += (int64_t)forwards;
 	if (flops > 0)
 		v->flops += flops;

@@ -92,8 +92,10 @@ static void generations_json(const struct sb_model *model, struct sb_json *j)
 	sb_json_object_begin(j, "generations");
 	sb_json_int(j, "count", g->total);
 	sb_json_bool(j, "whole_run", g->whole_run);
-	if (g->total > 0)
+	if (g->total > 0) {
+		sb_json_double(j, "union_s", g->union_s);
 		sb_json_stats(j, "wall", &g->time, "_s");
+	}
 	sb_json_array_begin(j, "items");
 	for (size_t i = 0; !g->whole_run && i < g->count; i++)
 		generation_json(&g->all[i], j);

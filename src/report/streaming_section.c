@@ -46,7 +46,7 @@ static void streaming_text(const struct sb_model *model, const struct sb_text_op
 		return;
 	sb_text_heading(out, options, "Streaming");
 	if (s->batches)
-		sb_buf_printf(out, "  %lld frames in %lld batches", (long long)s->frames, (long long)s->batches);
+		sb_buf_printf(out, "  %lld frames in %lld batch%s", (long long)s->frames, (long long)s->batches, s->batches == 1 ? "" : "es");
 	if (!isnan(s->fps))
 		sb_buf_printf(out, ", %.2f frames/s, %.2f batches/s", s->fps, s->bps);
 	if (s->batches)

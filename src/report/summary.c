@@ -127,6 +127,10 @@ static void speed(struct screen *s)
 		say(s, "%s%.2f frames/s in steps", gap, s->model->diffusion.fps);
 		gap = "; ";
 	}
+	if (s->model->generations.total > 1) {
+		say(s, "%sp50 %.2f s, p95 %.2f s per video", gap, s->model->generations.time.p50, s->model->generations.time.p95);
+		gap = "; ";
+	}
 	if (!isnan(sum->first_block_s)) {
 		say(s, "%sfirst block after %.2f s", gap, sum->first_block_s);
 		gap = "; ";

@@ -277,6 +277,54 @@ static void block_sizes_are_grouped_and_the_first_block_compared(void **state)
 	synthetic_done(&s);
 }
 
+/* Two requests at once on two threads: 20 frames each in 10 s are 4 frames/s of
+ * throughput, 2 each. */
+static void generations_that_overlap_share_the_wall_time(void **state)
+{
+	struct sb_lane_writer *other;
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	other = sb_builder_thread(s.b, 2000, "worker");
+	synthetic_begin(&s, 0, "request", STROBE_ROLE_GENERATION);
+	synthetic_attr(&s, "frames", 20);
+	synthetic_step(&s, SECOND, 2 * SECOND, 0, 0);
+	synthetic_end(&s, 10 * SECOND);
+	sb_builder_begin(other, 0, sb_builder_name(s.b, "request", NULL));
+	sb_builder_role(other, STROBE_ROLE_GENERATION);
+	sb_builder_attr(other, SB_NAME_FRAMES, 20);
+	sb_builder_end(other, 10 * SECOND, 0);
+	m = synthetic_model(&s, 12 * SECOND);
+	assert_int_equal(m->generations.total, 2);
+	assert_near(m->generations.union_s, 10, 1e-9);
+	assert_near(m->generations.time.total, 20, 1e-9);
+	assert_near(m->generations.all[0].fps, 2, 1e-9);
+	assert_near(m->summary.fps_wall, 4, 1e-9);
+	assert_near(m->summary.outside_s, 2, 1e-9);
+	/* a step belongs to the request of its own thread */
+	assert_int_equal(m->generations.all[0].steps + m->generations.all[1].steps, 0);
+	synthetic_done(&s);
+}
+
+static void absurd_attributes_are_absent(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "generate", STROBE_ROLE_GENERATION);
+	synthetic_attr(&s, "frames", -5);
+	sb_builder_attr_float(s.main, SB_NAME_WIDTH, 1e300);
+	sb_builder_attr_float(s.main, SB_NAME_HEIGHT, NAN);
+	synthetic_end(&s, SECOND);
+	m = synthetic_model(&s, SECOND);
+	assert_int_equal(m->generations.all[0].frames, -1);
+	assert_int_equal(m->generations.all[0].width, -1);
+	assert_int_equal(m->generations.all[0].height, -1);
+	synthetic_done(&s);
+}
+
 static void nothing_recorded_gives_no_video(void **state)
 {
 	struct synthetic s;
@@ -306,6 +354,8 @@ int main(void)
 		cmocka_unit_test(counted_frames_beat_every_other_source),
 		cmocka_unit_test(a_generation_marked_twice_is_one),
 		cmocka_unit_test(block_sizes_are_grouped_and_the_first_block_compared),
+		cmocka_unit_test(generations_that_overlap_share_the_wall_time),
+		cmocka_unit_test(absurd_attributes_are_absent),
 		cmocka_unit_test(nothing_recorded_gives_no_video),
 	};
 
