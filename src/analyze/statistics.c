@@ -18,6 +18,57 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static void sort_few(double *v, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		double x = v[i];
+		size_t k = i;
+
+		for (; k && v[k - 1] > x; k--)
+			v[k] = v[k - 1];
+		v[k] = x;
+	}
+}
+
+/* Quicksort without a call per comparison; where it goes wrong (depth spent),
+ * the C library's takes over. NaN is not among the values. */
+static void sort(double *v, size_t count, int depth)
+{
+	while (count > 24) {
+		double a = v[0], b = v[count / 2], c = v[count - 1];
+		double pivot = fmax(fmin(a, b), fmin(fmax(a, b), c));
+		size_t low = 0, high = count - 1;
+
+		if (!depth--) {
+			qsort(v, count, sizeof *v, ascending);
+			return;
+		}
+		for (;; low++, high--) {
+			double swapped;
+
+			while (v[low] < pivot)
+				low++;
+			while (v[high] > pivot)
+				high--;
+			if (low >= high)
+				break;
+			swapped = v[low];
+			v[low] = v[high];
+			v[high] = swapped;
+		}
+		/* the smaller half by a call, the larger in this loop */
+		if (low < count - low) {
+			sort(v, low, depth);
+			v += low;
+			count -= low;
+		} else {
+			sort(v + low, count - low, depth);
+			count = low;
+		}
+	}
+	sort_few(v, count);
+}
+
 static double *sorted_copy(const double *values, size_t count)
 {
 	double *copy = malloc((count ? count : 1) * sizeof *copy);
@@ -28,7 +79,7 @@ static double *sorted_copy(const double *values, size_t count)
 	}
 	if (count)
 		memcpy(copy, values, count * sizeof *copy);
-	qsort(copy, count, sizeof *copy, ascending);
+	sort(copy, count, 64);
 	return copy;
 }
 
@@ -149,7 +200,7 @@ static double resampled_median(struct pool *p, uint64_t *random)
 
 static void middle_95(double *values, struct sb_interval *out_interval)
 {
-	qsort(values, RESAMPLES, sizeof *values, ascending);
+	sort(values, RESAMPLES, 64);
 	out_interval->low = sb_stats_percentile(values, RESAMPLES, 0.025);
 	out_interval->high = sb_stats_percentile(values, RESAMPLES, 0.975);
 }

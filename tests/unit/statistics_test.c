@@ -66,6 +66,13 @@ static int count_verdicts(source from, double change, enum sb_verdict wanted, in
 	return found;
 }
 
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
 static void an_even_count_has_the_middle_of_two(void **state)
 {
 	const double values[] = { 4, 1, 3, 2 };
@@ -77,6 +84,33 @@ static void an_even_count_has_the_middle_of_two(void **state)
 	assert_true(fabs(s.std - 1.2909944487358056) < 1e-12); /* sample, not population */
 	assert_true(s.min == 1 && s.max == 4 && s.total == 10);
 	assert_true(fabs(s.p95 - 3.85) < 1e-12);
+}
+
+static void percentiles_of_any_order_are_those_of_the_sorted(void **state)
+{
+	enum { COUNT = 1000 };
+	static double values[COUNT];
+
+	/* risen, fallen, saw teeth, few different values, all the same, at random */
+	for (int shape = 0; shape < 6; shape++) {
+		struct sb_stats s;
+		double q[3] = { 0 };
+
+		for (int i = 0; i < COUNT; i++)
+			values[i] = shape == 0   ? i
+				    : shape == 1 ? COUNT - 1 - i
+				    : shape == 2 ? i % 37 * 100 + i / 37
+				    : shape == 3 ? i % 3
+				    : shape == 4 ? 5
+						 : (int)(uniform() * 1e6);
+		assert_int_equal(sb_stats_of(values, COUNT, &s), 0);
+		qsort(values, COUNT, sizeof values[0], by_size);
+		q[0] = sb_stats_percentile(values, COUNT, 0.5);
+		q[1] = sb_stats_percentile(values, COUNT, 0.95);
+		q[2] = sb_stats_percentile(values, COUNT, 0.99);
+		assert_true(s.median == q[0] && s.p95 == q[1] && s.p99 == q[2]);
+		assert_true(s.min == values[0] && s.max == values[COUNT - 1]);
+	}
 }
 
 static void one_value_has_no_deviation_and_none_has_nothing(void **state)
@@ -206,6 +240,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_even_count_has_the_middle_of_two),
+		cmocka_unit_test(percentiles_of_any_order_are_those_of_the_sorted),
 		cmocka_unit_test(one_value_has_no_deviation_and_none_has_nothing),
 		cmocka_unit_test(the_exact_test_counts_arrangements),
 		cmocka_unit_test(ties_fall_back_to_the_corrected_approximation),
