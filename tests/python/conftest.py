@@ -33,24 +33,26 @@ def record(tmp_path, monkeypatch):
         strobe.stop()
 
 
+def run_program(folder, source, *args, env=None, check=True):
+    """Runs a Python program in a process of its own and returns it with what it recorded."""
+    path = folder / "program.py"
+    path.write_text(textwrap.dedent(source))
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("STROBE_")}
+    environment.update(STROBE_OUTPUT_DIR=str(folder / "runs"), STROBE_GENERATE_FINAL_REPORT="0", STROBE_DEBUG="1")
+    environment.update(env or {})
+    done = subprocess.run([sys.executable, str(path), *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, cwd=str(folder), env=environment, timeout=120)
+    if check:
+        assert done.returncode == 0, done.stderr
+    folders = sorted((folder / "runs").glob("*-*")) if (folder / "runs").exists() else []
+    done.run_dir = str(folders[-1]) if folders else None
+    done.recordings = strobe_file.read(done.run_dir) if done.run_dir and os.listdir(done.run_dir) else []
+    return done
+
+
 @pytest.fixture
 def program(tmp_path):
-    """Runs a Python program in a process of its own and returns it with its run folder."""
-    def run(source, *args, env=None, check=True, interpreter=(sys.executable,)):
-        path = tmp_path / "program.py"
-        path.write_text(textwrap.dedent(source))
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("STROBE_")}
-        environment.update(STROBE_OUTPUT_DIR=str(tmp_path / "runs"), STROBE_GENERATE_FINAL_REPORT="0", STROBE_DEBUG="1")
-        environment.update(env or {})
-        done = subprocess.run([*interpreter, str(path), *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, cwd=str(tmp_path), env=environment, timeout=120)
-        if check:
-            assert done.returncode == 0, done.stderr
-        folders = sorted((tmp_path / "runs").glob("*-*")) if (tmp_path / "runs").exists() else []
-        done.run_dir = str(folders[-1]) if folders else None
-        done.recordings = strobe_file.read(done.run_dir) if done.run_dir and os.listdir(done.run_dir) else []
-        return done
-    return run
+    return lambda source, *args, **options: run_program(tmp_path, source, *args, **options)
 
 
 @pytest.fixture

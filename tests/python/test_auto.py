@@ -4,6 +4,7 @@ import os
 import pytest
 
 import strobe
+from conftest import run_program
 
 PACKAGE = os.path.dirname(os.path.abspath(strobe.__file__))
 HOOK = os.path.join(PACKAGE, "hook")
@@ -11,73 +12,211 @@ FAKES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_diffusers
 GENERATION, STEP, IMPORT, LOAD, OFFLOAD, FORWARD = 1, 3, 6, 7, 9, 11
 
 
-@pytest.fixture
-def hooked(program, tmp_path):
+def start_hooked(folder, source, *args, env=None, path="", **options):
     """The program as `strobe run` starts it: environment and PYTHONPATH, nothing else."""
-    def run(source, *args, env=None, path="", **options):
-        folder = tmp_path / "runs" / "run-1"
-        folder.mkdir(parents=True, exist_ok=True)
-        environment = {"STROBE_ENABLED": "1", "STROBE_RUN_DIR": str(folder),
-                       "PYTHONPATH": os.pathsep.join(part for part in (HOOK, FAKES, path) if part)}
-        environment.update(env or {})
-        done = program(source, *args, env=environment, **options)
-        assert "strobe: fault" not in done.stderr, done.stderr
-        return done
-    return run
+    run_dir = folder / "runs" / "run-1"
+    run_dir.mkdir(parents=True, exist_ok=True)
+    environment = {"STROBE_ENABLED": "1", "STROBE_RUN_DIR": str(run_dir),
+                   "PYTHONPATH": os.pathsep.join(part for part in (HOOK, FAKES, path) if part)}
+    environment.update(env or {})
+    done = run_program(folder, source, *args, env=environment, **options)
+    assert "strobe: fault" not in done.stderr, done.stderr
+    return done
+
+
+@pytest.fixture
+def hooked(tmp_path):
+    return lambda source, *args, **options: start_hooked(tmp_path, source, *args, **options)
 
 
 def without_imports(recording):
     return {path: n for path, n in recording.counts().items() if not any(p.startswith("import ") for p in path)}
 
 
-TINY = """
-    from diffusers import TinyVideoPipeline
+ZOO = """
+    import copy, io, os, sys
+    import torch
+    from accelerate.hooks import CpuOffload, UserCpuOffloadHook
+    from diffusers import DiffusionPipeline, NovelPipeline, TinyVideoPipeline
+    from diffusers.hooks.group_offloading import ModuleGroup
+    from diffusers.pipelines.pipeline_tiny import Scheduler, Transformer
+    from diffusers.utils import export_to_video
+
     pipe = TinyVideoPipeline()
-    pipe("a cat", num_inference_steps=4, guidance_scale=5.0, width=16, height=8)
+    frames = pipe("a cat", num_inference_steps=4, guidance_scale=5.0, width=16, height=8).frames
+
+    class Second(TinyVideoPipeline): pass
+    Second(transformer_2=Transformer())("a cat", num_inference_steps=4)
+
+    class Cached(TinyVideoPipeline): pass
+    Cached(cached_steps=(2, 3))("a cat", num_inference_steps=5)
+
+    assert NovelPipeline()(2).shape == (1, 4)
+
+    class Odd(DiffusionPipeline):
+        def __init__(self):
+            self.register_modules(brain=Transformer(), scheduler=Scheduler())
+        def __call__(self):
+            x = torch.ones(1, 4)
+            self.brain(x)                            # before the timesteps: not denoising yet
+            self.scheduler.set_timesteps(3)
+            for t in self.scheduler.timesteps:
+                x = self.scheduler.step(self.brain(x), t, x)
+            return x
+    Odd()()
+
+    class Broken(TinyVideoPipeline): pass
+    broken = Broken()
+    broken.vae.decode = None
+    try:
+        broken("a cat")
+    except TypeError:
+        print("mine")
+    broken.text_encoder(torch.ones(1, 4))            # outside of any pipeline call
+
+    class Loaded(TinyVideoPipeline): pass
+    Loaded.from_pretrained("x")
+    torch.save({"a": torch.ones(1000)}, "w.pt")
+    assert torch.load("w.pt")["a"].sum() == 1000
+    assert export_to_video([], "out.mp4") == "out.mp4"
+
+    CpuOffload("cpu").pre_forward(pipe.text_encoder)          # is there already: no move
+    UserCpuOffloadHook(pipe.transformer, None).offload()      # is on the CPU: no move
+    CpuOffload("meta").pre_forward(copy.deepcopy(pipe.text_encoder), 1)
+    ModuleGroup([pipe.transformer]).onload_()
+
+    class Inner(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(2, 2)
+        def forward(self, x):
+            return self.linear(x)
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = Inner(), Inner()
+        def forward(self, x):
+            return self.b(self.a(x))
+    net, plain, x = Net(), torch.nn.Sequential(torch.nn.Linear(2, 2)), torch.ones(1, 2)
+    for _ in range(200):
+        y = net(x)
+    plain(x)
+    Inner()(x)
+
+    assert torch.equal(copy.deepcopy(net)(x), y)
+    buffer = io.BytesIO(); torch.save(net, buffer); buffer.seek(0)
+    assert b"strobe" not in buffer.getvalue()
+    assert torch.equal(torch.load(buffer, weights_only=False)(x), y)
+    assert torch.equal(torch.jit.trace(net, x)(x), y)
+    assert torch.equal(torch.fx.symbolic_trace(net)(x), y)
+
+    from torch.utils.data import DataLoader
+    assert [x.item() for x in DataLoader([1, 2, 3])] == [1, 2, 3]
+    import torch.distributed as dist
+    if dist.is_available():
+        try:
+            dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+            dist.all_reduce(torch.ones(2))
+            print("collectives")
+        except Exception as error:
+            print("no gloo:", error)
 """
 
 
-def test_a_pipeline_call_is_a_generation_with_its_parts(hooked, torch):
-    done, = hooked(TINY).recordings
-    g = "TinyVideoPipeline"
-    assert without_imports(done) == {
+@pytest.fixture(scope="module")
+def zoo(tmp_path_factory):
+    """Every pipeline in one program, since torch takes seconds to import."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    folder = tmp_path_factory.mktemp("zoo")
+    done = start_hooked(folder, ZOO)
+    return done
+
+
+def under(recording, root):
+    return {path: n for path, n in without_imports(recording).items() if path[0] == root}
+
+
+def test_a_pipeline_call_is_a_generation_with_its_parts(zoo):
+    done, g = zoo.recordings[0], "TinyVideoPipeline"
+    assert under(done, g) == {
         (g,): 1, (g, "text_encode"): 1, (g, "text_encode", "text_encoder"): 1, (g, "denoise"): 4,
         (g, "denoise", "transformer"): 8, (g, "denoise", "scheduler_step"): 4, (g, "vae_decode"): 1}
     generation, = done.named(g)
     assert generation.attrs["strobe.role"] == GENERATION and generation.attrs["frames"] == 8
     assert generation.attrs["num_inference_steps"] == 4
-    assert done.counters["frames"] == 8
-    decode, = done.named("vae_decode")
+    decode = next(zone for zone in generation.children if zone.name == "vae_decode")
     assert decode.attrs == {"latent_frames": 2, "frames": 8, "tiles": 3}
+    assert done.counters["frames"] == 3 * 8  # three videos left a pipeline
     assert all(zone.closed for zone in done.zones)
 
 
-def test_the_two_forwards_of_cfg_are_one_step(hooked, torch):
-    done, = hooked(TINY).recordings
-    steps = done.named("denoise")
+def test_the_two_forwards_of_cfg_are_one_step(zoo):
+    generation, = zoo.recordings[0].named("TinyVideoPipeline")
+    steps = [zone for zone in generation.children if zone.name == "denoise"]
     assert [s.attrs["step"] for s in steps] == [0, 1, 2, 3]
     assert all(s.attrs["strobe.role"] == STEP and s.attrs["guidance_scale"] == 5.0 for s in steps)
     assert all([c.name for c in s.children] == ["transformer", "transformer", "scheduler_step"] for s in steps)
     assert steps[0].attrs["timestep"] == 999.0 and "cached" not in steps[0].attrs
-    assert all(z.attrs["strobe.role"] == FORWARD for z in done.named("transformer"))
+    assert all(c.attrs == {"strobe.role": FORWARD} for s in steps for c in s.children[:2])
 
 
-def test_a_second_transformer_does_not_multiply_steps(hooked, torch):
-    done, = hooked("""
-        from diffusers import TinyVideoPipeline
-        from diffusers.pipelines.pipeline_tiny import Transformer
-        TinyVideoPipeline(transformer_2=Transformer())("a cat", num_inference_steps=4)
-    """).recordings
-    assert len(done.named("denoise")) == 4
-    assert len(done.named("transformer")) == 4 and len(done.named("transformer_2")) == 4
+def test_a_second_transformer_does_not_multiply_steps(zoo):
+    counts = under(zoo.recordings[0], "Second")
+    assert counts["Second", "denoise"] == 4
+    assert counts["Second", "denoise", "transformer"] == counts["Second", "denoise", "transformer_2"] == 4
 
 
-def test_steps_served_by_a_cache_are_marked(hooked, torch):
-    done, = hooked("""
-        from diffusers import TinyVideoPipeline
-        TinyVideoPipeline(cached_steps=(2, 3))("a cat", num_inference_steps=5)
-    """).recordings
-    assert [s.attrs.get("cached", 0) for s in done.named("denoise")] == [0, 0, 1, 1, 0]
+def test_steps_served_by_a_cache_are_marked(zoo):
+    generation, = zoo.recordings[0].named("Cached")
+    steps = [zone for zone in generation.children if zone.name == "denoise"]
+    assert [s.attrs.get("cached", 0) for s in steps] == [0, 0, 1, 1, 0]
+
+
+def test_pipelines_never_seen_before_survive(zoo):
+    assert under(zoo.recordings[0], "NovelPipeline") == {("NovelPipeline",): 1, ("NovelPipeline", "brain"): 1}
+
+
+def test_a_denoiser_of_any_name_makes_steps(zoo):
+    assert under(zoo.recordings[0], "Odd") == {
+        ("Odd",): 1, ("Odd", "brain"): 1, ("Odd", "denoise"): 3, ("Odd", "denoise", "brain"): 3,
+        ("Odd", "denoise", "scheduler_step"): 3}
+
+
+def test_an_exception_in_a_pipeline_is_the_users_own(zoo):
+    assert "mine" in zoo.stdout
+    assert zoo.recordings[0].named("Broken")[0].attrs["error"] == "TypeError"
+    assert ("text_encoder",) in zoo.recordings[0].counts()
+
+
+def test_loading_importing_and_exporting_stand_apart(zoo):
+    done = zoo.recordings[0]
+    assert done.named("import torch")[0].attrs == {"strobe.role": IMPORT}
+    assert done.counts()["load:Loaded", "load:ModelMixin"] == 1
+    load = done.named("torch.load")[0]
+    assert load.attrs["strobe.role"] == LOAD and load.attrs["bytes"] > 4000
+    assert done.counts()["export",] == 1
+
+
+def test_offloading_is_a_stage_of_its_own(zoo):
+    done = zoo.recordings[0]
+    moved = [zone for zone in done.zones if zone.name.startswith("offload:")]
+    assert [(zone.name, zone.attrs) for zone in moved] == [
+        ("offload:TextEncoder", {"strobe.role": OFFLOAD, "bytes": 80}),
+        ("offload:transformer", {"strobe.role": OFFLOAD, "bytes": 320})]
+
+
+def test_a_torch_programs_top_level_modules(zoo):
+    done = zoo.recordings[0]
+    assert done.counts()["Net",] >= 200 and done.counts()["Sequential",] == 1 and done.counts()["Inner",] == 1
+    assert not any(path[0] == "Net" and len(path) > 1 for path in done.counts())
+
+
+def test_waiting_for_data_and_for_other_ranks(zoo):
+    done = zoo.recordings[0]
+    assert done.counts()["data_loading",] == 4  # the fourth finds the end
+    if "collectives" not in zoo.stdout:
+        pytest.skip(zoo.stdout)
+    assert done.named("collective:all_reduce")[0].attrs == {"strobe.role": 12}
 
 
 def test_results_are_bit_equal_with_and_without(hooked, program, torch, tmp_path):
@@ -90,111 +229,6 @@ def test_results_are_bit_equal_with_and_without(hooked, program, torch, tmp_path
     hooked(source, str(tmp_path / "with.npy"))
     program(source, str(tmp_path / "without.npy"), env={"PYTHONPATH": FAKES})
     assert (tmp_path / "with.npy").read_bytes() == (tmp_path / "without.npy").read_bytes()
-
-
-def test_pipelines_never_seen_before_survive(hooked, torch):
-    done, = hooked("""
-        from diffusers import NovelPipeline
-        assert NovelPipeline()(2).shape == (1, 4)
-    """).recordings
-    assert without_imports(done) == {("NovelPipeline",): 1, ("NovelPipeline", "brain"): 1}
-
-
-def test_an_exception_in_a_pipeline_is_the_users_own(hooked, torch):
-    done = hooked("""
-        from diffusers import TinyVideoPipeline
-        pipe = TinyVideoPipeline()
-        pipe.vae.decode = None
-        try:
-            pipe("a cat")
-        except TypeError:
-            print("mine")
-        pipe.text_encoder(__import__("torch").ones(1, 4))
-    """)
-    assert done.stdout == "mine\n"
-    recording, = done.recordings
-    assert recording.named("TinyVideoPipeline")[0].attrs["error"] == "TypeError"
-    assert ("text_encoder",) in recording.counts()
-
-
-def test_loading_importing_and_exporting_stand_apart(hooked, torch, tmp_path):
-    done, = hooked("""
-        import torch
-        from diffusers import TinyVideoPipeline
-        from diffusers.utils import export_to_video
-        pipe = TinyVideoPipeline.from_pretrained("x")
-        torch.save({"a": torch.ones(1000)}, "w.pt")
-        assert torch.load("w.pt")["a"].sum() == 1000
-        assert export_to_video([], "out.mp4") == "out.mp4"
-    """).recordings
-    assert done.named("import torch")[0].attrs == {"strobe.role": IMPORT}
-    assert done.counts()["load:TinyVideoPipeline", "load:ModelMixin"] == 1
-    load, = done.named("torch.load")
-    assert load.attrs["strobe.role"] == LOAD and load.attrs["bytes"] > 4000
-    assert done.counts()["export",] == 1
-
-
-def test_offloading_is_a_stage_of_its_own(hooked, torch):
-    done, = hooked("""
-        import torch
-        from accelerate.hooks import CpuOffload, UserCpuOffloadHook
-        from diffusers.hooks.group_offloading import ModuleGroup
-        from diffusers import TinyVideoPipeline
-        pipe = TinyVideoPipeline()
-        hook = CpuOffload("cpu")
-        hook.pre_forward(pipe.text_encoder)          # is there already: no move
-        CpuOffload("meta").pre_forward(pipe.text_encoder, 1)
-        ModuleGroup([pipe.transformer]).onload_()
-    """).recordings
-    moved, = done.named("offload:text_encoder")
-    assert moved.attrs == {"strobe.role": OFFLOAD, "bytes": 80}
-    assert done.named("offload:transformer")[0].attrs["bytes"] == 320
-
-
-def test_a_torch_programs_top_level_modules(hooked, torch):
-    done, = hooked("""
-        import torch
-        class Inner(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.linear = torch.nn.Linear(2, 2)
-            def forward(self, x):
-                return self.linear(x)
-        class Net(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.a, self.b = Inner(), Inner()
-            def forward(self, x):
-                return self.b(self.a(x))
-        net, plain = Net(), torch.nn.Sequential(torch.nn.Linear(2, 2))
-        for _ in range(200):
-            net(torch.ones(1, 2))
-        plain(torch.ones(1, 2))
-        Inner()(torch.ones(1, 2))
-    """).recordings
-    assert without_imports(done) == {("Net",): 200, ("Sequential",): 1, ("Inner",): 1}
-
-
-def test_modules_still_pickle_copy_and_script(hooked, torch):
-    hooked("""
-        import copy, io, torch
-        class Net(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.l = torch.nn.Linear(2, 2)
-            def forward(self, x):
-                return self.l(x)
-        net = Net()
-        x = torch.ones(1, 2)
-        y = net(x)
-        assert torch.equal(copy.deepcopy(net)(x), y)
-        buffer = io.BytesIO(); torch.save(net, buffer); buffer.seek(0)
-        assert b"strobe" not in buffer.getvalue()
-        assert torch.equal(torch.load(buffer, weights_only=False)(x), y)
-        assert torch.equal(torch.jit.trace(net, x)(x), y)
-        traced = torch.fx.symbolic_trace(net)
-        assert torch.equal(traced(x), y)
-    """)
 
 
 def test_stages_by_name(hooked, tmp_path):

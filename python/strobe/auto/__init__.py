@@ -15,7 +15,7 @@ def install():
     if _installed:
         return
     _installed = True
-    for step in (_stages, _imports, _torch, _loading, _diffusers, _offload):
+    for step in (_stages, _imports, _torch, _waiting, _loading, _diffusers, _offload):
         try:
             step()
         except Exception:
@@ -35,6 +35,11 @@ def _imports():
 def _torch():
     from . import torch_modules
     torch_modules.watch()
+
+
+def _waiting():
+    from . import waiting
+    waiting.watch()
 
 
 def _loading():

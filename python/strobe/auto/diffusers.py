@@ -9,7 +9,7 @@ from . import torch_modules, wrapping
 from .wrapping import guard, here, shape_of, wrap, wrap_method, zone
 
 DENOISERS = ("transformer", "unet", "prior", "dit", "denoiser", "controlnet")
-_components = {}  # names given so far, by class of pipeline
+NO_DENOISERS = ("text_encoder", "image_encoder", "vae", "vocoder", "safety_checker", "image_processor")
 
 
 def _on(toggle):
@@ -65,6 +65,7 @@ def _know(pipeline, components):
                     torch_modules.name_component(inner, name)
         if hasattr(part, "step") and hasattr(part, "set_timesteps"):
             wrap_method(type(part), "step", _scheduler_step)
+            wrap_method(type(part), "set_timesteps", _set_timesteps)
         if hasattr(part, "decode") and hasattr(part, "encode") and hasattr(part, "parameters") and _on("VAE_DECODE"):
             wrap_method(type(part), "decode", lambda original: _vae(original, "vae_decode"))
             wrap_method(type(part), "encode", lambda original: _vae(original, "vae_encode"))
@@ -87,6 +88,12 @@ class Call:
         self.blocks_run = 0
         self.most_blocks = 0
         self.tiles = 0
+        self.has_timesteps = False
+
+    def is_denoiser(self, name):
+        """By its name; or, between set_timesteps() and step(), by being none of the others."""
+        base = name.rstrip("_0123456789")
+        return base in DENOISERS or self.has_timesteps and base not in NO_DENOISERS
 
     def begin_step(self):
         self.blocks_run = 0
@@ -182,7 +189,7 @@ def _forward(name, module, call, args, kwargs):
     """A component's forward. A denoiser's opens the step that scheduler.step() ends:
     the two forwards of CFG, or a second transformer, are in one step."""
     current = here.call
-    if name.rstrip("_0123456789") not in DENOISERS:
+    if not current.is_denoiser(name):
         with zone(name):
             return call(module, *args, **kwargs)
     if current.step_zone is None and _on("DIFFUSION_STEPS"):
@@ -201,6 +208,14 @@ def _scheduler_step(original):
         guard(current.end_step, _timestep(args, kwargs))
         return result
     return step
+
+
+def _set_timesteps(original):
+    def set_timesteps(self, *args, **kwargs):
+        if here.call is not None:
+            here.call.has_timesteps = True
+        return original(self, *args, **kwargs)
+    return set_timesteps
 
 
 def _timestep(args, kwargs):
@@ -230,6 +245,7 @@ def _vae(original, name):
         if current is not None:
             guard(current.end_step)
             current.tiles = 0
+            current.has_timesteps = False if name == "vae_decode" else current.has_timesteps
         latent = shape_of(args[0] if args else next(iter(kwargs.values()), None))
         facts = {"latent_frames": latent[2]} if name == "vae_decode" and len(latent) == 5 else {}
         here.module_depth += 1

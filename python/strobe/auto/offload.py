@@ -12,13 +12,13 @@ def watch():
 
 
 def _on_accelerate(hooks):
-    for class_name, method, module_of in (("CpuOffload", "pre_forward", lambda hook, args: args[0]),
-                                          ("UserCpuOffloadHook", "offload", lambda hook, args: hook.model),
-                                          ("AlignDevicesHook", "pre_forward", lambda hook, args: args[0]),
-                                          ("AlignDevicesHook", "post_forward", lambda hook, args: args[0])):
+    for class_name, method, module_of, moves in (
+            ("CpuOffload", "pre_forward", lambda hook, args: args[0], _is_elsewhere),
+            ("AlignDevicesHook", "pre_forward", lambda hook, args: args[0], _is_elsewhere),
+            ("UserCpuOffloadHook", "offload", lambda hook, args: hook.model, _is_on_a_device)):
         cls = getattr(hooks, class_name, None)
         if cls is not None:
-            wrap_method(cls, method, _moving(module_of))
+            wrap_method(cls, method, _moving(module_of, moves))
 
 
 def _on_group_offloading(module):
@@ -28,33 +28,40 @@ def _on_group_offloading(module):
             wrap(group, method, _moving_group)
 
 
-def _weights(module):
-    """(bytes, places) of a module's own tensors; places tells whether it moved."""
-    size, places = 0, []
-    for tensor in list(module.parameters()) + list(module.buffers()):
-        size += tensor.numel() * tensor.element_size()
-        places.append((str(tensor.device), tensor.device.type == "meta"))
-    return size, places
+def _own_tensors(hook, module):
+    """What the hook moves: a sequential offload moves each module's own tensors only."""
+    whole = getattr(hook, "place_submodules", True)
+    return list(module.parameters(recurse=whole)) + list(module.buffers(recurse=whole))
 
 
-def _target_is_elsewhere(hook, module):
-    """Whether this call will move anything, as far as can be told beforehand."""
-    first = next(module.parameters(), None)
-    target = getattr(hook, "execution_device", None)
-    if first is None or target is None:
-        return first is not None
-    return str(first.device).partition(":")[0] != str(target).partition(":")[0]
+def _bytes(tensors):
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
 
-def _moving(module_of):
+def _is_elsewhere(hook, tensors):
+    """Whether the hook will bring anything to the device it computes on."""
+    target = str(getattr(hook, "execution_device", None)).partition(":")[0]
+    return any(tensor.device.type != target for tensor in tensors) and target != "None"
+
+
+def _is_on_a_device(hook, tensors):
+    return any(tensor.device.type != "cpu" for tensor in tensors)
+
+
+def _moved(hook, args, module_of, moves):
+    """(name, bytes) of what this call is going to move; None: nothing."""
+    module = module_of(hook, args)
+    tensors = _own_tensors(hook, module)
+    return (torch_modules.component_name(module), _bytes(tensors)) if moves(hook, tensors) else None
+
+
+def _moving(module_of, moves):
     def make(original):
         def method(hook, *args, **kwargs):
-            module = guard(module_of, hook, args)
-            if module is None or not guard(_target_is_elsewhere, hook, module):
+            moved = guard(_moved, hook, args, module_of, moves)
+            if moved is None:
                 return original(hook, *args, **kwargs)
-            name = torch_modules.component_name(module)
-            size = (guard(_weights, module) or (None,))[0]
-            with zone("offload:" + name, ROLE_OFFLOAD, bytes=size):
+            with zone("offload:" + moved[0], ROLE_OFFLOAD, bytes=moved[1]):
                 return original(hook, *args, **kwargs)
         return method
     return make
@@ -66,7 +73,7 @@ def _moving_group(original):
         leader = getattr(group, "onload_leader", None) or getattr(group, "offload_leader", None)
         named = modules[0] if modules else leader
         name = torch_modules.component_name(named) if named is not None else "group"
-        size = sum((guard(_weights, m) or (0,))[0] for m in modules)
+        size = guard(lambda: sum(_bytes(_own_tensors(None, module)) for module in modules))
         with zone("offload:" + name, ROLE_OFFLOAD, bytes=size):
             return original(group, *args, **kwargs)
     return method

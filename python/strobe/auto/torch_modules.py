@@ -2,6 +2,8 @@
 called while no other one is being called. The first calls find such classes
 through nn.Module itself; from then on only the found classes are wrapped, and
 the modules inside them cost nothing."""
+import weakref
+
 from .. import _imports
 from .._core import ROLE_COMPILE, native
 from . import wrapping
@@ -12,7 +14,7 @@ SETTLED = 64  # top-level calls without a new class, after which nn.Module is le
 _nn_module = None
 _original_call = None
 _calm = 0
-_component_of = {}  # id(module) -> what the pipeline calls it
+_component_of = {}  # id(module) -> (weak reference to it, what the pipeline calls it)
 on_forward = None   # auto.diffusers: (name, module, call) -> result
 
 
@@ -23,12 +25,14 @@ def watch():
 
 def name_component(module, name):
     """The pipeline's own word for a module: transformer, vae, text_encoder_2."""
-    _component_of[id(module)] = name
+    key = id(module)
+    _component_of[key] = (weakref.ref(module, lambda _: _component_of.pop(key, None)), name)
 
 
 def component_name(module):
     module = getattr(module, "_orig_mod", module)  # what torch.compile was given
-    return _component_of.get(id(module)) or type(module).__name__
+    known = _component_of.get(id(module))
+    return known[1] if known is not None and known[0]() is module else type(module).__name__
 
 
 def _on_torch(torch):
