@@ -16,8 +16,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CHECKS = ["async_work", "sleep_and_tiny_kernel", "offload", "counts_equal_profiler", "after_profiler",
-          "during_profiler", "no_driver_calls", "fork_worker", "compile_and_graphs", "nvtx_injection",
-          "unmodified_program", "zone_overhead", "trace_overhead", "million_kernels", "nvml_values"]
+          "during_profiler", "no_driver_calls", "fork_worker", "compile_and_graphs", "streams",
+          "nvtx_injection", "unmodified_program", "steps_and_signal", "zone_overhead", "trace_overhead", "million_kernels", "nvml_values"]
 
 
 def run(name, build, timeout):

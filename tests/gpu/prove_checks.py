@@ -47,6 +47,18 @@ def report(folder):
     return json.loads(done.stdout)
 
 
+def find(tree, key):
+    """Every value of a key, anywhere in a JSON tree."""
+    if isinstance(tree, dict):
+        for k, v in tree.items():
+            if k == key:
+                yield v
+            yield from find(v, key)
+    elif isinstance(tree, list):
+        for v in tree:
+            yield from find(v, key)
+
+
 def zone_s(rec, name):
     return sum(rec.s(z.end - z.begin) for z in rec.zones if z.name == name)
 
@@ -103,8 +115,8 @@ def sleep_and_tiny_kernel():
     row("sleep + tiny kernel: kernels", len(kernels), "4", len(kernels) == 4)
     row("sleep + tiny kernel: GPU busy of the wall", "%.4f %%" % (100 * used / zone_s(rec, "loop")), "< 1 %", used < 0.01 * zone_s(rec, "loop"))
     j = report(r.folder)
-    bound = json.dumps(j.get("summary", {})) + json.dumps(j.get("bound", ""))
-    row("sleep + tiny kernel: verdict in the report", (j.get("summary") or {}).get("bound") or bound[:60], "")
+    verdict = [v for v in find(j, "bound_by")]
+    row("sleep + tiny kernel: what the report says bounds the run", ", ".join(verdict) or "nothing", "not the GPU", bool(verdict) and "gpu" not in verdict)
 
 
 def offload():
@@ -172,7 +184,12 @@ def counts_equal_profiler():
     work = rec.of("kernel", "h2d", "d2h", "d2d", "memset")
     wall = max(g.start + g.duration for g in work) - min(g.start for g in work)
     used = wire.busy([(g.start, g.start + g.duration) for g in work])
-    j = report(r.folder).get("gpu_trace", {})
+    whole = report(r.folder)
+    j = whole.get("gpu_trace", {})
+    for stage in whole.get("stage_analysis", {}).get("stages", []):
+        if stage["name"] in ("denoise", "step"):
+            row("report: gpu_busy_s of %s / all busy" % stage["name"], "%s / %.5f s" % (stage.get("gpu_busy_s"), rec.s(used)), "within 1 %",
+                near(stage.get("gpu_busy_s") or 0, rec.s(used), 0.01))
     if j:
         row("report: kernel_count", j.get("kernel_count"), "as recorded", j.get("kernel_count") == len(ours))
         row("report: busy_s + idle_s / traced wall", "%.4f + %.4f / %.4f s" % (j.get("busy_s", 0), j.get("idle_s", 0), rec.s(wall)), "within 1 %",
@@ -412,6 +429,61 @@ def unmodified_program():
     kernels = [k for rec in recs for k in rec.of("kernel")]
     row("strobe run --gpu-trace: kernels of an unmodified program", len(kernels), "1001", len(kernels) == 1001)
     print([m for rec in recs for m in rec.missing])
+
+
+def steps_and_signal():
+    """steps:N after one of warm-up, in an unmodified loop of strobe.steps; SIGUSR2."""
+    code = """
+import os, signal, sys, time, strobe, torch
+sys.path.insert(0, %r)
+from dit import denoise, make
+model = make()
+denoise(model, 2)
+for _ in strobe.steps(range(8), name="denoise"):
+    denoise(model, 1)
+torch.cuda.synchronize()
+time.sleep(0.3)
+os.kill(os.getpid(), signal.SIGUSR2)
+time.sleep(0.5)
+with strobe.section("signalled"):
+    denoise(model, 1)
+torch.cuda.synchronize()
+os.kill(os.getpid(), signal.SIGUSR2)
+time.sleep(0.5)
+denoise(model, 1)
+torch.cuda.synchronize()
+""" % HERE
+    folder = tempfile.mkdtemp()
+    done = subprocess.run([TOOL, "run", "--gpu-trace=steps:3", "-o", os.path.join(folder, "run"), "--", sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    print(done.stdout[-2500:], done.stderr[-2500:])
+    rec = wire.load(folder)
+    zones = [z for z in rec.zones if z.name == "denoise"]
+    at = [sum(z.begin <= k.launch <= z.end for k in rec.of("kernel")) for z in sorted(zones, key=lambda z: z.begin)]
+    row("steps:3: kernels in each of 8 steps", at, "0, 3 x about 248, 0...", at[0] == 0 and all(x > 240 for x in at[1:4]) and not any(at[4:]))
+    signalled = [z for z in rec.zones if z.name == "signalled"]
+    n = sum(any(z.begin <= k.launch <= z.end for z in signalled) for k in rec.of("kernel"))
+    row("SIGUSR2: kernels of the step between two signals", "%d of %d more" % (n, len(rec.of("kernel")) - sum(at)), "about 248, and no more", 240 < n == len(rec.of("kernel")) - sum(at))
+
+
+def streams():
+    """Zones on two streams at once, and on the default stream."""
+    import strobe
+    import torch
+    torch.zeros(1, device="cuda")
+    side = torch.cuda.Stream()
+    with recorded("streams") as r:
+        for _ in range(3):
+            with torch.cuda.stream(side):
+                with strobe.section("side", gpu=True):
+                    spin(torch, 0.2)
+            with strobe.section("main", gpu=True):
+                spin(torch, 0.05)
+        torch.cuda.synchronize()
+    rec = r.recording
+    a, b = [g for g in rec.of("zone") if g.name == "side"], [g for g in rec.of("zone") if g.name == "main"]
+    row("two streams: GPU time of side / main", "%.3f / %.3f s" % (gpu_zone_s(rec, "side"), gpu_zone_s(rec, "main")), "0.6 / 0.15",
+        near(gpu_zone_s(rec, "side"), 0.6, 0.05) and near(gpu_zone_s(rec, "main"), 0.15, 0.1))
+    row("two streams: numbers", "%s / %s" % (sorted({g.stream for g in a}), sorted({g.stream for g in b})), "differ", {g.stream for g in a}.isdisjoint({g.stream for g in b}))
 
 
 # ---- cost -------------------------------------------------------------------
