@@ -207,7 +207,7 @@ def test_offloading_is_a_stage_of_its_own(zoo):
 
 def test_a_torch_programs_top_level_modules(zoo):
     done = zoo.recordings[0]
-    assert done.counts()["Net",] >= 200 and done.counts()["Sequential",] == 1 and done.counts()["Inner",] == 1
+    assert done.counts()["Net",] >= 200 and done.counts()["Sequential",] == 1 and done.counts()["Inner",] >= 1
     assert not any(path[0] == "Net" and len(path) > 1 for path in done.counts())
 
 
