@@ -168,33 +168,56 @@ static void note_left_behind(struct run_child *child)
 	}
 }
 
+/* What is to happen later, unless the command ends before; 0: nothing. */
+struct deadlines {
+	uint64_t hint_ns, kill_ns;
+};
+
 /* The first Ctrl-C is the program's; the second one means it. */
-static void interrupt(struct run_child *child, uint64_t *kill_at_ns)
+static void interrupt(struct run_child *child, struct deadlines *later)
 {
-	if (++child->interrupts < 2)
+	uint64_t grace_ns = sb_mono_ns() + GRACE_MS * 1000000ull;
+
+	if (++child->interrupts < 2) {
+		later->hint_ns = grace_ns;
 		return;
+	}
 	child->killed_by_us = true;
-	if (child->interrupts > 2 || *kill_at_ns) {
+	if (later->kill_ns) {
 		kill_all(SIGKILL);
 		return;
 	}
 	kill(child->pid, SIGTERM);
-	*kill_at_ns = sb_mono_ns() + GRACE_MS * 1000000ull;
+	later->hint_ns = 0;
+	later->kill_ns = grace_ns;
 }
 
-static void pass_on(struct run_child *child, const siginfo_t *info, uint64_t *kill_at_ns)
+static void meet_deadlines(struct deadlines *later)
+{
+	uint64_t now_ns = sb_mono_ns();
+
+	if (later->hint_ns && now_ns >= later->hint_ns) {
+		later->hint_ns = 0;
+		if (isatty(STDERR_FILENO))
+			fprintf(stderr, "strobe: the program goes on after Ctrl-C; once more ends it\n");
+	}
+	if (later->kill_ns && now_ns >= later->kill_ns)
+		kill_all(SIGKILL);
+}
+
+static void pass_on(struct run_child *child, const siginfo_t *info, struct deadlines *later)
 {
 	if (info->si_code != SI_KERNEL) /* the terminal has told the whole group */
 		kill(child->pid, info->si_signo);
 	if (info->si_signo == SIGINT)
-		interrupt(child, kill_at_ns);
+		interrupt(child, later);
 	if (info->si_signo == SIGTERM)
 		child->terminated = true;
 }
 
 void run_child_wait(struct run_child *child, bool all)
 {
-	uint64_t kill_at_ns = 0;
+	struct deadlines later = { 0, 0 };
 	bool ended = false;
 
 	for (;;) {
@@ -202,14 +225,14 @@ void run_child_wait(struct run_child *child, bool all)
 		siginfo_t info;
 		int got;
 
-		if (kill_at_ns)
+		if (later.hint_ns || later.kill_ns)
 			patience = (struct timespec){ 0, GRACE_MS / 10 * 1000000l };
 		got = sigtimedwait(&child->watched, &info, &patience);
 		if (got > 0 && got != SIGCHLD)
-			pass_on(child, &info, &kill_at_ns);
-		if (kill_at_ns && sb_mono_ns() >= kill_at_ns)
-			kill_all(SIGKILL);
+			pass_on(child, &info, &later);
 		ended |= reap(child);
+		if (!ended)
+			meet_deadlines(&later);
 		if (ended && (!all || waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT)))
 			break;
 	}

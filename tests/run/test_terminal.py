@@ -30,24 +30,18 @@ except KeyboardInterrupt:
 class Terminal:
     """A program with a terminal of its own, as its session's foreground job."""
 
-    def __init__(self, strobe, *arguments):
+    def __init__(self, strobe, *arguments, program=TOOL):
         self.seen = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(strobe.folder)
-            os.execve(TOOL, [TOOL, *arguments], strobe.environment)
+            os.execve(program, [program, *arguments], strobe.environment)
 
     def until(self, text):
-        self.waited_for = text
         while text not in self.seen:
             ready, _, _ = select.select([self.fd], [], [], 60)
             assert ready, "never saw %r in %r" % (text, self.seen)
             self.seen += os.read(self.fd, 4096).decode(errors="replace")
-
-    def until_next(self, text):
-        """The same, not counting what was waited for already."""
-        self.seen = self.seen[self.seen.index(self.waited_for) + len(self.waited_for):]
-        self.until(text)
 
     def type(self, data):
         os.write(self.fd, data)
@@ -79,33 +73,46 @@ def test_ctrl_c_twice_means_it(strobe):
     terminal.until("ready")
     terminal.type(b"\x03")
     terminal.until("caught")
+    terminal.until("once more ends it")
     terminal.type(b"\x03")
     assert terminal.wait() == 137
     assert strobe.recorded().meta("run", "outcome") == "killed by SIGKILL after Ctrl-C twice"
 
 
+# What a shell does for a job: a group of its own, the terminal, and back again.
+SHELL = """
+import os, signal, sys
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+job = os.fork()
+if job == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    os.execv(sys.argv[1], sys.argv[1:])
+status = os.waitpid(job, os.WUNTRACED)[1]
+os.tcsetpgrp(0, os.getpgrp())
+print('stopped', os.WIFSTOPPED(status), flush=True)
+sys.stdin.readline()
+os.tcsetpgrp(0, job)
+os.killpg(job, signal.SIGCONT)
+status = os.waitpid(job, os.WUNTRACED)[1]
+os.tcsetpgrp(0, os.getpgrp())
+print('code', os.waitstatus_to_exitcode(status), flush=True)
+"""
+
+
 def test_ctrl_z_stops_both_and_continues(strobe):
-    # A shell with job control in between, as with a user.
-    script = strobe.script("import sys\nprint('ready', flush=True)\nprint('got', sys.stdin.readline(), flush=True)\n")
-    shell = Terminal.__new__(Terminal)
-    shell.seen = ""
-    shell.pid, shell.fd = pty.fork()
-    if shell.pid == 0:
-        os.chdir(strobe.folder)
-        os.execve("/bin/bash", ["bash", "--norc", "--noprofile", "-i"], dict(strobe.environment, PS1="$ "))
-    shell.type(("%s run -- %s %s\n" % (TOOL, PYTHON, script)).encode())
-    shell.until("ready")
-    shell.type(b"\x1a")
-    shell.until("Stopped")
-    shell.until_next("$ ")
-    shell.type(b"fg\n")
-    shell.until_next("run -- ")  # the shell shows what it brings back
-    shell.type(b"words\n")
-    shell.until_next("got words")
-    shell.until_next("exit 0")
-    shell.until_next("$ ")
-    shell.type(b"exit\n")
-    assert shell.wait() == 0
+    shell = strobe.script(SHELL, "shell.py")
+    job = strobe.script("import sys\nprint('ready', flush=True)\nprint('got', sys.stdin.readline(), flush=True)\n")
+    terminal = Terminal(strobe, shell, TOOL, "run", "--", PYTHON, job, program=PYTHON)
+    terminal.until("ready")
+    terminal.type(b"\x1a")
+    terminal.until("stopped True")
+    terminal.type(b"\nwords\n")
+    terminal.until("got words")
+    terminal.until("code 0")
+    assert terminal.wait() == 0
+    assert "exit 0" in terminal.seen
 
 
 def test_live_display_is_whole_lines(strobe):
