@@ -1,0 +1,135 @@
+"""strobe top, driven in a real terminal (tmux) and as text."""
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from conftest import BUILD, TOOL
+
+PIPELINE = str(BUILD / "examples" / "video_pipeline")
+LIMIT_S = 60
+
+
+class Screen:
+    """A tmux session of its own server: nothing of the user's is touched."""
+
+    def __init__(self, strobe, *command):
+        self.socket = str(strobe.folder / "tmux")
+        environment = dict(strobe.environment, LC_ALL="C.UTF-8", TERM="xterm")
+        environment.pop("TMUX", None)
+        subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", "new-session", "-d", "-x", "110", "-y", "30",
+                        *command], check=True, cwd=strobe.folder, env=environment, timeout=LIMIT_S)
+
+    def tmux(self, *arguments):
+        return subprocess.run(["tmux", "-S", self.socket, *arguments], capture_output=True, text=True, timeout=LIMIT_S)
+
+    def text(self):
+        return self.tmux("capture-pane", "-p").stdout
+
+    def until(self, *words):
+        end = time.monotonic() + LIMIT_S
+        while True:
+            seen = self.text()
+            if all(word in seen for word in words):
+                return seen
+            assert time.monotonic() < end, "never saw %r in\n%s" % (words, seen)
+
+    def until_gone(self):
+        end = time.monotonic() + LIMIT_S
+        while self.tmux("has-session").returncode == 0:
+            assert time.monotonic() < end
+        return True
+
+    def close(self):
+        self.tmux("kill-server")
+
+
+@pytest.fixture
+def screen(strobe):
+    if not shutil.which("tmux"):
+        pytest.skip("no tmux here")
+    opened = []
+
+    def open_screen(*command):
+        opened.append(Screen(strobe, *command))
+        return opened[-1]
+
+    yield open_screen
+    for one in opened:
+        one.close()
+
+
+def live(strobe):
+    """A run that goes on until its standard input is closed."""
+    process = strobe.start("run", "-q", "--gpu-monitor-interval", "0.05", "--cpu-monitor-interval", "0.05", "--", "sh",
+                           "-c", PIPELINE + " >&2; echo recorded; cat", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout.readline() == "recorded\n"
+    return process
+
+
+def test_a_finished_run_on_the_screen(strobe, screen):
+    strobe.fake_nvml("")
+    assert strobe.run("-q", "--gpu-monitor-interval", "0.05", "--", PIPELINE).returncode == 0
+    top = screen(TOOL, "top", str(strobe.last()))
+    seen = top.until("events dropped", "denoise_step", "unattributed")
+    lines = seen.splitlines()
+    assert lines[0].startswith("strobe top: video_pipeline   ended, exit 0")
+    assert "40 steps   20 frames   5 blocks" in lines[1]
+    assert "GPU 0" in seen and "memory 8420 / 24564 MB, peak 8420" in seen and "300 W" in seen
+    assert "█" in seen
+    assert next(line for line in lines if "denoise_step" in line).startswith("      denoise_step")
+    assert "0 events dropped" in seen and "sort (tree)" in seen
+    top.tmux("send-keys", "s")
+    seen = top.until("sort (self time)")
+    first = seen.splitlines()[next(i for i, line in enumerate(seen.splitlines()) if line.startswith("Stage")) + 1]
+    assert first.startswith("transformer")
+    top.tmux("send-keys", "q")
+    assert top.until_gone()
+
+
+def test_a_running_program_by_its_pid(strobe, screen):
+    strobe.fake_nvml("utilization 42\n")
+    process = live(strobe)
+    try:
+        top = screen(TOOL, "top", "-i", "0.1", str(process.pid))
+        seen = top.until("LIVE", "42 %", "denoise_step", "now")
+        assert "video_pipeline" in seen or "sh" in seen.splitlines()[0]
+        strobe.say_nvml("utilization 97\n")
+        top.until("97 %")  # it follows
+        process.stdin.close()
+        process.wait(LIMIT_S)
+        top.until("ended, exit 0")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_child_leads_to_its_run(strobe):
+    process = live(strobe)
+    try:
+        with open("/proc/%d/task/%d/children" % (process.pid, process.pid)) as file:
+            child = file.read().split()[0]
+        done = strobe("top", "--once", child)
+        assert done.returncode == 0, done.stderr
+        assert "LIVE" in done.stdout and "denoise_step" in done.stdout
+    finally:
+        process.stdin.close()
+        process.wait(LIMIT_S)
+
+
+def test_text_without_a_terminal(strobe):
+    strobe.run("-q", "--", "sleep", "0.1")
+    done = strobe("top", "--once")
+    assert done.returncode == 0
+    assert "no stages recorded" in done.stdout and "GPU    n/a" in done.stdout
+    done = strobe("top")
+    assert done.returncode == 2 and "--once" in done.stderr
+
+
+def test_what_is_not_there_is_said(strobe):
+    assert "does not record" in strobe("top", "--once", "1").stderr
+    assert "no process 4194304999" in strobe("top", "--once", "4194304999").stderr
+    assert strobe("top", "--once", "nowhere").returncode == 2
+    assert "--sort takes" in strobe("top", "--once", "--sort", "x").stderr
