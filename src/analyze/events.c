@@ -116,7 +116,7 @@ static void give_attr(struct sb_engine *e, struct stream *s)
 		s->stack->frames[s->stack->depth - 1].role = (uint32_t)s->record.value;
 		return;
 	}
-	a.key = e->run->names[sb_run_name_of(e->run, e->process, s->record.id)].text;
+	a.key = sb_run_text_of(e->run, e->process, s->record.id);
 	sb_stack_attr(e, s->stack, &a);
 }
 

@@ -28,6 +28,8 @@ struct sb_run_index {
 
 /* The run's id of a file's name id. */
 uint32_t sb_run_name_of(struct sb_run *run, uint32_t process, uint32_t file_id);
+/* Its text. Never index run->names with a call that may add a name: it moves. */
+const char *sb_run_text_of(struct sb_run *run, uint32_t process, uint32_t file_id);
 uint32_t sb_run_name_add(struct sb_run *run, const char *text, size_t size, const char *code, size_t code_size);
 /* The index of a thread (task 0) or task; made when new. */
 uint32_t sb_run_track_of(struct sb_run *run, uint32_t process, uint32_t tid, uint32_t task);

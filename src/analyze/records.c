@@ -17,6 +17,11 @@ static uint32_t name_of(struct sb_engine *e, uint64_t id)
 	return sb_run_name_of(e->run, e->process, (uint32_t)id & SB_ID_MAX);
 }
 
+static const char *text_of(struct sb_engine *e, uint64_t id)
+{
+	return sb_run_text_of(e->run, e->process, (uint32_t)id & SB_ID_MAX);
+}
+
 static int64_t ns_of(struct sb_engine *e, uint64_t ticks)
 {
 	return sb_process_ns(e->p, ticks);
@@ -90,7 +95,7 @@ static uint32_t read_attrs(struct sb_engine *e, const struct sb_record *r, uint3
 		}
 		if (!sb_engine_room(e, &e->attrs, &e->attr_room, count, sizeof *e->attrs))
 			break;
-		a.key = e->run->names[name_of(e, w.key)].text;
+		a.key = text_of(e, w.key);
 		if (w.type == STROBE_TYPE_STRING) {
 			if (!keep_text(e, w.text, w.size, &offset))
 				break;
@@ -258,7 +263,7 @@ static void give_attr(struct sb_engine *e, const struct sb_record *r, struct sb_
 		stack->frames[stack->depth - 1].role = (uint32_t)r->payload[0];
 		return;
 	}
-	a.key = e->run->names[name_of(e, r->aux)].text;
+	a.key = text_of(e, r->aux);
 	if (r->type == SB_ATTR_STR) {
 		if (sb_record_text(r, 0, &text, &size))
 			sb_stack_text_attr(e, stack, a.key, text, size);

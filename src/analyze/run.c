@@ -111,6 +111,13 @@ uint32_t sb_run_name_of(struct sb_run *run, uint32_t process, uint32_t file_id)
 	return id;
 }
 
+const char *sb_run_text_of(struct sb_run *run, uint32_t process, uint32_t file_id)
+{
+	uint32_t id = sb_run_name_of(run, process, file_id); /* may move run->names */
+
+	return run->names[id].text;
+}
+
 static const char *keep_text(struct sb_run *run, const char *text, size_t size)
 {
 	return sb_strings_text(&run->index->texts, sb_strings_add(&run->index->texts, text, strnlen(text, size)));
@@ -176,7 +183,7 @@ static void scan_schema(struct scan *s, const struct sb_record *r)
 
 	if (r->words < 3 || r->payload[2] > r->words - 3 || sb_run_schema_of(run, s->process, schema.id))
 		return;
-	schema.source = run->names[sb_run_name_of(run, s->process, (uint32_t)r->payload[0] & SB_ID_MAX)].text;
+	schema.source = sb_run_text_of(run, s->process, (uint32_t)r->payload[0] & SB_ID_MAX);
 	schema.device = (int)r->payload[1] - 1;
 	schema.column_count = (uint32_t)r->payload[2];
 	schema.columns = calloc(schema.column_count + 1, sizeof *schema.columns);
@@ -187,7 +194,7 @@ static void scan_schema(struct scan *s, const struct sb_record *r)
 	}
 	run->schemas = more;
 	for (uint32_t i = 0; i < schema.column_count; i++)
-		schema.columns[i] = run->names[sb_run_name_of(run, s->process, (uint32_t)r->payload[3 + i] & SB_ID_MAX)].text;
+		schema.columns[i] = sb_run_text_of(run, s->process, (uint32_t)r->payload[3 + i] & SB_ID_MAX);
 	sb_map_put(&run->index->schemas, (uint64_t)s->process << 40 | schema.id, run->schema_count);
 	run->schemas[run->schema_count++] = schema;
 }
@@ -200,7 +207,7 @@ static void scan_meta(struct scan *s, const struct sb_record *r)
 	const char *text;
 	size_t size;
 
-	meta.attr.key = run->names[sb_run_name_of(run, s->process, (uint32_t)r->aux & SB_ID_MAX)].text;
+	meta.attr.key = sb_run_text_of(run, s->process, (uint32_t)r->aux & SB_ID_MAX);
 	meta.attr.type = (enum strobe_type)(r->aux >> 20 & 15);
 	if (!r->words)
 		return;
@@ -248,8 +255,23 @@ static void scan_anchor(struct scan *s, uint64_t ticks, uint64_t mono_ns, uint64
 	}
 }
 
+/* Records that say when they happened also say how far an unclosed file reaches. */
+static void scan_time(struct scan *s, const struct sb_record *r)
+{
+	const uint32_t timed = 1u << SB_SAMPLE | 1u << SB_SNAPSHOT | 1u << SB_EVENT | 1u << SB_SKIP | 1u << SB_MODEL |
+		1u << SB_PROCESS | 1u << SB_STACK | 1u << SB_ANCHOR;
+	struct sb_reader *reader = s->run->processes[s->process].reader;
+
+	if (reader->head.closed || r->type >= 32 || !(timed >> r->type & 1) || !r->words)
+		return;
+	if ((int64_t)(r->payload[0] - reader->last_ticks) > 0 &&
+		r->payload[0] - reader->last_ticks < reader->head.clock_hz * 86400)
+		reader->last_ticks = r->payload[0];
+}
+
 static void scan_record(struct scan *s, const struct sb_record *r)
 {
+	scan_time(s, r);
 	switch (r->type) {
 	case SB_NAME: scan_name(s, r); break;
 	case SB_SCHEMA: scan_schema(s, r); break;

@@ -215,7 +215,8 @@ static void place_skips(struct sb_stage_sums *s, const struct sb_zone *z)
 	for (uint32_t i = 0; i < s->skip_count; i++) {
 		struct sb_stage_skip *k = &s->skips[i];
 
-		if (!k->placed && k->track == z->track && k->t_ns > z->begin_ns && k->t_ns < z->end_ns) {
+		if (!k->placed && k->track == z->track && k->t_ns > z->begin_ns &&
+			(k->t_ns < z->end_ns || (k->t_ns == z->end_ns && z->flags & SB_ZONE_OPEN))) {
 			k->placed = true;
 			k->parent = z->path;
 		}
