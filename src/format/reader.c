@@ -111,7 +111,7 @@ static int check_header(struct sb_reader *r)
 		return sb_fail(STROBE_EFORMAT, "'%s' byte 12: a header of %u bytes makes no sense", r->path, h->header_bytes);
 	if (h->chunk_bytes < 512 || h->chunk_bytes > CHUNK_BYTES_MAX || (h->chunk_bytes & (h->chunk_bytes - 1)))
 		return sb_fail(STROBE_EFORMAT, "'%s' byte 16: chunks of %u bytes make no sense", r->path, h->chunk_bytes);
-	if (!h->clock_hz || h->clock_hz > 1000000000000u)
+	if (h->clock_hz < 1000 || h->clock_hz > 1000000000000u)
 		return sb_fail(STROBE_EFORMAT, "'%s' byte 24: a clock of %llu Hz makes no sense", r->path,
 			(unsigned long long)h->clock_hz);
 	h->boot_id[sizeof h->boot_id - 1] = 0;

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "report/html.h"
 #include "report/json.h"
+#include "report/memory_log.h"
 #include "report/raw_data.h"
 #include "report/text.h"
 
@@ -22,6 +23,11 @@ static int make_json(struct sb_run *run, const struct sb_model *model, struct sb
 	return sb_report_json(model, out);
 }
 
+static int make_memory_log(struct sb_run *run, const struct sb_model *model, struct sb_buf *out)
+{
+	return sb_report_memory_log(model, out);
+}
+
 static const struct {
 	unsigned file;
 	const char *name;
@@ -29,6 +35,7 @@ static const struct {
 } files_table[] = {
 	{ SB_FILE_JSON, "profiling_report.json", make_json },
 	{ SB_FILE_TEXT, "timing_summary.txt", make_text },
+	{ SB_FILE_MEMORY, "memory_log.json", make_memory_log },
 	{ SB_FILE_HTML, "profiling_report.html", sb_report_html },
 	{ SB_FILE_ALL, "raw_profiling_data.json", sb_report_raw_data }, /* when save_raw_data asked for it */
 };

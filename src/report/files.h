@@ -8,7 +8,7 @@ enum sb_report_file {
 	SB_FILE_JSON = 1,   /* profiling_report.json */
 	SB_FILE_TEXT = 2,   /* timing_summary.txt */
 	SB_FILE_HTML = 4,   /* profiling_report.html */
-	SB_FILE_MEMORY = 8, /* memory_log.json, where memory was recorded */
+	SB_FILE_MEMORY = 8, /* memory_log.json */
 	SB_FILE_ALL = 15
 };
 

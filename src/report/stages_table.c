@@ -183,6 +183,8 @@ static void write_row(const struct sb_model *m, const struct sb_text_options *o,
 	char text[32];
 
 	row_name(m, s, &name);
+	if (s->state == SB_STAGE_OPEN)
+		sb_buf_puts(&name, " (open)");
 	if (s->bottleneck)
 		sb_text_colour(out, o, "33");
 	pad(out, sb_text_name(out, sb_buf_text(&name), width - 1), width);
@@ -203,7 +205,7 @@ static void write_row(const struct sb_model *m, const struct sb_text_options *o,
 		brief_time(text, sizeof text, columns[i].value(s));
 		sb_buf_printf(out, "%*s", TIME_WIDTH, text);
 	}
-	sb_buf_printf(out, "%*.1f%%%s\n", SHARE_WIDTH - 1, s->wall_ratio * 100, s->state == SB_STAGE_OPEN ? " open" : "");
+	sb_buf_printf(out, "%*.1f%%\n", SHARE_WIDTH - 1, s->wall_ratio * 100);
 }
 
 static void write_titles(const struct sb_text_options *o, size_t width, bool wide, struct sb_buf *out)
@@ -263,6 +265,6 @@ void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, 
 	sb_text_seconds(text, sizeof text, s->wall_s);
 	sb_buf_printf(out, "%-*s%*s%*s\n", (int)width, "wall", COUNT_WIDTH, "", TOTAL_WIDTH, text);
 	if (any_folded(s))
-		sb_buf_puts(out, "Old detail was folded: count, total, self, min and max are exact, percentiles within 6.25 %.\n");
+		sb_buf_puts(out, "Old detail was folded: totals, min and max are exact, p50-p99 within 6.25 %\n");
 	free(rows);
 }

@@ -1,0 +1,149 @@
+"""strobe report as a user types it. Expected output lies in tests/cli/report/; STROBE_ACCEPT=1 takes what is printed now."""
+import json
+import os
+import pathlib
+import re
+import stat
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STROBE = pathlib.Path(os.environ["STROBE_BUILD"]) / "strobe"
+GOLDEN = ROOT / "tests" / "golden"
+EXPECTED = ROOT / "tests" / "cli" / "report"
+LOGS = ROOT / "tests" / "data"
+
+
+def strobe(*args, cwd=None, code=0, env=None):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("STROBE_")}
+    environment.update({"TZ": "UTC", "LC_ALL": "C.UTF-8"}, **(env or {}))
+    done = subprocess.run([STROBE, *map(str, args)], cwd=cwd, capture_output=True, text=True, env=environment)
+    assert done.returncode == code, done.stderr + done.stdout
+    return done
+
+
+def same(name, text):
+    path = EXPECTED / name
+    if os.environ.get("STROBE_ACCEPT"):
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+def without_dates(text):
+    return re.sub(r"started [0-9: -]+ on", "started DATE on", text)
+
+
+def test_text_of_a_stage_log_reads_like_the_log():
+    text = strobe("report", LOGS / "stagelog-before.txt").stdout
+    same("stagelog-before.txt", without_dates(text[: text.index("TOTAL TIME")]))
+    assert "ProPainter total: 52.34s" in text
+    assert "unattributed: 26.44s" in text
+    assert re.search(r"^ *\[4f\.2\] .*: 116\.33s  <- BOTTLENECK$", text, re.M)
+    after = strobe("report", LOGS / "stagelog-after.txt").stdout
+    assert re.search(r"^ *\[4d\] .*: untimed$", after, re.M)
+    assert re.search(r"^ *\[4e\] .*: SKIPPED \(.+\)$", after, re.M)
+
+
+def test_text_of_a_killed_recording_says_so():
+    text = without_dates(strobe("report", GOLDEN / "v1-recorder-killed.strobe").stdout)
+    assert "ended without a stop" in text.splitlines()[0]
+    assert "still open at the end" in text
+    assert "was folded into totals" in text
+
+
+def test_eighty_columns_are_enough():
+    for source in (GOLDEN / "v1-recorder-killed.strobe", LOGS / "stagelog-before.txt"):
+        table = strobe("report", source, "--columns", "80").stdout.split("\nStages by code")[0]
+        for line in table.splitlines():
+            assert len(line) <= 80, line
+
+
+def test_json_has_the_fixed_keys_and_sums_that_add_up():
+    report = json.loads(strobe("report", GOLDEN / "v1-recorder-killed.strobe", "--format", "json").stdout)
+    stages = report["stage_analysis"]
+    assert set(stages) >= {"wall_s", "unattributed_s", "stages", "bottlenecks"}
+    for row in stages["stages"]:
+        assert {"name", "count"} <= set(row)
+        if "state" not in row:
+            assert set(row) >= {"total_s", "self_s", "mean_s", "min_s", "max_s", "p50_s", "p95_s", "p99_s", "wall_ratio"}
+            assert row["min_s"] <= row["p50_s"] <= row["p95_s"] <= row["p99_s"] <= row["max_s"]
+    main = sum(r["self_s"] for r in stages["stages"] if r.get("total_s") and under_main(stages["stages"], r))
+    assert main + stages["unattributed_s"] == pytest.approx(stages["wall_s"], abs=1e-7)
+    assert set(report["recording"]) >= {"events", "zones", "dropped_count", "drop_reasons", "bytes", "complete"}
+    assert report["recording"]["complete"] is False
+    encode = [r for r in stages["stages"] if r.get("code") == "4c"]
+    assert sum(r["count"] for r in encode) == 16000
+
+
+def under_main(rows, row):
+    while "parent_index" in row:
+        row = rows[row["parent_index"]]
+    return row["name"] == "main"
+
+
+def test_json_follows_the_schema():
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((ROOT / "docs" / "report.schema.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    for source in [*sorted(GOLDEN.glob("*.strobe")), *sorted(LOGS.glob("stagelog-*.txt"))]:
+        done = subprocess.run([STROBE, "report", source, "--format", "json"], capture_output=True, text=True)
+        if "no zstd" in done.stderr:
+            continue
+        assert done.returncode == 0, done.stderr
+        errors = [f"{source.name}: {list(e.path)}: {e.message[:200]}" for e in validator.iter_errors(json.loads(done.stdout))]
+        assert not errors, errors[:5]
+
+
+def test_all_formats_land_in_the_run_folder_for_the_owner_only(tmp_path):
+    folder = tmp_path / "strobe-runs" / "demo-20260101-120000-1"
+    folder.mkdir(parents=True)
+    (folder / "run.strobe").write_bytes((GOLDEN / "v1-zones.strobe").read_bytes())
+    done = strobe("report", "--format", "all", cwd=tmp_path)
+    assert str(folder.name) in done.stdout
+    names = {p.name for p in folder.iterdir()}
+    assert names == {"run.strobe", "profiling_report.json", "profiling_report.html", "timing_summary.txt", "memory_log.json"}
+    for path in folder.iterdir():
+        if path.name != "run.strobe":
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert json.loads((folder / "profiling_report.json").read_text())["schema"] == "strobe.report/1"
+    json.loads((folder / "memory_log.json").read_text())
+
+
+def test_last_is_found_without_being_named(tmp_path):
+    for day, golden in (("20260101", "v1-records"), ("20260102", "v1-zones")):
+        folder = tmp_path / "strobe-runs" / f"demo-{day}-120000-1"
+        folder.mkdir(parents=True)
+        (folder / "run.strobe").write_bytes((GOLDEN / f"{golden}.strobe").read_bytes())
+    assert "VAE encode" in strobe("report", cwd=tmp_path).stdout
+    assert "VAE encode" not in strobe("report", "last~1", cwd=tmp_path).stdout
+    assert "holds 2 runs" in strobe("report", "last~2", cwd=tmp_path, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    "args, words",
+    [
+        (["nowhere"], "cannot open run 'nowhere'"),
+        (["--format", "xml", GOLDEN / "v1-zones.strobe"], "text, json, html or all"),
+        (["--sort", "colour", GOLDEN / "v1-zones.strobe"], "--sort takes"),
+        (["--generation", "9", GOLDEN / "v1-zones.strobe"], "generation"),
+        (["--last", "soon", GOLDEN / "v1-zones.strobe"], "10m"),
+        (["a", "b"], "one run at a time"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(args, words):
+    done = strobe("report", *args, code=2)
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_a_pipe_gets_no_colour_and_hostile_names_are_harmless(tmp_path):
+    assert "\033" not in strobe("report", GOLDEN / "v1-zones.strobe").stdout
+
+
+def test_sort_and_top_choose_the_rows():
+    text = strobe("report", LOGS / "stagelog-before.txt", "--sort", "name", "--top", "3").stdout
+    rows = text.split("share\n")[1].splitlines()
+    assert rows[0].startswith("[4f.1] Add")
+    assert "more (--top" in rows[3]
