@@ -56,6 +56,8 @@ static void tree_name(const struct sb_stage *s, const struct sb_text_options *o,
 	sb_buf_puts(&name, s->name);
 	if (s->member_total)
 		sb_buf_printf(&name, " (%zu names)", s->member_total);
+	if (s->state == SB_STAGE_OPEN)
+		sb_buf_puts(&name, " (open)");
 	sb_buf_printf(out, "%*s", (int)indent, "");
 	if (s->bottleneck)
 		sb_text_colour(out, o, "33");
@@ -106,8 +108,6 @@ static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, 
 		sb_buf_printf(out, " %10s", isfinite(seconds) ? span : "-");
 	}
 	sb_buf_printf(out, " %7s", count);
-	if (s->state == SB_STAGE_OPEN)
-		sb_buf_printf(out, "  open");
 	if (sb_stage_rate(s, rate, sizeof rate) && spare >= strlen(rate) + 2 + (s->bottleneck ? 15 : 0))
 		sb_buf_printf(out, "  %s", rate);
 	if (s->bottleneck)
