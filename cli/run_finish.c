@@ -6,6 +6,7 @@
 #include "record/rundir.h"
 #include "report/files.h"
 #include "report/summary.h"
+#include "store/history.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -124,6 +125,16 @@ static int build(const char *folder, struct sb_run **out_run, struct sb_model **
 	return err ? err : sb_model_build(*out_run, &how, out_model);
 }
 
+/* A history that cannot be made (no home, a read-only one) is no news; one that
+ * is damaged or newer is. */
+static void remember(const struct run_finish *f, const struct sb_model *model)
+{
+	int err = sb_history_add(model, f->folder);
+
+	if (err == STROBE_EFORMAT || err == STROBE_EBUSY || err == STROBE_ENOSPC)
+		complain_last();
+}
+
 void run_finish_reports(const struct run_finish *f)
 {
 	struct sb_run *run = NULL;
@@ -134,6 +145,8 @@ void run_finish_reports(const struct run_finish *f)
 		err = sb_report_files_write(run, model, f->folder, files_of(f->settings));
 	if (err)
 		complain_last();
+	if (model)
+		remember(f, model);
 	if (!f->quiet) {
 		if (model)
 			print_summary(f, model);

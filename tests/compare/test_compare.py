@@ -330,6 +330,21 @@ def test_history_adds_lists_shows_and_draws(strobe):
     assert "no run" in strobe("history", "trend", "no_such_stage", code=2).stderr
 
 
+def test_run_adds_itself_unless_history_is_off(strobe, tmp_path):
+    strobe("run", "-q", "-n", "remembered", "--", BUILD / "tests" / "marked", "3")
+    strobe("run", "-q", "-n", "forgotten", "--", BUILD / "tests" / "marked", "3", STROBE_HISTORY="off")
+    (run,) = json.loads(strobe("history", "--format", "json").stdout)
+    assert run["name"] == "remembered" and pathlib.Path(run["run"]).is_dir()
+    shutil.rmtree(tmp_path / "strobe-runs")
+    assert "remembered" in strobe("history", "show", "last").stdout
+    strobe("diff", "last", "last")  # from what is kept
+
+
+def test_a_damaged_history_does_not_stop_a_run(strobe, tmp_path):
+    (tmp_path / "history.db").write_text("garbage" * 100)
+    assert "damaged" in strobe("run", "-q", "--", BUILD / "tests" / "marked", "3").stderr
+
+
 def test_diff_with_the_history_needs_no_folder(strobe, tmp_path):
     strobe("history", "add", "before.txt")
     run = json.loads(strobe("history", "--format", "json").stdout)[0]["id"]
