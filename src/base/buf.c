@@ -2,6 +2,7 @@
 #include "base/buf.h"
 
 #include "base/error.h"
+#include "base/newfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -108,26 +109,16 @@ static int write_all(int fd, const char *data, size_t size)
 
 int sb_buf_write_file(const struct sb_buf *b, const char *path, unsigned mode)
 {
-	char *temporary;
-	int fd, err = 0;
+	struct sb_newfile file;
+	int err, closed;
 
 	if (b->failed)
 		return sb_fail(STROBE_ENOMEM, "no memory to write '%s'", path);
-	if (asprintf(&temporary, "%s.tmp%ld", path, (long)getpid()) < 0)
-		return sb_fail(STROBE_ENOMEM, "no memory to write '%s'", path);
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-	if (fd < 0)
+	err = sb_newfile_open(&file, path, mode);
+	if (!err && write_all(file.fd, b->data, b->size))
 		err = sb_fail_errno("cannot write '%s'", path);
-	else if (write_all(fd, b->data, b->size))
-		err = sb_fail_errno("cannot write '%s'", path);
-	if (fd >= 0 && close(fd) && !err)
-		err = sb_fail_errno("cannot write '%s'", path);
-	if (!err && rename(temporary, path))
-		err = sb_fail_errno("cannot write '%s'", path);
-	if (err && fd >= 0)
-		unlink(temporary);
-	free(temporary);
-	return err;
+	closed = sb_newfile_close(&file, !err);
+	return err ? err : closed;
 }
 
 int sb_buf_read_file(struct sb_buf *b, const char *path, size_t limit)

@@ -15,22 +15,19 @@
 int sb_out_open(struct sb_out *o, const char *path)
 {
 	memset(o, 0, sizeof *o);
-	o->fd = -1;
+	o->fd = o->file.fd = -1;
 	o->to_stdout = !strcmp(path, "-");
 	o->path = strdup(o->to_stdout ? "standard output" : path);
 	o->buffer = malloc(SB_OUT_BYTES);
-	if (!o->path || !o->buffer || asprintf(&o->temporary, "%s.tmp%ld", path, (long)getpid()) < 0) {
+	if (!o->path || !o->buffer) {
 		o->err = sb_fail(STROBE_ENOMEM, "no memory to write '%s'", path);
 		return sb_out_close(o, false);
 	}
 	o->at = o->buffer;
-	o->fd = o->to_stdout ? STDOUT_FILENO
-			     : open(o->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (o->fd < 0) {
-		o->err = sb_fail_errno("cannot write '%s'", path);
-		return sb_out_close(o, false);
-	}
-	return 0;
+	if (!o->to_stdout)
+		o->err = sb_newfile_open(&o->file, path, 0666);
+	o->fd = o->to_stdout ? STDOUT_FILENO : o->file.fd;
+	return o->err ? sb_out_close(o, false) : 0;
 }
 
 static void write_all(struct sb_out *o, const char *bytes, size_t size)
@@ -71,20 +68,17 @@ void sb_out_write(struct sb_out *o, const void *bytes, size_t size)
 
 int sb_out_close(struct sb_out *o, bool keep)
 {
-	bool made = o->fd >= 0 && !o->to_stdout;
+	int closed;
 
 	if (keep && o->fd >= 0)
 		sb_out_flush(o);
-	if (made && close(o->fd) && !o->err)
-		o->err = sb_fail_errno("cannot write '%s'", o->path);
-	if (made && keep && !o->err && rename(o->temporary, o->path))
-		o->err = sb_fail_errno("cannot write '%s'", o->path);
-	if (made && (!keep || o->err))
-		unlink(o->temporary);
+	if (!o->to_stdout) {
+		closed = sb_newfile_close(&o->file, keep && !o->err);
+		o->err = o->err ? o->err : closed;
+	}
 	free(o->path);
-	free(o->temporary);
 	free(o->buffer);
-	o->path = o->temporary = o->buffer = NULL;
+	o->path = o->buffer = NULL;
 	o->fd = -1;
 	return o->err;
 }

@@ -3,6 +3,8 @@
 #ifndef SB_EXCHANGE_OUT_H
 #define SB_EXCHANGE_OUT_H
 
+#include "base/newfile.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +17,8 @@ struct sb_out {
 	int fd;
 	int err;
 	bool to_stdout;
-	char *path, *temporary;
+	char *path;
+	struct sb_newfile file;
 	char *at;
 	char *buffer;
 	uint64_t written_bytes;

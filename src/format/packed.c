@@ -4,6 +4,7 @@
 #include "format/packed.h"
 
 #include "base/error.h"
+#include "base/newfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -612,31 +613,24 @@ static void packer_done(struct packer *k)
 int sb_packed_write(struct sb_reader *r, const char *path)
 {
 	struct packer k = { .reader = r, .path = path };
-	char *temporary = NULL;
-	int err = 0;
+	struct sb_newfile file;
+	int err, closed;
 
 	k.zstd = ZSTD_createCCtx();
 	k.blocks = calloc(r->chunk_count + 1, sizeof *k.blocks);
 	k.headers = calloc(r->chunk_count + 1, sizeof *k.headers);
 	k.chunks = malloc((size_t)BLOCK_CHUNKS * r->head.chunk_bytes);
-	if (!k.zstd || !k.blocks || !k.headers || !k.chunks || asprintf(&temporary, "%s.tmp%ld", path, (long)getpid()) < 0) {
+	if (!k.zstd || !k.blocks || !k.headers || !k.chunks) {
 		packer_done(&k);
 		return sb_fail(STROBE_ENOMEM, "no memory to write '%s'", path);
 	}
 	ZSTD_CCtx_setParameter(k.zstd, ZSTD_c_compressionLevel, LEVEL);
 	ZSTD_CCtx_setParameter(k.zstd, ZSTD_c_checksumFlag, 1);
-	k.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (k.fd < 0)
-		err = sb_fail_errno("cannot write '%s'", path);
+	err = sb_newfile_open(&file, path, 0600);
+	k.fd = file.fd;
 	if (!err)
 		err = write_all(&k);
-	if (k.fd >= 0 && close(k.fd) && !err)
-		err = sb_fail_errno("cannot write '%s'", path);
-	if (!err && rename(temporary, path))
-		err = sb_fail_errno("cannot write '%s'", path);
-	if (err && k.fd >= 0)
-		unlink(temporary);
+	closed = sb_newfile_close(&file, !err);
 	packer_done(&k);
-	free(temporary);
-	return err;
+	return err ? err : closed;
 }

@@ -1,0 +1,21 @@
+/* A file that appears whole or not at all: written under a temporary name beside
+ * its own, then renamed. Devices, pipes and the like are written as they are. */
+#ifndef SB_BASE_NEWFILE_H
+#define SB_BASE_NEWFILE_H
+
+#include <stdbool.h>
+
+struct sb_newfile {
+	int fd;          /* -1: not open */
+	char *path;      /* links followed: a link keeps pointing at the file */
+	char *temporary; /* NULL: written in place */
+};
+
+/* mode is the file's permissions, e.g. 0600. */
+int sb_newfile_open(struct sb_newfile *f, const char *path, unsigned mode);
+
+/* Renames (keep) or removes what was written. Takes what open left behind, also
+ * when it failed. Returns 0, or why the file is not there. */
+int sb_newfile_close(struct sb_newfile *f, bool keep);
+
+#endif
