@@ -78,13 +78,15 @@ static inline void synthetic_end(struct synthetic *s, uint64_t t_ns)
 }
 
 /* A whole stage. */
-static inline void synthetic_stage(struct synthetic *s, uint64_t begin_ns, uint64_t end_ns, const char *name, int role)
+static inline void synthetic_stage(
+	struct synthetic *s, uint64_t begin_ns, uint64_t end_ns, const char *name, int role)
 {
 	synthetic_begin(s, begin_ns, name, role);
 	synthetic_end(s, end_ns);
 }
 
-static inline void synthetic_step(struct synthetic *s, uint64_t begin_ns, uint64_t end_ns, int64_t step, int64_t block_size)
+static inline void synthetic_step(
+	struct synthetic *s, uint64_t begin_ns, uint64_t end_ns, int64_t step, int64_t block_size)
 {
 	synthetic_begin(s, begin_ns, "step", STROBE_ROLE_STEP);
 	synthetic_attr(s, "step", step);
@@ -96,8 +98,9 @@ static inline void synthetic_step(struct synthetic *s, uint64_t begin_ns, uint64
 /* One GPU's samples: power and utilisation, memory in MB. */
 static inline uint32_t synthetic_gpu(struct synthetic *s, int device)
 {
-	static const char *const columns[] = { "memory_used_mb", "memory_total_mb", "utilization_percent", "temperature_c",
-		"power_w", "sm_clock_mhz", "throttle_bits_count", "process_memory_mb", "other_process_count" };
+	static const char *const columns[] = { "memory_used_mb", "memory_total_mb", "utilization_percent",
+		"temperature_c", "power_w", "sm_clock_mhz", "throttle_bits_count", "process_memory_mb",
+		"other_process_count" };
 
 	return sb_builder_schema(s->b, "gpu", device, columns, 9);
 }
@@ -119,11 +122,11 @@ static inline const struct sb_advice *finding(const struct sb_model *model, cons
 	return NULL;
 }
 
-#define assert_near(a, b, within)                                                                       \
-	do {                                                                                            \
-		double near_a = (a), near_b = (b);                                                      \
-		if (!(fabs(near_a - near_b) <= (within)))                                               \
-			fail_msg("%s is %.9g, not %.9g", #a, near_a, near_b);                           \
+#define assert_near(a, b, within)                                             \
+	do {                                                                  \
+		double near_a = (a), near_b = (b);                            \
+		if (!(fabs(near_a - near_b) <= (within)))                     \
+			fail_msg("%s is %.9g, not %.9g", #a, near_a, near_b); \
 	} while (0)
 
 #endif

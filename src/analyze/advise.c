@@ -20,8 +20,8 @@ const char *sb_effort_name(enum sb_effort effort)
 	return effort == SB_EFFORT_HOURS ? "< 1 day" : effort == SB_EFFORT_DAYS ? "2-3 days" : "1-2 weeks";
 }
 
-struct sb_advice *sb_advisor_find(struct sb_advisor *a, double value, double saves_s, const char *issue,
-	const char *evidence)
+struct sb_advice *sb_advisor_find(
+	struct sb_advisor *a, double value, double saves_s, const char *issue, const char *evidence)
 {
 	struct sb_advice *f = issue && evidence ? sb_vec_push(&a->found, sizeof *f) : NULL;
 	const struct sb_rule_info *rule = a->rule;
@@ -66,7 +66,8 @@ static void ask_all(struct sb_advisor *a)
 	const struct sb_rule *rule;
 
 	for (size_t i = 0; (rule = sb_rule_at(i)); i++) {
-		double set = rule->info.threshold_key ? sb_run_threshold(a->run, rule->info.threshold_key) : NAN;
+		double set = rule->info.threshold_key ? sb_run_threshold(a->run, rule->info.threshold_key)
+						      : NAN;
 
 		a->rule = &rule->info;
 		a->limit = isnan(set) ? rule->info.threshold : set;

@@ -12,7 +12,7 @@ enum sb_priority { SB_PRIORITY_HIGH = 1, SB_PRIORITY_MEDIUM = 2, SB_PRIORITY_LOW
 enum sb_effort { SB_EFFORT_HOURS = 1, SB_EFFORT_DAYS = 2, SB_EFFORT_WEEKS = 3 };
 
 const char *sb_priority_name(enum sb_priority priority); /* "high"… */
-const char *sb_effort_name(enum sb_effort effort);       /* "< 1 day"… */
+const char *sb_effort_name(enum sb_effort effort); /* "< 1 day"… */
 
 struct sb_rule_info {
 	const char *id, *category;

@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-#define GPU_BUSY 0.85      /* of the time, and the GPU is the limit */
-#define SHARE_LARGE 0.30   /* of the generation's time in one kind of waiting */
-#define PRESSURE_LARGE 20  /* percent of the time something waited for the disk */
+#define GPU_BUSY 0.85 /* of the time, and the GPU is the limit */
+#define SHARE_LARGE 0.30 /* of the generation's time in one kind of waiting */
+#define PRESSURE_LARGE 20 /* percent of the time something waited for the disk */
 #define SMALL_STAGE 0.02
 #define LARGE_STAGE 0.20
 #define LEFT_ALONE_MOST 5
@@ -53,8 +53,8 @@ static bool by_communication(struct sb_model *model)
 		return false;
 	}
 	model->summary.bound = "communication";
-	model->summary.bound_reason = sb_model_printf(model, "%.0f %% of the time waits for other ranks",
-		waited_s / wall_s * 100);
+	model->summary.bound_reason = sb_model_printf(
+		model, "%.0f %% of the time waits for other ranks", waited_s / wall_s * 100);
 	return true;
 }
 
@@ -63,10 +63,11 @@ static bool by_copies(struct sb_model *model)
 	double offload = model->diffusion.offload_s / generation_s(model);
 
 	if (model->gpu.present && model->gpu.copy_ratio > SHARE_LARGE)
-		model->summary.bound_reason = sb_model_printf(model, "%.0f %% of the GPU's time is copies",
-			model->gpu.copy_ratio * 100);
+		model->summary.bound_reason = sb_model_printf(
+			model, "%.0f %% of the GPU's time is copies", model->gpu.copy_ratio * 100);
 	else if (offload > SHARE_LARGE)
-		model->summary.bound_reason = sb_model_printf(model, "%.0f %% of the time moves weights", offload * 100);
+		model->summary.bound_reason = sb_model_printf(
+			model, "%.0f %% of the time moves weights", offload * 100);
 	else
 		return false;
 	model->summary.bound = "copies";
@@ -80,8 +81,8 @@ static bool by_gpu(struct sb_model *model)
 	if (busy >= GPU_BUSY)
 		model->summary.bound_reason = sb_model_printf(model, "%.0f %% busy", busy * 100);
 	else if (isnan(busy) && model->summary.gpu_utilization_mean_percent >= GPU_BUSY * 100)
-		model->summary.bound_reason = sb_model_printf(model, "%.0f %% util",
-			model->summary.gpu_utilization_mean_percent);
+		model->summary.bound_reason = sb_model_printf(
+			model, "%.0f %% util", model->summary.gpu_utilization_mean_percent);
 	else
 		return false;
 	model->summary.bound = "GPU";
@@ -94,11 +95,11 @@ static bool by_disk(struct sb_model *model)
 	double reading = part_s(model, SB_PART_DATA) / generation_s(model);
 
 	if (pressure > PRESSURE_LARGE)
-		model->summary.bound_reason = sb_model_printf(model, "%.0f %% of the time something waits for the disk",
-			pressure);
+		model->summary.bound_reason = sb_model_printf(
+			model, "%.0f %% of the time something waits for the disk", pressure);
 	else if (reading > SHARE_LARGE)
-		model->summary.bound_reason = sb_model_printf(model, "%.0f %% of the time reads and prepares input",
-			reading * 100);
+		model->summary.bound_reason = sb_model_printf(
+			model, "%.0f %% of the time reads and prepares input", reading * 100);
 	else
 		return false;
 	model->summary.bound = "disk";
@@ -110,14 +111,15 @@ static bool by_launches(struct sb_model *model)
 	double util = model->summary.gpu_utilization_mean_percent;
 	double cpu = column_mean(model, "cpu", "process_percent");
 
-	if (model->gpu.present && model->gpu.idle_s > model->gpu.busy_s * 0.5 && model->gpu.small_kernel_ratio > 0.5)
+	if (model->gpu.present && model->gpu.idle_s > model->gpu.busy_s * 0.5 &&
+		model->gpu.small_kernel_ratio > 0.5)
 		model->summary.bound_reason = sb_model_printf(model,
 			"the GPU idles %.0f %% and %.0f %% of its kernels are short",
 			model->gpu.idle_s / (model->gpu.busy_s + model->gpu.idle_s) * 100,
 			model->gpu.small_kernel_ratio * 100);
 	else if (util > 0 && util < 60 && cpu >= 80)
-		model->summary.bound_reason = sb_model_printf(model, "GPU %.0f %% busy while the process uses %.0f %% CPU",
-			util, cpu);
+		model->summary.bound_reason = sb_model_printf(
+			model, "GPU %.0f %% busy while the process uses %.0f %% CPU", util, cpu);
 	else
 		return false;
 	model->summary.bound = "CPU launch";
@@ -128,15 +130,18 @@ void sb_bound_judge(struct sb_model *model)
 {
 	struct sb_summary_section *summary = &model->summary;
 
-	if (by_communication(model) || by_copies(model) || by_gpu(model) || by_disk(model) || by_launches(model))
+	if (by_communication(model) || by_copies(model) || by_gpu(model) || by_disk(model) ||
+		by_launches(model))
 		return;
 	if (!(summary->gpu_utilization_mean_percent > 0) && !model->gpu.present)
 		return;
 	summary->bound = "mixed";
-	summary->bound_reason = model->gpu.present ?
-		sb_model_printf(model, "GPU busy %.0f %%; nothing else stands out",
-			model->gpu.busy_s / (model->gpu.busy_s + model->gpu.idle_s) * 100) :
-		sb_model_printf(model, "GPU %.0f %% util; nothing else stands out", summary->gpu_utilization_mean_percent);
+	summary->bound_reason = model->gpu.present
+					? sb_model_printf(model, "GPU busy %.0f %%; nothing else stands out",
+						  model->gpu.busy_s /
+							  (model->gpu.busy_s + model->gpu.idle_s) * 100)
+					: sb_model_printf(model, "GPU %.0f %% util; nothing else stands out",
+						  summary->gpu_utilization_mean_percent);
 }
 
 /* ---- what to leave alone ------------------------------------------------ */

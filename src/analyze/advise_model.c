@@ -17,11 +17,13 @@ void sb_rule_parameters_many(struct sb_advisor *a)
 		if (!((double)entry->parameters > a->limit))
 			continue;
 		sb_parameters_text(entry->parameters, size);
-		f = sb_advisor_find(a, (double)entry->parameters, NAN, sb_say(a, "'%s' has %s parameters", entry->name, size),
-			entry->bytes > 0 ? sb_say(a, "%lld parameters in %.1f MB (%s)", (long long)entry->parameters,
-						   entry->bytes / 1048576, entry->type ? entry->type : "type unknown") :
-					   sb_say(a, "%lld parameters (%s)", (long long)entry->parameters,
-						   entry->type ? entry->type : "type unknown"));
+		f = sb_advisor_find(a, (double)entry->parameters, NAN,
+			sb_say(a, "'%s' has %s parameters", entry->name, size),
+			entry->bytes > 0
+				? sb_say(a, "%lld parameters in %.1f MB (%s)", (long long)entry->parameters,
+					  entry->bytes / 1048576, entry->type ? entry->type : "type unknown")
+				: sb_say(a, "%lld parameters (%s)", (long long)entry->parameters,
+					  entry->type ? entry->type : "type unknown"));
 		if (f)
 			f->stage = entry->name;
 	}
@@ -44,15 +46,16 @@ void sb_rule_precision_gain(struct sb_advisor *a)
 	double steps_s = a->model->diffusion.step.count ? a->model->diffusion.step.total : NAN;
 
 	for (size_t i = 1; i < m->variant_count; i++) {
-		if (m->variants[i].speedup > a->limit && !in_use(m, m->variants[i].name) && (!best || m->variants[i].speedup > best->speedup))
+		if (m->variants[i].speedup > a->limit && !in_use(m, m->variants[i].name) &&
+			(!best || m->variants[i].speedup > best->speedup))
 			best = &m->variants[i];
 	}
 	if (!best)
 		return;
 	sb_advisor_find(a, best->speedup, steps_s * (1 - 1 / best->speedup),
 		sb_say(a, "%s is %.2f times as fast as %s", best->name, best->speedup, m->variants[0].name),
-		sb_say(a, "%.2f ms against %.2f ms: %s", best->time.mean * 1e3, m->variants[0].time.mean * 1e3,
-			best->reading));
+		sb_say(a, "%.2f ms against %.2f ms: %s", best->time.mean * 1e3,
+			m->variants[0].time.mean * 1e3, best->reading));
 }
 
 /* ---- layers ------------------------------------------------------------- */
@@ -92,7 +95,8 @@ void sb_rule_blocks_dominate(struct sb_advisor *a)
 	double percent = component_percent(a->model, "blocks");
 
 	if (percent >= a->limit)
-		sb_advisor_find(a, percent, NAN, sb_say(a, "transformer blocks take %.1f %% of the model", percent),
+		sb_advisor_find(a, percent, NAN,
+			sb_say(a, "transformer blocks take %.1f %% of the model", percent),
 			sb_say(a, "%lld blocks, %.2f ms each", (long long)a->model->models.block_count,
 				a->model->models.block_mean_s * 1e3));
 }
@@ -103,9 +107,10 @@ void sb_rule_block_variance(struct sb_advisor *a)
 
 	if (m->block_count > 1 && m->block_std_s * 1e3 > a->limit)
 		sb_advisor_find(a, m->block_std_s * 1e3, NAN,
-			sb_say(a, "equal blocks differ by %.2f ms (standard deviation)", m->block_std_s * 1e3),
-			sb_say(a, "%lld blocks, mean %.2f ms, sample deviation %.2f ms", (long long)m->block_count,
-				m->block_mean_s * 1e3, m->block_std_s * 1e3));
+			sb_say(a, "equal blocks differ by %.2f ms (standard deviation)",
+				m->block_std_s * 1e3),
+			sb_say(a, "%lld blocks, mean %.2f ms, sample deviation %.2f ms",
+				(long long)m->block_count, m->block_mean_s * 1e3, m->block_std_s * 1e3));
 }
 
 void sb_rule_patch_embedding(struct sb_advisor *a)
@@ -113,7 +118,8 @@ void sb_rule_patch_embedding(struct sb_advisor *a)
 	double percent = component_percent(a->model, "patch_embed");
 
 	if (percent > a->limit)
-		sb_advisor_find(a, percent, NAN, sb_say(a, "the patch embedding takes %.1f %% of the model", percent),
+		sb_advisor_find(a, percent, NAN,
+			sb_say(a, "the patch embedding takes %.1f %% of the model", percent),
 			sb_say(a, "%.3f s of %.3f s", percent / 100 * a->model->models.layers_total_s,
 				a->model->models.layers_total_s));
 }
@@ -130,11 +136,14 @@ static double traced_attention_s(const struct sb_gpu_section *gpu)
 void sb_rule_attention(struct sb_advisor *a)
 {
 	const struct sb_gpu_section *gpu = &a->model->gpu;
-	double traced = gpu->present && gpu->kernel_total_s > 0 ? traced_attention_s(gpu) / gpu->kernel_total_s * 100 : NAN;
+	double traced = gpu->present && gpu->kernel_total_s > 0
+				? traced_attention_s(gpu) / gpu->kernel_total_s * 100
+				: NAN;
 	double layers = a->model->models.attention_ratio * 100;
 
 	if (traced >= a->limit)
-		sb_advisor_find(a, traced, NAN, sb_say(a, "attention takes %.1f %% of the kernel time", traced),
+		sb_advisor_find(a, traced, NAN,
+			sb_say(a, "attention takes %.1f %% of the kernel time", traced),
 			sb_say(a, "%.3f s of %.3f s", traced_attention_s(gpu), gpu->kernel_total_s));
 	else if (isnan(traced) && layers >= a->limit)
 		sb_advisor_find(a, layers, NAN, sb_say(a, "attention takes %.1f %% of the model", layers),

@@ -10,67 +10,67 @@ struct sb_advisor {
 	const struct sb_run *run;
 	const struct sb_rule_info *rule; /* the one being asked */
 	double limit; /* its threshold in force */
-	bool live;    /* streaming or target_fps: absolute rules count in full */
+	bool live; /* streaming or target_fps: absolute rules count in full */
 	struct sb_vec found; /* struct sb_advice */
-	bool failed;  /* memory is out */
+	bool failed; /* memory is out */
 };
 
 /* Adds a finding of the rule being asked: its issue and what was seen. saves_s
  * NaN: cannot be computed. NULL when memory is out. The rest is the rule's, until
  * the caller changes it. */
-struct sb_advice *sb_advisor_find(struct sb_advisor *a, double value, double saves_s, const char *issue,
-	const char *evidence);
+struct sb_advice *sb_advisor_find(
+	struct sb_advisor *a, double value, double saves_s, const char *issue, const char *evidence);
 /* Text in the model's memory, short to write. */
 #define sb_say(a, ...) sb_model_printf((a)->model, __VA_ARGS__)
 
 /* One per rule, silent without its data. */
-#define SB_RULES(X)                                                                                         \
-	X(stage_dominates)                                                                                  \
-	X(unattributed)                                                                                     \
-	X(slow_steps)                                                                                       \
-	X(recompiles)                                                                                       \
-	X(graph_breaks)                                                                                     \
-	X(compile_time)                                                                                     \
-	X(data_loading)                                                                                     \
-	X(offload)                                                                                          \
-	X(model_load)                                                                                       \
-	X(events_dropped)                                                                                   \
-	X(steps_many)                                                                                       \
-	X(step_slow)                                                                                        \
-	X(block_large)                                                                                      \
-	X(fps_low)                                                                                          \
-	X(bps_low)                                                                                          \
-	X(first_block)                                                                                      \
-	X(target_fps)                                                                                       \
-	X(dropped_frames)                                                                                   \
-	X(buffer_low)                                                                                       \
-	X(parameters_many)                                                                                  \
-	X(precision_gain)                                                                                   \
-	X(layer_dominates)                                                                                  \
-	X(blocks_dominate)                                                                                  \
-	X(block_variance)                                                                                   \
-	X(patch_embedding)                                                                                  \
-	X(attention)                                                                                        \
-	X(gpu_memory)                                                                                       \
-	X(gpu_utilization)                                                                                  \
-	X(temperature)                                                                                      \
-	X(throttling)                                                                                       \
-	X(gpu_shared)                                                                                       \
-	X(gpus_idle)                                                                                        \
-	X(scaling)                                                                                          \
-	X(memory_over_model)                                                                                \
-	X(fragmentation)                                                                                    \
-	X(memory_kept)                                                                                      \
-	X(swap)                                                                                             \
-	X(ram_limit)                                                                                        \
-	X(disk_collapse)                                                                                    \
-	X(cache_useless)                                                                                    \
-	X(cache_strict)                                                                                     \
-	X(copies)                                                                                           \
-	X(pageable_copies)                                                                                  \
-	X(gpu_gaps)                                                                                         \
-	X(small_kernels)                                                                                    \
-	X(attention_math)                                                                                   \
+#define SB_RULES(X)          \
+	X(stage_dominates)   \
+	X(unattributed)      \
+	X(slow_steps)        \
+	X(recompiles)        \
+	X(graph_breaks)      \
+	X(compile_time)      \
+	X(data_loading)      \
+	X(offload)           \
+	X(model_load)        \
+	X(events_dropped)    \
+	X(steps_many)        \
+	X(step_slow)         \
+	X(block_large)       \
+	X(fps_low)           \
+	X(bps_low)           \
+	X(first_block)       \
+	X(target_fps)        \
+	X(dropped_frames)    \
+	X(buffer_low)        \
+	X(parameters_many)   \
+	X(precision_gain)    \
+	X(layer_dominates)   \
+	X(blocks_dominate)   \
+	X(block_variance)    \
+	X(patch_embedding)   \
+	X(attention)         \
+	X(gpu_memory)        \
+	X(gpu_utilization)   \
+	X(temperature)       \
+	X(throttling)        \
+	X(gpu_shared)        \
+	X(gpus_idle)         \
+	X(scaling)           \
+	X(memory_over_model) \
+	X(fragmentation)     \
+	X(memory_kept)       \
+	X(swap)              \
+	X(ram_limit)         \
+	X(disk_collapse)     \
+	X(cache_useless)     \
+	X(cache_strict)      \
+	X(copies)            \
+	X(pageable_copies)   \
+	X(gpu_gaps)          \
+	X(small_kernels)     \
+	X(attention_math)    \
 	X(communication)
 #define SB_RULE_DECLARE_(name) void sb_rule_##name(struct sb_advisor *a);
 SB_RULES(SB_RULE_DECLARE_)

@@ -24,8 +24,9 @@ static bool has_child_above(const struct sb_stages_section *stages, size_t paren
 
 static bool is_frame(const struct sb_stage *s)
 {
-	return s->role == STROBE_ROLE_GENERATION || s->role == STROBE_ROLE_STEP || s->role == STROBE_ROLE_FORWARD ||
-		s->role == STROBE_ROLE_LAYER || s->role == STROBE_ROLE_ITERATION || s->span;
+	return s->role == STROBE_ROLE_GENERATION || s->role == STROBE_ROLE_STEP ||
+	       s->role == STROBE_ROLE_FORWARD || s->role == STROBE_ROLE_LAYER ||
+	       s->role == STROBE_ROLE_ITERATION || s->span;
 }
 
 void sb_rule_stage_dominates(struct sb_advisor *a)
@@ -38,7 +39,8 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 		const struct sb_stage *s = &stages->stages[i];
 		struct sb_advice *f;
 
-		if (is_frame(s) || !(s->wall_ratio * 100 > a->limit) || has_child_above(stages, i, a->limit / 100))
+		if (is_frame(s) || !(s->wall_ratio * 100 > a->limit) ||
+			has_child_above(stages, i, a->limit / 100))
 			continue;
 		found++;
 		f = sb_advisor_find(a, s->wall_ratio * 100, NAN,
@@ -60,7 +62,8 @@ void sb_rule_unattributed(struct sb_advisor *a)
 
 	if (!stages->stage_count || !(percent > a->limit))
 		return;
-	f = sb_advisor_find(a, percent, NAN, sb_say(a, "%.1f %% of the wall time belongs to no stage", percent),
+	f = sb_advisor_find(a, percent, NAN,
+		sb_say(a, "%.1f %% of the wall time belongs to no stage", percent),
 		sb_say(a, "%.2f s of %.2f s are unattributed", stages->unattributed_s, stages->wall_s));
 	if (f)
 		f->rank_s = stages->unattributed_s * TENTH;
@@ -110,8 +113,8 @@ void sb_rule_recompiles(struct sb_advisor *a)
 		count = (double)again;
 	if (count > a->limit)
 		sb_advisor_find(a, count, again_s, sb_say(a, "compiled again %.0f times", count),
-			again_s > 0 ? sb_say(a, "%.0f recompiles took %.2f s", count, again_s) :
-				      sb_say(a, "%.0f recompiles", count));
+			again_s > 0 ? sb_say(a, "%.0f recompiles took %.2f s", count, again_s)
+				    : sb_say(a, "%.0f recompiles", count));
 }
 
 void sb_rule_graph_breaks(struct sb_advisor *a)
@@ -142,8 +145,8 @@ static struct part_sum sum_part(const struct sb_model *model, enum sb_part part)
 		if (sb_part_of(s->name, (int)s->role) != part || isnan(s->total_s) || s->span)
 			continue;
 		sum.self_s += s->self_s;
-		if (s->parent >= 0 &&
-			sb_part_of(model->stages.stages[s->parent].name, (int)model->stages.stages[s->parent].role) == part)
+		if (s->parent >= 0 && sb_part_of(model->stages.stages[s->parent].name,
+					      (int)model->stages.stages[s->parent].role) == part)
 			continue;
 		sum.total_s += s->total_s;
 		sum.count += s->count;
@@ -159,7 +162,8 @@ static struct part_sum sum_part(const struct sb_model *model, enum sb_part part)
 	return sum;
 }
 
-static struct sb_advice *find_part(struct sb_advisor *a, enum sb_part part, const char *what, double saved_share)
+static struct sb_advice *find_part(
+	struct sb_advisor *a, enum sb_part part, const char *what, double saved_share)
 {
 	struct part_sum sum = sum_part(a->model, part);
 	double percent = sum.total_s / a->model->stages.wall_s * 100;
@@ -167,11 +171,13 @@ static struct sb_advice *find_part(struct sb_advisor *a, enum sb_part part, cons
 
 	if (!(percent > a->limit))
 		return NULL;
-	f = sb_advisor_find(a, percent, sum.total_s * saved_share, sb_say(a, "%s takes %.1f %% of the wall time", what, percent),
-		sum.bytes > 0 ?
-			sb_say(a, "%.2f s in %lld calls, %.1f GB at %.2f GB/s; mostly '%s'", sum.total_s,
-				(long long)sum.count, sum.bytes / 1e9, sum.bytes / sum.total_s / 1e9, sum.largest) :
-			sb_say(a, "%.2f s in %lld calls; mostly '%s'", sum.total_s, (long long)sum.count, sum.largest));
+	f = sb_advisor_find(a, percent, sum.total_s * saved_share,
+		sb_say(a, "%s takes %.1f %% of the wall time", what, percent),
+		sum.bytes > 0 ? sb_say(a, "%.2f s in %lld calls, %.1f GB at %.2f GB/s; mostly '%s'",
+					sum.total_s, (long long)sum.count, sum.bytes / 1e9,
+					sum.bytes / sum.total_s / 1e9, sum.largest)
+			      : sb_say(a, "%.2f s in %lld calls; mostly '%s'", sum.total_s,
+					(long long)sum.count, sum.largest));
 	if (f)
 		f->stage = sum.largest;
 	return f;
@@ -207,8 +213,9 @@ void sb_rule_events_dropped(struct sb_advisor *a)
 	if ((double)r->dropped_count > a->limit)
 		sb_advisor_find(a, (double)r->dropped_count, NAN,
 			sb_say(a, "%lld events were lost while recording", (long long)r->dropped_count),
-			r->drop_count ? sb_say(a, "%lld of %lld events; mostly: %s", (long long)r->dropped_count,
-						(long long)(r->events + r->dropped_count),
-						r->drops[0].text ? r->drops[0].text : r->drops[0].reason) :
-					sb_say(a, "%lld events", (long long)r->dropped_count));
+			r->drop_count
+				? sb_say(a, "%lld of %lld events; mostly: %s", (long long)r->dropped_count,
+					  (long long)(r->events + r->dropped_count),
+					  r->drops[0].text ? r->drops[0].text : r->drops[0].reason)
+				: sb_say(a, "%lld events", (long long)r->dropped_count));
 }

@@ -29,7 +29,8 @@ static const struct sb_stats *stats_of(const struct sb_series *s, const char *co
 /* A GPU that nobody used has nothing to be advised on. */
 static bool was_used(const struct sb_series *s)
 {
-	const struct sb_stats *util = stats_of(s, "utilization_percent"), *own = stats_of(s, "process_memory_mb");
+	const struct sb_stats *util = stats_of(s, "utilization_percent"),
+			      *own = stats_of(s, "process_memory_mb");
 
 	return (util && util->max > 0) || (own && own->max > 0);
 }
@@ -39,22 +40,25 @@ void sb_rule_gpu_memory(struct sb_advisor *a)
 	const struct sb_series *s;
 
 	for (size_t i = 0; (s = gpu_at(a->model, &i));) {
-		const struct sb_stats *used = stats_of(s, "memory_used_mb"), *total = stats_of(s, "memory_total_mb");
+		const struct sb_stats *used = stats_of(s, "memory_used_mb"),
+				      *total = stats_of(s, "memory_total_mb");
 		double percent = used && total && total->max > 0 ? used->max / total->max * 100 : NAN;
 
 		if (percent > a->limit)
-			sb_advisor_find(a, percent, NAN, sb_say(a, "GPU %d memory peaks at %.1f %%", s->device, percent),
-				a->model->memory.peak_stage ?
-					sb_say(a, "%.1f of %.1f MB, in '%s'", used->max, total->max,
-						a->model->memory.peak_stage) :
-					sb_say(a, "%.1f of %.1f MB", used->max, total->max));
+			sb_advisor_find(a, percent, NAN,
+				sb_say(a, "GPU %d memory peaks at %.1f %%", s->device, percent),
+				a->model->memory.peak_stage
+					? sb_say(a, "%.1f of %.1f MB, in '%s'", used->max, total->max,
+						  a->model->memory.peak_stage)
+					: sb_say(a, "%.1f of %.1f MB", used->max, total->max));
 	}
 }
 
 void sb_rule_gpu_utilization(struct sb_advisor *a)
 {
 	const struct sb_series *s;
-	double percent = a->model->summary.gpu_utilization_mean_percent, wall_s = a->model->summary.generation_s;
+	double percent = a->model->summary.gpu_utilization_mean_percent,
+	       wall_s = a->model->summary.generation_s;
 	bool used = false;
 
 	for (size_t i = 0; (s = gpu_at(a->model, &i));)
@@ -75,7 +79,8 @@ void sb_rule_temperature(struct sb_advisor *a)
 		const struct sb_stats *t = stats_of(s, "temperature_c");
 
 		if (t && t->max > a->limit)
-			sb_advisor_find(a, t->max, NAN, sb_say(a, "GPU %d reached %.0f °C", s->device, t->max),
+			sb_advisor_find(a, t->max, NAN,
+				sb_say(a, "GPU %d reached %.0f °C", s->device, t->max),
 				sb_say(a, "%.0f °C on average, %.0f °C at the highest", t->mean, t->max));
 	}
 }
@@ -84,18 +89,21 @@ void sb_rule_throttling(struct sb_advisor *a)
 {
 	for (size_t i = 0; i < a->model->devices.count; i++) {
 		const struct sb_device *d = &a->model->devices.all[i];
-		const struct sb_stats *clock = stats_of(sb_model_series(a->model, "gpu", d->index), "sm_clock_mhz");
+		const struct sb_stats *clock = stats_of(
+			sb_model_series(a->model, "gpu", d->index), "sm_clock_mhz");
 		double percent = d->throttled_ratio * 100;
-		double saves_s = clock && clock->max > 0 ? a->model->summary.generation_s * (1 - clock->mean / clock->max) : NAN;
+		double saves_s = clock && clock->max > 0
+					 ? a->model->summary.generation_s * (1 - clock->mean / clock->max)
+					 : NAN;
 		const char *reason = d->throttle_reason_count ? d->throttle_reasons[0] : "unknown";
 
 		if (!d->used || !(percent > a->limit))
 			continue;
 		sb_advisor_find(a, percent, saves_s,
 			sb_say(a, "GPU %d held its clocks down %.0f %% of the time", d->index, percent),
-			clock ? sb_say(a, "%s; SM clock %.0f MHz on average, %.0f MHz at its best", reason, clock->mean,
-					clock->max) :
-				sb_say(a, "%s in %.0f %% of the samples", reason, percent));
+			clock ? sb_say(a, "%s; SM clock %.0f MHz on average, %.0f MHz at its best", reason,
+					clock->mean, clock->max)
+			      : sb_say(a, "%s in %.0f %% of the samples", reason, percent));
 	}
 }
 
@@ -108,7 +116,8 @@ void sb_rule_gpu_shared(struct sb_advisor *a)
 
 		if (others && others->max > a->limit && was_used(s))
 			sb_advisor_find(a, others->max, NAN,
-				sb_say(a, "%.0f other process%s on GPU %d", others->max, others->max == 1 ? "" : "es", s->device),
+				sb_say(a, "%.0f other process%s on GPU %d", others->max,
+					others->max == 1 ? "" : "es", s->device),
 				sb_say(a, "%.1f other processes on average", others->mean));
 	}
 }
@@ -150,8 +159,10 @@ void sb_rule_scaling(struct sb_advisor *a)
 		waited_s = a->model->gpu.exposed_communication_s;
 	percent = (1 - waited_s / a->model->summary.generation_s) * 100;
 	if (ranks > 1 && waited_s > 0 && percent < a->limit)
-		sb_advisor_find(a, percent, waited_s, sb_say(a, "%.0f ranks work at %.0f %% efficiency", ranks, percent),
-			sb_say(a, "%.2f s of %.2f s wait for other ranks", waited_s, a->model->summary.generation_s));
+		sb_advisor_find(a, percent, waited_s,
+			sb_say(a, "%.0f ranks work at %.0f %% efficiency", ranks, percent),
+			sb_say(a, "%.2f s of %.2f s wait for other ranks", waited_s,
+				a->model->summary.generation_s));
 }
 
 /* ---- memory ------------------------------------------------------------- */
@@ -168,7 +179,8 @@ void sb_rule_memory_over_model(struct sb_advisor *a)
 	if (weights > 0 && peak_mb > a->limit && weights / SB_MB < a->limit / 2)
 		sb_advisor_find(a, peak_mb, NAN,
 			sb_say(a, "memory peaks at %.1f MB for models of %.1f MB", peak_mb, weights / SB_MB),
-			sb_say(a, "%.1f MB are not weights%s%s", peak_mb - weights / SB_MB, m->peak_stage ? "; the peak is in " : "",
+			sb_say(a, "%.1f MB are not weights%s%s", peak_mb - weights / SB_MB,
+				m->peak_stage ? "; the peak is in " : "",
 				m->peak_stage ? m->peak_stage : ""));
 }
 
@@ -178,9 +190,11 @@ void sb_rule_fragmentation(struct sb_advisor *a)
 
 	if (m->fragmentation_ratio * 100 > a->limit && m->fragmentation_reserved_bytes >= 1024 * SB_MB)
 		sb_advisor_find(a, m->fragmentation_ratio * 100, NAN,
-			sb_say(a, "%.0f %% of the reserved GPU memory is unused", m->fragmentation_ratio * 100),
-			sb_say(a, "%.1f of %.1f MB reserved are not allocated at '%s'", m->fragmentation_bytes / SB_MB,
-				m->fragmentation_reserved_bytes / SB_MB, m->fragmentation_label));
+			sb_say(a, "%.0f %% of the reserved GPU memory is unused",
+				m->fragmentation_ratio * 100),
+			sb_say(a, "%.1f of %.1f MB reserved are not allocated at '%s'",
+				m->fragmentation_bytes / SB_MB, m->fragmentation_reserved_bytes / SB_MB,
+				m->fragmentation_label));
 }
 
 void sb_rule_memory_kept(struct sb_advisor *a)
@@ -195,7 +209,8 @@ void sb_rule_memory_kept(struct sb_advisor *a)
 			continue;
 		f = sb_advisor_find(a, s->kept_bytes / SB_MB, NAN,
 			sb_say(a, "'%s' keeps %.1f MB after its end", s->stage, s->kept_bytes / SB_MB),
-			sb_say(a, "%.1f MB allocated before, %.1f MB after", s->before_bytes / SB_MB, s->after_bytes / SB_MB));
+			sb_say(a, "%.1f MB allocated before, %.1f MB after", s->before_bytes / SB_MB,
+				s->after_bytes / SB_MB));
 		if (f)
 			f->stage = s->stage;
 	}
@@ -208,7 +223,8 @@ void sb_rule_swap(struct sb_advisor *a)
 
 	if (grown_mb > a->limit)
 		sb_advisor_find(a, grown_mb, NAN, sb_say(a, "the machine swapped %.1f MB out", grown_mb),
-			sb_say(a, "swap rose from %.1f to %.1f MB", m->swap_first_bytes / SB_MB, m->swap_peak_bytes / SB_MB));
+			sb_say(a, "swap rose from %.1f to %.1f MB", m->swap_first_bytes / SB_MB,
+				m->swap_peak_bytes / SB_MB));
 }
 
 void sb_rule_ram_limit(struct sb_advisor *a)
@@ -252,5 +268,6 @@ void sb_rule_disk_collapse(struct sb_advisor *a)
 		return;
 	sb_advisor_find(a, slow_bytes / slow_s / best * 100, slow_s - slow_bytes / best,
 		sb_say(a, "disk reads fell from %.2f to %.2f GB/s", best / 1e9, slow_bytes / slow_s / 1e9),
-		sb_say(a, "%.2f GB took %.1f s; at the best rate %.1f s", slow_bytes / 1e9, slow_s, slow_bytes / best));
+		sb_say(a, "%.2f GB took %.1f s; at the best rate %.1f s", slow_bytes / 1e9, slow_s,
+			slow_bytes / best));
 }

@@ -33,7 +33,8 @@ void sb_rule_pageable_copies(struct sb_advisor *a)
 	}
 	percent = pageable / known * 100;
 	if (known > 1e9 && percent > a->limit)
-		sb_advisor_find(a, percent, NAN, sb_say(a, "%.0f %% of the copied bytes use pageable memory", percent),
+		sb_advisor_find(a, percent, NAN,
+			sb_say(a, "%.0f %% of the copied bytes use pageable memory", percent),
 			sb_say(a, "%.2f of %.2f GB", pageable / 1e9, known / 1e9));
 }
 
@@ -49,10 +50,12 @@ void sb_rule_gpu_gaps(struct sb_advisor *a)
 	}
 	if (!(percent > a->limit))
 		return;
-	sb_advisor_find(a, percent, gpu->idle_s, sb_say(a, "the GPU idles %.1f %% between its kernels", percent),
-		largest ? sb_say(a, "%.3f s idle; the longest gap is %.1f ms, the CPU was in '%s'", gpu->idle_s,
-				  largest->duration_s * 1e3, largest->cpu_did ? largest->cpu_did : "no stage") :
-			  sb_say(a, "%.3f s idle, %.3f s busy", gpu->idle_s, gpu->busy_s));
+	sb_advisor_find(a, percent, gpu->idle_s,
+		sb_say(a, "the GPU idles %.1f %% between its kernels", percent),
+		largest ? sb_say(a, "%.3f s idle; the longest gap is %.1f ms, the CPU was in '%s'",
+				  gpu->idle_s, largest->duration_s * 1e3,
+				  largest->cpu_did ? largest->cpu_did : "no stage")
+			: sb_say(a, "%.3f s idle, %.3f s busy", gpu->idle_s, gpu->busy_s));
 }
 
 void sb_rule_small_kernels(struct sb_advisor *a)
@@ -63,7 +66,8 @@ void sb_rule_small_kernels(struct sb_advisor *a)
 	if (gpu->present && gpu->small_kernel_ratio * 100 > a->limit && idle > 0.05)
 		sb_advisor_find(a, gpu->small_kernel_ratio * 100, NAN,
 			sb_say(a, "%.0f %% of the kernels are short", gpu->small_kernel_ratio * 100),
-			sb_say(a, "%lld kernels, %.1f us each on average, the GPU idles %.0f %%", (long long)gpu->kernel_count,
+			sb_say(a, "%lld kernels, %.1f us each on average, the GPU idles %.0f %%",
+				(long long)gpu->kernel_count,
 				gpu->kernel_total_s / (double)gpu->kernel_count * 1e6, idle * 100));
 }
 
@@ -78,7 +82,8 @@ void sb_rule_attention_math(struct sb_advisor *a)
 	}
 	percent = math_s / gpu->kernel_total_s * 100;
 	if (math_s > 0 && percent > a->limit)
-		sb_advisor_find(a, percent, math_s / 2, sb_say(a, "attention runs unfused (math) for %.1f %% of the time", percent),
+		sb_advisor_find(a, percent, math_s / 2,
+			sb_say(a, "attention runs unfused (math) for %.1f %% of the time", percent),
 			sb_say(a, "%.3f s of %.3f s kernel time", math_s, gpu->kernel_total_s));
 }
 

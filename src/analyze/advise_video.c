@@ -18,8 +18,9 @@ void sb_rule_slow_steps(struct sb_advisor *a)
 	if (!d->slow_step_count)
 		return;
 	sb_advisor_find(a, (double)d->slow_step_total, d->slow_step_excess_s,
-		sb_say(a, "%lld of %lld steps %s slower than %s peers", (long long)d->slow_step_total, (long long)d->steps,
-			d->slow_step_total == 1 ? "is" : "are", d->slow_step_total == 1 ? "its" : "their"),
+		sb_say(a, "%lld of %lld steps %s slower than %s peers", (long long)d->slow_step_total,
+			(long long)d->steps, d->slow_step_total == 1 ? "is" : "are",
+			d->slow_step_total == 1 ? "its" : "their"),
 		sb_say(a, "the slowest took %.3f s at %.2f s, its peers %.3f s; together %.2f s too long",
 			slow[0].duration_s, slow[0].t_s, slow[0].peer_s, d->slow_step_excess_s));
 }
@@ -46,8 +47,8 @@ void sb_rule_step_slow(struct sb_advisor *a)
 
 	if (ms > a->limit)
 		sb_advisor_find(a, ms, NAN, sb_say(a, "a step takes %.0f ms on average", ms),
-			sb_say(a, "%lld steps, mean %.1f ms, p95 %.1f ms", (long long)d->computed_step.count, ms,
-				d->computed_step.p95 * 1e3));
+			sb_say(a, "%lld steps, mean %.1f ms, p95 %.1f ms", (long long)d->computed_step.count,
+				ms, d->computed_step.p95 * 1e3));
 }
 
 void sb_rule_block_large(struct sb_advisor *a)
@@ -56,8 +57,8 @@ void sb_rule_block_large(struct sb_advisor *a)
 
 	if (b->present && b->mean_frames > a->limit)
 		sb_advisor_find(a, b->mean_frames, NAN, sb_say(a, "blocks of %.1f frames", b->mean_frames),
-			sb_say(a, "%lld blocks, %.1f frames each on average; one takes %.2f s", (long long)b->blocks,
-				b->mean_frames, b->time.mean));
+			sb_say(a, "%lld blocks, %.1f frames each on average; one takes %.2f s",
+				(long long)b->blocks, b->mean_frames, b->time.mean));
 }
 
 void sb_rule_fps_low(struct sb_advisor *a)
@@ -85,7 +86,8 @@ void sb_rule_first_block(struct sb_advisor *a)
 	int64_t generations = a->model->generations.total > 0 ? a->model->generations.total : 1;
 
 	if (b->present && ratio > a->limit)
-		sb_advisor_find(a, ratio, (b->first_block_time_s - b->later_block_time_s) * (double)generations,
+		sb_advisor_find(a, ratio,
+			(b->first_block_time_s - b->later_block_time_s) * (double)generations,
 			sb_say(a, "the first block takes %.1f times as long as the others", ratio),
 			sb_say(a, "%.3f s against %.3f s", b->first_block_time_s, b->later_block_time_s));
 }
@@ -98,8 +100,8 @@ void sb_rule_target_fps(struct sb_advisor *a)
 	if (s->target_fps > 0 && s->fps_wall < s->target_fps)
 		sb_advisor_find(a, s->fps_wall, NAN,
 			sb_say(a, "%.2f of %.2f frames/s wanted", s->fps_wall, s->target_fps),
-			sb_say(a, "%lld frames took %.2f s; the target leaves %.2f s", (long long)s->frames, s->generation_s,
-				needed_s));
+			sb_say(a, "%lld frames took %.2f s; the target leaves %.2f s", (long long)s->frames,
+				s->generation_s, needed_s));
 }
 
 void sb_rule_dropped_frames(struct sb_advisor *a)
@@ -119,8 +121,8 @@ void sb_rule_buffer_low(struct sb_advisor *a)
 	if (s->present && s->buffer_ratio.count && s->buffer_ratio.min * 100 < a->limit)
 		sb_advisor_find(a, s->buffer_ratio.min * 100, NAN,
 			sb_say(a, "the stream's buffer ran down to %.0f %%", s->buffer_ratio.min * 100),
-			sb_say(a, "occupancy %.0f %% on average, %.0f %% at the lowest", s->buffer_ratio.mean * 100,
-				s->buffer_ratio.min * 100));
+			sb_say(a, "occupancy %.0f %% on average, %.0f %% at the lowest",
+				s->buffer_ratio.mean * 100, s->buffer_ratio.min * 100));
 }
 
 /* ---- caches ------------------------------------------------------------- */
@@ -137,11 +139,11 @@ void sb_rule_cache_useless(struct sb_advisor *a)
 			continue;
 		f = sb_advisor_find(a, c->hit_ratio * 100, NAN,
 			sb_say(a, "cache '%s' hits %.1f %% of its requests", c->cache, c->hit_ratio * 100),
-			c->size_peak_bytes > 0 ?
-				sb_say(a, "%lld hits of %lld requests, %.1f MB held", (long long)c->hits,
-					(long long)(c->hits + c->misses), c->size_peak_bytes / 1048576) :
-				sb_say(a, "%lld hits of %lld requests", (long long)c->hits,
-					(long long)(c->hits + c->misses)));
+			c->size_peak_bytes > 0
+				? sb_say(a, "%lld hits of %lld requests, %.1f MB held", (long long)c->hits,
+					  (long long)(c->hits + c->misses), c->size_peak_bytes / 1048576)
+				: sb_say(a, "%lld hits of %lld requests", (long long)c->hits,
+					  (long long)(c->hits + c->misses)));
 		if (f)
 			f->stage = c->cache;
 	}
@@ -151,15 +153,20 @@ void sb_rule_cache_strict(struct sb_advisor *a)
 {
 	for (size_t i = 0; i < a->model->caches.cache_count; i++) {
 		const struct sb_cache_entry *c = &a->model->caches.caches[i];
-		double near = c->scored_misses ? (double)c->near_misses / (double)c->scored_misses * 100 : NAN;
+		double near = c->scored_misses ? (double)c->near_misses / (double)c->scored_misses * 100
+					       : NAN;
 		struct sb_advice *f;
 
 		if (c->scored_misses < REQUESTS_LEAST || !(near > a->limit))
 			continue;
 		f = sb_advisor_find(a, near, NAN,
-			sb_say(a, "cache '%s': %.0f %% of the misses came close to the threshold", c->cache, near),
-			sb_say(a, "%lld of %lld misses within a quarter of threshold %.4g; their median score is %.4g",
-				(long long)c->near_misses, (long long)c->scored_misses, c->threshold, c->miss_score_median));
+			sb_say(a, "cache '%s': %.0f %% of the misses came close to the threshold", c->cache,
+				near),
+			sb_say(a,
+				"%lld of %lld misses within a quarter of threshold %.4g; their median score "
+				"is %.4g",
+				(long long)c->near_misses, (long long)c->scored_misses, c->threshold,
+				c->miss_score_median));
 		if (f)
 			f->stage = c->cache;
 	}

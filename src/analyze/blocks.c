@@ -64,7 +64,8 @@ static void assign_generations(struct sb_video *v)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < v->blocks.count; i++) {
-		all[i].generation = sb_generation_at(v, all[i].track, all[i].measured ? all[i].end_ns : all[i].begin_ns);
+		all[i].generation = sb_generation_at(
+			v, all[i].track, all[i].measured ? all[i].end_ns : all[i].begin_ns);
 		if (all[i].generation != SB_NO_GENERATION)
 			all[kept++] = all[i];
 	}
@@ -142,7 +143,8 @@ static void first_and_later(struct sb_video *v, struct sb_model *model, double *
 		if (i && all[i].generation == all[i - 1].generation)
 			continue;
 		if (!all[i].measured)
-			scratch_s[firsts++] = (double)(all[i].end_ns - generations[all[i].generation].begin_ns) / 1e9;
+			scratch_s[firsts++] =
+				(double)(all[i].end_ns - generations[all[i].generation].begin_ns) / 1e9;
 	}
 	b->first_block_s = median_of(v, scratch_s, firsts);
 	firsts = 0;

@@ -18,7 +18,7 @@ struct cache {
 	double threshold;
 	double score_sum;
 	int64_t score_count;
-	struct sb_vec events;      /* struct sb_cache_event_row */
+	struct sb_vec events; /* struct sb_cache_event_row */
 	struct sb_vec miss_scores; /* double */
 };
 
@@ -69,8 +69,8 @@ static void note_score(struct caches *c, struct cache *cache, const struct sb_ev
 	cache->scored++;
 	/* a distance must stay below the threshold, a similarity must reach it:
 	 * a miss lies on the wrong side; either way near is near */
-	if (e->cache.score >= e->cache.threshold ? e->cache.score <= e->cache.threshold * NEAR :
-						   e->cache.score * NEAR >= e->cache.threshold)
+	if (e->cache.score >= e->cache.threshold ? e->cache.score <= e->cache.threshold * NEAR
+						 : e->cache.score * NEAR >= e->cache.threshold)
 		cache->near++;
 	if (cache->miss_scores.count >= c->points)
 		return;
@@ -152,7 +152,8 @@ static int by_time(const void *a, const void *b)
 	return x->t_s < y->t_s ? -1 : x->t_s > y->t_s;
 }
 
-static int fill(const struct caches *c, const struct cache *from, struct sb_model *model, struct sb_cache_entry *to)
+static int fill(
+	const struct caches *c, const struct cache *from, struct sb_model *model, struct sb_cache_entry *to)
 {
 	struct sb_stats scores;
 	int err = sb_stats_of(from->miss_scores.items, from->miss_scores.count, &scores);
@@ -163,7 +164,9 @@ static int fill(const struct caches *c, const struct cache *from, struct sb_mode
 	to->hits = from->hits;
 	to->misses = from->misses;
 	to->evictions = from->evictions;
-	to->hit_ratio = from->hits + from->misses > 0 ? (double)from->hits / (double)(from->hits + from->misses) : NAN;
+	to->hit_ratio = from->hits + from->misses > 0
+				? (double)from->hits / (double)(from->hits + from->misses)
+				: NAN;
 	to->size_bytes = from->size_bytes >= 0 ? (double)from->size_bytes : NAN;
 	to->size_peak_bytes = from->size_peak_bytes >= 0 ? (double)from->size_peak_bytes : NAN;
 	to->threshold = from->threshold;

@@ -113,10 +113,12 @@ static void count_frames(struct sb_video *v)
 	}
 	for (size_t i = 0; i < v->parts.count; i++) {
 		parts[i].generation = sb_generation_at(v, parts[i].track, parts[i].begin_ns);
-		if (parts[i].generation == SB_NO_GENERATION || parts[i].part != SB_PART_VAE_DECODE || parts[i].frames < 0)
+		if (parts[i].generation == SB_NO_GENERATION || parts[i].part != SB_PART_VAE_DECODE ||
+			parts[i].frames < 0)
 			continue;
 		all[parts[i].generation].decoded =
-			(all[parts[i].generation].decoded < 0 ? 0 : all[parts[i].generation].decoded) + parts[i].frames;
+			(all[parts[i].generation].decoded < 0 ? 0 : all[parts[i].generation].decoded) +
+			parts[i].frames;
 	}
 }
 

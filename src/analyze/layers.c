@@ -83,16 +83,17 @@ struct pending {
 
 struct layers {
 	struct sb_run *run;
-	struct sb_map by_name;  /* run name id and index -> index of all */
-	struct sb_vec all;      /* struct layer */
-	struct sb_map gpu_of;   /* run name id -> index of gpu */
-	struct sb_vec gpu;      /* struct layer: gpu_s and gpu_count only */
+	struct sb_map by_name; /* run name id and index -> index of all */
+	struct sb_vec all; /* struct layer */
+	struct sb_map gpu_of; /* run name id -> index of gpu */
+	struct sb_vec gpu; /* struct layer: gpu_s and gpu_count only */
 	struct pending pending[PENDING_MOST]; /* not inside another layer so far */
 	size_t pending_count;
 	bool failed;
 };
 
-static struct layer *layer_of(struct layers *l, struct sb_map *map, struct sb_vec *vec, uint32_t name, int64_t index)
+static struct layer *layer_of(
+	struct layers *l, struct sb_map *map, struct sb_vec *vec, uint32_t name, int64_t index)
 {
 	uint64_t key = (uint64_t)name | (uint64_t)(index + 1) << 32;
 	struct layer *made;
@@ -133,8 +134,8 @@ static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct layers *l = self;
 	double index = z->attr_count ? sb_attr_number(z->attrs, z->attr_count, "index") : NAN;
-	struct layer *layer =
-		layer_of(l, &l->by_name, &l->all, z->name, index >= 0 && index < 1e6 ? (int64_t)index : -1);
+	struct layer *layer = layer_of(
+		l, &l->by_name, &l->all, z->name, index >= 0 && index < 1e6 ? (int64_t)index : -1);
 	double s = (double)(z->end_ns - z->begin_ns) / 1e9, *value;
 
 	if (!layer)
@@ -213,15 +214,16 @@ static int slowest_first(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-static int fill_layer(const struct layers *l, const struct layer *from, struct sb_model *model, struct sb_layer *to)
+static int fill_layer(
+	const struct layers *l, const struct layer *from, struct sb_model *model, struct sb_layer *to)
 {
 	int err = sb_stats_of(from->values_s.items, from->values_s.count, &to->time);
 
 	if (err)
 		return err;
-	to->name = from->index < 0 ?
-		sb_model_text(model, l->run->names[from->name].text) :
-		sb_model_printf(model, "%s.%lld", l->run->names[from->name].text, (long long)from->index);
+	to->name = from->index < 0 ? sb_model_text(model, l->run->names[from->name].text)
+				   : sb_model_printf(model, "%s.%lld", l->run->names[from->name].text,
+					     (long long)from->index);
 	if (!to->name)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse layers");
 	to->component = sb_layer_component(to->name);
@@ -301,7 +303,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	struct sb_model_section *section = &model->models;
 	const struct layer *all = l->all.items;
 
-	section->block_mean_s = section->block_std_s = section->attention_ratio = section->layers_total_s = NAN;
+	section->block_mean_s = section->block_std_s = section->attention_ratio = section->layers_total_s =
+		NAN;
 	if (l->failed)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse layers");
 	if (!l->all.count)

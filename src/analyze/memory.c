@@ -32,7 +32,7 @@ struct memory {
 	struct allocator {
 		uint32_t name;
 		int64_t allocs, frees, allocated, freed, live, peak;
-	} *allocators;
+	} * allocators;
 	size_t allocator_count;
 	bool sampled; /* the run has memory samples */
 	bool failed;
@@ -146,7 +146,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		m->sampled |= strcmp(run->schemas[i].source, "gpu") == 0;
 	v->kinds = 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_ALLOC | 1u << SB_EVENT_DIGEST_SUM;
 	v->roles = 1u << STROBE_ROLE_STAGE | 1u << STROBE_ROLE_LOAD | 1u << STROBE_ROLE_COMPILE |
-		1u << STROBE_ROLE_OFFLOAD | 1u << STROBE_ROLE_WARMUP;
+		   1u << STROBE_ROLE_OFFLOAD | 1u << STROBE_ROLE_WARMUP;
 	v->zone = see_zone;
 	v->event = see_event;
 	return 0;
@@ -230,7 +230,8 @@ static void raise(double *peak, double bytes)
 		*peak = bytes;
 }
 
-static struct sb_memory_stage *stage_row(struct sb_memory_section *section, struct sb_model *model, const char *name)
+static struct sb_memory_stage *stage_row(
+	struct sb_memory_section *section, struct sb_model *model, const char *name)
 {
 	struct sb_memory_stage *row;
 
@@ -314,8 +315,10 @@ static void peaks_from_samples(struct memory *m, struct sb_model *model, const s
 	if (!c)
 		return;
 	for (size_t i = 0; !by_snapshots && i < m->spans.all.count; i++) {
-		double mb = sb_series_max(s, c, (double)spans[i].begin_ns / 1e9, (double)spans[i].end_ns / 1e9);
-		struct sb_memory_stage *row = isnan(mb) ? NULL : stage_row(section, model, span_name(m, &spans[i]));
+		double mb = sb_series_max(
+			s, c, (double)spans[i].begin_ns / 1e9, (double)spans[i].end_ns / 1e9);
+		struct sb_memory_stage *row = isnan(mb) ? NULL
+							: stage_row(section, model, span_name(m, &spans[i]));
 
 		if (row)
 			raise(&row->peak_bytes, mb * SB_MB);
@@ -351,7 +354,8 @@ static void find_spike(struct memory *m, struct sb_model *model)
 		from_s = s->t_s[i - 1];
 	}
 	for (size_t i = 1; !c && i < section->snapshot_count; i++) {
-		double rise = section->snapshots[i].allocated_bytes - section->snapshots[i - 1].allocated_bytes;
+		double rise = section->snapshots[i].allocated_bytes -
+			      section->snapshots[i - 1].allocated_bytes;
 
 		if (isnan(rise) || rise <= 0 || rise <= section->spike_bytes ||
 			section->snapshots[i].device != section->snapshots[i - 1].device)
@@ -364,8 +368,9 @@ static void find_spike(struct memory *m, struct sb_model *model)
 		section->spike_bytes = section->spike_t_s = NAN;
 		return;
 	}
-	section->spike_stage = sb_model_text(model,
-		span_name(m, sb_stage_spans_over(&m->spans, (int64_t)(from_s * 1e9), (int64_t)(section->spike_t_s * 1e9))));
+	section->spike_stage = sb_model_text(
+		model, span_name(m, sb_stage_spans_over(&m->spans, (int64_t)(from_s * 1e9),
+					    (int64_t)(section->spike_t_s * 1e9))));
 }
 
 /* ---- freed after the stage? --------------------------------------------- */
@@ -443,13 +448,15 @@ static void check_freed(struct memory *m, struct sb_model *model)
 	qsort(spans, count, sizeof *spans, by_level);
 	m->spans.sorted = false;
 	for (size_t i = 0; i < count; i++) {
-		const struct sb_stage_span *left = i && side_by_side(&spans[i - 1], &spans[i]) ? &spans[i - 1] : NULL;
-		const struct sb_stage_span *right =
-			i + 1 < count && side_by_side(&spans[i + 1], &spans[i]) ? &spans[i + 1] : NULL;
-		const struct snapshot *before =
-			last_reading(m, left ? left->end_ns : m->run->from_ns, spans[i].begin_ns);
-		const struct snapshot *after =
-			first_reading(m, spans[i].end_ns, right ? right->begin_ns : m->run->to_ns);
+		const struct sb_stage_span *left = i && side_by_side(&spans[i - 1], &spans[i]) ? &spans[i - 1]
+											       : NULL;
+		const struct sb_stage_span *right = i + 1 < count && side_by_side(&spans[i + 1], &spans[i])
+							    ? &spans[i + 1]
+							    : NULL;
+		const struct snapshot *before = last_reading(
+			m, left ? left->end_ns : m->run->from_ns, spans[i].begin_ns);
+		const struct snapshot *after = first_reading(
+			m, spans[i].end_ns, right ? right->begin_ns : m->run->to_ns);
 		struct sb_memory_stage *row;
 
 		if (!before || !after || before->device != after->device)
@@ -533,8 +540,8 @@ static double vram_at(const struct sb_model *model, double t_s)
 
 /* The last snapshot up to t_s, summed over devices is not wanted: the peak's
  * device alone. *at only moves forward. */
-static const struct sb_memory_snapshot *snapshot_at(const struct sb_memory_section *section, double t_s, size_t *at,
-	const struct sb_memory_snapshot *before)
+static const struct sb_memory_snapshot *snapshot_at(const struct sb_memory_section *section, double t_s,
+	size_t *at, const struct sb_memory_snapshot *before)
 {
 	for (; *at < section->snapshot_count && section->snapshots[*at].t_s <= t_s; (*at)++) {
 		if (section->snapshots[*at].device == section->peak_device)
@@ -545,11 +552,13 @@ static const struct sb_memory_snapshot *snapshot_at(const struct sb_memory_secti
 
 static void fill_timeline(struct memory *m, struct sb_model *model)
 {
-	static const char *const columns[] = { "vram_used_mb", "vram_allocated_mb", "vram_reserved_mb", "ram_used_mb",
-		"rss_mb", "swap_used_mb", "page_cache_mb" };
+	static const char *const columns[] = { "vram_used_mb", "vram_allocated_mb", "vram_reserved_mb",
+		"ram_used_mb", "rss_mb", "swap_used_mb", "page_cache_mb" };
 	struct sb_memory_section *section = &model->memory;
-	const struct sb_series *memory = sb_model_series(model, "memory", -2), *gpu = sb_model_series(model, "gpu", -2);
-	const struct sb_series *process = sb_model_series(model, "process", -2), *axis = memory ? memory : gpu;
+	const struct sb_series *memory = sb_model_series(model, "memory", -2),
+			       *gpu = sb_model_series(model, "gpu", -2);
+	const struct sb_series *process = sb_model_series(model, "process", -2),
+			       *axis = memory ? memory : gpu;
 	const struct sb_memory_snapshot *snapshot = NULL;
 	struct sb_sampled rows;
 	size_t at = 0;
@@ -565,8 +574,10 @@ static void fill_timeline(struct memory *m, struct sb_model *model)
 		row[2] = snapshot ? snapshot->reserved_bytes / SB_MB : NAN;
 		row[3] = memory ? sb_series_at(memory, sb_series_column_find(memory, "used_mb"), t_s) : NAN;
 		row[4] = process ? sb_series_at(process, sb_series_column_find(process, "rss_mb"), t_s) : NAN;
-		row[5] = memory ? sb_series_at(memory, sb_series_column_find(memory, "swap_used_mb"), t_s) : NAN;
-		row[6] = memory ? sb_series_at(memory, sb_series_column_find(memory, "page_cache_mb"), t_s) : NAN;
+		row[5] = memory ? sb_series_at(memory, sb_series_column_find(memory, "swap_used_mb"), t_s)
+				: NAN;
+		row[6] = memory ? sb_series_at(memory, sb_series_column_find(memory, "page_cache_mb"), t_s)
+				: NAN;
 		if (sb_sampled_add(&rows, t_s, row) != 0)
 			m->failed = true;
 	}
@@ -601,7 +612,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	struct memory *m = self;
 	struct sb_memory_section *section = &model->memory;
 
-	section->peak_bytes = section->peak_t_s = section->reserved_peak_bytes = section->device_total_bytes = NAN;
+	section->peak_bytes = section->peak_t_s = section->reserved_peak_bytes = section->device_total_bytes =
+		NAN;
 	section->fragmentation_ratio = section->fragmentation_reserved_bytes = NAN;
 	section->spike_bytes = section->spike_t_s = NAN;
 	section->stages = sb_model_alloc(model, STAGES_MOST * sizeof *section->stages);

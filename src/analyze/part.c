@@ -98,7 +98,7 @@ static const char *find_word(const char *text, const char *word)
 
 	for (const char *p = text; *p; p++) {
 		bool starts = p == text || !isalpha((unsigned char)p[-1]) ||
-			(islower((unsigned char)p[-1]) && isupper((unsigned char)*p));
+			      (islower((unsigned char)p[-1]) && isupper((unsigned char)*p));
 
 		if (starts && strncasecmp(p, word, size) == 0)
 			return p + size;

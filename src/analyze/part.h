@@ -10,7 +10,7 @@ enum sb_part {
 	SB_PART_VAE_ENCODE,
 	SB_PART_TEXT_ENCODE,
 	SB_PART_OFFLOAD,
-	SB_PART_DATA,   /* reading, decoding, preprocessing of the input */
+	SB_PART_DATA, /* reading, decoding, preprocessing of the input */
 	SB_PART_EXPORT, /* writing the result */
 	SB_PART_IMPORT,
 	SB_PART_LOAD,
@@ -21,7 +21,7 @@ enum sb_part {
 
 /* role: enum strobe_role; 0: a plain stage. */
 enum sb_part sb_part_of(const char *name, int role);
-const char *sb_part_name(enum sb_part part);  /* "vae_decode": keys and ids */
+const char *sb_part_name(enum sb_part part); /* "vae_decode": keys and ids */
 const char *sb_part_words(enum sb_part part); /* "VAE decode": for people */
 
 #endif

@@ -20,7 +20,7 @@ const char *sb_precision_reading(double speedup)
 struct variant {
 	char name[64];
 	int64_t warmups;
-	struct sb_vec values_s;  /* double */
+	struct sb_vec values_s; /* double */
 	struct sb_stats reported; /* count 0: not reported as an event */
 };
 
@@ -140,7 +140,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		struct sb_variant *to = &section->variants[section->variant_count];
 		int err;
 
-		if (!v->all[i].values_s.count && isnan(v->all[i].reported.count ? v->all[i].reported.mean : NAN))
+		if (!v->all[i].values_s.count &&
+			isnan(v->all[i].reported.count ? v->all[i].reported.mean : NAN))
 			continue;
 		err = fill(&v->all[i], model, to);
 		if (err)

@@ -43,8 +43,8 @@ static int64_t frames_of(const struct sb_video *v, const struct sb_model *model,
 
 static void find_frames(struct sb_video *v, struct sb_model *model)
 {
-	static const enum sb_frames_source order[] = { SB_FRAMES_COUNTED, SB_FRAMES_GENERATION, SB_FRAMES_DECODED,
-		SB_FRAMES_BLOCKS };
+	static const enum sb_frames_source order[] = { SB_FRAMES_COUNTED, SB_FRAMES_GENERATION,
+		SB_FRAMES_DECODED, SB_FRAMES_BLOCKS };
 	struct sb_diffusion_section *d = &model->diffusion;
 
 	d->frames = -1;
@@ -112,7 +112,8 @@ static double denoise_wall_s(struct sb_video *v, struct sb_model *model)
 		}
 		extent_s += (double)(end_ns - begin_ns) / 1e9;
 		if (!staged && steps[i].generation < model->generations.count)
-			model->generations.all[steps[i].generation].denoise_s = (double)(end_ns - begin_ns) / 1e9;
+			model->generations.all[steps[i].generation].denoise_s = (double)(end_ns - begin_ns) /
+										1e9;
 		i = k;
 	}
 	if (staged)
@@ -277,8 +278,8 @@ static void list_offloads(struct sb_model *model)
 		size_t at = 0;
 		double bytes = attr_sum(s, "bytes");
 
-		if (stage_part(s) != SB_PART_OFFLOAD || !s->count || (s->parent >= 0 &&
-			stage_part(&stages->stages[s->parent]) == SB_PART_OFFLOAD))
+		if (stage_part(s) != SB_PART_OFFLOAD || !s->count ||
+			(s->parent >= 0 && stage_part(&stages->stages[s->parent]) == SB_PART_OFFLOAD))
 			continue;
 		while (at < d->offload_count && strcmp(d->offloads[at].name, s->name) != 0)
 			at++;
@@ -290,7 +291,8 @@ static void list_offloads(struct sb_model *model)
 		d->offloads[at].count += s->count;
 		d->offloads[at].total_s += s->total_s;
 		if (!isnan(bytes))
-			d->offloads[at].bytes = isnan(d->offloads[at].bytes) ? bytes : d->offloads[at].bytes + bytes;
+			d->offloads[at].bytes = isnan(d->offloads[at].bytes) ? bytes
+									     : d->offloads[at].bytes + bytes;
 	}
 	for (size_t i = 0; i < d->offload_count; i++) {
 		struct sb_offload *o = &d->offloads[i];

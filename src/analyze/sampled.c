@@ -150,8 +150,8 @@ int sb_sampled_add(struct sb_sampled *s, double t_s, const double *values)
 	return 0;
 }
 
-static int store_column(const struct sb_sampled *s, const struct sb_sampled_column *from, struct sb_model *model,
-	struct sb_series_column *to)
+static int store_column(const struct sb_sampled *s, const struct sb_sampled_column *from,
+	struct sb_model *model, struct sb_series_column *to)
 {
 	size_t known = 0;
 	int err;
@@ -182,7 +182,9 @@ static int store_column(const struct sb_sampled *s, const struct sb_sampled_colu
 
 int sb_sampled_store(const struct sb_sampled *s, struct sb_model *model, struct sb_series *out_series)
 {
-	struct sb_series stored = { .device = -1, .count = s->row_count, .recorded_count = (size_t)s->sample_count };
+	struct sb_series stored = {
+		.device = -1, .count = s->row_count, .recorded_count = (size_t)s->sample_count
+	};
 
 	if (!s->row_count) {
 		*out_series = stored;

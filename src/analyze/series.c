@@ -221,8 +221,8 @@ double sb_series_max(const struct sb_series *s, const struct sb_series_column *c
 	return max;
 }
 
-static double integrate(const struct sb_series *s, const struct sb_series_column *c, double from_s, double to_s,
-	double *out_known_s)
+static double integrate(const struct sb_series *s, const struct sb_series_column *c, double from_s,
+	double to_s, double *out_known_s)
 {
 	double sum = 0, known_s = 0;
 	size_t i = row_at(s, from_s);
@@ -240,7 +240,8 @@ static double integrate(const struct sb_series *s, const struct sb_series_column
 	return known_s > 0 ? sum : NAN;
 }
 
-double sb_series_integral(const struct sb_series *s, const struct sb_series_column *c, double from_s, double to_s)
+double sb_series_integral(
+	const struct sb_series *s, const struct sb_series_column *c, double from_s, double to_s)
 {
 	double known_s;
 

@@ -41,10 +41,10 @@ double sb_series_at(const struct sb_series *s, const struct sb_series_column *c,
 /* The largest value in [from, to]; NaN: no row there. */
 double sb_series_max(const struct sb_series *s, const struct sb_series_column *c, double from_s, double to_s);
 /* Value x seconds over [from, to], and the mean there; NaN: not known. */
-double sb_series_integral(const struct sb_series *s, const struct sb_series_column *c, double from_s,
-	double to_s);
-double sb_series_mean(const struct sb_series *s, const struct sb_series_column *c, double from_s,
-	double to_s);
+double sb_series_integral(
+	const struct sb_series *s, const struct sb_series_column *c, double from_s, double to_s);
+double sb_series_mean(
+	const struct sb_series *s, const struct sb_series_column *c, double from_s, double to_s);
 /* Joules of all GPUs in [from, to]: the running integral where there is one,
  * else integrated power. NaN: never sampled. */
 double sb_series_energy_j(const struct sb_model *model, double from_s, double to_s);

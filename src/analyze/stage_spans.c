@@ -64,8 +64,8 @@ static void sort(struct sb_stage_spans *s)
 	s->sorted = true;
 }
 
-void sb_stage_spans_at(struct sb_stage_spans *s, const int64_t *t_ns, size_t count,
-	const struct sb_stage_span **out_spans)
+void sb_stage_spans_at(
+	struct sb_stage_spans *s, const int64_t *t_ns, size_t count, const struct sb_stage_span **out_spans)
 {
 	const struct sb_stage_span *all, *open[OPEN_MOST];
 	size_t next = 0, open_count = 0;

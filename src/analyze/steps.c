@@ -67,7 +67,8 @@ static void assign_generations(struct sb_video *v)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < v->steps.count; i++) {
-		all[i].generation = sb_generation_at(v, all[i].track, all[i].measured ? all[i].end_ns : all[i].begin_ns);
+		all[i].generation = sb_generation_at(
+			v, all[i].track, all[i].measured ? all[i].end_ns : all[i].begin_ns);
 		if (all[i].generation != SB_NO_GENERATION)
 			all[kept++] = all[i];
 	}
@@ -87,22 +88,24 @@ static int64_t block_around(const struct sb_video *v, const struct sb_step_note 
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		bool before = all[mid].track < n->track || (all[mid].track == n->track && all[mid].begin_ns <= n->begin_ns);
+		bool before = all[mid].track < n->track ||
+			      (all[mid].track == n->track && all[mid].begin_ns <= n->begin_ns);
 
 		if (before)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	if (!low || all[low - 1].track != n->track || n->end_ns > all[low - 1].end_ns || all[low - 1].measured)
+	if (!low || all[low - 1].track != n->track || n->end_ns > all[low - 1].end_ns ||
+		all[low - 1].measured)
 		return -1;
 	return (int64_t)low - 1;
 }
 
 /* A chain of steps makes one block, or one video: it ends where the block does,
  * the generation does, or the step number starts again. */
-static bool chain_ends(const struct sb_step_note *before, const struct sb_step_note *n, int64_t block_before,
-	int64_t block)
+static bool chain_ends(
+	const struct sb_step_note *before, const struct sb_step_note *n, int64_t block_before, int64_t block)
 {
 	if (before->generation != n->generation || before->track != n->track || block_before != block)
 		return true;
@@ -250,8 +253,11 @@ static double peer_median_s(struct sb_video *v, int64_t block_size, double *scra
 
 static void list_slow(struct sb_diffusion_section *d, const struct sb_step_note *n, double median_s)
 {
-	struct sb_slow_step slow = { .step = n->step, .block = n->block, .t_s = (double)n->begin_ns / 1e9,
-		.duration_s = seconds(n), .peer_s = median_s };
+	struct sb_slow_step slow = { .step = n->step,
+		.block = n->block,
+		.t_s = (double)n->begin_ns / 1e9,
+		.duration_s = seconds(n),
+		.peer_s = median_s };
 	size_t at = d->slow_step_count;
 
 	d->slow_step_total++;
@@ -285,7 +291,8 @@ static void find_slow(struct sb_video *v, struct sb_model *model, double *scratc
 		for (size_t i = 0; !isnan(median_s) && i < v->steps.count; i++) {
 			double s = seconds(&all[i]);
 
-			if (is_peer(&all[i], block_size) && s > median_s * limit && s - median_s > SLOW_LEAST_NS / 1e9)
+			if (is_peer(&all[i], block_size) && s > median_s * limit &&
+				s - median_s > SLOW_LEAST_NS / 1e9)
 				list_slow(d, &all[i], median_s);
 		}
 	}
@@ -302,8 +309,8 @@ static void store_series(struct sb_video *v, struct sb_model *model)
 		return;
 	}
 	for (size_t i = 0; i < v->steps.count; i++) {
-		double row[4] = { seconds(&all[i]), all[i].step >= 0 ? (double)all[i].step : NAN, (double)all[i].block,
-			all[i].cached };
+		double row[4] = { seconds(&all[i]), all[i].step >= 0 ? (double)all[i].step : NAN,
+			(double)all[i].block, all[i].cached };
 
 		if (sb_sampled_add(&s, (double)all[i].end_ns / 1e9, row) != 0)
 			v->failed = true;

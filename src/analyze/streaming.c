@@ -20,7 +20,8 @@ static const char *const columns[] = { "frames_count", "encode_ms", "network_ms"
 
 static void see_batch(struct streaming *s, const struct sb_event *e)
 {
-	double row[] = { (double)e->stream.frames, e->stream.encode_ms, e->stream.network_ms, e->stream.buffer_ratio };
+	double row[] = { (double)e->stream.frames, e->stream.encode_ms, e->stream.network_ms,
+		e->stream.buffer_ratio };
 	int err;
 
 	if (e->t_ns < s->run->from_ns || e->t_ns > s->run->to_ns)
@@ -38,9 +39,9 @@ static void see_batch(struct streaming *s, const struct sb_event *e)
 
 static void add_count(struct streaming *s, const char *name, int64_t delta)
 {
-	int64_t *sum = strcmp(name, "frames") == 0 ? &s->frames :
-		strcmp(name, "frames_dropped") == 0 ? &s->dropped :
-						      NULL;
+	int64_t *sum = strcmp(name, "frames") == 0           ? &s->frames
+		       : strcmp(name, "frames_dropped") == 0 ? &s->dropped
+							     : NULL;
 
 	if (sum)
 		*sum = (*sum < 0 ? 0 : *sum) + delta;

@@ -43,8 +43,11 @@ static void take_video(struct sb_model *model)
 	const struct sb_rate *rate = sb_rate_find(model, "end_to_end");
 
 	s->generation_count = model->generations.whole_run ? 0 : model->generations.total;
-	s->generation_s = model->generations.time.count ? model->generations.time.total : model->stages.wall_s;
-	s->outside_s = model->generations.whole_run ? 0 : fmax(0, model->stages.wall_s - model->generations.union_s);
+	s->generation_s = model->generations.time.count ? model->generations.time.total
+							: model->stages.wall_s;
+	s->outside_s = model->generations.whole_run
+			       ? 0
+			       : fmax(0, model->stages.wall_s - model->generations.union_s);
 	s->frames = d->frames;
 	s->steps = d->steps;
 	s->blocks = d->blocks;
@@ -71,10 +74,12 @@ static int gpu_count(const struct sb_model *model)
 static void take_energy(struct sb_model *model, const struct sb_run *run)
 {
 	struct sb_summary_section *s = &model->summary;
-	double per_hour = sb_run_setting_number(run, "gpu_cost_per_hour"), videos = (double)s->generation_count;
+	double per_hour = sb_run_setting_number(run, "gpu_cost_per_hour"),
+	       videos = (double)s->generation_count;
 
 	s->energy_wh = s->cost = s->cost_per_video = s->energy_wh_per_video = s->run_cost = NAN;
-	s->run_energy_wh = sb_series_energy_j(model, (double)run->from_ns / 1e9, (double)run->to_ns / 1e9) / 3600;
+	s->run_energy_wh = sb_series_energy_j(model, (double)run->from_ns / 1e9, (double)run->to_ns / 1e9) /
+			   3600;
 	for (size_t i = 0; i < model->generations.count; i++) {
 		struct sb_generation *g = &model->generations.all[i];
 
@@ -153,7 +158,8 @@ static void add_outside(struct sb_summary_section *s, const char *what, double t
 
 static bool stands_apart(enum sb_part part)
 {
-	return part == SB_PART_IMPORT || part == SB_PART_LOAD || part == SB_PART_COMPILE || part == SB_PART_EXPORT;
+	return part == SB_PART_IMPORT || part == SB_PART_LOAD || part == SB_PART_COMPILE ||
+	       part == SB_PART_EXPORT;
 }
 
 /* Top-level stages beside the generations, by what they are for; without
@@ -169,7 +175,8 @@ static void take_outside(struct sb_model *model)
 		const struct sb_stage *stage = &stages->stages[i];
 		enum sb_part part = sb_part_of(stage->name, (int)stage->role);
 
-		if (stage->parent >= 0 || stage->role == STROBE_ROLE_GENERATION || stage->span || !stage->main_thread)
+		if (stage->parent >= 0 || stage->role == STROBE_ROLE_GENERATION || stage->span ||
+			!stage->main_thread)
 			continue;
 		if (isnan(stage->total_s) || stage->total_s <= 0)
 			continue;

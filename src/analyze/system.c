@@ -86,8 +86,11 @@ static void list_devices(struct sb_model *model, const struct sb_run *run)
 		device->index = s->device;
 		device->name = device_fact(model, run, s->device, "name");
 		device->uuid = device_fact(model, run, s->device, "uuid");
-		device->used = column_max(s, "utilization_percent") > 0 || column_max(s, "process_memory_mb") > 0;
-		device->energy_wh = total ? (total->stats.last - total->first) / 3600 : power ? power->integral / 3600 : NAN;
+		device->used = column_max(s, "utilization_percent") > 0 ||
+			       column_max(s, "process_memory_mb") > 0;
+		device->energy_wh = total   ? (total->stats.last - total->first) / 3600
+				    : power ? power->integral / 3600
+					    : NAN;
 		device->cost = per_hour > 0 ? model->stages.wall_s / 3600 * per_hour : NAN;
 		s->device_name = device->name;
 		take_throttling(s, model, device);
@@ -105,7 +108,8 @@ static double gained(const struct sb_series *s, const char *name)
 
 static int fill_rates(const struct sb_series *s, struct sb_model *model, size_t points)
 {
-	static const char *const totals[] = { "read_bytes", "write_bytes", "machine_read_bytes", "machine_write_bytes" };
+	static const char *const totals[] = { "read_bytes", "write_bytes", "machine_read_bytes",
+		"machine_write_bytes" };
 	static const char *const rates[] = { "read_gb_per_s", "write_gb_per_s", "machine_read_gb_per_s",
 		"machine_write_gb_per_s" };
 	const struct sb_series_column *c[4];

@@ -17,10 +17,10 @@ extern const struct sb_analysis sb_analysis_video;
 
 struct sb_step_note {
 	int64_t begin_ns, end_ns;
-	int64_t step;       /* -1: none */
+	int64_t step; /* -1: none */
 	int64_t block_size; /* frames; 0: none */
-	int64_t block;      /* the chain it belongs to, set by steps.c */
-	double timestep;    /* NaN: none */
+	int64_t block; /* the chain it belongs to, set by steps.c */
+	double timestep; /* NaN: none */
 	uint32_t track;
 	uint32_t generation;
 	bool measured; /* the caller's stopwatch: may overlap, is never nested */
@@ -31,8 +31,8 @@ struct sb_step_note {
 struct sb_block_note {
 	int64_t begin_ns, end_ns;
 	int64_t index, frames; /* -1, 0: none */
-	int64_t memory_bytes;  /* -1: none */
-	int64_t steps;         /* set by steps.c */
+	int64_t memory_bytes; /* -1: none */
+	int64_t steps; /* set by steps.c */
 	uint32_t track;
 	uint32_t generation;
 	bool measured;
@@ -64,8 +64,8 @@ struct sb_frames_note {
 struct sb_video {
 	struct sb_run *run;
 	struct sb_vec steps, blocks, generations, parts, frames;
-	int64_t frames_total;    /* counted; -1: never */
-	int64_t dropped_total;   /* -1: never */
+	int64_t frames_total; /* counted; -1: never */
+	int64_t dropped_total; /* -1: never */
 	int64_t latent_frames, tiles; /* attributes of stages; -1: none */
 	int64_t forward_count;
 	int64_t nested_steps; /* steps inside steps: forwards in truth */

@@ -83,7 +83,9 @@ static void note_block(struct sb_video *v, const struct sb_zone *z)
 
 static void note_generation(struct sb_video *v, const struct sb_zone *z)
 {
-	struct sb_generation_note *n = v->generations.count < NOTES_MOST ? sb_vec_push(&v->generations, sizeof *n) : NULL;
+	struct sb_generation_note *n = v->generations.count < NOTES_MOST
+					       ? sb_vec_push(&v->generations, sizeof *n)
+					       : NULL;
 
 	if (!n) {
 		v->failed = v->generations.count < NOTES_MOST;
@@ -173,9 +175,9 @@ static void see_count(struct sb_video *v, const struct sb_event *e)
 
 static void see_folded(struct sb_video *v, const struct sb_event *e)
 {
-	struct sb_video_rest *rest = e->digest.role == STROBE_ROLE_STEP ? &v->rest_steps :
-		e->digest.role == STROBE_ROLE_BLOCK                     ? &v->rest_blocks :
-									  NULL;
+	struct sb_video_rest *rest = e->digest.role == STROBE_ROLE_STEP    ? &v->rest_steps
+				     : e->digest.role == STROBE_ROLE_BLOCK ? &v->rest_blocks
+									   : NULL;
 	double min_s = (double)e->digest.min_ns / 1e9, max_s = (double)e->digest.max_ns / 1e9;
 
 	if (!rest || !e->digest.count || e->digest.flags & SB_ZONE_RECURSIVE)
@@ -234,7 +236,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	visitor->self = v;
 	visitor->kinds = 1u << SB_EVENT_COUNT | 1u << SB_EVENT_DIGEST_NODE | 1u << SB_EVENT_DIGEST_SUM;
 	visitor->roles = 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_BLOCK | 1u << STROBE_ROLE_GENERATION |
-		1u << STROBE_ROLE_FORWARD;
+			 1u << STROBE_ROLE_FORWARD;
 	visitor->wants_name = wants_name;
 	visitor->zone = see_zone;
 	visitor->event = see_event;

@@ -11,8 +11,8 @@ static const char *bound_id(const char *bound)
 {
 	static const struct {
 		const char *words, *id;
-	} ids[] = { { "GPU", "gpu" }, { "CPU launch", "cpu_launch" }, { "copies", "copies" }, { "disk", "disk" },
-		{ "communication", "communication" }, { "mixed", "mixed" } };
+	} ids[] = { { "GPU", "gpu" }, { "CPU launch", "cpu_launch" }, { "copies", "copies" },
+		{ "disk", "disk" }, { "communication", "communication" }, { "mixed", "mixed" } };
 
 	for (size_t i = 0; bound && i < sizeof ids / sizeof *ids; i++) {
 		if (strcmp(bound, ids[i].words) == 0)
@@ -103,15 +103,16 @@ static const char *colour_of(const char *priority)
 	return strcmp(priority, "high") == 0 ? "31" : strcmp(priority, "medium") == 0 ? "33" : "36";
 }
 
-static void finding_text(const struct sb_advice *f, size_t number, const struct sb_text_options *options, int width,
-	struct sb_buf *out)
+static void finding_text(const struct sb_advice *f, size_t number, const struct sb_text_options *options,
+	int width, struct sb_buf *out)
 {
 	char line[2200];
 
 	sb_text_colour(out, options, colour_of(f->priority));
-	sb_buf_printf(out, "  %zu. %-6s", number, strcmp(f->priority, "high") == 0 ? "HIGH" :
-			strcmp(f->priority, "medium") == 0                          ? "MEDIUM" :
-										      "LOW");
+	sb_buf_printf(out, "  %zu. %-6s", number,
+		strcmp(f->priority, "high") == 0     ? "HIGH"
+		: strcmp(f->priority, "medium") == 0 ? "MEDIUM"
+						     : "LOW");
 	sb_text_colour(out, options, "");
 	sb_buf_printf(out, " [%s]\n", f->id);
 	wrap(out, f->issue, 5, width);
@@ -125,7 +126,8 @@ static void finding_text(const struct sb_advice *f, size_t number, const struct 
 		sb_buf_printf(out, "     Effort %s\n", f->effort);
 }
 
-static void advice_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+static void advice_text(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_summary_section *s = &model->summary;
 	int width = options->columns >= 60 ? options->columns : 80;

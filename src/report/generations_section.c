@@ -121,7 +121,8 @@ static void count(struct sb_buf *out, int width, int64_t value)
 		sb_buf_printf(out, " %*lld", width, (long long)value);
 }
 
-static void generations_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+static void generations_text(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_generations_section *g = &model->generations;
 
@@ -129,17 +130,18 @@ static void generations_text(const struct sb_model *model, const struct sb_text_
 		return;
 	sb_text_heading(out, options, "Generations");
 	if (g->total > 1)
-		sb_buf_printf(out, "  %lld, p50 %.2f s, p95 %.2f s, min %.2f s, max %.2f s\n", (long long)g->total, g->time.p50,
-			g->time.p95, g->time.min, g->time.max);
-	sb_buf_printf(out, "  %-14s %8s %8s %7s %6s %9s %7s %5s\n", "Name", "at s", "wall s", "frames", "steps", "frames/s",
-		"Wh", "GPU %");
+		sb_buf_printf(out, "  %lld, p50 %.2f s, p95 %.2f s, min %.2f s, max %.2f s\n",
+			(long long)g->total, g->time.p50, g->time.p95, g->time.min, g->time.max);
+	sb_buf_printf(out, "  %-14s %8s %8s %7s %6s %9s %7s %5s\n", "Name", "at s", "wall s", "frames",
+		"steps", "frames/s", "Wh", "GPU %");
 	for (size_t i = 0; i < g->count && i < SHOWN; i++) {
 		const struct sb_generation *row = &g->all[i];
 		size_t used;
 
 		sb_buf_puts(out, "  ");
 		used = sb_text_name(out, row->name, 14);
-		sb_buf_printf(out, "%*s %8.2f %8.2f", (int)(14 - used), "", row->begin_s, row->end_s - row->begin_s);
+		sb_buf_printf(out, "%*s %8.2f %8.2f", (int)(14 - used), "", row->begin_s,
+			row->end_s - row->begin_s);
 		count(out, 7, row->frames);
 		count(out, 6, row->steps);
 		number(out, 9, row->fps, 2);

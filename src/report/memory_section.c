@@ -162,7 +162,8 @@ static void snapshots_text(const struct sb_memory_section *m, struct sb_buf *out
 {
 	if (!m->snapshot_count)
 		return;
-	sb_buf_printf(out, "  %-32s %8s %11s %11s %11s\n", "Snapshot", "at s", "allocated", "reserved", "peak MB");
+	sb_buf_printf(
+		out, "  %-32s %8s %11s %11s %11s\n", "Snapshot", "at s", "allocated", "reserved", "peak MB");
 	for (size_t i = 0; i < m->snapshot_count && i < SNAPSHOTS_SHOWN; i++) {
 		const struct sb_memory_snapshot *s = &m->snapshots[i];
 		size_t used;
@@ -176,7 +177,8 @@ static void snapshots_text(const struct sb_memory_section *m, struct sb_buf *out
 		sb_buf_putc(out, '\n');
 	}
 	if (m->snapshot_count > SNAPSHOTS_SHOWN)
-		sb_buf_printf(out, "  … and %zu more in memory_log.json\n", m->snapshot_count - SNAPSHOTS_SHOWN);
+		sb_buf_printf(
+			out, "  … and %zu more in memory_log.json\n", m->snapshot_count - SNAPSHOTS_SHOWN);
 }
 
 static void stages_text(const struct sb_memory_section *m, struct sb_buf *out)
@@ -193,18 +195,23 @@ static void stages_text(const struct sb_memory_section *m, struct sb_buf *out)
 		sb_buf_printf(out, "%*s %8lld", (int)(30 - used), "", (long long)s->count);
 		mb(out, 11, s->peak_bytes);
 		mb(out, 11, s->kept_bytes);
-		sb_buf_printf(out, "  %s\n", !s->checked ? "n/a" : s->freed ? "yes" : s->holds ? "no (weights)" : "NO");
+		sb_buf_printf(out, "  %s\n",
+			!s->checked ? "n/a"
+			: s->freed  ? "yes"
+			: s->holds  ? "no (weights)"
+				    : "NO");
 	}
 }
 
 static const char *source_words(const char *source)
 {
-	return strcmp(source, "allocated") == 0 ? "allocated" :
-		strcmp(source, "process") == 0  ? "of this run, sampled" :
-						  "of the whole device, sampled";
+	return strcmp(source, "allocated") == 0 ? "allocated"
+	       : strcmp(source, "process") == 0 ? "of this run, sampled"
+						: "of the whole device, sampled";
 }
 
-static void memory_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+static void memory_text(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_memory_section *m = &model->memory;
 
@@ -223,19 +230,22 @@ static void memory_text(const struct sb_model *model, const struct sb_text_optio
 		sb_buf_printf(out, ", seen at %.2f s\n", m->peak_t_s);
 	}
 	if (!isnan(m->spike_bytes))
-		sb_buf_printf(out, "  Steepest rise %.1f MB at %.2f s, in ", m->spike_bytes / SB_MB, m->spike_t_s);
+		sb_buf_printf(
+			out, "  Steepest rise %.1f MB at %.2f s, in ", m->spike_bytes / SB_MB, m->spike_t_s);
 	if (!isnan(m->spike_bytes)) {
 		sb_text_name(out, m->spike_stage ? m->spike_stage : "no stage", 32);
 		sb_buf_putc(out, '\n');
 	}
 	if (!isnan(m->fragmentation_ratio)) {
 		sb_buf_printf(out, "  Fragmentation: %.1f of %.1f MB reserved unused (%.1f %%)\n    at ",
-			m->fragmentation_bytes / SB_MB, m->fragmentation_reserved_bytes / SB_MB, m->fragmentation_ratio * 100);
+			m->fragmentation_bytes / SB_MB, m->fragmentation_reserved_bytes / SB_MB,
+			m->fragmentation_ratio * 100);
 		sb_text_name(out, m->fragmentation_label, 60);
 		sb_buf_putc(out, '\n');
 	}
 	if (!isnan(m->ram_peak_bytes))
-		sb_buf_printf(out, "  RAM peak %.1f of %.1f MB", m->ram_peak_bytes / SB_MB, m->ram_total_bytes / SB_MB);
+		sb_buf_printf(out, "  RAM peak %.1f of %.1f MB", m->ram_peak_bytes / SB_MB,
+			m->ram_total_bytes / SB_MB);
 	if (!isnan(m->ram_peak_bytes) && m->swap_peak_bytes > 0)
 		sb_buf_printf(out, ", swap peak %.1f MB", m->swap_peak_bytes / SB_MB);
 	if (!isnan(m->ram_peak_bytes))
@@ -243,7 +253,8 @@ static void memory_text(const struct sb_model *model, const struct sb_text_optio
 	snapshots_text(m, out);
 	stages_text(m, out);
 	if (m->allocator_count)
-		sb_buf_printf(out, "  %-24s %9s %12s %9s %10s %9s\n", "Allocator", "allocs", "MB", "frees", "MB", "live MB");
+		sb_buf_printf(out, "  %-24s %9s %12s %9s %10s %9s\n", "Allocator", "allocs", "MB", "frees",
+			"MB", "live MB");
 	for (size_t i = 0; i < m->allocator_count; i++) {
 		const struct sb_memory_allocator *a = &m->allocators[i];
 
@@ -251,8 +262,9 @@ static void memory_text(const struct sb_model *model, const struct sb_text_optio
 
 		sb_buf_puts(out, "  ");
 		used = sb_text_name(out, a->allocator, 24);
-		sb_buf_printf(out, "%*s %9lld %12.1f %9lld %10.1f %9.1f\n", (int)(24 - used), "", (long long)a->alloc_count,
-			a->allocated_bytes / SB_MB, (long long)a->free_count, a->freed_bytes / SB_MB, a->live_bytes / SB_MB);
+		sb_buf_printf(out, "%*s %9lld %12.1f %9lld %10.1f %9.1f\n", (int)(24 - used), "",
+			(long long)a->alloc_count, a->allocated_bytes / SB_MB, (long long)a->free_count,
+			a->freed_bytes / SB_MB, a->live_bytes / SB_MB);
 	}
 }
 

@@ -64,15 +64,18 @@ static void gpu_json(const struct sb_model *model, struct sb_json *j)
 	sb_json_opt(j, "gpu_cost", model->summary.run_cost);
 	sb_json_array_begin(j, "devices");
 	for (size_t i = 0; i < model->devices.count; i++)
-		device_json(&model->devices.all[i], sb_model_series(model, "gpu", model->devices.all[i].index), j);
+		device_json(&model->devices.all[i],
+			sb_model_series(model, "gpu", model->devices.all[i].index), j);
 	sb_json_array_end(j);
 	sb_json_object_end(j);
 }
 
 static void cpu_json(const struct sb_model *model, struct sb_json *j)
 {
-	const struct sb_series *cpu = sb_model_series(model, "cpu", -2), *cores = sb_model_series(model, "cpu_core", -2);
-	const struct sb_series *process = sb_model_series(model, "process", -2), *psi = sb_model_series(model, "psi", -2);
+	const struct sb_series *cpu = sb_model_series(model, "cpu", -2),
+			       *cores = sb_model_series(model, "cpu_core", -2);
+	const struct sb_series *process = sb_model_series(model, "process", -2),
+			       *psi = sb_model_series(model, "psi", -2);
 
 	if (!cpu && !cores && !process && !psi)
 		return;
@@ -163,14 +166,14 @@ static void metrics_json(const struct sb_model *model, struct sb_json *j)
 
 /* ---- text --------------------------------------------------------------- */
 
-static void row(struct sb_buf *out, const struct sb_series *s, const char *column, const char *words, const char *unit,
-	int decimals)
+static void row(struct sb_buf *out, const struct sb_series *s, const char *column, const char *words,
+	const char *unit, int decimals)
 {
 	const struct sb_series_column *c = sb_series_column_find(s, column);
 
 	if (c)
-		sb_buf_printf(out, "    %-24s %10.*f %10.*f %10.*f  %s\n", words, decimals, c->stats.min, decimals,
-			c->stats.mean, decimals, c->stats.max, unit);
+		sb_buf_printf(out, "    %-24s %10.*f %10.*f %10.*f  %s\n", words, decimals, c->stats.min,
+			decimals, c->stats.mean, decimals, c->stats.max, unit);
 }
 
 static void device_text(const struct sb_model *model, const struct sb_device *d, struct sb_buf *out)
@@ -205,10 +208,13 @@ static void device_text(const struct sb_model *model, const struct sb_device *d,
 			d->throttle_reasons[0]);
 }
 
-static void metrics_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+static void metrics_text(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
-	const struct sb_series *cpu = sb_model_series(model, "cpu", -2), *memory = sb_model_series(model, "memory", -2);
-	const struct sb_series *process = sb_model_series(model, "process", -2), *psi = sb_model_series(model, "psi", -2);
+	const struct sb_series *cpu = sb_model_series(model, "cpu", -2),
+			       *memory = sb_model_series(model, "memory", -2);
+	const struct sb_series *process = sb_model_series(model, "process", -2),
+			       *psi = sb_model_series(model, "psi", -2);
 
 	if (!model->devices.count && !cpu && !memory && !process && !model->disk.present)
 		return;

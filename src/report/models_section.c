@@ -129,13 +129,15 @@ static void layers_text(const struct sb_model_section *m, struct sb_buf *out)
 
 	if (!m->layer_count)
 		return;
-	sb_buf_printf(out, "  Layers (%s), total %.3f s\n", m->layers_on_gpu ? "GPU span" : "CPU time", m->layers_total_s);
+	sb_buf_printf(out, "  Layers (%s), total %.3f s\n", m->layers_on_gpu ? "GPU span" : "CPU time",
+		m->layers_total_s);
 	for (size_t i = 0; i < m->component_count; i++)
 		sb_buf_printf(out, "    %-20s %6lld layers %10.3f s %6.1f %%\n", m->components[i].name,
-			(long long)m->components[i].layers, m->components[i].total_s, m->components[i].ratio * 100);
+			(long long)m->components[i].layers, m->components[i].total_s,
+			m->components[i].ratio * 100);
 	if (m->block_count > 1)
-		sb_buf_printf(out, "    per block %.2f ms ± %.2f (sample deviation over %lld blocks)\n", m->block_mean_s * 1e3,
-			m->block_std_s * 1e3, (long long)m->block_count);
+		sb_buf_printf(out, "    per block %.2f ms ± %.2f (sample deviation over %lld blocks)\n",
+			m->block_mean_s * 1e3, m->block_std_s * 1e3, (long long)m->block_count);
 	sb_buf_puts(out, "    slowest:");
 	for (size_t i = 0; i < m->layer_count && shown < SLOWEST; i++) {
 		if (m->block_count ? !m->layers[i].block : m->layers[i].nested)
@@ -148,7 +150,8 @@ static void layers_text(const struct sb_model_section *m, struct sb_buf *out)
 	sb_buf_putc(out, '\n');
 }
 
-static void models_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+static void models_text(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_model_section *m = &model->models;
 
@@ -171,8 +174,8 @@ static void models_text(const struct sb_model *model, const struct sb_text_optio
 			sb_buf_printf(out, ", %.1f MB", entry->bytes / SB_MB);
 		sb_buf_putc(out, '\n');
 		if (!isnan(entry->tflops_reached))
-			sb_buf_printf(out, "    %.2f TFLOP per step, %.1f TFLOP/s reached\n", entry->flops_per_step / 1e12,
-				entry->tflops_reached);
+			sb_buf_printf(out, "    %.2f TFLOP per step, %.1f TFLOP/s reached\n",
+				entry->flops_per_step / 1e12, entry->tflops_reached);
 	}
 	layers_text(m, out);
 	for (size_t i = 0; i < m->variant_count; i++) {
@@ -183,7 +186,8 @@ static void models_text(const struct sb_model *model, const struct sb_text_optio
 		sb_buf_printf(out, ": %.2f ms", v->time.mean * 1e3);
 		if (!isnan(v->time.std))
 			sb_buf_printf(out, " ± %.2f", v->time.std * 1e3);
-		sb_buf_printf(out, " (%lld runs, %lld warm-up)", (long long)v->time.count, (long long)v->warmup_count);
+		sb_buf_printf(out, " (%lld runs, %lld warm-up)", (long long)v->time.count,
+			(long long)v->warmup_count);
 		if (v->reading)
 			sb_buf_printf(out, ", %.2f times as fast: %s", v->speedup, v->reading);
 		sb_buf_putc(out, '\n');

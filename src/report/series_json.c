@@ -46,7 +46,8 @@ static double stat_of(const struct sb_stats *s, const char *word)
 	return NAN;
 }
 
-void sb_json_column(struct sb_json *j, const struct sb_series *s, const char *column, const char *const *words)
+void sb_json_column(
+	struct sb_json *j, const struct sb_series *s, const char *column, const char *const *words)
 {
 	const struct sb_series_column *c = sb_series_column_find(s, column);
 	const char *unit = strrchr(column, '_');

@@ -9,6 +9,7 @@
 void sb_json_series(struct sb_json *j, const char *key, const struct sb_series *s);
 /* A column's "<metric>_mean_<unit>" and so on, for the words given:
  * "min", "mean", "max", "p95", "last". Nothing when the column is absent. */
-void sb_json_column(struct sb_json *j, const struct sb_series *s, const char *column, const char *const *words);
+void sb_json_column(
+	struct sb_json *j, const struct sb_series *s, const char *column, const char *const *words);
 
 #endif

@@ -31,14 +31,16 @@ static void streaming_json(const struct sb_model *model, struct sb_json *j)
 	sb_json_object_end(j);
 }
 
-static void stats_text(struct sb_buf *out, const char *words, const struct sb_stats *s, double scale, const char *unit)
+static void stats_text(
+	struct sb_buf *out, const char *words, const struct sb_stats *s, double scale, const char *unit)
 {
 	if (s->count)
-		sb_buf_printf(out, "  %-10s mean %8.2f  p95 %8.2f  max %8.2f %s\n", words, s->mean * scale, s->p95 * scale,
-			s->max * scale, unit);
+		sb_buf_printf(out, "  %-10s mean %8.2f  p95 %8.2f  max %8.2f %s\n", words, s->mean * scale,
+			s->p95 * scale, s->max * scale, unit);
 }
 
-static void streaming_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+static void streaming_text(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_streaming_section *s = &model->streaming;
 
@@ -46,13 +48,15 @@ static void streaming_text(const struct sb_model *model, const struct sb_text_op
 		return;
 	sb_text_heading(out, options, "Streaming");
 	if (s->batches)
-		sb_buf_printf(out, "  %lld frames in %lld batch%s", (long long)s->frames, (long long)s->batches, s->batches == 1 ? "" : "es");
+		sb_buf_printf(out, "  %lld frames in %lld batch%s", (long long)s->frames,
+			(long long)s->batches, s->batches == 1 ? "" : "es");
 	if (!isnan(s->fps))
 		sb_buf_printf(out, ", %.2f frames/s, %.2f batches/s", s->fps, s->bps);
 	if (s->batches)
 		sb_buf_putc(out, '\n');
 	if (s->dropped_frames >= 0)
-		sb_buf_printf(out, "  %lld frames dropped (%.1f %%)\n", (long long)s->dropped_frames, s->dropped_ratio * 100);
+		sb_buf_printf(out, "  %lld frames dropped (%.1f %%)\n", (long long)s->dropped_frames,
+			s->dropped_ratio * 100);
 	stats_text(out, "encode", &s->encode_ms, 1, "ms");
 	stats_text(out, "network", &s->network_ms, 1, "ms");
 	stats_text(out, "buffer", &s->buffer_ratio, 100, "%");
@@ -122,7 +126,8 @@ static void events_text(const struct sb_cache_entry *c, struct sb_buf *out)
 {
 	if (!c->event_count)
 		return;
-	sb_buf_printf(out, "    %9s %7s %9s  %-8s %10s %10s\n", "at s", "chunk", "frame", "event", "score", "threshold");
+	sb_buf_printf(out, "    %9s %7s %9s  %-8s %10s %10s\n", "at s", "chunk", "frame", "event", "score",
+		"threshold");
 	for (size_t i = 0; i < c->event_count && i < EVENTS_SHOWN; i++) {
 		const struct sb_cache_event_row *e = &c->events[i];
 		char chunk[24] = "", frame[24] = "", score[24] = "", threshold[24] = "";
@@ -135,14 +140,16 @@ static void events_text(const struct sb_cache_entry *c, struct sb_buf *out)
 			snprintf(score, sizeof score, "%.4g", e->score);
 		if (!isnan(e->threshold))
 			snprintf(threshold, sizeof threshold, "%.4g", e->threshold);
-		sb_buf_printf(out, "    %9.3f %7s %9s  %-8s %10s %10s\n", e->t_s, chunk, frame, kind_name(e->kind), score,
-			threshold);
+		sb_buf_printf(out, "    %9.3f %7s %9s  %-8s %10s %10s\n", e->t_s, chunk, frame,
+			kind_name(e->kind), score, threshold);
 	}
 	if (c->event_count > EVENTS_SHOWN)
-		sb_buf_printf(out, "    … and %zu more in profiling_report.json\n", c->event_count - EVENTS_SHOWN);
+		sb_buf_printf(
+			out, "    … and %zu more in profiling_report.json\n", c->event_count - EVENTS_SHOWN);
 }
 
-static void cache_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+static void cache_text(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	if (!model->caches.present)
 		return;
@@ -152,8 +159,8 @@ static void cache_text(const struct sb_model *model, const struct sb_text_option
 
 		sb_buf_puts(out, "  ");
 		sb_text_name(out, c->cache, 30);
-		sb_buf_printf(out, ": %lld hits, %lld misses, %lld evictions", (long long)c->hits, (long long)c->misses,
-			(long long)c->evictions);
+		sb_buf_printf(out, ": %lld hits, %lld misses, %lld evictions", (long long)c->hits,
+			(long long)c->misses, (long long)c->evictions);
 		if (!isnan(c->hit_ratio))
 			sb_buf_printf(out, ", hit rate %.1f %%", c->hit_ratio * 100);
 		sb_buf_putc(out, '\n');

@@ -86,7 +86,8 @@ static void made(struct screen *s)
 	const char *comma = "";
 
 	if (sum->generation_count > 0) {
-		say(s, "%lld video%s", (long long)sum->generation_count, sum->generation_count == 1 ? "" : "s");
+		say(s, "%lld video%s", (long long)sum->generation_count,
+			sum->generation_count == 1 ? "" : "s");
 		comma = ", ";
 	}
 	if (sum->frames >= 0) {
@@ -106,7 +107,8 @@ static void made(struct screen *s)
 	if (*comma)
 		say(s, " in %.2f s", sum->generation_s);
 	if (sum->bound)
-		say(s, "%s%s%s (%s)", *comma ? "      " : "", strcmp(sum->bound, "mixed") == 0 ? "bound: mixed" : sum->bound,
+		say(s, "%s%s%s (%s)", *comma ? "      " : "",
+			strcmp(sum->bound, "mixed") == 0 ? "bound: mixed" : sum->bound,
 			strcmp(sum->bound, "mixed") == 0 ? "" : "-bound", sum->bound_reason);
 	if (*comma || sum->bound)
 		end_line(s, NULL);
@@ -122,13 +124,15 @@ static void speed(struct screen *s)
 		gap = "; ";
 	}
 	if (!isnan(sum->fps_wall) && sum->target_fps > 0)
-		say(s, " (target %.2f: %s)", sum->target_fps, sum->fps_wall >= sum->target_fps ? "reached" : "MISSED");
+		say(s, " (target %.2f: %s)", sum->target_fps,
+			sum->fps_wall >= sum->target_fps ? "reached" : "MISSED");
 	if (!isnan(s->model->diffusion.fps)) {
 		say(s, "%s%.2f frames/s in steps", gap, s->model->diffusion.fps);
 		gap = "; ";
 	}
 	if (s->model->generations.total > 1) {
-		say(s, "%sp50 %.2f s, p95 %.2f s per video", gap, s->model->generations.time.p50, s->model->generations.time.p95);
+		say(s, "%sp50 %.2f s, p95 %.2f s per video", gap, s->model->generations.time.p50,
+			s->model->generations.time.p95);
 		gap = "; ";
 	}
 	if (!isnan(sum->first_block_s)) {
@@ -205,7 +209,8 @@ static void one_row(struct screen *s, const struct sb_summary_row *row, double w
 	else
 		say(s, " %8.2f s", row->gpu_span_s);
 	say(s, " %6lld", (long long)row->count);
-	if (row->bytes > 0 && row->total_s > 0 && sb_part_of(row->stage->name, (int)row->stage->role) == SB_PART_OFFLOAD)
+	if (row->bytes > 0 && row->total_s > 0 &&
+		sb_part_of(row->stage->name, (int)row->stage->role) == SB_PART_OFFLOAD)
 		say(s, "   %.1f GB/s", row->bytes / row->total_s / 1e9);
 	if (bottleneck)
 		say(s, "  <- BOTTLENECK");
@@ -239,17 +244,19 @@ static int table(struct screen *s)
 	if (err)
 		return err;
 	if (!rows.count) {
-		say(s, "No stage was recorded%s.", s->model->generations.whole_run ? "" : " inside the generations");
+		say(s, "No stage was recorded%s.",
+			s->model->generations.whole_run ? "" : " inside the generations");
 		end_line(s, NULL);
 		free(rows.all);
 		return 0;
 	}
-	say(s, "%-*s %11s %8s %10s %6s", s->label, s->model->generations.whole_run ? "Run" : "Generation", "wall", "share",
-		"GPU span", "calls");
+	say(s, "%-*s %11s %8s %10s %6s", s->label, s->model->generations.whole_run ? "Run" : "Generation",
+		"wall", "share", "GPU span", "calls");
 	end_line(s, "1");
 	for (size_t i = 0; i < rows.count && i < SB_SUMMARY_ROWS; i++) {
 		one_row(s, &rows.all[i], rows.wall_s, i == 0);
-		if (!warm_said && sb_part_of(rows.all[i].stage->name, (int)rows.all[i].stage->role) == SB_PART_DENOISE) {
+		if (!warm_said && sb_part_of(rows.all[i].stage->name, (int)rows.all[i].stage->role) ==
+					  SB_PART_DENOISE) {
 			warm_line(s);
 			warm_said = true;
 		}
@@ -292,7 +299,8 @@ static void outside(struct screen *s)
 		say(s, ", ");
 		left_s -= o->total_s;
 	}
-	say(s, "%s %.2f s", sum->outside_count > 5 ? "others and unattributed" : "unattributed", left_s > 0 ? left_s : 0);
+	say(s, "%s %.2f s", sum->outside_count > 5 ? "others and unattributed" : "unattributed",
+		left_s > 0 ? left_s : 0);
 	end_line(s, NULL);
 }
 
@@ -342,7 +350,8 @@ static double last_value(const struct sb_model *model, const char *source, const
 static void program(struct screen *s)
 {
 	const struct sb_session_section *session = &s->model->session;
-	double read = last_value(s->model, "disk", "read_bytes"), written = last_value(s->model, "disk", "write_bytes");
+	double read = last_value(s->model, "disk", "read_bytes"),
+	       written = last_value(s->model, "disk", "write_bytes");
 	char text[3][32];
 
 	if (isnan(session->cpu_s))
@@ -378,7 +387,8 @@ static void advice(struct screen *s)
 	if (!sum->leave_alone_count && a->count <= FINDINGS)
 		return;
 	if (a->count > FINDINGS)
-		say(s, "%zu more findings in the report%s", a->count - FINDINGS, sum->leave_alone_count ? ".  " : "");
+		say(s, "%zu more findings in the report%s", a->count - FINDINGS,
+			sum->leave_alone_count ? ".  " : "");
 	for (size_t i = 0; i < sum->leave_alone_count && i < 3; i++) {
 		say(s, "%s", i ? ", " : "Leave alone: ");
 		sb_text_name(&s->line, sum->leave_alone[i], 18);
@@ -439,7 +449,8 @@ static void foot(struct screen *s)
 	end_line(s, NULL);
 }
 
-int sb_report_summary(const struct sb_model *model, const struct sb_summary_options *options, struct sb_buf *out)
+int sb_report_summary(
+	const struct sb_model *model, const struct sb_summary_options *options, struct sb_buf *out)
 {
 	struct screen s = { .model = model, .out = out };
 	int err;

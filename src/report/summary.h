@@ -13,6 +13,7 @@ struct sb_summary_options {
 
 /* Lines of at most `columns` columns. Rows and the unattributed rest add up to
  * the generations' wall time (or the run's); the line "Outside" to the rest. */
-int sb_report_summary(const struct sb_model *model, const struct sb_summary_options *options, struct sb_buf *out);
+int sb_report_summary(
+	const struct sb_model *model, const struct sb_summary_options *options, struct sb_buf *out);
 
 #endif

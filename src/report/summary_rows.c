@@ -39,8 +39,9 @@ static int larger_first(const void *a, const void *b)
 
 int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out_rows)
 {
-	struct sb_summary_rows rows = { .wall_s = model->generations.whole_run ? model->stages.wall_s :
-										 model->summary.generation_s };
+	struct sb_summary_rows rows = {
+		.wall_s = model->generations.whole_run ? model->stages.wall_s : model->summary.generation_s
+	};
 
 	rows.all = calloc(model->stages.stage_count + 1, sizeof *rows.all);
 	if (!rows.all)
@@ -54,7 +55,11 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 		while (row->stage && strcmp(row->stage->name, s->name) != 0)
 			row++;
 		if (!row->stage) {
-			*row = (struct sb_summary_row){ .stage = s, .gpu_span_s = NAN, .frames = NAN, .tiles = NAN, .steps = NAN,
+			*row = (struct sb_summary_row){ .stage = s,
+				.gpu_span_s = NAN,
+				.frames = NAN,
+				.tiles = NAN,
+				.steps = NAN,
 				.bytes = NAN };
 			rows.count++;
 		}

@@ -8,7 +8,7 @@
 
 struct sb_summary_row {
 	const struct sb_stage *stage; /* the largest of that name */
-	double total_s, gpu_span_s;   /* gpu NAN: not measured */
+	double total_s, gpu_span_s; /* gpu NAN: not measured */
 	int64_t count;
 	double frames, tiles, steps, bytes; /* attributes, summed; NAN: none */
 };
@@ -17,7 +17,7 @@ struct sb_summary_rows {
 	struct sb_summary_row *all; /* largest first */
 	size_t count;
 	double sum_s;
-	double wall_s;         /* of the generations, or the run */
+	double wall_s; /* of the generations, or the run */
 	double unattributed_s;
 };
 

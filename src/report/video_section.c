@@ -222,16 +222,17 @@ static void number(struct sb_buf *out, int width, double value, int decimals)
 
 static const char *scope_words(const char *scope)
 {
-	return strcmp(scope, "denoise") == 0 ? "denoise" :
-		strcmp(scope, "denoise_vae") == 0 ? "denoise + VAE" :
-						    "end to end";
+	return strcmp(scope, "denoise") == 0       ? "denoise"
+	       : strcmp(scope, "denoise_vae") == 0 ? "denoise + VAE"
+						   : "end to end";
 }
 
 static void rates_text(const struct sb_diffusion_section *d, struct sb_buf *out)
 {
 	if (d->frames < 0 && d->blocks < 0)
 		return;
-	sb_buf_printf(out, "  %-14s %10s %12s %10s %12s\n", "Throughput", "wall s", "frames/s", "compute s", "frames/s");
+	sb_buf_printf(out, "  %-14s %10s %12s %10s %12s\n", "Throughput", "wall s", "frames/s", "compute s",
+		"frames/s");
 	for (size_t i = 0; i < d->rate_count; i++) {
 		const struct sb_rate *r = &d->rates[i];
 
@@ -243,7 +244,8 @@ static void rates_text(const struct sb_diffusion_section *d, struct sb_buf *out)
 		sb_buf_putc(out, '\n');
 	}
 	if (d->frames >= 0)
-		sb_buf_printf(out, "  %lld frames (%s)", (long long)d->frames, sb_frames_source_name(d->frames_source));
+		sb_buf_printf(out, "  %lld frames (%s)", (long long)d->frames,
+			sb_frames_source_name(d->frames_source));
 	if (d->latent_frames >= 0)
 		sb_buf_printf(out, ", %lld latent frames", (long long)d->latent_frames);
 	if (d->frames >= 0)
@@ -272,7 +274,8 @@ static void steps_text(const struct sb_model *model, struct sb_buf *out)
 
 	if (!d->step.count && !b->present)
 		return;
-	sb_buf_printf(out, "  %-14s %7s %9s %8s %8s %8s %8s %8s\n", "Times in ms", "count", "mean", "std", "min", "p50", "p95", "max");
+	sb_buf_printf(out, "  %-14s %7s %9s %8s %8s %8s %8s %8s\n", "Times in ms", "count", "mean", "std",
+		"min", "p50", "p95", "max");
 	stats_text(out, "step", &d->step);
 	if (d->warm_step.count && d->warm_step.count != d->step.count)
 		stats_text(out, "  warm", &d->warm_step);
@@ -288,10 +291,11 @@ static void steps_text(const struct sb_model *model, struct sb_buf *out)
 		stats_text(out, words, &b->by_size[i].time);
 	}
 	if (!isnan(d->first_step_s) && d->warm_step.count)
-		sb_buf_printf(out, "  first step %.3f s (warm-up); warm steps %.3f s\n", d->first_step_s, d->warm_step.mean);
+		sb_buf_printf(out, "  first step %.3f s (warm-up); warm steps %.3f s\n", d->first_step_s,
+			d->warm_step.mean);
 	if (d->steps_per_chain > 0)
-		sb_buf_printf(out, "  %lld steps, %lld per %s", (long long)d->steps, (long long)d->steps_per_chain,
-			d->blocks > 0 ? "block" : "video");
+		sb_buf_printf(out, "  %lld steps, %lld per %s", (long long)d->steps,
+			(long long)d->steps_per_chain, d->blocks > 0 ? "block" : "video");
 	if (d->steps_per_chain > 0 && !isnan(d->forwards_per_step))
 		sb_buf_printf(out, ", %.1f model calls per step", d->forwards_per_step);
 	if (d->steps_per_chain > 0)
@@ -311,12 +315,14 @@ static void split_text(const struct sb_model *model, struct sb_buf *out)
 {
 	const struct sb_diffusion_section *d = &model->diffusion;
 
-	sb_buf_printf(out, "  %-14s %10s %9s\n", model->generations.whole_run ? "Run" : "Generations", "s", "share");
+	sb_buf_printf(out, "  %-14s %10s %9s\n", model->generations.whole_run ? "Run" : "Generations", "s",
+		"share");
 	for (size_t i = 0; i < sizeof split / sizeof *split; i++) {
 		double s = split_s(d, i);
 
 		if (s > 0)
-			sb_buf_printf(out, "  %-14s %10.2f %7.1f %%\n", split[i].words, s, s / model->summary.generation_s * 100);
+			sb_buf_printf(out, "  %-14s %10.2f %7.1f %%\n", split[i].words, s,
+				s / model->summary.generation_s * 100);
 	}
 	for (size_t i = 0; i < d->offload_count && i < 8; i++) {
 		const struct sb_offload *o = &d->offloads[i];
@@ -330,7 +336,8 @@ static void split_text(const struct sb_model *model, struct sb_buf *out)
 	}
 }
 
-static void video_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+static void video_text(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_diffusion_section *d = &model->diffusion;
 

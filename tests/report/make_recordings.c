@@ -57,15 +57,17 @@ static void end(struct sb_lane_writer *w, uint64_t t)
 static void gpu_samples(struct sb_builder *b, uint64_t end_ns)
 {
 	static const char *const columns[] = { "memory_used_mb", "memory_total_mb", "utilization_percent",
-		"memory_utilization_percent", "temperature_c", "power_w", "energy_j", "sm_clock_mhz", "memory_clock_mhz",
-		"throttle_bits_count", "encoder_percent", "decoder_percent", "process_memory_mb", "other_process_count" };
+		"memory_utilization_percent", "temperature_c", "power_w", "energy_j", "sm_clock_mhz",
+		"memory_clock_mhz", "throttle_bits_count", "encoder_percent", "decoder_percent",
+		"process_memory_mb", "other_process_count" };
 	uint32_t schema = sb_builder_schema(b, "gpu", 0, columns, 14);
 	double energy_j = 0;
 
 	for (uint64_t t = 0; t <= end_ns; t += 500 * MS, energy_j += 350) {
 		double busy = t > 30 * SECOND && t < 126 * SECOND ? 97 : 2;
 		double used = busy > 50 ? 14200 + 100 * sin((double)t / 1e10) : 900;
-		double values[] = { used, 143771, busy, busy / 2, 71, 700 * busy / 100, energy_j, 1980, 3201, 4, 0, NAN, used - 500, 1 };
+		double values[] = { used, 143771, busy, busy / 2, 71, 700 * busy / 100, energy_j, 1980, 3201,
+			4, 0, NAN, used - 500, 1 };
 
 		sb_builder_sample(b, schema, t, values, 14);
 	}
@@ -73,25 +75,26 @@ static void gpu_samples(struct sb_builder *b, uint64_t end_ns)
 
 static void host_samples(struct sb_builder *b, uint64_t end_ns)
 {
-	static const char *const cpu[] = { "usage_percent", "process_percent", "frequency_mhz", "load1_count", "load5_count",
-		"load15_count" };
+	static const char *const cpu[] = { "usage_percent", "process_percent", "frequency_mhz", "load1_count",
+		"load5_count", "load15_count" };
 	static const char *const cores[] = { "core0_percent", "core1_percent" };
-	static const char *const memory[] = { "total_mb", "used_mb", "available_mb", "swap_used_mb", "page_cache_mb",
-		"limit_mb", "group_used_mb" };
+	static const char *const memory[] = { "total_mb", "used_mb", "available_mb", "swap_used_mb",
+		"page_cache_mb", "limit_mb", "group_used_mb" };
 	static const char *const process[] = { "rss_mb", "pss_mb", "process_count", "thread_count" };
-	static const char *const disk[] = { "read_bytes", "write_bytes", "machine_read_bytes", "machine_write_bytes" };
+	static const char *const disk[] = { "read_bytes", "write_bytes", "machine_read_bytes",
+		"machine_write_bytes" };
 	static const char *const psi[] = { "cpu_percent", "memory_percent", "io_percent" };
 	static const char *const other[] = { "fan_percent" };
-	uint32_t schemas[] = { sb_builder_schema(b, "cpu", -1, cpu, 6), sb_builder_schema(b, "cpu_core", -1, cores, 2),
-		sb_builder_schema(b, "memory", -1, memory, 7), sb_builder_schema(b, "process", -1, process, 4),
-		sb_builder_schema(b, "disk", -1, disk, 4), sb_builder_schema(b, "psi", -1, psi, 3),
-		sb_builder_schema(b, "fan", -1, other, 1) };
+	uint32_t schemas[] = { sb_builder_schema(b, "cpu", -1, cpu, 6),
+		sb_builder_schema(b, "cpu_core", -1, cores, 2), sb_builder_schema(b, "memory", -1, memory, 7),
+		sb_builder_schema(b, "process", -1, process, 4), sb_builder_schema(b, "disk", -1, disk, 4),
+		sb_builder_schema(b, "psi", -1, psi, 3), sb_builder_schema(b, "fan", -1, other, 1) };
 
 	for (uint64_t t = 0; t <= end_ns; t += SECOND) {
 		double s = (double)t / 1e9, read = s < 30 ? s * 8e8 : 24e9;
 		double rows[7][7] = { { 35, 104, 3200, 4.2, 4, 3 }, { 80, 12 },
-			{ 65536, 31000, 34000, 12, 20000, 1e9, 31000 }, { 29000, 28500, 3, 40 }, { read, s * 1e6, read, s * 1e6 },
-			{ 2, 0, 1 }, { 40 } };
+			{ 65536, 31000, 34000, 12, 20000, 1e9, 31000 }, { 29000, 28500, 3, 40 },
+			{ read, s * 1e6, read, s * 1e6 }, { 2, 0, 1 }, { 40 } };
 		static const uint32_t counts[] = { 6, 2, 7, 4, 4, 3, 1 };
 
 		for (int i = 0; i < 7; i++)
@@ -104,8 +107,12 @@ static void host_samples(struct sb_builder *b, uint64_t end_ns)
 static uint64_t one_step(struct sb_builder *b, struct sb_lane_writer *w, uint64_t t, int i)
 {
 	uint64_t took = i == 0 ? 2450 * MS : i % 10 == 9 ? 200 * MS : i == 23 ? 3200 * MS : 1590 * MS;
-	struct sb_builder_gpu g = { .name = sb_builder_name(b, "step", NULL), .kind = SB_GPU_ZONE, .start_ns = t + MS,
-		.duration_ns = took - 2 * MS, .launch_ns = t, .launch_tid = 1000 };
+	struct sb_builder_gpu g = { .name = sb_builder_name(b, "step", NULL),
+		.kind = SB_GPU_ZONE,
+		.start_ns = t + MS,
+		.duration_ns = took - 2 * MS,
+		.launch_ns = t,
+		.launch_tid = 1000 };
 
 	begin(b, w, t, "step", STROBE_ROLE_STEP);
 	attr(b, w, "step", i);
@@ -150,14 +157,26 @@ static uint64_t generate(struct sb_builder *b, struct sb_lane_writer *w, uint64_
 static void caches(struct sb_builder *b)
 {
 	for (int i = 0; i < 40; i++) {
-		struct strobe_cache_event e = { .cache = "teacache", .kind = i % 4 ? STROBE_CACHE_MISS : STROBE_CACHE_HIT,
-			.count = 1, .size_bytes = 64 * MIB, .score = i % 4 ? 0.16 : 0.1, .threshold = 0.15, .frame = i * 2.0,
+		struct strobe_cache_event e = { .cache = "teacache",
+			.kind = i % 4 ? STROBE_CACHE_MISS : STROBE_CACHE_HIT,
+			.count = 1,
+			.size_bytes = 64 * MIB,
+			.score = i % 4 ? 0.16 : 0.1,
+			.threshold = 0.15,
+			.frame = i * 2.0,
 			.chunk = i / 10 };
 
 		sb_builder_cache(b, 40 * SECOND + (uint64_t)i * SECOND, &e);
 	}
-	sb_builder_cache(b, 100 * SECOND, &(struct strobe_cache_event){ .cache = "kv", .kind = STROBE_CACHE_EVICT, .count = 3,
-		.size_bytes = -1, .score = NAN, .threshold = NAN, .frame = NAN, .chunk = -1 });
+	sb_builder_cache(b, 100 * SECOND,
+		&(struct strobe_cache_event){ .cache = "kv",
+			.kind = STROBE_CACHE_EVICT,
+			.count = 3,
+			.size_bytes = -1,
+			.score = NAN,
+			.threshold = NAN,
+			.frame = NAN,
+			.chunk = -1 });
 }
 
 static void models_and_layers(struct sb_builder *b, struct sb_lane_writer *w, uint64_t t)
@@ -201,7 +220,8 @@ static void streaming(struct sb_builder *b, struct sb_lane_writer *w)
 static void rich(const char *folder)
 {
 	struct sb_builder *b = open_recording(folder, "rich");
-	struct sb_lane_writer *w = sb_builder_thread(b, 0, "main"), *loader = sb_builder_thread(b, 2000, "loader");
+	struct sb_lane_writer *w = sb_builder_thread(b, 0, "main"),
+			      *loader = sb_builder_thread(b, 2000, "loader");
 	struct strobe_attr tag = { "prompt", STROBE_TYPE_STRING, { .s = "a cat </script> in 4\" rain" } };
 	struct strobe_attr count = { "seed", STROBE_TYPE_INT, { .i = 42 } };
 	struct strobe_attr path = { "path", STROBE_TYPE_STRING, { .s = "/models/wan" } };
@@ -211,8 +231,10 @@ static void rich(const char *folder)
 	sb_builder_meta(b, SB_META_TAG, &count);
 	sb_builder_meta_string(b, SB_META_SYSTEM, "gpu0.name", "NVIDIA H200");
 	sb_builder_meta_string(b, SB_META_SETTING, "gpu_cost_per_hour", "3.5");
-	sb_builder_meta_string(b, SB_META_MISSING, "kernels", "no GPU trace was asked for|--gpu-trace=steps:3");
-	sb_builder_meta_string(b, SB_META_MISSING, "attention kind", "no GPU trace was asked for|--gpu-trace=steps:3");
+	sb_builder_meta_string(
+		b, SB_META_MISSING, "kernels", "no GPU trace was asked for|--gpu-trace=steps:3");
+	sb_builder_meta_string(
+		b, SB_META_MISSING, "attention kind", "no GPU trace was asked for|--gpu-trace=steps:3");
 	begin(b, w, 0, "imports", STROBE_ROLE_IMPORT);
 	end(w, 8900 * MS);
 	sb_builder_snapshot(b, 8950 * MS, "start", 0, 0, 0, 0);

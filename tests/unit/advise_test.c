@@ -18,8 +18,8 @@ static void render_table(struct sb_buf *out)
 	for (size_t i = 0; i < sb_rule_count(); i++) {
 		const struct sb_rule_info *r = sb_rule_info(i);
 
-		sb_buf_printf(out, "| `%s` | %s%s | %s | %s | ", r->id, sb_priority_name(r->priority), r->absolute ? " *" : "",
-			sb_effort_name(r->effort), r->fires);
+		sb_buf_printf(out, "| `%s` | %s%s | %s | %s | ", r->id, sb_priority_name(r->priority),
+			r->absolute ? " *" : "", sb_effort_name(r->effort), r->fires);
 		if (r->threshold_key)
 			sb_buf_printf(out, "`%s` (%g %s)", r->threshold_key, r->threshold, r->unit);
 		sb_buf_printf(out, " | %s |\n", r->needs);
@@ -38,7 +38,8 @@ static void the_documentation_lists_the_table_as_it_is(void **state)
 	assert_non_null(begin);
 	assert_non_null(end);
 	begin += strlen("<!-- rules -->\n");
-	if (getenv("STROBE_ACCEPT") && (table.size != (size_t)(end - begin) || memcmp(begin, table.data, table.size) != 0)) {
+	if (getenv("STROBE_ACCEPT") &&
+		(table.size != (size_t)(end - begin) || memcmp(begin, table.data, table.size) != 0)) {
 		struct sb_buf fresh = { 0 };
 
 		sb_buf_add(&fresh, text.data, (size_t)(begin - text.data));
@@ -104,8 +105,8 @@ static void sample(struct synthetic *s, int device, struct machine a, struct mac
 
 	for (uint64_t t = 0; t <= 20; t++) {
 		struct machine *now = t % 2 ? &b : &a;
-		double values[9] = { now->memory_mb, 24000, now->utilization, now->temperature, 300, now->clock, now->throttle,
-			now->memory_mb, now->others };
+		double values[9] = { now->memory_mb, 24000, now->utilization, now->temperature, 300,
+			now->clock, now->throttle, now->memory_mb, now->others };
 
 		sb_builder_sample(s->b, schema, t * SECOND, values, 9);
 	}
@@ -168,7 +169,8 @@ static void thresholds_of_the_configuration_are_in_force(void **state)
 	struct sb_model *m;
 
 	synthetic_open(&s);
-	sb_builder_meta_string(s.b, SB_META_SETTING, "thresholds", "temperature_c=65;gpu_utilization_percent=70");
+	sb_builder_meta_string(
+		s.b, SB_META_SETTING, "thresholds", "temperature_c=65;gpu_utilization_percent=70");
 	sample(&s, 0, a, a);
 	m = synthetic_model(&s, 20 * SECOND);
 	assert_near(finding(m, "temperature")->threshold, 65, 0);
@@ -179,7 +181,8 @@ static void thresholds_of_the_configuration_are_in_force(void **state)
 
 static void swap_ram_and_collapsing_reads_are_named(void **state)
 {
-	static const char *const memory[] = { "total_mb", "used_mb", "swap_used_mb", "limit_mb", "group_used_mb" };
+	static const char *const memory[] = { "total_mb", "used_mb", "swap_used_mb", "limit_mb",
+		"group_used_mb" };
 	static const char *const disk[] = { "read_bytes" };
 	struct synthetic s;
 	struct sb_model *m;
@@ -198,7 +201,8 @@ static void swap_ram_and_collapsing_reads_are_named(void **state)
 	}
 	m = synthetic_model(&s, 60 * SECOND);
 	assert_near(finding(m, "swap")->value, 2000, 1e-6);
-	assert_near(finding(m, "ram_limit")->value, 15500.0 / 16000 * 100, 1e-6); /* the container's own limit and use */
+	assert_near(finding(m, "ram_limit")->value, 15500.0 / 16000 * 100,
+		1e-6); /* the container's own limit and use */
 	assert_non_null(finding(m, "disk_collapse"));
 	assert_string_equal(finding(m, "disk_collapse")->issue, "disk reads fell from 2.10 to 0.03 GB/s");
 	assert_true(finding(m, "disk_collapse")->saves_s > 35);
@@ -218,7 +222,8 @@ static void time_spent_beside_the_work_is_named(void **state)
 	synthetic_begin(&s, 52 * SECOND, "compile", STROBE_ROLE_COMPILE);
 	synthetic_end(&s, 64 * SECOND);
 	for (uint64_t i = 0; i < 3; i++)
-		synthetic_stage(&s, (64 + 4 * i) * SECOND, (68 + 4 * i) * SECOND, "compile", STROBE_ROLE_COMPILE);
+		synthetic_stage(
+			&s, (64 + 4 * i) * SECOND, (68 + 4 * i) * SECOND, "compile", STROBE_ROLE_COMPILE);
 	synthetic_begin(&s, 76 * SECOND, "offload:vae", STROBE_ROLE_OFFLOAD);
 	synthetic_attr(&s, "bytes", 12000000000ll);
 	synthetic_end(&s, 82 * SECOND);
@@ -284,7 +289,8 @@ static void slow_blocks(struct synthetic *s)
 		synthetic_attr(s, "frames", 9);
 		synthetic_attr(s, "index", (int64_t)i);
 		for (uint64_t k = 0; k < 2; k++)
-			synthetic_step(s, i * SECOND + k * 500 * MS, i * SECOND + (k + 1) * 500 * MS, (int64_t)k, 9);
+			synthetic_step(
+				s, i * SECOND + k * 500 * MS, i * SECOND + (k + 1) * 500 * MS, (int64_t)k, 9);
 		synthetic_end(s, (i + 1) * SECOND);
 	}
 	sb_builder_model(s->b, 0, "dit", 14000000000, "bf16", 28000000000);
@@ -378,10 +384,20 @@ static void useless_and_strict_caches_are_told_apart(void **state)
 
 	synthetic_open(&s);
 	for (uint64_t i = 0; i < 20; i++) {
-		struct strobe_cache_event never = { .cache = "first_block", .kind = STROBE_CACHE_MISS, .size_bytes = 100 * MIB,
-			.score = 0.9, .threshold = 0.1, .frame = NAN, .chunk = -1 };
-		struct strobe_cache_event nearly = { .cache = "teacache", .kind = i % 2 ? STROBE_CACHE_MISS : STROBE_CACHE_HIT,
-			.size_bytes = -1, .score = i % 2 ? 0.11 : 0.09, .threshold = 0.1, .frame = NAN, .chunk = -1 };
+		struct strobe_cache_event never = { .cache = "first_block",
+			.kind = STROBE_CACHE_MISS,
+			.size_bytes = 100 * MIB,
+			.score = 0.9,
+			.threshold = 0.1,
+			.frame = NAN,
+			.chunk = -1 };
+		struct strobe_cache_event nearly = { .cache = "teacache",
+			.kind = i % 2 ? STROBE_CACHE_MISS : STROBE_CACHE_HIT,
+			.size_bytes = -1,
+			.score = i % 2 ? 0.11 : 0.09,
+			.threshold = 0.1,
+			.frame = NAN,
+			.chunk = -1 };
 
 		sb_builder_cache(s.b, i * MS, &never);
 		sb_builder_cache(s.b, i * MS, &nearly);

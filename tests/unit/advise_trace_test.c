@@ -7,12 +7,18 @@
 
 #include "synthetic.h"
 
-static void kernel(struct synthetic *s, const char *name, enum sb_gpu_kind kind, uint64_t at, uint64_t took, uint32_t flags,
-	uint64_t bytes)
+static void kernel(struct synthetic *s, const char *name, enum sb_gpu_kind kind, uint64_t at, uint64_t took,
+	uint32_t flags, uint64_t bytes)
 {
-	sb_builder_gpu(s->b, &(struct sb_builder_gpu){ .name = sb_builder_name(s->b, name, NULL), .kind = kind, .start_ns = at,
-		.duration_ns = took, .launch_ns = at > 1000 ? at - 1000 : 0, .launch_tid = 1000, .stream = 7, .flags = flags,
-		.bytes = bytes });
+	sb_builder_gpu(s->b, &(struct sb_builder_gpu){ .name = sb_builder_name(s->b, name, NULL),
+				     .kind = kind,
+				     .start_ns = at,
+				     .duration_ns = took,
+				     .launch_ns = at > 1000 ? at - 1000 : 0,
+				     .launch_tid = 1000,
+				     .stream = 7,
+				     .flags = flags,
+				     .bytes = bytes });
 }
 
 static void copies_gaps_and_small_kernels_are_named(void **state)

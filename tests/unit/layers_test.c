@@ -43,7 +43,8 @@ static void names_of_stages_say_what_they_are_for(void **state)
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		if (sb_part_of(cases[i].name, cases[i].role) != cases[i].part)
-			fail_msg("'%s' is taken for %s", cases[i].name, sb_part_name(sb_part_of(cases[i].name, cases[i].role)));
+			fail_msg("'%s' is taken for %s", cases[i].name,
+				sb_part_name(sb_part_of(cases[i].name, cases[i].role)));
 	}
 }
 
@@ -52,8 +53,8 @@ static void parameters_are_written_short(void **state)
 	static const struct {
 		int64_t count;
 		const char *text;
-	} cases[] = { { 1300000000, "1.3B" }, { 304714240, "304.7M" }, { 12500, "12.5K" }, { 999, "999" }, { 0, "0" },
-		{ 1000000000, "1.0B" } };
+	} cases[] = { { 1300000000, "1.3B" }, { 304714240, "304.7M" }, { 12500, "12.5K" }, { 999, "999" },
+		{ 0, "0" }, { 1000000000, "1.0B" } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char text[16];
@@ -142,8 +143,11 @@ static void layers_with_gpu_spans_are_timed_there(void **state)
 
 	synthetic_open(&s);
 	synthetic_stage(&s, 0, MS, "conv_in", STROBE_ROLE_LAYER);
-	sb_builder_gpu(s.b, &(struct sb_builder_gpu){ .name = sb_builder_name(s.b, "conv_in", NULL), .kind = SB_GPU_ZONE,
-		.start_ns = 0, .duration_ns = 40 * MS, .launch_ns = UINT64_MAX });
+	sb_builder_gpu(s.b, &(struct sb_builder_gpu){ .name = sb_builder_name(s.b, "conv_in", NULL),
+				    .kind = SB_GPU_ZONE,
+				    .start_ns = 0,
+				    .duration_ns = 40 * MS,
+				    .launch_ns = UINT64_MAX });
 	m = synthetic_model(&s, SECOND);
 	assert_true(m->models.layers_on_gpu);
 	assert_near(m->models.layers[0].total_s, 0.04, 1e-9);
@@ -170,7 +174,8 @@ static void variants_are_compared_with_the_first(void **state)
 	for (int v = 0; v < 2; v++) {
 		for (int i = 0; i < 7; i++) {
 			synthetic_begin(&s, t, "forward", i < 2 ? STROBE_ROLE_WARMUP : STROBE_ROLE_ITERATION);
-			sb_builder_attr_string(s.main, sb_builder_name(s.b, "variant", NULL), v ? "FP16" : "FP32");
+			sb_builder_attr_string(
+				s.main, sb_builder_name(s.b, "variant", NULL), v ? "FP16" : "FP32");
 			synthetic_end(&s, t += i < 2 ? SECOND : v ? 28450000 : 45230000);
 		}
 	}

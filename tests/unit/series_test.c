@@ -16,7 +16,10 @@ static void merged_rows_keep_every_extreme(void **state)
 
 	assert_int_equal(sb_sampled_init(&s, columns, 2, 20), 0);
 	for (int i = 0; i < 1000; i++) {
-		double row[2] = { i == 617 ? 900 : i == 100 ? -5 : 50, i }; /* a peak, a dip, a running total */
+		double row[2] = { i == 617   ? 900
+				  : i == 100 ? -5
+					     : 50,
+			i }; /* a peak, a dip, a running total */
 
 		assert_int_equal(sb_sampled_add(&s, i, row), 0);
 	}
@@ -27,7 +30,8 @@ static void merged_rows_keep_every_extreme(void **state)
 		seen_min = fmin(seen_min, s.columns[0].values[i]);
 		if (i) {
 			assert_true(s.t_s[i] >= s.t_s[i - 1]);
-			assert_true(s.columns[1].values[i] >= s.columns[1].values[i - 1]); /* totals stay totals */
+			assert_true(s.columns[1].values[i] >=
+				    s.columns[1].values[i - 1]); /* totals stay totals */
 		}
 	}
 	assert_near(seen_max, 900, 0);

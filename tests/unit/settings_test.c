@@ -75,7 +75,8 @@ static void presets_change_what_they_should_and_nothing_else(void **state)
 	assert_true(settings.gpu_monitor_interval_s == 1.0 && settings.cpu_monitor_interval_s == 2.0);
 	assert_int_equal(settings.report_format, SB_REPORT_JSON);
 	assert_int_equal(settings.max_data_points, 5000);
-	assert_false(settings.monitor_gpu_temperature || settings.monitor_gpu_power || settings.monitor_cpu_usage);
+	assert_false(
+		settings.monitor_gpu_temperature || settings.monitor_gpu_power || settings.monitor_cpu_usage);
 	assert_false(settings.profile_text_encoding);
 	assert_true(settings.monitor_gpu_memory && settings.profile_vae_decode);
 	assert_true(sb_settings_apply_preset(&settings, "prod", &origin) < 0);
@@ -85,15 +86,19 @@ static void environment_beats_file_beats_preset(void **state)
 {
 	setenv("STROBE_GPU_MONITOR_INTERVAL", "0.25", 1);
 	assert_int_equal(load("profiling:\n  preset: production\n  gpu_monitor_interval: 0.75\n"
-			      "  cpu_monitor_interval: 3\n"), 0);
+			      "  cpu_monitor_interval: 3\n"),
+		0);
 	unsetenv("STROBE_GPU_MONITOR_INTERVAL");
 	assert_true(settings.gpu_monitor_interval_s == 0.25);
 	assert_true(settings.cpu_monitor_interval_s == 3);
 	assert_int_equal(settings.max_data_points, 5000);
-	assert_int_equal(origin.source[sb_setting_find("gpu_monitor_interval") - sb_setting_table], SB_FROM_ENVIRONMENT);
-	assert_int_equal(origin.source[sb_setting_find("cpu_monitor_interval") - sb_setting_table], SB_FROM_FILE);
+	assert_int_equal(origin.source[sb_setting_find("gpu_monitor_interval") - sb_setting_table],
+		SB_FROM_ENVIRONMENT);
+	assert_int_equal(
+		origin.source[sb_setting_find("cpu_monitor_interval") - sb_setting_table], SB_FROM_FILE);
 	assert_int_equal(origin.line[sb_setting_find("cpu_monitor_interval") - sb_setting_table], 4);
-	assert_int_equal(origin.source[sb_setting_find("max_data_points") - sb_setting_table], SB_FROM_PRESET);
+	assert_int_equal(
+		origin.source[sb_setting_find("max_data_points") - sb_setting_table], SB_FROM_PRESET);
 	assert_string_equal(origin.preset, "production");
 }
 
@@ -113,11 +118,13 @@ static void wrong_types_and_ranges_are_refused_in_place(void **state)
 	assert_fails("profiling:\n  enabled: 3\n", ":2:12: 'enabled' wants true or false, not '3'");
 	assert_fails("profiling:\n  enabled: \"true\"\n", "'enabled' wants true or false, not text");
 	assert_fails("profiling:\n  enabled: 1\n", "'enabled' wants true or false");
-	assert_fails("profiling:\n  display_interval: 0.05\n", "'display_interval' wants seconds from 0.1 to 86400, not '0.05'");
+	assert_fails("profiling:\n  display_interval: 0.05\n",
+		"'display_interval' wants seconds from 0.1 to 86400, not '0.05'");
 	assert_fails("profiling:\n  display_interval: [1]\n", "'display_interval' wants a single value");
 	assert_fails("profiling:\n  max_data_points: 2.5\n", "'max_data_points' wants a whole number");
 	assert_fails("profiling:\n  max_data_points: nan\n", "'max_data_points' wants a whole number");
-	assert_fails("profiling:\n  report_format: pdf\n", "'report_format' wants html, json or both, not 'pdf'");
+	assert_fails(
+		"profiling:\n  report_format: pdf\n", "'report_format' wants html, json or both, not 'pdf'");
 	assert_fails("profiling:\n  max_trace_bytes: 1\n", "'max_trace_bytes' wants a size from 1 MiB");
 	assert_fails("profiling:\n  preset: fast\n", ":2:11: there is no such preset");
 	assert_fails("profiling:\n  session_tags: {a: [1]}\n", "a tag is text, a number");
@@ -126,14 +133,17 @@ static void wrong_types_and_ranges_are_refused_in_place(void **state)
 
 static void broken_yaml_shows_the_parsers_place(void **state)
 {
-	assert_fails("profiling:\n  enabled: true\n  enabled: false\n", ":3:3: duplicate key\n      enabled: false\n      ^");
+	assert_fails("profiling:\n  enabled: true\n  enabled: false\n",
+		":3:3: duplicate key\n      enabled: false\n      ^");
 	assert_fails("profiling: [1,\nb: }\n", ":2:1: ");
 }
 
 static void tags_keep_their_types(void **state)
 {
-	assert_int_equal(load("profiling:\n  session_tags:\n    model: wan-1.3b\n    steps: 50\n    scale: 7.5\n"
-			      "    cfg: true\n    seed: \"42\"\n"), 0);
+	assert_int_equal(
+		load("profiling:\n  session_tags:\n    model: wan-1.3b\n    steps: 50\n    scale: 7.5\n"
+		     "    cfg: true\n    seed: \"42\"\n"),
+		0);
 	assert_int_equal(settings.tag_count, 5);
 	assert_int_equal(settings.tags[0].type, STROBE_TYPE_STRING);
 	assert_string_equal(settings.tags[0].s, "wan-1.3b");
@@ -149,7 +159,8 @@ static void stages_come_as_lists_pairs_and_mappings(void **state)
 {
 	assert_int_equal(load("profiling:\n  stages:\n    - wan.vae:VAE.decode = 4c VAE decode\n"
 			      "    - wan.text:encode: {code: \"4b\", name: Text encode}\n"
-			      "    - {target: \"wan.io:save\", name: export}\n    - wan.io:load\n"), 0);
+			      "    - {target: \"wan.io:save\", name: export}\n    - wan.io:load\n"),
+		0);
 	assert_int_equal(settings.stage_count, 4);
 	assert_string_equal(settings.stages[0].target, "wan.vae:VAE.decode");
 	assert_string_equal(settings.stages[0].code, "4c");
@@ -169,9 +180,11 @@ static void every_value_survives_the_environment(void **state)
 	static struct sb_settings first;
 	struct strobe_attr odd = { "prompt", STROBE_TYPE_STRING, { .s = "50% off; a \"fox\"" } };
 
-	assert_int_equal(load("profiling:\n  preset: development\n  target_fps: 23.976\n  max_trace_bytes: 64 MiB\n"
-			      "  session_tags: {a: 1, b: 0.1, c: \"1\"}\n  stages: [\"m:f = [4e.1] x y\"]\n"
-			      "  thresholds: {step_ms: 150}\n"), 0);
+	assert_int_equal(
+		load("profiling:\n  preset: development\n  target_fps: 23.976\n  max_trace_bytes: 64 MiB\n"
+		     "  session_tags: {a: 1, b: 0.1, c: \"1\"}\n  stages: [\"m:f = [4e.1] x y\"]\n"
+		     "  thresholds: {step_ms: 150}\n"),
+		0);
 	assert_int_equal(sb_settings_put_tag(&settings, &odd), 0);
 	sb_settings_default(&first);
 	for (const struct sb_setting *t = sb_setting_table; t->key; t++) {
@@ -192,7 +205,9 @@ static void every_value_survives_the_environment(void **state)
 
 static void units_and_none_are_understood(void **state)
 {
-	assert_int_equal(load("profiling:\n  max_trace_bytes: 1GiB\n  gpu_monitor_interval: 200ms\n  target_fps: ~\n"), 0);
+	assert_int_equal(
+		load("profiling:\n  max_trace_bytes: 1GiB\n  gpu_monitor_interval: 200ms\n  target_fps: ~\n"),
+		0);
 	assert_true(settings.max_trace_bytes == 1ull << 30);
 	assert_true(settings.gpu_monitor_interval_s == 0.2);
 	assert_true(settings.target_fps == 0);
@@ -202,7 +217,8 @@ static void bad_environment_names_the_variable(void **state)
 {
 	setenv("STROBE_DISPLAY_INTERVAL", "soon", 1);
 	assert_true(sb_settings_load(&settings, NULL) < 0);
-	assert_non_null(strstr(sb_error_message(), "environment STROBE_DISPLAY_INTERVAL: 'display_interval' wants seconds"));
+	assert_non_null(strstr(
+		sb_error_message(), "environment STROBE_DISPLAY_INTERVAL: 'display_interval' wants seconds"));
 	unsetenv("STROBE_DISPLAY_INTERVAL");
 	assert_int_equal(sb_settings_load(&settings, NULL), 0);
 }

@@ -50,8 +50,12 @@ static void cpu_time_and_gpu_time_are_two_numbers(void **state)
 	synthetic_open(&s);
 	synthetic_stage(&s, 0, 2 * MS, "launch", 0); /* 2 ms on the CPU, 100 ms on the GPU */
 	synthetic_stage(&s, 2 * MS, 103 * MS, "copy_back", 0);
-	sb_builder_gpu(s.b, &(struct sb_builder_gpu){ .name = sb_builder_name(s.b, "launch", NULL), .kind = SB_GPU_ZONE,
-		.start_ns = MS, .duration_ns = 100 * MS, .launch_ns = 0, .launch_tid = 1000 });
+	sb_builder_gpu(s.b, &(struct sb_builder_gpu){ .name = sb_builder_name(s.b, "launch", NULL),
+				    .kind = SB_GPU_ZONE,
+				    .start_ns = MS,
+				    .duration_ns = 100 * MS,
+				    .launch_ns = 0,
+				    .launch_tid = 1000 });
 	m = synthetic_model(&s, 103 * MS);
 	launch = sb_model_stage(m, "launch");
 	sync = sb_model_stage(m, "copy_back");
@@ -85,12 +89,14 @@ static void nothing_in_the_recorder_synchronizes(void **state)
 
 			if (!strstr(entry->d_name, ".c"))
 				continue;
-			snprintf(path, sizeof path, "%s/src/%s/%.200s", STROBE_SOURCE_DIR, folders[f], entry->d_name);
+			snprintf(path, sizeof path, "%s/src/%s/%.200s", STROBE_SOURCE_DIR, folders[f],
+				entry->d_name);
 			assert_int_equal(sb_buf_read_file(&text, path, 1 << 24), 0);
 			for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
 				char call[64];
 
-				snprintf(call, sizeof call, "\"%s\"", calls[c]); /* found by name, at run time */
+				snprintf(call, sizeof call, "\"%s\"",
+					calls[c]); /* found by name, at run time */
 				assert_null(strstr(sb_buf_text(&text), call));
 			}
 			files++;
@@ -117,7 +123,8 @@ static void nesting_never_counts_twice(void **state)
 		self_s += m->stages.stages[i].self_s;
 	assert_near(self_s + m->stages.unattributed_s, 10, 1e-9);
 	assert_near(sb_model_stage(m, "outer")->self_s, 0, 1e-9);
-	assert_near(sb_model_stage(m, "inner")->wall_ratio, 1, 1e-9); /* of the wall time, not of a sum of 20 s */
+	assert_near(
+		sb_model_stage(m, "inner")->wall_ratio, 1, 1e-9); /* of the wall time, not of a sum of 20 s */
 	synthetic_done(&s);
 }
 
@@ -128,8 +135,8 @@ static void what_labels_leave_out_is_unattributed(void **state)
 	static const struct {
 		const char *name, *code;
 		uint64_t ms;
-	} labels[] = { { "I/O", "3a", 7840 }, { "RAFT optical flow", "3b", 14020 }, { "Flow completion", "3c", 3600 },
-		{ "Video write", "3d", 440 } };
+	} labels[] = { { "I/O", "3a", 7840 }, { "RAFT optical flow", "3b", 14020 },
+		{ "Flow completion", "3c", 3600 }, { "Video write", "3d", 440 } };
 	struct synthetic s;
 	struct sb_model *m;
 	uint64_t t = 0;
@@ -183,7 +190,8 @@ static void an_hour_at_300_watts_is_300_watt_hours(void **state)
 	for (uint64_t t = 0; t <= 3600 * SECOND; t += 500 * MS) {
 		double watts = 300;
 
-		if (t > 1000 * SECOND && t < 2000 * SECOND && t / (500 * MS) % 7) /* the sampler stumbles: uneven intervals */
+		if (t > 1000 * SECOND && t < 2000 * SECOND &&
+			t / (500 * MS) % 7) /* the sampler stumbles: uneven intervals */
 			continue;
 		sb_builder_sample(s.b, schema, t, &watts, 1);
 	}
@@ -223,13 +231,19 @@ static void evictions_are_no_requests_and_frees_no_allocations(void **state)
 {
 	struct synthetic s;
 	struct sb_model *m;
-	static const enum strobe_cache_kind kinds[] = { STROBE_CACHE_HIT, STROBE_CACHE_HIT, STROBE_CACHE_HIT, STROBE_CACHE_MISS,
-		STROBE_CACHE_EVICT };
+	static const enum strobe_cache_kind kinds[] = { STROBE_CACHE_HIT, STROBE_CACHE_HIT, STROBE_CACHE_HIT,
+		STROBE_CACHE_MISS, STROBE_CACHE_EVICT };
 
 	synthetic_open(&s);
 	for (size_t i = 0; i < 5; i++)
-		sb_builder_cache(s.b, (i + 1) * MS, &(struct strobe_cache_event){ .cache = "kv", .kind = kinds[i], .size_bytes = -1,
-			.score = NAN, .threshold = NAN, .frame = NAN, .chunk = -1 });
+		sb_builder_cache(s.b, (i + 1) * MS,
+			&(struct strobe_cache_event){ .cache = "kv",
+				.kind = kinds[i],
+				.size_bytes = -1,
+				.score = NAN,
+				.threshold = NAN,
+				.frame = NAN,
+				.chunk = -1 });
 	sb_builder_alloc(s.b, MS, "cuda", 100 * MIB, "a");
 	sb_builder_alloc(s.b, 2 * MS, "cuda", 50 * MIB, "b");
 	sb_builder_alloc(s.b, 3 * MS, "cuda", -100 * MIB, "a");
@@ -317,8 +331,14 @@ static void indexed_names_are_one_row_and_everything_is_bounded(void **state)
 		synthetic_step(&s, i * 10 * MS, i * 10 * MS + (i == 500 ? 9 : 5) * MS, (int64_t)i, 0);
 		synthetic_end(&s, (i + 1) * 10 * MS);
 		sb_builder_event(s.b, i * 10 * MS, "tick", 0, NULL, 0);
-		sb_builder_cache(s.b, i * 10 * MS, &(struct strobe_cache_event){ .cache = "kv", .kind = STROBE_CACHE_HIT,
-			.size_bytes = -1, .score = NAN, .threshold = NAN, .frame = NAN, .chunk = -1 });
+		sb_builder_cache(s.b, i * 10 * MS,
+			&(struct strobe_cache_event){ .cache = "kv",
+				.kind = STROBE_CACHE_HIT,
+				.size_bytes = -1,
+				.score = NAN,
+				.threshold = NAN,
+				.frame = NAN,
+				.chunk = -1 });
 	}
 	gpu = synthetic_gpu(&s, 0);
 	for (uint64_t i = 0; i < 5000; i++)
@@ -335,7 +355,8 @@ static void indexed_names_are_one_row_and_everything_is_bounded(void **state)
 	assert_true(bounded->events.count <= 100);
 	assert_true(bounded->caches.caches[0].event_count <= 100);
 	/* and the one peak among 5000 samples is still there */
-	assert_near(sb_series_column_find(sb_model_series(bounded, "gpu", 0), "memory_used_mb")->stats.max, 9999, 0);
+	assert_near(sb_series_column_find(sb_model_series(bounded, "gpu", 0), "memory_used_mb")->stats.max,
+		9999, 0);
 	{
 		const struct sb_series *series = sb_model_series(bounded, "gpu", 0);
 		const struct sb_series_column *c = sb_series_column_find(series, "memory_used_mb");
@@ -411,7 +432,8 @@ static void nothing_recorded_is_said_loudly(void **state)
 	assert_int_equal(sb_report_summary(s.model, NULL, &out), 0);
 	assert_has(sb_buf_text(&out), "No stage was recorded");
 	text = text_of(s.model);
-	assert_true(strstr(text, "no zone") || strstr(text, "No zone") || strstr(text, "nothing") || strstr(text, "Nothing"));
+	assert_true(strstr(text, "no zone") || strstr(text, "No zone") || strstr(text, "nothing") ||
+		    strstr(text, "Nothing"));
 	free(text);
 	sb_buf_done(&out);
 	synthetic_done(&s);

@@ -35,9 +35,14 @@ static void caches_keep_their_timeline_by_chunk_and_frame(void **state)
 
 	synthetic_open(&s);
 	for (uint64_t i = 0; i < 8; i++) {
-		struct strobe_cache_event e = { .cache = "teacache", .kind = i % 2 ? STROBE_CACHE_HIT : STROBE_CACHE_MISS,
-			.count = i == 7 ? 3 : 0, .size_bytes = (int64_t)i * MIB, .score = 0.2, .threshold = 0.15,
-			.frame = 4.5 * (double)i, .chunk = (int64_t)i / 4 };
+		struct strobe_cache_event e = { .cache = "teacache",
+			.kind = i % 2 ? STROBE_CACHE_HIT : STROBE_CACHE_MISS,
+			.count = i == 7 ? 3 : 0,
+			.size_bytes = (int64_t)i * MIB,
+			.score = 0.2,
+			.threshold = 0.15,
+			.frame = 4.5 * (double)i,
+			.chunk = (int64_t)i / 4 };
 
 		sb_builder_cache(s.b, (i + 1) * SECOND, &e);
 	}

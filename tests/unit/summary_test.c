@@ -38,7 +38,8 @@ static void wan(struct synthetic *s)
 	synthetic_stage(s, t, t + SECOND, "text_encode", 0);
 	synthetic_end(s, t += 3 * SECOND); /* 2 s of it belong to nobody */
 	synthetic_stage(s, t, t + 3 * SECOND, "export", 0);
-	for (uint64_t at = 0; at <= 130 * SECOND; at += 500 * MS) /* every sample declares its columns again */
+	for (uint64_t at = 0; at <= 130 * SECOND;
+		at += 500 * MS) /* every sample declares its columns again */
 		synthetic_gpu_sample(s, synthetic_gpu(s, 0), at, 14000, at >= 31 * SECOND ? 97 : 0, 600);
 	sb_builder_snapshot(s->b, 110 * SECOND, "after", 0, 5000 * MIB, 18000 * MIB, 14900 * MIB);
 	sb_builder_meta_string(s->b, SB_META_MISSING, "kernels", "not asked for|--gpu-trace=steps:3");
@@ -105,8 +106,10 @@ static void a_generation_fits_one_screen_and_adds_up(void **state)
 	assert_has(text, "vae_decode (81 frames, 12 tiles)        7.00 s    7.3 %");
 	assert_has(text, "offload:text_encoder  11.2 GB           5.00 s    5.2 %");
 	assert_has(text, "2.2 GB/s");
-	assert_has(text, "unattributed                            2.00 s    2.1 %"); /* 80.8 + 7 + 5 + 1 + 2 = 95.8 */
-	assert_has(text, "Outside: model load 20.00 (0.80 GB/s), imports 9.00, export 3.00, unattributed 3.20 s");
+	assert_has(text,
+		"unattributed                            2.00 s    2.1 %"); /* 80.8 + 7 + 5 + 1 + 2 = 95.8 */
+	assert_has(text,
+		"Outside: model load 20.00 (0.80 GB/s), imports 9.00, export 3.00, unattributed 3.20 s");
 	assert_has(text, "VRAM peak 15.6 GB (reserved 18.9) of 26");
 	assert_has(text, "Not recorded: kernels, attention kind (--gpu-trace=steps:3)");
 	assert_has(text, "strobe: 0 events dropped");

@@ -78,8 +78,8 @@ static void measured_steps_give_compute_rates_and_no_wall_rate(void **state)
 			{ "block_size", STROBE_TYPE_INT, { .i = 3 } },
 		};
 
-		sb_builder_span(s.main, sb_builder_name(s.b, "diffusion_step", NULL), i + 1, 100 * MS + i * 1000ull, 62500000, 0,
-			attrs, 3);
+		sb_builder_span(s.main, sb_builder_name(s.b, "diffusion_step", NULL), i + 1,
+			100 * MS + i * 1000ull, 62500000, 0, attrs, 3);
 	}
 	m = synthetic_model(&s, SECOND);
 	assert_int_equal(m->diffusion.steps, 40);
