@@ -30,6 +30,8 @@
 /* Under a sanitizer everything is ten times slower: the same paths, fewer times. */
 #ifdef RECORDER_TEST_SMALL
 enum { SHRINK = 20 };
+#include "record/module.h"
+const struct sb_module *const sb_modules[] = { NULL };
 #else
 enum { SHRINK = 1 };
 #endif
