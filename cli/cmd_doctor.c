@@ -14,8 +14,8 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static const struct doctor_check *const groups[] = { doctor_machine_checks, doctor_gpu_checks, doctor_build_checks,
-	NULL };
+static const struct doctor_check *const groups[] = { doctor_machine_checks, doctor_gpu_checks,
+	doctor_build_checks, NULL };
 static const char *const state_words[] = { "ok", "limited", "missing", "broken" };
 
 void doctor_say(struct doctor_finding *out, enum doctor_state state, const char *fix, const char *format, ...)
@@ -88,8 +88,8 @@ static int run(struct args *args)
 	if (json)
 		puts(sb_buf_text(&text));
 	else
-		printf("\n%u ok, %u limited, %u missing, %u broken\n", counts[DOCTOR_OK], counts[DOCTOR_LIMITED],
-			counts[DOCTOR_MISSING], counts[DOCTOR_BROKEN]);
+		printf("\n%u ok, %u limited, %u missing, %u broken\n", counts[DOCTOR_OK],
+			counts[DOCTOR_LIMITED], counts[DOCTOR_MISSING], counts[DOCTOR_BROKEN]);
 	sb_buf_done(&text);
 	return counts[DOCTOR_BROKEN] ? EXIT_CHECK : EXIT_OK;
 }

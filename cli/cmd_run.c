@@ -24,13 +24,14 @@
 #include <unistd.h>
 
 static const struct option own_options[] = {
-	{ "output-dir", 'o', "DIR", "folder that gets the run's folder; default ./strobe-runs", false, false },
+	{ "output-dir", 'o', "DIR", "folder that gets the run's folder; default ./strobe-runs", false,
+		false },
 	{ "name", 'n', "NAME", "the run's name; default: the program's", false, false },
 	{ "config", 'c', "FILE", "settings as YAML, under the key 'profiling:'", false, false },
 	{ "preset", 'p', "PRESET", "development or production", false, false },
 	{ "tag", 't', "KEY=VALUE", "describe the run; may be repeated", false, true },
-	{ "stage", 's', "FUNCTION=STAGE", "record pkg.mod:Class.method as a stage: '4c VAE encode'; may be repeated",
-		false, true },
+	{ "stage", 's', "FUNCTION=STAGE",
+		"record pkg.mod:Class.method as a stage: '4c VAE encode'; may be repeated", false, true },
 	{ "gpu-trace", 0, "SPEC", "trace GPU kernels: all, steps:3 or seconds:5", true, false },
 	{ "sample", 0, "HZ", "sample Python stacks; default 100 a second", true, false },
 	{ "no-python-hook", 0, NULL, "do not attach to Python programs", false, false },
@@ -90,7 +91,8 @@ static void record_command(char **command)
 
 	for (char **p = command; *p; p++) {
 		sb_buf_puts(&text, p == command ? "" : " ");
-		if (**p && !(*p)[strspn(*p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%")]) {
+		if (**p && !(*p)[strspn(*p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+					    "+=./:,@%")]) {
 			sb_buf_puts(&text, *p);
 			continue;
 		}
@@ -111,7 +113,7 @@ static void record_command(char **command)
 struct run {
 	struct sb_settings settings;
 	struct sb_settings_origin origin;
-	char folder[PATH_MAX];   /* as the user would type it */
+	char folder[PATH_MAX]; /* as the user would type it */
 	char absolute[PATH_MAX];
 	struct run_child child;
 	struct sb_cgroup cgroup;
@@ -145,8 +147,11 @@ static int open_recording(struct run *r, const struct args *args)
 
 static void start_monitors(const struct run *r)
 {
-	struct sb_monitor_options how = { .settings = &r->settings, .root = getpid(), .outside = true,
-		.label = base_name(r->folder), .display_fd = STDERR_FILENO };
+	struct sb_monitor_options how = { .settings = &r->settings,
+		.root = getpid(),
+		.outside = true,
+		.label = base_name(r->folder),
+		.display_fd = STDERR_FILENO };
 
 	if (r->settings.monitor)
 		sb_monitor_start(&how);
@@ -154,7 +159,8 @@ static void start_monitors(const struct run *r)
 
 static int start_command(struct run *r, const struct args *args)
 {
-	struct run_attach attach = { &r->settings, &r->origin, r->absolute, !args_has(args, "no-python-hook") };
+	struct run_attach attach = { &r->settings, &r->origin, r->absolute,
+		!args_has(args, "no-python-hook") };
 	char **environment = run_attach_environment(&attach);
 	int code;
 
@@ -183,7 +189,7 @@ static bool out_of_memory(const struct run *r)
 	uint64_t now = 0;
 
 	return sb_cgroup_oom_kills(&r->cgroup, &now) && now > r->oom_kills_before &&
-		(!WIFEXITED(r->child.status) || WEXITSTATUS(r->child.status));
+	       (!WIFEXITED(r->child.status) || WEXITSTATUS(r->child.status));
 }
 
 static void record_end(struct run *r, char *outcome, size_t size)
@@ -201,7 +207,8 @@ static void record_end(struct run *r, char *outcome, size_t size)
 		sb_keep_meta_string(SB_META_RUN, SB_RUN_LEFT_BEHIND, r->child.left_behind);
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_PROCESS_COUNT, sb_tree_seen_count());
 	if (!getrusage(RUSAGE_CHILDREN, &usage)) {
-		sb_keep_meta_float(SB_META_RUN, SB_RUN_CPU_S, (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
+		sb_keep_meta_float(SB_META_RUN, SB_RUN_CPU_S,
+			(double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
 				1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec));
 		sb_keep_meta_int(SB_META_RUN, SB_RUN_PEAK_RSS_BYTES, usage.ru_maxrss * 1024ll);
 	}
@@ -242,8 +249,12 @@ static int record(struct run *r, const struct args *args)
 		complain_last();
 	code = run_child_exit_code(&r->child);
 	run_finish_spools(r->folder);
-	run_finish_reports(&(struct run_finish){ .settings = &r->settings, .folder = r->folder, .outcome = outcome,
-		.left_behind = r->child.left_behind, .wall_s = wall_s, .quiet = args_has(args, "quiet") });
+	run_finish_reports(&(struct run_finish){ .settings = &r->settings,
+		.folder = r->folder,
+		.outcome = outcome,
+		.left_behind = r->child.left_behind,
+		.wall_s = wall_s,
+		.quiet = args_has(args, "quiet") });
 	return code;
 }
 
@@ -276,13 +287,15 @@ const struct command cmd_run = {
 	.name = "run",
 	.usage = "[OPTIONS] -- COMMAND [ARG…]",
 	.summary = "record a program, unmodified; write its run folder and summary",
-	.description =
-		"Starts the command with recording on, samples GPU, CPU, memory and disk of its whole process\n"
-		"tree from outside, and passes signals, standard input and output and the exit code through.\n"
-		"The summary goes to standard error, the reports into the run folder.",
+	.description = "Starts the command with recording on, samples GPU, CPU, memory and disk of its whole "
+		       "process\n"
+		       "tree from outside, and passes signals, standard input and output and the exit code "
+		       "through.\n"
+		       "The summary goes to standard error, the reports into the run folder.",
 	.examples = "  strobe run -- python wan_t2v.py --steps 50\n"
 		    "  strobe run --stage 'wan.vae:VAE.decode=4c VAE decode' -- python wan_t2v.py\n"
-		    "  strobe run -p production -o /data/runs -t model=wan-1.3b -- torchrun --nproc-per-node 8 serve.py\n"
+		    "  strobe run -p production -o /data/runs -t model=wan-1.3b -- torchrun --nproc-per-node "
+		    "8 serve.py\n"
 		    "  strobe run --gpu-trace=steps:3 -- ./pipeline\n"
 		    "  strobe run --config profiling.yaml --print-config",
 	.options = options,

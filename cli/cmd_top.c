@@ -101,7 +101,8 @@ static void render(struct top *t)
 {
 	t->view.whole = t->whole;
 	t->view.now = t->now;
-	t->view.window_s = t->whole->session.duration_s < NOW_WINDOW_S ? t->whole->session.duration_s : NOW_WINDOW_S;
+	t->view.window_s = t->whole->session.duration_s < NOW_WINDOW_S ? t->whole->session.duration_s
+								       : NOW_WINDOW_S;
 	if (!(t->view.window_s > 0))
 		t->view.window_s = 1e-9;
 	top_view_render(&t->view);
@@ -204,9 +205,12 @@ const struct command cmd_top = {
 	.name = "top",
 	.usage = "[OPTIONS] [RUN|PID]",
 	.summary = "live terminal view of a running or finished recording",
-	.description = "Shows stages with their rates, steps and frames per second now, and GPU, CPU, memory and disk.\n"
-		       "Reads the recording's files; the program is not slowed down. Keys: q quit, s sort, arrows scroll.",
-	.examples = "  strobe top                 the last run\n  strobe top 12345           the run that process 12345 records into\n"
+	.description = "Shows stages with their rates, steps and frames per second now, and GPU, CPU, memory "
+		       "and disk.\n"
+		       "Reads the recording's files; the program is not slowed down. Keys: q quit, s sort, "
+		       "arrows scroll.",
+	.examples = "  strobe top                 the last run\n  strobe top 12345           the run that "
+		    "process 12345 records into\n"
 		    "  strobe top --once last~1   one screen as text",
 	.options = options,
 	.run = run,

@@ -8,7 +8,7 @@ enum doctor_state {
 	DOCTOR_OK,
 	DOCTOR_LIMITED, /* works, with less */
 	DOCTOR_MISSING,
-	DOCTOR_BROKEN   /* nothing can be recorded without it */
+	DOCTOR_BROKEN /* nothing can be recorded without it */
 };
 
 struct doctor_finding {
@@ -23,7 +23,7 @@ struct doctor_check {
 	void (*look)(struct doctor_finding *out);
 };
 
-extern const struct doctor_check doctor_gpu_checks[];     /* end with a NULL name */
+extern const struct doctor_check doctor_gpu_checks[]; /* end with a NULL name */
 extern const struct doctor_check doctor_machine_checks[];
 extern const struct doctor_check doctor_build_checks[];
 

@@ -54,8 +54,9 @@ static bool visit_nvml(void)
 	if (!done) {
 		done = true;
 		nvml.why = nvml.how = "";
+		sb_gpus_read_environment();
 		nvml.answered = sb_thread_start(&nvml.thread, "strobe-doctor", visit, NULL) &&
-			sb_thread_stop(&nvml.thread, PATIENCE_NS);
+				sb_thread_stop(&nvml.thread, PATIENCE_NS);
 	}
 	return nvml.answered;
 }
@@ -63,9 +64,11 @@ static bool visit_nvml(void)
 static void look_nvml(struct doctor_finding *f)
 {
 	if (!visit_nvml())
-		doctor_say(f, DOCTOR_MISSING, "see 'dmesg'; the machine may need a reset", "the NVIDIA driver does not answer");
+		doctor_say(f, DOCTOR_MISSING, "see 'dmesg'; the machine may need a reset",
+			"the NVIDIA driver does not answer");
 	else if (nvml.count <= 0)
-		doctor_say(f, DOCTOR_MISSING, *nvml.how ? nvml.how : "install the NVIDIA driver, if there is an NVIDIA GPU", "%s",
+		doctor_say(f, DOCTOR_MISSING,
+			*nvml.how ? nvml.how : "install the NVIDIA driver, if there is an NVIDIA GPU", "%s",
 			nvml.why);
 	else
 		doctor_say(f, DOCTOR_OK, "", "driver %s, %d GPU%s visible: %s", nvml.driver, nvml.count,
@@ -78,8 +81,9 @@ static void look_sensors(struct doctor_finding *f)
 		enum sb_gpus_column column;
 		const char *name;
 	} sensors[] = { { SB_GPUS_MEMORY_USED, "memory" }, { SB_GPUS_UTILIZATION, "utilisation" },
-		{ SB_GPUS_TEMPERATURE, "temperature" }, { SB_GPUS_POWER, "power" }, { SB_GPUS_SM_CLOCK, "clocks" },
-		{ SB_GPUS_THROTTLE, "throttling" }, { SB_GPUS_PROCESS_MEMORY, "processes" } };
+		{ SB_GPUS_TEMPERATURE, "temperature" }, { SB_GPUS_POWER, "power" },
+		{ SB_GPUS_SM_CLOCK, "clocks" }, { SB_GPUS_THROTTLE, "throttling" },
+		{ SB_GPUS_PROCESS_MEMORY, "processes" } };
 	char missing[160] = "";
 	int used = 0;
 
@@ -89,13 +93,17 @@ static void look_sensors(struct doctor_finding *f)
 	}
 	for (size_t i = 0; i < sizeof sensors / sizeof sensors[0]; i++)
 		if (nvml.lost & SB_GPUS_BIT(sensors[i].column))
-			used += snprintf(missing + used, sizeof missing - (size_t)used, "%s%s", used ? ", " : "", sensors[i].name);
+			used += snprintf(missing + used, sizeof missing - (size_t)used, "%s%s",
+				used ? ", " : "", sensors[i].name);
 	if (used)
 		doctor_say(f, DOCTOR_LIMITED, "", "this GPU or driver does not offer: %s", missing);
 	else
-		doctor_say(f, DOCTOR_OK, "", "memory %.0f of %.0f MB, %.0f %% busy, %.0f \xc2\xb0" "C, %.0f W",
-			nvml.values[SB_GPUS_MEMORY_USED], nvml.values[SB_GPUS_MEMORY_TOTAL], nvml.values[SB_GPUS_UTILIZATION],
-			nvml.values[SB_GPUS_TEMPERATURE], nvml.values[SB_GPUS_POWER]);
+		doctor_say(f, DOCTOR_OK, "",
+			"memory %.0f of %.0f MB, %.0f %% busy, %.0f \xc2\xb0"
+			"C, %.0f W",
+			nvml.values[SB_GPUS_MEMORY_USED], nvml.values[SB_GPUS_MEMORY_TOTAL],
+			nvml.values[SB_GPUS_UTILIZATION], nvml.values[SB_GPUS_TEMPERATURE],
+			nvml.values[SB_GPUS_POWER]);
 }
 
 static void look_amd(struct doctor_finding *f)
@@ -117,12 +125,14 @@ static void look_cuda(struct doctor_finding *f)
 	int number = 0;
 
 	if (!cuda) {
-		doctor_say(f, DOCTOR_MISSING, "GPU zones are then plain zones; install the NVIDIA driver", "no libcuda.so.1");
+		doctor_say(f, DOCTOR_MISSING, "GPU zones are then plain zones; install the NVIDIA driver",
+			"no libcuda.so.1");
 		return;
 	}
 	*(void **)&version = dlsym(cuda, "cuDriverGetVersion"); /* allowed before cuInit */
 	if (version && !version(&number))
-		doctor_say(f, DOCTOR_OK, "", "CUDA %d.%d: GPU zones by stream events", number / 1000, number % 1000 / 10);
+		doctor_say(f, DOCTOR_OK, "", "CUDA %d.%d: GPU zones by stream events", number / 1000,
+			number % 1000 / 10);
 	else
 		doctor_say(f, DOCTOR_LIMITED, "", "libcuda.so.1 does not tell its version");
 }
@@ -154,7 +164,8 @@ static bool find_cupti(char *out, size_t size)
 		glob_t hits;
 
 		if (!i)
-			snprintf(venv, sizeof venv, "%s/lib/python3*/site-packages/nvidia/*/lib/libcupti.so*", prefix ? prefix : "");
+			snprintf(venv, sizeof venv, "%s/lib/python3*/site-packages/nvidia/*/lib/libcupti.so*",
+				prefix ? prefix : "");
 		if (glob(pattern, 0, NULL, &hits))
 			continue;
 		snprintf(out, size, "%s", hits.gl_pathv[0]);
@@ -196,7 +207,8 @@ static void look_injection(struct doctor_finding *f)
 	void *library;
 
 	if (!run_attach_find_library(path, sizeof path)) {
-		doctor_say(f, DOCTOR_MISSING, "install libstrobe.so beside the strobe command", "libstrobe.so was not found");
+		doctor_say(f, DOCTOR_MISSING, "install libstrobe.so beside the strobe command",
+			"libstrobe.so was not found");
 		return;
 	}
 	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

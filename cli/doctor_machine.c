@@ -24,7 +24,8 @@ static void look_clock(struct doctor_finding *f)
 		doctor_say(f, DOCTOR_LIMITED, "zones cost about 50 ns more; nothing to do on this CPU",
 			"no invariant counter, using CLOCK_MONOTONIC");
 	else
-		doctor_say(f, DOCTOR_OK, "", "%s at %.1f MHz", names[sb_clock_kind & 3], (double)sb_clock_hz() / 1e6);
+		doctor_say(f, DOCTOR_OK, "", "%s at %.1f MHz", names[sb_clock_kind & 3],
+			(double)sb_clock_hz() / 1e6);
 }
 
 static const char *output_dir(void)
@@ -53,10 +54,12 @@ static void look_output(struct doctor_finding *f)
 	close(fd);
 	if (at == MAP_FAILED || sb_rundir_needs_spool(output_dir()))
 		doctor_say(f, DOCTOR_LIMITED, "choose a local folder with -o, or set STROBE_SPOOL_DIR",
-			"'%s' is a network or FUSE folder: recordings are spooled locally first", output_dir());
+			"'%s' is a network or FUSE folder: recordings are spooled locally first",
+			output_dir());
 	else if (!statvfs(output_dir(), &fs) && (double)fs.f_bavail * (double)fs.f_frsize < 1e9)
-		doctor_say(f, DOCTOR_LIMITED, "free some space, or lower max_trace_bytes", "'%s' has only %.0f MB free",
-			output_dir(), (double)fs.f_bavail * (double)fs.f_frsize / 1e6);
+		doctor_say(f, DOCTOR_LIMITED, "free some space, or lower max_trace_bytes",
+			"'%s' has only %.0f MB free", output_dir(),
+			(double)fs.f_bavail * (double)fs.f_frsize / 1e6);
 	else
 		doctor_say(f, DOCTOR_OK, "", "'%s' can be written and mapped", output_dir());
 	if (at != MAP_FAILED)
@@ -70,9 +73,11 @@ static void look_proc(struct doctor_finding *f)
 	if (sb_procfile_proc_text(text, sizeof text, "self/stat") <= 0)
 		doctor_say(f, DOCTOR_MISSING, "mount /proc in this container", "/proc cannot be read");
 	else if (sb_procfile_proc_text(text, sizeof text, "self/io") <= 0)
-		doctor_say(f, DOCTOR_LIMITED, "a kernel with CONFIG_TASK_IO_ACCOUNTING", "no disk bytes per process");
+		doctor_say(f, DOCTOR_LIMITED, "a kernel with CONFIG_TASK_IO_ACCOUNTING",
+			"no disk bytes per process");
 	else if (sb_procfile_proc_text(text, sizeof text, "self/smaps_rollup") <= 0)
-		doctor_say(f, DOCTOR_LIMITED, "", "no proportional memory (smaps_rollup); resident size is there");
+		doctor_say(f, DOCTOR_LIMITED, "",
+			"no proportional memory (smaps_rollup); resident size is there");
 	else
 		doctor_say(f, DOCTOR_OK, "", "CPU, memory and disk of the process tree");
 }
@@ -84,7 +89,8 @@ static void look_pressure(struct doctor_finding *f)
 	if (sb_procfile_proc_text(text, sizeof text, "pressure/io") > 0)
 		doctor_say(f, DOCTOR_OK, "", "waiting for CPU, memory and disk is measured");
 	else
-		doctor_say(f, DOCTOR_MISSING, "boot with psi=1, or a kernel with CONFIG_PSI", "no /proc/pressure");
+		doctor_say(f, DOCTOR_MISSING, "boot with psi=1, or a kernel with CONFIG_PSI",
+			"no /proc/pressure");
 }
 
 static void look_cgroup(struct doctor_finding *f)
@@ -97,7 +103,8 @@ static void look_cgroup(struct doctor_finding *f)
 	if (!sb_cgroup_oom_kills(&group, &kills))
 		doctor_say(f, DOCTOR_LIMITED, "", "out-of-memory kills cannot be told from other kills");
 	else if (limit)
-		doctor_say(f, DOCTOR_OK, "", "memory limit %.1f GB, out-of-memory kills are counted", (double)limit / 1e9);
+		doctor_say(f, DOCTOR_OK, "", "memory limit %.1f GB, out-of-memory kills are counted",
+			(double)limit / 1e9);
 	else
 		doctor_say(f, DOCTOR_OK, "", "no memory limit, out-of-memory kills are counted");
 }

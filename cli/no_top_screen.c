@@ -5,7 +5,8 @@
 
 int top_screen_open(void)
 {
-	return complain("this build has no ncurses (Debian: libncurses-dev); 'strobe top --once' prints one screen");
+	return complain(
+		"this build has no ncurses (Debian: libncurses-dev); 'strobe top --once' prints one screen");
 }
 
 void top_screen_size(int *out_rows, int *out_columns)

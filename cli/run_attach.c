@@ -51,16 +51,16 @@ bool run_attach_find_library(char *out, size_t size)
 #else
 #define MULTIARCH "../lib/x86_64-linux-gnu/libstrobe.so"
 #endif
-	static const char *const places[] = { "libstrobe.so", "../lib/libstrobe.so", "../lib64/libstrobe.so", MULTIARCH,
-		"../libstrobe.so", NULL };
+	static const char *const places[] = { "libstrobe.so", "../lib/libstrobe.so", "../lib64/libstrobe.so",
+		MULTIARCH, "../libstrobe.so", NULL };
 
 	return beside_tool(places, "", out, size);
 }
 
 bool run_attach_find_hook(char *out, size_t size)
 {
-	static const char *const places[] = { "python/strobe/hook", "../hook", "../lib/strobe/python/strobe/hook",
-		"../share/strobe/python/strobe/hook", NULL };
+	static const char *const places[] = { "python/strobe/hook", "../hook",
+		"../lib/strobe/python/strobe/hook", "../share/strobe/python/strobe/hook", NULL };
 	const char *given = getenv("STROBE_HOOK_DIR");
 
 	if (given && *given)

@@ -25,7 +25,8 @@ static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGU
 
 static int cannot_run(const char *command, int error)
 {
-	complain("cannot run '%s': %s", command, error == ENOENT && !strchr(command, '/') ? "no such command" : strerror(error));
+	complain("cannot run '%s': %s", command,
+		error == ENOENT && !strchr(command, '/') ? "no such command" : strerror(error));
 	return error == ENOENT ? 127 : 126;
 }
 
@@ -163,8 +164,8 @@ static void note_left_behind(struct run_child *child)
 		char name[32];
 
 		name_of(pids[i], name, sizeof name);
-		used += snprintf(child->left_behind + used, sizeof child->left_behind - (size_t)used, "%s%d (%s)",
-			i ? ", " : "", (int)pids[i], name);
+		used += snprintf(child->left_behind + used, sizeof child->left_behind - (size_t)used,
+			"%s%d (%s)", i ? ", " : "", (int)pids[i], name);
 	}
 }
 
@@ -260,7 +261,8 @@ void run_child_outcome(const struct run_child *child, bool out_of_memory, char *
 	}
 	if (out_of_memory)
 		snprintf(out + used, size - (size_t)used, "%s",
-			WIFSIGNALED(child->status) ? " (out of memory)" : ", the out-of-memory killer took a process of it");
+			WIFSIGNALED(child->status) ? " (out of memory)"
+						   : ", the out-of-memory killer took a process of it");
 	else if (child->killed_by_us)
 		snprintf(out + used, size - (size_t)used, " after Ctrl-C twice");
 	else if (child->interrupts)

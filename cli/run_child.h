@@ -9,13 +9,13 @@
 
 struct run_child {
 	pid_t pid;
-	int status;       /* as wait() tells it */
-	int interrupts;   /* Ctrl-C, or SIGINT sent to strobe */
+	int status; /* as wait() tells it */
+	int interrupts; /* Ctrl-C, or SIGINT sent to strobe */
 	bool killed_by_us; /* after a second Ctrl-C */
-	bool terminated;  /* somebody sent strobe a SIGTERM */
-	unsigned reaped;  /* processes of the tree that strobe had to wait for */
+	bool terminated; /* somebody sent strobe a SIGTERM */
+	unsigned reaped; /* processes of the tree that strobe had to wait for */
 	char left_behind[400]; /* "2 processes: 123 (foo), 124 (bar)"; "" none */
-	sigset_t before;  /* the signal mask that strobe was started with */
+	sigset_t before; /* the signal mask that strobe was started with */
 	sigset_t watched;
 };
 

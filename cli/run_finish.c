@@ -35,8 +35,10 @@ void run_finish_spools(const char *folder)
 		if (!ends_with(entry->d_name, ".strobe.spool"))
 			continue;
 		snprintf(pointer, sizeof pointer, "%s/%s", folder, entry->d_name);
-		snprintf(name, sizeof name, "%.*s", (int)(strlen(entry->d_name) - strlen(".spool")), entry->d_name);
-		if (!sb_buf_read_file(&spool, pointer, PATH_MAX) && sb_spool_move(sb_buf_text(&spool), folder, name))
+		snprintf(name, sizeof name, "%.*s", (int)(strlen(entry->d_name) - strlen(".spool")),
+			entry->d_name);
+		if (!sb_buf_read_file(&spool, pointer, PATH_MAX) &&
+			sb_spool_move(sb_buf_text(&spool), folder, name))
 			complain_last();
 		sb_buf_done(&spool);
 	}
@@ -85,7 +87,8 @@ static int stderr_columns(void)
 {
 	struct winsize size;
 
-	if (!isatty(STDERR_FILENO) || ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || size.ws_col >= 100 || !size.ws_col)
+	if (!isatty(STDERR_FILENO) || ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || size.ws_col >= 100 ||
+		!size.ws_col)
 		return 100;
 	return size.ws_col < 80 ? 80 : size.ws_col;
 }
@@ -93,7 +96,8 @@ static int stderr_columns(void)
 /* The file a user would open next. */
 static void name_report(const struct run_finish *f, char *out, size_t size)
 {
-	static const char *const names[] = { "profiling_report.html", "profiling_report.json", "timing_summary.txt", NULL };
+	static const char *const names[] = { "profiling_report.html", "profiling_report.json",
+		"timing_summary.txt", NULL };
 
 	for (const char *const *name = names; *name; name++) {
 		snprintf(out, size, "%s/%s", !strncmp(f->folder, "./", 2) ? f->folder + 2 : f->folder, *name);
@@ -106,7 +110,9 @@ static void name_report(const struct run_finish *f, char *out, size_t size)
 static void print_summary(const struct run_finish *f, const struct sb_model *model)
 {
 	char report[PATH_MAX + 64];
-	struct sb_summary_options how = { .columns = stderr_columns(), .colour = stderr_has_colour(), .report = report };
+	struct sb_summary_options how = {
+		.columns = stderr_columns(), .colour = stderr_has_colour(), .report = report
+	};
 	struct sb_buf text = { 0 };
 
 	name_report(f, report, sizeof report);
@@ -137,12 +143,18 @@ static void remember(const struct run_finish *f, const struct sb_model *model)
 
 void run_finish_reports(const struct run_finish *f)
 {
+	bool show = !f->quiet && isatty(STDERR_FILENO);
 	struct sb_run *run = NULL;
 	struct sb_model *model = NULL;
-	int err = build(f->folder, &run, &model);
+	int err;
 
+	if (show)
+		fprintf(stderr, "strobe: writing the reports…");
+	err = build(f->folder, &run, &model);
 	if (!err)
 		err = sb_report_files_write(run, model, f->folder, files_of(f->settings));
+	if (show)
+		fprintf(stderr, "\r\033[K");
 	if (err)
 		complain_last();
 	if (model)
@@ -151,7 +163,8 @@ void run_finish_reports(const struct run_finish *f)
 		if (model)
 			print_summary(f, model);
 		else
-			fprintf(stderr, "== strobe: %s, %s, %.2f s\n", f->settings->name, f->outcome, f->wall_s);
+			fprintf(stderr, "== strobe: %s, %s, %.2f s\n", f->settings->name, f->outcome,
+				f->wall_s);
 		if (f->left_behind[0])
 			fprintf(stderr, "strobe: %s\n", f->left_behind);
 	}

@@ -11,8 +11,8 @@
 /* Keys with flags of their own in cmd_run.c, or none. */
 static bool has_own_flag(const struct sb_setting *t)
 {
-	static const char *const own[] = { "enabled", "monitor", "name", "output_dir", "gpu_trace", "sample_hz",
-		"session_tags", "stages", NULL };
+	static const char *const own[] = { "enabled", "monitor", "name", "output_dir", "gpu_trace",
+		"sample_hz", "session_tags", "stages", NULL };
 
 	for (const char *const *p = own; *p; p++)
 		if (!strcmp(*p, t->key))
@@ -50,13 +50,13 @@ size_t run_settings_options(struct option *out, size_t used, size_t limit)
 {
 	for (const struct sb_setting *t = sb_setting_table; t->key && used + 1 < limit; t++)
 		if (!has_own_flag(t))
-			out[used++] = (struct option){ flag_name(t), 0, argument_of(t), t->help, t->type == SB_SETTING_BOOL,
-				false };
+			out[used++] = (struct option){ flag_name(t), 0, argument_of(t), t->help,
+				t->type == SB_SETTING_BOOL, false };
 	return used;
 }
 
-static int set_flag(struct sb_settings *s, struct sb_settings_origin *origin, const char *key, const char *flag,
-	const char *value)
+static int set_flag(struct sb_settings *s, struct sb_settings_origin *origin, const char *key,
+	const char *flag, const char *value)
 {
 	const struct sb_setting *t = sb_setting_find(key);
 	char message[500];
@@ -133,7 +133,8 @@ static int check_thresholds(const struct sb_settings *s)
 			continue;
 		nearest = sb_setting_nearest_of(name, names, count);
 		if (nearest)
-			return complain("thresholds: no rule has the limit '%s'; did you mean '%s'?", name, nearest);
+			return complain(
+				"thresholds: no rule has the limit '%s'; did you mean '%s'?", name, nearest);
 		return complain("thresholds: no rule has the limit '%s'; docs/advice.md lists them", name);
 	}
 	return 0;
@@ -158,8 +159,9 @@ int run_settings_load(const struct args *args, struct sb_settings *s, struct sb_
 
 static bool needs_quotes(const char *text)
 {
-	return !*text || strpbrk(text, ":#{}[],&*!|>'\"%@`\\") || strspn(text, "0123456789.+-") == strlen(text) ||
-		!strcmp(text, "true") || !strcmp(text, "false") || !strcmp(text, "none") || *text == ' ' || *text == '-';
+	return !*text || strpbrk(text, ":#{}[],&*!|>'\"%@`\\") ||
+	       strspn(text, "0123456789.+-") == strlen(text) || !strcmp(text, "true") ||
+	       !strcmp(text, "false") || !strcmp(text, "none") || *text == ' ' || *text == '-';
 }
 
 static void put_text(struct sb_buf *out, const char *text)
@@ -218,7 +220,8 @@ static void put_thresholds(struct sb_buf *out, const struct sb_settings *s)
 {
 	sb_buf_putc(out, '{');
 	for (uint32_t i = 0; i < s->threshold_count; i++)
-		sb_buf_printf(out, "%s%s: %.15g", i ? ", " : "", s->thresholds[i].name, s->thresholds[i].value);
+		sb_buf_printf(
+			out, "%s%s: %.15g", i ? ", " : "", s->thresholds[i].name, s->thresholds[i].value);
 	sb_buf_putc(out, '}');
 }
 
@@ -259,7 +262,8 @@ static void put_origin(struct sb_buf *out, const struct sb_settings_origin *orig
 	}
 }
 
-void run_settings_print(const struct sb_settings *s, const struct sb_settings_origin *origin, struct sb_buf *out)
+void run_settings_print(
+	const struct sb_settings *s, const struct sb_settings_origin *origin, struct sb_buf *out)
 {
 	sb_buf_puts(out, "profiling:\n");
 	for (size_t i = 0; i < sb_setting_count; i++) {

@@ -19,7 +19,8 @@ int top_screen_open(void)
 	setlocale(LC_ALL, "");
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
-		return complain("cannot drive the terminal '%s'; try TERM=xterm, or --once", terminal ? terminal : "");
+		return complain("cannot drive the terminal '%s'; try TERM=xterm, or --once",
+			terminal ? terminal : "");
 	set_term(screen);
 	cbreak();
 	noecho();
@@ -40,8 +41,11 @@ void top_screen_size(int *out_rows, int *out_columns)
 
 void top_screen_draw(const struct top_view *v)
 {
-	static const int attributes[] = { [TOP_PLAIN] = A_NORMAL, [TOP_TITLE] = A_REVERSE, [TOP_HEADING] = A_BOLD,
-		[TOP_DIM] = A_DIM, [TOP_WARN] = A_BOLD };
+	static const int attributes[] = { [TOP_PLAIN] = A_NORMAL,
+		[TOP_TITLE] = A_REVERSE,
+		[TOP_HEADING] = A_BOLD,
+		[TOP_DIM] = A_DIM,
+		[TOP_WARN] = A_BOLD };
 	int rows, columns;
 
 	getmaxyx(stdscr, rows, columns);

@@ -22,7 +22,8 @@ static bool from_environment(const char *pid, char *out, size_t size)
 	snprintf(path, sizeof path, "/proc/%s/environ", pid);
 	file = fopen(path, "r");
 	while (file && !found && getdelim(&entry, &capacity, 0, file) > 0)
-		found = !strncmp(entry, "STROBE_RUN_DIR=", 15) && (size_t)snprintf(out, size, "%s", entry + 15) < size;
+		found = !strncmp(entry, "STROBE_RUN_DIR=", 15) &&
+			(size_t)snprintf(out, size, "%s", entry + 15) < size;
 	free(entry);
 	if (file)
 		fclose(file);
@@ -45,7 +46,8 @@ static bool from_mappings(const char *pid, char *out, size_t size)
 			continue;
 		name[strcspn(name, "\n")] = 0;
 		slash = strrchr(name, '/');
-		if (strncmp(slash + 1, "run.", 4) || strlen(name) < 7 || strcmp(name + strlen(name) - 7, ".strobe"))
+		if (strncmp(slash + 1, "run.", 4) || strlen(name) < 7 ||
+			strcmp(name + strlen(name) - 7, ".strobe"))
 			continue;
 		*slash = 0;
 		found = (size_t)snprintf(out, size, "%s", name) < size;

@@ -35,7 +35,8 @@ static void end_line(struct top_view *v)
 	sb_buf_putc(&v->text, '\n');
 }
 
-__attribute__((format(printf, 3, 4))) static void line(struct top_view *v, enum top_style style, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void line(
+	struct top_view *v, enum top_style style, const char *format, ...)
 {
 	char text[512];
 	va_list args;
@@ -50,8 +51,8 @@ __attribute__((format(printf, 3, 4))) static void line(struct top_view *v, enum 
 
 /* ---- sparklines ------------------------------------------------------------------- */
 
-void top_sparkline(struct sb_buf *out, const double *t_s, const double *values, size_t count, double from_s, double to_s,
-	double top_value, int cells, bool utf8)
+void top_sparkline(struct sb_buf *out, const double *t_s, const double *values, size_t count, double from_s,
+	double to_s, double top_value, int cells, bool utf8)
 {
 	static const char *const blocks[] = { "\xe2\x96\x81", "\xe2\x96\x82", "\xe2\x96\x83", "\xe2\x96\x84",
 		"\xe2\x96\x85", "\xe2\x96\x86", "\xe2\x96\x87", "\xe2\x96\x88" };
@@ -113,8 +114,8 @@ static void put_spark(struct top_view *v, const struct sb_series *s, const doubl
 		sb_buf_printf(&v->text, "%*s", SPARK_CELLS, "");
 		return;
 	}
-	top_sparkline(&v->text, s->t_s, values, s->count, from_s, to_s > from_s ? to_s : from_s + 1, top_value, SPARK_CELLS,
-		v->utf8);
+	top_sparkline(&v->text, s->t_s, values, s->count, from_s, to_s > from_s ? to_s : from_s + 1,
+		top_value, SPARK_CELLS, v->utf8);
 }
 
 /* ---- the parts of the screen ------------------------------------------------------- */
@@ -162,7 +163,8 @@ static void put_video(struct top_view *v)
 
 	if (now && now->diffusion.steps > 0) {
 		sb_text_seconds(time, sizeof time, now->diffusion.step.mean);
-		add_fact(text, sizeof text, "now: %.2f steps/s (%s each)", (double)now->diffusion.steps / v->window_s, time);
+		add_fact(text, sizeof text, "now: %.2f steps/s (%s each)",
+			(double)now->diffusion.steps / v->window_s, time);
 	}
 	if (now && now->summary.frames > 0)
 		add_fact(text, sizeof text, "%.2f FPS", (double)now->summary.frames / v->window_s);
@@ -190,7 +192,8 @@ static void put_gpus(struct top_view *v)
 
 	for (size_t i = 0; i < v->whole->series_count; i++) {
 		const struct sb_series *s = &v->whole->series[i];
-		const struct sb_series_column *busy = column(s, "utilization_percent"), *used = column(s, "memory_used_mb");
+		const struct sb_series_column *busy = column(s, "utilization_percent"),
+					      *used = column(s, "memory_used_mb");
 		double total = last_of(s, "memory_total_mb"), value;
 
 		if (strcmp(s->source, "gpu"))
@@ -205,7 +208,8 @@ static void put_gpus(struct top_view *v)
 		if (!isnan(value = last_known(s, busy)))
 			sb_buf_printf(&v->text, " %3.0f %%", value);
 		if (used)
-			sb_buf_printf(&v->text, "  memory %.0f / %.0f MB, peak %.0f", last_known(s, used), total, used->stats.max);
+			sb_buf_printf(&v->text, "  memory %.0f / %.0f MB, peak %.0f", last_known(s, used),
+				total, used->stats.max);
 		if (!isnan(value = last_of(s, "temperature_c")))
 			sb_buf_printf(&v->text, "  %.0f %sC", value, v->utf8 ? "\xc2\xb0" : "");
 		if (!isnan(value = last_of(s, "power_w")))
@@ -237,7 +241,8 @@ static void put_cpu(struct top_view *v)
 
 static void put_memory(struct top_view *v)
 {
-	const struct sb_series *s = sb_model_series(v->whole, "memory", -2), *p = sb_model_series(v->whole, "process", -2);
+	const struct sb_series *s = sb_model_series(v->whole, "memory", -2),
+			       *p = sb_model_series(v->whole, "process", -2);
 	const struct sb_series_column *used = column(s, "used_mb"), *rss = column(p, "rss_mb");
 	double total = last_of(s, "total_mb"), swap = last_of(s, "swap_used_mb");
 
@@ -246,8 +251,8 @@ static void put_memory(struct top_view *v)
 	begin_line(v, TOP_PLAIN);
 	sb_buf_puts(&v->text, "RAM    ");
 	put_spark(v, s, used->values, total);
-	sb_buf_printf(&v->text, " %3.0f %%  %.0f / %.0f MB, peak %.0f", 100 * last_known(s, used) / total, last_known(s, used),
-		total, used->stats.max);
+	sb_buf_printf(&v->text, " %3.0f %%  %.0f / %.0f MB, peak %.0f", 100 * last_known(s, used) / total,
+		last_known(s, used), total, used->stats.max);
 	if (rss)
 		sb_buf_printf(&v->text, "  program %.0f, peak %.0f", last_known(p, rss), rss->stats.max);
 	if (swap >= 1)
@@ -261,7 +266,9 @@ static double *rates_of(const struct sb_series *s, const struct sb_series_column
 	double *rates = c ? calloc(s->count + 1, sizeof *rates) : NULL;
 
 	for (size_t i = 0; rates && i < s->count; i++)
-		rates[i] = i && s->t_s[i] > s->t_s[i - 1] ? (c->values[i] - c->values[i - 1]) / (s->t_s[i] - s->t_s[i - 1]) : NAN;
+		rates[i] = i && s->t_s[i] > s->t_s[i - 1]
+				   ? (c->values[i] - c->values[i - 1]) / (s->t_s[i] - s->t_s[i - 1])
+				   : NAN;
 	return rates;
 }
 
@@ -278,14 +285,16 @@ static void put_disk(struct top_view *v)
 				reads[i] += writes[i];
 			top_value = fmax(top_value, reads[i]);
 		}
-		sb_text_bytes(now[0], sizeof now[0], isnan(reads[s->count - 1]) ? 0 : reads[s->count - 1] - writes[s->count - 1]);
+		sb_text_bytes(now[0], sizeof now[0],
+			isnan(reads[s->count - 1]) ? 0 : reads[s->count - 1] - writes[s->count - 1]);
 		sb_text_bytes(now[1], sizeof now[1], isnan(writes[s->count - 1]) ? 0 : writes[s->count - 1]);
 		sb_text_bytes(all[0], sizeof all[0], last_known(s, read));
 		sb_text_bytes(all[1], sizeof all[1], last_known(s, written));
 		begin_line(v, TOP_PLAIN);
 		sb_buf_puts(&v->text, "Disk   ");
 		put_spark(v, s, reads, top_value);
-		sb_buf_printf(&v->text, " read %s/s, write %s/s  so far %s, %s", now[0], now[1], all[0], all[1]);
+		sb_buf_printf(
+			&v->text, " read %s/s, write %s/s  so far %s, %s", now[0], now[1], all[0], all[1]);
 		end_line(v);
 	}
 	free(reads);
@@ -299,7 +308,8 @@ static double rate_now(const struct top_view *v, const struct sb_stage *stage)
 	const struct sb_stage *now;
 
 	if (!v->now)
-		return v->whole->session.duration_s > 0 ? (double)stage->count / v->whole->session.duration_s : NAN;
+		return v->whole->session.duration_s > 0 ? (double)stage->count / v->whole->session.duration_s
+							: NAN;
 	now = sb_model_stage(v->now, stage->name);
 	return now ? (double)now->count / v->window_s : 0;
 }
@@ -308,12 +318,15 @@ static const struct top_view *sorting;
 
 static double sort_key(const struct sb_stage *s)
 {
-	return sorting->sort == TOP_BY_SELF ? s->self_s : sorting->sort == TOP_BY_RATE ? rate_now(sorting, s) : s->total_s;
+	return sorting->sort == TOP_BY_SELF   ? s->self_s
+	       : sorting->sort == TOP_BY_RATE ? rate_now(sorting, s)
+					      : s->total_s;
 }
 
 static int by_key(const void *a, const void *b)
 {
-	double x = sort_key(*(const struct sb_stage *const *)a), y = sort_key(*(const struct sb_stage *const *)b);
+	double x = sort_key(*(const struct sb_stage *const *)a),
+	       y = sort_key(*(const struct sb_stage *const *)b);
 
 	return x < y ? 1 : x > y ? -1 : 0;
 }
@@ -323,7 +336,9 @@ static void put_bar(struct top_view *v, double ratio, int cells)
 	int full = (int)(fmin(fmax(ratio, 0), 1) * cells + 0.5);
 
 	for (int i = 0; i < cells; i++)
-		sb_buf_puts(&v->text, i >= full ? (v->utf8 ? "\xc2\xb7" : ".") : v->utf8 ? "\xe2\x96\x88" : "#");
+		sb_buf_puts(&v->text, i >= full ? (v->utf8 ? "\xc2\xb7" : ".")
+				      : v->utf8 ? "\xe2\x96\x88"
+						: "#");
 }
 
 static void put_stage(struct top_view *v, const struct sb_stage *s, int name_columns)
@@ -336,15 +351,18 @@ static void put_stage(struct top_view *v, const struct sb_stage *s, int name_col
 	sb_text_count(count, sizeof count, (double)s->count);
 	begin_line(v, TOP_PLAIN);
 	if (s->code)
-		snprintf(label, sizeof label, "%*s[%s] %s", v->sort == TOP_BY_TOTAL ? (int)(2 * (s->depth < 8 ? s->depth : 8)) : 0,
-			"", s->code, s->name);
-	else
-		snprintf(label, sizeof label, "%*s%s", v->sort == TOP_BY_TOTAL ? (int)(2 * (s->depth < 8 ? s->depth : 8)) : 0, "",
+		snprintf(label, sizeof label, "%*s[%s] %s",
+			v->sort == TOP_BY_TOTAL ? (int)(2 * (s->depth < 8 ? s->depth : 8)) : 0, "", s->code,
 			s->name);
+	else
+		snprintf(label, sizeof label, "%*s%s",
+			v->sort == TOP_BY_TOTAL ? (int)(2 * (s->depth < 8 ? s->depth : 8)) : 0, "", s->name);
 	used = sb_text_name(&v->text, label, (size_t)name_columns);
-	sb_buf_printf(&v->text, "%*s%10s %6.1f %% ", (int)(name_columns - (int)used) + 1, "", total, 100 * s->wall_ratio);
+	sb_buf_printf(&v->text, "%*s%10s %6.1f %% ", (int)(name_columns - (int)used) + 1, "", total,
+		100 * s->wall_ratio);
 	put_bar(v, s->wall_ratio, 10);
-	sb_buf_printf(&v->text, " %7s %9.2f/s %10s%s", count, rate_now(v, s), mean, s->state == SB_STAGE_OPEN ? " running" : "");
+	sb_buf_printf(&v->text, " %7s %9.2f/s %10s%s", count, rate_now(v, s), mean,
+		s->state == SB_STAGE_OPEN ? " running" : "");
 	end_line(v);
 }
 
@@ -363,8 +381,8 @@ static void put_stages(struct top_view *v)
 		qsort(list, count, sizeof *list, by_key);
 	}
 	line(v, TOP_PLAIN, "%s", "");
-	line(v, TOP_HEADING, "%-*s %10s %8s %-10s %7s %11s %10s", name_columns, "Stage", "total", "share", "", "calls",
-		v->now ? "now" : "rate", "mean");
+	line(v, TOP_HEADING, "%-*s %10s %8s %-10s %7s %11s %10s", name_columns, "Stage", "total", "share", "",
+		"calls", v->now ? "now" : "rate", "mean");
 	first = (size_t)v->scroll < count ? (size_t)v->scroll : count ? count - 1 : 0;
 	for (size_t i = first; i < count && room-- > 1; i++)
 		put_stage(v, list[i], name_columns);
@@ -386,7 +404,8 @@ static void put_foot(struct top_view *v)
 	char bytes[32];
 
 	sb_text_bytes(bytes, sizeof bytes, r->bytes);
-	line(v, r->dropped_count > 0 ? TOP_WARN : TOP_DIM, "%lld events dropped, %lld zones, %s   q quit  s sort (%s)  arrows scroll",
+	line(v, r->dropped_count > 0 ? TOP_WARN : TOP_DIM,
+		"%lld events dropped, %lld zones, %s   q quit  s sort (%s)  arrows scroll",
 		(long long)r->dropped_count, (long long)r->zones, bytes, sorts[v->sort]);
 }
 

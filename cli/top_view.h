@@ -18,8 +18,8 @@ struct top_line {
 struct top_view {
 	/* what to show */
 	const struct sb_model *whole; /* of the whole run */
-	const struct sb_model *now;   /* of the last seconds; NULL when it has ended */
-	double window_s;              /* of `now` */
+	const struct sb_model *now; /* of the last seconds; NULL when it has ended */
+	double window_s; /* of `now` */
 	int columns, rows;
 	bool utf8;
 	enum top_sort sort;
@@ -35,7 +35,7 @@ void top_view_render(struct top_view *view);
 void top_view_done(struct top_view *view);
 
 /* A line of blocks, one per cell, of the values of a time range; NaN is a blank. */
-void top_sparkline(struct sb_buf *out, const double *t_s, const double *values, size_t count, double from_s, double to_s,
-	double top_value, int cells, bool utf8);
+void top_sparkline(struct sb_buf *out, const double *t_s, const double *values, size_t count, double from_s,
+	double to_s, double top_value, int cells, bool utf8);
 
 #endif

@@ -24,8 +24,10 @@ static const struct sb_yaml_api linked = {
 	AS(node_pair_key, fy_node_pair_key),
 	AS(node_pair_value, fy_node_pair_value),
 };
-_Static_assert(sizeof(struct sb_yaml_parse_cfg) == sizeof(struct fy_parse_cfg), "libfyaml changed its layout");
-_Static_assert(offsetof(struct sb_yaml_error, line) == offsetof(struct fy_diag_error, line), "and its errors");
+_Static_assert(
+	sizeof(struct sb_yaml_parse_cfg) == sizeof(struct fy_parse_cfg), "libfyaml changed its layout");
+_Static_assert(
+	offsetof(struct sb_yaml_error, line) == offsetof(struct fy_diag_error, line), "and its errors");
 
 __attribute__((constructor)) static void provide(void)
 {

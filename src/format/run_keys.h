@@ -2,15 +2,15 @@
 #ifndef SB_FORMAT_RUN_KEYS_H
 #define SB_FORMAT_RUN_KEYS_H
 
-#define SB_RUN_TOOL "tool"               /* int 1: this file is strobe run's own */
-#define SB_RUN_COMMAND "command"         /* string, quoted for a shell; absent with --no-command */
-#define SB_RUN_PID "pid"                 /* int: the command's process */
-#define SB_RUN_EXIT_CODE "exit_code"     /* int, when it ended by itself */
+#define SB_RUN_TOOL "tool" /* int 1: this file is strobe run's own */
+#define SB_RUN_COMMAND "command" /* string, quoted for a shell; absent with --no-command */
+#define SB_RUN_PID "pid" /* int: the command's process */
+#define SB_RUN_EXIT_CODE "exit_code" /* int, when it ended by itself */
 #define SB_RUN_EXIT_SIGNAL "exit_signal" /* int, when a signal ended it */
-#define SB_RUN_OUTCOME "outcome"         /* string, one line: "exit 0", "killed by SIGKILL (out of memory)" */
+#define SB_RUN_OUTCOME "outcome" /* string, one line: "exit 0", "killed by SIGKILL (out of memory)" */
 #define SB_RUN_LEFT_BEHIND "left_behind" /* string: processes still running when it ended */
 #define SB_RUN_PROCESS_COUNT "process_count" /* int: processes seen in its tree */
-#define SB_RUN_CPU_S "cpu_s"             /* float: CPU time of the tree */
+#define SB_RUN_CPU_S "cpu_s" /* float: CPU time of the tree */
 #define SB_RUN_PEAK_RSS_BYTES "peak_rss_bytes" /* int: of the largest process */
 
 #endif

@@ -11,7 +11,7 @@
 #define MIB 1048576.0
 
 struct card {
-	char folder[96];  /* class/drm/card0/device */
+	char folder[96]; /* class/drm/card0/device */
 	char sensors[192]; /* …/hwmon/hwmon3; "" none */
 };
 static struct card cards[SB_GPUS_DEVICES_MAX];
@@ -27,7 +27,8 @@ static void find_sensors(struct card *card)
 	folder = opendir(path);
 	while (folder && (entry = readdir(folder)))
 		if (!strncmp(entry->d_name, "hwmon", 5))
-			snprintf(card->sensors, sizeof card->sensors, "%s/hwmon/%.40s", card->folder, entry->d_name);
+			snprintf(card->sensors, sizeof card->sensors, "%s/hwmon/%.40s", card->folder,
+				entry->d_name);
 	if (folder)
 		closedir(folder);
 }
@@ -57,15 +58,17 @@ static int open_amd(struct sb_gpus_device *devices, int limit, const char **out_
 		if (!sb_procfile_sys_number(&total, "%s/mem_info_vram_total", card->folder))
 			continue;
 		find_sensors(card);
-		devices[found] = (struct sb_gpus_device){ .number = found, .handle = card, .sensors = card, .index = n };
+		devices[found] = (struct sb_gpus_device){
+			.number = found, .handle = card, .sensors = card, .index = n
+		};
 		describe(&devices[found], card);
 		found++;
 	}
 	return found ? found : -1;
 }
 
-static void number(uint32_t *wanted, enum sb_gpus_column column, double *values, double scale, const char *folder,
-	const char *file)
+static void number(uint32_t *wanted, enum sb_gpus_column column, double *values, double scale,
+	const char *folder, const char *file)
 {
 	double value;
 
@@ -80,8 +83,9 @@ static void number(uint32_t *wanted, enum sb_gpus_column column, double *values,
 static enum sb_gpus_state read_amd(struct sb_gpus_device *d, uint32_t *wanted, double *v)
 {
 	const struct card *card = d->handle;
-	const uint32_t never = SB_GPUS_BIT(SB_GPUS_THROTTLE) | SB_GPUS_BIT(SB_GPUS_ENCODER) | SB_GPUS_BIT(SB_GPUS_DECODER) |
-		SB_GPUS_BIT(SB_GPUS_PROCESS_MEMORY) | SB_GPUS_BIT(SB_GPUS_OTHER_PROCESSES);
+	const uint32_t never = SB_GPUS_BIT(SB_GPUS_THROTTLE) | SB_GPUS_BIT(SB_GPUS_ENCODER) |
+			       SB_GPUS_BIT(SB_GPUS_DECODER) | SB_GPUS_BIT(SB_GPUS_PROCESS_MEMORY) |
+			       SB_GPUS_BIT(SB_GPUS_OTHER_PROCESSES);
 	double total;
 
 	*wanted &= ~never;

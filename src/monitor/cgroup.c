@@ -15,7 +15,9 @@ static bool path_of(const char *text, const char *controller, char *out, size_t 
 		const char *names = strchr(text, ':');
 		const char *path = names ? strchr(names + 1, ':') : NULL;
 		size_t length = path ? (size_t)(path - names - 1) : 0;
-		const char *hit = path && *controller ? memmem(names + 1, length, controller, strlen(controller)) : NULL;
+		const char *hit = path && *controller
+					  ? memmem(names + 1, length, controller, strlen(controller))
+					  : NULL;
 
 		if (path && (*controller ? hit != NULL : length == 0)) {
 			snprintf(out, size, "%.*s", (int)strcspn(path + 1, "\n"), path + 1);
@@ -107,11 +109,13 @@ bool sb_cgroup_oom_kills(const struct sb_cgroup *c, uint64_t *out_count)
 {
 	char text[16384];
 
-	if (c->found && sb_procfile_sys_text(text, sizeof text, "%s/%s", c->folder,
-				c->v2 ? "memory.events" : "memory.oom_control") > 0 &&
+	if (c->found &&
+		sb_procfile_sys_text(text, sizeof text, "%s/%s", c->folder,
+			c->v2 ? "memory.events" : "memory.oom_control") > 0 &&
 		sb_procfile_field(text, "oom_kill ", out_count))
 		return true;
-	return sb_procfile_proc_text(text, sizeof text, "vmstat") > 0 && sb_procfile_field(text, "oom_kill ", out_count);
+	return sb_procfile_proc_text(text, sizeof text, "vmstat") > 0 &&
+	       sb_procfile_field(text, "oom_kill ", out_count);
 }
 
 double sb_cgroup_cpu_limit(const struct sb_cgroup *c)

@@ -52,8 +52,8 @@ static bool wanted(const struct sb_settings *s)
 static bool parse_times(const char *line, struct times *out)
 {
 	unsigned long long v[8] = { 0 };
-	int n = sscanf(line + strcspn(line, " \n"), "%llu %llu %llu %llu %llu %llu %llu %llu", &v[0], &v[1], &v[2], &v[3],
-		&v[4], &v[5], &v[6], &v[7]);
+	int n = sscanf(line + strcspn(line, " \n"), "%llu %llu %llu %llu %llu %llu %llu %llu", &v[0], &v[1],
+		&v[2], &v[3], &v[4], &v[5], &v[6], &v[7]);
 
 	if (n < 4)
 		return false;

@@ -73,7 +73,8 @@ static void find_disks(void)
 	snprintf(path, sizeof path, "%s/block", sb_procfile_sys());
 	folder = opendir(path);
 	while (folder && disk.disk_count < DISKS_MAX && (entry = readdir(folder)))
-		if (entry->d_name[0] != '.' && strlen(entry->d_name) < sizeof disk.disks[0] && is_leaf(entry->d_name))
+		if (entry->d_name[0] != '.' && strlen(entry->d_name) < sizeof disk.disks[0] &&
+			is_leaf(entry->d_name))
 			strcpy(disk.disks[disk.disk_count++], entry->d_name);
 	if (folder)
 		closedir(folder);
@@ -98,7 +99,8 @@ static bool read_machine(struct transfer *out)
 		unsigned long long read, written;
 		char name[32];
 
-		if (sscanf(line, "%*d %*d %31s %*u %*u %llu %*u %*u %*u %llu", name, &read, &written) != 3 || !is_ours(name))
+		if (sscanf(line, "%*d %*d %31s %*u %*u %llu %*u %*u %*u %llu", name, &read, &written) != 3 ||
+			!is_ours(name))
 			continue;
 		out->read += (double)read * SECTOR_BYTES;
 		out->written += (double)written * SECTOR_BYTES;

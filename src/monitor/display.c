@@ -31,7 +31,10 @@ static void put_gpu(struct sb_buf *out, int device, bool only)
 		any = true;
 	}
 	if (sb_samples_latest("gpu", device, "temperature_c", &value)) {
-		sb_buf_printf(out, "%sTemp %.1f\xc2\xb0" "C", any ? ", " : "", value);
+		sb_buf_printf(out,
+			"%sTemp %.1f\xc2\xb0"
+			"C",
+			any ? ", " : "", value);
 		any = true;
 	}
 	sb_buf_puts(out, any ? "\n" : "n/a\n");
@@ -47,7 +50,8 @@ static void put_cpu(struct sb_buf *out)
 		sb_buf_printf(out, "%.1f%%", value);
 		any = true;
 	}
-	if (sb_samples_latest("memory", -1, "used_mb", &used) && sb_samples_latest("memory", -1, "total_mb", &total)) {
+	if (sb_samples_latest("memory", -1, "used_mb", &used) &&
+		sb_samples_latest("memory", -1, "total_mb", &total)) {
 		/* Under a limit, the group's own use against it is what can run out. */
 		if (sb_samples_latest("memory", -1, "limit_mb", &limit) && limit < total &&
 			sb_samples_latest("memory", -1, "group_used_mb", &used))

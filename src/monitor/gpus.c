@@ -69,17 +69,33 @@ struct gpu_thread {
 static struct gpu_thread *gpu;
 static atomic_bool left_behind;
 
+struct sb_gpus_environment sb_gpus_environment = { .local_rank = -1 };
+
+void sb_gpus_read_environment(void)
+{
+	struct sb_gpus_environment *e = &sb_gpus_environment;
+	const char *path = getenv("STROBE_NVML_PATH"), *visible = getenv("CUDA_VISIBLE_DEVICES");
+	struct sb_rank rank;
+
+	snprintf(e->nvml_path, sizeof e->nvml_path, "%s", path ? path : "");
+	e->visible_set = visible != NULL;
+	snprintf(e->visible, sizeof e->visible, "%s", visible ? visible : "");
+	sb_rank_detect(&rank);
+	e->local_rank = rank.rank >= 0 ? rank.local_rank : -1;
+}
+
 static uint32_t columns_wanted(const struct sb_settings *s)
 {
 	uint32_t wanted = 0;
 
 	if (s->monitor_gpu_memory)
 		wanted |= SB_GPUS_BIT(SB_GPUS_MEMORY_USED) | SB_GPUS_BIT(SB_GPUS_MEMORY_TOTAL) |
-			SB_GPUS_BIT(SB_GPUS_PROCESS_MEMORY) | SB_GPUS_BIT(SB_GPUS_OTHER_PROCESSES);
+			  SB_GPUS_BIT(SB_GPUS_PROCESS_MEMORY) | SB_GPUS_BIT(SB_GPUS_OTHER_PROCESSES);
 	if (s->monitor_gpu_utilization)
 		wanted |= SB_GPUS_BIT(SB_GPUS_UTILIZATION) | SB_GPUS_BIT(SB_GPUS_MEMORY_UTILIZATION) |
-			SB_GPUS_BIT(SB_GPUS_SM_CLOCK) | SB_GPUS_BIT(SB_GPUS_MEMORY_CLOCK) | SB_GPUS_BIT(SB_GPUS_THROTTLE) |
-			SB_GPUS_BIT(SB_GPUS_ENCODER) | SB_GPUS_BIT(SB_GPUS_DECODER);
+			  SB_GPUS_BIT(SB_GPUS_SM_CLOCK) | SB_GPUS_BIT(SB_GPUS_MEMORY_CLOCK) |
+			  SB_GPUS_BIT(SB_GPUS_THROTTLE) | SB_GPUS_BIT(SB_GPUS_ENCODER) |
+			  SB_GPUS_BIT(SB_GPUS_DECODER);
 	if (s->monitor_gpu_temperature)
 		wanted |= SB_GPUS_BIT(SB_GPUS_TEMPERATURE);
 	if (s->monitor_gpu_power)
@@ -97,12 +113,9 @@ bool sb_gpus_wanted(const struct sb_settings *settings)
 /* A rank looks at its own GPU, unless its launcher has already hidden the rest. */
 static int keep_own(struct sb_gpus_device *devices, int count)
 {
-	struct sb_rank rank;
-
-	sb_rank_detect(&rank);
-	if (rank.rank < 0 || rank.local_rank < 0 || count <= 1)
+	if (sb_gpus_environment.local_rank < 0 || count <= 1)
 		return count;
-	devices[0] = devices[rank.local_rank % count];
+	devices[0] = devices[sb_gpus_environment.local_rank % count];
 	return 1;
 }
 
@@ -159,8 +172,12 @@ static void say_unsupported(const struct watched *w, uint32_t lost)
 		enum sb_gpus_column column;
 		const char *what;
 	} told[] = {
-		{ SB_GPUS_MEMORY_USED, "memory" }, { SB_GPUS_UTILIZATION, "utilisation" }, { SB_GPUS_TEMPERATURE, "temperature" },
-		{ SB_GPUS_POWER, "power" }, { SB_GPUS_SM_CLOCK, "clocks" }, { SB_GPUS_THROTTLE, "throttling" },
+		{ SB_GPUS_MEMORY_USED, "memory" },
+		{ SB_GPUS_UTILIZATION, "utilisation" },
+		{ SB_GPUS_TEMPERATURE, "temperature" },
+		{ SB_GPUS_POWER, "power" },
+		{ SB_GPUS_SM_CLOCK, "clocks" },
+		{ SB_GPUS_THROTTLE, "throttling" },
 		{ SB_GPUS_PROCESS_MEMORY, "processes" },
 	};
 	char what[160];
@@ -168,7 +185,8 @@ static void say_unsupported(const struct watched *w, uint32_t lost)
 
 	for (size_t i = 0; i < sizeof told / sizeof told[0]; i++)
 		if (lost & SB_GPUS_BIT(told[i].column))
-			used += snprintf(what + used, sizeof what - (size_t)used, "%s%s", used > head ? ", " : "", told[i].what);
+			used += snprintf(what + used, sizeof what - (size_t)used, "%s%s",
+				used > head ? ", " : "", told[i].what);
 	if (used > head)
 		sb_samples_missing(what, "this GPU or driver does not offer it", "");
 }
@@ -231,8 +249,10 @@ static void lose(struct gpu_thread *g, struct watched *w)
 {
 	char what[80];
 
-	snprintf(what, sizeof what, "GPU %d after %.1f s", w->device.number, (double)(sb_mono_ns() - g->start_ns) * 1e-9);
-	sb_samples_missing(what, "the GPU was lost while recording", "see 'dmesg' for Xid errors; the machine may need a reset");
+	snprintf(what, sizeof what, "GPU %d after %.1f s", w->device.number,
+		(double)(sb_mono_ns() - g->start_ns) * 1e-9);
+	sb_samples_missing(what, "the GPU was lost while recording",
+		"see 'dmesg' for Xid errors; the machine may need a reset");
 	w->gone = true;
 }
 
@@ -280,8 +300,8 @@ static void say_throttled_time(const struct watched *w)
 	for (int i = 0; i < REASON_BITS; i++)
 		if (w->throttle_s[i] > 0) {
 			sb_gpus_throttle_words(1ull << i, words, sizeof words);
-			used += snprintf(text + used, sizeof text - (size_t)used, "%s%s %.1f s", used ? ", " : "", words,
-				w->throttle_s[i]);
+			used += snprintf(text + used, sizeof text - (size_t)used, "%s%s %.1f s",
+				used ? ", " : "", words, w->throttle_s[i]);
 		}
 	if (used)
 		note(&w->device, "throttled", text);
@@ -335,9 +355,11 @@ static void run(struct sb_thread *thread)
 void sb_gpus_start(const struct sb_settings *s)
 {
 	if (atomic_load(&left_behind)) {
-		sb_samples_missing("GPU metrics", "the driver still does not answer a call of an earlier session", "");
+		sb_samples_missing(
+			"GPU metrics", "the driver still does not answer a call of an earlier session", "");
 		return;
 	}
+	sb_gpus_read_environment();
 	gpu = calloc(1, sizeof *gpu);
 	if (!gpu)
 		return;
@@ -359,7 +381,8 @@ static void say_hang(struct gpu_thread *g, uint64_t since_ns)
 	if (g->hang_said)
 		return;
 	g->hang_said = true;
-	snprintf(why, sizeof why, "the driver has not answered since %.1f s", (double)(since_ns - g->start_ns) * 1e-9);
+	snprintf(why, sizeof why, "the driver has not answered since %.1f s",
+		(double)(since_ns - g->start_ns) * 1e-9);
 	sb_samples_missing("GPU metrics", why, "see 'nvidia-smi' and 'dmesg'; everything else is recorded");
 }
 

@@ -34,7 +34,7 @@ struct sb_gpus_device {
 	char uuid[96];
 	void *handle; /* the provider's */
 	void *sensors; /* temperature, power and clocks; a MIG slice has its GPU's */
-	int index;    /* the provider's */
+	int index; /* the provider's */
 };
 
 enum sb_gpus_state { SB_GPUS_READ, SB_GPUS_GONE };
@@ -59,9 +59,21 @@ extern const struct sb_gpus_provider sb_gpus_amd;
 uint64_t sb_gpus_throttle_mask(void);
 void sb_gpus_throttle_words(uint64_t bits, char *out, int size);
 
+/* The environment, read where it is safe: another thread of the program may be
+ * changing it when the GPU thread looks. */
+struct sb_gpus_environment {
+	char nvml_path[512]; /* STROBE_NVML_PATH; "": by name */
+	bool visible_set;
+	char visible[2048]; /* CUDA_VISIBLE_DEVICES */
+	int local_rank; /* -1: not one of several */
+};
+extern struct sb_gpus_environment sb_gpus_environment;
+void sb_gpus_read_environment(void);
+
 bool sb_gpus_wanted(const struct sb_settings *settings);
 void sb_gpus_start(const struct sb_settings *settings);
-/* Waits a moment for the thread; one that hangs in the driver is left behind. */
+/* Waits a moment for the thread; one that hangs in the driver is left behind.
+ * Nobody may be in sb_gpus_watch(). */
 void sb_gpus_stop(void);
 void sb_gpus_forked(void);
 /* Says once that the driver does not answer, when that is so. */

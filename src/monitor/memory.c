@@ -40,8 +40,8 @@ static void start(const struct sb_settings *settings)
 	memory.limit_mb = NAN;
 	sb_cgroup_find(&memory.cgroup);
 	/* Without a limit the group's use says nothing: the column stays out. */
-	sb_samples_open(&memory.series, "memory", -1, columns, sb_cgroup_memory_limit(&memory.cgroup) ? COLUMNS : GROUP,
-		settings->max_data_points);
+	sb_samples_open(&memory.series, "memory", -1, columns,
+		sb_cgroup_memory_limit(&memory.cgroup) ? COLUMNS : GROUP, settings->max_data_points);
 }
 
 static double field_mb(const char *text, const char *key)

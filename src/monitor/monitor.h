@@ -10,10 +10,10 @@
 
 struct sb_monitor_options {
 	const struct sb_settings *settings;
-	pid_t root;         /* 0: this process */
-	bool outside;       /* root itself is not of the tree */
-	const char *label;  /* in the live display; NULL: the run's folder name */
-	int display_fd;     /* of the live display; usually 2 */
+	pid_t root; /* 0: this process */
+	bool outside; /* root itself is not of the tree */
+	const char *label; /* in the live display; NULL: the run's folder name */
+	int display_fd; /* of the live display; usually 2 */
 };
 
 /* One at a time. What cannot be sampled is said in the recording. */

@@ -34,9 +34,9 @@ static void load_functions(void)
 
 static bool load_library(void)
 {
-	const char *path = getenv("STROBE_NVML_PATH");
+	const char *path = sb_gpus_environment.nvml_path;
 
-	nvml.library = dlopen(path && *path ? path : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	nvml.library = dlopen(*path ? path : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!nvml.library)
 		return false;
 	load_functions();
@@ -87,7 +87,7 @@ static int list_devices(struct sb_gpus_device *devices, int limit)
 	unsigned count = 0;
 	int found = 0;
 
-	sb_visible_parse(getenv("CUDA_VISIBLE_DEVICES"), &visible);
+	sb_visible_parse(sb_gpus_environment.visible_set ? sb_gpus_environment.visible : NULL, &visible);
 	nvml.api.count(&count);
 	if (visible.restricted)
 		count = visible.count;
@@ -118,7 +118,7 @@ static int open_nvml(struct sb_gpus_device *devices, int limit, const char **out
 	code = nvml.api.init();
 	if (code) {
 		*out_why = code == NVML_DRIVER_NOT_LOADED ? "the NVIDIA driver is not loaded"
-			: code == NVML_NO_PERMISSION	  ? "no permission to use the NVIDIA driver"
+			   : code == NVML_NO_PERMISSION   ? "no permission to use the NVIDIA driver"
 							  : "NVML does not start";
 		*out_how = "see 'nvidia-smi'; in a container, pass the GPU in";
 		return -1;
@@ -126,8 +126,8 @@ static int open_nvml(struct sb_gpus_device *devices, int limit, const char **out
 	nvml.started = true;
 	count = list_devices(devices, limit);
 	if (count == 0) {
-		*out_why = getenv("CUDA_VISIBLE_DEVICES") ? "CUDA_VISIBLE_DEVICES leaves no GPU visible"
-							  : "the NVIDIA driver knows no GPU";
+		*out_why = sb_gpus_environment.visible_set ? "CUDA_VISIBLE_DEVICES leaves no GPU visible"
+							   : "the NVIDIA driver knows no GPU";
 		return -1;
 	}
 	return count;
@@ -179,7 +179,8 @@ static enum sb_gpus_state read_memory(struct sb_gpus_device *d, uint32_t *wanted
 	if (nvml.api.memory_v2 && !nvml.api.memory_v2(d->handle, &second)) {
 		v[SB_GPUS_MEMORY_USED] = (double)second.used / MIB;
 		v[SB_GPUS_MEMORY_TOTAL] = (double)second.total / MIB;
-	} else if (usable(nvml.api.memory ? nvml.api.memory(d->handle, &first) : no_function(), wanted, bits, &state)) {
+	} else if (usable(nvml.api.memory ? nvml.api.memory(d->handle, &first) : no_function(), wanted, bits,
+			   &state)) {
 		v[SB_GPUS_MEMORY_USED] = (double)first.used / MIB;
 		v[SB_GPUS_MEMORY_TOTAL] = (double)first.total / MIB;
 	}
@@ -193,7 +194,8 @@ static enum sb_gpus_state read_utilization(struct sb_gpus_device *d, uint32_t *w
 	uint32_t bits = SB_GPUS_BIT(SB_GPUS_UTILIZATION) | SB_GPUS_BIT(SB_GPUS_MEMORY_UTILIZATION);
 
 	if (*wanted & bits &&
-		usable(nvml.api.utilization ? nvml.api.utilization(d->handle, &rates) : no_function(), wanted, bits, &state)) {
+		usable(nvml.api.utilization ? nvml.api.utilization(d->handle, &rates) : no_function(), wanted,
+			bits, &state)) {
 		v[SB_GPUS_UTILIZATION] = rates.gpu;
 		v[SB_GPUS_MEMORY_UTILIZATION] = rates.memory;
 	}
@@ -209,18 +211,25 @@ static int call_number(const struct sb_gpus_device *d, enum sb_gpus_column colum
 
 	switch (column) {
 	case SB_GPUS_TEMPERATURE:
-		code = nvml.api.temperature ? nvml.api.temperature(d->sensors, NVML_TEMPERATURE_GPU, &value) : code;
+		code = nvml.api.temperature ? nvml.api.temperature(d->sensors, NVML_TEMPERATURE_GPU, &value)
+					    : code;
 		break;
 	case SB_GPUS_POWER:
 		code = nvml.api.power ? nvml.api.power(d->sensors, &value) : code;
 		scale = 1e-3;
 		break;
-	case SB_GPUS_SM_CLOCK: code = nvml.api.clock ? nvml.api.clock(d->sensors, NVML_CLOCK_SM, &value) : code; break;
+	case SB_GPUS_SM_CLOCK:
+		code = nvml.api.clock ? nvml.api.clock(d->sensors, NVML_CLOCK_SM, &value) : code;
+		break;
 	case SB_GPUS_MEMORY_CLOCK:
 		code = nvml.api.clock ? nvml.api.clock(d->sensors, NVML_CLOCK_MEMORY, &value) : code;
 		break;
-	case SB_GPUS_ENCODER: code = nvml.api.encoder ? nvml.api.encoder(d->handle, &value, &period) : code; break;
-	case SB_GPUS_DECODER: code = nvml.api.decoder ? nvml.api.decoder(d->handle, &value, &period) : code; break;
+	case SB_GPUS_ENCODER:
+		code = nvml.api.encoder ? nvml.api.encoder(d->handle, &value, &period) : code;
+		break;
+	case SB_GPUS_DECODER:
+		code = nvml.api.decoder ? nvml.api.decoder(d->handle, &value, &period) : code;
+		break;
 	default: break;
 	}
 	if (code == NVML_OK)
@@ -236,7 +245,8 @@ static enum sb_gpus_state read_numbers(struct sb_gpus_device *d, uint32_t *wante
 
 	for (size_t i = 0; i < sizeof columns / sizeof columns[0] && state == SB_GPUS_READ; i++)
 		if (*wanted & SB_GPUS_BIT(columns[i]))
-			usable(call_number(d, columns[i], &v[columns[i]]), wanted, SB_GPUS_BIT(columns[i]), &state);
+			usable(call_number(d, columns[i], &v[columns[i]]), wanted, SB_GPUS_BIT(columns[i]),
+				&state);
 	return state;
 }
 
@@ -259,7 +269,8 @@ static enum sb_gpus_state read_throttle(struct sb_gpus_device *d, uint32_t *want
 
 /* In a container the list may hold the host's pids: who matches nothing of ours
  * and is unknown here is neither ours nor provably somebody else's. */
-static void count_processes(const struct nvml_process *list, unsigned count, double *out_memory_mb, double *out_others)
+static void count_processes(
+	const struct nvml_process *list, unsigned count, double *out_memory_mb, double *out_others)
 {
 	unsigned ours = 0, here = 0;
 	double memory_mb = 0;
@@ -294,9 +305,10 @@ static enum sb_gpus_state read_processes(struct sb_gpus_device *d, uint32_t *wan
 		return state;
 	if (sb_seldom_due(&nvml.processes[slot], now_ns)) {
 		nvml.process_memory_mb[slot] = nvml.other_processes[slot] = NAN;
-		if (usable(nvml.api.processes ? nvml.api.processes(d->handle, &count, list) : no_function(), wanted, bits,
-			    &state))
-			count_processes(list, count, &nvml.process_memory_mb[slot], &nvml.other_processes[slot]);
+		if (usable(nvml.api.processes ? nvml.api.processes(d->handle, &count, list) : no_function(),
+			    wanted, bits, &state))
+			count_processes(
+				list, count, &nvml.process_memory_mb[slot], &nvml.other_processes[slot]);
 		sb_seldom_done(&nvml.processes[slot], now_ns, sb_mono_ns() - now_ns, SECOND_NS);
 	}
 	v[SB_GPUS_PROCESS_MEMORY] = nvml.process_memory_mb[slot];
@@ -306,8 +318,8 @@ static enum sb_gpus_state read_processes(struct sb_gpus_device *d, uint32_t *wan
 
 static enum sb_gpus_state read_nvml(struct sb_gpus_device *d, uint32_t *wanted, double *v)
 {
-	static enum sb_gpus_state (*const parts[])(struct sb_gpus_device *, uint32_t *, double *) = { read_memory,
-		read_utilization, read_numbers, read_throttle, read_processes };
+	static enum sb_gpus_state (*const parts[])(struct sb_gpus_device *, uint32_t *,
+		double *) = { read_memory, read_utilization, read_numbers, read_throttle, read_processes };
 
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
 		if (parts[i](d, wanted, v) == SB_GPUS_GONE)

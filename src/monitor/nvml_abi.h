@@ -41,28 +41,29 @@ struct nvml_process { /* of the _v3 calls */
 enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0 };
 
 /* X(member, symbol, parameters) */
-#define NVML_FUNCTIONS(X)                                                                             \
-	X(init, nvmlInit_v2, (void))                                                                  \
-	X(shutdown, nvmlShutdown, (void))                                                             \
-	X(driver_version, nvmlSystemGetDriverVersion, (char *, unsigned))                             \
-	X(count, nvmlDeviceGetCount_v2, (unsigned *))                                                 \
-	X(by_index, nvmlDeviceGetHandleByIndex_v2, (unsigned, nvml_device *))                         \
-	X(by_uuid, nvmlDeviceGetHandleByUUID, (const char *, nvml_device *))                          \
-	X(parent, nvmlDeviceGetDeviceHandleFromMigDeviceHandle, (nvml_device, nvml_device *))         \
-	X(name, nvmlDeviceGetName, (nvml_device, char *, unsigned))                                   \
-	X(uuid, nvmlDeviceGetUUID, (nvml_device, char *, unsigned))                                   \
-	X(index, nvmlDeviceGetIndex, (nvml_device, unsigned *))                                       \
-	X(memory, nvmlDeviceGetMemoryInfo, (nvml_device, struct nvml_memory *))                       \
-	X(memory_v2, nvmlDeviceGetMemoryInfo_v2, (nvml_device, struct nvml_memory_v2 *))              \
-	X(utilization, nvmlDeviceGetUtilizationRates, (nvml_device, struct nvml_utilization *))       \
-	X(temperature, nvmlDeviceGetTemperature, (nvml_device, int, unsigned *))                      \
-	X(power, nvmlDeviceGetPowerUsage, (nvml_device, unsigned *))                                  \
-	X(clock, nvmlDeviceGetClockInfo, (nvml_device, int, unsigned *))                              \
-	X(event_reasons, nvmlDeviceGetCurrentClocksEventReasons, (nvml_device, unsigned long long *)) \
+#define NVML_FUNCTIONS(X)                                                                                   \
+	X(init, nvmlInit_v2, (void))                                                                        \
+	X(shutdown, nvmlShutdown, (void))                                                                   \
+	X(driver_version, nvmlSystemGetDriverVersion, (char *, unsigned))                                   \
+	X(count, nvmlDeviceGetCount_v2, (unsigned *))                                                       \
+	X(by_index, nvmlDeviceGetHandleByIndex_v2, (unsigned, nvml_device *))                               \
+	X(by_uuid, nvmlDeviceGetHandleByUUID, (const char *, nvml_device *))                                \
+	X(parent, nvmlDeviceGetDeviceHandleFromMigDeviceHandle, (nvml_device, nvml_device *))               \
+	X(name, nvmlDeviceGetName, (nvml_device, char *, unsigned))                                         \
+	X(uuid, nvmlDeviceGetUUID, (nvml_device, char *, unsigned))                                         \
+	X(index, nvmlDeviceGetIndex, (nvml_device, unsigned *))                                             \
+	X(memory, nvmlDeviceGetMemoryInfo, (nvml_device, struct nvml_memory *))                             \
+	X(memory_v2, nvmlDeviceGetMemoryInfo_v2, (nvml_device, struct nvml_memory_v2 *))                    \
+	X(utilization, nvmlDeviceGetUtilizationRates, (nvml_device, struct nvml_utilization *))             \
+	X(temperature, nvmlDeviceGetTemperature, (nvml_device, int, unsigned *))                            \
+	X(power, nvmlDeviceGetPowerUsage, (nvml_device, unsigned *))                                        \
+	X(clock, nvmlDeviceGetClockInfo, (nvml_device, int, unsigned *))                                    \
+	X(event_reasons, nvmlDeviceGetCurrentClocksEventReasons, (nvml_device, unsigned long long *))       \
 	X(throttle_reasons, nvmlDeviceGetCurrentClocksThrottleReasons, (nvml_device, unsigned long long *)) \
-	X(encoder, nvmlDeviceGetEncoderUtilization, (nvml_device, unsigned *, unsigned *))            \
-	X(decoder, nvmlDeviceGetDecoderUtilization, (nvml_device, unsigned *, unsigned *))            \
-	X(processes, nvmlDeviceGetComputeRunningProcesses_v3, (nvml_device, unsigned *, struct nvml_process *))
+	X(encoder, nvmlDeviceGetEncoderUtilization, (nvml_device, unsigned *, unsigned *))                  \
+	X(decoder, nvmlDeviceGetDecoderUtilization, (nvml_device, unsigned *, unsigned *))                  \
+	X(processes, nvmlDeviceGetComputeRunningProcesses_v3,                                               \
+		(nvml_device, unsigned *, struct nvml_process *))
 
 struct nvml_api {
 #define NVML_MEMBER_(member, symbol, parameters) int(*member) parameters;

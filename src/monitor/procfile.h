@@ -15,7 +15,7 @@ const char *sb_procfile_sys(void);
 
 /* A file that is read again and again: opened once. */
 struct sb_procfile {
-	int fd;        /* 0: not opened yet */
+	int fd; /* 0: not opened yet */
 	bool missing;
 };
 

@@ -123,7 +123,7 @@ static void choose_sources(const struct sb_settings *s)
 	}
 	sampler.with_io = s->monitor_disk_io;
 	sampler.with_tree = s->monitor_disk_io || s->monitor_cpu_usage || s->monitor_system_memory ||
-		s->monitor_gpu_memory;
+			    s->monitor_gpu_memory;
 }
 
 /* Facts about the machine that do not change. */
@@ -139,7 +139,8 @@ static void describe_machine(void)
 		line[strcspn(line, "\n")] = 0;
 		sb_keep_meta_string(SB_META_SYSTEM, "cpu.model", line);
 	}
-	if (sb_procfile_proc_text(text, sizeof text, "meminfo") > 0 && sb_procfile_field(text, "MemTotal:", &kb))
+	if (sb_procfile_proc_text(text, sizeof text, "meminfo") > 0 &&
+		sb_procfile_field(text, "MemTotal:", &kb))
 		sb_keep_meta_float(SB_META_SYSTEM, "memory.total_mb", (double)kb / 1024);
 	if (sb_procfile_proc_text(text, sizeof text, "sys/kernel/osrelease") > 0) {
 		text[strcspn(text, "\n")] = 0;
@@ -179,10 +180,12 @@ void sb_monitor_start(const struct sb_monitor_options *o)
 
 void sb_monitor_stop(void)
 {
-	sb_gpus_stop();
-	if (sampler.running)
-		sb_thread_stop(&sampler.thread, 10 * SECOND_NS);
+	bool stopped = !sampler.running || sb_thread_stop(&sampler.thread, 10 * SECOND_NS);
+
 	sampler.running = false;
+	if (!stopped) /* it hangs writing the display: it may still look at the rest */
+		return;
+	sb_gpus_stop();
 	sb_tree_close();
 }
 

@@ -65,8 +65,8 @@ static void define(struct sb_samples *series)
 	series->schema = sink->define(series->source, series->device, names, series->column_count);
 }
 
-bool sb_samples_open(struct sb_samples *series, const char *source, int device, const struct sb_column *columns,
-	uint32_t count, uint32_t point_limit)
+bool sb_samples_open(struct sb_samples *series, const char *source, int device,
+	const struct sb_column *columns, uint32_t count, uint32_t point_limit)
 {
 	memset(series, 0, sizeof *series);
 	if (!count || count > SB_SAMPLES_COLUMNS_MAX)
@@ -126,7 +126,9 @@ static void count_point(struct sb_samples *series)
 		series->level_count--;
 		return;
 	}
-	series->level_count = series->point_count < series->point_limit ? (series->point_limit - series->point_count) / 8 : 0;
+	series->level_count = series->point_count < series->point_limit
+				      ? (series->point_limit - series->point_count) / 8
+				      : 0;
 	if (series->stride < 1u << 30)
 		series->stride *= 2;
 }

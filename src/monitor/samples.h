@@ -10,7 +10,7 @@
 
 enum sb_merge {
 	SB_MERGE_MEAN,
-	SB_MERGE_MAX,  /* memory, temperature: the peak counts */
+	SB_MERGE_MAX, /* memory, temperature: the peak counts */
 	SB_MERGE_MIN,
 	SB_MERGE_LAST, /* running totals */
 	SB_MERGE_BITS
@@ -32,7 +32,7 @@ struct sb_samples {
 	double *merged;
 	uint32_t *merged_count; /* values that were known, per column */
 	uint32_t pending; /* samples in merged */
-	uint32_t stride;  /* samples per record */
+	uint32_t stride; /* samples per record */
 	uint32_t point_limit;
 	uint32_t point_count; /* recorded so far */
 	uint32_t level_count; /* still to be recorded at this stride */
@@ -52,8 +52,8 @@ void sb_samples_missing(const char *what, const char *why, const char *how);
 
 /* Copies the columns. False when memory is out: the series then stays closed
  * and pushing to it does nothing. */
-bool sb_samples_open(struct sb_samples *series, const char *source, int device, const struct sb_column *columns,
-	uint32_t column_count, uint32_t point_limit);
+bool sb_samples_open(struct sb_samples *series, const char *source, int device,
+	const struct sb_column *columns, uint32_t column_count, uint32_t point_limit);
 /* One value per column, NaN where it is not known. */
 void sb_samples_push(struct sb_samples *series, uint64_t ticks, const double *values);
 /* Records what is still being merged; takes a closed series. */

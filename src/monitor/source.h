@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct sb_tick {
-	uint64_t ticks;   /* the recorder's clock */
+	uint64_t ticks; /* the recorder's clock */
 	uint64_t mono_ns; /* CLOCK_MONOTONIC */
 };
 

@@ -20,7 +20,8 @@ struct sb_thread {
 	uint64_t cpu_ns; /* told so far */
 };
 
-bool sb_thread_start(struct sb_thread *thread, const char *name, void (*run)(struct sb_thread *), void *owner);
+bool sb_thread_start(
+	struct sb_thread *thread, const char *name, void (*run)(struct sb_thread *), void *owner);
 bool sb_thread_stopping(struct sb_thread *thread);
 /* Until the next multiple of the interval, or until stop or poke. */
 void sb_thread_wait(struct sb_thread *thread, uint64_t interval_ns);

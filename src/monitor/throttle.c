@@ -32,5 +32,6 @@ void sb_gpus_throttle_words(uint64_t bits, char *out, int size)
 	out[0] = 0;
 	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
 		if (bits & reasons[i].bit && used < size)
-			used += snprintf(out + used, (size_t)(size - used), "%s%s", used ? ", " : "", reasons[i].words);
+			used += snprintf(out + used, (size_t)(size - used), "%s%s", used ? ", " : "",
+				reasons[i].words);
 }

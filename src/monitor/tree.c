@@ -56,7 +56,10 @@ static bool parse_stat(const char *text, struct stat_line *out)
 	double hz = (double)sysconf(_SC_CLK_TCK);
 	int ppid;
 
-	if (!after || sscanf(after + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %lld %lld %*d %*d %lld %*d %llu %*u %lld",
+	if (!after ||
+		sscanf(after + 1,
+			" %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %lld %lld %*d %*d %lld %*d "
+			"%llu %*u %lld",
 			&out->state, &ppid, &utime, &stime, &cutime, &cstime, &threads, &start, &rss) != 9)
 		return false;
 	out->pid = (pid_t)atoi(text);
@@ -80,8 +83,8 @@ static void read_io(struct member *m)
 	char text[512];
 
 	m->io_known = sb_procfile_proc_text(text, sizeof text, "%d/io", (int)m->pid) > 0 &&
-		sb_procfile_field(text, "read_bytes: ", &m->read_bytes) &&
-		sb_procfile_field(text, "write_bytes: ", &m->write_bytes);
+		      sb_procfile_field(text, "read_bytes: ", &m->read_bytes) &&
+		      sb_procfile_field(text, "write_bytes: ", &m->write_bytes);
 }
 
 static struct member *find(pid_t pid)
@@ -120,7 +123,8 @@ static void scan(void)
 		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
 			continue;
 		if (count == capacity) {
-			struct stat_line *larger = realloc(lines, (capacity ? capacity * 2 : 256) * sizeof *lines);
+			struct stat_line *larger = realloc(
+				lines, (capacity ? capacity * 2 : 256) * sizeof *lines);
 
 			if (!larger)
 				break;
@@ -216,7 +220,8 @@ static uint64_t max64(uint64_t a, uint64_t b)
 
 static void sum(void)
 {
-	struct sb_tree_totals t = { .cpu_s = tree.gone_cpu_s, .read_bytes = tree.gone_read_bytes,
+	struct sb_tree_totals t = { .cpu_s = tree.gone_cpu_s,
+		.read_bytes = tree.gone_read_bytes,
 		.write_bytes = tree.gone_write_bytes };
 
 	for (uint32_t i = 0; i < tree.count; i++) {
@@ -245,7 +250,8 @@ void sb_tree_update(uint64_t mono_ns, bool with_io)
 
 		scan();
 		wait_ns = (uint64_t)((double)(cpu_ns() - start_ns) / SCAN_COST_RATIO);
-		tree.next_scan_ns = mono_ns + (wait_ns < SCAN_SPACING_NS_MOST ? wait_ns : SCAN_SPACING_NS_MOST);
+		tree.next_scan_ns = mono_ns +
+				    (wait_ns < SCAN_SPACING_NS_MOST ? wait_ns : SCAN_SPACING_NS_MOST);
 	}
 	if (tree.members) {
 		if (tree.outside)
@@ -273,7 +279,8 @@ double sb_tree_pss_mb(void)
 
 	pthread_mutex_lock(&lock);
 	for (uint32_t i = 0; i < tree.count; i++)
-		if (sb_procfile_proc_text(text, sizeof text, "%d/smaps_rollup", (int)tree.members[i].pid) > 0 &&
+		if (sb_procfile_proc_text(text, sizeof text, "%d/smaps_rollup", (int)tree.members[i].pid) >
+				0 &&
 			sb_procfile_field(text, "Pss:", &kb)) {
 			total_kb += kb;
 			known = true;

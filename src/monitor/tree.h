@@ -13,8 +13,8 @@ struct sb_tree_totals {
 	uint32_t process_count;
 	uint32_t thread_count;
 	uint64_t rss_bytes;
-	double cpu_s;         /* since the processes began */
-	uint64_t read_bytes;  /* from disks */
+	double cpu_s; /* since the processes began */
+	uint64_t read_bytes; /* from disks */
 	uint64_t write_bytes;
 	bool io_known;
 };

@@ -8,7 +8,7 @@
 enum { SB_VISIBLE_MAX = 64 };
 
 struct sb_visible_entry {
-	int index;     /* -1: by uuid */
+	int index; /* -1: by uuid */
 	char uuid[96]; /* "GPU-…", may be a prefix; "MIG-…" */
 };
 

@@ -13,21 +13,24 @@
 #include <string.h>
 
 #define FIELD(member) offsetof(struct sb_settings, member), sizeof(((struct sb_settings *)0)->member)
-#define TOGGLE(key, fallback, development, production, help) \
-	{ #key, SB_SETTING_BOOL, FIELD(key), fallback, 0, 1, development, production, help }
+#define TOGGLE(key, fallback, development, production, help)                                     \
+	{                                                                                        \
+#key, SB_SETTING_BOOL, FIELD(key), fallback, 0, 1, development, production, help \
+	}
 
 const struct sb_setting sb_setting_table[] = {
 	TOGGLE(enabled, "false", NULL, NULL, "record at all; 'strobe run' switches it on"),
-	{ "name", SB_SETTING_TEXT, FIELD(name), "", 0, 0, NULL, NULL, "the run's name; default: the program's" },
+	{ "name", SB_SETTING_TEXT, FIELD(name), "", 0, 0, NULL, NULL,
+		"the run's name; default: the program's" },
 	{ "output_dir", SB_SETTING_TEXT, FIELD(output_dir), "./strobe-runs", 0, 0, NULL, NULL,
 		"folder that gets one folder per run" },
 	TOGGLE(real_time_display, "false", "true", "false", "print GPU and CPU lines while the program runs"),
 	{ "display_interval", SB_SETTING_SECONDS, FIELD(display_interval_s), "5", 0.1, 86400, "1", NULL,
 		"time between those lines" },
-	{ "gpu_monitor_interval", SB_SETTING_SECONDS, FIELD(gpu_monitor_interval_s), "0.5", 0.01, 3600, "0.1", "1",
-		"time between GPU samples" },
-	{ "cpu_monitor_interval", SB_SETTING_SECONDS, FIELD(cpu_monitor_interval_s), "1", 0.01, 3600, "0.5", "2",
-		"time between CPU, memory and disk samples" },
+	{ "gpu_monitor_interval", SB_SETTING_SECONDS, FIELD(gpu_monitor_interval_s), "0.5", 0.01, 3600, "0.1",
+		"1", "time between GPU samples" },
+	{ "cpu_monitor_interval", SB_SETTING_SECONDS, FIELD(cpu_monitor_interval_s), "1", 0.01, 3600, "0.5",
+		"2", "time between CPU, memory and disk samples" },
 	TOGGLE(monitor, "true", NULL, NULL, "sample anything at all from this process"),
 	TOGGLE(monitor_gpu_memory, "true", NULL, NULL, "GPU memory, also by process"),
 	TOGGLE(monitor_gpu_utilization, "true", NULL, NULL, "GPU utilisation, clocks, encoder and decoder"),
@@ -35,7 +38,8 @@ const struct sb_setting sb_setting_table[] = {
 	TOGGLE(monitor_gpu_power, "true", NULL, "false", "GPU power and energy"),
 	TOGGLE(monitor_cpu_usage, "true", NULL, "false", "CPU total, per core, frequency, load, pressure"),
 	TOGGLE(monitor_system_memory, "true", NULL, NULL, "RAM, swap, page cache, the process tree's memory"),
-	TOGGLE(monitor_disk_io, "true", NULL, NULL, "disk reads and writes of the process tree and the machine"),
+	TOGGLE(monitor_disk_io, "true", NULL, NULL,
+		"disk reads and writes of the process tree and the machine"),
 	TOGGLE(generate_final_report, "true", NULL, NULL, "write the reports when the run ends"),
 	{ "report_format", SB_SETTING_FORMAT, FIELD(report_format), "both", 0, 0, NULL, "json",
 		"html, json or both" },
@@ -67,7 +71,8 @@ const struct sb_setting sb_setting_table[] = {
 	{ 0 },
 };
 const size_t sb_setting_count = sizeof sb_setting_table / sizeof sb_setting_table[0] - 1;
-_Static_assert(sizeof sb_setting_table / sizeof sb_setting_table[0] <= SB_SETTING_COUNT_MAX, "grow the origins");
+_Static_assert(
+	sizeof sb_setting_table / sizeof sb_setting_table[0] <= SB_SETTING_COUNT_MAX, "grow the origins");
 
 const struct sb_setting *sb_setting_find(const char *key)
 {
@@ -138,13 +143,20 @@ static bool scale_of(const char *unit, enum sb_setting_type type, double *out_sc
 		const char *unit;
 		double scale;
 	} units[] = {
-		{ SB_SETTING_SECONDS, "s", 1 }, { SB_SETTING_SECONDS, "ms", 1e-3 },
-		{ SB_SETTING_SECONDS, "m", 60 }, { SB_SETTING_SECONDS, "min", 60 },
-		{ SB_SETTING_BYTES, "B", 1 }, { SB_SETTING_BYTES, "KiB", 1024 },
-		{ SB_SETTING_BYTES, "MiB", 1048576 }, { SB_SETTING_BYTES, "GiB", 1073741824 },
-		{ SB_SETTING_BYTES, "K", 1024 }, { SB_SETTING_BYTES, "M", 1048576 },
-		{ SB_SETTING_BYTES, "G", 1073741824 }, { SB_SETTING_BYTES, "KB", 1e3 },
-		{ SB_SETTING_BYTES, "MB", 1e6 }, { SB_SETTING_BYTES, "GB", 1e9 },
+		{ SB_SETTING_SECONDS, "s", 1 },
+		{ SB_SETTING_SECONDS, "ms", 1e-3 },
+		{ SB_SETTING_SECONDS, "m", 60 },
+		{ SB_SETTING_SECONDS, "min", 60 },
+		{ SB_SETTING_BYTES, "B", 1 },
+		{ SB_SETTING_BYTES, "KiB", 1024 },
+		{ SB_SETTING_BYTES, "MiB", 1048576 },
+		{ SB_SETTING_BYTES, "GiB", 1073741824 },
+		{ SB_SETTING_BYTES, "K", 1024 },
+		{ SB_SETTING_BYTES, "M", 1048576 },
+		{ SB_SETTING_BYTES, "G", 1073741824 },
+		{ SB_SETTING_BYTES, "KB", 1e3 },
+		{ SB_SETTING_BYTES, "MB", 1e6 },
+		{ SB_SETTING_BYTES, "GB", 1e9 },
 	};
 
 	*out_scale = 1;
@@ -164,9 +176,13 @@ static const char *wanted(const struct sb_setting *t, char *out, size_t size)
 	case SB_SETTING_BOOL: return "true or false";
 	case SB_SETTING_FORMAT: return "html, json or both";
 	case SB_SETTING_SECONDS: snprintf(out, size, "seconds from %g to %g", t->lowest, t->highest); break;
-	case SB_SETTING_COUNT: snprintf(out, size, "a whole number from %.0f to %.0f", t->lowest, t->highest); break;
+	case SB_SETTING_COUNT:
+		snprintf(out, size, "a whole number from %.0f to %.0f", t->lowest, t->highest);
+		break;
 	case SB_SETTING_BYTES: snprintf(out, size, "a size from 1 MiB, such as 256 MiB"); break;
-	case SB_SETTING_NUMBER: snprintf(out, size, "a number from %g to %g, or none", t->lowest, t->highest); break;
+	case SB_SETTING_NUMBER:
+		snprintf(out, size, "a number from %g to %g, or none", t->lowest, t->highest);
+		break;
 	case SB_SETTING_TEXT: snprintf(out, size, "at most %zu characters", t->size - 1); break;
 	case SB_SETTING_TAGS: return "key: value pairs";
 	case SB_SETTING_STAGES: return "a list of 'pkg.mod:Class.method = code name'";
@@ -179,7 +195,8 @@ static int refuse(const struct sb_setting *t, const char *text)
 {
 	char buffer[96];
 
-	return sb_fail(STROBE_EINVAL, "'%s' wants %s, not '%.60s'", t->key, wanted(t, buffer, sizeof buffer), text);
+	return sb_fail(
+		STROBE_EINVAL, "'%s' wants %s, not '%.60s'", t->key, wanted(t, buffer, sizeof buffer), text);
 }
 
 static int set_number(struct sb_settings *s, const struct sb_setting *t, const char *text)
@@ -187,7 +204,8 @@ static int set_number(struct sb_settings *s, const struct sb_setting *t, const c
 	double value, scale;
 	const char *rest;
 
-	if (t->type == SB_SETTING_NUMBER && word_is(text, (const char *const[]){ "none", "null", "~", "", NULL })) {
+	if (t->type == SB_SETTING_NUMBER &&
+		word_is(text, (const char *const[]){ "none", "null", "~", "", NULL })) {
 		*(double *)field(s, t) = 0;
 		return 0;
 	}
@@ -248,7 +266,8 @@ static int add_threshold_text(struct sb_settings *s, const char *text)
 	char name[48];
 	double value;
 
-	if (!equals || (size_t)(equals - text) >= sizeof name || !read_number(equals + 1, &value, &rest) || *rest)
+	if (!equals || (size_t)(equals - text) >= sizeof name || !read_number(equals + 1, &value, &rest) ||
+		*rest)
 		return sb_fail(STROBE_EINVAL, "a threshold is name=number, not '%.60s'", text);
 	memcpy(name, text, (size_t)(equals - text));
 	name[equals - text] = 0;
@@ -349,7 +368,8 @@ void sb_settings_text(const struct sb_settings *s, const struct sb_setting *t, s
 		break;
 	case SB_SETTING_THRESHOLDS:
 		for (uint32_t i = 0; i < s->threshold_count; i++)
-			sb_buf_printf(out, "%s%s=%.15g", i ? ";" : "", s->thresholds[i].name, s->thresholds[i].value);
+			sb_buf_printf(out, "%s%s=%.15g", i ? ";" : "", s->thresholds[i].name,
+				s->thresholds[i].value);
 		break;
 	}
 }
@@ -368,7 +388,8 @@ int sb_settings_apply_preset(struct sb_settings *s, const char *preset, struct s
 	bool development = !strcmp(preset, "development");
 
 	if (!development && strcmp(preset, "production"))
-		return sb_fail(STROBE_EINVAL, "there is no preset '%.40s'; there are development and production", preset);
+		return sb_fail(STROBE_EINVAL,
+			"there is no preset '%.40s'; there are development and production", preset);
 	for (size_t i = 0; i < sb_setting_count; i++) {
 		const struct sb_setting *t = &sb_setting_table[i];
 		const char *value = development ? t->development : t->production;

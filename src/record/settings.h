@@ -52,10 +52,10 @@ struct sb_settings {
 	bool profile_diffusion_steps, profile_block_computation, profile_model_parameters;
 	uint32_t max_data_points;
 	uint64_t max_trace_bytes;
-	double target_fps;        /* 0: none */
+	double target_fps; /* 0: none */
 	double gpu_cost_per_hour; /* 0: none */
-	double sample_hz;         /* Python stacks per second, 0: none */
-	char gpu_trace[64];       /* "": off; else "all", "steps:3", "seconds:5" */
+	double sample_hz; /* Python stacks per second, 0: none */
+	char gpu_trace[64]; /* "": off; else "all", "steps:3", "seconds:5" */
 	char output_dir[512];
 	char name[128];
 	uint32_t tag_count;
@@ -84,7 +84,7 @@ struct sb_setting {
 	const char *key; /* in the file; the environment has STROBE_<KEY> */
 	enum sb_setting_type type;
 	size_t offset; /* in struct sb_settings */
-	size_t size;   /* of TEXT */
+	size_t size; /* of TEXT */
 	const char *fallback;
 	double lowest, highest;
 	const char *development; /* NULL: as the fallback */
@@ -141,7 +141,7 @@ int sb_settings_apply_preset(struct sb_settings *s, const char *preset, struct s
 int sb_settings_load(struct sb_settings *s, const struct strobe_options *opts);
 /* The same, and says where each value came from. config and preset beat the
  * environment's and the file's when they are not NULL. */
-int sb_settings_load_from(struct sb_settings *s, const char *config, const char *preset,
-	struct sb_settings_origin *out_origin);
+int sb_settings_load_from(
+	struct sb_settings *s, const char *config, const char *preset, struct sb_settings_origin *out_origin);
 
 #endif

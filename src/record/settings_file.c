@@ -35,8 +35,8 @@ static int fail_at(const struct walk *w, int line, int column, const char *messa
 	if (width > 100)
 		width = 100;
 	pad = column - 1 > width ? width : column - 1;
-	return sb_fail(STROBE_EINVAL, "%s:%d:%d: %s\n    %.*s\n    %*s^", w->path, line, column, message, width, start,
-		pad, "");
+	return sb_fail(STROBE_EINVAL, "%s:%d:%d: %s\n    %.*s\n    %*s^", w->path, line, column, message,
+		width, start, pad, "");
 }
 
 static struct sb_yaml_mark mark_of(const struct walk *w, struct fy_node *node)
@@ -156,7 +156,8 @@ static int add_stage(struct walk *w, struct fy_node *where, const struct stage_p
 	if (parts->code[0])
 		snprintf(text, sizeof text, "%s = [%s] %s", parts->target, parts->code, parts->name);
 	else
-		snprintf(text, sizeof text, "%s%s%s", parts->target, parts->name[0] ? " = " : "", parts->name);
+		snprintf(
+			text, sizeof text, "%s%s%s", parts->target, parts->name[0] ? " = " : "", parts->name);
 	return sb_settings_add_stage(w->settings, text) ? fail_node(w, where, sb_error_message()) : 0;
 }
 
@@ -215,7 +216,9 @@ static int read_stages(struct walk *w, struct fy_node *where, struct fy_node *li
 		int err;
 
 		if (scalar(w, item, text, sizeof text))
-			err = sb_settings_add_stage(w->settings, text) ? fail_node(w, item, sb_error_message()) : 0;
+			err = sb_settings_add_stage(w->settings, text)
+				      ? fail_node(w, item, sb_error_message())
+				      : 0;
 		else if (w->api->node_get_type(item) != SB_YAML_MAPPING)
 			err = fail_node(w, where, wanted);
 		else if (read_parts(w, item, &parts))
@@ -232,7 +235,8 @@ static int read_stages(struct walk *w, struct fy_node *where, struct fy_node *li
 
 /* Text from a file is stricter than from the environment: true is not 1, a quoted
  * number is text. */
-static bool type_fits(const struct walk *w, const struct sb_setting *t, struct fy_node *value, const char *text)
+static bool type_fits(
+	const struct walk *w, const struct sb_setting *t, struct fy_node *value, const char *text)
 {
 	if (t->type == SB_SETTING_TEXT)
 		return true;
@@ -257,7 +261,8 @@ static int read_scalar(struct walk *w, const struct sb_setting *t, struct fy_nod
 		snprintf(message, sizeof message, "%s", sb_error_message());
 	else
 		snprintf(message, sizeof message, "'%s' wants %s, not %s", t->key,
-			t->type == SB_SETTING_BOOL ? "true or false" : "a number", value ? "text" : "nothing");
+			t->type == SB_SETTING_BOOL ? "true or false" : "a number",
+			value ? "text" : "nothing");
 	return fail_node(w, readable && value ? value : key, message);
 }
 
@@ -269,7 +274,8 @@ static int unknown_key(struct walk *w, struct fy_node *key, const char *text)
 	if (nearest)
 		snprintf(message, sizeof message, "unknown key '%.60s'; did you mean '%s'?", text, nearest);
 	else
-		snprintf(message, sizeof message, "unknown key '%.60s'; 'strobe run --print-config' lists them", text);
+		snprintf(message, sizeof message,
+			"unknown key '%.60s'; 'strobe run --print-config' lists them", text);
 	return fail_node(w, key, message);
 }
 
@@ -282,7 +288,8 @@ static int visit_key(struct walk *w, struct fy_node *key, const char *text, stru
 		if (!scalar(w, value, w->preset, w->preset_size))
 			return fail_node(w, key, "'preset' wants development or production");
 		if (strcmp(w->preset, "development") && strcmp(w->preset, "production"))
-			return fail_node(w, value ? value : key, "there is no such preset; there are development and production");
+			return fail_node(w, value ? value : key,
+				"there is no such preset; there are development and production");
 		return 0;
 	}
 	if (!t || !strcmp(text, "monitor"))
@@ -318,7 +325,8 @@ static int walk_root(struct walk *w, struct fy_node *root)
 		if (!key || !scalar(w, key, text, sizeof text))
 			continue;
 		if (!strcmp(text, "profiling"))
-			return each_pair(w, w->api->node_pair_value(pair), key, "'profiling' wants key: value pairs", visit_key);
+			return each_pair(w, w->api->node_pair_value(pair), key,
+				"'profiling' wants key: value pairs", visit_key);
 		if (sb_setting_find(text))
 			return fail_node(w, key, "this key belongs under the root key 'profiling:'");
 	}
@@ -365,7 +373,8 @@ static int walk_file(struct walk *w)
 	w->api = sb_yaml_find();
 	if (!w->api) {
 		sb_buf_done(&file);
-		return sb_fail(STROBE_ENOTSUP, "cannot read '%s': libfyaml is not on this machine (Debian: libfyaml0)", w->path);
+		return sb_fail(STROBE_ENOTSUP,
+			"cannot read '%s': libfyaml is not on this machine (Debian: libfyaml0)", w->path);
 	}
 	cfg.diag = w->api->diag_create(NULL);
 	w->api->diag_set_collect_errors(cfg.diag, true);
@@ -381,8 +390,9 @@ static int walk_file(struct walk *w)
 int sb_settings_read_file(struct sb_settings *s, const char *path, struct sb_settings_origin *origin)
 {
 	char preset[24] = "";
-	struct walk w = { .path = path, .settings = s, .origin = origin, .preset = preset,
-		.preset_size = sizeof preset };
+	struct walk w = {
+		.path = path, .settings = s, .origin = origin, .preset = preset, .preset_size = sizeof preset
+	};
 	int err = walk_file(&w);
 
 	if (origin)

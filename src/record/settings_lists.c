@@ -33,8 +33,8 @@ int sb_settings_put_tag(struct sb_settings *s, const struct strobe_attr *attr)
 	struct sb_setting_tag *slot;
 
 	if (!attr->key || !*attr->key || strlen(attr->key) >= sizeof tag.key)
-		return sb_fail(STROBE_EINVAL, "a tag's key has 1 to %zu characters, not '%.60s'", sizeof tag.key - 1,
-			attr->key ? attr->key : "");
+		return sb_fail(STROBE_EINVAL, "a tag's key has 1 to %zu characters, not '%.60s'",
+			sizeof tag.key - 1, attr->key ? attr->key : "");
 	strcpy(tag.key, attr->key);
 	if (attr->type == STROBE_TYPE_FLOAT)
 		tag.f = attr->value.f;
@@ -152,7 +152,8 @@ int sb_settings_add_stage(struct sb_settings *s, const char *text)
 	trim(stage.target);
 	if (!strchr(stage.target, ':') || stage.target[0] == ':' || strchr(stage.target, ' '))
 		return sb_fail(STROBE_EINVAL,
-			"a stage is 'pkg.mod:Class.method' or 'pkg.mod:function = code name', not '%.60s'", text);
+			"a stage is 'pkg.mod:Class.method' or 'pkg.mod:function = code name', not '%.60s'",
+			text);
 	if (equals) {
 		const char *right = equals + 1 + strspn(equals + 1, " \t"), *rest;
 		size_t code = code_length(right, &rest);
@@ -174,7 +175,8 @@ int sb_settings_add_threshold(struct sb_settings *s, const char *name, double va
 	struct sb_setting_threshold *slot = NULL;
 
 	if (!*name || strlen(name) >= sizeof slot->name)
-		return sb_fail(STROBE_EINVAL, "a threshold's name has 1 to %zu characters", sizeof slot->name - 1);
+		return sb_fail(
+			STROBE_EINVAL, "a threshold's name has 1 to %zu characters", sizeof slot->name - 1);
 	for (uint32_t i = 0; i < s->threshold_count && !slot; i++)
 		if (!strcmp(s->thresholds[i].name, name))
 			slot = &s->thresholds[i];

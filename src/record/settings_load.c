@@ -46,8 +46,8 @@ static int find_preset(const char *config, const char *preset, char *out, size_t
 	return config ? sb_settings_file_preset(config, out, size) : 0;
 }
 
-int sb_settings_load_from(struct sb_settings *s, const char *config, const char *preset,
-	struct sb_settings_origin *out_origin)
+int sb_settings_load_from(
+	struct sb_settings *s, const char *config, const char *preset, struct sb_settings_origin *out_origin)
 {
 	char chosen[64];
 	int err, environment_err;

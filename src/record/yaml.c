@@ -14,10 +14,22 @@ void sb_yaml_provide(const struct sb_yaml_api *api)
 }
 
 static const char *const symbols[] = {
-	"fy_diag_create", "fy_diag_destroy", "fy_diag_set_collect_errors", "fy_diag_errors_iterate",
-	"fy_document_build_from_string", "fy_document_destroy", "fy_document_root", "fy_node_get_type",
-	"fy_node_get_style", "fy_node_get_scalar", "fy_node_get_scalar_token", "fy_token_start_mark",
-	"fy_node_mapping_iterate", "fy_node_sequence_iterate", "fy_node_pair_key", "fy_node_pair_value",
+	"fy_diag_create",
+	"fy_diag_destroy",
+	"fy_diag_set_collect_errors",
+	"fy_diag_errors_iterate",
+	"fy_document_build_from_string",
+	"fy_document_destroy",
+	"fy_document_root",
+	"fy_node_get_type",
+	"fy_node_get_style",
+	"fy_node_get_scalar",
+	"fy_node_get_scalar_token",
+	"fy_token_start_mark",
+	"fy_node_mapping_iterate",
+	"fy_node_sequence_iterate",
+	"fy_node_pair_key",
+	"fy_node_pair_value",
 };
 enum { SYMBOL_COUNT = sizeof symbols / sizeof symbols[0] };
 _Static_assert(sizeof(struct sb_yaml_api) == SYMBOL_COUNT * sizeof(void *), "one symbol per entry, in order");

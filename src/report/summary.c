@@ -358,16 +358,16 @@ static void program(struct screen *s)
 		return;
 	say(s, "Program: CPU %.2f s", session->cpu_s);
 	if (s->model->stages.wall_s > 0)
-		say(s, " (%.0f %% of one core)", 100 * session->cpu_s / s->model->stages.wall_s);
+		say(s, " (%.0f %% of a core)", 100 * session->cpu_s / s->model->stages.wall_s);
 	sb_text_bytes(text[0], sizeof text[0], session->peak_rss_bytes);
 	if (!isnan(session->peak_rss_bytes))
 		say(s, ", RSS peak %s", text[0]);
 	sb_text_bytes(text[1], sizeof text[1], read);
 	sb_text_bytes(text[2], sizeof text[2], written);
 	if (!isnan(read) && !isnan(written))
-		say(s, "; disk read %s, written %s", text[1], text[2]);
+		say(s, "; disk read %s, write %s", text[1], text[2]);
 	if (session->process_count > 1)
-		say(s, "; %lld processes seen", (long long)session->process_count);
+		say(s, "; %lld processes", (long long)session->process_count);
 	end_line(s, NULL);
 }
 

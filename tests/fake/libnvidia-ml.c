@@ -20,7 +20,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define DEVICE(i) ((nvml_device)(uintptr_t)(0x1000 + (i)))
-#define INDEX(d) ((unsigned)((uintptr_t)(d) - 0x1000))
+#define INDEX(d) ((unsigned)((uintptr_t)(d)-0x1000))
 
 static char script[8192];
 
@@ -205,7 +205,8 @@ EXPORT int nvmlDeviceGetPowerUsage(nvml_device device, unsigned *out)
 
 EXPORT int nvmlDeviceGetClockInfo(nvml_device device, int type, unsigned *out)
 {
-	return type == NVML_CLOCK_SM ? answer(device, "sm_clock", 1980, out) : answer(device, "memory_clock", 2619, out);
+	return type == NVML_CLOCK_SM ? answer(device, "sm_clock", 1980, out)
+				     : answer(device, "memory_clock", 2619, out);
 }
 
 EXPORT int nvmlDeviceGetCurrentClocksEventReasons(nvml_device device, unsigned long long *out)
@@ -229,7 +230,8 @@ EXPORT int nvmlDeviceGetDecoderUtilization(nvml_device device, unsigned *out, un
 	return answer(device, "decoder", 7, out);
 }
 
-EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(nvml_device device, unsigned *count, struct nvml_process *out)
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(
+	nvml_device device, unsigned *count, struct nvml_process *out)
 {
 	int code = state(device, "processes");
 	unsigned limit = *count;
@@ -237,7 +239,8 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(nvml_device device, unsigned 
 	*count = 0;
 	if (code)
 		return code;
-	for (const char *line = line_of(read_script(), "process"); line && *count < limit; line = line_of(line, "process")) {
+	for (const char *line = line_of(read_script(), "process"); line && *count < limit;
+		line = line_of(line, "process")) {
 		unsigned pid;
 		unsigned long long mb;
 

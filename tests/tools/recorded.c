@@ -27,7 +27,8 @@ static void see(void *self, const struct sb_event *e)
 	size_t schema;
 
 	if (e->kind == SB_EVENT_PROCESS) {
-		printf("process %" PRIu32 " %s %" PRId64 "\n", e->child.pid, e->child.started ? "start" : "end", e->child.status);
+		printf("process %" PRIu32 " %s %" PRId64 "\n", e->child.pid,
+			e->child.started ? "start" : "end", e->child.status);
 		return;
 	}
 	if (e->kind == SB_EVENT_EVENT) {
@@ -68,7 +69,8 @@ static void print_metas(const struct sb_run *run)
 int main(int argc, char **argv)
 {
 	struct tally tally = { 0 };
-	struct sb_visitor visitor = { .self = &tally, .event = see,
+	struct sb_visitor visitor = { .self = &tally,
+		.event = see,
 		.kinds = 1u << SB_EVENT_SAMPLE | 1u << SB_EVENT_PROCESS | 1u << SB_EVENT_EVENT };
 
 	if (argc != 2 || sb_run_open(argv[1], NULL, &tally.run)) {
@@ -83,8 +85,9 @@ int main(int argc, char **argv)
 		for (uint32_t i = 0; i < tally.run->schemas[s].column_count; i++) {
 			const struct column *c = &tally.columns[s][i];
 
-			printf("sample %s %d %s %" PRIu64 " %.17g %.17g %.17g\n", tally.run->schemas[s].source,
-				tally.run->schemas[s].device, tally.run->schemas[s].columns[i], c->count, c->first, c->last, c->max);
+			printf("sample %s %d %s %" PRIu64 " %.17g %.17g %.17g\n",
+				tally.run->schemas[s].source, tally.run->schemas[s].device,
+				tally.run->schemas[s].columns[i], c->count, c->first, c->last, c->max);
 		}
 	free(tally.columns);
 	sb_run_close(tally.run);

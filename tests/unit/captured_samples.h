@@ -52,7 +52,8 @@ static void capture_put(uint32_t schema, uint64_t ticks, const double *values, u
 
 		row->schema = schema;
 		row->ticks = ticks;
-		memcpy(row->values, values, (count < CAPTURED_COLUMNS ? count : CAPTURED_COLUMNS) * sizeof *values);
+		memcpy(row->values, values,
+			(count < CAPTURED_COLUMNS ? count : CAPTURED_COLUMNS) * sizeof *values);
 	}
 	pthread_mutex_unlock(&captured_lock);
 }
@@ -103,7 +104,8 @@ static inline int captured_has_column(const char *source, int device, const char
 {
 	for (uint32_t i = 0; i < captured_schema_count; i++)
 		for (uint32_t c = 0; c < captured_schemas[i].count; c++)
-			if (!strcmp(captured_schemas[i].source, source) && captured_schemas[i].device == device &&
+			if (!strcmp(captured_schemas[i].source, source) &&
+				captured_schemas[i].device == device &&
 				!strcmp(captured_schemas[i].columns[c], column))
 				return 1;
 	return 0;

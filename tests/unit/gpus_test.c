@@ -54,14 +54,14 @@ static int end(void **state)
 }
 
 /* Until a condition holds; the limit only matters when the test fails. */
-#define WAIT_FOR(condition)                                              \
-	do {                                                             \
-		int left_ms_ = 20000;                                    \
-		while (!(condition) && left_ms_ > 0) {                   \
-			poll(NULL, 0, 2);                                \
-			left_ms_ -= 2;                                   \
-		}                                                        \
-		assert_true(condition);                                  \
+#define WAIT_FOR(condition)                            \
+	do {                                           \
+		int left_ms_ = 20000;                  \
+		while (!(condition) && left_ms_ > 0) { \
+			poll(NULL, 0, 2);              \
+			left_ms_ -= 2;                 \
+		}                                      \
+		assert_true(condition);                \
 	} while (0)
 
 static void every_column_has_the_drivers_number(void **state)
@@ -192,8 +192,8 @@ static void no_driver_is_said_once(void **state)
 	WAIT_FOR(captured_missing[0]);
 	sb_gpus_stop();
 	sb_procfile_set_roots(NULL, NULL);
-	assert_string_equal(captured_missing,
-		"GPU metrics|there is no NVIDIA driver here (libnvidia-ml.so.1)|\n");
+	assert_string_equal(
+		captured_missing, "GPU metrics|there is no NVIDIA driver here (libnvidia-ml.so.1)|\n");
 	assert_int_equal(captured_row_count, 0);
 }
 
@@ -215,8 +215,10 @@ static void display_has_the_two_lines(void **state)
 	WAIT_FOR(!isnan(captured("gpu", 0, "temperature_c", 0)));
 	sb_display_format(&text, "session_abc123");
 	sb_gpus_stop();
-	assert_string_equal(sb_buf_text(&text), "=== Profiling Metrics (session_abc123) ===\n"
-		"GPU: Memory 8420MB / 24564MB (34.3%), Util 85.0%, Temp 72.0\xc2\xb0" "C\nCPU: n/a\n");
+	assert_string_equal(sb_buf_text(&text),
+		"=== Profiling Metrics (session_abc123) ===\n"
+		"GPU: Memory 8420MB / 24564MB (34.3%), Util 85.0%, Temp 72.0\xc2\xb0"
+		"C\nCPU: n/a\n");
 	sb_buf_done(&text);
 }
 
@@ -254,7 +256,8 @@ static void a_hanging_driver_holds_nobody_up(void **state)
 	say("hang power\n");
 	sb_gpus_start(&settings);
 	sb_gpus_watch(sb_mono_ns() + 3600000000000ull);
-	WAIT_FOR((sb_gpus_watch(sb_mono_ns() + 3600000000000ull), strstr(captured_missing, "has not answered since")));
+	WAIT_FOR((sb_gpus_watch(sb_mono_ns() + 3600000000000ull),
+		strstr(captured_missing, "has not answered since")));
 	sb_gpus_stop();
 	assert_int_equal(captured_row_count, 0);
 	captured_missing[0] = 0;

@@ -64,15 +64,17 @@ static void sample_at(const struct sb_source *source, uint64_t mono_ns)
 
 static void cpu_percent_is_of_the_time_between_samples(void **state)
 {
-	put(proc, "stat", "cpu  1000 0 500 8000 100 0 0 0 50 0\ncpu0 600 0 300 4000 50 0 0 0 0 0\n"
-			  "cpu1 400 0 200 4000 50 0 0 0 0 0\nintr 1\n");
+	put(proc, "stat",
+		"cpu  1000 0 500 8000 100 0 0 0 50 0\ncpu0 600 0 300 4000 50 0 0 0 0 0\n"
+		"cpu1 400 0 200 4000 50 0 0 0 0 0\nintr 1\n");
 	put(proc, "loadavg", "0.50 0.40 0.30 1/100 999\n");
 	put(sys, "devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2400000\n");
 	put(sys, "devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "1600000\n");
 	sb_source_cpu.open(&settings);
 	/* 150 of 200 ticks busy: core 0 all of its 100, core 1 half */
-	put(proc, "stat", "cpu  1100 0 550 8050 100 0 0 0 50 0\ncpu0 680 0 320 4000 50 0 0 0 0 0\n"
-			  "cpu1 420 0 230 4050 50 0 0 0 0 0\nintr 1\n");
+	put(proc, "stat",
+		"cpu  1100 0 550 8050 100 0 0 0 50 0\ncpu0 680 0 320 4000 50 0 0 0 0 0\n"
+		"cpu1 420 0 230 4050 50 0 0 0 0 0\nintr 1\n");
 	sample_at(&sb_source_cpu, 1000000000);
 	assert_true(captured("cpu", -1, "usage_percent", 0) == 75);
 	assert_true(captured("cpu_core", -1, "core0_percent", 0) == 100);
@@ -97,8 +99,9 @@ static void too_short_a_time_is_added_to_the_next(void **state)
 
 static void memory_has_swap_cache_and_the_groups_limit(void **state)
 {
-	put(proc, "meminfo", "MemTotal:       33554432 kB\nMemFree: 1 kB\nMemAvailable:   20406272 kB\nBuffers: 1024 kB\n"
-			     "Cached: 2048000 kB\nSwapCached: 0 kB\nSwapTotal: 4096 kB\nSwapFree: 1024 kB\n");
+	put(proc, "meminfo",
+		"MemTotal:       33554432 kB\nMemFree: 1 kB\nMemAvailable:   20406272 kB\nBuffers: 1024 kB\n"
+		"Cached: 2048000 kB\nSwapCached: 0 kB\nSwapTotal: 4096 kB\nSwapFree: 1024 kB\n");
 	put(proc, "self/cgroup", "0::/job/step\n");
 	put(sys, "fs/cgroup/job/memory.max", "17179869184\n");
 	put(sys, "fs/cgroup/job/step/memory.max", "max\n");
@@ -133,18 +136,21 @@ static void old_control_groups_are_read_too(void **state)
 	assert_int_equal(sb_cgroup_memory_limit(&group), 0);
 }
 
-static void write_process(int pid, int ppid, const char *command, int utime, int rss_pages, int threads, long read,
-	long written)
+static void write_process(int pid, int ppid, const char *command, int utime, int rss_pages, int threads,
+	long read, long written)
 {
 	char name[64], text[512];
 
 	snprintf(name, sizeof name, "%d/stat", pid);
-	snprintf(text, sizeof text, "%d (%s) S %d 1 1 0 -1 4194304 1 0 0 0 %d 0 0 0 20 0 %d 0 %d 1000 %d 18446744073709551615\n",
+	snprintf(text, sizeof text,
+		"%d (%s) S %d 1 1 0 -1 4194304 1 0 0 0 %d 0 0 0 20 0 %d 0 %d 1000 %d 18446744073709551615\n",
 		pid, command, ppid, utime, threads, pid * 10, rss_pages);
 	put(proc, name, text);
 	snprintf(name, sizeof name, "%d/io", pid);
-	snprintf(text, sizeof text, "rchar: 1\nwchar: 1\nsyscr: 1\nsyscw: 1\nread_bytes: %ld\nwrite_bytes: %ld\n"
-				    "cancelled_write_bytes: 0\n", read, written);
+	snprintf(text, sizeof text,
+		"rchar: 1\nwchar: 1\nsyscr: 1\nsyscw: 1\nread_bytes: %ld\nwrite_bytes: %ld\n"
+		"cancelled_write_bytes: 0\n",
+		read, written);
 	put(proc, name, text);
 }
 
@@ -195,8 +201,9 @@ static void disk_counts_each_byte_once(void **state)
 {
 	char path[300];
 
-	put(proc, "diskstats", "8 0 sda 10 0 1000 5 10 0 2000 5 0 0 0\n8 1 sda1 10 0 1000 5 10 0 2000 5 0 0 0\n"
-			       "253 0 dm-0 10 0 1000 5 10 0 2000 5 0 0 0\n7 0 loop0 1 0 64 0 0 0 0 0 0 0 0\n");
+	put(proc, "diskstats",
+		"8 0 sda 10 0 1000 5 10 0 2000 5 0 0 0\n8 1 sda1 10 0 1000 5 10 0 2000 5 0 0 0\n"
+		"253 0 dm-0 10 0 1000 5 10 0 2000 5 0 0 0\n7 0 loop0 1 0 64 0 0 0 0 0 0 0 0\n");
 	put(sys, "block/sda/size", "1\n");
 	put(sys, "block/dm-0/slaves/sda", "1\n");
 	put(sys, "block/loop0/size", "1\n");
@@ -204,8 +211,9 @@ static void disk_counts_each_byte_once(void **state)
 	mkdir(path, 0777);
 	sb_tree_open(100, true);
 	sb_source_disk.open(&settings);
-	put(proc, "diskstats", "8 0 sda 10 0 3000 5 10 0 2100 5 0 0 0\n8 1 sda1 10 0 3000 5 10 0 2100 5 0 0 0\n"
-			       "253 0 dm-0 10 0 3000 5 10 0 2100 5 0 0 0\n7 0 loop0 1 0 6400 0 0 0 0 0 0 0 0\n");
+	put(proc, "diskstats",
+		"8 0 sda 10 0 3000 5 10 0 2100 5 0 0 0\n8 1 sda1 10 0 3000 5 10 0 2100 5 0 0 0\n"
+		"253 0 dm-0 10 0 3000 5 10 0 2100 5 0 0 0\n7 0 loop0 1 0 6400 0 0 0 0 0 0 0 0\n");
 	sample_at(&sb_source_disk, 1);
 	assert_true(captured("disk", -1, "machine_read_bytes", 0) == 2000 * 512);
 	assert_true(captured("disk", -1, "machine_write_bytes", 0) == 100 * 512);
