@@ -291,6 +291,18 @@ STROBE_API void strobe_event(const char *name, const struct strobe_attr *attrs,
 STROBE_API void strobe_skip(const char *name, const char *code, const char *reason);
 STROBE_API void strobe_thread_name(const char *name);
 
+/* ---- sampled stacks ------------------------------------------------------ */
+
+struct strobe_frame {
+	uint32_t function; /* from strobe_name() */
+	uint32_t line;     /* 0: unknown */
+};
+/* Where a thread is at this moment, the innermost function first; taken by a
+ * sampler on whatever thread. At most 256 frames are kept. */
+STROBE_API void strobe_stack(uint32_t thread_id, const struct strobe_frame *frames, size_t count);
+/* The file that a function of those stacks stands in; once is enough. */
+STROBE_API void strobe_function_file(uint32_t function, const char *file);
+
 /* ---- GPU --------------------------------------------------------------- */
 
 /* A zone whose GPU time is taken on a stream (a CUstream; NULL: the default

@@ -39,6 +39,7 @@ def start(name=None, *, config=None, tags=None, output_dir=None, preset=None, ma
             code, message = _start(name, None, tags, output_dir, preset, max_trace_bytes, settings)
         if code == 0:
             _tracks.forget()
+            _sample(settings)
             _let_children_join()
             _apply_stages(settings, config)
             return
@@ -62,6 +63,16 @@ def _start(name, config, tags, output_dir, preset, max_trace_bytes, settings):
     with _environment(given):
         return native.start(name, _text(output_dir), _text(config), preset,
                             {str(key): value for key, value in all_tags.items()}, max_trace_bytes or 0)
+
+
+def _sample(settings):
+    if settings.get("sample_hz") or os.environ.get("STROBE_SAMPLE_HZ"):
+        from . import _sampling
+        _sampling.forget()
+        if settings.get("sample_hz"):
+            _sampling.start(settings["sample_hz"])
+        else:
+            _sampling.from_environment()
 
 
 def _text(path):

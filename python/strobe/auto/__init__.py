@@ -15,11 +15,17 @@ def install():
     if _installed:
         return
     _installed = True
-    for step in (_stages, _imports, _torch, _waiting, _loading, _diffusers, _offload):
+    for step in (_sampling, _stages, _imports, _torch, _waiting, _loading, _diffusers, _offload):
         try:
             step()
         except Exception:
             _faults.count("installing the automatic recording")
+
+
+def _sampling():
+    if os.environ.get("STROBE_SAMPLE_HZ"):
+        from .. import _sampling
+        _sampling.from_environment()
 
 
 def _stages():
