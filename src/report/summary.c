@@ -15,6 +15,7 @@
 #define LABEL_MOST 36
 #define NUMBERS 53 /* what stands right of the label */
 #define FINDINGS 3
+#define SHORT_RUN_S 10.0 /* below that milliseconds matter */
 #define STEPS_WORTH 2 /* a warm-up line needs a step before and one after */
 
 struct screen {
@@ -114,43 +115,48 @@ static void made(struct screen *s)
 		end_line(s, NULL);
 }
 
+/* Adds a remark; on a new line where this one has no room left. */
+static void __attribute__((format(printf, 2, 3))) remark(struct screen *s, const char *format, ...)
+{
+	size_t used = columns_of(sb_buf_text(&s->line));
+	char text[160];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	if (used && used + 2 + columns_of(text) > (size_t)s->text.columns) {
+		end_line(s, NULL);
+		used = 0;
+	}
+	say(s, "%s%s", used ? "; " : "", text);
+}
+
 static void speed(struct screen *s)
 {
 	const struct sb_summary_section *sum = &s->model->summary;
-	const char *gap = "";
+	const struct sb_generations_section *g = &s->model->generations;
 
-	if (!isnan(sum->fps_wall)) {
-		say(s, "%.2f frames/s end to end", sum->fps_wall);
-		gap = "; ";
-	}
 	if (!isnan(sum->fps_wall) && sum->target_fps > 0)
-		say(s, " (target %.2f: %s)", sum->target_fps,
+		remark(s, "%.2f frames/s end to end (target %.2f: %s)", sum->fps_wall, sum->target_fps,
 			sum->fps_wall >= sum->target_fps ? "reached" : "MISSED");
-	if (!isnan(s->model->diffusion.fps)) {
-		say(s, "%s%.2f frames/s in steps", gap, s->model->diffusion.fps);
-		gap = "; ";
-	}
-	if (s->model->generations.total > 1) {
-		say(s, "%sp50 %.2f s, p95 %.2f s per video", gap, s->model->generations.time.p50,
-			s->model->generations.time.p95);
-		gap = "; ";
-	}
-	if (!isnan(sum->first_block_s)) {
-		say(s, "%sfirst block after %.2f s", gap, sum->first_block_s);
-		gap = "; ";
-	}
-	if (!isnan(sum->energy_wh_per_video)) {
-		say(s, "%s%.1f Wh per video", gap, sum->energy_wh_per_video);
-		gap = "; ";
-	} else if (!isnan(sum->run_energy_wh)) {
-		say(s, "%s%.1f Wh", gap, sum->run_energy_wh);
-		gap = "; ";
-	}
+	else if (!isnan(sum->fps_wall))
+		remark(s, "%.2f frames/s end to end", sum->fps_wall);
+	if (!isnan(s->model->diffusion.fps))
+		remark(s, "%.2f frames/s in steps", s->model->diffusion.fps);
+	if (g->total > 1)
+		remark(s, "p50 %.2f s, p95 %.2f s per video", g->time.p50, g->time.p95);
+	if (!isnan(sum->first_block_s))
+		remark(s, "first block after %.2f s", sum->first_block_s);
+	if (!isnan(sum->energy_wh_per_video))
+		remark(s, "%.1f Wh per video", sum->energy_wh_per_video);
+	else if (!isnan(sum->run_energy_wh))
+		remark(s, "%.1f Wh", sum->run_energy_wh);
 	if (!isnan(sum->cost_per_video))
-		say(s, "%scost %.4f per video", gap, sum->cost_per_video);
+		remark(s, "cost %.4f per video", sum->cost_per_video);
 	else if (!isnan(sum->run_cost))
-		say(s, "%scost %.4f", gap, sum->run_cost);
-	if (*gap || !isnan(sum->run_cost))
+		remark(s, "cost %.4f", sum->run_cost);
+	if (s->line.size)
 		end_line(s, NULL);
 }
 
@@ -194,7 +200,8 @@ static void row_label(struct screen *s, const char *name, const char *detail)
 
 static void row_numbers(struct screen *s, double total_s, double wall_s)
 {
-	say(s, " %9.2f s %6.1f %%", total_s, wall_s > 0 ? total_s / wall_s * 100 : 0);
+	say(s, " %9.*f s %6.1f %%", wall_s < SHORT_RUN_S ? 3 : 2, total_s,
+		wall_s > 0 ? total_s / wall_s * 100 : 0);
 }
 
 static void one_row(struct screen *s, const struct sb_summary_row *row, double wall_s, bool bottleneck)
@@ -207,7 +214,7 @@ static void one_row(struct screen *s, const struct sb_summary_row *row, double w
 	if (isnan(row->gpu_span_s))
 		say(s, "  %9s", "n/a");
 	else
-		say(s, " %8.2f s", row->gpu_span_s);
+		say(s, " %8.*f s", wall_s < SHORT_RUN_S ? 3 : 2, row->gpu_span_s);
 	say(s, " %6lld", (long long)row->count);
 	if (row->bytes > 0 && row->total_s > 0 &&
 		sb_part_of(row->stage->name, (int)row->stage->role) == SB_PART_OFFLOAD)
@@ -387,8 +394,8 @@ static void advice(struct screen *s)
 	if (!sum->leave_alone_count && a->count <= FINDINGS)
 		return;
 	if (a->count > FINDINGS)
-		say(s, "%zu more findings in the report%s", a->count - FINDINGS,
-			sum->leave_alone_count ? ".  " : "");
+		say(s, "%zu more finding%s in the report%s", a->count - FINDINGS,
+			a->count == FINDINGS + 1 ? "" : "s", sum->leave_alone_count ? ".  " : "");
 	for (size_t i = 0; i < sum->leave_alone_count && i < 3; i++) {
 		say(s, "%s", i ? ", " : "Leave alone: ");
 		sb_text_name(&s->line, sum->leave_alone[i], 18);
