@@ -1,6 +1,7 @@
 /* strobe diff: what changed between runs, and whether it is real. */
 #include "command.h"
 #include "facts_arg.h"
+#include "run_arg.h"
 
 #include "analyze/compare.h"
 #include "base/error.h"
@@ -22,6 +23,7 @@ static const struct option options[] = {
 	{ "template", 0, NULL, "the tracking sheet: every label with its time and change", false, false },
 	{ "top", 0, "N", "stages to show (20)", false, false },
 	{ "output", 'o', "FILE", "write there instead of standard output", false, false },
+	RUN_CUT_OPTIONS,
 	{ 0 },
 };
 
@@ -39,28 +41,28 @@ struct diff_job {
 
 /* ---- the two sides ------------------------------------------------------ */
 
-static int add(struct side *side, const char *spec, const char *name)
+static int add(const struct args *args, struct side *side, const char *spec, const char *name)
 {
 	struct sb_facts **grown = realloc(side->all, (side->count + 1) * sizeof *grown);
+	int code;
 
 	if (!grown)
 		return complain("no memory");
 	side->all = grown;
-	if (facts_arg_load(spec, name, false, &side->all[side->count]))
-		return complain_last();
-	side->count++;
-	return 0;
+	code = facts_arg_open(args, spec, name, &side->all[side->count]);
+	side->count += !code;
+	return code;
 }
 
 /* "a,b,c"; a name that exists as it stands may hold commas. */
-static int add_list(struct side *side, const char *list)
+static int add_list(const struct args *args, struct side *side, const char *list)
 {
 	char *copy = strdup(list), *rest = copy;
 	int code = copy ? 0 : complain("no memory");
 
 	for (char *spec = strsep(&rest, ","); spec && !code; spec = strsep(&rest, ","))
 		if (*spec)
-			code = add(side, spec, NULL);
+			code = add(args, side, spec, NULL);
 	free(copy);
 	return code;
 }
@@ -71,9 +73,9 @@ static int load_lists(const struct args *args, struct diff_job *job)
 	int code = 0;
 
 	for (size_t i = 0; !code && (list = args_nth(args, "base", i)); i++)
-		code = add_list(&job->base, list);
+		code = add_list(args, &job->base, list);
 	for (size_t i = 0; !code && (list = args_nth(args, "new", i)); i++)
-		code = add_list(&job->now, list);
+		code = add_list(args, &job->now, list);
 	return code;
 }
 
@@ -92,10 +94,10 @@ static int load_sides(const struct args *args, struct diff_job *job)
 	if (used < args->count || (!base && !job->base.count))
 		return complain("diff takes BASE and NEW, or --base A1,A2 --new B1,B2");
 	if (now)
-		code = add(&job->now, now, NULL);
+		code = add(args, &job->now, now, NULL);
 	/* "best" is the best of the runs that NEW is one of */
 	if (!code && base)
-		code = add(&job->base, base, job->now.count ? job->now.all[0]->name : NULL);
+		code = add(args, &job->base, base, job->now.count ? job->now.all[0]->name : NULL);
 	if (!code && (!job->base.count || !job->now.count))
 		code = complain("--base and --new need at least one run each");
 	return code;

@@ -1,5 +1,6 @@
 /* Facts of whatever the user names. */
 #include "facts_arg.h"
+#include "run_arg.h"
 
 #include "base/error.h"
 #include "exchange/report_in.h"
@@ -31,18 +32,25 @@ static int load_history(const char *spec, const char *name, struct sb_facts **ou
 	return err;
 }
 
-static int load_run(const char *spec, bool histograms, struct sb_facts **out_facts)
+static int facts_of_run(struct sb_run *run, const char *spec, bool histograms, struct sb_facts **out_facts)
 {
 	struct sb_model_options options = { .histograms = histograms };
-	struct sb_run *run = NULL;
 	struct sb_model *model = NULL;
-	int err = sb_run_open(spec, NULL, &run);
+	int err = sb_model_build(run, &options, &model);
 
-	if (!err)
-		err = sb_model_build(run, &options, &model);
 	if (!err)
 		err = sb_facts_of_model(model, spec, out_facts);
 	sb_model_free(model);
+	return err;
+}
+
+static int load_run(const char *spec, bool histograms, struct sb_facts **out_facts)
+{
+	struct sb_run *run = NULL;
+	int err = sb_run_open(spec, NULL, &run);
+
+	if (!err)
+		err = facts_of_run(run, spec, histograms, out_facts);
 	sb_run_close(run);
 	return err;
 }
@@ -62,4 +70,19 @@ int facts_arg_load(const char *spec, const char *name, bool histograms, struct s
 		!load_history(spec, name, out_facts))
 		return 0;
 	return load_run(spec, histograms, out_facts);
+}
+
+int facts_arg_open(const struct args *args, const char *spec, const char *name, struct sb_facts **out_facts)
+{
+	struct sb_run *run = NULL;
+	int code;
+
+	if (!args_has(args, "generation") && !args_has(args, "last") && !args_has(args, "from") &&
+		!args_has(args, "to"))
+		return facts_arg_load(spec, name, false, out_facts) ? complain_last() : 0;
+	code = run_arg_open(args, spec, &run);
+	if (!code && facts_of_run(run, spec, false, out_facts))
+		code = complain_last();
+	sb_run_close(run);
+	return code;
 }

@@ -3,10 +3,15 @@
 #define CLI_FACTS_ARG_H
 
 #include "analyze/facts.h"
+#include "command.h"
 
 /* spec: whatever a RUN may be; a report's JSON; "best"; "history:ID". name: of
  * which runs "best" is the best (NULL: of the newest). Returns 0 or a negative
  * STROBE_E with the message set; prints nothing, and threads may call it. */
 int facts_arg_load(const char *spec, const char *name, bool histograms, struct sb_facts **out_facts);
+
+/* The same for one of a command's arguments, with the part that its options cut
+ * out of a RUN. Returns 0, or the exit code after complaining. */
+int facts_arg_open(const struct args *args, const char *spec, const char *name, struct sb_facts **out_facts);
 
 #endif

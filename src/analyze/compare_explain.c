@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define SHARE_WORTH_A_WORD 0.05 /* of the total's change */
+#define SHIFT_WORTH_A_WORD 0.02 /* of the total, where it did not change */
 
 #define say(c, ...) sb_comparison_say(&(c)->explanations, &(c)->explanation_count, __VA_ARGS__)
 
@@ -198,6 +199,26 @@ static int carriers(struct sb_comparison *c, bool same_direction)
 	return err;
 }
 
+/* The total stayed: what moved inside it? */
+static int shifts(struct sb_comparison *c)
+{
+	size_t told = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < c->stage_count && told < 3 && !err; i++) {
+		const struct sb_stage_change *s = &c->stages[i];
+		char text[512];
+
+		if (fabs(s->contribution_s) < SHIFT_WORTH_A_WORD * c->total.base ||
+			fabs(s->contribution_s) <= c->tolerance.absolute)
+			break;
+		describe(c, s, text, sizeof text);
+		err = say(c, "%s%s", told ? "" : "the total stayed, but inside it ", text);
+		told++;
+	}
+	return err;
+}
+
 static int outside(struct sb_comparison *c)
 {
 	double change = c->total.now - c->total.base;
@@ -226,9 +247,10 @@ int sb_compare_explain(struct sb_comparison *c)
 
 	if (isnan(c->total.base) || isnan(c->total.now))
 		return 0;
-	if (c->total.verdict != SB_VERDICT_SAME)
-		for (size_t i = 0; i < sizeof rules / sizeof rules[0] && !err; i++)
-			err = rules[i](c);
+	if (c->total.verdict == SB_VERDICT_SAME)
+		return shifts(c);
+	for (size_t i = 0; i < sizeof rules / sizeof rules[0] && !err; i++)
+		err = rules[i](c);
 	if (!err)
 		err = carriers(c, true);
 	if (!err)

@@ -99,7 +99,7 @@ static void put_stage(
 
 static size_t name_columns(const struct sb_comparison *c, size_t shown, int columns)
 {
-	size_t widest = 12, room = (size_t)columns - 64;
+	size_t widest = 23, room = (size_t)columns - 64;
 
 	for (size_t i = 0; i < shown; i++) {
 		size_t size = strlen(c->stages[i].name) +
@@ -155,7 +155,7 @@ static void put_metrics(struct sb_buf *out, const struct sb_comparison *c, const
 		const struct sb_metric_change *m = &c->metrics[i];
 		char base[32], now[32], percent[24];
 
-		if (m->metric == SB_METRIC_UNATTRIBUTED)
+		if (m->metric == SB_METRIC_UNATTRIBUTED || (m->base == 0 && m->now == 0))
 			continue;
 		if (!written++)
 			sb_buf_printf(out, "\n  %-26s%14s%14s%10s  verdict\n", "Metric", "base", "new", "%");

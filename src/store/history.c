@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define APPLICATION_ID 0x53425248 /* "SBRH" */
@@ -160,15 +161,43 @@ static int create(struct sb_history *h)
 	return err;
 }
 
+/* In one transaction: another process may be making the tables right now, and
+ * half of what it does must not be seen. */
+static int look(struct sb_history *h, bool *out_fresh)
+{
+	int err = execute(h, "BEGIN");
+
+	if (!err)
+		err = check_owner(h, out_fresh);
+	if (sqlite3_get_autocommit(h->db) == 0)
+		sqlite3_exec(h->db, err ? "ROLLBACK" : "COMMIT", NULL, NULL, NULL);
+	return err;
+}
+
+/* Changing the mode needs the file alone, and SQLite does not wait for that. */
+static int use_wal(struct sb_history *h)
+{
+	const struct timespec nap = { 0, 20000000 };
+	int err = 0;
+
+	for (int tries = 0; tries < BUSY_MS / 20; tries++) {
+		err = execute(h, "PRAGMA journal_mode = WAL");
+		if (err != STROBE_EBUSY)
+			return err;
+		nanosleep(&nap, NULL);
+	}
+	return err;
+}
+
 static int prepare_file(struct sb_history *h)
 {
 	bool fresh;
 	int err;
 
 	sqlite3_busy_timeout(h->db, BUSY_MS);
-	err = check_owner(h, &fresh);
+	err = look(h, &fresh);
 	if (!err && fresh)
-		err = execute(h, "PRAGMA journal_mode = WAL");
+		err = use_wal(h);
 	if (!err && fresh)
 		err = create(h);
 	if (!err)

@@ -97,6 +97,22 @@ def test_diff_of_several_runs_a_side_needs_them_apart(strobe):
     assert same["total"]["verdict"] == "same" and not same["explanations"]
 
 
+def test_diff_of_a_part_compares_that_part(strobe, tmp_path):
+    subprocess.run([BUILD / "tests" / "make_ranks", tmp_path / "job", "2", "400", "1"], check=True)
+    whole = json.loads(strobe("diff", "job/rank_0", "job/rank_1", "--format", "json").stdout)["total"]["base_value"]
+    part = json.loads(strobe("diff", "job/rank_0", "job/rank_1", "--last", "500ms", "--format", "json").stdout)["total"]
+    assert part["base_value"] == pytest.approx(0.5) and whole > 1
+
+
+def test_diff_judges_steps_by_a_rank_test(strobe, tmp_path):
+    subprocess.run([BUILD / "tests" / "make_ranks", tmp_path / "even", "2", "200"], check=True)
+    subprocess.run([BUILD / "tests" / "make_ranks", tmp_path / "slow", "2", "200", "1"], check=True)
+    report = json.loads(strobe("diff", "even/rank_0", "slow/rank_0", "--format", "json").stdout)
+    step = next(s for s in report["stages"] if s["name"] == "step")
+    assert (step["judged"], step["basis"], step["verdict"]) == ("single_calls", "rank_test", "worse")
+    assert step["p_ratio"] < 0.001 and step["change_low_ratio"] > 1.1
+
+
 def test_diff_says_what_it_cannot_open(strobe):
     assert "nosuch" in strobe("diff", "nosuch", "after.txt", code=2).stderr
     assert "BASE" in strobe("diff", code=2).stderr

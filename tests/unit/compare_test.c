@@ -235,6 +235,27 @@ static void changed_attributes_are_configuration(void **state)
 	sb_facts_free(now);
 }
 
+static void what_moved_inside_an_unchanged_total_is_told(void **state)
+{
+	struct sb_facts *base = run_of("base", 100), *now = run_of("new", 100);
+	struct sb_comparison *c;
+
+	stage(base, NULL, "forward", -1, 40, 40);
+	stage(base, NULL, "all_reduce", -1, 20, 20);
+	stage(now, NULL, "forward", -1, 55, 55);
+	stage(now, NULL, "all_reduce", -1, 5, 5);
+	sb_facts_key_stages(base);
+	sb_facts_key_stages(now);
+	c = compare(base, now, NULL);
+	assert_int_equal(c->total.verdict, SB_VERDICT_SAME);
+	assert_int_equal(c->explanation_count, 2);
+	assert_true(explains(c, "the total stayed, but inside it forward took 15.00 s longer"));
+	assert_false(explains(c, "largest contribution"));
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
 static void different_numbers_of_videos_compare_one_video(void **state)
 {
 	static const double one[] = { 10 }, three[] = { 10.1, 9.9, 10 };
@@ -286,6 +307,7 @@ int main(void)
 		cmocka_unit_test(gates_name_stages_and_metrics),
 		cmocka_unit_test(nonsense_in_a_gate_is_refused),
 		cmocka_unit_test(changed_attributes_are_configuration),
+		cmocka_unit_test(what_moved_inside_an_unchanged_total_is_told),
 		cmocka_unit_test(different_numbers_of_videos_compare_one_video),
 		cmocka_unit_test(markup_in_names_stays_text_in_markdown),
 	};
