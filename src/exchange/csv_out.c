@@ -15,6 +15,8 @@ struct csv {
 	struct sb_out *out;
 	struct sb_export_summary *summary;
 	struct sb_buf attrs;
+	uint32_t named_track; /* whose name is kept; UINT32_MAX: none */
+	char track_name[512];
 };
 
 struct row {
@@ -71,16 +73,20 @@ static const char *attrs_json(struct csv *c, const struct sb_run_attr *attrs, ui
 
 static char *put_place(struct csv *c, char *at, const struct row *r)
 {
-	char name[512] = "";
+	const char *name = "";
 
 	at = sb_put_u64(at, sb_export_pid(c->run, r->process));
 	*at++ = ',';
 	if (r->track != UINT32_MAX) {
 		at = sb_put_u64(at, sb_export_tid(&c->run->tracks[r->track]));
-		sb_export_track_name(c->run, r->track, name, sizeof name);
+		if (r->track != c->named_track) {
+			sb_export_track_name(c->run, r->track, c->track_name, sizeof c->track_name);
+			c->named_track = r->track;
+		}
+		name = c->track_name;
 	}
 	*at++ = ',';
-	at = put_field(at, r->where ? r->where : name, sizeof name);
+	at = put_field(at, r->where ? r->where : name, sizeof c->track_name);
 	*at++ = ',';
 	return at;
 }
@@ -236,7 +242,7 @@ static void take_event(void *self, const struct sb_event *ev)
 
 static int write_csv(struct sb_run *run, struct sb_out *out, struct sb_export_summary *summary)
 {
-	struct csv c = { .run = run, .out = out, .summary = summary };
+	struct csv c = { .run = run, .out = out, .summary = summary, .named_track = UINT32_MAX };
 	struct sb_visitor visitor = { .self = &c,
 		.roles = SB_EVERY_ZONE,
 		.zone = take_zone,

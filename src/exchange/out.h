@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define SB_OUT_BYTES (1u << 20)
+#define SB_OUT_BYTES (256u << 10) /* stays in the cache */
 #define SB_OUT_RECORD_MAX (64u << 10) /* what one sb_out_room() may ask for */
 
 struct sb_out {

@@ -1,0 +1,67 @@
+"""Import and export, as ratios and rates on one core. usage: exchange_bench.py BUILD"""
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+
+BUILD = pathlib.Path(sys.argv[1])
+SOURCE = pathlib.Path(__file__).resolve().parent.parent
+STROBE = BUILD / "strobe"
+ZONES = int(os.environ.get("STROBE_BENCH_ZONES", 10_000_000))
+MEGABYTES = float(os.environ.get("STROBE_BENCH_MEGABYTES", 200))
+
+
+def row(what, value, unit, bar, least=True):
+    ok = value >= bar if least else value <= bar
+    print(f"  {what:<58} {value:>9.2f} {unit:<8} {'>=' if least else '<='} {bar:g}{'' if ok else '   MISSED'}")
+    rows = os.environ.get("STROBE_BENCH_ROWS")
+    if rows:
+        with open(rows, "a") as out:
+            out.write(json.dumps({"what": what, "value": value, "unit": unit, "bar": bar, "ok": ok}) + "\n")
+
+
+def cpu_s(*command):
+    """CPU seconds of a command: other programs on the machine do not count."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([str(c) for c in command], check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def peak_mib(*command):
+    """The largest resident size of one command."""
+    code = "import resource,subprocess,sys; subprocess.run(sys.argv[1:],check=True,stdout=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    return int(subprocess.run([sys.executable, "-c", code, *map(str, command)], check=True, stdout=subprocess.PIPE).stdout) / 1024
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def main():
+    print("\nimport and export")
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as folder:
+        folder = pathlib.Path(folder)
+        trace, run = folder / "k.json", folder / "run"
+        subprocess.run([sys.executable, SOURCE / "tests/exchange/make_kineto.py", trace, "--megabytes", str(MEGABYTES)], check=True)
+        ratios = []
+        for _ in range(3):
+            python = cpu_s(sys.executable, "-c", "import json,sys; json.load(open(sys.argv[1]))", trace)
+            subprocess.run(["rm", "-rf", run], check=True)
+            ratios.append(python / cpu_s(STROBE, "import", trace, "-q", "-o", run))
+        row(f"Kineto import of {MEGABYTES:.0f} MB, json.load / import", median(ratios), "x", 6)
+        subprocess.run(["rm", "-rf", run], check=True)
+        row("its memory", peak_mib(STROBE, "import", trace, "-q", "-o", run), "MiB", 64, least=False)
+        zones = folder / "zones.strobe"
+        subprocess.run([BUILD / "tests/make_zones", str(ZONES), zones], check=True)
+        for name, bar in (("chrome", 5), ("perfetto", 3)):
+            out = folder / "out"
+            rates = [ZONES / 1e6 / cpu_s(STROBE, "export", zones, "--to", name, "-q", "-o", out) for _ in range(3)]
+            row(f"{name} export of {ZONES / 1e6:g} M zones", median(rates), "M/s", bar)
+            row("its memory", peak_mib(STROBE, "export", zones, "--to", name, "-q", "-o", out), "MiB", 64, least=False)
+
+
+main()
