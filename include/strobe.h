@@ -312,6 +312,8 @@ STROBE_API void strobe_gpu_zone_begin(const char *name, void *stream);
 STROBE_API void strobe_gpu_zone_end(void *stream);
 STROBE_API void strobe_gpu_zone_begin_id(uint32_t name, void *stream);
 STROBE_API void strobe_gpu_zone_end_id(uint32_t name, void *stream);
+/* For an end: the stream that the zone began on. */
+#define STROBE_GPU_SAME_STREAM ((void *)~(uintptr_t)0)
 
 /* 1 while this stage is entered rarely enough (at most 1 000 times a second) for
  * its GPU time to be worth two events. For bindings that time every stage. */

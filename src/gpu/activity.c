@@ -387,9 +387,10 @@ void sb_activity_stop(void)
 	cupti->flush_all(CUPTI_FLUSH_FORCED);
 	sb_stamps_take(&stamps, cupti);
 	read_filled();
-	/* Somebody registered buffers of his own meanwhile: ours went to him, and
-	 * what is enabled now is his. */
-	counts.taken_over = held && atomic_load(&handed_out) == held;
+	/* Launches are known to be missing and none of our buffers came back: somebody
+	 * registered his own meanwhile, and what is enabled now is his. (A buffer with
+	 * nothing in it may stay with CUPTI; it comes back with a later trace.) */
+	counts.taken_over = newest < sb_launch_last() && held && atomic_load(&handed_out) == held;
 	if (!counts.taken_over)
 		disable_kinds(COUNT(kinds));
 	set_zeroed(0);

@@ -16,11 +16,15 @@
 #include <unistd.h>
 
 #define DEPTH_MAX 64u
-/* No kernel is launched from Python within this time, and hardly two from C. */
-#define REUSE_NS 5000u
+/* What is launched between an end and the next begin in less than this belongs to
+ * the next zone: nothing much from C; from an interpreter, which needs most of
+ * this time to get from one section to the next, at most one small kernel. */
+#define SHARE_NS 3000u
+#define SHARE_BOUND_NS 8000u
 
 struct open_zone {
 	struct sb_gpu_event *begin; /* NULL: this zone is not timed */
+	sb_cu_stream handle;
 	uint64_t launch_ticks;
 	uint32_t name;
 	uint32_t stream;
@@ -53,13 +57,11 @@ static __thread struct local *local;
 static pthread_key_t local_key;
 static pthread_once_t local_once = PTHREAD_ONCE_INIT;
 static _Atomic uint32_t epoch = 1;
-static _Atomic uint64_t reuse_ticks;
 static _Atomic bool threadless;
 
 static void local_key_make(void)
 {
 	pthread_key_create(&local_key, free);
-	atomic_store(&reuse_ticks, sb_clock_ticks_of_ns(REUSE_NS));
 }
 
 /* Once per thread, and again after a fork. NULL: no memory. */
@@ -156,12 +158,12 @@ static struct sb_gpu_event *record(const struct sb_cuda *cuda, struct local *l, 
 	return event;
 }
 
-static struct sb_gpu_event *share_last(struct local *l, struct sb_gpu_context *c, sb_cu_stream stream, uint64_t now)
+static struct sb_gpu_event *share_last(struct local *l, struct sb_gpu_context *c, sb_cu_stream stream,
+	uint64_t since_ticks)
 {
 	struct last_event *last = &l->last;
 
-	if (!last->event || last->stream != stream || last->event->context != c ||
-		now - last->ticks > atomic_load_explicit(&reuse_ticks, memory_order_relaxed))
+	if (!last->event || last->stream != stream || last->event->context != c || last->ticks < since_ticks)
 		return NULL;
 	return sb_gpu_event_share(last->event, last->use) ? last->event : NULL;
 }
@@ -194,7 +196,7 @@ static bool pop(struct local *l, uint32_t name, struct open_zone *out_zone)
 	return false;
 }
 
-void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream)
+void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, uint32_t share_ns)
 {
 	struct local *l = local_get();
 	const struct sb_cuda *cuda;
@@ -204,7 +206,7 @@ void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream)
 	if (!l)
 		return;
 	z = push(l);
-	*z = (struct open_zone){ .name = name };
+	*z = (struct open_zone){ .name = name, .handle = stream };
 	cuda = sb_cuda_get();
 	if (!cuda)
 		return;
@@ -212,7 +214,7 @@ void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream)
 	c = context_now(cuda, l);
 	if (!c)
 		return;
-	z->begin = share_last(l, c, stream, z->launch_ticks);
+	z->begin = share_last(l, c, stream, z->launch_ticks - share_ns * sb_clock_hz() / 1000000000u);
 	if (!z->begin)
 		z->begin = record(cuda, l, c, stream);
 	if (z->begin) /* not before: a stream under capture is only asked whether it is */
@@ -234,7 +236,7 @@ void sb_gpu_zone_end(uint32_t name, sb_cu_stream stream)
 	pending = (struct sb_gpu_pending){ z.begin, NULL, z.launch_ticks, z.name, z.stream, l->tid,
 		sb_session_generation() };
 	if (c == z.begin->context)
-		pending.end = record(cuda, l, c, stream);
+		pending.end = record(cuda, l, c, stream == STROBE_GPU_SAME_STREAM ? z.handle : stream);
 	else
 		sb_lost(SB_LOST_UNRESOLVED, 1); /* another device is current now */
 	if (pending.end && sb_gpu_resolve_submit(&pending))
@@ -246,12 +248,22 @@ void sb_gpu_zone_end(uint32_t name, sb_cu_stream stream)
 	sb_gpu_event_release(z.begin);
 }
 
+static void begin(uint32_t name, void *stream, uint32_t share_ns)
+{
+	strobe_zone_begin_id(name);
+	sb_gpu_zone_begin(name, stream, share_ns);
+}
+
 void strobe_gpu_zone_begin_id(uint32_t name, void *stream)
 {
-	if (!STROBE_UNLIKELY_(strobe_mode_))
-		return;
-	strobe_zone_begin_id(name);
-	sb_gpu_zone_begin(name, stream);
+	if (STROBE_UNLIKELY_(strobe_mode_))
+		begin(name, stream, SHARE_BOUND_NS);
+}
+
+void strobe_gpu_zone_begin(const char *name, void *stream)
+{
+	if (STROBE_UNLIKELY_(strobe_mode_))
+		begin(strobe_name(name, NULL), stream, SHARE_NS);
 }
 
 void strobe_gpu_zone_end_id(uint32_t name, void *stream)
@@ -260,13 +272,6 @@ void strobe_gpu_zone_end_id(uint32_t name, void *stream)
 		return;
 	sb_gpu_zone_end(name, stream);
 	strobe_zone_end_id(name);
-}
-
-void strobe_gpu_zone_begin(const char *name, void *stream)
-{
-	if (!STROBE_UNLIKELY_(strobe_mode_))
-		return;
-	strobe_gpu_zone_begin_id(strobe_name(name, NULL), stream);
 }
 
 void strobe_gpu_zone_end(void *stream)

@@ -21,6 +21,7 @@ struct fake_cupti {
 	bool (*enabled)(int kind);
 	bool (*subscribed)(void);
 	uint32_t (*held)(void);    /* buffers */
+	void (*hold_empty)(void);  /* CUPTI asks for a buffer that gets no record and stays */
 	void (*take_over)(void);   /* another client registers its buffers */
 	uint32_t (*unzeroed)(void); /* buffers that came dirty although promised clean */
 	uint64_t (*refused_records)(void); /* no buffer was given */

@@ -327,6 +327,14 @@ static uint32_t held(void)
 	return buffer != NULL;
 }
 
+static void hold_empty(void)
+{
+	size_t bytes = 0, count = 0;
+	uint8_t *empty = NULL;
+
+	request(&empty, &bytes, &count);
+}
+
 static void take_over(void)
 {
 	someone_else = true;
@@ -346,7 +354,7 @@ API const struct fake_cupti *fake_cupti(void);
 API const struct fake_cupti *fake_cupti(void)
 {
 	static const struct fake_cupti fake = { reset, call_count, set_version, refuse, now, launch, kernel, copy, set,
-		enabled, subscribed, held, take_over, unzeroed, refused_records };
+		enabled, subscribed, held, hold_empty, take_over, unzeroed, refused_records };
 
 	return &fake;
 }

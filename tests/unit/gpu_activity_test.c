@@ -292,6 +292,21 @@ static void a_client_that_takes_over_keeps_what_it_enabled(void **state)
 	assert_int_equal(written_count, 1);
 }
 
+static void an_empty_buffer_that_stays_is_no_take_over(void **state)
+{
+	uint64_t t;
+
+	(void)state;
+	start();
+	t = fake->now();
+	fake->kernel(fake->launch(), t, t + 1, "ours");
+	sb_activity_drain();
+	fake->hold_empty();
+	sb_activity_stop();
+	assert_false(sb_activity_counts().taken_over);
+	assert_false(fake->enabled(CUPTI_KIND_CONCURRENT_KERNEL));
+}
+
 static void names_are_demangled_where_that_is_possible(void **state)
 {
 	bool possible;
@@ -383,6 +398,7 @@ int main(void)
 		TEST(full_lane_is_told),
 		TEST(another_subscriber_makes_strobe_yield_and_say_who),
 		TEST(missing_permission_is_said_in_words),
+		TEST(an_empty_buffer_that_stays_is_no_take_over),
 		TEST(names_are_demangled_where_that_is_possible),
 		TEST(name_at_a_reused_address_is_not_confused),
 		TEST(stamps_follow_a_clock_of_any_rate),

@@ -15,6 +15,7 @@
 #include "gpu/resolve.h"
 #include "gpu/zone.h"
 #include "record/clock.h"
+#include "strobe.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -25,6 +26,7 @@
 
 #define FAKE STROBE_BINARY_DIR "/tests/fake/libfake_cuda.so"
 #define MS 1000000ull
+#define SHARE_NS 5000u
 static const struct fake_cuda *gpu;
 static char context_a, context_b, stream_1[16], stream_2[16];
 
@@ -54,7 +56,7 @@ static uint64_t ms_of(uint64_t ticks)
  * that by luck. Ask for a stream in between: sharing is per stream. */
 static void break_sharing(void)
 {
-	sb_gpu_zone_begin(99, stream_2);
+	sb_gpu_zone_begin(99, stream_2, SHARE_NS);
 	sb_gpu_zone_end(99, stream_2);
 }
 
@@ -64,7 +66,7 @@ static void zone_lasts_as_long_as_its_work(void **state)
 	uint64_t before = sb_clock_ticks();
 
 	(void)state;
-	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_begin(70, stream_1, SHARE_NS);
 	gpu->work(stream_1, 250 * MS);
 	sb_gpu_zone_end(70, stream_1);
 	assert_int_equal(sb_gpu_resolve_pass(), 1);
@@ -87,11 +89,11 @@ static void zone_lasts_as_long_as_its_work(void **state)
 static void asynchronous_work_counts_where_it_was_launched(void **state)
 {
 	(void)state;
-	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_begin(70, stream_1, SHARE_NS);
 	gpu->work(stream_1, 1000 * MS);
 	sb_gpu_zone_end(70, stream_1);
 	break_sharing();
-	sb_gpu_zone_begin(71, stream_1);
+	sb_gpu_zone_begin(71, stream_1, SHARE_NS);
 	gpu->advance(1000 * MS); /* the program waits for the GPU here */
 	sb_gpu_zone_end(71, stream_1);
 	sb_gpu_resolve_pass();
@@ -111,7 +113,7 @@ static void zones_keep_their_distance_on_the_clock(void **state)
 	for (uint32_t i = 0; i < 3; i++) {
 		break_sharing();
 		gpu->work(stream_1, 10 * MS);
-		sb_gpu_zone_begin(70 + i, stream_1);
+		sb_gpu_zone_begin(70 + i, stream_1, SHARE_NS);
 		gpu->work(stream_1, 10 * MS);
 		sb_gpu_zone_end(70 + i, stream_1);
 		gpu->work(stream_1, 20 * MS);
@@ -126,8 +128,8 @@ static void zones_keep_their_distance_on_the_clock(void **state)
 static void nested_zones_end_by_name_in_any_order(void **state)
 {
 	(void)state;
-	sb_gpu_zone_begin(70, stream_1);
-	sb_gpu_zone_begin(71, stream_1);
+	sb_gpu_zone_begin(70, stream_1, SHARE_NS);
+	sb_gpu_zone_begin(71, stream_1, SHARE_NS);
 	gpu->work(stream_1, 20 * MS);
 	sb_gpu_zone_end(70, stream_1); /* as tasks do */
 	gpu->work(stream_1, 20 * MS);
@@ -144,8 +146,8 @@ static void nested_zones_end_by_name_in_any_order(void **state)
 static void end_without_a_name_takes_the_innermost(void **state)
 {
 	(void)state;
-	sb_gpu_zone_begin(70, stream_1);
-	sb_gpu_zone_begin(71, stream_1);
+	sb_gpu_zone_begin(70, stream_1, SHARE_NS);
+	sb_gpu_zone_begin(71, stream_1, SHARE_NS);
 	sb_gpu_zone_end(0, stream_1);
 	sb_gpu_resolve_pass();
 	assert_int_equal(written_count, 1);
@@ -162,10 +164,10 @@ static void capture_is_skipped_and_counted(void **state)
 
 	(void)state;
 	gpu->capture(stream_1, 1);
-	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_begin(70, stream_1, SHARE_NS);
 	sb_gpu_zone_end(70, stream_1);
 	gpu->capture(stream_2, -1); /* the default stream while others capture */
-	sb_gpu_zone_begin(70, stream_2);
+	sb_gpu_zone_begin(70, stream_2, SHARE_NS);
 	sb_gpu_zone_end(70, stream_2);
 	sb_gpu_resolve_pass();
 	assert_int_equal(written_count, 0);
@@ -177,12 +179,12 @@ static void capture_is_skipped_and_counted(void **state)
 static void capture_that_begins_inside_a_zone_loses_only_that_zone(void **state)
 {
 	(void)state;
-	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_begin(70, stream_1, SHARE_NS);
 	gpu->capture(stream_1, 1);
 	sb_gpu_zone_end(70, stream_1);
 	gpu->capture(stream_1, 0);
 	break_sharing();
-	sb_gpu_zone_begin(71, stream_1);
+	sb_gpu_zone_begin(71, stream_1, SHARE_NS);
 	sb_gpu_zone_end(71, stream_1);
 	sb_gpu_resolve_pass();
 	assert_int_equal(lost[SB_LOST_GPU_CAPTURE], 1);
@@ -193,10 +195,10 @@ static void capture_that_begins_inside_a_zone_loses_only_that_zone(void **state)
 static void streams_do_not_wait_for_each_other(void **state)
 {
 	(void)state;
-	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_begin(70, stream_1, SHARE_NS);
 	gpu->work(stream_1, 500 * MS);
 	sb_gpu_zone_end(70, stream_1);
-	sb_gpu_zone_begin(71, stream_2);
+	sb_gpu_zone_begin(71, stream_2, SHARE_NS);
 	gpu->work(stream_2, 5 * MS);
 	sb_gpu_zone_end(71, stream_2);
 	gpu->advance(10 * MS);
@@ -208,10 +210,10 @@ static void streams_do_not_wait_for_each_other(void **state)
 static void devices_are_told_apart(void **state)
 {
 	(void)state;
-	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_begin(70, stream_1, SHARE_NS);
 	sb_gpu_zone_end(70, stream_1);
 	gpu->make_current(&context_b, 3);
-	sb_gpu_zone_begin(71, stream_2);
+	sb_gpu_zone_begin(71, stream_2, SHARE_NS);
 	sb_gpu_zone_end(71, stream_2);
 	sb_gpu_resolve_pass();
 	assert_int_equal(written_count, 2);
@@ -222,7 +224,7 @@ static void devices_are_told_apart(void **state)
 static void zone_that_ends_on_another_device_is_counted(void **state)
 {
 	(void)state;
-	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_begin(70, stream_1, SHARE_NS);
 	gpu->make_current(&context_b, 1);
 	sb_gpu_zone_end(70, stream_2);
 	sb_gpu_resolve_pass();
@@ -233,12 +235,12 @@ static void zone_that_ends_on_another_device_is_counted(void **state)
 static void context_that_goes_away_loses_its_zones_and_no_more(void **state)
 {
 	(void)state;
-	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_begin(70, stream_1, SHARE_NS);
 	gpu->work(stream_1, 50 * MS);
 	sb_gpu_zone_end(70, stream_1);
 	gpu->destroy(&context_a);
 	gpu->make_current(&context_b, 0);
-	sb_gpu_zone_begin(71, stream_2);
+	sb_gpu_zone_begin(71, stream_2, SHARE_NS);
 	sb_gpu_zone_end(71, stream_2);
 	assert_int_equal(sb_gpu_resolve_pass(), 0);
 	assert_int_equal(lost[SB_LOST_UNRESOLVED], 1);
@@ -249,13 +251,13 @@ static void context_that_goes_away_loses_its_zones_and_no_more(void **state)
 static void context_made_anew_at_the_same_address_gets_its_own_events(void **state)
 {
 	(void)state;
-	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_begin(70, stream_1, SHARE_NS);
 	sb_gpu_zone_end(70, stream_1);
 	gpu->destroy(&context_a);
 	gpu->make_current(&context_a, 0); /* cudaDeviceReset, then work again */
 	sb_gpu_resolve_pass();
 	assert_int_equal(lost[SB_LOST_UNRESOLVED], 1);
-	sb_gpu_zone_begin(71, stream_1);
+	sb_gpu_zone_begin(71, stream_1, SHARE_NS);
 	sb_gpu_zone_end(71, stream_1);
 	sb_gpu_resolve_pass();
 	assert_int_equal(written_count, 1);
@@ -267,7 +269,7 @@ static void broken_context_ends_gpu_zones_quietly(void **state)
 	(void)state;
 	gpu->fail_record(700);
 	for (int i = 0; i < 3; i++) {
-		sb_gpu_zone_begin(70, stream_1);
+		sb_gpu_zone_begin(70, stream_1, SHARE_NS);
 		sb_gpu_zone_end(70, stream_1);
 	}
 	sb_gpu_resolve_pass();
@@ -280,7 +282,7 @@ static void exhausted_pool_is_counted_and_recovers(void **state)
 	(void)state;
 	gpu->limit_events(6);
 	for (int i = 0; i < 8; i++) {
-		sb_gpu_zone_begin(70, i & 1 ? stream_1 : stream_2);
+		sb_gpu_zone_begin(70, i & 1 ? stream_1 : stream_2, SHARE_NS);
 		gpu->work(i & 1 ? stream_1 : stream_2, MS);
 		sb_gpu_zone_end(70, i & 1 ? stream_1 : stream_2);
 	}
@@ -289,7 +291,7 @@ static void exhausted_pool_is_counted_and_recovers(void **state)
 	gpu->advance(100 * MS);
 	assert_int_equal(sb_gpu_resolve_pass(), 0);
 	written_reset();
-	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_begin(70, stream_1, SHARE_NS);
 	sb_gpu_zone_end(70, stream_1);
 	sb_gpu_resolve_pass();
 	assert_int_equal(written_count, 1);
@@ -302,7 +304,7 @@ static void events_are_reused_not_made(void **state)
 
 	(void)state;
 	for (int i = 0; i < 4000; i++) {
-		sb_gpu_zone_begin(70, stream_1);
+		sb_gpu_zone_begin(70, stream_1, SHARE_NS);
 		gpu->work(stream_1, 1000);
 		sb_gpu_zone_end(70, stream_1);
 		gpu->advance(1000);
@@ -321,8 +323,8 @@ static void shared_event_serves_both_zones(void **state)
 	(void)state;
 	/* Nested begins with nothing between them; some of a thousand tries are fast. */
 	for (int i = 0; i < 1000; i++) {
-		sb_gpu_zone_begin(70, stream_1);
-		sb_gpu_zone_begin(71, stream_1);
+		sb_gpu_zone_begin(70, stream_1, SHARE_NS);
+		sb_gpu_zone_begin(71, stream_1, SHARE_NS);
 		gpu->work(stream_1, 10 * MS);
 		sb_gpu_zone_end(71, stream_1);
 		sb_gpu_zone_end(70, stream_1);
@@ -336,6 +338,29 @@ static void shared_event_serves_both_zones(void **state)
 		assert_int_equal(ms_of(written[i].payload[1]), 10);
 }
 
+static void end_on_the_same_stream_needs_no_handle(void **state)
+{
+	(void)state;
+	sb_gpu_zone_begin(70, stream_1, SHARE_NS);
+	gpu->work(stream_1, 30 * MS);
+	sb_gpu_zone_end(70, STROBE_GPU_SAME_STREAM);
+	gpu->advance(30 * MS);
+	sb_gpu_resolve_pass();
+	assert_int_equal(written_count, 1);
+	assert_int_equal(ms_of(written[0].payload[1]), 30);
+}
+
+static void begin_long_after_the_last_event_has_its_own(void **state)
+{
+	(void)state;
+	sb_gpu_zone_begin(70, stream_1, 0);
+	sb_gpu_zone_end(70, stream_1);
+	sb_gpu_zone_begin(71, stream_1, 0); /* no event is young enough */
+	sb_gpu_zone_end(71, stream_1);
+	sb_gpu_resolve_pass();
+	assert_int_equal(gpu->calls("cuEventRecord"), 4 + 1); /* one aligns the clocks */
+}
+
 static void strobe_never_initialises_creates_or_synchronizes(void **state)
 {
 	static const char *const forbidden[] = { "cuInit", "cuCtxCreate_v2", "cuCtxCreate_v4", "cuDevicePrimaryCtxRetain",
@@ -343,7 +368,7 @@ static void strobe_never_initialises_creates_or_synchronizes(void **state)
 
 	(void)state;
 	for (int i = 0; i < 100; i++) {
-		sb_gpu_zone_begin(70, stream_1);
+		sb_gpu_zone_begin(70, stream_1, SHARE_NS);
 		gpu->work(stream_1, MS);
 		sb_gpu_zone_end(70, stream_1);
 		gpu->advance(MS / 2);
@@ -360,7 +385,7 @@ static void without_a_current_context_nothing_is_asked_of_the_driver(void **stat
 {
 	(void)state;
 	gpu->make_current(NULL, 0);
-	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_begin(70, stream_1, SHARE_NS);
 	sb_gpu_zone_end(70, stream_1);
 	assert_int_equal(gpu->calls("cuEventCreate"), 0);
 	assert_int_equal(gpu->calls("cuEventRecord"), 0);
@@ -370,7 +395,7 @@ static void without_a_current_context_nothing_is_asked_of_the_driver(void **stat
 static void zones_of_a_closed_session_are_not_written_into_the_next(void **state)
 {
 	(void)state;
-	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_begin(70, stream_1, SHARE_NS);
 	sb_gpu_zone_end(70, stream_1);
 	generation++;
 	sb_gpu_resolve_pass();
@@ -380,7 +405,7 @@ static void zones_of_a_closed_session_are_not_written_into_the_next(void **state
 static void work_still_running_at_the_stop_is_counted(void **state)
 {
 	(void)state;
-	sb_gpu_zone_begin(70, stream_1);
+	sb_gpu_zone_begin(70, stream_1, SHARE_NS);
 	gpu->work(stream_1, 3600000 * MS);
 	sb_gpu_zone_end(70, stream_1);
 	sb_gpu_resolve_stop();
@@ -392,7 +417,7 @@ static void deep_nesting_gives_up_the_oldest(void **state)
 {
 	(void)state;
 	for (uint32_t i = 0; i < 70; i++)
-		sb_gpu_zone_begin(100 + i, stream_1);
+		sb_gpu_zone_begin(100 + i, stream_1, SHARE_NS);
 	for (uint32_t i = 70; i-- > 0;)
 		sb_gpu_zone_end(100 + i, stream_1);
 	sb_gpu_resolve_pass();
@@ -439,7 +464,7 @@ static void *record_many(void *arg)
 
 	gpu->make_current(&context_a, 0);
 	for (int i = 0; i < 2000; i++) {
-		sb_gpu_zone_begin(w->name, w->stream);
+		sb_gpu_zone_begin(w->name, w->stream, SHARE_NS);
 		sb_gpu_zone_end(w->name, w->stream);
 	}
 	return NULL;
@@ -487,6 +512,8 @@ int main(void)
 		TEST(exhausted_pool_is_counted_and_recovers),
 		TEST(events_are_reused_not_made),
 		TEST(shared_event_serves_both_zones),
+		TEST(end_on_the_same_stream_needs_no_handle),
+		TEST(begin_long_after_the_last_event_has_its_own),
 		TEST(strobe_never_initialises_creates_or_synchronizes),
 		TEST(without_a_current_context_nothing_is_asked_of_the_driver),
 		TEST(zones_of_a_closed_session_are_not_written_into_the_next),
