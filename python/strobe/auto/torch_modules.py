@@ -1,7 +1,7 @@
 """A torch program's top-level modules as zones. A module is top-level when it is
-called while no other one is being called. The first calls find such classes
-through nn.Module itself; from then on only the found classes are wrapped, and
-the modules inside them cost nothing."""
+called while no other one is being called. Such classes are found when the program
+moves or loads a model, and by its first calls, which go through nn.Module itself;
+from then on only the found classes are wrapped: what is inside them costs nothing."""
 import weakref
 
 from .. import _imports
@@ -9,7 +9,7 @@ from .._core import ROLE_COMPILE, native
 from . import wrapping
 from .wrapping import MARK, guard, here, zone
 
-SETTLED = 64  # top-level calls without a new class, after which nn.Module is left alone again
+SETTLED = 32  # top-level calls without a new class, after which nn.Module is left alone again
 
 _nn_module = None
 _original_call = None
@@ -44,6 +44,7 @@ def _on_torch(torch):
     _look_for_modules()
     for name in ("to", "cuda", "eval", "load_state_dict"):
         wrapping.wrap(_nn_module, name, _noticing)
+    wrapping.wrap(_nn_module, "__init__", _constructing)
 
 
 def _is_dynamo_compiling(torch):
@@ -52,18 +53,27 @@ def _is_dynamo_compiling(torch):
 
 
 def _noticing(original):
-    """Models that are moved or loaded will be called: look for new classes again."""
+    """A model that is moved or loaded will be called: its class is known from here on."""
     def method(self, *args, **kwargs):
-        if not wrapping.compiling():
-            _look_for_modules()
+        if not here.module_depth and not wrapping.compiling():
+            guard(_found, type(self))
         return original(self, *args, **kwargs)
     return method
+
+
+def _constructing(original):
+    """A new model may be of a new class: look again."""
+    def __init__(self, *args, **kwargs):
+        if not here.module_depth and not wrapping.compiling():
+            _look_for_modules()
+        return original(self, *args, **kwargs)
+    return __init__
 
 
 def _look_for_modules():
     global _calm
     _calm = 0
-    if _nn_module is not None and _nn_module.__call__ is _original_call:
+    if _nn_module.__call__ is _original_call:
         _nn_module.__call__ = _discovering_call
 
 
@@ -79,28 +89,32 @@ def _discovering_call(self, *args, **kwargs):
     return _record_call(_original_call, self, args, kwargs)
 
 
+def _is_a_part(cls):
+    """nn.Linear and the like: almost always inside another module, so not worth a wrapper."""
+    return cls.__module__.startswith("torch.nn.modules.") and not cls.__module__.endswith(".container")
+
+
 def _found(cls):
-    """A class with top-level instances: wrapped itself, by its own __call__."""
+    """A class with top-level instances: wrapped itself, by a __call__ of its own."""
     global _calm
-    if cls.__module__.startswith("torch."):  # nn.Sequential and the like: found anew each time
-        _calm = 0
-        return
-    if "__call__" in vars(cls):
-        _calm += 1
-        if _calm >= SETTLED:
-            _leave_alone()
+    call = vars(cls).get("__call__", _original_call)
+    if cls is _nn_module or hasattr(call, MARK) or _is_a_part(cls):
         return
     _calm = 0
 
     def __call__(self, *args, **kwargs):
         if here.module_depth or wrapping.compiling():
-            return _original_call(self, *args, **kwargs)
-        return _record_call(_original_call, self, args, kwargs)
-    setattr(__call__, MARK, _original_call)
+            return call(self, *args, **kwargs)
+        return _record_call(call, self, args, kwargs)
+    setattr(__call__, MARK, call)
     cls.__call__ = __call__
 
 
 def _record_call(call, module, args, kwargs):
+    global _calm
+    _calm += 1
+    if _calm == SETTLED:
+        _leave_alone()
     here.module_depth += 1
     try:
         if on_forward is not None and here.call is not None:
