@@ -193,7 +193,8 @@ static void start_module(const struct sb_settings *settings)
 {
 	struct sb_monitor_options options = { .settings = settings, .display_fd = STDERR_FILENO };
 
-	if (settings->monitor)
+	/* A forked child is in its parent's tree already. */
+	if (settings->monitor && !sb_session_is_forked())
 		sb_monitor_start(&options);
 }
 

@@ -68,6 +68,27 @@ static void capture_missing(const char *what, const char *why, const char *how)
 	pthread_mutex_unlock(&captured_lock);
 }
 
+/* For use while the monitors run. */
+static inline int captured_said(const char *text)
+{
+	int said;
+
+	pthread_mutex_lock(&captured_lock);
+	said = strstr(captured_missing, text) != NULL;
+	pthread_mutex_unlock(&captured_lock);
+	return said;
+}
+
+static inline uint32_t captured_count(void)
+{
+	uint32_t count;
+
+	pthread_mutex_lock(&captured_lock);
+	count = captured_row_count;
+	pthread_mutex_unlock(&captured_lock);
+	return count;
+}
+
 static const struct sb_sink capture_sink = { capture_define, capture_put, capture_missing };
 
 static inline void capture_begin(void)

@@ -140,9 +140,9 @@ static void a_lost_gpu_leaves_the_others(void **state)
 	sb_gpus_start(&settings);
 	WAIT_FOR(!isnan(captured("gpu", 1, "power_w", 1)));
 	say("gpus 2\nlost 1\n");
-	WAIT_FOR(strstr(captured_missing, "the GPU was lost while recording"));
-	rows = captured_row_count;
-	WAIT_FOR(captured_row_count > rows + 3);
+	WAIT_FOR(captured_said("the GPU was lost while recording"));
+	rows = captured_count();
+	WAIT_FOR(captured_count() > rows + 3);
 	sb_gpus_stop();
 	assert_non_null(strstr(captured_missing, "GPU 1 after "));
 	assert_null(strstr(captured_missing, "GPU 0"));
@@ -189,7 +189,7 @@ static void no_driver_is_said_once(void **state)
 	setenv("STROBE_NVML_PATH", "/nonexistent/libnvidia-ml.so", 1);
 	sb_procfile_set_roots(NULL, "/nonexistent");
 	sb_gpus_start(&settings);
-	WAIT_FOR(captured_missing[0]);
+	WAIT_FOR(captured_said("|"));
 	sb_gpus_stop();
 	sb_procfile_set_roots(NULL, NULL);
 	assert_string_equal(
@@ -201,7 +201,7 @@ static void hidden_gpus_are_said(void **state)
 {
 	setenv("CUDA_VISIBLE_DEVICES", "", 1);
 	sb_gpus_start(&settings);
-	WAIT_FOR(captured_missing[0]);
+	WAIT_FOR(captured_said("|"));
 	sb_gpus_stop();
 	unsetenv("CUDA_VISIBLE_DEVICES");
 	assert_non_null(strstr(captured_missing, "CUDA_VISIBLE_DEVICES leaves no GPU visible"));
@@ -256,8 +256,7 @@ static void a_hanging_driver_holds_nobody_up(void **state)
 	say("hang power\n");
 	sb_gpus_start(&settings);
 	sb_gpus_watch(sb_mono_ns() + 3600000000000ull);
-	WAIT_FOR((sb_gpus_watch(sb_mono_ns() + 3600000000000ull),
-		strstr(captured_missing, "has not answered since")));
+	WAIT_FOR((sb_gpus_watch(sb_mono_ns() + 3600000000000ull), captured_said("has not answered since")));
 	sb_gpus_stop();
 	assert_int_equal(captured_row_count, 0);
 	captured_missing[0] = 0;
