@@ -212,9 +212,12 @@ static void record_end(struct run *r, char *outcome, size_t size)
 				1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec));
 		sb_keep_meta_int(SB_META_RUN, SB_RUN_PEAK_RSS_BYTES, usage.ru_maxrss * 1024ll);
 	}
-	if (r->settings.enabled && !anything_recorded(r->absolute))
-		sb_keep_missing("stages", "no process of the command recorded any: it does not use strobe",
-			"import strobe, link libstrobe, or name functions with --stage");
+	if (!r->settings.enabled || anything_recorded(r->absolute))
+		return;
+	sb_keep_missing("stages", "no process of the command recorded any: it does not use strobe",
+		"import strobe, link libstrobe, or name functions with --stage");
+	if (r->settings.sample_hz > 0)
+		sb_keep_missing("Python stacks", "no Python process of the command recorded any", "");
 }
 
 static int record(struct run *r, const struct args *args)

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import PYTHON, TOOL, Recorded
+from conftest import BUILD, PYTHON, TOOL, Recorded
 
 
 def test_sleep_is_recorded_from_outside(strobe):
@@ -208,6 +208,12 @@ def test_users_pythonpath_stays(strobe):
     assert done.stdout == "/my/modules\n"
 
 
+def test_stacks_that_nobody_sampled_are_missed(strobe):
+    strobe.run("--sample=50", "--", "true")
+    report = json.loads((strobe.last() / "profiling_report.json").read_text())
+    assert "Python stacks" in [missing["what"] for missing in report["not_recorded"]]
+
+
 def test_quiet_says_nothing(strobe):
     done = strobe.run("-q", "--", "true")
     assert (done.stdout, done.stderr) == ("", "")
@@ -266,3 +272,18 @@ def test_report_agrees_with_the_recording(strobe):
     assert report["session_info"]["command"] == "sh -c 'exit 3'"
     assert report["session_info"]["tags"]["steps"] == 50
     assert any(missing["what"] == "stages" for missing in report["not_recorded"])
+
+
+def test_a_forked_child_leaves_sampling_to_its_parent(strobe):
+    if not (BUILD / "python" / "strobe").exists():
+        pytest.skip("no Python package in this build")
+    script = strobe.script(
+        "import os, strobe\nstrobe.start()\nwith strobe.section('parent'): pass\npid = os.fork()\nif pid == 0:\n"
+        "    with strobe.section('child'): pass\n    os._exit(0)\nos.waitpid(pid, 0)\nprint(pid)\nstrobe.stop()\n")
+    environment = dict(strobe.environment, PYTHONPATH=str(BUILD / "python"))
+    done = subprocess.run([PYTHON, script], cwd=strobe.folder, env=environment, capture_output=True, text=True,
+                          timeout=120)
+    assert done.returncode == 0, done.stderr
+    child = strobe.last() / ("run.%s.strobe" % done.stdout.split()[0])
+    assert Recorded(child).sources() == set()
+    assert "memory" in Recorded(strobe.last() / "run.strobe").sources()
