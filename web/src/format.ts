@@ -121,3 +121,9 @@ export function clip(text: string, most: number): string {
   const head = Math.ceil(keep * 0.6);
   return text.slice(0, head) + '…' + text.slice(text.length - (keep - head));
 }
+
+// Stages of one kind are grouped: "chunk_*" holds the zones chunk_1, chunk_2...
+export function sameStage(stage: string, zone: string): boolean {
+  if (stage === zone) return true;
+  return stage.includes('*') && zone.replace(/\d+/g, '*') === stage;
+}

@@ -53,6 +53,7 @@ async function follow(p: Page): Promise<void> {
     liveState = state;
     draw();
   };
+  let ended = false; // a report may still be on its way when the end comes
   source.addEventListener('report', async (e) => {
     p.report = JSON.parse((e as MessageEvent<string>).data) as Report;
     rankStages(p.report);
@@ -62,9 +63,10 @@ async function follow(p: Page): Promise<void> {
       problem = String(err);
     }
     axis(p.report, timeline);
-    set('live');
+    set(ended ? 'ended' : 'live');
   });
   source.addEventListener('end', () => {
+    ended = true;
     source.close();
     set('ended');
   });

@@ -104,7 +104,15 @@ interface Figure {
 }
 
 function figures(r: Report): Figure[] {
-  return [timeFigure(r), rateFigure(r), stepFigure(r), memoryFigure(r), boundFigure(r), costFigure(r)].filter((f): f is Figure => f !== null);
+  const first = [timeFigure(r), rateFigure(r), stepFigure(r), memoryFigure(r), boundFigure(r), costFigure(r)];
+  return [...first, busyFigure(r)].filter((f): f is Figure => f !== null).slice(0, 6);
+}
+
+function busyFigure(r: Report): Figure | null {
+  const busy = num(r.gpu_trace, 'busy_s');
+  const idle = num(r.gpu_trace, 'idle_s');
+  if (busy === undefined || idle === undefined || busy + idle <= 0) return null;
+  return { label: 'GPU busy while traced', value: percent(busy / (busy + idle)), note: `${grouped(num(r.gpu_trace, 'kernel_count') ?? 0)} kernels, idle ${seconds(idle)}` };
 }
 
 function timeFigure(r: Report): Figure {

@@ -1,7 +1,7 @@
 // Stages: the short table of the first screen and the full tree below.
 import { useMemo, useState } from 'preact/hooks';
 import { solid } from '../colour';
-import { clip, count, nanos, percent, seconds } from '../format';
+import { clip, count, nanos, percent, sameStage, seconds } from '../format';
 import { stageTree, type Node, type Report, type Stage } from '../report';
 import { dark, select, selection, useStore, type Range } from '../state';
 import { Table, type Column } from '../table';
@@ -12,21 +12,22 @@ import { statistics } from '../timeline/statistics';
 // From a stage's first zone to its last.
 export function rangeOf(name: string, t: Timeline | null): Range | null {
   if (!t) return null;
-  const id = t.names.indexOf(name);
-  if (id < 0) return null;
+  const ids = new Set<number>();
+  t.names.forEach((n, i) => sameStage(name, n) && ids.add(i));
+  if (!ids.size) return null;
   let from = Infinity;
   let to = -Infinity;
   for (const lane of t.lanes) {
     if (derived(lane.kind)) continue;
     for (const row of lane.rows) {
       for (let i = 0; i < row.size && row.start[i] < from; i++) {
-        if (row.name[i] === id) {
+        if (ids.has(row.name[i])) {
           from = row.start[i];
           break;
         }
       }
       for (let i = row.size - 1; i >= 0 && row.end[i] > to; i--) {
-        if (row.name[i] === id) {
+        if (ids.has(row.name[i])) {
           to = row.end[i];
           break;
         }
@@ -117,10 +118,15 @@ function baseColumns(base: Base | null): Column<Node>[] {
 function rangeColumn(t: Timeline | null, range: Range | null): Column<Node>[] {
   if (!range || !t) return [];
   const s = statistics(t, range);
-  const by = new Map(s.names.map((n) => [n.name, n.total / 1e9]));
+  const exact = new Map(s.names.map((n) => [n.name, n.total / 1e9]));
+  const inside = (stage: string): number | undefined => {
+    if (!stage.includes('*')) return exact.get(stage);
+    const members = s.names.filter((n) => sameStage(stage, n.name));
+    return members.length ? members.reduce((sum, n) => sum + n.total / 1e9, 0) : undefined;
+  };
   const head = s.exact ? 'in selection' : '≈ in selection';
   const help = s.exact ? 'time of this name inside the selected range, all threads' : `from bins of ${nanos(s.resolutionNs)}, because single zones were merged`;
-  return [{ key: 'in_s', head, help, value: (n) => by.get(n.name), cell: (n) => (by.has(n.name) ? seconds(by.get(n.name)) : '') }];
+  return [{ key: 'in_s', head, help, value: (n) => inside(n.name), cell: (n) => (inside(n.name) === undefined ? '' : seconds(inside(n.name))) }];
 }
 
 export function StageTable({ report, timeline, base }: { report: Report; timeline: Timeline | null; base: Base | null }) {

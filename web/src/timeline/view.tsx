@@ -1,6 +1,6 @@
 // The timeline on the page: canvas, pointer, wheel, keys.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { clip, count, keyed, nanos, title } from '../format';
+import { clip, count, keyed, nanos, sameStage, title } from '../format';
 import { dark, focusSelection, pan, search, select, selection, show, useStore, view, whenSeen, whole, zoom, type Range } from '../state';
 import { derived, type Timeline } from './data';
 import { drawBand, drawRow, drawTicks, type Brush, type Look } from './draw';
@@ -196,7 +196,7 @@ function wantedNames(data: Timeline): Set<number> | null {
   if (!text && name === undefined) return null;
   const out = new Set<number>();
   data.names.forEach((n, i) => {
-    if (text ? n.toLowerCase().includes(text) : n === name) out.add(i);
+    if (text ? n.toLowerCase().includes(text) : sameStage(name!, n)) out.add(i);
   });
   return text || out.size ? out : null;
 }

@@ -1,0 +1,54 @@
+// A page that follows a recording: node test/live.mjs BUILD
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { chromium } from 'playwright-core';
+import { launchOptions } from './browser.mjs';
+
+const build = process.argv[2];
+const folder = mkdtempSync(join(tmpdir(), 'strobe-live-'));
+const env = { ...process.env, STROBE_GENERATE_FINAL_REPORT: 'false' };
+const recorder = spawn(join(build, 'tests/live_recorder'), [folder], { stdio: ['pipe', 'pipe', 'inherit'], env });
+const server = spawn(join(build, 'strobe'), ['serve', folder, '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+const firstLine = (stream) => new Promise((done) => createInterface(stream).once('line', done));
+
+let code = 1;
+const browser = await chromium.launch(launchOptions());
+try {
+  await firstLine(recorder.stdout);
+  const address = /http:\/\/[^ ]+\//.exec(await firstLine(server.stdout))[0];
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+  const problems = [];
+  const elsewhere = [];
+  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && problems.push(m.text()));
+  page.on('pageerror', (e) => problems.push(e.message));
+  page.on('request', (r) => r.url().startsWith(address) || elsewhere.push(r.url()));
+
+  await page.goto(address);
+  await page.locator('a.link', { hasText: 'live "test"' }).click();
+  await page.waitForSelector('header .live.live', { timeout: 120_000 });
+  await page.waitForSelector('#timeline-first canvas[data-to]', { timeout: 120_000 });
+  const zones = () => page.locator('#recording dt', { hasText: /^zones$/ }).locator('xpath=following-sibling::dd').innerText();
+  const before = await zones();
+  await page.waitForFunction((text) => [...document.querySelectorAll('#recording dt')].find((e) => e.textContent === 'zones').nextSibling.textContent !== text, before, { timeout: 120_000 });
+  console.log('ok    the page follows the recording');
+
+  recorder.stdin.end();
+  await page.waitForSelector('header .live.ended', { timeout: 120_000 });
+  console.log('ok    and says when it has ended');
+  assert.deepEqual(problems, []);
+  assert.deepEqual(elsewhere, []);
+  console.log('ok    no error, no request elsewhere');
+  code = 0;
+} catch (e) {
+  console.log('FAIL ', e);
+} finally {
+  await browser.close();
+  recorder.stdin.end();
+  server.kill('SIGINT');
+  rmSync(folder, { recursive: true, force: true });
+}
+process.exit(code);
