@@ -51,6 +51,10 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 			return;
 		f->stage = s->name;
 		f->rank_s = s->total_s * TENTH;
+		if (a->model->gpu.present)
+			f->suggestion = "Start here: every other stage can save less than this one. Its "
+					"kernels are in "
+					"the GPU trace.";
 	}
 }
 

@@ -132,6 +132,8 @@ static void advice_text(
 	const struct sb_summary_section *s = &model->summary;
 	int width = options->columns >= 60 ? options->columns : 80;
 
+	if (!model->advice.count && !s->bound && !model->stages.stage_count)
+		return; /* nothing was recorded to judge by */
 	sb_text_heading(out, options, "Advice");
 	for (size_t i = 0; i < model->advice.count; i++)
 		finding_text(&model->advice.all[i], i + 1, options, width, out);
@@ -142,12 +144,13 @@ static void advice_text(
 	else
 		sb_buf_puts(out, "  Bound by: not known (no GPU samples, no GPU trace)\n");
 	if (s->leave_alone_count) {
-		sb_buf_puts(out, "  Leave alone:");
-		for (size_t i = 0; i < s->leave_alone_count; i++) {
-			sb_buf_puts(out, i ? ", " : " ");
-			sb_text_name(out, s->leave_alone[i], 11);
-		}
-		sb_buf_printf(out, " (%.1f %% together)\n", s->leave_alone_ratio * 100);
+		struct sb_buf line = { 0 };
+
+		for (size_t i = 0; i < s->leave_alone_count; i++)
+			sb_buf_printf(&line, "%s %s", i ? "," : "Leave alone:", s->leave_alone[i]);
+		sb_buf_printf(&line, " (%.1f %% together)", s->leave_alone_ratio * 100);
+		wrap(out, sb_buf_text(&line), 2, width);
+		sb_buf_done(&line);
 	}
 }
 

@@ -59,6 +59,8 @@ class Reports(unittest.TestCase):
         cls.names = sorted(p.stem for p in pathlib.Path(cls.folder.name).glob("*.strobe"))
         cls.schema = json.loads((pathlib.Path(OPTIONS.source) / "docs/report.schema.json").read_text())
         cls.reports = {name: json.loads(cls.strobe(name, "--format", "json")) for name in cls.names}
+        for name in ("stagelog-before.txt", "stagelog-after.txt", "kineto-h200.json.gz"):
+            cls.reports[name] = json.loads(cls.strobe(str(pathlib.Path(OPTIONS.source) / "tests/data" / name), "--format", "json"))
 
     @classmethod
     def tearDownClass(cls):
@@ -66,7 +68,7 @@ class Reports(unittest.TestCase):
 
     @classmethod
     def strobe(cls, name, *options):
-        command = [OPTIONS.strobe, "report", f"{cls.folder.name}/{name}.strobe", *options]
+        command = [OPTIONS.strobe, "report", name if "/" in name else f"{cls.folder.name}/{name}.strobe", *options]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise AssertionError(f"{' '.join(command)}: exit {done.returncode}: {done.stderr}")
@@ -124,6 +126,16 @@ class Reports(unittest.TestCase):
         for rule in rich["recommendations"]:
             for key in ("id", "category", "priority", "issue", "suggestion", "evidence"):
                 self.assertTrue(rule[key])
+
+    def test_a_stage_log_shows_what_its_labels_leave_out(self):
+        stages = {s.get("code", s["name"]): s for s in self.reports["stagelog-before.txt"]["stage_analysis"]["stages"]}
+        self.assertAlmostEqual(stages["ProPainter"]["total_s"], 52.34)
+        self.assertAlmostEqual(stages["ProPainter"]["self_s"], 26.44)
+        self.assertEqual(self.reports["stagelog-before.txt"]["stage_analysis"]["bottlenecks"][0],
+                         "UNet+BrushNet+VAE pipeline")
+        self.assertEqual(stages["4e"]["state"], "skipped")
+        after = {s.get("code", s["name"]): s for s in self.reports["stagelog-after.txt"]["stage_analysis"]["stages"]}
+        self.assertEqual(after["4d"]["state"], "untimed")
 
     def test_sections_without_data_are_absent(self):
         for section in ("memory", "gpu_metrics", "cpu_metrics", "disk_metrics", "diffusion_analysis", "block_analysis",
