@@ -44,6 +44,14 @@ static void default_path(const struct sb_run *run, const struct sb_exporter *exp
 	const char *slash = strrchr(run->path, '/');
 	char stem[256];
 
+	if (run->folder && exporter->write_file) { /* beside it: inside, it would be recorded twice */
+		size_t length = strlen(run->folder);
+
+		while (length > 1 && run->folder[length - 1] == '/')
+			length--;
+		snprintf(out, size, "%.*s.packed%s", (int)length, run->folder, run->process_count > 1 ? "" : ".strobe");
+		return;
+	}
 	if (run->folder) {
 		snprintf(out, size, "%s/%s", run->folder, exporter->file_name);
 		return;

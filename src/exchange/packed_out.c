@@ -7,24 +7,55 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+static int pack(struct sb_reader *reader, const char *path, struct sb_export_summary *summary)
+{
+	struct stat st;
+	int err = sb_packed_write(reader, path);
+
+	if (!err && !stat(path, &st))
+		summary->bytes += (uint64_t)st.st_size;
+	return err;
+}
+
+/* A run of several recordings: a folder with each of them packed under its name. */
+static int pack_all(struct sb_run *run, const char *folder, struct sb_export_summary *summary)
+{
+	int err = 0;
+	uint32_t done = 0;
+	char path[4096];
+
+	if (mkdir(folder, 0777))
+		return sb_fail_errno("cannot make the folder '%s'", folder);
+	for (; !err && done < run->process_count; done++) {
+		const char *from = run->processes[done].reader->path, *slash = strrchr(from, '/');
+
+		snprintf(path, sizeof path, "%s/%s", folder, slash ? slash + 1 : from);
+		err = pack(run->processes[done].reader, path, summary);
+	}
+	for (uint32_t i = 0; err && i < done; i++) { /* nothing stays of a failed export */
+		const char *from = run->processes[i].reader->path, *slash = strrchr(from, '/');
+
+		snprintf(path, sizeof path, "%s/%s", folder, slash ? slash + 1 : from);
+		unlink(path);
+	}
+	if (err)
+		rmdir(folder);
+	return err;
+}
 
 static int write_packed(struct sb_run *run, const char *path, struct sb_export_summary *summary)
 {
-	struct stat st;
-	int err;
-
 	if (!strcmp(path, "-"))
 		return sb_fail(STROBE_EINVAL, "a packed recording is a file, not a stream: name it with -o");
-	if (run->process_count != 1)
-		return sb_fail(STROBE_ENOTSUP,
-			"'%s' holds %u recordings; pack each .strobe file of it by itself", run->path,
-			run->process_count);
 	if (run->live)
 		return sb_fail(STROBE_EBUSY, "'%s' is still being recorded", run->path);
-	err = sb_packed_write(run->processes[0].reader, path);
-	if (!err && !stat(path, &st))
-		summary->bytes = (uint64_t)st.st_size;
-	return err;
+	if (run->is_cut)
+		return sb_fail(STROBE_EINVAL,
+			"a recording is packed whole: leave out --from, --until, --last, --generation");
+	return run->process_count == 1 ? pack(run->processes[0].reader, path, summary)
+				       : pack_all(run, path, summary);
 }
 
 const struct sb_exporter sb_packed_exporter = { .name = "packed",

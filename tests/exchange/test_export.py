@@ -153,3 +153,24 @@ def test_a_stage_log_exports_too(strobe):
     assert unet["dur"] == pytest.approx(116.33e6) and unet["args"]["code"] == "4f.2" and unet["args"]["steps"] == 2
     skipped = next(e for e in trace["traceEvents"] if e["name"] == "Pre-inference")
     assert skipped["args"]["skipped"] == "keyframe pass disabled"
+
+
+def test_a_packed_run_is_a_run_and_lies_beside_the_first(strobe, run):
+    probe = subprocess.run([BUILD / "strobe", "export", run, "--to", "packed", "-q"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if "zstd" in probe.stderr:
+        pytest.skip(probe.stderr)
+    packed = run.with_name(run.name + ".packed.strobe")
+    assert probe.stdout.strip() == str(packed) and sorted(os.listdir(run)) == ["run.strobe"]
+    assert packed.stat().st_size < (run / "run.strobe").stat().st_size / 2
+    assert strobe.rows(packed) == strobe.rows(run)
+
+
+def test_a_run_of_several_recordings_is_packed_into_a_folder(strobe, run):
+    (run / "run.strobe").rename(run / "run.1.strobe")
+    (run / "run.2.strobe").write_bytes((run / "run.1.strobe").read_bytes())
+    probe = subprocess.run([BUILD / "strobe", "export", run, "--to", "packed", "-q"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if "zstd" in probe.stderr:
+        pytest.skip(probe.stderr)
+    folder = run.with_name(run.name + ".packed")
+    assert sorted(os.listdir(folder)) == ["run.1.strobe", "run.2.strobe"]
+    assert len(strobe.rows(folder)) == len(strobe.rows(run))
