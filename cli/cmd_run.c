@@ -251,6 +251,7 @@ static int record(struct run *r, const struct args *args)
 	if (sb_session_close())
 		complain_last();
 	code = run_child_exit_code(&r->child);
+	run_child_release(&r->child);
 	run_finish_spools(r->folder);
 	run_finish_reports(&(struct run_finish){ .settings = &r->settings,
 		.folder = r->folder,

@@ -240,6 +240,15 @@ void run_child_wait(struct run_child *child, bool all)
 	note_left_behind(child);
 }
 
+void run_child_release(struct run_child *child)
+{
+	const struct timespec at_once = { 0, 0 };
+
+	while (sigtimedwait(&child->watched, NULL, &at_once) > 0)
+		continue;
+	sigprocmask(SIG_SETMASK, &child->before, NULL);
+}
+
 /* ---- how it ended ---------------------------------------------------------------- */
 
 int run_child_exit_code(const struct run_child *child)

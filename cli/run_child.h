@@ -27,6 +27,9 @@ void run_child_prepare(struct run_child *child);
 int run_child_start(struct run_child *child, char **command, char **environment);
 /* Until the command has ended; with all, until everything below it has. */
 void run_child_wait(struct run_child *child, bool all);
+/* Signals are strobe's own again: Ctrl-C ends the writing of reports. Those that
+ * were meant for the command are forgotten. */
+void run_child_release(struct run_child *child);
 /* The code to pass on: its own, or 128 + signal. */
 int run_child_exit_code(const struct run_child *child);
 /* "exit 0", "killed by SIGSEGV, core dumped", … */
