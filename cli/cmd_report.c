@@ -14,11 +14,13 @@
 #include <unistd.h>
 
 static const struct option options[] = {
-	{ "format", 'f', "FORMAT", "text (default), json, html, or all of them as files in the run folder", false, false },
+	{ "format", 'f', "FORMAT", "text (default), json, html, or all of them as files in the run folder",
+		false, false },
 	{ "output", 'o', "FILE", "write there; with --format all: a folder", false, false },
 	{ "write", 0, NULL, "write the format's usual file into the run folder", false, false },
 	{ "top", 0, "N", "rows of the timing table (20)", false, false },
-	{ "sort", 0, "KEY", "total, self, mean, count, min, max, p50, p95, p99, last, gpu or name", false, false },
+	{ "sort", 0, "KEY", "total, self, mean, count, min, max, p50, p95, p99, last, gpu or name", false,
+		false },
 	{ "combine", 0, NULL, "one row per name, whatever the stage is inside of", false, false },
 	{ "no-groups", 0, NULL, "keep chunk_1, chunk_2, chunk_3... apart", false, false },
 	{ "columns", 0, "N", "width of the text (the terminal's, else 100)", false, false },
@@ -29,8 +31,8 @@ static const struct option options[] = {
 static const struct {
 	const char *name;
 	unsigned files;
-} formats[] = { { "text", SB_FILE_TEXT }, { "json", SB_FILE_JSON | SB_FILE_TEXT | SB_FILE_MEMORY }, { "html", SB_FILE_HTML },
-	{ "all", SB_FILE_ALL } };
+} formats[] = { { "text", SB_FILE_TEXT }, { "json", SB_FILE_JSON | SB_FILE_TEXT | SB_FILE_MEMORY },
+	{ "html", SB_FILE_HTML }, { "all", SB_FILE_ALL } };
 
 static unsigned files_of(const char *format)
 {
@@ -50,7 +52,8 @@ static int write_folder(struct sb_run *run, const struct sb_model *model, const 
 	return EXIT_OK;
 }
 
-static int make_text(const struct args *args, const struct sb_model *model, bool to_terminal, struct sb_buf *out)
+static int make_text(
+	const struct args *args, const struct sb_model *model, bool to_terminal, struct sb_buf *out)
 {
 	struct sb_text_options text = { .sort = args_value(args, "sort") };
 	double top = 20, columns = to_terminal ? stdout_columns() : 100;
@@ -73,7 +76,8 @@ static int make(const struct args *args, struct sb_run *run, const struct sb_mod
 	return make_text(args, model, to_terminal, out);
 }
 
-static int deliver(const struct args *args, struct sb_run *run, const struct sb_model *model, const char *format)
+static int deliver(
+	const struct args *args, struct sb_run *run, const struct sb_model *model, const char *format)
 {
 	const char *output = args_value(args, "output");
 	bool to_stdout = !output || !strcmp(output, "-");
@@ -106,11 +110,14 @@ static int run(struct args *args)
 	int code;
 
 	if (args->count > 1)
-		return complain("one run at a time; 'strobe diff' sets two side by side, 'strobe aggregate' many");
+		return complain(
+			"one run at a time; 'strobe diff' sets two side by side, 'strobe aggregate' many");
 	if (!files_of(format))
 		return complain("--format takes text, json, html or all, not '%s'", format);
 	if (sort && !sb_text_sort_known(sort))
-		return complain("--sort takes total, self, mean, count, min, max, p50, p95, p99, last, gpu or name, not '%s'", sort);
+		return complain("--sort takes total, self, mean, count, min, max, p50, p95, p99, last, gpu "
+				"or name, not '%s'",
+			sort);
 	code = run_arg_open(args, args->count ? args->values[0] : NULL, &opened);
 	if (code)
 		return code;
@@ -129,14 +136,15 @@ const struct command cmd_report = {
 	.name = "report",
 	.usage = "[OPTIONS] [RUN]",
 	.summary = "text, JSON and HTML from a run",
-	.description = "Prints where the time of a run went: a timing table, the tree of stages with self and\n"
+	.description =
+		"Prints where the time of a run went: a timing table, the tree of stages with self and\n"
 		"unattributed time, iterations, memory, advice, and what was lost or not recorded.\n"
 		"RUN is a run folder, a .strobe file, a trace or stage log, or last (the default), last~1...",
 	.examples = "  strobe report\n"
-		"  strobe report last~1 --sort self --top 50\n"
-		"  strobe report strobe-runs/wan-20260101-120000-4242 --format json -o report.json\n"
-		"  strobe report run.strobe --generation 2\n"
-		"  strobe report --format all",
+		    "  strobe report last~1 --sort self --top 50\n"
+		    "  strobe report strobe-runs/wan-20260101-120000-4242 --format json -o report.json\n"
+		    "  strobe report run.strobe --generation 2\n"
+		    "  strobe report --format all",
 	.options = options,
 	.run = run,
 };

@@ -131,8 +131,8 @@ static int select_ranks(const struct sb_durations *d, const size_t *ranks, doubl
 {
 	uint32_t small[RANKS];
 	size_t small_count = d->count - d->large_count;
-	int err = d->count <= FEW ? select_few(d->small, d->count, ranks, small) :
-		select_many(d->small, d->count, ranks, small);
+	int err = d->count <= FEW ? select_few(d->small, d->count, ranks, small)
+				  : select_many(d->small, d->count, ranks, small);
 	uint64_t *sorted = NULL;
 
 	if (!err && d->large_count) {
@@ -145,7 +145,8 @@ static int select_ranks(const struct sb_durations *d, const size_t *ranks, doubl
 			qsort(sorted, d->large_count, sizeof *sorted, compare_u64);
 	}
 	for (int i = 0; !err && i < RANKS; i++)
-		out_ns[i] = ranks[i] < small_count ? (double)small[i] : (double)sorted[ranks[i] - small_count];
+		out_ns[i] = ranks[i] < small_count ? (double)small[i]
+						   : (double)sorted[ranks[i] - small_count];
 	free(sorted);
 	return err;
 }
@@ -181,8 +182,16 @@ int sb_durations_stats(const struct sb_durations *d, struct sb_stats *out_stats)
 	size_t ranks[RANKS];
 	double at[RANKS], value[3];
 
-	*out_stats = (struct sb_stats){ .count = (int64_t)d->count, .total = NAN, .mean = NAN, .min = NAN, .max = NAN,
-		.p50 = NAN, .p95 = NAN, .p99 = NAN, .last = NAN, .std = NAN };
+	*out_stats = (struct sb_stats){ .count = (int64_t)d->count,
+		.total = NAN,
+		.mean = NAN,
+		.min = NAN,
+		.max = NAN,
+		.p50 = NAN,
+		.p95 = NAN,
+		.p99 = NAN,
+		.last = NAN,
+		.std = NAN };
 	if (!d->count)
 		return 0;
 	for (int i = 0; i < 3; i++) {

@@ -98,8 +98,11 @@ static void change_owner(struct sb_engine *e, struct stream *s, uint32_t tid)
 
 static void give_count(struct sb_engine *e, struct stream *s)
 {
-	struct sb_event ev = { .kind = SB_EVENT_COUNT, .t_ns = s->now_ns, .process = e->process,
-		.track = s->stack->track, .name = sb_run_name_of(e->run, e->process, s->record.id),
+	struct sb_event ev = { .kind = SB_EVENT_COUNT,
+		.t_ns = s->now_ns,
+		.process = e->process,
+		.track = s->stack->track,
+		.name = sb_run_name_of(e->run, e->process, s->record.id),
 		.path = s->stack->depth ? s->stack->frames[s->stack->depth - 1].path & ~SB_PATH_RECURSIVE : 0,
 		.delta = s->record.value };
 
@@ -131,11 +134,15 @@ static void handle(struct sb_engine *e, struct stream *s)
 		sb_stack_begin(e, s->stack, sb_run_name_of(e->run, e->process, s->record.id), s->now_ns);
 		break;
 	case SB_END:
-		sb_stack_end(e, s->stack, s->record.id ? sb_run_name_of(e->run, e->process, s->record.id) : 0, s->now_ns);
+		sb_stack_end(e, s->stack, s->record.id ? sb_run_name_of(e->run, e->process, s->record.id) : 0,
+			s->now_ns);
 		break;
 	case SB_MARK:
-		ev = (struct sb_event){ .kind = SB_EVENT_MARK, .t_ns = s->now_ns, .process = e->process,
-			.track = s->stack->track, .name = sb_run_name_of(e->run, e->process, s->record.id) };
+		ev = (struct sb_event){ .kind = SB_EVENT_MARK,
+			.t_ns = s->now_ns,
+			.process = e->process,
+			.track = s->stack->track,
+			.name = sb_run_name_of(e->run, e->process, s->record.id) };
 		sb_event_give(e, &ev);
 		break;
 	case SB_SWITCH: switch_task(e, s, s->record.id); break;
@@ -156,12 +163,14 @@ static void handle(struct sb_engine *e, struct stream *s)
 /* ---- writers ------------------------------------------------------------- */
 
 /* Puts the zones that were open when the past was folded back on the stacks. */
-static void restore_open(struct sb_engine *e, struct stream *s, const struct sb_digest *d, const uint32_t *paths)
+static void restore_open(
+	struct sb_engine *e, struct stream *s, const struct sb_digest *d, const uint32_t *paths)
 {
 	for (uint32_t i = 0; i < d->open_count; i++) {
 		const struct sb_digest_open_zone *o = &d->open[i];
 		const struct sb_folded_node *n = &d->nodes[o->node - 1];
-		struct sb_stack *stack = sb_stack_of(e, sb_run_track_of(e->run, e->process, s->tid, o->track & SB_ID_MAX));
+		struct sb_stack *stack = sb_stack_of(
+			e, sb_run_track_of(e->run, e->process, s->tid, o->track & SB_ID_MAX));
 		int64_t begin_ns = sb_process_ns(e->p, o->begin_ticks);
 		struct sb_frame *f;
 
@@ -191,12 +200,15 @@ static int start_stream(struct sb_engine *e, struct stream *s, uint32_t writer)
 	s->range = sb_reader_range(r, SB_LANE_HOT, writer);
 	while (s->range.first < s->range.end && r->chunks[s->range.first].seq <= d.folded_seq)
 		s->range.first++;
-	if (e->first_pass && s->range.first < s->range.end && r->chunks[s->range.first].seq > d.folded_seq + 1)
-		sb_reader_damage(r, SB_DAMAGE_MISSING, 0, sb_reader_chunk_offset(r, &r->chunks[s->range.first]));
-	s->now_ns = s->range.first < s->range.end ? sb_process_ns(e->p, r->chunks[s->range.first].base_ticks) :
-		e->p->start_ns;
+	if (e->first_pass && s->range.first < s->range.end &&
+		r->chunks[s->range.first].seq > d.folded_seq + 1)
+		sb_reader_damage(
+			r, SB_DAMAGE_MISSING, 0, sb_reader_chunk_offset(r, &r->chunks[s->range.first]));
+	s->now_ns = s->range.first < s->range.end ? sb_process_ns(e->p, r->chunks[s->range.first].base_ticks)
+						  : e->p->start_ns;
 	if (d.node_count) {
-		s->tid = s->range.first < s->range.end ? r->chunks[s->range.first].tid : r->chunks[digests.first].tid;
+		s->tid = s->range.first < s->range.end ? r->chunks[s->range.first].tid
+						       : r->chunks[digests.first].tid;
 		s->stack = sb_stack_of(e, sb_run_track_of(e->run, e->process, s->tid, 0));
 		paths = calloc(d.node_count, sizeof *paths);
 		if (paths && s->stack) {
@@ -312,7 +324,8 @@ static struct writer *list_writers(struct sb_engine *e, uint32_t *out_count)
 	for (uint32_t i = 0; all && i < r->chunk_count; i++) {
 		const struct sb_chunk *c = &r->chunks[i];
 
-		if ((c->lane != SB_LANE_HOT && c->lane != SB_LANE_DIGEST) || sb_map_get(&seen, c->writer, &dummy))
+		if ((c->lane != SB_LANE_HOT && c->lane != SB_LANE_DIGEST) ||
+			sb_map_get(&seen, c->writer, &dummy))
 			continue;
 		sb_map_put(&seen, c->writer, 1);
 		all[count++] = (struct writer){ c->writer, c->tid };
@@ -447,8 +460,12 @@ static void engine_done(struct sb_engine *e)
 
 int sb_run_visit(struct sb_run *run, const struct sb_visitor *visitors, size_t count)
 {
-	struct sb_engine e = { .run = run, .index = run->index, .visitors = visitors, .visitor_count = count,
-		.cut = run->is_cut, .first_pass = !run->index->visits };
+	struct sb_engine e = { .run = run,
+		.index = run->index,
+		.visitors = visitors,
+		.visitor_count = count,
+		.cut = run->is_cut,
+		.first_pass = !run->index->visits };
 	int err = 0;
 
 	if (count > 31)

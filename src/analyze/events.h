@@ -8,23 +8,23 @@
 #include "analyze/run.h"
 
 enum sb_zone_flags {
-	SB_ZONE_OPEN = 1,    /* never ended; closed at the last known time */
-	SB_ZONE_SPAN = 2,    /* from a SPAN record: complete, may overlap others */
-	SB_ZONE_POPPED = 4,  /* ended by an outer zone's end */
+	SB_ZONE_OPEN = 1, /* never ended; closed at the last known time */
+	SB_ZONE_SPAN = 2, /* from a SPAN record: complete, may overlap others */
+	SB_ZONE_POPPED = 4, /* ended by an outer zone's end */
 	SB_ZONE_CLIPPED = 8, /* cut at the border of the part asked for */
 	SB_ZONE_RECURSIVE = 16 /* inside a zone of the same path */
 };
 
 struct sb_zone {
 	int64_t begin_ns, end_ns; /* since the run's start, inside the cut */
-	int64_t child_ns;         /* spent in zones inside it; self = end - begin - child */
-	uint32_t name;            /* run name id */
-	uint32_t path;            /* see sb_path */
-	uint32_t track;           /* index of run->tracks */
+	int64_t child_ns; /* spent in zones inside it; self = end - begin - child */
+	uint32_t name; /* run name id */
+	uint32_t path; /* see sb_path */
+	uint32_t track; /* index of run->tracks */
 	uint32_t process;
-	uint32_t depth;           /* 0: top level of its track */
+	uint32_t depth; /* 0: top level of its track */
 	uint32_t flags;
-	uint32_t role;            /* enum strobe_role */
+	uint32_t role; /* enum strobe_role */
 	uint32_t attr_count;
 	const struct sb_run_attr *attrs; /* valid during the call; role not among them */
 };
@@ -43,25 +43,25 @@ struct sb_digest_bucket { /* of a histogram of durations */
 };
 
 enum sb_event_kind {
-	SB_EVENT_MARK,        /* name */
-	SB_EVENT_EVENT,       /* name, attrs */
-	SB_EVENT_SKIPPED,     /* name, text: reason */
-	SB_EVENT_SAMPLE,      /* sample */
-	SB_EVENT_SNAPSHOT,    /* name: label; snapshot */
-	SB_EVENT_GPU,         /* name; gpu */
-	SB_EVENT_CACHE,       /* name: cache; cache */
-	SB_EVENT_STREAM,      /* stream */
-	SB_EVENT_MODEL,       /* name; model */
-	SB_EVENT_ALLOC,       /* name: allocator; alloc */
-	SB_EVENT_GAUGE,       /* name; value */
-	SB_EVENT_COUNT,       /* name; delta; path: innermost open zone (0: none) */
-	SB_EVENT_PROCESS,     /* process record; text: command */
-	SB_EVENT_STACK,       /* stack */
-	SB_EVENT_CODE_FILE,   /* name: function; text: file */
-	SB_EVENT_SPAN_OPEN,   /* name; span_id: started, its SPAN may follow */
-	SB_EVENT_LOST,        /* lost */
+	SB_EVENT_MARK, /* name */
+	SB_EVENT_EVENT, /* name, attrs */
+	SB_EVENT_SKIPPED, /* name, text: reason */
+	SB_EVENT_SAMPLE, /* sample */
+	SB_EVENT_SNAPSHOT, /* name: label; snapshot */
+	SB_EVENT_GPU, /* name; gpu */
+	SB_EVENT_CACHE, /* name: cache; cache */
+	SB_EVENT_STREAM, /* stream */
+	SB_EVENT_MODEL, /* name; model */
+	SB_EVENT_ALLOC, /* name: allocator; alloc */
+	SB_EVENT_GAUGE, /* name; value */
+	SB_EVENT_COUNT, /* name; delta; path: innermost open zone (0: none) */
+	SB_EVENT_PROCESS, /* process record; text: command */
+	SB_EVENT_STACK, /* stack */
+	SB_EVENT_CODE_FILE, /* name: function; text: file */
+	SB_EVENT_SPAN_OPEN, /* name; span_id: started, its SPAN may follow */
+	SB_EVENT_LOST, /* lost */
 	SB_EVENT_DIGEST_NODE, /* digest: zones whose detail was folded away */
-	SB_EVENT_DIGEST_SUM,  /* digest_sum: their attributes, and counters (path 0) */
+	SB_EVENT_DIGEST_SUM, /* digest_sum: their attributes, and counters (path 0) */
 	SB_EVENT_KINDS
 };
 
@@ -70,7 +70,7 @@ struct sb_event {
 	int64_t t_ns;
 	uint32_t process;
 	uint32_t track; /* index of run->tracks; UINT32_MAX: none */
-	uint32_t name;  /* run name id */
+	uint32_t name; /* run name id */
 	uint32_t path;
 	const char *text; /* valid during the call */
 	const struct sb_run_attr *attrs;
@@ -88,10 +88,10 @@ struct sb_event {
 			enum sb_gpu_kind kind;
 			uint32_t device, stream, flags;
 			int64_t duration_ns;
-			int64_t launch_ns;    /* INT64_MIN: unknown */
-			uint32_t launch_tid;  /* 0: unknown */
+			int64_t launch_ns; /* INT64_MIN: unknown */
+			uint32_t launch_tid; /* 0: unknown */
 			uint32_t launch_track; /* index of run->tracks; UINT32_MAX: unknown */
-			int64_t bytes;        /* -1: none */
+			int64_t bytes; /* -1: none */
 		} gpu;
 		struct {
 			enum strobe_cache_kind kind;
@@ -128,8 +128,8 @@ struct sb_event {
 		struct {
 			uint32_t role;
 			uint32_t flags; /* SB_ZONE_SPAN, SB_ZONE_RECURSIVE */
-			bool on_task;   /* on a track that is not a thread */
-			bool on_main;   /* top level of the main thread counts as attributed */
+			bool on_task; /* on a track that is not a thread */
+			bool on_main; /* top level of the main thread counts as attributed */
 			uint64_t count;
 			int64_t total_ns, self_ns, min_ns, max_ns, first_ns, last_ns;
 			const struct sb_digest_bucket *buckets;

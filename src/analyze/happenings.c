@@ -56,14 +56,17 @@ static void add_row(struct happenings *h, const struct sb_event *e, const char *
 	}
 	row = &h->rows[h->count++];
 	*row = (struct sb_event_row){ .name = sb_model_text(h->model, h->run->names[e->name].text),
-		.t_s = (double)e->t_ns / 1e9, .kind = kind,
+		.t_s = (double)e->t_ns / 1e9,
+		.kind = kind,
 		.reason = e->kind == SB_EVENT_SKIPPED ? sb_model_text(h->model, e->text) : NULL };
 	if (!e->attr_count || !(row->attrs = sb_model_alloc(h->model, e->attr_count * sizeof *row->attrs)))
 		return;
 	row->attr_count = e->attr_count;
 	for (uint32_t i = 0; i < e->attr_count; i++)
-		row->attrs[i] = (struct sb_pair){ sb_model_text(h->model, e->attrs[i].key), e->attrs[i].type, e->attrs[i].i,
-			e->attrs[i].f, e->attrs[i].type == STROBE_TYPE_STRING ? sb_model_text(h->model, e->attrs[i].s) : NULL };
+		row->attrs[i] = (struct sb_pair){ sb_model_text(h->model, e->attrs[i].key), e->attrs[i].type,
+			e->attrs[i].i, e->attrs[i].f,
+			e->attrs[i].type == STROBE_TYPE_STRING ? sb_model_text(h->model, e->attrs[i].s)
+							       : NULL };
 }
 
 static struct counter *counter_of(struct happenings *h, uint32_t name, bool gauge)
@@ -85,7 +88,8 @@ static struct counter *counter_of(struct happenings *h, uint32_t name, bool gaug
 		h->counter_room = room;
 	}
 	sb_map_put(&h->index, key, h->counter_count);
-	h->counters[h->counter_count] = (struct counter){ .name = name, .gauge = gauge, .last_ns = INT64_MIN };
+	h->counters[h->counter_count] =
+		(struct counter){ .name = name, .gauge = gauge, .last_ns = INT64_MIN };
 	return &h->counters[h->counter_count++];
 }
 
@@ -158,12 +162,14 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	h->stride = 1;
 	h->most = sb_model_build_options(model)->max_data_points;
 	if (!h->most)
-		h->most = most && most->attr.type == STROBE_TYPE_INT && most->attr.i > 1 ? (size_t)most->attr.i : 10000;
+		h->most = most && most->attr.type == STROBE_TYPE_INT && most->attr.i > 1
+				  ? (size_t)most->attr.i
+				  : 10000;
 	if (h->most < 2)
 		h->most = 2;
 	v->self = h;
-	v->kinds = 1u << SB_EVENT_MARK | 1u << SB_EVENT_EVENT | 1u << SB_EVENT_SKIPPED | 1u << SB_EVENT_COUNT |
-		1u << SB_EVENT_GAUGE | 1u << SB_EVENT_DIGEST_SUM;
+	v->kinds = 1u << SB_EVENT_MARK | 1u << SB_EVENT_EVENT | 1u << SB_EVENT_SKIPPED |
+		   1u << SB_EVENT_COUNT | 1u << SB_EVENT_GAUGE | 1u << SB_EVENT_DIGEST_SUM;
 	v->event = see_event;
 	return 0;
 }
@@ -187,8 +193,11 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	s->total = h->total;
 	for (uint32_t i = 0; i < h->counter_count; i++)
 		s->counters[s->counter_count++] = (struct sb_counter){
-			.name = sb_model_text(model, run->names[h->counters[i].name].text), .value = h->counters[i].value,
-			.gauge = h->counters[i].gauge, .updates = h->counters[i].updates };
+			.name = sb_model_text(model, run->names[h->counters[i].name].text),
+			.value = h->counters[i].value,
+			.gauge = h->counters[i].gauge,
+			.updates = h->counters[i].updates
+		};
 	return 0;
 }
 

@@ -11,13 +11,13 @@ struct sb_run_index {
 	struct sb_strings names; /* "text\0code": numbers are run name ids */
 	struct sb_strings texts; /* keys, values, track names */
 	uint32_t name_room, track_room, meta_room, schema_room;
-	struct sb_map tracks;    /* process, tid or task -> index of run->tracks */
-	struct sb_map schemas;   /* process, schema -> index of run->schemas */
+	struct sb_map tracks; /* process, tid or task -> index of run->tracks */
+	struct sb_map schemas; /* process, schema -> index of run->schemas */
 	/* paths */
 	struct sb_path_entry {
 		struct sb_path path;
 		uint32_t last_name, last_child; /* the child looked up most recently */
-	} *paths;
+	} * paths;
 	uint32_t path_count, path_room;
 	struct sb_map children; /* parent << 32 | name -> path | recursive bit */
 	struct sb_pass pass;
@@ -30,7 +30,8 @@ struct sb_run_index {
 uint32_t sb_run_name_of(struct sb_run *run, uint32_t process, uint32_t file_id);
 /* Its text. Never index run->names with a call that may add a name: it moves. */
 const char *sb_run_text_of(struct sb_run *run, uint32_t process, uint32_t file_id);
-uint32_t sb_run_name_add(struct sb_run *run, const char *text, size_t size, const char *code, size_t code_size);
+uint32_t sb_run_name_add(
+	struct sb_run *run, const char *text, size_t size, const char *code, size_t code_size);
 /* The index of a thread (task 0) or task; made when new. */
 uint32_t sb_run_track_of(struct sb_run *run, uint32_t process, uint32_t tid, uint32_t task);
 /* The path of a name below a parent; the recursive bit is set when the name is

@@ -1,9 +1,9 @@
 /* Iterations, steps and blocks by name: statistics, the warm-up told apart, and
  * the ones that are slower than their peers. */
-#include "analyze/durations.h"
-#include "analyze/model.h"
+#include "analyze/stages.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "format/digest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +21,7 @@ struct loop {
 	int64_t last_end_ns;
 	uint64_t folded_count;
 	int64_t folded_ns, folded_min_ns, folded_max_ns;
+	uint64_t *folded; /* SB_STAGE_BUCKETS counts; NULL: nothing folded */
 };
 
 struct loops {
@@ -50,7 +51,9 @@ static struct loop *loop_of(struct loops *l, uint32_t name, uint32_t role)
 		l->room = room;
 	}
 	sb_map_put(&l->index, key, l->count);
-	l->all[l->count] = (struct loop){ .name = name, .role = role, .last_end_ns = INT64_MIN, .folded_min_ns = INT64_MAX };
+	l->all[l->count] = (struct loop){
+		.name = name, .role = role, .last_end_ns = INT64_MIN, .folded_min_ns = INT64_MAX
+	};
 	return &l->all[l->count++];
 }
 
@@ -97,6 +100,15 @@ static void see_event(void *self, const struct sb_event *e)
 	at->folded_ns += e->digest.total_ns;
 	at->folded_min_ns = e->digest.min_ns < at->folded_min_ns ? e->digest.min_ns : at->folded_min_ns;
 	at->folded_max_ns = e->digest.max_ns > at->folded_max_ns ? e->digest.max_ns : at->folded_max_ns;
+	if (!at->folded)
+		at->folded = calloc(SB_STAGE_BUCKETS, sizeof *at->folded);
+	if (!at->folded)
+		l->no_memory = true;
+	for (uint32_t i = 0; at->folded && i < e->digest.bucket_count; i++) {
+		const struct sb_digest_bucket *b = &e->digest.buckets[i];
+
+		at->folded[sb_digest_bucket_of((uint64_t)((b->low_ns + b->high_ns) / 2))] += b->count;
+	}
 }
 
 /* ---- warm-up and outliers ------------------------------------------------ */
@@ -140,8 +152,8 @@ static int by_duration(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static int find_outliers(struct sb_model *m, const struct loop *at, const double *seconds, size_t count, double median,
-	double deviation, struct sb_iterations *out)
+static int find_outliers(struct sb_model *m, const struct loop *at, const double *seconds, size_t count,
+	double median, double deviation, struct sb_iterations *out)
 {
 	struct sb_outlier *found = NULL;
 	size_t room = 0, n = 0;
@@ -159,7 +171,8 @@ static int find_outliers(struct sb_model *m, const struct loop *at, const double
 			found = more;
 			room = room ? room * 2 : 64;
 		}
-		found[n++] = (struct sb_outlier){ .index = (int64_t)i, .duration_s = seconds[i],
+		found[n++] = (struct sb_outlier){ .index = (int64_t)i,
+			.duration_s = seconds[i],
 			.t_s = i < at->begin_count ? (double)at->begins[i] / 1e9 : NAN };
 	}
 	out->outlier_count = (int64_t)n;
@@ -189,16 +202,34 @@ static void fill_series(struct sb_model *m, const double *seconds, size_t count,
 	}
 }
 
+/* From the middles of the buckets: as good as they are wide. */
+static double folded_deviation(const uint64_t *counts, const struct sb_stats *s)
+{
+	double squares = 0, low, high;
+
+	for (uint32_t b = 0; b < SB_STAGE_BUCKETS; b++) {
+		sb_digest_bucket_range(b, &low, &high);
+		if (counts[b])
+			squares += (double)counts[b] * pow((low + high) / 2e9 - s->mean, 2);
+	}
+	return s->count > 1 ? sqrt(squares / (double)(s->count - 1)) : NAN;
+}
+
 static void add_folded(const struct loop *at, struct sb_stats *s)
 {
-	if (!at->folded_count)
+	size_t large_at = 0;
+
+	if (!at->folded_count || !at->folded)
 		return;
 	s->total = (s->count ? s->total : 0) + (double)at->folded_ns / 1e9;
 	s->count += (int64_t)at->folded_count;
 	s->mean = s->total / (double)s->count;
 	s->min = fmin(s->min, (double)at->folded_min_ns / 1e9);
 	s->max = fmax(s->max, (double)at->folded_max_ns / 1e9);
-	s->percentile_error_ratio = 1.0 / 16;
+	for (size_t i = 0; i < at->durations.count; i++)
+		at->folded[sb_digest_bucket_of(sb_durations_next(&at->durations, i, &large_at))]++;
+	sb_stage_folded_percentiles(at->folded, s);
+	s->std = folded_deviation(at->folded, s);
 }
 
 static int fill_loop(struct loops *l, struct sb_model *m, const struct loop *at, struct sb_iterations *out)
@@ -219,8 +250,10 @@ static int fill_loop(struct loops *l, struct sb_model *m, const struct loop *at,
 		out->all.last = seconds[count - 1];
 		/* what comes after a warm-up decides what a warm-up is */
 		size_t skip = count / 2 < WARMUP_WINDOW ? count / 2 : WARMUP_WINDOW;
-		centre_of(scratch + (count >= 4 ? skip : 0), count - (count >= 4 ? skip : 0), &median, &deviation);
-		out->warmup_count = at->folded_count ? 0 : (int64_t)warmup_of(seconds, count, median, deviation);
+		centre_of(scratch + (count >= 4 ? skip : 0), count - (count >= 4 ? skip : 0), &median,
+			&deviation);
+		out->warmup_count = at->folded_count ? 0
+						     : (int64_t)warmup_of(seconds, count, median, deviation);
 	}
 	out->warm = out->all;
 	if (!err && out->warmup_count) {
@@ -252,6 +285,7 @@ static void done(void *self)
 	for (uint32_t i = 0; i < l->count; i++) {
 		sb_durations_done(&l->all[i].durations);
 		free(l->all[i].begins);
+		free(l->all[i].folded);
 	}
 	sb_map_done(&l->index);
 	free(l->all);
@@ -277,7 +311,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct loops *l = self;
 	struct sb_iterations_section *s = &model->iterations;
-	int err = l->no_memory ? sb_fail(STROBE_ENOMEM, "no memory for the iterations of '%s'", run->path) : 0;
+	int err = l->no_memory ? sb_fail(STROBE_ENOMEM, "no memory for the iterations of '%s'", run->path)
+			       : 0;
 
 	s->all = sb_model_alloc(model, (l->count + 1) * sizeof *s->all);
 	for (uint32_t i = 0; !err && s->all && i < l->count; i++)

@@ -170,7 +170,7 @@ struct sb_iterations {
 	struct sb_stats warm; /* without the warm-up */
 	int64_t warmup_count;
 	double warmup_s;
-	double per_second; /* warm.count / time from the first warm begin to the last end */
+	double per_second; /* warm.count / warm.total: of the iterations themselves, not of what lies between */
 	int64_t outlier_count; /* slower than its peers: above median + 5 MAD and 1.2 x median */
 	struct sb_outlier {
 		int64_t index;

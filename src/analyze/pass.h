@@ -69,9 +69,11 @@ bool sb_engine_room(struct sb_engine *e, void *array, uint32_t *room, uint32_t c
 /* ---- zones.c ---- */
 struct sb_stack *sb_stack_of(struct sb_engine *e, uint32_t track);
 void sb_stack_begin(struct sb_engine *e, struct sb_stack *s, uint32_t name, int64_t t_ns);
-void sb_stack_end(struct sb_engine *e, struct sb_stack *s, uint32_t name, int64_t t_ns); /* name 0: innermost */
+void sb_stack_end(
+	struct sb_engine *e, struct sb_stack *s, uint32_t name, int64_t t_ns); /* name 0: innermost */
 void sb_stack_attr(struct sb_engine *e, struct sb_stack *s, const struct sb_run_attr *attr);
-void sb_stack_text_attr(struct sb_engine *e, struct sb_stack *s, const char *key, const char *text, size_t size);
+void sb_stack_text_attr(
+	struct sb_engine *e, struct sb_stack *s, const char *key, const char *text, size_t size);
 void sb_stack_close_all(struct sb_engine *e, struct sb_stack *s, int64_t t_ns);
 /* A complete duration; measured ones (no id) belong into the zone around them. */
 void sb_stack_span(struct sb_engine *e, struct sb_stack *s, struct sb_zone *zone, bool measured);
@@ -81,11 +83,11 @@ bool sb_zone_give(struct sb_engine *e, struct sb_zone *z);
 
 /* ---- records.c ---- */
 /* A LONG record; stack is NULL outside the HOT lane. */
-void sb_record_give(struct sb_engine *e, const struct sb_record *r, uint32_t tid, struct sb_stack *stack,
-	int64_t now_ns);
+void sb_record_give(
+	struct sb_engine *e, const struct sb_record *r, uint32_t tid, struct sb_stack *stack, int64_t now_ns);
 void sb_event_give(struct sb_engine *e, struct sb_event *event);
-void sb_digest_give(struct sb_engine *e, const struct sb_digest *d, uint32_t writer_tid, struct sb_stack *stack,
-	uint32_t *out_paths);
+void sb_digest_give(struct sb_engine *e, const struct sb_digest *d, uint32_t writer_tid,
+	struct sb_stack *stack, uint32_t *out_paths);
 void sb_open_spans_give(struct sb_engine *e);
 
 #endif

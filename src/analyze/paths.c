@@ -42,7 +42,9 @@ static uint32_t path_new(struct sb_run_index *x, uint32_t parent, uint32_t name)
 	}
 	path = x->path_count++;
 	x->paths[path] = (struct sb_path_entry){
-		.path = { .parent = parent, .name = name, .depth = parent ? x->paths[parent].path.depth + 1 : 0 },
+		.path = { .parent = parent,
+			.name = name,
+			.depth = parent ? x->paths[parent].path.depth + 1 : 0 },
 	};
 	return path;
 }

@@ -15,8 +15,8 @@ static void fill_drops(struct sb_run *run, struct sb_model *m)
 
 		if (!count)
 			continue;
-		s->drops[s->drop_count++] =
-			(struct sb_drop){ sb_lost_key((enum sb_lost_reason)i), sb_lost_text((enum sb_lost_reason)i), count };
+		s->drops[s->drop_count++] = (struct sb_drop){ sb_lost_key((enum sb_lost_reason)i),
+			sb_lost_text((enum sb_lost_reason)i), count };
 		s->dropped_count += count;
 	}
 }
@@ -36,7 +36,8 @@ static void fill_damage(struct sb_run *run, struct sb_model *m)
 				continue;
 			if (!count)
 				sb_run_warn(run, "'%s' byte %llu: %s; %llu bytes skipped", r->path,
-					(unsigned long long)r->damage[k].first_offset, sb_damage_text((enum sb_damage)k),
+					(unsigned long long)r->damage[k].first_offset,
+					sb_damage_text((enum sb_damage)k),
 					(unsigned long long)r->damage[k].bytes);
 			count += (int64_t)r->damage[k].count;
 			s->skipped_bytes += (double)r->damage[k].bytes;
@@ -58,7 +59,8 @@ static void fill_cost(struct sb_run *run, struct sb_model *m)
 		s->own_cpu_s += (double)h->own_cpu_ns / 1e9;
 		s->slow_path_s += (double)h->slow_ns / 1e9;
 	}
-	s->overhead_ratio = run->wall_ns > 0 ? (s->own_cpu_s + s->slow_path_s) / ((double)run->wall_ns / 1e9) : NAN;
+	s->overhead_ratio = run->wall_ns > 0 ? (s->own_cpu_s + s->slow_path_s) / ((double)run->wall_ns / 1e9)
+					     : NAN;
 	s->files = run->process_count;
 }
 
@@ -79,10 +81,13 @@ static int finish(void *self, struct sb_run *run, struct sb_model *m)
 	fill_damage(run, m);
 	fill_cost(run, m);
 	if (run->is_cut && pass->folded_until_ns > run->from_ns)
-		sb_run_warn(run, "the detail before %.3f s was folded to stay within max_trace_bytes: "
-			"this part of the run is not complete", s->folded_until_s);
+		sb_run_warn(run,
+			"the detail before %.3f s was folded to stay within max_trace_bytes: "
+			"this part of the run is not complete",
+			s->folded_until_s);
 	if (pass->vanished_chunks)
-		sb_run_warn(run, "%llu chunks were folded while this was read: read it again for exact totals",
+		sb_run_warn(run,
+			"%llu chunks were folded while this was read: read it again for exact totals",
 			(unsigned long long)pass->vanished_chunks);
 	s->warnings = sb_model_alloc(m, (run->warning_count + 1) * sizeof *s->warnings);
 	for (uint32_t i = 0; s->warnings && i < run->warning_count; i++)

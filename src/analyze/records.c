@@ -158,8 +158,11 @@ static void give_span_open(struct sb_engine *e, const struct sb_record *r, struc
 	ev->t_ns = ns_of(e, r->payload[1]);
 	sb_event_give(e, ev);
 	if (sb_engine_room(e, &e->open_spans, &e->open_span_room, e->open_span_count, sizeof *e->open_spans))
-		e->open_spans[e->open_span_count++] = (struct sb_open_span){ .id = ev->span_id, .process = e->process,
-			.track = ev->track, .name = ev->name, .begin_ns = ev->t_ns };
+		e->open_spans[e->open_span_count++] = (struct sb_open_span){ .id = ev->span_id,
+			.process = e->process,
+			.track = ev->track,
+			.name = ev->name,
+			.begin_ns = ev->t_ns };
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -176,7 +179,10 @@ void sb_open_spans_give(struct sb_engine *e)
 		qsort(e->ended_spans, e->ended_span_count, sizeof *e->ended_spans, compare_ids);
 	for (uint32_t i = 0; i < e->open_span_count; i++) {
 		const struct sb_open_span *o = &e->open_spans[i];
-		struct sb_zone z = { .begin_ns = o->begin_ns, .end_ns = e->p->end_ns, .name = o->name, .flags = SB_ZONE_OPEN };
+		struct sb_zone z = { .begin_ns = o->begin_ns,
+			.end_ns = e->p->end_ns,
+			.name = o->name,
+			.flags = SB_ZONE_OPEN };
 		struct sb_stack *stack;
 
 		if (e->ended_span_count &&
@@ -204,8 +210,8 @@ static void fill_gpu(struct sb_engine *e, const struct sb_record *r, struct sb_e
 	ev->gpu.launch_ns = r->payload[2] ? ns_of(e, r->payload[2]) : INT64_MIN;
 	ev->gpu.stream = (uint32_t)(r->payload[3] >> 32);
 	ev->gpu.launch_tid = (uint32_t)r->payload[3];
-	ev->gpu.launch_track =
-		ev->gpu.launch_tid ? sb_run_track_of(e->run, e->process, ev->gpu.launch_tid, 0) : UINT32_MAX;
+	ev->gpu.launch_track = ev->gpu.launch_tid ? sb_run_track_of(e->run, e->process, ev->gpu.launch_tid, 0)
+						  : UINT32_MAX;
 	ev->gpu.bytes = r->words >= 5 ? (int64_t)r->payload[4] : -1;
 }
 
@@ -281,27 +287,45 @@ static void give_attr(struct sb_engine *e, const struct sb_record *r, struct sb_
 /* Payload words a type has at least; 0: unknown or without any. */
 static uint32_t least_words(uint32_t type)
 {
-	static const uint8_t least[] = { [SB_ATTR64] = 1, [SB_ATTR_STR] = 1, [SB_SPAN_OPEN] = 3, [SB_SPAN] = 4,
-		[SB_GPU] = 4, [SB_SAMPLE] = 1, [SB_SNAPSHOT] = 5, [SB_LOST] = 1, [SB_EVENT] = 2, [SB_SKIP] = 3,
-		[SB_CACHE] = 7, [SB_STREAM] = 5, [SB_MODEL] = 4, [SB_ALLOC] = 3, [SB_GAUGE] = 2, [SB_PROCESS] = 5,
-		[SB_STACK] = 3, [SB_CODE_FILE] = 1 };
+	static const uint8_t least[] = { [SB_ATTR64] = 1,
+		[SB_ATTR_STR] = 1,
+		[SB_SPAN_OPEN] = 3,
+		[SB_SPAN] = 4,
+		[SB_GPU] = 4,
+		[SB_SAMPLE] = 1,
+		[SB_SNAPSHOT] = 5,
+		[SB_LOST] = 1,
+		[SB_EVENT] = 2,
+		[SB_SKIP] = 3,
+		[SB_CACHE] = 7,
+		[SB_STREAM] = 5,
+		[SB_MODEL] = 4,
+		[SB_ALLOC] = 3,
+		[SB_GAUGE] = 2,
+		[SB_PROCESS] = 5,
+		[SB_STACK] = 3,
+		[SB_CODE_FILE] = 1 };
 
 	return type < sizeof least ? least[type] : 0;
 }
 
 static bool has_name(uint32_t type)
 {
-	const uint32_t named = 1u << SB_SPAN_OPEN | 1u << SB_GPU | 1u << SB_SNAPSHOT | 1u << SB_EVENT | 1u << SB_SKIP |
-		1u << SB_CACHE | 1u << SB_MODEL | 1u << SB_ALLOC | 1u << SB_GAUGE | 1u << SB_CODE_FILE;
+	const uint32_t named = 1u << SB_SPAN_OPEN | 1u << SB_GPU | 1u << SB_SNAPSHOT | 1u << SB_EVENT |
+			       1u << SB_SKIP | 1u << SB_CACHE | 1u << SB_MODEL | 1u << SB_ALLOC |
+			       1u << SB_GAUGE | 1u << SB_CODE_FILE;
 
 	return type < 32 && named >> type & 1;
 }
 
-void sb_record_give(struct sb_engine *e, const struct sb_record *r, uint32_t tid, struct sb_stack *stack,
-	int64_t now_ns)
+void sb_record_give(
+	struct sb_engine *e, const struct sb_record *r, uint32_t tid, struct sb_stack *stack, int64_t now_ns)
 {
-	struct sb_event ev = { .t_ns = now_ns, .process = e->process, .track = stack ? stack->track : UINT32_MAX,
-		.path = stack && stack->depth ? stack->frames[stack->depth - 1].path & ~SB_PATH_RECURSIVE : 0 };
+	struct sb_event ev = { .t_ns = now_ns,
+		.process = e->process,
+		.track = stack ? stack->track : UINT32_MAX,
+		.path = stack && stack->depth ? stack->frames[stack->depth - 1].path & ~SB_PATH_RECURSIVE
+					      : 0 };
 	const uint64_t *p = r->payload;
 
 	if (r->words < least_words(r->type))
@@ -365,7 +389,8 @@ void sb_record_give(struct sb_engine *e, const struct sb_record *r, uint32_t tid
 	case SB_STREAM:
 		ev.kind = SB_EVENT_STREAM;
 		ev.t_ns = ns_of(e, p[0]);
-		ev.stream = (struct strobe_batch){ (int64_t)p[1], double_of(p[2]), double_of(p[3]), double_of(p[4]) };
+		ev.stream = (struct strobe_batch){ (int64_t)p[1], double_of(p[2]), double_of(p[3]),
+			double_of(p[4]) };
 		break;
 	case SB_MODEL:
 		ev.kind = SB_EVENT_MODEL;
@@ -400,9 +425,7 @@ void sb_record_give(struct sb_engine *e, const struct sb_record *r, uint32_t tid
 		ev.kind = SB_EVENT_CODE_FILE;
 		give_text(e, r, 0, &ev);
 		return;
-	default:
-		e->index->pass.unknown_records += r->type > SB_OWNER;
-		return;
+	default: e->index->pass.unknown_records += r->type > SB_OWNER; return;
 	}
 	sb_event_give(e, &ev);
 }
@@ -423,16 +446,20 @@ static uint32_t fill_buckets(struct sb_engine *e, const struct sb_digest *d, con
 	return n->bucket_count;
 }
 
-static void give_node(struct sb_engine *e, const struct sb_digest *d, const struct sb_folded_node *n, uint32_t path,
-	struct sb_stack *stack, const struct sb_digest_bucket *buckets, uint32_t bucket_count)
+static void give_node(struct sb_engine *e, const struct sb_digest *d, const struct sb_folded_node *n,
+	uint32_t path, struct sb_stack *stack, const struct sb_digest_bucket *buckets, uint32_t bucket_count)
 {
-	struct sb_event ev = { .kind = SB_EVENT_DIGEST_NODE, .process = e->process, .track = stack->track,
-		.name = name_of(e, n->name), .path = path & ~SB_PATH_RECURSIVE };
+	struct sb_event ev = { .kind = SB_EVENT_DIGEST_NODE,
+		.process = e->process,
+		.track = stack->track,
+		.name = name_of(e, n->name),
+		.path = path & ~SB_PATH_RECURSIVE };
 	bool top = !n->parent && !(n->flags & 3);
 
 	ev.t_ns = ns_of(e, n->sum.first_ticks);
 	ev.digest.role = n->role;
-	ev.digest.flags = (n->flags & 1 ? SB_ZONE_SPAN : 0) | (path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0);
+	ev.digest.flags = (n->flags & 1 ? SB_ZONE_SPAN : 0) |
+			  (path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0);
 	ev.digest.on_task = n->flags & 2;
 	ev.digest.on_main = top && e->run->tracks[stack->track].main;
 	ev.digest.count = n->sum.count;
@@ -454,8 +481,12 @@ static void give_node(struct sb_engine *e, const struct sb_digest *d, const stru
 
 static void give_sum(struct sb_engine *e, const struct sb_folded_sum *s, uint32_t path, uint32_t track)
 {
-	struct sb_event ev = { .kind = SB_EVENT_DIGEST_SUM, .process = e->process, .track = track, .path = path,
-		.name = name_of(e, s->key), .t_ns = e->p->start_ns };
+	struct sb_event ev = { .kind = SB_EVENT_DIGEST_SUM,
+		.process = e->process,
+		.track = track,
+		.path = path,
+		.name = name_of(e, s->key),
+		.t_ns = e->p->start_ns };
 
 	ev.digest_sum.what = s->node ? SB_SUM_COUNT : (enum sb_digest_what)(s->key >> SB_ID_BITS);
 	ev.digest_sum.count = s->sum.count;
@@ -466,8 +497,8 @@ static void give_sum(struct sb_engine *e, const struct sb_folded_sum *s, uint32_
 		sb_event_give(e, &ev);
 }
 
-void sb_digest_give(struct sb_engine *e, const struct sb_digest *d, uint32_t writer_tid, struct sb_stack *stack,
-	uint32_t *out_paths)
+void sb_digest_give(struct sb_engine *e, const struct sb_digest *d, uint32_t writer_tid,
+	struct sb_stack *stack, uint32_t *out_paths)
 {
 	struct sb_digest_bucket buckets[SB_DIGEST_BUCKETS];
 
@@ -481,6 +512,7 @@ void sb_digest_give(struct sb_engine *e, const struct sb_digest *d, uint32_t wri
 				n->bucket_count <= SB_DIGEST_BUCKETS ? fill_buckets(e, d, n, buckets) : 0);
 	}
 	for (uint32_t i = 0; i < d->sum_count; i++)
-		give_sum(e, &d->sums[i], d->sums[i].node ? out_paths[d->sums[i].node - 1] & ~SB_PATH_RECURSIVE : 0,
+		give_sum(e, &d->sums[i],
+			d->sums[i].node ? out_paths[d->sums[i].node - 1] & ~SB_PATH_RECURSIVE : 0,
 			stack->track);
 }

@@ -129,8 +129,9 @@ static int list_runs(const char *root, struct candidate **out_all, size_t *out_c
 
 	if (!d)
 		return sb_fail(STROBE_ENOENT,
-			"no runs in '%s': %s; record one with 'strobe run -- COMMAND', or name a run folder or file", root,
-			strerror(errno));
+			"no runs in '%s': %s; record one with 'strobe run -- COMMAND', or name a run folder "
+			"or file",
+			root, strerror(errno));
 	while ((e = readdir(d))) {
 		if (count == room) {
 			struct candidate *more = realloc(all, (room ? room * 2 : 16) * sizeof *all);
@@ -163,10 +164,11 @@ static int resolve_last(unsigned long back, char *out_path, size_t size)
 	if (err)
 		return err;
 	if (!count)
-		err = sb_fail(STROBE_ENOENT, "no runs in '%s': record one with 'strobe run -- COMMAND'", root);
+		err = sb_fail(
+			STROBE_ENOENT, "no runs in '%s': record one with 'strobe run -- COMMAND'", root);
 	else if (back >= count)
-		err = sb_fail(STROBE_ENOENT, "'last~%lu' does not exist: '%s' holds %zu run%s", back, root, count,
-			count == 1 ? "" : "s");
+		err = sb_fail(STROBE_ENOENT, "'last~%lu' does not exist: '%s' holds %zu run%s", back, root,
+			count, count == 1 ? "" : "s");
 	else
 		snprintf(out_path, size, "%s/%s", root, all[back].name);
 	free(all);
@@ -184,7 +186,8 @@ int sb_run_resolve(const char *spec, char *out_path, size_t size)
 		if (spec[4]) {
 			back = strtoul(spec + 5, &end, 10);
 			if (!isdigit((unsigned char)spec[5]) || *end)
-				return sb_fail(STROBE_EINVAL, "'%s' is no run: write last, last~1, last~2...", spec);
+				return sb_fail(
+					STROBE_EINVAL, "'%s' is no run: write last, last~1, last~2...", spec);
 		}
 		return resolve_last(back, out_path, size);
 	}
@@ -248,8 +251,9 @@ static int find_in_folder(const char *path, struct sb_recordings *r)
 	count_folder(path, &recordings, &ranks);
 	if (!recordings && ranks)
 		return sb_fail(STROBE_ENOENT,
-			"'%s' holds %zu ranks: name one of them (%s/rank_0), or see all with 'strobe aggregate %s'", path, ranks,
-			path, path);
+			"'%s' holds %zu ranks: name one of them (%s/rank_0), or see all with 'strobe "
+			"aggregate %s'",
+			path, ranks, path, path);
 	d = opendir(path);
 	if (!d)
 		return sb_fail_errno("cannot read '%s'", path);
@@ -263,7 +267,8 @@ static int find_in_folder(const char *path, struct sb_recordings *r)
 	}
 	closedir(d);
 	if (!err && !r->count)
-		return sb_fail(STROBE_ENOENT, "'%s' holds no recording (no .strobe file): nothing was recorded there", path);
+		return sb_fail(STROBE_ENOENT,
+			"'%s' holds no recording (no .strobe file): nothing was recorded there", path);
 	if (!err)
 		qsort(r->paths, r->count, sizeof *r->paths, compare_paths);
 	r->folder = strdup(path);
@@ -316,8 +321,8 @@ int sb_cut_parse_duration(const char *text, int64_t *out_ns)
 	static const struct {
 		const char *unit;
 		double ns;
-	} units[] = { { "", 1e9 }, { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 }, { "m", 60e9 }, { "min", 60e9 },
-		{ "h", 3600e9 } };
+	} units[] = { { "", 1e9 }, { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 }, { "m", 60e9 },
+		{ "min", 60e9 }, { "h", 3600e9 } };
 	char *end;
 	double value;
 
@@ -325,7 +330,8 @@ int sb_cut_parse_duration(const char *text, int64_t *out_ns)
 	value = strtod(text, &end);
 	if (end != text && !errno)
 		for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-			if (!strcmp(end, units[i].unit) && value * units[i].ns > -9e18 && value * units[i].ns < 9e18) {
+			if (!strcmp(end, units[i].unit) && value * units[i].ns > -9e18 &&
+				value * units[i].ns < 9e18) {
 				*out_ns = (int64_t)(value * units[i].ns);
 				return 0;
 			}

@@ -8,7 +8,7 @@
 struct sb_recordings {
 	char **paths;
 	size_t count;
-	char *folder;   /* where reports belong */
+	char *folder; /* where reports belong */
 	char *imported; /* a temporary recording to remove; NULL: none */
 };
 

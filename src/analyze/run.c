@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const fixed_names[] = {
-	"",
+static const char *const fixed_names[] = { "",
 #define TEXT_(sym, text) text,
 	SB_FIXED_NAMES(TEXT_)
 #undef TEXT_
@@ -49,7 +48,8 @@ void sb_run_warn(struct sb_run *run, const char *format, ...)
 
 /* ---- names, tracks, schemas --------------------------------------------- */
 
-uint32_t sb_run_name_add(struct sb_run *run, const char *text, size_t size, const char *code, size_t code_size)
+uint32_t sb_run_name_add(
+	struct sb_run *run, const char *text, size_t size, const char *code, size_t code_size)
 {
 	struct sb_run_index *x = run->index;
 	char both[2 * SB_STRING_MAX + 2];
@@ -70,8 +70,9 @@ uint32_t sb_run_name_add(struct sb_run *run, const char *text, size_t size, cons
 			return 0;
 		run->names = more;
 		kept = sb_strings_text(&x->names, run->name_count);
-		run->names[run->name_count] =
-			run->name_count ? (struct sb_run_name){ kept, kept + strlen(kept) + 1 } : (struct sb_run_name){ "", "" };
+		run->names[run->name_count] = run->name_count
+						      ? (struct sb_run_name){ kept, kept + strlen(kept) + 1 }
+						      : (struct sb_run_name){ "", "" };
 		run->name_count++;
 	}
 	return id;
@@ -120,7 +121,8 @@ const char *sb_run_text_of(struct sb_run *run, uint32_t process, uint32_t file_i
 
 static const char *keep_text(struct sb_run *run, const char *text, size_t size)
 {
-	return sb_strings_text(&run->index->texts, sb_strings_add(&run->index->texts, text, strnlen(text, size)));
+	return sb_strings_text(
+		&run->index->texts, sb_strings_add(&run->index->texts, text, strnlen(text, size)));
 }
 
 uint32_t sb_run_track_of(struct sb_run *run, uint32_t process, uint32_t tid, uint32_t task)
@@ -138,7 +140,10 @@ uint32_t sb_run_track_of(struct sb_run *run, uint32_t process, uint32_t tid, uin
 		return 0;
 	run->tracks = more;
 	index = run->track_count++;
-	run->tracks[index] = (struct sb_run_track){ .process = process, .tid = task ? 0 : tid, .track = task, .name = "",
+	run->tracks[index] = (struct sb_run_track){ .process = process,
+		.tid = task ? 0 : tid,
+		.track = task,
+		.name = "",
 		.main = !task && process == run->main_process && tid == p->reader->head.main_tid };
 	sb_map_put(&x->tracks, key, index);
 	return index;
@@ -202,7 +207,8 @@ static void scan_schema(struct scan *s, const struct sb_record *r)
 static void scan_meta(struct scan *s, const struct sb_record *r)
 {
 	struct sb_run *run = s->run;
-	struct sb_run_meta meta = { .process = s->process, .scope = (enum sb_meta_scope)(r->aux >> 24 & 255) };
+	struct sb_run_meta meta = { .process = s->process,
+		.scope = (enum sb_meta_scope)(r->aux >> 24 & 255) };
 	struct sb_run_meta *more;
 	const char *text;
 	size_t size;
@@ -258,8 +264,8 @@ static void scan_anchor(struct scan *s, uint64_t ticks, uint64_t mono_ns, uint64
 /* Records that say when they happened also say how far an unclosed file reaches. */
 static void scan_time(struct scan *s, const struct sb_record *r)
 {
-	const uint32_t timed = 1u << SB_SAMPLE | 1u << SB_SNAPSHOT | 1u << SB_EVENT | 1u << SB_SKIP | 1u << SB_MODEL |
-		1u << SB_PROCESS | 1u << SB_STACK | 1u << SB_ANCHOR;
+	const uint32_t timed = 1u << SB_SAMPLE | 1u << SB_SNAPSHOT | 1u << SB_EVENT | 1u << SB_SKIP |
+			       1u << SB_MODEL | 1u << SB_PROCESS | 1u << SB_STACK | 1u << SB_ANCHOR;
 	struct sb_reader *reader = s->run->processes[s->process].reader;
 
 	if (reader->head.closed || r->type >= 32 || !(timed >> r->type & 1) || !r->words)
@@ -330,7 +336,8 @@ static void scan_ends(struct sb_reader *r)
 		size_t count;
 		const uint64_t *words;
 
-		if (chunk->lane != SB_LANE_HOT || (next && next->lane == chunk->lane && next->writer == chunk->writer))
+		if (chunk->lane != SB_LANE_HOT ||
+			(next && next->lane == chunk->lane && next->writer == chunk->writer))
 			continue;
 		words = sb_reader_chunk(r, chunk, buf, &count);
 		if (!words)
@@ -365,7 +372,9 @@ static int scan_process(struct sb_run *run, uint32_t process)
 {
 	struct sb_run_process *p = &run->processes[process];
 	struct sb_reader *r = p->reader;
-	struct scan s = { .run = run, .process = process, .anchor_ticks = r->head.start_ticks,
+	struct scan s = { .run = run,
+		.process = process,
+		.anchor_ticks = r->head.start_ticks,
 		.anchor_mono_ns = r->head.start_mono_ns };
 	int err;
 
@@ -441,8 +450,8 @@ static bool same_clock(const struct sb_file_header *a, const struct sb_file_head
 /* Nanoseconds from b's start to a's. */
 static int64_t start_after(const struct sb_file_header *a, const struct sb_file_header *b)
 {
-	return same_clock(a, b) ? (int64_t)(a->start_mono_ns - b->start_mono_ns) :
-		(int64_t)(a->start_real_ns - b->start_real_ns);
+	return same_clock(a, b) ? (int64_t)(a->start_mono_ns - b->start_mono_ns)
+				: (int64_t)(a->start_real_ns - b->start_real_ns);
 }
 
 static void place_processes(struct sb_run *run)
@@ -480,16 +489,19 @@ static void choose_main(struct sb_run *run)
 	for (uint32_t i = 0; i < run->process_count; i++) {
 		struct sb_run_process *p = &run->processes[i];
 		struct sb_chunk_range hot = sb_reader_range(p->reader, SB_LANE_HOT, 0);
-		int rank = p->tool ? 0 : 1 + 2 * (hot.end > hot.first) + (command && command->attr.i == p->pid);
+		int rank = p->tool ? 0
+				   : 1 + 2 * (hot.end > hot.first) + (command && command->attr.i == p->pid);
 
-		if (rank > best_rank || (rank == best_rank && p->start_ns < run->processes[run->main_process].start_ns)) {
+		if (rank > best_rank ||
+			(rank == best_rank && p->start_ns < run->processes[run->main_process].start_ns)) {
 			best_rank = rank;
 			run->main_process = i;
 		}
 	}
 	for (uint32_t i = 0; i < run->track_count; i++)
 		run->tracks[i].main = !run->tracks[i].track && run->tracks[i].process == run->main_process &&
-			run->tracks[i].tid == run->processes[run->main_process].reader->head.main_tid;
+				      run->tracks[i].tid ==
+					      run->processes[run->main_process].reader->head.main_tid;
 }
 
 /* Every thread that recorded is a track, in order of appearance. */
@@ -534,7 +546,8 @@ static void keep_newest_session(struct sb_run *run)
 
 	memset(keep, 0, sizeof keep);
 	for (uint32_t i = 0; i < run->process_count; i++)
-		if (run->processes[i].reader->head.start_real_ns > run->processes[newest].reader->head.start_real_ns)
+		if (run->processes[i].reader->head.start_real_ns >
+			run->processes[newest].reader->head.start_real_ns)
 			newest = i;
 	keep[newest] = true;
 	while (more) {
@@ -549,7 +562,9 @@ static void keep_newest_session(struct sb_run *run)
 			run->processes[kept++] = run->processes[i];
 			continue;
 		}
-		sb_run_warn(run, "'%s' is an earlier session in the same folder and left out: report it by its file name",
+		sb_run_warn(run,
+			"'%s' is an earlier session in the same folder and left out: report it by its file "
+			"name",
 			run->processes[i].reader->path);
 		sb_reader_close(run->processes[i].reader);
 	}
@@ -557,6 +572,29 @@ static void keep_newest_session(struct sb_run *run)
 }
 
 /* ---- open, close --------------------------------------------------------- */
+
+static bool same_recording(const struct sb_file_header *a, const struct sb_file_header *b)
+{
+	return a->pid == b->pid && a->process_start == b->process_start && a->start_ticks == b->start_ticks &&
+	       a->start_real_ns == b->start_real_ns && !memcmp(a->session_uuid, b->session_uuid, 16);
+}
+
+/* A packed copy beside its recording is the same recording, not a second one. */
+static bool drop_copy(struct sb_run *run, struct sb_reader *reader)
+{
+	for (uint32_t i = 0; i < run->process_count; i++) {
+		struct sb_reader **known = &run->processes[i].reader;
+		struct sb_reader *other = *known;
+
+		if (!same_recording(&reader->head, &other->head) || reader->packed == other->packed)
+			continue;
+		if (other->packed)
+			*known = reader;
+		sb_reader_close(other->packed ? other : reader);
+		return true;
+	}
+	return false;
+}
 
 static int open_readers(struct sb_run *run)
 {
@@ -576,6 +614,8 @@ static int open_readers(struct sb_run *run)
 			sb_run_warn(run, "left out: %s", sb_error_message());
 			continue;
 		}
+		if (drop_copy(run, p->reader))
+			continue;
 		p->pid = p->reader->head.pid;
 		p->ppid = p->reader->head.ppid;
 		run->process_count++;
@@ -631,9 +671,11 @@ static int cut_to_generation(struct sb_run *run, int32_t wanted)
 	int err = sb_run_visit(run, &v, 1);
 
 	if (!err && !g.count)
-		err = sb_fail(STROBE_EINVAL, "'%s' has no generations: nothing in it was marked as one", run->path);
+		err = sb_fail(
+			STROBE_EINVAL, "'%s' has no generations: nothing in it was marked as one", run->path);
 	else if (!err && (wanted < 1 || (uint32_t)wanted > g.count))
-		err = sb_fail(STROBE_EINVAL, "'%s' has generations 1 to %u, not %d", run->path, g.count, wanted);
+		err = sb_fail(
+			STROBE_EINVAL, "'%s' has generations 1 to %u, not %d", run->path, g.count, wanted);
 	if (!err) {
 		run->from_ns = g.begins[wanted - 1];
 		run->to_ns = g.ends[wanted - 1];
@@ -660,7 +702,8 @@ static int apply_cut(struct sb_run *run, const struct sb_cut *cut)
 		run->from_ns = run->to_ns - cut->last_ns;
 	run->is_cut = cut->has_from || cut->has_to || cut->last_ns;
 	if (run->is_cut && run->from_ns >= run->to_ns)
-		return sb_fail(STROBE_EINVAL, "nothing lies between %.3f s and %.3f s: the run is %.3f s long",
+		return sb_fail(STROBE_EINVAL,
+			"nothing lies between %.3f s and %.3f s: the run is %.3f s long",
 			(double)run->from_ns / 1e9, (double)run->to_ns / 1e9, (double)run->wall_ns / 1e9);
 	return 0;
 }
@@ -742,7 +785,8 @@ int64_t sb_run_time_ns(const struct sb_run *run, uint32_t process, uint64_t tick
 	return sb_process_ns(&run->processes[process], ticks);
 }
 
-const struct sb_run_meta *sb_run_meta_find(const struct sb_run *run, enum sb_meta_scope scope, const char *key)
+const struct sb_run_meta *sb_run_meta_find(
+	const struct sb_run *run, enum sb_meta_scope scope, const char *key)
 {
 	for (uint32_t i = run->meta_count; i-- > 0;)
 		if (run->metas[i].scope == scope && !strcmp(run->metas[i].attr.key, key))

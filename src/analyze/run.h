@@ -14,7 +14,7 @@
 /* A part of a run. Zero-initialised: all of it. */
 struct sb_cut {
 	int32_t generation; /* from 1; 0: all */
-	int64_t last_ns;    /* the last so many ns; 0: all */
+	int64_t last_ns; /* the last so many ns; 0: all */
 	bool has_from, has_to;
 	int64_t from_ns, to_ns; /* since the run's start; negative: from its end */
 };
@@ -43,9 +43,9 @@ struct sb_run_meta {
 
 struct sb_run_schema {
 	uint32_t process;
-	uint32_t id;        /* in its file */
+	uint32_t id; /* in its file */
 	const char *source; /* "gpu", "cpu", "memory", "disk"... */
-	int device;         /* -1: none */
+	int device; /* -1: none */
 	const char **columns;
 	uint32_t column_count;
 };
@@ -53,7 +53,7 @@ struct sb_run_schema {
 /* A line of nested zones: a thread, or a task. */
 struct sb_run_track {
 	uint32_t process;
-	uint32_t tid;   /* 0 for tasks */
+	uint32_t tid; /* 0 for tasks */
 	uint32_t track; /* 0 for threads */
 	const char *name; /* "" : none given */
 	bool main; /* the thread that opened the session, in the run's main process */
@@ -65,16 +65,16 @@ struct sb_run_process {
 	uint32_t pid, ppid;
 	bool tool; /* run.strobe of `strobe run`: samples and process tree */
 	int64_t start_ns, end_ns; /* on the run's axis */
-	uint32_t *names;          /* file name id -> run name id */
+	uint32_t *names; /* file name id -> run name id */
 	uint32_t name_count;
 	double ns_per_tick;
-	uint64_t scale;        /* ns_per_tick in 1/2^40 */
+	uint64_t scale; /* ns_per_tick in 1/2^40 */
 	uint64_t origin_ticks; /* ticks at start_ns */
-	bool has_tracks;       /* zones on tracks that are not threads */
+	bool has_tracks; /* zones on tracks that are not threads */
 };
 
 struct sb_run {
-	char *path;   /* what was opened: folder or file */
+	char *path; /* what was opened: folder or file */
 	char *folder; /* where reports belong; NULL for a lone file */
 	struct sb_run_process *processes;
 	uint32_t process_count;
@@ -89,14 +89,14 @@ struct sb_run {
 	uint32_t meta_count;
 	uint64_t start_real_ns;
 	int64_t wall_ns; /* of the whole run */
-	bool live;       /* a process that records into it is running */
-	bool complete;   /* every file was closed in order */
+	bool live; /* a process that records into it is running */
+	bool complete; /* every file was closed in order */
 	uint64_t lost[SB_LOST_REASONS];
 	/* The part asked for; all of it: 0, wall_ns. */
 	int64_t from_ns, to_ns;
 	bool is_cut;
 	int32_t generation; /* 0: not cut to one */
-	char **warnings;    /* one line each: damage, files left out */
+	char **warnings; /* one line each: damage, files left out */
 	uint32_t warning_count;
 	/* private */
 	struct sb_run_index *index;
@@ -121,7 +121,8 @@ void sb_run_set_importer(sb_run_importer *importer);
 /* A recording that was not closed and whose process still runs on this machine. */
 bool sb_run_is_running(const struct sb_file_header *head);
 int64_t sb_run_time_ns(const struct sb_run *run, uint32_t process, uint64_t ticks);
-const struct sb_run_meta *sb_run_meta_find(const struct sb_run *run, enum sb_meta_scope scope, const char *key);
+const struct sb_run_meta *sb_run_meta_find(
+	const struct sb_run *run, enum sb_meta_scope scope, const char *key);
 void sb_run_warn(struct sb_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

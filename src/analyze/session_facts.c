@@ -24,7 +24,8 @@ static struct sb_pair pair_of(struct sb_model *m, const struct sb_run_attr *a)
 }
 
 /* Metas of one scope, the last word on each key. */
-static struct sb_pair *pairs_of(struct sb_run *run, struct sb_model *m, enum sb_meta_scope scope, size_t *out_count)
+static struct sb_pair *pairs_of(
+	struct sb_run *run, struct sb_model *m, enum sb_meta_scope scope, size_t *out_count)
 {
 	struct sb_pair *all = sb_model_alloc(m, (run->meta_count + 1) * sizeof *all);
 
@@ -87,7 +88,9 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 	s->left_behind = sb_model_text(m, text_meta(run, SB_RUN_LEFT_BEHIND));
 	s->cpu_s = number_meta(run, SB_RUN_CPU_S);
 	s->peak_rss_bytes = number_meta(run, SB_RUN_PEAK_RSS_BYTES);
-	s->process_count = isnan(number_meta(run, SB_RUN_PROCESS_COUNT)) ? -1 : (int64_t)number_meta(run, SB_RUN_PROCESS_COUNT);
+	s->process_count = isnan(number_meta(run, SB_RUN_PROCESS_COUNT))
+				   ? -1
+				   : (int64_t)number_meta(run, SB_RUN_PROCESS_COUNT);
 	s->state = run->live ? "live" : run->complete ? "complete" : "ended without a stop";
 	s->start_real_ns = run->start_real_ns;
 	s->end_real_ns = run->start_real_ns + (uint64_t)run->wall_ns;
@@ -140,8 +143,9 @@ static struct sb_system_process *child_of(struct children *c, int64_t pid, bool 
 		c->all = more;
 		c->room = c->room ? c->room * 2 : 16;
 	}
-	c->all[c->count] = (struct sb_system_process){ .pid = pid, .ppid = -1, .start_s = NAN, .end_s = NAN, .exit_code = -1,
-		.exit_signal = -1 };
+	c->all[c->count] = (struct sb_system_process){
+		.pid = pid, .ppid = -1, .start_s = NAN, .end_s = NAN, .exit_code = -1, .exit_signal = -1
+	};
 	return &c->all[c->count++];
 }
 
@@ -217,7 +221,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	s->process_count = c->count;
 	for (size_t i = 0; i < s->process_count; i++)
 		for (uint32_t k = 0; k < run->process_count; k++)
-			s->processes[i].recorded |= run->processes[k].pid == s->processes[i].pid && !run->processes[k].tool;
+			s->processes[i].recorded |= run->processes[k].pid == s->processes[i].pid &&
+						    !run->processes[k].tool;
 	return 0;
 }
 

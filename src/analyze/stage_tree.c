@@ -18,12 +18,12 @@
 struct node {
 	uint32_t parent; /* node */
 	uint32_t depth;
-	uint32_t name;          /* run name of its first path */
-	const char *pattern;    /* grouped: what they have in common */
-	uint32_t first_path;    /* linked through next_path */
-	uint32_t skip;          /* NONE, or an index of skips: never ran */
+	uint32_t name; /* run name of its first path */
+	const char *pattern; /* grouped: what they have in common */
+	uint32_t first_path; /* linked through next_path */
+	uint32_t skip; /* NONE, or an index of skips: never ran */
 	int64_t total_ns;
-	uint32_t row;           /* in the finished order */
+	uint32_t row; /* in the finished order */
 };
 
 struct kid {
@@ -37,7 +37,7 @@ struct tree {
 	struct sb_run *run;
 	uint32_t path_count;
 	uint32_t *first_child, *next_sibling; /* by path */
-	uint32_t *next_path;                  /* by path: the node's list */
+	uint32_t *next_path; /* by path: the node's list */
 	bool *alive;
 	struct node *nodes; /* [0]: the root */
 	uint32_t node_count, node_room;
@@ -72,8 +72,11 @@ static int no_memory(const struct tree *t)
 
 static const struct sb_stage_sum *sum_at(const struct tree *t, uint32_t path)
 {
-	static const struct sb_stage_sum nothing = { .min_ns = INT64_MAX, .max_ns = -1, .first_ns = INT64_MAX,
-		.last_end_ns = INT64_MIN, .clipped_max_ns = -1 };
+	static const struct sb_stage_sum nothing = { .min_ns = INT64_MAX,
+		.max_ns = -1,
+		.first_ns = INT64_MAX,
+		.last_end_ns = INT64_MIN,
+		.clipped_max_ns = -1 };
 
 	return path < t->sums->count ? &t->sums->all[path] : &nothing;
 }
@@ -118,7 +121,9 @@ static struct node *add_node(struct tree *t, uint32_t parent)
 		t->node_room = room;
 	}
 	n = &t->nodes[t->node_count++];
-	*n = (struct node){ .parent = parent, .first_path = NONE, .skip = NONE,
+	*n = (struct node){ .parent = parent,
+		.first_path = NONE,
+		.skip = NONE,
 		.depth = parent == NONE || !parent ? 0 : t->nodes[parent].depth + 1 };
 	return n;
 }
@@ -166,7 +171,8 @@ static void group_kids(struct tree *t)
 			const struct sb_run_name *name = &t->run->names[t->kids[i].name];
 			uint32_t pattern, count = 0;
 
-			if (*name->code || strlen(name->text) >= sizeof text || !sb_stage_pattern(name->text, text, sizeof text))
+			if (*name->code || strlen(name->text) >= sizeof text ||
+				!sb_stage_pattern(name->text, text, sizeof text))
 				continue;
 			pattern = sb_strings_add(&t->patterns, text, strlen(text));
 			sb_map_get(&names_of_pattern, pattern, &count);
@@ -275,7 +281,8 @@ static int flat_tree(struct tree *t)
 
 /* ---- rows ---------------------------------------------------------------- */
 
-static double quantile_of(const double *low, const double *high, const uint64_t *counts, uint64_t total, double q)
+static double quantile_of(
+	const double *low, const double *high, const uint64_t *counts, uint64_t total, double q)
 {
 	double rank = q * (double)(total - 1), before = 0;
 
@@ -287,8 +294,7 @@ static double quantile_of(const double *low, const double *high, const uint64_t 
 	return NAN;
 }
 
-/* Percentiles where the detail of some calls is gone. */
-static void folded_percentiles(const uint64_t *counts, struct sb_stats *s)
+void sb_stage_folded_percentiles(const uint64_t *counts, struct sb_stats *s)
 {
 	double low[SB_STAGE_BUCKETS], high[SB_STAGE_BUCKETS];
 	uint64_t total = 0;
@@ -335,7 +341,8 @@ static int fill_histogram(struct tree *t, const struct node *n, struct sb_stage 
 			double low, high;
 
 			sb_digest_bucket_range(b, &low, &high);
-			ok = !sum->folded[b] || sb_histogram_add(&h, (uint64_t)((low + high) / 2), sum->folded[b]);
+			ok = !sum->folded[b] ||
+			     sb_histogram_add(&h, (uint64_t)((low + high) / 2), sum->folded[b]);
 		}
 	}
 	if (ok) {
@@ -351,7 +358,8 @@ static int fill_histogram(struct tree *t, const struct node *n, struct sb_stage 
 }
 
 /* Min, max, percentiles of one call, over all the node's paths. */
-static int fill_time(struct tree *t, const struct node *n, struct sb_stage *row, int64_t total_ns, int64_t clipped_ns)
+static int fill_time(
+	struct tree *t, const struct node *n, struct sb_stage *row, int64_t total_ns, int64_t clipped_ns)
 {
 	uint64_t counts[SB_STAGE_BUCKETS] = { 0 };
 	const struct sb_stage_sum *only = sum_at(t, n->first_path);
@@ -384,7 +392,7 @@ static int fill_time(struct tree *t, const struct node *n, struct sb_stage *row,
 		for (uint32_t p = n->first_path; p != NONE; p = t->next_path[p])
 			count_buckets(counts, sum_at(t, p));
 		row->time.std = NAN;
-		folded_percentiles(counts, &row->time);
+		sb_stage_folded_percentiles(counts, &row->time);
 	}
 	if (!err && sb_model_build_options(t->model)->histograms)
 		err = fill_histogram(t, n, row);
@@ -479,8 +487,15 @@ static void fill_skipped(struct tree *t, const struct node *n, struct sb_stage *
 	row->first_s = row->end_s = (double)t->sums->skips[n->skip].t_ns / 1e9;
 	row->total_s = row->self_s = 0;
 	row->wall_ratio = row->self_ratio = 0;
-	row->time = (struct sb_stats){ .total = NAN, .mean = NAN, .min = NAN, .max = NAN, .p50 = NAN, .p95 = NAN,
-		.p99 = NAN, .last = NAN, .std = NAN };
+	row->time = (struct sb_stats){ .total = NAN,
+		.mean = NAN,
+		.min = NAN,
+		.max = NAN,
+		.p50 = NAN,
+		.p95 = NAN,
+		.p99 = NAN,
+		.last = NAN,
+		.std = NAN };
 }
 
 static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
@@ -537,8 +552,9 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 		row->gpu_span_s = (double)gpu_ns / 1e9;
 	if (busy_s > 0)
 		row->gpu_busy_s = busy_s;
-	row->state = row->open_count ? SB_STAGE_OPEN :
-		untimed && untimed == (uint64_t)row->count ? SB_STAGE_UNTIMED : SB_STAGE_NORMAL;
+	row->state = row->open_count                              ? SB_STAGE_OPEN
+		     : untimed && untimed == (uint64_t)row->count ? SB_STAGE_UNTIMED
+								  : SB_STAGE_NORMAL;
 	fill_attrs(t, n, row);
 	if (n->pattern && fill_members(t, n, row))
 		return STROBE_ENOMEM;

@@ -53,7 +53,8 @@ static void gpu_span_add(struct sb_stage_sums *s, const struct sb_event *e)
 	}
 	g->has_name[e->name] = 1;
 	g->sorted = false;
-	g->all[g->count++] = (struct gpu_span){ e->name, e->gpu.launch_track, e->gpu.launch_ns, e->gpu.duration_ns, false };
+	g->all[g->count++] = (struct gpu_span){ e->name, e->gpu.launch_track, e->gpu.launch_ns,
+		e->gpu.duration_ns, false };
 }
 
 static int compare_spans(const void *a, const void *b)
@@ -226,7 +227,8 @@ static void place_skips(struct sb_stage_sums *s, const struct sb_zone *z)
 		s->skip_last_ns = INT64_MIN;
 }
 
-static void add_duration(struct sb_stage_sums *s, struct sb_stage_sum *sum, const struct sb_zone *z, int64_t ns)
+static void add_duration(
+	struct sb_stage_sums *s, struct sb_stage_sum *sum, const struct sb_zone *z, int64_t ns)
 {
 	if (z->flags & SB_ZONE_CLIPPED) {
 		sum->clipped_count++;
@@ -350,15 +352,17 @@ static void add_skip(struct sb_stage_sums *s, const struct sb_event *e)
 {
 	if (s->skip_count == s->skip_room) {
 		uint32_t room = s->skip_room ? s->skip_room * 2 : 16;
-		struct sb_stage_skip *more = s->skip_count < 4096 ? realloc(s->skips, room * sizeof *more) : NULL;
+		struct sb_stage_skip *more = s->skip_count < 4096 ? realloc(s->skips, room * sizeof *more)
+								  : NULL;
 
 		if (!more)
 			return;
 		s->skips = more;
 		s->skip_room = room;
 	}
-	s->skips[s->skip_count++] =
-		(struct sb_stage_skip){ .t_ns = e->t_ns, .track = e->track, .name = e->name, .reason = strdup(e->text) };
+	s->skips[s->skip_count++] = (struct sb_stage_skip){
+		.t_ns = e->t_ns, .track = e->track, .name = e->name, .reason = strdup(e->text)
+	};
 	if (s->skip_count == 1 || e->t_ns < s->skip_first_ns)
 		s->skip_first_ns = e->t_ns;
 	if (s->skip_count == 1 || e->t_ns > s->skip_last_ns)
@@ -422,7 +426,8 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	v->self = s;
 	v->roles = SB_EVERY_ZONE;
 	v->zone = see_zone;
-	v->kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_SKIPPED | 1u << SB_EVENT_DIGEST_NODE | 1u << SB_EVENT_DIGEST_SUM;
+	v->kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_SKIPPED | 1u << SB_EVENT_DIGEST_NODE |
+		   1u << SB_EVENT_DIGEST_SUM;
 	v->event = see_event;
 	return 0;
 }

@@ -15,7 +15,7 @@ struct sb_stage_sum_attr {
 
 /* Everything known of one path. */
 struct sb_stage_sum {
-	uint64_t count;          /* all of the below included */
+	uint64_t count; /* all of the below included */
 	uint64_t recursive_count;
 	uint64_t open_count;
 	uint64_t folded_count;
@@ -23,8 +23,8 @@ struct sb_stage_sum {
 	uint64_t clipped_count;
 	uint64_t untimed_count;
 	int64_t total_ns, self_ns;
-	int64_t min_ns, max_ns;   /* INT64_MAX, -1: none */
-	int64_t clipped_max_ns;   /* stands in where every call was cut */
+	int64_t min_ns, max_ns; /* INT64_MAX, -1: none */
+	int64_t clipped_max_ns; /* stands in where every call was cut */
 	int64_t last_end_ns, last_ns;
 	int64_t first_ns;
 	int64_t gpu_span_ns;
@@ -55,11 +55,15 @@ struct sb_stage_sums {
 	struct sb_stage_skip *skips;
 	uint32_t skip_count, skip_room;
 	int64_t skip_first_ns, skip_last_ns; /* of those not placed yet */
-	struct sb_gpu_spans *gpu;            /* see stages.c */
+	struct sb_gpu_spans *gpu; /* see stages.c */
 	bool no_memory;
 };
 
 int sb_stage_tree_build(struct sb_stage_sums *sums, struct sb_model *model);
+
+/* p50, p95, p99 (within out_stats' min and max) from SB_STAGE_BUCKETS counts of
+ * durations in ns; states their error. */
+void sb_stage_folded_percentiles(const uint64_t *counts, struct sb_stats *out_stats);
 
 /* "sampling_chunk_17" -> "sampling_chunk_*"; false: no index in it. */
 bool sb_stage_pattern(const char *name, char *out_pattern, size_t size);

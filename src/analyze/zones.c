@@ -79,7 +79,8 @@ static inline uint32_t wanted_by(struct sb_engine *e, const struct sb_zone *z)
 	uint32_t mask = e->every_mask | e->role_mask[z->role & 31];
 
 	if (e->any_name_mask)
-		mask |= (z->name < e->name_room && e->name_mask[z->name] ? e->name_mask[z->name] : ask_name(e, z->name)) &
+		mask |= (z->name < e->name_room && e->name_mask[z->name] ? e->name_mask[z->name]
+									 : ask_name(e, z->name)) &
 			~(1u << 31);
 	return mask;
 }
@@ -138,12 +139,18 @@ void sb_stack_begin(struct sb_engine *e, struct sb_stack *s, uint32_t name, int6
 	f->attr_first = s->attr_count;
 	f->text_first = s->text_size;
 	if (e->begin_mask) {
-		struct sb_zone z = { .begin_ns = t_ns, .end_ns = t_ns, .name = name, .path = f->path & ~SB_PATH_RECURSIVE,
-			.track = s->track, .process = e->process, .depth = s->depth - 1,
+		struct sb_zone z = { .begin_ns = t_ns,
+			.end_ns = t_ns,
+			.name = name,
+			.path = f->path & ~SB_PATH_RECURSIVE,
+			.track = s->track,
+			.process = e->process,
+			.depth = s->depth - 1,
 			.flags = f->path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0 };
 
 		for (uint32_t mask = e->begin_mask; mask; mask &= mask - 1)
-			e->visitors[__builtin_ctz(mask)].zone_begin(e->visitors[__builtin_ctz(mask)].self, &z);
+			e->visitors[__builtin_ctz(mask)].zone_begin(
+				e->visitors[__builtin_ctz(mask)].self, &z);
 	}
 }
 
@@ -157,7 +164,8 @@ static inline int64_t claim(int64_t *covered_ns, int64_t begin_ns, int64_t end_n
 	return end_ns > from ? end_ns - from : 0;
 }
 
-static void claim_in_parent(struct sb_engine *e, struct sb_stack *s, uint32_t depth, int64_t begin_ns, int64_t end_ns)
+static void claim_in_parent(
+	struct sb_engine *e, struct sb_stack *s, uint32_t depth, int64_t begin_ns, int64_t end_ns)
 {
 	if (depth)
 		s->frames[depth - 1].child_ns += claim(&s->frames[depth - 1].covered_ns, begin_ns, end_ns);
@@ -175,9 +183,16 @@ static void fix_texts(struct sb_stack *s, uint32_t first)
 static void close_top(struct sb_engine *e, struct sb_stack *s, int64_t t_ns, uint32_t flags)
 {
 	struct sb_frame *f = &s->frames[--s->depth];
-	struct sb_zone z = { .begin_ns = f->begin_ns, .end_ns = t_ns, .child_ns = f->child_ns, .name = f->name,
-		.path = f->path & ~SB_PATH_RECURSIVE, .track = s->track, .process = e->process, .depth = s->depth,
-		.flags = flags | (f->path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0), .role = f->role,
+	struct sb_zone z = { .begin_ns = f->begin_ns,
+		.end_ns = t_ns,
+		.child_ns = f->child_ns,
+		.name = f->name,
+		.path = f->path & ~SB_PATH_RECURSIVE,
+		.track = s->track,
+		.process = e->process,
+		.depth = s->depth,
+		.flags = flags | (f->path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0),
+		.role = f->role,
 		.attr_count = s->attr_count - f->attr_first };
 
 	if (z.attr_count) {
@@ -224,7 +239,8 @@ void sb_stack_attr(struct sb_engine *e, struct sb_stack *s, const struct sb_run_
 	s->attrs[s->attr_count++] = *attr;
 }
 
-void sb_stack_text_attr(struct sb_engine *e, struct sb_stack *s, const char *key, const char *text, size_t size)
+void sb_stack_text_attr(
+	struct sb_engine *e, struct sb_stack *s, const char *key, const char *text, size_t size)
 {
 	struct sb_run_attr attr = { .key = key, .type = STROBE_TYPE_STRING, .i = s->text_size };
 

@@ -19,7 +19,7 @@ struct sb_lane_writer {
 	uint64_t base;
 	uint64_t seq;
 	uint32_t track;
-	uint32_t used;   /* words in the buffer; 0: no chunk begun */
+	uint32_t used; /* words in the buffer; 0: no chunk begun */
 	uint64_t *words; /* a whole chunk, header included */
 };
 
@@ -34,14 +34,13 @@ struct sb_builder {
 	uint32_t track_count;
 	uint32_t schema_count;
 	struct sb_strings names; /* "name\0code" */
-	struct sb_map ids;       /* number in names -> id */
+	struct sb_map ids; /* number in names -> id */
 	struct sb_lane_writer *writers;
 	struct sb_lane_writer *keep, *device;
 	uint64_t last_ticks;
 };
 
-static const char *const fixed_names[] = {
-	"",
+static const char *const fixed_names[] = { "",
 #define TEXT_(sym, text) text,
 	SB_FIXED_NAMES(TEXT_)
 #undef TEXT_
@@ -282,7 +281,8 @@ int sb_builder_close(struct sb_builder *b, uint64_t end_ns)
 		return 0;
 	b->head.end_ticks = ticks_at(b, end_ns);
 	b->head.heartbeat_ticks = b->head.end_ticks;
-	b->head.end_mono_ns = b->head.start_mono_ns + (uint64_t)((double)end_ns * 1e9 / (double)b->head.clock_hz);
+	b->head.end_mono_ns = b->head.start_mono_ns +
+			      (uint64_t)((double)end_ns * 1e9 / (double)b->head.clock_hz);
 	b->head.end_real_ns = b->head.start_real_ns + (b->head.end_mono_ns - b->head.start_mono_ns);
 	b->head.closed = 1;
 	return finish(b);
@@ -351,8 +351,8 @@ static void put_text(uint64_t *at, const char *text)
 	memcpy(at + 1, text, size);
 }
 
-static void long_text(struct sb_lane_writer *w, uint32_t type, uint64_t aux, const uint64_t *fixed, uint32_t count,
-	const char *text)
+static void long_text(struct sb_lane_writer *w, uint32_t type, uint64_t aux, const uint64_t *fixed,
+	uint32_t count, const char *text)
 {
 	uint64_t *at = put_long(w, type, aux, count + text_words(text));
 
@@ -512,8 +512,8 @@ static void intern_keys(struct sb_builder *b, const struct strobe_attr *attrs, s
 		sb_builder_name(b, attrs[i].key, NULL);
 }
 
-void sb_builder_span(struct sb_lane_writer *w, uint32_t name, uint64_t id, uint64_t start_ns, uint64_t duration_ns,
-	uint32_t track, const struct strobe_attr *attrs, size_t attr_count)
+void sb_builder_span(struct sb_lane_writer *w, uint32_t name, uint64_t id, uint64_t start_ns,
+	uint64_t duration_ns, uint32_t track, const struct strobe_attr *attrs, size_t attr_count)
 {
 	struct sb_builder *b = w->builder;
 	uint64_t *at;
@@ -531,7 +531,8 @@ void sb_builder_span(struct sb_lane_writer *w, uint32_t name, uint64_t id, uint6
 		b->last_ticks = at[1] + duration_ns;
 }
 
-void sb_builder_span_open(struct sb_lane_writer *w, uint32_t name, uint64_t id, uint64_t start_ns, uint32_t track)
+void sb_builder_span_open(
+	struct sb_lane_writer *w, uint32_t name, uint64_t id, uint64_t start_ns, uint32_t track)
 {
 	uint64_t *at = put_long(w, SB_SPAN_OPEN, name, 3);
 
@@ -546,7 +547,7 @@ void sb_builder_gpu(struct sb_builder *b, const struct sb_builder_gpu *g)
 {
 	int sized = g->kind >= SB_GPU_COPY_H2D && g->kind <= SB_GPU_MEMSET;
 	uint64_t aux = g->name | (uint64_t)g->kind << 20 | (uint64_t)(g->device & 255) << 24 |
-		(uint64_t)(g->flags & 255) << 32;
+		       (uint64_t)(g->flags & 255) << 32;
 	uint64_t *at = put_long(b->device, SB_GPU, aux, sized ? 5 : 4);
 
 	if (!at)
@@ -563,7 +564,8 @@ void sb_builder_gpu(struct sb_builder *b, const struct sb_builder_gpu *g)
 
 /* ---- everything else ---------------------------------------------------- */
 
-void sb_builder_record(struct sb_builder *b, uint32_t type, uint64_t aux, const uint64_t *payload, uint32_t words)
+void sb_builder_record(
+	struct sb_builder *b, uint32_t type, uint64_t aux, const uint64_t *payload, uint32_t words)
 {
 	uint64_t *at = put_long(b->keep, type, aux, words);
 
@@ -595,7 +597,8 @@ uint32_t sb_builder_schema(struct sb_builder *b, const char *source, int device,
 	return b->schema_count;
 }
 
-void sb_builder_sample(struct sb_builder *b, uint32_t schema, uint64_t t_ns, const double *values, uint32_t count)
+void sb_builder_sample(
+	struct sb_builder *b, uint32_t schema, uint64_t t_ns, const double *values, uint32_t count)
 {
 	uint64_t *at = put_long(b->keep, SB_SAMPLE, schema, 1 + count);
 
@@ -605,11 +608,11 @@ void sb_builder_sample(struct sb_builder *b, uint32_t schema, uint64_t t_ns, con
 	memcpy(at + 1, values, count * sizeof *values);
 }
 
-void sb_builder_snapshot(struct sb_builder *b, uint64_t t_ns, const char *label, int device, int64_t allocated,
-	int64_t reserved, int64_t peak)
+void sb_builder_snapshot(struct sb_builder *b, uint64_t t_ns, const char *label, int device,
+	int64_t allocated, int64_t reserved, int64_t peak)
 {
-	uint64_t payload[] = { ticks_at(b, t_ns), (uint64_t)(int64_t)device, (uint64_t)allocated, (uint64_t)reserved,
-		(uint64_t)peak };
+	uint64_t payload[] = { ticks_at(b, t_ns), (uint64_t)(int64_t)device, (uint64_t)allocated,
+		(uint64_t)reserved, (uint64_t)peak };
 
 	sb_builder_record(b, SB_SNAPSHOT, sb_builder_name(b, label, NULL), payload, 5);
 }
@@ -629,7 +632,8 @@ void sb_builder_event(struct sb_builder *b, uint64_t t_ns, const char *name, uin
 	put_attrs(b, at + 2, attrs, attr_count);
 }
 
-void sb_builder_skip(struct sb_builder *b, uint64_t t_ns, const char *name, const char *code, const char *reason)
+void sb_builder_skip(
+	struct sb_builder *b, uint64_t t_ns, const char *name, const char *code, const char *reason)
 {
 	uint64_t payload[] = { ticks_at(b, t_ns), 0 };
 
@@ -641,7 +645,8 @@ void sb_builder_cache(struct sb_builder *b, uint64_t t_ns, const struct strobe_c
 	uint64_t payload[] = { ticks_at(b, t_ns), e->count ? (uint64_t)e->count : 1, (uint64_t)e->size_bytes,
 		bits_of(e->score), bits_of(e->threshold), bits_of(e->frame), (uint64_t)e->chunk };
 
-	sb_builder_record(b, SB_CACHE, sb_builder_name(b, e->cache, NULL) | (uint64_t)e->kind << 20, payload, 7);
+	sb_builder_record(
+		b, SB_CACHE, sb_builder_name(b, e->cache, NULL) | (uint64_t)e->kind << 20, payload, 7);
 }
 
 void sb_builder_stream(struct sb_builder *b, uint64_t t_ns, const struct strobe_batch *batch)
@@ -652,18 +657,20 @@ void sb_builder_stream(struct sb_builder *b, uint64_t t_ns, const struct strobe_
 	sb_builder_record(b, SB_STREAM, 0, payload, 5);
 }
 
-void sb_builder_model(struct sb_builder *b, uint64_t t_ns, const char *name, int64_t parameters, const char *type,
-	int64_t bytes)
+void sb_builder_model(struct sb_builder *b, uint64_t t_ns, const char *name, int64_t parameters,
+	const char *type, int64_t bytes)
 {
-	uint64_t payload[] = { ticks_at(b, t_ns), (uint64_t)parameters, sb_builder_name(b, type ? type : "", NULL),
-		(uint64_t)bytes };
+	uint64_t payload[] = { ticks_at(b, t_ns), (uint64_t)parameters,
+		sb_builder_name(b, type ? type : "", NULL), (uint64_t)bytes };
 
 	sb_builder_record(b, SB_MODEL, sb_builder_name(b, name, NULL), payload, 4);
 }
 
-void sb_builder_alloc(struct sb_builder *b, uint64_t t_ns, const char *allocator, int64_t bytes, const char *context)
+void sb_builder_alloc(
+	struct sb_builder *b, uint64_t t_ns, const char *allocator, int64_t bytes, const char *context)
 {
-	uint64_t payload[] = { ticks_at(b, t_ns), (uint64_t)bytes, context ? sb_builder_name(b, context, NULL) : 0 };
+	uint64_t payload[] = { ticks_at(b, t_ns), (uint64_t)bytes,
+		context ? sb_builder_name(b, context, NULL) : 0 };
 
 	sb_builder_record(b, SB_ALLOC, sb_builder_name(b, allocator, NULL), payload, 3);
 }
@@ -677,7 +684,8 @@ void sb_builder_gauge(struct sb_builder *b, uint64_t t_ns, const char *name, dou
 
 void sb_builder_meta(struct sb_builder *b, enum sb_meta_scope scope, const struct strobe_attr *attr)
 {
-	uint64_t aux = sb_builder_name(b, attr->key, NULL) | (uint64_t)attr->type << 20 | (uint64_t)scope << 24;
+	uint64_t aux = sb_builder_name(b, attr->key, NULL) | (uint64_t)attr->type << 20 |
+		       (uint64_t)scope << 24;
 	uint64_t value;
 
 	if (attr->type == STROBE_TYPE_STRING) {
@@ -688,38 +696,40 @@ void sb_builder_meta(struct sb_builder *b, enum sb_meta_scope scope, const struc
 	sb_builder_record(b, SB_META, aux, &value, 1);
 }
 
-void sb_builder_meta_string(struct sb_builder *b, enum sb_meta_scope scope, const char *key, const char *value)
+void sb_builder_meta_string(
+	struct sb_builder *b, enum sb_meta_scope scope, const char *key, const char *value)
 {
 	struct strobe_attr attr = { .key = key, .type = STROBE_TYPE_STRING, .value.s = value };
 
 	sb_builder_meta(b, scope, &attr);
 }
 
-void sb_builder_lost(struct sb_builder *b, enum sb_lost_reason reason, uint64_t count, uint64_t first_ns,
-	uint64_t last_ns)
+void sb_builder_lost(
+	struct sb_builder *b, enum sb_lost_reason reason, uint64_t count, uint64_t first_ns, uint64_t last_ns)
 {
 	uint64_t payload[] = { count, ticks_at(b, first_ns), ticks_at(b, last_ns) };
 
 	sb_builder_record(b, SB_LOST, reason, payload, 3);
 }
 
-void sb_builder_anchor(struct sb_builder *b, uint64_t ticks, uint64_t mono_ns, uint64_t real_ns, uint64_t width_ns)
+void sb_builder_anchor(
+	struct sb_builder *b, uint64_t ticks, uint64_t mono_ns, uint64_t real_ns, uint64_t width_ns)
 {
 	uint64_t payload[] = { ticks, mono_ns, real_ns, width_ns };
 
 	sb_builder_record(b, SB_ANCHOR, 0, payload, 4);
 }
 
-void sb_builder_process(struct sb_builder *b, uint64_t t_ns, uint32_t pid, uint32_t ppid, int started, int64_t status,
-	const char *command)
+void sb_builder_process(struct sb_builder *b, uint64_t t_ns, uint32_t pid, uint32_t ppid, int started,
+	int64_t status, const char *command)
 {
 	uint64_t payload[] = { ticks_at(b, t_ns), ppid, started != 0, (uint64_t)status };
 
 	long_text(b->keep, SB_PROCESS, pid, payload, 4, command ? command : "");
 }
 
-void sb_builder_stack(struct sb_builder *b, uint64_t t_ns, uint32_t tid, uint32_t track, const uint32_t *names,
-	const uint32_t *lines, uint32_t frame_count)
+void sb_builder_stack(struct sb_builder *b, uint64_t t_ns, uint32_t tid, uint32_t track,
+	const uint32_t *names, const uint32_t *lines, uint32_t frame_count)
 {
 	uint64_t *at;
 
@@ -740,7 +750,8 @@ void sb_builder_code_file(struct sb_builder *b, uint32_t function_name, const ch
 	long_text(b->keep, SB_CODE_FILE, function_name, NULL, 0, file);
 }
 
-void sb_builder_chunk(struct sb_builder *b, const struct sb_chunk_header *header, const void *bytes, size_t size)
+void sb_builder_chunk(
+	struct sb_builder *b, const struct sb_chunk_header *header, const void *bytes, size_t size)
 {
 	uint32_t most = b->head.chunk_bytes - SB_CHUNK_HEADER_BYTES;
 	char *chunk = calloc(1, b->head.chunk_bytes);

@@ -17,21 +17,24 @@ struct sb_builder;
 struct sb_lane_writer;
 
 struct sb_builder_options {
-	const char *name;       /* NULL: "synthetic" */
-	const char *host;       /* NULL: "synthetic" */
-	uint32_t chunk_bytes;   /* 0: the default; 4096 for small files */
-	uint32_t pid, ppid;     /* 0: 1000, 1 */
-	uint32_t main_tid;      /* 0: pid */
-	int32_t rank;           /* as in the file: -1 none; see SB_BUILDER_DEFAULTS */
+	const char *name; /* NULL: "synthetic" */
+	const char *host; /* NULL: "synthetic" */
+	uint32_t chunk_bytes; /* 0: the default; 4096 for small files */
+	uint32_t pid, ppid; /* 0: 1000, 1 */
+	uint32_t main_tid; /* 0: pid */
+	int32_t rank; /* as in the file: -1 none; see SB_BUILDER_DEFAULTS */
 	int32_t local_rank;
 	int32_t world_size;
 	uint64_t start_mono_ns; /* 0: 1 s */
 	uint64_t start_real_ns; /* 0: 2026-01-01 00:00:00 UTC */
-	uint64_t session;       /* the uuid's low bytes: files of one run share it */
+	uint64_t session; /* the uuid's low bytes: files of one run share it */
 	enum sb_clock_kind clock_kind; /* 0: SB_CLOCK_SYNTHETIC */
-	uint64_t clock_hz;      /* 0: 1e9; t_ns are then ticks at this rate */
+	uint64_t clock_hz; /* 0: 1e9; t_ns are then ticks at this rate */
 };
-#define SB_BUILDER_DEFAULTS { .rank = -1, .local_rank = -1 }
+#define SB_BUILDER_DEFAULTS                  \
+	{                                    \
+		.rank = -1, .local_rank = -1 \
+	}
 
 /* opts may be NULL. */
 int sb_builder_open(const char *path, const struct sb_builder_options *opts, struct sb_builder **out_builder);
@@ -66,7 +69,8 @@ void sb_builder_mark(struct sb_lane_writer *w, uint64_t t_ns, uint32_t name);
 void sb_builder_switch(struct sb_lane_writer *w, uint64_t t_ns, uint32_t track);
 void sb_builder_span(struct sb_lane_writer *w, uint32_t name, uint64_t id, uint64_t start_ns,
 	uint64_t duration_ns, uint32_t track, const struct strobe_attr *attrs, size_t attr_count);
-void sb_builder_span_open(struct sb_lane_writer *w, uint32_t name, uint64_t id, uint64_t start_ns, uint32_t track);
+void sb_builder_span_open(
+	struct sb_lane_writer *w, uint32_t name, uint64_t id, uint64_t start_ns, uint32_t track);
 
 /* ---- GPU ---- */
 struct sb_builder_gpu {
@@ -75,42 +79,49 @@ struct sb_builder_gpu {
 	uint32_t device;
 	uint32_t flags;
 	uint64_t start_ns, duration_ns;
-	uint64_t launch_ns;  /* UINT64_MAX: not known */
+	uint64_t launch_ns; /* UINT64_MAX: not known */
 	uint32_t stream;
 	uint32_t launch_tid; /* 0: not known */
-	uint64_t bytes;      /* copies and sets */
+	uint64_t bytes; /* copies and sets */
 };
 void sb_builder_gpu(struct sb_builder *b, const struct sb_builder_gpu *g);
 
 /* ---- everything else ---- */
 uint32_t sb_builder_schema(struct sb_builder *b, const char *source, int device, const char *const *columns,
 	uint32_t column_count);
-void sb_builder_sample(struct sb_builder *b, uint32_t schema, uint64_t t_ns, const double *values, uint32_t count);
-void sb_builder_snapshot(struct sb_builder *b, uint64_t t_ns, const char *label, int device, int64_t allocated,
-	int64_t reserved, int64_t peak);
+void sb_builder_sample(
+	struct sb_builder *b, uint32_t schema, uint64_t t_ns, const double *values, uint32_t count);
+void sb_builder_snapshot(struct sb_builder *b, uint64_t t_ns, const char *label, int device,
+	int64_t allocated, int64_t reserved, int64_t peak);
 void sb_builder_event(struct sb_builder *b, uint64_t t_ns, const char *name, uint32_t track,
 	const struct strobe_attr *attrs, size_t attr_count);
-void sb_builder_skip(struct sb_builder *b, uint64_t t_ns, const char *name, const char *code, const char *reason);
+void sb_builder_skip(
+	struct sb_builder *b, uint64_t t_ns, const char *name, const char *code, const char *reason);
 void sb_builder_cache(struct sb_builder *b, uint64_t t_ns, const struct strobe_cache_event *e);
 void sb_builder_stream(struct sb_builder *b, uint64_t t_ns, const struct strobe_batch *batch);
-void sb_builder_model(struct sb_builder *b, uint64_t t_ns, const char *name, int64_t parameters, const char *type,
-	int64_t bytes);
-void sb_builder_alloc(struct sb_builder *b, uint64_t t_ns, const char *allocator, int64_t bytes, const char *context);
+void sb_builder_model(struct sb_builder *b, uint64_t t_ns, const char *name, int64_t parameters,
+	const char *type, int64_t bytes);
+void sb_builder_alloc(
+	struct sb_builder *b, uint64_t t_ns, const char *allocator, int64_t bytes, const char *context);
 void sb_builder_gauge(struct sb_builder *b, uint64_t t_ns, const char *name, double value);
 void sb_builder_meta(struct sb_builder *b, enum sb_meta_scope scope, const struct strobe_attr *attr);
-void sb_builder_meta_string(struct sb_builder *b, enum sb_meta_scope scope, const char *key, const char *value);
+void sb_builder_meta_string(
+	struct sb_builder *b, enum sb_meta_scope scope, const char *key, const char *value);
 void sb_builder_lost(struct sb_builder *b, enum sb_lost_reason reason, uint64_t count, uint64_t first_ns,
 	uint64_t last_ns);
-void sb_builder_anchor(struct sb_builder *b, uint64_t ticks, uint64_t mono_ns, uint64_t real_ns, uint64_t width_ns);
-void sb_builder_process(struct sb_builder *b, uint64_t t_ns, uint32_t pid, uint32_t ppid, int started, int64_t status,
-	const char *command);
-void sb_builder_stack(struct sb_builder *b, uint64_t t_ns, uint32_t tid, uint32_t track, const uint32_t *names,
-	const uint32_t *lines, uint32_t frame_count); /* leaf first */
+void sb_builder_anchor(
+	struct sb_builder *b, uint64_t ticks, uint64_t mono_ns, uint64_t real_ns, uint64_t width_ns);
+void sb_builder_process(struct sb_builder *b, uint64_t t_ns, uint32_t pid, uint32_t ppid, int started,
+	int64_t status, const char *command);
+void sb_builder_stack(struct sb_builder *b, uint64_t t_ns, uint32_t tid, uint32_t track,
+	const uint32_t *names, const uint32_t *lines, uint32_t frame_count); /* leaf first */
 void sb_builder_code_file(struct sb_builder *b, uint32_t function_name, const char *file);
 
 /* Any LONG record into KEEP, e.g. of a type this version does not know. */
-void sb_builder_record(struct sb_builder *b, uint32_t type, uint64_t aux, const uint64_t *payload, uint32_t words);
+void sb_builder_record(
+	struct sb_builder *b, uint32_t type, uint64_t aux, const uint64_t *payload, uint32_t words);
 /* A whole chunk, for tests of digests and of damage; words follow the header. */
-void sb_builder_chunk(struct sb_builder *b, const struct sb_chunk_header *header, const void *bytes, size_t size);
+void sb_builder_chunk(
+	struct sb_builder *b, const struct sb_chunk_header *header, const void *bytes, size_t size);
 
 #endif

@@ -60,7 +60,8 @@ bool sb_record_attr(const struct sb_record *r, uint32_t *at, struct sb_wire_attr
 	out_attr->type = (uint32_t)(head >> 20) & 15;
 	size = head >> 32;
 	words = out_attr->type == STROBE_TYPE_STRING ? (uint32_t)((size + 7) / 8) : 1;
-	if (out_attr->type < STROBE_TYPE_INT || out_attr->type > STROBE_TYPE_BOOL || words > r->words - *at - 1) {
+	if (out_attr->type < STROBE_TYPE_INT || out_attr->type > STROBE_TYPE_BOOL ||
+		words > r->words - *at - 1) {
 		*at = r->words;
 		return false;
 	}

@@ -10,7 +10,7 @@
 
 enum sb_cursor_end {
 	SB_CURSOR_RUNNING,
-	SB_CURSOR_ZERO,     /* the first word not written yet, or the chunk is full */
+	SB_CURSOR_ZERO, /* the first word not written yet, or the chunk is full */
 	SB_CURSOR_BAD_KIND, /* a word of no known kind */
 	SB_CURSOR_BAD_LENGTH /* a record that leaves its chunk */
 };
@@ -23,16 +23,17 @@ struct sb_cursor {
 
 struct sb_record {
 	enum sb_kind kind;
-	uint32_t id;      /* short words: name, key, counter, track */
-	uint64_t ticks;   /* BEGIN, END, MARK, SWITCH: absolute */
-	int64_t value;    /* ATTR, COUNT */
-	uint32_t type;    /* LONG: enum sb_long_type, or one from the future */
-	uint32_t words;   /* LONG: of the payload, all inside the chunk */
+	uint32_t id; /* short words: name, key, counter, track */
+	uint64_t ticks; /* BEGIN, END, MARK, SWITCH: absolute */
+	int64_t value; /* ATTR, COUNT */
+	uint32_t type; /* LONG: enum sb_long_type, or one from the future */
+	uint32_t words; /* LONG: of the payload, all inside the chunk */
 	uint64_t aux;
 	const uint64_t *payload;
 };
 
-static inline void sb_cursor_init(struct sb_cursor *c, const uint64_t *words, size_t count, uint64_t base_ticks)
+static inline void sb_cursor_init(
+	struct sb_cursor *c, const uint64_t *words, size_t count, uint64_t base_ticks)
 {
 	c->at = words;
 	c->end = words + count;
@@ -68,18 +69,14 @@ static inline bool sb_cursor_next(struct sb_cursor *c, struct sb_record *out_rec
 			out_record->value = sb_word_signed(w);
 			c->at++;
 			return true;
-		case SB_PAD:
-			c->at = c->end;
-			break;
+		case SB_PAD: c->at = c->end; break;
 		case SB_LONG:
 			if (sb_cursor_next_long(c, out_record))
 				return true;
 			if (c->why != SB_CURSOR_RUNNING)
 				return false;
 			break;
-		default:
-			c->why = w ? SB_CURSOR_BAD_KIND : SB_CURSOR_ZERO;
-			return false;
+		default: c->why = w ? SB_CURSOR_BAD_KIND : SB_CURSOR_ZERO; return false;
 		}
 	}
 	c->why = SB_CURSOR_ZERO;

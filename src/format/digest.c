@@ -78,7 +78,10 @@ static void take_node(struct heap *h, const struct sb_digest_node *n)
 		return;
 	}
 	to = &d->nodes[d->node_count++];
-	*to = (struct sb_folded_node){ .node = n->node, .parent = n->parent, .name = n->name, .flags = n->flags,
+	*to = (struct sb_folded_node){ .node = n->node,
+		.parent = n->parent,
+		.name = n->name,
+		.flags = n->flags,
 		.role = n->flags & 4 ? n->role : 0 };
 	if (slot < 0)
 		return;
@@ -136,7 +139,8 @@ static void take_hist(struct heap *h, const struct sb_digest_hist *e)
 			continue;
 		d->buckets = more(h, d->buckets, &h->bucket_room, d->bucket_count, sizeof *d->buckets);
 		if (!h->no_memory)
-			d->buckets[d->bucket_count++] = (struct sb_folded_bucket){ e->node, e->first + i, e->count[i] };
+			d->buckets[d->bucket_count++] = (struct sb_folded_bucket){ e->node, e->first + i,
+				e->count[i] };
 	}
 }
 
@@ -157,14 +161,14 @@ static bool take_entry(struct heap *h, const uint64_t *at, uint32_t type, size_t
 		take_sum(h, (const struct sb_digest_sum *)at);
 		return true;
 	case SB_DIGEST_OPEN:
-		return bytes >= sizeof(struct sb_digest_open) && take_open(h, (const struct sb_digest_open *)at, words);
+		return bytes >= sizeof(struct sb_digest_open) &&
+		       take_open(h, (const struct sb_digest_open *)at, words);
 	case SB_DIGEST_HIST:
 		if (bytes < sizeof(struct sb_digest_hist))
 			return false;
 		take_hist(h, (const struct sb_digest_hist *)at);
 		return true;
-	default:
-		return true;
+	default: return true;
 	}
 }
 
@@ -177,7 +181,8 @@ static void take_chunk(struct heap *h, const struct sb_chunk *chunk, const uint6
 
 		if (!head->type)
 			return;
-		if (head->words < 1 || head->words > count - at || !take_entry(h, words + at, head->type, head->words)) {
+		if (head->words < 1 || head->words > count - at ||
+			!take_entry(h, words + at, head->type, head->words)) {
 			sb_reader_damage(h->reader, SB_DAMAGE_DIGEST, (count - at) * 8,
 				sb_reader_chunk_offset(h->reader, chunk) + SB_CHUNK_HEADER_BYTES + at * 8);
 			return;
@@ -233,8 +238,8 @@ static void link_nodes(struct heap *h)
 	}
 }
 
-static bool read_root(struct sb_reader *r, const struct sb_chunk *chunk, uint64_t *buf,
-	struct sb_digest_root *out_root)
+static bool read_root(
+	struct sb_reader *r, const struct sb_chunk *chunk, uint64_t *buf, struct sb_digest_root *out_root)
 {
 	size_t count;
 	const uint64_t *words = sb_reader_chunk(r, chunk, buf, &count);

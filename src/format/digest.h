@@ -13,13 +13,13 @@ struct sb_digest {
 		uint32_t name, flags, role;
 		struct sb_digest_node_slot sum; /* count may be 0: nothing ended yet */
 		uint32_t first_bucket, bucket_count; /* in buckets */
-	} *nodes;
+	} * nodes;
 	uint32_t node_count;
 	struct sb_folded_sum {
 		uint32_t node; /* index of nodes + 1; 0: a counter */
 		uint32_t key;
 		struct sb_digest_sum_slot sum;
-	} *sums;
+	} * sums;
 	uint32_t sum_count;
 	struct sb_digest_open_zone *open; /* outermost first; node: index + 1 */
 	uint32_t open_count;
@@ -28,7 +28,7 @@ struct sb_digest {
 		uint32_t node; /* index of nodes + 1 */
 		uint32_t bucket;
 		uint64_t count;
-	} *buckets; /* by node */
+	} * buckets; /* by node */
 	uint32_t bucket_count;
 };
 

@@ -6,7 +6,8 @@
 int sb_packed_open(int fd, uint64_t file_bytes, const char *path, struct sb_file_header *out_head,
 	struct sb_packed **out_packed)
 {
-	return sb_fail(STROBE_ENOTSUP, "'%s' is packed and this build has no zstd: build strobe with libzstd", path);
+	return sb_fail(
+		STROBE_ENOTSUP, "'%s' is packed and this build has no zstd: build strobe with libzstd", path);
 }
 
 void sb_packed_close(struct sb_packed *p)

@@ -50,7 +50,7 @@ struct sb_packed {
 	struct cached {
 		uint32_t block; /* UINT32_MAX: empty */
 		uint64_t used;
-		char *chunks;   /* chunk_count * chunk_bytes */
+		char *chunks; /* chunk_count * chunk_bytes */
 	} cache[CACHED_BLOCKS];
 	uint64_t clock;
 	ZSTD_DCtx *zstd;
@@ -69,11 +69,11 @@ struct column {
 };
 
 struct columns {
-	struct column ops;      /* the low 24 bits of every word */
-	struct column ticks;    /* timed words: from the word before */
-	struct column values;   /* ATTR, COUNT */
-	struct column aux;      /* LONG heads: the upper 40 bits */
-	struct column payload;  /* LONG payloads: from the last one of that type */
+	struct column ops; /* the low 24 bits of every word */
+	struct column ticks; /* timed words: from the word before */
+	struct column values; /* ATTR, COUNT */
+	struct column aux; /* LONG heads: the upper 40 bits */
+	struct column payload; /* LONG payloads: from the last one of that type */
 	uint64_t last[256][32]; /* the last payload of each type, first 32 words */
 };
 
@@ -210,7 +210,8 @@ static char *write_planes(char *to, const struct column *c)
 	return to;
 }
 
-static const char *read_planes(const char *from, const char *end, struct taker *out_taker, uint64_t **out_values)
+static const char *read_planes(
+	const char *from, const char *end, struct taker *out_taker, uint64_t **out_values)
 {
 	uint32_t count, planes;
 	uint64_t *values;
@@ -271,18 +272,24 @@ static int read_index(struct sb_packed *p, const struct packed_head *h, uint64_t
 	if (h->index_offset > file_bytes || h->index_bytes > file_bytes - h->index_offset)
 		return sb_fail(STROBE_EFORMAT, "'%s' is cut off: its index at byte %llu is missing", path,
 			(unsigned long long)h->index_offset);
-	if (h->chunk_count > CHUNKS_MAX || h->block_count > h->chunk_count || blocks + headers > file_bytes * 256 + 65536)
-		return sb_fail(STROBE_EFORMAT, "'%s' byte 16: the index of this packed recording makes no sense", path);
+	if (h->chunk_count > CHUNKS_MAX || h->block_count > h->chunk_count ||
+		blocks + headers > file_bytes * 256 + 65536)
+		return sb_fail(STROBE_EFORMAT,
+			"'%s' byte 16: the index of this packed recording makes no sense", path);
 	p->blocks = malloc(blocks + 1);
 	p->headers = malloc(headers + 1);
 	p->block_of = calloc(h->chunk_count + 1, sizeof *p->block_of);
-	if (!p->blocks || !p->headers || !p->block_of || !ensure(&p->packed, &p->packed_room, h->index_bytes + 1) ||
+	if (!p->blocks || !p->headers || !p->block_of ||
+		!ensure(&p->packed, &p->packed_room, h->index_bytes + 1) ||
 		!ensure(&p->raw, &p->raw_room, blocks + headers + 1))
 		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", path);
 	if (!read_at(p->fd, p->packed, h->index_bytes, h->index_offset) ||
-		ZSTD_decompressDCtx(p->zstd, p->raw, blocks + headers, p->packed, h->index_bytes) != blocks + headers)
-		return sb_fail(STROBE_EFORMAT, "'%s' byte %llu: the index of this packed recording cannot be read: "
-			"the file is cut off or damaged", path, (unsigned long long)h->index_offset);
+		ZSTD_decompressDCtx(p->zstd, p->raw, blocks + headers, p->packed, h->index_bytes) !=
+			blocks + headers)
+		return sb_fail(STROBE_EFORMAT,
+			"'%s' byte %llu: the index of this packed recording cannot be read: "
+			"the file is cut off or damaged",
+			path, (unsigned long long)h->index_offset);
 	memcpy(p->blocks, p->raw, blocks);
 	memcpy(p->headers, p->raw + blocks, headers);
 	p->block_count = h->block_count;
@@ -290,10 +297,12 @@ static int read_index(struct sb_packed *p, const struct packed_head *h, uint64_t
 	for (uint32_t b = 0; b < h->block_count; b++) {
 		const struct block_entry *e = &p->blocks[b];
 
-		if (e->first_chunk != at || e->chunk_count > BLOCK_CHUNKS || e->chunk_count > h->chunk_count - at ||
-			e->offset > file_bytes || e->bytes > file_bytes - e->offset ||
+		if (e->first_chunk != at || e->chunk_count > BLOCK_CHUNKS ||
+			e->chunk_count > h->chunk_count - at || e->offset > file_bytes ||
+			e->bytes > file_bytes - e->offset ||
 			e->raw_bytes > (64 + PLANES * 2) * (p->chunk_bytes / 8) * BLOCK_CHUNKS)
-			return sb_fail(STROBE_EFORMAT, "'%s' byte %llu: block %u of this packed recording makes no sense", path,
+			return sb_fail(STROBE_EFORMAT,
+				"'%s' byte %llu: block %u of this packed recording makes no sense", path,
 				(unsigned long long)h->index_offset, b);
 		for (uint32_t i = 0; i < e->chunk_count; i++)
 			p->block_of[at++] = b;
@@ -313,13 +322,15 @@ int sb_packed_open(int fd, uint64_t file_bytes, const char *path, struct sb_file
 	if (!read_at(fd, &h, sizeof h, 0))
 		return sb_fail(STROBE_EFORMAT, "'%s' ends inside its header", path);
 	if (h.version != VERSION)
-		return sb_fail(STROBE_EFORMAT, "'%s' is packed by version %u; this strobe unpacks version %u", path, h.version,
-			VERSION);
+		return sb_fail(STROBE_EFORMAT, "'%s' is packed by version %u; this strobe unpacks version %u",
+			path, h.version, VERSION);
 	if (h.head_bytes < 256 || h.head_bytes > 65536 ||
-		!read_at(fd, out_head, h.head_bytes < sizeof *out_head ? h.head_bytes : sizeof *out_head, sizeof h))
+		!read_at(fd, out_head, h.head_bytes < sizeof *out_head ? h.head_bytes : sizeof *out_head,
+			sizeof h))
 		return sb_fail(STROBE_EFORMAT, "'%s' ends inside its header", path);
 	if (out_head->chunk_bytes < 512 || out_head->chunk_bytes > 1u << 20)
-		return sb_fail(STROBE_EFORMAT, "'%s': chunks of %u bytes make no sense", path, out_head->chunk_bytes);
+		return sb_fail(STROBE_EFORMAT, "'%s': chunks of %u bytes make no sense", path,
+			out_head->chunk_bytes);
 	p = calloc(1, sizeof *p);
 	if (p)
 		p->zstd = ZSTD_createDCtx();
@@ -370,7 +381,7 @@ int sb_packed_chunk_header(struct sb_packed *p, uint32_t i, struct sb_chunk_head
 
 static bool join_block(struct sb_packed *p, const struct block_entry *e, const char *raw, char *chunks)
 {
-	uint64_t (*last)[32] = calloc(256, sizeof *last);
+	uint64_t(*last)[32] = calloc(256, sizeof *last);
 	const char *from = raw + 1, *end = raw + e->raw_bytes;
 	uint64_t *values[5] = { 0 };
 	struct taker takers[5];
@@ -381,7 +392,8 @@ static bool join_block(struct sb_packed *p, const struct block_entry *e, const c
 		ok = from != NULL;
 	}
 	for (uint32_t c = 0; ok && c < e->chunk_count; c++)
-		ok = join(takers, last, (uint64_t *)(chunks + (size_t)c * p->chunk_bytes + SB_CHUNK_HEADER_BYTES),
+		ok = join(takers, last,
+			(uint64_t *)(chunks + (size_t)c * p->chunk_bytes + SB_CHUNK_HEADER_BYTES),
 			(p->chunk_bytes - SB_CHUNK_HEADER_BYTES) / 8);
 	for (int i = 0; i < 5; i++)
 		free(values[i]);
@@ -395,7 +407,8 @@ static bool unpack(struct sb_packed *p, uint32_t block, char *chunks)
 	size_t bytes = (size_t)e->chunk_count * p->chunk_bytes;
 
 	if (!e->raw_bytes || !ensure(&p->packed, &p->packed_room, e->bytes + 1) ||
-		!ensure(&p->raw, &p->raw_room, (size_t)e->raw_bytes + 1) || !read_at(p->fd, p->packed, e->bytes, e->offset) ||
+		!ensure(&p->raw, &p->raw_room, (size_t)e->raw_bytes + 1) ||
+		!read_at(p->fd, p->packed, e->bytes, e->offset) ||
 		ZSTD_decompressDCtx(p->zstd, p->raw, e->raw_bytes, p->packed, e->bytes) != e->raw_bytes)
 		return false;
 	memset(chunks, 0, bytes);
@@ -407,7 +420,8 @@ static bool unpack(struct sb_packed *p, uint32_t block, char *chunks)
 		return false;
 	}
 	for (uint32_t i = 0; i < e->chunk_count; i++)
-		memcpy(chunks + (size_t)i * p->chunk_bytes, &p->headers[e->first_chunk + i], sizeof *p->headers);
+		memcpy(chunks + (size_t)i * p->chunk_bytes, &p->headers[e->first_chunk + i],
+			sizeof *p->headers);
 	return true;
 }
 
@@ -439,7 +453,8 @@ size_t sb_packed_chunk(struct sb_packed *p, uint32_t i, void *buf)
 
 	if (!chunks)
 		return 0;
-	memcpy(buf, chunks + (size_t)(i - p->blocks[p->block_of[i]].first_chunk) * p->chunk_bytes, p->chunk_bytes);
+	memcpy(buf, chunks + (size_t)(i - p->blocks[p->block_of[i]].first_chunk) * p->chunk_bytes,
+		p->chunk_bytes);
 	return p->chunk_bytes;
 }
 
@@ -495,7 +510,8 @@ static size_t make_columns(struct packer *k, uint32_t count)
 			columns_done(c);
 		return 0;
 	}
-	memcpy(all, (const struct column *[]){ &c->ops, &c->ticks, &c->values, &c->aux, &c->payload }, sizeof all);
+	memcpy(all, (const struct column *[]){ &c->ops, &c->ticks, &c->values, &c->aux, &c->payload },
+		sizeof all);
 	for (int i = 0; i < 5; i++)
 		need += planes_size(all[i]);
 	if (!ensure(&k->raw, &k->raw_room, need)) {
@@ -538,8 +554,11 @@ static int write_block(struct packer *k, uint32_t first, uint32_t count, bool wo
 	}
 	err = write_compressed(k, raw, &packed);
 	if (!err)
-		k->blocks[k->block_count++] = (struct block_entry){ .offset = offset, .bytes = (uint32_t)packed,
-			.first_chunk = first, .chunk_count = count, .raw_bytes = (uint32_t)raw };
+		k->blocks[k->block_count++] = (struct block_entry){ .offset = offset,
+			.bytes = (uint32_t)packed,
+			.first_chunk = first,
+			.chunk_count = count,
+			.raw_bytes = (uint32_t)raw };
 	return err;
 }
 
@@ -554,7 +573,8 @@ static int write_blocks(struct packer *k)
 		uint32_t first = k->chunk_count, count = 0;
 
 		for (; i < r->chunk_count && count < BLOCK_CHUNKS && r->chunks[i].lane == head->lane &&
-			r->chunks[i].writer == head->writer; i++) {
+			r->chunks[i].writer == head->writer;
+			i++) {
 			uint64_t *to = (uint64_t *)(k->chunks + (size_t)count * r->head.chunk_bytes);
 			size_t words;
 

@@ -52,7 +52,8 @@ static const struct {
 
 const char *sb_lost_text(enum sb_lost_reason reason)
 {
-	return reason < SB_LOST_REASONS && lost_reasons[reason].text ? lost_reasons[reason].text : "for an unknown reason";
+	return reason < SB_LOST_REASONS && lost_reasons[reason].text ? lost_reasons[reason].text
+								     : "for an unknown reason";
 }
 
 const char *sb_lost_key(enum sb_lost_reason reason)
@@ -102,15 +103,19 @@ static int check_header(struct sb_reader *r)
 	struct sb_file_header *h = &r->head;
 
 	if (memcmp(h->magic, SB_MAGIC, sizeof h->magic))
-		return sb_fail(STROBE_EFORMAT, "'%s' is not a .strobe recording: its first 8 bytes are something else",
-			r->path);
+		return sb_fail(STROBE_EFORMAT,
+			"'%s' is not a .strobe recording: its first 8 bytes are something else", r->path);
 	if (h->version != SB_FORMAT_VERSION)
-		return sb_fail(STROBE_EFORMAT, "'%s' has format version %u; this strobe reads version %u: use a newer one",
-			r->path, h->version, SB_FORMAT_VERSION);
+		return sb_fail(STROBE_EFORMAT,
+			"'%s' has format version %u; this strobe reads version %u: use a newer one", r->path,
+			h->version, SB_FORMAT_VERSION);
 	if (h->header_bytes < sizeof *h || h->header_bytes > (1u << 20) || h->header_bytes % 8)
-		return sb_fail(STROBE_EFORMAT, "'%s' byte 12: a header of %u bytes makes no sense", r->path, h->header_bytes);
-	if (h->chunk_bytes < 512 || h->chunk_bytes > CHUNK_BYTES_MAX || (h->chunk_bytes & (h->chunk_bytes - 1)))
-		return sb_fail(STROBE_EFORMAT, "'%s' byte 16: chunks of %u bytes make no sense", r->path, h->chunk_bytes);
+		return sb_fail(STROBE_EFORMAT, "'%s' byte 12: a header of %u bytes makes no sense", r->path,
+			h->header_bytes);
+	if (h->chunk_bytes < 512 || h->chunk_bytes > CHUNK_BYTES_MAX ||
+		(h->chunk_bytes & (h->chunk_bytes - 1)))
+		return sb_fail(STROBE_EFORMAT, "'%s' byte 16: chunks of %u bytes make no sense", r->path,
+			h->chunk_bytes);
 	if (h->clock_hz < 1000 || h->clock_hz > 1000000000000u)
 		return sb_fail(STROBE_EFORMAT, "'%s' byte 24: a clock of %llu Hz makes no sense", r->path,
 			(unsigned long long)h->clock_hz);
@@ -137,7 +142,8 @@ static int read_header(struct sb_reader *r)
 	if (have < sizeof r->head) {
 		if (have >= 8 && memcmp(r->head.magic, SB_MAGIC, 8))
 			return check_header(r);
-		return sb_fail(STROBE_EFORMAT, "'%s' ends after %zu bytes, inside its header: nothing in it can be read", r->path,
+		return sb_fail(STROBE_EFORMAT,
+			"'%s' ends after %zu bytes, inside its header: nothing in it can be read", r->path,
 			have);
 	}
 	return check_header(r);
@@ -155,8 +161,8 @@ static bool plausible_ticks(const struct sb_reader *r, uint64_t ticks)
 
 static bool header_makes_sense(const struct sb_reader *r, const struct sb_chunk_header *h)
 {
-	return h->lane >= SB_LANE_HOT && h->lane <= SB_LANE_DIGEST && h->writer && h->writer < WRITER_MAX && h->seq &&
-		h->seq < (uint64_t)1 << 48 && plausible_ticks(r, h->base_ticks);
+	return h->lane >= SB_LANE_HOT && h->lane <= SB_LANE_DIGEST && h->writer && h->writer < WRITER_MAX &&
+	       h->seq && h->seq < (uint64_t)1 << 48 && plausible_ticks(r, h->base_ticks);
 }
 
 uint64_t sb_reader_chunk_offset(const struct sb_reader *r, const struct sb_chunk *chunk)
@@ -168,9 +174,17 @@ static void add_chunk(struct sb_reader *r, uint32_t index, const struct sb_chunk
 {
 	struct sb_chunk *c = &r->chunks[r->chunk_count++];
 
-	*c = (struct sb_chunk){ .index = index, .generation = h->generation, .writer = h->writer, .tid = h->tid,
-		.track = h->track, .lane = h->lane, .seq = h->seq, .base_ticks = h->base_ticks,
-		.anchor_mono_ns = h->anchor_mono_ns, .anchor_width_ns = h->anchor_width_ns, .words_lost = h->words_lost };
+	*c = (struct sb_chunk){ .index = index,
+		.generation = h->generation,
+		.writer = h->writer,
+		.tid = h->tid,
+		.track = h->track,
+		.lane = h->lane,
+		.seq = h->seq,
+		.base_ticks = h->base_ticks,
+		.anchor_mono_ns = h->anchor_mono_ns,
+		.anchor_width_ns = h->anchor_width_ns,
+		.words_lost = h->words_lost };
 }
 
 /* A header of all zeros, or one being recycled, is nobody's fault. */
@@ -210,7 +224,8 @@ static void sort_chunks(struct sb_reader *r)
 		bool same = before && before->lane == c->lane && before->writer == c->writer;
 
 		if (same && before->seq == c->seq) {
-			sb_reader_damage(r, SB_DAMAGE_DUPLICATE, r->head.chunk_bytes, sb_reader_chunk_offset(r, c));
+			sb_reader_damage(
+				r, SB_DAMAGE_DUPLICATE, r->head.chunk_bytes, sb_reader_chunk_offset(r, c));
 			continue;
 		}
 		c->gap = same && c->seq != before->seq + 1;
@@ -311,19 +326,22 @@ static bool still_there(struct sb_reader *r, const struct sb_chunk *chunk)
 
 	if (!r->live || r->packed)
 		return true;
-	return read_at(r->fd, &generation, sizeof generation, sb_reader_chunk_offset(r, chunk)) == sizeof generation &&
-		generation == chunk->generation;
+	return read_at(r->fd, &generation, sizeof generation, sb_reader_chunk_offset(r, chunk)) ==
+		       sizeof generation &&
+	       generation == chunk->generation;
 }
 
-const uint64_t *sb_reader_chunk(struct sb_reader *r, const struct sb_chunk *chunk, uint64_t *buf, size_t *out_words)
+const uint64_t *sb_reader_chunk(
+	struct sb_reader *r, const struct sb_chunk *chunk, uint64_t *buf, size_t *out_words)
 {
 	const struct sb_chunk_header *h = (const struct sb_chunk_header *)buf;
 	uint64_t offset = sb_reader_chunk_offset(r, chunk);
-	size_t have = r->packed ? sb_packed_chunk(r->packing, chunk->index, buf) :
-		read_at(r->fd, buf, r->head.chunk_bytes, offset);
+	size_t have = r->packed ? sb_packed_chunk(r->packing, chunk->index, buf)
+				: read_at(r->fd, buf, r->head.chunk_bytes, offset);
 
 	if (have < SB_CHUNK_HEADER_BYTES) {
-		sb_reader_damage(r, r->packed ? SB_DAMAGE_PACKED : SB_DAMAGE_TRUNCATED, r->head.chunk_bytes, offset);
+		sb_reader_damage(
+			r, r->packed ? SB_DAMAGE_PACKED : SB_DAMAGE_TRUNCATED, r->head.chunk_bytes, offset);
 		return NULL;
 	}
 	if (h->generation != chunk->generation || h->seq != chunk->seq || !still_there(r, chunk)) {

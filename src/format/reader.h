@@ -29,13 +29,13 @@ struct sb_chunk {
 
 enum sb_damage {
 	SB_DAMAGE_CHUNK_HEADER, /* a chunk whose header makes no sense */
-	SB_DAMAGE_DUPLICATE,    /* two chunks claim the same place */
-	SB_DAMAGE_WORD,         /* a word of no known kind */
-	SB_DAMAGE_LENGTH,       /* a record that leaves its chunk */
-	SB_DAMAGE_TRUNCATED,    /* the file ends inside a chunk */
-	SB_DAMAGE_MISSING,      /* a chunk that should be there is not */
-	SB_DAMAGE_DIGEST,       /* a digest that makes no sense */
-	SB_DAMAGE_PACKED,       /* a packed chunk that does not unpack */
+	SB_DAMAGE_DUPLICATE, /* two chunks claim the same place */
+	SB_DAMAGE_WORD, /* a word of no known kind */
+	SB_DAMAGE_LENGTH, /* a record that leaves its chunk */
+	SB_DAMAGE_TRUNCATED, /* the file ends inside a chunk */
+	SB_DAMAGE_MISSING, /* a chunk that should be there is not */
+	SB_DAMAGE_DIGEST, /* a digest that makes no sense */
+	SB_DAMAGE_PACKED, /* a packed chunk that does not unpack */
 	SB_DAMAGE_KINDS
 };
 
@@ -44,7 +44,7 @@ struct sb_reader {
 	struct sb_file_header head;
 	uint64_t file_bytes;
 	bool packed;
-	bool live;  /* not closed: may still be written to */
+	bool live; /* not closed: may still be written to */
 	struct sb_chunk *chunks; /* by lane, writer, seq */
 	uint32_t chunk_count;
 	uint64_t last_ticks; /* heartbeat or end, whichever is known; later words may raise it */
@@ -64,8 +64,8 @@ void sb_reader_close(struct sb_reader *r); /* takes NULL */
 
 /* Copies a chunk into buf, which holds chunk_bytes, and points at its words.
  * NULL: it was folded away or cut off meanwhile, and is counted. */
-const uint64_t *sb_reader_chunk(struct sb_reader *r, const struct sb_chunk *chunk, uint64_t *buf,
-	size_t *out_words);
+const uint64_t *sb_reader_chunk(
+	struct sb_reader *r, const struct sb_chunk *chunk, uint64_t *buf, size_t *out_words);
 
 /* The chunks of a lane and writer (0: every writer): a range of r->chunks. */
 struct sb_chunk_range {
@@ -77,7 +77,7 @@ void sb_reader_damage(struct sb_reader *r, enum sb_damage kind, uint64_t bytes, 
 uint64_t sb_reader_chunk_offset(const struct sb_reader *r, const struct sb_chunk *chunk);
 const char *sb_damage_text(enum sb_damage kind); /* "a word of no known kind" */
 const char *sb_lost_text(enum sb_lost_reason reason); /* "disk full" */
-const char *sb_lost_key(enum sb_lost_reason reason);  /* "disk_full" */
+const char *sb_lost_key(enum sb_lost_reason reason); /* "disk_full" */
 
 /* True when the first bytes are a .strobe file's, plain or packed. */
 bool sb_reader_is_recording(const char *path);

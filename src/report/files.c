@@ -40,7 +40,8 @@ static const struct {
 	{ SB_FILE_ALL, "raw_profiling_data.json", sb_report_raw_data }, /* when save_raw_data asked for it */
 };
 
-int sb_report_files_write(struct sb_run *run, const struct sb_model *model, const char *folder, unsigned files)
+int sb_report_files_write(
+	struct sb_run *run, const struct sb_model *model, const char *folder, unsigned files)
 {
 	char path[PATH_MAX];
 	int err = 0;

@@ -75,7 +75,8 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	for (size_t i = 0; i < m->events.counter_count; i++) {
 		sb_buf_puts(out, "  ");
 		sb_text_name(out, m->events.counters[i].name, 50);
-		sb_buf_printf(out, ": %.10g%s\n", m->events.counters[i].value, m->events.counters[i].gauge ? " (last)" : "");
+		sb_buf_printf(out, ": %.10g%s\n", m->events.counters[i].value,
+			m->events.counters[i].gauge ? " (last)" : "");
 	}
 	if (!m->events.count)
 		return;

@@ -88,8 +88,8 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 		return;
 	sb_buf_putc(out, '\n');
 	sb_text_colour(out, o, "1");
-	sb_buf_printf(out, "%-*s%7s %9s %9s %9s %9s %9s %7s", (int)width, "Iterations", "count", "mean", "median", "std",
-		"min", "max", "it/s");
+	sb_buf_printf(out, "%-*s%7s %9s %9s %9s %9s %9s %7s", (int)width, "Iterations", "count", "mean",
+		"median", "std", "min", "max", "it/s");
 	sb_text_colour(out, o, "");
 	sb_buf_putc(out, '\n');
 	for (size_t i = 0; i < m->iterations.count; i++) {

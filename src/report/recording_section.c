@@ -66,10 +66,12 @@ static void text_losses(const struct sb_recording_section *r, struct sb_buf *out
 		sb_buf_printf(out, "  the detail of %lld zone%s before %.3f s was folded into totals\n",
 			(long long)r->folded_zones, r->folded_zones == 1 ? "" : "s", r->folded_until_s);
 	if (r->open_zones)
-		sb_buf_printf(out, "  still open at the end, and closed at the last known time: %lld zone%s\n",
+		sb_buf_printf(out,
+			"  still open at the end, and closed at the last known time: %lld zone%s\n",
 			(long long)r->open_zones, r->open_zones == 1 ? "" : "s");
 	if (r->unmatched_ends)
-		sb_buf_printf(out, "  ends without a beginning, ignored: %lld\n", (long long)r->unmatched_ends);
+		sb_buf_printf(
+			out, "  ends without a beginning, ignored: %lld\n", (long long)r->unmatched_ends);
 	if (r->skipped_bytes > 0) {
 		sb_text_bytes(bytes, sizeof bytes, r->skipped_bytes);
 		sb_buf_printf(out, "  %s could not be read:\n", bytes);
@@ -100,11 +102,15 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	sb_text_seconds(cpu, sizeof cpu, r->own_cpu_s);
 	sb_text_seconds(slow, sizeof slow, r->slow_path_s);
 	sb_buf_printf(out, "  %lld zone%s, %lld events in all, %s in %lld file%s, %s\n", (long long)r->zones,
-		r->zones == 1 ? "" : "s", (long long)r->events, bytes, (long long)r->files, r->files == 1 ? "" : "s",
-		r->complete ? "complete" : r->live ? "still being written" : "ended without a stop");
+		r->zones == 1 ? "" : "s", (long long)r->events, bytes, (long long)r->files,
+		r->files == 1 ? "" : "s",
+		r->complete ? "complete"
+		: r->live   ? "still being written"
+			    : "ended without a stop");
 	sb_buf_printf(out, "  %lld dropped", (long long)r->dropped_count);
 	if (r->own_cpu_s > 0 || r->slow_path_s > 0)
-		sb_buf_printf(out, "; strobe itself: %s of CPU in its own threads, %s on the program's", cpu, slow);
+		sb_buf_printf(
+			out, "; strobe itself: %s of CPU in its own threads, %s on the program's", cpu, slow);
 	if ((r->own_cpu_s > 0 || r->slow_path_s > 0) && isfinite(r->overhead_ratio))
 		sb_buf_printf(out, " (%.2f %%)", r->overhead_ratio * 100);
 	sb_buf_putc(out, '\n');

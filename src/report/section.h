@@ -7,12 +7,12 @@
 #include "base/json.h"
 
 struct sb_text_options {
-	int columns;     /* at least 60; 0: 80 */
+	int columns; /* at least 60; 0: 80 */
 	bool colour;
-	size_t top;      /* rows of the timing table; 0: 20 */
+	size_t top; /* rows of the timing table; 0: 20 */
 	const char *sort; /* "total" (NULL), "self", "mean", "count", "min", "max",
 	                     "p50", "p95", "p99", "last", "gpu", "name" */
-	bool brief;       /* the timing table and the stage tree only */
+	bool brief; /* the timing table and the stage tree only */
 };
 
 struct sb_section {
@@ -29,11 +29,12 @@ extern const struct sb_section *const sb_sections[]; /* NULL-terminated */
 bool sb_text_sort_known(const char *sort);
 
 /* ---- words and numbers every section prints alike ---- */
-void sb_text_seconds(char *out, size_t size, double seconds);   /* "1.59 s", "12.3 ms", "850 ns" */
-void sb_text_bytes(char *out, size_t size, double bytes);       /* "14.9 GB", "1.3 MB" (decimal) */
-void sb_text_count(char *out, size_t size, double count);       /* "10.0M", "1320" */
+void sb_text_seconds(char *out, size_t size, double seconds); /* "1.59 s", "12.3 ms", "850 ns" */
+void sb_text_bytes(char *out, size_t size, double bytes); /* "14.9 GB", "1.3 MB" (decimal) */
+void sb_text_count(char *out, size_t size, double count); /* "10.0M", "1320" */
 void sb_text_heading(struct sb_buf *out, const struct sb_text_options *options, const char *title);
-void sb_text_colour(struct sb_buf *out, const struct sb_text_options *options, const char *code); /* "1", "31", "" off */
+void sb_text_colour(
+	struct sb_buf *out, const struct sb_text_options *options, const char *code); /* "1", "31", "" off */
 /* A name cut to width columns with an ellipsis in the middle; control bytes and
  * broken UTF-8 are made harmless. Returns the columns used. */
 size_t sb_text_name(struct sb_buf *out, const char *name, size_t width);

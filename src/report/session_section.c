@@ -114,7 +114,8 @@ static void text_outcome(const struct sb_session_section *s, struct sb_buf *out)
 	if (s->outcome)
 		sb_buf_printf(out, ", %s", s->outcome);
 	else if (s->exit_signal >= 0)
-		sb_buf_printf(out, ", killed by signal %lld (%s)", (long long)s->exit_signal, strsignal((int)s->exit_signal));
+		sb_buf_printf(out, ", killed by signal %lld (%s)", (long long)s->exit_signal,
+			strsignal((int)s->exit_signal));
 	else if (s->exit_code >= 0)
 		sb_buf_printf(out, ", exit %lld", (long long)s->exit_code);
 	if (strcmp(s->state, "complete"))
@@ -155,8 +156,8 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	if (s->tag_count)
 		sb_buf_putc(out, '\n');
 	if (s->cut_generation >= 0)
-		sb_buf_printf(out, "only generation %lld: %.3f s to %.3f s\n", (long long)s->cut_generation, s->cut_from_s,
-			s->cut_to_s);
+		sb_buf_printf(out, "only generation %lld: %.3f s to %.3f s\n", (long long)s->cut_generation,
+			s->cut_from_s, s->cut_to_s);
 	else if (isfinite(s->cut_from_s))
 		sb_buf_printf(out, "only %.3f s to %.3f s of the run\n", s->cut_from_s, s->cut_to_s);
 }

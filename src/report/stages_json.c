@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const role_names[] = { NULL, "generation", "iteration", "step", "block", "layer", "import", "load",
-	"compile", "offload", "warmup", "forward", "collective" };
+static const char *const role_names[] = { NULL, "generation", "iteration", "step", "block", "layer", "import",
+	"load", "compile", "offload", "warmup", "forward", "collective" };
 
 const char *sb_role_name(uint32_t role)
 {
@@ -25,7 +25,8 @@ static void write_rates(const struct sb_stage *s, struct sb_json *j)
 {
 	static const struct {
 		const char *attr, *key;
-	} rates[] = { { "frames", "per_frame_s" }, { "steps", "per_step_s" }, { "iters", "per_iteration_s" } };
+	} rates[] = { { "frames", "per_frame_s" }, { "steps", "per_step_s" },
+		{ "iters", "per_iteration_s" } };
 
 	for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
 		double n = sb_stage_attr_total(s, rates[i].attr);

@@ -24,7 +24,11 @@ static void brief_time(char *out, size_t size, double s)
 	while (i < 3 && s < units[i].unit * 0.9995)
 		i++;
 	v = s / units[i].unit;
-	snprintf(out, size, i == 3 || v >= 99.95 ? "%.0f%s" : v >= 9.995 ? "%.1f%s" : "%.2f%s", v, units[i].name);
+	snprintf(out, size,
+		i == 3 || v >= 99.95 ? "%.0f%s"
+		: v >= 9.995         ? "%.1f%s"
+				     : "%.2f%s",
+		v, units[i].name);
 }
 
 static double total_of(const struct sb_stage *s)
@@ -100,8 +104,9 @@ enum { COLUMNS = sizeof columns / sizeof columns[0] };
 static const struct {
 	const char *name;
 	double (*value)(const struct sb_stage *);
-} sorts[] = { { "total", total_of }, { "self", self_of }, { "mean", mean_of }, { "count", count_of }, { "min", min_of },
-	{ "max", max_of }, { "p50", p50_of }, { "p95", p95_of }, { "p99", p99_of }, { "last", last_of }, { "gpu", gpu_of } };
+} sorts[] = { { "total", total_of }, { "self", self_of }, { "mean", mean_of }, { "count", count_of },
+	{ "min", min_of }, { "max", max_of }, { "p50", p50_of }, { "p95", p95_of }, { "p99", p99_of },
+	{ "last", last_of }, { "gpu", gpu_of } };
 
 struct order {
 	const struct sb_stages_section *stages;
@@ -134,7 +139,8 @@ bool sb_text_sort_known(const char *sort)
 }
 
 /* Whether two rows read alike when each is written with so many parents. */
-static bool same_tail(const struct sb_stages_section *s, const struct sb_stage *a, const struct sb_stage *b, int parents)
+static bool same_tail(
+	const struct sb_stages_section *s, const struct sb_stage *a, const struct sb_stage *b, int parents)
 {
 	for (; parents >= 0; parents--) {
 		if (strcmp(a->name, b->name))
@@ -176,8 +182,8 @@ static void pad(struct sb_buf *out, size_t used, size_t width)
 		sb_buf_putc(out, ' ');
 }
 
-static void write_row(const struct sb_model *m, const struct sb_text_options *o, const struct sb_stage *s, size_t width,
-	bool wide, struct sb_buf *out)
+static void write_row(const struct sb_model *m, const struct sb_text_options *o, const struct sb_stage *s,
+	size_t width, bool wide, struct sb_buf *out)
 {
 	struct sb_buf name = { 0 };
 	char text[32];
@@ -232,8 +238,10 @@ void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, 
 {
 	const struct sb_stages_section *s = &m->stages;
 	size_t total_width = o->columns ? (size_t)o->columns : 80;
-	bool wide = total_width >= NAME_LEAST + COUNT_WIDTH + TOTAL_WIDTH + COLUMNS * TIME_WIDTH + SHARE_WIDTH;
-	size_t width = total_width - COUNT_WIDTH - TOTAL_WIDTH - SHARE_WIDTH - (wide ? COLUMNS : COLUMNS - 3) * TIME_WIDTH;
+	bool wide = total_width >=
+		    NAME_LEAST + COUNT_WIDTH + TOTAL_WIDTH + COLUMNS * TIME_WIDTH + SHARE_WIDTH;
+	size_t width = total_width - COUNT_WIDTH - TOTAL_WIDTH - SHARE_WIDTH -
+		       (wide ? COLUMNS : COLUMNS - 3) * TIME_WIDTH;
 	size_t top = o->top ? o->top : 20;
 	struct order order = { .stages = s, .value = total_of };
 	uint32_t *rows = malloc((s->stage_count + 1) * sizeof *rows);
@@ -257,14 +265,16 @@ void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, 
 	for (size_t i = 0; i < s->stage_count && i < top; i++)
 		write_row(m, o, &s->stages[rows[i]], width, wide, out);
 	if (s->stage_count > top)
-		sb_buf_printf(out, "... and %zu more (--top %zu shows them)\n", s->stage_count - top, s->stage_count);
+		sb_buf_printf(out, "... and %zu more (--top %zu shows them)\n", s->stage_count - top,
+			s->stage_count);
 	sb_text_seconds(text, sizeof text, s->unattributed_s);
-	sb_buf_printf(out, "%-*s%*s%*s%*s%*.1f%%\n", (int)width, "unattributed", COUNT_WIDTH, "", TOTAL_WIDTH, text,
-		(int)(wide ? COLUMNS : COLUMNS - 3) * TIME_WIDTH, "", SHARE_WIDTH - 1,
+	sb_buf_printf(out, "%-*s%*s%*s%*s%*.1f%%\n", (int)width, "unattributed", COUNT_WIDTH, "", TOTAL_WIDTH,
+		text, (int)(wide ? COLUMNS : COLUMNS - 3) * TIME_WIDTH, "", SHARE_WIDTH - 1,
 		s->wall_s > 0 ? s->unattributed_s / s->wall_s * 100 : 0);
 	sb_text_seconds(text, sizeof text, s->wall_s);
 	sb_buf_printf(out, "%-*s%*s%*s\n", (int)width, "wall", COUNT_WIDTH, "", TOTAL_WIDTH, text);
 	if (any_folded(s))
-		sb_buf_puts(out, "Old detail was folded: totals, min and max are exact, p50-p99 within 6.25 %\n");
+		sb_buf_puts(
+			out, "Old detail was folded: totals, min and max are exact, p50-p99 within 6.25 %\n");
 	free(rows);
 }

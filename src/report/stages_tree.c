@@ -10,8 +10,8 @@
 
 bool sb_stage_attr_is_count(const char *key)
 {
-	static const char *const keys[] = { "frames", "steps", "iters", "bytes", "tiles", "tokens", "forwards", "flops",
-		"latent_frames", "frames_dropped", "samples", "count" };
+	static const char *const keys[] = { "frames", "steps", "iters", "bytes", "tiles", "tokens",
+		"forwards", "flops", "latent_frames", "frames_dropped", "samples", "count" };
 
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
 		if (!strcmp(keys[i], key))
@@ -46,7 +46,8 @@ static void pad(struct sb_buf *out, size_t used, size_t width)
 		sb_buf_putc(out, ' ');
 }
 
-static void tree_name(const struct sb_stage *s, const struct sb_text_options *o, size_t width, struct sb_buf *out)
+static void tree_name(
+	const struct sb_stage *s, const struct sb_text_options *o, size_t width, struct sb_buf *out)
 {
 	struct sb_buf name = { 0 };
 	size_t indent = 2 + 2 * (s->depth < 12 ? s->depth : 12);
@@ -81,8 +82,8 @@ static enum gpu_column gpu_column(const struct sb_model *m)
 	return GPU_NONE;
 }
 
-static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, size_t width, size_t spare, enum gpu_column gpu,
-	struct sb_buf *out)
+static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, size_t width, size_t spare,
+	enum gpu_column gpu, struct sb_buf *out)
 {
 	char total[32], self[32], count[32], span[32], rate[64];
 
@@ -131,7 +132,10 @@ void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, s
 	sb_buf_putc(out, '\n');
 	sb_text_colour(out, o, "1");
 	sb_buf_printf(out, "%-*s%10s %6s %10s%s %7s", (int)width, "Stage tree", "total", "share", "self",
-		gpu == GPU_BUSY ? "   GPU busy" : gpu ? "   GPU span" : "", "calls");
+		gpu == GPU_BUSY ? "   GPU busy"
+		: gpu           ? "   GPU span"
+				: "",
+		"calls");
 	sb_text_colour(out, o, "");
 	sb_buf_putc(out, '\n');
 	for (size_t i = 0; i < s->stage_count; i++) {
@@ -187,7 +191,8 @@ void sb_stage_notes(const struct sb_stage *s, struct sb_buf *out)
 
 		for (size_t k = 0; k < sizeof plain / sizeof plain[0]; k++)
 			is_plain |= !strcmp(a->key, plain[k]);
-		if (!strcmp(a->key, "untimed") || !strcmp(a->key, "index") || (a->text && strlen(a->text) > 40))
+		if (!strcmp(a->key, "untimed") || !strcmp(a->key, "index") ||
+			(a->text && strlen(a->text) > 40))
 			continue;
 		if (!is_plain && !a->text && a->min != a->max)
 			continue;
@@ -196,7 +201,8 @@ void sb_stage_notes(const struct sb_stage *s, struct sb_buf *out)
 			sb_buf_printf(out, "%s=", a->key);
 			sb_text_name(out, a->text, 40);
 		} else if (is_plain) {
-			sb_buf_printf(out, "%.10g %s", a->min == a->max && !strcmp(a->key, "iters") ? a->last : a->sum, a->key);
+			sb_buf_printf(out, "%.10g %s",
+				a->min == a->max && !strcmp(a->key, "iters") ? a->last : a->sum, a->key);
 		} else {
 			sb_buf_printf(out, "%s=%.10g", a->key, a->last);
 		}
@@ -213,8 +219,8 @@ static bool has_coded_child(const struct sb_stages_section *s, size_t parent)
 	return false;
 }
 
-static void log_line(const struct sb_stages_section *s, const struct sb_text_options *o, size_t i, unsigned indent,
-	bool total, struct sb_buf *out)
+static void log_line(const struct sb_stages_section *s, const struct sb_text_options *o, size_t i,
+	unsigned indent, bool total, struct sb_buf *out)
 {
 	const struct sb_stage *row = &s->stages[i];
 
@@ -293,12 +299,14 @@ static void write_level(struct log *l, int64_t parent, size_t used, unsigned ind
 		size_t i = l->order[used + k];
 		bool total = has_coded_child(s, i) || !s->stages[i].code;
 
-		unsigned inside = s->stages[i].code ? indent + 2 : indent; /* a total without a code closes its level */
+		unsigned inside = s->stages[i].code ? indent + 2
+						    : indent; /* a total without a code closes its level */
 
 		if (total && depth < 40)
 			write_level(l, (int64_t)i, used + count, inside, depth + 1);
 		if (total && isfinite(s->stages[i].unattributed_s) && s->stages[i].unattributed_s >= 0.005)
-			sb_buf_printf(l->out, "%*sunattributed: %.2fs\n", (int)inside, "", s->stages[i].unattributed_s);
+			sb_buf_printf(l->out, "%*sunattributed: %.2fs\n", (int)inside, "",
+				s->stages[i].unattributed_s);
 		log_line(s, l->options, i, s->stages[i].code ? indent : indent - 2, total, l->out);
 	}
 }

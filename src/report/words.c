@@ -79,7 +79,9 @@ static size_t character(const char *s, bool *out_harmless)
 	if (!n)
 		return 1;
 	*out_harmless = u[0] >= 0x20 && u[0] != 0x7f && !(u[0] == 0xc2 && u[1] < 0xa0) &&
-		!(u[0] == 0xe2 && u[1] == 0x80 && ((u[2] & 0xfe) == 0x8e || (u[2] >= 0xa8 && u[2] <= 0xae))) && !(u[0] == 0xe2 && u[1] == 0x81);
+			!(u[0] == 0xe2 && u[1] == 0x80 &&
+				((u[2] & 0xfe) == 0x8e || (u[2] >= 0xa8 && u[2] <= 0xae))) &&
+			!(u[0] == 0xe2 && u[1] == 0x81);
 	return n;
 }
 

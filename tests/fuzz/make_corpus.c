@@ -53,8 +53,13 @@ static int records(const char *folder)
 	struct sb_builder *b = open_in(folder, "records.strobe");
 	const char *columns[] = { "memory_used_bytes", "utilization_percent" };
 	struct strobe_attr attr = { .key = "path", .type = STROBE_TYPE_STRING, .value.s = "x" };
-	struct strobe_cache_event cache = { .cache = "teacache", .kind = STROBE_CACHE_HIT, .score = 0.1, .threshold = NAN,
-		.frame = 3, .chunk = -1, .size_bytes = -1 };
+	struct strobe_cache_event cache = { .cache = "teacache",
+		.kind = STROBE_CACHE_HIT,
+		.score = 0.1,
+		.threshold = NAN,
+		.frame = 3,
+		.chunk = -1,
+		.size_bytes = -1 };
 	struct strobe_batch batch = { 4, 1.5, 2.5, 0.5 };
 	double values[] = { 1e9, 50 };
 	uint32_t schema, frames[2], lines[2] = { 10, 20 };
@@ -82,8 +87,14 @@ static int records(const char *folder)
 	sb_builder_stack(b, 110, 1000, 0, frames, lines, 2);
 	sb_builder_code_file(b, frames[0], "x.py");
 	for (int kind = SB_GPU_ZONE; kind <= SB_GPU_SYNC; kind++)
-		sb_builder_gpu(b, &(struct sb_builder_gpu){ .name = frames[0], .kind = (enum sb_gpu_kind)kind, .start_ns = 100,
-			.duration_ns = 50, .launch_ns = 90, .launch_tid = 1000, .stream = 7, .bytes = 4096 });
+		sb_builder_gpu(b, &(struct sb_builder_gpu){ .name = frames[0],
+					  .kind = (enum sb_gpu_kind)kind,
+					  .start_ns = 100,
+					  .duration_ns = 50,
+					  .launch_ns = 90,
+					  .launch_tid = 1000,
+					  .stream = 7,
+					  .bytes = 4096 });
 	return sb_builder_close(b, 1000);
 }
 
@@ -98,7 +109,11 @@ static int digest(const char *folder)
 		struct sb_digest_open open;
 		struct sb_digest_open_zone zones[2][1];
 	} heap = { .root = { .folded_seq = 1 } };
-	struct sb_chunk_header at = { .generation = 2, .writer = 9, .tid = 1000, .lane = SB_LANE_DIGEST, .seq = 1,
+	struct sb_chunk_header at = { .generation = 2,
+		.writer = 9,
+		.tid = 1000,
+		.lane = SB_LANE_DIGEST,
+		.seq = 1,
 		.base_ticks = 1000000000 };
 
 	if (!b)
@@ -113,7 +128,8 @@ static int digest(const char *folder)
 	heap.sum.head = (struct sb_digest_head){ SB_DIGEST_SUM, sizeof heap.sum / 8 };
 	heap.sum.key = SB_NAME_FRAMES;
 	heap.sum.slot[0] = (struct sb_digest_sum_slot){ 1, 5, 40, 40, 8 };
-	heap.open.head = (struct sb_digest_head){ SB_DIGEST_OPEN, (sizeof heap.open + sizeof heap.zones) / 8 };
+	heap.open.head = (struct sb_digest_head){ SB_DIGEST_OPEN,
+		(sizeof heap.open + sizeof heap.zones) / 8 };
 	heap.open.capacity = 1;
 	heap.open.slot[0].stamp = 1;
 	heap.open.slot[0].depth = 1;

@@ -21,11 +21,18 @@ struct heap {
 
 static struct sb_chunk_header chunk(enum sb_lane lane, uint64_t seq, uint64_t base)
 {
-	return (struct sb_chunk_header){ .generation = 2, .writer = WRITER, .tid = TID, .lane = (uint16_t)lane, .seq = seq,
+	return (struct sb_chunk_header){ .generation = 2,
+		.writer = WRITER,
+		.tid = TID,
+		.lane = (uint16_t)lane,
+		.seq = seq,
 		.base_ticks = base };
 }
 
-#define HEAD(type, what) { type, sizeof(struct what) / 8 }
+#define HEAD(type, what)                      \
+	{                                     \
+		type, sizeof(struct what) / 8 \
+	}
 
 /* "outer" (open since t=100) with 5 folded "inner" of 10 each; a sixth fold was
  * begun and not committed. Times are relative to the session's start. */
@@ -33,19 +40,37 @@ static struct heap folded(uint64_t start, uint32_t outer, uint32_t inner)
 {
 	struct heap h = { .root = { .folded_seq = 3, .first_ticks = start + 100 } };
 
-	h.outer = (struct sb_digest_node){ .head = HEAD(SB_DIGEST_NODE, sb_digest_node), .node = 1, .name = outer };
-	h.inner = (struct sb_digest_node){ .head = HEAD(SB_DIGEST_NODE, sb_digest_node), .node = 2, .parent = 1, .name = inner };
-	h.inner.slot[0] = (struct sb_digest_node_slot){ .stamp = 3, .count = 5, .total_ticks = 50, .self_ticks = 50,
-		.min_ticks = 8, .max_ticks = 12, .first_ticks = start + 110, .last_ticks = start + 200 };
+	h.outer = (struct sb_digest_node){
+		.head = HEAD(SB_DIGEST_NODE, sb_digest_node), .node = 1, .name = outer
+	};
+	h.inner = (struct sb_digest_node){
+		.head = HEAD(SB_DIGEST_NODE, sb_digest_node), .node = 2, .parent = 1, .name = inner
+	};
+	h.inner.slot[0] = (struct sb_digest_node_slot){ .stamp = 3,
+		.count = 5,
+		.total_ticks = 50,
+		.self_ticks = 50,
+		.min_ticks = 8,
+		.max_ticks = 12,
+		.first_ticks = start + 110,
+		.last_ticks = start + 200 };
 	h.inner.slot[1] = (struct sb_digest_node_slot){ .stamp = 4, .count = 999, .total_ticks = 99999 };
-	h.hist = (struct sb_digest_hist){ .head = HEAD(SB_DIGEST_HIST, sb_digest_hist), .node = 2, .first = 0 };
+	h.hist = (struct sb_digest_hist){
+		.head = HEAD(SB_DIGEST_HIST, sb_digest_hist), .node = 2, .first = 0
+	};
 	h.hist.count[sb_digest_bucket_of(10)] = 5;
-	h.sum = (struct sb_digest_sum){ .head = HEAD(SB_DIGEST_SUM, sb_digest_sum), .node = 2, .key = SB_NAME_FRAMES };
-	h.sum.slot[1] = (struct sb_digest_sum_slot){ .stamp = 2, .count = 5, .sum_int = 40, .sum_float = 40, .last = 8 };
-	h.open = (struct sb_digest_open){ .head = { SB_DIGEST_OPEN, (sizeof h.open + sizeof h.zones) / 8 }, .capacity = 2 };
+	h.sum = (struct sb_digest_sum){
+		.head = HEAD(SB_DIGEST_SUM, sb_digest_sum), .node = 2, .key = SB_NAME_FRAMES
+	};
+	h.sum.slot[1] = (struct sb_digest_sum_slot){
+		.stamp = 2, .count = 5, .sum_int = 40, .sum_float = 40, .last = 8
+	};
+	h.open = (struct sb_digest_open){ .head = { SB_DIGEST_OPEN, (sizeof h.open + sizeof h.zones) / 8 },
+		.capacity = 2 };
 	h.open.slot[0].stamp = 3;
 	h.open.slot[0].depth = 1;
-	h.zones[0][0] = (struct sb_digest_open_zone){ .node = 1, .begin_ticks = start + 100, .child_ticks = 50 };
+	h.zones[0][0] =
+		(struct sb_digest_open_zone){ .node = 1, .begin_ticks = start + 100, .child_ticks = 50 };
 	return h;
 }
 

@@ -19,8 +19,9 @@ static void see_zone(void *self, const struct sb_zone *z)
 	struct seen *s = self;
 	size_t used = strlen(s->text);
 
-	snprintf(s->text + used, sizeof s->text - used, "%s %lld-%lld/%lld%s%s%s%s%s;", s->run->names[z->name].text,
-		(long long)z->begin_ns, (long long)z->end_ns, (long long)z->child_ns, z->flags & SB_ZONE_OPEN ? " open" : "",
+	snprintf(s->text + used, sizeof s->text - used, "%s %lld-%lld/%lld%s%s%s%s%s;",
+		s->run->names[z->name].text, (long long)z->begin_ns, (long long)z->end_ns,
+		(long long)z->child_ns, z->flags & SB_ZONE_OPEN ? " open" : "",
 		z->flags & SB_ZONE_POPPED ? " popped" : "", z->flags & SB_ZONE_CLIPPED ? " clipped" : "",
 		z->flags & SB_ZONE_SPAN ? " span" : "", z->flags & SB_ZONE_RECURSIVE ? " recursive" : "");
 }
@@ -111,7 +112,8 @@ static void a_measured_duration_belongs_into_the_zone_around_it(void **state)
 	sb_builder_span(s.main, d, 0, 200, 100, 0, NULL, 0); /* overlaps: its time counts once */
 	sb_builder_span(s.main, d, 7, 150, 300, 0, NULL, 0); /* a span with an id is beside, not inside */
 	synthetic_end(&s, 500);
-	expect(&s, 1000, "measured 150-250/0 span;measured 200-300/0 span;measured 150-450/0 span;a 100-500/150;");
+	expect(&s, 1000,
+		"measured 150-250/0 span;measured 200-300/0 span;measured 150-450/0 span;a 100-500/150;");
 }
 
 static void recursion_stays_one_stage(void **state)
@@ -132,7 +134,7 @@ static void recursion_stays_one_stage(void **state)
 	row = sb_model_stage(m, "f");
 	assert_int_equal(row->count, 2);
 	assert_int_equal(row->recursive_count, 1);
-	assert_true(fabs(row->total_s - 500e-9) < 1e-15);        /* once, not 600 */
+	assert_true(fabs(row->total_s - 500e-9) < 1e-15); /* once, not 600 */
 	assert_true(fabs(row->self_s - (200 + 100) * 1e-9) < 1e-15);
 	assert_true(fabs(row->time.mean - 500e-9) < 1e-15);
 	synthetic_done(&s);

@@ -20,19 +20,23 @@ static void facts_of(const char *path, struct sb_buf *out)
 
 	assert_int_equal(sb_run_open(path, NULL, &run), 0);
 	assert_int_equal(sb_model_build(run, &options, &m), 0);
-	sb_buf_printf(out, "wall %.0f unattributed %.0f complete %d zones %lld open %lld folded %lld dropped %lld skipped %.0f\n",
-		m->stages.wall_s * 1e9, m->stages.unattributed_s * 1e9, m->recording.complete, (long long)m->recording.zones,
-		(long long)m->recording.open_zones, (long long)m->recording.folded_zones, (long long)m->recording.dropped_count,
+	sb_buf_printf(out,
+		"wall %.0f unattributed %.0f complete %d zones %lld open %lld folded %lld dropped %lld "
+		"skipped %.0f\n",
+		m->stages.wall_s * 1e9, m->stages.unattributed_s * 1e9, m->recording.complete,
+		(long long)m->recording.zones, (long long)m->recording.open_zones,
+		(long long)m->recording.folded_zones, (long long)m->recording.dropped_count,
 		m->recording.skipped_bytes);
 	for (size_t i = 0; i < m->stages.stage_count; i++) {
 		const struct sb_stage *s = &m->stages.stages[i];
 
-		sb_buf_printf(out, "%*s%s%s%s%s count %lld total %.0f self %.0f%s\n", (int)s->depth * 2, "", s->code ? "[" : "",
-			s->code ? s->code : "", s->code ? "] " : "", s->name, (long long)s->count, s->total_s * 1e9, s->self_s * 1e9,
-			states[s->state]);
+		sb_buf_printf(out, "%*s%s%s%s%s count %lld total %.0f self %.0f%s\n", (int)s->depth * 2, "",
+			s->code ? "[" : "", s->code ? s->code : "", s->code ? "] " : "", s->name,
+			(long long)s->count, s->total_s * 1e9, s->self_s * 1e9, states[s->state]);
 	}
 	for (size_t i = 0; i < m->events.count; i++)
-		sb_buf_printf(out, "%s %s %.0f\n", m->events.rows[i].kind, m->events.rows[i].name, m->events.rows[i].t_s * 1e9);
+		sb_buf_printf(out, "%s %s %.0f\n", m->events.rows[i].kind, m->events.rows[i].name,
+			m->events.rows[i].t_s * 1e9);
 	sb_model_free(m);
 	sb_run_close(run);
 }

@@ -148,9 +148,31 @@ static void damage_is_found_and_told(void **state)
 	unlink(s.path);
 }
 
+static void a_packed_copy_beside_its_recording_does_not_count_twice(void **state)
+{
+	char folder[] = "/tmp/strobe-packed-XXXXXX", plain[64], packed[64];
+	struct synthetic s;
+	struct sb_run *run;
+
+	write_varied(&s, 400);
+	assert_non_null(mkdtemp(folder));
+	snprintf(plain, sizeof plain, "%s/run.strobe", folder);
+	snprintf(packed, sizeof packed, "%s/run.packed.strobe", folder);
+	assert_int_equal(rename(s.path, plain), 0);
+	pack(plain, packed);
+	assert_int_equal(sb_run_open(folder, NULL, &run), 0);
+	assert_int_equal(run->process_count, 1);
+	assert_false(run->processes[0].reader->packed);
+	sb_run_close(run);
+	unlink(plain);
+	unlink(packed);
+	rmdir(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_packed_copy_beside_its_recording_does_not_count_twice),
 		cmocka_unit_test(a_packed_recording_gives_the_same_report_in_fewer_bytes),
 		cmocka_unit_test(packing_twice_changes_nothing),
 		cmocka_unit_test(damage_is_found_and_told),

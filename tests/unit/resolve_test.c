@@ -40,8 +40,14 @@ static const char *in_root(const char *name)
 
 static void record(const char *folder, const char *file, uint32_t pid, uint64_t session, uint64_t start_s)
 {
-	struct sb_builder_options o = { .rank = -1, .local_rank = -1, .chunk_bytes = 4096, .pid = pid, .ppid = 1,
-		.session = session, .start_mono_ns = start_s * SECOND, .start_real_ns = (1700000000 + start_s) * SECOND };
+	struct sb_builder_options o = { .rank = -1,
+		.local_rank = -1,
+		.chunk_bytes = 4096,
+		.pid = pid,
+		.ppid = 1,
+		.session = session,
+		.start_mono_ns = start_s * SECOND,
+		.start_real_ns = (1700000000 + start_s) * SECOND };
 	char path[256];
 	struct sb_builder *b;
 	struct sb_lane_writer *w;
