@@ -1,6 +1,7 @@
 /* Finding the ranks of a job on disk. */
 #include "aggregate_find.h"
 
+#include "analyze/run.h"
 #include "base/error.h"
 #include "exchange/report_in.h"
 #include "format/reader.h"
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct names {
 	char **all;
@@ -197,8 +199,13 @@ static int find_in_folder(struct aggregate_inputs *inputs, const char *folder, i
 
 int aggregate_find(struct aggregate_inputs *inputs, const char *path)
 {
+	char resolved[PATH_MAX];
+
 	if (is_folder(path))
 		return find_in_folder(inputs, path, 0);
+	/* "last" may be a job of many ranks */
+	if (access(path, F_OK) && !sb_run_resolve(path, resolved, sizeof resolved) && is_folder(resolved))
+		return find_in_folder(inputs, resolved, 0);
 	return add(&inputs->paths, &inputs->count, path);
 }
 

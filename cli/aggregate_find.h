@@ -14,6 +14,7 @@ struct aggregate_inputs {
  *  - a folder with rank_<N>/ folders: each of them, as a run or as its report
  *  - a folder whose recordings belong to several ranks: each recording
  *  - a run folder, a recording, a report: itself
+ *  - last, last~1: the same for that run
  *  - a folder of such folders (jobs of several sizes): all of theirs
  * Returns 0 or a negative STROBE_E; finding nothing is no failure here. */
 int aggregate_find(struct aggregate_inputs *inputs, const char *path);

@@ -100,12 +100,16 @@ static int read_all(struct aggregate_job *job, size_t workers)
 
 static int find_inputs(const struct args *args, struct aggregate_job *job)
 {
-	for (int i = 0; i < args->count; i++)
-		if (aggregate_find(&job->inputs, args->values[i]))
-			return complain_last();
+	const char *first = args->count ? args->values[0] : "last";
+	int err = args->count ? 0 : aggregate_find(&job->inputs, first);
+
+	for (int i = 0; i < args->count && !err; i++)
+		err = aggregate_find(&job->inputs, args->values[i]);
+	if (err)
+		return complain_last();
 	if (!job->inputs.count)
-		return complain("'%s' holds no ranks: no rank_<N> folders, no .strobe files, no reports",
-			args->values[0]);
+		return complain(
+			"'%s' holds no ranks: no rank_<N> folders, no .strobe files, no reports", first);
 	return 0;
 }
 
@@ -194,9 +198,7 @@ static int run(struct args *args)
 
 	if (format && strcmp(format, "text") && strcmp(format, "json") && strcmp(format, "html"))
 		return complain("--format is text, json or html, not '%s'", format);
-	if (!args->count)
-		return complain("aggregate what? Name a folder with ranks, or the runs");
-	if (sb_warehouse_is_url(args->values[0]))
+	if (args->count && sb_warehouse_is_url(args->values[0]))
 		return aggregate_warehouse(args);
 	job.aggregate = sb_aggregate_new();
 	code = job.aggregate ? aggregate(args, &job) : complain_last();
@@ -207,7 +209,7 @@ static int run(struct args *args)
 
 const struct command cmd_aggregate = {
 	.name = "aggregate",
-	.usage = "[OPTIONS] DIR|RUN...|clickhouse://HOST:PORT/DB?job=ID",
+	.usage = "[OPTIONS] [DIR|RUN...]|clickhouse://HOST:PORT/DB?job=ID",
 	.summary = "many ranks into one report",
 	.description = "Reads rank_<N> folders, recordings or report files (strobe's, or those of the "
 		       "session profilers\n"

@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct outcome {
 	size_t loaded;
@@ -78,18 +77,6 @@ static int load_all(struct sb_warehouse_loader *l, const struct aggregate_inputs
 	return 0;
 }
 
-static int find(const char *spec, struct aggregate_inputs *inputs)
-{
-	char path[4096];
-	struct stat st;
-
-	if (!stat(spec, &st))
-		return aggregate_find(inputs, spec);
-	if (sb_run_resolve(spec, path, sizeof path))
-		return STROBE_ENOENT;
-	return aggregate_find(inputs, path);
-}
-
 int export_warehouse(const char *spec, const char *url)
 {
 	struct aggregate_inputs inputs = { 0 };
@@ -99,7 +86,7 @@ int export_warehouse(const char *spec, const char *url)
 	struct outcome o = { 0 };
 	int code = 0;
 
-	if (sb_warehouse_open(url, &w) || find(spec, &inputs) || sb_warehouse_begin(&w, &loader))
+	if (sb_warehouse_open(url, &w) || aggregate_find(&inputs, spec) || sb_warehouse_begin(&w, &loader))
 		code = complain_last();
 	if (!code && !inputs.count)
 		code = complain("'%s' holds no runs", spec);
