@@ -208,7 +208,9 @@ static void meet_deadlines(struct deadlines *later)
 
 static void pass_on(struct run_child *child, const siginfo_t *info, struct deadlines *later)
 {
-	if (info->si_code != SI_KERNEL) /* the terminal has told the whole group */
+	/* What is typed goes to the whole group; a hang-up to the session's leader
+	 * alone, and that may be us: `ssh -t host strobe run …`. */
+	if (info->si_code != SI_KERNEL || info->si_signo == SIGHUP)
 		kill(child->pid, info->si_signo);
 	if (info->si_signo == SIGINT)
 		interrupt(child, later);

@@ -79,6 +79,14 @@ def test_ctrl_c_twice_means_it(strobe):
     assert strobe.recorded().meta("run", "outcome") == "killed by SIGKILL after Ctrl-C twice"
 
 
+def test_a_terminal_that_goes_away_ends_the_program(strobe):
+    terminal = Terminal(strobe, "run", "--", PYTHON, strobe.script(ENDS_ON_CTRL_C))
+    terminal.until("ready")
+    os.close(terminal.fd)
+    assert os.waitstatus_to_exitcode(os.waitpid(terminal.pid, 0)[1]) == 128 + signal.SIGHUP
+    assert strobe.recorded().meta("run", "outcome") == "killed by SIGHUP"
+
+
 # What a shell does for a job: a group of its own, the terminal, and back again.
 SHELL = """
 import os, signal, sys
