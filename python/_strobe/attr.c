@@ -57,8 +57,8 @@ void attr_put(struct state *st, PyObject *key, PyObject *value)
 }
 
 /* `keep` takes the reference that the strings in *out_attr live on. */
-static bool fill(struct state *st, PyObject *key, PyObject *value, struct strobe_attr *out_attr,
-	PyObject *keep)
+static bool fill(
+	struct state *st, PyObject *key, PyObject *value, struct strobe_attr *out_attr, PyObject *keep)
 {
 	PyObject *kept = plain(st, value);
 	const char *name = kept ? PyUnicode_AsUTF8AndSize(key, NULL) : NULL;

@@ -4,8 +4,7 @@
 #include "extension.h"
 
 struct bound {
-	PyObject_HEAD
-	PyMethodDef *method;
+	PyObject_HEAD PyMethodDef *method;
 	Py_ssize_t offset; /* of a PyObject * in the instance */
 };
 

@@ -33,11 +33,11 @@ struct state {
 	PyTypeObject *bound_type;
 	struct name_slot names[NAME_SLOTS];
 	struct key_slot keys[NAME_SLOTS];
-	PyObject *sections;    /* dict: name -> plain section */
-	PyObject *plain;       /* Python: any value -> int, float, str or None */
-	PyObject *track_of;    /* Python: () -> track of the running task */
-	PyObject *raw_stream;  /* torch: device -> address of its current stream; NULL: no CUDA */
-	PyObject *get_device;  /* torch: () -> current device; NULL: there is only one */
+	PyObject *sections; /* dict: name -> plain section */
+	PyObject *plain; /* Python: any value -> int, float, str or None */
+	PyObject *track_of; /* Python: () -> track of the running task */
+	PyObject *raw_stream; /* torch: device -> address of its current stream; NULL: no CUDA */
+	PyObject *get_device; /* torch: () -> current device; NULL: there is only one */
 	PyObject *device_zero;
 };
 

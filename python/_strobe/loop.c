@@ -6,8 +6,7 @@
 #include <math.h>
 
 struct loop {
-	PyObject_HEAD
-	struct state *state;
+	PyObject_HEAD struct state *state;
 	PyObject *items; /* what len() asks */
 	PyObject *source; /* its iterator */
 	PyObject *attrs; /* dict or NULL */
@@ -84,8 +83,7 @@ static void begin(struct loop *l, PyObject *item)
 	if (!STROBE_ON_())
 		return;
 	track_follow(l->state);
-	l->gpu_timed = l->state->raw_stream && l->gpu != 0 &&
-		(l->gpu == 1 || strobe_gpu_zone_worth(l->id));
+	l->gpu_timed = l->state->raw_stream && l->gpu != 0 && (l->gpu == 1 || strobe_gpu_zone_worth(l->id));
 	if (l->gpu_timed)
 		strobe_gpu_zone_begin_id(l->id, stream_current(l->state));
 	else
@@ -237,8 +235,8 @@ PyObject *loop_new(PyObject *module, PyObject *args, PyObject *kwargs)
 	struct loop *l;
 	int role;
 
-	if (!PyArg_ParseTuple(args, "OiULOOOO", &items, &role, &name, &start, &block_size, &guidance, &gpu,
-			&attrs))
+	if (!PyArg_ParseTuple(
+		    args, "OiULOOOO", &items, &role, &name, &start, &block_size, &guidance, &gpu, &attrs))
 		return NULL;
 	l = PyObject_GC_New(struct loop, st->loop_type);
 	if (!l)

@@ -46,9 +46,11 @@ static int module_exec(PyObject *module)
 	st->device_zero = PyLong_FromLong(0);
 	if (!st->sections || !st->device_zero)
 		return -1;
-	if (bound_init(module, st) < 0 || section_init(module, st) < 0 || loop_init(module, st) < 0 || span_init(module, st) < 0)
+	if (bound_init(module, st) < 0 || section_init(module, st) < 0 || loop_init(module, st) < 0 ||
+		span_init(module, st) < 0)
 		return -1;
-	if (PyModule_AddFunctions(module, record_methods) < 0 || PyModule_AddFunctions(module, session_methods) < 0)
+	if (PyModule_AddFunctions(module, record_methods) < 0 ||
+		PyModule_AddFunctions(module, session_methods) < 0)
 		return -1;
 	if (PyModule_AddStringConstant(module, "version", STROBE_VERSION) < 0)
 		return -1;
@@ -56,8 +58,8 @@ static int module_exec(PyObject *module)
 		return -1;
 	if (PyModule_AddIntConstant(module, "follows_tasks", context_offset >= 0) < 0)
 		return -1;
-	return PyModule_AddIntConstant(module, "main_interpreter",
-		PyInterpreterState_GetID(PyInterpreterState_Get()) == 0);
+	return PyModule_AddIntConstant(
+		module, "main_interpreter", PyInterpreterState_GetID(PyInterpreterState_Get()) == 0);
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)

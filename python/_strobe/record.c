@@ -120,8 +120,8 @@ static PyObject *step_record(PyObject *module, PyObject *args)
 	double seconds;
 	const char *name;
 
-	if (!PyArg_ParseTuple(args, "sLdLdd", &name, &index, &step.timestep, &block_size, &step.guidance_scale,
-			&seconds))
+	if (!PyArg_ParseTuple(args, "sLdLdd", &name, &index, &step.timestep, &block_size,
+		    &step.guidance_scale, &seconds))
 		return NULL;
 	step.step = index;
 	step.block_size = block_size;
@@ -206,7 +206,7 @@ static PyObject *cache_event(PyObject *module, PyObject *args)
 	int kind;
 
 	if (!PyArg_ParseTuple(args, "siLLdddL", &e.cache, &kind, &count, &size_bytes, &e.score, &e.threshold,
-			&e.frame, &chunk))
+		    &e.frame, &chunk))
 		return NULL;
 	e.kind = (enum strobe_cache_kind)kind;
 	e.count = count;

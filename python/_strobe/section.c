@@ -6,16 +6,15 @@
 #include <structmember.h>
 
 struct section {
-	PyObject_HEAD
-	struct state *state; /* lives as long as the type, which the object holds */
+	PyObject_HEAD struct state *state; /* lives as long as the type, which the object holds */
 	PyObject *name;
 	uint32_t id;
-	int8_t gpu;       /* 1: asked for, 0: refused, -1: where it is cheap */
-	bool gpu_timed;   /* what the open entries were begun with */
+	int8_t gpu; /* 1: asked for, 0: refused, -1: where it is cheap */
+	bool gpu_timed; /* what the open entries were begun with */
 	uint32_t open_count;
 	PyObject *kwnames; /* NULL: no attributes */
-	PyObject *values;  /* tuple */
-	PyObject *enter;   /* bound methods of a shared section; NULL: bound anew */
+	PyObject *values; /* tuple */
+	PyObject *enter; /* bound methods of a shared section; NULL: bound anew */
 	PyObject *exit;
 };
 
@@ -171,7 +170,8 @@ static void section_dealloc(PyObject *self)
 }
 
 static PyMethodDef enter_method = { "__enter__", section_enter, METH_NOARGS, NULL };
-static PyMethodDef exit_method = { "__exit__", (PyCFunction)(void (*)(void))section_exit, METH_FASTCALL, NULL };
+static PyMethodDef exit_method = { "__exit__", (PyCFunction)(void (*)(void))section_exit, METH_FASTCALL,
+	NULL };
 
 /* ---- making one ---- */
 
@@ -264,8 +264,8 @@ static int keep_attrs(struct section *s, PyObject *const *values, PyObject *kwna
 	return 0;
 }
 
-static __attribute__((noinline)) PyObject *make_with_attrs(struct state *st, PyObject *name,
-	PyObject *const *values, PyObject *kwnames)
+static __attribute__((noinline)) PyObject *make_with_attrs(
+	struct state *st, PyObject *name, PyObject *const *values, PyObject *kwnames)
 {
 	Py_ssize_t given = PyTuple_Size(kwnames), count = given;
 	PyObject *code = NULL;

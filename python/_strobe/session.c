@@ -12,17 +12,15 @@ static PyObject *start(PyObject *module, PyObject *args)
 	int code;
 
 	if (!PyArg_ParseTuple(args, "zzzzOK", &options.name, &options.output_dir, &options.config,
-			&options.preset, &tag_dict, &max_trace_bytes))
+		    &options.preset, &tag_dict, &max_trace_bytes))
 		return NULL;
 	keep = PyList_New(0);
 	if (!keep)
 		return NULL;
 	options.tag_count = attrs_from_dict(state_of(module), tag_dict, tags, keep);
 	options.max_trace_bytes = max_trace_bytes;
-	Py_BEGIN_ALLOW_THREADS
-	code = strobe_start(&options);
-	Py_END_ALLOW_THREADS
-	Py_DECREF(keep);
+	Py_BEGIN_ALLOW_THREADS code = strobe_start(&options);
+	Py_END_ALLOW_THREADS Py_DECREF(keep);
 	return Py_BuildValue("is", code, code ? strobe_error() : "");
 }
 
@@ -30,10 +28,8 @@ static PyObject *stop(PyObject *module, PyObject *unused)
 {
 	int code;
 
-	Py_BEGIN_ALLOW_THREADS
-	code = strobe_stop();
-	Py_END_ALLOW_THREADS
-	return Py_BuildValue("is", code, code ? strobe_error() : "");
+	Py_BEGIN_ALLOW_THREADS code = strobe_stop();
+	Py_END_ALLOW_THREADS return Py_BuildValue("is", code, code ? strobe_error() : "");
 }
 
 static PyObject *recording(PyObject *module, PyObject *unused)
@@ -84,10 +80,8 @@ static PyObject *gpu_trace_yield(PyObject *module, PyObject *to)
 
 	if (!text)
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS
-	strobe_gpu_trace_yield(text);
-	Py_END_ALLOW_THREADS
-	Py_RETURN_NONE;
+	Py_BEGIN_ALLOW_THREADS strobe_gpu_trace_yield(text);
+	Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
 PyMethodDef session_methods[] = {

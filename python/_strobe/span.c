@@ -2,8 +2,7 @@
 #include "extension.h"
 
 struct span {
-	PyObject_HEAD
-	struct state *state;
+	PyObject_HEAD struct state *state;
 	struct strobe_span span;
 	bool open;
 };
