@@ -18,7 +18,8 @@ static void every_value_is_near_its_bucket(void **state)
 		uint32_t bucket = sb_histogram_bucket(value);
 
 		assert_true(bucket < SB_HISTOGRAM_BUCKETS);
-		assert_true(fabs(sb_histogram_middle(bucket) - (double)value) <= SB_HISTOGRAM_ERROR_RATIO * (double)value);
+		assert_true(fabs(sb_histogram_middle(bucket) - (double)value) <=
+			    SB_HISTOGRAM_ERROR_RATIO * (double)value);
 		value = value * 6364136223846793005u + 1442695040888963407u;
 		if (i % 2)
 			value >>= i % 61;
@@ -66,7 +67,8 @@ static void merged_halves_have_the_quantiles_of_the_whole(void **state)
 		double exact = (double)values[(int)(q * (COUNT - 1))];
 
 		assert_true(sb_histogram_quantile(&whole, q) == sb_histogram_quantile(&halves[0], q));
-		assert_true(fabs(sb_histogram_quantile(&whole, q) - exact) <= SB_HISTOGRAM_ERROR_RATIO * exact);
+		assert_true(
+			fabs(sb_histogram_quantile(&whole, q) - exact) <= SB_HISTOGRAM_ERROR_RATIO * exact);
 	}
 	sb_histogram_done(&whole);
 	sb_histogram_done(&halves[0]);
