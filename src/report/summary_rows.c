@@ -21,13 +21,30 @@ static void add(double *sum, double value)
 		*sum = (isnan(*sum) ? 0 : *sum) + value;
 }
 
+/* A block of an autoregressive pipeline holds stages; they are what a reader asks for. */
+static bool is_opened(const struct sb_model *model, const struct sb_stage *s)
+{
+	int index = (int)(s - model->stages.stages);
+
+	if (s->role != STROBE_ROLE_BLOCK)
+		return false;
+	for (size_t i = 0; i < model->stages.stage_count; i++)
+		if (model->stages.stages[i].parent == index)
+			return true;
+	return false;
+}
+
 static bool is_row(const struct sb_model *model, const struct sb_stage *s)
 {
-	if (s->span || isnan(s->total_s) || !s->count || s->state == SB_STAGE_SKIPPED)
+	int parent = s->parent;
+
+	if (s->span || isnan(s->total_s) || !s->count || s->state == SB_STAGE_SKIPPED || is_opened(model, s))
 		return false;
+	while (parent >= 0 && is_opened(model, &model->stages.stages[parent]))
+		parent = model->stages.stages[parent].parent;
 	if (model->generations.whole_run)
-		return s->parent < 0 && s->main_thread;
-	return s->parent >= 0 && model->stages.stages[s->parent].role == STROBE_ROLE_GENERATION;
+		return parent < 0 && s->main_thread;
+	return parent >= 0 && model->stages.stages[parent].role == STROBE_ROLE_GENERATION;
 }
 
 static int larger_first(const void *a, const void *b)

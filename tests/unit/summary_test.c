@@ -145,6 +145,30 @@ static void without_generations_the_run_is_the_table(void **state)
 	synthetic_done(&s);
 }
 
+static void blocks_are_opened_and_their_stages_added_up(void **state)
+{
+	struct sb_summary_options options = { 0 };
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "video", STROBE_ROLE_GENERATION);
+	for (uint64_t t = 0; t < 20 * SECOND; t += 10 * SECOND) {
+		synthetic_begin(&s, t, "block", STROBE_ROLE_BLOCK);
+		synthetic_stage(&s, t, t + 7 * SECOND, "denoise", 0);
+		synthetic_stage(&s, t + 7 * SECOND, t + 9 * SECOND, "vae_decode", 0);
+		synthetic_end(&s, t + 10 * SECOND);
+	}
+	synthetic_end(&s, 20 * SECOND);
+	text = summary_of(&s, synthetic_model(&s, 20 * SECOND), &options);
+	assert_has(text, "denoise                                14.00 s   70.0 %");
+	assert_has(text, "vae_decode                              4.00 s   20.0 %");
+	assert_has(text, "unattributed                            2.00 s   10.0 %");
+	assert_null(strstr(text, "\n  block"));
+	free(text);
+	synthetic_done(&s);
+}
+
 static void an_empty_recording_says_so(void **state)
 {
 	struct synthetic s;
@@ -162,6 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_generation_fits_one_screen_and_adds_up),
 		cmocka_unit_test(without_generations_the_run_is_the_table),
+		cmocka_unit_test(blocks_are_opened_and_their_stages_added_up),
 		cmocka_unit_test(an_empty_recording_says_so),
 	};
 
