@@ -83,8 +83,13 @@ static void add_series(struct sb_exposition *e, const char *run, const struct sb
 		char name[128], help[160];
 		double factor = metric_name(s->source, c->name, name, sizeof name);
 
+		/* the disk's columns count bytes since the start */
+		bool counts = !strcmp(s->source, "disk") && ends_with(name, strlen(name), "_bytes");
+
 		snprintf(help, sizeof help, "Last sample of %s %s.", s->source, c->name);
-		sb_exposition_add(e, name, "gauge", help, "", sb_buf_text(&labels), c->stats.last * factor);
+		snprintf(name + strlen(name), sizeof name - strlen(name), "%s", counts ? "_total" : "");
+		sb_exposition_add(e, name, counts ? "counter" : "gauge", help, "", sb_buf_text(&labels),
+			c->stats.last * factor);
 	}
 	sb_buf_done(&labels);
 }
