@@ -35,7 +35,8 @@ static _Atomic uint64_t cut_ticks;  /* 0: none yet */
 static struct sb_stamps stamps;
 static struct sb_activity_counts counts;
 static uint64_t unwritten;
-static uint32_t newest; /* correlation number among the records */
+static uint32_t newest;      /* correlation number among the records */
+static uint64_t begin_ticks; /* what began earlier is a leftover of the trace before */
 
 static const int kinds[] = { CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY, CUPTI_KIND_MEMSET, CUPTI_KIND_MEMCPY2 };
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -111,7 +112,7 @@ static void put(const struct activity *a)
 	}
 	payload[0] = sb_stamps_ticks(&stamps, a->start);
 	payload[1] = sb_stamps_ticks(&stamps, a->end) - payload[0];
-	if (after_cut(&launch, payload[0]))
+	if (payload[0] < begin_ticks || after_cut(&launch, payload[0]))
 		return;
 	payload[2] = launch.ticks;
 	payload[3] = (uint64_t)a->stream << 32 | launch.tid;
@@ -322,6 +323,7 @@ int sb_activity_start(const struct sb_cupti *with, const char **out_unattributed
 	memset(&counts, 0, sizeof counts);
 	unwritten = newest = 0;
 	atomic_store(&cut_ticks, 0);
+	begin_ticks = sb_clock_ticks();
 	err = subscribe();
 	if (!err) {
 		sb_stamps_take(&stamps, cupti);

@@ -48,7 +48,7 @@ bool __wrap_sb_put(enum sb_lane lane, enum sb_long_type type, uint64_t aux, cons
 
 void __wrap_sb_lost(enum sb_lost_reason reason, uint64_t count)
 {
-	lost[reason] += count;
+	__atomic_fetch_add(&lost[reason], count, __ATOMIC_RELAXED); /* from any thread */
 }
 
 void __wrap_sb_keep_missing(const char *what, const char *why, const char *how)

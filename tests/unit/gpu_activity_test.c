@@ -177,6 +177,19 @@ static void what_was_launched_after_the_cut_is_not_recorded(void **state)
 	assert_int_equal(written_name(&written[0]), sb_name_intern("early", NULL));
 }
 
+static void leftovers_of_an_earlier_trace_are_not_recorded(void **state)
+{
+	uint64_t t = fake->now();
+
+	(void)state;
+	start();
+	fake->kernel(4711, t - 1000000000, t - 999000000, "before");
+	fake->kernel(fake->launch(), fake->now(), fake->now() + 5, "now");
+	sb_activity_stop();
+	assert_int_equal(written_count, 1);
+	assert_int_equal(written_name(&written[0]), sb_name_intern("now", NULL));
+}
+
 static void incomplete_records_are_counted_not_written(void **state)
 {
 	(void)state;
@@ -391,6 +404,7 @@ int main(void)
 		TEST(everything_is_let_go_of_afterwards),
 		TEST(runtime_records_are_never_enabled),
 		TEST(what_was_launched_after_the_cut_is_not_recorded),
+		TEST(leftovers_of_an_earlier_trace_are_not_recorded),
 		TEST(incomplete_records_are_counted_not_written),
 		TEST(unknown_launches_are_recorded_without_one),
 		TEST(many_kernels_need_few_buffers_and_get_them_back_clean),
