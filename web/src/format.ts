@@ -63,7 +63,7 @@ export function axisLabel(unit: string, v: number): string {
 // A key's ending says its unit; longer endings first.
 const UNITS: [string, (v: number) => string][] = [
   ['_tflop_per_s', (v) => `${v.toFixed(1)}${NBSP}TFLOP/s`],
-  ['gb_per_s', (v) => `${v.toFixed(2)}${NBSP}GB/s`],
+  ['_gb_per_s', (v) => `${v.toFixed(2)}${NBSP}GB/s`],
   ['_mb_per_s', (v) => `${v.toFixed(1)}${NBSP}MB/s`],
   ['_bytes_per_s', (v) => bytes(v) + '/s'],
   ['_per_second', (v) => `${plain(v)}/s`],
@@ -99,7 +99,7 @@ export function unitOf(key: string): string {
 export function keyed(key: string, v: unknown): string {
   if (typeof v === 'boolean') return v ? 'yes' : 'no';
   if (typeof v !== 'number') return v === null || v === undefined ? 'n/a' : String(v);
-  if (key === 'fps' || key === 'bps') return keyed('_' + key, v);
+  if (key === 'fps' || key === 'bps' || key === 'gb_per_s') return keyed('_' + key, v);
   const found = UNITS.find(([end]) => key.endsWith(end));
   return found ? found[1](v) : plain(v);
 }
