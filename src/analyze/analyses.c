@@ -7,6 +7,7 @@ extern const struct sb_analysis sb_analysis_gpu;
 extern const struct sb_analysis sb_analysis_stages;
 extern const struct sb_analysis sb_analysis_iterations;
 extern const struct sb_analysis sb_analysis_collectives;
+extern const struct sb_analysis sb_analysis_functions;
 extern const struct sb_analysis sb_analysis_happenings;
 extern const struct sb_analysis sb_analysis_recording;
 extern const struct sb_analysis sb_analysis_series;
@@ -27,6 +28,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_stages,
 	&sb_analysis_iterations,
 	&sb_analysis_collectives,
+	&sb_analysis_functions,
 	&sb_analysis_happenings,
 	&sb_analysis_recording,
 	&sb_analysis_series,

@@ -216,6 +216,20 @@ struct sb_collectives_section {
 };
 #define SB_COLLECTIVES_MAX 2048
 
+/* ---- sampled stacks: shares of samples, never times ---- */
+struct sb_functions_section {
+	struct sb_function {
+		const char *name;
+		const char *file; /* NULL: not known */
+		uint32_t line; /* seen most often */
+		const char *stage; /* in which it was seen most often; NULL: in none */
+		uint64_t self_count, total_count; /* total: with what it calls */
+		double self_ratio, total_ratio;
+	} *all; /* the 20 seen most often themselves */
+	size_t count;
+	uint64_t sample_count;
+};
+
 /* ---- summary: one screen; filled from the other sections ---- */
 struct sb_summary_section {
 	int64_t generation_count, frames, steps, blocks, dropped_frames;
@@ -536,6 +550,7 @@ struct sb_model {
 	struct sb_iterations_section iterations;
 	struct sb_generations_section generations;
 	struct sb_collectives_section collectives;
+	struct sb_functions_section functions;
 	struct sb_memory_section memory;
 	struct sb_series *series; /* every monitor; gpu_metrics, cpu_metrics... pick theirs by source */
 	size_t series_count;

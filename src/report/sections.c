@@ -4,6 +4,7 @@
 extern const struct sb_section sb_section_session;
 extern const struct sb_section sb_section_stages;
 extern const struct sb_section sb_section_iterations;
+extern const struct sb_section sb_section_functions;
 extern const struct sb_section sb_section_happenings;
 extern const struct sb_section sb_section_recording;
 extern const struct sb_section sb_section_generations;
@@ -28,6 +29,7 @@ const struct sb_section *const sb_sections[] = {
 	&sb_section_memory,
 	&sb_section_metrics,
 	&sb_section_gpu,
+	&sb_section_functions,
 	&sb_section_advice,
 	&sb_section_happenings,
 	&sb_section_recording,

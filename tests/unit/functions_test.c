@@ -1,0 +1,103 @@
+/* Sampled stacks: shares, recursion, the innermost stage. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "synthetic.h"
+
+#include "report/text.h"
+
+enum { TID = 77 };
+
+static const struct sb_function *find(const struct sb_model *m, const char *name)
+{
+	for (size_t i = 0; i < m->functions.count; i++)
+		if (!strcmp(m->functions.all[i].name, name))
+			return &m->functions.all[i];
+	return NULL;
+}
+
+/* 8 samples in decode (called by main, itself recursive) inside "vae" inside
+ * "video", 2 in main outside of any stage. */
+static void record(struct synthetic *s)
+{
+	uint32_t decode = sb_builder_name(s->b, "pipe.decode", NULL), top = sb_builder_name(s->b, "pipe.main", NULL);
+	const uint32_t deep[] = { decode, decode, top }, shallow[] = { top }, lines[] = { 12, 20, 99 };
+
+	s->main = sb_builder_thread(s->b, TID, "main");
+	synthetic_begin(s, 0, "video", 0);
+	synthetic_stage(s, 1 * SECOND, 9 * SECOND, "vae", 0);
+	synthetic_end(s, 10 * SECOND);
+	for (uint64_t i = 0; i < 8; i++)
+		sb_builder_stack(s->b, (i + 1) * SECOND + 500 * MS, TID, 0, deep, lines, 3);
+	for (uint64_t i = 0; i < 2; i++)
+		sb_builder_stack(s->b, (11 + i) * SECOND, TID, 0, shallow, lines, 1);
+	sb_builder_code_file(s->b, decode, "/srv/pipe.py");
+}
+
+static void functions_are_ranked_by_their_own_samples(void **state)
+{
+	const struct sb_function *decode, *top;
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	record(&s);
+	m = synthetic_model(&s, 13 * SECOND);
+	assert_int_equal(m->functions.sample_count, 10);
+	decode = find(m, "pipe.decode");
+	top = find(m, "pipe.main");
+	assert_non_null(decode);
+	assert_non_null(top);
+	assert_ptr_equal(decode, &m->functions.all[0]);
+	assert_int_equal(decode->self_count, 8);
+	assert_int_equal(decode->total_count, 8); /* recursion counts once */
+	assert_int_equal(decode->line, 12);
+	assert_string_equal(decode->file, "/srv/pipe.py");
+	assert_int_equal(top->self_count, 2);
+	assert_int_equal(top->total_count, 10);
+	synthetic_done(&s);
+}
+
+static void a_sample_belongs_to_the_innermost_stage(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	record(&s);
+	m = synthetic_model(&s, 13 * SECOND);
+	assert_string_equal(find(m, "pipe.decode")->stage, "vae");
+	assert_null(find(m, "pipe.main")->stage);
+	synthetic_done(&s);
+}
+
+static void without_stacks_there_is_no_section(void **state)
+{
+	struct sb_text_options options = { 0 };
+	struct sb_buf out = { 0 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, SECOND, "vae", 0);
+	m = synthetic_model(&s, SECOND);
+	assert_int_equal(m->functions.count, 0);
+	assert_int_equal(sb_report_text(m, &options, &out), 0);
+	assert_null(strstr(sb_buf_text(&out), "Functions"));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(functions_are_ranked_by_their_own_samples),
+		cmocka_unit_test(a_sample_belongs_to_the_innermost_stage),
+		cmocka_unit_test(without_stacks_there_is_no_section),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
