@@ -2,6 +2,7 @@
 #include "analyze/advise_rule.h"
 
 #include "analyze/part.h"
+#include "analyze/stages.h"
 
 #include <string.h>
 
@@ -39,14 +40,15 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 		const struct sb_stage *s = &stages->stages[i];
 		struct sb_advice *f;
 
-		if (is_frame(s) || !(s->wall_ratio * 100 > a->limit) ||
+		if (is_frame(s) || !(s->wall_ratio * 100 > a->limit) || sb_stage_is_setup(stages, i) ||
 			has_child_above(stages, i, a->limit / 100))
 			continue;
 		found++;
 		f = sb_advisor_find(a, s->wall_ratio * 100, NAN,
 			sb_say(a, "'%s' takes %.1f %% of the wall time", s->name, s->wall_ratio * 100),
-			sb_say(a, "%.2f s of %.2f s in %lld calls; each tenth of it saves %.2f s", s->total_s,
-				stages->wall_s, (long long)s->count, s->total_s * TENTH));
+			sb_say(a, "%.2f s of %.2f s in %lld call%s; each tenth of it saves %.2f s",
+				s->total_s, stages->wall_s, (long long)s->count, s->count == 1 ? "" : "s",
+				s->total_s * TENTH));
 		if (!f)
 			return;
 		f->stage = s->name;
@@ -177,11 +179,11 @@ static struct sb_advice *find_part(
 		return NULL;
 	f = sb_advisor_find(a, percent, sum.total_s * saved_share,
 		sb_say(a, "%s takes %.1f %% of the wall time", what, percent),
-		sum.bytes > 0 ? sb_say(a, "%.2f s in %lld calls, %.1f GB at %.2f GB/s; mostly '%s'",
-					sum.total_s, (long long)sum.count, sum.bytes / 1e9,
-					sum.bytes / sum.total_s / 1e9, sum.largest)
-			      : sb_say(a, "%.2f s in %lld calls; mostly '%s'", sum.total_s,
-					(long long)sum.count, sum.largest));
+		sum.bytes > 0 ? sb_say(a, "%.2f s in %lld call%s, %.1f GB at %.2f GB/s; mostly '%s'",
+					sum.total_s, (long long)sum.count, sum.count == 1 ? "" : "s",
+					sum.bytes / 1e9, sum.bytes / sum.total_s / 1e9, sum.largest)
+			      : sb_say(a, "%.2f s in %lld call%s; mostly '%s'", sum.total_s,
+					(long long)sum.count, sum.count == 1 ? "" : "s", sum.largest));
 	if (f)
 		f->stage = sum.largest;
 	return f;
@@ -213,13 +215,16 @@ void sb_rule_model_load(struct sb_advisor *a)
 void sb_rule_events_dropped(struct sb_advisor *a)
 {
 	const struct sb_recording_section *r = &a->model->recording;
+	const struct sb_drop *most = r->drops;
 
+	for (size_t i = 1; i < r->drop_count; i++)
+		most = r->drops[i].count > most->count ? &r->drops[i] : most;
 	if ((double)r->dropped_count > a->limit)
 		sb_advisor_find(a, (double)r->dropped_count, NAN,
 			sb_say(a, "%lld events were lost while recording", (long long)r->dropped_count),
 			r->drop_count
 				? sb_say(a, "%lld of %lld events; mostly: %s", (long long)r->dropped_count,
 					  (long long)(r->events + r->dropped_count),
-					  r->drops[0].text ? r->drops[0].text : r->drops[0].reason)
+					  most->text ? most->text : most->reason)
 				: sb_say(a, "%lld events", (long long)r->dropped_count));
 }

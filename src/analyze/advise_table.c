@@ -16,7 +16,8 @@
 static const struct sb_rule rules[] = {
 	/* ---- time ---- */
 	{ { "stage_dominates", "stages", HIGH, DAYS, false, "stage_percent", "percent", 30, "stages",
-		  "a stage takes more than this share of the wall time (the top 3)",
+		  "a stage takes more than this share of the wall time (the top 3; not imports, loading, "
+		  "compiling)",
 		  "Start here: every other stage can save less than this one. Profile it with "
 		  "--gpu-trace=steps:3, "
 		  "then look at its parts." },

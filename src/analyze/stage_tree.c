@@ -1,5 +1,5 @@
 /* From sums by path to the rows of the report: indexed names grouped, siblings
- * in order, percentiles, bottlenecks. */
+ * in order, percentiles. */
 #include "analyze/stages.h"
 
 #include "base/error.h"
@@ -12,7 +12,6 @@
 
 #define NONE UINT32_MAX
 #define GROUP_LEAST 3
-#define BOTTLENECKS 3
 
 /* A row in the making: one or more paths. */
 struct node {
@@ -623,49 +622,6 @@ static int order_nodes(struct tree *t, uint32_t *out_order)
 	return 0;
 }
 
-static int by_total(const void *a, const void *b, void *rows)
-{
-	const struct sb_stage *x = (struct sb_stage *)rows + *(const uint32_t *)a;
-	const struct sb_stage *y = (struct sb_stage *)rows + *(const uint32_t *)b;
-
-	if (x->total_s != y->total_s)
-		return x->total_s > y->total_s ? -1 : 1;
-	return x < y ? -1 : x > y;
-}
-
-static int by_self(const void *a, const void *b, void *rows)
-{
-	const struct sb_stage *x = (struct sb_stage *)rows + *(const uint32_t *)a;
-	const struct sb_stage *y = (struct sb_stage *)rows + *(const uint32_t *)b;
-
-	if (x->self_s != y->self_s)
-		return x->self_s > y->self_s ? -1 : 1;
-	return x < y ? -1 : x > y;
-}
-
-static void find_bottlenecks(struct sb_model *model)
-{
-	struct sb_stages_section *s = &model->stages;
-	uint32_t *order = sb_model_alloc(model, s->stage_count * sizeof *order);
-
-	s->by_total = sb_model_alloc(model, (s->stage_count + 1) * sizeof *s->by_total);
-	s->bottlenecks = sb_model_alloc(model, BOTTLENECKS * sizeof *s->bottlenecks);
-	if (!s->stage_count || !order || !s->by_total || !s->bottlenecks)
-		return;
-	for (uint32_t i = 0; i < s->stage_count; i++)
-		order[i] = s->by_total[i] = i;
-	qsort_r(s->by_total, s->stage_count, sizeof *order, by_total, s->stages);
-	qsort_r(order, s->stage_count, sizeof *order, by_self, s->stages);
-	for (size_t i = 0; i < s->stage_count && s->bottleneck_count < BOTTLENECKS; i++) {
-		struct sb_stage *row = &s->stages[order[i]];
-
-		if (row->self_s <= 0 || (i && row->self_ratio < 0.05))
-			break;
-		row->bottleneck = !i;
-		s->bottlenecks[s->bottleneck_count++] = row->name;
-	}
-}
-
 static int make_rows(struct tree *t)
 {
 	struct sb_stages_section *s = &t->model->stages;
@@ -687,7 +643,7 @@ static int make_rows(struct tree *t)
 			parent->unattributed_s = parent->self_s;
 		}
 	if (!err)
-		find_bottlenecks(t->model);
+		sb_stages_rank(t->model);
 	return err;
 }
 

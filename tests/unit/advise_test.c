@@ -280,6 +280,96 @@ static void the_innermost_stage_that_dominates_is_named(void **state)
 	synthetic_done(&s);
 }
 
+static int dominating(const struct sb_model *m, const char *stage)
+{
+	int named = 0;
+
+	for (size_t i = 0; i < m->advice.count; i++)
+		named += strcmp(m->advice.all[i].id, "stage_dominates") == 0 &&
+			 (!stage || strcmp(m->advice.all[i].stage, stage) == 0);
+	return named;
+}
+
+static void what_comes_before_the_pipeline_is_not_its_bottleneck(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "import torch", STROBE_ROLE_IMPORT);
+	synthetic_stage(&s, 0, 33 * SECOND, "import numpy", 0); /* inside an import: one too */
+	synthetic_end(&s, 35 * SECOND);
+	synthetic_stage(&s, 35 * SECOND, 67 * SECOND, "weights", STROBE_ROLE_LOAD);
+	synthetic_begin(&s, 67 * SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 67 * SECOND, 99 * SECOND, "denoise", 0);
+	synthetic_end(&s, 100 * SECOND);
+	m = synthetic_model(&s, 100 * SECOND);
+	assert_int_equal(dominating(m, NULL), 1);
+	assert_int_equal(dominating(m, "denoise"), 1);
+	assert_non_null(finding(m, "model_load")); /* has a rule of its own */
+	assert_string_equal(m->stages.bottlenecks[0], "denoise");
+	assert_int_equal(m->stages.bottleneck_count, 1);
+	assert_true(sb_model_stage(m, "denoise")->bottleneck);
+	synthetic_done(&s);
+}
+
+static void a_run_that_only_loads_has_its_load_as_bottleneck(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 98 * SECOND, "load_model", STROBE_ROLE_LOAD);
+	synthetic_stage(&s, 98 * SECOND, 99 * SECOND, "check", 0);
+	m = synthetic_model(&s, 100 * SECOND);
+	assert_int_equal(dominating(m, NULL), 0);
+	assert_string_equal(m->stages.bottlenecks[0], "load_model");
+	synthetic_done(&s);
+}
+
+static void lost_events_are_named_with_their_reason(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, SECOND, "work", 0);
+	sb_builder_lost(s.b, SB_LOST_DISK_FULL, 2, 0, SECOND);
+	sb_builder_lost(s.b, SB_LOST_CUPTI, 7, 0, SECOND);
+	m = synthetic_model(&s, SECOND);
+	assert_near(finding(m, "events_dropped")->value, 9, 0);
+	assert_non_null(strstr(finding(m, "events_dropped")->evidence, "; mostly: CUPTI dropped records"));
+	synthetic_done(&s);
+}
+
+static void waiting(struct synthetic *s, uint64_t waited_s)
+{
+	synthetic_open(s);
+	sb_builder_meta(
+		s->b, SB_META_TAG, &(struct strobe_attr){ "world_size", STROBE_TYPE_INT, { .i = 8 } });
+	synthetic_begin(s, 0, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(s, 0, (100 - waited_s) * SECOND, "denoise", 0);
+	synthetic_stage(s, (100 - waited_s) * SECOND, 100 * SECOND, "all_reduce", STROBE_ROLE_COLLECTIVE);
+	synthetic_end(s, 100 * SECOND);
+}
+
+static void ranks_that_wait_for_each_other_are_named(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	waiting(&s, 25);
+	m = synthetic_model(&s, 100 * SECOND);
+	assert_near(finding(m, "scaling")->value, 75, 1e-6);
+	assert_near(finding(m, "scaling")->saves_s, 25, 1e-6);
+	assert_string_equal(finding(m, "scaling")->issue, "8 ranks work at 75 % efficiency");
+	synthetic_done(&s);
+	waiting(&s, 15);
+	m = synthetic_model(&s, 100 * SECOND);
+	assert_null(finding(m, "scaling")); /* 85 %: above the threshold */
+	synthetic_done(&s);
+}
+
 /* ---- absolute rules ----------------------------------------------------- */
 
 static void slow_blocks(struct synthetic *s)
@@ -377,6 +467,41 @@ static void layers_that_stand_out_are_named(void **state)
 	synthetic_done(&s);
 }
 
+static void layers_of(struct synthetic *s, uint64_t block_ms, uint64_t attention_ms)
+{
+	uint64_t t = 0;
+
+	synthetic_open(s);
+	synthetic_stage(s, t, t + 4 * MS, "patch_embed", STROBE_ROLE_LAYER);
+	t += 4 * MS;
+	for (int i = 0; i < 4; i++) {
+		synthetic_begin(s, t, "blocks", STROBE_ROLE_LAYER);
+		synthetic_attr(s, "index", i);
+		synthetic_stage(s, t, t + attention_ms * MS, "attn1", STROBE_ROLE_LAYER);
+		synthetic_end(s, t += block_ms * MS);
+	}
+	synthetic_stage(s, t, t + 4 * MS, "head", STROBE_ROLE_LAYER);
+}
+
+static void blocks_and_attention_that_fill_the_model_are_named(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	layers_of(&s, 48, 36); /* 192 of 200 ms in blocks, 144 in attention */
+	m = synthetic_model(&s, SECOND);
+	assert_near(finding(m, "blocks_dominate")->value, 96, 1e-6);
+	assert_string_equal(finding(m, "blocks_dominate")->evidence, "4 blocks, 48.00 ms each");
+	assert_near(finding(m, "attention")->value, 72, 1e-6);
+	assert_string_equal(finding(m, "attention")->evidence, "0.144 s of 0.200 s");
+	synthetic_done(&s);
+	layers_of(&s, 17, 11); /* 68 of 76 ms: 89.5 %, and 44 of 76 */
+	m = synthetic_model(&s, SECOND);
+	assert_null(finding(m, "blocks_dominate"));
+	assert_null(finding(m, "attention"));
+	synthetic_done(&s);
+}
+
 static void useless_and_strict_caches_are_told_apart(void **state)
 {
 	struct synthetic s;
@@ -443,10 +568,15 @@ int main(void)
 		cmocka_unit_test(time_spent_beside_the_work_is_named),
 		cmocka_unit_test(findings_are_ranked_by_the_seconds_they_could_save),
 		cmocka_unit_test(the_innermost_stage_that_dominates_is_named),
+		cmocka_unit_test(what_comes_before_the_pipeline_is_not_its_bottleneck),
+		cmocka_unit_test(a_run_that_only_loads_has_its_load_as_bottleneck),
+		cmocka_unit_test(lost_events_are_named_with_their_reason),
+		cmocka_unit_test(ranks_that_wait_for_each_other_are_named),
 		cmocka_unit_test(absolute_rules_are_low),
 		cmocka_unit_test(absolute_rules_count_in_full_with_a_target),
 		cmocka_unit_test(streaming_makes_absolute_rules_count_and_drops_are_named),
 		cmocka_unit_test(layers_that_stand_out_are_named),
+		cmocka_unit_test(blocks_and_attention_that_fill_the_model_are_named),
 		cmocka_unit_test(useless_and_strict_caches_are_told_apart),
 		cmocka_unit_test(memory_that_is_kept_fragmented_or_too_much_is_named),
 	};

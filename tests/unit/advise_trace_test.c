@@ -65,11 +65,75 @@ static void a_busy_gpu_bounds_the_run(void **state)
 	synthetic_done(&s);
 }
 
+static void attention_is_weighed_by_its_kernels(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	kernel(&s, "flash_fwd_kernel", SB_GPU_KERNEL, 0, 80 * MS, 0, 0);
+	kernel(&s, "sm90_xmma_gemm_bf16", SB_GPU_KERNEL, 80 * MS, 20 * MS, 0, 0);
+	m = synthetic_model(&s, 100 * MS);
+	assert_near(finding(m, "attention")->value, 80, 1e-6);
+	assert_null(finding(m, "attention_math"));
+	synthetic_done(&s);
+}
+
+static void unfused_attention_is_named(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	uint64_t t = 0;
+
+	synthetic_open(&s);
+	for (int i = 0; i < 10; i++, t += 10 * MS) {
+		synthetic_begin(&s, t, "aten::_scaled_dot_product_attention_math", 0);
+		kernel(&s, "softmax_warp_forward", SB_GPU_KERNEL, t + 2000, 2 * MS, 0, 0);
+		synthetic_end(&s, t + 3 * MS);
+		synthetic_begin(&s, t + 3 * MS, "aten::linear", 0);
+		kernel(&s, "sm90_xmma_gemm_bf16", SB_GPU_KERNEL, t + 4 * MS, 6 * MS, 0, 0);
+		synthetic_end(&s, t + 10 * MS);
+	}
+	m = synthetic_model(&s, t);
+	assert_non_null(finding(m, "attention_math"));
+	assert_near(finding(m, "attention_math")->value, 25, 1e-6);
+	assert_near(finding(m, "attention_math")->saves_s, 0.01, 1e-9);
+	assert_null(finding(m, "attention"));
+	synthetic_done(&s);
+}
+
+/* NCCL on a stream of its own: 30 ms, of which the GEMM hides 10. */
+static void communication_nobody_hides_is_named(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	kernel(&s, "sm90_xmma_gemm_bf16", SB_GPU_KERNEL, 0, 80 * MS, 0, 0);
+	sb_builder_gpu(
+		s.b, &(struct sb_builder_gpu){
+			     .name = sb_builder_name(s.b, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", NULL),
+			     .kind = SB_GPU_KERNEL,
+			     .start_ns = 70 * MS,
+			     .duration_ns = 30 * MS,
+			     .launch_ns = 69 * MS,
+			     .launch_tid = 1000,
+			     .stream = 20 });
+	m = synthetic_model(&s, 100 * MS);
+	assert_near(m->gpu.communication_s, 0.030, 1e-9);
+	assert_near(finding(m, "communication")->value, 20, 1e-6);
+	assert_near(finding(m, "communication")->saves_s, 0.020, 1e-9);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(copies_gaps_and_small_kernels_are_named),
 		cmocka_unit_test(a_busy_gpu_bounds_the_run),
+		cmocka_unit_test(attention_is_weighed_by_its_kernels),
+		cmocka_unit_test(unfused_attention_is_named),
+		cmocka_unit_test(communication_nobody_hides_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
