@@ -30,9 +30,9 @@ static uint32_t put_attrs(uint64_t *to, uint32_t room, const struct strobe_attr 
 			sb_lost(SB_LOST_STRING, 1);
 			break;
 		}
-		to[n] = sb_name_intern(a->key, NULL) | (uint64_t)a->type << SB_ID_BITS | (uint64_t)bytes << 32;
 		to[n + (bytes + 7) / 8] = 0; /* the padding of the last word */
 		memcpy(&to[n + 1], from, bytes);
+		to[n] = sb_name_intern(a->key, NULL) | (uint64_t)a->type << SB_ID_BITS | (uint64_t)bytes << 32;
 		n += 1 + (uint32_t)((bytes + 7) / 8);
 	}
 	return n;
