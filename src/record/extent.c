@@ -38,24 +38,26 @@ struct sb_chunk_header *sb_chunk_at(const struct sb_extent *x, uint32_t chunk)
 	return (struct sb_chunk_header *)(x->base + SB_FILE_HEADER_BYTES + (size_t)(chunk - 1) * x->chunk_bytes);
 }
 
-static uint64_t file_size_limit(void)
+/* Past the limit the process would be killed by SIGXFSZ. */
+static uint64_t most_bytes_of_chunks(void)
 {
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY)
-		return UINT64_MAX;
-	return limit.rlim_cur;
+		return UINT64_MAX - SB_FILE_HEADER_BYTES;
+	return limit.rlim_cur > SB_FILE_HEADER_BYTES ? limit.rlim_cur - SB_FILE_HEADER_BYTES : 0;
 }
 
 int sb_extent_open(struct sb_extent *x, int fd, uint64_t budget_bytes)
 {
+	uint64_t most_bytes = most_bytes_of_chunks();
 	size_t whole;
 
 	memset(x, 0, sizeof *x);
 	x->fd = fd;
 	x->chunk_bytes = budget_bytes < (64u << 20) ? SB_CHUNK_BYTES_SMALL : SB_CHUNK_BYTES_DEFAULT;
-	if (budget_bytes > file_size_limit() - SB_FILE_HEADER_BYTES)
-		budget_bytes = file_size_limit() - SB_FILE_HEADER_BYTES;
+	if (budget_bytes > most_bytes)
+		budget_bytes = most_bytes;
 	x->total_chunks = (uint32_t)(budget_bytes / x->chunk_bytes);
 	if (x->total_chunks < 8)
 		return sb_fail(STROBE_EINVAL, "a recording needs at least %u bytes, not %llu",

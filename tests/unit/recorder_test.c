@@ -598,6 +598,22 @@ static void a_file_size_limit_is_honoured(void **state)
 	assert_int_equal(in_child(file_size_limit_body), 0);
 }
 
+static void no_files_at_all_body(void)
+{
+	struct strobe_options options = { .size = sizeof options, .output_dir = folder };
+	struct rlimit limit = { 100, 100 };
+
+	setrlimit(RLIMIT_FSIZE, &limit);
+	if (!strobe_start(&options) || strobe_recording())
+		_exit(3);
+	zones(100);
+}
+
+static void a_file_size_limit_below_a_header_kills_nobody(void **state)
+{
+	assert_int_equal(in_child(no_files_at_all_body), 0);
+}
+
 static void spool_body(void)
 {
 	setenv("STROBE_SPOOL", "1", 1);
@@ -661,6 +677,7 @@ int main(void)
 		T(folded_totals_are_exact_after_a_kill),
 		T(a_full_disk_folds_instead_of_crashing),
 		T(a_file_size_limit_is_honoured),
+		T(a_file_size_limit_below_a_header_kills_nobody),
 		T(a_spooled_recording_comes_home),
 		T(a_spool_comes_home_on_sigterm),
 #endif
