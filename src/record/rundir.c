@@ -186,34 +186,43 @@ static int copy_bytes(int from, int to)
 		for (ssize_t done = 0; done < n;) {
 			ssize_t w = write(to, block + done, (size_t)(n - done));
 
-			if (w < 0)
+			if (w < 0 && errno != EINTR)
 				return -1;
-			done += w;
+			done += w > 0 ? w : 0;
 		}
 	return n < 0 ? -1 : 0;
 }
 
-int sb_spool_move(const char *spool_path, const char *run_dir, const char *file_name)
+bool sb_spool_rescue(const char *spool_path, const char *run_dir, const char *file_name)
 {
 	char target[1300], temporary[1320], pointer[1320];
-	int from, to, failed;
+	int from, to, failed, why;
 
 	snprintf(target, sizeof target, "%s/%s", run_dir, file_name);
 	snprintf(temporary, sizeof temporary, "%s.tmp", target);
 	snprintf(pointer, sizeof pointer, "%s.spool", target);
 	from = open(spool_path, O_RDONLY | O_CLOEXEC);
 	if (from < 0)
-		return sb_fail_errno("cannot open the spooled recording '%s'", spool_path);
+		return false;
 	to = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	failed = to < 0 || copy_bytes(from, to);
 	close(from);
 	if (to >= 0 && close(to))
 		failed = 1;
 	if (failed || rename(temporary, target)) {
+		why = errno;
 		unlink(temporary);
-		return sb_fail_errno("cannot move the recording from '%s' to '%s'", spool_path, target);
+		errno = why;
+		return false;
 	}
 	unlink(spool_path);
 	unlink(pointer);
-	return 0;
+	return true;
+}
+
+int sb_spool_move(const char *spool_path, const char *run_dir, const char *file_name)
+{
+	if (sb_spool_rescue(spool_path, run_dir, file_name))
+		return 0;
+	return sb_fail_errno("cannot move the recording from '%s' to '%s/%s'", spool_path, run_dir, file_name);
 }

@@ -23,5 +23,7 @@ bool sb_rundir_needs_spool(const char *path);
 int sb_spool_open(const char *run_dir, const char *file_name, char *out_path, size_t size, int *out_fd);
 /* Moves a finished spool home. On failure it stays where it is. */
 int sb_spool_move(const char *spool_path, const char *run_dir, const char *file_name);
+/* The same for a signal handler: allocates nothing; false with errno set. */
+bool sb_spool_rescue(const char *spool_path, const char *run_dir, const char *file_name);
 
 #endif

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "record/clock.h"
+#include "record/header.h"
 #include "record/lane.h"
 #include "record/module.h"
-#include "record/rank.h"
 #include "record/recorder.h"
 #include "record/report_child.h"
 #include "record/rundir.h"
@@ -20,13 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
-#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
+
+enum { OPENING_PATIENCE_MS = 2000 };
 
 static struct sb_recorder own_recorder = { .control = PTHREAD_MUTEX_INITIALIZER };
 struct sb_recorder *sb_recorder_used = &own_recorder;
@@ -65,67 +66,7 @@ static void say(const char *what)
 		return;
 }
 
-/* ---- the header ----------------------------------------------------------- */
-
-static void read_line(const char *path, char *out, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, out, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	out[n > 0 ? n : 0] = 0;
-	out[strcspn(out, "\n")] = 0;
-}
-
-static uint64_t process_start(void)
-{
-	char stat[1024];
-	const char *p;
-	unsigned long long start = 0;
-
-	read_line("/proc/self/stat", stat, sizeof stat);
-	p = strrchr(stat, ')'); /* the command may hold anything */
-	for (int field = 2; p && field < 22; field++)
-		p = strchr(p + 1, ' ');
-	if (p)
-		start = strtoull(p + 1, NULL, 10);
-	return start;
-}
-
-static void fill_header(struct sb_file_header *h, const struct sb_settings *settings, const char *run_dir)
-{
-	struct sb_anchor anchor;
-	struct sb_rank rank;
-
-	sb_clock_anchor(&anchor);
-	sb_rank_detect(&rank);
-	h->version = SB_FORMAT_VERSION;
-	h->header_bytes = SB_FILE_HEADER_BYTES;
-	h->chunk_bytes = REC->extent.chunk_bytes;
-	h->clock_kind = sb_clock_kind;
-	h->clock_hz = sb_clock_hz();
-	h->start_ticks = anchor.ticks;
-	h->start_mono_ns = anchor.mono_ns;
-	h->start_real_ns = anchor.real_ns;
-	h->budget_bytes = settings->max_trace_bytes;
-	h->pid = (uint32_t)getpid();
-	h->ppid = (uint32_t)getppid();
-	h->main_tid = (uint32_t)syscall(SYS_gettid);
-	h->rank = rank.rank;
-	h->local_rank = rank.local_rank;
-	h->world_size = rank.world_size;
-	h->process_start = process_start();
-	if (getrandom(h->session_uuid, sizeof h->session_uuid, GRND_NONBLOCK) < 0)
-		memcpy(h->session_uuid, &anchor, sizeof h->session_uuid);
-	read_line("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof h->boot_id);
-	gethostname(h->host, sizeof h->host - 1);
-	snprintf(h->name, sizeof h->name, "%s", settings->name);
-	snprintf(h->run_dir, sizeof h->run_dir, "%s", run_dir);
-	h->heartbeat_ticks = anchor.ticks;
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	memcpy(h->magic, SB_MAGIC, sizeof h->magic); /* last: a file with a magic has a header */
-}
+/* ---- tags and settings ----------------------------------------------------- */
 
 static void write_tag(const struct sb_setting_tag *tag)
 {
@@ -159,7 +100,7 @@ static void write_settings(const struct sb_settings *settings)
 static void move_spool_and_die(int signal_number)
 {
 	if (REC->spool_path[0] && atomic_load(&REC->state) == SB_OPEN)
-		sb_spool_move(REC->spool_path, REC->run_dir, strrchr(REC->file_path, '/') + 1);
+		sb_spool_rescue(REC->spool_path, REC->run_dir, strrchr(REC->file_path, '/') + 1);
 	signal(signal_number, SIG_DFL);
 	raise(signal_number);
 }
@@ -259,7 +200,7 @@ int sb_session_open(const struct sb_settings *settings, const char *run_dir, con
 		REC->settings = *settings;
 	if (run_dir != REC->run_dir)
 		snprintf(REC->run_dir, sizeof REC->run_dir, "%s", run_dir);
-	fill_header(sb_header(), settings, run_dir);
+	sb_header_fill(sb_header(), REC->extent.chunk_bytes, settings, run_dir);
 	atomic_store(&REC->file_writer_count, 0);
 	atomic_store(&REC->schema_count, 0);
 	atomic_store(&REC->track_count, 0);
@@ -275,7 +216,7 @@ int sb_session_open(const struct sb_settings *settings, const char *run_dir, con
 	return 0;
 }
 
-static int next_file_name(char *out, size_t size)
+static void next_file_name(char *out, size_t size)
 {
 	uint32_t n = REC->file_count++;
 
@@ -283,7 +224,6 @@ static int next_file_name(char *out, size_t size)
 		snprintf(out, size, n ? "run.%u.strobe" : "run.strobe", n);
 	else
 		snprintf(out, size, n ? "run.%ld.%u.strobe" : "run.%ld.strobe", (long)getpid(), n);
-	return 0;
 }
 
 /* "python3 wan_t2v.py" is called wan_t2v, not python3. */
@@ -336,11 +276,31 @@ static bool disabled_by_environment(void)
 {
 	const char *enabled = getenv("STROBE_ENABLED");
 
-	return enabled && (!strcmp(enabled, "0") || !strcasecmp(enabled, "false") || !strcasecmp(enabled, "off"));
+	return enabled && sb_setting_is_false(enabled);
+}
+
+static bool enabled_by_environment(void)
+{
+	const char *enabled = getenv("STROBE_ENABLED");
+
+	return enabled && sb_setting_is_true(enabled);
+}
+
+/* Another thread's first event may be opening the armed session, or be about to:
+ * one of the two opens it. True: it is this thread that does. */
+static bool claim_armed(void)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	uint32_t armed = SB_ARMED;
+
+	for (int ms = 0; atomic_load(&REC->state) == SB_OPENING && ms < OPENING_PATIENCE_MS; ms++)
+		nanosleep(&pause, NULL);
+	return atomic_compare_exchange_strong(&REC->state, &armed, SB_OPENING);
 }
 
 static int start_locked(const struct strobe_options *opts)
 {
+	bool was_armed = claim_armed();
 	int err;
 
 	if (atomic_load(&REC->state) == SB_OPEN) {
@@ -356,6 +316,8 @@ static int start_locked(const struct strobe_options *opts)
 		err = open_configured();
 	if (!err)
 		REC->explicit_start = true;
+	else if (was_armed && atomic_load(&REC->state) == SB_OPENING)
+		atomic_store(&REC->state, SB_ARMED);
 	return err;
 }
 
@@ -424,20 +386,6 @@ void sb_session_forked(void)
 
 /* ---- closing -------------------------------------------------------------- */
 
-static void finish_header(void)
-{
-	struct sb_file_header *h = sb_header();
-	struct sb_anchor end;
-
-	sb_clock_anchor(&end);
-	h->end_ticks = end.ticks;
-	h->end_mono_ns = end.mono_ns;
-	h->end_real_ns = end.real_ns;
-	h->heartbeat_ticks = end.ticks;
-	h->chunk_count = atomic_load(&REC->extent.next_chunk);
-	__atomic_store_n(&h->closed, 1, __ATOMIC_RELEASE);
-}
-
 int sb_session_close(void)
 {
 	const char *file_name;
@@ -451,7 +399,7 @@ int sb_session_close(void)
 	atomic_store(&REC->state, SB_CLOSING);
 	sb_writers_quiesce();
 	sb_writers_poison();
-	finish_header();
+	sb_header_finish(sb_header(), atomic_load(&REC->extent.next_chunk));
 	sb_extent_close(&REC->extent);
 	atomic_fetch_add(&REC->session, 1);
 	atomic_store(&REC->state, SB_IDLE);
@@ -510,13 +458,6 @@ void strobe_tag(const struct strobe_attr *tag)
 }
 
 /* ---- loading and unloading ------------------------------------------------ */
-
-static bool enabled_by_environment(void)
-{
-	const char *enabled = getenv("STROBE_ENABLED");
-
-	return enabled && (!strcmp(enabled, "1") || !strcasecmp(enabled, "true") || !strcasecmp(enabled, "on"));
-}
 
 /* Threads will call into this copy when they end, and others write its mode
  * word: it may not be unloaded, whichever object it was linked into. */

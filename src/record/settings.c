@@ -109,12 +109,12 @@ static bool word_is(const char *text, const char *const *words)
 	return false;
 }
 
-static bool is_true(const char *text)
+bool sb_setting_is_true(const char *text)
 {
 	return word_is(text, (const char *const[]){ "true", "yes", "on", "1", NULL });
 }
 
-static bool is_false(const char *text)
+bool sb_setting_is_false(const char *text)
 {
 	return word_is(text, (const char *const[]){ "false", "no", "off", "0", NULL });
 }
@@ -278,9 +278,9 @@ int sb_settings_set(struct sb_settings *s, const struct sb_setting *t, const cha
 {
 	switch (t->type) {
 	case SB_SETTING_BOOL:
-		if (!is_true(text) && !is_false(text))
+		if (!sb_setting_is_true(text) && !sb_setting_is_false(text))
 			return refuse(t, text);
-		*(bool *)field(s, t) = is_true(text);
+		*(bool *)field(s, t) = sb_setting_is_true(text);
 		return 0;
 	case SB_SETTING_FORMAT: return set_format(s, t, text);
 	case SB_SETTING_TEXT:

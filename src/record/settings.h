@@ -97,6 +97,9 @@ extern const struct sb_setting sb_setting_table[]; /* ends with a NULL key */
 extern const size_t sb_setting_count;
 
 const struct sb_setting *sb_setting_find(const char *key);
+/* true, yes, on, 1 and false, no, off, 0; a text may be neither. */
+bool sb_setting_is_true(const char *text);
+bool sb_setting_is_false(const char *text);
 /* The known key nearest to what was typed; NULL when none is near. */
 const char *sb_setting_nearest(const char *typed);
 /* The same for any list of names. */

@@ -50,7 +50,7 @@ int sb_settings_load_from(
 	struct sb_settings *s, const char *config, const char *preset, struct sb_settings_origin *out_origin)
 {
 	char chosen[64];
-	int err, environment_err;
+	int err;
 
 	sb_settings_default(s);
 	memset(out_origin, 0, sizeof *out_origin);
@@ -70,8 +70,7 @@ int sb_settings_load_from(
 		apply_environment(s, out_origin);
 		return sb_fail(err, "%s", message);
 	}
-	environment_err = apply_environment(s, out_origin);
-	return environment_err;
+	return apply_environment(s, out_origin);
 }
 
 static int apply_options(struct sb_settings *s, const struct strobe_options *opts)
