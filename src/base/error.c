@@ -17,9 +17,15 @@ static _Thread_local char *message;
 static pthread_key_t message_key;
 static pthread_once_t message_once = PTHREAD_ONCE_INIT;
 
+static void forget(void *text)
+{
+	free(text);
+	message = NULL; /* what ends after this may fail again */
+}
+
 static void make_key(void)
 {
-	pthread_key_create(&message_key, free);
+	pthread_key_create(&message_key, forget);
 }
 
 static bool make_message(void)
