@@ -69,7 +69,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 	else if (!code)
 		code = command->run(&args);
 	args_done(&args);
-	if (fflush(stdout) && !code)
+	if ((fflush(stdout) || ferror(stdout)) && !code)
 		code = complain("cannot write to standard output");
 	return code;
 }

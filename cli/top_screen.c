@@ -16,7 +16,7 @@ int top_screen_open(void)
 {
 	const char *terminal = getenv("TERM");
 
-	setlocale(LC_ALL, "");
+	setlocale(LC_CTYPE, ""); /* numbers keep their point: JSON is read meanwhile */
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return complain("cannot drive the terminal '%s'; try TERM=xterm, or --once",

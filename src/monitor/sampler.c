@@ -1,5 +1,5 @@
 /* The sampler thread: walks the table of sources at the interval. The GPU has a
- * thread of its own (gpu.c); this one watches over it. */
+ * thread of its own (gpus.c); this one watches over it. */
 #include "monitor/monitor.h"
 
 #include "monitor/display.h"
