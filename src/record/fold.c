@@ -124,10 +124,23 @@ static double double_of(uint64_t bits)
 	return d;
 }
 
+/* A measured duration (span id 0) belongs into the zone that was open all the
+ * while; a span that wanders between threads belongs into none. */
+static int zone_around(const struct sb_fold *f, const uint64_t *span)
+{
+	for (int i = (int)f->depth - 1; !span[0] && i >= 0; i--)
+		if (f->open[i].track == f->track && f->open[i].begin_ticks <= span[1])
+			return i;
+	return -1;
+}
+
 static void fold_span(struct sb_fold *f, uint32_t name, const uint64_t *p, uint32_t words)
 {
-	struct sb_digest_node *node = sb_digest_node(f, 0, name, SB_NODE_SPAN);
+	int around = zone_around(f, p);
+	struct sb_digest_node *node = sb_digest_node(f, around < 0 ? 0 : f->open[around].node, name, SB_NODE_SPAN);
 
+	if (around >= 0)
+		f->open[around].child_ticks += p[2];
 	sb_digest_add(f, node, p[1], p[2], p[2]);
 	for (uint32_t i = 4; i + 1 < words;) {
 		uint32_t key = p[i] & SB_ID_MAX, type = (p[i] >> 20) & 15, bytes = (uint32_t)(p[i] >> 32);

@@ -429,6 +429,36 @@ static void a_zone_open_across_folds_ends_right(void **state)
 	assert_int_equal(count_in("run.strobe", "whole").self_ticks, 200000 * 10);
 }
 
+static void a_folded_duration_stays_in_the_zone_around_it(void **state)
+{
+	enum sb_clock_kind kind = (sb_clock_init(), sb_clock_kind);
+	uint64_t inside = 0, at_top = 0;
+	struct sb_digest digest;
+	struct sb_reader *r;
+
+	use_fake_clock();
+	start(1 << 20);
+	for (int i = 0; i < 50000; i++) {
+		STROBE_ZONE("around");
+		fake_ticks += 1000;
+		strobe_duration("measured", 10, NULL, 0);
+	}
+	strobe_stop();
+	use_real_clock(kind);
+	assert_int_equal(sb_reader_open(file("run.strobe"), &r), 0);
+	assert_int_equal(sb_digest_load(r, 1, &digest), 0);
+	for (uint32_t i = 0; i < digest.node_count; i++) {
+		if (!(digest.nodes[i].flags & 1))
+			continue;
+		inside += digest.nodes[i].parent ? digest.nodes[i].sum.count : 0;
+		at_top += digest.nodes[i].parent ? 0 : digest.nodes[i].sum.count;
+	}
+	assert_true(inside > 10000);
+	assert_int_equal(at_top, 0);
+	sb_digest_done(&digest);
+	sb_reader_close(r);
+}
+
 static void times_beyond_forty_bits_are_kept(void **state)
 {
 	enum sb_clock_kind kind = (sb_clock_init(), sb_clock_kind);
@@ -668,6 +698,7 @@ int main(void)
 		T(folded_totals_are_exact),
 		T(ten_million_zones_in_eight_mebibytes_are_exact),
 		T(a_zone_open_across_folds_ends_right),
+		T(a_folded_duration_stays_in_the_zone_around_it),
 		T(times_beyond_forty_bits_are_kept),
 		T(a_folder_that_cannot_be_made_is_one_clear_error),
 #ifndef __SANITIZE_THREAD__ /* which cannot follow a process that forks and has threads */
