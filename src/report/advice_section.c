@@ -67,37 +67,6 @@ static void advice_json(const struct sb_model *model, struct sb_json *j)
 
 /* ---- text --------------------------------------------------------------- */
 
-/* Words broken into lines of at most width columns, each after an indent. */
-static void wrap(struct sb_buf *out, const char *words, int indent, int width)
-{
-	struct sb_buf harmless = { 0 };
-	const char *text;
-	int used = 0;
-
-	sb_text_name(&harmless, words, SIZE_MAX); /* names of stages come from the user */
-	text = sb_buf_text(&harmless);
-
-	while (*text) {
-		size_t word = strcspn(text, " "), columns = 0;
-
-		for (size_t i = 0; i < word; i++)
-			columns += ((unsigned char)text[i] & 0xc0) != 0x80;
-		if (used && used + 1 + (int)columns > width - indent) {
-			sb_buf_putc(out, '\n');
-			used = 0;
-		}
-		if (used)
-			sb_buf_putc(out, ' ');
-		else
-			sb_buf_printf(out, "%*s", indent, "");
-		used += (used ? 1 : 0) + (int)columns;
-		sb_buf_add(out, text, word);
-		text += word + strspn(text + word, " ");
-	}
-	sb_buf_putc(out, '\n');
-	sb_buf_done(&harmless);
-}
-
 static const char *colour_of(const char *priority)
 {
 	return strcmp(priority, "high") == 0 ? "31" : strcmp(priority, "medium") == 0 ? "33" : "36";
@@ -115,11 +84,11 @@ static void finding_text(const struct sb_advice *f, size_t number, const struct 
 						     : "LOW");
 	sb_text_colour(out, options, "");
 	sb_buf_printf(out, " [%s]\n", f->id);
-	wrap(out, f->issue, 5, width);
+	sb_text_wrap(out, f->issue, 5, width);
 	snprintf(line, sizeof line, "Seen: %s", f->evidence);
-	wrap(out, line, 5, width);
+	sb_text_wrap(out, line, 5, width);
 	snprintf(line, sizeof line, "Do: %s", f->suggestion);
-	wrap(out, line, 5, width);
+	sb_text_wrap(out, line, 5, width);
 	if (!isnan(f->saves_s))
 		sb_buf_printf(out, "     Could save %.2f s; effort %s\n", f->saves_s, f->effort);
 	else
@@ -130,7 +99,7 @@ static void advice_text(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_summary_section *s = &model->summary;
-	int width = options->columns >= 60 ? options->columns : 80;
+	int width = sb_text_columns(options);
 
 	if (!model->advice.count && !s->bound && !model->stages.stage_count)
 		return; /* nothing was recorded to judge by */
@@ -139,17 +108,21 @@ static void advice_text(
 		finding_text(&model->advice.all[i], i + 1, options, width, out);
 	if (!model->advice.count)
 		sb_buf_puts(out, "  Nothing stands out in what was recorded.\n");
-	if (s->bound)
-		sb_buf_printf(out, "  Bound by: %s (%s)\n", s->bound, s->bound_reason);
-	else
+	if (s->bound) {
+		char line[2200];
+
+		snprintf(line, sizeof line, "Bound by: %s (%s)", s->bound, s->bound_reason);
+		sb_text_wrap(out, line, 2, width);
+	} else {
 		sb_buf_puts(out, "  Bound by: not known (no GPU samples, no GPU trace)\n");
+	}
 	if (s->leave_alone_count) {
 		struct sb_buf line = { 0 };
 
 		for (size_t i = 0; i < s->leave_alone_count; i++)
 			sb_buf_printf(&line, "%s %s", i ? "," : "Leave alone:", s->leave_alone[i]);
 		sb_buf_printf(&line, " (%.1f %% together)", s->leave_alone_ratio * 100);
-		wrap(out, sb_buf_text(&line), 2, width);
+		sb_text_wrap(out, sb_buf_text(&line), 2, width);
 		sb_buf_done(&line);
 	}
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#define BYTES_COLUMNS 10 /* after the count, where rows have bytes */
 #define ROWS_SHOWN 10
 
 /* ---- JSON ---- */
@@ -117,10 +118,16 @@ static void share_text(char *out, size_t size, double ratio)
 static void rows_text(struct sb_buf *out, const struct sb_text_options *options, const char *title,
 	const struct sb_gpu_row *rows, size_t count)
 {
-	size_t width = (size_t)((options->columns ? options->columns : 80) - 34);
+	size_t width = (size_t)(sb_text_columns(options) - 34);
 
 	if (!count)
 		return;
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].bytes > 0) {
+			width -= BYTES_COLUMNS;
+			break;
+		}
+	}
 	sb_buf_printf(out, "  %-*s %10s %8s %9s\n", (int)width, title, "total", "share", "count");
 	for (size_t i = 0; i < count && i < ROWS_SHOWN; i++) {
 		char total[24], share[24];
@@ -136,7 +143,7 @@ static void rows_text(struct sb_buf *out, const struct sb_text_options *options,
 			char bytes[24];
 
 			sb_text_bytes(bytes, sizeof bytes, rows[i].bytes);
-			sb_buf_printf(out, "  %s", bytes);
+			sb_buf_printf(out, "  %8s", bytes);
 		}
 		sb_buf_putc(out, '\n');
 	}
@@ -176,13 +183,12 @@ static void head_text(const struct sb_gpu_section *g, struct sb_buf *out)
 		total, share);
 	if (!isnan(g->launch_ahead_s)) {
 		sb_text_seconds(total, sizeof total, g->launch_ahead_s);
-		sb_buf_printf(out, "  launched %s ahead on average, %.1f kernels waiting", total,
+		sb_buf_printf(out, "  launched %s ahead on average, %.1f kernels waiting\n", total,
 			g->launch_queue_count);
-		if (!isnan(g->overlap_ratio))
-			sb_buf_printf(out, "; the CPU worked on during %.0f %% of the busy time",
-				g->overlap_ratio * 100);
-		sb_buf_putc(out, '\n');
 	}
+	if (!isnan(g->overlap_ratio))
+		sb_buf_printf(
+			out, "  the CPU worked on during %.0f %% of the busy time\n", g->overlap_ratio * 100);
 	if (g->collective_count) {
 		sb_text_seconds(total, sizeof total, g->communication_s);
 		sb_text_seconds(idle, sizeof idle, g->exposed_communication_s);

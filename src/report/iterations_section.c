@@ -68,14 +68,17 @@ static void notes(const struct sb_iterations *it, struct sb_buf *out)
 	if (it->warmup_count) {
 		sb_text_seconds(a, sizeof a, it->warmup_s);
 		sb_text_seconds(b, sizeof b, it->warm.mean);
-		sb_buf_printf(out, "    warm-up: the first %lld took %s; the others %s each on average\n",
-			(long long)it->warmup_count, a, b);
+		sb_buf_puts(out, "    warm-up: the first ");
+		if (it->warmup_count > 1)
+			sb_buf_printf(out, "%lld ", (long long)it->warmup_count);
+		sb_buf_printf(out, "took %s; the others %s each on average\n", a, b);
 	}
 	if (it->outlier_count) {
 		sb_text_seconds(a, sizeof a, it->outliers[0].duration_s);
 		sb_text_seconds(b, sizeof b, it->warm.p50);
-		sb_buf_printf(out, "    %lld slower than their peers (median %s); slowest: number %lld, %s\n",
-			(long long)it->outlier_count, b, (long long)it->outliers[0].index + 1, a);
+		sb_buf_printf(out, "    %lld slower than %s peers (median %s); slowest: number %lld, %s\n",
+			(long long)it->outlier_count, it->outlier_count == 1 ? "its" : "their", b,
+			(long long)it->outliers[0].index + 1, a);
 	}
 }
 
@@ -106,8 +109,14 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 		cell(out, it->all.std);
 		cell(out, it->all.min);
 		cell(out, it->all.max);
-		if (isfinite(it->per_second))
-			sb_buf_printf(out, " %7.*f", it->per_second < 100 ? 2 : 0, it->per_second);
+		if (isfinite(it->per_second) && it->per_second < 100) {
+			sb_buf_printf(out, " %7.2f", it->per_second);
+		} else if (isfinite(it->per_second)) {
+			char rate[24];
+
+			sb_text_count(rate, sizeof rate, it->per_second);
+			sb_buf_printf(out, " %7s", rate);
+		}
 		sb_buf_putc(out, '\n');
 		notes(it, out);
 	}

@@ -56,7 +56,8 @@ static void json(const struct sb_model *m, struct sb_json *j)
 	sb_json_array_end(j);
 }
 
-static void text_losses(const struct sb_recording_section *r, struct sb_buf *out)
+static void text_losses(
+	const struct sb_recording_section *r, const struct sb_text_options *o, struct sb_buf *out)
 {
 	char bytes[32];
 
@@ -77,25 +78,27 @@ static void text_losses(const struct sb_recording_section *r, struct sb_buf *out
 		sb_buf_printf(out, "  %s could not be read:\n", bytes);
 	}
 	for (size_t i = 0; i < r->warning_count; i++)
-		sb_buf_printf(out, "  %s\n", r->warnings[i]);
+		sb_text_wrap(out, r->warnings[i], 2, sb_text_columns(o));
 }
 
 static void text(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
 {
 	const struct sb_recording_section *r = &m->recording;
 	char bytes[32], cpu[32], slow[32];
+	struct sb_buf line = { 0 };
 
 	if (m->missing.count)
 		sb_text_heading(out, o, "Not recorded");
 	for (size_t i = 0; i < m->missing.count; i++) {
 		const struct sb_missing *x = &m->missing.all[i];
 
-		sb_buf_printf(out, "  %s", x->what);
+		sb_buf_clear(&line);
+		sb_buf_puts(&line, x->what);
 		if (*x->why)
-			sb_buf_printf(out, ": %s", x->why);
+			sb_buf_printf(&line, ": %s", x->why);
 		if (*x->how)
-			sb_buf_printf(out, " (%s)", x->how);
-		sb_buf_putc(out, '\n');
+			sb_buf_printf(&line, " (%s)", x->how);
+		sb_text_wrap(out, sb_buf_text(&line), 2, sb_text_columns(o));
 	}
 	sb_text_heading(out, o, "Recording");
 	sb_text_bytes(bytes, sizeof bytes, r->bytes);
@@ -107,14 +110,17 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 		r->complete ? "complete"
 		: r->live   ? "still being written"
 			    : "ended without a stop");
-	sb_buf_printf(out, "  %lld dropped", (long long)r->dropped_count);
+	sb_buf_clear(&line);
+	sb_buf_printf(&line, "%lld dropped", (long long)r->dropped_count);
 	if (r->own_cpu_s > 0 || r->slow_path_s > 0)
-		sb_buf_printf(
-			out, "; strobe itself: %s of CPU in its own threads, %s on the program's", cpu, slow);
+		sb_buf_printf(&line, "; strobe itself: %s of CPU in its own threads, %s on the program's",
+			cpu, slow);
 	if ((r->own_cpu_s > 0 || r->slow_path_s > 0) && isfinite(r->overhead_ratio))
-		sb_buf_printf(out, " (%.2f %%)", r->overhead_ratio * 100);
-	sb_buf_putc(out, '\n');
-	text_losses(r, out);
+		sb_buf_printf(&line, " (%.2f %%)", r->overhead_ratio * 100);
+	sb_text_wrap(out, sb_buf_text(&line), 2, sb_text_columns(o));
+	out->failed |= line.failed;
+	sb_buf_done(&line);
+	text_losses(r, o, out);
 }
 
 const struct sb_section sb_section_recording = { "recording", json, text };

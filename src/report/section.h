@@ -38,6 +38,9 @@ void sb_text_colour(
 /* A name cut to width columns with an ellipsis in the middle; control bytes and
  * broken UTF-8 are made harmless. Returns the columns used. */
 size_t sb_text_name(struct sb_buf *out, const char *name, size_t width);
+int sb_text_columns(const struct sb_text_options *options); /* the width in force */
+/* Words broken into lines of at most width columns, each after an indent. */
+void sb_text_wrap(struct sb_buf *out, const char *words, int indent, int width);
 
 /* JSON: a number left out when absent. */
 void sb_json_opt(struct sb_json *j, const char *key, double value);

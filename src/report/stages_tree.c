@@ -250,11 +250,20 @@ static void log_line(const struct sb_stages_section *s, const struct sb_text_opt
 	sb_buf_putc(out, '\n');
 }
 
-static int by_code(const void *a, const void *b, void *stages)
+struct log {
+	const struct sb_stages_section *stages;
+	const struct sb_text_options *options;
+	struct sb_buf *out;
+	const char **code; /* a stage's own, else the first below it; NULL: none */
+	uint32_t *order; /* children of the parents on the way down, sorted */
+};
+
+static int by_code(const void *a, const void *b, void *log)
 {
-	const struct sb_stages_section *s = stages;
-	const struct sb_stage *x = &s->stages[*(const uint32_t *)a], *y = &s->stages[*(const uint32_t *)b];
-	int order = compare_codes(x->code ? x->code : "~", y->code ? y->code : "~");
+	const struct log *l = log;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct sb_stage *x = &l->stages->stages[i], *y = &l->stages->stages[k];
+	int order = compare_codes(l->code[i], l->code[k]);
 
 	if (order)
 		return order;
@@ -263,22 +272,18 @@ static int by_code(const void *a, const void *b, void *stages)
 	return x < y ? -1 : x > y;
 }
 
-struct log {
-	const struct sb_stages_section *stages;
-	const struct sb_text_options *options;
-	struct sb_buf *out;
-	bool *coded; /* has a code itself or somewhere below */
-	uint32_t *order; /* children of the parents on the way down, sorted */
-};
-
-static void mark_coded(struct log *l)
+static void find_codes(struct log *l)
 {
 	const struct sb_stages_section *s = l->stages;
 
 	for (size_t i = s->stage_count; i-- > 0;) {
-		l->coded[i] |= s->stages[i].code != NULL;
-		if (s->stages[i].parent >= 0)
-			l->coded[s->stages[i].parent] |= l->coded[i];
+		int64_t parent = s->stages[i].parent;
+
+		if (s->stages[i].code)
+			l->code[i] = s->stages[i].code;
+		if (parent >= 0 && l->code[i] &&
+			(!l->code[parent] || compare_codes(l->code[i], l->code[parent]) < 0))
+			l->code[parent] = l->code[i];
 	}
 }
 
@@ -291,10 +296,10 @@ static void write_level(struct log *l, int64_t parent, size_t used, unsigned ind
 	for (size_t i = parent < 0 ? 0 : (size_t)parent + 1; i < s->stage_count; i++) {
 		if (parent >= 0 && s->stages[i].depth <= s->stages[parent].depth)
 			break;
-		if (s->stages[i].parent == parent && l->coded[i])
+		if (s->stages[i].parent == parent && l->code[i])
 			l->order[used + count++] = (uint32_t)i;
 	}
-	qsort_r(l->order + used, count, sizeof *l->order, by_code, (void *)s);
+	qsort_r(l->order + used, count, sizeof *l->order, by_code, l);
 	for (size_t k = 0; k < count; k++) {
 		size_t i = l->order[used + k];
 		bool total = has_coded_child(s, i) || !s->stages[i].code;
@@ -317,14 +322,14 @@ void sb_stages_log(const struct sb_model *m, const struct sb_text_options *o, st
 	struct log l = { .stages = s, .options = o, .out = out };
 	bool any = false;
 
-	l.coded = calloc(s->stage_count + 1, sizeof *l.coded);
+	l.code = calloc(s->stage_count + 1, sizeof *l.code);
 	l.order = calloc(s->stage_count + 1, sizeof *l.order);
-	if (!l.coded || !l.order)
+	if (!l.code || !l.order)
 		out->failed = true;
 	if (!out->failed)
-		mark_coded(&l);
+		find_codes(&l);
 	for (size_t i = 0; !out->failed && i < s->stage_count; i++)
-		any |= l.coded[i];
+		any |= l.code[i] != NULL;
 	if (any) {
 		sb_text_heading(out, o, "Stages by code");
 		write_level(&l, -1, 0, 2, 0);
@@ -333,6 +338,6 @@ void sb_stages_log(const struct sb_model *m, const struct sb_text_options *o, st
 			sb_buf_printf(out, " (%.1f min)", s->wall_s / 60);
 		sb_buf_putc(out, '\n');
 	}
-	free(l.coded);
+	free(l.code);
 	free(l.order);
 }

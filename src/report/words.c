@@ -119,6 +119,41 @@ size_t sb_text_name(struct sb_buf *out, const char *name, size_t width)
 	return used;
 }
 
+int sb_text_columns(const struct sb_text_options *options)
+{
+	return options->columns >= 60 ? options->columns : 80;
+}
+
+void sb_text_wrap(struct sb_buf *out, const char *words, int indent, int width)
+{
+	struct sb_buf harmless = { 0 };
+	const char *text;
+	int used = 0;
+
+	sb_text_name(&harmless, words, SIZE_MAX); /* names of stages come from the user */
+	text = sb_buf_text(&harmless);
+
+	while (*text) {
+		size_t word = strcspn(text, " "), columns = 0;
+
+		for (size_t i = 0; i < word; i++)
+			columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+		if (used && used + 1 + (int)columns > width - indent) {
+			sb_buf_putc(out, '\n');
+			used = 0;
+		}
+		if (used)
+			sb_buf_putc(out, ' ');
+		else
+			sb_buf_printf(out, "%*s", indent, "");
+		used += (used ? 1 : 0) + (int)columns;
+		sb_buf_add(out, text, word);
+		text += word + strspn(text + word, " ");
+	}
+	sb_buf_putc(out, '\n');
+	sb_buf_done(&harmless);
+}
+
 void sb_json_opt(struct sb_json *j, const char *key, double value)
 {
 	if (isfinite(value))

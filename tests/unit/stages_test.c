@@ -7,6 +7,7 @@
 
 #include "analyze/durations.h"
 #include "analyze/stages.h"
+#include "report/stages.h"
 #include "report/text.h"
 #include "synthetic.h"
 
@@ -157,6 +158,34 @@ static void skipped_and_untimed_stages_are_rows_with_a_state(void **state)
 	synthetic_done(&s);
 }
 
+/* Skipped at the top, timed inside a stage without a code: the codes decide. */
+static void the_log_is_in_the_order_of_codes_whatever_is_around_them(void **state)
+{
+	struct synthetic s;
+	struct sb_buf text = { 0 };
+	const char *at;
+
+	synthetic_open(&s);
+	sb_builder_skip(s.b, 1, "upscale", "5", "not asked for");
+	zone(&s, 10, 20, "text encode", "1");
+	synthetic_begin(&s, 100, "block", 0);
+	zone(&s, 100, 200, "denoise", "2");
+	zone(&s, 200, 300, "VAE decode", "10");
+	synthetic_end(&s, 300);
+	zone(&s, 300, 310, "safety", "3");
+	sb_stages_log(synthetic_model(&s, 1000), &(struct sb_text_options){ .columns = 80 }, &text);
+	at = sb_buf_text(&text);
+	for (size_t i = 0; i < 5; i++) {
+		static const char *const lines[] = { "[1] ", "[2] ", "[10] ", "[3] ",
+			"[5] upscale: SKIPPED" };
+
+		at = strstr(at, lines[i]);
+		assert_non_null(at);
+	}
+	sb_buf_done(&text);
+	synthetic_done(&s);
+}
+
 static void the_largest_self_time_is_the_bottleneck(void **state)
 {
 	struct synthetic s;
@@ -281,6 +310,7 @@ int main(void)
 		cmocka_unit_test(indexed_names_are_one_row_with_members),
 		cmocka_unit_test(one_name_under_two_parents_is_two_rows_or_one),
 		cmocka_unit_test(skipped_and_untimed_stages_are_rows_with_a_state),
+		cmocka_unit_test(the_log_is_in_the_order_of_codes_whatever_is_around_them),
 		cmocka_unit_test(the_largest_self_time_is_the_bottleneck),
 		cmocka_unit_test(gpu_spans_belong_to_the_zone_that_launched_them),
 		cmocka_unit_test(other_threads_are_roots_and_leave_unattributed_alone),
