@@ -1,4 +1,4 @@
-/* What run.c and events.c share behind struct sb_run. */
+/* What run*.c and events.c share behind struct sb_run. */
 #ifndef SB_ANALYZE_INDEX_H
 #define SB_ANALYZE_INDEX_H
 
@@ -26,6 +26,11 @@ struct sb_run_index {
 };
 #define SB_PATH_RECURSIVE (1u << 31)
 
+/* ---- run_tables.c ---- */
+/* Doubles an array when it is full; NULL: no memory, the old one is untouched. */
+void *sb_run_grow(void *array, uint32_t *room, uint32_t count, size_t size);
+bool sb_run_file_name_set(struct sb_run_process *p, uint32_t file_id, uint32_t id);
+const char *sb_run_text_keep(struct sb_run *run, const char *text, size_t size);
 /* The run's id of a file's name id. */
 uint32_t sb_run_name_of(struct sb_run *run, uint32_t process, uint32_t file_id);
 /* Its text. Never index run->names with a call that may add a name: it moves. */
@@ -38,6 +43,11 @@ uint32_t sb_run_track_of(struct sb_run *run, uint32_t process, uint32_t tid, uin
  * its own ancestor: the path is then the ancestor's. */
 uint32_t sb_run_path_of(struct sb_run *run, uint32_t parent, uint32_t name);
 const struct sb_run_schema *sb_run_schema_of(const struct sb_run *run, uint32_t process, uint32_t schema);
+
+/* ---- run_scan.c, run_cut.c ---- */
+int sb_run_scan(struct sb_run *run, uint32_t process);
+/* cut may be NULL: the whole run. */
+int sb_run_apply_cut(struct sb_run *run, const struct sb_cut *cut);
 
 static inline int64_t sb_process_ns(const struct sb_run_process *p, uint64_t ticks)
 {
