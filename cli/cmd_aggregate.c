@@ -2,13 +2,13 @@
 #include "aggregate_find.h"
 #include "command.h"
 #include "facts_arg.h"
+#include "output.h"
 #include "progress.h"
 
 #include "analyze/aggregate.h"
 #include "base/error.h"
 #include "exchange/warehouse.h"
 #include "report/aggregate_report.h"
-#include "report/page.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -113,17 +113,6 @@ static int find_inputs(const struct args *args, struct aggregate_job *job)
 	return 0;
 }
 
-static int print_page(const struct sb_aggregate *a, struct sb_buf *out)
-{
-	struct sb_buf json = { 0 };
-	int err;
-
-	sb_aggregate_json(a, &json);
-	err = sb_page_wrap("aggregate", &json, out);
-	sb_buf_done(&json);
-	return err ? complain_last() : 0;
-}
-
 static int print(const struct args *args, const struct sb_aggregate *a)
 {
 	const char *format = args_value(args, "format"), *path = args_value(args, "output");
@@ -135,18 +124,14 @@ static int print(const struct args *args, const struct sb_aggregate *a)
 	if (!args_number(args, "top", 1, 1e6, &top))
 		return EXIT_USAGE;
 	o.top = (size_t)top;
-	if (format && !strcmp(format, "json"))
-		sb_aggregate_json(a, &out);
-	else if (format && !strcmp(format, "html"))
-		code = print_page(a, &out);
-	else
+	if (!format || !strcmp(format, "text"))
 		sb_aggregate_text(a, &o, &out);
-	if (!code && sb_buf_failed(&out))
-		code = complain("no memory");
-	else if (!code && path && sb_buf_write_file(&out, path, 0644))
-		code = complain_last();
-	else if (!code && !path)
-		fputs(sb_buf_text(&out), stdout);
+	else
+		sb_aggregate_json(a, &out);
+	if (format && !strcmp(format, "html"))
+		code = output_make_page("aggregate", &out);
+	if (!code)
+		code = output_put(&out, path);
 	sb_buf_done(&out);
 	return code;
 }

@@ -3,6 +3,7 @@
 #include "bench_marks.h"
 #include "bench_plan.h"
 #include "command.h"
+#include "output.h"
 #include "progress.h"
 
 #include "base/buf.h"
@@ -191,7 +192,7 @@ static int print_result(const struct args *args, const struct sb_bench *b)
 {
 	const char *format = args_value(args, "format"), *path = args_value(args, "output");
 	struct sb_buf out = { 0 };
-	int code = exit_code(b);
+	int code;
 
 	if (!format || !strcmp(format, "text"))
 		sb_bench_text(b, &out);
@@ -199,12 +200,9 @@ static int print_result(const struct args *args, const struct sb_bench *b)
 		sb_bench_json(b, &out);
 	else
 		sb_bench_csv(b, &out);
-	if (path && sb_buf_write_file(&out, path, 0644))
-		code = complain_last();
-	else if (!path)
-		fputs(sb_buf_text(&out), stdout);
+	code = output_put(&out, path);
 	sb_buf_done(&out);
-	return code;
+	return code ? code : exit_code(b);
 }
 
 /* ---- options ------------------------------------------------------------ */

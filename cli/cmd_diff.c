@@ -1,12 +1,12 @@
 /* strobe diff: what changed between runs, and whether it is real. */
 #include "command.h"
 #include "facts_arg.h"
+#include "output.h"
 #include "run_arg.h"
 
 #include "analyze/compare.h"
 #include "base/error.h"
 #include "report/diff.h"
-#include "report/page.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,17 +154,6 @@ static int read_tolerance(const struct args *args, struct sb_tolerance *out_tole
 
 /* ---- output ------------------------------------------------------------- */
 
-static int print_page(const struct sb_comparison *c, struct sb_buf *out)
-{
-	struct sb_buf json = { 0 };
-	int err;
-
-	sb_diff_json(c, &json);
-	err = sb_page_wrap("diff", &json, out);
-	sb_buf_done(&json);
-	return err ? complain_last() : 0;
-}
-
 static int print(const struct args *args, const struct sb_comparison *c, const char *format)
 {
 	const char *path = args_value(args, "output");
@@ -178,20 +167,16 @@ static int print(const struct args *args, const struct sb_comparison *c, const c
 	o.top = (size_t)top;
 	if (args_has(args, "template"))
 		sb_diff_template(c, &out);
-	else if (!strcmp(format, "json"))
-		sb_diff_json(c, &out);
-	else if (!strcmp(format, "html"))
-		code = print_page(c, &out);
+	else if (!strcmp(format, "text"))
+		sb_diff_text(c, &o, &out);
 	else if (!strcmp(format, "markdown"))
 		sb_diff_markdown(c, &o, &out);
 	else
-		sb_diff_text(c, &o, &out);
-	if (!code && sb_buf_failed(&out))
-		code = complain("no memory");
-	else if (!code && path && sb_buf_write_file(&out, path, 0644))
-		code = complain_last();
-	else if (!code && !path)
-		fputs(sb_buf_text(&out), stdout);
+		sb_diff_json(c, &out);
+	if (!args_has(args, "template") && !strcmp(format, "html"))
+		code = output_make_page("diff", &out);
+	if (!code)
+		code = output_put(&out, path);
 	sb_buf_done(&out);
 	return code;
 }

@@ -1,0 +1,29 @@
+/* See output.h. */
+#include "output.h"
+
+#include "command.h"
+
+#include "report/page.h"
+
+#include <stdio.h>
+
+int output_make_page(const char *kind, struct sb_buf *text)
+{
+	struct sb_buf json = *text;
+	int err;
+
+	*text = (struct sb_buf){ 0 };
+	err = sb_page_wrap(kind, &json, text);
+	sb_buf_done(&json);
+	return err ? complain_last() : EXIT_OK;
+}
+
+int output_put(const struct sb_buf *text, const char *path)
+{
+	if (sb_buf_failed(text))
+		return complain("no memory");
+	if (path)
+		return sb_buf_write_file(text, path, 0644) ? complain_last() : EXIT_OK;
+	fputs(sb_buf_text(text), stdout);
+	return EXIT_OK;
+}

@@ -1,0 +1,12 @@
+/* Where a command's result goes: standard output, or --output FILE. */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include "base/buf.h"
+
+/* The JSON in text becomes the page that shows it. Returns an exit code. */
+int output_make_page(const char *kind, struct sb_buf *text);
+/* path NULL: standard output. Returns an exit code. */
+int output_put(const struct sb_buf *text, const char *path);
+
+#endif
