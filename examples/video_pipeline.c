@@ -88,7 +88,8 @@ static void encode_text(const struct model *m, const char *prompt, float conditi
 }
 
 /* One model call: mixes channels at every position of every frame. */
-static void transformer(const struct model *m, struct latents *l, const float condition[CHANNELS], float strength)
+static void transformer(
+	const struct model *m, struct latents *l, const float condition[CHANNELS], float strength)
 {
 	float next[CHANNELS];
 
@@ -115,7 +116,8 @@ static void scheduler_step(struct latents *l, float strength)
 				l->at[f][p][c] += strength * 0.5f * (l->at[f][p - 1][c] - l->at[f][p][c]);
 }
 
-static void denoise_block(const struct model *m, struct latents *l, const float condition[CHANNELS], int steps)
+static void denoise_block(
+	const struct model *m, struct latents *l, const float condition[CHANNELS], int steps)
 {
 	STROBE_STAGE("2", "denoise");
 	strobe_attr_int("steps", steps);
@@ -151,8 +153,8 @@ static void decode_frame(const struct model *m, const float latent[POSITIONS][CH
 				for (int c = 0; c < CHANNELS; c++)
 					sum[plane] += m->decoder[plane][c] * from[c];
 			for (int plane = 0; plane < 3; plane++)
-				yuv[plane * WIDTH * HEIGHT + y * WIDTH + x] =
-					to_byte(sum[plane] / sqrtf(CHANNELS) + 0.02f * (float)((x + y) % 7));
+				yuv[plane * WIDTH * HEIGHT + y * WIDTH + x] = to_byte(
+					sum[plane] / sqrtf(CHANNELS) + 0.02f * (float)((x + y) % 7));
 		}
 }
 
@@ -209,10 +211,16 @@ int main(int argc, char **argv)
 		{ "steps", STROBE_TYPE_INT, { .i = steps } } };
 	const struct strobe_options options = { .size = sizeof options, .tags = tags, .tag_count = 2 };
 	const struct strobe_generation video = { blocks * FRAMES_PER_BLOCK, WIDTH, HEIGHT };
-	struct model *model = malloc(sizeof *model);
-	FILE *out = fopen(path, "wb");
+	struct model *model;
+	FILE *out;
 	int failed;
 
+	if (*path == '-' || blocks < 1 || steps < 1) {
+		fprintf(stderr, "usage: video_pipeline [OUT.y4m [BLOCKS [STEPS]]]\n");
+		return 2;
+	}
+	model = malloc(sizeof *model);
+	out = fopen(path, "wb");
 	if (!model || !out) {
 		perror(path);
 		return 1;

@@ -93,7 +93,7 @@ static void keep(struct chrome *c, struct fragment *f, const char *text, size_t 
 	f->size = size;
 }
 
-static const struct fragment *name_fragment(struct chrome *c, uint32_t name)
+static const struct fragment *make_name(struct chrome *c, uint32_t name)
 {
 	struct fragment *f = fragment_at(c, &c->names, &c->name_room, name);
 	char text[NAME_LIMIT * 6 + 128], *at = text;
@@ -108,7 +108,7 @@ static const struct fragment *name_fragment(struct chrome *c, uint32_t name)
 	return f;
 }
 
-static const struct fragment *track_fragment(struct chrome *c, uint32_t track)
+static const struct fragment *make_track(struct chrome *c, uint32_t track)
 {
 	struct fragment *f = fragment_at(c, &c->tracks, &c->track_room, track);
 	char text[128], *at = text;
@@ -122,6 +122,16 @@ static const struct fragment *track_fragment(struct chrome *c, uint32_t track)
 	at = SB_PUT(at, ",\"ts\":");
 	keep(c, f, text, (size_t)(at - text));
 	return f;
+}
+
+static inline const struct fragment *name_fragment(struct chrome *c, uint32_t name)
+{
+	return name < c->name_room && c->names[name].text ? &c->names[name] : make_name(c, name);
+}
+
+static inline const struct fragment *track_fragment(struct chrome *c, uint32_t track)
+{
+	return track < c->track_room && c->tracks[track].text ? &c->tracks[track] : make_track(c, track);
 }
 
 static bool ready(const struct fragment *f)

@@ -90,23 +90,33 @@ static const char digit_pairs[] =
 	"4748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596"
 	"979899";
 
+static unsigned digits_of(uint64_t value)
+{
+	static const uint64_t powers[] = { 0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000,
+		1000000000, 10000000000, 100000000000, 1000000000000, 10000000000000, 100000000000000,
+		1000000000000000, 10000000000000000, 100000000000000000, 1000000000000000000,
+		10000000000000000000ull };
+	unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1);
+	unsigned about = bits * 1233 >> 12; /* bits * log10(2) */
+
+	return about + (value >= powers[about]);
+}
+
+/* Into its place from the last digit on: nothing to copy afterwards. */
 char *sb_put_u64(char *to, uint64_t value)
 {
-	char digits[20];
-	char *at = digits + sizeof digits;
+	char *end = to + (value ? digits_of(value) : 1), *at = end;
 
 	while (value >= 100) {
 		at -= 2;
 		memcpy(at, digit_pairs + value % 100 * 2, 2);
 		value /= 100;
 	}
-	if (value >= 10) {
-		at -= 2;
-		memcpy(at, digit_pairs + value * 2, 2);
-	} else {
-		*--at = (char)('0' + value);
-	}
-	return sb_put(to, at, (size_t)(digits + sizeof digits - at));
+	if (value >= 10)
+		memcpy(at - 2, digit_pairs + value * 2, 2);
+	else
+		at[-1] = (char)('0' + value);
+	return end;
 }
 
 char *sb_put_i64(char *to, int64_t value)
