@@ -401,12 +401,13 @@ void sb_gpus_stop(void)
 	if (!g)
 		return;
 	gpu = NULL;
+	atomic_store(&left_behind, true); /* before the wait: it may end just after it */
 	if (sb_thread_stop(&g->thread, LEAVE_BEHIND_NS)) {
+		atomic_store(&left_behind, false);
 		free(g);
 		return;
 	}
 	/* It hangs in the driver. Its memory stays with it. */
-	atomic_store(&left_behind, true);
 	atomic_store(&g->abandoned, true);
 	sb_samples_forget("gpu");
 	say_hang(g, atomic_load(&g->busy_since_ns) ? atomic_load(&g->busy_since_ns) : sb_mono_ns());
