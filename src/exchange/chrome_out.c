@@ -612,9 +612,7 @@ static int write_chrome(struct sb_run *run, struct sb_out *out, struct sb_export
 		.roles = SB_EVERY_ZONE,
 		.zone = take_zone,
 		.event = take_event,
-		.kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_SAMPLE | 1u << SB_EVENT_SNAPSHOT |
-			 1u << SB_EVENT_GAUGE | 1u << SB_EVENT_COUNT | 1u << SB_EVENT_SKIPPED |
-			 1u << SB_EVENT_MARK | 1u << SB_EVENT_EVENT };
+		.kinds = SB_EXPORT_KINDS };
 	int err;
 
 	for (uint32_t i = 0; i < run->name_count && !c.runtime_zones; i++)

@@ -247,9 +247,7 @@ static int write_csv(struct sb_run *run, struct sb_out *out, struct sb_export_su
 		.roles = SB_EVERY_ZONE,
 		.zone = take_zone,
 		.event = take_event,
-		.kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_SAMPLE | 1u << SB_EVENT_SNAPSHOT |
-			 1u << SB_EVENT_GAUGE | 1u << SB_EVENT_COUNT | 1u << SB_EVENT_SKIPPED |
-			 1u << SB_EVENT_MARK | 1u << SB_EVENT_EVENT };
+		.kinds = SB_EXPORT_KINDS };
 	int err;
 
 	out->at = SB_PUT(sb_out_room(out, 256), "kind,start_ns,duration_ns,self_ns,pid,tid,thread,depth,role,"

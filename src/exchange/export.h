@@ -31,6 +31,10 @@ int sb_export(const struct sb_exporter *exporter, struct sb_run *run, const char
 	struct sb_export_summary *out_summary);
 
 /* ---- what exporters share ---- */
+/* Everything beside zones that a timeline shows. */
+#define SB_EXPORT_KINDS                                                                                \
+	(1u << SB_EVENT_GPU | 1u << SB_EVENT_SAMPLE | 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_GAUGE | \
+		1u << SB_EVENT_COUNT | 1u << SB_EVENT_SKIPPED | 1u << SB_EVENT_MARK | 1u << SB_EVENT_EVENT)
 /* Process and thread numbers as foreign tools want them: tasks get numbers far
  * from real threads. */
 uint32_t sb_export_pid(const struct sb_run *run, uint32_t process);

@@ -604,9 +604,7 @@ static int write_perfetto(struct sb_run *run, struct sb_out *out, struct sb_expo
 		.zone = run->is_cut ? take_cut_zone : take_zone,
 		.zone_begin = run->is_cut ? NULL : take_begin,
 		.event = take_event,
-		.kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_SAMPLE | 1u << SB_EVENT_SNAPSHOT |
-			 1u << SB_EVENT_GAUGE | 1u << SB_EVENT_COUNT | 1u << SB_EVENT_SKIPPED |
-			 1u << SB_EVENT_MARK | 1u << SB_EVENT_EVENT };
+		.kinds = SB_EXPORT_KINDS };
 	int err;
 
 	p.name_seen = calloc(p.name_words, sizeof *p.name_seen);

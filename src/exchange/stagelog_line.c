@@ -91,9 +91,16 @@ static bool cut_duration(char *s, int64_t *out_ns)
 
 /* ---- "(1339 frames, batch=4)" ---- */
 
+/* One key however it was written. */
+static const struct {
+	const char *written;
+	char kept[8];
+} plurals[] = { { "iterations", "iters" }, { "iter", "iters" }, { "frame", "frames" }, { "step", "steps" } };
+
 static bool parse_item(char *item, struct sb_stagelog_attr *out_attr)
 {
 	char *equals = strchr(item, '='), *number = equals ? equals + 1 : item, *key = item, *end;
+	size_t size;
 
 	if (equals)
 		*equals = 0;
@@ -110,14 +117,13 @@ static bool parse_item(char *item, struct sb_stagelog_attr *out_attr)
 	else if (*trim(end))
 		goto no;
 	key = trim(key);
-	if (!*key || strlen(key) >= sizeof out_attr->key || strpbrk(key, " /"))
+	size = strlen(key);
+	if (!size || size >= sizeof out_attr->key || strpbrk(key, " /"))
 		goto no;
-	if (!strcmp(key, "iterations") || !strcmp(key, "iter"))
-		key = "iters";
-	if (!strcmp(key, "frame") || !strcmp(key, "step"))
-		snprintf(out_attr->key, sizeof out_attr->key, "%ss", key);
-	else
-		snprintf(out_attr->key, sizeof out_attr->key, "%s", key);
+	memcpy(out_attr->key, key, size + 1);
+	for (size_t i = 0; i < sizeof plurals / sizeof plurals[0]; i++)
+		if (!strcmp(key, plurals[i].written))
+			strcpy(out_attr->key, plurals[i].kept);
 	return true;
 no:
 	if (equals)
