@@ -73,7 +73,8 @@ struct strobe_options {
  * unrecorded and every recording call stays harmless. */
 STROBE_API int strobe_start(const struct strobe_options *opts);
 
-/* Ends the session, closes its file and starts the report in a child process. */
+/* Ends the session and closes its file; the report is made by a child process,
+ * which is waited for. */
 STROBE_API int strobe_stop(void);
 
 /* What went wrong in this thread's last failing call; never NULL. */
@@ -110,19 +111,16 @@ extern STROBE_API uint32_t strobe_mode_;
 STROBE_API void strobe_site_begin_(struct strobe_site *site);
 STROBE_API void strobe_site_end_(struct strobe_site *site);
 
-#define STROBE_CAT2_(a, b) a##b
-#define STROBE_CAT_(a, b) STROBE_CAT2_(a, b)
-
 /* The zone lasts to the end of the enclosing scope. */
 #define STROBE_ZONE(zone_name) STROBE_STAGE(NULL, zone_name)
 
 /* The same with a stage code: STROBE_STAGE("4c", "VAE encode"). */
-#define STROBE_STAGE(stage_code, zone_name)                                              \
-	static struct strobe_site STROBE_CAT_(strobe_site_, __LINE__) = { zone_name,     \
-		stage_code, 0, 0 };                                                      \
-	struct strobe_site *STROBE_CAT_(strobe_scope_, __LINE__)                         \
-		__attribute__((cleanup(strobe_scope_end_), unused)) =                    \
-			strobe_scope_begin_(&STROBE_CAT_(strobe_site_, __LINE__))
+#define STROBE_STAGE(stage_code, zone_name) STROBE_SCOPE_(stage_code, zone_name, __COUNTER__)
+#define STROBE_SCOPE_(stage_code, zone_name, n) STROBE_SCOPE2_(stage_code, zone_name, n)
+#define STROBE_SCOPE2_(stage_code, zone_name, n)                                                      \
+	static struct strobe_site strobe_site_##n = { zone_name, stage_code, 0, 0 };                  \
+	struct strobe_site *strobe_scope_##n __attribute__((cleanup(strobe_scope_end_), unused)) =    \
+		strobe_scope_begin_(&strobe_site_##n)
 
 /* Zones that do not follow a scope. */
 #define STROBE_ZONE_BEGIN(zone_name)                                                     \

@@ -26,7 +26,8 @@
  * lose events, and waits longer. */
 enum { GROW_TRIES = 25, GROW_TRIES_FIRST = 100 };
 static const struct timespec grow_patience = { .tv_nsec = 2000000 };
-enum { FIRST_STEP = 256 * 1024, STEP = 1024 * 1024, SMALLEST_STEP = 64 * 1024 };
+/* The first step holds 64 chunks: as many threads can start at once unhindered. */
+enum { STEP = 1024 * 1024, SMALLEST_STEP = 64 * 1024 };
 
 static uint32_t chunks_in(const struct sb_extent *x, size_t bytes)
 {
@@ -179,13 +180,11 @@ static void stop_growing(struct sb_extent *x)
 static bool grow_locked(struct sb_extent *x)
 {
 	size_t whole = SB_FILE_HEADER_BYTES + (size_t)atomic_load(&x->total_chunks) * x->chunk_bytes;
-	size_t step = x->mapped_bytes ? STEP : FIRST_STEP;
+	size_t step = STEP;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	if (x->closed || x->mapped_bytes >= whole)
 		return false;
-	if (x->mapped_bytes == FIRST_STEP)
-		step = STEP - FIRST_STEP;
 	for (; step >= SMALLEST_STEP; step /= 2) {
 		size_t size = step;
 		uint32_t ready;

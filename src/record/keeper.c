@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { AHEAD_MOST = 4 << 20, AHEAD_LEAST = 512 << 10, BEHIND = 4 << 20, BEATS_PER_ANCHOR = 50 };
+enum { AHEAD_MOST = 4 << 20, AHEAD_LEAST = 1 << 20, BEHIND = 4 << 20, BEATS_PER_ANCHOR = 50 };
 static const struct timespec beat = { .tv_nsec = 100000000 };
 
 void sb_keeper_ring(void)
