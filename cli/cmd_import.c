@@ -89,7 +89,8 @@ static void print_count(const char *before, uint64_t count, const char *one, con
 
 static void print_summary(const char *path, const struct sb_import_summary *s, const char *folder)
 {
-	printf("%s: %s, %llu zones", path, s->format, (unsigned long long)s->zones);
+	printf("%s: %s, %llu zone%s", path, s->format, (unsigned long long)s->zones,
+		s->zones == 1 ? "" : "s");
 	print_count(", ", s->gpu, "GPU record", "GPU records");
 	print_count(", ", s->marks, "mark", "marks");
 	print_count(", ", s->counters, "counter value", "counter values");

@@ -154,6 +154,15 @@ static bool is_main_stage(const struct sb_model *model, const struct sb_stage *s
 	return s->parent < 0 || model->stages.stages[s->parent].role == STROBE_ROLE_GENERATION;
 }
 
+/* Of the generations for what is inside them: a short run's imports make
+ * everything else small, and still the largest part of a video can pay. */
+static double share_of(const struct sb_model *model, const struct sb_stage *s)
+{
+	double inside = s->parent < 0 ? NAN : s->total_s / generation_s(model);
+
+	return inside > s->wall_ratio ? inside : s->wall_ratio;
+}
+
 void sb_bound_leave_alone(struct sb_model *model)
 {
 	struct sb_summary_section *summary = &model->summary;
@@ -162,13 +171,13 @@ void sb_bound_leave_alone(struct sb_model *model)
 	for (size_t i = 0; i < model->stages.stage_count; i++) {
 		const struct sb_stage *s = &model->stages.stages[i];
 
-		worth |= is_main_stage(model, s) && s->wall_ratio >= LARGE_STAGE;
+		worth |= is_main_stage(model, s) && share_of(model, s) >= LARGE_STAGE;
 	}
 	summary->leave_alone = sb_model_alloc(model, LEFT_ALONE_MOST * sizeof *summary->leave_alone);
 	for (size_t k = 0; worth && summary->leave_alone && k < model->stages.stage_count; k++) {
 		const struct sb_stage *s = &model->stages.stages[model->stages.by_total[k]];
 
-		if (!is_main_stage(model, s) || s->wall_ratio >= SMALL_STAGE || s->total_s <= 0)
+		if (!is_main_stage(model, s) || share_of(model, s) >= SMALL_STAGE || s->total_s <= 0)
 			continue;
 		summary->leave_alone_ratio += s->wall_ratio;
 		if (summary->leave_alone_count < LEFT_ALONE_MOST)

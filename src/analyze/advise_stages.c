@@ -9,25 +9,24 @@
 #define TOP_STAGES 3
 #define TENTH 0.1 /* of a stage: what a rule without a computed gain is ranked by */
 
-/* A stage is named for the advice when it is not merely the frame around others:
- * the innermost one that still passes the limit. */
-static bool has_child_above(const struct sb_stages_section *stages, size_t parent, double limit)
-{
-	for (size_t i = parent + 1; i < stages->stage_count; i++) {
-		const struct sb_stage *s = &stages->stages[i];
-
-		if (s->parent == (int64_t)parent && s->wall_ratio > limit && s->role != STROBE_ROLE_STEP &&
-			s->role != STROBE_ROLE_FORWARD && s->role != STROBE_ROLE_LAYER)
-			return true;
-	}
-	return false;
-}
-
 static bool is_frame(const struct sb_stage *s)
 {
 	return s->role == STROBE_ROLE_GENERATION || s->role == STROBE_ROLE_STEP ||
 	       s->role == STROBE_ROLE_FORWARD || s->role == STROBE_ROLE_LAYER ||
 	       s->role == STROBE_ROLE_ITERATION || s->span;
+}
+
+/* A stage is named for the advice when it is not merely the frame around others:
+ * the innermost one that still passes the limit, however deep. */
+static bool has_inner_above(const struct sb_stages_section *stages, size_t outer, double limit)
+{
+	const struct sb_stage *all = stages->stages;
+
+	for (size_t i = outer + 1; i < stages->stage_count && all[i].depth > all[outer].depth; i++) {
+		if (all[i].wall_ratio > limit && !is_frame(&all[i]))
+			return true;
+	}
+	return false;
 }
 
 void sb_rule_stage_dominates(struct sb_advisor *a)
@@ -41,7 +40,7 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 		struct sb_advice *f;
 
 		if (is_frame(s) || !(s->wall_ratio * 100 > a->limit) || sb_stage_is_setup(stages, i) ||
-			has_child_above(stages, i, a->limit / 100))
+			has_inner_above(stages, i, a->limit / 100))
 			continue;
 		found++;
 		f = sb_advisor_find(a, s->wall_ratio * 100, NAN,

@@ -39,14 +39,24 @@ static int by_self(const void *a, const void *b, void *rows)
 	return x < y ? -1 : x > y;
 }
 
-/* The largest of the order, always; others only when they are worth it. */
-static void name_largest(struct sb_stages_section *s, const uint32_t *order, bool setup_too)
+static bool has_generation(const struct sb_stages_section *s)
+{
+	for (size_t i = 0; i < s->stage_count; i++) {
+		if (s->stages[i].role == STROBE_ROLE_GENERATION)
+			return true;
+	}
+	return false;
+}
+
+/* The largest first; the others only when they are worth it. */
+static void name_largest(
+	struct sb_stages_section *s, const uint32_t *order, bool setup_too, double least_first)
 {
 	for (size_t i = 0; i < s->stage_count && s->bottleneck_count < BOTTLENECKS; i++) {
 		struct sb_stage *row = &s->stages[order[i]];
 		bool first = s->bottleneck_count == 0;
 
-		if (row->self_s <= 0 || (row->self_ratio < WORTH_NAMING && !(first && setup_too)))
+		if (row->self_s <= 0 || row->self_ratio < (first ? least_first : WORTH_NAMING))
 			break;
 		if (!setup_too && sb_stage_is_setup(s, order[i]))
 			continue;
@@ -68,7 +78,7 @@ void sb_stages_rank(struct sb_model *model)
 		order[i] = s->by_total[i] = i;
 	qsort_r(s->by_total, s->stage_count, sizeof *order, by_total, s->stages);
 	qsort_r(order, s->stage_count, sizeof *order, by_self, s->stages);
-	name_largest(s, order, false);
+	name_largest(s, order, false, has_generation(s) ? 0 : WORTH_NAMING);
 	if (!s->bottleneck_count)
-		name_largest(s, order, true);
+		name_largest(s, order, true, 0);
 }

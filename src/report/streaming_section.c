@@ -159,8 +159,9 @@ static void cache_text(
 
 		sb_buf_puts(out, "  ");
 		sb_text_name(out, c->cache, 30);
-		sb_buf_printf(out, ": %lld hits, %lld misses, %lld evictions", (long long)c->hits,
-			(long long)c->misses, (long long)c->evictions);
+		sb_buf_printf(out, ": %lld hit%s, %lld miss%s, %lld eviction%s", (long long)c->hits,
+			c->hits == 1 ? "" : "s", (long long)c->misses, c->misses == 1 ? "" : "es",
+			(long long)c->evictions, c->evictions == 1 ? "" : "s");
 		if (!isnan(c->hit_ratio))
 			sb_buf_printf(out, ", hit rate %.1f %%", c->hit_ratio * 100);
 		sb_buf_putc(out, '\n');

@@ -291,8 +291,8 @@ static void steps_text(const struct sb_model *model, struct sb_buf *out)
 		stats_text(out, words, &b->by_size[i].time);
 	}
 	if (!isnan(d->first_step_s) && d->warm_step.count)
-		sb_buf_printf(out, "  first step %.3f s (warm-up); warm steps %.3f s\n", d->first_step_s,
-			d->warm_step.mean);
+		sb_buf_printf(out, "  first step %.3f s%s; warm steps %.3f s\n", d->first_step_s,
+			d->first_step_s > d->warm_step.mean * 1.1 ? " (warm-up)" : "", d->warm_step.mean);
 	if (d->steps_per_chain > 0)
 		sb_buf_printf(out, "  %lld steps, %lld per %s", (long long)d->steps,
 			(long long)d->steps_per_chain, d->blocks > 0 ? "block" : "video");
@@ -329,7 +329,8 @@ static void split_text(const struct sb_model *model, struct sb_buf *out)
 
 		sb_buf_puts(out, "  ");
 		sb_text_name(out, o->name, 40);
-		sb_buf_printf(out, ": %.2f s in %lld calls", o->total_s, (long long)o->count);
+		sb_buf_printf(out, ": %.2f s in %lld call%s", o->total_s, (long long)o->count,
+			o->count == 1 ? "" : "s");
 		if (!isnan(o->bytes))
 			sb_buf_printf(out, ", %.1f GB at %.2f GB/s", o->bytes / 1e9, o->gb_per_s);
 		sb_buf_putc(out, '\n');

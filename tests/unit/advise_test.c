@@ -290,6 +290,48 @@ static int dominating(const struct sb_model *m, const char *stage)
 	return named;
 }
 
+static void a_stage_inside_steps_is_named_instead_of_the_block_around_them(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "block", STROBE_ROLE_BLOCK);
+	synthetic_begin(&s, 0, "step", STROBE_ROLE_STEP);
+	synthetic_stage(&s, 0, 80 * SECOND, "Denoiser", 0);
+	synthetic_end(&s, 85 * SECOND);
+	synthetic_end(&s, 90 * SECOND);
+	m = synthetic_model(&s, 100 * SECOND);
+	assert_int_equal(dominating(m, NULL), 1);
+	assert_int_equal(dominating(m, "Denoiser"), 1);
+	synthetic_done(&s);
+}
+
+static bool left_alone(const struct sb_model *m, const char *stage)
+{
+	for (size_t i = 0; i < m->summary.leave_alone_count; i++) {
+		if (strcmp(m->summary.leave_alone[i], stage) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void a_short_video_after_long_imports_is_not_left_alone(void **state)
+{
+	struct synthetic s;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 99 * SECOND, "import torch", STROBE_ROLE_IMPORT);
+	synthetic_begin(&s, 99 * SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 99 * SECOND, 99 * SECOND + 990 * MS, "inpaint", 0);
+	synthetic_stage(&s, 99 * SECOND + 990 * MS, 100 * SECOND, "write", 0);
+	synthetic_end(&s, 100 * SECOND);
+	assert_false(left_alone(synthetic_model(&s, 100 * SECOND), "inpaint"));
+	assert_true(left_alone(s.model, "write"));
+	assert_string_equal(s.model->stages.bottlenecks[0], "inpaint");
+	synthetic_done(&s);
+}
+
 static void what_comes_before_the_pipeline_is_not_its_bottleneck(void **state)
 {
 	struct synthetic s;
@@ -568,6 +610,8 @@ int main(void)
 		cmocka_unit_test(time_spent_beside_the_work_is_named),
 		cmocka_unit_test(findings_are_ranked_by_the_seconds_they_could_save),
 		cmocka_unit_test(the_innermost_stage_that_dominates_is_named),
+		cmocka_unit_test(a_stage_inside_steps_is_named_instead_of_the_block_around_them),
+		cmocka_unit_test(a_short_video_after_long_imports_is_not_left_alone),
 		cmocka_unit_test(what_comes_before_the_pipeline_is_not_its_bottleneck),
 		cmocka_unit_test(a_run_that_only_loads_has_its_load_as_bottleneck),
 		cmocka_unit_test(lost_events_are_named_with_their_reason),
