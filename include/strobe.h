@@ -287,6 +287,9 @@ STROBE_API void strobe_mark(const char *name);
 STROBE_API void strobe_event(const char *name, const struct strobe_attr *attrs,
 	size_t attr_count);
 STROBE_API void strobe_skip(const char *name, const char *code, const char *reason);
+/* Zones that a compiler has taken out of the code it compiled: not recorded, but
+ * counted, so that a report can say so. For bindings. */
+STROBE_API void strobe_lost_compiled(uint64_t count);
 STROBE_API void strobe_thread_name(const char *name);
 
 /* ---- sampled stacks ------------------------------------------------------ */

@@ -285,6 +285,17 @@ static PyObject *skip(PyObject *module, PyObject *args)
 	Py_RETURN_NONE;
 }
 
+static PyObject *lost_compiled(PyObject *module, PyObject *count)
+{
+	unsigned long long n = PyLong_AsUnsignedLongLong(count);
+
+	(void)module;
+	if (PyErr_Occurred())
+		return NULL;
+	strobe_lost_compiled(n);
+	Py_RETURN_NONE;
+}
+
 static PyObject *thread_name(PyObject *module, PyObject *name)
 {
 	const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
@@ -372,6 +383,7 @@ PyMethodDef record_methods[] = {
 	{ "counter_add", counter_add, METH_VARARGS, NULL },
 	{ "counter_set", counter_set, METH_VARARGS, NULL },
 	{ "skip", skip, METH_VARARGS, NULL },
+	{ "lost_compiled", lost_compiled, METH_O, NULL },
 	{ "thread_name", thread_name, METH_O, "thread_name(name, /)\n--\n\nNames the calling thread." },
 	{ "function_id", function_id, METH_VARARGS, NULL },
 	{ "stack", stack, METH_VARARGS, NULL },

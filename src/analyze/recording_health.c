@@ -17,7 +17,8 @@ static void fill_drops(struct sb_run *run, struct sb_model *m)
 			continue;
 		s->drops[s->drop_count++] = (struct sb_drop){ sb_lost_key((enum sb_lost_reason)i),
 			sb_lost_text((enum sb_lost_reason)i), count };
-		s->dropped_count += count;
+		if (i != SB_LOST_COMPILED) /* the compiler was asked to take them out */
+			s->dropped_count += count;
 	}
 }
 

@@ -46,7 +46,7 @@ static const struct {
 	[SB_LOST_STRING] = { "string_cut", "strings longer than 2048 bytes were cut" },
 	[SB_LOST_UNRESOLVED] = { "gpu_unresolved", "GPU events unresolved at the end" },
 	[SB_LOST_DEPTH] = { "depth", "zones nested too deep" },
-	[SB_LOST_COMPILED] = { "compiled", "sections inside compiled regions" },
+	[SB_LOST_COMPILED] = { "compiled", "sections inside compiled code, which are inert" },
 	[SB_LOST_CUPTI] = { "cupti", "CUPTI dropped records" },
 };
 

@@ -153,6 +153,12 @@ void strobe_skip(const char *name, const char *code, const char *reason)
 		2, reason, strlen(reason));
 }
 
+void strobe_lost_compiled(uint64_t count)
+{
+	if (STROBE_ON_())
+		sb_lost(SB_LOST_COMPILED, count);
+}
+
 void strobe_thread_name(const char *name)
 {
 	struct sb_writer *w;

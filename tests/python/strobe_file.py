@@ -11,6 +11,7 @@ BEGIN, END, MARK, SWITCH, ATTR, COUNT, PAD, LONG = range(1, 9)
 (REBASE, ATTR64, ATTR_STR, SPAN_OPEN, SPAN, GPU, SCHEMA, SAMPLE, SNAPSHOT, ANCHOR, NAME, META, LOST, EVENT, THREAD,
  TRACK, SKIP, CACHE, STREAM, MODEL, ALLOC, GAUGE, PROCESS, STACK, CODE_FILE, OWNER) = range(1, 27)
 HOT, KEEP = 1, 2
+LOST_REASONS, LOST_AT, LOST_COMPILED = 16, 904, 12
 
 
 def _fixed_names():
@@ -48,6 +49,7 @@ class Recording:
             data = file.read()
         assert data[:8] == b"STROBE\r\n"
         self.version, header_bytes, chunk_bytes = struct.unpack_from("<III", data, 8)
+        self.lost = struct.unpack_from("<%dQ" % LOST_REASONS, data, LOST_AT)
         chunks = collections.defaultdict(list)
         for at in range(header_bytes, len(data) - chunk_bytes + 1, chunk_bytes):
             generation, writer, tid, lane, _, seq, base = struct.unpack_from("<IIIHHQQ", data, at)

@@ -89,6 +89,7 @@ def test_sections_in_compiled_code_break_no_graph():
     assert out.split() == ["Counter()", "1"], out
     names = {zone.name for zone in done.zones}
     assert "call" in names and not names & {"inside", "outer", "inner"}, names
+    assert done.lost[12] == 3, done.lost  # SB_LOST_COMPILED: once each, not once a call
 
 
 HOOKED = """

@@ -6,6 +6,7 @@ import pytest
 
 import strobe
 import strobe_file
+from strobe._core import native
 
 
 def doubles(payload):
@@ -127,3 +128,15 @@ def test_single_facts(record):
 def test_a_cache_event_of_another_kind_is_an_error():
     with pytest.raises(ValueError, match="hit"):
         strobe.cache("x", "maybe")
+
+
+def test_sections_that_a_compiler_took_out_are_counted_and_are_no_loss(record):
+    with strobe.section("call"):
+        native.lost_compiled(3)
+    folder = strobe.run_dir()
+    done = record()
+    assert done.lost[strobe_file.LOST_COMPILED] == 3 and sum(done.lost) == 3
+    report = strobe.report(folder)
+    assert report.data["recording"]["drop_reasons"] == {"compiled": 3}
+    assert report.data["recording"]["dropped_count"] == 0
+    assert "3: sections inside compiled code" in report.text
