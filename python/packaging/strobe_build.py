@@ -98,6 +98,7 @@ def stage(build):
                 path = os.path.join(folder, name)
                 files[os.path.join("strobe", os.path.relpath(path, package))] = path
     files["strobe/bin/strobe"] = os.path.join(build, "strobe")
+    files["strobe/lib/libstrobe.so"] = os.path.join(build, "libstrobe.so")  # what the command injects
     copies = tempfile.mkdtemp(prefix="strobe-stage-")
     for name in [n for n in files if BINARY.search(n)]:
         target = os.path.join(copies, name.replace("/", "_"))

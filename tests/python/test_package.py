@@ -82,6 +82,8 @@ def test_the_wheel_works_from_where_it_is_unpacked(backend, tmp_path):
                           env=dict(env, STROBE_OUTPUT_DIR=str(tmp_path / "runs"), STROBE_GENERATE_FINAL_REPORT="0"),
                           check=True)
     site = str(tmp_path / "site" / "strobe")
+    doctor = subprocess.run([site + "/bin/strobe", "doctor"], stdout=subprocess.PIPE, text=True, env=env)
+    assert site + "/lib/libstrobe.so" in doctor.stdout and site + "/hook" in doctor.stdout, doctor.stdout
     assert done.stdout.split() == [site + "/__init__.py", site + "/bin/strobe", "True"]
 
 
