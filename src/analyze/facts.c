@@ -383,6 +383,7 @@ static void take_session(struct sb_facts *f, const struct sb_model *m)
 	f->id = sb_facts_text(f, s->id ? s->id : "");
 	f->name = sb_facts_text(f, s->name ? s->name : "");
 	f->host = sb_facts_text(f, s->host ? s->host : "");
+	f->job = sb_facts_text(f, s->job ? s->job : "");
 	f->rank = s->rank;
 	f->local_rank = s->local_rank;
 	f->world_size = s->world_size > 0 ? s->world_size : -1;
@@ -396,9 +397,6 @@ static void take_session(struct sb_facts *f, const struct sb_model *m)
 			m->recording.skipped_bytes);
 		f->damage = sb_facts_text(f, text);
 	}
-	for (size_t i = 0; i < s->tag_count; i++)
-		if (!strcmp(s->tags[i].key, "job") && s->tags[i].type == STROBE_TYPE_STRING)
-			f->job = sb_facts_text(f, s->tags[i].s);
 }
 
 int sb_facts_of_model(const struct sb_model *m, const char *label, struct sb_facts **out_facts)

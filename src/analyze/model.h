@@ -51,6 +51,7 @@ struct sb_session_section {
 	const char *run;  /* folder or file */
 	const char *command;
 	const char *host;
+	const char *job;   /* its tag `job`, else the launcher's id; NULL: not known */
 	const char *state; /* "complete", "live", "ended without a stop" */
 	uint64_t start_real_ns, end_real_ns, generated_real_ns;
 	double duration_s;

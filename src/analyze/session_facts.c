@@ -51,6 +51,14 @@ static const char *text_meta(struct sb_run *run, const char *key)
 	return meta && meta->attr.type == STROBE_TYPE_STRING ? meta->attr.s : NULL;
 }
 
+/* A tag is a person's word and goes before the launcher's. */
+static const char *job_of(struct sb_run *run)
+{
+	const struct sb_run_meta *tag = sb_run_meta_find(run, SB_META_TAG, "job");
+
+	return tag && tag->attr.type == STROBE_TYPE_STRING ? tag->attr.s : text_meta(run, SB_RUN_JOB);
+}
+
 static double number_meta(struct sb_run *run, const char *key)
 {
 	const struct sb_run_meta *meta = sb_run_meta_find(run, SB_META_RUN, key);
@@ -82,6 +90,7 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 	s->id = sb_model_text(m, id);
 	s->name = sb_model_text(m, h->name);
 	s->host = *h->host ? sb_model_text(m, h->host) : NULL;
+	s->job = sb_model_text(m, job_of(run));
 	s->run = sb_model_text(m, run->path);
 	s->command = sb_model_text(m, text_meta(run, SB_RUN_COMMAND));
 	s->outcome = sb_model_text(m, text_meta(run, SB_RUN_OUTCOME));

@@ -135,7 +135,8 @@ static int take_session(struct sb_facts *f, node root, const char *path)
 	f->id = sb_facts_text(f, sb_jsondom_string(sb_jsondom_get(session, "id"), ""));
 	f->name = sb_facts_text(f, sb_jsondom_string(sb_jsondom_get(session, "name"), ""));
 	f->host = sb_facts_text(f, sb_jsondom_string(sb_jsondom_path(root, "system.host"), ""));
-	f->job = sb_facts_text(f, sb_jsondom_string(sb_jsondom_get(tags, "job"), ""));
+	f->job = sb_facts_text(f, sb_jsondom_string(sb_jsondom_get(session, "job"),
+					  sb_jsondom_string(sb_jsondom_get(tags, "job"), "")));
 	f->rank = whole(session, "rank");
 	if (f->rank < 0)
 		f->rank = whole(tags, "rank");

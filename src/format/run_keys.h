@@ -1,4 +1,5 @@
-/* Keys of the META_RUN records that `strobe run` writes into run.strobe. */
+/* Keys of META_RUN records: what `strobe run` writes into run.strobe, and what
+ * every recording says. */
 #ifndef SB_FORMAT_RUN_KEYS_H
 #define SB_FORMAT_RUN_KEYS_H
 
@@ -12,5 +13,8 @@
 #define SB_RUN_PROCESS_COUNT "process_count" /* int: processes seen in its tree */
 #define SB_RUN_CPU_S "cpu_s" /* float: CPU time of the tree */
 #define SB_RUN_PEAK_RSS_BYTES "peak_rss_bytes" /* int: of the largest process */
+
+/* in every recording */
+#define SB_RUN_JOB "job" /* string: the launcher's id of the job that this rank belongs to */
 
 #endif

@@ -43,25 +43,50 @@ static int number(const char *variable, int absent)
 }
 
 /* A job id becomes part of a folder's name: keep what is harmless there. */
+static void put_job(struct sb_rank *r, const char *text, size_t size)
+{
+	size_t n = strlen(r->job);
+
+	for (; size-- && n < sizeof r->job - 1; text++) {
+		bool plain = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
+			     (*text >= '0' && *text <= '9') || *text == '-' || *text == '_' ||
+			     (*text == '.' && n);
+
+		r->job[n++] = plain ? *text : '_';
+	}
+	r->job[n] = 0;
+}
+
+/* torchrun without an id: on one machine its workers share a folder whose name
+ * is drawn anew for every launch, .../none_k3x_81qa/attempt_0/RANK/error.json. */
+static void take_torchrun_folder(struct sb_rank *r)
+{
+	const char *file = getenv("TORCHELASTIC_ERROR_FILE");
+	const char *end = file ? strstr(file, "/attempt_") : NULL, *name = end;
+
+	if (!end || number("LOCAL_WORLD_SIZE", 0) != r->world_size)
+		return;
+	while (name > file && name[-1] != '/')
+		name--;
+	if (end - name > 5 && !strncmp(name, "none_", 5)) {
+		put_job(r, "torchrun-", 9);
+		put_job(r, name + 5, (size_t)(end - name) - 5);
+	}
+}
+
 static void take_job(struct sb_rank *r, const struct launcher *l)
 {
 	for (int i = 0; i < 3 && l->job[i]; i++) {
 		const char *text = getenv(l->job[i]);
-		size_t n = 0;
 
 		/* torchrun's default id is "none": no id at all */
 		if (!text || !*text || !strcmp(text, "none"))
 			continue;
-		for (; *text && n < sizeof r->job - 1; text++) {
-			bool plain = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
-				     (*text >= '0' && *text <= '9') || *text == '-' || *text == '_' ||
-				     (*text == '.' && n);
-
-			r->job[n++] = plain ? *text : '_';
-		}
-		r->job[n] = 0;
+		put_job(r, text, strlen(text));
 		return;
 	}
+	if (!strcmp(l->name, "torchrun"))
+		take_torchrun_folder(r);
 }
 
 void sb_rank_detect(struct sb_rank *out_rank)

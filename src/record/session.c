@@ -3,10 +3,12 @@
 #include "record/session.h"
 
 #include "base/error.h"
+#include "format/run_keys.h"
 #include "record/clock.h"
 #include "record/header.h"
 #include "record/lane.h"
 #include "record/module.h"
+#include "record/rank.h"
 #include "record/recorder.h"
 #include "record/report_child.h"
 #include "record/rundir.h"
@@ -78,8 +80,19 @@ static void write_tag(const struct sb_setting_tag *tag)
 	}
 }
 
+/* Ranks find each other by it, wherever their files are carried. */
+static void write_job(void)
+{
+	struct sb_rank rank;
+
+	sb_rank_detect(&rank);
+	if (rank.rank >= 0 && rank.job[0])
+		sb_keep_meta_string(SB_META_RUN, SB_RUN_JOB, rank.job);
+}
+
 static void write_settings(const struct sb_settings *settings)
 {
+	write_job();
 	for (uint32_t i = 0; i < settings->tag_count; i++)
 		write_tag(&settings->tags[i]);
 	for (const struct sb_setting *s = sb_setting_table; s->key; s++) {

@@ -48,6 +48,7 @@ static void json_session(const struct sb_session_section *s, struct sb_json *j)
 	sb_json_opt_count(j, "rank", s->rank);
 	sb_json_opt_count(j, "local_rank_index", s->local_rank);
 	sb_json_opt_count(j, "world_size_count", s->world_size);
+	sb_json_opt_string(j, "job", s->job);
 	sb_json_opt_count(j, "exit_code_value", s->exit_code);
 	sb_json_opt_count(j, "exit_signal_value", s->exit_signal);
 	sb_json_opt_string(j, "outcome", s->outcome);
@@ -143,6 +144,10 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 		sb_buf_printf(out, " on %s", s->host);
 	if (s->rank >= 0)
 		sb_buf_printf(out, ", rank %lld of %lld", (long long)s->rank, (long long)s->world_size);
+	if (s->job) {
+		sb_buf_puts(out, ", job ");
+		sb_text_name(out, s->job, 40);
+	}
 	sb_buf_putc(out, '\n');
 	if (s->command) {
 		sb_buf_puts(out, "command: ");

@@ -271,6 +271,7 @@ def check_four_ranks(strobe, folder):
     assert [r["rank"] for r in report["reports_summary"]] == [0, 1, 2, 3]
     assert report["world_size_count"] == 4 and not report["missing_ranks"] and not report["left_out"]
     assert report["meeting_count"] == 20
+    assert report["job"]
     assert next(s for s in report["stages"] if s["name"] == "work")["count"] == 4 * 20
 
 
@@ -281,6 +282,14 @@ def test_four_ranks_each_under_strobe_run(strobe, tmp_path):
              for rank in range(4)]
     assert [tool.wait(timeout=60) for tool in tools] == [0] * 4
     check_four_ranks(strobe, "out")
+    (tmp_path / "elsewhere").mkdir()  # the job is in the recordings, whatever their folders are called
+    for rank in range(4):
+        shutil.copytree(tmp_path / "out" / "marked-job7" / f"rank_{rank}", tmp_path / "elsewhere" / f"rank_{rank}")
+    assert json.loads(strobe("aggregate", "elsewhere", "--format", "json").stdout)["job"] == "job7"
+    report = json.loads(strobe("report", "elsewhere/rank_2", "--format", "json").stdout)
+    assert report["session_info"]["job"] == "job7"
+    tagged = json.loads((tmp_path / "elsewhere" / "rank_1" / "profiling_report.json").read_text())
+    assert tagged["session_info"]["job"] == "job7"
 
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="no mpirun here")

@@ -13,10 +13,10 @@
 static int clear(void **state)
 {
 	static const char *const names[] = { "RANK", "LOCAL_RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID",
-		"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_JOB_ID", "SLURM_JOBID",
-		"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE",
-		"OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "PMI_RANK", "PMI_SIZE", "PMI_JOBID",
-		"MPI_LOCALRANKID", "PBS_JOBID" };
+		"TORCHELASTIC_ERROR_FILE", "LOCAL_WORLD_SIZE", "SLURM_PROCID", "SLURM_LOCALID",
+		"SLURM_NTASKS", "SLURM_JOB_ID", "SLURM_JOBID", "OMPI_COMM_WORLD_RANK",
+		"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_MCA_ess_base_jobid",
+		"PMIX_NAMESPACE", "PMI_RANK", "PMI_SIZE", "PMI_JOBID", "MPI_LOCALRANKID", "PBS_JOBID" };
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		unsetenv(names[i]);
@@ -52,6 +52,28 @@ static void torchrun_wins_over_the_slurm_step_around_it(void **state)
 	assert_int_equal(r.world_size, 16);
 	assert_string_equal(r.job, "4711");
 	assert_string_equal(r.launcher, "torchrun");
+}
+
+static void torchrun_without_an_id_is_known_by_its_folder_on_one_machine(void **state)
+{
+	struct sb_rank r;
+
+	setenv("RANK", "1", 1);
+	setenv("WORLD_SIZE", "4", 1);
+	setenv("TORCHELASTIC_RUN_ID", "none", 1);
+	setenv("TORCHELASTIC_ERROR_FILE", "/tmp/torchelastic_q_dv24fz/none_0bef_6a1/attempt_0/1/error.json",
+		1);
+	sb_rank_detect(&r);
+	assert_string_equal(r.job, "");
+	setenv("LOCAL_WORLD_SIZE", "2", 1); /* of several machines, each has a folder of its own */
+	sb_rank_detect(&r);
+	assert_string_equal(r.job, "");
+	setenv("LOCAL_WORLD_SIZE", "4", 1);
+	sb_rank_detect(&r);
+	assert_string_equal(r.job, "torchrun-0bef_6a1");
+	setenv("TORCHELASTIC_ERROR_FILE", "/attempt_0", 1);
+	sb_rank_detect(&r);
+	assert_string_equal(r.job, "");
 }
 
 static void mpi_and_pmi_ranks_are_found(void **state)
@@ -110,6 +132,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(without_a_launcher_there_is_no_rank, clear),
 		cmocka_unit_test_setup(torchrun_wins_over_the_slurm_step_around_it, clear),
+		cmocka_unit_test_setup(torchrun_without_an_id_is_known_by_its_folder_on_one_machine, clear),
 		cmocka_unit_test_setup(mpi_and_pmi_ranks_are_found, clear),
 		cmocka_unit_test_setup(nonsense_and_worlds_of_one_are_no_rank, clear),
 		cmocka_unit_test_setup(a_job_id_is_fit_for_a_file_name, clear),
