@@ -46,7 +46,7 @@ static void look_top(struct doctor_finding *f)
 
 static void look_serve(struct doctor_finding *f)
 {
-	say_feature(f, STROBE_HAVE_EVENT, "strobe serve, the warehouse", "libevent (Debian: libevent-dev)");
+	say_feature(f, STROBE_HAVE_EVENT, "strobe serve", "libevent (Debian: libevent-dev)");
 }
 
 static void look_history(struct doctor_finding *f)

@@ -43,8 +43,8 @@ endfunction()
 
 strobe_feature(ZLIB zlib "reading .json.gz and compressed pages are")
 strobe_feature(ZSTD libzstd "packed recordings are")
-strobe_feature(FYAML libfyaml "YAML in the C tool is")
-strobe_feature(EVENT libevent "'strobe serve' and the warehouse are")
+strobe_feature(FYAML libfyaml "YAML without libfyaml.so.0 at run time is")
+strobe_feature(EVENT libevent "'strobe serve' is")
 strobe_feature(SQLITE sqlite3 "'strobe history' is")
 strobe_feature(NCURSES ncursesw "'strobe top' is")
 
