@@ -1,14 +1,14 @@
 // Puts the page together: the first screen, then the sections that have data.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { chartsOf, TimeChart } from './charts';
+import { chartsOf } from './charts';
 import { firstCharts, timeCharts, type Page, type Stage } from './report';
 import { dark, focusSelection, search, select, selection, show, useStore, whole } from './state';
 import { Findings, Figures, Header, TimeBar } from './sections/overview';
-import { StageTable, StageTree, type Base } from './sections/stages';
+import { NoStages, StageTable, StageTree, type Base } from './sections/stages';
 import { Explore, laneOrder } from './sections/explore';
+import { FirstTimeline } from './sections/first';
 import * as details from './sections/details';
 import type { Timeline } from './timeline/data';
-import { GUTTER, TimelineView } from './timeline/view';
 import { readReport } from './load';
 
 export interface RunEntry {
@@ -75,7 +75,7 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
   useKeys();
   const streaming = useMemo(() => chartsOf('Streaming', r.streaming_analysis?.series), [r]);
   const sections: details.Section[] = [
-    { id: 'timeline', title: 'Timeline', body: timeline ? <Explore data={timeline} charts={first} /> : null },
+    { id: 'timeline', title: 'Timeline', body: timeline?.lanes.length ? <Explore data={timeline} charts={first} /> : null },
     { id: 'stages', title: 'Stages', body: r.stage_analysis?.stages?.length ? <StageTree report={r} timeline={timeline} base={base} /> : null },
     { id: 'advice', title: 'Advice', body: r.recommendations?.length ? [<Findings key="f" report={r} timeline={timeline} most={100} />, details.adviceTail(r)] : null },
     { id: 'steps', title: 'Steps and blocks', body: details.stepsBody(r) },
@@ -110,17 +110,12 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
               </section>
               <section class="card table">
                 <h2>Stages</h2>
-                <StageTable report={r} timeline={timeline} base={base} />
+                {r.stage_analysis?.stages?.length ? <StageTable report={r} timeline={timeline} base={base} /> : <NoStages report={r} />}
               </section>
             </div>
             <section class="card right">
               <h2>Timeline</h2>
-              <div class="fill">
-                {timeline ? <FirstTimeline data={timeline} lanes={lanes} charts={first.length} /> : <p class="quiet">{timelineError || 'Reading the timeline…'}</p>}
-              </div>
-              {first.map((c, i) => (
-                <TimeChart key={c.title} chart={c} height={i === first.length - 1 ? 84 : 66} gutter={GUTTER} axis={i === first.length - 1} />
-              ))}
+              <FirstTimeline data={timeline} problem={timelineError} lanes={lanes} charts={first} />
             </section>
           </div>
         </div>
@@ -141,25 +136,6 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
       </main>
       <details.SelectionBar onFocus={focusSelection} onClear={() => select(null)} onList={() => document.getElementById('range-statistics')?.scrollIntoView()} />
     </>
-  );
-}
-
-// Takes the height that the charts below leave.
-function FirstTimeline({ data, lanes, charts }: { data: Timeline; lanes: number[]; charts: number }) {
-  const host = useRef<HTMLDivElement>(null);
-  const [height, setHeight] = useState(0);
-  useEffect(() => {
-    const fit = () => setHeight(Math.max(140, host.current?.parentElement?.clientHeight ?? 0));
-    fit();
-    addEventListener('resize', fit);
-    return () => removeEventListener('resize', fit);
-  }, [charts]);
-  const rows = lanes.reduce((sum, l) => sum + Math.min(6, data.lanes[l].rows.length), 0);
-  const rowHeight = Math.max(15, Math.min(24, Math.floor((height - 26 - lanes.length * 5) / Math.max(1, rows))));
-  return (
-    <div ref={host} class="host">
-      {height > 0 && <TimelineView id="timeline-first" data={data} lanes={lanes} rowHeight={rowHeight} mostRows={6} maxHeight={height} fixedHeight={height} />}
-    </div>
   );
 }
 

@@ -27,7 +27,10 @@ function stroke(i: number): string {
 }
 
 function axisValues(unit: string) {
-  return (_u: uPlot, splits: number[]) => splits.map((v) => (v === null ? '' : axisLabel(unit, v)));
+  return (_u: uPlot, splits: number[]) => {
+    const labels = splits.map((v) => (v === null ? '' : axisLabel(unit, v)));
+    return labels.map((text, i) => (labels.indexOf(text) < i ? '' : text)); // a unit without smaller parts says a value once
+  };
 }
 
 function selectionBand(): uPlot.Plugin {
@@ -65,15 +68,15 @@ export function TimeChart({ chart, height, gutter, axis }: TimeChartProps) {
       width: Math.max(100, e.clientWidth),
       height,
       legend: { show: false },
-      padding: [5, 0, axis ? 0 : 3, 0],
+      padding: [17, 0, axis ? 0 : 6, 0],
       cursor: { y: false, drag: { x: true, y: false, setScale: false }, sync: { key: 'time' }, points: { size: 5 } },
       select: { show: true, left: 0, top: 0, width: 0, height: 0 },
       scales: { x: { time: false, auto: false, range: () => [view.get().from / 1e9, view.get().to / 1e9] }, y: { range: yRange(chart.unit) } },
       axes: [
         {
           show: axis ?? false,
-          size: 20,
-          gap: 2,
+          size: 26,
+          gap: 7,
           stroke: l.faint,
           font: l.font,
           grid: { stroke: l.line, width: 1 },

@@ -43,6 +43,10 @@ export function bytes(v: number | undefined): string {
   return `${v.toFixed(0)}${NBSP}B`;
 }
 
+function rate(v: number): string {
+  return Math.abs(v) >= 1e9 ? `${(v / 1e9).toFixed(2)}${NBSP}GB/s` : `${bytes(v)}/s`;
+}
+
 export function plain(v: number): string {
   if (Number.isInteger(v)) return grouped(v);
   const a = Math.abs(v);
@@ -63,9 +67,9 @@ export function axisLabel(unit: string, v: number): string {
 // A key's ending says its unit; longer endings first.
 const UNITS: [string, (v: number) => string][] = [
   ['_tflop_per_s', (v) => `${v.toFixed(1)}${NBSP}TFLOP/s`],
-  ['_gb_per_s', (v) => `${v.toFixed(2)}${NBSP}GB/s`],
-  ['_mb_per_s', (v) => `${v.toFixed(1)}${NBSP}MB/s`],
-  ['_bytes_per_s', (v) => bytes(v) + '/s'],
+  ['_gb_per_s', (v) => rate(v * 1e9)],
+  ['_mb_per_s', (v) => rate(v * 1e6)],
+  ['_bytes_per_s', rate],
   ['_per_second', (v) => `${plain(v)}/s`],
   ['_per_s', (v) => `${plain(v)}/s`],
   ['_per_hour', (v) => `${plain(v)}/h`],

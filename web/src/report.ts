@@ -104,6 +104,7 @@ export interface Part {
   code?: string;
   seconds: number;
   ratio: number;
+  itself?: boolean; // only what none of its children covers
 }
 
 // Where the time goes, without counting anything twice: the self times, largest first,
@@ -117,17 +118,22 @@ export function parts(r: Report, most: number): Part[] {
   // One stage that wraps everything says nothing: open it.
   let shown: Stage[] = tops;
   let rest = 0;
+  const itself: Part[] = [];
   for (let depth = 0; depth < 4; depth++) {
     const wide = shown.find((s) => (s.total_s ?? 0) > wall * 0.5 && a.stages.filter((c) => c.parent === s.name && c !== s && (c.total_s ?? 0) > wall * 0.01).length > 1);
     if (!wide) break;
     const inside = a.stages.filter((c) => c.parent === wide.name && c !== wide && c.total_s !== undefined && c.state !== 'skipped');
-    rest += Math.max(0, (wide.total_s ?? 0) - inside.reduce((t, c) => t + (c.total_s ?? 0), 0));
+    const own = Math.max(0, (wide.total_s ?? 0) - inside.reduce((t, c) => t + (c.total_s ?? 0), 0));
+    // A video or block only groups stages; a stage does work of its own between its children.
+    if (wide.role === 'generation' || wide.role === 'block') rest += own;
+    else itself.push({ name: wide.name, code: wide.code, seconds: own, ratio: 0, itself: true });
     shown = shown.filter((s) => s !== wide).concat(inside);
   }
   const unattributed = Math.max(0, a.unattributed_s) + rest;
   const scale = Math.max(wall, sum + a.unattributed_s) || 1;
   const out: Part[] = shown
-    .map((s) => ({ name: s.name, code: s.code, seconds: s.total_s ?? 0, ratio: (s.total_s ?? 0) / scale }))
+    .map((s): Part => ({ name: s.name, code: s.code, seconds: s.total_s ?? 0, ratio: (s.total_s ?? 0) / scale }))
+    .concat(itself.map((p) => ({ ...p, ratio: p.seconds / scale })))
     .filter((p) => p.seconds > 0)
     .sort((x, y) => y.seconds - x.seconds);
   const kept = out.slice(0, most);

@@ -44,6 +44,80 @@ test('the bar adds up to the wall time', async (browser) => {
   await close();
 });
 
+// Two rows in one lane, and nothing sampled.
+function small(more = {}) {
+  const timeline = encodeTimeline({ endNs: 1e9, names: ['step', 'attention'], lanes: [{ kind: 'thread', name: 'main', rows: [[{ start: 0, end: 9e8, name: 0 }], [{ start: 1e8, end: 5e8, name: 1 }]] }] });
+  const stages = [
+    { name: 'step', count: 1, total_s: 0.9, self_s: 0.5, wall_ratio: 0.9 },
+    { name: 'attention', parent: 'step', count: 1, total_s: 0.4, self_s: 0.4, wall_ratio: 0.4 },
+    { name: 'norm', parent: 'step', count: 1, total_s: 0.1, self_s: 0.1, wall_ratio: 0.1 },
+  ];
+  const report = { session_info: { id: 'small', name: 'small' }, summary: { wall_s: 1 }, stage_analysis: { wall_s: 1, unattributed_s: 0.1, stages, bottlenecks: ['step'] }, recommendations: [], recording: { zones: 2, dropped_count: 0 }, ...more };
+  return { report, timeline };
+}
+
+const lowest = (page) => page.locator('.card.right .fill > *').evaluateAll((all) => Math.max(...all.map((e) => e.getBoundingClientRect().bottom)));
+
+test('few lanes leave no empty space on the first screen', async (browser) => {
+  const t = Array.from({ length: 10 }, (_, i) => i / 10);
+  const sampled = { disk_metrics: { series: { t_s: t, read_gb_per_s: t.map(() => 0.00002) } } };
+  for (const [name, more] of [['sampled', sampled], ['unsampled', {}]]) {
+    const { page, close } = await open(browser, writePage(`small-${name}`, small(more)));
+    await ready(page);
+    const card = await page.locator('.card.right').boundingBox();
+    const canvas = await page.locator('#timeline-first canvas').boundingBox();
+    assert.ok(canvas.height < 300, `${name}: two rows in ${canvas.height} px`);
+    const room = card.y + card.height - (await lowest(page));
+    assert.ok(room >= 0 && room < card.height * 0.5, `${name}: ${room} px of ${card.height} are empty`);
+    if (name === 'sampled') assert.ok(room < 40, `${name}: ${room} px are empty`);
+    else assert.match(await page.locator('.brief').innerText(), /step\s+1\s+900/);
+    await close();
+  }
+});
+
+test('small rates keep their digits', async (browser) => {
+  const t = Array.from({ length: 10 }, (_, i) => i / 10);
+  const { page, close } = await open(browser, writePage('slow-disk', small({ disk_metrics: { series: { t_s: t, read_gb_per_s: t.map(() => 0.0000234) } } })));
+  await ready(page);
+  const b = await page.locator('.card.right .chart').boundingBox();
+  await page.mouse.move(b.x + 500, b.y + b.height / 2);
+  await page.waitForFunction(() => document.querySelector('.card.right .chart output').textContent.length > 0);
+  assert.match(await page.locator('.card.right .chart output').innerText(), /23\.4\u00a0kB\/s/);
+  await close();
+});
+
+test("a stage's own time is not called unattributed", async (browser) => {
+  const { page, close } = await open(browser, writePage('own-time', small()));
+  const labels = await page.locator('.bar button').evaluateAll((all) => all.map((b) => b.getAttribute('aria-label').replaceAll('\u00a0', ' ')));
+  assert.deepEqual(labels, ['attention: 400 ms, 40.0 %', 'step itself: 400 ms, 40.0 %', 'norm: 100 ms, 10.0 %', 'unattributed: 100 ms, 10.0 %']);
+  await close();
+});
+
+test('a run without zones says so and shows its charts', async (browser) => {
+  const t = [0, 0.5, 1];
+  const report = { ...small().report, stage_analysis: { wall_s: 1, unattributed_s: 1, stages: [], bottlenecks: [] }, cpu_metrics: { series: { t_s: t, usage_percent: [1, 2, 3] } }, not_recorded: [{ what: 'stages', why: 'none', how: 'import strobe' }] };
+  const { page, seen, close } = await open(browser, writePage('no-zones', { report, timeline: encodeTimeline({ endNs: 1e9, names: [], lanes: [] }) }));
+  await page.waitForSelector('.card.right .chart');
+  assert.match(await page.locator('.card.right').innerText(), /No zone was recorded/);
+  assert.match(await page.locator('.card.table').innerText(), /No stage was recorded: import strobe/);
+  assert.equal(await page.locator('section#timeline').count(), 0);
+  const text = await page.locator('.card.right .fill > p').boundingBox();
+  const chart = await page.locator('.card.right .chart').first().boundingBox();
+  assert.ok(text.y + 18 <= chart.y, 'the chart lies on the text');
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('long stage names leave the numbers in sight', async (browser) => {
+  const page_ = small();
+  Object.assign(page_.report.stage_analysis.stages[1], { name: 'WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW', code: '4f.2' });
+  page_.report.stage_analysis.bottlenecks = [page_.report.stage_analysis.stages[1].name];
+  const { page, close } = await open(browser, writePage('long-stage', page_));
+  const [have, need] = await page.locator('.card.table .scroll').evaluate((e) => [e.clientWidth, e.scrollWidth]);
+  assert.ok(need <= have, `${need} px in ${have}`);
+  await close();
+});
+
 test('wheel zooms around the pointer, drag pans, Home shows everything', async (browser) => {
   const { page, close } = await open(browser, basePath);
   await ready(page);
@@ -362,7 +436,7 @@ test('an empty page says what it lacks', async (browser) => {
 
 test('a diff leads with the whole, then the stages by their share in the change', async (browser) => {
   const report = {
-    schema: 'strobe.diff/1', base: ['before'], new: ['<b>after</b>'], per_generation: false,
+    schema: 'strobe.diff/1', base: ['/data/runs/before'], new: ['<b>after'], per_generation: false,
     total: { metric: 'wall_s', unit: 's', base_value: 281.96, new_value: 299.88, delta_value: 17.92, change_ratio: 0.0636, verdict: 'worse', basis: 'tolerance' },
     explanations: ['disk reads fell <i>2.1</i> -> 0.03 GB/s'],
     stages: [
@@ -374,6 +448,7 @@ test('a diff leads with the whole, then the stages by their share in the change'
   };
   const { page, seen, close } = await open(browser, writePage('diff', { report, kind: 'diff' }));
   assert.match(await page.locator('.figures').innerText(), /281\.96\u00a0s[\s\S]*299\.88\u00a0s[\s\S]*\+17\.92\u00a0s/);
+  assert.equal(await page.locator('h1').innerText(), 'before → <b>after');
   assert.match(await page.locator('#stages tbody tr').first().innerText(), /unet[\s\S]*slower/);
   const bars = await page.locator('.balance i').evaluateAll((all) => all.map((b) => b.getBoundingClientRect().width > 1 && b.getBoundingClientRect().height > 1));
   assert.deepEqual(bars, [true, true]);
@@ -396,6 +471,7 @@ test('an aggregate shows ranks as lanes and stage by rank as a heat map', async 
   assert.equal(await page.locator('.rank .late').count(), 1);
   assert.equal(await page.locator('.heat .row:not(.head) .cells i').count(), 3);
   assert.equal(await page.locator('.heat .none').count(), 1);
+  assert.deepEqual(await page.locator('.heat .row:not(.head) .cells i').allInnerTexts(), ['−33\u00a0%', '', '']);
   assert.match(await page.locator('main').innerText(), /missing: 3[\s\S]*not a recording/);
   assert.deepEqual(seen.problems, []);
   await close();

@@ -13,7 +13,7 @@ function Figures({ d }: { d: Fields }) {
   const memory = Object.entries((d.metrics as Record<string, Fields> | undefined) ?? {}).find(([k]) => /peak.*(mb|bytes)$/.test(k));
   const missing = Array.isArray(d.missing_ranks) ? (d.missing_ranks as number[]) : [];
   const figures = [
-    { label: 'ranks', value: count(num(d, 'rank_count')), note: missing.length ? `missing: ${clip(missing.join(', '), 40)}` : `on ${count(num(d, 'host_count'))} hosts`, bad: missing.length > 0 },
+    { label: 'ranks', value: count(num(d, 'rank_count')), note: missing.length ? `missing: ${clip(missing.join(', '), 40)}` : `on ${count(num(d, 'host_count'))} ${num(d, 'host_count') === 1 ? 'host' : 'hosts'}`, bad: missing.length > 0 },
     wall && { label: 'slowest rank', value: seconds(num(wall, 'max_value')), note: `rank ${num(wall, 'max_rank')}; fastest ${seconds(num(wall, 'min_value'))}` },
     { label: 'stragglers', value: count(num(d, 'straggler_count')), note: '', bad: (num(d, 'straggler_count') ?? 0) > 0 },
     (num(d, 'meeting_count') ?? 0) > 0 && num(d, 'wait_s') !== undefined && { label: 'waiting at collectives', value: seconds(num(d, 'wait_s')), note: num(d, 'wait_ratio') !== undefined ? percent(num(d, 'wait_ratio')) : '' },
@@ -76,7 +76,9 @@ function HeatMap({ d }: { d: Fields }) {
             <Name name={s.name} />
             <div class="cells" style={{ gridTemplateColumns: `repeat(${columns}, 1fr)` }}>
               {s.total_s.map((v, i) => (
-                <i key={i} class={v === null ? 'none' : ''} style={v === null ? undefined : shade(v / middle)} title={`${s.name}, rank ${heat.ranks[i]}: ${v === null ? 'not there' : `${seconds(v)}, ${percent(v / middle - 1)} from the median`}`} />
+                <i key={i} class={v === null ? 'none' : ''} style={v === null ? undefined : shade(v / middle)} title={`${s.name}, rank ${heat.ranks[i]}: ${v === null ? 'not there' : `${seconds(v)}, ${percent(v / middle - 1)} from the median`}`}>
+                  {v !== null && columns <= 16 ? deviation(v / middle) : ''}
+                </i>
               ))}
             </div>
           </div>
@@ -85,6 +87,11 @@ function HeatMap({ d }: { d: Fields }) {
       <p class="quiet">Blue is faster than the stage's median rank, red is slower; full colour from 25 % on.</p>
     </div>
   );
+}
+
+function deviation(ratio: number): string {
+  const shown = Math.round((ratio - 1) * 100);
+  return shown ? `${shown > 0 ? '+' : '−'}${Math.abs(shown)}\u00a0%` : '';
 }
 
 function shade(ratio: number) {

@@ -7,6 +7,11 @@ import { Name, Shell } from './shell';
 
 const sides = (d: Fields, key: string) => (Array.isArray(d[key]) ? (d[key] as string[]) : []);
 
+// Runs by the last part of their path; the figures below name them whole.
+function runs(d: Fields, key: string): string {
+  return clip(sides(d, key).map((one) => one.replace(/\/+$/, '').split('/').pop() || one).join(', '), 40);
+}
+
 function signed(v: number, show: (x: number) => string): string {
   return (v > 0 ? '+' : v < 0 ? '−' : '±') + show(Math.abs(v));
 }
@@ -33,12 +38,12 @@ function Total({ d }: { d: Fields }) {
       <div class="figure">
         <span class="label">before{d.per_generation === true ? ', per video' : ''}</span>
         <span class="value">{valueOf(t, 'base_value')}</span>
-        <span class="note">{clip(sides(d, 'base').join(', '), 60)}</span>
+        <span class="note" title={sides(d, 'base').join('\n')}>{clip(sides(d, 'base').join(', '), 60)}</span>
       </div>
       <div class="figure">
         <span class="label">now{d.per_generation === true ? ', per video' : ''}</span>
         <span class="value">{valueOf(t, 'new_value')}</span>
-        <span class="note">{clip(sides(d, 'new').join(', '), 60)}</span>
+        <span class="note" title={sides(d, 'new').join('\n')}>{clip(sides(d, 'new').join(', '), 60)}</span>
       </div>
       <div class={`figure ${tone(text(t, 'verdict')) === 'worse' ? 'bad' : ''}`}>
         <span class="label">change</span>
@@ -48,7 +53,7 @@ function Total({ d }: { d: Fields }) {
       <div class="figure">
         <span class="label">verdict</span>
         <span class="value">{text(t, 'verdict') ?? 'n/a'}</span>
-        <span class="note">{(text(t, 'basis') ?? '').replaceAll('_', ' ')}{num(t, 'p_ratio') !== undefined ? `, p = ${plain(num(t, 'p_ratio')!)}` : ''}</span>
+        <span class="note">{text(t, 'basis') ? `judged by ${text(t, 'basis')!.replaceAll('_', ' ')}` : ''}{num(t, 'p_ratio') !== undefined ? `, p = ${plain(num(t, 'p_ratio')!)}` : ''}</span>
       </div>
     </section>
   );
@@ -109,7 +114,7 @@ export function Diff({ d }: { d: Fields }) {
   const failures = sides(d, 'failures');
   const configuration = list(d, 'configuration');
   return (
-    <Shell title={`${clip(sides(d, 'base').join(', '), 40)} → ${clip(sides(d, 'new').join(', '), 40)}`} kind="diff" onTheme={toggleTheme}>
+    <Shell title={`${runs(d, 'base')} → ${runs(d, 'new')}`} kind="diff" onTheme={toggleTheme}>
       <Total d={d} />
       {failures.length > 0 && (
         <section class="part">
@@ -135,14 +140,18 @@ export function Diff({ d }: { d: Fields }) {
           </ul>
         </section>
       )}
-      <section class="part" id="stages">
-        <h2>Stages by change</h2>
-        <Stages d={d} />
-      </section>
-      <section class="part" id="metrics">
-        <h2>Metrics</h2>
-        <Metrics d={d} />
-      </section>
+      {list(d, 'stages').length > 0 && (
+        <section class="part" id="stages">
+          <h2>Stages by change</h2>
+          <Stages d={d} />
+        </section>
+      )}
+      {list(d, 'metrics').length > 0 && (
+        <section class="part" id="metrics">
+          <h2>Metrics</h2>
+          <Metrics d={d} />
+        </section>
+      )}
       {configuration.length > 0 && (
         <section class="part" id="configuration">
           <h2>Configuration</h2>

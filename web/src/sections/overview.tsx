@@ -1,7 +1,7 @@
 // The first screen: who ran, six figures, where the time goes, what to do.
 import { rankNames, solid, UNATTRIBUTED } from '../colour';
 import { bytes, clip, grouped, percent, plain, seconds } from '../format';
-import { num, parts, text, type Fields, type Finding, type Page, type Report } from '../report';
+import { num, parts, text, type Fields, type Finding, type Page, type Part, type Report } from '../report';
 import { dark, select, selection, show, toggleTheme, useStore, whole } from '../state';
 import { selectStage } from './stages';
 import type { Timeline } from '../timeline/data';
@@ -79,7 +79,7 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
 
 export function gpuName(r: Report): string | undefined {
   const gpus = r.system?.gpus ?? [];
-  const name = text(gpus[0], 'name') ?? text(r.system?.facts, 'gpu_name') ?? text(r.system?.facts, 'gpu');
+  const name = text(gpus[0], 'name') ?? text(r.system?.facts, 'gpu_name') ?? text(r.system?.facts, 'gpu') ?? text(r.system?.facts, 'gpu0');
   if (!name) return undefined;
   return gpus.length > 1 ? `${gpus.length} × ${name}` : name;
 }
@@ -105,7 +105,7 @@ interface Figure {
 
 function figures(r: Report): Figure[] {
   const first = [timeFigure(r), rateFigure(r), stepFigure(r), memoryFigure(r), boundFigure(r), costFigure(r)];
-  return [...first, busyFigure(r)].filter((f): f is Figure => f !== null).slice(0, 6);
+  return [...first, busyFigure(r), recordingFigure(r)].filter((f): f is Figure => f !== null).slice(0, 6);
 }
 
 function busyFigure(r: Report): Figure | null {
@@ -141,7 +141,7 @@ function rateFigure(r: Report): Figure | null {
   const rate = num(it, 'per_second');
   if (it && rate !== undefined) return { label: 'iterations per second', value: plain(rate), note: it.name };
   const zones = num(r.recording, 'zones');
-  return zones === undefined ? null : { label: 'zones recorded', value: grouped(zones) };
+  return zones === undefined ? null : { label: 'zones recorded', value: grouped(zones), note: `of ${grouped(r.stage_analysis?.stages?.length ?? 0)} stages` };
 }
 
 function stepFigure(r: Report): Figure | null {
@@ -195,7 +195,7 @@ function boundFigure(r: Report): Figure | null {
   const util = num(device, 'utilization_mean_percent');
   const cpu = num(r.cpu_metrics, 'usage_mean_percent');
   if (v.bound_by === 'unknown' && util === undefined) return { label: 'bound by', value: 'not known', note: cpu !== undefined ? `no GPU seen; CPU ${cpu.toFixed(0)} % busy` : 'no GPU seen' };
-  return { label: 'bound by', value: BOUNDS[v.bound_by] ?? v.bound_by, note: util !== undefined ? `GPU ${util.toFixed(0)} % busy on average` : v.why && clip(v.why, 44) };
+  return { label: 'bound by', value: BOUNDS[v.bound_by] ?? v.bound_by, note: util !== undefined ? `GPU ${util.toFixed(0)} % busy on average` : v.why };
 }
 
 function costFigure(r: Report): Figure | null {
@@ -205,6 +205,10 @@ function costFigure(r: Report): Figure | null {
   const per = n > 1 ? ' per video' : '';
   if (cost !== undefined) return { label: `GPU cost${per}`, value: plain(cost / n), note: energy !== undefined ? `${plain(energy / n)} Wh` : undefined };
   if (energy !== undefined) return { label: `GPU energy${per}`, value: `${plain(energy / n)} Wh`, note: `${plain((energy / n) * 3.6)} kJ` };
+  return null;
+}
+
+function recordingFigure(r: Report): Figure | null {
   const dropped = num(r.recording, 'dropped_count');
   const zones = num(r.recording, 'zones');
   if (zones === undefined) return null;
@@ -218,7 +222,9 @@ export function Figures({ report }: { report: Report }) {
         <div class={`figure ${f.tone ?? ''}`} key={f.label}>
           <span class="label">{f.label}</span>
           <span class="value">{f.value}</span>
-          <span class="note">{f.note ?? ''}</span>
+          <span class="note" title={f.note}>
+            {f.note ?? ''}
+          </span>
         </div>
       ))}
     </section>
@@ -230,6 +236,8 @@ export function rankStages(r: Report): void {
   const top = parts(r, 9).map((p) => p.name).filter((n) => n !== UNATTRIBUTED);
   rankNames([...new Set([...top, ...stages.map((s) => s.name)])]);
 }
+
+const labelOf = (p: Part) => (p.name === UNATTRIBUTED ? 'unattributed' : p.itself ? `${p.name} itself` : p.name);
 
 export function TimeBar({ report, timeline }: { report: Report; timeline: Timeline | null }) {
   useStore(dark);
@@ -243,10 +251,10 @@ export function TimeBar({ report, timeline }: { report: Report; timeline: Timeli
           <button
             key={p.name}
             type="button"
-            class={chosen?.name === p.name ? 'picked' : ''}
+            class={(chosen?.name === p.name ? 'picked' : '') + (p.name === UNATTRIBUTED ? ' nothing' : '')}
             style={{ flexGrow: p.ratio * 1000, background: solid(p.name) }}
-            title={`${p.name}: ${seconds(p.seconds)}, ${percent(p.ratio)}`}
-            aria-label={`${p.name}: ${seconds(p.seconds)}, ${percent(p.ratio)}`}
+            title={`${labelOf(p)}: ${seconds(p.seconds)}, ${percent(p.ratio)}`}
+            aria-label={`${labelOf(p)}: ${seconds(p.seconds)}, ${percent(p.ratio)}`}
             onClick={() => selectStage(p.name, timeline)}
           >
             {p.ratio > 0.07 ? percent(p.ratio, 0) : ''}
@@ -257,7 +265,7 @@ export function TimeBar({ report, timeline }: { report: Report; timeline: Timeli
         {all.map((p) => (
           <li key={p.name}>
             <i style={{ background: solid(p.name) }} />
-            <span dir="auto">{clip(p.name === UNATTRIBUTED ? 'unattributed' : p.name, 26)}</span> <b>{seconds(p.seconds)}</b>
+            <span dir="auto">{clip(labelOf(p), 22)}</span> <b>{seconds(p.seconds)}</b>
           </li>
         ))}
       </ul>
@@ -297,7 +305,7 @@ export function Findings({ report, timeline, most }: { report: Report; timeline:
   const all = report.recommendations ?? [];
   const ranked = [...all].sort((a, b) => (b.gain_s ?? -1) - (a.gain_s ?? -1) || order(a) - order(b));
   const shown = ranked.slice(0, most);
-  if (!all.length) return <p class="quiet">No finding: no rule saw anything worth changing.</p>;
+  if (!all.length) return <p class="quiet">{report.stage_analysis?.stages?.length ? 'No finding: no rule saw anything worth changing.' : 'No finding: without stages there is little to judge.'}</p>;
   return (
     <ol class="findings">
       {shown.map((f) => (

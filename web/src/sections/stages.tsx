@@ -135,7 +135,7 @@ export function StageTable({ report, timeline, base }: { report: Report; timelin
   const rows = useMemo(() => flatten(prune(stageTree(stages), report.stage_analysis?.wall_s ?? 0), new Set()), [report]);
   const gpu = stages.some((s) => s.gpu_span_s !== undefined);
   const columns: Column<Node>[] = [
-    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} report={report} most={Math.max(12, (base || chosen ? 22 : 30) - 2 * s.depth)} /> },
+    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} report={report} most={200} /> },
     { key: 'total_s', head: 'total', value: (s) => s.total_s, cell: (s) => (s.total_s === undefined ? '' : seconds(s.total_s)) },
     { key: 'wall_ratio', head: 'share', help: 'of the wall time', value: (s) => s.wall_ratio, cell: (s) => (s.wall_ratio === undefined ? '' : percent(s.wall_ratio)) },
     ...(gpu && !base && !chosen ? [{ key: 'gpu_span_s', head: 'GPU span', help: 'from event to event on the stream; may hold idle time', value: (s: Node) => s.gpu_span_s }] : []),
@@ -144,6 +144,11 @@ export function StageTable({ report, timeline, base }: { report: Report; timelin
     ...rangeColumn(timeline, chosen),
   ];
   return <Table rows={rows} columns={columns} caption="Stages" most={60} onPick={(s) => selectStage(s.name, timeline)} picked={(s) => chosen?.name === s.name} />;
+}
+
+export function NoStages({ report }: { report: Report }) {
+  const how = report.not_recorded?.find((n) => n.what === 'stages')?.how;
+  return <p class="quiet">No stage was recorded{how ? `: ${how}` : ''}.</p>;
 }
 
 // The short table leaves out what is below half a percent.
