@@ -5,6 +5,7 @@
 #include "base/jsonin.h"
 
 #include "base/error.h"
+#include "base/jsonin_number.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,9 +19,6 @@
 /* Eight bytes at a time. */
 #define ONES 0x0101010101010101ull
 #define HIGHS 0x8080808080808080ull
-
-/* The path of every token: one function, or the calls cost as much as the work. */
-#define INLINE static inline __attribute__((always_inline))
 
 enum state {
 	WANT_VALUE, /* at the start, after ':' and after ',' in an array */
@@ -55,7 +53,7 @@ void sb_jsonin_done(struct sb_jsonin *p)
 	p->buffer = NULL;
 }
 
-INLINE bool in_object(const struct sb_jsonin *p)
+SB_JSONIN_INLINE bool in_object(const struct sb_jsonin *p)
 {
 	unsigned level = p->depth - 1;
 
@@ -179,7 +177,7 @@ static bool refill(struct sb_jsonin *p)
 
 /* High bits set in bytes that end a run of plain characters: '"', '\\',
  * controls, and everything past ASCII. May also mark bytes after the first. */
-INLINE uint64_t special_bytes(uint64_t x)
+SB_JSONIN_INLINE uint64_t special_bytes(uint64_t x)
 {
 	uint64_t quote = x ^ (ONES * '"');
 	uint64_t backslash = x ^ (ONES * '\\');
@@ -187,7 +185,7 @@ INLINE uint64_t special_bytes(uint64_t x)
 	return ((quote - ONES) | (backslash - ONES) | (x - ONES * 0x20) | x) & HIGHS;
 }
 
-INLINE char *plain_run(char *s)
+SB_JSONIN_INLINE char *plain_run(char *s)
 {
 	for (;;) {
 		uint64_t x, found;
@@ -381,7 +379,7 @@ static bool read_string_slowly(struct sb_jsonin *p, char *start)
 }
 
 /* At the opening quote. */
-INLINE bool read_string(struct sb_jsonin *p)
+SB_JSONIN_INLINE bool read_string(struct sb_jsonin *p)
 {
 	char *start = p->position + 1;
 	char *s = plain_run(start);
@@ -405,72 +403,14 @@ INLINE bool read_string(struct sb_jsonin *p)
 
 /* ---- numbers ---- */
 
-INLINE bool is_digit(char c)
-{
-	return (unsigned char)(c - '0') < 10;
-}
-
-INLINE const char *take_digits(const char *s, struct sb_jsonin_number *n, int exponent_step)
-{
-	for (; is_digit(*s); s++) {
-		if (n->mantissa < 1000000000000000000ull) {
-			n->mantissa = n->mantissa * 10 + (unsigned)(*s - '0');
-			n->exponent += exponent_step;
-		} else {
-			n->inexact |= *s != '0';
-			n->exponent += 1 + exponent_step;
-		}
-	}
-	return s;
-}
-
-static const char *take_exponent(const char *s, struct sb_jsonin_number *n)
-{
-	bool negative = false;
-	int32_t exponent = 0;
-
-	if (*s == '+' || *s == '-')
-		negative = *s++ == '-';
-	if (!is_digit(*s))
-		return NULL;
-	for (; is_digit(*s); s++)
-		if (exponent < 100000)
-			exponent = exponent * 10 + (*s - '0');
-	n->exponent += negative ? -exponent : exponent;
-	return s;
-}
-
-/* The end of the number at s, NULL when it is malformed. */
-INLINE const char *take_number(const char *s, struct sb_jsonin_number *n)
-{
-	*n = (struct sb_jsonin_number){ 0 };
-	if (*s == '-') {
-		n->negative = true;
-		s++;
-	}
-	if (!is_digit(*s))
-		return NULL;
-	if (*s == '0' && is_digit(s[1]))
-		return NULL;
-	s = take_digits(s, n, 0);
-	if (*s == '.') {
-		if (!is_digit(s[1]))
-			return NULL;
-		s = take_digits(s + 1, n, -1);
-	}
-	if (*s == 'e' || *s == 'E')
-		s = take_exponent(s + 1, n);
-	return s;
-}
-
 static enum sb_jsonin_token read_number(struct sb_jsonin *p)
 {
-	const char *end = take_number(p->position, &p->number);
+	const char *end = sb_jsonin_take_number(p->position, &p->number);
 
 	p->token_offset = offset_of(p, p->position);
 	if ((!end || end >= p->end) && !p->at_eof) {
 		look_ahead(p, SB_JSONIN_NUMBER_MAX + 1);
-		end = take_number(p->position, &p->number);
+		end = sb_jsonin_take_number(p->position, &p->number);
 	}
 	if (!end)
 		return error(p, p->position, "not a number that JSON allows");
@@ -481,82 +421,6 @@ static enum sb_jsonin_token read_number(struct sb_jsonin *p)
 	p->position += p->size;
 	p->state = AFTER_VALUE;
 	return SB_JSONIN_NUMBER;
-}
-
-static const double powers_of_ten[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12,
-	1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
-
-double sb_jsonin_double(const struct sb_jsonin *p)
-{
-	const struct sb_jsonin_number *n = &p->number;
-	char text[SB_JSONIN_NUMBER_MAX + 1];
-	double value;
-
-	/* Both operands exact: one correctly rounded operation. */
-	if (!n->inexact && n->mantissa < 1ull << 53 && n->exponent >= -22 && n->exponent <= 22) {
-		value = (double)n->mantissa;
-		value = n->exponent < 0 ? value / powers_of_ten[-n->exponent]
-					: value * powers_of_ten[n->exponent];
-		return n->negative ? -value : value;
-	}
-	memcpy(text, p->text, p->size);
-	text[p->size] = 0;
-	return strtod(text, NULL);
-}
-
-bool sb_jsonin_scaled(const struct sb_jsonin_number *n, int shift, int64_t *out_value)
-{
-	int exponent = n->exponent + shift;
-	uint64_t value = n->mantissa;
-
-	if (!value) {
-		*out_value = 0;
-		return true;
-	}
-	if (exponent > 19)
-		return false;
-	for (; exponent > 0; exponent--)
-		if (__builtin_mul_overflow(value, 10, &value))
-			return false;
-	if (exponent < -19) {
-		value = 0;
-	} else if (exponent < 0) {
-		uint64_t divisor = 1;
-
-		for (; exponent < 0; exponent++)
-			divisor *= 10;
-		value = value / divisor + (value % divisor >= divisor - divisor / 2);
-	}
-	if (value > INT64_MAX)
-		return false;
-	*out_value = n->negative ? -(int64_t)value : (int64_t)value;
-	return true;
-}
-
-bool sb_jsonin_int(const struct sb_jsonin_number *n, int64_t *out_value)
-{
-	struct sb_jsonin_number whole = *n;
-
-	while (whole.exponent < 0 && whole.mantissa % 10 == 0 && whole.mantissa) {
-		whole.mantissa /= 10;
-		whole.exponent++;
-	}
-	if (whole.inexact || (whole.exponent < 0 && whole.mantissa))
-		return false;
-	return sb_jsonin_scaled(&whole, 0, out_value);
-}
-
-bool sb_jsonin_parse_number(const char *text, size_t size, struct sb_jsonin_number *out_number)
-{
-	char copy[64];
-	const char *end;
-
-	if (size >= sizeof copy)
-		return false;
-	memcpy(copy, text, size);
-	copy[size] = 0;
-	end = take_number(copy, out_number);
-	return end && end == copy + size;
 }
 
 /* ---- the grammar ---- */
@@ -578,7 +442,7 @@ static enum sb_jsonin_token open_container(struct sb_jsonin *p, bool object)
 	return object ? SB_JSONIN_OBJECT : SB_JSONIN_ARRAY;
 }
 
-INLINE enum sb_jsonin_token close_container(struct sb_jsonin *p, bool object)
+SB_JSONIN_INLINE enum sb_jsonin_token close_container(struct sb_jsonin *p, bool object)
 {
 	p->token_offset = offset_of(p, p->position);
 	p->depth--;
@@ -599,7 +463,7 @@ static enum sb_jsonin_token read_word(
 	return token;
 }
 
-INLINE char skip_space(struct sb_jsonin *p)
+SB_JSONIN_INLINE char skip_space(struct sb_jsonin *p)
 {
 	for (;;) {
 		char c = *p->position;
@@ -613,7 +477,7 @@ INLINE char skip_space(struct sb_jsonin *p)
 	}
 }
 
-INLINE enum sb_jsonin_token read_value(struct sb_jsonin *p, char c)
+SB_JSONIN_INLINE enum sb_jsonin_token read_value(struct sb_jsonin *p, char c)
 {
 	switch (c) {
 	case '"':
@@ -627,7 +491,7 @@ INLINE enum sb_jsonin_token read_value(struct sb_jsonin *p, char c)
 	case 'f': return read_word(p, "false", 5, SB_JSONIN_FALSE);
 	case 'n': return read_word(p, "null", 4, SB_JSONIN_NULL);
 	default:
-		if (c == '-' || is_digit(c))
+		if (c == '-' || sb_jsonin_is_digit(c))
 			return read_number(p);
 		return unexpected(p, "a value");
 	}
@@ -647,7 +511,7 @@ static bool find_colon(struct sb_jsonin *p)
 	return false;
 }
 
-INLINE enum sb_jsonin_token read_key(struct sb_jsonin *p, char c)
+SB_JSONIN_INLINE enum sb_jsonin_token read_key(struct sb_jsonin *p, char c)
 {
 	if (c != '"')
 		return unexpected(p, "a name in quotes");
@@ -674,7 +538,7 @@ static enum sb_jsonin_token at_the_end(struct sb_jsonin *p)
 	return SB_JSONIN_END;
 }
 
-INLINE enum sb_jsonin_token next(struct sb_jsonin *p)
+SB_JSONIN_INLINE enum sb_jsonin_token next(struct sb_jsonin *p)
 {
 	char c;
 
