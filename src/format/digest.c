@@ -17,16 +17,6 @@ struct heap {
 	bool no_memory;
 };
 
-uint32_t sb_digest_bucket_of(uint64_t ticks)
-{
-	uint32_t top;
-
-	if (ticks < 8)
-		return (uint32_t)ticks;
-	top = 63 - (uint32_t)__builtin_clzll(ticks);
-	return 8 * (top - 2) + (uint32_t)(ticks >> (top - 3) & 7);
-}
-
 void sb_digest_bucket_range(uint32_t bucket, double *out_low, double *out_high)
 {
 	double unit;
@@ -82,7 +72,7 @@ static void take_node(struct heap *h, const struct sb_digest_node *n)
 		.parent = n->parent,
 		.name = n->name,
 		.flags = n->flags,
-		.role = n->flags & 4 ? n->role : 0 };
+		.role = n->flags & SB_NODE_ROLE ? n->role : 0 };
 	if (slot < 0)
 		return;
 	to->sum = n->slot[slot];

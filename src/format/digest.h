@@ -38,7 +38,5 @@ void sb_digest_done(struct sb_digest *d);
 
 /* Borders of a histogram bucket in ticks: low <= v < high. */
 void sb_digest_bucket_range(uint32_t bucket, double *out_low, double *out_high);
-uint32_t sb_digest_bucket_of(uint64_t ticks);
-#define SB_DIGEST_BUCKETS 496u
 
 #endif

@@ -236,20 +236,9 @@ static const char *read_planes(
 
 /* ---- reading ------------------------------------------------------------- */
 
-static bool read_at(int fd, void *to, size_t size, uint64_t offset)
+static bool read_whole(int fd, void *to, size_t size, uint64_t offset)
 {
-	size_t have = 0;
-
-	while (have < size) {
-		ssize_t n = pread(fd, (char *)to + have, size - have, (off_t)(offset + have));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		have += (size_t)n;
-	}
-	return true;
+	return sb_read_at(fd, to, size, offset) == size;
 }
 
 static bool ensure(char **buf, size_t *room, size_t size)
@@ -283,7 +272,7 @@ static int read_index(struct sb_packed *p, const struct packed_head *h, uint64_t
 		!ensure(&p->packed, &p->packed_room, h->index_bytes + 1) ||
 		!ensure(&p->raw, &p->raw_room, blocks + headers + 1))
 		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", path);
-	if (!read_at(p->fd, p->packed, h->index_bytes, h->index_offset) ||
+	if (!read_whole(p->fd, p->packed, h->index_bytes, h->index_offset) ||
 		ZSTD_decompressDCtx(p->zstd, p->raw, blocks + headers, p->packed, h->index_bytes) !=
 			blocks + headers)
 		return sb_fail(STROBE_EFORMAT,
@@ -319,13 +308,13 @@ int sb_packed_open(int fd, uint64_t file_bytes, const char *path, struct sb_file
 	int err;
 
 	memset(out_head, 0, sizeof *out_head);
-	if (!read_at(fd, &h, sizeof h, 0))
+	if (!read_whole(fd, &h, sizeof h, 0))
 		return sb_fail(STROBE_EFORMAT, "'%s' ends inside its header", path);
 	if (h.version != VERSION)
 		return sb_fail(STROBE_EFORMAT, "'%s' is packed by version %u; this strobe unpacks version %u",
 			path, h.version, VERSION);
 	if (h.head_bytes < 256 || h.head_bytes > 65536 ||
-		!read_at(fd, out_head, h.head_bytes < sizeof *out_head ? h.head_bytes : sizeof *out_head,
+		!read_whole(fd, out_head, h.head_bytes < sizeof *out_head ? h.head_bytes : sizeof *out_head,
 			sizeof h))
 		return sb_fail(STROBE_EFORMAT, "'%s' ends inside its header", path);
 	if (out_head->chunk_bytes < 512 || out_head->chunk_bytes > 1u << 20)
@@ -408,7 +397,7 @@ static bool unpack(struct sb_packed *p, uint32_t block, char *chunks)
 
 	if (!e->raw_bytes || !ensure(&p->packed, &p->packed_room, e->bytes + 1) ||
 		!ensure(&p->raw, &p->raw_room, (size_t)e->raw_bytes + 1) ||
-		!read_at(p->fd, p->packed, e->bytes, e->offset) ||
+		!read_whole(p->fd, p->packed, e->bytes, e->offset) ||
 		ZSTD_decompressDCtx(p->zstd, p->raw, e->raw_bytes, p->packed, e->bytes) != e->raw_bytes)
 		return false;
 	memset(chunks, 0, bytes);

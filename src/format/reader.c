@@ -68,8 +68,7 @@ void sb_reader_damage(struct sb_reader *r, enum sb_damage kind, uint64_t bytes, 
 	r->damage[kind].bytes += bytes;
 }
 
-/* Reads up to size bytes; fewer only at the end of the file. */
-static size_t read_at(int fd, void *to, size_t size, uint64_t offset)
+size_t sb_read_at(int fd, void *to, size_t size, uint64_t offset)
 {
 	size_t have = 0;
 
@@ -93,7 +92,7 @@ bool sb_reader_is_recording(const char *path)
 
 	if (fd < 0)
 		return false;
-	have = read_at(fd, magic, sizeof magic, 0);
+	have = sb_read_at(fd, magic, sizeof magic, 0);
 	close(fd);
 	return have == sizeof magic && (!memcmp(magic, SB_MAGIC, 8) || !memcmp(magic, SB_PACKED_MAGIC, 8));
 }
@@ -132,13 +131,13 @@ static int read_header(struct sb_reader *r)
 	char magic[8];
 	size_t have;
 
-	if (read_at(r->fd, magic, sizeof magic, 0) == sizeof magic && !memcmp(magic, SB_PACKED_MAGIC, 8)) {
+	if (sb_read_at(r->fd, magic, sizeof magic, 0) == sizeof magic && !memcmp(magic, SB_PACKED_MAGIC, 8)) {
 		int err = sb_packed_open(r->fd, r->file_bytes, r->path, &r->head, &r->packing);
 
 		r->packed = true;
 		return err ? err : check_header(r);
 	}
-	have = read_at(r->fd, &r->head, sizeof r->head, 0);
+	have = sb_read_at(r->fd, &r->head, sizeof r->head, 0);
 	if (have < sizeof r->head) {
 		if (have >= 8 && memcmp(r->head.magic, SB_MAGIC, 8))
 			return check_header(r);
@@ -266,7 +265,7 @@ static int index_plain(struct sb_reader *r)
 		uint64_t left = r->file_bytes - offset;
 		struct sb_chunk_header h;
 
-		if (read_at(r->fd, &h, sizeof h, offset) == sizeof h)
+		if (sb_read_at(r->fd, &h, sizeof h, offset) == sizeof h)
 			take_header(r, i, &h, offset);
 		if (left < r->head.chunk_bytes)
 			sb_reader_damage(r, SB_DAMAGE_TRUNCATED, 0, offset + left);
@@ -326,7 +325,7 @@ static bool still_there(struct sb_reader *r, const struct sb_chunk *chunk)
 
 	if (!r->live || r->packed)
 		return true;
-	return read_at(r->fd, &generation, sizeof generation, sb_reader_chunk_offset(r, chunk)) ==
+	return sb_read_at(r->fd, &generation, sizeof generation, sb_reader_chunk_offset(r, chunk)) ==
 		       sizeof generation &&
 	       generation == chunk->generation;
 }
@@ -337,7 +336,7 @@ const uint64_t *sb_reader_chunk(
 	const struct sb_chunk_header *h = (const struct sb_chunk_header *)buf;
 	uint64_t offset = sb_reader_chunk_offset(r, chunk);
 	size_t have = r->packed ? sb_packed_chunk(r->packing, chunk->index, buf)
-				: read_at(r->fd, buf, r->head.chunk_bytes, offset);
+				: sb_read_at(r->fd, buf, r->head.chunk_bytes, offset);
 
 	if (have < SB_CHUNK_HEADER_BYTES) {
 		sb_reader_damage(

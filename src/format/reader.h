@@ -79,6 +79,8 @@ const char *sb_damage_text(enum sb_damage kind); /* "a word of no known kind" */
 const char *sb_lost_text(enum sb_lost_reason reason); /* "disk full" */
 const char *sb_lost_key(enum sb_lost_reason reason); /* "disk_full" */
 
+/* Reads up to size bytes; fewer only at the end of the file or when it fails. */
+size_t sb_read_at(int fd, void *to, size_t size, uint64_t offset);
 /* True when the first bytes are a .strobe file's, plain or packed. */
 bool sb_reader_is_recording(const char *path);
 

@@ -287,12 +287,17 @@ struct sb_digest_node_slot {
 	uint64_t first_ticks; /* absolute: first begin, last end */
 	uint64_t last_ticks;
 };
+enum sb_node_flag {
+	SB_NODE_SPAN = 1, /* from SPAN records */
+	SB_NODE_TRACK = 2, /* on a track */
+	SB_NODE_ROLE = 4 /* its role is set */
+};
 struct sb_digest_node {
 	struct sb_digest_head head;
 	uint32_t node;   /* from 1, per writer */
 	uint32_t parent; /* 0: top level */
 	uint32_t name;
-	uint32_t flags; /* 1: from SPAN records; 2: on a track; 4: role below is set */
+	uint32_t flags; /* enum sb_node_flag */
 	uint32_t role;
 	uint32_t reserved;
 	struct sb_digest_node_slot slot[2];
@@ -352,5 +357,16 @@ struct sb_digest_hist {
 	uint32_t first;
 	uint32_t count[32];
 };
+#define SB_DIGEST_BUCKETS 496u
+
+static inline uint32_t sb_digest_bucket_of(uint64_t ticks)
+{
+	uint32_t top;
+
+	if (ticks < 8)
+		return (uint32_t)ticks;
+	top = 63 - (uint32_t)__builtin_clzll(ticks);
+	return 8 * (top - 2) + (uint32_t)(ticks >> (top - 3) & 7);
+}
 
 #endif

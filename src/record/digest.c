@@ -129,19 +129,9 @@ static struct sb_digest_node_slot *node_slot(struct sb_digest_node *node, uint64
 	return older;
 }
 
-static uint32_t bucket_of(uint64_t ticks)
-{
-	unsigned top;
-
-	if (ticks < 8)
-		return (uint32_t)ticks;
-	top = 63 - (unsigned)__builtin_clzll(ticks);
-	return 8 * (top - 2) + (uint32_t)((ticks >> (top - 3)) & 7);
-}
-
 static void count_duration(struct sb_fold *f, uint32_t node, uint64_t duration)
 {
-	uint32_t bucket = bucket_of(duration), first = bucket & ~31u;
+	uint32_t bucket = sb_digest_bucket_of(duration), first = bucket & ~31u;
 	uint64_t key = key_of(1, node, first);
 	struct sb_fold_entry *e = find(f, key);
 	struct sb_digest_hist *hist = e->entry;

@@ -10,7 +10,6 @@
 struct sb_writer;
 
 enum { SB_FOLD_DEPTH = 320, SB_FOLD_NODES = 1024, SB_FOLD_INDEX = 8192 };
-enum { SB_NODE_SPAN = 1, SB_NODE_TRACK = 2, SB_NODE_ROLE = 4 };
 
 struct sb_fold {
 	struct sb_writer *writer;
