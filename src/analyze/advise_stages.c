@@ -2,7 +2,6 @@
 #include "analyze/advise_rule.h"
 
 #include "analyze/part.h"
-#include "analyze/stages.h"
 
 #include <string.h>
 
@@ -39,7 +38,7 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 		const struct sb_stage *s = &stages->stages[i];
 		struct sb_advice *f;
 
-		if (is_frame(s) || !(s->wall_ratio * 100 > a->limit) || sb_stage_is_setup(stages, i) ||
+		if (is_frame(s) || !(s->wall_ratio * 100 > a->limit) || s->setup ||
 			has_inner_above(stages, i, a->limit / 100))
 			continue;
 		found++;

@@ -7,16 +7,16 @@
 #define BOTTLENECKS 3
 #define WORTH_NAMING 0.05 /* of the wall time */
 
-bool sb_stage_is_setup(const struct sb_stages_section *stages, size_t i)
+/* Rows have their parents before them. */
+static void tell_setup(struct sb_stages_section *stages)
 {
-	for (int64_t at = (int64_t)i; at >= 0; at = stages->stages[at].parent) {
-		const struct sb_stage *s = &stages->stages[at];
+	for (size_t i = 0; i < stages->stage_count; i++) {
+		struct sb_stage *s = &stages->stages[i];
 		enum sb_part part = sb_part_of(s->name, (int)s->role);
 
-		if (part == SB_PART_IMPORT || part == SB_PART_LOAD || part == SB_PART_COMPILE)
-			return true;
+		s->setup = part == SB_PART_IMPORT || part == SB_PART_LOAD || part == SB_PART_COMPILE ||
+			   (s->parent >= 0 && stages->stages[s->parent].setup);
 	}
-	return false;
 }
 
 static int by_total(const void *a, const void *b, void *rows)
@@ -58,7 +58,7 @@ static void name_largest(
 
 		if (row->self_s <= 0 || row->self_ratio < (first ? least_first : WORTH_NAMING))
 			break;
-		if (!setup_too && sb_stage_is_setup(s, order[i]))
+		if (!setup_too && row->setup)
 			continue;
 		row->bottleneck = first;
 		s->bottlenecks[s->bottleneck_count++] = row->name;
@@ -72,6 +72,7 @@ void sb_stages_rank(struct sb_model *model)
 
 	s->by_total = sb_model_alloc(model, (s->stage_count + 1) * sizeof *s->by_total);
 	s->bottlenecks = sb_model_alloc(model, BOTTLENECKS * sizeof *s->bottlenecks);
+	tell_setup(s);
 	if (!s->stage_count || !order || !s->by_total || !s->bottlenecks)
 		return;
 	for (uint32_t i = 0; i < s->stage_count; i++)

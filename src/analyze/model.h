@@ -28,14 +28,14 @@ struct sb_pair { /* a key with a typed value: tags, settings, system facts */
 /* Values over time: one column of a monitor. */
 struct sb_series_column {
 	const char *name; /* ends in its unit: "memory_used_bytes" */
-	double *values;   /* NAN: unknown */
+	double *values; /* NAN: unknown */
 	struct sb_stats stats; /* of every sample; mean: weighted by the real time between samples */
 	double first, max_t_s;
 	double integral; /* value x seconds, trapezoids over the real intervals */
 };
 struct sb_series {
 	const char *source; /* "gpu", "cpu", "memory", "disk", "process"... */
-	int device;         /* -1: none */
+	int device; /* -1: none */
 	const char *device_name;
 	double *t_s;
 	size_t count;
@@ -46,9 +46,9 @@ struct sb_series {
 
 /* ---- session_info, system ---- */
 struct sb_session_section {
-	const char *id;   /* the session's uuid as text */
+	const char *id; /* the session's uuid as text */
 	const char *name;
-	const char *run;  /* folder or file */
+	const char *run; /* folder or file */
 	const char *command;
 	const char *host;
 	const char *job;   /* its tag `job`, else the launcher's id; NULL: not known */
@@ -56,15 +56,15 @@ struct sb_session_section {
 	uint64_t start_real_ns, end_real_ns, generated_real_ns;
 	double duration_s;
 	int64_t pid, rank, local_rank, world_size; /* -1: none */
-	int64_t exit_code, exit_signal;            /* -1: unknown */
-	const char *outcome;     /* in words: "exit 3 after Ctrl-C"; NULL: not under strobe run */
+	int64_t exit_code, exit_signal; /* -1: unknown */
+	const char *outcome; /* in words: "exit 3 after Ctrl-C"; NULL: not under strobe run */
 	const char *left_behind; /* processes still running when it ended; NULL: none */
 	double cpu_s, peak_rss_bytes; /* of the command's processes; the largest one's; NAN: unknown */
-	int64_t process_count;        /* seen in its tree, short-lived ones may be missing; -1: unknown */
+	int64_t process_count; /* seen in its tree, short-lived ones may be missing; -1: unknown */
 	struct sb_pair *tags;
 	size_t tag_count;
 	double cut_from_s, cut_to_s; /* NAN: the whole run */
-	int64_t cut_generation;      /* -1: not cut to one */
+	int64_t cut_generation; /* -1: not cut to one */
 };
 struct sb_system_section {
 	struct sb_pair *facts; /* META_SYSTEM */
@@ -77,7 +77,7 @@ struct sb_system_section {
 		double start_s, end_s; /* NAN: unknown */
 		int64_t exit_code, exit_signal;
 		bool recorded; /* it wrote a recording of its own */
-	} *processes;
+	} * processes;
 	size_t process_count;
 };
 
@@ -85,8 +85,8 @@ struct sb_system_section {
 struct sb_device {
 	int index;
 	const char *name, *uuid; /* NULL: not known */
-	bool used;               /* it did something for this run */
-	double throttled_ratio;  /* of the samples; NAN: not sampled */
+	bool used; /* it did something for this run */
+	double throttled_ratio; /* of the samples; NAN: not sampled */
 	const char **throttle_reasons;
 	size_t throttle_reason_count;
 	double energy_wh, cost;
@@ -99,31 +99,32 @@ struct sb_disk_section {
 	bool present;
 	/* of the process tree, and of the machine */
 	double read_bytes, write_bytes, machine_read_bytes, machine_write_bytes;
-	double read_gb_per_s, write_gb_per_s;         /* over the sampled time; 1 GB = 1e9 bytes */
+	double read_gb_per_s, write_gb_per_s; /* over the sampled time; 1 GB = 1e9 bytes */
 	double read_max_gb_per_s, write_max_gb_per_s; /* the best interval between two samples */
-	struct sb_series series;                      /* rates over time */
+	struct sb_series series; /* rates over time */
 };
 
 /* ---- stage_analysis ---- */
 enum sb_stage_state { SB_STAGE_NORMAL = 0, SB_STAGE_OPEN, SB_STAGE_SKIPPED, SB_STAGE_UNTIMED };
 
 struct sb_stage {
-	const char *name;  /* grouped: "sampling_chunk_*" */
-	const char *code;  /* NULL: none */
-	int64_t parent;    /* index of stages, always smaller; -1: top level */
+	const char *name; /* grouped: "sampling_chunk_*" */
+	const char *code; /* NULL: none */
+	int64_t parent; /* index of stages, always smaller; -1: top level */
 	uint32_t depth;
 	uint32_t child_count; /* direct ones */
 	uint32_t role;
 	enum sb_stage_state state;
 	const char *skip_reason;
-	bool span;             /* from SPAN records: may overlap its siblings */
-	bool main_thread;      /* some of it ran on the main thread */
-	bool bottleneck;       /* the largest self time */
-	bool uneven;           /* members differ in kind (tasks, threads) */
-	int64_t count;         /* calls, recursive ones included */
+	bool span; /* from SPAN records: may overlap its siblings */
+	bool main_thread; /* some of it ran on the main thread */
+	bool bottleneck; /* the largest self time */
+	bool setup; /* importing, loading, compiling, or inside of such */
+	bool uneven; /* members differ in kind (tasks, threads) */
+	int64_t count; /* calls, recursive ones included */
 	int64_t recursive_count;
 	int64_t open_count;
-	int64_t folded_count;  /* calls known from digests only */
+	int64_t folded_count; /* calls known from digests only */
 	int64_t thread_count;
 	double total_s, self_s;
 	double unattributed_s; /* of a stage with children: its self time */
@@ -139,14 +140,14 @@ struct sb_stage {
 		double sum, last, min, max;
 		int64_t count;
 		const char *text; /* string attributes: the last value */
-	} *attrs;
+	} * attrs;
 	size_t attr_count;
 	/* grouped names: who is inside; also threads of a pool */
 	struct sb_stage_member {
 		const char *name;
 		int64_t count;
 		double total_s;
-	} *members; /* at most SB_MEMBERS_MAX, largest first */
+	} * members; /* at most SB_MEMBERS_MAX, largest first */
 	size_t member_count; /* listed */
 	size_t member_total; /* all */
 };
@@ -166,7 +167,7 @@ struct sb_stages_section {
 /* ---- iterations, generations ---- */
 struct sb_iterations {
 	const char *name;
-	uint32_t role;   /* ITERATION, STEP, BLOCK or GENERATION */
+	uint32_t role; /* ITERATION, STEP, BLOCK or GENERATION */
 	struct sb_stats all;
 	struct sb_stats warm; /* without the warm-up */
 	int64_t warmup_count;
@@ -176,7 +177,7 @@ struct sb_iterations {
 	struct sb_outlier {
 		int64_t index;
 		double t_s, duration_s;
-	} *outliers; /* the largest, at most 20 */
+	} * outliers; /* the largest, at most 20 */
 	size_t outlier_listed;
 	double *series_s; /* durations in order, thinned to series_count */
 	size_t series_count;
@@ -190,9 +191,9 @@ struct sb_generation {
 	const char *name;
 	double begin_s, end_s;
 	int64_t frames, width, height, steps, blocks; /* -1: unknown */
-	double fps;                 /* frames over its wall time */
-	double denoise_s, vae_s;    /* wall time of its steps (or denoise stages), of its VAE decodes */
-	double energy_wh, cost;     /* summed over the GPUs; cost: in gpu_cost_per_hour's currency */
+	double fps; /* frames over its wall time */
+	double denoise_s, vae_s; /* wall time of its steps (or denoise stages), of its VAE decodes */
+	double energy_wh, cost; /* summed over the GPUs; cost: in gpu_cost_per_hour's currency */
 	double utilization_percent; /* mean of the busiest GPU */
 	bool open;
 };
@@ -200,7 +201,7 @@ struct sb_generations_section {
 	bool whole_run; /* no generation was marked: the run counts as one */
 	double union_s; /* wall time with at least one of them; time.total counts each in full */
 	struct sb_generation *all;
-	size_t count;  /* listed, at most 10 000 */
+	size_t count; /* listed, at most 10 000 */
 	int64_t total; /* all of them */
 	struct sb_stats time;
 };
@@ -211,7 +212,7 @@ struct sb_collectives_section {
 		const char *name;
 		int64_t occurrence; /* of that name, from 0 */
 		double begin_s, end_s;
-	} *all; /* in order, the first SB_COLLECTIVES_MAX */
+	} * all; /* in order, the first SB_COLLECTIVES_MAX */
 	size_t count;
 	int64_t total;
 };
@@ -226,7 +227,7 @@ struct sb_functions_section {
 		const char *stage; /* in which it was seen most often; NULL: in none */
 		uint64_t self_count, total_count; /* total: with what it calls */
 		double self_ratio, total_ratio;
-	} *all; /* the 20 seen most often themselves */
+	} * all; /* the 20 seen most often themselves */
 	size_t count;
 	uint64_t sample_count;
 };
@@ -236,17 +237,17 @@ struct sb_summary_section {
 	int64_t generation_count, frames, steps, blocks, dropped_frames;
 	int64_t width, height;
 	double generation_s; /* wall time inside generations */
-	double outside_s;    /* imports, load, compile, export... */
+	double outside_s; /* imports, load, compile, export... */
 	double fps_wall, fps_compute, bps_wall, bps_compute;
 	double first_block_s;
 	double energy_wh, energy_wh_per_video, cost, cost_per_video;
 	double run_energy_wh, run_cost; /* of the whole run, load and all */
-	double target_fps;              /* NAN: none */
+	double target_fps; /* NAN: none */
 	double gpu_peak_bytes, gpu_total_bytes, gpu_reserved_peak_bytes;
 	const char *gpu_peak_stage;
 	double ram_peak_bytes, ram_total_bytes;
 	double gpu_utilization_mean_percent;
-	const char *bound;        /* "GPU", "CPU launch", "copies", "disk", "communication" */
+	const char *bound; /* "GPU", "CPU launch", "copies", "disk", "communication" */
 	const char *bound_reason; /* with numbers */
 	const char **leave_alone; /* stages that cannot pay */
 	size_t leave_alone_count;
@@ -255,7 +256,7 @@ struct sb_summary_section {
 		const char *what; /* "imports", "load", "compile", ... */
 		double total_s;
 		double bytes; /* NAN: none */
-	} *outside;
+	} * outside;
 	size_t outside_count;
 };
 
@@ -274,29 +275,29 @@ struct sb_memory_section {
 	int64_t snapshot_total;
 	double peak_bytes, peak_t_s; /* of the device with the highest peak */
 	const char *peak_stage;
-	const char *peak_source;     /* "allocated" (the allocator's word), "process" or "device" (sampled) */
+	const char *peak_source; /* "allocated" (the allocator's word), "process" or "device" (sampled) */
 	int peak_device;
 	double reserved_peak_bytes, device_total_bytes;
 	double fragmentation_ratio; /* 1 - allocated / reserved, at the worst snapshot */
 	double fragmentation_bytes, fragmentation_reserved_bytes;
 	const char *fragmentation_label; /* that snapshot's */
-	double spike_bytes, spike_t_s;   /* the steepest rise between two readings */
-	const char *spike_stage;         /* NULL: outside every stage */
+	double spike_bytes, spike_t_s; /* the steepest rise between two readings */
+	const char *spike_stage; /* NULL: outside every stage */
 	struct sb_memory_stage {
 		const char *stage;
 		int64_t count;
 		double peak_bytes, before_bytes, after_bytes;
 		double kept_bytes; /* after - before, the last occurrence with a reading on both sides */
-		bool checked;      /* there was one */
-		bool freed;        /* kept no more than 5 % of its peak, or 64 MB */
-		bool holds;        /* it loads weights: keeping them is its purpose */
-	} *stages;
+		bool checked; /* there was one */
+		bool freed; /* kept no more than 5 % of its peak, or 64 MB */
+		bool holds; /* it loads weights: keeping them is its purpose */
+	} * stages;
 	size_t stage_count;
 	struct sb_memory_allocator {
 		const char *allocator;
 		int64_t alloc_count, free_count;
 		double allocated_bytes, freed_bytes, live_bytes, peak_bytes;
-	} *allocators;
+	} * allocators;
 	size_t allocator_count;
 	double ram_peak_bytes, swap_peak_bytes, page_cache_peak_bytes;
 	double ram_total_bytes; /* the machine's, or the cgroup's limit where that is lower */
@@ -312,11 +313,11 @@ struct sb_rate { /* one definition of speed, named */
 };
 enum sb_frames_source {
 	SB_FRAMES_NONE,
-	SB_FRAMES_COUNTED,    /* strobe_frames(), where they left the pipeline */
+	SB_FRAMES_COUNTED, /* strobe_frames(), where they left the pipeline */
 	SB_FRAMES_GENERATION, /* the generation's own number */
-	SB_FRAMES_DECODED,    /* frames of the VAE decode stages */
-	SB_FRAMES_BLOCKS,     /* the blocks' sizes, each block once */
-	SB_FRAMES_STEPS       /* the steps' block sizes, each chain of steps once */
+	SB_FRAMES_DECODED, /* frames of the VAE decode stages */
+	SB_FRAMES_BLOCKS, /* the blocks' sizes, each block once */
+	SB_FRAMES_STEPS /* the steps' block sizes, each chain of steps once */
 };
 struct sb_diffusion_section {
 	bool present;
@@ -325,7 +326,7 @@ struct sb_diffusion_section {
 	int64_t frames, latent_frames, blocks, steps; /* steps: scheduler steps in all */
 	double steps_per_video, steps_per_block, forwards_per_step;
 	int64_t steps_per_chain; /* the longest chain: of one block, or of one video without blocks */
-	double first_step_s;     /* median of the generations' first steps */
+	double first_step_s; /* median of the generations' first steps */
 	struct sb_stats step, warm_step, cached_step, computed_step;
 	int64_t cached_steps;
 	double cached_ratio;
@@ -336,7 +337,7 @@ struct sb_diffusion_section {
 		const char *name;
 		int64_t count;
 		double total_s, bytes, gb_per_s; /* 1 GB = 1e9 bytes */
-	} *offloads;
+	} * offloads;
 	size_t offload_count;
 	int64_t tiles;
 	struct sb_rate *rates;
@@ -344,12 +345,12 @@ struct sb_diffusion_section {
 	struct sb_step_group { /* by block size, by step number */
 		int64_t key;
 		struct sb_stats time;
-	} *by_block_size, *by_step;
+	} * by_block_size, *by_step;
 	size_t by_block_size_count, by_step_count;
 	struct sb_slow_step {
 		int64_t step, block; /* -1: none */
 		double t_s, duration_s, peer_s; /* peers: same block size, not cached, not first */
-	} *slow_steps; /* slowest first, at most 20 */
+	} * slow_steps; /* slowest first, at most 20 */
 	size_t slow_step_count;
 	int64_t slow_step_total;
 	double slow_step_excess_s; /* over their peers, all of them */
@@ -368,7 +369,7 @@ struct sb_block_section {
 	struct sb_block {
 		int64_t index, frames;
 		double t_s, duration_s, memory_bytes;
-	} *all;
+	} * all;
 	size_t listed, total;
 };
 struct sb_model_section {
@@ -378,7 +379,7 @@ struct sb_model_section {
 		int64_t parameters;
 		double bytes;
 		double flops_per_step, tflops_reached;
-	} *models;
+	} * models;
 	size_t model_count;
 	int64_t total_parameters;
 	struct sb_layer {
@@ -389,15 +390,15 @@ struct sb_model_section {
 		double total_s, gpu_span_s, ratio; /* ratio: of layers_total_s; NAN when nested */
 		bool block, attention;
 		bool nested; /* inside another layer: not added to the total */
-	} *layers; /* slowest mean first */
+	} * layers; /* slowest mean first */
 	size_t layer_count;
 	double layers_total_s; /* outermost layers; the components add up to it */
-	bool layers_on_gpu;    /* these times are GPU spans, not CPU time */
+	bool layers_on_gpu; /* these times are GPU spans, not CPU time */
 	struct sb_component {
 		const char *name;
 		int64_t layers;
 		double total_s, ratio;
-	} *components;
+	} * components;
 	size_t component_count;
 	int64_t block_count;
 	double block_mean_s, block_std_s; /* over the blocks' means; sample deviation */
@@ -406,9 +407,9 @@ struct sb_model_section {
 		const char *name;
 		struct sb_stats time;
 		int64_t warmup_count;
-		double speedup;      /* over the first one; NAN for itself */
+		double speedup; /* over the first one; NAN for itself */
 		const char *reading; /* NULL for the first */
-	} *variants;
+	} * variants;
 	size_t variant_count;
 };
 struct sb_streaming_section {
@@ -426,15 +427,15 @@ struct sb_cache_section {
 		double hit_ratio; /* hits / (hits + misses) */
 		double size_bytes, size_peak_bytes;
 		double threshold, score_mean;
-		double miss_score_median;         /* of misses with a score and a threshold */
+		double miss_score_median; /* of misses with a score and a threshold */
 		int64_t scored_misses, near_misses; /* near: within a quarter of the threshold */
 		struct sb_cache_event_row {
 			double t_s, frame, score, threshold;
 			int64_t chunk, count;
 			int kind;
-		} *events; /* at most max_data_points */
+		} * events; /* at most max_data_points */
 		size_t event_count;
-	} *caches;
+	} * caches;
 	size_t cache_count;
 };
 
@@ -443,13 +444,13 @@ struct sb_gpu_section {
 	bool present;
 	int64_t kernel_count;
 	double kernel_total_s;
-	double busy_s;        /* kernels, copies and sets, counted once where they overlap; devices added up */
+	double busy_s; /* kernels, copies and sets, counted once where they overlap; devices added up */
 	double kernel_busy_s; /* kernels alone, the same way */
 	double idle_s, window_s; /* window: from the first work to the last; busy + idle */
 	double small_kernel_ratio; /* of the kernels, those under 10 us */
-	double copy_ratio;         /* copies' time / window */
-	double overlap_ratio;      /* of busy, while the launching thread was not waiting; NAN: unknown */
-	double launch_ahead_s;     /* mean time from launch to start of a kernel */
+	double copy_ratio; /* copies' time / window */
+	double overlap_ratio; /* of busy, while the launching thread was not waiting; NAN: unknown */
+	double launch_ahead_s; /* mean time from launch to start of a kernel */
 	double launch_queue_count; /* mean number of launched, not yet started kernels */
 	double unattributed_busy_s; /* launched outside every zone, or by nobody known */
 	/* by path (see sb_run_path), what was launched in a zone and the zones inside it */
@@ -457,24 +458,24 @@ struct sb_gpu_section {
 	uint32_t path_count;
 	struct sb_gpu_copy {
 		const char *direction; /* "H2D"... */
-		const char *memory;    /* "pageable", "pinned", NULL */
+		const char *memory; /* "pageable", "pinned", NULL */
 		int64_t count;
 		double bytes, total_s, gb_per_s;
-	} *copies;
+	} * copies;
 	size_t copy_count;
 	struct sb_gpu_row {
 		const char *name;
 		int64_t count;
 		double total_s, busy_s, mean_s, min_s, max_s, ratio;
 		double bytes;
-	} *top_kernels, *top_zones, *attention, *collectives, *offload, *idle_zones;
+	} * top_kernels, *top_zones, *attention, *collectives, *offload, *idle_zones;
 	size_t top_kernel_count, top_zone_count, attention_count, collective_count, offload_count;
 	size_t idle_zone_count; /* where the CPU was while the GPU had nothing to do */
 	struct sb_gpu_gap {
 		double t_s, duration_s;
 		const char *cpu_did; /* the zone the CPU was in */
 		int device;
-	} *gaps;
+	} * gaps;
 	size_t gap_count;
 	int64_t gap_total;
 	double exposed_communication_s, communication_s;
@@ -498,19 +499,19 @@ struct sb_events_section {
 		double value; /* sum of deltas, or the last set value */
 		bool gauge;
 		int64_t updates;
-	} *counters;
+	} * counters;
 	size_t counter_count;
 };
 struct sb_advice {
 	const char *id, *category;
 	const char *priority; /* "high", "medium", "low" */
 	const char *issue, *suggestion, *evidence;
-	const char *effort;   /* "< 1 day", "2-3 days", "1-2 weeks" */
-	double saves_s;       /* NAN: not computable */
-	const char *stage;    /* where, NULL: nowhere in particular */
+	const char *effort; /* "< 1 day", "2-3 days", "1-2 weeks" */
+	double saves_s; /* NAN: not computable */
+	const char *stage; /* where, NULL: nowhere in particular */
 	double value, threshold;
 	const char *threshold_key; /* to set it in `thresholds:`; NULL: none */
-	double rank_s;             /* what it is ranked by */
+	double rank_s; /* what it is ranked by */
 };
 struct sb_advice_section {
 	struct sb_advice *all; /* by the seconds they could save */
@@ -523,7 +524,7 @@ struct sb_recording_section {
 		const char *reason; /* "disk_full" */
 		const char *text;
 		int64_t count;
-	} *drops;
+	} * drops;
 	size_t drop_count;
 	double bytes, skipped_bytes;
 	struct sb_drop *damage; /* count: places; see skipped_bytes */
@@ -574,9 +575,9 @@ struct sb_model {
 };
 
 struct sb_model_options {
-	bool combine;         /* one row per name, whatever the parent */
-	bool no_groups;       /* indexed names stay apart */
-	bool histograms;      /* keep those of stages, to be merged with other runs' */
+	bool combine; /* one row per name, whatever the parent */
+	bool no_groups; /* indexed names stay apart */
+	bool histograms; /* keep those of stages, to be merged with other runs' */
 	size_t max_data_points; /* 0: the recording's own setting, else 10 000 */
 	uint64_t now_real_ns; /* generated_at; 0: now */
 };
@@ -594,7 +595,8 @@ void sb_model_missing(struct sb_model *model, const char *what, const char *why,
 /* The first series of a source (and device, -2: any); NULL: none. */
 const struct sb_series *sb_model_series(const struct sb_model *model, const char *source, int device);
 const struct sb_series_column *sb_series_column_find(const struct sb_series *series, const char *name);
-const struct sb_stage *sb_model_stage(const struct sb_model *model, const char *name); /* largest of that name */
+const struct sb_stage *sb_model_stage(
+	const struct sb_model *model, const char *name); /* largest of that name */
 
 /* One analysis: says what it wants to see, sees it in the one common pass, and
  * fills its section. Listed in analyze/analyses.c in the order of finishing, so

@@ -60,10 +60,8 @@ struct sb_stage_sums {
 };
 
 int sb_stage_tree_build(struct sb_stage_sums *sums, struct sb_model *model);
-/* Fills by_total and the bottlenecks of finished rows. */
+/* Tells setup from pipeline, fills by_total and the bottlenecks of finished rows. */
 void sb_stages_rank(struct sb_model *model);
-/* Importing, loading, compiling, or inside of such: before the pipeline, not in it. */
-bool sb_stage_is_setup(const struct sb_stages_section *stages, size_t i);
 
 /* p50, p95, p99 (within out_stats' min and max) from SB_STAGE_BUCKETS counts of
  * durations in ns; states their error. */

@@ -31,22 +31,27 @@ struct row {
 };
 
 /* A field in quotes when it has to be. Spreadsheets run what begins with = + - @;
- * a name is not a formula, so it gets a space in front. */
+ * a name is not a formula, so it gets a space in front. Bytes that are not UTF-8
+ * become U+FFFD. */
 static char *put_field(char *at, const char *text, size_t limit)
 {
 	size_t size = strnlen(text, limit);
+	bool quoted = strpbrk(text, ",\"\r\n") != NULL;
 
 	if (size && strchr("=+-@", text[0]))
 		*at++ = ' ';
-	if (!strpbrk(text, ",\"\r\n"))
-		return sb_put(at, text, size);
-	*at++ = '"';
-	for (size_t i = 0; i < size; i++) {
+	if (quoted)
+		*at++ = '"';
+	for (size_t i = 0; i < size;) {
+		size_t length = sb_utf8_length(text + i, size - i);
+
 		if (text[i] == '"')
 			*at++ = '"';
-		*at++ = text[i];
+		at = length ? sb_put(at, text + i, length) : SB_PUT(at, "\xef\xbf\xbd");
+		i += length ? length : 1;
 	}
-	*at++ = '"';
+	if (quoted)
+		*at++ = '"';
 	return at;
 }
 

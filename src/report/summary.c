@@ -16,6 +16,7 @@
 #define NUMBERS 53 /* what stands right of the label */
 #define FINDINGS 3
 #define SHORT_RUN_S 10.0 /* below that milliseconds matter */
+#define WORTH_MARKING 0.05 /* of the time, to be called a bottleneck */
 #define STEPS_WORTH 2 /* a warm-up line needs a step before and one after */
 
 struct screen {
@@ -224,6 +225,17 @@ static void one_row(struct screen *s, const struct sb_summary_row *row, double w
 	end_line(s, bottleneck ? "33" : NULL);
 }
 
+/* The largest row that belongs to the pipeline itself; the largest of all where
+ * the pipeline is next to nothing. */
+static size_t bottleneck_of(const struct sb_summary_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		if (!rows->all[i].stage->setup && rows->all[i].total_s >= rows->wall_s * WORTH_MARKING)
+			return i;
+	}
+	return 0;
+}
+
 static void warm_line(struct screen *s)
 {
 	const struct sb_diffusion_section *d = &s->model->diffusion;
@@ -245,6 +257,7 @@ static int table(struct screen *s)
 {
 	struct sb_summary_rows rows;
 	double rest_s = 0;
+	size_t bottleneck;
 	bool warm_said = false;
 	int err = sb_summary_rows_of(s->model, &rows);
 
@@ -260,8 +273,9 @@ static int table(struct screen *s)
 	say(s, "%-*s %11s %8s %10s %6s", s->label, s->model->generations.whole_run ? "Run" : "Generation",
 		"wall", "share", "GPU span", "calls");
 	end_line(s, "1");
+	bottleneck = bottleneck_of(&rows);
 	for (size_t i = 0; i < rows.count && i < SB_SUMMARY_ROWS; i++) {
-		one_row(s, &rows.all[i], rows.wall_s, i == 0);
+		one_row(s, &rows.all[i], rows.wall_s, i == bottleneck);
 		if (!warm_said && sb_part_of(rows.all[i].stage->name, (int)rows.all[i].stage->role) ==
 					  SB_PART_DENOISE) {
 			warm_line(s);

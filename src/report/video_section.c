@@ -292,7 +292,7 @@ static void steps_text(const struct sb_model *model, struct sb_buf *out)
 	}
 	if (!isnan(d->first_step_s) && d->warm_step.count)
 		sb_buf_printf(out, "  first step %.3f s%s; warm steps %.3f s\n", d->first_step_s,
-			d->first_step_s > d->warm_step.mean * 1.1 ? " (warm-up)" : "", d->warm_step.mean);
+			d->first_step_s > d->warm_step.mean * 1.2 ? " (warm-up)" : "", d->warm_step.mean);
 	if (d->steps_per_chain > 0)
 		sb_buf_printf(out, "  %lld steps, %lld per %s", (long long)d->steps,
 			(long long)d->steps_per_chain, d->blocks > 0 ? "block" : "video");

@@ -160,6 +160,13 @@ class Reports(unittest.TestCase):
             self.assertEqual(wide, [], name)
             self.assertNotIn("\x1b", text)
 
+    def test_every_export_is_text_whatever_the_names_are(self):
+        for name in self.names:
+            for form in ("chrome", "csv"):
+                run = pathlib.Path(self.folder.name) / f"{name}.strobe"
+                done = subprocess.run([OPTIONS.strobe, "export", run, "--to", form, "-o", "-"], capture_output=True, check=True)
+                done.stdout.decode()  # names that are not UTF-8 are in there
+
     def test_the_split_adds_up_to_the_generations(self):
         rich = self.reports["rich"]
         total = sum(part["self_s"] for part in rich["diffusion_analysis"]["split"])

@@ -181,11 +181,28 @@ static void an_empty_recording_says_so(void **state)
 	synthetic_done(&s);
 }
 
+static void an_import_is_not_the_bottleneck_of_a_run_without_generations(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 20 * SECOND, "import torch", STROBE_ROLE_IMPORT);
+	synthetic_stage(&s, 20 * SECOND, 30 * SECOND, "encode", 0);
+	text = summary_of(
+		&s, synthetic_model(&s, 30 * SECOND), &(struct sb_summary_options){ .columns = 100 });
+	assert_has(text, "<- BOTTLENECK");
+	assert_has(strstr(text, "  encode "), "<- BOTTLENECK");
+	free(text);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_generation_fits_one_screen_and_adds_up),
 		cmocka_unit_test(without_generations_the_run_is_the_table),
+		cmocka_unit_test(an_import_is_not_the_bottleneck_of_a_run_without_generations),
 		cmocka_unit_test(blocks_are_opened_and_their_stages_added_up),
 		cmocka_unit_test(an_empty_recording_says_so),
 	};
