@@ -443,3 +443,21 @@ def test_profilers_from_configurations(tmp_path):
         one.cleanup()
     assert summary["enabled"] and summary["stages"] == {}
     assert compat.get_profiling_summary() == {"enabled": False}
+
+
+def test_a_profiled_session_is_one_generation_not_also_a_stage_of_its_own_name(record, tmp_path):
+    class Pipeline:
+        def __init__(self):
+            self._profiler = InferixProfiler(ProfilingConfig(enabled=True, output_dir=str(tmp_path)))
+
+        @profile_session("video_generation")
+        def run(self, prompt):
+            with self._profiler.stage("inner"):
+                return prompt
+
+    pipeline = Pipeline()
+    assert pipeline.run("a cat") == "a cat"
+    stages = json.load(open([p for p in pipeline._profiler.reports if p.endswith(".json")][0]))["stage_analysis"]["stages"]
+    assert stages["video_generation"]["call_count"] == 1 and stages["inner"]["call_count"] == 1
+    done = record()
+    assert done.counts() == {("video_generation",): 1, ("video_generation", "inner"): 1}

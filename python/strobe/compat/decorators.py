@@ -111,7 +111,7 @@ def profile_session(session_name=None, tags=None):
             all_tags = dict(_prompt_tags(function, args, kwargs), **(tags or {}))
             profiler.start_session(session_name, all_tags)
             try:
-                with _record.generation(name), profiler.stage(name):
+                with profiler.generation(name):
                     yield None
             finally:
                 profiler.end_session()

@@ -204,17 +204,25 @@ class InferixProfiler:
             yield
             return
         self._record()
-        zone = section(name, **{str(key): value for key, value in (metadata or {}).items() if key not in ("code", "gpu")})
+        with self._in_stages(name), section(name, **{str(key): value for key, value in (metadata or {}).items()
+                                                     if key not in ("code", "gpu")}):
+            yield
+
+    @contextlib.contextmanager
+    def generation(self, name):
+        """A stage of the session that strobe records as a generation."""
+        if not self.enabled:
+            yield
+            return
+        with self._in_stages(name), _record.generation(name):
+            yield
+
+    @contextlib.contextmanager
+    def _in_stages(self, name):
         begin = time.perf_counter()
-        zone.__enter__()
-        kind = None
         try:
             yield
-        except BaseException as error:
-            kind = type(error)
-            raise
         finally:
-            zone.__exit__(kind, None, None)
             with self._lock:
                 self._session.stages.add(name, time.perf_counter() - begin)
 
