@@ -137,7 +137,7 @@ class CausalVideoPipeline:
 
 
 def main():
-    parser = strobe.add_arguments(argparse.ArgumentParser(description=__doc__.splitlines()[0]))
+    parser = strobe.add_arguments(argparse.ArgumentParser(description=__doc__.split("\n\n")[0]))
     parser.add_argument("--prompt", default="a lighthouse in the rain")
     parser.add_argument("--blocks", type=int, default=5)
     parser.add_argument("--steps", type=int, default=4)

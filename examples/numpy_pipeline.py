@@ -56,7 +56,7 @@ def inpaint(frames, size):
 
 
 def main():
-    parser = strobe.add_arguments(argparse.ArgumentParser(description=__doc__.splitlines()[0]))
+    parser = strobe.add_arguments(argparse.ArgumentParser(description=__doc__.split("\n\n")[0]))
     parser.add_argument("--frames", type=int, default=16)
     parser.add_argument("--size", type=int, default=128)
     args = parser.parse_args()

@@ -64,7 +64,7 @@ def title(text):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--model-size", choices=list(SIZES), default="large")
     parser.add_argument("--img-size", type=int, default=256, help="pixels, a multiple of 16 (default: 256)")
     parser.add_argument("--num-frames", type=int, default=16, help="even (default: 16)")
