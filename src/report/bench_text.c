@@ -118,8 +118,9 @@ static void put_target(struct sb_buf *out, const struct sb_bench *b)
 			met ? "PASS" : "FAIL", b->rows[0].frames_per_s);
 		return;
 	}
-	sb_buf_printf(out, "target %g frames/s: %s, met by %zu of %zu", b->target_fps,
-		met && met == measured ? "PASS" : "FAIL", met, b->row_count);
+	sb_buf_printf(out, "target %g frames/s: %s, met by %zu of %zu%s", b->target_fps,
+		met && met == measured ? "PASS" : "FAIL", met, measured,
+		measured < b->row_count ? " that ran" : "");
 	for (size_t i = 0, n = 0; i < b->row_count; i++)
 		if (b->rows[i].target_met)
 			sb_buf_printf(out, "%s%s", n++ ? "; " : ": ", b->rows[i].name);

@@ -65,7 +65,9 @@ void sb_diff_delta(enum sb_metric metric, double base, double now, char *out, si
 
 void sb_diff_percent(double base, double now, char *out, size_t size)
 {
-	if (isnan(base) || isnan(now) || !(base > 0))
+	if (isnan(base) && isnan(now))
+		snprintf(out, size, "-"); /* skipped on both sides is not new */
+	else if (isnan(base) || isnan(now) || !(base > 0))
 		snprintf(out, size, "%s", isnan(base) ? "new" : isnan(now) ? "gone" : "-");
 	else
 		snprintf(out, size, "%+.1f %%", 100 * (now / base - 1));

@@ -166,6 +166,8 @@ def test_bench_judges_the_target(strobe):
     missed = strobe("bench", "-n", "2", "--frames", "1", "--target-fps", "1000000", "--", "true", code=1).stdout
     assert "FAIL" in missed
     assert "--frames" in strobe("bench", "--target-fps", "30", "--", "true", code=2).stderr
+    some = strobe("bench", "-n", "2", "--frames", "1000", "--target-fps", "30", "--sweep", "c=true,false", "--", "{c}").stdout
+    assert "target 30 frames/s: PASS, met by 1 of 1 that ran: c=true" in some
 
 
 def test_bench_ladder_tells_step_and_total(strobe, tmp_path):
@@ -302,6 +304,21 @@ def test_four_ranks_of_mpirun_on_either_side(strobe, tmp_path, outside):
     done = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path, **root), capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     (run,) = [p for p in (tmp_path / "out").iterdir() if not p.is_symlink()]
+    check_four_ranks(strobe, run)
+
+
+# torch 1.13 on Python 3.11 reads its own default of --redirects and --tee, 0, as None: 1 avoids that
+TORCHRUN = ["/usr/bin/torchrun", "--no_python", "--redirects", "1", "--tee", "1", "--nproc_per_node", "4"]
+
+
+@pytest.mark.skipif(not shutil.which(TORCHRUN[0]), reason="no torchrun here")
+@pytest.mark.parametrize("outside", [True, False])
+def test_four_ranks_of_torchrun_on_either_side(strobe, tmp_path, outside):
+    record = [str(TOOL), "run", "-q", "-o", "out", "--"]
+    command = (record + TORCHRUN if outside else TORCHRUN + record) + [str(BUILD / "tests" / "marked"), "20"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    (run,) = [p for p in (tmp_path / "out").iterdir() if not p.is_symlink()]  # one job, though torchrun gave no id
     check_four_ranks(strobe, run)
 
 
