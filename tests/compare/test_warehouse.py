@@ -90,11 +90,14 @@ def servers(tmp_path_factory):
         server.kill()
 
 
+RANKS = 1024
+
+
 @pytest.fixture(scope="module")
 def job(tmp_path_factory):
-    """32 ranks, of which 3 is slow and 5 is missing."""
+    """RANKS ranks, of which 3 is slow and 5 is missing."""
     folder = tmp_path_factory.mktemp("ranks") / "job"
-    subprocess.run([BUILD / "tests" / "make_ranks", folder, "32", "800", "3", "4"], check=True)
+    subprocess.run([BUILD / "tests" / "make_ranks", folder, str(RANKS), "800", "3", "4"], check=True)
     shutil.rmtree(folder / "rank_5")
     return folder
 
@@ -127,10 +130,10 @@ def check_same(local, remote):
 
 def test_the_engine_adds_up_as_the_local_path_does(servers, job):
     url = servers[0].url("whole?job=a")
-    assert strobe("export", job, "--to", url).stdout.startswith("31 runs, ")
+    assert strobe("export", job, "--to", url).stdout.startswith(f"{RANKS - 1} runs, ")
     check_same(aggregated(job), aggregated(url))
     assert servers[0].ask("SELECT count() > 0 FROM whole.samples") == "1"
-    assert servers[0].ask("SELECT count() FROM whole.steps WHERE kind = 'step'") == str(31 * 200)
+    assert servers[0].ask("SELECT count() FROM whole.steps WHERE kind = 'step'") == str((RANKS - 1) * 200)
 
 
 def test_loading_again_changes_nothing(servers, job):
@@ -145,11 +148,15 @@ def test_a_server_that_dies_in_the_middle_loses_and_doubles_nothing(servers, job
     strobe("export", job / "rank_0", "--to", url)  # the tables are there
     done = []
     loads = threading.Thread(target=lambda: done.append(strobe("export", job, "--to", url)))
-    server.kill()  # the load meets a dead server, waits, and goes on
+    count = "SELECT count() FROM killed.stages"
+    before = server.ask(count)
     loads.start()
+    while loads.is_alive() and server.ask(count) == before:
+        pass
+    server.kill()  # after the first batch: the load meets a dead server, waits, and goes on
     server.start()
     loads.join()
-    assert done and done[0].stdout.startswith("31 runs")
+    assert done and done[0].stdout.startswith(f"{RANKS - 1} runs")
     strobe("export", job, "--to", url)
     check_same(aggregated(job), aggregated(url))
 
@@ -173,7 +180,7 @@ def test_two_servers_answer_as_one(servers, job, tmp_path):
                 (part / rank.name).symlink_to(rank)
         strobe("export", part, "--to", server.url("fleet?job=a&cluster=fleet"))
     for server in servers:
-        assert len(aggregated(server.url("fleet?job=a"))["reports_summary"]) < 31
+        assert len(aggregated(server.url("fleet?job=a"))["reports_summary"]) < RANKS - 1
         check_same(aggregated(job), aggregated(server.url("fleet?job=a&cluster=fleet")))
 
 
