@@ -165,7 +165,9 @@ def gpu_trace(spec=""):
 def _at_exit():
     try:
         if native.recording():
+            from . import _sampling
             _restore_environment()
+            _sampling.start(0)  # the end is strobe's own time, not the program's
             native.stop()
     except Exception:
         pass

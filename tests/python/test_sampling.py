@@ -1,6 +1,7 @@
 """Sampled Python stacks."""
 import struct
 import threading
+import types
 
 import strobe_file
 from strobe import _sampling
@@ -65,3 +66,13 @@ def test_a_program_under_sampling_has_its_own_stacks(program):
                 sum(range(1000))
     """)
     assert done.recordings[0].records[strobe_file.STACK]
+
+
+def test_the_end_of_the_program_is_not_sampled(monkeypatch):
+    from strobe import _session
+    seen = []
+    monkeypatch.setattr(_sampling, "_hz", 100.0)  # as if its thread ran
+    monkeypatch.setattr(_session, "native", types.SimpleNamespace(
+        recording=lambda: True, stop=lambda: seen.append(_sampling._hz)))
+    _session._at_exit()
+    assert seen == [0]
