@@ -131,6 +131,30 @@ static void cut(struct sb_listing *l)
 	}
 }
 
+/* A job's folder holds a rank_<N> folder per rank: each is listed as JOB.rank_<N>. */
+static int scan_ranks(const char *job, const char *name, struct sb_listing *l)
+{
+	DIR *dir = opendir(job);
+	int err = 0;
+
+	if (!dir)
+		return 0;
+	for (struct dirent *e; !err && (e = readdir(dir));) {
+		struct sb_listed run = { .rank = -1 };
+		char path[PATH_BYTES], id[600];
+		struct stat st;
+
+		if (strncmp(e->d_name, "rank_", 5) != 0 ||
+			snprintf(path, sizeof path, "%s/%s", job, e->d_name) >= (int)sizeof path ||
+			snprintf(id, sizeof id, "%s.%s", name, e->d_name) >= (int)sizeof id ||
+			lstat(path, &st) || !S_ISDIR(st.st_mode) || !look_at(path, &run))
+			continue;
+		err = keep(l, &run, id, path);
+	}
+	closedir(dir);
+	return err;
+}
+
 /* Links are left out: "last" names a run that is listed already. */
 static int scan_folder(const char *folder, struct sb_listing *l)
 {
@@ -146,9 +170,9 @@ static int scan_folder(const char *folder, struct sb_listing *l)
 
 		if (e->d_name[0] == '.' ||
 			snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= (int)sizeof path ||
-			lstat(path, &st) || S_ISLNK(st.st_mode) || !look_at(path, &run))
+			lstat(path, &st) || S_ISLNK(st.st_mode))
 			continue;
-		err = keep(l, &run, e->d_name, path);
+		err = look_at(path, &run) ? keep(l, &run, e->d_name, path) : scan_ranks(path, e->d_name, l);
 	}
 	closedir(dir);
 	return err;

@@ -69,6 +69,23 @@ static void runs_are_found_newest_first_without_links_and_rubbish(void **state)
 	sb_listing_done(&l);
 }
 
+static void ranks_of_a_job_are_listed(void **state)
+{
+	struct sb_listing l = { 0 };
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/job", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	make_run("job/rank_0", "train", 3000000000);
+	make_run("job/rank_1", "train", 4000000000);
+	make_run("job/cache", "train", 5000000000);
+	assert_int_equal(sb_listing_scan(folder, &l), 0);
+	assert_int_equal(l.count, 4);
+	assert_string_equal(l.runs[0].id, "job.rank_1");
+	assert_string_equal(l.runs[1].id, "job.rank_0");
+	sb_listing_done(&l);
+}
+
 static void one_run_lists_itself(void **state)
 {
 	struct sb_listing l = { 0 };
@@ -109,6 +126,7 @@ int main(void)
 		cmocka_unit_test(one_run_lists_itself),
 		cmocka_unit_test(ids_lead_nowhere_else),
 		cmocka_unit_test(a_folder_that_is_not_there_yet_is_empty),
+		cmocka_unit_test(ranks_of_a_job_are_listed),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
