@@ -3,6 +3,6 @@
 #define BENCH_PEER_H
 
 extern const char *const peer_name; /* NULL: none here */
-void peer_zone(void);               /* one begin and one end */
+void peer_zone(void); /* one begin and one end */
 
 #endif

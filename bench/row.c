@@ -25,7 +25,8 @@ static void row(const char *what, double value, const char *unit, double bar, co
 		return;
 	fprintf(out, "{\"what\": \"%s\", \"value\": %.6g, \"unit\": \"%s\"", what, value, unit);
 	if (bar > 0)
-		fprintf(out, ", \"bar\": %g, \"relation\": \"%s\", \"ok\": %s", bar, relation, ok ? "true" : "false");
+		fprintf(out, ", \"bar\": %g, \"relation\": \"%s\", \"ok\": %s", bar, relation,
+			ok ? "true" : "false");
 	fprintf(out, "}\n");
 	fclose(out);
 }

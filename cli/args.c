@@ -61,8 +61,8 @@ static int parse_letters(struct args *args, char **argv, int argc, int *index)
 		const struct option *o = find_letter(args->command, *p);
 
 		if (!o)
-			return complain("unknown option '-%c'; see 'strobe %s --help'", *p,
-				args->command->name);
+			return complain(
+				"unknown option '-%c'; see 'strobe %s --help'", *p, args->command->name);
 		if (!o->arg) {
 			give(args, o, "");
 			continue;
@@ -138,8 +138,7 @@ const char *args_nth(const struct args *args, const char *name, size_t n)
 	return NULL;
 }
 
-bool args_number(const struct args *args, const char *name, double lowest, double highest,
-	double *out_value)
+bool args_number(const struct args *args, const char *name, double lowest, double highest, double *out_value)
 {
 	const char *text = args_value(args, name);
 	char *end;

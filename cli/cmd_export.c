@@ -49,7 +49,8 @@ static void default_path(const struct sb_run *run, const struct sb_exporter *exp
 
 		while (length > 1 && run->folder[length - 1] == '/')
 			length--;
-		snprintf(out, size, "%.*s.packed%s", (int)length, run->folder, run->process_count > 1 ? "" : ".strobe");
+		snprintf(out, size, "%.*s.packed%s", (int)length, run->folder,
+			run->process_count > 1 ? "" : ".strobe");
 		return;
 	}
 	if (run->folder) {

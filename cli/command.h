@@ -9,24 +9,24 @@
 enum { EXIT_OK = 0, EXIT_CHECK = 1, EXIT_USAGE = 2 };
 
 struct option {
-	const char *name;   /* without the dashes */
-	char letter;        /* 0: none */
-	const char *arg;    /* "N", "FILE"…; NULL: a switch */
+	const char *name; /* without the dashes */
+	char letter; /* 0: none */
+	const char *arg; /* "N", "FILE"…; NULL: a switch */
 	const char *help;
-	bool optional_arg;  /* --name or --name=ARG */
-	bool repeated;      /* may be given several times */
+	bool optional_arg; /* --name or --name=ARG */
+	bool repeated; /* may be given several times */
 };
 
 struct args;
 
 struct command {
 	const char *name;
-	const char *usage;       /* after "strobe NAME ": "[OPTIONS] RUN" */
-	const char *summary;     /* one line, no full stop */
+	const char *usage; /* after "strobe NAME ": "[OPTIONS] RUN" */
+	const char *summary; /* one line, no full stop */
 	const char *description; /* paragraphs for --help and the man page */
-	const char *examples;    /* lines */
+	const char *examples; /* lines */
 	const struct option *options; /* ends with a NULL name */
-	bool passes_command;     /* everything after "--" is somebody's command */
+	bool passes_command; /* everything after "--" is somebody's command */
 	int (*run)(struct args *args); /* returns the exit code */
 };
 
@@ -35,13 +35,13 @@ extern const struct command *const commands[]; /* NULL-terminated */
 /* ---- what the user typed ---- */
 struct args {
 	const struct command *command;
-	int count;           /* positional arguments */
+	int count; /* positional arguments */
 	char **values;
 	char **after_dashes; /* NULL-terminated, what followed "--"; NULL: nothing */
 	struct given {
 		const struct option *option;
 		const char *value;
-	} *given;
+	} * given;
 	size_t given_count;
 };
 
@@ -50,8 +50,7 @@ const char *args_value(const struct args *args, const char *name); /* the last; 
 /* The i-th occurrence of a repeated option; NULL past the end. */
 const char *args_nth(const struct args *args, const char *name, size_t i);
 /* Whole numbers with an optional range check; complains itself, returns false. */
-bool args_number(const struct args *args, const char *name, double lowest, double highest,
-	double *out_value);
+bool args_number(const struct args *args, const char *name, double lowest, double highest, double *out_value);
 
 /* ---- talking to the user ---- */
 /* "strobe NAME: message" on stderr, and the exit code to return. */

@@ -13,8 +13,10 @@ static void option_label(const struct option *o, char *out, size_t size)
 	if (o->letter)
 		snprintf(letter, sizeof letter, "-%c, ", o->letter);
 	snprintf(out, size, "%s--%s%s%s%s", letter, o->name,
-		!o->arg ? "" : o->optional_arg ? "[=" : "=", o->arg ? o->arg : "",
-		o->arg && o->optional_arg ? "]" : "");
+		!o->arg           ? ""
+		: o->optional_arg ? "[="
+				  : "=",
+		o->arg ? o->arg : "", o->arg && o->optional_arg ? "]" : "");
 }
 
 void help_print_all(void)
@@ -24,7 +26,8 @@ void help_print_all(void)
 	for (const struct command *const *c = commands; *c; c++)
 		printf("  %-10s %s\n", (*c)->name, (*c)->summary);
 	printf("\nRUN is a run folder, a .strobe file, a trace or stage log, or 'last', 'last~1'...\n"
-	       "'strobe COMMAND --help' says more; 'strobe --version' is %s.\n", STROBE_VERSION);
+	       "'strobe COMMAND --help' says more; 'strobe --version' is %s.\n",
+		STROBE_VERSION);
 }
 
 void help_print(const struct command *c)
@@ -74,8 +77,8 @@ static void roff_section(const char *title, const char *text, bool verbatim)
 
 static void print_man(const struct command *c)
 {
-	printf(".TH STROBE\\-%s 1 \"\" \"strobe %s\" \"strobe manual\"\n.SH NAME\nstrobe\\-%s \\- ", c->name, STROBE_VERSION,
-		c->name);
+	printf(".TH STROBE\\-%s 1 \"\" \"strobe %s\" \"strobe manual\"\n.SH NAME\nstrobe\\-%s \\- ", c->name,
+		STROBE_VERSION, c->name);
 	roff(c->summary);
 	printf("\n.SH SYNOPSIS\n.B strobe %s\n", c->name);
 	roff(c->usage);
@@ -96,14 +99,17 @@ static void print_man(const struct command *c)
 	}
 	if (c->examples)
 		roff_section("EXAMPLES", c->examples, true);
-	printf(".SH EXIT STATUS\n0 success, 1 the check failed (a regression, a missed target), 2 usage or input error.\n"
+	printf(".SH EXIT STATUS\n0 success, 1 the check failed (a regression, a missed target), 2 usage or "
+	       "input error.\n"
 	       ".SH SEE ALSO\n.BR strobe (1)\n");
 }
 
 static void print_man_overview(void)
 {
-	printf(".TH STROBE 1 \"\" \"strobe %s\" \"strobe manual\"\n.SH NAME\nstrobe \\- where the time, memory and money of "
-	       "a video pipeline go\n.SH SYNOPSIS\n.B strobe\nCOMMAND [ARG...]\n.SH COMMANDS\n", STROBE_VERSION);
+	printf(".TH STROBE 1 \"\" \"strobe %s\" \"strobe manual\"\n.SH NAME\nstrobe \\- where the time, "
+	       "memory and money of "
+	       "a video pipeline go\n.SH SYNOPSIS\n.B strobe\nCOMMAND [ARG...]\n.SH COMMANDS\n",
+		STROBE_VERSION);
 	for (const struct command *const *c = commands; *c; c++) {
 		printf(".TP\n.BR strobe\\-%s (1)\n", (*c)->name);
 		roff((*c)->summary);

@@ -106,7 +106,8 @@ static void take_digest(struct state *s, const struct sb_digest *d)
 	s->track = d->track;
 }
 
-static void each_record(struct state *s, const struct sb_chunk *chunk, void (*visit)(struct state *, const struct sb_record *))
+static void each_record(struct state *s, const struct sb_chunk *chunk,
+	void (*visit)(struct state *, const struct sb_record *))
 {
 	struct sb_cursor cursor;
 	struct sb_record rec;

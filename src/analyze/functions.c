@@ -13,7 +13,7 @@ struct function {
 	uint32_t name;
 	uint32_t self, total;
 	uint32_t line, line_count; /* the line seen most often at the top */
-	uint32_t last_sample;      /* so that recursion counts once */
+	uint32_t last_sample; /* so that recursion counts once */
 	const char *file;
 	struct sb_map lines; /* line -> samples */
 	struct sb_map paths; /* stage path -> samples */
@@ -176,7 +176,8 @@ static void see_zone(void *self, const struct sb_zone *z)
 
 	if (z->flags & SB_ZONE_SPAN)
 		return;
-	for (uint32_t i = next_free(s, first_from(s, z->track, z->begin_ns)); i < s->sample_count; i = next_free(s, i)) {
+	for (uint32_t i = next_free(s, first_from(s, z->track, z->begin_ns)); i < s->sample_count;
+		i = next_free(s, i)) {
 		struct sample *at = &s->samples[i];
 
 		if (at->track != z->track || at->t_ns > z->end_ns)
@@ -228,7 +229,8 @@ static void list(struct sampled *s, struct sb_run *run, struct sb_model *model)
 		const struct function *f = &s->functions[i];
 		const char *stage = main_stage(f, run);
 
-		to->all[to->count++] = (struct sb_function){ .name = sb_model_text(model, run->names[f->name].text),
+		to->all[to->count++] = (struct sb_function){ .name = sb_model_text(
+								     model, run->names[f->name].text),
 			.file = f->file,
 			.line = f->line,
 			.stage = stage ? sb_model_text(model, stage) : NULL,

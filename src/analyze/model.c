@@ -88,14 +88,15 @@ void sb_model_missing(struct sb_model *model, const char *what, const char *why,
 			memcpy(more, m->all, m->count * sizeof *more);
 		m->all = more;
 	}
-	m->all[m->count++] =
-		(struct sb_missing){ sb_model_text(model, what), sb_model_text(model, why), sb_model_text(model, how) };
+	m->all[m->count++] = (struct sb_missing){ sb_model_text(model, what), sb_model_text(model, why),
+		sb_model_text(model, how) };
 }
 
 const struct sb_series *sb_model_series(const struct sb_model *model, const char *source, int device)
 {
 	for (size_t i = 0; i < model->series_count; i++)
-		if (!strcmp(model->series[i].source, source) && (device == -2 || model->series[i].device == device))
+		if (!strcmp(model->series[i].source, source) &&
+			(device == -2 || model->series[i].device == device))
 			return &model->series[i];
 	return NULL;
 }

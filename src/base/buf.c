@@ -146,8 +146,8 @@ int sb_buf_read_file(struct sb_buf *b, const char *path, size_t limit)
 		b->size += (size_t)n;
 		b->data[b->size] = 0;
 		if (b->size > limit) {
-			err = sb_fail(STROBE_EFORMAT, "'%s' is larger than the %zu bytes expected of such a file",
-				path, limit);
+			err = sb_fail(STROBE_EFORMAT,
+				"'%s' is larger than the %zu bytes expected of such a file", path, limit);
 			break;
 		}
 	}

@@ -13,14 +13,13 @@ struct sb_buf {
 	bool failed;
 };
 
-void sb_buf_done(struct sb_buf *b);  /* frees; b may be zeroed or used */
+void sb_buf_done(struct sb_buf *b); /* frees; b may be zeroed or used */
 void sb_buf_clear(struct sb_buf *b); /* keeps the memory */
 char *sb_buf_reserve(struct sb_buf *b, size_t more); /* NULL when memory is out */
 void sb_buf_add(struct sb_buf *b, const void *bytes, size_t size);
 void sb_buf_puts(struct sb_buf *b, const char *text);
 void sb_buf_putc(struct sb_buf *b, char c);
-void sb_buf_printf(struct sb_buf *b, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+void sb_buf_printf(struct sb_buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *sb_buf_text(const struct sb_buf *b); /* "" when empty */
 
 static inline bool sb_buf_failed(const struct sb_buf *b)

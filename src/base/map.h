@@ -11,7 +11,7 @@ struct sb_map {
 		uint64_t key;
 		uint32_t value;
 		uint32_t used;
-	} *slots;
+	} * slots;
 	uint32_t capacity; /* 0 or a power of two */
 	uint32_t count;
 };

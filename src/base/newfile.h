@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 struct sb_newfile {
-	int fd;          /* -1: not open */
-	char *path;      /* links followed: a link keeps pointing at the file */
+	int fd; /* -1: not open */
+	char *path; /* links followed: a link keeps pointing at the file */
 	char *temporary; /* NULL: written in place */
 };
 

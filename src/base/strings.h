@@ -10,7 +10,7 @@ struct sb_strings {
 		const char *text; /* NUL-terminated */
 		uint32_t size;
 		uint32_t hash;
-	} *all; /* [0] is "" */
+	} * all; /* [0] is "" */
 	uint32_t count; /* [0] included */
 	uint32_t capacity;
 	uint32_t *slots;

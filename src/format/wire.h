@@ -19,25 +19,25 @@ enum sb_clock_kind {
 	SB_CLOCK_TSC = 1,
 	SB_CLOCK_CNTVCT = 2,
 	SB_CLOCK_MONOTONIC = 3, /* ticks are nanoseconds of CLOCK_MONOTONIC */
-	SB_CLOCK_SYNTHETIC = 4  /* ticks are nanoseconds of a made-up clock */
+	SB_CLOCK_SYNTHETIC = 4 /* ticks are nanoseconds of a made-up clock */
 };
 
 /* Why something is missing. Index of sb_file_header.lost[] and LOST's aux. */
 enum sb_lost_reason {
 	SB_LOST_NONE = 0,
-	SB_LOST_NO_CHUNK = 1,   /* a thread found no chunk at all */
+	SB_LOST_NO_CHUNK = 1, /* a thread found no chunk at all */
 	SB_LOST_DISK_FULL = 2,
-	SB_LOST_KEEP_FULL = 3,  /* marks, snapshots, samples past their share */
+	SB_LOST_KEEP_FULL = 3, /* marks, snapshots, samples past their share */
 	SB_LOST_NAMES_FULL = 4, /* past 65 536 names: recorded as "(other)" */
 	SB_LOST_DIGEST_FULL = 5, /* folded into "(other)" */
 	SB_LOST_DEVICE_FULL = 6, /* GPU records past their share */
-	SB_LOST_GPU_POOL = 7,    /* no event free */
+	SB_LOST_GPU_POOL = 7, /* no event free */
 	SB_LOST_GPU_CAPTURE = 8, /* stream was being captured into a graph */
-	SB_LOST_STRING = 9,      /* strings that were cut */
+	SB_LOST_STRING = 9, /* strings that were cut */
 	SB_LOST_UNRESOLVED = 10, /* GPU events unresolved when the session ended */
-	SB_LOST_DEPTH = 11,      /* zones nested deeper than a fold can hold */
-	SB_LOST_COMPILED = 12,   /* sections inside compiled regions, inert */
-	SB_LOST_CUPTI = 13,      /* CUPTI said it dropped records */
+	SB_LOST_DEPTH = 11, /* zones nested deeper than a fold can hold */
+	SB_LOST_COMPILED = 12, /* sections inside compiled regions, inert */
+	SB_LOST_CUPTI = 13, /* CUPTI said it dropped records */
 	SB_LOST_REASONS = 16
 };
 
@@ -56,7 +56,7 @@ struct sb_file_header {
 	uint32_t pid;
 	uint32_t ppid;
 	uint32_t main_tid; /* the thread that opened the session */
-	int32_t rank;      /* -1: none */
+	int32_t rank; /* -1: none */
 	int32_t local_rank;
 	int32_t world_size; /* 0: none */
 	uint64_t process_start; /* field 22 of /proc/self/stat */
@@ -67,33 +67,33 @@ struct sb_file_header {
 	char run_dir[512]; /* where the file belongs if it is a spool */
 	/* -- below: changes while recording -- */
 	uint64_t heartbeat_ticks; /* last time the process was known alive */
-	uint64_t end_ticks;       /* valid once closed */
+	uint64_t end_ticks; /* valid once closed */
 	uint64_t end_mono_ns;
 	uint64_t end_real_ns;
-	uint32_t closed;      /* 1: stopped in order */
+	uint32_t closed; /* 1: stopped in order */
 	uint32_t chunk_count; /* chunks handed out so far; a hint, never trusted */
 	uint32_t writer_count;
 	uint32_t fold_count;
 	uint64_t lost[SB_LOST_REASONS]; /* what no chunk could say */
-	uint64_t own_cpu_ns;  /* CPU time of strobe's own threads in this process */
-	uint64_t slow_ns;     /* time recording threads spent off the fast path */
-	uint32_t limited_by;  /* enum sb_limit: why detail had to be folded */
+	uint64_t own_cpu_ns; /* CPU time of strobe's own threads in this process */
+	uint64_t slow_ns; /* time recording threads spent off the fast path */
+	uint32_t limited_by; /* enum sb_limit: why detail had to be folded */
 	uint32_t reserved;
 };
 
 enum sb_limit { SB_LIMIT_NONE = 0, SB_LIMIT_BUDGET = 1, SB_LIMIT_DISK = 2, SB_LIMIT_FILE_SIZE = 3 };
 
 enum sb_lane {
-	SB_LANE_HOT = 1,   /* zones; may be folded */
-	SB_LANE_KEEP = 2,  /* names, schemas, samples, snapshots, marks, anchors */
+	SB_LANE_HOT = 1, /* zones; may be folded */
+	SB_LANE_KEEP = 2, /* names, schemas, samples, snapshots, marks, anchors */
 	SB_LANE_DEVICE = 3, /* GPU records */
-	SB_LANE_DIGEST = 4  /* what was folded */
+	SB_LANE_DIGEST = 4 /* what was folded */
 };
 
 /* At offset header_bytes + i * chunk_bytes. */
 struct sb_chunk_header {
 	uint32_t generation; /* 0: unused; odd: being recycled; stored last */
-	uint32_t writer;     /* from 1, per file */
+	uint32_t writer; /* from 1, per file */
 	uint32_t tid;
 	uint16_t lane;
 	uint16_t flags;
@@ -168,36 +168,36 @@ static inline uint64_t sb_long_aux(uint64_t w)
  * NaN means "not known". "bytes" = one word with the length, then the bytes,
  * padded with zeros to a word. "attrs" = see struct below. */
 enum sb_long_type {
-	SB_REBASE = 1,    /* [ticks] new base of the following words */
-	SB_ATTR64 = 2,    /* aux: key | value type << 20; [value bits] */
-	SB_ATTR_STR = 3,  /* aux: key | cut flag << 20; bytes */
+	SB_REBASE = 1, /* [ticks] new base of the following words */
+	SB_ATTR64 = 2, /* aux: key | value type << 20; [value bits] */
+	SB_ATTR_STR = 3, /* aux: key | cut flag << 20; bytes */
 	SB_SPAN_OPEN = 4, /* aux: name; [span id, start, track] */
-	SB_SPAN = 5,      /* aux: name; [span id, start, duration, track], attrs */
-	SB_GPU = 6,       /* aux: name | gpu kind << 20 | device << 24 | flags << 32;
+	SB_SPAN = 5, /* aux: name; [span id, start, duration, track], attrs */
+	SB_GPU = 6, /* aux: name | gpu kind << 20 | device << 24 | flags << 32;
 	                     [start, duration, launch ticks or 0,
 	                      stream << 32 | launching tid], and for copies and sets [bytes] */
-	SB_SCHEMA = 7,    /* aux: schema; [source name, device + 1, column count],
+	SB_SCHEMA = 7, /* aux: schema; [source name, device + 1, column count],
 	                     then per column [name] ; column names end in their unit */
-	SB_SAMPLE = 8,    /* aux: schema; [ticks], then one double per column */
-	SB_SNAPSHOT = 9,  /* aux: label; [ticks, device (signed), allocated, reserved, peak], -1: unknown */
-	SB_ANCHOR = 10,   /* [ticks, monotonic ns, real ns, width ns] */
-	SB_NAME = 11,     /* aux: id; [name bytes | code bytes << 32], name, then code, padded */
-	SB_META = 12,     /* aux: key | value type << 20 | scope << 24; value or bytes */
-	SB_LOST = 13,     /* aux: reason; [count, first ticks, last ticks] */
-	SB_EVENT = 14,    /* aux: name; [ticks, track], attrs: a mark with metadata */
-	SB_THREAD = 15,   /* aux: tid; bytes: the thread's name */
-	SB_TRACK = 16,    /* aux: track; bytes: the track's name */
-	SB_SKIP = 17,     /* aux: name; [ticks, track], bytes: the reason */
-	SB_CACHE = 18,    /* aux: cache name | kind << 20; [ticks, count, size or -1,
+	SB_SAMPLE = 8, /* aux: schema; [ticks], then one double per column */
+	SB_SNAPSHOT = 9, /* aux: label; [ticks, device (signed), allocated, reserved, peak], -1: unknown */
+	SB_ANCHOR = 10, /* [ticks, monotonic ns, real ns, width ns] */
+	SB_NAME = 11, /* aux: id; [name bytes | code bytes << 32], name, then code, padded */
+	SB_META = 12, /* aux: key | value type << 20 | scope << 24; value or bytes */
+	SB_LOST = 13, /* aux: reason; [count, first ticks, last ticks] */
+	SB_EVENT = 14, /* aux: name; [ticks, track], attrs: a mark with metadata */
+	SB_THREAD = 15, /* aux: tid; bytes: the thread's name */
+	SB_TRACK = 16, /* aux: track; bytes: the track's name */
+	SB_SKIP = 17, /* aux: name; [ticks, track], bytes: the reason */
+	SB_CACHE = 18, /* aux: cache name | kind << 20; [ticks, count, size or -1,
 	                     score, threshold, frame, chunk or -1] */
-	SB_STREAM = 19,   /* [ticks, frames, encode ms, network ms, buffer ratio] */
-	SB_MODEL = 20,    /* aux: name; [ticks, parameters, type name, bytes or -1] */
-	SB_ALLOC = 21,    /* aux: allocator; [ticks, bytes (negative: freed), context name] */
-	SB_GAUGE = 22,    /* aux: name; [ticks, value] : a counter that was set */
-	SB_PROCESS = 23,  /* aux: pid; [ticks, ppid, start (1) / end (0), wait status or -1], bytes: command */
-	SB_STACK = 24,    /* a sampled stack: [ticks, tid, track], then frames, leaf first: name | line << 32 */
+	SB_STREAM = 19, /* [ticks, frames, encode ms, network ms, buffer ratio] */
+	SB_MODEL = 20, /* aux: name; [ticks, parameters, type name, bytes or -1] */
+	SB_ALLOC = 21, /* aux: allocator; [ticks, bytes (negative: freed), context name] */
+	SB_GAUGE = 22, /* aux: name; [ticks, value] : a counter that was set */
+	SB_PROCESS = 23, /* aux: pid; [ticks, ppid, start (1) / end (0), wait status or -1], bytes: command */
+	SB_STACK = 24, /* a sampled stack: [ticks, tid, track], then frames, leaf first: name | line << 32 */
 	SB_CODE_FILE = 25, /* aux: name (a function); bytes: its file */
-	SB_OWNER = 26      /* aux: tid; the words after it are that thread's: it took over the
+	SB_OWNER = 26 /* aux: tid; the words after it are that thread's: it took over the
 	                      chunks of a thread that has ended; zones still open end here */
 };
 
@@ -218,33 +218,35 @@ enum sb_gpu_kind {
 enum { SB_GPU_PAGEABLE = 1, SB_GPU_PINNED = 2, SB_GPU_GRAPH = 4 };
 
 enum sb_meta_scope {
-	SB_META_TAG = 1,     /* session tags */
-	SB_META_SYSTEM = 2,  /* host, cpu model, gpu names, versions */
+	SB_META_TAG = 1, /* session tags */
+	SB_META_SYSTEM = 2, /* host, cpu model, gpu names, versions */
 	SB_META_SETTING = 3, /* effective configuration */
-	SB_META_RUN = 4,     /* command, exit status, what happened */
-	SB_META_MISSING = 5  /* key: what; string: "why|how" -> not_recorded */
+	SB_META_RUN = 4, /* command, exit status, what happened */
+	SB_META_MISSING = 5 /* key: what; string: "why|how" -> not_recorded */
 };
 
 /* ---- names every file knows --------------------------------------------
  * Ids 1..SB_NAME_FIXED-1 are fixed, no NAME record needed. */
-#define SB_FIXED_NAMES(X)                                                                 \
-	X(OTHER, "(other)") X(ROLE, "strobe.role") X(FRAMES, "frames") X(STEP, "step")    \
-	X(TIMESTEP, "timestep") X(BLOCK_SIZE, "block_size") X(GUIDANCE, "guidance_scale") \
-	X(INDEX, "index") X(MEMORY, "memory_bytes") X(WIDTH, "width") X(HEIGHT, "height") \
-	X(BYTES, "bytes") X(BATCH, "batch") X(STEPS, "steps") X(DROPPED, "frames_dropped") \
-	X(LATENT_FRAMES, "latent_frames") X(TILES, "tiles") X(CACHED, "cached")           \
-	X(MEASURED, "measured_s") X(STATE, "state") X(ITERS, "iters") X(TOKENS, "tokens") \
-	X(FLOPS, "flops") X(DEVICE, "device") X(ERROR, "error") X(UNTIMED, "untimed")     \
-	X(FORWARDS, "forwards") X(DTYPE, "dtype") X(STREAM_FRAMES, "stream.frames")      \
-	X(STREAM_ENCODE, "stream.encode_ms") X(STREAM_NETWORK, "stream.network_ms")       \
-	X(STREAM_BUFFER, "stream.buffer_ratio")
+#define SB_FIXED_NAMES(X)                                                                                   \
+	X(OTHER, "(other)")                                                                                 \
+	X(ROLE, "strobe.role") X(FRAMES, "frames") X(STEP, "step") X(TIMESTEP, "timestep") X(BLOCK_SIZE,    \
+		"block_size") X(GUIDANCE, "guidance_scale") X(INDEX, "index") X(MEMORY, "memory_bytes")     \
+		X(WIDTH, "width") X(HEIGHT, "height") X(BYTES, "bytes") X(BATCH, "batch") X(STEPS, "steps") \
+			X(DROPPED, "frames_dropped") X(LATENT_FRAMES, "latent_frames") X(TILES, "tiles") X( \
+				CACHED, "cached") X(MEASURED, "measured_s") X(STATE, "state")               \
+				X(ITERS, "iters") X(TOKENS, "tokens") X(FLOPS, "flops") X(DEVICE, "device") \
+					X(ERROR, "error") X(UNTIMED, "untimed") X(FORWARDS, "forwards")     \
+						X(DTYPE, "dtype") X(STREAM_FRAMES, "stream.frames")         \
+							X(STREAM_ENCODE, "stream.encode_ms") X(             \
+								STREAM_NETWORK, "stream.network_ms")        \
+								X(STREAM_BUFFER, "stream.buffer_ratio")
 
 enum sb_fixed_name {
 	SB_NAME_NONE = 0,
 #define SB_FIXED_ENUM_(sym, text) SB_NAME_##sym,
 	SB_FIXED_NAMES(SB_FIXED_ENUM_)
 #undef SB_FIXED_ENUM_
-	SB_NAME_FIXED_END,
+		SB_NAME_FIXED_END,
 	SB_NAME_FIXED = 64 /* first id that needs a NAME record */
 };
 #define SB_NAME_COUNT_MAX 65536u
@@ -258,7 +260,7 @@ enum sb_fixed_name {
  * folded_seq (a stamp of 0 is an empty slot), ignore HOT chunks up to
  * folded_seq. So a kill at any instruction leaves one true state. */
 struct sb_digest_root {
-	uint64_t folded_seq;  /* HOT chunks of this writer up to here are folded */
+	uint64_t folded_seq; /* HOT chunks of this writer up to here are folded */
 	uint64_t folded_words;
 	uint64_t first_ticks; /* of the writer's first folded word */
 	uint64_t reserved;
@@ -266,8 +268,8 @@ struct sb_digest_root {
 
 enum sb_digest_type {
 	SB_DIGEST_NODE = 1,
-	SB_DIGEST_SUM = 2,   /* attribute sums and counters */
-	SB_DIGEST_OPEN = 3,  /* the zones open at the end of the folded past */
+	SB_DIGEST_SUM = 2, /* attribute sums and counters */
+	SB_DIGEST_OPEN = 3, /* the zones open at the end of the folded past */
 	SB_DIGEST_HIST = 4
 };
 
@@ -294,7 +296,7 @@ enum sb_node_flag {
 };
 struct sb_digest_node {
 	struct sb_digest_head head;
-	uint32_t node;   /* from 1, per writer */
+	uint32_t node; /* from 1, per writer */
 	uint32_t parent; /* 0: top level */
 	uint32_t name;
 	uint32_t flags; /* enum sb_node_flag */
@@ -305,9 +307,12 @@ struct sb_digest_node {
 
 /* node 0: of the writer as a whole; the key's upper 12 bits then say of what. */
 enum sb_digest_what {
-	SB_SUM_COUNT = 0,                         /* COUNT words, stream.* */
-	SB_SUM_HIT = 1, SB_SUM_MISS = 2, SB_SUM_EVICT = 3, /* CACHE, by kind */
-	SB_SUM_ALLOC = 4, SB_SUM_FREE = 5,        /* ALLOC, bytes both positive */
+	SB_SUM_COUNT = 0, /* COUNT words, stream.* */
+	SB_SUM_HIT = 1,
+	SB_SUM_MISS = 2,
+	SB_SUM_EVICT = 3, /* CACHE, by kind */
+	SB_SUM_ALLOC = 4,
+	SB_SUM_FREE = 5, /* ALLOC, bytes both positive */
 	SB_SUM_GAUGE = 6,
 	SB_SUM_MARK = 7
 };

@@ -16,7 +16,7 @@
 #include <time.h>
 
 #define BUFFER_BYTES (1u << 20) /* about 4 800 kernels */
-#define BUFFERS_MAX 24u         /* 24 MiB at most; touched as they are needed */
+#define BUFFERS_MAX 24u /* 24 MiB at most; touched as they are needed */
 #define LAST_RECORDS_NS 1000000000ull
 
 struct filled {
@@ -31,14 +31,15 @@ static void *subscriber;
 static struct sb_ring empty_ring, filled_ring; /* made once, kept */
 static uint8_t *memory;
 static _Atomic uint32_t handed_out; /* buffers that CUPTI holds */
-static _Atomic uint64_t cut_ticks;  /* 0: none yet */
+static _Atomic uint64_t cut_ticks; /* 0: none yet */
 static struct sb_stamps stamps;
 static struct sb_activity_counts counts;
 static uint64_t unwritten;
-static uint32_t newest;      /* correlation number among the records */
+static uint32_t newest; /* correlation number among the records */
 static uint64_t begin_ticks; /* what began earlier is a leftover of the trace before */
 
-static const int kinds[] = { CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY, CUPTI_KIND_MEMSET, CUPTI_KIND_MEMCPY2 };
+static const int kinds[] = { CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY, CUPTI_KIND_MEMSET,
+	CUPTI_KIND_MEMCPY2 };
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* ---- buffers; these run on CUPTI's and the program's threads ----------- */
@@ -69,9 +70,11 @@ static bool make_buffers(void)
 {
 	if (memory)
 		return true;
-	if (!sb_ring_init(&empty_ring, 32, sizeof(uint8_t *)) || !sb_ring_init(&filled_ring, 32, sizeof(struct filled)))
+	if (!sb_ring_init(&empty_ring, 32, sizeof(uint8_t *)) ||
+		!sb_ring_init(&filled_ring, 32, sizeof(struct filled)))
 		return false;
-	memory = mmap(NULL, BUFFERS_MAX * (size_t)BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memory = mmap(NULL, BUFFERS_MAX * (size_t)BUFFER_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED) {
 		memory = NULL;
 		return false;
@@ -130,8 +133,8 @@ static void put(const struct activity *a)
 
 static void put_kernel(const struct cupti_kernel *k)
 {
-	put(&(struct activity){ SB_GPU_KERNEL, sb_kernel_name(k->name), k->graph_node ? SB_GPU_GRAPH : 0, k->device,
-		k->stream, k->correlation, k->start, k->end, 0 });
+	put(&(struct activity){ SB_GPU_KERNEL, sb_kernel_name(k->name), k->graph_node ? SB_GPU_GRAPH : 0,
+		k->device, k->stream, k->correlation, k->start, k->end, 0 });
 }
 
 static enum sb_gpu_kind copy_kind(uint8_t cupti_kind)
@@ -146,9 +149,11 @@ static enum sb_gpu_kind copy_kind(uint8_t cupti_kind)
 
 static uint32_t copy_name(enum sb_gpu_kind kind, uint32_t flags)
 {
-	static const char *const texts[][3] = { [SB_GPU_COPY_H2D] = { "Memcpy HtoD", "Memcpy HtoD (Pageable -> Device)",
+	static const char *const texts[][3] = { [SB_GPU_COPY_H2D] = { "Memcpy HtoD",
+							"Memcpy HtoD (Pageable -> Device)",
 							"Memcpy HtoD (Pinned -> Device)" },
-		[SB_GPU_COPY_D2H] = { "Memcpy DtoH", "Memcpy DtoH (Device -> Pageable)", "Memcpy DtoH (Device -> Pinned)" },
+		[SB_GPU_COPY_D2H] = { "Memcpy DtoH", "Memcpy DtoH (Device -> Pageable)",
+			"Memcpy DtoH (Device -> Pinned)" },
 		[SB_GPU_COPY_D2D] = { "Memcpy DtoD (Device -> Device)", "Memcpy DtoD", "Memcpy DtoD" },
 		[SB_GPU_COPY_OTHER] = { "Memcpy", "Memcpy (Pageable)", "Memcpy (Pinned)" } };
 
@@ -170,20 +175,21 @@ static void put_copy(const struct cupti_memcpy *c)
 	enum sb_gpu_kind kind = copy_kind(c->copy_kind);
 	uint32_t flags = memory_flags(c->source_kind, c->target_kind);
 
-	put(&(struct activity){ kind, copy_name(kind, flags), flags | (c->graph_node ? SB_GPU_GRAPH : 0), c->device,
-		c->stream, c->correlation, c->start, c->end, c->bytes });
+	put(&(struct activity){ kind, copy_name(kind, flags), flags | (c->graph_node ? SB_GPU_GRAPH : 0),
+		c->device, c->stream, c->correlation, c->start, c->end, c->bytes });
 }
 
 static void put_peer_copy(const struct cupti_memcpy2 *c)
 {
-	put(&(struct activity){ SB_GPU_COPY_OTHER, sb_name_intern("Memcpy PtoP (Device -> Device)", NULL), 0, c->device,
-		c->stream, c->correlation, c->start, c->end, c->bytes });
+	put(&(struct activity){ SB_GPU_COPY_OTHER, sb_name_intern("Memcpy PtoP (Device -> Device)", NULL), 0,
+		c->device, c->stream, c->correlation, c->start, c->end, c->bytes });
 }
 
 static void put_memset(const struct cupti_memset *m)
 {
-	put(&(struct activity){ SB_GPU_MEMSET, sb_name_intern("Memset (Device)", NULL), m->graph_node ? SB_GPU_GRAPH : 0,
-		m->device, m->stream, m->correlation, m->start, m->end, m->bytes });
+	put(&(struct activity){ SB_GPU_MEMSET, sb_name_intern("Memset (Device)", NULL),
+		m->graph_node ? SB_GPU_GRAPH : 0, m->device, m->stream, m->correlation, m->start, m->end,
+		m->bytes });
 }
 
 static void put_record(const struct cupti_record *r)
@@ -231,7 +237,8 @@ uint64_t sb_activity_drain(void)
 static int refuse(const char *what, int result)
 {
 	if (result == CUPTI_NO_PRIVILEGES)
-		return sb_fail(STROBE_EPERM, "%s: no permission for GPU profiling (NVreg_RestrictProfilingToAdminUsers)", what);
+		return sb_fail(STROBE_EPERM,
+			"%s: no permission for GPU profiling (NVreg_RestrictProfilingToAdminUsers)", what);
 	return sb_fail(STROBE_EIO, "%s: %s (%d)", what, sb_cupti_error(cupti, result), result);
 }
 
@@ -298,8 +305,9 @@ static int subscribe(void)
 		return 0; /* it keeps its subscription for good, but collects nothing now */
 	if (result == CUPTI_MULTIPLE_SUBSCRIBERS)
 		return sb_fail(STROBE_EBUSY, "CUPTI is in use by %s",
-			strstr(other, " for ") && !strstr(other, "<not provided>") ? strstr(other, " for ") + 5 :
-										     "another profiler of this process");
+			strstr(other, " for ") && !strstr(other, "<not provided>")
+				? strstr(other, " for ") + 5
+				: "another profiler of this process");
 	return refuse("CUPTI refuses a subscriber", result);
 }
 
@@ -339,9 +347,9 @@ int sb_activity_start(const struct sb_cupti *with, const char **out_unattributed
 		cupti = NULL;
 		return err;
 	}
-	*out_unattributed = !subscriber ? "CUPTI's callbacks belong to torch.profiler, which was used before" :
-		!launches_wanted()      ? "switched off by STROBE_GPU_TRACE_LAUNCHES=0" :
-					  NULL;
+	*out_unattributed = !subscriber ? "CUPTI's callbacks belong to torch.profiler, which was used before"
+			    : !launches_wanted() ? "switched off by STROBE_GPU_TRACE_LAUNCHES=0"
+						 : NULL;
 	if (!*out_unattributed)
 		enable_callbacks(1);
 	return 0;

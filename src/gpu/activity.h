@@ -30,8 +30,8 @@ void sb_activity_forget(void); /* in a forked child */
 struct sb_activity_counts {
 	uint64_t kernels, copies, memsets;
 	uint64_t unattributed; /* records whose launch is not known */
-	uint64_t dropped;      /* by CUPTI, or incomplete */
-	bool taken_over;       /* another client took the buffers while we collected */
+	uint64_t dropped; /* by CUPTI, or incomplete */
+	bool taken_over; /* another client took the buffers while we collected */
 };
 struct sb_activity_counts sb_activity_counts(void);
 

@@ -6,7 +6,7 @@
 
 #define RENEW_S 2
 #define TRIES 5
-#define GOOD_NS 10000u  /* a round trip this short is taken at once */
+#define GOOD_NS 10000u /* a round trip this short is taken at once */
 #define LATE_NS 200000u /* the stream shares a queue with busy ones: try later */
 
 static bool prepare(const struct sb_cuda *cuda, struct sb_gpu_base *b)
@@ -23,8 +23,8 @@ static bool prepare(const struct sb_cuda *cuda, struct sb_gpu_base *b)
 }
 
 /* One round trip: the event happened between two readings of the CPU's clock. */
-static bool round_trip(const struct sb_cuda *cuda, struct sb_gpu_base *b, uint64_t late_ticks, uint64_t *out_ticks,
-	uint64_t *out_width)
+static bool round_trip(const struct sb_cuda *cuda, struct sb_gpu_base *b, uint64_t late_ticks,
+	uint64_t *out_ticks, uint64_t *out_width)
 {
 	sb_cu_event event = b->events[1 - b->current];
 	uint64_t before = sb_clock_ticks(), after;

@@ -18,9 +18,18 @@ enum {
 	CUPTI_MULTIPLE_SUBSCRIBERS = 39
 };
 
-enum { CUPTI_KIND_MEMCPY = 1, CUPTI_KIND_MEMSET = 2, CUPTI_KIND_CONCURRENT_KERNEL = 10, CUPTI_KIND_MEMCPY2 = 22 };
+enum {
+	CUPTI_KIND_MEMCPY = 1,
+	CUPTI_KIND_MEMSET = 2,
+	CUPTI_KIND_CONCURRENT_KERNEL = 10,
+	CUPTI_KIND_MEMCPY2 = 22
+};
 
-enum { CUPTI_ATTR_DEVICE_BUFFER_SIZE = 0, CUPTI_ATTR_DEVICE_BUFFER_POOL_LIMIT = 2, CUPTI_ATTR_ZEROED_OUT_BUFFER = 5 };
+enum {
+	CUPTI_ATTR_DEVICE_BUFFER_SIZE = 0,
+	CUPTI_ATTR_DEVICE_BUFFER_POOL_LIMIT = 2,
+	CUPTI_ATTR_ZEROED_OUT_BUFFER = 5
+};
 
 enum { CUPTI_FLUSH_FORCED = 1 };
 
@@ -34,7 +43,12 @@ enum {
 	CUPTI_COPY_HTOH = 9,
 	CUPTI_COPY_PTOP = 10
 };
-enum { CUPTI_MEMORY_PAGEABLE = 1, CUPTI_MEMORY_PINNED = 2, CUPTI_MEMORY_DEVICE = 3, CUPTI_MEMORY_MANAGED = 5 };
+enum {
+	CUPTI_MEMORY_PAGEABLE = 1,
+	CUPTI_MEMORY_PINNED = 2,
+	CUPTI_MEMORY_DEVICE = 3,
+	CUPTI_MEMORY_MANAGED = 5
+};
 
 struct cupti_record {
 	uint32_t kind;
@@ -144,24 +158,24 @@ struct cupti_subscriber_params {
 
 typedef void (*cupti_callback)(void *user, uint32_t domain, uint32_t id, const void *data);
 typedef void (*cupti_buffer_requested)(uint8_t **buffer, size_t *size, size_t *record_count);
-typedef void (*cupti_buffer_completed)(void *context, uint32_t stream, uint8_t *buffer, size_t size,
-	size_t valid_size);
+typedef void (*cupti_buffer_completed)(
+	void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid_size);
 
 /* The calls that start device work. Ids of functions that a version does not
  * know are refused by cuptiEnableCallback and skipped. */
-#define CUPTI_RUNTIME_LAUNCHES                                                                       \
-	{                                                                                            \
-		211, 214, 430, 431, 505, 506, 269, 270, 13, 213, /* kernels */                       \
-			311, 312,                                /* graphs */                        \
+#define CUPTI_RUNTIME_LAUNCHES                                                                              \
+	{                                                                                                   \
+		211, 214, 430, 431, 505, 506, 269, 270, 13, 213, /* kernels */                              \
+			311, 312, /* graphs */                                                              \
 			31, 215, 41, 225, 32, 44, 228, 144, 145, 246, 160, 161, 163, 482, 509, /* copies */ \
-			49, 51, 235, 50, 52, 236                 /* memsets */                       \
+			49, 51, 235, 50, 52, 236 /* memsets */                                              \
 	}
-#define CUPTI_DRIVER_LAUNCHES                                                                        \
-	{                                                                                            \
-		307, 442, 652, 653, 477, 478,          /* kernels */                                 \
-			514, 515,                      /* graphs */                                  \
-			276, 277, 278, 279, 280, 281, 305, 306, 418, 421, 422, 423, 289, 291, 319, 796, \
-			216, 218, 220, 428, 429, 430   /* copies, memsets */                         \
+#define CUPTI_DRIVER_LAUNCHES                                                                                \
+	{                                                                                                    \
+		307, 442, 652, 653, 477, 478, /* kernels */                                                  \
+			514, 515, /* graphs */                                                               \
+			276, 277, 278, 279, 280, 281, 305, 306, 418, 421, 422, 423, 289, 291, 319, 796, 216, \
+			218, 220, 428, 429, 430 /* copies, memsets */                                        \
 	}
 
 #endif

@@ -40,8 +40,8 @@ static int find_runtime(struct dl_phdr_info *info, size_t size, void *out)
 
 static void *open_beside_runtime(void)
 {
-	static const char *const places[] = { "libcupti.so.13", "libcupti.so.12", "../../cuda_cupti/lib/libcupti.so.12",
-		"../extras/CUPTI/lib64/libcupti.so" };
+	static const char *const places[] = { "libcupti.so.13", "libcupti.so.12",
+		"../../cuda_cupti/lib/libcupti.so.12", "../extras/CUPTI/lib64/libcupti.so" };
 	char folder[400] = "", path[512];
 	void *library = NULL;
 
@@ -83,8 +83,14 @@ struct entry {
 	const char *name;
 	bool optional;
 };
-#define ENTRY(field, name) { offsetof(struct sb_cupti, field), name, false }
-#define OPTIONAL(field, name) { offsetof(struct sb_cupti, field), name, true }
+#define ENTRY(field, name)                                    \
+	{                                                     \
+		offsetof(struct sb_cupti, field), name, false \
+	}
+#define OPTIONAL(field, name)                                \
+	{                                                    \
+		offsetof(struct sb_cupti, field), name, true \
+	}
 
 static const struct entry entries[] = {
 	ENTRY(get_version, "cuptiGetVersion"),
@@ -126,8 +132,9 @@ static int resolve(struct sb_cupti *c, void *library)
 	if (c->get_version(&c->version))
 		return sb_fail(STROBE_ENOTSUP, "'%s' does not say its version", c->path);
 	if (!known(c->version))
-		return sb_fail(STROBE_ENOTSUP, "CUPTI version %u of '%s' is not one that strobe knows (CUDA 12 and 13)",
-			c->version, c->path);
+		return sb_fail(STROBE_ENOTSUP,
+			"CUPTI version %u of '%s' is not one that strobe knows (CUDA 12 and 13)", c->version,
+			c->path);
 	return 0;
 }
 
@@ -141,7 +148,8 @@ int sb_cupti_load(const struct sb_cupti **out_cupti)
 	if (!loaded) {
 		library = open_library();
 		if (!library)
-			return sb_fail(STROBE_ENOENT, "no libcupti found: it comes with PyTorch's CUDA wheels and the CUDA toolkit");
+			return sb_fail(STROBE_ENOENT, "no libcupti found: it comes with PyTorch's CUDA "
+						      "wheels and the CUDA toolkit");
 		err = resolve(&cupti, library);
 		if (err)
 			return err;

@@ -18,7 +18,8 @@ struct sb_cupti {
 	int (*dropped)(void *context, uint32_t stream, size_t *);
 	int (*set_attribute)(int attribute, size_t *size, void *value);
 	int (*subscribe)(void **, cupti_callback, void *user);
-	int (*subscribe_v2)(void **, cupti_callback, void *user, struct cupti_subscriber_params *); /* from 13.0 */
+	int (*subscribe_v2)(
+		void **, cupti_callback, void *user, struct cupti_subscriber_params *); /* from 13.0 */
 	int (*unsubscribe)(void *);
 	int (*enable_callback)(uint32_t enable, void *subscriber, uint32_t domain, uint32_t id);
 	int (*result_string)(int, const char **);

@@ -18,8 +18,14 @@ struct entry {
 	const char *name;
 	bool optional;
 };
-#define ENTRY(field, name) { offsetof(struct sb_cuda, field), name, false }
-#define OPTIONAL(field, name) { offsetof(struct sb_cuda, field), name, true }
+#define ENTRY(field, name)                                   \
+	{                                                    \
+		offsetof(struct sb_cuda, field), name, false \
+	}
+#define OPTIONAL(field, name)                               \
+	{                                                   \
+		offsetof(struct sb_cuda, field), name, true \
+	}
 
 static const struct entry entries[] = {
 	ENTRY(context_current, "cuCtxGetCurrent"),

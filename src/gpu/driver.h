@@ -37,7 +37,7 @@ struct sb_cuda {
 	int (*stream_create)(sb_cu_stream *, unsigned, int);
 	int (*stream_capturing)(sb_cu_stream, int *);
 	int (*stream_id)(sb_cu_stream, unsigned long long *); /* NULL before CUDA 12.0 */
-	int (*capture_mode)(int *);                           /* exchanges the thread's mode */
+	int (*capture_mode)(int *); /* exchanges the thread's mode */
 	int (*device_name)(char *, int, int);
 	int (*device_uuid)(unsigned char *, int);
 };
@@ -50,7 +50,7 @@ const struct sb_cuda *sb_cuda_get(void);
 static inline bool sb_cuda_context_gone(int err)
 {
 	return err == SB_CU_DEINITIALIZED || err == SB_CU_INVALID_CONTEXT ||
-		(err >= SB_CU_ILLEGAL_ADDRESS && err < 720);
+	       (err >= SB_CU_ILLEGAL_ADDRESS && err < 720);
 }
 
 /* For tests and forked children: look again from the start. */

@@ -27,7 +27,8 @@ bool sb_launches_init(void)
 
 	if (atomic_load(&slots))
 		return true;
-	memory = mmap(NULL, SLOTS * sizeof(struct slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memory = mmap(NULL, SLOTS * sizeof(struct slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		-1, 0);
 	if (memory == MAP_FAILED)
 		return false;
 	atomic_store(&last, 0);

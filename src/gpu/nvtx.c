@@ -122,7 +122,8 @@ static struct label label_of_wide(const struct domain *domain, const wchar_t *wi
 
 static const struct registered *registered_of(const struct nvtx_attributes *a)
 {
-	return a && a->size >= sizeof *a && a->message_type == NVTX_MESSAGE_REGISTERED ? a->message.registered : NULL;
+	return a && a->size >= sizeof *a && a->message_type == NVTX_MESSAGE_REGISTERED ? a->message.registered
+										       : NULL;
 }
 
 static struct label label_of_attributes(const struct domain *domain, const struct nvtx_attributes *a)

@@ -37,9 +37,10 @@ static void describe(const struct sb_cuda *cuda, int device)
 	if (!cuda->device_uuid || cuda->device_uuid(uuid, device))
 		return;
 	snprintf(key, sizeof key, "cuda_device_%d_uuid", device);
-	snprintf(text, sizeof text, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-		uuid[0], uuid[1], uuid[2], uuid[3], uuid[4], uuid[5], uuid[6], uuid[7], uuid[8], uuid[9],
-		uuid[10], uuid[11], uuid[12], uuid[13], uuid[14], uuid[15]);
+	snprintf(text, sizeof text,
+		"GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", uuid[0], uuid[1],
+		uuid[2], uuid[3], uuid[4], uuid[5], uuid[6], uuid[7], uuid[8], uuid[9], uuid[10], uuid[11],
+		uuid[12], uuid[13], uuid[14], uuid[15]);
 	sb_keep_meta_string(SB_META_SYSTEM, key, text);
 }
 

@@ -34,7 +34,7 @@ struct sb_gpu_base {
 	int current;
 	bool valid;
 	uint64_t ticks;
-	uint64_t width_ticks;   /* how far off ticks can be */
+	uint64_t width_ticks; /* how far off ticks can be */
 	uint64_t renewed_ticks; /* when it was last attempted */
 };
 

@@ -10,8 +10,8 @@
 /* Untouched pages of this cost nothing. */
 static struct {
 	_Atomic uint64_t window_ticks; /* when the present second began */
-	_Atomic uint32_t count;        /* entries in it */
-	_Atomic uint32_t off_epoch;    /* the session in which it was too frequent */
+	_Atomic uint32_t count; /* entries in it */
+	_Atomic uint32_t off_epoch; /* the session in which it was too frequent */
 } names[SB_NAME_COUNT_MAX];
 
 static _Atomic uint32_t limit = 1000;

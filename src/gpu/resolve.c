@@ -13,10 +13,10 @@
 
 #define WAITING_MAX 8192u
 #define BLOCKED_MAX 64u
-#define BUSY_NS 20000000L  /* between looks while zones come in */
+#define BUSY_NS 20000000L /* between looks while zones come in */
 #define IDLE_NS 200000000L
 #define STOP_NS 1000000000ull /* how long a stop may look for the last events */
-#define RESERVE 64u           /* events kept free ahead of use */
+#define RESERVE 64u /* events kept free ahead of use */
 
 static struct sb_ring submitted;
 static struct sb_gpu_pending *waiting;
@@ -39,7 +39,8 @@ static void put(const struct sb_gpu_pending *z, int64_t start, uint64_t duration
 	payload[2] = z->launch_ticks;
 	payload[3] = (uint64_t)z->stream << 32 | z->tid;
 	sb_put(SB_LANE_DEVICE, SB_GPU,
-		(uint64_t)z->name | (uint64_t)SB_GPU_ZONE << 20 | (uint64_t)(z->begin->context->device & 255) << 24,
+		(uint64_t)z->name | (uint64_t)SB_GPU_ZONE << 20 |
+			(uint64_t)(z->begin->context->device & 255) << 24,
 		payload, 4);
 }
 
@@ -201,7 +202,7 @@ static void *run(void *unused)
 		pthread_mutex_unlock(&lock);
 		sb_gpu_resolve_pass();
 		at = now_ns(CLOCK_REALTIME) +
-			(uint64_t)(waiting_count || atomic_load(&submitted.head) != before ? BUSY_NS : IDLE_NS);
+		     (uint64_t)(waiting_count || atomic_load(&submitted.head) != before ? BUSY_NS : IDLE_NS);
 		until = (struct timespec){ (time_t)(at / 1000000000u), (long)(at % 1000000000u) };
 		pthread_mutex_lock(&lock);
 		if (!stopping)

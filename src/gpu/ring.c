@@ -39,8 +39,8 @@ bool sb_ring_push(struct sb_ring *ring, const void *item)
 		uint64_t turn = atomic_load_explicit(&ring->turns[at & ring->mask], memory_order_acquire);
 
 		if (turn == at) {
-			if (atomic_compare_exchange_weak_explicit(&ring->tail, &at, at + 1, memory_order_relaxed,
-				    memory_order_relaxed))
+			if (atomic_compare_exchange_weak_explicit(
+				    &ring->tail, &at, at + 1, memory_order_relaxed, memory_order_relaxed))
 				break;
 		} else if ((int64_t)(turn - at) < 0) {
 			return false;
@@ -63,8 +63,8 @@ bool sb_ring_pop(struct sb_ring *ring, void *out_item)
 		uint64_t turn = atomic_load_explicit(&ring->turns[at & ring->mask], memory_order_acquire);
 
 		if (turn == at + 1) {
-			if (atomic_compare_exchange_weak_explicit(&ring->head, &at, at + 1, memory_order_relaxed,
-				    memory_order_relaxed))
+			if (atomic_compare_exchange_weak_explicit(
+				    &ring->head, &at, at + 1, memory_order_relaxed, memory_order_relaxed))
 				break;
 		} else if ((int64_t)(turn - (at + 1)) < 0) {
 			return false;

@@ -21,7 +21,7 @@ struct sb_ring {
 bool sb_ring_init(struct sb_ring *ring, size_t capacity, size_t item_bytes);
 void sb_ring_done(struct sb_ring *ring);
 bool sb_ring_push(struct sb_ring *ring, const void *item); /* false: full */
-bool sb_ring_pop(struct sb_ring *ring, void *out_item);    /* false: empty */
-uint64_t sb_ring_count(struct sb_ring *ring);              /* about */
+bool sb_ring_pop(struct sb_ring *ring, void *out_item); /* false: empty */
+uint64_t sb_ring_count(struct sb_ring *ring); /* about */
 
 #endif

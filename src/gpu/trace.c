@@ -20,7 +20,7 @@
 #include <time.h>
 
 #define LOOK_NS 50000000ull /* for CUDA to appear, for buffers to read */
-#define FULL_COUNT 1000u    /* records that found no room before we give up */
+#define FULL_COUNT 1000u /* records that found no room before we give up */
 #define SIGNAL_SPEC "seconds:10"
 #define HOW "see docs/gpu.md, 'The kernel trace'"
 
@@ -37,7 +37,7 @@ static struct sb_trace_spec spec;
 static uint64_t deadline_ticks;
 static _Atomic uint32_t steps_seen;
 static _Atomic bool stop_wanted, quit, signalled;
-static bool traced;     /* something was, in this session */
+static bool traced; /* something was, in this session */
 static bool attributed; /* launches were asked for */
 
 static pthread_t thread;
@@ -81,9 +81,9 @@ static int begin(void)
 	attributed = !unattributed;
 	if (unattributed)
 		sb_keep_missing("launches", unattributed, HOW);
-	deadline_ticks = spec.bound == SB_TRACE_SECONDS ?
-		sb_clock_ticks() + (uint64_t)(spec.seconds * (double)sb_clock_hz()) :
-		UINT64_MAX;
+	deadline_ticks = spec.bound == SB_TRACE_SECONDS
+				 ? sb_clock_ticks() + (uint64_t)(spec.seconds * (double)sb_clock_hz())
+				 : UINT64_MAX;
 	atomic_store(&stop_wanted, false);
 	atomic_store(&phase, ON);
 	ring();
@@ -132,8 +132,10 @@ static void say_counts(const struct sb_activity_counts *c)
 			"another CUPTI client (torch.profiler?) took over during the trace",
 			"run the two one after the other");
 	if (c->unattributed && attributed) {
-		snprintf(text, sizeof text, "%llu of %llu GPU records came without the call that launched them",
-			(unsigned long long)c->unattributed, (unsigned long long)(c->kernels + c->copies + c->memsets));
+		snprintf(text, sizeof text,
+			"%llu of %llu GPU records came without the call that launched them",
+			(unsigned long long)c->unattributed,
+			(unsigned long long)(c->kernels + c->copies + c->memsets));
 		sb_keep_missing("launches of some kernels", text, HOW);
 	}
 	sb_keep_meta_int(SB_META_RUN, "gpu_trace_kernel_count", (int64_t)c->kernels);
@@ -157,7 +159,8 @@ static void finish(void)
 static void drain(void)
 {
 	if (sb_activity_drain() > FULL_COUNT) {
-		sb_keep_missing("kernels after the trace was full", "GPU records reached their share of max_trace_bytes",
+		sb_keep_missing("kernels after the trace was full",
+			"GPU records reached their share of max_trace_bytes",
 			"raise max_trace_bytes or trace fewer steps");
 		atomic_store(&stop_wanted, true);
 	}
@@ -296,7 +299,8 @@ int strobe_gpu_trace_start(const char *text)
 	if (!sb_session_active())
 		return sb_fail(STROBE_EINVAL, "no session is open: strobe_start() first");
 	pthread_mutex_lock(&lock);
-	while (atomic_load(&phase) == ON && atomic_load(&stop_wanted) && !pthread_equal(pthread_self(), thread))
+	while (atomic_load(&phase) == ON && atomic_load(&stop_wanted) &&
+		!pthread_equal(pthread_self(), thread))
 		pthread_cond_wait(&changed, &lock); /* the last one is being put away */
 	if (atomic_load(&phase) == ON)
 		err = sb_fail(STROBE_EBUSY, "a GPU trace is running already");
@@ -356,7 +360,8 @@ static void say_untraced(void)
 	else if (atomic_load(&phase) == ARMED)
 		sb_keep_missing("kernels", "too few steps were seen to trace any", "--gpu-trace=seconds:5");
 	else if (!traced && sb_gpu_context_at(0))
-		sb_keep_missing("kernels, attention kind", "no GPU trace was asked for", "--gpu-trace=steps:3");
+		sb_keep_missing(
+			"kernels, attention kind", "no GPU trace was asked for", "--gpu-trace=steps:3");
 }
 
 void sb_gpu_trace_session_stops(void)

@@ -42,7 +42,8 @@ int sb_trace_spec_parse(const char *text, struct sb_trace_spec *out_spec)
 		at += 3;
 	}
 	if (!good || *at)
-		return sb_fail(STROBE_EINVAL, "gpu trace '%s': use all, steps:3, steps:3@10 or seconds:5", text);
+		return sb_fail(
+			STROBE_EINVAL, "gpu trace '%s': use all, steps:3, steps:3@10 or seconds:5", text);
 	*out_spec = spec;
 	return 0;
 }

@@ -129,8 +129,8 @@ static uint32_t stream_number(const struct sb_cuda *cuda, struct local *l, sb_cu
 }
 
 /* An event on the stream, now; NULL, having counted why, when it cannot be. */
-static struct sb_gpu_event *record(const struct sb_cuda *cuda, struct local *l, struct sb_gpu_context *c,
-	sb_cu_stream stream)
+static struct sb_gpu_event *record(
+	const struct sb_cuda *cuda, struct local *l, struct sb_gpu_context *c, sb_cu_stream stream)
 {
 	struct sb_gpu_event *event;
 	int capturing = 0, err;
@@ -158,8 +158,8 @@ static struct sb_gpu_event *record(const struct sb_cuda *cuda, struct local *l, 
 	return event;
 }
 
-static struct sb_gpu_event *share_last(struct local *l, struct sb_gpu_context *c, sb_cu_stream stream,
-	uint64_t since_ticks)
+static struct sb_gpu_event *share_last(
+	struct local *l, struct sb_gpu_context *c, sb_cu_stream stream, uint64_t since_ticks)
 {
 	struct last_event *last = &l->last;
 

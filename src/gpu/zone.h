@@ -10,7 +10,7 @@
 void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, uint32_t share_ns);
 void sb_gpu_zone_end(uint32_t name, sb_cu_stream stream);
 
-void sb_gpu_zones_forget(void);        /* open zones of every thread: after a fork, at a stop */
+void sb_gpu_zones_forget(void); /* open zones of every thread: after a fork, at a stop */
 void sb_gpu_zones_threadless(bool yes); /* tests resolve by hand */
 
 #endif

@@ -46,7 +46,7 @@ struct sb_anchor {
 	uint64_t width_ns; /* how far off ticks and mono_ns can be from each other */
 };
 
-void sb_clock_init(void);  /* cheap to repeat */
+void sb_clock_init(void); /* cheap to repeat */
 uint64_t sb_clock_hz(void);
 void sb_clock_anchor(struct sb_anchor *out_anchor); /* best of a few tries */
 uint64_t sb_clock_ticks_of_ns(uint64_t duration_ns);

@@ -31,12 +31,14 @@ enum { STEP = 1024 * 1024, SMALLEST_STEP = 64 * 1024 };
 
 static uint32_t chunks_in(const struct sb_extent *x, size_t bytes)
 {
-	return bytes <= SB_FILE_HEADER_BYTES ? 0 : (uint32_t)((bytes - SB_FILE_HEADER_BYTES) / x->chunk_bytes);
+	return bytes <= SB_FILE_HEADER_BYTES ? 0
+					     : (uint32_t)((bytes - SB_FILE_HEADER_BYTES) / x->chunk_bytes);
 }
 
 struct sb_chunk_header *sb_chunk_at(const struct sb_extent *x, uint32_t chunk)
 {
-	return (struct sb_chunk_header *)(x->base + SB_FILE_HEADER_BYTES + (size_t)(chunk - 1) * x->chunk_bytes);
+	return (struct sb_chunk_header *)(x->base + SB_FILE_HEADER_BYTES +
+					  (size_t)(chunk - 1) * x->chunk_bytes);
 }
 
 /* Past the limit the process would be killed by SIGXFSZ. */
@@ -65,7 +67,8 @@ int sb_extent_open(struct sb_extent *x, int fd, uint64_t budget_bytes)
 			8 * x->chunk_bytes, (unsigned long long)budget_bytes);
 	whole = SB_FILE_HEADER_BYTES + (size_t)x->total_chunks * x->chunk_bytes;
 	x->reserved_bytes = (whole + STEP - 1) / STEP * STEP;
-	x->base = mmap(NULL, x->reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	x->base = mmap(
+		NULL, x->reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (x->base == MAP_FAILED) {
 		x->base = NULL;
 		return sb_fail_errno("cannot reserve %zu MiB of address space", x->reserved_bytes >> 20);
@@ -97,7 +100,8 @@ void sb_extent_close(struct sb_extent *x)
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	if (x->base && x->reserved_bytes > x->mapped_bytes)
 		munmap(x->base + x->mapped_bytes, x->reserved_bytes - x->mapped_bytes);
-	if (x->mapped_bytes && ftruncate(x->fd, (off_t)(SB_FILE_HEADER_BYTES + (size_t)used * x->chunk_bytes))) {
+	if (x->mapped_bytes &&
+		ftruncate(x->fd, (off_t)(SB_FILE_HEADER_BYTES + (size_t)used * x->chunk_bytes))) {
 		/* The file stays longer than it needs to be: zeros, which readers skip. */
 	}
 	close(x->fd);
@@ -173,7 +177,8 @@ static void stop_growing(struct sb_extent *x)
 
 	atomic_store(&x->total_chunks, ready);
 	if (x->mapped_bytes)
-		__atomic_store_n(&((struct sb_file_header *)x->base)->limited_by, SB_LIMIT_DISK, __ATOMIC_RELAXED);
+		__atomic_store_n(
+			&((struct sb_file_header *)x->base)->limited_by, SB_LIMIT_DISK, __ATOMIC_RELAXED);
 }
 
 /* One step: larger ones cost less a page, smaller ones use up a nearly full disk. */
@@ -246,7 +251,8 @@ static bool may_take(struct sb_extent *x, enum sb_lane lane, bool first)
 
 	for (int i = 1; i < 5; i++)
 		used += atomic_load_explicit(&x->lane_used[i], memory_order_relaxed);
-	if (used >= total || atomic_load_explicit(&x->lane_used[lane], memory_order_relaxed) >= lane_share(lane, total))
+	if (used >= total ||
+		atomic_load_explicit(&x->lane_used[lane], memory_order_relaxed) >= lane_share(lane, total))
 		return false;
 	if (lane == SB_LANE_HOT && !first) {
 		uint32_t keep = atomic_load_explicit(&x->lane_used[SB_LANE_KEEP], memory_order_relaxed);
@@ -282,8 +288,8 @@ static uint32_t take_fresh(struct sb_extent *x, int most_tries, uint32_t spare)
 			n = atomic_load_explicit(&x->next_chunk, memory_order_relaxed);
 			continue;
 		}
-		if (atomic_compare_exchange_weak_explicit(&x->next_chunk, &n, n + 1, memory_order_relaxed,
-			    memory_order_relaxed)) {
+		if (atomic_compare_exchange_weak_explicit(
+			    &x->next_chunk, &n, n + 1, memory_order_relaxed, memory_order_relaxed)) {
 			if (ready - n < (STEP / 2) / x->chunk_bytes)
 				sb_keeper_ring();
 			return n + 1;

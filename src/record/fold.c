@@ -47,9 +47,8 @@ static void zone_begin(struct sb_fold *f, uint32_t name, uint64_t ticks)
 		return;
 	}
 	node = sb_digest_node(f, parent < 0 ? 0 : f->open[parent].node, name, f->track ? SB_NODE_TRACK : 0);
-	f->open[f->depth++] = (struct sb_digest_open_zone){ .track = f->track,
-		.node = node->node,
-		.begin_ticks = ticks };
+	f->open[f->depth++] =
+		(struct sb_digest_open_zone){ .track = f->track, .node = node->node, .begin_ticks = ticks };
 }
 
 static void close_zone(struct sb_fold *f, int index, uint64_t ticks)
@@ -137,7 +136,8 @@ static int zone_around(const struct sb_fold *f, const uint64_t *span)
 static void fold_span(struct sb_fold *f, uint32_t name, const uint64_t *p, uint32_t words)
 {
 	int around = zone_around(f, p);
-	struct sb_digest_node *node = sb_digest_node(f, around < 0 ? 0 : f->open[around].node, name, SB_NODE_SPAN);
+	struct sb_digest_node *node = sb_digest_node(
+		f, around < 0 ? 0 : f->open[around].node, name, SB_NODE_SPAN);
 
 	if (around >= 0)
 		f->open[around].child_ticks += p[2];

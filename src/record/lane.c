@@ -62,15 +62,16 @@ static bool side_room(struct sb_writer *w, enum sb_lane lane, enum sb_long_type 
 }
 
 /* Room for a record; the writer is entered when it returns one. */
-static uint64_t *record_begin(enum sb_lane lane, enum sb_long_type type, uint32_t words,
-	struct sb_writer **out_writer)
+static uint64_t *record_begin(
+	enum sb_lane lane, enum sb_long_type type, uint32_t words, struct sb_writer **out_writer)
 {
 	struct sb_writer *w = sb_writer_enter();
 	bool room;
 
 	if (!w)
 		return NULL;
-	room = lane == SB_LANE_HOT ? sb_writer_room(w, words, sb_clock_ticks()) : side_room(w, lane, type, words);
+	room = lane == SB_LANE_HOT ? sb_writer_room(w, words, sb_clock_ticks())
+				   : side_room(w, lane, type, words);
 	if (!room) {
 		sb_writer_leave(w);
 		return NULL;
@@ -101,8 +102,8 @@ bool sb_put(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint6
 	return true;
 }
 
-bool sb_put_text(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint64_t *payload, uint32_t words,
-	const char *text, size_t size)
+bool sb_put_text(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint64_t *payload,
+	uint32_t words, const char *text, size_t size)
 {
 	struct sb_writer *w;
 	uint32_t all;
@@ -133,7 +134,8 @@ static uint64_t meta_aux(enum sb_meta_scope scope, const char *key, enum strobe_
 
 void sb_keep_meta_string(enum sb_meta_scope scope, const char *key, const char *value)
 {
-	sb_put_text(SB_LANE_KEEP, SB_META, meta_aux(scope, key, STROBE_TYPE_STRING), NULL, 0, value, strlen(value));
+	sb_put_text(SB_LANE_KEEP, SB_META, meta_aux(scope, key, STROBE_TYPE_STRING), NULL, 0, value,
+		strlen(value));
 }
 
 void sb_keep_meta_int(enum sb_meta_scope scope, const char *key, int64_t value)

@@ -13,8 +13,7 @@
  * DEVICE). Lock-free, no allocation. Returns false, having counted the loss,
  * when there is no room or nothing records. At most SB_PUT_WORDS_MAX words. */
 #define SB_PUT_WORDS_MAX 400u
-bool sb_put(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint64_t *payload,
-	uint32_t words);
+bool sb_put(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint64_t *payload, uint32_t words);
 
 /* A record that carries a string after `words` fixed words; cut at SB_STRING_MAX. */
 bool sb_put_text(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint64_t *payload,

@@ -33,8 +33,7 @@ static struct sb_name_table own_names;
 struct sb_name_table *sb_names_used = &own_names;
 #define NAMES sb_names_used
 
-static const char *const fixed_names[] = {
-	NULL,
+static const char *const fixed_names[] = { NULL,
 #define TEXT(sym, text) text,
 	SB_FIXED_NAMES(TEXT)
 #undef TEXT
@@ -103,8 +102,8 @@ static uint32_t insert(uint32_t slot, uint32_t hash, const char *name, size_t na
 		return SB_NAME_OTHER;
 	}
 	atomic_store_explicit(&NAMES->entries[id], n, memory_order_release);
-	if (!atomic_compare_exchange_strong_explicit(&NAMES->slots[slot], &empty, id, memory_order_release,
-		    memory_order_acquire))
+	if (!atomic_compare_exchange_strong_explicit(
+		    &NAMES->slots[slot], &empty, id, memory_order_release, memory_order_acquire))
 		return 0; /* somebody took the slot: look again; this id stays unused */
 	return id;
 }
@@ -113,11 +112,11 @@ static bool same(const struct name *n, uint32_t hash, const char *name, size_t n
 	size_t code_bytes)
 {
 	return n && n->hash == hash && n->name_bytes == name_bytes && n->code_bytes == code_bytes &&
-		!memcmp(n->text, name, name_bytes) && !memcmp(n->text + name_bytes, code, code_bytes);
+	       !memcmp(n->text, name, name_bytes) && !memcmp(n->text + name_bytes, code, code_bytes);
 }
 
-static uint32_t find_or_insert(const char *name, size_t name_bytes, const char *code, size_t code_bytes,
-	bool *out_new)
+static uint32_t find_or_insert(
+	const char *name, size_t name_bytes, const char *code, size_t code_bytes, bool *out_new)
 {
 	uint32_t hash = hash_bytes(hash_bytes(0, name, name_bytes) + code_bytes, code, code_bytes);
 
@@ -133,8 +132,8 @@ static uint32_t find_or_insert(const char *name, size_t name_bytes, const char *
 			}
 			id = atomic_load_explicit(&NAMES->slots[slot], memory_order_acquire);
 		}
-		if (same(atomic_load_explicit(&NAMES->entries[id], memory_order_acquire), hash, name, name_bytes,
-			    code, code_bytes))
+		if (same(atomic_load_explicit(&NAMES->entries[id], memory_order_acquire), hash, name,
+			    name_bytes, code, code_bytes))
 			return id;
 	}
 	return SB_NAME_OTHER;

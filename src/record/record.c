@@ -32,7 +32,8 @@ static uint32_t put_attrs(uint64_t *to, uint32_t room, const struct strobe_attr 
 		}
 		to[n + (bytes + 7) / 8] = 0; /* the padding of the last word */
 		memcpy(&to[n + 1], from, bytes);
-		to[n] = sb_name_intern(a->key, NULL) | (uint64_t)a->type << SB_ID_BITS | (uint64_t)bytes << 32;
+		to[n] = sb_name_intern(a->key, NULL) | (uint64_t)a->type << SB_ID_BITS |
+			(uint64_t)bytes << 32;
 		n += 1 + (uint32_t)((bytes + 7) / 8);
 	}
 	return n;
@@ -62,7 +63,8 @@ struct strobe_span strobe_span_begin(const char *name)
 	span.start_ticks = sb_clock_ticks();
 	span.id = atomic_fetch_add(&REC->span_count, 1) + 1;
 	span.track = current_track();
-	sb_put(SB_LANE_HOT, SB_SPAN_OPEN, span.name, (uint64_t[]){ span.id, span.start_ticks, span.track }, 3);
+	sb_put(SB_LANE_HOT, SB_SPAN_OPEN, span.name, (uint64_t[]){ span.id, span.start_ticks, span.track },
+		3);
 	return span;
 }
 
@@ -70,11 +72,12 @@ void strobe_span_end(const struct strobe_span *span, const struct strobe_attr *a
 {
 	if (!STROBE_ON_() || !span || !span->id)
 		return;
-	put_span(span->name, span->id, span->start_ticks, sb_clock_ticks() - span->start_ticks, span->track, attrs,
-		attr_count);
+	put_span(span->name, span->id, span->start_ticks, sb_clock_ticks() - span->start_ticks, span->track,
+		attrs, attr_count);
 }
 
-void strobe_duration(const char *name, uint64_t duration_ns, const struct strobe_attr *attrs, size_t attr_count)
+void strobe_duration(
+	const char *name, uint64_t duration_ns, const struct strobe_attr *attrs, size_t attr_count)
 {
 	uint64_t now, duration;
 
@@ -82,8 +85,8 @@ void strobe_duration(const char *name, uint64_t duration_ns, const struct strobe
 		return;
 	now = sb_clock_ticks();
 	duration = sb_clock_ticks_of_ns(duration_ns);
-	put_span(sb_name_intern(name, NULL), 0, duration < now ? now - duration : 0, duration, current_track(), attrs,
-		attr_count);
+	put_span(sb_name_intern(name, NULL), 0, duration < now ? now - duration : 0, duration,
+		current_track(), attrs, attr_count);
 }
 
 void strobe_event(const char *name, const struct strobe_attr *attrs, size_t attr_count)
@@ -104,8 +107,8 @@ void strobe_mark(const char *name)
 	strobe_event(name, NULL, 0);
 }
 
-void strobe_snapshot(const char *label, int device, int64_t allocated_bytes, int64_t reserved_bytes,
-	int64_t peak_bytes)
+void strobe_snapshot(
+	const char *label, int device, int64_t allocated_bytes, int64_t reserved_bytes, int64_t peak_bytes)
 {
 	if (!STROBE_ON_())
 		return;
@@ -120,7 +123,9 @@ static void put_alloc(const char *allocator, int64_t bytes, const char *context)
 	if (!STROBE_ON_())
 		return;
 	sb_put(SB_LANE_HOT, SB_ALLOC, sb_name_intern(allocator ? allocator : "allocator", NULL),
-		(uint64_t[]){ sb_clock_ticks(), (uint64_t)bytes, context ? sb_name_intern(context, NULL) : 0 }, 3);
+		(uint64_t[]){
+			sb_clock_ticks(), (uint64_t)bytes, context ? sb_name_intern(context, NULL) : 0 },
+		3);
 }
 
 void strobe_alloc(const char *allocator, int64_t bytes, const char *context)
@@ -149,8 +154,8 @@ void strobe_skip(const char *name, const char *code, const char *reason)
 		return;
 	if (!reason)
 		reason = "";
-	sb_put_text(SB_LANE_KEEP, SB_SKIP, sb_name_intern(name, code), (uint64_t[]){ sb_clock_ticks(), current_track() },
-		2, reason, strlen(reason));
+	sb_put_text(SB_LANE_KEEP, SB_SKIP, sb_name_intern(name, code),
+		(uint64_t[]){ sb_clock_ticks(), current_track() }, 2, reason, strlen(reason));
 }
 
 void strobe_lost_compiled(uint64_t count)

@@ -22,9 +22,9 @@ struct sb_fold;
 struct sb_position {
 	uint64_t *cur; /* the next word */
 	uint64_t *_Atomic end; /* past the last; NULL: look at the slow path first */
-	uint64_t base;         /* ticks the words count from */
-	uint64_t *limit;       /* what end is when nobody asks for anything */
-	uint32_t chunk;        /* index + 1; 0: none */
+	uint64_t base; /* ticks the words count from */
+	uint64_t *limit; /* what end is when nobody asks for anything */
+	uint32_t chunk; /* index + 1; 0: none */
 	uint32_t reserved;
 	uint64_t seq;
 };
@@ -41,9 +41,9 @@ struct sb_writer {
 	uint32_t track;
 	_Atomic uint32_t state; /* enum sb_writer_state */
 	_Atomic bool busy; /* off the fast path: signal handlers keep out, closing waits */
-	uint32_t oldest;        /* HOT chunks of this writer, oldest first: index + 1 */
+	uint32_t oldest; /* HOT chunks of this writer, oldest first: index + 1 */
 	uint32_t starved_count; /* events since the last vain search for a chunk */
-	uint64_t words_lost;    /* not yet told by a chunk header */
+	uint64_t words_lost; /* not yet told by a chunk header */
 	struct sb_fold *fold;
 };
 
@@ -62,9 +62,9 @@ struct sb_extent {
 	uint32_t *next_of; /* per chunk: the same writer's next HOT chunk */
 	size_t next_of_bytes;
 	_Atomic uint32_t grow_lock;
-	bool closed;               /* under grow_lock */
-	size_t mapped_bytes;       /* under grow_lock */
-	uint64_t dropped_bytes;    /* keeper only: pages given back up to here */
+	bool closed; /* under grow_lock */
+	size_t mapped_bytes; /* under grow_lock */
+	uint64_t dropped_bytes; /* keeper only: pages given back up to here */
 	_Atomic uint32_t recycled; /* chunks reused since pages were last given back */
 };
 
@@ -85,7 +85,7 @@ struct sb_recorder {
 	uint32_t *mode_words[SB_COPIES_MAX]; /* strobe_mode_ of every copy */
 	_Atomic uint32_t copy_count;
 	_Atomic uint32_t *canary; /* in memory zeroed by fork; 1 in the owner */
-	pthread_mutex_t control;  /* start and stop, never taken by recording calls */
+	pthread_mutex_t control; /* start and stop, never taken by recording calls */
 	struct sb_extent extent; /* for those who have entered, see sb_writer_enter() */
 	struct sb_file_header *_Atomic header; /* the open session's, or the last one's */
 	struct sb_writer *_Atomic writers[SB_WRITERS_MAX];
@@ -98,8 +98,8 @@ struct sb_recorder {
 	char run_dir[1024];
 	char file_path[1200];
 	char spool_path[1200]; /* "" unless the run folder cannot be mapped */
-	bool under_run;        /* strobe run owns the folder */
-	bool forked;           /* this session's process was forked off a recording one */
+	bool under_run; /* strobe run owns the folder */
+	bool forked; /* this session's process was forked off a recording one */
 	bool explicit_start;
 	uint32_t file_count;
 	pthread_t keeper;
@@ -141,8 +141,8 @@ static inline void sb_writer_leave(struct sb_writer *w)
 }
 /* After the state has left SB_OPEN: until nobody is inside any more. */
 void sb_writers_quiesce(void);
-void sb_writer_open_chunk(struct sb_writer *w, struct sb_position *p, enum sb_lane lane,
-	uint32_t chunk, uint64_t ticks);
+void sb_writer_open_chunk(
+	struct sb_writer *w, struct sb_position *p, enum sb_lane lane, uint32_t chunk, uint64_t ticks);
 /* Makes room for `words` words in the HOT lane at this time; writes REBASE where
  * needed. False: counted as lost. Between enter and leave. */
 bool sb_writer_room(struct sb_writer *w, uint32_t words, uint64_t ticks);
@@ -150,7 +150,7 @@ void sb_writers_poison(void);
 
 /* ---- fold.c: the owner folds its oldest HOT chunk and gets it back ---- */
 uint32_t sb_fold_oldest(struct sb_writer *w); /* index + 1, unlinked; 0: nothing to fold */
-void sb_fold_forget(struct sb_fold *f);        /* the writer begins a new file */
+void sb_fold_forget(struct sb_fold *f); /* the writer begins a new file */
 
 /* ---- names.c ---- */
 void sb_names_init(void);
@@ -164,7 +164,7 @@ void sb_keeper_ring(void);
 
 /* ---- session.c ---- */
 void sb_session_open_armed(void); /* the first event of an armed process */
-void sb_session_forked(void);     /* the first event of a forked child: arms it */
+void sb_session_forked(void); /* the first event of a forked child: arms it */
 void sb_mode_set(uint32_t mode);
 
 #endif

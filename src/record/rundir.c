@@ -90,8 +90,8 @@ static int make_unique(const char *output_dir, const char *name, char *out_path,
 }
 
 /* All ranks of a job share a folder without talking: its name is the job's. */
-static int make_ranked(const char *output_dir, const char *name, const struct sb_rank *rank, char *out_path,
-	size_t size)
+static int make_ranked(
+	const char *output_dir, const char *name, const struct sb_rank *rank, char *out_path, size_t size)
 {
 	char folder[160];
 	int err;
@@ -157,14 +157,16 @@ static void write_pointer(const char *run_dir, const char *file_name, const char
 
 int sb_spool_open(const char *run_dir, const char *file_name, char *out_path, size_t size, int *out_fd)
 {
-	const char *folders[] = { getenv("STROBE_SPOOL_DIR"), getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
+	const char *folders[] = { getenv("STROBE_SPOOL_DIR"), getenv("TMPDIR"), "/tmp", "/var/tmp",
+		"/dev/shm" };
 
 	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
 		int fd;
 
 		if (!folders[i] || sb_rundir_needs_spool(folders[i]) == (getenv("STROBE_SPOOL") == NULL))
 			continue;
-		if ((size_t)snprintf(out_path, size, "%s/strobe-%ld-XXXXXX", folders[i], (long)getpid()) >= size)
+		if ((size_t)snprintf(out_path, size, "%s/strobe-%ld-XXXXXX", folders[i], (long)getpid()) >=
+			size)
 			continue;
 		fd = mkostemp(out_path, O_CLOEXEC);
 		if (fd < 0)
@@ -173,8 +175,8 @@ int sb_spool_open(const char *run_dir, const char *file_name, char *out_path, si
 		*out_fd = fd;
 		return 0;
 	}
-	return sb_fail(STROBE_EIO, "'%s' cannot be mapped and no local folder can be written; set STROBE_SPOOL_DIR",
-		run_dir);
+	return sb_fail(STROBE_EIO,
+		"'%s' cannot be mapped and no local folder can be written; set STROBE_SPOOL_DIR", run_dir);
 }
 
 static int copy_bytes(int from, int to)
@@ -224,5 +226,6 @@ int sb_spool_move(const char *spool_path, const char *run_dir, const char *file_
 {
 	if (sb_spool_rescue(spool_path, run_dir, file_name))
 		return 0;
-	return sb_fail_errno("cannot move the recording from '%s' to '%s/%s'", spool_path, run_dir, file_name);
+	return sb_fail_errno(
+		"cannot move the recording from '%s' to '%s/%s'", spool_path, run_dir, file_name);
 }

@@ -48,8 +48,8 @@ static uint64_t *usual_end(const struct sb_position *p)
 	return sb_clock_kind == SB_CLOCK_MONOTONIC ? NULL : p->limit;
 }
 
-void sb_writer_open_chunk(struct sb_writer *w, struct sb_position *p, enum sb_lane lane, uint32_t chunk,
-	uint64_t ticks)
+void sb_writer_open_chunk(
+	struct sb_writer *w, struct sb_position *p, enum sb_lane lane, uint32_t chunk, uint64_t ticks)
 {
 	struct sb_extent *x = &REC->extent;
 	struct sb_chunk_header *h = sb_chunk_at(x, chunk);
@@ -70,7 +70,7 @@ void sb_writer_open_chunk(struct sb_writer *w, struct sb_position *p, enum sb_la
 	h->seq = ++p->seq;
 	h->base_ticks = ticks;
 	h->anchor_mono_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec -
-		(uint64_t)((double)(int64_t)(now_ticks - ticks) * 1e9 / (double)sb_clock_hz());
+			    (uint64_t)((double)(int64_t)(now_ticks - ticks) * 1e9 / (double)sb_clock_hz());
 	h->anchor_width_ns = 1000;
 	h->track = w->track;
 	h->words_lost = w->words_lost;
@@ -109,8 +109,8 @@ static bool next_hot_chunk(struct sb_writer *w, uint64_t ticks)
 	if (!chunk && w->hot.chunk) {
 		uint32_t none = SB_LIMIT_NONE;
 
-		__atomic_compare_exchange_n(&header->limited_by, &none, SB_LIMIT_BUDGET, false, __ATOMIC_RELAXED,
-			__ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(&header->limited_by, &none, SB_LIMIT_BUDGET, false,
+			__ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		chunk = sb_fold_oldest(w);
 		if (chunk)
 			atomic_fetch_add_explicit(&x->recycled, 1, memory_order_relaxed);
@@ -120,7 +120,8 @@ static bool next_hot_chunk(struct sb_writer *w, uint64_t ticks)
 	append_hot(w, chunk);
 	sb_writer_open_chunk(w, &w->hot, SB_LANE_HOT, chunk, ticks);
 	__atomic_fetch_add(&header->slow_ns,
-		(uint64_t)((double)(sb_clock_ticks() - ticks) * 1e9 / (double)sb_clock_hz()), __ATOMIC_RELAXED);
+		(uint64_t)((double)(sb_clock_ticks() - ticks) * 1e9 / (double)sb_clock_hz()),
+		__ATOMIC_RELAXED);
 	return true;
 }
 

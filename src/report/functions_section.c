@@ -50,7 +50,8 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 		sb_buf_putc(out, '\n');
 		sb_buf_done(&name);
 	}
-	sb_buf_printf(out, "  shares of %llu sampled stacks; with: and what it calls\n", (unsigned long long)f->sample_count);
+	sb_buf_printf(out, "  shares of %llu sampled stacks; with: and what it calls\n",
+		(unsigned long long)f->sample_count);
 }
 
 const struct sb_section sb_section_functions = { .name = "functions", .json = json, .text = text };

@@ -48,7 +48,8 @@ int main(int argc, char **argv)
 	a.zones(1);
 	if (strcmp(a.run_dir(), b.run_dir()) || a.stop())
 		return 4;
-	snprintf(command, sizeof command, "test \"$(%s %s/run.strobe plugin)\" = '1235 0'; r=$?; rm -rf %s; exit $r", argv[3],
+	snprintf(command, sizeof command,
+		"test \"$(%s %s/run.strobe plugin)\" = '1235 0'; r=$?; rm -rf %s; exit $r", argv[3],
 		a.run_dir(), folder);
 	failed = system(command);
 	printf(failed ? "copies did not join\n" : "copies joined in one recorder\n");

@@ -11,13 +11,13 @@
 struct fake_cuda {
 	void (*reset)(void);
 	uint64_t (*calls)(const char *function); /* since the reset */
-	void (*advance)(uint64_t ns);            /* the GPU's clock */
+	void (*advance)(uint64_t ns); /* the GPU's clock */
 	void (*work)(void *stream, uint64_t ns); /* queues a kernel of this length */
-	void (*capture)(void *stream, int state);/* 0 none, 1 capturing, < 0: an error */
+	void (*capture)(void *stream, int state); /* 0 none, 1 capturing, < 0: an error */
 	void (*make_current)(void *context, int device); /* on the calling thread; NULL: none */
-	void (*destroy)(void *context);          /* under strobe's feet */
-	void (*fail_record)(int error);          /* the next event records answer this */
-	void (*limit_events)(uint32_t count);    /* creating more fails */
+	void (*destroy)(void *context); /* under strobe's feet */
+	void (*fail_record)(int error); /* the next event records answer this */
+	void (*limit_events)(uint32_t count); /* creating more fails */
 };
 
 /* The library's one export for tests. */

@@ -15,14 +15,14 @@ struct fake_cupti {
 	uint32_t (*launch)(void);
 	/* Records of finished work. bytes, kinds: of copies and sets. */
 	void (*kernel)(uint32_t correlation, uint64_t start, uint64_t end, const char *name);
-	void (*copy)(uint32_t correlation, uint64_t start, uint64_t end, uint8_t kind, uint8_t source, uint8_t target,
-		uint64_t bytes);
+	void (*copy)(uint32_t correlation, uint64_t start, uint64_t end, uint8_t kind, uint8_t source,
+		uint8_t target, uint64_t bytes);
 	void (*memset)(uint32_t correlation, uint64_t start, uint64_t end, uint64_t bytes);
 	bool (*enabled)(int kind);
 	bool (*subscribed)(void);
-	uint32_t (*held)(void);    /* buffers */
-	void (*hold_empty)(void);  /* CUPTI asks for a buffer that gets no record and stays */
-	void (*take_over)(void);   /* another client registers its buffers */
+	uint32_t (*held)(void); /* buffers */
+	void (*hold_empty)(void); /* CUPTI asks for a buffer that gets no record and stays */
+	void (*take_over)(void); /* another client registers its buffers */
 	uint32_t (*unzeroed)(void); /* buffers that came dirty although promised clean */
 	uint64_t (*refused_records)(void); /* no buffer was given */
 };

@@ -6,8 +6,16 @@
 #include <string.h>
 
 #define API __attribute__((visibility("default")))
-enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_CONTEXT = 201, INVALID_HANDLE = 400,
-	NOT_READY = 600, CONTEXT_IS_DESTROYED = 709 };
+enum {
+	OK = 0,
+	INVALID_VALUE = 1,
+	OUT_OF_MEMORY = 2,
+	NOT_INITIALIZED = 3,
+	INVALID_CONTEXT = 201,
+	INVALID_HANDLE = 400,
+	NOT_READY = 600,
+	CONTEXT_IS_DESTROYED = 709
+};
 
 struct event {
 	uint64_t ns;
@@ -241,9 +249,14 @@ API int cuDeviceGetUuid_v2(unsigned char *out, int device)
 
 /* ---- what strobe must never call --------------------------------------- */
 
-#define FORBIDDEN(name) API int name(void) { COUNTED; return OK; }
-int cuInit(void), cuCtxCreate_v2(void), cuCtxCreate_v4(void), cuDevicePrimaryCtxRetain(void), cuCtxSynchronize(void),
-	cuStreamSynchronize(void), cuEventSynchronize(void), cuCtxSetCurrent(void);
+#define FORBIDDEN(name)    \
+	API int name(void) \
+	{                  \
+		COUNTED;   \
+		return OK; \
+	}
+int cuInit(void), cuCtxCreate_v2(void), cuCtxCreate_v4(void), cuDevicePrimaryCtxRetain(void),
+	cuCtxSynchronize(void), cuStreamSynchronize(void), cuEventSynchronize(void), cuCtxSetCurrent(void);
 FORBIDDEN(cuInit)
 FORBIDDEN(cuCtxCreate_v2)
 FORBIDDEN(cuCtxCreate_v4)
@@ -329,8 +342,8 @@ static void limit_events(uint32_t count)
 API const struct fake_cuda *fake_cuda(void);
 API const struct fake_cuda *fake_cuda(void)
 {
-	static const struct fake_cuda fake = { reset, call_count, advance, work, capture, make_current, destroy,
-		fail_record, limit_events };
+	static const struct fake_cuda fake = { reset, call_count, advance, work, capture, make_current,
+		destroy, fail_record, limit_events };
 
 	return &fake;
 }

@@ -42,11 +42,11 @@ static int counted(const char *name)
 	}
 	return refused && !strcmp(refused, name) ? refused_result : CUPTI_OK;
 }
-#define COUNTED                            \
-	do {                               \
+#define COUNTED                                 \
+	do {                                    \
 		int result = counted(__func__); \
-		if (result)                \
-			return result;     \
+		if (result)                     \
+			return result;          \
 	} while (0)
 
 API int cuptiGetVersion(uint32_t *out)
@@ -147,7 +147,8 @@ API int cuptiSubscribe(void **out, cupti_callback function, void *user)
 	return CUPTI_OK;
 }
 
-API int cuptiSubscribe_v2(void **out, cupti_callback function, void *user, struct cupti_subscriber_params *params)
+API int cuptiSubscribe_v2(
+	void **out, cupti_callback function, void *user, struct cupti_subscriber_params *params)
 {
 	if (refused && !strcmp(refused, __func__) && params->other_name_size > 30)
 		strcpy(params->other_name, "CUPTI for somebody else");
@@ -283,8 +284,8 @@ static void kernel(uint32_t correlation, uint64_t start, uint64_t end, const cha
 	pthread_mutex_unlock(&lock);
 }
 
-static void copy(uint32_t correlation, uint64_t start, uint64_t end, uint8_t kind, uint8_t source, uint8_t target,
-	uint64_t bytes)
+static void copy(uint32_t correlation, uint64_t start, uint64_t end, uint8_t kind, uint8_t source,
+	uint8_t target, uint64_t bytes)
 {
 	struct cupti_memcpy *c = record(CUPTI_KIND_MEMCPY);
 
@@ -353,8 +354,8 @@ static uint64_t refused_records(void)
 API const struct fake_cupti *fake_cupti(void);
 API const struct fake_cupti *fake_cupti(void)
 {
-	static const struct fake_cupti fake = { reset, call_count, set_version, refuse, now, launch, kernel, copy, set,
-		enabled, subscribed, held, hold_empty, take_over, unzeroed, refused_records };
+	static const struct fake_cupti fake = { reset, call_count, set_version, refuse, now, launch, kernel,
+		copy, set, enabled, subscribed, held, hold_empty, take_over, unzeroed, refused_records };
 
 	return &fake;
 }

@@ -32,7 +32,8 @@ static void written_reset(void)
 	lane_full = false;
 }
 
-bool __wrap_sb_put(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint64_t *payload, uint32_t words)
+bool __wrap_sb_put(
+	enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint64_t *payload, uint32_t words)
 {
 	struct written *w = &written[written_count];
 

@@ -11,7 +11,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WITH_RUNTIME = 1, WITH_DRIVER = 2, WITH_RUNTIME_RECORDS = 4, WITHOUT_ZEROING = 8, WITH_API_BEFORE = 16, WITH_API_AFTER = 32 };
+enum {
+	WITH_RUNTIME = 1,
+	WITH_DRIVER = 2,
+	WITH_RUNTIME_RECORDS = 4,
+	WITHOUT_ZEROING = 8,
+	WITH_API_BEFORE = 16,
+	WITH_API_AFTER = 32
+};
 
 #define BUFFER_BYTES (1u << 20)
 #define SLOTS (1u << 18)
@@ -128,7 +135,8 @@ int bare_start(int flags)
 	int err;
 
 	flags_now = flags;
-	kernel_count = copy_count = memset_count = other_count = matched_count = kernel_ns = callback_count = 0;
+	kernel_count = copy_count = memset_count = other_count = matched_count = kernel_ns = callback_count =
+		0;
 	first_start = last_end = 0;
 	if (flags & (WITH_RUNTIME | WITH_DRIVER)) {
 		err = CALL("cuptiSubscribe", &subscriber, launched, NULL);
@@ -201,9 +209,12 @@ static double now_ns(void)
 void bare_driver_costs(void *stream, double *out)
 {
 	void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-	int (*ctx)(void **) = dlsym(cuda, "cuCtxGetCurrent"), (*capturing)(void *, int *) = dlsym(cuda, "cuStreamIsCapturing");
-	int (*create)(void **, unsigned) = dlsym(cuda, "cuEventCreate"), (*record)(void *, void *) = dlsym(cuda, "cuEventRecord");
-	int (*query)(void *) = dlsym(cuda, "cuEventQuery"), (*elapsed)(float *, void *, void *) = dlsym(cuda, "cuEventElapsedTime");
+	int (*ctx)(void **) = dlsym(cuda, "cuCtxGetCurrent"),
+			(*capturing)(void *, int *) = dlsym(cuda, "cuStreamIsCapturing");
+	int (*create)(void **, unsigned) = dlsym(cuda, "cuEventCreate"),
+			       (*record)(void *, void *) = dlsym(cuda, "cuEventRecord");
+	int (*query)(void *) = dlsym(cuda, "cuEventQuery"),
+			  (*elapsed)(float *, void *, void *) = dlsym(cuda, "cuEventElapsedTime");
 	int (*id)(void *, unsigned long long *) = dlsym(cuda, "cuStreamGetId");
 	int (*priority)(void **, unsigned, int) = dlsym(cuda, "cuStreamCreateWithPriority");
 	void *events[1000], *context, *own;

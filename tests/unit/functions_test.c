@@ -23,7 +23,8 @@ static const struct sb_function *find(const struct sb_model *m, const char *name
  * "video", 2 in main outside of any stage. */
 static void record(struct synthetic *s)
 {
-	uint32_t decode = sb_builder_name(s->b, "pipe.decode", NULL), top = sb_builder_name(s->b, "pipe.main", NULL);
+	uint32_t decode = sb_builder_name(s->b, "pipe.decode", NULL),
+		 top = sb_builder_name(s->b, "pipe.main", NULL);
 	const uint32_t deep[] = { decode, decode, top }, shallow[] = { top }, lines[] = { 12, 20, 99 };
 
 	s->main = sb_builder_thread(s->b, TID, "main");

@@ -112,8 +112,10 @@ static void copies_have_direction_bytes_and_kind_of_memory(void **state)
 	(void)state;
 	start();
 	t = fake->now();
-	fake->copy(fake->launch(), t, t + 1000, CUPTI_COPY_HTOD, CUPTI_MEMORY_PAGEABLE, CUPTI_MEMORY_DEVICE, 1 << 20);
-	fake->copy(fake->launch(), t, t + 1000, CUPTI_COPY_DTOH, CUPTI_MEMORY_DEVICE, CUPTI_MEMORY_PINNED, 77);
+	fake->copy(fake->launch(), t, t + 1000, CUPTI_COPY_HTOD, CUPTI_MEMORY_PAGEABLE, CUPTI_MEMORY_DEVICE,
+		1 << 20);
+	fake->copy(
+		fake->launch(), t, t + 1000, CUPTI_COPY_DTOH, CUPTI_MEMORY_DEVICE, CUPTI_MEMORY_PINNED, 77);
 	fake->copy(fake->launch(), t, t + 1000, CUPTI_COPY_DTOD, CUPTI_MEMORY_DEVICE, CUPTI_MEMORY_DEVICE, 5);
 	fake->memset(fake->launch(), t, t + 1000, 4096);
 	sb_activity_stop();
@@ -401,23 +403,18 @@ int main(void)
 		cmocka_unit_test(unknown_versions_are_refused), /* first: nothing is loaded yet */
 		TEST(kernel_carries_the_call_that_launched_it),
 		TEST(copies_have_direction_bytes_and_kind_of_memory),
-		TEST(everything_is_let_go_of_afterwards),
-		TEST(runtime_records_are_never_enabled),
+		TEST(everything_is_let_go_of_afterwards), TEST(runtime_records_are_never_enabled),
 		TEST(what_was_launched_after_the_cut_is_not_recorded),
 		TEST(leftovers_of_an_earlier_trace_are_not_recorded),
 		TEST(incomplete_records_are_counted_not_written),
 		TEST(unknown_launches_are_recorded_without_one),
 		TEST(many_kernels_need_few_buffers_and_get_them_back_clean),
-		TEST(buffers_run_out_and_the_loss_is_counted),
-		TEST(full_lane_is_told),
+		TEST(buffers_run_out_and_the_loss_is_counted), TEST(full_lane_is_told),
 		TEST(another_subscriber_makes_strobe_yield_and_say_who),
-		TEST(missing_permission_is_said_in_words),
-		TEST(an_empty_buffer_that_stays_is_no_take_over),
+		TEST(missing_permission_is_said_in_words), TEST(an_empty_buffer_that_stays_is_no_take_over),
 		TEST(names_are_demangled_where_that_is_possible),
-		TEST(name_at_a_reused_address_is_not_confused),
-		TEST(stamps_follow_a_clock_of_any_rate),
-		TEST(stamps_stay_bounded),
-		TEST(traces_are_asked_for_in_words),
+		TEST(name_at_a_reused_address_is_not_confused), TEST(stamps_follow_a_clock_of_any_rate),
+		TEST(stamps_stay_bounded), TEST(traces_are_asked_for_in_words),
 		TEST(a_client_that_takes_over_keeps_what_it_enabled), /* last: leaves a buffer behind */
 	};
 

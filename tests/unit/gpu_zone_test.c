@@ -363,8 +363,9 @@ static void begin_long_after_the_last_event_has_its_own(void **state)
 
 static void strobe_never_initialises_creates_or_synchronizes(void **state)
 {
-	static const char *const forbidden[] = { "cuInit", "cuCtxCreate_v2", "cuCtxCreate_v4", "cuDevicePrimaryCtxRetain",
-		"cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize", "cuCtxSetCurrent" };
+	static const char *const forbidden[] = { "cuInit", "cuCtxCreate_v2", "cuCtxCreate_v4",
+		"cuDevicePrimaryCtxRetain", "cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize",
+		"cuCtxSetCurrent" };
 
 	(void)state;
 	for (int i = 0; i < 100; i++) {

@@ -146,8 +146,10 @@ typedef void (*thread_a)(uint32_t, const char *);
 
 static struct nvtx_attributes message(const char *text)
 {
-	return (struct nvtx_attributes){ .version = 3, .size = sizeof(struct nvtx_attributes),
-		.message_type = NVTX_MESSAGE_ASCII, .message.ascii = text };
+	return (struct nvtx_attributes){ .version = 3,
+		.size = sizeof(struct nvtx_attributes),
+		.message_type = NVTX_MESSAGE_ASCII,
+		.message.ascii = text };
 }
 
 static void pushed_ranges_become_zones(void **state)
@@ -306,18 +308,12 @@ static void nothing_is_marked_while_nothing_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(pushed_ranges_become_zones),
-		TEST(wide_names_become_utf8),
-		TEST(payloads_become_attributes),
-		TEST(numbers_in_operator_names_are_cut),
+		TEST(pushed_ranges_become_zones), TEST(wide_names_become_utf8),
+		TEST(payloads_become_attributes), TEST(numbers_in_operator_names_are_cut),
 		TEST(started_ranges_become_spans_in_any_order),
-		TEST(domains_prefix_and_have_their_own_stacks),
-		TEST(registered_strings_are_used_by_handle),
-		TEST(marks_become_events),
-		TEST(threads_are_named),
-		TEST(small_tables_are_respected),
-		TEST(foreign_callers_are_refused),
-		TEST(nothing_is_marked_while_nothing_records),
+		TEST(domains_prefix_and_have_their_own_stacks), TEST(registered_strings_are_used_by_handle),
+		TEST(marks_become_events), TEST(threads_are_named), TEST(small_tables_are_respected),
+		TEST(foreign_callers_are_refused), TEST(nothing_is_marked_while_nothing_records),
 		TEST(ranges_never_ended_do_not_stop_later_ones), /* last: leaves none free */
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
