@@ -99,7 +99,7 @@ struct strobe_site {
 	const char *name;
 	const char *code;
 	uint32_t id;
-	uint32_t reserved;
+	uint32_t always; /* 1: whatever the profile_* settings say, as its end does not know the site */
 };
 
 /* ---- zones ------------------------------------------------------------- */
@@ -125,7 +125,7 @@ STROBE_API void strobe_site_end_(struct strobe_site *site);
 /* Zones that do not follow a scope. */
 #define STROBE_ZONE_BEGIN(zone_name)                                                     \
 	do {                                                                             \
-		static struct strobe_site strobe_site_here_ = { zone_name, NULL, 0, 0 }; \
+		static struct strobe_site strobe_site_here_ = { zone_name, NULL, 0, 1 }; \
 		if (STROBE_ON_())                                                        \
 			strobe_site_begin_(&strobe_site_here_);                          \
 	} while (0)
@@ -148,6 +148,19 @@ static inline void strobe_scope_end_(struct strobe_site **site)
 	if (STROBE_UNLIKELY_(*site))
 		strobe_site_end_(*site);
 }
+
+/* What the profile_* settings can switch off. For bindings: they ask before they
+ * record something of a kind; the calls below and STROBE_ZONE ask by themselves. */
+enum strobe_kind {
+	STROBE_KIND_OTHER = 0, /* always recorded */
+	STROBE_KIND_STEP = 1,
+	STROBE_KIND_BLOCK = 2,
+	STROBE_KIND_MODEL = 3,
+	STROBE_KIND_VAE_DECODE = 4,
+	STROBE_KIND_TEXT_ENCODE = 5
+};
+STROBE_API enum strobe_kind strobe_kind_of(const char *zone_name);
+STROBE_API int strobe_kind_recorded(enum strobe_kind kind);
 
 /* Names made at run time. Values belong in attributes, not in names. */
 STROBE_API void strobe_zone_begin(const char *dynamic_name);

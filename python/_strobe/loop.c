@@ -78,9 +78,21 @@ static void put_turn(struct loop *l, PyObject *item)
 		attr_put(l->state, key, value);
 }
 
+/* Switched off in the settings: nothing is written, though steps are still counted
+ * by whoever traces so many of them. */
+static bool left_out(const struct loop *l)
+{
+	if (l->role == STROBE_ROLE_BLOCK)
+		return !strobe_kind_recorded(STROBE_KIND_BLOCK);
+	if (l->role != STROBE_ROLE_STEP || strobe_kind_recorded(STROBE_KIND_STEP))
+		return false;
+	strobe_step_begin(NULL, NULL);
+	return true;
+}
+
 static void begin(struct loop *l, PyObject *item)
 {
-	if (!STROBE_ON_())
+	if (!STROBE_ON_() || left_out(l))
 		return;
 	track_follow(l->state);
 	l->gpu_timed = l->state->raw_stream && l->gpu != 0 && (l->gpu == 1 || strobe_gpu_zone_worth(l->id));

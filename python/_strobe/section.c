@@ -10,6 +10,7 @@ struct section {
 	PyObject *name;
 	uint32_t id;
 	int8_t gpu; /* 1: asked for, 0: refused, -1: where it is cheap */
+	uint8_t kind; /* enum strobe_kind: what may be switched off */
 	bool gpu_timed; /* what the open entries were begun with */
 	uint32_t open_count;
 	PyObject *kwnames; /* NULL: no attributes */
@@ -17,6 +18,11 @@ struct section {
 	PyObject *enter; /* bound methods of a shared section; NULL: bound anew */
 	PyObject *exit;
 };
+
+static inline bool records(const struct section *s)
+{
+	return STROBE_ON_() && (__builtin_expect(!s->kind, 1) || strobe_kind_recorded((enum strobe_kind)s->kind));
+}
 
 static bool wants_gpu(struct section *s)
 {
@@ -47,7 +53,7 @@ static PyObject *section_enter(PyObject *self, PyObject *unused)
 {
 	struct section *s = (struct section *)self;
 
-	if (STROBE_ON_()) {
+	if (records(s)) {
 		track_follow(s->state);
 		if (__builtin_expect(s->state->raw_stream != NULL, 0))
 			begin_timed(s);
@@ -83,7 +89,7 @@ static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t 
 
 	if (s->open_count)
 		s->open_count--;
-	if (STROBE_ON_()) {
+	if (records(s)) {
 		track_follow(s->state);
 		if (__builtin_expect(nargs > 0 && args[0] != Py_None, 0))
 			put_error(args[0]);
@@ -106,7 +112,7 @@ static PyObject *section_set(PyObject *self, PyObject *const *args, Py_ssize_t n
 		PyErr_SetString(PyExc_TypeError, "set() takes keyword arguments only");
 		return NULL;
 	}
-	if (STROBE_ON_()) {
+	if (records(s)) {
 		track_follow(s->state);
 		for (Py_ssize_t i = 0; i < given; i++)
 			attr_put(s->state, PyTuple_GetItem(kwnames, i), args[i]);
@@ -189,6 +195,7 @@ static struct section *make(struct state *st, PyObject *name, PyObject *code, in
 	Py_INCREF(name);
 	s->name = name;
 	s->id = id;
+	s->kind = (uint8_t)strobe_kind_of(PyUnicode_AsUTF8AndSize(name, NULL));
 	s->gpu = (int8_t)gpu;
 	s->gpu_timed = false;
 	s->open_count = 0;

@@ -37,6 +37,21 @@ static PyObject *recording(PyObject *module, PyObject *unused)
 	return PyBool_FromLong(strobe_recording());
 }
 
+/* role_recorded(role): False where the settings leave steps or blocks out. */
+static PyObject *role_recorded(PyObject *module, PyObject *role)
+{
+	long value = PyLong_AsLong(role);
+	enum strobe_kind kind = STROBE_KIND_OTHER;
+
+	if (value == -1 && PyErr_Occurred())
+		return NULL;
+	if (value == STROBE_ROLE_STEP)
+		kind = STROBE_KIND_STEP;
+	else if (value == STROBE_ROLE_BLOCK)
+		kind = STROBE_KIND_BLOCK;
+	return PyBool_FromLong(strobe_kind_recorded(kind));
+}
+
 static PyObject *run_dir(PyObject *module, PyObject *unused)
 {
 	return PyUnicode_DecodeFSDefault(strobe_run_dir());
@@ -88,6 +103,7 @@ PyMethodDef session_methods[] = {
 	{ "start", start, METH_VARARGS, NULL },
 	{ "stop", stop, METH_NOARGS, NULL },
 	{ "recording", recording, METH_NOARGS, "recording()\n--\n\nTrue while a session records." },
+	{ "role_recorded", role_recorded, METH_O, NULL },
 	{ "run_dir", run_dir, METH_NOARGS,
 		"run_dir()\n--\n\nThe open (or last) session's run folder, '' before the first." },
 	{ "tag", tag, METH_O, NULL },

@@ -69,6 +69,10 @@ def recording():
     return False
 
 
+def role_recorded(role):
+    return False
+
+
 def run_dir():
     return ""
 

@@ -2,7 +2,7 @@
  * communication; and what to leave alone because it cannot pay. */
 #include "analyze/advise_bound.h"
 
-#include "analyze/part.h"
+#include "base/part.h"
 #include "analyze/series.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Rules about stages: where the time goes, compiling, loading, moving weights. */
 #include "analyze/advise_rule.h"
 
-#include "analyze/part.h"
+#include "base/part.h"
 
 #include <string.h>
 

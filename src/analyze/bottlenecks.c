@@ -1,5 +1,5 @@
 /* The rows by total time, and the few with the most time of their own. */
-#include "analyze/part.h"
+#include "base/part.h"
 #include "analyze/stages.h"
 
 #include <stdlib.h>

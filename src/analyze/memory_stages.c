@@ -1,7 +1,7 @@
 /* Memory by stage: who made the peaks, where it rose, and what stayed. */
 #include "analyze/memory_notes.h"
 
-#include "analyze/part.h"
+#include "base/part.h"
 #include "analyze/series.h"
 
 #include <stdlib.h>

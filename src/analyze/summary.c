@@ -2,7 +2,7 @@
 #include "analyze/summary.h"
 
 #include "analyze/memory.h"
-#include "analyze/part.h"
+#include "base/part.h"
 #include "analyze/series.h"
 #include "analyze/setting.h"
 #include "base/error.h"

@@ -8,7 +8,7 @@
 #define SB_ANALYZE_VIDEO_H
 
 #include "analyze/model.h"
-#include "analyze/part.h"
+#include "base/part.h"
 #include "base/vec.h"
 
 extern const struct sb_analysis sb_analysis_video;

@@ -454,10 +454,11 @@ int strobe_stop(void)
 
 void strobe_tag(const struct strobe_attr *tag)
 {
-	struct sb_setting_tag t = { .type = tag->type };
+	struct sb_setting_tag t = { 0 };
 
-	if (!sb_session_active())
+	if (!tag || !tag->key || !sb_session_active())
 		return;
+	t.type = tag->type;
 	snprintf(t.key, sizeof t.key, "%s", tag->key);
 	if (tag->type == STROBE_TYPE_STRING) {
 		sb_keep_meta_string(SB_META_TAG, tag->key, tag->value.s ? tag->value.s : "");

@@ -6,4 +6,7 @@
  * NULL: nobody. One at a time, in all copies of the library. */
 void sb_step_hook_set(void (*hook)(void));
 
+/* A step begins, recorded or not. */
+void sb_step_passes(void);
+
 #endif

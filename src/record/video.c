@@ -3,8 +3,10 @@
 #include "strobe.h"
 
 #include "record/clock.h"
+#include "record/kinds.h"
 #include "record/lane.h"
 #include "record/recorder.h"
+#include "record/step.h"
 
 #include <math.h>
 #include <string.h>
@@ -60,6 +62,10 @@ void strobe_step_begin(const char *name, const struct strobe_step *step)
 {
 	if (!STROBE_ON_())
 		return;
+	if (sb_kind_is_off(STROBE_KIND_STEP)) {
+		sb_step_passes(); /* whoever counts steps still does */
+		return;
+	}
 	begin_as(name, "denoise_step", STROBE_ROLE_STEP);
 	if (!step)
 		return;
@@ -73,12 +79,13 @@ void strobe_step_begin(const char *name, const struct strobe_step *step)
 
 void strobe_step_end(void)
 {
-	strobe_zone_end();
+	if (strobe_kind_recorded(STROBE_KIND_STEP))
+		strobe_zone_end();
 }
 
 void strobe_block_begin(const char *name, int64_t index, int64_t frames)
 {
-	if (!STROBE_ON_())
+	if (!strobe_kind_recorded(STROBE_KIND_BLOCK))
 		return;
 	begin_as(name, "block", STROBE_ROLE_BLOCK);
 	strobe_attr_int_id(SB_NAME_INDEX, index);
@@ -87,7 +94,7 @@ void strobe_block_begin(const char *name, int64_t index, int64_t frames)
 
 void strobe_block_end(int64_t memory_bytes)
 {
-	if (!STROBE_ON_())
+	if (!strobe_kind_recorded(STROBE_KIND_BLOCK))
 		return;
 	if (memory_bytes >= 0)
 		strobe_attr_int_id(SB_NAME_MEMORY, memory_bytes);
@@ -109,7 +116,7 @@ void strobe_step_record(const char *name, const struct strobe_step *step, uint64
 	struct strobe_attr attrs[5];
 	size_t n = 0;
 
-	if (!STROBE_ON_())
+	if (!strobe_kind_recorded(STROBE_KIND_STEP))
 		return;
 	attrs[n++] = int_attr("strobe.role", STROBE_ROLE_STEP);
 	if (step) {
@@ -129,7 +136,7 @@ void strobe_block_record(const char *name, int64_t index, int64_t frames, uint64
 	struct strobe_attr attrs[4];
 	size_t n = 0;
 
-	if (!STROBE_ON_())
+	if (!strobe_kind_recorded(STROBE_KIND_BLOCK))
 		return;
 	attrs[n++] = int_attr("strobe.role", STROBE_ROLE_BLOCK);
 	attrs[n++] = int_attr("index", index);
@@ -141,7 +148,7 @@ void strobe_block_record(const char *name, int64_t index, int64_t frames, uint64
 
 void strobe_model(const char *name, int64_t parameter_count, const char *type, int64_t bytes)
 {
-	if (!STROBE_ON_())
+	if (!strobe_kind_recorded(STROBE_KIND_MODEL))
 		return;
 	sb_put(SB_LANE_KEEP, SB_MODEL, sb_name_intern(name, NULL),
 		(uint64_t[]){ sb_clock_ticks(), (uint64_t)parameter_count,

@@ -3,6 +3,7 @@
 #include "strobe.h"
 
 #include "record/clock.h"
+#include "record/kinds.h"
 #include "record/lane.h"
 #include "record/recorder.h"
 #include "record/step.h"
@@ -53,27 +54,43 @@ static inline void put(enum sb_kind kind, uint32_t id)
 	publish(w, at, sb_word(kind, id, since));
 }
 
-static __attribute__((noinline, cold)) void begin_first_time(struct strobe_site *site)
+static bool id_is_off(uint32_t id)
 {
-	uint32_t id = sb_name_intern(site->name, site->code);
+	return id & SB_SITE_KIND_BIT && sb_kind_is_off((enum strobe_kind)(id >> SB_SITE_KIND_SHIFT & 15));
+}
 
-	__atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
-	put(SB_BEGIN, id);
+/* The site's first time, or one whose name is of a kind that may be switched off. */
+static __attribute__((noinline, cold)) void begin_with_care(struct strobe_site *site, uint32_t id)
+{
+	if (!id) {
+		enum strobe_kind kind = site->always ? STROBE_KIND_OTHER : strobe_kind_of(site->name);
+
+		id = sb_name_intern(site->name, site->code);
+		if (kind)
+			id |= SB_SITE_KIND_BIT | (uint32_t)kind << SB_SITE_KIND_SHIFT;
+		__atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
+	}
+	if (!id_is_off(id))
+		put(SB_BEGIN, id & SB_ID_MAX);
 }
 
 void strobe_site_begin_(struct strobe_site *site)
 {
 	uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
 
-	if (__builtin_expect(!id, 0))
-		begin_first_time(site);
+	if (__builtin_expect((int32_t)id <= 0, 0))
+		begin_with_care(site, id);
 	else
 		put(SB_BEGIN, id);
 }
 
 void strobe_site_end_(struct strobe_site *site)
 {
-	put(SB_END, __atomic_load_n(&site->id, __ATOMIC_RELAXED));
+	uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+
+	if (__builtin_expect((int32_t)id < 0, 0) && id_is_off(id))
+		return;
+	put(SB_END, id & SB_ID_MAX);
 }
 
 void strobe_zone_end(void)
@@ -190,12 +207,18 @@ void sb_step_hook_set(void (*hook)(void))
 	atomic_store(&REC->step_hook, hook);
 }
 
-void strobe_role(enum strobe_role role)
+void sb_step_passes(void)
 {
 	void (*hook)(void) = atomic_load_explicit(&REC->step_hook, memory_order_relaxed);
 
-	if (hook && role == STROBE_ROLE_STEP && STROBE_ON_())
+	if (hook)
 		hook();
+}
+
+void strobe_role(enum strobe_role role)
+{
+	if (role == STROBE_ROLE_STEP && STROBE_ON_())
+		sb_step_passes();
 	strobe_attr_int_id(SB_NAME_ROLE, role);
 }
 

@@ -1,7 +1,7 @@
 /* The one-screen summary. */
 #include "report/summary.h"
 
-#include "analyze/part.h"
+#include "base/part.h"
 #include "base/error.h"
 #include "report/summary_rows.h"
 

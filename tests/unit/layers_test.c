@@ -7,7 +7,7 @@
 
 #include "analyze/layers.h"
 #include "analyze/parameters.h"
-#include "analyze/part.h"
+#include "base/part.h"
 #include "analyze/precision.h"
 #include "synthetic.h"
 

@@ -272,6 +272,73 @@ static void sessions_stop_while_others_record(void **state)
 		pthread_join(threads[i], NULL);
 }
 
+/* ---- what the settings leave out ------------------------------------------ */
+
+static void one_of_each(void)
+{
+	STROBE_ZONE("around");
+	strobe_step_begin("a step", NULL);
+	strobe_step_end();
+	strobe_step_record("a step", NULL, 1000);
+	strobe_block_begin("a block", 0, 3);
+	strobe_block_end(-1);
+	strobe_block_record("a block", 0, 3, 1000, -1);
+	for (int i = 0; i < 2; i++) {
+		STROBE_ZONE("VAE decode");
+		STROBE_ZONE("text_encode");
+		STROBE_ZONE("vae_encode");
+	}
+	STROBE_ZONE_BEGIN("vae_decode by hand");
+	STROBE_ZONE_END();
+}
+
+static void counts_of_each(uint64_t steps, uint64_t blocks, uint64_t decodes, uint64_t texts)
+{
+	assert_int_equal(count_in("run.strobe", "a step").count, steps);
+	assert_int_equal(count_in("run.strobe", "a block").count, blocks);
+	assert_int_equal(count_in("run.strobe", "VAE decode").count, decodes);
+	assert_int_equal(count_in("run.strobe", "text_encode").count, texts);
+	assert_int_equal(count_in("run.strobe", "around").count, 1);
+	assert_int_equal(count_in("run.strobe", "around").open_count, 0);
+	assert_int_equal(count_in("run.strobe", "vae_encode").count, 2);
+	assert_int_equal(count_in("run.strobe", "vae_decode by hand").count, 1);
+}
+
+static void session_without(const char *setting)
+{
+	if (setting)
+		setenv(setting, "false", 1);
+	start(0);
+	one_of_each();
+	strobe_stop();
+	if (setting)
+		unsetenv(setting);
+}
+
+static void what_is_switched_off_is_not_recorded(void **state)
+{
+	session_without(NULL);
+	counts_of_each(1, 1, 2, 2);
+	session_without("STROBE_PROFILE_DIFFUSION_STEPS");
+	counts_of_each(0, 1, 2, 2);
+	session_without("STROBE_PROFILE_INFERENCE_STEPS");
+	counts_of_each(0, 1, 2, 2);
+	session_without("STROBE_PROFILE_BLOCK_COMPUTATION");
+	counts_of_each(1, 0, 2, 2);
+	session_without("STROBE_PROFILE_VAE_DECODE");
+	counts_of_each(1, 1, 0, 2);
+	session_without("STROBE_PROFILE_TEXT_ENCODING");
+	counts_of_each(1, 1, 2, 0);
+}
+
+static void a_tag_that_is_nothing_is_ignored(void **state)
+{
+	start(0);
+	strobe_tag(NULL);
+	strobe_tag(&(struct strobe_attr){ .key = NULL });
+	strobe_stop();
+}
+
 /* ---- fork ---------------------------------------------------------------- */
 
 static void a_forked_child_has_a_file_of_its_own(void **state)
@@ -687,6 +754,8 @@ int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 	const struct CMUnitTest tests[] = {
+		T(what_is_switched_off_is_not_recorded),
+		T(a_tag_that_is_nothing_is_ignored),
 		T(every_zone_is_in_the_file),
 		T(nothing_is_recorded_without_a_session),
 		T(a_second_session_starts_empty),

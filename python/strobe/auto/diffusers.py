@@ -13,7 +13,7 @@ NO_DENOISERS = ("text_encoder", "image_encoder", "vae", "vocoder", "safety_check
 
 
 def _on(toggle):
-    return os.environ.get("STROBE_PROFILE_" + toggle, "1") not in ("0", "false")
+    return os.environ.get("STROBE_PROFILE_" + toggle, "1").lower() not in ("0", "false", "no", "off")
 
 
 def watch():
@@ -192,7 +192,7 @@ def _forward(name, module, call, args, kwargs):
     if not current.is_denoiser(name):
         with zone(name):
             return call(module, *args, **kwargs)
-    if current.step_zone is None and _on("DIFFUSION_STEPS"):
+    if current.step_zone is None and _on("DIFFUSION_STEPS") and _on("INFERENCE_STEPS"):
         guard(current.begin_step)
     with zone(name, ROLE_FORWARD):
         return call(module, *args, **kwargs)

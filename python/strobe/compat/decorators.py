@@ -173,6 +173,9 @@ def _zone(name, role, data, keys):
         with section(name):
             yield
         return
+    if not native.role_recorded(role):
+        yield
+        return
     native.zone_begin(name)
     native.role(role)
     native.attrs(**{attribute: data[key] for key, attribute in keys.items() if data.get(key) is not None})
@@ -212,7 +215,7 @@ def profile_diffusion_step(step_extractor=None):
                                     block_size=known.get("block_size", 1))
         elif given:
             profiler.record_diffusion_step(**known)
-        else:  # strobe has the step as a zone already
+        elif profiler.config.profile_diffusion_steps and profiler.config.profile_inference_steps:  # strobe has the step as a zone already
             profiler._session.diffusion.record_diffusion_step(**known)
 
     def decorate(function):
@@ -233,7 +236,7 @@ def profile_block_computation(block_extractor=None):
                                      seconds=known["computation_time_ms"] / 1e3)
         elif given:
             profiler.record_block_computation(**known)
-        else:
+        elif profiler.config.profile_block_computation:
             profiler._session.diffusion.record_block_computation(**known)
 
     def decorate(function):

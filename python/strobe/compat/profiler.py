@@ -314,7 +314,7 @@ class InferixProfiler:
 
     @_quiet
     def record_diffusion_step(self, step=0, timestep=0.0, block_size=1, computation_time_ms=0.0, guidance_scale=None):
-        if not self.config.profile_diffusion_steps:
+        if not (self.config.profile_diffusion_steps and self.config.profile_inference_steps):
             return
         step, block_size, ms = int(_host_number(step, 0)), int(block_size), float(computation_time_ms or 0.0)
         timestep = _host_number(timestep, math.nan)

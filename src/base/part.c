@@ -1,6 +1,6 @@
 /* Names of stages, read for what they are. Not a list of products: words that
  * pipelines use for the same thing. */
-#include "analyze/part.h"
+#include "base/part.h"
 
 #include "strobe.h"
 

@@ -1,7 +1,7 @@
 /* What a stage is for: denoise, VAE, text encoding, moving weights… Decided by
  * its role, else by its name. */
-#ifndef SB_ANALYZE_PART_H
-#define SB_ANALYZE_PART_H
+#ifndef SB_BASE_PART_H
+#define SB_BASE_PART_H
 
 enum sb_part {
 	SB_PART_OTHER,

@@ -1,0 +1,17 @@
+/* What the profile_* settings can leave out of a recording. */
+#ifndef SB_RECORD_KINDS_H
+#define SB_RECORD_KINDS_H
+
+#include "strobe.h"
+
+#include <stdbool.h>
+
+/* Where a site's id says that its name is of a kind that can be switched off. */
+#define SB_SITE_KIND_BIT 0x80000000u
+#define SB_SITE_KIND_SHIFT 24
+
+/* True: the settings in force leave it out. Opens an armed session: before that
+ * nobody knows the settings. */
+bool sb_kind_is_off(enum strobe_kind kind);
+
+#endif
