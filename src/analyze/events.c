@@ -21,17 +21,40 @@ struct stream {
 	struct sb_stack *stack;
 };
 
+#define HOLE_WORDS 64u /* a sector; a record cut short by the end leaves one zero */
+
 /* ---- streams ------------------------------------------------------------- */
+
+/* Zeros end a chunk. But nothing follows them, and a full chunk ends with a PAD:
+ * a run of them elsewhere is a sector or a page that was lost. */
+static bool is_hole(const struct sb_reader *r, const struct sb_chunk *chunk, const struct sb_cursor *c)
+{
+	const struct sb_chunk *next = chunk + 1;
+	size_t zeros = 0, left = c->why == SB_CURSOR_ZERO ? (size_t)(c->end - c->at) : 0;
+
+	while (zeros < left && !c->at[zeros])
+		zeros++;
+	if (zeros < HOLE_WORDS || !r->head.closed)
+		return false;
+	return zeros < left || (next < r->chunks + r->chunk_count && next->lane == chunk->lane &&
+				       next->writer == chunk->writer);
+}
 
 static void note_damage(struct sb_engine *e, const struct sb_chunk *chunk, const struct sb_cursor *c)
 {
 	struct sb_reader *r = e->p->reader;
 	size_t bytes = sb_cursor_bad_bytes(c);
+	enum sb_damage kind = c->why == SB_CURSOR_BAD_KIND ? SB_DAMAGE_WORD : SB_DAMAGE_LENGTH;
 
-	if (!bytes || !e->first_pass)
+	if (!e->first_pass)
 		return;
-	sb_reader_damage(r, c->why == SB_CURSOR_BAD_KIND ? SB_DAMAGE_WORD : SB_DAMAGE_LENGTH, bytes,
-		sb_reader_chunk_offset(r, chunk) + r->head.chunk_bytes - bytes);
+	if (!bytes && is_hole(r, chunk, c)) {
+		bytes = (size_t)(c->end - c->at) * sizeof *c->at;
+		kind = SB_DAMAGE_HOLE;
+	}
+	if (bytes)
+		sb_reader_damage(
+			r, kind, bytes, sb_reader_chunk_offset(r, chunk) + r->head.chunk_bytes - bytes);
 }
 
 static bool open_chunk(struct sb_engine *e, struct stream *s)
@@ -201,9 +224,10 @@ static int start_stream(struct sb_engine *e, struct stream *s, uint32_t writer)
 	while (s->range.first < s->range.end && r->chunks[s->range.first].seq <= d.folded_seq)
 		s->range.first++;
 	if (e->first_pass && s->range.first < s->range.end &&
-		r->chunks[s->range.first].seq > d.folded_seq + 1)
-		sb_reader_damage(
-			r, SB_DAMAGE_MISSING, 0, sb_reader_chunk_offset(r, &r->chunks[s->range.first]));
+		r->chunks[s->range.first].seq > d.folded_seq + 1 && !r->damage[SB_DAMAGE_MISSING].count &&
+		!r->damage[SB_DAMAGE_CHUNK_HEADER].count)
+		sb_reader_damage(r, SB_DAMAGE_MISSING, r->head.chunk_bytes,
+			sb_reader_chunk_offset(r, &r->chunks[s->range.first]));
 	s->now_ns = s->range.first < s->range.end ? sb_process_ns(e->p, r->chunks[s->range.first].base_ticks)
 						  : e->p->start_ns;
 	if (d.node_count) {

@@ -527,9 +527,15 @@ struct sb_recording_section {
 	} * drops;
 	size_t drop_count;
 	double bytes, skipped_bytes;
-	struct sb_drop *damage; /* count: places; see skipped_bytes */
+	struct sb_damaged {
+		const char *text; /* "a chunk is missing" */
+		const char *file; /* where it was seen first */
+		int64_t count, bytes, first_offset;
+	} *damage;
 	size_t damage_count;
-	bool complete, live;
+	bool complete; /* the main process stopped in order, and nothing of it is missing */
+	bool live;
+	const char *limited_by; /* why detail was folded: "max_trace_bytes"; NULL: no limit was met */
 	double folded_until_s; /* detail starts here; NAN: nothing was folded */
 	double own_cpu_s, slow_path_s, overhead_ratio;
 	int64_t files;

@@ -22,30 +22,72 @@ static void fill_drops(struct sb_run *run, struct sb_model *m)
 	}
 }
 
+/* While a file is written to, its chunks come and go. */
+static bool is_moving(const struct sb_reader *r, int kind)
+{
+	return (kind == SB_DAMAGE_MISSING || kind == SB_DAMAGE_TRUNCATED) && sb_run_is_running(&r->head);
+}
+
 static void fill_damage(struct sb_run *run, struct sb_model *m)
 {
 	struct sb_recording_section *s = &m->recording;
 
 	s->damage = sb_model_alloc(m, SB_DAMAGE_KINDS * sizeof *s->damage);
 	for (int k = 0; s->damage && k < SB_DAMAGE_KINDS; k++) {
-		int64_t count = 0;
+		struct sb_damaged *d = &s->damage[s->damage_count];
 
 		for (uint32_t i = 0; i < run->process_count; i++) {
 			const struct sb_reader *r = run->processes[i].reader;
 
-			if (!r->damage[k].count)
+			if (!r->damage[k].count || is_moving(r, k))
 				continue;
-			if (!count)
-				sb_run_warn(run, "'%s' byte %llu: %s; %llu bytes skipped", r->path,
-					(unsigned long long)r->damage[k].first_offset,
-					sb_damage_text((enum sb_damage)k),
-					(unsigned long long)r->damage[k].bytes);
-			count += (int64_t)r->damage[k].count;
-			s->skipped_bytes += (double)r->damage[k].bytes;
+			if (!d->count) {
+				d->text = sb_damage_text((enum sb_damage)k);
+				d->file = sb_model_text(m, r->path);
+				d->first_offset = (int64_t)r->damage[k].first_offset;
+			}
+			d->count += (int64_t)r->damage[k].count;
+			d->bytes += (int64_t)r->damage[k].bytes;
 		}
-		if (count)
-			s->damage[s->damage_count++] = (struct sb_drop){ sb_damage_text((enum sb_damage)k),
-				sb_damage_text((enum sb_damage)k), count };
+		if (!d->count)
+			continue;
+		s->damage_count++;
+		s->skipped_bytes += (double)d->bytes;
+		sb_run_warn(run, "'%s' byte %lld: %s%s; %lld bytes lost", d->file,
+			(long long)d->first_offset, d->text,
+			d->count > 1 ? sb_model_printf(m, " (and %lld more)", (long long)d->count - 1) : "",
+			(long long)d->bytes);
+	}
+	s->complete &= !s->damage_count;
+	if (s->damage_count && !run->live)
+		m->session.state = "damaged";
+}
+
+static const char *limit_words(uint32_t limit)
+{
+	switch (limit) {
+	case SB_LIMIT_BUDGET: return "max_trace_bytes";
+	case SB_LIMIT_DISK: return "disk full";
+	case SB_LIMIT_FILE_SIZE: return "file size limit";
+	default: return NULL;
+	}
+}
+
+static void fill_limit(struct sb_run *run, struct sb_recording_section *s)
+{
+	for (uint32_t i = 0; i < run->process_count && !s->limited_by; i++)
+		s->limited_by = limit_words(run->processes[i].reader->head.limited_by);
+}
+
+/* The main process heads the run; of the others those are named that were cut off. */
+static void warn_unstopped(struct sb_run *run)
+{
+	for (uint32_t i = 0; i < run->process_count; i++) {
+		const struct sb_run_process *p = &run->processes[i];
+
+		if (i != run->main_process && !p->reader->head.closed && !sb_run_is_running(&p->reader->head))
+			sb_run_warn(run, "process %u ended without a stop: its open zones end at its last event",
+				p->pid);
 	}
 }
 
@@ -80,12 +122,13 @@ static int finish(void *self, struct sb_run *run, struct sb_model *m)
 	s->folded_until_s = pass->folded_until_ns == INT64_MIN ? NAN : (double)pass->folded_until_ns / 1e9;
 	fill_drops(run, m);
 	fill_damage(run, m);
+	fill_limit(run, s);
+	warn_unstopped(run);
 	fill_cost(run, m);
 	if (run->is_cut && pass->folded_until_ns > run->from_ns)
 		sb_run_warn(run,
-			"the detail before %.3f s was folded to stay within max_trace_bytes: "
-			"this part of the run is not complete",
-			s->folded_until_s);
+			"the detail before %.3f s was folded (%s): this part of the run is not complete",
+			s->folded_until_s, s->limited_by ? s->limited_by : "max_trace_bytes");
 	if (pass->vanished_chunks)
 		sb_run_warn(run,
 			"%llu chunks were folded while this was read: read it again for exact totals",

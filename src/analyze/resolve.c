@@ -298,6 +298,8 @@ int sb_recordings_find(const char *path, struct sb_recordings *out_recordings)
 
 	if (stat(path, &st))
 		return sb_fail_errno("cannot open run '%s'", path);
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return sb_fail(STROBE_EFORMAT, "'%s' is neither a file nor a folder", path);
 	if (S_ISDIR(st.st_mode)) {
 		err = find_in_folder(path, &r);
 	} else if (ends_with(path, ".strobe") || sb_reader_is_recording(path)) {

@@ -87,7 +87,6 @@ static void place_processes(struct sb_run *run)
 		if (start_after(&run->processes[i].reader->head, &first->reader->head) < 0)
 			first = &run->processes[i];
 	run->start_real_ns = first->reader->head.start_real_ns;
-	run->complete = true;
 	for (uint32_t i = 0; i < run->process_count; i++) {
 		struct sb_run_process *p = &run->processes[i];
 		const struct sb_file_header *h = &p->reader->head;
@@ -99,7 +98,6 @@ static void place_processes(struct sb_run *run)
 		if (p->end_ns > end)
 			end = p->end_ns;
 		run->live |= sb_run_is_running(h);
-		run->complete &= h->closed != 0;
 	}
 	run->wall_ns = end;
 }
@@ -122,6 +120,7 @@ static void choose_main(struct sb_run *run)
 			run->main_process = i;
 		}
 	}
+	run->complete = run->processes[run->main_process].reader->head.closed != 0;
 	for (uint32_t i = 0; i < run->track_count; i++)
 		run->tracks[i].main = !run->tracks[i].track && run->tracks[i].process == run->main_process &&
 				      run->tracks[i].tid ==

@@ -90,7 +90,7 @@ struct sb_run {
 	uint64_t start_real_ns;
 	int64_t wall_ns; /* of the whole run */
 	bool live; /* a process that records into it is running */
-	bool complete; /* every file was closed in order */
+	bool complete; /* the main process closed its file in order */
 	uint64_t lost[SB_LOST_REASONS];
 	/* The part asked for; all of it: 0, wall_ns. */
 	int64_t from_ns, to_ns;

@@ -25,6 +25,7 @@ const char *sb_damage_text(enum sb_damage kind)
 		[SB_DAMAGE_TRUNCATED] = "the file ends inside a chunk",
 		[SB_DAMAGE_MISSING] = "a chunk is missing",
 		[SB_DAMAGE_DIGEST] = "a digest that makes no sense",
+		[SB_DAMAGE_HOLE] = "zeros where events were",
 		[SB_DAMAGE_PACKED] = "a packed chunk that does not unpack",
 	};
 
@@ -186,15 +187,42 @@ static void add_chunk(struct sb_reader *r, uint32_t index, const struct sb_chunk
 		.words_lost = h->words_lost };
 }
 
-/* A header of all zeros, or one being recycled, is nobody's fault. */
+/* In a file that was not closed, a header of all zeros or one being recycled is
+ * nobody's fault; in a closed one every chunk handed out is whole. */
 static void take_header(struct sb_reader *r, uint32_t index, const struct sb_chunk_header *h, uint64_t offset)
 {
-	if (!h->generation || h->generation & 1)
+	bool unused = !h->generation && !h->writer && !h->seq;
+
+	if (unused && (!r->head.closed || index >= r->head.chunk_count))
 		return;
-	if (header_makes_sense(r, h))
-		add_chunk(r, index, h);
-	else
+	if (unused)
+		sb_reader_damage(r, SB_DAMAGE_MISSING, r->head.chunk_bytes, offset);
+	else if (!header_makes_sense(r, h) || (r->head.closed && (!h->generation || h->generation & 1)))
 		sb_reader_damage(r, SB_DAMAGE_CHUNK_HEADER, r->head.chunk_bytes, offset);
+	else if (h->generation && !(h->generation & 1))
+		add_chunk(r, index, h);
+}
+
+/* Chunks that were handed out and that the file is too short for. */
+static void miss_tail(struct sb_reader *r, uint64_t count)
+{
+	uint64_t missing = r->head.chunk_count > count ? r->head.chunk_count - count : 0;
+
+	if (!missing)
+		return;
+	sb_reader_damage(r, SB_DAMAGE_MISSING, missing * r->head.chunk_bytes, r->file_bytes);
+	r->damage[SB_DAMAGE_MISSING].count += missing - 1;
+}
+
+/* What sequence numbers miss beyond what is known to be missing by place. */
+static void miss_gaps(struct sb_reader *r, uint64_t gaps, uint64_t offset)
+{
+	uint64_t known = r->damage[SB_DAMAGE_MISSING].count + r->damage[SB_DAMAGE_CHUNK_HEADER].count;
+
+	if (gaps <= known)
+		return;
+	sb_reader_damage(r, SB_DAMAGE_MISSING, (gaps - known) * r->head.chunk_bytes, offset);
+	r->damage[SB_DAMAGE_MISSING].count += gaps - known - 1;
 }
 
 static int compare_chunks(const void *a, const void *b)
@@ -214,6 +242,7 @@ static int compare_chunks(const void *a, const void *b)
 
 static void sort_chunks(struct sb_reader *r)
 {
+	uint64_t gaps = 0, first_offset = 0;
 	uint32_t kept = 0;
 
 	qsort(r->chunks, r->chunk_count, sizeof *r->chunks, compare_chunks);
@@ -228,11 +257,14 @@ static void sort_chunks(struct sb_reader *r)
 			continue;
 		}
 		c->gap = same && c->seq != before->seq + 1;
-		if (c->gap)
-			sb_reader_damage(r, SB_DAMAGE_MISSING, 0, sb_reader_chunk_offset(r, c));
+		if ((c->gap || (!same && c->lane != SB_LANE_HOT && c->seq != 1)) && !gaps)
+			first_offset = sb_reader_chunk_offset(r, c);
+		if (same || c->lane != SB_LANE_HOT)
+			gaps += c->seq - (same ? before->seq : 0) - 1;
 		r->chunks[kept++] = *c;
 	}
 	r->chunk_count = kept;
+	miss_gaps(r, gaps, first_offset);
 }
 
 static int index_packed(struct sb_reader *r)
@@ -246,6 +278,8 @@ static int index_packed(struct sb_reader *r)
 	for (uint32_t i = 0; i < count; i++)
 		if (!sb_packed_chunk_header(r->packing, i, &h))
 			take_header(r, i, &h, 0);
+	if (r->head.closed)
+		miss_tail(r, count);
 	return 0;
 }
 
@@ -263,13 +297,17 @@ static int index_plain(struct sb_reader *r)
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t offset = r->head.header_bytes + (uint64_t)i * r->head.chunk_bytes;
 		uint64_t left = r->file_bytes - offset;
-		struct sb_chunk_header h;
+		struct sb_chunk_header h = { 0 };
+		bool whole = left >= r->head.chunk_bytes;
 
-		if (sb_read_at(r->fd, &h, sizeof h, offset) == sizeof h)
+		if (sb_read_at(r->fd, &h, sizeof h, offset) == sizeof h && (whole || h.generation))
 			take_header(r, i, &h, offset);
-		if (left < r->head.chunk_bytes)
-			sb_reader_damage(r, SB_DAMAGE_TRUNCATED, 0, offset + left);
+		/* A file grows by more than chunks: a rest that nobody uses yet is no loss. */
+		if (!whole && (h.generation || i < r->head.chunk_count))
+			sb_reader_damage(
+				r, SB_DAMAGE_TRUNCATED, r->head.chunk_bytes - left, offset + left);
 	}
+	miss_tail(r, count);
 	return 0;
 }
 

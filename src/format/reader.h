@@ -35,6 +35,7 @@ enum sb_damage {
 	SB_DAMAGE_TRUNCATED, /* the file ends inside a chunk */
 	SB_DAMAGE_MISSING, /* a chunk that should be there is not */
 	SB_DAMAGE_DIGEST, /* a digest that makes no sense */
+	SB_DAMAGE_HOLE, /* zeros in the middle of a chunk */
 	SB_DAMAGE_PACKED, /* a packed chunk that does not unpack */
 	SB_DAMAGE_KINDS
 };

@@ -24,6 +24,8 @@ static void json(const struct sb_model *m, struct sb_json *j)
 	sb_json_int(j, "folded_zone_count", r->folded_zones);
 	sb_json_int(j, "unmatched_end_count", r->unmatched_ends);
 	sb_json_int(j, "skipped_bytes", (int64_t)r->skipped_bytes);
+	if (r->limited_by)
+		sb_json_string(j, "limited_by", r->limited_by);
 	sb_json_opt(j, "folded_until_s", r->folded_until_s);
 	sb_json_double(j, "own_cpu_s", r->own_cpu_s);
 	sb_json_double(j, "slow_path_s", r->slow_path_s);
@@ -34,6 +36,9 @@ static void json(const struct sb_model *m, struct sb_json *j)
 			sb_json_object_begin(j, NULL);
 			sb_json_string(j, "what", r->damage[i].text);
 			sb_json_int(j, "count", r->damage[i].count);
+			sb_json_int(j, "bytes", r->damage[i].bytes);
+			sb_json_string(j, "file", r->damage[i].file);
+			sb_json_int(j, "first_offset", r->damage[i].first_offset);
 			sb_json_object_end(j);
 		}
 		sb_json_array_end(j);
@@ -64,8 +69,9 @@ static void text_losses(
 	for (size_t i = 0; i < r->drop_count; i++)
 		sb_buf_printf(out, "  lost %lld: %s\n", (long long)r->drops[i].count, r->drops[i].text);
 	if (r->folded_zones)
-		sb_buf_printf(out, "  the detail of %lld zone%s before %.3f s was folded into totals\n",
-			(long long)r->folded_zones, r->folded_zones == 1 ? "" : "s", r->folded_until_s);
+		sb_buf_printf(out, "  the detail of %lld zone%s before %.3f s was folded into totals%s%s\n",
+			(long long)r->folded_zones, r->folded_zones == 1 ? "" : "s", r->folded_until_s,
+			r->limited_by ? ": " : "", r->limited_by ? r->limited_by : "");
 	if (r->open_zones)
 		sb_buf_printf(out,
 			"  still open at the end, and closed at the last known time: %lld zone%s\n",
@@ -75,7 +81,7 @@ static void text_losses(
 			out, "  ends without a beginning, ignored: %lld\n", (long long)r->unmatched_ends);
 	if (r->skipped_bytes > 0) {
 		sb_text_bytes(bytes, sizeof bytes, r->skipped_bytes);
-		sb_buf_printf(out, "  %s could not be read:\n", bytes);
+		sb_buf_printf(out, "  %s are missing or could not be read:\n", bytes);
 	}
 	for (size_t i = 0; i < r->warning_count; i++)
 		sb_text_wrap(out, r->warnings[i], 2, sb_text_columns(o));
@@ -107,9 +113,10 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	sb_buf_printf(out, "  %lld zone%s, %lld events in all, %s in %lld file%s, %s\n", (long long)r->zones,
 		r->zones == 1 ? "" : "s", (long long)r->events, bytes, (long long)r->files,
 		r->files == 1 ? "" : "s",
-		r->complete ? "complete"
-		: r->live   ? "still being written"
-			    : "ended without a stop");
+		r->complete       ? "complete"
+		: r->live         ? "still being written"
+		: r->damage_count ? "damaged: some of it is missing"
+				  : "ended without a stop");
 	sb_buf_clear(&line);
 	sb_buf_printf(&line, "%lld dropped", (long long)r->dropped_count);
 	if (r->own_cpu_s > 0 || r->slow_path_s > 0)

@@ -213,6 +213,99 @@ static void a_missing_chunk_is_told(void **state)
 	sb_buf_done(&b);
 }
 
+/* The model of a file that lost something: not complete, and it says what. */
+static void assert_lost(const char *path, int64_t chunks, int64_t bytes, int64_t offset)
+{
+	struct sb_model_options options = { .now_real_ns = 1 };
+	struct sb_model *m;
+	struct sb_run *run;
+	int64_t count = 0;
+
+	assert_int_equal(sb_run_open(path, NULL, &run), 0);
+	assert_int_equal(sb_model_build(run, &options, &m), 0);
+	assert_false(m->recording.complete);
+	assert_string_equal(m->session.state, "damaged");
+	assert_int_equal(m->recording.skipped_bytes, bytes);
+	assert_true(m->recording.warning_count > 0);
+	for (size_t i = 0; i < m->recording.damage_count; i++)
+		count += m->recording.damage[i].count;
+	assert_int_equal(count, chunks);
+	assert_int_equal(m->recording.damage[0].first_offset, offset);
+	sb_model_free(m);
+	sb_run_close(run);
+}
+
+static void a_page_overwritten_with_zeros_or_ones_makes_the_run_incomplete(void **state)
+{
+	struct sb_buf b = { 0 };
+
+	write_small(file("a.strobe"));
+	read_bytes(file("a.strobe"), &b);
+	for (size_t at = SB_FILE_HEADER_BYTES; at < b.size; at += 4096) {
+		char kept[4096];
+
+		memcpy(kept, b.data + at, sizeof kept);
+		for (int fill = 0; fill < 256; fill += 255) {
+			memset(b.data + at, fill, sizeof kept);
+			write_bytes(file("b.strobe"), b.data, b.size);
+			assert_lost(file("b.strobe"), 1, 4096, (int64_t)at);
+		}
+		memcpy(b.data + at, kept, sizeof kept);
+	}
+	sb_buf_done(&b);
+}
+
+static void a_sector_of_zeros_inside_a_chunk_is_damage(void **state)
+{
+	struct sb_buf b = { 0 };
+
+	write_small(file("a.strobe"));
+	read_bytes(file("a.strobe"), &b);
+	memset(b.data + SB_FILE_HEADER_BYTES + 1024, 0, 1024);
+	write_bytes(file("b.strobe"), b.data, b.size);
+	assert_lost(file("b.strobe"), 1, 3072, SB_FILE_HEADER_BYTES + 1024);
+	sb_buf_done(&b);
+}
+
+static void a_recording_cut_short_is_not_complete(void **state)
+{
+	struct sb_buf b = { 0 };
+
+	write_small(file("a.strobe"));
+	read_bytes(file("a.strobe"), &b);
+	write_bytes(file("b.strobe"), b.data, b.size - 2 * 4096);
+	assert_lost(file("b.strobe"), 2, 2 * 4096, (int64_t)b.size - 2 * 4096);
+	sb_buf_done(&b);
+}
+
+static void an_unused_rest_of_a_killed_recording_is_no_damage(void **state)
+{
+	struct sb_builder *b;
+	struct sb_lane_writer *w;
+	struct sb_run *run;
+	struct stat st;
+
+	assert_int_equal(sb_builder_open(file("a.strobe"), NULL, &b), 0);
+	w = sb_builder_thread(b, 0, NULL);
+	sb_builder_begin(w, 100, sb_builder_name(b, "killed", NULL));
+	assert_int_equal(sb_builder_abandon(b), 0);
+	assert_int_equal(stat(file("a.strobe"), &st), 0);
+	assert_int_equal(truncate(file("a.strobe"), st.st_size + 4096), 0);
+	assert_int_equal(sb_run_open(file("a.strobe"), NULL, &run), 0);
+	for (int k = 0; k < SB_DAMAGE_KINDS; k++)
+		assert_int_equal(run->processes[0].reader->damage[k].count, 0);
+	sb_run_close(run);
+}
+
+static void what_is_no_file_is_refused_at_once(void **state)
+{
+	struct sb_run *run;
+
+	assert_int_equal(mkfifo(file("pipe"), 0600), 0);
+	assert_int_equal(sb_run_open(file("pipe"), NULL, &run), STROBE_EFORMAT);
+	assert_non_null(strstr(sb_error_message(), "neither a file nor a folder"));
+}
+
 static void records_from_the_future_are_skipped_by_their_length(void **state)
 {
 	struct sb_builder *b;
@@ -276,6 +369,11 @@ int main(void)
 		T(garbage_inside_a_chunk_costs_the_rest_of_that_chunk_only),
 		T(reading_stops_at_the_first_zero_word),
 		T(a_missing_chunk_is_told),
+		T(a_page_overwritten_with_zeros_or_ones_makes_the_run_incomplete),
+		T(a_sector_of_zeros_inside_a_chunk_is_damage),
+		T(a_recording_cut_short_is_not_complete),
+		T(an_unused_rest_of_a_killed_recording_is_no_damage),
+		T(what_is_no_file_is_refused_at_once),
 		T(records_from_the_future_are_skipped_by_their_length),
 		T(what_is_not_a_recording_is_refused_with_its_name),
 		T(a_file_without_an_end_reaches_to_its_last_word),
