@@ -69,7 +69,7 @@ static void text_losses(
 	for (size_t i = 0; i < r->drop_count; i++)
 		sb_buf_printf(out, "  lost %lld: %s\n", (long long)r->drops[i].count, r->drops[i].text);
 	if (r->folded_zones)
-		sb_buf_printf(out, "  the detail of %lld zone%s before %.3f s was folded into totals%s%s\n",
+		sb_buf_printf(out, "  %lld zone%s before %.3f s: detail was folded into totals%s%s\n",
 			(long long)r->folded_zones, r->folded_zones == 1 ? "" : "s", r->folded_until_s,
 			r->limited_by ? ": " : "", r->limited_by ? r->limited_by : "");
 	if (r->open_zones)
