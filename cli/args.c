@@ -1,6 +1,8 @@
 /* Parses a command line against a command's option table. */
 #include "args.h"
 
+#include "record/settings.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +35,21 @@ static void give(struct args *args, const struct option *o, const char *value)
 	args->given[args->given_count++] = (struct given){ o, value };
 }
 
+static int unknown_long(const struct command *c, const char *name, size_t size)
+{
+	const char *names[128], *nearest;
+	char typed[64];
+	size_t count = 0;
+
+	for (const struct option *o = c->options; o && o->name && count < 128; o++)
+		names[count++] = o->name;
+	snprintf(typed, sizeof typed, "%.*s", (int)size, name);
+	nearest = sb_setting_nearest_of(typed, names, count);
+	if (nearest)
+		return complain("unknown option '--%s'; did you mean '--%s'?", typed, nearest);
+	return complain("unknown option '--%s'; see 'strobe %s --help'", typed, c->name);
+}
+
 static int parse_long(struct args *args, char **argv, int argc, int *index)
 {
 	const char *name = argv[*index] + 2;
@@ -41,8 +58,7 @@ static int parse_long(struct args *args, char **argv, int argc, int *index)
 	const struct option *o = find_long(args->command, name, size);
 
 	if (!o)
-		return complain("unknown option '--%.*s'; see 'strobe %s --help'", (int)size, name,
-			args->command->name);
+		return unknown_long(args->command, name, size);
 	if (!o->arg && equals)
 		return complain("option '--%s' takes no value", o->name);
 	if (o->arg && !equals && !o->optional_arg) {

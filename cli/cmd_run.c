@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -220,6 +221,17 @@ static void record_end(struct run *r, char *outcome, size_t size)
 		sb_keep_missing("Python stacks", "no Python process of the command recorded any", "");
 }
 
+/* The command as if strobe were not there. */
+static int run_unrecorded(char **command)
+{
+	static char off[] = "STROBE_ENABLED=0";
+
+	putenv(off);
+	prctl(PR_SET_CHILD_SUBREAPER, 0); /* would outlive the exec */
+	execvp(command[0], command);
+	return run_child_check(command[0]);
+}
+
 static int record(struct run *r, const struct args *args)
 {
 	char outcome[160];
@@ -230,9 +242,11 @@ static int record(struct run *r, const struct args *args)
 	if (code)
 		return code;
 	run_child_prepare(&r->child);
-	code = open_recording(r, args);
-	if (code)
-		return code;
+	if (open_recording(r, args)) { /* the program matters more than its recording */
+		fprintf(stderr, "strobe: the command runs unrecorded; -o names a folder that can be written\n");
+		run_child_release(&r->child);
+		return run_unrecorded(args->after_dashes);
+	}
 	sb_cgroup_find(&r->cgroup);
 	sb_cgroup_oom_kills(&r->cgroup, &r->oom_kills_before);
 	start_monitors(r);
@@ -262,6 +276,22 @@ static int record(struct run *r, const struct args *args)
 	return code;
 }
 
+static int run_switched_off(const struct run *r, const struct args *args)
+{
+	size_t i = (size_t)(sb_setting_find("enabled") - sb_setting_table);
+	int code = run_child_check(args->after_dashes[0]);
+
+	if (code)
+		return code;
+	if (!args_has(args, "quiet") && r->origin.source[i] == SB_FROM_FILE)
+		fprintf(stderr, "strobe: recording is switched off (enabled: false in %s:%d)\n", r->origin.file,
+			r->origin.line[i]);
+	else if (!args_has(args, "quiet"))
+		fprintf(stderr, "strobe: recording is switched off (STROBE_ENABLED=%s)\n",
+			getenv("STROBE_ENABLED") ? getenv("STROBE_ENABLED") : "0");
+	return run_unrecorded(args->after_dashes);
+}
+
 static int run(struct args *args)
 {
 	struct run *r = calloc(1, sizeof *r);
@@ -280,6 +310,8 @@ static int run(struct args *args)
 		code = complain("put '--' before the command: strobe run [OPTIONS] -- %s …", args->values[0]);
 	} else if (!code && (!args->after_dashes || !args->after_dashes[0])) {
 		code = complain("what shall run? strobe run [OPTIONS] -- COMMAND [ARG…]");
+	} else if (!code && !r->settings.enabled) {
+		code = run_switched_off(r, args);
 	} else if (!code) {
 		code = record(r, args);
 	}

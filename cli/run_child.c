@@ -278,6 +278,6 @@ void run_child_outcome(const struct run_child *child, bool out_of_memory, char *
 		snprintf(out + used, size - (size_t)used, " after Ctrl-C twice");
 	else if (child->interrupts)
 		snprintf(out + used, size - (size_t)used, " after Ctrl-C");
-	else if (child->terminated)
+	else if (child->terminated && !(WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGTERM))
 		snprintf(out + used, size - (size_t)used, " after SIGTERM");
 }

@@ -183,12 +183,29 @@ static const char *wanted(const struct sb_setting *t, char *out, size_t size)
 	case SB_SETTING_NUMBER:
 		snprintf(out, size, "a number from %g to %g, or none", t->lowest, t->highest);
 		break;
-	case SB_SETTING_TEXT: snprintf(out, size, "at most %zu characters", t->size - 1); break;
+	case SB_SETTING_TEXT:
+		if (!strcmp(t->key, "gpu_trace"))
+			return "all, steps:N or seconds:N";
+		snprintf(out, size, "at most %zu characters", t->size - 1);
+		break;
 	case SB_SETTING_TAGS: return "key: value pairs";
 	case SB_SETTING_STAGES: return "a list of 'pkg.mod:Class.method = code name'";
 	case SB_SETTING_THRESHOLDS: return "rule: number pairs";
 	}
 	return out;
+}
+
+/* "", all, steps:3, seconds:2.5. */
+static bool is_gpu_trace(const char *text)
+{
+	const char *number = strchr(text, ':');
+	char *end;
+
+	if (!*text || !strcmp(text, "all"))
+		return true;
+	if (!number || (strncmp(text, "steps:", 6) && strncmp(text, "seconds:", 8)))
+		return false;
+	return strtod(number + 1, &end) > 0 && !*end;
 }
 
 static int refuse(const struct sb_setting *t, const char *text)
@@ -284,7 +301,7 @@ int sb_settings_set(struct sb_settings *s, const struct sb_setting *t, const cha
 		return 0;
 	case SB_SETTING_FORMAT: return set_format(s, t, text);
 	case SB_SETTING_TEXT:
-		if (strlen(text) >= t->size)
+		if (strlen(text) >= t->size || (!strcmp(t->key, "gpu_trace") && !is_gpu_trace(text)))
 			return refuse(t, text);
 		strcpy(field(s, t), text);
 		return 0;

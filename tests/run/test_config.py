@@ -84,3 +84,37 @@ def test_an_unknown_threshold_is_refused(strobe):
     done = strobe.run("--thresholds", "gpu_utilisation_percent=40", "--", "true")
     assert done.returncode == 2
     assert "did you mean 'gpu_utilization_percent'?" in done.stderr
+
+
+def test_a_gpu_trace_that_does_not_exist_is_refused(strobe):
+    done = strobe.run("--gpu-trace=foo", "--", "true")
+    assert done.returncode == 2
+    assert done.stderr == "strobe run: --gpu-trace: 'gpu_trace' wants all, steps:N or seconds:N, not 'foo'\n"
+    done = strobe.run("-c", write(strobe, "profiling:\n  gpu_trace: bananas\n"), "--", "true")
+    assert done.returncode == 2
+    assert "profiling.yaml:2:14: 'gpu_trace' wants all, steps:N or seconds:N, not 'bananas'" in done.stderr
+
+
+def test_a_misspelt_option_names_the_nearest(strobe):
+    done = strobe.run("--tagg", "a=1", "--", "true")
+    assert done.returncode == 2
+    assert done.stderr == "strobe run: unknown option '--tagg'; did you mean '--tag'?\n"
+
+
+def test_switched_off_the_command_runs_unrecorded(strobe):
+    config = write(strobe, "profiling:\n  enabled: false\n")
+    done = strobe.run("-c", config, "--", "sh", "-c", "echo $STROBE_RUN_DIR ran; exit 3")
+    assert (done.returncode, done.stdout) == (3, "ran\n")
+    assert done.stderr == "strobe: recording is switched off (enabled: false in profiling.yaml:2)\n"
+    strobe.environment["STROBE_ENABLED"] = "0"
+    done = strobe.run("--", "sh", "-c", "exit 4")
+    assert done.returncode == 4
+    assert done.stderr == "strobe: recording is switched off (STROBE_ENABLED=0)\n"
+    assert strobe.runs() == []
+
+
+def test_where_nothing_can_be_written_the_command_still_runs(strobe):
+    (strobe.folder / "file").write_text("")
+    done = strobe.run("-o", "file/runs", "--", "sh", "-c", "echo ran; exit 5")
+    assert (done.returncode, done.stdout) == (5, "ran\n")
+    assert "the command runs unrecorded; -o names a folder that can be written" in done.stderr
