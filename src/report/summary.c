@@ -292,7 +292,11 @@ static int table(struct screen *s)
 		row_numbers(s, rest_s, rows.wall_s);
 		end_line(s, NULL);
 	}
-	row_label(s, "unattributed", "");
+	if (rows.elsewhere) {
+		say(s, "  All stages are on threads other than the main one; their times overlap.");
+		end_line(s, NULL);
+	}
+	row_label(s, rows.elsewhere ? "unattributed (main thread)" : "unattributed", "");
 	row_numbers(s, rows.unattributed_s, rows.wall_s);
 	end_line(s, NULL);
 	free(rows.all);

@@ -34,7 +34,16 @@ static bool is_opened(const struct sb_model *model, const struct sb_stage *s)
 	return false;
 }
 
-static bool is_row(const struct sb_model *model, const struct sb_stage *s)
+/* Stages, but none on the main thread. */
+static bool only_elsewhere(const struct sb_model *model)
+{
+	for (size_t i = 0; i < model->stages.stage_count; i++)
+		if (model->stages.stages[i].main_thread)
+			return false;
+	return model->stages.stage_count > 0;
+}
+
+static bool is_row(const struct sb_model *model, const struct sb_stage *s, bool elsewhere)
 {
 	int parent = s->parent;
 
@@ -43,7 +52,7 @@ static bool is_row(const struct sb_model *model, const struct sb_stage *s)
 	while (parent >= 0 && is_opened(model, &model->stages.stages[parent]))
 		parent = model->stages.stages[parent].parent;
 	if (model->generations.whole_run)
-		return parent < 0 && s->main_thread;
+		return parent < 0 && (s->main_thread || elsewhere);
 	return parent >= 0 && model->stages.stages[parent].role == STROBE_ROLE_GENERATION;
 }
 
@@ -60,6 +69,7 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 		.wall_s = model->generations.whole_run ? model->stages.wall_s : model->summary.generation_s
 	};
 
+	rows.elsewhere = model->generations.whole_run && only_elsewhere(model);
 	rows.all = calloc(model->stages.stage_count + 1, sizeof *rows.all);
 	if (!rows.all)
 		return sb_fail(STROBE_ENOMEM, "no memory for the summary");
@@ -67,7 +77,7 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 		const struct sb_stage *s = &model->stages.stages[i];
 		struct sb_summary_row *row = rows.all;
 
-		if (!is_row(model, s))
+		if (!is_row(model, s, rows.elsewhere))
 			continue;
 		while (row->stage && strcmp(row->stage->name, s->name) != 0)
 			row++;
@@ -92,6 +102,8 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 	if (rows.count)
 		qsort(rows.all, rows.count, sizeof *rows.all, larger_first);
 	rows.unattributed_s = rows.wall_s > rows.sum_s ? rows.wall_s - rows.sum_s : 0;
+	if (rows.elsewhere)
+		rows.unattributed_s = model->stages.unattributed_s;
 	*out_rows = rows;
 	return 0;
 }

@@ -18,7 +18,8 @@ struct sb_summary_rows {
 	size_t count;
 	double sum_s;
 	double wall_s; /* of the generations, or the run */
-	double unattributed_s;
+	double unattributed_s; /* elsewhere: the main thread's */
+	bool elsewhere; /* every stage is on another thread than the main one; they may overlap */
 };
 
 /* Stages of one name are one row. all must be freed. Returns 0 or STROBE_ENOMEM. */

@@ -80,6 +80,30 @@ static void assert_width(const char *text, size_t columns)
 	}
 }
 
+static void stages_of_worker_threads_are_listed_when_there_are_no_others(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	char *text;
+
+	synthetic_open(&s);
+	for (uint32_t tid = 2001; tid < 2003; tid++) {
+		struct sb_lane_writer *w = sb_builder_thread(s.b, tid, "worker");
+
+		sb_builder_begin(w, SECOND, sb_builder_name(s.b, "decode", NULL));
+		sb_builder_end(w, 9 * SECOND, 0);
+	}
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_null(finding(m, "unattributed"));
+	text = summary_of(&s, m, NULL);
+	assert_null(strstr(text, "No stage was recorded"));
+	assert_has(text, "  decode ");
+	assert_has(text, "threads other than the main one");
+	assert_has(text, "unattributed (main thread)");
+	free(text);
+	synthetic_done(&s);
+}
+
 static void a_generation_fits_one_screen_and_adds_up(void **state)
 {
 	struct sb_summary_options options = { .report = "strobe-runs/last/profiling_report.html" };
@@ -200,6 +224,7 @@ static void an_import_is_not_the_bottleneck_of_a_run_without_generations(void **
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stages_of_worker_threads_are_listed_when_there_are_no_others),
 		cmocka_unit_test(a_generation_fits_one_screen_and_adds_up),
 		cmocka_unit_test(without_generations_the_run_is_the_table),
 		cmocka_unit_test(an_import_is_not_the_bottleneck_of_a_run_without_generations),
