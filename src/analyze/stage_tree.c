@@ -363,7 +363,8 @@ static int fill_time(
 	uint64_t counts[SB_STAGE_BUCKETS] = { 0 };
 	const struct sb_stage_sum *only = sum_at(t, n->first_path);
 	struct sb_durations joined = { 0 };
-	int64_t min_ns = INT64_MAX, max_ns = -1;
+	int64_t min_ns = INT64_MAX, max_ns = -1, cut_ns = 0;
+	uint64_t clipped = 0;
 	bool folded = false;
 	int err;
 
@@ -371,6 +372,8 @@ static int fill_time(
 		const struct sb_stage_sum *sum = sum_at(t, p);
 
 		folded |= sum->folded != NULL;
+		clipped += sum->clipped_count;
+		cut_ns += sum->clipped_ns;
 		min_ns = sum->min_ns < min_ns ? sum->min_ns : min_ns;
 		max_ns = sum->max_ns > max_ns ? sum->max_ns : max_ns;
 		if (t->next_path[n->first_path] != NONE && !sb_durations_append(&joined, &sum->durations)) {
@@ -384,7 +387,11 @@ static int fill_time(
 		min_ns = max_ns = clipped_ns;
 	row->time.count = row->count - row->recursive_count;
 	row->time.total = (double)total_ns / 1e9;
-	row->time.mean = row->time.count ? row->time.total / (double)row->time.count : NAN;
+	if (row->time.count > (int64_t)clipped) {
+		row->time.count -= (int64_t)clipped;
+		total_ns -= cut_ns;
+	}
+	row->time.mean = row->time.count ? (double)total_ns / 1e9 / (double)row->time.count : NAN;
 	row->time.min = max_ns < 0 ? NAN : (double)min_ns / 1e9;
 	row->time.max = max_ns < 0 ? NAN : (double)max_ns / 1e9;
 	if (folded) {

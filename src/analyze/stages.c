@@ -230,8 +230,9 @@ static void place_skips(struct sb_stage_sums *s, const struct sb_zone *z)
 static void add_duration(
 	struct sb_stage_sums *s, struct sb_stage_sum *sum, const struct sb_zone *z, int64_t ns)
 {
-	if (z->flags & SB_ZONE_CLIPPED) {
+	if (z->flags & (SB_ZONE_CLIPPED | SB_ZONE_OPEN)) {
 		sum->clipped_count++;
+		sum->clipped_ns += ns;
 		if (ns > sum->clipped_max_ns)
 			sum->clipped_max_ns = ns;
 		return;

@@ -20,7 +20,8 @@ struct sb_stage_sum {
 	uint64_t open_count;
 	uint64_t folded_count;
 	uint64_t folded_recursive_count;
-	uint64_t clipped_count;
+	uint64_t clipped_count; /* cut off by a border or still open: in the total only */
+	int64_t clipped_ns;
 	uint64_t untimed_count;
 	int64_t total_ns, self_ns;
 	int64_t min_ns, max_ns; /* INT64_MAX, -1: none */

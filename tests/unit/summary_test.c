@@ -104,6 +104,25 @@ static void stages_of_worker_threads_are_listed_when_there_are_no_others(void **
 	synthetic_done(&s);
 }
 
+static void a_zone_still_open_is_in_the_total_but_not_in_the_statistics(void **state)
+{
+	const struct sb_stage *stage;
+	struct synthetic s;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 2 * SECOND, "encode", 0);
+	synthetic_stage(&s, 2 * SECOND, 6 * SECOND, "encode", 0);
+	synthetic_begin(&s, 6 * SECOND, "encode", 0);
+	stage = sb_model_stage(synthetic_model(&s, 7 * SECOND), "encode");
+	assert_int_equal(stage->open_count, 1);
+	assert_near(stage->total_s, 7, 1e-9);
+	assert_int_equal(stage->time.count, 2);
+	assert_near(stage->time.mean, 3, 1e-9);
+	assert_near(stage->time.min, 2, 1e-9);
+	assert_near(stage->time.max, 4, 1e-9);
+	synthetic_done(&s);
+}
+
 static void a_generation_fits_one_screen_and_adds_up(void **state)
 {
 	struct sb_summary_options options = { .report = "strobe-runs/last/profiling_report.html" };
@@ -224,6 +243,7 @@ static void an_import_is_not_the_bottleneck_of_a_run_without_generations(void **
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_zone_still_open_is_in_the_total_but_not_in_the_statistics),
 		cmocka_unit_test(stages_of_worker_threads_are_listed_when_there_are_no_others),
 		cmocka_unit_test(a_generation_fits_one_screen_and_adds_up),
 		cmocka_unit_test(without_generations_the_run_is_the_table),
