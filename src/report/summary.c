@@ -85,6 +85,8 @@ static void title(struct screen *s)
 static void made(struct screen *s)
 {
 	const struct sb_summary_section *sum = &s->model->summary;
+	const struct sb_generations_section *g = &s->model->generations;
+	bool together = !g->whole_run && g->total > 1 && g->union_s < sum->generation_s * 0.999;
 	const char *comma = "";
 
 	if (sum->generation_count > 0) {
@@ -107,7 +109,8 @@ static void made(struct screen *s)
 		comma = ", ";
 	}
 	if (*comma)
-		say(s, " in %.2f s", sum->generation_s);
+		say(s, " in %.2f s%s", together ? s->model->generations.union_s : sum->generation_s,
+			together ? ", partly at the same time" : "");
 	if (sum->bound)
 		say(s, "%s%s%s (%s)", *comma ? "      " : "",
 			strcmp(sum->bound, "mixed") == 0 ? "bound: mixed" : sum->bound,

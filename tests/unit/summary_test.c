@@ -123,6 +123,26 @@ static void a_zone_still_open_is_in_the_total_but_not_in_the_statistics(void **s
 	synthetic_done(&s);
 }
 
+static void generations_at_the_same_time_take_their_union(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	for (uint32_t tid = 2001; tid < 2003; tid++) {
+		struct sb_lane_writer *w = sb_builder_thread(s.b, tid, "worker");
+
+		sb_builder_begin(w, SECOND, sb_builder_name(s.b, "video", NULL));
+		sb_builder_role(w, STROBE_ROLE_GENERATION);
+		sb_builder_end(w, 9 * SECOND, 0);
+	}
+	synthetic_model(&s, 10 * SECOND);
+	text = summary_of(&s, s.model, NULL);
+	assert_has(text, "2 videos in 8.00 s, partly at the same time");
+	free(text);
+	synthetic_done(&s);
+}
+
 static void a_generation_fits_one_screen_and_adds_up(void **state)
 {
 	struct sb_summary_options options = { .report = "strobe-runs/last/profiling_report.html" };
@@ -244,6 +264,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_zone_still_open_is_in_the_total_but_not_in_the_statistics),
+		cmocka_unit_test(generations_at_the_same_time_take_their_union),
 		cmocka_unit_test(stages_of_worker_threads_are_listed_when_there_are_no_others),
 		cmocka_unit_test(a_generation_fits_one_screen_and_adds_up),
 		cmocka_unit_test(without_generations_the_run_is_the_table),
