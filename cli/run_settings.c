@@ -115,10 +115,15 @@ static int apply_lists(const struct args *args, struct sb_settings *s, struct sb
 }
 
 /* The rules are the reading half's: only the tool can know their names. */
-static int check_thresholds(const struct sb_settings *s)
+static int check_thresholds(const struct sb_settings *s, const struct sb_settings_origin *origin)
 {
+	size_t key = (size_t)(sb_setting_find("thresholds") - sb_setting_table);
 	const char *names[256];
+	char place[600] = "";
 	size_t count = 0;
+
+	if (origin->source[key] == SB_FROM_FILE)
+		snprintf(place, sizeof place, "%s:%d: ", origin->file, origin->line[key]);
 
 	for (size_t i = 0; i < sb_rule_count() && count < 256; i++)
 		if (sb_rule_info(i)->threshold_key)
@@ -133,9 +138,9 @@ static int check_thresholds(const struct sb_settings *s)
 			continue;
 		nearest = sb_setting_nearest_of(name, names, count);
 		if (nearest)
-			return complain(
-				"thresholds: no rule has the limit '%s'; did you mean '%s'?", name, nearest);
-		return complain("thresholds: no rule has the limit '%s'; docs/advice.md lists them", name);
+			return complain("%sthresholds: no rule has the limit '%s'; did you mean '%s'?", place, name,
+				nearest);
+		return complain("%sthresholds: no rule has the limit '%s'; docs/advice.md lists them", place, name);
 	}
 	return 0;
 }
@@ -152,7 +157,7 @@ int run_settings_load(const struct args *args, struct sb_settings *s, struct sb_
 	code = apply_flags(args, s, origin);
 	if (!code)
 		code = apply_lists(args, s, origin);
-	return code ? code : check_thresholds(s);
+	return code ? code : check_thresholds(s, origin);
 }
 
 /* ---- --print-config -------------------------------------------------------------- */

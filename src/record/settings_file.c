@@ -313,6 +313,7 @@ static int visit_key(struct walk *w, struct fy_node *key, const char *text, stru
 
 static int walk_root(struct walk *w, struct fy_node *root)
 {
+	static const char *const root_key[] = { "profiling" };
 	struct fy_node_pair *pair;
 	void *previous = NULL;
 	char text[64];
@@ -327,6 +328,8 @@ static int walk_root(struct walk *w, struct fy_node *root)
 		if (!strcmp(text, "profiling"))
 			return each_pair(w, w->api->node_pair_value(pair), key,
 				"'profiling' wants key: value pairs", visit_key);
+		if (sb_setting_nearest_of(text, root_key, 1))
+			return fail_node(w, key, "unknown root key; did you mean 'profiling:'?");
 		if (sb_setting_find(text))
 			return fail_node(w, key, "this key belongs under the root key 'profiling:'");
 	}

@@ -118,3 +118,16 @@ def test_where_nothing_can_be_written_the_command_still_runs(strobe):
     done = strobe.run("-o", "file/runs", "--", "sh", "-c", "echo ran; exit 5")
     assert (done.returncode, done.stdout) == (5, "ran\n")
     assert "the command runs unrecorded; -o names a folder that can be written" in done.stderr
+
+
+def test_a_misspelt_root_key_names_the_right_one(strobe):
+    done = strobe.run("-c", write(strobe, "profilling:\n  enabled: true\n"), "--", "true")
+    assert done.returncode == 2
+    assert "profiling.yaml:1:1: unknown root key; did you mean 'profiling:'?" in done.stderr
+
+
+def test_an_unknown_threshold_of_a_file_is_named_with_its_place(strobe):
+    done = strobe.run("-c", write(strobe, "profiling:\n  thresholds:\n    gpu_utilisation_percent: 4\n"), "--", "true")
+    assert done.returncode == 2
+    assert done.stderr.startswith("strobe run: profiling.yaml:2: thresholds: no rule has the limit ")
+    assert "did you mean 'gpu_utilization_percent'?" in done.stderr

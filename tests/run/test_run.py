@@ -287,3 +287,12 @@ def test_a_forked_child_leaves_sampling_to_its_parent(strobe):
     child = strobe.last() / ("run.%s.strobe" % done.stdout.split()[0])
     assert Recorded(child).sources() == set()
     assert "memory" in Recorded(strobe.last() / "run.strobe").sources()
+
+
+def test_a_program_that_dies_of_the_sigterm_passed_on_says_so_once(strobe):
+    process = strobe.start("run", "--", "sh", "-c", "echo ready; exec sleep 600", stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    process.wait(60)
+    assert strobe.recorded().meta("run", "outcome") == "killed by SIGTERM"
