@@ -243,7 +243,8 @@ static int record(struct run *r, const struct args *args)
 		return code;
 	run_child_prepare(&r->child);
 	if (open_recording(r, args)) { /* the program matters more than its recording */
-		fprintf(stderr, "strobe: the command runs unrecorded; -o names a folder that can be written\n");
+		fprintf(stderr,
+			"strobe: the command runs unrecorded; -o names a folder that can be written\n");
 		run_child_release(&r->child);
 		return run_unrecorded(args->after_dashes);
 	}
@@ -284,8 +285,8 @@ static int run_switched_off(const struct run *r, const struct args *args)
 	if (code)
 		return code;
 	if (!args_has(args, "quiet") && r->origin.source[i] == SB_FROM_FILE)
-		fprintf(stderr, "strobe: recording is switched off (enabled: false in %s:%d)\n", r->origin.file,
-			r->origin.line[i]);
+		fprintf(stderr, "strobe: recording is switched off (enabled: false in %s:%d)\n",
+			r->origin.file, r->origin.line[i]);
 	else if (!args_has(args, "quiet"))
 		fprintf(stderr, "strobe: recording is switched off (STROBE_ENABLED=%s)\n",
 			getenv("STROBE_ENABLED") ? getenv("STROBE_ENABLED") : "0");

@@ -138,9 +138,10 @@ static int check_thresholds(const struct sb_settings *s, const struct sb_setting
 			continue;
 		nearest = sb_setting_nearest_of(name, names, count);
 		if (nearest)
-			return complain("%sthresholds: no rule has the limit '%s'; did you mean '%s'?", place, name,
-				nearest);
-		return complain("%sthresholds: no rule has the limit '%s'; docs/advice.md lists them", place, name);
+			return complain("%sthresholds: no rule has the limit '%s'; did you mean '%s'?", place,
+				name, nearest);
+		return complain(
+			"%sthresholds: no rule has the limit '%s'; docs/advice.md lists them", place, name);
 	}
 	return 0;
 }

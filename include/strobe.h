@@ -26,8 +26,8 @@ extern "C" {
 /* Fallible calls return 0 or one of these; strobe_error() has the words. */
 enum {
 	STROBE_ENOMEM = -1,
-	STROBE_EIO = -2,     /* the operating system refused: file, disk, mapping */
-	STROBE_EINVAL = -3,  /* the caller passed nonsense */
+	STROBE_EIO = -2, /* the operating system refused: file, disk, mapping */
+	STROBE_EINVAL = -3, /* the caller passed nonsense */
 	STROBE_EFORMAT = -4, /* a file is not what it claims to be */
 	STROBE_ENOTSUP = -5, /* this build or this machine cannot do it */
 	STROBE_EBUSY = -6,
@@ -36,12 +36,7 @@ enum {
 	STROBE_ENOSPC = -9
 };
 
-enum strobe_type {
-	STROBE_TYPE_INT = 1,
-	STROBE_TYPE_FLOAT = 2,
-	STROBE_TYPE_STRING = 3,
-	STROBE_TYPE_BOOL = 4
-};
+enum strobe_type { STROBE_TYPE_INT = 1, STROBE_TYPE_FLOAT = 2, STROBE_TYPE_STRING = 3, STROBE_TYPE_BOOL = 4 };
 
 /* A typed value with its name: attributes of zones and events, session tags. */
 struct strobe_attr {
@@ -57,11 +52,11 @@ struct strobe_attr {
 /* ---- sessions ---------------------------------------------------------- */
 
 struct strobe_options {
-	size_t size;                    /* sizeof(struct strobe_options) */
-	const char *name;               /* default: the program's name */
-	const char *output_dir;         /* default: ./strobe-runs */
-	const char *config;             /* a YAML file, read if given */
-	const char *preset;             /* "development", "production" */
+	size_t size; /* sizeof(struct strobe_options) */
+	const char *name; /* default: the program's name */
+	const char *output_dir; /* default: ./strobe-runs */
+	const char *config; /* a YAML file, read if given */
+	const char *preset; /* "development", "production" */
 	const struct strobe_attr *tags; /* copied */
 	size_t tag_count;
 	uint64_t max_trace_bytes; /* 0: 256 MiB */
@@ -117,10 +112,10 @@ STROBE_API void strobe_site_end_(struct strobe_site *site);
 /* The same with a stage code: STROBE_STAGE("4c", "VAE encode"). */
 #define STROBE_STAGE(stage_code, zone_name) STROBE_SCOPE_(stage_code, zone_name, __COUNTER__)
 #define STROBE_SCOPE_(stage_code, zone_name, n) STROBE_SCOPE2_(stage_code, zone_name, n)
-#define STROBE_SCOPE2_(stage_code, zone_name, n)                                                      \
-	static struct strobe_site strobe_site_##n = { zone_name, stage_code, 0, 0 };                  \
-	struct strobe_site *strobe_scope_##n __attribute__((cleanup(strobe_scope_end_), unused)) =    \
-		strobe_scope_begin_(&strobe_site_##n)
+#define STROBE_SCOPE2_(stage_code, zone_name, n)                                     \
+	static struct strobe_site strobe_site_##n = { zone_name, stage_code, 0, 0 }; \
+	struct strobe_site *strobe_scope_##n                                         \
+		__attribute__((cleanup(strobe_scope_end_), unused)) = strobe_scope_begin_(&strobe_site_##n)
 
 /* Zones that do not follow a scope. */
 #define STROBE_ZONE_BEGIN(zone_name)                                                     \
@@ -129,10 +124,10 @@ STROBE_API void strobe_site_end_(struct strobe_site *site);
 		if (STROBE_ON_())                                                        \
 			strobe_site_begin_(&strobe_site_here_);                          \
 	} while (0)
-#define STROBE_ZONE_END()                   \
-	do {                                \
-		if (STROBE_ON_())           \
-			strobe_zone_end();  \
+#define STROBE_ZONE_END()                  \
+	do {                               \
+		if (STROBE_ON_())          \
+			strobe_zone_end(); \
 	} while (0)
 
 static inline struct strobe_site *strobe_scope_begin_(struct strobe_site *site)
@@ -188,8 +183,8 @@ enum strobe_role {
 	STROBE_ROLE_STEP = 3,
 	STROBE_ROLE_BLOCK = 4,
 	STROBE_ROLE_LAYER = 5,
-	STROBE_ROLE_IMPORT = 6,  /* loading code */
-	STROBE_ROLE_LOAD = 7,    /* loading weights */
+	STROBE_ROLE_IMPORT = 6, /* loading code */
+	STROBE_ROLE_LOAD = 7, /* loading weights */
 	STROBE_ROLE_COMPILE = 8,
 	STROBE_ROLE_OFFLOAD = 9, /* moving weights; attribute "bytes" */
 	STROBE_ROLE_WARMUP = 10,
@@ -213,12 +208,12 @@ struct strobe_span {
 	uint32_t track;
 };
 STROBE_API struct strobe_span strobe_span_begin(const char *name);
-STROBE_API void strobe_span_end(const struct strobe_span *span, const struct strobe_attr *attrs,
-	size_t attr_count);
+STROBE_API void strobe_span_end(
+	const struct strobe_span *span, const struct strobe_attr *attrs, size_t attr_count);
 
 /* A duration the caller has measured, ending now. */
-STROBE_API void strobe_duration(const char *name, uint64_t duration_ns,
-	const struct strobe_attr *attrs, size_t attr_count);
+STROBE_API void strobe_duration(
+	const char *name, uint64_t duration_ns, const struct strobe_attr *attrs, size_t attr_count);
 
 /* ---- video semantics --------------------------------------------------- */
 
@@ -237,23 +232,21 @@ STROBE_API void strobe_iteration_end(void);
 struct strobe_step {
 	int64_t step;
 	double timestep;
-	int64_t block_size;    /* frames; 0: none */
+	int64_t block_size; /* frames; 0: none */
 	double guidance_scale; /* NaN: none */
 };
 STROBE_API void strobe_step_begin(const char *name, const struct strobe_step *step);
 STROBE_API void strobe_step_end(void);
 /* A step the caller has timed. */
-STROBE_API void strobe_step_record(const char *name, const struct strobe_step *step,
-	uint64_t duration_ns);
+STROBE_API void strobe_step_record(const char *name, const struct strobe_step *step, uint64_t duration_ns);
 
 /* Blocks of an autoregressive pipeline; frames is the block's size. */
 STROBE_API void strobe_block_begin(const char *name, int64_t index, int64_t frames);
 STROBE_API void strobe_block_end(int64_t memory_bytes); /* < 0: unknown */
-STROBE_API void strobe_block_record(const char *name, int64_t index, int64_t frames,
-	uint64_t duration_ns, int64_t memory_bytes);
+STROBE_API void strobe_block_record(
+	const char *name, int64_t index, int64_t frames, uint64_t duration_ns, int64_t memory_bytes);
 
-STROBE_API void strobe_model(const char *name, int64_t parameter_count, const char *type,
-	int64_t bytes);
+STROBE_API void strobe_model(const char *name, int64_t parameter_count, const char *type, int64_t bytes);
 
 /* Output frames, counted once, where they leave the pipeline. */
 STROBE_API void strobe_frames(int64_t count);
@@ -267,28 +260,24 @@ struct strobe_batch {
 };
 STROBE_API void strobe_stream_batch(const struct strobe_batch *batch);
 
-enum strobe_cache_kind {
-	STROBE_CACHE_HIT = 1,
-	STROBE_CACHE_MISS = 2,
-	STROBE_CACHE_EVICT = 3
-};
+enum strobe_cache_kind { STROBE_CACHE_HIT = 1, STROBE_CACHE_MISS = 2, STROBE_CACHE_EVICT = 3 };
 struct strobe_cache_event {
 	const char *cache;
 	enum strobe_cache_kind kind;
-	int64_t count;      /* 0 counts as 1 */
+	int64_t count; /* 0 counts as 1 */
 	int64_t size_bytes; /* the cache's size now, < 0: unknown */
-	double score;       /* NaN: none */
-	double threshold;   /* NaN: none */
-	double frame;       /* position in the video, NaN: none */
-	int64_t chunk;      /* < 0: none */
+	double score; /* NaN: none */
+	double threshold; /* NaN: none */
+	double frame; /* position in the video, NaN: none */
+	int64_t chunk; /* < 0: none */
 };
 STROBE_API void strobe_cache(const struct strobe_cache_event *event);
 
 /* ---- memory ------------------------------------------------------------ */
 
 /* Bytes of a device's allocator at this moment; < 0: unknown. device < 0: host. */
-STROBE_API void strobe_snapshot(const char *label, int device, int64_t allocated_bytes,
-	int64_t reserved_bytes, int64_t peak_bytes);
+STROBE_API void strobe_snapshot(
+	const char *label, int device, int64_t allocated_bytes, int64_t reserved_bytes, int64_t peak_bytes);
 STROBE_API void strobe_alloc(const char *allocator, int64_t bytes, const char *context);
 STROBE_API void strobe_free(const char *allocator, int64_t bytes, const char *context);
 
@@ -297,8 +286,7 @@ STROBE_API void strobe_free(const char *allocator, int64_t bytes, const char *co
 STROBE_API void strobe_counter_add(const char *name, int64_t delta);
 STROBE_API void strobe_counter_set(const char *name, double value);
 STROBE_API void strobe_mark(const char *name);
-STROBE_API void strobe_event(const char *name, const struct strobe_attr *attrs,
-	size_t attr_count);
+STROBE_API void strobe_event(const char *name, const struct strobe_attr *attrs, size_t attr_count);
 STROBE_API void strobe_skip(const char *name, const char *code, const char *reason);
 /* Zones that a compiler has taken out of the code it compiled: not recorded, but
  * counted, so that a report can say so. For bindings. */
@@ -309,7 +297,7 @@ STROBE_API void strobe_thread_name(const char *name);
 
 struct strobe_frame {
 	uint32_t function; /* from strobe_name() */
-	uint32_t line;     /* 0: unknown */
+	uint32_t line; /* 0: unknown */
 };
 /* Where a thread is at this moment, the innermost function first; taken by a
  * sampler on whatever thread. At most 256 frames are kept. */

@@ -21,7 +21,8 @@ struct section {
 
 static inline bool records(const struct section *s)
 {
-	return STROBE_ON_() && (__builtin_expect(!s->kind, 1) || strobe_kind_recorded((enum strobe_kind)s->kind));
+	return STROBE_ON_() &&
+	       (__builtin_expect(!s->kind, 1) || strobe_kind_recorded((enum strobe_kind)s->kind));
 }
 
 static bool wants_gpu(struct section *s)

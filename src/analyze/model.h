@@ -51,7 +51,7 @@ struct sb_session_section {
 	const char *run; /* folder or file */
 	const char *command;
 	const char *host;
-	const char *job;   /* its tag `job`, else the launcher's id; NULL: not known */
+	const char *job; /* its tag `job`, else the launcher's id; NULL: not known */
 	const char *state; /* "complete", "live", "ended without a stop" */
 	uint64_t start_real_ns, end_real_ns, generated_real_ns;
 	double duration_s;
@@ -531,7 +531,7 @@ struct sb_recording_section {
 		const char *text; /* "a chunk is missing" */
 		const char *file; /* where it was seen first */
 		int64_t count, bytes, first_offset;
-	} *damage;
+	} * damage;
 	size_t damage_count;
 	bool complete; /* the main process stopped in order, and nothing of it is missing */
 	bool live;

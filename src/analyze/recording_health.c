@@ -53,8 +53,8 @@ static void fill_damage(struct sb_run *run, struct sb_model *m)
 			continue;
 		s->damage_count++;
 		s->skipped_bytes += (double)d->bytes;
-		sb_run_warn(run, "'%s' byte %lld: %s%s; %lld bytes lost", d->file,
-			(long long)d->first_offset, d->text,
+		sb_run_warn(run, "'%s' byte %lld: %s%s; %lld bytes lost", d->file, (long long)d->first_offset,
+			d->text,
 			d->count > 1 ? sb_model_printf(m, " (and %lld more)", (long long)d->count - 1) : "",
 			(long long)d->bytes);
 	}
@@ -86,7 +86,8 @@ static void warn_unstopped(struct sb_run *run)
 		const struct sb_run_process *p = &run->processes[i];
 
 		if (i != run->main_process && !p->reader->head.closed && !sb_run_is_running(&p->reader->head))
-			sb_run_warn(run, "process %u ended without a stop: its open zones end at its last event",
+			sb_run_warn(run,
+				"process %u ended without a stop: its open zones end at its last event",
 				p->pid);
 	}
 }

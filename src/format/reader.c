@@ -304,8 +304,7 @@ static int index_plain(struct sb_reader *r)
 			take_header(r, i, &h, offset);
 		/* A file grows by more than chunks: a rest that nobody uses yet is no loss. */
 		if (!whole && (h.generation || i < r->head.chunk_count))
-			sb_reader_damage(
-				r, SB_DAMAGE_TRUNCATED, r->head.chunk_bytes - left, offset + left);
+			sb_reader_damage(r, SB_DAMAGE_TRUNCATED, r->head.chunk_bytes - left, offset + left);
 	}
 	miss_tail(r, count);
 	return 0;

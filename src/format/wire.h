@@ -227,19 +227,41 @@ enum sb_meta_scope {
 
 /* ---- names every file knows --------------------------------------------
  * Ids 1..SB_NAME_FIXED-1 are fixed, no NAME record needed. */
-#define SB_FIXED_NAMES(X)                                                                                   \
-	X(OTHER, "(other)")                                                                                 \
-	X(ROLE, "strobe.role") X(FRAMES, "frames") X(STEP, "step") X(TIMESTEP, "timestep") X(BLOCK_SIZE,    \
-		"block_size") X(GUIDANCE, "guidance_scale") X(INDEX, "index") X(MEMORY, "memory_bytes")     \
-		X(WIDTH, "width") X(HEIGHT, "height") X(BYTES, "bytes") X(BATCH, "batch") X(STEPS, "steps") \
-			X(DROPPED, "frames_dropped") X(LATENT_FRAMES, "latent_frames") X(TILES, "tiles") X( \
-				CACHED, "cached") X(MEASURED, "measured_s") X(STATE, "state")               \
-				X(ITERS, "iters") X(TOKENS, "tokens") X(FLOPS, "flops") X(DEVICE, "device") \
-					X(ERROR, "error") X(UNTIMED, "untimed") X(FORWARDS, "forwards")     \
-						X(DTYPE, "dtype") X(STREAM_FRAMES, "stream.frames")         \
-							X(STREAM_ENCODE, "stream.encode_ms") X(             \
-								STREAM_NETWORK, "stream.network_ms")        \
-								X(STREAM_BUFFER, "stream.buffer_ratio")
+/* clang-format off */
+#define SB_FIXED_NAMES(X) \
+	X(OTHER, "(other)") \
+	X(ROLE, "strobe.role") \
+	X(FRAMES, "frames") \
+	X(STEP, "step") \
+	X(TIMESTEP, "timestep") \
+	X(BLOCK_SIZE, "block_size") \
+	X(GUIDANCE, "guidance_scale") \
+	X(INDEX, "index") \
+	X(MEMORY, "memory_bytes") \
+	X(WIDTH, "width") \
+	X(HEIGHT, "height") \
+	X(BYTES, "bytes") \
+	X(BATCH, "batch") \
+	X(STEPS, "steps") \
+	X(DROPPED, "frames_dropped") \
+	X(LATENT_FRAMES, "latent_frames") \
+	X(TILES, "tiles") \
+	X(CACHED, "cached") \
+	X(MEASURED, "measured_s") \
+	X(STATE, "state") \
+	X(ITERS, "iters") \
+	X(TOKENS, "tokens") \
+	X(FLOPS, "flops") \
+	X(DEVICE, "device") \
+	X(ERROR, "error") \
+	X(UNTIMED, "untimed") \
+	X(FORWARDS, "forwards") \
+	X(DTYPE, "dtype") \
+	X(STREAM_FRAMES, "stream.frames") \
+	X(STREAM_ENCODE, "stream.encode_ms") \
+	X(STREAM_NETWORK, "stream.network_ms") \
+	X(STREAM_BUFFER, "stream.buffer_ratio")
+/* clang-format on */
 
 enum sb_fixed_name {
 	SB_NAME_NONE = 0,

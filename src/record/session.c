@@ -252,7 +252,8 @@ static void name_after_program(char *out, size_t size)
 		close(fd);
 	if (n > 0 && !strncmp(name, "python", 6)) {
 		arguments[n] = arguments[n + 1] = 0;
-		for (const char *a = arguments + strlen(arguments) + 1; a < arguments + n && *a; a += strlen(a) + 1) {
+		for (const char *a = arguments + strlen(arguments) + 1; a < arguments + n && *a;
+			a += strlen(a) + 1) {
 			if (*a == '-')
 				continue;
 			name = strrchr(a, '/') ? strrchr(a, '/') + 1 : a;
@@ -349,7 +350,8 @@ int strobe_start(const struct strobe_options *opts)
 	if (disabled_by_environment())
 		return 0;
 	if (opts && opts->size < offsetof(struct strobe_options, output_dir))
-		return sb_fail(STROBE_EINVAL, "strobe_options.size is not set: use sizeof(struct strobe_options)");
+		return sb_fail(
+			STROBE_EINVAL, "strobe_options.size is not set: use sizeof(struct strobe_options)");
 	lock_control();
 	err = start_locked(opts);
 	pthread_mutex_unlock(&REC->control);

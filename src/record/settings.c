@@ -205,7 +205,11 @@ static bool is_gpu_trace(const char *text)
 		return true;
 	if (!number || (strncmp(text, "steps:", 6) && strncmp(text, "seconds:", 8)))
 		return false;
-	return strtod(number + 1, &end) > 0 && !*end;
+	if (strtod(number + 1, &end) <= 0)
+		return false;
+	if (*end == '@' && !strncmp(text, "steps:", 6)) /* "steps:3@10": from the tenth step on */
+		strtoul(end + 1, &end, 10);
+	return !*end;
 }
 
 static int refuse(const struct sb_setting *t, const char *text)
@@ -301,6 +305,8 @@ int sb_settings_set(struct sb_settings *s, const struct sb_setting *t, const cha
 		return 0;
 	case SB_SETTING_FORMAT: return set_format(s, t, text);
 	case SB_SETTING_TEXT:
+		if (!strcmp(t->key, "gpu_trace") && !strcmp(text, "off"))
+			text = "";
 		if (strlen(text) >= t->size || (!strcmp(t->key, "gpu_trace") && !is_gpu_trace(text)))
 			return refuse(t, text);
 		strcpy(field(s, t), text);

@@ -130,8 +130,8 @@ void strobe_step_record(const char *name, const struct strobe_step *step, uint64
 	strobe_duration(name ? name : "denoise_step", duration_ns, attrs, n);
 }
 
-void strobe_block_record(const char *name, int64_t index, int64_t frames, uint64_t duration_ns,
-	int64_t memory_bytes)
+void strobe_block_record(
+	const char *name, int64_t index, int64_t frames, uint64_t duration_ns, int64_t memory_bytes)
 {
 	struct strobe_attr attrs[4];
 	size_t n = 0;
@@ -172,7 +172,8 @@ void strobe_cache(const struct strobe_cache_event *event)
 
 	if (!STROBE_ON_() || !event)
 		return;
-	aux = sb_name_intern(event->cache ? event->cache : "cache", NULL) | (uint64_t)event->kind << SB_ID_BITS;
+	aux = sb_name_intern(event->cache ? event->cache : "cache", NULL) | (uint64_t)event->kind
+										    << SB_ID_BITS;
 	sb_put(SB_LANE_HOT, SB_CACHE, aux,
 		(uint64_t[]){ sb_clock_ticks(), (uint64_t)(event->count ? event->count : 1),
 			(uint64_t)event->size_bytes, bits_of(event->score), bits_of(event->threshold),

@@ -36,7 +36,8 @@ static __attribute__((noinline, cold)) void put_slow(enum sb_kind kind, uint32_t
 	if (!w)
 		return;
 	if (sb_writer_room(w, 1, ticks))
-		publish(w, w->hot.cur, sb_word(kind, id, (ticks - w->hot.base) & ((1ull << SB_TICK_BITS) - 1)));
+		publish(w, w->hot.cur,
+			sb_word(kind, id, (ticks - w->hot.base) & ((1ull << SB_TICK_BITS) - 1)));
 	sb_writer_leave(w);
 }
 
@@ -180,8 +181,8 @@ void strobe_attr_string_id(uint32_t key, const char *value)
 	if (!STROBE_ON_() || !value)
 		return;
 	size = strlen(value);
-	sb_put_text(SB_LANE_HOT, SB_ATTR_STR, (key & SB_ID_MAX) | (uint64_t)(size > SB_STRING_MAX) << 20, NULL, 0,
-		value, size);
+	sb_put_text(SB_LANE_HOT, SB_ATTR_STR, (key & SB_ID_MAX) | (uint64_t)(size > SB_STRING_MAX) << 20,
+		NULL, 0, value, size);
 }
 
 void strobe_attr_int(const char *key, int64_t value)

@@ -70,7 +70,9 @@ static int remove_folder(void **state)
 
 static void start(uint64_t max_trace_bytes)
 {
-	struct strobe_options options = { .size = sizeof options, .name = "test", .output_dir = folder,
+	struct strobe_options options = { .size = sizeof options,
+		.name = "test",
+		.output_dir = folder,
 		.max_trace_bytes = max_trace_bytes };
 
 	assert_int_equal(strobe_start(&options), 0);
@@ -193,7 +195,8 @@ static void two_hundred_threads(long each)
 
 	for (int wave = 0; wave < 4; wave++) {
 		for (int i = 0; i < 50; i++)
-			assert_int_equal(pthread_create(&threads[i], NULL, thread_zones, (void *)(intptr_t)each), 0);
+			assert_int_equal(
+				pthread_create(&threads[i], NULL, thread_zones, (void *)(intptr_t)each), 0);
 		for (int i = 0; i < 50; i++)
 			pthread_join(threads[i], NULL);
 	}
@@ -237,7 +240,8 @@ static void two_hundred_threads_at_once_fit_too(void **state)
 	start(8 << 20);
 	pthread_barrier_init(&barrier, NULL, 200);
 	for (int i = 0; i < 200; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, thread_at_once, (void *)(intptr_t)5000), 0);
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, thread_at_once, (void *)(intptr_t)5000), 0);
 	for (int i = 0; i < 200; i++)
 		pthread_join(threads[i], NULL);
 	strobe_stop();
@@ -662,7 +666,8 @@ static void full_disk_body(void)
 	zones(400000); /* 12.8 MB of words into 4 MiB */
 	strobe_stop();
 	snprintf(path, sizeof path, "%s/run.strobe", strobe_run_dir());
-	if (count_in("run.strobe", "outer").count != 400000 || count_in("run.strobe", "inner").count != 400000)
+	if (count_in("run.strobe", "outer").count != 400000 ||
+		count_in("run.strobe", "inner").count != 400000)
 		_exit(3);
 	if (sb_reader_open(path, &r) || r->head.limited_by != SB_LIMIT_DISK || !r->head.fold_count)
 		_exit(4);
