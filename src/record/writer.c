@@ -119,6 +119,7 @@ static bool next_hot_chunk(struct sb_writer *w, uint64_t ticks)
 		return false;
 	append_hot(w, chunk);
 	sb_writer_open_chunk(w, &w->hot, SB_LANE_HOT, chunk, ticks);
+	__atomic_store_n(&header->writer_count, atomic_load(&REC->file_writer_count), __ATOMIC_RELAXED);
 	__atomic_fetch_add(&header->slow_ns,
 		(uint64_t)((double)(sb_clock_ticks() - ticks) * 1e9 / (double)sb_clock_hz()),
 		__ATOMIC_RELAXED);
@@ -277,7 +278,6 @@ static void begin_anew(struct sb_writer *w, uint32_t session)
 	if (fold)
 		sb_fold_forget(fold);
 	w->session = session;
-	__atomic_store_n(&sb_header()->writer_count, w->id, __ATOMIC_RELAXED);
 }
 
 /* No chunk was left for a new writer: become an ended one, if there is any. */
