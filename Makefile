@@ -5,7 +5,9 @@ PREFIX ?= /usr/local
 BUILD_TYPE ?= RelWithDebInfo
 CMAKE_FLAGS ?=
 
-.PHONY: all configure setup setup-test demo test bench install dist clean help accept
+MINUTES ?= 10
+
+.PHONY: all configure setup setup-test demo test fuzz bench install dist clean help accept
 
 all: setup configure
 	@cmake --build $(BUILD)
@@ -30,6 +32,10 @@ test: setup-test configure
 	@cmake --build $(BUILD)
 	@tools/test $(BUILD)
 
+fuzz: setup-test configure
+	@cmake --build $(BUILD) --target all fuzzers build_jsonin_fuzz build_import_fuzz
+	@for name in recording import jsonin; do tests/fuzz/run-bounded $(BUILD) $$name $(MINUTES) || exit; done
+
 accept: all
 	@STROBE_ACCEPT=1 tools/test $(BUILD)
 
@@ -50,6 +56,7 @@ help:
 	@echo "make          build the tool, the libraries and the Python package into $(BUILD)/"
 	@echo "make demo     record and report a small video pipeline"
 	@echo "make test     every test"
+	@echo "make fuzz     MINUTES=10 of chance for each reader of foreign files"
 	@echo "make bench    the numbers, as ratios, into $(BUILD)/bench.json"
 	@echo "make install  PREFIX=/usr/local"
 	@echo "make dist     wheel and tarball"

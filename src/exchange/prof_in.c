@@ -15,6 +15,8 @@
 #include <string.h>
 
 #define FILE_BYTES_MAX (256u << 20)
+#define NUMBER_MAX 1e12 /* calls or seconds: more is not a profile */
+#define WHOLE_S_MAX 1e9 /* thirty years: nanoseconds stay within 64 bits */
 #define DEPTH_MAX 100u
 #define ZONES_MAX 500000u
 #define LEAST_SHARE 1e-5 /* of the whole: less stays in the caller's own time */
@@ -60,7 +62,7 @@ static bool is_tuple(const struct sb_marshal *m, size_t size)
 
 static bool is_number(const struct sb_marshal *m)
 {
-	return (m->type == SB_MARSHAL_INT || m->type == SB_MARSHAL_FLOAT) && m->f >= 0 && m->f < 1e12;
+	return (m->type == SB_MARSHAL_INT || m->type == SB_MARSHAL_FLOAT) && m->f >= 0 && m->f < NUMBER_MAX;
 }
 
 /* (file, line, function) -> "function (file.py:12)" */
@@ -164,7 +166,8 @@ static uint32_t name_of(struct prof *p, struct function *f)
 static void put_call(
 	struct prof *p, struct function *f, double calls, double begin_s, double total_s, unsigned depth)
 {
-	double share = f->total_s > 0 ? total_s / f->total_s : 0, at_s = begin_s, end_s = begin_s + total_s;
+	/* A file may contradict itself: no call is more than the whole of its function. */
+	double share = f->total_s > total_s ? total_s / f->total_s : 1, at_s = begin_s, end_s = begin_s + total_s;
 	uint32_t name = name_of(p, f);
 	const struct edge *edges = p->edges.items;
 
@@ -174,7 +177,7 @@ static void put_call(
 	f->open = true;
 	for (uint32_t i = f->first_edge; i; i = edges[i].next) {
 		struct function *callee = &((struct function *)p->functions.items)[edges[i].callee];
-		double part_s = edges[i].total_s * (share < 1 ? share : 1);
+		double part_s = edges[i].total_s * share;
 
 		if (part_s > end_s - at_s)
 			part_s = end_s - at_s;
@@ -204,6 +207,8 @@ static int write_prof(struct prof *p, const char *strobe_path)
 	double at_s = 0;
 	int err;
 
+	if (whole_of(p, true) > WHOLE_S_MAX)
+		return malformed(p);
 	o.name = slash ? slash + 1 : p->path;
 	o.host = "imported";
 	err = sb_builder_open(strobe_path, &o, &p->builder);

@@ -51,10 +51,7 @@ if(STROBE_FUZZER)
     add_custom_target(build_${fuzzer}_fuzz DEPENDS ${CMAKE_BINARY_DIR}/tests/${fuzzer}_fuzz)
     add_test(NAME fuzz/build_${fuzzer} COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --target build_${fuzzer}_fuzz)
     set_tests_properties(fuzz/build_${fuzzer} PROPERTIES FIXTURES_SETUP ${fuzzer}_fuzz RESOURCE_LOCK build TIMEOUT 600)
-    add_test(NAME fuzz/${fuzzer} COMMAND ${CMAKE_BINARY_DIR}/tests/${fuzzer}_fuzz -seed=1 -max_total_time=6 -max_len=2000
-      -rss_limit_mb=1024 -artifact_prefix=${CMAKE_BINARY_DIR}/tests/ ${CMAKE_BINARY_DIR}/tests/${fuzzer}_found
-      ${CMAKE_SOURCE_DIR}/tests/fuzz/${fuzzer}_corpus)
-    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${fuzzer}_found)
+    add_test(NAME fuzz/${fuzzer} COMMAND ${CMAKE_SOURCE_DIR}/tests/fuzz/run-bounded ${CMAKE_BINARY_DIR} ${fuzzer})
     set_tests_properties(fuzz/${fuzzer} PROPERTIES FIXTURES_REQUIRED ${fuzzer}_fuzz TIMEOUT 120)
   endforeach()
 endif()

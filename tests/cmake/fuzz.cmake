@@ -1,5 +1,4 @@
-# libFuzzer on the readers: a bounded run here, a long one as CONTRIBUTING says:
-#   build/tests/recording_fuzz -max_total_time=3600 CORPUS_OF_YOUR_OWN tests/golden
+# libFuzzer on the readers: a bounded run here, a long one by `make fuzz MINUTES=60`.
 find_program(FUZZ_CLANG NAMES clang clang-14 clang-15 clang-16)
 if(FUZZ_CLANG)
   execute_process(COMMAND ${CMAKE_COMMAND} -E echo "int LLVMFuzzerTestOneInput(const char *d, unsigned long n){return 0;}"

@@ -18,8 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!*in) {
 		const char *folder = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
 
-		snprintf(in, sizeof in, "%s/strobe-fuzz-%ld", folder, (long)getpid());
-		snprintf(out, sizeof out, "%s/strobe-fuzz-%ld.strobe", folder, (long)getpid());
+		snprintf(in, sizeof in, "%s/strobe-fuzz-%010ld", folder, (long)getpid());
+		snprintf(out, sizeof out, "%s/strobe-fuzz-%010ld.strobe", folder, (long)getpid());
 	}
 	fd = open(in, O_CREAT | O_WRONLY | O_TRUNC, 0600);
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)

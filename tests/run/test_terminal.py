@@ -1,10 +1,12 @@
 """Ctrl-C, Ctrl-Z and the live display, on a real (pseudo) terminal."""
 import os
+import pathlib
 import pty
 import re
 import select
 import signal
 import subprocess
+import time
 
 from conftest import PYTHON, TOOL
 
@@ -109,13 +111,22 @@ print('code', os.waitstatus_to_exitcode(status), flush=True)
 """
 
 
+def until_stopped(pid):
+    """A program that waits in read() may still take a line typed now before it takes its signal."""
+    deadline = time.monotonic() + 60
+    while pathlib.Path("/proc/%d/stat" % pid).read_text().rsplit(")", 1)[1].split()[0] != "T":
+        assert time.monotonic() < deadline, "never stopped"
+        time.sleep(0.001)
+
+
 def test_ctrl_z_stops_both_and_continues(strobe):
     shell = strobe.script(SHELL, "shell.py")
-    job = strobe.script("import sys\nprint('ready', flush=True)\nprint('got', sys.stdin.readline(), flush=True)\n")
+    job = strobe.script("import os, sys\nprint('ready', os.getpid(), '.', flush=True)\nprint('got', sys.stdin.readline(), flush=True)\n")
     terminal = Terminal(strobe, shell, TOOL, "run", "--", PYTHON, job, program=PYTHON)
-    terminal.until("ready")
+    terminal.until(" .")
     terminal.type(b"\x1a")
     terminal.until("stopped True")
+    until_stopped(int(re.search(r"ready (\d+)", terminal.seen).group(1)))
     terminal.type(b"\nwords\n")
     terminal.until("got words")
     terminal.until("code 0")
