@@ -115,35 +115,15 @@ static int apply_lists(const struct args *args, struct sb_settings *s, struct sb
 }
 
 /* The rules are the reading half's: only the tool can know their names. */
-static int check_thresholds(const struct sb_settings *s, const struct sb_settings_origin *origin)
+static void provide_thresholds(void)
 {
-	size_t key = (size_t)(sb_setting_find("thresholds") - sb_setting_table);
-	const char *names[256];
-	char place[600] = "";
+	static const char *names[256];
 	size_t count = 0;
 
-	if (origin->source[key] == SB_FROM_FILE)
-		snprintf(place, sizeof place, "%s:%d: ", origin->file, origin->line[key]);
-
-	for (size_t i = 0; i < sb_rule_count() && count < 256; i++)
+	for (size_t i = 0; i < sb_rule_count() && count < sizeof names / sizeof names[0]; i++)
 		if (sb_rule_info(i)->threshold_key)
 			names[count++] = sb_rule_info(i)->threshold_key;
-	for (uint32_t t = 0; t < s->threshold_count; t++) {
-		const char *name = s->thresholds[t].name, *nearest;
-		bool known = false;
-
-		for (size_t i = 0; i < count && !known; i++)
-			known = !strcmp(names[i], name);
-		if (known)
-			continue;
-		nearest = sb_setting_nearest_of(name, names, count);
-		if (nearest)
-			return complain("%sthresholds: no rule has the limit '%s'; did you mean '%s'?", place,
-				name, nearest);
-		return complain(
-			"%sthresholds: no rule has the limit '%s'; docs/advice.md lists them", place, name);
-	}
-	return 0;
+	sb_settings_provide_thresholds(names, count);
 }
 
 int run_settings_load(const struct args *args, struct sb_settings *s, struct sb_settings_origin *origin)
@@ -151,14 +131,13 @@ int run_settings_load(const struct args *args, struct sb_settings *s, struct sb_
 	size_t enabled = (size_t)(sb_setting_find("enabled") - sb_setting_table);
 	int code;
 
+	provide_thresholds();
 	if (sb_settings_load_from(s, args_value(args, "config"), args_value(args, "preset"), origin))
 		return complain_last();
 	if (origin->source[enabled] == SB_FROM_DEFAULT)
 		s->enabled = true;
 	code = apply_flags(args, s, origin);
-	if (!code)
-		code = apply_lists(args, s, origin);
-	return code ? code : check_thresholds(s, origin);
+	return code ? code : apply_lists(args, s, origin);
 }
 
 /* ---- --print-config -------------------------------------------------------------- */

@@ -27,6 +27,10 @@ static const struct sb_yaml_api linked = {
 _Static_assert(
 	sizeof(struct sb_yaml_parse_cfg) == sizeof(struct fy_parse_cfg), "libfyaml changed its layout");
 _Static_assert(
+	sizeof(struct sb_yaml_diag_cfg) == sizeof(struct fy_diag_cfg) &&
+		offsetof(struct sb_yaml_diag_cfg, widths) == offsetof(struct fy_diag_cfg, source_width),
+	"and that of its messages");
+_Static_assert(
 	offsetof(struct sb_yaml_error, line) == offsetof(struct fy_diag_error, line), "and its errors");
 
 __attribute__((constructor)) static void provide(void)

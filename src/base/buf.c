@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/newfile.h"
+#include "base/numerals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,6 +72,7 @@ void sb_buf_putc(struct sb_buf *b, char c)
 
 void sb_buf_printf(struct sb_buf *b, const char *format, ...)
 {
+	locale_t before = sb_numerals_enter();
 	va_list args, again;
 	int size;
 	char *to;
@@ -85,6 +87,7 @@ void sb_buf_printf(struct sb_buf *b, const char *format, ...)
 		b->size += (size_t)size;
 	}
 	va_end(again);
+	sb_numerals_leave(before);
 }
 
 const char *sb_buf_text(const struct sb_buf *b)
@@ -146,8 +149,9 @@ int sb_buf_read_file(struct sb_buf *b, const char *path, size_t limit)
 		b->size += (size_t)n;
 		b->data[b->size] = 0;
 		if (b->size > limit) {
-			err = sb_fail(STROBE_EFORMAT,
-				"'%s' is larger than the %zu bytes expected of such a file", path, limit);
+			err = sb_fail(STROBE_EFORMAT, "'%s' is larger than %zu %s: not a file of this kind",
+				path, limit % (1 << 20) ? limit : limit >> 20,
+				limit % (1 << 20) ? "bytes" : "MiB");
 			break;
 		}
 	}

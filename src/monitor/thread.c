@@ -1,6 +1,7 @@
 /* Strobe's own threads. */
 #include "monitor/thread.h"
 
+#include "base/numerals.h"
 #include "monitor/source.h"
 #include "record/lane.h"
 
@@ -32,6 +33,7 @@ static void *entry(void *argument)
 {
 	struct sb_thread *t = argument;
 
+	sb_numerals_enter(); /* /proc has points, whatever the program's locale has */
 	pthread_setname_np(pthread_self(), t->name);
 	t->run(t);
 	tell_cpu(t);

@@ -3,6 +3,7 @@
 #include "record/session.h"
 
 #include "base/error.h"
+#include "base/numerals.h"
 #include "format/run_keys.h"
 #include "record/clock.h"
 #include "record/header.h"
@@ -189,9 +190,12 @@ static int make_canary(void)
 
 static void start_modules(void)
 {
+	locale_t before = sb_numerals_enter();
+
 	for (const struct sb_module *const *m = sb_modules; *m; m++)
 		if ((*m)->start)
 			(*m)->start(&REC->settings);
+	sb_numerals_leave(before);
 }
 
 int sb_session_open(const struct sb_settings *settings, const char *run_dir, const char *file_name)

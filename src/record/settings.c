@@ -3,6 +3,7 @@
 #include "record/settings.h"
 
 #include "base/error.h"
+#include "base/numerals.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -126,7 +127,7 @@ static bool read_number(const char *text, double *out_value, const char **out_re
 	double value;
 
 	errno = 0;
-	value = strtod(text, &end);
+	value = sb_numerals_read(text, &end);
 	if (errno || end == text || !isfinite(value))
 		return false;
 	while (*end == ' ')
@@ -175,13 +176,15 @@ static const char *wanted(const struct sb_setting *t, char *out, size_t size)
 	switch (t->type) {
 	case SB_SETTING_BOOL: return "true or false";
 	case SB_SETTING_FORMAT: return "html, json or both";
-	case SB_SETTING_SECONDS: snprintf(out, size, "seconds from %g to %g", t->lowest, t->highest); break;
+	case SB_SETTING_SECONDS:
+		snprintf(out, size, "seconds from %.7g to %.7g", t->lowest, t->highest);
+		break;
 	case SB_SETTING_COUNT:
 		snprintf(out, size, "a whole number from %.0f to %.0f", t->lowest, t->highest);
 		break;
 	case SB_SETTING_BYTES: snprintf(out, size, "a size from 1 MiB, such as 256 MiB"); break;
 	case SB_SETTING_NUMBER:
-		snprintf(out, size, "a number from %g to %g, or none", t->lowest, t->highest);
+		snprintf(out, size, "a number from %.7g to %.7g, or none", t->lowest, t->highest);
 		break;
 	case SB_SETTING_TEXT:
 		if (!strcmp(t->key, "gpu_trace"))
@@ -205,7 +208,7 @@ static bool is_gpu_trace(const char *text)
 		return true;
 	if (!number || (strncmp(text, "steps:", 6) && strncmp(text, "seconds:", 8)))
 		return false;
-	if (strtod(number + 1, &end) <= 0)
+	if (sb_numerals_read(number + 1, &end) <= 0)
 		return false;
 	if (*end == '@' && !strncmp(text, "steps:", 6)) /* "steps:3@10": from the tenth step on */
 		strtoul(end + 1, &end, 10);
@@ -307,6 +310,8 @@ int sb_settings_set(struct sb_settings *s, const struct sb_setting *t, const cha
 	case SB_SETTING_TEXT:
 		if (!strcmp(t->key, "gpu_trace") && !strcmp(text, "off"))
 			text = "";
+		if (!*text && !strcmp(t->key, "output_dir"))
+			return sb_fail(STROBE_EINVAL, "'output_dir' wants a folder, such as ./strobe-runs");
 		if (strlen(text) >= t->size || (!strcmp(t->key, "gpu_trace") && !is_gpu_trace(text)))
 			return refuse(t, text);
 		strcpy(field(s, t), text);
@@ -406,13 +411,26 @@ void sb_settings_default(struct sb_settings *s)
 		sb_settings_set(s, t, t->fallback);
 }
 
+int sb_settings_check_preset(const char *preset)
+{
+	static const char *const presets[] = { "development", "production" };
+	const char *nearest = sb_setting_nearest_of(preset, presets, 2);
+
+	if (!strcmp(preset, presets[0]) || !strcmp(preset, presets[1]))
+		return 0;
+	if (nearest)
+		return sb_fail(
+			STROBE_EINVAL, "there is no preset '%.40s'; did you mean '%s'?", preset, nearest);
+	return sb_fail(
+		STROBE_EINVAL, "there is no preset '%.40s'; there are development and production", preset);
+}
+
 int sb_settings_apply_preset(struct sb_settings *s, const char *preset, struct sb_settings_origin *origin)
 {
 	bool development = !strcmp(preset, "development");
 
-	if (!development && strcmp(preset, "production"))
-		return sb_fail(STROBE_EINVAL,
-			"there is no preset '%.40s'; there are development and production", preset);
+	if (sb_settings_check_preset(preset))
+		return STROBE_EINVAL;
 	for (size_t i = 0; i < sb_setting_count; i++) {
 		const struct sb_setting *t = &sb_setting_table[i];
 		const char *value = development ? t->development : t->production;

@@ -135,8 +135,13 @@ int sb_settings_add_stage(struct sb_settings *s, const char *text);
 /* A tag with the same key is replaced. */
 int sb_settings_put_tag(struct sb_settings *s, const struct strobe_attr *tag);
 int sb_settings_add_threshold(struct sb_settings *s, const char *name, double value);
+/* The names that thresholds may have, from who knows the rules: the tool. Before
+ * that any name is taken. */
+void sb_settings_provide_thresholds(const char *const *names, size_t count);
 /* The text that sb_settings_set() takes back to the same value. */
 void sb_settings_text(const struct sb_settings *s, const struct sb_setting *setting, struct sb_buf *out);
+/* 0 where there is a preset of that name; the message has the nearest. */
+int sb_settings_check_preset(const char *preset);
 int sb_settings_apply_preset(struct sb_settings *s, const char *preset, struct sb_settings_origin *origin);
 
 /* Everything but the command line: opts (may be NULL), environment, file,

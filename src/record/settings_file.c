@@ -3,6 +3,7 @@
 #include "record/settings_file.h"
 
 #include "base/error.h"
+#include "base/numerals.h"
 #include "record/yaml.h"
 
 #include <stdio.h>
@@ -25,6 +26,7 @@ struct walk {
 static int fail_at(const struct walk *w, int line, int column, const char *message)
 {
 	const char *start = w->text;
+	char source[128];
 	int width, pad;
 
 	for (int i = 1; i < line && *start; i++) {
@@ -33,10 +35,14 @@ static int fail_at(const struct walk *w, int line, int column, const char *messa
 	}
 	width = (int)strcspn(start, "\r\n");
 	if (width > 100)
-		width = 100;
+		for (width = 100; ((unsigned char)start[width] & 0xc0) == 0x80;)
+			width--;
+	snprintf(source, sizeof source, "%.*s", width, start);
+	for (char *tab = source; (tab = strchr(tab, '\t'));)
+		*tab = ' '; /* or the caret would stand elsewhere */
 	pad = column - 1 > width ? width : column - 1;
-	return sb_fail(STROBE_EINVAL, "%s:%d:%d: %s\n    %.*s\n    %*s^", w->path, line, column, message,
-		width, start, pad, "");
+	return sb_fail(STROBE_EINVAL, "%s:%d:%d: %s\n    %s\n    %*s^", w->path, line, column, message,
+		source, pad, "");
 }
 
 static struct sb_yaml_mark mark_of(const struct walk *w, struct fy_node *node)
@@ -94,8 +100,10 @@ static int each_pair(struct walk *w, struct fy_node *mapping, struct fy_node *wh
 
 	if (!mapping)
 		return 0;
+	if (w->api->node_get_type(mapping) == SB_YAML_SCALAR)
+		return scalar(w, mapping, text, sizeof text) && !*text ? 0 : fail_node(w, mapping, wanted);
 	if (w->api->node_get_type(mapping) != SB_YAML_MAPPING)
-		return scalar(w, mapping, text, sizeof text) && !*text ? 0 : fail_node(w, where, wanted);
+		return fail_node(w, where, wanted);
 	while ((pair = w->api->node_mapping_iterate(mapping, &previous))) {
 		struct fy_node *key = w->api->node_pair_key(pair);
 		int err;
@@ -137,7 +145,7 @@ static int visit_threshold(struct walk *w, struct fy_node *key, const char *name
 
 	if (!scalar(w, value, text, sizeof text) || !*text)
 		return fail_node(w, key, "a threshold is a number");
-	number = strtod(text, &end);
+	number = sb_numerals_read(text, &end);
 	if (*end || number != number)
 		return fail_node(w, value, "a threshold is a number");
 	if (sb_settings_add_threshold(w->settings, name, number))
@@ -287,9 +295,8 @@ static int visit_key(struct walk *w, struct fy_node *key, const char *text, stru
 	if (!strcmp(text, "preset")) {
 		if (!scalar(w, value, w->preset, w->preset_size))
 			return fail_node(w, key, "'preset' wants development or production");
-		if (strcmp(w->preset, "development") && strcmp(w->preset, "production"))
-			return fail_node(w, value ? value : key,
-				"there is no such preset; there are development and production");
+		if (sb_settings_check_preset(w->preset))
+			return fail_node(w, value ? value : key, sb_error_message());
 		return 0;
 	}
 	if (!t || !strcmp(text, "monitor"))
@@ -359,51 +366,90 @@ static bool only_comments(const char *text)
 	return true;
 }
 
-static int walk_file(struct walk *w)
+static void say_nothing(struct fy_diag *diag, void *user, const char *text, size_t size)
 {
+	(void)diag, (void)user, (void)text, (void)size;
+}
+
+static int walk_text(struct walk *w, const struct sb_buf *text)
+{
+	struct sb_yaml_diag_cfg silent = { .output = say_nothing };
 	struct sb_yaml_parse_cfg cfg = { .flags = SB_YAML_QUIET | SB_YAML_RESOLVE };
 	struct fy_document *document = NULL;
-	struct sb_buf file = { 0 };
-	int err = sb_buf_read_file(&file, w->path, FILE_BYTES_MAX);
+	int err;
 
-	if (err)
-		return err;
-	w->text = sb_buf_text(&file);
-	if (only_comments(w->text)) { /* the library would print about an empty document */
-		sb_buf_done(&file);
+	w->text = sb_buf_text(text);
+	if (only_comments(w->text)) /* the library would print about an empty document */
 		return sb_fail(STROBE_EINVAL, "%s: empty; the root key 'profiling:' is missing", w->path);
-	}
 	w->api = sb_yaml_find();
-	if (!w->api) {
-		sb_buf_done(&file);
+	if (!w->api)
 		return sb_fail(STROBE_ENOTSUP,
 			"cannot read '%s': libfyaml is not on this machine (Debian: libfyaml0)", w->path);
-	}
-	cfg.diag = w->api->diag_create(NULL);
+	cfg.diag = w->api->diag_create(&silent);
 	w->api->diag_set_collect_errors(cfg.diag, true);
-	document = w->api->document_build_from_string(&cfg, file.data, file.size);
+	document = w->api->document_build_from_string(&cfg, text->data, text->size);
 	err = document ? walk_root(w, w->api->document_root(document)) : fail_parse(w, cfg.diag);
 	if (document)
 		w->api->document_destroy(document);
 	w->api->diag_destroy(cfg.diag);
-	sb_buf_done(&file);
 	return err;
 }
 
-int sb_settings_read_file(struct sb_settings *s, const char *path, struct sb_settings_origin *origin)
+/* The length of the UTF-8 character at text, 0 when it is none, or a control
+ * character that no YAML file has. */
+static size_t character_length(const unsigned char *text)
+{
+	size_t size = text[0] < 0x80   ? 1
+		      : text[0] < 0xc2 ? 0
+		      : text[0] < 0xe0 ? 2
+		      : text[0] < 0xf0 ? 3
+		      : text[0] < 0xf5 ? 4
+				       : 0;
+
+	if (text[0] == 0x7f || (text[0] < 0x20 && text[0] != '\t' && text[0] != '\n' && text[0] != '\r'))
+		return 0;
+	for (size_t i = 1; i < size; i++)
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+	return size;
+}
+
+int sb_settings_file_text(const char *path, struct sb_buf *out_text)
+{
+	struct sb_buf text = { 0 };
+	int err = sb_buf_read_file(&text, path, FILE_BYTES_MAX);
+
+	for (size_t at = 0, size; !err && at < text.size; at += size) {
+		size = character_length((const unsigned char *)text.data + at);
+		if (!size)
+			err = sb_fail(STROBE_EINVAL, "%s: not a text file (byte 0x%02x at offset %zu)", path,
+				(unsigned char)text.data[at], at);
+		if (!size)
+			break;
+	}
+	if (err) {
+		sb_buf_done(&text);
+		return err;
+	}
+	*out_text = text;
+	return 0;
+}
+
+int sb_settings_read_file(
+	struct sb_settings *s, const char *path, const struct sb_buf *text, struct sb_settings_origin *origin)
 {
 	char preset[24] = "";
 	struct walk w = {
 		.path = path, .settings = s, .origin = origin, .preset = preset, .preset_size = sizeof preset
 	};
-	int err = walk_file(&w);
+	int err = walk_text(&w, text);
 
 	if (origin)
 		snprintf(origin->file, sizeof origin->file, "%s", path);
 	return err;
 }
 
-int sb_settings_file_preset(const char *path, char *out, size_t size)
+int sb_settings_file_preset(const char *path, const struct sb_buf *text, char *out, size_t size)
 {
 	struct sb_settings *scratch = calloc(1, sizeof *scratch);
 	struct walk w = { .path = path, .settings = scratch, .preset = out, .preset_size = size };
@@ -412,7 +458,7 @@ int sb_settings_file_preset(const char *path, char *out, size_t size)
 	*out = 0;
 	if (!scratch)
 		return sb_fail(STROBE_ENOMEM, "no memory for the settings");
-	err = walk_file(&w);
+	err = walk_text(&w, text);
 	free(scratch);
 	return err;
 }

@@ -4,11 +4,14 @@
 
 #include "record/settings.h"
 
+/* The file's text, once: it may be a pipe. Says so when it is no text at all. */
+int sb_settings_file_text(const char *path, struct sb_buf *out_text);
 /* Sets what the file says, and only that. The message of a failure has the
  * place, the source line and a caret; an unknown key also the nearest one. Its
  * `preset:` is checked but not applied: see below. */
-int sb_settings_read_file(struct sb_settings *s, const char *path, struct sb_settings_origin *origin);
+int sb_settings_read_file(struct sb_settings *s, const char *path, const struct sb_buf *text,
+	struct sb_settings_origin *origin);
 /* Only the file's `preset:` into out (""), without judging the rest. */
-int sb_settings_file_preset(const char *path, char *out, size_t size);
+int sb_settings_file_preset(const char *path, const struct sb_buf *text, char *out, size_t size);
 
 #endif

@@ -2,6 +2,7 @@
 #include "record/settings.h"
 
 #include "base/error.h"
+#include "base/numerals.h"
 
 #include <errno.h>
 #include <math.h>
@@ -98,7 +99,7 @@ static void type_by_looks(char *text, struct strobe_attr *attr)
 		return;
 	}
 	errno = 0;
-	double number = strtod(text, &end);
+	double number = sb_numerals_read(text, &end);
 	if (!errno && end != text && !*end && isfinite(number)) {
 		attr->type = STROBE_TYPE_FLOAT;
 		attr->value.f = number;
@@ -170,6 +171,31 @@ int sb_settings_add_stage(struct sb_settings *s, const char *text)
 	return 0;
 }
 
+static const char *const *threshold_names;
+static size_t threshold_name_count;
+
+void sb_settings_provide_thresholds(const char *const *names, size_t count)
+{
+	threshold_names = names;
+	threshold_name_count = count;
+}
+
+static int check_threshold(const char *name)
+{
+	const char *nearest;
+
+	for (size_t i = 0; i < threshold_name_count; i++)
+		if (!strcmp(threshold_names[i], name))
+			return 0;
+	if (!threshold_name_count)
+		return 0;
+	nearest = sb_setting_nearest_of(name, threshold_names, threshold_name_count);
+	if (nearest)
+		return sb_fail(STROBE_EINVAL, "no rule has the threshold '%.60s'; did you mean '%s'?", name,
+			nearest);
+	return sb_fail(STROBE_EINVAL, "no rule has the threshold '%.60s'; docs/advice.md lists them", name);
+}
+
 int sb_settings_add_threshold(struct sb_settings *s, const char *name, double value)
 {
 	struct sb_setting_threshold *slot = NULL;
@@ -177,6 +203,8 @@ int sb_settings_add_threshold(struct sb_settings *s, const char *name, double va
 	if (!*name || strlen(name) >= sizeof slot->name)
 		return sb_fail(
 			STROBE_EINVAL, "a threshold's name has 1 to %zu characters", sizeof slot->name - 1);
+	if (check_threshold(name))
+		return STROBE_EINVAL;
 	for (uint32_t i = 0; i < s->threshold_count && !slot; i++)
 		if (!strcmp(s->thresholds[i].name, name))
 			slot = &s->thresholds[i];

@@ -9,6 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An empty variable is as good as none, where empty is no value. */
+static bool may_be_empty(const struct sb_setting *t)
+{
+	return t->type == SB_SETTING_TEXT && strcmp(t->key, "output_dir");
+}
+
 static int apply_environment(struct sb_settings *s, struct sb_settings_origin *origin)
 {
 	int first_error = 0;
@@ -20,7 +26,7 @@ static int apply_environment(struct sb_settings *s, struct sb_settings_origin *o
 
 		sb_setting_env_name(&sb_setting_table[i], name, sizeof name);
 		value = getenv(name);
-		if (!value || (!*value && sb_setting_table[i].type != SB_SETTING_TEXT))
+		if (!value || (!*value && !may_be_empty(&sb_setting_table[i])))
 			continue;
 		err = sb_settings_set(s, &sb_setting_table[i], value);
 		if (!err) {
@@ -34,7 +40,8 @@ static int apply_environment(struct sb_settings *s, struct sb_settings_origin *o
 }
 
 /* The preset in force: given, else the environment's, else the file's own. */
-static int find_preset(const char *config, const char *preset, char *out, size_t size)
+static int find_preset(
+	const char *config, const struct sb_buf *text, const char *preset, char *out, size_t size)
 {
 	if (!preset || !*preset)
 		preset = getenv("STROBE_PRESET");
@@ -43,12 +50,13 @@ static int find_preset(const char *config, const char *preset, char *out, size_t
 		snprintf(out, size, "%s", preset);
 		return 0;
 	}
-	return config ? sb_settings_file_preset(config, out, size) : 0;
+	return config ? sb_settings_file_preset(config, text, out, size) : 0;
 }
 
 int sb_settings_load_from(
 	struct sb_settings *s, const char *config, const char *preset, struct sb_settings_origin *out_origin)
 {
+	struct sb_buf text = { 0 };
 	char chosen[64];
 	int err;
 
@@ -58,11 +66,14 @@ int sb_settings_load_from(
 		config = getenv("STROBE_CONFIG");
 	if (config && !*config)
 		config = NULL;
-	err = find_preset(config, preset, chosen, sizeof chosen);
+	err = config ? sb_settings_file_text(config, &text) : 0;
+	if (!err)
+		err = find_preset(config, &text, preset, chosen, sizeof chosen);
 	if (!err && chosen[0])
 		err = sb_settings_apply_preset(s, chosen, out_origin);
 	if (!err && config)
-		err = sb_settings_read_file(s, config, out_origin);
+		err = sb_settings_read_file(s, config, &text, out_origin);
+	sb_buf_done(&text);
 	if (err) { /* the first message counts, but the environment still applies */
 		char message[700];
 

@@ -19,6 +19,16 @@ struct sb_yaml_parse_cfg {
 	void *userdata;
 	struct fy_diag *diag;
 };
+/* What the library says beside its errors goes to output: by default it prints. */
+struct sb_yaml_diag_cfg {
+	void *stream;
+	void (*output)(struct fy_diag *diag, void *user, const char *text, size_t size);
+	void *user;
+	int level;
+	unsigned module_mask;
+	unsigned flags;
+	int widths[4];
+};
 struct sb_yaml_mark {
 	size_t input_pos;
 	int line, column; /* from 0 */

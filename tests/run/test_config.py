@@ -129,5 +129,47 @@ def test_a_misspelt_root_key_names_the_right_one(strobe):
 def test_an_unknown_threshold_of_a_file_is_named_with_its_place(strobe):
     done = strobe.run("-c", write(strobe, "profiling:\n  thresholds:\n    gpu_utilisation_percent: 4\n"), "--", "true")
     assert done.returncode == 2
-    assert done.stderr.startswith("strobe run: profiling.yaml:2: thresholds: no rule has the limit ")
-    assert "did you mean 'gpu_utilization_percent'?" in done.stderr
+    assert done.stderr == (
+        "strobe run: profiling.yaml:3:5: no rule has the threshold 'gpu_utilisation_percent'; "
+        "did you mean 'gpu_utilization_percent'?\n        gpu_utilisation_percent: 4\n        ^\n")
+
+
+@pytest.mark.parametrize("content, message", [
+    (b"profiling:\n\tenabled: true\n", "profiling.yaml:2:1: tab character may not be used as indentation\n"
+                                       "     enabled: true\n    ^\n"),
+    (b"profiling:\n  enabled: *nope\n", "profiling.yaml:2:13: invalid alias\n"),
+    (b"profiling: &p\n  session_tags: *p\n", "profiling.yaml:2:18: cyclic reference detected\n"),
+    (b"\x7fELF\x02\x00", "profiling.yaml: not a text file (byte 0x7f at offset 0)\n"),
+    (b"profiling:\n  name: \xff\n", "profiling.yaml: not a text file (byte 0xff at offset 19)\n"),
+    (b"profiling: 5\n", "profiling.yaml:1:12: 'profiling' wants key: value pairs\n"),
+    (b"profiling:\n  preset: developmnt\n",
+     "profiling.yaml:2:11: there is no preset 'developmnt'; did you mean 'development'?\n"),
+    (b"profiling:\n  target_fps: -1\n", "profiling.yaml:2:15: 'target_fps' wants a number from 0 to 1000000, or none"),
+    (b"profiling:\n  output_dir: ''\n", "profiling.yaml:2:16: 'output_dir' wants a folder, such as ./strobe-runs\n"),
+])
+def test_a_broken_file_gets_one_clear_message(strobe, content, message):
+    (strobe.folder / "profiling.yaml").write_bytes(content)
+    done = strobe.run("-c", "profiling.yaml", "--", "true")
+    assert done.returncode == 2
+    assert done.stderr.startswith("strobe run: " + message)
+    assert strobe.runs() == []
+
+
+def test_a_huge_file_is_not_read(strobe):
+    done = strobe.run("-c", write(strobe, "#" * (5 << 20)), "--", "true")
+    assert done.stderr == "strobe run: 'profiling.yaml' is larger than 4 MiB: not a file of this kind\n"
+
+
+def test_settings_may_come_through_a_pipe(strobe):
+    done = strobe.run("-c", "/dev/stdin", "--print-config", input="profiling:\n  max_data_points: 200\n")
+    assert "max_data_points: 200" in done.stdout
+
+
+def test_a_folder_for_a_file_is_said(strobe):
+    done = strobe.run("-c", ".", "--", "true")
+    assert (done.returncode, done.stderr) == (2, "strobe run: cannot read '.': Is a directory\n")
+
+
+def test_an_empty_output_variable_is_none(strobe):
+    strobe.environment["STROBE_OUTPUT_DIR"] = ""
+    assert effective(strobe)["output_dir"] == ("./strobe-runs", "default")

@@ -9,6 +9,8 @@
 #include "record/settings.h"
 #include "record/settings_file.h"
 
+#include <locale.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +128,8 @@ static void wrong_types_and_ranges_are_refused_in_place(void **state)
 	assert_fails(
 		"profiling:\n  report_format: pdf\n", "'report_format' wants html, json or both, not 'pdf'");
 	assert_fails("profiling:\n  max_trace_bytes: 1\n", "'max_trace_bytes' wants a size from 1 MiB");
-	assert_fails("profiling:\n  preset: fast\n", ":2:11: there is no such preset");
+	assert_fails("profiling:\n  preset: fast\n",
+		":2:11: there is no preset 'fast'; there are development and production");
 	assert_fails("profiling:\n  session_tags: {a: [1]}\n", "a tag is text, a number");
 	assert_fails("profiling:\n  stages: [nonsense]\n", "a stage is 'pkg.mod:Class.method'");
 }
@@ -223,6 +226,47 @@ static void bad_environment_names_the_variable(void **state)
 	assert_int_equal(sb_settings_load(&settings, NULL), 0);
 }
 
+/* A locale whose decimal sign is a comma, made here: few machines have one. */
+static bool choose_comma(void)
+{
+	char folder[64], command[400];
+
+	snprintf(folder, sizeof folder, "/tmp/strobe-locale-%d", (int)getpid());
+	snprintf(command, sizeof command,
+		"mkdir %s && cd %s && printf 'LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \".\"\n"
+		"grouping 3;3\nEND LC_NUMERIC\n' > source && localedef -c -i source ./comma > log 2>&1",
+		folder, folder);
+	if (system(command) < 0)
+		return false;
+	setenv("LOCPATH", folder, 1);
+	bool chosen = setlocale(LC_NUMERIC, "comma") != NULL;
+	snprintf(command, sizeof command, "rm -r %s", folder);
+	return system(command) == 0 && chosen;
+}
+
+static void numbers_have_a_point_in_every_locale(void **state)
+{
+	struct sb_buf text = { 0 };
+
+	if (!choose_comma())
+		skip();
+	assert_true(strtod("0.5", NULL) == 0); /* the locale is what it should be */
+	assert_int_equal(load("profiling:\n  gpu_monitor_interval: 0.25\n  gpu_trace: seconds:0.5\n"
+			      "  session_tags: {guidance: 7.5}\n  thresholds: {block_std_ms: 0.5}\n"),
+		0);
+	assert_true(settings.gpu_monitor_interval_s == 0.25);
+	assert_true(settings.tags[0].type == STROBE_TYPE_FLOAT && settings.tags[0].f == 7.5);
+	assert_true(settings.thresholds[0].value == 0.5);
+	setenv("STROBE_DISPLAY_INTERVAL", "2.5", 1);
+	assert_int_equal(sb_settings_load(&settings, NULL), 0);
+	unsetenv("STROBE_DISPLAY_INTERVAL");
+	assert_true(settings.display_interval_s == 2.5);
+	sb_settings_text(&settings, sb_setting_find("display_interval"), &text);
+	assert_string_equal(sb_buf_text(&text), "2.5");
+	sb_buf_done(&text);
+	setlocale(LC_NUMERIC, "C");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +281,7 @@ int main(void)
 		cmocka_unit_test(every_value_survives_the_environment),
 		cmocka_unit_test(units_and_none_are_understood),
 		cmocka_unit_test(bad_environment_names_the_variable),
+		cmocka_unit_test(numbers_have_a_point_in_every_locale),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
