@@ -167,7 +167,8 @@ static void put_call(
 	struct prof *p, struct function *f, double calls, double begin_s, double total_s, unsigned depth)
 {
 	/* A file may contradict itself: no call is more than the whole of its function. */
-	double share = f->total_s > total_s ? total_s / f->total_s : 1, at_s = begin_s, end_s = begin_s + total_s;
+	double share = f->total_s > total_s ? total_s / f->total_s : 1, at_s = begin_s,
+	       end_s = begin_s + total_s;
 	uint32_t name = name_of(p, f);
 	const struct edge *edges = p->edges.items;
 

@@ -28,6 +28,9 @@ enum { GROW_TRIES = 25, GROW_TRIES_FIRST = 100 };
 static const struct timespec grow_patience = { .tv_nsec = 2000000 };
 /* The first step holds 64 chunks: as many threads can start at once unhindered. */
 enum { STEP = 1024 * 1024, SMALLEST_STEP = 64 * 1024 };
+/* A large folio maps as one only where file and memory are aligned alike: 0.1 us a
+ * page against 2.4 (aarch64, ext4). Two MiB is what a page table of 4 KiB pages spans. */
+enum { ALIGNMENT = 2 * 1024 * 1024 };
 
 static uint32_t chunks_in(const struct sb_extent *x, size_t bytes)
 {
@@ -51,6 +54,22 @@ static uint64_t most_bytes_of_chunks(void)
 	return limit.rlim_cur > SB_FILE_HEADER_BYTES ? limit.rlim_cur - SB_FILE_HEADER_BYTES : 0;
 }
 
+/* Address space only: nothing is mapped yet. */
+static char *reserve_addresses(size_t size)
+{
+	size_t whole = size + ALIGNMENT;
+	char *at = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *base;
+
+	if (at == MAP_FAILED)
+		return NULL;
+	base = (char *)(((uintptr_t)at + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
+	if (base > at)
+		munmap(at, (size_t)(base - at));
+	munmap(base + size, (size_t)(at + whole - (base + size)));
+	return base;
+}
+
 int sb_extent_open(struct sb_extent *x, int fd, uint64_t budget_bytes)
 {
 	uint64_t most_bytes = most_bytes_of_chunks();
@@ -59,6 +78,7 @@ int sb_extent_open(struct sb_extent *x, int fd, uint64_t budget_bytes)
 	memset(x, 0, sizeof *x);
 	x->fd = fd;
 	x->chunk_bytes = budget_bytes < (64u << 20) ? SB_CHUNK_BYTES_SMALL : SB_CHUNK_BYTES_DEFAULT;
+	x->bound_by = budget_bytes > most_bytes ? SB_LIMIT_FILE_SIZE : SB_LIMIT_BUDGET;
 	if (budget_bytes > most_bytes)
 		budget_bytes = most_bytes;
 	x->total_chunks = (uint32_t)(budget_bytes / x->chunk_bytes);
@@ -67,12 +87,9 @@ int sb_extent_open(struct sb_extent *x, int fd, uint64_t budget_bytes)
 			8 * x->chunk_bytes, (unsigned long long)budget_bytes);
 	whole = SB_FILE_HEADER_BYTES + (size_t)x->total_chunks * x->chunk_bytes;
 	x->reserved_bytes = (whole + STEP - 1) / STEP * STEP;
-	x->base = mmap(
-		NULL, x->reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (x->base == MAP_FAILED) {
-		x->base = NULL;
+	x->base = reserve_addresses(x->reserved_bytes);
+	if (!x->base)
 		return sb_fail_errno("cannot reserve %zu MiB of address space", x->reserved_bytes >> 20);
-	}
 	x->next_of_bytes = (size_t)(x->total_chunks + 1) * sizeof *x->next_of;
 	x->next_of = mmap(NULL, x->next_of_bytes, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -56,6 +56,7 @@ struct sb_extent {
 	size_t reserved_bytes;
 	uint32_t chunk_bytes;
 	_Atomic uint32_t total_chunks; /* budget; shrinks when the disk is full */
+	uint32_t bound_by; /* enum sb_limit: what the budget comes from */
 	_Atomic uint32_t ready_chunks; /* mapped, reserved on disk, faulted in */
 	_Atomic uint32_t next_chunk;
 	_Atomic uint32_t lane_used[5];

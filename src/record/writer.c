@@ -109,8 +109,8 @@ static bool next_hot_chunk(struct sb_writer *w, uint64_t ticks)
 	if (!chunk && w->hot.chunk) {
 		uint32_t none = SB_LIMIT_NONE;
 
-		__atomic_compare_exchange_n(&header->limited_by, &none, SB_LIMIT_BUDGET, false,
-			__ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(
+			&header->limited_by, &none, x->bound_by, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		chunk = sb_fold_oldest(w);
 		if (chunk)
 			atomic_fetch_add_explicit(&x->recycled, 1, memory_order_relaxed);

@@ -657,19 +657,29 @@ static void a_folder_that_cannot_be_made_is_one_clear_error(void **state)
 	assert_int_equal(strobe_stop(), 0);
 }
 
-static void full_disk_body(void)
+static bool was_limited_by(enum sb_limit limit)
 {
 	struct sb_reader *r;
 	char path[700];
+	bool so;
 
+	snprintf(path, sizeof path, "%s/run.strobe", strobe_run_dir());
+	if (sb_reader_open(path, &r))
+		return false;
+	so = r->head.limited_by == limit && r->head.fold_count;
+	sb_reader_close(r);
+	return so;
+}
+
+static void full_disk_body(void)
+{
 	start(64 << 20);
 	zones(400000); /* 12.8 MB of words into 4 MiB */
 	strobe_stop();
-	snprintf(path, sizeof path, "%s/run.strobe", strobe_run_dir());
 	if (count_in("run.strobe", "outer").count != 400000 ||
 		count_in("run.strobe", "inner").count != 400000)
 		_exit(3);
-	if (sb_reader_open(path, &r) || r->head.limited_by != SB_LIMIT_DISK || !r->head.fold_count)
+	if (!was_limited_by(SB_LIMIT_DISK))
 		_exit(4);
 }
 
@@ -693,6 +703,8 @@ static void file_size_limit_body(void)
 	strobe_stop();
 	if (count_in("run.strobe", "outer").count != 300000)
 		_exit(3);
+	if (!was_limited_by(SB_LIMIT_FILE_SIZE))
+		_exit(4);
 }
 
 static void a_file_size_limit_is_honoured(void **state)
