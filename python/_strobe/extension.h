@@ -36,8 +36,10 @@ struct state {
 	PyObject *sections; /* dict: name -> plain section */
 	PyObject *plain; /* Python: any value -> int, float, str or None */
 	PyObject *track_of; /* Python: () -> track of the running task */
+	PyObject *word_gpu, *word_code; /* interned: keywords of section() */
 	PyObject *raw_stream; /* torch: device -> address of its current stream; NULL: no CUDA */
 	PyObject *get_device; /* torch: () -> current device; NULL: there is only one */
+	PyCFunction raw_stream_c, get_device_c; /* what is behind them, where it can be called as it is */
 	PyObject *device_zero;
 };
 

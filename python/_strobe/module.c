@@ -44,7 +44,9 @@ static int module_exec(PyObject *module)
 
 	st->sections = PyDict_New();
 	st->device_zero = PyLong_FromLong(0);
-	if (!st->sections || !st->device_zero)
+	st->word_gpu = PyUnicode_InternFromString("gpu");
+	st->word_code = PyUnicode_InternFromString("code");
+	if (!st->sections || !st->device_zero || !st->word_gpu || !st->word_code)
 		return -1;
 	if (bound_init(module, st) < 0 || section_init(module, st) < 0 || loop_init(module, st) < 0 ||
 		span_init(module, st) < 0)
@@ -89,6 +91,8 @@ static int module_clear(PyObject *module)
 	Py_CLEAR(st->raw_stream);
 	Py_CLEAR(st->get_device);
 	Py_CLEAR(st->device_zero);
+	Py_CLEAR(st->word_gpu);
+	Py_CLEAR(st->word_code);
 	Py_CLEAR(st->section_type);
 	Py_CLEAR(st->loop_type);
 	Py_CLEAR(st->span_type);

@@ -1,6 +1,6 @@
 /* strobe.section(): the zone of a `with` block. A section without attributes is
- * one object per name, shared by every use of it: it holds no state of a single
- * entry, so it may be nested in itself, entered by several threads and reused. */
+ * one object per name (and gpu=), shared by every use of it: it holds no state of a
+ * single entry, so it may be nested in itself, entered by several threads and reused. */
 #include "extension.h"
 
 #include <structmember.h>
@@ -17,6 +17,7 @@ struct section {
 	PyObject *values; /* tuple */
 	PyObject *enter; /* bound methods of a shared section; NULL: bound anew */
 	PyObject *exit;
+	struct section *variants[2]; /* of a shared section: with gpu=False, gpu=True; NULL: not asked for */
 };
 
 static inline bool records(const struct section *s)
@@ -150,6 +151,8 @@ static int section_traverse(PyObject *self, visitproc visit, void *arg)
 	Py_VISIT(s->values);
 	Py_VISIT(s->enter);
 	Py_VISIT(s->exit);
+	Py_VISIT((PyObject *)s->variants[0]);
+	Py_VISIT((PyObject *)s->variants[1]);
 	return 0;
 }
 
@@ -160,6 +163,8 @@ static int section_clear(PyObject *self)
 	Py_CLEAR(s->values);
 	Py_CLEAR(s->enter);
 	Py_CLEAR(s->exit);
+	Py_CLEAR(s->variants[0]);
+	Py_CLEAR(s->variants[1]);
 	return 0;
 }
 
@@ -182,44 +187,54 @@ static PyMethodDef exit_method = { "__exit__", (PyCFunction)(void (*)(void))sect
 
 /* ---- making one ---- */
 
-static struct section *make(struct state *st, PyObject *name, PyObject *code, int gpu)
+static struct section *make(struct state *st, PyObject *name, uint32_t id, uint8_t kind, int gpu)
 {
-	uint32_t id = name_id(name, code);
-	struct section *s;
+	struct section *s = PyObject_GC_New(struct section, st->section_type);
 
-	if (!id)
-		return NULL;
-	s = PyObject_GC_New(struct section, st->section_type);
 	if (!s)
 		return NULL;
 	s->state = st;
 	Py_INCREF(name);
 	s->name = name;
 	s->id = id;
-	s->kind = (uint8_t)strobe_kind_of(PyUnicode_AsUTF8AndSize(name, NULL));
+	s->kind = kind;
 	s->gpu = (int8_t)gpu;
 	s->gpu_timed = false;
 	s->open_count = 0;
 	s->kwnames = s->values = s->enter = s->exit = NULL;
+	s->variants[0] = s->variants[1] = NULL;
 	PyObject_GC_Track((PyObject *)s);
 	return s;
 }
 
+static struct section *make_named(struct state *st, PyObject *name, PyObject *code, int gpu)
+{
+	uint32_t id = name_id(name, code);
+
+	if (!id)
+		return NULL;
+	return make(st, name, id, (uint8_t)strobe_kind_of(PyUnicode_AsUTF8AndSize(name, NULL)), gpu);
+}
+
 /* A section that is kept keeps its bound methods too. */
+static bool bind(struct section *s)
+{
+	s->enter = PyCFunction_New(&enter_method, (PyObject *)s);
+	s->exit = PyCFunction_New(&exit_method, (PyObject *)s);
+	return s->enter && s->exit;
+}
+
 static void keep(struct state *st, PyObject *name, PyObject *section)
 {
-	struct section *s = (struct section *)section;
-
 	if (PyDict_Size(st->sections) >= NAMES_KEPT)
 		return;
-	s->enter = PyCFunction_New(&enter_method, section);
-	s->exit = PyCFunction_New(&exit_method, section);
-	if (!s->enter || !s->exit || PyDict_SetItem(st->sections, name, section) < 0)
+	if (!bind((struct section *)section) || PyDict_SetItem(st->sections, name, section) < 0)
 		PyErr_Clear();
 }
 
 /* Not in its slot: by value in the dict, then as a new section. */
-static __attribute__((noinline)) PyObject *find(struct state *st, PyObject *name, struct name_slot *slot)
+static __attribute__((noinline)) struct section *find(
+	struct state *st, PyObject *name, struct name_slot *slot)
 {
 	struct name_slot old = *slot;
 	PyObject *section;
@@ -231,23 +246,72 @@ static __attribute__((noinline)) PyObject *find(struct state *st, PyObject *name
 	section = PyDict_GetItem(st->sections, name);
 	Py_XINCREF(section);
 	if (!section) {
-		section = (PyObject *)make(st, name, NULL, -1);
+		section = (PyObject *)make_named(st, name, NULL, -1);
 		if (!section)
 			return NULL;
 		keep(st, name, section);
 	}
 	Py_INCREF(name);
-	Py_INCREF(section);
 	slot->name = name;
 	slot->section = (struct section *)section;
 	Py_XDECREF(old.name);
 	Py_XDECREF((PyObject *)old.section);
-	return section;
+	return (struct section *)section;
 }
 
-static bool is(PyObject *key, const char *word)
+/* The section of a name, borrowed from its slot; NULL with an exception set. */
+static inline struct section *shared(struct state *st, PyObject *name)
 {
-	return PyUnicode_CompareWithASCIIString(key, word) == 0;
+	struct name_slot *slot = &st->names[((uintptr_t)name >> 4) % NAME_SLOTS];
+
+	return __builtin_expect(slot->name == name, 1) ? slot->section : find(st, name, slot);
+}
+
+/* Keywords written in the source are interned; those of a ** call need not be. */
+static bool is(PyObject *key, PyObject *word)
+{
+	return key == word || (!PyUnicode_Compare(key, word) && !PyErr_Occurred());
+}
+
+/* What gpu= says: -1 nothing, 0 no, 1 yes; -2 with an exception set. */
+static int gpu_of(PyObject *value)
+{
+	int truth;
+
+	if (value == Py_True)
+		return 1;
+	if (value == Py_None)
+		return -1;
+	truth = PyObject_IsTrue(value);
+	return truth < 0 ? -2 : truth;
+}
+
+/* section(name, gpu=...): as cheap as section(name) from the second time on. */
+static __attribute__((noinline)) PyObject *variant(struct section *plain, int gpu)
+{
+	struct section **kept;
+
+	if (gpu < 0) {
+		Py_INCREF((PyObject *)plain);
+		return (PyObject *)plain;
+	}
+	kept = &plain->variants[gpu];
+	if (!*kept) {
+		struct section *made;
+
+		Py_INCREF((PyObject *)plain); /* making may collect garbage, and the slot change */
+		made = make(plain->state, plain->name, plain->id, plain->kind, gpu);
+		if (made && plain->enter && !bind(made))
+			PyErr_Clear();
+		if (*kept || !made || !plain->enter) { /* not one of those that are kept */
+			Py_DECREF((PyObject *)plain);
+			return (PyObject *)made;
+		}
+		*kept = made;
+		Py_DECREF((PyObject *)plain); /* its slot or the dict still holds it */
+	}
+	Py_INCREF((PyObject *)*kept);
+	return (PyObject *)*kept;
 }
 
 static int keep_attrs(struct section *s, PyObject *const *values, PyObject *kwnames, Py_ssize_t count)
@@ -261,7 +325,7 @@ static int keep_attrs(struct section *s, PyObject *const *values, PyObject *kwna
 	for (Py_ssize_t i = 0; i < given; i++) {
 		PyObject *key = PyTuple_GetItem(kwnames, i);
 
-		if (is(key, "code") || is(key, "gpu"))
+		if (is(key, s->state->word_code) || is(key, s->state->word_gpu))
 			continue;
 		Py_INCREF(key);
 		Py_INCREF(values[i]);
@@ -276,24 +340,31 @@ static __attribute__((noinline)) PyObject *make_with_attrs(
 	struct state *st, PyObject *name, PyObject *const *values, PyObject *kwnames)
 {
 	Py_ssize_t given = PyTuple_Size(kwnames), count = given;
-	PyObject *code = NULL;
-	struct section *s;
+	PyObject *code = Py_None;
+	struct section *s, *plain;
 	int gpu = -1;
 
 	for (Py_ssize_t i = 0; i < given; i++) {
 		PyObject *key = PyTuple_GetItem(kwnames, i);
 
-		if (is(key, "code")) {
+		if (is(key, st->word_gpu)) {
+			gpu = gpu_of(values[i]);
+			count--;
+			if (gpu == -2)
+				return NULL;
+		} else if (is(key, st->word_code)) {
 			code = values[i];
 			count--;
-		} else if (is(key, "gpu")) {
-			gpu = values[i] == Py_None ? -1 : PyObject_IsTrue(values[i]);
-			count--;
-			if (PyErr_Occurred())
-				return NULL;
 		}
 	}
-	s = make(st, name, code, gpu);
+	if (code == Py_None && PyUnicode_CheckExact(name)) {
+		plain = shared(st, name);
+		if (!plain || !count)
+			return plain ? variant(plain, gpu) : NULL;
+		s = make(st, name, plain->id, plain->kind, gpu);
+	} else {
+		s = make_named(st, name, code, gpu);
+	}
 	if (s && count && keep_attrs(s, values, kwnames, count) < 0) {
 		Py_DECREF((PyObject *)s);
 		return NULL;
@@ -304,7 +375,7 @@ static __attribute__((noinline)) PyObject *make_with_attrs(
 PyObject *section_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
 	struct state *st = state_of(module);
-	struct name_slot *slot;
+	struct section *plain;
 
 	if (__builtin_expect(nargs != 1, 0)) {
 		PyErr_SetString(PyExc_TypeError, "section(name, *, code=None, gpu=None, **attributes)");
@@ -312,11 +383,9 @@ PyObject *section_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
 	}
 	if (kwnames)
 		return make_with_attrs(st, args[0], args + 1, kwnames);
-	slot = &st->names[((uintptr_t)args[0] >> 4) % NAME_SLOTS];
-	if (__builtin_expect(slot->name != args[0], 0))
-		return find(st, args[0], slot);
-	Py_INCREF((PyObject *)slot->section);
-	return (PyObject *)slot->section;
+	plain = shared(st, args[0]);
+	Py_XINCREF((PyObject *)plain);
+	return (PyObject *)plain;
 }
 
 static PyMethodDef section_methods[] = {

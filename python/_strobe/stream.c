@@ -2,24 +2,44 @@
  * the program has initialised CUDA: strobe never does. */
 #include "extension.h"
 
+/* A built-in function taking arguments in that way, without the interpreter's
+ * ceremony around the call; NULL when it is anything else. */
+static PyCFunction behind(PyObject *function, int flags)
+{
+	if (!function || !PyCFunction_CheckExact(function) || PyCFunction_GetFlags(function) != flags)
+		return NULL;
+	return PyCFunction_GetFunction(function);
+}
+
+static PyObject *device_now(struct state *st)
+{
+	if (!st->get_device) {
+		Py_INCREF(st->device_zero);
+		return st->device_zero;
+	}
+	if (st->get_device_c)
+		return st->get_device_c(PyCFunction_GetSelf(st->get_device), NULL);
+	return PyObject_CallFunctionObjArgs(st->get_device, NULL);
+}
+
 void *stream_current(struct state *st)
 {
-	PyObject *device = st->device_zero, *stream;
+	PyObject *device, *stream = NULL;
 	void *address = NULL;
 
 	if (!st->raw_stream)
 		return NULL;
-	Py_XINCREF(device);
-	if (st->get_device) {
-		Py_XDECREF(device);
-		device = PyObject_CallFunctionObjArgs(st->get_device, NULL);
-	}
-	stream = device ? PyObject_CallFunctionObjArgs(st->raw_stream, device, NULL) : NULL;
+	device = device_now(st);
+	if (device && st->raw_stream_c)
+		stream = st->raw_stream_c(PyCFunction_GetSelf(st->raw_stream), device);
+	else if (device)
+		stream = PyObject_CallFunctionObjArgs(st->raw_stream, device, NULL);
 	Py_XDECREF(device);
 	if (stream)
 		address = PyLong_AsVoidPtr(stream);
 	Py_XDECREF(stream);
-	PyErr_Clear();
+	if (__builtin_expect(!stream || !address, 0))
+		PyErr_Clear();
 	return address;
 }
 
@@ -35,6 +55,8 @@ PyObject *stream_install(PyObject *module, PyObject *args)
 	Py_XDECREF(st->get_device);
 	st->raw_stream = raw_stream == Py_None ? NULL : raw_stream;
 	st->get_device = get_device == Py_None ? NULL : get_device;
+	st->raw_stream_c = behind(st->raw_stream, METH_O);
+	st->get_device_c = behind(st->get_device, METH_NOARGS);
 	Py_XINCREF(st->raw_stream);
 	Py_XINCREF(st->get_device);
 	Py_RETURN_NONE;

@@ -201,3 +201,50 @@ def test_a_million_sections_in_eight_threads(record):
     counts = record().counts()
     assert counts == {("thread",): 8, ("thread", "outer"): 10000, ("thread", "outer", "inner"): 990000}
     assert grown < 32 * 1024, "%d KiB" % grown
+
+
+def test_sections_that_differ_only_in_gpu_are_made_once_each(record):
+    plain, yes, no = (strobe.section("timed", **options) for options in ({}, {"gpu": True}, {"gpu": False}))
+    assert yes is strobe.section("timed", gpu=True) is strobe.section("timed", gpu=1)
+    assert no is strobe.section("timed", gpu=False)
+    assert plain is strobe.section("timed", gpu=None)
+    assert len({id(plain), id(yes), id(no)}) == 3
+    with plain, yes, no:
+        pass
+    assert record().counts() == {("timed",): 1, ("timed",) * 2: 1, ("timed",) * 3: 1}
+
+
+def test_a_keyword_that_is_not_interned_is_understood(record):
+    with strobe.section("timed", **{"".join(["g", "pu"]): True, "".join(["co", "de"]): "4c"}):
+        pass
+    zone, = record().named("timed")
+    assert (zone.code, zone.attrs) == ("4c", {})
+
+
+def test_a_truth_that_cannot_be_told_is_the_callers_error(record):
+    class Unclear:
+        def __bool__(self):
+            raise ValueError("unclear")
+    with pytest.raises(ValueError):
+        strobe.section("timed", gpu=Unclear())
+    with pytest.raises(TypeError):
+        strobe.section(7, gpu=True)
+
+
+def test_a_name_of_a_subclass_of_str_works_with_attributes(record):
+    class Stage(str):
+        pass
+    with strobe.section(Stage("decode"), gpu=True, frames=3):
+        pass
+    zone, = record().named("decode")
+    assert zone.attrs == {"frames": 3}
+
+
+def test_names_made_on_the_fly_are_let_go_of(record):
+    before = sys.getallocatedblocks()
+    for i in range(3000):
+        with strobe.section("%s" % "same", gpu=True):
+            pass
+    gc.collect()
+    assert sys.getallocatedblocks() - before < 1000
+    assert record().counts() == {("same",): 3000}
