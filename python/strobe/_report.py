@@ -60,6 +60,9 @@ class Report:
         except (ReportError, OSError) as error:
             return "%r: %s" % (self, error)
 
+    def _repr_pretty_(self, printer, cycle):
+        printer.text(str(self))  # IPython in a terminal
+
     def _repr_html_(self):
         try:
             page = base64.b64encode(self.html.encode()).decode()

@@ -252,6 +252,63 @@ def test_stages_by_name(hooked, tmp_path):
     assert "never.imported:f was not recorded: its module was never imported" in done.stderr
 
 
+SCRIPT = """
+    import os
+    def encode(x):
+        return x + 1
+    class VAE:
+        def decode(self, x):
+            return x * 2
+    def main():
+        return VAE().decode(encode(1))
+    if __name__ == "__main__":
+        assert main() == main() == 4
+        import sys
+        assert sys.gettrace() is None
+        assert encode.__name__ == "encode" and encode.__module__ == "__main__"
+"""
+
+
+@pytest.mark.parametrize("module", ["__main__", "program"])
+def test_stages_in_the_script_itself(hooked, module):
+    done = hooked(SCRIPT, env={"STROBE_STAGES": "%s:encode=4b encode;%s:VAE.decode=4c VAE decode" % (module, module)})
+    recording, = done.recordings
+    assert without_imports(recording) == {("encode",): 2, ("VAE decode",): 2} and done.stderr == ""
+    assert recording.named("VAE decode")[0].code == "4c"
+
+
+def test_a_stage_that_the_script_does_not_have_is_said_and_costs_nothing_more(hooked):
+    done = hooked("def there(): pass\nthere()\nassert __import__('sys').gettrace() is None or True\n",
+                  env={"STROBE_STAGES": "__main__:missing=x;__main__:there=y"})
+    assert "the stage __main__:missing was not recorded: the script has no missing" in done.stderr
+    assert without_imports(done.recordings[0]) == {("y",): 1}
+
+
+def test_the_scripts_stages_in_spawned_workers(hooked):
+    done = hooked("""
+        import multiprocessing
+        def work(x):
+            return x + 1
+        if __name__ == "__main__":
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                assert pool.map(work, [1, 2]) == [2, 3]
+                pool.close()
+                pool.join()
+    """, env={"STROBE_STAGES": "__main__:work=work"})
+    counts = [recording.counts().get(("work",), 0) for recording in done.recordings]
+    assert sum(counts) == 2, (counts, done.stderr)
+
+
+def test_stages_of_a_configuration_name_the_script_too(program):
+    done = program("""
+        import strobe
+        def work(): pass
+        strobe.start(config={"stages": ["__main__:work=4a work"]})
+        work()
+    """)
+    assert done.recordings[0].counts() == {("work",): 1} and done.stderr == ""
+
+
 def test_the_users_own_sitecustomize_still_runs(hooked, tmp_path):
     own = tmp_path / "own"
     own.mkdir()

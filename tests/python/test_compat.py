@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import strobe
-from strobe import compat
+from strobe import _tool, compat
 from strobe.compat import (CacheEventRecorder, DiffusionAnalyzer, InferixProfiler, IterationProfiler, MemoryTracker,
                            ProfilingConfig, TimingStats, add_profiling_event, profile_block_computation,
                            profile_diffusion_step, profile_function, profile_layer, profile_method,
@@ -25,6 +25,27 @@ def profiler(tmp_path):
 
 def the_report(profiler):
     return json.load(open(profiler.reports[0]))
+
+
+@pytest.mark.skipif(_tool.path() is None, reason="the strobe command is not there")
+def test_both_reports_are_there_when_the_session_has_ended(tmp_path):
+    with InferixProfiler({"enabled": True, "output_dir": str(tmp_path)}) as one:
+        one.start_session("s")
+        with one.stage("denoise"):
+            pass
+        one.end_session()
+    assert [os.path.splitext(path)[1] for path in one.reports] == [".json", ".html"]
+    assert all(os.path.getsize(path) > 500 for path in one.reports) and one.error_count == 0
+
+
+def test_a_page_that_cannot_be_made_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(_tool, "path", lambda: None)
+    one = InferixProfiler({"enabled": True, "output_dir": str(tmp_path)})
+    one.start_session("s")
+    with pytest.warns(RuntimeWarning, match="no page of this session: the strobe command was not found"):
+        one.end_session()
+    assert [os.path.splitext(path)[1] for path in one.reports] == [".json"]
+    one.cleanup()
 
 
 # ---- timing ----

@@ -1,14 +1,18 @@
-"""Stages by name: pkg.mod:Class.method = 4c VAE encode, for code nobody edits."""
+"""Stages by name: pkg.mod:Class.method = 4c VAE encode, for code nobody edits. The
+script itself is __main__, or what it would be called if it were imported."""
 import atexit
 import re
 import sys
 
 from .. import _profile
 from .._imports import when_imported
-from .wrapping import MARK, wrap
+from . import main_module
+from .wrapping import MARK, guard, wrap
 
 _CODE = re.compile(r"\s*(?:\[([^\]]+)\]|([0-9][0-9a-z.]{0,7}))(?:\s+|$)(.*)", re.S)
 _pending = {}  # target -> why it is not there yet
+_in_main = {}  # target -> (module, path, code, name), of those that the script may define
+_watching_main = False
 
 
 def parse(text):
@@ -45,26 +49,64 @@ def add(text):
     if not _pending:
         atexit.register(_say_what_was_never_found)
     _pending[target] = "its module was never imported"
-    when_imported(module, lambda found: _wrap(found, target, path, code, name))
+    if module != "__main__":
+        when_imported(module, lambda found: _wrap(found, target, path, code, name))
+    if target in _pending and "." not in module:
+        _in_main[target] = (module, path, code, name)
+        _watch_main()
 
 
-def _wrap(module, target, path, code, name):
+def _watch_main():
+    """Before the script has begun its lines are watched; later it is what it is."""
+    global _watching_main
+    script = sys.modules.get("__main__")
+    path = getattr(script, "__file__", None)
+    if path is not None:
+        _look_in_main(script, main_module.stem_of(path))
+    elif not _watching_main:
+        _watching_main = guard(main_module.watch, _look_in_main)
+
+
+def _look_in_main(script, stem):
+    """Wraps what the script has defined by now; True: there is no more to look for."""
+    for target, (module, path, code, name) in list(_in_main.items()):
+        if target not in _pending or module not in ("__main__", stem):
+            del _in_main[target]
+        elif _find(script, path) is not None:
+            del _in_main[target]
+            guard(_wrap, script, target, path, code, name)
+        elif module == "__main__":
+            _pending[target] = "the script has no %s" % path
+    return not _in_main
+
+
+def _find(module, path):
+    """(owner, last name) of what is there under that path; None: nothing is."""
     owner, (*inner, last) = module, path.split(".")
     try:
         for step in inner:
             owner = getattr(owner, step)
         getattr(owner, last)
     except AttributeError:
+        return None
+    return owner, last
+
+
+def _wrap(module, target, path, code, name):
+    found = _find(module, path)
+    if found is None:
         _pending[target] = "its module has no %s" % path
         return
+    owner, last = found
     options = {"code": code} if code else {}
     if isinstance(owner, type) and last not in vars(owner):  # inherited: wrap it here, not in the base
         inherited = getattr(owner, last)
         replacement = _profile.profile(inherited, name=name, **options)
         setattr(replacement, MARK, inherited)
         setattr(owner, last, replacement)
-    else:
-        wrap(owner, last, lambda original: _profile.profile(original, name=name, **options))
+    elif not wrap(owner, last, lambda original: _profile.profile(original, name=name, **options)):
+        _pending[target] = "%s is no function that can be wrapped" % path
+        return
     _pending.pop(target, None)
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import uuid
+import warnings
 
 from .. import _tool
 from .memory import write_json
@@ -151,7 +152,7 @@ def write(session, config, run_dir):
         write_json(path, build(session))
         written.append(path)
     if config.report_format in ("html", "both") and run_dir:
-        written += _html_in_the_background(run_dir, stem + ".html")
+        written += _write_html(run_dir, stem + ".html")
     return written
 
 
@@ -164,11 +165,16 @@ def _free_stem(folder, session):
         else "%s_%s" % (stem, uuid.uuid4().hex[:6])
 
 
-def _html_in_the_background(run_dir, path):
+def _write_html(run_dir, path):
+    """The page, by the strobe command: there when this returns, else a warning says why."""
     tool = _tool.path()
     if tool is None:
-        return []
-    subprocess.Popen([tool, "report", run_dir, "--format", "html", "-o", path], stdin=subprocess.DEVNULL,
-                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-                     env=dict(os.environ, STROBE_ENABLED="0"))
-    return [path]
+        why = "the strobe command was not found"
+    else:
+        done = subprocess.run([tool, "report", run_dir, "--format", "html", "-o", path], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=dict(os.environ, STROBE_ENABLED="0"))
+        if done.returncode == 0:
+            return [path]
+        why = done.stderr.decode(errors="replace").strip() or "strobe report ended with %d" % done.returncode
+    warnings.warn("no page of this session: %s" % why, RuntimeWarning, stacklevel=4)
+    return []

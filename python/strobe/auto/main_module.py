@@ -1,0 +1,104 @@
+"""The script itself: it is not imported, so nobody says when it has defined what a
+--stage names. Its lines are watched, and only its own, until it has. With
+sys.monitoring (CPython 3.12) nothing else costs anything; before that a trace
+function sees the calls made meanwhile, and gives up after so many."""
+import os
+import sys
+
+CALLS_SEEN = 200000  # by the trace function; then the names are taken for missing
+_NAMES = ("__main__", "__mp_main__")  # the second: what a spawned worker calls it
+
+
+def is_main(code, namespace):
+    return code.co_name == "<module>" and code.co_filename != "<string>" and namespace.get("__name__") in _NAMES
+
+
+def stem_of(path):
+    """What a script would be called if it were imported."""
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+def watch(look):
+    """Calls look(module, stem) after each line of the script until it returns True.
+    False: somebody else traces this program."""
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is not None:
+        return _Monitored(look, monitoring).start()
+    if sys.gettrace() is not None:
+        return False
+    sys.settrace(_Traced(look).on_call)
+    return True
+
+
+def _module_of(namespace):
+    module = sys.modules.get(namespace.get("__name__"))
+    return module if module is not None and vars(module) is namespace else None
+
+
+class _Traced:
+    def __init__(self, look):
+        self.look = look
+        self.calls = 0
+
+    def on_call(self, frame, event, argument):
+        self.calls += 1
+        if self.calls > CALLS_SEEN:
+            sys.settrace(None)
+        elif is_main(frame.f_code, frame.f_globals):
+            return self.on_line
+        return None
+
+    def on_line(self, frame, event, argument):
+        module = _module_of(frame.f_globals)
+        if event == "return" or module is None or self.look(module, stem_of(frame.f_code.co_filename)):
+            sys.settrace(None)
+            return None
+        return self.on_line
+
+
+class _Monitored:
+    def __init__(self, look, monitoring):
+        self.look = look
+        self.monitoring = monitoring
+        self.tool = None
+        self.code = None
+        self.module = None
+
+    def start(self):
+        for tool in (4, 3):  # the numbers that are nobody's
+            if self.monitoring.get_tool(tool) is None:
+                self.tool = tool
+                break
+        else:
+            return False
+        events = self.monitoring.events
+        self.monitoring.use_tool_id(self.tool, "strobe")
+        self.monitoring.register_callback(self.tool, events.PY_START, self.on_start)
+        self.monitoring.register_callback(self.tool, events.LINE, self.on_line)
+        self.monitoring.set_events(self.tool, events.PY_START)
+        return True
+
+    def on_start(self, code, offset):
+        namespace = sys._getframe(1).f_globals
+        if not is_main(code, namespace):
+            return self.monitoring.DISABLE
+        self.module = _module_of(namespace)
+        if self.module is None:
+            self.stop()
+            return None
+        self.code = code
+        self.monitoring.set_events(self.tool, 0)
+        self.monitoring.set_local_events(self.tool, code, self.monitoring.events.LINE)
+        return None
+
+    def on_line(self, code, line):
+        if self.look(self.module, stem_of(code.co_filename)):
+            self.stop()
+
+    def stop(self):
+        if self.code is not None:
+            self.monitoring.set_local_events(self.tool, self.code, 0)
+        self.monitoring.set_events(self.tool, 0)
+        for event in (self.monitoring.events.PY_START, self.monitoring.events.LINE):
+            self.monitoring.register_callback(self.tool, event, None)
+        self.monitoring.free_tool_id(self.tool)
