@@ -1,11 +1,13 @@
 /* Many ranks for programs; the page draws from this too. */
 #include "report/aggregate_report.h"
 
+#include "analyze/rank_lanes.h"
 #include "base/json.h"
 
 #include <stdio.h>
 
 #define HEAT_STAGES_MAX 40u
+#define LANE_BINS 240u
 
 static void put(struct sb_json *j, const char *key, double value)
 {
@@ -169,6 +171,31 @@ static void put_heat_map(struct sb_json *j, const struct sb_aggregate *a)
 	sb_json_object_end(j);
 }
 
+/* A letter for each part of the time: '.' the rank was not running, 'a' it did
+ * not wait, ... 'k' it only waited: tenths. */
+static void put_lanes(struct sb_json *j, const struct sb_aggregate *a)
+{
+	struct sb_rank_lanes lanes;
+	char letters[LANE_BINS + 1] = "";
+
+	if (sb_rank_lanes_of(a, LANE_BINS, &lanes) || !lanes.bin_count)
+		return;
+	sb_json_object_begin(j, "rank_lanes");
+	sb_json_double(j, "bin_s", lanes.bin_s);
+	sb_json_array_begin(j, "wait_tenths");
+	for (size_t r = 0; r < a->rank_count; r++) {
+		for (uint32_t i = 0; i < LANE_BINS; i++) {
+			uint8_t percent = lanes.wait_percent[r * LANE_BINS + i];
+
+			letters[i] = (char)(percent == SB_LANE_AWAY ? '.' : 'a' + (percent + 5) / 10);
+		}
+		sb_json_string(j, NULL, letters);
+	}
+	sb_json_array_end(j);
+	sb_json_object_end(j);
+	sb_rank_lanes_done(&lanes);
+}
+
 void sb_aggregate_json(const struct sb_aggregate *a, struct sb_buf *out)
 {
 	struct sb_json j;
@@ -206,6 +233,7 @@ void sb_aggregate_json(const struct sb_aggregate *a, struct sb_buf *out)
 	put(&j, "clock_residual_s", a->residual_s);
 	put_scaling(&j, a);
 	put_heat_map(&j, a);
+	put_lanes(&j, a);
 	sb_json_object_end(&j);
 	sb_buf_putc(out, '\n');
 }

@@ -1,5 +1,6 @@
 // Many ranks: strobe aggregate --format html. Lanes of ranks, and a heat map of
 // stage by rank that shows who is slow where.
+import { useEffect, useRef } from 'preact/hooks';
 import { dark, toggleTheme, useStore } from '../state';
 import { bytes, clip, count, keyed, percent, seconds, title } from '../format';
 import { list, num, text, type Fields } from '../report';
@@ -32,23 +33,69 @@ function Figures({ d }: { d: Fields }) {
   );
 }
 
-// How long each rank took, and how much of it was work.
+// How long each rank took, and how much of it was work: where the clocks say nothing of when.
+function RankBar({ r, most }: { r: Fields; most: number }) {
+  return (
+    <b title={`${seconds(num(r, 'duration_s'))}, work ${seconds(num(r, 'work_s'))}`}>
+      <i class={r.straggler === true ? 'late' : ''} style={{ width: `${((num(r, 'duration_s') ?? 0) / most) * 100}%` }}>
+        <u style={{ width: `${Math.min(100, ((num(r, 'work_s') ?? 0) / (num(r, 'duration_s') || 1)) * 100)}%` }} />
+      </i>
+    </b>
+  );
+}
+
+// When a rank worked and when it waited for the others, on the job's clock. One
+// letter a part: '.' away, 'a' no waiting … 'k' nothing but waiting.
+function RankLane({ letters, late, binS, isDark }: { letters: string; late: boolean; binS: number; isDark: boolean }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useEffect(() => {
+    const pen = canvas.current?.getContext('2d');
+    if (!pen) return;
+    const style = getComputedStyle(document.documentElement);
+    const work = style.getPropertyValue(late ? '--c4' : '--c1').trim();
+    pen.clearRect(0, 0, letters.length, 1);
+    pen.fillStyle = work;
+    for (let i = 0; i < letters.length; i++) {
+      if (letters[i] === '.') continue;
+      pen.globalAlpha = 1 - 0.85 * ((letters.charCodeAt(i) - 97) / 10);
+      pen.fillRect(i, 0, 1, 1);
+    }
+  }, [letters, late, isDark]);
+  const say = (e: MouseEvent) => {
+    const at = Math.min(letters.length - 1, Math.floor((e.offsetX / canvas.current!.clientWidth) * letters.length));
+    const letter = letters[at] ?? '.';
+    canvas.current!.title = `${seconds(at * binS)} to ${seconds((at + 1) * binS)}: ${letter === '.' ? 'not running' : `${(letter.charCodeAt(0) - 97) * 10} % waiting at collectives`}`;
+  };
+  return <canvas ref={canvas} width={letters.length} height={1} onMouseMove={say} />;
+}
+
 function RankLanes({ d }: { d: Fields }) {
+  const isDark = useStore(dark);
   const ranks = list(d, 'reports_summary');
   const most = Math.max(...ranks.map((r) => num(r, 'duration_s') ?? 0), 1e-9);
+  const lanes = d.rank_lanes as { bin_s: number; wait_tenths: string[] } | undefined;
+  const whole = lanes ? lanes.bin_s * (lanes.wait_tenths[0]?.length ?? 0) : 0;
   return (
-    <div class="ranks" role="img" aria-label="time of each rank">
-      {ranks.slice(0, 1024).map((r) => (
+    <div class={`ranks ${ranks.length > 64 ? 'many' : ''}`} role="img" aria-label="time of each rank">
+      {ranks.slice(0, 1024).map((r, i) => (
         <div class="rank" key={num(r, 'report_index')}>
           <span>{num(r, 'rank') !== undefined && num(r, 'rank')! >= 0 ? `rank ${num(r, 'rank')}` : clip(text(r, 'run') ?? '', 18)}</span>
-          <b title={`${seconds(num(r, 'duration_s'))}, work ${seconds(num(r, 'work_s'))}`}>
-            <i class={r.straggler === true ? 'late' : ''} style={{ width: `${((num(r, 'duration_s') ?? 0) / most) * 100}%` }}>
-              <u style={{ width: `${Math.min(100, ((num(r, 'work_s') ?? 0) / (num(r, 'duration_s') || 1)) * 100)}%` }} />
-            </i>
-          </b>
+          {lanes?.wait_tenths[i] ? <RankLane letters={lanes.wait_tenths[i]} late={r.straggler === true} binS={lanes.bin_s} isDark={isDark} /> : <RankBar r={r} most={most} />}
           <span class="quiet">{[seconds(num(r, 'duration_s')), r.straggler === true && `straggler${text(r, 'slow_stage') ? ` in ${clip(text(r, 'slow_stage')!, 24)}` : ''}`, r.complete === false && 'incomplete'].filter(Boolean).join(', ')}</span>
         </div>
       ))}
+      {lanes && (
+        <div class="rank axis">
+          <span />
+          <div>
+            {[0, 0.25, 0.5, 0.75, 1].map((part) => (
+              <span key={part}>{part === 0 ? '0' : seconds(part * whole)}</span>
+            ))}
+          </div>
+          <span />
+        </div>
+      )}
+      <p class="quiet">{lanes ? 'Full colour: working; pale: waiting for other ranks at collectives; empty: not running. All on one clock. Red: a straggler, who seldom waits and is waited for.' : 'Full colour: working; pale: waiting. The inputs do not say when they ran, so all begin at the left.'}</p>
     </div>
   );
 }
