@@ -38,16 +38,21 @@ static inline void synthetic_open(struct synthetic *s)
 	s->main = sb_builder_thread(s->b, 0, "main");
 }
 
-/* Ends the recording and builds its model. */
-static inline struct sb_model *synthetic_model(struct synthetic *s, uint64_t end_ns)
+/* Ends the recording and builds the model of a part of it (NULL: all). */
+static inline struct sb_model *synthetic_part(struct synthetic *s, uint64_t end_ns, const struct sb_cut *cut)
 {
 	struct sb_model_options options = { .now_real_ns = 1 };
 
 	assert_int_equal(sb_builder_close(s->b, end_ns), 0);
 	s->b = NULL;
-	assert_int_equal(sb_run_open(s->path, NULL, &s->run), 0);
+	assert_int_equal(sb_run_open(s->path, cut, &s->run), 0);
 	assert_int_equal(sb_model_build(s->run, &options, &s->model), 0);
 	return s->model;
+}
+
+static inline struct sb_model *synthetic_model(struct synthetic *s, uint64_t end_ns)
+{
+	return synthetic_part(s, end_ns, NULL);
 }
 
 static inline void synthetic_done(struct synthetic *s)

@@ -45,8 +45,8 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 		f = sb_advisor_find(a, s->wall_ratio * 100, NAN,
 			sb_say(a, "'%s' takes %.1f %% of the wall time", s->name, s->wall_ratio * 100),
 			sb_say(a, "%.2f s of %.2f s in %lld call%s; each tenth of it saves %.2f s",
-				s->total_s, stages->wall_s, (long long)s->count, s->count == 1 ? "" : "s",
-				s->total_s * TENTH));
+				s->total_s, stages->wall_s, (long long)sb_stage_calls(s),
+				sb_stage_calls(s) == 1 ? "" : "s", s->total_s * TENTH));
 		if (!f)
 			return;
 		f->stage = s->name;
@@ -109,9 +109,9 @@ static int64_t compiled_again(const struct sb_model *model, double *out_s)
 	for (size_t i = 0; i < model->stages.stage_count; i++) {
 		const struct sb_stage *s = &model->stages.stages[i];
 
-		if (s->role != STROBE_ROLE_COMPILE || s->count < 2)
+		if (s->role != STROBE_ROLE_COMPILE || sb_stage_calls(s) < 2)
 			continue;
-		again += s->count - 1;
+		again += sb_stage_calls(s) - 1;
 		*out_s += s->total_s - s->time.max; /* the first one is the longest */
 	}
 	return again;
@@ -162,7 +162,7 @@ static struct part_sum sum_part(const struct sb_model *model, enum sb_part part)
 					      (int)model->stages.stages[s->parent].role) == part)
 			continue;
 		sum.total_s += s->total_s;
-		sum.count += s->count;
+		sum.count += sb_stage_calls(s);
 		if (s->total_s > largest_s) {
 			largest_s = s->total_s;
 			sum.largest = s->name;

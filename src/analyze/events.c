@@ -204,6 +204,7 @@ static void restore_open(
 			continue;
 		f = &stack->frames[stack->depth - 1];
 		f->path = paths[o->node - 1];
+		f->recursion |= (f->path & SB_PATH_RECURSIVE) != 0;
 		f->role = n->role;
 		f->child_ns = sb_process_duration_ns(e->p, o->child_ticks >> 62 ? 0 : o->child_ticks);
 	}

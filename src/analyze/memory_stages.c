@@ -279,7 +279,7 @@ static void count_stage_calls(struct sb_model *model)
 	for (size_t i = 0; i < model->memory.stage_count; i++) {
 		const struct sb_stage *stage = sb_model_stage(model, model->memory.stages[i].stage);
 
-		model->memory.stages[i].count = stage ? stage->count : 1;
+		model->memory.stages[i].count = stage ? sb_stage_calls(stage) : 1;
 	}
 }
 

@@ -121,12 +121,16 @@ struct sb_stage {
 	bool bottleneck; /* the largest self time */
 	bool setup; /* importing, loading, compiling, or inside of such */
 	bool uneven; /* members differ in kind (tasks, threads) */
-	int64_t count; /* calls, recursive ones included */
-	int64_t recursive_count;
-	int64_t open_count;
-	int64_t folded_count; /* calls known from digests only */
+	/* calls that began and ended in the part asked for, without those inside another
+	 * of their own; mean, percentiles, last are theirs */
+	int64_t count;
+	int64_t recursive_count; /* inside another call of the same stage */
+	int64_t open_count; /* never ended */
+	int64_t cut_count; /* cut by --from, --to, --last, --generation */
+	int64_t folded_count; /* of all of these, known from digests only */
 	int64_t thread_count;
 	double total_s, self_s;
+	double unfinished_s; /* of the total: calls never ended or cut; count x mean is the rest */
 	double unattributed_s; /* of a stage with children: its self time */
 	double wall_ratio, self_ratio;
 	struct sb_stats time; /* min, max, mean, percentiles of one call, seconds */
@@ -152,6 +156,12 @@ struct sb_stage {
 	size_t member_total; /* all */
 };
 #define SB_MEMBERS_MAX 1000
+
+/* Every outermost call, whole or not. */
+static inline int64_t sb_stage_calls(const struct sb_stage *s)
+{
+	return s->count + s->open_count + s->cut_count;
+}
 
 struct sb_stages_section {
 	double wall_s;

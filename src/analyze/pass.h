@@ -16,6 +16,7 @@ struct sb_frame { /* an open zone */
 	uint32_t role;
 	uint32_t attr_first;
 	uint32_t text_first;
+	bool recursion; /* it or a frame around it is inside one of its own */
 };
 
 struct sb_stack { /* the open zones of one track */

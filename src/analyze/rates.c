@@ -278,7 +278,7 @@ static void list_offloads(struct sb_model *model)
 		size_t at = 0;
 		double bytes = attr_sum(s, "bytes");
 
-		if (stage_part(s) != SB_PART_OFFLOAD || !s->count ||
+		if (stage_part(s) != SB_PART_OFFLOAD || !sb_stage_calls(s) ||
 			(s->parent >= 0 && stage_part(&stages->stages[s->parent]) == SB_PART_OFFLOAD))
 			continue;
 		while (at < d->offload_count && strcmp(d->offloads[at].name, s->name) != 0)
@@ -288,7 +288,7 @@ static void list_offloads(struct sb_model *model)
 			d->offloads[at].name = s->name;
 			d->offloads[at].bytes = NAN;
 		}
-		d->offloads[at].count += s->count;
+		d->offloads[at].count += sb_stage_calls(s);
 		d->offloads[at].total_s += s->total_s;
 		if (!isnan(bytes))
 			d->offloads[at].bytes = isnan(d->offloads[at].bytes) ? bytes

@@ -497,6 +497,14 @@ static void give_sum(struct sb_engine *e, const struct sb_folded_sum *s, uint32_
 		sb_event_give(e, &ev);
 }
 
+static bool is_inside_itself(const struct sb_digest *d, const uint32_t *paths, uint32_t parent, uint32_t path)
+{
+	for (; parent; parent = d->nodes[parent - 1].parent)
+		if ((paths[parent - 1] & ~SB_PATH_RECURSIVE) == path)
+			return true;
+	return false;
+}
+
 void sb_digest_give(struct sb_engine *e, const struct sb_digest *d, uint32_t writer_tid,
 	struct sb_stack *stack, uint32_t *out_paths)
 {
@@ -507,6 +515,8 @@ void sb_digest_give(struct sb_engine *e, const struct sb_digest *d, uint32_t wri
 		uint32_t parent = n->parent ? out_paths[n->parent - 1] & ~SB_PATH_RECURSIVE : 0;
 
 		out_paths[i] = sb_run_path_of(e->run, parent, name_of(e, n->name));
+		if (is_inside_itself(d, out_paths, n->parent, out_paths[i]))
+			out_paths[i] |= SB_PATH_RECURSIVE;
 		if (n->sum.count)
 			give_node(e, d, n, out_paths[i], stack, buckets,
 				n->bucket_count <= SB_DIGEST_BUCKETS ? fill_buckets(e, d, n, buckets) : 0);

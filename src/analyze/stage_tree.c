@@ -74,8 +74,9 @@ static const struct sb_stage_sum *sum_at(const struct tree *t, uint32_t path)
 	static const struct sb_stage_sum nothing = { .min_ns = INT64_MAX,
 		.max_ns = -1,
 		.first_ns = INT64_MAX,
+		.end_ns = INT64_MIN,
 		.last_end_ns = INT64_MIN,
-		.clipped_max_ns = -1 };
+		.last_ns = -1 };
 
 	return path < t->sums->count ? &t->sums->all[path] : &nothing;
 }
@@ -356,15 +357,13 @@ static int fill_histogram(struct tree *t, const struct node *n, struct sb_stage 
 	return ok ? 0 : no_memory(t);
 }
 
-/* Min, max, percentiles of one call, over all the node's paths. */
-static int fill_time(
-	struct tree *t, const struct node *n, struct sb_stage *row, int64_t total_ns, int64_t clipped_ns)
+/* Mean, min, max, percentiles of the whole calls, over all the node's paths. */
+static int fill_time(struct tree *t, const struct node *n, struct sb_stage *row, int64_t whole_ns)
 {
 	uint64_t counts[SB_STAGE_BUCKETS] = { 0 };
 	const struct sb_stage_sum *only = sum_at(t, n->first_path);
 	struct sb_durations joined = { 0 };
-	int64_t min_ns = INT64_MAX, max_ns = -1, cut_ns = 0;
-	uint64_t clipped = 0;
+	int64_t min_ns = INT64_MAX, max_ns = -1;
 	bool folded = false;
 	int err;
 
@@ -372,8 +371,6 @@ static int fill_time(
 		const struct sb_stage_sum *sum = sum_at(t, p);
 
 		folded |= sum->folded != NULL;
-		clipped += sum->clipped_count;
-		cut_ns += sum->clipped_ns;
 		min_ns = sum->min_ns < min_ns ? sum->min_ns : min_ns;
 		max_ns = sum->max_ns > max_ns ? sum->max_ns : max_ns;
 		if (t->next_path[n->first_path] != NONE && !sb_durations_append(&joined, &sum->durations)) {
@@ -383,15 +380,9 @@ static int fill_time(
 	}
 	err = sb_durations_stats(joined.count ? &joined : &only->durations, &row->time);
 	sb_durations_done(&joined);
-	if (max_ns < 0)
-		min_ns = max_ns = clipped_ns;
-	row->time.count = row->count - row->recursive_count;
-	row->time.total = (double)total_ns / 1e9;
-	if (row->time.count > (int64_t)clipped) {
-		row->time.count -= (int64_t)clipped;
-		total_ns -= cut_ns;
-	}
-	row->time.mean = row->time.count ? (double)total_ns / 1e9 / (double)row->time.count : NAN;
+	row->time.count = row->count;
+	row->time.total = (double)whole_ns / 1e9;
+	row->time.mean = row->count ? (double)whole_ns / 1e9 / (double)row->count : NAN;
 	row->time.min = max_ns < 0 ? NAN : (double)min_ns / 1e9;
 	row->time.max = max_ns < 0 ? NAN : (double)max_ns / 1e9;
 	if (folded) {
@@ -471,7 +462,7 @@ static int fill_members(struct tree *t, const struct node *n, struct sb_stage *r
 		if (!count || name != last)
 			all[count++].name = t->run->names[name].text;
 		last = name;
-		all[count - 1].count += (int64_t)sum_at(t, p)->count;
+		all[count - 1].count += (int64_t)sb_stage_sum_whole(sum_at(t, p));
 		all[count - 1].total_s += (double)sum_at(t, p)->total_ns / 1e9;
 	}
 	qsort(all, count, sizeof *all, by_member_total);
@@ -508,9 +499,9 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 {
 	const struct sb_run_name *name = &t->run->names[n->name];
 	double wall_s = t->model->stages.wall_s;
-	int64_t total_ns = 0, self_ns = 0, gpu_ns = 0, first_ns = INT64_MAX, end_ns = INT64_MIN, last_ns = 0;
-	int64_t clipped_ns = -1;
-	uint64_t untimed = 0;
+	int64_t total_ns = 0, self_ns = 0, unfinished_ns = 0, gpu_ns = 0;
+	int64_t first_ns = INT64_MAX, end_ns = INT64_MIN, last_end_ns = INT64_MIN, last_ns = -1;
+	uint64_t untimed = 0, zones = 0;
 	double busy_s = 0;
 
 	row->name = sb_model_text(t->model, n->pattern ? n->pattern : name->text);
@@ -525,9 +516,11 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 	for (uint32_t p = n->first_path; p != NONE; p = t->next_path[p]) {
 		const struct sb_stage_sum *s = sum_at(t, p);
 
-		row->count += (int64_t)s->count;
+		zones += s->count;
+		row->count += (int64_t)sb_stage_sum_whole(s);
 		row->recursive_count += (int64_t)s->recursive_count;
 		row->open_count += (int64_t)s->open_count;
+		row->cut_count += (int64_t)s->cut_count;
 		row->folded_count += (int64_t)s->folded_count;
 		row->gpu_span_count += (int64_t)s->gpu_span_count;
 		row->thread_count = row->thread_count > s->track_count ? row->thread_count : s->track_count;
@@ -537,18 +530,20 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 		untimed += s->untimed_count;
 		total_ns += s->total_ns;
 		self_ns += s->self_ns;
+		unfinished_ns += s->unfinished_ns;
 		gpu_ns += s->gpu_span_ns;
 		busy_s += p < t->model->gpu.path_count ? t->model->gpu.path_busy_s[p] : 0;
-		clipped_ns = s->clipped_max_ns > clipped_ns ? s->clipped_max_ns : clipped_ns;
 		first_ns = s->first_ns < first_ns ? s->first_ns : first_ns;
-		if (s->last_end_ns > end_ns) {
-			end_ns = s->last_end_ns;
-			last_ns = s->count > s->folded_count ? s->last_ns : -1;
+		end_ns = s->end_ns > end_ns ? s->end_ns : end_ns;
+		if (s->last_end_ns > last_end_ns) {
+			last_end_ns = s->last_end_ns;
+			last_ns = s->last_ns;
 		}
 	}
 	if (row->thread_count > t->run->track_count)
 		row->thread_count = t->run->track_count;
 	row->total_s = (double)total_ns / 1e9;
+	row->unfinished_s = (double)unfinished_ns / 1e9;
 	row->self_s = (double)(self_ns > 0 ? self_ns : 0) / 1e9;
 	row->wall_ratio = wall_s > 0 ? row->total_s / wall_s : 0;
 	row->self_ratio = wall_s > 0 ? row->self_s / wall_s : 0;
@@ -558,13 +553,13 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 		row->gpu_span_s = (double)gpu_ns / 1e9;
 	if (busy_s > 0)
 		row->gpu_busy_s = busy_s;
-	row->state = row->open_count                              ? SB_STAGE_OPEN
-		     : untimed && untimed == (uint64_t)row->count ? SB_STAGE_UNTIMED
-								  : SB_STAGE_NORMAL;
+	row->state = row->open_count               ? SB_STAGE_OPEN
+		     : untimed && untimed == zones ? SB_STAGE_UNTIMED
+						   : SB_STAGE_NORMAL;
 	fill_attrs(t, n, row);
 	if (n->pattern && fill_members(t, n, row))
 		return STROBE_ENOMEM;
-	if (fill_time(t, n, row, total_ns, clipped_ns))
+	if (fill_time(t, n, row, total_ns - unfinished_ns))
 		return STROBE_ENOMEM;
 	row->time.last = last_ns < 0 ? NAN : (double)last_ns / 1e9;
 	return 0;

@@ -150,9 +150,9 @@ static struct sb_stage_sum *sum_of(struct sb_stage_sums *s, uint32_t path)
 		memset(more + s->count, 0, (count - s->count) * sizeof *more);
 		for (uint32_t i = s->count; i < count; i++) {
 			more[i].min_ns = INT64_MAX;
-			more[i].max_ns = more[i].clipped_max_ns = -1;
+			more[i].max_ns = more[i].last_ns = -1;
 			more[i].first_ns = INT64_MAX;
-			more[i].last_end_ns = INT64_MIN;
+			more[i].end_ns = more[i].last_end_ns = INT64_MIN;
 			more[i].last_track = UINT32_MAX;
 		}
 		s->all = more;
@@ -231,11 +231,14 @@ static void add_duration(
 	struct sb_stage_sums *s, struct sb_stage_sum *sum, const struct sb_zone *z, int64_t ns)
 {
 	if (z->flags & (SB_ZONE_CLIPPED | SB_ZONE_OPEN)) {
-		sum->clipped_count++;
-		sum->clipped_ns += ns;
-		if (ns > sum->clipped_max_ns)
-			sum->clipped_max_ns = ns;
+		sum->open_count += (z->flags & SB_ZONE_OPEN) != 0;
+		sum->cut_count += !(z->flags & SB_ZONE_OPEN);
+		sum->unfinished_ns += ns;
 		return;
+	}
+	if (z->end_ns >= sum->last_end_ns) {
+		sum->last_end_ns = z->end_ns;
+		sum->last_ns = ns;
 	}
 	if (ns < sum->min_ns)
 		sum->min_ns = ns;
@@ -261,10 +264,8 @@ static void see_zone(void *self, const struct sb_zone *z)
 		sum->total_ns += ns;
 		add_duration(s, sum, z, ns);
 	}
-	if (z->end_ns >= sum->last_end_ns) {
-		sum->last_end_ns = z->end_ns;
-		sum->last_ns = ns;
-	}
+	if (z->end_ns > sum->end_ns)
+		sum->end_ns = z->end_ns;
 	if (z->begin_ns < sum->first_ns)
 		sum->first_ns = z->begin_ns;
 	if (z->track != sum->last_track) {
@@ -274,10 +275,7 @@ static void see_zone(void *self, const struct sb_zone *z)
 	}
 	if (z->role)
 		sum->role = z->role;
-	if (z->flags & (SB_ZONE_OPEN | SB_ZONE_SPAN)) {
-		sum->open_count += (z->flags & SB_ZONE_OPEN) != 0;
-		sum->span |= (z->flags & SB_ZONE_SPAN) != 0;
-	}
+	sum->span |= (z->flags & SB_ZONE_SPAN) != 0;
 	if (z->attr_count) {
 		for (uint32_t i = 0; i < z->attr_count; i++)
 			add_attr(s, sum, &z->attrs[i]);
@@ -309,12 +307,16 @@ static void add_folded(struct sb_stage_sums *s, const struct sb_event *e)
 	}
 	if (e->digest.first_ns < sum->first_ns)
 		sum->first_ns = e->digest.first_ns;
-	if (e->digest.last_ns > sum->last_end_ns)
-		sum->last_end_ns = e->digest.last_ns;
+	if (e->digest.last_ns > sum->end_ns)
+		sum->end_ns = e->digest.last_ns;
 	if (e->digest.flags & SB_ZONE_RECURSIVE) {
 		sum->recursive_count += e->digest.count;
 		sum->folded_recursive_count += e->digest.count;
 		return;
+	}
+	if (e->digest.last_ns > sum->last_end_ns) {
+		sum->last_end_ns = e->digest.last_ns;
+		sum->last_ns = -1;
 	}
 	sum->total_ns += e->digest.total_ns;
 	if (e->digest.min_ns < sum->min_ns)

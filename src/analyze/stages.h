@@ -16,18 +16,16 @@ struct sb_stage_sum_attr {
 /* Everything known of one path. */
 struct sb_stage_sum {
 	uint64_t count; /* all of the below included */
-	uint64_t recursive_count;
-	uint64_t open_count;
+	uint64_t recursive_count; /* inside a call of the same path: in self_ns only */
+	uint64_t open_count, cut_count; /* never ended, cut by a border: in the totals only */
 	uint64_t folded_count;
 	uint64_t folded_recursive_count;
-	uint64_t clipped_count; /* cut off by a border or still open: in the total only */
-	int64_t clipped_ns;
 	uint64_t untimed_count;
 	int64_t total_ns, self_ns;
-	int64_t min_ns, max_ns; /* INT64_MAX, -1: none */
-	int64_t clipped_max_ns; /* stands in where every call was cut */
-	int64_t last_end_ns, last_ns;
-	int64_t first_ns;
+	int64_t unfinished_ns; /* of the open and the cut ones */
+	int64_t min_ns, max_ns; /* of the whole ones; INT64_MAX, -1: none */
+	int64_t first_ns, end_ns; /* first begin, last end */
+	int64_t last_end_ns, last_ns; /* of the last whole one; -1: folded away */
 	int64_t gpu_span_ns;
 	uint64_t gpu_span_count;
 	struct sb_durations durations; /* whole, outermost calls with detail */
@@ -39,6 +37,12 @@ struct sb_stage_sum {
 	bool main, span;
 };
 #define SB_STAGE_BUCKETS 496u
+
+/* The calls that count: outermost, begun and ended in the part that was asked for. */
+static inline uint64_t sb_stage_sum_whole(const struct sb_stage_sum *s)
+{
+	return s->count - s->recursive_count - s->open_count - s->cut_count;
+}
 
 struct sb_stage_skip {
 	int64_t t_ns;

@@ -122,19 +122,33 @@ bool sb_zone_give(struct sb_engine *e, struct sb_zone *z)
 
 /* ---- the stack ----------------------------------------------------------- */
 
+/* Below a recursive frame, paths repeat that do not hold their own name: f, g, f, g. */
+static bool is_open(const struct sb_stack *s, uint32_t path)
+{
+	for (uint32_t i = s->depth; i-- > 0;)
+		if ((s->frames[i].path & ~SB_PATH_RECURSIVE) == path)
+			return true;
+	return false;
+}
+
 void sb_stack_begin(struct sb_engine *e, struct sb_stack *s, uint32_t name, int64_t t_ns)
 {
 	uint32_t parent = s->depth ? s->frames[s->depth - 1].path & ~SB_PATH_RECURSIVE : 0;
+	bool recursion = s->depth && s->frames[s->depth - 1].recursion;
+	uint32_t path = sb_run_path_of(e->run, parent, name);
 	struct sb_frame *f;
 
 	if (s->depth >= s->room && !sb_engine_room(e, &s->frames, &s->room, s->depth, sizeof *s->frames))
 		return;
+	if (recursion && !(path & SB_PATH_RECURSIVE) && is_open(s, path))
+		path |= SB_PATH_RECURSIVE;
 	f = &s->frames[s->depth++];
 	f->begin_ns = t_ns;
 	f->child_ns = 0;
 	f->covered_ns = INT64_MIN;
 	f->name = name;
-	f->path = sb_run_path_of(e->run, parent, name);
+	f->path = path;
+	f->recursion = recursion || path & SB_PATH_RECURSIVE;
 	f->role = 0;
 	f->attr_first = s->attr_count;
 	f->text_first = s->text_size;
@@ -262,6 +276,8 @@ void sb_stack_span(struct sb_engine *e, struct sb_stack *s, struct sb_zone *z, b
 		depth--;
 	parent = depth ? s->frames[depth - 1].path & ~SB_PATH_RECURSIVE : 0;
 	path = sb_run_path_of(e->run, parent, z->name);
+	if (depth && s->frames[depth - 1].recursion && is_open(s, path))
+		path |= SB_PATH_RECURSIVE;
 	z->path = path & ~SB_PATH_RECURSIVE;
 	z->depth = depth;
 	z->track = s->track;

@@ -135,9 +135,11 @@ static void take_zone(void *self, const struct sb_zone *z)
 {
 	struct csv *c = self;
 	const struct sb_run_name *name = &c->run->names[z->name];
-	struct row r = { .kind = z->flags & SB_ZONE_SPAN   ? "span"
-				 : z->flags & SB_ZONE_OPEN ? "open"
-							   : "zone",
+	bool span = z->flags & SB_ZONE_SPAN;
+	struct row r = { .kind = z->flags & SB_ZONE_OPEN      ? span ? "open_span" : "open"
+				 : z->flags & SB_ZONE_CLIPPED ? span ? "cut_span" : "cut"
+				 : span                       ? "span"
+							      : "zone",
 		.name = name->text,
 		.code = name->code,
 		.role = sb_export_role_name(z->role),

@@ -12,8 +12,13 @@ void sb_stages_log(const struct sb_model *m, const struct sb_text_options *o, st
 const char *sb_role_name(uint32_t role); /* NULL: an ordinary stage */
 double sb_stage_attr_total(const struct sb_stage *s, const char *key); /* NaN: none */
 bool sb_stage_attr_is_count(const char *key); /* frames, steps, bytes: worth summing */
+/* False: the time of some call is not all there, its frames are. */
+bool sb_stage_has_rate(const struct sb_stage *s);
 /* "12.5 ms/frame"; false: nothing to divide by. */
 bool sb_stage_rate(const struct sb_stage *s, char *out, size_t size);
+/* A name cut to width columns, with what must not be cut off: " (1 open)", " (2 cut)",
+ * " (3 recursive)". Returns the columns used. */
+size_t sb_stage_name(const struct sb_stage *s, const char *name, size_t width, struct sb_buf *out);
 /* "(1320 frames, batch=4)" with a space before it, or nothing. */
 void sb_stage_notes(const struct sb_stage *s, struct sb_buf *out);
 

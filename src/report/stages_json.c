@@ -31,7 +31,7 @@ static void write_rates(const struct sb_stage *s, struct sb_json *j)
 	for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
 		double n = sb_stage_attr_total(s, rates[i].attr);
 
-		if (n > 0 && s->state != SB_STAGE_UNTIMED)
+		if (n > 0 && sb_stage_has_rate(s))
 			sb_json_opt(j, rates[i].key, s->total_s / n);
 	}
 }
@@ -73,6 +73,8 @@ static void write_times(const struct sb_stage *s, struct sb_json *j)
 {
 	sb_json_double(j, "total_s", s->total_s);
 	sb_json_double(j, "self_s", s->self_s);
+	if (s->open_count || s->cut_count)
+		sb_json_double(j, "unfinished_s", s->unfinished_s);
 	sb_json_opt(j, "mean_s", s->time.mean);
 	sb_json_opt(j, "min_s", s->time.min);
 	sb_json_opt(j, "max_s", s->time.max);
@@ -111,6 +113,8 @@ static void write_stage(const struct sb_model *m, const struct sb_stage *s, stru
 		sb_json_int(j, "recursive_count", s->recursive_count);
 	if (s->open_count)
 		sb_json_int(j, "open_count", s->open_count);
+	if (s->cut_count)
+		sb_json_int(j, "cut_count", s->cut_count);
 	if (s->folded_count)
 		sb_json_int(j, "folded_count", s->folded_count);
 	if (s->thread_count > 1)

@@ -189,11 +189,9 @@ static void write_row(const struct sb_model *m, const struct sb_text_options *o,
 	char text[32];
 
 	row_name(m, s, &name);
-	if (s->state == SB_STAGE_OPEN)
-		sb_buf_puts(&name, " (open)");
 	if (s->bottleneck)
 		sb_text_colour(out, o, "33");
-	pad(out, sb_text_name(out, sb_buf_text(&name), width - 1), width);
+	pad(out, sb_stage_name(s, sb_buf_text(&name), width - 1, out), width);
 	if (s->bottleneck)
 		sb_text_colour(out, o, "");
 	sb_buf_done(&name);
@@ -226,12 +224,38 @@ static void write_titles(const struct sb_text_options *o, size_t width, bool wid
 	sb_buf_putc(out, '\n');
 }
 
-static bool any_folded(const struct sb_stages_section *s)
+/* What stands in brackets after a name, where any row has it. */
+static void write_remarks(
+	const struct sb_stages_section *s, const struct sb_text_options *o, struct sb_buf *out)
 {
-	for (size_t i = 0; i < s->stage_count; i++)
-		if (s->stages[i].time.percentile_error_ratio > 0)
-			return true;
-	return false;
+	bool folded = false, open = false, cut = false, recursive = false;
+
+	for (size_t i = 0; i < s->stage_count; i++) {
+		folded |= s->stages[i].time.percentile_error_ratio > 0;
+		open |= s->stages[i].open_count > 0;
+		cut |= s->stages[i].cut_count > 0;
+		recursive |= s->stages[i].recursive_count > 0;
+	}
+	if (open)
+		sb_text_wrap(out,
+			"open: had not ended when the recording did; in Total up to then, not in Count, "
+			"Mean, "
+			"Min, Max, p50-p99",
+			0, sb_text_columns(o));
+	if (cut)
+		sb_text_wrap(out,
+			"cut: began before this part or ended after it; what lies inside is in Total, not in "
+			"Count, Mean, Min, Max, p50-p99",
+			0, sb_text_columns(o));
+	if (recursive)
+		sb_text_wrap(out,
+			"recursive: calls inside a call of the same stage; every column is of the outermost "
+			"ones",
+			0, sb_text_columns(o));
+	if (folded)
+		sb_text_wrap(out,
+			"Old detail was folded: totals, min and max are exact, p50-p99 within 6.25 %", 0,
+			sb_text_columns(o));
 }
 
 void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
@@ -273,8 +297,6 @@ void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, 
 		s->wall_s > 0 ? s->unattributed_s / s->wall_s * 100 : 0);
 	sb_text_seconds(text, sizeof text, s->wall_s);
 	sb_buf_printf(out, "%-*s%*s%*s\n", (int)width, "wall", COUNT_WIDTH, "", TOTAL_WIDTH, text);
-	if (any_folded(s))
-		sb_buf_puts(
-			out, "Old detail was folded: totals, min and max are exact, p50-p99 within 6.25 %\n");
+	write_remarks(s, o, out);
 	free(rows);
 }

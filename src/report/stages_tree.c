@@ -19,6 +19,11 @@ bool sb_stage_attr_is_count(const char *key)
 	return false;
 }
 
+bool sb_stage_has_rate(const struct sb_stage *s)
+{
+	return s->state != SB_STAGE_UNTIMED && !s->open_count && !s->cut_count;
+}
+
 bool sb_stage_rate(const struct sb_stage *s, char *out, size_t size)
 {
 	static const struct {
@@ -29,13 +34,41 @@ bool sb_stage_rate(const struct sb_stage *s, char *out, size_t size)
 	for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
 		double n = sb_stage_attr_total(s, rates[i].attr);
 
-		if (!(n > 1) || s->total_s <= 0 || s->state == SB_STAGE_UNTIMED)
+		if (!(n > 1) || s->total_s <= 0 || !sb_stage_has_rate(s))
 			continue;
 		sb_text_seconds(text, sizeof text, s->total_s / n);
 		snprintf(out, size, "%s/%s", text, rates[i].unit);
 		return true;
 	}
 	return false;
+}
+
+size_t sb_stage_name(const struct sb_stage *s, const char *name, size_t width, struct sb_buf *out)
+{
+	const struct {
+		int64_t count;
+		const char *what;
+	} marks[] = { { s->open_count, "open" }, { s->cut_count, "cut" },
+		{ s->recursive_count, "recursive" } };
+	char text[80] = "", number[24];
+	size_t used = 0;
+
+	for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+		if (!marks[i].count)
+			continue;
+		sb_text_count(number, sizeof number, (double)marks[i].count);
+		used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", used ? ", " : " (",
+			number, marks[i].what);
+	}
+	if (used && used + 8 < width) {
+		text[used++] = ')';
+		text[used] = 0;
+	} else {
+		text[used = 0] = 0;
+	}
+	used = sb_text_name(out, name, width - used) + used;
+	sb_buf_puts(out, text);
+	return used;
 }
 
 /* ---- the tree ------------------------------------------------------------ */
@@ -57,12 +90,10 @@ static void tree_name(
 	sb_buf_puts(&name, s->name);
 	if (s->member_total)
 		sb_buf_printf(&name, " (%zu names)", s->member_total);
-	if (s->state == SB_STAGE_OPEN)
-		sb_buf_puts(&name, " (open)");
 	sb_buf_printf(out, "%*s", (int)indent, "");
 	if (s->bottleneck)
 		sb_text_colour(out, o, "33");
-	indent += sb_text_name(out, sb_buf_text(&name), width > indent + 9 ? width - indent - 1 : 8);
+	indent += sb_stage_name(s, sb_buf_text(&name), width > indent + 9 ? width - indent - 1 : 8, out);
 	if (s->bottleneck)
 		sb_text_colour(out, o, "");
 	pad(out, indent, width);
@@ -243,6 +274,8 @@ static void log_line(const struct sb_stages_section *s, const struct sb_text_opt
 	}
 	if (row->state == SB_STAGE_OPEN)
 		sb_buf_puts(out, " (still open)");
+	else if (row->cut_count)
+		sb_buf_puts(out, " (cut)");
 	if (row->bottleneck)
 		sb_buf_puts(out, "  <- BOTTLENECK");
 	if (row->bottleneck)

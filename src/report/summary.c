@@ -213,6 +213,8 @@ static void one_row(struct screen *s, const struct sb_summary_row *row, double w
 	char detail[64];
 
 	row_detail(s->model, row, detail, sizeof detail);
+	if (row->open_count)
+		strncat(detail, " (open)", sizeof detail - strlen(detail) - 1);
 	row_label(s, row->stage->name, detail);
 	row_numbers(s, row->total_s, wall_s);
 	if (isnan(row->gpu_span_s))

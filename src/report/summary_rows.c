@@ -47,7 +47,8 @@ static bool is_row(const struct sb_model *model, const struct sb_stage *s, bool 
 {
 	int parent = s->parent;
 
-	if (s->span || isnan(s->total_s) || !s->count || s->state == SB_STAGE_SKIPPED || is_opened(model, s))
+	if (s->span || isnan(s->total_s) || !sb_stage_calls(s) || s->state == SB_STAGE_SKIPPED ||
+		is_opened(model, s))
 		return false;
 	while (parent >= 0 && is_opened(model, &model->stages.stages[parent]))
 		parent = model->stages.stages[parent].parent;
@@ -91,7 +92,8 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 			rows.count++;
 		}
 		row->total_s += s->total_s;
-		row->count += s->count;
+		row->count += sb_stage_calls(s);
+		row->open_count += s->open_count;
 		add(&row->gpu_span_s, s->gpu_span_s);
 		add(&row->frames, attr_sum(s, "frames"));
 		add(&row->tiles, attr_sum(s, "tiles"));

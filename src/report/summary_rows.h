@@ -9,7 +9,7 @@
 struct sb_summary_row {
 	const struct sb_stage *stage; /* the largest of that name */
 	double total_s, gpu_span_s; /* gpu NAN: not measured */
-	int64_t count;
+	int64_t count, open_count;
 	double frames, tiles, steps, bytes; /* attributes, summed; NAN: none */
 };
 

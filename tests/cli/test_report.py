@@ -150,3 +150,33 @@ def test_sort_and_top_choose_the_rows():
     rows = text.split("share\n")[1].splitlines()
     assert rows[0].startswith("[4f.1] Add")
     assert "more (--top" in rows[3]
+
+
+def part_of(log, *cut):
+    report = json.loads(strobe("report", log, "--format", "json", *cut).stdout)
+    return report["stage_analysis"], {s["name"]: s for s in report["stage_analysis"]["stages"]}
+
+
+def test_a_part_tells_whole_calls_from_cut_ones(tmp_path):
+    log = tmp_path / "log.txt"
+    log.write_text("".join(f"[1a] Step (4 frames): {t}.00s\n" for t in (2, 2, 2, 2, 2)) + "TOTAL TIME: 12.00s\n")
+    analysis, stages = part_of(log, "--from", "3s", "--to", "9s")
+    step = stages["Step"]
+    assert analysis["wall_s"] == pytest.approx(6) and analysis["unattributed_s"] == pytest.approx(0)
+    assert (step["count"], step["cut_count"]) == (2, 2)
+    assert (step["total_s"], step["unfinished_s"]) == (pytest.approx(6), pytest.approx(2))
+    assert [step[k] for k in ("mean_s", "min_s", "max_s", "p99_s", "last_s")] == [pytest.approx(2)] * 5
+    assert "per_frame_s" not in step  # the frames of a cut call are not all of this part
+    analysis, stages = part_of(log, "--from", "-4s")
+    assert (stages["Step"]["count"], "cut_count" in stages["Step"]) == (1, False)
+    assert analysis["unattributed_s"] == pytest.approx(2)
+    analysis, stages = part_of(log, "--to", "1s")
+    assert stages["Step"]["count"] == 0 and "mean_s" not in stages["Step"] and stages["Step"]["wall_ratio"] == 1
+    assert "cut: began before" in strobe("report", log, "--last", "3s").stdout
+
+
+def test_an_empty_part_and_a_time_that_is_none_are_refused(tmp_path):
+    log = tmp_path / "log.txt"
+    log.write_text("[1a] Step: 2.00s\n")
+    for cut in (["--from", "2s", "--to", "1s"], ["--from", "nowhere"], ["--from", "1e400s"]):
+        assert strobe("report", log, *cut, code=2).stderr.count("\n") == 1

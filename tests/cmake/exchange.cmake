@@ -31,10 +31,16 @@ endif()
 if(STROBE_FUZZER)
   file(GLOB fuzz_base CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/base/*.c)
   set(fuzz_exchange)
-  foreach(source import source blobs no_inflate trace_event trace_in trace_store trace_write stagelog_in stagelog_line prof_in marshal)
+  set(fuzz_inflate no_inflate)
+  set(fuzz_libraries -lm -lpthread -ldl)
+  if(STROBE_HAVE_ZLIB)
+    set(fuzz_inflate inflate)
+    list(APPEND fuzz_libraries -lz)
+  endif()
+  foreach(source import source blobs ${fuzz_inflate} trace_event trace_in trace_store trace_write stagelog_in stagelog_line prof_in marshal)
     list(APPEND fuzz_exchange ${CMAKE_SOURCE_DIR}/src/exchange/${source}.c)
   endforeach()
-  foreach(part builder builder_lane builder_records)
+  foreach(part builder builder_lane builder_records reader no_packed)
     list(APPEND fuzz_exchange ${CMAKE_SOURCE_DIR}/src/format/${part}.c)
   endforeach()
   foreach(fuzzer jsonin import)
@@ -44,7 +50,7 @@ if(STROBE_FUZZER)
     endif()
     add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/${fuzzer}_fuzz
       COMMAND ${FUZZ_CLANG} -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -D_GNU_SOURCE
-        -I${CMAKE_SOURCE_DIR}/include -I${CMAKE_SOURCE_DIR}/src ${fuzz_sources} -lm -lpthread -ldl
+        -I${CMAKE_SOURCE_DIR}/include -I${CMAKE_SOURCE_DIR}/src ${fuzz_sources} ${fuzz_libraries}
         -o ${CMAKE_BINARY_DIR}/tests/${fuzzer}_fuzz
       DEPENDS ${fuzz_sources} VERBATIM)
     # Built when it is tested: nobody else waits for it.

@@ -1,5 +1,7 @@
-/* libFuzzer: any bytes as a file to import: a trace, a stage log, a profile. */
+/* libFuzzer: any bytes as a file to import: a trace, a stage log, a profile. What
+ * is imported must be a sound recording. */
 #include "exchange/import.h"
+#include "format/reader.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,6 +10,18 @@
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_recording(const char *path)
+{
+	struct sb_reader *r = NULL;
+
+	if (sb_reader_open(path, &r))
+		abort();
+	for (int kind = 0; kind < SB_DAMAGE_KINDS; kind++)
+		if (r->damage[kind].count)
+			abort();
+	sb_reader_close(r);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -25,7 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	close(fd);
-	if (sb_import_file(in, out, NULL, &summary) && !access(out, F_OK))
+	if (!sb_import_file(in, out, NULL, &summary))
+		check_recording(out);
+	else if (!access(out, F_OK))
 		abort(); /* a failed import leaves nothing */
 	unlink(out);
 	unlink(in);

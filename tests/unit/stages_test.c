@@ -293,6 +293,119 @@ static void percentiles_are_those_of_the_sorted_values(void **state)
 	}
 }
 
+/* f, g, f, g: the inner g is inside a g as well. */
+static void recursion_through_another_stage_counts_once(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (int i = 0; i < 4; i++)
+		synthetic_begin(&s, (uint64_t)i * SECOND, i % 2 ? "g" : "f", 0);
+	for (int i = 4; i < 8; i++)
+		synthetic_end(&s, (uint64_t)i * SECOND);
+	m = synthetic_model(&s, 8 * SECOND);
+	near(stage(m, "f")->total_s, 7);
+	near(stage(m, "g")->total_s, 5);
+	near(stage(m, "f")->self_s, 4);
+	near(stage(m, "g")->self_s, 3);
+	for (int i = 0; i < 2; i++) {
+		const struct sb_stage *row = &m->stages.stages[i];
+
+		assert_int_equal(row->count, 1);
+		assert_int_equal(row->recursive_count, 1);
+		near(row->time.mean, row->total_s);
+		near(row->time.p50, row->total_s);
+		near(row->time.last, row->total_s);
+	}
+	synthetic_done(&s);
+}
+
+/* Total = count x mean + unfinished, whatever happened to the calls. */
+static void adds_up(const struct sb_stage *row)
+{
+	near((row->count ? (double)row->count * row->time.mean : 0) + row->unfinished_s, row->total_s);
+}
+
+static void calls_that_never_ended_are_told_apart(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	const struct sb_stage *row;
+	struct sb_buf text = { 0 };
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "generate", 0);
+	zone(&s, 0, 2 * SECOND, "step", NULL);
+	zone(&s, 2 * SECOND, 4 * SECOND, "step", NULL);
+	synthetic_begin(&s, 4 * SECOND, "step", 0);
+	m = synthetic_model(&s, 10 * SECOND);
+	row = stage(m, "step");
+	assert_int_equal(row->count, 2);
+	assert_int_equal(row->open_count, 1);
+	assert_int_equal(row->state, SB_STAGE_OPEN);
+	near(row->total_s, 10);
+	near(row->unfinished_s, 6);
+	near(row->time.mean, 2);
+	near(row->time.max, 2);
+	near(row->time.p99, 2);
+	near(row->time.last, 2);
+	near(row->end_s, 10);
+	adds_up(row);
+	row = stage(m, "generate"); /* no call of it has ended: there is no mean to tell */
+	assert_int_equal(row->count, 0);
+	assert_int_equal(row->open_count, 1);
+	near(row->total_s, 10);
+	assert_true(isnan(row->time.mean) && isnan(row->time.min) && isnan(row->time.p50));
+	adds_up(row);
+	sb_report_text(m, &(struct sb_text_options){ .columns = 80 }, &text);
+	assert_non_null(strstr(sb_buf_text(&text), "step (1 open)"));
+	assert_non_null(strstr(sb_buf_text(&text), "open: had not ended when the recording did"));
+	sb_buf_done(&text);
+	synthetic_done(&s);
+}
+
+static void calls_cut_by_a_border_are_told_apart(void **state)
+{
+	struct sb_cut cut = {
+		.has_from = true, .from_ns = 3 * (int64_t)SECOND, .has_to = true, .to_ns = 9 * (int64_t)SECOND
+	};
+	struct synthetic s;
+	struct sb_model *m;
+	const struct sb_stage *row;
+	struct sb_buf text = { 0 };
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "generate", 0);
+	for (uint64_t i = 0; i < 5; i++)
+		zone(&s, 2 * i * SECOND, 2 * (i + 1) * SECOND, "step", NULL);
+	synthetic_end(&s, 10 * SECOND);
+	m = synthetic_part(&s, 10 * SECOND, &cut);
+	near(m->stages.wall_s, 6);
+	row = stage(m, "step"); /* 3-4 is left of 2-4, 8-9 of 8-10 */
+	assert_int_equal(row->count, 2);
+	assert_int_equal(row->cut_count, 2);
+	assert_int_equal(row->open_count, 0);
+	assert_int_equal(row->state, SB_STAGE_NORMAL);
+	near(row->total_s, 6);
+	near(row->unfinished_s, 2);
+	near(row->time.mean, 2);
+	near(row->time.min, 2);
+	near(row->time.last, 2);
+	adds_up(row);
+	row = stage(m, "generate");
+	assert_int_equal(row->count, 0);
+	assert_int_equal(row->cut_count, 1);
+	near(row->total_s, 6);
+	near(row->wall_ratio, 1);
+	assert_true(isnan(row->time.mean));
+	sb_report_text(m, &(struct sb_text_options){ .columns = 80 }, &text);
+	assert_non_null(strstr(sb_buf_text(&text), "step (2 cut)"));
+	assert_non_null(strstr(sb_buf_text(&text), "cut: began before this part or ended after it"));
+	sb_buf_done(&text);
+	synthetic_done(&s);
+}
+
 static void every_run_of_digits_is_an_index(void **state)
 {
 	char pattern[64];
@@ -315,6 +428,9 @@ int main(void)
 		cmocka_unit_test(gpu_spans_belong_to_the_zone_that_launched_them),
 		cmocka_unit_test(other_threads_are_roots_and_leave_unattributed_alone),
 		cmocka_unit_test(percentiles_are_those_of_the_sorted_values),
+		cmocka_unit_test(recursion_through_another_stage_counts_once),
+		cmocka_unit_test(calls_that_never_ended_are_told_apart),
+		cmocka_unit_test(calls_cut_by_a_border_are_told_apart),
 		cmocka_unit_test(every_run_of_digits_is_an_index),
 	};
 
