@@ -60,7 +60,7 @@ static int make_folders(char *path)
 		if (kept && kept != '/')
 			continue;
 		*slash = 0;
-		if (!mkdir(path, 0777))
+		if (!mkdir(path, kept ? 0777 : 0700))
 			made++;
 		else if (errno != EEXIST)
 			made = -1;

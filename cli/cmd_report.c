@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include "analyze/model.h"
+#include "record/rundir.h"
 #include "report/files.h"
 #include "report/html.h"
 #include "report/json.h"
@@ -46,7 +47,7 @@ static int write_folder(struct sb_run *run, const struct sb_model *model, const 
 {
 	if (!folder)
 		return complain("'%s' has no run folder: say where with -o", run->path);
-	if (sb_report_files_write(run, model, folder, files))
+	if (sb_rundir_ensure(folder, 0700) || sb_report_files_write(run, model, folder, files))
 		return complain_last();
 	printf("reports written to %s\n", folder);
 	return EXIT_OK;

@@ -23,7 +23,7 @@ int output_put(const struct sb_buf *text, const char *path)
 	if (sb_buf_failed(text))
 		return complain("no memory");
 	if (path)
-		return sb_buf_write_file(text, path, 0644) ? complain_last() : EXIT_OK;
+		return sb_buf_write_file(text, path, 0600) ? complain_last() : EXIT_OK;
 	fputs(sb_buf_text(text), stdout);
 	return EXIT_OK;
 }

@@ -28,7 +28,7 @@ static inline bool sb_buf_failed(const struct sb_buf *b)
 }
 
 /* Writes to a temporary name beside path, then renames: no reader ever sees
- * half a file. mode is the file's permissions, e.g. 0600. */
+ * half a file. mode is a new file's permissions, e.g. 0600. */
 int sb_buf_write_file(const struct sb_buf *b, const char *path, unsigned mode);
 
 /* Reads a whole file of at most limit bytes into b. */

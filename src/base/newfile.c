@@ -32,7 +32,11 @@ int sb_newfile_open(struct sb_newfile *f, const char *path, unsigned mode)
 	}
 	f->fd = f->temporary ? open(f->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
 			     : open(f->path, O_WRONLY | O_CLOEXEC);
-	return f->fd < 0 ? sb_fail_errno("cannot write '%s'", path) : 0;
+	if (f->fd < 0)
+		return sb_fail_errno("cannot write '%s'", path);
+	if (exists && f->temporary)
+		fchmod(f->fd, s.st_mode & 0777); /* where the filesystem has permissions */
+	return 0;
 }
 
 int sb_newfile_close(struct sb_newfile *f, bool keep)

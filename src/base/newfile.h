@@ -11,7 +11,7 @@ struct sb_newfile {
 	char *temporary; /* NULL: written in place */
 };
 
-/* mode is the file's permissions, e.g. 0600. */
+/* mode is a new file's permissions, e.g. 0600; one that is replaced keeps its own. */
 int sb_newfile_open(struct sb_newfile *f, const char *path, unsigned mode);
 
 /* Renames (keep) or removes what was written. Takes what open left behind, also

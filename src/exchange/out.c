@@ -25,7 +25,7 @@ int sb_out_open(struct sb_out *o, const char *path)
 	}
 	o->at = o->buffer;
 	if (!o->to_stdout)
-		o->err = sb_newfile_open(&o->file, path, 0666);
+		o->err = sb_newfile_open(&o->file, path, 0600);
 	o->fd = o->to_stdout ? STDOUT_FILENO : o->file.fd;
 	return o->err ? sb_out_close(o, false) : 0;
 }

@@ -26,7 +26,7 @@ static int pack_all(struct sb_run *run, const char *folder, struct sb_export_sum
 	uint32_t done = 0;
 	char path[4096];
 
-	if (mkdir(folder, 0777))
+	if (mkdir(folder, 0700))
 		return sb_fail_errno("cannot make the folder '%s'", folder);
 	for (; !err && done < run->process_count; done++) {
 		const char *from = run->processes[done].reader->path, *slash = strrchr(from, '/');

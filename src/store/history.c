@@ -6,6 +6,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,6 +206,15 @@ static int prepare_file(struct sb_history *h)
 	return err;
 }
 
+/* SQLite would make it readable for everybody; its journals follow the file. */
+static void make_private(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		close(fd);
+}
+
 int sb_history_open(const char *path, struct sb_history **out_history)
 {
 	struct sb_history *h = calloc(1, sizeof *h);
@@ -219,6 +229,8 @@ int sb_history_open(const char *path, struct sb_history **out_history)
 			"no place for the history: STROBE_HISTORY is off, or there is no HOME");
 	if (!err)
 		err = make_parent(h->path);
+	if (!err)
+		make_private(h->path);
 	if (!err && sqlite3_open_v2(h->path, &h->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
 			    SQLITE_OK)
 		err = h->db ? sb_history_fail(h) : sb_fail(STROBE_ENOMEM, "no memory for the history");
