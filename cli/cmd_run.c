@@ -3,6 +3,7 @@
 #include "run_attach.h"
 #include "run_child.h"
 #include "run_finish.h"
+#include "run_python.h"
 #include "run_settings.h"
 
 #include "format/run_keys.h"
@@ -41,6 +42,7 @@ static const struct option own_options[] = {
 	{ "quiet", 'q', NULL, "no summary; errors only", false, false },
 	{ "print-config", 0, NULL, "show the settings in force and where each came from", false, false },
 };
+#define INNER_RUNS "inner_runs.txt" /* gone again when the run has ended */
 enum { OWN_COUNT = sizeof own_options / sizeof own_options[0] };
 static struct option options[RUN_OPTIONS_MAX];
 
@@ -63,7 +65,8 @@ static bool is_script(const char *argument)
 {
 	size_t size = strlen(argument);
 
-	return size > 3 && !strcmp(argument + size - 3, ".py") && argument[0] != '-';
+	return size > 3 && !strcmp(argument + size - 3, ".py") && argument[0] != '-' &&
+	       !strchr(argument, ' ');
 }
 
 /* "torchrun --nproc 2 wan_t2v.py" is called wan_t2v; "python -m pkg.demo" pkg.demo. */
@@ -116,10 +119,15 @@ struct run {
 	struct sb_settings_origin origin;
 	char folder[PATH_MAX]; /* as the user would type it */
 	char absolute[PATH_MAX];
+	bool folder_made;
 	struct run_child child;
+	struct run_python python;
+	char outer[PATH_MAX]; /* the run folder of a `strobe run` above; "": none */
+	char hook_folder[PATH_MAX];
 	struct sb_cgroup cgroup;
 	uint64_t oom_kills_before;
 	uint64_t start_ns;
+	long own_rss_kb; /* of strobe, when the command had been started */
 };
 
 static int open_recording(struct run *r, const struct args *args)
@@ -131,13 +139,16 @@ static int open_recording(struct run *r, const struct args *args)
 		name_after(args->after_dashes, r->settings.name, sizeof r->settings.name);
 	if (sb_rundir_make(&r->settings, r->folder, sizeof r->folder))
 		return complain_last();
+	r->folder_made = true;
 	if (!realpath(r->folder, r->absolute))
 		return complain("cannot find the run folder '%s' again", r->folder);
 	r->settings.monitor = false; /* not from inside: the tree is sampled below */
 	memcpy(gpu_trace, r->settings.gpu_trace, sizeof gpu_trace);
 	r->settings.gpu_trace[0] = 0; /* the command's, not the tool's */
-	if (sb_session_open(&r->settings, r->absolute, "run.strobe"))
+	if (sb_session_open(&r->settings, r->absolute, "run.strobe")) {
+		sb_rundir_discard(r->folder);
 		return complain_last();
+	}
 	r->settings.monitor = sampled;
 	memcpy(r->settings.gpu_trace, gpu_trace, sizeof gpu_trace);
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_TOOL, 1);
@@ -156,6 +167,13 @@ static void start_monitors(const struct run *r)
 
 	if (r->settings.monitor)
 		sb_monitor_start(&how);
+	else /* who belongs to the command must be known to end it */
+		sb_tree_open(getpid(), true);
+}
+
+static void look_at_processes(void *python)
+{
+	run_python_look_at_processes(python);
 }
 
 static int start_command(struct run *r, const struct args *args)
@@ -163,11 +181,19 @@ static int start_command(struct run *r, const struct args *args)
 	struct run_attach attach = { &r->settings, &r->origin, r->absolute,
 		!args_has(args, "no-python-hook") };
 	char **environment = run_attach_environment(&attach);
+	struct rusage own;
 	int code;
 
 	if (!environment)
 		return complain("no memory for the environment");
+	if (attach.python_hook && run_attach_find_hook(r->hook_folder, sizeof r->hook_folder))
+		r->python.hook_folder = r->hook_folder;
+	run_python_look_at_command(&r->python, args->after_dashes);
+	r->child.look = look_at_processes;
+	r->child.look_for = &r->python;
 	code = run_child_start(&r->child, args->after_dashes, environment);
+	if (!getrusage(RUSAGE_SELF, &own))
+		r->own_rss_kb = own.ru_maxrss;
 	run_attach_free(environment);
 	return code;
 }
@@ -193,6 +219,52 @@ static bool out_of_memory(const struct run *r)
 	       (!WIFEXITED(r->child.status) || WEXITSTATUS(r->child.status));
 }
 
+/* The runs that were made below this one; their stages are not ours. */
+static bool say_inner_runs(const struct run *r)
+{
+	char path[PATH_MAX + 32], folder[PATH_MAX], first[PATH_MAX] = "", why[96];
+	unsigned count = 0;
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/" INNER_RUNS, r->absolute);
+	file = fopen(path, "re");
+	while (file && fgets(folder, sizeof folder, file))
+		if (!count++)
+			snprintf(first, sizeof first, "%.*s", (int)strcspn(folder, "\n"), folder);
+	if (file)
+		fclose(file);
+	if (!count)
+		return false;
+	unlink(path);
+	snprintf(why, sizeof why, "%u 'strobe run' inside the command recorded into %s", count,
+		count == 1 ? "a run of its own" : "runs of their own");
+	sb_keep_missing("stages of inner runs", why, first);
+	return true;
+}
+
+/* Why there are no stages, as far as it can be told from outside. */
+static void say_missing_stages(const struct run *r)
+{
+	bool any = say_inner_runs(r) || anything_recorded(r->absolute);
+
+	if (any && r->python.unreached)
+		sb_keep_missing("stages of one Python program", r->python.why, r->python.how);
+	if (any)
+		return;
+	if (r->python.unreached)
+		sb_keep_missing("stages", r->python.why, r->python.how);
+	else if (r->python.uses_strobe)
+		sb_keep_missing("stages", "the program loads strobe, but began no stage in this run",
+			"begin one, and leave STROBE_* in its environment");
+	else
+		sb_keep_missing("stages", "the command does not use strobe",
+			"import strobe, link libstrobe or use --stage");
+	if (r->settings.sample_hz > 0)
+		sb_keep_missing("Python stacks",
+			r->python.unreached ? r->python.why : "no Python process of the command recorded any",
+			r->python.unreached ? r->python.how : "");
+}
+
 static void record_end(struct run *r, char *outcome, size_t size)
 {
 	struct rusage usage;
@@ -211,14 +283,11 @@ static void record_end(struct run *r, char *outcome, size_t size)
 		sb_keep_meta_float(SB_META_RUN, SB_RUN_CPU_S,
 			(double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
 				1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec));
-		sb_keep_meta_int(SB_META_RUN, SB_RUN_PEAK_RSS_BYTES, usage.ru_maxrss * 1024ll);
+		/* A command begins with strobe's own size, until it is larger itself. */
+		if (usage.ru_maxrss > r->own_rss_kb)
+			sb_keep_meta_int(SB_META_RUN, SB_RUN_PEAK_RSS_BYTES, usage.ru_maxrss * 1024ll);
 	}
-	if (!r->settings.enabled || anything_recorded(r->absolute))
-		return;
-	sb_keep_missing("stages", "no process of the command recorded any: it does not use strobe",
-		"import strobe, link libstrobe, or name functions with --stage");
-	if (r->settings.sample_hz > 0)
-		sb_keep_missing("Python stacks", "no Python process of the command recorded any", "");
+	say_missing_stages(r);
 }
 
 /* The command as if strobe were not there. */
@@ -232,6 +301,39 @@ static int run_unrecorded(char **command)
 	return run_child_check(command[0]);
 }
 
+/* A `strobe run` below another one has a run of its own, and leaves word in the
+ * other's folder. What the other one set for programs is not meant for it. */
+static void notice_outer_run(struct run *r)
+{
+	static const char *const theirs[] = { "STROBE_RUN_DIR", "STROBE_MONITOR", "STROBE_REAL_TIME_DISPLAY",
+		"STROBE_NAME" };
+	const char *outer = getenv("STROBE_RUN_DIR");
+
+	if (!outer || !*outer || access(outer, W_OK))
+		return;
+	snprintf(r->outer, sizeof r->outer, "%s", outer);
+	for (size_t i = 0; i < sizeof theirs / sizeof theirs[0]; i++)
+		unsetenv(theirs[i]);
+}
+
+static void tell_outer_run(const struct run *r, bool quiet)
+{
+	char path[PATH_MAX + 32];
+	FILE *file;
+
+	if (!r->outer[0])
+		return;
+	if (!quiet)
+		fprintf(stderr, "strobe: inside the run '%s': what this command records goes to '%s'\n",
+			base_name(r->outer), r->folder);
+	snprintf(path, sizeof path, "%s/" INNER_RUNS, r->outer);
+	file = fopen(path, "ae");
+	if (!file)
+		return;
+	fprintf(file, "%s\n", r->absolute);
+	fclose(file);
+}
+
 static int record(struct run *r, const struct args *args)
 {
 	char outcome[160];
@@ -243,11 +345,12 @@ static int record(struct run *r, const struct args *args)
 		return code;
 	run_child_prepare(&r->child);
 	if (open_recording(r, args)) { /* the program matters more than its recording */
-		fprintf(stderr,
-			"strobe: the command runs unrecorded; -o names a folder that can be written\n");
+		fprintf(stderr, "strobe: the command runs unrecorded%s\n",
+			r->folder_made ? "" : "; -o names a folder that can be written");
 		run_child_release(&r->child);
 		return run_unrecorded(args->after_dashes);
 	}
+	tell_outer_run(r, args_has(args, "quiet"));
 	sb_cgroup_find(&r->cgroup);
 	sb_cgroup_oom_kills(&r->cgroup, &r->oom_kills_before);
 	start_monitors(r);
@@ -256,7 +359,7 @@ static int record(struct run *r, const struct args *args)
 	if (code) { /* nothing ran: nothing is kept */
 		sb_monitor_stop();
 		sb_session_close();
-		run_finish_discard(r->folder);
+		sb_rundir_discard(r->folder);
 		return code;
 	}
 	run_child_wait(&r->child, args_has(args, "wait"));
@@ -300,6 +403,7 @@ static int run(struct args *args)
 
 	if (!r)
 		return complain("no memory");
+	notice_outer_run(r);
 	code = run_settings_load(args, &r->settings, &r->origin);
 	if (!code && args_has(args, "print-config")) {
 		struct sb_buf text = { 0 };

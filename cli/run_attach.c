@@ -4,6 +4,7 @@
 
 #include "record/lane.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,6 +170,16 @@ static void put_injection(struct variables *v, const char *variable, const char 
 	sb_keep_missing(what, why, "unset it to let strobe record them");
 }
 
+static bool has_cuda_driver(void)
+{
+	const char *path = getenv("STROBE_CUDA_PATH");
+	void *library = dlopen(path && *path ? path : "libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+
+	if (library)
+		dlclose(library);
+	return library != NULL;
+}
+
 static void put_injections(struct variables *v, const struct run_attach *a)
 {
 	char library[PATH_MAX];
@@ -176,8 +187,12 @@ static void put_injections(struct variables *v, const struct run_attach *a)
 	if (!run_attach_find_library(library, sizeof library))
 		return;
 	put_injection(v, "NVTX_INJECTION64_PATH", library, "NVTX ranges");
-	if (a->settings->gpu_trace[0])
-		put_injection(v, "CUDA_INJECTION64_PATH", library, "GPU kernels");
+	if (!a->settings->gpu_trace[0])
+		return;
+	put_injection(v, "CUDA_INJECTION64_PATH", library, "GPU kernels");
+	if (!has_cuda_driver())
+		sb_keep_missing("kernels", "there is no NVIDIA driver here (libcuda.so.1)",
+			"trace on a machine with an NVIDIA GPU; see 'strobe doctor'");
 }
 
 char **run_attach_environment(const struct run_attach *a)

@@ -15,36 +15,76 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { MEMBERS_MAX = 256, GRACE_MS = 1000 };
+#define LOOK_NS_FIRST 50000000ull
+#define LOOK_NS_MOST 60000000000ull
 
 static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 
+/* The interpreter that a script's first line names, when it is not there. */
+static bool names_missing_interpreter(const char *command, char *out, size_t size)
+{
+	char line[256];
+	FILE *file = strchr(command, '/') ? fopen(command, "re") : NULL;
+	bool script = file && fgets(line, sizeof line, file) && !strncmp(line, "#!", 2);
+
+	if (file)
+		fclose(file);
+	if (!script)
+		return false;
+	snprintf(out, size, "%s", line + 2 + strspn(line + 2, " \t"));
+	out[strcspn(out, " \t\r\n")] = 0;
+	return access(out, F_OK) != 0;
+}
+
 static int cannot_run(const char *command, int error)
 {
-	complain("cannot run '%s': %s", command,
-		error == ENOENT && !strchr(command, '/') ? "no such command" : strerror(error));
+	char interpreter[256];
+
+	if (error == ENOENT && names_missing_interpreter(command, interpreter, sizeof interpreter))
+		complain("cannot run '%s': its first line names '%s', which is not there", command,
+			interpreter);
+	else
+		complain("cannot run '%s': %s", command,
+			error == ENOENT && !strchr(command, '/') ? "no such command"
+			: error == EISDIR                        ? "it is a folder"
+								 : strerror(error));
 	return error == ENOENT ? 127 : 126;
+}
+
+/* 0: it can be run. */
+static int error_of(const char *file)
+{
+	struct stat s;
+
+	if (access(file, X_OK))
+		return errno;
+	return !stat(file, &s) && S_ISDIR(s.st_mode) ? EISDIR : 0;
 }
 
 int run_child_check(const char *command)
 {
 	const char *path = getenv("PATH");
-	int error = ENOENT;
+	int error = ENOENT, found;
 
-	if (strchr(command, '/'))
-		return access(command, X_OK) ? cannot_run(command, errno) : 0;
-	while (path && *path) {
+	if (strchr(command, '/')) {
+		error = error_of(command);
+		return error ? cannot_run(command, error) : 0;
+	}
+	while (path && *path && *command) {
 		size_t n = strcspn(path, ":");
 		char file[4096];
 
 		if ((size_t)snprintf(file, sizeof file, "%.*s/%s", (int)n, path, command) < sizeof file) {
-			if (!access(file, X_OK))
+			found = error_of(file);
+			if (!found)
 				return 0;
-			error = errno == EACCES ? EACCES : error;
+			error = found == EACCES ? EACCES : error;
 		}
 		path += n + (path[n] == ':');
 	}
@@ -75,6 +115,27 @@ static void record_process(pid_t pid, pid_t parent, bool start, int status, cons
 	sb_put_text(SB_LANE_KEEP, SB_PROCESS, (uint64_t)pid, payload, 4, command, strlen(command));
 }
 
+/* A script without a first line is the shell's, as execvp() has it. */
+static int spawn_by_shell(
+	struct run_child *child, const posix_spawnattr_t *attributes, char **command, char **environment)
+{
+	static char shell[] = "/bin/sh";
+	size_t count = 0;
+	char **longer;
+	int error;
+
+	while (command[count])
+		count++;
+	longer = calloc(count + 2, sizeof *longer);
+	if (!longer)
+		return ENOMEM;
+	longer[0] = shell;
+	memcpy(longer + 1, command, count * sizeof *longer);
+	error = posix_spawn(&child->pid, shell, NULL, attributes, longer, environment);
+	free(longer);
+	return error;
+}
+
 int run_child_start(struct run_child *child, char **command, char **environment)
 {
 	posix_spawnattr_t attributes;
@@ -84,9 +145,12 @@ int run_child_start(struct run_child *child, char **command, char **environment)
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
 	posix_spawnattr_setsigmask(&attributes, &child->before);
 	error = posix_spawnp(&child->pid, command[0], NULL, &attributes, command, environment);
+	if (error == ENOEXEC && strchr(command[0], '/'))
+		error = spawn_by_shell(child, &attributes, command, environment);
 	posix_spawnattr_destroy(&attributes);
 	if (error)
 		return cannot_run(command[0], error);
+	signal(SIGPIPE, SIG_IGN); /* a summary that nobody reads must not change the exit code */
 	record_process(child->pid, getpid(), true, -1, command[0]);
 	return 0;
 }
@@ -172,6 +236,7 @@ static void note_left_behind(struct run_child *child)
 /* What is to happen later, unless the command ends before; 0: nothing. */
 struct deadlines {
 	uint64_t hint_ns, kill_ns;
+	uint64_t look_ns, look_after_ns; /* every time four times as late */
 };
 
 /* The first Ctrl-C is the program's; the second one means it. */
@@ -206,6 +271,28 @@ static void meet_deadlines(struct deadlines *later)
 		kill_all(SIGKILL);
 }
 
+static void look(struct run_child *child, struct deadlines *later)
+{
+	uint64_t now_ns = sb_mono_ns();
+
+	if (!later->look_ns || now_ns < later->look_ns)
+		return;
+	child->look(child->look_for);
+	later->look_after_ns *= 4;
+	later->look_ns = later->look_after_ns > LOOK_NS_MOST ? 0 : now_ns + later->look_after_ns;
+}
+
+static struct timespec patience_of(const struct deadlines *later)
+{
+	uint64_t now_ns = sb_mono_ns(), wait_ns = 3600000000000ull;
+
+	if (later->look_ns)
+		wait_ns = later->look_ns > now_ns ? later->look_ns - now_ns : 0;
+	if ((later->hint_ns || later->kill_ns) && wait_ns > GRACE_MS / 10 * 1000000ull)
+		wait_ns = GRACE_MS / 10 * 1000000ull;
+	return (struct timespec){ (time_t)(wait_ns / 1000000000u), (long)(wait_ns % 1000000000u) };
+}
+
 static void pass_on(struct run_child *child, const siginfo_t *info, struct deadlines *later)
 {
 	/* What is typed goes to the whole group; a hang-up to the session's leader
@@ -220,22 +307,23 @@ static void pass_on(struct run_child *child, const siginfo_t *info, struct deadl
 
 void run_child_wait(struct run_child *child, bool all)
 {
-	struct deadlines later = { 0, 0 };
+	struct deadlines later = { .look_after_ns = LOOK_NS_FIRST,
+		.look_ns = child->look ? sb_mono_ns() + LOOK_NS_FIRST : 0 };
 	bool ended = false;
 
 	for (;;) {
-		struct timespec patience = { 3600, 0 };
+		struct timespec patience = patience_of(&later);
 		siginfo_t info;
 		int got;
 
-		if (later.hint_ns || later.kill_ns)
-			patience = (struct timespec){ 0, GRACE_MS / 10 * 1000000l };
 		got = sigtimedwait(&child->watched, &info, &patience);
 		if (got > 0 && got != SIGCHLD)
 			pass_on(child, &info, &later);
 		ended |= reap(child);
-		if (!ended)
+		if (!ended) {
 			meet_deadlines(&later);
+			look(child, &later);
+		}
 		if (ended && (!all || waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT)))
 			break;
 	}

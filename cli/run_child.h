@@ -15,6 +15,8 @@ struct run_child {
 	bool terminated; /* somebody sent strobe a SIGTERM */
 	unsigned reaped; /* processes of the tree that strobe had to wait for */
 	char left_behind[400]; /* "2 processes: 123 (foo), 124 (bar)"; "" none */
+	void (*look)(void *); /* called now and then while the command runs; may be NULL */
+	void *look_for;
 	sigset_t before; /* the signal mask that strobe was started with */
 	sigset_t watched;
 };

@@ -46,23 +46,6 @@ void run_finish_spools(const char *folder)
 		closedir(d);
 }
 
-void run_finish_discard(const char *folder)
-{
-	DIR *d = opendir(folder);
-	struct dirent *entry;
-
-	while (d && (entry = readdir(d))) {
-		char path[PATH_MAX + 300];
-
-		snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-		if (!strncmp(entry->d_name, "run.strobe", 10))
-			unlink(path);
-	}
-	if (d)
-		closedir(d);
-	rmdir(folder);
-}
-
 static unsigned files_of(const struct sb_settings *s)
 {
 	unsigned files = SB_FILE_TEXT | SB_FILE_MEMORY;

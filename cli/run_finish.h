@@ -20,7 +20,5 @@ struct run_finish {
 void run_finish_spools(const char *folder);
 /* A fault here is said and changes nothing else: the recording is there. */
 void run_finish_reports(const struct run_finish *finish);
-/* Removes the folder of a run that never began. */
-void run_finish_discard(const char *folder);
 
 #endif

@@ -167,7 +167,7 @@ void sb_monitor_start(const struct sb_monitor_options *o)
 	snprintf(sampler.label, sizeof sampler.label, "%s", o->label ? o->label : folder_name());
 	choose_sources(o->settings);
 	describe_machine();
-	if (sampler.with_tree)
+	if (sampler.with_tree || o->outside)
 		sb_tree_open(o->root ? o->root : getpid(), o->outside);
 	if (sb_gpus_wanted(o->settings))
 		sb_gpus_start(o->settings);

@@ -83,8 +83,9 @@ int sb_extent_open(struct sb_extent *x, int fd, uint64_t budget_bytes)
 		budget_bytes = most_bytes;
 	x->total_chunks = (uint32_t)(budget_bytes / x->chunk_bytes);
 	if (x->total_chunks < 8)
-		return sb_fail(STROBE_EINVAL, "a recording needs at least %u bytes, not %llu",
-			8 * x->chunk_bytes, (unsigned long long)budget_bytes);
+		return sb_fail(STROBE_EINVAL,
+			"a recording needs %u KiB, the limit on file sizes (ulimit -f) allows %llu",
+			8 * x->chunk_bytes >> 10, (unsigned long long)budget_bytes >> 10);
 	whole = SB_FILE_HEADER_BYTES + (size_t)x->total_chunks * x->chunk_bytes;
 	x->reserved_bytes = (whole + STEP - 1) / STEP * STEP;
 	x->base = reserve_addresses(x->reserved_bytes);

@@ -5,6 +5,7 @@
 #include "record/rank.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -118,6 +119,72 @@ int sb_rundir_make(const struct sb_settings *settings, char *out_path, size_t si
 	if (rank.rank >= 0 && rank.job[0])
 		return make_ranked(settings->output_dir, name, &rank, out_path, size);
 	return make_unique(settings->output_dir, name, out_path, size);
+}
+
+/* The folder beside last that was changed last; false when there is none. */
+static bool newest_run(const char *output_dir, char *out, size_t size)
+{
+	DIR *d = opendir(output_dir);
+	struct dirent *entry;
+	struct timespec best = { 0, 0 };
+	bool found = false;
+
+	while (d && (entry = readdir(d))) {
+		char path[1400];
+		struct stat s;
+
+		snprintf(path, sizeof path, "%s/%s", output_dir, entry->d_name);
+		if (entry->d_name[0] == '.' || lstat(path, &s) || !S_ISDIR(s.st_mode) ||
+			(found && (s.st_mtim.tv_sec < best.tv_sec ||
+					  (s.st_mtim.tv_sec == best.tv_sec &&
+						  s.st_mtim.tv_nsec < best.tv_nsec))))
+			continue;
+		best = s.st_mtim;
+		found = true;
+		snprintf(out, size, "%s", entry->d_name);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static void remove_recordings(const char *folder)
+{
+	DIR *d = opendir(folder);
+	struct dirent *entry;
+
+	while (d && (entry = readdir(d))) {
+		char path[1400];
+
+		snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+		if (!strncmp(entry->d_name, "run.strobe", 10))
+			unlink(path);
+	}
+	if (d)
+		closedir(d);
+}
+
+void sb_rundir_discard(const char *path)
+{
+	char output_dir[1024], link[1200], target[300], newest[300];
+	const char *slash = strrchr(path, '/');
+	ssize_t n;
+
+	remove_recordings(path);
+	if (rmdir(path) || !slash)
+		return;
+	snprintf(output_dir, sizeof output_dir, "%.*s", (int)(slash - path), path);
+	snprintf(link, sizeof link, "%s/last", output_dir);
+	n = readlink(link, target, sizeof target - 1);
+	if (n <= 0)
+		return;
+	target[n] = 0;
+	if (strcmp(target, slash + 1))
+		return;
+	if (newest_run(output_dir, newest, sizeof newest))
+		point_last_at(output_dir, newest);
+	else
+		unlink(link);
 }
 
 /* ---- spools --------------------------------------------------------------- */

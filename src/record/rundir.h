@@ -12,6 +12,10 @@
  * <output_dir>/last at it. */
 int sb_rundir_make(const struct sb_settings *settings, char *out_path, size_t size);
 
+/* Takes a run folder back in which nothing was recorded: its run.strobe, itself
+ * when it is then empty, and <output_dir>/last points at the newest run again. */
+void sb_rundir_discard(const char *path);
+
 /* mkdir -p for one folder's parents and itself. */
 int sb_rundir_ensure(const char *path, unsigned mode);
 

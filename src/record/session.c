@@ -272,6 +272,7 @@ static void name_after_program(char *out, size_t size)
 static int open_configured(void)
 {
 	const char *given = getenv("STROBE_RUN_DIR");
+	bool made = false;
 	char file_name[64];
 	int err = 0;
 
@@ -283,11 +284,15 @@ static int open_configured(void)
 	} else if (!REC->forked) { /* a forked child shares its parent's folder */
 		REC->file_count = 0;
 		err = sb_rundir_make(&REC->settings, REC->run_dir, sizeof REC->run_dir);
+		made = !err;
 	}
 	if (err)
 		return err;
 	next_file_name(file_name, sizeof file_name);
-	return sb_session_open(&REC->settings, REC->run_dir, file_name);
+	err = sb_session_open(&REC->settings, REC->run_dir, file_name);
+	if (err && made)
+		sb_rundir_discard(REC->run_dir);
+	return err;
 }
 
 static bool disabled_by_environment(void)

@@ -397,7 +397,7 @@ static void program(struct screen *s)
 	if (!isnan(read) && !isnan(written))
 		say(s, "; disk read %s, write %s", text[1], text[2]);
 	if (session->process_count > 1)
-		say(s, "; %lld processes", (long long)session->process_count);
+		say(s, "; ≥ %lld processes", (long long)session->process_count);
 	end_line(s, NULL);
 }
 
@@ -428,26 +428,49 @@ static void advice(struct screen *s)
 	end_line(s, NULL);
 }
 
+static const char *text_or_none(const char *text)
+{
+	return text ? text : "";
+}
+
+/* What an option would bring needs no reason: nobody asked for it. */
+static bool needs_reason(const struct sb_missing *m)
+{
+	return strncmp(text_or_none(m->how), "--", 2) != 0 && *text_or_none(m->why);
+}
+
+static bool same_line(const struct sb_missing *a, const struct sb_missing *b)
+{
+	return strcmp(text_or_none(a->how), text_or_none(b->how)) == 0 &&
+	       (!needs_reason(a) || strcmp(text_or_none(a->why), text_or_none(b->why)) == 0);
+}
+
 /* What is missing, by how to get it: "kernels, attention kind (--gpu-trace)". */
 static void not_recorded(struct screen *s)
 {
 	const struct sb_missing_section *m = &s->model->missing;
 
 	for (size_t i = 0; i < m->count; i++) {
-		const char *how = m->all[i].how ? m->all[i].how : "";
+		const char *how = text_or_none(m->all[i].how);
 		bool said = false;
 
 		for (size_t k = 0; k < i && !said; k++)
-			said = strcmp(m->all[k].how ? m->all[k].how : "", how) == 0;
+			said = same_line(&m->all[k], &m->all[i]);
 		if (said)
 			continue;
 		say(s, "Not recorded: %s", m->all[i].what);
-		for (size_t k = i + 1; k < m->count; k++) {
-			if (strcmp(m->all[k].how ? m->all[k].how : "", how) == 0)
+		for (size_t k = i + 1; k < m->count; k++)
+			if (same_line(&m->all[i], &m->all[k]))
 				say(s, ", %s", m->all[k].what);
-		}
-		if (*how)
+		if (needs_reason(&m->all[i]))
+			say(s, ": %s", m->all[i].why);
+		if (*how &&
+			columns_of(sb_buf_text(&s->line)) + columns_of(how) + 3 > (size_t)s->text.columns) {
+			end_line(s, NULL);
+			say(s, "  -> %s", how);
+		} else if (*how) {
 			say(s, " (%s)", how);
+		}
 		end_line(s, NULL);
 	}
 }

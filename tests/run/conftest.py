@@ -50,7 +50,7 @@ class Recorded:
 
 def _split_missing(text):
     """"what why|how": what has blanks too, so the known ones are tried first."""
-    for what in ("Python start-up hook", "GPU metrics", "stages", "pressure (PSI)", "disk traffic of the machine"):
+    for what in ("Python start-up hook", "GPU metrics", "stages of inner runs", "stages", "kernels", "pressure (PSI)", "disk traffic of the machine"):
         if text.startswith(what + " "):
             return what, text[len(what) + 1:]
     return text, text

@@ -22,7 +22,7 @@ def test_sleep_is_recorded_from_outside(strobe):
     assert {"cpu", "memory", "disk"} <= seen.sources()
     assert [what for _, what, _ in seen.processes] == ["start", "end"]
     assert seen.meta("missing", "GPU metrics").startswith("there is no NVIDIA driver here")
-    assert seen.meta("missing", "stages").startswith("no process of the command recorded any")
+    assert seen.meta("missing", "stages").startswith("the command does not use strobe")
 
 
 def test_run_folder_is_the_owners_only(strobe):
@@ -296,3 +296,146 @@ def test_a_program_that_dies_of_the_sigterm_passed_on_says_so_once(strobe):
     process.send_signal(signal.SIGTERM)
     process.wait(60)
     assert strobe.recorded().meta("run", "outcome") == "killed by SIGTERM"
+
+
+
+
+
+def missing_stages(strobe):
+    report = json.loads((strobe.last() / "profiling_report.json").read_text())
+    return next((m["why"], m["how"]) for m in report["not_recorded"] if m["what"] == "stages")
+
+
+@pytest.mark.parametrize("options, option", [(["-I"], "I"), (["-S"], "S"), (["-B", "-Es"], "E"), (["-W", "error", "-BI"], "I")])
+def test_python_that_keeps_the_hook_out_is_the_reason(strobe, options, option):
+    done = strobe.run("--", PYTHON, *options, strobe.script("pass\n"))
+    why, how = missing_stages(strobe)
+    assert why == "python was started with -%s, which keeps the start-up hook out" % option
+    assert how == "run it without -%s, or 'import strobe; strobe.start()' in the program" % option
+    assert why in done.stderr and how in done.stderr
+
+
+def test_options_of_the_program_are_not_pythons(strobe):
+    strobe.run("--", PYTHON, "-c", "pass", "-I")
+    assert missing_stages(strobe)[0] == "the command does not use strobe"
+    strobe.run("--", PYTHON, "-X", "importtime", strobe.script("pass\n"), "-S")
+    assert missing_stages(strobe)[0] == "the command does not use strobe"
+
+
+def test_a_first_line_that_keeps_the_hook_out_is_the_reason(strobe):
+    script = strobe.script("#!%s -I\npass\n" % PYTHON, "tool")
+    os.chmod(script, 0o755)
+    strobe.run("--", script)
+    assert "started with -I" in missing_stages(strobe)[0]
+    script = strobe.script("#!/usr/bin/env -S %s -E\npass\n" % PYTHON, "tool")
+    strobe.run("--", script)
+    assert "started with -E" in missing_stages(strobe)[0]
+
+
+@pytest.mark.parametrize("before, words", [
+    (["env", "-u", "PYTHONPATH"], "was started with another PYTHONPATH, without the start-up hook"),
+    (["env", "-i"], "was started with a cleared environment, without the start-up hook"),
+    (["sh", "-c", "\"$@\"; true", "sh"], None)])
+def test_python_that_lost_the_hook_on_the_way_is_the_reason(strobe, before, words):
+    """Seen while it runs: it goes on until the tool has looked at it at least once."""
+    more = ["-I"] if words is None else []
+    waits = strobe.script("import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end:\n    time.sleep(.05)\n")
+    strobe.run("--", *before, PYTHON, *more, waits)
+    assert (words or "python was started with -I") in missing_stages(strobe)[0]
+
+
+def test_a_name_comes_from_a_script_not_from_a_sentence(strobe):
+    strobe.run("-q", "--", "sh", "-c", "true wan.py")
+    assert strobe.last().name.startswith("sh-")
+
+
+def test_a_kernel_trace_without_a_driver_is_missed(strobe):
+    strobe.environment["STROBE_CUDA_PATH"] = "/nonexistent/libcuda.so.1"
+    done = strobe.run("--gpu-trace", "--", "true")
+    assert "Not recorded: kernels: there is no NVIDIA driver here" in done.stderr
+    assert strobe.recorded().meta("missing", "kernels").startswith("there is no NVIDIA driver here (libcuda.so.1)")
+
+
+def test_a_run_inside_a_run_has_its_own_and_both_say_so(strobe):
+    pipeline = str(BUILD / "examples" / "video_pipeline")
+    done = strobe.run("--name", "outer", "--", TOOL, "run", "--", pipeline)
+    assert done.returncode == 0
+    outer, inner = strobe.runs() if strobe.runs()[0].name.startswith("outer") else reversed(strobe.runs())
+    assert inner.name.startswith("video_pipeline-")
+    assert "strobe: inside the run '%s': what this command records goes to './strobe-runs/%s'" % (
+        outer.name, inner.name) in done.stderr
+    assert {"cpu", "memory"} <= Recorded(inner / "run.strobe").sources()  # sampled as always
+    told = Recorded(outer / "run.strobe").meta("missing", "stages of inner runs")
+    assert told.startswith("1 'strobe run' inside the command recorded into a run of its own") and str(inner) in told
+    assert Recorded(outer / "run.strobe").meta("missing", "stages") is None
+    assert not (outer / "inner_runs.txt").exists()
+
+
+@pytest.mark.parametrize("content, message", [
+    ("#!/no/such/interpreter -x\n", "cannot run './it': its first line names '/no/such/interpreter', which is not there"),
+    (None, "cannot run './it': it is a folder")])
+def test_what_cannot_run_is_said_and_leaves_nothing(strobe, content, message):
+    strobe.run("-q", "--", "true")
+    before = os.readlink(strobe.folder / "strobe-runs" / "last")
+    if content:
+        os.chmod(strobe.script(content, "it"), 0o755)
+    else:
+        (strobe.folder / "it").mkdir()
+    done = strobe.run("--", "./it")
+    assert done.returncode == (127 if content else 126)
+    assert done.stderr == "strobe run: %s\n" % message
+    assert len(strobe.runs()) == 1
+    assert os.readlink(strobe.folder / "strobe-runs" / "last") == before
+
+
+def test_a_script_without_a_first_line_is_the_shells(strobe):
+    os.chmod(strobe.script("echo by the shell: $1; exit 3\n", "it"), 0o755)
+    done = strobe.run("-q", "--", "./it", "words")
+    assert (done.returncode, done.stdout) == (3, "by the shell: words\n")
+
+
+def test_a_summary_nobody_reads_does_not_change_the_exit_code(strobe):
+    read, write = os.pipe()
+    os.close(read)
+    process = strobe.start("run", "--", "sh", "-c", "exit 3", stderr=write)
+    os.close(write)
+    assert process.wait(60) == 3
+
+
+def test_programs_still_die_of_a_closed_pipe(strobe):
+    read, write = os.pipe()
+    os.close(read)
+    process = strobe.start("run", "-q", "--", "sh", "-c", "while echo more; do :; done", stdout=write)
+    os.close(write)
+    assert process.wait(60) == 128 + signal.SIGPIPE
+
+
+@pytest.mark.parametrize("limit", [0, 20])
+def test_a_file_size_limit_leaves_no_empty_folder(strobe, limit):
+    script = 'ulimit -f %d; exec "$@"' % limit
+    done = subprocess.run(["sh", "-c", script, "sh", TOOL, "run", "--", "sh", "-c", "exit 4"], cwd=strobe.folder,
+                          env=strobe.environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 4
+    assert "the limit on file sizes (ulimit -f) allows" in done.stderr
+    assert "strobe: the command runs unrecorded\n" in done.stderr
+    assert strobe.runs() == [] and not os.path.lexists(strobe.folder / "strobe-runs" / "last")
+
+
+def test_everything_is_ended_and_named_with_all_monitors_off(strobe):
+    script = strobe.script(
+        "import os, signal\nr, w = os.pipe()\nif os.fork() == 0:\n    os.setsid()\n"
+        "    for fd in (0, 1, 2): os.close(fd)\n    os.write(w, b'x')\n    signal.pause()\nos.read(r, 1)\n")
+    done = strobe.run("--monitor-cpu-usage=false", "--monitor-disk-io=false", "--monitor-system-memory=false",
+                      "--monitor-gpu-memory=false", "--", PYTHON, script)
+    left = re.search(r"1 process still running: (\d+)", done.stderr)
+    assert left, done.stderr
+    os.kill(int(left.group(1)), signal.SIGKILL)
+
+
+def test_a_small_program_is_not_given_strobes_own_size(strobe):
+    """It begins with strobe's memory until exec; only what is larger is surely its own."""
+    strobe.run("--", "true")
+    seen = strobe.recorded().meta("run", "peak_rss_bytes")
+    assert seen is None or int(seen) > 6 << 20
+    strobe.run("--", PYTHON, "-c", "x = bytearray(64 << 20)")
+    assert int(strobe.recorded().meta("run", "peak_rss_bytes")) > 64 << 20
