@@ -89,6 +89,7 @@ struct sb_aggregate {
 	size_t host_count;
 	double percentile_error_ratio;
 	char *job; /* "" unknown */
+	bool meetings_elsewhere; /* they were judged where they are kept: ranks have none of their own */
 	/* private */
 	struct sb_strings strings;
 	struct sb_map_of_stages *index;

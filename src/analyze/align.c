@@ -38,31 +38,37 @@ static size_t differences(const struct sb_align_rank *reference, const struct sb
 	return count;
 }
 
+void sb_align_settle(struct sb_align_rank *r, const char *first_host, size_t matched_count, double later_s,
+	double scatter_s)
+{
+	bool here = *r->host && !strcmp(r->host, first_host);
+
+	r->method = here ? SB_ALIGN_SAME_HOST : SB_ALIGN_REAL_TIME;
+	r->offset_s = 0;
+	r->residual_s = here ? 0 : NAN;
+	r->matched_count = matched_count;
+	if (matched_count < MATCHES_MIN)
+		return;
+	r->residual_s = scatter_s;
+	if (here)
+		return; /* one clock: the ends tell the error, and correct nothing */
+	r->method = SB_ALIGN_MEETINGS;
+	r->offset_s = -later_s;
+}
+
 static int align_by_meetings(const struct sb_align_rank *reference, struct sb_align_rank *r, double *scratch)
 {
 	size_t count = differences(reference, r, scratch);
-	struct sb_stats spread;
-	double middle;
-	int err;
+	struct sb_stats later = { .median = NAN }, scatter = { .p95 = NAN };
+	int err = count ? sb_stats_of(scratch, count, &later) : 0;
 
-	r->matched_count = count;
-	if (count < MATCHES_MIN)
-		return 0;
-	err = sb_stats_of(scratch, count, &spread);
-	if (err)
-		return err;
-	middle = spread.median;
-	for (size_t i = 0; i < count; i++)
-		scratch[i] = fabs(scratch[i] - middle);
-	err = sb_stats_of(scratch, count, &spread);
-	if (err)
-		return err;
-	r->residual_s = spread.p95;
-	if (r->method == SB_ALIGN_SAME_HOST)
-		return 0; /* one clock: the ends tell the error, and correct nothing */
-	r->method = SB_ALIGN_MEETINGS;
-	r->offset_s = -middle;
-	return 0;
+	for (size_t i = 0; i < count && !err; i++)
+		scratch[i] = fabs(scratch[i] - later.median);
+	if (count && !err)
+		err = sb_stats_of(scratch, count, &scatter);
+	if (!err)
+		sb_align_settle(r, reference->host, count, later.median, scatter.p95);
+	return err;
 }
 
 int sb_align(struct sb_align_rank *ranks, size_t count)
@@ -75,16 +81,10 @@ int sb_align(struct sb_align_rank *ranks, size_t count)
 	scratch = malloc((ranks[0].meeting_count + 1) * sizeof *scratch);
 	if (!scratch)
 		return sb_fail(STROBE_ENOMEM, "no memory to align the clocks");
-	for (size_t i = 0; i < count && !err; i++) {
-		struct sb_align_rank *r = &ranks[i];
-		bool here = !i || (*r->host && !strcmp(r->host, ranks[0].host));
-
-		r->method = here ? SB_ALIGN_SAME_HOST : SB_ALIGN_REAL_TIME;
-		r->offset_s = 0;
-		r->residual_s = here ? 0 : NAN;
-		if (i && r->meeting_count && ranks[0].meeting_count)
-			err = align_by_meetings(&ranks[0], r, scratch);
-	}
+	ranks[0].method = SB_ALIGN_SAME_HOST;
+	ranks[0].offset_s = ranks[0].residual_s = 0;
+	for (size_t i = 1; i < count && !err; i++)
+		err = align_by_meetings(&ranks[0], &ranks[i], scratch);
 	free(scratch);
 	return err;
 }

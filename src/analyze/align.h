@@ -27,6 +27,11 @@ struct sb_align_rank {
 /* The first rank is the reference. Meetings are matched by name and occurrence. */
 int sb_align(struct sb_align_rank *ranks, size_t count);
 
+/* The same for those who matched the meetings elsewhere: how much later the
+ * rank's clock says they ended (the median), and how far they scatter (95 %). */
+void sb_align_settle(struct sb_align_rank *r, const char *first_host, size_t matched_count, double later_s,
+	double scatter_s);
+
 /* The worst known residual; NaN: none known. */
 double sb_align_residual(const struct sb_align_rank *ranks, size_t count);
 const char *sb_align_name(enum sb_align_method method); /* "same_host"… */

@@ -83,7 +83,7 @@ int sb_rank_lanes_of(const struct sb_aggregate *a, uint32_t bin_count, struct sb
 	double *sums;
 
 	*out_lanes = (struct sb_rank_lanes){ 0 };
-	if (!a->rank_count || !whole_span(a, &whole))
+	if (!a->rank_count || a->meetings_elsewhere || !whole_span(a, &whole))
 		return 0;
 	lanes.bin_s = (whole.end_s - whole.begin_s) / bin_count;
 	lanes.wait_percent = malloc(a->rank_count * bin_count);

@@ -13,7 +13,8 @@ struct sb_rank_lanes {
 };
 
 /* No bins where the ranks' clocks cannot be set beside each other: a report
- * without a start, or runs that were not at the same time. After finishing. */
+ * without a start, or runs that were not at the same time; nor where single
+ * meetings are not at hand. After finishing. */
 int sb_rank_lanes_of(const struct sb_aggregate *a, uint32_t bin_count, struct sb_rank_lanes *out_lanes);
 void sb_rank_lanes_done(struct sb_rank_lanes *lanes);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 #define SCHEME "clickhouse://"
 #define TIMEOUT_S 60
 #define CREDENTIALS_BYTES_MAX 4096
@@ -49,8 +49,13 @@ static const char *const tables[] = {
 	"calls UInt64, total_s Float64) "
 	"ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(start) ORDER BY (job, run, version, "
 	"name)",
+	"CREATE TABLE IF NOT EXISTS %s.meetings (job String, run String, version UInt64, start DateTime, "
+	"rank Int32, name String, "
+	"occurrence UInt32, start_ns UInt64, begin_s Float64, end_s Float64) "
+	"ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(start) ORDER BY (job, run, version, "
+	"name, occurrence)",
 };
-static const char *const names[] = { "runs", "stages", "steps", "samples", "gpu_kernels" };
+static const char *const names[] = { "runs", "stages", "steps", "samples", "gpu_kernels", "meetings" };
 
 /* ---- the address -------------------------------------------------------- */
 

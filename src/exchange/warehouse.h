@@ -62,6 +62,13 @@ void sb_warehouse_points_free(struct sb_warehouse_point *points, size_t count);
 int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void *body, size_t size,
 	struct sb_buf *out, uint64_t *retries);
 void sb_warehouse_quote(struct sb_buf *out, const char *text); /* 'text' */
+/* "(run, version) IN ...": rows of loads that were finished, the latest of each run of the job. */
+void sb_warehouse_put_latest(const struct sb_warehouse *w, struct sb_buf *sql);
+/* The next field of a tab-separated answer's line; past the last: "" and NaN. */
+const char *sb_warehouse_next_text(char **rest);
+double sb_warehouse_next_number(char **rest);
+/* Who came last where ranks meet, and how far their clocks are apart. */
+int sb_warehouse_meet(const struct sb_warehouse *w, struct sb_aggregate *a);
 /* "runs", or on a cluster "runs_all". */
 const char *sb_warehouse_table(const struct sb_warehouse *w, const char *table, char *out, size_t size);
 

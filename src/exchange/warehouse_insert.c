@@ -13,8 +13,8 @@
 
 /* In the order they are sent: a row of `runs` makes the others count, so it goes
  * when they have arrived. */
-enum table { STAGES, STEPS, SAMPLES, KERNELS, RUNS, TABLES };
-static const char *const names[TABLES] = { "stages", "steps", "samples", "gpu_kernels", "runs" };
+enum table { STAGES, STEPS, SAMPLES, KERNELS, MEETINGS, RUNS, TABLES };
+static const char *const names[TABLES] = { "stages", "steps", "samples", "gpu_kernels", "meetings", "runs" };
 
 struct sb_warehouse_loader {
 	const struct sb_warehouse *w;
@@ -179,6 +179,20 @@ static void load_kernels(struct sb_warehouse_loader *l, const struct sb_model *m
 	}
 }
 
+static void load_meetings(struct sb_warehouse_loader *l)
+{
+	for (size_t i = 0; i < l->f->meeting_count; i++) {
+		const struct sb_fact_meeting *m = &l->f->meetings[i];
+		struct sb_buf *row = begin_row(l, MEETINGS);
+
+		put_string(row, m->name);
+		put_u32(row, (uint32_t)m->occurrence);
+		put_u64(row, l->f->start_real_ns);
+		put_f64(row, m->begin_s);
+		put_f64(row, m->end_s);
+	}
+}
+
 static void put_metrics(struct sb_buf *out, const struct sb_facts *f)
 {
 	uint64_t known = 0;
@@ -278,6 +292,7 @@ int sb_warehouse_add(
 	load_stages(l);
 	load_series(l, "step", facts->step_s, facts->step_count);
 	load_series(l, "generation", facts->generation_s, facts->generation_count);
+	load_meetings(l);
 	if (model) {
 		load_samples(l, model);
 		load_kernels(l, model);

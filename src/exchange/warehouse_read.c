@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Only rows of loads that were finished, the latest of each run. */
-static void put_latest(const struct sb_warehouse *w, struct sb_buf *sql)
+void sb_warehouse_put_latest(const struct sb_warehouse *w, struct sb_buf *sql)
 {
 	char table[160];
 
@@ -40,14 +39,14 @@ static char *next_field(char **rest)
 	return field;
 }
 
-static double next_number(char **rest)
+double sb_warehouse_next_number(char **rest)
 {
 	const char *field = next_field(rest);
 
 	return field ? strtod(field, NULL) : NAN; /* "nan" reads as NaN */
 }
 
-static const char *next_text(char **rest)
+const char *sb_warehouse_next_text(char **rest)
 {
 	const char *field = next_field(rest);
 
@@ -64,14 +63,14 @@ static int take_rank(struct sb_aggregate *a, char *line)
 
 	if (!f)
 		return STROBE_ENOMEM;
-	f->rank = (int64_t)next_number(&line);
-	f->world_size = (int64_t)next_number(&line);
-	f->host = sb_facts_text(f, next_text(&line));
-	f->id = sb_facts_text(f, next_text(&line));
+	f->rank = (int64_t)sb_warehouse_next_number(&line);
+	f->world_size = (int64_t)sb_warehouse_next_number(&line);
+	f->host = sb_facts_text(f, sb_warehouse_next_text(&line));
+	f->id = sb_facts_text(f, sb_warehouse_next_text(&line));
 	f->label = f->id;
-	f->start_real_ns = strtoull(next_text(&line), NULL, 10);
-	f->complete = next_number(&line) != 0;
-	f->damage = sb_facts_text(f, next_text(&line));
+	f->start_real_ns = strtoull(sb_warehouse_next_text(&line), NULL, 10);
+	f->complete = sb_warehouse_next_number(&line) != 0;
+	f->damage = sb_facts_text(f, sb_warehouse_next_text(&line));
 	f->damage = *f->damage ? f->damage : NULL;
 	keys = next_field(&line);
 	values = next_field(&line);
@@ -124,7 +123,7 @@ static int read_ranks(const struct sb_warehouse *w, struct sb_buf *sql, struct s
 		sb_warehouse_table(w, "runs", table, sizeof table));
 	sb_warehouse_quote(sql, w->job);
 	sb_buf_puts(sql, " AND ");
-	put_latest(w, sql);
+	sb_warehouse_put_latest(w, sql);
 	sb_buf_puts(sql, " GROUP BY run ORDER BY any(rank)");
 	return ask(w, sql, a, take_rank);
 }
@@ -133,31 +132,31 @@ static int read_ranks(const struct sb_warehouse *w, struct sb_buf *sql, struct s
 
 static void take_extent(char **line, struct sb_extent *e)
 {
-	e->count = (size_t)next_number(line);
-	e->min = next_number(line);
-	e->max = next_number(line);
-	e->sum = next_number(line);
+	e->count = (size_t)sb_warehouse_next_number(line);
+	e->min = sb_warehouse_next_number(line);
+	e->max = sb_warehouse_next_number(line);
+	e->sum = sb_warehouse_next_number(line);
 	e->avg = e->sum / (double)e->count;
-	e->median = next_number(line);
-	e->min_rank = (int64_t)next_number(line);
-	e->max_rank = (int64_t)next_number(line);
+	e->median = sb_warehouse_next_number(line);
+	e->min_rank = (int64_t)sb_warehouse_next_number(line);
+	e->max_rank = (int64_t)sb_warehouse_next_number(line);
 }
 
 static int take_stage(struct sb_aggregate *a, char *line)
 {
 	struct sb_aggregate_stage s = { 0 };
-	const char *name = next_text(&line), *code = next_text(&line);
+	const char *name = sb_warehouse_next_text(&line), *code = sb_warehouse_next_text(&line);
 
-	s.depth = (uint32_t)next_number(&line);
-	s.role = (uint32_t)next_number(&line);
-	s.call_count = strtoull(next_text(&line), NULL, 10);
-	s.min_s = next_number(&line);
-	s.max_s = next_number(&line);
+	s.depth = (uint32_t)sb_warehouse_next_number(&line);
+	s.role = (uint32_t)sb_warehouse_next_number(&line);
+	s.call_count = strtoull(sb_warehouse_next_text(&line), NULL, 10);
+	s.min_s = sb_warehouse_next_number(&line);
+	s.max_s = sb_warehouse_next_number(&line);
 	take_extent(&line, &s.total_s);
 	take_extent(&line, &s.self_s);
-	s.p50_s = next_number(&line);
-	s.p95_s = next_number(&line);
-	s.p99_s = next_number(&line);
+	s.p50_s = sb_warehouse_next_number(&line);
+	s.p95_s = sb_warehouse_next_number(&line);
+	s.p99_s = sb_warehouse_next_number(&line);
 	s.imbalance_s = s.total_s.max - s.total_s.avg;
 	s.imbalance_ratio = s.total_s.avg > 0 ? s.total_s.max / s.total_s.avg - 1 : NAN;
 	return sb_aggregate_add_stage(a, &s, name, code);
@@ -216,7 +215,7 @@ static int read_stages(const struct sb_warehouse *w, struct sb_buf *sql, struct 
 		sb_warehouse_table(w, "stages", table, sizeof table));
 	sb_warehouse_quote(sql, w->job);
 	sb_buf_puts(sql, " AND ");
-	put_latest(w, sql);
+	sb_warehouse_put_latest(w, sql);
 	sb_buf_puts(sql, " GROUP BY run, rank, place) GROUP BY run, rank, k0) GROUP BY k0)");
 	return ask(w, sql, a, take_stage);
 }
@@ -241,7 +240,7 @@ static int name_slow_stage(
 	sb_buf_puts(sql, " AND run = ");
 	sb_warehouse_quote(sql, r->id);
 	sb_buf_puts(sql, " AND ");
-	put_latest(w, sql);
+	sb_warehouse_put_latest(w, sql);
 	sb_buf_puts(sql, " GROUP BY place) GROUP BY stage_key");
 	err = sb_warehouse_query(w, sb_buf_text(sql), "", 0, &answer, NULL);
 	sb_buf_clear(sql);
@@ -251,8 +250,8 @@ static int name_slow_stage(
 
 		line = strsep(&rest, "\n");
 		name = next_field(&line);
-		code = next_text(&line);
-		self = next_number(&line);
+		code = sb_warehouse_next_text(&line);
+		self = sb_warehouse_next_number(&line);
 		for (size_t i = 0; i < a->stage_count && name; i++) {
 			const struct sb_aggregate_stage *s = &a->stages[i];
 
@@ -286,6 +285,8 @@ int sb_warehouse_aggregate(const struct sb_warehouse *w, struct sb_aggregate **o
 		err = read_stages(w, &sql, a);
 	if (!err)
 		err = sb_aggregate_finish(a);
+	if (!err)
+		err = sb_warehouse_meet(w, a);
 	for (size_t i = 0; !err && i < a->rank_count; i++)
 		if (a->ranks[i].straggler)
 			err = name_slow_stage(w, &sql, a, &a->ranks[i]);
@@ -346,9 +347,9 @@ int sb_warehouse_trend(const struct sb_warehouse *w, const char *metric, const c
 	for (char *rest = answer.data; !err && rest && *rest && count < limit;) {
 		char *line = strsep(&rest, "\n");
 
-		points[count].job = strdup(next_text(&line));
-		points[count].start_real_ns = strtoull(next_text(&line), NULL, 10);
-		points[count].value = next_number(&line);
+		points[count].job = strdup(sb_warehouse_next_text(&line));
+		points[count].start_real_ns = strtoull(sb_warehouse_next_text(&line), NULL, 10);
+		points[count].value = sb_warehouse_next_number(&line);
 		count++;
 	}
 	for (size_t i = 0; i < count / 2; i++) {

@@ -97,7 +97,7 @@ RANKS = 1024
 def job(tmp_path_factory):
     """RANKS ranks, of which 3 is slow and 5 is missing."""
     folder = tmp_path_factory.mktemp("ranks") / "job"
-    subprocess.run([BUILD / "tests" / "make_ranks", folder, str(RANKS), "800", "3", "4"], check=True)
+    subprocess.run([BUILD / "tests" / "make_ranks", folder, str(RANKS), "800", "3", "4", "40"], check=True)
     shutil.rmtree(folder / "rank_5")
     return folder
 
@@ -120,6 +120,16 @@ def check_same(local, remote):
     assert remote["reports_summary"][3]["slow_stage"] == "forward"
     for key, extent in local["metrics"].items():
         assert remote["metrics"][key] == pytest.approx(extent, rel=1e-9), key
+    assert local["meeting_count"] == 200 and local["reports_summary"][3]["last_count"] > 150
+    assert any(abs(r["clock"]["offset_s"]) > 1e-3 for r in local["reports_summary"])
+    for key in ("meeting_count", "clock_residual_s", "straggler_count", "wait_s"):
+        assert remote[key] == pytest.approx(local[key], rel=1e-6, abs=1e-6), key
+    for ours, theirs in zip(local["reports_summary"], remote["reports_summary"]):
+        assert theirs["last_count"] == ours["last_count"] and theirs["clock"]["method"] == ours["clock"]["method"]
+        assert theirs["clock"]["meeting_count"] == ours["clock"]["meeting_count"]
+        for key in ("offset_s", "residual_s"):
+            assert theirs["clock"][key] == pytest.approx(ours["clock"][key], abs=1e-6), key
+        assert theirs["caused_wait_s"] == pytest.approx(ours["caused_wait_s"], rel=1e-4, abs=1e-3)
     assert [s["name"] for s in remote["stages"]] == [s["name"] for s in local["stages"]]
     for ours, theirs in zip(local["stages"], remote["stages"]):
         assert theirs["total_s"] == pytest.approx(ours["total_s"], rel=1e-9)
@@ -182,6 +192,12 @@ def test_two_servers_answer_as_one(servers, job, tmp_path):
     for server in servers:
         assert len(aggregated(server.url("fleet?job=a"))["reports_summary"]) < RANKS - 1
         check_same(aggregated(job), aggregated(server.url("fleet?job=a&cluster=fleet")))
+
+
+def test_a_database_of_schema_1_is_still_read(servers, job):
+    strobe("export", job / "rank_0", "--to", servers[0].url("older?job=a"))
+    servers[0].ask("DROP TABLE older.meetings")
+    assert aggregated(servers[0].url("older?job=a"))["meeting_count"] == 0
 
 
 def test_trends_come_from_the_engine(servers, job):
