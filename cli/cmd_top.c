@@ -142,6 +142,7 @@ static int watch(struct top *t)
 
 	if (code)
 		return code;
+	t->view.with_keys = true;
 	while (!obey(t, key)) {
 		bool changed;
 		double next_s;

@@ -46,10 +46,15 @@ void top_screen_draw(const struct top_view *v)
 		[TOP_HEADING] = A_BOLD,
 		[TOP_DIM] = A_DIM,
 		[TOP_WARN] = A_BOLD };
+	static int rows_before, columns_before;
 	int rows, columns;
 
 	getmaxyx(stdscr, rows, columns);
 	erase();
+	if (rows != rows_before || columns != columns_before)
+		clearok(stdscr, TRUE); /* the terminal has moved its lines about */
+	rows_before = rows;
+	columns_before = columns;
 	for (size_t i = 0; i < v->line_count && (int)i < rows; i++) {
 		const struct top_line *l = &v->lines[i];
 		/* The last line is the foot: it stays at the bottom. */

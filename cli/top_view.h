@@ -22,15 +22,17 @@ struct top_view {
 	double window_s; /* of `now` */
 	int columns, rows;
 	bool utf8;
+	bool with_keys; /* what can be typed is said in the foot */
 	enum top_sort sort;
-	int scroll; /* stages skipped */
+	int scroll; /* stages skipped; brought into range by rendering */
 	/* the result */
 	struct sb_buf text;
 	struct top_line *lines;
 	size_t line_count, line_capacity;
+	size_t first, shown, stage_count; /* stages on the screen, of all */
 };
 
-/* Makes lines for at most `rows` rows; may be repeated. */
+/* Makes lines for at most `rows` rows of at most `columns` columns; may be repeated. */
 void top_view_render(struct top_view *view);
 void top_view_done(struct top_view *view);
 

@@ -1,11 +1,12 @@
 """strobe top, driven in a real terminal (tmux) and as text."""
+import re
 import shutil
 import subprocess
 import time
 
 import pytest
 
-from conftest import BUILD, TOOL
+from conftest import BUILD, TOOL, Runner
 
 PIPELINE = str(BUILD / "examples" / "video_pipeline")
 LIMIT_S = 60
@@ -14,12 +15,12 @@ LIMIT_S = 60
 class Screen:
     """A tmux session of its own server: nothing of the user's is touched."""
 
-    def __init__(self, strobe, *command):
+    def __init__(self, strobe, *command, columns=110, rows=30):
         self.socket = str(strobe.folder / "tmux")
         environment = dict(strobe.environment, LC_ALL="C.UTF-8", TERM="xterm")
         environment.pop("TMUX", None)
-        subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", "new-session", "-d", "-x", "110", "-y", "30",
-                        *command], check=True, cwd=strobe.folder, env=environment, timeout=LIMIT_S)
+        subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", "new-session", "-d", "-x", str(columns),
+                        "-y", str(rows), *command], check=True, cwd=strobe.folder, env=environment, timeout=LIMIT_S)
 
     def tmux(self, *arguments):
         return subprocess.run(["tmux", "-S", self.socket, *arguments], capture_output=True, text=True, timeout=LIMIT_S)
@@ -51,13 +52,23 @@ def screen(strobe):
         pytest.skip("no tmux here")
     opened = []
 
-    def open_screen(*command):
-        opened.append(Screen(strobe, *command))
+    def open_screen(*command, **size):
+        opened.append(Screen(strobe, *command, **size))
         return opened[-1]
 
     yield open_screen
     for one in opened:
         one.close()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A run with two GPUs, recorded once."""
+    runner = Runner(tmp_path_factory.mktemp("finished"))
+    runner.fake_nvml("gpus 2\n")
+    assert runner.run("-q", "--gpu-monitor-interval", "0.05", "--cpu-monitor-interval", "0.05", "--",
+                      PIPELINE).returncode == 0
+    return str(runner.last())
 
 
 def live(strobe):
@@ -87,6 +98,65 @@ def test_a_finished_run_on_the_screen(strobe, screen):
     assert first.startswith("transformer")
     top.tmux("send-keys", "q")
     assert top.until_gone()
+
+
+def assert_whole(seen, columns):
+    """Every number has its unit, every line fits: nothing was cut or wrapped."""
+    lines = seen.rstrip("\n").split("\n")
+    assert all(len(line) <= columns for line in lines)
+    heading = next(i for i, line in enumerate(lines) if line.startswith("Stage "))
+    titles = lines[heading].split()
+    last = {"share": r" %", "rate": r"/s", "mean": r"( s|ms|us)", "calls": r"\d"}[titles[-1]]
+    for line in lines[heading + 1:]:
+        if line.startswith(("unattributed", "[5] upscale", "load_model")):
+            break
+        assert re.search(r"\d+\.\d (s|%)|\d ms", line) and re.search(last + "$", line), line
+    meters = [line for line in lines if re.match(r"(GPU \d|CPU|RAM|Disk) ", line)]
+    assert len(meters) == 5
+    assert len({re.match(r".{7}[\u2581-\u2588 ]+", line).end() >= 15 for line in meters}) == 1
+    for line in meters:
+        assert re.search(r"(%|MB, peak \d+|\d+ W|°C|load \d+\.\d+|program \d+, peak \d+|B/s|[Bk] ?B?|of one core)$", line), line
+    assert [i for i, line in enumerate(lines) if "events dropped" in line] == [len(lines) - 1]
+    return lines
+
+
+@pytest.mark.parametrize("columns, rows", [(60, 24), (80, 24), (100, 24), (110, 24), (120, 24), (200, 50)])
+def test_nothing_is_cut_or_wrapped_at_any_width(finished, screen, columns, rows):
+    top = screen(TOOL, "top", finished, columns=columns, rows=rows)
+    lines = assert_whole(top.until("events dropped", "unattributed"), columns)
+    titles = next(line for line in lines if line.startswith("Stage ")).split()
+    assert titles == ["Stage", "total", "share", "calls", "rate"] + (["mean"] if columns >= 80 else [])
+    assert ("300 W" in "".join(lines)) == (columns >= 80)
+    assert any(line.startswith("[5] upscale") and "skipped (not asked for)" in line for line in lines)
+    assert any("q quit  s sort (tree)" in line for line in lines)
+
+
+def test_a_resize_leaves_nothing_of_the_old_screen(finished, screen):
+    top = screen(TOOL, "top", finished, columns=120, rows=40)
+    top.until("events dropped", "unattributed", "mean")
+    for columns, rows in ((60, 24), (100, 30), (80, 24), (60, 14), (120, 40)):
+        top.tmux("resize-window", "-x", str(columns), "-y", str(rows))
+        end = time.monotonic() + LIMIT_S
+        while True:  # the screen of the new size comes by itself
+            seen = top.text()
+            lines = seen.split("\n")[:-1]
+            if len(lines) == rows and "events dropped" in lines[-1] and seen.count("strobe top:") == 1:
+                break
+            assert time.monotonic() < end, seen
+        assert seen.count("events dropped") == 1 and seen.count("Stage ") == 1 and seen.count("GPU 0") == 1
+        if rows > 14:
+            assert_whole(seen, columns)
+
+
+def test_scrolling_ends_with_the_last_stage(finished, screen):
+    top = screen(TOOL, "top", finished, columns=120, rows=14)
+    top.until("events dropped", "arrows scroll (1-")
+    for _ in range(30):
+        top.tmux("send-keys", "j")
+    seen = top.until("of 11)", "[5] upscale", "-11 of")
+    top.tmux("send-keys", "k")
+    top.until("-10 of 11)")
+    assert "text_to_video  " not in seen
 
 
 def test_a_running_program_by_its_pid(strobe, screen):
@@ -124,6 +194,7 @@ def test_text_without_a_terminal(strobe):
     done = strobe("top", "--once")
     assert done.returncode == 0
     assert "no stages recorded" in done.stdout and "GPU    n/a" in done.stdout
+    assert "quit" not in done.stdout and "sort" not in done.stdout
     done = strobe("top")
     assert done.returncode == 2 and "--once" in done.stderr
 
