@@ -1,5 +1,7 @@
 """Zero-code recording: an unmodified program under the start-up hook."""
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -282,6 +284,14 @@ def test_a_stage_that_the_script_does_not_have_is_said_and_costs_nothing_more(ho
                   env={"STROBE_STAGES": "__main__:missing=x;__main__:there=y"})
     assert "the stage __main__:missing was not recorded: the script has no missing" in done.stderr
     assert without_imports(done.recordings[0]) == {("y",): 1}
+
+
+def test_waiting_for_a_script_that_never_comes_leaves_nothing_behind(tmp_path):
+    source = "import weakref, os; d = weakref.WeakValueDictionary(); f = lambda: 1; d[1] = f"
+    done = subprocess.run([sys.executable, "-c", source], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env=dict(os.environ, STROBE_ENABLED="1", STROBE_RUN_DIR=str(tmp_path), PYTHONPATH=HOOK,
+                                   STROBE_STAGES="__main__:missing=x"))
+    assert done.stderr == "strobe: the stage __main__:missing was not recorded: no script was run\n"
 
 
 def test_the_scripts_stages_in_spawned_workers(hooked):

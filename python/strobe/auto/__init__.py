@@ -30,7 +30,7 @@ def _sampling():
 
 def _stages():
     from . import stages
-    stages.add_all(os.environ.get("STROBE_STAGES", ""))
+    stages.add_all(os.environ.get("STROBE_STAGES", ""), before_the_script=True)
 
 
 def _imports():

@@ -2,6 +2,7 @@
 --stage names. Its lines are watched, and only its own, until it has. With
 sys.monitoring (CPython 3.12) nothing else costs anything; before that a trace
 function sees the calls made meanwhile, and gives up after so many."""
+import atexit
 import os
 import sys
 
@@ -26,8 +27,7 @@ def watch(look):
         return _Monitored(look, monitoring).start()
     if sys.gettrace() is not None:
         return False
-    sys.settrace(_Traced(look).on_call)
-    return True
+    return _Traced(look).start()
 
 
 def _module_of(namespace):
@@ -40,10 +40,20 @@ class _Traced:
         self.look = look
         self.calls = 0
 
+    def start(self):
+        sys.settrace(self.on_call)
+        atexit.register(self.stop)
+        return True
+
+    def stop(self):
+        if sys.gettrace() == self.on_call:  # not somebody else's by now
+            sys.settrace(None)
+        atexit.unregister(self.stop)
+
     def on_call(self, frame, event, argument):
         self.calls += 1
         if self.calls > CALLS_SEEN:
-            sys.settrace(None)
+            self.stop()
         elif is_main(frame.f_code, frame.f_globals):
             return self.on_line
         return None
@@ -51,7 +61,7 @@ class _Traced:
     def on_line(self, frame, event, argument):
         module = _module_of(frame.f_globals)
         if event == "return" or module is None or self.look(module, stem_of(frame.f_code.co_filename)):
-            sys.settrace(None)
+            self.stop()
             return None
         return self.on_line
 
@@ -76,6 +86,7 @@ class _Monitored:
         self.monitoring.register_callback(self.tool, events.PY_START, self.on_start)
         self.monitoring.register_callback(self.tool, events.LINE, self.on_line)
         self.monitoring.set_events(self.tool, events.PY_START)
+        atexit.register(self.stop)  # the interpreter's last code runs without its modules
         return True
 
     def on_start(self, code, offset):
@@ -96,9 +107,13 @@ class _Monitored:
             self.stop()
 
     def stop(self):
+        if self.tool is None:
+            return
         if self.code is not None:
             self.monitoring.set_local_events(self.tool, self.code, 0)
         self.monitoring.set_events(self.tool, 0)
         for event in (self.monitoring.events.PY_START, self.monitoring.events.LINE):
             self.monitoring.register_callback(self.tool, event, None)
         self.monitoring.free_tool_id(self.tool)
+        self.tool = None
+        atexit.unregister(self.stop)

@@ -27,7 +27,7 @@ def parse(text):
     return module, path, code, name.strip() or path.rpartition(".")[2]
 
 
-def add_all(stages):
+def add_all(stages, before_the_script=False):
     """From STROBE_STAGES (separated by ';' or lines), or a configuration's list or dict."""
     if isinstance(stages, str):
         stages = [part for part in re.split(r"[;\n]", stages) if part.strip()]
@@ -36,10 +36,10 @@ def add_all(stages):
     for stage in stages:
         if isinstance(stage, dict):
             stage = ";".join("%s=%s" % item for item in stage.items())
-        add(stage)
+        add(stage, before_the_script)
 
 
-def add(text):
+def add(text, before_the_script=False):
     try:
         module, path, code, name = parse(text)
     except ValueError as error:
@@ -48,21 +48,20 @@ def add(text):
     target = "%s:%s" % (module, path)
     if not _pending:
         atexit.register(_say_what_was_never_found)
-    _pending[target] = "its module was never imported"
+    _pending[target] = "no script was run" if module == "__main__" else "its module was never imported"
     if module != "__main__":
         when_imported(module, lambda found: _wrap(found, target, path, code, name))
     if target in _pending and "." not in module:
         _in_main[target] = (module, path, code, name)
-        _watch_main()
+        _look_in_script(before_the_script)
 
 
-def _watch_main():
+def _look_in_script(before_it):
     """Before the script has begun its lines are watched; later it is what it is."""
     global _watching_main
     script = sys.modules.get("__main__")
-    path = getattr(script, "__file__", None)
-    if path is not None:
-        _look_in_main(script, main_module.stem_of(path))
+    if not before_it:
+        _look_in_main(script, main_module.stem_of(getattr(script, "__file__", None) or ""))
     elif not _watching_main:
         _watching_main = guard(main_module.watch, _look_in_main)
 
