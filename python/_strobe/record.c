@@ -296,6 +296,15 @@ static PyObject *lost_compiled(PyObject *module, PyObject *count)
 	Py_RETURN_NONE;
 }
 
+/* again(section): the section itself. A call that dynamo can be told to leave out,
+ * where the object alone would break its graph. */
+static PyObject *again(PyObject *module, PyObject *section)
+{
+	(void)module;
+	Py_INCREF(section);
+	return section;
+}
+
 static PyObject *thread_name(PyObject *module, PyObject *name)
 {
 	const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
@@ -384,6 +393,7 @@ PyMethodDef record_methods[] = {
 	{ "counter_set", counter_set, METH_VARARGS, NULL },
 	{ "skip", skip, METH_VARARGS, NULL },
 	{ "lost_compiled", lost_compiled, METH_O, NULL },
+	{ "again", again, METH_O, NULL },
 	{ "thread_name", thread_name, METH_O, "thread_name(name, /)\n--\n\nNames the calling thread." },
 	{ "function_id", function_id, METH_VARARGS, NULL },
 	{ "stack", stack, METH_VARARGS, NULL },

@@ -2,7 +2,7 @@
 import functools
 import inspect
 
-from ._core import section
+from ._core import again, section
 
 
 def profile(target=None, *, name=None, code=None, gpu=None, **attributes):
@@ -24,7 +24,7 @@ def profile(target=None, *, name=None, code=None, gpu=None, **attributes):
 def decorate_with(one, args):
     """section("x")(function): what a Section does when it is called."""
     function, = args
-    return _in_section(function, lambda: one)
+    return _in_section(function, lambda: again(one))
 
 
 def _wrap(target, name, options):

@@ -1,19 +1,17 @@
 """What strobe needs from torch, taken only when the program itself has imported
 torch and initialised CUDA: the current stream's address, and dynamo's promise
 to leave sections alone."""
-import contextlib
 import functools
 import os
 
-from . import _faults
+from . import _dynamo, _faults
 from ._imports import when_imported
 
 
 def watch():
-    if os.environ.get("STROBE_GPU_ZONES", "1") == "0":
-        return
-    when_imported("torch", _on_torch)
-    when_imported("torch._dynamo", _on_dynamo)
+    when_imported("torch._dynamo", _dynamo.on_dynamo)
+    if os.environ.get("STROBE_GPU_ZONES", "1") != "0":
+        when_imported("torch", _on_torch)
 
 
 def _on_torch(torch):
@@ -52,44 +50,3 @@ def _yield_to_profiler(profiler, yield_to):
         return prepare(*args, **kwargs)
 
     profiler._prepare_profiler = yielding
-
-
-def _comptime(function):
-    """Stands in for dynamo's comptime, which calls a function while it compiles."""
-
-
-def _count_inert():
-    try:
-        from ._core import native
-        native.lost_compiled(1)
-    except Exception:
-        _faults.count("counting a section in compiled code")
-
-
-def _on_dynamo(dynamo):
-    """Sections in compiled regions are inert, no graph break, no recompile, and counted
-    once for each time they are compiled."""
-    global _comptime
-    import torch
-    substitute = getattr(getattr(torch, "compiler", None), "substitute_in_graph", None)
-    if substitute is None:  # before torch 2.5
-        return
-    from ._core import native
-    try:
-        from torch._dynamo.comptime import comptime as _comptime
-    except ImportError:
-        pass
-
-    @substitute(native.section, skip_signature_check=True)
-    def section(name, **options):
-        # A lambda without a closure: what comptime takes in every torch since 2.5.
-        _comptime(lambda context: _count_inert())
-        return contextlib.nullcontext()
-
-    @substitute(native.event, skip_signature_check=True)
-    def event(name, **attributes):
-        return None
-
-    @substitute(native.frames, skip_signature_check=True)
-    def frames(count):
-        return None

@@ -92,6 +92,57 @@ def test_sections_in_compiled_code_break_no_graph():
     assert done.lost[12] == 3, done.lost  # SB_LOST_COMPILED: once each, not once a call
 
 
+EVERYTHING = """
+    import torch, strobe
+
+    @strobe.section("decorated", code="4c")
+    def decorated(x):
+        return x + 1
+
+    @strobe.profile("method", code="4d", batch=4)
+    def method(x):
+        return x * 2
+
+    def body(x):
+        with strobe.section("outer", code="4a", tokens=3) as section:
+            section.set(tokens=4)
+            x = decorated(method(x))
+        with strobe.generation(frames=3) as generation:
+            generation.set(prompt="p")
+        with strobe.span("request") as span:
+            x = x + 1
+        span.end(n=1)
+        for t in strobe.steps([3, 2, 1], block_size=3, guidance_scale=5.0):
+            x = x + t
+        for i in strobe.iterations(2):
+            x = x + i
+        for b in strobe.blocks([1, 2], frames=3):
+            x = x * b
+        strobe.counter("n"); strobe.gauge("g", 1.0); strobe.frames(3); strobe.frames_dropped(1)
+        strobe.cache("teacache", "hit", score=0.1, threshold=0.2); strobe.event("e", n=1); strobe.attrs(a=1)
+        strobe.streaming(3, encode_ms=1.0); strobe.snapshot("s"); strobe.alloc(4); strobe.free(4); strobe.skip("s", "why")
+        strobe.duration("d", 0.1); strobe.step_record(1, seconds=0.1); strobe.block_record(1, frames=3, seconds=0.1)
+        strobe.model("m", 12); strobe.thread_name("t"); strobe.tag(a=1)
+        return x + 1 if strobe.recording() else x
+
+    x = torch.arange(8.0)
+    plain = body(x)
+    strobe.start("everything")
+    y = torch.compile(body, fullgraph=True, backend="eager")(x)
+    assert torch.equal(plain, y), (plain, y)
+    import torch._dynamo.utils as u
+    print(u.counters["graph_break"], u.counters["stats"]["unique_graphs"])
+    strobe.stop()
+"""
+
+
+def test_every_call_in_compiled_code_breaks_no_graph():
+    need(compile=True)
+    out, done = run(EVERYTHING)
+    assert out.split() == ["Counter()", "1"], out
+    assert {zone.name for zone in done.zones} <= {"torch.compile"}, done.zones
+
+
 HOOKED = """
     import torch
     class Block(torch.nn.Module):

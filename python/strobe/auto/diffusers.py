@@ -122,7 +122,7 @@ def _number(value):
 
 def _generation(original):
     def __call__(self, *args, **kwargs):
-        if here.call is not None or wrapping.compiling():  # a pipeline inside a pipeline
+        if wrapping.compiling() or here.call is not None:  # a pipeline inside a pipeline
             return original(self, *args, **kwargs)
         facts = {name: kwargs[name] for name in ("width", "height", "num_inference_steps", "num_frames")
                  if _number(kwargs.get(name)) is not None}
@@ -200,7 +200,7 @@ def _forward(name, module, call, args, kwargs):
 
 def _scheduler_step(original):
     def step(self, *args, **kwargs):
-        current = here.call
+        current = None if wrapping.compiling() else here.call
         if current is None or current.step_zone is None:
             return original(self, *args, **kwargs)
         with zone("scheduler_step"):
@@ -212,7 +212,7 @@ def _scheduler_step(original):
 
 def _set_timesteps(original):
     def set_timesteps(self, *args, **kwargs):
-        if here.call is not None:
+        if not wrapping.compiling() and here.call is not None:
             here.call.has_timesteps = True
         return original(self, *args, **kwargs)
     return set_timesteps
@@ -230,7 +230,7 @@ def _timestep(args, kwargs):
 
 def _text_encode(original):
     def encode_prompt(self, *args, **kwargs):
-        if here.call is None:
+        if wrapping.compiling() or here.call is None:
             return original(self, *args, **kwargs)
         with zone("text_encode"):
             return original(self, *args, **kwargs)
@@ -239,9 +239,9 @@ def _text_encode(original):
 
 def _vae(original, name):
     def method(self, *args, **kwargs):
-        current = here.call
         if wrapping.compiling() or here.module_depth:
             return original(self, *args, **kwargs)
+        current = here.call
         if current is not None:
             guard(current.end_step)
             current.tiles = 0

@@ -2,7 +2,7 @@
 with bytes. By the hooks of accelerate and diffusers, without any kernel trace."""
 from .. import _imports
 from .._core import ROLE_OFFLOAD
-from . import torch_modules
+from . import torch_modules, wrapping
 from .wrapping import guard, wrap, wrap_method, zone
 
 
@@ -58,7 +58,7 @@ def _moved(hook, args, module_of, moves):
 def _moving(module_of, moves):
     def make(original):
         def method(hook, *args, **kwargs):
-            moved = guard(_moved, hook, args, module_of, moves)
+            moved = None if wrapping.compiling() else guard(_moved, hook, args, module_of, moves)
             if moved is None:
                 return original(hook, *args, **kwargs)
             with zone("offload:" + moved[0], ROLE_OFFLOAD, bytes=moved[1]):
@@ -69,6 +69,8 @@ def _moving(module_of, moves):
 
 def _moving_group(original):
     def method(group, *args, **kwargs):
+        if wrapping.compiling():
+            return original(group, *args, **kwargs)
         modules = getattr(group, "modules", None) or ()
         leader = getattr(group, "onload_leader", None) or getattr(group, "offload_leader", None)
         named = modules[0] if modules else leader

@@ -38,7 +38,7 @@ def component_name(module):
 def _on_torch(torch):
     global _nn_module, _original_call
     compiler = getattr(torch, "compiler", None)
-    wrapping.compiling = getattr(compiler, "is_compiling", None) or _is_dynamo_compiling(torch)
+    wrapping.compiling = getattr(compiler, "is_compiling", wrapping.compiling)
     _nn_module = torch.nn.Module
     _original_call = _nn_module.__call__
     _look_for_modules()
@@ -47,15 +47,10 @@ def _on_torch(torch):
     wrapping.wrap(_nn_module, "__init__", _constructing)
 
 
-def _is_dynamo_compiling(torch):
-    dynamo = getattr(torch, "_dynamo", None)
-    return getattr(dynamo, "is_compiling", wrapping.compiling)
-
-
 def _noticing(original):
     """A model that is moved or loaded will be called: its class is known from here on."""
     def method(self, *args, **kwargs):
-        if not here.module_depth and not wrapping.compiling():
+        if not wrapping.compiling() and not here.module_depth:
             guard(_found, type(self))
         return original(self, *args, **kwargs)
     return method
@@ -64,7 +59,7 @@ def _noticing(original):
 def _constructing(original):
     """A new model may be of a new class: look again."""
     def __init__(self, *args, **kwargs):
-        if not here.module_depth and not wrapping.compiling():
+        if not wrapping.compiling() and not here.module_depth:
             _look_for_modules()
         return original(self, *args, **kwargs)
     return __init__
@@ -83,7 +78,7 @@ def _leave_alone():
 
 
 def _discovering_call(self, *args, **kwargs):
-    if here.module_depth or wrapping.compiling():
+    if wrapping.compiling() or here.module_depth:
         return _original_call(self, *args, **kwargs)
     guard(_found, type(self))
     return _record_call(_original_call, self, args, kwargs)
@@ -103,7 +98,7 @@ def _found(cls):
     _calm = 0
 
     def __call__(self, *args, **kwargs):
-        if here.module_depth or wrapping.compiling():
+        if wrapping.compiling() or here.module_depth:
             return call(self, *args, **kwargs)
         return _record_call(call, self, args, kwargs)
     setattr(__call__, MARK, call)
@@ -129,6 +124,8 @@ def _record_call(call, module, args, kwargs):
 
 def _on_dynamo(dynamo):
     """Compilation is a zone of its own, wherever it strikes."""
+    if wrapping.compiling is wrapping.never_compiling:  # before torch.compiler had the question
+        wrapping.compiling = getattr(dynamo, "is_compiling", wrapping.never_compiling)
     try:
         from torch._dynamo import callback
         start, end = callback.on_compile_start, callback.on_compile_end

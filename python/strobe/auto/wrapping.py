@@ -18,10 +18,13 @@ class Here(threading.local):
 here = Here()
 
 
-def compiling():
-    """True while dynamo traces: then nothing may be recorded. Replaced by torch's
-    own function when torch is there; dynamo knows that one and folds it away."""
+def never_compiling():
     return False
+
+
+# True while dynamo traces: then nothing may be recorded. Torch's own function when torch
+# is there: dynamo knows that one and folds it away. Asked before anything else is touched.
+compiling = never_compiling
 
 
 def is_wrapped(function):
