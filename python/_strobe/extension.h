@@ -98,7 +98,7 @@ static inline void track_follow(struct state *st)
 }
 
 /* ---- stream.c: the stream that torch launches on ---- */
-void *stream_current(struct state *st);
+void stream_zone_begin(struct state *st, uint32_t name); /* a GPU zone on it */
 PyObject *stream_install(PyObject *module, PyObject *args);
 
 /* ---- bound.c: methods bound once ---- */

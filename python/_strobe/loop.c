@@ -97,7 +97,7 @@ static void begin(struct loop *l, PyObject *item)
 	track_follow(l->state);
 	l->gpu_timed = l->state->raw_stream && l->gpu != 0 && (l->gpu == 1 || strobe_gpu_zone_worth(l->id));
 	if (l->gpu_timed)
-		strobe_gpu_zone_begin_id(l->id, stream_current(l->state));
+		stream_zone_begin(l->state, l->id);
 	else
 		strobe_zone_begin_id(l->id);
 	put_turn(l, item);

@@ -46,7 +46,7 @@ static __attribute__((noinline)) void begin_timed(struct section *s)
 	if (!s->open_count)
 		s->gpu_timed = wants_gpu(s);
 	if (s->gpu_timed)
-		strobe_gpu_zone_begin_id(s->id, stream_current(s->state));
+		stream_zone_begin(s->state, s->id);
 	else
 		strobe_zone_begin_id(s->id);
 }

@@ -22,7 +22,7 @@ static PyObject *device_now(struct state *st)
 	return PyObject_CallFunctionObjArgs(st->get_device, NULL);
 }
 
-void *stream_current(struct state *st)
+static void *stream_now(struct state *st)
 {
 	PyObject *device, *stream = NULL;
 	void *address = NULL;
@@ -41,6 +41,13 @@ void *stream_current(struct state *st)
 	if (__builtin_expect(!stream || !address, 0))
 		PyErr_Clear();
 	return address;
+}
+
+void stream_zone_begin(struct state *st, uint32_t name)
+{
+	uint64_t arrived_ticks = strobe_gpu_zone_arrive();
+
+	strobe_gpu_zone_begin_arrived(name, stream_now(st), arrived_ticks);
 }
 
 /* (raw_stream, get_device or None), or (None, None) to take no GPU time. */

@@ -1,12 +1,12 @@
 #include "gpu/cupti_library.h"
 
+#include "base/dynlib.h"
 #include "base/error.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const sonames[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so" };
@@ -67,45 +67,34 @@ static void *open_installed(void)
 
 static void *open_library(void)
 {
-	const char *path = getenv("STROBE_CUPTI_PATH");
-	void *library;
+	bool named;
+	void *library = sb_dynlib_from_environment("STROBE_CUPTI_PATH", &named);
 
-	if (path && *path)
-		return dlopen(path, RTLD_NOW);
+	if (named)
+		return library;
 	library = open_mapped();
 	if (!library)
 		library = open_beside_runtime();
 	return library ? library : open_installed();
 }
 
-struct entry {
-	size_t offset;
-	const char *name;
-	bool optional;
-};
-#define ENTRY(field, name)                                    \
-	{                                                     \
-		offsetof(struct sb_cupti, field), name, false \
-	}
-#define OPTIONAL(field, name)                                \
-	{                                                    \
-		offsetof(struct sb_cupti, field), name, true \
-	}
+#define NEEDED(field, name) SB_DYNLIB_NEEDED(struct sb_cupti, field, name)
+#define OPTIONAL(field, name) SB_DYNLIB_OPTIONAL(struct sb_cupti, field, name)
 
-static const struct entry entries[] = {
-	ENTRY(get_version, "cuptiGetVersion"),
-	ENTRY(get_timestamp, "cuptiGetTimestamp"),
-	ENTRY(register_callbacks, "cuptiActivityRegisterCallbacks"),
-	ENTRY(enable, "cuptiActivityEnable"),
-	ENTRY(disable, "cuptiActivityDisable"),
-	ENTRY(flush_all, "cuptiActivityFlushAll"),
-	ENTRY(next_record, "cuptiActivityGetNextRecord"),
-	ENTRY(dropped, "cuptiActivityGetNumDroppedRecords"),
+static const struct sb_dynlib_entry entries[] = {
+	NEEDED(get_version, "cuptiGetVersion"),
+	NEEDED(get_timestamp, "cuptiGetTimestamp"),
+	NEEDED(register_callbacks, "cuptiActivityRegisterCallbacks"),
+	NEEDED(enable, "cuptiActivityEnable"),
+	NEEDED(disable, "cuptiActivityDisable"),
+	NEEDED(flush_all, "cuptiActivityFlushAll"),
+	NEEDED(next_record, "cuptiActivityGetNextRecord"),
+	NEEDED(dropped, "cuptiActivityGetNumDroppedRecords"),
 	OPTIONAL(set_attribute, "cuptiActivitySetAttribute"),
-	ENTRY(subscribe, "cuptiSubscribe"),
+	NEEDED(subscribe, "cuptiSubscribe"),
 	OPTIONAL(subscribe_v2, "cuptiSubscribe_v2"),
-	ENTRY(unsubscribe, "cuptiUnsubscribe"),
-	ENTRY(enable_callback, "cuptiEnableCallback"),
+	NEEDED(unsubscribe, "cuptiUnsubscribe"),
+	NEEDED(enable_callback, "cuptiEnableCallback"),
 	OPTIONAL(result_string, "cuptiGetResultString"),
 };
 
@@ -118,15 +107,11 @@ static bool known(uint32_t version)
 
 static int resolve(struct sb_cupti *c, void *library)
 {
+	const char *lacking = sb_dynlib_resolve(library, entries, COUNT(entries), c);
 	struct link_map *map;
 
-	for (size_t i = 0; i < COUNT(entries); i++) {
-		void *symbol = dlsym(library, entries[i].name);
-
-		if (!symbol && !entries[i].optional)
-			return sb_fail(STROBE_ENOTSUP, "this libcupti has no %s", entries[i].name);
-		*(void **)((char *)c + entries[i].offset) = symbol;
-	}
+	if (lacking)
+		return sb_fail(STROBE_ENOTSUP, "this libcupti has no %s", lacking);
 	if (!dlinfo(library, RTLD_DI_LINKMAP, &map))
 		snprintf(c->path, sizeof c->path, "%s", map->l_name);
 	if (c->get_version(&c->version))

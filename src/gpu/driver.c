@@ -1,83 +1,77 @@
 /* Finds the CUDA driver that is already in the process. */
 #include "gpu/driver.h"
 
+#include "base/dynlib.h"
 #include "record/clock.h"
+#include "record/lane.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdlib.h>
+#include <stdio.h>
 
 static struct sb_cuda table;
 static _Atomic(const struct sb_cuda *) found;
 static atomic_flag looking = ATOMIC_FLAG_INIT;
 static _Atomic uint64_t next_look_ticks;
 
-struct entry {
-	size_t offset;
-	const char *name;
-	bool optional;
-};
-#define ENTRY(field, name)                                   \
-	{                                                    \
-		offsetof(struct sb_cuda, field), name, false \
-	}
-#define OPTIONAL(field, name)                               \
-	{                                                   \
-		offsetof(struct sb_cuda, field), name, true \
-	}
+#define NEEDED(field, name) SB_DYNLIB_NEEDED(struct sb_cuda, field, name)
+#define OPTIONAL(field, name) SB_DYNLIB_OPTIONAL(struct sb_cuda, field, name)
 
-static const struct entry entries[] = {
-	ENTRY(context_current, "cuCtxGetCurrent"),
-	ENTRY(context_push, "cuCtxPushCurrent_v2"),
-	ENTRY(context_pop, "cuCtxPopCurrent_v2"),
-	ENTRY(context_device, "cuCtxGetDevice"),
+static const struct sb_dynlib_entry entries[] = {
+	NEEDED(context_current, "cuCtxGetCurrent"),
+	NEEDED(context_push, "cuCtxPushCurrent_v2"),
+	NEEDED(context_pop, "cuCtxPopCurrent_v2"),
+	NEEDED(context_device, "cuCtxGetDevice"),
 	OPTIONAL(context_id, "cuCtxGetId"),
-	ENTRY(event_create, "cuEventCreate"),
-	ENTRY(event_destroy, "cuEventDestroy_v2"),
-	ENTRY(event_record, "cuEventRecord"),
-	ENTRY(event_query, "cuEventQuery"),
-	ENTRY(event_elapsed_ms, "cuEventElapsedTime"),
-	ENTRY(stream_create, "cuStreamCreateWithPriority"),
-	ENTRY(stream_capturing, "cuStreamIsCapturing"),
+	NEEDED(event_create, "cuEventCreate"),
+	NEEDED(event_destroy, "cuEventDestroy_v2"),
+	NEEDED(event_record, "cuEventRecord"),
+	NEEDED(event_query, "cuEventQuery"),
+	NEEDED(event_elapsed_ms, "cuEventElapsedTime"),
+	NEEDED(stream_create, "cuStreamCreateWithPriority"),
+	NEEDED(stream_capturing, "cuStreamIsCapturing"),
 	OPTIONAL(stream_id, "cuStreamGetId"),
-	ENTRY(capture_mode, "cuThreadExchangeStreamCaptureMode"),
+	NEEDED(capture_mode, "cuThreadExchangeStreamCaptureMode"),
 	OPTIONAL(device_name, "cuDeviceGetName"),
 	OPTIONAL(device_uuid, "cuDeviceGetUuid_v2"),
 };
 
-static bool resolve(void *library)
-{
-	for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
-		void *symbol = dlsym(library, entries[i].name);
-
-		if (!symbol && !entries[i].optional)
-			return false;
-		*(void **)((char *)&table + entries[i].offset) = symbol;
-	}
-	return true;
-}
-
 /* RTLD_NOLOAD: a program that does not use CUDA never gets it from us. */
 static void *open_loaded(void)
 {
-	const char *path = getenv("STROBE_CUDA_PATH");
+	bool named;
+	void *library = sb_dynlib_from_environment("STROBE_CUDA_PATH", &named);
 
-	return path && *path ? dlopen(path, RTLD_NOW) : dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	return named ? library : dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 }
 
+static void say_too_old(const char *lacking)
+{
+	char why[96];
+
+	snprintf(why, sizeof why, "this CUDA driver has no %s", lacking);
+	sb_keep_missing("GPU time", why, "a driver of CUDA 10.1 or later");
+}
+
+/* A driver that lacks something stays as it is: that is said once. */
 static void look(void)
 {
+	uint64_t next_ticks = sb_clock_ticks() + sb_clock_hz() / 10;
+	const char *lacking;
 	void *library;
 
 	if (atomic_flag_test_and_set(&looking))
 		return;
-	if (!atomic_load(&found)) {
-		library = open_loaded();
-		if (library && resolve(library))
+	library = atomic_load(&found) ? NULL : open_loaded();
+	if (library) {
+		lacking = sb_dynlib_resolve(library, entries, sizeof entries / sizeof entries[0], &table);
+		if (!lacking)
 			atomic_store(&found, &table);
-		atomic_store(&next_look_ticks, sb_clock_ticks() + sb_clock_hz() / 10);
+		else
+			say_too_old(lacking);
+		next_ticks = UINT64_MAX;
 	}
+	atomic_store(&next_look_ticks, next_ticks);
 	atomic_flag_clear(&looking);
 }
 
@@ -91,6 +85,11 @@ const struct sb_cuda *sb_cuda_get(void)
 		return NULL;
 	look();
 	return atomic_load(&found);
+}
+
+void sb_cuda_look_again(void)
+{
+	atomic_store(&next_look_ticks, 0);
 }
 
 void sb_cuda_forget(void)

@@ -19,7 +19,9 @@ enum {
 	SB_CU_INVALID_CONTEXT = 201,
 	SB_CU_NOT_READY = 600,
 	SB_CU_ILLEGAL_ADDRESS = 700, /* from here on: the context is beyond use */
-	SB_CU_CONTEXT_IS_DESTROYED = 709
+	SB_CU_CONTEXT_IS_DESTROYED = 709,
+	SB_CU_CAPTURE_UNSUPPORTED = 900, /* from here on: a capture forbids it */
+	SB_CU_CAPTURE_LAST = 908
 };
 enum { SB_CU_STREAM_NON_BLOCKING = 1, SB_CU_CAPTURE_RELAXED = 2 };
 
@@ -53,6 +55,13 @@ static inline bool sb_cuda_context_gone(int err)
 	       (err >= SB_CU_ILLEGAL_ADDRESS && err < 720);
 }
 
+/* Does it mean that a stream is being captured in a way that forbids the call? */
+static inline bool sb_cuda_capture_forbids(int err)
+{
+	return err >= SB_CU_CAPTURE_UNSUPPORTED && err <= SB_CU_CAPTURE_LAST;
+}
+
+void sb_cuda_look_again(void); /* a new session: say again what is wrong */
 /* For tests and forked children: look again from the start. */
 void sb_cuda_forget(void);
 

@@ -129,18 +129,30 @@ void sb_gpu_pool_grow(const struct sb_cuda *cuda, struct sb_gpu_context *context
 	cuda->capture_mode(&mode);
 }
 
-struct sb_gpu_event *sb_gpu_event_take(const struct sb_cuda *cuda, struct sb_gpu_context *context)
+uint32_t sb_gpu_events_take(const struct sb_cuda *cuda, struct sb_gpu_context *context,
+	struct sb_gpu_event **out_events, uint32_t most)
 {
-	struct sb_gpu_event *event;
+	uint32_t count = 0;
 
-	if (!sb_ring_pop(&context->free, &event)) {
+	if (!sb_ring_count(&context->free))
 		sb_gpu_pool_grow(cuda, context, GROW_INLINE);
-		if (!sb_ring_pop(&context->free, &event))
-			return NULL;
-	}
-	/* The use number changes here and nowhere else; one reference. */
-	atomic_fetch_add_explicit(&event->state, ONE_USE + 1, memory_order_acq_rel);
-	return event;
+	while (count < most && sb_ring_pop(&context->free, &out_events[count]))
+		count++;
+	return count;
+}
+
+void sb_gpu_event_return(struct sb_gpu_event *event)
+{
+	sb_ring_push(&event->context->free, &event);
+}
+
+/* A plain store: without a reference nobody else writes it. The use number changes
+ * here and nowhere else. */
+void sb_gpu_event_begin(struct sb_gpu_event *event)
+{
+	uint64_t use = sb_gpu_event_use(event) + ONE_USE;
+
+	atomic_store_explicit(&event->state, use + 1, memory_order_release);
 }
 
 uint64_t sb_gpu_event_use(struct sb_gpu_event *event)

@@ -25,6 +25,7 @@ struct sb_gpu_event {
 	/* The resolving thread's: where on the CPU's clock this event lies. */
 	uint64_t placed_use; /* the use it was placed for, 0: not placed */
 	int64_t ticks;
+	uint64_t unused[3]; /* neighbours are other threads' */
 };
 
 /* A position on both clocks: the event `base` happened at CPU time `ticks`. */
@@ -60,8 +61,13 @@ void sb_gpu_context_lost(struct sb_gpu_context *context);
 /* After a fork, and in tests. */
 void sb_gpu_contexts_forget(void);
 
-/* An event of the context, referenced once; NULL when the pool is exhausted. */
-struct sb_gpu_event *sb_gpu_event_take(const struct sb_cuda *cuda, struct sb_gpu_context *context);
+/* Up to `most` free events of the context. Returns how many; 0: the pool is exhausted. */
+uint32_t sb_gpu_events_take(const struct sb_cuda *cuda, struct sb_gpu_context *context,
+	struct sb_gpu_event **out_events, uint32_t most);
+void sb_gpu_event_return(struct sb_gpu_event *event); /* taken, not begun */
+
+/* A new use of a taken event, referenced once. */
+void sb_gpu_event_begin(struct sb_gpu_event *event);
 void sb_gpu_event_release(struct sb_gpu_event *event);
 /* Identifies the present use of an event that the caller has a reference to. */
 uint64_t sb_gpu_event_use(struct sb_gpu_event *event);

@@ -51,7 +51,9 @@ static enum outcome resolve(const struct sb_cuda *cuda, struct sb_gpu_pending *z
 	float ms;
 	int err;
 
-	err = cuda->event_elapsed_ms(&ms, z->begin->handle, z->end->handle);
+	ms = 0; /* nothing was put on the stream: one event is both */
+	err = z->begin == z->end ? cuda->event_query(z->begin->handle)
+				 : cuda->event_elapsed_ms(&ms, z->begin->handle, z->end->handle);
 	if (err == SB_CU_NOT_READY)
 		return NOT_YET;
 	if (err)

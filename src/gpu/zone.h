@@ -5,12 +5,12 @@
 #include "gpu/driver.h"
 
 /* Never blocks and never fails; what cannot be timed is counted with its reason.
- * share_ns: an event of this thread on this stream that is no older than that
- * serves as the begin. name 0: the innermost; stream: or STROBE_GPU_SAME_STREAM. */
-void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, uint32_t share_ns);
-void sb_gpu_zone_end(uint32_t name, sb_cu_stream stream);
+ * arrived_ticks: when the thread came from the program, see marker.h. name 0: the
+ * innermost; stream: or STROBE_GPU_SAME_STREAM. */
+void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, uint64_t arrived_ticks);
+void sb_gpu_zone_end(uint32_t name, sb_cu_stream stream, uint64_t arrived_ticks);
 
-void sb_gpu_zones_forget(void); /* open zones of every thread: after a fork, at a stop */
+void sb_gpu_zones_forget(void); /* open zones of every thread: after a fork */
 void sb_gpu_zones_threadless(bool yes); /* tests resolve by hand */
 
 #endif

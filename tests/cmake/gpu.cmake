@@ -6,12 +6,18 @@ foreach(fake cuda cupti)
   target_compile_options(fake_${fake} PRIVATE -Wno-missing-prototypes)
 endforeach()
 
+# A driver from before stream capture.
+add_library(fake_cuda_old SHARED ${CMAKE_SOURCE_DIR}/tests/fake/libcuda.c)
+set_target_properties(fake_cuda_old PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/fake)
+target_include_directories(fake_cuda_old PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+target_compile_options(fake_cuda_old PRIVATE -Wno-missing-prototypes -DcuStreamIsCapturing=cuNotYetKnown)
+
 # They look at what would be written instead of at a file.
 foreach(test gpu_zone_test gpu_activity_test)
   if(TARGET ${test})
     target_link_options(${test} PRIVATE -Wl,--wrap=sb_put,--wrap=sb_lost,--wrap=sb_keep_missing
       -Wl,--wrap=sb_session_generation,--wrap=sb_session_active)
-    add_dependencies(${test} fake_cuda fake_cupti)
+    add_dependencies(${test} fake_cuda fake_cuda_old fake_cupti)
   endif()
 endforeach()
 

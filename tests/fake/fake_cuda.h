@@ -18,6 +18,9 @@ struct fake_cuda {
 	void (*destroy)(void *context); /* under strobe's feet */
 	void (*fail_record)(int error); /* the next event records answer this */
 	void (*limit_events)(uint32_t count); /* creating more fails */
+	void (*on_record)(void (*f)(void)); /* called while an event is recorded: time passes */
+	void (*record_takes)(uint64_t ns); /* of the real CPU's time: for benchmarks */
+	void (*fail_capturing)(int error); /* asking whether a stream captures answers this */
 };
 
 /* The library's one export for tests. */

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define API __attribute__((visibility("default")))
 enum {
@@ -20,6 +21,7 @@ enum {
 struct event {
 	uint64_t ns;
 	void *context;
+	unsigned long long context_id;
 	int recorded, alive;
 };
 struct stream {
@@ -48,7 +50,9 @@ static struct context contexts[64];
 static unsigned long long next_id;
 static _Atomic uint32_t event_count;
 static uint32_t event_limit;
-static int record_error;
+static int record_error, capturing_error;
+static void (*while_recording)(void);
+static uint64_t record_ns;
 static __thread void *current;
 static __thread void *pushed[8];
 static __thread int push_depth;
@@ -81,6 +85,14 @@ static struct stream *stream_of(void *handle)
 			return &streams[i];
 	}
 	abort();
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static struct context *context_of(void *handle)
@@ -148,6 +160,7 @@ API int cuEventCreate(void **out, unsigned flags)
 	e = calloc(1, sizeof *e);
 	e->alive = 1;
 	e->context = current;
+	e->context_id = context_of(current) ? context_of(current)->id : 0;
 	*out = e;
 	return current ? OK : INVALID_CONTEXT;
 }
@@ -161,14 +174,21 @@ API int cuEventDestroy_v2(void *event)
 
 API int cuEventRecord(void *event, void *stream)
 {
+	uint64_t until = record_ns ? cpu_ns() + record_ns : 0;
 	struct event *e = event;
 	struct stream *s;
 
 	COUNTED;
+	while (until && cpu_ns() < until)
+		;
+	if (while_recording)
+		while_recording();
 	if (record_error)
 		return record_error;
-	if (e->context != current)
+	if (e->context != current || e->context_id != context_of(current)->id) {
+		COUNT_AS("event of a context that is gone");
 		return INVALID_HANDLE;
+	}
 	pthread_mutex_lock(&lock);
 	s = stream_of(stream);
 	e->ns = s->free_ns > now_ns ? s->free_ns : now_ns;
@@ -212,6 +232,8 @@ API int cuStreamIsCapturing(void *stream, int *out)
 	int state;
 
 	COUNTED;
+	if (capturing_error)
+		return capturing_error;
 	pthread_mutex_lock(&lock);
 	state = stream_of(stream)->capture;
 	pthread_mutex_unlock(&lock);
@@ -286,7 +308,9 @@ static void reset(void)
 	now_ns = 1000000000;
 	event_count = 0;
 	event_limit = UINT32_MAX;
-	record_error = 0;
+	record_error = capturing_error = 0;
+	while_recording = NULL;
+	record_ns = 0;
 	current = NULL;
 	push_depth = 0;
 }
@@ -346,6 +370,21 @@ static void fail_record(int error)
 	record_error = error;
 }
 
+static void on_record(void (*f)(void))
+{
+	while_recording = f;
+}
+
+static void record_takes(uint64_t ns)
+{
+	record_ns = ns;
+}
+
+static void fail_capturing(int error)
+{
+	capturing_error = error;
+}
+
 static void limit_events(uint32_t count)
 {
 	event_limit = count;
@@ -355,7 +394,7 @@ API const struct fake_cuda *fake_cuda(void);
 API const struct fake_cuda *fake_cuda(void)
 {
 	static const struct fake_cuda fake = { reset, call_count, advance, work, capture, make_current,
-		destroy, fail_record, limit_events };
+		destroy, fail_record, limit_events, on_record, record_takes, fail_capturing };
 
 	return &fake;
 }

@@ -212,6 +212,18 @@ def sessions_follow_each_other():
     assert found == [["kernel_of_two", "two"], ["one"]], found
 
 
+@case
+def zones_of_a_second_session_are_resolved_while_it_runs():
+    p = Program()
+    p.zone(b"one", 1)
+    p.stop()
+    assert p.strobe.strobe_start(None) == 0
+    before = p.cuda.calls(b"cuEventElapsedTime")
+    p.zone(b"two", 1)
+    p.until(lambda: p.cuda.calls(b"cuEventElapsedTime") > before, "somebody to look at the events")
+    p.strobe.strobe_stop()
+
+
 def main():
     if len(sys.argv) > 2:
         CASES[sys.argv[2]]()
