@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "analyze/model.h"
+#include "monitor/display.h"
 #include "record/rundir.h"
 #include "report/files.h"
 #include "report/summary.h"
@@ -124,6 +125,16 @@ static void remember(const struct run_finish *f, const struct sb_model *model)
 		complain_last();
 }
 
+/* The program may have ended inside a line: it stays as it is. */
+static void leave_their_line(void)
+{
+	struct sb_buf lead = { 0 };
+
+	sb_display_lead(&lead, STDERR_FILENO);
+	fputs(sb_buf_text(&lead), stderr);
+	sb_buf_done(&lead);
+}
+
 void run_finish_reports(const struct run_finish *f)
 {
 	bool show = !f->quiet && isatty(STDERR_FILENO);
@@ -131,6 +142,8 @@ void run_finish_reports(const struct run_finish *f)
 	struct sb_model *model = NULL;
 	int err;
 
+	if (!f->quiet)
+		leave_their_line();
 	if (show)
 		fprintf(stderr, "strobe: writing the reports…");
 	err = build(f->folder, &run, &model);

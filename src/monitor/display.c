@@ -4,7 +4,14 @@
 #include "monitor/gpus.h"
 #include "monitor/samples.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { COLUMNS_MOST = 1000 };
 
 /* "Memory 8420MB / 24564MB (34.3%)" */
 static bool put_memory(struct sb_buf *out, double used_mb, double total_mb)
@@ -60,6 +67,44 @@ static void put_cpu(struct sb_buf *out)
 		any = put_memory(out, used, total);
 	}
 	sb_buf_puts(out, any ? "\n" : "n/a\n");
+}
+
+/* A full row of blanks and a return: at the left margin the same row stays, inside a
+ * line the blanks run over into the next one. Nobody can ask where the cursor is
+ * without taking the answer from the program's input. */
+static void lead_terminal(struct sb_buf *out, int fd)
+{
+	struct winsize size;
+
+	if (ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col || size.ws_col > COLUMNS_MOST)
+		sb_buf_putc(out, '\n');
+	else
+		sb_buf_printf(out, "%*s\r", (int)size.ws_col, "");
+}
+
+static bool ends_with_newline(int fd, off_t size)
+{
+	char path[32], last = '\n';
+	int again;
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	again = open(path, O_RDONLY | O_CLOEXEC);
+	if (again < 0)
+		return false;
+	if (size > 0 && pread(again, &last, 1, size - 1) != 1)
+		last = 0;
+	close(again);
+	return last == '\n';
+}
+
+void sb_display_lead(struct sb_buf *out, int fd)
+{
+	struct stat s;
+
+	if (isatty(fd))
+		lead_terminal(out, fd);
+	else if (fstat(fd, &s) || !S_ISREG(s.st_mode) || !ends_with_newline(fd, s.st_size))
+		sb_buf_putc(out, '\n'); /* what went into a pipe cannot be seen again */
 }
 
 void sb_display_format(struct sb_buf *out, const char *label)

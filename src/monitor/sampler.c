@@ -31,7 +31,9 @@ static struct {
 	bool any_on;
 	bool with_tree, with_io;
 	uint64_t sample_ns, display_ns;
+	uint64_t start_ns;
 	uint64_t next_sample_ns, next_display_ns;
+	bool displayed;
 	int display_fd;
 	char label[128];
 } sampler;
@@ -54,11 +56,23 @@ static void sample_all(void)
 	sb_gpus_watch(tick.mono_ns);
 }
 
+/* The first CPU value needs two samples: the first display waits for it a while. */
+static bool display_is_ready(uint64_t now_ns)
+{
+	double usage;
+
+	return sampler.displayed || !sampler.settings.monitor_cpu_usage ||
+	       now_ns > sampler.start_ns + sampler.display_ns + SECOND_NS ||
+	       sb_samples_latest("cpu", -1, "usage_percent", &usage);
+}
+
 /* One write of whole lines: nothing of the program's output lands between. */
 static void display(void)
 {
 	struct sb_buf text = { 0 };
 
+	sampler.displayed = true;
+	sb_display_lead(&text, sampler.display_fd);
 	sb_display_format(&text, sampler.label);
 	if (!sb_buf_failed(&text) && write(sampler.display_fd, text.data, text.size) < 0)
 		sampler.settings.real_time_display = false;
@@ -86,6 +100,14 @@ static void close_sources(void)
 			sources[i]->close(&tick);
 }
 
+/* Until something was displayed, samples come as often as the display asks. */
+static uint64_t sample_after_ns(void)
+{
+	bool soon = sampler.settings.real_time_display && !sampler.displayed;
+
+	return soon ? min64(sampler.sample_ns, sampler.display_ns) : sampler.sample_ns;
+}
+
 static void run(struct sb_thread *thread)
 {
 	uint64_t step_ns = sampler.sample_ns;
@@ -93,7 +115,7 @@ static void run(struct sb_thread *thread)
 	if (sampler.settings.real_time_display)
 		step_ns = min64(step_ns, sampler.display_ns);
 	open_sources();
-	sampler.next_sample_ns = sampler.next_display_ns = sb_mono_ns();
+	sampler.start_ns = sampler.next_sample_ns = sampler.next_display_ns = sb_mono_ns();
 	sampler.next_display_ns += sampler.display_ns;
 	for (;;) {
 		bool last = sb_thread_stopping(thread);
@@ -101,11 +123,12 @@ static void run(struct sb_thread *thread)
 
 		if (last || now_ns + step_ns / 8 >= sampler.next_sample_ns) {
 			sample_all();
-			sampler.next_sample_ns = now_ns + sampler.sample_ns;
+			sampler.next_sample_ns = now_ns + sample_after_ns();
 		}
 		if (last)
 			break;
-		if (sampler.settings.real_time_display && now_ns + step_ns / 8 >= sampler.next_display_ns) {
+		if (sampler.settings.real_time_display && now_ns + step_ns / 8 >= sampler.next_display_ns &&
+			display_is_ready(now_ns)) {
 			display();
 			sampler.next_display_ns = now_ns + sampler.display_ns;
 		}

@@ -1,8 +1,10 @@
 """Runs the built tool as a user would, each test in a folder of its own."""
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -102,3 +104,52 @@ class Runner:
 @pytest.fixture
 def strobe(tmp_path):
     return Runner(tmp_path)
+
+
+class Screen:
+    """A tmux session of its own server: nothing of the user's is touched."""
+
+    def __init__(self, strobe, *command, columns=110, rows=30):
+        self.socket = str(strobe.folder / "tmux")
+        environment = dict(strobe.environment, LC_ALL="C.UTF-8", TERM="xterm")
+        environment.pop("TMUX", None)
+        subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", "new-session", "-d", "-x", str(columns),
+                        "-y", str(rows), *command], check=True, cwd=strobe.folder, env=environment, timeout=LIMIT_S)
+
+    def tmux(self, *arguments):
+        return subprocess.run(["tmux", "-S", self.socket, *arguments], capture_output=True, text=True, timeout=LIMIT_S)
+
+    def text(self):
+        return self.tmux("capture-pane", "-p").stdout
+
+    def until(self, *words):
+        end = time.monotonic() + LIMIT_S
+        while True:
+            seen = self.text()
+            if all(word in seen for word in words):
+                return seen
+            assert time.monotonic() < end, "never saw %r in\n%s" % (words, seen)
+
+    def until_gone(self):
+        end = time.monotonic() + LIMIT_S
+        while self.tmux("has-session").returncode == 0:
+            assert time.monotonic() < end
+        return True
+
+    def close(self):
+        self.tmux("kill-server")
+
+
+@pytest.fixture
+def screen(strobe):
+    if not shutil.which("tmux"):
+        pytest.skip("no tmux here")
+    opened = []
+
+    def open_screen(*command, **size):
+        opened.append(Screen(strobe, *command, **size))
+        return opened[-1]
+
+    yield open_screen
+    for one in opened:
+        one.close()

@@ -1,0 +1,112 @@
+"""The live display beside a program's own output: on a terminal, in a file, through a pipe."""
+import os
+import re
+import select
+import subprocess
+
+import pytest
+
+from conftest import TOOL
+
+FAST = ("--real-time-display", "--display-interval", "0.1", "--cpu-monitor-interval", "5", "--gpu-monitor-interval",
+        "0.05")
+BLOCK = re.compile(r"=== Profiling Metrics \(\S+\) ===\nGPU: (?:n/a|Memory 8420MB / 24564MB \(34\.3%\), Util 85\.0%, "
+                   r"Temp 72\.0°C)\nCPU: \d+\.\d%, Memory \d+MB / \d+MB \(\d+\.\d%\)\n")
+
+
+def program(text):
+    """Prints, then waits until it is told to end."""
+    return "printf '%s'; read word" % text
+
+
+def shown(screen, text, count=3, columns=100):
+    top = screen(TOOL, "run", *FAST, "--", "sh", "-c", program(text), columns=columns, rows=30)
+    while True:
+        seen = top.until("Profiling Metrics")
+        if seen.count("Profiling Metrics") >= count:
+            return seen
+
+
+def lines_of(seen):
+    return seen.rstrip("\n").split("\n")
+
+
+def test_a_block_never_begins_inside_a_line(strobe, screen):
+    strobe.fake_nvml("")
+    lines = lines_of(shown(screen, "Loading the model... "))
+    assert lines[0].rstrip() == "Loading the model..."
+    assert lines[1].startswith("=== Profiling Metrics (sh-")
+    assert not any(line.strip() == "" for line in lines)  # and no empty lines where there is no need
+
+
+def test_after_whole_lines_there_is_no_empty_one(strobe, screen):
+    lines = lines_of(shown(screen, "one\\ntwo\\n"))
+    assert lines[:2] == ["one", "two"]
+    assert lines[2].startswith("=== Profiling Metrics")
+    assert not any(line.strip() == "" for line in lines)
+
+
+def test_a_progress_bar_stays_readable(strobe, screen):
+    bar = " 45%%|####      | 45/100 [00:12<00:15]"
+    lines = lines_of(shown(screen, "\\r 44%%|####  \\r" + bar))
+    assert lines[0].rstrip() == bar.replace("%%", "%")
+    assert lines[1].startswith("=== Profiling Metrics")
+
+
+def test_a_line_as_wide_as_the_screen_is_one_line(strobe, screen):
+    lines = lines_of(shown(screen, "x" * 80, columns=80))
+    assert lines[0] == "x" * 80
+    assert lines[1].startswith("=== Profiling Metrics")
+    assert not any(line.strip() == "" for line in lines)
+
+
+def start(strobe, text, stderr):
+    return strobe.start("run", "-q", *FAST, "--", "sh", "-c", "exec >&2; " + program(text), stdin=subprocess.PIPE,
+                        stdout=subprocess.DEVNULL, stderr=stderr)
+
+
+@pytest.mark.parametrize("text, first", [("partial", "partial\n"), ("whole\\n", "whole\n")])
+def test_a_file_gets_whole_lines_and_no_empty_ones(strobe, text, first):
+    path = strobe.folder / "log"
+    with open(path, "wb") as log:
+        process = start(strobe, text, log)
+    while len(BLOCK.findall(path.read_text())) < 3:
+        assert process.poll() is None
+    process.communicate(b"end\n", timeout=60)
+    seen = path.read_text()
+    assert seen.startswith(first)
+    assert BLOCK.sub("", seen[len(first):]) == ""
+
+
+def test_a_pipe_gets_whole_lines(strobe):
+    read, write = os.pipe()
+    process = start(strobe, "partial", write)
+    os.close(write)
+    seen = ""
+    while len(BLOCK.findall(seen)) < 3:
+        ready, _, _ = select.select([read], [], [], 60)
+        assert ready, seen
+        seen += os.read(read, 65536).decode()
+    process.communicate(b"end\n", timeout=60)
+    os.close(read)
+    assert re.match(r"partial\n+=== Profiling", seen)
+    assert len(re.findall(r"^=== Profiling", seen, re.M)) == seen.count("=== Profiling")
+
+
+def test_the_first_block_has_the_cpu(strobe):
+    """Two samples come before it, whatever the interval of the monitor is."""
+    path = strobe.folder / "log"
+    with open(path, "wb") as log:
+        process = start(strobe, "", log)
+    while "CPU:" not in path.read_text():
+        assert process.poll() is None
+    process.communicate(b"end\n", timeout=60)
+    first = re.search(r"^CPU: .*$", path.read_text(), re.M).group(0)
+    assert re.match(r"CPU: \d+\.\d%, Memory \d+MB", first), first
+
+
+def test_the_summary_leaves_the_programs_last_line_alone(strobe, screen):
+    top = screen("sh", "-c", "%s run -- printf 'the result: 42'; cat" % TOOL, columns=100, rows=30)
+    lines = lines_of(top.until("report:"))
+    assert lines[0].rstrip() == "the result: 42"
+    assert lines[1].startswith("== strobe: printf, exit 0")
