@@ -28,6 +28,7 @@ class Recording:
             "<8sIIIIQ", self.data, 0)
         assert magic == b"STROBE\r\n", path
         self.names, self.gpu, self.zones, self.missing, self.meta = fixed_names(), [], [], [], {}
+        self.metas = []  # every one, in order: some keys come once for each trace
         self.lane_bytes = {1: 0, 2: 0, 3: 0, 4: 0}
         self.lost = {}
         chunks = []
@@ -40,7 +41,8 @@ class Recording:
             self._chunk(at, lane, tid, base, stacks.setdefault(writer, []))
         self.gpu = [g._replace(name=self.names.get(g.name, str(g.name))) for g in self.gpu]
         self.zones = [z._replace(name=self.names.get(z.name, str(z.name))) for z in self.zones]
-        self.meta = {self.names.get(k, k): v for k, v in self.meta.items()}
+        self.metas = [(self.names.get(k, k), v) for k, v in self.metas]
+        self.meta = dict(self.metas)
         self.missing = [(self.names.get(k, k), v) for k, v in self.missing]
 
     def _chunk(self, start, lane, tid, base, stack):
@@ -86,7 +88,7 @@ class Recording:
             if scope == 5:
                 self.missing.append((key, value))
             else:
-                self.meta[key] = value
+                self.metas.append((key, value))
 
     def s(self, ticks):
         return ticks / self.hz

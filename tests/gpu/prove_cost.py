@@ -1,0 +1,179 @@
+"""What recording costs: interleaved pairs in one process, medians."""
+import os
+import statistics
+import time
+from contextlib import contextmanager, nullcontext
+
+from proving import bare_library, bare_stop, recorded, row
+
+class Bench:
+    """Interleaved timings of the same work done in several ways, in one process.
+
+    Every round times the plain work before and after each form; a form's ratio is its time over
+    the mean of its two neighbours. Rounds go through the forms forwards and backwards in turn, so
+    that none always follows the same other one.
+    """
+
+    def __init__(self, torch, model, steps):
+        import gc
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        self.torch, self.model, self.steps, self.ratios, self.plain = torch, model, steps, {}, []
+
+    def once(self, *around):
+        from dit import denoise
+        denoise(self.model, 1)
+        self.torch.cuda.synchronize()
+        t = time.perf_counter()
+        denoise(self.model, self.steps, *around)
+        self.torch.cuda.synchronize()
+        return time.perf_counter() - t
+
+    def rounds(self, forms, count):
+        """forms: name -> (context manager around the timing, zones of step and block)."""
+        order = list(forms)
+        for i in range(count):
+            before = self.once()
+            for name in order if i % 2 else order[::-1]:
+                context, around = forms[name]
+                with context():
+                    took = self.once(*around)
+                after = self.once()
+                self.ratios.setdefault(name, []).append(took / ((before + after) / 2))
+                self.plain.append(after)
+                before = after
+
+    def step_pairs(self, name, step, count):
+        """Finer: a plain step beside a step of the form, hundreds of times, without waiting for
+        the GPU (it waits for us). For forms that can change from one step to the next."""
+        import random
+        x = self.torch.randn(1, self.model.tokens, 64, device="cuda", dtype=self.torch.bfloat16)
+        pair = [self.model, step or self.model]
+        ratios = self.ratios.setdefault(name, [])
+        for i in range(count + 5):
+            first = random.random() < 0.5
+            times = [0, 0]
+            for which in (first, not first):
+                t = time.perf_counter()
+                pair[which](x, 0.5)
+                times[which] = time.perf_counter() - t
+            if i >= 5:
+                ratios.append(times[1] / times[0])
+                self.plain.append(times[0] * self.steps)
+            if i % 50 == 49:
+                self.torch.cuda.synchronize()
+                pair[0](x, 0.5)
+
+    def ratio(self, name):
+        return statistics.median(self.ratios[name])
+
+    def spread(self, name):
+        """Half the width of a 95 % interval of the median, by order statistics."""
+        r, n = sorted(self.ratios[name]), len(self.ratios[name])
+        k = int(0.98 * n ** 0.5)
+        return (r[min(n - 1, n // 2 + k)] - r[max(0, n // 2 - k)]) / 2
+
+    def text(self, name):
+        return "%.3f x +-%.3f" % (self.ratio(name), self.spread(name))
+
+    def step_ms(self):
+        return statistics.median(self.plain) / self.steps * 1e3
+
+
+def zone_overhead():
+    import strobe
+    import torch
+    from dit import denoise, make, zoned
+
+    def sync():
+        @contextmanager
+        def c():
+            torch.cuda.synchronize()
+            yield
+            torch.cuda.synchronize()
+        return c()
+
+    with recorded("zones") as r, torch.no_grad():
+        for label, rich, want in (("250", False, 1.04), ("1000", True, 1.02)):
+            model = make(rich=rich)
+            denoise(model, 6)
+            b = Bench(torch, model, 1)
+            # In turns: no form has the machine's better minute.
+            for _ in range(4):
+                b.step_pairs("gpu", zoned(model, strobe.section, True), 250)
+                b.step_pairs("null", None, 75)
+                b.step_pairs("cpu", zoned(model, strobe.section, False), 75)
+                b.step_pairs("default", zoned(model, strobe.section, None), 75)
+                b.step_pairs("empty", zoned(model, lambda name, gpu: nullcontext(), None), 75)
+            row("null (A/A), %s kernels per step of %.2f ms" % (label, b.step_ms()), b.text("null"), "1.00")
+            row("GPU zones on every step and block, %s kernels per step" % label, b.text("gpu"), "<= %.2f x" % want, b.ratio("gpu") <= want)
+            row("  default: GPU time where it is cheap", b.text("default"), "")
+            row("  CPU time only", b.text("cpu"), "")
+            row("  contextlib.nullcontext in their place", b.text("empty"), "")
+            if not rich:
+                b.rounds({"sync": (nullcontext, (sync, sync))}, 12)
+                row("  synchronizing timers in their place", b.text("sync"), "")
+
+        x = torch.zeros(64, device="cuda")
+
+        def gpu_section():
+            with strobe.section("cost", gpu=True):
+                x.add_(1)
+
+        def cpu_section():
+            with strobe.section("cost_cpu", gpu=False):
+                x.add_(1)
+
+        def each(f, n=100):
+            torch.cuda.synchronize()
+            t = time.perf_counter()
+            for _ in range(n):
+                f()
+            return (time.perf_counter() - t) / n * 1e6
+        forms = (lambda: x.add_(1), gpu_section, cpu_section)
+        alone, gpu, cpu = (min(times) for times in zip(*[[each(f) for f in forms] for _ in range(30)]))
+        row("one section around one launch adds, with GPU time / without", "%.2f / %.2f us" % (gpu - alone, cpu - alone))
+    row("GPU zones recorded", len(r.recording.of("zone")), "> 10000", len(r.recording.of("zone")) > 10000)
+
+
+def trace_overhead():
+    import strobe
+    import torch
+    from dit import denoise, make
+    from strobe._core import native
+    from torch.profiler import ProfilerActivity, profile
+    model = make()
+    denoise(model, 6)
+    torch.cuda.synchronize()
+    bare = bare_library()
+
+    @contextmanager
+    def bare_with(flags):
+        assert bare.bare_start(flags) == 0
+        yield
+        bare_stop(bare)
+
+    @contextmanager
+    def ours(launches):
+        os.environ["STROBE_GPU_TRACE_LAUNCHES"] = launches
+        with strobe.gpu_trace():
+            yield
+            native.gpu_trace_yield("the next measurement")  # back when CUPTI is let go of
+
+    forms = {"null": (nullcontext, ()),
+             "bare": (lambda: bare_with(8), ()), "ours": (lambda: ours("0"), ()),
+             "bare+": (lambda: bare_with(8 | 2), ()), "ours+": (lambda: ours("1"), ())}
+    with recorded("traces", max_trace_bytes="512 MiB"):
+        b = Bench(torch, model, 4)
+        b.rounds(forms, 60)
+    row("null (A/A), kernel trace, step of %.2f ms" % b.step_ms(), b.text("null"), "1.00")
+    row("bare CUPTI, kernels", b.text("bare"), "")
+    row("strobe GPU trace, kernels", b.text("ours"), "<= 1.10 x", b.ratio("ours") <= 1.10)
+    row("bare CUPTI, kernels + launch callbacks", b.text("bare+"), "")
+    row("strobe GPU trace with launch attribution", b.text("ours+"), "<= 1.14 x", b.ratio("ours+") <= 1.14)
+    for mark, what in (("", "kernels"), ("+", "kernels + launches")):
+        q = statistics.median(y / x for x, y in zip(b.ratios["bare" + mark], b.ratios["ours" + mark]))
+        row("strobe over bare CUPTI, " + what, "%.3f x" % q, "<= 1.02 x", q <= 1.02)
+    b.rounds({"profiler": (lambda: profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]), ())}, 3)
+    row("torch.profiler CPU + CUDA", b.text("profiler"), "")
