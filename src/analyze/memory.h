@@ -14,5 +14,6 @@ extern const struct sb_analysis sb_analysis_memory;
 /* MB in samples and reports of memory are 2^20 bytes, as torch and nvidia-smi
  * print them. */
 #define SB_MB 1048576.0
+#define SB_GB (1024 * SB_MB)
 
 #endif

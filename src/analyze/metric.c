@@ -46,22 +46,15 @@ int sb_metric_find(const char *name)
 	return -1;
 }
 
-static void scaled(double value, const char *after, char *out, size_t size)
+/* Memory in steps of 1024, as nvidia-smi and torch have it; traffic in steps of 1000. */
+static void scaled(double value, double step, const char *after, char *out, size_t size)
 {
-	static const struct {
-		double scale;
-		const char *unit;
-	} steps[] = { { 1e12, "TB" }, { 1e9, "GB" }, { 1e6, "MB" }, { 1e3, "kB" } };
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
+	int unit = 0;
 
-	for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
-		if (fabs(value) >= steps[i].scale) {
-			double shown = value / steps[i].scale;
-
-			snprintf(out, size, "%.*f %s%s", fabs(shown) < 9.95 ? 2 : 1, shown, steps[i].unit,
-				after);
-			return;
-		}
-	snprintf(out, size, "%.0f B%s", value, after);
+	for (; fabs(value) >= step && unit < 4; unit++)
+		value /= step;
+	snprintf(out, size, "%.*f %s%s", !unit ? 0 : fabs(value) < 9.95 ? 2 : 1, value, units[unit], after);
 }
 
 static void seconds(double value, char *out, size_t size)
@@ -85,9 +78,9 @@ void sb_metric_text(enum sb_metric metric, double value, char *out, size_t size)
 	else if (!strcmp(unit, "s"))
 		seconds(value, out, size);
 	else if (!strcmp(unit, "bytes"))
-		scaled(value, "", out, size);
+		scaled(value, 1024, "", out, size);
 	else if (!strcmp(unit, "bytes/s"))
-		scaled(value, "/s", out, size);
+		scaled(value, 1000, "/s", out, size);
 	else if (!strcmp(unit, "ratio"))
 		snprintf(out, size, "%.1f %%", value * 100);
 	else if (!*unit)

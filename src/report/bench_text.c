@@ -1,5 +1,6 @@
 /* A benchmark's table for people. */
 #include "report/bench_report.h"
+#include "analyze/memory.h"
 #include "report/label.h"
 
 #include <math.h>
@@ -136,7 +137,7 @@ static void put_memory(struct sb_buf *out, const struct sb_bench *b)
 			(!largest || b->rows[i].peak_memory_bytes > largest->peak_memory_bytes))
 			largest = &b->rows[i];
 	if (largest)
-		sb_buf_printf(out, "peak RAM %.1f MB%s%s\n", largest->peak_memory_bytes / 1e6,
+		sb_buf_printf(out, "peak RAM %.1f MB%s%s\n", largest->peak_memory_bytes / SB_MB,
 			b->row_count > 1 ? " in " : "", b->row_count > 1 ? largest->name : "");
 }
 

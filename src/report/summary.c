@@ -1,6 +1,7 @@
 /* The one-screen summary. */
 #include "report/summary.h"
 
+#include "analyze/memory.h"
 #include "base/part.h"
 #include "base/error.h"
 #include "report/summary_rows.h"
@@ -340,20 +341,20 @@ static void memory(struct screen *s)
 	bool vram = !isnan(sum->gpu_peak_bytes);
 
 	if (vram) {
-		say(s, "VRAM peak %.1f GB", sum->gpu_peak_bytes / 1e9);
+		say(s, "VRAM peak %.1f GB", sum->gpu_peak_bytes / SB_GB);
 		if (!isnan(sum->gpu_reserved_peak_bytes))
-			say(s, " (reserved %.1f)", sum->gpu_reserved_peak_bytes / 1e9);
+			say(s, " (reserved %.1f)", sum->gpu_reserved_peak_bytes / SB_GB);
 		if (!isnan(sum->gpu_total_bytes))
-			say(s, " of %.0f", sum->gpu_total_bytes / 1e9);
+			say(s, " of %.0f", sum->gpu_total_bytes / SB_GB);
 		if (sum->gpu_peak_stage) {
 			say(s, " in ");
 			sb_text_name(&s->line, sum->gpu_peak_stage, 30);
 		}
 	}
 	if (!isnan(sum->ram_peak_bytes)) {
-		say(s, "%sRAM peak %.1f", vram ? "; " : "", sum->ram_peak_bytes / 1e9);
+		say(s, "%sRAM peak %.1f", vram ? "; " : "", sum->ram_peak_bytes / SB_GB);
 		if (!isnan(sum->ram_total_bytes))
-			say(s, " of %.0f", sum->ram_total_bytes / 1e9);
+			say(s, " of %.0f", sum->ram_total_bytes / SB_GB);
 		say(s, " GB");
 	}
 	if (vram || !isnan(sum->ram_peak_bytes))
@@ -389,7 +390,7 @@ static void program(struct screen *s)
 	say(s, "Program: CPU %.2f s", session->cpu_s);
 	if (s->model->stages.wall_s > 0)
 		say(s, " (%.0f %% of a core)", 100 * session->cpu_s / s->model->stages.wall_s);
-	sb_text_bytes(text[0], sizeof text[0], session->peak_rss_bytes);
+	sb_text_memory(text[0], sizeof text[0], session->peak_rss_bytes);
 	if (!isnan(session->peak_rss_bytes))
 		say(s, ", RSS peak %s", text[0]);
 	sb_text_bytes(text[1], sizeof text[1], read);

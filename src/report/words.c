@@ -22,7 +22,7 @@ void sb_text_seconds(char *out, size_t size, double s)
 		snprintf(out, size, "%.0f ns", s * 1e9);
 }
 
-void sb_text_bytes(char *out, size_t size, double bytes)
+static void put_bytes(char *out, size_t size, double bytes, double step)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
 	int unit = 0;
@@ -31,11 +31,21 @@ void sb_text_bytes(char *out, size_t size, double bytes)
 		snprintf(out, size, "n/a");
 		return;
 	}
-	while (fabs(bytes) >= 999.95 && unit < 4) {
-		bytes /= 1000;
+	while (fabs(bytes) >= 0.99995 * step && unit < 4) {
+		bytes /= step;
 		unit++;
 	}
 	snprintf(out, size, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+}
+
+void sb_text_bytes(char *out, size_t size, double bytes)
+{
+	put_bytes(out, size, bytes, 1000);
+}
+
+void sb_text_memory(char *out, size_t size, double bytes)
+{
+	put_bytes(out, size, bytes, 1024);
 }
 
 void sb_text_count(char *out, size_t size, double count)

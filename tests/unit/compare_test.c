@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "analyze/compare.h"
+#include "analyze/memory.h"
 #include "report/diff.h"
 
 #include <stdlib.h>
@@ -131,8 +132,8 @@ static void a_disk_collapse_beside_grown_memory_is_told_first(void **state)
 
 	base->metrics[SB_METRIC_DISK_READ] = 2.1e9;
 	now->metrics[SB_METRIC_DISK_READ] = 0.03e9;
-	base->metrics[SB_METRIC_RSS_PEAK] = 8.2e9;
-	now->metrics[SB_METRIC_RSS_PEAK] = 23.8e9;
+	base->metrics[SB_METRIC_RSS_PEAK] = 8.2 * SB_GB;
+	now->metrics[SB_METRIC_RSS_PEAK] = 23.8 * SB_GB;
 	c = compare(base, now, NULL);
 	assert_true(c->explanation_count > 0);
 	assert_non_null(strstr(c->explanations[0],

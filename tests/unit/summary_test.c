@@ -173,7 +173,7 @@ static void a_generation_fits_one_screen_and_adds_up(void **state)
 		"unattributed                            2.00 s    2.1 %"); /* 80.8 + 7 + 5 + 1 + 2 = 95.8 */
 	assert_has(text,
 		"Outside: model load 20.00 (0.80 GB/s), imports 9.00, export 3.00, unattributed 3.20 s");
-	assert_has(text, "VRAM peak 15.6 GB (reserved 18.9) of 26");
+	assert_has(text, "VRAM peak 14.6 GB (reserved 17.6) of 24");
 	assert_has(text, "Not recorded: kernels, attention kind (--gpu-trace=steps:3)");
 	assert_has(text, "strobe: 0 events dropped");
 	assert_has(text, "report: strobe-runs/last/profiling_report.html");

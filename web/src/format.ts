@@ -43,6 +43,15 @@ export function bytes(v: number | undefined): string {
   return `${v.toFixed(0)}${NBSP}B`;
 }
 
+// Memory as nvidia-smi and torch have it: 1 MB is 2^20 bytes.
+export function memory(v: number | undefined): string {
+  if (v === undefined || !Number.isFinite(v)) return 'n/a';
+  const a = Math.abs(v);
+  if (a >= 2 ** 30) return `${(v / 2 ** 30).toFixed(1)}${NBSP}GB`;
+  if (a >= 2 ** 20) return `${(v / 2 ** 20).toFixed(1)}${NBSP}MB`;
+  return a >= 1024 ? `${(v / 1024).toFixed(1)}${NBSP}kB` : `${v.toFixed(0)}${NBSP}B`;
+}
+
 function rate(v: number): string {
   return Math.abs(v) >= 1e9 ? `${(v / 1e9).toFixed(2)}${NBSP}GB/s` : `${bytes(v)}/s`;
 }
@@ -76,13 +85,17 @@ const UNITS: [string, (v: number) => string][] = [
   ['_percent', (v) => `${v.toFixed(1)}${NBSP}%`],
   ['_ratio', (v) => percent(v)],
   ['_celsius', (v) => `${v.toFixed(0)}${NBSP}°C`],
+  ['_peak_bytes', memory],
+  ['memory_mean_bytes', memory],
+  ['memory_bytes', memory],
+  ['_total_bytes', memory],
   ['_bytes', bytes],
   ['_count', count],
   ['_mhz', (v) => `${grouped(v)}${NBSP}MHz`],
   ['_ghz', (v) => `${v.toFixed(2)}${NBSP}GHz`],
   ['_hz', (v) => `${grouped(v)}${NBSP}Hz`],
   ['_wh', (v) => `${v.toFixed(2)}${NBSP}Wh`],
-  ['_mb', (v) => bytes(v * 1e6)],
+  ['_mb', (v) => memory(v * 2 ** 20)],
   ['_gb', (v) => bytes(v * 1e9)],
   ['_fps', (v) => `${plain(v)}${NBSP}frames/s`],
   ['_bps', (v) => `${plain(v)}${NBSP}blocks/s`],

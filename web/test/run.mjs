@@ -443,7 +443,7 @@ test('a diff leads with the whole, then the stages by their share in the change'
       { name: 'unet', base_s: 116.33, new_s: 129.65, delta_s: 13.32, change_ratio: 0.115, contribution_s: 13.32, verdict: 'worse', words: 'slower', base_count: 1, new_count: 1 },
       { name: 'raft', base_s: 14.02, new_s: 10.05, delta_s: -3.97, change_ratio: -0.283, contribution_s: -3.97, verdict: 'better', words: 'faster', base_count: 1, new_count: 1 },
     ],
-    metrics: [{ metric: 'peak_memory_bytes', base_value: 8.2e9, new_value: 23.8e9, change_ratio: 1.9, verdict: 'worse' }],
+    metrics: [{ metric: 'peak_memory_bytes', base_value: 8.2 * 2 ** 30, new_value: 23.8 * 2 ** 30, change_ratio: 1.9, verdict: 'worse' }],
     configuration: [{ scope: 'tag', key: 'iters', base: '12', new: '6' }],
   };
   const { page, seen, close } = await open(browser, writePage('diff', { report, kind: 'diff' }));

@@ -2,7 +2,7 @@
 // stage by rank that shows who is slow where.
 import { useEffect, useRef } from 'preact/hooks';
 import { dark, toggleTheme, useStore } from '../state';
-import { bytes, clip, count, keyed, percent, seconds, title } from '../format';
+import { clip, count, keyed, percent, seconds, title } from '../format';
 import { list, num, text, type Fields } from '../report';
 import { FieldTable, Table } from '../table';
 import { Name, Shell } from './shell';
@@ -18,7 +18,7 @@ function Figures({ d }: { d: Fields }) {
     wall && { label: 'slowest rank', value: seconds(num(wall, 'max_value')), note: `rank ${num(wall, 'max_rank')}; fastest ${seconds(num(wall, 'min_value'))}` },
     { label: 'stragglers', value: count(num(d, 'straggler_count')), note: '', bad: (num(d, 'straggler_count') ?? 0) > 0 },
     (num(d, 'meeting_count') ?? 0) > 0 && num(d, 'wait_s') !== undefined && { label: 'waiting at collectives', value: seconds(num(d, 'wait_s')), note: num(d, 'wait_ratio') !== undefined ? percent(num(d, 'wait_ratio')) : '' },
-    memory && { label: title(memory[0]), value: memory[0].endsWith('bytes') ? bytes(num(memory[1], 'max_value')) : keyed(memory[0], num(memory[1], 'max_value')), note: `rank ${num(memory[1], 'max_rank')}` },
+    memory && { label: title(memory[0]), value: keyed(memory[0], num(memory[1], 'max_value')), note: `rank ${num(memory[1], 'max_rank')}` },
   ].filter((f): f is { label: string; value: string; note: string; bad?: boolean } => Boolean(f));
   return (
     <section class="figures" aria-label="key figures">
