@@ -44,13 +44,15 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 		found++;
 		f = sb_advisor_find(a, s->wall_ratio * 100, NAN,
 			sb_say(a, "'%s' takes %.1f %% of the wall time", s->name, s->wall_ratio * 100),
-			sb_say(a, "%.2f s of %.2f s in %lld call%s; each tenth of it saves %.2f s",
-				s->total_s, stages->wall_s, (long long)sb_stage_calls(s),
-				sb_stage_calls(s) == 1 ? "" : "s", s->total_s * TENTH));
+			sb_say(a, "%.2f s of %.2f s in %lld call%s%s; each tenth of it saves %.2f s",
+				s->covered_s, stages->wall_s, (long long)sb_stage_calls(s),
+				sb_stage_calls(s) == 1 ? "" : "s",
+				isnan(s->at_once_mean) ? "" : sb_say(a, ", %.1f at once", s->at_once_mean),
+				s->covered_s * TENTH));
 		if (!f)
 			return;
 		f->stage = s->name;
-		f->rank_s = s->total_s * TENTH;
+		f->rank_s = s->covered_s * TENTH;
 		if (a->model->gpu.present)
 			f->suggestion = "Start here: every other stage can save less than this one. Its "
 					"kernels are in "

@@ -34,8 +34,8 @@ static int by_self(const void *a, const void *b, void *rows)
 	const struct sb_stage *x = (struct sb_stage *)rows + *(const uint32_t *)a;
 	const struct sb_stage *y = (struct sb_stage *)rows + *(const uint32_t *)b;
 
-	if (x->self_s != y->self_s)
-		return x->self_s > y->self_s ? -1 : 1;
+	if (x->self_ratio != y->self_ratio) /* of the wall: calls at the same time count once */
+		return x->self_ratio > y->self_ratio ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 

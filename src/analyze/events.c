@@ -57,6 +57,15 @@ static void note_damage(struct sb_engine *e, const struct sb_chunk *chunk, const
 			r, kind, bytes, sb_reader_chunk_offset(r, chunk) + r->head.chunk_bytes - bytes);
 }
 
+static struct sb_stack *find_stack(struct sb_engine *e, uint32_t tid, uint32_t task)
+{
+	uint32_t track = sb_run_track_of(e->run, e->process, tid, task);
+
+	if (task && e->process == e->run->main_process && tid == e->p->reader->head.main_tid)
+		e->run->tracks[track].main_task = true;
+	return sb_stack_of(e, track);
+}
+
 static bool open_chunk(struct sb_engine *e, struct stream *s)
 {
 	struct sb_reader *r = e->p->reader;
@@ -72,7 +81,7 @@ static bool open_chunk(struct sb_engine *e, struct stream *s)
 		if (s->tid != chunk->tid || s->task != chunk->track || !s->stack) {
 			s->tid = chunk->tid;
 			s->task = chunk->track;
-			s->stack = sb_stack_of(e, sb_run_track_of(e->run, e->process, s->tid, s->task));
+			s->stack = find_stack(e, s->tid, s->task);
 		}
 		return s->stack != NULL;
 	}
@@ -107,7 +116,7 @@ static inline bool stream_next(struct sb_engine *e, struct stream *s)
 static void switch_task(struct sb_engine *e, struct stream *s, uint32_t task)
 {
 	s->task = task;
-	s->stack = sb_stack_of(e, sb_run_track_of(e->run, e->process, s->tid, task));
+	s->stack = find_stack(e, s->tid, task);
 }
 
 static void change_owner(struct sb_engine *e, struct stream *s, uint32_t tid)
@@ -481,6 +490,7 @@ static void engine_done(struct sb_engine *e)
 	free(e->text.data);
 	free(e->open_spans);
 	free(e->ended_spans);
+	sb_covered_done(&e->covered);
 }
 
 int sb_run_visit(struct sb_run *run, const struct sb_visitor *visitors, size_t count)

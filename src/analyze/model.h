@@ -132,7 +132,10 @@ struct sb_stage {
 	double total_s, self_s;
 	double unfinished_s; /* of the total: calls never ended or cut; count x mean is the rest */
 	double unattributed_s; /* of a stage with children: its self time */
-	double wall_ratio, self_ratio;
+	double covered_s; /* wall time in which at least one call ran; less than total_s when several did */
+	double at_once_mean; /* calls that ran at the same time, on average; NAN: one at most */
+	bool before_run; /* part of it lies before the run: a duration handed in later */
+	double wall_ratio, self_ratio; /* of the covered time, so that neither exceeds 1 */
 	struct sb_stats time; /* min, max, mean, percentiles of one call, seconds */
 	const struct sb_histogram *calls; /* of ns, when the options ask for it; else NULL */
 	double first_s, end_s; /* first begin, last end, since the run's start */

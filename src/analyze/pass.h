@@ -3,6 +3,7 @@
 #ifndef SB_ANALYZE_PASS_H
 #define SB_ANALYZE_PASS_H
 
+#include "analyze/coverage.h"
 #include "analyze/index.h"
 #include "format/cursor.h"
 #include "format/digest.h"
@@ -60,6 +61,7 @@ struct sb_engine {
 	} text; /* scratch for records */
 	struct sb_open_span *open_spans;
 	uint32_t open_span_count, open_span_room;
+	struct sb_covered covered; /* by the main thread and its tasks */
 	uint64_t *ended_spans;
 	uint32_t ended_span_count, ended_span_room;
 };

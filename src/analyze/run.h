@@ -57,6 +57,7 @@ struct sb_run_track {
 	uint32_t track; /* 0 for threads */
 	const char *name; /* "" : none given */
 	bool main; /* the thread that opened the session, in the run's main process */
+	bool main_task; /* a task that has run on that thread */
 };
 
 /* One file: one recording process, or strobe's own (role tool). */

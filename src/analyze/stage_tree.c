@@ -12,6 +12,7 @@
 
 #define NONE UINT32_MAX
 #define GROUP_LEAST 3
+#define WORTH_SAYING 1.005 /* more at once than the bins' own error */
 
 /* A row in the making: one or more paths. */
 struct node {
@@ -483,7 +484,8 @@ static void fill_skipped(struct tree *t, const struct node *n, struct sb_stage *
 	row->skip_reason = sb_model_text(t->model, t->sums->skips[n->skip].reason);
 	row->first_s = row->end_s = (double)t->sums->skips[n->skip].t_ns / 1e9;
 	row->total_s = row->self_s = 0;
-	row->wall_ratio = row->self_ratio = 0;
+	row->wall_ratio = row->self_ratio = row->covered_s = 0;
+	row->at_once_mean = NAN;
 	row->time = (struct sb_stats){ .total = NAN,
 		.mean = NAN,
 		.min = NAN,
@@ -493,6 +495,38 @@ static void fill_skipped(struct tree *t, const struct node *n, struct sb_stage *
 		.p99 = NAN,
 		.last = NAN,
 		.std = NAN };
+}
+
+/* Calls on one thread follow one another; those of several, or of tasks, may not. */
+static int fill_covered(struct tree *t, const struct node *n, struct sb_stage *row, int64_t total_ns)
+{
+	struct sb_coverage all = { 0 };
+	bool several = row->thread_count > 1 || row->span;
+	uint32_t track = UINT32_MAX;
+
+	for (uint32_t p = n->first_path; p != NONE; p = t->next_path[p]) {
+		const struct sb_stage_sum *s = sum_at(t, p);
+
+		several |= s->count && track != UINT32_MAX && track != s->last_track;
+		track = s->count ? s->last_track : track;
+		if (!sb_coverage_join(&all, &s->coverage)) {
+			sb_coverage_done(&all);
+			return no_memory(t);
+		}
+	}
+	row->covered_s = row->total_s;
+	row->at_once_mean = NAN;
+	if (several && all.filled_ns) {
+		int64_t covered_ns = sb_coverage_ns(&all, &t->sums->span);
+
+		row->covered_s = (double)(covered_ns < total_ns ? covered_ns : total_ns) / 1e9;
+		row->before_run = row->first_s < (double)t->sums->span.from_ns / 1e9;
+		if (covered_ns > 0 && !row->before_run &&
+			(double)total_ns > WORTH_SAYING * (double)covered_ns)
+			row->at_once_mean = (double)total_ns / (double)covered_ns;
+	}
+	sb_coverage_done(&all);
+	return 0;
 }
 
 static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
@@ -545,10 +579,12 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 	row->total_s = (double)total_ns / 1e9;
 	row->unfinished_s = (double)unfinished_ns / 1e9;
 	row->self_s = (double)(self_ns > 0 ? self_ns : 0) / 1e9;
-	row->wall_ratio = wall_s > 0 ? row->total_s / wall_s : 0;
-	row->self_ratio = wall_s > 0 ? row->self_s / wall_s : 0;
 	row->first_s = (double)first_ns / 1e9;
 	row->end_s = (double)end_ns / 1e9;
+	if (fill_covered(t, n, row, total_ns))
+		return STROBE_ENOMEM;
+	row->wall_ratio = wall_s > 0 ? row->covered_s / wall_s : 0;
+	row->self_ratio = row->total_s > 0 ? row->wall_ratio * row->self_s / row->total_s : 0;
 	if (row->gpu_span_count)
 		row->gpu_span_s = (double)gpu_ns / 1e9;
 	if (busy_s > 0)

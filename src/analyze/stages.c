@@ -263,6 +263,9 @@ static void see_zone(void *self, const struct sb_zone *z)
 	} else {
 		sum->total_ns += ns;
 		add_duration(s, sum, z, ns);
+		if ((s->run->track_count > 1 || z->flags & SB_ZONE_SPAN) &&
+			!sb_coverage_add(&sum->coverage, &s->span, z->begin_ns, z->end_ns))
+			s->no_memory = true;
 	}
 	if (z->end_ns > sum->end_ns)
 		sum->end_ns = z->end_ns;
@@ -271,7 +274,7 @@ static void see_zone(void *self, const struct sb_zone *z)
 	if (z->track != sum->last_track) {
 		sum->last_track = z->track;
 		sum->track_count++;
-		sum->main |= s->run->tracks[z->track].main;
+		sum->main |= s->run->tracks[z->track].main || s->run->tracks[z->track].main_task;
 	}
 	if (z->role)
 		sum->role = z->role;
@@ -319,6 +322,9 @@ static void add_folded(struct sb_stage_sums *s, const struct sb_event *e)
 		sum->last_ns = -1;
 	}
 	sum->total_ns += e->digest.total_ns;
+	if (s->run->track_count > 1 && !sb_coverage_spread(&sum->coverage, &s->span, e->digest.first_ns,
+					       e->digest.last_ns, e->digest.total_ns))
+		s->no_memory = true;
 	if (e->digest.min_ns < sum->min_ns)
 		sum->min_ns = e->digest.min_ns;
 	if (e->digest.max_ns > sum->max_ns)
@@ -398,6 +404,7 @@ static void done(void *self)
 		return;
 	for (uint32_t i = 0; i < s->count; i++) {
 		sb_durations_done(&s->all[i].durations);
+		sb_coverage_done(&s->all[i].coverage);
 		free(s->all[i].folded);
 		free(s->all[i].attrs);
 	}
@@ -424,6 +431,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		return sb_fail(STROBE_ENOMEM, "no memory for the stages of '%s'", run->path);
 	}
 	s->run = run;
+	s->span = (struct sb_coverage_span){ run->from_ns, run->to_ns };
 	s->skip_first_ns = INT64_MAX;
 	s->skip_last_ns = INT64_MIN;
 	v->self = s;

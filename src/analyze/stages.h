@@ -3,6 +3,7 @@
 #ifndef SB_ANALYZE_STAGES_H
 #define SB_ANALYZE_STAGES_H
 
+#include "analyze/coverage.h"
 #include "analyze/durations.h"
 #include "analyze/model.h"
 
@@ -34,6 +35,7 @@ struct sb_stage_sum {
 	uint32_t attr_count;
 	uint32_t role;
 	uint32_t last_track, track_count;
+	struct sb_coverage coverage; /* where calls may run at once */
 	bool main, span;
 };
 #define SB_STAGE_BUCKETS 496u
@@ -61,6 +63,7 @@ struct sb_stage_sums {
 	uint32_t skip_count, skip_room;
 	int64_t skip_first_ns, skip_last_ns; /* of those not placed yet */
 	struct sb_gpu_spans *gpu; /* see stages.c */
+	struct sb_coverage_span span; /* the run */
 	bool no_memory;
 };
 

@@ -183,6 +183,8 @@ static void claim_in_parent(
 {
 	if (depth)
 		s->frames[depth - 1].child_ns += claim(&s->frames[depth - 1].covered_ns, begin_ns, end_ns);
+	else if (e->p->has_tracks && (e->run->tracks[s->track].main || e->run->tracks[s->track].main_task))
+		e->index->attributed_ns += sb_covered_add(&e->covered, begin_ns, end_ns);
 	else if (e->run->tracks[s->track].main)
 		e->index->attributed_ns += claim(&s->covered_ns, begin_ns, end_ns);
 }

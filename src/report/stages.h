@@ -4,6 +4,8 @@
 
 #include "report/section.h"
 
+#include <math.h>
+
 void sb_stages_json(const struct sb_model *m, struct sb_json *j);
 void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out);
 void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out);
@@ -14,6 +16,11 @@ double sb_stage_attr_total(const struct sb_stage *s, const char *key); /* NaN: n
 bool sb_stage_attr_is_count(const char *key); /* frames, steps, bytes: worth summing */
 /* False: the time of some call is not all there, its frames are. */
 bool sb_stage_has_rate(const struct sb_stage *s);
+/* Its total is more than the wall time it covers. */
+static inline bool sb_stage_overlaps(const struct sb_stage *s)
+{
+	return s->before_run || isfinite(s->at_once_mean);
+}
 /* "12.5 ms/frame"; false: nothing to divide by. */
 bool sb_stage_rate(const struct sb_stage *s, char *out, size_t size);
 /* A name cut to width columns, with what must not be cut off: " (1 open)", " (2 cut)",

@@ -89,6 +89,9 @@ static void write_times(const struct sb_stage *s, struct sb_json *j)
 	sb_json_opt(j, "gpu_busy_s", s->gpu_busy_s);
 	sb_json_double(j, "wall_ratio", s->wall_ratio);
 	sb_json_double(j, "self_ratio", s->self_ratio);
+	if (sb_stage_overlaps(s))
+		sb_json_double(j, "covered_s", s->covered_s);
+	sb_json_opt(j, "at_once_mean_count", s->at_once_mean);
 	sb_json_opt(j, "unattributed_s", s->unattributed_s);
 	sb_json_double(j, "first_s", s->first_s);
 	sb_json_double(j, "end_s", s->end_s);

@@ -209,7 +209,8 @@ static void write_row(const struct sb_model *m, const struct sb_text_options *o,
 		brief_time(text, sizeof text, columns[i].value(s));
 		sb_buf_printf(out, "%*s", TIME_WIDTH, text);
 	}
-	sb_buf_printf(out, "%*.1f%%\n", SHARE_WIDTH - 1, s->wall_ratio * 100);
+	sb_buf_printf(
+		out, "%*.1f%%%s\n", SHARE_WIDTH - 1, s->wall_ratio * 100, sb_stage_overlaps(s) ? "*" : "");
 }
 
 static void write_titles(const struct sb_text_options *o, size_t width, bool wide, struct sb_buf *out)
@@ -222,6 +223,14 @@ static void write_titles(const struct sb_text_options *o, size_t width, bool wid
 	sb_buf_printf(out, "%*s", SHARE_WIDTH, "share");
 	sb_text_colour(out, o, "");
 	sb_buf_putc(out, '\n');
+}
+
+static bool any_overlaps(const struct sb_stages_section *s)
+{
+	for (size_t i = 0; i < s->stage_count; i++)
+		if (sb_stage_overlaps(&s->stages[i]))
+			return true;
+	return false;
 }
 
 /* What stands in brackets after a name, where any row has it. */
@@ -252,6 +261,12 @@ static void write_remarks(
 			"recursive: calls inside a call of the same stage; every column is of the outermost "
 			"ones",
 			0, sb_text_columns(o));
+	if (any_overlaps(s))
+		sb_text_wrap(out,
+			"*: calls at the same time (tasks, threads, spans), or a duration from before the "
+			"run; "
+			"Total adds all of it up, share is the wall time in which at least one ran",
+			0, sb_text_columns(o));
 	if (folded)
 		sb_text_wrap(out,
 			"Old detail was folded: totals, min and max are exact, p50-p99 within 6.25 %", 0,
@@ -261,7 +276,7 @@ static void write_remarks(
 void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
 {
 	const struct sb_stages_section *s = &m->stages;
-	size_t total_width = o->columns ? (size_t)o->columns : 80;
+	size_t total_width = (o->columns ? (size_t)o->columns : 80) - any_overlaps(s);
 	bool wide = total_width >=
 		    NAME_LEAST + COUNT_WIDTH + TOTAL_WIDTH + COLUMNS * TIME_WIDTH + SHARE_WIDTH;
 	size_t width = total_width - COUNT_WIDTH - TOTAL_WIDTH - SHARE_WIDTH -

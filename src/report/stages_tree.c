@@ -132,7 +132,8 @@ static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, 
 	sb_text_seconds(total, sizeof total, s->total_s);
 	sb_text_seconds(self, sizeof self, s->self_s);
 	sb_text_count(count, sizeof count, (double)s->count);
-	sb_buf_printf(out, "%10s %5.1f%% %10s", total, s->wall_ratio * 100, self);
+	sb_buf_printf(out, "%10s %5.1f%%%s%10s", total, s->wall_ratio * 100, sb_stage_overlaps(s) ? "*" : " ",
+		self);
 	if (gpu) {
 		double seconds = gpu == GPU_BUSY ? s->gpu_busy_s : s->gpu_span_s;
 
@@ -142,6 +143,8 @@ static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, 
 	sb_buf_printf(out, " %7s", count);
 	if (sb_stage_rate(s, rate, sizeof rate) && spare >= strlen(rate) + 2 + (s->bottleneck ? 15 : 0))
 		sb_buf_printf(out, "  %s", rate);
+	if (isfinite(s->at_once_mean))
+		sb_buf_printf(out, "  %.1f at once", s->at_once_mean);
 	if (s->bottleneck)
 		sb_buf_puts(out, "  <- BOTTLENECK");
 	sb_buf_putc(out, '\n');

@@ -216,6 +216,9 @@ static void one_row(struct screen *s, const struct sb_summary_row *row, double w
 	row_detail(s->model, row, detail, sizeof detail);
 	if (row->open_count)
 		strncat(detail, " (open)", sizeof detail - strlen(detail) - 1);
+	if (isfinite(row->stage->at_once_mean))
+		snprintf(detail + strlen(detail), sizeof detail - strlen(detail), " (%.1f at once)",
+			row->stage->at_once_mean);
 	row_label(s, row->stage->name, detail);
 	row_numbers(s, row->total_s, wall_s);
 	if (isnan(row->gpu_span_s))
@@ -223,9 +226,9 @@ static void one_row(struct screen *s, const struct sb_summary_row *row, double w
 	else
 		say(s, " %8.*f s", wall_s < SHORT_RUN_S ? 3 : 2, row->gpu_span_s);
 	say(s, " %6lld", (long long)row->count);
-	if (row->bytes > 0 && row->total_s > 0 &&
+	if (row->bytes > 0 && row->called_s > 0 &&
 		sb_part_of(row->stage->name, (int)row->stage->role) == SB_PART_OFFLOAD)
-		say(s, "   %.1f GB/s", row->bytes / row->total_s / 1e9);
+		say(s, "   %.1f GB/s", row->bytes / row->called_s / 1e9);
 	if (bottleneck)
 		say(s, "  <- BOTTLENECK");
 	end_line(s, bottleneck ? "33" : NULL);
@@ -299,7 +302,12 @@ static int table(struct screen *s)
 		end_line(s, NULL);
 	}
 	if (rows.elsewhere) {
-		say(s, "  All stages are on threads other than the main one; their times overlap.");
+		say(s, "  All stages are on threads other than the main one%s.",
+			rows.overlap ? ", and run at the same time" : "");
+		end_line(s, NULL);
+	} else if (rows.overlap) {
+		say(s, "  Calls run at the same time: wall is when at least one does, and may add up to "
+		       "more.");
 		end_line(s, NULL);
 	}
 	row_label(s, rows.elsewhere ? "unattributed (main thread)" : "unattributed", "");

@@ -91,7 +91,9 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 				.bytes = NAN };
 			rows.count++;
 		}
-		row->total_s += s->total_s;
+		row->total_s += s->covered_s;
+		row->called_s += s->total_s;
+		rows.overlap |= isfinite(s->at_once_mean);
 		row->count += sb_stage_calls(s);
 		row->open_count += s->open_count;
 		add(&row->gpu_span_s, s->gpu_span_s);
@@ -99,12 +101,12 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 		add(&row->tiles, attr_sum(s, "tiles"));
 		add(&row->steps, attr_sum(s, "steps"));
 		add(&row->bytes, attr_sum(s, "bytes"));
-		rows.sum_s += s->total_s;
+		rows.sum_s += s->covered_s;
 	}
 	if (rows.count)
 		qsort(rows.all, rows.count, sizeof *rows.all, larger_first);
 	rows.unattributed_s = rows.wall_s > rows.sum_s ? rows.wall_s - rows.sum_s : 0;
-	if (rows.elsewhere)
+	if (rows.elsewhere || (rows.overlap && model->generations.whole_run))
 		rows.unattributed_s = model->stages.unattributed_s;
 	*out_rows = rows;
 	return 0;

@@ -8,7 +8,9 @@
 
 struct sb_summary_row {
 	const struct sb_stage *stage; /* the largest of that name */
-	double total_s, gpu_span_s; /* gpu NAN: not measured */
+	double total_s; /* wall time: calls at the same time count once */
+	double called_s; /* all calls added up */
+	double gpu_span_s; /* NAN: not measured */
 	int64_t count, open_count;
 	double frames, tiles, steps, bytes; /* attributes, summed; NAN: none */
 };
@@ -19,6 +21,7 @@ struct sb_summary_rows {
 	double sum_s;
 	double wall_s; /* of the generations, or the run */
 	double unattributed_s; /* elsewhere: the main thread's */
+	bool overlap; /* calls of a row ran at the same time */
 	bool elsewhere; /* every stage is on another thread than the main one; they may overlap */
 };
 

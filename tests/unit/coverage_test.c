@@ -1,0 +1,174 @@
+/* Time covered by calls that may overlap, and what the stages make of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/coverage.h"
+#include "synthetic.h"
+
+static void parts_join_whatever_order_they_began_in(void **state)
+{
+	struct sb_covered c = { 0 };
+
+	assert_int_equal(sb_covered_add(&c, 10, 20), 10);
+	assert_int_equal(sb_covered_add(&c, 15, 30), 10);
+	assert_int_equal(sb_covered_add(&c, 40, 50), 10);
+	assert_int_equal(sb_covered_add(&c, 0, 60), 30); /* a long one around them ends last */
+	assert_int_equal(sb_covered_add(&c, 5, 55), 0);
+	assert_int_equal(sb_covered_add(&c, 70, 80), 10);
+	assert_int_equal(sb_covered_add(&c, 62, 65), 3); /* late, and before the last */
+	assert_int_equal(c.count, 3);
+	sb_covered_done(&c);
+}
+
+static void too_many_parts_are_forgotten_but_never_counted_twice(void **state)
+{
+	struct sb_covered c = { 0 };
+	int64_t sum = 0;
+
+	for (int64_t i = 0; i < 10000; i++)
+		sum += sb_covered_add(&c, i * 10, i * 10 + 5);
+	assert_int_equal(sum, 50000);
+	assert_true(c.count <= SB_COVERED_MAX);
+	sum += sb_covered_add(&c, 0, 100000);
+	assert_true(sum <= 100000 && sum > 50000);
+	sb_covered_done(&c);
+}
+
+static void bins_hold_what_ran_at_once_only_once(void **state)
+{
+	const struct sb_coverage_span span = { 1000, 1000 + 1024 * 100 };
+	struct sb_coverage a = { 0 }, b = { 0 };
+
+	for (int i = 0; i < 5; i++)
+		assert_true(sb_coverage_add(&a, &span, 1000, 1000 + 512 * 100));
+	assert_int_equal(sb_coverage_ns(&a, &span), 512 * 100);
+	assert_true(sb_coverage_add(&b, &span, 1000 + 256 * 100, 1000 + 768 * 100));
+	assert_true(sb_coverage_join(&b, &a));
+	assert_int_equal(sb_coverage_ns(&b, &span), 768 * 100);
+	assert_true(sb_coverage_add(&b, &span, -5000, 9000000)); /* longer than the run */
+	assert_int_equal(sb_coverage_ns(&b, &span), 1024 * 100);
+	sb_coverage_done(&a);
+	sb_coverage_done(&b);
+}
+
+static void task(struct synthetic *s, uint32_t track, uint64_t begin_ns, uint64_t end_ns, uint32_t name)
+{
+	sb_builder_switch(s->main, begin_ns, track);
+	sb_builder_begin(s->main, begin_ns, name);
+	sb_builder_switch(s->main, end_ns, track);
+	sb_builder_end(s->main, end_ns, name);
+}
+
+/* Forty requests at once took 3726 % of a run that was 99.9 % unattributed. */
+static void tasks_of_the_main_thread_share_its_wall_time(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	const struct sb_stage *request;
+	uint32_t name, tracks[4];
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 200 * MS, "prepare", 0);
+	name = sb_builder_name(s.b, "request", NULL);
+	for (int i = 0; i < 4; i++)
+		tracks[i] = sb_builder_track(s.b, "task");
+	for (int i = 0; i < 4; i++) {
+		sb_builder_switch(s.main, 300 * MS, tracks[i]);
+		sb_builder_begin(s.main, 300 * MS, name);
+	}
+	for (int i = 0; i < 4; i++) {
+		sb_builder_switch(s.main, 900 * MS, tracks[i]);
+		sb_builder_end(s.main, 900 * MS, name);
+	}
+	m = synthetic_model(&s, SECOND);
+	request = sb_model_stage(m, "request");
+	assert_near(request->total_s, 2.4, 1e-9);
+	assert_near(request->covered_s, 0.6, 0.002);
+	assert_near(request->wall_ratio, 0.6, 0.002);
+	assert_near(request->self_ratio, 0.6, 0.002);
+	assert_near(request->at_once_mean, 4, 0.02);
+	assert_true(request->main_thread);
+	assert_near(m->stages.unattributed_s, 0.2, 1e-9);
+	assert_true(isnan(sb_model_stage(m, "prepare")->at_once_mean));
+	synthetic_done(&s);
+}
+
+static void a_long_task_around_short_ones_is_attributed_once(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t server, request, one, other;
+
+	synthetic_open(&s);
+	server = sb_builder_name(s.b, "server", NULL);
+	request = sb_builder_name(s.b, "request", NULL);
+	one = sb_builder_track(s.b, "task 1");
+	other = sb_builder_track(s.b, "task 2");
+	sb_builder_switch(s.main, 100 * MS, one);
+	sb_builder_begin(s.main, 100 * MS, server);
+	task(&s, other, 300 * MS, 400 * MS, request);
+	task(&s, other, 500 * MS, 600 * MS, request);
+	sb_builder_switch(s.main, 900 * MS, one);
+	sb_builder_end(s.main, 900 * MS, server);
+	m = synthetic_model(&s, SECOND);
+	assert_near(m->stages.unattributed_s, 0.2, 1e-9);
+	assert_near(sb_model_stage(m, "request")->wall_ratio, 0.2, 1e-9);
+	assert_true(isnan(sb_model_stage(m, "request")->at_once_mean));
+	synthetic_done(&s);
+}
+
+static void threads_that_take_turns_do_not_overlap(void **state)
+{
+	struct synthetic s;
+	struct sb_lane_writer *other;
+	struct sb_model *m;
+	uint32_t name;
+
+	synthetic_open(&s);
+	name = sb_builder_name(s.b, "work", NULL);
+	other = sb_builder_thread(s.b, 77, "worker");
+	sb_builder_begin(s.main, 0, name);
+	sb_builder_end(s.main, 400 * MS, 0);
+	sb_builder_begin(other, 500 * MS, name);
+	sb_builder_end(other, 900 * MS, 0);
+	m = synthetic_model(&s, SECOND);
+	assert_near(sb_model_stage(m, "work")->wall_ratio, 0.8, 1e-9);
+	assert_true(isnan(sb_model_stage(m, "work")->at_once_mean));
+	synthetic_done(&s);
+}
+
+static void a_duration_longer_than_the_run_takes_all_of_it_and_no_more(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	const struct sb_stage *row;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 100 * MS, "work", 0);
+	sb_builder_span(
+		s.main, sb_builder_name(s.b, "measured", NULL), 0, -3 * SECOND, 4 * SECOND, 0, NULL, 0);
+	m = synthetic_model(&s, SECOND);
+	row = sb_model_stage(m, "measured");
+	assert_near(row->total_s, 4, 1e-9);
+	assert_near(row->wall_ratio, 1, 1e-6);
+	assert_true(row->before_run && isnan(row->at_once_mean));
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parts_join_whatever_order_they_began_in),
+		cmocka_unit_test(too_many_parts_are_forgotten_but_never_counted_twice),
+		cmocka_unit_test(bins_hold_what_ran_at_once_only_once),
+		cmocka_unit_test(tasks_of_the_main_thread_share_its_wall_time),
+		cmocka_unit_test(a_long_task_around_short_ones_is_attributed_once),
+		cmocka_unit_test(threads_that_take_turns_do_not_overlap),
+		cmocka_unit_test(a_duration_longer_than_the_run_takes_all_of_it_and_no_more),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
