@@ -34,7 +34,7 @@ test: setup-test configure
 
 fuzz: setup-test configure
 	@cmake --build $(BUILD) --target all fuzzers build_jsonin_fuzz build_import_fuzz
-	@for name in recording import jsonin; do tests/fuzz/run-bounded $(BUILD) $$name $(MINUTES) || exit; done
+	@for name in recording packed import jsonin settings; do tests/fuzz/run-bounded $(BUILD) $$name $(MINUTES) || exit; done
 
 accept: all
 	@STROBE_ACCEPT=1 tools/test $(BUILD)

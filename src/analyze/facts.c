@@ -360,7 +360,7 @@ static void take_repetitions(struct sb_facts *f, const struct sb_model *m, doubl
 {
 	f->generation_s = *numbers;
 	for (size_t i = 0; i < m->generations.count && !m->generations.whole_run; i++)
-		if (!m->generations.all[i].open)
+		if (!m->generations.all[i].open && !m->generations.all[i].cut)
 			(*numbers)[f->generation_count++] = m->generations.all[i].end_s -
 							    m->generations.all[i].begin_s;
 	*numbers += f->generation_count;

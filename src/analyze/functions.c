@@ -191,7 +191,8 @@ static int find_stages(struct sampled *s, struct sb_run *run)
 {
 	struct sb_visitor v = { .self = s, .roles = SB_EVERY_ZONE, .zone = see_zone };
 
-	qsort(s->samples, s->sample_count, sizeof *s->samples, by_track_and_time);
+	if (s->sample_count) /* stacks of threads that nothing else is known of */
+		qsort(s->samples, s->sample_count, sizeof *s->samples, by_track_and_time);
 	for (uint32_t i = 0; i < s->sample_count; i++)
 		s->samples[i].next = i;
 	return sb_run_visit(run, &v, 1);
@@ -259,7 +260,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	struct sampled *s = self;
 	int err;
 
-	if (!s->total)
+	if (!s->total || !s->count) /* stacks may be empty */
 		return 0;
 	err = find_stages(s, run);
 	if (err)

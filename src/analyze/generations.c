@@ -190,6 +190,7 @@ static void fill_row(const struct sb_video *v, const struct sb_generation_note *
 	row->energy_wh = sb_series_energy_j(model, row->begin_s, row->end_s) / 3600;
 	row->utilization_percent = utilization(model, row->begin_s, row->end_s);
 	row->open = n->open;
+	row->cut = n->cut;
 }
 
 /* Wall time with at least one of them running; they come ordered by begin. */
@@ -214,6 +215,7 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 	struct sb_generations_section *section = &model->generations;
 	const struct sb_generation_note *all;
 	double *walls_s;
+	size_t whole = 0;
 
 	if (v->generations.count)
 		drop_nested(&v->generations);
@@ -234,9 +236,14 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 		free(walls_s);
 		return;
 	}
-	for (size_t i = 0; i < v->generations.count; i++)
-		walls_s[i] = (double)(all[i].end_ns - all[i].begin_ns) / 1e9;
-	if (sb_stats_of(walls_s, v->generations.count, &section->time) != 0)
+	for (size_t i = 0; i < v->generations.count; i++) {
+		double wall_s = (double)(all[i].end_ns - all[i].begin_ns) / 1e9;
+
+		section->total_s += wall_s;
+		if (!all[i].open && !all[i].cut)
+			walls_s[whole++] = wall_s;
+	}
+	if (sb_stats_of(walls_s, whole, &section->time) != 0)
 		v->failed = true;
 	free(walls_s);
 	for (size_t i = 0; i < section->count; i++)

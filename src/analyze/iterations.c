@@ -1,5 +1,6 @@
 /* Iterations, steps and blocks by name: statistics, the warm-up told apart, and
  * the ones that are slower than their peers. */
+#include "analyze/slow.h"
 #include "analyze/stages.h"
 #include "base/error.h"
 #include "base/map.h"
@@ -60,7 +61,8 @@ static struct loop *loop_of(struct loops *l, uint32_t name, uint32_t role)
 static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct loops *l = self;
-	struct loop *at = z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED) ? NULL : loop_of(l, z->name, z->role);
+	bool counts = !(z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED | SB_ZONE_RECURSIVE));
+	struct loop *at = counts ? loop_of(l, z->name, z->role) : NULL;
 
 	if (!at)
 		return;
@@ -92,7 +94,8 @@ static bool is_loop(uint32_t role)
 static void see_event(void *self, const struct sb_event *e)
 {
 	struct loops *l = self;
-	struct loop *at = is_loop(e->digest.role) ? loop_of(l, e->name, e->digest.role) : NULL;
+	bool counts = is_loop(e->digest.role) && !(e->digest.flags & SB_ZONE_RECURSIVE);
+	struct loop *at = counts ? loop_of(l, e->name, e->digest.role) : NULL;
 
 	if (!at)
 		return;
@@ -143,48 +146,36 @@ static size_t warmup_of(const double *seconds, size_t count, double median, doub
 	return count >= 4 ? n : 0;
 }
 
-static int by_duration(const void *a, const void *b)
+void sb_iterations_add_slow(struct sb_iterations *it, struct sb_outlier slow)
 {
-	const struct sb_outlier *x = a, *y = b;
+	size_t at = it->outlier_listed;
 
-	if (x->duration_s != y->duration_s)
-		return x->duration_s > y->duration_s ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
+	it->outlier_count++;
+	if (!it->outliers)
+		return;
+	while (at > 0 && it->outliers[at - 1].duration_s < slow.duration_s)
+		at--;
+	if (at == OUTLIERS_LISTED)
+		return;
+	if (it->outlier_listed < OUTLIERS_LISTED)
+		it->outlier_listed++;
+	memmove(&it->outliers[at + 1], &it->outliers[at], (it->outlier_listed - 1 - at) * sizeof slow);
+	it->outliers[at] = slow;
 }
 
-static int find_outliers(struct sb_model *m, const struct loop *at, const double *seconds, size_t count,
-	double median, double deviation, struct sb_iterations *out)
+/* Of iterations and blocks. Which steps are slow is for steps.c, which knows their
+ * peers: it tells sb_iterations_add_slow. */
+static void find_outliers(
+	const struct loop *at, const double *seconds, size_t count, double ratio, struct sb_iterations *out)
 {
-	struct sb_outlier *found = NULL;
-	size_t room = 0, n = 0;
-
-	for (size_t i = (size_t)out->warmup_count; count >= 8 && i < count; i++) {
-		if (seconds[i] <= median + 5 * deviation || seconds[i] <= 1.2 * median)
-			continue;
-		if (n == room) {
-			struct sb_outlier *more = realloc(found, (room ? room * 2 : 64) * sizeof *more);
-
-			if (!more) {
-				free(found);
-				return sb_fail(STROBE_ENOMEM, "no memory for iterations");
-			}
-			found = more;
-			room = room ? room * 2 : 64;
-		}
-		found[n++] = (struct sb_outlier){ .index = (int64_t)i,
-			.duration_s = seconds[i],
-			.t_s = i < at->begin_count ? (double)at->begins[i] / 1e9 : NAN };
-	}
-	out->outlier_count = (int64_t)n;
-	out->outlier_listed = n < OUTLIERS_LISTED ? n : OUTLIERS_LISTED;
-	if (n) {
-		qsort(found, n, sizeof *found, by_duration);
-		out->outliers = sb_model_alloc(m, out->outlier_listed * sizeof *found);
-		if (out->outliers)
-			memcpy(out->outliers, found, out->outlier_listed * sizeof *found);
-	}
-	free(found);
-	return 0;
+	if (at->role == STROBE_ROLE_STEP || out->warm.count < SB_SLOW_PEERS_LEAST)
+		return;
+	for (size_t i = (size_t)out->warmup_count; i < count; i++)
+		if (sb_is_slow(seconds[i], out->warm.median, ratio))
+			sb_iterations_add_slow(out,
+				(struct sb_outlier){ .index = (int64_t)i,
+					.duration_s = seconds[i],
+					.t_s = i < at->begin_count ? (double)at->begins[i] / 1e9 : NAN });
 }
 
 static void fill_series(struct sb_model *m, const double *seconds, size_t count, struct sb_iterations *out)
@@ -261,8 +252,9 @@ static int fill_loop(struct loops *l, struct sb_model *m, const struct loop *at,
 			out->warmup_s += seconds[i];
 		err = sb_stats_of(seconds + out->warmup_count, count - (size_t)out->warmup_count, &out->warm);
 	}
+	out->outliers = sb_model_alloc(m, OUTLIERS_LISTED * sizeof *out->outliers);
 	if (!err && count)
-		err = find_outliers(m, at, seconds, count, median, deviation, out);
+		find_outliers(at, seconds, count, sb_slow_ratio(l->run), out);
 	if (!err)
 		fill_series(m, seconds, count, out);
 	add_folded(at, &out->all);

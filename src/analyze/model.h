@@ -186,7 +186,7 @@ struct sb_iterations {
 	int64_t warmup_count;
 	double warmup_s;
 	double per_second; /* warm.count / warm.total: of the iterations themselves, not of what lies between */
-	int64_t outlier_count; /* slower than its peers: above median + 5 MAD and 1.2 x median */
+	int64_t outlier_count; /* slower than its peers, see slow.h */
 	struct sb_outlier {
 		int64_t index;
 		double t_s, duration_s;
@@ -195,6 +195,8 @@ struct sb_iterations {
 	double *series_s; /* durations in order, thinned to series_count */
 	size_t series_count;
 };
+void sb_iterations_add_slow(struct sb_iterations *iterations, struct sb_outlier slow);
+
 struct sb_iterations_section {
 	struct sb_iterations *all;
 	size_t count;
@@ -208,15 +210,16 @@ struct sb_generation {
 	double denoise_s, vae_s; /* wall time of its steps (or denoise stages), of its VAE decodes */
 	double energy_wh, cost; /* summed over the GPUs; cost: in gpu_cost_per_hour's currency */
 	double utilization_percent; /* mean of the busiest GPU */
-	bool open;
+	bool open, cut; /* not ended; cut by a border: not in the section's time */
 };
 struct sb_generations_section {
 	bool whole_run; /* no generation was marked: the run counts as one */
-	double union_s; /* wall time with at least one of them; time.total counts each in full */
+	double union_s; /* wall time with at least one of them */
+	double total_s; /* each counted in full */
 	struct sb_generation *all;
 	size_t count; /* listed, at most 10 000 */
 	int64_t total; /* all of them */
-	struct sb_stats time;
+	struct sb_stats time; /* of those that began and ended in the part asked for */
 };
 
 /* ---- collectives: where ranks meet, and leave together ---- */

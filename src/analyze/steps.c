@@ -1,15 +1,12 @@
 /* Scheduler steps: which there were, in which chains, and which were slow. */
 #include "analyze/series.h"
-#include "analyze/setting.h"
+#include "analyze/slow.h"
 #include "analyze/video.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOW_RATIO_DEFAULT 1.5
-#define SLOW_LEAST_NS 1000000 /* over its peers: below that it is noise */
 #define SLOW_LISTED 20
-#define PEERS_LEAST 4
 
 static double seconds(const struct sb_step_note *n)
 {
@@ -246,7 +243,7 @@ static double peer_median_s(struct sb_video *v, int64_t block_size, double *scra
 		if (is_peer(&all[i], block_size))
 			scratch_s[count++] = seconds(&all[i]);
 	}
-	if (count < PEERS_LEAST || sb_stats_of(scratch_s, count, &stats) != 0)
+	if (count < SB_SLOW_PEERS_LEAST || sb_stats_of(scratch_s, count, &stats) != 0)
 		return NAN;
 	return stats.median;
 }
@@ -273,14 +270,26 @@ static void list_slow(struct sb_diffusion_section *d, const struct sb_step_note 
 	d->slow_steps[at] = slow;
 }
 
+/* The loop of that name lists the same steps: slow is slow wherever it is told. */
+static void tell_loop(struct sb_video *v, struct sb_model *model, const struct sb_step_note *n)
+{
+	const char *name = v->run->names[n->name].text;
+
+	for (size_t i = 0; i < model->iterations.count; i++) {
+		struct sb_iterations *it = &model->iterations.all[i];
+
+		if (it->role == STROBE_ROLE_STEP && !strcmp(it->name, name))
+			sb_iterations_add_slow(
+				it, (struct sb_outlier){ n->ordinal, (double)n->begin_ns / 1e9, seconds(n) });
+	}
+}
+
 static void find_slow(struct sb_video *v, struct sb_model *model, double *scratch_s)
 {
 	struct sb_diffusion_section *d = &model->diffusion;
 	const struct sb_step_note *all = v->steps.items;
-	double limit = sb_run_threshold(v->run, "slow_step_ratio");
+	double ratio = sb_slow_ratio(v->run);
 
-	if (!(limit > 1))
-		limit = SLOW_RATIO_DEFAULT;
 	d->slow_steps = sb_model_alloc(model, (SLOW_LISTED + 1) * sizeof *d->slow_steps);
 	if (!d->slow_steps)
 		return;
@@ -289,11 +298,10 @@ static void find_slow(struct sb_video *v, struct sb_model *model, double *scratc
 		double median_s = peer_median_s(v, block_size, scratch_s);
 
 		for (size_t i = 0; !isnan(median_s) && i < v->steps.count; i++) {
-			double s = seconds(&all[i]);
-
-			if (is_peer(&all[i], block_size) && s > median_s * limit &&
-				s - median_s > SLOW_LEAST_NS / 1e9)
+			if (is_peer(&all[i], block_size) && sb_is_slow(seconds(&all[i]), median_s, ratio)) {
 				list_slow(d, &all[i], median_s);
+				tell_loop(v, model, &all[i]);
+			}
 		}
 	}
 }

@@ -43,8 +43,7 @@ static void take_video(struct sb_model *model)
 	const struct sb_rate *rate = sb_rate_find(model, "end_to_end");
 
 	s->generation_count = model->generations.whole_run ? 0 : model->generations.total;
-	s->generation_s = model->generations.time.count ? model->generations.time.total
-							: model->stages.wall_s;
+	s->generation_s = model->generations.total_s;
 	s->outside_s = model->generations.whole_run
 			       ? 0
 			       : fmax(0, model->stages.wall_s - model->generations.union_s);

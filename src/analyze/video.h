@@ -8,6 +8,7 @@
 #define SB_ANALYZE_VIDEO_H
 
 #include "analyze/model.h"
+#include "base/map.h"
 #include "base/part.h"
 #include "base/vec.h"
 
@@ -20,7 +21,9 @@ struct sb_step_note {
 	int64_t step; /* -1: none */
 	int64_t block_size; /* frames; 0: none */
 	int64_t block; /* the chain it belongs to, set by steps.c */
+	int64_t ordinal; /* among the steps of its name, from 0 */
 	double timestep; /* NaN: none */
+	uint32_t name;
 	uint32_t track;
 	uint32_t generation;
 	bool measured; /* the caller's stopwatch: may overlap, is never nested */
@@ -45,7 +48,7 @@ struct sb_generation_note {
 	int64_t decoded; /* frames of its VAE decodes; -1: none */
 	const char *name;
 	uint32_t track;
-	bool open;
+	bool open, cut; /* then frames and latent_frames are those it has counted, not those it was to make */
 };
 
 /* A stage that is for something (part.h), outermost of its kind. */
@@ -68,6 +71,7 @@ struct sb_video {
 	int64_t dropped_total; /* -1: never */
 	int64_t latent_frames, tiles; /* attributes of stages; -1: none */
 	int64_t forward_count;
+	struct sb_map ordinals; /* name -> steps of that name so far */
 	int64_t nested_steps; /* steps inside steps: forwards in truth */
 	double flops; /* sum; 0: none */
 	/* what has no detail any more: folded by the recorder, or past the cap here */

@@ -17,6 +17,12 @@ static int64_t number_or(const struct sb_zone *z, const char *key, int64_t absen
 	return value >= 0 && value < COUNT_MOST ? (int64_t)value : absent;
 }
 
+/* What has not ended, or reaches out of the part asked for, has made nothing yet. */
+static bool is_whole(const struct sb_zone *z)
+{
+	return !(z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED));
+}
+
 static void count_rest(struct sb_video_rest *rest, const struct sb_zone *z, int64_t frames)
 {
 	double s = (double)(z->end_ns - z->begin_ns) / 1e9;
@@ -26,6 +32,17 @@ static void count_rest(struct sb_video_rest *rest, const struct sb_zone *z, int6
 	rest->total_s += s;
 	rest->frames += frames;
 	rest->count++;
+}
+
+/* Counted as the loop of that name counts: not inside one of its own. */
+static int64_t ordinal_of(struct sb_video *v, const struct sb_zone *z)
+{
+	uint32_t count = 0;
+
+	sb_map_get(&v->ordinals, z->name, &count);
+	if (!(z->flags & SB_ZONE_RECURSIVE))
+		sb_map_put(&v->ordinals, z->name, count + 1);
+	return count;
 }
 
 static void note_step(struct sb_video *v, const struct sb_zone *z)
@@ -49,6 +66,8 @@ static void note_step(struct sb_video *v, const struct sb_zone *z)
 	}
 	n->begin_ns = z->begin_ns;
 	n->end_ns = z->end_ns;
+	n->name = z->name;
+	n->ordinal = ordinal_of(v, z);
 	n->step = number_or(z, "step", number_or(z, "index", -1));
 	n->block_size = number_or(z, "block_size", 0);
 	n->block = -1;
@@ -93,14 +112,15 @@ static void note_generation(struct sb_video *v, const struct sb_zone *z)
 	}
 	n->begin_ns = z->begin_ns;
 	n->end_ns = z->end_ns;
-	n->frames = number_or(z, "frames", -1);
+	n->frames = is_whole(z) ? number_or(z, "frames", -1) : -1;
 	n->width = number_or(z, "width", -1);
 	n->height = number_or(z, "height", -1);
-	n->latent_frames = number_or(z, "latent_frames", -1);
+	n->latent_frames = is_whole(z) ? number_or(z, "latent_frames", -1) : -1;
 	n->decoded = -1;
 	n->name = v->run->names[z->name].text;
 	n->track = z->track;
 	n->open = z->flags & SB_ZONE_OPEN;
+	n->cut = z->flags & SB_ZONE_CLIPPED;
 }
 
 static void note_part(struct sb_video *v, const struct sb_zone *z, enum sb_part part)
@@ -113,7 +133,7 @@ static void note_part(struct sb_video *v, const struct sb_zone *z, enum sb_part 
 	}
 	n->begin_ns = z->begin_ns;
 	n->end_ns = z->end_ns;
-	n->frames = number_or(z, "frames", -1);
+	n->frames = is_whole(z) ? number_or(z, "frames", -1) : -1;
 	n->track = z->track;
 	n->part = part;
 }
@@ -128,6 +148,8 @@ static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct sb_video *v = self;
 
+	if (!is_whole(z) && (z->role == STROBE_ROLE_STEP || z->role == STROBE_ROLE_BLOCK))
+		return;
 	switch (z->role) {
 	case STROBE_ROLE_STEP: note_step(v, z); break;
 	case STROBE_ROLE_BLOCK: note_block(v, z); break;
@@ -267,6 +289,7 @@ static void done(void *self)
 	sb_vec_done(&v->generations);
 	sb_vec_done(&v->parts);
 	sb_vec_done(&v->frames);
+	sb_map_done(&v->ordinals);
 	free(v);
 }
 

@@ -335,13 +335,22 @@ static void bytes_text(uint64_t bytes, struct sb_buf *out)
 		sb_buf_printf(out, "%" PRIu64, bytes);
 }
 
+/* 7.0 must not come back as the integer 7. */
+static void float_text(double value, struct sb_buf *out)
+{
+	char text[40];
+
+	snprintf(text, sizeof text, "%.17g", value);
+	sb_buf_printf(out, "%s%s", text, strpbrk(text, ".,en") ? "" : ".0");
+}
+
 static void tag_text(const struct sb_setting_tag *tag, struct sb_buf *out)
 {
 	sb_buf_printf(out, "%s=", tag->key);
 	switch (tag->type) {
 	case STROBE_TYPE_INT: sb_buf_printf(out, "%" PRId64, tag->i); break;
 	case STROBE_TYPE_BOOL: sb_buf_puts(out, tag->i ? "true" : "false"); break;
-	case STROBE_TYPE_FLOAT: sb_buf_printf(out, "%.17g", tag->f); break;
+	case STROBE_TYPE_FLOAT: float_text(tag->f, out); break;
 	case STROBE_TYPE_STRING:
 		sb_buf_putc(out, '"');
 		for (const char *p = tag->s; *p; p++)

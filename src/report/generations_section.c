@@ -79,8 +79,8 @@ static void generation_json(const struct sb_generation *g, struct sb_json *j)
 	sb_json_opt(j, "energy_wh", g->energy_wh);
 	sb_json_opt(j, "gpu_cost", g->cost);
 	sb_json_opt(j, "utilization_percent", g->utilization_percent);
-	if (g->open)
-		sb_json_string(j, "state", "open");
+	if (g->open || g->cut)
+		sb_json_string(j, "state", g->open ? "open" : "cut");
 	sb_json_object_end(j);
 }
 
@@ -94,7 +94,8 @@ static void generations_json(const struct sb_model *model, struct sb_json *j)
 	sb_json_bool(j, "whole_run", g->whole_run);
 	if (g->total > 0) {
 		sb_json_double(j, "union_s", g->union_s);
-		sb_json_stats(j, "wall", &g->time, "_s");
+		if (g->time.count)
+			sb_json_stats(j, "wall", &g->time, "_s");
 	}
 	sb_json_array_begin(j, "items");
 	for (size_t i = 0; !g->whole_run && i < g->count; i++)
@@ -129,9 +130,9 @@ static void generations_text(
 	if (g->whole_run)
 		return;
 	sb_text_heading(out, options, "Generations");
-	if (g->total > 1)
+	if (g->time.count > 1)
 		sb_buf_printf(out, "  %lld, p50 %.2f s, p95 %.2f s, min %.2f s, max %.2f s\n",
-			(long long)g->total, g->time.p50, g->time.p95, g->time.min, g->time.max);
+			(long long)g->time.count, g->time.p50, g->time.p95, g->time.min, g->time.max);
 	sb_buf_printf(out, "  %-14s %8s %8s %7s %6s %9s %7s %5s\n", "Name", "at s", "wall s", "frames",
 		"steps", "frames/s", "Wh", "GPU %");
 	for (size_t i = 0; i < g->count && i < SHOWN; i++) {
@@ -147,7 +148,7 @@ static void generations_text(
 		number(out, 9, row->fps, 2);
 		number(out, 7, row->energy_wh, 2);
 		number(out, 5, row->utilization_percent, 0);
-		sb_buf_puts(out, row->open ? " (open)\n" : "\n");
+		sb_buf_puts(out, row->open ? " (open)\n" : row->cut ? " (cut)\n" : "\n");
 	}
 	if (g->total > SHOWN)
 		sb_buf_printf(out, "  … and %lld more\n", (long long)g->total - SHOWN);

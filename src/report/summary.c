@@ -149,7 +149,7 @@ static void speed(struct screen *s)
 		remark(s, "%.2f frames/s end to end", sum->fps_wall);
 	if (!isnan(s->model->diffusion.fps))
 		remark(s, "%.2f frames/s in steps", s->model->diffusion.fps);
-	if (g->total > 1)
+	if (g->time.count > 1)
 		remark(s, "p50 %.2f s, p95 %.2f s per video", g->time.p50, g->time.p95);
 	if (!isnan(sum->first_block_s))
 		remark(s, "first block after %.2f s", sum->first_block_s);

@@ -20,25 +20,52 @@ else()
   foreach(definition ${STROBE_FEATURE_DEFINITIONS})
     list(APPEND fuzz_flags -D${definition})
   endforeach()
-  set(fuzz_objects)
-  foreach(source ${fuzz_sources} ${CMAKE_SOURCE_DIR}/tests/fuzz/recording_fuzz.c)
-    string(REPLACE ${CMAKE_SOURCE_DIR}/ "" name ${source})
+  function(fuzz_objects_of result)
+    set(objects)
+    foreach(source ${ARGN})
+      string(REPLACE ${CMAKE_SOURCE_DIR}/ "" name ${source})
+      string(REPLACE "/" "_" name ${name})
+      set(object ${CMAKE_BINARY_DIR}/fuzz/${name}.o)
+      add_custom_command(OUTPUT ${object}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/fuzz
+        COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${FUZZ_CLANG} ${fuzz_flags} -MD -MF ${object}.d -c ${source} -o ${object}
+        DEPENDS ${source} DEPFILE ${object}.d VERBATIM)
+      list(APPEND objects ${object})
+    endforeach()
+    set(${result} ${objects} PARENT_SCOPE)
+  endfunction()
+  function(fuzzer name)
+    add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/${name}_fuzz
+      COMMAND ${FUZZ_CLANG} -fsanitize=fuzzer,address,undefined ${ARGN} -o ${CMAKE_BINARY_DIR}/tests/${name}_fuzz
+        ${STROBE_FEATURE_LIBRARIES} -lm -lpthread -ldl
+      DEPENDS ${ARGN} VERBATIM)
+    add_test(NAME fuzz/${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/fuzz/run-bounded ${CMAKE_BINARY_DIR} ${name})
+    set_tests_properties(fuzz/${name} PROPERTIES FIXTURES_REQUIRED fuzzers TIMEOUT 120)
+  endfunction()
+
+  set(fuzzers recording settings)
+  fuzz_objects_of(reading ${fuzz_sources} ${CMAKE_SOURCE_DIR}/tests/fuzz/recording_fuzz.c)
+  fuzzer(recording ${reading})
+  if(STROBE_HAVE_ZSTD)
+    fuzz_objects_of(packing ${CMAKE_SOURCE_DIR}/tests/fuzz/packed_mutator.c)
+    fuzzer(packed ${reading} ${packing})
+    list(APPEND fuzzers packed)
+  endif()
+  file(GLOB settings_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/record/settings*.c)
+  set(settings_base)
+  foreach(name ${sources_base})
+    string(REPLACE ${CMAKE_SOURCE_DIR}/ "" name ${name})
     string(REPLACE "/" "_" name ${name})
-    set(object ${CMAKE_BINARY_DIR}/fuzz/${name}.o)
-    add_custom_command(OUTPUT ${object}
-      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/fuzz
-      COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${FUZZ_CLANG} ${fuzz_flags} -MD -MF ${object}.d -c ${source} -o ${object}
-      DEPENDS ${source} DEPFILE ${object}.d VERBATIM)
-    list(APPEND fuzz_objects ${object})
+    list(APPEND settings_base ${CMAKE_BINARY_DIR}/fuzz/${name}.o)
   endforeach()
-  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/recording_fuzz
-    COMMAND ${FUZZ_CLANG} -fsanitize=fuzzer,address,undefined ${fuzz_objects} -o ${CMAKE_BINARY_DIR}/tests/recording_fuzz
-      ${STROBE_FEATURE_LIBRARIES} -lm -lpthread -ldl
-    DEPENDS ${fuzz_objects} VERBATIM)
+  fuzz_objects_of(setting ${settings_sources} ${CMAKE_SOURCE_DIR}/src/record/yaml.c
+    ${CMAKE_SOURCE_DIR}/tests/fuzz/settings_fuzz.c)
+  fuzzer(settings ${settings_base} ${setting})
+
   # Built by the tests, not by every build: half the sources a second time.
-  add_custom_target(fuzzers DEPENDS ${CMAKE_BINARY_DIR}/tests/recording_fuzz)
+  list(TRANSFORM fuzzers APPEND _fuzz OUTPUT_VARIABLE fuzzer_programs)
+  list(TRANSFORM fuzzer_programs PREPEND ${CMAKE_BINARY_DIR}/tests/)
+  add_custom_target(fuzzers DEPENDS ${fuzzer_programs})
   add_test(NAME fuzz/build COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --target fuzzers)
   set_tests_properties(fuzz/build PROPERTIES FIXTURES_SETUP fuzzers TIMEOUT 900)
-  add_test(NAME fuzz/recording COMMAND ${CMAKE_SOURCE_DIR}/tests/fuzz/run-bounded ${CMAKE_BINARY_DIR} recording)
-  set_tests_properties(fuzz/recording PROPERTIES FIXTURES_REQUIRED fuzzers TIMEOUT 120)
 endif()

@@ -91,6 +91,73 @@ static void one_iteration_has_no_deviation(void **state)
 	synthetic_done(&s);
 }
 
+/* Half the steps come from a cache in a tenth of the time: the others are no
+ * outliers for that. The first step of a video is no peer, step 21 is slow. */
+static void the_loop_and_the_video_agree_on_slow_steps(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	const struct sb_iterations *it;
+	uint64_t at = 0;
+
+	synthetic_open(&s);
+	for (int i = 0; i < 40; i++) {
+		uint64_t ns = (i == 0 ? 900 : i == 21 ? 400 : i % 2 ? 200 : 20) * MS;
+
+		synthetic_begin(&s, at, "denoise", STROBE_ROLE_STEP);
+		synthetic_attr(&s, "step", i);
+		if (i && i % 2 == 0)
+			synthetic_attr(&s, "cached", 1);
+		synthetic_end(&s, at += ns);
+	}
+	m = synthetic_model(&s, at);
+	it = m->iterations.all;
+	assert_int_equal(m->diffusion.slow_step_total, 1);
+	assert_int_equal(m->diffusion.slow_steps[0].step, 21);
+	assert_int_equal(it->outlier_count, 1);
+	assert_int_equal(it->outlier_listed, 1);
+	assert_int_equal(it->outliers[0].index, 21);
+	near(it->outliers[0].duration_s, 0.4);
+	near(it->outliers[0].t_s, m->diffusion.slow_steps[0].t_s);
+	synthetic_done(&s);
+}
+
+/* One loop, one median: 1.3 times is not slow, 1.6 times is. */
+static void slow_is_half_as_long_again_as_the_median(void **state)
+{
+	uint64_t ms[20];
+	struct synthetic s;
+	const struct sb_iterations *it;
+
+	for (int i = 0; i < 20; i++)
+		ms[i] = i == 10 ? 130 : i == 15 ? 160 : 100;
+	it = loop(&s, ms, 20)->iterations.all;
+	assert_int_equal(it->outlier_count, 1);
+	assert_int_equal(it->outliers[0].index, 15);
+	synthetic_done(&s);
+}
+
+static void steps_inside_steps_and_unfinished_ones_are_no_iterations(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 3; i++) {
+		synthetic_begin(&s, i * SECOND, "step", STROBE_ROLE_STEP);
+		synthetic_stage(&s, i * SECOND, i * SECOND + 400 * MS, "step", STROBE_ROLE_STEP); /* CFG */
+		synthetic_end(&s, (i + 1) * SECOND);
+	}
+	synthetic_begin(&s, 3 * SECOND, "step", STROBE_ROLE_STEP);
+	m = synthetic_model(&s, 4 * SECOND);
+	assert_int_equal(m->iterations.all[0].all.count, 3);
+	assert_int_equal(m->diffusion.steps, 3);
+	assert_int_equal(sb_model_stage(m, "step")->count, 3);
+	near(m->diffusion.step.mean, 1);
+	near(m->iterations.all[0].all.mean, 1);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -98,6 +165,9 @@ int main(void)
 		cmocka_unit_test(slow_first_iterations_are_warm_up_and_stand_apart),
 		cmocka_unit_test(a_slow_one_in_the_middle_is_an_outlier_not_a_warm_up),
 		cmocka_unit_test(one_iteration_has_no_deviation),
+		cmocka_unit_test(the_loop_and_the_video_agree_on_slow_steps),
+		cmocka_unit_test(slow_is_half_as_long_again_as_the_median),
+		cmocka_unit_test(steps_inside_steps_and_unfinished_ones_are_no_iterations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

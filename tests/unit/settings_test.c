@@ -185,7 +185,8 @@ static void every_value_survives_the_environment(void **state)
 
 	assert_int_equal(
 		load("profiling:\n  preset: development\n  target_fps: 23.976\n  max_trace_bytes: 64 MiB\n"
-		     "  session_tags: {a: 1, b: 0.1, c: \"1\"}\n  stages: [\"m:f = [4e.1] x y\"]\n"
+		     "  session_tags: {a: 1, b: 0.1, c: \"1\", whole: 7.0}\n  stages: [\"m:f = [4e.1] x "
+		     "y\"]\n"
 		     "  thresholds: {step_ms: 150}\n"),
 		0);
 	assert_int_equal(sb_settings_put_tag(&settings, &odd), 0);
@@ -200,7 +201,8 @@ static void every_value_survives_the_environment(void **state)
 		sb_buf_done(&text);
 		sb_buf_done(&again);
 	}
-	assert_string_equal(first.tags[3].s, "50% off; a \"fox\"");
+	assert_int_equal(first.tags[3].type, STROBE_TYPE_FLOAT); /* 7.0, not 7 */
+	assert_string_equal(first.tags[4].s, "50% off; a \"fox\"");
 	assert_true(first.tags[1].f == 0.1 && first.tags[2].type == STROBE_TYPE_STRING);
 	assert_string_equal(first.stages[0].code, "4e.1");
 	assert_true(first.thresholds[0].value == 150);

@@ -46,6 +46,43 @@ static void frames_count_once_and_steps_per_block(void **state)
 	synthetic_done(&s);
 }
 
+/* A crash: the frames a video was to have are not frames it made. */
+static void an_unfinished_video_has_no_frames_but_those_counted(void **state)
+{
+	struct sb_cut cut = { .has_to = true, .to_ns = 15 * (int64_t)SECOND };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 2; i++) {
+		synthetic_begin(&s, i * 10 * SECOND, "video", STROBE_ROLE_GENERATION);
+		synthetic_attr(&s, "frames", 80);
+		if (!i)
+			synthetic_end(&s, 10 * SECOND);
+	}
+	m = synthetic_model(&s, 12 * SECOND);
+	assert_int_equal(m->diffusion.frames, 80);
+	assert_int_equal(m->generations.total, 2);
+	assert_int_equal(m->generations.all[1].frames, -1);
+	assert_true(m->generations.all[1].open);
+	assert_int_equal(m->generations.time.count, 1);
+	assert_near(m->generations.time.mean, 10, 1e-9);
+	assert_near(m->summary.generation_s, 12, 1e-9);
+	synthetic_done(&s);
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 2; i++) {
+		synthetic_begin(&s, i * 10 * SECOND, "video", STROBE_ROLE_GENERATION);
+		synthetic_attr(&s, "frames", 80);
+		synthetic_end(&s, (i + 1) * 10 * SECOND);
+	}
+	m = synthetic_part(&s, 20 * SECOND, &cut);
+	assert_int_equal(m->diffusion.frames, 80);
+	assert_true(m->generations.all[1].cut);
+	assert_int_equal(m->generations.time.count, 1);
+	synthetic_done(&s);
+}
+
 static void chains_of_steps_are_blocks_when_steps_have_a_size(void **state)
 {
 	struct synthetic s;
@@ -346,6 +383,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_count_once_and_steps_per_block),
+		cmocka_unit_test(an_unfinished_video_has_no_frames_but_those_counted),
 		cmocka_unit_test(chains_of_steps_are_blocks_when_steps_have_a_size),
 		cmocka_unit_test(measured_steps_give_compute_rates_and_no_wall_rate),
 		cmocka_unit_test(forwards_and_nested_steps_do_not_multiply_steps),
