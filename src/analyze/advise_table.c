@@ -18,9 +18,8 @@ static const struct sb_rule rules[] = {
 	{ { "stage_dominates", "stages", HIGH, DAYS, false, "stage_percent", "percent", 30, "stages",
 		  "a stage takes more than this share of the wall time (the top 3; not imports, loading, "
 		  "compiling)",
-		  "Start here: every other stage can save less than this one. Profile it with "
-		  "--gpu-trace=steps:3, "
-		  "then look at its parts." },
+		  "Start here: every other stage can save less than this one. Look at its parts "
+		  "below it in the stage table; on a GPU, --gpu-trace=steps:3 names its kernels." },
 		sb_rule_stage_dominates },
 	{ { "unattributed", "stages", MEDIUM, HOURS, false, "unattributed_percent", "percent", 20, "stages",
 		  "more than this share of the wall time belongs to no stage",
