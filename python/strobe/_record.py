@@ -9,7 +9,9 @@ _CACHE_KINDS = {"hit": 1, "hits": 1, "miss": 2, "misses": 2, "evict": 3, "evicti
 
 
 def steps(timesteps, name="denoise", *, block_size=None, guidance_scale=None, start=0, gpu=None, **attributes):
-    """Each turn of the loop is one diffusion step: for t in strobe.steps(timesteps): ..."""
+    """Each turn of the loop is one diffusion step: for t in strobe.steps(timesteps): ...; timesteps may be a count."""
+    if isinstance(timesteps, int):
+        timesteps = range(timesteps)
     return native.loop(timesteps, ROLE_STEP, name, start, block_size, guidance_scale, gpu, attributes)
 
 

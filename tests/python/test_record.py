@@ -67,6 +67,7 @@ def test_break_and_exceptions_end_the_turn(record):
 
 def test_a_loop_knows_its_length_and_passes_errors_on():
     assert len(strobe.steps([1, 2, 3])) == 3
+    assert list(strobe.steps(3)) == [0, 1, 2]
 
     def broken():
         yield 1
