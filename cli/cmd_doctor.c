@@ -15,7 +15,7 @@ static const struct option options[] = {
 };
 
 static const struct doctor_check *const groups[] = { doctor_machine_checks, doctor_gpu_checks,
-	doctor_build_checks, NULL };
+	doctor_python_checks, doctor_build_checks, NULL };
 static const char *const state_words[] = { "ok", "limited", "missing", "broken" };
 
 void doctor_say(struct doctor_finding *out, enum doctor_state state, const char *fix, const char *format, ...)

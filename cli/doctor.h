@@ -14,7 +14,7 @@ enum doctor_state {
 struct doctor_finding {
 	enum doctor_state state;
 	char detail[240];
-	char fix[240]; /* "" : nothing to do */
+	char fix[240]; /* "" only where it is ok */
 };
 
 struct doctor_check {
@@ -25,6 +25,7 @@ struct doctor_check {
 
 extern const struct doctor_check doctor_gpu_checks[]; /* end with a NULL name */
 extern const struct doctor_check doctor_machine_checks[];
+extern const struct doctor_check doctor_python_checks[];
 extern const struct doctor_check doctor_build_checks[];
 
 void doctor_say(struct doctor_finding *out, enum doctor_state state, const char *fix, const char *format, ...)

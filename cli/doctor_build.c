@@ -1,8 +1,8 @@
-/* Checks of this build: what it was made with, and the Python side. */
+/* Checks of this build: what it was made with. */
 #include "doctor.h"
-#include "run_attach.h"
 
 #include "record/yaml.h"
+#include "store/history.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -51,7 +51,14 @@ static void look_serve(struct doctor_finding *f)
 
 static void look_history(struct doctor_finding *f)
 {
-	say_feature(f, STROBE_HAVE_SQLITE, "strobe history", "SQLite (Debian: libsqlite3-dev)");
+	char path[PATH_MAX], what[240];
+
+	if (!sb_history_path(path, sizeof path))
+		snprintf(what, sizeof what, "strobe history, switched off by STROBE_HISTORY or without a HOME");
+	else
+		snprintf(what, sizeof what, "strobe history, in %.200s", path);
+	say_feature(f, STROBE_HAVE_SQLITE, STROBE_HAVE_SQLITE ? what : "strobe history",
+		"SQLite (Debian: libsqlite3-dev)");
 }
 
 static void look_compression(struct doctor_finding *f)
@@ -60,19 +67,7 @@ static void look_compression(struct doctor_finding *f)
 		"zlib and zstd (Debian: zlib1g-dev, libzstd-dev)");
 }
 
-static void look_hook(struct doctor_finding *f)
-{
-	char path[PATH_MAX];
-
-	if (run_attach_find_hook(path, sizeof path))
-		doctor_say(f, DOCTOR_OK, "", "%.200s", path);
-	else
-		doctor_say(f, DOCTOR_MISSING, "build or install the Python package",
-			"the start-up hook is not beside the strobe command");
-}
-
 const struct doctor_check doctor_build_checks[] = {
-	{ "this build", "Python hook", look_hook },
 	{ "this build", "YAML", look_yaml },
 	{ "this build", "terminal view", look_top },
 	{ "this build", "web page", look_serve },

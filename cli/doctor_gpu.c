@@ -88,7 +88,7 @@ static void look_sensors(struct doctor_finding *f)
 	int used = 0;
 
 	if (!visit_nvml() || nvml.count <= 0) {
-		doctor_say(f, DOCTOR_MISSING, "", "no NVIDIA GPU to ask");
+		doctor_say(f, DOCTOR_MISSING, "as for NVML", "no NVIDIA GPU to ask");
 		return;
 	}
 	for (size_t i = 0; i < sizeof sensors / sizeof sensors[0]; i++)
@@ -96,7 +96,8 @@ static void look_sensors(struct doctor_finding *f)
 			used += snprintf(missing + used, sizeof missing - (size_t)used, "%s%s",
 				used ? ", " : "", sensors[i].name);
 	if (used)
-		doctor_say(f, DOCTOR_LIMITED, "", "this GPU or driver does not offer: %s", missing);
+		doctor_say(f, DOCTOR_LIMITED, "nothing to do on this GPU; a newer driver may offer more",
+			"this GPU or driver does not offer: %s", missing);
 	else
 		doctor_say(f, DOCTOR_OK, "",
 			"memory %.0f of %.0f MB, %.0f %% busy, %.0f \xc2\xb0"
@@ -115,7 +116,9 @@ static void look_amd(struct doctor_finding *f)
 	if (count > 0)
 		doctor_say(f, DOCTOR_OK, "", "%d GPU%s: %s", count, count == 1 ? "" : "s", devices[0].name);
 	else
-		doctor_say(f, DOCTOR_MISSING, "", "%s", why);
+		doctor_say(f, DOCTOR_MISSING,
+			"load the amdgpu driver, and show /sys/class/drm to the container, if there is one", "%s",
+			why);
 }
 
 static void look_cuda(struct doctor_finding *f)
@@ -125,8 +128,8 @@ static void look_cuda(struct doctor_finding *f)
 	int number = 0;
 
 	if (!cuda) {
-		doctor_say(f, DOCTOR_MISSING, "GPU zones are then plain zones; install the NVIDIA driver",
-			"no libcuda.so.1");
+		doctor_say(f, DOCTOR_MISSING, "install the NVIDIA driver, if there is an NVIDIA GPU",
+			"no libcuda.so.1: GPU zones are plain zones");
 		return;
 	}
 	*(void **)&version = dlsym(cuda, "cuDriverGetVersion"); /* allowed before cuInit */
@@ -134,7 +137,8 @@ static void look_cuda(struct doctor_finding *f)
 		doctor_say(f, DOCTOR_OK, "", "CUDA %d.%d: GPU zones by stream events", number / 1000,
 			number % 1000 / 10);
 	else
-		doctor_say(f, DOCTOR_LIMITED, "", "libcuda.so.1 does not tell its version");
+		doctor_say(f, DOCTOR_LIMITED, "reinstall the NVIDIA driver",
+			"libcuda.so.1 does not tell its version");
 }
 
 /* The same places the recorder looks into: by name, the toolkit, Python wheels. */
@@ -192,7 +196,8 @@ static void look_counters(struct doctor_finding *f)
 	uint64_t admin_only = 0;
 
 	if (sb_procfile_proc_text(text, sizeof text, "driver/nvidia/params") <= 0)
-		doctor_say(f, DOCTOR_MISSING, "", "no NVIDIA kernel module here");
+		doctor_say(f, DOCTOR_MISSING, "load the NVIDIA kernel module, if there is an NVIDIA GPU",
+			"no NVIDIA kernel module here");
 	else if (sb_procfile_field(text, "RmProfilingAdminOnly:", &admin_only) && admin_only && geteuid())
 		doctor_say(f, DOCTOR_LIMITED, "modprobe option NVreg_RestrictProfilingToAdminUsers=0",
 			"hardware counters are for root; kernel traces may be too");
@@ -213,7 +218,8 @@ static void look_injection(struct doctor_finding *f)
 	}
 	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!library || !dlsym(library, "InitializeInjectionNvtx2"))
-		doctor_say(f, DOCTOR_MISSING, "", "%.180s does not take NVTX ranges", path);
+		doctor_say(f, DOCTOR_MISSING, "install the libstrobe.so of this version beside the strobe command",
+			"%.180s does not take NVTX ranges", path);
 	else if (theirs && *theirs && strcmp(theirs, path))
 		doctor_say(f, DOCTOR_LIMITED, "unset NVTX_INJECTION64_PATH to let strobe record NVTX ranges",
 			"NVTX_INJECTION64_PATH belongs to %.150s", theirs);

@@ -35,14 +35,41 @@ static const char *output_dir(void)
 	return given && *given ? given : ".";
 }
 
+/* Disks that are no part of another: what machine-wide traffic is counted from. */
+static void look_disks(struct doctor_finding *f)
+{
+	char text[16384];
+
+	if (sb_procfile_proc_text(text, sizeof text, "diskstats") > 0)
+		doctor_say(f, DOCTOR_OK, "", "reads and writes of the machine's disks");
+	else
+		doctor_say(f, DOCTOR_MISSING, "show /proc/diskstats to this container",
+			"no disk traffic of the machine, only the program's");
+}
+
+/* The folder itself, or the nearest above it that is there: run makes the rest. */
+static const char *nearest_folder(char *out, size_t size)
+{
+	snprintf(out, size, "%s", output_dir());
+	while (access(out, F_OK) && *out) {
+		char *slash = strrchr(out, '/');
+
+		if (slash && slash != out)
+			*slash = 0;
+		else
+			snprintf(out, size, "%s", slash ? "/" : ".");
+	}
+	return out;
+}
+
 static void look_output(struct doctor_finding *f)
 {
-	char path[600];
+	char path[1100], folder[1024];
 	struct statvfs fs;
 	int fd;
 	void *at;
 
-	snprintf(path, sizeof path, "%s/.strobe-doctor-XXXXXX", output_dir());
+	snprintf(path, sizeof path, "%s/.strobe-doctor-XXXXXX", nearest_folder(folder, sizeof folder));
 	fd = mkostemp(path, O_CLOEXEC);
 	if (fd < 0) {
 		doctor_say(f, DOCTOR_BROKEN, "choose a folder you may write: -o DIR or STROBE_OUTPUT_DIR",
@@ -52,11 +79,11 @@ static void look_output(struct doctor_finding *f)
 	unlink(path);
 	at = ftruncate(fd, 4096) ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
-	if (at == MAP_FAILED || sb_rundir_needs_spool(output_dir()))
+	if (at == MAP_FAILED || sb_rundir_needs_spool(folder))
 		doctor_say(f, DOCTOR_LIMITED, "choose a local folder with -o, or set STROBE_SPOOL_DIR",
 			"'%s' is a network or FUSE folder: recordings are spooled locally first",
 			output_dir());
-	else if (!statvfs(output_dir(), &fs) && (double)fs.f_bavail * (double)fs.f_frsize < 1e9)
+	else if (!statvfs(folder, &fs) && (double)fs.f_bavail * (double)fs.f_frsize < 1e9)
 		doctor_say(f, DOCTOR_LIMITED, "free some space, or lower max_trace_bytes",
 			"'%s' has only %.0f MB free", output_dir(),
 			(double)fs.f_bavail * (double)fs.f_frsize / 1e6);
@@ -76,7 +103,7 @@ static void look_proc(struct doctor_finding *f)
 		doctor_say(f, DOCTOR_LIMITED, "a kernel with CONFIG_TASK_IO_ACCOUNTING",
 			"no disk bytes per process");
 	else if (sb_procfile_proc_text(text, sizeof text, "self/smaps_rollup") <= 0)
-		doctor_say(f, DOCTOR_LIMITED, "",
+		doctor_say(f, DOCTOR_LIMITED, "a kernel from 4.14 with CONFIG_PROC_PAGE_MONITOR",
 			"no proportional memory (smaps_rollup); resident size is there");
 	else
 		doctor_say(f, DOCTOR_OK, "", "CPU, memory and disk of the process tree");
@@ -101,7 +128,8 @@ static void look_cgroup(struct doctor_finding *f)
 	sb_cgroup_find(&group);
 	limit = sb_cgroup_memory_limit(&group);
 	if (!sb_cgroup_oom_kills(&group, &kills))
-		doctor_say(f, DOCTOR_LIMITED, "", "out-of-memory kills cannot be told from other kills");
+		doctor_say(f, DOCTOR_LIMITED, "mount the control groups (cgroup2) in this container",
+			"out-of-memory kills cannot be told from other kills");
 	else if (limit)
 		doctor_say(f, DOCTOR_OK, "", "memory limit %.1f GB, out-of-memory kills are counted",
 			(double)limit / 1e9);
@@ -119,13 +147,15 @@ static void look_frequency(struct doctor_finding *f)
 	else if (sb_procfile_proc_text(text, sizeof text, "cpuinfo") > 0 && strstr(text, "cpu MHz"))
 		doctor_say(f, DOCTOR_OK, "", "from /proc/cpuinfo");
 	else
-		doctor_say(f, DOCTOR_MISSING, "", "this machine (often a virtual one) does not tell");
+		doctor_say(f, DOCTOR_MISSING, "nothing to do in a virtual machine; else load a cpufreq driver",
+			"this machine does not tell");
 }
 
 const struct doctor_check doctor_machine_checks[] = {
 	{ "recording", "clock", look_clock },
 	{ "recording", "output folder", look_output },
 	{ "machine", "process tree", look_proc },
+	{ "machine", "disks", look_disks },
 	{ "machine", "pressure (PSI)", look_pressure },
 	{ "machine", "control group", look_cgroup },
 	{ "machine", "CPU frequency", look_frequency },

@@ -1,6 +1,8 @@
 """strobe doctor: every capability, said plainly and as JSON."""
 import json
 
+import pytest
+
 
 def checks(strobe):
     done = strobe("doctor", "--json")
@@ -13,6 +15,8 @@ def test_text_and_json_say_the_same(strobe):
     text = strobe("doctor").stdout
     assert code == 0 and report["can_record"] is True
     for name, check in found.items():
+        assert ("fix" in check) == (check["state"] != "ok"), check
+        assert check.get("fix", "") in text
         assert name in text and check["detail"][:60] in text
         assert check["state"] in ("ok", "limited", "missing", "broken")
 
@@ -43,3 +47,34 @@ def test_a_folder_that_cannot_be_written_is_broken(strobe):
     code, found, report = checks(strobe)
     assert code == 1 and report["can_record"] is False
     assert found["output folder"]["state"] == "broken"
+
+
+@pytest.mark.parametrize("script", ["", "driver missing\n", "gpus 0\n", "unsupported power processes\n", "mismatch\n"])
+def test_whatever_is_not_ok_says_what_to_do(strobe, script):
+    strobe.fake_nvml(script)
+    _, found, _ = checks(strobe)
+    assert [check["name"] for check in found.values() if check["state"] != "ok" and not check.get("fix")] == []
+    assert [check["name"] for check in found.values() if check["state"] == "ok" and check.get("fix")] == []
+
+
+def test_the_hook_is_tried_in_this_python(strobe):
+    _, found, _ = checks(strobe)
+    assert found["python3"]["state"] == "ok"
+    assert "records when started by strobe run" in found["python3"]["detail"]
+    assert list(strobe.folder.iterdir()) == []
+    strobe.environment["PATH"] = str(strobe.folder)
+    _, found, _ = checks(strobe)
+    assert found["python3"]["detail"] == "there is no python3 on the PATH"
+    fake = strobe.folder / "python3"
+    fake.write_text("#!/bin/sh\nprintf '3.8.0 0 /opt/old/python3'\n")
+    fake.chmod(0o755)
+    _, found, _ = checks(strobe)
+    assert found["python3"]["state"] == "missing"
+    assert found["python3"]["detail"] == "Python 3.8.0 (/opt/old/python3) does not load strobe"
+
+
+def test_an_output_folder_that_run_would_make_is_fine(strobe):
+    strobe.environment["STROBE_OUTPUT_DIR"] = str(strobe.folder / "not" / "there" / "yet")
+    code, found, _ = checks(strobe)
+    assert code == 0 and found["output folder"]["state"] == "ok"
+    assert not (strobe.folder / "not").exists()
