@@ -54,7 +54,8 @@ static void look_history(struct doctor_finding *f)
 	char path[PATH_MAX], what[240];
 
 	if (!sb_history_path(path, sizeof path))
-		snprintf(what, sizeof what, "strobe history, switched off by STROBE_HISTORY or without a HOME");
+		snprintf(what, sizeof what,
+			"strobe history, switched off by STROBE_HISTORY or without a HOME");
 	else
 		snprintf(what, sizeof what, "strobe history, in %.200s", path);
 	say_feature(f, STROBE_HAVE_SQLITE, STROBE_HAVE_SQLITE ? what : "strobe history",

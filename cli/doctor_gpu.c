@@ -88,7 +88,7 @@ static void look_sensors(struct doctor_finding *f)
 	int used = 0;
 
 	if (!visit_nvml() || nvml.count <= 0) {
-		doctor_say(f, DOCTOR_MISSING, "as for NVML", "no NVIDIA GPU to ask");
+		doctor_say(f, DOCTOR_MISSING, "see NVML above", "no NVIDIA GPU to ask");
 		return;
 	}
 	for (size_t i = 0; i < sizeof sensors / sizeof sensors[0]; i++)
@@ -117,8 +117,8 @@ static void look_amd(struct doctor_finding *f)
 		doctor_say(f, DOCTOR_OK, "", "%d GPU%s: %s", count, count == 1 ? "" : "s", devices[0].name);
 	else
 		doctor_say(f, DOCTOR_MISSING,
-			"load the amdgpu driver, and show /sys/class/drm to the container, if there is one", "%s",
-			why);
+			"load the amdgpu driver, and show /sys/class/drm to the container, if there is one",
+			"%s", why);
 }
 
 static void look_cuda(struct doctor_finding *f)
@@ -218,7 +218,8 @@ static void look_injection(struct doctor_finding *f)
 	}
 	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!library || !dlsym(library, "InitializeInjectionNvtx2"))
-		doctor_say(f, DOCTOR_MISSING, "install the libstrobe.so of this version beside the strobe command",
+		doctor_say(f, DOCTOR_MISSING,
+			"install the libstrobe.so of this version beside the strobe command",
 			"%.180s does not take NVTX ranges", path);
 	else if (theirs && *theirs && strcmp(theirs, path))
 		doctor_say(f, DOCTOR_LIMITED, "unset NVTX_INJECTION64_PATH to let strobe record NVTX ranges",

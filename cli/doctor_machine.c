@@ -147,7 +147,8 @@ static void look_frequency(struct doctor_finding *f)
 	else if (sb_procfile_proc_text(text, sizeof text, "cpuinfo") > 0 && strstr(text, "cpu MHz"))
 		doctor_say(f, DOCTOR_OK, "", "from /proc/cpuinfo");
 	else
-		doctor_say(f, DOCTOR_MISSING, "nothing to do in a virtual machine; else load a cpufreq driver",
+		doctor_say(f, DOCTOR_MISSING,
+			"nothing to do in a virtual machine; else load a cpufreq driver",
 			"this machine does not tell");
 }
 

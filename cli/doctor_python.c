@@ -97,9 +97,11 @@ static void look_python(struct doctor_finding *f)
 	int attached;
 
 	if (!run_attach_find_hook(hook, sizeof hook))
-		doctor_say(f, DOCTOR_MISSING, "build or install the Python package", "no start-up hook to try");
+		doctor_say(
+			f, DOCTOR_MISSING, "build or install the Python package", "no start-up hook to try");
 	else if (!ask(hook, said, sizeof said))
-		doctor_say(f, DOCTOR_MISSING, "install Python 3.9 or newer, if Python programs are to be recorded",
+		doctor_say(f, DOCTOR_MISSING,
+			"install Python 3.9 or newer, if Python programs are to be recorded",
 			"there is no python3 on the PATH");
 	else if (sscanf(said, "%15s %d %4000s", version, &attached, program) != 3)
 		doctor_say(f, DOCTOR_MISSING, "see what 'python3 -c pass' says", "python3 does not start");

@@ -36,6 +36,10 @@ static const struct sb_column all_columns[SB_GPUS_COLUMNS] = {
 	[SB_GPUS_DECODER] = { "decoder_percent", SB_MERGE_MEAN },
 	[SB_GPUS_PROCESS_MEMORY] = { "process_memory_mb", SB_MERGE_MAX },
 	[SB_GPUS_OTHER_PROCESSES] = { "other_process_count", SB_MERGE_MAX },
+	[SB_GPUS_PCIE_TX] = { "pcie_tx_gb_per_s", SB_MERGE_MEAN },
+	[SB_GPUS_PCIE_RX] = { "pcie_rx_gb_per_s", SB_MERGE_MEAN },
+	[SB_GPUS_NVLINK_TX] = { "nvlink_tx_gb_per_s", SB_MERGE_MEAN },
+	[SB_GPUS_NVLINK_RX] = { "nvlink_rx_gb_per_s", SB_MERGE_MEAN },
 };
 
 struct watched {
@@ -95,7 +99,9 @@ static uint32_t columns_wanted(const struct sb_settings *s)
 		wanted |= SB_GPUS_BIT(SB_GPUS_UTILIZATION) | SB_GPUS_BIT(SB_GPUS_MEMORY_UTILIZATION) |
 			  SB_GPUS_BIT(SB_GPUS_SM_CLOCK) | SB_GPUS_BIT(SB_GPUS_MEMORY_CLOCK) |
 			  SB_GPUS_BIT(SB_GPUS_THROTTLE) | SB_GPUS_BIT(SB_GPUS_ENCODER) |
-			  SB_GPUS_BIT(SB_GPUS_DECODER);
+			  SB_GPUS_BIT(SB_GPUS_DECODER) | SB_GPUS_BIT(SB_GPUS_PCIE_TX) |
+			  SB_GPUS_BIT(SB_GPUS_PCIE_RX) | SB_GPUS_BIT(SB_GPUS_NVLINK_TX) |
+			  SB_GPUS_BIT(SB_GPUS_NVLINK_RX);
 	if (s->monitor_gpu_temperature)
 		wanted |= SB_GPUS_BIT(SB_GPUS_TEMPERATURE);
 	if (s->monitor_gpu_power)
@@ -254,6 +260,7 @@ static void lose(struct gpu_thread *g, struct watched *w)
 	sb_samples_missing(what, "the GPU was lost while recording",
 		"see 'dmesg' for Xid errors; the machine may need a reset");
 	w->gone = true;
+	sb_samples_forget_latest(&w->series);
 }
 
 static void sample_device(struct gpu_thread *g, struct watched *w)

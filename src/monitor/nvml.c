@@ -15,6 +15,17 @@
 enum { PROCESSES_MAX = 64 };
 #define SECOND_NS 1000000000ull
 #define MIB 1048576.0
+#define LINKS_FIRST_NS (SECOND_NS / 5) /* a rate needs two readings */
+#define LINKS_SPACING_NS (5 * SECOND_NS)
+enum { LINK_FIELDS = 4 };
+
+/* Counters of PCIe and NVLink as last read, and the rates since the reading before. */
+struct links {
+	struct sb_seldom seldom;
+	uint64_t last_ns;
+	struct nvml_field before[LINK_FIELDS];
+	double gb_per_s[LINK_FIELDS];
+};
 
 static struct {
 	void *library;
@@ -23,6 +34,7 @@ static struct {
 	struct sb_seldom processes[SB_GPUS_DEVICES_MAX];
 	double process_memory_mb[SB_GPUS_DEVICES_MAX];
 	double other_processes[SB_GPUS_DEVICES_MAX];
+	struct links links[SB_GPUS_DEVICES_MAX];
 } nvml;
 
 static void load_functions(void)
@@ -105,6 +117,20 @@ static int list_devices(struct sb_gpus_device *devices, int limit)
 	return found;
 }
 
+static void explain_init(int code, const char **out_why, const char **out_how)
+{
+	*out_how = "see 'nvidia-smi'; in a container, pass the GPU in";
+	*out_why = "NVML does not start";
+	if (code == NVML_DRIVER_NOT_LOADED)
+		*out_why = "the NVIDIA driver is not loaded";
+	if (code == NVML_NO_PERMISSION)
+		*out_why = "no permission to use the NVIDIA driver";
+	if (code == NVML_VERSION_MISMATCH) {
+		*out_why = "the NVIDIA driver and its library differ in version";
+		*out_how = "restart the machine, or reload the driver: it was updated meanwhile";
+	}
+}
+
 static int open_nvml(struct sb_gpus_device *devices, int limit, const char **out_why, const char **out_how)
 {
 	int code, count;
@@ -117,10 +143,7 @@ static int open_nvml(struct sb_gpus_device *devices, int limit, const char **out
 	}
 	code = nvml.api.init();
 	if (code) {
-		*out_why = code == NVML_DRIVER_NOT_LOADED ? "the NVIDIA driver is not loaded"
-			   : code == NVML_NO_PERMISSION   ? "no permission to use the NVIDIA driver"
-							  : "NVML does not start";
-		*out_how = "see 'nvidia-smi'; in a container, pass the GPU in";
+		explain_init(code, out_why, out_how);
 		return -1;
 	}
 	nvml.started = true;
@@ -316,10 +339,83 @@ static enum sb_gpus_state read_processes(struct sb_gpus_device *d, uint32_t *wan
 	return state;
 }
 
+/* ---- PCIe and NVLink ------------------------------------------------------------ */
+
+static const struct {
+	enum sb_gpus_column column;
+	unsigned id, scope;
+	double unit_bytes;
+} link_fields[LINK_FIELDS] = {
+	{ SB_GPUS_PCIE_TX, NVML_PCIE_TX_BYTES, 0, 1 },
+	{ SB_GPUS_PCIE_RX, NVML_PCIE_RX_BYTES, 0, 1 },
+	{ SB_GPUS_NVLINK_TX, NVML_NVLINK_TX_KIB, ~0u, 1024 },
+	{ SB_GPUS_NVLINK_RX, NVML_NVLINK_RX_KIB, ~0u, 1024 },
+};
+
+/* How far a counter came; a 32-bit one may have gone round. */
+static double field_step(const struct nvml_field *now, const struct nvml_field *before)
+{
+	switch (now->type) {
+	case NVML_FIELD_DOUBLE: return now->value.d - before->value.d;
+	case NVML_FIELD_UNSIGNED: return (double)(now->value.u - before->value.u);
+	case NVML_FIELD_LONG: return (double)now->value.ul - (double)before->value.ul;
+	default: return (double)now->value.ull - (double)before->value.ull;
+	}
+}
+
+static void note_links(
+	struct links *links, const struct nvml_field *fields, uint32_t *wanted, double elapsed_s)
+{
+	for (int i = 0; i < LINK_FIELDS; i++) {
+		bool counted = fields[i].code == NVML_OK, known = links->before[i].id && counted;
+		double step = known ? field_step(&fields[i], &links->before[i]) : NAN;
+
+		links->gb_per_s[i] = step >= 0 && elapsed_s > 0
+					     ? step * link_fields[i].unit_bytes * 1e-9 / elapsed_s
+					     : NAN;
+		if (!counted)
+			*wanted &= ~SB_GPUS_BIT(link_fields[i].column);
+		links->before[i] = fields[i];
+	}
+}
+
+/* Running totals, a fraction of a millisecond each: seldom, and as rates. */
+static enum sb_gpus_state read_links(struct sb_gpus_device *d, uint32_t *wanted, double *v)
+{
+	struct links *links = &nvml.links[(unsigned)d->number % SB_GPUS_DEVICES_MAX];
+	struct nvml_field fields[LINK_FIELDS] = { 0 };
+	enum sb_gpus_state state = SB_GPUS_READ;
+	uint64_t now_ns = sb_mono_ns();
+	uint32_t bits = 0;
+
+	for (int i = 0; i < LINK_FIELDS; i++) {
+		bits |= SB_GPUS_BIT(link_fields[i].column);
+		fields[i].id = link_fields[i].id;
+		fields[i].scope = link_fields[i].scope;
+	}
+	if (!(*wanted & bits))
+		return state;
+	if (sb_seldom_due(&links->seldom, now_ns)) {
+		bool first = !links->last_ns;
+
+		if (usable(nvml.api.fields ? nvml.api.fields(d->sensors, LINK_FIELDS, fields) : no_function(),
+			    wanted, bits, &state))
+			note_links(
+				links, fields, wanted, first ? 0 : (double)(now_ns - links->last_ns) * 1e-9);
+		links->last_ns = now_ns;
+		sb_seldom_done(&links->seldom, now_ns, sb_mono_ns() - now_ns,
+			first ? LINKS_FIRST_NS : LINKS_SPACING_NS);
+	}
+	for (int i = 0; i < LINK_FIELDS; i++)
+		v[link_fields[i].column] = links->gb_per_s[i];
+	return state;
+}
+
 static enum sb_gpus_state read_nvml(struct sb_gpus_device *d, uint32_t *wanted, double *v)
 {
-	static enum sb_gpus_state (*const parts[])(struct sb_gpus_device *, uint32_t *,
-		double *) = { read_memory, read_utilization, read_numbers, read_throttle, read_processes };
+	static enum sb_gpus_state (*const parts[])(struct sb_gpus_device *, uint32_t *, double *) = {
+		read_memory, read_utilization, read_numbers, read_throttle, read_processes, read_links
+	};
 
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
 		if (parts[i](d, wanted, v) == SB_GPUS_GONE)

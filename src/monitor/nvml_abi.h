@@ -15,6 +15,7 @@ enum nvml_code {
 	NVML_FUNCTION_NOT_FOUND = 13,
 	NVML_GPU_IS_LOST = 15,
 	NVML_RESET_REQUIRED = 16,
+	NVML_VERSION_MISMATCH = 18, /* of the library and the kernel's part */
 	NVML_NOT_READY = 27,
 	NVML_UNKNOWN = 999
 };
@@ -37,6 +38,24 @@ struct nvml_process { /* of the _v3 calls */
 	unsigned pid;
 	unsigned long long used_bytes; /* all ones: not known */
 	unsigned gpu_instance, compute_instance;
+};
+struct nvml_field {
+	unsigned id, scope; /* of NVLink: which link, all ones: all */
+	long long timestamp_us, latency_us;
+	int type, code;
+	union {
+		double d;
+		unsigned u;
+		unsigned long ul;
+		unsigned long long ull;
+	} value;
+};
+enum { NVML_FIELD_DOUBLE = 0, NVML_FIELD_UNSIGNED = 1, NVML_FIELD_LONG = 2, NVML_FIELD_LONG_LONG = 3 };
+enum { /* running totals; NVLink's in KiB */
+	NVML_NVLINK_TX_KIB = 138,
+	NVML_NVLINK_RX_KIB = 139,
+	NVML_PCIE_TX_BYTES = 197,
+	NVML_PCIE_RX_BYTES = 198
 };
 enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0 };
 
@@ -63,7 +82,8 @@ enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0 };
 	X(encoder, nvmlDeviceGetEncoderUtilization, (nvml_device, unsigned *, unsigned *))                  \
 	X(decoder, nvmlDeviceGetDecoderUtilization, (nvml_device, unsigned *, unsigned *))                  \
 	X(processes, nvmlDeviceGetComputeRunningProcesses_v3,                                               \
-		(nvml_device, unsigned *, struct nvml_process *))
+		(nvml_device, unsigned *, struct nvml_process *))                                           \
+	X(fields, nvmlDeviceGetFieldValues, (nvml_device, int, struct nvml_field *))
 
 struct nvml_api {
 #define NVML_MEMBER_(member, symbol, parameters) int(*member) parameters;

@@ -172,6 +172,14 @@ void sb_samples_close(struct sb_samples *series, uint64_t ticks)
 	release(series);
 }
 
+void sb_samples_forget_latest(struct sb_samples *series)
+{
+	pthread_mutex_lock(&lock);
+	for (uint32_t c = 0; series->open && c < series->column_count; c++)
+		series->latest[c] = NAN;
+	pthread_mutex_unlock(&lock);
+}
+
 bool sb_samples_latest(const char *source, int device, const char *column, double *out_value)
 {
 	bool found = false;

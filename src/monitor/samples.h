@@ -59,6 +59,8 @@ void sb_samples_push(struct sb_samples *series, uint64_t ticks, const double *va
 /* Records what is still being merged; takes a closed series. */
 void sb_samples_close(struct sb_samples *series, uint64_t ticks);
 
+/* Nothing newer will come: what was read last is not what is now. */
+void sb_samples_forget_latest(struct sb_samples *series);
 /* The newest value of any open series; false: no such column, or not known. */
 bool sb_samples_latest(const char *source, int device, const char *column, double *out_value);
 /* How many open series a source has: the number of GPUs. */

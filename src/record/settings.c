@@ -34,7 +34,7 @@ const struct sb_setting sb_setting_table[] = {
 		"2", "time between CPU, memory and disk samples" },
 	TOGGLE(monitor, "true", NULL, NULL, "sample anything at all from this process"),
 	TOGGLE(monitor_gpu_memory, "true", NULL, NULL, "GPU memory, also by process"),
-	TOGGLE(monitor_gpu_utilization, "true", NULL, NULL, "GPU utilisation, clocks, encoder and decoder"),
+	TOGGLE(monitor_gpu_utilization, "true", NULL, NULL, "GPU utilisation, clocks, encoder, PCIe, NVLink"),
 	TOGGLE(monitor_gpu_temperature, "true", NULL, "false", "GPU temperature"),
 	TOGGLE(monitor_gpu_power, "true", NULL, "false", "GPU power and energy"),
 	TOGGLE(monitor_cpu_usage, "true", NULL, "false", "CPU total, per core, frequency, load, pressure"),

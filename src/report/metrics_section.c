@@ -23,6 +23,10 @@ static const struct {
 	{ "memory_clock_mhz", mean_max },
 	{ "encoder_percent", mean_max },
 	{ "decoder_percent", mean_max },
+	{ "pcie_tx_gb_per_s", mean_max },
+	{ "pcie_rx_gb_per_s", mean_max },
+	{ "nvlink_tx_gb_per_s", mean_max },
+	{ "nvlink_rx_gb_per_s", mean_max },
 	{ "process_memory_mb", mean_max },
 	{ "other_process_count", top },
 };
@@ -199,6 +203,10 @@ static void device_text(const struct sb_model *model, const struct sb_device *d,
 	row(out, s, "memory_clock_mhz", "memory clock", "MHz", 0);
 	row(out, s, "encoder_percent", "encoder", "%", 1);
 	row(out, s, "decoder_percent", "decoder", "%", 1);
+	row(out, s, "pcie_rx_gb_per_s", "PCIe to the GPU", "GB/s", 3);
+	row(out, s, "pcie_tx_gb_per_s", "PCIe from the GPU", "GB/s", 3);
+	row(out, s, "nvlink_rx_gb_per_s", "NVLink to the GPU", "GB/s", 3);
+	row(out, s, "nvlink_tx_gb_per_s", "NVLink from the GPU", "GB/s", 3);
 	if (!isnan(d->energy_wh))
 		sb_buf_printf(out, "    %-24s %32.2f  Wh\n", "energy", d->energy_wh);
 	if (!isnan(d->cost))

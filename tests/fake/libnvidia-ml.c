@@ -7,7 +7,10 @@
  *   throttle 4, encoder 3, decoder 7
  *   unsupported power utilization …
  *   lost 1            GPU 1 is gone
- *   hang power        that call never returns
+ *   hang power        that call never returns; "hang init" too
+ *   mismatch          init answers LIB_RM_VERSION_MISMATCH
+ *   mig 2             GPU 0 has two slices: MIG-00000000-… and MIG-00000001-…
+ *   pcie_bytes 1000, nvlink_kib 1000   what each reading adds (default: not supported)
  *   process PID MB    may be repeated
  * Values get "+ i" for GPU i where that makes sense (memory used, temperature). */
 #include "monitor/nvml_abi.h"
@@ -21,6 +24,9 @@
 #define EXPORT __attribute__((visibility("default")))
 #define DEVICE(i) ((nvml_device)(uintptr_t)(0x1000 + (i)))
 #define INDEX(d) ((unsigned)((uintptr_t)(d)-0x1000))
+#define SLICE(i) ((nvml_device)(uintptr_t)(0x2000 + (i)))
+#define IS_SLICE(d) ((uintptr_t)(d) >= 0x2000)
+#define SLICE_INDEX(d) ((unsigned)((uintptr_t)(d)-0x2000))
 
 static char script[8192];
 
@@ -77,9 +83,11 @@ static int state(nvml_device device, const char *what)
 
 	while (names("hang", what))
 		pause();
-	snprintf(index, sizeof index, "%u", INDEX(device));
+	snprintf(index, sizeof index, "%u", IS_SLICE(device) ? 0 : INDEX(device));
 	if (names("lost", index))
 		return NVML_GPU_IS_LOST;
+	if (IS_SLICE(device) && strcmp(what, "memory") && strcmp(what, "processes"))
+		return NVML_NOT_SUPPORTED; /* a slice has no sensors of its own */
 	return names("unsupported", what) ? NVML_NOT_SUPPORTED : NVML_OK;
 }
 
@@ -96,6 +104,8 @@ EXPORT int nvmlInit_v2(void)
 {
 	while (names("hang", "init"))
 		pause();
+	if (line_of(read_script(), "mismatch"))
+		return NVML_VERSION_MISMATCH;
 	return names("driver", "missing") ? NVML_DRIVER_NOT_LOADED : NVML_OK;
 }
 
@@ -126,7 +136,10 @@ EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, nvml_device *out)
 
 EXPORT int nvmlDeviceGetUUID(nvml_device device, char *out, unsigned size)
 {
-	snprintf(out, size, "GPU-%08x-0000-0000-0000-000000000000", 0xabc0 + INDEX(device));
+	if (IS_SLICE(device))
+		snprintf(out, size, "MIG-%08x-0000-0000-0000-000000000000", SLICE_INDEX(device));
+	else
+		snprintf(out, size, "GPU-%08x-0000-0000-0000-000000000000", 0xabc0 + INDEX(device));
 	return NVML_OK;
 }
 
@@ -141,13 +154,27 @@ EXPORT int nvmlDeviceGetHandleByUUID(const char *uuid, nvml_device *out)
 			return NVML_OK;
 		}
 	}
+	for (unsigned i = 0; i < (unsigned)number("mig", 0); i++) {
+		nvmlDeviceGetUUID(SLICE(i), text, sizeof text);
+		if (!strcmp(text, uuid)) {
+			*out = SLICE(i);
+			return NVML_OK;
+		}
+	}
 	return NVML_NOT_FOUND;
+}
+
+EXPORT int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(nvml_device slice, nvml_device *out)
+{
+	if (!IS_SLICE(slice))
+		return 2;
+	*out = DEVICE(0);
+	return NVML_OK;
 }
 
 EXPORT int nvmlDeviceGetName(nvml_device device, char *out, unsigned size)
 {
-	(void)device;
-	snprintf(out, size, "Fake GPU 9000");
+	snprintf(out, size, IS_SLICE(device) ? "Fake GPU 9000 MIG 1g.10gb" : "Fake GPU 9000");
 	return NVML_OK;
 }
 
@@ -163,8 +190,11 @@ EXPORT int nvmlDeviceGetMemoryInfo_v2(nvml_device device, struct nvml_memory_v2 
 
 	if (code)
 		return code;
-	out->total = (unsigned long long)number("memory_total_mb", 24564) << 20;
-	out->used = (unsigned long long)(number("memory_used_mb", 8420) + INDEX(device)) << 20;
+	out->total = (unsigned long long)(IS_SLICE(device) ? 9984 : number("memory_total_mb", 24564)) << 20;
+	out->used = (unsigned long long)(IS_SLICE(device)
+						 ? 1000 + SLICE_INDEX(device)
+						 : (unsigned)number("memory_used_mb", 8420) + INDEX(device))
+		    << 20;
 	out->reserved = 0;
 	out->free = out->total - out->used;
 	return NVML_OK;
@@ -246,6 +276,35 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(
 
 		if (sscanf(line, "%u %llu", &pid, &mb) == 2)
 			out[(*count)++] = (struct nvml_process){ pid, mb << 20, 0, 0 };
+	}
+	return NVML_OK;
+}
+
+/* Counters that grow by the scripted amount at every reading; PCIe's are 32 bits
+ * wide and begin just below their end. */
+EXPORT int nvmlDeviceGetFieldValues(nvml_device device, int count, struct nvml_field *fields)
+{
+	static unsigned pcie = 0xffffff00u;
+	static unsigned long long nvlink;
+	int code = state(device, "fields");
+
+	if (code)
+		return code;
+	pcie += (unsigned)number("pcie_bytes", 0);
+	nvlink += (unsigned long long)number("nvlink_kib", 0);
+	for (int i = 0; i < count; i++) {
+		struct nvml_field *f = &fields[i];
+		int is_pcie = f->id == NVML_PCIE_TX_BYTES || f->id == NVML_PCIE_RX_BYTES;
+
+		f->code = line_of(script, is_pcie ? "pcie_bytes" : "nvlink_kib") &&
+					  (is_pcie || f->scope == ~0u)
+				  ? NVML_OK
+				  : NVML_NOT_SUPPORTED;
+		f->type = is_pcie ? NVML_FIELD_UNSIGNED : NVML_FIELD_LONG_LONG;
+		if (is_pcie)
+			f->value.u = pcie;
+		else
+			f->value.ull = nvlink;
 	}
 	return NVML_OK;
 }

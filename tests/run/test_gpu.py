@@ -1,4 +1,5 @@
 """GPU samples of whole runs, against the fake libnvidia-ml."""
+import itertools
 import subprocess
 
 FAST = ("--gpu-monitor-interval", "0.02")
@@ -63,3 +64,62 @@ def test_a_driver_that_is_not_loaded_is_said(strobe):
     strobe.fake_nvml("driver missing\n")
     strobe.run("--", "true")
     assert strobe.recorded().meta("missing", "GPU metrics").startswith("the NVIDIA driver is not loaded")
+
+
+def test_a_gpu_that_is_lost_while_it_runs_is_named_and_the_rest_goes_on(strobe):
+    strobe.fake_nvml("gpus 2\n")
+    process = until_line(strobe, "--real-time-display", "--display-interval", "0.1")
+    process.stdout.readline()
+    for line in process.stderr:  # the display: both are sampled
+        if line.startswith("GPU 1: Memory"):
+            break
+    strobe.say_nvml("gpus 2\nlost 1\n")
+    for line in itertools.islice(process.stderr, 5000):
+        if line == "GPU 1: n/a\n":  # not what was read last
+            break
+    assert line == "GPU 1: n/a\n"
+    assert end(process) == 0
+    seen = strobe.recorded()
+    lost = [why for why in seen.metas["missing"].values() if "the GPU was lost while recording" in why]
+    assert len(lost) == 1 and lost[0].startswith("GPU 1 after ")
+    assert seen.last("gpu", "memory_used_mb", 0) == 8420
+    assert seen.last("gpu", "memory_used_mb", 1) == 8421  # the last that was read
+
+
+def test_a_driver_that_hangs_at_its_start_delays_nobody(strobe):
+    strobe.fake_nvml("hang init\n")
+    process = until_line(strobe)
+    assert process.stdout.readline() == "ready\n"  # the program has begun, NVML never does
+    assert end(process) == 0
+    seen = strobe.recorded()
+    assert "has not answered since 0.0 s" in seen.meta("missing", "GPU metrics")
+    assert {"cpu", "memory", "disk"} <= seen.sources()
+
+
+def test_a_driver_that_differs_from_its_library_is_said(strobe):
+    strobe.fake_nvml("mismatch\n")
+    done = strobe.run("--", "true")
+    assert "Not recorded: GPU metrics: the NVIDIA driver and its library differ in version" in done.stderr
+    assert "restart the machine, or reload the driver: it was updated meanwhile" in done.stderr
+
+
+def test_a_slice_of_a_gpu_is_followed_by_its_uuid(strobe):
+    strobe.fake_nvml("mig 2\n")
+    strobe.environment["CUDA_VISIBLE_DEVICES"] = "MIG-00000001-0000-0000-0000-000000000000"
+    strobe.run("--", "true")
+    seen = strobe.recorded()
+    assert seen.last("gpu", "memory_used_mb", 0) == 1001
+    assert seen.meta("system", "gpu0.name") == "Fake GPU 9000 MIG 1g.10gb"
+    assert seen.meta("system", "gpu0.uuid").startswith("MIG-00000001")
+
+
+def test_pcie_and_nvlink_are_in_the_report(strobe):
+    strobe.fake_nvml("pcie_bytes 1000000\nnvlink_kib 5000\n")
+    process = until_line(strobe, "--real-time-display", "--display-interval", "0.3")
+    process.stdout.readline()
+    shown = 0
+    while shown < 2:  # the second reading of the counters is due by then
+        shown += process.stderr.readline().startswith("===")
+    assert end(process) == 0
+    text = strobe("report").stdout
+    assert "PCIe to the GPU" in text and "NVLink from the GPU" in text

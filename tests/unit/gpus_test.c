@@ -250,6 +250,159 @@ static void visible_lists_are_read_as_cuda_does(void **state)
 	assert_int_equal(v.entries[1].index, -1);
 }
 
+/* The counters grow by the same amount at each reading; PCIe's goes round meanwhile. */
+static void pcie_and_nvlink_counters_become_rates(void **state)
+{
+	double pcie, nvlink;
+
+	say("pcie_bytes 1000000\nnvlink_kib 1000\n");
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu", 0, "pcie_rx_gb_per_s", -1)));
+	sb_gpus_stop();
+	pcie = captured("gpu", 0, "pcie_rx_gb_per_s", -1);
+	nvlink = captured("gpu", 0, "nvlink_tx_gb_per_s", -1);
+	assert_true(isnan(captured("gpu", 0, "pcie_rx_gb_per_s", 0))); /* one reading is no rate */
+	assert_true(pcie > 0 && pcie <= 1e6 * 1e-9 / 0.2);
+	assert_true(fabs(nvlink / pcie - 1.024) < 1e-9);
+}
+
+static void links_that_are_not_counted_have_no_column(void **state)
+{
+	say("pcie_bytes 1000\n");
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu", 0, "power_w", 3)));
+	sb_gpus_stop();
+	assert_true(captured_has_column("gpu", 0, "pcie_tx_gb_per_s"));
+	assert_false(captured_has_column("gpu", 0, "nvlink_tx_gb_per_s"));
+	assert_string_equal(captured_missing, "");
+}
+
+static void a_slice_has_its_own_memory_and_its_gpus_sensors(void **state)
+{
+	say("mig 2\n");
+	setenv("CUDA_VISIBLE_DEVICES", "MIG-00000001-0000-0000-0000-000000000000", 1);
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu", 0, "power_w", 1)));
+	sb_gpus_stop();
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	assert_int_equal(captured_schema_count, 1);
+	assert_true(captured("gpu", 0, "memory_used_mb", 0) == 1001);
+	assert_true(captured("gpu", 0, "memory_total_mb", 0) == 9984);
+	assert_true(captured("gpu", 0, "temperature_c", 0) == 72);
+	assert_true(captured("gpu", 0, "power_w", 0) == 300);
+	assert_false(captured_has_column("gpu", 0, "utilization_percent"));
+	assert_string_equal(captured_missing, "GPU 0: utilisation|this GPU or driver does not offer it|\n");
+}
+
+static void a_driver_that_differs_from_its_library_is_said(void **state)
+{
+	say("mismatch\n");
+	sb_procfile_set_roots(NULL, "/nonexistent");
+	sb_gpus_start(&settings);
+	WAIT_FOR(captured_said("|"));
+	sb_gpus_stop();
+	sb_procfile_set_roots(NULL, NULL);
+	assert_string_equal(captured_missing, "GPU metrics|the NVIDIA driver and its library differ in "
+					      "version|restart the machine, or reload the "
+					      "driver: it was updated meanwhile\n");
+}
+
+/* ---- AMD ------------------------------------------------------------------------- */
+
+static char sys_root[64];
+
+static void put_sys(const char *card, const char *name, const char *text)
+{
+	char path[300];
+	FILE *file;
+
+	snprintf(path, sizeof path, "mkdir -p %s/class/drm/%s/device/hwmon/hwmon3", sys_root, card);
+	assert_int_equal(system(path), 0);
+	snprintf(path, sizeof path, "%s/class/drm/%s/device/%s", sys_root, card, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static int begin_amd(void **state)
+{
+	begin(state);
+	setenv("STROBE_NVML_PATH", "/nonexistent/libnvidia-ml.so", 1);
+	snprintf(sys_root, sizeof sys_root, "/tmp/strobe-sys-%d", (int)getpid());
+	put_sys("card1", "mem_info_vram_total", "68702699520\n"); /* 65520 MiB */
+	put_sys("card1", "mem_info_vram_used", "1073741824\n");
+	put_sys("card1", "gpu_busy_percent", "97\n");
+	put_sys("card1", "mem_busy_percent", "31\n");
+	put_sys("card1", "product_name", "Instinct MI210\n");
+	put_sys("card1", "unique_id", "a1b2c3d4e5f60718\n");
+	put_sys("card1", "hwmon/hwmon3/temp1_input", "61000\n");
+	put_sys("card1", "hwmon/hwmon3/power1_average", "215000000\n");
+	put_sys("card1", "hwmon/hwmon3/freq1_input", "1700000000\n");
+	put_sys("card1", "hwmon/hwmon3/freq2_input", "1600000000\n");
+	sb_procfile_set_roots(NULL, sys_root);
+	return 0;
+}
+
+static int end_amd(void **state)
+{
+	char command[100];
+
+	sb_procfile_set_roots(NULL, NULL);
+	snprintf(command, sizeof command, "rm -r %s", sys_root);
+	return end(state) | system(command);
+}
+
+static void an_amd_card_is_read_from_sysfs(void **state)
+{
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu", 0, "energy_j", 2)));
+	sb_gpus_stop();
+	assert_true(captured("gpu", 0, "memory_total_mb", 0) == 65520);
+	assert_true(captured("gpu", 0, "memory_used_mb", 0) == 1024);
+	assert_true(captured("gpu", 0, "utilization_percent", 0) == 97);
+	assert_true(captured("gpu", 0, "memory_utilization_percent", 0) == 31);
+	assert_true(captured("gpu", 0, "temperature_c", 0) == 61);
+	assert_true(captured("gpu", 0, "power_w", 0) == 215);
+	assert_true(captured("gpu", 0, "sm_clock_mhz", 0) == 1700);
+	assert_true(captured("gpu", 0, "memory_clock_mhz", 0) == 1600);
+	assert_false(captured_has_column("gpu", 0, "pcie_tx_gb_per_s"));
+	assert_string_equal(
+		captured_missing, "GPU 0: throttling, processes|this GPU or driver does not offer it|\n");
+}
+
+static void a_newer_amd_card_has_momentary_power_only(void **state)
+{
+	char path[200];
+
+	snprintf(path, sizeof path, "%s/class/drm/card1/device/hwmon/hwmon3/power1_average", sys_root);
+	assert_int_equal(unlink(path), 0);
+	put_sys("card1", "hwmon/hwmon3/power1_input", "230000000\n");
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu", 0, "power_w", 0)));
+	sb_gpus_stop();
+	assert_true(captured("gpu", 0, "power_w", 0) == 230);
+}
+
+static void an_amd_card_that_goes_leaves_the_others(void **state)
+{
+	char command[200];
+	uint32_t rows;
+
+	put_sys("card2", "mem_info_vram_total", "1073741824\n");
+	put_sys("card2", "mem_info_vram_used", "1048576\n");
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu", 1, "memory_used_mb", 1)));
+	snprintf(command, sizeof command, "rm -r %s/class/drm/card1", sys_root);
+	assert_int_equal(system(command), 0);
+	WAIT_FOR(captured_said("the GPU was lost while recording"));
+	rows = captured_count();
+	WAIT_FOR(captured_count() > rows + 3);
+	sb_gpus_stop();
+	assert_non_null(strstr(captured_missing, "GPU 0 after "));
+	assert_null(strstr(captured_missing, "GPU 1 after "));
+}
+
 /* Last: the thread that hangs stays behind for good. */
 static void a_hanging_driver_holds_nobody_up(void **state)
 {
@@ -268,6 +421,7 @@ static void a_hanging_driver_holds_nobody_up(void **state)
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define AMD_CASE(name) cmocka_unit_test_setup_teardown(name, begin_amd, end_amd)
 	const struct CMUnitTest tests[] = {
 		CASE(every_column_has_the_drivers_number),
 		CASE(energy_is_power_over_real_time),
@@ -282,6 +436,13 @@ int main(void)
 		CASE(display_has_the_two_lines),
 		CASE(throttle_reasons_are_words),
 		CASE(visible_lists_are_read_as_cuda_does),
+		CASE(pcie_and_nvlink_counters_become_rates),
+		CASE(links_that_are_not_counted_have_no_column),
+		CASE(a_slice_has_its_own_memory_and_its_gpus_sensors),
+		CASE(a_driver_that_differs_from_its_library_is_said),
+		AMD_CASE(an_amd_card_is_read_from_sysfs),
+		AMD_CASE(a_newer_amd_card_has_momentary_power_only),
+		AMD_CASE(an_amd_card_that_goes_leaves_the_others),
 		CASE(a_hanging_driver_holds_nobody_up),
 	};
 
