@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const struct option options[] = {
-	{ "json", 0, NULL, "as JSON", false, false },
+	{ "json", 0, NULL, "the same as JSON", false, false },
 	{ 0 },
 };
 
@@ -98,8 +98,11 @@ const struct command cmd_doctor = {
 	.name = "doctor",
 	.usage = "[--json]",
 	.summary = "what works here (GPU, NVML, CUPTI, NVTX, permissions) and how to fix the rest",
-	.description = "Looks at the machine, the GPU driver and this build. Makes no CUDA context.\n"
-		       "Exit code 1 when nothing could be recorded here.",
+	.description =
+		"Looks at the machine, the GPU drivers, the Python of this shell and this build: what is "
+		"ok,\n"
+		"what is missing, and what to do about it. Makes no CUDA context.\n"
+		"Exit code 1 when nothing could be recorded here.",
 	.examples = "  strobe doctor\n  strobe doctor --json | jq '.checks[] | select(.state != \"ok\")'",
 	.options = options,
 	.run = run,

@@ -28,19 +28,20 @@
 static const struct option own_options[] = {
 	{ "output-dir", 'o', "DIR", "folder that gets the run's folder; default ./strobe-runs", false,
 		false },
-	{ "name", 'n', "NAME", "the run's name; default: the program's", false, false },
+	{ "name", 'n', "NAME", "the run's name; default: the script's or program's", false, false },
 	{ "config", 'c', "FILE", "settings as YAML, under the key 'profiling:'", false, false },
 	{ "preset", 'p', "PRESET", "development or production", false, false },
-	{ "tag", 't', "KEY=VALUE", "describe the run; may be repeated", false, true },
+	{ "tag", 't', "KEY=VALUE", "describe the run: model=wan-1.3b; may be repeated", false, true },
 	{ "stage", 's', "FUNCTION=STAGE",
 		"record pkg.mod:Class.method as a stage: '4c VAE encode'; may be repeated", false, true },
-	{ "gpu-trace", 0, "SPEC", "trace GPU kernels: all, steps:3 or seconds:5", true, false },
-	{ "sample", 0, "HZ", "sample Python stacks; default 100 a second", true, false },
+	{ "gpu-trace", 0, "SPEC", "trace GPU kernels: all (default), steps:3 or seconds:5", true, false },
+	{ "sample", 0, "HZ", "sample Python stacks, 100 times a second by default", true, false },
 	{ "no-python-hook", 0, NULL, "do not attach to Python programs", false, false },
 	{ "no-command", 0, NULL, "leave the command line out of the recording", false, false },
 	{ "wait", 'w', NULL, "also wait for processes that the command leaves behind", false, false },
 	{ "quiet", 'q', NULL, "no summary; errors only", false, false },
-	{ "print-config", 0, NULL, "show the settings in force and where each came from", false, false },
+	{ "print-config", 0, NULL, "show the settings in force and where each came from; runs nothing", false,
+		false },
 };
 #define INNER_RUNS "inner_runs.txt" /* gone again when the run has ended */
 enum { OWN_COUNT = sizeof own_options / sizeof own_options[0] };
@@ -219,6 +220,15 @@ static bool out_of_memory(const struct run *r)
 	       (!WIFEXITED(r->child.status) || WEXITSTATUS(r->child.status));
 }
 
+/* A program may record without the hook, by its own import. */
+static bool has_recorded(const struct run *r, pid_t pid)
+{
+	char path[PATH_MAX + 40];
+
+	snprintf(path, sizeof path, "%s/run.%d.strobe", r->absolute, (int)pid);
+	return !access(path, F_OK);
+}
+
 /* The runs that were made below this one; their stages are not ours. */
 static bool say_inner_runs(const struct run *r)
 {
@@ -247,7 +257,7 @@ static void say_missing_stages(const struct run *r)
 {
 	bool any = say_inner_runs(r) || anything_recorded(r->absolute);
 
-	if (any && r->python.unreached)
+	if (any && r->python.unreached && !has_recorded(r, r->python.pid ? r->python.pid : r->child.pid))
 		sb_keep_missing("stages of one Python program", r->python.why, r->python.how);
 	if (any)
 		return;
@@ -428,17 +438,25 @@ const struct command cmd_run = {
 	.name = "run",
 	.usage = "[OPTIONS] -- COMMAND [ARG…]",
 	.summary = "record a program, unmodified; write its run folder and summary",
-	.description = "Starts the command with recording on, samples GPU, CPU, memory and disk of its whole "
-		       "process\n"
-		       "tree from outside, and passes signals, standard input and output and the exit code "
-		       "through.\n"
-		       "The summary goes to standard error, the reports into the run folder.",
+	.description =
+		"Starts the command with recording on, samples GPU, CPU, memory and disk of its whole "
+		"process\n"
+		"tree from outside, and passes signals, standard input and output and the exit code "
+		"through.\n"
+		"The summary goes to standard error, the reports into the run folder, which only you can "
+		"read.\n"
+		"Exit code: the command's, 128 + N when signal N ended it, 127 no such command, 126 it "
+		"cannot be run.",
 	.examples = "  strobe run -- python wan_t2v.py --steps 50\n"
 		    "  strobe run --stage 'wan.vae:VAE.decode=4c VAE decode' -- python wan_t2v.py\n"
 		    "  strobe run -p production -o /data/runs -t model=wan-1.3b -- torchrun --nproc-per-node "
 		    "8 serve.py\n"
 		    "  strobe run --gpu-trace=steps:3 -- ./pipeline\n"
 		    "  strobe run --config profiling.yaml --print-config",
+	.exit_status =
+		"The command's own, 128 + N when signal N ended it; 127 there is no such command, 126 it "
+		"cannot be run, 2 usage or input error.",
+	.own_option_count = OWN_COUNT,
 	.options = options,
 	.passes_command = true,
 	.run = run,

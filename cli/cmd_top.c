@@ -22,7 +22,7 @@ enum { COST_FACTOR = 20 }; /* reading takes at most a twentieth of one core */
 static const struct option options[] = {
 	{ "interval", 'i', "SECONDS", "time between refreshes, 0.1 to 60; default 1", false, false },
 	{ "once", '1', NULL, "print one screen as text and end", false, false },
-	{ "sort", 's', "BY", "tree, self or rate", false, false },
+	{ "sort", 's', "BY", "order of the stages: tree (default), self or rate", false, false },
 	{ 0 },
 };
 
@@ -206,10 +206,13 @@ const struct command cmd_top = {
 	.name = "top",
 	.usage = "[OPTIONS] [RUN|PID]",
 	.summary = "live terminal view of a running or finished recording",
-	.description = "Shows stages with their rates, steps and frames per second now, and GPU, CPU, memory "
-		       "and disk.\n"
-		       "Reads the recording's files; the program is not slowed down. Keys: q quit, s sort, "
-		       "arrows scroll.",
+	.description =
+		"Shows stages with their rates, steps and frames per second now, and GPU, CPU, memory "
+		"and disk.\n"
+		"Reads the recording's files: the program is not slowed down. Keys: q quit, s sort, "
+		"arrows scroll.\n"
+		"RUN is a run folder, a .strobe file or last (the default), last~1...; PID any process of "
+		"a run.",
 	.examples = "  strobe top                 the last run\n  strobe top 12345           the run that "
 		    "process 12345 records into\n"
 		    "  strobe top --once last~1   one screen as text",

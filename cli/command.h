@@ -25,6 +25,8 @@ struct command {
 	const char *summary; /* one line, no full stop */
 	const char *description; /* paragraphs for --help and the man page */
 	const char *examples; /* lines */
+	const char *exit_status; /* of the man page; NULL: the usual 0, 1, 2 */
+	size_t own_option_count; /* options after that are settings; 0: there are none */
 	const struct option *options; /* ends with a NULL name */
 	bool passes_command; /* everything after "--" is somebody's command */
 	int (*run)(struct args *args); /* returns the exit code */

@@ -30,6 +30,11 @@ void help_print_all(void)
 		STROBE_VERSION);
 }
 
+static bool is_first_setting(const struct command *c, const struct option *o)
+{
+	return c->own_option_count && o == c->options + c->own_option_count;
+}
+
 void help_print(const struct command *c)
 {
 	printf("strobe %s: %s\n\nusage: strobe %s %s\n", c->name, c->summary, c->name, c->usage);
@@ -40,6 +45,9 @@ void help_print(const struct command *c)
 	for (const struct option *o = c->options; o && o->name; o++) {
 		char label[96];
 
+		if (is_first_setting(c, o))
+			printf("\nsettings, as in the configuration file (--config) and the environment "
+			       "(STROBE_<KEY>):\n");
 		option_label(o, label, sizeof label);
 		if (strlen(label) <= 28)
 			printf("  %-28s %s\n", label, o->help);
@@ -90,6 +98,10 @@ static void print_man(const struct command *c)
 	for (const struct option *o = c->options; o && o->name; o++) {
 		char label[96];
 
+		if (is_first_setting(c, o))
+			printf(".SH SETTINGS\nAs in the configuration file (\\-\\-config) and the "
+			       "environment "
+			       "(STROBE_<KEY>).\n");
 		option_label(o, label, sizeof label);
 		printf(".TP\n.B ");
 		roff(label + strspn(label, " "));
@@ -99,9 +111,12 @@ static void print_man(const struct command *c)
 	}
 	if (c->examples)
 		roff_section("EXAMPLES", c->examples, true);
-	printf(".SH EXIT STATUS\n0 success, 1 the check failed (a regression, a missed target), 2 usage or "
-	       "input error.\n"
-	       ".SH SEE ALSO\n.BR strobe (1)\n");
+	roff_section("EXIT STATUS",
+		c->exit_status ? c->exit_status
+			       : "0 success, 1 the check failed (a regression, a missed target), 2 usage or "
+				 "input error.",
+		false);
+	printf(".SH SEE ALSO\n.BR strobe (1)\n");
 }
 
 static void print_man_overview(void)

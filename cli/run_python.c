@@ -168,6 +168,7 @@ static bool look_at_environment(struct run_python *p, pid_t pid, const char *pro
 	if (size < 0 || size + 1 == sizeof environment || (path && strstr(path, p->hook_folder)))
 		return true;
 	p->unreached = true;
+	p->pid = pid;
 	snprintf(p->why, sizeof p->why, "%.60s was started %s, without the start-up hook", program,
 		variable_of(environment, size, "STROBE_RUN_DIR") ? "with another PYTHONPATH"
 								 : "with a cleared environment");
@@ -191,6 +192,7 @@ static bool look_at_python(struct run_python *p, pid_t pid, const char *program)
 	if (!option)
 		return look_at_environment(p, pid, program);
 	say_option(p, option);
+	p->pid = pid;
 	return false;
 }
 

@@ -4,10 +4,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct run_python {
 	const char *hook_folder; /* as it stands in PYTHONPATH; NULL: none is attached */
 	bool unreached; /* a Python came by without the hook */
+	pid_t pid; /* which one; 0: the command itself */
 	char why[200], how[200];
 	bool uses_strobe; /* a process had strobe loaded, whatever became of it */
 };

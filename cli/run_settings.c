@@ -29,7 +29,7 @@ static const char *argument_of(const struct sb_setting *t)
 	case SB_SETTING_BYTES: return "SIZE";
 	case SB_SETTING_NUMBER: return "NUMBER";
 	case SB_SETTING_FORMAT: return "FORMAT";
-	case SB_SETTING_THRESHOLDS: return "NAME=N;…";
+	case SB_SETTING_THRESHOLDS: return "NAME=N;...";
 	default: return "TEXT";
 	}
 }
@@ -46,11 +46,24 @@ static const char *flag_name(const struct sb_setting *t)
 	return name;
 }
 
+/* "time between GPU samples (0.5 s)" */
+static const char *help_of(const struct sb_setting *t)
+{
+	static char texts[SB_SETTING_COUNT_MAX][120];
+	char *text = texts[t - sb_setting_table];
+	bool told = t->type == SB_SETTING_SECONDS || t->type == SB_SETTING_COUNT ||
+		    t->type == SB_SETTING_BYTES || t->type == SB_SETTING_BOOL || t->type == SB_SETTING_FORMAT;
+
+	snprintf(text, sizeof texts[0], told ? "%s (%s%s)" : "%s", t->help, t->fallback,
+		t->type == SB_SETTING_SECONDS ? " s" : "");
+	return text;
+}
+
 size_t run_settings_options(struct option *out, size_t used, size_t limit)
 {
 	for (const struct sb_setting *t = sb_setting_table; t->key && used + 1 < limit; t++)
 		if (!has_own_flag(t))
-			out[used++] = (struct option){ flag_name(t), 0, argument_of(t), t->help,
+			out[used++] = (struct option){ flag_name(t), 0, argument_of(t), help_of(t),
 				t->type == SB_SETTING_BOOL, false };
 	return used;
 }

@@ -439,3 +439,22 @@ def test_a_small_program_is_not_given_strobes_own_size(strobe):
     assert seen is None or int(seen) > 6 << 20
     strobe.run("--", PYTHON, "-c", "x = bytearray(64 << 20)")
     assert int(strobe.recorded().meta("run", "peak_rss_bytes")) > 64 << 20
+
+
+def test_a_python_that_records_by_itself_is_not_missed(strobe):
+    """-I keeps the hook out, but not a strobe that is installed in the environment."""
+    if not (BUILD / "python" / "strobe").exists():
+        pytest.skip("no Python package in this build")
+    made = subprocess.run([PYTHON, "-m", "venv", "--without-pip", str(strobe.folder / "venv")], capture_output=True)
+    if made.returncode:
+        pytest.skip("no venv can be made here")
+    packages = next((strobe.folder / "venv" / "lib").glob("python*")) / "site-packages"
+    (packages / "strobe.pth").write_text(str(BUILD / "python") + "\n")
+    python = str(strobe.folder / "venv" / "bin" / "python")
+    script = strobe.script("import strobe\nstrobe.start()\nwith strobe.section('own'): pass\nstrobe.stop()\n")
+    done = strobe.run("--", python, "-I", script)
+    assert done.returncode == 0, done.stderr
+    assert "own" in done.stderr
+    assert "Python program" not in done.stderr and "start-up hook" not in done.stderr
+    done = strobe.run("--stage", "json:dumps=dump", "--", python, "-c", "import json; json.dumps(1)")  # and the hook in a venv
+    assert "dump" in done.stderr and "start-up hook" not in done.stderr
