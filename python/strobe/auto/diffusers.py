@@ -1,6 +1,7 @@
 """A diffusers pipeline call as a generation: text encode, denoise steps with
 their forwards, VAE, export. Pipelines are known by register_modules(), which each
 of them calls; their parts by name and by what they can do."""
+import inspect
 import os
 
 from .. import _imports
@@ -18,6 +19,7 @@ def _on(toggle):
 
 def watch():
     _imports.when_imported("diffusers.pipelines.pipeline_utils", _on_pipelines)
+    _imports.when_imported("diffusers.modular_pipelines.modular_pipeline", _on_modular)
     _imports.when_imported("diffusers.utils.export_utils", _on_export)
     torch_modules.on_forward = _forward
 
@@ -26,6 +28,12 @@ def _on_pipelines(module):
     base = getattr(module, "DiffusionPipeline", None)
     if base is not None:
         wrap(base, "register_modules", _registering)
+
+
+def _on_modular(module):
+    base = getattr(module, "ModularPipeline", None)
+    if base is not None:
+        wrap(base, "register_components", _registering)
 
 
 def _on_export(module):
@@ -69,8 +77,8 @@ def _know(pipeline, components):
         if hasattr(part, "decode") and hasattr(part, "encode") and hasattr(part, "parameters") and _on("VAE_DECODE"):
             wrap_method(type(part), "decode", lambda original: _vae(original, "vae_decode"))
             wrap_method(type(part), "encode", lambda original: _vae(original, "vae_encode"))
-            guard(_count_calls, getattr(part, "decoder", None), "tiles")
-            guard(_count_calls, getattr(part, "encoder", None), "tiles")
+            guard(_count_calls, getattr(part, "decoder", None), _counting_tiles)
+            guard(_count_calls, getattr(part, "encoder", None), _counting_tiles)
         if name.rstrip("_0123456789") in DENOISERS:
             guard(_watch_blocks, part)
 
@@ -80,14 +88,16 @@ def _know(pipeline, components):
 class Call:
     """What is known of the call in progress."""
 
-    def __init__(self, pipeline, guidance_scale):
-        self.pipeline = pipeline
-        self.guidance_scale = guidance_scale
+    def __init__(self, arguments):
+        self.guidance_scale = _number(arguments.get("guidance_scale"))
+        self.is_video = "num_frames" in arguments or "video_length" in arguments
+        self.gives_latents = arguments.get("output_type") == "latent"
         self.step_zone = None
         self.step_count = 0
-        self.blocks_run = 0
-        self.most_blocks = 0
+        self.blocks_run = self.most_blocks = 0
+        self.attentions_run = self.most_attentions = 0
         self.tiles = 0
+        self.tile_cache = None
         self.has_timesteps = False
 
     def is_denoiser(self, name):
@@ -96,7 +106,7 @@ class Call:
         return base in DENOISERS or self.has_timesteps and base not in NO_DENOISERS
 
     def begin_step(self):
-        self.blocks_run = 0
+        self.blocks_run = self.attentions_run = 0
         attributes = {} if self.guidance_scale is None else {"guidance_scale": self.guidance_scale}
         self.step_zone = zone("denoise", ROLE_STEP, step=self.step_count, **attributes)
         self.step_zone.__enter__()
@@ -106,8 +116,11 @@ class Call:
             return
         facts = {} if timestep is None else {"timestep": timestep}
         self.most_blocks = max(self.most_blocks, self.blocks_run)
-        # A step that skipped most of its blocks was served by a cache.
-        if self.most_blocks and self.blocks_run * 2 <= self.most_blocks:
+        self.most_attentions = max(self.most_attentions, self.attentions_run)
+        # A step that skipped most of its blocks was served by a cache; the hooks of some
+        # caches sit in the blocks, which are called then but compute no attention.
+        if self.most_blocks and self.blocks_run * 2 <= self.most_blocks \
+                or self.most_attentions and self.attentions_run * 2 <= self.most_attentions:
             facts["cached"] = 1
         if facts:
             native.attrs(**facts)
@@ -120,13 +133,26 @@ def _number(value):
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
+def _arguments(signature, self, args, kwargs):
+    """The call's arguments by name, defaults included."""
+    try:
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        return dict(bound.arguments.get("kwargs") or {}, **bound.arguments)
+    except Exception:  # a call that will fail, or a signature nobody can tell
+        return kwargs
+
+
 def _generation(original):
+    signature = guard(inspect.signature, original)
+
     def __call__(self, *args, **kwargs):
         if wrapping.compiling() or here.call is not None:  # a pipeline inside a pipeline
             return original(self, *args, **kwargs)
-        facts = {name: kwargs[name] for name in ("width", "height", "num_inference_steps", "num_frames")
-                 if _number(kwargs.get(name)) is not None}
-        call = here.call = Call(self, _number(kwargs.get("guidance_scale")))
+        arguments = _arguments(signature, self, args, kwargs)
+        facts = {name: arguments[name] for name in ("width", "height", "num_inference_steps", "num_frames")
+                 if _number(arguments.get(name)) is not None}
+        call = here.call = Call(arguments)
         generation = zone(type(self).__name__, ROLE_GENERATION, **facts)
         depth, here.module_depth = here.module_depth, 0
         generation.__enter__()
@@ -134,7 +160,7 @@ def _generation(original):
         try:
             result = original(self, *args, **kwargs)
             guard(call.end_step)
-            guard(_output, result)
+            guard(_output, result, call)
             return result
         except BaseException as error:
             kind = type(error)
@@ -148,13 +174,15 @@ def _generation(original):
     return __call__
 
 
-def _output(result):
-    """Output frames, counted once, where they leave the pipeline."""
+def _output(result, call):
+    """Output frames, counted once, where they leave the pipeline. Latents are none."""
+    if call.gives_latents:
+        return
     frames = getattr(result, "frames", None)
     if frames is None and isinstance(result, dict):
         frames = result.get("frames")
-    if frames is None and isinstance(result, tuple) and result and len(shape_of(result[0])) == 5:
-        frames = result[0]
+    if frames is None and isinstance(result, tuple) and result and (call.is_video or len(shape_of(result[0])) == 5):
+        frames = result[0]  # return_dict=False
     if frames is None:
         return
     count, height, width = _frames_of(frames)
@@ -198,14 +226,22 @@ def _forward(name, module, call, args, kwargs):
         return call(module, *args, **kwargs)
 
 
+def _place_of_timestep(step):
+    """Among the arguments after self; CogVideoX's solver is given its last prediction before it."""
+    names = list(inspect.signature(step).parameters)
+    return names.index("timestep") - 1 if "timestep" in names else 1
+
+
 def _scheduler_step(original):
+    place = guard(_place_of_timestep, original) or 1
+
     def step(self, *args, **kwargs):
         current = None if wrapping.compiling() else here.call
         if current is None or current.step_zone is None:
             return original(self, *args, **kwargs)
         with zone("scheduler_step"):
             result = original(self, *args, **kwargs)
-        guard(current.end_step, _timestep(args, kwargs))
+        guard(current.end_step, guard(_timestep, args, kwargs, place))
         return result
     return step
 
@@ -218,14 +254,11 @@ def _set_timesteps(original):
     return set_timesteps
 
 
-def _timestep(args, kwargs):
-    value = kwargs.get("timestep", args[1] if len(args) > 1 else None)
-    if not getattr(value, "is_cpu", True):
+def _timestep(args, kwargs, place):
+    value = kwargs.get("timestep", args[place] if len(args) > place else None)
+    if value is None or not getattr(value, "is_cpu", True) or shape_of(value) not in ((), (1,)):
         return None  # on the device: not worth a wait
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None
+    return float(value)
 
 
 def _text_encode(original):
@@ -244,10 +277,12 @@ def _vae(original, name):
         current = here.call
         if current is not None:
             guard(current.end_step)
-            current.tiles = 0
+            current.tiles, current.tile_cache = 0, None
             current.has_timesteps = False if name == "vae_decode" else current.has_timesteps
         latent = shape_of(args[0] if args else next(iter(kwargs.values()), None))
         facts = {"latent_frames": latent[2]} if name == "vae_decode" and len(latent) == 5 else {}
+        if name == "vae_decode" and len(latent) == 4 and current is not None and current.is_video:
+            facts["latent_frames"] = latent[0]  # a frame-wise VAE: AnimateDiff, Stable Video Diffusion
         here.module_depth += 1
         try:
             with zone(name, **facts):
@@ -266,10 +301,26 @@ def _vae_facts(vae, name, result, current):
         made = result[0]
     if name == "vae_decode" and len(shape_of(made)) == 5:
         facts["frames"] = shape_of(made)[0] * shape_of(made)[2]
-    if current is not None and current.tiles and getattr(vae, "use_tiling", False):
+    if name == "vae_decode" and len(shape_of(made)) == 4 and current is not None and current.is_video:
+        facts["frames"] = shape_of(made)[0]
+    if current is not None and current.tiles > 1 and getattr(vae, "use_tiling", False):
         facts["tiles"] = current.tiles
     if facts:
         native.attrs(**facts)
+    if current is not None:
+        current.tile_cache = None
+
+
+def _counting_tiles(original):
+    """A tile of a causal VAE is decoded in several calls, a few frames each, that hand a cache on."""
+    def __call__(self, *args, **kwargs):
+        if not wrapping.compiling() and here.call is not None:
+            cache = kwargs.get("feat_cache", kwargs.get("conv_cache"))
+            continues = cache is not None and ("conv_cache" in kwargs or cache is here.call.tile_cache)
+            here.call.tile_cache = cache
+            here.call.tiles += not continues
+        return original(self, *args, **kwargs)
+    return __call__
 
 
 def _counting(field):
@@ -282,18 +333,24 @@ def _counting(field):
     return make
 
 
-def _count_calls(module, field):
+def _count_calls(module, make):
     """Counts the calls of a module's class during a pipeline call."""
     if module is None:
         return
     cls = type(module)
     if "__call__" not in vars(cls):
         cls.__call__ = lambda self, *args, **kwargs: torch_modules._original_call(self, *args, **kwargs)
-    wrap(cls, "__call__", _counting(field))
+    wrap(cls, "__call__", make)
 
 
 def _watch_blocks(denoiser):
-    """A denoiser's blocks: its longest list of modules."""
+    """A denoiser's blocks, its longest list of modules, and the attention in them."""
     lists = [child for child in denoiser.children() if type(child).__name__ == "ModuleList" and len(child)]
-    if lists:
-        _count_calls(max(lists, key=len)[0], "blocks_run")
+    if not lists:
+        return
+    block = max(lists, key=len)[0]
+    _count_calls(block, _counting("blocks_run"))
+    for inner in block.modules():
+        if inner is not block and "attention" in type(inner).__name__.lower():
+            _count_calls(inner, _counting("attentions_run"))
+            return

@@ -40,8 +40,13 @@ def _bytes(tensors):
 
 def _is_elsewhere(hook, tensors):
     """Whether the hook will bring anything to the device it computes on."""
-    target = str(getattr(hook, "execution_device", None)).partition(":")[0]
-    return any(tensor.device.type != target for tensor in tensors) and target != "None"
+    device = getattr(hook, "execution_device", None)
+    if device is None or not getattr(hook, "offload", True):  # an AlignDevicesHook may move inputs only
+        return False
+    if isinstance(device, int):  # the number of an accelerator
+        return any(tensor.device.type in ("cpu", "meta") for tensor in tensors)
+    target = str(device).partition(":")[0]
+    return any(tensor.device.type != target for tensor in tensors)
 
 
 def _is_on_a_device(hook, tensors):
@@ -67,6 +72,12 @@ def _moving(module_of, moves):
     return make
 
 
+def _group_bytes(group, modules):
+    """Of its modules and of the loose tensors that belong to none of them."""
+    loose = list(getattr(group, "parameters", None) or ()) + list(getattr(group, "buffers", None) or ())
+    return sum(_bytes(_own_tensors(None, module)) for module in modules) + _bytes(loose)
+
+
 def _moving_group(original):
     def method(group, *args, **kwargs):
         if wrapping.compiling():
@@ -75,7 +86,7 @@ def _moving_group(original):
         leader = getattr(group, "onload_leader", None) or getattr(group, "offload_leader", None)
         named = modules[0] if modules else leader
         name = torch_modules.component_name(named) if named is not None else "group"
-        size = guard(lambda: sum(_bytes(_own_tensors(None, module)) for module in modules))
+        size = guard(_group_bytes, group, modules)
         with zone("offload:" + name, ROLE_OFFLOAD, bytes=size):
             return original(group, *args, **kwargs)
     return method

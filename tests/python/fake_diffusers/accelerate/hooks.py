@@ -12,6 +12,14 @@ class CpuOffload(ModelHook):
         return args, kwargs
 
 
+class AlignDevicesHook(ModelHook):
+    def __init__(self, execution_device=None, offload=False, place_submodules=False):
+        self.execution_device, self.offload, self.place_submodules = execution_device, offload, place_submodules
+
+    def pre_forward(self, module, *args, **kwargs):
+        return args, kwargs
+
+
 class UserCpuOffloadHook:
     def __init__(self, model, hook):
         self.model, self.hook = model, hook
