@@ -218,7 +218,6 @@ void run_python_look_at_processes(struct run_python *p)
 	pid_t pids[PROCESSES_MAX];
 	uint32_t count;
 
-	sb_tree_rescan();
 	sb_tree_update(sb_mono_ns(), false);
 	count = sb_tree_members(pids, PROCESSES_MAX);
 	for (uint32_t i = 0; i < count; i++) {

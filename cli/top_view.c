@@ -78,7 +78,7 @@ static void put_foot(struct top_view *v)
 		top_fact(&facts, "q quit");
 		top_fact(&facts, "s sort (%s)", sorts[v->sort]);
 		if (v->shown < v->stage_count)
-			top_fact(&facts, "arrows scroll (%zu-%zu of %zu)", v->first + 1, v->first + v->shown,
+			top_fact(&facts, "arrows %zu-%zu of %zu", v->first + 1, v->first + v->shown,
 				v->stage_count);
 	}
 	facts.count = top_facts_fitting(&facts, (size_t)v->columns, 2);
