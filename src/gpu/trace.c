@@ -250,6 +250,7 @@ static bool start_thread(void)
 /* ---- the signal -------------------------------------------------------- */
 
 static _Atomic bool listening;
+static _Atomic bool left_ignored; /* by an earlier session of ours */
 
 static void on_signal(int number)
 {
@@ -267,8 +268,10 @@ void sb_gpu_trace_listen(void)
 {
 	struct sigaction now, ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
-	if (atomic_load(&listening) || sigaction(SIGUSR2, NULL, &now) || now.sa_handler != SIG_DFL)
+	if (atomic_load(&listening) || sigaction(SIGUSR2, NULL, &now))
 		return;
+	if (now.sa_handler != SIG_DFL && !(now.sa_handler == SIG_IGN && atomic_load(&left_ignored)))
+		return; /* the program's own */
 	pthread_mutex_lock(&lock);
 	if (start_thread()) {
 		atomic_store(&listening, true);
@@ -283,8 +286,10 @@ static void stop_listening(void)
 
 	if (!atomic_exchange(&listening, false))
 		return;
-	if (!sigaction(SIGUSR2, NULL, &now) && now.sa_handler == on_signal)
-		signal(SIGUSR2, SIG_IGN); /* a late one must not kill the program */
+	if (sigaction(SIGUSR2, NULL, &now) || now.sa_handler != on_signal)
+		return;
+	signal(SIGUSR2, SIG_IGN); /* a late one must not kill the program */
+	atomic_store(&left_ignored, true);
 }
 
 /* ---- from outside ------------------------------------------------------ */

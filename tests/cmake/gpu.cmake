@@ -21,6 +21,10 @@ foreach(test gpu_zone_test gpu_activity_test)
   endif()
 endforeach()
 
+if(TARGET dynlib_test)
+  add_dependencies(dynlib_test fake_cuda)
+endif()
+
 # Where there is a CUDA toolkit, its header judges our description of CUPTI.
 find_path(STROBE_CUPTI_INCLUDE cupti.h PATHS /usr/local/cuda/include /usr/local/cuda/extras/CUPTI/include
   NO_DEFAULT_PATH)

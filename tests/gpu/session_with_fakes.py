@@ -7,6 +7,7 @@ import ctypes
 import glob
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -222,6 +223,42 @@ def zones_of_a_second_session_are_resolved_while_it_runs():
     p.zone(b"two", 1)
     p.until(lambda: p.cuda.calls(b"cuEventElapsedTime") > before, "somebody to look at the events")
     p.strobe.strobe_stop()
+
+
+@case
+def signal_works_in_every_session_and_never_takes_the_programs_place():
+    p = Program()
+    p.zone(b"first", 1)
+    p.stop()
+    assert p.strobe.strobe_start(None) == 0
+    p.zone(b"second", 1)
+    os.kill(os.getpid(), signal.SIGUSR2)
+    p.until(lambda: p.cupti.calls(b"cuptiEnableCallback") > 0, "the second session's trace")
+    p.strobe.strobe_stop()
+    seen = []
+    signal.signal(signal.SIGUSR2, lambda *_: seen.append(1))
+    assert p.strobe.strobe_start(None) == 0
+    p.zone(b"third", 1)
+    os.kill(os.getpid(), signal.SIGUSR2)
+    p.until(lambda: seen, "the program's own handler")
+    p.strobe.strobe_stop()
+
+
+@case
+def two_copies_of_the_library_time_the_same_stream():
+    p = Program()
+    shutil.copy(BUILD + "/libstrobe.so", p.folder + "/libcopy.so")
+    copy = ctypes.CDLL(p.folder + "/libcopy.so")
+    for _ in range(5):
+        p.zone(b"ours", 2)
+        copy.strobe_gpu_zone_begin(b"theirs", P(0x20))
+        p.cuda.work(0x20, 7 * NS)
+        copy.strobe_gpu_zone_end(P(0x20))
+        p.cuda.advance(7 * NS)
+    p.strobe.strobe_stop()
+    found = [(r.s(g.duration), g.name) for r in wire.load_all(p.folder) for g in r.of("zone")]
+    assert sorted(name for _, name in found) == ["ours"] * 5 + ["theirs"] * 5, found
+    assert all(abs(s - {"ours": 0.002, "theirs": 0.007}[name]) < 1e-6 for s, name in found), found
 
 
 def main():
