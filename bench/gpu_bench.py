@@ -41,7 +41,7 @@ def fake_driver():
     return fake.function("calls", ctypes.c_uint64, ctypes.c_char_p)
 
 
-launch = bytes(4000).count  # a few microseconds of somebody else's C code
+launch = bytes(12000).count  # a few microseconds of somebody else's C code
 
 
 def step(section, gpu):

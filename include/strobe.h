@@ -317,10 +317,12 @@ STROBE_API void strobe_gpu_zone_end_id(uint32_t name, void *stream);
 /* For an end: the stream that the zone began on. */
 #define STROBE_GPU_SAME_STREAM ((void *)~(uintptr_t)0)
 
-/* For bindings that have to ask for the stream first: the time before they asked, so
- * that asking does not count as time in which the program can have used the stream. */
+/* For bindings to interpreters, from which a launch takes longer. They ask for the
+ * stream first; arrived_ticks is the time before they asked, so that asking does not
+ * count as time in which the program can have used the stream. */
 STROBE_API uint64_t strobe_gpu_zone_arrive(void);
 STROBE_API void strobe_gpu_zone_begin_arrived(uint32_t name, void *stream, uint64_t arrived_ticks);
+STROBE_API void strobe_gpu_zone_end_arrived(uint32_t name, void *stream);
 
 /* 1 while this stage is entered rarely enough (at most 1 000 times a second) for
  * its GPU time to be worth two events. For bindings that time every stage. */

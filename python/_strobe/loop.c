@@ -114,7 +114,7 @@ static void end(struct loop *l)
 		return;
 	track_follow(l->state);
 	if (l->gpu_timed)
-		strobe_gpu_zone_end_id(l->id, STROBE_GPU_SAME_STREAM);
+		strobe_gpu_zone_end_arrived(l->id, STROBE_GPU_SAME_STREAM);
 	else
 		strobe_zone_end_id(l->id);
 }

@@ -96,7 +96,7 @@ static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t 
 		if (__builtin_expect(nargs > 0 && args[0] != Py_None, 0))
 			put_error(args[0]);
 		if (__builtin_expect(s->gpu_timed, 0))
-			strobe_gpu_zone_end_id(s->id, STROBE_GPU_SAME_STREAM);
+			strobe_gpu_zone_end_arrived(s->id, STROBE_GPU_SAME_STREAM);
 		else
 			strobe_zone_end_id(s->id);
 	}

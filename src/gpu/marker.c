@@ -56,19 +56,24 @@ struct sb_gpu_context *sb_gpu_marker_context(
 }
 
 static struct sb_gpu_event *share(
-	struct sb_gpu_marker *m, struct sb_gpu_context *c, sb_cu_stream stream, uint64_t arrived_ticks)
+	struct sb_gpu_marker *m, struct sb_gpu_context *c, sb_cu_stream stream, struct sb_gpu_arrival arrival)
 {
 	struct sb_gpu_last *last = &m->last;
 
 	if (!last->event || last->stream != stream || last->event->context != c)
 		return NULL;
-	if (arrived_ticks - last->left_ticks >= m->quickest_ticks ||
-		arrived_ticks - last->put_ticks >= m->share_ticks)
+	if (arrival.ticks - last->left_ticks >= arrival.launch_puts * m->quickest_ticks ||
+		arrival.ticks - last->put_ticks >= m->share_ticks)
 		return NULL;
 	if (!sb_gpu_event_share(last->event, last->use))
 		return NULL;
-	last->left_ticks = arrived_ticks;
+	last->left_ticks = arrival.ticks;
 	return last->event;
+}
+
+void sb_gpu_marker_leave(struct sb_gpu_marker *m)
+{
+	m->last.left_ticks = sb_clock_ticks();
 }
 
 static bool may_put(const struct sb_cuda *cuda, struct sb_gpu_context *c, sb_cu_stream stream)
@@ -108,9 +113,9 @@ static struct sb_gpu_event *take(
 }
 
 struct sb_gpu_event *sb_gpu_marker_put(struct sb_gpu_marker *m, const struct sb_cuda *cuda,
-	struct sb_gpu_context *c, sb_cu_stream stream, uint64_t arrived_ticks)
+	struct sb_gpu_context *c, sb_cu_stream stream, struct sb_gpu_arrival arrival)
 {
-	struct sb_gpu_event *event = share(m, c, stream, arrived_ticks);
+	struct sb_gpu_event *event = share(m, c, stream, arrival);
 	uint64_t before, after;
 	int err;
 

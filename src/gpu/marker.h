@@ -31,6 +31,17 @@ struct sb_gpu_marker {
 	struct sb_gpu_event *spares[SB_GPU_SPARES];
 };
 
+/* The thread comes from the program: when, and how long it takes to launch anything
+ * from there, at the least, in puts as quick as the quickest. */
+struct sb_gpu_arrival {
+	uint64_t ticks;
+	uint32_t launch_puts;
+};
+/* Anything that goes onto a stream takes about as long to put there as an event... */
+#define SB_GPU_PUTS_FROM_C 1u
+/* ...and a kernel twice that, even when nothing but the interpreter's call comes on top. */
+#define SB_GPU_PUTS_FROM_INTERPRETER 2u
+
 void sb_gpu_marker_init(struct sb_gpu_marker *m);
 void sb_gpu_marker_done(struct sb_gpu_marker *m); /* gives the spares back */
 
@@ -40,12 +51,14 @@ struct sb_gpu_context *sb_gpu_marker_context(
 
 /*
  * An event that says what the stream has reached now, with a reference for the
- * caller. NULL, having counted why, when there can be none. arrived_ticks: when the
- * thread came from the program. It is the last event once more when the program had
- * less time since than the quickest event took to put: no kernel, no copy and
- * nothing else can have got onto the stream from this thread in between.
+ * caller. NULL, having counted why, when there can be none. It is the last event once
+ * more when the program had less time since then than it takes to launch anything:
+ * nothing can have got onto the stream from this thread in between.
  */
 struct sb_gpu_event *sb_gpu_marker_put(struct sb_gpu_marker *m, const struct sb_cuda *cuda,
-	struct sb_gpu_context *c, sb_cu_stream stream, uint64_t arrived_ticks);
+	struct sb_gpu_context *c, sb_cu_stream stream, struct sb_gpu_arrival arrival);
+
+/* The thread goes back to the program. */
+void sb_gpu_marker_leave(struct sb_gpu_marker *m);
 
 #endif

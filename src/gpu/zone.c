@@ -2,7 +2,6 @@
  * stream at each end. What they measured comes later, from resolve.c. */
 #include "strobe.h"
 
-#include "gpu/marker.h"
 #include "gpu/resolve.h"
 #include "gpu/trace.h"
 #include "gpu/zone.h"
@@ -153,7 +152,7 @@ static bool pop(struct local *l, uint32_t name, struct open_zone *out_zone)
 	return false;
 }
 
-void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, uint64_t arrived_ticks)
+void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival arrival)
 {
 	uint32_t generation = sb_session_generation();
 	struct local *l = local_get();
@@ -174,12 +173,12 @@ void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, uint64_t arrived_tick
 		return;
 	if (__builtin_expect(l->generation != generation, 0))
 		start(l, generation);
-	z->begin = sb_gpu_marker_put(&l->marker, cuda, c, stream, arrived_ticks);
+	z->begin = sb_gpu_marker_put(&l->marker, cuda, c, stream, arrival);
 	if (z->begin) /* not before: a stream under capture is only asked whether it is */
 		z->stream = stream_number(cuda, l, c, stream);
 }
 
-void sb_gpu_zone_end(uint32_t name, sb_cu_stream stream, uint64_t arrived_ticks)
+void sb_gpu_zone_end(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival arrival)
 {
 	struct local *l = local_get();
 	struct sb_gpu_event *end = NULL;
@@ -194,10 +193,10 @@ void sb_gpu_zone_end(uint32_t name, sb_cu_stream stream, uint64_t arrived_ticks)
 		return;
 	}
 	cuda = sb_cuda_get();
-	c = cuda ? sb_gpu_marker_context(&l->marker, cuda, arrived_ticks) : NULL;
+	c = cuda ? sb_gpu_marker_context(&l->marker, cuda, arrival.ticks) : NULL;
 	if (c == z.begin->context)
-		end = sb_gpu_marker_put(&l->marker, cuda, c,
-			stream == STROBE_GPU_SAME_STREAM ? z.handle : stream, arrived_ticks);
+		end = sb_gpu_marker_put(
+			&l->marker, cuda, c, stream == STROBE_GPU_SAME_STREAM ? z.handle : stream, arrival);
 	else
 		sb_lost(SB_LOST_UNRESOLVED, 1); /* another device is current now */
 	if (end && sb_gpu_resolve_submit(&(struct sb_gpu_pending){
@@ -210,10 +209,25 @@ void sb_gpu_zone_end(uint32_t name, sb_cu_stream stream, uint64_t arrived_ticks)
 	sb_gpu_event_release(z.begin);
 }
 
-static void begin(uint32_t name, void *stream, uint64_t arrived_ticks)
+void sb_gpu_zone_leave(void)
+{
+	struct local *l = local_get();
+
+	if (l)
+		sb_gpu_marker_leave(&l->marker);
+}
+
+static void begin(uint32_t name, void *stream, uint64_t arrived_ticks, uint32_t launch_puts)
 {
 	strobe_zone_begin_id(name);
-	sb_gpu_zone_begin(name, stream, arrived_ticks);
+	sb_gpu_zone_begin(name, stream, (struct sb_gpu_arrival){ arrived_ticks, launch_puts });
+}
+
+static void end(uint32_t name, void *stream, uint32_t launch_puts)
+{
+	sb_gpu_zone_end(name, stream, (struct sb_gpu_arrival){ sb_clock_ticks(), launch_puts });
+	strobe_zone_end_id(name);
+	sb_gpu_zone_leave();
 }
 
 uint64_t strobe_gpu_zone_arrive(void)
@@ -224,13 +238,19 @@ uint64_t strobe_gpu_zone_arrive(void)
 void strobe_gpu_zone_begin_arrived(uint32_t name, void *stream, uint64_t arrived_ticks)
 {
 	if (STROBE_UNLIKELY_(strobe_mode_))
-		begin(name, stream, arrived_ticks);
+		begin(name, stream, arrived_ticks, SB_GPU_PUTS_FROM_INTERPRETER);
+}
+
+void strobe_gpu_zone_end_arrived(uint32_t name, void *stream)
+{
+	if (STROBE_UNLIKELY_(strobe_mode_))
+		end(name, stream, SB_GPU_PUTS_FROM_INTERPRETER);
 }
 
 void strobe_gpu_zone_begin_id(uint32_t name, void *stream)
 {
 	if (STROBE_UNLIKELY_(strobe_mode_))
-		begin(name, stream, sb_clock_ticks());
+		begin(name, stream, sb_clock_ticks(), SB_GPU_PUTS_FROM_C);
 }
 
 void strobe_gpu_zone_begin(const char *name, void *stream)
@@ -240,15 +260,13 @@ void strobe_gpu_zone_begin(const char *name, void *stream)
 	if (!STROBE_UNLIKELY_(strobe_mode_))
 		return;
 	arrived_ticks = sb_clock_ticks();
-	begin(strobe_name(name, NULL), stream, arrived_ticks);
+	begin(strobe_name(name, NULL), stream, arrived_ticks, SB_GPU_PUTS_FROM_C);
 }
 
 void strobe_gpu_zone_end_id(uint32_t name, void *stream)
 {
-	if (!STROBE_UNLIKELY_(strobe_mode_))
-		return;
-	sb_gpu_zone_end(name, stream, sb_clock_ticks());
-	strobe_zone_end_id(name);
+	if (STROBE_UNLIKELY_(strobe_mode_))
+		end(name, stream, SB_GPU_PUTS_FROM_C);
 }
 
 void strobe_gpu_zone_end(void *stream)

@@ -2,13 +2,13 @@
 #ifndef SB_GPU_ZONE_H
 #define SB_GPU_ZONE_H
 
-#include "gpu/driver.h"
+#include "gpu/marker.h"
 
 /* Never blocks and never fails; what cannot be timed is counted with its reason.
- * arrived_ticks: when the thread came from the program, see marker.h. name 0: the
- * innermost; stream: or STROBE_GPU_SAME_STREAM. */
-void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, uint64_t arrived_ticks);
-void sb_gpu_zone_end(uint32_t name, sb_cu_stream stream, uint64_t arrived_ticks);
+ * name 0: the innermost; stream: or STROBE_GPU_SAME_STREAM. */
+void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival arrival);
+void sb_gpu_zone_end(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival arrival);
+void sb_gpu_zone_leave(void); /* the thread goes back to the program */
 
 void sb_gpu_zones_forget(void); /* open zones of every thread: after a fork */
 void sb_gpu_zones_threadless(bool yes); /* tests resolve by hand */

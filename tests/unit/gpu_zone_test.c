@@ -53,14 +53,19 @@ static void launch(void *stream, uint64_t ns)
 	gpu->work(stream, ns);
 }
 
+static struct sb_gpu_arrival from_c(void)
+{
+	return (struct sb_gpu_arrival){ sb_clock_ticks(), SB_GPU_PUTS_FROM_C };
+}
+
 static void begin(uint32_t name, void *stream)
 {
-	sb_gpu_zone_begin(name, stream, sb_clock_ticks());
+	sb_gpu_zone_begin(name, stream, from_c());
 }
 
 static void end(uint32_t name, void *stream)
 {
-	sb_gpu_zone_end(name, stream, sb_clock_ticks());
+	sb_gpu_zone_end(name, stream, from_c());
 }
 
 static void zone(uint32_t name, void *stream, uint64_t ns)
@@ -543,6 +548,25 @@ static void kernel_between_two_zones_belongs_to_neither(void **state)
 	assert_int_equal(ms_of(written[1].payload[1]), 20);
 }
 
+/* From an interpreter a launch takes two puts at the least. */
+static void interpreter_may_take_longer_but_not_as_long_as_a_launch(void **state)
+{
+	struct sb_gpu_arrival arrived;
+
+	(void)state;
+	for (uint32_t ns = 1500; ns <= 2000; ns += 500) {
+		zone(70, stream_1, MS);
+		put_count();
+		clock_ticks += ns * sb_clock_hz() / 1000000000u + 1;
+		arrived = from_c();
+		arrived.launch_puts = SB_GPU_PUTS_FROM_INTERPRETER;
+		sb_gpu_zone_begin(71, stream_1, arrived);
+		assert_int_equal(put_count(), ns < 2000 ? 0 : 1);
+		end(71, stream_1);
+		pass_us(20);
+	}
+}
+
 static void kernel_between_two_ends_belongs_to_the_outer(void **state)
 {
 	(void)state;
@@ -560,12 +584,14 @@ static void kernel_between_two_ends_belongs_to_the_outer(void **state)
 
 static void time_spent_asking_for_the_stream_is_not_the_programs(void **state)
 {
-	uint64_t arrived;
+	struct sb_gpu_arrival arrived;
 
 	(void)state;
 	zone(70, stream_1, MS);
+	pass_us(2); /* the end of the ordinary zone */
+	sb_gpu_zone_leave();
 	put_count();
-	arrived = sb_clock_ticks();
+	arrived = from_c();
 	pass_us(3); /* torch looks its stream up */
 	sb_gpu_zone_begin(71, stream_1, arrived);
 	assert_int_equal(put_count(), 0);
@@ -804,6 +830,7 @@ int main(void)
 		TEST(nested_zones_with_nothing_between_share_events),
 		TEST(zones_back_to_back_need_one_event_more_than_there_are_zones),
 		TEST(kernel_between_two_zones_belongs_to_neither),
+		TEST(interpreter_may_take_longer_but_not_as_long_as_a_launch),
 		TEST(kernel_between_two_ends_belongs_to_the_outer),
 		TEST(time_spent_asking_for_the_stream_is_not_the_programs),
 		TEST(event_is_not_shared_for_long),
