@@ -133,6 +133,8 @@ static int import_one(struct args *args, const char *path, const char *chosen)
 		remove_folders(folder, made);
 		return complain_last();
 	}
+	if (args_has(args, "quiet") && *summary.note)
+		fprintf(stderr, "strobe import: '%s': %s\n", path, summary.note);
 	if (args_has(args, "quiet"))
 		printf("%s\n", folder);
 	else

@@ -1,5 +1,6 @@
 /* recording: what was recorded, what was lost and why, what it cost. */
 #include "analyze/model.h"
+#include "format/run_keys.h"
 
 #include <string.h>
 
@@ -92,6 +93,14 @@ static void warn_unstopped(struct sb_run *run)
 	}
 }
 
+static void warn_import(struct sb_run *run)
+{
+	const struct sb_run_meta *note = sb_run_meta_find(run, SB_META_RUN, SB_RUN_IMPORT_NOTE);
+
+	if (note && note->attr.type == STROBE_TYPE_STRING && *note->attr.s)
+		sb_run_warn(run, "import: %s", note->attr.s);
+}
+
 static void fill_cost(struct sb_run *run, struct sb_model *m)
 {
 	struct sb_recording_section *s = &m->recording;
@@ -125,6 +134,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *m)
 	fill_damage(run, m);
 	fill_limit(run, s);
 	warn_unstopped(run);
+	warn_import(run);
 	fill_cost(run, m);
 	if (run->is_cut && pass->folded_until_ns > run->from_ns)
 		sb_run_warn(run,

@@ -118,24 +118,6 @@ static bool looks_like_json(const char *bytes, size_t size)
 	return true;
 }
 
-static void note_losses(const struct sb_trace_counts *c, char *note, size_t size)
-{
-	size_t used = 0;
-	const struct {
-		uint64_t count;
-		const char *what;
-	} losses[] = { { c->overlapping, "zones cross another's end and are kept as spans" },
-		{ c->unmatched, "ends without a begin left out" },
-		{ c->unended, "begins without an end closed at the trace's last time" },
-		{ c->orphan_gpu, "GPU records without a launch" } };
-
-	note[0] = 0;
-	for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
-		if (losses[i].count && used < size)
-			used += (size_t)snprintf(note + used, size - used, "%s%llu %s", used ? "; " : "",
-				(unsigned long long)losses[i].count, losses[i].what);
-}
-
 static int import_trace(struct sb_source *source, const char *path, const char *strobe_path,
 	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
 {
@@ -151,7 +133,7 @@ static int import_trace(struct sb_source *source, const char *path, const char *
 		out_summary->gpu = t->counts.gpu;
 		out_summary->marks = t->counts.marks;
 		out_summary->counters = t->counts.counters;
-		note_losses(&t->counts, out_summary->note, sizeof out_summary->note);
+		snprintf(out_summary->note, sizeof out_summary->note, "%s", t->note);
 	}
 	sb_trace_free(t);
 	return err;

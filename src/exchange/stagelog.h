@@ -38,6 +38,7 @@ struct sb_stagelog_line {
 	char name[256];
 	char reason[256]; /* SKIPPED */
 	int64_t duration_ns;
+	char bad_time[32]; /* what stood where the time should, and is none; "": nothing of that kind */
 	struct sb_stagelog_attr attrs[SB_STAGELOG_ATTRS_MAX];
 	size_t attr_count;
 };

@@ -4,8 +4,11 @@
 #include "exchange/stagelog.h"
 
 #include "base/error.h"
+#include "base/map.h"
+#include "base/strings.h"
 #include "exchange/import.h"
 #include "format/builder.h"
+#include "format/run_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +18,15 @@
 #define NODES_MAX 1000000u
 #define LINE_MAX_BYTES 4096u
 #define NONE UINT32_MAX
+#define HEIGHT_MAX 64u /* "Total NAME:" lines that hold each other */
+#define PENDING_MAX 4096u /* lines back that a total takes from */
+#define WHOLE_NS_MAX ((int64_t)4000000000000000000) /* 126 years: within 64 bits */
 
 struct node {
 	struct sb_stagelog_line *line;
-	uint32_t parent, first_child, last_child, next;
+	uint32_t parent, first_child, last_child, next; /* the links are made when a segment ends */
+	uint32_t height; /* levels below it, the nearest ones */
+	uint32_t earlier_start; /* START lines: the one of its code before it */
 	int64_t children_ns;
 	int64_t gap_ns; /* after it: what a segment's TOTAL TIME leaves open */
 	bool ended; /* its TOTAL was seen */
@@ -30,10 +38,16 @@ struct log {
 	uint32_t segment; /* first node since the last TOTAL TIME */
 	uint32_t banner; /* the open banner, NONE */
 	bool in_breakdown;
+	struct sb_strings codes;
+	struct sb_map latest, latest_start; /* code -> its latest node, its latest START */
 	int64_t whole_ns; /* of the segments that had a TOTAL TIME */
 	int64_t segment_whole_ns; /* 0: none given */
-	int64_t frames;
+	int64_t frames; /* of all videos */
+	bool has_video; /* this segment said its frames itself */
+	int64_t most_frames; /* that a stage of this segment had */
 	double fps;
+	uint64_t bad_count, bad_line; /* times that are none; the first one's line */
+	char bad_time[64];
 	uint64_t line_count, stage_count, skipped_count, untimed_count;
 	uint64_t unended_count;
 };
@@ -56,7 +70,9 @@ static int add_node(struct log *log, const struct sb_stagelog_line *line, uint32
 		log->capacity = capacity;
 	}
 	n = &log->nodes[log->count];
-	*n = (struct node){ .parent = NONE, .first_child = NONE, .last_child = NONE, .next = NONE };
+	*n = (struct node){
+		.parent = NONE, .first_child = NONE, .last_child = NONE, .next = NONE, .earlier_start = NONE
+	};
 	n->line = malloc(sizeof *n->line);
 	if (!n->line)
 		return sb_fail(STROBE_ENOMEM, "no memory to import");
@@ -70,40 +86,77 @@ static int64_t duration_of(const struct node *n)
 	return n->line->duration_ns > n->children_ns ? n->line->duration_ns : n->children_ns;
 }
 
-static void attach(struct log *log, uint32_t parent, uint32_t child)
+static bool set_parent(struct log *log, uint32_t parent, uint32_t child)
 {
 	struct node *p = &log->nodes[parent];
 
+	if (log->nodes[child].height >= HEIGHT_MAX)
+		return false;
 	log->nodes[child].parent = parent;
-	if (p->last_child == NONE)
-		p->first_child = child;
-	else
-		log->nodes[p->last_child].next = child;
-	p->last_child = child;
+	if (p->height <= log->nodes[child].height)
+		p->height = log->nodes[child].height + 1;
+	return true;
+}
+
+/* Children follow one another as their lines do. */
+static void link_children(struct log *log)
+{
+	for (uint32_t i = log->segment; i < log->count; i++) {
+		struct node *p = log->nodes[i].parent == NONE ? NULL : &log->nodes[log->nodes[i].parent];
+
+		if (!p)
+			continue;
+		if (p->last_child == NONE)
+			p->first_child = i;
+		else
+			log->nodes[p->last_child].next = i;
+		p->last_child = i;
+	}
+}
+
+static uint32_t code_number(struct log *log, const char *code, size_t size)
+{
+	return sb_strings_add(&log->codes, code, size);
+}
+
+/* The latest node of this segment that a map has for a code. */
+static uint32_t latest_of(const struct log *log, const struct sb_map *map, uint32_t code)
+{
+	uint32_t node = NONE;
+
+	return sb_map_get(map, code, &node) && node != NONE && node >= log->segment ? node : NONE;
 }
 
 /* "4f.2" belongs to "4f": the latest one of this segment. */
-static uint32_t find_code_parent(const struct log *log, const char *code)
+static uint32_t find_code_parent(struct log *log, const char *code)
 {
 	const char *dot = strrchr(code, '.');
-	size_t size = dot ? (size_t)(dot - code) : 0;
 
-	for (uint32_t i = log->count; size && i-- > log->segment;) {
-		const char *other = log->nodes[i].line->code;
-
-		if (strlen(other) == size && !strncmp(other, code, size))
-			return i;
-	}
-	return NONE;
+	return dot ? latest_of(log, &log->latest, code_number(log, code, (size_t)(dot - code))) : NONE;
 }
 
-static uint32_t find_open(const struct log *log, const char *code)
+/* The latest START of a code that has no TOTAL yet; the next TOTAL takes the one before. */
+static uint32_t take_open(struct log *log, const char *code)
 {
-	for (uint32_t i = log->count; i-- > log->segment;)
-		if (log->nodes[i].line->kind == SB_STAGELOG_START && !log->nodes[i].ended &&
-			!strcmp(log->nodes[i].line->code, code))
-			return i;
-	return NONE;
+	uint32_t number = code_number(log, code, strlen(code));
+	uint32_t start = latest_of(log, &log->latest_start, number);
+
+	if (start != NONE)
+		sb_map_put(&log->latest_start, number, log->nodes[start].earlier_start);
+	return start;
+}
+
+static int remember_code(struct log *log, uint32_t node)
+{
+	const struct sb_stagelog_line *line = log->nodes[node].line;
+	uint32_t number = code_number(log, line->code, strlen(line->code));
+	bool ok = sb_map_put(&log->latest, number, node);
+
+	if (line->kind == SB_STAGELOG_START) {
+		log->nodes[node].earlier_start = latest_of(log, &log->latest_start, number);
+		ok = ok && sb_map_put(&log->latest_start, number, node);
+	}
+	return ok ? 0 : sb_fail(STROBE_ENOMEM, "no memory to import");
 }
 
 static bool same_number(const char *a, const char *b)
@@ -125,60 +178,79 @@ static void adopt(struct log *log, uint32_t group, bool everything)
 	const char *number = NULL;
 	uint32_t first = log->banner == NONE ? log->segment : log->banner + 1;
 
+	if (group - first > PENDING_MAX)
+		first = group - PENDING_MAX;
 	for (uint32_t i = group; i-- > first && !number;)
 		if (is_pending(log, i) && *log->nodes[i].line->code)
 			number = log->nodes[i].line->code;
+	for (uint32_t i = first; i < group; i++)
+		if (is_pending(log, i) &&
+			(everything || (number && same_number(log->nodes[i].line->code, number))))
+			set_parent(log, group, i);
 	if (log->banner != NONE)
-		log->nodes[log->banner].first_child = log->nodes[log->banner].last_child = NONE;
-	for (uint32_t i = first; i < group; i++) {
-		bool take;
-
-		if (!is_pending(log, i))
-			continue;
-		take = everything || (number && same_number(log->nodes[i].line->code, number));
-		log->nodes[i].next = NONE;
-		if (take)
-			attach(log, group, i);
-		else if (log->banner != NONE)
-			attach(log, log->banner, i);
-	}
-	if (log->banner != NONE)
-		attach(log, log->banner, group);
+		set_parent(log, log->banner, group);
 }
 
 /* ---- lines ---- */
 
+static void take_frames(struct log *log, const struct sb_stagelog_line *line)
+{
+	for (size_t i = 0; i < line->attr_count; i++)
+		if (!strcmp(line->attrs[i].key, "frames") && line->attrs[i].is_int &&
+			line->attrs[i].i > log->most_frames)
+			log->most_frames = line->attrs[i].i;
+}
+
+/* What a TOTAL says in parentheses belongs to the stage as what its START said. */
+static void merge_attrs(struct sb_stagelog_line *to, const struct sb_stagelog_line *from)
+{
+	for (size_t i = 0; i < from->attr_count; i++) {
+		size_t at = 0;
+
+		while (at < to->attr_count && strcmp(to->attrs[at].key, from->attrs[i].key))
+			at++;
+		if (at == SB_STAGELOG_ATTRS_MAX)
+			continue;
+		to->attrs[at] = from->attrs[i];
+		if (at == to->attr_count)
+			to->attr_count++;
+	}
+}
+
 static int take_coded(struct log *log, const struct sb_stagelog_line *line)
 {
-	uint32_t open = line->kind == SB_STAGELOG_TOTAL ? find_open(log, line->code) : NONE;
+	uint32_t open = line->kind == SB_STAGELOG_TOTAL ? take_open(log, line->code) : NONE;
 	uint32_t node, parent;
 	int err;
 
+	take_frames(log, line);
 	if (open != NONE) {
 		log->nodes[open].line->duration_ns = line->duration_ns;
+		merge_attrs(log->nodes[open].line, line);
 		log->nodes[open].ended = true;
 		return 0;
 	}
+	parent = find_code_parent(log, line->code);
 	err = add_node(log, line, &node);
+	if (!err)
+		err = remember_code(log, node);
 	if (err)
 		return err;
-	parent = find_code_parent(log, line->code);
-	if (parent == node)
-		parent = NONE;
 	if (parent == NONE)
 		parent = log->banner;
 	if (parent != NONE)
-		attach(log, parent, node);
+		set_parent(log, parent, node);
 	return 0;
 }
 
 /* "[3] Inpainting: 207.52s" gives the banner [3/5] its time, or is a part itself. */
 static int take_breakdown(struct log *log, const struct sb_stagelog_line *line)
 {
+	uint32_t first = log->count - log->segment > PENDING_MAX ? log->count - PENDING_MAX : log->segment;
 	uint32_t node, best = NONE;
 	int err;
 
-	for (uint32_t i = log->segment; i < log->count; i++) {
+	for (uint32_t i = first; i < log->count; i++) {
 		struct node *n = &log->nodes[i];
 
 		if (n->line->kind == SB_STAGELOG_BANNER && !n->ended && !strcmp(n->line->code, line->code)) {
@@ -192,7 +264,7 @@ static int take_breakdown(struct log *log, const struct sb_stagelog_line *line)
 	if (err)
 		return err;
 	/* No banners: what was timed in detail lies in the part that is just as long. */
-	for (uint32_t i = log->segment; i < node; i++) {
+	for (uint32_t i = first; i < node; i++) {
 		const struct node *n = &log->nodes[i];
 
 		if (n->parent == NONE && n->line->kind == SB_STAGELOG_SUM &&
@@ -201,26 +273,45 @@ static int take_breakdown(struct log *log, const struct sb_stagelog_line *line)
 			best = i;
 	}
 	if (best != NONE)
-		attach(log, node, best);
+		set_parent(log, node, best);
 	return 0;
 }
 
 static void end_segment(struct log *log);
+
+static void add_frames(struct log *log, int64_t frames)
+{
+	if (frames > 0 && log->frames < INT64_MAX / 4 && frames < INT64_MAX / 4)
+		log->frames += frames;
+}
+
+static void note_bad_time(struct log *log, const struct sb_stagelog_line *line)
+{
+	if (log->bad_count++)
+		return;
+	log->bad_line = log->line_count + 1;
+	snprintf(log->bad_time, sizeof log->bad_time, "%s%s%s%s", *line->code ? "[" : "", line->code,
+		*line->code ? "] " : "", line->bad_time);
+}
 
 static int take_line(struct log *log, const struct sb_stagelog_line *line)
 {
 	uint32_t node;
 	int err = 0;
 
+	if (*line->bad_time)
+		note_bad_time(log, line);
+
 	switch (line->kind) {
 	case SB_STAGELOG_NOTHING: return 0;
 	case SB_STAGELOG_VIDEO:
 		for (size_t i = 0; i < line->attr_count; i++) {
-			if (!strcmp(line->attrs[i].key, "frames") && log->frames < INT64_MAX / 4)
-				log->frames += line->attrs[i].i;
+			if (!strcmp(line->attrs[i].key, "frames"))
+				add_frames(log, line->attrs[i].i);
 			else if (!strcmp(line->attrs[i].key, "fps"))
 				log->fps = line->attrs[i].f;
 		}
+		log->has_video = true;
 		return 0;
 	case SB_STAGELOG_BREAKDOWN: log->in_breakdown = true; return 0;
 	case SB_STAGELOG_WHOLE:
@@ -256,6 +347,12 @@ static int take_line(struct log *log, const struct sb_stagelog_line *line)
 	return take_coded(log, line);
 }
 
+/* Past WHOLE_NS_MAX everything is that: the import is refused then. */
+static int64_t plus(int64_t a_ns, int64_t b_ns)
+{
+	return a_ns > WHOLE_NS_MAX - b_ns ? WHOLE_NS_MAX : a_ns + b_ns;
+}
+
 /* Children before parents: nodes of a parent may stand before or after it. */
 static int64_t sum_children(struct log *log, uint32_t node)
 {
@@ -263,7 +360,7 @@ static int64_t sum_children(struct log *log, uint32_t node)
 
 	n->children_ns = 0;
 	for (uint32_t c = n->first_child; c != NONE; c = log->nodes[c].next)
-		n->children_ns += sum_children(log, c);
+		n->children_ns = plus(n->children_ns, sum_children(log, c));
 	return duration_of(n);
 }
 
@@ -271,15 +368,20 @@ static void end_segment(struct log *log)
 {
 	int64_t sum = 0;
 
+	link_children(log);
+	if (!log->has_video) /* a video's stages all have its frames: the most is what it has */
+		add_frames(log, log->most_frames);
+	log->has_video = false;
+	log->most_frames = 0;
 	for (uint32_t i = log->segment; i < log->count; i++) {
 		const struct node *n = &log->nodes[i];
 
 		if (n->parent == NONE)
-			sum += sum_children(log, i);
+			sum = plus(sum, sum_children(log, i));
 		if (n->line->kind == SB_STAGELOG_START && !n->ended)
 			log->unended_count++;
 	}
-	log->whole_ns += log->segment_whole_ns > sum ? log->segment_whole_ns : sum;
+	log->whole_ns = plus(log->whole_ns, log->segment_whole_ns > sum ? log->segment_whole_ns : sum);
 	if (log->count > log->segment && log->segment_whole_ns > sum)
 		log->nodes[log->count - 1].gap_ns = log->segment_whole_ns - sum;
 	log->segment = log->count;
@@ -312,11 +414,11 @@ static int read_lines(struct sb_source *source, const char *path, struct log *lo
 					line[used++] = block[i];
 				continue;
 			}
-			log->line_count += block[i] == '\n';
 			line[used] = 0;
 			used = 0;
 			sb_stagelog_parse(line, &parsed);
 			err = take_line(log, &parsed);
+			log->line_count += block[i] == '\n';
 			if (err)
 				return err;
 		}
@@ -324,10 +426,13 @@ static int read_lines(struct sb_source *source, const char *path, struct log *lo
 	if (n == 0 && used) {
 		struct sb_stagelog_line parsed;
 
+		int err;
+
 		line[used] = 0;
-		log->line_count++;
 		sb_stagelog_parse(line, &parsed);
-		return take_line(log, &parsed);
+		err = take_line(log, &parsed);
+		log->line_count++;
+		return err;
 	}
 	return n < 0 ? STROBE_EIO : 0;
 }
@@ -380,7 +485,7 @@ static int64_t put_node(struct clock *c, uint32_t node, int64_t at_ns)
 	return end_ns;
 }
 
-static int write_log(const struct log *log, const char *path, const char *strobe_path)
+static int write_log(const struct log *log, const char *path, const char *strobe_path, const char *note)
 {
 	struct clock c = { .log = log };
 	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
@@ -403,6 +508,8 @@ static int write_log(const struct log *log, const char *path, const char *strobe
 		return sb_fail(STROBE_ENOMEM, "no memory to import");
 	}
 	sb_builder_meta_string(c.builder, SB_META_RUN, "imported_from", path);
+	if (*note)
+		sb_builder_meta_string(c.builder, SB_META_RUN, SB_RUN_IMPORT_NOTE, note);
 	sb_builder_meta_string(c.builder, SB_META_MISSING, "monitors",
 		"a stage log has times only|record with 'strobe run -- COMMAND'");
 	if (log->frames)
@@ -415,6 +522,36 @@ static int write_log(const struct log *log, const char *path, const char *strobe
 	return sb_builder_close(c.builder, (uint64_t)(log->whole_ns > at_ns ? log->whole_ns : at_ns));
 }
 
+static void note_doubts(const struct log *log, char *note, size_t size)
+{
+	size_t used = 0;
+
+	if (log->bad_count)
+		used = (size_t)snprintf(note, size,
+			"line %llu: '%s' is not a time a stage can take: kept without one",
+			(unsigned long long)log->bad_line, log->bad_time);
+	if (log->bad_count > 1)
+		used += (size_t)snprintf(note + used, size - used, ", and %llu more such line%s",
+			(unsigned long long)log->bad_count - 1, log->bad_count == 2 ? "" : "s");
+	if (log->unended_count)
+		snprintf(note + used, size - used, "%s%llu started stage%s no total: %s parts' sum is taken",
+			used ? "; " : "", (unsigned long long)log->unended_count,
+			log->unended_count == 1 ? " has" : "s have",
+			log->unended_count == 1 ? "its" : "their");
+}
+
+static int check_log(const struct log *log, const char *path)
+{
+	if (!log->stage_count)
+		return sb_fail(STROBE_EFORMAT,
+			"'%s': none of its %llu lines is a stage line such as "
+			"'[4c] VAE encode (16 frames): 1.25s', and it is not JSON",
+			path, (unsigned long long)log->line_count);
+	if (log->whole_ns >= WHOLE_NS_MAX)
+		return sb_fail(STROBE_EFORMAT, "'%s': its times add up to more than a century", path);
+	return 0;
+}
+
 static int import_log(struct sb_source *source, const char *path, const char *strobe_path,
 	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
 {
@@ -424,24 +561,20 @@ static int import_log(struct sb_source *source, const char *path, const char *st
 	(void)opts;
 	if (!err) {
 		end_segment(&log);
-		if (!log.stage_count)
-			err = sb_fail(STROBE_EFORMAT,
-				"'%s': none of its %llu lines is a stage line such as "
-				"'[4c] VAE encode (16 frames): 1.25s', and it is not JSON",
-				path, (unsigned long long)log.line_count);
+		err = check_log(&log, path);
 	}
+	note_doubts(&log, out_summary->note, sizeof out_summary->note);
 	if (!err)
-		err = write_log(&log, path, strobe_path);
+		err = write_log(&log, path, strobe_path, out_summary->note);
 	out_summary->zones = log.count - log.skipped_count;
 	out_summary->skipped = log.skipped_count;
 	out_summary->untimed = log.untimed_count;
-	if (log.unended_count)
-		snprintf(out_summary->note, sizeof out_summary->note,
-			"%llu started stages have no total: their parts' sum is taken",
-			(unsigned long long)log.unended_count);
 	for (uint32_t i = 0; i < log.count; i++)
 		free(log.nodes[i].line);
 	free(log.nodes);
+	sb_strings_done(&log.codes);
+	sb_map_done(&log.latest);
+	sb_map_done(&log.latest_start);
 	return err;
 }
 

@@ -2,7 +2,6 @@
 #include "exchange/stagelog.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +32,11 @@ static bool ends_with(const char *s, const char *tail)
 
 /* ---- the time at the end of a line ---- */
 
-/* "16.47s", "812 ms", "4.7 min"; the rest of the text through out_rest. */
-static bool parse_duration(const char *s, int64_t *out_ns, const char **out_rest)
+enum time_found { NO_TIME, BAD_TIME, GOOD_TIME };
+
+/* "16.47s", "812 ms", "4.7 min"; the rest of the text through out_rest. A number
+ * with a unit that no stage can take ("-1s", "nan s", "1e300s") is a bad time. */
+static enum time_found parse_duration(const char *s, int64_t *out_ns, const char **out_rest)
 {
 	static const struct {
 		const char *unit;
@@ -47,12 +49,9 @@ static bool parse_duration(const char *s, int64_t *out_ns, const char **out_rest
 
 	while (*s == ' ')
 		s++;
-	if (!isdigit((unsigned char)*s))
-		return false;
-	errno = 0;
 	value = strtod(s, &end);
-	if (errno)
-		return false;
+	if (end == s)
+		return NO_TIME;
 	while (*end == ' ')
 		end++;
 	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
@@ -60,13 +59,13 @@ static bool parse_duration(const char *s, int64_t *out_ns, const char **out_rest
 
 		if (strncasecmp(end, units[i].unit, n) || isalnum((unsigned char)end[n]))
 			continue;
-		if (!(value * units[i].ns < DURATION_NS_MAX))
-			return false;
-		*out_ns = (int64_t)(value * units[i].ns + 0.5);
 		*out_rest = end + n;
-		return true;
+		if (!(value >= 0) || !(value * units[i].ns < DURATION_NS_MAX))
+			return BAD_TIME;
+		*out_ns = (int64_t)(value * units[i].ns + 0.5);
+		return GOOD_TIME;
 	}
-	return false;
+	return NO_TIME;
 }
 
 /* What may follow a time: nothing, an arrow, a remark in parentheses. */
@@ -79,14 +78,26 @@ static bool is_remark(const char *s)
 	       !strncmp(s, "\xe2\xac\x85", 3);
 }
 
-/* Cuts ": 16.47s <- BOTTLENECK" off the end. */
-static bool cut_duration(char *s, int64_t *out_ns)
+/* Cuts ": 16.47s <- BOTTLENECK" off the end; a bad time is cut off and kept apart. */
+static bool cut_duration(char *s, struct sb_stagelog_line *line)
 {
 	const char *rest;
 
 	for (char *colon = s + strlen(s); colon > s; colon--) {
-		if (colon[-1] != ':' || !parse_duration(colon, out_ns, &rest) || !is_remark(rest))
+		enum time_found found = colon[-1] == ':' ? parse_duration(colon, &line->duration_ns, &rest)
+							 : NO_TIME;
+
+		if (found == NO_TIME || !is_remark(rest))
 			continue;
+		if (found == BAD_TIME) {
+			while (*colon == ' ')
+				*colon++ = 0;
+			snprintf(line->bad_time, sizeof line->bad_time, "%.*s", (int)(rest - colon), colon);
+			while (*--colon != ':')
+				;
+			*colon = 0;
+			return false;
+		}
 		colon[-1] = 0;
 		return true;
 	}
@@ -248,6 +259,19 @@ static void parse_skipped(char *text, char *word, struct sb_stagelog_line *out)
 	set_name(out, trim(text));
 }
 
+/* The last word of a text, when it is that and not the only one. */
+static bool cut_word(char *text, const char *word)
+{
+	size_t size = strlen(text), n = strlen(word);
+
+	if (!ends_with(text, word) || size == n || text[size - n - 1] != ' ')
+		return false;
+	text[size - n] = 0;
+	for (size -= n; size && isspace((unsigned char)text[size - 1]);)
+		text[--size] = 0;
+	return true;
+}
+
 static void parse_coded(char *text, struct sb_stagelog_line *out)
 {
 	char *word = strstr(text, "SKIPPED");
@@ -256,12 +280,10 @@ static void parse_coded(char *text, struct sb_stagelog_line *out)
 		parse_skipped(text, word, out);
 		return;
 	}
-	if (cut_duration(text, &out->duration_ns)) {
+	if (cut_duration(text, out)) {
 		out->kind = SB_STAGELOG_TIMED;
-		if (ends_with(text, " TOTAL")) {
-			out->kind = SB_STAGELOG_TOTAL;
-			text[strlen(text) - 6] = 0;
-		}
+	} else if (*out->bad_time) {
+		out->kind = SB_STAGELOG_UNTIMED;
 	} else if ((word = strstr(text, "Starting")) || ends_with(text, "...") ||
 		   ends_with(text, "\xe2\x80\xa6")) {
 		out->kind = SB_STAGELOG_START;
@@ -271,8 +293,13 @@ static void parse_coded(char *text, struct sb_stagelog_line *out)
 	} else {
 		out->kind = SB_STAGELOG_UNTIMED;
 	}
+	/* "NAME (16 frames) TOTAL" and "NAME TOTAL (16 frames)" */
 	text = trim(text);
 	take_attrs(text, out);
+	if (cut_word(text, "TOTAL") && out->kind == SB_STAGELOG_TIMED) {
+		out->kind = SB_STAGELOG_TOTAL;
+		take_attrs(text, out);
+	}
 	set_name(out, trim(text));
 	if (!*out->name)
 		set_name(out, out->code);
@@ -294,6 +321,7 @@ static void parse_video(char *text, struct sb_stagelog_line *out)
 static void parse_plain(char *text, struct sb_stagelog_line *out)
 {
 	char *colon;
+	bool timed;
 
 	if (!strncmp(text, "Video:", 6)) {
 		parse_video(text + 6, out);
@@ -303,10 +331,14 @@ static void parse_plain(char *text, struct sb_stagelog_line *out)
 		out->kind = SB_STAGELOG_BREAKDOWN;
 		return;
 	}
-	if (!cut_duration(text, &out->duration_ns))
-		return;
+	timed = cut_duration(text, out);
 	text = trim(text);
 	colon = text + strlen(text);
+	if (!timed) { /* what is no total may say what it likes */
+		if (strncasecmp(text, "TOTAL", 5) && (colon - text <= 6 || strcasecmp(colon - 6, " total")))
+			out->bad_time[0] = 0;
+		return;
+	}
 	if (!strcasecmp(text, "TOTAL TIME") || !strcasecmp(text, "TOTAL")) {
 		out->kind = SB_STAGELOG_WHOLE;
 	} else if (colon - text > 6 && !strcasecmp(colon - 6, " total")) {

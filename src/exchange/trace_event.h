@@ -11,6 +11,7 @@ enum sb_trace_category {
 	SB_CATEGORY_NONE, /* anybody's own */
 	SB_CATEGORY_ANNOTATION, /* the user's ranges */
 	SB_CATEGORY_OPERATOR, /* the framework's own: arguments are its business */
+	SB_CATEGORY_OVERHEAD, /* the profiler's own cost */
 	SB_CATEGORY_RUNTIME, /* calls into CUDA */
 	SB_CATEGORY_KERNEL,
 	SB_CATEGORY_MEMCPY,

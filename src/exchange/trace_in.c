@@ -73,6 +73,7 @@ static int take_complete(struct sb_trace *t, struct sb_trace_event *e, uint32_t 
 	facts = facts_of(t, e);
 	if (e->step >= 0)
 		t->threads[thread].has_steps = true;
+	t->threads[thread].has_overhead |= e->category == SB_CATEGORY_OVERHEAD;
 	if (e->category == SB_CATEGORY_RUNTIME && e->correlation > 0)
 		err = sb_trace_launch(t, thread, (uint64_t)e->correlation, e->ts_ns, e->graph_launch);
 	return err ? err : sb_trace_zone(t, thread, e->ts_ns, e->dur_ns, &facts);

@@ -356,5 +356,6 @@ int sb_trace_memory(struct sb_trace *t, int64_t at_ns, int device, int64_t alloc
 	struct sb_trace_note_record r = { .device = device,
 		.value = { (uint64_t)allocated, (uint64_t)reserved } };
 
+	t->counts.memory++;
 	return add_note(t, &r, SB_TRACE_MEMORY, at_ns);
 }

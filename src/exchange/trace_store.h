@@ -53,10 +53,11 @@ struct sb_trace_thread {
 	uint32_t name; /* 0: none */
 	uint64_t zone_count;
 	bool has_steps; /* holds the profiler's own step marks */
+	bool has_overhead; /* holds the profiler's own cost */
 };
 
 struct sb_trace_counts {
-	uint64_t zones, spans, gpu, launches, counters, marks, flows;
+	uint64_t zones, spans, gpu, launches, counters, marks, memory, flows;
 	uint64_t overlapping; /* zones that crossed another's end: kept as spans */
 	uint64_t unmatched; /* ends without a begin */
 	uint64_t unended; /* begins without an end */
@@ -81,6 +82,7 @@ struct sb_trace {
 	int64_t base_ns; /* real time of the clock's zero */
 	int32_t rank, world_size;
 	uint32_t gpu_name[16]; /* per device */
+	char note[512]; /* what could not be kept; set when it is written */
 };
 
 int sb_trace_new(const char *folder, struct sb_trace **out_trace);

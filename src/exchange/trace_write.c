@@ -1,6 +1,7 @@
 /* Turns the gathered events into a recording: pairs are matched, zones nested
  * thread by thread, launches joined with what they launched. */
 #include "exchange/trace_store.h"
+#include "format/run_keys.h"
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -152,24 +153,45 @@ static void key_text(const struct writing *w, uint64_t key, char *out, size_t si
 		snprintf(out, size, "%s", name_text(w, (uint32_t)(key >> 1)));
 }
 
+/* "thread 7": a number alone says nothing. */
+static void numbered(const struct writing *w, const char *what, uint64_t key, char *out, size_t size)
+{
+	int64_t number;
+	size_t used = sb_trace_key_number(key, &number) ? (size_t)snprintf(out, size, "%s ", what) : 0;
+
+	key_text(w, key, out + used, size - used);
+}
+
+/* Its own name; of another process: that one's in front. Kineto puts what the
+ * profiler itself took into a process -1 without any name. */
+static void thread_name(const struct writing *w, const struct sb_trace_thread *thread, char *out, size_t size)
+{
+	bool foreign = thread->pid_key != w->trace->threads[w->main_thread].pid_key;
+	char process[256] = "", own[320] = "";
+	uint32_t process_name;
+	int64_t pid;
+
+	if (!thread->name && thread->has_overhead && sb_trace_key_number(thread->pid_key, &pid) && pid < 0) {
+		snprintf(out, size, "profiler overhead");
+		return;
+	}
+	if (foreign && sb_map_get(&w->trace->process_names, thread->pid_key, &process_name))
+		snprintf(process, sizeof process, "%.250s", name_text(w, process_name));
+	else if (foreign)
+		numbered(w, "process", thread->pid_key, process, sizeof process);
+	if (thread->name)
+		snprintf(own, sizeof own, "%.300s", name_text(w, thread->name));
+	else if (foreign || thread->tid >= FOREIGN_TID)
+		numbered(w, "thread", thread->tid_key, own, 256);
+	snprintf(out, size, "%s%s%s", process, *process && *own ? ", " : "", own);
+}
+
 static struct sb_lane_writer *open_thread(struct writing *w, uint32_t number)
 {
 	const struct sb_trace_thread *thread = &w->trace->threads[number];
-	char process[256] = "", tid[256], name[600];
-	uint32_t process_name;
+	char name[600];
 
-	key_text(w, thread->tid_key, tid, sizeof tid);
-	if (thread->pid_key != w->trace->threads[w->main_thread].pid_key) {
-		key_text(w, thread->pid_key, process, sizeof process - 1);
-		if (sb_map_get(&w->trace->process_names, thread->pid_key, &process_name))
-			snprintf(process, sizeof process, "%.250s", name_text(w, process_name));
-		strcat(process, " ");
-	}
-	if (thread->name)
-		snprintf(name, sizeof name, "%s%.300s", process, name_text(w, thread->name));
-	else
-		snprintf(name, sizeof name, "%s%s", process,
-			*process || thread->tid >= FOREIGN_TID ? tid : "");
+	thread_name(w, thread, name, sizeof name);
 	return sb_builder_thread(w->builder, thread->tid, *name ? name : NULL);
 }
 
@@ -468,6 +490,39 @@ static int open_builder(struct writing *w, const char *path, const char *origin)
 	return sb_builder_open(path, &o, &w->builder);
 }
 
+static void note_losses(struct sb_trace *t)
+{
+	const struct sb_trace_counts *c = &t->counts;
+	size_t used = 0;
+	const struct {
+		uint64_t count;
+		const char *one, *many;
+	} losses[] = {
+		{ c->overlapping, "zone crosses another's end and is kept as a span",
+			"zones cross another's end and are kept as spans" },
+		{ c->unmatched, "end without a begin left out", "ends without a begin left out" },
+		{ c->unended, "begin without an end closed at the trace's last time",
+			"begins without an end closed at the trace's last time" },
+		{ c->orphan_gpu, "GPU record without a launch", "GPU records without a launch" },
+	};
+
+	for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
+		if (losses[i].count && used < sizeof t->note)
+			used += (size_t)snprintf(t->note + used, sizeof t->note - used, "%s%llu %s",
+				used ? "; " : "", (unsigned long long)losses[i].count,
+				losses[i].count == 1 ? losses[i].one : losses[i].many);
+}
+
+static int check_something(const struct sb_trace *t, const char *origin)
+{
+	const struct sb_trace_counts *c = &t->counts;
+
+	if (c->zones || c->spans || c->gpu || c->counters || c->marks || c->memory)
+		return 0;
+	return sb_fail(STROBE_EFORMAT, "'%s' holds nothing that can be shown%s%s", origin,
+		*t->note ? ": " : "", t->note);
+}
+
 int sb_trace_write(struct sb_trace *t, const char *path, const char *origin)
 {
 	struct writing w = { .trace = t };
@@ -492,6 +547,12 @@ int sb_trace_write(struct sb_trace *t, const char *path, const char *origin)
 		err = write_gpu(&w);
 	if (!err)
 		err = write_notes(&w);
+	if (!err) {
+		note_losses(t);
+		err = check_something(t, origin);
+	}
+	if (!err && *t->note)
+		sb_builder_meta_string(w.builder, SB_META_RUN, SB_RUN_IMPORT_NOTE, t->note);
 	if (err)
 		sb_builder_discard(w.builder);
 	else

@@ -14,6 +14,8 @@
 #define SB_RUN_CPU_S "cpu_s" /* float: CPU time of the tree */
 #define SB_RUN_PEAK_RSS_BYTES "peak_rss_bytes" /* int: of the largest process */
 
+#define SB_RUN_IMPORT_NOTE "import_note" /* string: what an import could not keep or believe */
+
 /* in every recording */
 #define SB_RUN_JOB "job" /* string: the launcher's id of the job that this rank belongs to */
 

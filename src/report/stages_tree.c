@@ -264,8 +264,7 @@ static void log_line(const struct sb_stages_section *s, const struct sb_text_opt
 	if (row->code)
 		sb_buf_printf(out, "[%s] ", row->code);
 	sb_text_name(out, row->name, 90);
-	if (!total)
-		sb_stage_notes(row, out);
+	sb_stage_notes(row, out);
 	if (row->state == SB_STAGE_SKIPPED) {
 		sb_buf_puts(out, ": SKIPPED (");
 		sb_text_name(out, row->skip_reason ? row->skip_reason : "", 200);

@@ -116,7 +116,7 @@ def test_begin_and_end_events_in_any_order(strobe):
 def test_unmatched_begins_and_ends_are_said(strobe):
     path = strobe.write("t.json", [x("a", 0, 10), {"ph": "B", "name": "open", "ts": 1, "pid": 1, "tid": 1}, {"ph": "E", "ts": 0, "pid": 1, "tid": 7}])
     out = strobe("import", path, "-o", strobe.folder / "r")
-    assert "1 ends without a begin" in out and "1 begins without an end" in out
+    assert "1 end without a begin" in out and "1 begin without an end" in out
 
 
 def test_zones_that_cross_are_kept_as_spans(strobe):
@@ -246,3 +246,27 @@ def test_files_and_folders_that_cannot_be(strobe):
     assert "is a run already" in strobe("import", run / "run.strobe", code=2)
     assert "holds a run already" in strobe("import", strobe.write("t.json", [x("a", 0, 1)]), "-o", run, code=2)
     assert "no file given" in strobe("import", code=2)
+
+
+def test_a_trace_of_ends_alone_is_refused_with_their_number(strobe):
+    path = strobe.write("ends.json", json.dumps([{"ph": "E", "pid": 1, "tid": 1, "ts": t} for t in range(3)]))
+    err = strobe("import", path, "-o", strobe.folder / "r", code=2)
+    assert "holds nothing that can be shown: 3 ends without a begin left out" in err
+    assert not (strobe.folder / "r").exists()
+
+
+def test_what_could_not_be_kept_is_said_in_the_report_too(strobe):
+    events = [{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 0, "dur": 5}, {"ph": "E", "pid": 1, "tid": 1, "ts": 9}]
+    report = strobe.report(strobe.write("t.json", json.dumps(events)))
+    assert report["recording"]["warnings"] == ["import: 1 end without a begin left out"]
+
+
+def test_lanes_have_names_that_say_what_they_are(strobe):
+    def x(name, pid, tid, cat="cpu_op"):
+        return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": 1, "dur": 5}
+    events = [x("main", 623, 623), x("main", 623, 623), x("flush", -1, 0, "overhead"), x("other", 77, 3), x("odd", 623, "pool")]
+    rows = strobe.zones(strobe.imported(strobe.write("t.json", json.dumps({"traceEvents": events}))))
+    lanes = {r["name"]: r["thread"] for r in rows}
+    assert lanes["flush"] == "profiler overhead"
+    assert lanes["other"] == "process 77, thread 3"
+    assert lanes["odd"] == "pool"

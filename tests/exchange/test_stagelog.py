@@ -90,7 +90,7 @@ def test_two_videos_in_one_log(strobe):
 
 def test_a_start_without_its_total_takes_its_parts(strobe):
     path = strobe.write("log.txt", "[4f] Main: Starting...\n  [4f.1] Noise: 1.00s\n  [4f.2] UNet: 2.00s\n")
-    assert "1 started stages have no total" in strobe("import", path, "-o", strobe.folder / "r")
+    assert "1 started stage has no total: its parts' sum is taken" in strobe("import", path, "-o", strobe.folder / "r")
     z = {r["name"]: r for r in strobe.zones(strobe.folder / "r")}
     assert z["Main"]["duration_ns"] == 3000000000 and z["UNet"]["depth"] == 1
 
@@ -103,3 +103,53 @@ def test_a_nul_in_a_log_is_named(strobe):
 def test_numbers_past_all_integers_stay_numbers(strobe):
     z = zones(strobe, "[1a] A (88888888888888888888888888888888888888888888888 frames): 1.00s\n")
     assert z["A"]["attributes"] == {"frames": pytest.approx(8.888e46, rel=1e-3)}
+
+
+@pytest.mark.parametrize("total", ["[4f] Main (1320 frames, batch=4) TOTAL: 3.00s", "[4f] Main TOTAL (1320 frames, batch=4): 3.00s"])
+def test_a_total_keeps_what_stands_in_parentheses(strobe, total):
+    z = zones(strobe, "[4f] Main (7 steps): Starting...\n  [4f.1] Noise: 1.00s\n" + total + "\n")
+    assert z["Main"]["attributes"] == {"steps": 7, "frames": 1320, "batch": 4} and z["Main"]["duration_ns"] == 3000000000
+    z = zones(strobe, total)  # without its start
+    assert z["Main"]["attributes"] == {"frames": 1320, "batch": 4} and z["Main"]["code"] == "4f"
+
+
+def test_a_total_is_printed_with_its_frames(strobe):
+    text = strobe("report", strobe.write("log.txt", "[4f] Main: Starting...\n  [4f.1] Noise: 1.00s\n[4f] Main (1320 frames, batch=4) TOTAL: 132.00s\n"))
+    assert "[4f] Main (1320 frames, batch=4) TOTAL: 132.00s" in text
+
+
+def test_frames_of_the_stages_make_the_fps_where_the_log_has_no_video_line(strobe):
+    log = "[4b] Keyframes (60 frames): 4.00s\n[4c] VAE encode (1320 frames, batch=4): 16.00s\n[4h] Write (1320 frames): 2.00s\nTOTAL TIME: 44.00s\n"
+    assert strobe.report(strobe.write("a.txt", log))["summary"]["fps"] == pytest.approx(30)  # 1320 once, not 2700
+    assert strobe.report(strobe.write("b.txt", log + log))["summary"]["frames"] == 2640
+    assert strobe.report(strobe.write("c.txt", "Video: 660 frames, 30 fps\n" + log))["summary"]["fps"] == pytest.approx(15)
+
+
+@pytest.mark.parametrize("time", ["1e300s", "-1.5s", "nan s", "inf ms", "-0.1 min", "9999999999h"])
+def test_a_time_that_is_none_is_named_with_its_line(strobe, time):
+    path = strobe.write("log.txt", f"[1a] Good: 2.00s\n[1b] Bad (4 frames): {time}\n[1c] Fine: 1.00s\n")
+    said = strobe("import", path, "-o", strobe.folder / "r")
+    assert f"line 2: '[1b] {time}' is not a time a stage can take" in said and "1 without a time" in said
+    report = strobe.report(path)  # on the fly it is said in the report
+    bad = stages(report)["1b", "Bad"]
+    assert bad["state"] == "untimed" and bad["attributes"]["frames"] == 4
+    assert any("line 2" in w for w in report["recording"]["warnings"])
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(3)
+
+
+def test_totals_that_are_no_times_are_named_and_other_lines_are_not(strobe):
+    path = strobe.write("log.txt", "temperature: -3 m\n[1a] Good: 2.00s\nA total: -4.00s\nTOTAL TIME: nans\n")
+    said = strobe("import", path, "-o", strobe.folder / "r")
+    assert "line 3: '-4.00s'" in said and "and 1 more such line" in said
+
+
+def test_times_that_add_up_past_all_clocks_are_refused(strobe):
+    err = strobe("import", strobe.write("log.txt", "[1a] A: 90000000s\n" * 50), "-o", strobe.folder / "r", code=2)
+    assert err.count("\n") == 1 and "more than a century" in err
+
+
+def test_a_hundred_thousand_lines_take_no_square_of_that(strobe):
+    flat = "".join(f"[4a.{i % 10}] x: 0.01s\n" for i in range(100000))
+    nested = "Total a: 1.00s\n" * 100000
+    for name, text in (("flat.txt", flat), ("nested.txt", nested)):
+        assert "100000 zones" in strobe("import", strobe.write(name, text), "-o", strobe.folder / name.split(".")[0])

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@ static void write_input(int fd, const uint8_t *data, size_t size)
 {
 	if (ftruncate(fd, 0) || pwrite(fd, data, size, 0) != (ssize_t)size)
 		return;
-	if (size >= 24 && data[0] == 'S')
+	if (size >= 24 && !memcmp(data, SB_MAGIC, 8))
 		(void)!pwrite(fd, "\x01\0\0\0\0\x10\0\0\0\x10\0\0", 12,
 			8); /* version 1, header 4096, chunks 4096 */
 }
