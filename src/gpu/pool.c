@@ -121,8 +121,13 @@ void sb_gpu_pool_grow(const struct sb_cuda *cuda, struct sb_gpu_context *context
 			atomic_fetch_sub(&context->event_count, 1);
 			break;
 		}
-		if (cuda->event_create(&e->handle, 0))
-			break; /* the slot stays empty: others may be filling the next */
+		if (cuda->event_create(&e->handle, 0)) {
+			uint32_t next = index + 1;
+
+			/* For another time, unless others are filling the next already. */
+			atomic_compare_exchange_strong(&context->event_count, &next, index);
+			break;
+		}
 		e->context = context;
 		sb_ring_push(&context->free, &e);
 	}

@@ -6,6 +6,7 @@
 #include "format/wire.h"
 #include "record/lane.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct written {

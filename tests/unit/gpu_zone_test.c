@@ -3,113 +3,18 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include <cmocka.h>
 
-#include "fake/fake_cuda.h"
-#include "fake/written.h"
-#include "gpu/driver.h"
-#include "gpu/pool.h"
+#include "fake/gpu_program.h"
 #include "gpu/rate.h"
-#include "gpu/resolve.h"
-#include "gpu/zone.h"
-#include "record/clock.h"
 #include "strobe.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define FAKE STROBE_BINARY_DIR "/tests/fake/libfake_cuda.so"
-#define MS 1000000ull
-static const struct fake_cuda *gpu;
-static char context_a, context_b, stream_1[16], stream_2[16];
-static uint64_t clock_ticks;
-
-/* The CPU's clock: putting an event takes 1 µs, launching something 3, and
- * everything else no time at all. */
-static uint64_t clock_now(void)
-{
-	return clock_ticks;
-}
-
-static void pass_us(uint64_t us)
-{
-	clock_ticks += us * sb_clock_hz() / 1000000u;
-}
-
-static void put_takes_time(void)
-{
-	pass_us(1);
-}
-
-static void launch(void *stream, uint64_t ns)
-{
-	pass_us(3);
-	gpu->work(stream, ns);
-}
-
-static struct sb_gpu_arrival from_c(void)
-{
-	return (struct sb_gpu_arrival){ sb_clock_ticks(), SB_GPU_PUTS_FROM_C };
-}
-
-static void begin(uint32_t name, void *stream)
-{
-	sb_gpu_zone_begin(name, stream, from_c());
-}
-
-static void end(uint32_t name, void *stream)
-{
-	sb_gpu_zone_end(name, stream, from_c());
-}
-
-static void zone(uint32_t name, void *stream, uint64_t ns)
-{
-	begin(name, stream);
-	launch(stream, ns);
-	end(name, stream);
-}
-
-/* Events put since it was asked last. */
-static uint64_t put_count(void)
-{
-	static uint64_t before;
-	uint64_t now = gpu->calls("cuEventRecord"), since = now - before;
-
-	before = now;
-	return since;
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	setenv("STROBE_CUDA_PATH", FAKE, 1);
-	sb_clock_init();
-	sb_clock_kind = SB_CLOCK_MONOTONIC;
-	sb_clock_source = clock_now;
-	clock_ticks += 10 * sb_clock_hz();
-	sb_gpu_zones_forget();
-	sb_gpu_resolve_forget();
-	sb_gpu_contexts_forget();
-	sb_cuda_forget();
-	sb_gpu_zones_threadless(true);
-	gpu = ((fake_cuda_function)dlsym(dlopen(FAKE, RTLD_NOW), "fake_cuda"))();
-	gpu->reset();
-	gpu->on_record(put_takes_time);
-	gpu->make_current(&context_a, 0);
-	written_reset();
-	return 0;
-}
-
-static uint64_t ms_of(uint64_t ticks)
-{
-	return (uint64_t)((double)ticks * 1e3 / (double)sb_clock_hz() + 0.5);
-}
+static char context_b;
 
 static void zone_lasts_as_long_as_its_work(void **state)
 {
@@ -207,41 +112,6 @@ static void end_without_a_name_takes_the_innermost(void **state)
 	assert_int_equal(written_count, 2);
 }
 
-static void capture_is_skipped_and_counted(void **state)
-{
-	uint64_t records = gpu->calls("cuEventRecord");
-
-	(void)state;
-	gpu->capture(stream_1, 1);
-	begin(70, stream_1);
-	end(70, stream_1);
-	gpu->capture(stream_2, -1); /* the default stream while others capture */
-	begin(70, stream_2);
-	end(70, stream_2);
-	sb_gpu_resolve_pass();
-	assert_int_equal(written_count, 0);
-	assert_int_equal(gpu->calls("cuEventRecord"), records);
-	assert_int_equal(gpu->calls("capture broken"), 0);
-	assert_int_equal(lost[SB_LOST_GPU_CAPTURE], 2);
-}
-
-static void capture_that_begins_inside_a_zone_loses_only_that_zone(void **state)
-{
-	(void)state;
-	begin(70, stream_1);
-	pass_us(3);
-	gpu->capture(stream_1, 1);
-	end(70, stream_1);
-	gpu->capture(stream_1, 0);
-	pass_us(3);
-	begin(71, stream_1);
-	end(71, stream_1);
-	sb_gpu_resolve_pass();
-	assert_int_equal(lost[SB_LOST_GPU_CAPTURE], 1);
-	assert_int_equal(written_count, 1);
-	assert_int_equal(written_name(&written[0]), 71);
-}
-
 static void streams_do_not_wait_for_each_other(void **state)
 {
 	(void)state;
@@ -298,117 +168,6 @@ static void context_that_goes_away_loses_its_zones_and_no_more(void **state)
 	assert_int_equal(written_name(&written[0]), 71);
 }
 
-/* Before the resolving thread has looked: its events must not even be asked about. */
-static void reset_device_is_noticed_before_its_events_are_used(void **state)
-{
-	(void)state;
-	zone(70, stream_1, MS);
-	gpu->advance(10 * MS);
-	gpu->destroy(&context_a);
-	gpu->make_current(&context_a, 0);
-	pass_us(6000); /* no device is reset in less */
-	zone(71, stream_1, MS);
-	gpu->advance(10 * MS);
-	assert_int_equal(sb_gpu_resolve_pass(), 0);
-	assert_int_equal(gpu->calls("event of a context that is gone"), 0);
-	assert_int_equal(lost[SB_LOST_UNRESOLVED], 1);
-	assert_int_equal(written_count, 1);
-	assert_int_equal(written_name(&written[0]), 71);
-}
-
-static void zone_that_spans_a_reset_is_counted(void **state)
-{
-	(void)state;
-	begin(70, stream_1);
-	gpu->destroy(&context_a);
-	gpu->make_current(&context_a, 0);
-	pass_us(6000);
-	end(70, stream_1);
-	assert_int_equal(sb_gpu_resolve_pass(), 0);
-	assert_int_equal(gpu->calls("event of a context that is gone"), 0);
-	assert_int_equal(lost[SB_LOST_UNRESOLVED], 1);
-	assert_int_equal(written_count, 0);
-}
-
-static void contexts_past_the_last_slot_are_counted(void **state)
-{
-	static char many[SB_GPU_CONTEXTS_MAX + 2];
-
-	(void)state;
-	for (uint32_t i = 0; i < SB_GPU_CONTEXTS_MAX + 2; i++) {
-		gpu->make_current(&many[i], 0);
-		zone(70, stream_1, 0);
-	}
-	assert_int_equal(lost[SB_LOST_GPU_POOL], 2);
-	sb_gpu_resolve_pass();
-	assert_int_equal(written_count, SB_GPU_CONTEXTS_MAX);
-}
-
-static void stream_that_was_destroyed_loses_its_zone_and_no_more(void **state)
-{
-	(void)state;
-	begin(70, stream_1);
-	pass_us(3);
-	gpu->fail_capturing(400); /* invalid handle */
-	end(70, STROBE_GPU_SAME_STREAM);
-	gpu->fail_capturing(0);
-	zone(71, stream_2, MS);
-	gpu->advance(MS);
-	sb_gpu_resolve_pass();
-	assert_int_equal(lost[SB_LOST_UNRESOLVED], 1);
-	assert_int_equal(lost[SB_LOST_GPU_CAPTURE], 0);
-	assert_int_equal(written_count, 1);
-	assert_int_equal(written_name(&written[0]), 71);
-}
-
-/* CU_STREAM_PER_THREAD is one handle and as many streams as threads. */
-static void *zone_per_thread(void *arg)
-{
-	(void)arg;
-	gpu->make_current(&context_a, 0);
-	put_count();
-	zone(71, (void *)2, 0);
-	assert_int_equal(put_count(), 2); /* not the other thread's event */
-	return NULL;
-}
-
-static void per_thread_default_streams_share_no_events(void **state)
-{
-	pthread_t thread;
-
-	(void)state;
-	zone(70, (void *)2, 0);
-	pthread_create(&thread, NULL, zone_per_thread, NULL);
-	pthread_join(thread, NULL);
-	sb_gpu_resolve_pass();
-	assert_int_equal(written_count, 2);
-	assert_int_not_equal((uint32_t)written[0].payload[3], (uint32_t)written[1].payload[3]);
-}
-
-static void *begin_and_leave(void *arg)
-{
-	(void)arg;
-	gpu->make_current(&context_a, 0);
-	zone(70, stream_1, 0);
-	launch(stream_1, 0);
-	begin(71, stream_1);
-	return NULL;
-}
-
-static void threads_that_end_give_their_events_back(void **state)
-{
-	pthread_t thread;
-
-	(void)state;
-	for (int i = 0; i < 200; i++) {
-		pthread_create(&thread, NULL, begin_and_leave, NULL);
-		pthread_join(thread, NULL);
-		sb_gpu_resolve_pass();
-	}
-	assert_int_equal(written_count, 200);
-	assert_true(gpu->calls("cuEventCreate") < 200);
-}
-
 static void driver_without_what_is_needed_is_said_once(void **state)
 {
 	(void)state;
@@ -463,172 +222,6 @@ static void broken_context_ends_gpu_zones_quietly(void **state)
 	assert_true(lost[SB_LOST_UNRESOLVED] >= 1);
 }
 
-static void exhausted_pool_is_counted_and_recovers(void **state)
-{
-	(void)state;
-	gpu->limit_events(6);
-	for (int i = 0; i < 8; i++) {
-		begin(70, i & 1 ? stream_1 : stream_2);
-		launch(i & 1 ? stream_1 : stream_2, MS);
-		end(70, i & 1 ? stream_1 : stream_2);
-	}
-	assert_true(lost[SB_LOST_GPU_POOL] > 0);
-	gpu->limit_events(UINT32_MAX);
-	gpu->advance(100 * MS);
-	assert_int_equal(sb_gpu_resolve_pass(), 0);
-	written_reset();
-	begin(70, stream_1);
-	end(70, stream_1);
-	sb_gpu_resolve_pass();
-	assert_int_equal(written_count, 1);
-	assert_int_equal(lost[SB_LOST_GPU_POOL], 0);
-}
-
-static void events_are_reused_not_made(void **state)
-{
-	uint64_t made;
-
-	(void)state;
-	for (int i = 0; i < 4000; i++) {
-		begin(70, stream_1);
-		launch(stream_1, 1000);
-		end(70, stream_1);
-		gpu->advance(1000);
-		if (i % 10 == 9)
-			sb_gpu_resolve_pass();
-	}
-	made = gpu->calls("cuEventCreate");
-	assert_int_equal(written_count, 4000);
-	assert_true(made < 300);
-}
-
-static void nested_zones_with_nothing_between_share_events(void **state)
-{
-	(void)state;
-	put_count();
-	begin(70, stream_1);
-	begin(71, stream_1);
-	launch(stream_1, 10 * MS);
-	end(71, stream_1);
-	end(70, stream_1);
-	assert_int_equal(put_count(), 2);
-	gpu->advance(10 * MS);
-	assert_int_equal(sb_gpu_resolve_pass(), 0);
-	assert_int_equal(written_count, 2);
-	assert_int_equal(ms_of(written[0].payload[1]), 10);
-	assert_int_equal(ms_of(written[1].payload[1]), 10);
-}
-
-static void zones_back_to_back_need_one_event_more_than_there_are_zones(void **state)
-{
-	(void)state;
-	put_count();
-	for (uint32_t i = 0; i < 24; i++)
-		zone(70, stream_1, (i + 1) * MS);
-	assert_int_equal(put_count(), 25);
-	gpu->advance(1000 * MS);
-	sb_gpu_resolve_pass();
-	assert_int_equal(written_count, 24);
-	for (uint32_t i = 0; i < 24; i++)
-		assert_int_equal(ms_of(written[i].payload[1]), i + 1);
-}
-
-/* However soon the next zone begins: what was launched before it is not its own. */
-static void kernel_between_two_zones_belongs_to_neither(void **state)
-{
-	(void)state;
-	zone(70, stream_1, 10 * MS);
-	pass_us(1); /* a quick launch: as quick as putting an event */
-	gpu->work(stream_1, 500 * MS);
-	zone(71, stream_1, 20 * MS);
-	gpu->advance(1000 * MS);
-	sb_gpu_resolve_pass();
-	assert_int_equal(written_count, 2);
-	assert_int_equal(ms_of(written[0].payload[1]), 10);
-	assert_int_equal(ms_of(written[1].payload[1]), 20);
-}
-
-/* From an interpreter a launch takes two puts at the least. */
-static void interpreter_may_take_longer_but_not_as_long_as_a_launch(void **state)
-{
-	struct sb_gpu_arrival arrived;
-
-	(void)state;
-	for (uint32_t ns = 1500; ns <= 2000; ns += 500) {
-		zone(70, stream_1, MS);
-		put_count();
-		clock_ticks += ns * sb_clock_hz() / 1000000000u + 1;
-		arrived = from_c();
-		arrived.launch_puts = SB_GPU_PUTS_FROM_INTERPRETER;
-		sb_gpu_zone_begin(71, stream_1, arrived);
-		assert_int_equal(put_count(), ns < 2000 ? 0 : 1);
-		end(71, stream_1);
-		pass_us(20);
-	}
-}
-
-static void kernel_between_two_ends_belongs_to_the_outer(void **state)
-{
-	(void)state;
-	begin(70, stream_1);
-	zone(71, stream_1, 10 * MS);
-	pass_us(1);
-	gpu->work(stream_1, 500 * MS);
-	end(70, stream_1);
-	gpu->advance(1000 * MS);
-	sb_gpu_resolve_pass();
-	assert_int_equal(written_count, 2);
-	assert_int_equal(ms_of(written[0].payload[1]), 10);
-	assert_int_equal(ms_of(written[1].payload[1]), 510);
-}
-
-static void time_spent_asking_for_the_stream_is_not_the_programs(void **state)
-{
-	struct sb_gpu_arrival arrived;
-
-	(void)state;
-	zone(70, stream_1, MS);
-	pass_us(2); /* the end of the ordinary zone */
-	sb_gpu_zone_leave();
-	put_count();
-	arrived = from_c();
-	pass_us(3); /* torch looks its stream up */
-	sb_gpu_zone_begin(71, stream_1, arrived);
-	assert_int_equal(put_count(), 0);
-	end(71, stream_1);
-}
-
-/* Other threads may have used the stream since. */
-static void event_is_not_shared_for_long(void **state)
-{
-	(void)state;
-	zone(70, stream_1, MS);
-	put_count();
-	for (uint32_t i = 0; i < 200; i++) {
-		clock_ticks += sb_clock_hz() / 10000000u; /* 100 ns */
-		begin(71, stream_1);
-		end(71, stream_1);
-	}
-	assert_true(put_count() >= 2);
-	assert_int_equal(sb_gpu_resolve_pass(), 200 + 1);
-	gpu->advance(10 * MS);
-	assert_int_equal(sb_gpu_resolve_pass(), 0);
-	assert_int_equal(written_count, 201);
-	for (uint32_t i = 1; i < 201; i++)
-		assert_int_equal(written[i].payload[1], 0);
-}
-
-static void events_are_shared_on_one_stream_only(void **state)
-{
-	(void)state;
-	put_count();
-	begin(70, stream_1);
-	begin(71, stream_2);
-	end(71, stream_2); /* nothing since its begin */
-	end(70, stream_1); /* on the other stream something was put since */
-	assert_int_equal(put_count(), 3);
-}
-
 static void end_on_the_same_stream_needs_no_handle(void **state)
 {
 	(void)state;
@@ -639,16 +232,6 @@ static void end_on_the_same_stream_needs_no_handle(void **state)
 	sb_gpu_resolve_pass();
 	assert_int_equal(written_count, 1);
 	assert_int_equal(ms_of(written[0].payload[1]), 30);
-}
-
-static void begin_long_after_the_last_event_has_its_own(void **state)
-{
-	(void)state;
-	put_count();
-	zone(70, stream_1, MS);
-	pass_us(1);
-	zone(71, stream_1, MS);
-	assert_int_equal(put_count(), 4);
 }
 
 static void strobe_never_initialises_creates_or_synchronizes(void **state)
@@ -799,8 +382,6 @@ static void threads_record_while_another_resolves(void **state)
 	assert_int_equal(per_name[0] + per_name[1] + lost[SB_LOST_GPU_POOL], 4000);
 }
 
-#define TEST(f) cmocka_unit_test_setup(f, setup)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -809,34 +390,15 @@ int main(void)
 		TEST(zones_keep_their_distance_on_the_clock),
 		TEST(nested_zones_end_by_name_in_any_order),
 		TEST(end_without_a_name_takes_the_innermost),
-		TEST(capture_is_skipped_and_counted),
-		TEST(capture_that_begins_inside_a_zone_loses_only_that_zone),
 		TEST(streams_do_not_wait_for_each_other),
 		TEST(devices_are_told_apart),
 		TEST(zone_that_ends_on_another_device_is_counted),
 		TEST(context_that_goes_away_loses_its_zones_and_no_more),
 		TEST(context_made_anew_at_the_same_address_gets_its_own_events),
-		TEST(reset_device_is_noticed_before_its_events_are_used),
-		TEST(zone_that_spans_a_reset_is_counted),
-		TEST(contexts_past_the_last_slot_are_counted),
-		TEST(stream_that_was_destroyed_loses_its_zone_and_no_more),
-		TEST(per_thread_default_streams_share_no_events),
-		TEST(threads_that_end_give_their_events_back),
 		TEST(driver_without_what_is_needed_is_said_once),
 		TEST(without_a_driver_zones_are_ordinary),
 		TEST(broken_context_ends_gpu_zones_quietly),
-		TEST(exhausted_pool_is_counted_and_recovers),
-		TEST(events_are_reused_not_made),
-		TEST(nested_zones_with_nothing_between_share_events),
-		TEST(zones_back_to_back_need_one_event_more_than_there_are_zones),
-		TEST(kernel_between_two_zones_belongs_to_neither),
-		TEST(interpreter_may_take_longer_but_not_as_long_as_a_launch),
-		TEST(kernel_between_two_ends_belongs_to_the_outer),
-		TEST(time_spent_asking_for_the_stream_is_not_the_programs),
-		TEST(event_is_not_shared_for_long),
-		TEST(events_are_shared_on_one_stream_only),
 		TEST(end_on_the_same_stream_needs_no_handle),
-		TEST(begin_long_after_the_last_event_has_its_own),
 		TEST(strobe_never_initialises_creates_or_synchronizes),
 		TEST(without_a_current_context_nothing_is_asked_of_the_driver),
 		TEST(zones_of_a_closed_session_are_not_written_into_the_next),
