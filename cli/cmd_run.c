@@ -267,8 +267,8 @@ static void say_missing_stages(const struct run *r)
 		sb_keep_missing("stages", "the program loads strobe, but began no stage in this run",
 			"begin one, and leave STROBE_* in its environment");
 	else
-		sb_keep_missing("stages", "the command does not use strobe",
-			"import strobe, link libstrobe or use --stage");
+		sb_keep_missing(
+			"stages", "no program recorded any", "import strobe, link libstrobe or use --stage");
 	if (r->settings.sample_hz > 0)
 		sb_keep_missing("Python stacks",
 			r->python.unreached ? r->python.why : "no Python process of the command recorded any",

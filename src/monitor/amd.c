@@ -2,11 +2,13 @@
 #include "monitor/gpus.h"
 
 #include "monitor/procfile.h"
+#include "monitor/visible.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MIB 1048576.0
 
@@ -44,6 +46,36 @@ static void describe(struct sb_gpus_device *d, const struct card *card)
 		snprintf(d->uuid, sizeof d->uuid, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
+static bool is_entry(const struct sb_gpus_device *d, int position, const struct sb_visible_entry *entry)
+{
+	if (entry->index >= 0)
+		return entry->index == position;
+	return *d->uuid && !strncmp(entry->uuid, "GPU-", 4) && !strcasecmp(entry->uuid + 4, d->uuid);
+}
+
+/* Those that the program sees, in its order. */
+static int keep_visible(struct sb_gpus_device *devices, int count)
+{
+	struct sb_gpus_device all[SB_GPUS_DEVICES_MAX];
+	struct sb_visible visible;
+	int kept = 0;
+
+	sb_visible_parse(
+		sb_gpus_environment.amd_visible_set ? sb_gpus_environment.amd_visible : NULL, &visible);
+	if (!visible.restricted)
+		return count;
+	memcpy(all, devices, (size_t)count * sizeof *all);
+	for (uint32_t i = 0; i < visible.count; i++)
+		for (int k = 0; k < count && kept < count; k++)
+			if (is_entry(&all[k], k, &visible.entries[i])) {
+				devices[kept] = all[k];
+				devices[kept].number = kept;
+				kept++;
+				break;
+			}
+	return kept;
+}
+
 static int open_amd(struct sb_gpus_device *devices, int limit, const char **out_why, const char **out_how)
 {
 	int found = 0;
@@ -64,6 +96,10 @@ static int open_amd(struct sb_gpus_device *devices, int limit, const char **out_
 		describe(&devices[found], card);
 		found++;
 	}
+	if (!found)
+		return -1;
+	*out_why = "ROCR_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES leave no GPU visible";
+	found = keep_visible(devices, found);
 	return found ? found : -1;
 }
 

@@ -75,6 +75,19 @@ static atomic_bool left_behind;
 
 struct sb_gpus_environment sb_gpus_environment = { .local_rank = -1 };
 
+/* The HIP runtime takes CUDA's variable too, and ROCR's comes before both. */
+static void read_amd_visible(struct sb_gpus_environment *e)
+{
+	static const char *const names[] = { "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+		"CUDA_VISIBLE_DEVICES" };
+	const char *visible = NULL;
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0] && !visible; i++)
+		visible = getenv(names[i]);
+	e->amd_visible_set = visible != NULL;
+	snprintf(e->amd_visible, sizeof e->amd_visible, "%s", visible ? visible : "");
+}
+
 void sb_gpus_read_environment(void)
 {
 	struct sb_gpus_environment *e = &sb_gpus_environment;
@@ -84,6 +97,7 @@ void sb_gpus_read_environment(void)
 	snprintf(e->nvml_path, sizeof e->nvml_path, "%s", path ? path : "");
 	e->visible_set = visible != NULL;
 	snprintf(e->visible, sizeof e->visible, "%s", visible ? visible : "");
+	read_amd_visible(e);
 	sb_rank_detect(&rank);
 	e->local_rank = rank.rank >= 0 ? rank.local_rank : -1;
 }

@@ -69,6 +69,8 @@ struct sb_gpus_environment {
 	char nvml_path[512]; /* STROBE_NVML_PATH; "": by name */
 	bool visible_set;
 	char visible[2048]; /* CUDA_VISIBLE_DEVICES */
+	bool amd_visible_set;
+	char amd_visible[2048]; /* ROCR_, HIP_ or CUDA_VISIBLE_DEVICES */
 	int local_rank; /* -1: not one of several */
 };
 extern struct sb_gpus_environment sb_gpus_environment;

@@ -258,6 +258,8 @@ static void name_after_program(char *out, size_t size)
 		arguments[n] = arguments[n + 1] = 0;
 		for (const char *a = arguments + strlen(arguments) + 1; a < arguments + n && *a;
 			a += strlen(a) + 1) {
+			if (!strcmp(a, "-c")) /* what follows is no name */
+				break;
 			if (*a == '-')
 				continue;
 			name = strrchr(a, '/') ? strrchr(a, '/') + 1 : a;

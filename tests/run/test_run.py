@@ -22,7 +22,7 @@ def test_sleep_is_recorded_from_outside(strobe):
     assert {"cpu", "memory", "disk"} <= seen.sources()
     assert [what for _, what, _ in seen.processes] == ["start", "end"]
     assert seen.meta("missing", "GPU metrics").startswith("there is no NVIDIA driver here")
-    assert seen.meta("missing", "stages").startswith("the command does not use strobe")
+    assert seen.meta("missing", "stages").startswith("no program recorded any")
 
 
 def test_run_folder_is_the_owners_only(strobe):
@@ -317,9 +317,9 @@ def test_python_that_keeps_the_hook_out_is_the_reason(strobe, options, option):
 
 def test_options_of_the_program_are_not_pythons(strobe):
     strobe.run("--", PYTHON, "-c", "pass", "-I")
-    assert missing_stages(strobe)[0] == "the command does not use strobe"
+    assert missing_stages(strobe)[0] == "no program recorded any"
     strobe.run("--", PYTHON, "-X", "importtime", strobe.script("pass\n"), "-S")
-    assert missing_stages(strobe)[0] == "the command does not use strobe"
+    assert missing_stages(strobe)[0] == "no program recorded any"
 
 
 def test_a_first_line_that_keeps_the_hook_out_is_the_reason(strobe):
@@ -458,3 +458,49 @@ def test_a_python_that_records_by_itself_is_not_missed(strobe):
     assert "Python program" not in done.stderr and "start-up hook" not in done.stderr
     done = strobe.run("--stage", "json:dumps=dump", "--", python, "-c", "import json; json.dumps(1)")  # and the hook in a venv
     assert "dump" in done.stderr and "start-up hook" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments, name", [(["-c", "import strobe; strobe.start(); strobe.stop()"], "python"),
+                                             (["-m", "pipe_line"], "pipe_line"), (["-B", "pipe_line.py"], "pipe_line")])
+def test_a_program_that_records_itself_is_called_after_its_script(strobe, arguments, name):
+    if not (BUILD / "python" / "strobe").exists():
+        pytest.skip("no Python package in this build")
+    strobe.script("import strobe; strobe.start(); strobe.stop()\n", "pipe_line.py")
+    environment = dict(strobe.environment, PYTHONPATH=str(BUILD / "python"))
+    done = subprocess.run([PYTHON, *arguments], cwd=strobe.folder, env=environment, capture_output=True, text=True,
+                          timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert re.match(name + r"[\d.]*-\d{8}-", strobe.last().name), strobe.last().name
+
+
+@pytest.fixture
+def small_disk(strobe):
+    def mount(size):
+        made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%s" % size, "tmpfs", str(disk)], capture_output=True)
+        if made.returncode:
+            pytest.skip("no filesystem can be mounted here")
+        return disk
+
+    disk = strobe.folder / "disk"
+    disk.mkdir()
+    yield mount
+    subprocess.run(["umount", str(disk)], capture_output=True)
+
+
+@pytest.mark.parametrize("size", ["4k", "64k", "300k"])
+def test_a_full_disk_does_not_stop_the_program(strobe, small_disk, size):
+    disk = small_disk(size)
+    done = strobe.run("-o", str(disk / "runs"), "--", "sh", "-c", "echo ran; exit 4")
+    assert (done.returncode, done.stdout) == (4, "ran\n")
+    if size == "4k":
+        assert done.stderr == "strobe run: no room on the disk for a recording\nstrobe: the command runs unrecorded\n"
+        assert list((disk / "runs").iterdir()) == []
+    else:
+        assert "== strobe: sh, exit 4" in done.stderr
+        assert ("No space left on device" in done.stderr) == (size == "64k")
+
+
+def test_many_short_processes_are_all_waited_for(strobe):
+    done = strobe.run("--", "sh", "-c", "for i in $(seq 300); do true & /bin/true & done; wait; exit 3")
+    assert done.returncode == 3
+    assert "exit 3" in done.stderr and "still running" not in done.stderr

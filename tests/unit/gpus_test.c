@@ -371,6 +371,27 @@ static void an_amd_card_is_read_from_sysfs(void **state)
 		captured_missing, "GPU 0: throttling, processes|this GPU or driver does not offer it|\n");
 }
 
+static void amd_cards_are_those_that_the_program_sees(void **state)
+{
+	put_sys("card2", "mem_info_vram_total", "1073741824\n");
+	put_sys("card2", "mem_info_vram_used", "1048576\n");
+	setenv("HIP_VISIBLE_DEVICES", "1", 1);
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu", 0, "memory_used_mb", 0)));
+	sb_gpus_stop();
+	assert_int_equal(captured_schema_count, 1);
+	assert_true(captured("gpu", 0, "memory_total_mb", 0) == 1024);
+	capture_begin();
+	setenv("ROCR_VISIBLE_DEVICES", "GPU-A1B2C3D4E5F60718", 1);
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu", 0, "memory_used_mb", 0)));
+	sb_gpus_stop();
+	unsetenv("ROCR_VISIBLE_DEVICES");
+	unsetenv("HIP_VISIBLE_DEVICES");
+	assert_int_equal(captured_schema_count, 1);
+	assert_true(captured("gpu", 0, "memory_total_mb", 0) == 65520);
+}
+
 static void a_newer_amd_card_has_momentary_power_only(void **state)
 {
 	char path[200];
@@ -441,6 +462,7 @@ int main(void)
 		CASE(a_slice_has_its_own_memory_and_its_gpus_sensors),
 		CASE(a_driver_that_differs_from_its_library_is_said),
 		AMD_CASE(an_amd_card_is_read_from_sysfs),
+		AMD_CASE(amd_cards_are_those_that_the_program_sees),
 		AMD_CASE(a_newer_amd_card_has_momentary_power_only),
 		AMD_CASE(an_amd_card_that_goes_leaves_the_others),
 		CASE(a_hanging_driver_holds_nobody_up),
