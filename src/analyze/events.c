@@ -19,6 +19,8 @@ struct stream {
 	uint32_t tid;
 	uint32_t task;
 	struct sb_stack *stack;
+	uint64_t words;
+	size_t use; /* of index->writers */
 };
 
 #define HOLE_WORDS 64u /* a sector; a record cut short by the end leaves one zero */
@@ -160,7 +162,7 @@ static void handle(struct sb_engine *e, struct stream *s)
 	struct sb_pass *pass = &e->index->pass;
 	struct sb_event ev;
 
-	pass->words++;
+	s->words++;
 	switch (s->record.kind) {
 	case SB_BEGIN:
 		sb_stack_begin(e, s->stack, sb_run_name_of(e->run, e->process, s->record.id), s->now_ns);
@@ -219,6 +221,33 @@ static void restore_open(
 	}
 }
 
+/* A writer begins: since when it writes, and what it has folded. */
+static void use_begin(struct sb_engine *e, struct stream *s, const struct sb_digest *d)
+{
+	struct sb_writer_use *use = sb_vec_push(&e->index->writers, sizeof *use);
+
+	if (!use) {
+		e->no_memory = true;
+		return;
+	}
+	s->use = e->index->writers.count - 1;
+	use->process = e->process;
+	use->folded_words = d->folded_words;
+	use->first_ns = d->folded_words ? sb_process_ns(e->p, d->first_ticks) : s->now_ns;
+	use->last_ns = s->now_ns;
+}
+
+static void use_end(struct sb_engine *e, struct stream *s)
+{
+	struct sb_writer_use *use = (struct sb_writer_use *)e->index->writers.items + s->use;
+
+	use->words = s->words;
+	use->main = s->tid == e->p->reader->head.main_tid;
+	if (s->now_ns > use->last_ns)
+		use->last_ns = s->now_ns;
+	e->index->pass.words += s->words;
+}
+
 static int start_stream(struct sb_engine *e, struct stream *s, uint32_t writer)
 {
 	struct sb_reader *r = e->p->reader;
@@ -254,6 +283,7 @@ static int start_stream(struct sb_engine *e, struct stream *s, uint32_t writer)
 			e->index->pass.folded_until_ns = s->now_ns;
 		free(paths);
 	}
+	use_begin(e, s, &d);
 	sb_digest_done(&d);
 	return 0;
 }
@@ -272,6 +302,7 @@ static void run_alone(struct sb_engine *e, struct stream *s)
 		return;
 	while (!e->no_memory && stream_next(e, s))
 		handle(e, s);
+	use_end(e, s);
 	free(s->buf);
 	s->buf = NULL;
 }
@@ -322,6 +353,7 @@ static void run_merged(struct sb_engine *e, struct stream *streams, size_t count
 			more = stream_next(e, s);
 		}
 		if (!more) {
+			use_end(e, s);
 			free(s->buf);
 			s->buf = NULL;
 			heap[0] = heap[--live];
@@ -506,6 +538,7 @@ int sb_run_visit(struct sb_run *run, const struct sb_visitor *visitors, size_t c
 	if (count > 31)
 		return sb_fail(STROBE_EINVAL, "more than 31 visitors in one pass");
 	run->index->pass = (struct sb_pass){ .folded_until_ns = INT64_MIN, .last_ns = INT64_MIN };
+	run->index->writers.count = 0;
 	run->index->attributed_ns = 0;
 	run->index->visits++;
 	prepare(&e);

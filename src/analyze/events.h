@@ -178,6 +178,15 @@ struct sb_pass {
 };
 const struct sb_pass *sb_run_pass(const struct sb_run *run);
 
+/* What each thread wrote, and over which time; of the last pass. */
+struct sb_writer_use {
+	uint32_t process;
+	bool main; /* of its process */
+	uint64_t words, folded_words; /* with detail; folded away, once written as well */
+	int64_t first_ns, last_ns;
+};
+const struct sb_writer_use *sb_run_writers(const struct sb_run *run, size_t *out_count);
+
 /* A zone's or event's attribute by key; NULL: none. */
 const struct sb_run_attr *sb_attr_find(const struct sb_run_attr *attrs, uint32_t count, const char *key);
 double sb_attr_number(const struct sb_run_attr *attrs, uint32_t count, const char *key); /* NaN: none */

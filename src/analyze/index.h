@@ -5,6 +5,7 @@
 #include "analyze/events.h"
 #include "analyze/resolve.h"
 #include "base/map.h"
+#include "base/vec.h"
 
 struct sb_run_index {
 	struct sb_recordings recordings;
@@ -21,6 +22,7 @@ struct sb_run_index {
 	uint32_t path_count, path_room;
 	struct sb_map children; /* parent << 32 | name -> path | recursive bit */
 	struct sb_pass pass;
+	struct sb_vec writers; /* of struct sb_writer_use */
 	int64_t attributed_ns;
 	uint32_t visits; /* passes so far: damage is counted in the first */
 };

@@ -553,7 +553,12 @@ struct sb_recording_section {
 	bool live;
 	const char *limited_by; /* why detail was folded: "max_trace_bytes"; NULL: no limit was met */
 	double folded_until_s; /* detail starts here; NAN: nothing was folded */
-	double own_cpu_s, slow_path_s, overhead_ratio;
+	/* what recording cost; NAN: not known, or of a run too short to say */
+	double own_cpu_s, own_cpu_ratio; /* of strobe's own threads; of one core */
+	double record_cost_s; /* of one word, measured where it was recorded */
+	double recording_s, threads_s; /* all words at that cost; the time of the threads that wrote them */
+	double overhead_ratio; /* recording_s / threads_s: never above 1 */
+	double waiting_s; /* threads at a change of chunk, work and waiting, added up over threads */
 	int64_t files;
 	const char **warnings;
 	size_t warning_count;

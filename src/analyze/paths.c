@@ -89,3 +89,9 @@ const struct sb_pass *sb_run_pass(const struct sb_run *run)
 {
 	return &run->index->pass;
 }
+
+const struct sb_writer_use *sb_run_writers(const struct sb_run *run, size_t *out_count)
+{
+	*out_count = run->index->writers.count;
+	return run->index->writers.items;
+}

@@ -101,19 +101,48 @@ static void warn_import(struct sb_run *run)
 		sb_run_warn(run, "import: %s", note->attr.s);
 }
 
+/* Every word was written once; a folded one was read and summed up as well, which
+ * costs about the same again. A thread's time is from its first word to its last,
+ * the main thread's the whole of its process. */
+static void fill_recording_cost(struct sb_run *run, struct sb_recording_section *s)
+{
+	size_t count;
+	const struct sb_writer_use *uses = sb_run_writers(run, &count);
+
+	s->record_cost_s = s->recording_s = s->overhead_ratio = NAN;
+	for (size_t i = 0; i < count; i++) {
+		const struct sb_writer_use *use = &uses[i];
+		const struct sb_run_process *p = &run->processes[use->process];
+		double word_s = p->reader->head.record_ps / 1e12;
+		int64_t ns = use->main ? p->end_ns - p->start_ns : use->last_ns - use->first_ns;
+
+		if (!(word_s > 0))
+			continue;
+		s->record_cost_s = isnan(s->record_cost_s) ? word_s : fmax(s->record_cost_s, word_s);
+		s->recording_s = (isnan(s->recording_s) ? 0 : s->recording_s) +
+				 ((double)use->words + 2 * (double)use->folded_words) * word_s;
+		s->threads_s += ns > 0 ? (double)ns / 1e9 : 0;
+	}
+	if (s->threads_s > 0)
+		s->overhead_ratio = fmin(1, s->recording_s / s->threads_s);
+}
+
+#define CPU_SHARE_LEAST_S 1.0 /* a shorter run pays for the start of the monitors alone */
+
 static void fill_cost(struct sb_run *run, struct sb_model *m)
 {
 	struct sb_recording_section *s = &m->recording;
+	double wall_s = (double)run->wall_ns / 1e9;
 
 	for (uint32_t i = 0; i < run->process_count; i++) {
 		const struct sb_file_header *h = &run->processes[i].reader->head;
 
 		s->bytes += (double)run->processes[i].reader->file_bytes;
 		s->own_cpu_s += (double)h->own_cpu_ns / 1e9;
-		s->slow_path_s += (double)h->slow_ns / 1e9;
+		s->waiting_s += (double)h->slow_ns / 1e9;
 	}
-	s->overhead_ratio = run->wall_ns > 0 ? (s->own_cpu_s + s->slow_path_s) / ((double)run->wall_ns / 1e9)
-					     : NAN;
+	s->own_cpu_ratio = wall_s >= CPU_SHARE_LEAST_S ? s->own_cpu_s / wall_s : NAN;
+	fill_recording_cost(run, s);
 	s->files = run->process_count;
 }
 

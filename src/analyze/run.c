@@ -307,6 +307,7 @@ void sb_run_close(struct sb_run *run)
 		sb_map_done(&run->index->tracks);
 		sb_map_done(&run->index->schemas);
 		sb_map_done(&run->index->children);
+		sb_vec_done(&run->index->writers);
 		free(run->index->paths);
 	}
 	free(run->index);

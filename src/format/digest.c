@@ -251,6 +251,7 @@ static bool load_once(struct heap *h, struct sb_chunk_range range, uint64_t *buf
 		return true;
 	d->folded_seq = root.folded_seq;
 	d->first_ticks = root.first_ticks;
+	d->folded_words = root.folded_words;
 	for (uint32_t i = range.first; i < range.end; i++) {
 		size_t count;
 		size_t skip = i == range.first ? sizeof root / 8 : 0;

@@ -6,6 +6,7 @@
 
 struct sb_digest {
 	uint64_t folded_seq; /* HOT chunks up to here are in the digest; 0: none */
+	uint64_t folded_words;
 	uint64_t first_ticks;
 	uint64_t last_ticks; /* of any folded zone's end */
 	struct sb_folded_node {

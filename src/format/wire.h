@@ -78,7 +78,7 @@ struct sb_file_header {
 	uint64_t own_cpu_ns; /* CPU time of strobe's own threads in this process */
 	uint64_t slow_ns; /* time recording threads spent off the fast path */
 	uint32_t limited_by; /* enum sb_limit: why detail had to be folded */
-	uint32_t reserved;
+	uint32_t record_ps; /* what one word costs here, measured at the start, in 1e-12 s; 0: not measured */
 };
 
 enum sb_limit { SB_LIMIT_NONE = 0, SB_LIMIT_BUDGET = 1, SB_LIMIT_DISK = 2, SB_LIMIT_FILE_SIZE = 3 };

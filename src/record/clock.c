@@ -95,3 +95,21 @@ uint64_t sb_clock_ticks_of_ns(uint64_t duration_ns)
 {
 	return (uint64_t)((unsigned __int128)duration_ns * clock_hz / 1000000000u);
 }
+
+uint32_t sb_clock_record_ps(void)
+{
+	enum { ROUNDS = 3, WORDS = 256 };
+	uint64_t words[WORDS], best = UINT64_MAX;
+
+	if (sb_clock_source)
+		return 0;
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t from = sb_clock_ticks(), spent;
+
+		for (int i = 0; i < WORDS; i++)
+			__atomic_store_n(&words[i], sb_clock_ticks() << SB_VALUE_SHIFT, __ATOMIC_RELEASE);
+		spent = sb_clock_ticks() - from;
+		best = spent < best ? spent : best;
+	}
+	return (uint32_t)((double)best * 1e12 / (double)clock_hz / WORDS);
+}

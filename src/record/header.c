@@ -69,6 +69,7 @@ void sb_header_fill(struct sb_file_header *h, uint32_t chunk_bytes, const struct
 	snprintf(h->name, sizeof h->name, "%s", settings->name);
 	snprintf(h->run_dir, sizeof h->run_dir, "%s", run_dir);
 	h->heartbeat_ticks = anchor.ticks;
+	h->record_ps = sb_clock_record_ps();
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	memcpy(h->magic, SB_MAGIC, sizeof h->magic); /* last: a file with a magic has a header */
 }

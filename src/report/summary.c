@@ -491,8 +491,11 @@ static void foot(struct screen *s)
 
 	sb_text_bytes(bytes, sizeof bytes, r->bytes);
 	say(s, "strobe: %lld events dropped", (long long)r->dropped_count);
-	if (!isnan(r->overhead_ratio))
-		say(s, ", %.1f %% overhead", r->overhead_ratio * 100);
+	if (!isnan(r->overhead_ratio)) {
+		say(s, ", ");
+		sb_text_percent(&s->line, r->overhead_ratio);
+		say(s, " overhead");
+	}
 	say(s, ", %s", bytes);
 	if (s->report) {
 		size_t used = columns_of(sb_buf_text(&s->line)), wanted = columns_of(s->report) + 12;

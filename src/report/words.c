@@ -48,6 +48,14 @@ void sb_text_memory(char *out, size_t size, double bytes)
 	put_bytes(out, size, bytes, 1024);
 }
 
+void sb_text_percent(struct sb_buf *out, double ratio)
+{
+	if (ratio > 0 && ratio < 0.00005)
+		sb_buf_puts(out, "< 0.01 %");
+	else
+		sb_buf_printf(out, ratio < 0.0095 ? "%.2f %%" : "%.1f %%", ratio * 100);
+}
+
 void sb_text_count(char *out, size_t size, double count)
 {
 	if (!isfinite(count))

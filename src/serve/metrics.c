@@ -208,8 +208,8 @@ static void add_numbers(struct sb_exposition *e, const char *labels, const struc
 		{ "strobe_recording_events_total", "counter", "Events recorded.", counted(r->events) },
 		{ "strobe_recording_zones_total", "counter", "Zones recorded.", counted(r->zones) },
 		{ "strobe_recording_bytes", "gauge", "Size of the recording.", r->bytes },
-		{ "strobe_recording_overhead_ratio", "gauge", "strobe's own share of the time.",
-			r->overhead_ratio },
+		{ "strobe_recording_overhead_ratio", "gauge",
+			"Recording's share of the time of the threads that record.", r->overhead_ratio },
 	};
 
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
