@@ -238,6 +238,8 @@ void sb_gpu_resolve_start(bool with_thread)
 		threaded = spawn();
 	}
 	pthread_mutex_unlock(&lock);
+	if (with_thread)
+		sb_session_on_close(sb_gpu_resolve_stop);
 }
 
 bool sb_gpu_resolve_submit(const struct sb_gpu_pending *zone)

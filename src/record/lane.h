@@ -46,6 +46,10 @@ uint32_t sb_session_generation(void);
 /* Was this process forked off a recording one? Its parent then samples the machine. */
 bool sb_session_is_forked(void);
 
+/* To be called when the session closes, whichever copy of the library closes it:
+ * that one knows only its own modules. */
+void sb_session_on_close(void (*f)(void));
+
 /* Strobe's own threads add their CPU time here, for `recording.overhead`. */
 void sb_session_add_own_cpu(uint64_t ns);
 

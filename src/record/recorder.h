@@ -108,6 +108,7 @@ struct sb_recorder {
 	_Atomic uint32_t keeper_bell; /* futex word */
 	_Atomic uint32_t keeper_quit;
 	_Atomic(void (*)(void)) step_hook;
+	_Atomic(void (*)(void)) closing[SB_COPIES_MAX]; /* see sb_session_on_close() */
 };
 
 /* One for all copies of the library in the process. */

@@ -412,14 +412,35 @@ void sb_session_forked(void)
 
 /* ---- closing -------------------------------------------------------------- */
 
+void sb_session_on_close(void (*f)(void))
+{
+	for (uint32_t i = 0; i < SB_COPIES_MAX; i++) {
+		void (*there)(void) = NULL;
+
+		if (atomic_compare_exchange_strong(&REC->closing[i], &there, f) || there == f)
+			return;
+	}
+}
+
+static void stop_modules(void)
+{
+	for (const struct sb_module *const *m = sb_modules; *m; m++)
+		if ((*m)->stop)
+			(*m)->stop();
+	for (uint32_t i = 0; i < SB_COPIES_MAX; i++) {
+		void (*f)(void) = atomic_exchange(&REC->closing[i], NULL);
+
+		if (f)
+			f();
+	}
+}
+
 int sb_session_close(void)
 {
 	const char *file_name;
 	int err = 0;
 
-	for (const struct sb_module *const *m = sb_modules; *m; m++)
-		if ((*m)->stop)
-			(*m)->stop();
+	stop_modules();
 	sb_keeper_stop();
 	sb_mode_set(0);
 	atomic_store(&REC->state, SB_CLOSING);
