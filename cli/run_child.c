@@ -11,6 +11,7 @@
 #include "record/lane.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,28 +69,33 @@ static int error_of(const char *file)
 	return !stat(file, &s) && S_ISDIR(s.st_mode) ? EISDIR : 0;
 }
 
-int run_child_check(const char *command)
+int run_child_find(const char *command, char *out, size_t size)
 {
 	const char *path = getenv("PATH");
 	int error = ENOENT, found;
 
-	if (strchr(command, '/')) {
-		error = error_of(command);
-		return error ? cannot_run(command, error) : 0;
-	}
+	if (strchr(command, '/'))
+		return (size_t)snprintf(out, size, "%s", command) < size ? error_of(command) : ENAMETOOLONG;
 	while (path && *path && *command) {
 		size_t n = strcspn(path, ":");
-		char file[4096];
 
-		if ((size_t)snprintf(file, sizeof file, "%.*s/%s", (int)n, path, command) < sizeof file) {
-			found = error_of(file);
+		if ((size_t)snprintf(out, size, "%.*s/%s", (int)n, path, command) < size) {
+			found = error_of(out);
 			if (!found)
 				return 0;
 			error = found == EACCES ? EACCES : error;
 		}
 		path += n + (path[n] == ':');
 	}
-	return cannot_run(command, error);
+	return error;
+}
+
+int run_child_check(const char *command)
+{
+	char file[PATH_MAX];
+	int error = run_child_find(command, file, sizeof file);
+
+	return error ? cannot_run(command, error) : 0;
 }
 
 void run_child_prepare(struct run_child *child)

@@ -21,6 +21,8 @@ struct run_child {
 	sigset_t watched;
 };
 
+/* The file that execvp() would run; 0, or the errno it would give. */
+int run_child_find(const char *command, char *out, size_t size);
 /* Is there such a command? 0, or 127 or 126, having complained. */
 int run_child_check(const char *command);
 /* Before anything starts threads: signals wait for run_child_wait(). */

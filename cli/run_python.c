@@ -1,5 +1,6 @@
 /* Which Python processes have no start-up hook: by their options and environment. */
 #include "run_python.h"
+#include "run_child.h"
 
 #include "monitor/source.h"
 #include "monitor/tree.h"
@@ -23,8 +24,10 @@ static const char *base_of(const char *path)
 static bool is_python(const char *path)
 {
 	const char *name = base_of(path);
+	size_t stem = !strncmp(name, "python", 6) ? 6 : !strncmp(name, "pypy", 4) ? 4 : 0;
 
-	return !strncmp(name, "python", 6) || !strncmp(name, "pypy", 4);
+	return stem &&
+	       !name[stem + strspn(name + stem, "0123456789.dt")]; /* python3.13t, not python3-config */
 }
 
 /* The first of Python's own options that keeps the hook out: I, E or S; 0: none. */
@@ -68,29 +71,11 @@ static size_t split(char *text, char **words, size_t limit)
 	return count;
 }
 
-/* Opens what execvp() would run. */
-static int open_command(const char *name)
-{
-	const char *path = getenv("PATH");
-
-	if (strchr(name, '/'))
-		return open(name, O_RDONLY | O_CLOEXEC);
-	while (path && *path) {
-		size_t n = strcspn(path, ":");
-		char file[PATH_MAX];
-
-		if ((size_t)snprintf(file, sizeof file, "%.*s/%s", (int)n, path, name) < sizeof file &&
-			!access(file, X_OK))
-			return open(file, O_RDONLY | O_CLOEXEC);
-		path += n + (path[n] == ':');
-	}
-	return -1;
-}
-
 /* "#!/usr/bin/env -S python3 -I" to its words, without env and its -S. */
 static char **first_line_words(const char *command, char *line, size_t size, char **words)
 {
-	int fd = open_command(command);
+	char file[PATH_MAX];
+	int fd = run_child_find(command, file, sizeof file) ? -1 : open(file, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, line, size - 1);
 
 	if (fd >= 0)
