@@ -60,6 +60,7 @@ struct strobe_options {
 	const struct strobe_attr *tags; /* copied */
 	size_t tag_count;
 	uint64_t max_trace_bytes; /* 0: 256 MiB */
+	int quiet; /* 1: the caller says himself what strobe_start() returns */
 };
 
 /* Opens a session; opts may be NULL: environment and defaults. Recording is on

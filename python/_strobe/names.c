@@ -7,19 +7,40 @@ static uint32_t slot_of(const void *object)
 	return (uint32_t)((uintptr_t)object >> 4) % NAME_SLOTS;
 }
 
+/* A path that is no UTF-8 comes with surrogates: worth a readable name, not an exception. */
+static uint32_t escaped_name_id(PyObject *name, const char *code)
+{
+	PyObject *bytes;
+	uint32_t id;
+
+	PyErr_Clear();
+	bytes = PyUnicode_AsEncodedString(name, "utf-8", "backslashreplace");
+	if (!bytes)
+		return 0;
+	id = strobe_name(PyBytes_AsString(bytes), code);
+	Py_DECREF(bytes);
+	return id;
+}
+
 uint32_t name_id(PyObject *name, PyObject *code)
 {
 	const char *text, *code_text = NULL;
 
-	text = PyUnicode_AsUTF8AndSize(name, NULL);
-	if (!text)
+	if (!PyUnicode_Check(name)) {
+		PyErr_Format(PyExc_TypeError, "a name is a str, not %R", (PyObject *)Py_TYPE(name));
 		return 0;
+	}
 	if (code && code != Py_None) {
+		if (!PyUnicode_Check(code)) {
+			PyErr_Format(PyExc_TypeError, "a stage code is a str such as '4c', not %R", code);
+			return 0;
+		}
 		code_text = PyUnicode_AsUTF8AndSize(code, NULL);
 		if (!code_text)
 			return 0;
 	}
-	return strobe_name(text, code_text);
+	text = PyUnicode_AsUTF8AndSize(name, NULL);
+	return text ? strobe_name(text, code_text) : escaped_name_id(name, code_text);
 }
 
 uint32_t key_id(struct state *st, PyObject *key)

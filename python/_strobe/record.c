@@ -76,8 +76,9 @@ static PyObject *event(PyObject *module, PyObject *const *args, Py_ssize_t nargs
 		return NULL;
 	}
 	name = PyUnicode_AsUTF8AndSize(args[0], NULL);
-	if (!name)
+	if (!name && !PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
 		return NULL;
+	PyErr_Clear();
 	if (!STROBE_ON_())
 		Py_RETURN_NONE;
 	keep = PyList_New(0);
@@ -85,7 +86,7 @@ static PyObject *event(PyObject *module, PyObject *const *args, Py_ssize_t nargs
 		return NULL;
 	track_follow(st);
 	n = attrs_from_call(st, args + 1, kwnames, list, keep);
-	strobe_event(name, list, n);
+	strobe_event(name ? name : "(no UTF-8)", list, n);
 	Py_DECREF(keep);
 	Py_RETURN_NONE;
 }

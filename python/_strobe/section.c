@@ -207,13 +207,22 @@ static struct section *make(struct state *st, PyObject *name, uint32_t id, uint8
 	return s;
 }
 
+static uint8_t kind_of(PyObject *name)
+{
+	const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+
+	if (!text)
+		PyErr_Clear();
+	return text ? (uint8_t)strobe_kind_of(text) : STROBE_KIND_OTHER;
+}
+
 static struct section *make_named(struct state *st, PyObject *name, PyObject *code, int gpu)
 {
 	uint32_t id = name_id(name, code);
 
 	if (!id)
 		return NULL;
-	return make(st, name, id, (uint8_t)strobe_kind_of(PyUnicode_AsUTF8AndSize(name, NULL)), gpu);
+	return make(st, name, id, kind_of(name), gpu);
 }
 
 /* A section that is kept keeps its bound methods too. */

@@ -6,7 +6,7 @@
 static PyObject *start(PyObject *module, PyObject *args)
 {
 	struct strobe_attr tags[ATTRS_MAX];
-	struct strobe_options options = { .size = sizeof options, .tags = tags };
+	struct strobe_options options = { .size = sizeof options, .tags = tags, .quiet = 1 };
 	unsigned long long max_trace_bytes;
 	PyObject *tag_dict, *keep;
 	int code;

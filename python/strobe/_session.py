@@ -23,6 +23,10 @@ def start(name=None, *, config=None, tags=None, output_dir=None, preset=None, ma
     a folder that cannot be made) is one warning, and the program runs on
     unrecorded. Starting twice joins the open session.
     """
+    if name is not None and not isinstance(name, str):
+        raise TypeError("a session's name is a str, not %r" % (name,))
+    if tags is not None and not hasattr(tags, "keys"):
+        raise TypeError("tags is a dict such as {'model': 'wan-1.3b'}, not %r" % (tags,))
     settings = {}
     if isinstance(config, dict):
         settings = _config.check(config.get("profiling", config) or {})

@@ -354,6 +354,12 @@ static void lock_control(void)
 	pthread_mutex_lock(&REC->control);
 }
 
+static bool is_quiet(const struct strobe_options *opts)
+{
+	return opts && opts->size >= offsetof(struct strobe_options, quiet) + sizeof opts->quiet &&
+	       opts->quiet;
+}
+
 int strobe_start(const struct strobe_options *opts)
 {
 	int err;
@@ -366,7 +372,7 @@ int strobe_start(const struct strobe_options *opts)
 	lock_control();
 	err = start_locked(opts);
 	pthread_mutex_unlock(&REC->control);
-	if (err && err != STROBE_EBUSY)
+	if (err && err != STROBE_EBUSY && !is_quiet(opts))
 		say(strobe_error());
 	return err;
 }

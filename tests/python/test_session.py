@@ -214,3 +214,12 @@ def test_the_examples_run_and_report(example, tmp_path):
     assert done.returncode == 0, done.stderr
     stages = strobe.report(tmp_path / "runs" / "last").stages
     assert ("propagation" if example.startswith("numpy") else "vae_decode") in stages
+
+
+def test_what_start_refuses_is_said_once(tmp_path):
+    source = "import strobe\ntry:\n    strobe.start(preset='x')\nexcept strobe.ConfigError as e:\n    print(e)\n" \
+             "strobe.start(output_dir='/proc/nope')\n"
+    done = subprocess.run([sys.executable, "-c", source], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env={k: v for k, v in os.environ.items() if not k.startswith("STROBE_")}, cwd=str(tmp_path))
+    assert "there is no preset 'x'" in done.stdout and "preset" not in done.stderr
+    assert done.stderr.count("cannot make the folder '/proc/nope'") == 1, done.stderr
