@@ -323,6 +323,19 @@ static void pass_on(struct run_child *child, const siginfo_t *info, struct deadl
 		child->terminated = true;
 }
 
+/* Who was born while the others were being ended. */
+static void kill_the_rest(struct run_child *child)
+{
+	const struct timespec moment = { 0, 10000000 };
+	pid_t pids[MEMBERS_MAX];
+
+	for (int tries = 0; tries < 20 && living(pids); tries++) {
+		kill_all(SIGKILL);
+		nanosleep(&moment, NULL);
+		reap(child);
+	}
+}
+
 void run_child_wait(struct run_child *child, bool all)
 {
 	struct deadlines later = { .look_after_ns = LOOK_NS_FIRST,
@@ -345,6 +358,8 @@ void run_child_wait(struct run_child *child, bool all)
 		if (ended && (!all || waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT)))
 			break;
 	}
+	if (child->killed_by_us)
+		kill_the_rest(child);
 	note_left_behind(child);
 }
 

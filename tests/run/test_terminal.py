@@ -166,3 +166,19 @@ def test_sigint_to_a_background_job_is_forwarded(strobe):
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 3
+
+
+def test_ctrl_c_twice_leaves_nobody(strobe):
+    """Also those who were born meanwhile, and who ignore everything."""
+    script = strobe.script(
+        "import os, signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "if os.fork() == 0:\n    os.setsid()\n    while True: time.sleep(0.01)\n"
+        "print('ready', flush=True)\nwhile True:\n    if os.fork() == 0:\n        time.sleep(0.05)\n        os._exit(0)\n"
+        "    time.sleep(0.01)\n")
+    terminal = Terminal(strobe, "run", "--", PYTHON, script)
+    terminal.until("ready")
+    terminal.type(b"\x03")
+    terminal.until("once more ends it")
+    terminal.type(b"\x03")
+    assert terminal.wait() == 137
+    assert "still running" not in terminal.seen
