@@ -18,10 +18,13 @@ int top_screen_open(void)
 
 	setlocale(LC_CTYPE, ""); /* numbers keep their point: JSON is read meanwhile */
 	screen = newterm(NULL, stdout, stdin);
-	if (!screen)
+	if (screen)
+		set_term(screen);
+	if (!screen || !tigetstr("cup")) { /* a cursor that cannot be moved */
+		top_screen_close();
 		return complain("cannot drive the terminal '%s'; try TERM=xterm, or --once",
 			terminal ? terminal : "");
-	set_term(screen);
+	}
 	cbreak();
 	noecho();
 	curs_set(0);

@@ -154,3 +154,10 @@ def test_what_is_not_there_is_said(strobe):
     assert "no process 4194304999" in strobe("top", "--once", "4194304999").stderr
     assert strobe("top", "--once", "nowhere").returncode == 2
     assert "--sort takes" in strobe("top", "--once", "--sort", "x").stderr
+
+
+@pytest.mark.parametrize("terminal", ["dumb", "no-such-terminal"])
+def test_a_terminal_that_cannot_move_its_cursor_is_refused(finished, screen, terminal):
+    top = screen("sh", "-c", "TERM=%s %s top %s; cat" % (terminal, TOOL, finished))
+    seen = top.until("or --once")
+    assert "strobe top: cannot drive the terminal '%s'; try TERM=xterm, or --once" % terminal in seen
