@@ -11,6 +11,12 @@
 
 #include <stdbool.h>
 
+/* In 3.9 as they are later, but hidden from the limited API by its headers. */
+#if PY_VERSION_HEX < 0x030a0000
+#define METH_FASTCALL 0x0080
+PyAPI_FUNC(const char *) PyUnicode_AsUTF8AndSize(PyObject *unicode, Py_ssize_t *size);
+#endif
+
 #define NAME_SLOTS 512u /* direct-mapped, by the address of the string object */
 #define NAMES_KEPT 20000 /* sections remembered by name; past that they are made anew */
 #define ATTRS_MAX 32
