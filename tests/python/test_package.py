@@ -87,6 +87,27 @@ def test_the_wheel_works_from_where_it_is_unpacked(backend, tmp_path):
     assert done.stdout.split() == [site + "/__init__.py", site + "/bin/strobe", "True"]
 
 
+def test_the_wheels_second_copy_of_the_library_joins_the_first(backend, tmp_path):
+    with zipfile.ZipFile(tmp_path / backend.write_wheel(BUILD, str(tmp_path))) as wheel:
+        wheel.extractall(tmp_path / "site")
+    source = """
+import ctypes, os, strobe
+second = ctypes.CDLL(os.path.join(os.path.dirname(strobe.__file__), "lib", "libstrobe.so"))
+strobe.start("two", config={"generate_final_report": False})
+with strobe.section("python"):
+    second.strobe_zone_begin(b"second")
+    second.strobe_zone_end()
+strobe.stop()
+print(strobe.run_dir())
+"""
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("STROBE_", "PYTHON"))}
+    env.update(PYTHONPATH=str(tmp_path / "site"), STROBE_OUTPUT_DIR=str(tmp_path / "runs"))
+    done = subprocess.run([sys.executable, "-c", source], stdout=subprocess.PIPE, text=True, env=env, check=True)
+    import strobe_file
+    recording, = strobe_file.read(done.stdout.strip())
+    assert recording.counts() == {("python",): 1, ("python", "second"): 1}
+
+
 def test_metadata_agrees_with_the_header(backend, tmp_path):
     info = backend.prepare_metadata_for_build_wheel(str(tmp_path))
     text = (tmp_path / info / "METADATA").read_text()
