@@ -104,8 +104,8 @@ print(strobe.run_dir())
     env.update(PYTHONPATH=str(tmp_path / "site"), STROBE_OUTPUT_DIR=str(tmp_path / "runs"))
     done = subprocess.run([sys.executable, "-c", source], stdout=subprocess.PIPE, text=True, env=env, check=True)
     import strobe_file
-    recording, = strobe_file.read(done.stdout.strip())
-    assert recording.counts() == {("python",): 1, ("python", "second"): 1}
+    recording, = strobe_file.read(done.stdout.strip())  # one file; the copies are writers of their own in it
+    assert sorted(zone.name for zone in recording.zones) == ["python", "second"]
 
 
 def test_metadata_agrees_with_the_header(backend, tmp_path):
