@@ -76,6 +76,8 @@ static void take(struct state *s, const struct sb_record *rec)
 	case SB_LONG:
 		if (rec->type == SB_OWNER)
 			s->depth = s->track = 0;
+		if (rec->type == SB_COUNT64 && s->counting && rec->aux == s->name)
+			s->counted += (int64_t)rec->payload[0];
 		break;
 	default: break;
 	}

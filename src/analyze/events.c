@@ -42,12 +42,22 @@ static bool is_hole(const struct sb_reader *r, const struct sb_chunk *chunk, con
 				       next->writer == chunk->writer);
 }
 
+static bool is_last_of_writer(const struct sb_reader *r, const struct sb_chunk *chunk)
+{
+	const struct sb_chunk *next = chunk + 1;
+
+	return next == r->chunks + r->chunk_count || next->lane != chunk->lane ||
+	       next->writer != chunk->writer;
+}
+
 static void note_damage(struct sb_engine *e, const struct sb_chunk *chunk, const struct sb_cursor *c)
 {
 	struct sb_reader *r = e->p->reader;
 	size_t bytes = sb_cursor_bad_bytes(c);
 	enum sb_damage kind = c->why == SB_CURSOR_BAD_KIND ? SB_DAMAGE_WORD : SB_DAMAGE_LENGTH;
 
+	e->index->pass.unfollowed_chunks += c->why == SB_CURSOR_ZERO && c->at >= c->end && !r->head.closed &&
+					    is_last_of_writer(r, chunk);
 	if (!e->first_pass)
 		return;
 	if (!bytes && is_hole(r, chunk, c)) {

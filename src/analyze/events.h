@@ -173,6 +173,7 @@ int64_t sb_run_attributed_ns(const struct sb_run *run);
 struct sb_pass {
 	uint64_t words, zones, events, open_zones, unmatched_ends, popped_zones, folded_zones;
 	uint64_t unknown_records, vanished_chunks;
+	uint64_t unfollowed_chunks; /* full, and the last of their writers in a file without an end */
 	int64_t folded_until_ns; /* detail begins here; INT64_MIN: nothing folded */
 	int64_t last_ns; /* the latest word */
 };

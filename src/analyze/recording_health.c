@@ -2,8 +2,10 @@
 #include "analyze/model.h"
 #include "format/run_keys.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#define WRITERS_MOST (1u << 20)
 #define COUNT_MOST (INT64_C(1) << 53) /* a damaged file may claim anything */
 
 static void fill_drops(struct sb_run *run, struct sb_model *m)
@@ -93,6 +95,48 @@ static void warn_unstopped(struct sb_run *run)
 	}
 }
 
+/* Threads that have recorded into the file and of which it holds nothing. */
+static uint32_t silent_writers(const struct sb_reader *r)
+{
+	uint32_t count = r->head.writer_count < WRITERS_MOST ? r->head.writer_count : WRITERS_MOST;
+	bool *seen = calloc(count + 1, sizeof *seen);
+	uint32_t silent = 0;
+
+	if (r->head.clock_kind ==
+		SB_CLOCK_SYNTHETIC) /* made by a builder: its writers may have nothing to say */
+		count = 0;
+	for (uint32_t i = 0; seen && i < r->chunk_count; i++)
+		if (r->chunks[i].writer <= count)
+			seen[r->chunks[i].writer] = true;
+	for (uint32_t i = 1; seen && i <= count; i++)
+		silent += !seen[i];
+	free(seen);
+	return silent;
+}
+
+/* A file that was not closed cannot say how many chunks it should have. What hints
+ * at one that is not there may also be a thread stopped while it took it. */
+static void warn_unclosed(struct sb_run *run)
+{
+	uint64_t unfollowed = sb_run_pass(run)->unfollowed_chunks;
+
+	for (uint32_t i = 0; i < run->process_count; i++) {
+		const struct sb_reader *r = run->processes[i].reader;
+		uint32_t silent = r->head.closed || sb_run_is_running(&r->head) ? 0 : silent_writers(r);
+
+		if (silent)
+			sb_run_warn(run,
+				"'%s': %u of the %u threads that recorded left nothing: it was lost, or they "
+				"had only just begun",
+				r->path, silent, r->head.writer_count);
+	}
+	if (unfollowed && !run->live && !run->lost[SB_LOST_NO_CHUNK] && !run->lost[SB_LOST_DISK_FULL])
+		sb_run_warn(run,
+			"the last chunk of %llu thread%s is full and no other follows: it was lost, or the "
+			"end came before it was taken",
+			(unsigned long long)unfollowed, unfollowed == 1 ? "" : "s");
+}
+
 static void warn_import(struct sb_run *run)
 {
 	const struct sb_run_meta *note = sb_run_meta_find(run, SB_META_RUN, SB_RUN_IMPORT_NOTE);
@@ -163,6 +207,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *m)
 	fill_damage(run, m);
 	fill_limit(run, s);
 	warn_unstopped(run);
+	warn_unclosed(run);
 	warn_import(run);
 	fill_cost(run, m);
 	if (run->is_cut && pass->folded_until_ns > run->from_ns)

@@ -304,7 +304,8 @@ static uint32_t least_words(uint32_t type)
 		[SB_GAUGE] = 2,
 		[SB_PROCESS] = 5,
 		[SB_STACK] = 3,
-		[SB_CODE_FILE] = 1 };
+		[SB_CODE_FILE] = 1,
+		[SB_COUNT64] = 1 };
 
 	return type < sizeof least ? least[type] : 0;
 }
@@ -313,7 +314,7 @@ static bool has_name(uint32_t type)
 {
 	const uint32_t named = 1u << SB_SPAN_OPEN | 1u << SB_GPU | 1u << SB_SNAPSHOT | 1u << SB_EVENT |
 			       1u << SB_SKIP | 1u << SB_CACHE | 1u << SB_MODEL | 1u << SB_ALLOC |
-			       1u << SB_GAUGE | 1u << SB_CODE_FILE;
+			       1u << SB_GAUGE | 1u << SB_CODE_FILE | 1u << SB_COUNT64;
 
 	return type < 32 && named >> type & 1;
 }
@@ -425,7 +426,11 @@ void sb_record_give(
 		ev.kind = SB_EVENT_CODE_FILE;
 		give_text(e, r, 0, &ev);
 		return;
-	default: e->index->pass.unknown_records += r->type > SB_OWNER; return;
+	case SB_COUNT64:
+		ev.kind = SB_EVENT_COUNT;
+		ev.delta = (int64_t)p[0];
+		break;
+	default: e->index->pass.unknown_records += r->type > SB_COUNT64; return;
 	}
 	sb_event_give(e, &ev);
 }

@@ -197,8 +197,9 @@ enum sb_long_type {
 	SB_PROCESS = 23, /* aux: pid; [ticks, ppid, start (1) / end (0), wait status or -1], bytes: command */
 	SB_STACK = 24, /* a sampled stack: [ticks, tid, track], then frames, leaf first: name | line << 32 */
 	SB_CODE_FILE = 25, /* aux: name (a function); bytes: its file */
-	SB_OWNER = 26 /* aux: tid; the words after it are that thread's: it took over the
+	SB_OWNER = 26, /* aux: tid; the words after it are that thread's: it took over the
 	                      chunks of a thread that has ended; zones still open end here */
+	SB_COUNT64 = 27 /* aux: counter; [delta]: a COUNT past 40 bits */
 };
 
 /* attrs: repeated { key | value type << 20 | payload bytes << 32 } followed by

@@ -36,13 +36,31 @@ static int innermost(const struct sb_fold *f, uint32_t track)
 	return -1;
 }
 
+/* The count of a track's open zones that were too deep; the last place serves all
+ * tracks past those that have one. */
+static uint32_t *skipped_of(struct sb_fold *f, uint32_t track)
+{
+	uint32_t free = SB_FOLD_SKIPS - 1;
+
+	for (uint32_t i = SB_FOLD_SKIPS - 1; i-- > 0;) {
+		if (f->skips[i].count && f->skips[i].track == track)
+			return &f->skips[i].count;
+		if (!f->skips[i].count)
+			free = i;
+	}
+	f->skips[free].track = track;
+	return &f->skips[free].count;
+}
+
 static void zone_begin(struct sb_fold *f, uint32_t name, uint64_t ticks)
 {
+	uint32_t *skipped = f->skipping || f->depth >= SB_FOLD_DEPTH ? skipped_of(f, f->track) : NULL;
 	int parent = innermost(f, f->track);
 	struct sb_digest_node *node;
 
-	if (f->depth >= SB_FOLD_DEPTH || f->skipped) {
-		f->skipped++; /* its end must be skipped too */
+	if (skipped && (*skipped || f->depth >= SB_FOLD_DEPTH)) {
+		++*skipped; /* its end must be skipped too */
+		f->skipping++;
 		sb_lost(SB_LOST_DEPTH, 1);
 		return;
 	}
@@ -73,10 +91,13 @@ static bool zone_is(const struct sb_fold *f, int index, uint32_t name)
 
 static void zone_end(struct sb_fold *f, uint32_t name, uint64_t ticks)
 {
+	uint32_t *skipped;
 	int top, match;
 
-	if (f->skipped) {
-		f->skipped--;
+	skipped = f->skipping ? skipped_of(f, f->track) : NULL;
+	if (skipped && *skipped) {
+		--*skipped;
+		f->skipping--;
 		return;
 	}
 	top = innermost(f, f->track);
@@ -96,7 +117,8 @@ static void owner_changes(struct sb_fold *f, uint64_t ticks)
 	while (f->depth)
 		close_zone(f, (int)f->depth - 1, ticks);
 	f->track = 0;
-	f->skipped = 0;
+	f->skipping = 0;
+	memset(f->skips, 0, sizeof f->skips);
 }
 
 static void attribute(struct sb_fold *f, uint32_t key, int64_t i, double d)
@@ -191,6 +213,7 @@ static void fold_long(struct sb_fold *f, uint64_t head, const uint64_t *p, uint6
 	case SB_STREAM: fold_stream(f, p); break;
 	case SB_ALLOC: fold_alloc(f, id, (int64_t)p[1]); break;
 	case SB_GAUGE: sb_digest_sum(f, 0, id | SB_SUM_GAUGE << SB_ID_BITS, 0, double_of(p[1])); break;
+	case SB_COUNT64: sb_digest_sum(f, 0, id, (int64_t)p[0], (double)(int64_t)p[0]); break;
 	case SB_OWNER: owner_changes(f, f->last_ticks); break;
 	default: break;
 	}

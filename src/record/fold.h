@@ -9,7 +9,7 @@
 
 struct sb_writer;
 
-enum { SB_FOLD_DEPTH = 320, SB_FOLD_NODES = 1024, SB_FOLD_INDEX = 8192 };
+enum { SB_FOLD_DEPTH = 320, SB_FOLD_NODES = 1024, SB_FOLD_INDEX = 8192, SB_FOLD_SKIPS = 16 };
 
 struct sb_fold {
 	struct sb_writer *writer;
@@ -20,7 +20,10 @@ struct sb_fold {
 	uint64_t last_ticks;
 	uint32_t track;
 	uint32_t depth;
-	uint32_t skipped; /* open zones that were too deep */
+	uint32_t skipping; /* open zones that were too deep, over all tracks */
+	struct {
+		uint32_t track, count;
+	} skips[SB_FOLD_SKIPS]; /* the same by track */
 	uint32_t node_count;
 	uint32_t index_count;
 	struct sb_digest_open *stack; /* the newest OPEN entry */

@@ -225,18 +225,10 @@ void strobe_role(enum strobe_role role)
 
 static void count(uint32_t id, int64_t delta)
 {
-	const int64_t most = (INT64_C(1) << 39) - 1;
-
-	for (int i = 0; i < 8 && !fits_40_bits(delta); i++) {
-		int64_t part = delta > 0 ? most : -most;
-
-		put_value(sb_word(SB_COUNT, id, (uint64_t)part));
-		delta -= part;
-	}
 	if (fits_40_bits(delta))
 		put_value(sb_word(SB_COUNT, id, (uint64_t)delta));
 	else
-		sb_lost(SB_LOST_STRING, 1);
+		sb_put(SB_LANE_HOT, SB_COUNT64, id, (uint64_t[]){ (uint64_t)delta }, 1);
 }
 
 void strobe_counter_add(const char *name, int64_t delta)

@@ -176,6 +176,56 @@ static void a_folded_duration_stays_in_the_zone_around_it(void **state)
 	sb_reader_close(r);
 }
 
+/* Zones too deep for a fold on one track leave the others' ends alone. */
+static void ends_on_another_track_are_not_taken_for_those_too_deep(void **state)
+{
+	enum sb_clock_kind kind = sb_clock_kind;
+	uint32_t deep, other;
+
+	use_fake_clock();
+	start(1 << 20);
+	deep = strobe_track_new("deep");
+	other = strobe_track_new("other");
+	strobe_track_switch(other);
+	STROBE_ZONE_BEGIN("b");
+	strobe_track_switch(deep);
+	for (int i = 0; i < 325; i++, fake_ticks++)
+		STROBE_ZONE_BEGIN("a");
+	strobe_track_switch(other);
+	fake_ticks += 1000;
+	STROBE_ZONE_END();
+	strobe_track_switch(deep);
+	for (int i = 0; i < 325; i++, fake_ticks++)
+		STROBE_ZONE_END();
+	strobe_track_switch(0);
+	made_up_zones(200000, NULL);
+	strobe_stop();
+	assert_int_equal(count_in("run.strobe", "b").count, 1);
+	assert_int_equal(count_in("run.strobe", "b").open_count, 0);
+	assert_int_equal(count_in("run.strobe", "b").total_ticks, 325 + 1000);
+	assert_int_equal(count_in("run.strobe", "a").count, 319); /* 320 in all, one is b */
+	assert_int_equal(count_in("run.strobe", "a").open_count, 0);
+	assert_int_equal(recount_lost(file("run.strobe")), 6);
+	use_real_clock(kind);
+}
+
+static void counters_are_exact_whatever_is_added(void **state)
+{
+	const int64_t large = INT64_C(1) << 50;
+
+	for (int folded = 0; folded < 2; folded++) {
+		start(1 << 20);
+		strobe_counter_add("bytes", large);
+		strobe_counter_add("bytes", -3 * large + 1);
+		strobe_counter_add("bytes", 4);
+		if (folded)
+			zones(200000 / SHRINK);
+		strobe_stop();
+		assert_int_equal(recount_counter(file("run.strobe"), "bytes"), -2 * large + 5);
+		assert_int_equal(recount_lost(file("run.strobe")), 0);
+	}
+}
+
 static void times_beyond_forty_bits_are_kept(void **state)
 {
 	enum sb_clock_kind kind = (sb_clock_init(), sb_clock_kind);
@@ -420,6 +470,8 @@ int main(void)
 		IN_A_FOLDER(ten_million_zones_in_eight_mebibytes_are_exact),
 		IN_A_FOLDER(a_zone_open_across_folds_ends_right),
 		IN_A_FOLDER(a_folded_duration_stays_in_the_zone_around_it),
+		IN_A_FOLDER(ends_on_another_track_are_not_taken_for_those_too_deep),
+		IN_A_FOLDER(counters_are_exact_whatever_is_added),
 		IN_A_FOLDER(times_beyond_forty_bits_are_kept),
 		IN_A_FOLDER(a_folder_that_cannot_be_made_is_one_clear_error),
 #ifndef __SANITIZE_THREAD__ /* which cannot follow a process that forks and has threads */

@@ -105,12 +105,84 @@ static void why_detail_was_folded_is_said(void **state)
 	synthetic_done(&s);
 }
 
+static bool warns(const struct sb_model *m, const char *words)
+{
+	for (size_t i = 0; i < m->recording.warning_count; i++)
+		if (strstr(m->recording.warnings[i], words))
+			return true;
+	return false;
+}
+
+/* Where the last HOT chunk of a writer lies. */
+static uint64_t last_chunk(const struct synthetic *s, uint32_t tid)
+{
+	const struct sb_reader *r = s->run->processes[0].reader;
+	uint64_t offset = 0;
+
+	for (uint32_t i = 0; i < r->chunk_count; i++)
+		if (r->chunks[i].lane == SB_LANE_HOT && r->chunks[i].tid == tid)
+			offset = sb_reader_chunk_offset(r, &r->chunks[i]);
+	assert_true(offset > 0);
+	return offset;
+}
+
+static const char nothing[4096];
+
+static void many_zones(struct synthetic *s, struct sb_lane_writer *w)
+{
+	for (uint64_t k = 0; k < 2000; k++) {
+		sb_builder_begin(w, k * 1000, sb_builder_name(s->b, "work", NULL));
+		sb_builder_end(w, k * 1000 + 500, 0);
+	}
+}
+
+static void a_lost_last_chunk_is_noticed_without_an_end(void **state)
+{
+	uint32_t open = 0;
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	many_zones(&s, s.main);
+	m = synthetic_model(&s, SECOND);
+	m = WITH(&s, closed, open); /* a crash: nothing is missing */
+	assert_false(warns(m, "no other follows"));
+	m = with_field(
+		&s, last_chunk(&s, s.run->processes[0].reader->head.main_tid), nothing, sizeof nothing);
+	assert_true(
+		warns(m, "the last chunk of 1 thread is full and no other follows: it was lost, or the end"));
+	assert_false(m->recording.complete);
+	synthetic_done(&s);
+}
+
+static void a_thread_of_which_nothing_is_left_is_noticed_without_an_end(void **state)
+{
+	uint32_t open = 0, writers = 4, kind = SB_CLOCK_MONOTONIC;
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, SECOND, "work", 0);
+	sb_builder_gpu(s.b, &(struct sb_builder_gpu){ .kind = SB_GPU_KERNEL, .duration_ns = 5 });
+	sb_builder_begin(sb_builder_thread(s.b, 77, NULL), 5, sb_builder_name(s.b, "lost", NULL));
+	m = synthetic_model(&s, SECOND);
+	WITH(&s, writer_count, writers); /* names, GPU records, two threads */
+	WITH(&s, clock_kind, kind);
+	m = WITH(&s, closed, open);
+	assert_false(warns(m, "left nothing"));
+	m = with_field(&s, last_chunk(&s, 77), nothing, sizeof nothing);
+	assert_true(warns(m, "1 of the 4 threads that recorded left nothing"));
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_that_wait_are_not_what_recording_costs),
 		cmocka_unit_test(an_imported_run_has_no_cost_to_tell),
 		cmocka_unit_test(why_detail_was_folded_is_said),
+		cmocka_unit_test(a_lost_last_chunk_is_noticed_without_an_end),
+		cmocka_unit_test(a_thread_of_which_nothing_is_left_is_noticed_without_an_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
