@@ -97,6 +97,10 @@ def read(path):
             tree = yaml.safe_load(file)
     except OSError as error:
         raise ConfigError("%s: %s" % (path, error.strerror))
+    except yaml.composer.ComposerError as error:
+        if "another document" in str(error.problem):
+            error.problem = "a second document begins here; the settings are one document"
+        raise ConfigError("%s:%s: %s" % (path, error.problem_mark.line + 1, error.problem))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise ConfigError("%s:%s: %s" % (path, mark.line + 1 if mark else 1, getattr(error, "problem", error)))

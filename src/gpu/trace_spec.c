@@ -1,14 +1,14 @@
 #include "gpu/trace.h"
 
 #include "base/error.h"
+#include "base/numerals.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static bool number(const char **text, double least, double most, double *out)
 {
 	char *end;
-	double value = strtod(*text, &end);
+	double value = sb_numerals_read(*text, &end);
 
 	if (end == *text || !(value >= least && value <= most))
 		return false;

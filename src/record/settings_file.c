@@ -366,6 +366,34 @@ static bool only_comments(const char *text)
 	return true;
 }
 
+static bool is_marker(const char *line, const char *marker)
+{
+	return !strncmp(line, marker, 3) && (!line[3] || strchr(" \t\r\n", line[3]));
+}
+
+/* The line where a second document begins, 0: there is one alone. No scalar of any
+ * kind holds such a marker at the beginning of a line. */
+static int second_document(const char *text)
+{
+	bool begun = false, ended = false;
+	int line = 1;
+
+	if (!strncmp(text, "\xef\xbb\xbf", 3))
+		text += 3;
+	for (; *text; line++) {
+		bool start = is_marker(text, "---"), end = is_marker(text, "...");
+		bool blank = !start && !end && strchr("#\r\n", text[strspn(text, " \t")]);
+
+		if ((start && begun) || (ended && !start && !end && !blank))
+			return line;
+		ended = end || (ended && blank);
+		begun |= start || (!blank && !end && *text != '%');
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	return 0;
+}
+
 static void say_nothing(struct fy_diag *diag, void *user, const char *text, size_t size)
 {
 	(void)diag, (void)user, (void)text, (void)size;
@@ -376,11 +404,14 @@ static int walk_text(struct walk *w, const struct sb_buf *text)
 	struct sb_yaml_diag_cfg silent = { .output = say_nothing };
 	struct sb_yaml_parse_cfg cfg = { .flags = SB_YAML_QUIET | SB_YAML_RESOLVE };
 	struct fy_document *document = NULL;
-	int err;
+	int err, second;
 
 	w->text = sb_buf_text(text);
 	if (only_comments(w->text)) /* the library would print about an empty document */
 		return sb_fail(STROBE_EINVAL, "%s: empty; the root key 'profiling:' is missing", w->path);
+	second = second_document(w->text);
+	if (second)
+		return fail_at(w, second, 1, "a second document begins here; the settings are one document");
 	w->api = sb_yaml_find();
 	if (!w->api)
 		return sb_fail(STROBE_ENOTSUP,

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "gpu/trace.h"
 #include "record/settings.h"
 #include "record/settings_file.h"
 
@@ -141,6 +142,18 @@ static void broken_yaml_shows_the_parsers_place(void **state)
 	assert_fails("profiling: [1,\nb: }\n", ":2:1: ");
 }
 
+static void a_second_document_is_an_error(void **state)
+{
+	static const char second[] = "a second document begins here; the settings are one document";
+
+	assert_fails("profiling:\n  name: a\n---\nprofiling:\n  name: b\n", ":3:1: a second document");
+	assert_fails("---\nprofiling:\n  name: a\n--- # other\n", second);
+	assert_fails(
+		"profiling:\n  name: a\n...\n# more\nprofiling:\n  name: b\n", ":5:1: a second document");
+	assert_int_equal(load("# one\n%YAML 1.2\n---\nprofiling:\n  name: a---b\n\n...\n# done\n"), 0);
+	assert_string_equal(settings.name, "a---b");
+}
+
 static void tags_keep_their_types(void **state)
 {
 	assert_int_equal(
@@ -248,6 +261,7 @@ static bool choose_comma(void)
 
 static void numbers_have_a_point_in_every_locale(void **state)
 {
+	struct sb_trace_spec trace;
 	struct sb_buf text = { 0 };
 
 	if (!choose_comma())
@@ -259,6 +273,8 @@ static void numbers_have_a_point_in_every_locale(void **state)
 	assert_true(settings.gpu_monitor_interval_s == 0.25);
 	assert_true(settings.tags[0].type == STROBE_TYPE_FLOAT && settings.tags[0].f == 7.5);
 	assert_true(settings.thresholds[0].value == 0.5);
+	assert_int_equal(sb_trace_spec_parse("seconds:0.5", &trace), 0);
+	assert_true(trace.seconds == 0.5);
 	setenv("STROBE_DISPLAY_INTERVAL", "2.5", 1);
 	assert_int_equal(sb_settings_load(&settings, NULL), 0);
 	unsetenv("STROBE_DISPLAY_INTERVAL");
@@ -278,6 +294,7 @@ int main(void)
 		cmocka_unit_test(unknown_key_names_place_and_nearest),
 		cmocka_unit_test(wrong_types_and_ranges_are_refused_in_place),
 		cmocka_unit_test(broken_yaml_shows_the_parsers_place),
+		cmocka_unit_test(a_second_document_is_an_error),
 		cmocka_unit_test(tags_keep_their_types),
 		cmocka_unit_test(stages_come_as_lists_pairs_and_mappings),
 		cmocka_unit_test(every_value_survives_the_environment),
