@@ -5,6 +5,7 @@
 #include "run_finish.h"
 #include "run_python.h"
 #include "run_settings.h"
+#include "run_stages.h"
 
 #include "format/run_keys.h"
 #include "monitor/cgroup.h"
@@ -120,6 +121,7 @@ struct run {
 	struct sb_settings_origin origin;
 	char folder[PATH_MAX]; /* as the user would type it */
 	char absolute[PATH_MAX];
+	char stages_seen[PATH_MAX + 32];
 	bool folder_made;
 	struct run_child child;
 	struct run_python python;
@@ -179,11 +181,14 @@ static void look_at_processes(void *python)
 
 static int start_command(struct run *r, const struct args *args)
 {
-	struct run_attach attach = { &r->settings, &r->origin, r->absolute,
-		!args_has(args, "no-python-hook") };
-	char **environment = run_attach_environment(&attach);
+	struct run_attach attach = { &r->settings, &r->origin, r->absolute, !args_has(args, "no-python-hook"),
+		r->stages_seen };
+	char **environment;
 	struct rusage own;
 	int code;
+
+	run_stages_begin(r->absolute, r->stages_seen, sizeof r->stages_seen);
+	environment = run_attach_environment(&attach);
 
 	if (!environment)
 		return complain("no memory for the environment");
@@ -298,6 +303,7 @@ static void record_end(struct run *r, char *outcome, size_t size)
 			sb_keep_meta_int(SB_META_RUN, SB_RUN_PEAK_RSS_BYTES, usage.ru_maxrss * 1024ll);
 	}
 	say_missing_stages(r);
+	run_stages_say_missing(r->stages_seen, &r->settings);
 }
 
 /* The command as if strobe were not there. */
@@ -316,7 +322,7 @@ static int run_unrecorded(char **command)
 static void notice_outer_run(struct run *r)
 {
 	static const char *const theirs[] = { "STROBE_RUN_DIR", "STROBE_MONITOR", "STROBE_REAL_TIME_DISPLAY",
-		"STROBE_NAME" };
+		"STROBE_NAME", "STROBE_STAGES_SEEN" };
 	const char *outer = getenv("STROBE_RUN_DIR");
 
 	if (!outer || !*outer || access(outer, W_OK))

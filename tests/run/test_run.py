@@ -504,3 +504,29 @@ def test_many_short_processes_are_all_waited_for(strobe):
     done = strobe.run("--", "sh", "-c", "for i in $(seq 300); do true & /bin/true & done; wait; exit 3")
     assert done.returncode == 3
     assert "exit 3" in done.stderr and "still running" not in done.stderr
+
+
+def test_a_stage_that_only_a_worker_has_is_no_loss_of_its_launcher(strobe):
+    (strobe.folder / "worker.py").write_text("def work(): pass\nwork()\n")
+    (strobe.folder / "launcher.py").write_text(
+        "import subprocess, sys\nfor _ in range(2): subprocess.run([sys.executable, 'worker.py'], check=True)\n")
+    done = strobe.run("--stage", "worker:work=4a work", "--stage", "worker:missing=x", "--stage", "never.there:f=y",
+                      "--", PYTHON, "launcher.py")
+    said = [line for line in done.stderr.splitlines() if "was not recorded" in line]
+    assert said == ["strobe: the stage worker:missing was not recorded: its module was never imported",
+                    "strobe: the stage never.there:f was not recorded: its module was never imported"]
+    assert "[4a] work" in strobe("report", "last").stdout
+    report = json.loads(strobe("report", "last", "--format", "json").stdout)
+    assert [m["what"] for m in report["not_recorded"] if m["what"].startswith("stage ")] == [
+        "stage worker:missing", "stage never.there:f"]
+    assert "stages_seen.txt" not in os.listdir(strobe.last())
+
+
+def test_a_stage_without_any_python_is_said(strobe):
+    done = strobe.run("--stage", "mod:f=x", "--", "true")
+    assert "the stage mod:f was not recorded: no Python program with the start-up hook ran" in done.stderr
+
+
+def test_a_signal_without_a_name_has_its_number(strobe):
+    done = strobe.run("--", PYTHON, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGRTMIN + 1)")
+    assert "killed by signal %d" % (signal.SIGRTMIN + 1) in done.stderr

@@ -1,6 +1,7 @@
 """Stages by name: pkg.mod:Class.method = 4c VAE encode, for code nobody edits. The
 script itself is __main__, or what it would be called if it were imported."""
 import atexit
+import os
 import re
 import sys
 
@@ -12,6 +13,7 @@ from .wrapping import MARK, guard, wrap
 _CODE = re.compile(r"\s*(?:\[([^\]]+)\]|([0-9][0-9a-z.]{0,7}))(?:\s+|$)(.*)", re.S)
 _pending = {}  # target -> why it is not there yet
 _in_main = {}  # target -> (module, path, code, name), of those that the script may define
+_of_the_run = set()  # targets that `strobe run` asked for: it says itself what no process had
 _watching_main = False
 
 
@@ -46,9 +48,11 @@ def add(text, before_the_script=False):
         sys.stderr.write("strobe: %s\n" % error)
         return
     target = "%s:%s" % (module, path)
-    if not _pending:
+    if before_the_script and os.environ.get("STROBE_STAGES_SEEN"):
+        _of_the_run.add(target)
+    elif not _pending.keys() - _of_the_run:
         atexit.register(_say_what_was_never_found)
-    _pending[target] = "no script was run" if module == "__main__" else "its module was never imported"
+    _missing(target, "no script was run" if module == "__main__" else "its module was never imported", "?")
     if module != "__main__":
         when_imported(module, lambda found: _wrap(found, target, path, code, name))
     if target in _pending and "." not in module:
@@ -75,7 +79,7 @@ def _look_in_main(script, stem):
             del _in_main[target]
             guard(_wrap, script, target, path, code, name)
         elif module == "__main__":
-            _pending[target] = "the script has no %s" % path
+            _missing(target, "the script has no %s" % path)
     return not _in_main
 
 
@@ -94,7 +98,7 @@ def _find(module, path):
 def _wrap(module, target, path, code, name):
     found = _find(module, path)
     if found is None:
-        _pending[target] = "its module has no %s" % path
+        _missing(target, "its module has no %s" % path)
         return
     owner, last = found
     options = {"code": code} if code else {}
@@ -104,11 +108,34 @@ def _wrap(module, target, path, code, name):
         setattr(replacement, MARK, inherited)
         setattr(owner, last, replacement)
     elif not wrap(owner, last, lambda original: _profile.profile(original, name=name, **options)):
-        _pending[target] = "%s is no function that can be wrapped" % path
+        _missing(target, "%s is no function that can be wrapped" % path)
         return
     _pending.pop(target, None)
+    _tell_run("+", target, "")
+
+
+def _missing(target, why, kind="-"):
+    if _pending.get(target) != why:
+        _pending[target] = why
+        _tell_run(kind, target, why)
+
+
+def _tell_run(kind, target, why):
+    """"+target": found; "-target<tab>why"; "?target<tab>why": nobody has looked yet."""
+    if target not in _of_the_run:
+        return
+    try:
+        seen = os.open(os.environ["STROBE_STAGES_SEEN"], os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+    except (KeyError, OSError):  # the run has ended
+        return
+    try:
+        os.write(seen, ("%s%s\t%s\n" % (kind, target, why)).encode())
+    finally:
+        os.close(seen)
 
 
 def _say_what_was_never_found():
     for target, why in _pending.items():
+        if target in _of_the_run:
+            continue
         sys.stderr.write("strobe: the stage %s was not recorded: %s\n" % (target, why))
