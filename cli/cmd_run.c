@@ -187,7 +187,8 @@ static int start_command(struct run *r, const struct args *args)
 	struct rusage own;
 	int code;
 
-	run_stages_begin(r->absolute, r->stages_seen, sizeof r->stages_seen);
+	if (r->settings.stage_count)
+		run_stages_begin(r->absolute, r->stages_seen, sizeof r->stages_seen);
 	environment = run_attach_environment(&attach);
 
 	if (!environment)
@@ -375,6 +376,7 @@ static int record(struct run *r, const struct args *args)
 	if (code) { /* nothing ran: nothing is kept */
 		sb_monitor_stop();
 		sb_session_close();
+		unlink(r->stages_seen);
 		sb_rundir_discard(r->folder);
 		return code;
 	}

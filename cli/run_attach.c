@@ -133,7 +133,8 @@ static void put_settings(struct variables *v, const struct run_attach *a)
 	}
 	put(v, "STROBE_ENABLED", a->settings->enabled ? "1" : "0");
 	put(v, "STROBE_RUN_DIR", a->run_dir);
-	put(v, "STROBE_STAGES_SEEN", a->stages_seen);
+	if (a->stages_seen[0])
+		put(v, "STROBE_STAGES_SEEN", a->stages_seen);
 	put(v, "STROBE_MONITOR", "0");
 	put(v, "STROBE_REAL_TIME_DISPLAY", "0");
 }

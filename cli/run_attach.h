@@ -11,7 +11,7 @@ struct run_attach {
 	const struct sb_settings_origin *origin;
 	const char *run_dir; /* absolute */
 	bool python_hook;
-	const char *stages_seen; /* where Python programs say which stages they found */
+	const char *stages_seen; /* where Python programs say what they found; "": no stage is asked for */
 };
 
 /* The child's environment: ours, with strobe's variables. Freed by the caller

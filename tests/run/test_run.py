@@ -381,7 +381,7 @@ def test_what_cannot_run_is_said_and_leaves_nothing(strobe, content, message):
         os.chmod(strobe.script(content, "it"), 0o755)
     else:
         (strobe.folder / "it").mkdir()
-    done = strobe.run("--", "./it")
+    done = strobe.run("--stage", "mod:f=x", "--", "./it")
     assert done.returncode == (127 if content else 126)
     assert done.stderr == "strobe run: %s\n" % message
     assert len(strobe.runs()) == 1
