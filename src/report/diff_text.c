@@ -158,13 +158,13 @@ static void put_metrics(struct sb_buf *out, const struct sb_comparison *c, const
 		if (m->metric == SB_METRIC_UNATTRIBUTED || (m->base == 0 && m->now == 0))
 			continue;
 		if (!written++)
-			sb_buf_printf(out, "\n  %-26s%14s%14s%10s  verdict\n", "Metric", "base", "new", "%");
+			sb_buf_printf(out, "\n  %-26s%16s%16s%10s  verdict\n", "Metric", "base", "new", "%");
 		sb_metric_text(m->metric, m->base, base, sizeof base);
 		sb_metric_text(m->metric, m->now, now, sizeof now);
 		sb_diff_percent(m->base, m->now, percent, sizeof percent);
 		/* "°C" is a byte longer than it is wide */
 		sb_buf_printf(out, "  %-26s%*s%*s%10s  ", sb_metric_infos[m->metric].words,
-			14 + (strstr(base, "°") != NULL), base, 14 + (strstr(now, "°") != NULL), now,
+			16 + (strstr(base, "°") != NULL), base, 16 + (strstr(now, "°") != NULL), now,
 			percent);
 		colour(out, o, m->verdict);
 		sb_buf_puts(out, sb_diff_word(m->verdict, m->metric));
