@@ -3,11 +3,13 @@ import argparse
 import asyncio
 import json
 import os
+import struct
 import warnings
 
 import pytest
 
 import strobe
+import strobe_file
 from strobe import _tool, compat
 from strobe.compat import (CacheEventRecorder, DiffusionAnalyzer, InferixProfiler, IterationProfiler, MemoryTracker,
                            ProfilingConfig, TimingStats, add_profiling_event, profile_block_computation,
@@ -362,7 +364,7 @@ def make_pipeline(profiler):
         def run(self, prompts, frames=16, **kwargs):
             for i in range(2):
                 self.step(i, 999.0 - i, 3)
-            self.block(0, 3, 20.0, 512.0)
+            self.process_block(0, 3, 20.0, 512.0)
             return Shape()
 
         @profile_method("checkpoint_loading")
@@ -376,7 +378,7 @@ def make_pipeline(profiler):
 
         @profile_block_computation(lambda args, kwargs: {"block_index": args[0], "block_size": args[1],
                                                          "computation_time_ms": args[2], "memory_usage_mb": args[3]})
-        def block(self, index, size, ms, mb):
+        def process_block(self, index, size, ms, mb):
             return index
 
         @profile_model_parameters(lambda args, kwargs: {"model_name": args[0], "parameters_count": args[1]})
@@ -391,7 +393,7 @@ def make_pipeline(profiler):
         def layer(self):
             return 1
 
-        @profile_streaming(lambda args, kwargs: {"batch_size": args[0]})
+        @profile_streaming(lambda args, kwargs: {"batch_size": args[0], "network_latency_ms": 7.0, "buffer_occupancy": 50})
         def stream(self, n):
             return n
     return Pipeline()
@@ -438,10 +440,14 @@ def test_without_a_profiler_the_decorators_record_into_strobe_alone(record):
     pipeline.stream(4)
     done = record()
     assert done.counts() == {("video_generation",): 1, ("video_generation", "diffusion_step"): 2,
-                             ("video_generation", "block"): 1, ("attention",): 1, ("stream",): 1}
+                             ("video_generation", "process_block"): 1, ("attention",): 1, ("stream",): 1}
     zone, = done.named("video_generation")
     assert zone.attrs["strobe.role"] == 1
     assert [z.attrs["step"] for z in done.named("diffusion_step")] == [0, 1]
+    (name, span), = done.of(strobe_file.SPAN)  # once, under one name, with what the extractor knows
+    assert name == "block" and 512 << 20 in span, span
+    (_, batch), = done.records[strobe_file.STREAM]
+    assert struct.unpack("<2d", struct.pack("<2Q", *batch[3:5])) == (7.0, 0.5), batch
 
 
 def test_the_flags(tmp_path, monkeypatch):

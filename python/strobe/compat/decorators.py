@@ -4,11 +4,12 @@ with or without it. A raising extractor costs one counted error, never the call.
 import contextlib
 import functools
 import inspect
+import math
 import time
 
 from .. import _faults, _record
 from .._core import ROLE_BLOCK, ROLE_LAYER, ROLE_STEP, native, section
-from .profiler import current_profiler
+from .profiler import current_profiler, host_number, record_batch
 
 
 def _profiler_of(args):
@@ -167,10 +168,11 @@ def add_profiling_event(event_name, data_extractor=None):
 
 
 @contextlib.contextmanager
-def _zone(name, role, data, keys):
-    """A zone with a role around the call, unless the extractor knows the duration."""
+def _zone(function, name, role, data, keys):
+    """A zone with a role around the call, unless the extractor knows the duration: that is
+    recorded under the name, and the call under its own."""
     if data.get("computation_time_ms") is not None:
-        with section(name):
+        with section(getattr(function, "__name__", name)):
             yield
         return
     if not native.role_recorded(role):
@@ -194,7 +196,7 @@ def _measured(function, extractor, name, role, keys, keep):
         data = _extract(extractor, args[1:] if drop_self else args, kwargs)
         given = data.get("computation_time_ms") is not None
         begin = time.perf_counter()
-        with _zone(name, role, data, keys):
+        with _zone(function, name, role, data, keys):
             yield None
         data.setdefault("computation_time_ms", (time.perf_counter() - begin) * 1e3)
         try:
@@ -211,8 +213,9 @@ def profile_diffusion_step(step_extractor=None):
                  if key in data}
         if profiler is None:
             if given:
-                _record.step_record(known.get("step", 0), seconds=known["computation_time_ms"] / 1e3,
-                                    block_size=known.get("block_size", 1))
+                _record.step_record(host_number(known.get("step", 0), 0), seconds=known["computation_time_ms"] / 1e3,
+                                    timestep=host_number(known.get("timestep", math.nan), math.nan),
+                                    block_size=known.get("block_size", 1), guidance_scale=known.get("guidance_scale"))
         elif given:
             profiler.record_diffusion_step(**known)
         elif profiler.config.profile_diffusion_steps and profiler.config.profile_inference_steps:  # strobe has the step as a zone already
@@ -232,8 +235,10 @@ def profile_block_computation(block_extractor=None):
                  if key in data}
         if profiler is None:
             if given:
+                memory_mb = known.get("memory_usage_mb")
                 _record.block_record(known.get("block_index", 0), frames=known.get("block_size", 1),
-                                     seconds=known["computation_time_ms"] / 1e3)
+                                     seconds=known["computation_time_ms"] / 1e3,
+                                     memory_bytes=-1 if memory_mb is None else int(memory_mb * 1048576))
         elif given:
             profiler.record_block_computation(**known)
         elif profiler.config.profile_block_computation:
@@ -317,7 +322,7 @@ def profile_streaming(batch_extractor=None):
                 if profiler is not None:
                     profiler.record_streaming_event(**known)
                 else:
-                    _record.streaming(known.get("batch_size", 1), encode_ms=known["encoding_time_ms"])
+                    record_batch(**known)
             with section(function.__name__):
                 yield after
         return _around(function, enter)

@@ -86,11 +86,19 @@ def _quiet(method):
     return call
 
 
-def _host_number(value, unknown):
+def host_number(value, unknown):
     """A float, unless reading it would mean waiting for a GPU."""
     if not getattr(value, "is_cpu", True):
         return unknown
     return float(value)
+
+
+def record_batch(batch_size=1, encoding_time_ms=None, network_latency_ms=None, buffer_occupancy=None):
+    """Into strobe alone; an occupancy above 1 is a percentage."""
+    if buffer_occupancy is not None and buffer_occupancy > 1:
+        buffer_occupancy = buffer_occupancy / 100.0
+    _record.streaming(batch_size, encode_ms=encoding_time_ms, network_ms=network_latency_ms,
+                      buffer_ratio=buffer_occupancy)
 
 
 class InferixProfiler:
@@ -264,10 +272,7 @@ class InferixProfiler:
                            ("buffer_occupancy", buffer_occupancy)):
             if value is not None:
                 s.streaming.add(key, float(value))
-        ratio = buffer_occupancy
-        if ratio is not None and ratio > 1:  # given as a percentage
-            ratio = ratio / 100.0
-        _record.streaming(batch_size, encode_ms=encoding_time_ms, network_ms=network_latency_ms, buffer_ratio=ratio)
+        record_batch(batch_size, encoding_time_ms, network_latency_ms, buffer_occupancy)
 
     @_quiet
     def record_dropped_frames(self, count=1):
@@ -316,8 +321,8 @@ class InferixProfiler:
     def record_diffusion_step(self, step=0, timestep=0.0, block_size=1, computation_time_ms=0.0, guidance_scale=None):
         if not (self.config.profile_diffusion_steps and self.config.profile_inference_steps):
             return
-        step, block_size, ms = int(_host_number(step, 0)), int(block_size), float(computation_time_ms or 0.0)
-        timestep = _host_number(timestep, math.nan)
+        step, block_size, ms = int(host_number(step, 0)), int(block_size), float(computation_time_ms or 0.0)
+        timestep = host_number(timestep, math.nan)
         with self._lock:
             self._session.diffusion.record_diffusion_step(step, timestep, block_size, ms, guidance_scale)
         _record.step_record(step, seconds=ms / 1e3, timestep=timestep, block_size=block_size,
