@@ -253,6 +253,20 @@ static bool has_coded_child(const struct sb_stages_section *s, size_t parent)
 	return false;
 }
 
+/* Seconds as pipelines log them, "16.47s"; below a tenth with two digits that say something, "0.000035s". */
+static void log_seconds(double seconds, struct sb_buf *out)
+{
+	char text[32];
+	int digits = 2, used;
+
+	for (double s = seconds; s > 0 && s < 0.0995 && digits < 9; s *= 10)
+		digits++;
+	used = snprintf(text, sizeof text, "%.*f", digits, seconds);
+	for (; digits > 2 && text[used - 1] == '0'; digits--)
+		text[--used] = 0;
+	sb_buf_printf(out, "%ss", text);
+}
+
 static void log_line(const struct sb_stages_section *s, const struct sb_text_options *o, size_t i,
 	unsigned indent, bool total, struct sb_buf *out)
 {
@@ -272,7 +286,8 @@ static void log_line(const struct sb_stages_section *s, const struct sb_text_opt
 	} else if (row->state == SB_STAGE_UNTIMED) {
 		sb_buf_puts(out, ": untimed");
 	} else {
-		sb_buf_printf(out, "%s: %.2fs", total ? row->code ? " TOTAL" : " total" : "", row->total_s);
+		sb_buf_printf(out, "%s: ", total ? row->code ? " TOTAL" : " total" : "");
+		log_seconds(row->total_s, out);
 	}
 	if (row->state == SB_STAGE_OPEN)
 		sb_buf_puts(out, " (still open)");
@@ -322,6 +337,13 @@ static void find_codes(struct log *l)
 	}
 }
 
+/* Unattributed time that shows in the digits of its total. */
+static bool worth_a_line(const struct sb_stage *s)
+{
+	return isfinite(s->unattributed_s) && s->unattributed_s > 0 &&
+	       (s->unattributed_s >= 0.005 || s->unattributed_s >= s->total_s / 100);
+}
+
 /* The coded children of a parent (-1: top level), then their totals. */
 static void write_level(struct log *l, int64_t parent, size_t used, unsigned indent, unsigned depth)
 {
@@ -344,9 +366,11 @@ static void write_level(struct log *l, int64_t parent, size_t used, unsigned ind
 
 		if (total && depth < 40)
 			write_level(l, (int64_t)i, used + count, inside, depth + 1);
-		if (total && isfinite(s->stages[i].unattributed_s) && s->stages[i].unattributed_s >= 0.005)
-			sb_buf_printf(l->out, "%*sunattributed: %.2fs\n", (int)inside, "",
-				s->stages[i].unattributed_s);
+		if (total && worth_a_line(&s->stages[i])) {
+			sb_buf_printf(l->out, "%*sunattributed: ", (int)inside, "");
+			log_seconds(s->stages[i].unattributed_s, l->out);
+			sb_buf_putc(l->out, '\n');
+		}
 		log_line(s, l->options, i, s->stages[i].code ? indent : indent - 2, total, l->out);
 	}
 }
@@ -368,7 +392,8 @@ void sb_stages_log(const struct sb_model *m, const struct sb_text_options *o, st
 	if (any) {
 		sb_text_heading(out, o, "Stages by code");
 		write_level(&l, -1, 0, 2, 0);
-		sb_buf_printf(out, "TOTAL TIME: %.2fs", s->wall_s);
+		sb_buf_puts(out, "TOTAL TIME: ");
+		log_seconds(s->wall_s, out);
 		if (s->wall_s >= 60)
 			sb_buf_printf(out, " (%.1f min)", s->wall_s / 60);
 		sb_buf_putc(out, '\n');

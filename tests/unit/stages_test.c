@@ -186,6 +186,28 @@ static void the_log_is_in_the_order_of_codes_whatever_is_around_them(void **stat
 	synthetic_done(&s);
 }
 
+static void the_log_tells_short_stages_in_digits_that_say_something(void **state)
+{
+	struct synthetic s;
+	struct sb_buf text = { 0 };
+	static const char *const lines[] = { "[1] load: 1.23s", "[2] prompt: 0.012s\n", "[3] noise: 0.01s\n",
+		"[4.1] seek: 0.000035s\n", "unattributed: 0.000065s\n", "[4] write TOTAL: 0.0001s\n",
+		"TOTAL TIME: 2.00s\n" };
+
+	synthetic_open(&s);
+	zone(&s, 0, 1230000000, "load", "1");
+	zone(&s, 1230000000, 1242400000, "prompt", "2");
+	zone(&s, 1300000000, 1310000000, "noise", "3");
+	sb_builder_begin(s.main, 1400000000, sb_builder_name(s.b, "write", "4"));
+	zone(&s, 1400000000, 1400035000, "seek", "4.1");
+	synthetic_end(&s, 1400100000);
+	sb_stages_log(synthetic_model(&s, 2000000000), &(struct sb_text_options){ .columns = 80 }, &text);
+	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+		assert_non_null(strstr(sb_buf_text(&text), lines[i]));
+	sb_buf_done(&text);
+	synthetic_done(&s);
+}
+
 static void the_largest_self_time_is_the_bottleneck(void **state)
 {
 	struct synthetic s;
@@ -424,6 +446,7 @@ int main(void)
 		cmocka_unit_test(one_name_under_two_parents_is_two_rows_or_one),
 		cmocka_unit_test(skipped_and_untimed_stages_are_rows_with_a_state),
 		cmocka_unit_test(the_log_is_in_the_order_of_codes_whatever_is_around_them),
+		cmocka_unit_test(the_log_tells_short_stages_in_digits_that_say_something),
 		cmocka_unit_test(the_largest_self_time_is_the_bottleneck),
 		cmocka_unit_test(gpu_spans_belong_to_the_zone_that_launched_them),
 		cmocka_unit_test(other_threads_are_roots_and_leave_unattributed_alone),

@@ -11,6 +11,10 @@ export interface Stage {
   parent?: string;
   role?: string;
   count: number;
+  open_count?: number;
+  cut_count?: number;
+  recursive_count?: number;
+  unfinished_s?: number;
   total_s?: number;
   self_s?: number;
   mean_s?: number;

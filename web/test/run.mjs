@@ -266,6 +266,26 @@ test('stages fold and combine', async (browser) => {
   await close();
 });
 
+test('open, cut and recursive calls stand beside the stage; combined means are of whole calls', async (browser) => {
+  const stages = [
+    { name: 'loop', count: 4, total_s: 5, self_s: 4, wall_ratio: 0.5, mean_s: 1, min_s: 1, max_s: 1, open_count: 1, cut_count: 2, recursive_count: 3, unfinished_s: 1, state: 'open' },
+    { name: 'walk', parent: 'loop', count: 2, total_s: 1, self_s: 1, wall_ratio: 0.1, mean_s: 0.5, min_s: 0.4, max_s: 0.6 },
+    { name: 'walk', count: 1, total_s: 4, self_s: 4, wall_ratio: 0.4, mean_s: 2, min_s: 2, max_s: 2, cut_count: 1, unfinished_s: 2 },
+    { name: 'walk', parent: 'skip', count: 0, total_s: 0, self_s: 0, wall_ratio: 0, recursive_count: 1500 },
+    { name: 'skip', count: 0, state: 'skipped', reason: 'not asked for' },
+  ];
+  const { page, close } = await open(browser, writePage('apart', small({ stage_analysis: { wall_s: 10, unattributed_s: 1, stages, bottlenecks: ['loop'] } })));
+  await ready(page);
+  const states = (name) => page.locator('#stages tbody tr', { has: page.locator(`span[title="${name}"]`) }).locator('em.state').allInnerTexts();
+  assert.deepEqual(await states('loop'), ['1 open, 2 cut, 3 recursive']);
+  assert.deepEqual(await states('skip'), ['skipped (not asked for)']);
+  assert.match(await page.locator('#stages em.state').first().getAttribute('title'), /^1 call not ended .*; 2 calls cut by .*; 3 calls inside a call/);
+  await page.locator('#stages input[type=checkbox]').check();
+  assert.deepEqual(await states('walk'), ['1 cut, 1 500 recursive']);
+  assert.match((await page.locator('#stages tbody tr', { hasText: 'walk' }).innerText()).replace(/\s+/g, ' '), /1\.00 s 400 ms.* 2\.00 s/);
+  await close();
+});
+
 test('the theme follows the system and the button', async (browser) => {
   const { page, close } = await open(browser, basePath, { colorScheme: 'dark' });
   const theme = () => page.evaluate(() => [document.documentElement.dataset.theme, getComputedStyle(document.body).backgroundColor]);

@@ -84,10 +84,30 @@ function Name({ s, report, closed, toggle, most }: { s: Node; report: Report; cl
         {clip(s.name, most)}
       </span>
       {worst && <em title="the stage with the most time of its own">bottleneck</em>}
-      {s.state && <em class="state">{s.state}{s.reason ? ` (${clip(s.reason, 40)})` : ''}</em>}
+      {stateOf(s) && <em class="state" title={stateHelp(s)}>{stateOf(s)}</em>}
     </span>
   );
 }
+
+// Calls that the number of calls leaves out, and why.
+const apart: [keyof Stage & string, string, string][] = [
+  ['open_count', 'open', 'not ended when the recording did'],
+  ['cut_count', 'cut', 'cut by the borders of the part asked for'],
+  ['recursive_count', 'recursive', 'inside a call of the same stage'],
+];
+
+const apartOf = (s: Stage) => apart.filter(([k]) => (s[k] as number | undefined) ?? 0);
+
+function stateOf(s: Stage): string {
+  const calls = apartOf(s).map(([k, word]) => `${count(s[k] as number)} ${word}`);
+  if (!s.state || (s.state === 'open' && s.open_count)) return calls.join(', ');
+  return [s.state + (s.reason ? ` (${clip(s.reason, 40)})` : ''), ...calls].join(', ');
+}
+
+const stateHelp = (s: Stage) =>
+  apartOf(s)
+    .map(([k, , help]) => `${count(s[k] as number)} ${s[k] === 1 ? 'call' : 'calls'} ${help}`)
+    .join('; ') || undefined;
 
 export interface Base {
   label: string;
@@ -212,6 +232,8 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
   );
 }
 
+const either = (pick: (a: number, b: number) => number, a?: number, b?: number) => (a === undefined ? b : b === undefined ? a : pick(a, b));
+
 // One row per name. Percentiles cannot be combined, so they are left out.
 function combine(stages: Stage[]): Node[] {
   const by = new Map<string, Node>();
@@ -224,10 +246,12 @@ function combine(stages: Stage[]): Node[] {
     const add = (k: keyof Stage & string) => {
       if (s[k] !== undefined) (n as Stage)[k] = ((n[k] as number | undefined) ?? 0) + (s[k] as number);
     };
-    ['count', 'total_s', 'self_s', 'wall_ratio', 'gpu_span_s', 'gpu_busy_s'].forEach(add);
-    n.mean_s = n.total_s !== undefined && n.count ? n.total_s / n.count : undefined;
-    n.min_s = Math.min(n.min_s ?? Infinity, s.min_s ?? Infinity);
-    n.max_s = Math.max(n.max_s ?? 0, s.max_s ?? 0);
+    ['count', 'total_s', 'self_s', 'unfinished_s', 'wall_ratio', 'gpu_span_s', 'gpu_busy_s'].forEach(add);
+    apart.forEach(([k]) => add(k));
+    n.state ??= s.state;
+    n.mean_s = n.total_s !== undefined && n.count ? (n.total_s - (n.unfinished_s ?? 0)) / n.count : undefined;
+    n.min_s = either(Math.min, n.min_s, s.min_s);
+    n.max_s = either(Math.max, n.max_s, s.max_s);
     n.p50_s = n.p95_s = n.p99_s = undefined;
     n.parent = undefined;
   }
