@@ -2,6 +2,7 @@
 #include "base/numerals.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* libc's own constant object: nothing is allocated, nothing is ever freed. */
@@ -24,6 +25,16 @@ double sb_numerals_read(const char *text, char **out_end)
 
 	sb_numerals_leave(before);
 	return value;
+}
+
+void sb_numerals_write(double value, char *out, size_t size)
+{
+	locale_t before = sb_numerals_enter();
+
+	snprintf(out, size, "%.15g", value);
+	if (strtod(out, NULL) != value)
+		snprintf(out, size, "%.17g", value);
+	sb_numerals_leave(before);
 }
 
 locale_t sb_numerals_enter(void)

@@ -267,7 +267,7 @@ static int each_part(struct sb_settings *s, const char *text, int (*add)(struct 
 {
 	while (*text) {
 		size_t size = strcspn(text, ";\n");
-		char part[512];
+		char part[1024]; /* a tag of full length, every byte escaped */
 
 		if (size >= sizeof part)
 			return sb_fail(STROBE_EINVAL, "'%.40s…' is too long", text);
@@ -335,42 +335,12 @@ static void bytes_text(uint64_t bytes, struct sb_buf *out)
 		sb_buf_printf(out, "%" PRIu64, bytes);
 }
 
-/* 7.0 must not come back as the integer 7. */
-static void float_text(double value, struct sb_buf *out)
+static void number_text(double value, struct sb_buf *out)
 {
-	char text[40];
+	char text[32];
 
-	snprintf(text, sizeof text, "%.17g", value);
-	sb_buf_printf(out, "%s%s", text, strpbrk(text, ".,en") ? "" : ".0");
-}
-
-static void tag_text(const struct sb_setting_tag *tag, struct sb_buf *out)
-{
-	sb_buf_printf(out, "%s=", tag->key);
-	switch (tag->type) {
-	case STROBE_TYPE_INT: sb_buf_printf(out, "%" PRId64, tag->i); break;
-	case STROBE_TYPE_BOOL: sb_buf_puts(out, tag->i ? "true" : "false"); break;
-	case STROBE_TYPE_FLOAT: float_text(tag->f, out); break;
-	case STROBE_TYPE_STRING:
-		sb_buf_putc(out, '"');
-		for (const char *p = tag->s; *p; p++)
-			if (strchr(";%\n", *p))
-				sb_buf_printf(out, "%%%02X", *p);
-			else
-				sb_buf_putc(out, *p);
-		sb_buf_putc(out, '"');
-		break;
-	}
-}
-
-static void stage_text(const struct sb_setting_stage *stage, struct sb_buf *out)
-{
-	sb_buf_puts(out, stage->target);
-	if (stage->code[0] || stage->name[0])
-		sb_buf_putc(out, '=');
-	if (stage->code[0])
-		sb_buf_printf(out, "[%s]%s", stage->code, stage->name[0] ? " " : "");
-	sb_buf_puts(out, stage->name);
+	sb_numerals_write(value, text, sizeof text);
+	sb_buf_puts(out, text);
 }
 
 void sb_settings_text(const struct sb_settings *s, const struct sb_setting *t, struct sb_buf *out)
@@ -380,33 +350,34 @@ void sb_settings_text(const struct sb_settings *s, const struct sb_setting *t, s
 
 	switch (t->type) {
 	case SB_SETTING_BOOL: sb_buf_puts(out, *(const bool *)p ? "true" : "false"); break;
-	case SB_SETTING_SECONDS: sb_buf_printf(out, "%.15g", *(const double *)p); break;
+	case SB_SETTING_SECONDS: number_text(*(const double *)p, out); break;
 	case SB_SETTING_COUNT: sb_buf_printf(out, "%" PRIu32, *(const uint32_t *)p); break;
 	case SB_SETTING_BYTES: bytes_text(*(const uint64_t *)p, out); break;
 	case SB_SETTING_FORMAT: sb_buf_puts(out, formats[s->report_format & 3]); break;
 	case SB_SETTING_TEXT: sb_buf_puts(out, p); break;
 	case SB_SETTING_NUMBER:
 		if (*(const double *)p > 0)
-			sb_buf_printf(out, "%.15g", *(const double *)p);
+			number_text(*(const double *)p, out);
 		else
 			sb_buf_puts(out, "none");
 		break;
 	case SB_SETTING_TAGS:
 		for (uint32_t i = 0; i < s->tag_count; i++) {
 			sb_buf_puts(out, i ? ";" : "");
-			tag_text(&s->tags[i], out);
+			sb_setting_tag_text(&s->tags[i], out);
 		}
 		break;
 	case SB_SETTING_STAGES:
 		for (uint32_t i = 0; i < s->stage_count; i++) {
 			sb_buf_puts(out, i ? ";" : "");
-			stage_text(&s->stages[i], out);
+			sb_setting_stage_text(&s->stages[i], out);
 		}
 		break;
 	case SB_SETTING_THRESHOLDS:
-		for (uint32_t i = 0; i < s->threshold_count; i++)
-			sb_buf_printf(out, "%s%s=%.15g", i ? ";" : "", s->thresholds[i].name,
-				s->thresholds[i].value);
+		for (uint32_t i = 0; i < s->threshold_count; i++) {
+			sb_buf_printf(out, "%s%s=", i ? ";" : "", s->thresholds[i].name);
+			number_text(s->thresholds[i].value, out);
+		}
 		break;
 	}
 }

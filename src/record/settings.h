@@ -132,6 +132,9 @@ int sb_settings_set(struct sb_settings *s, const struct sb_setting *setting, con
 /* Adds one "k=v" (typed by its looks), one "pkg.mod:Class.method=code name". */
 int sb_settings_add_tag(struct sb_settings *s, const char *text);
 int sb_settings_add_stage(struct sb_settings *s, const char *text);
+/* What these two take back to the same tag, the same stage. */
+void sb_setting_tag_text(const struct sb_setting_tag *tag, struct sb_buf *out);
+void sb_setting_stage_text(const struct sb_setting_stage *stage, struct sb_buf *out);
 /* A tag with the same key is replaced. */
 int sb_settings_put_tag(struct sb_settings *s, const struct strobe_attr *tag);
 int sb_settings_add_threshold(struct sb_settings *s, const char *name, double value);

@@ -6,6 +6,7 @@
 #include "base/numerals.h"
 #include "record/yaml.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,7 +147,7 @@ static int visit_threshold(struct walk *w, struct fy_node *key, const char *name
 	if (!scalar(w, value, text, sizeof text) || !*text)
 		return fail_node(w, key, "a threshold is a number");
 	number = sb_numerals_read(text, &end);
-	if (*end || number != number)
+	if (*end || !isfinite(number))
 		return fail_node(w, value, "a threshold is a number");
 	if (sb_settings_add_threshold(w->settings, name, number))
 		return fail_node(w, key, sb_error_message());

@@ -1,10 +1,12 @@
-/* The settings that are lists: tags, stages, thresholds; and the spelling help. */
+/* The settings that are lists: tags, stages, thresholds, from and to text; and the
+ * spelling help. */
 #include "record/settings.h"
 
 #include "base/error.h"
 #include "base/numerals.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,10 +35,12 @@ int sb_settings_put_tag(struct sb_settings *s, const struct strobe_attr *attr)
 	struct sb_setting_tag tag = { .type = attr->type };
 	struct sb_setting_tag *slot;
 
-	if (!attr->key || !*attr->key || strlen(attr->key) >= sizeof tag.key)
+	if (attr->key && strlen(attr->key) < sizeof tag.key)
+		strcpy(tag.key, attr->key);
+	trim(tag.key);
+	if (!tag.key[0])
 		return sb_fail(STROBE_EINVAL, "a tag's key has 1 to %zu characters, not '%.60s'",
 			sizeof tag.key - 1, attr->key ? attr->key : "");
-	strcpy(tag.key, attr->key);
 	if (attr->type == STROBE_TYPE_FLOAT)
 		tag.f = attr->value.f;
 	else if (attr->type == STROBE_TYPE_STRING)
@@ -50,20 +54,34 @@ int sb_settings_put_tag(struct sb_settings *s, const struct strobe_attr *attr)
 	return 0;
 }
 
-/* "%3B" back to ';': the separators of a list may occur in a quoted value. */
+/* What separates the parts of a list may stand inside one as "%3B". */
+static const char separators[] = "=;\n%", *const inside = separators + 1; /* '=' only ends a key */
+
+static void escape(const char *text, const char *escaped, struct sb_buf *out)
+{
+	for (; *text; text++)
+		if (strchr(escaped, *text))
+			sb_buf_printf(out, "%%%02X", *text);
+		else
+			sb_buf_putc(out, *text);
+}
+
+/* Only what escape() writes: "50%20" is somebody's own text. */
 static void unescape(char *text)
 {
 	char *out = text;
 
 	for (; *text; text++) {
-		unsigned code;
+		const char *c = separators;
+		char code[4];
 
-		if (text[0] == '%' && text[1] && text[2] && sscanf(text + 1, "%2X", &code) == 1) {
-			*out++ = (char)code;
-			text += 2;
-		} else {
-			*out++ = *text;
+		for (; *c; c++) {
+			snprintf(code, sizeof code, "%%%02X", *c);
+			if (!strncmp(text, code, 3))
+				break;
 		}
+		*out++ = *c ? *c : *text;
+		text += *c ? 2 : 0;
 	}
 	*out = 0;
 }
@@ -110,7 +128,7 @@ int sb_settings_add_tag(struct sb_settings *s, const char *text)
 {
 	const char *equals = strchr(text, '=');
 	struct strobe_attr attr = { 0 };
-	char key[64], value[512];
+	char key[160], value[1024];
 
 	if (!equals || equals == text || (size_t)(equals - text) >= sizeof key)
 		return sb_fail(STROBE_EINVAL, "a tag is key=value, not '%.60s'", text);
@@ -118,9 +136,35 @@ int sb_settings_add_tag(struct sb_settings *s, const char *text)
 	snprintf(value, sizeof value, "%s", equals + 1);
 	trim(key);
 	trim(value);
+	unescape(key);
 	attr.key = key;
 	type_by_looks(value, &attr);
 	return sb_settings_put_tag(s, &attr);
+}
+
+/* 7.0 must not come back as the integer 7. */
+static void float_text(double value, struct sb_buf *out)
+{
+	char text[32];
+
+	sb_numerals_write(value, text, sizeof text);
+	sb_buf_printf(out, "%s%s", text, strpbrk(text, ".en") ? "" : ".0");
+}
+
+void sb_setting_tag_text(const struct sb_setting_tag *tag, struct sb_buf *out)
+{
+	escape(tag->key, separators, out);
+	sb_buf_putc(out, '=');
+	switch (tag->type) {
+	case STROBE_TYPE_INT: sb_buf_printf(out, "%" PRId64, tag->i); break;
+	case STROBE_TYPE_BOOL: sb_buf_puts(out, tag->i ? "true" : "false"); break;
+	case STROBE_TYPE_FLOAT: float_text(tag->f, out); break;
+	case STROBE_TYPE_STRING:
+		sb_buf_putc(out, '"');
+		escape(tag->s, inside, out);
+		sb_buf_putc(out, '"');
+		break;
+	}
 }
 
 /* "4c" of "[4c] VAE encode", or of "4c VAE encode" when the first word looks like
@@ -135,10 +179,35 @@ static size_t code_length(const char *text, const char **out_rest)
 		return size;
 	}
 	size = strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz.");
-	if (text[0] < '0' || text[0] > '9' || (text[size] && text[size] != ' ') || size > 8)
+	if (text[0] < '0' || text[0] > '9' || !strchr(" \t", text[size]) || size > 8)
 		size = 0;
 	*out_rest = text + size;
 	return size;
+}
+
+/* "[4c] VAE encode" into the stage; false: too long. */
+static bool read_label(struct sb_setting_stage *stage, const char *text)
+{
+	char right[512], code[512] = "", *name;
+	const char *rest;
+	size_t size;
+
+	if (strlen(text) >= sizeof right)
+		return false;
+	strcpy(right, text);
+	trim(right);
+	size = code_length(right, &rest);
+	memcpy(code, right[0] == '[' ? right + 1 : right, size);
+	name = right + (rest - right);
+	trim(code);
+	trim(name);
+	unescape(code);
+	unescape(name);
+	if (strlen(code) >= sizeof stage->code || strlen(name) >= sizeof stage->name)
+		return false;
+	strcpy(stage->code, code);
+	strcpy(stage->name, name);
+	return true;
 }
 
 int sb_settings_add_stage(struct sb_settings *s, const char *text)
@@ -151,24 +220,36 @@ int sb_settings_add_stage(struct sb_settings *s, const char *text)
 		return sb_fail(STROBE_EINVAL, "the stage '%.60s…' is too long", text);
 	memcpy(stage.target, text, size);
 	trim(stage.target);
-	if (!strchr(stage.target, ':') || stage.target[0] == ':' || strchr(stage.target, ' '))
+	if (!strchr(stage.target, ':') || stage.target[0] == ':' || strpbrk(stage.target, " ;\n"))
 		return sb_fail(STROBE_EINVAL,
 			"a stage is 'pkg.mod:Class.method' or 'pkg.mod:function = code name', not '%.60s'",
 			text);
-	if (equals) {
-		const char *right = equals + 1 + strspn(equals + 1, " \t"), *rest;
-		size_t code = code_length(right, &rest);
-
-		if (code >= sizeof stage.code || strlen(rest) >= sizeof stage.name)
-			return sb_fail(STROBE_EINVAL, "the stage '%.60s' has too long a code or name", text);
-		memcpy(stage.code, right[0] == '[' ? right + 1 : right, code);
-		strcpy(stage.name, rest);
-		trim(stage.name);
-	}
+	if (equals && !read_label(&stage, equals + 1))
+		return sb_fail(STROBE_EINVAL, "the stage '%.60s' has too long a code or name", text);
 	if (s->stage_count == SB_STAGES_MAX)
 		return sb_fail(STROBE_EINVAL, "'stages' holds at most %d stages", SB_STAGES_MAX);
 	s->stages[s->stage_count++] = stage;
 	return 0;
+}
+
+void sb_setting_stage_text(const struct sb_setting_stage *stage, struct sb_buf *out)
+{
+	struct sb_buf name = { 0 };
+	const char *rest;
+	bool taken_for_code;
+
+	escape(stage->name, inside, &name);
+	taken_for_code = stage->name[0] == '[' || code_length(sb_buf_text(&name), &rest);
+	sb_buf_puts(out, stage->target);
+	if (stage->code[0] || stage->name[0])
+		sb_buf_putc(out, '=');
+	if (stage->code[0] || taken_for_code) {
+		sb_buf_putc(out, '[');
+		escape(stage->code, inside, out);
+		sb_buf_puts(out, stage->name[0] ? "] " : "]");
+	}
+	sb_buf_puts(out, sb_buf_text(&name));
+	sb_buf_done(&name);
 }
 
 static const char *const *threshold_names;
@@ -198,22 +279,24 @@ static int check_threshold(const char *name)
 
 int sb_settings_add_threshold(struct sb_settings *s, const char *name, double value)
 {
-	struct sb_setting_threshold *slot = NULL;
+	struct sb_setting_threshold limit = { .value = value }, *slot = NULL;
 
-	if (!*name || strlen(name) >= sizeof slot->name)
-		return sb_fail(
-			STROBE_EINVAL, "a threshold's name has 1 to %zu characters", sizeof slot->name - 1);
-	if (check_threshold(name))
+	if (strlen(name) < sizeof limit.name)
+		strcpy(limit.name, name);
+	trim(limit.name);
+	if (!limit.name[0] || strpbrk(limit.name, separators))
+		return sb_fail(STROBE_EINVAL, "a threshold's name has 1 to %zu characters, not '%.60s'",
+			sizeof limit.name - 1, name);
+	if (check_threshold(limit.name))
 		return STROBE_EINVAL;
 	for (uint32_t i = 0; i < s->threshold_count && !slot; i++)
-		if (!strcmp(s->thresholds[i].name, name))
+		if (!strcmp(s->thresholds[i].name, limit.name))
 			slot = &s->thresholds[i];
 	if (!slot && s->threshold_count == SB_THRESHOLDS_MAX)
 		return sb_fail(STROBE_EINVAL, "'thresholds' holds at most %d limits", SB_THRESHOLDS_MAX);
 	if (!slot)
 		slot = &s->thresholds[s->threshold_count++];
-	strcpy(slot->name, name);
-	slot->value = value;
+	*slot = limit;
 	return 0;
 }
 

@@ -11,20 +11,18 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_value(struct sb_settings *s, const struct sb_setting *t, const char *value)
+static void check_text(const struct sb_settings *s, const struct sb_setting *t)
 {
 	static struct sb_settings again;
 	struct sb_buf text = { 0 }, same = { 0 };
 
-	if (!sb_settings_set(s, t, value)) {
-		sb_settings_text(s, t, &text);
-		again = *s;
-		if (sb_settings_set(&again, t, sb_buf_text(&text)))
-			abort();
-		sb_settings_text(&again, t, &same);
-		if (strcmp(sb_buf_text(&text), sb_buf_text(&same)))
-			abort();
-	}
+	sb_settings_text(s, t, &text);
+	again = *s;
+	if (sb_settings_set(&again, t, sb_buf_text(&text)))
+		abort();
+	sb_settings_text(&again, t, &same);
+	if (strcmp(sb_buf_text(&text), sb_buf_text(&same)))
+		abort();
 	sb_buf_done(&text);
 	sb_buf_done(&same);
 }
@@ -41,6 +39,8 @@ static void read_file(const char *path)
 		return;
 	if (sb_settings_read_file(&s, path, &text, &origin) && !*sb_error_message())
 		abort(); /* a failure says why */
+	for (const struct sb_setting *t = sb_setting_table; t->key; t++)
+		check_text(&s, t);
 	(void)sb_settings_file_preset(path, &text, preset, sizeof preset);
 	sb_buf_done(&text);
 }
@@ -62,8 +62,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(value, data, size);
 	value[size] = 0;
 	sb_settings_default(&s);
-	for (size_t i = 0; i < sb_setting_count; i++)
-		check_value(&s, &sb_setting_table[i], value);
+	for (const struct sb_setting *t = sb_setting_table; t->key; t++)
+		if (!sb_settings_set(&s, t, value))
+			check_text(&s, t);
 	free(value);
 	return 0;
 }

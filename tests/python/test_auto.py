@@ -279,6 +279,14 @@ def test_stages_in_the_script_itself(hooked, module):
     assert recording.named("VAE decode")[0].code == "4c"
 
 
+def test_a_stage_name_may_hold_what_separates_stages(hooked):
+    done = hooked("def f(): pass\ndef g(): pass\nf()\ng()\n",
+                  env={"STROBE_STAGES": "__main__:f=[4c] a%3B b 50%25;__main__:g=[] 4c"})
+    recording, = done.recordings
+    assert without_imports(recording) == {("a; b 50%",): 1, ("4c",): 1}
+    assert recording.named("a; b 50%")[0].code == "4c" and not recording.named("4c")[0].code
+
+
 def test_a_stage_that_the_script_does_not_have_is_said_and_costs_nothing_more(hooked):
     done = hooked("def there(): pass\nthere()\nassert __import__('sys').gettrace() is None or True\n",
                   env={"STROBE_STAGES": "__main__:missing=x;__main__:there=y"})

@@ -221,6 +221,56 @@ static void every_value_survives_the_environment(void **state)
 	assert_true(first.thresholds[0].value == 150);
 }
 
+/* Sets the key from text, takes its own text back, and gives that text. */
+static const char *round_trip(const char *key, const char *value)
+{
+	static struct sb_buf text, again;
+	const struct sb_setting *t = sb_setting_find(key);
+
+	sb_buf_clear(&text);
+	sb_buf_clear(&again);
+	assert_int_equal(sb_settings_set(&settings, t, value), 0);
+	sb_settings_text(&settings, t, &text);
+	assert_int_equal(sb_settings_set(&settings, t, sb_buf_text(&text)), 0);
+	sb_settings_text(&settings, t, &again);
+	assert_string_equal(sb_buf_text(&text), sb_buf_text(&again));
+	return sb_buf_text(&text);
+}
+
+static void a_stage_name_like_a_code_stays_a_name(void **state)
+{
+	assert_string_equal(round_trip("stages", "m:f=[] 4c"), "m:f=[] 4c");
+	assert_string_equal(settings.stages[0].name, "4c");
+	assert_string_equal(round_trip("stages", "m:f=[] [x] y"), "m:f=[] [x] y");
+	assert_string_equal(settings.stages[0].name, "[x] y");
+	assert_string_equal(round_trip("stages", "m:f=4both\t"), "m:f=[4both]");
+	assert_string_equal(round_trip("stages", "m:f = 4c\tVAE "), "m:f=[4c] VAE");
+}
+
+static void separators_inside_a_part_survive(void **state)
+{
+	char percent[1024] = "k=\"";
+
+	assert_int_equal(
+		load("profiling:\n  stages: [\"m:f = 4c a; b\"]\n  session_tags: {\"a;=\": \"x\"}\n"), 0);
+	assert_string_equal(settings.stages[0].name, "a; b");
+	assert_string_equal(round_trip("stages", "m:f=4c a%3B b=c 50%20"), "m:f=[4c] a%3B b=c 50%2520");
+	assert_string_equal(settings.stages[0].name, "a; b=c 50%20");
+	assert_string_equal(round_trip("session_tags", "a%3B%3D=\"x\""), "a%3B%3D=\"x\"");
+	assert_string_equal(settings.tags[0].key, "a;=");
+	memset(percent + 3, '%', 200);
+	assert_int_equal(strlen(round_trip("session_tags", strcat(percent, "\""))), 3 + 200 * 3 + 1);
+}
+
+static void numbers_come_back_to_the_last_bit(void **state)
+{
+	assert_string_equal(round_trip("target_fps", "23.976"), "23.976");
+	assert_string_equal(round_trip("target_fps", "0.30000000000000004"), "0.30000000000000004");
+	assert_string_equal(round_trip("thresholds", "step_ms = 1.7976931348623157e308"),
+		"step_ms=1.7976931348623157e+308");
+	assert_fails("profiling:\n  thresholds: {step_ms: inf}\n", "a threshold is a number");
+}
+
 static void units_and_none_are_understood(void **state)
 {
 	assert_int_equal(
@@ -298,6 +348,9 @@ int main(void)
 		cmocka_unit_test(tags_keep_their_types),
 		cmocka_unit_test(stages_come_as_lists_pairs_and_mappings),
 		cmocka_unit_test(every_value_survives_the_environment),
+		cmocka_unit_test(a_stage_name_like_a_code_stays_a_name),
+		cmocka_unit_test(separators_inside_a_part_survive),
+		cmocka_unit_test(numbers_come_back_to_the_last_bit),
 		cmocka_unit_test(units_and_none_are_understood),
 		cmocka_unit_test(bad_environment_names_the_variable),
 		cmocka_unit_test(numbers_have_a_point_in_every_locale),

@@ -10,7 +10,8 @@ from .._imports import when_imported
 from . import main_module
 from .wrapping import MARK, guard, wrap
 
-_CODE = re.compile(r"\s*(?:\[([^\]]+)\]|([0-9][0-9a-z.]{0,7}))(?:\s+|$)(.*)", re.S)
+_CODE = re.compile(r"\s*(?:\[([^\]]*)\]\s*|([0-9][0-9a-z.]{0,7})(?:\s+|$))(.*)", re.S)
+_ESCAPED = re.compile("%(3B|3D|0A|25)")
 _pending = {}  # target -> why it is not there yet
 _in_main = {}  # target -> (module, path, code, name), of those that the script may define
 _of_the_run = set()  # targets that `strobe run` asked for: it says itself what no process had
@@ -26,7 +27,12 @@ def parse(text):
     label = label.strip().strip("'\"")
     found = _CODE.match(label)
     code, name = (found.group(1) or found.group(2), found.group(3)) if found else (None, label)
-    return module, path, code, name.strip() or path.rpartition(".")[2]
+    return module, path, _unescape(code or "") or None, _unescape(name.strip()) or path.rpartition(".")[2]
+
+
+def _unescape(text):
+    """'a%3B b' -> 'a; b': what separates stages may stand inside a name."""
+    return _ESCAPED.sub(lambda code: chr(int(code.group(1), 16)), text)
 
 
 def add_all(stages, before_the_script=False):
