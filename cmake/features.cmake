@@ -88,5 +88,6 @@ endif()
 if(STROBE_HAVE_ZSTD)
   list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/format/no_packed.c)
 else()
-  list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/format/packed.c)
+  list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/format/packed.c
+    ${CMAKE_SOURCE_DIR}/src/format/packed_write.c ${CMAKE_SOURCE_DIR}/src/format/packed_columns.c)
 endif()
