@@ -118,7 +118,7 @@ static inline bool stream_next(struct sb_engine *e, struct stream *s)
 				return true;
 			}
 		}
-		if (s->range.first)
+		if (s->cursor.end) /* a chunk has been opened */
 			note_damage(e, &e->p->reader->chunks[s->range.first - 1], &s->cursor);
 		if (!open_chunk(e, s))
 			return false;

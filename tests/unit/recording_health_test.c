@@ -144,6 +144,8 @@ static void a_lost_last_chunk_is_noticed_without_an_end(void **state)
 
 	synthetic_open(&s);
 	many_zones(&s, s.main);
+	synthetic_stage(&s, 0, 5, "last", 0);
+	sb_builder_begin(sb_builder_thread(s.b, 77, NULL), 5, sb_builder_name(s.b, "one word", NULL));
 	m = synthetic_model(&s, SECOND);
 	m = WITH(&s, closed, open); /* a crash: nothing is missing */
 	assert_false(warns(m, "no other follows"));
