@@ -404,9 +404,9 @@ static void program(struct screen *s)
 	sb_text_bytes(text[1], sizeof text[1], read);
 	sb_text_bytes(text[2], sizeof text[2], written);
 	if (!isnan(read) && !isnan(written))
-		say(s, "; disk read %s, write %s", text[1], text[2]);
+		remark(s, "disk read %s, write %s", text[1], text[2]);
 	if (session->process_count > 1)
-		say(s, "; ≥ %lld processes", (long long)session->process_count);
+		remark(s, "≥ %lld processes", (long long)session->process_count);
 	end_line(s, NULL);
 }
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "format/run_keys.h"
 #include "report/summary.h"
 #include "synthetic.h"
 
@@ -260,6 +261,30 @@ static void an_import_is_not_the_bottleneck_of_a_run_without_generations(void **
 	synthetic_done(&s);
 }
 
+static void what_the_program_used_goes_on_in_a_second_line(void **state)
+{
+	static const char *const columns[] = { "read_bytes", "write_bytes" };
+	const struct strobe_attr used[] = {
+		{ .key = SB_RUN_CPU_S, .type = STROBE_TYPE_FLOAT, .value.f = 12345.5 },
+		{ .key = SB_RUN_PEAK_RSS_BYTES, .type = STROBE_TYPE_INT, .value.i = 24100000 },
+		{ .key = SB_RUN_PROCESS_COUNT, .type = STROBE_TYPE_INT, .value.i = 1000 },
+	};
+	double bytes[] = { 196600, 81900 };
+	struct sb_summary_options narrow = { .columns = 80 };
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	for (size_t i = 0; i < sizeof used / sizeof used[0]; i++)
+		sb_builder_meta(s.b, SB_META_RUN, &used[i]);
+	sb_builder_sample(s.b, sb_builder_schema(s.b, "disk", -1, columns, 2), SECOND, bytes, 2);
+	text = summary_of(&s, synthetic_model(&s, 10 * SECOND), &narrow);
+	assert_has(text, ", RSS peak 23.0 MB\ndisk read 196.6 kB, write 81.9 kB; ≥ 1000 processes\n");
+	assert_width(text, 80);
+	free(text);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +296,7 @@ int main(void)
 		cmocka_unit_test(an_import_is_not_the_bottleneck_of_a_run_without_generations),
 		cmocka_unit_test(blocks_are_opened_and_their_stages_added_up),
 		cmocka_unit_test(an_empty_recording_says_so),
+		cmocka_unit_test(what_the_program_used_goes_on_in_a_second_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
