@@ -41,10 +41,13 @@ static bool same_boot(const char *boot_id)
 	return *here && !strncmp(here, boot_id, strlen(here));
 }
 
-/* Field 22 of /proc/PID/stat: with the pid and the boot it names a process. */
+/* Field 22 of /proc/PID/stat: with the pid and the boot it names a process. One that is
+ * dead and not yet waited for writes no more; its main thread alone may be dead. */
 bool sb_run_is_running(const struct sb_file_header *h)
 {
 	unsigned long long start = 0;
+	long threads = 0;
+	char state = 0;
 	char path[64], line[1024] = "";
 	const char *at;
 	FILE *f;
@@ -59,9 +62,13 @@ bool sb_run_is_running(const struct sb_file_header *h)
 		line[0] = 0;
 	fclose(f);
 	at = strrchr(line, ')'); /* the name may hold spaces */
-	for (int field = 2; at && field < 22; field++)
+	if (!at || sscanf(at + 1, " %c", &state) != 1)
+		return false;
+	for (int field = 2; at && field < 20; field++)
 		at = strchr(at + 1, ' ');
-	return at && sscanf(at, "%llu", &start) == 1 && start == h->process_start;
+	if (!at || sscanf(at, "%ld %*d %llu", &threads, &start) != 2 || start != h->process_start)
+		return false;
+	return (state != 'Z' && state != 'X') || threads > 1;
 }
 
 /* ---- one time axis ------------------------------------------------------- */
