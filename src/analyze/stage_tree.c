@@ -1,10 +1,9 @@
 /* From sums by path to the rows of the report: indexed names grouped, siblings
- * in order, percentiles. */
-#include "analyze/stages.h"
+ * in order. What stands in a row is stage_rows.c's business. */
+#include "analyze/stage_rows.h"
 
 #include "base/error.h"
 #include "base/map.h"
-#include "format/digest.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@
 
 #define NONE UINT32_MAX
 #define GROUP_LEAST 3
-#define WORTH_SAYING 1.005 /* more at once than the bins' own error */
 
 /* A row in the making: one or more paths. */
 struct node {
@@ -70,18 +68,6 @@ static int no_memory(const struct tree *t)
 	return sb_fail(STROBE_ENOMEM, "no memory for the stages of '%s'", t->run->path);
 }
 
-static const struct sb_stage_sum *sum_at(const struct tree *t, uint32_t path)
-{
-	static const struct sb_stage_sum nothing = { .min_ns = INT64_MAX,
-		.max_ns = -1,
-		.first_ns = INT64_MAX,
-		.end_ns = INT64_MIN,
-		.last_end_ns = INT64_MIN,
-		.last_ns = -1 };
-
-	return path < t->sums->count ? &t->sums->all[path] : &nothing;
-}
-
 /* ---- the tree of paths --------------------------------------------------- */
 
 static int link_paths(struct tree *t)
@@ -100,7 +86,7 @@ static int link_paths(struct tree *t)
 	for (uint32_t p = n; --p > 0;) { /* a parent's number is below its child's */
 		uint32_t parent = sb_run_path(t->run, p)->parent;
 
-		t->alive[p] |= sum_at(t, p)->count > 0;
+		t->alive[p] |= sb_stage_sum_at(t->sums, p)->count > 0;
 		t->alive[parent] |= t->alive[p];
 		t->next_sibling[p] = t->first_child[parent];
 		t->first_child[parent] = p;
@@ -205,7 +191,7 @@ static int add_children(struct tree *t, uint32_t parent)
 		}
 		t->next_path[k->path] = n->first_path;
 		n->first_path = k->path;
-		n->total_ns += sum_at(t, k->path)->total_ns;
+		n->total_ns += sb_stage_sum_at(t->sums, k->path)->total_ns;
 	}
 	return 0;
 }
@@ -270,7 +256,7 @@ static int flat_tree(struct tree *t)
 	if (!add_node(t, NONE))
 		return no_memory(t);
 	for (uint32_t p = 1; p < t->path_count; p++)
-		if (sum_at(t, p)->count && !add_kid(t, p))
+		if (sb_stage_sum_at(t->sums, p)->count && !add_kid(t, p))
 			return no_memory(t);
 	if (t->kid_count)
 		err = add_children(t, 0);
@@ -278,327 +264,6 @@ static int flat_tree(struct tree *t)
 		t->sums->skips[i].parent = 0;
 	t->nodes[0].first_path = 0;
 	return err ? err : add_skipped(t, 0, 1);
-}
-
-/* ---- rows ---------------------------------------------------------------- */
-
-static double quantile_of(
-	const double *low, const double *high, const uint64_t *counts, uint64_t total, double q)
-{
-	double rank = q * (double)(total - 1), before = 0;
-
-	for (uint32_t b = 0; b < SB_STAGE_BUCKETS; b++) {
-		if (counts[b] && before + (double)counts[b] > rank)
-			return (low[b] + high[b]) / 2;
-		before += (double)counts[b];
-	}
-	return NAN;
-}
-
-void sb_stage_folded_percentiles(const uint64_t *counts, struct sb_stats *s)
-{
-	double low[SB_STAGE_BUCKETS], high[SB_STAGE_BUCKETS];
-	uint64_t total = 0;
-	double *out[] = { &s->p50, &s->p95, &s->p99 };
-	const double q[] = { 0.50, 0.95, 0.99 };
-
-	for (uint32_t b = 0; b < SB_STAGE_BUCKETS; b++) {
-		sb_digest_bucket_range(b, &low[b], &high[b]);
-		total += counts[b];
-	}
-	for (int i = 0; total && i < 3; i++) {
-		*out[i] = quantile_of(low, high, counts, total, q[i]) / 1e9;
-		if (*out[i] < s->min)
-			*out[i] = s->min;
-		if (*out[i] > s->max)
-			*out[i] = s->max;
-	}
-	s->percentile_error_ratio = 1.0 / 16;
-}
-
-static void count_buckets(uint64_t *counts, const struct sb_stage_sum *sum)
-{
-	size_t large_at = 0;
-
-	for (uint32_t b = 0; sum->folded && b < SB_STAGE_BUCKETS; b++)
-		counts[b] += sum->folded[b];
-	for (size_t i = 0; i < sum->durations.count; i++)
-		counts[sb_digest_bucket_of(sb_durations_next(&sum->durations, i, &large_at))]++;
-}
-
-/* The calls of a node as a histogram that other runs' can be added to. */
-static int fill_histogram(struct tree *t, const struct node *n, struct sb_stage *row)
-{
-	struct sb_histogram h = { 0 }, *kept = sb_model_alloc(t->model, sizeof *kept);
-	bool ok = kept != NULL;
-
-	for (uint32_t p = n->first_path; p != NONE && ok; p = t->next_path[p]) {
-		const struct sb_stage_sum *sum = sum_at(t, p);
-		size_t large_at = 0;
-
-		for (size_t i = 0; i < sum->durations.count && ok; i++)
-			ok = sb_histogram_add(&h, sb_durations_next(&sum->durations, i, &large_at), 1);
-		for (uint32_t b = 0; sum->folded && b < SB_STAGE_BUCKETS && ok; b++) {
-			double low, high;
-
-			sb_digest_bucket_range(b, &low, &high);
-			ok = !sum->folded[b] ||
-			     sb_histogram_add(&h, (uint64_t)((low + high) / 2), sum->folded[b]);
-		}
-	}
-	if (ok) {
-		*kept = h;
-		kept->counts = sb_model_alloc(t->model, (h.size + 1) * sizeof *h.counts);
-		ok = kept->counts != NULL;
-	}
-	if (ok && h.size)
-		memcpy(kept->counts, h.counts, h.size * sizeof *h.counts);
-	sb_histogram_done(&h);
-	row->calls = kept;
-	return ok ? 0 : no_memory(t);
-}
-
-/* Mean, min, max, percentiles of the whole calls, over all the node's paths. */
-static int fill_time(struct tree *t, const struct node *n, struct sb_stage *row, int64_t whole_ns)
-{
-	uint64_t counts[SB_STAGE_BUCKETS] = { 0 };
-	const struct sb_stage_sum *only = sum_at(t, n->first_path);
-	struct sb_durations joined = { 0 };
-	int64_t min_ns = INT64_MAX, max_ns = -1;
-	bool folded = false;
-	int err;
-
-	for (uint32_t p = n->first_path; p != NONE; p = t->next_path[p]) {
-		const struct sb_stage_sum *sum = sum_at(t, p);
-
-		folded |= sum->folded != NULL;
-		min_ns = sum->min_ns < min_ns ? sum->min_ns : min_ns;
-		max_ns = sum->max_ns > max_ns ? sum->max_ns : max_ns;
-		if (t->next_path[n->first_path] != NONE && !sb_durations_append(&joined, &sum->durations)) {
-			sb_durations_done(&joined);
-			return no_memory(t);
-		}
-	}
-	err = sb_durations_stats(joined.count ? &joined : &only->durations, &row->time);
-	sb_durations_done(&joined);
-	row->time.count = row->count;
-	row->time.total = (double)whole_ns / 1e9;
-	row->time.mean = row->count ? (double)whole_ns / 1e9 / (double)row->count : NAN;
-	row->time.min = max_ns < 0 ? NAN : (double)min_ns / 1e9;
-	row->time.max = max_ns < 0 ? NAN : (double)max_ns / 1e9;
-	if (folded) {
-		for (uint32_t p = n->first_path; p != NONE; p = t->next_path[p])
-			count_buckets(counts, sum_at(t, p));
-		row->time.std = NAN;
-		sb_stage_folded_percentiles(counts, &row->time);
-	}
-	if (!err && sb_model_build_options(t->model)->histograms)
-		err = fill_histogram(t, n, row);
-	return err;
-}
-
-static void merge_attr(struct sb_model *m, struct sb_stage_attr *to, const struct sb_stage_sum_attr *from)
-{
-	to->min = to->count && to->min < from->min ? to->min : from->min;
-	to->max = to->count && to->max > from->max ? to->max : from->max;
-	to->sum += from->sum;
-	to->last = from->last;
-	to->count += (int64_t)from->count;
-	if (*from->text)
-		to->text = sb_model_text(m, from->text);
-}
-
-static void fill_attrs(struct tree *t, const struct node *n, struct sb_stage *row)
-{
-	struct sb_stage_attr *all = NULL;
-	size_t count = 0;
-
-	for (uint32_t p = n->first_path; p != NONE; p = t->next_path[p])
-		count += sum_at(t, p)->attr_count;
-	if (!count || !(all = sb_model_alloc(t->model, (count < 64 ? count : 64) * sizeof *all)))
-		return;
-	for (uint32_t p = n->first_path; p != NONE; p = t->next_path[p])
-		for (uint32_t i = 0; i < sum_at(t, p)->attr_count; i++) {
-			const struct sb_stage_sum_attr *from = &sum_at(t, p)->attrs[i];
-			size_t k = 0;
-
-			while (k < row->attr_count && strcmp(all[k].key, from->key))
-				k++;
-			if (k == 64)
-				continue;
-			if (k == row->attr_count) {
-				all[k].key = sb_model_text(t->model, from->key);
-				row->attr_count++;
-			}
-			merge_attr(t->model, &all[k], from);
-		}
-	row->attrs = all;
-}
-
-static int by_member_total(const void *a, const void *b)
-{
-	const struct sb_stage_member *x = a, *y = b;
-
-	if (x->total_s != y->total_s)
-		return x->total_s > y->total_s ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
-
-/* Who is inside a group, by name. A node's paths of one name are neighbours. */
-static int fill_members(struct tree *t, const struct node *n, struct sb_stage *row)
-{
-	struct sb_stage_member *all;
-	size_t count = 0;
-	uint32_t last = 0;
-
-	for (uint32_t p = n->first_path; p != NONE; p = t->next_path[p])
-		count++;
-	all = calloc(count, sizeof *all);
-	if (!all)
-		return no_memory(t);
-	count = 0;
-	for (uint32_t p = n->first_path; p != NONE; p = t->next_path[p]) {
-		uint32_t name = sb_run_path(t->run, p)->name;
-
-		if (!count || name != last)
-			all[count++].name = t->run->names[name].text;
-		last = name;
-		all[count - 1].count += (int64_t)sb_stage_sum_whole(sum_at(t, p));
-		all[count - 1].total_s += (double)sum_at(t, p)->total_ns / 1e9;
-	}
-	qsort(all, count, sizeof *all, by_member_total);
-	row->member_total = count;
-	row->member_count = count < SB_MEMBERS_MAX ? count : SB_MEMBERS_MAX;
-	row->members = sb_model_alloc(t->model, row->member_count * sizeof *all);
-	for (size_t i = 0; row->members && i < row->member_count; i++) {
-		row->members[i] = all[i];
-		row->members[i].name = sb_model_text(t->model, all[i].name);
-	}
-	free(all);
-	return 0;
-}
-
-static void fill_skipped(struct tree *t, const struct node *n, struct sb_stage *row)
-{
-	row->state = SB_STAGE_SKIPPED;
-	row->skip_reason = sb_model_text(t->model, t->sums->skips[n->skip].reason);
-	row->first_s = row->end_s = (double)t->sums->skips[n->skip].t_ns / 1e9;
-	row->total_s = row->self_s = 0;
-	row->wall_ratio = row->self_ratio = row->covered_s = 0;
-	row->at_once_mean = NAN;
-	row->time = (struct sb_stats){ .total = NAN,
-		.mean = NAN,
-		.min = NAN,
-		.max = NAN,
-		.p50 = NAN,
-		.p95 = NAN,
-		.p99 = NAN,
-		.last = NAN,
-		.std = NAN };
-}
-
-/* Calls on one thread follow one another; those of several, or of tasks, may not. */
-static int fill_covered(struct tree *t, const struct node *n, struct sb_stage *row, int64_t total_ns)
-{
-	struct sb_coverage all = { 0 };
-	bool several = row->thread_count > 1 || row->span;
-	uint32_t track = UINT32_MAX;
-
-	for (uint32_t p = n->first_path; p != NONE; p = t->next_path[p]) {
-		const struct sb_stage_sum *s = sum_at(t, p);
-
-		several |= s->count && track != UINT32_MAX && track != s->last_track;
-		track = s->count ? s->last_track : track;
-		if (!sb_coverage_join(&all, &s->coverage)) {
-			sb_coverage_done(&all);
-			return no_memory(t);
-		}
-	}
-	row->covered_s = row->total_s;
-	row->at_once_mean = NAN;
-	if (several && all.filled_ns) {
-		int64_t covered_ns = sb_coverage_ns(&all, &t->sums->span);
-
-		row->covered_s = (double)(covered_ns < total_ns ? covered_ns : total_ns) / 1e9;
-		row->before_run = row->first_s < (double)t->sums->span.from_ns / 1e9;
-		if (covered_ns > 0 && !row->before_run &&
-			(double)total_ns > WORTH_SAYING * (double)covered_ns)
-			row->at_once_mean = (double)total_ns / (double)covered_ns;
-	}
-	sb_coverage_done(&all);
-	return 0;
-}
-
-static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
-{
-	const struct sb_run_name *name = &t->run->names[n->name];
-	double wall_s = t->model->stages.wall_s;
-	int64_t total_ns = 0, self_ns = 0, unfinished_ns = 0, gpu_ns = 0;
-	int64_t first_ns = INT64_MAX, end_ns = INT64_MIN, last_end_ns = INT64_MIN, last_ns = -1;
-	uint64_t untimed = 0, zones = 0;
-	double busy_s = 0;
-
-	row->name = sb_model_text(t->model, n->pattern ? n->pattern : name->text);
-	row->code = *name->code ? sb_model_text(t->model, name->code) : NULL;
-	row->parent = n->parent && n->parent != NONE ? (int64_t)t->nodes[n->parent].row : -1;
-	row->depth = n->depth;
-	row->gpu_span_s = row->gpu_busy_s = row->unattributed_s = NAN;
-	if (n->skip != NONE) {
-		fill_skipped(t, n, row);
-		return 0;
-	}
-	for (uint32_t p = n->first_path; p != NONE; p = t->next_path[p]) {
-		const struct sb_stage_sum *s = sum_at(t, p);
-
-		zones += s->count;
-		row->count += (int64_t)sb_stage_sum_whole(s);
-		row->recursive_count += (int64_t)s->recursive_count;
-		row->open_count += (int64_t)s->open_count;
-		row->cut_count += (int64_t)s->cut_count;
-		row->folded_count += (int64_t)s->folded_count;
-		row->gpu_span_count += (int64_t)s->gpu_span_count;
-		row->thread_count = row->thread_count > s->track_count ? row->thread_count : s->track_count;
-		row->main_thread |= s->main;
-		row->span |= s->span;
-		row->role = s->role ? s->role : row->role;
-		untimed += s->untimed_count;
-		total_ns += s->total_ns;
-		self_ns += s->self_ns;
-		unfinished_ns += s->unfinished_ns;
-		gpu_ns += s->gpu_span_ns;
-		busy_s += p < t->model->gpu.path_count ? t->model->gpu.path_busy_s[p] : 0;
-		first_ns = s->first_ns < first_ns ? s->first_ns : first_ns;
-		end_ns = s->end_ns > end_ns ? s->end_ns : end_ns;
-		if (s->last_end_ns > last_end_ns) {
-			last_end_ns = s->last_end_ns;
-			last_ns = s->last_ns;
-		}
-	}
-	if (row->thread_count > t->run->track_count)
-		row->thread_count = t->run->track_count;
-	row->total_s = (double)total_ns / 1e9;
-	row->unfinished_s = (double)unfinished_ns / 1e9;
-	row->self_s = (double)(self_ns > 0 ? self_ns : 0) / 1e9;
-	row->first_s = (double)first_ns / 1e9;
-	row->end_s = (double)end_ns / 1e9;
-	if (fill_covered(t, n, row, total_ns))
-		return STROBE_ENOMEM;
-	row->wall_ratio = wall_s > 0 ? row->covered_s / wall_s : 0;
-	row->self_ratio = row->total_s > 0 ? row->wall_ratio * row->self_s / row->total_s : 0;
-	if (row->gpu_span_count)
-		row->gpu_span_s = (double)gpu_ns / 1e9;
-	if (busy_s > 0)
-		row->gpu_busy_s = busy_s;
-	row->state = row->open_count               ? SB_STAGE_OPEN
-		     : untimed && untimed == zones ? SB_STAGE_UNTIMED
-						   : SB_STAGE_NORMAL;
-	fill_attrs(t, n, row);
-	if (n->pattern && fill_members(t, n, row))
-		return STROBE_ENOMEM;
-	if (fill_time(t, n, row, total_ns - unfinished_ns))
-		return STROBE_ENOMEM;
-	row->time.last = last_ns < 0 ? NAN : (double)last_ns / 1e9;
-	return 0;
 }
 
 /* ---- order --------------------------------------------------------------- */
@@ -657,6 +322,22 @@ static int order_nodes(struct tree *t, uint32_t *out_order)
 	free(sorted);
 	free(first);
 	free(todo);
+	return 0;
+}
+
+static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
+{
+	const struct sb_stage_paths paths = { t->sums, t->model, n->first_path, t->next_path };
+	const struct sb_run_name *name = &t->run->names[n->name];
+
+	row->name = sb_model_text(t->model, n->pattern ? n->pattern : name->text);
+	row->code = *name->code ? sb_model_text(t->model, name->code) : NULL;
+	row->parent = n->parent && n->parent != NONE ? (int64_t)t->nodes[n->parent].row : -1;
+	row->depth = n->depth;
+	row->gpu_span_s = row->gpu_busy_s = row->unattributed_s = NAN;
+	if (n->skip == NONE)
+		return sb_stage_row_fill(&paths, n->pattern != NULL, row);
+	sb_stage_row_skip(t->sums, n->skip, t->model, row);
 	return 0;
 }
 

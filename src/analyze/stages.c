@@ -1,4 +1,5 @@
-/* Sums up the calls of every stage path. Rows are made in stage_tree.c. */
+/* Sums up the calls of every stage path. Rows are made in stage_tree.c
+ * and stage_rows.c. */
 #include "analyze/stages.h"
 
 #include "base/error.h"
@@ -161,6 +162,18 @@ static struct sb_stage_sum *sum_of(struct sb_stage_sums *s, uint32_t path)
 	return &s->all[path];
 }
 
+const struct sb_stage_sum *sb_stage_sum_at(const struct sb_stage_sums *sums, uint32_t path)
+{
+	static const struct sb_stage_sum nothing = { .min_ns = INT64_MAX,
+		.max_ns = -1,
+		.first_ns = INT64_MAX,
+		.end_ns = INT64_MIN,
+		.last_end_ns = INT64_MIN,
+		.last_ns = -1 };
+
+	return path < sums->count ? &sums->all[path] : &nothing;
+}
+
 static struct sb_stage_sum_attr *attr_of(struct sb_stage_sums *s, struct sb_stage_sum *sum, const char *key)
 {
 	struct sb_stage_sum_attr *more;
@@ -168,7 +181,7 @@ static struct sb_stage_sum_attr *attr_of(struct sb_stage_sums *s, struct sb_stag
 	for (uint32_t i = 0; i < sum->attr_count; i++)
 		if (sum->attrs[i].key == key)
 			return &sum->attrs[i];
-	if (sum->attr_count >= 64)
+	if (sum->attr_count >= SB_STAGE_ATTRS_MAX)
 		return NULL;
 	more = realloc(sum->attrs, (sum->attr_count + 1) * sizeof *more);
 	if (!more) {

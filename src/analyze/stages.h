@@ -1,11 +1,13 @@
 /* The stage analysis, between its two halves: stages.c sums up calls by path
- * while the run streams past, stage_tree.c makes the rows. */
+ * while the run streams past, stage_tree.c and stage_rows.c make the rows. */
 #ifndef SB_ANALYZE_STAGES_H
 #define SB_ANALYZE_STAGES_H
 
 #include "analyze/coverage.h"
 #include "analyze/durations.h"
 #include "analyze/model.h"
+
+enum { SB_STAGE_ATTRS_MAX = 64 }; /* keys of one stage */
 
 struct sb_stage_sum_attr {
 	const char *key; /* a run name's text: compared by address */
@@ -67,6 +69,8 @@ struct sb_stage_sums {
 	bool no_memory;
 };
 
+/* A path's sum; that of nothing where there is none. */
+const struct sb_stage_sum *sb_stage_sum_at(const struct sb_stage_sums *sums, uint32_t path);
 int sb_stage_tree_build(struct sb_stage_sums *sums, struct sb_model *model);
 /* Tells setup from pipeline, fills by_total and the bottlenecks of finished rows. */
 void sb_stages_rank(struct sb_model *model);
