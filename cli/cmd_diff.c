@@ -146,6 +146,8 @@ static int read_tolerance(const struct args *args, struct sb_tolerance *out_tole
 	value = strtod(text, &end);
 	if (end == text || !(value >= 0) || (*end && strcmp(end, "%")))
 		return complain("--tolerance takes 2%% or 0.02, not '%s'", text);
+	if (!*end && value >= 1)
+		return complain("--tolerance %s would allow %g %%: write %g%%", text, 100 * value, value);
 	out_tolerance->ratio = *end ? value / 100 : value;
 	if (out_tolerance->repeat_ratio > out_tolerance->ratio)
 		out_tolerance->repeat_ratio = out_tolerance->ratio;
@@ -205,6 +207,8 @@ static int run(struct args *args)
 	if (strcmp(format, "text") && strcmp(format, "json") && strcmp(format, "markdown") &&
 		strcmp(format, "html"))
 		return complain("--format is text, json, markdown or html, not '%s'", format);
+	if (args_has(args, "template") && args_has(args, "format"))
+		return complain("--template is a form of its own: leave --format away");
 	code = read_tolerance(args, &o.tolerance);
 	if (!code)
 		code = read_gates(args, &job);

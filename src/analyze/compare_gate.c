@@ -16,13 +16,13 @@ void sb_gates_free(struct sb_gate *gates, size_t count)
 
 static int parse_gate(const char *text, size_t size, struct sb_gate *out_gate)
 {
-	const char *equals = memchr(text, '=', size), *number = equals ? equals + 1 : text;
+	const char *number = text;
 	char *end;
-	double value = strtod(number, &end);
-	bool percent = *end == '%';
+	double value;
+	bool percent;
 
 	/* the last '=': a stage's name may hold one */
-	for (const char *p = equals; p && p < text + size; p++)
+	for (const char *p = text; p < text + size; p++)
 		if (*p == '=')
 			number = p + 1;
 	value = strtod(number, &end);
@@ -30,6 +30,9 @@ static int parse_gate(const char *text, size_t size, struct sb_gate *out_gate)
 	if (end == number || end + percent != text + size || !(value >= 0))
 		return sb_fail(
 			STROBE_EINVAL, "--fail-above takes 5%% or NAME=10%%, not '%.*s'", (int)size, text);
+	if (!percent && value >= 1)
+		return sb_fail(STROBE_EINVAL, "--fail-above %.*s would allow %g %%: write %g%%", (int)size,
+			text, 100 * value, value);
 	out_gate->ratio = percent ? value / 100 : value;
 	out_gate->name = strndup(text, number > text ? (size_t)(number - 1 - text) : 0);
 	return out_gate->name ? 0 : sb_fail(STROBE_ENOMEM, "no memory for --fail-above");
@@ -68,18 +71,27 @@ int sb_gates_parse(const char *text, struct sb_gate **out_gates, size_t *out_cou
 
 /* ---- applying ----------------------------------------------------------- */
 
+/* "+6.4 %"; from nothing there is no ratio. */
+static const char *change_text(double base, double now, char *text, size_t size)
+{
+	if (base != 0)
+		snprintf(text, size, "%+.1f %%", 100 * (now / base - 1));
+	else
+		snprintf(text, size, "from nothing");
+	return text;
+}
+
 static int fail_metric(
 	struct sb_comparison *c, const struct sb_metric_change *m, double limit, const char *note)
 {
-	char base[32], now[32];
+	char base[32], now[32], change[32];
 	const struct sb_metric_info *info = &sb_metric_infos[m->metric];
 
 	sb_metric_text(m->metric, m->base, base, sizeof base);
 	sb_metric_text(m->metric, m->now, now, sizeof now);
-	return sb_comparison_say(&c->failures, &c->failure_count,
-		"%s %s -> %s (%+.1f %%), %s than %g %% allowed%s", info->words, base, now,
-		100 * (m->now / m->base - 1), info->sense == SB_HIGHER_IS_BETTER ? "a larger fall" : "more",
-		100 * limit, note);
+	return sb_comparison_say(&c->failures, &c->failure_count, "%s %s -> %s (%s), %s than %g %% allowed%s",
+		info->words, base, now, change_text(m->base, m->now, change, sizeof change),
+		info->sense == SB_HIGHER_IS_BETTER ? "a larger fall" : "more", 100 * limit, note);
 }
 
 /* Past the limit, and not a mere wobble where repetitions speak. */
@@ -88,7 +100,7 @@ static bool regressed(
 {
 	double change = higher_is_worse ? now - base : base - now;
 
-	if (!(change > limit * base))
+	if (!(change > limit * base) || j->verdict == SB_VERDICT_UNCERTAIN)
 		return false;
 	return j->basis != SB_BASIS_RANK_TEST || j->verdict == SB_VERDICT_WORSE ||
 	       j->verdict == SB_VERDICT_BETTER;
@@ -131,7 +143,7 @@ static bool names_stage(const struct sb_stage_change *s, const char *name)
 
 static int gate_stage(struct sb_comparison *c, const struct sb_stage_change *s, const struct sb_gate *g)
 {
-	char label[256];
+	char label[256], change[32];
 
 	sb_stage_label(s->code, s->name, label, sizeof label);
 	if (isnan(s->now_s) || isnan(s->base_s))
@@ -140,8 +152,8 @@ static int gate_stage(struct sb_comparison *c, const struct sb_stage_change *s, 
 	if (!regressed(s->base_s, s->now_s, true, g->ratio, &s->judgement))
 		return 0;
 	return sb_comparison_say(&c->failures, &c->failure_count,
-		"%s %.3f s -> %.3f s (%+.1f %%), more than %g %% allowed", label, s->base_s, s->now_s,
-		100 * (s->now_s / s->base_s - 1), 100 * g->ratio);
+		"%s %.3f s -> %.3f s (%s), more than %g %% allowed", label, s->base_s, s->now_s,
+		change_text(s->base_s, s->now_s, change, sizeof change), 100 * g->ratio);
 }
 
 static int apply(struct sb_comparison *c, const struct sb_gate *g)

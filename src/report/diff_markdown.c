@@ -131,12 +131,22 @@ struct line {
 	size_t place;
 };
 
+static double moment(const struct line *l)
+{
+	return isnan(l->first_s) ? INFINITY : l->first_s;
+}
+
+/* What begins together goes by code, labels without one (they hold the others) first. */
 static int by_time(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
+	const char *code = x->stage->code ? x->stage->code : "";
+	int order = strverscmp(code, y->stage->code ? y->stage->code : "");
 
-	if (x->first_s != y->first_s && !isnan(x->first_s) && !isnan(y->first_s))
-		return x->first_s < y->first_s ? -1 : 1;
+	if (moment(x) != moment(y))
+		return moment(x) < moment(y) ? -1 : 1;
+	if (order)
+		return order;
 	return x->place < y->place ? -1 : 1;
 }
 

@@ -193,6 +193,22 @@ static void gates_name_stages_and_metrics(void **state)
 	sb_facts_free(now);
 }
 
+static void a_rise_from_nothing_has_no_ratio(void **state)
+{
+	struct sb_facts *base = run_of("base", 100), *now = run_of("new", 100);
+	struct sb_comparison *c;
+
+	stage(base, NULL, "add_noise", -1, 0, 0);
+	stage(now, NULL, "add_noise", -1, 0.01, 0.01);
+	sb_facts_key_stages(base);
+	sb_facts_key_stages(now);
+	c = compare(base, now, "add_noise=5%");
+	assert_true(fails(c, "add_noise 0.000 s -> 0.010 s (from nothing)"));
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
 static void nonsense_in_a_gate_is_refused(void **state)
 {
 	struct sb_gate *gates;
@@ -202,6 +218,8 @@ static void nonsense_in_a_gate_is_refused(void **state)
 	assert_true(sb_gates_parse("five", &gates, &count) < 0);
 	assert_true(sb_gates_parse("a=-5%", &gates, &count) < 0);
 	assert_true(sb_gates_parse("5%,", &gates, &count) < 0);
+	assert_true(sb_gates_parse("5", &gates, &count) < 0); /* 500 %, or a forgotten sign? */
+	assert_true(sb_gates_parse("total=5", &gates, &count) < 0);
 	assert_int_equal(sb_gates_parse("step=1=2.5%,0.1", &gates, &count), 0);
 	assert_int_equal(count, 2);
 	assert_string_equal(gates[0].name, "step=1");
@@ -306,6 +324,7 @@ int main(void)
 		cmocka_unit_test(a_disk_collapse_beside_grown_memory_is_told_first),
 		cmocka_unit_test(a_metric_that_went_missing_fails_the_gate),
 		cmocka_unit_test(gates_name_stages_and_metrics),
+		cmocka_unit_test(a_rise_from_nothing_has_no_ratio),
 		cmocka_unit_test(nonsense_in_a_gate_is_refused),
 		cmocka_unit_test(changed_attributes_are_configuration),
 		cmocka_unit_test(what_moved_inside_an_unchanged_total_is_told),
