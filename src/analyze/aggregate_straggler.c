@@ -156,7 +156,9 @@ int sb_aggregate_find_stragglers(struct sb_aggregate *a)
 			struct sb_aggregate_rank *r = &a->ranks[i];
 
 			r->behind_s = r->work_s - median;
-			r->straggler = a->rank_count > 2 && r->behind_s > STRAGGLER_RATIO * median &&
+			/* what was open where the file ends seems to last to the end of the run */
+			r->straggler = a->rank_count > 2 && !r->damage &&
+				       r->behind_s > STRAGGLER_RATIO * median &&
 				       r->behind_s > STRAGGLER_DEVIATIONS * deviation;
 			a->straggler_count += r->straggler;
 			if (r->straggler)

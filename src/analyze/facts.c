@@ -392,9 +392,9 @@ static void take_session(struct sb_facts *f, const struct sb_model *m)
 	if (m->recording.damage_count) {
 		char text[256];
 
-		snprintf(text, sizeof text, "%s (%" PRId64 " places, %.0f bytes skipped)",
+		snprintf(text, sizeof text, "%s (%" PRId64 " %s, %.0f bytes skipped)",
 			m->recording.damage[0].text, m->recording.damage[0].count,
-			m->recording.skipped_bytes);
+			m->recording.damage[0].count == 1 ? "place" : "places", m->recording.skipped_bytes);
 		f->damage = sb_facts_text(f, text);
 	}
 }

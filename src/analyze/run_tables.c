@@ -77,7 +77,8 @@ uint32_t sb_run_name_of(struct sb_run *run, uint32_t process, uint32_t file_id)
 		return p->names[file_id];
 	if (!file_id)
 		return 0;
-	id = sb_run_name_add(run, text, (size_t)snprintf(text, sizeof text, "(name %u)", file_id), NULL, 0);
+	id = sb_run_name_add(
+		run, text, (size_t)snprintf(text, sizeof text, SB_LOST_NAME "%u)", file_id), NULL, 0);
 	sb_run_file_name_set(p, file_id & SB_ID_MAX, id);
 	return id;
 }

@@ -49,6 +49,9 @@ bool sb_stage_pattern(const char *name, char *out_pattern, size_t size)
 	bool indexed = false;
 	size_t n = 0;
 
+	/* names that were lost are not one stage: sb_run_name_of numbers them */
+	if (!strncmp(name, SB_LOST_NAME, sizeof SB_LOST_NAME - 1))
+		return false;
 	while (*name && n + 2 < size) {
 		if (!isdigit((unsigned char)*name)) {
 			out_pattern[n++] = *name++;

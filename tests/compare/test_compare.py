@@ -97,6 +97,20 @@ def test_diff_of_several_runs_a_side_needs_them_apart(strobe):
     assert same["total"]["verdict"] == "same" and not same["explanations"]
 
 
+def test_a_change_inside_the_noise_does_not_fail(strobe):
+    out = strobe("diff", "--base", "before.txt,after.txt", "--new", "after.txt", "--fail-above", "2%").stdout
+    assert "noise?" in out and "PASS" in out
+
+
+@pytest.mark.parametrize("args, words", [
+    (["--fail-above", "5"], "--fail-above 5 would allow 500 %: write 5%"),
+    (["--tolerance", "2"], "--tolerance 2 would allow 200 %: write 2%"),
+    (["--template", "--format", "json"], "--template is a form of its own"),
+])
+def test_diff_refuses_what_is_hardly_meant(strobe, args, words):
+    assert words in strobe("diff", "before.txt", "after.txt", *args, code=2).stderr
+
+
 def test_diff_of_a_part_compares_that_part(strobe, tmp_path):
     subprocess.run([BUILD / "tests" / "make_ranks", tmp_path / "job", "2", "400", "1"], check=True)
     whole = json.loads(strobe("diff", "job/rank_0", "job/rank_1", "--format", "json").stdout)["total"]["base_value"]
@@ -230,6 +244,14 @@ def test_aggregate_names_straggler_missing_damaged_and_broken(strobe, ranks):
     assert report["metrics"]["collective_s"]["min_rank"] == 17
     forward = next(s for s in report["stages"] if s["name"] == "forward")
     assert forward["total_s"]["max_rank"] == 17 and 0.4 < forward["imbalance_ratio"] < 0.6
+
+
+def test_names_that_were_lost_stay_apart(strobe, ranks):
+    report = json.loads(strobe("aggregate", ranks, "--format", "json").stdout)
+    by_rank = {r["rank"]: r for r in report["reports_summary"]}
+    assert len([s for s in report["stages"] if s["name"].startswith("(name ")]) == 3
+    # forward and backward are not taken for waiting because all_reduce is
+    assert report["metrics"]["collective_s"]["max_rank"] != 9, by_rank[9]
 
 
 def test_aggregate_aligns_hosts_by_their_meetings(strobe, ranks):
