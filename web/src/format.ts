@@ -116,6 +116,7 @@ export function unitOf(key: string): string {
 export function keyed(key: string, v: unknown): string {
   if (typeof v === 'boolean') return v ? 'yes' : 'no';
   if (typeof v !== 'number') return v === null || v === undefined ? 'n/a' : String(v);
+  if (/(^|_)(pid|code_value)$/.test(key)) return String(v);
   if (key === 'fps' || key === 'bps' || key === 'gb_per_s') return keyed('_' + key, v);
   const found = UNITS.find(([end]) => key.endsWith(end));
   return found ? found[1](v) : plain(v);
@@ -123,11 +124,14 @@ export function keyed(key: string, v: unknown): string {
 
 const TITLES: Record<string, string> = { fps: 'frames per second', bps: 'blocks per second', wall_ratio: 'of wall time', t_s: 'at', wall_fps: 'FPS over wall', compute_fps: 'FPS over compute', wall_bps: 'BPS over wall', compute_bps: 'BPS over compute', wall_s: 'wall time', compute_s: 'compute time', total_s: 'total', gb_per_s: 'throughput', per_second: 'rate' };
 
-// "memory_used_mb" -> "memory used"
+const COUNTED = /(core|sample|process|thread|zone|file|parameter|update|event|kernel|call|device|rank|host|end)(?=(_max|_mean|_min|_peak)?$)/;
+
+// "memory_used_mb" -> "memory used", "core_count" -> "cores"
 export function title(key: string): string {
   if (TITLES[key]) return TITLES[key];
-  const unit = unitOf(key);
-  const name = unit && unit !== '_count' ? key.slice(0, -unit.length) : key.replace(/_count$/, '');
+  const unit = unitOf(key).replace(/^.+(?=_bytes$)/, '');
+  const stem = unit ? key.slice(0, -unit.length) : key;
+  const name = unit === '_count' ? stem.replace(COUNTED, (w) => (w === 'process' ? 'processes' : w + 's')) : stem;
   return name.replaceAll('_', ' ').replace(/\b(gpu|cpu|ram|vram|sm|fps|bps|vae|cfg|psi|pcie|io|id|pid)\b/gi, (w) => w.toUpperCase());
 }
 

@@ -312,8 +312,32 @@ test('sections without data do not appear', async (browser) => {
   const { page, seen, close } = await open(browser, path);
   const titles = await page.locator('.part > h2').allInnerTexts();
   assert.deepEqual(titles, ['System and configuration', 'Recording']);
+  assert.equal(await page.locator('.sub h4').count(), 0, 'no heading over nothing');
   assert.doesNotMatch(await page.locator('main').innerText(), /NaN|undefined|\[object/);
   assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('every column and field says what it is', async (browser) => {
+  const report = structuredClone(base.report);
+  report.block_analysis = { ...report.block_analysis, items: [{ index: 0, t_s: 1, duration_s: 2, memory_bytes: 983040 }] };
+  report.session_info = { ...report.session_info, pid: 27822, duration: '131.40 s', sample_count: 4, thread_max_count: 2 };
+  const { page, close } = await open(browser, writePage('labels', { report }));
+  assert.deepEqual((await page.locator('th').allInnerTexts()).filter((t) => !t.trim()), []);
+  const fields = Object.fromEntries(await page.locator('#system .fields div, .part .fields div').evaluateAll((all) => all.map((d) => [d.children[0].textContent, d.children[1].textContent])));
+  assert.equal(fields.PID, '27822');
+  assert.equal(fields.samples, '4');
+  assert.equal(fields['threads max'], '2');
+  await close();
+});
+
+test('figures are whole on a small laptop', async (browser) => {
+  const report = structuredClone(base.report);
+  report.verdict = { ...report.verdict, bound_by: 'communication' };
+  const { page, close } = await open(browser, writePage('small', { report }), { viewport: { width: 1024, height: 768 } });
+  assert.match(await page.locator('.figures').innerText(), /communication/);
+  const cut = await page.locator('.figure .value').evaluateAll((all) => all.filter((v) => v.scrollWidth > v.clientWidth).map((v) => v.textContent));
+  assert.deepEqual(cut, []);
   await close();
 });
 

@@ -150,7 +150,8 @@ export function Aggregate({ d }: { d: Fields }) {
   useStore(dark);
   const stages = list(d, 'stages');
   const metrics = Object.entries((d.metrics as Record<string, Fields> | undefined) ?? {}).map(([key, e]) => ({ key, ...e }));
-  const value = (m: Fields, part: string) => (num(m, part) === undefined ? '' : keyed(String(m.key), num(m, part)));
+  const adds = (m: Fields) => !/_(ratio|percent|celsius|c|hz|mhz|fps|bps|per_s|per_second)$/.test(String(m.key));
+  const value = (m: Fields, part: string) => (num(m, part) === undefined || (part === 'sum_value' && !adds(m)) ? '' : keyed(String(m.key), num(m, part)));
   const left = list(d, 'left_out');
   return (
     <Shell title={text(d, 'job') ?? `${count(num(d, 'rank_count'))} ranks`} kind="aggregate" onTheme={toggleTheme}>

@@ -90,7 +90,7 @@ function SubTables({ of, skip = [] }: { of: Fields | undefined; skip?: string[] 
   for (const [key, v] of Object.entries(of ?? {})) {
     if (skip.includes(key) || key === 'series') continue;
     if (Array.isArray(v) && v.length && typeof v[0] === 'object' && v[0] !== null) parts.push(<FieldTable key={key} rows={v as Fields[]} caption={capital(title(key))} />);
-    else if (v && typeof v === 'object' && !Array.isArray(v) && !('t_s' in v)) {
+    else if (v && typeof v === 'object' && !Array.isArray(v) && !('t_s' in v) && Object.keys(v).length) {
       parts.push(
         <div key={key} class="sub">
           <h4>{capital(title(key))}</h4>
@@ -295,8 +295,8 @@ export function systemBody(r: Report): ComponentChildren {
           <code>{info.command}</code>
         </p>
       )}
-      <FieldList fields={info} skip={['command']} />
-      {s && <FieldList fields={s} />}
+      <FieldList fields={info} skip={['command', 'duration']} />
+      {s && <FieldList fields={s} skip={info.host === s.host ? ['host'] : []} />}
       {(s?.gpus ?? []).length > 0 && <FieldTable rows={s!.gpus!} caption="GPUs" />}
       {s?.facts && (
         <div class="sub">
