@@ -71,20 +71,23 @@ static bool is_script(const char *argument)
 	       !strchr(argument, ' ');
 }
 
-/* "torchrun --nproc 2 wan_t2v.py" is called wan_t2v; "python -m pkg.demo" pkg.demo. */
+/* "torchrun --nproc 2 wan_t2v.py" is called wan_t2v, through "python -m" too; "python -m pkg.demo" pkg.demo. */
 static void name_after(char **command, char *out, size_t size)
 {
-	const char *name = base_name(command[0]), *dot;
+	const char *name = base_name(command[0]), *module = NULL, *dot;
 
 	for (char **p = command + 1; *p; p++) {
 		if (is_script(*p)) {
 			name = base_name(*p);
+			module = NULL;
 			break;
 		}
-		if (!strcmp(*p, "-m") && p[1]) {
-			snprintf(out, size, "%s", p[1]);
-			return;
-		}
+		if (!strcmp(*p, "-m") && p[1] && !module)
+			module = p[1];
+	}
+	if (module) {
+		snprintf(out, size, "%s", module);
+		return;
 	}
 	dot = strrchr(name, '.');
 	snprintf(out, size, "%.*s", dot && dot > name ? (int)(dot - name) : (int)strlen(name), name);

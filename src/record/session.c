@@ -243,30 +243,41 @@ static void next_file_name(char *out, size_t size)
 		snprintf(out, size, n ? "run.%ld.%u.strobe" : "run.%ld.strobe", (long)getpid(), n);
 }
 
+/* What Python runs: a script, or a whole module (-m); NULL: neither. */
+static const char *python_argument(const char *arguments, const char *end, bool *out_module)
+{
+	for (const char *a = arguments; a < end && *a; a += strlen(a) + 1) {
+		if (!strcmp(a, "-c")) /* what follows is no name */
+			return NULL;
+		*out_module = !strcmp(a, "-m");
+		if (*out_module || !strcmp(a, "-X") || !strcmp(a, "-W"))
+			a += strlen(a) + 1;
+		else if (*a != '-')
+			return strrchr(a, '/') ? strrchr(a, '/') + 1 : a;
+		if (*out_module)
+			return a < end && *a ? a : NULL;
+	}
+	return NULL;
+}
+
 /* "python3 wan_t2v.py" is called wan_t2v, not python3. */
 static void name_after_program(char *out, size_t size)
 {
 	char arguments[4096];
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, arguments, sizeof arguments - 2);
-	const char *name = program_invocation_short_name;
+	const char *name = program_invocation_short_name, *found = NULL;
+	bool module = false;
 	const char *dot;
 
 	if (fd >= 0)
 		close(fd);
 	if (n > 0 && !strncmp(name, "python", 6)) {
 		arguments[n] = arguments[n + 1] = 0;
-		for (const char *a = arguments + strlen(arguments) + 1; a < arguments + n && *a;
-			a += strlen(a) + 1) {
-			if (!strcmp(a, "-c")) /* what follows is no name */
-				break;
-			if (*a == '-')
-				continue;
-			name = strrchr(a, '/') ? strrchr(a, '/') + 1 : a;
-			break;
-		}
+		found = python_argument(arguments + strlen(arguments) + 1, arguments + n, &module);
 	}
-	dot = strrchr(name, '.');
+	name = found ? found : name;
+	dot = found && module ? NULL : strrchr(name, '.');
 	snprintf(out, size, "%.*s", dot && dot > name ? (int)(dot - name) : (int)strlen(name), name);
 }
 

@@ -530,3 +530,17 @@ def test_a_stage_without_any_python_is_said(strobe):
 def test_a_signal_without_a_name_has_its_number(strobe):
     done = strobe.run("--", PYTHON, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGRTMIN + 1)")
     assert "killed by signal %d" % (signal.SIGRTMIN + 1) in done.stderr
+
+
+@pytest.mark.parametrize("arguments, folder, name", [
+    (["-m", "pkg.launch", "gen.py"], "gen", "pkg.launch"),
+    (["-X", "utf8", "-m", "pkg.launch"], "pkg.launch", "pkg.launch"),
+    (["-W", "ignore", "gen.py"], "gen", "gen")])
+def test_a_run_is_called_after_the_script_or_the_whole_module(strobe, arguments, folder, name):
+    strobe.environment["PYTHONPATH"] = str(BUILD / "python")
+    (strobe.folder / "pkg").mkdir()
+    for file in ("gen.py", "pkg/launch.py"):
+        (strobe.folder / file).write_text("import strobe\nwith strobe.section('s'): pass\n")
+    done = strobe.run("--", PYTHON, *arguments)
+    assert re.fullmatch(re.escape(folder) + r"-\d{8}-\d{6}-\d+", strobe.last().name)
+    assert "== strobe: %s, exit 0" % name in done.stderr
