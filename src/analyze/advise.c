@@ -20,6 +20,15 @@ const char *sb_effort_name(enum sb_effort effort)
 	return effort == SB_EFFORT_HOURS ? "< 1 day" : effort == SB_EFFORT_DAYS ? "2-3 days" : "1-2 weeks";
 }
 
+const char *sb_say_seconds(struct sb_advisor *a, double seconds)
+{
+	double size = fabs(seconds);
+
+	if (size >= 0.09995 || size == 0 || isnan(size))
+		return sb_say(a, "%.2f s", seconds);
+	return size >= 0.9995e-3 ? sb_say(a, "%.1f ms", seconds * 1e3) : sb_say(a, "%.1f us", seconds * 1e6);
+}
+
 struct sb_advice *sb_advisor_find(
 	struct sb_advisor *a, double value, double saves_s, const char *issue, const char *evidence)
 {

@@ -81,8 +81,8 @@ void sb_rule_layer_dominates(struct sb_advisor *a)
 			continue;
 		f = sb_advisor_find(a, layer->ratio * 100, NAN,
 			sb_say(a, "layer '%s' takes %.1f %% of the model", layer->name, layer->ratio * 100),
-			sb_say(a, "%.3f s of %.3f s in %lld calls", layer->total_s, m->layers_total_s,
-				(long long)layer->count));
+			sb_say(a, "%s of %s in %lld calls", sb_say_seconds(a, layer->total_s),
+				sb_say_seconds(a, m->layers_total_s), (long long)layer->count));
 		if (f) {
 			f->stage = layer->name;
 			f->rank_s = layer->total_s * 0.1;

@@ -44,11 +44,11 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 		found++;
 		f = sb_advisor_find(a, s->wall_ratio * 100, NAN,
 			sb_say(a, "'%s' takes %.1f %% of the wall time", s->name, s->wall_ratio * 100),
-			sb_say(a, "%.2f s of %.2f s in %lld call%s%s; each tenth of it saves %.2f s",
-				s->covered_s, stages->wall_s, (long long)sb_stage_calls(s),
-				sb_stage_calls(s) == 1 ? "" : "s",
+			sb_say(a, "%s of %s in %lld call%s%s; each tenth of it saves %s",
+				sb_say_seconds(a, s->covered_s), sb_say_seconds(a, stages->wall_s),
+				(long long)sb_stage_calls(s), sb_stage_calls(s) == 1 ? "" : "s",
 				isnan(s->at_once_mean) ? "" : sb_say(a, ", %.1f at once", s->at_once_mean),
-				s->covered_s * TENTH));
+				sb_say_seconds(a, s->covered_s * TENTH)));
 		if (!f)
 			return;
 		f->stage = s->name;
@@ -79,7 +79,8 @@ void sb_rule_unattributed(struct sb_advisor *a)
 		return;
 	f = sb_advisor_find(a, percent, NAN,
 		sb_say(a, "%.1f %% of the wall time belongs to no stage", percent),
-		sb_say(a, "%.2f s of %.2f s are unattributed", stages->unattributed_s, stages->wall_s));
+		sb_say(a, "%s of %s are unattributed", sb_say_seconds(a, stages->unattributed_s),
+			sb_say_seconds(a, stages->wall_s)));
 	if (f)
 		f->rank_s = stages->unattributed_s * TENTH;
 }
@@ -128,7 +129,7 @@ void sb_rule_recompiles(struct sb_advisor *a)
 		count = (double)again;
 	if (count > a->limit)
 		sb_advisor_find(a, count, again_s, sb_say(a, "compiled again %.0f times", count),
-			again_s > 0 ? sb_say(a, "%.0f recompiles took %.2f s", count, again_s)
+			again_s > 0 ? sb_say(a, "%.0f recompiles took %s", count, sb_say_seconds(a, again_s))
 				    : sb_say(a, "%.0f recompiles", count));
 }
 
@@ -188,10 +189,11 @@ static struct sb_advice *find_part(
 		return NULL;
 	f = sb_advisor_find(a, percent, sum.total_s * saved_share,
 		sb_say(a, "%s takes %.1f %% of the wall time", what, percent),
-		sum.bytes > 0 ? sb_say(a, "%.2f s in %lld call%s, %.1f GB at %.2f GB/s; mostly '%s'",
-					sum.total_s, (long long)sum.count, sum.count == 1 ? "" : "s",
-					sum.bytes / 1e9, sum.bytes / sum.total_s / 1e9, sum.largest)
-			      : sb_say(a, "%.2f s in %lld call%s; mostly '%s'", sum.total_s,
+		sum.bytes > 0 ? sb_say(a, "%s in %lld call%s, %.1f GB at %.2f GB/s; mostly '%s'",
+					sb_say_seconds(a, sum.total_s), (long long)sum.count,
+					sum.count == 1 ? "" : "s", sum.bytes / 1e9,
+					sum.bytes / sum.total_s / 1e9, sum.largest)
+			      : sb_say(a, "%s in %lld call%s; mostly '%s'", sb_say_seconds(a, sum.total_s),
 					(long long)sum.count, sum.count == 1 ? "" : "s", sum.largest));
 	if (f)
 		f->stage = sum.largest;

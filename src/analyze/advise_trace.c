@@ -15,7 +15,7 @@ void sb_rule_copies(struct sb_advisor *a)
 	if (gpu->present && gpu->copy_ratio * 100 > a->limit)
 		sb_advisor_find(a, gpu->copy_ratio * 100, total_s,
 			sb_say(a, "copies take %.1f %% of the GPU's time", gpu->copy_ratio * 100),
-			sb_say(a, "%.2f GB in %.3f s", bytes / 1e9, total_s));
+			sb_say(a, "%.2f GB in %s", bytes / 1e9, sb_say_seconds(a, total_s)));
 }
 
 void sb_rule_pageable_copies(struct sb_advisor *a)

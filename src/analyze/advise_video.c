@@ -21,8 +21,9 @@ void sb_rule_slow_steps(struct sb_advisor *a)
 		sb_say(a, "%lld of %lld steps %s slower than %s peers", (long long)d->slow_step_total,
 			(long long)d->steps, d->slow_step_total == 1 ? "is" : "are",
 			d->slow_step_total == 1 ? "its" : "their"),
-		sb_say(a, "the slowest took %.3f s at %.2f s, its peers %.3f s; together %.2f s too long",
-			slow[0].duration_s, slow[0].t_s, slow[0].peer_s, d->slow_step_excess_s));
+		sb_say(a, "the slowest took %s at %.2f s, its peers %s; together %s too long",
+			sb_say_seconds(a, slow[0].duration_s), slow[0].t_s, sb_say_seconds(a, slow[0].peer_s),
+			sb_say_seconds(a, d->slow_step_excess_s)));
 }
 
 /* Steps are per video, or per block where there are blocks: 10 blocks of 4
@@ -57,8 +58,8 @@ void sb_rule_block_large(struct sb_advisor *a)
 
 	if (b->present && b->mean_frames > a->limit)
 		sb_advisor_find(a, b->mean_frames, NAN, sb_say(a, "blocks of %.1f frames", b->mean_frames),
-			sb_say(a, "%lld blocks, %.1f frames each on average; one takes %.2f s",
-				(long long)b->blocks, b->mean_frames, b->time.mean));
+			sb_say(a, "%lld blocks, %.1f frames each on average; one takes %s",
+				(long long)b->blocks, b->mean_frames, sb_say_seconds(a, b->time.mean)));
 }
 
 void sb_rule_fps_low(struct sb_advisor *a)
@@ -67,7 +68,8 @@ void sb_rule_fps_low(struct sb_advisor *a)
 
 	if (s->fps_wall < a->limit)
 		sb_advisor_find(a, s->fps_wall, NAN, sb_say(a, "%.2f frames/s end to end", s->fps_wall),
-			sb_say(a, "%lld frames in %.2f s", (long long)s->frames, s->generation_s));
+			sb_say(a, "%lld frames in %s", (long long)s->frames,
+				sb_say_seconds(a, s->generation_s)));
 }
 
 void sb_rule_bps_low(struct sb_advisor *a)
@@ -76,7 +78,8 @@ void sb_rule_bps_low(struct sb_advisor *a)
 
 	if (b->present && b->bps < a->limit)
 		sb_advisor_find(a, b->bps, NAN, sb_say(a, "%.2f blocks/s", b->bps),
-			sb_say(a, "%lld blocks in %.2f s", (long long)b->blocks, b->time.total));
+			sb_say(a, "%lld blocks in %s", (long long)b->blocks,
+				sb_say_seconds(a, b->time.total)));
 }
 
 void sb_rule_first_block(struct sb_advisor *a)
@@ -89,7 +92,8 @@ void sb_rule_first_block(struct sb_advisor *a)
 		sb_advisor_find(a, ratio,
 			(b->first_block_time_s - b->later_block_time_s) * (double)generations,
 			sb_say(a, "the first block takes %.1f times as long as the others", ratio),
-			sb_say(a, "%.3f s against %.3f s", b->first_block_time_s, b->later_block_time_s));
+			sb_say(a, "%s against %s", sb_say_seconds(a, b->first_block_time_s),
+				sb_say_seconds(a, b->later_block_time_s)));
 }
 
 void sb_rule_target_fps(struct sb_advisor *a)
@@ -100,8 +104,8 @@ void sb_rule_target_fps(struct sb_advisor *a)
 	if (s->target_fps > 0 && s->fps_wall < s->target_fps)
 		sb_advisor_find(a, s->fps_wall, NAN,
 			sb_say(a, "%.2f of %.2f frames/s wanted", s->fps_wall, s->target_fps),
-			sb_say(a, "%lld frames took %.2f s; the target leaves %.2f s", (long long)s->frames,
-				s->generation_s, needed_s));
+			sb_say(a, "%lld frames took %s; the target leaves %s", (long long)s->frames,
+				sb_say_seconds(a, s->generation_s), sb_say_seconds(a, needed_s)));
 }
 
 void sb_rule_dropped_frames(struct sb_advisor *a)

@@ -75,7 +75,7 @@ static const char *colour_of(const char *priority)
 static void finding_text(const struct sb_advice *f, size_t number, const struct sb_text_options *options,
 	int width, struct sb_buf *out)
 {
-	char line[2200];
+	char line[2200], saved[32];
 
 	sb_text_colour(out, options, colour_of(f->priority));
 	sb_buf_printf(out, "  %zu. %-6s", number,
@@ -89,8 +89,9 @@ static void finding_text(const struct sb_advice *f, size_t number, const struct 
 	sb_text_wrap(out, line, 5, width);
 	snprintf(line, sizeof line, "Do: %s", f->suggestion);
 	sb_text_wrap(out, line, 5, width);
+	sb_text_seconds(saved, sizeof saved, f->saves_s);
 	if (!isnan(f->saves_s))
-		sb_buf_printf(out, "     Could save %.2f s; effort %s\n", f->saves_s, f->effort);
+		sb_buf_printf(out, "     Could save %s; effort %s\n", saved, f->effort);
 	else
 		sb_buf_printf(out, "     Effort %s\n", f->effort);
 }

@@ -417,10 +417,12 @@ static void advice(struct screen *s)
 
 	for (size_t i = 0; i < a->count && i < FINDINGS; i++) {
 		const struct sb_advice *f = &a->all[i];
+		char saved[32];
 
 		say(s, "%zu %s %s", i + 1, short_priority(f->priority), f->issue);
+		sb_text_seconds(saved, sizeof saved, f->saves_s);
 		if (!isnan(f->saves_s))
-			say(s, " (could save %.2f s)", f->saves_s);
+			say(s, " (could save %s)", saved);
 		end_line(s, strcmp(f->priority, "high") == 0 ? "31" : NULL);
 	}
 	if (!sum->leave_alone_count && a->count <= FINDINGS)

@@ -270,7 +270,7 @@ static void steps_text(const struct sb_model *model, struct sb_buf *out)
 {
 	const struct sb_diffusion_section *d = &model->diffusion;
 	const struct sb_block_section *b = &model->blocks;
-	char words[32];
+	char words[32], took[32], peers[32];
 
 	if (!d->step.count && !b->present)
 		return;
@@ -290,9 +290,12 @@ static void steps_text(const struct sb_model *model, struct sb_buf *out)
 		snprintf(words, sizeof words, "  of %lld frames", (long long)b->by_size[i].key);
 		stats_text(out, words, &b->by_size[i].time);
 	}
-	if (!isnan(d->first_step_s) && d->warm_step.count)
-		sb_buf_printf(out, "  first step %.3f s%s; warm steps %.3f s\n", d->first_step_s,
-			d->first_step_s > d->warm_step.mean * 1.2 ? " (warm-up)" : "", d->warm_step.mean);
+	if (!isnan(d->first_step_s) && d->warm_step.count) {
+		sb_text_seconds(took, sizeof took, d->first_step_s);
+		sb_text_seconds(peers, sizeof peers, d->warm_step.mean);
+		sb_buf_printf(out, "  first step %s%s; warm steps %s\n", took,
+			d->first_step_s > d->warm_step.mean * 1.2 ? " (warm-up)" : "", peers);
+	}
 	if (d->steps_per_chain > 0)
 		sb_buf_printf(out, "  %lld steps, %lld per %s", (long long)d->steps,
 			(long long)d->steps_per_chain, d->blocks > 0 ? "block" : "video");
@@ -303,12 +306,16 @@ static void steps_text(const struct sb_model *model, struct sb_buf *out)
 	if (d->cached_steps > 0)
 		sb_buf_printf(out, "  %lld steps served by a cache (%.1f %%)\n", (long long)d->cached_steps,
 			d->cached_ratio * 100);
-	if (b->present && !isnan(b->first_block_s))
-		sb_buf_printf(out, "  first block after %.3f s\n", b->first_block_s);
-	for (size_t i = 0; i < d->slow_step_count && i < 5; i++)
-		sb_buf_printf(out, "  slow: step %lld at %.2f s took %.3f s, its peers %.3f s\n",
-			(long long)d->slow_steps[i].step, d->slow_steps[i].t_s, d->slow_steps[i].duration_s,
-			d->slow_steps[i].peer_s);
+	if (b->present && !isnan(b->first_block_s)) {
+		sb_text_seconds(took, sizeof took, b->first_block_s);
+		sb_buf_printf(out, "  first block after %s\n", took);
+	}
+	for (size_t i = 0; i < d->slow_step_count && i < 5; i++) {
+		sb_text_seconds(took, sizeof took, d->slow_steps[i].duration_s);
+		sb_text_seconds(peers, sizeof peers, d->slow_steps[i].peer_s);
+		sb_buf_printf(out, "  slow: step %lld at %.2f s took %s, its peers %s\n",
+			(long long)d->slow_steps[i].step, d->slow_steps[i].t_s, took, peers);
+	}
 }
 
 static void split_text(const struct sb_model *model, struct sb_buf *out)

@@ -84,6 +84,20 @@ static void nothing_but_a_stage_gives_no_advice_but_on_the_stage(void **state)
 	synthetic_done(&s);
 }
 
+static void short_runs_are_told_in_units_that_show_something(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 2 * MS, "decode", 0);
+	m = synthetic_model(&s, 4 * MS);
+	assert_string_equal(finding(m, "stage_dominates")->evidence,
+		"2.0 ms of 4.0 ms in 1 call; each tenth of it saves 200.0 us");
+	assert_string_equal(finding(m, "unattributed")->evidence, "2.0 ms of 4.0 ms are unattributed");
+	synthetic_done(&s);
+}
+
 static void an_empty_recording_gives_no_advice(void **state)
 {
 	struct synthetic s;
@@ -601,6 +615,7 @@ int main(void)
 		cmocka_unit_test(the_documentation_lists_the_table_as_it_is),
 		cmocka_unit_test(ids_and_threshold_keys_are_unique),
 		cmocka_unit_test(nothing_but_a_stage_gives_no_advice_but_on_the_stage),
+		cmocka_unit_test(short_runs_are_told_in_units_that_show_something),
 		cmocka_unit_test(an_empty_recording_gives_no_advice),
 		cmocka_unit_test(a_hot_full_idle_throttled_shared_gpu_is_named),
 		cmocka_unit_test(a_healthy_gpu_is_not),
