@@ -67,6 +67,8 @@ static int run(struct args *args)
 		snprintf(target, sizeof target, "%s", sb_run_root());
 	else if (!access(args->values[0], F_OK))
 		snprintf(target, sizeof target, "%s", args->values[0]);
+	if (args->count && access(target, F_OK))
+		return complain("there is no run or folder '%s'", target);
 	code = read_token(args, &token, &o.guard.token);
 	if (code)
 		goto out;

@@ -262,6 +262,14 @@ class Ending(unittest.TestCase):
             self.assertEqual(server.stop(), 0)
 
 
+class Naming(unittest.TestCase):
+    def test_a_folder_that_is_not_there_is_refused(self):
+        refused = subprocess.run([BUILD / "strobe", "serve", "/no/such/folder", "--port", "0"], capture_output=True, text=True,
+                                 timeout=60)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("/no/such/folder", refused.stderr)
+
+
 class Token(unittest.TestCase):
     def test_beyond_loopback_needs_a_token(self):
         refused = subprocess.run([BUILD / "strobe", "serve", "/tmp", "--address", "0.0.0.0", "--port", "0"],

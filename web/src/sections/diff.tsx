@@ -16,6 +16,9 @@ function signed(v: number, show: (x: number) => string): string {
   return (v > 0 ? '+' : v < 0 ? '−' : '±') + show(Math.abs(v));
 }
 
+// A metric that one side lacks got neither better nor worse.
+const missing = (m: Fields) => text(m, 'verdict') === 'vanished' || text(m, 'verdict') === 'appeared';
+
 function tone(verdict: string | undefined): string {
   if (!verdict) return '';
   if (/worse|slower|regress|appeared/.test(verdict)) return 'worse';
@@ -102,7 +105,7 @@ function Metrics({ d }: { d: Fields }) {
         { key: 'base_value', head: 'before', value: (m) => num(m, 'base_value'), cell: (m) => valueOf(m, 'base_value') },
         { key: 'new_value', head: 'now', value: (m) => num(m, 'new_value'), cell: (m) => valueOf(m, 'new_value') },
         { key: 'change_ratio', head: 'Δ %', value: (m) => num(m, 'change_ratio'), cell: (m) => (num(m, 'change_ratio') === undefined ? '' : signed(num(m, 'change_ratio')!, (v) => percent(v))) },
-        { key: 'verdict', head: 'verdict', text: true, value: (m) => text(m, 'verdict'), cell: (m) => <span class={tone(text(m, 'verdict'))}>{text(m, 'verdict')}</span> },
+        { key: 'verdict', head: 'verdict', text: true, value: (m) => text(m, 'verdict'), cell: (m) => <span class={missing(m) ? 'quiet' : tone(text(m, 'verdict'))}>{missing(m) ? text(m, 'verdict') === 'vanished' ? 'no longer measured' : 'not measured before' : text(m, 'verdict')}</span> },
       ]}
     />
   );
