@@ -3,9 +3,11 @@
 
 #include "command.h"
 
+#include "monitor/display.h"
 #include "report/page.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 int output_make_page(const char *kind, struct sb_buf *text)
 {
@@ -26,4 +28,14 @@ int output_put(const struct sb_buf *text, const char *path)
 		return sb_buf_write_file(text, path, 0600) ? complain_last() : EXIT_OK;
 	fputs(sb_buf_text(text), stdout);
 	return EXIT_OK;
+}
+
+void output_say_apart(const char *text)
+{
+	struct sb_buf line = { 0 };
+
+	sb_display_lead(&line, STDERR_FILENO);
+	sb_buf_puts(&line, text);
+	fputs(sb_buf_text(&line), stderr);
+	sb_buf_done(&line);
 }

@@ -1,4 +1,5 @@
-/* Where a command's result goes: standard output, or --output FILE. */
+/* Where a command's result goes: standard output, or --output FILE; and words between a
+ * program's own. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -8,5 +9,8 @@
 int output_make_page(const char *kind, struct sb_buf *text);
 /* path NULL: standard output. Returns an exit code. */
 int output_put(const struct sb_buf *text, const char *path);
+/* Onto standard error, on a line of its own: half a line of the program's, or "^C",
+ * may stand there. "" only leaves that line. */
+void output_say_apart(const char *text);
 
 #endif

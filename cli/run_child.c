@@ -4,7 +4,7 @@
 #include "run_child.h"
 
 #include "command.h"
-#include "monitor/display.h"
+#include "output.h"
 #include "monitor/source.h"
 #include "monitor/tree.h"
 #include "record/clock.h"
@@ -265,17 +265,6 @@ static void interrupt(struct run_child *child, struct deadlines *later)
 	later->kill_ns = grace_ns;
 }
 
-/* "^C" stands on the terminal, or half a line of the program's. */
-static void say_on_own_line(const char *text)
-{
-	struct sb_buf line = { 0 };
-
-	sb_display_lead(&line, STDERR_FILENO);
-	sb_buf_puts(&line, text);
-	fputs(sb_buf_text(&line), stderr);
-	sb_buf_done(&line);
-}
-
 static void meet_deadlines(struct deadlines *later)
 {
 	uint64_t now_ns = sb_mono_ns();
@@ -283,7 +272,7 @@ static void meet_deadlines(struct deadlines *later)
 	if (later->hint_ns && now_ns >= later->hint_ns) {
 		later->hint_ns = 0;
 		if (isatty(STDERR_FILENO))
-			say_on_own_line("strobe: the program goes on after Ctrl-C; once more ends it\n");
+			output_say_apart("strobe: the program goes on after Ctrl-C; once more ends it\n");
 	}
 	if (later->kill_ns && now_ns >= later->kill_ns)
 		kill_all(SIGKILL);

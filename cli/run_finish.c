@@ -2,8 +2,8 @@
 #include "run_finish.h"
 
 #include "command.h"
+#include "output.h"
 #include "analyze/model.h"
-#include "monitor/display.h"
 #include "record/rundir.h"
 #include "report/files.h"
 #include "report/summary.h"
@@ -125,16 +125,6 @@ static void remember(const struct run_finish *f, const struct sb_model *model)
 		complain_last();
 }
 
-/* The program may have ended inside a line: it stays as it is. */
-static void leave_their_line(void)
-{
-	struct sb_buf lead = { 0 };
-
-	sb_display_lead(&lead, STDERR_FILENO);
-	fputs(sb_buf_text(&lead), stderr);
-	sb_buf_done(&lead);
-}
-
 void run_finish_reports(const struct run_finish *f)
 {
 	bool show = !f->quiet && isatty(STDERR_FILENO);
@@ -143,7 +133,7 @@ void run_finish_reports(const struct run_finish *f)
 	int err;
 
 	if (!f->quiet)
-		leave_their_line();
+		output_say_apart("");
 	if (show)
 		fprintf(stderr, "strobe: writing the reports…");
 	err = build(f->folder, &run, &model);
