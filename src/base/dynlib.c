@@ -1,3 +1,4 @@
+/* dlopen() and dlsym() behind a table. What a library lacks is told, not judged. */
 #include "base/dynlib.h"
 
 #include <dlfcn.h>

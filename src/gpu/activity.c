@@ -1,3 +1,5 @@
+/* CUPTI's subscription and buffers, and its records into the recording. When a trace
+ * begins and ends is trace.c's business. */
 #include "gpu/activity.h"
 
 #include "base/error.h"

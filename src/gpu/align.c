@@ -1,3 +1,4 @@
+/* Base events, and the round trips that place them on the CPU's clock. */
 #include "gpu/align.h"
 
 #include "record/clock.h"

@@ -1,3 +1,4 @@
+/* Where CUPTI lies, and whether it is of a version that is known. */
 #include "gpu/cupti_library.h"
 
 #include "base/dynlib.h"

@@ -1,3 +1,4 @@
+/* Each name is demangled once, and found again by its address. */
 #include "gpu/kernel_name.h"
 
 #include "record/lane.h"

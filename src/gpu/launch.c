@@ -1,3 +1,5 @@
+/* The table: fixed in size, written by the program's threads as they launch, read
+ * when the records come. */
 #include "gpu/launch.h"
 
 #include "gpu/cupti.h"

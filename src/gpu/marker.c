@@ -1,3 +1,5 @@
+/* Puts events on streams, and knows when the last one serves again. Which zones are
+ * open is zone.c's business. */
 #include "gpu/marker.h"
 
 #include "record/clock.h"

@@ -1,3 +1,4 @@
+/* GPU recording, as a session starts and stops it. */
 #ifndef SB_GPU_MODULE_H
 #define SB_GPU_MODULE_H
 

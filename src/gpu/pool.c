@@ -1,3 +1,4 @@
+/* Contexts are added under a lock and stay; their events go round through a ring. */
 #include "gpu/pool.h"
 
 #include "record/lane.h"

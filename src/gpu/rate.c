@@ -1,3 +1,5 @@
+/* Counts the entries of each stage by the second; one that was too frequent stays out
+ * for the session. */
 #include "gpu/rate.h"
 
 #include "format/wire.h"

@@ -1,3 +1,4 @@
+/* The thread that asks the driver, and the zones that wait for their events. */
 #include "gpu/resolve.h"
 
 #include "gpu/align.h"

@@ -1,3 +1,4 @@
+/* Positions only grow; a slot's turn tells whether it is to be filled or emptied. */
 #include "gpu/ring.h"
 
 #include <stdlib.h>

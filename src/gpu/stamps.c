@@ -1,3 +1,4 @@
+/* Readings of both clocks at once, and straight lines between them. */
 #include "gpu/stamps.h"
 
 #include "record/clock.h"

@@ -1,3 +1,4 @@
+/* Asks the PyTorch that is in the process, if there is one; never loads it. */
 #include "gpu/torch_profiler.h"
 
 #include <dlfcn.h>

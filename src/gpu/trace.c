@@ -1,3 +1,5 @@
+/* The phases of a trace, its thread and its signal. What is collected is activity.c's
+ * business. */
 #include "gpu/trace.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* "all", "steps:3@10", "seconds:5": how long a GPU trace lasts. */
 #include "gpu/trace.h"
 
 #include "base/error.h"
