@@ -8,6 +8,8 @@
 A fault in strobe never breaks the program it watches; while nothing records,
 every call costs next to nothing.
 """
+import importlib as _importlib
+
 from ._core import (Loop, Section, Span, attrs, event, frames, frames_dropped, recording, run_dir, section, span,
                     thread_name, version as __version__)
 from ._arguments import add_arguments, start_from_arguments
@@ -23,6 +25,13 @@ __all__ = [
     "iterations", "model", "profile", "recording", "report", "run_dir", "section", "session", "skip", "snapshot",
     "span", "start", "start_from_arguments", "step_record", "steps", "stop", "streaming", "tag", "thread_name",
 ]
+
+
+def __getattr__(name):
+    """strobe.nn and strobe.compat are loaded when they are first named."""
+    if name in ("nn", "compat"):
+        return _importlib.import_module("." + name, __name__)
+    raise AttributeError("module 'strobe' has no attribute %r" % name)
 
 
 def load_ipython_extension(ipython):

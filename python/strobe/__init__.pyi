@@ -5,6 +5,8 @@ from types import TracebackType
 from typing import (Any, Callable, ContextManager, Dict, Generic, Iterable, Iterator, Mapping, Optional, Type,
                     TypeVar, Union, overload)
 
+from . import compat as compat, nn as nn
+
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound=Callable[..., Any])
 _Path = Union[str, "os.PathLike[str]"]

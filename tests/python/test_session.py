@@ -223,3 +223,13 @@ def test_what_start_refuses_is_said_once(tmp_path):
                           env={k: v for k, v in os.environ.items() if not k.startswith("STROBE_")}, cwd=str(tmp_path))
     assert "there is no preset 'x'" in done.stdout and "preset" not in done.stderr
     assert done.stderr.count("cannot make the folder '/proc/nope'") == 1, done.stderr
+
+
+def test_nn_and_compat_are_there_when_they_are_named_and_not_before(program):
+    done = program("""
+        import sys, strobe
+        assert "strobe.nn" not in sys.modules and "strobe.compat" not in sys.modules
+        assert strobe.compat.profile_section and strobe.nn.describe
+        assert not hasattr(strobe, "no_such_name")
+    """)
+    assert done.stderr == ""
