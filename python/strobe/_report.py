@@ -18,12 +18,12 @@ class Report:
         self.path = os.fspath(run)
         self._json = None
 
-    def _ask(self, form):
+    def _ask(self, form, *options):
         import subprocess
         tool = _tool.path()
         if tool is None:
             raise ReportError("the strobe command was not found: put it on PATH or set STROBE_TOOL")
-        done = subprocess.run([tool, "report", self.path, "--format", form], stdout=subprocess.PIPE,
+        done = subprocess.run([tool, "report", self.path, "--format", form, *options], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, env=dict(os.environ, STROBE_ENABLED="0"))
         if done.returncode:
             raise ReportError(done.stderr.decode(errors="replace").strip() or "strobe report failed")
@@ -44,7 +44,7 @@ class Report:
     @property
     def html(self):
         """The page, one self-contained document."""
-        return self._ask("html")
+        return self._ask("html", "-o", "-")  # else it would be a file in the run folder
 
     @property
     def stages(self):

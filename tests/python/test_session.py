@@ -1,6 +1,8 @@
 """Sessions, configuration, and the report that comes out of them."""
+import base64
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -233,3 +235,15 @@ def test_nn_and_compat_are_there_when_they_are_named_and_not_before(program):
         assert not hasattr(strobe, "no_such_name")
     """)
     assert done.stderr == ""
+
+
+@needs_tool
+def test_in_a_notebook_a_report_shows_the_page_itself(tmp_path):
+    with strobe.session("page", output_dir=tmp_path, config=QUIET):
+        with strobe.section("on the page"):
+            pass
+    found = strobe.report(next(tmp_path.glob("page-*")))
+    framed = re.search(r"base64,([^\"]+)", found._repr_html_()).group(1)
+    for page in (found.html, base64.b64decode(framed).decode()):
+        assert page.startswith("<!doctype html") and "on the page" in page
+    assert not list(tmp_path.glob("page-*/*.html"))
