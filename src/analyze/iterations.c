@@ -175,6 +175,7 @@ static void find_outliers(
 			sb_iterations_add_slow(out,
 				(struct sb_outlier){ .index = (int64_t)i,
 					.duration_s = seconds[i],
+					.peer_s = out->warm.median,
 					.t_s = i < at->begin_count ? (double)at->begins[i] / 1e9 : NAN });
 }
 

@@ -189,7 +189,7 @@ struct sb_iterations {
 	int64_t outlier_count; /* slower than its peers, see slow.h */
 	struct sb_outlier {
 		int64_t index;
-		double t_s, duration_s;
+		double t_s, duration_s, peer_s; /* its peers' median */
 	} * outliers; /* the largest, at most 20 */
 	size_t outlier_listed;
 	double *series_s; /* durations in order, thinned to series_count */

@@ -271,7 +271,8 @@ static void list_slow(struct sb_diffusion_section *d, const struct sb_step_note 
 }
 
 /* The loop of that name lists the same steps: slow is slow wherever it is told. */
-static void tell_loop(struct sb_video *v, struct sb_model *model, const struct sb_step_note *n)
+static void tell_loop(
+	struct sb_video *v, struct sb_model *model, const struct sb_step_note *n, double median_s)
 {
 	const char *name = v->run->names[n->name].text;
 
@@ -279,8 +280,8 @@ static void tell_loop(struct sb_video *v, struct sb_model *model, const struct s
 		struct sb_iterations *it = &model->iterations.all[i];
 
 		if (it->role == STROBE_ROLE_STEP && !strcmp(it->name, name))
-			sb_iterations_add_slow(
-				it, (struct sb_outlier){ n->ordinal, (double)n->begin_ns / 1e9, seconds(n) });
+			sb_iterations_add_slow(it, (struct sb_outlier){ n->ordinal, (double)n->begin_ns / 1e9,
+							   seconds(n), median_s });
 	}
 }
 
@@ -300,7 +301,7 @@ static void find_slow(struct sb_video *v, struct sb_model *model, double *scratc
 		for (size_t i = 0; !isnan(median_s) && i < v->steps.count; i++) {
 			if (is_peer(&all[i], block_size) && sb_is_slow(seconds(&all[i]), median_s, ratio)) {
 				list_slow(d, &all[i], median_s);
-				tell_loop(v, model, &all[i]);
+				tell_loop(v, model, &all[i], median_s);
 			}
 		}
 	}

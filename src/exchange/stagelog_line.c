@@ -34,9 +34,9 @@ static bool ends_with(const char *s, const char *tail)
 
 enum time_found { NO_TIME, BAD_TIME, GOOD_TIME };
 
-/* "16.47s", "812 ms", "4.7 min"; the rest of the text through out_rest. A number
+/* "16.47s", "812 ms", "4.7 min"; the unit's length and the rest of the text too. A number
  * with a unit that no stage can take ("-1s", "nan s", "1e300s") is a bad time. */
-static enum time_found parse_duration(const char *s, int64_t *out_ns, const char **out_rest)
+static enum time_found parse_part(const char *s, int64_t *out_ns, double *out_unit_ns, const char **out_rest)
 {
 	static const struct {
 		const char *unit;
@@ -57,15 +57,35 @@ static enum time_found parse_duration(const char *s, int64_t *out_ns, const char
 	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
 		size_t n = strlen(units[i].unit);
 
-		if (strncasecmp(end, units[i].unit, n) || isalnum((unsigned char)end[n]))
+		if (strncasecmp(end, units[i].unit, n) || isalpha((unsigned char)end[n]) ||
+			(isdigit((unsigned char)end[n]) && units[i].ns < 6e10))
 			continue;
 		*out_rest = end + n;
+		*out_unit_ns = units[i].ns;
 		if (!(value >= 0) || !(value * units[i].ns < DURATION_NS_MAX))
 			return BAD_TIME;
 		*out_ns = (int64_t)(value * units[i].ns + 0.5);
 		return GOOD_TIME;
 	}
 	return NO_TIME;
+}
+
+/* One part or several, each of a smaller unit than the one before: "1h 2m 3.5s", "1m20s". */
+static enum time_found parse_duration(const char *s, int64_t *out_ns, const char **out_rest)
+{
+	double unit_ns, part_unit_ns;
+	int64_t part_ns;
+	const char *part_rest;
+	enum time_found found = parse_part(s, out_ns, &unit_ns, out_rest);
+
+	while (found == GOOD_TIME && unit_ns >= 6e10 &&
+		parse_part(*out_rest, &part_ns, &part_unit_ns, &part_rest) == GOOD_TIME &&
+		part_unit_ns < unit_ns) {
+		*out_ns += part_ns;
+		*out_rest = part_rest;
+		unit_ns = part_unit_ns;
+	}
+	return found;
 }
 
 /* What may follow a time: nothing, an arrow, a remark in parentheses. */
@@ -82,9 +102,10 @@ static bool is_remark(const char *s)
 static bool cut_duration(char *s, struct sb_stagelog_line *line)
 {
 	const char *rest;
+	int64_t duration_ns = 0;
 
 	for (char *colon = s + strlen(s); colon > s; colon--) {
-		enum time_found found = colon[-1] == ':' ? parse_duration(colon, &line->duration_ns, &rest)
+		enum time_found found = colon[-1] == ':' ? parse_duration(colon, &duration_ns, &rest)
 							 : NO_TIME;
 
 		if (found == NO_TIME || !is_remark(rest))
@@ -99,6 +120,7 @@ static bool cut_duration(char *s, struct sb_stagelog_line *line)
 			return false;
 		}
 		colon[-1] = 0;
+		line->duration_ns = duration_ns;
 		return true;
 	}
 	return false;

@@ -75,10 +75,10 @@ static void notes(const struct sb_iterations *it, struct sb_buf *out)
 	}
 	if (it->outlier_count) {
 		sb_text_seconds(a, sizeof a, it->outliers[0].duration_s);
-		sb_text_seconds(b, sizeof b, it->warm.p50);
-		sb_buf_printf(out, "    %lld slower than %s peers (median %s); slowest: number %lld, %s\n",
-			(long long)it->outlier_count, it->outlier_count == 1 ? "its" : "their", b,
-			(long long)it->outliers[0].index + 1, a);
+		sb_text_seconds(b, sizeof b, it->outliers[0].peer_s);
+		sb_buf_printf(out, "    %lld slower than %s peers; slowest: number %lld, %s, its peers %s\n",
+			(long long)it->outlier_count, it->outlier_count == 1 ? "its" : "their",
+			(long long)it->outliers[0].index + 1, a, b);
 	}
 }
 

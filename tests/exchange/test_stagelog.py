@@ -82,6 +82,17 @@ def test_a_breakdown_without_banners_holds_the_details(strobe):
     assert z["inpainting"]["depth"] == 1 and z["Read"]["depth"] == 2 and z["Inpaint"]["depth"] == 0
 
 
+@pytest.mark.parametrize("time, seconds", [("1m 20.5s", 80.5), ("1m20s", 80), ("1h 2m 3s", 3723), ("2 min 5 sec", 125), ("35us", 35e-6), ("0.000035s", 35e-6)])
+def test_times_of_several_parts(strobe, time, seconds):
+    assert zones(strobe, f"[1a] A: {time}  <- BOTTLENECK\n")["A"]["duration_ns"] == pytest.approx(seconds * 1e9)
+
+
+@pytest.mark.parametrize("text", ["1m of cable", "20s 1m", "3 min 5 frames"])
+def test_what_only_begins_like_a_time_takes_none(strobe, text):
+    z = zones(strobe, f"[1a] A: {text}\n[1b] B: 2.00s\n")
+    assert {n: r["duration_ns"] for n, r in z.items()} == {f"A: {text}": 0, "B": 2000000000}
+
+
 def test_two_videos_in_one_log(strobe):
     one = "[3a] Read: 2.00s\nProPainter total: 3.00s\nTOTAL TIME: 10.00s\n"
     rows = [r for r in strobe.zones(strobe.imported(strobe.write("log.txt", one + one))) if r["name"] == "ProPainter"]

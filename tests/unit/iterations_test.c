@@ -119,6 +119,7 @@ static void the_loop_and_the_video_agree_on_slow_steps(void **state)
 	assert_int_equal(it->outliers[0].index, 21);
 	near(it->outliers[0].duration_s, 0.4);
 	near(it->outliers[0].t_s, m->diffusion.slow_steps[0].t_s);
+	near(it->outliers[0].peer_s, m->diffusion.slow_steps[0].peer_s);
 	synthetic_done(&s);
 }
 
