@@ -141,10 +141,11 @@ static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, 
 		sb_buf_printf(out, " %10s", isfinite(seconds) ? span : "-");
 	}
 	sb_buf_printf(out, " %7s", count);
-	if (sb_stage_rate(s, rate, sizeof rate) && spare >= strlen(rate) + 2 + (s->bottleneck ? 15 : 0))
-		sb_buf_printf(out, "  %s", rate);
+	spare = s->bottleneck ? spare > 15 ? spare - 15 : 0 : spare;
 	if (isfinite(s->at_once_mean))
-		sb_buf_printf(out, "  %.1f at once", s->at_once_mean);
+		snprintf(rate, sizeof rate, "%.1f at once", s->at_once_mean);
+	if ((isfinite(s->at_once_mean) || sb_stage_rate(s, rate, sizeof rate)) && spare >= strlen(rate) + 2)
+		sb_buf_printf(out, "  %s", rate);
 	if (s->bottleneck)
 		sb_buf_puts(out, "  <- BOTTLENECK");
 	sb_buf_putc(out, '\n');

@@ -208,6 +208,28 @@ static void the_log_tells_short_stages_in_digits_that_say_something(void **state
 	synthetic_done(&s);
 }
 
+static void no_row_of_the_tree_is_wider_than_the_terminal(void **state)
+{
+	struct synthetic s;
+	struct sb_buf text = { 0 };
+
+	synthetic_open(&s);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct sb_lane_writer *w = sb_builder_thread(s.b, 70 + i, NULL);
+
+		sb_builder_begin(
+			w, i, sb_builder_name(s.b, "a stage of workers with quite a long name", NULL));
+		sb_builder_attr(w, sb_builder_name(s.b, "frames", NULL), 16);
+		sb_builder_end(w, 900, 0);
+	}
+	sb_stages_tree(synthetic_model(&s, 1000), &(struct sb_text_options){ .columns = 80 }, &text);
+	assert_non_null(strstr(sb_buf_text(&text), "BOTTLENECK"));
+	for (const char *line = sb_buf_text(&text); *line; line += strcspn(line, "\n") + 1)
+		assert_in_range(strcspn(line, "\n"), 0, 82); /* an ellipsis is one column of three bytes */
+	sb_buf_done(&text);
+	synthetic_done(&s);
+}
+
 static void the_largest_self_time_is_the_bottleneck(void **state)
 {
 	struct synthetic s;
@@ -447,6 +469,7 @@ int main(void)
 		cmocka_unit_test(skipped_and_untimed_stages_are_rows_with_a_state),
 		cmocka_unit_test(the_log_is_in_the_order_of_codes_whatever_is_around_them),
 		cmocka_unit_test(the_log_tells_short_stages_in_digits_that_say_something),
+		cmocka_unit_test(no_row_of_the_tree_is_wider_than_the_terminal),
 		cmocka_unit_test(the_largest_self_time_is_the_bottleneck),
 		cmocka_unit_test(gpu_spans_belong_to_the_zone_that_launched_them),
 		cmocka_unit_test(other_threads_are_roots_and_leave_unattributed_alone),
