@@ -4,6 +4,36 @@
 #include <stdio.h>
 #include <string.h>
 
+static void json_damage(const struct sb_recording_section *r, struct sb_json *j)
+{
+	if (!r->damage_count)
+		return;
+	sb_json_array_begin(j, "damage");
+	for (size_t i = 0; i < r->damage_count; i++) {
+		sb_json_object_begin(j, NULL);
+		sb_json_string(j, "what", r->damage[i].text);
+		sb_json_int(j, "count", r->damage[i].count);
+		sb_json_int(j, "bytes", r->damage[i].bytes);
+		sb_json_string(j, "file", r->damage[i].file);
+		sb_json_int(j, "first_offset", r->damage[i].first_offset);
+		sb_json_object_end(j);
+	}
+	sb_json_array_end(j);
+}
+
+static void json_missing(const struct sb_model *m, struct sb_json *j)
+{
+	sb_json_array_begin(j, "not_recorded");
+	for (size_t i = 0; i < m->missing.count; i++) {
+		sb_json_object_begin(j, NULL);
+		sb_json_string(j, "what", m->missing.all[i].what);
+		sb_json_string(j, "why", m->missing.all[i].why);
+		sb_json_string(j, "how", m->missing.all[i].how);
+		sb_json_object_end(j);
+	}
+	sb_json_array_end(j);
+}
+
 static void json(const struct sb_model *m, struct sb_json *j)
 {
 	const struct sb_recording_section *r = &m->recording;
@@ -35,19 +65,7 @@ static void json(const struct sb_model *m, struct sb_json *j)
 		sb_json_double(j, "threads_s", r->threads_s);
 	sb_json_opt(j, "overhead_ratio", r->overhead_ratio);
 	sb_json_double(j, "waiting_s", r->waiting_s);
-	if (r->damage_count) {
-		sb_json_array_begin(j, "damage");
-		for (size_t i = 0; i < r->damage_count; i++) {
-			sb_json_object_begin(j, NULL);
-			sb_json_string(j, "what", r->damage[i].text);
-			sb_json_int(j, "count", r->damage[i].count);
-			sb_json_int(j, "bytes", r->damage[i].bytes);
-			sb_json_string(j, "file", r->damage[i].file);
-			sb_json_int(j, "first_offset", r->damage[i].first_offset);
-			sb_json_object_end(j);
-		}
-		sb_json_array_end(j);
-	}
+	json_damage(r, j);
 	if (r->warning_count) {
 		sb_json_array_begin(j, "warnings");
 		for (size_t i = 0; i < r->warning_count; i++)
@@ -55,15 +73,7 @@ static void json(const struct sb_model *m, struct sb_json *j)
 		sb_json_array_end(j);
 	}
 	sb_json_object_end(j);
-	sb_json_array_begin(j, "not_recorded");
-	for (size_t i = 0; i < m->missing.count; i++) {
-		sb_json_object_begin(j, NULL);
-		sb_json_string(j, "what", m->missing.all[i].what);
-		sb_json_string(j, "why", m->missing.all[i].why);
-		sb_json_string(j, "how", m->missing.all[i].how);
-		sb_json_object_end(j);
-	}
-	sb_json_array_end(j);
+	json_missing(m, j);
 }
 
 static void text_losses(

@@ -262,10 +262,38 @@ static void warm_line(struct screen *s)
 	end_line(s, NULL);
 }
 
+/* What there is no room for, in one row. */
+static void rest_row(struct screen *s, const struct sb_summary_rows *rows)
+{
+	double rest_s = 0;
+	char more[48];
+
+	if (rows->count <= SB_SUMMARY_ROWS)
+		return;
+	for (size_t i = SB_SUMMARY_ROWS; i < rows->count; i++)
+		rest_s += rows->all[i].total_s;
+	snprintf(more, sizeof more, "%zu more stages", rows->count - SB_SUMMARY_ROWS);
+	row_label(s, more, "");
+	row_numbers(s, rest_s, rows->wall_s);
+	end_line(s, NULL);
+}
+
+static void overlap_line(struct screen *s, const struct sb_summary_rows *rows)
+{
+	if (!rows->elsewhere && !rows->overlap)
+		return;
+	if (rows->elsewhere)
+		say(s, "  All stages are on threads other than the main one%s.",
+			rows->overlap ? ", and run at the same time" : "");
+	else
+		say(s, "  Calls run at the same time: wall is when at least one does, and may add up to "
+		       "more.");
+	end_line(s, NULL);
+}
+
 static int table(struct screen *s)
 {
 	struct sb_summary_rows rows;
-	double rest_s = 0;
 	size_t bottleneck;
 	bool warm_said = false;
 	int err = sb_summary_rows_of(s->model, &rows);
@@ -291,25 +319,8 @@ static int table(struct screen *s)
 			warm_said = true;
 		}
 	}
-	for (size_t i = SB_SUMMARY_ROWS; i < rows.count; i++)
-		rest_s += rows.all[i].total_s;
-	if (rows.count > SB_SUMMARY_ROWS) {
-		char more[48];
-
-		snprintf(more, sizeof more, "%zu more stages", rows.count - SB_SUMMARY_ROWS);
-		row_label(s, more, "");
-		row_numbers(s, rest_s, rows.wall_s);
-		end_line(s, NULL);
-	}
-	if (rows.elsewhere) {
-		say(s, "  All stages are on threads other than the main one%s.",
-			rows.overlap ? ", and run at the same time" : "");
-		end_line(s, NULL);
-	} else if (rows.overlap) {
-		say(s, "  Calls run at the same time: wall is when at least one does, and may add up to "
-		       "more.");
-		end_line(s, NULL);
-	}
+	rest_row(s, &rows);
+	overlap_line(s, &rows);
 	row_label(s, rows.elsewhere ? "unattributed (main thread)" : "unattributed", "");
 	row_numbers(s, rows.unattributed_s, rows.wall_s);
 	end_line(s, NULL);
