@@ -2,6 +2,7 @@
 #include "command.h"
 #include "export_warehouse.h"
 
+#include "base/filename.h"
 #include "exchange/export.h"
 #include "exchange/warehouse.h"
 #include "run_arg.h"
@@ -41,7 +42,6 @@ static int unknown_format(const char *name)
 static void default_path(const struct sb_run *run, const struct sb_exporter *exporter, char *out, size_t size)
 {
 	const char *dot = strrchr(exporter->file_name, '.');
-	const char *slash = strrchr(run->path, '/');
 	char stem[256];
 
 	if (run->folder && exporter->write_file) { /* beside it: inside, it would be recorded twice */
@@ -57,7 +57,7 @@ static void default_path(const struct sb_run *run, const struct sb_exporter *exp
 		snprintf(out, size, "%s/%s", run->folder, exporter->file_name);
 		return;
 	}
-	snprintf(stem, sizeof stem, "%s", slash ? slash + 1 : run->path);
+	snprintf(stem, sizeof stem, "%s", sb_filename_of(run->path));
 	stem[strcspn(stem, ".")] = 0;
 	snprintf(out, size, "%s%s", *stem ? stem : "trace", exporter->write_file ? ".packed.strobe" : dot);
 }

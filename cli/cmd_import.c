@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include "analyze/run.h"
+#include "base/filename.h"
 #include "exchange/import.h"
 #include "import_progress.h"
 #include "strobe.h"
@@ -23,10 +24,9 @@ static const struct option options[] = {
 /* "/a/trace.json.gz" -> "trace" */
 static void stem_of(const char *path, char *out, size_t size)
 {
-	const char *slash = strrchr(path, '/');
 	char *dot;
 
-	snprintf(out, size, "%s", slash ? slash + 1 : path);
+	snprintf(out, size, "%s", sb_filename_of(path));
 	for (char *c = out; *c; c++)
 		if ((unsigned char)*c <= ' ' || *c == '\\')
 			*c = '_';

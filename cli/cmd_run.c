@@ -7,6 +7,7 @@
 #include "run_settings.h"
 #include "run_stages.h"
 
+#include "base/filename.h"
 #include "format/run_keys.h"
 #include "monitor/cgroup.h"
 #include "monitor/monitor.h"
@@ -56,13 +57,6 @@ __attribute__((constructor)) static void fill_options(void)
 
 /* ---- names ------------------------------------------------------------------------ */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool is_script(const char *argument)
 {
 	size_t size = strlen(argument);
@@ -74,11 +68,11 @@ static bool is_script(const char *argument)
 /* "torchrun --nproc 2 wan_t2v.py" is called wan_t2v, through "python -m" too; "python -m pkg.demo" pkg.demo. */
 static void name_after(char **command, char *out, size_t size)
 {
-	const char *name = base_name(command[0]), *module = NULL, *dot;
+	const char *name = sb_filename_of(command[0]), *module = NULL, *dot;
 
 	for (char **p = command + 1; *p; p++) {
 		if (is_script(*p)) {
-			name = base_name(*p);
+			name = sb_filename_of(*p);
 			module = NULL;
 			break;
 		}
@@ -168,7 +162,7 @@ static void start_monitors(const struct run *r)
 	struct sb_monitor_options how = { .settings = &r->settings,
 		.root = getpid(),
 		.outside = true,
-		.label = base_name(r->folder),
+		.label = sb_filename_of(r->folder),
 		.display_fd = STDERR_FILENO };
 
 	if (r->settings.monitor)
@@ -345,7 +339,7 @@ static void tell_outer_run(const struct run *r, bool quiet)
 		return;
 	if (!quiet)
 		fprintf(stderr, "strobe: inside the run '%s': what this command records goes to '%s'\n",
-			base_name(r->outer), r->folder);
+			sb_filename_of(r->outer), r->folder);
 	snprintf(path, sizeof path, "%s/" INNER_RUNS, r->outer);
 	file = fopen(path, "ae");
 	if (!file)

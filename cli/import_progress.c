@@ -1,6 +1,8 @@
 /* Draws how much of a file has been read, on a terminal's stderr only. */
 #include "import_progress.h"
 
+#include "base/filename.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -17,14 +19,13 @@ static double now_s(void)
 static void draw(void *self, uint64_t done_bytes, uint64_t total_bytes)
 {
 	struct import_progress *p = self;
-	const char *slash = strrchr(p->path, '/');
 	double passed_s = now_s() - p->begin_s;
 	double left_s = done_bytes ? passed_s * (double)(total_bytes - done_bytes) / (double)done_bytes : 0;
 
 	if (passed_s < 1 || !total_bytes || done_bytes > total_bytes)
 		return;
 	p->shown = true;
-	fprintf(stderr, "\r\033[Kimporting %.40s: %llu of %llu MB, %.0f s left", slash ? slash + 1 : p->path,
+	fprintf(stderr, "\r\033[Kimporting %.40s: %llu of %llu MB, %.0f s left", sb_filename_of(p->path),
 		(unsigned long long)(done_bytes / 1000000), (unsigned long long)(total_bytes / 1000000),
 		left_s);
 	fflush(stderr);

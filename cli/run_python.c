@@ -2,6 +2,7 @@
 #include "run_python.h"
 #include "run_child.h"
 
+#include "base/filename.h"
 #include "monitor/source.h"
 #include "monitor/tree.h"
 
@@ -14,16 +15,9 @@
 
 enum { WORDS_MAX = 64, PROCESSES_MAX = 64 };
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool is_python(const char *path)
 {
-	const char *name = base_of(path);
+	const char *name = sb_filename_of(path);
 	size_t stem = !strncmp(name, "python", 6) ? 6 : !strncmp(name, "pypy", 4) ? 4 : 0;
 
 	return stem &&
@@ -86,7 +80,7 @@ static char **first_line_words(const char *command, char *line, size_t size, cha
 	line[strcspn(line, "\n")] = 0;
 	if (!split(line + 2, words, WORDS_MAX))
 		return NULL;
-	if (!strcmp(base_of(words[0]), "env")) {
+	if (!strcmp(sb_filename_of(words[0]), "env")) {
 		words++;
 		if (*words && !strcmp(*words, "-S"))
 			words++;
@@ -214,7 +208,8 @@ void run_python_look_at_processes(struct run_python *p)
 		if (n <= 0)
 			continue;
 		program[n] = 0;
-		if (is_python(program) && p->hook_folder && look_at_python(p, pids[i], base_of(program)))
+		if (is_python(program) && p->hook_folder &&
+			look_at_python(p, pids[i], sb_filename_of(program)))
 			continue; /* the hook has loaded strobe there: that says nothing */
 		if (!p->uses_strobe)
 			p->uses_strobe = has_strobe_loaded(pids[i]);

@@ -2,6 +2,7 @@
 #include "exchange/export.h"
 
 #include "base/error.h"
+#include "base/filename.h"
 #include "format/packed.h"
 
 #include <stdio.h>
@@ -29,15 +30,15 @@ static int pack_all(struct sb_run *run, const char *folder, struct sb_export_sum
 	if (mkdir(folder, 0700))
 		return sb_fail_errno("cannot make the folder '%s'", folder);
 	for (; !err && done < run->process_count; done++) {
-		const char *from = run->processes[done].reader->path, *slash = strrchr(from, '/');
+		const char *from = run->processes[done].reader->path;
 
-		snprintf(path, sizeof path, "%s/%s", folder, slash ? slash + 1 : from);
+		snprintf(path, sizeof path, "%s/%s", folder, sb_filename_of(from));
 		err = pack(run->processes[done].reader, path, summary);
 	}
 	for (uint32_t i = 0; err && i < done; i++) { /* nothing stays of a failed export */
-		const char *from = run->processes[i].reader->path, *slash = strrchr(from, '/');
+		const char *from = run->processes[i].reader->path;
 
-		snprintf(path, sizeof path, "%s/%s", folder, slash ? slash + 1 : from);
+		snprintf(path, sizeof path, "%s/%s", folder, sb_filename_of(from));
 		unlink(path);
 	}
 	if (err)

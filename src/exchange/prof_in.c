@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/filename.h"
 #include "base/strings.h"
 #include "base/vec.h"
 #include "exchange/marshal.h"
@@ -204,13 +205,12 @@ static double whole_of(struct prof *p, bool roots)
 static int write_prof(struct prof *p, const char *strobe_path)
 {
 	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
-	const char *slash = strrchr(p->path, '/');
 	double at_s = 0;
 	int err;
 
 	if (whole_of(p, true) > WHOLE_S_MAX)
 		return malformed(p);
-	o.name = slash ? slash + 1 : p->path;
+	o.name = sb_filename_of(p->path);
 	o.host = "imported";
 	err = sb_builder_open(strobe_path, &o, &p->builder);
 	if (err)

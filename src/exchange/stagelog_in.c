@@ -4,6 +4,7 @@
 #include "exchange/stagelog.h"
 
 #include "base/error.h"
+#include "base/filename.h"
 #include "base/map.h"
 #include "base/strings.h"
 #include "exchange/import.h"
@@ -489,12 +490,11 @@ static int write_log(const struct log *log, const char *path, const char *strobe
 {
 	struct clock c = { .log = log };
 	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
-	const char *slash = strrchr(path, '/');
 	int64_t at_ns = 0;
 	struct stat st;
 	int err;
 
-	o.name = slash ? slash + 1 : path;
+	o.name = sb_filename_of(path);
 	o.host = "imported";
 	o.chunk_bytes = SB_CHUNK_BYTES_SMALL;
 	if (!stat(path, &st) && st.st_mtime > log->whole_ns / 1000000000)

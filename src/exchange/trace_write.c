@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/filename.h"
 #include "format/builder.h"
 
 #include <inttypes.h>
@@ -473,13 +474,12 @@ static int open_builder(struct writing *w, const char *path, const char *origin)
 {
 	struct sb_trace *t = w->trace;
 	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
-	const char *slash = strrchr(origin, '/');
 	int64_t pid = 0;
 
 	w->main_thread = pick_main_thread(t);
 	give_tids(t, w->main_thread);
 	sb_trace_key_number(t->threads[w->main_thread].pid_key, &pid);
-	o.name = slash ? slash + 1 : origin;
+	o.name = sb_filename_of(origin);
 	o.host = "imported";
 	o.pid = pid > 0 && pid < (int64_t)FOREIGN_TID ? (uint32_t)pid : 1;
 	o.main_tid = t->threads[w->main_thread].tid;

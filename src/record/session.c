@@ -3,6 +3,7 @@
 #include "record/session.h"
 
 #include "base/error.h"
+#include "base/filename.h"
 #include "base/numerals.h"
 #include "format/run_keys.h"
 #include "record/clock.h"
@@ -253,7 +254,7 @@ static const char *python_argument(const char *arguments, const char *end, bool 
 		if (*out_module || !strcmp(a, "-X") || !strcmp(a, "-W"))
 			a += strlen(a) + 1;
 		else if (*a != '-')
-			return strrchr(a, '/') ? strrchr(a, '/') + 1 : a;
+			return sb_filename_of(a);
 		if (*out_module)
 			return a < end && *a ? a : NULL;
 	}

@@ -5,6 +5,7 @@
 #include "analyze/compare.h"
 #include "analyze/model.h"
 #include "base/error.h"
+#include "base/filename.h"
 #include "report/diff.h"
 #include "report/gzip.h"
 #include "report/json.h"
@@ -131,7 +132,7 @@ static int facts_of(const char *path, struct sb_facts **out_facts)
 	if (!err)
 		err = sb_model_build(run, &(struct sb_model_options){ .histograms = true }, &model);
 	if (!err)
-		err = sb_facts_of_model(model, strrchr(path, '/') ? strrchr(path, '/') + 1 : path, out_facts);
+		err = sb_facts_of_model(model, sb_filename_of(path), out_facts);
 	sb_model_free(model);
 	sb_run_close(run);
 	return err;
