@@ -1,3 +1,4 @@
+/* The last part of a path. */
 #include "base/filename.h"
 
 #include <setjmp.h>
