@@ -5,6 +5,7 @@
 #include "base/filename.h"
 #include "exchange/export.h"
 #include "exchange/warehouse.h"
+#include "report/section.h"
 #include "run_arg.h"
 
 #include <stdio.h>
@@ -70,7 +71,10 @@ static void print_count(uint64_t count, const char *what)
 
 static void print_summary(const struct sb_export_summary *s, const char *path)
 {
-	printf("%s: %.1f MB", path, (double)s->bytes / 1e6);
+	char size[32];
+
+	sb_text_bytes(size, sizeof size, (double)s->bytes);
+	printf("%s: %s", path, size);
 	print_count(s->zones, "zones");
 	print_count(s->gpu, "GPU records");
 	print_count(s->counters, "counter values");

@@ -220,6 +220,14 @@ static void number(struct sb_buf *out, int width, double value, int decimals)
 		sb_buf_printf(out, " %*.*f", width, decimals, value);
 }
 
+static void duration(struct sb_buf *out, double seconds)
+{
+	char text[32];
+
+	sb_text_seconds(text, sizeof text, seconds);
+	sb_buf_printf(out, " %10s", text);
+}
+
 static const char *scope_words(const char *scope)
 {
 	return strcmp(scope, "denoise") == 0       ? "denoise"
@@ -231,15 +239,15 @@ static void rates_text(const struct sb_diffusion_section *d, struct sb_buf *out)
 {
 	if (d->frames < 0 && d->blocks < 0)
 		return;
-	sb_buf_printf(out, "  %-14s %10s %12s %10s %12s\n", "Throughput", "wall s", "frames/s", "compute s",
+	sb_buf_printf(out, "  %-14s %10s %12s %10s %12s\n", "Throughput", "wall", "frames/s", "compute",
 		"frames/s");
 	for (size_t i = 0; i < d->rate_count; i++) {
 		const struct sb_rate *r = &d->rates[i];
 
 		sb_buf_printf(out, "  %-14s", scope_words(r->scope));
-		number(out, 10, r->wall_s, 2);
+		duration(out, r->wall_s);
 		number(out, 12, r->fps_wall, 2);
-		number(out, 10, r->compute_s, 2);
+		duration(out, r->compute_s);
 		number(out, 12, r->fps_compute, 2);
 		sb_buf_putc(out, '\n');
 	}
@@ -322,14 +330,16 @@ static void split_text(const struct sb_model *model, struct sb_buf *out)
 {
 	const struct sb_diffusion_section *d = &model->diffusion;
 
-	sb_buf_printf(out, "  %-14s %10s %9s\n", model->generations.whole_run ? "Run" : "Generations", "s",
+	sb_buf_printf(out, "  %-14s %10s %9s\n", model->generations.whole_run ? "Run" : "Generations", "time",
 		"share");
 	for (size_t i = 0; i < sizeof split / sizeof *split; i++) {
 		double s = split_s(d, i);
 
-		if (s > 0)
-			sb_buf_printf(out, "  %-14s %10.2f %7.1f %%\n", split[i].words, s,
-				s / model->summary.generation_s * 100);
+		if (!(s > 0))
+			continue;
+		sb_buf_printf(out, "  %-14s", split[i].words);
+		duration(out, s);
+		sb_buf_printf(out, " %7.1f %%\n", s / model->summary.generation_s * 100);
 	}
 	for (size_t i = 0; i < d->offload_count && i < 8; i++) {
 		const struct sb_offload *o = &d->offloads[i];

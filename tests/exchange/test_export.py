@@ -129,6 +129,10 @@ def test_names_that_need_care_in_every_format(strobe, perfetto):
     assert [s[1] for s in done] == names
 
 
+def test_a_small_file_has_a_size_that_says_something(strobe, run):
+    assert re.match(r".*: \d+\.\d kB, ", strobe("export", run, "--to", "chrome", "-o", strobe.folder / "small.json"))
+
+
 def test_the_file_appears_whole_or_not_at_all(strobe, run):
     before = sorted(os.listdir(run))
     assert "cannot write" in strobe("export", run, "--to", "chrome", "-o", strobe.folder / "no" / "such" / "t.json", code=2)

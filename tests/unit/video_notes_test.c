@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "analyze/summary.h"
+#include "report/text.h"
 #include "synthetic.h"
 
 /* 10 blocks of 3 frames, 4 steps each, 62.5 ms a step: 2.5 s in all. */
@@ -379,6 +380,21 @@ static void nothing_recorded_gives_no_video(void **state)
 	synthetic_done(&s);
 }
 
+static void short_videos_are_told_in_ms(void **state)
+{
+	struct synthetic s;
+	struct sb_buf text = { 0 };
+
+	synthetic_open(&s);
+	for (int i = 0; i < 4; i++)
+		synthetic_step(&s, (uint64_t)i * MS, (uint64_t)(i + 1) * MS, i, 3);
+	assert_int_equal(sb_report_text(synthetic_model(&s, 4 * MS), NULL, &text), 0);
+	assert_non_null(strstr(sb_buf_text(&text), "\n  end to end        4.00 ms       750.00    4.00 ms"));
+	assert_non_null(strstr(sb_buf_text(&text), "\n  denoise           4.00 ms   100.0 %"));
+	sb_buf_done(&text);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -395,6 +411,7 @@ int main(void)
 		cmocka_unit_test(generations_that_overlap_share_the_wall_time),
 		cmocka_unit_test(absurd_attributes_are_absent),
 		cmocka_unit_test(nothing_recorded_gives_no_video),
+		cmocka_unit_test(short_videos_are_told_in_ms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
