@@ -234,14 +234,24 @@ int sb_session_open(const struct sb_settings *settings, const char *run_dir, con
 	return 0;
 }
 
-static void next_file_name(char *out, size_t size)
+static void name_file(uint32_t n, char *out, size_t size)
 {
-	uint32_t n = REC->file_count++;
-
 	if (!REC->under_run && !REC->forked)
 		snprintf(out, size, n ? "run.%u.strobe" : "run.strobe", n);
 	else
 		snprintf(out, size, n ? "run.%ld.%u.strobe" : "run.%ld.strobe", (long)getpid(), n);
+}
+
+/* A program that this process was before an exec() may have left files of its pid. */
+static void next_file_name(char *out, size_t size)
+{
+	char path[sizeof REC->run_dir + 80], spool[sizeof path + 8];
+
+	do {
+		name_file(REC->file_count++, out, size);
+		snprintf(path, sizeof path, "%s/%s", REC->run_dir, out);
+		snprintf(spool, sizeof spool, "%s.spool", path);
+	} while (!access(path, F_OK) || !access(spool, F_OK));
 }
 
 /* What Python runs: a script, or a whole module (-m); NULL: neither. */

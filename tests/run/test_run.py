@@ -544,3 +544,13 @@ def test_a_run_is_called_after_the_script_or_the_whole_module(strobe, arguments,
     done = strobe.run("--", PYTHON, *arguments)
     assert re.fullmatch(re.escape(folder) + r"-\d{8}-\d{6}-\d+", strobe.last().name)
     assert "== strobe: %s, exit 0" % name in done.stderr
+
+
+def test_a_program_that_becomes_another_one_records_both(strobe):
+    strobe.environment["PYTHONPATH"] = str(BUILD / "python")
+    done = strobe.run("--", PYTHON, "-c", "import os, sys, strobe\nwith strobe.section('before'): pass\n"
+                      "os.execv(sys.executable, [sys.executable, '-c', "
+                      "'import strobe\\nwith strobe.section(\"after\"): pass'])")
+    assert done.returncode == 0 and "unrecorded" not in done.stderr
+    report = json.loads(strobe("report", "last", "--format", "json").stdout)
+    assert {stage["name"] for stage in report["stage_analysis"]["stages"]} >= {"before", "after"}
