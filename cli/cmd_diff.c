@@ -79,6 +79,11 @@ static int load_lists(const struct args *args, struct diff_job *job)
 	return code;
 }
 
+static bool is_same_run(const struct sb_facts *a, const struct sb_facts *b)
+{
+	return *a->id && !strcmp(a->id, b->id);
+}
+
 /* BASE NEW; BASE alone is set against the last run. */
 static int load_sides(const struct args *args, struct diff_job *job)
 {
@@ -100,6 +105,9 @@ static int load_sides(const struct args *args, struct diff_job *job)
 		code = add(args, &job->base, base, job->now.count ? job->now.all[0]->name : NULL);
 	if (!code && (!job->base.count || !job->now.count))
 		code = complain("--base and --new need at least one run each");
+	if (!code && base && !strcmp(base, "best") && is_same_run(job->base.all[0], job->now.all[0]))
+		complain("no other run of '%s' in the history was as fast: NEW is set against itself",
+			job->now.all[0]->name);
 	return code;
 }
 

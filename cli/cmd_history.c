@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const struct option options[] = {
 	{ "name", 0, "NAME", "only runs of this name", false, false },
@@ -240,6 +241,17 @@ static void put_trend_json(
 	sb_buf_putc(out, '\n');
 }
 
+/* One line over runs that are not alike says little. */
+static void hint_at_names(struct sb_buf *out, const struct sb_history_point *p, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (strcmp(p[i].name, p[0].name)) {
+			sb_buf_printf(out, "runs of several names ('%s', '%s'…): --name shows one of them\n",
+				p[0].name, p[i].name);
+			return;
+		}
+}
+
 static void put_trend(struct sb_buf *out, const char *words, enum sb_metric unit,
 	const struct sb_history_point *p, size_t count)
 {
@@ -326,6 +338,8 @@ static int trend(struct args *args, struct sb_history *h)
 	else
 		put_trend(&out, known >= 0 ? sb_metric_infos[known].words : metric,
 			known >= 0 ? (enum sb_metric)known : SB_METRIC_WALL, points, count);
+	if (!wants_json(args) && !args_has(args, "from"))
+		hint_at_names(&out, points, count);
 	print_buffer(&out);
 	sb_history_points_free(points, count);
 	return code;
@@ -395,6 +409,8 @@ static int run(struct args *args)
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		if (strcmp(parts[i].name, name))
 			continue;
+		if (args_has(args, "db") && strcmp(name, "add") && access(args_value(args, "db"), F_OK))
+			return complain("there is no history '%s'", args_value(args, "db"));
 		if (!args_has(args, "from") && sb_history_open(args_value(args, "db"), &h))
 			return complain_last();
 		code = parts[i].run(args, h);

@@ -394,6 +394,16 @@ def test_history_adds_lists_shows_and_draws(strobe):
     assert "no run" in strobe("history", "trend", "no_such_stage", code=2).stderr
 
 
+def test_what_would_mislead_is_said(strobe, tmp_path):
+    strobe("history", "add", "before.txt", "after.txt")
+    assert "runs of several names" in strobe("history", "trend").stdout
+    assert "several names" not in strobe("history", "trend", "--name", "before.txt").stdout
+    assert "no history 'typo.db'" in strobe("history", "list", "--db", "typo.db", code=2).stderr
+    assert not (tmp_path / "typo.db").exists()
+    strobe("run", "-q", "--", BUILD / "tests" / "marked", "3")
+    assert "NEW is set against itself" in strobe("diff", "best", "last").stderr
+
+
 def test_run_adds_itself_unless_history_is_off(strobe, tmp_path):
     strobe("run", "-q", "-n", "remembered", "--", BUILD / "tests" / "marked", "3")
     strobe("run", "-q", "-n", "forgotten", "--", BUILD / "tests" / "marked", "3", STROBE_HISTORY="off")
