@@ -81,7 +81,7 @@ static int load_lists(const struct args *args, struct diff_job *job)
 
 static bool is_same_run(const struct sb_facts *a, const struct sb_facts *b)
 {
-	return *a->id && !strcmp(a->id, b->id);
+	return a->start_real_ns && a->start_real_ns == b->start_real_ns && !strcmp(a->name, b->name);
 }
 
 /* BASE NEW; BASE alone is set against the last run. */
