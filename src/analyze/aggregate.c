@@ -197,6 +197,7 @@ static int add_meetings(struct sb_aggregate *a, struct sb_aggregate_rank *r, con
 		r->meetings[i].name = keep(a, f->meetings[i].name);
 	}
 	r->meeting_count = f->meeting_count;
+	r->meeting_total = f->meeting_total;
 	return 0;
 }
 

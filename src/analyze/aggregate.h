@@ -30,6 +30,7 @@ struct sb_aggregate_rank {
 	double slow_stage_s, slow_stage_median_s;
 	struct sb_fact_meeting *meetings;
 	size_t meeting_count;
+	int64_t meeting_total; /* more than meeting_count: the later ones are not here */
 	struct sb_align_rank align;
 };
 

@@ -344,6 +344,7 @@ static int take_histograms(struct sb_facts *f, const struct sb_model *m)
 
 static int take_meetings(struct sb_facts *f, const struct sb_model *m)
 {
+	f->meeting_total = m->collectives.total;
 	f->meetings = calloc(m->collectives.count + 1, sizeof *f->meetings);
 	if (!f->meetings)
 		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);

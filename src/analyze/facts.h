@@ -126,8 +126,9 @@ struct sb_facts {
 	size_t stage_count;
 	struct sb_fact_pair *pairs;
 	size_t pair_count;
-	struct sb_fact_meeting *meetings;
+	struct sb_fact_meeting *meetings; /* the first SB_COLLECTIVES_MAX */
 	size_t meeting_count;
+	int64_t meeting_total; /* all there were */
 	/* private */
 	struct sb_strings strings;
 	double *numbers; /* what values, generation_s and step_s point into */

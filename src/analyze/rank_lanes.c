@@ -58,9 +58,24 @@ static void spread(const struct sb_rank_lanes *lanes, struct span s, double *bin
 	}
 }
 
+/* Until when a rank's meetings are known, on the lanes' axis: only so many are
+ * kept, and a damaged recording may end long before its rank did. */
+static double known_until(const struct sb_aggregate_rank *r, struct span rank)
+{
+	double last_s = rank.begin_s;
+
+	if (!r->damage && r->meeting_total <= (int64_t)r->meeting_count)
+		return rank.end_s;
+	for (size_t i = 0; i < r->meeting_count; i++)
+		last_s = fmax(last_s, rank.begin_s + r->meetings[i].end_s);
+	return last_s;
+}
+
 static void fill(const struct sb_rank_lanes *lanes, const struct sb_aggregate_rank *r, struct span rank,
 	double *ran_s, double *waited_s, uint8_t *out)
 {
+	double known_s = known_until(r, rank);
+
 	memset(ran_s, 0, lanes->bin_count * sizeof *ran_s);
 	memset(waited_s, 0, lanes->bin_count * sizeof *waited_s);
 	spread(lanes, rank, ran_s);
@@ -72,7 +87,12 @@ static void fill(const struct sb_rank_lanes *lanes, const struct sb_aggregate_ra
 	for (uint32_t i = 0; i < lanes->bin_count; i++) {
 		double share = ran_s[i] > 0 ? fmin(1, waited_s[i] / ran_s[i]) : 0;
 
-		out[i] = ran_s[i] > 0 ? (uint8_t)(share * 100 + 0.5) : SB_LANE_AWAY;
+		if (ran_s[i] <= 0)
+			out[i] = SB_LANE_AWAY;
+		else if (i * lanes->bin_s >= known_s)
+			out[i] = SB_LANE_UNKNOWN;
+		else
+			out[i] = (uint8_t)(share * 100 + 0.5);
 	}
 }
 

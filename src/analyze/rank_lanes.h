@@ -5,11 +5,12 @@
 #include "analyze/aggregate.h"
 
 #define SB_LANE_AWAY 255 /* not running then */
+#define SB_LANE_UNKNOWN 254 /* its meetings are not known from there on */
 
 struct sb_rank_lanes {
 	double bin_s;
 	uint32_t bin_count;
-	uint8_t *wait_percent; /* rank by rank, bin_count each: time at collectives, or SB_LANE_AWAY */
+	uint8_t *wait_percent; /* rank by rank, bin_count each: time at collectives, or SB_LANE_... */
 };
 
 /* No bins where the ranks' clocks cannot be set beside each other: a report

@@ -171,7 +171,7 @@ static void put_heat_map(struct sb_json *j, const struct sb_aggregate *a)
 	sb_json_object_end(j);
 }
 
-/* A letter for each part of the time: '.' the rank was not running, 'a' it did
+/* A letter for each part of the time: '.' the rank was not running, '?' not known, 'a' it did
  * not wait, ... 'k' it only waited: tenths. */
 static void put_lanes(struct sb_json *j, const struct sb_aggregate *a)
 {
@@ -187,7 +187,9 @@ static void put_lanes(struct sb_json *j, const struct sb_aggregate *a)
 		for (uint32_t i = 0; i < LANE_BINS; i++) {
 			uint8_t percent = lanes.wait_percent[r * LANE_BINS + i];
 
-			letters[i] = (char)(percent == SB_LANE_AWAY ? '.' : 'a' + (percent + 5) / 10);
+			letters[i] = (char)(percent == SB_LANE_AWAY      ? '.'
+					    : percent == SB_LANE_UNKNOWN ? '?'
+									 : 'a' + (percent + 5) / 10);
 		}
 		sb_json_string(j, NULL, letters);
 	}

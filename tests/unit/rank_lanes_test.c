@@ -54,6 +54,27 @@ static void a_rank_that_began_before_the_first_widens_the_axis(void **state)
 	sb_rank_lanes_done(&lanes);
 }
 
+static void what_is_past_the_known_meetings_is_not_called_work(void **state)
+{
+	struct sb_fact_meeting meetings[] = { { "all_reduce", 0, 1, 1.5 } };
+	struct sb_aggregate_rank ranks[] = { rank_of(0, 0, 4), rank_of(0, 0, 4) };
+	struct sb_aggregate a = { .ranks = ranks, .rank_count = 2 };
+	struct sb_rank_lanes lanes;
+
+	ranks[0].meetings = ranks[1].meetings = meetings;
+	ranks[0].meeting_count = ranks[1].meeting_count = 1;
+	ranks[0].meeting_total = 3; /* two more were not kept */
+	ranks[1].meeting_total = 1;
+	ranks[1].damage = "1 place lost";
+	assert_int_equal(sb_rank_lanes_of(&a, 4, &lanes), 0);
+	for (int r = 0; r < 2; r++) {
+		assert_int_equal(lanes.wait_percent[4 * r + 1], 50);
+		assert_int_equal(lanes.wait_percent[4 * r + 2], SB_LANE_UNKNOWN);
+		assert_int_equal(lanes.wait_percent[4 * r + 3], SB_LANE_UNKNOWN);
+	}
+	sb_rank_lanes_done(&lanes);
+}
+
 static void runs_of_different_days_have_no_lanes(void **state)
 {
 	struct sb_aggregate_rank ranks[] = { rank_of(0, 0, 10), rank_of(86400, 0, 10) };
@@ -81,6 +102,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waiting_and_absence_fall_into_their_bins),
 		cmocka_unit_test(a_rank_that_began_before_the_first_widens_the_axis),
+		cmocka_unit_test(what_is_past_the_known_meetings_is_not_called_work),
 		cmocka_unit_test(runs_of_different_days_have_no_lanes),
 		cmocka_unit_test(a_report_without_a_start_has_no_lanes),
 	};

@@ -521,7 +521,7 @@ test('an aggregate shows ranks as lanes and stage by rank as a heat map', async 
   assert.deepEqual(seen.problems, []);
   await close();
 
-  report.rank_lanes = { bin_s: 2.5, wait_tenths: ['afk.', 'aaa.', 'aaaa'] };
+  report.rank_lanes = { bin_s: 2.5, wait_tenths: ['afk.', 'aaa.', 'aa??'] };
   const timed = await open(browser, writePage('aggregate-lanes', { report, kind: 'aggregate' }));
   const strengths = await timed.page.locator('.rank canvas').first().evaluate((c) => [...c.getContext('2d').getImageData(0, 0, 4, 1).data].filter((_, i) => i % 4 === 3));
   assert.ok(strengths[0] === 255 && strengths[1] < 200 && strengths[2] < strengths[1] && strengths[3] === 0, `${strengths}`);

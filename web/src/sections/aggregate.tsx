@@ -45,7 +45,7 @@ function RankBar({ r, most }: { r: Fields; most: number }) {
 }
 
 // When a rank worked and when it waited for the others, on the job's clock. One
-// letter a part: '.' away, 'a' no waiting … 'k' nothing but waiting.
+// letter a part: '.' away, '?' not known, 'a' no waiting … 'k' nothing but waiting.
 function RankLane({ letters, late, binS, isDark }: { letters: string; late: boolean; binS: number; isDark: boolean }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
@@ -53,18 +53,19 @@ function RankLane({ letters, late, binS, isDark }: { letters: string; late: bool
     if (!pen) return;
     const style = getComputedStyle(document.documentElement);
     const work = style.getPropertyValue(late ? '--c4' : '--c1').trim();
+    const unknown = style.getPropertyValue('--faint').trim();
     pen.clearRect(0, 0, letters.length, 1);
-    pen.fillStyle = work;
     for (let i = 0; i < letters.length; i++) {
       if (letters[i] === '.') continue;
-      pen.globalAlpha = 1 - 0.85 * ((letters.charCodeAt(i) - 97) / 10);
+      pen.fillStyle = letters[i] === '?' ? unknown : work;
+      pen.globalAlpha = letters[i] === '?' ? 0.35 : 1 - 0.85 * ((letters.charCodeAt(i) - 97) / 10);
       pen.fillRect(i, 0, 1, 1);
     }
   }, [letters, late, isDark]);
   const say = (e: MouseEvent) => {
     const at = Math.min(letters.length - 1, Math.floor((e.offsetX / canvas.current!.clientWidth) * letters.length));
     const letter = letters[at] ?? '.';
-    canvas.current!.title = `${seconds(at * binS)} to ${seconds((at + 1) * binS)}: ${letter === '.' ? 'not running' : `${(letter.charCodeAt(0) - 97) * 10} % waiting at collectives`}`;
+    canvas.current!.title = `${seconds(at * binS)} to ${seconds((at + 1) * binS)}: ${letter === '.' ? 'not running' : letter === '?' ? 'its meetings are not known' : `${(letter.charCodeAt(0) - 97) * 10} % waiting at collectives`}`;
   };
   return <canvas ref={canvas} width={letters.length} height={1} onMouseMove={say} />;
 }
@@ -95,7 +96,7 @@ function RankLanes({ d }: { d: Fields }) {
           <span />
         </div>
       )}
-      <p class="quiet">{lanes ? 'Full colour: working; pale: waiting for other ranks at collectives; empty: not running. All on one clock. Red: a straggler, who seldom waits and is waited for.' : 'Full colour: working; pale: waiting. The inputs do not say when they ran, so all begin at the left.'}</p>
+      <p class="quiet">{lanes ? 'Full colour: working; pale: waiting for other ranks at collectives; grey: not known; empty: not running. All on one clock. Red: a straggler, who seldom waits and is waited for.' : 'Full colour: working; pale: waiting. The inputs do not say when they ran, so all begin at the left.'}</p>
     </div>
   );
 }
