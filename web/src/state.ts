@@ -133,29 +133,33 @@ export function focusSelection(): void {
   show({ from: s.from - edge, to: s.to + edge });
 }
 
+const THEME = 'strobe-theme';
+let chosen: string | null = null; // by the reader; else the system's choice holds
+
 export function startTheme(): void {
-  const query = matchMedia('(prefers-color-scheme: dark)');
-  let kept: string | null = null;
+  const system = matchMedia('(prefers-color-scheme: dark)');
+  const paper = matchMedia('print'); // is light, and what is drawn must follow
   try {
-    kept = localStorage.getItem('strobe-theme');
+    chosen = localStorage.getItem(THEME);
   } catch {
-    // storage may be closed for files; the system's choice then holds
+    // storage may be closed for files
   }
   const apply = (isDark: boolean) => {
     document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
   };
+  const choose = () => dark.set(!paper.matches && (chosen ? chosen === 'dark' : system.matches));
   dark.watch(apply);
-  dark.set(kept ? kept === 'dark' : query.matches);
+  choose();
   apply(dark.get());
-  query.addEventListener('change', (e) => {
-    if (!kept) dark.set(e.matches);
-  });
+  system.addEventListener('change', choose);
+  paper.addEventListener('change', choose);
 }
 
 export function toggleTheme(): void {
-  dark.set(!dark.get());
+  chosen = dark.get() ? 'light' : 'dark';
+  dark.set(chosen === 'dark');
   try {
-    localStorage.setItem('strobe-theme', dark.get() ? 'dark' : 'light');
+    localStorage.setItem(THEME, chosen);
   } catch {
     // see above
   }
