@@ -182,16 +182,8 @@ int sb_durations_stats(const struct sb_durations *d, struct sb_stats *out_stats)
 	size_t ranks[RANKS];
 	double at[RANKS], value[3];
 
-	*out_stats = (struct sb_stats){ .count = (int64_t)d->count,
-		.total = NAN,
-		.mean = NAN,
-		.min = NAN,
-		.max = NAN,
-		.p50 = NAN,
-		.p95 = NAN,
-		.p99 = NAN,
-		.last = NAN,
-		.std = NAN };
+	*out_stats = SB_STATS_NONE;
+	out_stats->count = (int64_t)d->count;
 	if (!d->count)
 		return 0;
 	for (int i = 0; i < 3; i++) {

@@ -335,13 +335,5 @@ void sb_stage_row_skip(
 	row->total_s = row->self_s = 0;
 	row->wall_ratio = row->self_ratio = row->covered_s = 0;
 	row->at_once_mean = NAN;
-	row->time = (struct sb_stats){ .total = NAN,
-		.mean = NAN,
-		.min = NAN,
-		.max = NAN,
-		.p50 = NAN,
-		.p95 = NAN,
-		.p99 = NAN,
-		.last = NAN,
-		.std = NAN };
+	row->time = SB_STATS_NONE;
 }

@@ -96,18 +96,10 @@ double sb_stats_percentile(const double *sorted, size_t count, double q)
 
 int sb_stats_of(const double *values, size_t count, struct sb_stats *out_stats)
 {
-	struct sb_stats s = { .count = (int64_t)count,
-		.total = NAN,
-		.mean = NAN,
-		.min = NAN,
-		.max = NAN,
-		.median = NAN,
-		.p95 = NAN,
-		.p99 = NAN,
-		.last = NAN,
-		.std = NAN };
+	struct sb_stats s = SB_STATS_NONE;
 	double *sorted, squares = 0;
 
+	s.count = (int64_t)count;
 	if (!count) {
 		*out_stats = s;
 		return 0;

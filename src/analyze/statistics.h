@@ -3,6 +3,7 @@
 #ifndef SB_ANALYZE_STATISTICS_H
 #define SB_ANALYZE_STATISTICS_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +25,18 @@ struct sb_stats {
 	double std; /* of a sample (n - 1); NaN under two values */
 	double percentile_error_ratio; /* 0: exact */
 };
+
+/* Of no values: what is not known is NaN. */
+#define SB_STATS_NONE                     \
+	((struct sb_stats){ .total = NAN, \
+		.mean = NAN,              \
+		.min = NAN,               \
+		.max = NAN,               \
+		.p50 = NAN,               \
+		.p95 = NAN,               \
+		.p99 = NAN,               \
+		.last = NAN,              \
+		.std = NAN })
 
 /* Everything NaN but the count when there is nothing. Returns 0 or STROBE_ENOMEM. */
 int sb_stats_of(const double *values, size_t count, struct sb_stats *out_stats);
