@@ -437,8 +437,8 @@ def test_a_small_program_is_not_given_strobes_own_size(strobe):
     strobe.run("--", "true")
     seen = strobe.recorded().meta("run", "peak_rss_bytes")
     assert seen is None or int(seen) > 6 << 20
-    strobe.run("--", PYTHON, "-c", "x = bytearray(64 << 20)")
-    assert int(strobe.recorded().meta("run", "peak_rss_bytes")) > 64 << 20
+    strobe.run("--", PYTHON, "-c", "x = bytearray(256 << 20)")
+    assert int(strobe.recorded().meta("run", "peak_rss_bytes")) > 256 << 20
 
 
 def test_a_python_that_records_by_itself_is_not_missed(strobe):
