@@ -19,6 +19,16 @@
 #error "strobe.h needs gcc or clang"
 #endif
 
+/* What every zone calls: straight into the library, without the jump of a linkage table. */
+#if defined(__has_attribute)
+#if __has_attribute(noplt)
+#define STROBE_HOT_API_ STROBE_API __attribute__((noplt))
+#endif
+#endif
+#ifndef STROBE_HOT_API_
+#define STROBE_HOT_API_ STROBE_API
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -104,8 +114,9 @@ struct strobe_site {
 extern STROBE_API uint32_t strobe_mode_;
 #define STROBE_ON_() STROBE_UNLIKELY_(__atomic_load_n(&strobe_mode_, __ATOMIC_RELAXED))
 
-STROBE_API void strobe_site_begin_(struct strobe_site *site);
-STROBE_API void strobe_site_end_(struct strobe_site *site);
+STROBE_HOT_API_ void strobe_site_begin_(struct strobe_site *site);
+STROBE_HOT_API_ void strobe_site_end_(struct strobe_site *site);
+STROBE_HOT_API_ void strobe_innermost_end_(void);
 
 /* The zone lasts to the end of the enclosing scope. */
 #define STROBE_ZONE(zone_name) STROBE_STAGE(NULL, zone_name)
@@ -125,10 +136,10 @@ STROBE_API void strobe_site_end_(struct strobe_site *site);
 		if (STROBE_ON_())                                                        \
 			strobe_site_begin_(&strobe_site_here_);                          \
 	} while (0)
-#define STROBE_ZONE_END()                  \
-	do {                               \
-		if (STROBE_ON_())          \
-			strobe_zone_end(); \
+#define STROBE_ZONE_END()                        \
+	do {                                     \
+		if (STROBE_ON_())                \
+			strobe_innermost_end_(); \
 	} while (0)
 
 static inline struct strobe_site *strobe_scope_begin_(struct strobe_site *site)
@@ -161,12 +172,12 @@ STROBE_API int strobe_kind_recorded(enum strobe_kind kind);
 /* Names made at run time. Values belong in attributes, not in names. */
 STROBE_API void strobe_zone_begin(const char *dynamic_name);
 STROBE_API void strobe_zone_begin_code(const char *dynamic_name, const char *code);
-STROBE_API void strobe_zone_end(void);
+STROBE_HOT_API_ void strobe_zone_end(void);
 
 /* For bindings that keep ids from strobe_name(). An end with an id that is not
  * the innermost zone's closes the zones inside it too; id 0 ends the innermost. */
-STROBE_API void strobe_zone_begin_id(uint32_t name);
-STROBE_API void strobe_zone_end_id(uint32_t name);
+STROBE_HOT_API_ void strobe_zone_begin_id(uint32_t name);
+STROBE_HOT_API_ void strobe_zone_end_id(uint32_t name);
 
 /* Attributes of the innermost open zone of the calling thread (or its track). */
 STROBE_API void strobe_attr_int(const char *key, int64_t value);
