@@ -25,6 +25,7 @@ struct sb_gpu_marker {
 	uint64_t check_ticks; /* how long it then stays the same */
 	uint64_t share_ticks; /* how long an event may serve */
 	uint64_t quickest_ticks; /* the fastest put so far; 0: none */
+	uint32_t put_count;
 	struct sb_gpu_last last;
 	struct sb_gpu_context *spare_context;
 	uint32_t spare_count;

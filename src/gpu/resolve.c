@@ -14,8 +14,10 @@
 
 #define WAITING_MAX 8192u
 #define BLOCKED_MAX 64u
-#define BUSY_NS 20000000L /* between looks while zones come in */
+#define BUSY_NS 100000000L /* between looks while zones come in: one wakes as much as many */
 #define IDLE_NS 200000000L
+#define BELL_COUNT 2048u /* zones that do not wait for the next look */
+#define BELL_EVERY 256u
 #define STOP_NS 1000000000ull /* how long a stop may look for the last events */
 #define RESERVE 64u /* events kept free ahead of use */
 
@@ -245,7 +247,12 @@ void sb_gpu_resolve_start(bool with_thread)
 
 bool sb_gpu_resolve_submit(const struct sb_gpu_pending *zone)
 {
-	return sb_ring_push(&submitted, zone);
+	if (!sb_ring_push(&submitted, zone))
+		return false;
+	if (atomic_load_explicit(&submitted.tail, memory_order_relaxed) % BELL_EVERY == 0 &&
+		sb_ring_count(&submitted) >= BELL_COUNT)
+		pthread_cond_signal(&wake);
+	return true;
 }
 
 void sb_gpu_resolve_stop(void)

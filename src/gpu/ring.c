@@ -4,28 +4,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A slot that fits a cache line lies in one. */
+static size_t slot_bytes_for(size_t item_bytes)
+{
+	size_t bytes = 2 * sizeof(uint64_t);
+
+	while (bytes < item_bytes + sizeof(uint64_t))
+		bytes *= 2;
+	return bytes;
+}
+
+static _Atomic uint64_t *slot(const struct sb_ring *ring, uint64_t position)
+{
+	return (_Atomic uint64_t *)(ring->slots + (position & ring->mask) * ring->slot_bytes);
+}
+
 bool sb_ring_init(struct sb_ring *ring, size_t capacity, size_t item_bytes)
 {
 	memset(ring, 0, sizeof *ring);
-	ring->turns = malloc(capacity * sizeof *ring->turns);
-	ring->items = malloc(capacity * item_bytes);
-	if (!ring->turns || !ring->items) {
-		sb_ring_done(ring);
-		return false;
-	}
-	ring->item_bytes = item_bytes;
+	ring->slot_bytes = (uint32_t)slot_bytes_for(item_bytes);
+	ring->item_bytes = (uint32_t)item_bytes;
 	ring->mask = capacity - 1;
+	ring->slots = aligned_alloc(64, capacity * ring->slot_bytes);
+	if (!ring->slots)
+		return false;
 	for (size_t i = 0; i < capacity; i++)
-		atomic_init(&ring->turns[i], i);
+		atomic_init(slot(ring, i), i);
 	return true;
 }
 
 void sb_ring_done(struct sb_ring *ring)
 {
-	free(ring->turns);
-	free(ring->items);
-	ring->turns = NULL;
-	ring->items = NULL;
+	free(ring->slots);
+	ring->slots = NULL;
 }
 
 /* A slot at position p is free for the producer of turn p and holds that
@@ -33,12 +44,15 @@ void sb_ring_done(struct sb_ring *ring)
 bool sb_ring_push(struct sb_ring *ring, const void *item)
 {
 	uint64_t at = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+	_Atomic uint64_t *s;
 
-	if (!ring->turns)
+	if (!ring->slots)
 		return false;
 	for (;;) {
-		uint64_t turn = atomic_load_explicit(&ring->turns[at & ring->mask], memory_order_acquire);
+		uint64_t turn;
 
+		s = slot(ring, at);
+		turn = atomic_load_explicit(s, memory_order_acquire);
 		if (turn == at) {
 			if (atomic_compare_exchange_weak_explicit(
 				    &ring->tail, &at, at + 1, memory_order_relaxed, memory_order_relaxed))
@@ -49,20 +63,23 @@ bool sb_ring_push(struct sb_ring *ring, const void *item)
 			at = atomic_load_explicit(&ring->tail, memory_order_relaxed);
 		}
 	}
-	memcpy(ring->items + (at & ring->mask) * ring->item_bytes, item, ring->item_bytes);
-	atomic_store_explicit(&ring->turns[at & ring->mask], at + 1, memory_order_release);
+	memcpy(s + 1, item, ring->item_bytes);
+	atomic_store_explicit(s, at + 1, memory_order_release);
 	return true;
 }
 
 bool sb_ring_pop(struct sb_ring *ring, void *out_item)
 {
 	uint64_t at = atomic_load_explicit(&ring->head, memory_order_relaxed);
+	_Atomic uint64_t *s;
 
-	if (!ring->turns)
+	if (!ring->slots)
 		return false;
 	for (;;) {
-		uint64_t turn = atomic_load_explicit(&ring->turns[at & ring->mask], memory_order_acquire);
+		uint64_t turn;
 
+		s = slot(ring, at);
+		turn = atomic_load_explicit(s, memory_order_acquire);
 		if (turn == at + 1) {
 			if (atomic_compare_exchange_weak_explicit(
 				    &ring->head, &at, at + 1, memory_order_relaxed, memory_order_relaxed))
@@ -73,8 +90,8 @@ bool sb_ring_pop(struct sb_ring *ring, void *out_item)
 			at = atomic_load_explicit(&ring->head, memory_order_relaxed);
 		}
 	}
-	memcpy(out_item, ring->items + (at & ring->mask) * ring->item_bytes, ring->item_bytes);
-	atomic_store_explicit(&ring->turns[at & ring->mask], at + ring->mask + 1, memory_order_release);
+	memcpy(out_item, s + 1, ring->item_bytes);
+	atomic_store_explicit(s, at + ring->mask + 1, memory_order_release);
 	return true;
 }
 

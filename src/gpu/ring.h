@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 struct sb_ring {
-	_Atomic uint64_t *turns; /* one per slot */
-	char *items;
-	size_t item_bytes;
+	char *slots; /* each its turn, then its item */
+	uint32_t item_bytes;
+	uint32_t slot_bytes;
 	uint64_t mask;
 	_Alignas(64) _Atomic uint64_t head; /* next to take */
 	_Alignas(64) _Atomic uint64_t tail; /* next to fill */

@@ -38,7 +38,7 @@ struct local {
 };
 
 /* A pointer: the library's static thread storage is small when it is loaded late. */
-static __thread struct local *local;
+static __thread struct local *local __attribute__((tls_model("initial-exec")));
 static pthread_key_t local_key;
 static pthread_once_t local_once = PTHREAD_ONCE_INIT;
 static _Atomic uint32_t epoch = 1;
@@ -145,8 +145,9 @@ static bool pop(struct local *l, uint32_t name, struct open_zone *out_zone)
 		if (name && l->zones[i].name != name)
 			continue;
 		*out_zone = l->zones[i];
-		memmove(&l->zones[i], &l->zones[i + 1], (l->depth - i - 1) * sizeof l->zones[0]);
 		l->depth--;
+		if (__builtin_expect(i < l->depth, 0))
+			memmove(&l->zones[i], &l->zones[i + 1], (l->depth - i) * sizeof l->zones[0]);
 		return true;
 	}
 	return false;

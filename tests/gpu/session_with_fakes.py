@@ -261,6 +261,19 @@ def two_copies_of_the_library_time_the_same_stream():
     assert all(abs(s - {"ours": 0.002, "theirs": 0.007}[name]) < 1e-6 for s, name in found), found
 
 
+@case
+def a_burst_of_zones_is_looked_at_before_it_overflows():
+    p = Program()
+    count, name, stream = 50000, b"short", P(0x20)
+    begin, end = p.strobe.strobe_gpu_zone_begin, p.strobe.strobe_gpu_zone_end
+    for _ in range(count):
+        begin(name, stream)
+        end(stream)
+    p.strobe.strobe_stop()
+    found = sum(len(r.of("zone")) for r in wire.load_all(p.folder))
+    assert found > count / 2, found  # all of them, where the helper thread is given its time
+
+
 def main():
     if len(sys.argv) > 2:
         CASES[sys.argv[2]]()
