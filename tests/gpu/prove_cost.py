@@ -6,6 +6,22 @@ from contextlib import contextmanager, nullcontext
 
 from proving import bare_library, bare_stop, recorded, row
 
+class EventTimer:
+    """GPU time as it is taken by hand: a pair of torch's events around each section."""
+
+    def __init__(self, torch):
+        self.pairs = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(512)]
+        self.open, self.count = [], 0
+
+    def __enter__(self):
+        self.count += 1
+        self.open.append(self.pairs[self.count % len(self.pairs)])
+        self.open[-1][0].record()
+
+    def __exit__(self, *error):
+        self.open.pop()[1].record()
+
+
 class Bench:
     """Interleaved timings of the same work done in several ways, in one process.
 
@@ -98,19 +114,21 @@ def zone_overhead():
         for label, rich, want in (("250", False, 1.04), ("1000", True, 1.02)):
             model = make(rich=rich)
             denoise(model, 6)
-            b = Bench(torch, model, 1)
+            b, events = Bench(torch, model, 1), EventTimer(torch)
             # In turns: no form has the machine's better minute.
             for _ in range(4):
-                b.step_pairs("gpu", zoned(model, strobe.section, True), 250)
+                b.step_pairs("gpu", zoned(model, strobe.section, True), 400)
                 b.step_pairs("null", None, 75)
                 b.step_pairs("cpu", zoned(model, strobe.section, False), 75)
                 b.step_pairs("default", zoned(model, strobe.section, None), 75)
                 b.step_pairs("empty", zoned(model, lambda name, gpu: nullcontext(), None), 75)
+                b.step_pairs("events", zoned(model, lambda name, gpu: events, None), 25)
             row("null (A/A), %s kernels per step of %.2f ms" % (label, b.step_ms()), b.text("null"), "1.00")
             row("GPU zones on every step and block, %s kernels per step" % label, b.text("gpu"), "<= %.2f x" % want, b.ratio("gpu") <= want)
             row("  default: GPU time where it is cheap", b.text("default"), "")
             row("  CPU time only", b.text("cpu"), "")
             row("  contextlib.nullcontext in their place", b.text("empty"), "")
+            row("  pairs of torch.cuda.Event in their place", b.text("events"), "")
             if not rich:
                 b.rounds({"sync": (nullcontext, (sync, sync))}, 12)
                 row("  synchronizing timers in their place", b.text("sync"), "")
