@@ -85,27 +85,42 @@ static uint32_t gpu_span_from(const struct sb_gpu_spans *g, const struct gpu_spa
 	return low;
 }
 
+/* The first one launched in the zone, from its begin or a little before. */
+static struct gpu_span *gpu_span_of(struct sb_gpu_spans *g, const struct sb_zone *z, int64_t before_ns)
+{
+	struct gpu_span key = { .name = z->name, .track = z->track, .launch_ns = z->begin_ns - before_ns };
+
+	for (uint32_t i = gpu_span_from(g, &key); i < g->count; i++) {
+		struct gpu_span *span = &g->all[i];
+
+		if (span->name != z->name || span->track != z->track || span->launch_ns > z->end_ns)
+			return NULL;
+		if (!span->taken)
+			return span;
+	}
+	return NULL;
+}
+
+/* Inside a call of the same stage it is part of that one's already. */
 static void gpu_span_take(struct sb_gpu_spans *g, const struct sb_zone *z, struct sb_stage_sum *sum)
 {
-	const int64_t slack_ns = 20000; /* the launch is stamped beside the zone's begin, not at it */
-	struct gpu_span key = { .name = z->name, .track = z->track, .launch_ns = z->begin_ns - slack_ns };
+	const int64_t slack_ns = 20000; /* some stamp the launch beside the zone's begin, not in it */
+	struct gpu_span *span;
 
 	if (!g->sorted) {
 		qsort(g->all, g->count, sizeof *g->all, compare_spans);
 		g->sorted = true;
 	}
-	for (uint32_t i = gpu_span_from(g, &key); i < g->count; i++) {
-		struct gpu_span *span = &g->all[i];
-
-		if (span->name != z->name || span->track != z->track || span->launch_ns > z->end_ns)
-			return;
-		if (span->taken)
-			continue;
-		span->taken = true;
-		sum->gpu_span_ns += span->duration_ns;
-		sum->gpu_span_count++;
+	span = gpu_span_of(g, z, 0);
+	if (!span)
+		span = gpu_span_of(g, z, slack_ns);
+	if (!span)
 		return;
-	}
+	span->taken = true;
+	if (z->flags & SB_ZONE_RECURSIVE)
+		return;
+	sum->gpu_span_ns += span->duration_ns;
+	sum->gpu_span_count++;
 }
 
 /* What no zone took (its detail was folded) goes to the largest of that name. */

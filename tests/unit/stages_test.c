@@ -283,6 +283,29 @@ static void gpu_spans_belong_to_the_zone_that_launched_them(void **state)
 	synthetic_done(&s);
 }
 
+/* The inner call begins at once: its span is not the outer one's. */
+static void gpu_spans_inside_the_same_stage_count_once(void **state)
+{
+	struct synthetic s;
+	struct sb_builder_gpu g = { .kind = SB_GPU_ZONE, .launch_tid = 1000, .start_ns = 10000 };
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	g.name = sb_builder_name(s.b, "denoise", NULL);
+	synthetic_begin(&s, 1000, "denoise", 0);
+	zone(&s, 3000, 200000, "denoise", NULL);
+	zone(&s, 210000, 400000, "denoise", NULL);
+	synthetic_end(&s, 500000);
+	for (int i = 0; i < 3; i++) {
+		g.launch_ns = (uint64_t[]){ 1010, 3010, 210010 }[i];
+		g.duration_ns = (uint64_t[]){ 90000, 40000, 30000 }[i];
+		sb_builder_gpu(s.b, &g);
+	}
+	m = synthetic_model(&s, SECOND);
+	near(stage(m, "denoise")->gpu_span_s * 1e9, 90000);
+	synthetic_done(&s);
+}
+
 static void other_threads_are_roots_and_leave_unattributed_alone(void **state)
 {
 	struct synthetic s;
@@ -472,6 +495,7 @@ int main(void)
 		cmocka_unit_test(no_row_of_the_tree_is_wider_than_the_terminal),
 		cmocka_unit_test(the_largest_self_time_is_the_bottleneck),
 		cmocka_unit_test(gpu_spans_belong_to_the_zone_that_launched_them),
+		cmocka_unit_test(gpu_spans_inside_the_same_stage_count_once),
 		cmocka_unit_test(other_threads_are_roots_and_leave_unattributed_alone),
 		cmocka_unit_test(percentiles_are_those_of_the_sorted_values),
 		cmocka_unit_test(recursion_through_another_stage_counts_once),
