@@ -16,8 +16,9 @@ enum { PROCESSES_MAX = 64 };
 #define SECOND_NS 1000000000ull
 #define MIB 1048576.0
 #define LINKS_FIRST_NS (SECOND_NS / 5) /* a rate needs two readings */
-#define LINKS_SPACING_NS (5 * SECOND_NS)
+#define LINKS_SPACING_NS SECOND_NS
 enum { LINK_FIELDS = 4 };
+enum { MOVED_COST_FACTOR = 200 }; /* asking whose memory moved takes at most 0.5 % of a core */
 
 /* Counters of PCIe and NVLink as last read, and the rates since the reading before. */
 struct links {
@@ -27,13 +28,20 @@ struct links {
 	double gb_per_s[LINK_FIELDS];
 };
 
+/* Who has memory on the GPU, and how much of it was used when that was asked. */
+struct processes {
+	struct sb_seldom seldom;
+	uint64_t asked_ns;
+	double device_mb;
+	double memory_mb;
+	double others;
+};
+
 static struct {
 	void *library;
 	struct nvml_api api;
 	bool started;
-	struct sb_seldom processes[SB_GPUS_DEVICES_MAX];
-	double process_memory_mb[SB_GPUS_DEVICES_MAX];
-	double other_processes[SB_GPUS_DEVICES_MAX];
+	struct processes processes[SB_GPUS_DEVICES_MAX];
 	struct links links[SB_GPUS_DEVICES_MAX];
 } nvml;
 
@@ -316,26 +324,42 @@ static void count_processes(
 		*out_others = here ? here : NAN;
 }
 
+/* Whose memory it is can have changed only when there is more or less of it. */
+static bool memory_moved(const struct processes *p, double device_mb)
+{
+	return !isnan(device_mb) && !isnan(p->device_mb) && fabs(device_mb - p->device_mb) >= 1;
+}
+
+static bool processes_due(const struct processes *p, bool moved, uint64_t now_ns)
+{
+	return sb_seldom_due(&p->seldom, now_ns) ||
+	       (moved && now_ns - p->asked_ns >= p->seldom.cost_ns * MOVED_COST_FACTOR);
+}
+
 static enum sb_gpus_state read_processes(struct sb_gpus_device *d, uint32_t *wanted, double *v)
 {
 	struct nvml_process list[PROCESSES_MAX];
+	struct processes *p = &nvml.processes[(unsigned)d->number % SB_GPUS_DEVICES_MAX];
 	uint32_t bits = SB_GPUS_BIT(SB_GPUS_PROCESS_MEMORY) | SB_GPUS_BIT(SB_GPUS_OTHER_PROCESSES);
 	enum sb_gpus_state state = SB_GPUS_READ;
-	unsigned count = PROCESSES_MAX, slot = (unsigned)d->number % SB_GPUS_DEVICES_MAX;
+	unsigned count = PROCESSES_MAX;
 	uint64_t now_ns = sb_mono_ns();
+	bool moved = memory_moved(p, v[SB_GPUS_MEMORY_USED]);
 
 	if (!(*wanted & bits))
 		return state;
-	if (sb_seldom_due(&nvml.processes[slot], now_ns)) {
-		nvml.process_memory_mb[slot] = nvml.other_processes[slot] = NAN;
+	if (processes_due(p, moved, now_ns)) {
+		p->memory_mb = p->others = NAN;
 		if (usable(nvml.api.processes ? nvml.api.processes(d->handle, &count, list) : no_function(),
 			    wanted, bits, &state))
-			count_processes(
-				list, count, &nvml.process_memory_mb[slot], &nvml.other_processes[slot]);
-		sb_seldom_done(&nvml.processes[slot], now_ns, sb_mono_ns() - now_ns, SECOND_NS);
+			count_processes(list, count, &p->memory_mb, &p->others);
+		p->device_mb = v[SB_GPUS_MEMORY_USED];
+		p->asked_ns = now_ns;
+		sb_seldom_done(&p->seldom, now_ns, sb_mono_ns() - now_ns, SECOND_NS);
+		moved = false;
 	}
-	v[SB_GPUS_PROCESS_MEMORY] = nvml.process_memory_mb[slot];
-	v[SB_GPUS_OTHER_PROCESSES] = nvml.other_processes[slot];
+	v[SB_GPUS_PROCESS_MEMORY] = moved ? NAN : p->memory_mb; /* what it was is no longer so */
+	v[SB_GPUS_OTHER_PROCESSES] = p->others;
 	return state;
 }
 

@@ -250,6 +250,29 @@ static void visible_lists_are_read_as_cuda_does(void **state)
 	assert_int_equal(v.entries[1].index, -1);
 }
 
+/* The list of processes is read seldom, but never older than the memory it explains. */
+static void the_runs_memory_follows_the_devices(void **state)
+{
+	char text[96];
+	int wrong = 0, right = 0;
+
+	snprintf(text, sizeof text, "process %d 4000\n", (int)getpid());
+	say(text);
+	sb_gpus_start(&settings);
+	WAIT_FOR(captured("gpu", 0, "process_memory_mb", -1) == 4000);
+	snprintf(text, sizeof text, "process %d 5000\nmemory_used_mb 9420\n", (int)getpid());
+	say(text);
+	WAIT_FOR(captured("gpu", 0, "process_memory_mb", -1) == 5000);
+	sb_gpus_stop();
+	for (int i = 0; !isnan(captured("gpu", 0, "memory_used_mb", i)); i++)
+		if (captured("gpu", 0, "memory_used_mb", i) == 9420) {
+			right += captured("gpu", 0, "process_memory_mb", i) == 5000;
+			wrong += captured("gpu", 0, "process_memory_mb", i) == 4000;
+		}
+	assert_int_equal(wrong, 0);
+	assert_true(right > 0);
+}
+
 /* The counters grow by the same amount at each reading; PCIe's goes round meanwhile. */
 static void pcie_and_nvlink_counters_become_rates(void **state)
 {
@@ -457,6 +480,7 @@ int main(void)
 		CASE(display_has_the_two_lines),
 		CASE(throttle_reasons_are_words),
 		CASE(visible_lists_are_read_as_cuda_does),
+		CASE(the_runs_memory_follows_the_devices),
 		CASE(pcie_and_nvlink_counters_become_rates),
 		CASE(links_that_are_not_counted_have_no_column),
 		CASE(a_slice_has_its_own_memory_and_its_gpus_sensors),
