@@ -115,6 +115,8 @@ static void look_amd(struct doctor_finding *f)
 
 	if (count > 0)
 		doctor_say(f, DOCTOR_OK, "", "%d GPU%s: %s", count, count == 1 ? "" : "s", devices[0].name);
+	else if (visit_nvml() && nvml.count > 0)
+		doctor_say(f, DOCTOR_OK, "", "not needed: the GPUs here are NVIDIA's");
 	else
 		doctor_say(f, DOCTOR_MISSING,
 			"load the amdgpu driver, and show /sys/class/drm to the container, if there is one",

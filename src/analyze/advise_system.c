@@ -54,18 +54,33 @@ void sb_rule_gpu_memory(struct sb_advisor *a)
 	}
 }
 
+/* Imports and loading leave the GPU idle too, but not for want of work to give it. */
+static double setup_s(const struct sb_model *model)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < model->stages.stage_count && model->generations.whole_run; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (s->setup && s->parent < 0 && s->total_s > 0)
+			sum_s += s->total_s;
+	}
+	return sum_s;
+}
+
 void sb_rule_gpu_utilization(struct sb_advisor *a)
 {
 	const struct sb_series *s;
 	double percent = a->model->summary.gpu_utilization_mean_percent,
 	       wall_s = a->model->summary.generation_s;
+	double idle_s = wall_s * (1 - percent / 100) - setup_s(a->model);
 	bool used = false;
 
 	for (size_t i = 0; (s = gpu_at(a->model, &i));)
 		used |= was_used(s);
 	if (!used || !(percent < a->limit))
 		return;
-	sb_advisor_find(a, percent, wall_s * (1 - percent / 100),
+	sb_advisor_find(a, percent, idle_s > 0 ? idle_s : NAN,
 		sb_say(a, "the GPU is busy %.1f %% of the time", percent),
 		sb_say(a, "mean utilisation over %.2f s of %s", wall_s,
 			a->model->generations.whole_run ? "the run" : "generation"));

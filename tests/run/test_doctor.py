@@ -27,6 +27,7 @@ def test_a_gpu_is_seen(strobe):
     assert found["NVML"]["state"] == "ok"
     assert found["NVML"]["detail"] == "driver 580.65.06, 8 GPUs visible: Fake GPU 9000"
     assert "8420 of 24564 MB" in found["sensors"]["detail"]
+    assert found["AMD sysfs"]["state"] == "ok" and "not needed" in found["AMD sysfs"]["detail"]
 
 
 def test_missing_sensors_are_named(strobe):
