@@ -117,7 +117,7 @@ def zone_overhead():
             b, events = Bench(torch, model, 1), EventTimer(torch)
             # In turns: no form has the machine's better minute.
             for _ in range(4):
-                b.step_pairs("gpu", zoned(model, strobe.section, True), 400)
+                b.step_pairs("gpu", zoned(model, strobe.section, True), 300)
                 b.step_pairs("null", None, 75)
                 b.step_pairs("cpu", zoned(model, strobe.section, False), 75)
                 b.step_pairs("default", zoned(model, strobe.section, None), 75)
