@@ -102,15 +102,27 @@ static void tree_name(
 
 /* Busy time where a GPU trace tells it; a span is never shown as busy. */
 enum gpu_column { GPU_NONE, GPU_SPAN, GPU_BUSY };
+#define MOST 0.9 /* of the run */
 
+/* A trace of a few steps says little about a stage's whole time: spans do. */
 static enum gpu_column gpu_column(const struct sb_model *m)
 {
-	if (m->gpu.present)
+	if (m->gpu.present && m->gpu.window_s >= MOST * m->stages.wall_s)
 		return GPU_BUSY;
 	for (size_t i = 0; i < m->stages.stage_count; i++)
 		if (isfinite(m->stages.stages[i].gpu_span_s))
 			return GPU_SPAN;
-	return GPU_NONE;
+	return m->gpu.present ? GPU_BUSY : GPU_NONE;
+}
+
+static void busy_of_a_part(const struct sb_model *m, struct sb_buf *out)
+{
+	char window[32];
+
+	if (m->gpu.window_s >= MOST * m->stages.wall_s)
+		return;
+	sb_text_seconds(window, sizeof window, m->gpu.window_s);
+	sb_buf_printf(out, "GPU busy: of the %s that were traced\n", window);
 }
 
 static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, size_t width, size_t spare,
@@ -189,6 +201,8 @@ void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, s
 		s->wall_s > 0 ? s->unattributed_s / s->wall_s * 100 : 0);
 	if (hidden)
 		sb_buf_printf(out, "  (%zu small stages not shown; JSON has them)\n", hidden);
+	if (gpu == GPU_BUSY)
+		busy_of_a_part(m, out);
 }
 
 /* ---- the stage log ------------------------------------------------------- */

@@ -156,7 +156,7 @@ static void speed(struct screen *s)
 	if (!isnan(sum->energy_wh_per_video))
 		remark(s, "%.1f Wh per video", sum->energy_wh_per_video);
 	else if (!isnan(sum->run_energy_wh))
-		remark(s, "%.1f Wh", sum->run_energy_wh);
+		remark(s, "GPU energy %.1f Wh", sum->run_energy_wh);
 	if (!isnan(sum->cost_per_video))
 		remark(s, "cost %.4f per video", sum->cost_per_video);
 	else if (!isnan(sum->run_cost))

@@ -11,6 +11,7 @@
 #include "base/jsondom.h"
 #include "exchange/import.h"
 #include "format/builder.h"
+#include "report/stages.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -314,6 +315,42 @@ static void calls_of_the_runtime_are_seen_through_and_waits_are_not_overlap(void
 	close_model(&o);
 }
 
+static void tree_holds(const struct opened *o, const char *what)
+{
+	struct sb_text_options options = { .columns = 100 };
+	struct sb_buf text = { 0 };
+
+	sb_stages_tree(o->model, &options, &text);
+	if (!strstr(sb_buf_text(&text), what))
+		fail_msg("no '%s' in\n%s", what, sb_buf_text(&text));
+	sb_buf_done(&text);
+}
+
+/* Two microseconds of a stage that took a second. */
+static void busy_time_of_a_short_trace_is_not_shown_as_the_stages(void **state)
+{
+	struct made m = begin_made();
+	struct sb_builder_gpu span = {
+		.kind = SB_GPU_ZONE, .launch_tid = 1000, .start_ns = 20, .duration_ns = 900000000
+	};
+	struct opened o;
+
+	zone(&m, "A", 0, 1000000000);
+	put_gpu(&m, "gemm", (struct sb_builder_gpu)KERNEL(10, 2000, 500));
+	o = end_made(&m, 1000000000);
+	tree_holds(&o, "GPU busy: of the 2.00 us that were traced\n");
+	close_model(&o);
+	m = begin_made();
+	zone(&m, "A", 0, 1000000000);
+	put_gpu(&m, "gemm", (struct sb_builder_gpu)KERNEL(10, 2000, 500));
+	span.launch_ns = 10;
+	put_gpu(&m, "A", span);
+	o = end_made(&m, 1000000000);
+	tree_holds(&o, "GPU span");
+	tree_holds(&o, "900 ms");
+	close_model(&o);
+}
+
 static void a_run_without_gpu_records_has_no_section(void **state)
 {
 	struct made m = begin_made();
@@ -335,6 +372,7 @@ int main(void)
 		cmocka_unit_test(copies_are_told_apart_by_direction_and_memory),
 		cmocka_unit_test(communication_is_exposed_where_nothing_computes),
 		cmocka_unit_test(calls_of_the_runtime_are_seen_through_and_waits_are_not_overlap),
+		cmocka_unit_test(busy_time_of_a_short_trace_is_not_shown_as_the_stages),
 		cmocka_unit_test(a_run_without_gpu_records_has_no_section),
 	};
 
