@@ -72,14 +72,27 @@ static void say(const char *what)
 
 /* ---- tags and settings ----------------------------------------------------- */
 
-static void write_tag(const struct sb_setting_tag *tag)
+static void write_tag(const struct strobe_attr *tag)
 {
 	switch (tag->type) {
-	case STROBE_TYPE_INT: sb_keep_meta_int(SB_META_TAG, tag->key, tag->i); break;
-	case STROBE_TYPE_BOOL: sb_keep_meta_bool(SB_META_TAG, tag->key, tag->i); break;
-	case STROBE_TYPE_FLOAT: sb_keep_meta_float(SB_META_TAG, tag->key, tag->f); break;
-	default: sb_keep_meta_string(SB_META_TAG, tag->key, tag->s); break;
+	case STROBE_TYPE_INT: sb_keep_meta_int(SB_META_TAG, tag->key, tag->value.i); break;
+	case STROBE_TYPE_BOOL: sb_keep_meta_bool(SB_META_TAG, tag->key, tag->value.i); break;
+	case STROBE_TYPE_FLOAT: sb_keep_meta_float(SB_META_TAG, tag->key, tag->value.f); break;
+	default: sb_keep_meta_string(SB_META_TAG, tag->key, tag->value.s ? tag->value.s : ""); break;
 	}
+}
+
+static void write_setting_tag(const struct sb_setting_tag *tag)
+{
+	struct strobe_attr attr = { .key = tag->key, .type = tag->type };
+
+	if (tag->type == STROBE_TYPE_FLOAT)
+		attr.value.f = tag->f;
+	else if (tag->type == STROBE_TYPE_STRING)
+		attr.value.s = tag->s;
+	else
+		attr.value.i = tag->i;
+	write_tag(&attr);
 }
 
 /* Ranks find each other by it, wherever their files are carried. */
@@ -96,7 +109,7 @@ static void write_settings(const struct sb_settings *settings)
 {
 	write_job();
 	for (uint32_t i = 0; i < settings->tag_count; i++)
-		write_tag(&settings->tags[i]);
+		write_setting_tag(&settings->tags[i]);
 	for (const struct sb_setting *s = sb_setting_table; s->key; s++) {
 		struct sb_buf text = { 0 };
 
@@ -516,21 +529,8 @@ int strobe_stop(void)
 
 void strobe_tag(const struct strobe_attr *tag)
 {
-	struct sb_setting_tag t = { 0 };
-
-	if (!tag || !tag->key || !sb_session_active())
-		return;
-	t.type = tag->type;
-	snprintf(t.key, sizeof t.key, "%s", tag->key);
-	if (tag->type == STROBE_TYPE_STRING) {
-		sb_keep_meta_string(SB_META_TAG, tag->key, tag->value.s ? tag->value.s : "");
-		return;
-	}
-	if (tag->type == STROBE_TYPE_FLOAT)
-		t.f = tag->value.f;
-	else
-		t.i = tag->value.i;
-	write_tag(&t);
+	if (tag && tag->key && sb_session_active())
+		write_tag(tag);
 }
 
 /* ---- loading and unloading ------------------------------------------------ */

@@ -267,18 +267,17 @@ static int each_part(struct sb_settings *s, const char *text, int (*add)(struct 
 {
 	while (*text) {
 		size_t size = strcspn(text, ";\n");
-		char part[1024]; /* a tag of full length, every byte escaped */
+		char *part = strndup(text, size), *start;
+		int err = 0;
 
-		if (size >= sizeof part)
-			return sb_fail(STROBE_EINVAL, "'%.40s…' is too long", text);
-		memcpy(part, text, size);
-		part[size] = 0;
-		if (part[strspn(part, " \t")]) {
-			int err = add(s, part + strspn(part, " \t"));
-
-			if (err)
-				return err;
-		}
+		if (!part)
+			return sb_fail(STROBE_ENOMEM, "no memory for '%.40s…'", text);
+		start = part + strspn(part, " \t");
+		if (*start)
+			err = add(s, start);
+		free(part);
+		if (err)
+			return err;
 		text += size + (text[size] != 0);
 	}
 	return 0;

@@ -4,6 +4,7 @@
 #define SB_RECORD_SETTINGS_H
 
 #include "base/buf.h"
+#include "format/wire.h"
 #include "strobe.h"
 
 #include <stdbool.h>
@@ -20,7 +21,7 @@ struct sb_setting_tag {
 	enum strobe_type type;
 	int64_t i; /* INT, BOOL */
 	double f;
-	char s[208];
+	char s[SB_STRING_MAX + 2]; /* one byte more than is written: the recorder counts what it cuts */
 };
 
 /* A function of somebody's code that is to be a stage: "pkg.mod:Class.method". */
@@ -129,13 +130,14 @@ void sb_settings_default(struct sb_settings *s);
 /* Sets one value from text; the message names the key, what it wants and what it
  * got. TAGS and STAGES replace the list: "k=v;k2=v2", "mod:f=4c VAE encode;…". */
 int sb_settings_set(struct sb_settings *s, const struct sb_setting *setting, const char *text);
-/* Adds one "k=v" (typed by its looks), one "pkg.mod:Class.method=code name". */
+/* Adds one "k=v" (typed by its looks), one "pkg.mod:Class.method=code name". A
+ * value that a recording cannot hold whole is refused. */
 int sb_settings_add_tag(struct sb_settings *s, const char *text);
 int sb_settings_add_stage(struct sb_settings *s, const char *text);
 /* What these two take back to the same tag, the same stage. */
 void sb_setting_tag_text(const struct sb_setting_tag *tag, struct sb_buf *out);
 void sb_setting_stage_text(const struct sb_setting_stage *stage, struct sb_buf *out);
-/* A tag with the same key is replaced. */
+/* A tag with the same key is replaced. A program's own value may be of any length. */
 int sb_settings_put_tag(struct sb_settings *s, const struct strobe_attr *tag);
 int sb_settings_add_threshold(struct sb_settings *s, const char *name, double value);
 /* The names that thresholds may have, from who knows the rules: the tool. Before

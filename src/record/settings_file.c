@@ -123,10 +123,10 @@ static int each_pair(struct walk *w, struct fy_node *mapping, struct fy_node *wh
 static int visit_tag(struct walk *w, struct fy_node *key, const char *name, struct fy_node *value)
 {
 	struct strobe_attr attr = { .key = name, .type = STROBE_TYPE_STRING };
-	char text[256], pair[512];
+	char text[SB_STRING_MAX + 1], pair[SB_STRING_MAX + 512];
 
 	if (!scalar(w, value, text, sizeof text))
-		return fail_node(w, key, "a tag is text, a number, true or false, of at most 255 characters");
+		return fail_node(w, key, "a tag is text, a number, true or false, of at most 2048 bytes");
 	attr.value.s = text;
 	if (!is_plain(w, value)) {
 		if (sb_settings_put_tag(w->settings, &attr))

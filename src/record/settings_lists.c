@@ -128,18 +128,28 @@ int sb_settings_add_tag(struct sb_settings *s, const char *text)
 {
 	const char *equals = strchr(text, '=');
 	struct strobe_attr attr = { 0 };
-	char key[160], value[1024];
+	char *key, *value;
+	int err;
 
-	if (!equals || equals == text || (size_t)(equals - text) >= sizeof key)
+	if (!equals || equals == text)
 		return sb_fail(STROBE_EINVAL, "a tag is key=value, not '%.60s'", text);
-	snprintf(key, sizeof key, "%.*s", (int)(equals - text), text);
-	snprintf(value, sizeof value, "%s", equals + 1);
+	key = strdup(text);
+	if (!key)
+		return sb_fail(STROBE_ENOMEM, "no memory for the tag '%.60s'", text);
+	value = key + (equals - text);
+	*value++ = 0;
 	trim(key);
 	trim(value);
 	unescape(key);
 	attr.key = key;
 	type_by_looks(value, &attr);
-	return sb_settings_put_tag(s, &attr);
+	if (attr.type == STROBE_TYPE_STRING && strlen(attr.value.s) > SB_STRING_MAX)
+		err = sb_fail(STROBE_EINVAL, "the tag '%.60s' has %zu bytes; a recording holds %u of a tag",
+			key, strlen(attr.value.s), SB_STRING_MAX);
+	else
+		err = sb_settings_put_tag(s, &attr);
+	free(key);
+	return err;
 }
 
 /* 7.0 must not come back as the integer 7. */

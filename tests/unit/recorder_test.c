@@ -223,6 +223,26 @@ static void a_tag_that_is_nothing_is_ignored(void **state)
 	strobe_stop();
 }
 
+/* Long ones are kept; what a string of a recording cannot hold is cut, and counted. */
+static void a_tag_of_the_program_may_be_long(void **state)
+{
+	char prompt[3001] = "";
+	struct strobe_attr tag = { "prompt", STROBE_TYPE_STRING, { .s = prompt } };
+	struct strobe_options options = {
+		.size = sizeof options, .output_dir = folder, .tags = &tag, .tag_count = 1
+	};
+
+	memset(prompt, 'x', SB_STRING_MAX);
+	assert_int_equal(strobe_start(&options), 0);
+	strobe_stop();
+	assert_int_equal(recount_lost(file("run.strobe")), 0);
+	memset(prompt, 'x', sizeof prompt - 1);
+	assert_int_equal(strobe_start(&options), 0);
+	strobe_tag(&tag);
+	strobe_stop();
+	assert_int_equal(recount_lost(file("run.strobe")), 2);
+}
+
 /* ---- fork ---------------------------------------------------------------- */
 
 static void a_forked_child_has_a_file_of_its_own(void **state)
@@ -269,6 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_A_FOLDER(what_is_switched_off_is_not_recorded),
 		IN_A_FOLDER(a_tag_that_is_nothing_is_ignored),
+		IN_A_FOLDER(a_tag_of_the_program_may_be_long),
 		IN_A_FOLDER(every_zone_is_in_the_file),
 		IN_A_FOLDER(nothing_is_recorded_without_a_session),
 		IN_A_FOLDER(a_second_session_starts_empty),

@@ -262,6 +262,35 @@ static void separators_inside_a_part_survive(void **state)
 	assert_int_equal(strlen(round_trip("session_tags", strcat(percent, "\""))), 3 + 200 * 3 + 1);
 }
 
+/* A prompt is a tag too. */
+static void a_long_tag_is_kept_whole_or_refused(void **state)
+{
+	char text[SB_STRING_MAX + 16] = "prompt=", file[SB_STRING_MAX + 64];
+	const char *value = text + strlen(text);
+	struct strobe_attr own = { "prompt", STROBE_TYPE_STRING, { .s = value } };
+
+	sb_settings_default(&settings);
+	memset(text + strlen(text), ';', SB_STRING_MAX);
+	assert_int_equal(sb_settings_add_tag(&settings, text), 0);
+	assert_string_equal(settings.tags[0].s, value);
+	round_trip("session_tags", "a=b"); /* empties the list */
+	assert_int_equal(sb_settings_put_tag(&settings, &own), 0);
+	assert_string_equal(settings.tags[1].s, value);
+	for (char *p = text; *p; p++)
+		*p = *p == ';' ? 'x' : *p;
+	round_trip("session_tags", text);
+	assert_string_equal(settings.tags[0].s, value);
+	snprintf(file, sizeof file, "profiling:\n  session_tags: {prompt: %s}\n", value);
+	assert_int_equal(load(file), 0);
+	assert_string_equal(settings.tags[0].s, value);
+
+	strcat(text, "x");
+	assert_int_equal(sb_settings_add_tag(&settings, text), STROBE_EINVAL);
+	assert_non_null(strstr(sb_error_message(), "the tag 'prompt' has 2049 bytes"));
+	snprintf(file, sizeof file, "profiling:\n  session_tags: {prompt: %s}\n", value);
+	assert_fails(file, "at most 2048 bytes");
+}
+
 static void numbers_come_back_to_the_last_bit(void **state)
 {
 	assert_string_equal(round_trip("target_fps", "23.976"), "23.976");
@@ -350,6 +379,7 @@ int main(void)
 		cmocka_unit_test(every_value_survives_the_environment),
 		cmocka_unit_test(a_stage_name_like_a_code_stays_a_name),
 		cmocka_unit_test(separators_inside_a_part_survive),
+		cmocka_unit_test(a_long_tag_is_kept_whole_or_refused),
 		cmocka_unit_test(numbers_come_back_to_the_last_bit),
 		cmocka_unit_test(units_and_none_are_understood),
 		cmocka_unit_test(bad_environment_names_the_variable),
