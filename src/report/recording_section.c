@@ -102,8 +102,8 @@ static void text_losses(
 		sb_text_wrap(out, r->warnings[i], 2, sb_text_columns(o));
 }
 
-/* "0 dropped; recording took 0.13 % of the program's threads (26.0 us at 13.0 ns a
- * word), 1.20 ms of CPU in strobe's own threads; 40 us at changes of chunk" */
+/* "0 dropped; recording took 0.13 % of the program's threads' time (26.0 us: 13 ns for every
+ * 8 bytes); strobe's own threads took 1.20 ms of CPU; moving on to the next piece … took 40 us" */
 static void cost_words(const struct sb_recording_section *r, struct sb_buf *line)
 {
 	char a[32], b[32];
@@ -114,7 +114,7 @@ static void cost_words(const struct sb_recording_section *r, struct sb_buf *line
 		sb_text_seconds(b, sizeof b, r->record_cost_s);
 		sb_buf_puts(line, "; recording took ");
 		sb_text_percent(line, r->overhead_ratio);
-		sb_buf_printf(line, " of the program's threads' time (%s, at %s a word)", a, b);
+		sb_buf_printf(line, " of the program's threads' time (%s: %s for every 8 bytes)", a, b);
 	}
 	if (r->own_cpu_s > 0) {
 		sb_text_seconds(a, sizeof a, r->own_cpu_s);
@@ -127,7 +127,10 @@ static void cost_words(const struct sb_recording_section *r, struct sb_buf *line
 	}
 	if (r->waiting_s > 0) {
 		sb_text_seconds(a, sizeof a, r->waiting_s);
-		sb_buf_printf(line, "; %s at changes of chunk, waiting included, all threads added up", a);
+		sb_buf_printf(line,
+			"; moving on to the next piece of the recording file took %s, waiting included, all "
+			"threads added up",
+			a);
 	}
 }
 
