@@ -65,8 +65,10 @@ static void seconds(double value, char *out, size_t size)
 		snprintf(out, size, "%.2f s", value);
 	else if (v >= 0.0009995)
 		snprintf(out, size, "%.*f ms", v < 0.0099995 ? 2 : 1, value * 1e3);
-	else
+	else if (v >= 0.9995e-6)
 		snprintf(out, size, "%.1f us", value * 1e6);
+	else
+		snprintf(out, size, "%.0f ns", value * 1e9);
 }
 
 void sb_metric_text(enum sb_metric metric, double value, char *out, size_t size)

@@ -163,20 +163,45 @@ static const struct sb_stage_change *change_of(
 	return NULL;
 }
 
+/* "16.47s" as the sheets have it; "3.10 ms" where two decimals would say nothing.
+ * The unit is that of the time it is, or is a part of. */
+static void sheet_time(double value, double whole, char *out, size_t size)
+{
+	if (whole >= 0.0995 || whole == 0)
+		snprintf(out, size, "%.2fs", value);
+	else
+		sb_metric_text(SB_METRIC_WALL, value, out, size);
+}
+
+static void put_time(double value, struct sb_buf *out)
+{
+	char text[32] = "-";
+
+	if (!isnan(value))
+		sheet_time(value, value, text, sizeof text);
+	sb_buf_printf(out, "%8s", text);
+}
+
+static void put_change(double base, double now, struct sb_buf *out)
+{
+	char text[32];
+
+	if (isnan(base) || isnan(now))
+		return;
+	sheet_time(fabs(now - base), fmax(base, now), text, sizeof text);
+	sb_buf_printf(out, " (Δ: %s%s)", now < base ? "-" : "+", text);
+}
+
 static void put_line(const struct sb_stage_change *s, bool after, int width, struct sb_buf *out)
 {
-	double value = after ? s->now_s : s->base_s;
 	char label[300];
 
 	sb_stage_label(s->code, !after && s->old_name ? s->old_name : s->name, label, sizeof label);
 	sb_buf_printf(
 		out, "- %s:%*s ", label, width > (int)strlen(label) ? width - (int)strlen(label) : 0, "");
-	if (isnan(value))
-		sb_buf_puts(out, "       -");
-	else
-		sb_buf_printf(out, "%7.2fs", value);
-	if (after && !isnan(s->base_s) && !isnan(s->now_s))
-		sb_buf_printf(out, " (Δ: %+.2fs)", s->now_s - s->base_s);
+	put_time(after ? s->now_s : s->base_s, out);
+	if (after)
+		put_change(s->base_s, s->now_s, out);
 	sb_buf_putc(out, '\n');
 }
 
@@ -203,6 +228,12 @@ static void put_sheet(const struct sb_comparison *c, bool after, int width, stru
 	free(lines);
 }
 
+static void put_total(double value, int width, struct sb_buf *out)
+{
+	sb_buf_printf(out, "- %-*s ", width + 1, "Total:");
+	put_time(value, out);
+}
+
 void sb_diff_template(const struct sb_comparison *c, struct sb_buf *out)
 {
 	int width = label_columns(c);
@@ -211,10 +242,12 @@ void sb_diff_template(const struct sb_comparison *c, struct sb_buf *out)
 	sb_diff_side(c->base, c->base_count, out);
 	sb_buf_putc(out, '\n');
 	put_sheet(c, false, width, out);
-	sb_buf_printf(out, "- %-*s %7.2fs\n\nAFTER: ", width + 1, "Total:", c->total.base);
+	put_total(c->total.base, width, out);
+	sb_buf_puts(out, "\n\nAFTER: ");
 	sb_diff_side(c->now, c->now_count, out);
 	sb_buf_putc(out, '\n');
 	put_sheet(c, true, width, out);
-	sb_buf_printf(out, "- %-*s %7.2fs (Δ: %+.2fs)\n", width + 1, "Total:", c->total.now,
-		c->total.now - c->total.base);
+	put_total(c->total.now, width, out);
+	put_change(c->total.base, c->total.now, out);
+	sb_buf_putc(out, '\n');
 }

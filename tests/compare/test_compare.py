@@ -67,6 +67,15 @@ def test_diff_of_two_stage_logs(strobe, form, rest):
     expect(f"diff/stagelog.{form}", strobe("diff", "before.txt", "after.txt", *option).stdout.split(rest)[0])
 
 
+def test_the_tracking_sheet_has_units_that_short_stages_need(strobe, tmp_path):
+    (tmp_path / "old.txt").write_text("[1a] prepare: 0.0031s\n[1b] copy: 0.000035s\n[1c] decode: 1.5s\n")
+    (tmp_path / "new.txt").write_text("[1a] prepare: 0.0042s\n[1b] copy: 0.000032s\n[1c] decode: 1.25s\n")
+    after = strobe("diff", "old.txt", "new.txt", "--template").stdout.split("AFTER")[1]
+    assert "- [1a] prepare:  4.20 ms (Δ: +1.10 ms)\n" in after
+    assert "- [1b] copy:     32.0 us (Δ: -3.0 us)\n" in after
+    assert "- [1c] decode:     1.25s (Δ: -0.25s)\n" in after
+
+
 def test_diff_leads_with_the_total_although_a_stage_gained(strobe):
     lines = strobe("diff", "before.txt", "after.txt").stdout.splitlines()
     assert lines[1].startswith("Total 281.96 s -> 299.88 s  (+17.92 s, +6.4 %)")
@@ -106,6 +115,8 @@ def test_a_change_inside_the_noise_does_not_fail(strobe):
     (["--fail-above", "5"], "--fail-above 5 would allow 500 %: write 5%"),
     (["--tolerance", "2"], "--tolerance 2 would allow 200 %: write 2%"),
     (["--template", "--format", "json"], "--template is a form of its own"),
+    (["--top", "0"], "--top takes a whole number from 1 to 1000000, not '0'"),
+    (["--top", "2.5"], "--top takes a whole number from 1 to 1000000, not '2.5'"),
 ])
 def test_diff_refuses_what_is_hardly_meant(strobe, args, words):
     assert words in strobe("diff", "before.txt", "after.txt", *args, code=2).stderr
