@@ -1,9 +1,11 @@
 /* Parses a command line against a command's option table. */
 #include "args.h"
 
+#include "base/numerals.h"
 #include "record/settings.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,20 +156,47 @@ const char *args_nth(const struct args *args, const char *name, size_t n)
 	return NULL;
 }
 
+static bool refuse_number(const char *name, const char *text, const char *kind, double lowest, double highest)
+{
+	char from[32], to[32];
+
+	sb_numerals_write(lowest, from, sizeof from);
+	sb_numerals_write(highest, to, sizeof to);
+	complain("--%s takes a %s from %s to %s, not '%s'", name, kind, from, to, text);
+	return false;
+}
+
+static bool read_number(const char *text, double lowest, double highest, double *out_value)
+{
+	char *end;
+
+	errno = 0;
+	*out_value = strtod(text, &end);
+	return !errno && end != text && !*end && *out_value >= lowest && *out_value <= highest;
+}
+
 bool args_number(const struct args *args, const char *name, double lowest, double highest, double *out_value)
 {
 	const char *text = args_value(args, name);
-	char *end;
 	double value;
 
 	if (!text)
 		return true;
-	errno = 0;
-	value = strtod(text, &end);
-	if (errno || end == text || *end || !(value >= lowest && value <= highest)) {
-		complain("--%s takes a number from %g to %g, not '%s'", name, lowest, highest, text);
-		return false;
-	}
+	if (!read_number(text, lowest, highest, &value))
+		return refuse_number(name, text, "number", lowest, highest);
 	*out_value = value;
+	return true;
+}
+
+bool args_count(const struct args *args, const char *name, size_t lowest, size_t highest, size_t *out_count)
+{
+	const char *text = args_value(args, name);
+	double value;
+
+	if (!text)
+		return true;
+	if (!read_number(text, (double)lowest, (double)highest, &value) || value != floor(value))
+		return refuse_number(name, text, "whole number", (double)lowest, (double)highest);
+	*out_count = (size_t)value;
 	return true;
 }

@@ -118,12 +118,11 @@ static int print(const struct args *args, const struct sb_aggregate *a)
 	const char *format = args_value(args, "format"), *path = args_value(args, "output");
 	struct sb_aggregate_options o = { .colour = !path && stdout_has_colour() };
 	struct sb_buf out = { 0 };
-	double top = 15;
 	int code = 0;
 
-	if (!args_number(args, "top", 1, 1e6, &top))
+	o.top = 15;
+	if (!args_count(args, "top", 1, 1000000, &o.top))
 		return EXIT_USAGE;
-	o.top = (size_t)top;
 	if (!format || !strcmp(format, "text"))
 		sb_aggregate_text(a, &o, &out);
 	else
@@ -138,15 +137,15 @@ static int print(const struct args *args, const struct sb_aggregate *a)
 
 static int aggregate(const struct args *args, struct aggregate_job *job)
 {
-	double workers = (double)sysconf(_SC_NPROCESSORS_ONLN);
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t workers = cores > 8 ? 8 : cores > 0 ? (size_t)cores : 1;
 	int code;
 
-	workers = workers > 8 ? 8 : workers;
-	if (!args_number(args, "threads", 1, WORKERS_MAX, &workers))
+	if (!args_count(args, "threads", 1, WORKERS_MAX, &workers))
 		return EXIT_USAGE;
 	code = find_inputs(args, job);
 	if (!code)
-		code = read_all(job, (size_t)workers);
+		code = read_all(job, workers);
 	if (code)
 		return code;
 	if (!job->aggregate->rank_count) {

@@ -210,13 +210,13 @@ static int print_result(const struct args *args, const struct sb_bench *b)
 static int read_options(const struct args *args, struct bench_job *job)
 {
 	const char *format = args_value(args, "format");
-	double iterations = args_has(args, "marks") ? 1 : 10, warmup = 1;
+	size_t iterations = args_has(args, "marks") ? 1 : 10, warmup = 1;
 
 	job->bench.target_fps = job->frames = NAN;
-	if (!args_number(args, "iterations", 1, 1e6, &iterations) ||
-		!args_number(args, "warmup", 0, 1e6, &warmup) ||
+	if (!args_count(args, "iterations", 1, 1000000, &iterations) ||
+		!args_count(args, "warmup", 0, 1000000, &warmup) ||
 		!args_number(args, "frames", 1, 1e9, &job->frames) ||
-		!args_number(args, "target-fps", 1e-6, 1e9, &job->bench.target_fps) ||
+		!args_number(args, "target-fps", 0.001, 1e9, &job->bench.target_fps) ||
 		!args_number(args, "timeout", 0.001, 1e9, &job->child.timeout_s))
 		return EXIT_USAGE;
 	if (format && strcmp(format, "text") && strcmp(format, "json") && strcmp(format, "csv"))

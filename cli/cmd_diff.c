@@ -169,12 +169,11 @@ static int print(const struct args *args, const struct sb_comparison *c, const c
 	const char *path = args_value(args, "output");
 	struct sb_diff_options o = { .columns = stdout_columns(), .colour = !path && stdout_has_colour() };
 	struct sb_buf out = { 0 };
-	double top = 20;
 	int code = 0;
 
-	if (!args_number(args, "top", 1, 1e6, &top))
+	o.top = 20;
+	if (!args_count(args, "top", 1, 1000000, &o.top))
 		return EXIT_USAGE;
-	o.top = (size_t)top;
 	if (args_has(args, "template"))
 		sb_diff_template(c, &out);
 	else if (!strcmp(format, "text"))

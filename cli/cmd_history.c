@@ -56,14 +56,12 @@ static bool read_time(const struct args *args, const char *option, uint64_t *out
 	return true;
 }
 
-static bool read_filter(const struct args *args, double limit, struct sb_history_filter *out_filter)
+static bool read_filter(const struct args *args, size_t limit, struct sb_history_filter *out_filter)
 {
 	out_filter->name = args_value(args, "name");
-	if (!args_number(args, "limit", 1, 1e6, &limit) ||
-		!read_time(args, "since", &out_filter->since_real_ns))
-		return false;
-	out_filter->limit = (size_t)limit;
-	return true;
+	out_filter->limit = limit;
+	return args_count(args, "limit", 1, 1000000, &out_filter->limit) &&
+	       read_time(args, "since", &out_filter->since_real_ns);
 }
 
 static bool wants_json(const struct args *args)
@@ -374,12 +372,11 @@ static int add(struct args *args, struct sb_history *h)
 static int prune(struct args *args, struct sb_history *h)
 {
 	struct sb_history_prune what = { .gone = args_has(args, "gone"), .dry = args_has(args, "dry-run") };
-	double keep = 0;
 	size_t count;
 
-	if (!args_number(args, "keep", 1, 1e9, &keep) || !read_time(args, "older-than", &what.before_real_ns))
+	if (!args_count(args, "keep", 1, 1000000000, &what.keep) ||
+		!read_time(args, "older-than", &what.before_real_ns))
 		return EXIT_USAGE;
-	what.keep = (size_t)keep;
 	if (!what.keep && !what.before_real_ns && !what.gone)
 		return complain("prune what? Give --keep N, --older-than 90d or --gone");
 	if (sb_history_prune(h, &what, &count))

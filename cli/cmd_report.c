@@ -56,12 +56,12 @@ static int write_folder(struct sb_run *run, const struct sb_model *model, const 
 static int make_text(
 	const struct args *args, const struct sb_model *model, bool to_terminal, struct sb_buf *out)
 {
-	struct sb_text_options text = { .sort = args_value(args, "sort") };
-	double top = 20, columns = to_terminal ? stdout_columns() : 100;
+	struct sb_text_options text = { .sort = args_value(args, "sort"), .top = 20 };
+	size_t columns = to_terminal ? (size_t)stdout_columns() : 100;
 
-	if (!args_number(args, "top", 1, 1e9, &top) || !args_number(args, "columns", 60, 1000, &columns))
+	if (!args_count(args, "top", 1, 1000000, &text.top) ||
+		!args_count(args, "columns", 60, 1000, &columns))
 		return EXIT_USAGE;
-	text.top = (size_t)top;
 	text.columns = (int)columns;
 	text.colour = to_terminal && stdout_has_colour();
 	return sb_report_text(model, &text, out) ? complain_last() : 0;

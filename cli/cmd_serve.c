@@ -53,12 +53,12 @@ static int run(struct args *args)
 	struct sb_buf token = { 0 };
 	char target[4096], host[256];
 	const char *name;
-	double port = DEFAULT_PORT;
+	size_t port = DEFAULT_PORT;
 	int code;
 
 	if (args->count > 1)
 		return complain("one RUN or folder at a time");
-	if (!args_number(args, "port", 0, 65535, &port))
+	if (!args_count(args, "port", 0, 65535, &port))
 		return EXIT_USAGE;
 	if (args->count && access(args->values[0], F_OK) &&
 		sb_run_resolve(args->values[0], target, sizeof target))

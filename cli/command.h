@@ -51,8 +51,10 @@ bool args_has(const struct args *args, const char *name);
 const char *args_value(const struct args *args, const char *name); /* the last; NULL */
 /* The i-th occurrence of a repeated option; NULL past the end. */
 const char *args_nth(const struct args *args, const char *name, size_t i);
-/* Whole numbers with an optional range check; complains itself, returns false. */
+/* A number in a range, a whole number in a range. Where the option is not given the
+ * value stays as it is; a wrong one is complained about: false. */
 bool args_number(const struct args *args, const char *name, double lowest, double highest, double *out_value);
+bool args_count(const struct args *args, const char *name, size_t lowest, size_t highest, size_t *out_count);
 
 /* ---- talking to the user ---- */
 /* "strobe NAME: message" on stderr, and the exit code to return. */

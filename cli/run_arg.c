@@ -35,10 +35,10 @@ static const char *end_option(const struct args *args)
 int run_arg_open(const struct args *args, const char *spec, struct sb_run **out_run)
 {
 	struct sb_cut cut = { 0 };
-	double generation = 0;
+	size_t generation = 0;
 	bool has_last = false;
 
-	if (!args_number(args, "generation", 1, 1e9, &generation) ||
+	if (!args_count(args, "generation", 1, 1000000000, &generation) ||
 		!read_time(args, "last", &has_last, &cut.last_ns) ||
 		!read_time(args, "from", &cut.has_from, &cut.from_ns) ||
 		!read_time(args, end_option(args), &cut.has_to, &cut.to_ns))
