@@ -17,6 +17,8 @@
 #define ENTRY_BUDGET 1000000u
 #define DEPTH_MAX 64u /* rows of a lane; deeper zones are counted, not shown */
 #define PACK_ROWS_MAX 16u /* rows for zones that overlap */
+#define HELD_MAX 262144u /* of them, before they are packed */
+#define ALIGNED_NS 20000 /* how well a stream's time is known */
 #define LANES_MAX 256u
 #define DETAILS_MAX 20000u
 #define DETAILS_OF_STAGES_MAX 8000u
@@ -30,11 +32,11 @@ enum lane_kind {
 	LANE_ITERATION,
 	LANE_THREAD,
 	LANE_TRACK,
-	LANE_STREAM,
-	LANE_GPU_ZONE
+	LANE_GPU_SPAN, /* what follows is of a GPU's stream */
+	LANE_STREAM
 };
 static const char *const kind_names[] = { "generation", "block", "step", "iteration", "thread", "track",
-	"stream", "stream" };
+	"span", "stream" };
 
 struct lane {
 	enum lane_kind kind;
@@ -46,6 +48,14 @@ struct lane {
 	int64_t busy_ns;
 	uint64_t too_deep;
 	uint32_t written_as;
+};
+
+/* A zone that may overlap others of its lane: its row is found when those that
+ * began before it are known. */
+struct held {
+	int64_t start_ns, end_ns;
+	uint32_t lane, name;
+	uint32_t detail; /* UINT32_MAX: none */
 };
 
 struct detail {
@@ -62,7 +72,9 @@ struct mark {
 struct timeline {
 	struct sb_run *run;
 	struct sb_timeline_rows rows;
-	struct sb_timeline_profile profile;
+	struct sb_timeline_profile profile, gpu_profile;
+	struct held *held;
+	uint32_t held_count, held_capacity;
 	struct lane *lanes;
 	uint32_t lane_count, lane_capacity;
 	struct sb_map lane_of; /* kind << 32 | id */
@@ -128,28 +140,79 @@ static void put_nested(struct timeline *t, struct lane *lane, uint32_t depth, in
 	sb_timeline_rows_add(&t->rows, lane->rows[depth], start_ns, end_ns, name);
 }
 
-/* Zones that may overlap: the first row that is free again takes the zone.
- * Returns the row. */
-static uint32_t put_packed(
-	struct timeline *t, struct lane *lane, int64_t start_ns, int64_t end_ns, uint32_t name)
+/* Spans of a stream are in order but placed to a few µs: the next one may seem to
+ * begin before the last has ended. One that lies inside it does not follow it. */
+static bool follows(const struct lane *lane, const struct sb_timeline_entry *last, const struct held *h)
 {
+	int64_t overlap_ns = last->end_ns - h->start_ns;
+
+	if (overlap_ns <= 0)
+		return true;
+	return lane->kind == LANE_GPU_SPAN && overlap_ns <= ALIGNED_NS && h->end_ns > last->end_ns &&
+	       overlap_ns * 2 < h->end_ns - h->start_ns && overlap_ns * 2 < last->end_ns - last->start_ns;
+}
+
+/* The first row that is free again takes the zone. */
+static void pack(struct timeline *t, const struct held *h)
+{
+	struct lane *lane = &t->lanes[h->lane];
 	uint32_t i;
 
 	for (i = 0; i < lane->row_count; i++) {
 		const struct sb_timeline_row *row = &t->rows.rows[lane->rows[i]];
 
-		if (!row->count || row->entries[row->count - 1].end_ns <= start_ns)
+		if (!row->count || follows(lane, &row->entries[row->count - 1], h))
 			break;
 	}
 	if (i == PACK_ROWS_MAX)
 		i--;
 	if (!rows_up_to(t, lane, i)) {
 		t->failed = true;
-		return 0;
+		return;
 	}
-	lane->busy_ns += end_ns - start_ns;
-	sb_timeline_rows_add(&t->rows, lane->rows[i], start_ns, end_ns, name);
-	return i;
+	lane->busy_ns += h->end_ns - h->start_ns;
+	sb_timeline_rows_add(&t->rows, lane->rows[i], h->start_ns, h->end_ns, h->name);
+	if (h->detail != UINT32_MAX)
+		t->details[h->detail].row = i;
+}
+
+/* Outer ones first, so that they come to lie above what they hold. */
+static int outer_first(const void *a, const void *b)
+{
+	const struct held *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
+}
+
+static void pack_held(struct timeline *t)
+{
+	if (t->held_count)
+		qsort(t->held, t->held_count, sizeof *t->held, outer_first);
+	for (uint32_t i = 0; i < t->held_count; i++)
+		pack(t, &t->held[i]);
+	t->held_count = 0;
+}
+
+static void hold(struct timeline *t, const struct lane *lane, int64_t start_ns, int64_t end_ns, uint32_t name,
+	uint32_t detail)
+{
+	if (t->held_count == HELD_MAX)
+		pack_held(t);
+	if (t->held_count == t->held_capacity) {
+		uint32_t capacity = t->held_capacity ? t->held_capacity * 2 : 256;
+		struct held *held = realloc(t->held, capacity * sizeof *held);
+
+		if (!held) {
+			t->failed = true;
+			return;
+		}
+		t->held = held;
+		t->held_capacity = capacity;
+	}
+	t->held[t->held_count++] = (struct held){ start_ns, end_ns, (uint32_t)(lane - t->lanes), name,
+		detail };
 }
 
 static void put_attr(struct sb_json *j, const struct sb_run_attr *a)
@@ -162,15 +225,15 @@ static void put_attr(struct sb_json *j, const struct sb_run_attr *a)
 	}
 }
 
-/* What a click on the zone shows beyond its times. */
-static void keep_detail(struct timeline *t, const struct sb_zone *zone, uint32_t lane, uint32_t row)
+/* What a click on the zone shows beyond its times. Returns its number, or UINT32_MAX. */
+static uint32_t keep_detail(struct timeline *t, const struct sb_zone *zone, uint32_t lane, uint32_t row)
 {
 	bool is_stage = zone->role == STROBE_ROLE_STAGE;
 	struct sb_json j;
 
 	if (!zone->attr_count || t->detail_count == DETAILS_MAX || row >= DEPTH_MAX ||
 		(is_stage && t->stage_detail_count == DETAILS_OF_STAGES_MAX))
-		return;
+		return UINT32_MAX;
 	t->stage_detail_count += is_stage;
 	t->details[t->detail_count++] = (struct detail){ lane, row, zone->begin_ns, t->detail_text.size };
 	sb_json_init(&j, &t->detail_text, false);
@@ -179,6 +242,7 @@ static void keep_detail(struct timeline *t, const struct sb_zone *zone, uint32_t
 		put_attr(&j, &zone->attrs[i]);
 	sb_json_object_end(&j);
 	sb_buf_putc(&t->detail_text, '\0');
+	return t->detail_count - 1;
 }
 
 static bool lane_of_role(uint32_t role, enum lane_kind *out_kind)
@@ -192,60 +256,60 @@ static bool lane_of_role(uint32_t role, enum lane_kind *out_kind)
 	}
 }
 
+static void put_zone(struct timeline *t, enum lane_kind kind, uint32_t id, const struct sb_zone *zone)
+{
+	struct lane *lane = lane_at(t, kind, id, zone->process);
+	bool packed = kind < LANE_THREAD || zone->flags & SB_ZONE_SPAN;
+	uint32_t detail;
+
+	if (!lane) {
+		t->failed = true;
+		return;
+	}
+	detail = keep_detail(t, zone, (uint32_t)(lane - t->lanes), packed ? 0 : zone->depth);
+	if (packed)
+		hold(t, lane, zone->begin_ns, zone->end_ns, zone->name, detail);
+	else
+		put_nested(t, lane, zone->depth, zone->begin_ns, zone->end_ns, zone->name);
+}
+
 static void on_zone(void *self, const struct sb_zone *zone)
 {
 	struct timeline *t = self;
 	bool span = zone->flags & SB_ZONE_SPAN;
 	bool task = zone->track < t->run->track_count && !t->run->tracks[zone->track].tid;
-	struct lane *lane;
 	enum lane_kind kind;
-	uint32_t row = zone->depth;
 
 	/* Spans of a thread may overlap its zones: they get a lane of their own. */
-	lane = lane_at(t, span || task ? LANE_TRACK : LANE_THREAD, zone->track, zone->process);
-	if (!lane) {
-		t->failed = true;
-		return;
-	}
+	put_zone(t, span || task ? LANE_TRACK : LANE_THREAD, zone->track, zone);
 	t->zones++;
-	if (span)
-		row = put_packed(t, lane, zone->begin_ns, zone->end_ns, zone->name);
-	else
-		put_nested(t, lane, zone->depth, zone->begin_ns, zone->end_ns, zone->name);
-	sb_timeline_profile_add(&t->profile, zone->name, zone->begin_ns, zone->end_ns);
-	keep_detail(t, zone, (uint32_t)(lane - t->lanes), row);
-	if (!lane_of_role(zone->role, &kind))
-		return;
-	lane = lane_at(t, kind, 0, zone->process);
-	if (!lane) {
-		t->failed = true;
-		return;
-	}
-	row = put_packed(t, lane, zone->begin_ns, zone->end_ns, zone->name);
-	keep_detail(t, zone, (uint32_t)(lane - t->lanes), row);
+	if (!(zone->flags & SB_ZONE_RECURSIVE))
+		sb_timeline_profile_add(&t->profile, zone->name, zone->begin_ns, zone->end_ns);
+	if (lane_of_role(zone->role, &kind))
+		put_zone(t, kind, 0, zone);
 }
 
 static void on_gpu(struct timeline *t, const struct sb_event *e)
 {
 	uint32_t id = e->gpu.device << 24 | (e->gpu.stream & 0xffffff);
-	bool zone = e->gpu.kind == SB_GPU_ZONE;
+	bool span = e->gpu.kind == SB_GPU_ZONE;
+	int64_t end_ns = e->t_ns + e->gpu.duration_ns;
 	struct lane *lane;
 
 	if (e->gpu.kind == SB_GPU_SYNC || e->gpu.duration_ns < 0)
 		return;
-	lane = lane_at(t, zone ? LANE_GPU_ZONE : LANE_STREAM, id, e->process);
+	lane = lane_at(t, span ? LANE_GPU_SPAN : LANE_STREAM, id, e->process);
 	if (!lane) {
 		t->failed = true;
 		return;
 	}
 	t->zones++;
-	if (zone)
-		put_packed(t, lane, e->t_ns, e->t_ns + e->gpu.duration_ns, e->name);
-	else
-		put_nested(t, lane, e->gpu.kind == SB_GPU_KERNEL ? 0 : 1, e->t_ns,
-			e->t_ns + e->gpu.duration_ns, e->name);
-	if (!zone)
-		sb_timeline_profile_add(&t->profile, e->name, e->t_ns, e->t_ns + e->gpu.duration_ns);
+	if (span) {
+		hold(t, lane, e->t_ns, end_ns, e->name, UINT32_MAX);
+		return;
+	}
+	put_nested(t, lane, e->gpu.kind == SB_GPU_KERNEL ? 0 : 1, e->t_ns, end_ns, e->name);
+	sb_timeline_profile_add(&t->gpu_profile, e->name, e->t_ns, end_ns);
 }
 
 static void on_event(void *self, const struct sb_event *e)
@@ -279,9 +343,9 @@ static void lane_name(const struct timeline *t, const struct lane *lane, char *o
 		snprintf(out, size, "%s", derived[lane->kind]);
 		return;
 	}
-	if (lane->kind >= LANE_STREAM) {
+	if (lane->kind >= LANE_GPU_SPAN) {
 		snprintf(out, size, "GPU %u stream %u%s", lane->id >> 24, lane->id & 0xffffff,
-			lane->kind == LANE_GPU_ZONE ? " spans" : "");
+			lane->kind == LANE_GPU_SPAN ? " spans" : "");
 		return;
 	}
 	track = &t->run->tracks[lane->id];
@@ -304,12 +368,13 @@ static int by_place(const void *a, const void *b, void *lanes)
 	const struct lane *x = (struct lane *)lanes + *(const uint32_t *)a;
 	const struct lane *y = (struct lane *)lanes + *(const uint32_t *)b;
 
+	/* A stream's spans stand right above its kernels. */
+	if (x->kind >= LANE_GPU_SPAN && y->kind >= LANE_GPU_SPAN && x->id != y->id)
+		return x->id < y->id ? -1 : 1;
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
 	if (x->main != y->main)
 		return x->main ? -1 : 1;
-	if (x->kind >= LANE_STREAM && x->id != y->id)
-		return x->id < y->id ? -1 : 1;
 	if (x->busy_ns != y->busy_ns)
 		return x->busy_ns > y->busy_ns ? -1 : 1;
 	return x->id < y->id ? -1 : x->id > y->id;
@@ -352,6 +417,8 @@ static void write_names(struct timeline *t, const uint32_t *order, uint32_t lane
 	}
 	for (uint32_t i = 0; i < t->profile.name_count; i++)
 		t->name_numbers[t->profile.names[i]] = 0;
+	for (uint32_t i = 0; i < t->gpu_profile.name_count; i++)
+		t->name_numbers[t->gpu_profile.names[i]] = 0;
 	for (uint32_t i = 0; i < t->mark_count; i++)
 		t->name_numbers[t->marks[i].name] = 0;
 	sb_json_array_begin(j, "names");
@@ -426,18 +493,19 @@ static void write_details(const struct timeline *t, struct sb_json *j)
 	sb_json_array_end(j);
 }
 
-static void write_profile(const struct timeline *t, struct sb_json *j, struct sb_buf *body)
+static void write_profile(const struct timeline *t, const char *key, const struct sb_timeline_profile *p,
+	struct sb_json *j, struct sb_buf *body)
 {
-	sb_json_object_begin(j, "profile");
-	sb_json_int(j, "bin_ns", t->profile.bin_ns);
+	sb_json_object_begin(j, key);
+	sb_json_int(j, "bin_ns", p->bin_ns);
 	sb_json_uint(j, "bins", SB_PROFILE_BINS);
 	sb_json_uint(j, "at", body->size);
 	sb_json_array_begin(j, "names");
-	for (uint32_t i = 0; i < t->profile.name_count; i++)
-		sb_json_uint(j, NULL, t->name_numbers[t->profile.names[i]]);
+	for (uint32_t i = 0; i < p->name_count; i++)
+		sb_json_uint(j, NULL, t->name_numbers[p->names[i]]);
 	sb_json_array_end(j);
 	sb_json_object_end(j);
-	sb_timeline_profile_write(&t->profile, body);
+	sb_timeline_profile_write(p, body);
 }
 
 static int write_timeline(struct timeline *t, struct sb_buf *out)
@@ -468,7 +536,9 @@ static int write_timeline(struct timeline *t, struct sb_buf *out)
 	write_lanes(t, order, lane_count, &j, &body);
 	write_marks(t, &j);
 	write_details(t, &j);
-	write_profile(t, &j, &body);
+	write_profile(t, "profile", &t->profile, &j, &body);
+	if (t->gpu_profile.name_count)
+		write_profile(t, "gpu_profile", &t->gpu_profile, &j, &body);
 	sb_json_object_end(&j);
 	size = (uint32_t)header.size;
 	sb_buf_puts(out, MAGIC);
@@ -488,6 +558,8 @@ static void timeline_free(struct timeline *t)
 		return;
 	sb_timeline_rows_done(&t->rows);
 	sb_timeline_profile_done(&t->profile);
+	sb_timeline_profile_done(&t->gpu_profile);
+	free(t->held);
 	sb_map_done(&t->lane_of);
 	sb_buf_done(&t->detail_text);
 	free(t->lanes);
@@ -506,6 +578,7 @@ static int timeline_new(struct sb_run *run, struct timeline **out)
 	t->rows.budget = ENTRY_BUDGET;
 	t->details = malloc(DETAILS_MAX * sizeof *t->details);
 	sb_timeline_profile_init(&t->profile, run->from_ns, run->to_ns);
+	sb_timeline_profile_init(&t->gpu_profile, run->from_ns, run->to_ns);
 	if (!t->details) {
 		timeline_free(t);
 		return sb_fail(STROBE_ENOMEM, "no memory for the timeline");
@@ -530,6 +603,7 @@ int sb_timeline_write(struct sb_run *run, struct sb_buf *out)
 		.event = on_event,
 	};
 	err = sb_run_visit(run, &visitor, 1);
+	pack_held(t);
 	if (!err && (t->failed || t->rows.failed))
 		err = sb_fail(STROBE_ENOMEM, "no memory for the timeline");
 	if (!err) {

@@ -133,6 +133,140 @@ static void spans_that_overlap_get_rows_of_their_own(void **state)
 	sb_buf_done(&bytes);
 }
 
+static void gpu_span(struct sb_builder *b, const char *name, uint64_t start_ns, uint64_t duration_ns)
+{
+	sb_builder_gpu(b, &(struct sb_builder_gpu){ .name = sb_builder_name(b, name, NULL),
+				  .kind = SB_GPU_ZONE,
+				  .start_ns = start_ns,
+				  .duration_ns = duration_ns,
+				  .launch_ns = UINT64_MAX,
+				  .stream = 7 });
+}
+
+/* As a device reports them: the inner ones are complete first, and where they
+ * begin is known to a few µs, so that the second seems to begin inside the first. */
+static void gpu_spans_lie_above_what_they_hold(void **state)
+{
+	struct sb_builder *b;
+	struct sb_buf bytes = { 0 };
+	struct sb_jsondom_doc *doc;
+	const struct sb_jsondom *root, *lane;
+
+	assert_int_equal(sb_builder_open(path, NULL, &b), 0);
+	gpu_span(b, "attention", 120000, 60000);
+	gpu_span(b, "step", 110000, 100000);
+	gpu_span(b, "step", 206000, 100000);
+	gpu_span(b, "step", 302000, 100000);
+	gpu_span(b, "denoise", 100000, 310000);
+	gpu_span(b, "norm", 501000, 6000); /* shorter than what is not known: inside all the same */
+	gpu_span(b, "decode", 500000, 8000);
+	sb_builder_gpu(b, &(struct sb_builder_gpu){ .name = sb_builder_name(b, "gemm", NULL),
+				  .kind = SB_GPU_KERNEL,
+				  .start_ns = 120000,
+				  .duration_ns = 500,
+				  .launch_ns = UINT64_MAX,
+				  .stream = 7 });
+	assert_int_equal(sb_builder_close(b, 1000000), 0);
+	doc = timeline_of(&bytes);
+	root = sb_jsondom_root(doc);
+	lane = sb_jsondom_children(sb_jsondom_get(root, "lanes"));
+	assert_string_equal(sb_jsondom_string(sb_jsondom_get(lane, "kind"), ""), "span");
+	assert_ptr_equal(lane, lane_named(root, "span", "GPU 0 stream 7 spans"));
+	assert_int_equal(sb_jsondom_get(lane, "rows")->size, 3);
+	assert_int_equal(entries_of(lane, 0), 2); /* denoise, decode */
+	assert_int_equal(entries_of(lane, 1), 4); /* the steps, norm */
+	assert_int_equal(entries_of(lane, 2), 1);
+	assert_non_null(lane_named(root, "stream", "GPU 0 stream 7"));
+	sb_jsondom_free(doc);
+	sb_buf_done(&bytes);
+}
+
+static void spans_lie_above_what_they_hold_with_their_attributes(void **state)
+{
+	struct sb_builder *b;
+	struct sb_lane_writer *w;
+	struct sb_buf bytes = { 0 };
+	struct sb_jsondom_doc *doc;
+	const struct sb_jsondom *root, *lane, *detail;
+	struct strobe_attr frames = { .key = "frames", .type = STROBE_TYPE_INT, .value.i = 16 };
+	uint32_t name;
+
+	assert_int_equal(sb_builder_open(path, NULL, &b), 0);
+	w = sb_builder_thread(b, 0, NULL);
+	name = sb_builder_name(b, "request", NULL);
+	sb_builder_span(w, name, 2, 2000, 1000, 0, &frames, 1);
+	sb_builder_span(w, name, 1, 1000, 5000, 0, NULL, 0);
+	assert_int_equal(sb_builder_close(b, 10000), 0);
+	doc = timeline_of(&bytes);
+	root = sb_jsondom_root(doc);
+	lane = lane_named(root, "track", NULL);
+	assert_int_equal(entries_of(lane, 0), 1);
+	assert_int_equal(entries_of(lane, 1), 1);
+	detail = sb_jsondom_children(sb_jsondom_children(sb_jsondom_get(root, "details")));
+	assert_int_equal(sb_jsondom_int(detail->next, -1), 1);
+	sb_jsondom_free(doc);
+	sb_buf_done(&bytes);
+}
+
+static uint64_t number_at(const struct sb_buf *bytes, size_t *at)
+{
+	uint64_t v = 0;
+	unsigned char byte;
+
+	for (unsigned shift = 0;; shift += 7) {
+		byte = (unsigned char)bytes->data[(*at)++];
+		v |= (uint64_t)(byte & 127) << shift;
+		if (byte < 128)
+			return v;
+	}
+}
+
+/* The time of the first name of a profile whose zones all lie in one bin. */
+static uint64_t profiled_ns(const struct sb_buf *bytes, const struct sb_jsondom *profile)
+{
+	uint32_t size;
+	size_t at;
+
+	memcpy(&size, bytes->data + 6, sizeof size);
+	at = HEAD + size + (size_t)sb_jsondom_int(sb_jsondom_get(profile, "at"), 0);
+	assert_int_equal(number_at(bytes, &at), 1); /* bins */
+	number_at(bytes, &at); /* where */
+	assert_int_equal(number_at(bytes, &at), 1); /* zones */
+	return number_at(bytes, &at);
+}
+
+static void profiles_count_no_time_twice_and_the_gpu_apart(void **state)
+{
+	struct sb_builder *b;
+	struct sb_lane_writer *w;
+	struct sb_buf bytes = { 0 };
+	struct sb_jsondom_doc *doc;
+	const struct sb_jsondom *root;
+	uint32_t name;
+
+	assert_int_equal(sb_builder_open(path, NULL, &b), 0);
+	w = sb_builder_thread(b, 0, NULL);
+	name = sb_builder_name(b, "denoise", NULL);
+	sb_builder_begin(w, 1000, name);
+	sb_builder_begin(w, 1100, name);
+	sb_builder_end(w, 1700, 0);
+	sb_builder_end(w, 1800, 0);
+	gpu_span(b, "denoise", 1200, 500);
+	sb_builder_gpu(b, &(struct sb_builder_gpu){ .name = name,
+				  .kind = SB_GPU_KERNEL,
+				  .start_ns = 1300,
+				  .duration_ns = 70,
+				  .launch_ns = UINT64_MAX,
+				  .stream = 7 });
+	assert_int_equal(sb_builder_close(b, 10000000), 0);
+	doc = timeline_of(&bytes);
+	root = sb_jsondom_root(doc);
+	assert_int_equal(profiled_ns(&bytes, sb_jsondom_get(root, "profile")), 800);
+	assert_int_equal(profiled_ns(&bytes, sb_jsondom_get(root, "gpu_profile")), 70);
+	sb_jsondom_free(doc);
+	sb_buf_done(&bytes);
+}
+
 static void very_many_zones_stay_small_and_are_counted(void **state)
 {
 	struct sb_builder *b;
@@ -179,6 +313,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lanes_are_threads_streams_steps_and_blocks),
 		cmocka_unit_test(spans_that_overlap_get_rows_of_their_own),
+		cmocka_unit_test(gpu_spans_lie_above_what_they_hold),
+		cmocka_unit_test(spans_lie_above_what_they_hold_with_their_attributes),
+		cmocka_unit_test(profiles_count_no_time_twice_and_the_gpu_apart),
 		cmocka_unit_test(very_many_zones_stay_small_and_are_counted),
 		cmocka_unit_test(an_empty_recording_has_an_empty_timeline),
 	};

@@ -30,8 +30,11 @@ export function count(v: number | undefined): string {
   return v === undefined ? 'n/a' : grouped(v, Number.isInteger(v) ? 0 : 2);
 }
 
+// What is there but too small for the digits is not called nothing.
 export function percent(ratio: number | undefined, digits = 1): string {
-  return ratio === undefined || !Number.isFinite(ratio) ? 'n/a' : `${(ratio * 100).toFixed(digits)}${NBSP}%`;
+  if (ratio === undefined || !Number.isFinite(ratio)) return 'n/a';
+  const least = 10 ** -digits;
+  return ratio > 0 && ratio * 100 < least / 2 ? `<${NBSP}${least.toFixed(digits)}${NBSP}%` : `${(ratio * 100).toFixed(digits)}${NBSP}%`;
 }
 
 export function bytes(v: number | undefined): string {

@@ -2,6 +2,7 @@
 import { assert, open, range, ready, run, settled, test, writeFile, writePage } from './harness.mjs';
 import { encodeTimeline } from './encode.mjs';
 import { fixture } from './fixture.mjs';
+import './gpu.mjs';
 
 const base = fixture();
 const basePath = writePage('base', base);
@@ -409,7 +410,7 @@ test('merged zones say so, and ranges are counted from bins', async (browser) =>
   const timeline = encodeTimeline({ endNs: 2e9, names: ['attn', 'mlp'], lanes: [{ kind: 'thread', name: 'main', mergeNs: 1048576, rows: [entries] }] });
   const { page, seen, close } = await open(browser, writePage('merged', { report: base.report, timeline }));
   await ready(page);
-  assert.match(await page.locator('#timeline .note').innerText(), /100.000 zones\. Zones shorter than 1\.05\u00a0ms were merged/);
+  assert.match(await page.locator('#timeline .note').innerText(), /100.000 zones\. Those shorter than 1\.05\u00a0ms were merged/);
   const b = await box(page);
   for (let i = 0; i < 12; i++) {
     await page.mouse.move(b.x + gutter + 300, b.y + 28);

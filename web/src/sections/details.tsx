@@ -2,8 +2,8 @@
 // does not appear, neither here nor in the navigation.
 import type { ComponentChildren } from 'preact';
 import { Distribution, OrderChart, TimeChart, type Chart } from '../charts';
-import { clip, count, keyed, nanos, percent, seconds, title } from '../format';
-import { list, num, text, type Fields, type Report, type Series } from '../report';
+import { clip, count, keyed, memory, nanos, percent, seconds, title } from '../format';
+import { list, memoryPeak, num, text, whoseMemory, type Fields, type Report, type Series } from '../report';
 import { select, useStore, selection } from '../state';
 import { FieldList, FieldTable, Table } from '../table';
 import { GUTTER } from '../timeline/view';
@@ -104,6 +104,23 @@ function SubTables({ of, skip = [] }: { of: Fields | undefined; skip?: string[] 
 
 const capital = (s: string) => s.charAt(0).toUpperCase() + s.slice(1);
 
+// As the text report says it.
+function PeakLine({ report }: { report: Report }) {
+  const p = memoryPeak(report);
+  if (!p) return null;
+  const sampled = p.source === 'allocated' || !p.source ? '' : ', sampled';
+  const whose = whoseMemory(p) && ` (${whoseMemory(p)}${sampled}${p.reserved ? `; reserved ${memory(p.reserved)}` : ''})`;
+  return (
+    <p>
+      VRAM peak <b>{memory(p.bytes)}</b>
+      {p.total && ` of ${memory(p.total)}`}
+      {p.device !== undefined && ` on GPU ${p.device}`}
+      {whose}
+      {p.t_s !== undefined && `, in ${p.stage ?? 'no stage'}, seen at ${p.t_s.toFixed(2)}\u00a0s`}
+    </p>
+  );
+}
+
 export function memoryBody(r: Report): ComponentChildren {
   const m = r.memory;
   if (!m) return null;
@@ -111,7 +128,8 @@ export function memoryBody(r: Report): ComponentChildren {
   if (!shots.length && !Object.keys(m).length) return null;
   return (
     <>
-      <FieldList fields={m} />
+      <PeakLine report={r} />
+      <FieldList fields={m} skip={['peak_mb', 'peak_t_s', 'peak_source', 'peak_stage', 'peak_device_index', 'device_total_mb', 'reserved_peak_mb']} />
       {shots.length > 0 && (
         <Table
           caption="Snapshots"

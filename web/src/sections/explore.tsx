@@ -1,18 +1,20 @@
 // The full timeline: every lane, a search, the statistics of what is selected.
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { TimeChart, type Chart } from '../charts';
-import { clip, count, nanos, percent } from '../format';
+import { count, nanos } from '../format';
 import { search, selection, show, useSettled, useStore, view, whole, zoom } from '../state';
 import { Table } from '../table';
-import type { Timeline } from '../timeline/data';
+import { derived, entriesOf, type Lane, type Timeline } from '../timeline/data';
 import { statistics } from '../timeline/statistics';
 import { findNext, GUTTER, TimelineView } from '../timeline/view';
+import { gpuColumns, zoneColumns } from './range';
 
 const KIND_ORDER = ['generation', 'block', 'step', 'iteration', 'rank', 'thread', 'track', 'stream'];
+const RANKED_AS: Record<string, string> = { span: 'stream' }; // a stream's spans stay beside its kernels
 
 export function laneOrder(t: Timeline, most: number): number[] {
   const rank = (i: number) => {
-    const at = KIND_ORDER.indexOf(t.lanes[i].kind);
+    const at = KIND_ORDER.indexOf(RANKED_AS[t.lanes[i].kind] ?? t.lanes[i].kind);
     return at < 0 ? KIND_ORDER.length : at;
   };
   return t.lanes.map((_, i) => i).sort((a, b) => rank(a) - rank(b) || a - b).slice(0, most);
@@ -63,7 +65,7 @@ export function Explore({ data, charts }: { data: Timeline; charts: Chart[] }) {
       </div>
       <TimelineView id="timeline-full" data={data} lanes={lanes} rowHeight={18} mostRows={12} maxHeight={520} />
       {charts.slice(0, 2).map((c, i) => (
-        <TimeChart key={c.title} chart={c} height={64} gutter={GUTTER} axis={i === 1} />
+        <TimeChart key={c.title} chart={c} height={i === 1 ? 84 : 64} gutter={GUTTER} axis={i === 1} />
       ))}
       <MergeNote data={data} />
       <RangeStatistics data={data} />
@@ -71,13 +73,28 @@ export function Explore({ data, charts }: { data: Timeline; charts: Chart[] }) {
   );
 }
 
+// "138 zones, 130 GPU spans and 3 192 kernels, copies"
+function contents(data: Timeline): string {
+  const groups: [number, string][] = [];
+  const add = (what: Lane[]) => {
+    const zones = what.reduce((sum, l) => sum + l.zones, 0);
+    if (zones) groups.push([zones, entriesOf({ ...what.reduce((a, b) => (b.rows.length > a.rows.length ? b : a)), zones })]);
+  };
+  const shown = data.lanes.filter((l) => !derived(l.kind));
+  add(shown.filter((l) => l.kind !== 'span' && l.kind !== 'stream'));
+  add(shown.filter((l) => l.kind === 'span'));
+  add(shown.filter((l) => l.kind === 'stream'));
+  const words = groups.map(([n, what]) => `${count(n)} ${what.replace(', ', ' and ')}`);
+  return words.length > 1 ? `${words.slice(0, -1).join(', ')} and ${words[words.length - 1]}` : (words[0] ?? '0 zones');
+}
+
 export function MergeNote({ data }: { data: Timeline }) {
   const merged = data.lanes.filter((l) => l.mergeNs > 0);
   return (
     <p class="quiet note">
       {merged.length
-        ? `${count(data.zones)} zones. Zones shorter than ${nanos(Math.max(...merged.map((l) => l.mergeNs)))} were merged with their neighbours in ${merged.length} of ${data.lanes.length} lanes to keep this file small: hatched, with their true count and busy time. Longer ones are exact, and so are all totals in the tables.`
-        : `All ${count(data.zones)} zones are here, exact to the nanosecond.`}
+        ? `${contents(data)}. Those shorter than ${nanos(Math.max(...merged.map((l) => l.mergeNs)))} were merged with their neighbours in ${merged.length} of ${data.lanes.length} lanes to keep this file small: hatched, with their true count and busy time. Longer ones are exact, and so are all totals in the tables.`
+        : `All ${contents(data)} are here, exact to the nanosecond.`}
       {data.foldedNs > 0 && ` Before ${(data.foldedNs / 1e9).toFixed(1)} s the recording had reached its size limit and keeps totals only: the timeline is empty there, the tables are exact.`}
       {data.tooDeep > 0 && ` ${count(data.tooDeep)} zones nested deeper than 64 levels are not drawn.`}
       {data.cutLanes > 0 && ` ${count(data.cutLanes)} lanes with the least time were left out.`} Wheel zooms, drag moves, Shift and drag selects a range; keys: ← → + − Home f n p Esc.
@@ -90,28 +107,17 @@ function RangeStatistics({ data }: { data: Timeline }) {
   const shown = useSettled(view, 150);
   const range = chosen ?? shown;
   const s = useMemo(() => statistics(data, range), [data, chosen, chosen ? null : shown]);
-  const span = range.to - range.from;
-  if (!s.names.length) return null;
+  if (!s.names.length && !s.gpu.length) return null;
   return (
     <div id="range-statistics">
       <h3>
-        {chosen ? 'Selected' : 'Visible'} range: {nanos(span)} from {(range.from / 1e9).toFixed(3)} s
+        {chosen ? 'Selected' : 'Visible'} range: {nanos(range.to - range.from)} from {(range.from / 1e9).toFixed(3)} s
       </h3>
       <p class="quiet">
-        {s.exact ? 'Counted from the zones themselves.' : `Counted in bins of ${nanos(s.resolutionNs)}: the ends of the range are shared out evenly.`} Time of nested zones is part of their parents' time too.
+        {s.exact ? 'Counted from the zones themselves.' : `Counted in bins of ${nanos(s.resolutionNs)}: the ends of the range are shared out evenly.`} Time of nested zones is part of their parents' time too; calls inside a call of the same name count once.
       </p>
-      <Table
-        caption="Time by name in this range"
-        rows={s.names}
-        most={15}
-        columns={[
-          { key: 'name', head: 'name', text: true, value: (n) => n.name, cell: (n) => <span dir="auto" title={n.name}>{clip(n.name, 90)}</span> },
-          { key: 'count', head: 'zones', value: (n) => n.count, cell: (n) => count(n.count) },
-          { key: 'total_ns', head: 'time', value: (n) => n.total },
-          { key: 'mean_ns', head: 'mean', value: (n) => (n.count ? n.total / n.count : undefined) },
-          { key: 'share', head: 'of the range', value: (n) => n.total / span, cell: (n) => percent(n.total / span) },
-        ]}
-      />
+      {s.names.length > 0 && <Table caption="Time by name in this range" rows={s.names} most={15} columns={zoneColumns(s, range, 90, 'of the range')} />}
+      {s.gpu.length > 0 && <Table caption="Work on the GPU in this range: kernels and copies, all streams" rows={s.gpu} most={10} columns={gpuColumns(range, 90)} />}
     </div>
   );
 }

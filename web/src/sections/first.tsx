@@ -2,12 +2,13 @@
 // how they share the height so that none of it stays empty.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { TimeChart, type Chart } from '../charts';
-import { clip, count, nanos, percent } from '../format';
+import { nanos } from '../format';
 import { selection, useSettled, useStore, view } from '../state';
 import { Table } from '../table';
 import type { Timeline } from '../timeline/data';
 import { statistics } from '../timeline/statistics';
 import { GUTTER, TimelineView } from '../timeline/view';
+import { zoneColumns } from './range';
 
 const AROUND = 26; // px: ruler and border
 const LANE_GAP = 5;
@@ -102,13 +103,7 @@ function Brief({ data, room }: { data: Timeline; room: number }) {
       <Table
         caption="Time by name"
         rows={s.names.slice(0, Math.max(TABLE_LEAST, Math.floor((room - TABLE_AROUND) / TABLE_ROW)))}
-        columns={[
-          { key: 'name', head: 'name', text: true, value: (n) => n.name, cell: (n) => <span dir="auto" title={n.name}>{clip(n.name, 60)}</span> },
-          { key: 'count', head: 'zones', value: (n) => n.count, cell: (n) => count(n.count) },
-          { key: 'total_ns', head: 'time', value: (n) => n.total },
-          { key: 'mean_ns', head: 'mean', value: (n) => (n.count ? n.total / n.count : undefined) },
-          { key: 'share', head: 'of the time shown', value: (n) => n.total / span, cell: (n) => percent(n.total / span) },
-        ]}
+        columns={zoneColumns(s, range, 60, 'of the time shown')}
       />
     </div>
   );

@@ -1,7 +1,7 @@
 // The first screen: who ran, six figures, where the time goes, what to do.
 import { rankNames, solid, UNATTRIBUTED } from '../colour';
 import { clip, grouped, memory, percent, plain, seconds } from '../format';
-import { num, parts, text, type Fields, type Finding, type Page, type Part, type Report } from '../report';
+import { memoryPeak, num, parts, text, whoseMemory, type Fields, type Finding, type Page, type Part, type Report } from '../report';
 import { dark, select, selection, show, toggleTheme, useStore, whole } from '../state';
 import { selectStage } from './stages';
 import type { Timeline } from '../timeline/data';
@@ -167,23 +167,20 @@ function stepFigure(r: Report): Figure | null {
 }
 
 function memoryFigure(r: Report): Figure | null {
-  const devices = r.gpu_metrics?.devices ?? [];
-  const sampled = Math.max(...devices.map((d) => num(d, 'memory_used_max_mb') ?? -1));
-  const peak = num(r.summary, 'gpu_peak_bytes') ?? (sampled > 0 ? sampled * 2 ** 20 : snapshotPeak(r));
-  const total = num(r.summary, 'gpu_total_bytes') ?? (num(devices[0], 'memory_total_mb') ?? NaN) * 2 ** 20;
-  if (peak !== undefined && peak > 0) {
-    const where = text(r.summary, 'gpu_peak_stage');
-    const share = total > 0 ? `${percent(peak / total, 0)} of ${memory(total)}` : '';
-    return { label: 'peak GPU memory', value: memory(peak), note: [share, where && `in ${clip(where, 20)}`].filter(Boolean).join(', '), tone: total > 0 && peak / total > 0.9 ? 'bad' : undefined };
+  const peak = memoryPeak(r);
+  if (peak) {
+    const full = peak.total ? peak.bytes / peak.total : 0;
+    const where = [
+      peak.total && `${percent(full, 0)} of ${memory(peak.total)}`,
+      peak.device !== undefined && (r.gpu_metrics?.devices?.length ?? 0) > 1 && `GPU ${peak.device}`,
+      peak.reserved && `reserved ${memory(peak.reserved)}`,
+      peak.stage && `in ${clip(peak.stage, 20)}`,
+    ];
+    return { label: `VRAM peak ${whoseMemory(peak)}`.trim(), value: memory(peak.bytes), note: where.filter(Boolean).join(', '), tone: full > 0.9 ? 'bad' : undefined };
   }
   const ram = num(r.summary, 'ram_peak_bytes');
   const all = num(r.summary, 'ram_total_bytes');
-  return ram === undefined ? null : { label: 'peak RAM', value: memory(ram), note: all ? `${percent(ram / all, 0)} of ${memory(all)}` : undefined };
-}
-
-function snapshotPeak(r: Report): number | undefined {
-  const peaks = (r.memory?.snapshots ?? []).filter((s) => s.device !== 'host').map((s) => num(s, 'peak_mb') ?? num(s, 'allocated_mb') ?? 0);
-  return peaks.length ? Math.max(...peaks) * 2 ** 20 : undefined;
+  return ram === undefined ? null : { label: 'RAM peak', value: memory(ram), note: all ? `${percent(ram / all, 0)} of ${memory(all)}` : undefined };
 }
 
 const BOUNDS: Record<string, string> = { gpu: 'GPU', cpu_launch: 'CPU launch', copies: 'copies', disk: 'disk', communication: 'communication', mixed: 'mixed', unknown: 'not known' };

@@ -138,10 +138,10 @@ function baseColumns(base: Base | null): Column<Node>[] {
 function rangeColumn(t: Timeline | null, range: Range | null): Column<Node>[] {
   if (!range || !t) return [];
   const s = statistics(t, range);
-  const exact = new Map(s.names.map((n) => [n.name, n.total / 1e9]));
+  const exact = new Map(s.names.filter((n) => n.count).map((n) => [n.name, n.total / 1e9]));
   const inside = (stage: string): number | undefined => {
     if (!stage.includes('*')) return exact.get(stage);
-    const members = s.names.filter((n) => sameStage(stage, n.name));
+    const members = s.names.filter((n) => n.count && sameStage(stage, n.name));
     return members.length ? members.reduce((sum, n) => sum + n.total / 1e9, 0) : undefined;
   };
   const head = s.exact ? 'in selection' : '≈ in selection';

@@ -2,7 +2,7 @@
 import { Row } from './row';
 
 export interface Lane {
-  kind: string; // thread, track, stream, step, block, iteration, generation, rank
+  kind: string; // thread, track, span, stream, step, block, iteration, generation, rank
   name: string;
   note: string;
   rows: Row[];
@@ -32,7 +32,8 @@ export interface Timeline {
   names: string[];
   lanes: Lane[];
   marks: Mark[];
-  profile: Profile | null;
+  profile: Profile | null; // of the zones
+  gpuProfile: Profile | null; // of kernels and copies
   details: Map<string, Record<string, unknown>>; // "lane.row.start"
   zones: number;
   merged: boolean;
@@ -49,8 +50,16 @@ interface Header {
   lanes: { kind: string; name: string; note?: string; too_deep?: number; rows: RowHeader[] }[];
   marks?: [number, number][];
   details?: [number, number, number, Record<string, unknown>][];
-  profile?: { bin_ns: number; bins: number; names: number[]; at: number };
+  profile?: ProfileHeader;
+  gpu_profile?: ProfileHeader;
   lanes_left_out?: number;
+}
+
+interface ProfileHeader {
+  bin_ns: number;
+  bins: number;
+  names: number[];
+  at: number;
 }
 
 interface RowHeader {
@@ -115,7 +124,8 @@ function readRow(body: Uint8Array, h: RowHeader): Row {
   return new Row(start, end, name, count, busy, mixed, h.merge_ns);
 }
 
-function readProfile(body: Uint8Array, startNs: number, h: NonNullable<Header['profile']>): Profile {
+function readProfile(body: Uint8Array, startNs: number, h: ProfileHeader | undefined): Profile | null {
+  if (!h) return null;
   const b = new Bytes(body, h.at);
   const total: Float64Array[] = [];
   const count: Float64Array[] = [];
@@ -163,12 +173,21 @@ export function decodeTimeline(blob: Uint8Array): Timeline {
     names: header.names,
     lanes,
     marks: (header.marks ?? []).map(([at, name]) => ({ at, name: header.names[name] })),
-    profile: header.profile ? readProfile(body, header.start_ns ?? 0, header.profile) : null,
+    profile: readProfile(body, header.start_ns ?? 0, header.profile),
+    gpuProfile: readProfile(body, header.start_ns ?? 0, header.gpu_profile),
     details,
     zones: lanes.reduce((sum, l) => sum + (derived(l.kind) ? 0 : l.zones), 0),
     merged: lanes.some((l) => l.mergeNs > 0),
     cutLanes: header.lanes_left_out ?? 0,
   };
+}
+
+// What a lane's entries are called.
+export function entriesOf(lane: Lane): string {
+  const one = lane.zones === 1;
+  if (lane.kind === 'span') return one ? 'GPU span' : 'GPU spans';
+  if (lane.kind === 'stream') return lane.rows.length > 1 ? 'kernels, copies' : one ? 'kernel' : 'kernels';
+  return one ? 'zone' : 'zones';
 }
 
 // Lanes that show zones of other lanes once more.

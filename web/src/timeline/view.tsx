@@ -2,9 +2,9 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { clip, count, keyed, nanos, sameStage, title } from '../format';
 import { dark, focusSelection, pan, search, select, selection, show, useStore, view, whenSeen, whole, zoom, type Range } from '../state';
-import { derived, type Timeline } from './data';
+import { derived, entriesOf, type Lane, type Timeline } from './data';
 import { drawBand, drawRow, drawTicks, type Brush, type Look } from './draw';
-import { place, type Layout, type Placed } from './layout';
+import { place, type Group, type Layout, type Placed } from './layout';
 
 const RULER = 20;
 export const GUTTER = 132;
@@ -138,11 +138,11 @@ class Canvas {
       const room = g.height > 26;
       const notes = [];
       if (g.hidden) notes.push(`+${g.hidden} rows`);
-      else if (room && rows > 1) notes.push(`${count(g.lane.zones)} zones`);
+      else if (room && rows > 1) notes.push(`${count(g.lane.zones)} ${entriesOf(g.lane)}`);
       if (g.lane.mergeNs && room) notes.push(`< ${nanos(g.lane.mergeNs)} merged`);
       c.fillStyle = this.styles.faint;
-      if (room && notes.length) c.fillText(notes[notes.length - 1], 2, y + 21);
-      if (room && notes.length > 1 && g.height > 40) c.fillText(notes[0], 2, y + 34);
+      if (room && notes.length) c.fillText(notes[notes.length - 1], 2, y + 21, GUTTER - 8);
+      if (room && notes.length > 1 && g.height > 40) c.fillText(notes[0], 2, y + 34, GUTTER - 8);
       c.fillStyle = this.styles.line;
       c.fillRect(0, y + g.height - 3, this.width, 1);
     }
@@ -173,6 +173,11 @@ class Canvas {
     c.fillStyle = this.styles.accent;
     const x = GUTTER + ((b.view.from - all.from) / span) * this.plot;
     c.fillRect(x, 0, Math.max(3, ((b.view.to - b.view.from) / span) * this.plot), 3);
+  }
+
+  laneAt(y: number): Group | undefined {
+    const at = y - RULER + this.scroll;
+    return y < RULER ? undefined : this.layout.groups.find((g) => at >= g.y && at < g.y + g.height);
   }
 
   hit(x: number, y: number): Hit | null {
@@ -219,6 +224,22 @@ export function describe(data: Timeline, p: Placed, entry: number): [string, str
   out.push(['lane', p.lane.name + (p.lane.rows.length > 1 ? `, depth ${p.rowIndex}` : '')]);
   const more = data.details.get(`${p.laneIndex}.${p.rowIndex}.${start}`);
   if (more) for (const [k, v] of Object.entries(more)) out.push([title(k), keyed(k, v)]);
+  return out;
+}
+
+// What a lane's name stands for: shown where the pointer rests on it.
+export function describeLane(lane: Lane, hidden: number): [string, string][] {
+  const what: Record<string, string> = {
+    thread: 'zones of this thread, outermost on top',
+    track: 'spans and tasks, outermost on top',
+    span: 'sections from event to event on this stream, outermost on top; may hold idle time',
+    stream: lane.rows.length > 1 ? 'kernels above, copies and fills below' : 'kernels',
+  };
+  const out: [string, string][] = [['holds', `${count(lane.zones)} ${entriesOf(lane)}`]];
+  if (what[lane.kind]) out.push(['shows', what[lane.kind]]);
+  else if (derived(lane.kind)) out.push(['shows', 'zones of the threads below once more']);
+  if (lane.note) out.push(['note', lane.note]);
+  if (hidden) out.push(['click', `shows ${hidden} more ${hidden === 1 ? 'row' : 'rows'}`]);
   return out;
 }
 
@@ -330,6 +351,11 @@ export function TimelineView(props: Props) {
     const c = canvas.current!;
     const at = place_(ev);
     if (!c.drag) {
+      const g = at.x < GUTTER ? c.laneAt(at.y) : undefined;
+      if (g) {
+        setTip({ ...at, name: g.lane.name, lines: describeLane(g.lane, g.hidden) });
+        return;
+      }
       const h = c.hit(at.x, at.y);
       setTip(h ? { ...at, name: data.names[h.placed.row.name[h.entry]], lines: describe(data, h.placed, h.entry) } : null);
       return;
@@ -400,7 +426,7 @@ function TipBox({ tip, width }: { tip: Tip; width: number }) {
         {tip.lines.map(([k, v]) => (
           <>
             <dt>{k}</dt>
-            <dd dir="auto">{clip(v, 60)}</dd>
+            <dd dir="auto">{clip(v, 90)}</dd>
           </>
         ))}
       </dl>
@@ -409,8 +435,7 @@ function TipBox({ tip, width }: { tip: Tip; width: number }) {
 }
 
 function toggleLane(c: Canvas, y: number, open: Set<number>, setOpen: (s: Set<number>) => void): void {
-  const at = y - RULER + c.scroll;
-  const g = c.layout.groups.find((one) => at >= one.y && at < one.y + one.height);
+  const g = c.laneAt(y);
   if (!g) return;
   const next = new Set(open);
   if (!next.delete(g.laneIndex)) next.add(g.laneIndex);

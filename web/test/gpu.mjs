@@ -1,0 +1,89 @@
+// What a run on a GPU shows: its spans and kernels apart from the CPU's zones, and whose memory it was.
+import { assert, open, ready, test, writePage } from './harness.mjs';
+import { encodeTimeline } from './encode.mjs';
+
+const MS = 1e6;
+const names = ['denoise', 'DiT', 'gemm', 'copy'];
+const zone = (name, from, to) => ({ name, start: Math.round(from * MS), end: Math.round(to * MS) });
+
+// One section that holds ten more of its name, timed on the CPU and on a stream,
+// where the times are true to a few µs: inner spans reach beyond the outer one and into each other.
+function nested({ gpu = true } = {}) {
+  const tens = Array.from({ length: 10 }, (_, i) => i * 80);
+  const lanes = [{ kind: 'thread', name: 'main', rows: [[zone(0, 100, 900)], tens.map((t) => zone(0, 100 + t, 180 + t)), tens.map((t) => zone(1, 110 + t, 160 + t))] }];
+  if (gpu) {
+    lanes.push({ kind: 'span', name: 'GPU 0 stream 7 spans', rows: [[zone(0, 101, 901)], tens.map((t) => zone(0, 101 + t, 181.008 + t)), tens.map((t) => zone(1, 112 + t, 162 + t))] });
+    lanes.push({ kind: 'stream', name: 'GPU 0 stream 7', rows: [tens.map((t) => zone(2, 120 + t, 121 + t)), [zone(3, 50, 52)]] });
+  }
+  return encodeTimeline({ endNs: 1000 * MS, names, lanes });
+}
+
+function report(more = {}) {
+  const stages = [{ name: 'denoise', count: 1, recursive_count: 10, total_s: 0.8, self_s: 0.3, wall_ratio: 0.8 }, { name: 'DiT', parent: 'denoise', count: 10, total_s: 0.5, self_s: 0.5, wall_ratio: 0.5 }];
+  return { session_info: { id: 'gpu', name: 'gpu' }, summary: { wall_s: 1 }, stage_analysis: { wall_s: 1, unattributed_s: 0.2, stages, bottlenecks: ['DiT'] }, recommendations: [], recording: { zones: 21, dropped_count: 0 }, ...more };
+}
+
+const rows = async (page, caption) => {
+  const table = page.locator('#range-statistics table', { hasText: caption });
+  return (await table.locator('tbody tr').allInnerTexts()).map((t) => t.replace(/[\s\u00a0]+/g, ' '));
+};
+
+test('zones, GPU spans and kernels are counted apart, and calls inside a call of their name once', async (browser) => {
+  const { page, seen, close } = await open(browser, writePage('gpu-nested', { report: report(), timeline: nested() }));
+  await ready(page);
+  assert.deepEqual(await rows(page, 'Time by name'), ['denoise 10 recursive 1 800 ms 800 ms 80.0 % 800 ms', 'DiT 10 500 ms 50.0 ms 50.0 % 500 ms']);
+  assert.deepEqual(await rows(page, 'Work on the GPU'), ['gemm 10 10.0 ms 1.00 ms 1.0 %', 'copy 1 2.00 ms 2.00 ms 0.2 %']);
+  assert.match(await page.locator('#timeline .note').innerText(), /All 21 zones, 21 GPU spans and 11 kernels and copies are here/);
+  await page.locator('.card.table tr', { hasText: 'denoise' }).first().click();
+  assert.match(await page.locator('.card.table tr', { hasText: 'denoise' }).first().innerText(), /800\u00a0ms\s*$/);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('without a GPU there is no GPU column', async (browser) => {
+  const { page, close } = await open(browser, writePage('cpu-nested', { report: report(), timeline: nested({ gpu: false }) }));
+  await ready(page);
+  assert.deepEqual(await page.locator('#range-statistics th').allInnerTexts(), ['name', 'zones', 'time', 'mean', 'of the range']);
+  assert.match(await page.locator('.brief').innerText(), /denoise\s*10 recursive\s+1\s+800/);
+  await close();
+});
+
+test("a lane's name says what the lane holds", async (browser) => {
+  const { page, close } = await open(browser, writePage('gpu-lanes', { report: report(), timeline: nested() }));
+  await ready(page);
+  const canvas = page.locator('#timeline-full canvas');
+  await canvas.scrollIntoViewIfNeeded();
+  const b = await canvas.boundingBox();
+  const tips = [];
+  for (const y of [30, 30 + 59, 30 + 118]) {
+    await page.mouse.move(b.x + 30, b.y + y);
+    await page.waitForFunction((n) => document.querySelectorAll('.tip').length && document.querySelector('.tip b').textContent !== n, tips.at(-1)?.[0] ?? '');
+    tips.push([await page.locator('.tip b').innerText(), await page.locator('.tip').innerText()]);
+  }
+  assert.deepEqual(tips.map((t) => t[0]), ['main', 'GPU 0 stream 7 spans', 'GPU 0 stream 7']);
+  assert.match(tips[1][1], /from event to event/);
+  assert.match(tips[2][1], /kernels above, copies/);
+  await close();
+});
+
+const device = (used) => ({ gpu_metrics: { devices: [{ index: 0, memory_used_max_mb: used, memory_total_mb: 143771, series: { t_s: [] } }] } });
+const card = async (page) => (await page.locator('.figure', { hasText: 'VRAM' }).innerText()).replace(/[\s\u00a0]+/g, ' ');
+
+test("the memory figure is the text report's, and says whose it is", async (browser) => {
+  const summary = { wall_s: 1, gpu_memory_peak_bytes: 672 * 2 ** 20, gpu_memory_total_bytes: 143771 * 2 ** 20 };
+  const memory = { peak_mb: 672, peak_t_s: 0.4, peak_source: 'process', peak_device_index: 0, device_total_mb: 143771 };
+  const own = await open(browser, writePage('memory-own', { report: report({ ...device(1250.8), summary, memory }) }));
+  assert.equal(await card(own.page), 'VRAM peak of this run 672.0 MB < 1 % of 140.4 GB');
+  assert.match((await own.page.locator('#memory p').first().innerText()).replaceAll('\u00a0', ' '), /^VRAM peak 672\.0 MB of 140\.4 GB on GPU 0 \(of this run, sampled\), in no stage, seen at 0\.40 s$/);
+  await own.close();
+
+  Object.assign(summary, { gpu_memory_peak_bytes: 14900 * 2 ** 20, gpu_memory_reserved_peak_bytes: 18200 * 2 ** 20, gpu_memory_peak_stage: 'vae_decode' });
+  Object.assign(memory, { peak_mb: 14900, peak_source: 'allocated', peak_stage: 'vae_decode' });
+  const allocated = await open(browser, writePage('memory-allocated', { report: report({ ...device(19000), summary, memory }) }));
+  assert.equal(await card(allocated.page), 'VRAM peak allocated 14.6 GB 10 % of 140.4 GB, reserved 17.8 GB, in vae_decode');
+  await allocated.close();
+
+  const whole = await open(browser, writePage('memory-whole', { report: report(device(1250.8)) }));
+  assert.equal(await card(whole.page), 'VRAM peak of the whole GPU 1.2 GB 1 % of 140.4 GB');
+  await whole.close();
+});
