@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/numerals.h"
+#include "record/trace_spec.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -198,21 +199,11 @@ static const char *wanted(const struct sb_setting *t, char *out, size_t size)
 	return out;
 }
 
-/* "", all, steps:3, seconds:2.5. */
 static bool is_gpu_trace(const char *text)
 {
-	const char *number = strchr(text, ':');
-	char *end;
+	struct sb_trace_spec spec;
 
-	if (!*text || !strcmp(text, "all"))
-		return true;
-	if (!number || (strncmp(text, "steps:", 6) && strncmp(text, "seconds:", 8)))
-		return false;
-	if (sb_numerals_read(number + 1, &end) <= 0)
-		return false;
-	if (*end == '@' && !strncmp(text, "steps:", 6)) /* "steps:3@10": from the tenth step on */
-		strtoul(end + 1, &end, 10);
-	return !*end;
+	return !sb_trace_spec_parse(text, &spec);
 }
 
 static int refuse(const struct sb_setting *t, const char *text)

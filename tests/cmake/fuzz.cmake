@@ -58,7 +58,7 @@ else()
     string(REPLACE "/" "_" name ${name})
     list(APPEND settings_base ${CMAKE_BINARY_DIR}/fuzz/${name}.o)
   endforeach()
-  fuzz_objects_of(setting ${settings_sources} ${CMAKE_SOURCE_DIR}/src/record/yaml.c
+  fuzz_objects_of(setting ${settings_sources} ${CMAKE_SOURCE_DIR}/src/record/trace_spec.c ${CMAKE_SOURCE_DIR}/src/record/yaml.c
     ${CMAKE_SOURCE_DIR}/tests/fuzz/settings_fuzz.c)
   fuzzer(settings ${settings_base} ${setting})
 

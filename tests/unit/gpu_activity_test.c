@@ -374,27 +374,6 @@ static void stamps_stay_bounded(void **state)
 	assert_int_equal(sb_stamps_ticks(&s, 9998500), 19997000);
 }
 
-static void traces_are_asked_for_in_words(void **state)
-{
-	struct sb_trace_spec spec;
-
-	(void)state;
-	assert_int_equal(sb_trace_spec_parse("", &spec), 0);
-	assert_int_equal(spec.bound, SB_TRACE_ALL);
-	assert_int_equal(sb_trace_spec_parse("all", &spec), 0);
-	assert_int_equal(sb_trace_spec_parse("steps:3", &spec), 0);
-	assert_int_equal(spec.steps, 3);
-	assert_int_equal(spec.skip, 1);
-	assert_int_equal(sb_trace_spec_parse("steps:5@10", &spec), 0);
-	assert_int_equal(spec.skip, 10);
-	assert_int_equal(sb_trace_spec_parse("seconds:2.5", &spec), 0);
-	assert_true(spec.seconds > 2.4 && spec.seconds < 2.6);
-	assert_int_equal(sb_trace_spec_parse("steps:0", &spec), STROBE_EINVAL);
-	assert_int_equal(sb_trace_spec_parse("steps:3x", &spec), STROBE_EINVAL);
-	assert_int_equal(sb_trace_spec_parse("minutes:3", &spec), STROBE_EINVAL);
-	assert_non_null(strstr(sb_error_message(), "seconds:5"));
-}
-
 #define TEST(f) cmocka_unit_test_setup(f, setup)
 
 int main(void)
@@ -414,7 +393,7 @@ int main(void)
 		TEST(missing_permission_is_said_in_words), TEST(an_empty_buffer_that_stays_is_no_take_over),
 		TEST(names_are_demangled_where_that_is_possible),
 		TEST(name_at_a_reused_address_is_not_confused), TEST(stamps_follow_a_clock_of_any_rate),
-		TEST(stamps_stay_bounded), TEST(traces_are_asked_for_in_words),
+		TEST(stamps_stay_bounded),
 		TEST(a_client_that_takes_over_keeps_what_it_enabled), /* last: leaves a buffer behind */
 	};
 

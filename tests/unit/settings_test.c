@@ -6,9 +6,9 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "gpu/trace.h"
 #include "record/settings.h"
 #include "record/settings_file.h"
+#include "record/trace_spec.h"
 
 #include <locale.h>
 #include <stdbool.h>

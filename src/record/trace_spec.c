@@ -1,9 +1,12 @@
 /* "all", "steps:3@10", "seconds:5": how long a GPU trace lasts. */
-#include "gpu/trace.h"
+#include "record/trace_spec.h"
 
 #include "base/error.h"
 #include "base/numerals.h"
+#include "strobe.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 static bool number(const char **text, double least, double most, double *out)
@@ -18,22 +21,29 @@ static bool number(const char **text, double least, double most, double *out)
 	return true;
 }
 
+static bool steps(const char **text, double least, uint32_t *out)
+{
+	double value;
+
+	if (!number(text, least, 1e9, &value) || value != floor(value))
+		return false;
+	*out = (uint32_t)value;
+	return true;
+}
+
 int sb_trace_spec_parse(const char *text, struct sb_trace_spec *out_spec)
 {
 	struct sb_trace_spec spec = { SB_TRACE_ALL, 0, 0, 1 };
 	const char *at = text ? text : "";
 	bool good = true;
-	double n;
 
 	if (!strncmp(at, "steps:", 6)) {
 		at += 6;
 		spec.bound = SB_TRACE_STEPS;
-		good = number(&at, 1, 1e9, &n);
-		spec.steps = good ? (uint32_t)n : 0;
+		good = steps(&at, 1, &spec.steps);
 		if (good && *at == '@') {
 			at++;
-			good = number(&at, 0, 1e9, &n);
-			spec.skip = good ? (uint32_t)n : 0;
+			good = steps(&at, 0, &spec.skip);
 		}
 	} else if (!strncmp(at, "seconds:", 8)) {
 		at += 8;
