@@ -21,6 +21,7 @@ struct sb_cut {
 /* "10m", "90s", "1.5h", "250ms", "30" (seconds), for --last, --from, --to. */
 int sb_cut_parse_duration(const char *text, int64_t *out_ns);
 
+#define SB_NO_NAME "(unnamed)" /* for what the program called "" */
 #define SB_LOST_NAME "(name " /* how a name begins whose text the file no longer has: "(name 7)" */
 
 /* A name as recorded, with its stage code. Run-wide ids; 0 is "". */

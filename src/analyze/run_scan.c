@@ -31,7 +31,10 @@ static void scan_name(struct scan *s, const struct sb_record *r)
 
 	if (!r->words || name_size + code_size > (uint64_t)(r->words - 1) * 8 || (r->aux & SB_ID_MAX) == 0)
 		return;
-	id = sb_run_name_add(s->run, text, name_size, text + name_size, code_size);
+	if (name_size && *text)
+		id = sb_run_name_add(s->run, text, name_size, text + name_size, code_size);
+	else
+		id = sb_run_name_add(s->run, SB_NO_NAME, strlen(SB_NO_NAME), text + name_size, code_size);
 	sb_run_file_name_set(&s->run->processes[s->process], (uint32_t)r->aux & SB_ID_MAX, id);
 }
 

@@ -265,7 +265,7 @@ void sb_builder_model(struct sb_builder *b, uint64_t t_ns, const char *name, int
 	const char *type, int64_t bytes)
 {
 	uint64_t payload[] = { sb_builder_ticks_at(b, t_ns), (uint64_t)parameters,
-		sb_builder_name(b, type ? type : "", NULL), (uint64_t)bytes };
+		type && *type ? sb_builder_name(b, type, NULL) : 0, (uint64_t)bytes };
 
 	sb_builder_record(b, SB_MODEL, sb_builder_name(b, name, NULL), payload, 4);
 }

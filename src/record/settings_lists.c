@@ -144,7 +144,7 @@ int sb_settings_add_tag(struct sb_settings *s, const char *text)
 	attr.key = key;
 	type_by_looks(value, &attr);
 	if (attr.type == STROBE_TYPE_STRING && strlen(attr.value.s) > SB_STRING_MAX)
-		err = sb_fail(STROBE_EINVAL, "the tag '%.60s' has %zu bytes; a recording holds %u of a tag",
+		err = sb_fail(STROBE_EINVAL, "the tag '%.60s' has a value of %zu bytes; at most %u are kept",
 			key, strlen(attr.value.s), SB_STRING_MAX);
 	else
 		err = sb_settings_put_tag(s, &attr);

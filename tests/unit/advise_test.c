@@ -21,7 +21,7 @@ static void render_table(struct sb_buf *out)
 		sb_buf_printf(out, "| `%s` | %s%s | %s | %s | ", r->id, sb_priority_name(r->priority),
 			r->absolute ? " *" : "", sb_effort_name(r->effort), r->fires);
 		if (r->threshold_key)
-			sb_buf_printf(out, "`%s` (%g %s)", r->threshold_key, r->threshold, r->unit);
+			sb_buf_printf(out, "`%s` (%.15g %s)", r->threshold_key, r->threshold, r->unit);
 		sb_buf_printf(out, " | %s |\n", r->needs);
 	}
 }

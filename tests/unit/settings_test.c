@@ -286,7 +286,8 @@ static void a_long_tag_is_kept_whole_or_refused(void **state)
 
 	strcat(text, "x");
 	assert_int_equal(sb_settings_add_tag(&settings, text), STROBE_EINVAL);
-	assert_non_null(strstr(sb_error_message(), "the tag 'prompt' has 2049 bytes"));
+	assert_non_null(
+		strstr(sb_error_message(), "the tag 'prompt' has a value of 2049 bytes; at most 2048"));
 	snprintf(file, sizeof file, "profiling:\n  session_tags: {prompt: %s}\n", value);
 	assert_fails(file, "at most 2048 bytes");
 }

@@ -55,6 +55,24 @@ static void nesting_never_counts_twice(void **state)
 	synthetic_done(&s);
 }
 
+static void what_has_no_name_is_not_a_blank_row(void **state)
+{
+	struct sb_buf text = { 0 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	zone(&s, 0, 2 * SECOND, "", NULL);
+	zone(&s, 2 * SECOND, 3 * SECOND, "", "4c");
+	m = synthetic_model(&s, 3 * SECOND);
+	assert_int_equal(stage(m, "(unnamed)")->count, 1);
+	assert_int_equal(sb_report_text(m, &(struct sb_text_options){ .columns = 100 }, &text), 0);
+	assert_non_null(strstr(sb_buf_text(&text), "\n(unnamed) "));
+	assert_non_null(strstr(sb_buf_text(&text), "[4c] (unnamed)"));
+	sb_buf_done(&text);
+	synthetic_done(&s);
+}
+
 /* Error 4: labels sum to 25.90 s of a stage that took 52.34 s. */
 static void what_no_label_covers_is_unattributed(void **state)
 {
@@ -486,6 +504,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nesting_never_counts_twice),
+		cmocka_unit_test(what_has_no_name_is_not_a_blank_row),
 		cmocka_unit_test(what_no_label_covers_is_unattributed),
 		cmocka_unit_test(indexed_names_are_one_row_with_members),
 		cmocka_unit_test(one_name_under_two_parents_is_two_rows_or_one),
