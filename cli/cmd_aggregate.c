@@ -116,7 +116,7 @@ static int find_inputs(const struct args *args, struct aggregate_job *job)
 static int print(const struct args *args, const struct sb_aggregate *a)
 {
 	const char *format = args_value(args, "format"), *path = args_value(args, "output");
-	struct sb_aggregate_options o = { .colour = !path && stdout_has_colour() };
+	struct sb_aggregate_options o = { .colour = !path && terminal_has_colour(STDOUT_FILENO) };
 	struct sb_buf out = { 0 };
 	int code = 0;
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct option options[] = {
 	{ "base", 'b', "RUN,RUN...", "several runs of the base, to tell change from noise", false, true },
@@ -167,7 +168,8 @@ static int read_tolerance(const struct args *args, struct sb_tolerance *out_tole
 static int print(const struct args *args, const struct sb_comparison *c, const char *format)
 {
 	const char *path = args_value(args, "output");
-	struct sb_diff_options o = { .columns = stdout_columns(), .colour = !path && stdout_has_colour() };
+	struct sb_diff_options o = { .columns = path ? 100 : terminal_columns(STDOUT_FILENO),
+		.colour = !path && terminal_has_colour(STDOUT_FILENO) };
 	struct sb_buf out = { 0 };
 	int code = 0;
 

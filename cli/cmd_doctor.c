@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct option options[] = {
 	{ "json", 0, NULL, "the same as JSON", false, false },
@@ -56,7 +57,7 @@ static void put_json(struct sb_json *j, const struct doctor_check *check, const 
 
 static int run(struct args *args)
 {
-	bool json = args_has(args, "json"), colour = stdout_has_colour();
+	bool json = args_has(args, "json"), colour = terminal_has_colour(STDOUT_FILENO);
 	unsigned counts[4] = { 0 };
 	const char *area = "";
 	struct sb_buf text = { 0 };

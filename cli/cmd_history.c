@@ -254,6 +254,7 @@ static void put_trend(struct sb_buf *out, const char *words, enum sb_metric unit
 	const struct sb_history_point *p, size_t count)
 {
 	double *values = malloc(count * sizeof *values);
+	int columns = terminal_columns(STDOUT_FILENO);
 	char low[32], high[32], last[32], median[32], first_time[32], last_time[32];
 	struct sb_stats stats;
 
@@ -277,7 +278,7 @@ static void put_trend(struct sb_buf *out, const char *words, enum sb_metric unit
 	sb_buf_printf(out, "== %s over %zu run%s, %s to %s\n", words, count, count == 1 ? "" : "s",
 		first_time, last_time);
 	if (count > 1)
-		sb_plot(values, count, low, high, stdout_columns() < 100 ? stdout_columns() : 100, 8, out);
+		sb_plot(values, count, low, high, columns < 100 ? columns : 100, 8, out);
 	sb_buf_printf(out, "last %s (run %" PRId64 "), median %s, least %s, most %s", last, p[count - 1].id,
 		median, low, high);
 	if (count > 1 && stats.median > 0)

@@ -24,7 +24,8 @@ static const struct option options[] = {
 		false },
 	{ "combine", 0, NULL, "one row per name, whatever the stage is inside of", false, false },
 	{ "no-groups", 0, NULL, "keep chunk_1, chunk_2, chunk_3... apart", false, false },
-	{ "columns", 0, "N", "width of the text (the terminal's, else 100)", false, false },
+	{ "columns", 0, "N", "width of the text (else COLUMNS, else the terminal's, else 100)", false,
+		false },
 	RUN_CUT_OPTIONS,
 	{ 0 },
 };
@@ -57,13 +58,13 @@ static int make_text(
 	const struct args *args, const struct sb_model *model, bool to_terminal, struct sb_buf *out)
 {
 	struct sb_text_options text = { .sort = args_value(args, "sort"), .top = 20 };
-	size_t columns = to_terminal ? (size_t)stdout_columns() : 100;
+	size_t columns = to_terminal ? (size_t)terminal_columns(STDOUT_FILENO) : 100;
 
 	if (!args_count(args, "top", 1, 1000000, &text.top) ||
 		!args_count(args, "columns", 60, 1000, &columns))
 		return EXIT_USAGE;
 	text.columns = (int)columns;
-	text.colour = to_terminal && stdout_has_colour();
+	text.colour = to_terminal && terminal_has_colour(STDOUT_FILENO);
 	return sb_report_text(model, &text, out) ? complain_last() : 0;
 }
 

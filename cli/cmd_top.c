@@ -112,7 +112,7 @@ static int print_once(struct top *t)
 {
 	bool changed;
 
-	t->view.columns = stdout_columns();
+	t->view.columns = terminal_columns(STDOUT_FILENO);
 	t->view.rows = 1000;
 	if (refresh_models(t, &changed))
 		return complain_last();

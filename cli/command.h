@@ -61,8 +61,9 @@ bool args_count(const struct args *args, const char *name, size_t lowest, size_t
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same with the library's own last message. */
 int complain_last(void);
-/* Colour and width of stdout: colour on a terminal only, never with NO_COLOR. */
-bool stdout_has_colour(void);
-int stdout_columns(void);
+/* Colour on a terminal only, never with NO_COLOR. */
+bool terminal_has_colour(int fd);
+/* COLUMNS, else the terminal's width, else 100. */
+int terminal_columns(int fd);
 
 #endif

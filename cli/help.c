@@ -119,6 +119,15 @@ static void print_man(const struct command *c)
 	printf(".SH SEE ALSO\n.BR strobe (1)\n");
 }
 
+static const char *const variables[][2] = {
+	{ "COLUMNS", "width of tables and text, also into a pipe; else the terminal's, else 100" },
+	{ "NO_COLOR", "no colour, also on a terminal" },
+	{ "STROBE_CONFIG", "the configuration file" },
+	{ "STROBE_<KEY>", "a setting of the configuration file, such as STROBE_GPU_MONITOR_INTERVAL=0.1" },
+	{ "STROBE_HISTORY", "the history's database" },
+	{ NULL, NULL },
+};
+
 static void print_man_overview(void)
 {
 	printf(".TH STROBE 1 \"\" \"strobe %s\" \"strobe manual\"\n.SH NAME\nstrobe \\- where the time, "
@@ -128,6 +137,12 @@ static void print_man_overview(void)
 	for (const struct command *const *c = commands; *c; c++) {
 		printf(".TP\n.BR strobe\\-%s (1)\n", (*c)->name);
 		roff((*c)->summary);
+		printf("\n");
+	}
+	printf(".SH ENVIRONMENT\n");
+	for (const char *const(*v)[2] = variables; (*v)[0]; v++) {
+		printf(".TP\n.B %s\n", (*v)[0]);
+		roff((*v)[1]);
 		printf("\n");
 	}
 }

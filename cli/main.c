@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 static const char *command_name;
 
@@ -30,22 +28,6 @@ int complain(const char *format, ...)
 int complain_last(void)
 {
 	return complain("%s", strobe_error());
-}
-
-bool stdout_has_colour(void)
-{
-	const char *no = getenv("NO_COLOR");
-
-	return isatty(STDOUT_FILENO) && !(no && *no);
-}
-
-int stdout_columns(void)
-{
-	struct winsize size;
-
-	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
-		return 100;
-	return size.ws_col;
 }
 
 static const struct command *find_command(const char *name)

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 static bool ends_with(const char *text, const char *end)
@@ -60,23 +59,6 @@ static unsigned files_of(const struct sb_settings *s)
 	return files;
 }
 
-static bool stderr_has_colour(void)
-{
-	const char *no = getenv("NO_COLOR");
-
-	return isatty(STDERR_FILENO) && !(no && *no);
-}
-
-static int stderr_columns(void)
-{
-	struct winsize size;
-
-	if (!isatty(STDERR_FILENO) || ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || size.ws_col >= 100 ||
-		!size.ws_col)
-		return 100;
-	return size.ws_col < 80 ? 80 : size.ws_col;
-}
-
 /* The file a user would open next. */
 static void name_report(const struct run_finish *f, char *out, size_t size)
 {
@@ -95,7 +77,9 @@ static void print_summary(const struct run_finish *f, const struct sb_model *mod
 {
 	char report[PATH_MAX + 64];
 	struct sb_summary_options how = {
-		.columns = stderr_columns(), .colour = stderr_has_colour(), .report = report
+		.columns = terminal_columns(STDERR_FILENO),
+		.colour = terminal_has_colour(STDERR_FILENO),
+		.report = report,
 	};
 	struct sb_buf text = { 0 };
 

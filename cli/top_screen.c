@@ -29,7 +29,7 @@ int top_screen_open(void)
 	noecho();
 	curs_set(0);
 	keypad(stdscr, TRUE);
-	if (stdout_has_colour() && has_colors()) {
+	if (terminal_has_colour(STDOUT_FILENO) && has_colors()) {
 		start_color();
 		use_default_colors();
 		init_pair(1, COLOR_YELLOW, -1);

@@ -16,7 +16,7 @@ LOGS = ROOT / "tests" / "data"
 
 
 def strobe(*args, cwd=None, code=0, env=None):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("STROBE_")}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("STROBE_") and k != "COLUMNS"}
     environment.update({"TZ": "UTC", "LC_ALL": "C.UTF-8"}, **(env or {}))
     done = subprocess.run([STROBE, *map(str, args)], cwd=cwd, capture_output=True, text=True, env=environment)
     assert done.returncode == code, done.stderr + done.stdout
@@ -50,6 +50,18 @@ def test_text_of_a_killed_recording_says_so():
     assert "ended without a stop" in text.splitlines()[0]
     assert "still open at the end" in text
     assert "was folded into totals" in text
+
+
+def test_columns_of_the_environment_hold_for_a_pipe_and_an_option_beats_them(tmp_path):
+    def widest(*args, columns):
+        text = strobe("report", LOGS / "stagelog-before.txt", *args, env={"COLUMNS": columns}).stdout
+        return max(len(line) for line in text.splitlines() if line.startswith(("Operation", "inpainting")))
+
+    assert widest(columns="160") > 100 >= widest(columns="") == widest(columns="no number") == widest(columns="-5")
+    assert widest("--columns", "80", columns="160") <= 80
+    strobe("report", LOGS / "stagelog-before.txt", "-o", tmp_path / "a.txt", env={"COLUMNS": "160"})
+    strobe("report", LOGS / "stagelog-before.txt", "-o", tmp_path / "b.txt")
+    assert (tmp_path / "a.txt").read_text() == (tmp_path / "b.txt").read_text()
 
 
 def test_eighty_columns_are_enough():
