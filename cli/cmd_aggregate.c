@@ -23,7 +23,7 @@ static const struct option options[] = {
 	{ "format", 0, "FORMAT", "text, json or html (text)", false, false },
 	{ "output", 'o', "FILE", "write there instead of standard output", false, false },
 	{ "top", 0, "N", "rows of each table (15)", false, false },
-	{ "threads", 'j', "N", "read this many ranks at once (one per core)", false, false },
+	{ "threads", 'j', "N", "read this many ranks at once (one per core, at most 8)", false, false },
 	{ 0 },
 };
 

@@ -286,7 +286,7 @@ static int run(struct args *args)
 const struct command cmd_bench = {
 	.name = "bench",
 	.usage = "[OPTIONS] -- COMMAND [ARG...]",
-	.summary = "warmup, iterations, sweeps, target FPS",
+	.summary = "time a command: warmup, iterations, sweeps, target FPS",
 	.description =
 		"Runs COMMAND again and again, directly and without a shell, and tells mean, median, std\n"
 		"(of a sample), min, max, p95, clips/s (runs per second) and, where the frames of a run are\n"
@@ -295,12 +295,12 @@ const struct command cmd_bench = {
 		"everything fails, the exit code is the command's own.\n"
 		"With --marks the command is recorded, and the generations or iterations that it marks are\n"
 		"what is measured: one process then gives many values, and -w leaves out the first of them.",
-	.examples = "  strobe bench -n 20 -w 3 --frames 81 -- python gen.py\n"
-		    "  strobe bench --sweep batch=1,2,4,8 --sweep dtype=fp16,bf16 -- python gen.py -b "
-		    "{batch} --dtype {dtype}\n"
-		    "  strobe bench --frames 81 --target-fps 16 -- ./generate\n"
-		    "  strobe bench --marks -w 2 -- python generate_many.py\n"
-		    "  strobe bench --ladder variants.txt -- python gen.py {variant}",
+	.examples =
+		"  strobe bench -n 20 -w 3 --frames 81 -- python gen.py\n"
+		"  strobe bench --sweep batch=1,2,4 --sweep type=fp16,bf16 -- python gen.py {batch} {type}\n"
+		"  strobe bench --frames 81 --target-fps 16 -- ./generate\n"
+		"  strobe bench --marks -w 2 -- python generate_many.py\n"
+		"  strobe bench --ladder variants.txt -- python gen.py {variant}",
 	.options = options,
 	.passes_command = true,
 	.run = run,

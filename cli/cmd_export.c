@@ -121,7 +121,7 @@ static int run(struct args *args)
 const struct command cmd_export = {
 	.name = "export",
 	.usage = "[OPTIONS] [RUN] --to FORMAT",
-	.summary = "a run as a Chrome or Perfetto trace, CSV, or packed",
+	.summary = "a run as a Chrome or Perfetto trace, as CSV, packed, or into a warehouse",
 	.description =
 		"chrome    JSON as torch.profiler writes it: chrome://tracing, Perfetto and HTA read it\n"
 		"perfetto  protobuf for ui.perfetto.dev: smaller, quicker to load, counters as tracks\n"

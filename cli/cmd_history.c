@@ -423,12 +423,11 @@ const struct command cmd_history = {
 	.usage = "[list|show RUN|trend METRIC|add RUN...|prune] [OPTIONS]",
 	.summary = "every run on this machine, over time",
 	.description =
-		"Keeps the numbers of runs in one SQLite file: $STROBE_HISTORY, else strobe/history.db under "
-		"the\n"
-		"XDG data folder. 'strobe run' adds every run unless STROBE_HISTORY=off. RUN is an id from "
-		"the\n"
-		"list, the start of a session id, 'last', 'last~2' or 'best'. 'strobe diff best last' and\n"
-		"'strobe diff history:12 last' compare with what is kept, even when the folder is gone.",
+		"Keeps the numbers of runs in one SQLite file: $STROBE_HISTORY, else strobe/history.db in\n"
+		"$XDG_DATA_HOME (~/.local/share). 'strobe run' adds every run unless STROBE_HISTORY=off.\n"
+		"RUN is an id from the list, the start of a session id, 'last', 'last~2' or 'best'.\n"
+		"'strobe diff best last' and 'strobe diff history:12 last' compare with what is kept, even\n"
+		"when the folder is gone.",
 	.examples = "  strobe history\n"
 		    "  strobe history trend fps --name wan_t2v --since 30d\n"
 		    "  strobe history trend vae_decode\n"

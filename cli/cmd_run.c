@@ -35,8 +35,11 @@ static const struct option own_options[] = {
 	{ "preset", 'p', "PRESET", "development or production", false, false },
 	{ "tag", 't', "KEY=VALUE", "describe the run: model=wan-1.3b; may be repeated", false, true },
 	{ "stage", 's', "FUNCTION=STAGE",
-		"record pkg.mod:Class.method as a stage: '4c VAE encode'; may be repeated", false, true },
-	{ "gpu-trace", 0, "SPEC", "trace GPU kernels: all (default), steps:3 or seconds:5", true, false },
+		"record a function as a stage: 'pkg.mod:Class.method=4c VAE encode'; may be repeated", false,
+		true },
+	{ "gpu-trace", 0, "SPEC",
+		"trace GPU kernels: all (default), steps:3, steps:3@10 (after ten steps) or seconds:5", true,
+		false },
 	{ "sample", 0, "HZ", "sample Python stacks, 100 times a second by default", true, false },
 	{ "no-python-hook", 0, NULL, "do not attach to Python programs", false, false },
 	{ "no-command", 0, NULL, "leave the command line out of the recording", false, false },
@@ -429,7 +432,7 @@ static int run(struct args *args)
 	} else if (!code && args->count) {
 		code = complain("put '--' before the command: strobe run [OPTIONS] -- %s …", args->values[0]);
 	} else if (!code && (!args->after_dashes || !args->after_dashes[0])) {
-		code = complain("what shall run? strobe run [OPTIONS] -- COMMAND [ARG…]");
+		code = complain("what shall run? strobe run [OPTIONS] -- COMMAND [ARG...]");
 	} else if (!code && !r->settings.enabled) {
 		code = run_switched_off(r, args);
 	} else if (!code) {
@@ -441,7 +444,7 @@ static int run(struct args *args)
 
 const struct command cmd_run = {
 	.name = "run",
-	.usage = "[OPTIONS] -- COMMAND [ARG…]",
+	.usage = "[OPTIONS] -- COMMAND [ARG...]",
 	.summary = "record a program, unmodified; write its run folder and summary",
 	.description =
 		"Starts the command with recording on, samples GPU, CPU, memory and disk of its whole "

@@ -18,7 +18,8 @@ static const struct option options[] = {
 		false },
 	{ "token-file", 't', "FILE", "the token every request must bring; or STROBE_SERVE_TOKEN", false,
 		false },
-	{ "allow-host", 0, "NAME", "a name under which browsers may ask (beside localhost)", false, true },
+	{ "allow-host", 0, "NAME", "a name browsers may call this machine by, besides localhost", false,
+		true },
 	{ 0 },
 };
 

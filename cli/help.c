@@ -1,8 +1,10 @@
 /* --help, man pages and completion, derived from the command table. */
 #include "help.h"
 
+#include "report/section.h"
 #include "strobe.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,6 +37,20 @@ static bool is_first_setting(const struct command *c, const struct option *o)
 	return c->own_option_count && o == c->options + c->own_option_count;
 }
 
+/* The label in its column, or on a line of its own; the words beside or below it. */
+static void print_option(const char *label, const char *words)
+{
+	enum { BESIDE = 31, LONGEST = BESIDE - 3, WIDEST = 100 };
+	struct sb_buf text = { 0 };
+
+	sb_text_wrap(&text, words, BESIDE, WIDEST);
+	if (strlen(label) <= LONGEST)
+		printf("  %-*s %s", LONGEST, label, sb_buf_text(&text) + BESIDE);
+	else
+		printf("  %s\n%s", label, sb_buf_text(&text));
+	sb_buf_done(&text);
+}
+
 void help_print(const struct command *c)
 {
 	printf("strobe %s: %s\n\nusage: strobe %s %s\n", c->name, c->summary, c->name, c->usage);
@@ -49,10 +65,7 @@ void help_print(const struct command *c)
 			printf("\nsettings, as in the configuration file (--config) and the environment "
 			       "(STROBE_<KEY>):\n");
 		option_label(o, label, sizeof label);
-		if (strlen(label) <= 28)
-			printf("  %-28s %s\n", label, o->help);
-		else
-			printf("  %s\n  %-28s %s\n", label, "", o->help);
+		print_option(label, o->help);
 	}
 	if (c->examples)
 		printf("\nexamples:\n%s\n", c->examples);
@@ -85,8 +98,11 @@ static void roff_section(const char *title, const char *text, bool verbatim)
 
 static void print_man(const struct command *c)
 {
-	printf(".TH STROBE\\-%s 1 \"\" \"strobe %s\" \"strobe manual\"\n.SH NAME\nstrobe\\-%s \\- ", c->name,
-		STROBE_VERSION, c->name);
+	printf(".TH STROBE\\-");
+	for (const char *p = c->name; *p; p++)
+		putchar(toupper((unsigned char)*p));
+	printf(" 1 \"\" \"strobe %s\" \"strobe manual\"\n.SH NAME\nstrobe\\-%s \\- ", STROBE_VERSION,
+		c->name);
 	roff(c->summary);
 	printf("\n.SH SYNOPSIS\n.B strobe %s\n", c->name);
 	roff(c->usage);
@@ -132,7 +148,7 @@ static void print_man_overview(void)
 {
 	printf(".TH STROBE 1 \"\" \"strobe %s\" \"strobe manual\"\n.SH NAME\nstrobe \\- where the time, "
 	       "memory and money of "
-	       "a video pipeline go\n.SH SYNOPSIS\n.B strobe\nCOMMAND [ARG...]\n.SH COMMANDS\n",
+	       "a video-AI pipeline go\n.SH SYNOPSIS\n.B strobe\nCOMMAND [ARG...]\n.SH COMMANDS\n",
 		STROBE_VERSION);
 	for (const struct command *const *c = commands; *c; c++) {
 		printf(".TP\n.BR strobe\\-%s (1)\n", (*c)->name);

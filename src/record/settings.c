@@ -55,7 +55,7 @@ const struct sb_setting sb_setting_table[] = {
 	{ "max_data_points", SB_SETTING_COUNT, FIELD(max_data_points), "10000", 16, 10000000, NULL, "5000",
 		"samples kept per source; beyond it they are merged" },
 	{ "max_trace_bytes", SB_SETTING_BYTES, FIELD(max_trace_bytes), "256 MiB", 1 << 20, 1e15, NULL, NULL,
-		"size of one process's recording; beyond it old detail is folded" },
+		"size of one process's recording; beyond it the oldest detail becomes totals" },
 	{ "target_fps", SB_SETTING_NUMBER, FIELD(target_fps), "none", 0, 1e6, NULL, NULL,
 		"frames per second the pipeline should reach" },
 	{ "gpu_cost_per_hour", SB_SETTING_NUMBER, FIELD(gpu_cost_per_hour), "none", 0, 1e6, NULL, NULL,

@@ -64,6 +64,17 @@ def test_columns_of_the_environment_hold_for_a_pipe_and_an_option_beats_them(tmp
     assert (tmp_path / "a.txt").read_text() == (tmp_path / "b.txt").read_text()
 
 
+def test_help_and_man_pages_of_every_command_fit():
+    names = strobe("--generate", "names").stdout.split()
+    assert {"run", "report", "diff", "doctor"} <= set(names)
+    for arguments in [[], *([name] for name in names)]:
+        help_lines = strobe(*arguments, "--help").stdout.splitlines()
+        assert [line for line in help_lines if len(line) > 100] == []
+    for name in names:
+        assert strobe("--generate", "man", name).stdout.startswith(f".TH STROBE\\-{name.upper()} 1 ")
+    assert "COLUMNS" in strobe("--generate", "man").stdout
+
+
 def test_eighty_columns_are_enough():
     sources = [*GOLDEN.glob("*.strobe"), LOGS / "stagelog-before.txt", LOGS / "kineto-h200.json.gz"]
     for source in sources:
