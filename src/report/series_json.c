@@ -46,11 +46,23 @@ static double stat_of(const struct sb_stats *s, const char *word)
 	return NAN;
 }
 
+/* Where the unit begins: "_mb", or "_gb_per_s". */
+static const char *unit_of(const char *column)
+{
+	const char *unit = strrchr(column, '_'), *per = strstr(column, "_per_");
+
+	if (!per)
+		return unit;
+	for (unit = per; unit > column && unit[-1] != '_'; unit--)
+		;
+	return unit > column ? unit - 1 : per;
+}
+
 void sb_json_column(
 	struct sb_json *j, const struct sb_series *s, const char *column, const char *const *words)
 {
 	const struct sb_series_column *c = sb_series_column_find(s, column);
-	const char *unit = strrchr(column, '_');
+	const char *unit = unit_of(column);
 	char key[96];
 
 	if (!c || !unit)
