@@ -1,7 +1,8 @@
 // Metric charts on the run's time axis, and plain ones for steps and blocks.
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { axisLabel, keyed, title, unitOf } from './format';
+import { axisLabel, keyed, unitOf } from './format';
+import { title } from './words';
 import { dark, select, selection, useStore, view, whenSeen } from './state';
 import { look } from './timeline/view';
 import { ticks } from './timeline/draw';
@@ -102,7 +103,7 @@ export function TimeChart({ chart, height, gutter, axis }: TimeChartProps) {
           stroke: stroke(i),
           width: 1.25,
           fill: i === 0 && chart.lines.length === 1 ? stroke(0) + '22' : undefined,
-          points: { show: chart.t.length < 3 },
+          points: { show: true, size: 4, filter: () => alone(one.values) },
           spanGaps: false,
         })),
       ],
@@ -157,6 +158,12 @@ export function TimeChart({ chart, height, gutter, axis }: TimeChartProps) {
       <div ref={host} />
     </figure>
   );
+}
+
+// Values that no line reaches: their neighbours are missing.
+export function alone(values: (number | null)[]): number[] {
+  const there = (i: number) => values[i] !== null && values[i] !== undefined;
+  return values.map((_, i) => i).filter((i) => there(i) && !there(i - 1) && !there(i + 1));
 }
 
 function readout(u: uPlot, e: HTMLElement | null, chart: Chart): void {
@@ -278,16 +285,23 @@ export function Distribution({ values, unit, label }: { values: number[]; unit: 
   );
 }
 
+// Lines that another unit's neighbours would belittle, or that are no amounts.
+const OWN_CHART: Record<string, string> = { process_percent: 'of this run, % of a core' };
+const NO_CHART = /^throttle_bits_count$/;
+const LABELS: Record<string, string> = { process_memory_mb: 'this run', load1_count: '1 min', load5_count: '5 min', load15_count: '15 min', io_percent: 'disk' };
+
+const constant = (values: (number | null)[]) => values.every((v) => v === null || v === values.find((x) => x !== null));
+
 // Splits a series object ({t_s, <metric>_<unit>: []}) into charts by unit.
 export function chartsOf(group: string, series: Record<string, (number | null)[]> | undefined): Chart[] {
   if (!series?.t_s?.length) return [];
   const by = new Map<string, Line[]>();
   for (const [key, values] of Object.entries(series)) {
-    if (key === 't_s' || !Array.isArray(values) || values.every((v) => v === null)) continue;
-    const unit = unitOf(key);
-    const family = unit + (key.includes('total') ? ' total' : '');
+    if (key === 't_s' || NO_CHART.test(key) || !Array.isArray(values) || values.every((v) => v === null)) continue;
+    if (key.includes('total') && constant(values)) continue; // the tables have it
+    const family = unitOf(key) + (OWN_CHART[key] ? ` ${key}` : key.includes('total') ? ' total' : '');
     const list = by.get(family) ?? [];
-    list.push({ key, label: title(key), values });
+    list.push({ key, label: OWN_CHART[key] ?? title(key), values });
     by.set(family, list);
   }
   const out: Chart[] = [];
@@ -295,13 +309,22 @@ export function chartsOf(group: string, series: Record<string, (number | null)[]
     const unit = family.split(' ')[0];
     for (let i = 0; i < lines.length; i += 6) {
       const part = lines.slice(i, i + 6);
-      out.push({ group, title: part.length === 1 ? `${group} ${part[0].label}` : `${group} ${familyName(unit)}`, unit, t: series.t_s as number[], lines: part });
+      const name = part.length === 1 ? part[0].label : familyName(unit, part);
+      out.push({ group, title: name.includes(group) ? name : `${group} ${name}`, unit, t: series.t_s as number[], lines: labelled(part) });
     }
   }
   return out;
 }
 
-function familyName(unit: string): string {
+// Beside each other, lines need other words than alone.
+function labelled(lines: Line[]): Line[] {
+  if (lines.length === 1) return lines;
+  const whole = lines.some((one) => one.key === 'process_memory_mb');
+  return lines.map((one) => ({ ...one, label: whole && one.key === 'memory_used_mb' ? 'whole GPU' : (LABELS[one.key] ?? one.label) }));
+}
+
+function familyName(unit: string, lines: Line[]): string {
+  if (lines.every((one) => /^load\d+_count$/.test(one.key))) return 'load average';
   const names: Record<string, string> = {
     _percent: 'load', _ratio: 'share', _mb: 'memory', _gb: 'memory', _bytes: 'memory', _w: 'power', _c: 'temperature', _mhz: 'clocks',
     _hz: 'clocks', _gb_per_s: 'throughput', _mb_per_s: 'throughput', _bytes_per_s: 'throughput', _per_s: 'rates', _ms: 'times', _s: 'times', _count: 'counts',

@@ -116,26 +116,19 @@ export function unitOf(key: string): string {
   return found ? found[0] : '';
 }
 
-export function keyed(key: string, v: unknown): string {
-  if (typeof v === 'boolean') return v ? 'yes' : 'no';
-  if (typeof v !== 'number') return v === null || v === undefined ? 'n/a' : String(v);
-  if (/(^|_)(pid|code_value)$/.test(key)) return String(v);
-  if (key === 'fps' || key === 'bps' || key === 'gb_per_s') return keyed('_' + key, v);
-  const found = UNITS.find(([end]) => key.endsWith(end));
-  return found ? found[1](v) : plain(v);
+// "2026-11-15T09:47:17.417+00:00", to the second and in one piece.
+function moment(text: string): string {
+  const found = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)?$/.exec(text);
+  return found ? found.slice(1).filter(Boolean).join(NBSP).replaceAll('-', '\u2011') : text;
 }
 
-const TITLES: Record<string, string> = { fps: 'frames per second', bps: 'blocks per second', wall_ratio: 'of wall time', t_s: 'at', wall_fps: 'FPS over wall', compute_fps: 'FPS over compute', wall_bps: 'BPS over wall', compute_bps: 'BPS over compute', wall_s: 'wall time', compute_s: 'compute time', total_s: 'total', gb_per_s: 'throughput', per_second: 'rate' };
-
-const COUNTED = /(core|sample|process|thread|zone|file|parameter|update|event|kernel|call|device|rank|host|end)(?=(_max|_mean|_min|_peak)?$)/;
-
-// "memory_used_mb" -> "memory used", "core_count" -> "cores"
-export function title(key: string): string {
-  if (TITLES[key]) return TITLES[key];
-  const unit = unitOf(key).replace(/^.+(?=_bytes$)/, '');
-  const stem = unit ? key.slice(0, -unit.length) : key;
-  const name = unit === '_count' ? stem.replace(COUNTED, (w) => (w === 'process' ? 'processes' : w + 's')) : stem;
-  return name.replaceAll('_', ' ').replace(/\b(gpu|cpu|ram|vram|sm|fps|bps|vae|cfg|psi|pcie|io|id|pid)\b/gi, (w) => w.toUpperCase());
+export function keyed(key: string, v: unknown): string {
+  if (typeof v === 'boolean') return v ? 'yes' : 'no';
+  if (typeof v !== 'number') return v === null || v === undefined ? 'n/a' : moment(String(v));
+  if (/(^|_)(pid|code_value|version)$/.test(key)) return String(v);
+  if (key === 'fps' || key === 'bps' || key === 'gb_per_s' || key === 'bytes') return keyed('_' + key, v);
+  const found = UNITS.find(([end]) => key.endsWith(end));
+  return found ? found[1](v) : plain(v);
 }
 
 // Long names keep their beginning and their end.

@@ -215,7 +215,7 @@ export function timeCharts(r: Report): Chart[] {
   out.push(...chartsOf('CPU', r.cpu_metrics?.series));
   out.push(...chartsOf('Process', r.cpu_metrics?.process));
   out.push(...chartsOf('Disk', r.disk_metrics?.series));
-  out.push(...chartsOf('Pressure', r.cpu_metrics?.pressure));
+  out.push(...chartsOf('Pressure', r.cpu_metrics?.pressure).map((c) => ({ ...c, title: 'Waiting for, % of the time' })));
   for (const s of r.other_metrics ?? []) out.push(...chartsOf(s.source, s.series));
   out.push(...chartsOf('CPU cores', r.cpu_metrics?.cores));
   return out;
@@ -231,7 +231,7 @@ export function firstCharts(all: Chart[], most: number): Chart[] {
   };
   const wanted = [
     find(/^GPU/, '_percent', /^(util|sm_util|gpu_util)/) ?? find(/^GPU/, '_percent'),
-    find(/^GPU/, '_mb', /used|allocated/) ?? find(/^GPU/, '_bytes', /used|allocated/),
+    find(/^GPU/, '_mb', /used|allocated|process_memory/) ?? find(/^GPU/, '_bytes', /used|allocated/),
     find(/^CPU$/, '_percent', /^(usage|util|total|cpu)/) ?? find(/^CPU$/, '_percent'),
     find(/^Disk/, '_gb_per_s') ?? find(/^Disk/, '_mb_per_s') ?? find(/^Disk/, '_bytes_per_s') ?? find(/^Disk/, '_per_s'),
     find(/^Process/, '_mb') ?? find(/^CPU$/, '_mb'),

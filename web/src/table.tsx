@@ -1,8 +1,9 @@
 // A table that sorts by a click on its head; numbers are right-aligned.
 import { useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
-import { keyed, title } from './format';
+import { keyed } from './format';
 import type { Fields } from './report';
+import { title } from './words';
 
 export interface Column<T> {
   key: string;
@@ -107,18 +108,27 @@ function isPlain(v: unknown): boolean {
   return typeof v === 'string' || typeof v === 'number' || typeof v === 'boolean' || (Array.isArray(v) && v.every((x) => typeof x === 'string'));
 }
 
-// Key and value, two columns, for everything that is a plain field.
-export function FieldList({ fields, skip = [] }: { fields: Fields | undefined; skip?: string[] }) {
+// A setting as its file has it; what is a time there is in seconds.
+const setting = (key: string, v: unknown) => (/_interval$/.test(key) && v !== '' && Number.isFinite(Number(v)) ? `${String(v)}\u00a0s` : String(v));
+
+const LONG = 32; // letters of label and value that one column holds
+
+// Key and value, for everything that is a plain field. Literal: settings, named as one types them.
+export function FieldList({ fields, skip = [], literal = false }: { fields: Fields | undefined; skip?: string[]; literal?: boolean }) {
   const entries = Object.entries(fields ?? {}).filter(([k, v]) => !skip.includes(k) && isPlain(v) && v !== '' && !(Array.isArray(v) && !v.length));
   if (!entries.length) return null;
   return (
     <dl class="fields">
-      {entries.map(([k, v]) => (
-        <div key={k}>
-          <dt>{title(k)}</dt>
-          <dd dir="auto">{Array.isArray(v) ? v.join(', ') : keyed(k, v)}</dd>
-        </div>
-      ))}
+      {entries.map(([k, v]) => {
+        const label = literal ? k : title(k);
+        const value = Array.isArray(v) ? v.join(', ') : literal ? setting(k, v) : keyed(k, v);
+        return (
+          <div key={k} class={label.length + value.length > LONG ? 'wide' : ''}>
+            <dt>{literal ? <code>{label}</code> : label}</dt>
+            <dd dir="auto">{value}</dd>
+          </div>
+        );
+      })}
     </dl>
   );
 }

@@ -2,7 +2,8 @@
 // stage by rank that shows who is slow where.
 import { useEffect, useRef } from 'preact/hooks';
 import { dark, toggleTheme, useStore } from '../state';
-import { clip, count, keyed, percent, seconds, title } from '../format';
+import { clip, count, keyed, percent, seconds } from '../format';
+import { title } from '../words';
 import { list, num, text, type Fields } from '../report';
 import { FieldTable, Table } from '../table';
 import { Name, Shell } from './shell';

@@ -2,11 +2,12 @@
 // does not appear, neither here nor in the navigation.
 import type { ComponentChildren } from 'preact';
 import { Distribution, OrderChart, TimeChart, type Chart } from '../charts';
-import { clip, count, keyed, memory, nanos, percent, seconds, title } from '../format';
+import { clip, count, keyed, memory, nanos, percent, seconds } from '../format';
 import { list, memoryPeak, num, text, whoseMemory, type Fields, type Report, type Series } from '../report';
 import { select, useStore, selection } from '../state';
 import { FieldList, FieldTable, Table } from '../table';
 import { GUTTER } from '../timeline/view';
+import { boundBy, caption, title } from '../words';
 
 export interface Section {
   id: string;
@@ -89,11 +90,11 @@ function SubTables({ of, skip = [] }: { of: Fields | undefined; skip?: string[] 
   const parts: ComponentChildren[] = [];
   for (const [key, v] of Object.entries(of ?? {})) {
     if (skip.includes(key) || key === 'series') continue;
-    if (Array.isArray(v) && v.length && typeof v[0] === 'object' && v[0] !== null) parts.push(<FieldTable key={key} rows={v as Fields[]} caption={capital(title(key))} />);
+    if (Array.isArray(v) && v.length && typeof v[0] === 'object' && v[0] !== null) parts.push(<FieldTable key={key} rows={v as Fields[]} caption={caption(key)} />);
     else if (v && typeof v === 'object' && !Array.isArray(v) && !('t_s' in v) && Object.keys(v).length) {
       parts.push(
         <div key={key} class="sub">
-          <h4>{capital(title(key))}</h4>
+          <h4>{caption(key)}</h4>
           <FieldList fields={v as Fields} />
         </div>,
       );
@@ -101,8 +102,6 @@ function SubTables({ of, skip = [] }: { of: Fields | undefined; skip?: string[] 
   }
   return <>{parts}</>;
 }
-
-const capital = (s: string) => s.charAt(0).toUpperCase() + s.slice(1);
 
 // As the text report says it.
 function PeakLine({ report }: { report: Report }) {
@@ -303,6 +302,9 @@ function attributes(e: Fields): string {
   return words.join('  ');
 }
 
+// The driver names a GPU once more than its monitor.
+const toldTwice = (key: string, facts: Fields) => (/^cuda_device_(\d+)_(name|uuid)$/.exec(key) ?? [])[2] !== undefined && facts[key.replace(/^cuda_device_(\d+)_/, 'gpu$1.')] === facts[key];
+
 export function systemBody(r: Report): ComponentChildren {
   const s = r.system;
   const info = r.session_info;
@@ -319,7 +321,7 @@ export function systemBody(r: Report): ComponentChildren {
       {s?.facts && (
         <div class="sub">
           <h4>Machine</h4>
-          <FieldList fields={s.facts} />
+          <FieldList fields={s.facts} skip={Object.keys(s.facts).filter((k) => toldTwice(k, s.facts!))} />
         </div>
       )}
       {info.tags && Object.keys(info.tags).length > 0 && (
@@ -331,7 +333,7 @@ export function systemBody(r: Report): ComponentChildren {
       {s?.settings && (
         <div class="sub">
           <h4>Configuration</h4>
-          <FieldList fields={s.settings} />
+          <FieldList fields={s.settings} literal />
         </div>
       )}
       {(r.processes ?? []).length > 1 && <FieldTable rows={r.processes!} caption="Processes" />}
@@ -376,7 +378,7 @@ export function adviceTail(r: Report): ComponentChildren {
     <div class="verdict">
       {v.why && (
         <p>
-          <b>Bound by {v.bound_by.replace('_', ' ')}.</b> {v.why}
+          <b>Bound by {boundBy(v.bound_by)}.</b> {v.why}
         </p>
       )}
       {leave.length > 0 && <p class="quiet">Leave alone, it cannot pay: {leave.map((l) => text(l, 'name') ?? text(l, 'stage') ?? '').filter(Boolean).join(', ')}.</p>}

@@ -5,6 +5,7 @@ import { memoryPeak, num, parts, text, whoseMemory, type Fields, type Finding, t
 import { dark, select, selection, show, toggleTheme, useStore, whole } from '../state';
 import { selectStage } from './stages';
 import type { Timeline } from '../timeline/data';
+import { boundBy } from '../words';
 import type { ComponentChildren } from 'preact';
 
 interface HeaderProps {
@@ -78,8 +79,11 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
 }
 
 export function gpuName(r: Report): string | undefined {
-  const gpus = r.system?.gpus ?? [];
-  const name = text(gpus[0], 'name') ?? text(r.system?.facts, 'gpu_name') ?? text(r.system?.facts, 'gpu') ?? text(r.system?.facts, 'gpu0');
+  const devices = r.gpu_metrics?.devices ?? [];
+  const used = devices.some((d) => d.used) ? devices.filter((d) => d.used) : devices;
+  const gpus: Fields[] = r.system?.gpus ?? used;
+  const facts = ['gpu0.name', 'cuda_device_0_name', 'gpu_name', 'gpu', 'gpu0'].map((key) => text(r.system?.facts, key));
+  const name = text(gpus[0], 'name') ?? facts.find(Boolean);
   if (!name) return undefined;
   return gpus.length > 1 ? `${gpus.length} × ${name}` : name;
 }
@@ -183,8 +187,6 @@ function memoryFigure(r: Report): Figure | null {
   return ram === undefined ? null : { label: 'RAM peak', value: memory(ram), note: all ? `${percent(ram / all, 0)} of ${memory(all)}` : undefined };
 }
 
-const BOUNDS: Record<string, string> = { gpu: 'GPU', cpu_launch: 'CPU launch', copies: 'copies', disk: 'disk', communication: 'communication', mixed: 'mixed', unknown: 'not known' };
-
 function boundFigure(r: Report): Figure | null {
   const v = r.verdict;
   if (!v) return null;
@@ -192,7 +194,7 @@ function boundFigure(r: Report): Figure | null {
   const util = num(device, 'utilization_mean_percent');
   const cpu = num(r.cpu_metrics, 'usage_mean_percent');
   if (v.bound_by === 'unknown' && util === undefined) return { label: 'bound by', value: 'not known', note: cpu !== undefined ? `no GPU seen; CPU ${cpu.toFixed(0)} % busy` : 'no GPU seen' };
-  return { label: 'bound by', value: BOUNDS[v.bound_by] ?? v.bound_by, note: util !== undefined ? `GPU ${util.toFixed(0)} % busy on average` : v.why };
+  return { label: 'bound by', value: boundBy(v.bound_by), note: util !== undefined ? `GPU ${util.toFixed(0)} % busy on average` : v.why };
 }
 
 function costFigure(r: Report): Figure | null {

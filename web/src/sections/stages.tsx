@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { solid } from '../colour';
 import { clip, count, nanos, percent, sameStage, seconds } from '../format';
-import { stageTree, type Node, type Report, type Stage } from '../report';
+import { num, stageTree, type Node, type Report, type Stage } from '../report';
 import { dark, select, selection, useStore, type Range } from '../state';
 import { Table, type Column } from '../table';
 import type { Timeline } from '../timeline/data';
@@ -225,11 +225,18 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
         </label>
         <span class="quiet">
           unattributed {seconds(report.stage_analysis?.unattributed_s)} of {seconds(report.stage_analysis?.wall_s)}
+          {has('gpu_busy_s') && tracedPart(report)}
         </span>
       </div>
       <Table rows={rows} columns={columns} caption="Stage tree" most={120} onPick={(s) => selectStage(s.name, timeline)} picked={(s) => chosen?.name === s.name} />
     </>
   );
+}
+
+// A trace of a few steps says little about a stage's whole time.
+function tracedPart(r: Report): string {
+  const traced = num(r.gpu_trace, 'window_s');
+  return traced !== undefined && traced < 0.9 * (r.stage_analysis?.wall_s ?? 0) ? `; GPU busy: of the ${seconds(traced)} that were traced` : '';
 }
 
 const either = (pick: (a: number, b: number) => number, a?: number, b?: number) => (a === undefined ? b : b === undefined ? a : pick(a, b));

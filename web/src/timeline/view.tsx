@@ -1,9 +1,10 @@
 // The timeline on the page: canvas, pointer, wheel, keys.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { clip, count, keyed, nanos, sameStage, title } from '../format';
+import { clip, count, keyed, nanos, sameStage } from '../format';
 import { dark, focusSelection, pan, search, select, selection, show, useStore, view, whenSeen, whole, zoom, type Range } from '../state';
 import { derived, entriesOf, type Lane, type Timeline } from './data';
 import { drawBand, drawRow, drawTicks, type Brush, type Look } from './draw';
+import { title } from '../words';
 import { place, type Group, type Layout, type Placed } from './layout';
 
 const RULER = 20;

@@ -1,0 +1,79 @@
+// What the report's keys are called on the page.
+import { unitOf } from './format';
+
+const TITLES: Record<string, string> = {
+  fps: 'frames per second',
+  bps: 'blocks per second',
+  wall_ratio: 'of wall time',
+  t_s: 'at',
+  wall_fps: 'FPS over wall',
+  compute_fps: 'FPS over compute',
+  wall_bps: 'BPS over wall',
+  compute_bps: 'BPS over compute',
+  wall_s: 'wall time',
+  compute_s: 'compute time',
+  cpu_s: 'CPU time',
+  total_s: 'total',
+  gb_per_s: 'throughput',
+  per_second: 'rate',
+  process_mean_percent: 'this run, of a core, mean',
+  process_max_percent: 'this run, of a core, max',
+  'cpu.count': 'CPU cores',
+  kernel_total_s: 'kernels, added up',
+  kernel_busy_s: 'busy with kernels',
+  unattributed_busy_s: 'busy for no known zone',
+  window_s: 'first work to last',
+  small_kernel_ratio: 'kernels under 10 µs',
+  copy_ratio: 'copies, of that time',
+  launch_ahead_s: 'launched ahead, mean',
+  launch_queue_count: 'kernels waiting, mean',
+  own_cpu_s: "strobe's threads, CPU",
+  own_cpu_ratio: "strobe's threads, of a core",
+  record_cost_s: 'one record',
+  recording_s: 'recording, added up',
+  threads_s: "the program's threads",
+  overhead_ratio: 'recording, of their time',
+  waiting_s: 'waiting to record',
+};
+
+// Beginnings that read better as words; the rest of the key follows.
+const STEMS: [RegExp, string][] = [
+  [/^(pcie|nvlink)_tx(?=_|$)/, '$1 from the GPU'],
+  [/^(pcie|nvlink)_rx(?=_|$)/, '$1 to the GPU'],
+  [/^gpu(\d+)\./, 'gpu $1 '],
+  [/^process_memory(?=_|$)/, "this run's memory"],
+  [/^load(\d+)(?=_|$)/, 'load ($1 min)'],
+  [/^(exit_\w+)_value$/, '$1'],
+];
+
+const CAPTIONS: Record<string, string> = {
+  top_zones: 'Zones by the GPU time they launched',
+  idle_zones: 'GPU idle while the CPU was in',
+  attention: 'Attention kernels',
+};
+
+const COUNTED = /(core|sample|process|thread|zone|file|parameter|update|event|kernel|call|device|rank|host|end|step|gap)(?=(_max|_mean|_min|_peak)?$)/;
+const CAPITALS = /\b(gpu|cpu|ram|vram|sm|fps|bps|vae|cfg|psi|io|id|pid|cuda|cupti|uuid|rss|pss)\b/gi;
+const SPELT: Record<string, string> = { pcie: 'PCIe', nvlink: 'NVLink' };
+
+// "memory_used_mb" -> "memory used", "core_count" -> "cores"
+export function title(key: string): string {
+  if (TITLES[key]) return TITLES[key];
+  const unit = unitOf(key).replace(/^.+(?=_bytes$)/, '');
+  let stem = unit ? key.slice(0, -unit.length) : key;
+  if (unit === '_count') stem = stem.replace(COUNTED, (w) => (w === 'process' ? 'processes' : w + 's'));
+  for (const [begin, words] of STEMS) stem = stem.replace(begin, words);
+  return stem.replace(/[_.]/g, ' ').replace(CAPITALS, (w) => w.toUpperCase()).replace(/\b(pcie|nvlink)\b/g, (w) => SPELT[w]);
+}
+
+// Over a table or a list of fields.
+export function caption(key: string): string {
+  const words = CAPTIONS[key] ?? title(key);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+const BOUNDS: Record<string, string> = { gpu: 'GPU', cpu_launch: 'CPU launch', copies: 'copies', disk: 'disk', communication: 'communication', mixed: 'mixed', unknown: 'not known' };
+
+export function boundBy(what: string): string {
+  return BOUNDS[what] ?? what.replaceAll('_', ' ');
+}
