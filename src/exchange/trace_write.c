@@ -523,14 +523,31 @@ static int check_something(const struct sb_trace *t, const char *origin)
 		*t->note ? ": " : "", t->note);
 }
 
+/* Readers take what lies a year from a recording's start for damage. */
+#define DAY_NS (86400.0 * 1e9)
+#define DAYS_MOST 365
+
+static int check_times(const struct sb_trace *t, const char *origin)
+{
+	double days = ((double)t->last_ns - (double)t->first_ns) / DAY_NS;
+
+	if (t->first_ns == INT64_MAX)
+		return sb_fail(STROBE_EFORMAT,
+			"'%s' holds no events: nothing was recorded, or it is not a trace", origin);
+	if (days > DAYS_MOST)
+		return sb_fail(STROBE_EFORMAT,
+			"'%s': its first and last event lie %.0f days apart, which no one run does", origin,
+			days);
+	return 0;
+}
+
 int sb_trace_write(struct sb_trace *t, const char *path, const char *origin)
 {
 	struct writing w = { .trace = t };
 	int err = match_pairs(t);
 
-	if (!err && t->first_ns == INT64_MAX)
-		err = sb_fail(STROBE_EFORMAT,
-			"'%s' holds no events: nothing was recorded, or it is not a trace", origin);
+	if (!err)
+		err = check_times(t, origin);
 	if (!err && !t->thread_count && sb_trace_thread(t, 0, 0) == UINT32_MAX)
 		err = STROBE_ENOMEM;
 	if (err)

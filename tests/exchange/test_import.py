@@ -223,7 +223,8 @@ def test_a_string_that_claims_to_be_huge_takes_no_memory(strobe):
 
 
 @pytest.mark.parametrize("content, what", [(b"", "is empty"), (b"\x1f\x8b\x08\x00", "gzip"), (b"[]", "holds no events"),
-                                           (b"{\"traceEvents\":[]}", "holds no events"), (b"plain words\n", "stage line"), (b"\0\0\0", "neither")])
+                                           (b"{\"traceEvents\":[]}", "holds no events"), (b"plain words\n", "stage line"), (b"\0\0\0", "neither"),
+                                           (b'[{"ph":"X","name":"a","ts":0,"dur":1},{"ph":"X","name":"a","ts":3.2e13,"dur":1}]', "370 days apart")])
 def test_what_is_no_trace_is_named(strobe, content, what):
     path = strobe.write("odd.bin", content)
     err = strobe("import", path, code=2)
