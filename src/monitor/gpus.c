@@ -306,11 +306,13 @@ static void sample_device(struct gpu_thread *g, struct watched *w)
 	sb_samples_push(&w->series, sb_clock_ticks(), row);
 }
 
-static void sample_all(struct gpu_thread *g)
+static void sample_all(struct gpu_thread *g, bool last)
 {
-	for (int i = 0; i < g->count && !atomic_load(&g->abandoned); i++)
+	for (int i = 0; i < g->count && !atomic_load(&g->abandoned); i++) {
+		g->watched[i].device.last = last;
 		if (!g->watched[i].gone)
 			sample_device(g, &g->watched[i]);
+	}
 }
 
 static void say_throttled_time(const struct watched *w)
@@ -358,7 +360,7 @@ static void run(struct sb_thread *thread)
 		bool last = sb_thread_stopping(thread);
 
 		enter_driver(g);
-		sample_all(g);
+		sample_all(g, last);
 		leave_driver(g);
 		if (last)
 			break;

@@ -348,7 +348,7 @@ static enum sb_gpus_state read_processes(struct sb_gpus_device *d, uint32_t *wan
 
 	if (!(*wanted & bits))
 		return state;
-	if (processes_due(p, moved, now_ns)) {
+	if (d->last || processes_due(p, moved, now_ns)) {
 		p->memory_mb = p->others = NAN;
 		if (usable(nvml.api.processes ? nvml.api.processes(d->handle, &count, list) : no_function(),
 			    wanted, bits, &state))
@@ -419,7 +419,7 @@ static enum sb_gpus_state read_links(struct sb_gpus_device *d, uint32_t *wanted,
 	}
 	if (!(*wanted & bits))
 		return state;
-	if (sb_seldom_due(&links->seldom, now_ns)) {
+	if (d->last || sb_seldom_due(&links->seldom, now_ns)) {
 		bool first = !links->last_ns;
 
 		if (usable(nvml.api.fields ? nvml.api.fields(d->sensors, LINK_FIELDS, fields) : no_function(),

@@ -1,5 +1,6 @@
 """GPU samples of whole runs, against the fake libnvidia-ml."""
 import itertools
+import json
 import subprocess
 
 FAST = ("--gpu-monitor-interval", "0.02")
@@ -123,3 +124,5 @@ def test_pcie_and_nvlink_are_in_the_report(strobe):
     assert end(process) == 0
     text = strobe("report").stdout
     assert "PCIe to the GPU" in text and "NVLink from the GPU" in text
+    device = json.loads(strobe("report", "--format", "json").stdout)["gpu_metrics"]["devices"][0]
+    assert device["pcie_rx_mean_gb_per_s"] > 0 and device["nvlink_tx_max_gb_per_s"] > 0
