@@ -1,0 +1,141 @@
+/* The report model, what the machine did: samples over time, GPUs, disk, memory, the
+ * GPU trace. model.h says what absent is and who owns the memory. */
+#ifndef SB_ANALYZE_MODEL_MACHINE_H
+#define SB_ANALYZE_MODEL_MACHINE_H
+
+#include "analyze/statistics.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Values over time: one column of a monitor. */
+struct sb_series_column {
+	const char *name; /* ends in its unit: "memory_used_bytes" */
+	double *values; /* NAN: unknown */
+	struct sb_stats stats; /* of every sample; mean: weighted by the real time between samples */
+	double first, max_t_s;
+	double integral; /* value x seconds, trapezoids over the real intervals */
+};
+struct sb_series {
+	const char *source; /* "gpu", "cpu", "memory", "disk", "process"... */
+	int device; /* -1: none */
+	const char *device_name;
+	double *t_s;
+	size_t count;
+	struct sb_series_column *columns;
+	size_t column_count;
+	size_t recorded_count; /* before thinning to max_data_points */
+};
+
+/* GPUs and the disk as sampled; their series are in model->series. */
+struct sb_device {
+	int index;
+	const char *name, *uuid; /* NULL: not known */
+	bool used; /* it did something for this run */
+	double throttled_ratio; /* of the samples; NAN: not sampled */
+	const char **throttle_reasons;
+	size_t throttle_reason_count;
+	double energy_wh, cost;
+};
+struct sb_devices_section {
+	struct sb_device *all;
+	size_t count;
+};
+struct sb_disk_section {
+	bool present;
+	/* of the process tree, and of the machine */
+	double read_bytes, write_bytes, machine_read_bytes, machine_write_bytes;
+	double read_gb_per_s, write_gb_per_s; /* over the sampled time; 1 GB = 1e9 bytes */
+	double read_max_gb_per_s, write_max_gb_per_s; /* the best interval between two samples */
+	struct sb_series series; /* rates over time */
+};
+
+/* ---- memory ---- */
+struct sb_memory_snapshot {
+	const char *label;
+	double t_s;
+	int device; /* -1: host */
+	double allocated_bytes, reserved_bytes, peak_bytes;
+	const char *stage;
+};
+struct sb_memory_section {
+	bool present;
+	struct sb_memory_snapshot *snapshots;
+	size_t snapshot_count;
+	int64_t snapshot_total;
+	double peak_bytes, peak_t_s; /* of the device with the highest peak */
+	const char *peak_stage;
+	const char *peak_source; /* "allocated" (the allocator's word), "process" or "device" (sampled) */
+	int peak_device;
+	double reserved_peak_bytes, device_total_bytes;
+	double fragmentation_ratio; /* 1 - allocated / reserved, at the worst snapshot */
+	double fragmentation_bytes, fragmentation_reserved_bytes;
+	const char *fragmentation_label; /* that snapshot's */
+	double spike_bytes, spike_t_s; /* the steepest rise between two readings */
+	const char *spike_stage; /* NULL: outside every stage */
+	struct sb_memory_stage {
+		const char *stage;
+		int64_t count;
+		double peak_bytes, before_bytes, after_bytes;
+		double kept_bytes; /* after - before, the last occurrence with a reading on both sides */
+		bool checked; /* there was one */
+		bool freed; /* kept no more than 5 % of its peak, or 64 MB */
+		bool holds; /* it loads weights: keeping them is its purpose */
+	} * stages;
+	size_t stage_count;
+	struct sb_memory_allocator {
+		const char *allocator;
+		int64_t alloc_count, free_count;
+		double allocated_bytes, freed_bytes, live_bytes, peak_bytes;
+	} * allocators;
+	size_t allocator_count;
+	double ram_peak_bytes, swap_peak_bytes, page_cache_peak_bytes;
+	double ram_total_bytes; /* the machine's, or the cgroup's limit where that is lower */
+	double rss_peak_bytes, swap_first_bytes;
+	struct sb_series timeline; /* VRAM, RAM, swap, page cache side by side; count 0: none */
+};
+
+/* ---- gpu_trace ---- */
+struct sb_gpu_section {
+	bool present;
+	int64_t kernel_count;
+	double kernel_total_s;
+	double busy_s; /* kernels, copies and sets, counted once where they overlap; devices added up */
+	double kernel_busy_s; /* kernels alone, the same way */
+	double idle_s, window_s; /* window: from the first work to the last; busy + idle */
+	double small_kernel_ratio; /* of the kernels, those under 10 us */
+	double copy_ratio; /* copies' time / window */
+	double overlap_ratio; /* of busy, while the launching thread was not waiting; NAN: unknown */
+	double launch_ahead_s; /* mean time from launch to start of a kernel */
+	double launch_queue_count; /* mean number of launched, not yet started kernels */
+	double unattributed_busy_s; /* launched outside every zone, or by nobody known */
+	/* by path (see sb_run_path), what was launched in a zone and the zones inside it */
+	double *path_busy_s;
+	uint32_t path_count;
+	struct sb_gpu_copy {
+		const char *direction; /* "H2D"... */
+		const char *memory; /* "pageable", "pinned", NULL */
+		int64_t count;
+		double bytes, total_s, gb_per_s;
+	} * copies;
+	size_t copy_count;
+	struct sb_gpu_row {
+		const char *name;
+		int64_t count;
+		double total_s, busy_s, mean_s, min_s, max_s, ratio;
+		double bytes;
+	} * top_kernels, *top_zones, *attention, *collectives, *offload, *idle_zones;
+	size_t top_kernel_count, top_zone_count, attention_count, collective_count, offload_count;
+	size_t idle_zone_count; /* where the CPU was while the GPU had nothing to do */
+	struct sb_gpu_gap {
+		double t_s, duration_s;
+		const char *cpu_did; /* the zone the CPU was in */
+		int device;
+	} * gaps;
+	size_t gap_count;
+	int64_t gap_total;
+	double exposed_communication_s, communication_s;
+};
+
+#endif

@@ -1,0 +1,157 @@
+/* The report model, where the time went: stages, iterations, generations, meetings of
+ * ranks, sampled functions. model.h says what absent is and who owns the memory. */
+#ifndef SB_ANALYZE_MODEL_STAGES_H
+#define SB_ANALYZE_MODEL_STAGES_H
+
+#include "analyze/statistics.h"
+#include "base/histogram.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- stage_analysis ---- */
+enum sb_stage_state { SB_STAGE_NORMAL = 0, SB_STAGE_OPEN, SB_STAGE_SKIPPED, SB_STAGE_UNTIMED };
+
+struct sb_stage {
+	const char *name; /* grouped: "sampling_chunk_*" */
+	const char *code; /* NULL: none */
+	int64_t parent; /* index of stages, always smaller; -1: top level */
+	uint32_t depth;
+	uint32_t child_count; /* direct ones */
+	uint32_t role;
+	enum sb_stage_state state;
+	const char *skip_reason;
+	bool span; /* from SPAN records: may overlap its siblings */
+	bool main_thread; /* some of it ran on the main thread */
+	bool bottleneck; /* the largest self time */
+	bool setup; /* importing, loading, compiling, or inside of such */
+	bool uneven; /* members differ in kind (tasks, threads) */
+	/* calls that began and ended in the part asked for, without those inside another
+	 * of their own; mean, percentiles, last are theirs */
+	int64_t count;
+	int64_t recursive_count; /* inside another call of the same stage */
+	int64_t open_count; /* never ended */
+	int64_t cut_count; /* cut by --from, --to, --last, --generation */
+	int64_t folded_count; /* of all of these, known from digests only */
+	int64_t thread_count;
+	double total_s, self_s;
+	double unfinished_s; /* of the total: calls never ended or cut; count x mean is the rest */
+	double unattributed_s; /* of a stage with children: its self time */
+	double covered_s; /* wall time in which at least one call ran; less than total_s when several did */
+	double at_once_mean; /* calls that ran at the same time, on average; NAN: one at most */
+	bool before_run; /* part of it lies before the run: a duration handed in later */
+	double wall_ratio, self_ratio; /* of the covered time, so that neither exceeds 1 */
+	struct sb_stats time; /* min, max, mean, percentiles of one call, seconds */
+	const struct sb_histogram *calls; /* of ns, when the options ask for it; else NULL */
+	double first_s, end_s; /* first begin, last end, since the run's start */
+	double gpu_span_s, gpu_busy_s; /* NAN: not measured */
+	int64_t gpu_span_count;
+	/* attributes of its calls, summed (frames, steps, bytes) or the only value */
+	struct sb_stage_attr {
+		const char *key;
+		double sum, last, min, max;
+		int64_t count;
+		const char *text; /* string attributes: the last value */
+	} * attrs;
+	size_t attr_count;
+	/* grouped names: who is inside; also threads of a pool */
+	struct sb_stage_member {
+		const char *name;
+		int64_t count;
+		double total_s;
+	} * members; /* at most SB_MEMBERS_MAX, largest first */
+	size_t member_count; /* listed */
+	size_t member_total; /* all */
+};
+#define SB_MEMBERS_MAX 1000
+
+/* Every outermost call, whole or not. */
+static inline int64_t sb_stage_calls(const struct sb_stage *s)
+{
+	return s->count + s->open_count + s->cut_count;
+}
+
+struct sb_stages_section {
+	double wall_s;
+	double unattributed_s; /* wall - top-level zones of the main thread */
+	struct sb_stage *stages; /* a parent before its children, siblings by total */
+	size_t stage_count;
+	uint32_t *by_total; /* indices of stages, largest total first */
+	const char **bottlenecks; /* names, largest self time first */
+	size_t bottleneck_count;
+	bool combined; /* rows of one name under different parents were merged */
+};
+
+/* ---- iterations, generations ---- */
+struct sb_iterations {
+	const char *name;
+	uint32_t role; /* ITERATION, STEP, BLOCK or GENERATION */
+	struct sb_stats all;
+	struct sb_stats warm; /* without the warm-up */
+	int64_t warmup_count;
+	double warmup_s;
+	double per_second; /* warm.count / warm.total: of the iterations themselves, not of what lies between */
+	int64_t outlier_count; /* slower than its peers, see slow.h */
+	struct sb_outlier {
+		int64_t index;
+		double t_s, duration_s, peer_s; /* its peers' median */
+	} * outliers; /* the largest, at most 20 */
+	size_t outlier_listed;
+	double *series_s; /* durations in order, thinned to series_count */
+	size_t series_count;
+};
+void sb_iterations_add_slow(struct sb_iterations *iterations, struct sb_outlier slow);
+
+struct sb_iterations_section {
+	struct sb_iterations *all;
+	size_t count;
+};
+
+struct sb_generation {
+	const char *name;
+	double begin_s, end_s;
+	int64_t frames, width, height, steps, blocks; /* -1: unknown */
+	double fps; /* frames over its wall time */
+	double denoise_s, vae_s; /* wall time of its steps (or denoise stages), of its VAE decodes */
+	double energy_wh, cost; /* summed over the GPUs; cost: in gpu_cost_per_hour's currency */
+	double utilization_percent; /* mean of the busiest GPU */
+	bool open, cut; /* not ended; cut by a border: not in the section's time */
+};
+struct sb_generations_section {
+	bool whole_run; /* no generation was marked: the run counts as one */
+	double union_s; /* wall time with at least one of them */
+	double total_s; /* each counted in full */
+	struct sb_generation *all;
+	size_t count; /* listed, at most 10 000 */
+	int64_t total; /* all of them */
+	struct sb_stats time; /* of those that began and ended in the part asked for */
+};
+
+/* ---- collectives: where ranks meet, and leave together ---- */
+struct sb_collectives_section {
+	struct sb_collective {
+		const char *name;
+		int64_t occurrence; /* of that name, from 0 */
+		double begin_s, end_s;
+	} * all; /* in order, the first SB_COLLECTIVES_MAX */
+	size_t count;
+	int64_t total;
+};
+#define SB_COLLECTIVES_MAX 2048
+
+/* ---- sampled stacks: shares of samples, never times ---- */
+struct sb_functions_section {
+	struct sb_function {
+		const char *name;
+		const char *file; /* NULL: not known */
+		uint32_t line; /* seen most often */
+		const char *stage; /* in which it was seen most often; NULL: in none */
+		uint64_t self_count, total_count; /* total: with what it calls */
+		double self_ratio, total_ratio;
+	} * all; /* the 20 seen most often themselves */
+	size_t count;
+	uint64_t sample_count;
+};
+
+#endif
