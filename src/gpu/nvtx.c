@@ -2,6 +2,7 @@
  * Runs once per shared object that uses NVTX; all copies share what is here. */
 #include "gpu/nvtx.h"
 
+#include "record/clock.h"
 #include "record/lane.h"
 #include "strobe.h"
 
@@ -21,17 +22,26 @@
 struct domain {
 	char name[64];
 	_Atomic bool used;
+	_Atomic bool crosses;
 };
 static struct domain domains[DOMAINS_MAX];
+static _Atomic bool default_crosses;
 
 /* Open push/pop ranges of a thread. Domains have stacks of their own in NVTX:
- * a pop takes the innermost range of its domain. */
+ * a pop takes the innermost range of its domain. Zones nest, ranges of two domains
+ * need not. Once a range has outlived one of another domain around it, its domain
+ * "crosses": its ranges inside others are measured and reported at their pop. */
+struct range {
+	const struct domain *domain;
+	uint64_t start_ticks; /* 0: a zone */
+	uint32_t name;
+	uint32_t generation; /* of the session */
+	bool has_payload;
+	struct strobe_attr payload;
+};
 struct ranges {
 	uint32_t depth;
-	struct {
-		const void *domain;
-		uint32_t name;
-	} open[DEPTH_MAX];
+	struct range open[DEPTH_MAX];
 };
 static __thread struct ranges *ranges; /* made at the thread's first push */
 static pthread_key_t ranges_key;
@@ -193,7 +203,7 @@ static struct ranges *ranges_get(void)
 	return ranges;
 }
 
-static int depth_of(const struct ranges *r, const void *domain)
+static int depth_of(const struct ranges *r, const struct domain *domain)
 {
 	int n = 0;
 
@@ -202,41 +212,78 @@ static int depth_of(const struct ranges *r, const void *domain)
 	return n;
 }
 
-static int push(const void *domain, uint32_t name, const struct nvtx_attributes *a)
+static _Atomic bool *crosses(const struct domain *domain)
+{
+	return domain ? &domains[domain - domains].crosses : &default_crosses;
+}
+
+static bool inside_another(const struct ranges *r, const struct domain *domain)
+{
+	for (uint32_t i = 0; i < r->depth; i++)
+		if (r->open[i].domain != domain && !r->open[i].start_ticks)
+			return true;
+	return false;
+}
+
+static void zone_begin(const struct range *range)
+{
+	strobe_zone_begin_id(range->name);
+	if (range->has_payload && range->payload.type == STROBE_TYPE_INT)
+		strobe_attr_int(range->payload.key, range->payload.value.i);
+	else if (range->has_payload)
+		strobe_attr_float(range->payload.key, range->payload.value.f);
+}
+
+static int push(const struct domain *domain, uint32_t name, const struct nvtx_attributes *a)
 {
 	struct ranges *r = ranges_get();
 	int level = r ? depth_of(r, domain) : 0;
-	struct strobe_attr payload;
+	struct range *range;
 
 	if (!r || r->depth == DEPTH_MAX)
 		return level;
-	r->open[r->depth].domain = domain;
-	r->open[r->depth++].name = name;
-	strobe_zone_begin_id(name);
-	if (!payload_of(a, &payload))
-		return level;
-	if (payload.type == STROBE_TYPE_INT)
-		strobe_attr_int(payload.key, payload.value.i);
+	range = &r->open[r->depth];
+	*range = (struct range){ .domain = domain, .name = name, .generation = sb_session_generation() };
+	range->has_payload = payload_of(a, &range->payload);
+	if (atomic_load(crosses(domain)) && inside_another(r, domain))
+		range->start_ticks = sb_clock_ticks();
 	else
-		strobe_attr_float(payload.key, payload.value.f);
+		zone_begin(range);
+	r->depth++;
 	return level;
 }
 
-static int pop(const void *domain)
+/* The end of a zone ends those inside it too: the ranges of other domains among them
+ * go on in a second zone, this once. */
+static void zone_end(uint32_t name, const struct range *inside, uint32_t count)
+{
+	strobe_zone_end_id(name);
+	for (uint32_t i = 0; i < count; i++) {
+		if (inside[i].start_ticks)
+			continue;
+		atomic_store(crosses(inside[i].domain), true);
+		zone_begin(&inside[i]);
+	}
+}
+
+static int pop(const struct domain *domain)
 {
 	struct ranges *r = ranges_get();
+	uint32_t i = r ? r->depth : 0;
+	struct range range;
 
-	for (uint32_t i = r ? r->depth : 0; i-- > 0;) {
-		uint32_t name = r->open[i].name;
-
-		if (r->open[i].domain != domain)
-			continue;
-		memmove(&r->open[i], &r->open[i + 1], (r->depth - i - 1) * sizeof r->open[0]);
-		r->depth--;
-		strobe_zone_end_id(name);
-		return depth_of(r, domain);
-	}
-	return -2; /* what NVTX returns for a pop without a push */
+	while (i && r->open[i - 1].domain != domain)
+		i--;
+	if (!i--)
+		return -2; /* what NVTX returns for a pop without a push */
+	range = r->open[i];
+	r->depth--;
+	memmove(&r->open[i], &r->open[i + 1], (r->depth - i) * sizeof r->open[0]);
+	if (!range.start_ticks)
+		zone_end(range.name, &r->open[i], r->depth - i);
+	else if (range.generation == sb_session_generation())
+		sb_put_duration(range.name, range.start_ticks, &range.payload, range.has_payload);
+	return depth_of(r, domain);
 }
 
 /* ---- start and end ----------------------------------------------------- */

@@ -19,6 +19,10 @@ bool sb_put(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint6
 bool sb_put_text(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint64_t *payload,
 	uint32_t words, const char *text, size_t size);
 
+/* A duration that began at start_ticks and ends now, in the zones of the calling thread. */
+struct strobe_attr;
+void sb_put_duration(uint32_t name, uint64_t start_ticks, const struct strobe_attr *attrs, size_t attr_count);
+
 /* Interns a name (code may be NULL): an id for the life of the process. */
 uint32_t sb_name_intern(const char *name, const char *code);
 

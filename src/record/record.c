@@ -89,6 +89,13 @@ void strobe_duration(
 		current_track(), attrs, attr_count);
 }
 
+void sb_put_duration(uint32_t name, uint64_t start_ticks, const struct strobe_attr *attrs, size_t attr_count)
+{
+	if (STROBE_ON_())
+		put_span(name, 0, start_ticks, sb_clock_ticks() - start_ticks, current_track(), attrs,
+			attr_count);
+}
+
 void strobe_event(const char *name, const struct strobe_attr *attrs, size_t attr_count)
 {
 	uint64_t payload[SB_PUT_WORDS_MAX];

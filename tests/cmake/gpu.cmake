@@ -35,7 +35,7 @@ endif()
 if(TARGET nvtx_test)
   target_link_options(nvtx_test PRIVATE -Wl,--wrap=strobe_name,--wrap=strobe_zone_begin_id,--wrap=strobe_zone_end_id
     -Wl,--wrap=strobe_attr_int,--wrap=strobe_attr_float,--wrap=strobe_span_begin,--wrap=strobe_span_end
-    -Wl,--wrap=strobe_event,--wrap=sb_put_text)
+    -Wl,--wrap=strobe_event,--wrap=sb_put_text,--wrap=sb_put_duration)
 endif()
 
 find_program(SYSTEM_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)

@@ -88,6 +88,15 @@ bool __wrap_sb_put_text(enum sb_lane lane, enum sb_long_type type, uint64_t aux,
 	return true;
 }
 
+void __wrap_sb_put_duration(
+	uint32_t name, uint64_t start_ticks, const struct strobe_attr *attrs, size_t count)
+{
+	assert_true(start_ticks);
+	note("=%s ", names[name - 1]);
+	if (count)
+		note("%s=%lld ", attrs[0].key, (long long)attrs[0].value.i);
+}
+
 /* ---- a program's copy of NVTX ------------------------------------------ */
 
 static nvtx_function core_functions[17], core2_functions[16];
@@ -233,9 +242,31 @@ static void domains_prefix_and_have_their_own_stacks(void **state)
 	assert_int_equal(CORE(NVTX_RANGE_PUSH_A, push_a)("other"), 0);
 	assert_int_equal(CORE2(NVTX_DOMAIN_RANGE_PUSH_EX, domain_push)(nccl, &b), 1);
 	CORE2(NVTX_DOMAIN_RANGE_POP, domain_pop)(nccl);
-	CORE2(NVTX_DOMAIN_RANGE_POP, domain_pop)(nccl);
 	CORE(NVTX_RANGE_POP, pop_f)();
-	assert_string_equal(log_text, "+NCCL:AllReduce +other +NCCL:Send -NCCL:Send -NCCL:AllReduce -other ");
+	CORE2(NVTX_DOMAIN_RANGE_POP, domain_pop)(nccl);
+	assert_string_equal(log_text, "+NCCL:AllReduce +other +NCCL:Send -NCCL:Send -other -NCCL:AllReduce ");
+}
+
+static void ranges_that_outlive_another_domains_are_not_cut_off(void **state)
+{
+	void *d = CORE2(NVTX_DOMAIN_CREATE_A, create_a)("D");
+	struct nvtx_attributes x = message("x");
+
+	(void)state;
+	x.payload_type = NVTX_PAYLOAD_I64;
+	x.payload.i64 = 5;
+	for (int i = 0; i < 2; i++) {
+		CORE(NVTX_RANGE_PUSH_A, push_a)("a");
+		CORE2(NVTX_DOMAIN_RANGE_PUSH_EX, domain_push)(d, &x);
+		assert_int_equal(CORE(NVTX_RANGE_POP, pop_f)(), 0);
+		assert_int_equal(CORE2(NVTX_DOMAIN_RANGE_POP, domain_pop)(d), 0);
+	}
+	assert_string_equal(log_text, "+a +D:x payload=5 -a +D:x payload=5 -D:x " /* the first time */
+				      "+a -a =D:x payload=5 ");
+	log_text[0] = 0;
+	CORE2(NVTX_DOMAIN_RANGE_PUSH_EX, domain_push)(d, &x); /* in no other domain's: a zone */
+	CORE2(NVTX_DOMAIN_RANGE_POP, domain_pop)(d);
+	assert_string_equal(log_text, "+D:x payload=5 -D:x ");
 }
 
 static void registered_strings_are_used_by_handle(void **state)
@@ -311,9 +342,11 @@ int main(void)
 		TEST(pushed_ranges_become_zones), TEST(wide_names_become_utf8),
 		TEST(payloads_become_attributes), TEST(numbers_in_operator_names_are_cut),
 		TEST(started_ranges_become_spans_in_any_order),
-		TEST(domains_prefix_and_have_their_own_stacks), TEST(registered_strings_are_used_by_handle),
-		TEST(marks_become_events), TEST(threads_are_named), TEST(small_tables_are_respected),
-		TEST(foreign_callers_are_refused), TEST(nothing_is_marked_while_nothing_records),
+		TEST(domains_prefix_and_have_their_own_stacks),
+		TEST(ranges_that_outlive_another_domains_are_not_cut_off),
+		TEST(registered_strings_are_used_by_handle), TEST(marks_become_events),
+		TEST(threads_are_named), TEST(small_tables_are_respected), TEST(foreign_callers_are_refused),
+		TEST(nothing_is_marked_while_nothing_records),
 		TEST(ranges_never_ended_do_not_stop_later_ones), /* last: leaves none free */
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
