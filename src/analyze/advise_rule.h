@@ -25,6 +25,9 @@ struct sb_advice *sb_advisor_find(
 /* "2.62 s"; below a tenth "35.1 ms", "12.3 us". */
 const char *sb_say_seconds(struct sb_advisor *a, double seconds);
 
+/* A sum over the trace's GPUs as the mean of one, at most the wall time. */
+double sb_advise_per_gpu(const struct sb_model *model, double sum_s);
+
 /* One per rule, silent without its data. */
 #define SB_RULES(X)          \
 	X(stage_dominates)   \

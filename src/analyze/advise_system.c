@@ -160,7 +160,7 @@ void sb_rule_gpus_idle(struct sb_advisor *a)
 
 void sb_rule_scaling(struct sb_advisor *a)
 {
-	double ranks = (double)a->model->session.world_size, waited_s = 0, percent;
+	double ranks = (double)a->model->session.world_size, waited_s = 0, exposed_s, percent;
 
 	if (!(ranks > 1))
 		ranks = sb_run_tag_number(a->run, "world_size");
@@ -170,8 +170,9 @@ void sb_rule_scaling(struct sb_advisor *a)
 		if (s->role == STROBE_ROLE_COLLECTIVE)
 			waited_s += s->self_s;
 	}
-	if (a->model->gpu.present && a->model->gpu.exposed_communication_s > waited_s)
-		waited_s = a->model->gpu.exposed_communication_s;
+	exposed_s = sb_advise_per_gpu(a->model, a->model->gpu.exposed_communication_s);
+	if (a->model->gpu.present && exposed_s > waited_s)
+		waited_s = exposed_s;
 	percent = (1 - waited_s / a->model->summary.generation_s) * 100;
 	if (ranks > 1 && waited_s > 0 && percent < a->limit)
 		sb_advisor_find(a, percent, waited_s,

@@ -3,6 +3,26 @@
 
 #include <string.h>
 
+/* Sums over devices are no time of the run: of several GPUs that work side by
+ * side each spends its own share. */
+double sb_advise_per_gpu(const struct sb_model *model, double sum_s)
+{
+	double mean_s = sum_s / (double)(model->gpu.device_count ? model->gpu.device_count : 1);
+
+	return model->stages.wall_s > 0 ? fmin(mean_s, model->stages.wall_s) : mean_s;
+}
+
+/* The run cannot be shorter than what its busiest GPU computes: what that one
+ * idles is all that closing gaps can save. */
+static const struct sb_gpu_device *busiest(const struct sb_gpu_section *gpu)
+{
+	const struct sb_gpu_device *most = gpu->devices;
+
+	for (size_t i = 1; i < gpu->device_count; i++)
+		most = gpu->devices[i].busy_s > most->busy_s ? &gpu->devices[i] : most;
+	return most;
+}
+
 void sb_rule_copies(struct sb_advisor *a)
 {
 	const struct sb_gpu_section *gpu = &a->model->gpu;
@@ -13,9 +33,12 @@ void sb_rule_copies(struct sb_advisor *a)
 		bytes += gpu->copies[i].bytes > 0 ? gpu->copies[i].bytes : 0;
 	}
 	if (gpu->present && gpu->copy_ratio * 100 > a->limit)
-		sb_advisor_find(a, gpu->copy_ratio * 100, total_s,
-			sb_say(a, "copies take %.1f %% of the GPU's time", gpu->copy_ratio * 100),
-			sb_say(a, "%.2f GB in %s", bytes / 1e9, sb_say_seconds(a, total_s)));
+		sb_advisor_find(a, gpu->copy_ratio * 100, sb_advise_per_gpu(a->model, total_s),
+			sb_say(a, "copies take %.1f %% of the GPU%s time", gpu->copy_ratio * 100,
+				gpu->device_count > 1 ? "s'" : "'s"),
+			sb_say(a, "%.2f GB in %s%s", bytes / 1e9, sb_say_seconds(a, total_s),
+				gpu->device_count > 1 ? sb_say(a, ", %zu GPUs added up", gpu->device_count)
+						      : ""));
 }
 
 void sb_rule_pageable_copies(struct sb_advisor *a)
@@ -43,19 +66,32 @@ void sb_rule_gpu_gaps(struct sb_advisor *a)
 	const struct sb_gpu_section *gpu = &a->model->gpu;
 	double percent = gpu->present ? gpu->idle_s / (gpu->busy_s + gpu->idle_s) * 100 : NAN;
 	const struct sb_gpu_gap *largest = NULL;
+	const struct sb_gpu_device *most;
+	const char *seen;
+	bool several;
 
 	for (size_t i = 0; i < gpu->gap_count; i++) {
 		if (!largest || gpu->gaps[i].duration_s > largest->duration_s)
 			largest = &gpu->gaps[i];
 	}
-	if (!(percent > a->limit))
+	if (!(percent > a->limit) || !gpu->device_count)
 		return;
-	sb_advisor_find(a, percent, gpu->idle_s,
-		sb_say(a, "the GPU idles %.1f %% between its kernels", percent),
-		largest ? sb_say(a, "%.3f s idle; the longest gap is %.1f ms, the CPU was in '%s'",
-				  gpu->idle_s, largest->duration_s * 1e3,
-				  largest->cpu_did ? largest->cpu_did : "no stage")
-			: sb_say(a, "%.3f s idle, %.3f s busy", gpu->idle_s, gpu->busy_s));
+	most = busiest(gpu);
+	several = gpu->device_count > 1;
+	seen = several ? sb_say(a, "the busiest, GPU %d, idles %s of %s", most->device,
+				 sb_say_seconds(a, most->idle_s), sb_say_seconds(a, most->window_s))
+		       : sb_say(a, "%s idle, %s busy", sb_say_seconds(a, most->idle_s),
+				 sb_say_seconds(a, most->busy_s));
+	if (seen && largest)
+		seen = sb_say(a, "%s; the longest gap is %s%s, the CPU was in '%s'", seen,
+			sb_say_seconds(a, largest->duration_s),
+			several ? sb_say(a, " on GPU %d", largest->device) : "",
+			largest->cpu_did ? largest->cpu_did : "no stage");
+	sb_advisor_find(a, percent, most->idle_s,
+		several ? sb_say(a, "the %zu GPUs idle %.1f %% on average between their kernels",
+				  gpu->device_count, percent)
+			: sb_say(a, "the GPU idles %.1f %% between its kernels", percent),
+		seen);
 }
 
 void sb_rule_small_kernels(struct sb_advisor *a)
@@ -82,7 +118,7 @@ void sb_rule_attention_math(struct sb_advisor *a)
 	}
 	percent = math_s / gpu->kernel_total_s * 100;
 	if (math_s > 0 && percent > a->limit)
-		sb_advisor_find(a, percent, math_s / 2,
+		sb_advisor_find(a, percent, sb_advise_per_gpu(a->model, math_s / 2),
 			sb_say(a, "attention runs unfused (math) for %.1f %% of the time", percent),
 			sb_say(a, "%.3f s of %.3f s kernel time", math_s, gpu->kernel_total_s));
 }
@@ -93,8 +129,10 @@ void sb_rule_communication(struct sb_advisor *a)
 	double percent = gpu->present ? gpu->exposed_communication_s / gpu->window_s * 100 : NAN;
 
 	if (percent > a->limit)
-		sb_advisor_find(a, percent, gpu->exposed_communication_s,
+		sb_advisor_find(a, percent, sb_advise_per_gpu(a->model, gpu->exposed_communication_s),
 			sb_say(a, "communication nobody hides takes %.1f %%", percent),
-			sb_say(a, "%.3f s of %.3f s communication are exposed", gpu->exposed_communication_s,
-				gpu->communication_s));
+			sb_say(a, "%s of %s communication are exposed%s",
+				sb_say_seconds(a, sb_advise_per_gpu(a->model, gpu->exposed_communication_s)),
+				sb_say_seconds(a, sb_advise_per_gpu(a->model, gpu->communication_s)),
+				gpu->device_count > 1 ? ", on each GPU on average" : ""));
 }

@@ -20,6 +20,11 @@ struct tally {
 	int64_t total_ns, min_ns, max_ns, bytes;
 };
 
+struct timed_device { /* a device as one process used it */
+	struct sb_gpu_device_times times;
+	uint32_t process;
+};
+
 struct gpu {
 	struct sb_run *run;
 	struct tally *kernels; /* by run name */
@@ -35,6 +40,8 @@ struct gpu {
 	struct sb_gpu_launches *launches;
 	/* sums over processes */
 	struct sb_gpu_times times;
+	struct timed_device *devices; /* of every process */
+	size_t device_count, process_count;
 	struct sb_gpu_idle largest[TOP_ROWS];
 	size_t largest_count;
 	int err;
@@ -184,6 +191,24 @@ static void keep_largest(struct gpu *g, const struct sb_gpu_idle *gap)
 	g->largest[i] = *gap;
 }
 
+static void keep_devices(struct gpu *g)
+{
+	const struct sb_gpu_timeline *t = &g->timeline;
+	struct timed_device *more;
+
+	if (g->err || !t->device_count)
+		return;
+	more = realloc(g->devices, (g->device_count + t->device_count) * sizeof *more);
+	if (!more) {
+		g->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
+		return;
+	}
+	g->devices = more;
+	g->process_count++;
+	for (size_t i = 0; i < t->device_count; i++)
+		g->devices[g->device_count++] = (struct timed_device){ t->devices[i], g->process };
+}
+
 static void end_process(struct gpu *g)
 {
 	const struct sb_gpu_times *t = &g->timeline.times;
@@ -197,6 +222,7 @@ static void end_process(struct gpu *g)
 	g->times.communication_ns += t->communication_ns;
 	g->times.window_ns += t->window_ns;
 	g->times.gap_count += t->gap_count;
+	keep_devices(g);
 	for (size_t i = 0; i < g->timeline.gap_count; i++)
 		keep_largest(g, &g->timeline.gaps[i]);
 	sb_gpu_timeline_done(&g->timeline);
@@ -425,6 +451,23 @@ static void fill_gaps(struct gpu *g, struct sb_model *model)
 	model->gpu.gap_total = g->times.gap_count;
 }
 
+static void fill_devices(struct gpu *g, struct sb_model *model)
+{
+	struct sb_gpu_device *rows = sb_model_alloc(model, g->device_count * sizeof *rows);
+
+	for (size_t i = 0; rows && i < g->device_count; i++) {
+		const struct sb_gpu_device_times *t = &g->devices[i].times;
+		int64_t window_ns = t->last_ns - t->first_ns;
+
+		rows[i] = (struct sb_gpu_device){ (int)t->device,
+			g->run->processes[g->devices[i].process].pid, seconds(t->first_ns),
+			seconds(window_ns), seconds(t->busy_ns), seconds(window_ns - t->busy_ns) };
+	}
+	model->gpu.devices = rows;
+	model->gpu.device_count = rows ? g->device_count : 0;
+	model->gpu.process_count = g->process_count;
+}
+
 /* ---- the analysis ---- */
 
 static void free_gpu(void *self)
@@ -436,6 +479,7 @@ static void free_gpu(void *self)
 	sb_gpu_timeline_done(&g->timeline);
 	sb_gpu_launches_free(g->launches);
 	free(g->kernels);
+	free(g->devices);
 	free(g);
 }
 
@@ -518,6 +562,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	s->top_zones = fill_places(g, model, ROWS_BUSY, &s->top_zone_count);
 	s->offload = fill_places(g, model, ROWS_OFFLOAD, &s->offload_count);
 	s->idle_zones = fill_places(g, model, ROWS_IDLE, &s->idle_zone_count);
+	fill_devices(g, model);
 	fill_paths(g, model);
 	fill_gaps(g, model);
 	return fill_kernels(g, model);

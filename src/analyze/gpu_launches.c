@@ -53,7 +53,6 @@ struct sb_gpu_launches {
 	/* gaps of the process at hand, and the thread that explains them */
 	struct sb_gpu_timeline *timeline;
 	size_t gap_at[SB_GPU_DEVICES_MAX], gap_end[SB_GPU_DEVICES_MAX];
-	uint32_t device_count;
 	uint32_t watched; /* track; UINT32_MAX: none */
 	int64_t waited_ns;
 	bool any_wait;
@@ -274,7 +273,6 @@ static void find_device_gaps(struct sb_gpu_launches *l)
 {
 	size_t at = 0;
 
-	l->device_count = 0;
 	for (uint32_t device = 0; device < SB_GPU_DEVICES_MAX; device++) {
 		while (at < l->timeline->gap_count && l->timeline->gaps[at].device < device)
 			at++;
@@ -282,8 +280,6 @@ static void find_device_gaps(struct sb_gpu_launches *l)
 		while (at < l->timeline->gap_count && l->timeline->gaps[at].device == device)
 			at++;
 		l->gap_end[device] = at;
-		if (l->gap_at[device] < at)
-			l->device_count = device + 1;
 	}
 }
 
@@ -381,19 +377,20 @@ static int64_t pass_gaps(
 
 static void watch(struct sb_gpu_launches *l, uint32_t path, int64_t from_ns, int64_t to_ns)
 {
-	const struct sb_gpu_times *times = &l->timeline->times;
-	int64_t idle_ns = 0;
+	bool waits = path && class_of(l, sb_run_path(l->run, path)->name) == CLASS_WAIT;
 
-	for (uint32_t device = 0; device < l->device_count; device++)
-		if (l->gap_at[device] < l->gap_end[device])
-			idle_ns += pass_gaps(l, device, path, from_ns, to_ns);
-	if (!path || class_of(l, sb_run_path(l->run, path)->name) != CLASS_WAIT)
-		return;
-	l->any_wait = true;
-	from_ns = from_ns > times->first_ns ? from_ns : times->first_ns;
-	to_ns = to_ns < times->last_ns ? to_ns : times->last_ns;
-	if (to_ns - from_ns > idle_ns)
-		l->waited_ns += to_ns - from_ns - idle_ns;
+	l->any_wait |= waits;
+	for (size_t i = 0; i < l->timeline->device_count; i++) {
+		const struct sb_gpu_device_times *d = &l->timeline->devices[i];
+		bool gaps_left = d->device < SB_GPU_DEVICES_MAX &&
+				 l->gap_at[d->device] < l->gap_end[d->device];
+		int64_t idle_ns = gaps_left ? pass_gaps(l, d->device, path, from_ns, to_ns) : 0;
+		int64_t begin_ns = from_ns > d->first_ns ? from_ns : d->first_ns;
+		int64_t end_ns = to_ns < d->last_ns ? to_ns : d->last_ns;
+
+		if (waits && end_ns - begin_ns > idle_ns)
+			l->waited_ns += end_ns - begin_ns - idle_ns;
+	}
 }
 
 /* Something happens on a track at t: until then it was where it was. */

@@ -30,7 +30,7 @@ int sb_gpu_launches_rest(struct sb_gpu_launches *l);
 
 /* By path; valid after rest. */
 const struct sb_gpu_place *sb_gpu_launches_places(const struct sb_gpu_launches *l, uint32_t *out_count);
-/* Time the launching thread waited while the GPU was busy; -1: no such calls seen. */
+/* Time the launching thread waited while a GPU was busy, devices added up; -1: no such calls seen. */
 int64_t sb_gpu_launches_waited_ns(const struct sb_gpu_launches *l);
 
 #endif

@@ -24,6 +24,7 @@ void sb_gpu_timeline_done(struct sb_gpu_timeline *t)
 {
 	sb_extsort_free(t->works);
 	free(t->gaps);
+	free(t->devices);
 	free(t->is_communication);
 	memset(t, 0, sizeof *t);
 }
@@ -84,7 +85,7 @@ static int add_gap(struct sb_gpu_timeline *t, uint32_t device, int64_t begin_ns,
 struct sweep {
 	uint32_t device;
 	bool begun;
-	int64_t first_ns;
+	int64_t first_ns, busy_ns;
 	int64_t all_ns, kernels_ns, compute_ns, communication_ns; /* covered up to here */
 };
 
@@ -98,20 +99,33 @@ static int64_t uncovered(int64_t *covered_ns, int64_t begin_ns, int64_t end_ns)
 	return end_ns > from ? end_ns - from : 0;
 }
 
-static void end_device(struct sb_gpu_timeline *t, const struct sweep *s)
+static int end_device(struct sb_gpu_timeline *t, const struct sweep *s)
 {
 	if (!s->begun)
-		return;
+		return 0;
+	if (t->device_count == t->device_room) {
+		size_t room = t->device_room ? t->device_room * 2 : 8;
+		struct sb_gpu_device_times *more = realloc(t->devices, room * sizeof *more);
+
+		if (!more)
+			return sb_fail(STROBE_ENOMEM, "no memory for the GPU timeline");
+		t->devices = more;
+		t->device_room = room;
+	}
+	t->devices[t->device_count++] = (struct sb_gpu_device_times){ s->device, s->first_ns, s->all_ns,
+		s->busy_ns };
+	t->times.busy_ns += s->busy_ns;
 	t->times.window_ns += s->all_ns - s->first_ns;
 	if (s->first_ns < t->times.first_ns)
 		t->times.first_ns = s->first_ns;
 	if (s->all_ns > t->times.last_ns)
 		t->times.last_ns = s->all_ns;
+	return 0;
 }
 
 static void begin_device(struct sweep *s, uint32_t device, int64_t at_ns)
 {
-	*s = (struct sweep){ device, true, at_ns, at_ns, at_ns, at_ns, at_ns };
+	*s = (struct sweep){ device, true, at_ns, 0, at_ns, at_ns, at_ns, at_ns };
 }
 
 static bool is_communication(struct sb_gpu_timeline *t, struct sb_run *run, uint32_t name)
@@ -136,13 +150,13 @@ static int pass_over(struct sb_gpu_timeline *t, struct sb_run *run, struct sweep
 	int err = 0;
 
 	if (!s->begun || s->device != w->device) {
-		end_device(t, s);
+		err = end_device(t, s);
 		begin_device(s, w->device, begin_ns);
 	}
-	if (begin_ns > s->all_ns)
+	if (!err && begin_ns > s->all_ns)
 		err = add_gap(t, w->device, s->all_ns, begin_ns);
 	w->alone_ns = uncovered(&s->all_ns, begin_ns, end_ns);
-	t->times.busy_ns += w->alone_ns;
+	s->busy_ns += w->alone_ns;
 	if (w->kind != SB_GPU_KERNEL)
 		return err;
 	t->times.kernel_busy_ns += uncovered(&s->kernels_ns, begin_ns, end_ns);
@@ -167,7 +181,8 @@ int sb_gpu_timeline_sweep(struct sb_gpu_timeline *t, struct sb_run *run,
 		if (!err)
 			err = take(self, &w);
 	}
-	end_device(t, &s);
+	if (!err)
+		err = end_device(t, &s);
 	if (!err)
 		err = sb_extsort_error(t->works);
 	sb_extsort_free(t->works);

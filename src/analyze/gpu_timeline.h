@@ -26,6 +26,11 @@ struct sb_gpu_idle { /* a gap */
 	int64_t path_ns;
 };
 
+struct sb_gpu_device_times {
+	uint32_t device;
+	int64_t first_ns, last_ns, busy_ns;
+};
+
 /* Sums over devices; a device's window is from its first work to its last. */
 struct sb_gpu_times {
 	int64_t busy_ns, kernel_busy_ns, compute_busy_ns, communication_ns, window_ns;
@@ -39,6 +44,8 @@ struct sb_gpu_timeline {
 	size_t gap_count, gap_room;
 	int64_t gap_least_ns;
 	struct sb_gpu_times times;
+	struct sb_gpu_device_times *devices; /* by device */
+	size_t device_count, device_room;
 	bool *is_communication; /* by run name */
 	uint32_t name_count;
 };

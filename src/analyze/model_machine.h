@@ -103,12 +103,12 @@ struct sb_gpu_section {
 	double kernel_total_s;
 	double busy_s; /* kernels, copies and sets, counted once where they overlap; devices added up */
 	double kernel_busy_s; /* kernels alone, the same way */
-	double idle_s, window_s; /* window: from the first work to the last; busy + idle */
+	double idle_s, window_s; /* window: from the first work to the last; busy + idle; added up too */
 	double small_kernel_ratio; /* of the kernels, those under 10 us */
 	double copy_ratio; /* copies' time / window */
 	double overlap_ratio; /* of busy, while the launching thread was not waiting; NAN: unknown */
 	double launch_ahead_s; /* mean time from launch to start of a kernel */
-	double launch_queue_count; /* mean number of launched, not yet started kernels */
+	double launch_queue_count; /* mean number of launched, not yet started kernels of a device */
 	double unattributed_busy_s; /* launched outside every zone, or by nobody known */
 	/* by path (see sb_run_path), what was launched in a zone and the zones inside it */
 	double *path_busy_s;
@@ -120,6 +120,12 @@ struct sb_gpu_section {
 		double bytes, total_s, gb_per_s;
 	} * copies;
 	size_t copy_count;
+	struct sb_gpu_device { /* as one process used it */
+		int device;
+		uint32_t pid;
+		double t_s, window_s, busy_s, idle_s; /* t: of its first work */
+	} * devices; /* by process and device */
+	size_t device_count, process_count;
 	struct sb_gpu_row {
 		const char *name;
 		int64_t count;

@@ -5,6 +5,7 @@
 
 #define BYTES_COLUMNS 10 /* after the count, where rows have bytes */
 #define ROWS_SHOWN 10
+#define DEVICES_SHOWN 16
 
 /* ---- JSON ---- */
 
@@ -43,6 +44,24 @@ static void copies_json(const struct sb_gpu_section *g, struct sb_json *j)
 		sb_json_double(j, "bytes", c->bytes);
 		sb_json_double(j, "total_s", c->total_s);
 		sb_json_opt(j, "gb_per_s", c->gb_per_s);
+		sb_json_object_end(j);
+	}
+	sb_json_array_end(j);
+}
+
+static void devices_json(const struct sb_gpu_section *g, struct sb_json *j)
+{
+	sb_json_array_begin(j, "devices");
+	for (size_t i = 0; i < g->device_count; i++) {
+		const struct sb_gpu_device *d = &g->devices[i];
+
+		sb_json_object_begin(j, NULL);
+		sb_json_int(j, "device_index", d->device);
+		sb_json_int(j, "pid", d->pid);
+		sb_json_double(j, "t_s", d->t_s);
+		sb_json_double(j, "window_s", d->window_s);
+		sb_json_double(j, "busy_s", d->busy_s);
+		sb_json_double(j, "idle_s", d->idle_s);
 		sb_json_object_end(j);
 	}
 	sb_json_array_end(j);
@@ -88,6 +107,7 @@ static void gpu_json(const struct sb_model *model, struct sb_json *j)
 		sb_json_double(j, "communication_s", g->communication_s);
 		sb_json_double(j, "exposed_communication_s", g->exposed_communication_s);
 	}
+	devices_json(g, j);
 	copies_json(g, j);
 	if (g->top_kernel_count) {
 		rows_json(j, "top_kernels", g->top_kernels, g->top_kernel_count);
@@ -167,33 +187,72 @@ static void copies_text(const struct sb_gpu_section *g, struct sb_buf *out)
 	}
 }
 
+static void busy_text(struct sb_buf *out, double busy_s, double idle_s, double window_s)
+{
+	char busy[24], idle[24], window[24], share[24];
+
+	sb_text_seconds(busy, sizeof busy, busy_s);
+	sb_text_seconds(idle, sizeof idle, idle_s);
+	sb_text_seconds(window, sizeof window, window_s);
+	share_text(share, sizeof share, window_s > 0 ? busy_s / window_s : NAN);
+	sb_buf_printf(out, "busy %s (%s) + idle %s = %s", busy, share, idle, window);
+}
+
+/* Times of devices that work side by side are not added up for people. */
+static void devices_text(const struct sb_gpu_section *g, struct sb_buf *out)
+{
+	double count = (double)g->device_count;
+
+	sb_buf_puts(out, "  ");
+	if (g->device_count <= 1) {
+		busy_text(out, g->busy_s, g->idle_s, g->window_s);
+		sb_buf_puts(out, " from the first work to the last\n");
+		return;
+	}
+	sb_buf_printf(out, "%zu GPUs", g->device_count);
+	if (g->process_count > 1)
+		sb_buf_printf(out, " of %zu processes", g->process_count);
+	sb_buf_puts(out, ", each from its first work to its last\n    mean   ");
+	if (g->process_count > 1)
+		sb_buf_printf(out, "%16s", "");
+	busy_text(out, g->busy_s / count, g->idle_s / count, g->window_s / count);
+	sb_buf_putc(out, '\n');
+	for (size_t i = 0; i < g->device_count && i < DEVICES_SHOWN; i++) {
+		sb_buf_printf(out, "    GPU %-3d", g->devices[i].device);
+		if (g->process_count > 1)
+			sb_buf_printf(out, "process %-8u", g->devices[i].pid);
+		busy_text(out, g->devices[i].busy_s, g->devices[i].idle_s, g->devices[i].window_s);
+		sb_buf_putc(out, '\n');
+	}
+	if (g->device_count > DEVICES_SHOWN)
+		sb_buf_printf(out, "    ... and %zu more in profiling_report.json\n",
+			g->device_count - DEVICES_SHOWN);
+}
+
 static void head_text(const struct sb_gpu_section *g, struct sb_buf *out)
 {
-	char busy[24], idle[24], window[24], total[24], share[24];
+	const char *each = g->device_count > 1 ? " per GPU" : "";
+	char total[24], exposed[24], share[24];
+	double count = g->device_count ? (double)g->device_count : 1;
 
-	sb_text_seconds(busy, sizeof busy, g->busy_s);
-	sb_text_seconds(idle, sizeof idle, g->idle_s);
-	sb_text_seconds(window, sizeof window, g->window_s);
+	devices_text(g, out);
 	sb_text_seconds(total, sizeof total, g->kernel_total_s);
-	share_text(share, sizeof share, g->window_s > 0 ? g->busy_s / g->window_s : NAN);
-	sb_buf_printf(out, "  busy %s (%s) + idle %s = %s from the first work to the last\n", busy, share,
-		idle, window);
 	share_text(share, sizeof share, g->small_kernel_ratio);
-	sb_buf_printf(out, "  %lld kernels, %s in all, %s of them under 10 us\n", (long long)g->kernel_count,
-		total, share);
+	sb_buf_printf(out, "  %lld kernels, %s in all%s, %s of them under 10 us\n",
+		(long long)g->kernel_count, total, g->device_count > 1 ? " on all GPUs" : "", share);
 	if (!isnan(g->launch_ahead_s)) {
 		sb_text_seconds(total, sizeof total, g->launch_ahead_s);
-		sb_buf_printf(out, "  launched %s ahead on average, %.1f kernels waiting\n", total,
-			g->launch_queue_count);
+		sb_buf_printf(out, "  launched %s ahead on average, %.1f kernels waiting%s\n", total,
+			g->launch_queue_count, each);
 	}
 	if (!isnan(g->overlap_ratio))
 		sb_buf_printf(
 			out, "  the CPU worked on during %.0f %% of the busy time\n", g->overlap_ratio * 100);
 	if (g->collective_count) {
-		sb_text_seconds(total, sizeof total, g->communication_s);
-		sb_text_seconds(idle, sizeof idle, g->exposed_communication_s);
-		sb_buf_printf(out, "  communication %s, of which %s exposed (nothing computed meanwhile)\n",
-			total, idle);
+		sb_text_seconds(total, sizeof total, g->communication_s / count);
+		sb_text_seconds(exposed, sizeof exposed, g->exposed_communication_s / count);
+		sb_buf_printf(out, "  communication %s%s, of which %s exposed (nothing computed meanwhile)\n",
+			total, each, exposed);
 	}
 }
 
@@ -211,12 +270,18 @@ static void gpu_text(const struct sb_model *model, const struct sb_text_options 
 	rows_text(out, options, "Attention", g->attention, g->attention_count);
 	rows_text(out, options, "Collectives", g->collectives, g->collective_count);
 	rows_text(out, options, "Host copies by zone", g->offload, g->offload_count);
-	rows_text(out, options, "GPU idle while the CPU was in", g->idle_zones, g->idle_zone_count);
+	rows_text(out, options,
+		g->device_count > 1 ? "GPU idle while the CPU was in (all GPUs added up)"
+				    : "GPU idle while the CPU was in",
+		g->idle_zones, g->idle_zone_count);
 	for (size_t i = 0; i < g->gap_count && i < 3; i++) {
 		char duration[24];
 
 		sb_text_seconds(duration, sizeof duration, g->gaps[i].duration_s);
-		sb_buf_printf(out, "  gap of %s at %.3f s: ", duration, g->gaps[i].t_s);
+		sb_buf_printf(out, "  gap of %s at %.3f s", duration, g->gaps[i].t_s);
+		if (g->device_count > 1)
+			sb_buf_printf(out, " on GPU %d", g->gaps[i].device);
+		sb_buf_puts(out, ": ");
 		sb_text_name(out, g->gaps[i].cpu_did, 50);
 		sb_buf_putc(out, '\n');
 	}

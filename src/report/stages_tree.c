@@ -104,10 +104,16 @@ static void tree_name(
 enum gpu_column { GPU_NONE, GPU_SPAN, GPU_BUSY };
 #define MOST 0.9 /* of the run */
 
+/* How long a device was traced, on average. */
+static double traced_s(const struct sb_model *m)
+{
+	return m->gpu.window_s / (double)(m->gpu.device_count ? m->gpu.device_count : 1);
+}
+
 /* A trace of a few steps says little about a stage's whole time: spans do. */
 static enum gpu_column gpu_column(const struct sb_model *m)
 {
-	if (m->gpu.present && m->gpu.window_s >= MOST * m->stages.wall_s)
+	if (m->gpu.present && traced_s(m) >= MOST * m->stages.wall_s)
 		return GPU_BUSY;
 	for (size_t i = 0; i < m->stages.stage_count; i++)
 		if (isfinite(m->stages.stages[i].gpu_span_s))
@@ -119,9 +125,11 @@ static void busy_of_a_part(const struct sb_model *m, struct sb_buf *out)
 {
 	char window[32];
 
-	if (m->gpu.window_s >= MOST * m->stages.wall_s)
+	if (m->gpu.device_count > 1)
+		sb_buf_printf(out, "GPU busy: %zu GPUs added up\n", m->gpu.device_count);
+	if (traced_s(m) >= MOST * m->stages.wall_s)
 		return;
-	sb_text_seconds(window, sizeof window, m->gpu.window_s);
+	sb_text_seconds(window, sizeof window, traced_s(m));
 	sb_buf_printf(out, "GPU busy: of the %s that were traced\n", window);
 }
 

@@ -126,6 +126,39 @@ static void communication_nobody_hides_is_named(void **state)
 	synthetic_done(&s);
 }
 
+/* Two GPUs side by side, one busier than the other. */
+static void gains_are_of_one_gpu_not_of_their_sum(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 10; i++) {
+		for (uint32_t device = 0; device < 2; device++) {
+			struct sb_builder_gpu work = { .name = sb_builder_name(s.b, "ncclKernel", NULL),
+				.kind = SB_GPU_KERNEL,
+				.device = device,
+				.start_ns = i * 10 * MS,
+				.duration_ns = (device ? 4 : 2) * MS,
+				.launch_ns = UINT64_MAX };
+
+			sb_builder_gpu(s.b, &work);
+			work.kind = SB_GPU_COPY_H2D;
+			work.name = sb_builder_name(s.b, "Memcpy HtoD", NULL);
+			work.start_ns += work.duration_ns;
+			work.duration_ns = 1 * MS;
+			sb_builder_gpu(s.b, &work);
+		}
+	}
+	m = synthetic_model(&s, 100 * MS);
+	assert_near(finding(m, "gpu_gaps")->saves_s, 0.045, 1e-9); /* of the busiest: 95 ms - 50 */
+	assert_non_null(strstr(finding(m, "gpu_gaps")->issue, "the 2 GPUs idle"));
+	assert_non_null(strstr(finding(m, "gpu_gaps")->evidence, "the busiest, GPU 1,"));
+	assert_near(finding(m, "copies")->saves_s, 0.010, 1e-9);
+	assert_near(finding(m, "communication")->saves_s, 0.030, 1e-9);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +167,7 @@ int main(void)
 		cmocka_unit_test(attention_is_weighed_by_its_kernels),
 		cmocka_unit_test(unfused_attention_is_named),
 		cmocka_unit_test(communication_nobody_hides_is_named),
+		cmocka_unit_test(gains_are_of_one_gpu_not_of_their_sum),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

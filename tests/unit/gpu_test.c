@@ -11,6 +11,7 @@
 #include "base/jsondom.h"
 #include "exchange/import.h"
 #include "format/builder.h"
+#include "report/section.h"
 #include "report/stages.h"
 
 #include <math.h>
@@ -351,6 +352,70 @@ static void busy_time_of_a_short_trace_is_not_shown_as_the_stages(void **state)
 	close_model(&o);
 }
 
+static void section_holds(const struct opened *o, const char *what)
+{
+	struct sb_text_options options = { .columns = 100 };
+	struct sb_buf text = { 0 };
+
+	for (const struct sb_section *const *section = sb_sections; *section; section++)
+		if (!strcmp((*section)->name, "gpu"))
+			(*section)->text(o->model, &options, &text);
+	if (!strstr(sb_buf_text(&text), what))
+		fail_msg("no '%s' in\n%s", what, sb_buf_text(&text));
+	sb_buf_done(&text);
+}
+
+/* Four GPUs, each busy for 1 us of 3, in a run of 4 us. */
+static void gpus_side_by_side_are_not_added_up_for_people(void **state)
+{
+	struct made m = begin_made();
+	struct opened o;
+
+	zone(&m, "A", 0, 4000);
+	zone(&m, "cudaDeviceSynchronize", 4000, 4200);
+	for (uint32_t device = 0; device < 4; device++) {
+		struct sb_builder_gpu first = KERNEL(100, 500, 1000), last = KERNEL(100, 500, 3500);
+
+		first.device = last.device = device;
+		put_gpu(&m, "gemm", first);
+		put_gpu(&m, "gemm", last);
+	}
+	o = end_made(&m, 4200);
+	close_to(o.model->gpu.window_s, 12000e-9);
+	close_to(o.model->gpu.busy_s + o.model->gpu.idle_s, o.model->gpu.window_s);
+	assert_int_equal(o.model->gpu.device_count, 4);
+	assert_int_equal(o.model->gpu.process_count, 1);
+	assert_int_equal(o.model->gpu.devices[3].device, 3);
+	close_to(o.model->gpu.devices[3].t_s, 1000e-9);
+	close_to(o.model->gpu.devices[3].window_s, 3000e-9);
+	close_to(o.model->gpu.devices[3].busy_s, 1000e-9);
+	close_to(o.model->gpu.devices[3].idle_s, 2000e-9);
+	section_holds(&o, "4 GPUs, each from its first work to its last\n");
+	section_holds(&o, "mean   busy 1.00 us (33.3 %) + idle 2.00 us = 3.00 us\n");
+	section_holds(&o, "GPU 3  busy 1.00 us (33.3 %) + idle 2.00 us = 3.00 us\n");
+	section_holds(&o, " s on GPU 0: A\n");
+	tree_holds(&o, "GPU busy: 4 GPUs added up\n");
+	tree_holds(&o, "GPU busy: of the 3.00 us that were traced\n");
+	close_model(&o);
+}
+
+static void waiting_counts_on_each_gpu_while_it_is_busy(void **state)
+{
+	struct made m = begin_made();
+	struct sb_builder_gpu one = KERNEL(100, 2000, 500), other = KERNEL(150, 1000, 500);
+	struct opened o;
+
+	zone(&m, "A", 0, 1000);
+	zone(&m, "cudaDeviceSynchronize", 1000, 3000);
+	other.device = 1;
+	put_gpu(&m, "gemm", one);
+	put_gpu(&m, "gemm", other);
+	o = end_made(&m, 3000);
+	/* of 500..2500 and 500..1500 what comes after 1000 was waited for */
+	close_to(o.model->gpu.overlap_ratio, 1 - 2000 / 3000.0);
+	close_model(&o);
+}
+
 static void a_run_without_gpu_records_has_no_section(void **state)
 {
 	struct made m = begin_made();
@@ -373,6 +438,8 @@ int main(void)
 		cmocka_unit_test(communication_is_exposed_where_nothing_computes),
 		cmocka_unit_test(calls_of_the_runtime_are_seen_through_and_waits_are_not_overlap),
 		cmocka_unit_test(busy_time_of_a_short_trace_is_not_shown_as_the_stages),
+		cmocka_unit_test(gpus_side_by_side_are_not_added_up_for_people),
+		cmocka_unit_test(waiting_counts_on_each_gpu_while_it_is_busy),
 		cmocka_unit_test(a_run_without_gpu_records_has_no_section),
 	};
 
