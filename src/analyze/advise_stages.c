@@ -222,20 +222,3 @@ void sb_rule_model_load(struct sb_advisor *a)
 	if (f)
 		f->rank_s = sum_part(a->model, SB_PART_LOAD).total_s * TENTH;
 }
-
-void sb_rule_events_dropped(struct sb_advisor *a)
-{
-	const struct sb_recording_section *r = &a->model->recording;
-	const struct sb_drop *most = r->drops;
-
-	for (size_t i = 1; i < r->drop_count; i++)
-		most = r->drops[i].count > most->count ? &r->drops[i] : most;
-	if ((double)r->dropped_count > a->limit)
-		sb_advisor_find(a, (double)r->dropped_count, NAN,
-			sb_say(a, "%lld events were lost while recording", (long long)r->dropped_count),
-			r->drop_count
-				? sb_say(a, "%lld of %lld events; mostly: %s", (long long)r->dropped_count,
-					  (long long)(r->events + r->dropped_count),
-					  most->text ? most->text : most->reason)
-				: sb_say(a, "%lld events", (long long)r->dropped_count));
-}

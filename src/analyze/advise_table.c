@@ -65,7 +65,7 @@ static const struct sb_rule rules[] = {
 		sb_rule_model_load },
 	{ { "events_dropped", "recording", LOW, HOURS, false, "dropped_event_count", "count", 0,
 		  "the recording", "more events than this were lost",
-		  "Raise max_trace_bytes, or record fewer zones; totals of folded zones stay exact." },
+		  "See what was lost and why under Recording." }, /* else by the reason */
 		sb_rule_events_dropped },
 	/* ---- video ---- */
 	{ { "steps_many", "diffusion", HIGH, HOURS, true, "step_count", "count", 30, "steps",

@@ -397,7 +397,38 @@ static void lost_events_are_named_with_their_reason(void **state)
 	m = synthetic_model(&s, SECOND);
 	assert_near(finding(m, "events_dropped")->value, 9, 0);
 	assert_non_null(strstr(finding(m, "events_dropped")->evidence, "; mostly: CUPTI dropped records"));
+	assert_memory_equal(finding(m, "events_dropped")->suggestion, "Trace less", 10);
+	assert_non_null(strstr(finding(m, "events_dropped")->suggestion, " Make room on the disk"));
+	assert_null(strstr(finding(m, "events_dropped")->suggestion, "max_trace_bytes"));
 	synthetic_done(&s);
+}
+
+/* More room in the file brings none of these back. */
+static void what_helps_against_a_loss_depends_on_its_reason(void **state)
+{
+	static const struct {
+		enum sb_lost_reason reason;
+		const char *helps;
+	} cases[] = { { SB_LOST_GPU_CAPTURE, "around the replay of the CUDA graph" },
+		{ SB_LOST_UNRESOLVED, "Let the GPU finish" }, { SB_LOST_GPU_POOL, "Time larger zones" },
+		{ SB_LOST_DEVICE_FULL, "Raise max_trace_bytes" } };
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct synthetic s;
+		const struct sb_advice *f;
+
+		synthetic_open(&s);
+		synthetic_stage(&s, 0, SECOND, "work", 0);
+		sb_builder_lost(s.b, cases[i].reason, 1, 0, SECOND);
+		sb_builder_lost(s.b, SB_LOST_COMPILED, 7, 0, SECOND); /* no loss, and no reason */
+		f = finding(synthetic_model(&s, SECOND), "events_dropped");
+		assert_string_equal(f->issue, "1 event was lost while recording");
+		assert_non_null(strstr(f->evidence, sb_lost_text(cases[i].reason)));
+		assert_non_null(strstr(f->suggestion, cases[i].helps));
+		assert_true(!strstr(f->suggestion, "max_trace_bytes") ==
+			    (cases[i].reason != SB_LOST_DEVICE_FULL));
+		synthetic_done(&s);
+	}
 }
 
 static void waiting(struct synthetic *s, uint64_t waited_s)
@@ -632,6 +663,7 @@ int main(void)
 		cmocka_unit_test(what_comes_before_the_pipeline_is_not_its_bottleneck),
 		cmocka_unit_test(a_run_that_only_loads_has_its_load_as_bottleneck),
 		cmocka_unit_test(lost_events_are_named_with_their_reason),
+		cmocka_unit_test(what_helps_against_a_loss_depends_on_its_reason),
 		cmocka_unit_test(ranks_that_wait_for_each_other_are_named),
 		cmocka_unit_test(absolute_rules_are_low),
 		cmocka_unit_test(absolute_rules_count_in_full_with_a_target),
