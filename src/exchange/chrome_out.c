@@ -1,7 +1,7 @@
 /* Chrome JSON out, in Kineto's conventions, so that chrome://tracing, Perfetto
  * and HTA read it: microseconds with three decimals since baseTimeNanoseconds,
  * the rank before the events, GPU work under its device and stream. */
-#include "exchange/export.h"
+#include "exchange/chrome.h"
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -10,36 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_LIMIT 2048u
 #define TEXT_LIMIT 1024u
 #define ARGS_MAX 64u /* attributes of one event that are written */
-
-struct fragment {
-	char *text;
-	size_t size;
-};
-
-struct chrome {
-	struct sb_run *run;
-	struct sb_out *out;
-	struct sb_export_summary *summary;
-	struct fragment *names; /* per run name: {"ph":"X","cat":…,"name":… */
-	uint32_t name_room;
-	struct fragment *tracks; /* per track: ,"pid":…,"tid":…,"ts": */
-	uint32_t track_room;
-	uint64_t correlation;
-	int64_t step_count;
-	bool runtime_zones; /* the run holds the launch calls themselves */
-	bool seen_iteration;
-	bool failed;
-	uint64_t devices_seen[4]; /* bit per device */
-	struct stream {
-		uint32_t device, stream;
-	} * streams;
-	uint32_t stream_count, stream_room;
-	double *totals; /* of counters, per run name */
-	uint32_t total_room;
-};
 
 /* ---- pieces kept per name and per thread ---- */
 
@@ -62,11 +34,12 @@ static const char *category_of(const char *name)
 	return is_runtime_call(name) ? "cuda_runtime" : "user_annotation";
 }
 
-static struct fragment *fragment_at(struct chrome *c, struct fragment **array, uint32_t *room, uint32_t index)
+static struct sb_chrome_fragment *fragment_at(
+	struct sb_chrome *c, struct sb_chrome_fragment **array, uint32_t *room, uint32_t index)
 {
 	if (index >= *room) {
 		uint32_t bigger = *room ? *room : 256;
-		struct fragment *more;
+		struct sb_chrome_fragment *more;
 
 		while (bigger <= index)
 			bigger *= 2;
@@ -82,7 +55,7 @@ static struct fragment *fragment_at(struct chrome *c, struct fragment **array, u
 	return &(*array)[index];
 }
 
-static void keep(struct chrome *c, struct fragment *f, const char *text, size_t size)
+static void keep(struct sb_chrome *c, struct sb_chrome_fragment *f, const char *text, size_t size)
 {
 	f->text = malloc(size);
 	if (!f->text) {
@@ -93,9 +66,9 @@ static void keep(struct chrome *c, struct fragment *f, const char *text, size_t 
 	f->size = size;
 }
 
-static const struct fragment *make_name(struct chrome *c, uint32_t name)
+static const struct sb_chrome_fragment *make_name(struct sb_chrome *c, uint32_t name)
 {
-	struct fragment *f = fragment_at(c, &c->names, &c->name_room, name);
+	struct sb_chrome_fragment *f = fragment_at(c, &c->names, &c->name_room, name);
 	char text[NAME_LIMIT * 6 + 128], *at = text;
 
 	if (!f || f->text)
@@ -108,9 +81,9 @@ static const struct fragment *make_name(struct chrome *c, uint32_t name)
 	return f;
 }
 
-static const struct fragment *make_track(struct chrome *c, uint32_t track)
+static const struct sb_chrome_fragment *make_track(struct sb_chrome *c, uint32_t track)
 {
-	struct fragment *f = fragment_at(c, &c->tracks, &c->track_room, track);
+	struct sb_chrome_fragment *f = fragment_at(c, &c->tracks, &c->track_room, track);
 	char text[128], *at = text;
 
 	if (!f || f->text)
@@ -124,17 +97,17 @@ static const struct fragment *make_track(struct chrome *c, uint32_t track)
 	return f;
 }
 
-static inline const struct fragment *name_fragment(struct chrome *c, uint32_t name)
+static inline const struct sb_chrome_fragment *name_fragment(struct sb_chrome *c, uint32_t name)
 {
 	return name < c->name_room && c->names[name].text ? &c->names[name] : make_name(c, name);
 }
 
-static inline const struct fragment *track_fragment(struct chrome *c, uint32_t track)
+static inline const struct sb_chrome_fragment *track_fragment(struct sb_chrome *c, uint32_t track)
 {
 	return track < c->track_room && c->tracks[track].text ? &c->tracks[track] : make_track(c, track);
 }
 
-static bool ready(const struct fragment *f)
+static bool ready(const struct sb_chrome_fragment *f)
 {
 	return f && f->text;
 }
@@ -154,7 +127,7 @@ static char *put_attr(char *at, const struct sb_run_attr *a)
 }
 
 /* Everything of a zone that is not its time: attributes, code, state. */
-static char *put_zone_args(struct chrome *c, char *at, const struct sb_zone *z, char *limit)
+static char *put_zone_args(struct sb_chrome *c, char *at, const struct sb_zone *z, char *limit)
 {
 	const char *code = c->run->names[z->name].code;
 	const char *comma = "";
@@ -186,7 +159,7 @@ static char *put_zone_args(struct chrome *c, char *at, const struct sb_zone *z, 
 }
 
 /* Spans may overlap on their thread: a pair of asynchronous events. */
-static void put_span(struct chrome *c, const struct sb_zone *z, const struct fragment *track)
+static void put_span(struct sb_chrome *c, const struct sb_zone *z, const struct sb_chrome_fragment *track)
 {
 	uint64_t id = ++c->correlation;
 	char *room = sb_out_room(c->out, SB_OUT_RECORD_MAX), *at = room;
@@ -206,7 +179,7 @@ static void put_span(struct chrome *c, const struct sb_zone *z, const struct fra
 	c->out->at = at;
 }
 
-static int64_t number_of_step(struct chrome *c, const struct sb_zone *z)
+static int64_t number_of_step(struct sb_chrome *c, const struct sb_zone *z)
 {
 	double n = sb_attr_number(z->attrs, z->attr_count, z->role == STROBE_ROLE_STEP ? "step" : "index");
 
@@ -214,7 +187,8 @@ static int64_t number_of_step(struct chrome *c, const struct sb_zone *z)
 }
 
 /* HTA finds its iterations by these. */
-static void put_profiler_step(struct chrome *c, const struct sb_zone *z, const struct fragment *track)
+static void put_profiler_step(
+	struct sb_chrome *c, const struct sb_zone *z, const struct sb_chrome_fragment *track)
 {
 	char *at = sb_out_room(c->out, 1024);
 
@@ -230,7 +204,7 @@ static void put_profiler_step(struct chrome *c, const struct sb_zone *z, const s
 	c->step_count++;
 }
 
-static bool is_step(struct chrome *c, const struct sb_zone *z)
+static bool is_step(struct sb_chrome *c, const struct sb_zone *z)
 {
 	c->seen_iteration |= z->role == STROBE_ROLE_ITERATION;
 	return z->role == STROBE_ROLE_ITERATION || (z->role == STROBE_ROLE_STEP && !c->seen_iteration);
@@ -238,9 +212,9 @@ static bool is_step(struct chrome *c, const struct sb_zone *z)
 
 static void take_zone(void *self, const struct sb_zone *z)
 {
-	struct chrome *c = self;
-	const struct fragment *name = name_fragment(c, z->name);
-	const struct fragment *track = track_fragment(c, z->track);
+	struct sb_chrome *c = self;
+	const struct sb_chrome_fragment *name = name_fragment(c, z->name);
+	const struct sb_chrome_fragment *track = track_fragment(c, z->track);
 	bool plain = !z->attr_count && !z->role && !(z->flags & SB_ZONE_OPEN);
 	char *room, *at;
 
@@ -268,143 +242,10 @@ static void take_zone(void *self, const struct sb_zone *z)
 	c->out->at = at;
 }
 
-/* ---- GPU ---- */
-
-static void note_stream(struct chrome *c, uint32_t device, uint32_t stream)
-{
-	for (uint32_t i = c->stream_count; i-- > 0;)
-		if (c->streams[i].device == device && c->streams[i].stream == stream)
-			return;
-	if (c->stream_count == c->stream_room) {
-		uint32_t room = c->stream_room ? c->stream_room * 2 : 16;
-		struct stream *more = realloc(c->streams, room * sizeof *more);
-
-		if (!more) {
-			c->failed = true;
-			return;
-		}
-		c->streams = more;
-		c->stream_room = room;
-	}
-	c->streams[c->stream_count++] = (struct stream){ device, stream };
-	c->devices_seen[device / 64 & 3] |= 1ull << device % 64;
-}
-
-static const char *gpu_category(enum sb_gpu_kind kind)
-{
-	switch (kind) {
-	case SB_GPU_ZONE: return "gpu_user_annotation";
-	case SB_GPU_MEMSET: return "gpu_memset";
-	case SB_GPU_SYNC: return "cuda_sync";
-	case SB_GPU_KERNEL: return "kernel";
-	default: return "gpu_memcpy";
-	}
-}
-
-static const char *launch_call(const struct sb_event *ev)
-{
-	switch (ev->gpu.kind) {
-	case SB_GPU_KERNEL: return ev->gpu.flags & SB_GPU_GRAPH ? "cudaGraphLaunch" : "cudaLaunchKernel";
-	case SB_GPU_MEMSET: return "cudaMemsetAsync";
-	default: return "cudaMemcpyAsync";
-	}
-}
-
-static char *put_gpu_name(struct chrome *c, char *at, const struct sb_event *ev)
-{
-	static const char *const directions[] = { "HtoD", "DtoH", "DtoD", "Other" };
-	const char *name = c->run->names[ev->name].text;
-	const char *host = ev->gpu.flags & SB_GPU_PINNED ? "Pinned" : "Pageable";
-	char made[64];
-
-	if (ev->gpu.kind >= SB_GPU_COPY_H2D && ev->gpu.kind <= SB_GPU_COPY_OTHER &&
-		!starts_with(name, "Memcpy ")) {
-		const char *from = ev->gpu.kind == SB_GPU_COPY_H2D ? host : "Device";
-		const char *to = ev->gpu.kind == SB_GPU_COPY_D2H ? host : "Device";
-
-		snprintf(made, sizeof made, "Memcpy %s (%s -> %s)",
-			directions[ev->gpu.kind - SB_GPU_COPY_H2D], from, to);
-		name = made;
-	}
-	return sb_put_json_string(at, name, NAME_LIMIT);
-}
-
-static char *put_place(char *at, uint64_t pid, uint64_t tid, int64_t t_ns)
-{
-	at = SB_PUT(at, ",\"pid\":");
-	at = sb_put_u64(at, pid);
-	at = SB_PUT(at, ",\"tid\":");
-	at = sb_put_u64(at, tid);
-	at = SB_PUT(at, ",\"ts\":");
-	return sb_put_us(at, t_ns);
-}
-
-/* The launch on its thread, and the arrow from there to the GPU. */
-static char *put_launch(struct chrome *c, char *at, const struct sb_event *ev)
-{
-	const struct sb_run_track *thread = &c->run->tracks[ev->gpu.launch_track];
-	uint64_t pid = sb_export_pid(c->run, thread->process), tid = sb_export_tid(thread);
-
-	if (!c->runtime_zones) {
-		at = SB_PUT(at, "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"");
-		at = sb_put(at, launch_call(ev), strlen(launch_call(ev)));
-		*at++ = '"';
-		at = put_place(at, pid, tid, ev->gpu.launch_ns);
-		at = SB_PUT(at, ",\"dur\":0.000,\"args\":{\"correlation\":");
-		at = sb_put_u64(at, c->correlation);
-		at = SB_PUT(at, "}},\n");
-	}
-	at = SB_PUT(at, "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
-	at = sb_put_u64(at, c->correlation);
-	at = put_place(at, pid, tid, ev->gpu.launch_ns);
-	at = SB_PUT(at, "},\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
-	at = sb_put_u64(at, c->correlation);
-	at = put_place(at, ev->gpu.device, ev->gpu.stream, ev->t_ns);
-	return SB_PUT(at, "},\n");
-}
-
-static void put_gpu(struct chrome *c, const struct sb_event *ev)
-{
-	const char *category = gpu_category(ev->gpu.kind);
-	char *at = sb_out_room(c->out, NAME_LIMIT * 6 + 4096);
-
-	note_stream(c, ev->gpu.device, ev->gpu.stream);
-	c->summary->gpu++;
-	c->correlation++;
-	at = SB_PUT(at, "{\"ph\":\"X\",\"cat\":\"");
-	at = sb_put(at, category, strlen(category));
-	at = SB_PUT(at, "\",\"name\":");
-	at = put_gpu_name(c, at, ev);
-	at = put_place(at, ev->gpu.device, ev->gpu.stream, ev->t_ns);
-	at = SB_PUT(at, ",\"dur\":");
-	at = sb_put_us(at, ev->gpu.duration_ns);
-	at = SB_PUT(at, ",\"args\":{\"device\":");
-	at = sb_put_u64(at, ev->gpu.device);
-	at = SB_PUT(at, ",\"stream\":");
-	at = sb_put_u64(at, ev->gpu.stream);
-	if (ev->gpu.kind != SB_GPU_ZONE) {
-		at = SB_PUT(at, ",\"correlation\":");
-		at = sb_put_u64(at, c->correlation);
-	}
-	if (ev->gpu.bytes >= 0) {
-		at = SB_PUT(at, ",\"bytes\":");
-		at = sb_put_i64(at, ev->gpu.bytes);
-		if (ev->gpu.duration_ns > 0) {
-			at = SB_PUT(at, ",\"memory bandwidth (GB/s)\":");
-			at = sb_put_double(at, (double)ev->gpu.bytes / (double)ev->gpu.duration_ns);
-		}
-	}
-	at = SB_PUT(at, "}},\n");
-	if (ev->gpu.launch_ns != INT64_MIN && ev->gpu.launch_track != UINT32_MAX &&
-		ev->gpu.kind != SB_GPU_ZONE)
-		at = put_launch(c, at, ev);
-	c->out->at = at;
-}
-
 /* ---- counters, marks ---- */
 
-static void put_counter(
-	struct chrome *c, uint32_t process, const char *name, const char *series, int64_t t_ns, double value)
+static void put_counter(struct sb_chrome *c, uint32_t process, const char *name, const char *series,
+	int64_t t_ns, double value)
 {
 	char *at = sb_out_room(c->out, NAME_LIMIT * 12 + 256);
 
@@ -412,7 +253,7 @@ static void put_counter(
 		return;
 	at = SB_PUT(at, "{\"ph\":\"C\",\"name\":");
 	at = sb_put_json_string(at, name, NAME_LIMIT);
-	at = put_place(at, sb_export_pid(c->run, process), 0, t_ns);
+	at = sb_chrome_place(at, sb_export_pid(c->run, process), 0, t_ns);
 	at = SB_PUT(at, ",\"args\":{");
 	at = sb_put_json_string(at, series, NAME_LIMIT);
 	*at++ = ':';
@@ -422,7 +263,7 @@ static void put_counter(
 	c->summary->counters++;
 }
 
-static void put_sample(struct chrome *c, const struct sb_event *ev)
+static void put_sample(struct sb_chrome *c, const struct sb_event *ev)
 {
 	const struct sb_run_schema *schema = ev->sample.schema;
 	char name[300];
@@ -434,7 +275,7 @@ static void put_sample(struct chrome *c, const struct sb_event *ev)
 }
 
 /* Deltas add up to what a viewer can draw. */
-static void put_count(struct chrome *c, const struct sb_event *ev)
+static void put_count(struct sb_chrome *c, const struct sb_event *ev)
 {
 	if (ev->name >= c->total_room) {
 		uint32_t room = c->total_room ? c->total_room : 64;
@@ -455,7 +296,7 @@ static void put_count(struct chrome *c, const struct sb_event *ev)
 	put_counter(c, ev->process, c->run->names[ev->name].text, "value", ev->t_ns, c->totals[ev->name]);
 }
 
-static void put_snapshot(struct chrome *c, const struct sb_event *ev)
+static void put_snapshot(struct sb_chrome *c, const struct sb_event *ev)
 {
 	char name[64];
 
@@ -469,7 +310,7 @@ static void put_snapshot(struct chrome *c, const struct sb_event *ev)
 			(double)ev->snapshot.reserved_bytes);
 }
 
-static void put_instant(struct chrome *c, const struct sb_event *ev, const char *reason)
+static void put_instant(struct sb_chrome *c, const struct sb_event *ev, const char *reason)
 {
 	char *room = sb_out_room(c->out, SB_OUT_RECORD_MAX), *at = room;
 	bool on_thread = ev->track != UINT32_MAX;
@@ -478,7 +319,7 @@ static void put_instant(struct chrome *c, const struct sb_event *ev, const char 
 	at = on_thread ? SB_PUT(at, "{\"ph\":\"i\",\"s\":\"t\",\"name\":")
 		       : SB_PUT(at, "{\"ph\":\"i\",\"s\":\"p\",\"name\":");
 	at = sb_put_json_string(at, c->run->names[ev->name].text, NAME_LIMIT);
-	at = put_place(at, sb_export_pid(c->run, ev->process),
+	at = sb_chrome_place(at, sb_export_pid(c->run, ev->process),
 		on_thread ? sb_export_tid(&c->run->tracks[ev->track]) : 0, ev->t_ns);
 	at = SB_PUT(at, ",\"args\":{");
 	if (reason) {
@@ -499,10 +340,10 @@ static void put_instant(struct chrome *c, const struct sb_event *ev, const char 
 
 static void take_event(void *self, const struct sb_event *ev)
 {
-	struct chrome *c = self;
+	struct sb_chrome *c = self;
 
 	switch (ev->kind) {
-	case SB_EVENT_GPU: put_gpu(c, ev); break;
+	case SB_EVENT_GPU: sb_chrome_gpu(c, ev); break;
 	case SB_EVENT_SAMPLE: put_sample(c, ev); break;
 	case SB_EVENT_SNAPSHOT: put_snapshot(c, ev); break;
 	case SB_EVENT_GAUGE:
@@ -518,7 +359,7 @@ static void take_event(void *self, const struct sb_event *ev)
 
 /* ---- the frame ---- */
 
-static void put_head(struct chrome *c)
+static void put_head(struct sb_chrome *c)
 {
 	const struct sb_run *run = c->run;
 	const struct sb_file_header *head = &run->processes[run->main_process].reader->head;
@@ -555,21 +396,21 @@ static void put_head(struct chrome *c)
 	c->out->at = at;
 }
 
-static void put_metadata(struct chrome *c, const char *what, uint64_t pid, uint64_t tid, const char *name)
+static void put_metadata(struct sb_chrome *c, const char *what, uint64_t pid, uint64_t tid, const char *name)
 {
 	char *at = sb_out_room(c->out, NAME_LIMIT * 6 + 256);
 
 	at = SB_PUT(at, "{\"ph\":\"M\",\"name\":\"");
 	at = sb_put(at, what, strlen(what));
 	*at++ = '"';
-	at = put_place(at, pid, tid, 0);
+	at = sb_chrome_place(at, pid, tid, 0);
 	at = SB_PUT(at, ",\"args\":{\"name\":");
 	at = sb_put_json_string(at, name, NAME_LIMIT);
 	at = SB_PUT(at, "}},\n");
 	c->out->at = at;
 }
 
-static void put_tail(struct chrome *c)
+static void put_tail(struct sb_chrome *c)
 {
 	const struct sb_run *run = c->run;
 	char name[512];
@@ -598,7 +439,7 @@ static void put_tail(struct chrome *c)
 	c->out->at = SB_PUT(c->out->at, "}\n]\n}\n");
 }
 
-static void free_fragments(struct fragment *all, uint32_t count)
+static void free_fragments(struct sb_chrome_fragment *all, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		free(all[i].text);
@@ -607,7 +448,7 @@ static void free_fragments(struct fragment *all, uint32_t count)
 
 static int write_chrome(struct sb_run *run, struct sb_out *out, struct sb_export_summary *summary)
 {
-	struct chrome c = { .run = run, .out = out, .summary = summary };
+	struct sb_chrome c = { .run = run, .out = out, .summary = summary };
 	struct sb_visitor visitor = { .self = &c,
 		.roles = SB_EVERY_ZONE,
 		.zone = take_zone,

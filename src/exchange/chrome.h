@@ -1,0 +1,54 @@
+/* What the files of the Chrome exporter share: the state of one export. Only chrome_*.c
+ * include it. */
+#ifndef SB_EXCHANGE_CHROME_H
+#define SB_EXCHANGE_CHROME_H
+
+#include "exchange/export.h"
+
+#include <string.h>
+
+#define NAME_LIMIT 2048u
+
+struct sb_chrome_fragment {
+	char *text;
+	size_t size;
+};
+
+struct sb_chrome {
+	struct sb_run *run;
+	struct sb_out *out;
+	struct sb_export_summary *summary;
+	struct sb_chrome_fragment *names; /* per run name: {"ph":"X","cat":…,"name":… */
+	uint32_t name_room;
+	struct sb_chrome_fragment *tracks; /* per track: ,"pid":…,"tid":…,"ts": */
+	uint32_t track_room;
+	uint64_t correlation;
+	int64_t step_count;
+	bool runtime_zones; /* the run holds the launch calls themselves */
+	bool seen_iteration;
+	bool failed;
+	uint64_t devices_seen[4]; /* bit per device */
+	struct sb_chrome_stream {
+		uint32_t device, stream;
+	} * streams;
+	uint32_t stream_count, stream_room;
+	double *totals; /* of counters, per run name */
+	uint32_t total_room;
+};
+
+/* ,"pid":…,"tid":…,"ts":… */
+static inline char *sb_chrome_place(char *at, uint64_t pid, uint64_t tid, int64_t t_ns)
+{
+	at = SB_PUT(at, ",\"pid\":");
+	at = sb_put_u64(at, pid);
+	at = SB_PUT(at, ",\"tid\":");
+	at = sb_put_u64(at, tid);
+	at = SB_PUT(at, ",\"ts\":");
+	return sb_put_us(at, t_ns);
+}
+
+/* ---- chrome_gpu.c ---- */
+/* A piece of GPU work under its device and stream, and the arrow from its launch. */
+void sb_chrome_gpu(struct sb_chrome *c, const struct sb_event *ev);
+
+#endif

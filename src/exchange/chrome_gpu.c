@@ -1,0 +1,128 @@
+/* GPU work in Chrome JSON: kernels, copies and ranges as Kineto names them, with their
+ * launches. */
+#include "exchange/chrome.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void note_stream(struct sb_chrome *c, uint32_t device, uint32_t stream)
+{
+	for (uint32_t i = c->stream_count; i-- > 0;)
+		if (c->streams[i].device == device && c->streams[i].stream == stream)
+			return;
+	if (c->stream_count == c->stream_room) {
+		uint32_t room = c->stream_room ? c->stream_room * 2 : 16;
+		struct sb_chrome_stream *more = realloc(c->streams, room * sizeof *more);
+
+		if (!more) {
+			c->failed = true;
+			return;
+		}
+		c->streams = more;
+		c->stream_room = room;
+	}
+	c->streams[c->stream_count++] = (struct sb_chrome_stream){ device, stream };
+	c->devices_seen[device / 64 & 3] |= 1ull << device % 64;
+}
+
+static const char *gpu_category(enum sb_gpu_kind kind)
+{
+	switch (kind) {
+	case SB_GPU_ZONE: return "gpu_user_annotation";
+	case SB_GPU_MEMSET: return "gpu_memset";
+	case SB_GPU_SYNC: return "cuda_sync";
+	case SB_GPU_KERNEL: return "kernel";
+	default: return "gpu_memcpy";
+	}
+}
+
+static const char *launch_call(const struct sb_event *ev)
+{
+	switch (ev->gpu.kind) {
+	case SB_GPU_KERNEL: return ev->gpu.flags & SB_GPU_GRAPH ? "cudaGraphLaunch" : "cudaLaunchKernel";
+	case SB_GPU_MEMSET: return "cudaMemsetAsync";
+	default: return "cudaMemcpyAsync";
+	}
+}
+
+static char *put_gpu_name(struct sb_chrome *c, char *at, const struct sb_event *ev)
+{
+	static const char *const directions[] = { "HtoD", "DtoH", "DtoD", "Other" };
+	const char *name = c->run->names[ev->name].text;
+	const char *host = ev->gpu.flags & SB_GPU_PINNED ? "Pinned" : "Pageable";
+	char made[64];
+
+	if (ev->gpu.kind >= SB_GPU_COPY_H2D && ev->gpu.kind <= SB_GPU_COPY_OTHER &&
+		strncmp(name, "Memcpy ", 7) != 0) {
+		const char *from = ev->gpu.kind == SB_GPU_COPY_H2D ? host : "Device";
+		const char *to = ev->gpu.kind == SB_GPU_COPY_D2H ? host : "Device";
+
+		snprintf(made, sizeof made, "Memcpy %s (%s -> %s)",
+			directions[ev->gpu.kind - SB_GPU_COPY_H2D], from, to);
+		name = made;
+	}
+	return sb_put_json_string(at, name, NAME_LIMIT);
+}
+
+/* The launch on its thread, and the arrow from there to the GPU. */
+static char *put_launch(struct sb_chrome *c, char *at, const struct sb_event *ev)
+{
+	const struct sb_run_track *thread = &c->run->tracks[ev->gpu.launch_track];
+	uint64_t pid = sb_export_pid(c->run, thread->process), tid = sb_export_tid(thread);
+
+	if (!c->runtime_zones) {
+		at = SB_PUT(at, "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"");
+		at = sb_put(at, launch_call(ev), strlen(launch_call(ev)));
+		*at++ = '"';
+		at = sb_chrome_place(at, pid, tid, ev->gpu.launch_ns);
+		at = SB_PUT(at, ",\"dur\":0.000,\"args\":{\"correlation\":");
+		at = sb_put_u64(at, c->correlation);
+		at = SB_PUT(at, "}},\n");
+	}
+	at = SB_PUT(at, "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
+	at = sb_put_u64(at, c->correlation);
+	at = sb_chrome_place(at, pid, tid, ev->gpu.launch_ns);
+	at = SB_PUT(at, "},\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
+	at = sb_put_u64(at, c->correlation);
+	at = sb_chrome_place(at, ev->gpu.device, ev->gpu.stream, ev->t_ns);
+	return SB_PUT(at, "},\n");
+}
+
+void sb_chrome_gpu(struct sb_chrome *c, const struct sb_event *ev)
+{
+	const char *category = gpu_category(ev->gpu.kind);
+	char *at = sb_out_room(c->out, NAME_LIMIT * 6 + 4096);
+
+	note_stream(c, ev->gpu.device, ev->gpu.stream);
+	c->summary->gpu++;
+	c->correlation++;
+	at = SB_PUT(at, "{\"ph\":\"X\",\"cat\":\"");
+	at = sb_put(at, category, strlen(category));
+	at = SB_PUT(at, "\",\"name\":");
+	at = put_gpu_name(c, at, ev);
+	at = sb_chrome_place(at, ev->gpu.device, ev->gpu.stream, ev->t_ns);
+	at = SB_PUT(at, ",\"dur\":");
+	at = sb_put_us(at, ev->gpu.duration_ns);
+	at = SB_PUT(at, ",\"args\":{\"device\":");
+	at = sb_put_u64(at, ev->gpu.device);
+	at = SB_PUT(at, ",\"stream\":");
+	at = sb_put_u64(at, ev->gpu.stream);
+	if (ev->gpu.kind != SB_GPU_ZONE) {
+		at = SB_PUT(at, ",\"correlation\":");
+		at = sb_put_u64(at, c->correlation);
+	}
+	if (ev->gpu.bytes >= 0) {
+		at = SB_PUT(at, ",\"bytes\":");
+		at = sb_put_i64(at, ev->gpu.bytes);
+		if (ev->gpu.duration_ns > 0) {
+			at = SB_PUT(at, ",\"memory bandwidth (GB/s)\":");
+			at = sb_put_double(at, (double)ev->gpu.bytes / (double)ev->gpu.duration_ns);
+		}
+	}
+	at = SB_PUT(at, "}},\n");
+	if (ev->gpu.launch_ns != INT64_MIN && ev->gpu.launch_track != UINT32_MAX &&
+		ev->gpu.kind != SB_GPU_ZONE)
+		at = put_launch(c, at, ev);
+	c->out->at = at;
+}
