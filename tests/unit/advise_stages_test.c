@@ -1,0 +1,182 @@
+/* Advice on stages: which one dominates, what stands beside the work, what to leave alone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/advise.h"
+#include "synthetic.h"
+
+static void time_spent_beside_the_work_is_named(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 40 * SECOND, "load_model", 0);
+	synthetic_stage(&s, 40 * SECOND, 52 * SECOND, "read_video", 0);
+	synthetic_begin(&s, 52 * SECOND, "compile", STROBE_ROLE_COMPILE);
+	synthetic_end(&s, 64 * SECOND);
+	for (uint64_t i = 0; i < 3; i++)
+		synthetic_stage(
+			&s, (64 + 4 * i) * SECOND, (68 + 4 * i) * SECOND, "compile", STROBE_ROLE_COMPILE);
+	synthetic_begin(&s, 76 * SECOND, "offload:vae", STROBE_ROLE_OFFLOAD);
+	synthetic_attr(&s, "bytes", 12000000000ll);
+	synthetic_end(&s, 82 * SECOND);
+	sb_builder_count(s.main, sb_builder_name(s.b, "graph_breaks", NULL), 7);
+	m = synthetic_model(&s, 110 * SECOND);
+	assert_near(finding(m, "model_load")->value, 40.0 / 110 * 100, 1e-6);
+	assert_near(finding(m, "data_loading")->saves_s, 12, 1e-6);
+	assert_near(finding(m, "recompiles")->value, 3, 0);
+	assert_near(finding(m, "recompiles")->saves_s, 12, 1e-6);
+	assert_near(finding(m, "compile_time")->saves_s, 24, 1e-6);
+	assert_near(finding(m, "graph_breaks")->value, 7, 0);
+	assert_near(finding(m, "offload")->saves_s, 6, 1e-6);
+	assert_non_null(strstr(finding(m, "offload")->evidence, "12.0 GB at 2.00 GB/s"));
+	assert_near(finding(m, "unattributed")->value, 28.0 / 110 * 100, 1e-6);
+	synthetic_done(&s);
+}
+
+static void findings_are_ranked_by_the_seconds_they_could_save(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 60 * SECOND, "denoise", 0);
+	synthetic_stage(&s, 60 * SECOND, 80 * SECOND, "offload:t5", STROBE_ROLE_OFFLOAD);
+	synthetic_stage(&s, 80 * SECOND, 95 * SECOND, "load_video", 0);
+	m = synthetic_model(&s, 95 * SECOND);
+	assert_true(m->advice.count >= 3);
+	for (size_t i = 1; i < m->advice.count; i++)
+		assert_true(m->advice.all[i - 1].rank_s >= m->advice.all[i].rank_s);
+	assert_string_equal(m->advice.all[0].id, "offload");
+	assert_string_equal(m->advice.all[1].id, "data_loading");
+	assert_string_equal(m->advice.all[2].id, "stage_dominates"); /* a tenth of it: no gain was computed */
+	synthetic_done(&s);
+}
+
+static void the_innermost_stage_that_dominates_is_named(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	int named = 0;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "pipeline", 0);
+	synthetic_begin(&s, 0, "inference", 0);
+	synthetic_stage(&s, 0, 80 * SECOND, "unet", 0);
+	synthetic_end(&s, 90 * SECOND);
+	synthetic_end(&s, 100 * SECOND);
+	m = synthetic_model(&s, 100 * SECOND);
+	for (size_t i = 0; i < m->advice.count; i++)
+		named += strcmp(m->advice.all[i].id, "stage_dominates") == 0;
+	assert_int_equal(named, 1);
+	assert_string_equal(finding(m, "stage_dominates")->stage, "unet");
+	synthetic_done(&s);
+}
+
+static int dominating(const struct sb_model *m, const char *stage)
+{
+	int named = 0;
+
+	for (size_t i = 0; i < m->advice.count; i++)
+		named += strcmp(m->advice.all[i].id, "stage_dominates") == 0 &&
+			 (!stage || strcmp(m->advice.all[i].stage, stage) == 0);
+	return named;
+}
+
+static void a_stage_inside_steps_is_named_instead_of_the_block_around_them(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "block", STROBE_ROLE_BLOCK);
+	synthetic_begin(&s, 0, "step", STROBE_ROLE_STEP);
+	synthetic_stage(&s, 0, 80 * SECOND, "Denoiser", 0);
+	synthetic_end(&s, 85 * SECOND);
+	synthetic_end(&s, 90 * SECOND);
+	m = synthetic_model(&s, 100 * SECOND);
+	assert_int_equal(dominating(m, NULL), 1);
+	assert_int_equal(dominating(m, "Denoiser"), 1);
+	synthetic_done(&s);
+}
+
+static bool left_alone(const struct sb_model *m, const char *stage)
+{
+	for (size_t i = 0; i < m->summary.leave_alone_count; i++) {
+		if (strcmp(m->summary.leave_alone[i], stage) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void a_short_video_after_long_imports_is_not_left_alone(void **state)
+{
+	struct synthetic s;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 99 * SECOND, "import torch", STROBE_ROLE_IMPORT);
+	synthetic_begin(&s, 99 * SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 99 * SECOND, 99 * SECOND + 990 * MS, "inpaint", 0);
+	synthetic_stage(&s, 99 * SECOND + 990 * MS, 100 * SECOND, "write", 0);
+	synthetic_end(&s, 100 * SECOND);
+	assert_false(left_alone(synthetic_model(&s, 100 * SECOND), "inpaint"));
+	assert_true(left_alone(s.model, "write"));
+	assert_string_equal(s.model->stages.bottlenecks[0], "inpaint");
+	synthetic_done(&s);
+}
+
+static void what_comes_before_the_pipeline_is_not_its_bottleneck(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "import torch", STROBE_ROLE_IMPORT);
+	synthetic_stage(&s, 0, 33 * SECOND, "import numpy", 0); /* inside an import: one too */
+	synthetic_end(&s, 35 * SECOND);
+	synthetic_stage(&s, 35 * SECOND, 67 * SECOND, "weights", STROBE_ROLE_LOAD);
+	synthetic_begin(&s, 67 * SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 67 * SECOND, 99 * SECOND, "denoise", 0);
+	synthetic_end(&s, 100 * SECOND);
+	m = synthetic_model(&s, 100 * SECOND);
+	assert_int_equal(dominating(m, NULL), 1);
+	assert_int_equal(dominating(m, "denoise"), 1);
+	assert_non_null(finding(m, "model_load")); /* has a rule of its own */
+	assert_string_equal(m->stages.bottlenecks[0], "denoise");
+	assert_int_equal(m->stages.bottleneck_count, 1);
+	assert_true(sb_model_stage(m, "denoise")->bottleneck);
+	synthetic_done(&s);
+}
+
+static void a_run_that_only_loads_has_its_load_as_bottleneck(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 98 * SECOND, "load_model", STROBE_ROLE_LOAD);
+	synthetic_stage(&s, 98 * SECOND, 99 * SECOND, "check", 0);
+	m = synthetic_model(&s, 100 * SECOND);
+	assert_int_equal(dominating(m, NULL), 0);
+	assert_string_equal(m->stages.bottlenecks[0], "load_model");
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(time_spent_beside_the_work_is_named),
+		cmocka_unit_test(findings_are_ranked_by_the_seconds_they_could_save),
+		cmocka_unit_test(the_innermost_stage_that_dominates_is_named),
+		cmocka_unit_test(a_stage_inside_steps_is_named_instead_of_the_block_around_them),
+		cmocka_unit_test(a_short_video_after_long_imports_is_not_left_alone),
+		cmocka_unit_test(what_comes_before_the_pipeline_is_not_its_bottleneck),
+		cmocka_unit_test(a_run_that_only_loads_has_its_load_as_bottleneck),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
