@@ -22,8 +22,11 @@ export interface RangeStatistics {
 
 const WALK_MOST = 200_000;
 
+let last: { t: Timeline; range: Range; found: RangeStatistics } | null = null; // several tables ask for the same
+
 export function statistics(t: Timeline, range: Range): RangeStatistics {
-  return fromZones(t, range) ?? fromProfile(t, range);
+  if (last?.t !== t || last.range.from !== range.from || last.range.to !== range.to) last = { t, range, found: fromZones(t, range) ?? fromProfile(t, range) };
+  return last.found;
 }
 
 interface Entry {
