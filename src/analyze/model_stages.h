@@ -46,7 +46,7 @@ struct sb_stage {
 	const struct sb_histogram *calls; /* of ns, when the options ask for it; else NULL */
 	double first_s, end_s; /* first begin, last end, since the run's start */
 	double gpu_span_s, gpu_busy_s; /* NAN: not measured */
-	int64_t gpu_span_count;
+	int64_t gpu_span_count; /* calls whose GPU time is in gpu_span_s */
 	/* attributes of its calls, summed (frames, steps, bytes) or the only value */
 	struct sb_stage_attr {
 		const char *key;
@@ -70,6 +70,12 @@ struct sb_stage {
 static inline int64_t sb_stage_calls(const struct sb_stage *s)
 {
 	return s->count + s->open_count + s->cut_count;
+}
+
+/* Some of its calls have no GPU time: captured, too frequent, without a context. */
+static inline bool sb_stage_gpu_partial(const struct sb_stage *s)
+{
+	return s->gpu_span_count > 0 && s->gpu_span_count < s->count;
 }
 
 struct sb_stages_section {

@@ -86,6 +86,8 @@ static void write_times(const struct sb_stage *s, struct sb_json *j)
 	if (s->time.percentile_error_ratio > 0)
 		sb_json_double(j, "percentile_error_ratio", s->time.percentile_error_ratio);
 	sb_json_opt(j, "gpu_span_s", s->gpu_span_s);
+	if (s->gpu_span_count)
+		sb_json_int(j, "gpu_span_count", s->gpu_span_count);
 	sb_json_opt(j, "gpu_busy_s", s->gpu_busy_s);
 	sb_json_double(j, "wall_ratio", s->wall_ratio);
 	sb_json_double(j, "self_ratio", s->self_ratio);

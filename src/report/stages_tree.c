@@ -157,8 +157,12 @@ static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, 
 	if (gpu) {
 		double seconds = gpu == GPU_BUSY ? s->gpu_busy_s : s->gpu_span_s;
 
-		sb_text_seconds(span, sizeof span, seconds);
-		sb_buf_printf(out, " %10s", isfinite(seconds) ? span : "-");
+		*span = '>';
+		sb_text_seconds(span + 1, sizeof span - 1, seconds);
+		sb_buf_printf(out, " %10s",
+			!isfinite(seconds)                           ? "-"
+			: gpu == GPU_SPAN && sb_stage_gpu_partial(s) ? span
+								     : span + 1);
 	}
 	sb_buf_printf(out, " %7s", count);
 	spare = s->bottleneck ? spare > 15 ? spare - 15 : 0 : spare;
@@ -179,6 +183,7 @@ void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, s
 	size_t fixed = 36 + (gpu ? 11 : 0);
 	size_t width = columns > fixed + 24 + 15 ? columns - fixed - 15 : 24;
 	size_t shown = 0, hidden = 0;
+	bool partial = false;
 	char text[32];
 
 	width = width > 48 ? 48 : width;
@@ -202,6 +207,7 @@ void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, s
 			continue;
 		}
 		tree_row(row, o, width, columns > width + fixed ? columns - width - fixed : 0, gpu, out);
+		partial |= sb_stage_gpu_partial(row);
 		shown++;
 	}
 	sb_text_seconds(text, sizeof text, s->unattributed_s);
@@ -211,6 +217,8 @@ void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, s
 		sb_buf_printf(out, "  (%zu small stages not shown; JSON has them)\n", hidden);
 	if (gpu == GPU_BUSY)
 		busy_of_a_part(m, out);
+	if (gpu == GPU_SPAN && partial)
+		sb_buf_puts(out, "GPU span >: of some calls; the others were not timed on the GPU\n");
 }
 
 /* ---- the stage log ------------------------------------------------------- */

@@ -224,7 +224,8 @@ static void one_row(struct screen *s, const struct sb_summary_row *row, double w
 	if (isnan(row->gpu_span_s))
 		say(s, "  %9s", "n/a");
 	else
-		say(s, " %8.*f s", wall_s < SHORT_RUN_S ? 3 : 2, row->gpu_span_s);
+		say(s, " %s%*.*f s", row->gpu_partial ? ">" : "", row->gpu_partial ? 7 : 8,
+			wall_s < SHORT_RUN_S ? 3 : 2, row->gpu_span_s);
 	say(s, " %6lld", (long long)row->count);
 	if (row->bytes > 0 && row->called_s > 0 &&
 		sb_part_of(row->stage->name, (int)row->stage->role) == SB_PART_OFFLOAD)

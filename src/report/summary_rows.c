@@ -97,6 +97,7 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 		row->count += sb_stage_calls(s);
 		row->open_count += s->open_count;
 		add(&row->gpu_span_s, s->gpu_span_s);
+		row->gpu_partial |= sb_stage_gpu_partial(s);
 		add(&row->frames, attr_sum(s, "frames"));
 		add(&row->tiles, attr_sum(s, "tiles"));
 		add(&row->steps, attr_sum(s, "steps"));

@@ -11,6 +11,7 @@ struct sb_summary_row {
 	double total_s; /* wall time: calls at the same time count once */
 	double called_s; /* all calls added up */
 	double gpu_span_s; /* NAN: not measured */
+	bool gpu_partial; /* of some calls only */
 	int64_t count, open_count;
 	double frames, tiles, steps, bytes; /* attributes, summed; NAN: none */
 };

@@ -416,6 +416,25 @@ static void waiting_counts_on_each_gpu_while_it_is_busy(void **state)
 	close_model(&o);
 }
 
+static void gpu_time_of_some_calls_is_marked(void **state)
+{
+	struct made m = begin_made();
+	struct sb_builder_gpu span = {
+		.kind = SB_GPU_ZONE, .launch_tid = 1000, .start_ns = 20, .duration_ns = 40000000
+	};
+	struct opened o;
+
+	zone(&m, "A", 0, 100000000);
+	zone(&m, "A", 100000000, 200000000);
+	span.launch_ns = 10;
+	put_gpu(&m, "A", span);
+	o = end_made(&m, 1000000000);
+	assert_int_equal(stage(&o, "A")->gpu_span_count, 1);
+	tree_holds(&o, " >40.0 ms ");
+	tree_holds(&o, "GPU span >: of some calls");
+	close_model(&o);
+}
+
 static void a_run_without_gpu_records_has_no_section(void **state)
 {
 	struct made m = begin_made();
@@ -440,6 +459,7 @@ int main(void)
 		cmocka_unit_test(busy_time_of_a_short_trace_is_not_shown_as_the_stages),
 		cmocka_unit_test(gpus_side_by_side_are_not_added_up_for_people),
 		cmocka_unit_test(waiting_counts_on_each_gpu_while_it_is_busy),
+		cmocka_unit_test(gpu_time_of_some_calls_is_marked),
 		cmocka_unit_test(a_run_without_gpu_records_has_no_section),
 	};
 
