@@ -321,7 +321,10 @@ STROBE_API void strobe_function_file(uint32_t function, const char *file);
 
 /* A zone whose GPU time is taken on a stream (a CUstream; NULL: the default
  * stream) by events that are resolved later: nothing ever synchronizes. It is
- * also an ordinary zone. Without a GPU it is only that. */
+ * also an ordinary zone. Without a GPU it is only that. An end without a name is for
+ * the innermost open zone that began on that stream, or, where none did, the innermost.
+ * Ordinary zones nest: a zone begun inside one that ends first ends there with it,
+ * as an ordinary zone; its GPU time runs on to its own end. */
 STROBE_API void strobe_gpu_zone_begin(const char *name, void *stream);
 STROBE_API void strobe_gpu_zone_end(void *stream);
 STROBE_API void strobe_gpu_zone_begin_id(uint32_t name, void *stream);

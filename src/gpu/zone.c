@@ -23,6 +23,8 @@ struct open_zone {
 	uint32_t name;
 	uint32_t stream;
 	uint32_t generation; /* of the session */
+	uint32_t track;
+	bool cut; /* its ordinary zone ended with one around it */
 };
 
 struct local {
@@ -137,20 +139,40 @@ static struct open_zone *push(struct local *l)
 	return &l->zones[l->depth++];
 }
 
-/* Tasks may end in another order than they began: take the zone out from
- * wherever it is. Name 0 is the innermost. */
-static bool pop(struct local *l, uint32_t name, struct open_zone *out_zone)
+/* An end without a name is for the innermost zone of its stream: work on several streams
+ * ends in any order. The stream may also be one that none began on. UINT32_MAX: none is open. */
+static uint32_t find(const struct local *l, uint32_t name, sb_cu_stream stream)
 {
-	for (uint32_t i = l->depth; i-- > 0;) {
-		if (name && l->zones[i].name != name)
-			continue;
-		*out_zone = l->zones[i];
-		l->depth--;
-		if (__builtin_expect(i < l->depth, 0))
-			memmove(&l->zones[i], &l->zones[i + 1], (l->depth - i) * sizeof l->zones[0]);
-		return true;
+	uint32_t i = l->depth;
+
+	while (i && (name ? l->zones[i - 1].name != name : l->zones[i - 1].handle != stream))
+		i--;
+	return i || name ? i - 1 : l->depth - 1;
+}
+
+/* The end of an ordinary zone ends those inside it on its track. */
+static void cut(const struct open_zone *around, struct open_zone *inside, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		inside[i].cut |= inside[i].track == around->track;
+}
+
+/* Tasks and streams may end in another order than they began: take the zone out from
+ * wherever it is. */
+static bool pop(struct local *l, uint32_t name, sb_cu_stream stream, struct open_zone *out_zone)
+{
+	uint32_t i = find(l, name, stream);
+
+	if (i == UINT32_MAX)
+		return false;
+	*out_zone = l->zones[i];
+	l->depth--;
+	if (__builtin_expect(i < l->depth, 0)) {
+		memmove(&l->zones[i], &l->zones[i + 1], (l->depth - i) * sizeof l->zones[0]);
+		if (!name)
+			cut(out_zone, &l->zones[i], l->depth - i);
 	}
-	return false;
+	return true;
 }
 
 void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival arrival)
@@ -164,7 +186,9 @@ void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival
 	if (!l)
 		return;
 	z = push(l);
-	*z = (struct open_zone){ .name = name, .handle = stream, .generation = generation };
+	*z = (struct open_zone){
+		.name = name, .handle = stream, .generation = generation, .track = sb_track_current()
+	};
 	cuda = sb_cuda_get();
 	if (!cuda)
 		return;
@@ -179,35 +203,44 @@ void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival
 		z->stream = stream_number(cuda, l, c, stream);
 }
 
-void sb_gpu_zone_end(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival arrival)
+static void time_end(
+	struct local *l, const struct open_zone *z, sb_cu_stream stream, struct sb_gpu_arrival arrival)
 {
-	struct local *l = local_get();
 	struct sb_gpu_event *end = NULL;
 	const struct sb_cuda *cuda;
 	struct sb_gpu_context *c;
-	struct open_zone z;
 
-	if (!l || !pop(l, name, &z) || !z.begin)
-		return;
-	if (z.generation != sb_session_generation()) { /* it began in a session that is closed */
-		sb_gpu_event_release(z.begin);
+	if (z->generation != sb_session_generation()) { /* it began in a session that is closed */
+		sb_gpu_event_release(z->begin);
 		return;
 	}
 	cuda = sb_cuda_get();
 	c = cuda ? sb_gpu_marker_context(&l->marker, cuda, arrival.ticks) : NULL;
-	if (c == z.begin->context)
+	if (c == z->begin->context)
 		end = sb_gpu_marker_put(
-			&l->marker, cuda, c, stream == STROBE_GPU_SAME_STREAM ? z.handle : stream, arrival);
+			&l->marker, cuda, c, stream == STROBE_GPU_SAME_STREAM ? z->handle : stream, arrival);
 	else
 		sb_lost(SB_LOST_UNRESOLVED, 1); /* another device is current now */
 	if (end && sb_gpu_resolve_submit(&(struct sb_gpu_pending){
-			   z.begin, end, z.launch_ticks, z.name, z.stream, l->tid, z.generation }))
+			   z->begin, end, z->launch_ticks, z->name, z->stream, l->tid, z->generation }))
 		return;
 	if (end) {
 		sb_lost(SB_LOST_GPU_POOL, 1);
 		sb_gpu_event_release(end);
 	}
-	sb_gpu_event_release(z.begin);
+	sb_gpu_event_release(z->begin);
+}
+
+uint32_t sb_gpu_zone_end(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival arrival)
+{
+	struct local *l = local_get();
+	struct open_zone z;
+
+	if (!l || !pop(l, name, stream, &z))
+		return name;
+	if (z.begin)
+		time_end(l, &z, stream, arrival);
+	return z.cut ? SB_GPU_ZONE_CUT : z.name;
 }
 
 void sb_gpu_zone_leave(void)
@@ -226,8 +259,9 @@ static void begin(uint32_t name, void *stream, uint64_t arrived_ticks, uint32_t 
 
 static void end(uint32_t name, void *stream, uint32_t launch_puts)
 {
-	sb_gpu_zone_end(name, stream, (struct sb_gpu_arrival){ sb_clock_ticks(), launch_puts });
-	strobe_zone_end_id(name);
+	name = sb_gpu_zone_end(name, stream, (struct sb_gpu_arrival){ sb_clock_ticks(), launch_puts });
+	if (name != SB_GPU_ZONE_CUT)
+		strobe_zone_end_id(name);
 	sb_gpu_zone_leave();
 }
 

@@ -23,6 +23,8 @@ bool sb_put_text(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const 
 struct strobe_attr;
 void sb_put_duration(uint32_t name, uint64_t start_ticks, const struct strobe_attr *attrs, size_t attr_count);
 
+uint32_t sb_track_current(void); /* of the calling thread; 0: the thread itself */
+
 /* Interns a name (code may be NULL): an id for the life of the process. */
 uint32_t sb_name_intern(const char *name, const char *code);
 

@@ -39,7 +39,7 @@ static uint32_t put_attrs(uint64_t *to, uint32_t room, const struct strobe_attr 
 	return n;
 }
 
-static uint32_t current_track(void)
+uint32_t sb_track_current(void)
 {
 	return sb_here->session ? sb_here->track : 0;
 }
@@ -62,7 +62,7 @@ struct strobe_span strobe_span_begin(const char *name)
 	span.name = sb_name_intern(name, NULL);
 	span.start_ticks = sb_clock_ticks();
 	span.id = atomic_fetch_add(&REC->span_count, 1) + 1;
-	span.track = current_track();
+	span.track = sb_track_current();
 	sb_put(SB_LANE_HOT, SB_SPAN_OPEN, span.name, (uint64_t[]){ span.id, span.start_ticks, span.track },
 		3);
 	return span;
@@ -86,13 +86,13 @@ void strobe_duration(
 	now = sb_clock_ticks();
 	duration = sb_clock_ticks_of_ns(duration_ns);
 	put_span(sb_name_intern(name, NULL), 0, duration < now ? now - duration : 0, duration,
-		current_track(), attrs, attr_count);
+		sb_track_current(), attrs, attr_count);
 }
 
 void sb_put_duration(uint32_t name, uint64_t start_ticks, const struct strobe_attr *attrs, size_t attr_count)
 {
 	if (STROBE_ON_())
-		put_span(name, 0, start_ticks, sb_clock_ticks() - start_ticks, current_track(), attrs,
+		put_span(name, 0, start_ticks, sb_clock_ticks() - start_ticks, sb_track_current(), attrs,
 			attr_count);
 }
 
@@ -104,7 +104,7 @@ void strobe_event(const char *name, const struct strobe_attr *attrs, size_t attr
 	if (!STROBE_ON_())
 		return;
 	payload[0] = sb_clock_ticks();
-	payload[1] = current_track();
+	payload[1] = sb_track_current();
 	words = 2 + put_attrs(payload + 2, SB_PUT_WORDS_MAX - 2, attrs, attr_count);
 	sb_put(SB_LANE_KEEP, SB_EVENT, sb_name_intern(name, NULL), payload, words);
 }
@@ -162,7 +162,7 @@ void strobe_skip(const char *name, const char *code, const char *reason)
 	if (!reason)
 		reason = "";
 	sb_put_text(SB_LANE_KEEP, SB_SKIP, sb_name_intern(name, code),
-		(uint64_t[]){ sb_clock_ticks(), current_track() }, 2, reason, strlen(reason));
+		(uint64_t[]){ sb_clock_ticks(), sb_track_current() }, 2, reason, strlen(reason));
 }
 
 void strobe_lost_compiled(uint64_t count)

@@ -54,9 +54,9 @@ static void begin(uint32_t name, void *stream)
 	sb_gpu_zone_begin(name, stream, from_c());
 }
 
-static void end(uint32_t name, void *stream)
+static uint32_t end(uint32_t name, void *stream)
 {
-	sb_gpu_zone_end(name, stream, from_c());
+	return sb_gpu_zone_end(name, stream, from_c());
 }
 
 static void zone(uint32_t name, void *stream, uint64_t ns)

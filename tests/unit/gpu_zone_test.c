@@ -112,6 +112,27 @@ static void end_without_a_name_takes_the_innermost(void **state)
 	assert_int_equal(written_count, 2);
 }
 
+static void end_without_a_name_takes_the_innermost_of_its_stream(void **state)
+{
+	(void)state;
+	begin(70, stream_1);
+	launch(stream_1, 5 * MS);
+	begin(71, stream_2);
+	launch(stream_2, 7 * MS);
+	assert_int_equal(end(0, stream_1), 70);
+	assert_int_equal(end(0, stream_2), SB_GPU_ZONE_CUT); /* ordinary zones nest */
+	begin(72, stream_1);
+	assert_int_equal(end(0, stream_2), 72); /* none began there */
+	assert_int_equal(end(0, stream_2), 0); /* none is open */
+	gpu->advance(20 * MS);
+	sb_gpu_resolve_pass();
+	assert_int_equal(written_count, 3);
+	assert_int_equal(written_name(&written[0]), 70);
+	assert_int_equal(ms_of(written[0].payload[1]), 5);
+	assert_int_equal(written_name(&written[1]), 71);
+	assert_int_equal(ms_of(written[1].payload[1]), 7);
+}
+
 static void streams_do_not_wait_for_each_other(void **state)
 {
 	(void)state;
@@ -390,6 +411,7 @@ int main(void)
 		TEST(zones_keep_their_distance_on_the_clock),
 		TEST(nested_zones_end_by_name_in_any_order),
 		TEST(end_without_a_name_takes_the_innermost),
+		TEST(end_without_a_name_takes_the_innermost_of_its_stream),
 		TEST(streams_do_not_wait_for_each_other),
 		TEST(devices_are_told_apart),
 		TEST(zone_that_ends_on_another_device_is_counted),
