@@ -212,11 +212,12 @@ static int finish(void *self, struct sb_run *run, struct sb_model *m)
 	fill_cost(run, m);
 	if (run->is_cut && pass->folded_until_ns > run->from_ns)
 		sb_run_warn(run,
-			"the detail before %.3f s was folded (%s): this part of the run is not complete",
+			"before %.3f s only totals are kept (%s): this part of the run is not complete",
 			s->folded_until_s, s->limited_by ? s->limited_by : "max_trace_bytes");
 	if (pass->vanished_chunks)
 		sb_run_warn(run,
-			"%llu chunks were folded while this was read: read it again for exact totals",
+			"%llu pieces of the file were written anew while this was read: read it again for "
+			"exact totals",
 			(unsigned long long)pass->vanished_chunks);
 	s->warnings = sb_model_alloc(m, (run->warning_count + 1) * sizeof *s->warnings);
 	for (uint32_t i = 0; s->warnings && i < run->warning_count; i++)

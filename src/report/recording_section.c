@@ -84,9 +84,10 @@ static void text_losses(
 	for (size_t i = 0; i < r->drop_count; i++)
 		sb_buf_printf(out, "  lost %lld: %s\n", (long long)r->drops[i].count, r->drops[i].text);
 	if (r->folded_zones)
-		sb_buf_printf(out, "  %lld zone%s before %.3f s: detail was folded into totals%s%s\n",
+		sb_buf_printf(out, "  only totals are kept of %lld zone%s before %.3f s%s%s%s\n",
 			(long long)r->folded_zones, r->folded_zones == 1 ? "" : "s", r->folded_until_s,
-			r->limited_by ? ": " : "", r->limited_by ? r->limited_by : "");
+			r->limited_by ? " (" : "", r->limited_by ? r->limited_by : "",
+			r->limited_by ? ")" : "");
 	if (r->open_zones)
 		sb_buf_printf(out,
 			"  still open at the end, and closed at the last known time: %lld zone%s\n",
