@@ -4,6 +4,7 @@
 
 #include "analyze/model.h"
 #include "format/builder.h"
+#include "format/builder_lane.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -116,6 +117,18 @@ static inline void synthetic_gpu_sample(struct synthetic *s, uint32_t schema, ui
 	double values[9] = { memory_mb, 24564, utilization, 60, power_w, 1900, 0, memory_mb, 0 };
 
 	sb_builder_sample(s->b, schema, t_ns, values, 9);
+}
+
+/* strobe traced the GPU from one time to the other. */
+static inline void synthetic_gpu_trace(struct synthetic *s, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct strobe_attr begin = { "gpu_trace_begin_ticks", STROBE_TYPE_INT,
+		{ .i = (int64_t)sb_builder_ticks_at(s->b, begin_ns) } };
+	struct strobe_attr end = { "gpu_trace_end_ticks", STROBE_TYPE_INT,
+		{ .i = (int64_t)sb_builder_ticks_at(s->b, end_ns) } };
+
+	sb_builder_meta(s->b, SB_META_RUN, &begin);
+	sb_builder_meta(s->b, SB_META_RUN, &end);
 }
 
 static inline const struct sb_advice *finding(const struct sb_model *model, const char *id)

@@ -84,6 +84,28 @@ static void ask_all(struct sb_advisor *a)
 	}
 }
 
+static size_t find_id(const struct sb_advisor *a, const char *id)
+{
+	const struct sb_advice *all = a->found.items;
+	size_t i = 0;
+
+	while (i < a->found.count && strcmp(all[i].id, id))
+		i++;
+	return i;
+}
+
+/* The same idleness, sampled and traced: what the trace says is nearer to its cause. */
+static void drop_repeated(struct sb_advisor *a)
+{
+	struct sb_advice *all = a->found.items;
+	size_t i = find_id(a, "gpu_utilization");
+
+	if (i == a->found.count || find_id(a, "gpu_gaps") == a->found.count)
+		return;
+	memmove(&all[i], &all[i + 1], (a->found.count - i - 1) * sizeof *all);
+	a->found.count--;
+}
+
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct sb_advisor a = {
@@ -93,6 +115,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	};
 
 	ask_all(&a);
+	drop_repeated(&a);
 	model->advice.all = sb_model_alloc(model, a.found.count * sizeof *model->advice.all);
 	if (a.found.count && model->advice.all) {
 		qsort(a.found.items, a.found.count, sizeof *model->advice.all, by_gain);

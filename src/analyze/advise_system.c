@@ -68,18 +68,38 @@ static double setup_s(const struct sb_model *model)
 	return sum_s;
 }
 
+/* Wall time of the stages that are known to use the GPU, side by side or right
+ * inside a generation; 0: none is known. */
+static double gpu_stages_s(const struct sb_model *model)
+{
+	const struct sb_stage *all = model->stages.stages;
+	double sum_s = 0;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &all[i];
+		bool outer = s->parent < 0 || all[s->parent].role == STROBE_ROLE_GENERATION;
+
+		if (outer && s->role != STROBE_ROLE_GENERATION && !s->span && s->covered_s > 0 &&
+			(s->gpu_busy_s > 0 || s->gpu_span_s > 0))
+			sum_s += s->covered_s;
+	}
+	return sum_s;
+}
+
 void sb_rule_gpu_utilization(struct sb_advisor *a)
 {
 	const struct sb_series *s;
 	double percent = a->model->summary.gpu_utilization_mean_percent,
 	       wall_s = a->model->summary.generation_s;
-	double idle_s = wall_s * (1 - percent / 100) - setup_s(a->model);
+	double idle_s = wall_s * (1 - percent / 100) - setup_s(a->model), used_s = gpu_stages_s(a->model);
 	bool used = false;
 
 	for (size_t i = 0; (s = gpu_at(a->model, &i));)
 		used |= was_used(s);
 	if (!used || !(percent < a->limit))
 		return;
+	if (used_s > 0) /* elsewhere there is no work to give it */
+		idle_s = fmin(idle_s, used_s - wall_s * percent / 100);
 	sb_advisor_find(a, percent, idle_s > 0 ? idle_s : NAN,
 		sb_say(a, "the GPU is busy %.1f %% of the time", percent),
 		sb_say(a, "mean utilisation over %.2f s of %s", wall_s,

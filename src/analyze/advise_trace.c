@@ -23,6 +23,65 @@ static const struct sb_gpu_device *busiest(const struct sb_gpu_section *gpu)
 	return most;
 }
 
+/* A trace of a few steps is a sample: of which stages, and how long they took. */
+struct sample {
+	double traced_s, whole_s;
+	const char *stage; /* NULL: several */
+};
+
+#define MOST 0.9 /* of a stage traced, or of the GPU's time in one stage */
+
+/* The innermost stage around the traced window: it holds nearly all of the GPU's
+ * work, and one call of it is no shorter than the window. */
+static size_t innermost(const struct sb_stages_section *stages, size_t at, double window_s)
+{
+	const struct sb_stage *all = stages->stages;
+
+	for (size_t i = at + 1; i < stages->stage_count && all[i].depth > all[at].depth; i++) {
+		if (all[i].parent == (int64_t)at && all[i].gpu_busy_s >= MOST * all[at].gpu_busy_s &&
+			!all[i].span && all[i].covered_s >= window_s * (double)sb_stage_calls(&all[i]))
+			at = i;
+	}
+	return at;
+}
+
+static bool sample_of(const struct sb_model *model, struct sample *out)
+{
+	const struct sb_stages_section *stages = &model->stages;
+	struct sample s = { .traced_s = sb_advise_per_gpu(model, model->gpu.window_s) };
+	size_t count = 0;
+
+	for (size_t i = 0; i < stages->stage_count; i++) {
+		size_t inner = i;
+
+		if (stages->stages[i].parent >= 0 || !(stages->stages[i].gpu_busy_s > 0) ||
+			stages->stages[i].span)
+			continue;
+		inner = innermost(stages, i, s.traced_s);
+		s.whole_s += stages->stages[inner].covered_s;
+		s.stage = count++ ? NULL : stages->stages[inner].name;
+	}
+	if (!(s.traced_s > 0) || !(model->gpu.traced_s < MOST * s.whole_s) || s.traced_s >= s.whole_s)
+		return false;
+	*out = s;
+	return true;
+}
+
+/* A finding of the trace: its gain, told for all that the trace is a sample of. */
+static void find_traced(
+	struct sb_advisor *a, double value, double saves_s, const char *issue, const char *evidence)
+{
+	struct sample s;
+
+	if (evidence && sample_of(a->model, &s)) {
+		saves_s = fmin(saves_s * s.whole_s / s.traced_s, s.whole_s);
+		evidence = sb_say(a, "%s; the gain is an estimate: %s were traced of %s in %s", evidence,
+			sb_say_seconds(a, s.traced_s), sb_say_seconds(a, s.whole_s),
+			s.stage ? sb_say(a, "'%s'", s.stage) : "the stages seen");
+	}
+	sb_advisor_find(a, value, saves_s, issue, evidence);
+}
+
 void sb_rule_copies(struct sb_advisor *a)
 {
 	const struct sb_gpu_section *gpu = &a->model->gpu;
@@ -33,7 +92,7 @@ void sb_rule_copies(struct sb_advisor *a)
 		bytes += gpu->copies[i].bytes > 0 ? gpu->copies[i].bytes : 0;
 	}
 	if (gpu->present && gpu->copy_ratio * 100 > a->limit)
-		sb_advisor_find(a, gpu->copy_ratio * 100, sb_advise_per_gpu(a->model, total_s),
+		find_traced(a, gpu->copy_ratio * 100, sb_advise_per_gpu(a->model, total_s),
 			sb_say(a, "copies take %.1f %% of the GPU%s time", gpu->copy_ratio * 100,
 				gpu->device_count > 1 ? "s'" : "'s"),
 			sb_say(a, "%.2f GB in %s%s", bytes / 1e9, sb_say_seconds(a, total_s),
@@ -87,7 +146,7 @@ void sb_rule_gpu_gaps(struct sb_advisor *a)
 			sb_say_seconds(a, largest->duration_s),
 			several ? sb_say(a, " on GPU %d", largest->device) : "",
 			largest->cpu_did ? largest->cpu_did : "no stage");
-	sb_advisor_find(a, percent, most->idle_s,
+	find_traced(a, percent, most->idle_s,
 		several ? sb_say(a, "the %zu GPUs idle %.1f %% on average between their kernels",
 				  gpu->device_count, percent)
 			: sb_say(a, "the GPU idles %.1f %% between its kernels", percent),
@@ -118,7 +177,7 @@ void sb_rule_attention_math(struct sb_advisor *a)
 	}
 	percent = math_s / gpu->kernel_total_s * 100;
 	if (math_s > 0 && percent > a->limit)
-		sb_advisor_find(a, percent, sb_advise_per_gpu(a->model, math_s / 2),
+		find_traced(a, percent, sb_advise_per_gpu(a->model, math_s / 2),
 			sb_say(a, "attention runs unfused (math) for %.1f %% of the time", percent),
 			sb_say(a, "%.3f s of %.3f s kernel time", math_s, gpu->kernel_total_s));
 }
@@ -129,7 +188,7 @@ void sb_rule_communication(struct sb_advisor *a)
 	double percent = gpu->present ? gpu->exposed_communication_s / gpu->window_s * 100 : NAN;
 
 	if (percent > a->limit)
-		sb_advisor_find(a, percent, sb_advise_per_gpu(a->model, gpu->exposed_communication_s),
+		find_traced(a, percent, sb_advise_per_gpu(a->model, gpu->exposed_communication_s),
 			sb_say(a, "communication nobody hides takes %.1f %%", percent),
 			sb_say(a, "%s of %s communication are exposed%s",
 				sb_say_seconds(a, sb_advise_per_gpu(a->model, gpu->exposed_communication_s)),

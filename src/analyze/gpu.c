@@ -3,6 +3,7 @@
 #include "analyze/gpu_launches.h"
 #include "analyze/gpu_names.h"
 #include "analyze/gpu_timeline.h"
+#include "analyze/gpu_traces.h"
 #include "analyze/model.h"
 
 #include "base/error.h"
@@ -468,6 +469,24 @@ static void fill_devices(struct gpu *g, struct sb_model *model)
 	model->gpu.process_count = g->process_count;
 }
 
+static int fill_traced(struct gpu *g, struct sb_model *model)
+{
+	struct sb_vec traces = { 0 };
+	int err = sb_gpu_traces_find(g->run, &traces);
+	int64_t sum_ns = 0;
+	size_t processes = 0;
+
+	for (size_t i = 0; i < traces.count; i++) {
+		const struct sb_gpu_trace *t = (const struct sb_gpu_trace *)traces.items + i;
+
+		processes += !i || t->process != t[-1].process;
+		sum_ns += t->end_ns > t->begin_ns ? t->end_ns - t->begin_ns : 0;
+	}
+	model->gpu.traced_s = sum_ns ? seconds(sum_ns) / (double)processes : NAN;
+	sb_vec_done(&traces);
+	return err;
+}
+
 /* ---- the analysis ---- */
 
 static void free_gpu(void *self)
@@ -526,6 +545,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	struct gpu *g = self;
 	struct sb_gpu_section *s = &model->gpu;
 	int64_t waited_ns;
+	int err;
 
 	(void)run;
 	if (!g)
@@ -565,7 +585,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	fill_devices(g, model);
 	fill_paths(g, model);
 	fill_gaps(g, model);
-	return fill_kernels(g, model);
+	err = fill_traced(g, model);
+	return err ? err : fill_kernels(g, model);
 }
 
 const struct sb_analysis sb_analysis_gpu = { "gpu", begin, finish, free_gpu };

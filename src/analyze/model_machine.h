@@ -104,6 +104,7 @@ struct sb_gpu_section {
 	double busy_s; /* kernels, copies and sets, counted once where they overlap; devices added up */
 	double kernel_busy_s; /* kernels alone, the same way */
 	double idle_s, window_s; /* window: from the first work to the last; busy + idle; added up too */
+	double traced_s; /* strobe's traces, the mean of a process; NAN: the whole recording is a trace */
 	double small_kernel_ratio; /* of the kernels, those under 10 us */
 	double copy_ratio; /* copies' time / window */
 	double overlap_ratio; /* of busy, while the launching thread was not waiting; NAN: unknown */

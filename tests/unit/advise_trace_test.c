@@ -159,6 +159,85 @@ static void gains_are_of_one_gpu_not_of_their_sum(void **state)
 	synthetic_done(&s);
 }
 
+/* 60 steps of 20 ms in 'denoise' beside 8.8 s without the GPU; the GPU is busy
+ * 5 ms of each step. */
+static void put_steps(struct synthetic *s, bool sampled)
+{
+	uint32_t schema = synthetic_gpu(s, 0);
+
+	synthetic_stage(s, 0, 2 * SECOND, "prepare", 0);
+	synthetic_begin(s, 2 * SECOND, "denoise", 0);
+	for (uint64_t i = 0; i < 60; i++)
+		synthetic_step(s, 2 * SECOND + i * 20 * MS, 2 * SECOND + (i + 1) * 20 * MS, (int64_t)i, 0);
+	synthetic_end(s, 3200 * MS);
+	synthetic_stage(s, 3200 * MS, 10 * SECOND, "save", 0);
+	for (uint64_t t = 0; sampled && t <= 10; t++)
+		synthetic_gpu_sample(s, schema, t * SECOND, 600, 4, 100);
+}
+
+static void put_work(struct synthetic *s, uint64_t first, uint64_t count)
+{
+	for (uint64_t i = first; i < first + count; i++)
+		kernel(s, "gemm", SB_GPU_KERNEL, 2 * SECOND + i * 20 * MS + 5 * MS, 5 * MS, 0, 0);
+	/* the last step's end */
+	kernel(s, "gemm", SB_GPU_KERNEL, 2 * SECOND + (first + count) * 20 * MS - 1 * MS, 1 * MS, 0, 0);
+}
+
+/* Traced from 2045 to 2100 ms: 16 ms busy, 39 idle. */
+static void what_a_trace_of_three_steps_saves_is_told_for_all_steps(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	put_steps(&s, true);
+	put_work(&s, 2, 3);
+	synthetic_gpu_trace(&s, 2041 * MS, 2101 * MS);
+	m = synthetic_model(&s, 10 * SECOND);
+	f = finding(m, "gpu_gaps");
+	assert_near(m->gpu.traced_s, 0.060, 1e-9);
+	assert_near(f->saves_s, 39.0 / 55 * 1.2, 1e-6);
+	assert_non_null(strstr(f->evidence, "an estimate: 55.0 ms were traced of 1.20 s in 'denoise'"));
+	assert_null(finding(m, "gpu_utilization")); /* says the same */
+	synthetic_done(&s);
+}
+
+static void what_a_trace_of_the_whole_run_saves_is_told_as_it_is(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	put_steps(&s, false);
+	put_work(&s, 30, 30);
+	synthetic_gpu_trace(&s, 0, 10 * SECOND);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_near(finding(m, "gpu_gaps")->saves_s, m->gpu.idle_s, 1e-9);
+	assert_null(strstr(finding(m, "gpu_gaps")->evidence, "estimate"));
+	synthetic_done(&s);
+}
+
+/* 0.4 s busy by the samples, in stages of 1.2 s. */
+static void low_utilisation_saves_no_more_than_the_stages_that_use_the_gpu(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	put_steps(&s, true);
+	sb_builder_gpu(s.b, &(struct sb_builder_gpu){ .name = sb_builder_name(s.b, "denoise", NULL),
+				    .kind = SB_GPU_ZONE,
+				    .start_ns = 2 * SECOND + 10,
+				    .duration_ns = 1000 * MS,
+				    .launch_ns = 2 * SECOND + 5,
+				    .launch_tid = 1000,
+				    .stream = 7 });
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_near(finding(m, "gpu_utilization")->saves_s, 1.2 - 0.4, 1e-3);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +246,9 @@ int main(void)
 		cmocka_unit_test(attention_is_weighed_by_its_kernels),
 		cmocka_unit_test(unfused_attention_is_named),
 		cmocka_unit_test(communication_nobody_hides_is_named),
+		cmocka_unit_test(what_a_trace_of_three_steps_saves_is_told_for_all_steps),
+		cmocka_unit_test(what_a_trace_of_the_whole_run_saves_is_told_as_it_is),
+		cmocka_unit_test(low_utilisation_saves_no_more_than_the_stages_that_use_the_gpu),
 		cmocka_unit_test(gains_are_of_one_gpu_not_of_their_sum),
 	};
 

@@ -1,0 +1,17 @@
+/* When strobe traced the GPU: each trace's begin and end, as the recording says.
+ * Imports say nothing: they are a trace from end to end. */
+#ifndef SB_ANALYZE_GPU_TRACES_H
+#define SB_ANALYZE_GPU_TRACES_H
+
+#include "analyze/run.h"
+#include "base/vec.h"
+
+struct sb_gpu_trace {
+	uint32_t process;
+	int64_t begin_ns, end_ns; /* of a trace never ended: of its process */
+};
+
+/* Adds struct sb_gpu_trace to out, of each process in order. */
+int sb_gpu_traces_find(const struct sb_run *run, struct sb_vec *out);
+
+#endif
