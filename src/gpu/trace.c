@@ -25,6 +25,7 @@
 #define FULL_COUNT 1000u /* records that found no room before we give up */
 #define SIGNAL_SPEC "seconds:10"
 #define HOW "see docs/gpu.md, 'The kernel trace'"
+#define HOW_PERMITTED "modprobe option NVreg_RestrictProfilingToAdminUsers=0, or root; see 'strobe doctor'"
 
 enum phase {
 	OFF,
@@ -39,7 +40,7 @@ static struct sb_trace_spec spec;
 static uint64_t deadline_ticks;
 static _Atomic uint32_t steps_seen;
 static _Atomic bool stop_wanted, quit, signalled;
-static bool traced; /* something was, in this session */
+static bool asked; /* for a trace, in this session */
 static bool attributed; /* launches were asked for */
 
 static pthread_t thread;
@@ -71,12 +72,11 @@ static int begin(void)
 	if (!err)
 		err = sb_activity_start(cupti, &unattributed);
 	if (err) {
-		sb_keep_missing("kernels", strobe_error(), HOW);
+		sb_keep_missing("kernels", strobe_error(), err == STROBE_EPERM ? HOW_PERMITTED : HOW);
 		atomic_store(&phase, OFF);
 		sb_step_hook_set(NULL);
 		return err;
 	}
-	traced = true;
 	sb_keep_meta_int(SB_META_RUN, "gpu_trace_begin_ticks", (int64_t)sb_clock_ticks());
 	sb_keep_meta_int(SB_META_SYSTEM, "cupti_version", cupti->version);
 	sb_keep_meta_string(SB_META_SYSTEM, "cupti_path", cupti->path);
@@ -306,6 +306,7 @@ int strobe_gpu_trace_start(const char *text)
 	if (!sb_session_active())
 		return sb_fail(STROBE_EINVAL, "no session is open: strobe_start() first");
 	pthread_mutex_lock(&lock);
+	asked = true;
 	while (atomic_load(&phase) == ON && atomic_load(&stop_wanted) &&
 		!pthread_equal(pthread_self(), thread))
 		pthread_cond_wait(&changed, &lock); /* the last one is being put away */
@@ -355,9 +356,16 @@ void strobe_gpu_trace_yield(const char *to)
 
 void sb_gpu_trace_session_started(const char *text)
 {
-	traced = false;
-	if (text && *text && strobe_gpu_trace_start(text))
+	struct sb_trace_spec wanted;
+
+	asked = false;
+	if (!text || !*text)
+		return;
+	if (sb_trace_spec_parse(text, &wanted))
 		sb_keep_missing("kernels", strobe_error(), HOW);
+	else
+		strobe_gpu_trace_start(text);
+	asked = true;
 }
 
 static void say_untraced(void)
@@ -366,7 +374,7 @@ static void say_untraced(void)
 		sb_keep_missing("kernels", "the program never initialised CUDA", HOW);
 	else if (atomic_load(&phase) == ARMED)
 		sb_keep_missing("kernels", "too few steps were seen to trace any", "--gpu-trace=seconds:5");
-	else if (!traced && sb_gpu_context_at(0))
+	else if (!asked && sb_gpu_context_at(0))
 		sb_keep_missing(
 			"kernels, attention kind", "no GPU trace was asked for", "--gpu-trace=steps:3");
 }

@@ -44,7 +44,7 @@ P, U32, U64, I, S = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_
 class Program:
     """A program that uses CUDA and libstrobe."""
 
-    def __init__(self):
+    def __init__(self, before=lambda cupti: None):
         self.folder, self.names = tempfile.mkdtemp(prefix="strobe-fakes-"), []
         os.environ.update(STROBE_CUDA_PATH=BUILD + "/tests/fake/libfake_cuda.so",
                           STROBE_CUPTI_PATH=BUILD + "/tests/fake/libfake_cupti.so",
@@ -60,6 +60,7 @@ class Program:
         self.cuda.reset()
         self.cupti.reset()
         self.cuda.make_current(0x1000, 0)
+        before(self.cupti)
         assert self.strobe.strobe_start(None) == 0, self.strobe.strobe_error()
 
     def zone(self, name, ms):
@@ -179,7 +180,21 @@ def refusals_are_said_and_harmless():
     p.zone(b"denoise", 1)
     rec = p.stop()
     assert names_of(rec, "zone") == ["denoise"]
-    assert any(what == "kernels" and "somebody else" in why for what, why in rec.missing), rec.missing
+    said = [(what, why) for what, why in rec.missing if what.startswith("kernels")]
+    assert [what for what, _ in said] == ["kernels"] and "somebody else" in said[0][1], said
+
+
+@case
+def a_missing_permission_is_said_with_the_way_to_it():
+    os.environ["STROBE_GPU_TRACE"] = "all"
+    try:
+        p = Program(lambda cupti: cupti.refuse(b"cuptiActivityEnable", 35))
+    finally:
+        del os.environ["STROBE_GPU_TRACE"]
+    p.zone(b"denoise", 1)
+    said = [(what, why) for what, why in p.stop().missing if what.startswith("kernels")]
+    assert [what for what, _ in said] == ["kernels"], said
+    assert "no permission" in said[0][1] and "RestrictProfilingToAdminUsers=0" in said[0][1], said
 
 
 @case
