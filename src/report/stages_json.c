@@ -100,6 +100,15 @@ static void write_times(const struct sb_stage *s, struct sb_json *j)
 	write_rates(s, j);
 }
 
+/* Beside the main thread's stages: no part of the wall time's split. */
+static bool is_elsewhere(const struct sb_model *m, const struct sb_stage *s)
+{
+	for (size_t i = 0; i < m->stages.stage_count && !s->main_thread; i++)
+		if (m->stages.stages[i].main_thread)
+			return true;
+	return false;
+}
+
 static void write_stage(const struct sb_model *m, const struct sb_stage *s, struct sb_json *j)
 {
 	static const char *const states[] = { NULL, "open", "skipped", "untimed" };
@@ -124,6 +133,8 @@ static void write_stage(const struct sb_model *m, const struct sb_stage *s, stru
 		sb_json_int(j, "folded_count", s->folded_count);
 	if (s->thread_count > 1)
 		sb_json_int(j, "thread_count", s->thread_count);
+	if (is_elsewhere(m, s))
+		sb_json_bool(j, "other_thread", true);
 	if (s->state != SB_STAGE_SKIPPED && s->state != SB_STAGE_UNTIMED)
 		write_times(s, j);
 	sb_json_opt_string(j, "state", states[s->state]);
