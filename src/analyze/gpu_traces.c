@@ -53,3 +53,18 @@ int sb_gpu_traces_find(const struct sb_run *run, struct sb_vec *out)
 	}
 	return 0;
 }
+
+bool sb_gpu_traces_edge(const struct sb_vec *traces, uint32_t process, int64_t begin_ns, int64_t end_ns)
+{
+	const struct sb_gpu_trace *all = traces->items;
+
+	for (size_t i = 0; i < traces->count; i++) {
+		const struct sb_gpu_trace *t = &all[i];
+
+		if ((process == UINT32_MAX || t->process == process) &&
+			((t->begin_ns >= begin_ns && t->begin_ns <= end_ns) ||
+				(t->end_ns >= begin_ns && t->end_ns <= end_ns)))
+			return true;
+	}
+	return false;
+}

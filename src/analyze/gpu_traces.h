@@ -14,4 +14,8 @@ struct sb_gpu_trace {
 /* Adds struct sb_gpu_trace to out, of each process in order. */
 int sb_gpu_traces_find(const struct sb_run *run, struct sb_vec *out);
 
+/* Whether a trace of the process begins or ends in [begin, end]: that takes the
+ * program's time, and is strobe's own. UINT32_MAX: of any process. */
+bool sb_gpu_traces_edge(const struct sb_vec *traces, uint32_t process, int64_t begin_ns, int64_t end_ns);
+
 #endif

@@ -1,5 +1,6 @@
 /* Iterations, steps and blocks by name: statistics, the warm-up told apart, and
  * the ones that are slower than their peers. */
+#include "analyze/gpu_traces.h"
 #include "analyze/slow.h"
 #include "analyze/stages.h"
 #include "base/error.h"
@@ -30,6 +31,7 @@ struct loops {
 	struct loop *all;
 	uint32_t count, room;
 	struct sb_map index; /* name, role -> all */
+	struct sb_vec traces; /* struct sb_gpu_trace */
 	bool no_memory;
 };
 
@@ -163,15 +165,25 @@ void sb_iterations_add_slow(struct sb_iterations *it, struct sb_outlier slow)
 	it->outliers[at] = slow;
 }
 
+/* strobe's own doing, not the program's. */
+static bool holds_trace_edge(const struct loops *l, const struct loop *at, size_t i, double took_s)
+{
+	return i < at->begin_count && sb_gpu_traces_edge(&l->traces, UINT32_MAX, at->begins[i],
+					      at->begins[i] + (int64_t)(took_s * 1e9));
+}
+
 /* Of iterations and blocks. Which steps are slow is for steps.c, which knows their
  * peers: it tells sb_iterations_add_slow. */
-static void find_outliers(
-	const struct loop *at, const double *seconds, size_t count, double ratio, struct sb_iterations *out)
+static void find_outliers(const struct loops *l, const struct loop *at, const double *seconds, size_t count,
+	struct sb_iterations *out)
 {
+	double ratio = sb_slow_ratio(l->run);
+
 	if (at->role == STROBE_ROLE_STEP || out->warm.count < SB_SLOW_PEERS_LEAST)
 		return;
 	for (size_t i = (size_t)out->warmup_count; i < count; i++)
-		if (sb_is_slow(seconds[i], out->warm.median, ratio))
+		if (sb_is_slow(seconds[i], out->warm.median, ratio) &&
+			!holds_trace_edge(l, at, i, seconds[i]))
 			sb_iterations_add_slow(out,
 				(struct sb_outlier){ .index = (int64_t)i,
 					.duration_s = seconds[i],
@@ -255,7 +267,7 @@ static int fill_loop(struct loops *l, struct sb_model *m, const struct loop *at,
 	}
 	out->outliers = sb_model_alloc(m, OUTLIERS_LISTED * sizeof *out->outliers);
 	if (!err && count)
-		find_outliers(at, seconds, count, sb_slow_ratio(l->run), out);
+		find_outliers(l, at, seconds, count, out);
 	if (!err)
 		fill_series(m, seconds, count, out);
 	add_folded(at, &out->all);
@@ -281,6 +293,7 @@ static void done(void *self)
 		free(l->all[i].folded);
 	}
 	sb_map_done(&l->index);
+	sb_vec_done(&l->traces);
 	free(l->all);
 	free(l);
 }
@@ -305,7 +318,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	struct loops *l = self;
 	struct sb_iterations_section *s = &model->iterations;
 	int err = l->no_memory ? sb_fail(STROBE_ENOMEM, "no memory for the iterations of '%s'", run->path)
-			       : 0;
+			       : sb_gpu_traces_find(run, &l->traces);
 
 	s->all = sb_model_alloc(model, (l->count + 1) * sizeof *s->all);
 	for (uint32_t i = 0; !err && s->all && i < l->count; i++)

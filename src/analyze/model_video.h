@@ -58,6 +58,7 @@ struct sb_diffusion_section {
 	size_t slow_step_count;
 	int64_t slow_step_total;
 	double slow_step_excess_s; /* over their peers, all of them */
+	int64_t trace_edge_steps; /* strobe's GPU trace began or ended in them: nobody's peers */
 	struct sb_series series; /* one row per step, thinned; count 0: none */
 };
 struct sb_block_section {

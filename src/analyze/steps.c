@@ -1,4 +1,5 @@
 /* Scheduler steps: which there were, in which chains, and which were slow. */
+#include "analyze/gpu_traces.h"
 #include "analyze/series.h"
 #include "analyze/slow.h"
 #include "analyze/video.h"
@@ -230,7 +231,7 @@ static void group(struct sb_video *v, struct sb_model *model, bool by_step, doub
 
 static bool is_peer(const struct sb_step_note *n, int64_t block_size)
 {
-	return !n->cached && !n->first && n->block_size == block_size;
+	return !n->cached && !n->first && !n->trace_edge && n->block_size == block_size;
 }
 
 static double peer_median_s(struct sb_video *v, int64_t block_size, double *scratch_s)
@@ -283,6 +284,22 @@ static void tell_loop(
 			sb_iterations_add_slow(it, (struct sb_outlier){ n->ordinal, (double)n->begin_ns / 1e9,
 							   seconds(n), median_s });
 	}
+}
+
+/* To begin and end a trace takes the program's time: such a step is slow by strobe. */
+static void find_trace_edges(struct sb_video *v, struct sb_model *model)
+{
+	struct sb_step_note *all = v->steps.items;
+	struct sb_vec traces = { 0 };
+
+	if (sb_gpu_traces_find(v->run, &traces) != 0)
+		v->failed = true;
+	for (size_t i = 0; traces.count && i < v->steps.count; i++) {
+		all[i].trace_edge = sb_gpu_traces_edge(
+			&traces, v->run->tracks[all[i].track].process, all[i].begin_ns, all[i].end_ns);
+		model->diffusion.trace_edge_steps += all[i].trace_edge;
+	}
+	sb_vec_done(&traces);
 }
 
 static void find_slow(struct sb_video *v, struct sb_model *model, double *scratch_s)
@@ -383,6 +400,7 @@ void sb_steps_fill(struct sb_video *v, struct sb_model *model)
 		d->cached_ratio = (double)d->cached_steps / (double)v->steps.count;
 		group(v, model, false, scratch_s, &d->by_block_size, &d->by_block_size_count);
 		group(v, model, true, scratch_s, &d->by_step, &d->by_step_count);
+		find_trace_edges(v, model);
 		find_slow(v, model, scratch_s);
 		store_series(v, model);
 		fill_generations(v, model);

@@ -29,6 +29,7 @@ struct sb_step_note {
 	bool measured; /* the caller's stopwatch: may overlap, is never nested */
 	bool cached;
 	bool first; /* of its generation */
+	bool trace_edge; /* strobe's GPU trace began or ended in it, set by steps.c */
 };
 
 struct sb_block_note {

@@ -145,6 +145,8 @@ static void steps_json(const struct sb_diffusion_section *d, struct sb_json *j)
 		sb_json_object_end(j);
 	}
 	groups_json(j, "by_block_size", d->by_block_size, d->by_block_size_count, "steps");
+	if (d->trace_edge_steps)
+		sb_json_int(j, "trace_edge_step_count", d->trace_edge_steps);
 	slow_json(d, j);
 	sb_json_series(j, "series", &d->series);
 }
@@ -324,6 +326,10 @@ static void steps_text(const struct sb_model *model, struct sb_buf *out)
 		sb_buf_printf(out, "  slow: step %lld at %.2f s took %s, its peers %s\n",
 			(long long)d->slow_steps[i].step, d->slow_steps[i].t_s, took, peers);
 	}
+	if (d->trace_edge_steps)
+		sb_buf_printf(out,
+			"  not judged as slow: %lld step%s in which strobe began or ended its GPU trace\n",
+			(long long)d->trace_edge_steps, d->trace_edge_steps == 1 ? "" : "s");
 }
 
 static void split_text(const struct sb_model *model, struct sb_buf *out)

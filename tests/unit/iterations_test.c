@@ -123,6 +123,33 @@ static void the_loop_and_the_video_agree_on_slow_steps(void **state)
 	synthetic_done(&s);
 }
 
+/* Steps 5 and 8 hold the ends of a trace and take twice as long; 11 is slow by itself.
+ * So it is with the iterations beside them. */
+static void what_strobes_trace_slows_is_not_the_programs_slowness(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (int i = 0; i < 20; i++) {
+		uint64_t at = (uint64_t)i * SECOND, long_ns = (i == 5 || i == 8 || i == 11 ? 200 : 100) * MS;
+
+		synthetic_step(&s, at, at + long_ns, i, 0);
+		synthetic_stage(&s, at + 300 * MS, at + 300 * MS + long_ns, "tile", STROBE_ROLE_ITERATION);
+	}
+	synthetic_gpu_trace(&s, 5 * SECOND + 90 * MS, 8 * SECOND + 10 * MS);
+	synthetic_gpu_trace(&s, 5 * SECOND + 390 * MS, 8 * SECOND + 310 * MS);
+	m = synthetic_model(&s, 20 * SECOND);
+	assert_int_equal(m->diffusion.trace_edge_steps, 2);
+	assert_int_equal(m->diffusion.slow_step_total, 1);
+	assert_int_equal(m->diffusion.slow_steps[0].step, 11);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(m->iterations.all[i].outlier_count, 1);
+		assert_int_equal(m->iterations.all[i].outliers[0].index, 11);
+	}
+	synthetic_done(&s);
+}
+
 /* One loop, one median: 1.3 times is not slow, 1.6 times is. */
 static void slow_is_half_as_long_again_as_the_median(void **state)
 {
@@ -167,6 +194,7 @@ int main(void)
 		cmocka_unit_test(a_slow_one_in_the_middle_is_an_outlier_not_a_warm_up),
 		cmocka_unit_test(one_iteration_has_no_deviation),
 		cmocka_unit_test(the_loop_and_the_video_agree_on_slow_steps),
+		cmocka_unit_test(what_strobes_trace_slows_is_not_the_programs_slowness),
 		cmocka_unit_test(slow_is_half_as_long_again_as_the_median),
 		cmocka_unit_test(steps_inside_steps_and_unfinished_ones_are_no_iterations),
 	};
