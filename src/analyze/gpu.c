@@ -389,7 +389,9 @@ static bool place_row(struct gpu *g, struct sb_model *model, uint32_t path, cons
 		return false;
 	row.total_s = seconds(part_ns);
 	row.ratio = whole_ns > 0 ? (double)part_ns / (double)whole_ns : NAN;
-	row.count = (int64_t)(what == ROWS_OFFLOAD ? p->copy_count : p->count);
+	row.count = (int64_t)(what == ROWS_OFFLOAD ? p->copy_count
+			      : what == ROWS_IDLE  ? p->gap_count
+						   : p->count);
 	if (what == ROWS_BUSY)
 		row.busy_s = seconds(p->busy_ns);
 	if (what == ROWS_OFFLOAD)
@@ -397,6 +399,34 @@ static bool place_row(struct gpu *g, struct sb_model *model, uint32_t path, cons
 	row.name = place_name(g, model, path);
 	*out = row;
 	return true;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct sb_gpu_row *)a)->name, ((const struct sb_gpu_row *)b)->name);
+}
+
+/* Places that read alike (the same zone by another way) are one row. */
+static size_t merge_alike(struct sb_gpu_row *rows, size_t count)
+{
+	size_t kept = 0;
+
+	if (count)
+		qsort(rows, count, sizeof *rows, by_name);
+	for (size_t i = 0; i < count; i++) {
+		struct sb_gpu_row *into = &rows[kept ? kept - 1 : 0];
+
+		if (!kept || strcmp(into->name, rows[i].name)) {
+			rows[kept++] = rows[i];
+			continue;
+		}
+		into->count += rows[i].count;
+		into->total_s += rows[i].total_s;
+		into->busy_s += rows[i].busy_s;
+		into->ratio += rows[i].ratio;
+		into->bytes += rows[i].bytes;
+	}
+	return kept;
 }
 
 static struct sb_gpu_row *fill_places(
@@ -414,6 +444,7 @@ static struct sb_gpu_row *fill_places(
 	for (uint32_t i = 0; i < place_count; i++)
 		if (place_row(g, model, i, &places[i], what, &rows[*out_count]))
 			++*out_count;
+	*out_count = merge_alike(rows, *out_count);
 	kept = keep_top(model, rows, out_count);
 	free(rows);
 	return kept;

@@ -434,6 +434,16 @@ void sb_gpu_launches_end(struct sb_gpu_launches *l, const struct sb_zone *z)
 		z->flags & SB_ZONE_RECURSIVE ? z->path : sb_run_path(l->run, z->path)->parent);
 }
 
+static void count_gaps(struct sb_gpu_launches *l)
+{
+	for (size_t i = 0; l->timeline && i < l->timeline->gap_count; i++) {
+		struct sb_gpu_place *p = place_at(l, l->timeline->gaps[i].path);
+
+		if (p)
+			p->gap_count++;
+	}
+}
+
 int sb_gpu_launches_rest(struct sb_gpu_launches *l)
 {
 	struct place_state *s = l->watched == UINT32_MAX ? NULL : state_of(l, l->watched);
@@ -445,6 +455,7 @@ int sb_gpu_launches_rest(struct sb_gpu_launches *l)
 	if (s && l->timeline && l->timeline->times.last_ns > s->since_ns)
 		watch(l, 0, s->since_ns == INT64_MIN ? l->timeline->times.first_ns : s->since_ns,
 			l->timeline->times.last_ns);
+	count_gaps(l);
 	drop_process(l);
 	return l->err;
 }

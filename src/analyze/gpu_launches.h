@@ -13,6 +13,7 @@ struct sb_gpu_place {
 	int64_t idle_ns; /* the GPU had nothing to do while the CPU was here */
 	uint64_t count;
 	uint64_t copy_count;
+	uint64_t gap_count; /* gaps that the CPU was here for most of */
 };
 
 struct sb_gpu_launches;

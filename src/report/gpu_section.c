@@ -136,7 +136,7 @@ static void share_text(char *out, size_t size, double ratio)
 
 /* Long kernel names are told apart by their beginning and their end. */
 static void rows_text(struct sb_buf *out, const struct sb_text_options *options, const char *title,
-	const struct sb_gpu_row *rows, size_t count)
+	const char *counted, const struct sb_gpu_row *rows, size_t count)
 {
 	size_t width = (size_t)(sb_text_columns(options) - 34);
 
@@ -148,7 +148,7 @@ static void rows_text(struct sb_buf *out, const struct sb_text_options *options,
 			break;
 		}
 	}
-	sb_buf_printf(out, "  %-*s %10s %8s %9s\n", (int)width, title, "total", "share", "count");
+	sb_buf_printf(out, "  %-*s %10s %8s %9s\n", (int)width, title, "total", "share", counted);
 	for (size_t i = 0; i < count && i < ROWS_SHOWN; i++) {
 		char total[24], share[24];
 		size_t used;
@@ -265,15 +265,16 @@ static void gpu_text(const struct sb_model *model, const struct sb_text_options 
 	sb_text_heading(out, options, "GPU trace");
 	head_text(g, out);
 	copies_text(g, out);
-	rows_text(out, options, "Kernels by GPU time", g->top_kernels, g->top_kernel_count);
-	rows_text(out, options, "Zones by the GPU time they launched", g->top_zones, g->top_zone_count);
-	rows_text(out, options, "Attention", g->attention, g->attention_count);
-	rows_text(out, options, "Collectives", g->collectives, g->collective_count);
-	rows_text(out, options, "Host copies by zone", g->offload, g->offload_count);
+	rows_text(out, options, "Kernels by GPU time", "count", g->top_kernels, g->top_kernel_count);
+	rows_text(out, options, "Zones by the GPU time they launched", "launched", g->top_zones,
+		g->top_zone_count);
+	rows_text(out, options, "Attention", "count", g->attention, g->attention_count);
+	rows_text(out, options, "Collectives", "count", g->collectives, g->collective_count);
+	rows_text(out, options, "Host copies by zone", "copies", g->offload, g->offload_count);
 	rows_text(out, options,
 		g->device_count > 1 ? "GPU idle while the CPU was in (all GPUs added up)"
 				    : "GPU idle while the CPU was in",
-		g->idle_zones, g->idle_zone_count);
+		"gaps", g->idle_zones, g->idle_zone_count);
 	for (size_t i = 0; i < g->gap_count && i < 3; i++) {
 		char duration[24];
 

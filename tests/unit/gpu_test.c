@@ -69,6 +69,19 @@ static const struct sb_stage *stage(const struct opened *o, const char *name)
 	return s;
 }
 
+static void section_holds(const struct opened *o, const char *what)
+{
+	struct sb_text_options options = { .columns = 100 };
+	struct sb_buf text = { 0 };
+
+	for (const struct sb_section *const *section = sb_sections; *section; section++)
+		if (!strcmp((*section)->name, "gpu"))
+			(*section)->text(o->model, &options, &text);
+	if (!strstr(sb_buf_text(&text), what))
+		fail_msg("no '%s' in\n%s", what, sb_buf_text(&text));
+	sb_buf_done(&text);
+}
+
 /* ---- a real trace ---- */
 
 /* Names past 1900 bytes are cut and marked: then the beginning has to do. */
@@ -250,6 +263,41 @@ static void a_gap_is_explained_by_what_the_cpu_did(void **state)
 	close_model(&o);
 }
 
+/* "run > call" by two ways holds two of the three gaps; twenty launches are no gaps. */
+static void idle_rows_count_gaps_and_places_that_read_alike_are_one(void **state)
+{
+	struct made m = begin_made();
+	uint32_t run = sb_builder_name(m.b, "run", NULL), call = sb_builder_name(m.b, "call", NULL);
+	const struct sb_gpu_section *gpu;
+	struct opened o;
+
+	sb_builder_begin(m.w, 0, run);
+	for (uint64_t i = 0; i < 3; i++) {
+		uint32_t way = sb_builder_name(m.b, i % 2 ? "by A" : "by B", NULL);
+
+		sb_builder_begin(m.w, i * 100000 + 1000, way);
+		sb_builder_begin(m.w, i * 100000 + 2000, call);
+		sb_builder_end(m.w, i * 100000 + 80000, call);
+		sb_builder_end(m.w, i * 100000 + 81000, way);
+	}
+	sb_builder_end(m.w, 400000, run);
+	for (uint64_t i = 0; i < 4; i++)
+		for (uint64_t k = 0; k < 5; k++)
+			put_gpu(&m, "k",
+				(struct sb_builder_gpu)KERNEL(
+					i * 100000 + 90000, 1000, i * 100000 + 95000 + k * 1000));
+	o = end_made(&m, 400000);
+	gpu = &o.model->gpu;
+	assert_int_equal(gpu->gap_total, 3);
+	assert_int_equal(find_row(gpu->idle_zones, gpu->idle_zone_count, "run > call")->count, 2);
+	close_to(find_row(gpu->idle_zones, gpu->idle_zone_count, "run > call")->total_s, 2 * 78000e-9);
+	for (size_t i = 1; i < gpu->idle_zone_count; i++)
+		for (size_t k = 0; k < i; k++)
+			assert_string_not_equal(gpu->idle_zones[i].name, gpu->idle_zones[k].name);
+	section_holds(&o, " gaps\n");
+	close_model(&o);
+}
+
 static void copies_are_told_apart_by_direction_and_memory(void **state)
 {
 	struct made m = begin_made();
@@ -352,19 +400,6 @@ static void busy_time_of_a_short_trace_is_not_shown_as_the_stages(void **state)
 	close_model(&o);
 }
 
-static void section_holds(const struct opened *o, const char *what)
-{
-	struct sb_text_options options = { .columns = 100 };
-	struct sb_buf text = { 0 };
-
-	for (const struct sb_section *const *section = sb_sections; *section; section++)
-		if (!strcmp((*section)->name, "gpu"))
-			(*section)->text(o->model, &options, &text);
-	if (!strstr(sb_buf_text(&text), what))
-		fail_msg("no '%s' in\n%s", what, sb_buf_text(&text));
-	sb_buf_done(&text);
-}
-
 /* Four GPUs, each busy for 1 us of 3, in a run of 4 us. */
 static void gpus_side_by_side_are_not_added_up_for_people(void **state)
 {
@@ -453,6 +488,7 @@ int main(void)
 		cmocka_unit_test(gpu_time_belongs_to_the_zone_that_launched_it),
 		cmocka_unit_test(overlapping_kernels_are_busy_once),
 		cmocka_unit_test(a_gap_is_explained_by_what_the_cpu_did),
+		cmocka_unit_test(idle_rows_count_gaps_and_places_that_read_alike_are_one),
 		cmocka_unit_test(copies_are_told_apart_by_direction_and_memory),
 		cmocka_unit_test(communication_is_exposed_where_nothing_computes),
 		cmocka_unit_test(calls_of_the_runtime_are_seen_through_and_waits_are_not_overlap),
