@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#define PSS_FIRST_NS 1000000000ull
 #define PSS_SPACING_NS 15000000000ull
 
 enum { RSS, PSS, PROCESSES, THREADS, COLUMNS };
@@ -21,6 +22,7 @@ static const struct sb_column columns[COLUMNS] = {
 static struct {
 	struct sb_samples series;
 	struct sb_seldom pss;
+	uint64_t first_ns;
 } process;
 
 static bool wanted(const struct sb_settings *s)
@@ -32,6 +34,14 @@ static void start(const struct sb_settings *settings)
 {
 	memset(&process, 0, sizeof process);
 	sb_samples_open(&process.series, "process", -1, columns, COLUMNS, settings->max_data_points);
+}
+
+/* A program that has just begun soon has another size. */
+static uint64_t pss_spacing_ns(uint64_t mono_ns)
+{
+	uint64_t age_ns = mono_ns - process.first_ns;
+
+	return age_ns < PSS_FIRST_NS ? PSS_FIRST_NS : age_ns > PSS_SPACING_NS ? PSS_SPACING_NS : age_ns;
 }
 
 static void sample(const struct sb_tick *tick)
@@ -46,11 +56,14 @@ static void sample(const struct sb_tick *tick)
 	v[PROCESSES] = totals.process_count;
 	v[THREADS] = totals.thread_count;
 	v[PSS] = NAN;
+	if (!process.first_ns)
+		process.first_ns = tick->mono_ns;
 	if (sb_seldom_due(&process.pss, tick->mono_ns)) {
 		uint64_t start_ns = sb_mono_ns();
 
 		v[PSS] = sb_tree_pss_mb();
-		sb_seldom_done(&process.pss, tick->mono_ns, sb_mono_ns() - start_ns, PSS_SPACING_NS);
+		sb_seldom_done(
+			&process.pss, tick->mono_ns, sb_mono_ns() - start_ns, pss_spacing_ns(tick->mono_ns));
 	}
 	sb_samples_push(&process.series, tick->ticks, v);
 }

@@ -176,6 +176,30 @@ static void tree_holds_descendants_and_nobody_else(void **state)
 	sb_tree_close();
 }
 
+/* The size at its very start is no program's size. */
+static void the_proportional_size_is_asked_again_soon(void **state)
+{
+	const uint64_t second_ns = 1000000000;
+	int seen[2] = { 0 };
+
+	write_process(100, 1, "strobe", 5, 1, 1, 7, 7);
+	write_process(101, 100, "python3", 200, 1000, 12, 4096, 100);
+	put(proc, "101/smaps_rollup", "Rss: 100 kB\nPss: 2048 kB\n");
+	sb_tree_open(100, true);
+	sb_tree_update(1, true);
+	sb_source_process.open(&settings);
+	for (uint64_t s = 1; s <= 8; s++) {
+		if (s == 2)
+			put(proc, "101/smaps_rollup", "Rss: 100 kB\nPss: 1048576 kB\n");
+		sample_at(&sb_source_process, s * second_ns);
+		seen[0] += captured("process", -1, "pss_mb", -1) == 2;
+		seen[1] += captured("process", -1, "pss_mb", -1) == 1024;
+	}
+	sb_tree_close();
+	assert_int_equal(seen[0], 1);
+	assert_int_equal(seen[1], 3); /* 1, 2 and 4 seconds after each other */
+}
+
 static void what_a_reaped_child_used_is_kept(void **state)
 {
 	struct sb_tree_totals totals;
@@ -255,6 +279,7 @@ int main(void)
 		CASE(memory_has_swap_cache_and_the_groups_limit),
 		CASE(old_control_groups_are_read_too),
 		CASE(tree_holds_descendants_and_nobody_else),
+		CASE(the_proportional_size_is_asked_again_soon),
 		CASE(what_a_reaped_child_used_is_kept),
 		CASE(disk_counts_each_byte_once),
 		CASE(pressure_is_a_share_of_the_interval),
