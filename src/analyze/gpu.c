@@ -350,6 +350,9 @@ static void fill_copies(struct gpu *g, struct sb_model *model)
 		}
 	}
 	model->gpu.copies = rows;
+	model->gpu.memset_count = (int64_t)g->sets.count;
+	model->gpu.memset_bytes = (double)g->sets.bytes;
+	model->gpu.memset_total_s = seconds(g->sets.total_ns);
 	model->gpu.copy_ratio = g->times.window_ns ? (double)copies_ns / (double)g->times.window_ns : NAN;
 }
 

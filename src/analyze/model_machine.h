@@ -121,6 +121,8 @@ struct sb_gpu_section {
 		double bytes, total_s, gb_per_s;
 	} * copies;
 	size_t copy_count;
+	int64_t memset_count;
+	double memset_bytes, memset_total_s;
 	struct sb_gpu_device { /* as one process used it */
 		int device;
 		uint32_t pid;

@@ -49,6 +49,17 @@ static void copies_json(const struct sb_gpu_section *g, struct sb_json *j)
 	sb_json_array_end(j);
 }
 
+static void memsets_json(const struct sb_gpu_section *g, struct sb_json *j)
+{
+	if (!g->memset_count)
+		return;
+	sb_json_object_begin(j, "memsets");
+	sb_json_int(j, "count", g->memset_count);
+	sb_json_double(j, "bytes", g->memset_bytes);
+	sb_json_double(j, "total_s", g->memset_total_s);
+	sb_json_object_end(j);
+}
+
 static void devices_json(const struct sb_gpu_section *g, struct sb_json *j)
 {
 	sb_json_array_begin(j, "devices");
@@ -109,6 +120,7 @@ static void gpu_json(const struct sb_model *model, struct sb_json *j)
 	}
 	devices_json(g, j);
 	copies_json(g, j);
+	memsets_json(g, j);
 	if (g->top_kernel_count) {
 		rows_json(j, "top_kernels", g->top_kernels, g->top_kernel_count);
 	} else { /* always there */
@@ -185,6 +197,17 @@ static void copies_text(const struct sb_gpu_section *g, struct sb_buf *out)
 			sb_buf_printf(out, ", %.1f GB/s", c->gb_per_s);
 		sb_buf_putc(out, '\n');
 	}
+}
+
+static void memsets_text(const struct sb_gpu_section *g, struct sb_buf *out)
+{
+	char bytes[24], total[24];
+
+	if (!g->memset_count)
+		return;
+	sb_text_bytes(bytes, sizeof bytes, g->memset_bytes);
+	sb_text_seconds(total, sizeof total, g->memset_total_s);
+	sb_buf_printf(out, "  memsets %22lld  %10s in %s\n", (long long)g->memset_count, bytes, total);
 }
 
 static void busy_text(struct sb_buf *out, double busy_s, double idle_s, double window_s)
@@ -265,6 +288,7 @@ static void gpu_text(const struct sb_model *model, const struct sb_text_options 
 	sb_text_heading(out, options, "GPU trace");
 	head_text(g, out);
 	copies_text(g, out);
+	memsets_text(g, out);
 	rows_text(out, options, "Kernels by GPU time", "count", g->top_kernels, g->top_kernel_count);
 	rows_text(out, options, "Zones by the GPU time they launched", "launched", g->top_zones,
 		g->top_zone_count);

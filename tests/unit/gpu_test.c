@@ -327,6 +327,29 @@ static void copies_are_told_apart_by_direction_and_memory(void **state)
 	close_model(&o);
 }
 
+static void memsets_have_a_row_of_their_own(void **state)
+{
+	struct made m = begin_made();
+	struct sb_builder_gpu set = { .kind = SB_GPU_MEMSET,
+		.start_ns = 100,
+		.duration_ns = 1000,
+		.launch_ns = 50,
+		.launch_tid = 1000,
+		.bytes = 3000000 };
+	struct opened o;
+
+	zone(&m, "A", 0, 2000);
+	put_gpu(&m, "Memset (Device)", set);
+	set.start_ns = 2000;
+	put_gpu(&m, "Memset (Device)", set);
+	o = end_made(&m, 4000);
+	assert_int_equal(o.model->gpu.memset_count, 2);
+	close_to(o.model->gpu.memset_bytes, 6000000);
+	close_to(o.model->gpu.memset_total_s, 2000e-9);
+	section_holds(&o, "  memsets                      2      6.0 MB in 2.00 us\n");
+	close_model(&o);
+}
+
 static void communication_is_exposed_where_nothing_computes(void **state)
 {
 	struct made m = begin_made();
@@ -490,6 +513,7 @@ int main(void)
 		cmocka_unit_test(a_gap_is_explained_by_what_the_cpu_did),
 		cmocka_unit_test(idle_rows_count_gaps_and_places_that_read_alike_are_one),
 		cmocka_unit_test(copies_are_told_apart_by_direction_and_memory),
+		cmocka_unit_test(memsets_have_a_row_of_their_own),
 		cmocka_unit_test(communication_is_exposed_where_nothing_computes),
 		cmocka_unit_test(calls_of_the_runtime_are_seen_through_and_waits_are_not_overlap),
 		cmocka_unit_test(busy_time_of_a_short_trace_is_not_shown_as_the_stages),
