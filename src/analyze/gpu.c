@@ -13,7 +13,9 @@
 
 #define TOP_ROWS 20u
 #define SMALL_NS 10000
-#define COPY_KINDS (SB_GPU_COPY_OTHER - SB_GPU_COPY_H2D + 1)
+#define COPY_PEER \
+	(SB_GPU_COPY_OTHER - SB_GPU_COPY_H2D + 1) /* told by its name: recordings have no kind for it */
+#define COPY_KINDS (COPY_PEER + 1)
 #define MEMORY_KINDS 3
 
 struct tally {
@@ -109,6 +111,16 @@ static void begin_process(struct gpu *g, uint32_t process)
 		g->err = sb_gpu_timeline_init(&g->timeline);
 }
 
+/* CUPTI's and Kineto's name: "Memcpy PtoP (Device -> Device)". */
+static int copy_kind(const struct gpu *g, const struct sb_event *e)
+{
+	bool between_devices = e->gpu.kind == SB_GPU_COPY_D2D || e->gpu.kind == SB_GPU_COPY_OTHER;
+
+	if (between_devices && strstr(g->run->names[e->name].text, "PtoP"))
+		return COPY_PEER;
+	return (int)e->gpu.kind - SB_GPU_COPY_H2D;
+}
+
 static void take_event(void *self, const struct sb_event *e)
 {
 	struct gpu *g = self;
@@ -122,7 +134,7 @@ static void take_event(void *self, const struct sb_event *e)
 	case SB_GPU_COPY_D2H:
 	case SB_GPU_COPY_D2D:
 	case SB_GPU_COPY_OTHER:
-		count(&g->copies[e->gpu.kind - SB_GPU_COPY_H2D][memory], e->gpu.duration_ns, e->gpu.bytes);
+		count(&g->copies[copy_kind(g, e)][memory], e->gpu.duration_ns, e->gpu.bytes);
 		break;
 	case SB_GPU_MEMSET: count(&g->sets, e->gpu.duration_ns, e->gpu.bytes); break;
 	default: return; /* ranges and waits are not work */
@@ -332,7 +344,7 @@ static struct sb_gpu_row *fill_kinds(
 
 static void fill_copies(struct gpu *g, struct sb_model *model)
 {
-	static const char *const directions[COPY_KINDS] = { "H2D", "D2H", "D2D", "other" };
+	static const char *const directions[COPY_KINDS] = { "H2D", "D2H", "D2D", "other", "P2P" };
 	static const char *const memories[MEMORY_KINDS] = { NULL, "pageable", "pinned" };
 	struct sb_gpu_copy *rows = sb_model_alloc(model, COPY_KINDS * MEMORY_KINDS * sizeof *rows);
 	int64_t copies_ns = 0;

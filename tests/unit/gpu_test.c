@@ -327,6 +327,30 @@ static void copies_are_told_apart_by_direction_and_memory(void **state)
 	close_model(&o);
 }
 
+/* Our own traces record them as of another kind, imports as D2D. */
+static void copies_from_gpu_to_gpu_are_p2p_however_recorded(void **state)
+{
+	const enum sb_gpu_kind kinds[] = { SB_GPU_COPY_OTHER, SB_GPU_COPY_D2D };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct made m = begin_made();
+		struct sb_builder_gpu copy = { .kind = kinds[i],
+			.start_ns = 100,
+			.duration_ns = 1000,
+			.launch_ns = 50,
+			.launch_tid = 1000,
+			.bytes = 10000 };
+		struct opened o;
+
+		zone(&m, "A", 0, 2000);
+		put_gpu(&m, "Memcpy PtoP (Device -> Device)", copy);
+		o = end_made(&m, 3000);
+		assert_int_equal(o.model->gpu.copy_count, 1);
+		assert_string_equal(o.model->gpu.copies[0].direction, "P2P");
+		close_model(&o);
+	}
+}
+
 static void memsets_have_a_row_of_their_own(void **state)
 {
 	struct made m = begin_made();
@@ -513,6 +537,7 @@ int main(void)
 		cmocka_unit_test(a_gap_is_explained_by_what_the_cpu_did),
 		cmocka_unit_test(idle_rows_count_gaps_and_places_that_read_alike_are_one),
 		cmocka_unit_test(copies_are_told_apart_by_direction_and_memory),
+		cmocka_unit_test(copies_from_gpu_to_gpu_are_p2p_however_recorded),
 		cmocka_unit_test(memsets_have_a_row_of_their_own),
 		cmocka_unit_test(communication_is_exposed_where_nothing_computes),
 		cmocka_unit_test(calls_of_the_runtime_are_seen_through_and_waits_are_not_overlap),
