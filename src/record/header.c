@@ -74,15 +74,12 @@ void sb_header_fill(struct sb_file_header *h, uint32_t chunk_bytes, const struct
 	memcpy(h->magic, SB_MAGIC, sizeof h->magic); /* last: a file with a magic has a header */
 }
 
-void sb_header_finish(struct sb_file_header *h, uint32_t chunk_count)
+void sb_header_finish(struct sb_file_header *h, const struct sb_anchor *end, uint32_t chunk_count)
 {
-	struct sb_anchor end;
-
-	sb_clock_anchor(&end);
-	h->end_ticks = end.ticks;
-	h->end_mono_ns = end.mono_ns;
-	h->end_real_ns = end.real_ns;
-	h->heartbeat_ticks = end.ticks;
+	h->end_ticks = end->ticks;
+	h->end_mono_ns = end->mono_ns;
+	h->end_real_ns = end->real_ns;
+	h->heartbeat_ticks = end->ticks;
 	h->chunk_count = chunk_count;
 	__atomic_store_n(&h->closed, 1, __ATOMIC_RELEASE);
 }

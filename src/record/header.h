@@ -3,11 +3,12 @@
 #define SB_RECORD_HEADER_H
 
 #include "format/wire.h"
+#include "record/clock.h"
 #include "record/settings.h"
 
 /* h is zeros; the magic is written last, so that a file with one has a header. */
 void sb_header_fill(struct sb_file_header *h, uint32_t chunk_bytes, const struct sb_settings *settings,
 	const char *run_dir);
-void sb_header_finish(struct sb_file_header *h, uint32_t chunk_count);
+void sb_header_finish(struct sb_file_header *h, const struct sb_anchor *end, uint32_t chunk_count);
 
 #endif

@@ -479,15 +479,17 @@ static void stop_modules(void)
 int sb_session_close(void)
 {
 	const char *file_name;
+	struct sb_anchor end;
 	int err = 0;
 
+	sb_clock_anchor(&end); /* what we wait for from here on is not the program's time */
 	stop_modules();
 	sb_keeper_stop();
 	sb_mode_set(0);
 	atomic_store(&REC->state, SB_CLOSING);
 	sb_writers_quiesce();
 	sb_writers_poison();
-	sb_header_finish(sb_header(), atomic_load(&REC->extent.next_chunk));
+	sb_header_finish(sb_header(), &end, atomic_load(&REC->extent.next_chunk));
 	sb_extent_close(&REC->extent);
 	atomic_fetch_add(&REC->session, 1);
 	atomic_store(&REC->state, SB_IDLE);
