@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #define BYTES_COLUMNS 10 /* after the count, where rows have bytes */
+#define RATE_COLUMNS 13 /* after the bytes, where there is room */
 #define ROWS_SHOWN 10
 #define DEVICES_SHOWN 16
 
@@ -151,12 +152,13 @@ static void rows_text(struct sb_buf *out, const struct sb_text_options *options,
 	const char *counted, const struct sb_gpu_row *rows, size_t count)
 {
 	size_t width = (size_t)(sb_text_columns(options) - 34);
+	bool with_rates = sb_text_columns(options) >= 80;
 
 	if (!count)
 		return;
 	for (size_t i = 0; i < count; i++) {
 		if (rows[i].bytes > 0) {
-			width -= BYTES_COLUMNS;
+			width -= BYTES_COLUMNS + (with_rates ? RATE_COLUMNS : 0);
 			break;
 		}
 	}
@@ -176,6 +178,8 @@ static void rows_text(struct sb_buf *out, const struct sb_text_options *options,
 
 			sb_text_bytes(bytes, sizeof bytes, rows[i].bytes);
 			sb_buf_printf(out, "  %8s", bytes);
+			if (with_rates && rows[i].total_s > 0)
+				sb_buf_printf(out, " %7.1f GB/s", rows[i].bytes / rows[i].total_s / 1e9);
 		}
 		sb_buf_putc(out, '\n');
 	}

@@ -324,6 +324,7 @@ static void copies_are_told_apart_by_direction_and_memory(void **state)
 	close_to(o.model->gpu.copies[1].gb_per_s, 50);
 	assert_string_equal(o.model->gpu.offload[0].name, "offload");
 	close_to(o.model->gpu.offload[0].bytes, 20000);
+	section_holds(&o, "   20.0 kB    16.7 GB/s\n"); /* in 1.2 us */
 	close_model(&o);
 }
 
