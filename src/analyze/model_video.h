@@ -52,7 +52,8 @@ struct sb_diffusion_section {
 	} * by_block_size, *by_step;
 	size_t by_block_size_count, by_step_count;
 	struct sb_slow_step {
-		int64_t step, block; /* -1: none */
+		int64_t step, block; /* as the pipeline numbers them; -1: none */
+		int64_t ordinal; /* among the steps of its name, from 0, like iterations' outliers */
 		double t_s, duration_s, peer_s; /* peers: same block size, not cached, not first */
 	} * slow_steps; /* slowest first, at most 20 */
 	size_t slow_step_count;

@@ -253,6 +253,7 @@ static void list_slow(struct sb_diffusion_section *d, const struct sb_step_note 
 {
 	struct sb_slow_step slow = { .step = n->step,
 		.block = n->block,
+		.ordinal = n->ordinal,
 		.t_s = (double)n->begin_ns / 1e9,
 		.duration_s = seconds(n),
 		.peer_s = median_s };

@@ -97,6 +97,7 @@ static void slow_json(const struct sb_diffusion_section *d, struct sb_json *j)
 
 		sb_json_object_begin(j, NULL);
 		sb_json_int(j, "step_index", s->step);
+		sb_json_int(j, "iteration_index", s->ordinal);
 		sb_json_opt_count(j, "block_index", s->block);
 		sb_json_double(j, "t_s", s->t_s);
 		sb_json_double(j, "duration_s", s->duration_s);
@@ -323,8 +324,10 @@ static void steps_text(const struct sb_model *model, struct sb_buf *out)
 	for (size_t i = 0; i < d->slow_step_count && i < 5; i++) {
 		sb_text_seconds(took, sizeof took, d->slow_steps[i].duration_s);
 		sb_text_seconds(peers, sizeof peers, d->slow_steps[i].peer_s);
-		sb_buf_printf(out, "  slow: step %lld at %.2f s took %s, its peers %s\n",
-			(long long)d->slow_steps[i].step, d->slow_steps[i].t_s, took, peers);
+		sb_buf_printf(out, "  slow: number %lld", (long long)d->slow_steps[i].ordinal + 1);
+		if (d->slow_steps[i].step >= 0)
+			sb_buf_printf(out, " (step_index %lld)", (long long)d->slow_steps[i].step);
+		sb_buf_printf(out, " at %.2f s took %s, its peers %s\n", d->slow_steps[i].t_s, took, peers);
 	}
 	if (d->trace_edge_steps)
 		sb_buf_printf(out,

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "report/section.h"
 #include "synthetic.h"
 
 static struct sb_model *loop(struct synthetic *s, const uint64_t *ms, size_t count)
@@ -91,8 +92,21 @@ static void one_iteration_has_no_deviation(void **state)
 	synthetic_done(&s);
 }
 
+static void section_says(const struct sb_model *m, const char *name, const char *what)
+{
+	struct sb_text_options options = { .columns = 100 };
+	struct sb_buf text = { 0 };
+
+	for (const struct sb_section *const *section = sb_sections; *section; section++)
+		if (!strcmp((*section)->name, name))
+			(*section)->text(m, &options, &text);
+	if (!strstr(sb_buf_text(&text), what))
+		fail_msg("no '%s' in\n%s", what, sb_buf_text(&text));
+	sb_buf_done(&text);
+}
+
 /* Half the steps come from a cache in a tenth of the time: the others are no
- * outliers for that. The first step of a video is no peer, step 21 is slow. */
+ * outliers for that. The first step of a video is no peer, the 22nd is slow. */
 static void the_loop_and_the_video_agree_on_slow_steps(void **state)
 {
 	struct synthetic s;
@@ -105,7 +119,7 @@ static void the_loop_and_the_video_agree_on_slow_steps(void **state)
 		uint64_t ns = (i == 0 ? 900 : i == 21 ? 400 : i % 2 ? 200 : 20) * MS;
 
 		synthetic_begin(&s, at, "denoise", STROBE_ROLE_STEP);
-		synthetic_attr(&s, "step", i);
+		synthetic_attr(&s, "step", 100 + i);
 		if (i && i % 2 == 0)
 			synthetic_attr(&s, "cached", 1);
 		synthetic_end(&s, at += ns);
@@ -113,11 +127,14 @@ static void the_loop_and_the_video_agree_on_slow_steps(void **state)
 	m = synthetic_model(&s, at);
 	it = m->iterations.all;
 	assert_int_equal(m->diffusion.slow_step_total, 1);
-	assert_int_equal(m->diffusion.slow_steps[0].step, 21);
+	assert_int_equal(m->diffusion.slow_steps[0].step, 121);
 	assert_int_equal(it->outlier_count, 1);
 	assert_int_equal(it->outlier_listed, 1);
 	assert_int_equal(it->outliers[0].index, 21);
+	assert_int_equal(m->diffusion.slow_steps[0].ordinal, 21);
 	near(it->outliers[0].duration_s, 0.4);
+	section_says(m, "iterations", "slowest: number 22, ");
+	section_says(m, "video", "slow: number 22 (step_index 121) at ");
 	near(it->outliers[0].t_s, m->diffusion.slow_steps[0].t_s);
 	near(it->outliers[0].peer_s, m->diffusion.slow_steps[0].peer_s);
 	synthetic_done(&s);
