@@ -154,6 +154,7 @@ static int open_recording(struct run *r, const struct args *args)
 	}
 	r->settings.monitor = sampled;
 	memcpy(r->settings.gpu_trace, gpu_trace, sizeof gpu_trace);
+	sb_keep_meta_string(SB_META_SETTING, "gpu_trace", gpu_trace);
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_TOOL, 1);
 	if (!args_has(args, "no-command"))
 		record_command(args->after_dashes);

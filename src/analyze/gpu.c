@@ -521,13 +521,18 @@ static int fill_traced(struct gpu *g, struct sb_model *model)
 	int err = sb_gpu_traces_find(g->run, &traces);
 	int64_t sum_ns = 0;
 	size_t processes = 0;
+	struct sb_gpu_traced *rows = sb_model_alloc(model, (traces.count + 1) * sizeof *rows);
 
-	for (size_t i = 0; i < traces.count; i++) {
+	for (size_t i = 0; rows && i < traces.count; i++) {
 		const struct sb_gpu_trace *t = (const struct sb_gpu_trace *)traces.items + i;
 
 		processes += !i || t->process != t[-1].process;
 		sum_ns += t->end_ns > t->begin_ns ? t->end_ns - t->begin_ns : 0;
+		rows[i] = (struct sb_gpu_traced){ g->run->processes[t->process].pid, seconds(t->begin_ns),
+			seconds(t->end_ns > t->begin_ns ? t->end_ns - t->begin_ns : 0) };
 	}
+	model->gpu.traces = rows;
+	model->gpu.trace_count = rows ? traces.count : 0;
 	model->gpu.traced_s = sum_ns ? seconds(sum_ns) / (double)processes : NAN;
 	sb_vec_done(&traces);
 	return err;

@@ -104,6 +104,11 @@ struct sb_gpu_section {
 	double busy_s; /* kernels, copies and sets, counted once where they overlap; devices added up */
 	double kernel_busy_s; /* kernels alone, the same way */
 	double idle_s, window_s; /* window: from the first work to the last; busy + idle; added up too */
+	struct sb_gpu_traced {
+		uint32_t pid;
+		double t_s, duration_s;
+	} * traces; /* strobe's own, of each process in order */
+	size_t trace_count;
 	double traced_s; /* strobe's traces, the mean of a process; NAN: the whole recording is a trace */
 	double small_kernel_ratio; /* of the kernels, those under 10 us */
 	double copy_ratio; /* copies' time / window */

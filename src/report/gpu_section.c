@@ -7,6 +7,7 @@
 #define RATE_COLUMNS 13 /* after the bytes, where there is room */
 #define ROWS_SHOWN 10
 #define DEVICES_SHOWN 16
+#define TRACES_SHOWN 4u
 
 /* ---- JSON ---- */
 
@@ -79,6 +80,21 @@ static void devices_json(const struct sb_gpu_section *g, struct sb_json *j)
 	sb_json_array_end(j);
 }
 
+static void traces_json(const struct sb_gpu_section *g, struct sb_json *j)
+{
+	if (!g->trace_count)
+		return;
+	sb_json_array_begin(j, "traces");
+	for (size_t i = 0; i < g->trace_count; i++) {
+		sb_json_object_begin(j, NULL);
+		sb_json_int(j, "pid", g->traces[i].pid);
+		sb_json_double(j, "t_s", g->traces[i].t_s);
+		sb_json_double(j, "duration_s", g->traces[i].duration_s);
+		sb_json_object_end(j);
+	}
+	sb_json_array_end(j);
+}
+
 static void gaps_json(const struct sb_gpu_section *g, struct sb_json *j)
 {
 	sb_json_int(j, "gap_count", g->gap_total);
@@ -119,6 +135,7 @@ static void gpu_json(const struct sb_model *model, struct sb_json *j)
 		sb_json_double(j, "communication_s", g->communication_s);
 		sb_json_double(j, "exposed_communication_s", g->exposed_communication_s);
 	}
+	traces_json(g, j);
 	devices_json(g, j);
 	copies_json(g, j);
 	memsets_json(g, j);
@@ -256,12 +273,32 @@ static void devices_text(const struct sb_gpu_section *g, struct sb_buf *out)
 			g->device_count - DEVICES_SHOWN);
 }
 
+static void traces_text(const struct sb_gpu_section *g, struct sb_buf *out)
+{
+	for (size_t i = 0; i < g->trace_count && i < TRACES_SHOWN; i++) {
+		const struct sb_gpu_traced *t = &g->traces[i];
+		char duration[24], from[24], to[24];
+
+		sb_text_seconds(duration, sizeof duration, t->duration_s);
+		sb_text_seconds(from, sizeof from, t->t_s);
+		sb_text_seconds(to, sizeof to, t->t_s + t->duration_s);
+		sb_buf_printf(out, "  traced %s, from %s to %s of the run", duration, from, to);
+		if (g->process_count > 1)
+			sb_buf_printf(out, ", in process %u", t->pid);
+		sb_buf_putc(out, '\n');
+	}
+	if (g->trace_count > TRACES_SHOWN)
+		sb_buf_printf(out, "  ... and %zu more traces in profiling_report.json\n",
+			g->trace_count - TRACES_SHOWN);
+}
+
 static void head_text(const struct sb_gpu_section *g, struct sb_buf *out)
 {
 	const char *each = g->device_count > 1 ? " per GPU" : "";
 	char total[24], exposed[24], share[24];
 	double count = g->device_count ? (double)g->device_count : 1;
 
+	traces_text(g, out);
 	devices_text(g, out);
 	sb_text_seconds(total, sizeof total, g->kernel_total_s);
 	share_text(share, sizeof share, g->small_kernel_ratio);

@@ -131,6 +131,56 @@ def trace_records_kernels_and_lets_go():
     assert rec.meta["gpu_trace_begin_ticks"] < rec.meta["gpu_trace_end_ticks"]
 
 
+def report_of(folder):
+    done = subprocess.run([BUILD + "/strobe", "report", folder, "--format", "json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@case
+def the_report_says_when_it_traced():
+    p = Program()
+    assert p.strobe.strobe_gpu_trace_start(b"") == 0
+    p.zone(b"denoise", 5)
+    rec = p.stop()
+    traces = report_of(p.folder + "/last")["gpu_trace"]["traces"]
+    traced_s = rec.s(rec.meta["gpu_trace_end_ticks"] - rec.meta["gpu_trace_begin_ticks"])
+    assert len(traces) == 1 and abs(traces[0]["duration_s"] - traced_s) < 1e-4, (traces, traced_s)
+
+
+@case
+def a_run_ends_where_its_stop_was_called():
+    p = Program()
+    assert p.strobe.strobe_gpu_trace_start(b"") == 0
+    p.zone(b"denoise", 5)
+    p.stop()  # ends the trace, which takes its time
+    report = report_of(p.folder + "/last")
+    trace = report["gpu_trace"]["traces"][0]
+    assert trace["t_s"] + trace["duration_s"] > report["session_info"]["duration_s"], (trace, report["session_info"])
+
+
+@case
+def the_setting_is_kept_under_strobe_run():
+    p = Program()
+    subprocess.run([BUILD + "/strobe", "run", "-o", p.folder + "/run", "--gpu-trace=steps:3@10", "--", "true"], check=True,
+                   capture_output=True)
+    assert report_of(p.folder + "/run/last")["system"]["settings"]["gpu_trace"] == "steps:3@10"
+
+
+@case
+def a_library_that_was_named_is_named_when_it_fails():
+    os.environ.update(STROBE_CUDA_PATH="/nowhere/libcuda.so", STROBE_CUPTI_PATH="/nowhere/libcupti.so")
+    done = subprocess.run([BUILD + "/strobe", "doctor", "--json"], capture_output=True, text=True)
+    said = {c["name"]: c["detail"] for c in json.loads(done.stdout)["checks"]}
+    assert "STROBE_CUDA_PATH names /nowhere/libcuda.so" in said["CUDA driver"], said
+    assert "STROBE_CUPTI_PATH names /nowhere/libcupti.so" in said["CUPTI"], said
+    p = Program()
+    os.environ["STROBE_CUPTI_PATH"] = "/nowhere/libcupti.so"
+    assert p.strobe.strobe_gpu_trace_start(b"") < 0
+    assert b"STROBE_CUPTI_PATH names '/nowhere/libcupti.so'" in p.strobe.strobe_error(), p.strobe.strobe_error()
+    p.stop()
+
+
 @case
 def steps_are_counted_after_the_warm_up():
     p = Program()
