@@ -61,7 +61,7 @@ const struct sb_setting sb_setting_table[] = {
 	{ "gpu_cost_per_hour", SB_SETTING_NUMBER, FIELD(gpu_cost_per_hour), "none", 0, 1e6, NULL, NULL,
 		"price of one GPU hour, for cost per video" },
 	{ "gpu_trace", SB_SETTING_TEXT, FIELD(gpu_trace), "", 0, 0, NULL, NULL,
-		"kernel trace: all, steps:N or seconds:N; empty: off" },
+		"kernel trace: all, steps:3, steps:3@10 (after ten steps) or seconds:5; empty: off" },
 	{ "sample_hz", SB_SETTING_NUMBER, FIELD(sample_hz), "none", 0, 1000, NULL, NULL,
 		"Python stacks sampled per second" },
 	{ "session_tags", SB_SETTING_TAGS, FIELD(tags), "", 0, 0, NULL, NULL,
@@ -189,7 +189,7 @@ static const char *wanted(const struct sb_setting *t, char *out, size_t size)
 		break;
 	case SB_SETTING_TEXT:
 		if (!strcmp(t->key, "gpu_trace"))
-			return "all, steps:N or seconds:N";
+			return "all, steps:3, steps:3@10 (after ten steps) or seconds:5";
 		snprintf(out, size, "at most %zu characters", t->size - 1);
 		break;
 	case SB_SETTING_TAGS: return "key: value pairs";
