@@ -123,12 +123,26 @@ static void look_amd(struct doctor_finding *f)
 			"%s", why);
 }
 
+/* What the recorder takes instead of looking for it. */
+static const char *named(const char *variable)
+{
+	const char *path = getenv(variable);
+
+	return path && *path ? path : NULL;
+}
+
 static void look_cuda(struct doctor_finding *f)
 {
-	void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	const char *path = named("STROBE_CUDA_PATH");
+	void *cuda = dlopen(path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	int (*version)(int *) = NULL;
 	int number = 0;
 
+	if (!cuda && path) {
+		doctor_say(f, DOCTOR_MISSING, "unset it, or name a libcuda.so.1",
+			"STROBE_CUDA_PATH names %.150s, which cannot be loaded", path);
+		return;
+	}
 	if (!cuda) {
 		doctor_say(f, DOCTOR_MISSING, "install the NVIDIA driver, if there is an NVIDIA GPU",
 			"no libcuda.so.1: GPU zones are plain zones");
@@ -136,11 +150,11 @@ static void look_cuda(struct doctor_finding *f)
 	}
 	*(void **)&version = dlsym(cuda, "cuDriverGetVersion"); /* allowed before cuInit */
 	if (version && !version(&number))
-		doctor_say(f, DOCTOR_OK, "", "CUDA %d.%d: GPU zones by stream events", number / 1000,
-			number % 1000 / 10);
+		doctor_say(f, DOCTOR_OK, "", "CUDA %d.%d%s: GPU zones by stream events", number / 1000,
+			number % 1000 / 10, path ? " (STROBE_CUDA_PATH)" : "");
 	else
 		doctor_say(f, DOCTOR_LIMITED, "reinstall the NVIDIA driver",
-			"libcuda.so.1 does not tell its version");
+			"%.150s does not tell its version", path ? path : "libcuda.so.1");
 }
 
 /* The same places the recorder looks into: by name, the toolkit, Python wheels. */
@@ -183,9 +197,16 @@ static bool find_cupti(char *out, size_t size)
 
 static void look_cupti(struct doctor_finding *f)
 {
+	const char *theirs = named("STROBE_CUPTI_PATH");
+	void *library = theirs ? dlopen(theirs, RTLD_LAZY | RTLD_LOCAL) : NULL;
 	char path[PATH_MAX];
 
-	if (find_cupti(path, sizeof path))
+	if (library)
+		doctor_say(f, DOCTOR_OK, "", "%.180s (STROBE_CUPTI_PATH)", theirs);
+	else if (theirs)
+		doctor_say(f, DOCTOR_MISSING, "unset it, or name a libcupti.so",
+			"STROBE_CUPTI_PATH names %.150s, which cannot be loaded", theirs);
+	else if (find_cupti(path, sizeof path))
 		doctor_say(f, DOCTOR_OK, "", "%.200s", path);
 	else
 		doctor_say(f, DOCTOR_MISSING, "a CUDA torch wheel brings it; or install the CUDA toolkit",

@@ -8,6 +8,7 @@
 #include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const sonames[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so" };
@@ -64,6 +65,13 @@ static void *open_installed(void)
 	for (size_t i = 0; i < COUNT(toolkits) && !library; i++)
 		library = dlopen(toolkits[i], RTLD_NOW);
 	return library;
+}
+
+static const char *named_path(void)
+{
+	const char *path = getenv("STROBE_CUPTI_PATH");
+
+	return path && *path ? path : NULL;
 }
 
 static void *open_library(void)
@@ -133,6 +141,9 @@ int sb_cupti_load(const struct sb_cupti **out_cupti)
 
 	if (!loaded) {
 		library = open_library();
+		if (!library && named_path())
+			return sb_fail(STROBE_ENOENT, "STROBE_CUPTI_PATH names '%s', which cannot be loaded",
+				named_path());
 		if (!library)
 			return sb_fail(STROBE_ENOENT, "no libcupti found: it comes with PyTorch's CUDA "
 						      "wheels and the CUDA toolkit");

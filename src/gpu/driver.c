@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static struct sb_cuda table;
 static _Atomic(const struct sb_cuda *) found;
@@ -37,12 +38,28 @@ static const struct sb_dynlib_entry entries[] = {
 };
 
 /* RTLD_NOLOAD: a program that does not use CUDA never gets it from us. */
-static void *open_loaded(void)
+static void say_not_loaded(void)
+{
+	char why[512];
+
+	snprintf(why, sizeof why, "STROBE_CUDA_PATH names '%.400s', which cannot be loaded",
+		getenv("STROBE_CUDA_PATH"));
+	sb_keep_missing("GPU time", why, "unset it, or name a libcuda.so.1");
+}
+
+/* A driver that is named is there or is not; the program's own may come later. */
+static void *open_loaded(uint64_t *next_look)
 {
 	bool named;
 	void *library = sb_dynlib_from_environment("STROBE_CUDA_PATH", &named);
 
-	return named ? library : dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	if (!named)
+		return dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	if (!library) {
+		say_not_loaded();
+		*next_look = UINT64_MAX;
+	}
+	return library;
 }
 
 static void say_too_old(const char *lacking)
@@ -62,7 +79,7 @@ static void look(void)
 
 	if (atomic_flag_test_and_set(&looking))
 		return;
-	library = atomic_load(&found) ? NULL : open_loaded();
+	library = atomic_load(&found) ? NULL : open_loaded(&next_ticks);
 	if (library) {
 		lacking = sb_dynlib_resolve(library, entries, sizeof entries / sizeof entries[0], &table);
 		if (!lacking)

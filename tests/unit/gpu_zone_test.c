@@ -208,9 +208,22 @@ static void driver_without_what_is_needed_is_said_once(void **state)
 static void without_a_driver_zones_are_ordinary(void **state)
 {
 	(void)state;
-	setenv("STROBE_CUDA_PATH", "/nonexistent/libcuda.so", 1);
+	unsetenv("STROBE_CUDA_PATH"); /* nobody has loaded one */
 	zone(70, stream_1, 0);
 	assert_string_equal(missing, "");
+	assert_int_equal(written_count, 0);
+}
+
+static void driver_that_is_named_and_not_there_is_said_once(void **state)
+{
+	(void)state;
+	setenv("STROBE_CUDA_PATH", "/nonexistent/libcuda.so", 1);
+	for (int i = 0; i < 3; i++) {
+		zone(70, stream_1, 0);
+		pass_us(200000);
+	}
+	assert_string_equal(missing,
+		"GPU time: STROBE_CUDA_PATH names '/nonexistent/libcuda.so', which cannot be loaded; ");
 	assert_int_equal(written_count, 0);
 }
 
@@ -418,6 +431,7 @@ int main(void)
 		TEST(context_that_goes_away_loses_its_zones_and_no_more),
 		TEST(context_made_anew_at_the_same_address_gets_its_own_events),
 		TEST(driver_without_what_is_needed_is_said_once),
+		TEST(driver_that_is_named_and_not_there_is_said_once),
 		TEST(without_a_driver_zones_are_ordinary),
 		TEST(broken_context_ends_gpu_zones_quietly),
 		TEST(end_on_the_same_stream_needs_no_handle),
