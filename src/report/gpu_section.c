@@ -312,6 +312,9 @@ static void head_text(const struct sb_gpu_section *g, struct sb_buf *out)
 	if (!isnan(g->overlap_ratio))
 		sb_buf_printf(
 			out, "  the CPU worked on during %.0f %% of the busy time\n", g->overlap_ratio * 100);
+	else if (isfinite(g->traced_s))
+		sb_buf_puts(
+			out, "  CPU/GPU overlap not known: the trace has no calls that wait for the GPU\n");
 	if (g->collective_count) {
 		sb_text_seconds(total, sizeof total, g->communication_s / count);
 		sb_text_seconds(exposed, sizeof exposed, g->exposed_communication_s / count);

@@ -412,6 +412,22 @@ static void calls_of_the_runtime_are_seen_through_and_waits_are_not_overlap(void
 	close_model(&o);
 }
 
+/* Of a trace of its own: imports have the waiting calls, or nobody waited. */
+static void an_overlap_that_is_not_known_is_said_so(void **state)
+{
+	struct made m = begin_made();
+	struct strobe_attr begin = { "gpu_trace_begin_ticks", STROBE_TYPE_INT, { .i = 1000000001 } };
+	struct opened o;
+
+	zone(&m, "A", 0, 1000);
+	put_gpu(&m, "gemm", (struct sb_builder_gpu)KERNEL(250, 2000, 500));
+	sb_builder_meta(m.b, SB_META_RUN, &begin);
+	o = end_made(&m, 4000);
+	assert_true(isnan(o.model->gpu.overlap_ratio));
+	section_holds(&o, "  CPU/GPU overlap not known: ");
+	close_model(&o);
+}
+
 static void tree_holds(const struct opened *o, const char *what)
 {
 	struct sb_text_options options = { .columns = 100 };
@@ -542,6 +558,7 @@ int main(void)
 		cmocka_unit_test(memsets_have_a_row_of_their_own),
 		cmocka_unit_test(communication_is_exposed_where_nothing_computes),
 		cmocka_unit_test(calls_of_the_runtime_are_seen_through_and_waits_are_not_overlap),
+		cmocka_unit_test(an_overlap_that_is_not_known_is_said_so),
 		cmocka_unit_test(busy_time_of_a_short_trace_is_not_shown_as_the_stages),
 		cmocka_unit_test(gpus_side_by_side_are_not_added_up_for_people),
 		cmocka_unit_test(waiting_counts_on_each_gpu_while_it_is_busy),
