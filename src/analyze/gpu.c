@@ -36,6 +36,7 @@ struct gpu {
 	struct tally sets;
 	uint64_t kernel_count, small_count, ahead_count;
 	int64_t kernel_ns, ahead_ns;
+	struct sb_vec traces; /* struct sb_gpu_trace */
 	/* the process at hand */
 	uint32_t process; /* UINT32_MAX: none */
 	bool settled;
@@ -108,7 +109,7 @@ static void begin_process(struct gpu *g, uint32_t process)
 	g->process = process;
 	g->settled = false;
 	if (!g->err)
-		g->err = sb_gpu_timeline_init(&g->timeline);
+		g->err = sb_gpu_timeline_init(&g->timeline, &g->traces, process);
 }
 
 /* CUPTI's and Kineto's name: "Memcpy PtoP (Device -> Device)". */
@@ -504,27 +505,24 @@ static void fill_devices(struct gpu *g, struct sb_model *model)
 
 	for (size_t i = 0; rows && i < g->device_count; i++) {
 		const struct sb_gpu_device_times *t = &g->devices[i].times;
-		int64_t window_ns = t->last_ns - t->first_ns;
 
 		rows[i] = (struct sb_gpu_device){ (int)t->device,
 			g->run->processes[g->devices[i].process].pid, seconds(t->first_ns),
-			seconds(window_ns), seconds(t->busy_ns), seconds(window_ns - t->busy_ns) };
+			seconds(t->window_ns), seconds(t->busy_ns), seconds(t->window_ns - t->busy_ns) };
 	}
 	model->gpu.devices = rows;
 	model->gpu.device_count = rows ? g->device_count : 0;
 	model->gpu.process_count = g->process_count;
 }
 
-static int fill_traced(struct gpu *g, struct sb_model *model)
+static void fill_traced(struct gpu *g, struct sb_model *model)
 {
-	struct sb_vec traces = { 0 };
-	int err = sb_gpu_traces_find(g->run, &traces);
 	int64_t sum_ns = 0;
 	size_t processes = 0;
-	struct sb_gpu_traced *rows = sb_model_alloc(model, (traces.count + 1) * sizeof *rows);
+	struct sb_gpu_traced *rows = sb_model_alloc(model, (g->traces.count + 1) * sizeof *rows);
 
-	for (size_t i = 0; rows && i < traces.count; i++) {
-		const struct sb_gpu_trace *t = (const struct sb_gpu_trace *)traces.items + i;
+	for (size_t i = 0; rows && i < g->traces.count; i++) {
+		const struct sb_gpu_trace *t = (const struct sb_gpu_trace *)g->traces.items + i;
 
 		processes += !i || t->process != t[-1].process;
 		sum_ns += t->end_ns > t->begin_ns ? t->end_ns - t->begin_ns : 0;
@@ -532,10 +530,8 @@ static int fill_traced(struct gpu *g, struct sb_model *model)
 			seconds(t->end_ns > t->begin_ns ? t->end_ns - t->begin_ns : 0) };
 	}
 	model->gpu.traces = rows;
-	model->gpu.trace_count = rows ? traces.count : 0;
+	model->gpu.trace_count = rows ? g->traces.count : 0;
 	model->gpu.traced_s = sum_ns ? seconds(sum_ns) / (double)processes : NAN;
-	sb_vec_done(&traces);
-	return err;
 }
 
 /* ---- the analysis ---- */
@@ -550,6 +546,7 @@ static void free_gpu(void *self)
 	sb_gpu_launches_free(g->launches);
 	free(g->kernels);
 	free(g->devices);
+	sb_vec_done(&g->traces);
 	free(g);
 }
 
@@ -578,6 +575,8 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	g->run = run;
 	g->process = UINT32_MAX;
 	err = sb_gpu_launches_new(run, &g->launches);
+	if (!err)
+		err = sb_gpu_traces_find(run, &g->traces);
 	if (err) {
 		free_gpu(g);
 		return err;
@@ -596,7 +595,6 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	struct gpu *g = self;
 	struct sb_gpu_section *s = &model->gpu;
 	int64_t waited_ns;
-	int err;
 
 	(void)run;
 	if (!g)
@@ -636,8 +634,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	fill_devices(g, model);
 	fill_paths(g, model);
 	fill_gaps(g, model);
-	err = fill_traced(g, model);
-	return err ? err : fill_kernels(g, model);
+	fill_traced(g, model);
+	return fill_kernels(g, model);
 }
 
 const struct sb_analysis sb_analysis_gpu = { "gpu", begin, finish, free_gpu };

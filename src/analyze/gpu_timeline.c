@@ -2,6 +2,7 @@
 #include "analyze/gpu_timeline.h"
 
 #include "analyze/gpu_names.h"
+#include "analyze/gpu_traces.h"
 #include "base/error.h"
 
 #include <stdlib.h>
@@ -11,9 +12,11 @@
 #define GAPS_MAX 262144u
 #define GAP_LEAST_NS 1000
 
-int sb_gpu_timeline_init(struct sb_gpu_timeline *t)
+int sb_gpu_timeline_init(struct sb_gpu_timeline *t, const struct sb_vec *traces, uint32_t process)
 {
 	memset(t, 0, sizeof *t);
+	t->traces = traces;
+	t->process = process;
 	t->gap_least_ns = GAP_LEAST_NS;
 	t->times.first_ns = INT64_MAX;
 	t->times.last_ns = INT64_MIN;
@@ -85,7 +88,7 @@ static int add_gap(struct sb_gpu_timeline *t, uint32_t device, int64_t begin_ns,
 struct sweep {
 	uint32_t device;
 	bool begun;
-	int64_t first_ns, busy_ns;
+	int64_t first_ns, busy_ns, unseen_ns;
 	int64_t all_ns, kernels_ns, compute_ns, communication_ns; /* covered up to here */
 };
 
@@ -113,9 +116,9 @@ static int end_device(struct sb_gpu_timeline *t, const struct sweep *s)
 		t->device_room = room;
 	}
 	t->devices[t->device_count++] = (struct sb_gpu_device_times){ s->device, s->first_ns, s->all_ns,
-		s->busy_ns };
+		s->busy_ns, s->all_ns - s->first_ns - s->unseen_ns };
 	t->times.busy_ns += s->busy_ns;
-	t->times.window_ns += s->all_ns - s->first_ns;
+	t->times.window_ns += s->all_ns - s->first_ns - s->unseen_ns;
 	if (s->first_ns < t->times.first_ns)
 		t->times.first_ns = s->first_ns;
 	if (s->all_ns > t->times.last_ns)
@@ -125,7 +128,7 @@ static int end_device(struct sb_gpu_timeline *t, const struct sweep *s)
 
 static void begin_device(struct sweep *s, uint32_t device, int64_t at_ns)
 {
-	*s = (struct sweep){ device, true, at_ns, 0, at_ns, at_ns, at_ns, at_ns };
+	*s = (struct sweep){ device, true, at_ns, 0, 0, at_ns, at_ns, at_ns, at_ns };
 }
 
 static bool is_communication(struct sb_gpu_timeline *t, struct sb_run *run, uint32_t name)
@@ -153,7 +156,9 @@ static int pass_over(struct sb_gpu_timeline *t, struct sb_run *run, struct sweep
 		err = end_device(t, s);
 		begin_device(s, w->device, begin_ns);
 	}
-	if (!err && begin_ns > s->all_ns)
+	if (begin_ns > s->all_ns && sb_gpu_traces_apart(t->traces, t->process, s->all_ns, begin_ns))
+		s->unseen_ns += begin_ns - s->all_ns;
+	else if (!err && begin_ns > s->all_ns)
 		err = add_gap(t, w->device, s->all_ns, begin_ns);
 	w->alone_ns = uncovered(&s->all_ns, begin_ns, end_ns);
 	s->busy_ns += w->alone_ns;

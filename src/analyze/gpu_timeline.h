@@ -5,6 +5,7 @@
 
 #include "analyze/events.h"
 #include "base/extsort.h"
+#include "base/vec.h"
 
 #define SB_GPU_DEVICES_MAX 64u
 
@@ -29,6 +30,7 @@ struct sb_gpu_idle { /* a gap */
 struct sb_gpu_device_times {
 	uint32_t device;
 	int64_t first_ns, last_ns, busy_ns;
+	int64_t window_ns; /* last - first, without what lies between two traces */
 };
 
 /* Sums over devices; a device's window is from its first work to its last. */
@@ -46,11 +48,13 @@ struct sb_gpu_timeline {
 	struct sb_gpu_times times;
 	struct sb_gpu_device_times *devices; /* by device */
 	size_t device_count, device_room;
+	const struct sb_vec *traces; /* of the run, struct sb_gpu_trace; the caller's */
+	uint32_t process;
 	bool *is_communication; /* by run name */
 	uint32_t name_count;
 };
 
-int sb_gpu_timeline_init(struct sb_gpu_timeline *t);
+int sb_gpu_timeline_init(struct sb_gpu_timeline *t, const struct sb_vec *traces, uint32_t process);
 void sb_gpu_timeline_done(struct sb_gpu_timeline *t); /* t may be zeroed */
 int sb_gpu_timeline_add(struct sb_gpu_timeline *t, const struct sb_event *e);
 /* Sorts and sweeps once; take sees every work in order with alone_ns filled in. */

@@ -68,3 +68,18 @@ bool sb_gpu_traces_edge(const struct sb_vec *traces, uint32_t process, int64_t b
 	}
 	return false;
 }
+
+bool sb_gpu_traces_apart(const struct sb_vec *traces, uint32_t process, int64_t begin_ns, int64_t end_ns)
+{
+	const struct sb_gpu_trace *all = traces->items;
+	bool first = true;
+
+	for (size_t i = 0; i < traces->count; i++) {
+		if (all[i].process != process)
+			continue;
+		if (!first && all[i].begin_ns > begin_ns && all[i].begin_ns <= end_ns)
+			return true;
+		first = false;
+	}
+	return false;
+}

@@ -18,4 +18,8 @@ int sb_gpu_traces_find(const struct sb_run *run, struct sb_vec *out);
  * program's time, and is strobe's own. UINT32_MAX: of any process. */
 bool sb_gpu_traces_edge(const struct sb_vec *traces, uint32_t process, int64_t begin_ns, int64_t end_ns);
 
+/* Whether another trace than the process's first begins in (begin, end]: what lies
+ * between two traces was not seen. */
+bool sb_gpu_traces_apart(const struct sb_vec *traces, uint32_t process, int64_t begin_ns, int64_t end_ns);
+
 #endif

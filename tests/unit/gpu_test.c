@@ -428,6 +428,34 @@ static void an_overlap_that_is_not_known_is_said_so(void **state)
 	close_model(&o);
 }
 
+/* Nobody looked between 3000 and 7000. */
+static void time_between_two_traces_is_not_idle(void **state)
+{
+	static const uint64_t begins[] = { 1000000000, 1000007000 }, ends[] = { 1000003000, 1000010000 };
+	struct made m = begin_made();
+	struct opened o;
+
+	zone(&m, "A", 0, 10000);
+	for (uint64_t i = 0; i < 2; i++) {
+		struct strobe_attr begin = { "gpu_trace_begin_ticks", STROBE_TYPE_INT,
+			{ .i = (int64_t)begins[i] } };
+		struct strobe_attr end = { "gpu_trace_end_ticks", STROBE_TYPE_INT,
+			{ .i = (int64_t)ends[i] } };
+
+		sb_builder_meta(m.b, SB_META_RUN, &begin);
+		sb_builder_meta(m.b, SB_META_RUN, &end);
+		put_gpu(&m, "k", (struct sb_builder_gpu)KERNEL(i * 7000 + 100, 500, i * 7000 + 500));
+		put_gpu(&m, "k", (struct sb_builder_gpu)KERNEL(i * 7000 + 200, 500, i * 7000 + 2000));
+	}
+	o = end_made(&m, 10000);
+	close_to(o.model->gpu.window_s, 4000e-9);
+	close_to(o.model->gpu.busy_s, 2000e-9);
+	close_to(o.model->gpu.idle_s, 2000e-9);
+	close_to(o.model->gpu.devices[0].window_s, 4000e-9);
+	assert_int_equal(o.model->gpu.gap_total, 2);
+	close_model(&o);
+}
+
 static void tree_holds(const struct opened *o, const char *what)
 {
 	struct sb_text_options options = { .columns = 100 };
@@ -559,6 +587,7 @@ int main(void)
 		cmocka_unit_test(communication_is_exposed_where_nothing_computes),
 		cmocka_unit_test(calls_of_the_runtime_are_seen_through_and_waits_are_not_overlap),
 		cmocka_unit_test(an_overlap_that_is_not_known_is_said_so),
+		cmocka_unit_test(time_between_two_traces_is_not_idle),
 		cmocka_unit_test(busy_time_of_a_short_trace_is_not_shown_as_the_stages),
 		cmocka_unit_test(gpus_side_by_side_are_not_added_up_for_people),
 		cmocka_unit_test(waiting_counts_on_each_gpu_while_it_is_busy),
