@@ -82,7 +82,7 @@ def attempt(name, args, no_gpu, end):
     return rows, "== %s (%.1f s)\n%s" % (name, took, text)
 
 
-def show(table):
+def show(table, no_gpu):
     def mark(r):
         return {True: "pass", False: "FAIL", None: "----" if r.get("left_out") else "    "}[r["ok"]]
     print("\n%-4s  %-66s %22s  %s" % ("", "measure", "seen", "bar"))
@@ -90,6 +90,8 @@ def show(table):
         print("%s  %-66s %22s  %s" % (mark(r), r["what"], r["seen"], r["want"]))
     passed, failed = (sum(r["ok"] is ok for r in table) for ok in (True, False))
     print("\n%d passed, %d failed, %d left out" % (passed, failed, sum(bool(r.get("left_out")) for r in table)))
+    if no_gpu:
+        print("NO CLAIM ABOUT A GPU WAS CHECKED: %s. What passed ran without one or against stand-ins." % no_gpu)
     return 1 if failed or not passed else 0
 
 
@@ -123,7 +125,7 @@ def main():
             json.dump(table, f, indent=1)
         with open(args.out + ".log", "w") as f:
             f.write("\n".join(log))
-    return show(table)
+    return show(table, no_gpu)
 
 
 if __name__ == "__main__":
