@@ -93,6 +93,9 @@ STROBE_API int strobe_recording(void);
 STROBE_API const char *strobe_run_dir(void);
 
 STROBE_API void strobe_tag(const struct strobe_attr *tag);
+/* What could not be recorded, why, and how it can be: the report says so once. For
+ * bindings, of a session that is open. */
+STROBE_API void strobe_missing(const char *what, const char *why, const char *how);
 
 /* ---- names ------------------------------------------------------------- */
 

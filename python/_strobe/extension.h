@@ -43,6 +43,7 @@ struct state {
 	PyObject *plain; /* Python: any value -> int, float, str or None */
 	PyObject *track_of; /* Python: () -> track of the running task */
 	PyObject *word_gpu, *word_code; /* interned: keywords of section() */
+	bool gpu_off; /* no GPU time, not even where it is asked for */
 	PyObject *raw_stream; /* torch: device -> address of its current stream; NULL: no CUDA */
 	PyObject *get_device; /* torch: () -> current device; NULL: there is only one */
 	PyCFunction raw_stream_c, get_device_c; /* what is behind them, where it can be called as it is */
@@ -104,6 +105,8 @@ static inline void track_follow(struct state *st)
 }
 
 /* ---- stream.c: the stream that torch launches on ---- */
+/* asked: 1 by gpu=True, 0 refused, -1 where it is cheap and torch says the stream. */
+bool stream_wants(const struct state *st, int asked, uint32_t name);
 void stream_zone_begin(struct state *st, uint32_t name); /* a GPU zone on it */
 PyObject *stream_install(PyObject *module, PyObject *args);
 

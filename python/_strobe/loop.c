@@ -95,7 +95,7 @@ static void begin(struct loop *l, PyObject *item)
 	if (!STROBE_ON_() || left_out(l))
 		return;
 	track_follow(l->state);
-	l->gpu_timed = l->state->raw_stream && l->gpu != 0 && (l->gpu == 1 || strobe_gpu_zone_worth(l->id));
+	l->gpu_timed = stream_wants(l->state, l->gpu, l->id);
 	if (l->gpu_timed)
 		stream_zone_begin(l->state, l->id);
 	else

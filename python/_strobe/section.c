@@ -26,13 +26,6 @@ static inline bool records(const struct section *s)
 	       (__builtin_expect(!s->kind, 1) || strobe_kind_recorded((enum strobe_kind)s->kind));
 }
 
-static bool wants_gpu(struct section *s)
-{
-	if (!s->state->raw_stream || s->gpu == 0)
-		return false;
-	return s->gpu == 1 || strobe_gpu_zone_worth(s->id);
-}
-
 static __attribute__((noinline)) void put_attrs(struct section *s)
 {
 	Py_ssize_t n = PyTuple_Size(s->kwnames);
@@ -44,7 +37,7 @@ static __attribute__((noinline)) void put_attrs(struct section *s)
 static __attribute__((noinline)) void begin_timed(struct section *s)
 {
 	if (!s->open_count)
-		s->gpu_timed = wants_gpu(s);
+		s->gpu_timed = stream_wants(s->state, s->gpu, s->id);
 	if (s->gpu_timed)
 		stream_zone_begin(s->state, s->id);
 	else
@@ -57,7 +50,7 @@ static PyObject *section_enter(PyObject *self, PyObject *unused)
 
 	if (records(s)) {
 		track_follow(s->state);
-		if (__builtin_expect(s->state->raw_stream != NULL, 0))
+		if (__builtin_expect(s->state->raw_stream || s->gpu == 1, 0))
 			begin_timed(s);
 		else
 			strobe_zone_begin_id(s->id);

@@ -99,6 +99,17 @@ static PyObject *gpu_trace_yield(PyObject *module, PyObject *to)
 	Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
+/* missing(what, why, how) */
+static PyObject *missing(PyObject *module, PyObject *args)
+{
+	const char *what, *why, *how;
+
+	if (!PyArg_ParseTuple(args, "sss", &what, &why, &how))
+		return NULL;
+	strobe_missing(what, why, how);
+	Py_RETURN_NONE;
+}
+
 PyMethodDef session_methods[] = {
 	{ "start", start, METH_VARARGS, NULL },
 	{ "stop", stop, METH_NOARGS, NULL },
@@ -107,6 +118,7 @@ PyMethodDef session_methods[] = {
 	{ "run_dir", run_dir, METH_NOARGS,
 		"run_dir()\n--\n\nThe open (or last) session's run folder, '' before the first." },
 	{ "tag", tag, METH_O, NULL },
+	{ "missing", missing, METH_VARARGS, NULL },
 	{ "gpu_trace_start", gpu_trace_start, METH_O, NULL },
 	{ "gpu_trace_stop", gpu_trace_stop, METH_NOARGS, NULL },
 	{ "gpu_trace_yield", gpu_trace_yield, METH_O, NULL },

@@ -22,6 +22,7 @@ static PyObject *device_now(struct state *st)
 	return PyObject_CallFunctionObjArgs(st->get_device, NULL);
 }
 
+/* Without torch: the default stream. */
 static void *stream_now(struct state *st)
 {
 	PyObject *device, *stream = NULL;
@@ -43,6 +44,13 @@ static void *stream_now(struct state *st)
 	return address;
 }
 
+bool stream_wants(const struct state *st, int asked, uint32_t name)
+{
+	if (asked == 1)
+		return !st->gpu_off;
+	return st->raw_stream && asked != 0 && strobe_gpu_zone_worth(name);
+}
+
 void stream_zone_begin(struct state *st, uint32_t name)
 {
 	uint64_t arrived_ticks = strobe_gpu_zone_arrive();
@@ -60,7 +68,8 @@ PyObject *stream_install(PyObject *module, PyObject *args)
 		return NULL;
 	Py_XDECREF(st->raw_stream);
 	Py_XDECREF(st->get_device);
-	st->raw_stream = raw_stream == Py_None ? NULL : raw_stream;
+	st->gpu_off = raw_stream == Py_None;
+	st->raw_stream = st->gpu_off ? NULL : raw_stream;
 	st->get_device = get_device == Py_None ? NULL : get_device;
 	st->raw_stream_c = behind(st->raw_stream, METH_O);
 	st->get_device_c = behind(st->get_device, METH_NOARGS);

@@ -6,7 +6,7 @@ import os
 import threading
 import warnings
 
-from . import _config, _tracks
+from . import _config, _faults, _torch, _tracks
 from ._config import ConfigError
 from ._core import native
 
@@ -132,6 +132,7 @@ def stop():
         folder = native.run_dir()
         if was_open:
             _restore_environment()
+            _say_missing()
             code, message = native.stop()
             if code:
                 warnings.warn("strobe: %s" % message, RuntimeWarning, stacklevel=2)
@@ -166,12 +167,18 @@ def gpu_trace(spec=""):
             native.gpu_trace_stop()
 
 
+def _say_missing():
+    _faults.say(native)
+    _torch.say_untimed(native)
+
+
 def _at_exit():
     try:
         if native.recording():
             from . import _sampling
             _restore_environment()
             _sampling.start(0)  # the end is strobe's own time, not the program's
+            _say_missing()
             native.stop()
     except Exception:
         pass

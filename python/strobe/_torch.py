@@ -3,6 +3,7 @@ torch and initialised CUDA: the current stream's address, and dynamo's promise
 to leave sections alone."""
 import functools
 import os
+import sys
 
 from . import _dynamo, _faults
 from ._imports import when_imported
@@ -12,6 +13,9 @@ def watch():
     when_imported("torch._dynamo", _dynamo.on_dynamo)
     if os.environ.get("STROBE_GPU_ZONES", "1") != "0":
         when_imported("torch", _on_torch)
+    else:
+        from ._core import native
+        native.stream_install(None, None)
 
 
 def _on_torch(torch):
@@ -30,11 +34,29 @@ def _has_cuda(torch):
 def _on_cuda(torch, raw_stream):
     try:
         from ._core import native
-        several = torch._C._cuda_getDeviceCount() > 1
+        several = getattr(torch._C, "_cuda_getDeviceCount", torch.cuda.device_count)() > 1
         native.stream_install(raw_stream, torch._C._cuda_getDevice if several else None)
         _yield_to_profiler(torch.autograd.profiler, native.gpu_trace_yield)
     except Exception:
         _faults.count("when CUDA came up")
+
+
+def say_untimed(native):
+    """At a session's end: the program uses CUDA, and not through torch."""
+    torch = sys.modules.get("torch")
+    if os.environ.get("STROBE_GPU_ZONES", "1") == "0" or torch is not None and _has_cuda(torch) or not _cuda_is_loaded():
+        return
+    native.missing("GPU time of sections without gpu=True", "the program uses CUDA without torch, which would name the stream",
+                   "section(name, gpu=True) takes it on the default stream")
+
+
+def _cuda_is_loaded():
+    driver = os.path.basename(os.environ.get("STROBE_CUDA_PATH") or "libcuda.so")
+    try:
+        with open("/proc/self/maps") as maps:
+            return any(driver in line for line in maps)
+    except OSError:
+        return False
 
 
 def _yield_to_profiler(profiler, yield_to):

@@ -535,6 +535,12 @@ void strobe_tag(const struct strobe_attr *tag)
 		write_tag(tag);
 }
 
+void strobe_missing(const char *what, const char *why, const char *how)
+{
+	if (what && why && how && sb_session_active())
+		sb_keep_missing(what, why, how);
+}
+
 /* ---- loading and unloading ------------------------------------------------ */
 
 /* Threads will call into this copy when they end, and others write its mode

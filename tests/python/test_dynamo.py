@@ -115,7 +115,7 @@ def test_every_call_has_a_stand_in_that_does_nothing(compiled):
     assert done.recordings[0].counts() == {} and done.stderr == ""
     # What is left starts, asks or installs; nobody does that inside a model.
     assert done.stdout.strip() == str(sorted([
-        "function_id", "gpu_trace_start", "gpu_trace_stop", "gpu_trace_yield", "install", "role_recorded", "run_dir",
+        "function_id", "gpu_trace_start", "gpu_trace_stop", "gpu_trace_yield", "install", "missing", "role_recorded", "run_dir",
         "stack", "start", "stop", "stream_install", "track_forget", "track_new"]))
 
 
