@@ -239,8 +239,7 @@ uint64_t sb_activity_drain(void)
 static int refuse(const char *what, int result)
 {
 	if (result == CUPTI_NO_PRIVILEGES)
-		return sb_fail(STROBE_EPERM,
-			"%s: no permission for GPU profiling (NVreg_RestrictProfilingToAdminUsers)", what);
+		return sb_fail(STROBE_EPERM, "%s: no permission for GPU profiling", what);
 	return sb_fail(STROBE_EIO, "%s: %s (%d)", what, sb_cupti_error(cupti, result), result);
 }
 
