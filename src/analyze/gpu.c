@@ -2,6 +2,7 @@
  * and which zones launched it all. Fills model.gpu. */
 #include "analyze/gpu_launches.h"
 #include "analyze/gpu_names.h"
+#include "analyze/gpu_places.h"
 #include "analyze/gpu_timeline.h"
 #include "analyze/gpu_traces.h"
 #include "analyze/model.h"
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOP_ROWS 20u
 #define SMALL_NS 10000
 #define COPY_PEER \
 	(SB_GPU_COPY_OTHER - SB_GPU_COPY_H2D + 1) /* told by its name: recordings have no kind for it */
@@ -46,7 +46,7 @@ struct gpu {
 	struct sb_gpu_times times;
 	struct timed_device *devices; /* of every process */
 	size_t device_count, process_count;
-	struct sb_gpu_idle largest[TOP_ROWS];
+	struct sb_gpu_idle largest[SB_GPU_ROWS];
 	size_t largest_count;
 	int err;
 };
@@ -194,9 +194,9 @@ static void keep_largest(struct gpu *g, const struct sb_gpu_idle *gap)
 {
 	size_t i = g->largest_count;
 
-	if (i == TOP_ROWS && length(gap) <= length(&g->largest[i - 1]))
+	if (i == SB_GPU_ROWS && length(gap) <= length(&g->largest[i - 1]))
 		return;
-	if (i < TOP_ROWS)
+	if (i < SB_GPU_ROWS)
 		g->largest_count++;
 	else
 		i--;
@@ -250,15 +250,6 @@ static double seconds(int64_t ns)
 	return (double)ns / 1e9;
 }
 
-static int by_total(const void *a, const void *b)
-{
-	const struct sb_gpu_row *x = a, *y = b;
-
-	if (x->total_s != y->total_s)
-		return x->total_s < y->total_s ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
-
 static struct sb_gpu_row row_of(
 	struct sb_model *model, const char *name, const struct tally *t, double whole_s)
 {
@@ -273,20 +264,6 @@ static struct sb_gpu_row row_of(
 		.bytes = NAN };
 }
 
-/* The largest of rows, as the model's own. */
-static struct sb_gpu_row *keep_top(struct sb_model *model, struct sb_gpu_row *rows, size_t *count)
-{
-	struct sb_gpu_row *kept;
-
-	if (*count)
-		qsort(rows, *count, sizeof *rows, by_total);
-	*count = *count < TOP_ROWS ? *count : TOP_ROWS;
-	kept = sb_model_alloc(model, *count * sizeof *kept);
-	if (kept && *count)
-		memcpy(kept, rows, *count * sizeof *kept);
-	return kept;
-}
-
 static int fill_kernels(struct gpu *g, struct sb_model *model)
 {
 	struct sb_gpu_row *rows = malloc((g->kernel_room + 1) * sizeof *rows);
@@ -298,7 +275,7 @@ static int fill_kernels(struct gpu *g, struct sb_model *model)
 		if (g->kernels[i].count)
 			rows[n++] = row_of(
 				model, g->run->names[i].text, &g->kernels[i], seconds(g->kernel_ns));
-	model->gpu.top_kernels = keep_top(model, rows, &n);
+	model->gpu.top_kernels = sb_gpu_rows_keep(model, rows, &n);
 	model->gpu.top_kernel_count = n;
 	free(rows);
 	return 0;
@@ -340,7 +317,7 @@ static struct sb_gpu_row *fill_kinds(
 	for (size_t k = 0; k < n; k++)
 		rows[k] = row_of(model, kinds[k], &sums[k], seconds(g->kernel_ns));
 	*out_count = n;
-	return keep_top(model, rows, out_count);
+	return sb_gpu_rows_keep(model, rows, out_count);
 }
 
 static void fill_copies(struct gpu *g, struct sb_model *model)
@@ -369,121 +346,6 @@ static void fill_copies(struct gpu *g, struct sb_model *model)
 	model->gpu.copy_ratio = g->times.window_ns ? (double)copies_ns / (double)g->times.window_ns : NAN;
 }
 
-/* ---- zones ---- */
-
-/* "denoise > aten::item": the outermost stage and the innermost. */
-static const char *place_name(struct gpu *g, struct sb_model *model, uint32_t path)
-{
-	uint32_t outer = path;
-
-	if (!path)
-		return sb_model_text(model, "(outside all zones)");
-	while (sb_run_path(g->run, outer)->parent)
-		outer = sb_run_path(g->run, outer)->parent;
-	if (outer == path)
-		return sb_model_text(model, g->run->names[sb_run_path(g->run, path)->name].text);
-	return sb_model_printf(model, "%s > %s", g->run->names[sb_run_path(g->run, outer)->name].text,
-		g->run->names[sb_run_path(g->run, path)->name].text);
-}
-
-enum place_rows { ROWS_BUSY, ROWS_OFFLOAD, ROWS_IDLE };
-
-static bool place_row(struct gpu *g, struct sb_model *model, uint32_t path, const struct sb_gpu_place *p,
-	enum place_rows what, struct sb_gpu_row *out)
-{
-	struct sb_gpu_row row = {
-		.busy_s = NAN, .mean_s = NAN, .min_s = NAN, .max_s = NAN, .ratio = NAN, .bytes = NAN
-	};
-	int64_t whole_ns = what == ROWS_IDLE ? g->times.window_ns - g->times.busy_ns : g->times.busy_ns;
-	int64_t part_ns = what == ROWS_IDLE ? p->idle_ns : what == ROWS_BUSY ? p->busy_ns : p->copy_ns;
-
-	if (what == ROWS_BUSY && !p->count)
-		return false;
-	if (what == ROWS_OFFLOAD && !p->copy_count)
-		return false;
-	if (what == ROWS_IDLE && !p->idle_ns)
-		return false;
-	row.total_s = seconds(part_ns);
-	row.ratio = whole_ns > 0 ? (double)part_ns / (double)whole_ns : NAN;
-	row.count = (int64_t)(what == ROWS_OFFLOAD ? p->copy_count
-			      : what == ROWS_IDLE  ? p->gap_count
-						   : p->count);
-	if (what == ROWS_BUSY)
-		row.busy_s = seconds(p->busy_ns);
-	if (what == ROWS_OFFLOAD)
-		row.bytes = (double)p->copy_bytes;
-	row.name = place_name(g, model, path);
-	*out = row;
-	return true;
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct sb_gpu_row *)a)->name, ((const struct sb_gpu_row *)b)->name);
-}
-
-/* Places that read alike (the same zone by another way) are one row. */
-static size_t merge_alike(struct sb_gpu_row *rows, size_t count)
-{
-	size_t kept = 0;
-
-	if (count)
-		qsort(rows, count, sizeof *rows, by_name);
-	for (size_t i = 0; i < count; i++) {
-		struct sb_gpu_row *into = &rows[kept ? kept - 1 : 0];
-
-		if (!kept || strcmp(into->name, rows[i].name)) {
-			rows[kept++] = rows[i];
-			continue;
-		}
-		into->count += rows[i].count;
-		into->total_s += rows[i].total_s;
-		into->busy_s += rows[i].busy_s;
-		into->ratio += rows[i].ratio;
-		into->bytes += rows[i].bytes;
-	}
-	return kept;
-}
-
-static struct sb_gpu_row *fill_places(
-	struct gpu *g, struct sb_model *model, enum place_rows what, size_t *out_count)
-{
-	uint32_t place_count;
-	const struct sb_gpu_place *places = sb_gpu_launches_places(g->launches, &place_count);
-	struct sb_gpu_row *rows = malloc((place_count + 1) * sizeof *rows), *kept;
-
-	*out_count = 0;
-	if (!rows) {
-		model->failed = true;
-		return NULL;
-	}
-	for (uint32_t i = 0; i < place_count; i++)
-		if (place_row(g, model, i, &places[i], what, &rows[*out_count]))
-			++*out_count;
-	*out_count = merge_alike(rows, *out_count);
-	kept = keep_top(model, rows, out_count);
-	free(rows);
-	return kept;
-}
-
-/* What a zone's children launched is the zone's too. */
-static void fill_paths(struct gpu *g, struct sb_model *model)
-{
-	uint32_t place_count, path_count = sb_run_path_count(g->run);
-	const struct sb_gpu_place *places = sb_gpu_launches_places(g->launches, &place_count);
-	double *busy = sb_model_alloc(model, (path_count + 1) * sizeof *busy);
-
-	if (!busy)
-		return;
-	for (uint32_t i = 0; i < path_count; i++)
-		busy[i] = i < place_count ? seconds(places[i].busy_ns) : 0;
-	model->gpu.unattributed_busy_s = path_count ? busy[0] : 0;
-	for (uint32_t i = path_count; i-- > 1;)
-		busy[sb_run_path(g->run, i)->parent] += busy[i];
-	model->gpu.path_busy_s = busy;
-	model->gpu.path_count = path_count;
-}
-
 static void fill_gaps(struct gpu *g, struct sb_model *model)
 {
 	struct sb_gpu_gap *rows = sb_model_alloc(model, g->largest_count * sizeof *rows);
@@ -492,7 +354,7 @@ static void fill_gaps(struct gpu *g, struct sb_model *model)
 		const struct sb_gpu_idle *gap = &g->largest[i];
 
 		rows[i] = (struct sb_gpu_gap){ seconds(gap->begin_ns), seconds(length(gap)),
-			place_name(g, model, gap->path), (int)gap->device };
+			sb_gpu_place_name(g->run, model, gap->path), (int)gap->device };
 	}
 	model->gpu.gaps = rows;
 	model->gpu.gap_count = rows ? g->largest_count : 0;
@@ -628,11 +490,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	fill_copies(g, model);
 	s->attention = fill_kinds(g, model, sb_gpu_attention_kind, &s->attention_count);
 	s->collectives = fill_kinds(g, model, sb_gpu_collective, &s->collective_count);
-	s->top_zones = fill_places(g, model, ROWS_BUSY, &s->top_zone_count);
-	s->offload = fill_places(g, model, ROWS_OFFLOAD, &s->offload_count);
-	s->idle_zones = fill_places(g, model, ROWS_IDLE, &s->idle_zone_count);
+	sb_gpu_places_fill(g->run, g->launches, &g->times, model);
 	fill_devices(g, model);
-	fill_paths(g, model);
 	fill_gaps(g, model);
 	fill_traced(g, model);
 	return fill_kernels(g, model);
