@@ -116,7 +116,9 @@ function busyFigure(r: Report): Figure | null {
   const busy = num(r.gpu_trace, 'busy_s');
   const idle = num(r.gpu_trace, 'idle_s');
   if (busy === undefined || idle === undefined || busy + idle <= 0) return null;
-  return { label: 'GPU busy while traced', value: percent(busy / (busy + idle)), note: `${grouped(num(r.gpu_trace, 'kernel_count') ?? 0)} kernels, idle ${seconds(idle)}` };
+  const devices = r.gpu_trace?.devices; // their times are added up
+  const gpus = Array.isArray(devices) && devices.length ? devices.length : 1;
+  return { label: 'GPU busy while traced', value: percent(busy / (busy + idle)), note: `${grouped(num(r.gpu_trace, 'kernel_count') ?? 0)} kernels, idle ${seconds(idle / gpus)}${gpus > 1 ? ' per GPU' : ''}` };
 }
 
 function timeFigure(r: Report): Figure {
