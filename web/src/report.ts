@@ -24,6 +24,7 @@ export interface Stage {
   p95_s?: number;
   p99_s?: number;
   gpu_span_s?: number;
+  gpu_span_count?: number; // calls it is of
   gpu_busy_s?: number;
   wall_ratio?: number;
   state?: string;

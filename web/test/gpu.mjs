@@ -40,6 +40,18 @@ test('zones, GPU spans and kernels are counted apart, and calls inside a call of
   await close();
 });
 
+test('GPU time of some calls is marked', async (browser) => {
+  const r = report();
+  Object.assign(r.stage_analysis.stages[0], { gpu_span_s: 0.7, gpu_span_count: 1 });
+  Object.assign(r.stage_analysis.stages[1], { gpu_span_s: 0.2, gpu_span_count: 4 });
+  const { page, close } = await open(browser, writePage('gpu-some', { report: r, timeline: nested() }));
+  await ready(page);
+  const text = (await page.locator('.card.table').first().innerText()).replace(/[\s\u00a0]+/g, ' ');
+  assert.match(text, /denoise 10 recursive 800 ms 80.0 % 700 ms 1/);
+  assert.match(text, /DiT .*500 ms 50.0 % >200 ms 10/);
+  await close();
+});
+
 test('without a GPU there is no GPU column', async (browser) => {
   const { page, close } = await open(browser, writePage('cpu-nested', { report: report(), timeline: nested({ gpu: false }) }));
   await ready(page);

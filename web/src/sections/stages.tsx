@@ -149,6 +149,15 @@ function rangeColumn(t: Timeline | null, range: Range | null): Column<Node>[] {
   return [{ key: 'in_s', head, help, value: (n) => inside(n.name), cell: (n) => (inside(n.name) === undefined ? '' : seconds(inside(n.name))) }];
 }
 
+// Of calls that were too frequent, captured or without a context, the GPU time is not known.
+const gpuSpan: Column<Node> = {
+  key: 'gpu_span_s',
+  head: 'GPU span',
+  help: 'from event to event on the stream; may hold idle time; > of some calls only: the others were not timed on the GPU',
+  value: (s) => s.gpu_span_s,
+  cell: (s) => (s.gpu_span_s === undefined ? '' : ((s.gpu_span_count ?? s.count ?? 0) < (s.count ?? 0) ? '>' : '') + seconds(s.gpu_span_s)),
+};
+
 export function StageTable({ report, timeline, base }: { report: Report; timeline: Timeline | null; base: Base | null }) {
   const chosen = useStore(selection);
   const stages = report.stage_analysis?.stages ?? [];
@@ -158,7 +167,7 @@ export function StageTable({ report, timeline, base }: { report: Report; timelin
     { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} report={report} most={200} /> },
     { key: 'total_s', head: 'total', value: (s) => s.total_s, cell: (s) => (s.total_s === undefined ? '' : seconds(s.total_s)) },
     { key: 'wall_ratio', head: 'share', help: 'of the wall time', value: (s) => s.wall_ratio, cell: (s) => (s.wall_ratio === undefined ? '' : percent(s.wall_ratio)) },
-    ...(gpu && !base && !chosen ? [{ key: 'gpu_span_s', head: 'GPU span', help: 'from event to event on the stream; may hold idle time', value: (s: Node) => s.gpu_span_s }] : []),
+    ...(gpu && !base && !chosen ? [gpuSpan] : []),
     ...(base || chosen ? [] : [{ key: 'count', head: 'calls', value: (s: Node) => s.count, cell: (s: Node) => count(s.count) }]),
     ...baseColumns(base),
     ...rangeColumn(timeline, chosen),
@@ -206,7 +215,7 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
     time('total_s', 'inclusive', 'with its children'),
     time('self_s', 'self', 'without its children'),
     { key: 'wall_ratio', head: 'share', help: 'inclusive, of the wall time', value: (s) => s.wall_ratio, cell: (s) => (s.wall_ratio === undefined ? '' : percent(s.wall_ratio)) },
-    ...(has('gpu_span_s') ? [time('gpu_span_s', 'GPU span', 'from event to event on the stream; may hold idle time')] : []),
+    ...(has('gpu_span_s') ? [gpuSpan] : []),
     ...(has('gpu_busy_s') ? [time('gpu_busy_s', 'GPU busy', 'union of the kernels this stage launched')] : []),
     time('mean_s', 'mean'),
     time('min_s', 'min'),
