@@ -61,21 +61,13 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 }
 
 /* A main thread that only waits for its workers has nothing to attribute. */
-static bool any_on_main(const struct sb_stages_section *stages)
-{
-	for (size_t i = 0; i < stages->stage_count; i++)
-		if (stages->stages[i].main_thread)
-			return true;
-	return false;
-}
-
 void sb_rule_unattributed(struct sb_advisor *a)
 {
 	const struct sb_stages_section *stages = &a->model->stages;
 	double percent = stages->unattributed_s / stages->wall_s * 100;
 	struct sb_advice *f;
 
-	if (!any_on_main(stages) || !(percent > a->limit))
+	if (!stages->on_main || !(percent > a->limit))
 		return;
 	f = sb_advisor_find(a, percent, NAN,
 		sb_say(a, "%.1f %% of the wall time belongs to no stage", percent),

@@ -8,12 +8,13 @@
 #define WORTH_NAMING 0.05 /* of the wall time */
 
 /* Rows have their parents before them. */
-static void tell_setup(struct sb_stages_section *stages)
+static void tell_kinds(struct sb_stages_section *stages)
 {
 	for (size_t i = 0; i < stages->stage_count; i++) {
 		struct sb_stage *s = &stages->stages[i];
 		enum sb_part part = sb_part_of(s->name, (int)s->role);
 
+		stages->on_main |= s->main_thread;
 		s->setup = part == SB_PART_IMPORT || part == SB_PART_LOAD || part == SB_PART_COMPILE ||
 			   (s->parent >= 0 && stages->stages[s->parent].setup);
 	}
@@ -72,7 +73,7 @@ void sb_stages_rank(struct sb_model *model)
 
 	s->by_total = sb_model_alloc(model, (s->stage_count + 1) * sizeof *s->by_total);
 	s->bottlenecks = sb_model_alloc(model, BOTTLENECKS * sizeof *s->bottlenecks);
-	tell_setup(s);
+	tell_kinds(s);
 	if (!s->stage_count || !order || !s->by_total || !s->bottlenecks)
 		return;
 	for (uint32_t i = 0; i < s->stage_count; i++)

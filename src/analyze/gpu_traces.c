@@ -2,11 +2,9 @@
 #include "analyze/gpu_traces.h"
 
 #include "base/error.h"
+#include "format/run_keys.h"
 
 #include <string.h>
-
-#define BEGIN_KEY "gpu_trace_begin_ticks"
-#define END_KEY "gpu_trace_end_ticks"
 
 static bool is_mark(const struct sb_run_meta *meta, const char *key)
 {
@@ -33,13 +31,13 @@ int sb_gpu_traces_find(const struct sb_run *run, struct sb_vec *out)
 		const struct sb_run_meta *meta = &run->metas[i];
 		int64_t at_ns;
 
-		if (!is_mark(meta, BEGIN_KEY) && !is_mark(meta, END_KEY))
+		if (!is_mark(meta, SB_RUN_GPU_TRACE_BEGIN) && !is_mark(meta, SB_RUN_GPU_TRACE_END))
 			continue;
 		at_ns = sb_run_time_ns(run, meta->process, (uint64_t)meta->attr.i);
 		trace = open_trace(out, meta->process);
 		if (trace)
 			trace->end_ns = at_ns;
-		if (is_mark(meta, END_KEY))
+		if (is_mark(meta, SB_RUN_GPU_TRACE_END))
 			continue;
 		trace = sb_vec_push(out, sizeof *trace);
 		if (!trace)

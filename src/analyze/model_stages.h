@@ -87,6 +87,7 @@ struct sb_stages_section {
 	const char **bottlenecks; /* names, largest self time first */
 	size_t bottleneck_count;
 	bool combined; /* rows of one name under different parents were merged */
+	bool on_main; /* some stage ran on the main thread */
 };
 
 /* ---- iterations, generations ---- */

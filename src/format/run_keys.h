@@ -19,4 +19,8 @@
 /* in every recording */
 #define SB_RUN_JOB "job" /* string: the launcher's id of the job that this rank belongs to */
 
+/* int, ticks; a pair for each GPU trace, the end absent where the process was killed */
+#define SB_RUN_GPU_TRACE_BEGIN "gpu_trace_begin_ticks"
+#define SB_RUN_GPU_TRACE_END "gpu_trace_end_ticks"
+
 #endif

@@ -67,19 +67,11 @@ static void *open_installed(void)
 	return library;
 }
 
-static const char *named_path(void)
+static void *open_library(bool *out_named)
 {
-	const char *path = getenv("STROBE_CUPTI_PATH");
+	void *library = sb_dynlib_from_environment("STROBE_CUPTI_PATH", out_named);
 
-	return path && *path ? path : NULL;
-}
-
-static void *open_library(void)
-{
-	bool named;
-	void *library = sb_dynlib_from_environment("STROBE_CUPTI_PATH", &named);
-
-	if (named)
+	if (*out_named)
 		return library;
 	library = open_mapped();
 	if (!library)
@@ -137,13 +129,14 @@ int sb_cupti_load(const struct sb_cupti **out_cupti)
 	static struct sb_cupti cupti;
 	static bool loaded;
 	void *library;
+	bool named;
 	int err;
 
 	if (!loaded) {
-		library = open_library();
-		if (!library && named_path())
+		library = open_library(&named);
+		if (!library && named)
 			return sb_fail(STROBE_ENOENT, "STROBE_CUPTI_PATH names '%s', which cannot be loaded",
-				named_path());
+				getenv("STROBE_CUPTI_PATH"));
 		if (!library)
 			return sb_fail(STROBE_ENOENT, "no libcupti found: it comes with PyTorch's CUDA "
 						      "wheels and the CUDA toolkit");

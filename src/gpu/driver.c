@@ -37,7 +37,6 @@ static const struct sb_dynlib_entry entries[] = {
 	OPTIONAL(device_uuid, "cuDeviceGetUuid_v2"),
 };
 
-/* RTLD_NOLOAD: a program that does not use CUDA never gets it from us. */
 static void say_not_loaded(void)
 {
 	char why[512];
@@ -53,7 +52,7 @@ static void *open_loaded(uint64_t *next_look)
 	bool named;
 	void *library = sb_dynlib_from_environment("STROBE_CUDA_PATH", &named);
 
-	if (!named)
+	if (!named) /* a program that does not use CUDA never gets it from us */
 		return dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 	if (!library) {
 		say_not_loaded();

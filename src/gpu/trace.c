@@ -2,6 +2,7 @@
  * business. */
 #include "gpu/trace.h"
 
+#include "format/run_keys.h"
 #include "base/error.h"
 #include "gpu/activity.h"
 #include "gpu/driver.h"
@@ -77,7 +78,7 @@ static int begin(void)
 		sb_step_hook_set(NULL);
 		return err;
 	}
-	sb_keep_meta_int(SB_META_RUN, "gpu_trace_begin_ticks", (int64_t)sb_clock_ticks());
+	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_BEGIN, (int64_t)sb_clock_ticks());
 	sb_keep_meta_int(SB_META_SYSTEM, "cupti_version", cupti->version);
 	sb_keep_meta_string(SB_META_SYSTEM, "cupti_path", cupti->path);
 	attributed = !unattributed;
@@ -147,7 +148,7 @@ static void finish(void)
 {
 	struct sb_activity_counts c;
 
-	sb_keep_meta_int(SB_META_RUN, "gpu_trace_end_ticks", (int64_t)sb_clock_ticks());
+	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_END, (int64_t)sb_clock_ticks());
 	sb_activity_stop();
 	c = sb_activity_counts();
 	say_counts(&c);

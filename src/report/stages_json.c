@@ -100,15 +100,6 @@ static void write_times(const struct sb_stage *s, struct sb_json *j)
 	write_rates(s, j);
 }
 
-/* Beside the main thread's stages: no part of the wall time's split. */
-static bool is_elsewhere(const struct sb_model *m, const struct sb_stage *s)
-{
-	for (size_t i = 0; i < m->stages.stage_count && !s->main_thread; i++)
-		if (m->stages.stages[i].main_thread)
-			return true;
-	return false;
-}
-
 static void write_stage(const struct sb_model *m, const struct sb_stage *s, struct sb_json *j)
 {
 	static const char *const states[] = { NULL, "open", "skipped", "untimed" };
@@ -133,7 +124,7 @@ static void write_stage(const struct sb_model *m, const struct sb_stage *s, stru
 		sb_json_int(j, "folded_count", s->folded_count);
 	if (s->thread_count > 1)
 		sb_json_int(j, "thread_count", s->thread_count);
-	if (is_elsewhere(m, s))
+	if (m->stages.on_main && !s->main_thread) /* no part of the wall time's split */
 		sb_json_bool(j, "other_thread", true);
 	if (s->state != SB_STAGE_SKIPPED && s->state != SB_STAGE_UNTIMED)
 		write_times(s, j);

@@ -34,15 +34,6 @@ static bool is_opened(const struct sb_model *model, const struct sb_stage *s)
 	return false;
 }
 
-/* Stages, but none on the main thread. */
-static bool only_elsewhere(const struct sb_model *model)
-{
-	for (size_t i = 0; i < model->stages.stage_count; i++)
-		if (model->stages.stages[i].main_thread)
-			return false;
-	return model->stages.stage_count > 0;
-}
-
 static bool is_row(const struct sb_model *model, const struct sb_stage *s, bool elsewhere)
 {
 	int parent = s->parent;
@@ -70,7 +61,7 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 		.wall_s = model->generations.whole_run ? model->stages.wall_s : model->summary.generation_s
 	};
 
-	rows.elsewhere = model->generations.whole_run && only_elsewhere(model);
+	rows.elsewhere = model->generations.whole_run && !model->stages.on_main && model->stages.stage_count;
 	rows.all = calloc(model->stages.stage_count + 1, sizeof *rows.all);
 	if (!rows.all)
 		return sb_fail(STROBE_ENOMEM, "no memory for the summary");
