@@ -2,8 +2,8 @@
  * business. */
 #include "gpu/trace.h"
 
-#include "format/run_keys.h"
 #include "base/error.h"
+#include "format/run_keys.h"
 #include "gpu/activity.h"
 #include "gpu/driver.h"
 #include "gpu/pool.h"
