@@ -69,6 +69,21 @@ static void note_damage(struct sb_engine *e, const struct sb_chunk *chunk, const
 			r, kind, bytes, sb_reader_chunk_offset(r, chunk) + r->head.chunk_bytes - bytes);
 }
 
+/* True, and counted, when the record is in a lane that never has its type. */
+static bool is_misplaced(struct sb_engine *e, const struct sb_chunk *chunk, const struct sb_record *r,
+	const uint64_t *chunk_end)
+{
+	uint64_t bytes = (1 + (uint64_t)r->words) * sizeof *r->payload;
+
+	if (sb_record_belongs(r->type, (enum sb_lane)chunk->lane))
+		return false;
+	if (e->first_pass)
+		sb_reader_damage(e->p->reader, SB_DAMAGE_LANE, bytes,
+			sb_reader_chunk_offset(e->p->reader, chunk) + e->p->reader->head.chunk_bytes -
+				(uint64_t)(chunk_end - (r->payload - 1)) * sizeof *r->payload);
+	return true;
+}
+
 static struct sb_stack *find_stack(struct sb_engine *e, uint32_t tid, uint32_t task)
 {
 	uint32_t track = sb_run_track_of(e->run, e->process, tid, task);
@@ -195,7 +210,8 @@ static void handle(struct sb_engine *e, struct stream *s)
 	case SB_LONG:
 		if (s->record.type == SB_OWNER)
 			change_owner(e, s, (uint32_t)s->record.aux);
-		else
+		else if (!is_misplaced(
+				 e, &e->p->reader->chunks[s->range.first - 1], &s->record, s->cursor.end))
 			sb_record_give(e, &s->record, s->tid, s->stack, s->now_ns);
 		break;
 	default: break;
@@ -468,7 +484,7 @@ static int visit_lane(struct sb_engine *e, enum sb_lane lane)
 			e->index->pass.words++;
 			if (record.kind == SB_LONG && record.type == SB_OWNER)
 				tid = (uint32_t)record.aux;
-			else if (record.kind == SB_LONG)
+			else if (record.kind == SB_LONG && !is_misplaced(e, chunk, &record, c.end))
 				sb_record_give(e, &record, tid, NULL, sb_process_ns(e->p, chunk->base_ticks));
 		}
 		note_damage(e, chunk, &c);

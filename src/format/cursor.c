@@ -34,6 +34,38 @@ bool sb_cursor_next_long(struct sb_cursor *c, struct sb_record *out_record)
 	return true;
 }
 
+bool sb_record_belongs(uint32_t type, enum sb_lane lane)
+{
+	enum { HOT = 1 << SB_LANE_HOT, KEEP = 1 << SB_LANE_KEEP, DEVICE = 1 << SB_LANE_DEVICE };
+	static const uint8_t lanes[] = { [SB_ATTR64] = HOT,
+		[SB_ATTR_STR] = HOT,
+		[SB_SPAN_OPEN] = HOT,
+		[SB_SPAN] = HOT,
+		[SB_GPU] = DEVICE,
+		[SB_SCHEMA] = KEEP,
+		[SB_SAMPLE] = KEEP,
+		[SB_SNAPSHOT] = KEEP,
+		[SB_ANCHOR] = KEEP,
+		[SB_NAME] = KEEP,
+		[SB_META] = KEEP,
+		[SB_LOST] = KEEP,
+		[SB_EVENT] = KEEP,
+		[SB_THREAD] = HOT | KEEP,
+		[SB_TRACK] = KEEP,
+		[SB_SKIP] = KEEP,
+		[SB_CACHE] = HOT | KEEP,
+		[SB_STREAM] = HOT | KEEP,
+		[SB_MODEL] = KEEP,
+		[SB_ALLOC] = HOT | KEEP,
+		[SB_GAUGE] = HOT | KEEP,
+		[SB_PROCESS] = KEEP,
+		[SB_STACK] = HOT | KEEP,
+		[SB_CODE_FILE] = KEEP,
+		[SB_COUNT64] = HOT };
+
+	return type >= sizeof lanes || !lanes[type] || lanes[type] >> lane & 1;
+}
+
 bool sb_record_text(const struct sb_record *r, uint32_t at, const char **out_text, size_t *out_size)
 {
 	uint64_t size;

@@ -83,6 +83,10 @@ static inline bool sb_cursor_next(struct sb_cursor *c, struct sb_record *out_rec
 	return false;
 }
 
+/* Whether a LONG record of this type may be in a chunk of this lane. Analyses rely on the
+ * order of lanes, so a record elsewhere is damage. Unknown types may be anywhere. */
+bool sb_record_belongs(uint32_t type, enum sb_lane lane);
+
 /* ---- inside payloads ---- */
 
 /* "bytes" at the payload's word `at`: text is not NUL-terminated. False when

@@ -27,6 +27,7 @@ const char *sb_damage_text(enum sb_damage kind)
 		[SB_DAMAGE_DIGEST] = "a digest that makes no sense",
 		[SB_DAMAGE_HOLE] = "zeros where events were",
 		[SB_DAMAGE_PACKED] = "a packed chunk that does not unpack",
+		[SB_DAMAGE_LANE] = "a record where such records never are",
 	};
 
 	return kind < SB_DAMAGE_KINDS ? texts[kind] : "damage";

@@ -37,6 +37,7 @@ enum sb_damage {
 	SB_DAMAGE_DIGEST, /* a digest that makes no sense */
 	SB_DAMAGE_HOLE, /* zeros in the middle of a chunk */
 	SB_DAMAGE_PACKED, /* a packed chunk that does not unpack */
+	SB_DAMAGE_LANE, /* a record in a lane that never has such records */
 	SB_DAMAGE_KINDS
 };
 

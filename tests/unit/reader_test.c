@@ -358,6 +358,102 @@ static void a_file_without_an_end_reaches_to_its_last_word(void **state)
 	sb_run_close(run);
 }
 
+/* A GPU trace, zones and measured durations on two threads. */
+static size_t write_traced(const char *path, struct sb_buf *out)
+{
+	struct sb_builder_options o = { .rank = -1, .local_rank = -1, .chunk_bytes = 4096 };
+	struct sb_builder_gpu kernel = { .kind = SB_GPU_KERNEL,
+		.start_ns = 200,
+		.duration_ns = 50,
+		.launch_ns = 120,
+		.launch_tid = 1000 };
+	struct sb_builder *b;
+	struct sb_lane_writer *w;
+	uint32_t name;
+
+	assert_int_equal(sb_builder_open(path, &o, &b), 0);
+	kernel.name = name = sb_builder_name(b, "step", NULL);
+	for (uint32_t tid = 1000; tid < 1002; tid++) {
+		w = sb_builder_thread(b, tid, "worker");
+		sb_builder_begin(w, 100, name);
+		sb_builder_attr_string(w, SB_NAME_STATE, "warm");
+		sb_builder_end(w, 300, name);
+		sb_builder_span(w, name, 0, 400, 50, 0, NULL, 0);
+		sb_builder_span_open(w, name, 5, 500, 0);
+		sb_builder_begin(w, 600, name);
+		sb_builder_end(w, 700, name);
+	}
+	sb_builder_snapshot(b, 700, "after_load", 0, 1, 2, 3);
+	for (int i = 0; i < 100; i++) /* more than one chunk */
+		sb_builder_gpu(b, &kernel);
+	assert_int_equal(sb_builder_close(b, 20000), 0);
+	read_bytes(path, out);
+	return out->size;
+}
+
+static void expect_model(const char *path, const struct sb_buf *bytes, bool damaged)
+{
+	struct sb_model_options options = { .now_real_ns = 1 };
+	struct sb_model *m;
+	struct sb_run *run;
+
+	write_bytes(path, bytes->data, bytes->size);
+	assert_int_equal(sb_run_open(path, NULL, &run), 0);
+	assert_int_equal(sb_model_build(run, &options, &m), 0);
+	if (damaged)
+		assert_true(run->processes[0].reader->damage[SB_DAMAGE_LANE].count > 0);
+	sb_model_free(m);
+	sb_run_close(run);
+}
+
+static void a_record_that_became_one_of_the_gpu_is_skipped_and_counted(void **state)
+{
+	struct sb_buf b = { 0 };
+	int changed = 0;
+
+	write_traced(file("a.strobe"), &b);
+	for (size_t at = SB_FILE_HEADER_BYTES; at + 8 <= b.size; at += 8) {
+		uint64_t *word = (uint64_t *)(b.data + at), was = *word;
+
+		if (sb_word_kind(was) != SB_LONG || sb_long_type(was) != SB_SPAN || sb_long_words(was) != 4)
+			continue;
+		*word = sb_long(SB_GPU, 4, sb_long_aux(was) | SB_GPU_KERNEL << 20);
+		expect_model(file("b.strobe"), &b, true);
+		*word = was;
+		changed++;
+	}
+	assert_int_equal(changed, 2);
+	sb_buf_done(&b);
+}
+
+/* Every record as every type, every chunk in every lane: nothing relies on their order. */
+static void records_in_any_order_are_read(void **state)
+{
+	struct sb_buf b = { 0 };
+
+	write_traced(file("a.strobe"), &b);
+	for (size_t at = SB_FILE_HEADER_BYTES; at + 4096 <= b.size; at += 4096) {
+		struct sb_chunk_header *h = (struct sb_chunk_header *)(b.data + at);
+		uint16_t lane = h->lane;
+
+		for (h->lane = SB_LANE_HOT; h->lane <= SB_LANE_DIGEST; h->lane++)
+			expect_model(file("b.strobe"), &b, false);
+		h->lane = lane;
+		for (size_t i = SB_CHUNK_HEADER_BYTES; i < 4096 && lane != SB_LANE_KEEP; i += 8) {
+			uint64_t *word = (uint64_t *)(b.data + at + i), was = *word;
+
+			if (sb_word_kind(was) != SB_LONG)
+				continue;
+			for (uint64_t type = 0; type < 32 && i < 1024; type++) {
+				*word = (was & ~(uint64_t)0xff0) | type << 4;
+				expect_model(file("b.strobe"), &b, false);
+			}
+			*word = was;
+		}
+	}
+	sb_buf_done(&b);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(void)
@@ -373,6 +469,8 @@ int main(void)
 		T(a_sector_of_zeros_inside_a_chunk_is_damage),
 		T(a_recording_cut_short_is_not_complete),
 		T(an_unused_rest_of_a_killed_recording_is_no_damage),
+		T(a_record_that_became_one_of_the_gpu_is_skipped_and_counted),
+		T(records_in_any_order_are_read),
 		T(what_is_no_file_is_refused_at_once),
 		T(records_from_the_future_are_skipped_by_their_length),
 		T(what_is_not_a_recording_is_refused_with_its_name),
