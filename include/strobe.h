@@ -190,7 +190,8 @@ STROBE_API void strobe_attr_int_id(uint32_t key, int64_t value);
 STROBE_API void strobe_attr_float_id(uint32_t key, double value);
 STROBE_API void strobe_attr_string_id(uint32_t key, const char *value);
 
-/* What a zone is, beyond a stage. An attribute under the key "strobe.role". */
+/* What a zone is, beyond a stage. An integer attribute under the key "strobe.role":
+ * strobe_role() and strobe_attr_int("strobe.role", …) do the same. */
 enum strobe_role {
 	STROBE_ROLE_STAGE = 0,
 	STROBE_ROLE_GENERATION = 1,

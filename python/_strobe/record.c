@@ -133,6 +133,14 @@ static PyObject *step_record(PyObject *module, PyObject *args)
 	Py_RETURN_NONE;
 }
 
+/* step_passes(): a step that the settings leave out begins; what counts steps still does. */
+static PyObject *step_passes(PyObject *module, PyObject *unused)
+{
+	if (!strobe_kind_recorded(STROBE_KIND_STEP))
+		strobe_step_begin(NULL, NULL);
+	Py_RETURN_NONE;
+}
+
 /* block_record(name, index, frames, seconds, memory_bytes) */
 static PyObject *block_record(PyObject *module, PyObject *args)
 {
@@ -380,6 +388,7 @@ PyMethodDef record_methods[] = {
 		"event(name, /, **attributes)\n--\n\nA mark on the time line, with metadata." },
 	{ "duration", duration, METH_VARARGS, NULL },
 	{ "step_record", step_record, METH_VARARGS, NULL },
+	{ "step_passes", step_passes, METH_NOARGS, NULL },
 	{ "block_record", block_record, METH_VARARGS, NULL },
 	{ "model", model, METH_VARARGS, NULL },
 	{ "frames", frames, METH_O,

@@ -116,7 +116,10 @@ void strobe_step_record(const char *name, const struct strobe_step *step, uint64
 	struct strobe_attr attrs[5];
 	size_t n = 0;
 
-	if (!strobe_kind_recorded(STROBE_KIND_STEP))
+	if (!STROBE_ON_())
+		return;
+	sb_step_passes(); /* the next one begins where this one ended */
+	if (sb_kind_is_off(STROBE_KIND_STEP))
 		return;
 	attrs[n++] = int_attr("strobe.role", STROBE_ROLE_STEP);
 	if (step) {

@@ -168,12 +168,28 @@ static bool fits_40_bits(int64_t value)
 	return value >= -(INT64_C(1) << 39) && value < INT64_C(1) << 39;
 }
 
+void sb_step_hook_set(void (*hook)(void))
+{
+	atomic_store(&REC->step_hook, hook);
+}
+
+void sb_step_passes(void)
+{
+	void (*hook)(void) = atomic_load_explicit(&REC->step_hook, memory_order_relaxed);
+
+	if (hook)
+		hook();
+}
+
+/* The one door for roles: whoever sets "strobe.role", under whatever name, comes by here. */
 void strobe_attr_int_id(uint32_t key, int64_t value)
 {
 	uint64_t bits = (uint64_t)value;
 
 	if (!STROBE_ON_())
 		return;
+	if (__builtin_expect((key & SB_ID_MAX) == SB_NAME_ROLE, 0) && value == STROBE_ROLE_STEP)
+		sb_step_passes();
 	if (fits_40_bits(value))
 		put_value(sb_word(SB_ATTR, key & SB_ID_MAX, bits));
 	else
@@ -219,23 +235,8 @@ void strobe_attr_string(const char *key, const char *value)
 		strobe_attr_string_id(sb_name_intern(key, NULL), value);
 }
 
-void sb_step_hook_set(void (*hook)(void))
-{
-	atomic_store(&REC->step_hook, hook);
-}
-
-void sb_step_passes(void)
-{
-	void (*hook)(void) = atomic_load_explicit(&REC->step_hook, memory_order_relaxed);
-
-	if (hook)
-		hook();
-}
-
 void strobe_role(enum strobe_role role)
 {
-	if (role == STROBE_ROLE_STEP && STROBE_ON_())
-		sb_step_passes();
 	strobe_attr_int_id(SB_NAME_ROLE, role);
 }
 

@@ -193,6 +193,28 @@ def steps_are_counted_after_the_warm_up():
 
 
 @case
+def steps_are_counted_whichever_way_the_role_is_set():
+    def by_attribute(p, name):
+        p.strobe.strobe_zone_begin(name)
+        p.strobe.strobe_attr_int(b"strobe.role", ctypes.c_int64(3))
+        p.kernel(b"kernel_of_" + name)
+        p.strobe.strobe_zone_end()
+
+    def measured(p, name):
+        p.kernel(b"kernel_of_" + name)
+        p.strobe.strobe_step_record(name, None, U64(1000))
+
+    for step, traced in ((by_attribute, (1, 2)), (measured, (2, 3))):
+        p = Program()
+        assert p.strobe.strobe_gpu_trace_start(b"steps:2") == 0
+        for i in range(5):
+            step(p, b"step_%d" % i)
+        p.until(lambda: p.cupti.calls(b"cuptiUnsubscribe") == 1, "the trace's end")
+        rec = p.stop()
+        assert names_of(rec, "kernel") == ["kernel_of_step_%d" % i for i in traced], names_of(rec, "kernel")
+
+
+@case
 def signal_begins_and_ends_a_trace():
     p = Program()
     assert signal.getsignal(signal.SIGUSR2) == signal.SIG_DFL

@@ -67,6 +67,20 @@ ZOO = """
             return x
     Odd()()
 
+    class TimestepFirst(Scheduler):
+        def step(self, timestep, output, sample):
+            return sample - output
+    class First(Odd):
+        def __init__(self):
+            self.register_modules(brain=Transformer(), scheduler=TimestepFirst())
+        def __call__(self):
+            x = torch.ones(1, 4)
+            self.scheduler.set_timesteps(2)
+            for t in self.scheduler.timesteps:
+                x = self.scheduler.step(t, self.brain(x), x)
+            return x
+    First()()
+
     class Broken(TinyVideoPipeline): pass
     broken = Broken()
     broken.vae.decode = None
@@ -185,6 +199,11 @@ def test_a_denoiser_of_any_name_makes_steps(zoo):
     assert under(zoo.recordings[0], "Odd") == {
         ("Odd",): 1, ("Odd", "brain"): 1, ("Odd", "denoise"): 3, ("Odd", "denoise", "brain"): 3,
         ("Odd", "denoise", "scheduler_step"): 3}
+
+
+def test_a_scheduler_whose_first_argument_is_the_timestep(zoo):
+    first, = zoo.recordings[0].named("First")
+    assert [s.attrs["timestep"] for s in first.children] == [999.0, 1.0]
 
 
 def test_an_exception_in_a_pipeline_is_the_users_own(zoo):

@@ -93,6 +93,7 @@ class Call:
         self.is_video = "num_frames" in arguments or "video_length" in arguments
         self.gives_latents = arguments.get("output_type") == "latent"
         self.step_zone = None
+        self.step_passing = False  # a step that the settings leave out
         self.step_count = 0
         self.blocks_run = self.most_blocks = 0
         self.attentions_run = self.most_attentions = 0
@@ -108,6 +109,11 @@ class Call:
     def begin_step(self):
         self.blocks_run = self.attentions_run = 0
         attributes = {} if self.guidance_scale is None else {"guidance_scale": self.guidance_scale}
+        if not native.role_recorded(ROLE_STEP):
+            if not self.step_passing:
+                native.step_passes()
+            self.step_passing = True
+            return
         self.step_zone = zone("denoise", ROLE_STEP, step=self.step_count, **attributes)
         self.step_zone.__enter__()
 
@@ -220,7 +226,7 @@ def _forward(name, module, call, args, kwargs):
     if not current.is_denoiser(name):
         with zone(name):
             return call(module, *args, **kwargs)
-    if current.step_zone is None and _on("DIFFUSION_STEPS") and _on("INFERENCE_STEPS"):
+    if current.step_zone is None:
         guard(current.begin_step)
     with zone(name, ROLE_FORWARD):
         return call(module, *args, **kwargs)
@@ -233,10 +239,12 @@ def _place_of_timestep(step):
 
 
 def _scheduler_step(original):
-    place = guard(_place_of_timestep, original) or 1
+    place = guard(_place_of_timestep, original)
 
     def step(self, *args, **kwargs):
         current = None if wrapping.compiling() else here.call
+        if current is not None:
+            current.step_passing = False
         if current is None or current.step_zone is None:
             return original(self, *args, **kwargs)
         with zone("scheduler_step"):
@@ -255,7 +263,7 @@ def _set_timesteps(original):
 
 
 def _timestep(args, kwargs, place):
-    value = kwargs.get("timestep", args[place] if len(args) > place else None)
+    value = kwargs.get("timestep", args[place] if place is not None and len(args) > place else None)
     if value is None or not getattr(value, "is_cpu", True) or shape_of(value) not in ((), (1,)):
         return None  # on the device: not worth a wait
     return float(value)

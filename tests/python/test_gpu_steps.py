@@ -1,0 +1,67 @@
+"""--gpu-trace=steps:N in programs that never say strobe: the steps that diffusers' calls are
+recorded as are counted. The driver and CUPTI are the stand-ins of tests/fake."""
+import glob
+import os
+import subprocess
+import sys
+
+import pytest
+
+from test_auto import FAKES
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "gpu"))
+import wire  # noqa: E402
+
+TOOL = os.environ.get("STROBE_TOOL", "")
+FAKE_LIBRARIES = os.path.join(os.path.dirname(TOOL), "tests", "fake")
+
+PROGRAM = """
+import ctypes, os, sys
+import torch
+from diffusers import TinyVideoPipeline
+from diffusers.pipelines.pipeline_tiny import Transformer
+
+P, U32, U64, I, S = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int, ctypes.c_char_p
+def table(path, function, *fields):
+    kind = type("Table", (ctypes.Structure,), {"_fields_": [(name, ctypes.CFUNCTYPE(*kinds)) for name, *kinds in fields]})
+    give = getattr(ctypes.CDLL(path), function)
+    give.restype = ctypes.POINTER(kind)
+    return give().contents
+cuda = table(os.environ["STROBE_CUDA_PATH"], "fake_cuda", ("reset", None), ("calls", U64, S), ("advance", None, U64),
+             ("work", None, P, U64), ("capture", None, P, I), ("make_current", None, P, I))
+cupti = table(os.environ["STROBE_CUPTI_PATH"], "fake_cupti", ("reset", None), ("calls", U64, S), ("set_version", None, U32),
+              ("refuse", None, S, I), ("now", U64), ("launch", U32), ("kernel", None, U32, U64, U64, S))
+cuda.reset()
+cupti.reset()
+cuda.make_current(0x1000, 0)
+
+forwards = []
+def launching(forward):
+    def launch(self, *args, **kwargs):
+        forwards.append(b"kernel_of_forward_%d" % len(forwards))
+        cupti.kernel(cupti.launch(), cupti.now(), cupti.now() + 1000, forwards[-1])
+        return forward(self, *args, **kwargs)
+    return launch
+Transformer.forward = launching(Transformer.forward)
+TinyVideoPipeline()("a cat", num_inference_steps=8)
+assert len(forwards) == 16
+"""
+
+
+@pytest.mark.parametrize("toggle", ["1", "0"])
+def test_the_steps_of_an_unmodified_pipeline_are_counted(tmp_path, torch, toggle):
+    if not os.path.exists(TOOL) or not glob.glob(FAKE_LIBRARIES + "/libfake_cupti.so"):
+        pytest.skip("the tool or the stand-ins are not built")
+    (tmp_path / "wan.py").write_text(PROGRAM)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("STROBE_")}
+    environment.update(STROBE_CUDA_PATH=FAKE_LIBRARIES + "/libfake_cuda.so", PYTHONPATH=FAKES,
+                       STROBE_CUPTI_PATH=FAKE_LIBRARIES + "/libfake_cupti.so", STROBE_DEBUG="1",
+                       STROBE_PROFILE_DIFFUSION_STEPS=toggle)
+    done = subprocess.run([TOOL, "run", "-o", "runs", "--gpu-trace=steps:3", "--", sys.executable, "wan.py"],
+                          cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "too few steps" not in done.stdout + done.stderr
+    kernels = sorted(kernel.name for kernel in wire.load(str(tmp_path / "runs" / "last")).of("kernel"))
+    # One step of warm-up, then three with two forwards each.
+    assert kernels == ["kernel_of_forward_%d" % i for i in range(2, 8)]
