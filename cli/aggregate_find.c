@@ -1,7 +1,7 @@
 /* Finding the ranks of a job on disk. */
 #include "aggregate_find.h"
 
-#include "analyze/run.h"
+#include "run/run.h"
 #include "base/error.h"
 #include "exchange/report_in.h"
 #include "format/reader.h"

@@ -2,7 +2,7 @@
 #ifndef CLI_BENCH_CHILD_H
 #define CLI_BENCH_CHILD_H
 
-#include "analyze/bench.h"
+#include "compare/bench.h"
 
 struct bench_child {
 	double timeout_s; /* 0: none */

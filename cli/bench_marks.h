@@ -3,7 +3,7 @@
 #ifndef CLI_BENCH_MARKS_H
 #define CLI_BENCH_MARKS_H
 
-#include "analyze/bench.h"
+#include "compare/bench.h"
 
 /* A folder for the recordings of a benchmark; removed again by done. */
 int bench_marks_begin(char *out_folder, size_t size);

@@ -2,7 +2,7 @@
 #ifndef CLI_BENCH_PLAN_H
 #define CLI_BENCH_PLAN_H
 
-#include "analyze/bench.h"
+#include "compare/bench.h"
 
 /* The command line of each row, NULL-terminated. */
 struct bench_plan {

@@ -5,10 +5,10 @@
 #include "output.h"
 #include "progress.h"
 
-#include "analyze/aggregate.h"
+#include "compare/aggregate.h"
 #include "base/error.h"
 #include "exchange/warehouse.h"
-#include "report/aggregate_report.h"
+#include "report/ranks/ranks.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "progress.h"
 
 #include "base/buf.h"
-#include "report/bench_report.h"
+#include "report/bench/bench.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
 #include "output.h"
 #include "run_arg.h"
 
-#include "analyze/compare.h"
+#include "compare/compare.h"
 #include "base/error.h"
-#include "report/diff.h"
+#include "report/diff/diff.h"
 
 #include <stdio.h>
 #include <stdlib.h>

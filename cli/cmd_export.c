@@ -5,7 +5,7 @@
 #include "base/filename.h"
 #include "exchange/export.h"
 #include "exchange/warehouse.h"
-#include "report/section.h"
+#include "report/sections/section.h"
 #include "run_arg.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "command.h"
 #include "facts_arg.h"
 
-#include "analyze/run.h"
+#include "run/run.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"

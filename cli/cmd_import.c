@@ -1,7 +1,7 @@
 /* strobe import: foreign traces, logs and profiles into run folders. */
 #include "command.h"
 
-#include "analyze/run.h"
+#include "run/run.h"
 #include "base/filename.h"
 #include "exchange/import.h"
 #include "import_progress.h"

@@ -1,10 +1,10 @@
 /* strobe report: text, JSON, HTML from a run. */
 #include "command.h"
 
-#include "analyze/model.h"
+#include "report/build.h"
 #include "record/rundir.h"
 #include "report/files.h"
-#include "report/html.h"
+#include "report/page/html.h"
 #include "report/json.h"
 #include "report/text.h"
 #include "run_arg.h"
@@ -123,7 +123,7 @@ static int run(struct args *args)
 	code = run_arg_open(args, args->count ? args->values[0] : NULL, &opened);
 	if (code)
 		return code;
-	if (sb_model_build(opened, &model_options, &model)) {
+	if (sb_report_build(opened, &model_options, &model)) {
 		code = complain_last();
 		sb_run_close(opened);
 		return code;

@@ -1,7 +1,7 @@
 /* strobe serve: the page, live, and /metrics. */
 #include "command.h"
 
-#include "analyze/run.h"
+#include "run/run.h"
 #include "base/buf.h"
 #include "serve/server.h"
 

@@ -6,6 +6,7 @@
 #include "top_view.h"
 
 #include "base/error.h"
+#include "report/build.h"
 
 #include <langinfo.h>
 #include <limits.h>
@@ -53,7 +54,7 @@ static int build(const char *spec, const struct sb_cut *cut, struct sb_model **m
 		return err;
 	if (out_live)
 		*out_live = run->live;
-	err = sb_model_build(run, &how, &fresh);
+	err = sb_report_build(run, &how, &fresh);
 	sb_run_close(run);
 	if (err)
 		return err;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "exchange/report_in.h"
 #include "exchange/warehouse.h"
+#include "report/build.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ static int load_run(struct sb_warehouse_loader *l, const char *spec)
 	int err = sb_run_open(spec, NULL, &run);
 
 	if (!err)
-		err = sb_model_build(run, &options, &model);
+		err = sb_report_build(run, &options, &model);
 	if (!err)
 		err = sb_facts_of_model(model, spec, &f);
 	if (!err)

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "exchange/report_in.h"
 #include "store/history.h"
+#include "report/build.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -36,7 +37,7 @@ static int facts_of_run(struct sb_run *run, const char *spec, bool histograms, s
 {
 	struct sb_model_options options = { .histograms = histograms };
 	struct sb_model *model = NULL;
-	int err = sb_model_build(run, &options, &model);
+	int err = sb_report_build(run, &options, &model);
 
 	if (!err)
 		err = sb_facts_of_model(model, spec, out_facts);

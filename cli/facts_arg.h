@@ -2,7 +2,7 @@
 #ifndef CLI_FACTS_ARG_H
 #define CLI_FACTS_ARG_H
 
-#include "analyze/facts.h"
+#include "compare/facts.h"
 #include "command.h"
 
 /* spec: whatever a RUN may be; a report's JSON; "best"; "history:ID". name: of

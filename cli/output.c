@@ -4,7 +4,7 @@
 #include "command.h"
 
 #include "monitor/display.h"
-#include "report/page.h"
+#include "report/page/page.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 #ifndef CLI_RUN_ARG_H
 #define CLI_RUN_ARG_H
 
-#include "analyze/run.h"
+#include "run/run.h"
 #include "command.h"
 
 /* For a command's option table. */

@@ -3,7 +3,7 @@
 
 #include "command.h"
 #include "output.h"
-#include "analyze/model.h"
+#include "report/build.h"
 #include "record/rundir.h"
 #include "report/files.h"
 #include "report/summary.h"
@@ -96,7 +96,7 @@ static int build(const char *folder, struct sb_run **out_run, struct sb_model **
 	struct sb_model_options how = { 0 };
 	int err = sb_run_open(folder, NULL, out_run);
 
-	return err ? err : sb_model_build(*out_run, &how, out_model);
+	return err ? err : sb_report_build(*out_run, &how, out_model);
 }
 
 /* A history that cannot be made (no home, a read-only one) is no news; one that

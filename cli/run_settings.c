@@ -1,7 +1,7 @@
 /* Settings on the command line: every key of the table is a flag. */
 #include "run_settings.h"
 
-#include "analyze/advise.h"
+#include "advise/advise.h"
 #include "base/error.h"
 
 #include <stdio.h>

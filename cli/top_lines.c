@@ -1,7 +1,7 @@
 /* Lines and facts. */
 #include "top_lines.h"
 
-#include "report/section.h"
+#include "report/sections/section.h"
 
 #include <stdarg.h>
 #include <stdio.h>

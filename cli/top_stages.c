@@ -1,7 +1,7 @@
 /* The table of stages: as many columns as the screen is wide for. */
 #include "top_lines.h"
 
-#include "report/section.h"
+#include "report/sections/section.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The lines of `strobe top`: the head, steps and frames, the foot. */
 #include "top_lines.h"
 
-#include "report/section.h"
+#include "report/sections/section.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -52,13 +52,13 @@ if(NOT STROBE_HAVE_FYAML)
   list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/cli/yaml_libfyaml.c)
 endif()
 if(STROBE_HAVE_ZLIB)
-  list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/report/no_gzip.c)
+  list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/report/page/no_gzip.c)
 else()
-  list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/report/gzip.c)
+  list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/report/page/gzip.c)
 endif()
 # The page is taken into page.c as it is.
-set_source_files_properties(${CMAKE_SOURCE_DIR}/src/report/page.c PROPERTIES
-  OBJECT_DEPENDS ${CMAKE_SOURCE_DIR}/src/report/page.html)
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/report/page/page.c PROPERTIES
+  OBJECT_DEPENDS ${CMAKE_SOURCE_DIR}/src/report/page/page.html)
 
 # A missing feature is another file.
 if(STROBE_HAVE_SQLITE)

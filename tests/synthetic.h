@@ -2,7 +2,7 @@
 #ifndef TESTS_SYNTHETIC_H
 #define TESTS_SYNTHETIC_H
 
-#include "analyze/model.h"
+#include "report/build.h"
 #include "format/builder.h"
 #include "format/builder_lane.h"
 
@@ -47,7 +47,7 @@ static inline struct sb_model *synthetic_part(struct synthetic *s, uint64_t end_
 	assert_int_equal(sb_builder_close(s->b, end_ns), 0);
 	s->b = NULL;
 	assert_int_equal(sb_run_open(s->path, cut, &s->run), 0);
-	assert_int_equal(sb_model_build(s->run, &options, &s->model), 0);
+	assert_int_equal(sb_report_build(s->run, &options, &s->model), 0);
 	return s->model;
 }
 

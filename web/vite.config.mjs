@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { defineConfig } from 'vite';
 import { viteSingleFile } from 'vite-plugin-singlefile';
 
-const out = process.env.STROBE_PAGE_OUT ?? resolve(import.meta.dirname, '../src/report');
+const out = process.env.STROBE_PAGE_OUT ?? resolve(import.meta.dirname, '../src/report/page');
 
 const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 

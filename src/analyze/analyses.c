@@ -1,6 +1,6 @@
 /* Every analysis, in the order they finish: later ones read what earlier ones
  * found. */
-#include "analyze/model.h"
+#include "analyze/analysis.h"
 
 extern const struct sb_analysis sb_analysis_session;
 extern const struct sb_analysis sb_analysis_gpu;
@@ -20,7 +20,6 @@ extern const struct sb_analysis sb_analysis_precision;
 extern const struct sb_analysis sb_analysis_streaming;
 extern const struct sb_analysis sb_analysis_cache;
 extern const struct sb_analysis sb_analysis_summary;
-extern const struct sb_analysis sb_analysis_advice;
 
 const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_session,
@@ -40,7 +39,6 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_precision,
 	&sb_analysis_streaming,
 	&sb_analysis_cache,
-	&sb_analysis_summary,
-	&sb_analysis_advice, /* the last: it reads everything */
+	&sb_analysis_summary, /* the last: it reads everything */
 	NULL,
 };

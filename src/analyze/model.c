@@ -1,30 +1,16 @@
-/* Builds the report model: one pass over the run for all analyses together. */
+/* The report model: its memory, and what is looked up in it. */
 #include "analyze/model.h"
-
-#include "base/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ANALYSES_MAX 31
-
 struct sb_model_block {
 	struct sb_model_block *next;
 	size_t used, size;
 	_Alignas(16) char bytes[];
 };
-
-struct build {
-	struct sb_model model; /* first: a model is a build */
-	struct sb_model_options options;
-};
-
-const struct sb_model_options *sb_model_build_options(const struct sb_model *model)
-{
-	return &((const struct build *)model)->options;
-}
 
 void *sb_model_alloc(struct sb_model *model, size_t size)
 {
@@ -101,14 +87,6 @@ const struct sb_series *sb_model_series(const struct sb_model *model, const char
 	return NULL;
 }
 
-const struct sb_series_column *sb_series_column_find(const struct sb_series *series, const char *name)
-{
-	for (size_t i = 0; series && i < series->column_count; i++)
-		if (!strcmp(series->columns[i].name, name))
-			return &series->columns[i];
-	return NULL;
-}
-
 const struct sb_stage *sb_model_stage(const struct sb_model *model, const char *name)
 {
 	const struct sb_stages_section *s = &model->stages;
@@ -117,47 +95,6 @@ const struct sb_stage *sb_model_stage(const struct sb_model *model, const char *
 		if (!strcmp(s->stages[s->by_total[i]].name, name))
 			return &s->stages[s->by_total[i]];
 	return NULL;
-}
-
-static int analyze(struct sb_run *run, struct sb_model *model)
-{
-	struct sb_visitor visitors[ANALYSES_MAX + 1];
-	size_t begun = 0;
-	int err = 0;
-
-	memset(visitors, 0, sizeof visitors);
-	for (; !err && sb_analyses[begun] && begun < ANALYSES_MAX; begun++)
-		if (sb_analyses[begun]->begin)
-			err = sb_analyses[begun]->begin(run, model, &visitors[begun]);
-	if (!err)
-		err = sb_run_visit(run, visitors, begun);
-	for (size_t i = 0; !err && i < begun; i++)
-		if (sb_analyses[i]->finish)
-			err = sb_analyses[i]->finish(visitors[i].self, run, model);
-	for (size_t i = 0; i < begun; i++)
-		if (sb_analyses[i]->done)
-			sb_analyses[i]->done(visitors[i].self);
-	return err;
-}
-
-int sb_model_build(struct sb_run *run, const struct sb_model_options *options, struct sb_model **out_model)
-{
-	struct build *b = calloc(1, sizeof *b);
-	int err;
-
-	if (!b)
-		return sb_fail(STROBE_ENOMEM, "no memory for the report of '%s'", run->path);
-	if (options)
-		b->options = *options;
-	err = analyze(run, &b->model);
-	if (!err && b->model.failed)
-		err = sb_fail(STROBE_ENOMEM, "no memory for the report of '%s'", run->path);
-	if (err) {
-		sb_model_free(&b->model);
-		return err;
-	}
-	*out_model = &b->model;
-	return 0;
 }
 
 void sb_model_free(struct sb_model *model)

@@ -7,11 +7,11 @@
 #ifndef SB_ANALYZE_MODEL_H
 #define SB_ANALYZE_MODEL_H
 
-#include "analyze/events.h"
 #include "analyze/model_machine.h"
 #include "analyze/model_stages.h"
 #include "analyze/model_video.h"
-#include "analyze/run.h"
+#include "base/strings.h"
+#include "strobe.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -195,18 +195,9 @@ struct sb_model {
 	bool failed; /* memory ran out; sb_model_build reports it */
 };
 
-struct sb_model_options {
-	bool combine; /* one row per name, whatever the parent */
-	bool no_groups; /* indexed names stay apart */
-	bool histograms; /* keep those of stages, to be merged with other runs' */
-	size_t max_data_points; /* 0: the recording's own setting, else 10 000 */
-	uint64_t now_real_ns; /* generated_at; 0: now */
-};
-
-int sb_model_build(struct sb_run *run, const struct sb_model_options *options, struct sb_model **out_model);
 void sb_model_free(struct sb_model *model); /* takes NULL */
 
-/* Zeroed memory that lives as long as the model; never NULL for size 0 only. */
+/* Zeroed memory that lives as long as the model; NULL only when memory is out. */
 void *sb_model_alloc(struct sb_model *model, size_t size);
 /* A copy of text (NULL stays NULL, "" too). */
 const char *sb_model_text(struct sb_model *model, const char *text);
@@ -215,22 +206,15 @@ const char *sb_model_printf(struct sb_model *model, const char *format, ...)
 void sb_model_missing(struct sb_model *model, const char *what, const char *why, const char *how);
 /* The first series of a source (and device, -2: any); NULL: none. */
 const struct sb_series *sb_model_series(const struct sb_model *model, const char *source, int device);
-const struct sb_series_column *sb_series_column_find(const struct sb_series *series, const char *name);
 const struct sb_stage *sb_model_stage(
 	const struct sb_model *model, const char *name); /* largest of that name */
 
-/* One analysis: says what it wants to see, sees it in the one common pass, and
- * fills its section. Listed in analyze/analyses.c in the order of finishing, so
- * that later ones (advice, summary) can read what earlier ones found. */
-struct sb_analysis {
-	const char *name;
-	/* Makes its state (v->self) and fills in the visitor; NULL: needs no pass.
-	 * Leaves v zeroed when the run cannot interest it. */
-	int (*begin)(struct sb_run *run, struct sb_model *model, struct sb_visitor *v);
-	int (*finish)(void *self, struct sb_run *run, struct sb_model *model);
-	void (*done)(void *self); /* frees the state, also after failure; takes NULL */
-};
-extern const struct sb_analysis *const sb_analyses[]; /* NULL-terminated */
-const struct sb_model_options *sb_model_build_options(const struct sb_model *model);
+/* Settings, thresholds and tags of the recording as numbers; NAN: not set. */
+double sb_model_setting_number(const struct sb_model *model, const char *key);
+double sb_model_threshold(const struct sb_model *model, const char *name);
+double sb_model_tag_number(const struct sb_model *model, const char *key);
+/* Joules of all GPUs in [from, to]: the running integral where there is one,
+ * else integrated power. NAN: never sampled. */
+double sb_model_energy_j(const struct sb_model *model, double from_s, double to_s);
 
 #endif

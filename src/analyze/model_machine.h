@@ -3,30 +3,11 @@
 #ifndef SB_ANALYZE_MODEL_MACHINE_H
 #define SB_ANALYZE_MODEL_MACHINE_H
 
-#include "analyze/statistics.h"
+#include "stats/series.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Values over time: one column of a monitor. */
-struct sb_series_column {
-	const char *name; /* ends in its unit: "memory_used_bytes" */
-	double *values; /* NAN: unknown */
-	struct sb_stats stats; /* of every sample; mean: weighted by the real time between samples */
-	double first, max_t_s;
-	double integral; /* value x seconds, trapezoids over the real intervals */
-};
-struct sb_series {
-	const char *source; /* "gpu", "cpu", "memory", "disk", "process"... */
-	int device; /* -1: none */
-	const char *device_name;
-	double *t_s;
-	size_t count;
-	struct sb_series_column *columns;
-	size_t column_count;
-	size_t recorded_count; /* before thinning to max_data_points */
-};
 
 /* GPUs and the disk as sampled; their series are in model->series. */
 struct sb_device {

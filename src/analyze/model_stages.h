@@ -3,7 +3,7 @@
 #ifndef SB_ANALYZE_MODEL_STAGES_H
 #define SB_ANALYZE_MODEL_STAGES_H
 
-#include "analyze/statistics.h"
+#include "stats/statistics.h"
 #include "base/histogram.h"
 
 #include <stdbool.h>

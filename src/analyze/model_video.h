@@ -4,7 +4,7 @@
 #define SB_ANALYZE_MODEL_VIDEO_H
 
 #include "analyze/model_machine.h"
-#include "analyze/statistics.h"
+#include "stats/statistics.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +23,7 @@ enum sb_frames_source {
 	SB_FRAMES_BLOCKS, /* the blocks' sizes, each block once */
 	SB_FRAMES_STEPS /* the steps' block sizes, each chain of steps once */
 };
+const char *sb_frames_source_name(enum sb_frames_source source); /* "counted"… */
 struct sb_diffusion_section {
 	bool present;
 	double fps, bps; /* over the time spent in steps */
@@ -144,5 +145,8 @@ struct sb_cache_section {
 	} * caches;
 	size_t cache_count;
 };
+
+/* "1.3B" from 1e9, "304.7M" from 1e6, "12.5K" from 1e3, else the number. */
+void sb_parameters_text(int64_t count, char out_text[16]);
 
 #endif

@@ -1,5 +1,5 @@
 /* recording: what was recorded, what was lost and why, what it cost. */
-#include "analyze/model.h"
+#include "analyze/analysis.h"
 #include "format/run_keys.h"
 
 #include <stdlib.h>

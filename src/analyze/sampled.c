@@ -1,5 +1,5 @@
 /* Collecting values over time in bounded memory. */
-#include "analyze/series.h"
+#include "analyze/sampled.h"
 
 #include "base/error.h"
 

@@ -1,5 +1,5 @@
 /* session_info, system, not_recorded: what the run says about itself. */
-#include "analyze/model.h"
+#include "analyze/analysis.h"
 #include "base/error.h"
 #include "format/run_keys.h"
 

@@ -1,7 +1,7 @@
 /* The one definition of a slow step or iteration. */
 #include "analyze/slow.h"
 
-#include "analyze/setting.h"
+#include "run/setting.h"
 
 #define RATIO_DEFAULT 1.5
 #define LEAST_S 1e-3 /* over the median: below that it is noise */

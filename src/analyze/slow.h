@@ -4,7 +4,7 @@
 #ifndef SB_ANALYZE_SLOW_H
 #define SB_ANALYZE_SLOW_H
 
-#include "analyze/run.h"
+#include "run/run.h"
 
 #define SB_SLOW_PEERS_LEAST 4 /* fewer make no median to be held against */
 

@@ -1,10 +1,8 @@
 /* The summary: what one screen says, gathered from the other sections. */
 #include "analyze/summary.h"
 
-#include "analyze/memory.h"
 #include "base/part.h"
-#include "analyze/series.h"
-#include "analyze/setting.h"
+#include "run/setting.h"
 #include "base/error.h"
 
 #include <string.h>
@@ -77,7 +75,7 @@ static void take_energy(struct sb_model *model, const struct sb_run *run)
 	       videos = (double)s->generation_count;
 
 	s->energy_wh = s->cost = s->cost_per_video = s->energy_wh_per_video = s->run_cost = NAN;
-	s->run_energy_wh = sb_series_energy_j(model, (double)run->from_ns / 1e9, (double)run->to_ns / 1e9) /
+	s->run_energy_wh = sb_model_energy_j(model, (double)run->from_ns / 1e9, (double)run->to_ns / 1e9) /
 			   3600;
 	for (size_t i = 0; i < model->generations.count; i++) {
 		struct sb_generation *g = &model->generations.all[i];

@@ -2,7 +2,7 @@
 #ifndef SB_ANALYZE_SUMMARY_H
 #define SB_ANALYZE_SUMMARY_H
 
-#include "analyze/model.h"
+#include "analyze/analysis.h"
 
 /* After every other section but the advice, which reads it. */
 extern const struct sb_analysis sb_analysis_summary;

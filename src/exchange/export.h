@@ -3,7 +3,7 @@
 #ifndef SB_EXCHANGE_EXPORT_H
 #define SB_EXCHANGE_EXPORT_H
 
-#include "analyze/events.h"
+#include "run/events.h"
 #include "exchange/out.h"
 
 #include <stdint.h>

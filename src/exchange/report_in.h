@@ -3,7 +3,7 @@
 #ifndef SB_EXCHANGE_REPORT_IN_H
 #define SB_EXCHANGE_REPORT_IN_H
 
-#include "analyze/facts.h"
+#include "compare/facts.h"
 
 /* A report, and not the raw series that may lie beside it? Reads the file;
  * false for anything that is no JSON at all. */

@@ -3,8 +3,8 @@
 #ifndef SB_EXCHANGE_WAREHOUSE_H
 #define SB_EXCHANGE_WAREHOUSE_H
 
-#include "analyze/aggregate.h"
-#include "analyze/facts.h"
+#include "compare/aggregate.h"
+#include "compare/facts.h"
 #include "base/buf.h"
 
 struct sb_warehouse {

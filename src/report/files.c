@@ -2,7 +2,7 @@
 #include "report/files.h"
 
 #include "base/error.h"
-#include "report/html.h"
+#include "report/page/html.h"
 #include "report/json.h"
 #include "report/memory_log.h"
 #include "report/raw_data.h"

@@ -2,7 +2,8 @@
 #ifndef SB_REPORT_FILES_H
 #define SB_REPORT_FILES_H
 
-#include "report/section.h"
+#include "run/run.h"
+#include "report/sections/section.h"
 
 enum sb_report_file {
 	SB_FILE_JSON = 1, /* profiling_report.json */

@@ -2,11 +2,11 @@
  * this kind have always written: timestamp and max_allocated_mb. */
 #include "report/memory_log.h"
 
-#include "analyze/memory.h"
+#include "base/memory_units.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "report/section.h"
-#include "report/series_json.h"
+#include "report/sections/section.h"
+#include "report/sections/series_json.h"
 
 #include <stdio.h>
 

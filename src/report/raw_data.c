@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "run/events.h"
 
 #include <string.h>
 

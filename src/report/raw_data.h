@@ -2,7 +2,8 @@
 #ifndef SB_REPORT_RAW_DATA_H
 #define SB_REPORT_RAW_DATA_H
 
-#include "report/section.h"
+#include "run/run.h"
+#include "report/sections/section.h"
 
 /* Writes nothing when the run was recorded without save_raw_data. */
 int sb_report_raw_data(struct sb_run *run, const struct sb_model *model, struct sb_buf *out);

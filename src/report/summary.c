@@ -1,7 +1,7 @@
 /* The one-screen summary. */
 #include "report/summary.h"
 
-#include "analyze/memory.h"
+#include "base/memory_units.h"
 #include "base/part.h"
 #include "base/error.h"
 #include "report/summary_rows.h"

@@ -3,7 +3,7 @@
 #include "serve/state.h"
 
 #include "base/error.h"
-#include "report/page.h"
+#include "report/page/page.h"
 
 #include <stdio.h>
 #include <stdlib.h>

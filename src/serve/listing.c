@@ -2,7 +2,7 @@
  * milliseconds. */
 #include "serve/listing.h"
 
-#include "analyze/run.h"
+#include "run/run.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "format/wire.h"

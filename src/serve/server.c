@@ -2,7 +2,7 @@
 #include "serve/server.h"
 
 #include "base/error.h"
-#include "report/page.h"
+#include "report/page/page.h"
 #include "serve/state.h"
 
 #include <arpa/inet.h>

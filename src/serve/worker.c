@@ -2,14 +2,14 @@
  * nothing from the process that writes it: plain reads of its file. */
 #include "serve/worker.h"
 
-#include "analyze/compare.h"
-#include "analyze/model.h"
+#include "compare/compare.h"
+#include "report/build.h"
 #include "base/error.h"
 #include "base/filename.h"
-#include "report/diff.h"
-#include "report/gzip.h"
+#include "report/diff/diff.h"
+#include "report/page/gzip.h"
 #include "report/json.h"
-#include "report/timeline.h"
+#include "report/timeline/timeline.h"
 #include "serve/listing.h"
 #include "serve/metrics.h"
 
@@ -64,7 +64,7 @@ static int do_report(struct sb_job *job)
 	int err = sb_run_open(job->path, NULL, &run);
 
 	if (!err)
-		err = sb_model_build(run, &(struct sb_model_options){ 0 }, &model);
+		err = sb_report_build(run, &(struct sb_model_options){ 0 }, &model);
 	if (!err)
 		err = sb_report_json(model, &job->body);
 	if (!err)
@@ -86,7 +86,7 @@ static void add_run(struct sb_exposition *e, const struct sb_listed *listed)
 	int err = sb_run_open(listed->path, NULL, &run);
 
 	if (!err)
-		err = sb_model_build(run, &options, &model);
+		err = sb_report_build(run, &options, &model);
 	if (!err)
 		sb_metrics_add(e, listed->id, model);
 	sb_exposition_label(&labels, "run", listed->id);
@@ -130,7 +130,7 @@ static int facts_of(const char *path, struct sb_facts **out_facts)
 	int err = sb_run_open(path, NULL, &run);
 
 	if (!err)
-		err = sb_model_build(run, &(struct sb_model_options){ .histograms = true }, &model);
+		err = sb_report_build(run, &(struct sb_model_options){ .histograms = true }, &model);
 	if (!err)
 		err = sb_facts_of_model(model, sb_filename_of(path), out_facts);
 	sb_model_free(model);

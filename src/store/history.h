@@ -3,7 +3,7 @@
 #ifndef SB_STORE_HISTORY_H
 #define SB_STORE_HISTORY_H
 
-#include "analyze/facts.h"
+#include "compare/facts.h"
 
 struct sb_history;
 

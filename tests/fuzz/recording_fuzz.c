@@ -1,6 +1,6 @@
 /* libFuzzer on everything that reads a recording: reader, cursor, digests, the
  * pass, the model, text and JSON. The input is a .strobe file, plain or packed. */
-#include "analyze/model.h"
+#include "report/build.h"
 #include "report/json.h"
 #include "report/text.h"
 
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	write_input(fd, data, size);
 	if (sb_run_open(path, NULL, &run))
 		return 0;
-	if (!sb_model_build(run, &options, &model)) {
+	if (!sb_report_build(run, &options, &model)) {
 		struct sb_buf out = { 0 };
 
 		sb_report_text(model, NULL, &out);

@@ -2,8 +2,8 @@
  *   meta SCOPE KEY VALUE
  *   sample SOURCE DEVICE COLUMN COUNT FIRST LAST MAX
  *   process PID start|end STATUS */
-#include "analyze/events.h"
-#include "analyze/run.h"
+#include "run/events.h"
+#include "run/run.h"
 #include "base/error.h"
 
 #include <inttypes.h>

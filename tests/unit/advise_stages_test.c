@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/advise.h"
+#include "advise/advise.h"
 #include "synthetic.h"
 
 static void time_spent_beside_the_work_is_named(void **state)

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/advise.h"
+#include "advise/advise.h"
 #include "base/buf.h"
 #include "synthetic.h"
 

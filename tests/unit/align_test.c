@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/align.h"
+#include "compare/align.h"
 
 #define MEETINGS 20
 #define START_NS 1767225600000000000u

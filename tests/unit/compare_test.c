@@ -5,9 +5,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/compare.h"
-#include "analyze/memory.h"
-#include "report/diff.h"
+#include "compare/compare.h"
+#include "base/memory_units.h"
+#include "analyze/memory/memory.h"
+#include "report/diff/diff.h"
 
 #include <stdlib.h>
 #include <string.h>

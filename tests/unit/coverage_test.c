@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/coverage.h"
+#include "stats/coverage.h"
 #include "synthetic.h"
 
 static void parts_join_whatever_order_they_began_in(void **state)

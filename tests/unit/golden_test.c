@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "synthetic.h"
+#include "report/build.h"
 
 #include <glob.h>
 
@@ -19,7 +20,7 @@ static void facts_of(const char *path, struct sb_buf *out)
 	struct sb_run *run;
 
 	assert_int_equal(sb_run_open(path, NULL, &run), 0);
-	assert_int_equal(sb_model_build(run, &options, &m), 0);
+	assert_int_equal(sb_report_build(run, &options, &m), 0);
 	sb_buf_printf(out,
 		"wall %.0f unattributed %.0f complete %d zones %lld open %lld folded %lld dropped %lld "
 		"skipped %.0f\n",

@@ -6,13 +6,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/model.h"
+#include "report/build.h"
 #include "base/error.h"
 #include "base/jsondom.h"
 #include "exchange/import.h"
 #include "format/builder.h"
-#include "report/section.h"
-#include "report/stages.h"
+#include "report/sections/section.h"
+#include "report/sections/stages.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static struct opened open_model(const char *path)
 {
 	struct opened o = { 0 };
 
-	if (sb_run_open(path, NULL, &o.run) || sb_model_build(o.run, NULL, &o.model))
+	if (sb_run_open(path, NULL, &o.run) || sb_report_build(o.run, NULL, &o.model))
 		fail_msg("%s", sb_error_message());
 	return o;
 }

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "report/section.h"
+#include "report/sections/section.h"
 #include "synthetic.h"
 
 static struct sb_model *loop(struct synthetic *s, const uint64_t *ms, size_t count)

@@ -5,10 +5,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/layers.h"
-#include "analyze/parameters.h"
+#include "analyze/video/layers.h"
+#include "analyze/video/parameters.h"
 #include "base/part.h"
-#include "analyze/precision.h"
+#include "analyze/video/precision.h"
 #include "synthetic.h"
 
 static void names_of_stages_say_what_they_are_for(void **state)

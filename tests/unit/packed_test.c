@@ -9,6 +9,7 @@
 #include "format/packed.h"
 #include "report/json.h"
 #include "synthetic.h"
+#include "report/build.h"
 
 #include <fcntl.h>
 
@@ -58,7 +59,7 @@ static void json_of(const char *path, struct sb_buf *out)
 	struct sb_run *run;
 
 	assert_int_equal(sb_run_open(path, NULL, &run), 0);
-	assert_int_equal(sb_model_build(run, &options, &m), 0);
+	assert_int_equal(sb_report_build(run, &options, &m), 0);
 	m->session.run = "run";
 	m->recording.bytes = 0;
 	assert_int_equal(sb_report_json(m, out), 0);

@@ -1,5 +1,5 @@
 /* The page around the data: nothing in the data can leave its element. */
-#include "report/page.h"
+#include "report/page/page.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

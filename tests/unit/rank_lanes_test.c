@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/rank_lanes.h"
+#include "compare/rank_lanes.h"
 
 #define START_NS 1767225600000000000u
 

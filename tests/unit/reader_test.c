@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "synthetic.h"
+#include "report/build.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -222,7 +223,7 @@ static void assert_lost(const char *path, int64_t chunks, int64_t bytes, int64_t
 	int64_t count = 0;
 
 	assert_int_equal(sb_run_open(path, NULL, &run), 0);
-	assert_int_equal(sb_model_build(run, &options, &m), 0);
+	assert_int_equal(sb_report_build(run, &options, &m), 0);
 	assert_false(m->recording.complete);
 	assert_string_equal(m->session.state, "damaged");
 	assert_int_equal(m->recording.skipped_bytes, bytes);

@@ -7,6 +7,7 @@
 
 #include "report/text.h"
 #include "synthetic.h"
+#include "report/build.h"
 
 #include <fcntl.h>
 
@@ -24,7 +25,7 @@ static struct sb_model *with_field(struct synthetic *s, size_t offset, const voi
 	s->model = NULL;
 	s->run = NULL;
 	assert_int_equal(sb_run_open(s->path, NULL, &s->run), 0);
-	assert_int_equal(sb_model_build(s->run, &options, &s->model), 0);
+	assert_int_equal(sb_report_build(s->run, &options, &s->model), 0);
 	return s->model;
 }
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/run.h"
+#include "run/run.h"
 
 #include <pthread.h>
 #include <signal.h>

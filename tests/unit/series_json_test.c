@@ -1,5 +1,5 @@
 /* A column's figures in JSON: the word stands before the unit. */
-#include "report/series_json.h"
+#include "report/sections/series_json.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

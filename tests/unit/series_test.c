@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/series.h"
+#include "analyze/sampled.h"
 #include "synthetic.h"
 
 static void merged_rows_keep_every_extreme(void **state)

@@ -13,6 +13,7 @@
 #include "report/summary.h"
 #include "report/text.h"
 #include "synthetic.h"
+#include "report/build.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -218,7 +219,7 @@ static void samples_from_outside_do_not_leak(void **state)
 		synthetic_gpu_sample(&s, gpu, t, t < 50 * SECOND ? 20000 : 1000, 50, 100);
 	assert_near(synthetic_model(&s, 100 * SECOND)->summary.gpu_peak_bytes, 20000.0 * MIB, 1);
 	assert_int_equal(sb_run_open(s.path, &cut, &run), 0);
-	assert_int_equal(sb_model_build(run, NULL, &part), 0);
+	assert_int_equal(sb_report_build(run, NULL, &part), 0);
 	assert_near(part->summary.gpu_peak_bytes, 1000.0 * MIB, 1);
 	assert_int_equal(sb_model_series(part, "gpu", 0)->recorded_count, 51);
 	sb_model_free(part);
@@ -348,7 +349,7 @@ static void indexed_names_are_one_row_and_everything_is_bounded(void **state)
 	assert_int_equal(row->count, 1000);
 	assert_int_equal(row->member_total, 1000);
 	assert_near(row->total_s, 10, 1e-9);
-	assert_int_equal(sb_model_build(s.run, &options, &bounded), 0);
+	assert_int_equal(sb_report_build(s.run, &options, &bounded), 0);
 	assert_true(sb_model_series(bounded, "gpu", 0)->count <= 100);
 	assert_int_equal(sb_model_series(bounded, "gpu", 0)->recorded_count, 5000);
 	assert_true(bounded->diffusion.series.count <= 100);
@@ -384,7 +385,7 @@ static void a_killed_run_keeps_what_was_recorded(void **state)
 	synthetic_step(&s, 5 * SECOND, 7 * SECOND, 0, 0);
 	assert_int_equal(sb_builder_abandon(s.b), 0);
 	assert_int_equal(sb_run_open(s.path, NULL, &s.run), 0);
-	assert_int_equal(sb_model_build(s.run, NULL, &s.model), 0);
+	assert_int_equal(sb_report_build(s.run, NULL, &s.model), 0);
 	assert_near(sb_model_stage(s.model, "load")->total_s, 5, 1e-9);
 	assert_int_equal(sb_model_stage(s.model, "denoise")->state, SB_STAGE_OPEN);
 	assert_int_equal(s.model->diffusion.steps, 1);

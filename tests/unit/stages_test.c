@@ -5,11 +5,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/durations.h"
-#include "analyze/stages.h"
-#include "report/stages.h"
+#include "stats/durations.h"
+#include "analyze/stages/stages.h"
+#include "report/sections/stages.h"
 #include "report/text.h"
 #include "synthetic.h"
+#include "report/build.h"
 
 #define CS 10000000ull /* a hundredth of a second: stage logs have two decimals */
 
@@ -140,7 +141,7 @@ static void one_name_under_two_parents_is_two_rows_or_one(void **state)
 	synthetic_end(&s, 300);
 	m = synthetic_model(&s, 1000);
 	assert_int_equal(m->stages.stage_count, 4);
-	assert_int_equal(sb_model_build(s.run, &combine, &combined), 0);
+	assert_int_equal(sb_report_build(s.run, &combine, &combined), 0);
 	assert_int_equal(combined->stages.stage_count, 3);
 	assert_int_equal(stage(combined, "attention")->count, 2);
 	near(stage(combined, "attention")->total_s * 1e9, 40);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/statistics.h"
+#include "stats/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Rows of the page's timeline: exact while they fit, true when they do not. */
-#include "report/timeline_rows.h"
-#include "report/timeline_profile.h"
+#include "report/timeline/rows.h"
+#include "report/timeline/profile.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

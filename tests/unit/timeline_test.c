@@ -1,5 +1,5 @@
 /* The timeline of a made-up recording: which lanes, which zones, what is said. */
-#include "report/timeline.h"
+#include "report/timeline/timeline.h"
 #include "base/jsondom.h"
 #include "format/builder.h"
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "report/section.h"
+#include "report/sections/section.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,129 @@
+/* Asks every rule, ranks what they found. */
+#include "advise/advise.h"
+
+#include "advise/bound.h"
+#include "advise/rule.h"
+#include "advise/table.h"
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *sb_priority_name(enum sb_priority priority)
+{
+	return priority == SB_PRIORITY_HIGH ? "high" : priority == SB_PRIORITY_MEDIUM ? "medium" : "low";
+}
+
+const char *sb_effort_name(enum sb_effort effort)
+{
+	return effort == SB_EFFORT_HOURS ? "< 1 day" : effort == SB_EFFORT_DAYS ? "2-3 days" : "1-2 weeks";
+}
+
+const char *sb_say_seconds(struct sb_advisor *a, double seconds)
+{
+	double size = fabs(seconds);
+
+	if (size >= 0.09995 || size == 0 || isnan(size))
+		return sb_say(a, "%.2f s", seconds);
+	return size >= 0.9995e-3 ? sb_say(a, "%.1f ms", seconds * 1e3) : sb_say(a, "%.1f us", seconds * 1e6);
+}
+
+struct sb_advice *sb_advisor_find(
+	struct sb_advisor *a, double value, double saves_s, const char *issue, const char *evidence)
+{
+	struct sb_advice *f = issue && evidence ? sb_vec_push(&a->found, sizeof *f) : NULL;
+	const struct sb_rule_info *rule = a->rule;
+
+	if (!f) {
+		a->failed = true;
+		return NULL;
+	}
+	f->id = rule->id;
+	f->category = rule->category;
+	f->priority = sb_priority_name(rule->absolute && !a->live ? SB_PRIORITY_LOW : rule->priority);
+	f->effort = sb_effort_name(rule->effort);
+	f->suggestion = rule->suggestion;
+	f->issue = issue;
+	f->evidence = evidence;
+	f->saves_s = saves_s > 0 ? saves_s : NAN;
+	f->rank_s = saves_s > 0 ? saves_s : 0;
+	f->value = value;
+	f->threshold = rule->threshold_key ? a->limit : NAN;
+	f->threshold_key = rule->threshold_key;
+	return f;
+}
+
+static int priority_order(const char *priority)
+{
+	return strcmp(priority, "high") == 0 ? 0 : strcmp(priority, "medium") == 0 ? 1 : 2;
+}
+
+static int by_gain(const void *a, const void *b)
+{
+	const struct sb_advice *x = a, *y = b;
+	int order;
+
+	if (x->rank_s != y->rank_s)
+		return x->rank_s > y->rank_s ? -1 : 1;
+	order = priority_order(x->priority) - priority_order(y->priority);
+	return order ? order : strcmp(x->id, y->id);
+}
+
+static void ask_all(struct sb_advisor *a)
+{
+	const struct sb_rule *rule;
+
+	for (size_t i = 0; (rule = sb_rule_at(i)); i++) {
+		double set = rule->info.threshold_key ? sb_model_threshold(a->model, rule->info.threshold_key)
+						      : NAN;
+
+		a->rule = &rule->info;
+		a->limit = isnan(set) ? rule->info.threshold : set;
+		rule->check(a);
+	}
+}
+
+static size_t find_id(const struct sb_advisor *a, const char *id)
+{
+	const struct sb_advice *all = a->found.items;
+	size_t i = 0;
+
+	while (i < a->found.count && strcmp(all[i].id, id))
+		i++;
+	return i;
+}
+
+/* The same idleness, sampled and traced: what the trace says is nearer to its cause. */
+static void drop_repeated(struct sb_advisor *a)
+{
+	struct sb_advice *all = a->found.items;
+	size_t i = find_id(a, "gpu_utilization");
+
+	if (i == a->found.count || find_id(a, "gpu_gaps") == a->found.count)
+		return;
+	memmove(&all[i], &all[i + 1], (a->found.count - i - 1) * sizeof *all);
+	a->found.count--;
+}
+
+int sb_advise(struct sb_model *model)
+{
+	struct sb_advisor a = {
+		.model = model,
+		.live = model->streaming.batches > 0 || model->summary.target_fps > 0,
+	};
+
+	ask_all(&a);
+	drop_repeated(&a);
+	model->advice.all = sb_model_alloc(model, a.found.count * sizeof *model->advice.all);
+	if (a.found.count && model->advice.all) {
+		qsort(a.found.items, a.found.count, sizeof *model->advice.all, by_gain);
+		memcpy(model->advice.all, a.found.items, a.found.count * sizeof *model->advice.all);
+		model->advice.count = a.found.count;
+	}
+	sb_vec_done(&a.found);
+	sb_bound_judge(model);
+	sb_bound_leave_alone(model);
+	if (a.failed || model->failed)
+		return sb_fail(STROBE_ENOMEM, "no memory for advice");
+	return 0;
+}

@@ -1,0 +1,185 @@
+/* What bounds the run: the GPU, launching on the CPU, copies, the disk or
+ * communication; and what to leave alone because it cannot pay. */
+#include "advise/bound.h"
+
+#include "base/part.h"
+
+#include <string.h>
+
+#define GPU_BUSY 0.85 /* of the time, and the GPU is the limit */
+#define SHARE_LARGE 0.30 /* of the generation's time in one kind of waiting */
+#define PRESSURE_LARGE 20 /* percent of the time something waited for the disk */
+#define SMALL_STAGE 0.02
+#define LARGE_STAGE 0.20
+#define LEFT_ALONE_MOST 5
+
+/* ---- what bounds the run ------------------------------------------------ */
+
+static double generation_s(const struct sb_model *model)
+{
+	return model->summary.generation_s;
+}
+
+static double column_mean(const struct sb_model *model, const char *source, const char *column)
+{
+	const struct sb_series *s = sb_model_series(model, source, -2);
+	const struct sb_series_column *c = s ? sb_series_column_find(s, column) : NULL;
+
+	return c ? c->stats.mean : NAN;
+}
+
+static double part_s(const struct sb_model *model, enum sb_part part)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (sb_part_of(s->name, (int)s->role) == part && !isnan(s->self_s) && !s->span)
+			sum_s += s->self_s;
+	}
+	return sum_s;
+}
+
+static bool by_communication(struct sb_model *model)
+{
+	double waited_s = part_s(model, SB_PART_COLLECTIVE), wall_s = generation_s(model);
+
+	if (model->gpu.present && model->gpu.exposed_communication_s > model->gpu.window_s * SHARE_LARGE) {
+		waited_s = model->gpu.exposed_communication_s;
+		wall_s = model->gpu.window_s;
+	} else if (!(waited_s > wall_s * SHARE_LARGE)) {
+		return false;
+	}
+	model->summary.bound = "communication";
+	model->summary.bound_reason = sb_model_printf(
+		model, "%.0f %% of the time waits for other ranks", waited_s / wall_s * 100);
+	return true;
+}
+
+static bool by_copies(struct sb_model *model)
+{
+	double offload = model->diffusion.offload_s / generation_s(model);
+
+	if (model->gpu.present && model->gpu.copy_ratio > SHARE_LARGE)
+		model->summary.bound_reason = sb_model_printf(
+			model, "%.0f %% of the GPU's time is copies", model->gpu.copy_ratio * 100);
+	else if (offload > SHARE_LARGE)
+		model->summary.bound_reason = sb_model_printf(
+			model, "%.0f %% of the time moves weights", offload * 100);
+	else
+		return false;
+	model->summary.bound = "copies";
+	return true;
+}
+
+static bool by_gpu(struct sb_model *model)
+{
+	double busy = model->gpu.present ? model->gpu.busy_s / (model->gpu.busy_s + model->gpu.idle_s) : NAN;
+
+	if (busy >= GPU_BUSY)
+		model->summary.bound_reason = sb_model_printf(model, "%.0f %% busy", busy * 100);
+	else if (isnan(busy) && model->summary.gpu_utilization_mean_percent >= GPU_BUSY * 100)
+		model->summary.bound_reason = sb_model_printf(
+			model, "%.0f %% util", model->summary.gpu_utilization_mean_percent);
+	else
+		return false;
+	model->summary.bound = "GPU";
+	return true;
+}
+
+static bool by_disk(struct sb_model *model)
+{
+	double pressure = column_mean(model, "psi", "io_percent");
+	double reading = part_s(model, SB_PART_DATA) / generation_s(model);
+
+	if (pressure > PRESSURE_LARGE)
+		model->summary.bound_reason = sb_model_printf(
+			model, "%.0f %% of the time something waits for the disk", pressure);
+	else if (reading > SHARE_LARGE)
+		model->summary.bound_reason = sb_model_printf(
+			model, "%.0f %% of the time reads and prepares input", reading * 100);
+	else
+		return false;
+	model->summary.bound = "disk";
+	return true;
+}
+
+static bool by_launches(struct sb_model *model)
+{
+	double util = model->summary.gpu_utilization_mean_percent;
+	double cpu = column_mean(model, "cpu", "process_percent");
+
+	if (model->gpu.present && model->gpu.idle_s > model->gpu.busy_s * 0.5 &&
+		model->gpu.small_kernel_ratio > 0.5)
+		model->summary.bound_reason = sb_model_printf(model,
+			"the GPU idles %.0f %% and %.0f %% of its kernels are short",
+			model->gpu.idle_s / (model->gpu.busy_s + model->gpu.idle_s) * 100,
+			model->gpu.small_kernel_ratio * 100);
+	else if (util > 0 && util < 60 && cpu >= 80)
+		model->summary.bound_reason = sb_model_printf(
+			model, "GPU %.0f %% busy while the process uses %.0f %% CPU", util, cpu);
+	else
+		return false;
+	model->summary.bound = "CPU launch";
+	return true;
+}
+
+void sb_bound_judge(struct sb_model *model)
+{
+	struct sb_summary_section *summary = &model->summary;
+
+	if (by_communication(model) || by_copies(model) || by_gpu(model) || by_disk(model) ||
+		by_launches(model))
+		return;
+	if (!(summary->gpu_utilization_mean_percent > 0) && !model->gpu.present)
+		return;
+	summary->bound = "mixed";
+	summary->bound_reason = model->gpu.present
+					? sb_model_printf(model, "GPU busy %.0f %%; nothing else stands out",
+						  model->gpu.busy_s /
+							  (model->gpu.busy_s + model->gpu.idle_s) * 100)
+					: sb_model_printf(model, "GPU %.0f %% util; nothing else stands out",
+						  summary->gpu_utilization_mean_percent);
+}
+
+/* ---- what to leave alone ------------------------------------------------ */
+
+/* Stages that sit side by side: top level, or right inside a generation. */
+static bool is_main_stage(const struct sb_model *model, const struct sb_stage *s)
+{
+	if (s->role == STROBE_ROLE_GENERATION || s->span || s->state == SB_STAGE_SKIPPED || isnan(s->total_s))
+		return false;
+	return s->parent < 0 || model->stages.stages[s->parent].role == STROBE_ROLE_GENERATION;
+}
+
+/* Of the generations for what is inside them: a short run's imports make
+ * everything else small, and still the largest part of a video can pay. */
+static double share_of(const struct sb_model *model, const struct sb_stage *s)
+{
+	double inside = s->parent < 0 ? NAN : s->total_s / generation_s(model);
+
+	return inside > s->wall_ratio ? inside : s->wall_ratio;
+}
+
+void sb_bound_leave_alone(struct sb_model *model)
+{
+	struct sb_summary_section *summary = &model->summary;
+	bool worth = false;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		worth |= is_main_stage(model, s) && share_of(model, s) >= LARGE_STAGE;
+	}
+	summary->leave_alone = sb_model_alloc(model, LEFT_ALONE_MOST * sizeof *summary->leave_alone);
+	for (size_t k = 0; worth && summary->leave_alone && k < model->stages.stage_count; k++) {
+		const struct sb_stage *s = &model->stages.stages[model->stages.by_total[k]];
+
+		if (!is_main_stage(model, s) || share_of(model, s) >= SMALL_STAGE || s->total_s <= 0)
+			continue;
+		summary->leave_alone_ratio += s->wall_ratio;
+		if (summary->leave_alone_count < LEFT_ALONE_MOST)
+			summary->leave_alone[summary->leave_alone_count++] = s->name;
+	}
+}

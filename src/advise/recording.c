@@ -1,0 +1,79 @@
+/* The rule about the recording itself: what was lost, and what helps against that. */
+#include "advise/rule.h"
+
+#include "format/reader.h"
+
+#include <string.h>
+
+static const char *const remedies[SB_LOST_REASONS] = {
+	[SB_LOST_NO_CHUNK] =
+		"Raise max_trace_bytes, or record fewer zones; totals of folded zones stay exact.",
+	[SB_LOST_DISK_FULL] = "Make room on the disk, or record to another one (output_dir).",
+	[SB_LOST_KEEP_FULL] = "Raise max_trace_bytes, or sample and mark less often.",
+	[SB_LOST_NAMES_FULL] = "Keep numbers and paths out of names: give them as attributes.",
+	[SB_LOST_DIGEST_FULL] = "Keep numbers and paths out of names: give them as attributes.",
+	[SB_LOST_DEVICE_FULL] = "Raise max_trace_bytes, or trace less (--gpu-trace=steps:3).",
+	[SB_LOST_GPU_POOL] = "Time larger zones on the GPU (steps, not layers): 8192 events can be in flight "
+			     "in a process, in 16 contexts.",
+	[SB_LOST_GPU_CAPTURE] = "Put the GPU zone around the replay of the CUDA graph: what is captured runs "
+				"later and has no time of its own.",
+	[SB_LOST_STRING] = "Shorten the strings: their first 2048 bytes are kept.",
+	[SB_LOST_UNRESOLVED] =
+		"Let the GPU finish (torch.cuda.synchronize()) before the session stops, and end "
+		"GPU zones before their stream or context is destroyed.",
+	[SB_LOST_DEPTH] = "Nest zones less deeply: a recursion may open one at every level.",
+	[SB_LOST_CUPTI] = "Trace less (--gpu-trace=steps:3): the kernels came faster than CUPTI's buffers "
+			  "could be emptied.",
+};
+
+static const char *remedy_of(const struct sb_drop *drop)
+{
+	for (int i = 0; i < SB_LOST_REASONS; i++)
+		if (remedies[i] && !strcmp(sb_lost_key((enum sb_lost_reason)i), drop->reason))
+			return remedies[i];
+	return NULL;
+}
+
+/* What was lost most comes first; reasons may share their remedy. */
+static const char *remedies_for(
+	struct sb_advisor *a, const struct sb_recording_section *r, const struct sb_drop *most)
+{
+	const char *all = remedy_of(most);
+
+	for (size_t i = 0; all && i < r->drop_count; i++) {
+		const char *more = remedy_of(&r->drops[i]);
+
+		if (more && !strstr(all, more))
+			all = sb_say(a, "%s %s", all, more);
+	}
+	return all;
+}
+
+/* Sections in compiled code are no loss: the compiler was asked to take them out. */
+static bool is_loss(const struct sb_drop *drop)
+{
+	return strcmp(drop->reason, sb_lost_key(SB_LOST_COMPILED)) != 0;
+}
+
+void sb_rule_events_dropped(struct sb_advisor *a)
+{
+	const struct sb_recording_section *r = &a->model->recording;
+	const struct sb_drop *most = NULL;
+	const char *remedy;
+	struct sb_advice *f;
+
+	for (size_t i = 0; i < r->drop_count; i++)
+		if (is_loss(&r->drops[i]) && (!most || r->drops[i].count > most->count))
+			most = &r->drops[i];
+	if (!most || !((double)r->dropped_count > a->limit))
+		return;
+	f = sb_advisor_find(a, (double)r->dropped_count, NAN,
+		sb_say(a, "%lld event%s lost while recording", (long long)r->dropped_count,
+			r->dropped_count == 1 ? " was" : "s were"),
+		sb_say(a, "%lld of %lld events%s: %s", (long long)r->dropped_count,
+			(long long)(r->events + r->dropped_count),
+			most->count < r->dropped_count ? "; mostly" : "", most->text));
+	remedy = remedies_for(a, r, most);
+	if (f && remedy)
+		f->suggestion = remedy;
+}

@@ -1,0 +1,83 @@
+/* Between the table of rules and the rules themselves; nobody else includes it. */
+#ifndef SB_ADVISE_RULE_H
+#define SB_ADVISE_RULE_H
+
+#include "advise/advise.h"
+#include "base/vec.h"
+
+struct sb_advisor {
+	struct sb_model *model;
+	const struct sb_rule_info *rule; /* the one being asked */
+	double limit; /* its threshold in force */
+	bool live; /* streaming or target_fps: absolute rules count in full */
+	struct sb_vec found; /* struct sb_advice */
+	bool failed; /* memory is out */
+};
+
+/* Adds a finding of the rule being asked: its issue and what was seen. saves_s
+ * NaN: cannot be computed. NULL when memory is out. The rest is the rule's, until
+ * the caller changes it. */
+struct sb_advice *sb_advisor_find(
+	struct sb_advisor *a, double value, double saves_s, const char *issue, const char *evidence);
+/* Text in the model's memory, short to write. */
+#define sb_say(a, ...) sb_model_printf((a)->model, __VA_ARGS__)
+/* "2.62 s"; below a tenth "35.1 ms", "12.3 us". */
+const char *sb_say_seconds(struct sb_advisor *a, double seconds);
+
+/* A sum over the trace's GPUs as the mean of one, at most the wall time. */
+double sb_advise_per_gpu(const struct sb_model *model, double sum_s);
+
+/* One per rule, silent without its data. */
+#define SB_RULES(X)          \
+	X(stage_dominates)   \
+	X(unattributed)      \
+	X(slow_steps)        \
+	X(recompiles)        \
+	X(graph_breaks)      \
+	X(compile_time)      \
+	X(data_loading)      \
+	X(offload)           \
+	X(model_load)        \
+	X(events_dropped)    \
+	X(steps_many)        \
+	X(step_slow)         \
+	X(block_large)       \
+	X(fps_low)           \
+	X(bps_low)           \
+	X(first_block)       \
+	X(target_fps)        \
+	X(dropped_frames)    \
+	X(buffer_low)        \
+	X(parameters_many)   \
+	X(precision_gain)    \
+	X(layer_dominates)   \
+	X(blocks_dominate)   \
+	X(block_variance)    \
+	X(patch_embedding)   \
+	X(attention)         \
+	X(gpu_memory)        \
+	X(gpu_utilization)   \
+	X(temperature)       \
+	X(throttling)        \
+	X(gpu_shared)        \
+	X(gpus_idle)         \
+	X(scaling)           \
+	X(memory_over_model) \
+	X(fragmentation)     \
+	X(memory_kept)       \
+	X(swap)              \
+	X(ram_limit)         \
+	X(disk_collapse)     \
+	X(cache_useless)     \
+	X(cache_strict)      \
+	X(copies)            \
+	X(pageable_copies)   \
+	X(gpu_gaps)          \
+	X(small_kernels)     \
+	X(attention_math)    \
+	X(communication)
+#define SB_RULE_DECLARE_(name) void sb_rule_##name(struct sb_advisor *a);
+SB_RULES(SB_RULE_DECLARE_)
+#undef SB_RULE_DECLARE_
+
+#endif

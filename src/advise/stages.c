@@ -1,0 +1,216 @@
+/* Rules about stages: where the time goes, compiling, loading, moving weights. */
+#include "advise/rule.h"
+
+#include "base/part.h"
+
+#include <string.h>
+
+#define TOP_STAGES 3
+#define TENTH 0.1 /* of a stage: what a rule without a computed gain is ranked by */
+
+static bool is_frame(const struct sb_stage *s)
+{
+	return s->role == STROBE_ROLE_GENERATION || s->role == STROBE_ROLE_STEP ||
+	       s->role == STROBE_ROLE_FORWARD || s->role == STROBE_ROLE_LAYER ||
+	       s->role == STROBE_ROLE_ITERATION || s->span;
+}
+
+/* A stage is named for the advice when it is not merely the frame around others:
+ * the innermost one that still passes the limit, however deep. */
+static bool has_inner_above(const struct sb_stages_section *stages, size_t outer, double limit)
+{
+	const struct sb_stage *all = stages->stages;
+
+	for (size_t i = outer + 1; i < stages->stage_count && all[i].depth > all[outer].depth; i++) {
+		if (all[i].wall_ratio > limit && !is_frame(&all[i]))
+			return true;
+	}
+	return false;
+}
+
+void sb_rule_stage_dominates(struct sb_advisor *a)
+{
+	const struct sb_stages_section *stages = &a->model->stages;
+	int found = 0;
+
+	for (size_t k = 0; k < stages->stage_count && found < TOP_STAGES; k++) {
+		size_t i = stages->by_total[k];
+		const struct sb_stage *s = &stages->stages[i];
+		struct sb_advice *f;
+
+		if (is_frame(s) || !(s->wall_ratio * 100 > a->limit) || s->setup ||
+			has_inner_above(stages, i, a->limit / 100))
+			continue;
+		found++;
+		f = sb_advisor_find(a, s->wall_ratio * 100, NAN,
+			sb_say(a, "'%s' takes %.1f %% of the wall time", s->name, s->wall_ratio * 100),
+			sb_say(a, "%s of %s in %lld call%s%s; each tenth of it saves %s",
+				sb_say_seconds(a, s->covered_s), sb_say_seconds(a, stages->wall_s),
+				(long long)sb_stage_calls(s), sb_stage_calls(s) == 1 ? "" : "s",
+				isnan(s->at_once_mean) ? "" : sb_say(a, ", %.1f at once", s->at_once_mean),
+				sb_say_seconds(a, s->covered_s * TENTH)));
+		if (!f)
+			return;
+		f->stage = s->name;
+		f->rank_s = s->covered_s * TENTH;
+		if (a->model->gpu.present)
+			f->suggestion = "Start here: every other stage can save less than this one. Its "
+					"kernels are in "
+					"the GPU trace.";
+	}
+}
+
+/* A main thread that only waits for its workers has nothing to attribute. */
+void sb_rule_unattributed(struct sb_advisor *a)
+{
+	const struct sb_stages_section *stages = &a->model->stages;
+	double percent = stages->unattributed_s / stages->wall_s * 100;
+	struct sb_advice *f;
+
+	if (!stages->on_main || !(percent > a->limit))
+		return;
+	f = sb_advisor_find(a, percent, NAN,
+		sb_say(a, "%.1f %% of the wall time belongs to no stage", percent),
+		sb_say(a, "%s of %s are unattributed", sb_say_seconds(a, stages->unattributed_s),
+			sb_say_seconds(a, stages->wall_s)));
+	if (f)
+		f->rank_s = stages->unattributed_s * TENTH;
+}
+
+/* ---- compiling ---------------------------------------------------------- */
+
+/* Counters and events whose name has the word, e.g. "torch.recompile". */
+static double counted(const struct sb_model *model, const char *word)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < model->events.counter_count; i++) {
+		if (strcasestr(model->events.counters[i].name, word))
+			sum += model->events.counters[i].value;
+	}
+	if (sum > 0)
+		return sum;
+	for (size_t i = 0; i < model->events.count; i++)
+		sum += strcasestr(model->events.rows[i].name, word) != NULL;
+	return sum;
+}
+
+/* Every compile of a name after its first is one again. */
+static int64_t compiled_again(const struct sb_model *model, double *out_s)
+{
+	int64_t again = 0;
+
+	*out_s = 0;
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (s->role != STROBE_ROLE_COMPILE || sb_stage_calls(s) < 2)
+			continue;
+		again += sb_stage_calls(s) - 1;
+		*out_s += s->total_s - s->time.max; /* the first one is the longest */
+	}
+	return again;
+}
+
+void sb_rule_recompiles(struct sb_advisor *a)
+{
+	double again_s, count = counted(a->model, "recompile");
+	int64_t again = compiled_again(a->model, &again_s);
+
+	if ((double)again > count)
+		count = (double)again;
+	if (count > a->limit)
+		sb_advisor_find(a, count, again_s, sb_say(a, "compiled again %.0f times", count),
+			again_s > 0 ? sb_say(a, "%.0f recompiles took %s", count, sb_say_seconds(a, again_s))
+				    : sb_say(a, "%.0f recompiles", count));
+}
+
+void sb_rule_graph_breaks(struct sb_advisor *a)
+{
+	double count = counted(a->model, "graph_break");
+
+	if (count > a->limit)
+		sb_advisor_find(a, count, NAN, sb_say(a, "%.0f graph breaks", count),
+			sb_say(a, "%.0f graph breaks were counted; each one returns to Python", count));
+}
+
+/* ---- a kind of work over the whole run ---------------------------------- */
+
+struct part_sum {
+	double self_s, total_s, bytes;
+	int64_t count;
+	const char *largest;
+};
+
+static struct part_sum sum_part(const struct sb_model *model, enum sb_part part)
+{
+	struct part_sum sum = { .bytes = NAN };
+	double largest_s = 0;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (sb_part_of(s->name, (int)s->role) != part || isnan(s->total_s) || s->span)
+			continue;
+		sum.self_s += s->self_s;
+		if (s->parent >= 0 && sb_part_of(model->stages.stages[s->parent].name,
+					      (int)model->stages.stages[s->parent].role) == part)
+			continue;
+		sum.total_s += s->total_s;
+		sum.count += sb_stage_calls(s);
+		if (s->total_s > largest_s) {
+			largest_s = s->total_s;
+			sum.largest = s->name;
+		}
+		for (size_t k = 0; k < s->attr_count; k++) {
+			if (strcmp(s->attrs[k].key, "bytes") == 0)
+				sum.bytes = (isnan(sum.bytes) ? 0 : sum.bytes) + s->attrs[k].sum;
+		}
+	}
+	return sum;
+}
+
+static struct sb_advice *find_part(
+	struct sb_advisor *a, enum sb_part part, const char *what, double saved_share)
+{
+	struct part_sum sum = sum_part(a->model, part);
+	double percent = sum.total_s / a->model->stages.wall_s * 100;
+	struct sb_advice *f;
+
+	if (!(percent > a->limit))
+		return NULL;
+	f = sb_advisor_find(a, percent, sum.total_s * saved_share,
+		sb_say(a, "%s takes %.1f %% of the wall time", what, percent),
+		sum.bytes > 0 ? sb_say(a, "%s in %lld call%s, %.1f GB at %.2f GB/s; mostly '%s'",
+					sb_say_seconds(a, sum.total_s), (long long)sum.count,
+					sum.count == 1 ? "" : "s", sum.bytes / 1e9,
+					sum.bytes / sum.total_s / 1e9, sum.largest)
+			      : sb_say(a, "%s in %lld call%s; mostly '%s'", sb_say_seconds(a, sum.total_s),
+					(long long)sum.count, sum.count == 1 ? "" : "s", sum.largest));
+	if (f)
+		f->stage = sum.largest;
+	return f;
+}
+
+void sb_rule_compile_time(struct sb_advisor *a)
+{
+	find_part(a, SB_PART_COMPILE, "compiling", 1);
+}
+
+void sb_rule_data_loading(struct sb_advisor *a)
+{
+	find_part(a, SB_PART_DATA, "reading and preparing input", 1);
+}
+
+void sb_rule_offload(struct sb_advisor *a)
+{
+	find_part(a, SB_PART_OFFLOAD, "moving weights", 1);
+}
+
+void sb_rule_model_load(struct sb_advisor *a)
+{
+	struct sb_advice *f = find_part(a, SB_PART_LOAD, "loading weights", 0);
+
+	if (f)
+		f->rank_s = sum_part(a->model, SB_PART_LOAD).total_s * TENTH;
+}

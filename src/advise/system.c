@@ -1,0 +1,307 @@
+/* Rules about GPUs as sampled, memory and the disk. */
+#include "advise/rule.h"
+
+#include "base/memory_units.h"
+
+#include <string.h>
+
+/* The i-th GPU that was sampled; NULL past the end. */
+static const struct sb_series *gpu_at(const struct sb_model *model, size_t *i)
+{
+	while (*i < model->series_count) {
+		const struct sb_series *s = &model->series[(*i)++];
+
+		if (strcmp(s->source, "gpu") == 0 && s->count)
+			return s;
+	}
+	return NULL;
+}
+
+static const struct sb_stats *stats_of(const struct sb_series *s, const char *column)
+{
+	const struct sb_series_column *c = s ? sb_series_column_find(s, column) : NULL;
+
+	return c && c->stats.count ? &c->stats : NULL;
+}
+
+/* A GPU that nobody used has nothing to be advised on. */
+static bool was_used(const struct sb_series *s)
+{
+	const struct sb_stats *util = stats_of(s, "utilization_percent"),
+			      *own = stats_of(s, "process_memory_mb");
+
+	return (util && util->max > 0) || (own && own->max > 0);
+}
+
+void sb_rule_gpu_memory(struct sb_advisor *a)
+{
+	const struct sb_series *s;
+
+	for (size_t i = 0; (s = gpu_at(a->model, &i));) {
+		const struct sb_stats *used = stats_of(s, "memory_used_mb"),
+				      *total = stats_of(s, "memory_total_mb");
+		double percent = used && total && total->max > 0 ? used->max / total->max * 100 : NAN;
+
+		if (percent > a->limit)
+			sb_advisor_find(a, percent, NAN,
+				sb_say(a, "GPU %d memory peaks at %.1f %%", s->device, percent),
+				a->model->memory.peak_stage
+					? sb_say(a, "%.1f of %.1f MB, in '%s'", used->max, total->max,
+						  a->model->memory.peak_stage)
+					: sb_say(a, "%.1f of %.1f MB", used->max, total->max));
+	}
+}
+
+/* Imports and loading leave the GPU idle too, but not for want of work to give it. */
+static double setup_s(const struct sb_model *model)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < model->stages.stage_count && model->generations.whole_run; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (s->setup && s->parent < 0 && s->total_s > 0)
+			sum_s += s->total_s;
+	}
+	return sum_s;
+}
+
+/* Wall time of the stages that are known to use the GPU, side by side or right
+ * inside a generation; 0: none is known. */
+static double gpu_stages_s(const struct sb_model *model)
+{
+	const struct sb_stage *all = model->stages.stages;
+	double sum_s = 0;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &all[i];
+		bool outer = s->parent < 0 || all[s->parent].role == STROBE_ROLE_GENERATION;
+
+		if (outer && s->role != STROBE_ROLE_GENERATION && !s->span && s->covered_s > 0 &&
+			(s->gpu_busy_s > 0 || s->gpu_span_s > 0))
+			sum_s += s->covered_s;
+	}
+	return sum_s;
+}
+
+void sb_rule_gpu_utilization(struct sb_advisor *a)
+{
+	const struct sb_series *s;
+	double percent = a->model->summary.gpu_utilization_mean_percent,
+	       wall_s = a->model->summary.generation_s;
+	double idle_s = wall_s * (1 - percent / 100) - setup_s(a->model), used_s = gpu_stages_s(a->model);
+	bool used = false;
+
+	for (size_t i = 0; (s = gpu_at(a->model, &i));)
+		used |= was_used(s);
+	if (!used || !(percent < a->limit))
+		return;
+	if (used_s > 0) /* elsewhere there is no work to give it */
+		idle_s = fmin(idle_s, used_s - wall_s * percent / 100);
+	sb_advisor_find(a, percent, idle_s > 0 ? idle_s : NAN,
+		sb_say(a, "the GPU is busy %.1f %% of the time", percent),
+		sb_say(a, "mean utilisation over %.2f s of %s", wall_s,
+			a->model->generations.whole_run ? "the run" : "generation"));
+}
+
+void sb_rule_temperature(struct sb_advisor *a)
+{
+	const struct sb_series *s;
+
+	for (size_t i = 0; (s = gpu_at(a->model, &i));) {
+		const struct sb_stats *t = stats_of(s, "temperature_c");
+
+		if (t && t->max > a->limit)
+			sb_advisor_find(a, t->max, NAN,
+				sb_say(a, "GPU %d reached %.0f °C", s->device, t->max),
+				sb_say(a, "%.0f °C on average, %.0f °C at the highest", t->mean, t->max));
+	}
+}
+
+void sb_rule_throttling(struct sb_advisor *a)
+{
+	for (size_t i = 0; i < a->model->devices.count; i++) {
+		const struct sb_device *d = &a->model->devices.all[i];
+		const struct sb_stats *clock = stats_of(
+			sb_model_series(a->model, "gpu", d->index), "sm_clock_mhz");
+		double percent = d->throttled_ratio * 100;
+		double saves_s = clock && clock->max > 0
+					 ? a->model->summary.generation_s * (1 - clock->mean / clock->max)
+					 : NAN;
+		const char *reason = d->throttle_reason_count ? d->throttle_reasons[0] : "unknown";
+
+		if (!d->used || !(percent > a->limit))
+			continue;
+		sb_advisor_find(a, percent, saves_s,
+			sb_say(a, "GPU %d held its clocks down %.0f %% of the time", d->index, percent),
+			clock ? sb_say(a, "%s; SM clock %.0f MHz on average, %.0f MHz at its best", reason,
+					clock->mean, clock->max)
+			      : sb_say(a, "%s in %.0f %% of the samples", reason, percent));
+	}
+}
+
+void sb_rule_gpu_shared(struct sb_advisor *a)
+{
+	const struct sb_series *s;
+
+	for (size_t i = 0; (s = gpu_at(a->model, &i));) {
+		const struct sb_stats *others = stats_of(s, "other_process_count");
+
+		if (others && others->max > a->limit && was_used(s))
+			sb_advisor_find(a, others->max, NAN,
+				sb_say(a, "%.0f other process%s on GPU %d", others->max,
+					others->max == 1 ? "" : "es", s->device),
+				sb_say(a, "%.1f other processes on average", others->mean));
+	}
+}
+
+void sb_rule_gpus_idle(struct sb_advisor *a)
+{
+	const struct sb_series *s;
+	int gpus = 0, idle = 0;
+	double busiest = 0;
+
+	for (size_t i = 0; (s = gpu_at(a->model, &i));) {
+		const struct sb_stats *util = stats_of(s, "utilization_percent");
+
+		if (!util)
+			continue;
+		gpus++;
+		idle += util->mean < a->limit;
+		busiest = util->mean > busiest ? util->mean : busiest;
+	}
+	if (gpus > 1 && idle && busiest >= 30)
+		sb_advisor_find(a, idle, a->model->summary.generation_s * idle / gpus,
+			sb_say(a, "%d of %d GPUs idle while another works", idle, gpus),
+			sb_say(a, "the busiest is at %.0f %%, %d below %.0f %%", busiest, idle, a->limit));
+}
+
+void sb_rule_scaling(struct sb_advisor *a)
+{
+	double ranks = (double)a->model->session.world_size, waited_s = 0, exposed_s, percent;
+
+	if (!(ranks > 1))
+		ranks = sb_model_tag_number(a->model, "world_size");
+	for (size_t i = 0; i < a->model->stages.stage_count; i++) {
+		const struct sb_stage *s = &a->model->stages.stages[i];
+
+		if (s->role == STROBE_ROLE_COLLECTIVE)
+			waited_s += s->self_s;
+	}
+	exposed_s = sb_advise_per_gpu(a->model, a->model->gpu.exposed_communication_s);
+	if (a->model->gpu.present && exposed_s > waited_s)
+		waited_s = exposed_s;
+	percent = (1 - waited_s / a->model->summary.generation_s) * 100;
+	if (ranks > 1 && waited_s > 0 && percent < a->limit)
+		sb_advisor_find(a, percent, waited_s,
+			sb_say(a, "%.0f ranks work at %.0f %% efficiency", ranks, percent),
+			sb_say(a, "%.2f s of %.2f s wait for other ranks", waited_s,
+				a->model->summary.generation_s));
+}
+
+/* ---- memory ------------------------------------------------------------- */
+
+void sb_rule_memory_over_model(struct sb_advisor *a)
+{
+	const struct sb_memory_section *m = &a->model->memory;
+	double weights = 0, peak_mb = m->peak_bytes / SB_MB;
+
+	for (size_t i = 0; i < a->model->models.model_count; i++) {
+		if (a->model->models.models[i].bytes > 0)
+			weights += a->model->models.models[i].bytes;
+	}
+	if (weights > 0 && peak_mb > a->limit && weights / SB_MB < a->limit / 2)
+		sb_advisor_find(a, peak_mb, NAN,
+			sb_say(a, "memory peaks at %.1f MB for models of %.1f MB", peak_mb, weights / SB_MB),
+			sb_say(a, "%.1f MB are not weights%s%s", peak_mb - weights / SB_MB,
+				m->peak_stage ? "; the peak is in " : "",
+				m->peak_stage ? m->peak_stage : ""));
+}
+
+void sb_rule_fragmentation(struct sb_advisor *a)
+{
+	const struct sb_memory_section *m = &a->model->memory;
+
+	if (m->fragmentation_ratio * 100 > a->limit && m->fragmentation_reserved_bytes >= 1024 * SB_MB)
+		sb_advisor_find(a, m->fragmentation_ratio * 100, NAN,
+			sb_say(a, "%.0f %% of the reserved GPU memory is unused",
+				m->fragmentation_ratio * 100),
+			sb_say(a, "%.1f of %.1f MB reserved are not allocated at '%s'",
+				m->fragmentation_bytes / SB_MB, m->fragmentation_reserved_bytes / SB_MB,
+				m->fragmentation_label));
+}
+
+void sb_rule_memory_kept(struct sb_advisor *a)
+{
+	const struct sb_memory_section *m = &a->model->memory;
+
+	for (size_t i = 0; i < m->stage_count; i++) {
+		const struct sb_memory_stage *s = &m->stages[i];
+		struct sb_advice *f;
+
+		if (!s->checked || s->freed || s->holds || !(s->kept_bytes / SB_MB > a->limit))
+			continue;
+		f = sb_advisor_find(a, s->kept_bytes / SB_MB, NAN,
+			sb_say(a, "'%s' keeps %.1f MB after its end", s->stage, s->kept_bytes / SB_MB),
+			sb_say(a, "%.1f MB allocated before, %.1f MB after", s->before_bytes / SB_MB,
+				s->after_bytes / SB_MB));
+		if (f)
+			f->stage = s->stage;
+	}
+}
+
+void sb_rule_swap(struct sb_advisor *a)
+{
+	const struct sb_memory_section *m = &a->model->memory;
+	double grown_mb = (m->swap_peak_bytes - m->swap_first_bytes) / SB_MB;
+
+	if (grown_mb > a->limit)
+		sb_advisor_find(a, grown_mb, NAN, sb_say(a, "the machine swapped %.1f MB out", grown_mb),
+			sb_say(a, "swap rose from %.1f to %.1f MB", m->swap_first_bytes / SB_MB,
+				m->swap_peak_bytes / SB_MB));
+}
+
+void sb_rule_ram_limit(struct sb_advisor *a)
+{
+	const struct sb_memory_section *m = &a->model->memory;
+	double percent = m->ram_peak_bytes / m->ram_total_bytes * 100;
+
+	if (percent > a->limit)
+		sb_advisor_find(a, percent, NAN, sb_say(a, "RAM peaks at %.1f %%", percent),
+			sb_say(a, "%.1f of %.1f MB", m->ram_peak_bytes / SB_MB, m->ram_total_bytes / SB_MB));
+}
+
+/* ---- disk --------------------------------------------------------------- */
+
+#define READS_WORTH_BYTES_PER_S 100e6 /* below that no rate is worth the name */
+#define COLLAPSE_LEAST_S 5.0
+
+/* Looks for the best rate over a few seconds, then for a later long stretch in
+ * which reading goes on at a fraction of it. */
+void sb_rule_disk_collapse(struct sb_advisor *a)
+{
+	const struct sb_series *s = sb_model_series(a->model, "disk", -2);
+	const struct sb_series_column *c = s ? sb_series_column_find(s, "read_bytes") : NULL;
+	double best = 0, slow_s = 0, slow_bytes = 0;
+
+	for (size_t i = 1; c && i < s->count; i++) {
+		double interval_s = s->t_s[i] - s->t_s[i - 1], bytes = c->values[i] - c->values[i - 1];
+		double rate = bytes / interval_s;
+
+		if (!(interval_s > 0) || isnan(bytes))
+			continue;
+		if (rate > best) {
+			best = rate;
+			slow_s = slow_bytes = 0;
+		} else if (bytes > 0 && rate < best * a->limit / 100) {
+			slow_s += interval_s;
+			slow_bytes += bytes;
+		}
+	}
+	if (best < READS_WORTH_BYTES_PER_S || slow_s < COLLAPSE_LEAST_S)
+		return;
+	sb_advisor_find(a, slow_bytes / slow_s / best * 100, slow_s - slow_bytes / best,
+		sb_say(a, "disk reads fell from %.2f to %.2f GB/s", best / 1e9, slow_bytes / slow_s / 1e9),
+		sb_say(a, "%.2f GB took %.1f s; at the best rate %.1f s", slow_bytes / 1e9, slow_s,
+			slow_bytes / best));
+}

@@ -1,0 +1,261 @@
+/* Every rule of the advice, in one table. The checks are in advise_*.c; the
+ * words here are also docs/advice.md. */
+#include "advise/rule.h"
+
+#include "advise/table.h"
+
+#define HIGH SB_PRIORITY_HIGH
+#define MEDIUM SB_PRIORITY_MEDIUM
+#define LOW SB_PRIORITY_LOW
+#define HOURS SB_EFFORT_HOURS
+#define DAYS SB_EFFORT_DAYS
+#define WEEKS SB_EFFORT_WEEKS
+
+/* id, category, priority, effort, absolute, threshold key, unit, threshold,
+ * needs, fires when, suggestion; then the check. */
+static const struct sb_rule rules[] = {
+	/* ---- time ---- */
+	{ { "stage_dominates", "stages", HIGH, DAYS, false, "stage_percent", "percent", 30, "stages",
+		  "a stage takes more than this share of the wall time (the top 3; not imports, loading, "
+		  "compiling)",
+		  "Start here: every other stage can save less than this one. Look at its parts "
+		  "below it in the stage table; on a GPU, --gpu-trace=steps:3 names its kernels." },
+		sb_rule_stage_dominates },
+	{ { "unattributed", "stages", MEDIUM, HOURS, false, "unattributed_percent", "percent", 20, "stages",
+		  "more than this share of the wall time belongs to no stage",
+		  "Put sections around what runs there, or record with --sample=100 to see its Python "
+		  "functions." },
+		sb_rule_unattributed },
+	{ { "slow_steps", "diffusion", MEDIUM, HOURS, false, "slow_step_ratio", "ratio", 1.5, "steps",
+		  "steps take more than this many times their peers' median",
+		  "Look at what the slow steps share: a recompile, an offload, a garbage collection, another "
+		  "process." },
+		sb_rule_slow_steps },
+	{ { "recompiles", "compile", HIGH, HOURS, false, "recompile_count", "count", 1,
+		  "compile stages, or a counter or events named recompile",
+		  "a model was compiled again more often than this",
+		  "Keep shapes fixed (pad to one size), or mark the changing dimension dynamic; "
+		  "TORCH_LOGS=recompiles names "
+		  "the guard." },
+		sb_rule_recompiles },
+	{ { "graph_breaks", "compile", MEDIUM, DAYS, false, "graph_break_count", "count", 0,
+		  "a counter or events named graph_break", "more graph breaks than this",
+		  "TORCH_LOGS=graph_breaks names the lines; move prints, .item() and Python side effects out "
+		  "of the model." },
+		sb_rule_graph_breaks },
+	{ { "compile_time", "compile", MEDIUM, HOURS, false, "compile_percent", "percent", 20,
+		  "compile stages", "compiling takes more than this share of the wall time",
+		  "Keep the compile cache between runs (TORCHINDUCTOR_CACHE_DIR, fx_graph_cache), or compile "
+		  "fewer regions." },
+		sb_rule_compile_time },
+	{ { "data_loading", "data", MEDIUM, HOURS, false, "data_percent", "percent", 10,
+		  "stages that read or preprocess input", "they take more than this share of the wall time",
+		  "Read ahead in worker threads, pin the memory, move resizing to the GPU." },
+		sb_rule_data_loading },
+	{ { "offload", "offload", MEDIUM, HOURS, false, "offload_percent", "percent", 5, "offload stages",
+		  "moving weights takes more than this share of the wall time",
+		  "Keep the model on the GPU if it fits, offload whole models instead of layers, or copy "
+		  "from pinned memory "
+		  "on a stream of its own." },
+		sb_rule_offload },
+	{ { "model_load", "load", LOW, HOURS, false, "load_percent", "percent", 30, "load stages",
+		  "loading weights takes more than this share of the wall time",
+		  "Keep the process alive between videos, load safetensors by mapping, put the weights on a "
+		  "local disk." },
+		sb_rule_model_load },
+	{ { "events_dropped", "recording", LOW, HOURS, false, "dropped_event_count", "count", 0,
+		  "the recording", "more events than this were lost",
+		  "See what was lost and why under Recording." }, /* else by the reason */
+		sb_rule_events_dropped },
+	/* ---- video ---- */
+	{ { "steps_many", "diffusion", HIGH, HOURS, true, "step_count", "count", 30, "steps",
+		  "one video (or one block) takes more scheduler steps than this",
+		  "Try fewer steps, a faster solver (UniPC, DPM++), or a step-distilled model." },
+		sb_rule_steps_many },
+	{ { "step_slow", "diffusion", HIGH, DAYS, true, "step_ms", "ms", 200, "steps",
+		  "the mean step takes longer than this",
+		  "Compile the model, use BF16 or FP8, a faster attention, or a step cache." },
+		sb_rule_step_slow },
+	{ { "block_large", "blocks", MEDIUM, HOURS, true, "block_frames", "frames", 8, "block sizes",
+		  "blocks have more frames than this on average",
+		  "Smaller blocks come out earlier; weigh the latency against the throughput." },
+		sb_rule_block_large },
+	{ { "fps_low", "throughput", HIGH, DAYS, true, "fps", "fps", 10, "frames",
+		  "fewer frames per second than this, end to end",
+		  "See the largest stage above; fewer steps, lower resolution or more GPUs raise it "
+		  "directly." },
+		sb_rule_fps_low },
+	{ { "bps_low", "throughput", MEDIUM, DAYS, true, "bps", "bps", 2, "blocks",
+		  "fewer blocks per second than this", "Fewer steps per block or smaller blocks." },
+		sb_rule_bps_low },
+	{ { "first_block", "latency", MEDIUM, HOURS, false, "first_block_ratio", "ratio", 1.2,
+		  "two blocks or more", "the first block takes more than this many times the later ones",
+		  "Warm up before the first request (one small generation), keep compiled graphs and caches "
+		  "between requests." },
+		sb_rule_first_block },
+	{ { "target_fps", "throughput", HIGH, DAYS, false, NULL, NULL, 0, "frames and target_fps",
+		  "the target is missed",
+		  "The gap to the target is the gain needed; the findings here are ranked by what they could "
+		  "give." },
+		sb_rule_target_fps },
+	{ { "dropped_frames", "streaming", HIGH, DAYS, false, "dropped_percent", "percent", 5,
+		  "streamed frames", "more than this share of the frames was dropped",
+		  "Lower the resolution or the steps until the pipeline keeps up, or lengthen the buffer." },
+		sb_rule_dropped_frames },
+	{ { "buffer_low", "streaming", MEDIUM, HOURS, false, "buffer_percent", "percent", 10,
+		  "streaming batches with buffer occupancy", "the buffer falls below this",
+		  "The producer is slower than the player: buffer longer at the start or lower the frame "
+		  "rate." },
+		sb_rule_buffer_low },
+	/* ---- model ---- */
+	{ { "parameters_many", "model", MEDIUM, WEEKS, true, "parameter_count", "count", 1e9,
+		  "model parameters", "a model has more parameters than this",
+		  "Quantise (FP8, INT8, NF4) or prune; both shrink memory traffic." },
+		sb_rule_parameters_many },
+	{ { "precision_gain", "model", MEDIUM, HOURS, false, "precision_speedup_ratio", "ratio", 1.2,
+		  "a precision comparison", "a variant is faster than the baseline by more than this",
+		  "Run the pipeline with it after checking the output." },
+		sb_rule_precision_gain },
+	{ { "layer_dominates", "layers", HIGH, DAYS, false, "layer_percent", "percent", 30, "layer times",
+		  "one layer takes more than this share of the model",
+		  "Look at this layer's kernels first." },
+		sb_rule_layer_dominates },
+	{ { "blocks_dominate", "layers", LOW, DAYS, false, "blocks_percent", "percent", 90, "layer times",
+		  "the transformer blocks take at least this share of the model",
+		  "That is how it should be; gains come from a smaller model, lower resolution, FP16/BF16 or "
+		  "torch.compile." },
+		sb_rule_blocks_dominate },
+	{ { "block_variance", "layers", MEDIUM, HOURS, false, "block_std_ms", "ms", 0.5,
+		  "times of two blocks or more", "the blocks' mean times deviate by more than this",
+		  "Equal blocks should take equal time: check temperature and clocks, and memory "
+		  "bandwidth." },
+		sb_rule_block_variance },
+	{ { "patch_embedding", "layers", MEDIUM, HOURS, false, "patch_embedding_percent", "percent", 10,
+		  "layer times", "the patch embedding takes more than this share of the model",
+		  "Use channels-last, let cuDNN search (torch.backends.cudnn.benchmark), lower the input "
+		  "resolution." },
+		sb_rule_patch_embedding },
+	{ { "attention", "layers", HIGH, DAYS, false, "attention_percent", "percent", 70,
+		  "layer times or a GPU trace", "attention takes at least this share",
+		  "Use FlashAttention or SageAttention, shorten the sequence, or attend sparsely." },
+		sb_rule_attention },
+	/* ---- system ---- */
+	{ { "gpu_memory", "memory", HIGH, DAYS, false, "gpu_memory_percent", "percent", 90,
+		  "GPU memory samples", "a GPU's peak memory passes this share of its total",
+		  "Tile the VAE, offload the text encoder, use a smaller batch or lower precision before it "
+		  "runs out." },
+		sb_rule_gpu_memory },
+	{ { "gpu_utilization", "gpu", MEDIUM, DAYS, false, "gpu_utilization_percent", "percent", 50,
+		  "GPU utilisation samples",
+		  "the GPU is busy less than this on average during the generations",
+		  "The GPU waits for something: see the bound below; torch.compile or CUDA graphs against "
+		  "launch cost, "
+		  "read-ahead against input." },
+		sb_rule_gpu_utilization },
+	{ { "temperature", "gpu", HIGH, HOURS, false, "temperature_c", "c", 85, "temperature samples",
+		  "a GPU gets hotter than this",
+		  "Check airflow and the power limit; a hot GPU lowers its clocks." },
+		sb_rule_temperature },
+	{ { "throttling", "gpu", HIGH, HOURS, false, "throttle_percent", "percent", 5, "throttle reasons",
+		  "clocks were held down for more than this share of the time",
+		  "Thermal: cooling. Power: raise the power limit if allowed; otherwise this is the card's "
+		  "speed." },
+		sb_rule_throttling },
+	{ { "gpu_shared", "gpu", HIGH, HOURS, false, "other_process_count", "count", 0,
+		  "process lists of the GPU", "more other processes than this on the same GPU",
+		  "Measure on a GPU of your own: times of a shared one do not repeat." },
+		sb_rule_gpu_shared },
+	{ { "gpus_idle", "gpu", MEDIUM, WEEKS, false, "idle_gpu_percent", "percent", 5,
+		  "samples of two GPUs or more", "a GPU stays below this while another works",
+		  "Spread the work: sequence parallel (Ulysses, ring), CFG parallel, or one video per GPU." },
+		sb_rule_gpus_idle },
+	{ { "scaling", "multi-gpu", MEDIUM, WEEKS, false, "scaling_percent", "percent", 80,
+		  "ranks and the time spent in collectives", "ranks compute less than this share of the time",
+		  "Overlap communication with compute, use fewer ranks per video, or check the slowest rank "
+		  "with strobe "
+		  "aggregate." },
+		sb_rule_scaling },
+	{ { "memory_over_model", "memory", MEDIUM, HOURS, false, "model_memory_mb", "mb", 8192,
+		  "model sizes and a memory peak",
+		  "the peak passes this though the weights would fit in half of it",
+		  "Activations are the rest: tile the VAE, slice attention, use BF16, run without "
+		  "gradients." },
+		sb_rule_memory_over_model },
+	{ { "fragmentation", "memory", MEDIUM, HOURS, false, "fragmentation_percent", "percent", 30,
+		  "snapshots with allocated and reserved",
+		  "more than this share of at least 1 GB reserved is unused",
+		  "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; torch.cuda.empty_cache() between stages "
+		  "of different "
+		  "shape." },
+		sb_rule_fragmentation },
+	{ { "memory_kept", "memory", MEDIUM, HOURS, false, "kept_mb", "mb", 512,
+		  "memory readings before and after a stage", "a stage keeps more than this after its end",
+		  "Delete its tensors and models, or move them to the CPU, before the next stage." },
+		sb_rule_memory_kept },
+	{ { "swap", "memory", HIGH, HOURS, false, "swap_mb", "mb", 256, "swap samples",
+		  "swap use grows by more than this",
+		  "Weights in swap are read back from disk: load fewer models at once or add RAM." },
+		sb_rule_swap },
+	{ { "ram_limit", "memory", HIGH, HOURS, false, "ram_percent", "percent", 90, "RAM samples",
+		  "RAM use passes this share of the machine's or the cgroup's limit",
+		  "The kernel kills what passes the limit: keep fewer models in RAM." },
+		sb_rule_ram_limit },
+	{ { "disk_collapse", "disk", HIGH, DAYS, false, "disk_collapse_percent", "percent", 10,
+		  "disk samples",
+		  "disk reads fall below this share of their own best rate while reading goes on",
+		  "The page cache is full or the GPU holds what used to stream: check memory, then the "
+		  "disk." },
+		sb_rule_disk_collapse },
+	/* ---- caches ---- */
+	{ { "cache_useless", "cache", MEDIUM, HOURS, false, "cache_hit_percent", "percent", 10,
+		  "cache events", "fewer than this share of the requests hit",
+		  "Switch it off: it costs memory and time and gives nothing." },
+		sb_rule_cache_useless },
+	{ { "cache_strict", "cache", MEDIUM, HOURS, false, "cache_near_miss_percent", "percent", 50,
+		  "cache misses with score and threshold",
+		  "more than this share of the misses come close to the threshold",
+		  "Loosen the threshold a little and compare the output." },
+		sb_rule_cache_strict },
+	/* ---- GPU trace ---- */
+	{ { "copies", "gpu_trace", MEDIUM, DAYS, false, "copy_percent", "percent", 10, "a GPU trace",
+		  "copies take more than this share of the GPU's time",
+		  "Keep tensors on the GPU, copy once, copy asynchronously from pinned memory." },
+		sb_rule_copies },
+	{ { "pageable_copies", "gpu_trace", LOW, HOURS, false, "pageable_percent", "percent", 50,
+		  "a GPU trace", "more than this share of the copied bytes goes through pageable memory",
+		  "Pin the host memory (pin_memory=True): pageable copies block and are slower." },
+		sb_rule_pageable_copies },
+	{ { "gpu_gaps", "gpu_trace", MEDIUM, DAYS, false, "gpu_idle_percent", "percent", 20, "a GPU trace",
+		  "the GPU idles more than this share between its first and last kernel",
+		  "See what the CPU did in the gaps; CUDA graphs or torch.compile remove launch gaps." },
+		sb_rule_gpu_gaps },
+	{ { "small_kernels", "gpu_trace", MEDIUM, DAYS, false, "small_kernel_percent", "percent", 50,
+		  "a GPU trace", "more than this share of the kernels is shorter than 10 us",
+		  "Fuse them (torch.compile), batch CFG's two forwards, use CUDA graphs." },
+		sb_rule_small_kernels },
+	{ { "attention_math", "gpu_trace", HIGH, HOURS, false, "attention_math_percent", "percent", 5,
+		  "a GPU trace", "unfused (math) attention takes more than this share of the kernel time",
+		  "Use scaled_dot_product_attention with FP16/BF16 inputs and no mask that forbids the fused "
+		  "kernels." },
+		sb_rule_attention_math },
+	{ { "communication", "gpu_trace", MEDIUM, DAYS, false, "communication_percent", "percent", 10,
+		  "a GPU trace with NCCL kernels",
+		  "communication that no compute hides takes more than this share",
+		  "Overlap it with compute, use larger messages, keep ranks on one node." },
+		sb_rule_communication },
+};
+
+size_t sb_rule_count(void)
+{
+	return sizeof rules / sizeof *rules;
+}
+
+const struct sb_rule *sb_rule_at(size_t i)
+{
+	return i < sb_rule_count() ? &rules[i] : NULL;
+}
+
+const struct sb_rule_info *sb_rule_info(size_t i)
+{
+	return i < sb_rule_count() ? &rules[i].info : NULL;
+}

@@ -1,0 +1,197 @@
+/* Rules that read the GPU trace. Silent without one. */
+#include "advise/rule.h"
+
+#include <string.h>
+
+/* Sums over devices are no time of the run: of several GPUs that work side by
+ * side each spends its own share. */
+double sb_advise_per_gpu(const struct sb_model *model, double sum_s)
+{
+	double mean_s = sum_s / (double)(model->gpu.device_count ? model->gpu.device_count : 1);
+
+	return model->stages.wall_s > 0 ? fmin(mean_s, model->stages.wall_s) : mean_s;
+}
+
+/* The run cannot be shorter than what its busiest GPU computes: what that one
+ * idles is all that closing gaps can save. */
+static const struct sb_gpu_device *busiest(const struct sb_gpu_section *gpu)
+{
+	const struct sb_gpu_device *most = gpu->devices;
+
+	for (size_t i = 1; i < gpu->device_count; i++)
+		most = gpu->devices[i].busy_s > most->busy_s ? &gpu->devices[i] : most;
+	return most;
+}
+
+/* A trace of a few steps is a sample: of which stages, and how long they took. */
+struct sample {
+	double traced_s, whole_s;
+	const char *stage; /* NULL: several */
+};
+
+#define MOST 0.9 /* of a stage traced, or of the GPU's time in one stage */
+
+/* The innermost stage around the traced window: it holds nearly all of the GPU's
+ * work, and one call of it is no shorter than the window. */
+static size_t innermost(const struct sb_stages_section *stages, size_t at, double window_s)
+{
+	const struct sb_stage *all = stages->stages;
+
+	for (size_t i = at + 1; i < stages->stage_count && all[i].depth > all[at].depth; i++) {
+		if (all[i].parent == (int64_t)at && all[i].gpu_busy_s >= MOST * all[at].gpu_busy_s &&
+			!all[i].span && all[i].covered_s >= window_s * (double)sb_stage_calls(&all[i]))
+			at = i;
+	}
+	return at;
+}
+
+static bool sample_of(const struct sb_model *model, struct sample *out)
+{
+	const struct sb_stages_section *stages = &model->stages;
+	struct sample s = { .traced_s = sb_advise_per_gpu(model, model->gpu.window_s) };
+	size_t count = 0;
+
+	for (size_t i = 0; i < stages->stage_count; i++) {
+		size_t inner = i;
+
+		if (stages->stages[i].parent >= 0 || !(stages->stages[i].gpu_busy_s > 0) ||
+			stages->stages[i].span)
+			continue;
+		inner = innermost(stages, i, s.traced_s);
+		s.whole_s += stages->stages[inner].covered_s;
+		s.stage = count++ ? NULL : stages->stages[inner].name;
+	}
+	if (!(s.traced_s > 0) || !(model->gpu.traced_s < MOST * s.whole_s) || s.traced_s >= s.whole_s)
+		return false;
+	*out = s;
+	return true;
+}
+
+/* A finding of the trace: its gain, told for all that the trace is a sample of. */
+static void find_traced(
+	struct sb_advisor *a, double value, double saves_s, const char *issue, const char *evidence)
+{
+	struct sample s;
+
+	if (evidence && sample_of(a->model, &s)) {
+		saves_s = fmin(saves_s * s.whole_s / s.traced_s, s.whole_s);
+		evidence = sb_say(a, "%s; the gain is an estimate: %s were traced of %s in %s", evidence,
+			sb_say_seconds(a, s.traced_s), sb_say_seconds(a, s.whole_s),
+			s.stage ? sb_say(a, "'%s'", s.stage) : "the stages seen");
+	}
+	sb_advisor_find(a, value, saves_s, issue, evidence);
+}
+
+void sb_rule_copies(struct sb_advisor *a)
+{
+	const struct sb_gpu_section *gpu = &a->model->gpu;
+	double total_s = 0, bytes = 0;
+
+	for (size_t i = 0; i < gpu->copy_count; i++) {
+		total_s += gpu->copies[i].total_s;
+		bytes += gpu->copies[i].bytes > 0 ? gpu->copies[i].bytes : 0;
+	}
+	if (gpu->present && gpu->copy_ratio * 100 > a->limit)
+		find_traced(a, gpu->copy_ratio * 100, sb_advise_per_gpu(a->model, total_s),
+			sb_say(a, "copies take %.1f %% of the GPU%s time", gpu->copy_ratio * 100,
+				gpu->device_count > 1 ? "s'" : "'s"),
+			sb_say(a, "%.2f GB in %s%s", bytes / 1e9, sb_say_seconds(a, total_s),
+				gpu->device_count > 1 ? sb_say(a, ", %zu GPUs added up", gpu->device_count)
+						      : ""));
+}
+
+void sb_rule_pageable_copies(struct sb_advisor *a)
+{
+	const struct sb_gpu_section *gpu = &a->model->gpu;
+	double pageable = 0, known = 0, percent;
+
+	for (size_t i = 0; gpu->present && i < gpu->copy_count; i++) {
+		const struct sb_gpu_copy *c = &gpu->copies[i];
+
+		if (!c->memory || !(c->bytes > 0))
+			continue;
+		known += c->bytes;
+		pageable += strcmp(c->memory, "pageable") == 0 ? c->bytes : 0;
+	}
+	percent = pageable / known * 100;
+	if (known > 1e9 && percent > a->limit)
+		sb_advisor_find(a, percent, NAN,
+			sb_say(a, "%.0f %% of the copied bytes use pageable memory", percent),
+			sb_say(a, "%.2f of %.2f GB", pageable / 1e9, known / 1e9));
+}
+
+void sb_rule_gpu_gaps(struct sb_advisor *a)
+{
+	const struct sb_gpu_section *gpu = &a->model->gpu;
+	double percent = gpu->present ? gpu->idle_s / (gpu->busy_s + gpu->idle_s) * 100 : NAN;
+	const struct sb_gpu_gap *largest = NULL;
+	const struct sb_gpu_device *most;
+	const char *seen;
+	bool several;
+
+	for (size_t i = 0; i < gpu->gap_count; i++) {
+		if (!largest || gpu->gaps[i].duration_s > largest->duration_s)
+			largest = &gpu->gaps[i];
+	}
+	if (!(percent > a->limit) || !gpu->device_count)
+		return;
+	most = busiest(gpu);
+	several = gpu->device_count > 1;
+	seen = several ? sb_say(a, "the busiest, GPU %d, idles %s of %s", most->device,
+				 sb_say_seconds(a, most->idle_s), sb_say_seconds(a, most->window_s))
+		       : sb_say(a, "%s idle, %s busy", sb_say_seconds(a, most->idle_s),
+				 sb_say_seconds(a, most->busy_s));
+	if (seen && largest)
+		seen = sb_say(a, "%s; the longest gap is %s%s, the CPU was in '%s'", seen,
+			sb_say_seconds(a, largest->duration_s),
+			several ? sb_say(a, " on GPU %d", largest->device) : "",
+			largest->cpu_did ? largest->cpu_did : "no stage");
+	find_traced(a, percent, most->idle_s,
+		several ? sb_say(a, "the %zu GPUs idle %.1f %% on average between their kernels",
+				  gpu->device_count, percent)
+			: sb_say(a, "the GPU idles %.1f %% between its kernels", percent),
+		seen);
+}
+
+void sb_rule_small_kernels(struct sb_advisor *a)
+{
+	const struct sb_gpu_section *gpu = &a->model->gpu;
+	double idle = gpu->present ? gpu->idle_s / (gpu->busy_s + gpu->idle_s) : 0;
+
+	if (gpu->present && gpu->small_kernel_ratio * 100 > a->limit && idle > 0.05)
+		sb_advisor_find(a, gpu->small_kernel_ratio * 100, NAN,
+			sb_say(a, "%.0f %% of the kernels are short", gpu->small_kernel_ratio * 100),
+			sb_say(a, "%lld kernels, %.1f us each on average, the GPU idles %.0f %%",
+				(long long)gpu->kernel_count,
+				gpu->kernel_total_s / (double)gpu->kernel_count * 1e6, idle * 100));
+}
+
+void sb_rule_attention_math(struct sb_advisor *a)
+{
+	const struct sb_gpu_section *gpu = &a->model->gpu;
+	double math_s = 0, percent;
+
+	for (size_t i = 0; gpu->present && i < gpu->attention_count; i++) {
+		if (strcasestr(gpu->attention[i].name, "math") || strcasestr(gpu->attention[i].name, "eager"))
+			math_s += gpu->attention[i].total_s;
+	}
+	percent = math_s / gpu->kernel_total_s * 100;
+	if (math_s > 0 && percent > a->limit)
+		find_traced(a, percent, sb_advise_per_gpu(a->model, math_s / 2),
+			sb_say(a, "attention runs unfused (math) for %.1f %% of the time", percent),
+			sb_say(a, "%.3f s of %.3f s kernel time", math_s, gpu->kernel_total_s));
+}
+
+void sb_rule_communication(struct sb_advisor *a)
+{
+	const struct sb_gpu_section *gpu = &a->model->gpu;
+	double percent = gpu->present ? gpu->exposed_communication_s / gpu->window_s * 100 : NAN;
+
+	if (percent > a->limit)
+		find_traced(a, percent, sb_advise_per_gpu(a->model, gpu->exposed_communication_s),
+			sb_say(a, "communication nobody hides takes %.1f %%", percent),
+			sb_say(a, "%s of %s communication are exposed%s",
+				sb_say_seconds(a, sb_advise_per_gpu(a->model, gpu->exposed_communication_s)),
+				sb_say_seconds(a, sb_advise_per_gpu(a->model, gpu->communication_s)),
+				gpu->device_count > 1 ? ", on each GPU on average" : ""));
+}

@@ -1,0 +1,175 @@
+/* Rules about steps, blocks, frames per second, streaming and caches. */
+#include "advise/rule.h"
+
+#include <string.h>
+
+static double denoise_s(const struct sb_model *model)
+{
+	return model->diffusion.step.count ? model->diffusion.step.total : model->diffusion.denoise_s;
+}
+
+void sb_rule_slow_steps(struct sb_advisor *a)
+{
+	const struct sb_diffusion_section *d = &a->model->diffusion;
+	const struct sb_slow_step *slow = d->slow_steps;
+
+	if (!d->slow_step_count)
+		return;
+	sb_advisor_find(a, (double)d->slow_step_total, d->slow_step_excess_s,
+		sb_say(a, "%lld of %lld steps %s slower than %s peers", (long long)d->slow_step_total,
+			(long long)d->steps, d->slow_step_total == 1 ? "is" : "are",
+			d->slow_step_total == 1 ? "its" : "their"),
+		sb_say(a, "the slowest took %s at %.2f s, its peers %s; together %s too long",
+			sb_say_seconds(a, slow[0].duration_s), slow[0].t_s, sb_say_seconds(a, slow[0].peer_s),
+			sb_say_seconds(a, d->slow_step_excess_s)));
+}
+
+/* Steps are per video, or per block where there are blocks: 10 blocks of 4
+ * steps are 4 steps. */
+void sb_rule_steps_many(struct sb_advisor *a)
+{
+	const struct sb_diffusion_section *d = &a->model->diffusion;
+	double steps = (double)d->steps_per_chain;
+
+	if (!d->present || !(steps > a->limit))
+		return;
+	sb_advisor_find(a, steps, denoise_s(a->model) * (1 - a->limit / steps),
+		sb_say(a, "%.0f steps per %s", steps, d->blocks > 0 ? "block" : "video"),
+		sb_say(a, "%.0f steps of %.3f s; %.0f would save %.2f s", steps, d->step.mean, a->limit,
+			denoise_s(a->model) * (1 - a->limit / steps)));
+}
+
+void sb_rule_step_slow(struct sb_advisor *a)
+{
+	const struct sb_diffusion_section *d = &a->model->diffusion;
+	double ms = d->computed_step.count ? d->computed_step.mean * 1e3 : NAN;
+
+	if (ms > a->limit)
+		sb_advisor_find(a, ms, NAN, sb_say(a, "a step takes %.0f ms on average", ms),
+			sb_say(a, "%lld steps, mean %.1f ms, p95 %.1f ms", (long long)d->computed_step.count,
+				ms, d->computed_step.p95 * 1e3));
+}
+
+void sb_rule_block_large(struct sb_advisor *a)
+{
+	const struct sb_block_section *b = &a->model->blocks;
+
+	if (b->present && b->mean_frames > a->limit)
+		sb_advisor_find(a, b->mean_frames, NAN, sb_say(a, "blocks of %.1f frames", b->mean_frames),
+			sb_say(a, "%lld blocks, %.1f frames each on average; one takes %s",
+				(long long)b->blocks, b->mean_frames, sb_say_seconds(a, b->time.mean)));
+}
+
+void sb_rule_fps_low(struct sb_advisor *a)
+{
+	const struct sb_summary_section *s = &a->model->summary;
+
+	if (s->fps_wall < a->limit)
+		sb_advisor_find(a, s->fps_wall, NAN, sb_say(a, "%.2f frames/s end to end", s->fps_wall),
+			sb_say(a, "%lld frames in %s", (long long)s->frames,
+				sb_say_seconds(a, s->generation_s)));
+}
+
+void sb_rule_bps_low(struct sb_advisor *a)
+{
+	const struct sb_block_section *b = &a->model->blocks;
+
+	if (b->present && b->bps < a->limit)
+		sb_advisor_find(a, b->bps, NAN, sb_say(a, "%.2f blocks/s", b->bps),
+			sb_say(a, "%lld blocks in %s", (long long)b->blocks,
+				sb_say_seconds(a, b->time.total)));
+}
+
+void sb_rule_first_block(struct sb_advisor *a)
+{
+	const struct sb_block_section *b = &a->model->blocks;
+	double ratio = b->first_block_time_s / b->later_block_time_s;
+	int64_t generations = a->model->generations.total > 0 ? a->model->generations.total : 1;
+
+	if (b->present && ratio > a->limit)
+		sb_advisor_find(a, ratio,
+			(b->first_block_time_s - b->later_block_time_s) * (double)generations,
+			sb_say(a, "the first block takes %.1f times as long as the others", ratio),
+			sb_say(a, "%s against %s", sb_say_seconds(a, b->first_block_time_s),
+				sb_say_seconds(a, b->later_block_time_s)));
+}
+
+void sb_rule_target_fps(struct sb_advisor *a)
+{
+	const struct sb_summary_section *s = &a->model->summary;
+	double needed_s = (double)s->frames / s->target_fps;
+
+	if (s->target_fps > 0 && s->fps_wall < s->target_fps)
+		sb_advisor_find(a, s->fps_wall, NAN,
+			sb_say(a, "%.2f of %.2f frames/s wanted", s->fps_wall, s->target_fps),
+			sb_say(a, "%lld frames took %s; the target leaves %s", (long long)s->frames,
+				sb_say_seconds(a, s->generation_s), sb_say_seconds(a, needed_s)));
+}
+
+void sb_rule_dropped_frames(struct sb_advisor *a)
+{
+	const struct sb_streaming_section *s = &a->model->streaming;
+
+	if (s->present && s->dropped_ratio * 100 > a->limit)
+		sb_advisor_find(a, s->dropped_ratio * 100, NAN,
+			sb_say(a, "%.1f %% of the frames were dropped", s->dropped_ratio * 100),
+			sb_say(a, "%lld frames dropped", (long long)s->dropped_frames));
+}
+
+void sb_rule_buffer_low(struct sb_advisor *a)
+{
+	const struct sb_streaming_section *s = &a->model->streaming;
+
+	if (s->present && s->buffer_ratio.count && s->buffer_ratio.min * 100 < a->limit)
+		sb_advisor_find(a, s->buffer_ratio.min * 100, NAN,
+			sb_say(a, "the stream's buffer ran down to %.0f %%", s->buffer_ratio.min * 100),
+			sb_say(a, "occupancy %.0f %% on average, %.0f %% at the lowest",
+				s->buffer_ratio.mean * 100, s->buffer_ratio.min * 100));
+}
+
+/* ---- caches ------------------------------------------------------------- */
+
+#define REQUESTS_LEAST 10
+
+void sb_rule_cache_useless(struct sb_advisor *a)
+{
+	for (size_t i = 0; i < a->model->caches.cache_count; i++) {
+		const struct sb_cache_entry *c = &a->model->caches.caches[i];
+		struct sb_advice *f;
+
+		if (c->hits + c->misses < REQUESTS_LEAST || !(c->hit_ratio * 100 < a->limit))
+			continue;
+		f = sb_advisor_find(a, c->hit_ratio * 100, NAN,
+			sb_say(a, "cache '%s' hits %.1f %% of its requests", c->cache, c->hit_ratio * 100),
+			c->size_peak_bytes > 0
+				? sb_say(a, "%lld hits of %lld requests, %.1f MB held", (long long)c->hits,
+					  (long long)(c->hits + c->misses), c->size_peak_bytes / 1048576)
+				: sb_say(a, "%lld hits of %lld requests", (long long)c->hits,
+					  (long long)(c->hits + c->misses)));
+		if (f)
+			f->stage = c->cache;
+	}
+}
+
+void sb_rule_cache_strict(struct sb_advisor *a)
+{
+	for (size_t i = 0; i < a->model->caches.cache_count; i++) {
+		const struct sb_cache_entry *c = &a->model->caches.caches[i];
+		double near = c->scored_misses ? (double)c->near_misses / (double)c->scored_misses * 100
+					       : NAN;
+		struct sb_advice *f;
+
+		if (c->scored_misses < REQUESTS_LEAST || !(near > a->limit))
+			continue;
+		f = sb_advisor_find(a, near, NAN,
+			sb_say(a, "cache '%s': %.0f %% of the misses came close to the threshold", c->cache,
+				near),
+			sb_say(a,
+				"%lld of %lld misses within a quarter of threshold %.4g; their median score "
+				"is %.4g",
+				(long long)c->near_misses, (long long)c->scored_misses, c->threshold,
+				c->miss_score_median));
+		if (f)
+			f->stage = c->cache;
+	}
+}

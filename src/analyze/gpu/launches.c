@@ -1,0 +1,472 @@
+/* Launch attribution. Work is sorted by thread and launch time into a file; each
+ * thread reads its own part as its zones come by. */
+#include "analyze/gpu/launches.h"
+
+#include "analyze/gpu/kernel_names.h"
+#include "base/error.h"
+#include "base/map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SORT_BYTES (16u << 20)
+#define BUFFERED 128u
+
+struct launch { /* key: track, launch time, device time */
+	uint64_t key[SB_EXTSORT_KEY_WORDS];
+	int64_t busy_ns, duration_ns, bytes;
+	uint64_t kind;
+};
+
+/* The launches of one thread that are not given to a zone yet. */
+struct queue {
+	uint32_t track;
+	uint64_t offset, left; /* in the file */
+	struct launch *buffer;
+	size_t buffered, used;
+	uint64_t total;
+};
+
+struct place_state { /* of one track */
+	uint32_t path; /* innermost open zone */
+	int64_t since_ns;
+};
+
+struct sb_gpu_launches {
+	struct sb_run *run;
+	struct sb_extsort *sort;
+	FILE *file;
+	struct queue *queues;
+	size_t queue_count, queue_room;
+	struct sb_map queue_of; /* track -> queue */
+	struct place_state *tracks;
+	uint32_t track_room;
+	struct sb_gpu_place *places;
+	uint32_t place_room;
+	uint8_t *name_class; /* by run name: 0 unknown, then enum name_class */
+	uint32_t name_room;
+	uint32_t task_track; /* the task that was active last; UINT32_MAX: none */
+	/* gaps of the process at hand, and the thread that explains them */
+	struct sb_gpu_timeline *timeline;
+	size_t gap_at[SB_GPU_DEVICES_MAX], gap_end[SB_GPU_DEVICES_MAX];
+	uint32_t watched; /* track; UINT32_MAX: none */
+	int64_t waited_ns;
+	bool any_wait;
+	int err;
+};
+
+enum name_class { CLASS_PLAIN = 1, CLASS_RUNTIME = 2, CLASS_WAIT = 3 };
+
+int sb_gpu_launches_new(struct sb_run *run, struct sb_gpu_launches **out_launches)
+{
+	struct sb_gpu_launches *l = calloc(1, sizeof *l);
+
+	if (!l)
+		return sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
+	l->run = run;
+	l->watched = l->task_track = UINT32_MAX;
+	*out_launches = l;
+	return 0;
+}
+
+static void drop_process(struct sb_gpu_launches *l)
+{
+	for (size_t i = 0; i < l->queue_count; i++)
+		free(l->queues[i].buffer);
+	l->queue_count = 0;
+	sb_map_clear(&l->queue_of);
+	sb_extsort_free(l->sort);
+	l->sort = NULL;
+	if (l->file)
+		fclose(l->file);
+	l->file = NULL;
+	l->timeline = NULL;
+	l->watched = l->task_track = UINT32_MAX;
+}
+
+void sb_gpu_launches_free(struct sb_gpu_launches *l)
+{
+	if (!l)
+		return;
+	drop_process(l);
+	free(l->queues);
+	sb_map_done(&l->queue_of);
+	free(l->tracks);
+	free(l->places);
+	free(l->name_class);
+	free(l);
+}
+
+/* ---- places ---- */
+
+static struct sb_gpu_place *place_at(struct sb_gpu_launches *l, uint32_t path)
+{
+	if (path >= l->place_room) {
+		uint32_t room = l->place_room ? l->place_room : 256;
+		struct sb_gpu_place *more;
+
+		while (room <= path)
+			room *= 2;
+		more = realloc(l->places, room * sizeof *more);
+		if (!more) {
+			l->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
+			return NULL;
+		}
+		memset(more + l->place_room, 0, (room - l->place_room) * sizeof *more);
+		l->places = more;
+		l->place_room = room;
+	}
+	return &l->places[path];
+}
+
+static enum name_class class_of(struct sb_gpu_launches *l, uint32_t name)
+{
+	const char *text = l->run->names[name].text;
+
+	if (name >= l->name_room) {
+		uint32_t room = name * 2 + 64;
+		uint8_t *more = realloc(l->name_class, room);
+
+		if (!more)
+			return CLASS_PLAIN;
+		memset(more + l->name_room, 0, room - l->name_room);
+		l->name_class = more;
+		l->name_room = room;
+	}
+	if (!l->name_class[name])
+		l->name_class[name] = sb_gpu_is_wait(text)           ? CLASS_WAIT
+				      : sb_gpu_is_runtime_call(text) ? CLASS_RUNTIME
+								     : CLASS_PLAIN;
+	return (enum name_class)l->name_class[name];
+}
+
+/* The zone a launch is counted for: calls of the runtime are see-through. */
+static uint32_t owner_of(struct sb_gpu_launches *l, uint32_t path)
+{
+	while (path && class_of(l, sb_run_path(l->run, path)->name) != CLASS_PLAIN)
+		path = sb_run_path(l->run, path)->parent;
+	return path;
+}
+
+static bool is_host_copy(uint64_t kind)
+{
+	return kind == SB_GPU_COPY_H2D || kind == SB_GPU_COPY_D2H;
+}
+
+static void give(struct sb_gpu_launches *l, uint32_t path, const struct launch *launch)
+{
+	struct sb_gpu_place *p = place_at(l, owner_of(l, path));
+
+	if (!p)
+		return;
+	p->busy_ns += launch->busy_ns;
+	p->total_ns += launch->duration_ns;
+	p->count++;
+	if (is_host_copy(launch->kind)) {
+		p->copy_ns += launch->duration_ns;
+		p->copy_bytes += launch->bytes > 0 ? launch->bytes : 0;
+		p->copy_count++;
+	}
+}
+
+/* ---- one process's work ---- */
+
+int sb_gpu_launches_add(struct sb_gpu_launches *l, const struct sb_gpu_work *w)
+{
+	struct launch launch = {
+		.busy_ns = w->alone_ns, .duration_ns = w->duration_ns, .bytes = w->bytes, .kind = w->kind
+	};
+	int err;
+
+	if (w->launch_track == UINT32_MAX) {
+		give(l, 0, &launch);
+		return l->err;
+	}
+	if (!l->sort) {
+		err = sb_extsort_new(sizeof launch, SORT_BYTES, NULL, &l->sort);
+		if (err)
+			return err;
+	}
+	launch.key[0] = w->launch_track;
+	launch.key[1] = (uint64_t)w->launch_ns ^ 1ull << 63;
+	launch.key[2] = w->key[1];
+	return sb_extsort_add(l->sort, &launch);
+}
+
+static struct queue *new_queue(struct sb_gpu_launches *l, uint32_t track)
+{
+	struct queue *q;
+
+	if (l->queue_count == l->queue_room) {
+		size_t room = l->queue_room ? l->queue_room * 2 : 16;
+		struct queue *more = realloc(l->queues, room * sizeof *more);
+
+		if (!more)
+			return NULL;
+		l->queues = more;
+		l->queue_room = room;
+	}
+	q = &l->queues[l->queue_count];
+	*q = (struct queue){ .track = track, .buffer = malloc(BUFFERED * sizeof *q->buffer) };
+	if (!q->buffer || !sb_map_put(&l->queue_of, track, (uint32_t)l->queue_count)) {
+		free(q->buffer);
+		return NULL;
+	}
+	l->queue_count++;
+	return q;
+}
+
+static FILE *temporary_file(void)
+{
+	char path[600];
+	FILE *file;
+	int fd;
+
+	snprintf(path, sizeof path, "%s/strobe-gpu-XXXXXX", sb_extsort_folder());
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	unlink(path);
+	file = fdopen(fd, "w+");
+	if (!file)
+		close(fd);
+	return file;
+}
+
+static int spill_queues(struct sb_gpu_launches *l)
+{
+	const struct launch *launch;
+	struct queue *q = NULL;
+	uint64_t written = 0;
+	int err = sb_extsort_finish(l->sort);
+
+	l->file = err ? NULL : temporary_file();
+	if (!err && !l->file)
+		err = sb_fail_errno("cannot make a temporary file in '%s'", sb_extsort_folder());
+	while (!err && (launch = sb_extsort_next(l->sort))) {
+		if (!q || q->track != launch->key[0]) {
+			q = new_queue(l, (uint32_t)launch->key[0]);
+			if (!q)
+				return sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
+			q->offset = written;
+		}
+		q->left++;
+		q->total++;
+		written += sizeof *launch;
+		if (fwrite(launch, sizeof *launch, 1, l->file) != 1)
+			err = sb_fail_errno("cannot write a temporary file in '%s'", sb_extsort_folder());
+	}
+	if (!err && fflush(l->file))
+		err = sb_fail_errno("cannot write a temporary file in '%s'", sb_extsort_folder());
+	if (!err)
+		err = sb_extsort_error(l->sort);
+	sb_extsort_free(l->sort);
+	l->sort = NULL;
+	return err;
+}
+
+static void find_device_gaps(struct sb_gpu_launches *l)
+{
+	size_t at = 0;
+
+	for (uint32_t device = 0; device < SB_GPU_DEVICES_MAX; device++) {
+		while (at < l->timeline->gap_count && l->timeline->gaps[at].device < device)
+			at++;
+		l->gap_at[device] = at;
+		while (at < l->timeline->gap_count && l->timeline->gaps[at].device == device)
+			at++;
+		l->gap_end[device] = at;
+	}
+}
+
+int sb_gpu_launches_settle(struct sb_gpu_launches *l, struct sb_gpu_timeline *timeline)
+{
+	uint64_t most = 0;
+	int err = l->sort ? spill_queues(l) : 0;
+
+	if (err)
+		return err;
+	l->timeline = timeline;
+	find_device_gaps(l);
+	/* The thread that launches most explains why the GPU waits. */
+	for (size_t i = 0; i < l->queue_count; i++) {
+		if (l->queues[i].total > most) {
+			most = l->queues[i].total;
+			l->watched = l->queues[i].track;
+		}
+	}
+	return 0;
+}
+
+/* ---- while zones stream past ---- */
+
+static struct place_state *state_of(struct sb_gpu_launches *l, uint32_t track)
+{
+	if (track >= l->track_room) {
+		uint32_t room = track * 2 + 16;
+		struct place_state *more = realloc(l->tracks, room * sizeof *more);
+
+		if (!more) {
+			l->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
+			return NULL;
+		}
+		for (uint32_t i = l->track_room; i < room; i++)
+			more[i] = (struct place_state){ 0, INT64_MIN };
+		l->tracks = more;
+		l->track_room = room;
+	}
+	return &l->tracks[track];
+}
+
+static bool fill_queue(struct sb_gpu_launches *l, struct queue *q)
+{
+	size_t want = q->left < BUFFERED ? (size_t)q->left : BUFFERED;
+	ssize_t n = want ? pread(fileno(l->file), q->buffer, want * sizeof *q->buffer, (off_t)q->offset) : 0;
+
+	q->used = 0;
+	q->buffered = n > 0 ? (size_t)n / sizeof *q->buffer : 0;
+	q->left = q->buffered ? q->left - q->buffered : 0;
+	q->offset += q->buffered * sizeof *q->buffer;
+	return q->buffered > 0;
+}
+
+static void give_until(struct sb_gpu_launches *l, struct queue *q, uint32_t path, int64_t until_ns)
+{
+	while (q->used < q->buffered || fill_queue(l, q)) {
+		const struct launch *launch = &q->buffer[q->used];
+
+		if ((int64_t)(launch->key[1] ^ 1ull << 63) >= until_ns)
+			return;
+		give(l, path, launch);
+		q->used++;
+	}
+}
+
+/* The part of [from, to) in which a device idles goes to the place the CPU is in. */
+static int64_t pass_gaps(
+	struct sb_gpu_launches *l, uint32_t device, uint32_t path, int64_t from_ns, int64_t to_ns)
+{
+	struct sb_gpu_place *p = place_at(l, path);
+	int64_t idle_ns = 0;
+
+	for (size_t i = l->gap_at[device]; i < l->gap_end[device]; i++) {
+		struct sb_gpu_idle *gap = &l->timeline->gaps[i];
+		int64_t begin_ns = gap->begin_ns > from_ns ? gap->begin_ns : from_ns;
+		int64_t end_ns = gap->end_ns < to_ns ? gap->end_ns : to_ns;
+
+		if (gap->begin_ns >= to_ns)
+			break;
+		if (end_ns > begin_ns) {
+			idle_ns += end_ns - begin_ns;
+			if (end_ns - begin_ns > gap->path_ns) {
+				gap->path_ns = end_ns - begin_ns;
+				gap->path = path;
+			}
+		}
+		if (gap->end_ns <= to_ns)
+			l->gap_at[device] = i + 1;
+	}
+	if (p)
+		p->idle_ns += idle_ns;
+	return idle_ns;
+}
+
+static void watch(struct sb_gpu_launches *l, uint32_t path, int64_t from_ns, int64_t to_ns)
+{
+	bool waits = path && class_of(l, sb_run_path(l->run, path)->name) == CLASS_WAIT;
+
+	l->any_wait |= waits;
+	for (size_t i = 0; i < l->timeline->device_count; i++) {
+		const struct sb_gpu_device_times *d = &l->timeline->devices[i];
+		bool gaps_left = d->device < SB_GPU_DEVICES_MAX &&
+				 l->gap_at[d->device] < l->gap_end[d->device];
+		int64_t idle_ns = gaps_left ? pass_gaps(l, d->device, path, from_ns, to_ns) : 0;
+		int64_t begin_ns = from_ns > d->first_ns ? from_ns : d->first_ns;
+		int64_t end_ns = to_ns < d->last_ns ? to_ns : d->last_ns;
+
+		if (waits && end_ns - begin_ns > idle_ns)
+			l->waited_ns += end_ns - begin_ns - idle_ns;
+	}
+}
+
+/* Something happens on a track at t: until then it was where it was. */
+static void advance(struct sb_gpu_launches *l, uint32_t track, int64_t t_ns, uint32_t path_after)
+{
+	struct place_state *s = state_of(l, track);
+	bool task = l->run->tracks[track].track != 0;
+	uint32_t number;
+
+	if (!s)
+		return;
+	if (sb_map_get(&l->queue_of, track, &number))
+		give_until(l, &l->queues[number], s->path, t_ns);
+	/* A thread that runs tasks: what it launches belongs to the task active last. */
+	if (task || l->task_track != UINT32_MAX) {
+		uint32_t path = l->task_track == UINT32_MAX ? 0 : l->tracks[l->task_track].path;
+
+		for (size_t i = 0; task && i < l->queue_count; i++)
+			if (!state_of(l, l->queues[i].track)->path)
+				give_until(l, &l->queues[i], path, t_ns);
+		if (task)
+			l->task_track = track;
+		s = state_of(l, track);
+	}
+	if (track == l->watched && l->timeline && t_ns > s->since_ns)
+		watch(l, s->path, s->since_ns == INT64_MIN ? l->timeline->times.first_ns : s->since_ns, t_ns);
+	s->path = path_after;
+	s->since_ns = t_ns;
+}
+
+void sb_gpu_launches_begin(struct sb_gpu_launches *l, const struct sb_zone *z)
+{
+	advance(l, z->track, z->begin_ns, z->path);
+}
+
+void sb_gpu_launches_end(struct sb_gpu_launches *l, const struct sb_zone *z)
+{
+	if (z->flags & SB_ZONE_SPAN)
+		return;
+	advance(l, z->track, z->end_ns,
+		z->flags & SB_ZONE_RECURSIVE ? z->path : sb_run_path(l->run, z->path)->parent);
+}
+
+static void count_gaps(struct sb_gpu_launches *l)
+{
+	for (size_t i = 0; l->timeline && i < l->timeline->gap_count; i++) {
+		struct sb_gpu_place *p = place_at(l, l->timeline->gaps[i].path);
+
+		if (p)
+			p->gap_count++;
+	}
+}
+
+int sb_gpu_launches_rest(struct sb_gpu_launches *l)
+{
+	struct place_state *s = l->watched == UINT32_MAX ? NULL : state_of(l, l->watched);
+
+	if (l->sort) /* no zone ever came */
+		l->err = spill_queues(l);
+	for (size_t i = 0; i < l->queue_count; i++)
+		give_until(l, &l->queues[i], 0, INT64_MAX);
+	if (s && l->timeline && l->timeline->times.last_ns > s->since_ns)
+		watch(l, 0, s->since_ns == INT64_MIN ? l->timeline->times.first_ns : s->since_ns,
+			l->timeline->times.last_ns);
+	count_gaps(l);
+	drop_process(l);
+	return l->err;
+}
+
+const struct sb_gpu_place *sb_gpu_launches_places(const struct sb_gpu_launches *l, uint32_t *out_count)
+{
+	*out_count = l->place_room;
+	return l->places;
+}
+
+int64_t sb_gpu_launches_waited_ns(const struct sb_gpu_launches *l)
+{
+	return l->any_wait ? l->waited_ns : -1;
+}

@@ -1,0 +1,37 @@
+/* Which zone launched what: GPU work waits per thread, in launch order, and is
+ * handed to the innermost zone as that thread's zones stream past. */
+#ifndef SB_ANALYZE_GPU_LAUNCHES_H
+#define SB_ANALYZE_GPU_LAUNCHES_H
+
+#include "analyze/gpu/timeline.h"
+
+/* What a place in the tree of zones launched itself; path 0: no zone was open. */
+struct sb_gpu_place {
+	int64_t busy_ns; /* of the GPU's busy time; adds up to it over all places */
+	int64_t total_ns; /* durations, overlapping or not */
+	int64_t copy_ns, copy_bytes; /* between host and device */
+	int64_t idle_ns; /* the GPU had nothing to do while the CPU was here */
+	uint64_t count;
+	uint64_t copy_count;
+	uint64_t gap_count; /* gaps that the CPU was here for most of */
+};
+
+struct sb_gpu_launches;
+
+int sb_gpu_launches_new(struct sb_run *run, struct sb_gpu_launches **out_launches);
+void sb_gpu_launches_free(struct sb_gpu_launches *l); /* takes NULL */
+
+/* A process's work, then its zones; the gaps are given what the CPU did. */
+int sb_gpu_launches_add(struct sb_gpu_launches *l, const struct sb_gpu_work *work);
+int sb_gpu_launches_settle(struct sb_gpu_launches *l, struct sb_gpu_timeline *timeline);
+void sb_gpu_launches_begin(struct sb_gpu_launches *l, const struct sb_zone *z);
+void sb_gpu_launches_end(struct sb_gpu_launches *l, const struct sb_zone *z);
+/* What is left belongs to no zone. */
+int sb_gpu_launches_rest(struct sb_gpu_launches *l);
+
+/* By path; valid after rest. */
+const struct sb_gpu_place *sb_gpu_launches_places(const struct sb_gpu_launches *l, uint32_t *out_count);
+/* Time the launching thread waited while a GPU was busy, devices added up; -1: no such calls seen. */
+int64_t sb_gpu_launches_waited_ns(const struct sb_gpu_launches *l);
+
+#endif

@@ -1,0 +1,168 @@
+/* Rows of zones: what they launched, copied, and let the GPU wait. */
+#include "analyze/gpu/places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct places {
+	struct sb_run *run;
+	const struct sb_gpu_launches *launches;
+	const struct sb_gpu_times *times;
+};
+
+static double seconds(int64_t ns)
+{
+	return (double)ns / 1e9;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct sb_gpu_row *x = a, *y = b;
+
+	if (x->total_s != y->total_s)
+		return x->total_s < y->total_s ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+struct sb_gpu_row *sb_gpu_rows_keep(struct sb_model *model, struct sb_gpu_row *rows, size_t *count)
+{
+	struct sb_gpu_row *kept;
+
+	if (*count)
+		qsort(rows, *count, sizeof *rows, by_total);
+	*count = *count < SB_GPU_ROWS ? *count : SB_GPU_ROWS;
+	kept = sb_model_alloc(model, *count * sizeof *kept);
+	if (kept && *count)
+		memcpy(kept, rows, *count * sizeof *kept);
+	return kept;
+}
+
+/* "denoise > aten::item": the outermost stage and the innermost. */
+const char *sb_gpu_place_name(struct sb_run *run, struct sb_model *model, uint32_t path)
+{
+	uint32_t outer = path;
+
+	if (!path)
+		return sb_model_text(model, "(outside all zones)");
+	while (sb_run_path(run, outer)->parent)
+		outer = sb_run_path(run, outer)->parent;
+	if (outer == path)
+		return sb_model_text(model, run->names[sb_run_path(run, path)->name].text);
+	return sb_model_printf(model, "%s > %s", run->names[sb_run_path(run, outer)->name].text,
+		run->names[sb_run_path(run, path)->name].text);
+}
+
+enum place_rows { ROWS_BUSY, ROWS_OFFLOAD, ROWS_IDLE };
+
+static bool place_row(const struct places *p, struct sb_model *model, uint32_t path,
+	const struct sb_gpu_place *at, enum place_rows what, struct sb_gpu_row *out)
+{
+	struct sb_gpu_row row = {
+		.busy_s = NAN, .mean_s = NAN, .min_s = NAN, .max_s = NAN, .ratio = NAN, .bytes = NAN
+	};
+	int64_t whole_ns = what == ROWS_IDLE ? p->times->window_ns - p->times->busy_ns : p->times->busy_ns;
+	int64_t part_ns = what == ROWS_IDLE ? at->idle_ns : what == ROWS_BUSY ? at->busy_ns : at->copy_ns;
+
+	if (what == ROWS_BUSY && !at->count)
+		return false;
+	if (what == ROWS_OFFLOAD && !at->copy_count)
+		return false;
+	if (what == ROWS_IDLE && !at->idle_ns)
+		return false;
+	row.total_s = seconds(part_ns);
+	row.ratio = whole_ns > 0 ? (double)part_ns / (double)whole_ns : NAN;
+	row.count = (int64_t)(what == ROWS_OFFLOAD ? at->copy_count
+			      : what == ROWS_IDLE  ? at->gap_count
+						   : at->count);
+	if (what == ROWS_BUSY)
+		row.busy_s = seconds(at->busy_ns);
+	if (what == ROWS_OFFLOAD)
+		row.bytes = (double)at->copy_bytes;
+	row.name = sb_gpu_place_name(p->run, model, path);
+	*out = row;
+	return true;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct sb_gpu_row *)a)->name, ((const struct sb_gpu_row *)b)->name);
+}
+
+/* Places that read alike (the same zone by another way) are one row. */
+static size_t merge_alike(struct sb_gpu_row *rows, size_t count)
+{
+	size_t kept = 0;
+
+	if (count)
+		qsort(rows, count, sizeof *rows, by_name);
+	for (size_t i = 0; i < count; i++) {
+		struct sb_gpu_row *into = &rows[kept ? kept - 1 : 0];
+
+		if (!kept || strcmp(into->name, rows[i].name)) {
+			rows[kept++] = rows[i];
+			continue;
+		}
+		into->count += rows[i].count;
+		into->total_s += rows[i].total_s;
+		into->busy_s += rows[i].busy_s;
+		into->ratio += rows[i].ratio;
+		into->bytes += rows[i].bytes;
+	}
+	return kept;
+}
+
+static struct sb_gpu_row *fill_places(
+	const struct places *p, struct sb_model *model, enum place_rows what, size_t *out_count)
+{
+	uint32_t place_count;
+	const struct sb_gpu_place *places = sb_gpu_launches_places(p->launches, &place_count);
+	struct sb_gpu_row *rows = malloc((place_count + 1) * sizeof *rows), *kept;
+
+	*out_count = 0;
+	if (!rows) {
+		model->failed = true;
+		return NULL;
+	}
+	for (uint32_t i = 0; i < place_count; i++)
+		if (place_row(p, model, i, &places[i], what, &rows[*out_count]))
+			++*out_count;
+	if (model->failed) { /* names may be missing */
+		*out_count = 0;
+		free(rows);
+		return NULL;
+	}
+	*out_count = merge_alike(rows, *out_count);
+	kept = sb_gpu_rows_keep(model, rows, out_count);
+	free(rows);
+	return kept;
+}
+
+/* What a zone's children launched is the zone's too. */
+static void fill_paths(const struct places *p, struct sb_model *model)
+{
+	uint32_t place_count, path_count = sb_run_path_count(p->run);
+	const struct sb_gpu_place *places = sb_gpu_launches_places(p->launches, &place_count);
+	double *busy = sb_model_alloc(model, (path_count + 1) * sizeof *busy);
+
+	if (!busy)
+		return;
+	for (uint32_t i = 0; i < path_count; i++)
+		busy[i] = i < place_count ? seconds(places[i].busy_ns) : 0;
+	model->gpu.unattributed_busy_s = path_count ? busy[0] : 0;
+	for (uint32_t i = path_count; i-- > 1;)
+		busy[sb_run_path(p->run, i)->parent] += busy[i];
+	model->gpu.path_busy_s = busy;
+	model->gpu.path_count = path_count;
+}
+
+void sb_gpu_places_fill(struct sb_run *run, const struct sb_gpu_launches *launches,
+	const struct sb_gpu_times *times, struct sb_model *model)
+{
+	struct places p = { run, launches, times };
+	struct sb_gpu_section *s = &model->gpu;
+
+	s->top_zones = fill_places(&p, model, ROWS_BUSY, &s->top_zone_count);
+	s->offload = fill_places(&p, model, ROWS_OFFLOAD, &s->offload_count);
+	s->idle_zones = fill_places(&p, model, ROWS_IDLE, &s->idle_zone_count);
+	fill_paths(&p, model);
+}

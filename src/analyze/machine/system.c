@@ -1,0 +1,172 @@
+/* The machine as sampled: GPUs that were throttled, used, paid for; the disk's
+ * rates. */
+#include "analyze/machine/system.h"
+
+#include "analyze/sampled.h"
+#include "run/setting.h"
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* NVML's reasons that mean "held back": not idle, not a setting of the user's. */
+static const struct {
+	uint64_t bit;
+	const char *words;
+} reasons[] = {
+	{ 0x04, "software power cap" },
+	{ 0x08, "hardware slowdown" },
+	{ 0x20, "software thermal slowdown" },
+	{ 0x40, "hardware thermal slowdown" },
+	{ 0x80, "hardware power brake" },
+};
+#define REASON_COUNT (sizeof reasons / sizeof *reasons)
+
+static double column_max(const struct sb_series *s, const char *name)
+{
+	const struct sb_series_column *c = sb_series_column_find(s, name);
+
+	return c ? c->stats.max : NAN;
+}
+
+static void take_throttling(const struct sb_series *s, struct sb_model *model, struct sb_device *device)
+{
+	const struct sb_series_column *c = sb_series_column_find(s, "throttle_bits_count");
+	uint64_t seen = 0;
+	size_t held = 0, known = 0;
+
+	device->throttled_ratio = NAN;
+	for (size_t i = 0; c && i < s->count; i++) {
+		uint64_t bits = 0;
+
+		if (!(c->values[i] >= 0 && c->values[i] < 9e15))
+			continue;
+		known++;
+		for (size_t k = 0; k < REASON_COUNT; k++)
+			bits |= (uint64_t)c->values[i] & reasons[k].bit;
+		held += bits != 0;
+		seen |= bits;
+	}
+	if (!known)
+		return;
+	device->throttled_ratio = (double)held / (double)known;
+	device->throttle_reasons = sb_model_alloc(model, REASON_COUNT * sizeof *device->throttle_reasons);
+	for (size_t k = 0; device->throttle_reasons && k < REASON_COUNT; k++) {
+		if (seen & reasons[k].bit)
+			device->throttle_reasons[device->throttle_reason_count++] = reasons[k].words;
+	}
+}
+
+static const char *device_fact(struct sb_model *model, const struct sb_run *run, int index, const char *what)
+{
+	const struct sb_run_meta *meta;
+	char key[48];
+
+	snprintf(key, sizeof key, "gpu%d.%s", index, what);
+	meta = sb_run_meta_find(run, SB_META_SYSTEM, key);
+	return meta && meta->attr.type == STROBE_TYPE_STRING ? sb_model_text(model, meta->attr.s) : NULL;
+}
+
+static void list_devices(struct sb_model *model, const struct sb_run *run)
+{
+	struct sb_devices_section *section = &model->devices;
+	double per_hour = sb_run_setting_number(run, "gpu_cost_per_hour");
+
+	section->all = sb_model_alloc(model, (model->series_count + 1) * sizeof *section->all);
+	for (size_t i = 0; section->all && i < model->series_count; i++) {
+		struct sb_series *s = &model->series[i];
+		struct sb_device *device = &section->all[section->count];
+		const struct sb_series_column *total, *power;
+
+		if (strcmp(s->source, "gpu") != 0 || !s->count)
+			continue;
+		section->count++;
+		total = sb_series_column_find(s, "energy_j");
+		power = sb_series_column_find(s, "power_w");
+		device->index = s->device;
+		device->name = device_fact(model, run, s->device, "name");
+		device->uuid = device_fact(model, run, s->device, "uuid");
+		device->used = column_max(s, "utilization_percent") > 0 ||
+			       column_max(s, "process_memory_mb") > 0;
+		device->energy_wh = total   ? (total->stats.last - total->first) / 3600
+				    : power ? power->integral / 3600
+					    : NAN;
+		device->cost = per_hour > 0 ? model->stages.wall_s / 3600 * per_hour : NAN;
+		s->device_name = device->name;
+		take_throttling(s, model, device);
+	}
+}
+
+/* ---- disk --------------------------------------------------------------- */
+
+static double gained(const struct sb_series *s, const char *name)
+{
+	const struct sb_series_column *c = sb_series_column_find(s, name);
+
+	return c ? c->stats.last - c->first : NAN;
+}
+
+static int fill_rates(const struct sb_series *s, struct sb_model *model, size_t points)
+{
+	static const char *const totals[] = { "read_bytes", "write_bytes", "machine_read_bytes",
+		"machine_write_bytes" };
+	static const char *const rates[] = { "read_gb_per_s", "write_gb_per_s", "machine_read_gb_per_s",
+		"machine_write_gb_per_s" };
+	const struct sb_series_column *c[4];
+	struct sb_sampled rows;
+	int err = sb_sampled_init(&rows, rates, 4, points);
+
+	for (size_t k = 0; k < 4; k++)
+		c[k] = sb_series_column_find(s, totals[k]);
+	for (size_t i = 1; !err && i < s->count; i++) {
+		double interval_s = s->t_s[i] - s->t_s[i - 1], row[4];
+
+		if (!(interval_s > 0))
+			continue;
+		for (size_t k = 0; k < 4; k++)
+			row[k] = c[k] ? (c[k]->values[i] - c[k]->values[i - 1]) / interval_s / 1e9 : NAN;
+		err = sb_sampled_add(&rows, s->t_s[i], row);
+	}
+	if (!err)
+		err = sb_sampled_store(&rows, model, &model->disk.series);
+	sb_sampled_done(&rows);
+	return err;
+}
+
+static int take_disk(struct sb_model *model, const struct sb_run *run)
+{
+	const struct sb_series *s = sb_model_series(model, "disk", -2);
+	struct sb_disk_section *disk = &model->disk;
+	double span_s;
+	int err;
+
+	disk->read_bytes = disk->write_bytes = disk->machine_read_bytes = disk->machine_write_bytes = NAN;
+	disk->read_gb_per_s = disk->write_gb_per_s = disk->read_max_gb_per_s = disk->write_max_gb_per_s = NAN;
+	if (!s || s->count < 2)
+		return 0;
+	err = fill_rates(s, model, sb_model_points(model, run));
+	span_s = s->t_s[s->count - 1] - s->t_s[0];
+	disk->present = true;
+	disk->read_bytes = gained(s, "read_bytes");
+	disk->write_bytes = gained(s, "write_bytes");
+	disk->machine_read_bytes = gained(s, "machine_read_bytes");
+	disk->machine_write_bytes = gained(s, "machine_write_bytes");
+	disk->read_gb_per_s = disk->read_bytes / span_s / 1e9;
+	disk->write_gb_per_s = disk->write_bytes / span_s / 1e9;
+	disk->read_max_gb_per_s = column_max(&disk->series, "read_gb_per_s");
+	disk->write_max_gb_per_s = column_max(&disk->series, "write_gb_per_s");
+	return err;
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	list_devices(model, run);
+	if (model->failed)
+		return sb_fail(STROBE_ENOMEM, "no memory for the machine's samples");
+	return take_disk(model, run);
+}
+
+const struct sb_analysis sb_analysis_system = {
+	.name = "system",
+	.finish = finish,
+};

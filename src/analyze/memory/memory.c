@@ -1,0 +1,249 @@
+/* Memory: what is noted in the pass, and the section it becomes. */
+#include "analyze/memory/memory.h"
+
+#include "analyze/memory/notes.h"
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SNAPSHOTS_MOST 100000u
+#define ALLOCATORS_MOST 256
+
+/* ---- taking notes ------------------------------------------------------- */
+
+static void see_snapshot(struct sb_memory_notes *m, const struct sb_event *e)
+{
+	struct sb_snapshot_note *s;
+
+	m->snapshot_total++;
+	if (m->snapshots.count == SNAPSHOTS_MOST)
+		return;
+	s = sb_vec_push(&m->snapshots, sizeof *s);
+	if (!s) {
+		m->failed = true;
+		return;
+	}
+	*s = (struct sb_snapshot_note){ e->t_ns, e->name, e->snapshot.device, e->snapshot.allocated_bytes,
+		e->snapshot.reserved_bytes, e->snapshot.peak_bytes };
+}
+
+static struct allocator *allocator_of(struct sb_memory_notes *m, uint32_t name)
+{
+	for (size_t i = 0; i < m->allocator_count; i++) {
+		if (m->allocators[i].name == name)
+			return &m->allocators[i];
+	}
+	if (m->allocator_count == ALLOCATORS_MOST)
+		return NULL;
+	m->allocators[m->allocator_count].name = name;
+	return &m->allocators[m->allocator_count++];
+}
+
+/* A free is not an allocation with a minus sign: each is counted as what it is. */
+static void see_alloc(struct sb_memory_notes *m, const struct sb_event *e)
+{
+	struct allocator *a = allocator_of(m, e->name);
+
+	if (!a)
+		return;
+	if (e->alloc.bytes >= 0) {
+		a->allocs++;
+		a->allocated += e->alloc.bytes;
+	} else {
+		a->frees++;
+		a->freed -= e->alloc.bytes;
+	}
+	a->live += e->alloc.bytes;
+	if (a->live > a->peak)
+		a->peak = a->live;
+}
+
+/* The order of folded events is lost: the peak is at least what they left. */
+static void see_folded(struct sb_memory_notes *m, const struct sb_event *e)
+{
+	bool freed = e->digest_sum.what == SB_SUM_FREE;
+	struct allocator *a;
+
+	if (e->path || (!freed && e->digest_sum.what != SB_SUM_ALLOC))
+		return;
+	a = allocator_of(m, e->name);
+	if (!a)
+		return;
+	*(freed ? &a->frees : &a->allocs) += (int64_t)e->digest_sum.count;
+	*(freed ? &a->freed : &a->allocated) += e->digest_sum.sum_int;
+	a->live += freed ? -e->digest_sum.sum_int : e->digest_sum.sum_int;
+	if (a->live > a->peak)
+		a->peak = a->live;
+}
+
+static void see_event(void *self, const struct sb_event *e)
+{
+	struct sb_memory_notes *m = self;
+
+	if (e->kind == SB_EVENT_DIGEST_SUM) {
+		see_folded(m, e);
+		return;
+	}
+	if (e->t_ns < m->run->from_ns || e->t_ns > m->run->to_ns)
+		return;
+	if (e->kind == SB_EVENT_SNAPSHOT)
+		see_snapshot(m, e);
+	else if (e->kind == SB_EVENT_ALLOC)
+		see_alloc(m, e);
+}
+
+/* KEEP records come before zones: by now it is known whether they matter. */
+static void see_zone(void *self, const struct sb_zone *z)
+{
+	struct sb_memory_notes *m = self;
+
+	if (m->sampled || m->snapshots.count)
+		sb_stage_spans_add(&m->spans, z);
+}
+
+static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
+{
+	struct sb_memory_notes *m = calloc(1, sizeof *m);
+
+	if (!m)
+		return sb_fail(STROBE_ENOMEM, "no memory to analyse memory");
+	v->self = m;
+	m->run = run;
+	m->points = sb_model_points(model, run);
+	m->allocators = calloc(ALLOCATORS_MOST, sizeof *m->allocators);
+	if (!m->allocators)
+		return sb_fail(STROBE_ENOMEM, "no memory to analyse memory");
+	for (uint32_t i = 0; i < run->schema_count; i++)
+		m->sampled |= strcmp(run->schemas[i].source, "gpu") == 0;
+	v->kinds = 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_ALLOC | 1u << SB_EVENT_DIGEST_SUM;
+	v->roles = 1u << STROBE_ROLE_STAGE | 1u << STROBE_ROLE_LOAD | 1u << STROBE_ROLE_COMPILE |
+		   1u << STROBE_ROLE_OFFLOAD | 1u << STROBE_ROLE_WARMUP;
+	v->zone = see_zone;
+	v->event = see_event;
+	return 0;
+}
+
+/* ---- snapshots ---------------------------------------------------------- */
+
+static int by_time(const void *a, const void *b)
+{
+	const struct sb_snapshot_note *x = a, *y = b;
+
+	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
+}
+
+static void list_snapshots(struct sb_memory_notes *m, struct sb_model *model)
+{
+	struct sb_memory_section *section = &model->memory;
+	const struct sb_snapshot_note *all = m->snapshots.items;
+	size_t count = m->snapshots.count;
+	int64_t *t_ns = malloc((count + 1) * sizeof *t_ns);
+	const struct sb_stage_span **spans = malloc((count + 1) * sizeof *spans);
+
+	section->snapshots = sb_model_alloc(model, count * sizeof *section->snapshots);
+	if (!t_ns || !spans || (count && !section->snapshots)) {
+		m->failed = true;
+		goto out;
+	}
+	for (size_t i = 0; i < count; i++)
+		t_ns[i] = all[i].t_ns;
+	sb_stage_spans_at(&m->spans, t_ns, count, spans);
+	for (size_t i = 0; i < count; i++) {
+		struct sb_memory_snapshot *row = &section->snapshots[i];
+
+		row->label = sb_model_text(model, m->run->names[all[i].label].text);
+		row->t_s = (double)all[i].t_ns / 1e9;
+		row->device = all[i].device;
+		row->allocated_bytes = sb_known_bytes(all[i].allocated);
+		row->reserved_bytes = sb_known_bytes(all[i].reserved);
+		row->peak_bytes = sb_known_bytes(all[i].peak);
+		row->stage = sb_model_text(model, sb_span_name(m, spans[i]));
+	}
+	section->snapshot_count = count;
+	section->snapshot_total = m->snapshot_total;
+out:
+	free(t_ns);
+	free(spans);
+}
+
+static void find_fragmentation(struct sb_memory_section *section)
+{
+	for (size_t i = 0; i < section->snapshot_count; i++) {
+		const struct sb_memory_snapshot *s = &section->snapshots[i];
+		double unused = s->reserved_bytes - s->allocated_bytes;
+
+		if (isnan(unused) || s->reserved_bytes <= 0 || unused <= section->fragmentation_bytes)
+			continue;
+		section->fragmentation_bytes = unused;
+		section->fragmentation_ratio = unused / s->reserved_bytes;
+		section->fragmentation_reserved_bytes = s->reserved_bytes;
+		section->fragmentation_label = s->label;
+	}
+	if (isnan(section->fragmentation_ratio))
+		section->fragmentation_bytes = NAN;
+}
+
+/* ---- filling ---------------------------------------------------------------- */
+
+static void list_allocators(struct sb_memory_notes *m, struct sb_model *model)
+{
+	struct sb_memory_section *section = &model->memory;
+
+	section->allocators = sb_model_alloc(model, m->allocator_count * sizeof *section->allocators);
+	for (size_t i = 0; section->allocators && i < m->allocator_count; i++) {
+		const struct allocator *a = &m->allocators[i];
+
+		section->allocators[i] = (struct sb_memory_allocator){
+			.allocator = sb_model_text(model, m->run->names[a->name].text),
+			.alloc_count = a->allocs,
+			.free_count = a->frees,
+			.allocated_bytes = (double)a->allocated,
+			.freed_bytes = (double)a->freed,
+			.live_bytes = (double)a->live,
+			.peak_bytes = (double)a->peak,
+		};
+		section->allocator_count++;
+	}
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	struct sb_memory_notes *m = self;
+	struct sb_memory_section *section = &model->memory;
+
+	section->peak_bytes = section->peak_t_s = section->reserved_peak_bytes = section->device_total_bytes =
+		NAN;
+	section->fragmentation_ratio = section->fragmentation_reserved_bytes = NAN;
+	section->spike_bytes = section->spike_t_s = NAN;
+	if (m->failed || m->spans.failed)
+		return sb_fail(STROBE_ENOMEM, "no memory to analyse memory");
+	if (m->snapshots.count)
+		qsort(m->snapshots.items, m->snapshots.count, sizeof(struct sb_snapshot_note), by_time);
+	list_snapshots(m, model);
+	find_fragmentation(section);
+	sb_memory_stages_fill(m, model);
+	list_allocators(m, model);
+	sb_memory_timeline_fill(m, model);
+	section->present = section->snapshot_count || section->allocator_count || section->timeline.count;
+	return m->failed || model->failed ? sb_fail(STROBE_ENOMEM, "no memory to analyse memory") : 0;
+}
+
+static void done(void *self)
+{
+	struct sb_memory_notes *m = self;
+
+	if (!m)
+		return;
+	sb_vec_done(&m->snapshots);
+	sb_stage_spans_done(&m->spans);
+	free(m->allocators);
+	free(m);
+}
+
+const struct sb_analysis sb_analysis_memory = {
+	.name = "memory",
+	.begin = begin,
+	.finish = finish,
+	.done = done,
+};

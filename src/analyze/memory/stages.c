@@ -1,0 +1,303 @@
+/* Memory by stage: who made the peaks, where it rose, and what stayed. */
+#include "analyze/memory/notes.h"
+
+#include "base/memory_units.h"
+#include "base/part.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STAGES_MOST 512
+#define KEPT_RATIO 0.05
+#define KEPT_BYTES (64 * SB_MB)
+#define SPIKE_LEAST (16 * SB_MB) /* less is no spike */
+
+/* ---- peaks -------------------------------------------------------------- */
+
+static void raise(double *peak, double bytes)
+{
+	if (!isnan(bytes) && !(bytes <= *peak))
+		*peak = bytes;
+}
+
+static struct sb_memory_stage *stage_row(
+	struct sb_memory_section *section, struct sb_model *model, const char *name)
+{
+	struct sb_memory_stage *row;
+
+	for (size_t i = 0; i < section->stage_count; i++) {
+		if (strcmp(section->stages[i].stage, name) == 0)
+			return &section->stages[i];
+	}
+	if (section->stage_count == STAGES_MOST)
+		return NULL;
+	row = &section->stages[section->stage_count];
+	row->stage = sb_model_text(model, name);
+	row->peak_bytes = row->before_bytes = row->after_bytes = row->kept_bytes = NAN;
+	if (!row->stage)
+		return NULL;
+	section->stage_count++;
+	return row;
+}
+
+/* The allocator's own maximum rises between two snapshots: the stage that fills
+ * the time between them did it. */
+static void peaks_from_snapshots(struct sb_memory_notes *m, struct sb_model *model)
+{
+	struct sb_memory_section *section = &model->memory;
+	const struct sb_snapshot_note *all = m->snapshots.items;
+
+	for (size_t i = 0; i < m->snapshots.count; i++) {
+		const struct sb_snapshot_note *s = &all[i], *before = NULL;
+		double bytes = sb_known_bytes(s->peak >= 0 ? s->peak : s->allocated);
+		const struct sb_stage_span *span;
+		struct sb_memory_stage *row;
+
+		if (s->device < 0 || isnan(bytes))
+			continue;
+		for (size_t k = i; k-- > 0 && !before;) {
+			if (all[k].device == s->device)
+				before = &all[k];
+		}
+		if (before && before->peak >= 0 && s->peak >= 0 && s->peak <= before->peak)
+			bytes = sb_known_bytes(s->allocated); /* the maximum is older */
+		span = sb_stage_spans_over(&m->spans, before ? before->t_ns : m->run->from_ns, s->t_ns);
+		row = span ? stage_row(section, model, sb_span_name(m, span)) : NULL;
+		if (row)
+			raise(&row->peak_bytes, bytes);
+		raise(&section->reserved_peak_bytes, sb_known_bytes(s->reserved));
+		if (!isnan(bytes) && !(bytes <= section->peak_bytes)) {
+			section->peak_bytes = bytes;
+			section->peak_t_s = (double)s->t_ns / 1e9;
+			section->peak_stage = sb_model_text(model, sb_span_name(m, span));
+			section->peak_source = "allocated";
+			section->peak_device = s->device;
+		}
+	}
+}
+
+static const struct sb_series_column *vram_column(const struct sb_series *s, const char **out_source)
+{
+	const struct sb_series_column *c = sb_series_column_find(s, "process_memory_mb");
+
+	*out_source = c && c->stats.max > 0 ? "process" : "device";
+	return c && c->stats.max > 0 ? c : sb_series_column_find(s, "memory_used_mb");
+}
+
+static const struct sb_stage_span *span_at(struct sb_memory_notes *m, double t_s)
+{
+	int64_t t_ns = (int64_t)(t_s * 1e9);
+	const struct sb_stage_span *span;
+
+	sb_stage_spans_at(&m->spans, &t_ns, 1, &span);
+	return span;
+}
+
+static void peaks_from_samples(struct sb_memory_notes *m, struct sb_model *model, const struct sb_series *s)
+{
+	struct sb_memory_section *section = &model->memory;
+	const struct sb_stage_span *spans = m->spans.all.items;
+	bool by_snapshots = section->peak_source && strcmp(section->peak_source, "allocated") == 0;
+	const struct sb_series_column *total = sb_series_column_find(s, "memory_total_mb"), *c;
+	const char *source;
+
+	c = vram_column(s, &source);
+	if (!c)
+		return;
+	for (size_t i = 0; !by_snapshots && i < m->spans.all.count; i++) {
+		double mb = sb_series_max(
+			s, c, (double)spans[i].begin_ns / 1e9, (double)spans[i].end_ns / 1e9);
+		struct sb_memory_stage *row = isnan(mb)
+						      ? NULL
+						      : stage_row(section, model, sb_span_name(m, &spans[i]));
+
+		if (row)
+			raise(&row->peak_bytes, mb * SB_MB);
+	}
+	if (total && (!by_snapshots || section->peak_device == s->device))
+		section->device_total_bytes = total->stats.max * SB_MB;
+	if (by_snapshots || c->stats.max * SB_MB <= section->peak_bytes)
+		return;
+	section->peak_bytes = c->stats.max * SB_MB;
+	section->peak_t_s = c->max_t_s;
+	section->peak_source = source;
+	section->peak_device = s->device;
+	section->peak_stage = sb_model_text(model, sb_span_name(m, span_at(m, c->max_t_s)));
+}
+
+/* ---- spike -------------------------------------------------------------- */
+
+static void find_spike(struct sb_memory_notes *m, struct sb_model *model)
+{
+	struct sb_memory_section *section = &model->memory;
+	const struct sb_series *s = sb_model_series(model, "gpu", section->peak_device);
+	const char *source;
+	const struct sb_series_column *c = s ? vram_column(s, &source) : NULL;
+	double from_s = NAN;
+
+	for (size_t i = 1; c && i < s->count; i++) {
+		double rise = (c->values[i] - c->values[i - 1]) * SB_MB;
+
+		if (isnan(rise) || rise <= 0 || rise <= section->spike_bytes)
+			continue;
+		section->spike_bytes = rise;
+		section->spike_t_s = s->t_s[i];
+		from_s = s->t_s[i - 1];
+	}
+	for (size_t i = 1; !c && i < section->snapshot_count; i++) {
+		double rise = section->snapshots[i].allocated_bytes -
+			      section->snapshots[i - 1].allocated_bytes;
+
+		if (isnan(rise) || rise <= 0 || rise <= section->spike_bytes ||
+			section->snapshots[i].device != section->snapshots[i - 1].device)
+			continue;
+		section->spike_bytes = rise;
+		section->spike_t_s = section->snapshots[i].t_s;
+		from_s = section->snapshots[i - 1].t_s;
+	}
+	if (!(section->spike_bytes >= SPIKE_LEAST)) {
+		section->spike_bytes = section->spike_t_s = NAN;
+		return;
+	}
+	section->spike_stage = sb_model_text(
+		model, sb_span_name(m, sb_stage_spans_over(&m->spans, (int64_t)(from_s * 1e9),
+					       (int64_t)(section->spike_t_s * 1e9))));
+}
+
+/* ---- freed after the stage? --------------------------------------------- */
+
+static int by_level(const void *a, const void *b)
+{
+	const struct sb_stage_span *x = a, *y = b;
+
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	if (x->depth != y->depth)
+		return x->depth < y->depth ? -1 : 1;
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+/* The first snapshot at or after a time. */
+static size_t snapshot_index(const struct sb_memory_notes *m, int64_t t_ns)
+{
+	const struct sb_snapshot_note *all = m->snapshots.items;
+	size_t low = 0, high = m->snapshots.count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (all[mid].t_ns < t_ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static bool is_reading(const struct sb_snapshot_note *s)
+{
+	return s->device >= 0 && s->allocated >= 0;
+}
+
+/* The allocator's first reading in [from, to]; NULL: none. */
+static const struct sb_snapshot_note *first_reading(
+	const struct sb_memory_notes *m, int64_t from_ns, int64_t to_ns)
+{
+	const struct sb_snapshot_note *all = m->snapshots.items;
+
+	for (size_t i = snapshot_index(m, from_ns); i < m->snapshots.count && all[i].t_ns <= to_ns; i++) {
+		if (is_reading(&all[i]))
+			return &all[i];
+	}
+	return NULL;
+}
+
+static const struct sb_snapshot_note *last_reading(
+	const struct sb_memory_notes *m, int64_t from_ns, int64_t to_ns)
+{
+	const struct sb_snapshot_note *all = m->snapshots.items;
+
+	for (size_t i = snapshot_index(m, to_ns + 1); i-- > 0 && all[i].t_ns >= from_ns;) {
+		if (is_reading(&all[i]))
+			return &all[i];
+	}
+	return NULL;
+}
+
+static bool side_by_side(const struct sb_stage_span *a, const struct sb_stage_span *b)
+{
+	return a->track == b->track && a->depth == b->depth;
+}
+
+/* A reading counts only when no neighbouring stage lies between it and the
+ * stage: else the neighbour's memory would be put down to it. */
+static void check_freed(struct sb_memory_notes *m, struct sb_model *model)
+{
+	struct sb_stage_span *spans = m->spans.all.items;
+	size_t count = m->spans.all.count;
+
+	if (!m->snapshots.count || !count)
+		return;
+	qsort(spans, count, sizeof *spans, by_level);
+	m->spans.sorted = false;
+	for (size_t i = 0; i < count; i++) {
+		const struct sb_stage_span *left = i && side_by_side(&spans[i - 1], &spans[i]) ? &spans[i - 1]
+											       : NULL;
+		const struct sb_stage_span *right = i + 1 < count && side_by_side(&spans[i + 1], &spans[i])
+							    ? &spans[i + 1]
+							    : NULL;
+		const struct sb_snapshot_note *before = last_reading(
+			m, left ? left->end_ns : m->run->from_ns, spans[i].begin_ns);
+		const struct sb_snapshot_note *after = first_reading(
+			m, spans[i].end_ns, right ? right->begin_ns : m->run->to_ns);
+		struct sb_memory_stage *row;
+
+		if (!before || !after || before->device != after->device)
+			continue;
+		row = stage_row(&model->memory, model, sb_span_name(m, &spans[i]));
+		if (!row)
+			continue;
+		row->before_bytes = (double)before->allocated;
+		row->after_bytes = (double)after->allocated;
+		row->kept_bytes = row->after_bytes - row->before_bytes;
+		row->checked = true;
+		row->freed = row->kept_bytes <= KEPT_BYTES || row->kept_bytes <= row->peak_bytes * KEPT_RATIO;
+		row->holds = sb_part_of(row->stage, (int)spans[i].role) == SB_PART_LOAD;
+	}
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct sb_memory_stage *x = a, *y = b;
+	double p = isnan(x->peak_bytes) ? -1 : x->peak_bytes, q = isnan(y->peak_bytes) ? -1 : y->peak_bytes;
+
+	return p > q ? -1 : p < q;
+}
+
+static void count_stage_calls(struct sb_model *model)
+{
+	for (size_t i = 0; i < model->memory.stage_count; i++) {
+		const struct sb_stage *stage = sb_model_stage(model, model->memory.stages[i].stage);
+
+		model->memory.stages[i].count = stage ? sb_stage_calls(stage) : 1;
+	}
+}
+
+void sb_memory_stages_fill(struct sb_memory_notes *m, struct sb_model *model)
+{
+	struct sb_memory_section *section = &model->memory;
+
+	section->stages = sb_model_alloc(model, STAGES_MOST * sizeof *section->stages);
+	if (!section->stages)
+		return;
+	peaks_from_snapshots(m, model);
+	for (size_t i = 0; i < model->series_count; i++) {
+		if (strcmp(model->series[i].source, "gpu") == 0)
+			peaks_from_samples(m, model, &model->series[i]);
+	}
+	check_freed(m, model);
+	find_spike(m, model);
+	count_stage_calls(model);
+	if (section->stage_count)
+		qsort(section->stages, section->stage_count, sizeof *section->stages, largest_first);
+}

@@ -1,0 +1,295 @@
+/* Sampled stacks: which functions and lines the program was in, and inside which
+ * stage. Counts of samples, never times: a sample is not a measurement. */
+#include "analyze/analysis.h"
+#include "base/error.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES_MAX = 1 << 20, LISTED = 20 };
+
+struct function {
+	uint32_t name;
+	uint32_t self, total;
+	uint32_t line, line_count; /* the line seen most often at the top */
+	uint32_t last_sample; /* so that recursion counts once */
+	const char *file;
+	struct sb_map lines; /* line -> samples */
+	struct sb_map paths; /* stage path -> samples */
+};
+
+struct sample {
+	int64_t t_ns;
+	uint32_t track;
+	uint32_t leaf; /* function index */
+	uint32_t next; /* nearest sample from here on without a stage */
+};
+
+struct sampled {
+	struct sb_model *model;
+	struct function *functions;
+	uint32_t count, capacity;
+	struct sb_map by_name;
+	struct sample *samples;
+	uint32_t sample_count, sample_capacity;
+	uint64_t total;
+	bool no_memory;
+};
+
+static struct function *function_of(struct sampled *s, uint32_t name)
+{
+	uint32_t index;
+
+	if (sb_map_get(&s->by_name, name, &index))
+		return &s->functions[index];
+	if (s->count == s->capacity) {
+		uint32_t capacity = s->capacity ? 2 * s->capacity : 256;
+		struct function *more = realloc(s->functions, capacity * sizeof *more);
+
+		if (!more)
+			return NULL;
+		s->functions = more;
+		s->capacity = capacity;
+	}
+	if (!sb_map_put(&s->by_name, name, s->count))
+		return NULL;
+	s->functions[s->count] = (struct function){ .name = name };
+	return &s->functions[s->count++];
+}
+
+static void add_one(struct sampled *s, struct sb_map *map, uint64_t key, uint32_t *out_count)
+{
+	uint32_t count = 0;
+
+	sb_map_get(map, key, &count);
+	s->no_memory |= !sb_map_put(map, key, count + 1);
+	*out_count = count + 1;
+}
+
+static void keep_sample(struct sampled *s, const struct sb_event *ev, uint32_t leaf)
+{
+	if (s->sample_count == SAMPLES_MAX)
+		return;
+	if (s->sample_count == s->sample_capacity) {
+		uint32_t capacity = s->sample_capacity ? 2 * s->sample_capacity : 4096;
+		struct sample *more = realloc(s->samples, capacity * sizeof *more);
+
+		s->no_memory |= !more;
+		if (!more)
+			return;
+		s->samples = more;
+		s->sample_capacity = capacity;
+	}
+	s->samples[s->sample_count++] = (struct sample){ ev->t_ns, ev->track, leaf, 0 };
+}
+
+static void see_stack(struct sampled *s, const struct sb_event *ev)
+{
+	s->total++;
+	for (uint32_t i = 0; i < ev->stack.frame_count; i++) {
+		struct function *f = function_of(s, ev->stack.names[i]);
+		uint32_t seen;
+
+		s->no_memory |= !f;
+		if (!f)
+			return;
+		if (i == 0) {
+			f->self++;
+			add_one(s, &f->lines, ev->stack.lines[0], &seen);
+			if (seen > f->line_count) {
+				f->line_count = seen;
+				f->line = ev->stack.lines[0];
+			}
+			keep_sample(s, ev, (uint32_t)(f - s->functions));
+		}
+		if (f->last_sample != s->total)
+			f->total++;
+		f->last_sample = (uint32_t)s->total;
+	}
+}
+
+static void see_event(void *self, const struct sb_event *ev)
+{
+	struct sampled *s = self;
+	struct function *f;
+
+	if (ev->kind == SB_EVENT_STACK) {
+		see_stack(s, ev);
+		return;
+	}
+	f = function_of(s, ev->name);
+	s->no_memory |= !f;
+	if (f && !f->file)
+		f->file = sb_model_text(s->model, ev->text);
+}
+
+/* ---- inside which stage: a second pass, only when there are stacks ---------- */
+
+static int by_track_and_time(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
+}
+
+static uint32_t first_from(const struct sampled *s, uint32_t track, int64_t t_ns)
+{
+	uint32_t low = 0, high = s->sample_count;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+		const struct sample *at = &s->samples[middle];
+
+		if (at->track < track || (at->track == track && at->t_ns < t_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The nearest sample without a stage, with the way there made short. */
+static uint32_t next_free(struct sampled *s, uint32_t i)
+{
+	uint32_t found = i;
+
+	while (found < s->sample_count && s->samples[found].next != found)
+		found = s->samples[found].next;
+	while (i < s->sample_count && s->samples[i].next != i) {
+		uint32_t after = s->samples[i].next;
+
+		s->samples[i].next = found;
+		i = after;
+	}
+	return found;
+}
+
+/* Zones come when they end, the inner ones first: the first to claim a sample is
+ * the innermost. */
+static void see_zone(void *self, const struct sb_zone *z)
+{
+	struct sampled *s = self;
+	uint32_t unused;
+
+	if (z->flags & SB_ZONE_SPAN)
+		return;
+	for (uint32_t i = next_free(s, first_from(s, z->track, z->begin_ns)); i < s->sample_count;
+		i = next_free(s, i)) {
+		struct sample *at = &s->samples[i];
+
+		if (at->track != z->track || at->t_ns > z->end_ns)
+			return;
+		add_one(s, &s->functions[at->leaf].paths, z->path, &unused);
+		at->next = i + 1;
+	}
+}
+
+static int find_stages(struct sampled *s, struct sb_run *run)
+{
+	struct sb_visitor v = { .self = s, .roles = SB_EVERY_ZONE, .zone = see_zone };
+
+	if (s->sample_count) /* stacks of threads that nothing else is known of */
+		qsort(s->samples, s->sample_count, sizeof *s->samples, by_track_and_time);
+	for (uint32_t i = 0; i < s->sample_count; i++)
+		s->samples[i].next = i;
+	return sb_run_visit(run, &v, 1);
+}
+
+/* ---- the section ------------------------------------------------------------ */
+
+static int most_often_first(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+
+	if (x->self != y->self)
+		return x->self > y->self ? -1 : 1;
+	return x->total > y->total ? -1 : x->total < y->total;
+}
+
+static const char *main_stage(const struct function *f, struct sb_run *run)
+{
+	const struct sb_map_slot *best = NULL;
+
+	for (uint32_t i = 0; i < f->paths.capacity; i++)
+		if (f->paths.slots[i].used && (!best || f->paths.slots[i].value > best->value))
+			best = &f->paths.slots[i];
+	return best ? run->names[sb_run_path(run, (uint32_t)best->key)->name].text : NULL;
+}
+
+static void list(struct sampled *s, struct sb_run *run, struct sb_model *model)
+{
+	struct sb_functions_section *to = &model->functions;
+
+	qsort(s->functions, s->count, sizeof *s->functions, most_often_first);
+	to->sample_count = s->total;
+	to->all = sb_model_alloc(model, LISTED * sizeof *to->all);
+	for (uint32_t i = 0; to->all && i < s->count && to->count < LISTED && s->functions[i].self; i++) {
+		const struct function *f = &s->functions[i];
+		const char *stage = main_stage(f, run);
+
+		to->all[to->count++] = (struct sb_function){ .name = sb_model_text(
+								     model, run->names[f->name].text),
+			.file = f->file,
+			.line = f->line,
+			.stage = stage ? sb_model_text(model, stage) : NULL,
+			.self_count = f->self,
+			.total_count = f->total,
+			.self_ratio = (double)f->self / (double)s->total,
+			.total_ratio = (double)f->total / (double)s->total };
+	}
+}
+
+static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
+{
+	struct sampled *s = calloc(1, sizeof *s);
+
+	if (!s)
+		return sb_fail(STROBE_ENOMEM, "no memory for the sampled stacks of '%s'", run->path);
+	s->model = model;
+	v->self = s;
+	v->kinds = 1u << SB_EVENT_STACK | 1u << SB_EVENT_CODE_FILE;
+	v->event = see_event;
+	return 0;
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	struct sampled *s = self;
+	int err;
+
+	if (!s->total || !s->count) /* stacks may be empty */
+		return 0;
+	err = find_stages(s, run);
+	if (err)
+		return err;
+	if (s->no_memory)
+		return sb_fail(STROBE_ENOMEM, "no memory for the sampled stacks of '%s'", run->path);
+	list(s, run, model);
+	return 0;
+}
+
+static void done(void *self)
+{
+	struct sampled *s = self;
+
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->count; i++) {
+		sb_map_done(&s->functions[i].lines);
+		sb_map_done(&s->functions[i].paths);
+	}
+	sb_map_done(&s->by_name);
+	free(s->functions);
+	free(s->samples);
+	free(s);
+}
+
+const struct sb_analysis sb_analysis_functions = {
+	.name = "functions",
+	.begin = begin,
+	.finish = finish,
+	.done = done,
+};

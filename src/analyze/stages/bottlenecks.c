@@ -1,0 +1,86 @@
+/* The rows by total time, and the few with the most time of their own. */
+#include "base/part.h"
+#include "analyze/stages/stages.h"
+
+#include <stdlib.h>
+
+#define BOTTLENECKS 3
+#define WORTH_NAMING 0.05 /* of the wall time */
+
+/* Rows have their parents before them. */
+static void tell_kinds(struct sb_stages_section *stages)
+{
+	for (size_t i = 0; i < stages->stage_count; i++) {
+		struct sb_stage *s = &stages->stages[i];
+		enum sb_part part = sb_part_of(s->name, (int)s->role);
+
+		stages->on_main |= s->main_thread;
+		s->setup = part == SB_PART_IMPORT || part == SB_PART_LOAD || part == SB_PART_COMPILE ||
+			   (s->parent >= 0 && stages->stages[s->parent].setup);
+	}
+}
+
+static int by_total(const void *a, const void *b, void *rows)
+{
+	const struct sb_stage *x = (struct sb_stage *)rows + *(const uint32_t *)a;
+	const struct sb_stage *y = (struct sb_stage *)rows + *(const uint32_t *)b;
+
+	if (x->total_s != y->total_s)
+		return x->total_s > y->total_s ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static int by_self(const void *a, const void *b, void *rows)
+{
+	const struct sb_stage *x = (struct sb_stage *)rows + *(const uint32_t *)a;
+	const struct sb_stage *y = (struct sb_stage *)rows + *(const uint32_t *)b;
+
+	if (x->self_ratio != y->self_ratio) /* of the wall: calls at the same time count once */
+		return x->self_ratio > y->self_ratio ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static bool has_generation(const struct sb_stages_section *s)
+{
+	for (size_t i = 0; i < s->stage_count; i++) {
+		if (s->stages[i].role == STROBE_ROLE_GENERATION)
+			return true;
+	}
+	return false;
+}
+
+/* The largest first; the others only when they are worth it. */
+static void name_largest(
+	struct sb_stages_section *s, const uint32_t *order, bool setup_too, double least_first)
+{
+	for (size_t i = 0; i < s->stage_count && s->bottleneck_count < BOTTLENECKS; i++) {
+		struct sb_stage *row = &s->stages[order[i]];
+		bool first = s->bottleneck_count == 0;
+
+		if (row->self_s <= 0 || row->self_ratio < (first ? least_first : WORTH_NAMING))
+			break;
+		if (!setup_too && row->setup)
+			continue;
+		row->bottleneck = first;
+		s->bottlenecks[s->bottleneck_count++] = row->name;
+	}
+}
+
+void sb_stages_rank(struct sb_model *model)
+{
+	struct sb_stages_section *s = &model->stages;
+	uint32_t *order = sb_model_alloc(model, s->stage_count * sizeof *order);
+
+	s->by_total = sb_model_alloc(model, (s->stage_count + 1) * sizeof *s->by_total);
+	s->bottlenecks = sb_model_alloc(model, BOTTLENECKS * sizeof *s->bottlenecks);
+	tell_kinds(s);
+	if (!s->stage_count || !order || !s->by_total || !s->bottlenecks)
+		return;
+	for (uint32_t i = 0; i < s->stage_count; i++)
+		order[i] = s->by_total[i] = i;
+	qsort_r(s->by_total, s->stage_count, sizeof *order, by_total, s->stages);
+	qsort_r(order, s->stage_count, sizeof *order, by_self, s->stages);
+	name_largest(s, order, false, has_generation(s) ? 0 : WORTH_NAMING);
+	if (!s->bottleneck_count)
+		name_largest(s, order, true, 0);
+}

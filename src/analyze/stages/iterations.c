@@ -1,0 +1,334 @@
+/* Iterations, steps and blocks by name: statistics, the warm-up told apart, and
+ * the ones that are slower than their peers. */
+#include "run/gpu_traces.h"
+#include "analyze/slow.h"
+#include "analyze/stages/stages.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "format/digest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SERIES_MAX 2000
+#define OUTLIERS_LISTED 20
+#define BEGINS_MAX (1u << 20)
+#define WARMUP_WINDOW 16 /* a warm-up is no longer than this, and than half of all */
+
+struct loop {
+	uint32_t name, role;
+	struct sb_durations durations;
+	int64_t *begins; /* of the first BEGINS_MAX */
+	size_t begin_count, begin_room;
+	int64_t last_end_ns;
+	uint64_t folded_count;
+	int64_t folded_ns, folded_min_ns, folded_max_ns;
+	uint64_t *folded; /* SB_STAGE_BUCKETS counts; NULL: nothing folded */
+};
+
+struct loops {
+	struct sb_run *run;
+	struct loop *all;
+	uint32_t count, room;
+	struct sb_map index; /* name, role -> all */
+	struct sb_vec traces; /* struct sb_gpu_trace */
+	bool no_memory;
+};
+
+static struct loop *loop_of(struct loops *l, uint32_t name, uint32_t role)
+{
+	uint64_t key = (uint64_t)role << 32 | name;
+	uint32_t index;
+
+	if (sb_map_get(&l->index, key, &index))
+		return &l->all[index];
+	if (l->count == l->room) {
+		uint32_t room = l->room ? l->room * 2 : 16;
+		struct loop *more = realloc(l->all, room * sizeof *more);
+
+		if (!more) {
+			l->no_memory = true;
+			return NULL;
+		}
+		l->all = more;
+		l->room = room;
+	}
+	sb_map_put(&l->index, key, l->count);
+	l->all[l->count] = (struct loop){
+		.name = name, .role = role, .last_end_ns = INT64_MIN, .folded_min_ns = INT64_MAX
+	};
+	return &l->all[l->count++];
+}
+
+static void see_zone(void *self, const struct sb_zone *z)
+{
+	struct loops *l = self;
+	bool counts = !(z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED | SB_ZONE_RECURSIVE));
+	struct loop *at = counts ? loop_of(l, z->name, z->role) : NULL;
+
+	if (!at)
+		return;
+	if (!sb_durations_add(&at->durations, z->end_ns - z->begin_ns))
+		l->no_memory = true;
+	if (z->end_ns > at->last_end_ns)
+		at->last_end_ns = z->end_ns;
+	if (at->begin_count == BEGINS_MAX)
+		return;
+	if (at->begin_count == at->begin_room) {
+		size_t room = at->begin_room ? at->begin_room * 2 : 16;
+		int64_t *more = realloc(at->begins, room * sizeof *more);
+
+		if (!more) {
+			l->no_memory = true;
+			return;
+		}
+		at->begins = more;
+		at->begin_room = room;
+	}
+	at->begins[at->begin_count++] = z->begin_ns;
+}
+
+static bool is_loop(uint32_t role)
+{
+	return role == STROBE_ROLE_ITERATION || role == STROBE_ROLE_STEP || role == STROBE_ROLE_BLOCK;
+}
+
+static void see_event(void *self, const struct sb_event *e)
+{
+	struct loops *l = self;
+	bool counts = is_loop(e->digest.role) && !(e->digest.flags & SB_ZONE_RECURSIVE);
+	struct loop *at = counts ? loop_of(l, e->name, e->digest.role) : NULL;
+
+	if (!at)
+		return;
+	at->folded_count += e->digest.count;
+	at->folded_ns += e->digest.total_ns;
+	at->folded_min_ns = e->digest.min_ns < at->folded_min_ns ? e->digest.min_ns : at->folded_min_ns;
+	at->folded_max_ns = e->digest.max_ns > at->folded_max_ns ? e->digest.max_ns : at->folded_max_ns;
+	if (!at->folded)
+		at->folded = calloc(SB_STAGE_BUCKETS, sizeof *at->folded);
+	if (!at->folded)
+		l->no_memory = true;
+	for (uint32_t i = 0; at->folded && i < e->digest.bucket_count; i++) {
+		const struct sb_digest_bucket *b = &e->digest.buckets[i];
+
+		at->folded[sb_digest_bucket_of((uint64_t)((b->low_ns + b->high_ns) / 2))] += b->count;
+	}
+}
+
+/* ---- warm-up and outliers ------------------------------------------------ */
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Median and median absolute deviation of values (which get sorted). */
+static void centre_of(double *values, size_t count, double *out_median, double *out_deviation)
+{
+	qsort(values, count, sizeof *values, compare_doubles);
+	*out_median = sb_stats_percentile(values, count, 0.5);
+	for (size_t i = 0; i < count; i++)
+		values[i] = values[i] > *out_median ? values[i] - *out_median : *out_median - values[i];
+	qsort(values, count, sizeof *values, compare_doubles);
+	*out_deviation = sb_stats_percentile(values, count, 0.5);
+}
+
+/* The first iterations are a warm-up while they are clearly slower than what
+ * comes after: above both 1.25 times the later median and 5 deviations. */
+static size_t warmup_of(const double *seconds, size_t count, double median, double deviation)
+{
+	size_t limit = count / 2 < WARMUP_WINDOW ? count / 2 : WARMUP_WINDOW;
+	size_t n = 0;
+
+	while (n < limit && seconds[n] > 1.25 * median && seconds[n] > median + 5 * deviation)
+		n++;
+	return count >= 4 ? n : 0;
+}
+
+void sb_iterations_add_slow(struct sb_iterations *it, struct sb_outlier slow)
+{
+	size_t at = it->outlier_listed;
+
+	it->outlier_count++;
+	if (!it->outliers)
+		return;
+	while (at > 0 && it->outliers[at - 1].duration_s < slow.duration_s)
+		at--;
+	if (at == OUTLIERS_LISTED)
+		return;
+	if (it->outlier_listed < OUTLIERS_LISTED)
+		it->outlier_listed++;
+	memmove(&it->outliers[at + 1], &it->outliers[at], (it->outlier_listed - 1 - at) * sizeof slow);
+	it->outliers[at] = slow;
+}
+
+/* strobe's own doing, not the program's. */
+static bool holds_trace_edge(const struct loops *l, const struct loop *at, size_t i, double took_s)
+{
+	return i < at->begin_count && sb_gpu_traces_edge(&l->traces, UINT32_MAX, at->begins[i],
+					      at->begins[i] + (int64_t)(took_s * 1e9));
+}
+
+/* Of iterations and blocks. Which steps are slow is for steps.c, which knows their
+ * peers: it tells sb_iterations_add_slow. */
+static void find_outliers(const struct loops *l, const struct loop *at, const double *seconds, size_t count,
+	struct sb_iterations *out)
+{
+	double ratio = sb_slow_ratio(l->run);
+
+	if (at->role == STROBE_ROLE_STEP || out->warm.count < SB_SLOW_PEERS_LEAST)
+		return;
+	for (size_t i = (size_t)out->warmup_count; i < count; i++)
+		if (sb_is_slow(seconds[i], out->warm.median, ratio) &&
+			!holds_trace_edge(l, at, i, seconds[i]))
+			sb_iterations_add_slow(out,
+				(struct sb_outlier){ .index = (int64_t)i,
+					.duration_s = seconds[i],
+					.peer_s = out->warm.median,
+					.t_s = i < at->begin_count ? (double)at->begins[i] / 1e9 : NAN });
+}
+
+static void fill_series(struct sb_model *m, const double *seconds, size_t count, struct sb_iterations *out)
+{
+	size_t stride = (count + SERIES_MAX - 1) / SERIES_MAX;
+
+	out->series_count = stride ? (count + stride - 1) / stride : 0;
+	out->series_s = sb_model_alloc(m, out->series_count * sizeof *out->series_s);
+	for (size_t i = 0; out->series_s && i < out->series_count; i++) {
+		double worst = 0; /* a thinned series still shows its peaks */
+
+		for (size_t k = i * stride; k < (i + 1) * stride && k < count; k++)
+			worst = seconds[k] > worst ? seconds[k] : worst;
+		out->series_s[i] = worst;
+	}
+}
+
+/* From the middles of the buckets: as good as they are wide. */
+static double folded_deviation(const uint64_t *counts, const struct sb_stats *s)
+{
+	double squares = 0, low, high;
+
+	for (uint32_t b = 0; b < SB_STAGE_BUCKETS; b++) {
+		sb_digest_bucket_range(b, &low, &high);
+		if (counts[b])
+			squares += (double)counts[b] * pow((low + high) / 2e9 - s->mean, 2);
+	}
+	return s->count > 1 ? sqrt(squares / (double)(s->count - 1)) : NAN;
+}
+
+static void add_folded(const struct loop *at, struct sb_stats *s)
+{
+	size_t large_at = 0;
+
+	if (!at->folded_count || !at->folded)
+		return;
+	s->total = (s->count ? s->total : 0) + (double)at->folded_ns / 1e9;
+	s->count += (int64_t)at->folded_count;
+	s->mean = s->total / (double)s->count;
+	s->min = fmin(s->min, (double)at->folded_min_ns / 1e9);
+	s->max = fmax(s->max, (double)at->folded_max_ns / 1e9);
+	for (size_t i = 0; i < at->durations.count; i++)
+		at->folded[sb_digest_bucket_of(sb_durations_next(&at->durations, i, &large_at))]++;
+	sb_stage_folded_percentiles(at->folded, s);
+	s->std = folded_deviation(at->folded, s);
+}
+
+static int fill_loop(struct loops *l, struct sb_model *m, const struct loop *at, struct sb_iterations *out)
+{
+	size_t count = at->durations.count, large_at = 0;
+	double *seconds = malloc((count + 1) * sizeof *seconds);
+	double *scratch = malloc((count + 1) * sizeof *scratch);
+	double median = NAN, deviation = NAN;
+	int err = seconds && scratch ? 0 : sb_fail(STROBE_ENOMEM, "no memory for iterations");
+
+	for (size_t i = 0; !err && i < count; i++)
+		seconds[i] = scratch[i] = (double)sb_durations_next(&at->durations, i, &large_at) / 1e9;
+	out->name = sb_model_text(m, l->run->names[at->name].text);
+	out->role = at->role;
+	if (!err)
+		err = sb_durations_stats(&at->durations, &out->all);
+	if (!err && count) {
+		out->all.last = seconds[count - 1];
+		/* what comes after a warm-up decides what a warm-up is */
+		size_t skip = count / 2 < WARMUP_WINDOW ? count / 2 : WARMUP_WINDOW;
+		centre_of(scratch + (count >= 4 ? skip : 0), count - (count >= 4 ? skip : 0), &median,
+			&deviation);
+		out->warmup_count = at->folded_count ? 0
+						     : (int64_t)warmup_of(seconds, count, median, deviation);
+	}
+	out->warm = out->all;
+	if (!err && out->warmup_count) {
+		for (int64_t i = 0; i < out->warmup_count; i++)
+			out->warmup_s += seconds[i];
+		err = sb_stats_of(seconds + out->warmup_count, count - (size_t)out->warmup_count, &out->warm);
+	}
+	out->outliers = sb_model_alloc(m, OUTLIERS_LISTED * sizeof *out->outliers);
+	if (!err && count)
+		find_outliers(l, at, seconds, count, out);
+	if (!err)
+		fill_series(m, seconds, count, out);
+	add_folded(at, &out->all);
+	if (!out->warmup_count)
+		out->warm = out->all;
+	out->per_second = out->warm.total > 0 ? (double)out->warm.count / out->warm.total : NAN;
+	free(seconds);
+	free(scratch);
+	return err;
+}
+
+/* ---- the analysis -------------------------------------------------------- */
+
+static void done(void *self)
+{
+	struct loops *l = self;
+
+	if (!l)
+		return;
+	for (uint32_t i = 0; i < l->count; i++) {
+		sb_durations_done(&l->all[i].durations);
+		free(l->all[i].begins);
+		free(l->all[i].folded);
+	}
+	sb_map_done(&l->index);
+	sb_vec_done(&l->traces);
+	free(l->all);
+	free(l);
+}
+
+static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
+{
+	struct loops *l = calloc(1, sizeof *l);
+
+	if (!l)
+		return sb_fail(STROBE_ENOMEM, "no memory for the iterations of '%s'", run->path);
+	l->run = run;
+	v->self = l;
+	v->roles = 1u << STROBE_ROLE_ITERATION | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_BLOCK;
+	v->zone = see_zone;
+	v->kinds = 1u << SB_EVENT_DIGEST_NODE;
+	v->event = see_event;
+	return 0;
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	struct loops *l = self;
+	struct sb_iterations_section *s = &model->iterations;
+	int err = l->no_memory ? sb_fail(STROBE_ENOMEM, "no memory for the iterations of '%s'", run->path)
+			       : sb_gpu_traces_find(run, &l->traces);
+
+	s->all = sb_model_alloc(model, (l->count + 1) * sizeof *s->all);
+	for (uint32_t i = 0; !err && s->all && i < l->count; i++)
+		err = fill_loop(l, model, &l->all[i], &s->all[s->count++]);
+	return err;
+}
+
+const struct sb_analysis sb_analysis_iterations = {
+	.name = "iterations",
+	.begin = begin,
+	.finish = finish,
+	.done = done,
+};

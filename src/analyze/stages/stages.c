@@ -1,0 +1,489 @@
+/* Sums up the calls of every stage path. Rows are made in stage_tree.c
+ * and stage_rows.c. */
+#include "analyze/stages/stages.h"
+
+#include "base/error.h"
+#include "format/digest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- GPU spans: which zone does an event pair belong to? ----------------- */
+
+struct gpu_span {
+	uint32_t name, track;
+	int64_t launch_ns;
+	int64_t duration_ns;
+	bool taken;
+};
+
+struct sb_gpu_spans {
+	struct gpu_span *all;
+	uint32_t count, room;
+	bool sorted;
+	uint8_t *has_name; /* by run name id */
+	uint32_t name_count;
+};
+
+static void gpu_span_add(struct sb_stage_sums *s, const struct sb_event *e)
+{
+	struct sb_gpu_spans *g = s->gpu;
+
+	if (g->count == g->room) {
+		uint32_t room = g->room ? g->room * 2 : 256;
+		struct gpu_span *more = realloc(g->all, room * sizeof *more);
+
+		if (!more) {
+			s->no_memory = true;
+			return;
+		}
+		g->all = more;
+		g->room = room;
+	}
+	if (e->name >= g->name_count) {
+		uint32_t count = e->name * 2 + 64;
+		uint8_t *more = realloc(g->has_name, count);
+
+		if (!more) {
+			s->no_memory = true;
+			return;
+		}
+		memset(more + g->name_count, 0, count - g->name_count);
+		g->has_name = more;
+		g->name_count = count;
+	}
+	g->has_name[e->name] = 1;
+	g->sorted = false;
+	g->all[g->count++] = (struct gpu_span){ e->name, e->gpu.launch_track, e->gpu.launch_ns,
+		e->gpu.duration_ns, false };
+}
+
+static int compare_spans(const void *a, const void *b)
+{
+	const struct gpu_span *x = a, *y = b;
+
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	return x->launch_ns < y->launch_ns ? -1 : x->launch_ns > y->launch_ns;
+}
+
+/* The first span of a name and track launched at or after a time. */
+static uint32_t gpu_span_from(const struct sb_gpu_spans *g, const struct gpu_span *key)
+{
+	uint32_t low = 0, high = g->count;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (compare_spans(&g->all[mid], key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* The first one launched in the zone, from its begin or a little before. */
+static struct gpu_span *gpu_span_of(struct sb_gpu_spans *g, const struct sb_zone *z, int64_t before_ns)
+{
+	struct gpu_span key = { .name = z->name, .track = z->track, .launch_ns = z->begin_ns - before_ns };
+
+	for (uint32_t i = gpu_span_from(g, &key); i < g->count; i++) {
+		struct gpu_span *span = &g->all[i];
+
+		if (span->name != z->name || span->track != z->track || span->launch_ns > z->end_ns)
+			return NULL;
+		if (!span->taken)
+			return span;
+	}
+	return NULL;
+}
+
+/* Inside a call of the same stage it is part of that one's already. */
+static void gpu_span_take(struct sb_gpu_spans *g, const struct sb_zone *z, struct sb_stage_sum *sum)
+{
+	const int64_t slack_ns = 20000; /* some stamp the launch beside the zone's begin, not in it */
+	struct gpu_span *span;
+
+	if (!g->sorted) {
+		qsort(g->all, g->count, sizeof *g->all, compare_spans);
+		g->sorted = true;
+	}
+	span = gpu_span_of(g, z, 0);
+	if (!span)
+		span = gpu_span_of(g, z, slack_ns);
+	if (!span)
+		return;
+	span->taken = true;
+	if (z->flags & SB_ZONE_RECURSIVE)
+		return;
+	sum->gpu_span_ns += span->duration_ns;
+	sum->gpu_span_count++;
+}
+
+/* What no zone took (its detail was folded) goes to the largest of that name. */
+static void gpu_spans_rest(struct sb_stage_sums *s)
+{
+	if (!s->gpu->sorted && s->gpu->count)
+		qsort(s->gpu->all, s->gpu->count, sizeof *s->gpu->all, compare_spans);
+	for (uint32_t i = 0; i < s->gpu->count; i++) {
+		struct gpu_span *span = &s->gpu->all[i];
+		struct sb_stage_sum *best = NULL;
+
+		if (span->taken)
+			continue;
+		for (uint32_t p = 1; p < s->count; p++)
+			if (sb_run_path(s->run, p)->name == span->name && s->all[p].count &&
+				(!best || s->all[p].count > best->count))
+				best = &s->all[p];
+		for (uint32_t k = i; k < s->gpu->count && s->gpu->all[k].name == span->name; k++) {
+			if (best && !s->gpu->all[k].taken) {
+				best->gpu_span_ns += s->gpu->all[k].duration_ns;
+				best->gpu_span_count++;
+			}
+			s->gpu->all[k].taken = true;
+		}
+	}
+}
+
+/* ---- sums ---------------------------------------------------------------- */
+
+static struct sb_stage_sum *sum_of(struct sb_stage_sums *s, uint32_t path)
+{
+	if (path >= s->count) {
+		uint32_t count = s->count ? s->count : 64;
+		struct sb_stage_sum *more;
+
+		while (count <= path)
+			count *= 2;
+		more = realloc(s->all, count * sizeof *more);
+		if (!more) {
+			s->no_memory = true;
+			return NULL;
+		}
+		memset(more + s->count, 0, (count - s->count) * sizeof *more);
+		for (uint32_t i = s->count; i < count; i++) {
+			more[i].min_ns = INT64_MAX;
+			more[i].max_ns = more[i].last_ns = -1;
+			more[i].first_ns = INT64_MAX;
+			more[i].end_ns = more[i].last_end_ns = INT64_MIN;
+			more[i].last_track = UINT32_MAX;
+		}
+		s->all = more;
+		s->count = count;
+	}
+	return &s->all[path];
+}
+
+const struct sb_stage_sum *sb_stage_sum_at(const struct sb_stage_sums *sums, uint32_t path)
+{
+	static const struct sb_stage_sum nothing = { .min_ns = INT64_MAX,
+		.max_ns = -1,
+		.first_ns = INT64_MAX,
+		.end_ns = INT64_MIN,
+		.last_end_ns = INT64_MIN,
+		.last_ns = -1 };
+
+	return path < sums->count ? &sums->all[path] : &nothing;
+}
+
+static struct sb_stage_sum_attr *attr_of(struct sb_stage_sums *s, struct sb_stage_sum *sum, const char *key)
+{
+	struct sb_stage_sum_attr *more;
+
+	for (uint32_t i = 0; i < sum->attr_count; i++)
+		if (sum->attrs[i].key == key)
+			return &sum->attrs[i];
+	if (sum->attr_count >= SB_STAGE_ATTRS_MAX)
+		return NULL;
+	more = realloc(sum->attrs, (sum->attr_count + 1) * sizeof *more);
+	if (!more) {
+		s->no_memory = true;
+		return NULL;
+	}
+	sum->attrs = more;
+	more = &sum->attrs[sum->attr_count++];
+	memset(more, 0, sizeof *more);
+	more->key = key;
+	return more;
+}
+
+static void add_attr(struct sb_stage_sums *s, struct sb_stage_sum *sum, const struct sb_run_attr *a)
+{
+	struct sb_stage_sum_attr *to = attr_of(s, sum, a->key);
+	double value = a->type == STROBE_TYPE_FLOAT ? a->f : (double)a->i;
+
+	if (!to)
+		return;
+	if (a->type == STROBE_TYPE_STRING) {
+		strncpy(to->text, a->s, sizeof to->text - 1);
+		to->count++;
+		return;
+	}
+	to->min = to->count && to->min < value ? to->min : value;
+	to->max = to->count && to->max > value ? to->max : value;
+	to->sum += value;
+	to->last = value;
+	to->count++;
+}
+
+static bool is_untimed(const struct sb_zone *z)
+{
+	double untimed = z->attr_count ? sb_attr_number(z->attrs, z->attr_count, "untimed") : 0;
+
+	return untimed > 0; /* NaN: not said */
+}
+
+/* Zones end inside out: the first around a skipped stage is its parent. */
+static void place_skips(struct sb_stage_sums *s, const struct sb_zone *z)
+{
+	bool left = false;
+
+	for (uint32_t i = 0; i < s->skip_count; i++) {
+		struct sb_stage_skip *k = &s->skips[i];
+
+		if (!k->placed && k->track == z->track && k->t_ns > z->begin_ns &&
+			(k->t_ns < z->end_ns || (k->t_ns == z->end_ns && z->flags & SB_ZONE_OPEN))) {
+			k->placed = true;
+			k->parent = z->path;
+		}
+		left |= !k->placed;
+	}
+	if (!left)
+		s->skip_last_ns = INT64_MIN;
+}
+
+static void add_duration(
+	struct sb_stage_sums *s, struct sb_stage_sum *sum, const struct sb_zone *z, int64_t ns)
+{
+	if (z->flags & (SB_ZONE_CLIPPED | SB_ZONE_OPEN)) {
+		sum->open_count += (z->flags & SB_ZONE_OPEN) != 0;
+		sum->cut_count += !(z->flags & SB_ZONE_OPEN);
+		sum->unfinished_ns += ns;
+		return;
+	}
+	if (z->end_ns >= sum->last_end_ns) {
+		sum->last_end_ns = z->end_ns;
+		sum->last_ns = ns;
+	}
+	if (ns < sum->min_ns)
+		sum->min_ns = ns;
+	if (ns > sum->max_ns)
+		sum->max_ns = ns;
+	if (!sb_durations_add(&sum->durations, ns))
+		s->no_memory = true;
+}
+
+static void see_zone(void *self, const struct sb_zone *z)
+{
+	struct sb_stage_sums *s = self;
+	struct sb_stage_sum *sum = z->path < s->count ? &s->all[z->path] : sum_of(s, z->path);
+	int64_t ns = z->end_ns - z->begin_ns;
+
+	if (!sum)
+		return;
+	sum->count++;
+	sum->self_ns += ns - z->child_ns;
+	if (z->flags & SB_ZONE_RECURSIVE) {
+		sum->recursive_count++;
+	} else {
+		sum->total_ns += ns;
+		add_duration(s, sum, z, ns);
+		if ((s->run->track_count > 1 || z->flags & SB_ZONE_SPAN) &&
+			!sb_coverage_add(&sum->coverage, &s->span, z->begin_ns, z->end_ns))
+			s->no_memory = true;
+	}
+	if (z->end_ns > sum->end_ns)
+		sum->end_ns = z->end_ns;
+	if (z->begin_ns < sum->first_ns)
+		sum->first_ns = z->begin_ns;
+	if (z->track != sum->last_track) {
+		sum->last_track = z->track;
+		sum->track_count++;
+		sum->main |= s->run->tracks[z->track].main || s->run->tracks[z->track].main_task;
+	}
+	if (z->role)
+		sum->role = z->role;
+	sum->span |= (z->flags & SB_ZONE_SPAN) != 0;
+	if (z->attr_count) {
+		for (uint32_t i = 0; i < z->attr_count; i++)
+			add_attr(s, sum, &z->attrs[i]);
+		sum->untimed_count += is_untimed(z);
+	}
+	if (s->gpu->count && z->name < s->gpu->name_count && s->gpu->has_name[z->name])
+		gpu_span_take(s->gpu, z, sum);
+	if (z->end_ns >= s->skip_first_ns && z->begin_ns <= s->skip_last_ns)
+		place_skips(s, z);
+}
+
+/* ---- what was folded ----------------------------------------------------- */
+
+static void add_folded(struct sb_stage_sums *s, const struct sb_event *e)
+{
+	struct sb_stage_sum *sum = sum_of(s, e->path);
+
+	if (!sum)
+		return;
+	sum->count += e->digest.count;
+	sum->folded_count += e->digest.count;
+	sum->self_ns += e->digest.self_ns;
+	sum->role = e->digest.role ? e->digest.role : sum->role;
+	sum->span |= (e->digest.flags & SB_ZONE_SPAN) != 0;
+	sum->main |= s->run->tracks[e->track].main && !e->digest.on_task;
+	if (e->track != sum->last_track) {
+		sum->last_track = e->track;
+		sum->track_count++;
+	}
+	if (e->digest.first_ns < sum->first_ns)
+		sum->first_ns = e->digest.first_ns;
+	if (e->digest.last_ns > sum->end_ns)
+		sum->end_ns = e->digest.last_ns;
+	if (e->digest.flags & SB_ZONE_RECURSIVE) {
+		sum->recursive_count += e->digest.count;
+		sum->folded_recursive_count += e->digest.count;
+		return;
+	}
+	if (e->digest.last_ns > sum->last_end_ns) {
+		sum->last_end_ns = e->digest.last_ns;
+		sum->last_ns = -1;
+	}
+	sum->total_ns += e->digest.total_ns;
+	if (s->run->track_count > 1 && !sb_coverage_spread(&sum->coverage, &s->span, e->digest.first_ns,
+					       e->digest.last_ns, e->digest.total_ns))
+		s->no_memory = true;
+	if (e->digest.min_ns < sum->min_ns)
+		sum->min_ns = e->digest.min_ns;
+	if (e->digest.max_ns > sum->max_ns)
+		sum->max_ns = e->digest.max_ns;
+	if (!sum->folded)
+		sum->folded = calloc(SB_STAGE_BUCKETS, sizeof *sum->folded);
+	if (!sum->folded) {
+		s->no_memory = true;
+		return;
+	}
+	for (uint32_t i = 0; i < e->digest.bucket_count; i++) {
+		const struct sb_digest_bucket *b = &e->digest.buckets[i];
+
+		sum->folded[sb_digest_bucket_of((uint64_t)((b->low_ns + b->high_ns) / 2))] += b->count;
+	}
+}
+
+static void add_folded_attr(struct sb_stage_sums *s, const struct sb_event *e)
+{
+	struct sb_stage_sum *sum = e->path ? sum_of(s, e->path) : NULL;
+	struct sb_stage_sum_attr *a = sum ? attr_of(s, sum, s->run->names[e->name].text) : NULL;
+
+	if (!a || !e->digest_sum.count)
+		return;
+	if (!a->count) {
+		a->min = a->max = e->digest_sum.sum_float / (double)e->digest_sum.count;
+		a->last = e->digest_sum.last;
+	}
+	a->sum += e->digest_sum.sum_float;
+	a->count += e->digest_sum.count;
+}
+
+static void add_skip(struct sb_stage_sums *s, const struct sb_event *e)
+{
+	if (s->skip_count == s->skip_room) {
+		uint32_t room = s->skip_room ? s->skip_room * 2 : 16;
+		struct sb_stage_skip *more = s->skip_count < 4096 ? realloc(s->skips, room * sizeof *more)
+								  : NULL;
+
+		if (!more)
+			return;
+		s->skips = more;
+		s->skip_room = room;
+	}
+	s->skips[s->skip_count++] = (struct sb_stage_skip){
+		.t_ns = e->t_ns, .track = e->track, .name = e->name, .reason = strdup(e->text)
+	};
+	if (s->skip_count == 1 || e->t_ns < s->skip_first_ns)
+		s->skip_first_ns = e->t_ns;
+	if (s->skip_count == 1 || e->t_ns > s->skip_last_ns)
+		s->skip_last_ns = e->t_ns;
+}
+
+static void see_event(void *self, const struct sb_event *e)
+{
+	struct sb_stage_sums *s = self;
+
+	switch (e->kind) {
+	case SB_EVENT_GPU:
+		if (e->gpu.kind == SB_GPU_ZONE)
+			gpu_span_add(s, e);
+		break;
+	case SB_EVENT_SKIPPED: add_skip(s, e); break;
+	case SB_EVENT_DIGEST_NODE: add_folded(s, e); break;
+	case SB_EVENT_DIGEST_SUM: add_folded_attr(s, e); break;
+	default: break;
+	}
+}
+
+/* ---- the analysis -------------------------------------------------------- */
+
+static void done(void *self)
+{
+	struct sb_stage_sums *s = self;
+
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->count; i++) {
+		sb_durations_done(&s->all[i].durations);
+		sb_coverage_done(&s->all[i].coverage);
+		free(s->all[i].folded);
+		free(s->all[i].attrs);
+	}
+	for (uint32_t i = 0; i < s->skip_count; i++)
+		free(s->skips[i].reason);
+	if (s->gpu) {
+		free(s->gpu->all);
+		free(s->gpu->has_name);
+	}
+	free(s->gpu);
+	free(s->skips);
+	free(s->all);
+	free(s);
+}
+
+static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
+{
+	struct sb_stage_sums *s = calloc(1, sizeof *s);
+
+	if (s)
+		s->gpu = calloc(1, sizeof *s->gpu);
+	if (!s || !s->gpu) {
+		free(s);
+		return sb_fail(STROBE_ENOMEM, "no memory for the stages of '%s'", run->path);
+	}
+	s->run = run;
+	s->span = (struct sb_coverage_span){ run->from_ns, run->to_ns };
+	s->skip_first_ns = INT64_MAX;
+	s->skip_last_ns = INT64_MIN;
+	v->self = s;
+	v->roles = SB_EVERY_ZONE;
+	v->zone = see_zone;
+	v->kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_SKIPPED | 1u << SB_EVENT_DIGEST_NODE |
+		   1u << SB_EVENT_DIGEST_SUM;
+	v->event = see_event;
+	return 0;
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	struct sb_stage_sums *s = self;
+
+	gpu_spans_rest(s);
+	if (s->no_memory)
+		return sb_fail(STROBE_ENOMEM, "no memory for the stages of '%s'", run->path);
+	return sb_stage_tree_build(s, model);
+}
+
+const struct sb_analysis sb_analysis_stages = {
+	.name = "stages",
+	.begin = begin,
+	.finish = finish,
+	.done = done,
+};

@@ -1,0 +1,85 @@
+/* The stage analysis, between its two halves: stages.c sums up calls by path
+ * while the run streams past, stage_tree.c and stage_rows.c make the rows. */
+#ifndef SB_ANALYZE_STAGES_STAGES_H
+#define SB_ANALYZE_STAGES_STAGES_H
+
+#include "stats/coverage.h"
+#include "stats/durations.h"
+#include "analyze/analysis.h"
+
+enum { SB_STAGE_ATTRS_MAX = 64 }; /* keys of one stage */
+
+struct sb_stage_sum_attr {
+	const char *key; /* a run name's text: compared by address */
+	double sum, last, min, max;
+	uint64_t count;
+	char text[64];
+};
+
+/* Everything known of one path. */
+struct sb_stage_sum {
+	uint64_t count; /* all of the below included */
+	uint64_t recursive_count; /* inside a call of the same path: in self_ns only */
+	uint64_t open_count, cut_count; /* never ended, cut by a border: in the totals only */
+	uint64_t folded_count;
+	uint64_t folded_recursive_count;
+	uint64_t untimed_count;
+	int64_t total_ns, self_ns;
+	int64_t unfinished_ns; /* of the open and the cut ones */
+	int64_t min_ns, max_ns; /* of the whole ones; INT64_MAX, -1: none */
+	int64_t first_ns, end_ns; /* first begin, last end */
+	int64_t last_end_ns, last_ns; /* of the last whole one; -1: folded away */
+	int64_t gpu_span_ns;
+	uint64_t gpu_span_count;
+	struct sb_durations durations; /* whole, outermost calls with detail */
+	uint64_t *folded; /* SB_STAGE_BUCKETS counts, log-linear ns; NULL: none */
+	struct sb_stage_sum_attr *attrs;
+	uint32_t attr_count;
+	uint32_t role;
+	uint32_t last_track, track_count;
+	struct sb_coverage coverage; /* where calls may run at once */
+	bool main, span;
+};
+#define SB_STAGE_BUCKETS 496u
+
+/* The calls that count: outermost, begun and ended in the part that was asked for. */
+static inline uint64_t sb_stage_sum_whole(const struct sb_stage_sum *s)
+{
+	return s->count - s->recursive_count - s->open_count - s->cut_count;
+}
+
+struct sb_stage_skip {
+	int64_t t_ns;
+	uint32_t track;
+	uint32_t name;
+	uint32_t parent; /* path */
+	bool placed;
+	char *reason;
+};
+
+struct sb_stage_sums {
+	struct sb_run *run;
+	struct sb_stage_sum *all; /* by path */
+	uint32_t count;
+	struct sb_stage_skip *skips;
+	uint32_t skip_count, skip_room;
+	int64_t skip_first_ns, skip_last_ns; /* of those not placed yet */
+	struct sb_gpu_spans *gpu; /* see stages.c */
+	struct sb_coverage_span span; /* the run */
+	bool no_memory;
+};
+
+/* A path's sum; that of nothing where there is none. */
+const struct sb_stage_sum *sb_stage_sum_at(const struct sb_stage_sums *sums, uint32_t path);
+int sb_stage_tree_build(struct sb_stage_sums *sums, struct sb_model *model);
+/* Tells setup from pipeline, fills by_total and the bottlenecks of finished rows. */
+void sb_stages_rank(struct sb_model *model);
+
+/* p50, p95, p99 (within out_stats' min and max) from SB_STAGE_BUCKETS counts of
+ * durations in ns; states their error. */
+void sb_stage_folded_percentiles(const uint64_t *counts, struct sb_stats *out_stats);
+
+/* "sampling_chunk_17" -> "sampling_chunk_*"; false: no index in it. */
+bool sb_stage_pattern(const char *name, char *out_pattern, size_t size);
+
+#endif

@@ -1,0 +1,250 @@
+/* Generations: one video, one prompt, one request each; else the whole run. */
+#include "analyze/video/video.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LISTED_MOST 10000u
+#define LOOK_BACK 256 /* generations that may run at the same time */
+
+static int by_track_then_begin(const void *a, const void *b)
+{
+	const struct sb_generation_note *x = a, *y = b;
+
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct sb_generation_note *x = a, *y = b;
+
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+static void take_missing(int64_t *outer, int64_t inner)
+{
+	if (*outer < 0)
+		*outer = inner;
+}
+
+/* A generation inside another is the same one, marked twice (a session around
+ * a pipeline call): the outer one stays and learns what only the inner knew. */
+static void drop_nested(struct sb_vec *generations)
+{
+	struct sb_generation_note *all = generations->items;
+	size_t kept = 0;
+
+	qsort(all, generations->count, sizeof *all, by_track_then_begin);
+	for (size_t i = 0; i < generations->count; i++) {
+		struct sb_generation_note *outer = kept ? &all[kept - 1] : NULL;
+
+		if (!outer || outer->track != all[i].track || all[i].end_ns > outer->end_ns) {
+			all[kept++] = all[i];
+			continue;
+		}
+		take_missing(&outer->frames, all[i].frames);
+		take_missing(&outer->width, all[i].width);
+		take_missing(&outer->height, all[i].height);
+		take_missing(&outer->latent_frames, all[i].latent_frames);
+	}
+	generations->count = kept;
+	qsort(all, kept, sizeof *all, by_begin);
+}
+
+static void take_whole_run(struct sb_video *v)
+{
+	struct sb_generation_note *n = sb_vec_push(&v->generations, sizeof *n);
+
+	v->whole_run = true;
+	if (!n) {
+		v->failed = true;
+		return;
+	}
+	n->begin_ns = v->run->from_ns;
+	n->end_ns = v->run->to_ns;
+	n->frames = n->width = n->height = n->latent_frames = n->decoded = -1;
+	n->name = "run";
+	n->track = UINT32_MAX;
+}
+
+uint32_t sb_generation_at(const struct sb_video *v, uint32_t track, int64_t t_ns)
+{
+	const struct sb_generation_note *all = v->generations.items;
+	size_t low = 0, high = v->generations.count;
+	uint32_t found = SB_NO_GENERATION;
+
+	if (v->whole_run)
+		return 0;
+	while (low < high) { /* the first that begins after t_ns */
+		size_t mid = low + (high - low) / 2;
+
+		if (all[mid].begin_ns <= t_ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (size_t i = low, looked = 0; i-- > 0 && looked < LOOK_BACK; looked++) {
+		if (t_ns > all[i].end_ns)
+			continue;
+		if (all[i].track == track)
+			return (uint32_t)i;
+		if (found == SB_NO_GENERATION)
+			found = (uint32_t)i;
+	}
+	return found;
+}
+
+static void count_frames(struct sb_video *v)
+{
+	struct sb_generation_note *all = v->generations.items;
+	const struct sb_frames_note *frames = v->frames.items;
+	struct sb_part_note *parts = v->parts.items;
+
+	for (size_t i = 0; i < v->frames.count; i++) {
+		uint32_t g = sb_generation_at(v, UINT32_MAX, frames[i].t_ns);
+
+		if (g != SB_NO_GENERATION)
+			all[g].counted += frames[i].count;
+	}
+	for (size_t i = 0; i < v->parts.count; i++) {
+		parts[i].generation = sb_generation_at(v, parts[i].track, parts[i].begin_ns);
+		if (parts[i].generation == SB_NO_GENERATION || parts[i].part != SB_PART_VAE_DECODE ||
+			parts[i].frames < 0)
+			continue;
+		all[parts[i].generation].decoded =
+			(all[parts[i].generation].decoded < 0 ? 0 : all[parts[i].generation].decoded) +
+			parts[i].frames;
+	}
+}
+
+static int parts_by_track(const void *a, const void *b)
+{
+	const struct sb_part_note *x = a, *y = b;
+
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
+}
+
+/* Stages of one part inside each other are one: the outermost stays. */
+static void keep_outermost_parts(struct sb_vec *parts)
+{
+	struct sb_part_note *all = parts->items;
+	int64_t open_until_ns[SB_PART_COUNT] = { 0 };
+	uint32_t track = UINT32_MAX;
+	size_t kept = 0;
+
+	if (!parts->count)
+		return;
+	qsort(all, parts->count, sizeof *all, parts_by_track);
+	for (size_t i = 0; i < parts->count; i++) {
+		if (all[i].track != track)
+			memset(open_until_ns, 0, sizeof open_until_ns);
+		track = all[i].track;
+		if (all[i].end_ns <= open_until_ns[all[i].part])
+			continue;
+		open_until_ns[all[i].part] = all[i].end_ns;
+		all[kept++] = all[i];
+	}
+	parts->count = kept;
+}
+
+static double utilization(const struct sb_model *model, double from_s, double to_s)
+{
+	double busiest = NAN;
+
+	for (size_t i = 0; i < model->series_count; i++) {
+		const struct sb_series *s = &model->series[i];
+		double mean;
+
+		if (strcmp(s->source, "gpu") != 0)
+			continue;
+		mean = sb_series_mean(s, sb_series_column_find(s, "utilization_percent"), from_s, to_s);
+		if (!isnan(mean) && !(mean <= busiest))
+			busiest = mean;
+	}
+	return busiest;
+}
+
+static void fill_row(const struct sb_video *v, const struct sb_generation_note *n, struct sb_model *model,
+	struct sb_generation *row)
+{
+	double wall_s = (double)(n->end_ns - n->begin_ns) / 1e9;
+
+	row->name = sb_model_text(model, n->name);
+	row->begin_s = (double)n->begin_ns / 1e9;
+	row->end_s = (double)n->end_ns / 1e9;
+	row->width = n->width;
+	row->height = n->height;
+	row->steps = row->blocks = -1;
+	row->frames = n->counted > 0 ? n->counted : n->frames >= 0 ? n->frames : n->decoded;
+	row->fps = row->frames >= 0 && wall_s > 0 ? (double)row->frames / wall_s : NAN;
+	row->denoise_s = row->vae_s = row->cost = NAN;
+	row->energy_wh = sb_model_energy_j(model, row->begin_s, row->end_s) / 3600;
+	row->utilization_percent = utilization(model, row->begin_s, row->end_s);
+	row->open = n->open;
+	row->cut = n->cut;
+}
+
+/* Wall time with at least one of them running; they come ordered by begin. */
+static double union_s(const struct sb_vec *generations)
+{
+	const struct sb_generation_note *all = generations->items;
+	int64_t sum_ns = 0, until_ns = INT64_MIN;
+
+	for (size_t i = 0; i < generations->count; i++) {
+		int64_t from_ns = all[i].begin_ns > until_ns ? all[i].begin_ns : until_ns;
+
+		if (all[i].end_ns <= from_ns)
+			continue;
+		sum_ns += all[i].end_ns - from_ns;
+		until_ns = all[i].end_ns;
+	}
+	return (double)sum_ns / 1e9;
+}
+
+void sb_generations_fill(struct sb_video *v, struct sb_model *model)
+{
+	struct sb_generations_section *section = &model->generations;
+	const struct sb_generation_note *all;
+	double *walls_s;
+	size_t whole = 0;
+
+	if (v->generations.count)
+		drop_nested(&v->generations);
+	else
+		take_whole_run(v);
+	keep_outermost_parts(&v->parts);
+	count_frames(v);
+	all = v->generations.items;
+	section->whole_run = v->whole_run;
+	section->union_s = union_s(&v->generations);
+	section->total = v->whole_run ? 0 : (int64_t)v->generations.count;
+	section->count = v->generations.count < LISTED_MOST ? v->generations.count : LISTED_MOST;
+	section->all = sb_model_alloc(model, section->count * sizeof *section->all);
+	walls_s = malloc((v->generations.count + 1) * sizeof *walls_s);
+	if (!section->all || !walls_s) {
+		section->count = 0;
+		v->failed = true;
+		free(walls_s);
+		return;
+	}
+	for (size_t i = 0; i < v->generations.count; i++) {
+		double wall_s = (double)(all[i].end_ns - all[i].begin_ns) / 1e9;
+
+		section->total_s += wall_s;
+		if (!all[i].open && !all[i].cut)
+			walls_s[whole++] = wall_s;
+	}
+	if (sb_stats_of(walls_s, whole, &section->time) != 0)
+		v->failed = true;
+	free(walls_s);
+	for (size_t i = 0; i < section->count; i++)
+		fill_row(v, &all[i], model, &section->all[i]);
+}

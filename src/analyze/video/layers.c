@@ -1,0 +1,351 @@
+/* A model layer by layer, from zones with the role LAYER. */
+#include "analyze/video/layers.h"
+
+#include "base/error.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LAYERS_MOST 8192
+#define VALUES_MOST 4096 /* durations kept per layer, for percentiles */
+#define PENDING_MOST 4096
+
+/* ---- names -------------------------------------------------------------- */
+
+static const char *last_part(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	/* "blocks.3": the index alone says nothing */
+	while (dot && dot > name && isdigit((unsigned char)dot[1])) {
+		const char *before = dot - 1;
+
+		while (before > name && *before != '.')
+			before--;
+		if (before == name && *before != '.')
+			return name;
+		dot = before;
+	}
+	return dot ? dot + 1 : name;
+}
+
+/* "blocks.3", "block_3", "Block 3", "layers.0", "h.11": ends in its index. */
+static bool ends_in_index(const char *name)
+{
+	size_t size = strlen(name);
+
+	return size > 1 && isdigit((unsigned char)name[size - 1]);
+}
+
+const char *sb_layer_component(const char *layer)
+{
+	const char *part = last_part(layer);
+
+	if (strcasestr(part, "patch"))
+		return "patch_embed";
+	if (strcasestr(part, "pos_emb") || strcasestr(part, "position") || strcasestr(part, "rope") ||
+		strcasestr(part, "pos embed"))
+		return "position_embed";
+	if (ends_in_index(layer) && !strcasestr(part, "norm"))
+		return "blocks";
+	if (strcasestr(part, "norm"))
+		return "norm";
+	if (strcasestr(part, "head") || strcasestr(part, "proj_out"))
+		return "head";
+	return "other";
+}
+
+bool sb_layer_is_attention(const char *layer)
+{
+	const char *part = last_part(layer);
+
+	return strcasestr(part, "attn") || strcasestr(part, "attention");
+}
+
+/* ---- collecting --------------------------------------------------------- */
+
+struct layer {
+	uint32_t name;
+	int64_t index; /* blocks of one name told apart by their attribute; -1: none */
+	int64_t count, nested;
+	double total_s, gpu_s;
+	int64_t gpu_count;
+	struct sb_vec values_s; /* double */
+};
+
+struct pending {
+	uint32_t layer, track;
+	int64_t begin_ns;
+};
+
+struct layers {
+	struct sb_run *run;
+	struct sb_map by_name; /* run name id and index -> index of all */
+	struct sb_vec all; /* struct layer */
+	struct sb_map gpu_of; /* run name id -> index of gpu */
+	struct sb_vec gpu; /* struct layer: gpu_s and gpu_count only */
+	struct pending pending[PENDING_MOST]; /* not inside another layer so far */
+	size_t pending_count;
+	bool failed;
+};
+
+static struct layer *layer_of(
+	struct layers *l, struct sb_map *map, struct sb_vec *vec, uint32_t name, int64_t index)
+{
+	uint64_t key = (uint64_t)name | (uint64_t)(index + 1) << 32;
+	struct layer *made;
+	uint32_t at;
+
+	if (sb_map_get(map, key, &at))
+		return (struct layer *)vec->items + at;
+	if (vec->count == LAYERS_MOST)
+		return NULL;
+	made = sb_vec_push(vec, sizeof *made);
+	if (!made || !sb_map_put(map, key, (uint32_t)vec->count - 1)) {
+		l->failed = true;
+		return NULL;
+	}
+	made->name = name;
+	made->index = index;
+	return made;
+}
+
+/* Children come before their parents: whoever waits and began inside the zone
+ * that now ends, was inside it. */
+static void settle_nesting(struct layers *l, const struct sb_zone *z, uint32_t layer)
+{
+	struct layer *all = l->all.items;
+	size_t kept = l->pending_count;
+
+	while (kept && l->pending[kept - 1].track == z->track && l->pending[kept - 1].begin_ns >= z->begin_ns)
+		all[l->pending[--kept].layer].nested++;
+	l->pending_count = kept;
+	if (kept == PENDING_MOST) {
+		memmove(l->pending, l->pending + PENDING_MOST / 2, PENDING_MOST / 2 * sizeof *l->pending);
+		l->pending_count = PENDING_MOST / 2;
+	}
+	l->pending[l->pending_count++] = (struct pending){ layer, z->track, z->begin_ns };
+}
+
+static void see_zone(void *self, const struct sb_zone *z)
+{
+	struct layers *l = self;
+	double index = z->attr_count ? sb_attr_number(z->attrs, z->attr_count, "index") : NAN;
+	struct layer *layer = layer_of(
+		l, &l->by_name, &l->all, z->name, index >= 0 && index < 1e6 ? (int64_t)index : -1);
+	double s = (double)(z->end_ns - z->begin_ns) / 1e9, *value;
+
+	if (!layer)
+		return;
+	layer->count++;
+	layer->total_s += s;
+	settle_nesting(l, z, (uint32_t)(layer - (struct layer *)l->all.items));
+	if (layer->values_s.count == VALUES_MOST)
+		return;
+	value = sb_vec_push(&layer->values_s, sizeof *value);
+	if (value)
+		*value = s;
+	else
+		l->failed = true;
+}
+
+static void see_gpu(void *self, const struct sb_event *e)
+{
+	struct layers *l = self;
+	struct layer *layer;
+
+	if (e->gpu.kind != SB_GPU_ZONE)
+		return;
+	layer = layer_of(l, &l->gpu_of, &l->gpu, e->name, -1);
+	if (!layer)
+		return;
+	layer->gpu_count++;
+	layer->gpu_s += (double)e->gpu.duration_ns / 1e9;
+}
+
+static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
+{
+	struct layers *l = calloc(1, sizeof *l);
+
+	if (!l)
+		return sb_fail(STROBE_ENOMEM, "no memory to analyse layers");
+	l->run = run;
+	v->self = l;
+	v->kinds = 1u << SB_EVENT_GPU;
+	v->roles = 1u << STROBE_ROLE_LAYER;
+	v->zone = see_zone;
+	v->event = see_gpu;
+	return 0;
+}
+
+/* ---- filling ------------------------------------------------------------ */
+
+static void take_gpu_times(struct layers *l, struct sb_model_section *section)
+{
+	struct layer *all = l->all.items;
+	const struct layer *gpu = l->gpu.items;
+
+	section->layers_on_gpu = l->all.count > 0;
+	for (size_t i = 0; i < l->all.count; i++) {
+		uint32_t at;
+
+		/* GPU records carry no attributes: blocks of one name cannot be told apart there */
+		if (all[i].index < 0 && sb_map_get(&l->gpu_of, all[i].name, &at)) {
+			all[i].gpu_count = gpu[at].gpu_count;
+			all[i].gpu_s = gpu[at].gpu_s;
+		}
+		if (all[i].nested * 2 <= all[i].count && all[i].gpu_count < all[i].count)
+			section->layers_on_gpu = false;
+	}
+}
+
+static double mean_s(const struct sb_layer *layer)
+{
+	return layer->count ? layer->total_s / (double)layer->count : 0;
+}
+
+static int slowest_first(const void *a, const void *b)
+{
+	double x = mean_s(a), y = mean_s(b);
+
+	return x > y ? -1 : x < y;
+}
+
+static int fill_layer(
+	const struct layers *l, const struct layer *from, struct sb_model *model, struct sb_layer *to)
+{
+	int err = sb_stats_of(from->values_s.items, from->values_s.count, &to->time);
+
+	if (err)
+		return err;
+	to->name = from->index < 0 ? sb_model_text(model, l->run->names[from->name].text)
+				   : sb_model_printf(model, "%s.%lld", l->run->names[from->name].text,
+					     (long long)from->index);
+	if (!to->name)
+		return sb_fail(STROBE_ENOMEM, "no memory to analyse layers");
+	to->component = sb_layer_component(to->name);
+	to->count = from->count;
+	to->gpu_span_s = from->gpu_count ? from->gpu_s : NAN;
+	to->total_s = model->models.layers_on_gpu && from->gpu_count ? from->gpu_s : from->total_s;
+	to->nested = from->nested * 2 > from->count;
+	to->block = !to->nested && strcmp(to->component, "blocks") == 0;
+	to->attention = sb_layer_is_attention(to->name);
+	to->ratio = NAN;
+	return 0;
+}
+
+static void add_component(struct sb_model_section *section, const struct sb_layer *layer)
+{
+	size_t i = 0;
+
+	while (i < section->component_count && strcmp(section->components[i].name, layer->component) != 0)
+		i++;
+	if (i == section->component_count) {
+		section->component_count++;
+		section->components[i].name = layer->component;
+	}
+	section->components[i].layers++;
+	section->components[i].total_s += layer->total_s;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+	const struct sb_component *x = a, *y = b;
+
+	return x->total_s > y->total_s ? -1 : x->total_s < y->total_s;
+}
+
+static int sum_up(struct sb_model *model)
+{
+	struct sb_model_section *section = &model->models;
+	struct sb_stats blocks;
+	double attention_s = NAN, *means_s = malloc((section->layer_count + 1) * sizeof *means_s);
+	int err;
+
+	section->components = sb_model_alloc(model, 8 * sizeof *section->components);
+	if (!means_s || !section->components) {
+		free(means_s);
+		return sb_fail(STROBE_ENOMEM, "no memory to analyse layers");
+	}
+	for (size_t i = 0; i < section->layer_count; i++) {
+		const struct sb_layer *layer = &section->layers[i];
+
+		if (layer->attention)
+			attention_s = (isnan(attention_s) ? 0 : attention_s) + layer->total_s;
+		if (layer->nested)
+			continue;
+		section->layers_total_s += layer->total_s;
+		if (layer->block)
+			means_s[section->block_count++] = mean_s(layer);
+		add_component(section, layer);
+	}
+	err = sb_stats_of(means_s, (size_t)section->block_count, &blocks);
+	free(means_s);
+	section->block_mean_s = section->block_count ? blocks.mean : NAN;
+	section->block_std_s = section->block_count ? blocks.std : NAN;
+	section->attention_ratio = attention_s / section->layers_total_s;
+	for (size_t i = 0; i < section->component_count; i++)
+		section->components[i].ratio = section->components[i].total_s / section->layers_total_s;
+	for (size_t i = 0; i < section->layer_count; i++) {
+		if (!section->layers[i].nested)
+			section->layers[i].ratio = section->layers[i].total_s / section->layers_total_s;
+	}
+	qsort(section->components, section->component_count, sizeof *section->components, larger_first);
+	return err;
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	struct layers *l = self;
+	struct sb_model_section *section = &model->models;
+	const struct layer *all = l->all.items;
+
+	section->block_mean_s = section->block_std_s = section->attention_ratio = section->layers_total_s =
+		NAN;
+	if (l->failed)
+		return sb_fail(STROBE_ENOMEM, "no memory to analyse layers");
+	if (!l->all.count)
+		return 0;
+	take_gpu_times(l, section);
+	section->layers = sb_model_alloc(model, l->all.count * sizeof *section->layers);
+	if (!section->layers)
+		return sb_fail(STROBE_ENOMEM, "no memory to analyse layers");
+	for (size_t i = 0; i < l->all.count; i++) {
+		int err = fill_layer(l, &all[i], model, &section->layers[i]);
+
+		if (err)
+			return err;
+	}
+	section->layer_count = l->all.count;
+	section->layers_total_s = 0;
+	section->present = true;
+	qsort(section->layers, section->layer_count, sizeof *section->layers, slowest_first);
+	return sum_up(model);
+}
+
+static void done(void *self)
+{
+	struct layers *l = self;
+	struct layer *all;
+
+	if (!l)
+		return;
+	all = l->all.items;
+	for (size_t i = 0; i < l->all.count; i++)
+		sb_vec_done(&all[i].values_s);
+	sb_vec_done(&l->all);
+	sb_vec_done(&l->gpu);
+	sb_map_done(&l->by_name);
+	sb_map_done(&l->gpu_of);
+	free(l);
+}
+
+const struct sb_analysis sb_analysis_layers = {
+	.name = "layers",
+	.begin = begin,
+	.finish = finish,
+	.done = done,
+};

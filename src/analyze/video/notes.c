@@ -1,0 +1,301 @@
+/* What the video analyses look at, noted down in one pass. */
+#include "analyze/video/video.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT_MOST 1e15
+#define NOTES_MOST (1u << 20) /* of a kind; beyond that only sums */
+
+/* Counts and indices: what is negative or beyond belief is as good as absent. */
+static int64_t number_or(const struct sb_zone *z, const char *key, int64_t absent)
+{
+	double value = sb_attr_number(z->attrs, z->attr_count, key);
+
+	return value >= 0 && value < COUNT_MOST ? (int64_t)value : absent;
+}
+
+/* What has not ended, or reaches out of the part asked for, has made nothing yet. */
+static bool is_whole(const struct sb_zone *z)
+{
+	return !(z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED));
+}
+
+static void count_rest(struct sb_video_rest *rest, const struct sb_zone *z, int64_t frames)
+{
+	double s = (double)(z->end_ns - z->begin_ns) / 1e9;
+
+	rest->min_s = rest->count && rest->min_s < s ? rest->min_s : s;
+	rest->max_s = rest->max_s > s ? rest->max_s : s;
+	rest->total_s += s;
+	rest->frames += frames;
+	rest->count++;
+}
+
+/* Counted as the loop of that name counts: not inside one of its own. */
+static int64_t ordinal_of(struct sb_video *v, const struct sb_zone *z)
+{
+	uint32_t count = 0;
+
+	sb_map_get(&v->ordinals, z->name, &count);
+	if (!(z->flags & SB_ZONE_RECURSIVE))
+		sb_map_put(&v->ordinals, z->name, count + 1);
+	return count;
+}
+
+static void note_step(struct sb_video *v, const struct sb_zone *z)
+{
+	struct sb_step_note *n;
+	double forwards = sb_attr_number(z->attrs, z->attr_count, "forwards");
+	double flops = sb_attr_number(z->attrs, z->attr_count, "flops");
+
+	if (forwards > 0 && forwards < COUNT_MOST)
+		v->forward_count += (int64_t)forwards;
+	if (flops > 0)
+		v->flops += flops;
+	if (v->steps.count == NOTES_MOST) {
+		count_rest(&v->rest_steps, z, 0);
+		return;
+	}
+	n = sb_vec_push(&v->steps, sizeof *n);
+	if (!n) {
+		v->failed = true;
+		return;
+	}
+	n->begin_ns = z->begin_ns;
+	n->end_ns = z->end_ns;
+	n->name = z->name;
+	n->ordinal = ordinal_of(v, z);
+	n->step = number_or(z, "step", number_or(z, "index", -1));
+	n->block_size = number_or(z, "block_size", 0);
+	n->block = -1;
+	n->timestep = sb_attr_number(z->attrs, z->attr_count, "timestep");
+	n->track = z->track;
+	n->measured = z->flags & SB_ZONE_SPAN;
+	n->cached = number_or(z, "cached", 0) != 0;
+}
+
+static void note_block(struct sb_video *v, const struct sb_zone *z)
+{
+	int64_t frames = number_or(z, "frames", number_or(z, "block_size", 0));
+	struct sb_block_note *n;
+
+	if (v->blocks.count == NOTES_MOST) {
+		count_rest(&v->rest_blocks, z, frames);
+		return;
+	}
+	n = sb_vec_push(&v->blocks, sizeof *n);
+	if (!n) {
+		v->failed = true;
+		return;
+	}
+	n->begin_ns = z->begin_ns;
+	n->end_ns = z->end_ns;
+	n->index = number_or(z, "index", -1);
+	n->frames = frames;
+	n->memory_bytes = number_or(z, "memory_bytes", -1);
+	n->track = z->track;
+	n->measured = z->flags & SB_ZONE_SPAN;
+}
+
+static void note_generation(struct sb_video *v, const struct sb_zone *z)
+{
+	struct sb_generation_note *n = v->generations.count < NOTES_MOST
+					       ? sb_vec_push(&v->generations, sizeof *n)
+					       : NULL;
+
+	if (!n) {
+		v->failed = v->generations.count < NOTES_MOST;
+		return;
+	}
+	n->begin_ns = z->begin_ns;
+	n->end_ns = z->end_ns;
+	n->frames = is_whole(z) ? number_or(z, "frames", -1) : -1;
+	n->width = number_or(z, "width", -1);
+	n->height = number_or(z, "height", -1);
+	n->latent_frames = is_whole(z) ? number_or(z, "latent_frames", -1) : -1;
+	n->decoded = -1;
+	n->name = v->run->names[z->name].text;
+	n->track = z->track;
+	n->open = z->flags & SB_ZONE_OPEN;
+	n->cut = z->flags & SB_ZONE_CLIPPED;
+}
+
+static void note_part(struct sb_video *v, const struct sb_zone *z, enum sb_part part)
+{
+	struct sb_part_note *n = v->parts.count < NOTES_MOST ? sb_vec_push(&v->parts, sizeof *n) : NULL;
+
+	if (!n) {
+		v->failed = v->parts.count < NOTES_MOST;
+		return;
+	}
+	n->begin_ns = z->begin_ns;
+	n->end_ns = z->end_ns;
+	n->frames = is_whole(z) ? number_or(z, "frames", -1) : -1;
+	n->track = z->track;
+	n->part = part;
+}
+
+static void add_known(int64_t *sum, int64_t value)
+{
+	if (value >= 0)
+		*sum = (*sum < 0 ? 0 : *sum) + value;
+}
+
+static void see_zone(void *self, const struct sb_zone *z)
+{
+	struct sb_video *v = self;
+
+	if (!is_whole(z) && (z->role == STROBE_ROLE_STEP || z->role == STROBE_ROLE_BLOCK))
+		return;
+	switch (z->role) {
+	case STROBE_ROLE_STEP: note_step(v, z); break;
+	case STROBE_ROLE_BLOCK: note_block(v, z); break;
+	case STROBE_ROLE_GENERATION: note_generation(v, z); return;
+	case STROBE_ROLE_FORWARD: v->forward_count++; return;
+	case STROBE_ROLE_STAGE:
+	case STROBE_ROLE_ITERATION:
+		note_part(v, z, sb_part_of(v->run->names[z->name].text, (int)z->role));
+		add_known(&v->tiles, number_or(z, "tiles", -1));
+		break;
+	default: return;
+	}
+	add_known(&v->latent_frames, number_or(z, "latent_frames", -1));
+}
+
+/* Stages by name: those whose time or frames the rates need. */
+static bool wants_name(void *self, const struct sb_run_name *name)
+{
+	enum sb_part part = sb_part_of(name->text, 0);
+
+	return part == SB_PART_DENOISE || part == SB_PART_VAE_DECODE;
+}
+
+static void see_count(struct sb_video *v, const struct sb_event *e)
+{
+	const char *name = v->run->names[e->name].text;
+	bool frames = strcmp(name, "frames") == 0;
+	struct sb_frames_note *n;
+
+	if (!frames && strcmp(name, "frames_dropped") != 0)
+		return;
+	if (e->t_ns < v->run->from_ns || e->t_ns > v->run->to_ns)
+		return;
+	add_known(frames ? &v->frames_total : &v->dropped_total, e->delta);
+	if (!frames || v->frames.count == NOTES_MOST)
+		return;
+	n = sb_vec_push(&v->frames, sizeof *n);
+	if (!n) {
+		v->failed = true;
+		return;
+	}
+	n->t_ns = e->t_ns;
+	n->count = e->delta;
+}
+
+static void see_folded(struct sb_video *v, const struct sb_event *e)
+{
+	struct sb_video_rest *rest = e->digest.role == STROBE_ROLE_STEP    ? &v->rest_steps
+				     : e->digest.role == STROBE_ROLE_BLOCK ? &v->rest_blocks
+									   : NULL;
+	double min_s = (double)e->digest.min_ns / 1e9, max_s = (double)e->digest.max_ns / 1e9;
+
+	if (!rest || !e->digest.count || e->digest.flags & SB_ZONE_RECURSIVE)
+		return;
+	rest->min_s = rest->count && rest->min_s < min_s ? rest->min_s : min_s;
+	rest->max_s = rest->max_s > max_s ? rest->max_s : max_s;
+	rest->count += (int64_t)e->digest.count;
+	rest->total_s += (double)e->digest.total_ns / 1e9;
+	if (rest == &v->rest_blocks && v->block_path_count < sizeof v->block_paths / sizeof *v->block_paths)
+		v->block_paths[v->block_path_count++] = e->path;
+}
+
+static bool is_folded_block(const struct sb_video *v, uint32_t path)
+{
+	for (size_t i = 0; i < v->block_path_count; i++) {
+		if (v->block_paths[i] == path)
+			return true;
+	}
+	return false;
+}
+
+static void see_folded_sum(struct sb_video *v, const struct sb_event *e)
+{
+	const char *name = v->run->names[e->name].text;
+
+	if (e->path && is_folded_block(v, e->path) && strcmp(name, "frames") == 0)
+		v->rest_blocks.frames += e->digest_sum.sum_int;
+	if (e->path || e->digest_sum.what != SB_SUM_COUNT)
+		return;
+	if (strcmp(name, "frames") == 0)
+		add_known(&v->frames_total, e->digest_sum.sum_int);
+	else if (strcmp(name, "frames_dropped") == 0)
+		add_known(&v->dropped_total, e->digest_sum.sum_int);
+}
+
+static void see_event(void *self, const struct sb_event *e)
+{
+	struct sb_video *v = self;
+
+	if (e->kind == SB_EVENT_COUNT)
+		see_count(v, e);
+	else if (e->kind == SB_EVENT_DIGEST_NODE)
+		see_folded(v, e);
+	else if (e->kind == SB_EVENT_DIGEST_SUM)
+		see_folded_sum(v, e);
+}
+
+static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *visitor)
+{
+	struct sb_video *v = calloc(1, sizeof *v);
+
+	if (!v)
+		return sb_fail(STROBE_ENOMEM, "no memory to analyse steps");
+	v->run = run;
+	v->frames_total = v->dropped_total = v->latent_frames = v->tiles = -1;
+	visitor->self = v;
+	visitor->kinds = 1u << SB_EVENT_COUNT | 1u << SB_EVENT_DIGEST_NODE | 1u << SB_EVENT_DIGEST_SUM;
+	visitor->roles = 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_BLOCK | 1u << STROBE_ROLE_GENERATION |
+			 1u << STROBE_ROLE_FORWARD;
+	visitor->wants_name = wants_name;
+	visitor->zone = see_zone;
+	visitor->event = see_event;
+	return 0;
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	struct sb_video *v = self;
+
+	sb_generations_fill(v, model);
+	sb_steps_fill(v, model);
+	sb_blocks_fill(v, model);
+	sb_rates_fill(v, model);
+	if (v->failed || model->failed)
+		return sb_fail(STROBE_ENOMEM, "no memory to analyse steps");
+	return 0;
+}
+
+static void done(void *self)
+{
+	struct sb_video *v = self;
+
+	if (!v)
+		return;
+	sb_vec_done(&v->steps);
+	sb_vec_done(&v->blocks);
+	sb_vec_done(&v->generations);
+	sb_vec_done(&v->parts);
+	sb_vec_done(&v->frames);
+	sb_map_done(&v->ordinals);
+	free(v);
+}
+
+const struct sb_analysis sb_analysis_video = {
+	.name = "video",
+	.begin = begin,
+	.finish = finish,
+	.done = done,
+};

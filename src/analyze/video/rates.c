@@ -1,0 +1,344 @@
+/* Frames, and how many of them a second: over wall time and over compute time,
+ * for the denoising, with the VAE, and end to end. And where the time of the
+ * generations went. */
+#include "run/setting.h"
+#include "analyze/video/video.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *sb_frames_source_name(enum sb_frames_source source)
+{
+	static const char *const names[] = {
+		[SB_FRAMES_NONE] = "none",
+		[SB_FRAMES_COUNTED] = "counted where they left the pipeline",
+		[SB_FRAMES_GENERATION] = "the generations' own number",
+		[SB_FRAMES_DECODED] = "frames of the VAE decode stages",
+		[SB_FRAMES_BLOCKS] = "block sizes, each block once",
+		[SB_FRAMES_STEPS] = "block sizes of the steps, each chain once",
+	};
+
+	return names[source];
+}
+
+/* Every source that knows counts in full; the best one is taken. */
+static int64_t frames_of(const struct sb_video *v, const struct sb_model *model, enum sb_frames_source source)
+{
+	const struct sb_generation_note *all = v->generations.items;
+	int64_t sum = -1;
+
+	if (source == SB_FRAMES_COUNTED)
+		return v->frames_total > 0 ? v->frames_total : -1;
+	if (source == SB_FRAMES_BLOCKS)
+		return model->blocks.frames;
+	for (size_t i = 0; i < v->generations.count; i++) {
+		int64_t frames = source == SB_FRAMES_GENERATION ? all[i].frames : all[i].decoded;
+
+		if (frames >= 0)
+			sum = (sum < 0 ? 0 : sum) + frames;
+	}
+	return sum;
+}
+
+static void find_frames(struct sb_video *v, struct sb_model *model)
+{
+	static const enum sb_frames_source order[] = { SB_FRAMES_COUNTED, SB_FRAMES_GENERATION,
+		SB_FRAMES_DECODED, SB_FRAMES_BLOCKS };
+	struct sb_diffusion_section *d = &model->diffusion;
+
+	d->frames = -1;
+	for (size_t i = 0; i < sizeof order / sizeof *order && d->frames < 0; i++) {
+		d->frames = frames_of(v, model, order[i]);
+		if (d->frames >= 0)
+			d->frames_source = order[i];
+	}
+	if (d->frames_source == SB_FRAMES_BLOCKS && v->blocks_from_steps)
+		d->frames_source = SB_FRAMES_STEPS;
+	if (model->generations.count == 1 && model->generations.all[0].frames < 0 && d->frames >= 0) {
+		struct sb_generation *g = &model->generations.all[0];
+
+		g->frames = d->frames;
+		g->fps = g->end_s > g->begin_s ? (double)g->frames / (g->end_s - g->begin_s) : NAN;
+	}
+}
+
+static int64_t latent_frames(const struct sb_video *v)
+{
+	const struct sb_generation_note *all = v->generations.items;
+	int64_t sum = -1;
+
+	for (size_t i = 0; i < v->generations.count; i++) {
+		if (all[i].latent_frames >= 0)
+			sum = (sum < 0 ? 0 : sum) + all[i].latent_frames;
+	}
+	return sum >= 0 ? sum : v->latent_frames;
+}
+
+/* ---- wall and compute time ---------------------------------------------- */
+
+/* The time denoising took, as a clock on the wall saw it: its stages where they
+ * were marked, else from the first step's begin to the last one's end, summed
+ * over the generations. NaN where only stopwatch times are known and they do
+ * not fit (several at once, or recorded afterwards). */
+static double denoise_wall_s(struct sb_video *v, struct sb_model *model)
+{
+	const struct sb_step_note *steps = v->steps.items;
+	double stages_s = 0, extent_s = 0;
+	bool staged = false;
+
+	for (size_t g = 0; g < model->generations.count; g++)
+		model->generations.all[g].denoise_s = NAN;
+	for (size_t i = 0; i < v->parts.count; i++) {
+		const struct sb_part_note *p = (const struct sb_part_note *)v->parts.items + i;
+
+		if (p->part != SB_PART_DENOISE || p->generation == SB_NO_GENERATION)
+			continue;
+		staged = true;
+		stages_s += (double)(p->end_ns - p->begin_ns) / 1e9;
+		if (p->generation < model->generations.count) {
+			double *sum_s = &model->generations.all[p->generation].denoise_s;
+
+			*sum_s = (isnan(*sum_s) ? 0 : *sum_s) + (double)(p->end_ns - p->begin_ns) / 1e9;
+		}
+	}
+	for (size_t i = 0; i < v->steps.count;) {
+		int64_t begin_ns = steps[i].begin_ns, end_ns = steps[i].end_ns;
+		size_t k = i;
+
+		for (; k < v->steps.count && steps[k].generation == steps[i].generation; k++) {
+			begin_ns = steps[k].begin_ns < begin_ns ? steps[k].begin_ns : begin_ns;
+			end_ns = steps[k].end_ns > end_ns ? steps[k].end_ns : end_ns;
+		}
+		extent_s += (double)(end_ns - begin_ns) / 1e9;
+		if (!staged && steps[i].generation < model->generations.count)
+			model->generations.all[steps[i].generation].denoise_s = (double)(end_ns - begin_ns) /
+										1e9;
+		i = k;
+	}
+	if (staged)
+		return stages_s;
+	if (!v->steps.count || (steps[0].measured && extent_s < model->diffusion.step.total * 0.999))
+		return NAN;
+	return extent_s;
+}
+
+static double vae_wall_s(struct sb_video *v, struct sb_model *model)
+{
+	double sum_s = NAN;
+
+	for (size_t i = 0; i < v->parts.count; i++) {
+		const struct sb_part_note *p = (const struct sb_part_note *)v->parts.items + i;
+		double s = (double)(p->end_ns - p->begin_ns) / 1e9;
+
+		if (p->part != SB_PART_VAE_DECODE || p->generation == SB_NO_GENERATION)
+			continue;
+		sum_s = isnan(sum_s) ? s : sum_s + s;
+		if (p->generation < model->generations.count) {
+			double *g_s = &model->generations.all[p->generation].vae_s;
+
+			*g_s = isnan(*g_s) ? s : *g_s + s;
+		}
+	}
+	return sum_s;
+}
+
+static double per_second(int64_t count, double s)
+{
+	return count >= 0 && s > 0 ? (double)count / s : NAN;
+}
+
+static void add_rate(struct sb_model *model, const char *scope, double wall_s, double compute_s)
+{
+	struct sb_diffusion_section *d = &model->diffusion;
+	struct sb_rate *rate = &d->rates[d->rate_count];
+
+	if (isnan(wall_s) && isnan(compute_s))
+		return;
+	d->rate_count++;
+	rate->scope = scope;
+	rate->wall_s = wall_s;
+	rate->compute_s = compute_s;
+	rate->fps_wall = per_second(d->frames, wall_s);
+	rate->fps_compute = per_second(d->frames, compute_s);
+	rate->bps_wall = per_second(d->blocks, wall_s);
+	rate->bps_compute = per_second(d->blocks, compute_s);
+}
+
+/* ---- where the generations' time went ----------------------------------- */
+
+struct walk {
+	const struct sb_model *model;
+	double part_s[SB_PART_COUNT];
+	double unattributed_s;
+};
+
+static enum sb_part stage_part(const struct sb_stage *s)
+{
+	return sb_part_of(s->name, (int)s->role);
+}
+
+/* Is the stage inside (or itself) a generation? */
+static int64_t generation_of(const struct sb_stages_section *stages, size_t i)
+{
+	int64_t outermost = -1;
+
+	for (int64_t k = (int64_t)i; k >= 0; k = stages->stages[k].parent) {
+		if (stages->stages[k].role == STROBE_ROLE_GENERATION)
+			outermost = k;
+	}
+	return outermost;
+}
+
+/* Its own part, else the nearest one around it, up to the generation. */
+static enum sb_part part_around(const struct sb_stages_section *stages, size_t i, int64_t generation)
+{
+	for (int64_t k = (int64_t)i; k >= 0 && k != generation; k = stages->stages[k].parent) {
+		enum sb_part part = stage_part(&stages->stages[k]);
+
+		if (part != SB_PART_OTHER)
+			return part;
+	}
+	return SB_PART_OTHER;
+}
+
+static bool on_spans(const struct sb_stages_section *stages, size_t i)
+{
+	for (int64_t k = (int64_t)i; k >= 0; k = stages->stages[k].parent) {
+		if (stages->stages[k].span)
+			return true;
+	}
+	return false;
+}
+
+/* Self times add up to the generations' wall time; spans may overlap and are
+ * left out, as are threads beside the main one when the whole run counts. */
+static void split(struct sb_video *v, struct sb_model *model)
+{
+	const struct sb_stages_section *stages = &model->stages;
+	struct sb_diffusion_section *d = &model->diffusion;
+	struct walk w = { .model = model };
+
+	for (size_t i = 0; i < stages->stage_count; i++) {
+		const struct sb_stage *s = &stages->stages[i];
+		int64_t generation = generation_of(stages, i);
+
+		if (isnan(s->self_s) || on_spans(stages, i))
+			continue;
+		if (v->whole_run ? !s->main_thread : generation < 0)
+			continue;
+		if ((int64_t)i == generation)
+			w.unattributed_s += s->self_s;
+		else
+			w.part_s[part_around(stages, i, generation)] += s->self_s;
+	}
+	if (v->whole_run)
+		w.unattributed_s = stages->unattributed_s;
+	d->denoise_s = w.part_s[SB_PART_DENOISE];
+	d->vae_s = w.part_s[SB_PART_VAE_DECODE];
+	d->vae_encode_s = w.part_s[SB_PART_VAE_ENCODE];
+	d->text_encode_s = w.part_s[SB_PART_TEXT_ENCODE];
+	d->offload_s = w.part_s[SB_PART_OFFLOAD];
+	d->unattributed_s = w.unattributed_s;
+	d->other_s = 0;
+	for (int part = 0; part < SB_PART_COUNT; part++) {
+		if (part != SB_PART_DENOISE && part != SB_PART_VAE_DECODE && part != SB_PART_VAE_ENCODE &&
+			part != SB_PART_TEXT_ENCODE && part != SB_PART_OFFLOAD)
+			d->other_s += w.part_s[part];
+	}
+}
+
+/* ---- offload ------------------------------------------------------------ */
+
+static double attr_sum(const struct sb_stage *s, const char *key)
+{
+	for (size_t i = 0; i < s->attr_count; i++) {
+		if (strcmp(s->attrs[i].key, key) == 0)
+			return s->attrs[i].sum;
+	}
+	return NAN;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct sb_offload *x = a, *y = b;
+
+	return x->total_s > y->total_s ? -1 : x->total_s < y->total_s;
+}
+
+static void list_offloads(struct sb_model *model)
+{
+	const struct sb_stages_section *stages = &model->stages;
+	struct sb_diffusion_section *d = &model->diffusion;
+
+	d->offload_bytes = d->offload_gb_per_s = NAN;
+	d->offloads = sb_model_alloc(model, stages->stage_count * sizeof *d->offloads);
+	for (size_t i = 0; d->offloads && i < stages->stage_count; i++) {
+		const struct sb_stage *s = &stages->stages[i];
+		size_t at = 0;
+		double bytes = attr_sum(s, "bytes");
+
+		if (stage_part(s) != SB_PART_OFFLOAD || !sb_stage_calls(s) ||
+			(s->parent >= 0 && stage_part(&stages->stages[s->parent]) == SB_PART_OFFLOAD))
+			continue;
+		while (at < d->offload_count && strcmp(d->offloads[at].name, s->name) != 0)
+			at++;
+		if (at == d->offload_count) {
+			d->offload_count++;
+			d->offloads[at].name = s->name;
+			d->offloads[at].bytes = NAN;
+		}
+		d->offloads[at].count += sb_stage_calls(s);
+		d->offloads[at].total_s += s->total_s;
+		if (!isnan(bytes))
+			d->offloads[at].bytes = isnan(d->offloads[at].bytes) ? bytes
+									     : d->offloads[at].bytes + bytes;
+	}
+	for (size_t i = 0; i < d->offload_count; i++) {
+		struct sb_offload *o = &d->offloads[i];
+
+		o->gb_per_s = o->total_s > 0 ? o->bytes / o->total_s / 1e9 : NAN;
+		if (!isnan(o->bytes))
+			d->offload_bytes = isnan(d->offload_bytes) ? o->bytes : d->offload_bytes + o->bytes;
+	}
+	if (d->offload_count) {
+		double total_s = 0;
+
+		qsort(d->offloads, d->offload_count, sizeof *d->offloads, by_total);
+		for (size_t i = 0; i < d->offload_count; i++)
+			total_s += d->offloads[i].total_s;
+		d->offload_gb_per_s = total_s > 0 ? d->offload_bytes / total_s / 1e9 : NAN;
+	}
+}
+
+void sb_rates_fill(struct sb_video *v, struct sb_model *model)
+{
+	struct sb_diffusion_section *d = &model->diffusion;
+	double wall_s, vae_s, steps_s, compute_s;
+
+	d->blocks = model->blocks.present ? model->blocks.blocks : -1;
+	d->latent_frames = latent_frames(v);
+	d->tiles = v->tiles;
+	if (d->present && d->blocks > 0)
+		d->steps_per_block = (double)d->steps / (double)d->blocks;
+	find_frames(v, model);
+	split(v, model);
+	list_offloads(model);
+	wall_s = denoise_wall_s(v, model);
+	vae_s = vae_wall_s(v, model);
+	steps_s = d->present ? d->step.total : model->blocks.present ? model->blocks.time.total : NAN;
+	if (isnan(steps_s) && !isnan(wall_s))
+		steps_s = wall_s;
+	d->rates = sb_model_alloc(model, 3 * sizeof *d->rates);
+	if (!d->rates)
+		return;
+	add_rate(model, "denoise", wall_s, steps_s);
+	if (!isnan(vae_s))
+		add_rate(model, "denoise_vae", wall_s + vae_s, steps_s + vae_s);
+	compute_s = d->denoise_s + d->vae_s + d->vae_encode_s + d->text_encode_s;
+	if (d->frames >= 0 || d->blocks >= 0)
+		add_rate(model, "end_to_end", model->generations.union_s, compute_s > 0 ? compute_s : NAN);
+	d->fps = per_second(d->frames, steps_s);
+	d->bps = per_second(d->blocks, steps_s);
+	if (!d->present && (model->blocks.present || (d->frames >= 0 && !isnan(wall_s))))
+		d->present = true;
+}

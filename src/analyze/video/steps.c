@@ -1,0 +1,421 @@
+/* Scheduler steps: which there were, in which chains, and which were slow. */
+#include "run/gpu_traces.h"
+#include "analyze/sampled.h"
+#include "analyze/slow.h"
+#include "analyze/video/video.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOW_LISTED 20
+
+static double seconds(const struct sb_step_note *n)
+{
+	return (double)(n->end_ns - n->begin_ns) / 1e9;
+}
+
+static int by_track(const void *a, const void *b)
+{
+	const struct sb_step_note *x = a, *y = b;
+
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
+}
+
+static int by_generation(const void *a, const void *b)
+{
+	const struct sb_step_note *x = a, *y = b;
+
+	if (x->generation != y->generation)
+		return x->generation < y->generation ? -1 : 1;
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+}
+
+/* A step inside a step is a model call of it, not another step. */
+static void keep_outermost(struct sb_video *v)
+{
+	struct sb_step_note *all = v->steps.items;
+	const struct sb_step_note *outer = NULL;
+	size_t kept = 0;
+
+	if (!v->steps.count)
+		return;
+	qsort(all, v->steps.count, sizeof *all, by_track);
+	for (size_t i = 0; i < v->steps.count; i++) {
+		if (outer && !all[i].measured && !outer->measured && outer->track == all[i].track &&
+			all[i].end_ns <= outer->end_ns) {
+			v->nested_steps++;
+			continue;
+		}
+		all[kept] = all[i];
+		outer = &all[kept++];
+	}
+	v->steps.count = kept;
+}
+
+/* A caller's stopwatch may have started before the generation was marked. */
+static void assign_generations(struct sb_video *v)
+{
+	struct sb_step_note *all = v->steps.items;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < v->steps.count; i++) {
+		all[i].generation = sb_generation_at(
+			v, all[i].track, all[i].measured ? all[i].end_ns : all[i].begin_ns);
+		if (all[i].generation != SB_NO_GENERATION)
+			all[kept++] = all[i];
+	}
+	v->steps.count = kept;
+	if (kept)
+		qsort(all, kept, sizeof *all, by_generation);
+	for (size_t i = 0; i < kept; i++)
+		all[i].first = i == 0 || all[i].generation != all[i - 1].generation;
+}
+
+/* The block zone around a step; -1: none. Blocks are few beside steps; they
+ * come ordered by track and begin. */
+static int64_t block_around(const struct sb_video *v, const struct sb_step_note *n)
+{
+	const struct sb_block_note *all = v->blocks.items;
+	size_t low = 0, high = v->blocks.count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		bool before = all[mid].track < n->track ||
+			      (all[mid].track == n->track && all[mid].begin_ns <= n->begin_ns);
+
+		if (before)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || all[low - 1].track != n->track || n->end_ns > all[low - 1].end_ns ||
+		all[low - 1].measured)
+		return -1;
+	return (int64_t)low - 1;
+}
+
+/* A chain of steps makes one block, or one video: it ends where the block does,
+ * the generation does, or the step number starts again. */
+static bool chain_ends(
+	const struct sb_step_note *before, const struct sb_step_note *n, int64_t block_before, int64_t block)
+{
+	if (before->generation != n->generation || before->track != n->track || block_before != block)
+		return true;
+	return block < 0 && n->step >= 0 && before->step >= 0 && n->step <= before->step;
+}
+
+static void find_chains(struct sb_video *v)
+{
+	struct sb_step_note *all = v->steps.items;
+	struct sb_block_note *blocks = v->blocks.items;
+	int64_t length = 0, block_before = -1;
+
+	for (size_t i = 0; i < v->steps.count; i++) {
+		int64_t block = block_around(v, &all[i]);
+
+		if (i == 0 || chain_ends(&all[i - 1], &all[i], block_before, block)) {
+			v->chain_count++;
+			length = 0;
+		}
+		if (block >= 0)
+			blocks[block].steps++;
+		all[i].block = v->chain_count - 1;
+		block_before = block;
+		if (++length > v->longest_chain)
+			v->longest_chain = length;
+	}
+}
+
+/* ---- statistics --------------------------------------------------------- */
+
+enum which { ALL, COMPUTED, WARM, CACHED, FIRST };
+
+static bool belongs(const struct sb_step_note *n, enum which which)
+{
+	switch (which) {
+	case ALL: return true;
+	case COMPUTED: return !n->cached;
+	case WARM: return !n->cached && !n->first;
+	case CACHED: return n->cached;
+	case FIRST: return n->first;
+	}
+	return false;
+}
+
+static void stats_of(struct sb_video *v, enum which which, double *scratch_s, struct sb_stats *out)
+{
+	const struct sb_step_note *all = v->steps.items;
+	size_t count = 0;
+
+	for (size_t i = 0; i < v->steps.count; i++) {
+		if (belongs(&all[i], which))
+			scratch_s[count++] = seconds(&all[i]);
+	}
+	if (sb_stats_of(scratch_s, count, out) != 0)
+		v->failed = true;
+}
+
+static void add_rest(const struct sb_video_rest *rest, struct sb_stats *s)
+{
+	if (!rest->count)
+		return;
+	if (!s->count) {
+		s->min = rest->min_s;
+		s->max = rest->max_s;
+		s->total = 0;
+	}
+	s->percentile_error_ratio = (double)rest->count / (double)(rest->count + s->count);
+	s->count += rest->count;
+	s->total += rest->total_s;
+	s->mean = s->total / (double)s->count;
+	s->min = fmin(s->min, rest->min_s);
+	s->max = fmax(s->max, rest->max_s);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct sb_step_group *x = a, *y = b;
+
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static int64_t key_of(const struct sb_step_note *n, bool by_step)
+{
+	return by_step ? n->step : n->block_size;
+}
+
+#define GROUPS_MOST 256
+
+static void group(struct sb_video *v, struct sb_model *model, bool by_step, double *scratch_s,
+	struct sb_step_group **out_groups, size_t *out_count)
+{
+	const struct sb_step_note *all = v->steps.items;
+	struct sb_step_group *groups = sb_model_alloc(model, GROUPS_MOST * sizeof *groups);
+	size_t count = 0;
+
+	if (!groups)
+		return;
+	for (size_t i = 0; i < v->steps.count; i++) {
+		int64_t key = key_of(&all[i], by_step);
+		size_t g = 0;
+
+		if (key < (by_step ? 0 : 1))
+			continue;
+		while (g < count && groups[g].key != key)
+			g++;
+		if (g == count && count < GROUPS_MOST)
+			groups[count++].key = key;
+	}
+	for (size_t g = 0; g < count; g++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < v->steps.count; i++) {
+			if (key_of(&all[i], by_step) == groups[g].key)
+				scratch_s[n++] = seconds(&all[i]);
+		}
+		if (sb_stats_of(scratch_s, n, &groups[g].time) != 0)
+			v->failed = true;
+	}
+	qsort(groups, count, sizeof *groups, by_key);
+	*out_groups = groups;
+	*out_count = count;
+}
+
+/* ---- slow steps --------------------------------------------------------- */
+
+static bool is_peer(const struct sb_step_note *n, int64_t block_size)
+{
+	return !n->cached && !n->first && !n->trace_edge && n->block_size == block_size;
+}
+
+static double peer_median_s(struct sb_video *v, int64_t block_size, double *scratch_s)
+{
+	const struct sb_step_note *all = v->steps.items;
+	struct sb_stats stats;
+	size_t count = 0;
+
+	for (size_t i = 0; i < v->steps.count; i++) {
+		if (is_peer(&all[i], block_size))
+			scratch_s[count++] = seconds(&all[i]);
+	}
+	if (count < SB_SLOW_PEERS_LEAST || sb_stats_of(scratch_s, count, &stats) != 0)
+		return NAN;
+	return stats.median;
+}
+
+static void list_slow(struct sb_diffusion_section *d, const struct sb_step_note *n, double median_s)
+{
+	struct sb_slow_step slow = { .step = n->step,
+		.block = n->block,
+		.ordinal = n->ordinal,
+		.t_s = (double)n->begin_ns / 1e9,
+		.duration_s = seconds(n),
+		.peer_s = median_s };
+	size_t at = d->slow_step_count;
+
+	d->slow_step_total++;
+	d->slow_step_excess_s += slow.duration_s - median_s;
+	while (at > 0 && d->slow_steps[at - 1].duration_s < slow.duration_s)
+		at--;
+	if (at == SLOW_LISTED)
+		return;
+	if (d->slow_step_count < SLOW_LISTED)
+		d->slow_step_count++;
+	memmove(&d->slow_steps[at + 1], &d->slow_steps[at],
+		(d->slow_step_count - 1 - at) * sizeof *d->slow_steps);
+	d->slow_steps[at] = slow;
+}
+
+/* The loop of that name lists the same steps: slow is slow wherever it is told. */
+static void tell_loop(
+	struct sb_video *v, struct sb_model *model, const struct sb_step_note *n, double median_s)
+{
+	const char *name = v->run->names[n->name].text;
+
+	for (size_t i = 0; i < model->iterations.count; i++) {
+		struct sb_iterations *it = &model->iterations.all[i];
+
+		if (it->role == STROBE_ROLE_STEP && !strcmp(it->name, name))
+			sb_iterations_add_slow(it, (struct sb_outlier){ n->ordinal, (double)n->begin_ns / 1e9,
+							   seconds(n), median_s });
+	}
+}
+
+/* To begin and end a trace takes the program's time: such a step is slow by strobe. */
+static void find_trace_edges(struct sb_video *v, struct sb_model *model)
+{
+	struct sb_step_note *all = v->steps.items;
+	struct sb_vec traces = { 0 };
+
+	if (sb_gpu_traces_find(v->run, &traces) != 0)
+		v->failed = true;
+	for (size_t i = 0; traces.count && i < v->steps.count; i++) {
+		all[i].trace_edge = sb_gpu_traces_edge(
+			&traces, v->run->tracks[all[i].track].process, all[i].begin_ns, all[i].end_ns);
+		model->diffusion.trace_edge_steps += all[i].trace_edge;
+	}
+	sb_vec_done(&traces);
+}
+
+static void find_slow(struct sb_video *v, struct sb_model *model, double *scratch_s)
+{
+	struct sb_diffusion_section *d = &model->diffusion;
+	const struct sb_step_note *all = v->steps.items;
+	double ratio = sb_slow_ratio(v->run);
+
+	d->slow_steps = sb_model_alloc(model, (SLOW_LISTED + 1) * sizeof *d->slow_steps);
+	if (!d->slow_steps)
+		return;
+	for (size_t g = 0; g < d->by_block_size_count || g == 0; g++) {
+		int64_t block_size = d->by_block_size_count ? d->by_block_size[g].key : 0;
+		double median_s = peer_median_s(v, block_size, scratch_s);
+
+		for (size_t i = 0; !isnan(median_s) && i < v->steps.count; i++) {
+			if (is_peer(&all[i], block_size) && sb_is_slow(seconds(&all[i]), median_s, ratio)) {
+				list_slow(d, &all[i], median_s);
+				tell_loop(v, model, &all[i], median_s);
+			}
+		}
+	}
+}
+
+static void store_series(struct sb_video *v, struct sb_model *model)
+{
+	static const char *const columns[] = { "duration_s", "step_index", "block_index", "cached_count" };
+	const struct sb_step_note *all = v->steps.items;
+	struct sb_sampled s;
+
+	if (sb_sampled_init(&s, columns, 4, sb_model_points(model, v->run)) != 0) {
+		v->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < v->steps.count; i++) {
+		double row[4] = { seconds(&all[i]), all[i].step >= 0 ? (double)all[i].step : NAN,
+			(double)all[i].block, all[i].cached };
+
+		if (sb_sampled_add(&s, (double)all[i].end_ns / 1e9, row) != 0)
+			v->failed = true;
+	}
+	if (sb_sampled_store(&s, model, &model->diffusion.series) != 0)
+		v->failed = true;
+	sb_sampled_done(&s);
+}
+
+static void fill_generations(struct sb_video *v, struct sb_model *model)
+{
+	const struct sb_step_note *all = v->steps.items;
+
+	for (size_t i = 0; i < v->steps.count; i++) {
+		struct sb_generation *g;
+
+		if (all[i].generation >= model->generations.count)
+			continue;
+		g = &model->generations.all[all[i].generation];
+		g->steps = (g->steps < 0 ? 0 : g->steps) + 1;
+	}
+}
+
+static int blocks_by_track(const void *a, const void *b)
+{
+	const struct sb_block_note *x = a, *y = b;
+
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+void sb_steps_fill(struct sb_video *v, struct sb_model *model)
+{
+	struct sb_diffusion_section *d = &model->diffusion;
+	struct sb_stats first;
+	double *scratch_s;
+
+	d->frames = d->latent_frames = d->blocks = d->steps = d->tiles = -1;
+	d->fps = d->bps = d->steps_per_video = d->steps_per_block = d->forwards_per_step = NAN;
+	d->cached_ratio = d->first_step_s = NAN;
+	d->steps_per_chain = -1;
+	if (v->blocks.count)
+		qsort(v->blocks.items, v->blocks.count, sizeof(struct sb_block_note), blocks_by_track);
+	keep_outermost(v);
+	assign_generations(v);
+	find_chains(v);
+	scratch_s = malloc((v->steps.count + 1) * sizeof *scratch_s);
+	if (!scratch_s) {
+		v->failed = true;
+		return;
+	}
+	stats_of(v, ALL, scratch_s, &d->step);
+	stats_of(v, COMPUTED, scratch_s, &d->computed_step);
+	stats_of(v, WARM, scratch_s, &d->warm_step);
+	stats_of(v, CACHED, scratch_s, &d->cached_step);
+	stats_of(v, FIRST, scratch_s, &first);
+	if (v->steps.count) {
+		d->first_step_s = first.median;
+		d->cached_steps = d->cached_step.count;
+		d->cached_ratio = (double)d->cached_steps / (double)v->steps.count;
+		group(v, model, false, scratch_s, &d->by_block_size, &d->by_block_size_count);
+		group(v, model, true, scratch_s, &d->by_step, &d->by_step_count);
+		find_trace_edges(v, model);
+		find_slow(v, model, scratch_s);
+		store_series(v, model);
+		fill_generations(v, model);
+	}
+	add_rest(&v->rest_steps, &d->step);
+	add_rest(&v->rest_steps, &d->computed_step);
+	free(scratch_s);
+	if (!d->step.count)
+		return;
+	d->present = true;
+	d->steps = d->step.count;
+	d->steps_per_chain = v->longest_chain ? v->longest_chain : -1;
+	if (v->forward_count + v->nested_steps)
+		d->forwards_per_step = (double)(v->forward_count + v->nested_steps) / (double)d->steps;
+	if (v->steps.count)
+		d->steps_per_video = (double)v->steps.count / (double)v->generations.count;
+}

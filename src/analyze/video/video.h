@@ -1,0 +1,101 @@
+/* What a video pipeline did: generations, scheduler steps, blocks, frames, and
+ * the rates that follow. Frames are counted once; latent frames are not frames;
+ * a step is a scheduler step, whatever runs inside it.
+ *
+ * One pass takes notes (video_notes.c); then generations.c, steps.c, blocks.c
+ * and rates.c fill the model from them, in this order. */
+#ifndef SB_ANALYZE_VIDEO_VIDEO_H
+#define SB_ANALYZE_VIDEO_VIDEO_H
+
+#include "analyze/analysis.h"
+#include "base/map.h"
+#include "base/part.h"
+#include "base/vec.h"
+
+extern const struct sb_analysis sb_analysis_video;
+
+#define SB_NO_GENERATION UINT32_MAX
+
+struct sb_step_note {
+	int64_t begin_ns, end_ns;
+	int64_t step; /* -1: none */
+	int64_t block_size; /* frames; 0: none */
+	int64_t block; /* the chain it belongs to, set by steps.c */
+	int64_t ordinal; /* among the steps of its name, from 0 */
+	double timestep; /* NaN: none */
+	uint32_t name;
+	uint32_t track;
+	uint32_t generation;
+	bool measured; /* the caller's stopwatch: may overlap, is never nested */
+	bool cached;
+	bool first; /* of its generation */
+	bool trace_edge; /* strobe's GPU trace began or ended in it, set by steps.c */
+};
+
+struct sb_block_note {
+	int64_t begin_ns, end_ns;
+	int64_t index, frames; /* -1, 0: none */
+	int64_t memory_bytes; /* -1: none */
+	int64_t steps; /* set by steps.c */
+	uint32_t track;
+	uint32_t generation;
+	bool measured;
+};
+
+struct sb_generation_note {
+	int64_t begin_ns, end_ns;
+	int64_t frames, width, height, latent_frames; /* -1: none */
+	int64_t counted; /* strobe_frames() inside it */
+	int64_t decoded; /* frames of its VAE decodes; -1: none */
+	const char *name;
+	uint32_t track;
+	bool open, cut; /* then frames and latent_frames are those it has counted, not those it was to make */
+};
+
+/* A stage that is for something (part.h), outermost of its kind. */
+struct sb_part_note {
+	int64_t begin_ns, end_ns;
+	int64_t frames; /* -1: none */
+	uint32_t track;
+	uint32_t generation;
+	enum sb_part part;
+};
+
+struct sb_frames_note {
+	int64_t t_ns, count;
+};
+
+struct sb_video {
+	struct sb_run *run;
+	struct sb_vec steps, blocks, generations, parts, frames;
+	int64_t frames_total; /* counted; -1: never */
+	int64_t dropped_total; /* -1: never */
+	int64_t latent_frames, tiles; /* attributes of stages; -1: none */
+	int64_t forward_count;
+	struct sb_map ordinals; /* name -> steps of that name so far */
+	int64_t nested_steps; /* steps inside steps: forwards in truth */
+	double flops; /* sum; 0: none */
+	/* what has no detail any more: folded by the recorder, or past the cap here */
+	struct sb_video_rest {
+		int64_t count, frames;
+		double total_s, min_s, max_s;
+	} rest_steps, rest_blocks;
+	uint32_t block_paths[16]; /* of folded blocks: their sums of frames come by path */
+	size_t block_path_count;
+	bool failed;
+	/* worked out on the way */
+	bool whole_run;
+	bool blocks_from_steps;
+	int64_t chain_count;
+	int64_t longest_chain;
+};
+
+void sb_generations_fill(struct sb_video *v, struct sb_model *model);
+void sb_steps_fill(struct sb_video *v, struct sb_model *model);
+void sb_blocks_fill(struct sb_video *v, struct sb_model *model);
+void sb_rates_fill(struct sb_video *v, struct sb_model *model);
+
+/* The generation a moment on a track belongs to. */
+uint32_t sb_generation_at(const struct sb_video *v, uint32_t track, int64_t t_ns);
+
+#endif

@@ -1,0 +1,120 @@
+/* Many ranks into one report. Facts are added as they are read, in any order
+ * and from several threads one after the other; only numbers are kept. */
+#ifndef SB_COMPARE_AGGREGATE_H
+#define SB_COMPARE_AGGREGATE_H
+
+#include "compare/align.h"
+#include "compare/facts.h"
+
+/* Over ranks: which has the least, which the most. */
+struct sb_extent {
+	size_t count; /* ranks that have it */
+	double min, max, avg, sum, median;
+	int64_t min_rank, max_rank;
+};
+
+struct sb_aggregate_rank {
+	int64_t rank;
+	char *label, *host, *id;
+	char *damage; /* what of its recording could not be read; NULL: nothing */
+	int64_t world_size; /* -1: none */
+	uint64_t start_real_ns;
+	bool complete;
+	double metrics[SB_METRIC_COUNT];
+	double work_s; /* wall time less waiting at collectives and outside every stage */
+	double behind_s; /* how much more work than the median rank; the others wait for it */
+	double caused_wait_s; /* what the others waited at meetings where it came last; NaN: not known */
+	size_t last_count; /* meetings where it came last */
+	bool straggler;
+	char *slow_stage; /* where most of it is; NULL */
+	double slow_stage_s, slow_stage_median_s;
+	struct sb_fact_meeting *meetings;
+	size_t meeting_count;
+	int64_t meeting_total; /* more than meeting_count: the later ones are not here */
+	struct sb_align_rank align;
+};
+
+struct sb_aggregate_stage {
+	const char *name, *code; /* code NULL: none */
+	const char *key;
+	uint32_t depth, role;
+	uint64_t call_count;
+	struct sb_extent total_s, self_s;
+	double min_s, max_s; /* of one call, over all ranks */
+	double p50_s, p95_s, p99_s; /* of one call; NaN without histograms */
+	double imbalance_ratio; /* max / avg - 1 of the total */
+	double imbalance_s; /* max - avg: what an average rank would wait */
+	/* private */
+	struct sb_histogram calls;
+	double *totals, *selves; /* per rank slot; NaN: not there */
+	size_t rank_room;
+};
+
+struct sb_aggregate_problem {
+	char *label;
+	char *what;
+};
+
+/* One world size of several, for scaling. */
+struct sb_scale {
+	int64_t world_size;
+	size_t ranks;
+	double wall_s; /* the slowest rank's */
+	double generation_s; /* median; NaN */
+	double speedup; /* against the smallest world */
+	double efficiency_split_ratio; /* same work split: speed-up / growth of the world */
+	double efficiency_kept_ratio; /* same work per rank: time stays, 1 is ideal */
+};
+
+struct sb_aggregate {
+	struct sb_aggregate_rank *ranks; /* by rank, after finishing */
+	size_t rank_count;
+	int64_t world_size; /* -1: nobody said */
+	int64_t *missing; /* ranks nobody brought */
+	size_t missing_count;
+	struct sb_aggregate_problem *problems; /* broken, doubled */
+	size_t problem_count;
+	size_t report_count; /* all that were read */
+	struct sb_extent metrics[SB_METRIC_COUNT];
+	struct sb_extent work_s;
+	struct sb_aggregate_stage *stages; /* the largest imbalance in seconds first */
+	size_t stage_count;
+	size_t left_out_count; /* stages past the cap */
+	double wait_s; /* at collectives, all ranks */
+	double wait_ratio; /* of all ranks' wall time; NaN: no collectives */
+	size_t meeting_count; /* that more than half of the ranks have in common */
+	size_t straggler_count;
+	struct sb_scale *scales; /* by world size; only where there are several */
+	size_t scale_count;
+	double residual_s; /* of the clocks; NaN: not known */
+	size_t host_count;
+	double percentile_error_ratio;
+	char *job; /* "" unknown */
+	bool meetings_elsewhere; /* they were judged where they are kept: ranks have none of their own */
+	/* private */
+	struct sb_strings strings;
+	struct sb_map_of_stages *index;
+};
+
+struct sb_aggregate *sb_aggregate_new(void); /* NULL: no memory */
+void sb_aggregate_free(struct sb_aggregate *a); /* takes NULL */
+
+/* Takes what it needs; the facts stay the caller's. */
+int sb_aggregate_add(struct sb_aggregate *a, const struct sb_facts *facts);
+/* An input that could not be read: named in the report, the rest goes on. */
+int sb_aggregate_broken(struct sb_aggregate *a, const char *label, const char *why);
+
+/* A stage that was added up elsewhere; finishing leaves it as it is. */
+int sb_aggregate_add_stage(
+	struct sb_aggregate *a, const struct sb_aggregate_stage *stage, const char *name, const char *code);
+
+/* Everything is in: extents, stragglers, alignment, scaling. Where several world
+ * sizes were given, the report is on the largest; the others scale. */
+int sb_aggregate_finish(struct sb_aggregate *a);
+
+/* ---- for aggregate's own files ---- */
+void sb_extent_of(const double *values, const int64_t *ranks, size_t count, struct sb_extent *out_extent);
+int sb_aggregate_find_stragglers(struct sb_aggregate *a);
+int sb_aggregate_meet(struct sb_aggregate *a);
+
+#endif

@@ -1,0 +1,92 @@
+/* What changed between runs, whether it is real, and what likely explains it.
+ * Either side may be several runs of the same thing. */
+#ifndef SB_COMPARE_COMPARE_H
+#define SB_COMPARE_COMPARE_H
+
+#include "compare/facts.h"
+#include "stats/statistics.h"
+
+struct sb_stage_change {
+	const char *name; /* as in NEW, else as in BASE */
+	const char *old_name; /* where the words differ; NULL */
+	const char *code; /* NULL: none */
+	uint32_t depth;
+	enum sb_verdict verdict;
+	struct sb_judgement judgement; /* of the time of all calls, or of one call: see per_call */
+	bool per_call; /* judged on single calls: there are repetitions inside a run */
+	double base_s, now_s; /* medians over runs of the total; NaN: not there or not timed */
+	double base_self_s, now_self_s;
+	double base_count, now_count;
+	double contribution_s; /* change of self time: these add up to the change of the total */
+	enum sb_stage_state base_state, now_state;
+	bool in_base, in_now;
+	const char *reason; /* why skipped */
+};
+
+struct sb_metric_change {
+	enum sb_metric metric;
+	double base, now; /* medians; NaN: absent */
+	enum sb_verdict verdict; /* VANISHED: the metric went missing */
+	struct sb_judgement judgement;
+};
+
+struct sb_setting_change {
+	enum sb_fact_scope scope;
+	const char *where; /* a stage's label, "": the run */
+	const char *key;
+	const char *base, *now; /* NULL: not set */
+};
+
+struct sb_gate {
+	char *name; /* a metric, a stage's name or code; "" : the total */
+	double ratio; /* 0.05: fails above + 5 % */
+};
+
+struct sb_comparison {
+	const struct sb_facts *const *base; /* borrowed */
+	const struct sb_facts *const *now;
+	size_t base_count, now_count;
+	struct sb_tolerance tolerance;
+	struct sb_metric_change total;
+	bool per_generation; /* the sides made different numbers of videos: total is of one */
+	struct sb_stage_change *stages; /* the largest contribution first, whatever its sign */
+	size_t stage_count;
+	double unattributed_change_s;
+	struct sb_metric_change metrics[SB_METRIC_COUNT]; /* those in either side, total not among them */
+	size_t metric_count;
+	struct sb_setting_change *settings;
+	size_t setting_count;
+	char **explanations; /* sentences, the most telling first */
+	size_t explanation_count;
+	char **failures; /* sentences: why the gate fails */
+	size_t failure_count;
+	size_t gate_count;
+	/* private */
+	struct sb_strings strings;
+};
+
+struct sb_compare_options {
+	struct sb_tolerance tolerance; /* all zero: the default */
+	const struct sb_gate *gates;
+	size_t gate_count;
+	bool allow_missing; /* a metric that went missing does not fail the gate */
+};
+
+int sb_compare(const struct sb_facts *const *base, size_t base_count, const struct sb_facts *const *now,
+	size_t now_count, const struct sb_compare_options *options, struct sb_comparison **out_comparison);
+void sb_comparison_free(struct sb_comparison *c); /* takes NULL */
+
+/* "5%", "vae_decode=10%,peak_memory=2%"; the caller frees with sb_gates_free. */
+int sb_gates_parse(const char *text, struct sb_gate **out_gates, size_t *out_count);
+void sb_gates_free(struct sb_gate *gates, size_t count);
+
+/* "[4f.2] UNet pipeline", into a buffer. */
+void sb_stage_label(const char *code, const char *name, char *out, size_t size);
+
+/* ---- for compare's own files ---- */
+int sb_comparison_say(char ***list, size_t *count, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+int sb_compare_explain(struct sb_comparison *c);
+int sb_compare_gate(struct sb_comparison *c, const struct sb_compare_options *options);
+
+#endif

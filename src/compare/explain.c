@@ -1,0 +1,261 @@
+/* Plain sentences about a comparison, each only where its numbers support it:
+ * first what may be the cause, then which stages carry the change. */
+#include "compare/compare.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SHARE_WORTH_A_WORD 0.05 /* of the total's change */
+#define SHIFT_WORTH_A_WORD 0.02 /* of the total, where it did not change */
+
+#define say(c, ...) sb_comparison_say(&(c)->explanations, &(c)->explanation_count, __VA_ARGS__)
+
+struct values {
+	double base, now;
+	char base_text[32], now_text[32];
+};
+
+/* False when either side has no such metric. */
+static bool look(const struct sb_comparison *c, enum sb_metric metric, struct values *v)
+{
+	const struct sb_metric_change *m = (enum sb_metric)c->total.metric == metric ? &c->total : NULL;
+
+	for (size_t i = 0; i < c->metric_count && !m; i++)
+		if (c->metrics[i].metric == metric)
+			m = &c->metrics[i];
+	if (!m || isnan(m->base) || isnan(m->now))
+		return false;
+	v->base = m->base;
+	v->now = m->now;
+	sb_metric_text(metric, m->base, v->base_text, sizeof v->base_text);
+	sb_metric_text(metric, m->now, v->now_text, sizeof v->now_text);
+	return true;
+}
+
+static bool slower(const struct sb_comparison *c)
+{
+	return c->total.now > c->total.base;
+}
+
+/* ---- causes ------------------------------------------------------------- */
+
+/* Memory that grew pushes files out of the page cache, and reads collapse. */
+static int disk_collapsed(struct sb_comparison *c)
+{
+	static const enum sb_metric kinds[] = { SB_METRIC_RSS_PEAK, SB_METRIC_RAM_PEAK,
+		SB_METRIC_GPU_MEMORY_PEAK };
+	struct values disk, memory;
+	bool grew = false;
+
+	if (!look(c, SB_METRIC_DISK_READ, &disk) || !(disk.base > 50e6) || !(disk.now < disk.base / 3) ||
+		!slower(c))
+		return 0;
+	for (size_t i = 0; i < 3 && !grew; i++)
+		grew = look(c, kinds[i], &memory) && memory.now > 1.3 * memory.base;
+	if (!grew)
+		return say(c, "disk reads fell %s -> %s: the run waits for its files", disk.base_text,
+			disk.now_text);
+	return say(c,
+		"disk reads fell %s -> %s while peak memory rose %s -> %s: the larger process leaves less "
+		"room "
+		"for cached files",
+		disk.base_text, disk.now_text, memory.base_text, memory.now_text);
+}
+
+static int swapped(struct sb_comparison *c)
+{
+	struct values swap;
+
+	if (!look(c, SB_METRIC_SWAP_PEAK, &swap) || !(swap.now > swap.base + 256e6) || !slower(c))
+		return 0;
+	return say(c, "swap in use rose %s -> %s: memory ran short", swap.base_text, swap.now_text);
+}
+
+static int clocked_down(struct sb_comparison *c)
+{
+	struct values clock, temperature;
+
+	if (!look(c, SB_METRIC_GPU_CLOCK, &clock) || !(clock.now < 0.95 * clock.base) || !slower(c))
+		return 0;
+	if (look(c, SB_METRIC_GPU_TEMPERATURE, &temperature) && temperature.now > temperature.base + 3)
+		return say(c, "the GPU clock fell %s -> %s while its temperature rose %s -> %s: it throttled",
+			clock.base_text, clock.now_text, temperature.base_text, temperature.now_text);
+	return say(c, "the GPU clock fell %s -> %s", clock.base_text, clock.now_text);
+}
+
+static int gpu_waits(struct sb_comparison *c)
+{
+	struct values busy;
+
+	if (!look(c, SB_METRIC_GPU_UTILIZATION, &busy) || !(busy.now < busy.base - 10) || !slower(c))
+		return 0;
+	return say(c, "GPU utilisation fell %s -> %s: the added time is spent waiting, not computing",
+		busy.base_text, busy.now_text);
+}
+
+static int cache_misses(struct sb_comparison *c)
+{
+	struct values hits;
+
+	if (!look(c, SB_METRIC_CACHE_HITS, &hits) || !(hits.now < hits.base - 0.05) || !slower(c))
+		return 0;
+	return say(c, "the cache hit rate fell %s -> %s: more steps were computed", hits.base_text,
+		hits.now_text);
+}
+
+static int nearly_full(struct sb_comparison *c)
+{
+	struct values peak, total;
+
+	if (!look(c, SB_METRIC_GPU_MEMORY_PEAK, &peak) || !look(c, SB_METRIC_GPU_MEMORY_TOTAL, &total) ||
+		!slower(c) || !(peak.now > 0.95 * total.now) || peak.base > 0.95 * total.base)
+		return 0;
+	return say(c, "peak GPU memory rose %s -> %s of %s: the allocator frees and retries", peak.base_text,
+		peak.now_text, total.now_text);
+}
+
+static int more_offload(struct sb_comparison *c)
+{
+	struct values offload;
+
+	if (!look(c, SB_METRIC_OFFLOAD, &offload) ||
+		fabs(offload.now - offload.base) < SHARE_WORTH_A_WORD * fabs(c->total.now - c->total.base) ||
+		(offload.now > offload.base) != slower(c))
+		return 0;
+	return say(c, "offload (moving weights) went %s -> %s", offload.base_text, offload.now_text);
+}
+
+static int work_changed(struct sb_comparison *c)
+{
+	static const enum sb_metric counts[] = { SB_METRIC_FRAMES, SB_METRIC_STEPS };
+	struct values v;
+	int err = 0;
+
+	for (size_t i = 0; i < 2 && !err && !c->per_generation; i++)
+		if (look(c, counts[i], &v) && v.base != v.now)
+			err = say(c, "the work differs: %s %s -> %s",
+				counts[i] == SB_METRIC_FRAMES ? "frames" : "steps", v.base_text, v.now_text);
+	return err;
+}
+
+/* ---- which stages ------------------------------------------------------- */
+
+static const struct sb_setting_change *setting_of(const struct sb_comparison *c, const char *label)
+{
+	for (size_t i = 0; i < c->setting_count; i++)
+		if (!strcmp(c->settings[i].where, label))
+			return &c->settings[i];
+	return NULL;
+}
+
+static void describe(const struct sb_comparison *c, const struct sb_stage_change *s, char *out, size_t size)
+{
+	const struct sb_setting_change *setting;
+	char label[200], why[128] = "";
+
+	sb_stage_label(s->code, s->name, label, sizeof label);
+	setting = setting_of(c, label);
+	if (setting && setting->base && setting->now)
+		snprintf(why, sizeof why, ", with %s %s -> %s", setting->key, setting->base, setting->now);
+	else if (s->base_count > 0 && s->now_count > 0 && s->base_count != s->now_count)
+		snprintf(why, sizeof why, ", in %.0f -> %.0f calls", s->base_count, s->now_count);
+	if (isnan(s->base_s))
+		snprintf(out, size, "%s is new and took %.2f s", label, s->now_s);
+	else if (isnan(s->now_s))
+		snprintf(out, size, "%s is gone: %.2f s %s", label, s->base_s, "saved");
+	else if (s->base_self_s < 0.999 * s->base_s || s->now_self_s < 0.999 * s->now_s)
+		snprintf(out, size, "%s, outside the stages in it, took %.2f s %s (%.2f -> %.2f s)", label,
+			fabs(s->contribution_s), s->contribution_s > 0 ? "longer" : "less", s->base_self_s,
+			s->now_self_s);
+	else
+		snprintf(out, size, "%s took %.2f s %s (%.2f -> %.2f s, %+.1f %%%s)", label,
+			fabs(s->contribution_s), s->contribution_s > 0 ? "longer" : "less", s->base_s,
+			s->now_s, 100 * (s->now_s / s->base_s - 1), why);
+}
+
+/* The stages that push in one direction, at most three. */
+static int carriers(struct sb_comparison *c, bool same_direction)
+{
+	double change = c->total.now - c->total.base;
+	size_t told = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < c->stage_count && told < 3 && !err; i++) {
+		const struct sb_stage_change *s = &c->stages[i];
+		bool same = (s->contribution_s > 0) == (change > 0);
+		char text[512];
+
+		if (s->contribution_s == 0 || same != same_direction ||
+			fabs(s->contribution_s) < SHARE_WORTH_A_WORD * fabs(change) ||
+			fabs(s->contribution_s) < c->tolerance.absolute)
+			continue;
+		describe(c, s, text, sizeof text);
+		if (!told && same)
+			err = say(c, "%s: the largest contribution to the change", text);
+		else
+			err = say(c, "%s%s", same ? "" : "against it: ", text);
+		told++;
+	}
+	return err;
+}
+
+/* The total stayed: what moved inside it? */
+static int shifts(struct sb_comparison *c)
+{
+	size_t told = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < c->stage_count && told < 3 && !err; i++) {
+		const struct sb_stage_change *s = &c->stages[i];
+		char text[512];
+
+		if (fabs(s->contribution_s) < SHIFT_WORTH_A_WORD * c->total.base ||
+			fabs(s->contribution_s) <= c->tolerance.absolute)
+			break;
+		describe(c, s, text, sizeof text);
+		err = say(c, "%s%s", told ? "" : "the total stayed, but inside it ", text);
+		told++;
+	}
+	return err;
+}
+
+static int outside(struct sb_comparison *c)
+{
+	double change = c->total.now - c->total.base;
+
+	for (size_t i = 0; i < c->metric_count; i++) {
+		const struct sb_metric_change *m = &c->metrics[i];
+
+		if (m->metric != SB_METRIC_UNATTRIBUTED || isnan(m->base) || isnan(m->now))
+			continue;
+		c->unattributed_change_s = m->now - m->base;
+		if (fabs(c->unattributed_change_s) > 2 * SHARE_WORTH_A_WORD * fabs(change) &&
+			fabs(c->unattributed_change_s) > c->tolerance.absolute)
+			return say(c,
+				"time outside every stage went %.2f -> %.2f s (%+.2f s): nothing says what "
+				"it was spent on",
+				m->base, m->now, c->unattributed_change_s);
+	}
+	return 0;
+}
+
+int sb_compare_explain(struct sb_comparison *c)
+{
+	static int (*const rules[])(struct sb_comparison *) = { work_changed, disk_collapsed, swapped,
+		clocked_down, nearly_full, cache_misses, gpu_waits, more_offload };
+	int err = 0;
+
+	if (isnan(c->total.base) || isnan(c->total.now))
+		return 0;
+	if (c->total.verdict == SB_VERDICT_SAME)
+		return shifts(c);
+	for (size_t i = 0; i < sizeof rules / sizeof rules[0] && !err; i++)
+		err = rules[i](c);
+	if (!err)
+		err = carriers(c, true);
+	if (!err)
+		err = outside(c);
+	if (!err)
+		err = carriers(c, false);
+	return err;
+}

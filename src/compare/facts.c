@@ -1,0 +1,442 @@
+/* A report model's comparable facts. */
+#include "compare/facts.h"
+
+#include "base/buf.h"
+#include "base/error.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sb_facts *sb_facts_new(const char *label)
+{
+	struct sb_facts *f = calloc(1, sizeof *f);
+
+	if (!f) {
+		sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", label);
+		return NULL;
+	}
+	f->rank = f->local_rank = f->world_size = -1;
+	for (int i = 0; i < SB_METRIC_COUNT; i++)
+		f->metrics[i] = NAN;
+	f->label = sb_facts_text(f, label);
+	f->id = f->name = f->host = f->job = "";
+	return f;
+}
+
+void sb_facts_free(struct sb_facts *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->stage_count; i++)
+		free(f->stages[i].attrs);
+	for (size_t i = 0; i < f->histogram_count; i++)
+		sb_histogram_done(&f->histograms[i]);
+	free(f->histograms);
+	free(f->stages);
+	free(f->pairs);
+	free(f->meetings);
+	free(f->numbers);
+	sb_strings_done(&f->strings);
+	free(f);
+}
+
+const char *sb_facts_text(struct sb_facts *f, const char *text)
+{
+	if (!text)
+		return NULL;
+	return sb_strings_text(&f->strings, sb_strings_add(&f->strings, text, strlen(text)));
+}
+
+int sb_facts_add_pair(struct sb_facts *f, enum sb_fact_scope scope, const char *key, const char *value)
+{
+	size_t n = f->pair_count;
+
+	if (!(n & (n - 1))) {
+		struct sb_fact_pair *grown = realloc(f->pairs, (n ? n * 2 : 1) * sizeof *grown);
+
+		if (!grown)
+			return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+		f->pairs = grown;
+	}
+	f->pairs[f->pair_count++] = (struct sb_fact_pair){ scope, sb_facts_text(f, key),
+		sb_facts_text(f, value) };
+	return 0;
+}
+
+/* A code names a stage wherever it hangs and whatever its words have become;
+ * without one it is the names from the root. */
+int sb_facts_key_stages(struct sb_facts *f)
+{
+	struct sb_buf key = { 0 };
+
+	for (size_t i = 0; i < f->stage_count; i++) {
+		struct sb_fact_stage *s = &f->stages[i];
+
+		sb_buf_clear(&key);
+		if (s->code && *s->code)
+			sb_buf_printf(&key, "[%s]", s->code);
+		else if (s->parent >= 0)
+			sb_buf_printf(&key, "%s/%s", f->stages[s->parent].key, s->name);
+		else
+			sb_buf_puts(&key, s->name);
+		s->key = sb_facts_text(f, sb_buf_text(&key));
+	}
+	if (key.failed)
+		sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+	sb_buf_done(&key);
+	return key.failed ? STROBE_ENOMEM : 0;
+}
+
+/* ---- from the model ----------------------------------------------------- */
+
+static void pair_text(const struct sb_pair *p, char *out, size_t size)
+{
+	switch (p->type) {
+	case STROBE_TYPE_INT: snprintf(out, size, "%" PRId64, p->i); break;
+	case STROBE_TYPE_FLOAT: snprintf(out, size, "%.10g", p->f); break;
+	case STROBE_TYPE_BOOL: snprintf(out, size, "%s", p->i ? "true" : "false"); break;
+	default: snprintf(out, size, "%s", p->s ? p->s : ""); break;
+	}
+}
+
+static int take_pairs(struct sb_facts *f, enum sb_fact_scope scope, const struct sb_pair *pairs, size_t count)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		char text[512];
+
+		pair_text(&pairs[i], text, sizeof text);
+		err = sb_facts_add_pair(f, scope, pairs[i].key, text);
+	}
+	return err;
+}
+
+static double column_stat(const struct sb_model *m, const char *source, const char *const *names, bool max)
+{
+	for (size_t i = 0; i < m->series_count; i++) {
+		const struct sb_series *s = &m->series[i];
+
+		if (strcmp(s->source, source))
+			continue;
+		for (const char *const *name = names; *name; name++) {
+			const struct sb_series_column *c = sb_series_column_find(s, *name);
+
+			if (c && c->stats.count > 0)
+				return max ? c->stats.max : c->stats.mean;
+		}
+	}
+	return NAN;
+}
+
+/* Columns that only grow: their rise over the time they were watched. */
+static double rate_of(const struct sb_model *m, const char *source, const char *name)
+{
+	for (size_t i = 0; i < m->series_count; i++) {
+		const struct sb_series *s = &m->series[i];
+		const struct sb_series_column *c = strcmp(s->source, source) ? NULL
+									     : sb_series_column_find(s, name);
+
+		if (c && s->count > 1 && s->t_s[s->count - 1] > s->t_s[0] && c->stats.count > 1)
+			return (c->stats.last - c->first) / (s->t_s[s->count - 1] - s->t_s[0]);
+	}
+	return NAN;
+}
+
+#define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define MB 1048576.0 /* as torch and nvidia-smi print them */
+
+static double first_of(double a, double b)
+{
+	return isnan(a) ? b : a;
+}
+
+/* Of these, nothing was measured where it is not positive. */
+static double known(double value)
+{
+	return value > 0 ? value : NAN;
+}
+
+static void take_video(struct sb_facts *f, const struct sb_model *m)
+{
+	double *metrics = f->metrics;
+
+	metrics[SB_METRIC_FPS] = known(m->summary.fps_wall);
+	metrics[SB_METRIC_FPS_COMPUTE] = known(m->summary.fps_compute);
+	metrics[SB_METRIC_BPS] = known(m->summary.bps_wall);
+	metrics[SB_METRIC_FRAMES] = known((double)m->summary.frames);
+	metrics[SB_METRIC_STEPS] = known((double)m->summary.steps);
+	metrics[SB_METRIC_FIRST_BLOCK] = known(m->summary.first_block_s);
+	if (m->generations.total > 0 && !m->generations.whole_run)
+		metrics[SB_METRIC_GENERATIONS] = (double)m->generations.total;
+	if (!m->generations.whole_run && m->generations.time.count > 0)
+		metrics[SB_METRIC_GENERATION] = m->generations.time.p50;
+	if (m->diffusion.present && m->diffusion.step.count > 0)
+		metrics[SB_METRIC_STEP] = m->diffusion.step.p50;
+	if (m->diffusion.present && m->diffusion.offload_s > 0)
+		metrics[SB_METRIC_OFFLOAD] = m->diffusion.offload_s;
+	if (m->streaming.present)
+		metrics[SB_METRIC_DROPPED] = m->streaming.dropped_ratio;
+	if (m->caches.present) {
+		double hits = 0, requests = 0;
+
+		for (size_t i = 0; i < m->caches.cache_count; i++) {
+			hits += (double)m->caches.caches[i].hits;
+			requests += (double)(m->caches.caches[i].hits + m->caches.caches[i].misses);
+		}
+		metrics[SB_METRIC_CACHE_HITS] = requests > 0 ? hits / requests : NAN;
+	}
+}
+
+static void take_resources(struct sb_facts *f, const struct sb_model *m)
+{
+	double *metrics = f->metrics;
+
+	metrics[SB_METRIC_GPU_MEMORY_PEAK] = first_of(
+		known(m->summary.gpu_peak_bytes), MB * column_stat(m, "gpu", NAMES("memory_used_mb"), true));
+	metrics[SB_METRIC_GPU_MEMORY_MEAN] = MB * column_stat(m, "gpu", NAMES("memory_used_mb"), false);
+	metrics[SB_METRIC_GPU_RESERVED_PEAK] = known(m->summary.gpu_reserved_peak_bytes);
+	metrics[SB_METRIC_GPU_MEMORY_TOTAL] = known(m->summary.gpu_total_bytes);
+	metrics[SB_METRIC_RAM_PEAK] = first_of(
+		known(m->summary.ram_peak_bytes), known(m->memory.ram_peak_bytes));
+	if (m->memory.present) {
+		metrics[SB_METRIC_RSS_PEAK] = known(m->memory.rss_peak_bytes);
+		metrics[SB_METRIC_SWAP_PEAK] = m->memory.swap_peak_bytes;
+		metrics[SB_METRIC_PAGE_CACHE_PEAK] = known(m->memory.page_cache_peak_bytes);
+	}
+	metrics[SB_METRIC_GPU_UTILIZATION] = column_stat(m, "gpu", NAMES("utilization_percent"), false);
+	metrics[SB_METRIC_GPU_TEMPERATURE] = column_stat(m, "gpu", NAMES("temperature_c"), true);
+	metrics[SB_METRIC_GPU_POWER] = column_stat(m, "gpu", NAMES("power_w"), false);
+	metrics[SB_METRIC_GPU_CLOCK] = column_stat(m, "gpu", NAMES("sm_clock_mhz"), false);
+	metrics[SB_METRIC_ENERGY] = known(m->summary.energy_wh);
+	metrics[SB_METRIC_CPU] = column_stat(m, "cpu", NAMES("usage_percent"), false);
+	metrics[SB_METRIC_DISK_READ] = first_of(
+		rate_of(m, "disk", "read_bytes"), rate_of(m, "disk", "machine_read_bytes"));
+	metrics[SB_METRIC_DISK_WRITE] = first_of(
+		rate_of(m, "disk", "write_bytes"), rate_of(m, "disk", "machine_write_bytes"));
+	if (m->gpu.present) {
+		double copies = 0;
+
+		for (size_t i = 0; i < m->gpu.copy_count; i++)
+			copies += m->gpu.copies[i].total_s;
+		metrics[SB_METRIC_GPU_BUSY] = m->gpu.busy_s;
+		metrics[SB_METRIC_GPU_IDLE] = m->gpu.idle_s;
+		metrics[SB_METRIC_COPIES] = copies;
+		metrics[SB_METRIC_COMMUNICATION] = m->gpu.communication_s;
+	}
+}
+
+static void take_stage_times(struct sb_facts *f, const struct sb_model *m)
+{
+	double collective = NAN, offload = NAN;
+
+	f->metrics[SB_METRIC_WALL] = m->stages.wall_s;
+	f->metrics[SB_METRIC_UNATTRIBUTED] = m->stages.unattributed_s;
+	for (size_t i = 0; i < m->stages.stage_count; i++) {
+		const struct sb_stage *s = &m->stages.stages[i];
+		bool nested = s->parent >= 0 && m->stages.stages[s->parent].role == s->role;
+
+		if (nested || s->state == SB_STAGE_SKIPPED || s->state == SB_STAGE_UNTIMED)
+			continue;
+		if (s->role == STROBE_ROLE_COLLECTIVE)
+			collective = (isnan(collective) ? 0 : collective) + s->total_s;
+		if (s->role == STROBE_ROLE_OFFLOAD)
+			offload = (isnan(offload) ? 0 : offload) + s->total_s;
+	}
+	f->metrics[SB_METRIC_COLLECTIVE] = collective;
+	if (isnan(f->metrics[SB_METRIC_OFFLOAD]))
+		f->metrics[SB_METRIC_OFFLOAD] = offload;
+}
+
+static const struct sb_iterations *iterations_of(const struct sb_model *m, const struct sb_stage *s)
+{
+	for (size_t i = 0; i < m->iterations.count; i++) {
+		const struct sb_iterations *it = &m->iterations.all[i];
+
+		if (it->role == s->role && !strcmp(it->name, s->name) && it->all.count == s->count)
+			return it;
+	}
+	return NULL;
+}
+
+static int take_attrs(struct sb_facts *f, struct sb_fact_stage *to, const struct sb_stage *s)
+{
+	if (!s->attr_count)
+		return 0;
+	to->attrs = calloc(s->attr_count, sizeof *to->attrs);
+	if (!to->attrs)
+		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+	for (size_t i = 0; i < s->attr_count; i++) {
+		const struct sb_stage_attr *a = &s->attrs[i];
+		struct sb_pair *p = &to->attrs[to->attr_count];
+
+		/* a value that differs from call to call is data, not configuration */
+		if (!a->text && a->count > 1 && a->min != a->max)
+			continue;
+		p->key = sb_facts_text(f, a->key);
+		p->type = a->text ? STROBE_TYPE_STRING : STROBE_TYPE_FLOAT;
+		p->f = a->last;
+		p->s = sb_facts_text(f, a->text);
+		to->attr_count++;
+	}
+	return 0;
+}
+
+static int take_stages(struct sb_facts *f, const struct sb_model *m, double **numbers)
+{
+	int err = 0;
+
+	f->stages = calloc(m->stages.stage_count + 1, sizeof *f->stages);
+	if (!f->stages)
+		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+	for (size_t i = 0; i < m->stages.stage_count && !err; i++) {
+		const struct sb_stage *s = &m->stages.stages[i];
+		const struct sb_iterations *it = iterations_of(m, s);
+		bool timed = s->state != SB_STAGE_SKIPPED && s->state != SB_STAGE_UNTIMED;
+		struct sb_fact_stage *to = &f->stages[f->stage_count++];
+
+		*to = (struct sb_fact_stage){ .name = sb_facts_text(f, s->name),
+			.code = sb_facts_text(f, s->code),
+			.parent = s->parent,
+			.depth = s->depth,
+			.role = s->role,
+			.state = s->state,
+			.reason = sb_facts_text(f, s->skip_reason),
+			.count = s->count,
+			.total_s = timed ? s->total_s : NAN,
+			.first_s = s->first_s,
+			.self_s = timed ? s->self_s : NAN,
+			.time = s->time,
+			.gpu_span_s = s->gpu_span_s,
+			.gpu_busy_s = s->gpu_busy_s };
+		if (it && it->series_count) {
+			memcpy(*numbers, it->series_s, it->series_count * sizeof **numbers);
+			to->values = *numbers;
+			to->value_count = it->series_count;
+			*numbers += it->series_count;
+		}
+		err = take_attrs(f, to, s);
+	}
+	return err ? err : sb_facts_key_stages(f);
+}
+
+/* The model's histograms go with it: copies stay. */
+static int take_histograms(struct sb_facts *f, const struct sb_model *m)
+{
+	f->histograms = calloc(m->stages.stage_count + 1, sizeof *f->histograms);
+	if (!f->histograms)
+		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+	for (size_t i = 0; i < m->stages.stage_count; i++) {
+		const struct sb_histogram *calls = m->stages.stages[i].calls;
+		struct sb_histogram *to = &f->histograms[f->histogram_count];
+
+		if (!calls)
+			continue;
+		f->histogram_count++;
+		if (!sb_histogram_merge(to, calls))
+			return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+		f->stages[i].calls = to;
+	}
+	return 0;
+}
+
+static int take_meetings(struct sb_facts *f, const struct sb_model *m)
+{
+	f->meeting_total = m->collectives.total;
+	f->meetings = calloc(m->collectives.count + 1, sizeof *f->meetings);
+	if (!f->meetings)
+		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+	for (size_t i = 0; i < m->collectives.count; i++) {
+		const struct sb_collective *c = &m->collectives.all[i];
+
+		f->meetings[f->meeting_count++] = (struct sb_fact_meeting){ sb_facts_text(f, c->name),
+			c->occurrence, c->begin_s, c->end_s };
+	}
+	return 0;
+}
+
+static void take_repetitions(struct sb_facts *f, const struct sb_model *m, double **numbers)
+{
+	f->generation_s = *numbers;
+	for (size_t i = 0; i < m->generations.count && !m->generations.whole_run; i++)
+		if (!m->generations.all[i].open && !m->generations.all[i].cut)
+			(*numbers)[f->generation_count++] = m->generations.all[i].end_s -
+							    m->generations.all[i].begin_s;
+	*numbers += f->generation_count;
+	for (size_t i = 0; i < m->iterations.count; i++) {
+		const struct sb_iterations *it = &m->iterations.all[i];
+
+		if (it->role != STROBE_ROLE_STEP || it->series_count <= f->step_count)
+			continue;
+		memcpy(*numbers, it->series_s, it->series_count * sizeof **numbers);
+		f->step_s = *numbers;
+		f->step_count = it->series_count;
+		*numbers += it->series_count;
+	}
+}
+
+static void take_session(struct sb_facts *f, const struct sb_model *m)
+{
+	const struct sb_session_section *s = &m->session;
+
+	f->id = sb_facts_text(f, s->id ? s->id : "");
+	f->name = sb_facts_text(f, s->name ? s->name : "");
+	f->host = sb_facts_text(f, s->host ? s->host : "");
+	f->job = sb_facts_text(f, s->job ? s->job : "");
+	f->rank = s->rank;
+	f->local_rank = s->local_rank;
+	f->world_size = s->world_size > 0 ? s->world_size : -1;
+	f->start_real_ns = s->start_real_ns;
+	f->complete = m->recording.complete;
+	if (m->recording.damage_count) {
+		char text[256];
+
+		snprintf(text, sizeof text, "%s (%" PRId64 " %s, %.0f bytes skipped)",
+			m->recording.damage[0].text, m->recording.damage[0].count,
+			m->recording.damage[0].count == 1 ? "place" : "places", m->recording.skipped_bytes);
+		f->damage = sb_facts_text(f, text);
+	}
+}
+
+int sb_facts_of_model(const struct sb_model *m, const char *label, struct sb_facts **out_facts)
+{
+	struct sb_facts *f = sb_facts_new(label);
+	size_t numbers = m->generations.count;
+	double *next;
+	int err;
+
+	if (!f)
+		return STROBE_ENOMEM;
+	for (size_t i = 0; i < m->iterations.count; i++)
+		numbers += 2 * m->iterations.all[i].series_count;
+	next = f->numbers = malloc((numbers + 1) * sizeof *f->numbers);
+	err = next ? 0 : sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", label);
+	if (!err) {
+		take_session(f, m);
+		take_video(f, m);
+		take_resources(f, m);
+		take_stage_times(f, m);
+		take_repetitions(f, m, &next);
+		err = take_stages(f, m, &next);
+	}
+	if (!err)
+		err = take_histograms(f, m);
+	if (!err)
+		err = take_meetings(f, m);
+	if (!err && m->session.command)
+		err = sb_facts_add_pair(f, SB_FACT_COMMAND, "command", m->session.command);
+	if (!err)
+		err = take_pairs(f, SB_FACT_TAG, m->session.tags, m->session.tag_count);
+	if (!err)
+		err = take_pairs(f, SB_FACT_SETTING, m->system.settings, m->system.setting_count);
+	if (!err)
+		err = take_pairs(f, SB_FACT_SYSTEM, m->system.facts, m->system.fact_count);
+	if (err) {
+		sb_facts_free(f);
+		return err;
+	}
+	*out_facts = f;
+	return 0;
+}

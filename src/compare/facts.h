@@ -1,0 +1,149 @@
+/* The facts of one run that can be set beside another run's: its metrics, its
+ * stages, its configuration. Flattened from a report model (here) or read back
+ * from a report file (exchange/report_in.h); nothing is computed twice. */
+#ifndef SB_COMPARE_FACTS_H
+#define SB_COMPARE_FACTS_H
+
+#include "analyze/model.h"
+#include "base/histogram.h"
+#include "base/strings.h"
+
+enum sb_sense { SB_LOWER_IS_BETTER, SB_HIGHER_IS_BETTER, SB_NEUTRAL };
+
+/* symbol, key, words, unit, sense, the smallest change worth a word */
+#define SB_METRICS(X)                                                                                     \
+	X(WALL, "wall_s", "Total", "s", SB_LOWER_IS_BETTER, 0.005)                                        \
+	X(GENERATION, "generation_s", "Generation (median)", "s", SB_LOWER_IS_BETTER, 0.005)              \
+	X(STEP, "step_s", "Step (median)", "s", SB_LOWER_IS_BETTER, 0.0001)                               \
+	X(FIRST_BLOCK, "first_block_s", "First block", "s", SB_LOWER_IS_BETTER, 0.005)                    \
+	X(UNATTRIBUTED, "unattributed_s", "Unattributed", "s", SB_LOWER_IS_BETTER, 0.005)                 \
+	X(COLLECTIVE, "collective_s", "Waiting at collectives", "s", SB_LOWER_IS_BETTER, 0.005)           \
+	X(OFFLOAD, "offload_s", "Offload", "s", SB_LOWER_IS_BETTER, 0.005)                                \
+	X(FPS, "fps", "Frames/s end to end", "frames/s", SB_HIGHER_IS_BETTER, 0.005)                      \
+	X(FPS_COMPUTE, "compute_fps", "Frames/s of compute", "frames/s", SB_HIGHER_IS_BETTER, 0.005)      \
+	X(BPS, "bps", "Blocks/s", "blocks/s", SB_HIGHER_IS_BETTER, 0.005)                                 \
+	X(FRAMES, "frames_count", "Frames", "", SB_NEUTRAL, 0.5)                                          \
+	X(STEPS, "steps_count", "Steps", "", SB_NEUTRAL, 0.5)                                             \
+	X(GENERATIONS, "generation_count", "Generations", "", SB_NEUTRAL, 0.5)                            \
+	X(GPU_MEMORY_PEAK, "gpu_memory_peak_bytes", "Peak GPU memory", "bytes", SB_LOWER_IS_BETTER, 16e6) \
+	X(GPU_MEMORY_MEAN, "gpu_memory_mean_bytes", "Mean GPU memory", "bytes", SB_NEUTRAL, 16e6)         \
+	X(GPU_RESERVED_PEAK, "gpu_reserved_peak_bytes", "Peak GPU memory reserved", "bytes",              \
+		SB_LOWER_IS_BETTER, 16e6)                                                                 \
+	X(GPU_MEMORY_TOTAL, "gpu_memory_total_bytes", "GPU memory there is", "bytes", SB_NEUTRAL, 16e6)   \
+	X(RAM_PEAK, "ram_peak_bytes", "Peak RAM", "bytes", SB_LOWER_IS_BETTER, 16e6)                      \
+	X(RSS_PEAK, "rss_peak_bytes", "Peak process memory", "bytes", SB_LOWER_IS_BETTER, 16e6)           \
+	X(SWAP_PEAK, "swap_peak_bytes", "Peak swap", "bytes", SB_LOWER_IS_BETTER, 16e6)                   \
+	X(PAGE_CACHE_PEAK, "page_cache_peak_bytes", "Peak page cache", "bytes", SB_NEUTRAL, 16e6)         \
+	X(GPU_UTILIZATION, "gpu_utilization_percent", "GPU utilisation", "%", SB_HIGHER_IS_BETTER, 2)     \
+	X(GPU_TEMPERATURE, "gpu_temperature_max_c", "GPU temperature (max)", "°C", SB_LOWER_IS_BETTER, 3) \
+	X(GPU_POWER, "gpu_power_w", "GPU power", "W", SB_NEUTRAL, 5)                                      \
+	X(GPU_CLOCK, "gpu_clock_mhz", "GPU clock", "MHz", SB_HIGHER_IS_BETTER, 20)                        \
+	X(ENERGY, "energy_wh", "Energy", "Wh", SB_LOWER_IS_BETTER, 0.01)                                  \
+	X(CPU, "cpu_percent", "CPU", "%", SB_NEUTRAL, 2)                                                  \
+	X(DISK_READ, "disk_read_bytes_per_s", "Disk reads", "bytes/s", SB_NEUTRAL, 1e6)                   \
+	X(DISK_WRITE, "disk_write_bytes_per_s", "Disk writes", "bytes/s", SB_NEUTRAL, 1e6)                \
+	X(GPU_BUSY, "gpu_busy_s", "GPU busy", "s", SB_NEUTRAL, 0.005)                                     \
+	X(GPU_IDLE, "gpu_idle_s", "GPU idle", "s", SB_LOWER_IS_BETTER, 0.005)                             \
+	X(COPIES, "gpu_copies_s", "GPU copies", "s", SB_LOWER_IS_BETTER, 0.005)                           \
+	X(COMMUNICATION, "communication_s", "Communication", "s", SB_LOWER_IS_BETTER, 0.005)              \
+	X(CACHE_HITS, "cache_hit_ratio", "Cache hit rate", "ratio", SB_HIGHER_IS_BETTER, 0.02)            \
+	X(DROPPED, "dropped_ratio", "Dropped frames", "ratio", SB_LOWER_IS_BETTER, 0.002)
+
+enum sb_metric {
+#define SB_METRIC_ENUM_(symbol, key, words, unit, sense, least) SB_METRIC_##symbol,
+	SB_METRICS(SB_METRIC_ENUM_)
+#undef SB_METRIC_ENUM_
+		SB_METRIC_COUNT
+};
+
+struct sb_metric_info {
+	const char *key; /* in JSON, --fail-above, trends */
+	const char *words; /* for people */
+	const char *unit;
+	enum sb_sense sense;
+	double least_change;
+};
+extern const struct sb_metric_info sb_metric_infos[SB_METRIC_COUNT];
+
+/* By key, with or without its unit, or "total", "peak_memory"…; -1: none such. */
+int sb_metric_find(const char *name);
+/* "14.9 GB", "1.59 s", "83.5 %", with the metric's unit. */
+void sb_metric_text(enum sb_metric metric, double value, char *out, size_t size);
+
+struct sb_fact_stage {
+	const char *name;
+	const char *code; /* NULL: none */
+	const char *key; /* the same stage in another run has the same one */
+	int64_t parent; /* index, smaller than its own; -1: top level */
+	uint32_t depth;
+	uint32_t role;
+	enum sb_stage_state state;
+	const char *reason; /* why skipped; NULL */
+	int64_t count;
+	double total_s, self_s; /* NaN: untimed */
+	double first_s; /* first begin since the run's start; NaN: not known */
+	struct sb_stats time; /* of one call */
+	double gpu_span_s, gpu_busy_s;
+	const struct sb_histogram *calls; /* durations of its calls in ns; NULL: not kept */
+	const double *values; /* durations of its calls where they were kept, in order */
+	size_t value_count;
+	struct sb_pair *attrs;
+	size_t attr_count;
+};
+
+/* One meeting of the ranks: a barrier, an all-reduce. Ranks leave it together. */
+struct sb_fact_meeting {
+	const char *name;
+	int64_t occurrence; /* of that name, from 0 */
+	double begin_s, end_s; /* since the run's start */
+};
+
+enum sb_fact_scope { SB_FACT_TAG, SB_FACT_SETTING, SB_FACT_SYSTEM, SB_FACT_COMMAND };
+
+struct sb_fact_pair {
+	enum sb_fact_scope scope;
+	const char *key;
+	const char *value; /* as text */
+};
+
+struct sb_facts {
+	const char *label; /* what the user called it */
+	const char *id; /* the session's; "" unknown */
+	const char *name;
+	const char *host;
+	const char *job; /* "" unknown */
+	int64_t rank, local_rank, world_size; /* -1: none */
+	uint64_t start_real_ns;
+	bool complete;
+	const char *damage; /* what of the recording could not be read; NULL: nothing */
+	bool foreign; /* from another tool's report: its stages may overlap */
+	double metrics[SB_METRIC_COUNT]; /* NaN: absent */
+	const double *generation_s; /* of each generation, in order */
+	size_t generation_count;
+	const double *step_s;
+	size_t step_count;
+	struct sb_fact_stage *stages;
+	size_t stage_count;
+	struct sb_fact_pair *pairs;
+	size_t pair_count;
+	struct sb_fact_meeting *meetings; /* the first SB_COLLECTIVES_MAX */
+	size_t meeting_count;
+	int64_t meeting_total; /* all there were */
+	/* private */
+	struct sb_strings strings;
+	double *numbers; /* what values, generation_s and step_s point into */
+	struct sb_histogram *histograms; /* what calls point into */
+	size_t histogram_count;
+};
+
+int sb_facts_of_model(const struct sb_model *model, const char *label, struct sb_facts **out_facts);
+void sb_facts_free(struct sb_facts *facts); /* takes NULL */
+
+/* For those who fill facts from elsewhere: everything absent; texts are copied. */
+struct sb_facts *sb_facts_new(const char *label); /* NULL: no memory */
+const char *sb_facts_text(struct sb_facts *facts, const char *text); /* NULL stays NULL */
+int sb_facts_add_pair(struct sb_facts *facts, enum sb_fact_scope scope, const char *key, const char *value);
+/* Gives every stage its key; names and parents are set. */
+int sb_facts_key_stages(struct sb_facts *facts);
+
+#endif

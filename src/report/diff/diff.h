@@ -1,0 +1,35 @@
+/* A comparison of runs, for people, programs and pull requests. */
+#ifndef SB_REPORT_DIFF_DIFF_H
+#define SB_REPORT_DIFF_DIFF_H
+
+#include "compare/compare.h"
+#include "base/buf.h"
+
+struct sb_diff_options {
+	int columns; /* 0: 100 */
+	bool colour;
+	size_t top; /* stages shown; 0: 20 */
+};
+
+void sb_diff_text(const struct sb_comparison *c, const struct sb_diff_options *options, struct sb_buf *out);
+void sb_diff_json(const struct sb_comparison *c, struct sb_buf *out);
+void sb_diff_markdown(
+	const struct sb_comparison *c, const struct sb_diff_options *options, struct sb_buf *out);
+/* The fill-in tracking sheet: a line per label, with its change. */
+void sb_diff_template(const struct sb_comparison *c, struct sb_buf *out);
+
+/* ---- words every form shares ---- */
+/* "before.txt", "3 runs: a, b, c" */
+void sb_diff_side(const struct sb_facts *const *runs, size_t count, struct sb_buf *out);
+/* "slower", "faster", "same"… of a metric, by its sense */
+const char *sb_diff_word(enum sb_verdict verdict, enum sb_metric metric);
+/* "vanished", "appeared", "no longer timed", "skipped now"… */
+const char *sb_diff_stage_word(const struct sb_stage_change *s);
+/* "+17.92 s", "-3.1 GB"; "" when a side is absent */
+void sb_diff_delta(enum sb_metric metric, double base, double now, char *out, size_t size);
+/* "+6.4 %"; "new" or "gone" where a side is absent, "-" from nothing */
+void sb_diff_percent(double base, double now, char *out, size_t size);
+/* "rank test p = 0.003, 20 and 20 values" */
+void sb_diff_basis(const struct sb_judgement *j, size_t base_count, size_t now_count, struct sb_buf *out);
+
+#endif

@@ -1,0 +1,226 @@
+/* A diff for a terminal: the total first, then why, then where. */
+#include "report/diff/diff.h"
+
+#include "report/label.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void colour(struct sb_buf *out, const struct sb_diff_options *o, enum sb_verdict verdict)
+{
+	if (o->colour && (verdict == SB_VERDICT_WORSE || verdict == SB_VERDICT_VANISHED))
+		sb_buf_puts(out, "\033[31m");
+	else if (o->colour && verdict == SB_VERDICT_BETTER)
+		sb_buf_puts(out, "\033[32m");
+	else if (o->colour)
+		sb_buf_puts(out, "\033[2m");
+}
+
+static void plain(struct sb_buf *out, const struct sb_diff_options *o)
+{
+	if (o->colour)
+		sb_buf_puts(out, "\033[0m");
+}
+
+static void put_total(struct sb_buf *out, const struct sb_comparison *c, const struct sb_diff_options *o)
+{
+	const struct sb_metric_change *t = &c->total;
+	char base[32], now[32], delta[40], percent[24];
+
+	sb_metric_text(t->metric, t->base, base, sizeof base);
+	sb_metric_text(t->metric, t->now, now, sizeof now);
+	sb_diff_delta(t->metric, t->base, t->now, delta, sizeof delta);
+	sb_diff_percent(t->base, t->now, percent, sizeof percent);
+	sb_buf_printf(out, "%s %s -> %s  (%s, %s)  ", c->per_generation ? "One generation" : "Total", base,
+		now, *delta ? delta : "n/a", percent);
+	colour(out, o, t->verdict);
+	sb_buf_puts(out, sb_diff_word(t->verdict, t->metric));
+	plain(out, o);
+	sb_buf_puts(out, "\n  ");
+	sb_diff_basis(&t->judgement, c->base_count, c->now_count, out);
+	sb_buf_putc(out, '\n');
+	if (c->per_generation)
+		sb_buf_puts(out, "  the runs made different numbers of videos: their totals say nothing\n");
+}
+
+/* Breaks at blanks; continuation lines are indented under the first. */
+static void put_wrapped(struct sb_buf *out, const char *text, int columns)
+{
+	int used = 4;
+
+	sb_buf_puts(out, "  - ");
+	for (bool first = true; *text; first = false) {
+		size_t word = strcspn(text, " ");
+
+		if (!first && used + 1 + (int)word > columns) {
+			sb_buf_puts(out, "\n    ");
+			used = 4;
+		} else if (!first) {
+			sb_buf_putc(out, ' ');
+			used++;
+		}
+		sb_buf_add(out, text, word);
+		used += (int)word;
+		text += word + (text[word] == ' ');
+	}
+	sb_buf_putc(out, '\n');
+}
+
+static void put_number(struct sb_buf *out, double seconds, int width)
+{
+	char text[32] = "-";
+
+	if (!isnan(seconds))
+		sb_metric_text(SB_METRIC_WALL, seconds, text, sizeof text);
+	sb_buf_printf(out, "%*s", width, text);
+}
+
+static void put_stage(
+	struct sb_buf *out, const struct sb_stage_change *s, const struct sb_diff_options *o, size_t name)
+{
+	char label[300], delta[40], percent[24];
+
+	sb_stage_label(s->code, s->name, label, sizeof label);
+	sb_diff_delta(SB_METRIC_WALL, s->base_s, s->now_s, delta, sizeof delta);
+	sb_diff_percent(s->base_s, s->now_s, percent, sizeof percent);
+	sb_buf_puts(out, "  ");
+	sb_label_put(out, label, (int)name);
+	put_number(out, s->base_s, 11);
+	put_number(out, s->now_s, 11);
+	sb_buf_printf(
+		out, "%12s%10s  ", *delta ? delta : "-", isnan(s->base_s) && isnan(s->now_s) ? "-" : percent);
+	colour(out, o, s->verdict);
+	sb_buf_puts(out, sb_diff_stage_word(s));
+	plain(out, o);
+	if (s->per_call && s->verdict != SB_VERDICT_SAME && s->judgement.basis == SB_BASIS_RANK_TEST)
+		sb_buf_printf(out, s->judgement.p < 0.001 ? " p<0.001" : " p=%.3f", s->judgement.p);
+	sb_buf_putc(out, '\n');
+}
+
+static size_t name_columns(const struct sb_comparison *c, size_t shown, int columns)
+{
+	size_t widest = 23, room = (size_t)columns - 64;
+
+	for (size_t i = 0; i < shown; i++) {
+		size_t size = strlen(c->stages[i].name) +
+			      (c->stages[i].code ? strlen(c->stages[i].code) + 3 : 0);
+
+		widest = size > widest ? size : widest;
+	}
+	return widest < room ? widest : room;
+}
+
+static void put_unattributed(struct sb_buf *out, const struct sb_comparison *c, size_t name)
+{
+	for (size_t i = 0; i < c->metric_count; i++) {
+		const struct sb_metric_change *m = &c->metrics[i];
+		char delta[40], percent[24];
+
+		if (m->metric != SB_METRIC_UNATTRIBUTED)
+			continue;
+		sb_diff_delta(m->metric, m->base, m->now, delta, sizeof delta);
+		sb_diff_percent(m->base, m->now, percent, sizeof percent);
+		sb_buf_printf(out, "  %-*s", (int)name, "unattributed");
+		put_number(out, m->base, 11);
+		put_number(out, m->now, 11);
+		sb_buf_printf(out, "%12s%10s  %s\n", delta, percent, sb_diff_word(m->verdict, m->metric));
+	}
+}
+
+static void put_stages(
+	struct sb_buf *out, const struct sb_comparison *c, const struct sb_diff_options *o, int columns)
+{
+	size_t top = o->top ? o->top : 20, shown = c->stage_count < top ? c->stage_count : top;
+	size_t name = name_columns(c, shown, columns), same = 0;
+
+	if (!c->stage_count)
+		return;
+	sb_buf_printf(out, "\n  %-*s%11s%11s%12s%10s  verdict\n", (int)name, "Stage (by contribution)",
+		"base", "new", "delta", "%");
+	for (size_t i = 0; i < shown; i++)
+		put_stage(out, &c->stages[i], o, name);
+	for (size_t i = shown; i < c->stage_count; i++)
+		same += c->stages[i].verdict == SB_VERDICT_SAME;
+	put_unattributed(out, c, name);
+	if (shown < c->stage_count)
+		sb_buf_printf(out, "  … %zu more stages, %zu of them the same (--top N)\n",
+			c->stage_count - shown, same);
+}
+
+static void put_metrics(struct sb_buf *out, const struct sb_comparison *c, const struct sb_diff_options *o)
+{
+	size_t written = 0;
+
+	for (size_t i = 0; i < c->metric_count; i++) {
+		const struct sb_metric_change *m = &c->metrics[i];
+		char base[32], now[32], percent[24];
+
+		if (m->metric == SB_METRIC_UNATTRIBUTED || (m->base == 0 && m->now == 0))
+			continue;
+		if (!written++)
+			sb_buf_printf(out, "\n  %-26s%16s%16s%10s  verdict\n", "Metric", "base", "new", "%");
+		sb_metric_text(m->metric, m->base, base, sizeof base);
+		sb_metric_text(m->metric, m->now, now, sizeof now);
+		sb_diff_percent(m->base, m->now, percent, sizeof percent);
+		/* "°C" is a byte longer than it is wide */
+		sb_buf_printf(out, "  %-26s%*s%*s%10s  ", sb_metric_infos[m->metric].words,
+			16 + (strstr(base, "°") != NULL), base, 16 + (strstr(now, "°") != NULL), now,
+			percent);
+		colour(out, o, m->verdict);
+		sb_buf_puts(out, sb_diff_word(m->verdict, m->metric));
+		plain(out, o);
+		sb_buf_putc(out, '\n');
+	}
+}
+
+static void put_settings(struct sb_buf *out, const struct sb_comparison *c)
+{
+	static const char *const scopes[] = { "tag", "setting", "environment", "command" };
+
+	if (!c->setting_count)
+		return;
+	sb_buf_puts(out, "\n  Configuration and environment\n");
+	for (size_t i = 0; i < c->setting_count; i++) {
+		const struct sb_setting_change *s = &c->settings[i];
+
+		sb_buf_printf(out, "    %s%s%s %s: %s -> %s\n", *s->where ? s->where : scopes[s->scope], "",
+			*s->where ? "," : "", s->key, s->base ? s->base : "(none)",
+			s->now ? s->now : "(none)");
+	}
+}
+
+static void put_gate(struct sb_buf *out, const struct sb_comparison *c, const struct sb_diff_options *o)
+{
+	if (!c->gate_count)
+		return;
+	sb_buf_putc(out, '\n');
+	if (!c->failure_count) {
+		sb_buf_puts(out, "PASS: nothing past the allowed change\n");
+		return;
+	}
+	for (size_t i = 0; i < c->failure_count; i++) {
+		colour(out, o, SB_VERDICT_WORSE);
+		sb_buf_puts(out, "FAIL");
+		plain(out, o);
+		sb_buf_printf(out, ": %s\n", c->failures[i]);
+	}
+}
+
+void sb_diff_text(const struct sb_comparison *c, const struct sb_diff_options *o, struct sb_buf *out)
+{
+	int columns = o->columns > 0 ? o->columns : 100;
+
+	columns = columns < 80 ? 80 : columns > 140 ? 140 : columns;
+	sb_buf_puts(out, "== strobe diff: ");
+	sb_diff_side(c->base, c->base_count, out);
+	sb_buf_puts(out, " -> ");
+	sb_diff_side(c->now, c->now_count, out);
+	sb_buf_putc(out, '\n');
+	put_total(out, c, o);
+	for (size_t i = 0; i < c->explanation_count; i++)
+		put_wrapped(out, c->explanations[i], columns);
+	put_stages(out, c, o, columns);
+	put_metrics(out, c, o);
+	put_settings(out, c);
+	put_gate(out, c, o);
+}

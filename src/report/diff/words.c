@@ -1,0 +1,92 @@
+/* Words and numbers that every form of a diff shares. */
+#include "report/diff/diff.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void sb_diff_side(const struct sb_facts *const *runs, size_t count, struct sb_buf *out)
+{
+	if (count > 1)
+		sb_buf_printf(out, "%zu runs (", count);
+	for (size_t i = 0; i < count && i < 5; i++)
+		sb_buf_printf(out, "%s%s", i ? ", " : "", runs[i]->label);
+	if (count > 5)
+		sb_buf_puts(out, ", …");
+	if (count > 1)
+		sb_buf_putc(out, ')');
+}
+
+const char *sb_diff_word(enum sb_verdict verdict, enum sb_metric metric)
+{
+	bool time = !strcmp(sb_metric_infos[metric].unit, "s");
+
+	switch (verdict) {
+	case SB_VERDICT_WORSE: return time ? "slower" : "worse";
+	case SB_VERDICT_BETTER: return time ? "faster" : "better";
+	case SB_VERDICT_VANISHED: return "missing in NEW";
+	case SB_VERDICT_APPEARED: return "only in NEW";
+	case SB_VERDICT_UNCERTAIN: return "noise?";
+	case SB_VERDICT_CHANGED: return "changed";
+	default: return "same";
+	}
+}
+
+const char *sb_diff_stage_word(const struct sb_stage_change *s)
+{
+	if (s->verdict == SB_VERDICT_APPEARED)
+		return s->base_state == SB_STAGE_SKIPPED && s->in_base ? "was skipped"
+		       : s->in_base                                    ? "timed now"
+								       : "appeared";
+	if (s->verdict == SB_VERDICT_VANISHED)
+		return !s->in_now                         ? "vanished"
+		       : s->now_state == SB_STAGE_SKIPPED ? "skipped now"
+							  : "no longer timed";
+	if (s->in_now && s->now_state == SB_STAGE_SKIPPED)
+		return "skipped";
+	if (isnan(s->now_s))
+		return "untimed";
+	return sb_diff_word(s->verdict, SB_METRIC_WALL);
+}
+
+void sb_diff_delta(enum sb_metric metric, double base, double now, char *out, size_t size)
+{
+	char text[32];
+
+	*out = 0;
+	if (isnan(base) || isnan(now))
+		return;
+	/* in the unit of what it is a part of */
+	if (!strcmp(sb_metric_infos[metric].unit, "s") && fmax(base, now) >= 1)
+		snprintf(text, sizeof text, "%.2f s", fabs(now - base));
+	else
+		sb_metric_text(metric, fabs(now - base), text, sizeof text);
+	snprintf(out, size, "%s%s", now < base ? "-" : "+", text);
+}
+
+void sb_diff_percent(double base, double now, char *out, size_t size)
+{
+	if (isnan(base) && isnan(now))
+		snprintf(out, size, "-"); /* skipped on both sides is not new */
+	else if (isnan(base) || isnan(now) || !(base > 0))
+		snprintf(out, size, "%s", isnan(base) ? "new" : isnan(now) ? "gone" : "-");
+	else
+		snprintf(out, size, "%+.1f %%", 100 * (now / base - 1));
+}
+
+void sb_diff_basis(const struct sb_judgement *j, size_t base_count, size_t now_count, struct sb_buf *out)
+{
+	if (j->basis == SB_BASIS_TOLERANCE)
+		sb_buf_puts(out, "one value a side, judged by tolerance");
+	else if (j->basis == SB_BASIS_SEPARATION)
+		sb_buf_printf(
+			out, "%zu and %zu values, judged by whether they overlap", base_count, now_count);
+	else if (j->p < 0.001)
+		sb_buf_puts(out, "rank test p < 0.001");
+	else
+		sb_buf_printf(out, "rank test p = %.3f", j->p);
+	if (!isnan(j->interval.low))
+		sb_buf_printf(out, ", 95 %% interval %+.1f to %+.1f %%", 100 * (j->interval.low - 1),
+			100 * (j->interval.high - 1));
+	if (j->basis == SB_BASIS_RANK_TEST && j->inflation > 1)
+		sb_buf_puts(out, ", widened for drift");
+}

@@ -1,0 +1,338 @@
+/* Many ranks for a terminal. The first lines keep the form that people already
+ * grep for. */
+#include "report/ranks/ranks.h"
+
+#include "report/label.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MB 1048576.0
+
+static void put_ranks_list(struct sb_buf *out, const int64_t *ranks, size_t count)
+{
+	size_t listed = 0;
+
+	for (size_t i = 0; i < count; listed++) {
+		size_t end = i;
+
+		if (listed == 20) {
+			sb_buf_printf(out, ", … (%zu in all)", count);
+			return;
+		}
+		while (end + 1 < count && ranks[end + 1] == ranks[end] + 1)
+			end++;
+		sb_buf_printf(out, "%s%" PRId64, listed ? ", " : "", ranks[i]);
+		if (end > i)
+			sb_buf_printf(out, "%s%" PRId64, end > i + 1 ? "-" : ", ", ranks[end]);
+		i = end + 1;
+	}
+}
+
+static void put_summary(const struct sb_aggregate *a, struct sb_buf *out)
+{
+	size_t broken = 0;
+
+	sb_buf_printf(out, "=== Aggregation Summary ===\nTotal reports processed: %zu\nRanks: %zu\n",
+		a->report_count, a->rank_count);
+	if (a->world_size > 0)
+		sb_buf_printf(out, "World size: %" PRId64 "%s\n", a->world_size,
+			a->missing_count ? "" : ", all there");
+	if (a->missing_count) {
+		sb_buf_puts(out, "Missing: rank ");
+		put_ranks_list(out, a->missing, a->missing_count);
+		sb_buf_putc(out, '\n');
+	}
+	for (size_t i = 0; i < a->problem_count && i < 20; i++)
+		sb_buf_printf(out, "Left out: %s: %s\n", a->problems[i].label, a->problems[i].what);
+	if (a->problem_count > 20)
+		sb_buf_printf(out, "Left out: %zu more\n", a->problem_count - 20);
+	for (size_t i = 0; i < a->rank_count; i++) {
+		const struct sb_aggregate_rank *r = &a->ranks[i];
+
+		if ((r->complete && !r->damage) || broken++ >= 20)
+			continue;
+		if (r->damage)
+			sb_buf_printf(out, "Damaged: rank %" PRId64 " (%s): %s; the rest of it counts\n",
+				r->rank, r->label, r->damage);
+		else
+			sb_buf_printf(out,
+				"Incomplete: rank %" PRId64
+				" (%s) ended without a stop; what was recorded counts\n",
+				r->rank, r->label);
+	}
+	if (broken > 20)
+		sb_buf_printf(out, "Incomplete or damaged: %zu more\n", broken - 20);
+	if (a->job && *a->job)
+		sb_buf_printf(out, "Job: %s\n", a->job);
+	if (a->host_count)
+		sb_buf_printf(out, "Hosts: %zu\n", a->host_count);
+}
+
+/* "GPU Memory - Min: 7200.0MB, Max: 9800.0MB, Avg: 8420.0MB" */
+static void put_extent(struct sb_buf *out, const char *name, const struct sb_extent *e, double scale,
+	const char *unit, bool sum)
+{
+	if (!e->count)
+		return;
+	sb_buf_printf(out, "%s - Min: %.1f%s, Max: %.1f%s, Avg: %.1f%s", name, e->min / scale, unit,
+		e->max / scale, unit, e->avg / scale, unit);
+	if (sum)
+		sb_buf_printf(out, ", Sum: %.1f%s", e->sum / scale, unit);
+	if (e->count > 1 && e->min != e->max)
+		sb_buf_printf(
+			out, "  (min rank %" PRId64 ", max rank %" PRId64 ")", e->min_rank, e->max_rank);
+	sb_buf_putc(out, '\n');
+}
+
+struct row {
+	enum sb_metric metric;
+	const char *name;
+	double scale;
+	const char *unit;
+	bool sum;
+};
+
+static void put_metrics(const struct sb_aggregate *a, const char *title, const struct row *rows, size_t count,
+	struct sb_buf *out)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!a->metrics[rows[i].metric].count)
+			continue;
+		if (!any)
+			sb_buf_printf(out, "\n=== %s (Aggregated) ===\n", title);
+		any = true;
+		put_extent(out, rows[i].name, &a->metrics[rows[i].metric], rows[i].scale, rows[i].unit,
+			rows[i].sum);
+	}
+}
+
+static const struct row gpu_rows[] = {
+	{ SB_METRIC_GPU_MEMORY_PEAK, "GPU Memory", MB, "MB", false },
+	{ SB_METRIC_GPU_UTILIZATION, "GPU Utilization", 1, "%", false },
+	{ SB_METRIC_GPU_TEMPERATURE, "GPU Temperature", 1, "°C", false },
+	{ SB_METRIC_GPU_POWER, "GPU Power", 1, "W", true },
+	{ SB_METRIC_GPU_CLOCK, "GPU Clock", 1, "MHz", false },
+	{ SB_METRIC_GPU_BUSY, "GPU Busy", 1, "s", true },
+	{ SB_METRIC_GPU_IDLE, "GPU Idle", 1, "s", true },
+	{ SB_METRIC_ENERGY, "Energy", 1, "Wh", true },
+};
+static const struct row cpu_rows[] = {
+	{ SB_METRIC_CPU, "CPU", 1, "%", false },
+	{ SB_METRIC_RAM_PEAK, "RAM", MB, "MB", false },
+	{ SB_METRIC_RSS_PEAK, "Process Memory", MB, "MB", true },
+	{ SB_METRIC_DISK_READ, "Disk Read", 1e6, "MB/s", true },
+	{ SB_METRIC_DISK_WRITE, "Disk Write", 1e6, "MB/s", true },
+};
+static const struct row time_rows[] = {
+	{ SB_METRIC_WALL, "Wall", 1, "s", false },
+	{ SB_METRIC_GENERATION, "Generation", 1, "s", false },
+	{ SB_METRIC_STEP, "Step", 1e-3, "ms", false },
+	{ SB_METRIC_FPS, "Frames/s", 1, "", true },
+	{ SB_METRIC_COLLECTIVE, "Waiting at collectives", 1, "s", true },
+	{ SB_METRIC_COMMUNICATION, "Communication", 1, "s", true },
+	{ SB_METRIC_UNATTRIBUTED, "Unattributed", 1, "s", false },
+};
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* ---- ranks -------------------------------------------------------------- */
+
+static int by_work(const void *a, const void *b)
+{
+	const struct sb_aggregate_rank *x = *(const struct sb_aggregate_rank *const *)a;
+	const struct sb_aggregate_rank *y = *(const struct sb_aggregate_rank *const *)b;
+
+	if (x->work_s != y->work_s)
+		return x->work_s < y->work_s ? 1 : -1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static void put_cell(struct sb_buf *out, enum sb_metric metric, double value, int width)
+{
+	char text[32] = "-";
+
+	if (!isnan(value))
+		sb_metric_text(metric, value, text, sizeof text);
+	sb_buf_printf(out, "%*s", width, text);
+}
+
+static void put_rank(const struct sb_aggregate *a, const struct sb_aggregate_rank *r, struct sb_buf *out)
+{
+	sb_buf_printf(out, "  %6" PRId64 "  ", r->rank);
+	sb_label_put(out, *r->host ? r->host : "-", 16);
+	put_cell(out, SB_METRIC_WALL, r->metrics[SB_METRIC_WALL], 11);
+	put_cell(out, SB_METRIC_WALL, r->work_s, 11);
+	put_cell(out, SB_METRIC_WALL, r->metrics[SB_METRIC_COLLECTIVE], 11);
+	put_cell(out, SB_METRIC_GPU_MEMORY_PEAK,
+		isnan(r->metrics[SB_METRIC_GPU_MEMORY_PEAK]) ? r->metrics[SB_METRIC_RSS_PEAK]
+							     : r->metrics[SB_METRIC_GPU_MEMORY_PEAK],
+		12);
+	sb_buf_printf(out, "%s\n", r->straggler ? "  <- STRAGGLER" : "");
+}
+
+static void put_ranks(const struct sb_aggregate *a, size_t top, struct sb_buf *out)
+{
+	const struct sb_aggregate_rank **order = malloc((a->rank_count + 1) * sizeof *order);
+
+	if (!order) {
+		out->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < a->rank_count; i++)
+		order[i] = &a->ranks[i];
+	qsort(order, a->rank_count, sizeof *order, by_work);
+	sb_buf_printf(out, "\n=== Rank Comparison ===\n  %6s  %-16s%11s%11s%11s%12s\n", "rank", "host",
+		"wall", "work", "waiting", "peak memory");
+	for (size_t i = 0; i < a->rank_count; i++) {
+		if (a->rank_count > top + 3 && i == top) {
+			sb_buf_printf(out, "  … %zu more\n", a->rank_count - top - 3);
+			i = a->rank_count - 3;
+		}
+		put_rank(a, order[i], out);
+	}
+	free(order);
+}
+
+static void put_stragglers(const struct sb_aggregate *a, size_t top, struct sb_buf *out)
+{
+	size_t told = 0;
+
+	sb_buf_puts(out, "\n=== Stragglers ===\n");
+	if (!a->straggler_count)
+		sb_buf_printf(out, "none: no rank does 5 %% more work than the median%s\n",
+			a->rank_count < 3 ? " (three ranks at least are needed to tell)" : "");
+	for (size_t i = 0; i < a->rank_count && told < top; i++) {
+		const struct sb_aggregate_rank *r = &a->ranks[i];
+
+		if (!r->straggler)
+			continue;
+		told++;
+		sb_buf_printf(out,
+			"rank %" PRId64 "%s%s: %.2f s of work, %.2f s (%.0f %%) more than the median rank",
+			r->rank, *r->host ? " on " : "", r->host, r->work_s, r->behind_s,
+			100 * r->behind_s / a->work_s.median);
+		if (r->slow_stage)
+			sb_buf_printf(out, "; %s took %.2f s, the median rank %.2f s", r->slow_stage,
+				r->slow_stage_s, r->slow_stage_median_s);
+		if (r->last_count && a->meeting_count)
+			sb_buf_printf(out, "; last at %zu of %zu meetings, the others waited %.2f s for it",
+				r->last_count, a->meeting_count, r->caused_wait_s);
+		sb_buf_putc(out, '\n');
+	}
+}
+
+/* ---- stages ------------------------------------------------------------- */
+
+static void put_stages(const struct sb_aggregate *a, size_t top, struct sb_buf *out)
+{
+	size_t shown = a->stage_count < top ? a->stage_count : top;
+
+	if (!shown)
+		return;
+	sb_buf_printf(out, "\n=== Load Imbalance (by stage) ===\n  %-28s%10s%10s %-9s%10s %-9s%10s%10s\n",
+		"stage", "avg", "min", "(rank)", "max", "(rank)", "max/avg", "p95/call");
+	for (size_t i = 0; i < shown; i++) {
+		const struct sb_aggregate_stage *s = &a->stages[i];
+		char label[300], rank[32];
+
+		snprintf(label, sizeof label, "%s%s%s%s", s->code ? "[" : "", s->code ? s->code : "",
+			s->code ? "] " : "", s->name);
+		sb_buf_puts(out, "  ");
+		sb_label_put(out, label, 28);
+		put_cell(out, SB_METRIC_WALL, s->total_s.avg, 10);
+		put_cell(out, SB_METRIC_WALL, s->total_s.min, 10);
+		snprintf(rank, sizeof rank, "(%" PRId64 ")", s->total_s.min_rank);
+		sb_buf_printf(out, " %-9s", rank);
+		put_cell(out, SB_METRIC_WALL, s->total_s.max, 10);
+		snprintf(rank, sizeof rank, "(%" PRId64 ")", s->total_s.max_rank);
+		sb_buf_printf(out, " %-9s", rank);
+		sb_buf_printf(out, "%+8.1f %%", 100 * s->imbalance_ratio);
+		put_cell(out, SB_METRIC_WALL, s->p95_s, 10);
+		sb_buf_putc(out, '\n');
+	}
+	if (shown < a->stage_count)
+		sb_buf_printf(
+			out, "  … %zu more stages, more even than these (--top N)\n", a->stage_count - shown);
+	if (a->left_out_count)
+		sb_buf_puts(out, "  some stages were left out: there are more than 4096 different ones\n");
+}
+
+static void put_waiting(const struct sb_aggregate *a, struct sb_buf *out)
+{
+	const struct sb_extent *e = &a->metrics[SB_METRIC_COLLECTIVE];
+
+	if (!e->count)
+		return;
+	sb_buf_printf(out,
+		"\n=== Waiting at Collectives ===\n%.2f s over all ranks, %.1f %% of their time; least rank "
+		"%" PRId64 " (%.2f s), most rank %" PRId64 " (%.2f s)\n",
+		a->wait_s, 100 * a->wait_ratio, e->min_rank, e->min, e->max_rank, e->max);
+}
+
+static void put_scaling(const struct sb_aggregate *a, struct sb_buf *out)
+{
+	if (!a->scale_count)
+		return;
+	sb_buf_printf(out, "\n=== Scaling ===\n  %10s%8s%12s%12s%11s%16s%18s\n", "world size", "ranks",
+		"wall", "generation", "speed-up", "work split", "work per rank");
+	for (size_t i = 0; i < a->scale_count; i++) {
+		const struct sb_scale *s = &a->scales[i];
+
+		sb_buf_printf(out, "  %10" PRId64 "%8zu", s->world_size, s->ranks);
+		put_cell(out, SB_METRIC_WALL, s->wall_s, 12);
+		put_cell(out, SB_METRIC_WALL, s->generation_s, 12);
+		sb_buf_printf(out, "%10.2fx%14.1f %%%16.1f %%\n", s->speedup, 100 * s->efficiency_split_ratio,
+			100 * s->efficiency_kept_ratio);
+	}
+	sb_buf_puts(out,
+		"  efficiency, if the same work was split, or if each rank did the same work as before\n");
+}
+
+static void put_clocks(const struct sb_aggregate *a, struct sb_buf *out)
+{
+	double largest = 0;
+	size_t corrected = 0, unknown = 0;
+
+	if (a->host_count < 2 && isnan(a->residual_s))
+		return;
+	for (size_t i = 0; i < a->rank_count; i++) {
+		corrected += a->ranks[i].align.method == SB_ALIGN_MEETINGS;
+		unknown += a->ranks[i].align.method == SB_ALIGN_REAL_TIME;
+		largest = fmax(largest, fabs(a->ranks[i].align.offset_s));
+	}
+	if (!corrected && !unknown)
+		return;
+	sb_buf_puts(out, "\n=== Clocks ===\n");
+	if (corrected)
+		sb_buf_printf(out,
+			"%zu ranks corrected by common meetings, by up to %.3f ms; residual error %.3f ms "
+			"(95 %%)\n",
+			corrected, largest * 1e3, a->residual_s * 1e3);
+	if (unknown)
+		sb_buf_printf(out,
+			"%zu ranks taken at their hosts' time of day: their error is not known (no common "
+			"meetings)\n",
+			unknown);
+}
+
+void sb_aggregate_text(
+	const struct sb_aggregate *a, const struct sb_aggregate_options *options, struct sb_buf *out)
+{
+	size_t top = options->top ? options->top : 15;
+
+	put_summary(a, out);
+	put_metrics(a, "GPU Metrics", gpu_rows, COUNT(gpu_rows), out);
+	put_metrics(a, "CPU Metrics", cpu_rows, COUNT(cpu_rows), out);
+	put_metrics(a, "Time", time_rows, COUNT(time_rows), out);
+	put_ranks(a, top, out);
+	put_stragglers(a, top, out);
+	put_stages(a, top, out);
+	put_waiting(a, out);
+	put_scaling(a, out);
+	put_clocks(a, out);
+}

@@ -1,0 +1,135 @@
+/* recommendations and verdict: what to do, what bounds the run, what to leave. */
+#include "report/sections/section.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- JSON --------------------------------------------------------------- */
+
+/* "CPU launch" is "cpu_launch". */
+static const char *bound_id(const char *bound)
+{
+	static const struct {
+		const char *words, *id;
+	} ids[] = { { "GPU", "gpu" }, { "CPU launch", "cpu_launch" }, { "copies", "copies" },
+		{ "disk", "disk" }, { "communication", "communication" }, { "mixed", "mixed" } };
+
+	for (size_t i = 0; bound && i < sizeof ids / sizeof *ids; i++) {
+		if (strcmp(bound, ids[i].words) == 0)
+			return ids[i].id;
+	}
+	return "unknown";
+}
+
+static void finding_json(const struct sb_advice *f, struct sb_json *j)
+{
+	sb_json_object_begin(j, NULL);
+	sb_json_string(j, "id", f->id);
+	sb_json_string(j, "category", f->category);
+	sb_json_string(j, "priority", f->priority);
+	sb_json_string(j, "issue", f->issue);
+	sb_json_string(j, "suggestion", f->suggestion);
+	sb_json_string(j, "evidence", f->evidence);
+	sb_json_string(j, "effort", f->effort);
+	sb_json_opt(j, "gain_s", f->saves_s);
+	sb_json_opt_string(j, "subject", f->stage);
+	sb_json_opt(j, "measured_value", f->value);
+	if (f->threshold_key) {
+		sb_json_string(j, "threshold_key", f->threshold_key);
+		sb_json_opt(j, "threshold_value", f->threshold);
+	}
+	sb_json_object_end(j);
+}
+
+static void advice_json(const struct sb_model *model, struct sb_json *j)
+{
+	const struct sb_summary_section *s = &model->summary;
+
+	sb_json_array_begin(j, "recommendations");
+	for (size_t i = 0; i < model->advice.count; i++)
+		finding_json(&model->advice.all[i], j);
+	sb_json_array_end(j);
+	sb_json_object_begin(j, "verdict");
+	sb_json_string(j, "bound_by", bound_id(s->bound));
+	sb_json_opt_string(j, "why", s->bound_reason);
+	if (s->leave_alone_count) {
+		sb_json_array_begin(j, "leave_alone");
+		for (size_t i = 0; i < s->leave_alone_count; i++) {
+			sb_json_object_begin(j, NULL);
+			sb_json_string(j, "name", s->leave_alone[i]);
+			sb_json_object_end(j);
+		}
+		sb_json_array_end(j);
+		sb_json_double(j, "leave_alone_ratio", s->leave_alone_ratio);
+	}
+	sb_json_object_end(j);
+}
+
+/* ---- text --------------------------------------------------------------- */
+
+static const char *colour_of(const char *priority)
+{
+	return strcmp(priority, "high") == 0 ? "31" : strcmp(priority, "medium") == 0 ? "33" : "36";
+}
+
+static void finding_text(const struct sb_advice *f, size_t number, const struct sb_text_options *options,
+	int width, struct sb_buf *out)
+{
+	char line[2200], saved[32];
+
+	sb_text_colour(out, options, colour_of(f->priority));
+	sb_buf_printf(out, "  %zu. %-6s", number,
+		strcmp(f->priority, "high") == 0     ? "HIGH"
+		: strcmp(f->priority, "medium") == 0 ? "MEDIUM"
+						     : "LOW");
+	sb_text_colour(out, options, "");
+	sb_buf_printf(out, " [%s]\n", f->id);
+	sb_text_wrap(out, f->issue, 5, width);
+	snprintf(line, sizeof line, "Seen: %s", f->evidence);
+	sb_text_wrap(out, line, 5, width);
+	snprintf(line, sizeof line, "Do: %s", f->suggestion);
+	sb_text_wrap(out, line, 5, width);
+	sb_text_seconds(saved, sizeof saved, f->saves_s);
+	if (!isnan(f->saves_s))
+		sb_buf_printf(out, "     Could save %s; effort %s\n", saved, f->effort);
+	else
+		sb_buf_printf(out, "     Effort %s\n", f->effort);
+}
+
+static void advice_text(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+{
+	const struct sb_summary_section *s = &model->summary;
+	int width = sb_text_columns(options);
+
+	if (!model->advice.count && !s->bound && !model->stages.stage_count)
+		return; /* nothing was recorded to judge by */
+	sb_text_heading(out, options, "Advice");
+	for (size_t i = 0; i < model->advice.count; i++)
+		finding_text(&model->advice.all[i], i + 1, options, width, out);
+	if (!model->advice.count)
+		sb_buf_puts(out, "  Nothing stands out in what was recorded.\n");
+	if (s->bound) {
+		char line[2200];
+
+		snprintf(line, sizeof line, "Bound by: %s (%s)", s->bound, s->bound_reason);
+		sb_text_wrap(out, line, 2, width);
+	} else {
+		sb_buf_puts(out, "  Bound by: not known (no GPU samples, no GPU trace)\n");
+	}
+	if (s->leave_alone_count) {
+		struct sb_buf line = { 0 };
+
+		for (size_t i = 0; i < s->leave_alone_count; i++)
+			sb_buf_printf(&line, "%s %s", i ? "," : "Leave alone:", s->leave_alone[i]);
+		sb_buf_printf(&line, " (%.1f %% together)", s->leave_alone_ratio * 100);
+		sb_text_wrap(out, sb_buf_text(&line), 2, width);
+		sb_buf_done(&line);
+	}
+}
+
+const struct sb_section sb_section_advice = {
+	.name = "advice",
+	.json = advice_json,
+	.text = advice_text,
+};

@@ -1,0 +1,363 @@
+/* gpu_trace: what the GPU did, kernel by kernel. */
+#include "report/sections/section.h"
+
+#include <stdio.h>
+
+#define BYTES_COLUMNS 10 /* after the count, where rows have bytes */
+#define RATE_COLUMNS 13 /* after the bytes, where there is room */
+#define ROWS_SHOWN 10
+#define DEVICES_SHOWN 16
+#define TRACES_SHOWN 4u
+
+/* ---- JSON ---- */
+
+static void rows_json(struct sb_json *j, const char *key, const struct sb_gpu_row *rows, size_t count)
+{
+	if (!count)
+		return;
+	sb_json_array_begin(j, key);
+	for (size_t i = 0; i < count; i++) {
+		sb_json_object_begin(j, NULL);
+		sb_json_string(j, "name", rows[i].name);
+		sb_json_int(j, "count", rows[i].count);
+		sb_json_double(j, "total_s", rows[i].total_s);
+		sb_json_opt(j, "mean_s", rows[i].mean_s);
+		sb_json_opt(j, "min_s", rows[i].min_s);
+		sb_json_opt(j, "max_s", rows[i].max_s);
+		sb_json_opt(j, "share_ratio", rows[i].ratio);
+		sb_json_opt(j, "bytes", rows[i].bytes);
+		if (rows[i].bytes > 0 && rows[i].total_s > 0)
+			sb_json_double(j, "gb_per_s", rows[i].bytes / rows[i].total_s / 1e9);
+		sb_json_object_end(j);
+	}
+	sb_json_array_end(j);
+}
+
+static void copies_json(const struct sb_gpu_section *g, struct sb_json *j)
+{
+	sb_json_array_begin(j, "copies");
+	for (size_t i = 0; i < g->copy_count; i++) {
+		const struct sb_gpu_copy *c = &g->copies[i];
+
+		sb_json_object_begin(j, NULL);
+		sb_json_string(j, "direction", c->direction);
+		sb_json_opt_string(j, "memory", c->memory);
+		sb_json_int(j, "count", c->count);
+		sb_json_double(j, "bytes", c->bytes);
+		sb_json_double(j, "total_s", c->total_s);
+		sb_json_opt(j, "gb_per_s", c->gb_per_s);
+		sb_json_object_end(j);
+	}
+	sb_json_array_end(j);
+}
+
+static void memsets_json(const struct sb_gpu_section *g, struct sb_json *j)
+{
+	if (!g->memset_count)
+		return;
+	sb_json_object_begin(j, "memsets");
+	sb_json_int(j, "count", g->memset_count);
+	sb_json_double(j, "bytes", g->memset_bytes);
+	sb_json_double(j, "total_s", g->memset_total_s);
+	sb_json_object_end(j);
+}
+
+static void devices_json(const struct sb_gpu_section *g, struct sb_json *j)
+{
+	sb_json_array_begin(j, "devices");
+	for (size_t i = 0; i < g->device_count; i++) {
+		const struct sb_gpu_device *d = &g->devices[i];
+
+		sb_json_object_begin(j, NULL);
+		sb_json_int(j, "device_index", d->device);
+		sb_json_int(j, "pid", d->pid);
+		sb_json_double(j, "t_s", d->t_s);
+		sb_json_double(j, "window_s", d->window_s);
+		sb_json_double(j, "busy_s", d->busy_s);
+		sb_json_double(j, "idle_s", d->idle_s);
+		sb_json_object_end(j);
+	}
+	sb_json_array_end(j);
+}
+
+static void traces_json(const struct sb_gpu_section *g, struct sb_json *j)
+{
+	if (!g->trace_count)
+		return;
+	sb_json_array_begin(j, "traces");
+	for (size_t i = 0; i < g->trace_count; i++) {
+		sb_json_object_begin(j, NULL);
+		sb_json_int(j, "pid", g->traces[i].pid);
+		sb_json_double(j, "t_s", g->traces[i].t_s);
+		sb_json_double(j, "duration_s", g->traces[i].duration_s);
+		sb_json_object_end(j);
+	}
+	sb_json_array_end(j);
+}
+
+static void gaps_json(const struct sb_gpu_section *g, struct sb_json *j)
+{
+	sb_json_int(j, "gap_count", g->gap_total);
+	if (!g->gap_count)
+		return;
+	sb_json_array_begin(j, "gaps");
+	for (size_t i = 0; i < g->gap_count; i++) {
+		sb_json_object_begin(j, NULL);
+		sb_json_double(j, "t_s", g->gaps[i].t_s);
+		sb_json_double(j, "duration_s", g->gaps[i].duration_s);
+		sb_json_string(j, "cpu_did", g->gaps[i].cpu_did);
+		sb_json_int(j, "device_index", g->gaps[i].device);
+		sb_json_object_end(j);
+	}
+	sb_json_array_end(j);
+}
+
+static void gpu_json(const struct sb_model *model, struct sb_json *j)
+{
+	const struct sb_gpu_section *g = &model->gpu;
+
+	if (!g->present)
+		return;
+	sb_json_object_begin(j, "gpu_trace");
+	sb_json_int(j, "kernel_count", g->kernel_count);
+	sb_json_double(j, "kernel_total_s", g->kernel_total_s);
+	sb_json_double(j, "busy_s", g->busy_s);
+	sb_json_double(j, "kernel_busy_s", g->kernel_busy_s);
+	sb_json_double(j, "idle_s", g->idle_s);
+	sb_json_double(j, "window_s", g->window_s);
+	sb_json_double(j, "unattributed_busy_s", g->unattributed_busy_s);
+	sb_json_opt(j, "small_kernel_ratio", g->small_kernel_ratio);
+	sb_json_opt(j, "copy_ratio", g->copy_ratio);
+	sb_json_opt(j, "overlap_ratio", g->overlap_ratio);
+	sb_json_opt(j, "launch_ahead_s", g->launch_ahead_s);
+	sb_json_opt(j, "launch_queue_count", g->launch_queue_count);
+	if (g->collective_count) {
+		sb_json_double(j, "communication_s", g->communication_s);
+		sb_json_double(j, "exposed_communication_s", g->exposed_communication_s);
+	}
+	traces_json(g, j);
+	devices_json(g, j);
+	copies_json(g, j);
+	memsets_json(g, j);
+	if (g->top_kernel_count) {
+		rows_json(j, "top_kernels", g->top_kernels, g->top_kernel_count);
+	} else { /* always there */
+		sb_json_array_begin(j, "top_kernels");
+		sb_json_array_end(j);
+	}
+	rows_json(j, "top_zones", g->top_zones, g->top_zone_count);
+	rows_json(j, "attention", g->attention, g->attention_count);
+	rows_json(j, "collectives", g->collectives, g->collective_count);
+	rows_json(j, "offload", g->offload, g->offload_count);
+	rows_json(j, "idle_zones", g->idle_zones, g->idle_zone_count);
+	gaps_json(g, j);
+	sb_json_object_end(j);
+}
+
+/* ---- text ---- */
+
+static void share_text(char *out, size_t size, double ratio)
+{
+	if (isnan(ratio))
+		snprintf(out, size, "n/a");
+	else
+		snprintf(out, size, "%.1f %%", ratio * 100);
+}
+
+/* Long kernel names are told apart by their beginning and their end. */
+static void rows_text(struct sb_buf *out, const struct sb_text_options *options, const char *title,
+	const char *counted, const struct sb_gpu_row *rows, size_t count)
+{
+	size_t width = (size_t)(sb_text_columns(options) - 34);
+	bool with_rates = sb_text_columns(options) >= 80;
+
+	if (!count)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].bytes > 0) {
+			width -= BYTES_COLUMNS + (with_rates ? RATE_COLUMNS : 0);
+			break;
+		}
+	}
+	sb_buf_printf(out, "  %-*s %10s %8s %9s\n", (int)width, title, "total", "share", counted);
+	for (size_t i = 0; i < count && i < ROWS_SHOWN; i++) {
+		char total[24], share[24];
+		size_t used;
+
+		sb_text_seconds(total, sizeof total, rows[i].total_s);
+		share_text(share, sizeof share, rows[i].ratio);
+		sb_buf_puts(out, "  ");
+		used = sb_text_name(out, rows[i].name, width);
+		sb_buf_printf(out, "%*s %10s %8s %9lld", (int)(width - used), "", total, share,
+			(long long)rows[i].count);
+		if (rows[i].bytes > 0) {
+			char bytes[24];
+
+			sb_text_bytes(bytes, sizeof bytes, rows[i].bytes);
+			sb_buf_printf(out, "  %8s", bytes);
+			if (with_rates && rows[i].total_s > 0)
+				sb_buf_printf(out, " %7.1f GB/s", rows[i].bytes / rows[i].total_s / 1e9);
+		}
+		sb_buf_putc(out, '\n');
+	}
+	if (count > ROWS_SHOWN)
+		sb_buf_printf(out, "  ... and %zu more in profiling_report.json\n", count - ROWS_SHOWN);
+}
+
+static void copies_text(const struct sb_gpu_section *g, struct sb_buf *out)
+{
+	for (size_t i = 0; i < g->copy_count; i++) {
+		const struct sb_gpu_copy *c = &g->copies[i];
+		char bytes[24], total[24];
+
+		sb_text_bytes(bytes, sizeof bytes, c->bytes);
+		sb_text_seconds(total, sizeof total, c->total_s);
+		sb_buf_printf(out, "  copies %-5s %-8s %8lld  %10s in %s", c->direction,
+			c->memory ? c->memory : "", (long long)c->count, bytes, total);
+		if (!isnan(c->gb_per_s))
+			sb_buf_printf(out, ", %.1f GB/s", c->gb_per_s);
+		sb_buf_putc(out, '\n');
+	}
+}
+
+static void memsets_text(const struct sb_gpu_section *g, struct sb_buf *out)
+{
+	char bytes[24], total[24];
+
+	if (!g->memset_count)
+		return;
+	sb_text_bytes(bytes, sizeof bytes, g->memset_bytes);
+	sb_text_seconds(total, sizeof total, g->memset_total_s);
+	sb_buf_printf(out, "  memsets %22lld  %10s in %s\n", (long long)g->memset_count, bytes, total);
+}
+
+static void busy_text(struct sb_buf *out, double busy_s, double idle_s, double window_s)
+{
+	char busy[24], idle[24], window[24], share[24];
+
+	sb_text_seconds(busy, sizeof busy, busy_s);
+	sb_text_seconds(idle, sizeof idle, idle_s);
+	sb_text_seconds(window, sizeof window, window_s);
+	share_text(share, sizeof share, window_s > 0 ? busy_s / window_s : NAN);
+	sb_buf_printf(out, "busy %s (%s) + idle %s = %s", busy, share, idle, window);
+}
+
+/* Times of devices that work side by side are not added up for people. */
+static void devices_text(const struct sb_gpu_section *g, struct sb_buf *out)
+{
+	double count = (double)g->device_count;
+
+	sb_buf_puts(out, "  ");
+	if (g->device_count <= 1) {
+		busy_text(out, g->busy_s, g->idle_s, g->window_s);
+		sb_buf_puts(out, " from the first work to the last\n");
+		return;
+	}
+	sb_buf_printf(out, "%zu GPUs", g->device_count);
+	if (g->process_count > 1)
+		sb_buf_printf(out, " of %zu processes", g->process_count);
+	sb_buf_puts(out, ", each from its first work to its last\n    mean   ");
+	if (g->process_count > 1)
+		sb_buf_printf(out, "%16s", "");
+	busy_text(out, g->busy_s / count, g->idle_s / count, g->window_s / count);
+	sb_buf_putc(out, '\n');
+	for (size_t i = 0; i < g->device_count && i < DEVICES_SHOWN; i++) {
+		sb_buf_printf(out, "    GPU %-3d", g->devices[i].device);
+		if (g->process_count > 1)
+			sb_buf_printf(out, "process %-8u", g->devices[i].pid);
+		busy_text(out, g->devices[i].busy_s, g->devices[i].idle_s, g->devices[i].window_s);
+		sb_buf_putc(out, '\n');
+	}
+	if (g->device_count > DEVICES_SHOWN)
+		sb_buf_printf(out, "    ... and %zu more in profiling_report.json\n",
+			g->device_count - DEVICES_SHOWN);
+}
+
+static void traces_text(const struct sb_gpu_section *g, struct sb_buf *out)
+{
+	for (size_t i = 0; i < g->trace_count && i < TRACES_SHOWN; i++) {
+		const struct sb_gpu_traced *t = &g->traces[i];
+		char duration[24], from[24], to[24];
+
+		sb_text_seconds(duration, sizeof duration, t->duration_s);
+		sb_text_seconds(from, sizeof from, t->t_s);
+		sb_text_seconds(to, sizeof to, t->t_s + t->duration_s);
+		sb_buf_printf(out, "  traced %s, from %s to %s of the run", duration, from, to);
+		if (g->process_count > 1)
+			sb_buf_printf(out, ", in process %u", t->pid);
+		sb_buf_putc(out, '\n');
+	}
+	if (g->trace_count > TRACES_SHOWN)
+		sb_buf_printf(out, "  ... and %zu more traces in profiling_report.json\n",
+			g->trace_count - TRACES_SHOWN);
+}
+
+static void head_text(const struct sb_gpu_section *g, struct sb_buf *out)
+{
+	const char *each = g->device_count > 1 ? " per GPU" : "";
+	char total[24], exposed[24], share[24];
+	double count = g->device_count ? (double)g->device_count : 1;
+
+	traces_text(g, out);
+	devices_text(g, out);
+	sb_text_seconds(total, sizeof total, g->kernel_total_s);
+	share_text(share, sizeof share, g->small_kernel_ratio);
+	sb_buf_printf(out, "  %lld kernels, %s in all%s, %s of them under 10 us\n",
+		(long long)g->kernel_count, total, g->device_count > 1 ? " on all GPUs" : "", share);
+	if (!isnan(g->launch_ahead_s)) {
+		sb_text_seconds(total, sizeof total, g->launch_ahead_s);
+		sb_buf_printf(out, "  launched %s ahead on average, %.1f kernels waiting%s\n", total,
+			g->launch_queue_count, each);
+	}
+	if (!isnan(g->overlap_ratio))
+		sb_buf_printf(
+			out, "  the CPU worked on during %.0f %% of the busy time\n", g->overlap_ratio * 100);
+	else if (isfinite(g->traced_s))
+		sb_buf_puts(
+			out, "  CPU/GPU overlap not known: the trace has no calls that wait for the GPU\n");
+	if (g->collective_count) {
+		sb_text_seconds(total, sizeof total, g->communication_s / count);
+		sb_text_seconds(exposed, sizeof exposed, g->exposed_communication_s / count);
+		sb_buf_printf(out, "  communication %s%s, of which %s exposed (nothing computed meanwhile)\n",
+			total, each, exposed);
+	}
+}
+
+static void gpu_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+{
+	const struct sb_gpu_section *g = &model->gpu;
+
+	if (!g->present)
+		return;
+	sb_text_heading(out, options, "GPU trace");
+	head_text(g, out);
+	copies_text(g, out);
+	memsets_text(g, out);
+	rows_text(out, options, "Kernels by GPU time", "count", g->top_kernels, g->top_kernel_count);
+	rows_text(out, options, "Zones by the GPU time they launched", "launched", g->top_zones,
+		g->top_zone_count);
+	rows_text(out, options, "Attention", "count", g->attention, g->attention_count);
+	rows_text(out, options, "Collectives", "count", g->collectives, g->collective_count);
+	rows_text(out, options, "Host copies by zone", "copies", g->offload, g->offload_count);
+	rows_text(out, options,
+		g->device_count > 1 ? "GPU idle while the CPU was in (all GPUs added up)"
+				    : "GPU idle while the CPU was in",
+		"gaps", g->idle_zones, g->idle_zone_count);
+	for (size_t i = 0; i < g->gap_count && i < 3; i++) {
+		char duration[24];
+
+		sb_text_seconds(duration, sizeof duration, g->gaps[i].duration_s);
+		sb_buf_printf(out, "  gap of %s at %.3f s", duration, g->gaps[i].t_s);
+		if (g->device_count > 1)
+			sb_buf_printf(out, " on GPU %d", g->gaps[i].device);
+		sb_buf_puts(out, ": ");
+		sb_text_name(out, g->gaps[i].cpu_did, 50);
+		sb_buf_putc(out, '\n');
+	}
+}
+
+const struct sb_section sb_section_gpu = {
+	.name = "gpu",
+	.json = gpu_json,
+	.text = gpu_text,
+};

@@ -1,0 +1,126 @@
+/* iterations: how regular the loops are. */
+#include "report/sections/stages.h"
+
+#include <stdio.h>
+
+static void json(const struct sb_model *m, struct sb_json *j)
+{
+	if (!m->iterations.count)
+		return;
+	sb_json_array_begin(j, "iterations");
+	for (size_t i = 0; i < m->iterations.count; i++) {
+		const struct sb_iterations *it = &m->iterations.all[i];
+
+		if (it->all.count < 1)
+			continue;
+		sb_json_object_begin(j, NULL);
+		sb_json_string(j, "name", it->name);
+		sb_json_opt_string(j, "role", sb_role_name(it->role));
+		sb_json_int(j, "count", it->all.count);
+		sb_json_opt(j, "total_s", it->all.total);
+		sb_json_opt(j, "mean_s", it->all.mean);
+		sb_json_opt(j, "median_s", it->all.p50);
+		sb_json_double(j, "std_s", isfinite(it->all.std) ? it->all.std : 0);
+		sb_json_opt(j, "min_s", it->all.min);
+		sb_json_opt(j, "max_s", it->all.max);
+		sb_json_opt(j, "p95_s", it->all.p95);
+		sb_json_opt(j, "p99_s", it->all.p99);
+		sb_json_opt(j, "last_s", it->all.last);
+		sb_json_double(j, "per_second", isfinite(it->per_second) ? it->per_second : 0);
+		sb_json_int(j, "warmup_count", it->warmup_count);
+		if (it->warmup_count) {
+			sb_json_double(j, "warmup_s", it->warmup_s);
+			sb_json_stats(j, "warm", &it->warm, "_s");
+		}
+		sb_json_int(j, "outlier_count", it->outlier_count);
+		if (it->outlier_listed) {
+			sb_json_array_begin(j, "outliers");
+			for (size_t k = 0; k < it->outlier_listed; k++) {
+				sb_json_object_begin(j, NULL);
+				sb_json_int(j, "index", it->outliers[k].index);
+				sb_json_opt(j, "t_s", it->outliers[k].t_s);
+				sb_json_double(j, "duration_s", it->outliers[k].duration_s);
+				sb_json_object_end(j);
+			}
+			sb_json_array_end(j);
+		}
+		sb_json_array_begin(j, "series_s");
+		for (size_t k = 0; k < it->series_count; k++)
+			sb_json_fixed(j, NULL, it->series_s[k], 9);
+		sb_json_array_end(j);
+		sb_json_object_end(j);
+	}
+	sb_json_array_end(j);
+}
+
+static void cell(struct sb_buf *out, double seconds)
+{
+	char text[32];
+
+	sb_text_seconds(text, sizeof text, seconds);
+	sb_buf_printf(out, " %9s", isfinite(seconds) ? text : "-");
+}
+
+static void notes(const struct sb_iterations *it, struct sb_buf *out)
+{
+	char a[32], b[32];
+
+	if (it->warmup_count) {
+		sb_text_seconds(a, sizeof a, it->warmup_s);
+		sb_text_seconds(b, sizeof b, it->warm.mean);
+		sb_buf_puts(out, "    warm-up: the first ");
+		if (it->warmup_count > 1)
+			sb_buf_printf(out, "%lld ", (long long)it->warmup_count);
+		sb_buf_printf(out, "took %s; the others %s each on average\n", a, b);
+	}
+	if (it->outlier_count) {
+		sb_text_seconds(a, sizeof a, it->outliers[0].duration_s);
+		sb_text_seconds(b, sizeof b, it->outliers[0].peer_s);
+		sb_buf_printf(out, "    %lld slower than %s peers; slowest: number %lld, %s, its peers %s\n",
+			(long long)it->outlier_count, it->outlier_count == 1 ? "its" : "their",
+			(long long)it->outliers[0].index + 1, a, b);
+	}
+}
+
+static void text(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
+{
+	size_t width = o->columns >= 100 ? 30 : 15;
+	char count[32];
+
+	if (!m->iterations.count)
+		return;
+	sb_buf_putc(out, '\n');
+	sb_text_colour(out, o, "1");
+	sb_buf_printf(out, "%-*s%7s %9s %9s %9s %9s %9s %7s", (int)width, "Iterations", "count", "mean",
+		"median", "std", "min", "max", "it/s");
+	sb_text_colour(out, o, "");
+	sb_buf_putc(out, '\n');
+	for (size_t i = 0; i < m->iterations.count; i++) {
+		const struct sb_iterations *it = &m->iterations.all[i];
+		size_t used = 2;
+
+		sb_buf_puts(out, "  ");
+		for (used += sb_text_name(out, it->name, width - 3); used < width; used++)
+			sb_buf_putc(out, ' ');
+		sb_text_count(count, sizeof count, (double)it->all.count);
+		sb_buf_printf(out, "%7s", count);
+		cell(out, it->all.mean);
+		cell(out, it->all.p50);
+		cell(out, it->all.std);
+		cell(out, it->all.min);
+		cell(out, it->all.max);
+		if (isfinite(it->per_second) && it->per_second < 100) {
+			sb_buf_printf(out, " %7.2f", it->per_second);
+		} else if (isfinite(it->per_second)) {
+			char rate[24];
+
+			sb_text_count(rate, sizeof rate, it->per_second);
+			sb_buf_printf(out, " %7s", rate);
+		}
+		sb_buf_putc(out, '\n');
+		notes(it, out);
+	}
+	sb_buf_puts(out, "  (std: of a sample, n - 1; it/s: without the warm-up)\n");
+}
+
+const struct sb_section sb_section_iterations = { "iterations", json, text };

@@ -1,0 +1,174 @@
+/* recording and not_recorded: what to believe, and what is not there. */
+#include "report/sections/section.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void json_damage(const struct sb_recording_section *r, struct sb_json *j)
+{
+	if (!r->damage_count)
+		return;
+	sb_json_array_begin(j, "damage");
+	for (size_t i = 0; i < r->damage_count; i++) {
+		sb_json_object_begin(j, NULL);
+		sb_json_string(j, "what", r->damage[i].text);
+		sb_json_int(j, "count", r->damage[i].count);
+		sb_json_int(j, "bytes", r->damage[i].bytes);
+		sb_json_string(j, "file", r->damage[i].file);
+		sb_json_int(j, "first_offset", r->damage[i].first_offset);
+		sb_json_object_end(j);
+	}
+	sb_json_array_end(j);
+}
+
+static void json_missing(const struct sb_model *m, struct sb_json *j)
+{
+	sb_json_array_begin(j, "not_recorded");
+	for (size_t i = 0; i < m->missing.count; i++) {
+		sb_json_object_begin(j, NULL);
+		sb_json_string(j, "what", m->missing.all[i].what);
+		sb_json_string(j, "why", m->missing.all[i].why);
+		sb_json_string(j, "how", m->missing.all[i].how);
+		sb_json_object_end(j);
+	}
+	sb_json_array_end(j);
+}
+
+static void json(const struct sb_model *m, struct sb_json *j)
+{
+	const struct sb_recording_section *r = &m->recording;
+
+	sb_json_object_begin(j, "recording");
+	sb_json_int(j, "events", r->events);
+	sb_json_int(j, "zones", r->zones);
+	sb_json_int(j, "dropped_count", r->dropped_count);
+	sb_json_object_begin(j, "drop_reasons");
+	for (size_t i = 0; i < r->drop_count; i++)
+		sb_json_int(j, r->drops[i].reason, r->drops[i].count);
+	sb_json_object_end(j);
+	sb_json_int(j, "bytes", (int64_t)r->bytes);
+	sb_json_bool(j, "complete", r->complete);
+	sb_json_bool(j, "live", r->live);
+	sb_json_int(j, "file_count", r->files);
+	sb_json_int(j, "open_zone_count", r->open_zones);
+	sb_json_int(j, "folded_zone_count", r->folded_zones);
+	sb_json_int(j, "unmatched_end_count", r->unmatched_ends);
+	sb_json_int(j, "skipped_bytes", (int64_t)r->skipped_bytes);
+	if (r->limited_by)
+		sb_json_string(j, "limited_by", r->limited_by);
+	sb_json_opt(j, "folded_until_s", r->folded_until_s);
+	sb_json_double(j, "own_cpu_s", r->own_cpu_s);
+	sb_json_opt(j, "own_cpu_ratio", r->own_cpu_ratio);
+	sb_json_opt(j, "record_cost_s", r->record_cost_s);
+	sb_json_opt(j, "recording_s", r->recording_s);
+	if (!isnan(r->recording_s))
+		sb_json_double(j, "threads_s", r->threads_s);
+	sb_json_opt(j, "overhead_ratio", r->overhead_ratio);
+	sb_json_double(j, "waiting_s", r->waiting_s);
+	json_damage(r, j);
+	if (r->warning_count) {
+		sb_json_array_begin(j, "warnings");
+		for (size_t i = 0; i < r->warning_count; i++)
+			sb_json_string(j, NULL, r->warnings[i]);
+		sb_json_array_end(j);
+	}
+	sb_json_object_end(j);
+	json_missing(m, j);
+}
+
+static void text_losses(
+	const struct sb_recording_section *r, const struct sb_text_options *o, struct sb_buf *out)
+{
+	char bytes[32];
+
+	for (size_t i = 0; i < r->drop_count; i++)
+		sb_buf_printf(out, "  lost %lld: %s\n", (long long)r->drops[i].count, r->drops[i].text);
+	if (r->folded_zones)
+		sb_buf_printf(out, "  only totals are kept of %lld zone%s before %.3f s%s%s%s\n",
+			(long long)r->folded_zones, r->folded_zones == 1 ? "" : "s", r->folded_until_s,
+			r->limited_by ? " (" : "", r->limited_by ? r->limited_by : "",
+			r->limited_by ? ")" : "");
+	if (r->open_zones)
+		sb_buf_printf(out,
+			"  still open at the end, and closed at the last known time: %lld zone%s\n",
+			(long long)r->open_zones, r->open_zones == 1 ? "" : "s");
+	if (r->unmatched_ends)
+		sb_buf_printf(
+			out, "  ends without a beginning, ignored: %lld\n", (long long)r->unmatched_ends);
+	if (r->skipped_bytes > 0) {
+		sb_text_bytes(bytes, sizeof bytes, r->skipped_bytes);
+		sb_buf_printf(out, "  %s are missing or could not be read:\n", bytes);
+	}
+	for (size_t i = 0; i < r->warning_count; i++)
+		sb_text_wrap(out, r->warnings[i], 2, sb_text_columns(o));
+}
+
+/* "0 dropped; recording took 0.13 % of the program's threads' time (26.0 us: 13 ns for every
+ * 8 bytes); strobe's own threads took 1.20 ms of CPU; moving on to the next piece … took 40 us" */
+static void cost_words(const struct sb_recording_section *r, struct sb_buf *line)
+{
+	char a[32], b[32];
+
+	sb_buf_printf(line, "%lld dropped", (long long)r->dropped_count);
+	if (!isnan(r->overhead_ratio)) {
+		sb_text_seconds(a, sizeof a, r->recording_s);
+		sb_text_seconds(b, sizeof b, r->record_cost_s);
+		sb_buf_puts(line, "; recording took ");
+		sb_text_percent(line, r->overhead_ratio);
+		sb_buf_printf(line, " of the program's threads' time (%s: %s for every 8 bytes)", a, b);
+	}
+	if (r->own_cpu_s > 0) {
+		sb_text_seconds(a, sizeof a, r->own_cpu_s);
+		sb_buf_printf(line, "; strobe's own threads took %s of CPU", a);
+	}
+	if (r->own_cpu_s > 0 && !isnan(r->own_cpu_ratio)) {
+		sb_buf_puts(line, " (");
+		sb_text_percent(line, r->own_cpu_ratio);
+		sb_buf_puts(line, " of one core)");
+	}
+	if (r->waiting_s > 0) {
+		sb_text_seconds(a, sizeof a, r->waiting_s);
+		sb_buf_printf(line,
+			"; moving on to the next piece of the recording file took %s, waiting included, all "
+			"threads added up",
+			a);
+	}
+}
+
+static void text(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
+{
+	const struct sb_recording_section *r = &m->recording;
+	char bytes[32];
+	struct sb_buf line = { 0 };
+
+	if (m->missing.count)
+		sb_text_heading(out, o, "Not recorded");
+	for (size_t i = 0; i < m->missing.count; i++) {
+		const struct sb_missing *x = &m->missing.all[i];
+
+		sb_buf_clear(&line);
+		sb_buf_puts(&line, x->what);
+		if (*x->why)
+			sb_buf_printf(&line, ": %s", x->why);
+		if (*x->how)
+			sb_buf_printf(&line, " (%s)", x->how);
+		sb_text_wrap(out, sb_buf_text(&line), 2, sb_text_columns(o));
+	}
+	sb_text_heading(out, o, "Recording");
+	sb_text_bytes(bytes, sizeof bytes, r->bytes);
+	sb_buf_printf(out, "  %lld zone%s, %lld events in all, %s in %lld file%s, %s\n", (long long)r->zones,
+		r->zones == 1 ? "" : "s", (long long)r->events, bytes, (long long)r->files,
+		r->files == 1 ? "" : "s",
+		r->complete       ? "complete"
+		: r->live         ? "still being written"
+		: r->damage_count ? "damaged: some of it is missing"
+				  : "ended without a stop");
+	sb_buf_clear(&line);
+	cost_words(r, &line);
+	sb_text_wrap(out, sb_buf_text(&line), 2, sb_text_columns(o));
+	out->failed |= line.failed;
+	sb_buf_done(&line);
+	text_losses(r, o, out);
+}
+
+const struct sb_section sb_section_recording = { "recording", json, text };

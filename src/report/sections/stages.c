@@ -1,0 +1,15 @@
+/* stage_analysis: table, tree, stage log. */
+#include "report/sections/stages.h"
+
+static void text(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
+{
+	if (!m->stages.stage_count) {
+		sb_buf_puts(out, "\nNo stages were recorded: nothing in the program began one.\n");
+		return;
+	}
+	sb_stages_table(m, o, out);
+	sb_stages_tree(m, o, out);
+	sb_stages_log(m, o, out);
+}
+
+const struct sb_section sb_section_stages = { "stages", sb_stages_json, text };

@@ -1,0 +1,317 @@
+/* The timing table. */
+#include "report/sections/stages.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COUNT_WIDTH = 7, TOTAL_WIDTH = 10, TIME_WIDTH = 7, SHARE_WIDTH = 7, NAME_LEAST = 24 };
+
+/* Three significant digits in at most six columns. */
+static void brief_time(char *out, size_t size, double s)
+{
+	static const struct {
+		double unit;
+		const char *name;
+	} units[] = { { 1, "s" }, { 1e-3, "ms" }, { 1e-6, "us" }, { 1e-9, "ns" } };
+	size_t i = 0;
+	double v;
+
+	if (!isfinite(s) || s == 0) {
+		snprintf(out, size, s == 0 ? "0s" : "-");
+		return;
+	}
+	while (i < 3 && s < units[i].unit * 0.9995)
+		i++;
+	v = s / units[i].unit;
+	snprintf(out, size,
+		i == 3 || v >= 99.95 ? "%.0f%s"
+		: v >= 9.995         ? "%.1f%s"
+				     : "%.2f%s",
+		v, units[i].name);
+}
+
+static double total_of(const struct sb_stage *s)
+{
+	return s->total_s;
+}
+
+static double self_of(const struct sb_stage *s)
+{
+	return s->self_s;
+}
+
+static double count_of(const struct sb_stage *s)
+{
+	return (double)s->count;
+}
+
+static double mean_of(const struct sb_stage *s)
+{
+	return s->time.mean;
+}
+
+static double min_of(const struct sb_stage *s)
+{
+	return s->time.min;
+}
+
+static double max_of(const struct sb_stage *s)
+{
+	return s->time.max;
+}
+
+static double p50_of(const struct sb_stage *s)
+{
+	return s->time.p50;
+}
+
+static double p95_of(const struct sb_stage *s)
+{
+	return s->time.p95;
+}
+
+static double p99_of(const struct sb_stage *s)
+{
+	return s->time.p99;
+}
+
+static double last_of(const struct sb_stage *s)
+{
+	return s->time.last;
+}
+
+static double gpu_of(const struct sb_stage *s)
+{
+	return isfinite(s->gpu_busy_s) ? s->gpu_busy_s : s->gpu_span_s;
+}
+
+static const struct column {
+	const char *title;
+	double (*value)(const struct sb_stage *);
+	bool wide_only; /* left out on 80 columns */
+} columns[] = {
+	{ "Mean", mean_of, false },
+	{ "Min", min_of, true },
+	{ "Max", max_of, false },
+	{ "p50", p50_of, false },
+	{ "p95", p95_of, false },
+	{ "p99", p99_of, true },
+	{ "last", last_of, true },
+};
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+
+static const struct {
+	const char *name;
+	double (*value)(const struct sb_stage *);
+} sorts[] = { { "total", total_of }, { "self", self_of }, { "mean", mean_of }, { "count", count_of },
+	{ "min", min_of }, { "max", max_of }, { "p50", p50_of }, { "p95", p95_of }, { "p99", p99_of },
+	{ "last", last_of }, { "gpu", gpu_of } };
+
+struct order {
+	const struct sb_stages_section *stages;
+	double (*value)(const struct sb_stage *); /* NULL: by name */
+};
+
+static int compare(const void *a, const void *b, void *order)
+{
+	const struct order *o = order;
+	const struct sb_stage *x = &o->stages->stages[*(const uint32_t *)a];
+	const struct sb_stage *y = &o->stages->stages[*(const uint32_t *)b];
+	double vx = o->value ? o->value(x) : 0, vy = o->value ? o->value(y) : 0;
+	int names = strcmp(x->name, y->name);
+
+	vx = isnan(vx) ? -1 : vx;
+	vy = isnan(vy) ? -1 : vy;
+	if (vx != vy)
+		return vx > vy ? -1 : 1;
+	return names ? names : x < y ? -1 : x > y;
+}
+
+bool sb_text_sort_known(const char *sort)
+{
+	if (!strcmp(sort, "name"))
+		return true;
+	for (size_t i = 0; i < sizeof sorts / sizeof sorts[0]; i++)
+		if (!strcmp(sorts[i].name, sort))
+			return true;
+	return false;
+}
+
+/* Whether two rows read alike when each is written with so many parents. */
+static bool same_tail(
+	const struct sb_stages_section *s, const struct sb_stage *a, const struct sb_stage *b, int parents)
+{
+	for (; parents >= 0; parents--) {
+		if (strcmp(a->name, b->name))
+			return false;
+		if (a->parent < 0 || b->parent < 0)
+			return (a->parent < 0) == (b->parent < 0) || !parents;
+		a = &s->stages[a->parent];
+		b = &s->stages[b->parent];
+	}
+	return true;
+}
+
+/* Names that stand under several parents say which, as far up as they must. */
+static void row_name(const struct sb_model *m, const struct sb_stage *s, struct sb_buf *name)
+{
+	const struct sb_stages_section *all = &m->stages;
+	const struct sb_stage *chain[4] = { s };
+	int parents = 0;
+
+	for (size_t i = 0; i < all->stage_count && parents < 3; i++)
+		while (&all->stages[i] != s && parents < 3 && same_tail(all, s, &all->stages[i], parents))
+			parents++;
+	for (int i = 1; i <= parents; i++) {
+		if (chain[i - 1]->parent < 0)
+			parents = i - 1;
+		else
+			chain[i] = &all->stages[chain[i - 1]->parent];
+	}
+	if (s->code)
+		sb_buf_printf(name, "[%s] ", s->code);
+	for (int i = parents; i > 0; i--)
+		sb_buf_printf(name, "%s/", chain[i]->name);
+	sb_buf_puts(name, s->name);
+}
+
+static void pad(struct sb_buf *out, size_t used, size_t width)
+{
+	for (; used < width; used++)
+		sb_buf_putc(out, ' ');
+}
+
+static void write_row(const struct sb_model *m, const struct sb_text_options *o, const struct sb_stage *s,
+	size_t width, bool wide, struct sb_buf *out)
+{
+	struct sb_buf name = { 0 };
+	char text[32];
+
+	row_name(m, s, &name);
+	if (s->bottleneck)
+		sb_text_colour(out, o, "33");
+	pad(out, sb_stage_name(s, sb_buf_text(&name), width - 1, out), width);
+	if (s->bottleneck)
+		sb_text_colour(out, o, "");
+	sb_buf_done(&name);
+	sb_text_count(text, sizeof text, (double)s->count);
+	sb_buf_printf(out, "%*s", COUNT_WIDTH, text);
+	if (s->state == SB_STAGE_SKIPPED || s->state == SB_STAGE_UNTIMED) {
+		sb_buf_printf(out, "   %s\n", s->state == SB_STAGE_SKIPPED ? "skipped" : "untimed");
+		return;
+	}
+	sb_text_seconds(text, sizeof text, s->total_s);
+	sb_buf_printf(out, "%*s", TOTAL_WIDTH, text);
+	for (size_t i = 0; i < COLUMNS; i++) {
+		if (columns[i].wide_only && !wide)
+			continue;
+		brief_time(text, sizeof text, columns[i].value(s));
+		sb_buf_printf(out, "%*s", TIME_WIDTH, text);
+	}
+	sb_buf_printf(
+		out, "%*.1f%%%s\n", SHARE_WIDTH - 1, s->wall_ratio * 100, sb_stage_overlaps(s) ? "*" : "");
+}
+
+static void write_titles(const struct sb_text_options *o, size_t width, bool wide, struct sb_buf *out)
+{
+	sb_text_colour(out, o, "1");
+	sb_buf_printf(out, "%-*s%*s%*s", (int)width, "Operation", COUNT_WIDTH, "Count", TOTAL_WIDTH, "Total");
+	for (size_t i = 0; i < COLUMNS; i++)
+		if (!columns[i].wide_only || wide)
+			sb_buf_printf(out, "%*s", TIME_WIDTH, columns[i].title);
+	sb_buf_printf(out, "%*s", SHARE_WIDTH, "share");
+	sb_text_colour(out, o, "");
+	sb_buf_putc(out, '\n');
+}
+
+static bool any_overlaps(const struct sb_stages_section *s)
+{
+	for (size_t i = 0; i < s->stage_count; i++)
+		if (sb_stage_overlaps(&s->stages[i]))
+			return true;
+	return false;
+}
+
+/* What stands in brackets after a name, where any row has it. */
+static void write_remarks(
+	const struct sb_stages_section *s, const struct sb_text_options *o, struct sb_buf *out)
+{
+	bool folded = false, open = false, cut = false, recursive = false;
+
+	for (size_t i = 0; i < s->stage_count; i++) {
+		folded |= s->stages[i].time.percentile_error_ratio > 0;
+		open |= s->stages[i].open_count > 0;
+		cut |= s->stages[i].cut_count > 0;
+		recursive |= s->stages[i].recursive_count > 0;
+	}
+	if (open)
+		sb_text_wrap(out,
+			"open: had not ended when the recording did; in Total up to then, not in Count, "
+			"Mean, "
+			"Min, Max, p50-p99",
+			0, sb_text_columns(o));
+	if (cut)
+		sb_text_wrap(out,
+			"cut: began before this part or ended after it; what lies inside is in Total, not in "
+			"Count, Mean, Min, Max, p50-p99",
+			0, sb_text_columns(o));
+	if (recursive)
+		sb_text_wrap(out,
+			"recursive: calls inside a call of the same stage; every column is of the outermost "
+			"ones",
+			0, sb_text_columns(o));
+	if (any_overlaps(s))
+		sb_text_wrap(out,
+			"*: calls at the same time (tasks, threads, spans), or a duration from before the "
+			"run; "
+			"Total adds all of it up, share is the wall time in which at least one ran",
+			0, sb_text_columns(o));
+	if (folded)
+		sb_text_wrap(out,
+			"Old detail was folded: totals, min and max are exact, p50-p99 within 6.25 %", 0,
+			sb_text_columns(o));
+}
+
+void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
+{
+	const struct sb_stages_section *s = &m->stages;
+	size_t total_width = (o->columns ? (size_t)o->columns : 80) - any_overlaps(s);
+	bool wide = total_width >=
+		    NAME_LEAST + COUNT_WIDTH + TOTAL_WIDTH + COLUMNS * TIME_WIDTH + SHARE_WIDTH;
+	size_t width = total_width - COUNT_WIDTH - TOTAL_WIDTH - SHARE_WIDTH -
+		       (wide ? COLUMNS : COLUMNS - 3) * TIME_WIDTH;
+	size_t top = o->top ? o->top : 20;
+	struct order order = { .stages = s, .value = total_of };
+	uint32_t *rows = malloc((s->stage_count + 1) * sizeof *rows);
+	char text[32];
+
+	if (!rows) {
+		out->failed = true;
+		return;
+	}
+	for (size_t i = 0; o->sort && i < sizeof sorts / sizeof sorts[0]; i++)
+		if (!strcmp(sorts[i].name, o->sort))
+			order.value = sorts[i].value;
+	if (o->sort && !strcmp(o->sort, "name"))
+		order.value = NULL;
+	for (uint32_t i = 0; i < s->stage_count; i++)
+		rows[i] = i;
+	qsort_r(rows, s->stage_count, sizeof *rows, compare, &order);
+	width = width > 60 ? 60 : width;
+	sb_buf_putc(out, '\n');
+	write_titles(o, width, wide, out);
+	for (size_t i = 0; i < s->stage_count && i < top; i++)
+		write_row(m, o, &s->stages[rows[i]], width, wide, out);
+	if (s->stage_count > top)
+		sb_buf_printf(out, "... and %zu more (--top %zu shows them)\n", s->stage_count - top,
+			s->stage_count);
+	sb_text_seconds(text, sizeof text, s->unattributed_s);
+	sb_buf_printf(out, "%-*s%*s%*s%*s%*.1f%%\n", (int)width, "unattributed", COUNT_WIDTH, "", TOTAL_WIDTH,
+		text, (int)(wide ? COLUMNS : COLUMNS - 3) * TIME_WIDTH, "", SHARE_WIDTH - 1,
+		s->wall_s > 0 ? s->unattributed_s / s->wall_s * 100 : 0);
+	sb_text_seconds(text, sizeof text, s->wall_s);
+	sb_buf_printf(out, "%-*s%*s%*s\n", (int)width, "wall", COUNT_WIDTH, "", TOTAL_WIDTH, text);
+	write_remarks(s, o, out);
+	free(rows);
+}

@@ -1,0 +1,434 @@
+/* The stage tree (inclusive, self, unattributed) and the stage log lines. */
+#include "report/sections/stages.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TREE_ROWS 80
+
+bool sb_stage_attr_is_count(const char *key)
+{
+	static const char *const keys[] = { "frames", "steps", "iters", "bytes", "tiles", "tokens",
+		"forwards", "flops", "latent_frames", "frames_dropped", "samples", "count" };
+
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		if (!strcmp(keys[i], key))
+			return true;
+	return false;
+}
+
+bool sb_stage_has_rate(const struct sb_stage *s)
+{
+	return s->state != SB_STAGE_UNTIMED && !s->open_count && !s->cut_count;
+}
+
+bool sb_stage_rate(const struct sb_stage *s, char *out, size_t size)
+{
+	static const struct {
+		const char *attr, *unit;
+	} rates[] = { { "frames", "frame" }, { "steps", "step" }, { "iters", "iteration" } };
+	char text[32];
+
+	for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+		double n = sb_stage_attr_total(s, rates[i].attr);
+
+		if (!(n > 1) || s->total_s <= 0 || !sb_stage_has_rate(s))
+			continue;
+		sb_text_seconds(text, sizeof text, s->total_s / n);
+		snprintf(out, size, "%s/%s", text, rates[i].unit);
+		return true;
+	}
+	return false;
+}
+
+size_t sb_stage_name(const struct sb_stage *s, const char *name, size_t width, struct sb_buf *out)
+{
+	const struct {
+		int64_t count;
+		const char *what;
+	} marks[] = { { s->open_count, "open" }, { s->cut_count, "cut" },
+		{ s->recursive_count, "recursive" } };
+	char text[80] = "", number[24];
+	size_t used = 0;
+
+	for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+		if (!marks[i].count)
+			continue;
+		sb_text_count(number, sizeof number, (double)marks[i].count);
+		used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", used ? ", " : " (",
+			number, marks[i].what);
+	}
+	if (used && used + 8 < width) {
+		text[used++] = ')';
+		text[used] = 0;
+	} else {
+		text[used = 0] = 0;
+	}
+	used = sb_text_name(out, name, width - used) + used;
+	sb_buf_puts(out, text);
+	return used;
+}
+
+/* ---- the tree ------------------------------------------------------------ */
+
+static void pad(struct sb_buf *out, size_t used, size_t width)
+{
+	for (; used < width; used++)
+		sb_buf_putc(out, ' ');
+}
+
+static void tree_name(
+	const struct sb_stage *s, const struct sb_text_options *o, size_t width, struct sb_buf *out)
+{
+	struct sb_buf name = { 0 };
+	size_t indent = 2 + 2 * (s->depth < 12 ? s->depth : 12);
+
+	if (s->code)
+		sb_buf_printf(&name, "[%s] ", s->code);
+	sb_buf_puts(&name, s->name);
+	if (s->member_total)
+		sb_buf_printf(&name, " (%zu names)", s->member_total);
+	sb_buf_printf(out, "%*s", (int)indent, "");
+	if (s->bottleneck)
+		sb_text_colour(out, o, "33");
+	indent += sb_stage_name(s, sb_buf_text(&name), width > indent + 9 ? width - indent - 1 : 8, out);
+	if (s->bottleneck)
+		sb_text_colour(out, o, "");
+	pad(out, indent, width);
+	sb_buf_done(&name);
+}
+
+/* Busy time where a GPU trace tells it; a span is never shown as busy. */
+enum gpu_column { GPU_NONE, GPU_SPAN, GPU_BUSY };
+#define MOST 0.9 /* of the run */
+
+/* How long a device was traced, on average. */
+static double traced_s(const struct sb_model *m)
+{
+	return m->gpu.window_s / (double)(m->gpu.device_count ? m->gpu.device_count : 1);
+}
+
+/* A trace of a few steps says little about a stage's whole time: spans do. */
+static enum gpu_column gpu_column(const struct sb_model *m)
+{
+	if (m->gpu.present && traced_s(m) >= MOST * m->stages.wall_s)
+		return GPU_BUSY;
+	for (size_t i = 0; i < m->stages.stage_count; i++)
+		if (isfinite(m->stages.stages[i].gpu_span_s))
+			return GPU_SPAN;
+	return m->gpu.present ? GPU_BUSY : GPU_NONE;
+}
+
+static void busy_of_a_part(const struct sb_model *m, struct sb_buf *out)
+{
+	char window[32];
+
+	if (m->gpu.device_count > 1)
+		sb_buf_printf(out, "GPU busy: %zu GPUs added up\n", m->gpu.device_count);
+	if (traced_s(m) >= MOST * m->stages.wall_s)
+		return;
+	sb_text_seconds(window, sizeof window, traced_s(m));
+	sb_buf_printf(out, "GPU busy: of the %s that were traced\n", window);
+}
+
+static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, size_t width, size_t spare,
+	enum gpu_column gpu, struct sb_buf *out)
+{
+	char total[32], self[32], count[32], span[32], rate[64];
+
+	tree_name(s, o, width, out);
+	if (s->state == SB_STAGE_SKIPPED) {
+		sb_buf_puts(out, "   SKIPPED (");
+		sb_text_name(out, s->skip_reason ? s->skip_reason : "", 40);
+		sb_buf_puts(out, ")\n");
+		return;
+	}
+	if (s->state == SB_STAGE_UNTIMED) {
+		sb_buf_puts(out, "   untimed\n");
+		return;
+	}
+	sb_text_seconds(total, sizeof total, s->total_s);
+	sb_text_seconds(self, sizeof self, s->self_s);
+	sb_text_count(count, sizeof count, (double)s->count);
+	sb_buf_printf(out, "%10s %5.1f%%%s%10s", total, s->wall_ratio * 100, sb_stage_overlaps(s) ? "*" : " ",
+		self);
+	if (gpu) {
+		double seconds = gpu == GPU_BUSY ? s->gpu_busy_s : s->gpu_span_s;
+
+		*span = '>';
+		sb_text_seconds(span + 1, sizeof span - 1, seconds);
+		sb_buf_printf(out, " %10s",
+			!isfinite(seconds)                           ? "-"
+			: gpu == GPU_SPAN && sb_stage_gpu_partial(s) ? span
+								     : span + 1);
+	}
+	sb_buf_printf(out, " %7s", count);
+	spare = s->bottleneck ? spare > 15 ? spare - 15 : 0 : spare;
+	if (isfinite(s->at_once_mean))
+		snprintf(rate, sizeof rate, "%.1f at once", s->at_once_mean);
+	if ((isfinite(s->at_once_mean) || sb_stage_rate(s, rate, sizeof rate)) && spare >= strlen(rate) + 2)
+		sb_buf_printf(out, "  %s", rate);
+	if (s->bottleneck)
+		sb_buf_puts(out, "  <- BOTTLENECK");
+	sb_buf_putc(out, '\n');
+}
+
+void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
+{
+	const struct sb_stages_section *s = &m->stages;
+	enum gpu_column gpu = gpu_column(m);
+	size_t columns = o->columns ? (size_t)o->columns : 80;
+	size_t fixed = 36 + (gpu ? 11 : 0);
+	size_t width = columns > fixed + 24 + 15 ? columns - fixed - 15 : 24;
+	size_t shown = 0, hidden = 0;
+	bool partial = false;
+	char text[32];
+
+	width = width > 48 ? 48 : width;
+	if (!s->stage_count || s->combined)
+		return;
+	sb_buf_putc(out, '\n');
+	sb_text_colour(out, o, "1");
+	sb_buf_printf(out, "%-*s%10s %6s %10s%s %7s", (int)width, "Stage tree", "total", "share", "self",
+		gpu == GPU_BUSY ? "   GPU busy"
+		: gpu           ? "   GPU span"
+				: "",
+		"calls");
+	sb_text_colour(out, o, "");
+	sb_buf_putc(out, '\n');
+	for (size_t i = 0; i < s->stage_count; i++) {
+		const struct sb_stage *row = &s->stages[i];
+		bool small = row->state == SB_STAGE_NORMAL && row->wall_ratio < 0.001 && shown >= 20;
+
+		if (small || shown >= TREE_ROWS) {
+			hidden++;
+			continue;
+		}
+		tree_row(row, o, width, columns > width + fixed ? columns - width - fixed : 0, gpu, out);
+		partial |= sb_stage_gpu_partial(row);
+		shown++;
+	}
+	sb_text_seconds(text, sizeof text, s->unattributed_s);
+	sb_buf_printf(out, "  %-*s%10s %5.1f%%\n", (int)width - 2, "unattributed", text,
+		s->wall_s > 0 ? s->unattributed_s / s->wall_s * 100 : 0);
+	if (hidden)
+		sb_buf_printf(out, "  (%zu small stages not shown; JSON has them)\n", hidden);
+	if (gpu == GPU_BUSY)
+		busy_of_a_part(m, out);
+	if (gpu == GPU_SPAN && partial)
+		sb_buf_puts(out, "GPU span >: of some calls; the others were not timed on the GPU\n");
+}
+
+/* ---- the stage log ------------------------------------------------------- */
+
+/* "4f.2" < "4f.10" < "4g": runs of digits count as numbers. */
+static int compare_codes(const char *a, const char *b)
+{
+	while (*a && *b) {
+		if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+			char *end_a, *end_b;
+			unsigned long x = strtoul(a, &end_a, 10), y = strtoul(b, &end_b, 10);
+
+			if (x != y)
+				return x < y ? -1 : 1;
+			a = end_a;
+			b = end_b;
+			continue;
+		}
+		if (*a != *b)
+			return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+		a++;
+		b++;
+	}
+	return *a ? 1 : *b ? -1 : 0;
+}
+
+void sb_stage_notes(const struct sb_stage *s, struct sb_buf *out)
+{
+	static const char *const plain[] = { "frames", "steps", "iters", "tiles", "tokens" };
+	int notes = 0;
+
+	for (size_t i = 0; i < s->attr_count && notes < 4; i++) {
+		const struct sb_stage_attr *a = &s->attrs[i];
+		bool is_plain = false;
+
+		for (size_t k = 0; k < sizeof plain / sizeof plain[0]; k++)
+			is_plain |= !strcmp(a->key, plain[k]);
+		if (!strcmp(a->key, "untimed") || !strcmp(a->key, "index") ||
+			(a->text && strlen(a->text) > 40))
+			continue;
+		if (!is_plain && !a->text && a->min != a->max)
+			continue;
+		sb_buf_puts(out, notes++ ? ", " : " (");
+		if (a->text) {
+			sb_buf_printf(out, "%s=", a->key);
+			sb_text_name(out, a->text, 40);
+		} else if (is_plain) {
+			sb_buf_printf(out, "%.10g %s",
+				a->min == a->max && !strcmp(a->key, "iters") ? a->last : a->sum, a->key);
+		} else {
+			sb_buf_printf(out, "%s=%.10g", a->key, a->last);
+		}
+	}
+	if (notes)
+		sb_buf_putc(out, ')');
+}
+
+static bool has_coded_child(const struct sb_stages_section *s, size_t parent)
+{
+	for (size_t i = parent + 1; i < s->stage_count && s->stages[i].depth > s->stages[parent].depth; i++)
+		if (s->stages[i].code && s->stages[i].parent == (int64_t)parent)
+			return true;
+	return false;
+}
+
+/* Seconds as pipelines log them, "16.47s"; below a tenth with two digits that say something, "0.000035s". */
+static void log_seconds(double seconds, struct sb_buf *out)
+{
+	char text[32];
+	int digits = 2, used;
+
+	for (double s = seconds; s > 0 && s < 0.0995 && digits < 9; s *= 10)
+		digits++;
+	used = snprintf(text, sizeof text, "%.*f", digits, seconds);
+	for (; digits > 2 && text[used - 1] == '0'; digits--)
+		text[--used] = 0;
+	sb_buf_printf(out, "%ss", text);
+}
+
+static void log_line(const struct sb_stages_section *s, const struct sb_text_options *o, size_t i,
+	unsigned indent, bool total, struct sb_buf *out)
+{
+	const struct sb_stage *row = &s->stages[i];
+
+	sb_buf_printf(out, "%*s", (int)indent, "");
+	if (row->bottleneck)
+		sb_text_colour(out, o, "33");
+	if (row->code)
+		sb_buf_printf(out, "[%s] ", row->code);
+	sb_text_name(out, row->name, 90);
+	sb_stage_notes(row, out);
+	if (row->state == SB_STAGE_SKIPPED) {
+		sb_buf_puts(out, ": SKIPPED (");
+		sb_text_name(out, row->skip_reason ? row->skip_reason : "", 200);
+		sb_buf_putc(out, ')');
+	} else if (row->state == SB_STAGE_UNTIMED) {
+		sb_buf_puts(out, ": untimed");
+	} else {
+		sb_buf_printf(out, "%s: ", total ? row->code ? " TOTAL" : " total" : "");
+		log_seconds(row->total_s, out);
+	}
+	if (row->state == SB_STAGE_OPEN)
+		sb_buf_puts(out, " (still open)");
+	else if (row->cut_count)
+		sb_buf_puts(out, " (cut)");
+	if (row->bottleneck)
+		sb_buf_puts(out, "  <- BOTTLENECK");
+	if (row->bottleneck)
+		sb_text_colour(out, o, "");
+	sb_buf_putc(out, '\n');
+}
+
+struct log {
+	const struct sb_stages_section *stages;
+	const struct sb_text_options *options;
+	struct sb_buf *out;
+	const char **code; /* a stage's own, else the first below it; NULL: none */
+	uint32_t *order; /* children of the parents on the way down, sorted */
+};
+
+static int by_code(const void *a, const void *b, void *log)
+{
+	const struct log *l = log;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct sb_stage *x = &l->stages->stages[i], *y = &l->stages->stages[k];
+	int order = compare_codes(l->code[i], l->code[k]);
+
+	if (order)
+		return order;
+	if (x->first_s != y->first_s)
+		return x->first_s < y->first_s ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static void find_codes(struct log *l)
+{
+	const struct sb_stages_section *s = l->stages;
+
+	for (size_t i = s->stage_count; i-- > 0;) {
+		int64_t parent = s->stages[i].parent;
+
+		if (s->stages[i].code)
+			l->code[i] = s->stages[i].code;
+		if (parent >= 0 && l->code[i] &&
+			(!l->code[parent] || compare_codes(l->code[i], l->code[parent]) < 0))
+			l->code[parent] = l->code[i];
+	}
+}
+
+/* Unattributed time that shows in the digits of its total. */
+static bool worth_a_line(const struct sb_stage *s)
+{
+	return isfinite(s->unattributed_s) && s->unattributed_s > 0 &&
+	       (s->unattributed_s >= 0.005 || s->unattributed_s >= s->total_s / 100);
+}
+
+/* The coded children of a parent (-1: top level), then their totals. */
+static void write_level(struct log *l, int64_t parent, size_t used, unsigned indent, unsigned depth)
+{
+	const struct sb_stages_section *s = l->stages;
+	size_t count = 0;
+
+	for (size_t i = parent < 0 ? 0 : (size_t)parent + 1; i < s->stage_count; i++) {
+		if (parent >= 0 && s->stages[i].depth <= s->stages[parent].depth)
+			break;
+		if (s->stages[i].parent == parent && l->code[i])
+			l->order[used + count++] = (uint32_t)i;
+	}
+	qsort_r(l->order + used, count, sizeof *l->order, by_code, l);
+	for (size_t k = 0; k < count; k++) {
+		size_t i = l->order[used + k];
+		bool total = has_coded_child(s, i) || !s->stages[i].code;
+
+		unsigned inside = s->stages[i].code ? indent + 2
+						    : indent; /* a total without a code closes its level */
+
+		if (total && depth < 40)
+			write_level(l, (int64_t)i, used + count, inside, depth + 1);
+		if (total && worth_a_line(&s->stages[i])) {
+			sb_buf_printf(l->out, "%*sunattributed: ", (int)inside, "");
+			log_seconds(s->stages[i].unattributed_s, l->out);
+			sb_buf_putc(l->out, '\n');
+		}
+		log_line(s, l->options, i, s->stages[i].code ? indent : indent - 2, total, l->out);
+	}
+}
+
+void sb_stages_log(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
+{
+	const struct sb_stages_section *s = &m->stages;
+	struct log l = { .stages = s, .options = o, .out = out };
+	bool any = false;
+
+	l.code = calloc(s->stage_count + 1, sizeof *l.code);
+	l.order = calloc(s->stage_count + 1, sizeof *l.order);
+	if (!l.code || !l.order)
+		out->failed = true;
+	if (!out->failed)
+		find_codes(&l);
+	for (size_t i = 0; !out->failed && i < s->stage_count; i++)
+		any |= l.code[i] != NULL;
+	if (any) {
+		sb_text_heading(out, o, "Stages by code");
+		write_level(&l, -1, 0, 2, 0);
+		sb_buf_puts(out, "TOTAL TIME: ");
+		log_seconds(s->wall_s, out);
+		if (s->wall_s >= 60)
+			sb_buf_printf(out, " (%.1f min)", s->wall_s / 60);
+		sb_buf_putc(out, '\n');
+	}
+	free(l.code);
+	free(l.order);
+}

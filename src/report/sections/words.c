@@ -1,0 +1,234 @@
+/* Words and numbers that every section prints alike. */
+#include "report/sections/section.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void sb_text_seconds(char *out, size_t size, double s)
+{
+	double a = s < 0 ? -s : s;
+
+	if (!isfinite(s))
+		snprintf(out, size, "n/a");
+	else if (a == 0)
+		snprintf(out, size, "0 s");
+	else if (a >= 0.9995)
+		snprintf(out, size, "%.2f s", s);
+	else if (a >= 0.9995e-3)
+		snprintf(out, size, a >= 0.1 ? "%.0f ms" : a >= 0.01 ? "%.1f ms" : "%.2f ms", s * 1e3);
+	else if (a >= 0.9995e-6)
+		snprintf(out, size, a >= 100e-6 ? "%.0f us" : a >= 10e-6 ? "%.1f us" : "%.2f us", s * 1e6);
+	else
+		snprintf(out, size, "%.0f ns", s * 1e9);
+}
+
+static void put_bytes(char *out, size_t size, double bytes, double step)
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
+	int unit = 0;
+
+	if (!isfinite(bytes)) {
+		snprintf(out, size, "n/a");
+		return;
+	}
+	while (fabs(bytes) >= 0.99995 * step && unit < 4) {
+		bytes /= step;
+		unit++;
+	}
+	snprintf(out, size, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+}
+
+void sb_text_bytes(char *out, size_t size, double bytes)
+{
+	put_bytes(out, size, bytes, 1000);
+}
+
+void sb_text_memory(char *out, size_t size, double bytes)
+{
+	put_bytes(out, size, bytes, 1024);
+}
+
+void sb_text_percent(struct sb_buf *out, double ratio)
+{
+	if (ratio > 0 && ratio < 0.00005)
+		sb_buf_puts(out, "< 0.01 %");
+	else
+		sb_buf_printf(out, ratio < 0.0095 ? "%.2f %%" : "%.1f %%", ratio * 100);
+}
+
+void sb_text_count(char *out, size_t size, double count)
+{
+	if (!isfinite(count))
+		snprintf(out, size, "n/a");
+	else if (fabs(count) >= 999.95e6)
+		snprintf(out, size, "%.1fB", count / 1e9);
+	else if (fabs(count) >= 999950)
+		snprintf(out, size, "%.1fM", count / 1e6);
+	else
+		snprintf(out, size, "%.0f", count);
+}
+
+void sb_text_colour(struct sb_buf *out, const struct sb_text_options *options, const char *code)
+{
+	if (options->colour)
+		sb_buf_printf(out, "\033[%sm", *code ? code : "0");
+}
+
+void sb_text_heading(struct sb_buf *out, const struct sb_text_options *options, const char *title)
+{
+	sb_buf_putc(out, '\n');
+	sb_text_colour(out, options, "1");
+	sb_buf_puts(out, title);
+	sb_text_colour(out, options, "");
+	sb_buf_putc(out, '\n');
+}
+
+/* Bytes of the character at s (1 where it is none), and whether it is harmless:
+ * whole UTF-8, no control character, no change of direction. */
+static size_t character(const char *s, bool *out_harmless)
+{
+	const unsigned char *u = (const unsigned char *)s;
+	size_t n = u[0] < 0x80 ? 1 : u[0] >> 5 == 6 ? 2 : u[0] >> 4 == 14 ? 3 : u[0] >> 3 == 30 ? 4 : 0;
+
+	*out_harmless = false;
+	for (size_t i = 1; i < n; i++)
+		if (u[i] >> 6 != 2)
+			return 1;
+	if (!n)
+		return 1;
+	*out_harmless = u[0] >= 0x20 && u[0] != 0x7f && !(u[0] == 0xc2 && u[1] < 0xa0) &&
+			!(u[0] == 0xe2 && u[1] == 0x80 &&
+				((u[2] & 0xfe) == 0x8e || (u[2] >= 0xa8 && u[2] <= 0xae))) &&
+			!(u[0] == 0xe2 && u[1] == 0x81);
+	return n;
+}
+
+static size_t columns_of(const char *s)
+{
+	size_t columns = 0;
+	bool harmless;
+
+	for (; *s; s += character(s, &harmless))
+		columns++;
+	return columns;
+}
+
+size_t sb_text_name(struct sb_buf *out, const char *name, size_t width)
+{
+	size_t columns = columns_of(name), at = 0, used = 0;
+	size_t head = columns <= width ? columns : (width - 1) / 2;
+	size_t tail = columns <= width ? 0 : width - 1 - head;
+
+	while (*name) {
+		bool harmless;
+		size_t n = character(name, &harmless);
+
+		if (at == head && tail) {
+			sb_buf_puts(out, "…");
+			used++;
+		}
+		if (at < head || at >= columns - tail) {
+			sb_buf_add(out, harmless ? name : "?", harmless ? n : 1);
+			used++;
+		}
+		at++;
+		name += n;
+	}
+	return used;
+}
+
+int sb_text_columns(const struct sb_text_options *options)
+{
+	return options->columns >= 60 ? options->columns : 80;
+}
+
+void sb_text_wrap(struct sb_buf *out, const char *words, int indent, int width)
+{
+	struct sb_buf harmless = { 0 };
+	const char *text;
+	int used = 0;
+
+	sb_text_name(&harmless, words, SIZE_MAX); /* names of stages come from the user */
+	text = sb_buf_text(&harmless);
+
+	while (*text) {
+		size_t word = strcspn(text, " "), columns = 0;
+
+		for (size_t i = 0; i < word; i++)
+			columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+		if (used && used + 1 + (int)columns > width - indent) {
+			sb_buf_putc(out, '\n');
+			used = 0;
+		}
+		if (used)
+			sb_buf_putc(out, ' ');
+		else
+			sb_buf_printf(out, "%*s", indent, "");
+		used += (used ? 1 : 0) + (int)columns;
+		sb_buf_add(out, text, word);
+		text += word + strspn(text + word, " ");
+	}
+	sb_buf_putc(out, '\n');
+	sb_buf_done(&harmless);
+}
+
+void sb_json_opt(struct sb_json *j, const char *key, double value)
+{
+	if (isfinite(value))
+		sb_json_double(j, key, value);
+}
+
+void sb_json_opt_count(struct sb_json *j, const char *key, int64_t value)
+{
+	if (value >= 0)
+		sb_json_int(j, key, value);
+}
+
+void sb_json_opt_string(struct sb_json *j, const char *key, const char *value)
+{
+	if (value)
+		sb_json_string(j, key, value);
+}
+
+void sb_json_pair(struct sb_json *j, const struct sb_pair *pair)
+{
+	switch (pair->type) {
+	case STROBE_TYPE_INT: sb_json_int(j, pair->key, pair->i); break;
+	case STROBE_TYPE_BOOL: sb_json_bool(j, pair->key, pair->i != 0); break;
+	case STROBE_TYPE_FLOAT:
+		if (isfinite(pair->f))
+			sb_json_double(j, pair->key, pair->f);
+		else
+			sb_json_string(j, pair->key, isnan(pair->f) ? "nan" : pair->f > 0 ? "inf" : "-inf");
+		break;
+	case STROBE_TYPE_STRING: sb_json_string(j, pair->key, pair->s); break;
+	}
+}
+
+void sb_json_stats(struct sb_json *j, const char *key, const struct sb_stats *s, const char *unit)
+{
+	static const struct {
+		const char *name;
+		size_t at;
+	} fields[] = {
+		{ "total", offsetof(struct sb_stats, total) },
+		{ "mean", offsetof(struct sb_stats, mean) },
+		{ "min", offsetof(struct sb_stats, min) },
+		{ "max", offsetof(struct sb_stats, max) },
+		{ "p50", offsetof(struct sb_stats, p50) },
+		{ "p95", offsetof(struct sb_stats, p95) },
+		{ "p99", offsetof(struct sb_stats, p99) },
+		{ "std", offsetof(struct sb_stats, std) },
+	};
+	char name[48];
+
+	if (s->count <= 0)
+		return;
+	sb_json_object_begin(j, key);
+	sb_json_int(j, "count", s->count);
+	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+		snprintf(name, sizeof name, "%s%s", fields[i].name, unit);
+		sb_json_opt(j, name, *(const double *)((const char *)s + fields[i].at));
+	}
+	sb_json_object_end(j);
+}

@@ -1,0 +1,258 @@
+/* Writes the lanes of a run as docs/page.md describes them. */
+#include "report/timeline/timeline.h"
+
+#include "run/events.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "report/timeline/lanes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAGIC "SBTL1\n"
+#define LANES_MAX 256u
+#define NAME_BYTES_MAX 1024u
+
+static const char *const kind_names[] = { "generation", "block", "step", "iteration", "thread", "track",
+	"span", "stream" };
+
+static uint32_t recording_processes(const struct sb_run *run)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < run->process_count; i++)
+		count += !run->processes[i].tool;
+	return count;
+}
+
+static void lane_name(
+	const struct sb_timeline *t, const struct sb_timeline_lane *lane, char *out, size_t size)
+{
+	static const char *const derived[] = { "Generations", "Blocks", "Steps", "Iterations" };
+	const struct sb_run_track *track;
+	char process[32] = "";
+
+	if (lane->kind <= SB_TIMELINE_ITERATION) {
+		snprintf(out, size, "%s", derived[lane->kind]);
+		return;
+	}
+	if (lane->kind >= SB_TIMELINE_GPU_SPAN) {
+		snprintf(out, size, "GPU %u stream %u%s", lane->id >> 24, lane->id & 0xffffff,
+			lane->kind == SB_TIMELINE_GPU_SPAN ? " spans" : "");
+		return;
+	}
+	track = &t->run->tracks[lane->id];
+	if (recording_processes(t->run) > 1 && lane->process < t->run->process_count)
+		snprintf(process, sizeof process, " (%u)", t->run->processes[lane->process].pid);
+	if (track->name && *track->name)
+		snprintf(out, size, "%s%s%s", track->name,
+			lane->kind == SB_TIMELINE_TRACK && track->tid ? " spans" : "", process);
+	else if (track->main)
+		snprintf(out, size, "main%s%s", lane->kind == SB_TIMELINE_TRACK ? " spans" : "", process);
+	else if (track->tid)
+		snprintf(out, size, "thread %u%s%s", track->tid,
+			lane->kind == SB_TIMELINE_TRACK ? " spans" : "", process);
+	else
+		snprintf(out, size, "task %u%s", track->track, process);
+}
+
+static int by_place(const void *a, const void *b, void *lanes)
+{
+	const struct sb_timeline_lane *x = (struct sb_timeline_lane *)lanes + *(const uint32_t *)a;
+	const struct sb_timeline_lane *y = (struct sb_timeline_lane *)lanes + *(const uint32_t *)b;
+
+	/* A stream's spans stand right above its kernels. */
+	if (x->kind >= SB_TIMELINE_GPU_SPAN && y->kind >= SB_TIMELINE_GPU_SPAN && x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->main != y->main)
+		return x->main ? -1 : 1;
+	if (x->busy_ns != y->busy_ns)
+		return x->busy_ns > y->busy_ns ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* The lanes that are written, in order; the caller frees them. */
+static uint32_t *order_lanes(struct sb_timeline *t, uint32_t *out_count)
+{
+	uint32_t *order = malloc((t->lane_count + 1) * sizeof *order);
+
+	if (!order)
+		return NULL;
+	for (uint32_t i = 0; i < t->lane_count; i++) {
+		order[i] = i;
+		t->lanes[i].written_as = UINT32_MAX;
+	}
+	qsort_r(order, t->lane_count, sizeof *order, by_place, t->lanes);
+	*out_count = t->lane_count < LANES_MAX ? t->lane_count : LANES_MAX;
+	for (uint32_t i = 0; i < *out_count; i++)
+		t->lanes[order[i]].written_as = i;
+	return order;
+}
+
+/* Numbers the names that occur and writes their texts. */
+static void write_names(struct sb_timeline *t, const uint32_t *order, uint32_t lane_count, struct sb_json *j)
+{
+	const struct sb_run *run = t->run;
+	uint32_t next = 0;
+
+	memset(t->name_numbers, 0xff, ((size_t)run->name_count + 1) * sizeof *t->name_numbers);
+	for (uint32_t l = 0; l < lane_count; l++) {
+		const struct sb_timeline_lane *lane = &t->lanes[order[l]];
+
+		for (uint32_t r = 0; r < lane->row_count; r++) {
+			const struct sb_timeline_row *row = &t->rows.rows[lane->rows[r]];
+
+			for (size_t i = 0; i < row->count; i++)
+				t->name_numbers[row->entries[i].name] = 0;
+		}
+	}
+	for (uint32_t i = 0; i < t->profile.name_count; i++)
+		t->name_numbers[t->profile.names[i]] = 0;
+	for (uint32_t i = 0; i < t->gpu_profile.name_count; i++)
+		t->name_numbers[t->gpu_profile.names[i]] = 0;
+	for (uint32_t i = 0; i < t->mark_count; i++)
+		t->name_numbers[t->marks[i].name] = 0;
+	sb_json_array_begin(j, "names");
+	for (uint32_t i = 0; i < run->name_count; i++) {
+		if (t->name_numbers[i] == UINT32_MAX)
+			continue;
+		t->name_numbers[i] = next++;
+		sb_json_string_n(j, NULL, run->names[i].text, strnlen(run->names[i].text, NAME_BYTES_MAX));
+	}
+	sb_json_array_end(j);
+}
+
+static void write_lanes(struct sb_timeline *t, const uint32_t *order, uint32_t lane_count, struct sb_json *j,
+	struct sb_buf *body)
+{
+	sb_json_array_begin(j, "lanes");
+	for (uint32_t l = 0; l < lane_count; l++) {
+		const struct sb_timeline_lane *lane = &t->lanes[order[l]];
+		char name[320];
+
+		lane_name(t, lane, name, sizeof name);
+		sb_json_object_begin(j, NULL);
+		sb_json_string(j, "kind", kind_names[lane->kind]);
+		sb_json_string(j, "name", name);
+		if (lane->too_deep)
+			sb_json_uint(j, "too_deep", lane->too_deep);
+		sb_json_array_begin(j, "rows");
+		for (uint32_t r = 0; r < lane->row_count; r++) {
+			const struct sb_timeline_row *row = &t->rows.rows[lane->rows[r]];
+
+			sb_json_object_begin(j, NULL);
+			sb_json_uint(j, "entries", row->count);
+			sb_json_int(j, "merge_ns", row->merge_ns);
+			sb_json_uint(j, "at", body->size);
+			sb_json_object_end(j);
+			sb_timeline_row_write(row, t->name_numbers, body);
+		}
+		sb_json_array_end(j);
+		sb_json_object_end(j);
+	}
+	sb_json_array_end(j);
+}
+
+static void write_marks(const struct sb_timeline *t, struct sb_json *j)
+{
+	sb_json_array_begin(j, "marks");
+	for (uint32_t i = 0; i < t->mark_count; i++) {
+		sb_json_array_begin(j, NULL);
+		sb_json_int(j, NULL, t->marks[i].t_ns);
+		sb_json_uint(j, NULL, t->name_numbers[t->marks[i].name]);
+		sb_json_array_end(j);
+	}
+	sb_json_array_end(j);
+}
+
+static void write_details(const struct sb_timeline *t, struct sb_json *j)
+{
+	sb_json_array_begin(j, "details");
+	for (uint32_t i = 0; i < t->detail_count; i++) {
+		const struct sb_timeline_detail *d = &t->details[i];
+		uint32_t lane = t->lanes[d->lane].written_as;
+
+		if (lane == UINT32_MAX)
+			continue;
+		sb_json_array_begin(j, NULL);
+		sb_json_uint(j, NULL, lane);
+		sb_json_uint(j, NULL, d->row);
+		sb_json_int(j, NULL, d->start_ns);
+		sb_json_raw(j, NULL, t->detail_text.data + d->text);
+		sb_json_array_end(j);
+	}
+	sb_json_array_end(j);
+}
+
+static void write_profile(const struct sb_timeline *t, const char *key, const struct sb_timeline_profile *p,
+	struct sb_json *j, struct sb_buf *body)
+{
+	sb_json_object_begin(j, key);
+	sb_json_int(j, "bin_ns", p->bin_ns);
+	sb_json_uint(j, "bins", SB_PROFILE_BINS);
+	sb_json_uint(j, "at", body->size);
+	sb_json_array_begin(j, "names");
+	for (uint32_t i = 0; i < p->name_count; i++)
+		sb_json_uint(j, NULL, t->name_numbers[p->names[i]]);
+	sb_json_array_end(j);
+	sb_json_object_end(j);
+	sb_timeline_profile_write(p, body);
+}
+
+static int write_timeline(struct sb_timeline *t, struct sb_buf *out)
+{
+	struct sb_buf header = { 0 }, body = { 0 };
+	const struct sb_pass *pass = sb_run_pass(t->run);
+	struct sb_json j;
+	uint32_t lane_count, *order = order_lanes(t, &lane_count);
+	uint32_t size;
+	bool failed;
+
+	t->name_numbers = malloc(((size_t)t->run->name_count + 1) * sizeof *t->name_numbers);
+	if (!order || !t->name_numbers) {
+		free(order);
+		return sb_fail(STROBE_ENOMEM, "no memory for the timeline");
+	}
+	sb_json_init(&j, &header, false);
+	sb_json_object_begin(&j, NULL);
+	sb_json_int(&j, "version", 1);
+	sb_json_int(&j, "start_ns", t->run->from_ns);
+	sb_json_int(&j, "end_ns", t->run->to_ns);
+	sb_json_uint(&j, "zones", t->zones);
+	if (pass && pass->folded_until_ns != INT64_MIN)
+		sb_json_int(&j, "folded_until_ns", pass->folded_until_ns);
+	if (t->lane_count > lane_count)
+		sb_json_uint(&j, "lanes_left_out", t->lane_count - lane_count);
+	write_names(t, order, lane_count, &j);
+	write_lanes(t, order, lane_count, &j, &body);
+	write_marks(t, &j);
+	write_details(t, &j);
+	write_profile(t, "profile", &t->profile, &j, &body);
+	if (t->gpu_profile.name_count)
+		write_profile(t, "gpu_profile", &t->gpu_profile, &j, &body);
+	sb_json_object_end(&j);
+	size = (uint32_t)header.size;
+	sb_buf_puts(out, MAGIC);
+	sb_buf_add(out, &size, sizeof size);
+	sb_buf_add(out, header.data, header.size);
+	sb_buf_add(out, body.data, body.size);
+	failed = sb_buf_failed(&header) || sb_buf_failed(&body) || sb_buf_failed(out);
+	sb_buf_done(&header);
+	sb_buf_done(&body);
+	free(order);
+	return failed ? sb_fail(STROBE_ENOMEM, "no memory for the timeline") : 0;
+}
+
+int sb_timeline_write(struct sb_run *run, struct sb_buf *out)
+{
+	struct sb_timeline *t = NULL;
+	int err = sb_timeline_new(run, &t);
+
+	if (!err)
+		err = write_timeline(t, out);
+	sb_timeline_free(t);
+	return err;
+}

@@ -1,0 +1,25 @@
+/* When strobe traced the GPU: each trace's begin and end, as the recording says.
+ * Imports say nothing: they are a trace from end to end. */
+#ifndef SB_RUN_GPU_TRACES_H
+#define SB_RUN_GPU_TRACES_H
+
+#include "run/run.h"
+#include "base/vec.h"
+
+struct sb_gpu_trace {
+	uint32_t process;
+	int64_t begin_ns, end_ns; /* of a trace never ended: of its process */
+};
+
+/* Adds struct sb_gpu_trace to out, of each process in order. */
+int sb_gpu_traces_find(const struct sb_run *run, struct sb_vec *out);
+
+/* Whether a trace of the process begins or ends in [begin, end]: that takes the
+ * program's time, and is strobe's own. UINT32_MAX: of any process. */
+bool sb_gpu_traces_edge(const struct sb_vec *traces, uint32_t process, int64_t begin_ns, int64_t end_ns);
+
+/* Whether another trace than the process's first begins in (begin, end]: what lies
+ * between two traces was not seen. */
+bool sb_gpu_traces_apart(const struct sb_vec *traces, uint32_t process, int64_t begin_ns, int64_t end_ns);
+
+#endif

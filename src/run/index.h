@@ -1,0 +1,66 @@
+/* What run*.c and events.c share behind struct sb_run. */
+#ifndef SB_RUN_INDEX_H
+#define SB_RUN_INDEX_H
+
+#include "run/events.h"
+#include "run/resolve.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+struct sb_run_index {
+	struct sb_recordings recordings;
+	struct sb_strings names; /* "text\0code": numbers are run name ids */
+	struct sb_strings texts; /* keys, values, track names */
+	uint32_t name_room, track_room, meta_room, schema_room;
+	struct sb_map tracks; /* process, tid or task -> index of run->tracks */
+	struct sb_map schemas; /* process, schema -> index of run->schemas */
+	/* paths */
+	struct sb_path_entry {
+		struct sb_path path;
+		uint32_t last_name, last_child; /* the child looked up most recently */
+	} * paths;
+	uint32_t path_count, path_room;
+	struct sb_map children; /* parent << 32 | name -> path | recursive bit */
+	struct sb_pass pass;
+	struct sb_vec writers; /* of struct sb_writer_use */
+	int64_t attributed_ns;
+	uint32_t visits; /* passes so far: damage is counted in the first */
+};
+#define SB_PATH_RECURSIVE (1u << 31)
+
+/* ---- run_tables.c ---- */
+/* Doubles an array when it is full; NULL: no memory, the old one is untouched. */
+void *sb_run_grow(void *array, uint32_t *room, uint32_t count, size_t size);
+bool sb_run_file_name_set(struct sb_run_process *p, uint32_t file_id, uint32_t id);
+const char *sb_run_text_keep(struct sb_run *run, const char *text, size_t size);
+/* The run's id of a file's name id. */
+uint32_t sb_run_name_of(struct sb_run *run, uint32_t process, uint32_t file_id);
+/* Its text. Never index run->names with a call that may add a name: it moves. */
+const char *sb_run_text_of(struct sb_run *run, uint32_t process, uint32_t file_id);
+uint32_t sb_run_name_add(
+	struct sb_run *run, const char *text, size_t size, const char *code, size_t code_size);
+/* The index of a thread (task 0) or task; made when new. */
+uint32_t sb_run_track_of(struct sb_run *run, uint32_t process, uint32_t tid, uint32_t task);
+/* The path of a name below a parent; the recursive bit is set when the name is
+ * its own ancestor: the path is then the ancestor's. */
+uint32_t sb_run_path_of(struct sb_run *run, uint32_t parent, uint32_t name);
+const struct sb_run_schema *sb_run_schema_of(const struct sb_run *run, uint32_t process, uint32_t schema);
+
+/* ---- run_scan.c, run_cut.c ---- */
+int sb_run_scan(struct sb_run *run, uint32_t process);
+/* cut may be NULL: the whole run. */
+int sb_run_apply_cut(struct sb_run *run, const struct sb_cut *cut);
+
+static inline int64_t sb_process_ns(const struct sb_run_process *p, uint64_t ticks)
+{
+	int64_t delta = (int64_t)(ticks - p->origin_ticks);
+
+	return p->start_ns + (int64_t)((__int128)delta * (int64_t)p->scale >> 40);
+}
+
+static inline int64_t sb_process_duration_ns(const struct sb_run_process *p, uint64_t ticks)
+{
+	return (int64_t)((unsigned __int128)ticks * p->scale >> 40);
+}
+
+#endif

@@ -1,0 +1,96 @@
+/* One pass over a run: the state that events.c (streams and order), zones.c
+ * (nesting) and records.c (everything else) work on. */
+#ifndef SB_RUN_PASS_H
+#define SB_RUN_PASS_H
+
+#include "stats/coverage.h"
+#include "run/index.h"
+#include "format/cursor.h"
+#include "format/digest.h"
+
+struct sb_frame { /* an open zone */
+	int64_t begin_ns;
+	int64_t child_ns;
+	int64_t covered_ns; /* time up to here is a child's already */
+	uint32_t name;
+	uint32_t path; /* with the recursive bit */
+	uint32_t role;
+	uint32_t attr_first;
+	uint32_t text_first;
+	bool recursion; /* it or a frame around it is inside one of its own */
+};
+
+struct sb_stack { /* the open zones of one track */
+	uint32_t track;
+	struct sb_frame *frames;
+	uint32_t depth, room;
+	int64_t covered_ns; /* at top level */
+	struct sb_run_attr *attrs; /* of all frames, innermost last; s: NULL, i: offset in text */
+	uint32_t attr_count, attr_room;
+	char *text;
+	uint32_t text_size, text_room;
+};
+
+struct sb_open_span {
+	uint64_t id;
+	uint32_t process, track, name;
+	int64_t begin_ns;
+};
+
+struct sb_engine {
+	struct sb_run *run;
+	struct sb_run_index *index;
+	const struct sb_visitor *visitors;
+	size_t visitor_count;
+	/* bit i: visitor i */
+	uint32_t every_mask, begin_mask, any_name_mask;
+	uint32_t role_mask[32];
+	uint32_t kind_mask[SB_EVENT_KINDS];
+	uint32_t *name_mask; /* per run name; bit 31: asked already */
+	uint32_t name_room;
+	bool cut, first_pass, no_memory;
+	uint32_t process;
+	struct sb_run_process *p;
+	struct sb_stack **stacks; /* by track */
+	uint32_t stack_room;
+	struct sb_run_attr *attrs; /* scratch for records */
+	uint32_t attr_room;
+	struct sb_buf_text {
+		char *data;
+		size_t size, room;
+	} text; /* scratch for records */
+	struct sb_open_span *open_spans;
+	uint32_t open_span_count, open_span_room;
+	struct sb_covered covered; /* by the main thread and its tasks */
+	uint64_t *ended_spans;
+	uint32_t ended_span_count, ended_span_room;
+};
+
+/* Doubles *array when full; false, and e->no_memory, when memory is out. */
+bool sb_engine_room(struct sb_engine *e, void *array, uint32_t *room, uint32_t count, size_t size);
+
+/* ---- zones.c ---- */
+struct sb_stack *sb_stack_of(struct sb_engine *e, uint32_t track);
+void sb_stack_begin(struct sb_engine *e, struct sb_stack *s, uint32_t name, int64_t t_ns);
+void sb_stack_end(
+	struct sb_engine *e, struct sb_stack *s, uint32_t name, int64_t t_ns); /* name 0: innermost */
+void sb_stack_attr(struct sb_engine *e, struct sb_stack *s, const struct sb_run_attr *attr);
+void sb_stack_text_attr(
+	struct sb_engine *e, struct sb_stack *s, const char *key, const char *text, size_t size);
+void sb_stack_close_all(struct sb_engine *e, struct sb_stack *s, int64_t t_ns);
+/* A complete duration; measured ones (no id) belong into the zone around them. */
+void sb_stack_span(struct sb_engine *e, struct sb_stack *s, struct sb_zone *zone, bool measured);
+void sb_stack_free(struct sb_stack *s);
+/* Counts and hands out a zone; false: it lies outside the cut. */
+bool sb_zone_give(struct sb_engine *e, struct sb_zone *z);
+
+/* ---- records.c ---- */
+/* A LONG record; stack is NULL outside the HOT lane. */
+void sb_record_give(
+	struct sb_engine *e, const struct sb_record *r, uint32_t tid, struct sb_stack *stack, int64_t now_ns);
+void sb_event_give(struct sb_engine *e, struct sb_event *event);
+void sb_digest_give(struct sb_engine *e, const struct sb_digest *d, uint32_t writer_tid,
+	struct sb_stack *stack, uint32_t *out_paths);
+void sb_open_spans_give(struct sb_engine *e);
+
+#endif

@@ -1,0 +1,97 @@
+/* The tree of stage paths of a run. */
+#include "run/index.h"
+
+#include <stdlib.h>
+
+static bool ensure_root(struct sb_run_index *x)
+{
+	if (x->path_count)
+		return true;
+	x->paths = calloc(64, sizeof *x->paths);
+	if (!x->paths)
+		return false;
+	x->path_room = 64;
+	x->path_count = 1;
+	return true;
+}
+
+/* A name that is its own ancestor is the ancestor again: recursion does not
+ * make the tree deeper. */
+static uint32_t ancestor_named(const struct sb_run_index *x, uint32_t path, uint32_t name)
+{
+	for (; path; path = x->paths[path].path.parent)
+		if (x->paths[path].path.name == name)
+			return path;
+	return 0;
+}
+
+static uint32_t path_new(struct sb_run_index *x, uint32_t parent, uint32_t name)
+{
+	uint32_t ancestor = ancestor_named(x, parent, name);
+	uint32_t path;
+
+	if (ancestor)
+		return ancestor | SB_PATH_RECURSIVE;
+	if (x->path_count == x->path_room) {
+		struct sb_path_entry *more = realloc(x->paths, x->path_room * 2 * sizeof *more);
+
+		if (!more)
+			return parent ? parent | SB_PATH_RECURSIVE : 0;
+		x->paths = more;
+		x->path_room *= 2;
+	}
+	path = x->path_count++;
+	x->paths[path] = (struct sb_path_entry){
+		.path = { .parent = parent,
+			.name = name,
+			.depth = parent ? x->paths[parent].path.depth + 1 : 0 },
+	};
+	return path;
+}
+
+uint32_t sb_run_path_of(struct sb_run *run, uint32_t parent, uint32_t name)
+{
+	struct sb_run_index *x = run->index;
+	uint64_t key = (uint64_t)parent << 32 | name;
+	uint32_t path;
+
+	if (!ensure_root(x))
+		return 0;
+	if (x->paths[parent].last_name == name && name)
+		return x->paths[parent].last_child;
+	if (!sb_map_get(&x->children, key, &path)) {
+		path = path_new(x, parent, name);
+		sb_map_put(&x->children, key, path);
+	}
+	x->paths[parent].last_name = name;
+	x->paths[parent].last_child = path;
+	return path;
+}
+
+const struct sb_path *sb_run_path(const struct sb_run *run, uint32_t path)
+{
+	static const struct sb_path root;
+
+	return path < run->index->path_count ? &run->index->paths[path].path : &root;
+}
+
+uint32_t sb_run_path_count(const struct sb_run *run)
+{
+	return run->index->path_count;
+}
+
+int64_t sb_run_attributed_ns(const struct sb_run *run)
+{
+	return run->index->attributed_ns;
+}
+
+const struct sb_pass *sb_run_pass(const struct sb_run *run)
+{
+	return &run->index->pass;
+}
+
+const struct sb_writer_use *sb_run_writers(const struct sb_run *run, size_t *out_count)
+{
+	*out_count = run->index->writers.count;
+	return run->index->writers.items;
+}

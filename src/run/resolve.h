@@ -1,0 +1,19 @@
+/* From what the user typed to the recordings it means. */
+#ifndef SB_RUN_RESOLVE_H
+#define SB_RUN_RESOLVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sb_recordings {
+	char **paths;
+	size_t count;
+	char *folder; /* where reports belong */
+	char *imported; /* a temporary recording to remove; NULL: none */
+};
+
+/* The .strobe files of a folder or file; names what is wrong when there are none. */
+int sb_recordings_find(const char *path, struct sb_recordings *out_recordings);
+void sb_recordings_done(struct sb_recordings *r);
+
+#endif

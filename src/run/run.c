@@ -1,0 +1,344 @@
+/* Opens a run: which recordings belong to it, and one time axis for them. */
+#include "run/run.h"
+
+#include "run/index.h"
+#include "base/error.h"
+#include "format/run_keys.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sb_run_warn(struct sb_run *run, const char *format, ...)
+{
+	char **more = realloc(run->warnings, (run->warning_count + 1) * sizeof *more);
+	va_list args;
+
+	if (!more)
+		return;
+	run->warnings = more;
+	va_start(args, format);
+	if (vasprintf(&run->warnings[run->warning_count], format, args) >= 0)
+		run->warning_count++;
+	va_end(args);
+}
+
+/* ---- is it still running? ------------------------------------------------ */
+
+static bool same_boot(const char *boot_id)
+{
+	char here[64] = "";
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (!f)
+		return false;
+	if (!fgets(here, sizeof here, f))
+		here[0] = 0;
+	fclose(f);
+	here[strcspn(here, "\n")] = 0;
+	return *here && !strncmp(here, boot_id, strlen(here));
+}
+
+/* Field 22 of /proc/PID/stat: with the pid and the boot it names a process. One that is
+ * dead and not yet waited for writes no more; its main thread alone may be dead. */
+bool sb_run_is_running(const struct sb_file_header *h)
+{
+	unsigned long long start = 0;
+	long threads = 0;
+	char state = 0;
+	char path[64], line[1024] = "";
+	const char *at;
+	FILE *f;
+
+	if (h->closed || !same_boot(h->boot_id))
+		return false;
+	snprintf(path, sizeof path, "/proc/%u/stat", h->pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (!fgets(line, sizeof line, f))
+		line[0] = 0;
+	fclose(f);
+	at = strrchr(line, ')'); /* the name may hold spaces */
+	if (!at || sscanf(at + 1, " %c", &state) != 1)
+		return false;
+	for (int field = 2; at && field < 20; field++)
+		at = strchr(at + 1, ' ');
+	if (!at || sscanf(at, "%ld %*d %llu", &threads, &start) != 2 || start != h->process_start)
+		return false;
+	return (state != 'Z' && state != 'X') || threads > 1;
+}
+
+/* ---- one time axis ------------------------------------------------------- */
+
+static bool same_clock(const struct sb_file_header *a, const struct sb_file_header *b)
+{
+	return !strcmp(a->boot_id, b->boot_id) && !strcmp(a->host, b->host);
+}
+
+/* Nanoseconds from b's start to a's. */
+static int64_t start_after(const struct sb_file_header *a, const struct sb_file_header *b)
+{
+	return same_clock(a, b) ? (int64_t)(a->start_mono_ns - b->start_mono_ns)
+				: (int64_t)(a->start_real_ns - b->start_real_ns);
+}
+
+static void place_processes(struct sb_run *run)
+{
+	const struct sb_run_process *first = &run->processes[0];
+	int64_t end = 0;
+
+	for (uint32_t i = 0; i < run->process_count; i++)
+		if (start_after(&run->processes[i].reader->head, &first->reader->head) < 0)
+			first = &run->processes[i];
+	run->start_real_ns = first->reader->head.start_real_ns;
+	for (uint32_t i = 0; i < run->process_count; i++) {
+		struct sb_run_process *p = &run->processes[i];
+		const struct sb_file_header *h = &p->reader->head;
+
+		p->start_ns = start_after(h, &first->reader->head);
+		if (p->start_ns < 0)
+			p->start_ns = 0;
+		p->end_ns = sb_process_ns(p, p->reader->last_ticks);
+		if (p->end_ns > end)
+			end = p->end_ns;
+		run->live |= sb_run_is_running(h);
+	}
+	run->wall_ns = end;
+}
+
+/* The command itself, else whoever recorded zones first, else the first. */
+static void choose_main(struct sb_run *run)
+{
+	const struct sb_run_meta *command = sb_run_meta_find(run, SB_META_RUN, SB_RUN_PID);
+	int best_rank = -1;
+
+	for (uint32_t i = 0; i < run->process_count; i++) {
+		struct sb_run_process *p = &run->processes[i];
+		struct sb_chunk_range hot = sb_reader_range(p->reader, SB_LANE_HOT, 0);
+		int rank = p->tool ? 0
+				   : 1 + 2 * (hot.end > hot.first) + (command && command->attr.i == p->pid);
+
+		if (rank > best_rank ||
+			(rank == best_rank && p->start_ns < run->processes[run->main_process].start_ns)) {
+			best_rank = rank;
+			run->main_process = i;
+		}
+	}
+	run->complete = run->processes[run->main_process].reader->head.closed != 0;
+	for (uint32_t i = 0; i < run->track_count; i++)
+		run->tracks[i].main = !run->tracks[i].track && run->tracks[i].process == run->main_process &&
+				      run->tracks[i].tid ==
+					      run->processes[run->main_process].reader->head.main_tid;
+}
+
+/* Every thread that recorded is a track, in order of appearance. */
+static void add_threads(struct sb_run *run)
+{
+	for (uint32_t i = 0; i < run->process_count; i++) {
+		const struct sb_reader *r = run->processes[i].reader;
+		struct sb_chunk_range hot = sb_reader_range(r, SB_LANE_HOT, 0);
+		struct sb_chunk_range digest = sb_reader_range(r, SB_LANE_DIGEST, 0);
+
+		for (uint32_t c = hot.first; c < hot.end; c++)
+			sb_run_track_of(run, i, r->chunks[c].tid, 0);
+		for (uint32_t c = digest.first; c < digest.end; c++)
+			sb_run_track_of(run, i, r->chunks[c].tid, 0);
+	}
+}
+
+/* ---- several sessions in one folder -------------------------------------- */
+
+static uint64_t real_end_ns(const struct sb_reader *r)
+{
+	double seconds = (double)(int64_t)(r->last_ticks - r->head.start_ticks) / (double)r->head.clock_hz;
+
+	return r->head.start_real_ns + (uint64_t)(seconds > 0 ? seconds * 1e9 : 0);
+}
+
+static bool related(const struct sb_reader *a, const struct sb_reader *b)
+{
+	if (!memcmp(a->head.session_uuid, b->head.session_uuid, 16))
+		return true;
+	if (a->head.ppid == b->head.pid || b->head.ppid == a->head.pid)
+		return true;
+	return a->head.start_real_ns <= real_end_ns(b) && b->head.start_real_ns <= real_end_ns(a);
+}
+
+/* Leaves the newest session and everything recorded along with it. */
+static void keep_newest_session(struct sb_run *run)
+{
+	bool keep[run->process_count];
+	uint32_t newest = 0, kept = 0;
+	bool more = true;
+
+	memset(keep, 0, sizeof keep);
+	for (uint32_t i = 0; i < run->process_count; i++)
+		if (run->processes[i].reader->head.start_real_ns >
+			run->processes[newest].reader->head.start_real_ns)
+			newest = i;
+	keep[newest] = true;
+	while (more) {
+		more = false;
+		for (uint32_t i = 0; i < run->process_count; i++)
+			for (uint32_t k = 0; k < run->process_count && !keep[i]; k++)
+				if (keep[k] && related(run->processes[i].reader, run->processes[k].reader))
+					more = keep[i] = true;
+	}
+	for (uint32_t i = 0; i < run->process_count; i++) {
+		if (keep[i]) {
+			run->processes[kept++] = run->processes[i];
+			continue;
+		}
+		sb_run_warn(run,
+			"'%s' is an earlier session in the same folder and left out: report it by its file "
+			"name",
+			run->processes[i].reader->path);
+		sb_reader_close(run->processes[i].reader);
+	}
+	run->process_count = kept;
+}
+
+/* ---- open, close --------------------------------------------------------- */
+
+static bool same_recording(const struct sb_file_header *a, const struct sb_file_header *b)
+{
+	return a->pid == b->pid && a->process_start == b->process_start && a->start_ticks == b->start_ticks &&
+	       a->start_real_ns == b->start_real_ns && !memcmp(a->session_uuid, b->session_uuid, 16);
+}
+
+/* A packed copy beside its recording is the same recording, not a second one. */
+static bool drop_copy(struct sb_run *run, struct sb_reader *reader)
+{
+	for (uint32_t i = 0; i < run->process_count; i++) {
+		struct sb_reader **known = &run->processes[i].reader;
+		struct sb_reader *other = *known;
+
+		if (!same_recording(&reader->head, &other->head) || reader->packed == other->packed)
+			continue;
+		if (other->packed)
+			*known = reader;
+		sb_reader_close(other->packed ? other : reader);
+		return true;
+	}
+	return false;
+}
+
+static int open_readers(struct sb_run *run)
+{
+	const struct sb_recordings *files = &run->index->recordings;
+	int err = 0;
+
+	run->processes = calloc(files->count, sizeof *run->processes);
+	if (!run->processes)
+		return sb_fail(STROBE_ENOMEM, "no memory to open '%s'", run->path);
+	for (size_t i = 0; i < files->count; i++) {
+		struct sb_run_process *p = &run->processes[run->process_count];
+
+		err = sb_reader_open(files->paths[i], &p->reader);
+		if (err && files->count == 1)
+			return err;
+		if (err) {
+			sb_run_warn(run, "left out: %s", sb_error_message());
+			continue;
+		}
+		if (drop_copy(run, p->reader))
+			continue;
+		p->pid = p->reader->head.pid;
+		p->ppid = p->reader->head.ppid;
+		run->process_count++;
+	}
+	if (!run->process_count)
+		return err;
+	keep_newest_session(run);
+	return 0;
+}
+
+int sb_run_open(const char *spec, const struct sb_cut *cut, struct sb_run **out_run)
+{
+	char path[PATH_MAX];
+	struct sb_run *run;
+	int err = sb_run_resolve(spec, path, sizeof path);
+
+	if (err)
+		return err;
+	run = calloc(1, sizeof *run);
+	if (run) {
+		run->index = calloc(1, sizeof *run->index);
+		run->path = strdup(path);
+	}
+	if (!run || !run->index || !run->path) {
+		sb_run_close(run);
+		return sb_fail(STROBE_ENOMEM, "no memory to open '%s'", path);
+	}
+	err = sb_recordings_find(path, &run->index->recordings);
+	if (!err) {
+		run->folder = run->index->recordings.folder ? strdup(run->index->recordings.folder) : NULL;
+		sb_run_name_add(run, "", 0, NULL, 0);
+		err = open_readers(run);
+	}
+	for (uint32_t i = 0; !err && i < run->process_count; i++)
+		err = sb_run_scan(run, i);
+	if (!err) {
+		place_processes(run);
+		choose_main(run);
+		add_threads(run);
+		err = sb_run_apply_cut(run, cut);
+	}
+	if (err) {
+		sb_run_close(run);
+		return err;
+	}
+	*out_run = run;
+	return 0;
+}
+
+void sb_run_close(struct sb_run *run)
+{
+	if (!run)
+		return;
+	for (uint32_t i = 0; i < run->process_count; i++) {
+		sb_reader_close(run->processes[i].reader);
+		free(run->processes[i].names);
+	}
+	for (uint32_t i = 0; i < run->schema_count; i++)
+		free(run->schemas[i].columns);
+	for (uint32_t i = 0; i < run->warning_count; i++)
+		free(run->warnings[i]);
+	if (run->index) {
+		sb_recordings_done(&run->index->recordings);
+		sb_strings_done(&run->index->names);
+		sb_strings_done(&run->index->texts);
+		sb_map_done(&run->index->tracks);
+		sb_map_done(&run->index->schemas);
+		sb_map_done(&run->index->children);
+		sb_vec_done(&run->index->writers);
+		free(run->index->paths);
+	}
+	free(run->index);
+	free(run->processes);
+	free(run->names);
+	free(run->tracks);
+	free(run->schemas);
+	free(run->metas);
+	free(run->warnings);
+	free(run->folder);
+	free(run->path);
+	free(run);
+}
+
+int64_t sb_run_time_ns(const struct sb_run *run, uint32_t process, uint64_t ticks)
+{
+	return sb_process_ns(&run->processes[process], ticks);
+}
+
+const struct sb_run_meta *sb_run_meta_find(
+	const struct sb_run *run, enum sb_meta_scope scope, const char *key)
+{
+	for (uint32_t i = run->meta_count; i-- > 0;)
+		if (run->metas[i].scope == scope && !strcmp(run->metas[i].attr.key, key))
+			return &run->metas[i];
+	return NULL;
+}

@@ -1,0 +1,128 @@
+/* Time that is covered by calls which may overlap. */
+#include "stats/coverage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool room(struct sb_coverage *c)
+{
+	if (!c->filled_ns)
+		c->filled_ns = calloc(SB_COVERAGE_BINS, sizeof *c->filled_ns);
+	return c->filled_ns != NULL;
+}
+
+static double bin_width(const struct sb_coverage_span *span)
+{
+	return (double)(span->to_ns - span->from_ns) / SB_COVERAGE_BINS;
+}
+
+bool sb_coverage_spread(struct sb_coverage *c, const struct sb_coverage_span *span, int64_t begin_ns,
+	int64_t end_ns, int64_t total_ns)
+{
+	double width = bin_width(span), density, begin, end;
+
+	if (begin_ns < span->from_ns)
+		begin_ns = span->from_ns;
+	if (end_ns > span->to_ns)
+		end_ns = span->to_ns;
+	if (end_ns <= begin_ns || width <= 0)
+		return true;
+	if (!room(c))
+		return false;
+	density = (double)total_ns / (double)(end_ns - begin_ns);
+	begin = (double)(begin_ns - span->from_ns) / width;
+	end = (double)(end_ns - span->from_ns) / width;
+	for (uint32_t i = (uint32_t)begin; i < SB_COVERAGE_BINS && (double)i < end; i++) {
+		double low = begin > i ? begin : i, high = end < i + 1.0 ? end : i + 1.0;
+
+		c->filled_ns[i] += (float)((high - low) * width * density);
+	}
+	return true;
+}
+
+bool sb_coverage_add(
+	struct sb_coverage *c, const struct sb_coverage_span *span, int64_t begin_ns, int64_t end_ns)
+{
+	if (begin_ns < span->from_ns)
+		begin_ns = span->from_ns;
+	if (end_ns > span->to_ns)
+		end_ns = span->to_ns;
+	return sb_coverage_spread(c, span, begin_ns, end_ns, end_ns - begin_ns);
+}
+
+bool sb_coverage_join(struct sb_coverage *to, const struct sb_coverage *from)
+{
+	if (!from->filled_ns)
+		return true;
+	if (!room(to))
+		return false;
+	for (uint32_t i = 0; i < SB_COVERAGE_BINS; i++)
+		to->filled_ns[i] += from->filled_ns[i];
+	return true;
+}
+
+int64_t sb_coverage_ns(const struct sb_coverage *c, const struct sb_coverage_span *span)
+{
+	double width = bin_width(span), sum = 0;
+
+	for (uint32_t i = 0; c->filled_ns && i < SB_COVERAGE_BINS; i++)
+		sum += c->filled_ns[i] < width ? c->filled_ns[i] : width;
+	return (int64_t)sum;
+}
+
+void sb_coverage_done(struct sb_coverage *c)
+{
+	free(c->filled_ns);
+	c->filled_ns = NULL;
+}
+
+/* ---- disjoint intervals -------------------------------------------------- */
+
+static void forget_older_half(struct sb_covered *c)
+{
+	uint32_t half = SB_COVERED_MAX / 2;
+
+	c->floor_ns = c->parts[half - 1].end_ns;
+	c->count -= half;
+	memmove(c->parts, c->parts + half, c->count * sizeof *c->parts);
+}
+
+int64_t sb_covered_add(struct sb_covered *c, int64_t begin_ns, int64_t end_ns)
+{
+	uint32_t high = c->count, low;
+	int64_t known_ns = 0;
+
+	if (!c->parts) {
+		c->parts = malloc(SB_COVERED_MAX * sizeof *c->parts);
+		c->floor_ns = INT64_MIN;
+		if (!c->parts)
+			return 0;
+	}
+	if (begin_ns < c->floor_ns)
+		begin_ns = c->floor_ns;
+	if (end_ns <= begin_ns)
+		return 0;
+	while (high && c->parts[high - 1].begin_ns > end_ns)
+		high--;
+	for (low = high; low && c->parts[low - 1].end_ns >= begin_ns; low--) {
+		const struct sb_covered_part *p = &c->parts[low - 1];
+
+		known_ns += p->end_ns - p->begin_ns;
+		begin_ns = p->begin_ns < begin_ns ? p->begin_ns : begin_ns;
+		end_ns = p->end_ns > end_ns ? p->end_ns : end_ns;
+	}
+	if (low == high && c->count == SB_COVERED_MAX) {
+		forget_older_half(c);
+		return sb_covered_add(c, begin_ns, end_ns);
+	}
+	memmove(c->parts + low + 1, c->parts + high, (c->count - high) * sizeof *c->parts);
+	c->count += 1 + low - high;
+	c->parts[low] = (struct sb_covered_part){ begin_ns, end_ns };
+	return end_ns - begin_ns - known_ns;
+}
+
+void sb_covered_done(struct sb_covered *c)
+{
+	free(c->parts);
+	*c = (struct sb_covered){ 0 };
+}

@@ -1,0 +1,49 @@
+/* How much of the run's time a stage covers, however many of its calls run at
+ * once: the run in equal bins, and how much of each was filled. */
+#ifndef SB_STATS_COVERAGE_H
+#define SB_STATS_COVERAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SB_COVERAGE_BINS 1024u
+
+struct sb_coverage {
+	float *filled_ns; /* SB_COVERAGE_BINS, of all calls together; NULL: nothing yet */
+};
+
+/* The time that bins stand for. */
+struct sb_coverage_span {
+	int64_t from_ns, to_ns;
+};
+
+/* A call; what lies outside the span is left out. False: no memory. */
+bool sb_coverage_add(
+	struct sb_coverage *c, const struct sb_coverage_span *span, int64_t begin_ns, int64_t end_ns);
+/* `total_ns` of calls somewhere between two times, where no more is known. */
+bool sb_coverage_spread(struct sb_coverage *c, const struct sb_coverage_span *span, int64_t begin_ns,
+	int64_t end_ns, int64_t total_ns);
+/* Adds one to another. */
+bool sb_coverage_join(struct sb_coverage *to, const struct sb_coverage *from);
+/* The time in which at least one call ran: exact where calls are longer than a bin
+ * or none at once, else at most this. */
+int64_t sb_coverage_ns(const struct sb_coverage *c, const struct sb_coverage_span *span);
+void sb_coverage_done(struct sb_coverage *c);
+
+/* ---- disjoint intervals, for calls that come in the order of their ends ---- */
+
+#define SB_COVERED_MAX 4096u
+
+struct sb_covered {
+	struct sb_covered_part {
+		int64_t begin_ns, end_ns;
+	} * parts; /* in order */
+	uint32_t count;
+	int64_t floor_ns; /* older parts are forgotten: nothing before this is counted again */
+};
+
+/* How much of begin..end nobody had covered before. */
+int64_t sb_covered_add(struct sb_covered *c, int64_t begin_ns, int64_t end_ns);
+void sb_covered_done(struct sb_covered *c);
+
+#endif

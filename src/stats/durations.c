@@ -1,0 +1,224 @@
+/* Percentiles by counting, in two passes over the values: linear, exact, and the
+ * values keep their order. */
+#include "stats/durations.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RANKS 6
+#define FEW 4096
+
+void sb_durations_done(struct sb_durations *d)
+{
+	free(d->small);
+	free(d->large);
+	memset(d, 0, sizeof *d);
+}
+
+bool sb_durations_grow(struct sb_durations *d)
+{
+	size_t room = d->room ? d->room * 2 : 8;
+	uint32_t *more = realloc(d->small, room * sizeof *more);
+
+	if (!more)
+		return false;
+	d->small = more;
+	d->room = room;
+	return true;
+}
+
+bool sb_durations_add_large(struct sb_durations *d, uint64_t ns)
+{
+	if (d->large_count == d->large_room) {
+		size_t room = d->large_room ? d->large_room * 2 : 8;
+		uint64_t *more = realloc(d->large, room * sizeof *more);
+
+		if (!more)
+			return false;
+		d->large = more;
+		d->large_room = room;
+	}
+	if (d->count == d->room && !sb_durations_grow(d))
+		return false;
+	d->large[d->large_count++] = ns;
+	d->small[d->count++] = SB_DURATION_LARGE;
+	return true;
+}
+
+bool sb_durations_append(struct sb_durations *d, const struct sb_durations *more)
+{
+	size_t large_at = 0;
+
+	for (size_t i = 0; i < more->count; i++)
+		if (!sb_durations_add(d, (int64_t)sb_durations_next(more, i, &large_at)))
+			return false;
+	return true;
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int select_few(const uint32_t *values, size_t count, const size_t *ranks, uint32_t *out_values)
+{
+	uint32_t *sorted = malloc(count * sizeof *sorted);
+
+	if (!sorted)
+		return STROBE_ENOMEM;
+	memcpy(sorted, values, count * sizeof *sorted);
+	qsort(sorted, count, sizeof *sorted, compare_u32);
+	for (int i = 0; i < RANKS; i++)
+		out_values[i] = sorted[ranks[i]];
+	free(sorted);
+	return 0;
+}
+
+/* Finds the bin that holds a rank; the rank inside it comes back in *rank. */
+static uint32_t bin_of(const uint32_t *bins, size_t *rank)
+{
+	uint32_t bin = 0;
+
+	while (*rank >= bins[bin])
+		*rank -= bins[bin++];
+	return bin;
+}
+
+static int select_many(const uint32_t *values, size_t count, const size_t *ranks, uint32_t *out_values)
+{
+	uint32_t *bins = calloc(65536, sizeof *bins);
+	uint32_t *low = malloc(65536 * sizeof *low);
+	uint32_t last_high = UINT32_MAX;
+
+	if (!bins || !low) {
+		free(bins);
+		free(low);
+		return STROBE_ENOMEM;
+	}
+	for (size_t i = 0; i < count; i++)
+		bins[values[i] >> 16]++;
+	for (int r = 0; r < RANKS; r++) {
+		size_t rank = ranks[r];
+		uint32_t high = bin_of(bins, &rank);
+
+		if (high != last_high) { /* ranks ascend: a bin is counted once */
+			memset(low, 0, 65536 * sizeof *low);
+			for (size_t i = 0; i < count; i++)
+				low[values[i] & 65535] += values[i] >> 16 == high;
+			last_high = high;
+		}
+		out_values[r] = high << 16 | bin_of(low, &rank);
+	}
+	free(bins);
+	free(low);
+	return 0;
+}
+
+/* The values at six ascending ranks. Large values are all above the small ones. */
+static int select_ranks(const struct sb_durations *d, const size_t *ranks, double *out_ns)
+{
+	uint32_t small[RANKS];
+	size_t small_count = d->count - d->large_count;
+	int err = d->count <= FEW ? select_few(d->small, d->count, ranks, small)
+				  : select_many(d->small, d->count, ranks, small);
+	uint64_t *sorted = NULL;
+
+	if (!err && d->large_count) {
+		sorted = malloc(d->large_count * sizeof *sorted);
+		if (!sorted)
+			err = STROBE_ENOMEM;
+		else
+			memcpy(sorted, d->large, d->large_count * sizeof *sorted);
+		if (sorted)
+			qsort(sorted, d->large_count, sizeof *sorted, compare_u64);
+	}
+	for (int i = 0; !err && i < RANKS; i++)
+		out_ns[i] = ranks[i] < small_count ? (double)small[i]
+						   : (double)sorted[ranks[i] - small_count];
+	free(sorted);
+	return err;
+}
+
+static void sums(const struct sb_durations *d, struct sb_stats *s)
+{
+	double total = 0, squares = 0, min = INFINITY, max = 0;
+	size_t large_at = 0;
+	uint64_t exact = 0;
+
+	for (size_t i = 0; i < d->count; i++)
+		exact += sb_durations_next(d, i, &large_at);
+	total = (double)exact;
+	s->mean = total / (double)d->count;
+	large_at = 0;
+	for (size_t i = 0; i < d->count; i++) {
+		double v = (double)sb_durations_next(d, i, &large_at);
+
+		squares += (v - s->mean) * (v - s->mean);
+		min = v < min ? v : min;
+		max = v > max ? v : max;
+	}
+	s->total = total / 1e9;
+	s->mean /= 1e9;
+	s->min = min / 1e9;
+	s->max = max / 1e9;
+	s->std = d->count > 1 ? sqrt(squares / (double)(d->count - 1)) / 1e9 : NAN;
+}
+
+int sb_durations_stats(const struct sb_durations *d, struct sb_stats *out_stats)
+{
+	static const double quantiles[] = { 0.50, 0.95, 0.99 };
+	size_t ranks[RANKS];
+	double at[RANKS], value[3];
+
+	*out_stats = SB_STATS_NONE;
+	out_stats->count = (int64_t)d->count;
+	if (!d->count)
+		return 0;
+	for (int i = 0; i < 3; i++) {
+		double place = quantiles[i] * (double)(d->count - 1);
+
+		ranks[2 * i] = (size_t)place;
+		ranks[2 * i + 1] = ranks[2 * i] + 1 < d->count ? ranks[2 * i] + 1 : ranks[2 * i];
+	}
+	/* ranks ascend but for a neighbour that the next quantile shares: sort them */
+	size_t sorted[RANKS];
+	memcpy(sorted, ranks, sizeof sorted);
+	for (int i = 1; i < RANKS; i++)
+		for (int k = i; k && sorted[k] < sorted[k - 1]; k--) {
+			size_t swap = sorted[k];
+
+			sorted[k] = sorted[k - 1];
+			sorted[k - 1] = swap;
+		}
+	if (select_ranks(d, sorted, at))
+		return sb_fail(STROBE_ENOMEM, "no memory for percentiles of %zu values", d->count);
+	sums(d, out_stats);
+	for (int i = 0; i < 3; i++) {
+		double place = quantiles[i] * (double)(d->count - 1);
+		double low = 0, high = 0;
+
+		for (int k = 0; k < RANKS; k++) {
+			if (sorted[k] == ranks[2 * i])
+				low = at[k];
+			if (sorted[k] == ranks[2 * i + 1])
+				high = at[k];
+		}
+		value[i] = (low + (high - low) * (place - floor(place))) / 1e9;
+	}
+	out_stats->p50 = value[0];
+	out_stats->p95 = value[1];
+	out_stats->p99 = value[2];
+	return 0;
+}

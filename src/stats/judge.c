@@ -1,0 +1,263 @@
+/* Is one series of measurements really different from another: the rank test,
+ * and the verdict that joins it with a tolerance. */
+#include "stats/statistics.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXACT_COUNT_MAX 20
+
+const struct sb_tolerance sb_tolerance_default = {
+	.ratio = 0.02, .repeat_ratio = 0.01, .absolute = 0.01, .alpha = 0.05
+};
+
+struct ranked {
+	double value;
+	double rank;
+	size_t position; /* base first, then new, in measuring order */
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	return (x->value > y->value) - (x->value < y->value);
+}
+
+static int by_position(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	return (x->position > y->position) - (x->position < y->position);
+}
+
+/* Equal values share their middle rank. Returns the sum of t^3 - t over ties. */
+static double assign_ranks(struct ranked *all, size_t count)
+{
+	double ties = 0;
+
+	qsort(all, count, sizeof *all, by_value);
+	for (size_t i = 0; i < count;) {
+		size_t end = i;
+		double t;
+
+		while (end < count && all[end].value == all[i].value)
+			end++;
+		t = (double)(end - i);
+		for (size_t k = i; k < end; k++)
+			all[k].rank = ((double)i + (double)end + 1) / 2;
+		ties += t * t * t - t;
+		i = end;
+	}
+	qsort(all, count, sizeof *all, by_position);
+	return ties;
+}
+
+/* Products of neighbours and squares, around the series' own mean rank. */
+static void add_neighbours(const struct ranked *series, size_t count, double *products, double *squares)
+{
+	double mean = 0, previous = 0;
+
+	for (size_t i = 0; i < count; i++)
+		mean += series[i].rank / (double)count;
+	for (size_t i = 0; i < count; i++) {
+		double d = series[i].rank - mean;
+
+		*squares += d * d;
+		if (i)
+			*products += d * previous;
+		previous = d;
+	}
+}
+
+/* How much wider the test's deviation is than that of independent values. */
+static double inflation_of(const struct ranked *all, size_t base_count, size_t now_count)
+{
+	double products = 0, squares = 0, correlation, noise;
+
+	add_neighbours(all, base_count, &products, &squares);
+	add_neighbours(all + base_count, now_count, &products, &squares);
+	if (squares <= 0)
+		return 1;
+	correlation = products / squares;
+	noise = 1 / sqrt((double)(base_count + now_count));
+	if (correlation <= noise)
+		return 1; /* not told apart from independent values */
+	/* short series hide correlation: their own mean follows the drift */
+	correlation += (1 + 3 * correlation) * 2 / (double)(base_count + now_count);
+	if (correlation > 0.9)
+		correlation = 0.9;
+	return sqrt((1 + correlation) / (1 - correlation));
+}
+
+/* P(U <= u) by counting arrangements: ways[a][b][s] over the smaller first. */
+static int exact_tail(size_t n, size_t m, double u, double *out_p)
+{
+	size_t size = n * m + 1;
+	double *ways = calloc((n + 1) * size, sizeof *ways);
+	double total = 0, tail = 0;
+
+	if (!ways)
+		return sb_fail(STROBE_ENOMEM, "no memory for the rank test");
+	/* Choosing n of n + m ranks: each new value exceeds 0..m base values,
+	 * without falling below its predecessor. */
+	ways[0] = 1;
+	for (size_t exceed = 0; exceed <= m; exceed++)
+		for (size_t k = 1; k <= n; k++)
+			for (size_t s = exceed; s < size; s++)
+				ways[k * size + s] += ways[(k - 1) * size + s - exceed];
+	for (size_t s = 0; s < size; s++) {
+		total += ways[n * size + s];
+		if ((double)s <= u)
+			tail += ways[n * size + s];
+	}
+	free(ways);
+	*out_p = tail / total;
+	return 0;
+}
+
+static double normal_tail(double z)
+{
+	return 0.5 * erfc(z / sqrt(2));
+}
+
+static int test_ranks(
+	const struct ranked *all, size_t n, size_t m, double ties, struct sb_rank_test *out_test)
+{
+	double base_count = (double)n, now_count = (double)m, both = base_count + now_count;
+	double rank_sum = 0, u, smaller, deviation, z;
+
+	for (size_t i = n; i < n + m; i++)
+		rank_sum += all[i].rank;
+	u = rank_sum - now_count * (now_count + 1) / 2;
+	smaller = fmin(u, base_count * now_count - u);
+	out_test->effect = u / (base_count * now_count);
+	out_test->inflation = inflation_of(all, n, m);
+	if (n <= EXACT_COUNT_MAX && m <= EXACT_COUNT_MAX && ties == 0 && out_test->inflation == 1) {
+		int err = exact_tail(m, n, smaller, &out_test->p);
+
+		out_test->exact = true;
+		out_test->p = fmin(1, 2 * out_test->p);
+		return err;
+	}
+	deviation = sqrt(base_count * now_count / 12 * (both + 1 - ties / (both * (both - 1))));
+	z = (base_count * now_count / 2 - smaller - 0.5) / (deviation * out_test->inflation);
+	out_test->p = deviation > 0 ? fmin(1, 2 * normal_tail(fmax(0, z))) : 1;
+	return 0;
+}
+
+int sb_stats_rank_test(const double *base, size_t base_count, const double *now, size_t now_count,
+	struct sb_rank_test *out_test)
+{
+	struct ranked *all = malloc((base_count + now_count + 1) * sizeof *all);
+	struct sb_rank_test test = { 1, 0.5, false, 1 };
+	double ties;
+	int err = 0;
+
+	if (!all)
+		return sb_fail(STROBE_ENOMEM, "no memory for the rank test");
+	for (size_t i = 0; i < base_count + now_count; i++)
+		all[i] = (struct ranked){ i < base_count ? base[i] : now[i - base_count], 0, i };
+	if (base_count && now_count) {
+		ties = assign_ranks(all, base_count + now_count);
+		err = test_ranks(all, base_count, now_count, ties, &test);
+	}
+	free(all);
+	if (!err)
+		*out_test = test;
+	return err;
+}
+
+/* ---- the judgement ------------------------------------------------------ */
+
+/* The smallest p that so few values can reach: with 3 and 3 it is 0.1. */
+static bool test_can_speak(size_t n, size_t m, double alpha)
+{
+	double arrangements = 1;
+
+	for (size_t i = 1; i <= n; i++)
+		arrangements = arrangements * (double)(m + i) / (double)i;
+	return 2 / arrangements <= alpha;
+}
+
+static enum sb_verdict direction(double base, double now, bool higher_is_worse)
+{
+	return (now > base) == higher_is_worse ? SB_VERDICT_WORSE : SB_VERDICT_BETTER;
+}
+
+static bool past(const struct sb_judgement *j, double ratio, double absolute)
+{
+	double change = fabs(j->now - j->base);
+
+	/* a change of exactly the tolerance is inside it, whatever the last bit says */
+	return change > absolute * (1 + 1e-9) && change > ratio * fabs(j->base);
+}
+
+static int judge_by_test(const double *base, size_t base_count, const double *now, size_t now_count,
+	const struct sb_tolerance *t, bool higher_is_worse, struct sb_judgement *j)
+{
+	struct sb_rank_test test;
+	int err = sb_stats_rank_test(base, base_count, now, now_count, &test);
+
+	if (err)
+		return err;
+	j->basis = SB_BASIS_RANK_TEST;
+	j->p = test.p;
+	j->effect = test.effect;
+	j->inflation = test.inflation;
+	if (!past(j, t->repeat_ratio, t->absolute))
+		j->verdict = SB_VERDICT_SAME;
+	else if (test.p <= t->alpha)
+		j->verdict = direction(j->base, j->now, higher_is_worse);
+	else
+		j->verdict = past(j, t->ratio, t->absolute) ? SB_VERDICT_UNCERTAIN : SB_VERDICT_SAME;
+	return 0;
+}
+
+int sb_judge(const double *base, size_t base_count, const double *now, size_t now_count,
+	const struct sb_tolerance *tolerance, bool higher_is_worse, struct sb_judgement *out_judgement)
+{
+	struct sb_judgement j = { SB_VERDICT_SAME, SB_BASIS_TOLERANCE, NAN, NAN, NAN, { NAN, NAN }, NAN, NAN,
+		1 };
+	struct sb_stats before, after;
+	int err = sb_stats_of(base, base_count, &before);
+
+	if (!err)
+		err = sb_stats_of(now, now_count, &after);
+	if (!err)
+		err = sb_stats_ratio_interval(base, base_count, now, now_count, &j.interval);
+	if (err)
+		return err;
+	j.base = before.median;
+	j.now = after.median;
+	j.ratio = before.median != 0 ? after.median / before.median : NAN;
+	if (base_count > 1 && now_count > 1 && test_can_speak(base_count, now_count, tolerance->alpha)) {
+		err = judge_by_test(base, base_count, now, now_count, tolerance, higher_is_worse, &j);
+	} else if (past(&j, tolerance->ratio, tolerance->absolute)) {
+		bool apart = after.min > before.max || after.max < before.min;
+
+		j.basis = base_count > 1 || now_count > 1 ? SB_BASIS_SEPARATION : SB_BASIS_TOLERANCE;
+		j.verdict = apart ? direction(j.base, j.now, higher_is_worse) : SB_VERDICT_UNCERTAIN;
+	}
+	if (!err)
+		*out_judgement = j;
+	return err;
+}
+
+const char *sb_verdict_name(enum sb_verdict verdict)
+{
+	static const char *const names[] = { "same", "worse", "better", "uncertain", "appeared", "vanished",
+		"changed" };
+
+	return names[verdict];
+}
+
+const char *sb_basis_name(enum sb_basis basis)
+{
+	static const char *const names[] = { "tolerance", "separation", "rank_test" };
+
+	return names[basis];
+}

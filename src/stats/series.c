@@ -1,0 +1,95 @@
+/* Questions to a series. */
+#include "stats/series.h"
+
+#include <math.h>
+#include <string.h>
+
+const struct sb_series_column *sb_series_column_find(const struct sb_series *series, const char *name)
+{
+	for (size_t i = 0; series && i < series->column_count; i++)
+		if (!strcmp(series->columns[i].name, name))
+			return &series->columns[i];
+	return NULL;
+}
+
+/* The first row at or after t_s. */
+static size_t row_at(const struct sb_series *s, double t_s)
+{
+	size_t low = 0, high = s->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (s->t_s[mid] < t_s)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+double sb_series_at(const struct sb_series *s, const struct sb_series_column *c, double t_s)
+{
+	size_t i;
+	double share;
+
+	if (!s || !c || !s->count || t_s < s->t_s[0] || t_s > s->t_s[s->count - 1])
+		return NAN;
+	i = row_at(s, t_s);
+	if (i == 0 || s->t_s[i] == t_s)
+		return c->values[i];
+	share = (t_s - s->t_s[i - 1]) / (s->t_s[i] - s->t_s[i - 1]);
+	return c->values[i - 1] + share * (c->values[i] - c->values[i - 1]);
+}
+
+double sb_series_max(const struct sb_series *s, const struct sb_series_column *c, double from_s, double to_s)
+{
+	double max = NAN;
+
+	if (!s || !c)
+		return NAN;
+	for (size_t i = row_at(s, from_s); i < s->count && s->t_s[i] <= to_s; i++) {
+		if (!isnan(c->values[i]) && !(c->values[i] <= max))
+			max = c->values[i];
+	}
+	return max;
+}
+
+static double integrate(const struct sb_series *s, const struct sb_series_column *c, double from_s,
+	double to_s, double *out_known_s)
+{
+	double sum = 0, known_s = 0;
+	size_t i = row_at(s, from_s);
+
+	for (i = i ? i : 1; i < s->count && s->t_s[i - 1] < to_s; i++) {
+		double a_s = fmax(s->t_s[i - 1], from_s), b_s = fmin(s->t_s[i], to_s);
+		double a = sb_series_at(s, c, a_s), b = sb_series_at(s, c, b_s);
+
+		if (isnan(a) || isnan(b) || b_s <= a_s)
+			continue;
+		sum += (a + b) / 2 * (b_s - a_s);
+		known_s += b_s - a_s;
+	}
+	*out_known_s = known_s;
+	return known_s > 0 ? sum : NAN;
+}
+
+double sb_series_integral(
+	const struct sb_series *s, const struct sb_series_column *c, double from_s, double to_s)
+{
+	double known_s;
+
+	return s && c ? integrate(s, c, from_s, to_s, &known_s) : NAN;
+}
+
+double sb_series_mean(const struct sb_series *s, const struct sb_series_column *c, double from_s, double to_s)
+{
+	double known_s, sum;
+
+	if (!s || !c)
+		return NAN;
+	sum = integrate(s, c, from_s, to_s, &known_s);
+	if (isnan(sum))
+		return sb_series_at(s, c, (from_s + to_s) / 2);
+	return sum / known_s;
+}

@@ -1,0 +1,117 @@
+/* Statistics of a handful to a few thousand measurements, and the judgement
+ * "is this really slower". Deterministic: the same numbers give the same words. */
+#ifndef SB_STATS_STATISTICS_H
+#define SB_STATS_STATISTICS_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Statistics of a set of durations or values; the report model uses it too. */
+struct sb_stats {
+	int64_t count;
+	double total;
+	double mean;
+	double min;
+	double max;
+	union {
+		double p50;
+		double median; /* of an even count: the middle of the two middle values */
+	};
+	double p95; /* interpolated between neighbours */
+	double p99;
+	double last;
+	double std; /* of a sample (n - 1); NaN under two values */
+	double percentile_error_ratio; /* 0: exact */
+};
+
+/* Of no values: what is not known is NaN. */
+#define SB_STATS_NONE                     \
+	((struct sb_stats){ .total = NAN, \
+		.mean = NAN,              \
+		.min = NAN,               \
+		.max = NAN,               \
+		.p50 = NAN,               \
+		.p95 = NAN,               \
+		.p99 = NAN,               \
+		.last = NAN,              \
+		.std = NAN })
+
+/* Everything NaN but the count when there is nothing. Returns 0 or STROBE_ENOMEM. */
+int sb_stats_of(const double *values, size_t count, struct sb_stats *out_stats);
+
+/* sorted ascending, count > 0; q from 0 to 1. */
+double sb_stats_percentile(const double *sorted, size_t count, double q);
+
+struct sb_interval {
+	double low;
+	double high; /* both NaN: too few values for an interval */
+};
+
+/* The 95 % interval of the median, by resampling. NaN under three values. */
+int sb_stats_median_interval(const double *values, size_t count, struct sb_interval *out_interval);
+
+/* The 95 % interval of median(new) / median(base). */
+int sb_stats_ratio_interval(const double *base, size_t base_count, const double *now, size_t now_count,
+	struct sb_interval *out_interval);
+
+struct sb_rank_test {
+	double p; /* two-sided */
+	double effect; /* chance that a new value exceeds a base value, 0.5: none */
+	bool exact; /* counted, not approximated */
+	double inflation; /* > 1: neighbours resemble each other, the test was widened */
+};
+
+/* Mann-Whitney U of two series in the order they were measured. Exact for up
+ * to 20 values each without ties. Where a series drifts (values resemble their
+ * neighbours), it counts for less: fewer independent measurements. */
+int sb_stats_rank_test(const double *base, size_t base_count, const double *now, size_t now_count,
+	struct sb_rank_test *out_test);
+
+/* ---- the judgement ------------------------------------------------------ */
+
+enum sb_verdict {
+	SB_VERDICT_SAME, /* inside the tolerance, or inside the noise */
+	SB_VERDICT_WORSE,
+	SB_VERDICT_BETTER,
+	SB_VERDICT_UNCERTAIN, /* past the tolerance, but repetitions do not bear it out */
+	SB_VERDICT_APPEARED,
+	SB_VERDICT_VANISHED,
+	SB_VERDICT_CHANGED /* differs where more is neither worse nor better */
+};
+
+enum sb_basis {
+	SB_BASIS_TOLERANCE, /* one value on either side */
+	SB_BASIS_SEPARATION, /* a few: no new value reaches into the base's range */
+	SB_BASIS_RANK_TEST
+};
+
+struct sb_tolerance {
+	double ratio; /* with one value on either side */
+	double repeat_ratio; /* with repetitions: the smallest change worth a word */
+	double absolute; /* in the metric's own unit; both must be passed */
+	double alpha; /* of the rank test */
+};
+extern const struct sb_tolerance sb_tolerance_default; /* seconds: 2 %, 1 %, 10 ms, 0.05 */
+
+struct sb_judgement {
+	enum sb_verdict verdict;
+	enum sb_basis basis;
+	double base; /* medians */
+	double now;
+	double ratio; /* now / base; NaN when base is 0 */
+	struct sb_interval interval; /* of ratio; NaN without repetitions */
+	double p; /* NaN without a test */
+	double effect;
+	double inflation;
+};
+
+/* higher_is_worse: times and memory; false: throughput. Counts are at least 1. */
+int sb_judge(const double *base, size_t base_count, const double *now, size_t now_count,
+	const struct sb_tolerance *tolerance, bool higher_is_worse, struct sb_judgement *out_judgement);
+
+const char *sb_verdict_name(enum sb_verdict verdict); /* "same", "worse"… */
+const char *sb_basis_name(enum sb_basis basis);
+
+#endif
