@@ -400,7 +400,7 @@ static void expect_model(const char *path, const struct sb_buf *bytes, bool dama
 
 	write_bytes(path, bytes->data, bytes->size);
 	assert_int_equal(sb_run_open(path, NULL, &run), 0);
-	assert_int_equal(sb_model_build(run, &options, &m), 0);
+	assert_int_equal(sb_report_build(run, &options, &m), 0);
 	if (damaged)
 		assert_true(run->processes[0].reader->damage[SB_DAMAGE_LANE].count > 0);
 	sb_model_free(m);
