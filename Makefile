@@ -7,17 +7,22 @@ CMAKE_FLAGS ?=
 
 MINUTES ?= 10
 
+# What is missing is installed before the build is configured, under -j too.
+.NOTPARALLEL:
 .PHONY: all configure setup setup-test demo test fuzz bench install dist clean help accept
 
 all: setup configure
 	@cmake --build $(BUILD)
 
-configure: $(BUILD)/build.ninja
-
-$(BUILD)/build.ninja: CMakeLists.txt
-	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
-		-DCMAKE_INSTALL_PREFIX=$(PREFIX) -DPython_EXECUTABLE=$(PYTHON) $(CMAKE_FLAGS) \
-		--log-level=NOTICE
+# Every time: what an earlier one did not find may be here now. Choices made the first time are kept.
+configure:
+	@if [ -e $(BUILD)/build.ninja ]; then \
+		cmake -S . -B $(BUILD) $(CMAKE_FLAGS) --log-level=NOTICE; \
+	else \
+		cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
+			-DCMAKE_INSTALL_PREFIX=$(PREFIX) -DPython_EXECUTABLE=$(PYTHON) $(CMAKE_FLAGS) \
+			--log-level=NOTICE; \
+	fi
 
 setup:
 	@tools/setup build
@@ -36,8 +41,8 @@ fuzz: setup-test configure
 	@cmake --build $(BUILD) --target all fuzzers build_jsonin_fuzz build_import_fuzz
 	@for name in recording packed import jsonin settings; do tests/fuzz/run-bounded $(BUILD) $$name $(MINUTES) || exit; done
 
-accept: all
-	@STROBE_ACCEPT=1 tools/test $(BUILD)
+accept: setup-test all
+	@STROBE_ACCEPT=1 ctest --test-dir $(BUILD) --output-on-failure -j2 -R '^(cli|compare)/'
 
 bench: setup-test configure
 	@cmake --build $(BUILD)
@@ -56,7 +61,8 @@ help:
 	@echo "make          build the tool, the libraries and the Python package into $(BUILD)/"
 	@echo "make demo     record and report a small video pipeline"
 	@echo "make test     every test"
-	@echo "make fuzz     MINUTES=10 of chance for each reader of foreign files"
+	@echo "make accept   take the present output of every command as the expected one"
+	@echo "make fuzz     fuzz each reader of foreign files for MINUTES=10"
 	@echo "make bench    the numbers, as ratios, into $(BUILD)/bench.json"
 	@echo "make install  PREFIX=/usr/local"
 	@echo "make dist     wheel and tarball"

@@ -11,7 +11,7 @@ endforeach()
 # Bounded fuzzing of everything here that reads a file, where clang has libFuzzer.
 find_program(FUZZ_CLANG NAMES clang clang-14)
 set(fuzz_probe ${CMAKE_BINARY_DIR}/tests/fuzz_probe)
-if(FUZZ_CLANG AND NOT DEFINED STROBE_FUZZER)
+if(FUZZ_CLANG AND NOT STROBE_FUZZER) # what was not there may be there now
   file(WRITE ${fuzz_probe}.c
     "#include <stddef.h>\n#include <stdint.h>\nint LLVMFuzzerTestOneInput(const uint8_t *d, size_t n) { return d == NULL && n; }\n")
   execute_process(COMMAND ${FUZZ_CLANG} -fsanitize=fuzzer,address ${fuzz_probe}.c -o ${fuzz_probe}

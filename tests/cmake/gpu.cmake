@@ -45,10 +45,10 @@ if(SYSTEM_PYTHON)
   set_tests_properties(gpu/session_with_fakes PROPERTIES TIMEOUT 300 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 endif()
 
-# Where there is no GPU prove.py says so; where there is one, this is its quickest check.
+# Skipped where there is no GPU; where there is one, this is its quickest check.
 if(SYSTEM_PYTHON)
   add_test(NAME gpu/prove
     COMMAND ${SYSTEM_PYTHON} ${CMAKE_SOURCE_DIR}/tests/gpu/prove.py --build ${CMAKE_BINARY_DIR} between_zones)
-  set_tests_properties(gpu/prove PROPERTIES TIMEOUT 300 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1
-    PASS_REGULAR_EXPRESSION "0 failed, 1 left out\nNO CLAIM ABOUT A GPU WAS CHECKED|[1-9] passed, 0 failed")
+  set_tests_properties(gpu/prove PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77
+    ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 endif()

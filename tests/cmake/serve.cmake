@@ -1,5 +1,7 @@
 # The server against curl, strangers, slow clients, promtool and a real Prometheus.
-if(STROBE_HAVE_EVENT)
+if(NOT STROBE_HAVE_EVENT)
+  strobe_left_out(serve "this build has no EVENT")
+else()
   add_executable(live_recorder ${CMAKE_SOURCE_DIR}/tests/serve/live_recorder.c)
   set_target_properties(live_recorder PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_link_libraries(live_recorder PRIVATE strobe_shared)

@@ -6,7 +6,7 @@ usage: prove.py [--build DIR] [--out FILE.json] [CHECK...]
 Needs an NVIDIA GPU and PyTorch with CUDA; builds strobe first where there is no build. Each
 check runs in a process of its own; the last lines are a table of every measure, what was
 seen, its bar, and pass or FAIL. Overheads are medians of interleaved pairs in one process.
-What cannot be tried here is left out and said.
+What cannot be tried here is left out and said; exit status 77 where nothing could be.
 """
 import argparse
 import importlib
@@ -19,6 +19,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+SKIPPED = 77  # the exit status where nothing was checked
 # What has moved most comes first: time may run out.
 CHECKS = {
     "prove_cost": ["zone_overhead", "trace_overhead"],
@@ -92,7 +93,10 @@ def show(table, no_gpu):
     print("\n%d passed, %d failed, %d left out" % (passed, failed, sum(bool(r.get("left_out")) for r in table)))
     if no_gpu:
         print("NO CLAIM ABOUT A GPU WAS CHECKED: %s. What passed ran without one or against stand-ins." % no_gpu)
-    return 1 if failed or not passed else 0
+    if failed or passed:
+        return 1 if failed else 0
+    print("skipped: %s" % (no_gpu or "nothing was checked"))
+    return SKIPPED
 
 
 def main():
