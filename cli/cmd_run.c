@@ -121,6 +121,7 @@ struct run {
 	struct sb_settings_origin origin;
 	char folder[PATH_MAX]; /* as the user would type it */
 	char absolute[PATH_MAX];
+	struct sb_folder folder_id; /* proves that it is still the one that was made */
 	char stages_seen[PATH_MAX + 32];
 	bool folder_made;
 	struct run_child child;
@@ -140,7 +141,7 @@ static int open_recording(struct run *r, const struct args *args)
 
 	if (!r->settings.name[0])
 		name_after(args->after_dashes, r->settings.name, sizeof r->settings.name);
-	if (sb_rundir_make(&r->settings, r->folder, sizeof r->folder))
+	if (sb_rundir_make(&r->settings, r->folder, sizeof r->folder, &r->folder_id))
 		return complain_last();
 	r->folder_made = true;
 	if (!realpath(r->folder, r->absolute))
@@ -149,7 +150,7 @@ static int open_recording(struct run *r, const struct args *args)
 	memcpy(gpu_trace, r->settings.gpu_trace, sizeof gpu_trace);
 	r->settings.gpu_trace[0] = 0; /* the command's, not the tool's */
 	if (sb_session_open(&r->settings, r->absolute, "run.strobe")) {
-		sb_rundir_discard(r->folder);
+		sb_rundir_discard(r->folder, &r->folder_id);
 		return complain_last();
 	}
 	r->settings.monitor = sampled;
@@ -308,15 +309,15 @@ static void record_end(struct run *r, char *outcome, size_t size)
 	run_stages_say_missing(r->stages_seen, &r->settings);
 }
 
-/* The command as if strobe were not there. */
-static int run_unrecorded(char **command)
+/* The command as if strobe were not there, but that its `import strobe` still works. */
+static int run_unrecorded(const struct args *args)
 {
-	static char off[] = "STROBE_ENABLED=0";
+	char **environment = run_attach_nothing(!args_has(args, "no-python-hook"));
 
-	putenv(off);
 	prctl(PR_SET_CHILD_SUBREAPER, 0); /* would outlive the exec */
-	execvp(command[0], command);
-	return run_child_check(command[0]);
+	if (environment)
+		execvpe(args->after_dashes[0], args->after_dashes, environment);
+	return run_child_check(args->after_dashes[0]);
 }
 
 /* A `strobe run` below another one has a run of its own, and leaves word in the
@@ -366,7 +367,7 @@ static int record(struct run *r, const struct args *args)
 		fprintf(stderr, "strobe: the command runs unrecorded%s\n",
 			r->folder_made ? "" : "; -o names a folder that can be written");
 		run_child_release(&r->child);
-		return run_unrecorded(args->after_dashes);
+		return run_unrecorded(args);
 	}
 	tell_outer_run(r, args_has(args, "quiet"));
 	sb_cgroup_find(&r->cgroup);
@@ -378,7 +379,7 @@ static int record(struct run *r, const struct args *args)
 		sb_monitor_stop();
 		sb_session_close();
 		unlink(r->stages_seen);
-		sb_rundir_discard(r->folder);
+		sb_rundir_discard(r->folder, &r->folder_id);
 		return code;
 	}
 	run_child_wait(&r->child, args_has(args, "wait"));
@@ -389,9 +390,10 @@ static int record(struct run *r, const struct args *args)
 		complain_last();
 	code = run_child_exit_code(&r->child);
 	run_child_release(&r->child);
-	run_finish_spools(r->folder);
+	run_finish_spools(r->folder, &r->folder_id);
 	run_finish_reports(&(struct run_finish){ .settings = &r->settings,
 		.folder = r->folder,
+		.folder_id = &r->folder_id,
 		.outcome = outcome,
 		.left_behind = r->child.left_behind,
 		.wall_s = wall_s,
@@ -412,7 +414,7 @@ static int run_switched_off(const struct run *r, const struct args *args)
 	else if (!args_has(args, "quiet"))
 		fprintf(stderr, "strobe: recording is switched off (STROBE_ENABLED=%s)\n",
 			getenv("STROBE_ENABLED") ? getenv("STROBE_ENABLED") : "0");
-	return run_unrecorded(args->after_dashes);
+	return run_unrecorded(args);
 }
 
 static int run(struct args *args)

@@ -4,7 +4,7 @@
 #include "monitor/cgroup.h"
 #include "monitor/procfile.h"
 #include "record/clock.h"
-#include "record/rundir.h"
+#include "record/spool.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -139,22 +139,21 @@ static void put_settings(struct variables *v, const struct run_attach *a)
 	put(v, "STROBE_REAL_TIME_DISPLAY", "0");
 }
 
-static void put_hook(struct variables *v)
+/* False: it is not installed beside the command. */
+static bool put_hook(struct variables *v)
 {
 	char folder[PATH_MAX], *path;
 	const char *old = getenv("PYTHONPATH");
 
-	if (!run_attach_find_hook(folder, sizeof folder)) {
-		sb_keep_missing("Python start-up hook", "it is not installed beside the strobe command",
-			"build or install the Python package");
-		return;
-	}
+	if (!run_attach_find_hook(folder, sizeof folder))
+		return false;
 	path = malloc(strlen(folder) + (old ? strlen(old) : 0) + 2);
 	if (!path)
-		return;
+		return true;
 	sprintf(path, "%s%s%s", folder, old && *old ? ":" : "", old ? old : "");
 	put(v, "PYTHONPATH", path);
 	free(path);
+	return true;
 }
 
 static void put_injection(struct variables *v, const char *variable, const char *library, const char *what)
@@ -204,10 +203,23 @@ char **run_attach_environment(const struct run_attach *a)
 	if (!copy_environment(&v))
 		return NULL;
 	put_settings(&v, a);
-	if (a->settings->enabled && a->python_hook)
-		put_hook(&v);
+	if (a->settings->enabled && a->python_hook && !put_hook(&v))
+		sb_keep_missing("Python start-up hook", "it is not installed beside the strobe command",
+			"build or install the Python package");
 	if (a->settings->enabled)
 		put_injections(&v, a);
+	return v.list;
+}
+
+char **run_attach_nothing(bool python_hook)
+{
+	struct variables v = { 0 };
+
+	if (!copy_environment(&v))
+		return NULL;
+	put(&v, "STROBE_ENABLED", "0");
+	if (python_hook)
+		put_hook(&v);
 	return v.list;
 }
 

@@ -18,6 +18,8 @@ struct run_attach {
  * with run_attach_free(). NULL: no memory. Says in the recording what could not
  * be attached. */
 char **run_attach_environment(const struct run_attach *attach);
+/* Ours, with recording off; a Python program still finds the package it imports. */
+char **run_attach_nothing(bool python_hook);
 void run_attach_free(char **environment);
 
 /* Where the parts are installed; false when they are not there. */

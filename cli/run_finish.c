@@ -3,13 +3,15 @@
 
 #include "command.h"
 #include "output.h"
+#include "format/spool.h"
+#include "record/spool.h"
 #include "report/build.h"
-#include "record/rundir.h"
 #include "report/files.h"
 #include "report/summary.h"
 #include "store/history.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,27 +25,45 @@ static bool ends_with(const char *text, const char *end)
 	return n > m && !strcmp(text + n - m, end);
 }
 
-void run_finish_spools(const char *folder)
+static void bring_home(int folder_fd, const char *folder, const char *pointer)
 {
-	DIR *d = opendir(folder);
+	char spool_path[PATH_MAX], name[256];
+	int spool = sb_spool_follow(folder_fd, pointer, spool_path, sizeof spool_path);
+
+	snprintf(name, sizeof name, "%.*s", (int)(strlen(pointer) - strlen(SB_SPOOL_SUFFIX)), pointer);
+	if (spool < 0)
+		complain("'%s/%s' is left alone: it does not name a recording of this run", folder, pointer);
+	else if (!sb_spool_bring_home(spool, spool_path, folder_fd, name))
+		complain("cannot move the recording from '%s' to '%s/%s': %s", spool_path, folder, name,
+			strerror(errno));
+}
+
+void run_finish_spools(const char *folder, const struct sb_folder *id)
+{
+	int fd = sb_folder_reopen(folder, id);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 
-	while (d && (entry = readdir(d))) {
-		char pointer[PATH_MAX + 300], name[256];
-		struct sb_buf spool = { 0 };
-
-		if (!ends_with(entry->d_name, ".strobe.spool"))
-			continue;
-		snprintf(pointer, sizeof pointer, "%s/%s", folder, entry->d_name);
-		snprintf(name, sizeof name, "%.*s", (int)(strlen(entry->d_name) - strlen(".spool")),
-			entry->d_name);
-		if (!sb_buf_read_file(&spool, pointer, PATH_MAX) &&
-			sb_spool_move(sb_buf_text(&spool), folder, name))
-			complain_last();
-		sb_buf_done(&spool);
-	}
+	while (d && (entry = readdir(d)))
+		if (ends_with(entry->d_name, ".strobe" SB_SPOOL_SUFFIX))
+			bring_home(fd, folder, entry->d_name);
 	if (d)
 		closedir(d);
+	else if (fd >= 0)
+		close(fd);
+}
+
+/* Somebody who may write to the folder above could have put another one here. */
+static bool is_still_ours(const struct run_finish *f)
+{
+	int fd = sb_folder_reopen(f->folder, f->folder_id);
+
+	if (fd < 0) {
+		complain("the run folder '%s' was moved or replaced: no report is written", f->folder);
+		return false;
+	}
+	close(fd);
+	return true;
 }
 
 static unsigned files_of(const struct sb_settings *s)
@@ -116,6 +136,8 @@ void run_finish_reports(const struct run_finish *f)
 	struct sb_model *model = NULL;
 	int err;
 
+	if (!is_still_ours(f))
+		return;
 	if (!f->quiet)
 		output_say_apart("");
 	if (show)

@@ -3,6 +3,7 @@
 #ifndef CLI_RUN_FINISH_H
 #define CLI_RUN_FINISH_H
 
+#include "base/folder.h"
 #include "record/settings.h"
 
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 struct run_finish {
 	const struct sb_settings *settings;
 	const char *folder;
+	const struct sb_folder *folder_id;
 	const char *outcome;
 	const char *left_behind; /* "": nobody */
 	double wall_s;
@@ -17,7 +19,7 @@ struct run_finish {
 };
 
 /* Recordings that a killed process left on a node-local disk. */
-void run_finish_spools(const char *folder);
+void run_finish_spools(const char *folder, const struct sb_folder *id);
 /* A fault here is said and changes nothing else: the recording is there. */
 void run_finish_reports(const struct run_finish *finish);
 

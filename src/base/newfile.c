@@ -2,7 +2,10 @@
 #include "base/newfile.h"
 
 #include "base/error.h"
+#include "base/filename.h"
+#include "base/folder.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,48 +14,92 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { TRIES_MAX = 100 };
+
+/* In a folder that others write to, a link may have been put there to have something
+ * else overwritten: only the user's own links, and the system's, are followed. */
+static bool is_strangers_link(const char *path)
+{
+	struct stat s;
+
+	return !lstat(path, &s) && S_ISLNK(s.st_mode) && s.st_uid && s.st_uid != geteuid();
+}
+
+static int open_folder(const char *path)
+{
+	const char *name = sb_filename_of(path);
+	char folder[PATH_MAX];
+	int size = (int)(name - path);
+
+	if (!size)
+		return open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (snprintf(folder, sizeof folder, "%.*s", size, path) >= (int)sizeof folder) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* A name that nobody has: whatever has it already, a file or a link, is left alone. */
+static int open_temporary(struct sb_newfile *f, unsigned mode)
+{
+	for (int i = 0; i < TRIES_MAX; i++) {
+		free(f->temporary);
+		if (asprintf(&f->temporary, "%s.tmp%ld-%d", sb_filename_of(f->path), (long)getpid(), i) < 0) {
+			f->temporary = NULL;
+			errno = ENOMEM;
+			return -1;
+		}
+		f->fd = sb_folder_create(f->folder, f->temporary, mode);
+		if (f->fd >= 0 || errno != EEXIST)
+			break;
+	}
+	return f->fd;
+}
+
 int sb_newfile_open(struct sb_newfile *f, const char *path, unsigned mode)
 {
 	char real[PATH_MAX];
 	struct stat s;
 	bool exists = !stat(path, &s);
+	bool in_place = exists && !S_ISREG(s.st_mode);
 
 	memset(f, 0, sizeof *f);
-	f->fd = -1;
+	f->fd = f->folder = -1;
+	if (is_strangers_link(path))
+		return sb_fail(STROBE_EPERM, "cannot write '%s': it is another user's link", path);
 	f->path = strdup(exists && realpath(path, real) ? real : path);
 	if (!f->path)
 		return sb_fail(STROBE_ENOMEM, "no memory to write '%s'", path);
 	if (exists && S_ISDIR(s.st_mode))
 		return sb_fail(STROBE_EINVAL, "cannot write '%s': it is a folder", path);
-	if (!exists || S_ISREG(s.st_mode)) {
-		if (asprintf(&f->temporary, "%s.tmp%ld", f->path, (long)getpid()) < 0) {
-			f->temporary = NULL;
-			return sb_fail(STROBE_ENOMEM, "no memory to write '%s'", path);
-		}
-	}
-	f->fd = f->temporary ? open(f->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
-			     : open(f->path, O_WRONLY | O_CLOEXEC);
+	if (in_place)
+		f->fd = open(f->path, O_WRONLY | O_CLOEXEC);
+	else if ((f->folder = open_folder(f->path)) >= 0)
+		open_temporary(f, mode);
 	if (f->fd < 0)
 		return sb_fail_errno("cannot write '%s'", path);
-	if (exists && f->temporary)
+	if (exists && !in_place)
 		fchmod(f->fd, s.st_mode & 0777); /* where the filesystem has permissions */
 	return 0;
 }
 
 int sb_newfile_close(struct sb_newfile *f, bool keep)
 {
-	bool made = f->fd >= 0 && f->temporary;
+	bool made = f->fd >= 0 && f->folder >= 0;
 	int err = 0;
 
 	if (f->fd >= 0 && close(f->fd) && keep)
 		err = sb_fail_errno("cannot write '%s'", f->path);
-	if (made && keep && !err && rename(f->temporary, f->path))
+	if (made && keep && !err && renameat(f->folder, f->temporary, f->folder, sb_filename_of(f->path)))
 		err = sb_fail_errno("cannot write '%s'", f->path);
 	if (made && (!keep || err))
-		unlink(f->temporary);
+		unlinkat(f->folder, f->temporary, 0);
+	if (f->folder >= 0)
+		close(f->folder);
 	free(f->path);
 	free(f->temporary);
 	f->path = f->temporary = NULL;
-	f->fd = -1;
+	f->fd = f->folder = -1;
 	return err;
 }

@@ -1,5 +1,6 @@
-/* A file that appears whole or not at all: written under a temporary name beside
- * its own, then renamed. Devices, pipes and the like are written as they are. */
+/* A file that appears whole or not at all: written under a new temporary name beside
+ * its own, then renamed. Devices, pipes and the like are written as they are. Another
+ * user's link is refused, and nothing that exists is written through. */
 #ifndef SB_BASE_NEWFILE_H
 #define SB_BASE_NEWFILE_H
 
@@ -8,7 +9,8 @@
 struct sb_newfile {
 	int fd; /* -1: not open */
 	char *path; /* links followed: a link keeps pointing at the file */
-	char *temporary; /* NULL: written in place */
+	int folder; /* where it is; -1: written in place */
+	char *temporary; /* the name in folder until it is whole */
 };
 
 /* mode is a new file's permissions, e.g. 0600; one that is replaced keeps its own. */

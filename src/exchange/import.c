@@ -2,6 +2,7 @@
 #include "exchange/import.h"
 
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/extsort.h"
 #include "exchange/trace_in.h"
 #include "exchange/trace_store.h"
@@ -48,6 +49,17 @@ static int import_to(const char *path, const char *strobe_path, const struct sb_
 	return err;
 }
 
+/* A new file, never what a link of that name points to. */
+static int make_temporary(const char *path)
+{
+	int fd = sb_folder_create(AT_FDCWD, path, 0600);
+
+	if (fd < 0)
+		return sb_fail_errno("cannot write '%s'", path);
+	close(fd);
+	return 0;
+}
+
 int sb_import_file(const char *path, const char *strobe_path, const struct sb_import_options *opts,
 	struct sb_import_summary *out_summary)
 {
@@ -59,11 +71,14 @@ int sb_import_file(const char *path, const char *strobe_path, const struct sb_im
 	if ((size_t)snprintf(temporary, sizeof temporary, "%s.tmp%ld", strobe_path, (long)getpid()) >=
 		sizeof temporary)
 		return sb_fail(STROBE_EINVAL, "'%s': the name is too long", strobe_path);
+	err = make_temporary(temporary);
+	if (err)
+		return err;
 	err = import_to(path, temporary, opts ? opts : &defaults, &summary);
-	if (!err && rename(temporary, strobe_path)) {
+	if (!err && rename(temporary, strobe_path))
 		err = sb_fail_errno("cannot write '%s'", strobe_path);
+	if (err)
 		unlink(temporary);
-	}
 	if (!err && out_summary)
 		*out_summary = summary;
 	return err;

@@ -78,7 +78,7 @@ int sb_builder_open(const char *path, const struct sb_builder_options *opts, str
 
 		sb_map_put(&b->ids, number, i);
 	}
-	b->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	b->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (b->fd < 0) {
 		err = sb_fail_errno("cannot write '%s'", path);
 		builder_free(b);

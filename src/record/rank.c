@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,18 +14,22 @@ struct launcher {
 	const char *local_rank;
 	const char *world_size;
 	const char *job[3];
+	const char *launch[3]; /* tell one start of the job from the next; equal on all its machines */
 };
 
 /* RANK alone is anybody's word: it counts only together with WORLD_SIZE. A
  * Slurm batch script has SLURM_PROCID=0 without being a step of several. */
 static const struct launcher launchers[] = {
 	{ "torchrun", "RANK", "LOCAL_RANK", "WORLD_SIZE",
-		{ "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID" } },
+		{ "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID" },
+		{ "MASTER_PORT", "SLURM_RESTART_COUNT", NULL } },
 	{ "openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE",
-		{ "SLURM_JOB_ID", "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE" } },
-	{ "slurm", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", { "SLURM_JOB_ID", "SLURM_JOBID", NULL } },
-	{ "pmi", "PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE",
-		{ "SLURM_JOB_ID", "PMI_JOBID", "PMIX_NAMESPACE" } },
+		{ "SLURM_JOB_ID", "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE" },
+		{ "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", NULL } },
+	{ "slurm", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", { "SLURM_JOB_ID", "SLURM_JOBID", NULL },
+		{ "SLURM_STEP_ID", "SLURM_RESTART_COUNT", NULL } },
+	{ "pmi", "PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE", { "SLURM_JOB_ID", "PMI_JOBID", "PMIX_NAMESPACE" },
+		{ "PMI_JOBID", "PMIX_NAMESPACE", NULL } },
 };
 
 static int number(const char *variable, int absent)
@@ -89,9 +94,32 @@ static void take_job(struct sb_rank *r, const struct launcher *l)
 		take_torchrun_folder(r);
 }
 
+static void put_launch(struct sb_rank *r, const char *variable)
+{
+	const char *text = getenv(variable);
+	size_t used = strlen(r->launch);
+
+	if (text && *text)
+		snprintf(r->launch + used, sizeof r->launch - used, " %s=%.40s", variable, text);
+}
+
+/* torchrun counts restarts on every machine by itself: a number for all only where
+ * there is one machine. Elsewhere a restart draws a new MASTER_PORT. */
+static void take_launch(struct sb_rank *r, const struct launcher *l)
+{
+	snprintf(r->launch, sizeof r->launch, "%s of %d", l->name, r->world_size);
+	for (int i = 0; i < 3 && l->launch[i]; i++)
+		put_launch(r, l->launch[i]);
+	if (!strcmp(l->name, "torchrun") && number("LOCAL_WORLD_SIZE", 0) == r->world_size)
+		put_launch(r, "TORCHELASTIC_RESTART_COUNT");
+	for (char *p = r->launch; *p; p++)
+		if (*p < ' ' || *p > '~')
+			*p = '_';
+}
+
 void sb_rank_detect(struct sb_rank *out_rank)
 {
-	struct sb_rank r = { -1, -1, 0, "", "" };
+	struct sb_rank r = { .rank = -1, .local_rank = -1, .launcher = "" };
 
 	for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
 		const struct launcher *l = &launchers[i];
@@ -105,6 +133,7 @@ void sb_rank_detect(struct sb_rank *out_rank)
 		r.local_rank = number(l->local_rank, -1);
 		r.launcher = l->name;
 		take_job(&r, l);
+		take_launch(&r, l);
 		break;
 	}
 	*out_rank = r;

@@ -8,6 +8,7 @@ struct sb_rank {
 	int local_rank; /* on its machine; -1: not known */
 	int world_size; /* 0: not known */
 	char job[64]; /* same for all ranks of a job, fit for a file name; "" unknown */
+	char launch[160]; /* same for all ranks of one start of the job; differs between two as far as told */
 	const char *launcher; /* "torchrun", "openmpi", "slurm", "pmi"; "" none */
 };
 

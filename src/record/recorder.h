@@ -6,6 +6,7 @@
 #ifndef SB_RECORD_RECORDER_H
 #define SB_RECORD_RECORDER_H
 
+#include "base/folder.h"
 #include "format/wire.h"
 #include "record/copies.h"
 #include "record/settings.h"
@@ -97,6 +98,7 @@ struct sb_recorder {
 	_Atomic uint64_t span_count;
 	struct sb_settings settings;
 	char run_dir[1024];
+	struct sb_folder run_folder; /* proves that run_dir is still the same folder */
 	char file_path[1200];
 	char spool_path[1200]; /* "" unless the run folder cannot be mapped */
 	bool under_run; /* strobe run owns the folder */

@@ -1,19 +1,17 @@
-/* Run folders, and spools for filesystems that cannot be mapped. */
+/* Run folders: made new, private, and below a folder that may be anybody's. */
 #include "record/rundir.h"
 
 #include "base/error.h"
+#include "record/jobdir.h"
 #include "record/rank.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,22 +49,26 @@ static void plain_name(const char *name, char *out, size_t size)
 		strcpy(out, "run");
 }
 
-static void point_last_at(const char *output_dir, const char *folder)
+/* <output_dir>/last: a link of the user's own is moved, nothing else is replaced. */
+static void point_last_at(int parent, const char *folder)
 {
-	char link[1200], temporary[1240];
+	char temporary[64];
+	struct stat s;
+	bool exists = !fstatat(parent, "last", &s, AT_SYMLINK_NOFOLLOW);
 
-	snprintf(link, sizeof link, "%s/last", output_dir);
-	snprintf(temporary, sizeof temporary, "%s.%ld", link, (long)getpid());
-	unlink(temporary);
-	if (symlink(folder, temporary))
+	if (exists && (!S_ISLNK(s.st_mode) || s.st_uid != geteuid()))
 		return;
-	if (rename(temporary, link))
-		unlink(temporary);
+	snprintf(temporary, sizeof temporary, ".strobe-last-%ld", (long)getpid());
+	if (symlinkat(folder, parent, temporary))
+		return;
+	if (renameat(parent, temporary, parent, "last"))
+		unlinkat(parent, temporary, 0);
 }
 
-static int make_unique(const char *output_dir, const char *name, char *out_path, size_t size)
+/* A new folder of our own below parent: its descriptor, or -1. */
+static int make_unique(int parent, const char *name, char *out_name, size_t size)
 {
-	char stamp[32], folder[160];
+	char stamp[32];
 	time_t now = time(NULL);
 	struct tm parts;
 
@@ -77,51 +79,70 @@ static int make_unique(const char *output_dir, const char *name, char *out_path,
 
 		if (i)
 			snprintf(again, sizeof again, ".%d", i);
-		snprintf(folder, sizeof folder, "%s-%s-%ld%s", name, stamp, (long)getpid(), again);
-		if ((size_t)snprintf(out_path, size, "%s/%s", output_dir, folder) >= size)
-			return sb_fail(STROBE_EINVAL, "the folder name is too long: '%.80s...'", output_dir);
-		if (!mkdir(out_path, 0700)) {
-			point_last_at(output_dir, folder);
-			return 0;
-		}
+		snprintf(out_name, size, "%s-%s-%ld%s", name, stamp, (long)getpid(), again);
+		if (!mkdirat(parent, out_name, 0700))
+			return sb_folder_open(parent, out_name, SB_FOLDER_PRIVATE);
 		if (errno != EEXIST)
-			return sb_fail_errno("cannot make the run folder '%s'", out_path);
+			return -1;
 	}
-	return sb_fail(STROBE_EBUSY, "too many runs called '%s' in '%s'", name, output_dir);
+	return -1;
 }
 
 /* All ranks of a job share a folder without talking: its name is the job's. */
-static int make_ranked(
-	const char *output_dir, const char *name, const struct sb_rank *rank, char *out_path, size_t size)
+static int make_ranked(int parent, const char *name, const struct sb_rank *rank, char *out_name, size_t size)
 {
-	char folder[160];
-	int err;
+	char stem[160];
 
-	snprintf(folder, sizeof folder, "%s-%s", name, rank->job);
-	if ((size_t)snprintf(out_path, size, "%s/%s/rank_%d", output_dir, folder, rank->rank) >= size)
-		return sb_fail(STROBE_EINVAL, "the folder name is too long: '%.80s...'", output_dir);
-	err = sb_rundir_ensure(out_path, 0700);
-	if (!err && rank->rank == 0)
-		point_last_at(output_dir, folder);
-	return err;
+	snprintf(stem, sizeof stem, "%s-%s", name, rank->job);
+	return sb_jobdir_make_rank(parent, stem, rank, out_name, size);
 }
 
-int sb_rundir_make(const struct sb_settings *settings, char *out_path, size_t size)
+static int make_below(int parent, const struct sb_settings *settings, char *out_path, size_t size,
+	struct sb_folder *out_folder)
 {
-	char name[80];
+	char name[80], folder[200], rank_name[32] = "";
 	struct sb_rank rank;
-	int err = sb_rundir_ensure(settings->output_dir, 0777);
+	bool ranked;
+	int fd;
+
+	plain_name(settings->name, name, sizeof name);
+	sb_rank_detect(&rank);
+	ranked = rank.rank >= 0 && rank.job[0];
+	fd = ranked ? make_ranked(parent, name, &rank, folder, sizeof folder)
+		    : make_unique(parent, name, folder, sizeof folder);
+	if (fd < 0)
+		return sb_fail_errno("cannot make a run folder in '%s'", settings->output_dir);
+	*out_folder = sb_folder_of(fd);
+	close(fd);
+	if (!ranked || rank.rank == 0)
+		point_last_at(parent, folder);
+	if (ranked)
+		snprintf(rank_name, sizeof rank_name, "/rank_%d", rank.rank);
+	snprintf(out_path, size, "%s/%s%s", settings->output_dir, folder, rank_name);
+	return 0;
+}
+
+int sb_rundir_make(
+	const struct sb_settings *settings, char *out_path, size_t size, struct sb_folder *out_folder)
+{
+	int parent, err = sb_rundir_ensure(settings->output_dir, 0777);
 
 	if (err)
 		return err;
-	plain_name(settings->name, name, sizeof name);
-	sb_rank_detect(&rank);
-	if (rank.rank >= 0 && rank.job[0])
-		return make_ranked(settings->output_dir, name, &rank, out_path, size);
-	return make_unique(settings->output_dir, name, out_path, size);
+	if (strlen(settings->output_dir) + 240 > size)
+		return sb_fail(
+			STROBE_EINVAL, "the folder name is too long: '%.80s...'", settings->output_dir);
+	parent = open(settings->output_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (parent < 0)
+		return sb_fail_errno("cannot open the folder '%s'", settings->output_dir);
+	err = make_below(parent, settings, out_path, size, out_folder);
+	close(parent);
+	return err;
 }
 
-/* The folder beside last that was changed last; false when there is none. */
+/* ---- taking back --------------------------------------------------------------- */
+
+/* The user's newest folder beside last; false when there is none. */
 static bool newest_run(const char *output_dir, char *out, size_t size)
 {
 	DIR *d = opendir(output_dir);
@@ -130,11 +151,10 @@ static bool newest_run(const char *output_dir, char *out, size_t size)
 	bool found = false;
 
 	while (d && (entry = readdir(d))) {
-		char path[1400];
 		struct stat s;
 
-		snprintf(path, sizeof path, "%s/%s", output_dir, entry->d_name);
-		if (entry->d_name[0] == '.' || lstat(path, &s) || !S_ISDIR(s.st_mode) ||
+		if (entry->d_name[0] == '.' || fstatat(dirfd(d), entry->d_name, &s, AT_SYMLINK_NOFOLLOW) ||
+			!S_ISDIR(s.st_mode) || s.st_uid != geteuid() ||
 			(found && (s.st_mtim.tv_sec < best.tv_sec ||
 					  (s.st_mtim.tv_sec == best.tv_sec &&
 						  s.st_mtim.tv_nsec < best.tv_nsec))))
@@ -148,151 +168,37 @@ static bool newest_run(const char *output_dir, char *out, size_t size)
 	return found;
 }
 
-static void remove_recordings(const char *folder)
+static bool remove_recordings(const char *path, const struct sb_folder *folder)
 {
-	DIR *d = opendir(folder);
-	struct dirent *entry;
+	int fd = sb_folder_reopen(path, folder);
 
-	while (d && (entry = readdir(d))) {
-		char path[1400];
-
-		snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-		if (!strncmp(entry->d_name, "run.strobe", 10))
-			unlink(path);
-	}
-	if (d)
-		closedir(d);
+	if (fd < 0)
+		return false;
+	unlinkat(fd, "run.strobe", 0);
+	unlinkat(fd, "run.strobe.spool", 0);
+	close(fd);
+	return !rmdir(path);
 }
 
-void sb_rundir_discard(const char *path)
+void sb_rundir_discard(const char *path, const struct sb_folder *folder)
 {
-	char output_dir[1024], link[1200], target[300], newest[300];
+	char output_dir[1024], target[300], newest[300];
 	const char *slash = strrchr(path, '/');
+	int parent;
 	ssize_t n;
 
-	remove_recordings(path);
-	if (rmdir(path) || !slash)
+	if (!remove_recordings(path, folder) || !slash)
 		return;
 	snprintf(output_dir, sizeof output_dir, "%.*s", (int)(slash - path), path);
-	snprintf(link, sizeof link, "%s/last", output_dir);
-	n = readlink(link, target, sizeof target - 1);
-	if (n <= 0)
-		return;
-	target[n] = 0;
-	if (strcmp(target, slash + 1))
-		return;
-	if (newest_run(output_dir, newest, sizeof newest))
-		point_last_at(output_dir, newest);
-	else
-		unlink(link);
-}
-
-/* ---- spools --------------------------------------------------------------- */
-
-bool sb_rundir_needs_spool(const char *path)
-{
-	static const unsigned long cannot[] = { NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, 0xff534d42ul /* CIFS */,
-		0xfe534d42ul /* SMB2 */, 0x65735546ul /* FUSE */, V9FS_MAGIC, 0x0bd00bd0ul /* Lustre */,
-		0x47504653ul /* GPFS */, 0x19830326ul /* BeeGFS */, 0x00c36400ul /* Ceph */, AFS_SUPER_MAGIC,
-		OCFS2_SUPER_MAGIC };
-	const char *forced = getenv("STROBE_SPOOL");
-	struct statfs fs;
-
-	if (forced)
-		return forced[0] == '1';
-	if (statfs(path, &fs))
-		return false;
-	for (size_t i = 0; i < sizeof cannot / sizeof cannot[0]; i++)
-		if ((unsigned long)fs.f_type == cannot[i])
-			return true;
-	return false;
-}
-
-static void write_pointer(const char *run_dir, const char *file_name, const char *spool_path)
-{
-	char pointer[1300];
-	int fd;
-
-	snprintf(pointer, sizeof pointer, "%s/%s.spool", run_dir, file_name);
-	fd = open(pointer, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return;
-	if (write(fd, spool_path, strlen(spool_path)) < 0)
-		unlink(pointer);
-	close(fd);
-}
-
-int sb_spool_open(const char *run_dir, const char *file_name, char *out_path, size_t size, int *out_fd)
-{
-	const char *folders[] = { getenv("STROBE_SPOOL_DIR"), getenv("TMPDIR"), "/tmp", "/var/tmp",
-		"/dev/shm" };
-
-	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-		int fd;
-
-		if (!folders[i] || sb_rundir_needs_spool(folders[i]) == (getenv("STROBE_SPOOL") == NULL))
-			continue;
-		if ((size_t)snprintf(out_path, size, "%s/strobe-%ld-XXXXXX", folders[i], (long)getpid()) >=
-			size)
-			continue;
-		fd = mkostemp(out_path, O_CLOEXEC);
-		if (fd < 0)
-			continue;
-		write_pointer(run_dir, file_name, out_path);
-		*out_fd = fd;
-		return 0;
+	parent = open(output_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	n = parent < 0 ? -1 : readlinkat(parent, "last", target, sizeof target - 1);
+	target[n > 0 ? n : 0] = 0;
+	if (n > 0 && !strcmp(target, slash + 1)) {
+		if (newest_run(output_dir, newest, sizeof newest))
+			point_last_at(parent, newest);
+		else
+			unlinkat(parent, "last", 0);
 	}
-	return sb_fail(STROBE_EIO,
-		"'%s' cannot be mapped and no local folder can be written; set STROBE_SPOOL_DIR", run_dir);
-}
-
-static int copy_bytes(int from, int to)
-{
-	char block[65536];
-	ssize_t n;
-
-	while ((n = read(from, block, sizeof block)) > 0)
-		for (ssize_t done = 0; done < n;) {
-			ssize_t w = write(to, block + done, (size_t)(n - done));
-
-			if (w < 0 && errno != EINTR)
-				return -1;
-			done += w > 0 ? w : 0;
-		}
-	return n < 0 ? -1 : 0;
-}
-
-bool sb_spool_rescue(const char *spool_path, const char *run_dir, const char *file_name)
-{
-	char target[1300], temporary[1320], pointer[1320];
-	int from, to, failed, why;
-
-	snprintf(target, sizeof target, "%s/%s", run_dir, file_name);
-	snprintf(temporary, sizeof temporary, "%s.tmp", target);
-	snprintf(pointer, sizeof pointer, "%s.spool", target);
-	from = open(spool_path, O_RDONLY | O_CLOEXEC);
-	if (from < 0)
-		return false;
-	to = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	failed = to < 0 || copy_bytes(from, to);
-	close(from);
-	if (to >= 0 && close(to))
-		failed = 1;
-	if (failed || rename(temporary, target)) {
-		why = errno;
-		unlink(temporary);
-		errno = why;
-		return false;
-	}
-	unlink(spool_path);
-	unlink(pointer);
-	return true;
-}
-
-int sb_spool_move(const char *spool_path, const char *run_dir, const char *file_name)
-{
-	if (sb_spool_rescue(spool_path, run_dir, file_name))
-		return 0;
-	return sb_fail_errno(
-		"cannot move the recording from '%s' to '%s/%s'", spool_path, run_dir, file_name);
+	if (parent >= 0)
+		close(parent);
 }

@@ -6,6 +6,7 @@
 #include "base/filename.h"
 #include "base/numerals.h"
 #include "format/run_keys.h"
+#include "format/spool.h"
 #include "record/clock.h"
 #include "record/header.h"
 #include "record/lane.h"
@@ -14,11 +15,13 @@
 #include "record/recorder.h"
 #include "record/report_child.h"
 #include "record/rundir.h"
+#include "record/spool.h"
 #include "strobe.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,7 +131,8 @@ static void write_settings(const struct sb_settings *settings)
 static void move_spool_and_die(int signal_number)
 {
 	if (REC->spool_path[0] && atomic_load(&REC->state) == SB_OPEN)
-		sb_spool_rescue(REC->spool_path, REC->run_dir, strrchr(REC->file_path, '/') + 1);
+		sb_spool_rescue(
+			REC->spool_path, REC->run_dir, &REC->run_folder, strrchr(REC->file_path, '/') + 1);
 	signal(signal_number, SIG_DFL);
 	raise(signal_number);
 }
@@ -147,23 +151,49 @@ static void catch_sigterm(bool on)
 
 /* ---- opening -------------------------------------------------------------- */
 
+static int open_file_in(int folder, const char *run_dir, const char *file_name, int *out_fd)
+{
+	REC->spool_path[0] = 0;
+	REC->run_folder = sb_folder_of(folder);
+	if (sb_rundir_needs_spool(run_dir))
+		return sb_spool_open(
+			folder, run_dir, file_name, REC->spool_path, sizeof REC->spool_path, out_fd);
+	*out_fd = sb_folder_create(folder, file_name, 0600);
+	return *out_fd < 0 ? sb_fail_errno("cannot write '%s'", REC->file_path) : 0;
+}
+
 static int open_file(const char *run_dir, const char *file_name, int *out_fd)
 {
+	int folder, err;
+
 	if ((size_t)snprintf(REC->file_path, sizeof REC->file_path, "%s/%s", run_dir, file_name) >=
 		sizeof REC->file_path)
 		return sb_fail(STROBE_EINVAL, "the folder name is too long: '%.80s...'", run_dir);
-	REC->spool_path[0] = 0;
-	if (sb_rundir_needs_spool(run_dir))
-		return sb_spool_open(run_dir, file_name, REC->spool_path, sizeof REC->spool_path, out_fd);
-	*out_fd = open(REC->file_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (*out_fd < 0)
-		return sb_fail_errno("cannot write '%s'", REC->file_path);
-	return 0;
+	if (run_dir != REC->run_dir)
+		REC->run_folder = (struct sb_folder){ 0, 0 };
+	folder = sb_folder_reopen(run_dir, &REC->run_folder);
+	if (folder < 0 && errno == EPERM)
+		return sb_fail(STROBE_EPERM, "the run folder '%s' is not your own, or others may write to it",
+			run_dir);
+	if (folder < 0)
+		return sb_fail_errno("cannot open the run folder '%s'", run_dir);
+	err = open_file_in(folder, run_dir, file_name, out_fd);
+	close(folder);
+	return err;
 }
 
-static void discard_file(void)
+static void discard_file(const char *run_dir, const char *file_name)
 {
-	unlink(REC->spool_path[0] ? REC->spool_path : REC->file_path);
+	char pointer[96];
+	int folder = sb_folder_reopen(run_dir, &REC->run_folder);
+
+	if (REC->spool_path[0])
+		unlink(REC->spool_path);
+	if (folder < 0)
+		return;
+	snprintf(pointer, sizeof pointer, "%s%s", file_name, REC->spool_path[0] ? SB_SPOOL_SUFFIX : "");
+	unlinkat(folder, pointer, 0);
+	close(folder);
 }
 
 /* The new extent replaces the old one only when it is whole: somebody late may
@@ -178,7 +208,7 @@ static int open_extent(const char *run_dir, const char *file_name, uint64_t budg
 	err = sb_extent_open(&fresh, fd, budget_bytes);
 	if (err) {
 		sb_extent_close(&fresh);
-		discard_file();
+		discard_file(run_dir, file_name);
 		return err;
 	}
 	REC->extent = fresh;
@@ -305,6 +335,22 @@ static void name_after_program(char *out, size_t size)
 	snprintf(out, size, "%.*s", dot && dot > name ? (int)(dot - name) : (int)strlen(name), name);
 }
 
+/* By its whole path: the program may change its folder, and its children and the
+ * report must still find the run. */
+static int make_run_dir(void)
+{
+	char path[sizeof REC->run_dir], whole[PATH_MAX];
+	int err = sb_rundir_make(&REC->settings, path, sizeof path, &REC->run_folder);
+
+	if (err)
+		return err;
+	if (realpath(path, whole) && strlen(whole) < sizeof REC->run_dir)
+		strcpy(REC->run_dir, whole);
+	else
+		strcpy(REC->run_dir, path);
+	return 0;
+}
+
 /* settings are loaded; decides on the folder and opens. */
 static int open_configured(void)
 {
@@ -318,9 +364,10 @@ static int open_configured(void)
 	REC->under_run = given && *given;
 	if (REC->under_run) {
 		snprintf(REC->run_dir, sizeof REC->run_dir, "%s", given);
+		REC->run_folder = (struct sb_folder){ 0, 0 };
 	} else if (!REC->forked) { /* a forked child shares its parent's folder */
 		REC->file_count = 0;
-		err = sb_rundir_make(&REC->settings, REC->run_dir, sizeof REC->run_dir);
+		err = make_run_dir();
 		made = !err;
 	}
 	if (err)
@@ -328,7 +375,7 @@ static int open_configured(void)
 	next_file_name(file_name, sizeof file_name);
 	err = sb_session_open(&REC->settings, REC->run_dir, file_name);
 	if (err && made)
-		sb_rundir_discard(REC->run_dir);
+		sb_rundir_discard(REC->run_dir, &REC->run_folder);
 	return err;
 }
 
@@ -496,7 +543,7 @@ int sb_session_close(void)
 	if (REC->spool_path[0]) {
 		catch_sigterm(false);
 		file_name = strrchr(REC->file_path, '/') + 1;
-		err = sb_spool_move(REC->spool_path, REC->run_dir, file_name);
+		err = sb_spool_move(REC->spool_path, REC->run_dir, &REC->run_folder, file_name);
 	}
 	return err;
 }

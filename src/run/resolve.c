@@ -4,6 +4,7 @@
 #include "run/run.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "format/spool.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -229,15 +230,15 @@ static int compare_paths(const void *a, const void *b)
 
 /* A recording that is still, or was left, on a local disk: the pointer file beside
  * where it belongs says where it is. */
-static int add_spooled(struct sb_recordings *r, const char *pointer)
+static int add_spooled(struct sb_recordings *r, int folder, const char *pointer)
 {
-	struct sb_buf spool = { 0 };
-	int err = 0;
+	char path[PATH_MAX];
+	int fd = sb_spool_follow(folder, pointer, path, sizeof path);
 
-	if (!sb_buf_read_file(&spool, pointer, PATH_MAX) && sb_reader_is_recording(sb_buf_text(&spool)))
-		err = add_path(r, sb_buf_text(&spool));
-	sb_buf_done(&spool);
-	return err;
+	if (fd < 0)
+		return 0;
+	close(fd);
+	return add_path(r, path);
 }
 
 static int find_in_folder(const char *path, struct sb_recordings *r)
@@ -263,7 +264,7 @@ static int find_in_folder(const char *path, struct sb_recordings *r)
 		if (ends_with(e->d_name, ".strobe"))
 			err = add_path(r, file);
 		else if (ends_with(e->d_name, ".strobe.spool"))
-			err = add_spooled(r, file);
+			err = add_spooled(r, dirfd(d), e->d_name);
 	}
 	closedir(d);
 	if (!err && !r->count)

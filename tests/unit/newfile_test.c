@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/newfile.h"
+#include "strobe.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -88,6 +89,48 @@ static void what_is_not_kept_leaves_nothing(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
+/* Whoever can write to the folder can guess the temporary name. */
+static void a_link_in_place_of_the_temporary_is_left_alone(void **state)
+{
+	struct sb_buf text = { 0 }, back = { 0 };
+	char victim[160], plain[180], numbered[180];
+
+	snprintf(victim, sizeof victim, "%s.link", path);
+	snprintf(plain, sizeof plain, "%s.tmp%ld", path, (long)getpid());
+	snprintf(numbered, sizeof numbered, "%s.tmp%ld-0", path, (long)getpid());
+	sb_buf_puts(&text, "precious");
+	assert_int_equal(sb_buf_write_file(&text, victim, 0600), 0);
+	assert_int_equal(symlink(victim, plain), 0);
+	assert_int_equal(symlink(victim, numbered), 0);
+	sb_buf_clear(&text);
+	sb_buf_puts(&text, "new");
+	assert_int_equal(sb_buf_write_file(&text, path, 0600), 0);
+	assert_int_equal(sb_buf_read_file(&back, victim, 100), 0);
+	assert_string_equal(sb_buf_text(&back), "precious");
+	assert_int_equal(unlink(plain), 0);
+	assert_int_equal(unlink(numbered), 0);
+	sb_buf_done(&text);
+	sb_buf_done(&back);
+}
+
+static void another_users_link_is_refused(void **state)
+{
+	struct sb_buf text = { 0 };
+	char link[160];
+
+	if (geteuid()) {
+		print_message("only root can make another user's link\n");
+		skip();
+	}
+	snprintf(link, sizeof link, "%s.link", path);
+	sb_buf_puts(&text, "old");
+	assert_int_equal(sb_buf_write_file(&text, path, 0600), 0);
+	assert_int_equal(symlink(path, link), 0);
+	assert_int_equal(lchown(link, 65534, 65534), 0);
+	assert_int_equal(sb_buf_write_file(&text, link, 0600), STROBE_EPERM);
+	sb_buf_done(&text);
+}
+
 static void a_folder_is_an_error(void **state)
 {
 	struct sb_newfile file;
@@ -103,6 +146,8 @@ int main(void)
 		T(a_device_stays_a_device),
 		T(a_link_keeps_pointing_at_its_file),
 		T(what_is_not_kept_leaves_nothing),
+		T(a_link_in_place_of_the_temporary_is_left_alone),
+		T(another_users_link_is_refused),
 		T(a_folder_is_an_error),
 	};
 

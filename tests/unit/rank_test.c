@@ -16,6 +16,7 @@ static int clear(void **state)
 		"TORCHELASTIC_ERROR_FILE", "LOCAL_WORLD_SIZE", "SLURM_PROCID", "SLURM_LOCALID",
 		"SLURM_NTASKS", "SLURM_JOB_ID", "SLURM_JOBID", "OMPI_COMM_WORLD_RANK",
 		"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_MCA_ess_base_jobid",
+		"MASTER_PORT", "SLURM_STEP_ID", "SLURM_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT",
 		"PMIX_NAMESPACE", "PMI_RANK", "PMI_SIZE", "PMI_JOBID", "MPI_LOCALRANKID", "PBS_JOBID" };
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -127,6 +128,29 @@ static void a_job_id_is_fit_for_a_file_name(void **state)
 	assert_int_equal(strlen(r.job), sizeof r.job - 1);
 }
 
+static void a_launch_is_what_one_start_of_a_job_has_in_common(void **state)
+{
+	struct sb_rank r;
+
+	setenv("RANK", "0", 1);
+	setenv("WORLD_SIZE", "4", 1);
+	setenv("LOCAL_WORLD_SIZE", "2", 1);
+	setenv("MASTER_PORT", "29500", 1);
+	setenv("TORCHELASTIC_RESTART_COUNT", "1", 1);
+	setenv("SLURM_STEP_ID", "7", 1);
+	sb_rank_detect(&r);
+	assert_string_equal(r.launch, "torchrun of 4 MASTER_PORT=29500");
+	setenv("LOCAL_WORLD_SIZE", "4", 1); /* one machine: its count of restarts is the job's */
+	sb_rank_detect(&r);
+	assert_string_equal(r.launch, "torchrun of 4 MASTER_PORT=29500 TORCHELASTIC_RESTART_COUNT=1");
+	unsetenv("RANK");
+	setenv("SLURM_PROCID", "3", 1);
+	setenv("SLURM_NTASKS", "8", 1);
+	setenv("SLURM_RESTART_COUNT", "2\n", 1);
+	sb_rank_detect(&r);
+	assert_string_equal(r.launch, "slurm of 8 SLURM_STEP_ID=7 SLURM_RESTART_COUNT=2_");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +160,7 @@ int main(void)
 		cmocka_unit_test_setup(mpi_and_pmi_ranks_are_found, clear),
 		cmocka_unit_test_setup(nonsense_and_worlds_of_one_are_no_rank, clear),
 		cmocka_unit_test_setup(a_job_id_is_fit_for_a_file_name, clear),
+		cmocka_unit_test_setup(a_launch_is_what_one_start_of_a_job_has_in_common, clear),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,10 +58,25 @@ def _users_own():
     spec.loader.exec_module(module)
 
 
+class _Inert:
+    """Finds the package when the program asks for it and has none of its own: a program that
+    imports strobe runs on where nothing is recorded."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != "strobe":
+            return None
+        import importlib.util
+        package = os.path.dirname(_HERE)
+        return importlib.util.spec_from_file_location(name, os.path.join(package, "__init__.py"),
+                                                      submodule_search_locations=[package])
+
+
 def _start():
-    if os.environ.get("STROBE_ENABLED", "1") == "0" or os.environ.get("STROBE_HOOK", "1") == "0":
+    if os.environ.get("STROBE_HOOK", "1") == "0" or sys.version_info < (3, 9):
         return
-    if sys.version_info < (3, 9):
+    if os.environ.get("STROBE_ENABLED", "1") == "0":
+        sys.meta_path.append(_Inert)
         return
     try:
         _load()

@@ -1,0 +1,29 @@
+/* Recordings that cannot be mapped where they belong: written to a local disk
+ * first, moved home when they have ended. */
+#ifndef SB_RECORD_SPOOL_H
+#define SB_RECORD_SPOOL_H
+
+#include "base/folder.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* True when files there cannot be mapped and written safely: network, FUSE. */
+bool sb_rundir_needs_spool(const char *path);
+
+/* A node-local file for a recording that belongs into run_dir, which folder is a
+ * descriptor of, and a pointer file there that says where it is. Opens it. */
+int sb_spool_open(
+	int folder, const char *run_dir, const char *file_name, char *out_path, size_t size, int *out_fd);
+/* Moves a finished spool home. On failure it stays where it is. known may be an
+ * unknown folder. */
+int sb_spool_move(
+	const char *spool_path, const char *run_dir, const struct sb_folder *known, const char *file_name);
+/* The same for a signal handler: allocates nothing; false with errno set. */
+bool sb_spool_rescue(
+	const char *spool_path, const char *run_dir, const struct sb_folder *known, const char *file_name);
+/* Moves a spool that a killed process left behind: spool is a descriptor from
+ * sb_spool_follow(), and is closed. */
+bool sb_spool_bring_home(int spool, const char *spool_path, int folder, const char *file_name);
+
+#endif
