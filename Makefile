@@ -9,7 +9,7 @@ MINUTES ?= 10
 
 # What is missing is installed before the build is configured, under -j too.
 .NOTPARALLEL:
-.PHONY: all configure setup setup-test demo test fuzz bench install dist clean help accept
+.PHONY: all configure setup setup-test demo test test-real fuzz bench install dist clean help accept
 
 all: setup configure
 	@cmake --build $(BUILD)
@@ -37,6 +37,11 @@ test: setup-test configure
 	@cmake --build $(BUILD)
 	@tools/test $(BUILD)
 
+test-real: setup-test configure
+	@cmake --build $(BUILD)
+	@tools/real-env >/dev/null
+	@tools/test $(BUILD) -R '^real/'
+
 fuzz: setup-test configure
 	@cmake --build $(BUILD) --target all fuzzers build_jsonin_fuzz build_import_fuzz
 	@for name in recording packed import jsonin settings; do tests/fuzz/run-bounded $(BUILD) $$name $(MINUTES) || exit; done
@@ -61,6 +66,7 @@ help:
 	@echo "make          build the tool, the libraries and the Python package into $(BUILD)/"
 	@echo "make demo     record and report a small video pipeline"
 	@echo "make test     every test"
+	@echo "make test-real  make the environment with real frameworks once, then the tests against them"
 	@echo "make accept   take the present output of every command as the expected one"
 	@echo "make fuzz     fuzz each reader of foreign files for MINUTES=10"
 	@echo "make bench    the numbers, as ratios, into $(BUILD)/bench.json"

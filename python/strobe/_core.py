@@ -1,17 +1,10 @@
-"""The C extension where it loads, else an inert stand-in and one warning: a
-program never fails because of the interpreter or machine it was moved to."""
-try:
-    from ._strobe import *  # noqa: F401,F403
-    from . import _strobe as native
-except ImportError as error:  # wrong machine, free-threaded interpreter, damaged installation
-    import warnings
-    warnings.warn("strobe records nothing: %s" % error, RuntimeWarning, stacklevel=3)
-    from . import _inert as native
-    from ._inert import *  # noqa: F401,F403
-else:
-    from . import _torch, _tracks, _values
+"""The extension (_native), told what of the package it asks back: plain values, the
+running task's track, torch's streams."""
+from . import _native, _torch, _tracks, _values
+from ._native import *  # noqa: F401,F403
+from ._native import (ROLE_BLOCK, ROLE_COLLECTIVE, ROLE_COMPILE, ROLE_FORWARD, ROLE_GENERATION, ROLE_IMPORT,  # noqa: F401
+                      ROLE_ITERATION, ROLE_LAYER, ROLE_LOAD, ROLE_OFFLOAD, ROLE_STAGE, ROLE_STEP, ROLE_WARMUP, native)
+
+if _native.loaded:
     native.install(_values.plain, _tracks.track_of)
     _torch.watch()
-
-(ROLE_STAGE, ROLE_GENERATION, ROLE_ITERATION, ROLE_STEP, ROLE_BLOCK, ROLE_LAYER, ROLE_IMPORT, ROLE_LOAD,
- ROLE_COMPILE, ROLE_OFFLOAD, ROLE_WARMUP, ROLE_FORWARD, ROLE_COLLECTIVE) = range(13)

@@ -24,7 +24,7 @@ def _comptime(function):
 
 def _count_inert():
     try:
-        from ._core import native
+        from ._native import native
         native.lost_compiled(1)
     except Exception:
         _faults.count("counting a section in compiled code")
@@ -109,7 +109,7 @@ def _stand_ins(native):
 
 def _substitute_all(substitute):
     """False: this dynamo takes no stand-ins. Nothing of the program has been compiled yet."""
-    from ._core import native
+    from ._native import native
     try:
         for original, stand_in in _stand_ins(native):
             substitute(original, skip_signature_check=True)(stand_in)
@@ -124,7 +124,7 @@ def _substitute_all(substitute):
 def _look_first():
     """Puts functions that ask first in the place of the extension's, wherever the
     package has them. Costs each section a Python call, so only where it must."""
-    from ._core import native
+    from ._native import native
     package = __name__.rpartition(".")[0]
     instead = {id(native.section): looking_section, id(native.event): looking_event,
                id(native.frames): looking_frames, id(native.attrs): looking_attrs}
@@ -159,5 +159,5 @@ def looking_attrs(**attributes):
 
 
 def _native():
-    from ._core import native
+    from ._native import native
     return native

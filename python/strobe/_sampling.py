@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-from ._core import native
+from ._native import native
 
 FUNCTIONS_KEPT = 8192
 

@@ -119,7 +119,7 @@ def _apply_stages(settings, config):
         except ConfigError:
             return
     if stages:
-        from .auto import stages as wrapped
+        from .auto.script import stages as wrapped
         wrapped.add_all(stages)
 
 

@@ -14,7 +14,7 @@ def watch():
     if os.environ.get("STROBE_GPU_ZONES", "1") != "0":
         when_imported("torch", _on_torch)
     else:
-        from ._core import native
+        from ._native import native
         native.stream_install(None, None)
 
 
@@ -33,7 +33,7 @@ def _has_cuda(torch):
 
 def _on_cuda(torch, raw_stream):
     try:
-        from ._core import native
+        from ._native import native
         several = getattr(torch._C, "_cuda_getDeviceCount", torch.cuda.device_count)() > 1
         native.stream_install(raw_stream, torch._C._cuda_getDevice if several else None)
         _yield_to_profiler(torch.autograd.profiler, native.gpu_trace_yield)

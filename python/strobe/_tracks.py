@@ -53,7 +53,7 @@ def _take(task):
         if _free:
             track = _free.pop()
         else:
-            from ._core import native
+            from ._native import native
             _count += 1
             track = native.track_new("task %d" % _count)
         _tracks[key] = (weakref.ref(task, gone), track)
@@ -63,7 +63,7 @@ def _take(task):
 def forget():
     """In a forked child and for a new session: tracks are named anew."""
     global _count
-    from ._core import native
+    from ._native import native
     _tracks.clear()
     _free.clear()
     _count = 0

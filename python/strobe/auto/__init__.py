@@ -15,7 +15,7 @@ def install():
     if _installed:
         return
     _installed = True
-    for step in (_sampling, _stages, _imports, _torch, _waiting, _loading, _diffusers, _offload):
+    for step in (_sampling, _stages, _imports, _frameworks):
         try:
             step()
         except Exception:
@@ -29,35 +29,15 @@ def _sampling():
 
 
 def _stages():
-    from . import stages
+    from .script import stages
     stages.add_all(os.environ.get("STROBE_STAGES", ""), before_the_script=True)
 
 
 def _imports():
-    from . import importing
+    from .script import importing
     importing.watch()
 
 
-def _torch():
-    from . import torch_modules
-    torch_modules.watch()
-
-
-def _waiting():
-    from . import waiting
-    waiting.watch()
-
-
-def _loading():
-    from . import loading
-    loading.watch()
-
-
-def _diffusers():
-    from . import diffusers
-    diffusers.watch()
-
-
-def _offload():
-    from . import offload
-    offload.watch()
+def _frameworks():
+    from . import frameworks
+    frameworks.watch()

@@ -1,21 +1,9 @@
 """Replacing a function by one that records around it, once, by name."""
 import functools
-import sys
-import threading
 
 from .. import _faults
-from .._core import section
 
 MARK = "_strobe_original"
-
-
-class Here(threading.local):
-    """What the calling thread is in the middle of."""
-    module_depth = 0     # calls of torch modules
-    call = None          # the pipeline call being recorded
-
-
-here = Here()
 
 
 def never_compiling():
@@ -59,11 +47,16 @@ def wrap_method(cls, name, make):
     return False
 
 
-def zone(name, role=None, **attributes):
-    """A section with a role."""
-    if role is not None:
-        attributes["strobe.role"] = role
-    return section(name, **attributes) if attributes else section(name)
+def recorded_as(zone):
+    """make() for wrap(): each call inside zone(its first argument, …), unless dynamo traces it."""
+    def make(original):
+        def call(*args, **kwargs):
+            if compiling():
+                return original(*args, **kwargs)
+            with zone(*args, **kwargs):
+                return original(*args, **kwargs)
+        return call
+    return make
 
 
 def guard(function, *args):
@@ -77,7 +70,3 @@ def guard(function, *args):
 
 def shape_of(value):
     return tuple(getattr(value, "shape", ()) or ())
-
-
-def loaded(name):
-    return sys.modules.get(name)

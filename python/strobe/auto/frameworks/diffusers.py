@@ -4,10 +4,11 @@ of them calls; their parts by name and by what they can do."""
 import inspect
 import os
 
-from .. import _imports
-from .._core import ROLE_FORWARD, ROLE_GENERATION, ROLE_STEP, native
-from . import torch_modules, wrapping
-from .wrapping import guard, here, shape_of, wrap, wrap_method, zone
+from ..._native import native
+from .. import modules, vocabulary, wrapping
+from ..frames import frames_of
+from ..vocabulary import Activity, doing, here, stage
+from ..wrapping import guard, shape_of, wrap, wrap_method
 
 DENOISERS = ("transformer", "unet", "prior", "dit", "denoiser", "controlnet")
 NO_DENOISERS = ("text_encoder", "image_encoder", "vae", "vocoder", "safety_checker", "image_processor")
@@ -15,13 +16,6 @@ NO_DENOISERS = ("text_encoder", "image_encoder", "vae", "vocoder", "safety_check
 
 def _on(toggle):
     return os.environ.get("STROBE_PROFILE_" + toggle, "1").lower() not in ("0", "false", "no", "off")
-
-
-def watch():
-    _imports.when_imported("diffusers.pipelines.pipeline_utils", _on_pipelines)
-    _imports.when_imported("diffusers.modular_pipelines.modular_pipeline", _on_modular)
-    _imports.when_imported("diffusers.utils.export_utils", _on_export)
-    torch_modules.on_forward = _forward
 
 
 def _on_pipelines(module):
@@ -38,14 +32,15 @@ def _on_modular(module):
 
 def _on_export(module):
     for name in ("export_to_video", "export_to_gif"):
-        wrap(module, name, lambda original: _in_zone(original, "export"))
+        wrap(module, name, _exporting)
 
 
-def _in_zone(original, name):
-    def call(*args, **kwargs):
-        with zone(name):
-            return original(*args, **kwargs)
-    return call
+def _exporting(original):
+    def export(video_frames, *args, **kwargs):
+        count, height, width = guard(frames_of, video_frames) or (0, None, None)
+        with stage("export", frames=count or None, width=width, height=height):
+            return original(video_frames, *args, **kwargs)
+    return export
 
 
 def _registering(original):
@@ -67,33 +62,38 @@ def _know(pipeline, components):
         if part is None or isinstance(part, (str, int, float, tuple, list, dict, bool)):
             continue
         if hasattr(part, "modules") and hasattr(part, "parameters"):
-            torch_modules.name_component(part, name)
+            modules.name_component(part, name)
             for inner in part.modules():  # what a sequential offload moves is still this component
                 if inner is not part:
-                    torch_modules.name_component(inner, name)
+                    modules.name_component(inner, name)
         if hasattr(part, "step") and hasattr(part, "set_timesteps"):
             wrap_method(type(part), "step", _scheduler_step)
             wrap_method(type(part), "set_timesteps", _set_timesteps)
         if hasattr(part, "decode") and hasattr(part, "encode") and hasattr(part, "parameters") and _on("VAE_DECODE"):
             wrap_method(type(part), "decode", lambda original: _vae(original, "vae_decode"))
             wrap_method(type(part), "encode", lambda original: _vae(original, "vae_encode"))
-            guard(_count_calls, getattr(part, "decoder", None), _counting_tiles)
-            guard(_count_calls, getattr(part, "encoder", None), _counting_tiles)
+            guard(modules.watch_calls, getattr(part, "decoder", None), _counting_tiles)
+            guard(modules.watch_calls, getattr(part, "encoder", None), _counting_tiles)
         if name.rstrip("_0123456789") in DENOISERS:
             guard(_watch_blocks, part)
 
 
 # ---- one call of the pipeline ----
 
-class Call:
+def _current():
+    """The pipeline call that the calling thread is in; None: it is in none, or in something else inside it."""
+    return here.activity if isinstance(here.activity, Call) else None
+
+
+class Call(Activity):
     """What is known of the call in progress."""
 
     def __init__(self, arguments):
         self.guidance_scale = _number(arguments.get("guidance_scale"))
         self.is_video = "num_frames" in arguments or "video_length" in arguments
         self.gives_latents = arguments.get("output_type") == "latent"
-        self.step_zone = None
-        self.step_passing = False  # a step that the settings leave out
+        self.in_step = False
+        self.step_zone = None  # of the open step; None too where the settings leave steps out
         self.step_count = 0
         self.blocks_run = self.most_blocks = 0
         self.attentions_run = self.most_attentions = 0
@@ -106,33 +106,46 @@ class Call:
         base = name.rstrip("_0123456789")
         return base in DENOISERS or self.has_timesteps and base not in NO_DENOISERS
 
+    def forward(self, name, module, call, args, kwargs):
+        """A denoiser's opens the step that scheduler.step() ends: the two forwards of CFG, or a second
+        transformer, are in one step."""
+        if not self.is_denoiser(name):
+            with stage(name):
+                return call(module, *args, **kwargs)
+        if not self.in_step:
+            guard(self.begin_step)
+        with vocabulary.forward(name):
+            return call(module, *args, **kwargs)
+
     def begin_step(self):
+        self.in_step = True
         self.blocks_run = self.attentions_run = 0
-        attributes = {} if self.guidance_scale is None else {"guidance_scale": self.guidance_scale}
-        if not native.role_recorded(ROLE_STEP):
-            if not self.step_passing:
-                native.step_passes()
-            self.step_passing = True
-            return
-        self.step_zone = zone("denoise", ROLE_STEP, step=self.step_count, **attributes)
-        self.step_zone.__enter__()
+        self.step_zone = vocabulary.step("denoise", self.step_count, guidance_scale=self.guidance_scale)
+        if self.step_zone is not None:
+            self.step_zone.__enter__()
 
     def end_step(self, timestep=None):
-        if self.step_zone is None:
+        if not self.in_step:
             return
-        facts = {} if timestep is None else {"timestep": timestep}
+        self.in_step = False
         self.most_blocks = max(self.most_blocks, self.blocks_run)
         self.most_attentions = max(self.most_attentions, self.attentions_run)
-        # A step that skipped most of its blocks was served by a cache; the hooks of some
-        # caches sit in the blocks, which are called then but compute no attention.
-        if self.most_blocks and self.blocks_run * 2 <= self.most_blocks \
-                or self.most_attentions and self.attentions_run * 2 <= self.most_attentions:
-            facts["cached"] = 1
-        if facts:
-            native.attrs(**facts)
-        self.step_zone.__exit__(None, None, None)
+        if self.step_zone is not None:
+            native.attrs(timestep=timestep, cached=1 if self.was_cached() else None)
+            self.step_zone.__exit__(None, None, None)
         self.step_zone = None
         self.step_count += 1
+
+    def was_cached(self):
+        """A step that skipped most of its blocks was served by a cache; the hooks of some
+        caches sit in the blocks, which are called then but compute no attention."""
+        return self.most_blocks and self.blocks_run * 2 <= self.most_blocks \
+            or self.most_attentions and self.attentions_run * 2 <= self.most_attentions
+
+    def fail(self, kind):
+        if self.step_zone is not None:
+            self.step_zone.__exit__(kind, None, None)
+            self.step_zone = None
 
 
 def _number(value):
@@ -153,30 +166,20 @@ def _generation(original):
     signature = guard(inspect.signature, original)
 
     def __call__(self, *args, **kwargs):
-        if wrapping.compiling() or here.call is not None:  # a pipeline inside a pipeline
+        if wrapping.compiling() or _current() is not None:  # a pipeline inside a pipeline
             return original(self, *args, **kwargs)
         arguments = _arguments(signature, self, args, kwargs)
         facts = {name: arguments[name] for name in ("width", "height", "num_inference_steps", "num_frames")
                  if _number(arguments.get(name)) is not None}
-        call = here.call = Call(arguments)
-        generation = zone(type(self).__name__, ROLE_GENERATION, **facts)
-        depth, here.module_depth = here.module_depth, 0
-        generation.__enter__()
-        kind = None
-        try:
-            result = original(self, *args, **kwargs)
+        with vocabulary.generation(type(self).__name__, **facts), doing(Call(arguments)) as call:
+            try:
+                result = original(self, *args, **kwargs)
+            except BaseException as error:
+                call.fail(type(error))
+                raise
             guard(call.end_step)
             guard(_output, result, call)
             return result
-        except BaseException as error:
-            kind = type(error)
-            raise
-        finally:
-            here.call = None
-            here.module_depth = depth
-            if call.step_zone is not None:
-                call.step_zone.__exit__(kind, None, None)
-            generation.__exit__(kind, None, None)
     return __call__
 
 
@@ -191,46 +194,12 @@ def _output(result, call):
         frames = result[0]  # return_dict=False
     if frames is None:
         return
-    count, height, width = _frames_of(frames)
+    count, height, width = frames_of(frames)
     if count:
-        native.frames(count)
-        native.attrs(frames=count)
-    if height and width:
-        native.attrs(width=width, height=height)
-
-
-def _frames_of(frames):
-    """(frames, height, width) of [batch][frame] images, or an array of 4 or 5 dimensions."""
-    shape = shape_of(frames)
-    if len(shape) == 5:  # batch, frame, then height, width, channels or channels, height, width
-        height, width = (shape[2], shape[3]) if shape[4] in (1, 3, 4) else (shape[3], shape[4])
-        return shape[0] * shape[1], height, width
-    if len(shape) == 4:
-        height, width = (shape[1], shape[2]) if shape[3] in (1, 3, 4) else (shape[2], shape[3])
-        return shape[0], height, width
-    if isinstance(frames, (list, tuple)) and frames:
-        if isinstance(frames[0], (list, tuple)) or len(shape_of(frames[0])) == 4:
-            size = getattr(frames[0][0], "size", None) if len(frames[0]) else None
-            width, height = size if isinstance(size, tuple) and len(size) == 2 else (None, None)
-            return sum(len(video) for video in frames), height, width
-        return len(frames), None, None
-    return 0, None, None
+        vocabulary.frames(count, width=width, height=height)
 
 
 # ---- parts ----
-
-def _forward(name, module, call, args, kwargs):
-    """A component's forward. A denoiser's opens the step that scheduler.step() ends:
-    the two forwards of CFG, or a second transformer, are in one step."""
-    current = here.call
-    if not current.is_denoiser(name):
-        with zone(name):
-            return call(module, *args, **kwargs)
-    if current.step_zone is None:
-        guard(current.begin_step)
-    with zone(name, ROLE_FORWARD):
-        return call(module, *args, **kwargs)
-
 
 def _place_of_timestep(step):
     """Among the arguments after self; CogVideoX's solver is given its last prediction before it."""
@@ -242,12 +211,10 @@ def _scheduler_step(original):
     place = guard(_place_of_timestep, original)
 
     def step(self, *args, **kwargs):
-        current = None if wrapping.compiling() else here.call
-        if current is not None:
-            current.step_passing = False
-        if current is None or current.step_zone is None:
+        current = None if wrapping.compiling() else _current()
+        if current is None or not current.in_step:
             return original(self, *args, **kwargs)
-        with zone("scheduler_step"):
+        with stage("scheduler_step"):
             result = original(self, *args, **kwargs)
         guard(current.end_step, guard(_timestep, args, kwargs, place))
         return result
@@ -256,8 +223,8 @@ def _scheduler_step(original):
 
 def _set_timesteps(original):
     def set_timesteps(self, *args, **kwargs):
-        if not wrapping.compiling() and here.call is not None:
-            here.call.has_timesteps = True
+        if not wrapping.compiling() and _current() is not None:
+            here.activity.has_timesteps = True
         return original(self, *args, **kwargs)
     return set_timesteps
 
@@ -271,9 +238,9 @@ def _timestep(args, kwargs, place):
 
 def _text_encode(original):
     def encode_prompt(self, *args, **kwargs):
-        if wrapping.compiling() or here.call is None:
+        if wrapping.compiling() or _current() is None:
             return original(self, *args, **kwargs)
-        with zone("text_encode"):
+        with stage("text_encode"):
             return original(self, *args, **kwargs)
     return encode_prompt
 
@@ -282,7 +249,7 @@ def _vae(original, name):
     def method(self, *args, **kwargs):
         if wrapping.compiling() or here.module_depth:
             return original(self, *args, **kwargs)
-        current = here.call
+        current = _current()
         if current is not None:
             guard(current.end_step)
             current.tiles, current.tile_cache = 0, None
@@ -293,7 +260,7 @@ def _vae(original, name):
             facts["latent_frames"] = latent[0]  # a frame-wise VAE: AnimateDiff, Stable Video Diffusion
         here.module_depth += 1
         try:
-            with zone(name, **facts):
+            with stage(name, **facts):
                 result = original(self, *args, **kwargs)
                 guard(_vae_facts, self, name, result, current)
                 return result
@@ -322,11 +289,12 @@ def _vae_facts(vae, name, result, current):
 def _counting_tiles(original):
     """A tile of a causal VAE is decoded in several calls, a few frames each, that hand a cache on."""
     def __call__(self, *args, **kwargs):
-        if not wrapping.compiling() and here.call is not None:
+        current = None if wrapping.compiling() else _current()
+        if current is not None:
             cache = kwargs.get("feat_cache", kwargs.get("conv_cache"))
-            continues = cache is not None and ("conv_cache" in kwargs or cache is here.call.tile_cache)
-            here.call.tile_cache = cache
-            here.call.tiles += not continues
+            continues = cache is not None and ("conv_cache" in kwargs or cache is current.tile_cache)
+            current.tile_cache = cache
+            current.tiles += not continues
         return original(self, *args, **kwargs)
     return __call__
 
@@ -334,21 +302,11 @@ def _counting_tiles(original):
 def _counting(field):
     def make(original):
         def __call__(self, *args, **kwargs):
-            if not wrapping.compiling() and here.call is not None:
-                setattr(here.call, field, getattr(here.call, field) + 1)
+            if not wrapping.compiling() and _current() is not None:
+                setattr(here.activity, field, getattr(here.activity, field) + 1)
             return original(self, *args, **kwargs)
         return __call__
     return make
-
-
-def _count_calls(module, make):
-    """Counts the calls of a module's class during a pipeline call."""
-    if module is None:
-        return
-    cls = type(module)
-    if "__call__" not in vars(cls):
-        cls.__call__ = lambda self, *args, **kwargs: torch_modules._original_call(self, *args, **kwargs)
-    wrap(cls, "__call__", make)
 
 
 def _watch_blocks(denoiser):
@@ -357,8 +315,15 @@ def _watch_blocks(denoiser):
     if not lists:
         return
     block = max(lists, key=len)[0]
-    _count_calls(block, _counting("blocks_run"))
+    modules.watch_calls(block, _counting("blocks_run"))
     for inner in block.modules():
         if inner is not block and "attention" in type(inner).__name__.lower():
-            _count_calls(inner, _counting("attentions_run"))
+            modules.watch_calls(inner, _counting("attentions_run"))
             return
+
+
+WAITS_FOR = {
+    "diffusers.pipelines.pipeline_utils": _on_pipelines,
+    "diffusers.modular_pipelines.modular_pipeline": _on_modular,
+    "diffusers.utils.export_utils": _on_export,
+}

@@ -4,27 +4,20 @@ moves or loads a model, and by its first calls, which go through nn.Module itsel
 from then on only the found classes are wrapped: what is inside them costs nothing."""
 import weakref
 
-from .. import _imports
-from .._core import ROLE_COMPILE, native
 from . import wrapping
-from .wrapping import MARK, guard, here, zone
+from .vocabulary import here, stage
+from .wrapping import MARK, guard
 
 SETTLED = 32  # top-level calls without a new class, after which nn.Module is left alone again
 
 _nn_module = None
 _original_call = None
 _calm = 0
-_component_of = {}  # id(module) -> (weak reference to it, what the pipeline calls it)
-on_forward = None   # auto.diffusers: (name, module, call) -> result
-
-
-def watch():
-    _imports.when_imported("torch", _on_torch)
-    _imports.when_imported("torch._dynamo", _on_dynamo)
+_component_of = {}  # id(module) -> (weak reference to it, what its framework calls it)
 
 
 def name_component(module, name):
-    """The pipeline's own word for a module: transformer, vae, text_encoder_2."""
+    """The framework's own word for a module: transformer, vae, text_encoder_2."""
     key = id(module)
     _component_of[key] = (weakref.ref(module, lambda _: _component_of.pop(key, None)), name)
 
@@ -35,23 +28,27 @@ def component_name(module):
     return known[1] if known is not None and known[0]() is module else type(module).__name__
 
 
-def _on_torch(torch):
+def watch(nn_module):
+    """Once, when torch is there."""
     global _nn_module, _original_call
-    compiler = getattr(torch, "compiler", None)
-    wrapping.compiling = getattr(compiler, "is_compiling", wrapping.compiling)
-    _nn_module = torch.nn.Module
-    _original_call = _nn_module.__call__
+    _nn_module = nn_module
+    _original_call = nn_module.__call__
     _look_for_modules()
-    for name in ("to", "cuda", "eval", "load_state_dict"):
-        wrapping.wrap(_nn_module, name, _noticing)
-    wrapping.wrap(_nn_module, "__init__", _constructing)
+    for name in ("eval", "load_state_dict"):
+        wrapping.wrap(nn_module, name, _noticing)
+    wrapping.wrap(nn_module, "__init__", _constructing)
+
+
+def notice(module):
+    """A model that is moved or loaded will be called: its class is known from here on."""
+    if not here.module_depth:
+        guard(_found, type(module))
 
 
 def _noticing(original):
-    """A model that is moved or loaded will be called: its class is known from here on."""
     def method(self, *args, **kwargs):
-        if not wrapping.compiling() and not here.module_depth:
-            guard(_found, type(self))
+        if not wrapping.compiling():
+            notice(self)
         return original(self, *args, **kwargs)
     return method
 
@@ -112,37 +109,19 @@ def _record_call(call, module, args, kwargs):
         _leave_alone()
     here.module_depth += 1
     try:
-        if on_forward is not None and here.call is not None:
-            return on_forward(component_name(module), module, call, args, kwargs)
-        with zone(component_name(module)):
+        if here.activity is not None:
+            return here.activity.forward(component_name(module), module, call, args, kwargs)
+        with stage(component_name(module)):
             return call(module, *args, **kwargs)
     finally:
         here.module_depth -= 1
 
 
-# ---- torch.compile ----
-
-def _on_dynamo(dynamo):
-    """Compilation is a zone of its own, wherever it strikes."""
-    if wrapping.compiling is wrapping.never_compiling:  # before torch.compiler had the question
-        wrapping.compiling = getattr(dynamo, "is_compiling", wrapping.never_compiling)
-    try:
-        from torch._dynamo import callback
-        start, end = callback.on_compile_start, callback.on_compile_end
-    except (ImportError, AttributeError):  # before torch 2.3
+def watch_calls(module, make):
+    """Wraps the calls of a module's class, top-level or not: make(original) as in wrap()."""
+    if module is None:
         return
-
-    @start
-    def _begin(*args):
-        guard(_compile_begins)
-
-    @end
-    def _finish(*args):
-        guard(native.zone_end, "torch.compile")
-
-
-def _compile_begins():
-    native.zone_begin("torch.compile")
-    native.role(ROLE_COMPILE)
-
-
+    cls = type(module)
+    if "__call__" not in vars(cls):
+        cls.__call__ = lambda self, *args, **kwargs: _original_call(self, *args, **kwargs)
+    wrapping.wrap(cls, "__call__", make)

@@ -1,14 +1,7 @@
 """Weights that move between CPU and GPU, as stages of their own: offload:<module>
 with bytes. By the hooks of accelerate and diffusers, without any kernel trace."""
-from .. import _imports
-from .._core import ROLE_OFFLOAD
-from . import torch_modules, wrapping
-from .wrapping import guard, wrap, wrap_method, zone
-
-
-def watch():
-    _imports.when_imported("accelerate.hooks", _on_accelerate)
-    _imports.when_imported("diffusers.hooks.group_offloading", _on_group_offloading)
+from .. import modules, vocabulary, wrapping
+from ..wrapping import guard, wrap, wrap_method
 
 
 def _on_accelerate(hooks):
@@ -57,7 +50,7 @@ def _moved(hook, args, module_of, moves):
     """(name, bytes) of what this call is going to move; None: nothing."""
     module = module_of(hook, args)
     tensors = _own_tensors(hook, module)
-    return (torch_modules.component_name(module), _bytes(tensors)) if moves(hook, tensors) else None
+    return (modules.component_name(module), _bytes(tensors)) if moves(hook, tensors) else None
 
 
 def _moving(module_of, moves):
@@ -66,27 +59,30 @@ def _moving(module_of, moves):
             moved = None if wrapping.compiling() else guard(_moved, hook, args, module_of, moves)
             if moved is None:
                 return original(hook, *args, **kwargs)
-            with zone("offload:" + moved[0], ROLE_OFFLOAD, bytes=moved[1]):
+            with vocabulary.offload(*moved):
                 return original(hook, *args, **kwargs)
         return method
     return make
 
 
-def _group_bytes(group, modules):
+def _group_bytes(group, members):
     """Of its modules and of the loose tensors that belong to none of them."""
     loose = list(getattr(group, "parameters", None) or ()) + list(getattr(group, "buffers", None) or ())
-    return sum(_bytes(_own_tensors(None, module)) for module in modules) + _bytes(loose)
+    return sum(_bytes(_own_tensors(None, module)) for module in members) + _bytes(loose)
 
 
 def _moving_group(original):
     def method(group, *args, **kwargs):
         if wrapping.compiling():
             return original(group, *args, **kwargs)
-        modules = getattr(group, "modules", None) or ()
+        members = getattr(group, "modules", None) or ()
         leader = getattr(group, "onload_leader", None) or getattr(group, "offload_leader", None)
-        named = modules[0] if modules else leader
-        name = torch_modules.component_name(named) if named is not None else "group"
-        size = guard(_group_bytes, group, modules)
-        with zone("offload:" + name, ROLE_OFFLOAD, bytes=size):
+        named = members[0] if members else leader
+        name = modules.component_name(named) if named is not None else "group"
+        size = guard(_group_bytes, group, members)
+        with vocabulary.offload(name, size):
             return original(group, *args, **kwargs)
     return method
+
+
+WAITS_FOR = {"accelerate.hooks": _on_accelerate, "diffusers.hooks.group_offloading": _on_group_offloading}

@@ -5,10 +5,10 @@ import os
 import re
 import sys
 
-from .. import _profile
-from .._imports import when_imported
+from ... import _profile
+from ..._imports import when_imported
 from . import main_module
-from .wrapping import MARK, guard, wrap
+from ..wrapping import MARK, guard, wrap
 
 _CODE = re.compile(r"\s*(?:\[([^\]]*)\]\s*|([0-9][0-9a-z.]{0,7})(?:\s+|$))(.*)", re.S)
 _ESCAPED = re.compile("%(3B|3D|0A|25)")

@@ -1,9 +1,9 @@
 """The time spent importing packages, apart from everything else."""
 import sys
 
-from .. import _imports
-from .._core import ROLE_IMPORT
-from .wrapping import zone
+from ... import _imports
+from ..._native import ROLE_IMPORT
+from ..vocabulary import zone
 
 _open = {}
 

@@ -1,0 +1,16 @@
+"""The C extension where it loads, else an inert stand-in and one warning: a
+program never fails because of the interpreter or machine it was moved to. A leaf:
+it imports nothing else of the package."""
+try:
+    from ._strobe import *  # noqa: F401,F403
+    from . import _strobe as native
+    loaded = True
+except ImportError as error:  # wrong machine, free-threaded interpreter, damaged installation
+    import warnings
+    warnings.warn("strobe records nothing: %s" % error, RuntimeWarning, stacklevel=4)
+    from . import _inert as native
+    from ._inert import *  # noqa: F401,F403
+    loaded = False
+
+(ROLE_STAGE, ROLE_GENERATION, ROLE_ITERATION, ROLE_STEP, ROLE_BLOCK, ROLE_LAYER, ROLE_IMPORT, ROLE_LOAD,
+ ROLE_COMPILE, ROLE_OFFLOAD, ROLE_WARMUP, ROLE_FORWARD, ROLE_COLLECTIVE) = range(13)

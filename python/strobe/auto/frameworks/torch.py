@@ -1,0 +1,82 @@
+"""Plain torch: top-level modules' forwards, models that move between devices, the data
+loader, waiting for other ranks."""
+from .. import modules, vocabulary, wrapping
+from ..vocabulary import hiding_modules, stage
+from ..wrapping import guard, recorded_as, wrap
+
+COLLECTIVES = ("all_reduce", "reduce", "broadcast", "all_gather", "all_gather_into_tensor", "reduce_scatter",
+               "reduce_scatter_tensor", "all_to_all", "all_to_all_single", "gather", "scatter", "barrier", "send", "recv")
+BIG_BYTES = 100 << 20  # a model whose move is worth a zone
+
+
+def _on_torch(torch):
+    compiler = getattr(torch, "compiler", None)
+    wrapping.compiling = getattr(compiler, "is_compiling", wrapping.compiling)
+    modules.watch(torch.nn.Module)
+    for name in ("to", "cuda", "cpu"):
+        wrap(torch.nn.Module, name, _moving(torch, name))
+
+
+# ---- models that move ----
+
+def _moving(torch, method):
+    def make(original):
+        def move(self, *args, **kwargs):
+            if wrapping.compiling():
+                return original(self, *args, **kwargs)
+            modules.notice(self)
+            moved = None if vocabulary.here.module_depth else guard(_move, torch, self, method, args, kwargs)
+            if moved is None:
+                return original(self, *args, **kwargs)
+            with moved, hiding_modules():  # .cuda() of a model may call .to() of its parts
+                return original(self, *args, **kwargs)
+        return move
+    return make
+
+
+def _target(torch, method, args, kwargs):
+    """The kind of device a call moves to; None: it moves nothing."""
+    if method != "to":
+        return method
+    device = torch._C._nn._parse_to(*args, **kwargs)[0]
+    return None if device is None else device.type
+
+
+def _move(torch, module, method, args, kwargs):
+    """The zone of a big model's move: a load onto a device, an offload back from it."""
+    target = _target(torch, method, args, kwargs)
+    if target is None:
+        return None
+    away = [tensor for tensor in module.parameters() if tensor.device.type != target and tensor.device.type != "meta"]
+    size = sum(tensor.numel() * tensor.element_size() for tensor in away)
+    if size < BIG_BYTES:
+        return None
+    name = modules.component_name(module)
+    return vocabulary.offload(name, size) if target == "cpu" else vocabulary.load("load:" + name, lambda: size)
+
+
+# ---- waiting ----
+
+def _on_distributed(module):
+    for name in COLLECTIVES:
+        wrap(module, name, recorded_as(lambda *args, _name=name, **kwargs: vocabulary.collective(_name)))
+
+
+def _on_dataloader(module):
+    iterator = getattr(module, "_BaseDataLoaderIter", None)
+    if iterator is not None:
+        wrap(iterator, "__next__", _fetching)
+
+
+def _fetching(original):
+    def __next__(self):
+        with hiding_modules(), stage("data_loading"):  # what a dataset computes is no forward of a model
+            return original(self)
+    return __next__
+
+
+WAITS_FOR = {
+    "torch": _on_torch,
+    "torch.distributed.distributed_c10d": _on_distributed,  # before torch.distributed takes the names over from it
+    "torch.utils.data.dataloader": _on_dataloader,
+}

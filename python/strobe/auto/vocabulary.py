@@ -1,0 +1,111 @@
+"""The words in which every framework is recorded: generation, step, forward, stage,
+load, offload, frames; and what a thread is doing for a framework. Activities nest (a
+pipeline inside a node, generate() inside a pipeline): the innermost is asked."""
+import contextlib
+import threading
+
+from .._native import (ROLE_COLLECTIVE, ROLE_FORWARD, ROLE_GENERATION, ROLE_LOAD, ROLE_OFFLOAD, ROLE_STEP,
+                       native, section)
+
+
+class Here(threading.local):
+    """What the calling thread is in the middle of."""
+    module_depth = 0     # calls of torch modules, and of whatever hides them
+    activity = None      # the innermost Activity
+    loaded_bytes = 0     # by the loads inside the one that is open
+
+
+here = Here()
+
+
+class Activity:
+    """Something a framework does that has parts: a pipeline call, generate(), a node."""
+
+    def forward(self, name, module, call, args, kwargs):
+        """Records a top-level module's call. name is the framework's word for the module, or its class."""
+        with stage(name):
+            return call(module, *args, **kwargs)
+
+
+@contextlib.contextmanager
+def doing(activity):
+    """The activity is the thread's innermost inside the block; modules called there are top-level again."""
+    outer, depth = here.activity, here.module_depth
+    here.activity, here.module_depth = activity, 0
+    try:
+        yield activity
+    finally:
+        here.activity, here.module_depth = outer, depth
+
+
+@contextlib.contextmanager
+def hiding_modules():
+    """What is called inside is no forward of a model: a constructor, a dataset."""
+    here.module_depth += 1
+    try:
+        yield
+    finally:
+        here.module_depth -= 1
+
+
+def zone(name, role=None, **attributes):
+    """A section with a role. Attributes that are None are left out."""
+    if role is not None:
+        attributes["strobe.role"] = role
+    return section(name, **attributes) if attributes else section(name)
+
+
+def stage(name, **facts):
+    return zone(name, **facts)
+
+
+def generation(name, **facts):
+    """One video, one prompt, one request; inside another activity it is a stage of that one's."""
+    return zone(name, ROLE_GENERATION if here.activity is None else None, **facts)
+
+
+def step(name, index, **facts):
+    """One step; None where the settings leave steps out. What counts steps counts it all the same."""
+    if not native.role_recorded(ROLE_STEP):
+        native.step_passes()
+        return None
+    return zone(name, ROLE_STEP, step=index, **facts)
+
+
+def forward(name):
+    """One model call inside a step."""
+    return zone(name, ROLE_FORWARD)
+
+
+@contextlib.contextmanager
+def load(name, size_of):
+    """Weights are loaded. size_of(): its own bytes, asked at the end; what was loaded inside is added."""
+    outer, here.loaded_bytes = here.loaded_bytes, 0
+    with zone(name, ROLE_LOAD):
+        try:
+            yield
+            size = size_of() or here.loaded_bytes
+            if size:
+                native.attrs(bytes=size)
+            outer += size
+        finally:
+            here.loaded_bytes = outer
+
+
+def offload(name, size):
+    """Weights move between devices."""
+    return zone("offload:" + name, ROLE_OFFLOAD, bytes=size)
+
+
+def collective(name):
+    """Waiting for other ranks."""
+    return zone("collective:" + name, ROLE_COLLECTIVE)
+
+
+def frames(count, **facts):
+    """Output frames, counted once, where they leave the generation; facts go to the innermost zone."""
+    native.frames(count)
+    native.attrs(frames=count, **facts)
+
+
+facts = native.attrs  # of the innermost zone

@@ -1,0 +1,9 @@
+# tests/real: the frameworks people run, in an environment of their own (tools/real-env); skipped where it is not there.
+if(TARGET strobe_python)
+  file(GLOB real_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/real/test_*.py)
+  foreach(source ${real_tests})
+    get_filename_component(name ${source} NAME_WE)
+    add_test(NAME real/${name} COMMAND ${CMAKE_SOURCE_DIR}/tools/real-test ${CMAKE_BINARY_DIR} ${source})
+    set_tests_properties(real/${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS real)
+  endforeach()
+endif()
