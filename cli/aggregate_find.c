@@ -3,6 +3,7 @@
 
 #include "run/run.h"
 #include "base/error.h"
+#include "base/infile.h"
 #include "exchange/report_in.h"
 #include "format/reader.h"
 
@@ -90,13 +91,14 @@ static bool is_rank_name(const char *name)
 static int rank_of_file(const char *path)
 {
 	struct sb_file_header head;
-	FILE *f = fopen(path, "rb");
-	int rank = -1;
+	int fd, rank = -1;
 
-	if (f && fread(&head, sizeof head, 1, f) == 1 && !memcmp(head.magic, SB_MAGIC, sizeof head.magic))
+	if (sb_infile_open(path, SB_INFILE_LISTED, &fd))
+		return -1;
+	if (sb_read_at(fd, &head, sizeof head, 0) == sizeof head &&
+		!memcmp(head.magic, SB_MAGIC, sizeof head.magic))
 		rank = head.rank;
-	if (f)
-		fclose(f);
+	close(fd);
 	return rank;
 }
 

@@ -2,11 +2,11 @@
 #include "base/buf.h"
 
 #include "base/error.h"
+#include "base/infile.h"
 #include "base/newfile.h"
 #include "base/numerals.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,11 +126,10 @@ int sb_buf_write_file(const struct sb_buf *b, const char *path, unsigned mode)
 
 int sb_buf_read_file(struct sb_buf *b, const char *path, size_t limit)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int err = 0;
+	int fd, err = sb_infile_open(path, SB_INFILE_STREAM, &fd);
 
-	if (fd < 0)
-		return sb_fail_errno("cannot open '%s'", path);
+	if (err)
+		return err;
 	for (;;) {
 		char *to = sb_buf_reserve(b, 65536);
 		ssize_t n;

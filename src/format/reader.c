@@ -3,10 +3,10 @@
 #include "format/reader.h"
 
 #include "base/error.h"
+#include "base/infile.h"
 #include "format/packed.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +14,7 @@
 
 #define CHUNK_BYTES_MAX (1u << 20)
 #define WRITER_MAX (1u << 24)
+#define EMPTY_MAX 256u
 
 const char *sb_damage_text(enum sb_damage kind)
 {
@@ -89,10 +90,10 @@ size_t sb_read_at(int fd, void *to, size_t size, uint64_t offset)
 bool sb_reader_is_recording(const char *path)
 {
 	char magic[8] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t have;
+	int fd;
 
-	if (fd < 0)
+	if (sb_infile_open(path, SB_INFILE_NAMED, &fd))
 		return false;
 	have = sb_read_at(fd, magic, sizeof magic, 0);
 	close(fd);
@@ -166,16 +167,36 @@ static bool header_makes_sense(const struct sb_reader *r, const struct sb_chunk_
 	       h->seq && h->seq < (uint64_t)1 << 48 && plausible_ticks(r, h->base_ticks);
 }
 
-uint64_t sb_reader_chunk_offset(const struct sb_reader *r, const struct sb_chunk *chunk)
+static uint64_t chunk_offset(const struct sb_reader *r, uint64_t index)
 {
-	return r->head.header_bytes + (uint64_t)chunk->index * r->head.chunk_bytes;
+	return r->head.header_bytes + index * r->head.chunk_bytes;
 }
 
-static void add_chunk(struct sb_reader *r, uint32_t index, const struct sb_chunk_header *h)
+uint64_t sb_reader_chunk_offset(const struct sb_reader *r, const struct sb_chunk *chunk)
 {
-	struct sb_chunk *c = &r->chunks[r->chunk_count++];
+	return chunk_offset(r, chunk->index);
+}
 
-	*c = (struct sb_chunk){ .index = index,
+static bool room_for_chunk(struct sb_reader *r)
+{
+	uint32_t room = r->chunk_room ? r->chunk_room * 2 : 64;
+	struct sb_chunk *more;
+
+	if (r->chunk_count < r->chunk_room)
+		return true;
+	more = realloc(r->chunks, room * sizeof *more);
+	if (!more)
+		return false;
+	r->chunks = more;
+	r->chunk_room = room;
+	return true;
+}
+
+static int add_chunk(struct sb_reader *r, uint32_t index, const struct sb_chunk_header *h)
+{
+	if (!room_for_chunk(r))
+		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", r->path);
+	r->chunks[r->chunk_count++] = (struct sb_chunk){ .index = index,
 		.generation = h->generation,
 		.writer = h->writer,
 		.tid = h->tid,
@@ -186,22 +207,38 @@ static void add_chunk(struct sb_reader *r, uint32_t index, const struct sb_chunk
 		.anchor_mono_ns = h->anchor_mono_ns,
 		.anchor_width_ns = h->anchor_width_ns,
 		.words_lost = h->words_lost };
+	return 0;
+}
+
+static bool is_unused(const struct sb_chunk_header *h)
+{
+	return !h->generation && !h->writer && !h->seq;
+}
+
+/* Chunks [first, end) were never used: a loss where a closed file had handed them out. */
+static void miss_unused(struct sb_reader *r, uint64_t first, uint64_t end, uint64_t offset)
+{
+	uint64_t used = r->head.closed ? r->head.chunk_count : 0;
+
+	if (end > used)
+		end = used;
+	if (first >= end)
+		return;
+	sb_reader_damage(r, SB_DAMAGE_MISSING, (end - first) * r->head.chunk_bytes, offset);
+	r->damage[SB_DAMAGE_MISSING].count += end - first - 1;
 }
 
 /* In a file that was not closed, a header of all zeros or one being recycled is
  * nobody's fault; in a closed one every chunk handed out is whole. */
-static void take_header(struct sb_reader *r, uint32_t index, const struct sb_chunk_header *h, uint64_t offset)
+static int take_header(struct sb_reader *r, uint32_t index, const struct sb_chunk_header *h, uint64_t offset)
 {
-	bool unused = !h->generation && !h->writer && !h->seq;
-
-	if (unused && (!r->head.closed || index >= r->head.chunk_count))
-		return;
-	if (unused)
-		sb_reader_damage(r, SB_DAMAGE_MISSING, r->head.chunk_bytes, offset);
+	if (is_unused(h))
+		miss_unused(r, index, index + 1ull, offset);
 	else if (!header_makes_sense(r, h) || (r->head.closed && (!h->generation || h->generation & 1)))
 		sb_reader_damage(r, SB_DAMAGE_CHUNK_HEADER, r->head.chunk_bytes, offset);
 	else if (h->generation && !(h->generation & 1))
-		add_chunk(r, index, h);
+		return add_chunk(r, index, h);
+	return 0;
 }
 
 /* Chunks that were handed out and that the file is too short for. */
@@ -272,63 +309,98 @@ static int index_packed(struct sb_reader *r)
 {
 	uint32_t count = sb_packed_count(r->packing);
 	struct sb_chunk_header h;
+	int err = 0;
 
-	r->chunks = calloc((size_t)count + 1, sizeof *r->chunks);
-	if (!r->chunks)
-		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", r->path);
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count && !err; i++)
 		if (!sb_packed_chunk_header(r->packing, i, &h))
-			take_header(r, i, &h, 0);
-	if (r->head.closed)
+			err = take_header(r, i, &h, 0);
+	if (!err && r->head.closed)
 		miss_tail(r, count);
-	return 0;
+	return err;
+}
+
+static int take_chunk(struct sb_reader *r, uint32_t index, bool *out_used)
+{
+	uint64_t offset = chunk_offset(r, index), left = r->file_bytes - offset;
+	struct sb_chunk_header h = { 0 };
+	bool whole = left >= r->head.chunk_bytes;
+	int err = 0;
+
+	if (sb_read_at(r->fd, &h, sizeof h, offset) == sizeof h && (whole || h.generation))
+		err = take_header(r, index, &h, offset);
+	/* A file grows by more than chunks: a rest that nobody uses yet is no loss. */
+	if (!whole && (h.generation || index < r->head.chunk_count))
+		sb_reader_damage(r, SB_DAMAGE_TRUNCATED, r->head.chunk_bytes - left, offset + left);
+	*out_used = !is_unused(&h);
+	return err;
+}
+
+/* The first chunk from `index` on that is not all hole in the file; count: none. */
+static uint64_t next_data(const struct sb_reader *r, uint64_t index, uint64_t count)
+{
+	off_t at = lseek(r->fd, (off_t)chunk_offset(r, index), SEEK_DATA);
+	uint64_t next;
+
+	if (at < 0)
+		return errno == ENXIO ? count : index;
+	next = ((uint64_t)at - r->head.header_bytes) / r->head.chunk_bytes;
+	return next < count ? next : count;
 }
 
 static int index_plain(struct sb_reader *r)
 {
 	uint64_t body = r->file_bytes > r->head.header_bytes ? r->file_bytes - r->head.header_bytes : 0;
-	uint64_t count = (body + r->head.chunk_bytes - 1) / r->head.chunk_bytes;
+	uint64_t count = (body + r->head.chunk_bytes - 1) / r->head.chunk_bytes, empty = 0;
+	int err = 0;
 
 	if (count > UINT32_MAX / 2)
 		return sb_fail(STROBE_EFORMAT, "'%s' is too large for a recording: %llu bytes", r->path,
 			(unsigned long long)r->file_bytes);
-	r->chunks = calloc((size_t)count + 1, sizeof *r->chunks);
-	if (!r->chunks)
-		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", r->path);
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t offset = r->head.header_bytes + (uint64_t)i * r->head.chunk_bytes;
-		uint64_t left = r->file_bytes - offset;
-		struct sb_chunk_header h = { 0 };
-		bool whole = left >= r->head.chunk_bytes;
+	for (uint64_t i = 0; i < count && !err; i++) {
+		bool used;
 
-		if (sb_read_at(r->fd, &h, sizeof h, offset) == sizeof h && (whole || h.generation))
-			take_header(r, i, &h, offset);
-		/* A file grows by more than chunks: a rest that nobody uses yet is no loss. */
-		if (!whole && (h.generation || i < r->head.chunk_count))
-			sb_reader_damage(r, SB_DAMAGE_TRUNCATED, r->head.chunk_bytes - left, offset + left);
+		err = take_chunk(r, (uint32_t)i, &used);
+		empty = used ? 0 : empty + 1;
+		if (empty == EMPTY_MAX) { /* no recorder leaves so many: ask where the file goes on */
+			uint64_t next = next_data(r, i + 1, count);
+
+			miss_unused(r, i + 1, next, chunk_offset(r, i + 1));
+			i = next - 1;
+			empty = 0;
+		}
 	}
-	miss_tail(r, count);
-	return 0;
+	if (!err)
+		miss_tail(r, count);
+	return err;
 }
 
-int sb_reader_open(const char *path, struct sb_reader **out_reader)
+static int open_file(struct sb_reader *r, enum sb_infile_from from)
+{
+	struct stat st;
+	int err = sb_infile_open(r->path, from, &r->fd);
+
+	if (!err && fstat(r->fd, &st))
+		err = sb_fail_errno("cannot read '%s'", r->path);
+	if (!err)
+		r->file_bytes = (uint64_t)st.st_size;
+	return err;
+}
+
+int sb_reader_open_from(const char *path, enum sb_infile_from from, struct sb_reader **out_reader)
 {
 	struct sb_reader *r = calloc(1, sizeof *r);
-	struct stat st;
 	int err;
 
 	if (!r || !(r->path = strdup(path))) {
 		free(r);
 		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", path);
 	}
-	r->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (r->fd < 0 || fstat(r->fd, &st)) {
-		err = sb_fail_errno("cannot read '%s'", path);
-		sb_reader_close(r);
-		return err;
-	}
-	r->file_bytes = (uint64_t)st.st_size;
-	err = S_ISREG(st.st_mode) ? read_header(r) : sb_fail(STROBE_EFORMAT, "'%s' is not a file", path);
+	r->fd = -1;
+	err = open_file(r, from);
+	if (!err)
+		err = read_header(r);
+	if (!err && !room_for_chunk(r))
+		err = sb_fail(STROBE_ENOMEM, "no memory to read '%s'", path);
 	if (!err)
 		err = r->packed ? index_packed(r) : index_plain(r);
 	if (err) {
@@ -341,6 +413,11 @@ int sb_reader_open(const char *path, struct sb_reader **out_reader)
 		r->last_ticks = r->head.start_ticks;
 	*out_reader = r;
 	return 0;
+}
+
+int sb_reader_open(const char *path, struct sb_reader **out_reader)
+{
+	return sb_reader_open_from(path, SB_INFILE_NAMED, out_reader);
 }
 
 void sb_reader_close(struct sb_reader *r)

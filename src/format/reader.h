@@ -5,6 +5,7 @@
 #ifndef SB_FORMAT_READER_H
 #define SB_FORMAT_READER_H
 
+#include "base/infile.h"
 #include "format/wire.h"
 
 #include <stdbool.h>
@@ -58,10 +59,13 @@ struct sb_reader {
 	uint64_t vanished_count; /* chunks folded away while we read */
 	/* private */
 	int fd;
+	uint32_t chunk_room;
 	struct sb_packed *packing;
 };
 
+/* Refuses what is not a regular file, at once. */
 int sb_reader_open(const char *path, struct sb_reader **out_reader);
+int sb_reader_open_from(const char *path, enum sb_infile_from from, struct sb_reader **out_reader);
 void sb_reader_close(struct sb_reader *r); /* takes NULL */
 
 /* Copies a chunk into buf, which holds chunk_bytes, and points at its words.

@@ -273,6 +273,7 @@ static int find_in_folder(const char *path, struct sb_recordings *r)
 	if (!err)
 		qsort(r->paths, r->count, sizeof *r->paths, compare_paths);
 	r->folder = strdup(path);
+	r->listed = true;
 	return err;
 }
 

@@ -9,6 +9,7 @@ struct sb_recordings {
 	char **paths;
 	size_t count;
 	char *folder; /* where reports belong */
+	bool listed; /* found in a folder, not named: links among them are not followed */
 	char *imported; /* a temporary recording to remove; NULL: none */
 };
 

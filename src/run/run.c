@@ -237,7 +237,8 @@ static int open_readers(struct sb_run *run)
 	for (size_t i = 0; i < files->count; i++) {
 		struct sb_run_process *p = &run->processes[run->process_count];
 
-		err = sb_reader_open(files->paths[i], &p->reader);
+		err = sb_reader_open_from(
+			files->paths[i], files->listed ? SB_INFILE_LISTED : SB_INFILE_NAMED, &p->reader);
 		if (err && files->count == 1)
 			return err;
 		if (err) {

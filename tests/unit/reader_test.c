@@ -307,6 +307,77 @@ static void what_is_no_file_is_refused_at_once(void **state)
 	assert_non_null(strstr(sb_error_message(), "neither a file nor a folder"));
 }
 
+/* None of them is waited for or followed; the recording beside them is read. */
+static void what_is_no_file_in_a_run_folder_is_left_out(void **state)
+{
+	char outside[] = "/tmp/strobe-outside-XXXXXX.strobe";
+	struct sb_run *run;
+
+	close(mkstemps(outside, 7));
+	write_small(outside);
+	assert_int_equal(mkfifo(file("pipe.strobe"), 0600), 0);
+	assert_int_equal(mkfifo(file("pipe.strobe.spool"), 0600), 0);
+	assert_int_equal(mkdir(file("folder.strobe"), 0700), 0);
+	assert_int_equal(symlink(outside, file("link.strobe")), 0);
+	assert_int_equal(sb_run_open(folder, NULL, &run), STROBE_EFORMAT);
+	write_small(file("a.strobe"));
+	assert_int_equal(sb_run_open(folder, NULL, &run), 0);
+	assert_int_equal(run->process_count, 1);
+	assert_string_equal(run->processes[0].reader->path, file("a.strobe"));
+	assert_int_equal(run->warning_count, 3);
+	sb_run_close(run);
+	assert_int_equal(sb_run_open(file("link.strobe"), NULL, &run), 0); /* named by the user */
+	sb_run_close(run);
+	unlink(outside);
+}
+
+static void a_config_that_is_no_file_is_refused_at_once(void **state)
+{
+	struct sb_buf b = { 0 };
+
+	assert_int_equal(mkfifo(file("pipe"), 0600), 0);
+	assert_int_equal(sb_buf_read_file(&b, file("pipe"), 1 << 20), STROBE_EFORMAT);
+	assert_int_equal(sb_buf_read_file(&b, folder, 1 << 20) < 0, true);
+	assert_int_equal(sb_buf_read_file(&b, "/dev/zero", 1 << 20), STROBE_EFORMAT);
+	sb_buf_done(&b);
+}
+
+/* No signal and no endless reading: the missing part is damage. */
+static void a_recording_cut_while_it_is_read_is_damaged(void **state)
+{
+	struct sb_model_options options = { .now_real_ns = 1 };
+	struct sb_model *m;
+	struct sb_run *run;
+
+	write_small(file("a.strobe"));
+	assert_int_equal(sb_run_open(file("a.strobe"), NULL, &run), 0);
+	assert_int_equal(truncate(file("a.strobe"), SB_FILE_HEADER_BYTES + 4096 + 100), 0);
+	assert_int_equal(sb_report_build(run, &options, &m), 0);
+	assert_false(m->recording.complete);
+	assert_true(run->processes[0].reader->damage[SB_DAMAGE_TRUNCATED].count > 0);
+	sb_model_free(m);
+	sb_run_close(run);
+}
+
+/* A hole of a tebibyte: every chunk of it looked at would take minutes and gigabytes. */
+static void a_hole_in_a_file_is_skipped_at_once(void **state)
+{
+	uint64_t damaged;
+	struct sb_buf b = { 0 };
+	struct sb_file_header *h;
+
+	write_small(file("a.strobe"));
+	read_bytes(file("a.strobe"), &b);
+	h = (struct sb_file_header *)b.data;
+	h->chunk_count = 1u << 28;
+	write_bytes(file("a.strobe"), b.data, b.size);
+	if (truncate(file("a.strobe"), 1ll << 40))
+		skip();
+	assert_int_equal(zones_of(file("a.strobe"), &damaged), 600);
+	assert_true(damaged >= (1ll << 40) - (1 << 20));
+	sb_buf_done(&b);
+}
+
 static void records_from_the_future_are_skipped_by_their_length(void **state)
 {
 	struct sb_builder *b;
@@ -473,6 +544,10 @@ int main(void)
 		T(a_record_that_became_one_of_the_gpu_is_skipped_and_counted),
 		T(records_in_any_order_are_read),
 		T(what_is_no_file_is_refused_at_once),
+		T(what_is_no_file_in_a_run_folder_is_left_out),
+		T(a_config_that_is_no_file_is_refused_at_once),
+		T(a_recording_cut_while_it_is_read_is_damaged),
+		T(a_hole_in_a_file_is_skipped_at_once),
 		T(records_from_the_future_are_skipped_by_their_length),
 		T(what_is_not_a_recording_is_refused_with_its_name),
 		T(a_file_without_an_end_reaches_to_its_last_word),
