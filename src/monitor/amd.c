@@ -22,17 +22,18 @@ static void find_sensors(struct card *card)
 {
 	char path[512];
 	struct dirent *entry;
+	struct sb_descriptor file;
 	DIR *folder;
 
 	card->sensors[0] = 0;
 	snprintf(path, sizeof path, "%s/%s/hwmon", sb_procfile_sys(), card->folder);
-	folder = opendir(path);
+	folder = sb_descriptor_opendir(&file, path);
 	while (folder && (entry = readdir(folder)))
 		if (!strncmp(entry->d_name, "hwmon", 5))
 			snprintf(card->sensors, sizeof card->sensors, "%s/hwmon/%.40s", card->folder,
 				entry->d_name);
 	if (folder)
-		closedir(folder);
+		sb_descriptor_closedir(&file, folder);
 }
 
 static void describe(struct sb_gpus_device *d, const struct card *card)
@@ -158,4 +159,4 @@ static void driver(char *out, int size)
 	out[strcspn(out, "\n")] = 0;
 }
 
-const struct sb_gpus_provider sb_gpus_amd = { "AMD sysfs", open_amd, read_amd, close_amd, driver };
+const struct sb_gpus_provider sb_gpus_amd = { "AMD sysfs", open_amd, read_amd, close_amd, NULL, driver };

@@ -49,6 +49,7 @@ static bool wanted(const struct sb_settings *s)
 static bool is_leaf(const char *name)
 {
 	char path[400];
+	struct sb_descriptor file;
 	DIR *folder;
 	struct dirent *entry;
 	bool leaf = true;
@@ -56,11 +57,11 @@ static bool is_leaf(const char *name)
 	if (!strncmp(name, "loop", 4) || !strncmp(name, "ram", 3) || !strncmp(name, "zram", 4))
 		return false;
 	snprintf(path, sizeof path, "%s/block/%s/slaves", sb_procfile_sys(), name);
-	folder = opendir(path);
+	folder = sb_descriptor_opendir(&file, path);
 	while (folder && (entry = readdir(folder)))
 		leaf = leaf && entry->d_name[0] == '.';
 	if (folder)
-		closedir(folder);
+		sb_descriptor_closedir(&file, folder);
 	return leaf;
 }
 
@@ -68,16 +69,17 @@ static void find_disks(void)
 {
 	char path[300];
 	struct dirent *entry;
+	struct sb_descriptor file;
 	DIR *folder;
 
 	snprintf(path, sizeof path, "%s/block", sb_procfile_sys());
-	folder = opendir(path);
+	folder = sb_descriptor_opendir(&file, path);
 	while (folder && disk.disk_count < DISKS_MAX && (entry = readdir(folder)))
 		if (entry->d_name[0] != '.' && strlen(entry->d_name) < sizeof disk.disks[0] &&
 			is_leaf(entry->d_name))
 			strcpy(disk.disks[disk.disk_count++], entry->d_name);
 	if (folder)
-		closedir(folder);
+		sb_descriptor_closedir(&file, folder);
 }
 
 static bool is_ours(const char *name)

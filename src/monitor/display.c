@@ -3,6 +3,7 @@
 
 #include "monitor/gpus.h"
 #include "monitor/samples.h"
+#include "record/descriptor.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -84,16 +85,15 @@ static void lead_terminal(struct sb_buf *out, int fd)
 
 static bool ends_with_newline(int fd, off_t size)
 {
-	char path[32], last = '\n';
-	int again;
+	struct sb_descriptor again;
+	char path[48], last = '\n';
 
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	again = open(path, O_RDONLY | O_CLOEXEC);
-	if (again < 0)
+	snprintf(path, sizeof path, "/proc/thread-self/fd/%d", fd);
+	if (!sb_descriptor_open(&again, path, O_RDONLY, 0))
 		return false;
-	if (size > 0 && pread(again, &last, 1, size - 1) != 1)
+	if (size > 0 && pread(again.number, &last, 1, size - 1) != 1)
 		last = 0;
-	close(again);
+	sb_descriptor_close(&again);
 	return last == '\n';
 }
 

@@ -338,6 +338,16 @@ static void close_devices(struct gpu_thread *g)
 	}
 }
 
+/* The program has closed the descriptors of the driver's library under it. */
+static bool is_usable(struct gpu_thread *g)
+{
+	if (!g->provider->intact || g->provider->intact())
+		return true;
+	sb_samples_missing("GPU metrics", "the program closed the descriptors of the GPU driver's library",
+		"start recording after the program has closed what it inherited");
+	return false;
+}
+
 static void enter_driver(struct gpu_thread *g)
 {
 	atomic_store(&g->busy_since_ns, sb_mono_ns());
@@ -351,14 +361,17 @@ static void leave_driver(struct gpu_thread *g)
 static void run(struct sb_thread *thread)
 {
 	struct gpu_thread *g = thread->owner;
-	bool opened;
+	bool opened, usable;
 
 	enter_driver(g);
-	opened = open_provider(g);
+	usable = opened = open_provider(g);
 	leave_driver(g);
-	while (opened && !atomic_load(&g->abandoned)) {
+	while (usable && !atomic_load(&g->abandoned)) {
 		bool last = sb_thread_stopping(thread);
 
+		usable = is_usable(g);
+		if (!usable)
+			break;
 		enter_driver(g);
 		sample_all(g, last);
 		leave_driver(g);
@@ -369,7 +382,8 @@ static void run(struct sb_thread *thread)
 	if (opened && !atomic_load(&g->abandoned)) {
 		close_devices(g);
 		enter_driver(g);
-		g->provider->close();
+		if (usable && is_usable(g))
+			g->provider->close();
 		leave_driver(g);
 	}
 	atomic_store(&left_behind, false);

@@ -52,6 +52,9 @@ struct sb_gpus_provider {
 	 * will never have are cleared in *wanted. */
 	enum sb_gpus_state (*read)(struct sb_gpus_device *device, uint32_t *wanted, double *values);
 	void (*close)(void);
+	/* False: the program has closed what the driver's library had open; then neither
+	 * read nor close is called again. NULL: there is nothing that could be closed. */
+	bool (*intact)(void);
 	/* Facts about the driver, for the report; "" when there are none. */
 	void (*driver)(char *out, int size);
 };

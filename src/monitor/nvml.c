@@ -1,6 +1,7 @@
 /* NVIDIA GPUs through NVML. Never makes a CUDA context; costs microseconds. */
 #include "monitor/gpus.h"
 
+#include "monitor/driver_files.h"
 #include "monitor/nvml_abi.h"
 #include "monitor/procfile.h"
 #include "monitor/tree.h"
@@ -41,6 +42,7 @@ static struct {
 	void *library;
 	struct nvml_api api;
 	bool started;
+	struct sb_driver_files files;
 	struct processes processes[SB_GPUS_DEVICES_MAX];
 	struct links links[SB_GPUS_DEVICES_MAX];
 } nvml;
@@ -156,12 +158,18 @@ static int open_nvml(struct sb_gpus_device *devices, int limit, const char **out
 	}
 	nvml.started = true;
 	count = list_devices(devices, limit);
+	sb_driver_files_note(&nvml.files, "/dev/nvidia");
 	if (count == 0) {
 		*out_why = sb_gpus_environment.visible_set ? "CUDA_VISIBLE_DEVICES leaves no GPU visible"
 							   : "the NVIDIA driver knows no GPU";
 		return -1;
 	}
 	return count;
+}
+
+static bool nvml_is_intact(void)
+{
+	return sb_driver_files_are_intact(&nvml.files);
 }
 
 static void close_nvml(void)
@@ -447,4 +455,5 @@ static enum sb_gpus_state read_nvml(struct sb_gpus_device *d, uint32_t *wanted, 
 	return SB_GPUS_READ;
 }
 
-const struct sb_gpus_provider sb_gpus_nvml = { "NVML", open_nvml, read_nvml, close_nvml, driver };
+const struct sb_gpus_provider sb_gpus_nvml = { "NVML", open_nvml, read_nvml, close_nvml, nvml_is_intact,
+	driver };

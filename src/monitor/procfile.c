@@ -50,41 +50,37 @@ ssize_t sb_procfile_read_proc(struct sb_procfile *file, const char *name, char *
 	out[0] = 0;
 	if (file->missing)
 		return -1;
-	if (!file->fd) {
+	if (!sb_descriptor_is_ours(&file->file)) {
 		char path[320];
 
 		snprintf(path, sizeof path, "%s/%s", proc_root, name);
-		file->fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (file->fd < 0) {
-			file->fd = 0;
+		if (!sb_descriptor_open(&file->file, path, O_RDONLY, 0)) {
 			file->missing = true;
 			return -1;
 		}
 	}
-	return read_all(file->fd, out, size);
+	return read_all(file->file.number, out, size);
 }
 
 void sb_procfile_close(struct sb_procfile *file)
 {
-	if (file->fd)
-		close(file->fd);
-	*file = (struct sb_procfile){ 0 };
+	sb_descriptor_close(&file->file);
+	*file = (struct sb_procfile){ .missing = false };
 }
 
 static ssize_t read_path(const char *root, char *out, size_t size, const char *format, va_list args)
 {
 	char path[512];
 	int used = snprintf(path, sizeof path, "%s/", root);
+	struct sb_descriptor file;
 	ssize_t n;
-	int fd;
 
 	out[0] = 0;
 	vsnprintf(path + used, sizeof path - (size_t)used, format, args);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (!sb_descriptor_open(&file, path, O_RDONLY, 0))
 		return -1;
-	n = read_all(fd, out, size);
-	close(fd);
+	n = read_all(file.number, out, size);
+	sb_descriptor_close(&file);
 	return n;
 }
 

@@ -3,6 +3,8 @@
 #ifndef SB_MONITOR_PROCFILE_H
 #define SB_MONITOR_PROCFILE_H
 
+#include "record/descriptor.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,9 +15,10 @@ void sb_procfile_set_roots(const char *proc, const char *sys);
 const char *sb_procfile_proc(void);
 const char *sb_procfile_sys(void);
 
-/* A file that is read again and again: opened once. */
+/* A file that is read again and again: opened once, and again where the program has
+ * taken the descriptor. */
 struct sb_procfile {
-	int fd; /* 0: not opened yet */
+	struct sb_descriptor file;
 	bool missing;
 };
 

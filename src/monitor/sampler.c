@@ -10,6 +10,8 @@
 #include "monitor/thread.h"
 #include "monitor/tree.h"
 #include "record/clock.h"
+#include "record/descriptor.h"
+#include "record/errand.h"
 #include "record/lane.h"
 
 #include <stdio.h>
@@ -35,6 +37,7 @@ static struct {
 	uint64_t next_sample_ns, next_display_ns;
 	bool displayed;
 	int display_fd;
+	bool display_in_reach; /* also from a table of the sampler's own */
 	char label[128];
 } sampler;
 
@@ -69,14 +72,25 @@ static bool display_is_ready(uint64_t now_ns)
 /* One write of whole lines: nothing of the program's output lands between. */
 static void display(void)
 {
+	int fd = sb_descriptor_borrow(sampler.display_fd);
 	struct sb_buf text = { 0 };
 
 	sampler.displayed = true;
-	sb_display_lead(&text, sampler.display_fd);
-	sb_display_format(&text, sampler.label);
-	if (!sb_buf_failed(&text) && write(sampler.display_fd, text.data, text.size) < 0)
-		sampler.settings.real_time_display = false;
+	if (fd >= 0 && (sampler.display_fd != STDERR_FILENO || sb_descriptor_stderr_is_safe(fd))) {
+		sb_display_lead(&text, fd);
+		sb_display_format(&text, sampler.label);
+		if (!sb_buf_failed(&text) && write(fd, text.data, text.size) < 0)
+			sampler.settings.real_time_display = false;
+	}
+	sb_descriptor_give_back(fd, sampler.display_fd);
 	sb_buf_done(&text);
+}
+
+/* What is displayed goes to the program's standard error, which must stay in reach. */
+static void leave_the_programs_table(void)
+{
+	if (!sampler.settings.real_time_display || sampler.display_in_reach)
+		sb_descriptor_table_make();
 }
 
 static uint64_t min64(uint64_t a, uint64_t b)
@@ -114,6 +128,7 @@ static void run(struct sb_thread *thread)
 
 	if (sampler.settings.real_time_display)
 		step_ns = min64(step_ns, sampler.display_ns);
+	leave_the_programs_table();
 	open_sources();
 	sampler.start_ns = sampler.next_sample_ns = sampler.next_display_ns = sb_mono_ns();
 	sampler.next_display_ns += sampler.display_ns;
@@ -135,6 +150,7 @@ static void run(struct sb_thread *thread)
 		sb_thread_wait(thread, step_ns);
 	}
 	close_sources();
+	sb_descriptor_table_leave();
 }
 
 static void choose_sources(const struct sb_settings *s)
@@ -149,26 +165,46 @@ static void choose_sources(const struct sb_settings *s)
 			    s->monitor_gpu_memory;
 }
 
-/* Facts about the machine that do not change. */
-static void describe_machine(void)
+/* What is read before the threads start: reading files is the helper's to do. */
+struct look {
+	const struct sb_monitor_options *options;
+	char cpuinfo[4096], meminfo[4096], release[256];
+};
+
+static int look_at_machine(void *look)
 {
-	char text[4096], *line;
+	struct look *l = look;
+	const struct sb_monitor_options *o = l->options;
+	int fd = sb_descriptor_borrow(o->display_fd);
+
+	sampler.display_in_reach = fd >= 0;
+	sb_descriptor_give_back(fd, o->display_fd);
+	sb_procfile_proc_text(l->cpuinfo, sizeof l->cpuinfo, "cpuinfo");
+	sb_procfile_proc_text(l->meminfo, sizeof l->meminfo, "meminfo");
+	sb_procfile_proc_text(l->release, sizeof l->release, "sys/kernel/osrelease");
+	if (sampler.with_tree || o->outside)
+		sb_tree_open(o->root ? o->root : getpid(), o->outside);
+	return 0;
+}
+
+/* Facts about the machine that do not change. */
+static void describe_machine(struct look *l)
+{
+	char *line = strstr(l->cpuinfo, "model name");
 	uint64_t kb;
 
 	sb_keep_meta_int(SB_META_SYSTEM, "cpu.count", sysconf(_SC_NPROCESSORS_ONLN));
-	if (sb_procfile_proc_text(text, sizeof text, "cpuinfo") > 0 && (line = strstr(text, "model name"))) {
+	if (line) {
 		line += strcspn(line, ":\n");
 		line += strspn(line, ": \t");
 		line[strcspn(line, "\n")] = 0;
 		sb_keep_meta_string(SB_META_SYSTEM, "cpu.model", line);
 	}
-	if (sb_procfile_proc_text(text, sizeof text, "meminfo") > 0 &&
-		sb_procfile_field(text, "MemTotal:", &kb))
+	if (sb_procfile_field(l->meminfo, "MemTotal:", &kb))
 		sb_keep_meta_float(SB_META_SYSTEM, "memory.total_mb", (double)kb / 1024);
-	if (sb_procfile_proc_text(text, sizeof text, "sys/kernel/osrelease") > 0) {
-		text[strcspn(text, "\n")] = 0;
-		sb_keep_meta_string(SB_META_SYSTEM, "kernel", text);
-	}
+	l->release[strcspn(l->release, "\n")] = 0;
+	if (l->release[0])
+		sb_keep_meta_string(SB_META_SYSTEM, "kernel", l->release);
 }
 
 static const char *folder_name(void)
@@ -180,6 +216,8 @@ static const char *folder_name(void)
 
 void sb_monitor_start(const struct sb_monitor_options *o)
 {
+	struct look look = { .options = o };
+
 	if (sampler.running)
 		return;
 	memset(&sampler, 0, sizeof sampler);
@@ -189,9 +227,8 @@ void sb_monitor_start(const struct sb_monitor_options *o)
 	sampler.display_fd = o->display_fd;
 	snprintf(sampler.label, sizeof sampler.label, "%s", o->label ? o->label : folder_name());
 	choose_sources(o->settings);
-	describe_machine();
-	if (sampler.with_tree || o->outside)
-		sb_tree_open(o->root ? o->root : getpid(), o->outside);
+	sb_errand_run(look_at_machine, &look);
+	describe_machine(&look);
 	if (sb_gpus_wanted(o->settings))
 		sb_gpus_start(o->settings);
 	if (!sampler.any_on && !sampler.settings.real_time_display && !sb_gpus_wanted(o->settings))

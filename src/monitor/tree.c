@@ -111,7 +111,8 @@ static bool is_below(const struct stat_line *line)
 /* Everything in /proc, then whoever has a parent in the tree, until no more. */
 static void scan(void)
 {
-	DIR *folder = opendir(sb_procfile_proc());
+	struct sb_descriptor file;
+	DIR *folder = sb_descriptor_opendir(&file, sb_procfile_proc());
 	struct stat_line *lines = NULL;
 	size_t count = 0, capacity = 0;
 	struct dirent *entry;
@@ -133,7 +134,7 @@ static void scan(void)
 		}
 		count += read_stat((pid_t)atoi(entry->d_name), &lines[count]);
 	}
-	closedir(folder);
+	sb_descriptor_closedir(&file, folder);
 	while (grew) {
 		uint32_t before = tree.count;
 

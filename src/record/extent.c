@@ -70,13 +70,13 @@ static char *reserve_addresses(size_t size)
 	return base;
 }
 
-int sb_extent_open(struct sb_extent *x, int fd, uint64_t budget_bytes)
+int sb_extent_open(struct sb_extent *x, const struct sb_descriptor *file, uint64_t budget_bytes)
 {
 	uint64_t most_bytes = most_bytes_of_chunks();
 	size_t whole;
 
 	memset(x, 0, sizeof *x);
-	x->fd = fd;
+	x->file = *file;
 	x->chunk_bytes = budget_bytes < (64u << 20) ? SB_CHUNK_BYTES_SMALL : SB_CHUNK_BYTES_DEFAULT;
 	x->bound_by = budget_bytes > most_bytes ? SB_LIMIT_FILE_SIZE : SB_LIMIT_BUDGET;
 	if (budget_bytes > most_bytes)
@@ -98,9 +98,12 @@ int sb_extent_open(struct sb_extent *x, int fd, uint64_t budget_bytes)
 		x->next_of = NULL;
 		return sb_fail_errno("no memory for the recorder's tables");
 	}
-	if (!sb_extent_grow(x))
+	if (sb_extent_grow(x))
+		return 0;
+	errno = x->error;
+	if (errno == ENOSPC || errno == EDQUOT)
 		return sb_fail(STROBE_ENOSPC, "no room on the disk for a recording");
-	return 0;
+	return sb_fail_errno("a recording cannot be written and mapped here");
 }
 
 void sb_extent_close(struct sb_extent *x)
@@ -118,12 +121,11 @@ void sb_extent_close(struct sb_extent *x)
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	if (x->base && x->reserved_bytes > x->mapped_bytes)
 		munmap(x->base + x->mapped_bytes, x->reserved_bytes - x->mapped_bytes);
-	if (x->mapped_bytes &&
-		ftruncate(x->fd, (off_t)(SB_FILE_HEADER_BYTES + (size_t)used * x->chunk_bytes))) {
+	if (x->mapped_bytes && sb_descriptor_is_ours(&x->file) &&
+		ftruncate(x->file.number, (off_t)(SB_FILE_HEADER_BYTES + (size_t)used * x->chunk_bytes))) {
 		/* The file stays longer than it needs to be: zeros, which readers skip. */
 	}
-	close(x->fd);
-	x->fd = -1;
+	sb_descriptor_close(&x->file);
 	atomic_store_explicit(&x->grow_lock, 0, memory_order_release);
 }
 
@@ -177,11 +179,16 @@ static bool fault_in(char *from, size_t size)
 static bool map_more(struct sb_extent *x, size_t from, size_t size)
 {
 	char *at = x->base + from;
+	int fd = x->file.number;
 
-	if (!reserve_disk(x->fd, from, size))
+	if (!sb_descriptor_is_ours(&x->file)) {
+		errno = EBADF;
 		return false;
-	fill_page_cache(x->fd, from, size);
-	if (mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, x->fd, (off_t)from) == MAP_FAILED)
+	}
+	if (!reserve_disk(fd, from, size))
+		return false;
+	fill_page_cache(fd, from, size);
+	if (mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)from) == MAP_FAILED)
 		return false;
 	if (fault_in(at, size))
 		return true;
@@ -214,8 +221,10 @@ static bool grow_locked(struct sb_extent *x)
 
 		if (x->mapped_bytes + size > whole)
 			size = (whole - x->mapped_bytes + page - 1) & ~(page - 1);
-		if (!map_more(x, x->mapped_bytes, size))
+		if (!map_more(x, x->mapped_bytes, size)) {
+			x->error = errno;
 			continue;
+		}
 		x->mapped_bytes += size;
 		ready = chunks_in(x, x->mapped_bytes);
 		if (ready > atomic_load(&x->total_chunks))
@@ -228,16 +237,32 @@ static bool grow_locked(struct sb_extent *x)
 	return false;
 }
 
+bool sb_extent_is_asked(const struct sb_extent *x)
+{
+	return atomic_load(&x->asked_chunks) >= atomic_load(&x->ready_chunks) &&
+	       atomic_load(&x->asked_chunks);
+}
+
+/* The file is out of this thread's reach, or another thread is at it already, and doing
+ * it here would take as long. */
+static bool wait_for_growth(struct sb_extent *x, uint32_t ready)
+{
+	syscall(SYS_futex, &x->ready_chunks, FUTEX_WAIT_PRIVATE, ready, &grow_patience, NULL, 0);
+	return atomic_load(&x->ready_chunks) != ready;
+}
+
 bool sb_extent_grow(struct sb_extent *x)
 {
 	uint32_t ready = atomic_load(&x->ready_chunks);
 	bool grown;
 
-	if (atomic_exchange_explicit(&x->grow_lock, 1, memory_order_acquire)) {
-		/* Somebody is at it, and doing it ourselves would take as long. */
-		syscall(SYS_futex, &x->ready_chunks, FUTEX_WAIT_PRIVATE, ready, &grow_patience, NULL, 0);
-		return atomic_load(&x->ready_chunks) != ready;
+	if (!sb_descriptor_in_reach(&x->file)) {
+		atomic_store(&x->asked_chunks, ready);
+		sb_keeper_ring();
+		return wait_for_growth(x, ready);
 	}
+	if (atomic_exchange_explicit(&x->grow_lock, 1, memory_order_acquire))
+		return wait_for_growth(x, ready);
 	grown = grow_locked(x);
 	atomic_store_explicit(&x->grow_lock, 0, memory_order_release);
 	syscall(SYS_futex, &x->ready_chunks, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);

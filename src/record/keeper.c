@@ -1,8 +1,9 @@
-/* The helper thread of a session: keeps mapped room ahead of the writers, gives
- * pages back behind them, leaves a sign of life and a clock anchor. */
+/* The helper thread of a session: does what touches files, keeps mapped room ahead of
+ * the writers, gives pages back behind them, leaves a sign of life and a clock anchor. */
 #include "record/recorder.h"
 
 #include "record/clock.h"
+#include "record/errand.h"
 #include "record/lane.h"
 
 #include <linux/futex.h>
@@ -38,7 +39,9 @@ static void grow_ahead(struct sb_extent *x)
 		uint64_t want = used / 4;
 
 		want = want < AHEAD_LEAST ? AHEAD_LEAST : want > AHEAD_MOST ? AHEAD_MOST : want;
-		if (used < AHEAD_LEAST / 4 || ready - used >= want || !sb_extent_grow(x))
+		if (!sb_extent_is_asked(x) && (used < AHEAD_LEAST / 4 || ready - used >= want))
+			return;
+		if (!sb_extent_grow(x))
 			return;
 	}
 }
@@ -70,44 +73,77 @@ static void write_anchor(void)
 	sb_put(SB_LANE_KEEP, SB_ANCHOR, 0, (uint64_t[]){ a.ticks, a.mono_ns, a.real_ns, a.width_ns }, 4);
 }
 
+static void beat_once(struct sb_extent *x, unsigned beats)
+{
+	grow_ahead(x);
+	drop_behind(x);
+	__atomic_store_n(&sb_header()->heartbeat_ticks, sb_clock_ticks(), __ATOMIC_RELEASE);
+	__atomic_store_n(&sb_header()->chunk_count, atomic_load(&x->next_chunk), __ATOMIC_RELAXED);
+	if (beats % BEATS_PER_ANCHOR == 0)
+		write_anchor();
+}
+
 static void *keep(void *unused)
 {
-	struct sb_extent *x = &REC->extent;
 	uint64_t cpu_ns = 0;
 
 	prctl(PR_SET_NAME, "strobe-keeper");
-	for (unsigned beats = 1; !atomic_load(&REC->keeper_quit); beats++) {
+	sb_descriptor_table_make();
+	for (unsigned beats = 1;;) {
 		uint64_t now_cpu_ns;
 
 		atomic_store(&REC->keeper_bell, 0);
-		grow_ahead(x);
-		drop_behind(x);
-		__atomic_store_n(&sb_header()->heartbeat_ticks, sb_clock_ticks(), __ATOMIC_RELEASE);
-		__atomic_store_n(&sb_header()->chunk_count, atomic_load(&x->next_chunk), __ATOMIC_RELAXED);
-		if (beats % BEATS_PER_ANCHOR == 0)
-			write_anchor();
+		sb_errand_serve();
+		if (atomic_load(&REC->keeper_quit))
+			break;
+		if (atomic_load(&REC->keeper_beats))
+			beat_once(&REC->extent, beats++);
 		now_cpu_ns = thread_cpu_ns();
 		sb_session_add_own_cpu(now_cpu_ns - cpu_ns);
 		cpu_ns = now_cpu_ns;
-		if (!atomic_load(&REC->keeper_quit))
-			syscall(SYS_futex, &REC->keeper_bell, FUTEX_WAIT_PRIVATE, 0, &beat, NULL, 0);
+		syscall(SYS_futex, &REC->keeper_bell, FUTEX_WAIT_PRIVATE, 0, &beat, NULL, 0);
 	}
+	sb_descriptor_table_leave();
 	return NULL;
+}
+
+/* The helper takes no signal of the program's, but faults must stay its own. */
+static void block_signals(sigset_t *old)
+{
+	sigset_t most;
+
+	sigfillset(&most);
+	sigdelset(&most, SIGBUS);
+	sigdelset(&most, SIGSEGV);
+	pthread_sigmask(SIG_SETMASK, &most, old);
 }
 
 void sb_keeper_start(void)
 {
-	sigset_t all, old;
+	sigset_t old;
 	pthread_attr_t attr;
 
+	if (REC->keeper_runs)
+		return;
 	atomic_store(&REC->keeper_quit, 0);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	atomic_store(&REC->keeper_beats, false);
+	block_signals(&old);
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 256 * 1024);
+	pthread_attr_setstacksize(&attr, 512 * 1024);
 	REC->keeper_runs = pthread_create(&REC->keeper, &attr, keep, NULL) == 0;
 	pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static int set_beats(void *on)
+{
+	atomic_store(&REC->keeper_beats, *(bool *)on);
+	return 0;
+}
+
+void sb_keeper_beat(bool on)
+{
+	sb_errand_run(set_beats, &on);
 }
 
 void sb_keeper_stop(void)

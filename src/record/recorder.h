@@ -9,6 +9,7 @@
 #include "base/folder.h"
 #include "format/wire.h"
 #include "record/copies.h"
+#include "record/descriptor.h"
 #include "record/settings.h"
 
 #include <pthread.h>
@@ -52,7 +53,8 @@ enum sb_writer_state { SB_WRITER_FREE = 0, SB_WRITER_LIVE = 1, SB_WRITER_ENDED =
 
 /* The mapped file of one session. */
 struct sb_extent {
-	int fd;
+	struct sb_descriptor file;
+	int error; /* errno of what stopped the growing */
 	char *base;
 	size_t reserved_bytes;
 	uint32_t chunk_bytes;
@@ -64,11 +66,22 @@ struct sb_extent {
 	uint32_t *next_of; /* per chunk: the same writer's next HOT chunk */
 	size_t next_of_bytes;
 	_Atomic uint32_t grow_lock;
+	_Atomic uint32_t asked_chunks; /* somebody needs more than these to be ready */
 	bool closed; /* under grow_lock */
 	size_t mapped_bytes; /* under grow_lock */
 	uint64_t dropped_bytes; /* keeper only: pages given back up to here */
 	_Atomic uint32_t recycled; /* chunks reused since pages were last given back */
 };
+
+/* One at a time: see errand.h. */
+struct sb_errand {
+	_Atomic uint32_t state; /* enum sb_errand_state; futex word */
+	int (*run)(void *argument);
+	void *argument;
+	int result;
+	char message[768];
+};
+enum sb_errand_state { SB_ERRAND_NONE = 0, SB_ERRAND_TAKEN = 1, SB_ERRAND_ASKED = 2, SB_ERRAND_DONE = 3 };
 
 enum sb_recorder_state {
 	SB_IDLE = 0,
@@ -80,6 +93,7 @@ enum sb_recorder_state {
 
 #define SB_WRITERS_MAX 8192u
 #define SB_COPIES_MAX 32u
+#define SB_TABLES_MAX 8u
 
 struct sb_recorder {
 	_Atomic uint32_t state;
@@ -109,6 +123,9 @@ struct sb_recorder {
 	bool keeper_runs;
 	_Atomic uint32_t keeper_bell; /* futex word */
 	_Atomic uint32_t keeper_quit;
+	_Atomic bool keeper_beats; /* the session is open: grow, give back, leave signs of life */
+	_Atomic pid_t own_tables[SB_TABLES_MAX]; /* threads with descriptors of their own */
+	struct sb_errand errand;
 	_Atomic(void (*)(void)) step_hook;
 	_Atomic(void (*)(void)) closing[SB_COPIES_MAX]; /* see sb_session_on_close() */
 };
@@ -123,9 +140,12 @@ struct sb_writer *sb_writer_here(void);
 extern _Thread_local struct sb_writer *sb_here __attribute__((tls_model("initial-exec")));
 
 /* ---- extent.c ---- */
-int sb_extent_open(struct sb_extent *x, int fd, uint64_t budget_bytes);
+/* Takes the file over, also when it fails. */
+int sb_extent_open(struct sb_extent *x, const struct sb_descriptor *file, uint64_t budget_bytes);
 void sb_extent_close(struct sb_extent *x); /* writers may still hold addresses */
-bool sb_extent_grow(struct sb_extent *x); /* or waits a little for whoever does it now */
+bool sb_extent_grow(struct sb_extent *x); /* or waits a little for the thread that does it */
+/* What was asked for and is not there yet: for the thread that may touch the file. */
+bool sb_extent_is_asked(const struct sb_extent *x);
 /* index + 1, or 0. first: a writer's first chunk of the lane. */
 uint32_t sb_chunk_take(struct sb_extent *x, enum sb_lane lane, bool first);
 struct sb_chunk_header *sb_chunk_at(const struct sb_extent *x, uint32_t chunk);
@@ -162,9 +182,14 @@ void sb_names_write_all(void);
 bool sb_name_write(uint32_t id);
 
 /* ---- keeper.c: the helper thread ---- */
-void sb_keeper_start(void);
+void sb_keeper_start(void); /* once; where no thread can be had, errands run where they are asked */
 void sb_keeper_stop(void);
+void sb_keeper_beat(bool on); /* from now on; nothing is under way when it returns */
 void sb_keeper_ring(void);
+
+/* ---- errand.c ---- */
+void sb_errand_serve(void); /* does what is asked, on the helper thread */
+void sb_errand_forget(void); /* in a forked child */
 
 /* ---- session.c ---- */
 void sb_session_open_armed(void); /* the first event of an armed process */

@@ -8,6 +8,8 @@
 #include "format/run_keys.h"
 #include "format/spool.h"
 #include "record/clock.h"
+#include "record/descriptor.h"
+#include "record/errand.h"
 #include "record/header.h"
 #include "record/lane.h"
 #include "record/module.h"
@@ -69,6 +71,8 @@ static void say(const char *what)
 	char line[900];
 	int n = snprintf(line, sizeof line, "strobe: %s; running unrecorded\n", what);
 
+	if (!sb_descriptor_stderr_is_safe(STDERR_FILENO))
+		return;
 	if (n > 0 && write(STDERR_FILENO, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1) < 0)
 		return;
 }
@@ -151,33 +155,46 @@ static void catch_sigterm(bool on)
 
 /* ---- opening -------------------------------------------------------------- */
 
-static int open_file_in(int folder, const char *run_dir, const char *file_name, int *out_fd)
+/* Where the file of a session goes; one errand opens it. */
+struct opening {
+	const struct sb_settings *settings;
+	const char *run_dir;
+	const char *file_name;
+	uint32_t main_tid;
+};
+
+static int create_file(int folder, const struct opening *o, bool spooled, struct sb_descriptor *out)
 {
+	int fd, err;
+
 	REC->spool_path[0] = 0;
 	REC->run_folder = sb_folder_of(folder);
-	if (sb_rundir_needs_spool(run_dir))
-		return sb_spool_open(
-			folder, run_dir, file_name, REC->spool_path, sizeof REC->spool_path, out_fd);
-	*out_fd = sb_folder_create(folder, file_name, 0600);
-	return *out_fd < 0 ? sb_fail_errno("cannot write '%s'", REC->file_path) : 0;
+	if (!spooled) {
+		fd = sb_folder_create(folder, o->file_name, 0600);
+		return sb_descriptor_adopt(out, fd) ? 0 : sb_fail_errno("cannot write '%s'", REC->file_path);
+	}
+	err = sb_spool_open(folder, o->run_dir, o->file_name, REC->spool_path, sizeof REC->spool_path, &fd);
+	if (err)
+		return err;
+	return sb_descriptor_adopt(out, fd) ? 0 : sb_fail_errno("cannot write '%s'", REC->spool_path);
 }
 
-static int open_file(const char *run_dir, const char *file_name, int *out_fd)
+static int open_file(const struct opening *o, bool spooled, struct sb_descriptor *out)
 {
 	int folder, err;
 
-	if ((size_t)snprintf(REC->file_path, sizeof REC->file_path, "%s/%s", run_dir, file_name) >=
+	if ((size_t)snprintf(REC->file_path, sizeof REC->file_path, "%s/%s", o->run_dir, o->file_name) >=
 		sizeof REC->file_path)
-		return sb_fail(STROBE_EINVAL, "the folder name is too long: '%.80s...'", run_dir);
-	if (run_dir != REC->run_dir)
+		return sb_fail(STROBE_EINVAL, "the folder name is too long: '%.80s...'", o->run_dir);
+	if (o->run_dir != REC->run_dir)
 		REC->run_folder = (struct sb_folder){ 0, 0 };
-	folder = sb_folder_reopen(run_dir, &REC->run_folder);
+	folder = sb_folder_reopen(o->run_dir, &REC->run_folder);
 	if (folder < 0 && errno == EPERM)
 		return sb_fail(STROBE_EPERM, "the run folder '%s' is not your own, or others may write to it",
-			run_dir);
+			o->run_dir);
 	if (folder < 0)
-		return sb_fail_errno("cannot open the run folder '%s'", run_dir);
-	err = open_file_in(folder, run_dir, file_name, out_fd);
+		return sb_fail_errno("cannot open the run folder '%s'", o->run_dir);
+	err = create_file(folder, o, spooled, out);
 	close(folder);
 	return err;
 }
@@ -196,23 +213,38 @@ static void discard_file(const char *run_dir, const char *file_name)
 	close(folder);
 }
 
-/* The new extent replaces the old one only when it is whole: somebody late may
+/* The new extent replaces the old one only when it is whole: a late thread may
  * still look at the old one's header. */
-static int open_extent(const char *run_dir, const char *file_name, uint64_t budget_bytes)
+static int open_extent(const struct opening *o, bool spooled)
 {
 	struct sb_extent fresh;
-	int fd, err = open_file(run_dir, file_name, &fd);
+	struct sb_descriptor file;
+	int err = open_file(o, spooled, &file);
 
 	if (err)
 		return err;
-	err = sb_extent_open(&fresh, fd, budget_bytes);
+	err = sb_extent_open(&fresh, &file, o->settings->max_trace_bytes);
 	if (err) {
 		sb_extent_close(&fresh);
-		discard_file(run_dir, file_name);
+		discard_file(o->run_dir, o->file_name);
 		return err;
 	}
 	REC->extent = fresh;
-	atomic_store_explicit(&REC->header, (struct sb_file_header *)fresh.base, memory_order_release);
+	return 0;
+}
+
+static int open_on_disk(void *opening)
+{
+	const struct opening *o = opening;
+	int err = open_extent(o, sb_rundir_needs_spool(o->run_dir));
+	struct sb_file_header *header;
+
+	if (err)
+		return err;
+	header = (struct sb_file_header *)REC->extent.base;
+	sb_header_fill(header, REC->extent.chunk_bytes, o->settings, o->run_dir);
+	header->main_tid = o->main_tid;
+	atomic_store_explicit(&REC->header, header, memory_order_release);
 	return 0;
 }
 
@@ -244,15 +276,18 @@ static void start_modules(void)
 
 int sb_session_open(const struct sb_settings *settings, const char *run_dir, const char *file_name)
 {
+	struct opening opening = { settings, run_dir, file_name, (uint32_t)gettid() };
 	int err;
 
 	sb_clock_init();
 	sb_names_init();
 	atomic_store(&REC->state, SB_OPENING);
+	sb_keeper_start();
 	err = make_canary();
 	if (!err)
-		err = open_extent(run_dir, file_name, settings->max_trace_bytes);
+		err = sb_errand_run(open_on_disk, &opening);
 	if (err) {
+		sb_keeper_stop();
 		atomic_store(&REC->state, SB_IDLE);
 		sb_mode_set(0);
 		return err;
@@ -261,7 +296,6 @@ int sb_session_open(const struct sb_settings *settings, const char *run_dir, con
 		REC->settings = *settings;
 	if (run_dir != REC->run_dir)
 		snprintf(REC->run_dir, sizeof REC->run_dir, "%s", run_dir);
-	sb_header_fill(sb_header(), REC->extent.chunk_bytes, settings, run_dir);
 	atomic_store(&REC->file_writer_count, 0);
 	atomic_store(&REC->schema_count, 0);
 	atomic_store(&REC->track_count, 0);
@@ -270,7 +304,7 @@ int sb_session_open(const struct sb_settings *settings, const char *run_dir, con
 	sb_mode_set(1);
 	sb_names_write_all();
 	write_settings(settings);
-	sb_keeper_start();
+	sb_keeper_beat(true);
 	start_modules();
 	if (REC->spool_path[0])
 		catch_sigterm(true);
@@ -351,12 +385,16 @@ static int make_run_dir(void)
 	return 0;
 }
 
-/* settings are loaded; decides on the folder and opens. */
-static int open_configured(void)
-{
-	const char *given = getenv("STROBE_RUN_DIR");
-	bool made = false;
+/* Where a session goes that the program did not say: one errand looks it up. */
+struct place {
 	char file_name[64];
+	bool made; /* the folder */
+};
+
+static int choose_place(void *place)
+{
+	struct place *p = place;
+	const char *given = secure_getenv("STROBE_RUN_DIR");
 	int err = 0;
 
 	if (!REC->settings.name[0])
@@ -368,27 +406,67 @@ static int open_configured(void)
 	} else if (!REC->forked) { /* a forked child shares its parent's folder */
 		REC->file_count = 0;
 		err = make_run_dir();
-		made = !err;
+		p->made = !err;
 	}
+	if (!err)
+		next_file_name(p->file_name, sizeof p->file_name);
+	return err;
+}
+
+static int discard_folder(void *path)
+{
+	sb_rundir_discard(path, &REC->run_folder);
+	return 0;
+}
+
+/* settings are loaded; decides on the folder and opens. */
+static int open_configured(void)
+{
+	struct place place = { .made = false };
+	int err = sb_errand_run(choose_place, &place);
+
+	if (!err)
+		err = sb_session_open(&REC->settings, REC->run_dir, place.file_name);
+	if (err && place.made) {
+		char message[700];
+
+		snprintf(message, sizeof message, "%s", sb_error_message());
+		sb_errand_run(discard_folder, REC->run_dir);
+		sb_fail(err, "%s", message);
+	}
+	return err;
+}
+
+static int load_settings(void *options)
+{
+	return sb_settings_load(&REC->settings, options);
+}
+
+/* The helper does what touches files; without a session it goes again. */
+static int load_and_open(const struct strobe_options *opts, bool loaded)
+{
+	int err = 0;
+
+	sb_keeper_start();
+	if (!loaded)
+		err = sb_errand_run(load_settings, (void *)opts);
+	if (!err)
+		err = open_configured();
 	if (err)
-		return err;
-	next_file_name(file_name, sizeof file_name);
-	err = sb_session_open(&REC->settings, REC->run_dir, file_name);
-	if (err && made)
-		sb_rundir_discard(REC->run_dir, &REC->run_folder);
+		sb_keeper_stop();
 	return err;
 }
 
 static bool disabled_by_environment(void)
 {
-	const char *enabled = getenv("STROBE_ENABLED");
+	const char *enabled = secure_getenv("STROBE_ENABLED");
 
 	return enabled && sb_setting_is_false(enabled);
 }
 
 static bool enabled_by_environment(void)
 {
-	const char *enabled = getenv("STROBE_ENABLED");
+	const char *enabled = secure_getenv("STROBE_ENABLED");
 
 	return enabled && sb_setting_is_true(enabled);
 }
@@ -418,9 +496,7 @@ static int start_locked(const struct strobe_options *opts)
 			strobe_tag(&opts->tags[i]);
 		return 0;
 	}
-	err = sb_settings_load(&REC->settings, opts);
-	if (!err)
-		err = open_configured();
+	err = load_and_open(opts, false);
 	if (!err)
 		REC->explicit_start = true;
 	else if (was_armed && atomic_load(&REC->state) == SB_OPENING)
@@ -466,9 +542,7 @@ void sb_session_open_armed(void)
 
 	if (!atomic_compare_exchange_strong(&REC->state, &armed, SB_OPENING))
 		return;
-	err = REC->forked ? 0 : sb_settings_load(&REC->settings, NULL);
-	if (!err)
-		err = open_configured();
+	err = load_and_open(NULL, REC->forked);
 	if (err) {
 		atomic_store(&REC->state, SB_IDLE);
 		sb_mode_set(0);
@@ -486,6 +560,9 @@ void sb_session_forked(void)
 	/* One thread, no keeper; the parent's mapping stays where it is, unused. */
 	memcpy(&REC->control, &fresh, sizeof fresh);
 	REC->keeper_runs = false;
+	sb_errand_forget();
+	for (uint32_t i = 0; i < SB_TABLES_MAX; i++)
+		atomic_store(&REC->own_tables[i], 0);
 	REC->forked = was_recording; /* then it shares its parent's folder */
 	REC->explicit_start = false;
 	REC->file_count = 0;
@@ -523,28 +600,39 @@ static void stop_modules(void)
 	}
 }
 
+static int close_on_disk(void *unused)
+{
+	sb_extent_close(&REC->extent);
+	return 0;
+}
+
+static int move_spool(void *unused)
+{
+	return sb_spool_move(
+		REC->spool_path, REC->run_dir, &REC->run_folder, strrchr(REC->file_path, '/') + 1);
+}
+
 int sb_session_close(void)
 {
-	const char *file_name;
 	struct sb_anchor end;
 	int err = 0;
 
 	sb_clock_anchor(&end); /* what we wait for from here on is not the program's time */
 	stop_modules();
-	sb_keeper_stop();
+	sb_keeper_beat(false);
 	sb_mode_set(0);
 	atomic_store(&REC->state, SB_CLOSING);
 	sb_writers_quiesce();
 	sb_writers_poison();
 	sb_header_finish(sb_header(), &end, atomic_load(&REC->extent.next_chunk));
-	sb_extent_close(&REC->extent);
+	sb_errand_run(close_on_disk, NULL);
 	atomic_fetch_add(&REC->session, 1);
 	atomic_store(&REC->state, SB_IDLE);
 	if (REC->spool_path[0]) {
 		catch_sigterm(false);
-		file_name = strrchr(REC->file_path, '/') + 1;
-		err = sb_spool_move(REC->spool_path, REC->run_dir, &REC->run_folder, file_name);
+		err = sb_errand_run(move_spool, NULL);
 	}
+	sb_keeper_stop();
 	return err;
 }
 
@@ -604,6 +692,7 @@ __attribute__((constructor)) static void library_loaded(void)
 {
 	uint32_t slot, idle = SB_IDLE;
 
+	sb_descriptor_remember_stderr();
 	stay_loaded();
 	sb_copies_join();
 	slot = atomic_fetch_add(&REC->copy_count, 1);

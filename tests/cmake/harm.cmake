@@ -1,0 +1,15 @@
+# Harm: programs that treat the recorder badly, and must not be harmed by it.
+function(harm_program name)
+  add_executable(harm_${name} ${CMAKE_SOURCE_DIR}/tests/harm/${name}.c)
+  target_link_libraries(harm_${name} PRIVATE everything)
+  set_target_properties(harm_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endfunction()
+foreach(name descriptors talk)
+  harm_program(${name})
+endforeach()
+
+file(GLOB harm_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/harm/test_*.py)
+foreach(source ${harm_tests})
+  get_filename_component(name ${source} NAME_WE)
+  strobe_pytest(harm/${name} harm/${name}.py 600)
+endforeach()

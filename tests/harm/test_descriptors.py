@@ -1,0 +1,80 @@
+"""The recorder holds no descriptor that the program could take (H1)."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+from conftest import BUILD, LIMIT_S, quiet_environment, report
+
+ROUNDS = {"own": 10000, "shared": 2000}
+
+
+@pytest.mark.parametrize("table", ["own", "shared"])
+def test_a_program_that_closes_everything_keeps_its_files(harm, tmp_path, table):
+    """At random moments, while sessions open, grow and close. The monitors sample too where
+    they have a table of their own; docs/harmless.md says what is left where not."""
+    env = {"STROBE_CPU_MONITOR_INTERVAL": "0.01"} if table == "own" else {"STROBE_MONITOR": "0"}
+    ran = harm("descriptors", tmp_path, ROUNDS[table], 7, table, env=env)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "every byte is there" in ran.stdout
+
+
+def closing(*numbers):
+    def close():
+        for number in numbers:
+            os.close(number)
+    return close
+
+
+def zones(run, name):
+    stages = report(run)["stage_analysis"]["stages"]
+    return sum(s["count"] for s in stages if s["name"] == name)
+
+
+@pytest.mark.parametrize("closed", [(1,), (2,), (1, 2), (0, 1, 2)])
+def test_started_with_standard_streams_closed(harm, tmp_path, closed):
+    """The recording is no standard stream: what the program prints goes nowhere."""
+    ran = harm("talk", tmp_path / "runs", preexec_fn=closing(*closed), capture_output=False,
+               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert ran.returncode == 0
+    assert zones(tmp_path / "runs" / "last", "z") == 100
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+def test_a_file_that_became_a_standard_stream_holds_the_programs_words_alone(harm, tmp_path, closed):
+    """Also when strobe has something to say: here its folder cannot be made."""
+    (tmp_path / "runs").write_text("a file, no folder")
+    harm("talk", tmp_path / "runs", tmp_path / "own", preexec_fn=closing(closed), capture_output=False,
+         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    text = (tmp_path / "own").read_text()
+    assert text.endswith("end\n")
+    words = [line for line in text.splitlines() if not line.startswith("descriptors of strobe")]
+    assert len(words) == 101 and all("of the program" in word for word in words[:-1])
+
+
+def test_the_program_sees_no_descriptor_of_strobe(harm, tmp_path):
+    ran = harm("talk", tmp_path / "runs")
+    assert "descriptors of strobe: 0 during, 0 after" in ran.stdout
+
+
+def test_python_that_closes_a_range_keeps_its_file(tmp_path):
+    script = tmp_path / "daemon.py"
+    script.write_text("""
+import os, strobe
+with strobe.section("a"):
+    pass
+os.closerange(3, 256)
+with open("result.bin", "wb") as f:
+    f.write(b"A" * (6 << 20))
+    f.flush()
+    for i in range(120000):
+        with strobe.section("work"):
+            pass
+    strobe.stop()
+    f.write(b"end")
+""")
+    subprocess.run([sys.executable, str(script)], cwd=tmp_path, check=True, timeout=LIMIT_S,
+                   env=quiet_environment(STROBE_ENABLED="1", PYTHONPATH=str(BUILD / "python")))
+    assert (tmp_path / "result.bin").read_bytes() == b"A" * (6 << 20) + b"end"
+    assert zones(tmp_path / "strobe-runs" / "last", "work") == 120000
