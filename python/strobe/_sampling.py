@@ -24,10 +24,14 @@ def start(hz):
 
 
 def from_environment():
+    """Opens the session that `strobe run` has prepared, on this thread: the program may record nothing else."""
     try:
-        start(float(os.environ.get("STROBE_SAMPLE_HZ") or 0))
+        hz = float(os.environ.get("STROBE_SAMPLE_HZ") or 0)
     except ValueError:
-        pass
+        return
+    if hz > 0:
+        native.role_recorded(0)
+    start(hz)
 
 
 def _run():

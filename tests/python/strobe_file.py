@@ -49,6 +49,7 @@ class Recording:
             data = file.read()
         assert data[:8] == b"STROBE\r\n"
         self.version, header_bytes, chunk_bytes = struct.unpack_from("<III", data, 8)
+        self.pid, _, self.main_tid = struct.unpack_from("<III", data, 64)
         self.lost = struct.unpack_from("<%dQ" % LOST_REASONS, data, LOST_AT)
         chunks = collections.defaultdict(list)
         for at in range(header_bytes, len(data) - chunk_bytes + 1, chunk_bytes):

@@ -2,10 +2,12 @@
 import os
 import subprocess
 import sys
+import textwrap
 
 import pytest
 
 import strobe
+import strobe_file
 from conftest import run_program
 
 PACKAGE = os.path.dirname(os.path.abspath(strobe.__file__))
@@ -296,6 +298,40 @@ def test_stages_in_the_script_itself(hooked, module):
     recording, = done.recordings
     assert without_imports(recording) == {("encode",): 2, ("VAE decode",): 2} and done.stderr == ""
     assert recording.named("VAE decode")[0].code == "4c"
+
+
+def test_stages_in_a_script_that_imports_something_large(hooked, tmp_path):
+    (tmp_path / "heavy.py").write_text("def f(): pass\nfor _ in range(300000): f()\n")
+    done = hooked("import heavy\n" + textwrap.dedent(SCRIPT), path=str(tmp_path),
+                  env={"STROBE_STAGES": "program:encode=4b encode;__main__:VAE.decode=4c VAE decode"})
+    assert without_imports(done.recordings[0]) == {("encode",): 2, ("VAE decode",): 2} and done.stderr == ""
+
+
+def test_stages_that_the_script_defines_after_much_work_are_found_soon(hooked):
+    done = hooked("""
+        def f(): pass
+        for _ in range(100000): f()
+        def late(): pass
+        while not hasattr(late, "__wrapped__"):
+            pass
+        late()
+        import builtins, sys
+        assert sys.gettrace() is None and type(builtins.__import__).__name__ == "builtin_function_or_method"
+    """, env={"STROBE_STAGES": "program:late=late"})
+    assert without_imports(done.recordings[0]) == {("late",): 1} and done.stderr == ""
+
+
+def test_stages_of_a_module_run_with_m(tmp_path):
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "tool.py").write_text(textwrap.dedent(SCRIPT))
+    (tmp_path / "run").mkdir()
+    done = subprocess.run([sys.executable, "-m", "pkg.tool"], cwd=tmp_path, stderr=subprocess.PIPE, text=True, check=True,
+                          env=dict(os.environ, STROBE_ENABLED="1", STROBE_RUN_DIR=str(tmp_path / "run"), PYTHONPATH=HOOK,
+                                   STROBE_STAGES="pkg.tool:encode=4b encode"))
+    done.recordings = strobe_file.read(str(tmp_path / "run"))
+    assert without_imports(done.recordings[0]) == {("encode",): 2} and done.stderr == ""
 
 
 def test_a_stage_name_may_hold_what_separates_stages(hooked):

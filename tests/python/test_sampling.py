@@ -1,8 +1,10 @@
 """Sampled Python stacks."""
+import os
 import struct
 import threading
 import types
 
+import strobe
 import strobe_file
 from strobe import _sampling
 from strobe._core import native
@@ -66,6 +68,24 @@ def test_a_program_under_sampling_has_its_own_stacks(program):
                 sum(range(1000))
     """)
     assert done.recordings[0].records[strobe_file.STACK]
+
+
+def test_a_program_that_records_nothing_else_is_sampled(program, tmp_path):
+    """As `strobe run --sample=100` starts it: no import of a package, no section."""
+    run_dir = tmp_path / "runs" / "run-1"
+    run_dir.mkdir(parents=True)
+    done = program("""
+        import sys
+        seen = sys.modules["strobe._sampling"]._functions
+        def work():
+            while not any(code.co_name == "work" for code, _ in list(seen.values())):
+                sum(range(1000))
+        work()
+    """, env={"STROBE_ENABLED": "1", "STROBE_RUN_DIR": str(run_dir), "STROBE_SAMPLE_HZ": "500",
+              "PYTHONPATH": os.path.join(os.path.dirname(strobe.__file__), "hook")})
+    names = {name for _, frames in stacks(done.recordings[0]) for name, _ in frames}
+    assert "program.work" in names
+    assert done.recordings[0].main_tid == done.recordings[0].pid  # the program's own thread, not the sampler's
 
 
 def test_the_end_of_the_program_is_not_sampled(monkeypatch):

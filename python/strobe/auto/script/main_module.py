@@ -1,12 +1,17 @@
 """The script itself: it is not imported, so nobody says when it has defined what a
 --stage names. Its lines are watched, and only its own, until it has. With
-sys.monitoring (CPython 3.12) nothing else costs anything; before that a trace
-function sees the calls made meanwhile, and gives up after so many."""
+sys.monitoring (CPython 3.12) nothing else costs anything. Before that a trace function
+sees every call, so it is off during imports; a script that calls much else before it
+has defined its functions is looked at now and then instead."""
+import _thread
 import atexit
+import builtins
 import os
 import sys
+import time
 
-CALLS_SEEN = 200000  # by the trace function; then the names are taken for missing
+CALLS_SEEN = 20000  # by the trace function, imports apart; then the script is looked at now and then
+LOOK_EVERY_S = 0.01
 _NAMES = ("__main__", "__mp_main__")  # the second: what a spawned worker calls it
 
 
@@ -39,8 +44,11 @@ class _Traced:
     def __init__(self, look):
         self.look = look
         self.calls = 0
+        self.script = None  # (its module, its stem), once it has begun
 
     def start(self):
+        self.original_import = builtins.__import__
+        builtins.__import__ = self.untraced_import
         sys.settrace(self.on_call)
         atexit.register(self.stop)
         return True
@@ -48,22 +56,42 @@ class _Traced:
     def stop(self):
         if sys.gettrace() == self.on_call:  # not somebody else's by now
             sys.settrace(None)
+        if builtins.__import__ == self.untraced_import:
+            builtins.__import__ = self.original_import
         atexit.unregister(self.stop)
+
+    def untraced_import(self, *args, **kwargs):
+        """An import runs at full speed: nothing in it is the script's."""
+        if sys.gettrace() != self.on_call:  # inside another one, or another thread
+            return self.original_import(*args, **kwargs)
+        sys.settrace(None)
+        try:
+            return self.original_import(*args, **kwargs)
+        finally:
+            if builtins.__import__ == self.untraced_import and sys.gettrace() is None:
+                sys.settrace(self.on_call)
 
     def on_call(self, frame, event, argument):
         self.calls += 1
         if self.calls > CALLS_SEEN:
             self.stop()
+            if self.script is not None:
+                _thread.start_new_thread(self.look_now_and_then, ())
         elif is_main(frame.f_code, frame.f_globals):
             return self.on_line
         return None
 
     def on_line(self, frame, event, argument):
         module = _module_of(frame.f_globals)
-        if event == "return" or module is None or self.look(module, stem_of(frame.f_code.co_filename)):
+        self.script = module, stem_of(frame.f_code.co_filename)
+        if event == "return" or module is None or self.look(*self.script):
             self.stop()
             return None
         return self.on_line
+
+    def look_now_and_then(self):
+        while not self.look(*self.script):
+            time.sleep(LOOK_EVERY_S)
 
 
 class _Monitored:

@@ -61,7 +61,7 @@ def add(text, before_the_script=False):
     _missing(target, "no script was run" if module == "__main__" else "its module was never imported", "?")
     if module != "__main__":
         when_imported(module, lambda found: _wrap(found, target, path, code, name))
-    if target in _pending and "." not in module:
+    if target in _pending:
         _in_main[target] = (module, path, code, name)
         _look_in_script(before_the_script)
 
@@ -76,15 +76,23 @@ def _look_in_script(before_it):
         _watching_main = guard(main_module.watch, _look_in_main)
 
 
+def _names_of(script, stem):
+    """What a stage may call the script: __main__, b for `python b.py`, pkg.b for `python -m pkg.b`."""
+    spec = getattr(script, "__spec__", None)
+    name = getattr(spec, "name", None) or ""
+    return {"__main__", stem, name, name.rpartition(".__main__")[0]} - {""}
+
+
 def _look_in_main(script, stem):
     """Wraps what the script has defined by now; True: there is no more to look for."""
+    names = _names_of(script, stem)
     for target, (module, path, code, name) in list(_in_main.items()):
-        if target not in _pending or module not in ("__main__", stem):
-            del _in_main[target]
+        if target not in _pending or module not in names:
+            _in_main.pop(target, None)
         elif _find(script, path) is not None:
-            del _in_main[target]
+            _in_main.pop(target, None)
             guard(_wrap, script, target, path, code, name)
-        elif module == "__main__":
+        else:
             _missing(target, "the script has no %s" % path)
     return not _in_main
 
