@@ -20,8 +20,8 @@ UNIT = re.compile(
     r"_(s|ms|us|ns|bytes|mb|gb|ratio|percent|count|fps|bps|hz|mhz|w|j|wh|c|per_s|gb_per_s|flops|tflops|px|index|cost|value|id|error)$"
 )
 WORDS = set("count bytes frames blocks steps events zones fps bps index pid tid rank depth per_second line".split())
-# the user's own names: no rule reaches there
-FREE = {"tags", "attributes", "facts", "settings", "timeline"}
+# the user's own names, and reasons with their counts: no rule reaches there
+FREE = {"tags", "attributes", "facts", "settings", "timeline", "drop_reasons"}
 
 
 def numbers(value, key=None, path="$"):

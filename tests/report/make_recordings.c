@@ -261,6 +261,95 @@ static void rich(const char *folder)
 	close_recording(b, 131400 * MS);
 }
 
+/* ---- four steps with every kind of GPU record, sampled functions, a second thread ---- */
+
+static void gpu_record(struct sb_builder *b, enum sb_gpu_kind kind, const char *name, uint64_t launch,
+	uint64_t start, uint64_t took, uint32_t stream, uint64_t bytes)
+{
+	struct sb_builder_gpu g = { .name = sb_builder_name(b, name, NULL),
+		.kind = kind,
+		.flags = kind == SB_GPU_COPY_H2D   ? SB_GPU_PAGEABLE
+			 : kind == SB_GPU_COPY_D2H ? SB_GPU_PINNED
+						   : 0,
+		.start_ns = start,
+		.duration_ns = took,
+		.launch_ns = launch,
+		.launch_tid = 1000,
+		.stream = stream,
+		.bytes = bytes };
+
+	sb_builder_gpu(b, &g);
+}
+
+static uint64_t traced_step(struct sb_builder *b, struct sb_lane_writer *w, uint64_t t, int i)
+{
+	begin(b, w, t, "step", STROBE_ROLE_STEP);
+	attr(b, w, "step", i);
+	begin(b, w, t + MS, "transformer", STROBE_ROLE_FORWARD);
+	for (uint64_t k = 0; k < 3; k++) {
+		uint64_t at = t + MS + k * 20 * MS;
+
+		gpu_record(b, SB_GPU_KERNEL, "flash_fwd_kernel<bf16, 128>", at, at + MS, 9 * MS, 7, 0);
+		gpu_record(b, SB_GPU_KERNEL, "sm90_xmma_gemm_bf16bf16_bf16f32", at + MS, at + 10 * MS, 6 * MS,
+			7, 0);
+		gpu_record(b, SB_GPU_KERNEL, "vectorized_elementwise_kernel", at + 2 * MS, at + 17 * MS,
+			MS / 2, 7, 0);
+	}
+	end(w, t + 62 * MS);
+	begin(b, w, t + 62 * MS, "all_reduce", STROBE_ROLE_COLLECTIVE);
+	gpu_record(b, SB_GPU_KERNEL, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", t + 62 * MS, t + 63 * MS,
+		5 * MS, 13, 0);
+	end(w, t + 69 * MS);
+	gpu_record(b, SB_GPU_SYNC, "cudaStreamSynchronize", t + 69 * MS, t + 69 * MS, 4 * MS, 7, 0);
+	end(w, t += 75 * MS);
+	return t;
+}
+
+static void traced_functions(struct sb_builder *b)
+{
+	uint32_t names[] = { sb_builder_name(b, "scaled_dot_product_attention", NULL),
+		sb_builder_name(b, "forward", NULL), sb_builder_name(b, "generate", NULL) };
+	uint32_t lines[] = { 512, 88, 23 };
+
+	sb_builder_code_file(b, names[0], "torch/nn/functional.py");
+	sb_builder_code_file(b, names[1], "wan/model.py");
+	sb_builder_code_file(b, names[2], "wan_t2v.py");
+	for (uint64_t i = 0; i < 40; i++)
+		sb_builder_stack(b, 60 * MS + i * 10 * MS, 1000, 0, i % 4 ? names : names + 1,
+			i % 4 ? lines : lines + 1, i % 4 ? 3 : 2);
+}
+
+static void traced(const char *folder)
+{
+	struct sb_builder *b = open_recording(folder, "traced");
+	struct sb_lane_writer *w = sb_builder_thread(b, 0, "main"),
+			      *writer = sb_builder_thread(b, 2000, "writer");
+	uint64_t t = 50 * MS;
+
+	sb_builder_meta_string(b, SB_META_SYSTEM, "gpu0.name", "NVIDIA H200");
+	begin(b, w, t, "generate", STROBE_ROLE_GENERATION);
+	attr(b, w, "frames", 16);
+	gpu_record(b, SB_GPU_COPY_H2D, "copy", t, t + MS, 30 * MS, 7, 256 * MIB);
+	gpu_record(b, SB_GPU_MEMSET, "set", t + MS, t + 31 * MS, MS, 7, 64 * MIB);
+	t += 40 * MS;
+	begin(b, w, t, "denoise", 0);
+	for (int i = 0; i < 4; i++)
+		t = traced_step(b, w, t, i);
+	end(w, t);
+	begin(b, w, t, "vae_decode", 0);
+	gpu_record(b, SB_GPU_KERNEL, "cudnn_conv3d_fprop", t, t + 2 * MS, 30 * MS, 7, 0);
+	gpu_record(b, SB_GPU_COPY_D2H, "copy", t + MS, t + 33 * MS, 12 * MS, 7, 96 * MIB);
+	end(w, t += 50 * MS);
+	sb_builder_count(w, SB_NAME_FRAMES, 16);
+	end(w, t);
+	begin(b, writer, t, "write_video", 0);
+	end(writer, t + 30 * MS);
+	sb_builder_snapshot(b, t, "after", 0, 6000 * MIB, 9000 * MIB, 8000 * MIB);
+	sb_builder_lost(b, SB_LOST_CUPTI, 3, 100 * MS, 200 * MS);
+	traced_functions(b);
+	close_recording(b, t + 40 * MS);
+}
+
 static void empty(const char *folder)
 {
 	close_recording(open_recording(folder, "empty"), 0);
@@ -331,6 +420,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	rich(argv[1]);
+	traced(argv[1]);
 	empty(argv[1]);
 	only_zones(argv[1]);
 	only_samples(argv[1]);
