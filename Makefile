@@ -44,7 +44,7 @@ test-real: setup-test configure
 
 fuzz: setup-test configure
 	@cmake --build $(BUILD) --target all fuzzers build_jsonin_fuzz build_import_fuzz
-	@for name in recording packed import jsonin settings; do tests/fuzz/run-bounded $(BUILD) $$name $(MINUTES) || exit; done
+	@for name in recording packed import jsonin settings args; do tests/fuzz/run-bounded $(BUILD) $$name $(MINUTES) || exit; done
 
 accept: setup-test all
 	@STROBE_ACCEPT=1 ctest --test-dir $(BUILD) --output-on-failure -j2 -R '^(cli|compare)/'

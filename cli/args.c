@@ -1,131 +1,186 @@
-/* Parses a command line against a command's option table. */
+/* Parses a command line against a command's option table: getopt_long does the
+ * scanning, the table is the one declaration. */
 #include "args.h"
 
 #include "base/numerals.h"
 #include "record/settings.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option help_option = { "help", 'h', NULL, "show this help", false, false };
+enum { OPTIONS_MAX = 128, FIRST_LONG = 256 }; /* a long option's value is past every letter */
 
-static const struct option *find_long(const struct command *c, const char *name, size_t size)
+static const struct command_option help_option = { "help", 'h', NULL, "show this help", false, false };
+
+/* ---- the table as getopt_long wants it ---- */
+
+struct scanner {
+	const struct command_option *rows[OPTIONS_MAX + 1]; /* "help" is the first */
+	struct option names[OPTIONS_MAX + 1];
+	char letters[3 * OPTIONS_MAX + 3];
+	size_t count;
+};
+
+static int shape_of(const struct command_option *o)
 {
-	if (strlen(help_option.name) == size && !strncmp(name, help_option.name, size))
-		return &help_option;
-	for (const struct option *o = c->options; o && o->name; o++)
-		if (strlen(o->name) == size && !strncmp(o->name, name, size))
-			return o;
+	return !o->arg ? no_argument : o->optional_arg ? optional_argument : required_argument;
+}
+
+static void scanner_add(struct scanner *s, const struct command_option *o)
+{
+	int shape = shape_of(o);
+	size_t end = strlen(s->letters);
+
+	s->rows[s->count] = o;
+	s->names[s->count] = (struct option){ o->name, shape, NULL, FIRST_LONG + (int)s->count };
+	s->count++;
+	if (!o->letter)
+		return;
+	s->letters[end++] = o->letter;
+	memset(s->letters + end, ':', (size_t)shape); /* none, one or two */
+}
+
+static void scanner_init(struct scanner *s, const struct command *command)
+{
+	memset(s, 0, sizeof *s);
+	strcpy(s->letters, "-:"); /* words in their order; a missing value is told apart */
+	scanner_add(s, &help_option);
+	for (const struct command_option *o = command->options; o && o->name && s->count < OPTIONS_MAX; o++)
+		scanner_add(s, o);
+	optind = 0; /* begin anew */
+	opterr = 0;
+}
+
+static const struct command_option *find_letter(const struct scanner *s, int letter)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (letter && s->rows[i]->letter == letter)
+			return s->rows[i];
 	return NULL;
 }
 
-static const struct option *find_letter(const struct command *c, char letter)
+static const struct command_option *find_row(const struct scanner *s, int value)
 {
-	if (letter == help_option.letter)
-		return &help_option;
-	for (const struct option *o = c->options; o && o->name; o++)
-		if (o->letter == letter)
-			return o;
-	return NULL;
+	return value >= FIRST_LONG ? s->rows[value - FIRST_LONG] : find_letter(s, value);
 }
 
-static void give(struct args *args, const struct option *o, const char *value)
+/* ---- what it found ---- */
+
+static int give(struct args *args, const struct command_option *o, const char *value)
 {
-	args->given[args->given_count++] = (struct given){ o, value };
+	if (args->given_count == args->given_capacity) {
+		size_t capacity = args->given_capacity ? 2 * args->given_capacity : 16;
+		struct given *more = realloc(args->given, capacity * sizeof *more);
+
+		if (!more)
+			return complain("no memory");
+		args->given = more;
+		args->given_capacity = capacity;
+	}
+	args->given[args->given_count++] = (struct given){ o, value ? value : "" };
+	return 0;
 }
 
 static int unknown_long(const struct command *c, const char *name, size_t size)
 {
-	const char *names[128], *nearest;
+	const char *names[OPTIONS_MAX], *nearest;
 	char typed[64];
 	size_t count = 0;
 
-	for (const struct option *o = c->options; o && o->name && count < 128; o++)
+	for (const struct command_option *o = c->options; o && o->name && count < OPTIONS_MAX; o++)
 		names[count++] = o->name;
-	snprintf(typed, sizeof typed, "%.*s", (int)size, name);
+	snprintf(typed, sizeof typed, "%.*s", (int)(size < sizeof typed ? size : sizeof typed - 1), name);
 	nearest = sb_setting_nearest_of(typed, names, count);
 	if (nearest)
 		return complain("unknown option '--%s'; did you mean '--%s'?", typed, nearest);
 	return complain("unknown option '--%s'; see 'strobe %s --help'", typed, c->name);
 }
 
-static int parse_long(struct args *args, char **argv, int argc, int *index)
+/* getopt_long takes the beginning of a name for the name: a script that relies on
+ * that breaks when an option is added, so here a name is typed in full. */
+static int check_long(const struct scanner *s, const struct command *c, const char *word)
 {
-	const char *name = argv[*index] + 2;
-	const char *equals = strchr(name, '=');
-	size_t size = equals ? (size_t)(equals - name) : strlen(name);
-	const struct option *o = find_long(args->command, name, size);
+	const char *name = word + 2;
+	size_t size = strcspn(name, "=");
 
-	if (!o)
-		return unknown_long(args->command, name, size);
-	if (!o->arg && equals)
-		return complain("option '--%s' takes no value", o->name);
-	if (o->arg && !equals && !o->optional_arg) {
-		if (*index + 1 >= argc)
-			return complain("option '--%s' needs a value: %s", o->name, o->arg);
-		give(args, o, argv[++*index]);
-		return 0;
-	}
-	give(args, o, equals ? equals + 1 : "");
-	return 0;
+	for (size_t i = 0; i < s->count; i++)
+		if (strlen(s->rows[i]->name) == size && !strncmp(name, s->rows[i]->name, size))
+			return 0;
+	return unknown_long(c, name, size);
 }
 
-static int parse_letters(struct args *args, char **argv, int argc, int *index)
+static int needs_value(const struct scanner *s, int value)
 {
-	for (const char *p = argv[*index] + 1; *p; p++) {
-		const struct option *o = find_letter(args->command, *p);
+	const struct command_option *o = find_row(s, value);
 
-		if (!o)
-			return complain(
-				"unknown option '-%c'; see 'strobe %s --help'", *p, args->command->name);
-		if (!o->arg) {
-			give(args, o, "");
-			continue;
-		}
-		if (p[1] || o->optional_arg) {
-			give(args, o, p + 1);
-		} else if (*index + 1 < argc) {
-			give(args, o, argv[++*index]);
-		} else {
-			return complain("option '-%c' needs a value: %s", *p, o->arg);
-		}
+	if (value >= FIRST_LONG)
+		return complain("option '--%s' needs a value: %s", o->name, o->arg);
+	return complain("option '-%c' needs a value: %s", value, o->arg);
+}
+
+static int refuse(const struct scanner *s, const struct command *c, int value)
+{
+	if (value >= FIRST_LONG)
+		return complain("option '--%s' takes no value", find_row(s, value)->name);
+	return complain("unknown option '-%c'; see 'strobe %s --help'", value, c->name);
+}
+
+/* One result of getopt_long; word is what it was looking at. */
+static int take(struct args *args, const struct scanner *s, int value, const char *word)
+{
+	int err = 0;
+
+	if (value == 1) {
+		args->values[args->count++] = optarg;
 		return 0;
 	}
-	return 0;
+	if (!strncmp(word, "--", 2))
+		err = check_long(s, args->command, word);
+	if (err)
+		return err;
+	if (value == ':')
+		return needs_value(s, optopt);
+	if (value == '?')
+		return refuse(s, args->command, optopt);
+	return give(args, find_row(s, value), optarg);
+}
+
+/* What follows "--", where it ended the options. */
+static void take_rest(struct args *args, int argc, char **argv, int at)
+{
+	if (at < argc && args->command->passes_command) {
+		args->after_dashes = argv + optind;
+		return;
+	}
+	while (optind < argc)
+		args->values[args->count++] = argv[optind++];
 }
 
 int args_parse(struct args *args, const struct command *command, int argc, char **argv)
 {
+	struct scanner scanner;
+	int at, value, err;
+
 	memset(args, 0, sizeof *args);
 	args->command = command;
 	args->values = calloc((size_t)argc + 1, sizeof *args->values);
-	args->given = calloc((size_t)argc * 8 + 8, sizeof *args->given);
-	if (!args->values || !args->given)
+	if (!args->values)
 		return complain("no memory");
-	for (int i = 0; i < argc; i++) {
-		int err = 0;
-
-		if (!strcmp(argv[i], "--")) {
-			if (command->passes_command) {
-				args->after_dashes = argv + i + 1;
-				break;
-			}
-			while (++i < argc)
-				args->values[args->count++] = argv[i];
+	scanner_init(&scanner, command);
+	for (;;) {
+		at = optind ? optind : 1;
+		value = getopt_long(argc, argv, scanner.letters, scanner.names, NULL);
+		if (value == -1)
 			break;
-		}
-		if (!strncmp(argv[i], "--", 2))
-			err = parse_long(args, argv, argc, &i);
-		else if (argv[i][0] == '-' && argv[i][1] && strlen(argv[i]) < 64)
-			err = parse_letters(args, argv, argc, &i);
-		else
-			args->values[args->count++] = argv[i];
+		err = take(args, &scanner, value, argv[at]);
 		if (err)
 			return err;
 	}
+	take_rest(args, argc, argv, at);
 	return 0;
 }
 

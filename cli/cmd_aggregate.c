@@ -19,7 +19,7 @@
 
 #define WORKERS_MAX 16
 
-static const struct option options[] = {
+static const struct command_option options[] = {
 	{ "format", 0, "FORMAT", "text, json or html (text)", false, false },
 	{ "output", 'o', "FILE", "write there instead of standard output", false, false },
 	{ "top", 0, "N", "rows of each table (15)", false, false },

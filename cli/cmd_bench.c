@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option options[] = {
+static const struct command_option options[] = {
 	{ "iterations", 'n', "N", "measured runs of each row (10; with --marks 1)", false, false },
 	{ "warmup", 'w', "N", "runs before them that do not count (1)", false, false },
 	{ "marks", 'm', "NAME",

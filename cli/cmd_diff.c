@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct option options[] = {
+static const struct command_option options[] = {
 	{ "base", 'b', "RUN,RUN...", "several runs of the base, to tell change from noise", false, true },
 	{ "new", 'n', "RUN,RUN...", "several runs of the new side", false, true },
 	{ "fail-above", 'f', "LIMIT", "exit 1 when the total rises more: 5%; or NAME=10%,peak_memory=2%",

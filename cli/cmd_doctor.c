@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct option options[] = {
+static const struct command_option options[] = {
 	{ "json", 0, NULL, "the same as JSON", false, false },
 	{ 0 },
 };

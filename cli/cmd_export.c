@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const struct option options[] = {
+static const struct command_option options[] = {
 	{ "to", 0, "FORMAT", "chrome, perfetto, csv, packed, or clickhouse://HOST:PORT/DB", false, false },
 	{ "output", 'o', "FILE", "where to (default: into the run folder; -: standard output)", false,
 		false },

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const struct option options[] = {
+static const struct command_option options[] = {
 	{ "name", 0, "NAME", "only runs of this name", false, false },
 	{ "metric", 'm', "METRIC", "trend: wall_s, fps, peak_memory..., or a stage's name or code (wall_s)",
 		false, false },

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const struct option options[] = {
+static const struct command_option options[] = {
 	{ "output", 'o', "DIR", "the run folder to make (default: under ./strobe-runs)", false, false },
 	{ "quiet", 'q', NULL, "print the run folder only", false, false },
 	{ 0 },

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct option options[] = {
+static const struct command_option options[] = {
 	{ "format", 'f', "FORMAT", "text (default), json, html, or all of them as files in the run folder",
 		false, false },
 	{ "output", 'o', "FILE", "write there; with --format all: a folder", false, false },

@@ -27,7 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const struct option own_options[] = {
+static const struct command_option own_options[] = {
 	{ "output-dir", 'o', "DIR", "folder that gets the run's folder; default ./strobe-runs", false,
 		false },
 	{ "name", 'n', "NAME", "the run's name; default: the script's or program's", false, false },
@@ -50,7 +50,7 @@ static const struct option own_options[] = {
 };
 #define INNER_RUNS "inner_runs.txt" /* gone again when the run has ended */
 enum { OWN_COUNT = sizeof own_options / sizeof own_options[0] };
-static struct option options[RUN_OPTIONS_MAX];
+static struct command_option options[RUN_OPTIONS_MAX];
 
 __attribute__((constructor)) static void fill_options(void)
 {

@@ -12,7 +12,7 @@
 
 #define DEFAULT_PORT 8077
 
-static const struct option options[] = {
+static const struct command_option options[] = {
 	{ "port", 'p', "N", "listen on this port (8077; 0: any free one)", false, false },
 	{ "address", 'a', "ADDRESS", "listen here (127.0.0.1); anything beyond loopback needs a token", false,
 		false },

@@ -20,7 +20,7 @@
 #define NOW_WINDOW_S 10.0
 enum { COST_FACTOR = 20 }; /* reading takes at most a twentieth of one core */
 
-static const struct option options[] = {
+static const struct command_option options[] = {
 	{ "interval", 'i', "SECONDS", "time between refreshes, 0.1 to 60; default 1", false, false },
 	{ "once", '1', NULL, "print one screen as text and end", false, false },
 	{ "sort", 's', "BY", "order of the stages: tree (default), self or rate", false, false },

@@ -8,7 +8,7 @@
 
 enum { EXIT_OK = 0, EXIT_CHECK = 1, EXIT_USAGE = 2 };
 
-struct option {
+struct command_option {
 	const char *name; /* without the dashes */
 	char letter; /* 0: none */
 	const char *arg; /* "N", "FILE"…; NULL: a switch */
@@ -27,7 +27,7 @@ struct command {
 	const char *examples; /* lines */
 	const char *exit_status; /* of the man page; NULL: the usual 0, 1, 2 */
 	size_t own_option_count; /* options after that are settings; 0: there are none */
-	const struct option *options; /* ends with a NULL name */
+	const struct command_option *options; /* ends with a NULL name */
 	bool passes_command; /* everything after "--" is somebody's command */
 	int (*run)(struct args *args); /* returns the exit code */
 };
@@ -41,10 +41,10 @@ struct args {
 	char **values;
 	char **after_dashes; /* NULL-terminated, what followed "--"; NULL: nothing */
 	struct given {
-		const struct option *option;
+		const struct command_option *option;
 		const char *value;
 	} * given;
-	size_t given_count;
+	size_t given_count, given_capacity;
 };
 
 bool args_has(const struct args *args, const char *name);

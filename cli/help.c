@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void option_label(const struct option *o, char *out, size_t size)
+static void option_label(const struct command_option *o, char *out, size_t size)
 {
 	char letter[8] = "    ";
 
@@ -32,7 +32,7 @@ void help_print_all(void)
 		STROBE_VERSION);
 }
 
-static bool is_first_setting(const struct command *c, const struct option *o)
+static bool is_first_setting(const struct command *c, const struct command_option *o)
 {
 	return c->own_option_count && o == c->options + c->own_option_count;
 }
@@ -58,7 +58,7 @@ void help_print(const struct command *c)
 		printf("\n%s\n", c->description);
 	if (c->options && c->options->name)
 		printf("\noptions:\n");
-	for (const struct option *o = c->options; o && o->name; o++) {
+	for (const struct command_option *o = c->options; o && o->name; o++) {
 		char label[96];
 
 		if (is_first_setting(c, o))
@@ -111,7 +111,7 @@ static void print_man(const struct command *c)
 		roff_section("DESCRIPTION", c->description, true);
 	if (c->options && c->options->name)
 		printf(".SH OPTIONS\n");
-	for (const struct option *o = c->options; o && o->name; o++) {
+	for (const struct command_option *o = c->options; o && o->name; o++) {
 		char label[96];
 
 		if (is_first_setting(c, o))
@@ -172,7 +172,7 @@ static void print_bash(void)
 	printf("' -- \"$cur\")); return; fi\n\tcase ${COMP_WORDS[1]} in\n");
 	for (const struct command *const *c = commands; *c; c++) {
 		printf("\t%s) COMPREPLY=($(compgen -W '--help", (*c)->name);
-		for (const struct option *o = (*c)->options; o && o->name; o++)
+		for (const struct command_option *o = (*c)->options; o && o->name; o++)
 			printf(" --%s", o->name);
 		printf("' -- \"$cur\") $(compgen -f -- \"$cur\"));;\n");
 	}
@@ -187,7 +187,7 @@ static void print_zsh(void)
 	printf("\nelse\n\tcase $words[2] in\n");
 	for (const struct command *const *c = commands; *c; c++) {
 		printf("\t%s) _arguments '--help[show help]'", (*c)->name);
-		for (const struct option *o = (*c)->options; o && o->name; o++)
+		for (const struct command_option *o = (*c)->options; o && o->name; o++)
 			printf(" '--%s%s'", o->name, o->arg ? "=" : "");
 		printf(" '*:file:_files';;\n");
 	}

@@ -81,5 +81,5 @@ int main(int argc, char **argv)
 	command = find_command(argv[1]);
 	if (!command)
 		return complain("there is no command '%s'; 'strobe --help' lists them", argv[1]);
-	return run_command(command, argc - 2, argv + 2);
+	return run_command(command, argc - 1, argv + 1);
 }

@@ -1,7 +1,7 @@
 /* strobe serve in a build without libevent: says so. */
 #include "command.h"
 
-static const struct option options[] = { { 0 } };
+static const struct command_option options[] = { { 0 } };
 
 static int run(struct args *args)
 {

@@ -26,7 +26,7 @@ static bool read_time(const struct args *args, const char *name, bool *out_given
 /* 'strobe export' has a --to of its own: there the end of a part is --until. */
 static const char *end_option(const struct args *args)
 {
-	for (const struct option *o = args->command->options; o && o->name; o++)
+	for (const struct command_option *o = args->command->options; o && o->name; o++)
 		if (!strcmp(o->name, "until"))
 			return "until";
 	return "to";

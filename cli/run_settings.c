@@ -59,11 +59,11 @@ static const char *help_of(const struct sb_setting *t)
 	return text;
 }
 
-size_t run_settings_options(struct option *out, size_t used, size_t limit)
+size_t run_settings_options(struct command_option *out, size_t used, size_t limit)
 {
 	for (const struct sb_setting *t = sb_setting_table; t->key && used + 1 < limit; t++)
 		if (!has_own_flag(t))
-			out[used++] = (struct option){ flag_name(t), 0, argument_of(t), help_of(t),
+			out[used++] = (struct command_option){ flag_name(t), 0, argument_of(t), help_of(t),
 				t->type == SB_SETTING_BOOL, false };
 	return used;
 }

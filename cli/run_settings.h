@@ -8,7 +8,7 @@
 enum { RUN_OPTIONS_MAX = 64 };
 
 /* Appends an option per setting of the table to out, which has `used` entries. */
-size_t run_settings_options(struct option *out, size_t used, size_t limit);
+size_t run_settings_options(struct command_option *out, size_t used, size_t limit);
 /* File, preset, environment, then flags; complains itself. */
 int run_settings_load(
 	const struct args *args, struct sb_settings *out_settings, struct sb_settings_origin *out_origin);

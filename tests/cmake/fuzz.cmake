@@ -16,7 +16,7 @@ else()
   set(fuzz_sources ${sources_base} ${sources_format} ${sources_analyze} ${sources_report})
   list(REMOVE_ITEM fuzz_sources ${STROBE_EXCLUDED_SOURCES})
   set(fuzz_flags -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
-    -fno-strict-aliasing -fwrapv -I${CMAKE_SOURCE_DIR}/include -I${CMAKE_SOURCE_DIR}/src)
+    -fno-strict-aliasing -fwrapv -I${CMAKE_SOURCE_DIR}/include -I${CMAKE_SOURCE_DIR}/src -I${CMAKE_SOURCE_DIR}/cli)
   foreach(definition ${STROBE_FEATURE_DEFINITIONS})
     list(APPEND fuzz_flags -D${definition})
   endforeach()
@@ -61,6 +61,11 @@ else()
   fuzz_objects_of(setting ${settings_sources} ${CMAKE_SOURCE_DIR}/src/record/trace_spec.c ${CMAKE_SOURCE_DIR}/src/record/yaml.c
     ${CMAKE_SOURCE_DIR}/tests/fuzz/settings_fuzz.c)
   fuzzer(settings ${settings_base} ${setting})
+  # The option parser, which asks the settings for the nearest name.
+  list(FILTER setting EXCLUDE REGEX "settings_fuzz")
+  fuzz_objects_of(parsing ${CMAKE_SOURCE_DIR}/cli/args.c ${CMAKE_SOURCE_DIR}/tests/fuzz/args_fuzz.c)
+  fuzzer(args ${settings_base} ${setting} ${parsing})
+  list(APPEND fuzzers args)
 
   # Built by the tests, not by every build: half the sources a second time.
   list(TRANSFORM fuzzers APPEND _fuzz OUTPUT_VARIABLE fuzzer_programs)
