@@ -179,10 +179,9 @@ static void name_of(pid_t pid, char *out, size_t size)
 }
 
 /* Everybody who has ended. What each used is noted before it is gone. */
-static bool reap(struct run_child *child)
+static void reap(struct run_child *child)
 {
 	siginfo_t info;
-	bool main_ended = false;
 
 	for (;;) {
 		char name[32];
@@ -190,15 +189,15 @@ static bool reap(struct run_child *child)
 
 		memset(&info, 0, sizeof info);
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid)
-			return main_ended;
+			return;
 		name_of(info.si_pid, name, sizeof name);
 		sb_tree_reaping(info.si_pid);
 		if (waitpid(info.si_pid, &status, 0) != info.si_pid)
-			return main_ended;
+			return;
 		record_process(info.si_pid, getpid(), false, status, info.si_pid == child->pid ? "" : name);
 		if (info.si_pid == child->pid) {
 			child->status = status;
-			main_ended = true;
+			child->ended = true;
 		} else {
 			child->reaped++;
 		}
@@ -219,6 +218,15 @@ static void kill_all(int signal_number)
 
 	for (uint32_t i = 0; i < count; i++)
 		kill(pids[i], signal_number);
+}
+
+/* To the command; when that has ended, to those it left behind. */
+static void kill_command(const struct run_child *child, int signal_number)
+{
+	if (child->ended)
+		kill_all(signal_number);
+	else
+		kill(child->pid, signal_number);
 }
 
 static void note_left_behind(struct run_child *child)
@@ -260,7 +268,7 @@ static void interrupt(struct run_child *child, struct deadlines *later)
 		kill_all(SIGKILL);
 		return;
 	}
-	kill(child->pid, SIGTERM);
+	kill_command(child, SIGTERM);
 	later->hint_ns = 0;
 	later->kill_ns = grace_ns;
 }
@@ -305,7 +313,7 @@ static void pass_on(struct run_child *child, const siginfo_t *info, struct deadl
 	/* What is typed goes to the whole group; a hang-up to the session's leader
 	 * alone, and that may be us: `ssh -t host strobe run …`. */
 	if (info->si_code != SI_KERNEL || info->si_signo == SIGHUP)
-		kill(child->pid, info->si_signo);
+		kill_command(child, info->si_signo);
 	if (info->si_signo == SIGINT)
 		interrupt(child, later);
 	if (info->si_signo == SIGTERM)
@@ -329,7 +337,6 @@ void run_child_wait(struct run_child *child, bool all)
 {
 	struct deadlines later = { .look_after_ns = LOOK_NS_FIRST,
 		.look_ns = child->look ? sb_mono_ns() + LOOK_NS_FIRST : 0 };
-	bool ended = false;
 
 	for (;;) {
 		struct timespec patience = patience_of(&later);
@@ -339,12 +346,13 @@ void run_child_wait(struct run_child *child, bool all)
 		got = sigtimedwait(&child->watched, &info, &patience);
 		if (got > 0 && got != SIGCHLD)
 			pass_on(child, &info, &later);
-		ended |= reap(child);
-		if (!ended) {
-			meet_deadlines(&later);
+		reap(child);
+		meet_deadlines(&later);
+		if (child->ended)
+			later.look_ns = 0;
+		else
 			look(child, &later);
-		}
-		if (ended && (!all || waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT)))
+		if (child->ended && (!all || waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT)))
 			break;
 	}
 	if (child->killed_by_us)

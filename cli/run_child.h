@@ -9,6 +9,7 @@
 
 struct run_child {
 	pid_t pid;
+	bool ended; /* and waited for: the pid may be another process's by now */
 	int status; /* as wait() tells it */
 	int interrupts; /* Ctrl-C, or SIGINT sent to strobe */
 	bool killed_by_us; /* after a second Ctrl-C */

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/infile.h"
 #include "format/packed.h"
+#include "format/reader_files.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -424,6 +425,7 @@ void sb_reader_close(struct sb_reader *r)
 {
 	if (!r)
 		return;
+	sb_reader_files_remove(r);
 	if (r->fd >= 0)
 		close(r->fd);
 	sb_packed_close(r->packing);
@@ -440,8 +442,8 @@ static bool still_there(struct sb_reader *r, const struct sb_chunk *chunk)
 
 	if (!r->live || r->packed)
 		return true;
-	return sb_read_at(r->fd, &generation, sizeof generation, sb_reader_chunk_offset(r, chunk)) ==
-		       sizeof generation &&
+	return sb_read_at(sb_reader_fd(r), &generation, sizeof generation,
+		       sb_reader_chunk_offset(r, chunk)) == sizeof generation &&
 	       generation == chunk->generation;
 }
 
@@ -451,7 +453,7 @@ const uint64_t *sb_reader_chunk(
 	const struct sb_chunk_header *h = (const struct sb_chunk_header *)buf;
 	uint64_t offset = sb_reader_chunk_offset(r, chunk);
 	size_t have = r->packed ? sb_packed_chunk(r->packing, chunk->index, buf)
-				: sb_read_at(r->fd, buf, r->head.chunk_bytes, offset);
+				: sb_read_at(sb_reader_fd(r), buf, r->head.chunk_bytes, offset);
 
 	if (have < SB_CHUNK_HEADER_BYTES) {
 		sb_reader_damage(

@@ -58,7 +58,9 @@ struct sb_reader {
 	} damage[SB_DAMAGE_KINDS];
 	uint64_t vanished_count; /* chunks folded away while we read */
 	/* private */
-	int fd;
+	int fd; /* -1: closed for now, see reader_files.h */
+	struct sb_reader_files *files;
+	uint64_t device, inode;
 	uint32_t chunk_room;
 	struct sb_packed *packing;
 };

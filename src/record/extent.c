@@ -70,13 +70,14 @@ static char *reserve_addresses(size_t size)
 	return base;
 }
 
-int sb_extent_open(struct sb_extent *x, const struct sb_descriptor *file, uint64_t budget_bytes)
+int sb_extent_open(struct sb_extent *x, const struct sb_descriptor *file, uint64_t budget_bytes, bool small)
 {
 	uint64_t most_bytes = most_bytes_of_chunks();
 	size_t whole;
 
 	memset(x, 0, sizeof *x);
 	x->file = *file;
+	x->small = small;
 	x->chunk_bytes = budget_bytes < (64u << 20) ? SB_CHUNK_BYTES_SMALL : SB_CHUNK_BYTES_DEFAULT;
 	x->bound_by = budget_bytes > most_bytes ? SB_LIMIT_FILE_SIZE : SB_LIMIT_BUDGET;
 	if (budget_bytes > most_bytes)
@@ -206,17 +207,24 @@ static void stop_growing(struct sb_extent *x)
 			&((struct sb_file_header *)x->base)->limited_by, SB_LIMIT_DISK, __ATOMIC_RELAXED);
 }
 
+/* Up to the next whole step, where file and memory are aligned alike. The first one of
+ * a small file holds a thread's zones, what is kept, and one chunk more. */
+static size_t next_step(const struct sb_extent *x)
+{
+	return x->small && !x->mapped_bytes ? SMALLEST_STEP : STEP - x->mapped_bytes % STEP;
+}
+
 /* One step: larger ones cost less a page, smaller ones use up a nearly full disk. */
 static bool grow_locked(struct sb_extent *x)
 {
 	size_t whole = SB_FILE_HEADER_BYTES + (size_t)atomic_load(&x->total_chunks) * x->chunk_bytes;
-	size_t step = STEP;
+	size_t step = next_step(x);
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	if (x->closed || x->mapped_bytes >= whole)
 		return false;
 	for (; step >= SMALLEST_STEP; step /= 2) {
-		size_t size = step;
+		size_t size = step & ~(page - 1);
 		uint32_t ready;
 
 		if (x->mapped_bytes + size > whole)

@@ -67,6 +67,7 @@ struct sb_extent {
 	size_t next_of_bytes;
 	_Atomic uint32_t grow_lock;
 	_Atomic uint32_t asked_chunks; /* somebody needs more than these to be ready */
+	bool small;
 	bool closed; /* under grow_lock */
 	size_t mapped_bytes; /* under grow_lock */
 	uint64_t dropped_bytes; /* keeper only: pages given back up to here */
@@ -140,8 +141,9 @@ struct sb_writer *sb_writer_here(void);
 extern _Thread_local struct sb_writer *sb_here __attribute__((tls_model("initial-exec")));
 
 /* ---- extent.c ---- */
-/* Takes the file over, also when it fails. */
-int sb_extent_open(struct sb_extent *x, const struct sb_descriptor *file, uint64_t budget_bytes);
+/* Takes the file over, also when it fails. small: takes 64 KiB of disk first, for a
+ * process that may end after a few zones. */
+int sb_extent_open(struct sb_extent *x, const struct sb_descriptor *file, uint64_t budget_bytes, bool small);
 void sb_extent_close(struct sb_extent *x); /* writers may still hold addresses */
 bool sb_extent_grow(struct sb_extent *x); /* or waits a little for the thread that does it */
 /* What was asked for and is not there yet: for the thread that may touch the file. */

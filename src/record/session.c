@@ -223,7 +223,7 @@ static int open_extent(const struct opening *o, bool spooled)
 
 	if (err)
 		return err;
-	err = sb_extent_open(&fresh, &file, o->settings->max_trace_bytes);
+	err = sb_extent_open(&fresh, &file, o->settings->max_trace_bytes, REC->forked);
 	if (err) {
 		sb_extent_close(&fresh);
 		discard_file(o->run_dir, o->file_name);

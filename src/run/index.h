@@ -3,12 +3,14 @@
 #define SB_RUN_INDEX_H
 
 #include "run/events.h"
+#include "format/reader_files.h"
 #include "run/resolve.h"
 #include "base/map.h"
 #include "base/vec.h"
 
 struct sb_run_index {
 	struct sb_recordings recordings;
+	struct sb_reader_files files;
 	struct sb_strings names; /* "text\0code": numbers are run name ids */
 	struct sb_strings texts; /* keys, values, track names */
 	uint32_t name_room, track_room, meta_room, schema_room;

@@ -155,6 +155,21 @@ static int list_runs(const char *root, struct candidate **out_all, size_t *out_c
 	return 0;
 }
 
+/* A folder of runs means its newest one. What else a folder may be is left as it is. */
+static void take_newest_of(const char *folder, char *out_path, size_t size)
+{
+	struct candidate *all = NULL;
+	size_t count = 0, recordings, ranks;
+
+	count_folder(folder, &recordings, &ranks);
+	if (recordings || ranks || list_runs(folder, &all, &count))
+		return;
+	if (count && strlen(folder) + strlen(all[0].name) + 1 < size) {
+		snprintf(out_path, size, "%s/%s", folder, all[0].name);
+	}
+	free(all);
+}
+
 static int resolve_last(unsigned long back, char *out_path, size_t size)
 {
 	const char *root = sb_run_root();
@@ -180,6 +195,7 @@ int sb_run_resolve(const char *spec, char *out_path, size_t size)
 {
 	char *end;
 	unsigned long back = 0;
+	struct stat st;
 
 	if (!spec || !*spec)
 		spec = "last";
@@ -194,6 +210,8 @@ int sb_run_resolve(const char *spec, char *out_path, size_t size)
 	}
 	if ((size_t)snprintf(out_path, size, "%s", spec) >= size)
 		return sb_fail(STROBE_EINVAL, "the name of the run is too long: %.60s...", spec);
+	if (!stat(spec, &st) && S_ISDIR(st.st_mode))
+		take_newest_of(spec, out_path, size);
 	return 0;
 }
 

@@ -247,6 +247,7 @@ static int open_readers(struct sb_run *run)
 		}
 		if (drop_copy(run, p->reader))
 			continue;
+		sb_reader_files_add(&run->index->files, p->reader);
 		p->pid = p->reader->head.pid;
 		p->ppid = p->reader->head.ppid;
 		run->process_count++;

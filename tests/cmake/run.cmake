@@ -2,6 +2,9 @@
 add_executable(recorded ${CMAKE_SOURCE_DIR}/tests/tools/recorded.c)
 target_link_libraries(recorded PRIVATE everything)
 set_target_properties(recorded PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+add_executable(manyfork ${CMAKE_SOURCE_DIR}/tests/tools/manyfork.c)
+target_link_libraries(manyfork PRIVATE strobe_shared)
+set_target_properties(manyfork PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 file(GLOB run_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/run/test_*.py)
 set(test_config_needs FYAML)

@@ -243,3 +243,21 @@ def test_a_program_that_changes_its_folder_has_its_report_and_its_children(strob
     run = (strobe.folder / "o" / "last").resolve()
     assert len(list(run.glob("*.strobe"))) == 2
     assert '"kid"' in (run / "profiling_report.json").read_text()
+
+
+# ---- a folder of runs -------------------------------------------------------------------
+
+
+def test_a_folder_of_runs_means_its_last(strobe):
+    record(strobe, "true")
+    record(strobe, "sh", "-c", "exit 0")
+    last = (strobe.folder / "o" / "last").resolve()
+    for command in (("report", "o"), ("report", "o/"), ("export", "o", "--to", "chrome", "-o", "trace.json")):
+        done = strobe(*command)
+        assert done.returncode == 0, done.stderr
+    done = strobe("report", "o", "--format", "json")
+    assert "exit 0" in done.stdout and '"sh -c' in done.stdout, last
+    (strobe.folder / "nothing").mkdir()
+    done = strobe("report", "nothing")
+    assert done.returncode == 2
+    assert "holds no recording" in done.stderr
