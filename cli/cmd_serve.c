@@ -3,6 +3,7 @@
 
 #include "run/run.h"
 #include "base/buf.h"
+#include "serve/jobs.h"
 #include "serve/server.h"
 
 #include <stdio.h>
@@ -47,9 +48,14 @@ static int read_token(const struct args *args, struct sb_buf *buf, const char **
 	return 0;
 }
 
+static void say(const char *line)
+{
+	fprintf(stderr, "strobe: %s\n", line);
+}
+
 static int run(struct args *args)
 {
-	struct sb_server_options o = { .address = args_value(args, "address") };
+	struct sb_server_options o = { .address = args_value(args, "address"), .log = say };
 	struct sb_server *server = NULL;
 	struct sb_buf token = { 0 };
 	char target[4096], host[256];
@@ -57,6 +63,8 @@ static int run(struct args *args)
 	size_t port = DEFAULT_PORT;
 	int code;
 
+	if (getenv(SB_WORKER_FD))
+		return sb_jobs_serve() ? complain_last() : EXIT_OK;
 	if (args->count > 1)
 		return complain("one RUN or folder at a time");
 	if (!args_count(args, "port", 0, 65535, &port))
@@ -104,8 +112,8 @@ const struct command cmd_serve = {
 		"Serves the report pages of a run, or of every run in a folder (default: ./strobe-runs),\n"
 		"also while they are being recorded: pages update by themselves. /metrics gives every\n"
 		"live recording to Prometheus, /healthz says that the server is up.\n\n"
-		"Only this machine can ask, unless --address says otherwise; then a token is needed,\n"
-		"once as ?token=..., or as 'Authorization: Bearer ...'.",
+		"Only you can ask, from this machine. Others, and other machines with --address, need a\n"
+		"token: once as ?token=..., or as 'Authorization: Bearer ...'.",
 	.examples = "  strobe serve\n"
 		    "  strobe serve strobe-runs/wan_t2v-20261114-180211-4242 --port 0\n"
 		    "  strobe serve --address 0.0.0.0 --token-file ~/.strobe-token --allow-host gpu7",

@@ -83,7 +83,8 @@ if(STROBE_HAVE_EVENT)
   list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/cli/no_cmd_serve.c)
 else()
   list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/cli/cmd_serve.c ${CMAKE_SOURCE_DIR}/src/serve/server.c
-    ${CMAKE_SOURCE_DIR}/src/serve/answers.c ${CMAKE_SOURCE_DIR}/src/serve/stream.c)
+    ${CMAKE_SOURCE_DIR}/src/serve/answers.c ${CMAKE_SOURCE_DIR}/src/serve/stream.c
+    ${CMAKE_SOURCE_DIR}/src/serve/connection.c)
 endif()
 if(STROBE_HAVE_ZSTD)
   list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/format/no_packed.c)

@@ -1,5 +1,6 @@
 /* Builds each thing once, however many ask: the first asks the worker, the
- * others wait with it, and who comes within a second gets the same again. */
+ * others wait with it, and who comes within a second gets the same again. Bodies
+ * are shared, so that a thousand readers of one report hold it once. */
 #include "serve/state.h"
 
 #include "base/error.h"
@@ -8,18 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define LIVE_FRESH_S 1.0
 #define ENDED_FRESH_S 10.0
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+#define CACHED_BYTES_MAX (48u << 20)
 
 static struct sb_answer *find(struct sb_server *s, const char *key)
 {
@@ -29,42 +22,67 @@ static struct sb_answer *find(struct sb_server *s, const char *key)
 	return NULL;
 }
 
+static void drop_blobs(struct sb_answer *a)
+{
+	sb_blob_drop(a->body);
+	sb_blob_drop(a->timeline);
+	sb_blob_drop(a->page);
+	sb_blob_drop(a->event);
+	a->body = a->timeline = a->page = a->event = NULL;
+}
+
 static void answer_free(struct sb_answer *a)
 {
-	sb_job_free(a->job);
+	drop_blobs(a);
 	free(a->key);
+	free(a->id);
 	free(a);
 }
 
-/* Forgets the oldest answer nobody waits for when there are too many. */
-static void make_room(struct sb_server *s)
+static size_t bytes_of(const struct sb_answer *a)
 {
-	struct sb_answer **oldest = NULL;
-	size_t count = 0;
+	return (a->body ? a->body->size : 0) + (a->timeline ? a->timeline->size : 0) +
+	       (a->page ? a->page->size : 0) + (a->event ? a->event->size : 0);
+}
 
-	for (struct sb_answer **p = &s->answers; *p; p = &(*p)->next) {
-		count++;
-		if (!(*p)->asked && (!oldest || (*p)->built_s < (*oldest)->built_s))
-			oldest = p;
-	}
-	if (count > SB_ANSWERS_MAX && oldest) {
-		struct sb_answer *gone = *oldest;
+/* Forgets the oldest answers nobody waits for while there is too much of them. */
+static void make_room(struct sb_server *s, const struct sb_answer *but)
+{
+	for (;;) {
+		struct sb_answer **oldest = NULL, *gone;
+		size_t count = 0, bytes = 0;
 
+		for (struct sb_answer **p = &s->answers; *p; p = &(*p)->next) {
+			count++;
+			bytes += bytes_of(*p);
+			if (!(*p)->asked && *p != but && (!oldest || (*p)->built_s < (*oldest)->built_s))
+				oldest = p;
+		}
+		if (!oldest || (count <= SB_ANSWERS_MAX && bytes <= CACHED_BYTES_MAX))
+			return;
+		gone = *oldest;
 		*oldest = gone->next;
 		answer_free(gone);
 	}
 }
 
-static struct sb_answer *find_or_add(struct sb_server *s, const char *key)
+static struct sb_answer *find_or_add(
+	struct sb_server *s, enum sb_job_kind kind, const char *key, const char *id)
 {
 	struct sb_answer *a = find(s, key);
 
 	if (a)
 		return a;
-	make_room(s);
+	make_room(s, NULL);
 	a = calloc(1, sizeof *a);
-	if (!a || !(a->key = strdup(key))) {
-		free(a);
+	if (a) {
+		a->kind = kind;
+		a->key = strdup(key);
+		a->id = strdup(id);
+	}
+	if (!a || !a->key || !a->id) {
+		if (a)
+			answer_free(a);
 		return NULL;
 	}
 	a->next = s->answers;
@@ -72,126 +90,169 @@ static struct sb_answer *find_or_add(struct sb_server *s, const char *key)
 	return a;
 }
 
-static bool fresh(const struct sb_answer *a)
+static bool is_fresh(struct sb_server *s, const struct sb_answer *a)
 {
-	double age_s = now_s() - a->built_s;
+	bool settled = a->kind == SB_JOB_REPORT && a->state != SB_RUN_LIVE;
 
-	if (!a->job)
-		return false;
-	return age_s < (a->job->kind == SB_JOB_REPORT && !a->job->live ? ENDED_FRESH_S : LIVE_FRESH_S);
+	return a->built && sb_server_now_s(s) - a->built_s < (settled ? ENDED_FRESH_S : LIVE_FRESH_S);
 }
 
-static void reply_page(struct evhttp_request *r, const struct sb_job *job)
+/* ---- replies ---- */
+
+static struct sb_blob *page_of(struct sb_server *s, struct sb_answer *a)
 {
+	static const char *const kinds[SB_JOB_KINDS] = {
+		[SB_JOB_LISTING] = "runs", [SB_JOB_REPORT] = "report", [SB_JOB_DIFF] = "diff"
+	};
 	struct sb_buf page = { 0 };
-	struct sb_page p = { .kind = job->kind == SB_JOB_DIFF ? "diff" : "report",
-		.json = job->body.data,
-		.json_size = job->body.size };
-	char live[4096] = "";
-	char *id = NULL;
+	char live[4096] = "", id[2048];
+	struct sb_page p = {
+		.kind = kinds[a->kind], .live = live, .json = a->body->data, .json_size = a->body->size
+	};
 
+	if (a->page)
+		return a->page;
 	/* The timeline follows by itself; the report inside is the first picture. */
-	if (job->kind == SB_JOB_REPORT)
-		id = evhttp_uriencode(job->key + strlen("runs/"), -1, 0);
-	if (id)
+	if (a->kind == SB_JOB_REPORT) {
+		sb_request_encode(a->id, id, sizeof id);
 		snprintf(live, sizeof live, "/api/runs/%s", id);
-	free(id);
-	p.live = live;
-	if (sb_page_write(&p, &page))
-		sb_reply_problem(r, 500, sb_error_message());
-	else
-		sb_reply(r, 200, "text/html; charset=utf-8", page.data, page.size);
-	sb_buf_done(&page);
+	}
+	if (sb_page_write(&p, &page)) {
+		sb_buf_done(&page);
+		return NULL;
+	}
+	sb_connections_make_room(&s->connections, page.size);
+	a->page = sb_blob_new(&page, &s->connections.held_bytes);
+	return a->page;
 }
 
-static void reply_with(struct evhttp_request *r, enum sb_want want, const struct sb_job *job)
+static void reply_blob(struct sb_connection *c, const char *type, struct sb_blob *b)
 {
-	if (job->err) {
-		sb_reply_problem(r, 500, job->message);
+	if (b)
+		sb_connection_reply_blob(c, type, b);
+	else
+		sb_connection_problem(c, 503, "no memory");
+}
+
+static void reply_with(struct sb_server *s, struct sb_connection *c, enum sb_want want, struct sb_answer *a)
+{
+	if (a->status != 200) {
+		sb_connection_problem(c, a->status, a->message);
 		return;
 	}
 	switch (want) {
-	case SB_WANT_PAGE: reply_page(r, job); break;
-	case SB_WANT_JSON: sb_reply(r, 200, "application/json", job->body.data, job->body.size); break;
-	case SB_WANT_TIMELINE:
-		sb_reply(r, 200, "application/octet-stream", job->timeline.data, job->timeline.size);
-		break;
+	case SB_WANT_PAGE: reply_blob(c, "text/html; charset=utf-8", page_of(s, a)); break;
+	case SB_WANT_JSON: reply_blob(c, "application/json", a->body); break;
+	case SB_WANT_TIMELINE: reply_blob(c, "application/octet-stream", a->timeline); break;
 	case SB_WANT_METRICS:
-		sb_reply(r, 200, "text/plain; version=0.0.4; charset=utf-8", job->body.data, job->body.size);
+		reply_blob(c,
+			a->kind == SB_JOB_OPENMETRICS
+				? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+				: "text/plain; version=0.0.4; charset=utf-8",
+			a->body);
 		break;
-	case SB_WANT_EVENTS: break;
+	case SB_WANT_EVENTS: sb_stream_open(s, c, a); break;
+	case SB_WANT_PARTS: break;
 	}
 }
 
-static void on_close(struct evhttp_connection *connection, void *argument)
-{
-	sb_answers_forget(argument, connection);
-}
+/* ---- waiting ---- */
 
-static void wait_for(struct sb_server *s, struct evhttp_request *r, enum sb_want want, const char *key)
+static void wait_for(struct sb_server *s, struct sb_connection *c, enum sb_want want, const char *key)
 {
 	struct sb_waiter *w = calloc(1, sizeof *w);
 
 	if (!w || !(w->key = strdup(key))) {
 		free(w);
-		sb_reply_problem(r, 503, "no memory");
+		sb_connection_problem(c, 503, "no memory");
 		return;
 	}
-	w->request = r;
-	w->connection = evhttp_request_get_connection(r);
+	w->connection = c;
 	w->want = want;
 	w->next = s->waiters;
 	s->waiters = w;
 	s->waiter_count++;
-	evhttp_connection_set_closecb(w->connection, on_close, s);
+	sb_connection_wait(c);
 }
 
-void sb_answer(struct sb_server *s, struct evhttp_request *r, enum sb_want want, enum sb_job_kind kind,
-	const char *key, const char *path, const char *other)
+void sb_answer(struct sb_server *s, struct sb_connection *c, enum sb_want want, enum sb_job_kind kind,
+	const char *id, const char *other)
 {
-	struct sb_answer *a = find_or_add(s, key);
+	char key[1200];
+	struct sb_answer *a;
 
+	snprintf(key, sizeof key, "%d/%s/%s", (int)kind, id, other); /* an id has no slash */
+	a = find_or_add(s, kind, key, id);
 	if (!a) {
-		if (r)
-			sb_reply_problem(r, 503, "no memory");
+		if (c)
+			sb_connection_problem(c, 503, "no memory");
 		return;
 	}
-	if (fresh(a)) {
-		if (r)
-			reply_with(r, want, a->job);
+	if (is_fresh(s, a)) {
+		if (c)
+			reply_with(s, c, want, a);
 		else
-			sb_stream_send(s, a->job);
+			sb_stream_send(s, a);
 		return;
 	}
-	if (r && s->waiter_count >= SB_WAITERS_MAX) {
-		sb_reply_problem(r, 503, "too many are waiting; ask again");
+	if (c && s->waiter_count >= SB_WAITERS_MAX) {
+		sb_connection_problem(c, 503, "too many are waiting; ask again");
 		return;
 	}
-	if (!a->asked && sb_worker_ask(s->worker, kind, key, path, other)) {
-		if (r)
-			sb_reply_problem(r, 503, sb_error_message());
+	if (!a->asked && sb_worker_ask(s->worker, kind, key, id, other)) {
+		if (c)
+			sb_connection_problem(c, 503, sb_error_message());
 		return;
 	}
 	a->asked = true;
-	if (r)
-		wait_for(s, r, want, key);
+	if (c)
+		wait_for(s, c, want, key);
+	sb_server_watch_worker(s);
 }
 
-static void answer_waiters(struct sb_server *s, const struct sb_job *job)
+static void answer_waiters(struct sb_server *s, struct sb_answer *a)
 {
+	struct sb_waiter *mine = NULL;
+
 	for (struct sb_waiter **p = &s->waiters; *p;) {
 		struct sb_waiter *w = *p;
 
-		if (strcmp(w->key, job->key)) {
+		if (strcmp(w->key, a->key)) {
 			p = &w->next;
 			continue;
 		}
 		*p = w->next;
+		w->next = mine;
+		mine = w;
 		s->waiter_count--;
-		evhttp_connection_set_closecb(w->connection, NULL, NULL);
-		reply_with(w->request, w->want, job);
+	}
+	while (mine) {
+		struct sb_waiter *w = mine;
+
+		mine = w->next;
+		reply_with(s, w->connection, w->want, a);
 		free(w->key);
 		free(w);
+	}
+}
+
+static void fill(struct sb_server *s, struct sb_answer *a, struct sb_job *job)
+{
+	drop_blobs(a);
+	a->built = true;
+	a->asked = false;
+	a->built_s = sb_server_now_s(s);
+	a->status = job->status;
+	a->state = job->state;
+	snprintf(a->message, sizeof a->message, "%s", job->message);
+	if (a->status != 200)
+		return;
+	sb_connections_make_room(&s->connections, job->body.size + job->timeline.size);
+	a->body = sb_blob_new(&job->body, &s->connections.held_bytes);
+	a->timeline = sb_blob_new(&job->timeline, &s->connections.held_bytes);
+	if (!a->body || !a->timeline) {
+		a->status = 503;
+		snprintf(a->message, sizeof a->message, "no memory");
 	}
 }
 
@@ -199,23 +260,22 @@ void sb_answers_take(struct sb_server *s)
 {
 	struct sb_job *job;
 
+	sb_worker_step(s->worker, sb_server_now_s(s));
+	sb_server_watch_worker(s);
 	while ((job = sb_worker_take(s->worker))) {
-		struct sb_answer *a = find_or_add(s, job->key);
+		struct sb_answer *a = find(s, job->key);
 
-		answer_waiters(s, job);
-		sb_stream_send(s, job);
-		if (!a) {
-			sb_job_free(job);
-			continue;
+		if (a) {
+			fill(s, a, job);
+			sb_stream_send(s, a); /* first: who waits may listen from now on */
+			answer_waiters(s, a);
+			make_room(s, a);
 		}
-		sb_job_free(a->job);
-		a->job = job;
-		a->built_s = now_s();
-		a->asked = false;
+		sb_job_free(job);
 	}
 }
 
-void sb_answers_forget(struct sb_server *s, struct evhttp_connection *gone)
+void sb_answers_forget(struct sb_server *s, const struct sb_connection *gone)
 {
 	for (struct sb_waiter **p = &s->waiters; *p;) {
 		struct sb_waiter *w = *p;
@@ -226,7 +286,6 @@ void sb_answers_forget(struct sb_server *s, struct evhttp_connection *gone)
 		}
 		*p = w->next;
 		s->waiter_count--;
-		sb_request_gone(w->request);
 		free(w->key);
 		free(w);
 	}
@@ -239,12 +298,5 @@ void sb_answers_done(struct sb_server *s)
 
 		answer_free(s->answers);
 		s->answers = next;
-	}
-	while (s->waiters) {
-		struct sb_waiter *next = s->waiters->next;
-
-		free(s->waiters->key);
-		free(s->waiters);
-		s->waiters = next;
 	}
 }

@@ -1,5 +1,7 @@
-/* The text format, version 0.0.4. */
+/* Prometheus' text format 0.0.4, and OpenMetrics 1.0 for those who ask for it. */
 #include "serve/exposition.h"
+
+#include "base/json.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -78,28 +80,52 @@ void sb_exposition_add(struct sb_exposition *e, const char *name, const char *ty
 		put_number(&f->samples, value);
 }
 
+/* Bytes that are no UTF-8 become U+FFFD: a scraper refuses the whole text for one. */
 void sb_exposition_label(struct sb_buf *labels, const char *key, const char *value)
 {
+	size_t left = strlen(value);
+
 	if (labels->size)
 		sb_buf_putc(labels, ',');
 	sb_buf_printf(labels, "%s=\"", key);
-	for (const char *p = value; *p; p++) {
-		if (*p == '\\' || *p == '"')
-			sb_buf_putc(labels, '\\');
-		if (*p == '\n')
+	while (left) {
+		size_t size = sb_utf8_length(value, left);
+
+		if (!size)
+			sb_buf_puts(labels, "\xef\xbf\xbd");
+		else if (*value == '\n')
 			sb_buf_puts(labels, "\\n");
+		else if (*value == '\\' || *value == '"')
+			sb_buf_printf(labels, "\\%c", *value);
 		else
-			sb_buf_putc(labels, *p);
+			sb_buf_add(labels, value, size);
+		size += !size;
+		value += size;
+		left -= size;
 	}
 	sb_buf_putc(labels, '"');
 }
 
-void sb_exposition_write(const struct sb_exposition *e, struct sb_buf *out)
+/* OpenMetrics names a counter's family without the "_total" of its samples. */
+static int family_name_size(const struct sb_family *f, bool open_metrics)
+{
+	size_t size = strlen(f->name);
+
+	if (open_metrics && !strcmp(f->type, "counter") && size > 6 && !strcmp(f->name + size - 6, "_total"))
+		size -= 6;
+	return (int)size;
+}
+
+void sb_exposition_write(const struct sb_exposition *e, bool open_metrics, struct sb_buf *out)
 {
 	for (size_t i = 0; i < e->count; i++) {
 		const struct sb_family *f = &e->families[i];
+		int size = family_name_size(f, open_metrics);
 
-		sb_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", f->name, f->help, f->name, f->type);
+		sb_buf_printf(out, "# HELP %.*s %s\n# TYPE %.*s %s\n", size, f->name, f->help, size, f->name,
+			f->type);
 		sb_buf_add(out, f->samples.data, f->samples.size);
 	}
+	if (open_metrics)
+		sb_buf_puts(out, "# EOF\n");
 }

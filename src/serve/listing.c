@@ -64,6 +64,25 @@ static void take_header(struct sb_listed *run, const struct sb_file_header *h)
 	run->rank = h->rank;
 }
 
+/* How a run ended is what its own process says, the first to record; the tool's
+ * run.strobe speaks only where nobody else did. */
+static void take_end(struct sb_listed *run, const struct sb_file_header *h, bool tool)
+{
+	bool known = run->main_start_ns != 0;
+
+	if (known && (tool > run->main_is_tool ||
+			     (tool == run->main_is_tool && run->main_start_ns <= h->start_real_ns)))
+		return;
+	run->main_is_tool = tool;
+	run->main_start_ns = h->start_real_ns;
+	run->closed = h->closed != 0;
+}
+
+const char *sb_listed_state(const struct sb_listed *run)
+{
+	return run->live ? "live" : run->closed ? "ended" : "killed";
+}
+
 /* Sums up the recordings directly in a folder, or the one file; false: none. */
 static bool look_at(const char *path, struct sb_listed *run)
 {
@@ -76,6 +95,7 @@ static bool look_at(const char *path, struct sb_listed *run)
 		if (!ends_with(path, ".strobe") || !read_header(path, &head, &bytes))
 			return false;
 		take_header(run, &head);
+		take_end(run, &head, false);
 		run->bytes = bytes;
 		run->live = sb_run_is_running(&head);
 		return true;
@@ -88,6 +108,7 @@ static bool look_at(const char *path, struct sb_listed *run)
 			!read_header(file, &head, &bytes))
 			continue;
 		take_header(run, &head);
+		take_end(run, &head, !strcmp(e->d_name, "run.strobe"));
 		run->bytes += bytes;
 		run->live |= sb_run_is_running(&head);
 		found = true;
@@ -98,11 +119,19 @@ static bool look_at(const char *path, struct sb_listed *run)
 
 static int keep(struct sb_listing *l, const struct sb_listed *run, const char *id, const char *path)
 {
-	struct sb_listed *runs = realloc(l->runs, (l->count + 1) * sizeof *runs);
+	if (l->count >= SB_LISTING_MAX) {
+		l->left_out++;
+		return 0;
+	}
+	if (l->count == l->room) {
+		size_t room = l->room ? 2 * l->room : 64;
+		struct sb_listed *runs = realloc(l->runs, room * sizeof *runs);
 
-	if (!runs)
-		return sb_fail(STROBE_ENOMEM, "no memory to list runs");
-	l->runs = runs;
+		if (!runs)
+			return sb_fail(STROBE_ENOMEM, "no memory to list runs");
+		l->runs = runs;
+		l->room = room;
+	}
 	l->runs[l->count] = *run;
 	l->runs[l->count].id = strdup(id);
 	l->runs[l->count].path = strdup(path);
@@ -119,16 +148,6 @@ static int newest_first(const void *a, const void *b)
 	if (x->start_real_ns != y->start_real_ns)
 		return x->start_real_ns > y->start_real_ns ? -1 : 1;
 	return strcmp(x->id, y->id);
-}
-
-static void cut(struct sb_listing *l)
-{
-	while (l->count > SB_LISTING_MAX) {
-		l->count--;
-		l->left_out++;
-		free(l->runs[l->count].id);
-		free(l->runs[l->count].path);
-	}
 }
 
 /* A job's folder holds a rank_<N> folder per rank: each is listed as JOB.rank_<N>. */
@@ -206,7 +225,6 @@ int sb_listing_scan(const char *target, struct sb_listing *out_listing)
 	}
 	if (l.count)
 		qsort(l.runs, l.count, sizeof *l.runs, newest_first);
-	cut(&l);
 	*out_listing = l;
 	return 0;
 }
@@ -232,12 +250,13 @@ static void put_time(struct sb_json *j, const char *key, uint64_t real_ns)
 
 void sb_listing_json(const struct sb_listing *l, struct sb_buf *out)
 {
+	size_t shown = l->count < SB_LISTING_SHOWN ? l->count : SB_LISTING_SHOWN;
 	struct sb_json j;
 
 	sb_json_init(&j, out, false);
 	sb_json_object_begin(&j, NULL);
 	sb_json_array_begin(&j, "runs");
-	for (size_t i = 0; i < l->count; i++) {
+	for (size_t i = 0; i < shown; i++) {
 		const struct sb_listed *r = &l->runs[i];
 
 		sb_json_object_begin(&j, NULL);
@@ -245,6 +264,7 @@ void sb_listing_json(const struct sb_listing *l, struct sb_buf *out)
 		sb_json_string(&j, "name", r->name);
 		sb_json_string(&j, "host", r->host);
 		put_time(&j, "start_time", r->start_real_ns);
+		sb_json_string(&j, "state", sb_listed_state(r));
 		sb_json_bool(&j, "live", r->live);
 		sb_json_uint(&j, "bytes", r->bytes);
 		sb_json_uint(&j, "pid", r->pid);
@@ -253,7 +273,7 @@ void sb_listing_json(const struct sb_listing *l, struct sb_buf *out)
 		sb_json_object_end(&j);
 	}
 	sb_json_array_end(&j);
-	if (l->left_out)
-		sb_json_uint(&j, "left_out_count", l->left_out);
+	if (l->count > shown || l->left_out)
+		sb_json_uint(&j, "left_out_count", l->count - shown + l->left_out);
 	sb_json_object_end(&j);
 }

@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SB_LISTING_MAX 1000u
+#define SB_LISTING_SHOWN 1000u /* in the list of runs; older ones still have their pages */
+#define SB_LISTING_MAX 100000u
 
 struct sb_listed {
 	char *id; /* the folder's or file's name */
@@ -21,12 +22,16 @@ struct sb_listed {
 	uint32_t pid;
 	int32_t rank; /* -1: none */
 	bool live;
+	bool closed; /* its main recording was stopped in order */
+	/* private: which recording decides that */
+	bool main_is_tool;
+	uint64_t main_start_ns;
 };
 
 struct sb_listing {
 	struct sb_listed *runs; /* newest first, at most SB_LISTING_MAX */
-	size_t count;
-	size_t left_out;
+	size_t count, room;
+	size_t left_out; /* beyond SB_LISTING_MAX */
 };
 
 /* target: one run (a folder with recordings, a .strobe file), or a folder of
@@ -34,7 +39,9 @@ struct sb_listing {
 int sb_listing_scan(const char *target, struct sb_listing *out_listing);
 void sb_listing_done(struct sb_listing *l); /* l may be zeroed */
 const struct sb_listed *sb_listing_find(const struct sb_listing *l, const char *id); /* NULL: none */
-/* {"runs": [{"id", "name", "start_time", "live", "bytes"...}]} */
+/* "live", "ended", or "killed": not closed, and no process records into it. */
+const char *sb_listed_state(const struct sb_listed *run);
+/* {"runs": [{"id", "name", "start_time", "state", "live", "bytes"...}]}, the newest SB_LISTING_SHOWN */
 void sb_listing_json(const struct sb_listing *l, struct sb_buf *out);
 
 #endif

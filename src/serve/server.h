@@ -11,6 +11,8 @@ struct sb_server_options {
 	const char *address; /* NULL: 127.0.0.1 */
 	uint16_t port; /* 0: any free one */
 	struct sb_guard guard; /* texts must outlive the server */
+	/* Something the operator should know, at most a few lines a minute. May be NULL. */
+	void (*log)(const char *line);
 };
 
 struct sb_server;

@@ -3,40 +3,45 @@
 #ifndef SB_SERVE_STATE_H
 #define SB_SERVE_STATE_H
 
-#include "serve/listing.h"
+#include "serve/connection.h"
 #include "serve/server.h"
 #include "serve/worker.h"
 
 #include <event2/event.h>
-#include <event2/http.h>
+#include <event2/listener.h>
 #include <stdbool.h>
 
 #define SB_WAITERS_MAX 256u
 #define SB_LISTENERS_MAX 128u
-#define SB_ANSWERS_MAX 16u
+#define SB_ANSWERS_MAX 32u
 
-enum sb_want { SB_WANT_PAGE, SB_WANT_JSON, SB_WANT_TIMELINE, SB_WANT_METRICS, SB_WANT_EVENTS };
+enum sb_want { SB_WANT_PAGE, SB_WANT_JSON, SB_WANT_TIMELINE, SB_WANT_METRICS, SB_WANT_EVENTS, SB_WANT_PARTS };
 
+/* Something built once for everybody who asks. */
 struct sb_answer {
-	struct sb_job *job; /* NULL: being built for the first time */
+	enum sb_job_kind kind;
 	char *key;
+	char *id;
+	bool built, asked; /* asked: the worker is at it */
 	double built_s;
-	bool asked;
+	int status;
+	char message[512];
+	enum sb_run_state state;
+	struct sb_blob *body, *timeline;
+	struct sb_blob *page, *event; /* made from the body when first wanted */
 	struct sb_answer *next;
 };
 
 struct sb_waiter {
-	struct evhttp_request *request;
-	struct evhttp_connection *connection;
+	struct sb_connection *connection;
 	char *key;
 	enum sb_want want;
 	struct sb_waiter *next;
 };
 
 struct sb_listener {
-	struct evhttp_request *request;
-	struct evhttp_connection *connection;
-	char *id, *path;
+	struct sb_connection *connection;
+	char *id;
 	bool asked; /* in this tick */
 	struct sb_listener *next;
 };
@@ -44,44 +49,42 @@ struct sb_listener {
 struct sb_server {
 	struct sb_server_options options;
 	struct event_base *base;
-	struct evhttp *http;
-	struct event *on_int, *on_term, *on_done, *on_tick;
+	struct evconnlistener *port_listener;
+	struct event *on_int, *on_term, *on_worker, *on_tick;
+	int worker_fd; /* that on_worker watches */
 	struct sb_worker *worker;
 	uint16_t port;
+	struct sb_connections connections;
 	struct sb_answer *answers;
 	struct sb_waiter *waiters;
 	size_t waiter_count;
 	struct sb_listener *listeners;
 	size_t listener_count;
+	uint64_t tick_count;
+	struct {
+		double since_s;
+		unsigned count, left_out;
+	} log;
 };
 
 /* ---- server.c ---- */
-void sb_reply(struct evhttp_request *r, int code, const char *type, const void *body, size_t size);
-void sb_reply_problem(struct evhttp_request *r, int code, const char *message);
-/* Headers every answer has. */
-void sb_reply_headers(struct evhttp_request *r, const char *type);
-
-/* Its connection is gone. evhttp leaves a request that is not answered yet to
- * whoever holds it, and takes its connection away from it first. */
-static inline void sb_request_gone(struct evhttp_request *r)
-{
-	if (!evhttp_request_get_connection(r))
-		evhttp_request_free(r);
-}
+double sb_server_now_s(struct sb_server *s);
+/* Watches the worker's descriptor, whichever it has now. */
+void sb_server_watch_worker(struct sb_server *s);
 
 /* ---- answers.c ---- */
-/* Answers now, or as soon as it is built. path NULL: there is no such thing. */
-void sb_answer(struct sb_server *s, struct evhttp_request *r, enum sb_want want, enum sb_job_kind kind,
-	const char *key, const char *path, const char *other);
-void sb_answers_take(struct sb_server *s); /* the worker has finished something */
-void sb_answers_forget(struct sb_server *s, struct evhttp_connection *gone);
+/* Answers now, or as soon as it is built. No connection: for those who listen. */
+void sb_answer(struct sb_server *s, struct sb_connection *c, enum sb_want want, enum sb_job_kind kind,
+	const char *id, const char *other);
+void sb_answers_take(struct sb_server *s); /* the worker may have finished something */
+void sb_answers_forget(struct sb_server *s, const struct sb_connection *gone);
 void sb_answers_done(struct sb_server *s);
 
 /* ---- stream.c ---- */
-void sb_stream_open(struct sb_server *s, struct evhttp_request *r, const struct sb_listed *run);
+void sb_stream_open(struct sb_server *s, struct sb_connection *c, struct sb_answer *a);
 void sb_stream_tick(struct sb_server *s);
-void sb_stream_send(struct sb_server *s, const struct sb_job *job);
-void sb_stream_forget(struct sb_server *s, struct evhttp_connection *gone);
+void sb_stream_send(struct sb_server *s, struct sb_answer *a);
+void sb_stream_forget(struct sb_server *s, const struct sb_connection *gone);
 void sb_stream_done(struct sb_server *s);
 
 #endif

@@ -1,52 +1,110 @@
-/* Server-sent events: a report every two seconds while the run records, then
- * "end". A reader too slow to take one misses it and gets a later one. */
+/* Server-sent events: a report every two seconds while the run records and a
+ * "state" in between, so that a page knows a silent server from a quiet run;
+ * then "end" with how the run ended. A reader too slow to take one misses it
+ * and gets a later one. */
 #include "serve/state.h"
 
-#include <event2/buffer.h>
-#include <event2/bufferevent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BACKLOG_MAX (2u << 20)
-
 static void listener_free(struct sb_listener *l)
 {
 	free(l->id);
-	free(l->path);
 	free(l);
 }
 
-static void on_close(struct evhttp_connection *connection, void *argument)
+static void put_lines(struct sb_buf *out, const char *text, size_t size)
 {
-	sb_stream_forget(argument, connection);
+	while (size) {
+		const char *end = memchr(text, '\n', size);
+		size_t line = end ? (size_t)(end - text) : size;
+
+		sb_buf_puts(out, "data: ");
+		sb_buf_add(out, text, line);
+		sb_buf_putc(out, '\n');
+		text += line + (end != NULL);
+		size -= line + (end != NULL);
+	}
 }
 
-void sb_stream_open(struct sb_server *s, struct evhttp_request *r, const struct sb_listed *run)
+/* NULL: no memory; the caller drops it. */
+static struct sb_blob *event_of(struct sb_server *s, const char *event, const char *text, size_t size)
 {
-	struct sb_listener *l;
+	struct sb_buf out = { 0 };
+
+	sb_buf_printf(&out, "event: %s\n", event);
+	put_lines(&out, text, size);
+	sb_buf_putc(&out, '\n');
+	sb_connections_make_room(&s->connections, out.size);
+	return sb_blob_new(&out, &s->connections.held_bytes);
+}
+
+static struct sb_blob *state_event(struct sb_server *s, const char *event, enum sb_run_state state)
+{
+	char text[64];
+	int size = snprintf(text, sizeof text, "{\"state\": \"%s\"}", sb_run_state_text(state));
+
+	return event_of(s, event, text, (size_t)size);
+}
+
+/* What an answer has to say: made once, before anybody is told, as making room
+ * for it may close slow listeners. */
+struct news {
+	struct sb_blob *report; /* the answer's; NULL: there is none */
+	struct sb_blob *state;
+	bool last;
+};
+
+static void news_of(struct sb_server *s, struct sb_answer *a, struct news *out_news)
+{
+	bool good = a->status == 200;
+
+	if (good && !a->event)
+		a->event = event_of(s, "report", a->body->data, a->body->size);
+	out_news->last = !good || a->state != SB_RUN_LIVE;
+	out_news->report = good ? a->event : NULL;
+	out_news->state = state_event(s, out_news->last ? "end" : "state", good ? a->state : SB_RUN_UNKNOWN);
+}
+
+/* Ends the connection after the last word; its listener must be forgotten already. */
+static void tell(struct sb_connection *c, const struct news *news)
+{
+	if (news->report)
+		sb_connection_send(c, news->report);
+	if (news->state)
+		sb_connection_send(c, news->state);
+	if (news->last)
+		sb_connection_end_stream(c);
+}
+
+void sb_stream_open(struct sb_server *s, struct sb_connection *c, struct sb_answer *a)
+{
+	struct sb_listener *l = NULL;
+	struct news news;
 
 	if (s->listener_count >= SB_LISTENERS_MAX) {
-		sb_reply_problem(r, 503, "too many live pages are open");
+		sb_connection_problem(c, 503, "too many live pages are open");
 		return;
 	}
 	l = calloc(1, sizeof *l);
-	if (!l || !(l->id = strdup(run->id)) || !(l->path = strdup(run->path))) {
-		if (l)
-			listener_free(l);
-		sb_reply_problem(r, 503, "no memory");
+	if (!l || !(l->id = strdup(a->id))) {
+		free(l);
+		sb_connection_problem(c, 503, "no memory");
 		return;
 	}
-	l->request = r;
-	l->connection = evhttp_request_get_connection(r);
-	l->next = s->listeners;
-	s->listeners = l;
-	s->listener_count++;
-	sb_reply_headers(r, "text/event-stream");
-	evhttp_connection_set_closecb(l->connection, on_close, s);
-	evhttp_connection_set_timeout(l->connection, 600);
-	evhttp_send_reply_start(r, 200, "OK");
-	sb_stream_tick(s);
+	news_of(s, a, &news);
+	l->connection = c;
+	if (!sb_connection_stream(c) || news.last) {
+		listener_free(l);
+	} else {
+		l->next = s->listeners;
+		s->listeners = l;
+		s->listener_count++;
+	}
+	if (c->request.method != SB_METHOD_HEAD)
+		tell(c, &news);
+	sb_blob_drop(news.state);
 }
 
 static struct sb_listener *next_to_ask(struct sb_server *s)
@@ -67,82 +125,36 @@ void sb_stream_tick(struct sb_server *s)
 	for (l = s->listeners; l; l = l->next)
 		l->asked = false;
 	while ((l = next_to_ask(s))) {
-		char key[1024], path[4096];
+		char id[600];
 
-		snprintf(key, sizeof key, "runs/%s", l->id);
-		snprintf(path, sizeof path, "%s", l->path);
+		snprintf(id, sizeof id, "%s", l->id);
 		for (struct sb_listener *same = l; same; same = same->next)
-			same->asked |= !strcmp(same->id, l->id);
-		sb_answer(s, NULL, SB_WANT_EVENTS, SB_JOB_REPORT, key, path, NULL);
+			same->asked |= !strcmp(same->id, id);
+		sb_answer(s, NULL, SB_WANT_EVENTS, SB_JOB_REPORT, id, "");
 	}
 }
 
-static void put_lines(struct evbuffer *out, const char *text, size_t size)
+void sb_stream_send(struct sb_server *s, struct sb_answer *a)
 {
-	while (size) {
-		const char *end = memchr(text, '\n', size);
-		size_t line = end ? (size_t)(end - text) : size;
+	struct news news;
 
-		evbuffer_add(out, "data: ", 6);
-		evbuffer_add(out, text, line);
-		evbuffer_add(out, "\n", 1);
-		text += line + (end != NULL);
-		size -= line + (end != NULL);
-	}
-}
-
-static bool is_behind(const struct sb_listener *l)
-{
-	struct bufferevent *b = evhttp_connection_get_bufferevent(l->connection);
-
-	return b && evbuffer_get_length(bufferevent_get_output(b)) > BACKLOG_MAX;
-}
-
-static void send_event(struct evhttp_request *r, const char *event, const char *text, size_t size)
-{
-	struct evbuffer *out = evbuffer_new();
-
-	if (!out)
+	if (a->kind != SB_JOB_REPORT || !s->listeners)
 		return;
-	evbuffer_add_printf(out, "event: %s\n", event);
-	put_lines(out, text, size);
-	evbuffer_add(out, "\n", 1);
-	evhttp_send_reply_chunk(r, out);
-	evbuffer_free(out);
-}
+	news_of(s, a, &news);
+	for (struct sb_listener *l = s->listeners, *next; l; l = next) {
+		struct sb_connection *c = l->connection;
 
-static void end_listener(struct sb_listener *l)
-{
-	send_event(l->request, "end", "{}", 2);
-	evhttp_connection_set_closecb(l->connection, NULL, NULL);
-	evhttp_send_reply_end(l->request);
-	listener_free(l);
-}
-
-void sb_stream_send(struct sb_server *s, const struct sb_job *job)
-{
-	if (job->kind != SB_JOB_REPORT)
-		return;
-	for (struct sb_listener **p = &s->listeners; *p;) {
-		struct sb_listener *l = *p;
-
-		if (strncmp(job->key, "runs/", 5) || strcmp(job->key + 5, l->id)) {
-			p = &l->next;
+		next = l->next;
+		if (strcmp(a->id, l->id))
 			continue;
-		}
-		if (!job->err && !is_behind(l))
-			send_event(l->request, "report", job->body.data, job->body.size);
-		if (!job->err && job->live) {
-			p = &l->next;
-			continue;
-		}
-		*p = l->next;
-		s->listener_count--;
-		end_listener(l);
+		if (news.last)
+			sb_stream_forget(s, c);
+		tell(c, &news);
 	}
+	sb_blob_drop(news.state);
 }
 
-void sb_stream_forget(struct sb_server *s, struct evhttp_connection *gone)
+void sb_stream_forget(struct sb_server *s, const struct sb_connection *gone)
 {
 	for (struct sb_listener **p = &s->listeners; *p;) {
 		struct sb_listener *l = *p;
@@ -153,17 +165,12 @@ void sb_stream_forget(struct sb_server *s, struct evhttp_connection *gone)
 		}
 		*p = l->next;
 		s->listener_count--;
-		sb_request_gone(l->request);
 		listener_free(l);
 	}
 }
 
 void sb_stream_done(struct sb_server *s)
 {
-	while (s->listeners) {
-		struct sb_listener *next = s->listeners->next;
-
-		listener_free(s->listeners);
-		s->listeners = next;
-	}
+	while (s->listeners)
+		sb_stream_forget(s, s->listeners->connection);
 }

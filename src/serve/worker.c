@@ -1,34 +1,45 @@
-/* One thread, one queue in, one queue out. Reading a live recording takes
- * nothing from the process that writes it: plain reads of its file. */
+/* The server's side: one job is out at a time, the others wait here, so that a
+ * worker that dies takes one answer with it and no more. */
 #include "serve/worker.h"
+#include "serve/worker_wire.h"
 
-#include "compare/compare.h"
-#include "report/build.h"
 #include "base/error.h"
-#include "base/filename.h"
-#include "report/diff/diff.h"
-#include "report/page/gzip.h"
-#include "report/json.h"
-#include "report/timeline/timeline.h"
-#include "serve/listing.h"
-#include "serve/metrics.h"
 
-#include <pthread.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+extern char **environ;
+
 struct sb_worker {
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t wake;
-	struct sb_job *todo, **todo_end;
-	struct sb_job *done, **done_end;
+	struct sb_worker_options options;
+	pid_t pid; /* 0: none */
 	int fd;
-	bool stop, running;
+	struct sb_job *todo, **todo_end; /* the first is out when out is set */
+	struct sb_job *done, **done_end;
+	size_t todo_count;
+	bool out;
+	double out_since_s; /* 0: not known yet */
+	struct sb_buf in; /* what has come of the reply */
+	char reading[SB_WORKER_TEXT_MAX + 1];
+	char *bad[SB_WORKER_BAD_MAX];
+	size_t bad_count;
+	uint64_t restarts;
 };
+
+const char *sb_run_state_text(enum sb_run_state state)
+{
+	static const char *const texts[SB_RUN_STATES] = { "unknown", "live", "ended", "killed" };
+
+	return texts[state < SB_RUN_STATES ? state : SB_RUN_UNKNOWN];
+}
 
 void sb_job_free(struct sb_job *job)
 {
@@ -37,195 +48,305 @@ void sb_job_free(struct sb_job *job)
 	sb_buf_done(&job->body);
 	sb_buf_done(&job->timeline);
 	free(job->key);
-	free(job->path);
+	free(job->target);
+	free(job->id);
 	free(job->other);
 	free(job);
 }
 
-/* ---- the work ---- */
+/* ---- the process ---- */
 
-static int pack_timeline(struct sb_run *run, struct sb_buf *out)
+static int spawn_with(struct sb_worker *w, int theirs)
 {
-	struct sb_buf plain = { 0 };
-	int err = sb_timeline_write(run, &plain);
+	char number[16], variable[64];
+	char *argv[] = { (char *)"strobe", (char *)"serve", NULL };
+	char **env;
+	size_t count = 0;
+	int err;
 
-	if (!err && sb_gzip(plain.data, plain.size, out)) {
-		sb_buf_clear(out);
-		sb_buf_add(out, plain.data, plain.size);
+	while (environ[count])
+		count++;
+	env = calloc(count + 2, sizeof *env);
+	if (!env)
+		return ENOMEM;
+	snprintf(number, sizeof number, "%d", theirs);
+	snprintf(variable, sizeof variable, "%s=%s", SB_WORKER_FD, number);
+	env[0] = variable;
+	memcpy(env + 1, environ, count * sizeof *env);
+	err = posix_spawn(&w->pid, "/proc/self/exe", NULL, NULL, argv, env);
+	free(env);
+	return err;
+}
+
+static int start_process(struct sb_worker *w)
+{
+	int ends[2], err;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return sb_fail_errno("cannot start the process that reads runs");
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	fcntl(ends[1], F_SETFD, 0);
+	err = spawn_with(w, ends[1]);
+	close(ends[1]);
+	if (err) {
+		close(ends[0]);
+		w->pid = 0;
+		errno = err;
+		return sb_fail_errno("cannot start the process that reads runs");
 	}
-	sb_buf_done(&plain);
-	return err;
+	w->fd = ends[0];
+	return 0;
 }
 
-static int do_report(struct sb_job *job)
+/* The wait status; the process is gone afterwards in any case. */
+static int end_process(struct sb_worker *w)
 {
-	struct sb_model *model = NULL;
-	struct sb_run *run = NULL;
-	int err = sb_run_open(job->path, NULL, &run);
+	int status = 0;
 
-	if (!err)
-		err = sb_report_build(run, &(struct sb_model_options){ 0 }, &model);
-	if (!err)
-		err = sb_report_json(model, &job->body);
-	if (!err)
-		err = pack_timeline(run, &job->timeline);
-	if (!err)
-		job->live = run->live;
-	sb_model_free(model);
-	sb_run_close(run);
-	return err;
-}
-
-/* A run that cannot be read is said and counted; the others still answer. */
-static void add_run(struct sb_exposition *e, const struct sb_listed *listed)
-{
-	struct sb_model_options options = { .histograms = true, .max_data_points = 16 };
-	struct sb_model *model = NULL;
-	struct sb_run *run = NULL;
-	struct sb_buf labels = { 0 };
-	int err = sb_run_open(listed->path, NULL, &run);
-
-	if (!err)
-		err = sb_report_build(run, &options, &model);
-	if (!err)
-		sb_metrics_add(e, listed->id, model);
-	sb_exposition_label(&labels, "run", listed->id);
-	sb_exposition_add(e, "strobe_run_readable", "gauge", "0 where a recording could not be read.", "",
-		sb_buf_text(&labels), !err);
-	sb_buf_done(&labels);
-	sb_model_free(model);
-	sb_run_close(run);
-}
-
-static int do_metrics(struct sb_job *job)
-{
-	struct sb_exposition e = { 0 };
-	struct sb_listing listing = { 0 };
-	size_t live = 0;
-	int err = sb_listing_scan(job->path, &listing);
-
-	if (err)
-		return err;
-	for (size_t i = 0; i < listing.count; i++) {
-		if (!listing.runs[i].live)
+	if (w->fd >= 0)
+		close(w->fd);
+	w->fd = -1;
+	if (w->pid > 0) {
+		kill(w->pid, SIGKILL);
+		while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
 			continue;
-		live++;
-		add_run(&e, &listing.runs[i]);
 	}
-	sb_exposition_add(&e, "strobe_runs_live", "gauge", "Recordings in progress.", "", "", (double)live);
-	sb_exposition_add(
-		&e, "strobe_runs_listed", "gauge", "Recordings found.", "", "", (double)listing.count);
-	sb_exposition_write(&e, &job->body);
-	if (e.failed || sb_buf_failed(&job->body))
-		err = sb_fail(STROBE_ENOMEM, "no memory for the metrics");
-	sb_exposition_done(&e);
-	sb_listing_done(&listing);
-	return err;
+	w->pid = 0;
+	sb_buf_clear(&w->in);
+	return status;
 }
 
-static int facts_of(const char *path, struct sb_facts **out_facts)
-{
-	struct sb_model *model = NULL;
-	struct sb_run *run = NULL;
-	int err = sb_run_open(path, NULL, &run);
+/* ---- jobs ---- */
 
-	if (!err)
-		err = sb_report_build(run, &(struct sb_model_options){ .histograms = true }, &model);
-	if (!err)
-		err = sb_facts_of_model(model, sb_filename_of(path), out_facts);
-	sb_model_free(model);
-	sb_run_close(run);
-	return err;
+static void finish(struct sb_worker *w)
+{
+	struct sb_job *job = w->todo;
+
+	w->todo = job->next;
+	if (!w->todo)
+		w->todo_end = &w->todo;
+	w->todo_count--;
+	w->out = false;
+	w->reading[0] = '\0';
+	job->next = NULL;
+	*w->done_end = job;
+	w->done_end = &job->next;
 }
 
-static int do_diff(struct sb_job *job)
+static void fail_job(struct sb_worker *w, const char *message)
 {
-	struct sb_facts *base = NULL, *now = NULL;
-	struct sb_comparison *comparison = NULL;
-	int err = facts_of(job->path, &base);
+	struct sb_job *job = w->todo;
 
-	if (!err)
-		err = facts_of(job->other, &now);
-	if (!err)
-		err = sb_compare((const struct sb_facts *const *)&base, 1,
-			(const struct sb_facts *const *)&now, 1, &(struct sb_compare_options){ 0 },
-			&comparison);
-	if (!err)
-		sb_diff_json(comparison, &job->body);
-	sb_comparison_free(comparison);
-	sb_facts_free(base);
-	sb_facts_free(now);
-	return err;
+	job->status = 500;
+	snprintf(job->message, sizeof job->message, "%s", message);
+	sb_buf_done(&job->body);
+	sb_buf_done(&job->timeline);
+	finish(w);
 }
 
-static void do_job(struct sb_job *job)
+static void remember_bad(struct sb_worker *w)
 {
-	switch (job->kind) {
-	case SB_JOB_REPORT: job->err = do_report(job); break;
-	case SB_JOB_METRICS: job->err = do_metrics(job); break;
-	case SB_JOB_DIFF: job->err = do_diff(job); break;
+	char *copy = w->reading[0] && w->bad_count < SB_WORKER_BAD_MAX ? strdup(w->reading) : NULL;
+
+	if (copy)
+		w->bad[w->bad_count++] = copy;
+}
+
+/* The worker is lost: says why and with which file. Metrics are asked for again,
+ * as they are about every other run too. */
+static void lose(struct sb_worker *w, const char *why)
+{
+	char line[900];
+	bool again;
+
+	if (w->reading[0])
+		snprintf(line, sizeof line,
+			"the process that reads runs %s while reading '%.400s', which is left alone "
+			"until the server starts anew",
+			why, w->reading);
+	else
+		snprintf(line, sizeof line, "the process that reads runs %s", why);
+	again = w->out && w->reading[0] && w->bad_count < SB_WORKER_BAD_MAX &&
+		w->todo->kind != SB_JOB_REPORT && w->todo->kind != SB_JOB_DIFF;
+	remember_bad(w);
+	w->restarts++;
+	if (w->options.log)
+		w->options.log(w->options.log_self, line);
+	if (again) {
+		w->out = false;
+		w->reading[0] = '\0';
+	} else if (w->out) {
+		fail_job(w, line);
 	}
-	if (job->err)
-		snprintf(job->message, sizeof job->message, "%s", sb_error_message());
 }
 
-/* ---- the thread ---- */
-
-static struct sb_job *next_job(struct sb_worker *w)
+static void died(struct sb_worker *w)
 {
-	struct sb_job *job;
+	int status = end_process(w);
+	char why[80];
 
-	pthread_mutex_lock(&w->lock);
-	while (!w->todo && !w->stop)
-		pthread_cond_wait(&w->wake, &w->lock);
-	job = w->stop ? NULL : w->todo;
-	if (job) {
-		w->todo = job->next;
-		if (!w->todo)
-			w->todo_end = &w->todo;
-		job->next = NULL;
-	}
-	pthread_mutex_unlock(&w->lock);
-	return job;
+	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+		snprintf(why, sizeof why, "was killed by signal %d", WTERMSIG(status));
+	else
+		snprintf(why, sizeof why, "ended");
+	lose(w, why);
 }
 
-static void *work(void *argument)
+/* Small enough for the socket's buffer: it is empty when a job goes out. */
+static bool send_job(struct sb_worker *w)
 {
-	struct sb_worker *w = argument;
-	struct sb_job *job;
+	const struct sb_job *job = w->todo;
+	struct sb_worker_request r = { .magic = SB_WORKER_MAGIC,
+		.kind = job->kind,
+		.target_size = (uint32_t)strlen(w->options.target),
+		.id_size = (uint32_t)strlen(job->id),
+		.other_size = (uint32_t)strlen(job->other),
+		.memory_bytes = w->options.memory_bytes };
+	struct sb_buf out = { 0 };
+	bool sent;
 
-	while ((job = next_job(w))) {
-		uint64_t one = 1;
-
-		do_job(job);
-		pthread_mutex_lock(&w->lock);
-		*w->done_end = job;
-		w->done_end = &job->next;
-		pthread_mutex_unlock(&w->lock);
-		if (write(w->fd, &one, sizeof one) < 0)
-			continue; /* the counter is full: the reader will wake anyway */
-	}
-	return NULL;
+	for (size_t i = 0; i < w->bad_count; i++)
+		r.bad_size += (uint32_t)strlen(w->bad[i]) + 1;
+	sb_buf_add(&out, &r, sizeof r);
+	sb_buf_puts(&out, w->options.target);
+	sb_buf_puts(&out, job->id);
+	sb_buf_puts(&out, job->other);
+	for (size_t i = 0; i < w->bad_count; i++)
+		sb_buf_add(&out, w->bad[i], strlen(w->bad[i]) + 1);
+	sent = !sb_buf_failed(&out) && send(w->fd, out.data, out.size, MSG_NOSIGNAL) == (ssize_t)out.size;
+	sb_buf_done(&out);
+	return sent;
 }
 
-int sb_worker_start(struct sb_worker **out_worker)
+static void send_next(struct sb_worker *w)
+{
+	if (!w->todo || w->out)
+		return;
+	if (w->fd < 0 && start_process(w)) {
+		fail_job(w, sb_error_message());
+		return;
+	}
+	w->out = true;
+	w->out_since_s = 0;
+	if (!send_job(w))
+		died(w);
+}
+
+/* ---- replies ---- */
+
+static size_t reply_size(const struct sb_worker_reply *r)
+{
+	return sizeof *r + r->reading_size + r->message_size + r->body_size + r->timeline_size;
+}
+
+static bool makes_sense(const struct sb_worker *w, const struct sb_worker_reply *r)
+{
+	return r->magic == SB_WORKER_MAGIC && r->reading_size <= SB_WORKER_TEXT_MAX &&
+	       r->state < SB_RUN_STATES && r->message_size < sizeof w->todo->message &&
+	       r->body_size <= w->options.answer_bytes && r->timeline_size <= w->options.answer_bytes &&
+	       w->out;
+}
+
+static void take_reply(struct sb_worker *w, const struct sb_worker_reply *r)
+{
+	const char *at = w->in.data + sizeof *r;
+	struct sb_job *job = w->todo;
+
+	if (r->reading_size) {
+		memcpy(w->reading, at, r->reading_size);
+		w->reading[r->reading_size] = '\0';
+		return;
+	}
+	job->status = r->status;
+	job->state = (enum sb_run_state)r->state;
+	memcpy(job->message, at, r->message_size);
+	job->message[r->message_size] = '\0';
+	sb_buf_add(&job->body, at + r->message_size, r->body_size);
+	sb_buf_add(&job->timeline, at + r->message_size + r->body_size, r->timeline_size);
+	if (sb_buf_failed(&job->body) || sb_buf_failed(&job->timeline))
+		fail_job(w, "no memory for the answer");
+	else
+		finish(w);
+}
+
+/* False: the worker says what it never would. */
+static bool take_replies(struct sb_worker *w)
+{
+	while (w->in.size >= sizeof(struct sb_worker_reply)) {
+		struct sb_worker_reply r;
+		size_t size;
+
+		memcpy(&r, w->in.data, sizeof r);
+		if (!makes_sense(w, &r))
+			return false;
+		size = reply_size(&r);
+		if (w->in.size < size)
+			return true;
+		take_reply(w, &r);
+		memmove(w->in.data, w->in.data + size, w->in.size - size);
+		w->in.size -= size;
+	}
+	if (!w->in.size && w->in.capacity > (1u << 20))
+		sb_buf_done(&w->in);
+	return true;
+}
+
+static void read_replies(struct sb_worker *w)
+{
+	const size_t step = 1u << 18;
+	ssize_t got = 1;
+
+	while (w->fd >= 0 && sb_buf_reserve(&w->in, step)) {
+		got = recv(w->fd, w->in.data + w->in.size, step, 0);
+		if (got <= 0)
+			break;
+		w->in.size += (size_t)got;
+		if (!take_replies(w)) {
+			end_process(w);
+			lose(w, "made no sense or gave too long an answer");
+			return;
+		}
+	}
+	if (w->fd >= 0 && (!got || (got < 0 && errno != EAGAIN && errno != EINTR)))
+		died(w);
+}
+
+/* ---- life ---- */
+
+void sb_worker_step(struct sb_worker *w, double now_s)
+{
+	char why[80];
+
+	if (w->fd >= 0)
+		read_replies(w);
+	if (w->out && w->out_since_s <= 0)
+		w->out_since_s = now_s;
+	if (w->out && now_s - w->out_since_s >= w->options.job_limit_s) {
+		end_process(w);
+		snprintf(why, sizeof why, "took more than %.0f s", w->options.job_limit_s);
+		lose(w, why);
+	}
+	send_next(w);
+	if (w->out && w->out_since_s <= 0)
+		w->out_since_s = now_s;
+}
+
+int sb_worker_start(const struct sb_worker_options *options, struct sb_worker **out_worker)
 {
 	struct sb_worker *w = calloc(1, sizeof *w);
+	int err;
 
 	if (!w)
 		return sb_fail(STROBE_ENOMEM, "no memory to serve");
-	pthread_mutex_init(&w->lock, NULL);
-	pthread_cond_init(&w->wake, NULL);
+	w->options = *options;
+	w->fd = -1;
 	w->todo_end = &w->todo;
 	w->done_end = &w->done;
-	w->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (w->fd < 0 || pthread_create(&w->thread, NULL, work, w)) {
-		int err = sb_fail_errno("cannot start the thread that reads runs");
-
+	err = start_process(w);
+	if (err) {
 		sb_worker_stop(w);
 		return err;
 	}
-	w->running = true;
 	*out_worker = w;
 	return 0;
 }
@@ -244,18 +365,12 @@ void sb_worker_stop(struct sb_worker *w)
 {
 	if (!w)
 		return;
-	pthread_mutex_lock(&w->lock);
-	w->stop = true;
-	pthread_cond_signal(&w->wake);
-	pthread_mutex_unlock(&w->lock);
-	if (w->running)
-		pthread_join(w->thread, NULL);
+	end_process(w);
 	free_all(w->todo);
 	free_all(w->done);
-	if (w->fd >= 0)
-		close(w->fd);
-	pthread_cond_destroy(&w->wake);
-	pthread_mutex_destroy(&w->lock);
+	for (size_t i = 0; i < w->bad_count; i++)
+		free(w->bad[i]);
+	sb_buf_done(&w->in);
 	free(w);
 }
 
@@ -264,41 +379,45 @@ int sb_worker_fd(const struct sb_worker *w)
 	return w->fd;
 }
 
-int sb_worker_ask(
-	struct sb_worker *w, enum sb_job_kind kind, const char *key, const char *path, const char *other)
+uint64_t sb_worker_restarts(const struct sb_worker *w)
 {
-	struct sb_job *job = calloc(1, sizeof *job);
+	return w->restarts;
+}
 
+int sb_worker_ask(
+	struct sb_worker *w, enum sb_job_kind kind, const char *key, const char *id, const char *other)
+{
+	struct sb_job *job;
+
+	if (w->todo_count >= SB_WORKER_QUEUE_MAX)
+		return sb_fail(STROBE_EIO, "too much is being asked for at once; ask again");
+	job = calloc(1, sizeof *job);
 	if (!job)
 		return sb_fail(STROBE_ENOMEM, "no memory to serve");
 	job->kind = kind;
 	job->key = strdup(key);
-	job->path = strdup(path);
-	job->other = other ? strdup(other) : NULL;
-	if (!job->key || !job->path || (other && !job->other)) {
+	job->id = strdup(id ? id : "");
+	job->other = strdup(other ? other : "");
+	if (!job->key || !job->id || !job->other) {
 		sb_job_free(job);
 		return sb_fail(STROBE_ENOMEM, "no memory to serve");
 	}
-	pthread_mutex_lock(&w->lock);
 	*w->todo_end = job;
 	w->todo_end = &job->next;
-	pthread_cond_signal(&w->wake);
-	pthread_mutex_unlock(&w->lock);
+	w->todo_count++;
+	send_next(w);
 	return 0;
 }
 
 struct sb_job *sb_worker_take(struct sb_worker *w)
 {
-	struct sb_job *job;
+	struct sb_job *job = w->done;
 
-	pthread_mutex_lock(&w->lock);
-	job = w->done;
-	if (job) {
-		w->done = job->next;
-		if (!w->done)
-			w->done_end = &w->done;
-		job->next = NULL;
-	}
-	pthread_mutex_unlock(&w->lock);
+	if (!job)
+		return NULL;
+	w->done = job->next;
+	if (!w->done)
+		w->done_end = &w->done;
+	job->next = NULL;
 	return job;
 }

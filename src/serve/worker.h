@@ -1,40 +1,83 @@
-/* Builds reports on a thread of its own, so that a large run never makes the
- * server wait. The server asks, and is told through a file descriptor. */
+/* A process of its own that reads recordings, so that a bad file never takes the
+ * server with it and a large one never makes it wait. The server asks, and is
+ * told through a socket; a worker that dies or takes too long is replaced, and
+ * the file it was reading is named and left alone from then on. */
 #ifndef SB_SERVE_WORKER_H
 #define SB_SERVE_WORKER_H
 
 #include "base/buf.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-enum sb_job_kind { SB_JOB_REPORT, SB_JOB_METRICS, SB_JOB_DIFF };
+/* Set for the worker's process: the number of its socket. */
+#define SB_WORKER_FD "STROBE_SERVE_WORKER_FD"
+#define SB_WORKER_QUEUE_MAX 64u
+#define SB_WORKER_BAD_MAX 16u
+
+enum sb_job_kind {
+	SB_JOB_LISTING,
+	SB_JOB_REPORT,
+	SB_JOB_DIFF,
+	SB_JOB_METRICS,
+	SB_JOB_OPENMETRICS,
+	SB_JOB_KINDS
+};
+
+enum sb_run_state { SB_RUN_UNKNOWN, SB_RUN_LIVE, SB_RUN_ENDED, SB_RUN_KILLED, SB_RUN_STATES };
+const char *sb_run_state_text(enum sb_run_state state); /* "live", "ended", "killed", "unknown" */
 
 struct sb_job {
 	enum sb_job_kind kind;
 	char *key; /* what is asked for, to find who waits */
-	char *path; /* REPORT: the run; METRICS: the target; DIFF: the base */
-	char *other; /* DIFF: the new one; else NULL */
+	char *target; /* the folder that is served */
+	char *id; /* REPORT: the run; DIFF: the base; else "" */
+	char *other; /* DIFF: the new one; else "" */
 	/* the answer */
-	int err;
-	char message[512];
+	int status; /* 200, or why not: 404, 500 */
+	char message[512]; /* then: in words */
+	enum sb_run_state state; /* REPORT */
 	struct sb_buf body; /* JSON, or the metrics' text */
 	struct sb_buf timeline; /* REPORT: packed where this build can */
-	bool live;
 	struct sb_job *next;
 };
 
-struct sb_worker;
+/* ---- the server's side ---- */
 
-int sb_worker_start(struct sb_worker **out_worker);
-void sb_worker_stop(struct sb_worker *w); /* waits for the job in hand; takes NULL */
-/* Readable when jobs are done. */
+struct sb_worker;
+struct sb_worker_options {
+	const char *target;
+	double job_limit_s; /* for one job */
+	uint64_t memory_bytes; /* address space; 0: no limit */
+	size_t answer_bytes; /* the longest answer */
+	/* A line about a worker that had to be replaced. May be NULL. */
+	void (*log)(void *self, const char *line);
+	void *log_self;
+};
+
+int sb_worker_start(const struct sb_worker_options *options, struct sb_worker **out_worker);
+void sb_worker_stop(struct sb_worker *w); /* ends the process, whatever it does; takes NULL */
+/* Readable when there is something to take; changes when the process is replaced. */
 int sb_worker_fd(const struct sb_worker *w);
 /* Queues a job; the texts are copied. */
 int sb_worker_ask(
-	struct sb_worker *w, enum sb_job_kind kind, const char *key, const char *path, const char *other);
+	struct sb_worker *w, enum sb_job_kind kind, const char *key, const char *id, const char *other);
+/* Reads what has come, replaces a worker that died or is overdue. Call it when
+ * the descriptor is readable, and every second. */
+void sb_worker_step(struct sb_worker *w, double now_s);
 /* The next finished job, NULL: none. The caller frees it. */
 struct sb_job *sb_worker_take(struct sb_worker *w);
 void sb_job_free(struct sb_job *job); /* takes NULL */
+uint64_t sb_worker_restarts(const struct sb_worker *w);
+
+/* ---- the worker's side ---- */
+
+/* Tells the server what is about to be read: false: that killed a worker before. */
+struct sb_worker_link;
+bool sb_worker_reading(struct sb_worker_link *link, const char *path);
+typedef void sb_worker_do(void *self, struct sb_job *job, struct sb_worker_link *link);
+/* Does jobs until the server ends. To be called first thing in a process that has SB_WORKER_FD. */
+int sb_worker_serve(sb_worker_do *work, void *self);
 
 #endif

@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -34,10 +35,11 @@ def until(what, test):
 
 
 class Server:
-    def __init__(self, folder, *options, env=None):
+    def __init__(self, folder, *options, env=None, before=None):
+        self.log = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             [BUILD / "strobe", "serve", folder, "--port", "0", *options],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **(env or {})})
+            stdout=subprocess.PIPE, stderr=self.log, text=True, env={**os.environ, **(env or {})}, preexec_fn=before)
         line = self.process.stdout.readline()
         assert "http://" in line, line
         self.port = int(line.split("http://")[1].split("/")[0].rsplit(":", 1)[1])
@@ -51,10 +53,24 @@ class Server:
         connection.close()
         return answer
 
-    def stop(self):
-        self.process.send_signal(signal.SIGINT)
+    def connect(self):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
+
+    def said(self):
+        """The lines on its standard error."""
+        self.log.seek(0)
+        return self.log.read().splitlines()
+
+    def worker(self):
+        """The process that reads recordings."""
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return int(until("a worker", lambda: children.read_text().split())[0])
+
+    def stop(self, how=signal.SIGINT):
+        self.process.send_signal(how)
         code = self.process.wait(PATIENCE_S)
         self.process.stdout.close()
+        self.log.close()
         return code
 
 
@@ -156,7 +172,7 @@ class Serve(unittest.TestCase):
         events = []
         while len(events) < 2:
             line = answer.readline().decode().rstrip("\n")
-            if line.startswith("event: "):
+            if line == "event: report":
                 events.append(line[7:])
         self.assertEqual(events, ["report", "report"])
         connection.close()
@@ -262,6 +278,110 @@ class Ending(unittest.TestCase):
             self.assertEqual(server.stop(), 0)
 
 
+    def test_a_killed_run_is_told_from_a_live_and_an_ended_one(self):
+        with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:
+            ended, killed = Recorder(folder), Recorder(folder)
+            ended.stop()
+            server = Server(folder)
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)
+            connection.request("GET", f"/api/runs/{urllib.parse.quote(killed.run)}/events")
+            answer = connection.getresponse()
+            while answer.readline() != b"event: state\n":
+                pass
+            self.assertEqual(json.loads(answer.readline()[6:]), {"state": "live"})
+            states = {r["id"]: r["state"] for r in json.loads(server.get("/api/runs").body)["runs"]}
+            self.assertEqual(states, {ended.run: "ended", killed.run: "live"})
+            killed.process.kill()
+            killed.process.wait()
+            last = answer.read().decode()
+            self.assertTrue(last.endswith('event: end\ndata: {"state": "killed"}\n\n'), last[-200:])
+            connection.close()
+            until("the list to say so", lambda: "killed" in [r["state"] for r in json.loads(server.get("/api/runs").body)["runs"]])
+            self.assertEqual(server.stop(), 0)
+            killed.process.stdin.close()
+            killed.process.stdout.close()
+
+
+class Robust(unittest.TestCase):
+    def test_a_worker_that_is_killed_is_replaced(self):
+        with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:
+            server = Server(folder)
+            self.assertEqual(server.get("/api/runs").status, 200)
+            for i in range(3):
+                os.kill(server.worker(), signal.SIGKILL)
+                until("the next worker", lambda: server.get(f"/runs/none-{i}").status == 404)
+            self.assertEqual(server.stop(signal.SIGTERM), 0)
+
+    def test_out_of_descriptors_it_neither_stops_nor_fills_the_log(self):
+        with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:
+            few = 40
+            server = Server(folder, before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (few, few)))
+            slow = []
+            try:
+                for _ in range(10 * few):
+                    s = server.connect()
+                    s.sendall(b"GET / HT")
+                    slow.append(s)
+                for _ in range(3):
+                    self.assertEqual(server.get("/healthz").status, 200)
+                    self.assertEqual(server.get("/api/runs").status, 200)
+            finally:
+                for s in slow:
+                    s.close()
+            self.assertLessEqual(len(server.said()), 12)
+            self.assertEqual(server.stop(signal.SIGTERM), 0)
+
+    def test_head_has_no_body(self):
+        with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:
+            server = Server(folder)
+            for path in ("/", "/api/runs", "/metrics", "/healthz", "/nothing"):
+                with server.connect() as s:
+                    s.sendall(f"HEAD {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+                    text = b"".join(iter(lambda: s.recv(65536), b""))
+                self.assertTrue(text.endswith(b"\r\n\r\n") and text.count(b"\r\n\r\n") == 1, (path, text[-200:]))
+                self.assertRegex(text, rb"Content-Length: [1-9]")
+            self.assertEqual(server.stop(), 0)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to be somebody else")
+    def test_another_user_of_this_machine_needs_the_token(self):
+        def as_other(server, path, **headers):
+            child = os.fork()
+            if not child:
+                status = 0
+                try:
+                    os.setuid(65534)
+                    status = server.get(path, **headers).status
+                finally:
+                    os._exit(status // 100 * 20 + status % 100)
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            return code // 20 * 100 + code % 20
+
+        with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:
+            server = Server(folder)
+            for path in ("/", "/api/runs", "/metrics", "/runs/x", "/api/runs/x/events", "/diff?base=a&new=b"):
+                self.assertEqual(as_other(server, path), 401, path)
+                self.assertNotEqual(server.get(path).status, 401, path)
+            self.assertEqual(as_other(server, "/healthz"), 200)
+            server.stop()
+            server = Server(folder, env={"STROBE_SERVE_TOKEN": TOKEN})
+            self.assertEqual(as_other(server, "/"), 401)
+            self.assertEqual(as_other(server, "/", Authorization=f"Bearer {TOKEN}"), 200)
+            server.stop()
+
+    def test_a_pipe_among_the_recordings_holds_nobody_up(self):
+        with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:
+            recorder = Recorder(folder)
+            os.mkfifo(pathlib.Path(folder, recorder.run, "run.7.strobe"))
+            server = Server(folder)
+            self.assertEqual(server.get("/api/runs").status, 200)
+            path = "/runs/" + urllib.parse.quote(recorder.run)
+            with server.connect() as s: # whatever becomes of this one
+                s.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+                self.assertEqual(server.get("/healthz").status, 200)
+                self.assertEqual(server.stop(signal.SIGTERM), 0)
+            recorder.stop()
+
+
 class Naming(unittest.TestCase):
     def test_a_folder_that_is_not_there_is_refused(self):
         refused = subprocess.run([BUILD / "strobe", "serve", "/no/such/folder", "--port", "0"], capture_output=True, text=True,
@@ -292,6 +412,8 @@ class Token(unittest.TestCase):
                 self.assertEqual(server.get("/?token=wrong-wrong-wrong-wrong").status, 401)
                 moved = server.get(f"/?token={TOKEN}")
                 self.assertEqual((moved.status, moved.headers["Location"]), (302, "/"))
+                moved = server.get(f"/diff?base=a%20b&token={TOKEN}&new=c")
+                self.assertEqual((moved.status, moved.headers["Location"]), (302, "/diff?base=a%20b&new=c"))
                 cookie = moved.headers["Set-Cookie"]
                 self.assertIn("HttpOnly", cookie)
                 self.assertIn("SameSite=Strict", cookie)

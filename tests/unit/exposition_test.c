@@ -16,7 +16,7 @@ static void samples_of_a_family_stay_together(void **state)
 	sb_exposition_add(&e, "strobe_a", "gauge", "A.", "", "run=\"1\"", 1);
 	sb_exposition_add(&e, "strobe_b", "counter", "B.", "", "", 0.1);
 	sb_exposition_add(&e, "strobe_a", "gauge", "A.", "", "run=\"2\"", 2);
-	sb_exposition_write(&e, &out);
+	sb_exposition_write(&e, false, &out);
 	assert_string_equal(out.data, "# HELP strobe_a A.\n# TYPE strobe_a gauge\nstrobe_a{run=\"1\"} 1\n"
 				      "strobe_a{run=\"2\"} 2\n# HELP strobe_b B.\n# TYPE strobe_b counter\n"
 				      "strobe_b 0.1\n");
@@ -42,9 +42,31 @@ static void names_are_made_legal_and_labels_escaped(void **state)
 	sb_exposition_label(&labels, "code", "4c");
 	assert_string_equal(labels.data, "stage=\"a\\\"b\\\\c\\nd\",code=\"4c\"");
 	sb_exposition_add(&e, "strobe_gpu memory-Used", "gauge", "M.", "", labels.data, 1);
-	sb_exposition_write(&e, &out);
+	sb_exposition_write(&e, false, &out);
 	assert_non_null(strstr(out.data, "\nstrobe_gpu_memory_used{stage="));
 	sb_buf_done(&labels);
+	sb_buf_done(&out);
+	sb_exposition_done(&e);
+}
+
+static void bytes_that_are_no_text_are_replaced(void **state)
+{
+	struct sb_buf labels = { 0 };
+
+	sb_exposition_label(&labels, "stage", "a\xff\xc3\xa4");
+	assert_string_equal(labels.data, "stage=\"a\xef\xbf\xbd\xc3\xa4\"");
+	sb_buf_done(&labels);
+}
+
+static void open_metrics_names_counters_without_total_and_ends(void **state)
+{
+	struct sb_exposition e = { 0 };
+	struct sb_buf out = { 0 };
+
+	sb_exposition_add(&e, "strobe_b_total", "counter", "B.", "", "", 3);
+	sb_exposition_write(&e, true, &out);
+	assert_string_equal(
+		out.data, "# HELP strobe_b B.\n# TYPE strobe_b counter\nstrobe_b_total 3\n# EOF\n");
 	sb_buf_done(&out);
 	sb_exposition_done(&e);
 }
@@ -55,6 +77,8 @@ int main(void)
 		cmocka_unit_test(samples_of_a_family_stay_together),
 		cmocka_unit_test(absent_values_are_left_out),
 		cmocka_unit_test(names_are_made_legal_and_labels_escaped),
+		cmocka_unit_test(bytes_that_are_no_text_are_replaced),
+		cmocka_unit_test(open_metrics_names_counters_without_total_and_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

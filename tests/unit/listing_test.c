@@ -119,6 +119,50 @@ static void a_folder_that_is_not_there_yet_is_empty(void **state)
 	assert_int_equal(l.count, 0);
 }
 
+/* Beyond the first thousand a run is left out of the list, not out of reach. */
+static void older_runs_stay_within_reach(void **state)
+{
+	char many[] = "/tmp/strobe-listing-XXXXXX", first[256], path[256], command[300];
+	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
+	struct sb_listing l = { 0 };
+	struct sb_buf json = { 0 };
+	struct sb_builder *b;
+
+	assert_non_null(mkdtemp(many));
+	snprintf(path, sizeof path, "%s/0", many);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(first, sizeof first, "%s/0/run.strobe", many);
+	o.start_real_ns = 1000000000;
+	assert_int_equal(sb_builder_open(first, &o, &b), 0);
+	assert_int_equal(sb_builder_close(b, 1000), 0);
+	for (int i = 1; i < 1005; i++) {
+		snprintf(path, sizeof path, "%s/%d", many, i);
+		assert_int_equal(mkdir(path, 0700), 0);
+		snprintf(path, sizeof path, "%s/%d/run.strobe", many, i);
+		assert_int_equal(link(first, path), 0);
+	}
+	assert_int_equal(sb_listing_scan(many, &l), 0);
+	assert_int_equal(l.count, 1005);
+	assert_non_null(sb_listing_find(&l, l.runs[1004].id));
+	sb_listing_json(&l, &json);
+	assert_non_null(strstr(json.data, "\"left_out_count\":5"));
+	sb_buf_done(&json);
+	sb_listing_done(&l);
+	snprintf(command, sizeof command, "rm -r '%s'", many);
+	assert_int_equal(system(command), 0);
+}
+
+static void a_run_that_was_not_stopped_was_killed(void **state)
+{
+	struct sb_listed run = { .live = true };
+
+	assert_string_equal(sb_listed_state(&run), "live");
+	run.live = false;
+	assert_string_equal(sb_listed_state(&run), "killed");
+	run.closed = true;
+	assert_string_equal(sb_listed_state(&run), "ended");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +171,8 @@ int main(void)
 		cmocka_unit_test(ids_lead_nowhere_else),
 		cmocka_unit_test(a_folder_that_is_not_there_yet_is_empty),
 		cmocka_unit_test(ranks_of_a_job_are_listed),
+		cmocka_unit_test(older_runs_stay_within_reach),
+		cmocka_unit_test(a_run_that_was_not_stopped_was_killed),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,0 +1,170 @@
+/* A request's id is only ever compared with what was found by looking. */
+#include "serve/jobs.h"
+
+#include "compare/compare.h"
+#include "report/build.h"
+#include "base/error.h"
+#include "base/filename.h"
+#include "report/diff/diff.h"
+#include "report/page/gzip.h"
+#include "report/json.h"
+#include "report/timeline/timeline.h"
+#include "serve/fleet.h"
+#include "serve/listing.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+
+static void refuse(struct sb_job *job, int status, const char *message)
+{
+	job->status = status;
+	snprintf(job->message, sizeof job->message, "%s", message);
+	sb_buf_done(&job->body);
+	sb_buf_done(&job->timeline);
+}
+
+static bool may_read(struct sb_job *job, struct sb_worker_link *link, const char *path)
+{
+	char message[512];
+
+	if (sb_worker_reading(link, path))
+		return true;
+	snprintf(message, sizeof message,
+		"reading '%.300s' killed the process that reads runs: it is left alone until "
+		"the server starts anew",
+		path);
+	refuse(job, 500, message);
+	return false;
+}
+
+/* ---- reports ---- */
+
+static int pack_timeline(struct sb_run *run, struct sb_buf *out)
+{
+	struct sb_buf plain = { 0 };
+	int err = sb_timeline_write(run, &plain);
+
+	if (!err && sb_gzip(plain.data, plain.size, out)) {
+		sb_buf_clear(out);
+		sb_buf_add(out, plain.data, plain.size);
+	}
+	sb_buf_done(&plain);
+	return err;
+}
+
+static int build_report(struct sb_job *job, const char *path)
+{
+	struct sb_model *model = NULL;
+	struct sb_run *run = NULL;
+	int err = sb_run_open(path, NULL, &run);
+
+	if (!err)
+		err = sb_report_build(run, &(struct sb_model_options){ 0 }, &model);
+	if (!err)
+		err = sb_report_json(model, &job->body);
+	if (!err)
+		err = pack_timeline(run, &job->timeline);
+	if (!err)
+		job->state = run->live ? SB_RUN_LIVE : run->complete ? SB_RUN_ENDED : SB_RUN_KILLED;
+	sb_model_free(model);
+	sb_run_close(run);
+	return err;
+}
+
+static void do_report(struct sb_job *job, const struct sb_listing *listing, struct sb_worker_link *link)
+{
+	const struct sb_listed *run = sb_listing_find(listing, job->id);
+
+	if (!run)
+		refuse(job, 404, "there is no such run here");
+	else if (may_read(job, link, run->path) && build_report(job, run->path))
+		refuse(job, 500, sb_error_message());
+}
+
+/* ---- diffs ---- */
+
+static int facts_of(const char *path, struct sb_facts **out_facts)
+{
+	struct sb_model *model = NULL;
+	struct sb_run *run = NULL;
+	int err = sb_run_open(path, NULL, &run);
+
+	if (!err)
+		err = sb_report_build(run, &(struct sb_model_options){ .histograms = true }, &model);
+	if (!err)
+		err = sb_facts_of_model(model, sb_filename_of(path), out_facts);
+	sb_model_free(model);
+	sb_run_close(run);
+	return err;
+}
+
+static int compare(struct sb_job *job, struct sb_facts *base, struct sb_facts *now)
+{
+	struct sb_comparison *comparison = NULL;
+	int err = sb_compare((const struct sb_facts *const *)&base, 1, (const struct sb_facts *const *)&now,
+		1, &(struct sb_compare_options){ 0 }, &comparison);
+
+	if (!err)
+		sb_diff_json(comparison, &job->body);
+	sb_comparison_free(comparison);
+	return err;
+}
+
+static void do_diff(struct sb_job *job, const struct sb_listing *listing, struct sb_worker_link *link)
+{
+	const struct sb_listed *base = sb_listing_find(listing, job->id);
+	const struct sb_listed *now = sb_listing_find(listing, job->other);
+	struct sb_facts *facts[2] = { NULL, NULL };
+	int err = 0;
+
+	if (!base || !now) {
+		refuse(job, 404, "there is no such run here: /diff?base=ID&new=ID");
+		return;
+	}
+	if (may_read(job, link, base->path) && !(err = facts_of(base->path, &facts[0])) &&
+		may_read(job, link, now->path) && !(err = facts_of(now->path, &facts[1])))
+		err = compare(job, facts[0], facts[1]);
+	if (err)
+		refuse(job, 500, sb_error_message());
+	sb_facts_free(facts[0]);
+	sb_facts_free(facts[1]);
+}
+
+/* ---- the worker's loop calls this ---- */
+
+static void work(void *self, struct sb_job *job, struct sb_worker_link *link)
+{
+	struct sb_fleet *fleet = self;
+	struct sb_listing listing = { 0 };
+
+	if (sb_listing_scan(job->target, &listing)) {
+		refuse(job, 500, sb_error_message());
+		return;
+	}
+	switch (job->kind) {
+	case SB_JOB_LISTING: sb_listing_json(&listing, &job->body); break;
+	case SB_JOB_REPORT: do_report(job, &listing, link); break;
+	case SB_JOB_DIFF: do_diff(job, &listing, link); break;
+	case SB_JOB_METRICS:
+	case SB_JOB_OPENMETRICS:
+		if (sb_fleet_metrics(fleet, &listing, link, job->kind == SB_JOB_OPENMETRICS, &job->body))
+			refuse(job, 500, sb_error_message());
+		break;
+	case SB_JOB_KINDS: break;
+	}
+	if (sb_buf_failed(&job->body) || sb_buf_failed(&job->timeline))
+		refuse(job, 500, "no memory for the answer");
+	sb_listing_done(&listing);
+	if (job->kind == SB_JOB_REPORT || job->kind == SB_JOB_DIFF)
+		malloc_trim(0); /* a report's memory goes back at once */
+}
+
+int sb_jobs_serve(void)
+{
+	struct sb_fleet fleet = { 0 };
+	int err = sb_worker_serve(work, &fleet);
+
+	sb_fleet_done(&fleet);
+	return err;
+}

@@ -1,0 +1,203 @@
+/* The process that reads: killed, hung or talking rubbish, it is replaced and
+ * the file is named. This program is its own worker. */
+#include "serve/worker.h"
+
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char said[1200];
+static unsigned said_count;
+
+static void on_log(void *self, const char *line)
+{
+	snprintf(said, sizeof said, "%s", line);
+	said_count++;
+}
+
+/* Behaves as the id says. */
+static void act(void *self, struct sb_job *job, struct sb_worker_link *link)
+{
+	bool good = !job->id[0] || sb_worker_reading(link, job->id);
+
+	if (!good)
+		snprintf(job->message, sizeof job->message, "left alone");
+	job->status = good ? 200 : 500;
+	if (good && !strncmp(job->id, "crash", 5))
+		raise(SIGSEGV);
+	if (good && !strncmp(job->id, "hang", 4))
+		for (;;)
+			pause();
+	if (good && !strncmp(job->id, "huge", 4))
+		for (int i = 0; i < 5000; i++)
+			sb_buf_puts(&job->body, "more than anybody wants to read. ");
+	sb_buf_printf(&job->body, "%s:%s", job->target, job->id);
+	job->state = SB_RUN_ENDED;
+}
+
+static int set_up(void **state)
+{
+	struct sb_worker_options o = {
+		.target = "/the/runs", .job_limit_s = 60, .answer_bytes = 100000, .log = on_log
+	};
+	struct sb_worker *w = NULL;
+
+	said[0] = '\0';
+	said_count = 0;
+	assert_int_equal(sb_worker_start(&o, &w), 0);
+	*state = w;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	sb_worker_stop(*state);
+	return 0;
+}
+
+/* Waits for what the other process does; the bound only ends a hang. */
+static struct sb_job *next(struct sb_worker *w, double now_s)
+{
+	for (int i = 0; i < 600; i++) {
+		struct pollfd p = { .fd = sb_worker_fd(w), .events = POLLIN };
+		struct sb_job *job;
+
+		sb_worker_step(w, now_s);
+		job = sb_worker_take(w);
+		if (job)
+			return job;
+		p.fd = sb_worker_fd(w);
+		poll(&p, 1, 100);
+	}
+	return NULL;
+}
+
+static struct sb_job *ask(struct sb_worker *w, const char *id)
+{
+	struct sb_job *job;
+
+	assert_int_equal(sb_worker_ask(w, SB_JOB_REPORT, id, id, ""), 0);
+	job = next(w, 1000);
+	assert_non_null(job);
+	assert_string_equal(job->key, id);
+	return job;
+}
+
+static void jobs_are_answered_in_order(void **state)
+{
+	struct sb_worker *w = *state;
+
+	assert_int_equal(sb_worker_ask(w, SB_JOB_REPORT, "a", "one", ""), 0);
+	assert_int_equal(sb_worker_ask(w, SB_JOB_REPORT, "b", "two", ""), 0);
+	for (int i = 0; i < 2; i++) {
+		struct sb_job *job = next(w, 1000);
+
+		assert_non_null(job);
+		assert_int_equal(job->status, 200);
+		assert_int_equal(job->state, SB_RUN_ENDED);
+		assert_string_equal(job->body.data, i ? "/the/runs:two" : "/the/runs:one");
+		sb_job_free(job);
+	}
+	assert_int_equal(sb_worker_restarts(w), 0);
+}
+
+static void a_file_that_kills_the_worker_is_named_and_left_alone(void **state)
+{
+	struct sb_worker *w = *state;
+	struct sb_job *job = ask(w, "crash.strobe");
+
+	assert_int_equal(job->status, 500);
+	assert_non_null(strstr(job->message, "signal 11"));
+	assert_non_null(strstr(job->message, "'crash.strobe'"));
+	assert_non_null(strstr(said, "'crash.strobe'"));
+	sb_job_free(job);
+	job = ask(w, "good.strobe"); /* a new process answers */
+	assert_int_equal(job->status, 200);
+	sb_job_free(job);
+	job = ask(w, "crash.strobe"); /* and does not fall for it again */
+	assert_int_equal(job->status, 500);
+	assert_string_equal(job->message, "left alone");
+	sb_job_free(job);
+	assert_int_equal(sb_worker_restarts(w), 1);
+	assert_int_equal(said_count, 1);
+}
+
+static void metrics_are_tried_again_without_the_bad_file(void **state)
+{
+	struct sb_worker *w = *state;
+	struct sb_job *job;
+
+	assert_int_equal(sb_worker_ask(w, SB_JOB_METRICS, "m", "crash.strobe", ""), 0);
+	job = next(w, 1000);
+	assert_non_null(job);
+	assert_string_equal(job->message, "left alone"); /* the second worker's word */
+	sb_job_free(job);
+}
+
+static void a_worker_that_hangs_is_replaced(void **state)
+{
+	struct sb_worker *w = *state;
+	struct sb_job *job;
+
+	assert_int_equal(sb_worker_ask(w, SB_JOB_REPORT, "h", "hang.strobe", ""), 0);
+	sb_worker_step(w, 1000);
+	for (int i = 0; i < 100; i++) { /* until it has said what it reads */
+		struct pollfd p = { .fd = sb_worker_fd(w), .events = POLLIN };
+
+		if (poll(&p, 1, 100) > 0)
+			break;
+	}
+	sb_worker_step(w, 1059);
+	assert_null(sb_worker_take(w));
+	job = next(w, 1060);
+	assert_non_null(job);
+	assert_int_equal(job->status, 500);
+	assert_non_null(strstr(job->message, "took more than 60 s while reading 'hang.strobe'"));
+	sb_job_free(job);
+	job = ask(w, "good.strobe");
+	assert_int_equal(job->status, 200);
+	sb_job_free(job);
+}
+
+static void an_answer_too_long_is_not_taken(void **state)
+{
+	struct sb_job *job = ask(*state, "huge.strobe");
+
+	assert_int_equal(job->status, 500);
+	assert_int_equal(job->body.size, 0);
+	sb_job_free(job);
+}
+
+static void too_many_jobs_are_refused(void **state)
+{
+	struct sb_worker *w = *state;
+	unsigned taken = 0;
+
+	while (taken < 1000 && !sb_worker_ask(w, SB_JOB_REPORT, "k", "hang.strobe", ""))
+		taken++;
+	assert_int_equal(taken, SB_WORKER_QUEUE_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(jobs_are_answered_in_order, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_file_that_kills_the_worker_is_named_and_left_alone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			metrics_are_tried_again_without_the_bad_file, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_worker_that_hangs_is_replaced, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_answer_too_long_is_not_taken, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(too_many_jobs_are_refused, set_up, tear_down),
+	};
+
+	if (getenv(SB_WORKER_FD))
+		return sb_worker_serve(act, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
