@@ -1,0 +1,73 @@
+"""diffusers' pipelines, real ones with small random weights: what strobe records against what the program
+counts itself, and the same output with and without it."""
+import pytest
+
+from conftest import FORWARD, GENERATION, STEP, both_ways, inside, of_role
+from program_names import PIPELINES
+
+
+@pytest.fixture(scope="module")
+def matrix(tmp_path_factory):
+    alone, watched, run = both_ways(tmp_path_factory.mktemp("diffusers"), "program_diffusers.py")
+    generations = of_role(run.recording.zones, GENERATION)
+    assert [g.name for g in generations] == [case["pipeline"] for case in watched.values()]
+    return {name: (alone[name], watched[name], zone) for name, zone in zip(watched, generations)}
+
+
+@pytest.fixture(params=PIPELINES)
+def case(matrix, request):
+    return matrix[request.param]
+
+
+def named(zone, name):
+    return [child for child in inside(zone) if child.name == name]
+
+
+def test_the_output_is_bit_equal(case):
+    alone, watched, _ = case
+    assert alone["digest"] == watched["digest"] and alone == watched
+
+
+def test_steps_and_their_forwards(case):
+    _, counted, generation = case
+    steps = of_role(generation.children, STEP)
+    assert [len(of_role(step.children, FORWARD)) for step in steps] == counted["forwards_per_step"]
+    assert [step.attrs["step"] for step in steps] == list(range(len(steps)))
+    assert [step.attrs["timestep"] for step in steps] == counted["timesteps"]
+    assert all(len(named(step, "scheduler_step")) == 1 for step in steps)
+    assert len(of_role(inside(generation), FORWARD)) == sum(counted["forwards_per_step"])
+
+
+def test_text_is_encoded(case):
+    _, counted, generation = case
+    encoders = [zone for zone in inside(generation) if zone.name.startswith("text_encoder")]
+    assert len(encoders) == counted["text_forwards"]
+    for encode in named(generation, "text_encode"):
+        assert [zone for zone in inside(encode) if zone.name.startswith("text_encoder")]
+    assert bool(named(generation, "text_encode")) == bool(encoders)
+
+
+def test_the_vae(case):
+    _, counted, generation = case
+    decodes = named(generation, "vae_decode")
+    assert len(decodes) == len(counted["decodes"]) and len(named(generation, "vae_encode")) == counted["encodes"]
+    assert len(named(generation, "image_encoder")) == counted["image_encodes"]
+    for zone, shape in zip(decodes, counted["decodes"]):
+        if len(counted["shape"]) == 5:
+            assert zone.attrs["latent_frames"] == (shape[2] if len(shape) == 5 else shape[0])
+            assert "tiles" not in zone.attrs
+
+
+def test_frames_are_counted_where_they_leave(case):
+    _, counted, generation = case
+    if len(counted["shape"]) == 4:  # images
+        assert "frames" not in generation.attrs
+        return
+    batch, frames, height, width, _ = counted["shape"]
+    assert generation.attrs["frames"] == batch * frames
+    assert (generation.attrs["height"], generation.attrs["width"]) == (height, width)
+    assert sum(zone.attrs.get("frames", 0) for zone in named(generation, "vae_decode")) >= batch * frames
+
+
+def test_every_zone_has_ended(case):
+    assert all(zone.closed for zone in inside(case[2])) and "error" not in case[2].attrs
