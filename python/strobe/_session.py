@@ -168,8 +168,12 @@ def gpu_trace(spec=""):
 
 
 def _say_missing():
-    _faults.say(native)
-    _torch.say_untimed(native)
+    """A fault here never keeps a session from closing."""
+    for say in (_faults.say, _torch.say_untimed):
+        try:
+            say(native)
+        except Exception:
+            pass
 
 
 def _at_exit():

@@ -44,19 +44,31 @@ def _on_cuda(torch, raw_stream):
 def say_untimed(native):
     """At a session's end: the program uses CUDA, and not through torch."""
     torch = sys.modules.get("torch")
-    if os.environ.get("STROBE_GPU_ZONES", "1") == "0" or torch is not None and _has_cuda(torch) or not _cuda_is_loaded():
+    if os.environ.get("STROBE_GPU_ZONES", "1") == "0" or torch is not None and _has_cuda(torch) or not _cuda_is_used():
         return
     native.missing("GPU time of sections without gpu=True", "the program uses CUDA without torch, which would name the stream",
                    "section(name, gpu=True) takes it on the default stream")
 
 
-def _cuda_is_loaded():
-    driver = os.path.basename(os.environ.get("STROBE_CUDA_PATH") or "libcuda.so")
+def _cuda_is_used():
+    """The driver is in the process and initialised. NVML, which strobe itself asks, loads the driver too."""
+    driver = _loaded_driver()
+    if driver is None:
+        return False
+    import ctypes
+    try:
+        return ctypes.CDLL(driver).cuCtxGetCurrent(ctypes.byref(ctypes.c_void_p())) == 0
+    except (OSError, AttributeError):
+        return False
+
+
+def _loaded_driver():
+    name = os.path.basename(os.environ.get("STROBE_CUDA_PATH") or "libcuda.so")
     try:
         with open("/proc/self/maps") as maps:
-            return any(driver in line for line in maps)
+            return next((line.split(None, 5)[5].strip() for line in maps if name in line), None)
     except OSError:
-        return False
+        return None
 
 
 def _yield_to_profiler(profiler, yield_to):

@@ -54,6 +54,7 @@ static int record_error, capturing_error;
 static void (*while_recording)(void);
 static uint64_t record_ns;
 static __thread void *current;
+static int initialised; /* the program has made a context, here or elsewhere */
 static __thread void *pushed[8];
 static __thread int push_depth;
 
@@ -109,7 +110,7 @@ API int cuCtxGetCurrent(void **out)
 {
 	COUNTED;
 	*out = current;
-	return OK;
+	return initialised ? OK : NOT_INITIALIZED;
 }
 
 API int cuCtxPushCurrent_v2(void *context)
@@ -353,6 +354,7 @@ static void make_current(void *handle, int device)
 		break;
 	}
 	current = handle;
+	initialised = 1;
 }
 
 static void destroy(void *handle)

@@ -63,6 +63,19 @@ def test_without_cuda_nothing_is_said(program):
     assert not [what for what in missing(recording) if "sections" in what]
 
 
+def test_a_driver_that_nobody_initialised_is_not_used(program):
+    """NVML loads libcuda, and strobe asks NVML."""
+    if not os.path.exists(DRIVER):
+        pytest.skip("the stand-in for the driver is not built")
+    recording = program("""
+        import ctypes, os, strobe
+        strobe.start("x")
+        ctypes.CDLL(os.environ["STROBE_CUDA_PATH"])
+        strobe.stop()
+    """, env={"STROBE_CUDA_PATH": DRIVER}).recordings[0]
+    assert not [what for what in missing(recording) if "sections" in what]
+
+
 def test_faults_of_strobe_are_said_once_at_the_end(program):
     recording = program("""
         import strobe
