@@ -2,6 +2,7 @@
  * at blanks, with quotes and backslashes, and nothing else has a meaning. */
 #include "bench_plan.h"
 
+#include "base/secret.h"
 #include "base/buf.h"
 #include "base/error.h"
 
@@ -70,21 +71,33 @@ static char *substitute(const char *text, const char *name, const char *value, b
 	return out.data;
 }
 
+static void put_word(struct sb_buf *out, const char *word)
+{
+	bool plain = *word && !strpbrk(word, " \t\n'\"\\$`;&|<>()*?!");
+
+	sb_buf_puts(out, plain ? "" : "'");
+	for (const char *c = word; *c; c++)
+		if (*c == '\'')
+			sb_buf_puts(out, "'\\''");
+		else
+			sb_buf_putc(out, *c);
+	sb_buf_puts(out, plain ? "" : "'");
+}
+
 char *bench_command_text(char **command)
 {
 	struct sb_buf out = { 0 };
 
 	for (char **w = command; w && *w; w++) {
-		bool plain = **w && !strpbrk(*w, " \t\n'\"\\$`;&|<>()*?!");
+		size_t size = strlen(*w) + sizeof SB_SECRET_MASK * (strlen(*w) / 2 + 1);
+		char *word = malloc(size);
 
+		if (!word)
+			break;
+		sb_secret_mask_argument(w == command ? NULL : w[-1], *w, word, size);
 		sb_buf_puts(&out, w == command ? "" : " ");
-		sb_buf_puts(&out, plain ? "" : "'");
-		for (const char *c = *w; *c; c++)
-			if (*c == '\'')
-				sb_buf_puts(&out, "'\\''");
-			else
-				sb_buf_putc(&out, *c);
-		sb_buf_puts(&out, plain ? "" : "'");
+		put_word(&out, word);
+		free(word);
 	}
 	if (!out.data)
 		return strdup("");

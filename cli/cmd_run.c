@@ -8,6 +8,7 @@
 #include "run_stages.h"
 
 #include "base/filename.h"
+#include "base/secret.h"
 #include "format/run_keys.h"
 #include "monitor/cgroup.h"
 #include "monitor/monitor.h"
@@ -90,25 +91,37 @@ static void name_after(char **command, char *out, size_t size)
 	snprintf(out, size, "%.*s", dot && dot > name ? (int)(dot - name) : (int)strlen(name), name);
 }
 
-/* The command as it could be typed again. */
+static void put_quoted(struct sb_buf *out, const char *word)
+{
+	if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+					"+=./:,@%")]) {
+		sb_buf_puts(out, word);
+		return;
+	}
+	sb_buf_putc(out, '\'');
+	for (const char *c = word; *c; c++)
+		if (*c == '\'')
+			sb_buf_puts(out, "'\\''");
+		else
+			sb_buf_putc(out, *c);
+	sb_buf_putc(out, '\'');
+}
+
+/* The command as it could be typed again, but for its credentials. */
 static void record_command(char **command)
 {
 	struct sb_buf text = { 0 };
 
 	for (char **p = command; *p; p++) {
+		size_t size = strlen(*p) + sizeof SB_SECRET_MASK * (strlen(*p) / 2 + 1);
+		char *word = malloc(size);
+
+		if (!word)
+			break;
+		sb_secret_mask_argument(p == command ? NULL : p[-1], *p, word, size);
 		sb_buf_puts(&text, p == command ? "" : " ");
-		if (**p && !(*p)[strspn(*p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-					    "+=./:,@%")]) {
-			sb_buf_puts(&text, *p);
-			continue;
-		}
-		sb_buf_putc(&text, '\'');
-		for (const char *c = *p; *c; c++)
-			if (*c == '\'')
-				sb_buf_puts(&text, "'\\''");
-			else
-				sb_buf_putc(&text, *c);
-		sb_buf_putc(&text, '\'');
+		put_quoted(&text, word);
+		free(word);
 	}
 	sb_keep_meta_string(SB_META_RUN, SB_RUN_COMMAND, sb_buf_text(&text));
 	sb_buf_done(&text);

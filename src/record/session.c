@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/filename.h"
 #include "base/numerals.h"
+#include "base/secret.h"
 #include "format/run_keys.h"
 #include "format/spool.h"
 #include "record/clock.h"
@@ -79,13 +80,29 @@ static void say(const char *what)
 
 /* ---- tags and settings ----------------------------------------------------- */
 
+/* Credentials are not recorded: neither under a name such as "token", nor inside text. */
+static void write_text_tag(const char *key, const char *text)
+{
+	char masked[4096];
+
+	if (sb_secret_name(key, strlen(key)))
+		text = SB_SECRET_MASK;
+	else if (sb_secret_mask(text, masked, sizeof masked))
+		text = masked;
+	sb_keep_meta_string(SB_META_TAG, key, text);
+}
+
 static void write_tag(const struct strobe_attr *tag)
 {
+	if (tag->type == STROBE_TYPE_INT && sb_secret_name(tag->key, strlen(tag->key))) {
+		write_text_tag(tag->key, "");
+		return;
+	}
 	switch (tag->type) {
 	case STROBE_TYPE_INT: sb_keep_meta_int(SB_META_TAG, tag->key, tag->value.i); break;
 	case STROBE_TYPE_BOOL: sb_keep_meta_bool(SB_META_TAG, tag->key, tag->value.i); break;
 	case STROBE_TYPE_FLOAT: sb_keep_meta_float(SB_META_TAG, tag->key, tag->value.f); break;
-	default: sb_keep_meta_string(SB_META_TAG, tag->key, tag->value.s ? tag->value.s : ""); break;
+	default: write_text_tag(tag->key, tag->value.s ? tag->value.s : ""); break;
 	}
 }
 

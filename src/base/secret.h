@@ -1,0 +1,25 @@
+/* What looks like a credential, in text that is about to be recorded. */
+#ifndef SB_BASE_SECRET_H
+#define SB_BASE_SECRET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SB_SECRET_MASK "***" /* what stands in the place of a credential */
+
+/* True for names such as HF_TOKEN, apiKey, --db-password; false for max_tokens,
+ * pad_token, sort_key. Leading dashes do not count. */
+bool sb_secret_name(const char *name, size_t size);
+
+/* An option that takes a credential as the next argument: "--token". */
+bool sb_secret_option(const char *argument);
+
+/* Copies text with these replaced: the value after a secret name ("TOKEN=…",
+ * "--token …", "Authorization: …", "?sig=…"), the password in a URL, and what has the
+ * form of a well-known token. Cuts what does not fit. Allocates nothing. Returns how
+ * many were replaced. */
+size_t sb_secret_mask(const char *text, char *out, size_t size);
+/* The same for an argument of a command line; previous is the one before it, or NULL. */
+size_t sb_secret_mask_argument(const char *previous, const char *argument, char *out, size_t size);
+
+#endif
