@@ -41,6 +41,12 @@ static double part_s(const struct sb_model *model, enum sb_part part)
 	return sum_s;
 }
 
+static void bound(struct sb_model *model, const char *words, const char *key)
+{
+	model->summary.bound = words;
+	model->summary.bound_by = key;
+}
+
 static bool by_communication(struct sb_model *model)
 {
 	double waited_s = part_s(model, SB_PART_COLLECTIVE), wall_s = generation_s(model);
@@ -51,7 +57,7 @@ static bool by_communication(struct sb_model *model)
 	} else if (!(waited_s > wall_s * SHARE_LARGE)) {
 		return false;
 	}
-	model->summary.bound = "communication";
+	bound(model, "communication", "communication");
 	model->summary.bound_reason = sb_model_printf(
 		model, "%.0f %% of the time waits for other ranks", waited_s / wall_s * 100);
 	return true;
@@ -69,7 +75,7 @@ static bool by_copies(struct sb_model *model)
 			model, "%.0f %% of the time moves weights", offload * 100);
 	else
 		return false;
-	model->summary.bound = "copies";
+	bound(model, "copies", "copies");
 	return true;
 }
 
@@ -84,7 +90,7 @@ static bool by_gpu(struct sb_model *model)
 			model, "%.0f %% util", model->summary.gpu_utilization_mean_percent);
 	else
 		return false;
-	model->summary.bound = "GPU";
+	bound(model, "GPU", "gpu");
 	return true;
 }
 
@@ -101,7 +107,7 @@ static bool by_disk(struct sb_model *model)
 			model, "%.0f %% of the time reads and prepares input", reading * 100);
 	else
 		return false;
-	model->summary.bound = "disk";
+	bound(model, "disk", "disk");
 	return true;
 }
 
@@ -121,7 +127,7 @@ static bool by_launches(struct sb_model *model)
 			model, "GPU %.0f %% busy while the process uses %.0f %% CPU", util, cpu);
 	else
 		return false;
-	model->summary.bound = "CPU launch";
+	bound(model, "CPU launch", "cpu_launch");
 	return true;
 }
 
@@ -134,7 +140,7 @@ void sb_bound_judge(struct sb_model *model)
 		return;
 	if (!(summary->gpu_utilization_mean_percent > 0) && !model->gpu.present)
 		return;
-	summary->bound = "mixed";
+	bound(model, "mixed", "mixed");
 	summary->bound_reason = model->gpu.present
 					? sb_model_printf(model, "GPU busy %.0f %%; nothing else stands out",
 						  model->gpu.busy_s /
@@ -180,6 +186,6 @@ void sb_bound_leave_alone(struct sb_model *model)
 			continue;
 		summary->leave_alone_ratio += s->wall_ratio;
 		if (summary->leave_alone_count < LEFT_ALONE_MOST)
-			summary->leave_alone[summary->leave_alone_count++] = s->name;
+			summary->leave_alone[summary->leave_alone_count++].name = s->name;
 	}
 }

@@ -11,20 +11,13 @@
 #include "analyze/model_stages.h"
 #include "analyze/model_video.h"
 #include "base/strings.h"
+#include "stats/fields.h"
 #include "strobe.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct sb_pair { /* a key with a typed value: tags, settings, system facts */
-	const char *key;
-	enum strobe_type type;
-	int64_t i;
-	double f;
-	const char *s;
-};
 
 /* ---- session_info, system ---- */
 struct sb_session_section {
@@ -37,6 +30,7 @@ struct sb_session_section {
 	const char *state; /* "complete", "live", "ended without a stop" */
 	uint64_t start_real_ns, end_real_ns, generated_real_ns;
 	double duration_s;
+	const char *duration; /* for people: "131.40 s" */
 	int64_t pid, rank, local_rank, world_size; /* -1: none */
 	int64_t exit_code, exit_signal; /* -1: unknown */
 	const char *outcome; /* in words: "exit 3 after Ctrl-C"; NULL: not under strobe run */
@@ -67,6 +61,7 @@ struct sb_system_section {
 struct sb_summary_section {
 	int64_t generation_count, frames, steps, blocks, dropped_frames;
 	int64_t width, height;
+	double wall_s;
 	double generation_s; /* wall time inside generations */
 	double outside_s; /* imports, load, compile, export... */
 	double fps_wall, fps_compute, bps_wall, bps_compute;
@@ -74,13 +69,18 @@ struct sb_summary_section {
 	double energy_wh, energy_wh_per_video, cost, cost_per_video;
 	double run_energy_wh, run_cost; /* of the whole run, load and all */
 	double target_fps; /* NAN: none */
+	bool target_known, target_reached; /* known: there is a target and a speed */
 	double gpu_peak_bytes, gpu_total_bytes, gpu_reserved_peak_bytes;
 	const char *gpu_peak_stage;
 	double ram_peak_bytes, ram_total_bytes;
 	double gpu_utilization_mean_percent;
-	const char *bound; /* "GPU", "CPU launch", "copies", "disk", "communication" */
+	const char
+		*bound; /* "GPU", "CPU launch", "copies", "disk", "communication", "mixed"; NULL: unknown */
+	const char *bound_by; /* the same as a key: "cpu_launch", "unknown" */
 	const char *bound_reason; /* with numbers */
-	const char **leave_alone; /* stages that cannot pay */
+	struct sb_left_alone {
+		const char *name;
+	} * leave_alone; /* stages that cannot pay */
 	size_t leave_alone_count;
 	double leave_alone_ratio; /* of the wall time, all that small together */
 	struct sb_outside {
@@ -108,6 +108,7 @@ struct sb_events_section {
 		const char *name;
 		double value; /* sum of deltas, or the last set value */
 		bool gauge;
+		const char *kind; /* "gauge", "sum" */
 		int64_t updates;
 	} * counters;
 	size_t counter_count;
@@ -136,6 +137,8 @@ struct sb_recording_section {
 		int64_t count;
 	} * drops;
 	size_t drop_count;
+	struct sb_pair *drop_reasons; /* the same as keys and counts */
+	size_t drop_reason_count;
 	double bytes, skipped_bytes;
 	struct sb_damaged {
 		const char *text; /* "a chunk is missing" */
@@ -178,6 +181,8 @@ struct sb_model {
 	struct sb_series *series; /* every monitor; gpu_metrics, cpu_metrics... pick theirs by source */
 	size_t series_count;
 	struct sb_devices_section devices;
+	struct sb_cpu_section cpu;
+	struct sb_other_section others;
 	struct sb_disk_section disk;
 	struct sb_diffusion_section diffusion;
 	struct sb_block_section blocks;
@@ -194,6 +199,9 @@ struct sb_model {
 	struct sb_model_block *blocks_of_memory;
 	bool failed; /* memory ran out; sb_model_build reports it */
 };
+
+/* profiling_report.json: every key of the report, see stats/fields.h. */
+extern const struct sb_fields sb_model_fields;
 
 void sb_model_free(struct sb_model *model); /* takes NULL */
 

@@ -3,7 +3,7 @@
 #ifndef SB_ANALYZE_MODEL_MACHINE_H
 #define SB_ANALYZE_MODEL_MACHINE_H
 
-#include "stats/series.h"
+#include "stats/fields.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,9 +18,33 @@ struct sb_device {
 	const char **throttle_reasons;
 	size_t throttle_reason_count;
 	double energy_wh, cost;
+	double memory_total_mb;
+	const struct sb_series *series;
+	int64_t sample_count; /* before thinning */
+	/* of every sample; their unit is the column's */
+	struct sb_stats memory_used_mb, utilization_percent, memory_utilization_percent, temperature_c;
+	struct sb_stats power_w, sm_clock_mhz, memory_clock_mhz, encoder_percent, decoder_percent;
+	struct sb_stats pcie_tx_gb_per_s, pcie_rx_gb_per_s, nvlink_tx_gb_per_s, nvlink_rx_gb_per_s;
+	struct sb_stats process_memory_mb, other_processes;
 };
 struct sb_devices_section {
 	struct sb_device *all;
+	size_t count;
+	double energy_wh, cost; /* of the run */
+};
+struct sb_cpu_section { /* the CPU and the process tree; NULL: never sampled */
+	const struct sb_series *series, *cores, *process, *pressure;
+	int64_t sample_count, core_count; /* -1: not sampled */
+	struct sb_stats usage_percent, process_percent, frequency_mhz, load1;
+	struct sb_stats rss_mb, pss_mb, processes, threads;
+};
+struct sb_other_section { /* sources without a section of their own */
+	struct sb_other {
+		const char *source;
+		int64_t device; /* -1: none */
+		int64_t sample_count;
+		const struct sb_series *series;
+	} * all;
 	size_t count;
 };
 struct sb_disk_section {
@@ -37,6 +61,7 @@ struct sb_memory_snapshot {
 	const char *label;
 	double t_s;
 	int device; /* -1: host */
+	const char *device_name; /* "gpu:0", "host" */
 	double allocated_bytes, reserved_bytes, peak_bytes;
 	const char *stage;
 };
@@ -119,7 +144,7 @@ struct sb_gpu_section {
 		const char *name;
 		int64_t count;
 		double total_s, busy_s, mean_s, min_s, max_s, ratio;
-		double bytes;
+		double bytes, gb_per_s; /* 1 GB = 1e9 bytes; NAN: none */
 	} * top_kernels, *top_zones, *attention, *collectives, *offload, *idle_zones;
 	size_t top_kernel_count, top_zone_count, attention_count, collective_count, offload_count;
 	size_t idle_zone_count; /* where the CPU was while the GPU had nothing to do */
@@ -132,5 +157,9 @@ struct sb_gpu_section {
 	int64_t gap_total;
 	double exposed_communication_s, communication_s;
 };
+
+/* Their keys in the report: model_machine.c. */
+extern const struct sb_fields sb_devices_fields, sb_cpu_fields, sb_disk_fields, sb_other_fields;
+extern const struct sb_fields sb_memory_fields, sb_gpu_fields;
 
 #endif

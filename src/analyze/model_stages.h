@@ -3,8 +3,8 @@
 #ifndef SB_ANALYZE_MODEL_STAGES_H
 #define SB_ANALYZE_MODEL_STAGES_H
 
-#include "stats/statistics.h"
 #include "base/histogram.h"
+#include "stats/fields.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,6 +16,7 @@ enum sb_stage_state { SB_STAGE_NORMAL = 0, SB_STAGE_OPEN, SB_STAGE_SKIPPED, SB_S
 struct sb_stage {
 	const char *name; /* grouped: "sampling_chunk_*" */
 	const char *code; /* NULL: none */
+	const char *parent_name; /* NULL: top level */
 	int64_t parent; /* index of stages, always smaller; -1: top level */
 	uint32_t depth;
 	uint32_t child_count; /* direct ones */
@@ -24,6 +25,7 @@ struct sb_stage {
 	const char *skip_reason;
 	bool span; /* from SPAN records: may overlap its siblings */
 	bool main_thread; /* some of it ran on the main thread */
+	bool other_thread; /* none of it did, and other stages did: no part of the wall time's split */
 	bool bottleneck; /* the largest self time */
 	bool setup; /* importing, loading, compiling, or inside of such */
 	bool uneven; /* members differ in kind (tasks, threads) */
@@ -55,6 +57,9 @@ struct sb_stage {
 		const char *text; /* string attributes: the last value */
 	} * attrs;
 	size_t attr_count;
+	struct sb_pair *attributes; /* the same with one value each: the sum of counts, else the last */
+	size_t attribute_count;
+	double per_frame_s, per_step_s, per_iteration_s; /* NAN: no such count, or calls without an end */
 	/* grouped names: who is inside; also threads of a pool */
 	struct sb_stage_member {
 		const char *name;
@@ -77,6 +82,21 @@ static inline bool sb_stage_gpu_partial(const struct sb_stage *s)
 {
 	return s->gpu_span_count > 0 && s->gpu_span_count < s->count;
 }
+
+/* Its total is more than the wall time it covers. */
+static inline bool sb_stage_overlaps(const struct sb_stage *s)
+{
+	return s->before_run || isfinite(s->at_once_mean);
+}
+
+/* False: the time of some call is not all there, its frames are. */
+static inline bool sb_stage_has_rate(const struct sb_stage *s)
+{
+	return s->state != SB_STAGE_UNTIMED && !s->open_count && !s->cut_count;
+}
+double sb_stage_attr_total(const struct sb_stage *s, const char *key); /* NaN: none */
+bool sb_stage_attr_is_count(const char *key); /* frames, steps, bytes: worth summing */
+const char *sb_role_name(uint32_t role); /* NULL: an ordinary stage */
 
 struct sb_stages_section {
 	double wall_s;
@@ -117,20 +137,22 @@ struct sb_iterations_section {
 
 struct sb_generation {
 	const char *name;
-	double begin_s, end_s;
+	double begin_s, end_s, wall_s; /* wall: from begin to end */
 	int64_t frames, width, height, steps, blocks; /* -1: unknown */
 	double fps; /* frames over its wall time */
 	double denoise_s, vae_s; /* wall time of its steps (or denoise stages), of its VAE decodes */
 	double energy_wh, cost; /* summed over the GPUs; cost: in gpu_cost_per_hour's currency */
 	double utilization_percent; /* mean of the busiest GPU */
 	bool open, cut; /* not ended; cut by a border: not in the section's time */
+	const char *state; /* "open", "cut"; NULL: whole */
 };
 struct sb_generations_section {
 	bool whole_run; /* no generation was marked: the run counts as one */
 	double union_s; /* wall time with at least one of them */
 	double total_s; /* each counted in full */
 	struct sb_generation *all;
-	size_t count; /* listed, at most 10 000 */
+	size_t count; /* at most 10 000; the whole run is one */
+	size_t listed; /* those that were marked */
 	int64_t total; /* all of them */
 	struct sb_stats time; /* of those that began and ended in the part asked for */
 };
@@ -160,5 +182,10 @@ struct sb_functions_section {
 	size_t count;
 	uint64_t sample_count;
 };
+
+/* Their keys in the report: model_stages.c. */
+extern const struct sb_fields sb_stages_fields, sb_iterations_fields, sb_generations_fields,
+	sb_functions_fields;
+extern const char *const sb_role_names[]; /* by role */
 
 #endif

@@ -37,6 +37,12 @@ struct sb_diffusion_section {
 	double cached_ratio;
 	/* where the generations' time went: self times, they add up to its wall time */
 	double denoise_s, vae_s, vae_encode_s, text_encode_s, offload_s, other_s, unattributed_s;
+	struct sb_split {
+		const char *part; /* "vae_decode" */
+		const char *words; /* "VAE decode" */
+		double self_s, wall_ratio; /* of the generations' time */
+	} * split; /* the same, those above 0 */
+	size_t split_count;
 	double offload_bytes, offload_gb_per_s;
 	struct sb_offload {
 		const char *name;
@@ -84,6 +90,7 @@ struct sb_model_section {
 	struct sb_model_entry {
 		const char *name, *type;
 		int64_t parameters;
+		const char *parameters_text; /* "1.3B" */
 		double bytes;
 		double flops_per_step, tflops_reached;
 	} * models;
@@ -94,13 +101,16 @@ struct sb_model_section {
 		const char *component; /* "patch_embed", "blocks", "norm"… */
 		int64_t count;
 		struct sb_stats time;
-		double total_s, gpu_span_s, ratio; /* ratio: of layers_total_s; NAN when nested */
+		double total_s, mean_s, gpu_span_s, ratio; /* ratio: of layers_total_s; NAN when nested */
 		bool block, attention;
 		bool nested; /* inside another layer: not added to the total */
 	} * layers; /* slowest mean first */
 	size_t layer_count;
+	struct sb_layer *slowest; /* of the blocks, or of the outermost layers where there are none */
+	size_t slowest_count; /* at most 5 */
 	double layers_total_s; /* outermost layers; the components add up to it */
 	bool layers_on_gpu; /* these times are GPU spans, not CPU time */
+	const char *layers_timed_on; /* "gpu", "cpu" */
 	struct sb_component {
 		const char *name;
 		int64_t layers;
@@ -148,5 +158,9 @@ struct sb_cache_section {
 
 /* "1.3B" from 1e9, "304.7M" from 1e6, "12.5K" from 1e3, else the number. */
 void sb_parameters_text(int64_t count, char out_text[16]);
+
+/* Their keys in the report: model_video.c. */
+extern const struct sb_fields sb_diffusion_fields, sb_block_fields, sb_models_fields;
+extern const struct sb_fields sb_streaming_fields, sb_cache_fields;
 
 #endif

@@ -13,13 +13,17 @@ static void fill_drops(struct sb_run *run, struct sb_model *m)
 	struct sb_recording_section *s = &m->recording;
 
 	s->drops = sb_model_alloc(m, SB_LOST_REASONS * sizeof *s->drops);
-	for (int i = 0; s->drops && i < SB_LOST_REASONS; i++) {
+	s->drop_reasons = sb_model_alloc(m, SB_LOST_REASONS * sizeof *s->drop_reasons);
+	for (int i = 0; s->drops && s->drop_reasons && i < SB_LOST_REASONS; i++) {
 		int64_t count = run->lost[i] < COUNT_MOST ? (int64_t)run->lost[i] : COUNT_MOST;
 
 		if (!count)
 			continue;
 		s->drops[s->drop_count++] = (struct sb_drop){ sb_lost_key((enum sb_lost_reason)i),
 			sb_lost_text((enum sb_lost_reason)i), count };
+		s->drop_reasons[s->drop_reason_count++] = (struct sb_pair){
+			.key = sb_lost_key((enum sb_lost_reason)i), .type = STROBE_TYPE_INT, .i = count
+		};
 		if (i != SB_LOST_COMPILED) /* the compiler was asked to take them out */
 			s->dropped_count += count;
 	}

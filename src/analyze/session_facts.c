@@ -1,5 +1,6 @@
 /* session_info, system, not_recorded: what the run says about itself. */
 #include "analyze/analysis.h"
+#include "stats/seconds.h"
 #include "base/error.h"
 #include "format/run_keys.h"
 
@@ -82,7 +83,7 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 {
 	struct sb_session_section *s = &m->session;
 	const struct sb_file_header *h = &run->processes[run->main_process].reader->head;
-	char id[33];
+	char id[33], duration[32];
 	struct timespec now;
 
 	for (int i = 0; i < 16; i++)
@@ -108,6 +109,8 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 	if (!s->generated_real_ns)
 		s->generated_real_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	s->duration_s = (double)run->wall_ns / 1e9;
+	sb_text_seconds(duration, sizeof duration, s->duration_s);
+	s->duration = sb_model_text(m, duration);
 	s->pid = h->pid;
 	s->rank = h->rank;
 	s->local_rank = h->local_rank;

@@ -77,6 +77,8 @@ static void take_energy(struct sb_model *model, const struct sb_run *run)
 	s->energy_wh = s->cost = s->cost_per_video = s->energy_wh_per_video = s->run_cost = NAN;
 	s->run_energy_wh = sb_model_energy_j(model, (double)run->from_ns / 1e9, (double)run->to_ns / 1e9) /
 			   3600;
+	model->devices.energy_wh = s->run_energy_wh;
+	model->devices.cost = NAN;
 	for (size_t i = 0; i < model->generations.count; i++) {
 		struct sb_generation *g = &model->generations.all[i];
 
@@ -88,6 +90,7 @@ static void take_energy(struct sb_model *model, const struct sb_run *run)
 	if (per_hour > 0) {
 		s->cost = s->generation_s / 3600 * per_hour * gpu_count(model);
 		s->run_cost = model->stages.wall_s / 3600 * per_hour * gpu_count(model);
+		model->devices.cost = s->run_cost;
 	}
 	if (videos > 0) {
 		s->energy_wh_per_video = s->energy_wh / (double)model->generations.count;
@@ -184,12 +187,21 @@ static void take_outside(struct sb_model *model)
 	}
 }
 
+static void take_target(struct sb_summary_section *s, double target_fps)
+{
+	s->target_fps = target_fps > 0 ? target_fps : NAN;
+	s->target_known = target_fps > 0 && !isnan(s->fps_wall);
+	s->target_reached = s->target_known && s->fps_wall >= target_fps;
+}
+
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	double target = sb_run_setting_number(run, "target_fps");
 
-	model->summary.target_fps = target > 0 ? target : NAN;
+	model->summary.wall_s = model->stages.wall_s;
+	model->summary.bound_by = "unknown";
 	take_video(model);
+	take_target(&model->summary, target);
 	take_energy(model, run);
 	take_utilization(model);
 	take_memory(model);

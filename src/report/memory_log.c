@@ -5,10 +5,8 @@
 #include "base/memory_units.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "report/sections/section.h"
-#include "report/sections/series_json.h"
 
-#include <stdio.h>
+#include <math.h>
 
 static void opt_mb(struct sb_json *j, const char *key, double bytes)
 {
@@ -18,19 +16,17 @@ static void opt_mb(struct sb_json *j, const char *key, double bytes)
 
 static void snapshot(const struct sb_model *model, const struct sb_memory_snapshot *s, struct sb_json *j)
 {
-	char device[24];
-
-	snprintf(device, sizeof device, "gpu:%d", s->device);
 	sb_json_object_begin(j, NULL);
 	sb_json_string(j, "label", s->label);
 	sb_json_fixed(j, "timestamp", (double)model->session.start_real_ns / 1e9 + s->t_s, 6);
 	sb_json_fixed(j, "t_s", s->t_s, 6);
-	sb_json_string(j, "device", s->device < 0 ? "host" : device);
+	sb_json_string(j, "device", s->device_name);
 	opt_mb(j, "allocated_mb", s->allocated_bytes);
 	opt_mb(j, "reserved_mb", s->reserved_bytes);
 	opt_mb(j, "max_allocated_mb", s->peak_bytes);
 	opt_mb(j, "peak_mb", s->peak_bytes);
-	sb_json_opt_string(j, "stage", s->stage);
+	if (s->stage)
+		sb_json_string(j, "stage", s->stage);
 	sb_json_object_end(j);
 }
 
@@ -44,7 +40,7 @@ int sb_report_memory_log(const struct sb_model *model, struct sb_buf *out)
 	for (size_t i = 0; i < model->memory.snapshot_count; i++)
 		snapshot(model, &model->memory.snapshots[i], &j);
 	sb_json_array_end(&j);
-	sb_json_series(&j, "timeline", &model->memory.timeline);
+	sb_series_write(&model->memory.timeline, "timeline", &j);
 	sb_json_object_end(&j);
 	sb_buf_putc(out, '\n');
 	return sb_buf_failed(out) ? sb_fail(STROBE_ENOMEM, "no memory for memory_log.json") : 0;

@@ -444,7 +444,7 @@ static void advice(struct screen *s)
 			a->count == FINDINGS + 1 ? "" : "s", sum->leave_alone_count ? ".  " : "");
 	for (size_t i = 0; i < sum->leave_alone_count && i < 3; i++) {
 		say(s, "%s", i ? ", " : "Leave alone: ");
-		sb_text_name(&s->line, sum->leave_alone[i], 18);
+		sb_text_name(&s->line, sum->leave_alone[i].name, 18);
 	}
 	if (sum->leave_alone_count)
 		say(s, "%s (%.1f %%)", sum->leave_alone_count > 3 ? ", …" : "", sum->leave_alone_ratio * 100);

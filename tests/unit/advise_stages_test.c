@@ -107,7 +107,7 @@ static void a_stage_inside_steps_is_named_instead_of_the_block_around_them(void 
 static bool left_alone(const struct sb_model *m, const char *stage)
 {
 	for (size_t i = 0; i < m->summary.leave_alone_count; i++) {
-		if (strcmp(m->summary.leave_alone[i], stage) == 0)
+		if (strcmp(m->summary.leave_alone[i].name, stage) == 0)
 			return true;
 	}
 	return false;

@@ -34,6 +34,10 @@ struct sb_gpu_row *sb_gpu_rows_keep(struct sb_model *model, struct sb_gpu_row *r
 	kept = sb_model_alloc(model, *count * sizeof *kept);
 	if (kept && *count)
 		memcpy(kept, rows, *count * sizeof *kept);
+	for (size_t i = 0; kept && i < *count; i++)
+		kept[i].gb_per_s = kept[i].bytes > 0 && kept[i].total_s > 0
+					   ? kept[i].bytes / kept[i].total_s / 1e9
+					   : NAN;
 	return kept;
 }
 

@@ -67,6 +67,35 @@ static const char *device_fact(struct sb_model *model, const struct sb_run *run,
 	return meta && meta->attr.type == STROBE_TYPE_STRING ? sb_model_text(model, meta->attr.s) : NULL;
 }
 
+static struct sb_stats column_stats(const struct sb_series *s, const char *name)
+{
+	const struct sb_series_column *c = sb_series_column_find(s, name);
+
+	return c ? c->stats : SB_STATS_NONE;
+}
+
+static void take_columns(const struct sb_series *s, struct sb_device *d)
+{
+	d->series = s;
+	d->sample_count = (int64_t)s->recorded_count;
+	d->memory_total_mb = column_stats(s, "memory_total_mb").last;
+	d->memory_used_mb = column_stats(s, "memory_used_mb");
+	d->utilization_percent = column_stats(s, "utilization_percent");
+	d->memory_utilization_percent = column_stats(s, "memory_utilization_percent");
+	d->temperature_c = column_stats(s, "temperature_c");
+	d->power_w = column_stats(s, "power_w");
+	d->sm_clock_mhz = column_stats(s, "sm_clock_mhz");
+	d->memory_clock_mhz = column_stats(s, "memory_clock_mhz");
+	d->encoder_percent = column_stats(s, "encoder_percent");
+	d->decoder_percent = column_stats(s, "decoder_percent");
+	d->pcie_tx_gb_per_s = column_stats(s, "pcie_tx_gb_per_s");
+	d->pcie_rx_gb_per_s = column_stats(s, "pcie_rx_gb_per_s");
+	d->nvlink_tx_gb_per_s = column_stats(s, "nvlink_tx_gb_per_s");
+	d->nvlink_rx_gb_per_s = column_stats(s, "nvlink_rx_gb_per_s");
+	d->process_memory_mb = column_stats(s, "process_memory_mb");
+	d->other_processes = column_stats(s, "other_process_count");
+}
+
 static void list_devices(struct sb_model *model, const struct sb_run *run)
 {
 	struct sb_devices_section *section = &model->devices;
@@ -93,7 +122,55 @@ static void list_devices(struct sb_model *model, const struct sb_run *run)
 					    : NAN;
 		device->cost = per_hour > 0 ? model->stages.wall_s / 3600 * per_hour : NAN;
 		s->device_name = device->name;
+		take_columns(s, device);
 		take_throttling(s, model, device);
+	}
+}
+
+/* ---- the CPU, and sources of other kinds -------------------------------- */
+
+static void take_cpu(struct sb_model *model)
+{
+	struct sb_cpu_section *c = &model->cpu;
+
+	c->series = sb_model_series(model, "cpu", -2);
+	c->cores = sb_model_series(model, "cpu_core", -2);
+	c->process = sb_model_series(model, "process", -2);
+	c->pressure = sb_model_series(model, "psi", -2);
+	c->sample_count = c->series ? (int64_t)c->series->recorded_count : -1;
+	c->core_count = c->cores ? (int64_t)c->cores->column_count : -1;
+	c->usage_percent = column_stats(c->series, "usage_percent");
+	c->process_percent = column_stats(c->series, "process_percent");
+	c->frequency_mhz = column_stats(c->series, "frequency_mhz");
+	c->load1 = column_stats(c->series, "load1_count");
+	c->rss_mb = column_stats(c->process, "rss_mb");
+	c->pss_mb = column_stats(c->process, "pss_mb");
+	c->processes = column_stats(c->process, "process_count");
+	c->threads = column_stats(c->process, "thread_count");
+}
+
+static bool has_home(const char *source)
+{
+	static const char *const homes[] = { "gpu", "cpu", "cpu_core", "process", "psi", "memory", "disk" };
+
+	for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
+		if (strcmp(source, homes[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void list_others(struct sb_model *model)
+{
+	struct sb_other_section *o = &model->others;
+
+	o->all = sb_model_alloc(model, (model->series_count + 1) * sizeof *o->all);
+	for (size_t i = 0; o->all && i < model->series_count; i++) {
+		const struct sb_series *s = &model->series[i];
+
+		if (!has_home(s->source) && s->count)
+			o->all[o->count++] = (struct sb_other){ s->source, s->device,
+				(int64_t)s->recorded_count, s };
 	}
 }
 
@@ -161,6 +238,8 @@ static int take_disk(struct sb_model *model, const struct sb_run *run)
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	list_devices(model, run);
+	take_cpu(model);
+	list_others(model);
 	if (model->failed)
 		return sb_fail(STROBE_ENOMEM, "no memory for the machine's samples");
 	return take_disk(model, run);

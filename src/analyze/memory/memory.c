@@ -155,6 +155,8 @@ static void list_snapshots(struct sb_memory_notes *m, struct sb_model *model)
 		row->label = sb_model_text(model, m->run->names[all[i].label].text);
 		row->t_s = (double)all[i].t_ns / 1e9;
 		row->device = all[i].device;
+		row->device_name = row->device < 0 ? sb_model_text(model, "host")
+						   : sb_model_printf(model, "gpu:%d", row->device);
 		row->allocated_bytes = sb_known_bytes(all[i].allocated);
 		row->reserved_bytes = sb_known_bytes(all[i].reserved);
 		row->peak_bytes = sb_known_bytes(all[i].peak);

@@ -15,9 +15,12 @@ static void tell_kinds(struct sb_stages_section *stages)
 		enum sb_part part = sb_part_of(s->name, (int)s->role);
 
 		stages->on_main |= s->main_thread;
+		s->parent_name = s->parent >= 0 ? stages->stages[s->parent].name : NULL;
 		s->setup = part == SB_PART_IMPORT || part == SB_PART_LOAD || part == SB_PART_COMPILE ||
 			   (s->parent >= 0 && stages->stages[s->parent].setup);
 	}
+	for (size_t i = 0; i < stages->stage_count; i++)
+		stages->stages[i].other_thread = stages->on_main && !stages->stages[i].main_thread;
 }
 
 static int by_total(const void *a, const void *b, void *rows)

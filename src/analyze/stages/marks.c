@@ -196,6 +196,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 			.name = sb_model_text(model, run->names[h->counters[i].name].text),
 			.value = h->counters[i].value,
 			.gauge = h->counters[i].gauge,
+			.kind = h->counters[i].gauge ? "gauge" : "sum",
 			.updates = h->counters[i].updates
 		};
 	return 0;

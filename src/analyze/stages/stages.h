@@ -74,6 +74,8 @@ const struct sb_stage_sum *sb_stage_sum_at(const struct sb_stage_sums *sums, uin
 int sb_stage_tree_build(struct sb_stage_sums *sums, struct sb_model *model);
 /* Tells setup from pipeline, fills by_total and the bottlenecks of finished rows. */
 void sb_stages_rank(struct sb_model *model);
+/* Attributes with one value each, time per frame, step, iteration. */
+void sb_stage_attributes_fill(struct sb_model *model);
 
 /* p50, p95, p99 (within out_stats' min and max) from SB_STAGE_BUCKETS counts of
  * durations in ns; states their error. */

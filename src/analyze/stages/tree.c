@@ -364,8 +364,10 @@ static int make_rows(struct tree *t)
 			parent->child_count++;
 			parent->unattributed_s = parent->self_s;
 		}
-	if (!err)
+	if (!err) {
 		sb_stages_rank(t->model);
+		sb_stage_attributes_fill(t->model);
+	}
 	return err;
 }
 

@@ -108,7 +108,9 @@ static void see_cache(struct caches *c, const struct sb_event *e)
 	row->threshold = e->cache.threshold;
 	row->chunk = e->cache.chunk;
 	row->count = count;
-	row->kind = (int)e->cache.kind;
+	row->kind = e->cache.kind == STROBE_CACHE_HIT || e->cache.kind == STROBE_CACHE_MISS
+			    ? (int)e->cache.kind
+			    : STROBE_CACHE_EVICT;
 }
 
 static void see_event(void *self, const struct sb_event *e)

@@ -180,6 +180,7 @@ static void fill_row(const struct sb_video *v, const struct sb_generation_note *
 	row->name = sb_model_text(model, n->name);
 	row->begin_s = (double)n->begin_ns / 1e9;
 	row->end_s = (double)n->end_ns / 1e9;
+	row->wall_s = row->end_s - row->begin_s;
 	row->width = n->width;
 	row->height = n->height;
 	row->steps = row->blocks = -1;
@@ -190,6 +191,7 @@ static void fill_row(const struct sb_video *v, const struct sb_generation_note *
 	row->utilization_percent = utilization(model, row->begin_s, row->end_s);
 	row->open = n->open;
 	row->cut = n->cut;
+	row->state = n->open ? "open" : n->cut ? "cut" : NULL;
 }
 
 /* Wall time with at least one of them running; they come ordered by begin. */
@@ -247,4 +249,5 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 	free(walls_s);
 	for (size_t i = 0; i < section->count; i++)
 		fill_row(v, &all[i], model, &section->all[i]);
+	section->listed = v->whole_run ? 0 : section->count;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SLOWEST 5
 #define LAYERS_MOST 8192
 #define VALUES_MOST 4096 /* durations kept per layer, for percentiles */
 #define PENDING_MOST 4096
@@ -202,14 +203,9 @@ static void take_gpu_times(struct layers *l, struct sb_model_section *section)
 	}
 }
 
-static double mean_s(const struct sb_layer *layer)
-{
-	return layer->count ? layer->total_s / (double)layer->count : 0;
-}
-
 static int slowest_first(const void *a, const void *b)
 {
-	double x = mean_s(a), y = mean_s(b);
+	double x = ((const struct sb_layer *)a)->mean_s, y = ((const struct sb_layer *)b)->mean_s;
 
 	return x > y ? -1 : x < y;
 }
@@ -230,6 +226,7 @@ static int fill_layer(
 	to->count = from->count;
 	to->gpu_span_s = from->gpu_count ? from->gpu_s : NAN;
 	to->total_s = model->models.layers_on_gpu && from->gpu_count ? from->gpu_s : from->total_s;
+	to->mean_s = to->total_s / (double)to->count;
 	to->nested = from->nested * 2 > from->count;
 	to->block = !to->nested && strcmp(to->component, "blocks") == 0;
 	to->attention = sb_layer_is_attention(to->name);
@@ -279,7 +276,7 @@ static int sum_up(struct sb_model *model)
 			continue;
 		section->layers_total_s += layer->total_s;
 		if (layer->block)
-			means_s[section->block_count++] = mean_s(layer);
+			means_s[section->block_count++] = layer->mean_s;
 		add_component(section, layer);
 	}
 	err = sb_stats_of(means_s, (size_t)section->block_count, &blocks);
@@ -297,11 +294,27 @@ static int sum_up(struct sb_model *model)
 	return err;
 }
 
+/* Blocks where there are some, else whatever is outermost. */
+static void list_slowest(struct sb_model *model)
+{
+	struct sb_model_section *section = &model->models;
+
+	section->slowest = sb_model_alloc(model, SLOWEST * sizeof *section->slowest);
+	for (size_t i = 0; section->slowest && i < section->layer_count; i++) {
+		const struct sb_layer *layer = &section->layers[i];
+
+		if (section->slowest_count < SLOWEST &&
+			(section->block_count ? layer->block : !layer->nested))
+			section->slowest[section->slowest_count++] = *layer;
+	}
+}
+
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct layers *l = self;
 	struct sb_model_section *section = &model->models;
 	const struct layer *all = l->all.items;
+	int err;
 
 	section->block_mean_s = section->block_std_s = section->attention_ratio = section->layers_total_s =
 		NAN;
@@ -314,16 +327,18 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	if (!section->layers)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse layers");
 	for (size_t i = 0; i < l->all.count; i++) {
-		int err = fill_layer(l, &all[i], model, &section->layers[i]);
-
+		err = fill_layer(l, &all[i], model, &section->layers[i]);
 		if (err)
 			return err;
 	}
 	section->layer_count = l->all.count;
 	section->layers_total_s = 0;
 	section->present = true;
+	section->layers_timed_on = section->layers_on_gpu ? "gpu" : "cpu";
 	qsort(section->layers, section->layer_count, sizeof *section->layers, slowest_first);
-	return sum_up(model);
+	err = sum_up(model);
+	list_slowest(model);
+	return err;
 }
 
 static void done(void *self)

@@ -96,6 +96,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	const struct model_note *all = m->notes.items;
 	struct sb_model_section *section = &model->models;
 	const struct sb_diffusion_section *d = &model->diffusion;
+	char size[16];
 	bool flops = m->flops > 0 && d->step.count > 0 && d->step.total > 0;
 
 	section->models = sb_model_alloc(model, m->notes.count * sizeof *section->models);
@@ -107,6 +108,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		entry->name = sb_model_text(model, run->names[all[i].name].text);
 		entry->type = all[i].type ? sb_model_text(model, run->names[all[i].type].text) : NULL;
 		entry->parameters = all[i].parameters;
+		sb_parameters_text(entry->parameters, size);
+		entry->parameters_text = sb_model_text(model, size);
 		entry->bytes = all[i].bytes >= 0 ? (double)all[i].bytes : NAN;
 		entry->flops_per_step = entry->tflops_reached = NAN;
 		section->total_parameters += all[i].parameters > 0 ? all[i].parameters : 0;

@@ -7,20 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *sb_frames_source_name(enum sb_frames_source source)
-{
-	static const char *const names[] = {
-		[SB_FRAMES_NONE] = "none",
-		[SB_FRAMES_COUNTED] = "counted where they left the pipeline",
-		[SB_FRAMES_GENERATION] = "the generations' own number",
-		[SB_FRAMES_DECODED] = "frames of the VAE decode stages",
-		[SB_FRAMES_BLOCKS] = "block sizes, each block once",
-		[SB_FRAMES_STEPS] = "block sizes of the steps, each chain once",
-	};
-
-	return names[source];
-}
-
 /* Every source that knows counts in full; the best one is taken. */
 static int64_t frames_of(const struct sb_video *v, const struct sb_model *model, enum sb_frames_source source)
 {
@@ -247,6 +233,28 @@ static void split(struct sb_video *v, struct sb_model *model)
 	}
 }
 
+static void list_split(struct sb_model *model)
+{
+	struct sb_diffusion_section *d = &model->diffusion;
+	const struct sb_split all[] = {
+		{ "denoise", "denoise", d->denoise_s, NAN },
+		{ "vae_decode", "VAE decode", d->vae_s, NAN },
+		{ "vae_encode", "VAE encode", d->vae_encode_s, NAN },
+		{ "text_encode", "text encode", d->text_encode_s, NAN },
+		{ "offload", "offload", d->offload_s, NAN },
+		{ "other", "other stages", d->other_s, NAN },
+		{ "unattributed", "unattributed", d->unattributed_s, NAN },
+	};
+
+	d->split = sb_model_alloc(model, sizeof all);
+	for (size_t i = 0; d->split && i < sizeof all / sizeof *all; i++) {
+		if (!(all[i].self_s > 0))
+			continue;
+		d->split[d->split_count] = all[i];
+		d->split[d->split_count++].wall_ratio = all[i].self_s / model->generations.total_s;
+	}
+}
+
 /* ---- offload ------------------------------------------------------------ */
 
 static double attr_sum(const struct sb_stage *s, const char *key)
@@ -322,6 +330,7 @@ void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 		d->steps_per_block = (double)d->steps / (double)d->blocks;
 	find_frames(v, model);
 	split(v, model);
+	list_split(model);
 	list_offloads(model);
 	wall_s = denoise_wall_s(v, model);
 	vae_s = vae_wall_s(v, model);

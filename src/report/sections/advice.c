@@ -4,67 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- JSON --------------------------------------------------------------- */
-
-/* "CPU launch" is "cpu_launch". */
-static const char *bound_id(const char *bound)
-{
-	static const struct {
-		const char *words, *id;
-	} ids[] = { { "GPU", "gpu" }, { "CPU launch", "cpu_launch" }, { "copies", "copies" },
-		{ "disk", "disk" }, { "communication", "communication" }, { "mixed", "mixed" } };
-
-	for (size_t i = 0; bound && i < sizeof ids / sizeof *ids; i++) {
-		if (strcmp(bound, ids[i].words) == 0)
-			return ids[i].id;
-	}
-	return "unknown";
-}
-
-static void finding_json(const struct sb_advice *f, struct sb_json *j)
-{
-	sb_json_object_begin(j, NULL);
-	sb_json_string(j, "id", f->id);
-	sb_json_string(j, "category", f->category);
-	sb_json_string(j, "priority", f->priority);
-	sb_json_string(j, "issue", f->issue);
-	sb_json_string(j, "suggestion", f->suggestion);
-	sb_json_string(j, "evidence", f->evidence);
-	sb_json_string(j, "effort", f->effort);
-	sb_json_opt(j, "gain_s", f->saves_s);
-	sb_json_opt_string(j, "subject", f->stage);
-	sb_json_opt(j, "measured_value", f->value);
-	if (f->threshold_key) {
-		sb_json_string(j, "threshold_key", f->threshold_key);
-		sb_json_opt(j, "threshold_value", f->threshold);
-	}
-	sb_json_object_end(j);
-}
-
-static void advice_json(const struct sb_model *model, struct sb_json *j)
-{
-	const struct sb_summary_section *s = &model->summary;
-
-	sb_json_array_begin(j, "recommendations");
-	for (size_t i = 0; i < model->advice.count; i++)
-		finding_json(&model->advice.all[i], j);
-	sb_json_array_end(j);
-	sb_json_object_begin(j, "verdict");
-	sb_json_string(j, "bound_by", bound_id(s->bound));
-	sb_json_opt_string(j, "why", s->bound_reason);
-	if (s->leave_alone_count) {
-		sb_json_array_begin(j, "leave_alone");
-		for (size_t i = 0; i < s->leave_alone_count; i++) {
-			sb_json_object_begin(j, NULL);
-			sb_json_string(j, "name", s->leave_alone[i]);
-			sb_json_object_end(j);
-		}
-		sb_json_array_end(j);
-		sb_json_double(j, "leave_alone_ratio", s->leave_alone_ratio);
-	}
-	sb_json_object_end(j);
-}
-
 /* ---- text --------------------------------------------------------------- */
 
 static const char *colour_of(const char *priority)
@@ -121,7 +60,7 @@ static void advice_text(
 		struct sb_buf line = { 0 };
 
 		for (size_t i = 0; i < s->leave_alone_count; i++)
-			sb_buf_printf(&line, "%s %s", i ? "," : "Leave alone:", s->leave_alone[i]);
+			sb_buf_printf(&line, "%s %s", i ? "," : "Leave alone:", s->leave_alone[i].name);
 		sb_buf_printf(&line, " (%.1f %% together)", s->leave_alone_ratio * 100);
 		sb_text_wrap(out, sb_buf_text(&line), 2, width);
 		sb_buf_done(&line);
@@ -130,6 +69,5 @@ static void advice_text(
 
 const struct sb_section sb_section_advice = {
 	.name = "advice",
-	.json = advice_json,
 	.text = advice_text,
 };

@@ -1,33 +1,6 @@
 /* Sampled functions, in text and JSON. */
 #include "report/sections/section.h"
 
-static void json(const struct sb_model *model, struct sb_json *j)
-{
-	const struct sb_functions_section *f = &model->functions;
-
-	if (!f->count)
-		return;
-	sb_json_object_begin(j, "function_samples");
-	sb_json_uint(j, "sample_count", f->sample_count);
-	sb_json_array_begin(j, "functions");
-	for (size_t i = 0; i < f->count; i++) {
-		const struct sb_function *at = &f->all[i];
-
-		sb_json_object_begin(j, NULL);
-		sb_json_string(j, "name", at->name);
-		sb_json_opt_string(j, "file", at->file);
-		sb_json_uint(j, "line", at->line);
-		sb_json_opt_string(j, "stage", at->stage);
-		sb_json_uint(j, "self_count", at->self_count);
-		sb_json_uint(j, "total_count", at->total_count);
-		sb_json_double(j, "self_ratio", at->self_ratio);
-		sb_json_double(j, "total_ratio", at->total_ratio);
-		sb_json_object_end(j);
-	}
-	sb_json_array_end(j);
-	sb_json_object_end(j);
-}
-
 static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_functions_section *f = &model->functions;
@@ -54,4 +27,4 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 		(unsigned long long)f->sample_count);
 }
 
-const struct sb_section sb_section_functions = { .name = "functions", .json = json, .text = text };
+const struct sb_section sb_section_functions = { .name = "functions", .text = text };

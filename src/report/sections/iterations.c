@@ -3,56 +3,6 @@
 
 #include <stdio.h>
 
-static void json(const struct sb_model *m, struct sb_json *j)
-{
-	if (!m->iterations.count)
-		return;
-	sb_json_array_begin(j, "iterations");
-	for (size_t i = 0; i < m->iterations.count; i++) {
-		const struct sb_iterations *it = &m->iterations.all[i];
-
-		if (it->all.count < 1)
-			continue;
-		sb_json_object_begin(j, NULL);
-		sb_json_string(j, "name", it->name);
-		sb_json_opt_string(j, "role", sb_role_name(it->role));
-		sb_json_int(j, "count", it->all.count);
-		sb_json_opt(j, "total_s", it->all.total);
-		sb_json_opt(j, "mean_s", it->all.mean);
-		sb_json_opt(j, "median_s", it->all.p50);
-		sb_json_double(j, "std_s", isfinite(it->all.std) ? it->all.std : 0);
-		sb_json_opt(j, "min_s", it->all.min);
-		sb_json_opt(j, "max_s", it->all.max);
-		sb_json_opt(j, "p95_s", it->all.p95);
-		sb_json_opt(j, "p99_s", it->all.p99);
-		sb_json_opt(j, "last_s", it->all.last);
-		sb_json_double(j, "per_second", isfinite(it->per_second) ? it->per_second : 0);
-		sb_json_int(j, "warmup_count", it->warmup_count);
-		if (it->warmup_count) {
-			sb_json_double(j, "warmup_s", it->warmup_s);
-			sb_json_stats(j, "warm", &it->warm, "_s");
-		}
-		sb_json_int(j, "outlier_count", it->outlier_count);
-		if (it->outlier_listed) {
-			sb_json_array_begin(j, "outliers");
-			for (size_t k = 0; k < it->outlier_listed; k++) {
-				sb_json_object_begin(j, NULL);
-				sb_json_int(j, "index", it->outliers[k].index);
-				sb_json_opt(j, "t_s", it->outliers[k].t_s);
-				sb_json_double(j, "duration_s", it->outliers[k].duration_s);
-				sb_json_object_end(j);
-			}
-			sb_json_array_end(j);
-		}
-		sb_json_array_begin(j, "series_s");
-		for (size_t k = 0; k < it->series_count; k++)
-			sb_json_fixed(j, NULL, it->series_s[k], 9);
-		sb_json_array_end(j);
-		sb_json_object_end(j);
-	}
-	sb_json_array_end(j);
-}
-
 static void cell(struct sb_buf *out, double seconds)
 {
 	char text[32];
@@ -123,4 +73,4 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	sb_buf_puts(out, "  (std: of a sample, n - 1; it/s: without the warm-up)\n");
 }
 
-const struct sb_section sb_section_iterations = { "iterations", json, text };
+const struct sb_section sb_section_iterations = { "iterations", text };

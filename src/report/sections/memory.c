@@ -1,6 +1,5 @@
 /* memory: snapshots, peaks, what stages keep, allocators, the host. */
 #include "report/sections/section.h"
-#include "report/sections/series_json.h"
 
 #include "base/memory_units.h"
 
@@ -9,144 +8,6 @@
 
 #define SNAPSHOTS_SHOWN 40
 #define STAGES_SHOWN 20
-
-/* ---- JSON --------------------------------------------------------------- */
-
-static void opt_mb(struct sb_json *j, const char *key, double bytes)
-{
-	if (!isnan(bytes))
-		sb_json_fixed(j, key, bytes / SB_MB, 1);
-}
-
-static void device_json(struct sb_json *j, int device)
-{
-	char name[24];
-
-	snprintf(name, sizeof name, "gpu:%d", device);
-	sb_json_string(j, "device", device < 0 ? "host" : name);
-}
-
-static void snapshots_json(const struct sb_memory_section *m, struct sb_json *j)
-{
-	if (!m->snapshot_count)
-		return;
-	sb_json_int(j, "snapshot_count", m->snapshot_total);
-	sb_json_array_begin(j, "snapshots");
-	for (size_t i = 0; i < m->snapshot_count; i++) {
-		const struct sb_memory_snapshot *s = &m->snapshots[i];
-
-		sb_json_object_begin(j, NULL);
-		sb_json_string(j, "label", s->label);
-		sb_json_fixed(j, "t_s", s->t_s, 6);
-		device_json(j, s->device);
-		opt_mb(j, "allocated_mb", s->allocated_bytes);
-		opt_mb(j, "reserved_mb", s->reserved_bytes);
-		opt_mb(j, "peak_mb", s->peak_bytes);
-		sb_json_opt_string(j, "stage", s->stage);
-		sb_json_object_end(j);
-	}
-	sb_json_array_end(j);
-}
-
-static void peaks_json(const struct sb_memory_section *m, struct sb_json *j)
-{
-	opt_mb(j, "peak_mb", m->peak_bytes);
-	if (!isnan(m->peak_bytes)) {
-		sb_json_opt(j, "peak_t_s", m->peak_t_s);
-		sb_json_opt_string(j, "peak_stage", m->peak_stage);
-		sb_json_opt_string(j, "peak_source", m->peak_source);
-		sb_json_int(j, "peak_device_index", m->peak_device);
-	}
-	opt_mb(j, "reserved_peak_mb", m->reserved_peak_bytes);
-	opt_mb(j, "device_total_mb", m->device_total_bytes);
-	if (!isnan(m->fragmentation_ratio)) {
-		sb_json_object_begin(j, "fragmentation");
-		sb_json_opt(j, "unused_ratio", m->fragmentation_ratio);
-		opt_mb(j, "unused_mb", m->fragmentation_bytes);
-		opt_mb(j, "reserved_mb", m->fragmentation_reserved_bytes);
-		sb_json_opt_string(j, "label", m->fragmentation_label);
-		sb_json_object_end(j);
-	}
-	if (!isnan(m->spike_bytes)) {
-		sb_json_object_begin(j, "spike");
-		opt_mb(j, "rise_mb", m->spike_bytes);
-		sb_json_opt(j, "t_s", m->spike_t_s);
-		sb_json_opt_string(j, "stage", m->spike_stage);
-		sb_json_object_end(j);
-	}
-}
-
-static void stages_json(const struct sb_memory_section *m, struct sb_json *j)
-{
-	if (!m->stage_count)
-		return;
-	sb_json_array_begin(j, "stages");
-	for (size_t i = 0; i < m->stage_count; i++) {
-		const struct sb_memory_stage *s = &m->stages[i];
-
-		sb_json_object_begin(j, NULL);
-		sb_json_string(j, "name", s->stage);
-		sb_json_int(j, "count", s->count);
-		opt_mb(j, "peak_mb", s->peak_bytes);
-		opt_mb(j, "before_mb", s->before_bytes);
-		opt_mb(j, "after_mb", s->after_bytes);
-		opt_mb(j, "kept_mb", s->kept_bytes);
-		if (s->checked)
-			sb_json_bool(j, "freed", s->freed);
-		sb_json_object_end(j);
-	}
-	sb_json_array_end(j);
-}
-
-static void allocators_json(const struct sb_memory_section *m, struct sb_json *j)
-{
-	if (!m->allocator_count)
-		return;
-	sb_json_array_begin(j, "allocators");
-	for (size_t i = 0; i < m->allocator_count; i++) {
-		const struct sb_memory_allocator *a = &m->allocators[i];
-
-		sb_json_object_begin(j, NULL);
-		sb_json_string(j, "name", a->allocator);
-		sb_json_int(j, "alloc_count", a->alloc_count);
-		sb_json_int(j, "alloc_bytes", (int64_t)a->allocated_bytes);
-		sb_json_int(j, "free_count", a->free_count);
-		sb_json_int(j, "free_bytes", (int64_t)a->freed_bytes);
-		sb_json_int(j, "live_bytes", (int64_t)a->live_bytes);
-		sb_json_int(j, "live_peak_bytes", (int64_t)a->peak_bytes);
-		sb_json_object_end(j);
-	}
-	sb_json_array_end(j);
-}
-
-static void host_json(const struct sb_memory_section *m, struct sb_json *j)
-{
-	if (isnan(m->ram_peak_bytes) && isnan(m->rss_peak_bytes))
-		return;
-	sb_json_object_begin(j, "host");
-	opt_mb(j, "ram_peak_mb", m->ram_peak_bytes);
-	opt_mb(j, "ram_total_mb", m->ram_total_bytes);
-	opt_mb(j, "rss_peak_mb", m->rss_peak_bytes);
-	opt_mb(j, "swap_peak_mb", m->swap_peak_bytes);
-	opt_mb(j, "page_cache_peak_mb", m->page_cache_peak_bytes);
-	sb_json_object_end(j);
-}
-
-static void memory_json(const struct sb_model *model, struct sb_json *j)
-{
-	const struct sb_memory_section *m = &model->memory;
-
-	if (!m->present)
-		return;
-	sb_json_object_begin(j, "memory");
-	peaks_json(m, j);
-	snapshots_json(m, j);
-	stages_json(m, j);
-	allocators_json(m, j);
-	host_json(m, j);
-	sb_json_series(j, "timeline", &m->timeline);
-	sb_json_object_end(j);
-}
 
 /* ---- text --------------------------------------------------------------- */
 
@@ -270,6 +131,5 @@ static void memory_text(
 
 const struct sb_section sb_section_memory = {
 	.name = "memory",
-	.json = memory_json,
 	.text = memory_text,
 };

@@ -4,78 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void json_damage(const struct sb_recording_section *r, struct sb_json *j)
-{
-	if (!r->damage_count)
-		return;
-	sb_json_array_begin(j, "damage");
-	for (size_t i = 0; i < r->damage_count; i++) {
-		sb_json_object_begin(j, NULL);
-		sb_json_string(j, "what", r->damage[i].text);
-		sb_json_int(j, "count", r->damage[i].count);
-		sb_json_int(j, "bytes", r->damage[i].bytes);
-		sb_json_string(j, "file", r->damage[i].file);
-		sb_json_int(j, "first_offset", r->damage[i].first_offset);
-		sb_json_object_end(j);
-	}
-	sb_json_array_end(j);
-}
-
-static void json_missing(const struct sb_model *m, struct sb_json *j)
-{
-	sb_json_array_begin(j, "not_recorded");
-	for (size_t i = 0; i < m->missing.count; i++) {
-		sb_json_object_begin(j, NULL);
-		sb_json_string(j, "what", m->missing.all[i].what);
-		sb_json_string(j, "why", m->missing.all[i].why);
-		sb_json_string(j, "how", m->missing.all[i].how);
-		sb_json_object_end(j);
-	}
-	sb_json_array_end(j);
-}
-
-static void json(const struct sb_model *m, struct sb_json *j)
-{
-	const struct sb_recording_section *r = &m->recording;
-
-	sb_json_object_begin(j, "recording");
-	sb_json_int(j, "events", r->events);
-	sb_json_int(j, "zones", r->zones);
-	sb_json_int(j, "dropped_count", r->dropped_count);
-	sb_json_object_begin(j, "drop_reasons");
-	for (size_t i = 0; i < r->drop_count; i++)
-		sb_json_int(j, r->drops[i].reason, r->drops[i].count);
-	sb_json_object_end(j);
-	sb_json_int(j, "bytes", (int64_t)r->bytes);
-	sb_json_bool(j, "complete", r->complete);
-	sb_json_bool(j, "live", r->live);
-	sb_json_int(j, "file_count", r->files);
-	sb_json_int(j, "open_zone_count", r->open_zones);
-	sb_json_int(j, "folded_zone_count", r->folded_zones);
-	sb_json_int(j, "unmatched_end_count", r->unmatched_ends);
-	sb_json_int(j, "skipped_bytes", (int64_t)r->skipped_bytes);
-	if (r->limited_by)
-		sb_json_string(j, "limited_by", r->limited_by);
-	sb_json_opt(j, "folded_until_s", r->folded_until_s);
-	sb_json_double(j, "own_cpu_s", r->own_cpu_s);
-	sb_json_opt(j, "own_cpu_ratio", r->own_cpu_ratio);
-	sb_json_opt(j, "record_cost_s", r->record_cost_s);
-	sb_json_opt(j, "recording_s", r->recording_s);
-	if (!isnan(r->recording_s))
-		sb_json_double(j, "threads_s", r->threads_s);
-	sb_json_opt(j, "overhead_ratio", r->overhead_ratio);
-	sb_json_double(j, "waiting_s", r->waiting_s);
-	json_damage(r, j);
-	if (r->warning_count) {
-		sb_json_array_begin(j, "warnings");
-		for (size_t i = 0; i < r->warning_count; i++)
-			sb_json_string(j, NULL, r->warnings[i]);
-		sb_json_array_end(j);
-	}
-	sb_json_object_end(j);
-	json_missing(m, j);
-}
-
 static void text_losses(
 	const struct sb_recording_section *r, const struct sb_text_options *o, struct sb_buf *out)
 {
@@ -171,4 +99,4 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	text_losses(r, o, out);
 }
 
-const struct sb_section sb_section_recording = { "recording", json, text };
+const struct sb_section sb_section_recording = { "recording", text };

@@ -1,10 +1,11 @@
-/* One part of a report: how it reads in JSON and in text. Listed in
- * report/sections.c in the order of reading. */
+/* One part of a report: how it reads in text. Listed in report/sections/sections.c in the
+ * order of reading. Its keys in JSON are beside its struct, see stats/fields.h. */
 #ifndef SB_REPORT_SECTIONS_SECTION_H
 #define SB_REPORT_SECTIONS_SECTION_H
 
 #include "analyze/model.h"
-#include "base/json.h"
+#include "base/buf.h"
+#include "stats/seconds.h"
 
 struct sb_text_options {
 	int columns; /* at least 60; 0: 80 */
@@ -17,8 +18,6 @@ struct sb_text_options {
 
 struct sb_section {
 	const char *name;
-	/* Writes "key": {...} into the open report object; nothing when absent. */
-	void (*json)(const struct sb_model *model, struct sb_json *j);
 	/* Writes whole lines, a blank one first; nothing when absent. */
 	void (*text)(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out);
 };
@@ -29,7 +28,6 @@ extern const struct sb_section *const sb_sections[]; /* NULL-terminated */
 bool sb_text_sort_known(const char *sort);
 
 /* ---- words and numbers every section prints alike ---- */
-void sb_text_seconds(char *out, size_t size, double seconds); /* "1.59 s", "12.3 ms", "850 ns" */
 void sb_text_bytes(char *out, size_t size, double bytes); /* files and traffic: 1 MB is 10^6 bytes */
 void sb_text_memory(char *out, size_t size, double bytes); /* as nvidia-smi has it: 1 MB is 2^20 bytes */
 void sb_text_percent(struct sb_buf *out, double ratio); /* "12.3 %", "0.05 %", "< 0.01 %" */
@@ -43,13 +41,5 @@ size_t sb_text_name(struct sb_buf *out, const char *name, size_t width);
 int sb_text_columns(const struct sb_text_options *options); /* the width in force */
 /* Words broken into lines of at most width columns, each after an indent. */
 void sb_text_wrap(struct sb_buf *out, const char *words, int indent, int width);
-
-/* JSON: a number left out when absent. */
-void sb_json_opt(struct sb_json *j, const char *key, double value);
-void sb_json_opt_count(struct sb_json *j, const char *key, int64_t value);
-void sb_json_opt_string(struct sb_json *j, const char *key, const char *value);
-void sb_json_pair(struct sb_json *j, const struct sb_pair *pair);
-/* {"count":…, "mean_s":…, "min_s":……}: unit is "_s", "_ms", "_ratio". */
-void sb_json_stats(struct sb_json *j, const char *key, const struct sb_stats *s, const char *unit);
 
 #endif

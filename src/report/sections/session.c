@@ -5,97 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-static void json_time(struct sb_json *j, const char *key, uint64_t real_ns)
-{
-	time_t seconds = (time_t)(real_ns / 1000000000u);
-	char day[32], text[64];
-	struct tm tm;
-
-	if (!gmtime_r(&seconds, &tm))
-		return;
-	strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text, sizeof text, "%s.%03u+00:00", day, (unsigned)(real_ns / 1000000u % 1000u));
-	sb_json_string(j, key, text);
-}
-
-static void json_pairs(struct sb_json *j, const char *key, const struct sb_pair *pairs, size_t count)
-{
-	sb_json_object_begin(j, key);
-	for (size_t i = 0; i < count; i++)
-		sb_json_pair(j, &pairs[i]);
-	sb_json_object_end(j);
-}
-
-static void json_session(const struct sb_session_section *s, struct sb_json *j)
-{
-	char text[32];
-
-	sb_json_object_begin(j, "session_info");
-	sb_json_string(j, "id", s->id);
-	sb_json_opt_string(j, "name", s->name);
-	json_time(j, "start_time", s->start_real_ns);
-	json_time(j, "end_time", s->end_real_ns);
-	sb_text_seconds(text, sizeof text, s->duration_s);
-	sb_json_string(j, "duration", text);
-	sb_json_double(j, "duration_s", s->duration_s);
-	json_pairs(j, "tags", s->tags, s->tag_count);
-	json_time(j, "generated_at", s->generated_real_ns);
-	sb_json_opt_string(j, "command", s->command);
-	sb_json_string(j, "state", s->state);
-	sb_json_string(j, "run", s->run);
-	sb_json_opt_string(j, "host", s->host);
-	sb_json_int(j, "pid", s->pid);
-	sb_json_opt_count(j, "rank", s->rank);
-	sb_json_opt_count(j, "local_rank_index", s->local_rank);
-	sb_json_opt_count(j, "world_size_count", s->world_size);
-	sb_json_opt_string(j, "job", s->job);
-	sb_json_opt_count(j, "exit_code_value", s->exit_code);
-	sb_json_opt_count(j, "exit_signal_value", s->exit_signal);
-	sb_json_opt_string(j, "outcome", s->outcome);
-	sb_json_opt_string(j, "left_behind", s->left_behind);
-	sb_json_opt(j, "cpu_s", s->cpu_s);
-	sb_json_opt(j, "peak_rss_bytes", s->peak_rss_bytes);
-	sb_json_opt_count(j, "process_count", s->process_count);
-	sb_json_opt(j, "cut_from_s", s->cut_from_s);
-	sb_json_opt(j, "cut_to_s", s->cut_to_s);
-	sb_json_opt_count(j, "cut_generation_index", s->cut_generation);
-	sb_json_object_end(j);
-}
-
-static void json_processes(const struct sb_system_section *s, struct sb_json *j)
-{
-	if (!s->process_count)
-		return;
-	sb_json_array_begin(j, "processes");
-	for (size_t i = 0; i < s->process_count; i++) {
-		const struct sb_system_process *p = &s->processes[i];
-
-		sb_json_object_begin(j, NULL);
-		sb_json_int(j, "pid", p->pid);
-		if (p->ppid >= 0)
-			sb_json_int(j, "parent_id", p->ppid);
-		sb_json_opt_string(j, "command", p->command);
-		sb_json_opt(j, "start_s", p->start_s);
-		sb_json_opt(j, "end_s", p->end_s);
-		sb_json_opt_count(j, "exit_code_value", p->exit_code);
-		sb_json_opt_count(j, "exit_signal_value", p->exit_signal);
-		sb_json_bool(j, "recorded", p->recorded);
-		sb_json_object_end(j);
-	}
-	sb_json_array_end(j);
-}
-
-static void json(const struct sb_model *m, struct sb_json *j)
-{
-	json_session(&m->session, j);
-	sb_json_object_begin(j, "system");
-	sb_json_opt_string(j, "host", m->session.host);
-	json_pairs(j, "facts", m->system.facts, m->system.fact_count);
-	json_pairs(j, "settings", m->system.settings, m->system.setting_count);
-	sb_json_object_end(j);
-	json_processes(&m->system, j);
-}
-
 /* ---- text ---------------------------------------------------------------- */
 
 static void text_pair(struct sb_buf *out, const struct sb_pair *p)
@@ -167,4 +76,4 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 		sb_buf_printf(out, "only %.3f s to %.3f s of the run\n", s->cut_from_s, s->cut_to_s);
 }
 
-const struct sb_section sb_section_session = { "session", json, text };
+const struct sb_section sb_section_session = { "session", text };

@@ -12,4 +12,4 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	sb_stages_log(m, o, out);
 }
 
-const struct sb_section sb_section_stages = { "stages", sb_stages_json, text };
+const struct sb_section sb_section_stages = { "stages", text };

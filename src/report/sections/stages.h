@@ -1,4 +1,4 @@
-/* The stage section's parts: JSON, the timing table, the tree, the stage log. */
+/* The stage section's parts: the timing table, the tree, the stage log. */
 #ifndef SB_REPORT_SECTIONS_STAGES_H
 #define SB_REPORT_SECTIONS_STAGES_H
 
@@ -6,21 +6,10 @@
 
 #include <math.h>
 
-void sb_stages_json(const struct sb_model *m, struct sb_json *j);
 void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out);
 void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out);
 void sb_stages_log(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out);
 
-const char *sb_role_name(uint32_t role); /* NULL: an ordinary stage */
-double sb_stage_attr_total(const struct sb_stage *s, const char *key); /* NaN: none */
-bool sb_stage_attr_is_count(const char *key); /* frames, steps, bytes: worth summing */
-/* False: the time of some call is not all there, its frames are. */
-bool sb_stage_has_rate(const struct sb_stage *s);
-/* Its total is more than the wall time it covers. */
-static inline bool sb_stage_overlaps(const struct sb_stage *s)
-{
-	return s->before_run || isfinite(s->at_once_mean);
-}
 /* "12.5 ms/frame"; false: nothing to divide by. */
 bool sb_stage_rate(const struct sb_stage *s, char *out, size_t size);
 /* A name cut to width columns, with what must not be cut off: " (1 open)", " (2 cut)",

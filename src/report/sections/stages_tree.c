@@ -8,22 +8,6 @@
 
 #define TREE_ROWS 80
 
-bool sb_stage_attr_is_count(const char *key)
-{
-	static const char *const keys[] = { "frames", "steps", "iters", "bytes", "tiles", "tokens",
-		"forwards", "flops", "latent_frames", "frames_dropped", "samples", "count" };
-
-	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-		if (!strcmp(keys[i], key))
-			return true;
-	return false;
-}
-
-bool sb_stage_has_rate(const struct sb_stage *s)
-{
-	return s->state != SB_STAGE_UNTIMED && !s->open_count && !s->cut_count;
-}
-
 bool sb_stage_rate(const struct sb_stage *s, char *out, size_t size)
 {
 	static const struct {

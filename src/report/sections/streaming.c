@@ -1,35 +1,11 @@
 /* streaming_analysis and cache_analysis. */
 #include "report/sections/section.h"
-#include "report/sections/series_json.h"
 
 #include <stdio.h>
 
 #define EVENTS_SHOWN 12
 
 /* ---- streaming ---------------------------------------------------------- */
-
-static void streaming_json(const struct sb_model *model, struct sb_json *j)
-{
-	const struct sb_streaming_section *s = &model->streaming;
-
-	if (!s->present)
-		return;
-	sb_json_object_begin(j, "streaming_analysis");
-	sb_json_int(j, "batch_count", s->batches);
-	sb_json_opt_count(j, "frames", s->frames);
-	sb_json_opt_count(j, "dropped_count", s->dropped_frames);
-	sb_json_opt(j, "dropped_ratio", s->dropped_ratio);
-	sb_json_opt(j, "fps", s->fps);
-	sb_json_opt(j, "batches_per_s", s->bps);
-	if (s->encode_ms.count)
-		sb_json_stats(j, "encode", &s->encode_ms, "_ms");
-	if (s->network_ms.count)
-		sb_json_stats(j, "network", &s->network_ms, "_ms");
-	if (s->buffer_ratio.count)
-		sb_json_stats(j, "buffer", &s->buffer_ratio, "_ratio");
-	sb_json_series(j, "series", &s->series);
-	sb_json_object_end(j);
-}
 
 static void stats_text(
 	struct sb_buf *out, const char *words, const struct sb_stats *s, double scale, const char *unit)
@@ -64,7 +40,6 @@ static void streaming_text(
 
 const struct sb_section sb_section_streaming = {
 	.name = "streaming",
-	.json = streaming_json,
 	.text = streaming_text,
 };
 
@@ -73,53 +48,6 @@ const struct sb_section sb_section_streaming = {
 static const char *kind_name(int kind)
 {
 	return kind == STROBE_CACHE_HIT ? "hit" : kind == STROBE_CACHE_MISS ? "miss" : "eviction";
-}
-
-static void cache_entry_json(const struct sb_cache_entry *c, struct sb_json *j)
-{
-	sb_json_object_begin(j, NULL);
-	sb_json_string(j, "name", c->cache);
-	sb_json_int(j, "hit_count", c->hits);
-	sb_json_int(j, "miss_count", c->misses);
-	sb_json_int(j, "eviction_count", c->evictions);
-	sb_json_opt(j, "hit_ratio", c->hit_ratio);
-	sb_json_opt(j, "size_bytes", c->size_bytes);
-	sb_json_opt(j, "size_peak_bytes", c->size_peak_bytes);
-	sb_json_opt(j, "threshold_value", c->threshold);
-	sb_json_opt(j, "score_mean_value", c->score_mean);
-	if (c->scored_misses) {
-		sb_json_int(j, "scored_miss_count", c->scored_misses);
-		sb_json_int(j, "near_miss_count", c->near_misses);
-		sb_json_opt(j, "miss_score_median_value", c->miss_score_median);
-	}
-	sb_json_array_begin(j, "timeline");
-	for (size_t i = 0; i < c->event_count; i++) {
-		const struct sb_cache_event_row *e = &c->events[i];
-
-		sb_json_object_begin(j, NULL);
-		sb_json_fixed(j, "t_s", e->t_s, 6);
-		sb_json_string(j, "kind", kind_name(e->kind));
-		sb_json_int(j, "count", e->count);
-		sb_json_opt_count(j, "chunk_index", e->chunk);
-		sb_json_opt(j, "frame_index", e->frame);
-		sb_json_opt(j, "score_value", e->score);
-		sb_json_opt(j, "threshold_value", e->threshold);
-		sb_json_object_end(j);
-	}
-	sb_json_array_end(j);
-	sb_json_object_end(j);
-}
-
-static void cache_json(const struct sb_model *model, struct sb_json *j)
-{
-	if (!model->caches.present)
-		return;
-	sb_json_object_begin(j, "cache_analysis");
-	sb_json_array_begin(j, "caches");
-	for (size_t i = 0; i < model->caches.cache_count; i++)
-		cache_entry_json(&model->caches.caches[i], j);
-	sb_json_array_end(j);
-	sb_json_object_end(j);
 }
 
 static void events_text(const struct sb_cache_entry *c, struct sb_buf *out)
@@ -174,6 +102,5 @@ static void cache_text(
 
 const struct sb_section sb_section_cache = {
 	.name = "cache",
-	.json = cache_json,
 	.text = cache_text,
 };

@@ -4,24 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void sb_text_seconds(char *out, size_t size, double s)
-{
-	double a = s < 0 ? -s : s;
-
-	if (!isfinite(s))
-		snprintf(out, size, "n/a");
-	else if (a == 0)
-		snprintf(out, size, "0 s");
-	else if (a >= 0.9995)
-		snprintf(out, size, "%.2f s", s);
-	else if (a >= 0.9995e-3)
-		snprintf(out, size, a >= 0.1 ? "%.0f ms" : a >= 0.01 ? "%.1f ms" : "%.2f ms", s * 1e3);
-	else if (a >= 0.9995e-6)
-		snprintf(out, size, a >= 100e-6 ? "%.0f us" : a >= 10e-6 ? "%.1f us" : "%.2f us", s * 1e6);
-	else
-		snprintf(out, size, "%.0f ns", s * 1e9);
-}
-
 static void put_bytes(char *out, size_t size, double bytes, double step)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
@@ -170,65 +152,4 @@ void sb_text_wrap(struct sb_buf *out, const char *words, int indent, int width)
 	}
 	sb_buf_putc(out, '\n');
 	sb_buf_done(&harmless);
-}
-
-void sb_json_opt(struct sb_json *j, const char *key, double value)
-{
-	if (isfinite(value))
-		sb_json_double(j, key, value);
-}
-
-void sb_json_opt_count(struct sb_json *j, const char *key, int64_t value)
-{
-	if (value >= 0)
-		sb_json_int(j, key, value);
-}
-
-void sb_json_opt_string(struct sb_json *j, const char *key, const char *value)
-{
-	if (value)
-		sb_json_string(j, key, value);
-}
-
-void sb_json_pair(struct sb_json *j, const struct sb_pair *pair)
-{
-	switch (pair->type) {
-	case STROBE_TYPE_INT: sb_json_int(j, pair->key, pair->i); break;
-	case STROBE_TYPE_BOOL: sb_json_bool(j, pair->key, pair->i != 0); break;
-	case STROBE_TYPE_FLOAT:
-		if (isfinite(pair->f))
-			sb_json_double(j, pair->key, pair->f);
-		else
-			sb_json_string(j, pair->key, isnan(pair->f) ? "nan" : pair->f > 0 ? "inf" : "-inf");
-		break;
-	case STROBE_TYPE_STRING: sb_json_string(j, pair->key, pair->s); break;
-	}
-}
-
-void sb_json_stats(struct sb_json *j, const char *key, const struct sb_stats *s, const char *unit)
-{
-	static const struct {
-		const char *name;
-		size_t at;
-	} fields[] = {
-		{ "total", offsetof(struct sb_stats, total) },
-		{ "mean", offsetof(struct sb_stats, mean) },
-		{ "min", offsetof(struct sb_stats, min) },
-		{ "max", offsetof(struct sb_stats, max) },
-		{ "p50", offsetof(struct sb_stats, p50) },
-		{ "p95", offsetof(struct sb_stats, p95) },
-		{ "p99", offsetof(struct sb_stats, p99) },
-		{ "std", offsetof(struct sb_stats, std) },
-	};
-	char name[48];
-
-	if (s->count <= 0)
-		return;
-	sb_json_object_begin(j, key);
-	sb_json_int(j, "count", s->count);
-	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-		snprintf(name, sizeof name, "%s%s", fields[i].name, unit);
-		sb_json_opt(j, name, *(const double *)((const char *)s + fields[i].at));
-	}
-	sb_json_object_end(j);
 }

@@ -1,0 +1,247 @@
+/* Where the time went, key by key: the tables of model_stages.h. */
+#include "analyze/model_stages.h"
+
+#include "strobe.h"
+
+#include <math.h>
+
+const char *const sb_role_names[] = { [STROBE_ROLE_STAGE] = NULL,
+	[STROBE_ROLE_GENERATION] = "generation",
+	[STROBE_ROLE_ITERATION] = "iteration",
+	[STROBE_ROLE_STEP] = "step",
+	[STROBE_ROLE_BLOCK] = "block",
+	[STROBE_ROLE_LAYER] = "layer",
+	[STROBE_ROLE_IMPORT] = "import",
+	[STROBE_ROLE_LOAD] = "load",
+	[STROBE_ROLE_COMPILE] = "compile",
+	[STROBE_ROLE_OFFLOAD] = "offload",
+	[STROBE_ROLE_WARMUP] = "warmup",
+	[STROBE_ROLE_FORWARD] = "forward",
+	[STROBE_ROLE_COLLECTIVE] = "collective",
+	SB_NAMES_END };
+static const char *const states[] = { [SB_STAGE_NORMAL] = NULL,
+	[SB_STAGE_OPEN] = "open",
+	[SB_STAGE_SKIPPED] = "skipped",
+	[SB_STAGE_UNTIMED] = "untimed",
+	SB_NAMES_END };
+
+const char *sb_role_name(uint32_t role)
+{
+	return role < sizeof sb_role_names / sizeof *sb_role_names - 1 ? sb_role_names[role] : NULL;
+}
+
+/* ---- stage_analysis ------------------------------------------------------ */
+
+static const struct sb_field member_rows[] = {
+	SB_FIELD(sb_stage_member, name, "name", SB_ALWAYS, "its full name"),
+	SB_FIELD(sb_stage_member, count, "count", SB_ALWAYS, "calls"),
+	SB_FIELD(sb_stage_member, total_s, "total_s", SB_ALWAYS, "time of all calls"),
+};
+static SB_FIELDS(member, sb_stage_member, "StageMember", "One of the names that a stage groups.");
+
+SB_FIELD_WHEN(timed, sb_stage, it->state != SB_STAGE_SKIPPED && it->state != SB_STAGE_UNTIMED)
+SB_FIELD_WHEN(timed_unfinished, sb_stage, timed(it) && (it->open_count || it->cut_count))
+SB_FIELD_WHEN(timed_overlapping, sb_stage, timed(it) && sb_stage_overlaps(it))
+SB_FIELD_WHEN(on_several_threads, sb_stage, it->thread_count > 1)
+SB_FIELD_WHEN(grouped, sb_stage, it->member_count > 0)
+SB_FIELD_WHEN(has_attributes, sb_stage, it->attr_count > 0)
+
+static const struct sb_field stage_rows[] = {
+	SB_FIELD(sb_stage, name, "name", SB_ALWAYS, "grouped where names differ in a number: \"chunk_*\""),
+	SB_FIELD(sb_stage, code, "code", SB_KNOWN, "the program's own number of the stage: \"4c\""),
+	SB_FIELD(sb_stage, parent_name, "parent", SB_KNOWN, "name of the stage it is inside"),
+	SB_FIELD(sb_stage, parent, "parent_index", SB_KNOWN, "the same as an index of stages"),
+	SB_FIELD_NAMED(
+		sb_stage, role, "role", SB_KNOWN, sb_role_names, "what it is; absent: an ordinary stage"),
+	SB_FIELD(sb_stage, depth, "depth", SB_ALWAYS, "stages around it"),
+	SB_FIELD(sb_stage, count, "count", SB_ALWAYS,
+		"outermost calls that began and ended in this part; mean, min, max, percentiles, std and "
+		"last are of these"),
+	SB_FIELD(sb_stage, recursive_count, "recursive_count", SB_SET,
+		"calls inside a call of the same stage"),
+	SB_FIELD(sb_stage, open_count, "open_count", SB_SET,
+		"calls that had not ended when the recording did"),
+	SB_FIELD(sb_stage, cut_count, "cut_count", SB_SET, "calls cut by the border of the part asked for"),
+	SB_FIELD(sb_stage, folded_count, "folded_count", SB_SET, "of all of these, known from digests only"),
+	SB_FIELD(sb_stage, thread_count, "thread_count", SB_ALWAYS,
+		"threads it ran on, where that is more than one", .when = on_several_threads),
+	SB_FIELD(sb_stage, other_thread, "other_thread", SB_SET,
+		"none of it on the main thread, which has stages"),
+	SB_FIELD(sb_stage, total_s, "total_s", SB_ALWAYS,
+		"of the outermost calls, open and cut ones up to the border", .when = timed),
+	SB_FIELD(
+		sb_stage, self_s, "self_s", SB_ALWAYS, "total_s without the stages inside it", .when = timed),
+	SB_FIELD(sb_stage, unfinished_s, "unfinished_s", SB_ALWAYS,
+		"the part of total_s that open and cut calls make up; count x mean_s is the rest",
+		.when = timed_unfinished),
+	SB_FIELD(sb_stage, time.mean, "mean_s", SB_KNOWN, "mean of one call", .when = timed),
+	SB_FIELD(sb_stage, time.min, "min_s", SB_KNOWN, "shortest call", .when = timed),
+	SB_FIELD(sb_stage, time.max, "max_s", SB_KNOWN, "longest call", .when = timed),
+	SB_FIELD(sb_stage, time.p50, "p50_s", SB_KNOWN, "median of the calls", .when = timed),
+	SB_FIELD(sb_stage, time.p95, "p95_s", SB_KNOWN, "95 % of the calls take at most this", .when = timed),
+	SB_FIELD(sb_stage, time.p99, "p99_s", SB_KNOWN, "99 % of the calls take at most this", .when = timed),
+	SB_FIELD(sb_stage, time.last, "last_s", SB_KNOWN, "the call that ended last", .when = timed),
+	SB_FIELD(sb_stage, time.std, "std_s", SB_KNOWN, "sample deviation (n - 1)", .when = timed),
+	SB_FIELD(sb_stage, time.percentile_error_ratio, "percentile_error_ratio", SB_SET,
+		"how far off percentiles may be; absent: exact", .when = timed),
+	SB_FIELD(sb_stage, gpu_span_s, "gpu_span_s", SB_KNOWN,
+		"event to event on a stream; may hold idle time", .when = timed),
+	SB_FIELD(sb_stage, gpu_span_count, "gpu_span_count", SB_SET,
+		"calls that were timed on the GPU; gpu_span_s is theirs alone", .when = timed),
+	SB_FIELD(sb_stage, gpu_busy_s, "gpu_busy_s", SB_KNOWN, "union of kernels, with a GPU trace only",
+		.when = timed),
+	SB_FIELD(sb_stage, wall_ratio, "wall_ratio", SB_ALWAYS,
+		"of the wall time: calls at the same time count once", .when = timed, .range = SB_SHARE),
+	SB_FIELD(sb_stage, self_ratio, "self_ratio", SB_ALWAYS, "the same of self_s", .when = timed,
+		.range = SB_SHARE),
+	SB_FIELD(sb_stage, covered_s, "covered_s", SB_ALWAYS,
+		"wall time in which at least one call ran, where that is less than total_s",
+		.when = timed_overlapping),
+	SB_FIELD(sb_stage, at_once_mean, "at_once_mean_count", SB_KNOWN,
+		"calls at the same time, on average over covered_s", .when = timed),
+	SB_FIELD(sb_stage, unattributed_s, "unattributed_s", SB_KNOWN,
+		"of a stage with others inside: its self time", .when = timed),
+	SB_FIELD(sb_stage, first_s, "first_s", SB_ALWAYS,
+		"its first begin; negative: handed in from before the run", .when = timed,
+		.range = SB_SIGNED),
+	SB_FIELD(sb_stage, end_s, "end_s", SB_ALWAYS, "its last end", .when = timed, .range = SB_SIGNED),
+	SB_FIELD(sb_stage, per_frame_s, "per_frame_s", SB_KNOWN, "time per frame, of its attribute frames",
+		.when = timed),
+	SB_FIELD(sb_stage, per_step_s, "per_step_s", SB_KNOWN, "time per step, of its attribute steps",
+		.when = timed),
+	SB_FIELD(sb_stage, per_iteration_s, "per_iteration_s", SB_KNOWN,
+		"time per iteration, of its attribute iters", .when = timed),
+	SB_FIELD_NAMED(sb_stage, state, "state", SB_KNOWN, states, "absent: it ran and ended"),
+	SB_FIELD(sb_stage, skip_reason, "reason", SB_KNOWN, "why it was skipped"),
+	SB_FIELD(sb_stage, bottleneck, "bottleneck", SB_SET, "the largest self time"),
+	SB_FIELD(sb_stage, span, "span", SB_SET, "may overlap the stages beside it"),
+	SB_FIELD_ARRAY(sb_stage, attributes, attribute_count, "attributes", SB_ALWAYS,
+		"the program's own; counts are summed up, of others it is the last value",
+		.when = has_attributes),
+	SB_FIELD(sb_stage, member_total, "member_count", SB_ALWAYS, "names that it groups", .when = grouped),
+	SB_FIELD_LIST(sb_stage, members, member_count, "members", SB_KNOWN, member, "the largest of them"),
+};
+static SB_FIELDS(stage, sb_stage, "Stage", "All zones of one path: a row of the report.");
+
+static const struct sb_field sb_stages_fields_rows[] = {
+	SB_FIELD(sb_stages_section, wall_s, "wall_s", SB_ALWAYS, "time of the run, or of the part asked for"),
+	SB_FIELD(sb_stages_section, unattributed_s, "unattributed_s", SB_ALWAYS,
+		"wall time outside every stage of the main thread"),
+	SB_FIELD(sb_stages_section, combined, "combined", SB_SET,
+		"stages of one name were merged, whatever they are in"),
+	SB_FIELD_LIST(sb_stages_section, stages, stage_count, "stages", SB_ALWAYS, stage,
+		"a parent before what is inside it, the largest first"),
+	SB_FIELD_ARRAY(sb_stages_section, bottlenecks, bottleneck_count, "bottlenecks", SB_ALWAYS,
+		"names, the largest self time first"),
+};
+SB_FIELDS(sb_stages_fields, sb_stages_section, "StageAnalysis", "Where the time went.");
+
+/* ---- iterations ---------------------------------------------------------- */
+
+static const struct sb_field outlier_rows[] = {
+	SB_FIELD(sb_outlier, index, "index", SB_ALWAYS, "from 0 among the iterations of its name"),
+	SB_FIELD(sb_outlier, t_s, "t_s", SB_KNOWN, "when it began"),
+	SB_FIELD(sb_outlier, duration_s, "duration_s", SB_ALWAYS, "how long it took"),
+};
+static SB_FIELDS(outlier, sb_outlier, "Outlier", "An iteration slower than its peers.");
+
+SB_FIELD_WHEN(any_iterations, sb_iterations, it->all.count > 0)
+SB_FIELD_WHEN(has_warmup, sb_iterations, it->warmup_count != 0)
+
+static const struct sb_field sb_iterations_fields_rows[] = {
+	SB_FIELD(sb_iterations, name, "name", SB_ALWAYS, "of the loop"),
+	SB_FIELD_NAMED(sb_iterations, role, "role", SB_KNOWN, sb_role_names, "what one of them is"),
+	SB_FIELD(sb_iterations, all.count, "count", SB_ALWAYS, "iterations"),
+	SB_FIELD(sb_iterations, all.total, "total_s", SB_KNOWN, "time of all of them"),
+	SB_FIELD(sb_iterations, all.mean, "mean_s", SB_KNOWN, "mean of one"),
+	SB_FIELD(sb_iterations, all.p50, "median_s", SB_KNOWN, "median of one"),
+	SB_FIELD(sb_iterations, all.std, "std_s", SB_OR_ZERO, "sample deviation (n - 1); 0 for one value"),
+	SB_FIELD(sb_iterations, all.min, "min_s", SB_KNOWN, "the shortest"),
+	SB_FIELD(sb_iterations, all.max, "max_s", SB_KNOWN, "the longest"),
+	SB_FIELD(sb_iterations, all.p95, "p95_s", SB_KNOWN, "95 % take at most this"),
+	SB_FIELD(sb_iterations, all.p99, "p99_s", SB_KNOWN, "99 % take at most this"),
+	SB_FIELD(sb_iterations, all.last, "last_s", SB_KNOWN, "the last one"),
+	SB_FIELD(sb_iterations, per_second, "per_second", SB_OR_ZERO,
+		"without the warm-up; of the iterations themselves, not of what lies between"),
+	SB_FIELD(sb_iterations, warmup_count, "warmup_count", SB_ALWAYS, "slow ones at the start"),
+	SB_FIELD(sb_iterations, warmup_s, "warmup_s", SB_ALWAYS, "time of these", .when = has_warmup),
+	SB_FIELD_STRUCT(sb_iterations, warm, "warm", SB_KNOWN, sb_stats_s_fields, "without the warm-up",
+		.when = has_warmup),
+	SB_FIELD(sb_iterations, outlier_count, "outlier_count", SB_ALWAYS,
+		"iterations slower than their peers"),
+	SB_FIELD_LIST(sb_iterations, outliers, outlier_listed, "outliers", SB_KNOWN, outlier,
+		"the largest, at most 20"),
+	SB_FIELD_ARRAY(sb_iterations, series_s, series_count, "series_s", SB_ALWAYS,
+		"durations in order, thinned", .decimals = 9),
+};
+SB_FIELDS(sb_iterations_fields, sb_iterations, "Iterations", "How regular a loop is.",
+	.present = any_iterations);
+
+/* ---- generations --------------------------------------------------------- */
+
+static const char *const generation_states[] = { "open", "cut", SB_NAMES_END };
+
+static const struct sb_field generation_rows[] = {
+	SB_FIELD(sb_generation, name, "name", SB_ALWAYS, "what the program calls it"),
+	SB_FIELD(sb_generation, begin_s, "start_s", SB_ALWAYS, "when it began"),
+	SB_FIELD(sb_generation, wall_s, "wall_s", SB_ALWAYS, "how long it took"),
+	SB_FIELD(sb_generation, frames, "frames", SB_KNOWN, "frames of the video"),
+	SB_FIELD(sb_generation, steps, "steps", SB_KNOWN, "scheduler steps"),
+	SB_FIELD(sb_generation, blocks, "blocks", SB_KNOWN, "blocks of frames"),
+	SB_FIELD(sb_generation, width, "width_px", SB_KNOWN, "of a frame"),
+	SB_FIELD(sb_generation, height, "height_px", SB_KNOWN, "of a frame"),
+	SB_FIELD(sb_generation, fps, "fps", SB_KNOWN, "frames over its wall time"),
+	SB_FIELD(sb_generation, denoise_s, "denoise_s", SB_KNOWN,
+		"wall time of its steps, or of its denoise stages"),
+	SB_FIELD(sb_generation, vae_s, "vae_decode_s", SB_KNOWN, "wall time of its VAE decodes"),
+	SB_FIELD(sb_generation, energy_wh, "energy_wh", SB_KNOWN, "of all GPUs"),
+	SB_FIELD(sb_generation, cost, "gpu_cost", SB_KNOWN, "in the currency of gpu_cost_per_hour"),
+	SB_FIELD(sb_generation, utilization_percent, "utilization_percent", SB_KNOWN,
+		"mean of the busiest GPU"),
+	SB_FIELD_NAMED(sb_generation, state, "state", SB_KNOWN, generation_states,
+		"open: had not ended; cut: by the border of the part asked for; then frames are those "
+		"counted, not those announced"),
+};
+static SB_FIELDS(generation, sb_generation, "Generation", "One video or request.");
+
+SB_FIELD_WHEN(any_generations, sb_generations_section, it->total > 0)
+
+static const struct sb_field sb_generations_fields_rows[] = {
+	SB_FIELD(sb_generations_section, total, "count", SB_ALWAYS, "of those that were marked"),
+	SB_FIELD(sb_generations_section, whole_run, "whole_run", SB_ALWAYS,
+		"true: no generation was marked, the whole run counts as one"),
+	SB_FIELD(sb_generations_section, union_s, "union_s", SB_ALWAYS, "wall time with at least one of them",
+		.when = any_generations),
+	SB_FIELD_STRUCT(sb_generations_section, time, "wall", SB_KNOWN, sb_stats_s_fields,
+		"of those that began and ended in the part asked for", .when = any_generations),
+	SB_FIELD_LIST(sb_generations_section, all, listed, "items", SB_ALWAYS, generation,
+		"at most 10 000, in order"),
+};
+SB_FIELDS(sb_generations_fields, sb_generations_section, "Generations", "What was made.");
+
+/* ---- function_samples ---------------------------------------------------- */
+
+static const struct sb_field function_rows[] = {
+	SB_FIELD(sb_function, name, "name", SB_ALWAYS, "of the function"),
+	SB_FIELD(sb_function, file, "file", SB_KNOWN, "where it is written"),
+	SB_FIELD(sb_function, line, "line", SB_ALWAYS, "seen most often"),
+	SB_FIELD(sb_function, stage, "stage", SB_KNOWN, "in which it was seen most often"),
+	SB_FIELD(sb_function, self_count, "self_count", SB_ALWAYS, "samples in the function itself"),
+	SB_FIELD(sb_function, total_count, "total_count", SB_ALWAYS, "samples in it and in what it calls"),
+	SB_FIELD(sb_function, self_ratio, "self_ratio", SB_ALWAYS, "self_count of all samples",
+		.range = SB_SHARE),
+	SB_FIELD(sb_function, total_ratio, "total_ratio", SB_ALWAYS, "total_count of all samples",
+		.range = SB_SHARE),
+};
+static SB_FIELDS(function, sb_function, "SampledFunction", "A Python function as samples saw it.");
+
+SB_FIELD_WHEN(any_functions, sb_functions_section, it->count > 0)
+
+static const struct sb_field sb_functions_fields_rows[] = {
+	SB_FIELD(sb_functions_section, sample_count, "sample_count", SB_ALWAYS, "stacks that were sampled"),
+	SB_FIELD_LIST(sb_functions_section, all, count, "functions", SB_ALWAYS, function,
+		"the 20 seen most often themselves"),
+};
+SB_FIELDS(sb_functions_fields, sb_functions_section, "FunctionSamples",
+	"Sampled Python stacks (run --sample=HZ): shares of samples, not measured times.",
+	.present = any_functions);
