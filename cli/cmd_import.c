@@ -26,7 +26,7 @@ static void stem_of(const char *path, char *out, size_t size)
 {
 	char *dot;
 
-	snprintf(out, size, "%s", sb_filename_of(path));
+	snprintf(out, size, "%s", strcmp(path, "-") ? sb_filename_of(path) : "stdin");
 	for (char *c = out; *c; c++)
 		if ((unsigned char)*c <= ' ' || *c == '\\')
 			*c = '_';
@@ -94,6 +94,8 @@ static void print_summary(const char *path, const struct sb_import_summary *s, c
 	print_count(", ", s->gpu, "GPU record", "GPU records");
 	print_count(", ", s->marks, "mark", "marks");
 	print_count(", ", s->counters, "counter value", "counter values");
+	print_count(", ", s->snapshots, "memory snapshot", "memory snapshots");
+	print_count(", ", s->samples, "sample", "samples");
 	print_count(", ", s->skipped, "skipped", "skipped");
 	print_count(", ", s->untimed, "without a time", "without a time");
 	printf("\n");

@@ -104,6 +104,7 @@ struct sb_model_section {
 		double total_s, mean_s, gpu_span_s, ratio; /* ratio: of layers_total_s; NAN when nested */
 		bool block, attention;
 		bool nested; /* inside another layer: not added to the total */
+		int64_t stands_for; /* blocks that a text put into one row; 0: it is one layer */
 	} * layers; /* slowest mean first */
 	size_t layer_count;
 	struct sb_layer *slowest; /* of the blocks, or of the outermost layers where there are none */

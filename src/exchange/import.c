@@ -16,9 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The stage log takes any text and comes last. */
+/* Text takes anything and comes last. */
 static const struct sb_importer *const importers[] = { &sb_prof_importer, &sb_trace_importer,
-	&sb_stagelog_importer, NULL };
+	&sb_text_importer, NULL };
 
 static int import_to(const char *path, const char *strobe_path, const struct sb_import_options *opts,
 	struct sb_import_summary *summary)
@@ -88,9 +88,16 @@ bool sb_import_is_candidate(const char *path)
 {
 	char magic[8] = "";
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool is_file = fd >= 0 && !fstat(fd, &st) && !S_ISDIR(st.st_mode);
-	ssize_t n = is_file ? read(fd, magic, sizeof magic) : -1;
+	int fd;
+	bool is_file;
+	ssize_t n;
+
+	/* What a pipe brings can be read once only. */
+	if (!strcmp(path, "-") || (!stat(path, &st) && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))))
+		return true;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	is_file = fd >= 0 && !fstat(fd, &st) && !S_ISDIR(st.st_mode);
+	n = is_file ? read(fd, magic, sizeof magic) : -1;
 
 	if (fd >= 0)
 		close(fd);

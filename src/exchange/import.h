@@ -18,6 +18,7 @@ struct sb_import_summary {
 	const char *format; /* "trace", "stage log", "cProfile" */
 	uint64_t zones, gpu, marks, counters;
 	uint64_t skipped, untimed; /* stage logs */
+	uint64_t snapshots, samples; /* memory tables, displays */
 	char note[512]; /* what could not be kept, one line; "": everything was */
 };
 
@@ -42,6 +43,6 @@ struct sb_importer {
 	int (*import)(struct sb_source *source, const char *path, const char *strobe_path,
 		const struct sb_import_options *opts, struct sb_import_summary *out_summary);
 };
-extern const struct sb_importer sb_trace_importer, sb_prof_importer, sb_stagelog_importer;
+extern const struct sb_importer sb_trace_importer, sb_prof_importer, sb_text_importer;
 
 #endif

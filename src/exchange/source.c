@@ -106,7 +106,8 @@ int sb_source_open(const char *path, struct sb_source **out_source)
 	if (!s)
 		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", path);
 	snprintf(s->path, sizeof s->path, "%s", path);
-	s->fd = open(path, O_RDONLY | O_CLOEXEC);
+	s->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC)
+				  : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (s->fd < 0 || fstat(s->fd, &st))
 		err = sb_fail_errno("cannot open '%s'", path);
 	else if (S_ISDIR(st.st_mode))

@@ -1,5 +1,5 @@
-/* The stages a log line tells of, as a tree with durations. Reading lines into
- * it is stagelog_line.c's, putting it on a clock stagelog_in.c's. */
+/* One line of a stage log, taken apart: stagelog_line.c reads it, stagelog.c puts
+ * it into the tree of textlog.h. */
 #ifndef SB_EXCHANGE_STAGELOG_H
 #define SB_EXCHANGE_STAGELOG_H
 
@@ -22,7 +22,8 @@ enum sb_stagelog_kind {
 	SB_STAGELOG_WHOLE, /* TOTAL TIME: 281.96s (4.7 min) */
 	SB_STAGELOG_BANNER, /* [3/5] Inpainting... */
 	SB_STAGELOG_BREAKDOWN, /* TIMING BREAKDOWN: the coded lines after it are whole parts */
-	SB_STAGELOG_VIDEO /* Video: 1339 frames, 30.00 fps */
+	SB_STAGELOG_VIDEO, /* Video: 1339 frames, 30.00 fps */
+	SB_STAGELOG_SECTION /* BASELINE: the lines after it are another run's */
 };
 
 struct sb_stagelog_attr {
@@ -41,9 +42,15 @@ struct sb_stagelog_line {
 	char bad_time[32]; /* what stood where the time should, and is none; "": nothing of that kind */
 	struct sb_stagelog_attr attrs[SB_STAGELOG_ATTRS_MAX];
 	size_t attr_count;
+	/* a line that sums up several calls; calls 0: it is one */
+	int64_t calls;
+	double min_s, max_s, median_s, std_s; /* NaN: not said */
 };
 
 /* line is NUL-terminated, without its newline; it is taken apart in place. */
 void sb_stagelog_parse(char *line, struct sb_stagelog_line *out_line);
+
+/* A time at the start of s, "16.47s", "812 ms", "1m 20.5s"; false: there is none, or one that no stage can take. */
+bool sb_stagelog_duration(const char *s, int64_t *out_ns, const char **out_rest);
 
 #endif

@@ -1,6 +1,8 @@
 /* One line of a stage log: which kind, which stage, how long. */
 #include "exchange/stagelog.h"
 
+#include "exchange/text_clean.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -86,6 +88,11 @@ static enum time_found parse_duration(const char *s, int64_t *out_ns, const char
 		unit_ns = part_unit_ns;
 	}
 	return found;
+}
+
+bool sb_stagelog_duration(const char *s, int64_t *out_ns, const char **out_rest)
+{
+	return parse_duration(s, out_ns, out_rest) == GOOD_TIME;
 }
 
 /* What may follow a time: nothing, an arrow, a remark in parentheses. */
@@ -231,6 +238,18 @@ static bool is_banner(const char *s, size_t size)
 	       slash + 1 + strspn(s + slash + 1, "0123456789") == size;
 }
 
+/* A code with a letter somewhere behind a bracket: that one is a process or a rank, "[42] [3b] RAFT". */
+static bool has_letter_code(const char *s)
+{
+	for (const char *open = strchr(s, '['); open; open = strchr(open + 1, '[')) {
+		size_t size = strcspn(open + 1, "]");
+
+		if (open[size + 1] == ']' && is_code(open + 1, size) && strspn(open + 1, "0123456789") < size)
+			return true;
+	}
+	return false;
+}
+
 /* The text after the bracket, NULL when the line has none. */
 static char *cut_bracket(char *line, struct sb_stagelog_line *out)
 {
@@ -239,6 +258,9 @@ static char *cut_bracket(char *line, struct sb_stagelog_line *out)
 
 		if (open[size + 1] != ']')
 			return NULL;
+		if (is_code(open + 1, size) && strspn(open + 1, "0123456789") == size &&
+			has_letter_code(open + 1))
+			continue;
 		if (is_code(open + 1, size)) {
 			memcpy(out->code, open + 1, size);
 			out->code[size] = 0;
@@ -340,10 +362,25 @@ static void parse_video(char *text, struct sb_stagelog_line *out)
 		out->kind = SB_STAGELOG_VIDEO;
 }
 
+/* "BASELINE:", "AFTER OPTIMIZATION 1:", "BEFORE BetterTransformer:" */
+static bool is_section(const char *text)
+{
+	if (!ends_with(text, ":") || strlen(text) > 80)
+		return false;
+	return !strncmp(text, "BASELINE", 8) || !strncmp(text, "BEFORE ", 7) || !strncmp(text, "AFTER ", 6);
+}
+
 static void parse_plain(char *text, struct sb_stagelog_line *out)
 {
 	char *colon;
 	bool timed;
+
+	if ((*text == '-' || *text == '*') && text[1] == ' ') /* a list's bullet */
+		text = trim(text + 1);
+	if (is_section(text)) {
+		out->kind = SB_STAGELOG_SECTION;
+		return;
+	}
 
 	if (!strncmp(text, "Video:", 6)) {
 		parse_video(text + 6, out);
@@ -378,6 +415,8 @@ void sb_stagelog_parse(char *line, struct sb_stagelog_line *out_line)
 	char *text;
 
 	memset(out_line, 0, sizeof *out_line);
+	out_line->min_s = out_line->max_s = out_line->median_s = out_line->std_s = NAN;
+	line = sb_text_message(line);
 	text = cut_bracket(line, out_line);
 	if (!text) {
 		parse_plain(trim(line), out_line);

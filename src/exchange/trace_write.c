@@ -458,7 +458,7 @@ static void write_meta(struct writing *w, const char *origin)
 	const struct sb_trace *t = w->trace;
 	char key[32];
 
-	sb_builder_meta_string(w->builder, SB_META_RUN, "imported_from", origin);
+	sb_builder_meta_string(w->builder, SB_META_RUN, SB_RUN_IMPORTED_FROM, origin);
 	for (int i = 0; i < DEVICES_MAX; i++) {
 		if (!t->gpu_name[i])
 			continue;

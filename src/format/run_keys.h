@@ -14,6 +14,7 @@
 #define SB_RUN_CPU_S "cpu_s" /* float: CPU time of the tree */
 #define SB_RUN_PEAK_RSS_BYTES "peak_rss_bytes" /* int: of the largest process */
 
+#define SB_RUN_IMPORTED_FROM "imported_from" /* string: the file, as it was named */
 #define SB_RUN_IMPORT_NOTE "import_note" /* string: what an import could not keep or believe */
 
 /* in every recording */
@@ -22,5 +23,12 @@
 /* int, ticks; a pair for each GPU trace, the end absent where the process was killed */
 #define SB_RUN_GPU_TRACE_BEGIN "gpu_trace_begin_ticks"
 #define SB_RUN_GPU_TRACE_END "gpu_trace_end_ticks"
+
+/* attributes of a zone that stands for several calls; SB_NAME_CALLS and its like */
+#define SB_ATTR_CALLS "strobe.calls"
+#define SB_ATTR_CALLS_MIN "strobe.calls_min_s"
+#define SB_ATTR_CALLS_MAX "strobe.calls_max_s"
+#define SB_ATTR_CALLS_MEDIAN "strobe.calls_median_s"
+#define SB_ATTR_CALLS_STD "strobe.calls_std_s"
 
 #endif

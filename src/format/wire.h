@@ -261,7 +261,12 @@ enum sb_meta_scope {
 	X(STREAM_FRAMES, "stream.frames") \
 	X(STREAM_ENCODE, "stream.encode_ms") \
 	X(STREAM_NETWORK, "stream.network_ms") \
-	X(STREAM_BUFFER, "stream.buffer_ratio")
+	X(STREAM_BUFFER, "stream.buffer_ratio") \
+	X(CALLS, "strobe.calls") \
+	X(CALLS_MIN, "strobe.calls_min_s") \
+	X(CALLS_MAX, "strobe.calls_max_s") \
+	X(CALLS_MEDIAN, "strobe.calls_median_s") \
+	X(CALLS_STD, "strobe.calls_std_s")
 /* clang-format on */
 
 enum sb_fixed_name {

@@ -309,6 +309,13 @@ static int find_by_import(const char *path, struct sb_recordings *r)
 	return add_path(r, made);
 }
 
+/* Standard input and the shell's <(command): text that a pipe brings. */
+static bool is_pipe_name(const char *path)
+{
+	return !strcmp(path, "-") || !strcmp(path, "/dev/stdin") || !strncmp(path, "/dev/fd/", 8) ||
+	       !strncmp(path, "/proc/self/fd/", 14);
+}
+
 int sb_recordings_find(const char *path, struct sb_recordings *out_recordings)
 {
 	struct sb_recordings r = { 0 };
@@ -316,6 +323,14 @@ int sb_recordings_find(const char *path, struct sb_recordings *out_recordings)
 	char *copy;
 	int err;
 
+	if (!strcmp(path, "-") || (is_pipe_name(path) && !stat(path, &st) && !S_ISREG(st.st_mode))) {
+		err = find_by_import(path, &r);
+		if (err)
+			sb_recordings_done(&r);
+		else
+			*out_recordings = r;
+		return err;
+	}
 	if (stat(path, &st))
 		return sb_fail_errno("cannot open run '%s'", path);
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))

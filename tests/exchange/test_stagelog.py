@@ -161,6 +161,152 @@ def test_times_that_add_up_past_all_clocks_are_refused(strobe):
 
 def test_a_hundred_thousand_lines_take_no_square_of_that(strobe):
     flat = "".join(f"[4a.{i % 10}] x: 0.01s\n" for i in range(100000))
-    nested = "Total a: 1.00s\n" * 100000
+    nested = "".join(f"Total a{i}: 1.00s\n" for i in range(100000))
     for name, text in (("flat.txt", flat), ("nested.txt", nested)):
         assert "100000 zones" in strobe("import", strobe.write(name, text), "-o", strobe.folder / name.split(".")[0])
+
+
+HEADINGS = "[4f] Main inference: Full video pass\n  [4f.2] UNet: 10.00s\n[4f] Main inference TOTAL: 11.00s\nTOTAL TIME: 12.00s\n"
+
+
+def test_a_heading_and_its_total_are_one_stage(strobe):
+    report = strobe.report(strobe.write("log.txt", HEADINGS))
+    rows = stages(report)
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(12)
+    assert set(rows) == {("4f", "Main inference"), ("4f.2", "UNet")}
+    assert rows["4f", "Main inference"]["total_s"] == pytest.approx(11) and rows["4f.2", "UNet"]["parent"] == "Main inference"
+
+
+@pytest.mark.parametrize("log", ["  [4f.2] UNet: 10.00s\n[4f] Main inference TOTAL: 11.00s\nTOTAL TIME: 12.00s\n",  # without any heading
+                                 "[4f] Main inference: Full video pass\n  [4f.2] UNet: 10.00s\n[4f] Main inference: 11.00s\nTOTAL TIME: 12.00s\n",
+                                 "[4f] Main: Starting...\n  [4f.2] UNet: 10.00s\n[4f] Main inference: 11.00s\nTOTAL TIME: 12.00s\n"])
+def test_parts_lie_in_their_stage_however_it_is_printed(strobe, log):
+    report = strobe.report(strobe.write("log.txt", log))
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(12) and report["stage_analysis"]["unattributed_s"] == pytest.approx(1)
+    assert {s["code"]: s["total_s"] for s in report["stage_analysis"]["stages"]} == {"4f": pytest.approx(11), "4f.2": pytest.approx(10)}
+    assert not report["recording"].get("warnings")
+
+
+def test_every_label_of_the_inpainting_pipeline_adds_up_to_its_own_total(strobe):
+    log = """[3a] I/O (read video/mask, preprocess): 7.84s
+[3b] RAFT optical flow (12 iters): 95.32s  \u2190 BOTTLENECK
+[3c] Flow completion: 12.45s
+[3d] Video write (1320 frames): 4.39s
+ProPainter total: 120.00s
+[4a] I/O (read video/mask/priori): 5.00s
+[4b] Image preprocessing: 2.00s
+[4c] VAE encode (1320 frames, batch=4): 20.00s
+[4d] Deep copy masks/frames: 1.00s
+[4e] Pre-inference: Keyframe pass (if enabled)
+     \u2514\u2500\u2500 [4e.1] Keyframe sampling (22 frames): 0.50s
+     \u2514\u2500\u2500 [4e.2] Add noise: 0.50s
+     \u2514\u2500\u2500 [4e.3] UNet+BrushNet inference (2 steps): 8.00s
+     \u2514\u2500\u2500 [4e.4] VAE decode (22 frames): 1.50s
+     \u2514\u2500\u2500 [4e.5] Replace frames in buffer: 0.50s
+[4e] Pre-inference TOTAL: 11.00s
+[4f] Main inference: Full video pass
+     \u2514\u2500\u2500 [4f.1] Add noise to 1320 frames: 1.00s
+     \u2514\u2500\u2500 [4f.2] UNet+BrushNet+VAE pipeline (2 steps, 1320 frames): 187.54s  \u2190 MAJOR BOTTLENECK
+[4f] Main inference TOTAL: 190.00s
+[4g] Compositing: Blending inpainted frames
+     \u2514\u2500\u2500 [4g.1] Mask blurring (1320 frames): 4.00s
+     \u2514\u2500\u2500 [4g.2] Frame blending (1320 frames): 9.00s
+     \u2514\u2500\u2500 [4g.3] Video encoding (1320 frames): 8.00s
+[4g] Compositing TOTAL: 21.00s
+DiffuEraser total: 255.00s
+TOTAL TIME: 380.00s (6.3 min)
+"""
+    path = strobe.write("log.txt", log)
+    report = strobe.report(path)
+    rows = stages(report)
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(380) and report["stage_analysis"]["unattributed_s"] == pytest.approx(5)
+    assert rows["", "DiffuEraser"]["total_s"] == pytest.approx(255) and rows["4e", "Pre-inference"]["total_s"] == pytest.approx(11)
+    assert report["stage_analysis"]["bottlenecks"][0] == "UNet+BrushNet+VAE pipeline"
+    assert not report["recording"].get("warnings")
+    # colours, a logger and a progress bar around it change nothing
+    dressed = "".join("\x1b[32m2026-11-15 14:00:00,123 - app.stages - INFO - %s\x1b[0m\n 50%%|#####     | 6/12 [00:07<00:07,  1.2s/it]\r" % line for line in log.splitlines())
+    again = strobe.report(strobe.write("dressed.txt", dressed))
+    assert again["stage_analysis"]["stages"] == report["stage_analysis"]["stages"]
+
+
+def test_banners_keep_the_codes_below_them(strobe):
+    text = strobe("report", strobe.write("log.txt", """[1/5] Extracting frames...
+[2/5] Inpainting...
+  [3a] I/O (read video/mask, preprocess): 7.84s
+  [3b] RAFT optical flow (12 iters): 14.02s
+ProPainter total: 25.00s
+  [4f] Main inference: Starting full video pass...
+    [4f.2] UNet+BrushNet+VAE pipeline (2 steps, 81 frames): 10.00s
+  [4f] Main inference TOTAL: 10.10s
+DiffuEraser total: 12.00s
+[6/6] Done
+TIMING BREAKDOWN
+[1] Extract:        5.00s
+[2] Inpainting:    38.00s
+[3] Upscale:       12.00s
+[6] Mux:            1.00s
+TOTAL TIME: 60.0s (1.0 min)
+"""))
+    by_code = text[text.index("Stages by code"):]
+    for line in ("[3b] RAFT optical flow (12 iters): 14.02s", "[4f.2] UNet+BrushNet+VAE pipeline (2 steps, 81 frames): 10.00s",
+                 "[2] Inpainting", "[6] Mux: 1.00s", "TOTAL TIME: 60.00s"):
+        assert line in by_code
+    assert text.startswith("strobe: log.txt, 60.00 s")
+
+
+def test_the_breakdown_repeats_a_code_and_does_not_add_to_it(strobe):
+    report = strobe.report(strobe.write("log.txt", "[3b] RAFT: 14.00s\nProPainter total: 14.00s\nTIMING BREAKDOWN\n[3b] RAFT: 14.00s\nProPainter total: 14.00s\nTOTAL TIME: 15.00s\n"))
+    assert {s["name"]: (s["count"], s["total_s"]) for s in report["stage_analysis"]["stages"]} == {"ProPainter": (1, 14.0), "RAFT": (1, 14.0)}
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(15)
+
+
+def test_details_without_banners_lie_in_a_part_of_the_breakdown(strobe):
+    report = strobe.report(strobe.write("log.txt", "[3a] Read: 7.00s\nProPainter total: 25.00s\n[4c] VAE: 1.00s\nDiffuEraser total: 12.00s\nTIMING BREAKDOWN\n"
+                                        "[1] Extract: 5.00s\n[2] Inpainting: 38.00s\nTOTAL TIME: 44.00s\n"))
+    rows = stages(report)
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(44) and rows["", "ProPainter"]["parent"] == "Inpainting"
+
+
+def test_a_sum_that_contradicts_the_total_time_is_said(strobe):
+    path = strobe.write("log.txt", "[1a] A: 10.00s\n[1b] B: 5.00s\nTOTAL TIME: 12.00s\n")
+    words = "the stages take 15.00 s together, TOTAL TIME says 12.00 s"
+    assert words in strobe("import", path, "-o", strobe.folder / "r")
+    assert any(words in w for w in strobe.report(path)["recording"]["warnings"])
+    path = strobe.write("parts.txt", "[4f] Main: Starting...\n[4f.1] A: 9.00s\n[4f.2] B: 9.00s\n[4f] Main TOTAL: 11.00s\n")
+    assert any("the parts of [4f] Main take 18.00 s, its total says 11.00 s" in w for w in strobe.report(path)["recording"]["warnings"])
+    # what rounding explains is no contradiction
+    assert not strobe.report(strobe.write("ok.txt", "[1a] A: 10.00s\n[1b] B: 5.01s\nTOTAL TIME: 15.00s\n"))["recording"].get("warnings")
+
+
+PREFIXES = ["INFO:root:", "2026-01-01 12:00:00,123 - app.stages - INFO - ", "2026-01-01T12:00:00.123Z INFO app: ", "[2026-01-01 12:00:00] [INFO] ",
+            "12:00:00 | INFO | ", "2026-01-01 12:00:00.123 | INFO     | app:run:42 - ", "I0101 12:00:00.123456 4242 app.py:42] ", "[rank0]: ",
+            "\x1b[1;34mINFO\x1b[0m: ", "Jan  1 12:00:00 host python[42]: ", "[rank3]:INFO:app:", "[12345] [INFO] "]
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_a_logging_prefix_is_no_part_of_a_name(strobe, prefix):
+    log = "Video: 660 frames, 30.00 fps\n[3b] RAFT (12 iters): 5.00s\nProPainter total: 7.00s\nTOTAL TIME: 8.00s\n"
+    report = strobe.report(strobe.write("log.txt", "".join(prefix + line + "\n" for line in log.splitlines())))
+    assert {s["name"]: s["total_s"] for s in report["stage_analysis"]["stages"]} == {"ProPainter": 7.0, "RAFT": 5.0}
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(8) and report["summary"]["frames"] == 660
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_standard_input_is_a_log_like_any_other(strobe, name):
+    import subprocess
+    from conftest import BUILD
+    def piped(*args):
+        done = subprocess.run([BUILD / "strobe", *map(str, args)], input=HEADINGS, text=True, stdout=subprocess.PIPE, cwd=strobe.folder)
+        assert done.returncode == 0
+        return done.stdout
+    piped("import", name, "-o", strobe.folder / "piped")
+    assert strobe.report(strobe.folder / "piped")["stage_analysis"]["wall_s"] == pytest.approx(12)
+    assert "12.00 s" in piped("report", name).splitlines()[0]
+    assert "Total 12.00 s -> 12.00 s" in piped("diff", strobe.write("base.txt", HEADINGS), name)
+
+
+def test_the_tracking_template_is_a_log(strobe):
+    report = strobe.report(strobe.write("log.txt", "BASELINE:\n- [3b] RAFT:        95.32s\n- [3c] Flow:        12.45s\n- [4c] VAE encode:  20.00s\n- [4f.2] UNet:      187.54s\n- Total Inpainting: 380.00s\n"))
+    rows = stages(report)
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(380) and rows["", "Inpainting"]["self_s"] == pytest.approx(64.69)
+    assert rows["3b", "RAFT"]["parent"] == "Inpainting"

@@ -3,6 +3,7 @@
 #include "run/gpu_traces.h"
 #include "analyze/slow.h"
 #include "analyze/stages/stages.h"
+#include "run/summed.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "format/digest.h"
@@ -24,6 +25,8 @@ struct loop {
 	uint64_t folded_count;
 	int64_t folded_ns, folded_min_ns, folded_max_ns;
 	uint64_t *folded; /* SB_STAGE_BUCKETS counts; NULL: nothing folded */
+	struct sb_summed summed; /* calls 0: none */
+	int64_t summed_ns;
 };
 
 struct loops {
@@ -32,6 +35,7 @@ struct loops {
 	uint32_t count, room;
 	struct sb_map index; /* name, role -> all */
 	struct sb_vec traces; /* struct sb_gpu_trace */
+	bool imported; /* zones may stand for several calls */
 	bool no_memory;
 };
 
@@ -68,6 +72,10 @@ static void see_zone(void *self, const struct sb_zone *z)
 
 	if (!at)
 		return;
+	if (l->imported && sb_summed_of(z, &at->summed)) {
+		at->summed_ns = z->end_ns - z->begin_ns;
+		return;
+	}
 	if (!sb_durations_add(&at->durations, z->end_ns - z->begin_ns))
 		l->no_memory = true;
 	if (z->end_ns > at->last_end_ns)
@@ -236,6 +244,21 @@ static void add_folded(const struct loop *at, struct sb_stats *s)
 	s->std = folded_deviation(at->folded, s);
 }
 
+/* A loop that a text summed up: its figures are what the text says. */
+static void take_summed(const struct loop *at, struct sb_stats *s)
+{
+	if (!at->summed.calls || s->count)
+		return;
+	*s = SB_STATS_NONE;
+	s->count = at->summed.calls;
+	s->total = (double)at->summed_ns / 1e9;
+	s->mean = s->total / (double)s->count;
+	s->min = at->summed.min_s;
+	s->max = at->summed.max_s;
+	s->median = at->summed.median_s;
+	s->std = at->summed.std_s;
+}
+
 static int fill_loop(struct loops *l, struct sb_model *m, const struct loop *at, struct sb_iterations *out)
 {
 	size_t count = at->durations.count, large_at = 0;
@@ -271,6 +294,7 @@ static int fill_loop(struct loops *l, struct sb_model *m, const struct loop *at,
 	if (!err)
 		fill_series(m, seconds, count, out);
 	add_folded(at, &out->all);
+	take_summed(at, &out->all);
 	if (!out->warmup_count)
 		out->warm = out->all;
 	out->per_second = out->warm.total > 0 ? (double)out->warm.count / out->warm.total : NAN;
@@ -305,6 +329,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	if (!l)
 		return sb_fail(STROBE_ENOMEM, "no memory for the iterations of '%s'", run->path);
 	l->run = run;
+	l->imported = sb_summed_possible(run);
 	v->self = l;
 	v->roles = 1u << STROBE_ROLE_ITERATION | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_BLOCK;
 	v->zone = see_zone;

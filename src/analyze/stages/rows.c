@@ -91,6 +91,22 @@ static int fill_histogram(const struct sb_stage_paths *r, struct sb_stage *row)
 	return ok ? 0 : no_memory(r);
 }
 
+/* What a summary keeps of calls: their count and sum, perhaps the extremes; never a percentile of its own. */
+static void leave_unknown(const struct sb_stage_paths *r, struct sb_stage *row)
+{
+	for (uint32_t p = r->first; p != NONE; p = r->next[p]) {
+		const struct sb_stage_sum *sum = sb_stage_sum_at(r->sums, p);
+		bool alone = p == r->first && r->next[p] == NONE;
+
+		if (!sum->summed)
+			continue;
+		row->time.p50 = row->time.median = alone ? sum->summed_median_s : NAN;
+		row->time.p95 = row->time.p99 = row->time.std = NAN;
+		row->time.min = sum->summed_min_unknown ? NAN : row->time.min;
+		row->time.max = sum->summed_max_unknown ? NAN : row->time.max;
+	}
+}
+
 /* Mean, min, max, percentiles of the whole calls, over all the node's paths. */
 static int fill_time(const struct sb_stage_paths *r, struct sb_stage *row, int64_t whole_ns)
 {
@@ -125,6 +141,7 @@ static int fill_time(const struct sb_stage_paths *r, struct sb_stage *row, int64
 		row->time.std = NAN;
 		sb_stage_folded_percentiles(counts, &row->time);
 	}
+	leave_unknown(r, row);
 	if (!err && sb_model_build_options(r->model)->histograms)
 		err = fill_histogram(r, row);
 	return err;
@@ -249,6 +266,7 @@ struct totals {
 	int64_t total_ns, self_ns, unfinished_ns, gpu_ns;
 	int64_t first_ns, end_ns, last_end_ns, last_ns;
 	uint64_t zone_count, untimed_count;
+	bool summed;
 };
 
 static void add_counts(struct sb_stage *row, const struct sb_stage_sum *s)
@@ -268,6 +286,7 @@ static void add_counts(struct sb_stage *row, const struct sb_stage_sum *s)
 static void add_times(struct totals *t, const struct sb_stage_sum *s)
 {
 	t->zone_count += s->count;
+	t->summed |= s->summed;
 	t->untimed_count += s->untimed_count;
 	t->total_ns += s->total_ns;
 	t->self_ns += s->self_ns;
@@ -322,7 +341,7 @@ int sb_stage_row_fill(const struct sb_stage_paths *r, bool grouped, struct sb_st
 		return STROBE_ENOMEM;
 	if (fill_time(r, row, t.total_ns - t.unfinished_ns))
 		return STROBE_ENOMEM;
-	row->time.last = t.last_ns < 0 ? NAN : (double)t.last_ns / 1e9;
+	row->time.last = t.last_ns < 0 || t.summed ? NAN : (double)t.last_ns / 1e9;
 	return 0;
 }
 

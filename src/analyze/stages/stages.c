@@ -2,6 +2,7 @@
  * and stage_rows.c. */
 #include "analyze/stages/stages.h"
 
+#include "run/summed.h"
 #include "base/error.h"
 #include "format/digest.h"
 
@@ -276,6 +277,25 @@ static void add_duration(
 		s->no_memory = true;
 }
 
+/* A zone that a summary made of several calls: they count, their times are not known. */
+static bool add_summed(struct sb_stage_sum *sum, const struct sb_zone *z)
+{
+	struct sb_summed summed;
+
+	if (!sb_summed_of(z, &summed))
+		return false;
+	sum->summed = true;
+	sum->summed_count += (uint64_t)summed.calls - 1;
+	sum->summed_median_s = sum->count == 1 ? summed.median_s : NAN;
+	sum->summed_min_unknown |= !(summed.min_s >= 0);
+	sum->summed_max_unknown |= !(summed.max_s >= 0);
+	if (summed.min_s >= 0 && summed.min_s < 1e9 && (int64_t)(summed.min_s * 1e9 + 0.5) < sum->min_ns)
+		sum->min_ns = (int64_t)(summed.min_s * 1e9 + 0.5);
+	if (summed.max_s >= 0 && summed.max_s < 1e9 && (int64_t)(summed.max_s * 1e9 + 0.5) > sum->max_ns)
+		sum->max_ns = (int64_t)(summed.max_s * 1e9 + 0.5);
+	return true;
+}
+
 static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct sb_stage_sums *s = self;
@@ -290,7 +310,8 @@ static void see_zone(void *self, const struct sb_zone *z)
 		sum->recursive_count++;
 	} else {
 		sum->total_ns += ns;
-		add_duration(s, sum, z, ns);
+		if (!s->imported || !z->attr_count || !add_summed(sum, z))
+			add_duration(s, sum, z, ns);
 		if ((s->run->track_count > 1 || z->flags & SB_ZONE_SPAN) &&
 			!sb_coverage_add(&sum->coverage, &s->span, z->begin_ns, z->end_ns))
 			s->no_memory = true;
@@ -309,7 +330,8 @@ static void see_zone(void *self, const struct sb_zone *z)
 	sum->span |= (z->flags & SB_ZONE_SPAN) != 0;
 	if (z->attr_count) {
 		for (uint32_t i = 0; i < z->attr_count; i++)
-			add_attr(s, sum, &z->attrs[i]);
+			if (!s->imported || strncmp(z->attrs[i].key, "strobe.", 7))
+				add_attr(s, sum, &z->attrs[i]);
 		sum->untimed_count += is_untimed(z);
 	}
 	if (s->gpu->count && z->name < s->gpu->name_count && s->gpu->has_name[z->name])
@@ -460,6 +482,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	}
 	s->run = run;
 	s->span = (struct sb_coverage_span){ run->from_ns, run->to_ns };
+	s->imported = sb_summed_possible(run);
 	s->skip_first_ns = INT64_MAX;
 	s->skip_last_ns = INT64_MIN;
 	v->self = s;

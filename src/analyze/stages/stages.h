@@ -24,6 +24,9 @@ struct sb_stage_sum {
 	uint64_t folded_count;
 	uint64_t folded_recursive_count;
 	uint64_t untimed_count;
+	uint64_t summed_count; /* calls that a summary put into one zone, beyond that zone */
+	double summed_median_s; /* of its calls, as it said; NaN: not said, or of several zones */
+	bool summed, summed_min_unknown, summed_max_unknown;
 	int64_t total_ns, self_ns;
 	int64_t unfinished_ns; /* of the open and the cut ones */
 	int64_t min_ns, max_ns; /* of the whole ones; INT64_MAX, -1: none */
@@ -45,7 +48,7 @@ struct sb_stage_sum {
 /* The calls that count: outermost, begun and ended in the part that was asked for. */
 static inline uint64_t sb_stage_sum_whole(const struct sb_stage_sum *s)
 {
-	return s->count - s->recursive_count - s->open_count - s->cut_count;
+	return s->count + s->summed_count - s->recursive_count - s->open_count - s->cut_count;
 }
 
 struct sb_stage_skip {
@@ -66,6 +69,7 @@ struct sb_stage_sums {
 	int64_t skip_first_ns, skip_last_ns; /* of those not placed yet */
 	struct sb_gpu_spans *gpu; /* see stages.c */
 	struct sb_coverage_span span; /* the run */
+	bool imported; /* zones may stand for several calls */
 	bool no_memory;
 };
 

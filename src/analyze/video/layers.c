@@ -1,6 +1,7 @@
 /* A model layer by layer, from zones with the role LAYER. */
 #include "analyze/video/layers.h"
 
+#include "run/summed.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -50,7 +51,7 @@ const char *sb_layer_component(const char *layer)
 	if (strcasestr(part, "pos_emb") || strcasestr(part, "position") || strcasestr(part, "rope") ||
 		strcasestr(part, "pos embed"))
 		return "position_embed";
-	if (ends_in_index(layer) && !strcasestr(part, "norm"))
+	if ((ends_in_index(layer) || strcasestr(part, " blocks")) && !strcasestr(part, "norm"))
 		return "blocks";
 	if (strcasestr(part, "norm"))
 		return "norm";
@@ -75,6 +76,7 @@ struct layer {
 	double total_s, gpu_s;
 	int64_t gpu_count;
 	struct sb_vec values_s; /* double */
+	struct sb_summed summed; /* blocks that a text put into one; calls 0: none */
 };
 
 struct pending {
@@ -90,6 +92,7 @@ struct layers {
 	struct sb_vec gpu; /* struct layer: gpu_s and gpu_count only */
 	struct pending pending[PENDING_MOST]; /* not inside another layer so far */
 	size_t pending_count;
+	bool imported;
 	bool failed;
 };
 
@@ -143,6 +146,10 @@ static void see_zone(void *self, const struct sb_zone *z)
 		return;
 	layer->count++;
 	layer->total_s += s;
+	if (l->imported && sb_summed_of(z, &layer->summed)) {
+		layer->count += layer->summed.calls - 1;
+		s /= (double)layer->summed.calls;
+	}
 	settle_nesting(l, z, (uint32_t)(layer - (struct layer *)l->all.items));
 	if (layer->values_s.count == VALUES_MOST)
 		return;
@@ -174,6 +181,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	if (!l)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse layers");
 	l->run = run;
+	l->imported = sb_summed_possible(run);
 	v->self = l;
 	v->kinds = 1u << SB_EVENT_GPU;
 	v->roles = 1u << STROBE_ROLE_LAYER;
@@ -229,6 +237,9 @@ static int fill_layer(
 	to->mean_s = to->total_s / (double)to->count;
 	to->nested = from->nested * 2 > from->count;
 	to->block = !to->nested && strcmp(to->component, "blocks") == 0;
+	to->stands_for = from->summed.calls;
+	if (to->stands_for)
+		to->time.std = from->summed.std_s;
 	to->attention = sb_layer_is_attention(to->name);
 	to->ratio = NAN;
 	return 0;
@@ -253,6 +264,17 @@ static int larger_first(const void *a, const void *b)
 	const struct sb_component *x = a, *y = b;
 
 	return x->total_s > y->total_s ? -1 : x->total_s < y->total_s;
+}
+
+/* A text's one row for all blocks: its own count and deviation. */
+static void take_summed_blocks(struct sb_model_section *section)
+{
+	for (size_t i = 0; i < section->layer_count; i++) {
+		if (!section->layers[i].block || !section->layers[i].stands_for)
+			continue;
+		section->block_count = section->layers[i].stands_for;
+		section->block_std_s = section->layers[i].time.std;
+	}
 }
 
 static int sum_up(struct sb_model *model)
@@ -283,6 +305,8 @@ static int sum_up(struct sb_model *model)
 	free(means_s);
 	section->block_mean_s = section->block_count ? blocks.mean : NAN;
 	section->block_std_s = section->block_count ? blocks.std : NAN;
+	if (section->block_count == 1)
+		take_summed_blocks(section);
 	section->attention_ratio = attention_s / section->layers_total_s;
 	for (size_t i = 0; i < section->component_count; i++)
 		section->components[i].ratio = section->components[i].total_s / section->layers_total_s;

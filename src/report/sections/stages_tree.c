@@ -260,10 +260,11 @@ void sb_stage_notes(const struct sb_stage *s, struct sb_buf *out)
 		sb_buf_putc(out, ')');
 }
 
+/* Anywhere below it: a group without a code may stand between. */
 static bool has_coded_child(const struct sb_stages_section *s, size_t parent)
 {
 	for (size_t i = parent + 1; i < s->stage_count && s->stages[i].depth > s->stages[parent].depth; i++)
-		if (s->stages[i].code && s->stages[i].parent == (int64_t)parent)
+		if (s->stages[i].code)
 			return true;
 	return false;
 }

@@ -1,0 +1,230 @@
+/* Readings of the machine in words: a live display, a summary over ranks, and the
+ * "12 ops  45s total" lines of a comparison. */
+#include "base/error.h"
+#include "exchange/textlog.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define RANKS_MAX 100000
+
+static struct sb_textlog_sample *add_sample(struct sb_textlog *log)
+{
+	struct sb_textlog_sample *s = sb_vec_push(&log->samples, sizeof *s);
+
+	if (s)
+		*s = (struct sb_textlog_sample){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN,
+			{ log->count, 0, 0 } };
+	return s;
+}
+
+static struct sb_textlog_sample *last_sample(struct sb_textlog *log)
+{
+	struct sb_textlog_sample *all = log->samples.items;
+
+	return log->samples.count ? &all[log->samples.count - 1] : NULL;
+}
+
+/* ---- "=== Profiling Metrics (session_abc123) ===" ---- */
+
+static bool opens_metrics(struct sb_textlog *log, const char *line)
+{
+	const char *at = strstr(line, "=== Profiling Metrics");
+	const char *open = at ? strchr(at, '(') : NULL, *close = open ? strchr(open, ')') : NULL;
+
+	if (!at)
+		return false;
+	if (close && close - open > 1 && (size_t)(close - open) < sizeof log->session)
+		snprintf(log->session, sizeof log->session, "%.*s", (int)(close - open - 1), open + 1);
+	log->form_count++;
+	return add_sample(log) != NULL;
+}
+
+/* "Memory 8420MB / 24564MB" */
+static bool take_memory(const char *line, double *out_used_mb, double *out_total_mb)
+{
+	const char *at = strstr(line, "Memory "), *rest;
+
+	if (!at || !sb_textlog_megabytes(at + 7, out_used_mb, &rest))
+		return false;
+	rest += strspn(rest, " ");
+	if (*rest == '/')
+		sb_textlog_megabytes(rest + 1 + strspn(rest + 1, " "), out_total_mb, &rest);
+	return true;
+}
+
+static void take_number(const char *line, const char *word, double *out_value)
+{
+	const char *at = strstr(line, word);
+	char *end;
+	double value = at ? strtod(at + strlen(word), &end) : 0;
+
+	if (at && end != at + strlen(word) && isfinite(value))
+		*out_value = value;
+}
+
+static bool metrics_row(struct sb_textlog *log, char *line, int *out_err)
+{
+	struct sb_textlog_sample *s = last_sample(log);
+
+	(void)out_err;
+	line += strspn(line, " ");
+	if (s && !strncmp(line, "GPU", 3) && take_memory(line, &s->gpu_used_mb, &s->gpu_total_mb)) {
+		take_number(line, "Util ", &s->gpu_percent);
+		take_number(line, "Temp ", &s->gpu_temperature_c);
+		take_number(line, "Power ", &s->gpu_power_w);
+		return true;
+	}
+	if (s && !strncmp(line, "CPU: ", 5)) {
+		take_number(line, "CPU: ", &s->cpu_percent);
+		take_memory(line, &s->ram_used_mb, &s->ram_total_mb);
+		return true;
+	}
+	return false;
+}
+
+const struct sb_textform sb_metrics_form = { "live display", opens_metrics, metrics_row };
+
+/* ---- "=== Aggregation Summary ===" ---- */
+
+static bool opens_aggregation(struct sb_textlog *log, const char *line)
+{
+	(void)log;
+	return strstr(line, "=== Aggregation Summary") != NULL;
+}
+
+/* Values of so many ranks that have this minimum, maximum and average. */
+static bool put_ranks(struct sb_textlog *log, size_t offset, const double mma[3])
+{
+	size_t count = log->rank_count > 3 ? (size_t)log->rank_count : 3;
+	double others = (mma[2] * (double)count - mma[0] - mma[1]) / (double)(count - 2);
+
+	count++; /* a mean over time counts the first and the last half */
+	others = others < mma[0] ? mma[0] : others > mma[1] ? mma[1] : others;
+	while (log->samples.count < count)
+		if (!add_sample(log))
+			return false;
+	for (size_t i = 0; i < count; i++) {
+		struct sb_textlog_sample *s = (struct sb_textlog_sample *)log->samples.items + i;
+
+		*(double *)((char *)s + offset) = i == 1 ? mma[0] : i == 2 ? mma[1] : others;
+	}
+	return true;
+}
+
+static bool take_min_max_avg(const char *line, double mma[3])
+{
+	static const char *const words[] = { "Min: ", "Max: ", "Avg: " };
+
+	for (int i = 0; i < 3; i++) {
+		mma[i] = NAN;
+		take_number(line, words[i], &mma[i]);
+		if (isnan(mma[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool aggregation_row(struct sb_textlog *log, char *line, int *out_err)
+{
+	static const struct {
+		const char *words;
+		size_t offset;
+	} rows[] = { { "GPU Memory - ", offsetof(struct sb_textlog_sample, gpu_used_mb) },
+		{ "GPU Utilization - ", offsetof(struct sb_textlog_sample, gpu_percent) },
+		{ "GPU Temperature - ", offsetof(struct sb_textlog_sample, gpu_temperature_c) },
+		{ "GPU Power - ", offsetof(struct sb_textlog_sample, gpu_power_w) },
+		{ "CPU Usage - ", offsetof(struct sb_textlog_sample, cpu_percent) },
+		{ "CPU Utilization - ", offsetof(struct sb_textlog_sample, cpu_percent) } };
+	const char *ranks = sb_textlog_after(line, "Ranks");
+	double mma[3];
+
+	if (!ranks)
+		ranks = sb_textlog_after(line, "Total reports processed");
+	if (ranks && isdigit((unsigned char)*ranks)) {
+		log->rank_count = strtoll(ranks, NULL, 10);
+		if (log->rank_count > RANKS_MAX)
+			log->rank_count = RANKS_MAX;
+		return true;
+	}
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		if (strncmp(line, rows[i].words, strlen(rows[i].words)) || !take_min_max_avg(line, mma))
+			continue;
+		if (!put_ranks(log, rows[i].offset, mma))
+			*out_err = sb_fail(STROBE_ENOMEM, "no memory to import");
+		return true;
+	}
+	return strstr(line, "(Aggregated) ===") != NULL;
+}
+
+const struct sb_textform sb_aggregation_form = { "aggregation summary", opens_aggregation, aggregation_row };
+
+/* ---- "vae_decode   12 ops    45s total", "ssd_read_events   2.1 GB/s" ---- */
+
+static int add_operation(struct sb_textlog *log, const char *name, size_t size, int64_t calls, double total_s)
+{
+	char text[128];
+	struct sb_textlog_sums sums = {
+		.name = text, .calls = calls, .total_s = total_s, .min_s = NAN, .max_s = NAN, .median_s = NAN
+	};
+	uint32_t node;
+
+	snprintf(text, sizeof text, "%.*s", (int)(size < 120 ? size : 120), name);
+	log->sums_only = true;
+	return sb_textlog_add_sums(log, &sums, &node);
+}
+
+/* A rate of reading, or a peak of memory. */
+static bool take_reading(struct sb_textlog *log, const char *name, const char *value)
+{
+	struct sb_textlog_sample *s;
+	const char *rest;
+	char *end;
+	double amount = strtod(value, &end);
+	bool rate;
+
+	if (end == value || !(amount >= 0))
+		return false;
+	end += strspn(end, " ");
+	rate = !strncasecmp(end, "GB/s", 4) && strstr(name, "read");
+	if (!rate && !(strstr(name, "memory") && sb_textlog_megabytes(value, &amount, &rest)))
+		return false;
+	s = last_sample(log);
+	if (!s || (rate && !isnan(s->read_bytes_per_s)) || (!rate && !isnan(s->gpu_used_mb)))
+		s = add_sample(log);
+	if (!s)
+		return false;
+	if (rate)
+		s->read_bytes_per_s = amount * 1e9;
+	else
+		s->gpu_used_mb = amount;
+	log->form_count++;
+	return true;
+}
+
+static bool opens_operations(struct sb_textlog *log, const char *line)
+{
+	size_t size = strcspn(line, " \t:[]()");
+	const char *rest = line + size + strspn(line + size, " \t"), *after;
+	char name[64], *end;
+	int64_t calls;
+	double total_s;
+
+	if (!size || size >= sizeof name || rest - line < (ptrdiff_t)size + 2)
+		return false;
+	snprintf(name, sizeof name, "%.*s", (int)size, line);
+	if (*rest == '+' && sb_textlog_seconds(rest + 1, &total_s, &after) && strstr(after, "total"))
+		return true; /* a difference, not a time of its own */
+	calls = strtoll(rest, &end, 10);
+	end += strspn(end, " ");
+	if (end != rest && calls > 0 && !strncmp(end, "ops", 3) &&
+		sb_textlog_seconds(end + 3, &total_s, &after) && strstr(after, "total"))
+		return !add_operation(log, line, size, calls, total_s);
+	return take_reading(log, name, rest);
+}
+
+const struct sb_textform sb_operations_form = { "operations", opens_operations, NULL };

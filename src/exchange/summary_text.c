@@ -1,0 +1,88 @@
+/* Tables of operations: "PROFILING SUMMARY", one row per operation with its count,
+ * total, mean, min and max. */
+#include "base/error.h"
+#include "exchange/textlog.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool opens(struct sb_textlog *log, const char *line)
+{
+	const char *operation = line + strspn(line, " ");
+
+	if (!strstr(line, "PROFILING SUMMARY") &&
+		(strncmp(operation, "Operation ", 10) || !strstr(line, "Count") || !strstr(line, "Total")))
+		return false;
+	log->form_node = 0; /* rows so far */
+	return true;
+}
+
+static bool is_rule(const char *line)
+{
+	line += strspn(line, " ");
+	return (*line == '=' || *line == '-') && strspn(line, "=- ") == strlen(line);
+}
+
+/* The count's place in "vae_decode   12   45.234s …": a number that a time follows. */
+static char *find_count(char *line)
+{
+	for (char *at = strchr(line, ' '); at; at = strchr(at + 1, ' ')) {
+		size_t digits = strspn(at + 1, "0123456789");
+		double total_s;
+		const char *rest;
+
+		if (digits && at[1 + digits] == ' ' && sb_textlog_seconds(at + 1 + digits, &total_s, &rest))
+			return at;
+	}
+	return NULL;
+}
+
+static void trim_end(char *s)
+{
+	for (size_t n = strlen(s); n && isspace((unsigned char)s[n - 1]);)
+		s[--n] = 0;
+}
+
+static int take_row(struct sb_textlog *log, const char *name, const char *numbers)
+{
+	double values[4] = { NAN, NAN, NAN, NAN }; /* total, mean, min, max */
+	char *end;
+	struct sb_textlog_sums sums = { .name = name, .calls = strtoll(numbers, &end, 10), .median_s = NAN };
+	const char *rest = end;
+	uint32_t node;
+
+	for (int i = 0; i < 4 && sb_textlog_seconds(rest, &values[i], &rest); i++)
+		;
+	sums.total_s = values[0];
+	sums.min_s = values[2];
+	sums.max_s = values[3];
+	log->form_node++;
+	log->sums_only = true;
+	return sb_textlog_add_sums(log, &sums, &node);
+}
+
+static bool row(struct sb_textlog *log, char *line, int *out_err)
+{
+	char *count;
+
+	if (is_rule(line)) {
+		if (log->form_node && strchr(line, '='))
+			log->form = NULL;
+		return true;
+	}
+	if (opens(log, line))
+		return true;
+	line += strspn(line, " ");
+	count = find_count(line);
+	if (!count)
+		return false;
+	*count = 0;
+	trim_end(line);
+	*out_err = take_row(log, line, count + 1);
+	return true;
+}
+
+const struct sb_textform sb_summary_form = { "summary", opens, row };

@@ -1,0 +1,14 @@
+/* A line of text without what a terminal or a logger put around it. */
+#ifndef SB_EXCHANGE_TEXT_CLEAN_H
+#define SB_EXCHANGE_TEXT_CLEAN_H
+
+/* Removes colours and other terminal sequences, and characters that a terminal
+ * would have overwritten with backspaces. In place. */
+void sb_text_strip_colours(char *line);
+
+/* The message of a line behind "2026-01-01 12:00:00,123 - app - INFO - ", "INFO:root:",
+ * "[12:00:00] [INFO] ", "I0101 12:00:00.123 42 app.py:7] ", "[rank0]: " and their like;
+ * the line itself where it begins with nothing of that kind. */
+char *sb_text_message(char *line);
+
+#endif

@@ -1,0 +1,229 @@
+/* Text in: whatever hand-made timers and profilers print. Each line is offered to
+ * the form whose block is open, then to the headings of all forms, then to the
+ * stage lines. */
+#include "base/error.h"
+#include "exchange/import.h"
+#include "exchange/text_clean.h"
+#include "exchange/textlog.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define LINE_MAX_BYTES 4096u
+#define BLOCK_GAP_MAX 12u /* lines of something else inside a block */
+
+static const struct sb_textform *const forms[] = { &sb_summary_form, &sb_iteration_form, &sb_memory_form,
+	&sb_benchmark_form, &sb_layers_form, &sb_precision_form, &sb_metrics_form, &sb_aggregation_form,
+	&sb_operations_form, NULL };
+
+/* ---- small readings for the forms ---- */
+
+bool sb_textlog_seconds(const char *s, double *out_s, const char **out_rest)
+{
+	int64_t ns;
+
+	if (!sb_stagelog_duration(s, &ns, out_rest))
+		return false;
+	*out_s = (double)ns / 1e9;
+	return true;
+}
+
+bool sb_textlog_megabytes(const char *s, double *out_mb, const char **out_rest)
+{
+	static const struct {
+		const char *unit;
+		double mb;
+	} units[] = { { "GiB", 1024 }, { "GB", 1024 }, { "G", 1024 }, { "MiB", 1 }, { "MB", 1 }, { "M", 1 },
+		{ "KB", 1.0 / 1024 }, { "K", 1.0 / 1024 } };
+	char *end;
+	double value = strtod(s, &end);
+
+	if (end == s || !(value >= 0) || value > 1e12)
+		return false;
+	while (*end == ' ')
+		end++;
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+		size_t n = strlen(units[i].unit);
+
+		if (strncasecmp(end, units[i].unit, n) || isalpha((unsigned char)end[n]))
+			continue;
+		*out_mb = value * units[i].mb;
+		*out_rest = end + n;
+		return true;
+	}
+	return false;
+}
+
+const char *sb_textlog_after(const char *line, const char *label)
+{
+	size_t n = strlen(label);
+
+	line += strspn(line, " \t-*");
+	if (strncasecmp(line, label, n))
+		return NULL;
+	line += n;
+	line += strspn(line, " \t");
+	if (*line != ':')
+		return NULL;
+	return line + 1 + strspn(line + 1, " \t");
+}
+
+/* ---- lines ---- */
+
+static bool open_block(struct sb_textlog *log, const char *line)
+{
+	for (const struct sb_textform *const *form = forms; *form; form++) {
+		if (!(*form)->opens(log, line))
+			continue;
+		log->form = (*form)->row ? *form : NULL;
+		log->form_lines = 0;
+		return true;
+	}
+	return false;
+}
+
+static int take_text(struct sb_textlog *log, char *line)
+{
+	struct sb_stagelog_line parsed;
+	char *message;
+	int err = 0;
+
+	sb_text_strip_colours(line);
+	message = sb_text_message(line);
+	if (log->form && log->form->row(log, message, &err)) {
+		log->form_lines = 0;
+		log->form_count++;
+		return err;
+	}
+	if (err || open_block(log, message))
+		return err;
+	if (log->form && ++log->form_lines > BLOCK_GAP_MAX)
+		log->form = NULL;
+	sb_stagelog_parse(line, &parsed);
+	return sb_stagelog_take(log, &parsed);
+}
+
+static int read_lines(struct sb_source *source, const char *path, struct sb_textlog *log)
+{
+	char line[LINE_MAX_BYTES + 1];
+	char block[65536];
+	size_t used = 0;
+	uint64_t offset = 0;
+	ssize_t n;
+	int err = 0;
+
+	while (!err && (n = sb_source_read(source, block, sizeof block)) > 0) {
+		for (ssize_t i = 0; i < n && !err; i++, offset++) {
+			if (!block[i])
+				return sb_fail(STROBE_EFORMAT,
+					"'%s' line %llu, byte %llu: a NUL byte, this is not text", path,
+					(unsigned long long)log->line_count + 1, (unsigned long long)offset);
+			if (block[i] != '\n' && block[i] != '\r') {
+				if (used < LINE_MAX_BYTES)
+					line[used++] = block[i];
+				continue;
+			}
+			line[used] = 0;
+			used = 0;
+			err = take_text(log, line);
+			log->line_count += block[i] == '\n';
+		}
+	}
+	if (err || n < 0)
+		return err ? err : STROBE_EIO;
+	if (used) {
+		line[used] = 0;
+		err = take_text(log, line);
+		log->line_count++;
+	}
+	return err;
+}
+
+/* ---- what could not be believed ---- */
+
+static size_t say(char *note, size_t size, size_t used, const char *words)
+{
+	int n = used < size ? snprintf(note + used, size - used, "%s%s", used ? "; " : "", words) : 0;
+
+	return used + (n > 0 ? (size_t)n : 0);
+}
+
+static void note_doubts(const struct sb_textlog *log, char *note, size_t size)
+{
+	char words[320];
+	size_t used = 0;
+
+	if (log->bad_count == 1)
+		snprintf(words, sizeof words,
+			"line %llu: '%s' is not a time a stage can take: kept without one",
+			(unsigned long long)log->bad_line, log->bad_time);
+	else
+		snprintf(words, sizeof words,
+			"line %llu: '%s' is not a time a stage can take: kept without one, and %llu more "
+			"such "
+			"line%s",
+			(unsigned long long)log->bad_line, log->bad_time,
+			(unsigned long long)log->bad_count - 1, log->bad_count == 2 ? "" : "s");
+	if (log->bad_count)
+		used = say(note, size, used, words);
+	if (log->unended_count) {
+		snprintf(words, sizeof words, "%llu started stage%s no total: %s parts' sum is taken",
+			(unsigned long long)log->unended_count, log->unended_count == 1 ? " has" : "s have",
+			log->unended_count == 1 ? "its" : "their");
+		used = say(note, size, used, words);
+	}
+	if (log->doubts.count == 1)
+		snprintf(words, sizeof words, "the text contradicts itself: %s; the longer is taken",
+			log->doubts.first);
+	else
+		snprintf(words, sizeof words,
+			"the text contradicts itself: %s; the longer is taken (and %llu more such places)",
+			log->doubts.first, (unsigned long long)log->doubts.count - 1);
+	if (log->doubts.count)
+		say(note, size, used, words);
+}
+
+static int check_log(const struct sb_textlog *log, const char *path)
+{
+	if (!log->stage_count && !log->form_count)
+		return sb_fail(STROBE_EFORMAT,
+			"'%s': none of its %llu lines is a stage line such as "
+			"'[4c] VAE encode (16 frames): 1.25s', and it is not JSON",
+			path, (unsigned long long)log->line_count);
+	if (log->whole_ns >= SB_TEXTLOG_NS_MAX)
+		return sb_fail(STROBE_EFORMAT, "'%s': its times add up to more than a century", path);
+	return 0;
+}
+
+static int import_text(struct sb_source *source, const char *path, const char *strobe_path,
+	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
+{
+	struct sb_textlog log = { .banner = SB_TEXTLOG_NONE };
+	int err = read_lines(source, path, &log);
+
+	(void)opts;
+	if (!err) {
+		sb_textlog_end_segment(&log);
+		err = check_log(&log, path);
+	}
+	note_doubts(&log, out_summary->note, sizeof out_summary->note);
+	if (!err)
+		err = sb_textlog_write(&log, path, strobe_path, out_summary->note);
+	out_summary->zones = log.count + log.loops.count - log.skipped_count;
+	out_summary->skipped = log.skipped_count;
+	out_summary->untimed = log.untimed_count;
+	out_summary->snapshots = log.memory.count;
+	out_summary->samples = log.samples.count;
+	sb_textlog_done(&log);
+	return err;
+}
+
+static bool looks_like_text(const char *bytes, size_t size)
+{
+	return !memchr(bytes, 0, size);
+}
+
+const struct sb_importer sb_text_importer = { "stage log", looks_like_text, import_text };

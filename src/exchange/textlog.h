@@ -1,0 +1,150 @@
+/* What a text tells of a run, while it is read: stages as a tree, and beside them
+ * loops, memory, samples and variants. The forms in text_in.c's table fill it,
+ * textlog_write.c lays it out on a made-up clock. */
+#ifndef SB_EXCHANGE_TEXTLOG_H
+#define SB_EXCHANGE_TEXTLOG_H
+
+#include "base/map.h"
+#include "base/strings.h"
+#include "base/vec.h"
+#include "exchange/stagelog.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SB_TEXTLOG_NONE UINT32_MAX
+#define SB_TEXTLOG_NS_MAX ((int64_t)4000000000000000000) /* 126 years: within 64 bits */
+
+struct sb_textlog_node {
+	struct sb_stagelog_line *line;
+	uint32_t parent, first_child, last_child, next; /* the links are made when a segment ends */
+	uint32_t height; /* levels below it, the nearest ones */
+	uint32_t earlier_open; /* START lines and headings: the one of its code before it */
+	int64_t children_ns;
+	int64_t end_ns; /* on the made-up clock */
+	int64_t gap_ns; /* after it: what a segment's TOTAL TIME leaves open */
+	uint32_t role; /* enum strobe_role; 0: none */
+	bool ended; /* its TOTAL was seen */
+	bool part; /* a line of the TIMING BREAKDOWN */
+};
+
+/* The turns of one loop; NaN: not said. */
+struct sb_textlog_loop {
+	char name[128];
+	int64_t count;
+	double total_s, mean_s, median_s, min_s, max_s, std_s;
+	bool apart; /* a benchmark: not around the stages, but after them */
+};
+
+/* Where a reading was printed: after so many stages, and which of those between the
+ * same two it is; textlog_write.c counts the latter. */
+struct sb_textlog_place {
+	uint32_t after, index, count;
+};
+
+struct sb_textlog_memory { /* MB; NaN: not said */
+	char label[128];
+	double allocated_mb, reserved_mb, peak_mb;
+	double time_s; /* real time; NaN: not said */
+	struct sb_textlog_place place;
+};
+
+/* One reading of the machine; NaN: not said. */
+struct sb_textlog_sample {
+	double gpu_used_mb, gpu_total_mb, gpu_percent, gpu_temperature_c, gpu_power_w;
+	double cpu_percent, ram_used_mb, ram_total_mb;
+	double read_bytes_per_s;
+	struct sb_textlog_place place;
+};
+
+/* One way to run a model: "FP16: 28.45 ms". */
+struct sb_textlog_variant {
+	char name[64];
+	int64_t count;
+	double mean_ms, median_ms, std_ms, min_ms, max_ms;
+};
+
+/* Places where a text contradicts itself: the first is kept in words. */
+struct sb_textlog_doubts {
+	uint64_t count;
+	char first[160];
+};
+
+struct sb_textform;
+
+struct sb_textlog {
+	struct sb_textlog_node *nodes;
+	uint32_t count, capacity;
+	uint32_t segment; /* first node since the last TOTAL TIME */
+	uint32_t banner; /* the open banner, NONE */
+	bool in_breakdown;
+	struct sb_strings codes;
+	struct sb_map latest, latest_open; /* code -> its latest node, its latest START or heading */
+	int64_t whole_ns; /* of the segments that had a TOTAL TIME */
+	int64_t segment_whole_ns; /* 0: none given */
+	int64_t frames; /* of all videos */
+	bool has_video; /* this segment said its frames itself */
+	int64_t most_frames; /* that a stage of this segment had */
+	double fps;
+	uint64_t bad_count, bad_line; /* times that are none; the first one's line */
+	char bad_time[64];
+	struct sb_textlog_doubts doubts;
+	uint64_t line_count, stage_count, skipped_count, untimed_count;
+	uint64_t unended_count;
+
+	struct sb_vec loops, memory, samples, variants; /* struct sb_textlog_loop … */
+	uint64_t form_count; /* lines that another form than the stage lines took */
+	bool sums_only; /* operations without an order: a summary table */
+	int64_t rank_count; /* of an aggregation summary; 0: none */
+	char session[64]; /* the id that a live display names */
+	char model[64];
+	int64_t parameters;
+
+	const struct sb_textform *form; /* whose block is being read; NULL: none */
+	uint32_t form_node; /* what the block's rows belong to; the form's own */
+	uint32_t form_lines; /* since its heading or its last row */
+};
+
+/* One form of text. A heading opens its block; the rows after it are offered to
+ * it before anyone else. A form without rows takes single lines. */
+struct sb_textform {
+	const char *name;
+	bool (*opens)(struct sb_textlog *log, const char *line);
+	/* Whether the line was a row. Errors are written to *out_err. */
+	bool (*row)(struct sb_textlog *log, char *line, int *out_err);
+};
+extern const struct sb_textform sb_summary_form, sb_iteration_form, sb_memory_form, sb_benchmark_form,
+	sb_layers_form, sb_precision_form, sb_metrics_form, sb_aggregation_form, sb_operations_form;
+
+/* ---- the tree ---- */
+int sb_textlog_add(struct sb_textlog *log, const struct sb_stagelog_line *line, uint32_t *out_node);
+bool sb_textlog_set_parent(struct sb_textlog *log, uint32_t parent, uint32_t child);
+int64_t sb_textlog_duration(const struct sb_textlog_node *n);
+/* Links the segment's nodes, adds up, and says what contradicts its TOTAL TIME. */
+void sb_textlog_end_segment(struct sb_textlog *log);
+void sb_textlog_add_frames(struct sb_textlog *log, int64_t frames);
+__attribute__((format(printf, 2, 3))) void sb_textlog_doubt(struct sb_textlog *log, const char *words, ...);
+void sb_textlog_done(struct sb_textlog *log);
+
+/* A stage without a code. total_s and calls as a summary said them; NaN: not said. */
+struct sb_textlog_sums {
+	const char *name;
+	double total_s, min_s, max_s, median_s;
+	int64_t calls;
+};
+int sb_textlog_add_sums(struct sb_textlog *log, const struct sb_textlog_sums *sums, uint32_t *out_node);
+
+/* A stage line of the guides; see stagelog.h. */
+int sb_stagelog_take(struct sb_textlog *log, const struct sb_stagelog_line *line);
+
+int sb_textlog_write(struct sb_textlog *log, const char *path, const char *strobe_path, const char *note);
+
+/* ---- for forms ---- */
+/* The number behind a label, with its unit made seconds ("3.102s", "45.23 ms"); false: none. */
+bool sb_textlog_seconds(const char *s, double *out_s, const char **out_rest);
+/* "1024.5M", "8420MB", "8.2 GB" as MB. */
+bool sb_textlog_megabytes(const char *s, double *out_mb, const char **out_rest);
+/* The text behind "label:", past spaces; NULL: the line is not of that label. */
+const char *sb_textlog_after(const char *line, const char *label);
+
+#endif

@@ -1,0 +1,411 @@
+/* Lays what a text told out on a made-up clock. Children follow one another from
+ * their parent's begin, so that what the labels leave open shows as the parent's
+ * own time; loops lie beside the stages, as they may hold them. */
+#include "exchange/textlog.h"
+
+#include "base/error.h"
+#include "base/filename.h"
+#include "format/builder.h"
+#include "format/run_keys.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define NONE SB_TEXTLOG_NONE
+#define MB 1048576.0
+#define SAMPLE_APART_NS 1000000000 /* where nothing says how long anything took */
+
+struct clock {
+	struct sb_builder *builder;
+	struct sb_lane_writer *writer;
+	struct sb_textlog *log;
+	int64_t whole_ns;
+};
+
+static void put_sums(
+	struct clock *c, int64_t calls, double min_s, double max_s, double median_s, double std_s)
+{
+	if (calls <= 1)
+		return;
+	sb_builder_attr(c->writer, SB_NAME_CALLS, calls);
+	if (!isnan(min_s))
+		sb_builder_attr_float(c->writer, SB_NAME_CALLS_MIN, min_s);
+	if (!isnan(max_s))
+		sb_builder_attr_float(c->writer, SB_NAME_CALLS_MAX, max_s);
+	if (!isnan(median_s))
+		sb_builder_attr_float(c->writer, SB_NAME_CALLS_MEDIAN, median_s);
+	if (!isnan(std_s))
+		sb_builder_attr_float(c->writer, SB_NAME_CALLS_STD, std_s);
+}
+
+static void put_attrs(struct clock *c, const struct sb_textlog_node *n)
+{
+	const struct sb_stagelog_line *line = n->line;
+
+	for (size_t i = 0; i < line->attr_count; i++) {
+		uint32_t key = sb_builder_name(c->builder, line->attrs[i].key, NULL);
+
+		if (line->attrs[i].is_int)
+			sb_builder_attr(c->writer, key, line->attrs[i].i);
+		else
+			sb_builder_attr_float(c->writer, key, line->attrs[i].f);
+	}
+	put_sums(c, line->calls, line->min_s, line->max_s, line->median_s, line->std_s);
+	if (line->kind == SB_STAGELOG_UNTIMED)
+		sb_builder_attr(c->writer, SB_NAME_UNTIMED, 1);
+	/* The children are longer than the total that was printed. */
+	if (line->duration_ns && n->children_ns > line->duration_ns)
+		sb_builder_attr_float(c->writer, SB_NAME_MEASURED, (double)line->duration_ns / 1e9);
+	if (n->role)
+		sb_builder_role(c->writer, (enum strobe_role)n->role);
+}
+
+static int64_t put_node(struct clock *c, uint32_t node, int64_t at_ns)
+{
+	struct sb_textlog_node *n = &c->log->nodes[node];
+	const char *code = *n->line->code ? n->line->code : NULL;
+	int64_t end_ns = at_ns + sb_textlog_duration(n);
+	int64_t child_ns = at_ns;
+	uint32_t name;
+
+	n->end_ns = at_ns;
+	if (n->line->kind == SB_STAGELOG_SKIPPED) {
+		sb_builder_skip(c->builder, (uint64_t)at_ns, n->line->name, code, n->line->reason);
+		return at_ns;
+	}
+	name = sb_builder_name(c->builder, n->line->name, code);
+	sb_builder_begin(c->writer, (uint64_t)at_ns, name);
+	put_attrs(c, n);
+	for (uint32_t child = n->first_child; child != NONE; child = c->log->nodes[child].next)
+		child_ns = put_node(c, child, child_ns);
+	sb_builder_end(c->writer, (uint64_t)end_ns, name);
+	n->end_ns = end_ns;
+	return end_ns;
+}
+
+/* ---- beside the stages ---- */
+
+static int64_t loop_ns(const struct sb_textlog_loop *loop)
+{
+	double total_s = isnan(loop->total_s) ? loop->mean_s * (double)loop->count : loop->total_s;
+
+	return total_s > 0 && total_s < 1e8 ? (int64_t)(total_s * 1e9 + 0.5) : 0;
+}
+
+/* The run's length with its loops: beside the stages, or after them. */
+static int64_t with_loops(const struct sb_textlog *log)
+{
+	const struct sb_textlog_loop *loops = log->loops.items;
+	int64_t longest_ns = 0, whole_ns = log->whole_ns;
+
+	for (size_t i = 0; i < log->loops.count; i++) {
+		if (loops[i].apart)
+			whole_ns += loop_ns(&loops[i]);
+		else if (loop_ns(&loops[i]) > longest_ns)
+			longest_ns = loop_ns(&loops[i]);
+	}
+	return whole_ns > longest_ns ? whole_ns : longest_ns;
+}
+
+static int put_loops(struct clock *c, int64_t at_ns)
+{
+	const struct sb_textlog_loop *loops = c->log->loops.items;
+
+	for (size_t i = 0; i < c->log->loops.count; i++) {
+		struct clock beside = *c;
+		uint32_t name = sb_builder_name(c->builder, loops[i].name, NULL);
+
+		int64_t begin_ns = loops[i].apart ? at_ns : 0;
+
+		/* alone in the text they are the run */
+		if (!loops[i].apart && (at_ns || i))
+			beside.writer = sb_builder_thread(c->builder, 2000 + (uint32_t)i, loops[i].name);
+		if (!beside.writer)
+			return sb_fail(STROBE_ENOMEM, "no memory to import");
+		sb_builder_begin(beside.writer, (uint64_t)begin_ns, name);
+		sb_builder_role(beside.writer, STROBE_ROLE_ITERATION);
+		put_sums(&beside, loops[i].count, loops[i].min_s, loops[i].max_s, loops[i].median_s,
+			loops[i].std_s);
+		sb_builder_end(beside.writer, (uint64_t)(begin_ns + loop_ns(&loops[i])), name);
+		if (loops[i].apart)
+			at_ns += loop_ns(&loops[i]);
+	}
+	return 0;
+}
+
+static int64_t megabytes(double mb)
+{
+	return mb >= 0 && mb < 1e9 ? (int64_t)(mb * MB + 0.5) : -1;
+}
+
+/* A reading printed between two stage lines was taken while the second ran: a stage
+ * prints its line as it ends. One after all of them is at the end; without stages
+ * they are spread evenly over the run. */
+static uint64_t time_at(const struct clock *c, struct sb_textlog_place p)
+{
+	int64_t from_ns, to_ns;
+
+	if (!c->log->count)
+		return p.count > 1 ? (uint64_t)((double)c->whole_ns * (double)p.index / (double)(p.count - 1))
+				   : 0;
+	if (p.after >= c->log->count)
+		return (uint64_t)c->whole_ns + 1; /* in no stage */
+	from_ns = p.after ? c->log->nodes[p.after - 1].end_ns : 0;
+	to_ns = c->log->nodes[p.after].end_ns;
+	if (to_ns <= from_ns)
+		return (uint64_t)from_ns;
+	return (uint64_t)from_ns +
+	       (uint64_t)((double)(to_ns - from_ns) * (double)(p.index + 1) / (double)(p.count + 1));
+}
+
+/* The places of all readings of a kind, which lie stride bytes apart. */
+static void number_places(void *first, size_t count, size_t stride)
+{
+	struct sb_textlog_place *before = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		struct sb_textlog_place *p = (void *)((char *)first + i * stride);
+
+		p->index = before && before->after == p->after ? before->index + 1 : 0;
+		before = p;
+	}
+	for (size_t i = count; i-- > 0;) {
+		struct sb_textlog_place *p = (void *)((char *)first + i * stride);
+		struct sb_textlog_place *next = i + 1 < count ? (void *)((char *)p + stride) : NULL;
+
+		p->count = next && next->after == p->after ? next->count : p->index + 1;
+	}
+}
+
+static void number_readings(struct sb_textlog *log)
+{
+	struct sb_textlog_memory *memory = log->memory.items;
+	struct sb_textlog_sample *samples = log->samples.items;
+
+	if (log->memory.count)
+		number_places(&memory->place, log->memory.count, sizeof *memory);
+	if (log->samples.count)
+		number_places(&samples->place, log->samples.count, sizeof *samples);
+}
+
+static uint64_t memory_time(const struct clock *c, size_t i)
+{
+	const struct sb_textlog_memory *all = c->log->memory.items;
+	size_t count = c->log->memory.count;
+	double first_s = all[0].time_s, last_s = all[count - 1].time_s;
+
+	if (isnan(first_s) || !(last_s > first_s) || !(all[i].time_s >= first_s) || (last_s - first_s) > 1e8)
+		return time_at(c, all[i].place);
+	return (uint64_t)((all[i].time_s - first_s) * 1e9);
+}
+
+static void put_memory(struct clock *c)
+{
+	const struct sb_textlog_memory *all = c->log->memory.items;
+
+	for (size_t i = 0; i < c->log->memory.count; i++)
+		sb_builder_snapshot(c->builder, memory_time(c, i), all[i].label, 0,
+			megabytes(all[i].allocated_mb), megabytes(all[i].reserved_mb),
+			megabytes(all[i].peak_mb));
+}
+
+static bool any(const struct sb_textlog *log, size_t offset)
+{
+	const struct sb_textlog_sample *all = log->samples.items;
+
+	for (size_t i = 0; i < log->samples.count; i++)
+		if (!isnan(*(const double *)((const char *)&all[i] + offset)))
+			return true;
+	return false;
+}
+
+#define SAMPLE_COLUMNS_MAX 5
+
+/* One series: where its values lie in a sample, and what they are called. */
+static const struct series {
+	const char *source;
+	int device;
+	struct {
+		const char *name;
+		size_t offset;
+	} columns[SAMPLE_COLUMNS_MAX];
+} series[] = {
+	{ "gpu", 0,
+		{ { "memory_used_mb", offsetof(struct sb_textlog_sample, gpu_used_mb) },
+			{ "memory_total_mb", offsetof(struct sb_textlog_sample, gpu_total_mb) },
+			{ "utilization_percent", offsetof(struct sb_textlog_sample, gpu_percent) },
+			{ "temperature_c", offsetof(struct sb_textlog_sample, gpu_temperature_c) },
+			{ "power_w", offsetof(struct sb_textlog_sample, gpu_power_w) } } },
+	{ "cpu", -1, { { "usage_percent", offsetof(struct sb_textlog_sample, cpu_percent) } } },
+	{ "memory", -1,
+		{ { "total_mb", offsetof(struct sb_textlog_sample, ram_total_mb) },
+			{ "used_mb", offsetof(struct sb_textlog_sample, ram_used_mb) } } },
+};
+
+static void put_series(struct clock *c, const struct series *s)
+{
+	const struct sb_textlog_sample *all = c->log->samples.items;
+	const char *names[SAMPLE_COLUMNS_MAX];
+	size_t offsets[SAMPLE_COLUMNS_MAX];
+	uint32_t count = 0, schema;
+
+	for (int i = 0; i < SAMPLE_COLUMNS_MAX && s->columns[i].name; i++)
+		if (any(c->log, s->columns[i].offset)) {
+			names[count] = s->columns[i].name;
+			offsets[count++] = s->columns[i].offset;
+		}
+	if (!count)
+		return;
+	schema = sb_builder_schema(c->builder, s->source, s->device, names, count);
+	for (size_t i = 0; i < c->log->samples.count; i++) {
+		double values[SAMPLE_COLUMNS_MAX];
+
+		for (uint32_t k = 0; k < count; k++)
+			values[k] = *(const double *)((const char *)&all[i] + offsets[k]);
+		sb_builder_sample(c->builder, schema, time_at(c, all[i].place), values, count);
+	}
+}
+
+/* A read rate as the counter a disk has: at the begin and at the end. */
+static void put_disk(struct clock *c)
+{
+	static const char *const columns[] = { "read_bytes" };
+	const struct sb_textlog_sample *all = c->log->samples.items;
+	double rate = NAN, values[1] = { 0 };
+	uint32_t schema;
+
+	for (size_t i = 0; i < c->log->samples.count; i++)
+		if (!isnan(all[i].read_bytes_per_s))
+			rate = all[i].read_bytes_per_s;
+	if (isnan(rate) || c->whole_ns <= 0)
+		return;
+	schema = sb_builder_schema(c->builder, "disk", -1, columns, 1);
+	sb_builder_sample(c->builder, schema, 0, values, 1);
+	values[0] = rate * (double)c->whole_ns / 1e9;
+	sb_builder_sample(c->builder, schema, (uint64_t)c->whole_ns, values, 1);
+}
+
+static struct strobe_attr number(const char *key, double value)
+{
+	return (struct strobe_attr){ .key = key, .type = STROBE_TYPE_FLOAT, .value.f = value };
+}
+
+static void put_variants(struct clock *c)
+{
+	const struct sb_textlog_variant *all = c->log->variants.items;
+
+	for (size_t i = 0; i < c->log->variants.count; i++) {
+		const struct sb_textlog_variant *v = &all[i];
+		const struct {
+			const char *key;
+			double value;
+		} numbers[] = { { "mean_ms", v->mean_ms }, { "median_ms", v->median_ms },
+			{ "std_ms", v->std_ms }, { "min_ms", v->min_ms }, { "max_ms", v->max_ms } };
+		struct strobe_attr attrs[8] = {
+			{ .key = "variant", .type = STROBE_TYPE_STRING, .value.s = v->name },
+			{ .key = "count", .type = STROBE_TYPE_INT, .value.i = v->count }
+		};
+		size_t count = 2;
+
+		for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
+			if (!isnan(numbers[k].value))
+				attrs[count++] = number(numbers[k].key, numbers[k].value);
+		sb_builder_event(c->builder, 0, "strobe.variant", 0, attrs, count);
+	}
+}
+
+/* ---- the file ---- */
+
+static void put_missing(struct clock *c)
+{
+	const struct sb_textlog *log = c->log;
+
+	if (!log->samples.count)
+		sb_builder_meta_string(c->builder, SB_META_MISSING, "monitors",
+			log->form_count ? "the text has none|record with 'strobe run -- COMMAND'"
+					: "a stage log has times only|record with 'strobe run -- COMMAND'");
+	if (log->sums_only)
+		sb_builder_meta_string(c->builder, SB_META_MISSING, "order of the operations",
+			"a summary has sums: which operation lies in which, and each single call, it does "
+			"not "
+			"say; they are laid end to end|record with 'strobe run -- COMMAND'");
+	if (log->samples.count)
+		sb_builder_meta_string(c->builder, SB_META_MISSING, "times of the samples",
+			"the text has values without a clock: they stand where they were printed|record with "
+			"'strobe run -- COMMAND'");
+}
+
+static int put_everything(struct clock *c)
+{
+	const struct sb_textlog *log = c->log;
+	int64_t at_ns = 0;
+	int err;
+
+	if (log->frames)
+		sb_builder_count(c->writer, SB_NAME_FRAMES, log->frames);
+	if (log->parameters > 0)
+		sb_builder_model(
+			c->builder, 0, *log->model ? log->model : "model", log->parameters, NULL, -1);
+	for (uint32_t i = 0; i < log->count; i++) {
+		if (log->nodes[i].parent == NONE)
+			at_ns = put_node(c, i, at_ns);
+		at_ns += log->nodes[i].gap_ns;
+	}
+	number_readings(c->log);
+	err = put_loops(c, at_ns);
+	if (log->memory.count)
+		put_memory(c);
+	for (size_t i = 0; i < sizeof series / sizeof series[0]; i++)
+		put_series(c, &series[i]);
+	put_disk(c);
+	put_variants(c);
+	put_missing(c);
+	return err;
+}
+
+/* How long the run is; where nothing has a time, a second for each reading. */
+static int64_t whole_of(const struct sb_textlog *log)
+{
+	int64_t whole_ns = with_loops(log);
+	size_t readings = log->samples.count > log->memory.count ? log->samples.count : log->memory.count;
+
+	if (!whole_ns && readings)
+		whole_ns = (int64_t)(readings > 1 ? readings - 1 : 1) * SAMPLE_APART_NS;
+	return whole_ns;
+}
+
+int sb_textlog_write(struct sb_textlog *log, const char *path, const char *strobe_path, const char *note)
+{
+	struct clock c = { .log = log, .whole_ns = whole_of(log) };
+	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
+	struct stat st;
+	int err;
+
+	o.name = *log->session ? log->session : strcmp(path, "-") ? sb_filename_of(path) : "stdin";
+	o.host = "imported";
+	o.chunk_bytes = SB_CHUNK_BYTES_SMALL;
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		st.st_mtime = time(NULL);
+	if (st.st_mtime > c.whole_ns / 1000000000)
+		o.start_real_ns = (uint64_t)st.st_mtime * 1000000000u - (uint64_t)c.whole_ns;
+	err = sb_builder_open(strobe_path, &o, &c.builder);
+	if (err)
+		return err;
+	c.writer = sb_builder_thread(c.builder, 0, NULL);
+	if (!c.writer) {
+		sb_builder_discard(c.builder);
+		return sb_fail(STROBE_ENOMEM, "no memory to import");
+	}
+	sb_builder_meta_string(c.builder, SB_META_RUN, SB_RUN_IMPORTED_FROM, path);
+	if (*note)
+		sb_builder_meta_string(c.builder, SB_META_RUN, SB_RUN_IMPORT_NOTE, note);
+	err = put_everything(&c);
+	if (err) {
+		sb_builder_discard(c.builder);
+		return err;
+	}
+	return sb_builder_close(c.builder, (uint64_t)c.whole_ns + (log->memory.count || log->samples.count));
+}

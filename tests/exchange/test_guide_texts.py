@@ -1,0 +1,225 @@
+"""What profilers print, pasted: each form comes out with its own figures."""
+import pytest
+
+SUMMARY = """================================================================================
+PROFILING SUMMARY - Top Operations by Total Time
+================================================================================
+Operation                                          Count      Total       Mean        Min        Max
+--------------------------------------------------------------------------------
+vae_decode                                            12     45.234s     3.769s     3.102s     4.521s
+text_encoder_forward                                   2     12.456s     6.228s     6.100s     6.356s
+transformer_forward                                  150      8.234s     0.055s     0.048s     0.072s
+image_encoder_forward                                  1      2.103s     2.103s     2.103s     2.103s
+================================================================================
+"""
+
+MEMORY = """================================================================================
+MEMORY USAGE SUMMARY
+================================================================================
+Label                                          Allocated     Reserved    Max Alloc
+--------------------------------------------------------------------------------
+worker_start                                      1024.5M     2048.0M     1024.5M
+after_text_encoding                               4096.2M     6144.0M     4100.3M
+during_sampling                                  12288.4M    16384.0M    14336.2M
+after_vae_decode                                  2048.1M     4096.0M    14336.2M
+================================================================================
+"""
+
+ITERATIONS = """============================================================
+ITERATION SUMMARY: denoising_steps
+============================================================
+Iterations: 25
+Total:      0.940s
+Mean:       0.038s
+Median:     0.037s
+Min:        0.030s
+Max:        0.050s
+Std:        0.002s
+Speed:      26.60 it/s
+============================================================
+"""
+
+BENCHMARK = """Using device: cuda
+GPU: NVIDIA GeForce RTX 4090
+Loading large model...
+Total parameters: 304,714,240
+Model size: ~1161.1 MB (FP32)
+
+============================================================
+Simple Benchmark (Average over runs)
+============================================================
+Running benchmark (50 iterations)...
+
+Results:
+  Mean:   45.23 ms
+  Median: 44.87 ms
+  Std:    2.14 ms
+  Min:    43.12 ms
+  Max:    52.34 ms
+  FPS:    22.11
+"""
+
+LAYERS = """Component timings:
+  Patch Embedding:      3.45 ms
+  Transformer (tot):   40.12 ms  (24 blocks)
+  - Per block (avg):    1.67 ms
+  - Per block (std):    0.12 ms
+  Normalization:        0.08 ms
+
+Total: 43.65 ms
+
+Slowest 5 transformer blocks:
+  Block 23: 1.89 ms
+  Block 22: 1.84 ms
+"""
+
+PRECISION = "FP32: 45.23 ms\nFP16: 28.45 ms\nSpeedup: 1.59x\n"
+
+DISPLAY = """=== Profiling Metrics (session_abc123) ===
+GPU: Memory 8420MB / 24564MB (34.3%), Util 85.2%, Temp 72.1\u00b0C
+CPU: 45.3%, Memory 12840MB / 32768MB (39.2%)
+"""
+
+AGGREGATION = """=== Aggregation Summary ===
+Total reports processed: 8
+Ranks: 8
+
+=== GPU Metrics (Aggregated) ===
+GPU Memory - Min: 7200.0MB, Max: 9800.0MB, Avg: 8420.0MB
+GPU Utilization - Min: 75.2%, Max: 92.1%, Avg: 85.2%
+"""
+
+BEFORE = """BEFORE BetterTransformer:
+vae_decode          12 ops    45s total    (with SSD offloading)
+ssd_read_events               2.1 GB/s     (active)
+gpu_memory_peak               8.2 GB       (efficient)
+"""
+
+AFTER = """AFTER BetterTransformer:
+vae_decode          12 ops    428s total   (blocked offloading)
+ssd_read_events               0.03 GB/s    (!!!)
+gpu_memory_peak               23.8 GB      (!!!)
+sdpa_overhead                 +380s total  (forced GPU residency)
+"""
+
+
+def stages(report):
+    return {s["name"]: s for s in report["stage_analysis"]["stages"]}
+
+
+def test_a_summary_table_keeps_its_counts_and_extremes(strobe):
+    report = strobe.report(strobe.write("a.txt", SUMMARY))
+    rows = stages(report)
+    assert {n: (r["count"], r["total_s"]) for n, r in rows.items()} == {
+        "vae_decode": (12, 45.234), "text_encoder_forward": (2, 12.456), "transformer_forward": (150, 8.234), "image_encoder_forward": (1, 2.103)}
+    assert (rows["vae_decode"]["min_s"], rows["vae_decode"]["max_s"]) == (3.102, 4.521)
+    assert rows["vae_decode"]["mean_s"] == pytest.approx(3.7695)
+    assert "p95_s" not in rows["vae_decode"]  # the table does not say it
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(68.027) and report["stage_analysis"]["bottlenecks"][0] == "vae_decode"
+
+
+def test_a_memory_table_keeps_its_snapshots(strobe):
+    report = strobe.report(strobe.write("a.txt", MEMORY))
+    taken = report["memory"]["snapshots"]
+    assert [s["label"] for s in taken] == ["worker_start", "after_text_encoding", "during_sampling", "after_vae_decode"]
+    assert [s["allocated_mb"] for s in taken] == pytest.approx([1024.5, 4096.2, 12288.4, 2048.1])
+    assert taken[2]["reserved_mb"] == pytest.approx(16384) and taken[2]["peak_mb"] == pytest.approx(14336.2)
+
+
+def test_memory_printed_after_the_stages_is_in_no_stage(strobe):
+    assert "in no stage" in strobe("report", strobe.write("a.txt", SUMMARY + MEMORY))
+
+
+def test_an_iteration_block_keeps_its_figures(strobe):
+    report = strobe.report(strobe.write("a.txt", ITERATIONS))
+    loop, = report["iterations"]
+    assert (loop["name"], loop["count"]) == ("denoising_steps", 25)
+    assert [loop[k] for k in ("mean_s", "median_s", "min_s", "max_s", "std_s")] == pytest.approx([0.0376, 0.037, 0.03, 0.05, 0.002])
+    assert loop["per_second"] == pytest.approx(26.6, rel=1e-3) and report["stage_analysis"]["wall_s"] == pytest.approx(0.94)
+
+
+@pytest.mark.parametrize("heading", ["denoising_steps - Iteration Statistics:", "ITERATION PROFILE: denoising_steps", "=== Iteration Summary: denoising_steps ==="])
+def test_headings_of_iteration_blocks(strobe, heading):
+    loop, = strobe.report(strobe.write("a.txt", heading + "\n  Count:  4\n  Total:  2.000s\n  Mean:   0.500s\n  Min:    0.400s\n  Max:    0.600s\n"))["iterations"]
+    assert (loop["name"], loop["count"], loop["mean_s"]) == ("denoising_steps", 4, 0.5)
+
+
+def test_saved_summaries_compare_operation_by_operation(strobe):
+    base = strobe.write("base.txt", "vae.py started\n" + SUMMARY.replace("45.234s", " 0.240s") + ITERATIONS)
+    new = strobe.write("new.txt", "vae.py started\n" + SUMMARY.replace("45.234s", " 0.800s") + ITERATIONS.replace("0.940s", "0.938s"))
+    text = strobe("diff", base, new)
+    row = next(line for line in text.splitlines() if line.strip().startswith("vae_decode"))
+    assert "slower" in row and "+233.3 %" in row
+
+
+def test_iterations_beside_a_table_do_not_add_to_it(strobe):
+    report = strobe.report(strobe.write("a.txt", SUMMARY + ITERATIONS))
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(68.027)
+
+
+def test_a_benchmark_keeps_its_results(strobe):
+    report = strobe.report(strobe.write("a.txt", BENCHMARK))
+    loop, = report["iterations"]
+    assert loop["count"] == 50 and [loop[k] for k in ("mean_s", "median_s", "std_s", "min_s", "max_s")] == pytest.approx([.04523, .04487, .00214, .04312, .05234])
+    assert loop["per_second"] == pytest.approx(22.11, rel=1e-3)
+    assert report["model_analysis"]["models"][0]["parameters"] == "304.7M"
+
+
+def test_a_layer_table_keeps_its_components(strobe):
+    path = strobe.write("a.txt", LAYERS)
+    report = strobe.report(path)
+    rows = stages(report)
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(0.04365)
+    assert rows["Transformer blocks"]["count"] == 24 and rows["Transformer blocks"]["mean_s"] == pytest.approx(0.0016717, rel=1e-3)
+    assert rows["Patch Embedding"]["total_s"] == pytest.approx(0.00345)
+    text = strobe("report", path)
+    assert "per block 1.67 ms \u00b1 0.12" in text and "91.9 %" in text
+    assert any(r["id"] == "blocks_dominate" for r in report["recommendations"])
+
+
+def test_precisions_get_their_speedup(strobe):
+    text = strobe("report", strobe.write("a.txt", PRECISION))
+    assert "FP16: 28.45 ms" in text and "1.59 times as fast: good GPU use" in text
+
+
+def test_a_whole_benchmark_output(strobe):
+    report = strobe.report(strobe.write("a.txt", BENCHMARK + LAYERS + PRECISION))
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(50 * .04523 + .04365)
+    assert {"benchmark", "forward", "Transformer blocks", "Patch Embedding", "Normalization"} <= set(stages(report)) and "FP32" not in stages(report)
+    assert not report["recording"].get("warnings")
+
+
+def test_a_live_display_becomes_samples(strobe):
+    report = strobe.report(strobe.write("a.txt", DISPLAY + DISPLAY.replace("8420MB", "9420MB")))
+    device = report["gpu_metrics"]["devices"][0]
+    assert (device["memory_used_max_mb"], device["memory_used_mean_mb"], device["memory_total_mb"]) == (9420, 8920, 24564)
+    assert device["utilization_mean_percent"] == pytest.approx(85.2) and device["temperature_max_c"] == pytest.approx(72.1)
+    assert report["cpu_metrics"]["usage_mean_percent"] == pytest.approx(45.3)
+    assert report["session_info"]["name"] == "session_abc123"
+
+
+def test_a_display_among_stage_lines_belongs_to_the_stage_that_ran(strobe):
+    log = "[1a] Load: 4.00s\n" + DISPLAY + "[1b] Denoise: 6.00s\nTOTAL TIME: 10.00s\n"
+    text = strobe("report", strobe.write("a.txt", log))
+    assert "in Denoise" in text
+
+
+def test_an_aggregation_summary_keeps_min_max_and_average(strobe):
+    device = strobe.report(strobe.write("a.txt", AGGREGATION))["gpu_metrics"]["devices"][0]
+    assert [device[k] for k in ("memory_used_max_mb", "memory_used_mean_mb", "utilization_mean_percent")] == pytest.approx([9800, 8420, 85.2])
+
+
+def test_a_regression_in_words_is_explained(strobe):
+    text = strobe("diff", strobe.write("before.txt", BEFORE), strobe.write("after.txt", AFTER))
+    assert "Total 45.00 s -> 428.00 s" in text
+    assert "disk reads fell 2.10 GB/s -> 30.0 MB/s while peak memory rose 8.20 GB -> 23.8 GB" in text
+
+
+def test_a_logger_around_a_table_changes_nothing(strobe):
+    plain = strobe.report(strobe.write("a.txt", SUMMARY + ITERATIONS))
+    dressed = strobe.report(strobe.write("b.txt", "".join("2026-01-01 12:00:00,123 - app - INFO - " + line + "\n" for line in (SUMMARY + ITERATIONS).splitlines())))
+    assert dressed["stage_analysis"]["stages"] == plain["stage_analysis"]["stages"] and dressed["iterations"] == plain["iterations"]
+
+
+def test_words_that_only_look_like_forms_are_no_run(strobe):
+    assert "is a stage line" in strobe("import", strobe.write("a.txt", "see the memory 3 times\nFP32 is slow\nGPU: none\n"), code=2)
