@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Text takes anything and comes last. */
@@ -82,6 +83,20 @@ int sb_import_file(const char *path, const char *strobe_path, const struct sb_im
 	if (!err && out_summary)
 		*out_summary = summary;
 	return err;
+}
+
+uint64_t sb_import_start_real_ns(const char *path, int64_t whole_ns)
+{
+	struct stat st;
+	struct timespec end;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		clock_gettime(CLOCK_REALTIME, &end);
+	else
+		end = st.st_mtim;
+	if (end.tv_sec <= whole_ns / 1000000000)
+		return 0;
+	return (uint64_t)end.tv_sec * 1000000000u + (uint64_t)end.tv_nsec - (uint64_t)whole_ns;
 }
 
 bool sb_import_is_candidate(const char *path)

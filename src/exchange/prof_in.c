@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "exchange/marshal.h"
 #include "format/builder.h"
+#include "format/run_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +21,11 @@
 #define WHOLE_S_MAX 1e9 /* thirty years: nanoseconds stay within 64 bits */
 #define DEPTH_MAX 100u
 #define ZONES_MAX 500000u
+#define ROOTS_MAX 1000u /* cProfile watches one thread: it has a few */
 #define LEAST_SHARE 1e-5 /* of the whole: less stays in the caller's own time */
 
 struct edge { /* a caller and what it called */
-	uint32_t callee, next; /* next: of the same caller, 0: none */
+	uint32_t caller, callee, next; /* next: of the same caller, 0: none */
 	double calls, total_s;
 };
 
@@ -32,7 +34,8 @@ struct function {
 	const struct sb_marshal *file;
 	double calls, self_s, total_s;
 	uint32_t first_edge;
-	bool called, open;
+	double root_calls, root_s; /* of the calls that nothing in the file made */
+	bool open, reached;
 	uint32_t name; /* in the recording */
 };
 
@@ -113,10 +116,7 @@ static int take_callers(struct prof *p, uint32_t callee, const struct sb_marshal
 		e = sb_vec_push(&p->edges, sizeof *e);
 		if (!e)
 			return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", p->path);
-		*e = (struct edge){ callee, f->first_edge, sums->items[0]->f, sums->items[3]->f };
-		f->first_edge = (uint32_t)p->edges.count - 1;
-		if (caller != callee)
-			function_at(p, callee)->called = true;
+		*e = (struct edge){ caller, callee, 0, sums->items[0]->f, sums->items[3]->f };
 	}
 	return 0;
 }
@@ -142,6 +142,86 @@ static int take_functions(struct prof *p, const struct sb_marshal *all)
 		err = take_callers(p, label, sums->items[4]);
 		if (err)
 			return err;
+	}
+	return 0;
+}
+
+/* ---- who calls whom ---- */
+
+static int larger_first(const void *a, const void *b)
+{
+	const struct edge *x = a, *y = b;
+
+	if (x->total_s != y->total_s)
+		return x->total_s > y->total_s ? -1 : 1;
+	return x->callee < y->callee ? -1 : x->callee > y->callee;
+}
+
+/* A caller's callees, the largest first: where a recursive one was counted twice,
+ * what is left for the small ones is what is missing. */
+static void link_edges(struct prof *p)
+{
+	struct edge *edges = p->edges.items;
+	struct function *all = p->functions.items;
+
+	qsort(edges + 1, p->edges.count - 1, sizeof *edges, larger_first);
+	for (size_t i = p->edges.count; i-- > 1;) {
+		edges[i].next = all[edges[i].caller].first_edge;
+		all[edges[i].caller].first_edge = (uint32_t)i;
+	}
+}
+
+/* Marks what a function calls, directly or not. */
+static int reach(struct prof *p, uint32_t from)
+{
+	struct function *all = p->functions.items;
+	const struct edge *edges = p->edges.items;
+	uint32_t *waiting = malloc(p->functions.count * sizeof *waiting);
+	size_t count = 0;
+
+	if (!waiting)
+		return sb_fail(STROBE_ENOMEM, "no memory to import");
+	for (size_t i = 0; i < p->functions.count; i++)
+		all[i].reached = false;
+	all[from].reached = true;
+	for (waiting[count++] = from; count;)
+		for (uint32_t e = all[waiting[--count]].first_edge; e; e = edges[e].next)
+			if (!all[edges[e].callee].reached) {
+				all[edges[e].callee].reached = true;
+				waiting[count++] = edges[e].callee;
+			}
+	free(waiting);
+	return 0;
+}
+
+/* The calls of a function that nothing in the file made begin a tree. Their time is what
+ * its other callers did not get; a caller that it reaches itself ('exec' of a script that
+ * imports something) only calls it again inside such a call. */
+static int find_roots(struct prof *p)
+{
+	struct function *all = p->functions.items;
+	const struct edge *edges = p->edges.items;
+	unsigned searched = 0;
+
+	for (size_t i = 1; i < p->functions.count; i++)
+		all[i].root_calls = all[i].calls;
+	for (size_t e = 1; e < p->edges.count; e++)
+		all[edges[e].callee].root_calls -= edges[e].calls;
+	for (uint32_t i = 1; i < p->functions.count; i++) {
+		int err;
+
+		if (all[i].root_calls < 1 || all[i].total_s <= 0 || searched == ROOTS_MAX)
+			continue;
+		searched++;
+		err = reach(p, i);
+		if (err)
+			return err;
+		all[i].root_s = all[i].total_s;
+		for (size_t e = 1; e < p->edges.count; e++)
+			if (edges[e].callee == i && !all[edges[e].caller].reached)
+				all[i].root_s -= edges[e].total_s;
+		if (all[i].root_s < 0)
+			all[i].root_s = 0;
 	}
 	return 0;
 }
@@ -176,6 +256,8 @@ static void put_call(
 	p->zone_count++;
 	sb_builder_begin(p->writer, (uint64_t)(begin_s * 1e9), name);
 	sb_builder_attr(p->writer, p->calls_key, (int64_t)(calls + 0.5));
+	if (calls >= 1.5)
+		sb_builder_attr(p->writer, SB_NAME_CALLS, (int64_t)(calls + 0.5));
 	f->open = true;
 	for (uint32_t i = f->first_edge; i; i = edges[i].next) {
 		struct function *callee = &((struct function *)p->functions.items)[edges[i].callee];
@@ -198,7 +280,7 @@ static double whole_of(struct prof *p, bool roots)
 	double sum_s = 0;
 
 	for (size_t i = 1; i < p->functions.count; i++)
-		sum_s += !roots ? all[i].self_s : all[i].called ? 0 : all[i].total_s;
+		sum_s += !roots ? all[i].self_s : all[i].root_s;
 	return sum_s;
 }
 
@@ -212,6 +294,7 @@ static int write_prof(struct prof *p, const char *strobe_path)
 		return malformed(p);
 	o.name = sb_filename_of(p->path);
 	o.host = "imported";
+	o.start_real_ns = sb_import_start_real_ns(p->path, (int64_t)(whole_of(p, true) * 1e9));
 	err = sb_builder_open(strobe_path, &o, &p->builder);
 	if (err)
 		return err;
@@ -222,17 +305,17 @@ static int write_prof(struct prof *p, const char *strobe_path)
 	}
 	p->calls_key = sb_builder_name(p->builder, "calls", NULL);
 	p->least_s = whole_of(p, false) * LEAST_SHARE;
-	sb_builder_meta_string(p->builder, SB_META_RUN, "imported_from", p->path);
+	sb_builder_meta_string(p->builder, SB_META_RUN, SB_RUN_IMPORTED_FROM, p->path);
 	sb_builder_meta_string(p->builder, SB_META_MISSING, "order of calls",
 		"cProfile keeps sums per function, not when each call was; the clock is made up|record with "
 		"'strobe run --sample=100'");
 	for (size_t i = 1; i < p->functions.count; i++) {
 		struct function *f = &((struct function *)p->functions.items)[i];
 
-		if (f->called || f->total_s <= 0)
+		if (f->root_s <= 0)
 			continue;
-		put_call(p, f, f->calls, at_s, f->total_s, 0);
-		at_s += f->total_s;
+		put_call(p, f, f->root_calls, at_s, f->root_s, 0);
+		at_s += f->root_s;
 	}
 	return sb_builder_close(p->builder, (uint64_t)(at_s * 1e9) + 1);
 }
@@ -268,6 +351,10 @@ static int import_prof(struct sb_source *source, const char *path, const char *s
 		err = sb_fail(STROBE_ENOMEM, "no memory to import");
 	if (!err)
 		err = take_functions(&p, sb_marshal_root(doc));
+	if (!err)
+		link_edges(&p);
+	if (!err)
+		err = find_roots(&p);
 	if (!err && whole_of(&p, true) <= 0)
 		err = sb_fail(STROBE_EFORMAT, "'%s' holds no time: nothing was profiled", path);
 	if (!err)

@@ -5,14 +5,13 @@
 
 #include "base/error.h"
 #include "base/filename.h"
+#include "exchange/import.h"
 #include "format/builder.h"
 #include "format/run_keys.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #define NONE SB_TEXTLOG_NONE
 #define MB 1048576.0
@@ -381,16 +380,12 @@ int sb_textlog_write(struct sb_textlog *log, const char *path, const char *strob
 {
 	struct clock c = { .log = log, .whole_ns = whole_of(log) };
 	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
-	struct stat st;
 	int err;
 
 	o.name = *log->session ? log->session : strcmp(path, "-") ? sb_filename_of(path) : "stdin";
 	o.host = "imported";
 	o.chunk_bytes = SB_CHUNK_BYTES_SMALL;
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		st.st_mtime = time(NULL);
-	if (st.st_mtime > c.whole_ns / 1000000000)
-		o.start_real_ns = (uint64_t)st.st_mtime * 1000000000u - (uint64_t)c.whole_ns;
+	o.start_real_ns = sb_import_start_real_ns(path, c.whole_ns);
 	err = sb_builder_open(strobe_path, &o, &c.builder);
 	if (err)
 		return err;

@@ -1,5 +1,6 @@
 /* Turns the gathered events into a recording: pairs are matched, zones nested
  * thread by thread, launches joined with what they launched. */
+#include "exchange/import.h"
 #include "exchange/trace_store.h"
 #include "format/run_keys.h"
 
@@ -487,6 +488,8 @@ static int open_builder(struct writing *w, const char *path, const char *origin)
 	o.world_size = t->world_size;
 	if (t->base_ns > 0 && t->first_ns > -t->base_ns && t->first_ns < INT64_MAX - t->base_ns)
 		o.start_real_ns = (uint64_t)(t->base_ns + t->first_ns);
+	else if (t->last_ns > t->first_ns && t->last_ns - t->first_ns > 0)
+		o.start_real_ns = sb_import_start_real_ns(origin, t->last_ns - t->first_ns);
 	return sb_builder_open(path, &o, &w->builder);
 }
 

@@ -62,3 +62,43 @@ def test_a_truncated_profile_is_named_with_its_offset(strobe, profile):
     for size in (3, len(whole) // 2, len(whole) - 1):
         err = strobe("import", strobe.write("cut.prof", whole[:size]), code=2)
         assert "cut.prof' byte" in err and err.count("\n") == 1
+
+
+SCRIPT = """
+import json, decimal, argparse
+def leaf(n): return sum(i * i for i in range(n))
+def step(): return leaf(40000)
+def main():
+    import xml.dom.minidom
+    return [step(), step(), step()]
+main()
+"""
+
+
+def test_a_script_that_imports_something_has_its_whole_time(strobe):
+    """'exec' is called again by every import: its calls from outside are still the root."""
+    import subprocess
+    import sys
+    path = strobe.folder / "script.prof"
+    subprocess.run([sys.executable, "-m", "cProfile", "-o", path, strobe.write("script.py", SCRIPT)], check=True)
+    stats = pstats.Stats(str(path))
+    report = strobe.report(path)
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(stats.total_tt, rel=0.02)
+    rows = {s["name"]: s for s in report["stage_analysis"]["stages"]}
+    step = next(s for n, s in rows.items() if n.startswith("step ("))
+    assert step["count"] == 3 and step["mean_s"] == pytest.approx(step["total_s"] / 3)  # three calls, not one
+    assert "p95_s" not in step and "min_s" not in step  # cProfile keeps sums
+    whole = next(total for (_, _, name), (_, _, _, total, _) in stats.stats.items() if name == "step")
+    assert step["total_s"] == pytest.approx(whole, rel=0.02)
+
+
+def test_an_import_began_when_its_file_says_it_ended(strobe, profile):
+    import datetime
+    import os
+    os.utime(profile, (1700000000, 1700000000))
+    started = strobe.report(profile)["session_info"]["start_time"]
+    assert datetime.datetime.fromisoformat(started).timestamp() == pytest.approx(1700000000, abs=60)
+    trace = strobe.write("t.json", {"traceEvents": [{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 10, "dur": 2000000}]})
+    os.utime(trace, (1700000000, 1700000000))
+    started = strobe.report(trace)["session_info"]["start_time"]
+    assert datetime.datetime.fromisoformat(started).timestamp() == pytest.approx(1699999998, abs=1)
