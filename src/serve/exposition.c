@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,8 @@ static void legal_name(const char *name, char *out, size_t size)
 	out[used] = '\0';
 }
 
-static struct sb_family *family(struct sb_exposition *e, const char *name, const char *type, const char *help)
+struct sb_family *sb_exposition_family(
+	struct sb_exposition *e, const char *name, const char *type, const char *help)
 {
 	struct sb_family *families;
 
@@ -51,12 +53,38 @@ static void put_number(struct sb_buf *out, double value)
 {
 	char text[40];
 
-	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(text, sizeof text, "%.*g", digits, value);
-		if (strtod(text, NULL) == value)
-			break;
+	if (value >= 0 && value < 1e15 && value == (double)(uint64_t)value) {
+		snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+	} else if (isinf(value)) {
+		snprintf(text, sizeof text, "%cInf", value > 0 ? '+' : '-');
+	} else {
+		for (int digits = 15; digits <= 17; digits++) {
+			snprintf(text, sizeof text, "%.*g", digits, value);
+			if (strtod(text, NULL) == value)
+				break;
+		}
 	}
-	sb_buf_printf(out, " %s\n", text);
+	sb_buf_puts(out, text);
+}
+
+void sb_family_put(
+	struct sb_family *f, const char *suffix, const char *labels, const char *more, double value)
+{
+	struct sb_buf *out = &f->samples;
+
+	if (isnan(value))
+		return;
+	sb_buf_puts(out, f->name);
+	sb_buf_puts(out, suffix);
+	if (*labels) {
+		sb_buf_putc(out, '{');
+		sb_buf_puts(out, labels);
+		sb_buf_puts(out, more);
+		sb_buf_putc(out, '}');
+	}
+	sb_buf_putc(out, ' ');
+	put_number(out, value);
+	sb_buf_putc(out, '\n');
 }
 
 void sb_exposition_add(struct sb_exposition *e, const char *name, const char *type, const char *help,
@@ -68,16 +96,9 @@ void sb_exposition_add(struct sb_exposition *e, const char *name, const char *ty
 	if (isnan(value))
 		return;
 	legal_name(name, legal, sizeof legal);
-	f = family(e, legal, type, help);
-	if (!f)
-		return;
-	sb_buf_printf(&f->samples, "%s%s", legal, suffix);
-	if (*labels)
-		sb_buf_printf(&f->samples, "{%s}", labels);
-	if (isinf(value))
-		sb_buf_printf(&f->samples, " %cInf\n", value > 0 ? '+' : '-');
-	else
-		put_number(&f->samples, value);
+	f = sb_exposition_family(e, legal, type, help);
+	if (f)
+		sb_family_put(f, suffix, labels, "", value);
 }
 
 /* Bytes that are no UTF-8 become U+FFFD: a scraper refuses the whole text for one. */

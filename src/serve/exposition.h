@@ -21,6 +21,12 @@ struct sb_exposition {
 };
 
 void sb_exposition_done(struct sb_exposition *e); /* e may be zeroed */
+/* The family of that name, which must be legal; NULL: no memory. Valid until the next one is made. */
+struct sb_family *sb_exposition_family(
+	struct sb_exposition *e, const char *name, const char *type, const char *help);
+/* One sample of it; more: further labels, with their comma. */
+void sb_family_put(
+	struct sb_family *f, const char *suffix, const char *labels, const char *more, double value);
 /* One sample. name's characters are made legal; labels is "" or what
  * sb_exposition_label wrote; suffix ("", "_bucket"...) is part of the sample's
  * name, not of the family's. NaN values are left out. */

@@ -1,52 +1,199 @@
-/* Every live run, read anew at each scrape. */
+/* Recordings are found by their names at each scrape; those of runs that are no
+ * longer live are forgotten. */
 #include "serve/fleet.h"
 
-#include "report/build.h"
 #include "base/error.h"
+#include "serve/follow.h"
 #include "serve/metrics.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILES_MAX 4096u /* of one run */
+
+struct fleet_run {
+	char *path;
+	struct sb_vec files; /* struct sb_follow */
+	uint64_t scrape; /* that saw it last */
+	bool readable;
+};
+
+static struct sb_follow *file_at(const struct fleet_run *r, size_t i)
+{
+	return (struct sb_follow *)r->files.items + i;
+}
+
+static void run_done(struct fleet_run *r)
+{
+	for (size_t i = 0; i < r->files.count; i++)
+		sb_follow_done(file_at(r, i));
+	sb_vec_done(&r->files);
+	free(r->path);
+	memset(r, 0, sizeof *r);
+}
 
 void sb_fleet_done(struct sb_fleet *f)
 {
-	f->scrape_count = 0;
+	for (size_t i = 0; i < f->runs.count; i++)
+		run_done((struct fleet_run *)f->runs.items + i);
+	sb_vec_done(&f->runs);
 }
 
-static void add_run(struct sb_exposition *e, const struct sb_listed *listed, struct sb_worker_link *link)
+static struct fleet_run *run_of(struct sb_fleet *f, const char *path)
 {
-	struct sb_model_options options = { .histograms = true, .max_data_points = 16 };
-	struct sb_model *model = NULL;
-	struct sb_run *run = NULL;
-	struct sb_buf labels = { 0 };
-	int err = sb_worker_reading(link, listed->path) ? sb_run_open(listed->path, NULL, &run) : STROBE_EIO;
+	struct fleet_run *r;
 
-	if (!err)
-		err = sb_report_build(run, &options, &model);
-	if (!err)
-		sb_metrics_add(e, listed->id, model);
-	sb_exposition_label(&labels, "run", listed->id);
-	sb_exposition_add(e, "strobe_run_readable", "gauge", "0 where a recording could not be read.", "",
-		sb_buf_text(&labels), !err);
-	sb_buf_done(&labels);
-	sb_model_free(model);
-	sb_run_close(run);
+	for (size_t i = 0; i < f->runs.count; i++) {
+		r = (struct fleet_run *)f->runs.items + i;
+		if (!strcmp(r->path, path))
+			return r;
+	}
+	r = f->runs.count < SB_FLEET_RUNS_MAX ? sb_vec_push(&f->runs, sizeof *r) : NULL;
+	if (r && !(r->path = strdup(path))) {
+		f->runs.count--;
+		return NULL;
+	}
+	return r;
+}
+
+static void forget_ended(struct sb_fleet *f)
+{
+	for (size_t i = 0; i < f->runs.count;) {
+		struct fleet_run *r = (struct fleet_run *)f->runs.items + i;
+
+		if (r->scrape == f->scrape_count) {
+			i++;
+			continue;
+		}
+		run_done(r);
+		*r = ((struct fleet_run *)f->runs.items)[--f->runs.count];
+	}
+}
+
+/* ---- its recordings ---- */
+
+static void find_file(struct fleet_run *r, const char *path)
+{
+	struct sb_follow *file;
+
+	for (size_t i = 0; i < r->files.count; i++)
+		if (!strcmp(file_at(r, i)->path, path))
+			return;
+	file = r->files.count < FILES_MAX ? sb_vec_push(&r->files, sizeof *file) : NULL;
+	if (file && sb_follow_init(file, path))
+		r->files.count--;
+}
+
+/* A run is a folder of recordings, or one of them. */
+static void find_files(struct fleet_run *r)
+{
+	DIR *dir = opendir(r->path);
+
+	if (!dir) {
+		find_file(r, r->path);
+		return;
+	}
+	for (struct dirent *e; (e = readdir(dir));) {
+		size_t size = strlen(e->d_name);
+		char path[4096];
+
+		if (size > 7 && !strcmp(e->d_name + size - 7, ".strobe") &&
+			snprintf(path, sizeof path, "%s/%s", r->path, e->d_name) < (int)sizeof path)
+			find_file(r, path);
+	}
+	closedir(dir);
+}
+
+static void look(struct fleet_run *r, struct sb_worker_link *link)
+{
+	r->readable = true;
+	find_files(r);
+	for (size_t i = 0; i < r->files.count; i++) {
+		struct sb_follow *file = file_at(r, i);
+
+		if (!file->closed && (!sb_worker_reading(link, file->path) || sb_follow_look(file)))
+			r->readable = false;
+	}
+}
+
+/* ---- what they add up to ---- */
+
+static uint64_t seen_ns(const struct sb_file_header *h)
+{
+	int64_t ticks = (int64_t)(h->heartbeat_ticks - h->start_ticks);
+
+	return h->start_real_ns + (ticks > 0 ? (uint64_t)((double)ticks * 1e9 / (double)h->clock_hz) : 0);
+}
+
+static void describe(const struct fleet_run *r, const struct sb_tally **tallies, struct sb_metrics_run *out)
+{
+	for (size_t i = 0; i < r->files.count; i++) {
+		const struct sb_follow *file = file_at(r, i);
+		uint64_t seen = seen_ns(&file->head);
+
+		if (!file->begun)
+			continue;
+		tallies[out->tally_count++] = &file->tally;
+		out->bytes += file->head.header_bytes +
+			      (uint64_t)file->head.chunk_count * file->head.chunk_bytes;
+		out->own_cpu_ns += file->head.own_cpu_ns;
+		if (seen > out->seen_real_ns)
+			out->seen_real_ns = seen;
+		if (file->head.rank >= 0)
+			out->rank = file->head.rank;
+		if (file->head.world_size > 0)
+			out->world_size = file->head.world_size;
+		if (file->tally.job)
+			out->job = sb_strings_text(&file->tally.texts, file->tally.job);
+	}
+	out->tallies = tallies;
+	out->readable = r->readable;
+}
+
+static void add_run(
+	struct sb_exposition *e, const struct sb_listed *listed, const struct fleet_run *r, size_t stages_max)
+{
+	struct sb_metrics_run run = { .id = listed->id,
+		.job = "",
+		.name = listed->name,
+		.host = listed->host,
+		.rank = -1,
+		.start_real_ns = listed->start_real_ns,
+		.stages_max = stages_max };
+	const struct sb_tally **tallies = r ? calloc(r->files.count + 1, sizeof *tallies) : NULL;
+
+	if (tallies)
+		describe(r, tallies, &run);
+	sb_metrics_add(e, &run);
+	free(tallies);
 }
 
 int sb_fleet_metrics(struct sb_fleet *f, const struct sb_listing *listing, struct sb_worker_link *link,
 	bool open_metrics, struct sb_buf *out)
 {
 	struct sb_exposition e = { 0 };
-	size_t live = 0;
+	size_t live = 0, stages_max;
 	int err = 0;
 
 	f->scrape_count++;
+	for (size_t i = 0; i < listing->count; i++)
+		live += listing->runs[i].live;
+	stages_max = SB_FLEET_STAGES / (live ? live : 1);
+	stages_max = stages_max < 20 ? 20 : stages_max > 200 ? 200 : stages_max;
 	for (size_t i = 0; i < listing->count; i++) {
-		if (!listing->runs[i].live)
+		struct fleet_run *r = listing->runs[i].live ? run_of(f, listing->runs[i].path) : NULL;
+
+		if (!r)
 			continue;
-		live++;
-		add_run(&e, &listing->runs[i], link);
+		r->scrape = f->scrape_count;
+		look(r, link);
+		add_run(&e, &listing->runs[i], r, stages_max);
 	}
-	sb_exposition_add(&e, "strobe_runs_live", "gauge", "Recordings in progress.", "", "", (double)live);
-	sb_exposition_add(
-		&e, "strobe_runs_listed", "gauge", "Recordings found.", "", "", (double)listing->count);
+	forget_ended(f);
+	sb_metrics_add_own(&e, "strobe_runs_live", (double)live);
+	sb_metrics_add_own(&e, "strobe_runs_listed", (double)listing->count);
 	sb_exposition_write(&e, open_metrics, out);
 	if (e.failed || sb_buf_failed(out))
 		err = sb_fail(STROBE_ENOMEM, "no memory for the metrics");

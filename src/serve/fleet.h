@@ -1,11 +1,17 @@
-/* The live runs as /metrics tells of them. */
+/* The live runs as /metrics tells of them: each recording is followed from one
+ * scrape to the next, so that a scrape costs what is new. */
 #ifndef SB_SERVE_FLEET_H
 #define SB_SERVE_FLEET_H
 
+#include "base/vec.h"
 #include "serve/listing.h"
 #include "serve/worker.h"
 
+#define SB_FLEET_STAGES 2000u /* of all runs together; a run alone has 200 at most, 20 at least */
+#define SB_FLEET_RUNS_MAX 512u
+
 struct sb_fleet {
+	struct sb_vec runs; /* struct fleet_run, in no order */
 	uint64_t scrape_count;
 };
 

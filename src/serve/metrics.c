@@ -1,273 +1,508 @@
-/* Names and units as Prometheus wants them: base units, no percent. */
+/* Names and units as Prometheus wants them: base units, no percent; what only
+ * grows is a counter and ends in _total; cores and devices are labels. */
 #include "serve/metrics.h"
 
-#include "base/histogram.h"
+#include "format/reader.h"
+#include "strobe.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define STAGES_MAX 500u
+#define MIB 1048576.0
 
-struct unit {
-	const char *ending; /* of the report's columns */
-	const char *name; /* of the metric */
+static const struct sb_metric *metric_named(const char *name)
+{
+	size_t count;
+	const struct sb_metric *table = sb_metrics_table(&count);
+
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(table[i].name, name))
+			return &table[i];
+	return NULL;
+}
+
+static void put(
+	struct sb_exposition *e, const char *name, const char *suffix, const char *labels, double value)
+{
+	const struct sb_metric *m = metric_named(name);
+
+	if (m)
+		sb_exposition_add(e, name, m->type, m->help, suffix, labels, value);
+}
+
+void sb_metrics_add_own(struct sb_exposition *e, const char *name, double value)
+{
+	put(e, name, "", "", value);
+}
+
+/* ---- samples ---- */
+
+/* A column that the table does not know yet, by its unit. */
+static const struct {
+	const char *ending, *unit;
 	double factor;
-};
-
-/* Longer endings first. */
-static const struct unit units[] = {
+} units[] = {
 	{ "_gb_per_s", "_bytes_per_second", 1e9 },
-	{ "_mb_per_s", "_bytes_per_second", 1e6 },
-	{ "_bytes_per_s", "_bytes_per_second", 1 },
-	{ "_per_s", "_per_second", 1 },
 	{ "_percent", "_ratio", 0.01 },
-	{ "_ratio", "_ratio", 1 },
 	{ "_bytes", "_bytes", 1 },
 	{ "_mhz", "_hertz", 1e6 },
-	{ "_hz", "_hertz", 1 },
-	{ "_mb", "_bytes", 1e6 },
-	{ "_gb", "_bytes", 1e9 },
-	{ "_wh", "_joules", 3600 },
-	{ "_ms", "_seconds", 1e-3 },
-	{ "_us", "_seconds", 1e-6 },
-	{ "_count", "_number", 1 },
-	{ "_total", "", 1 },
+	{ "_mb", "_bytes", MIB },
+	{ "_count", "", 1 },
 	{ "_w", "_watts", 1 },
 	{ "_c", "_celsius", 1 },
 	{ "_j", "_joules", 1 },
 	{ "_s", "_seconds", 1 },
 };
 
-static bool ends_with(const char *text, size_t size, const char *end)
+static void put_unknown(
+	struct sb_exposition *e, const char *source, const char *column, const char *labels, double value)
 {
-	size_t end_size = strlen(end);
+	size_t size = strlen(column);
+	char name[128], help[160];
 
-	return size > end_size && !memcmp(text + size - end_size, end, end_size);
-}
-
-/* "gpu", "utilization_percent" -> "strobe_gpu_utilization_ratio", 0.01 */
-static double metric_name(const char *source, const char *column, char *out, size_t size)
-{
-	size_t length = strlen(column), source_length = strlen(source);
-	bool repeats = !strncmp(column, source, source_length) && column[source_length] == '_' &&
-		       strchr(column + source_length + 1, '_');
-
-	if (repeats) {
-		column += source_length + 1;
-		length -= source_length + 1;
-	}
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-		if (!ends_with(column, length, units[i].ending))
+		size_t end = strlen(units[i].ending);
+
+		if (size <= end || strcmp(column + size - end, units[i].ending))
 			continue;
-		snprintf(out, size, "strobe_%s_%.*s%s", source, (int)(length - strlen(units[i].ending)),
-			column, units[i].name);
-		return units[i].factor;
+		snprintf(name, sizeof name, "strobe_%s_%.*s%s", source, (int)(size - end), column,
+			units[i].unit);
+		snprintf(help, sizeof help, "Last sample of %s %s.", source, column);
+		sb_exposition_add(e, name, "gauge", help, "", labels, value * units[i].factor);
+		return;
 	}
-	snprintf(out, size, "strobe_%s_%s", source, column);
-	return 1;
 }
 
-static void add_series(struct sb_exposition *e, const char *run, const struct sb_series *s)
+/* "core12_percent" -> 12; -1: none. */
+static int core_of(const char *source, const char *column)
 {
-	struct sb_buf labels = { 0 };
-	char device[16];
+	int core = -1;
 
-	sb_exposition_label(&labels, "run", run);
-	if (s->device >= 0) {
-		snprintf(device, sizeof device, "%d", s->device);
-		sb_exposition_label(&labels, "device", device);
+	if (strcmp(source, "cpu_core") || sscanf(column, "core%d_percent", &core) != 1)
+		return -1;
+	return core;
+}
+
+static void add_core(struct sb_exposition *e, const char *labels, int core, double value)
+{
+	struct sb_buf with = { 0 };
+	char number[16];
+
+	snprintf(number, sizeof number, "%d", core);
+	sb_buf_puts(&with, labels);
+	sb_exposition_label(&with, "core", number);
+	put(e, "strobe_cpu_core_usage_ratio", "", sb_buf_text(&with), value * 0.01);
+	sb_buf_done(&with);
+}
+
+static void add_column(struct sb_exposition *e, const char *source, const char *column, const char *labels,
+	double last, double max)
+{
+	int core = core_of(source, column);
+	bool known = false;
+	size_t count;
+	const struct sb_metric *m = sb_metrics_table(&count);
+
+	if (core >= 0) {
+		add_core(e, labels, core, last);
+		return;
 	}
-	for (size_t i = 0; i < s->column_count; i++) {
-		const struct sb_series_column *c = &s->columns[i];
-		char name[128], help[160];
-		double factor = metric_name(s->source, c->name, name, sizeof name);
-
-		/* the disk's columns count bytes since the start */
-		bool counts = !strcmp(s->source, "disk") && ends_with(name, strlen(name), "_bytes");
-
-		snprintf(help, sizeof help, "Last sample of %s %s.", s->source, c->name);
-		snprintf(name + strlen(name), sizeof name - strlen(name), "%s", counts ? "_total" : "");
-		sb_exposition_add(e, name, counts ? "counter" : "gauge", help, "", sb_buf_text(&labels),
-			c->stats.last * factor);
+	for (; count--; m++) {
+		if (!m->source || !m->column || strcmp(m->source, source) || strcmp(m->column, column))
+			continue;
+		known = true;
+		sb_exposition_add(
+			e, m->name, m->type, m->help, "", labels, (m->highest ? max : last) * m->factor);
 	}
-	sb_buf_done(&labels);
+	if (!known)
+		put_unknown(e, source, column, labels, last);
 }
 
-/* Two stages of one name under different parents differ in the label "parent". */
-static void stage_labels(
-	const char *run, const struct sb_model *m, const struct sb_stage *s, struct sb_buf *labels)
+/* Two processes may sample the same thing: the first one's word counts. */
+static bool is_taken(
+	const struct sb_metrics_run *run, size_t tally, size_t series, const char *source, int device)
 {
-	sb_exposition_label(labels, "run", run);
-	sb_exposition_label(labels, "stage", s->name);
-	sb_exposition_label(labels, "parent", s->parent >= 0 ? m->stages.stages[s->parent].name : "");
-	if (s->code)
-		sb_exposition_label(labels, "code", s->code);
-}
+	for (size_t t = 0; t <= tally; t++) {
+		const struct sb_tally *other = run->tallies[t];
 
-/* Bounds of one call's time. A bucket of the model's histogram counts below a
- * bound when its middle does: exact but for calls within 1/64 of the bound. */
-static const double bounds_s[] = { 0.0001, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
-	10, 25, 50, 100 };
+		for (size_t i = 0; i < (t < tally ? other->series.count : series); i++) {
+			const struct sb_tally_series *s = (struct sb_tally_series *)other->series.items + i;
 
-static double calls_below(const struct sb_histogram *h, double bound_s)
-{
-	double count = 0;
-
-	for (uint32_t i = 0; i < h->size; i++)
-		if (sb_histogram_middle(h->first + i) * 1e-9 <= bound_s)
-			count += (double)h->counts[i];
-	return count;
-}
-
-static void add_stage_buckets(struct sb_exposition *e, const struct sb_buf *labels, const struct sb_stage *s)
-{
-	static const char name[] = "strobe_stage_duration_seconds";
-	static const char help[] = "Time of one call of a stage, its children included.";
-	const size_t count = sizeof bounds_s / sizeof *bounds_s;
-
-	for (size_t i = 0; i <= count; i++) {
-		struct sb_buf with = { 0 };
-		char le[32] = "+Inf";
-
-		if (i < count)
-			snprintf(le, sizeof le, "%g", bounds_s[i]);
-		sb_buf_add(&with, labels->data, labels->size);
-		sb_exposition_label(&with, "le", le);
-		sb_exposition_add(e, name, "histogram", help, "_bucket", sb_buf_text(&with),
-			i < count ? calls_below(s->calls, bounds_s[i]) : (double)s->time.count);
-		sb_buf_done(&with);
+			if (s->device == device && !strcmp(sb_tally_name(other, s->source), source))
+				return true;
+		}
 	}
-	sb_exposition_add(e, name, "histogram", help, "_sum", labels->data, s->time.total);
-	sb_exposition_add(e, name, "histogram", help, "_count", labels->data, (double)s->time.count);
+	return false;
 }
 
-static void add_stages(struct sb_exposition *e, const char *run, const struct sb_model *m)
+static void add_series(
+	struct sb_exposition *e, const struct sb_metrics_run *run, size_t tally, const char *base)
 {
-	size_t shown = m->stages.stage_count < STAGES_MAX ? m->stages.stage_count : STAGES_MAX;
+	const struct sb_tally *t = run->tallies[tally];
 
-	for (size_t i = 0; i < shown; i++) {
-		const struct sb_stage *s = &m->stages.stages[m->stages.by_total ? m->stages.by_total[i] : i];
+	for (size_t i = 0; i < t->series.count; i++) {
+		const struct sb_tally_series *s = (struct sb_tally_series *)t->series.items + i;
+		const char *source = sb_tally_name(t, s->source);
 		struct sb_buf labels = { 0 };
+		char device[16];
 
-		if (s->state == SB_STAGE_SKIPPED)
+		if (is_taken(run, tally, i, source, s->device))
 			continue;
-		stage_labels(run, m, s, &labels);
-		if (s->calls)
-			add_stage_buckets(e, &labels, s);
-		sb_exposition_add(e, "strobe_stage_self_seconds", "gauge",
-			"Time in a stage so far, its children left out.", "", labels.data, s->self_s);
-		sb_exposition_add(e, "strobe_stage_wall_ratio", "gauge", "Share of the wall time.", "",
-			labels.data, s->wall_ratio);
-		sb_exposition_add(e, "strobe_stage_gpu_span_seconds", "gauge",
-			"GPU time from event to event; may hold idle time.", "", labels.data, s->gpu_span_s);
+		sb_buf_puts(&labels, base);
+		snprintf(device, sizeof device, "%d", s->device);
+		if (s->device >= 0)
+			sb_exposition_label(&labels, "device", device);
+		for (uint32_t c = 0; c < s->column_count; c++)
+			add_column(e, source, sb_tally_name(t, s->columns[c]), sb_buf_text(&labels),
+				s->last[c], s->max[c]);
 		sb_buf_done(&labels);
 	}
 }
 
-struct number {
-	const char *name, *type, *help;
-	double value;
+/* ---- stages ---- */
+
+/* Stages whose labels are the same, of all processes. */
+struct row {
+	const char *labels;
+	uint64_t calls;
+	int64_t total_ns, self_ns;
+	uint64_t buckets[SB_TALLY_BOUNDS + 1];
 };
 
-static double counted(int64_t count)
+struct rows {
+	struct sb_strings labels;
+	struct row *all; /* [0] is "(other)" */
+	size_t count, room;
+};
+
+static const char *const roles[] = { "stage", "generation", "iteration", "step", "block", "layer", "import",
+	"load", "compile", "offload", "warmup", "forward", "collective" };
+
+static void stage_labels(
+	const struct sb_tally *t, const struct sb_tally_stage *s, const char *base, struct sb_buf *out)
 {
-	return count < 0 ? NAN : (double)count;
+	const struct sb_tally_stage *parent = (struct sb_tally_stage *)t->stages.items + s->parent;
+	const char *code = sb_tally_stage_code(t, s);
+
+	sb_buf_clear(out);
+	sb_buf_puts(out, base);
+	sb_exposition_label(out, "stage", sb_tally_stage_name(t, s));
+	sb_exposition_label(out, "parent", s->parent ? sb_tally_stage_name(t, parent) : "");
+	sb_exposition_label(out, "role", s->role < sizeof roles / sizeof *roles ? roles[s->role] : "stage");
+	if (*code)
+		sb_exposition_label(out, "code", code);
 }
 
-static void add_numbers(struct sb_exposition *e, const char *labels, const struct sb_model *m)
+static struct row *row_of(struct rows *rows, const struct sb_buf *labels)
 {
-	const struct sb_recording_section *r = &m->recording;
-	const struct sb_summary_section *s = &m->summary;
-	const struct number numbers[] = {
-		{ "strobe_run_wall_seconds", "gauge", "Time since the run began.", m->stages.wall_s },
-		{ "strobe_run_unattributed_seconds", "gauge", "Wall time that no stage covers.",
-			m->stages.unattributed_s },
-		{ "strobe_run_live", "gauge", "1 while the run records.", r->live },
-		{ "strobe_generations_total", "counter", "Videos, prompts or requests so far.",
-			counted(s->generation_count) },
-		{ "strobe_frames_total", "counter", "Output frames, each counted once.", counted(s->frames) },
-		{ "strobe_frames_dropped_total", "counter", "Output frames dropped.",
-			counted(s->dropped_frames) },
-		{ "strobe_steps_total", "counter", "Scheduler steps so far.", counted(s->steps) },
-		{ "strobe_blocks_total", "counter", "Blocks so far.", counted(s->blocks) },
-		{ "strobe_frames_per_second", "gauge", "Frames per second over wall time, end to end.",
-			s->fps_wall },
-		{ "strobe_frames_per_compute_second", "gauge", "Frames per second over compute time.",
-			s->fps_compute },
-		{ "strobe_blocks_per_second", "gauge", "Blocks per second over wall time.", s->bps_wall },
-		{ "strobe_first_block_seconds", "gauge", "Latency of the first block.", s->first_block_s },
-		{ "strobe_gpu_energy_joules_total", "counter", "GPU energy so far, integrated from power.",
-			s->run_energy_wh * 3600 },
-		{ "strobe_gpu_memory_peak_bytes", "gauge", "Highest GPU memory so far.", s->gpu_peak_bytes },
-		{ "strobe_ram_peak_bytes", "gauge", "Highest RAM so far.", s->ram_peak_bytes },
-		{ "strobe_streaming_frames_per_second", "gauge", "Frames per second of the stream.",
-			m->streaming.present ? m->streaming.fps : NAN },
-		{ "strobe_streaming_dropped_ratio", "gauge", "Share of frames dropped.",
-			m->streaming.present ? m->streaming.dropped_ratio : NAN },
-		{ "strobe_recording_events_total", "counter", "Events recorded.", counted(r->events) },
-		{ "strobe_recording_zones_total", "counter", "Zones recorded.", counted(r->zones) },
-		{ "strobe_recording_bytes", "gauge", "Size of the recording.", r->bytes },
-		{ "strobe_recording_overhead_ratio", "gauge",
-			"Recording's share of the time of the threads that record.", r->overhead_ratio },
-	};
+	uint32_t number = sb_strings_add(&rows->labels, sb_buf_text(labels), labels->size);
 
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		sb_exposition_add(
-			e, numbers[i].name, numbers[i].type, numbers[i].help, "", labels, numbers[i].value);
+	if (!number)
+		return NULL;
+	if (number >= rows->room) {
+		size_t room = rows->room ? 2 * rows->room : 64;
+		struct row *more;
+
+		while (room <= number)
+			room *= 2;
+		more = realloc(rows->all, room * sizeof *more);
+		if (!more)
+			return NULL;
+		memset(more + rows->room, 0, (room - rows->room) * sizeof *more);
+		rows->all = more;
+		rows->room = room;
+	}
+	if (number >= rows->count)
+		rows->count = number + 1;
+	return &rows->all[number];
 }
 
-static void add_drops(struct sb_exposition *e, const char *run, const struct sb_recording_section *r)
+static void add_up(struct row *to, uint64_t calls, int64_t total_ns, int64_t self_ns, const uint64_t *buckets)
 {
-	static const char name[] = "strobe_recording_dropped_total", help[] = "Events lost, by reason.";
+	to->calls += calls;
+	to->total_ns += total_ns;
+	to->self_ns += self_ns;
+	for (size_t i = 0; i <= SB_TALLY_BOUNDS; i++)
+		to->buckets[i] += buckets[i];
+}
+
+static void collect_rows(struct rows *rows, const struct sb_metrics_run *run, const char *base)
+{
 	struct sb_buf labels = { 0 };
 
-	for (size_t i = 0; i < r->drop_count; i++) {
-		sb_buf_clear(&labels);
-		sb_exposition_label(&labels, "run", run);
-		sb_exposition_label(&labels, "reason", r->drops[i].reason);
-		sb_exposition_add(
-			e, name, "counter", help, "", sb_buf_text(&labels), (double)r->drops[i].count);
-	}
-	if (!r->drop_count) {
-		sb_exposition_label(&labels, "run", run);
-		sb_exposition_label(&labels, "reason", "none");
-		sb_exposition_add(e, name, "counter", help, "", sb_buf_text(&labels), 0);
+	for (size_t i = 0; i < run->tally_count; i++) {
+		const struct sb_tally *t = run->tallies[i];
+
+		for (size_t k = 1; k < t->stages.count; k++) {
+			const struct sb_tally_stage *s = (struct sb_tally_stage *)t->stages.items + k;
+			struct row *row;
+
+			if (!s->calls && !s->self_ns)
+				continue;
+			stage_labels(t, s, base, &labels);
+			row = row_of(rows, &labels);
+			if (row)
+				add_up(row, s->calls, s->total_ns, s->self_ns, s->buckets);
+		}
 	}
 	sb_buf_done(&labels);
 }
 
-static void add_caches(struct sb_exposition *e, const char *run, const struct sb_model *m)
+static int by_total(const void *a, const void *b)
 {
-	for (size_t i = 0; m->caches.present && i < m->caches.cache_count; i++) {
-		const struct sb_cache_entry *c = &m->caches.caches[i];
+	const struct row *x = a, *y = b;
+
+	if (x->total_ns != y->total_ns)
+		return x->total_ns > y->total_ns ? -1 : 1;
+	return strcmp(x->labels, y->labels);
+}
+
+/* Buckets count everything up to their bound. */
+static void put_row(struct sb_exposition *e, const struct row *row)
+{
+	static const char name[] = "strobe_stage_duration_seconds";
+	const struct sb_metric *m = metric_named(name);
+	struct sb_family *f = sb_exposition_family(e, m->name, m->type, m->help);
+	uint64_t below = 0;
+
+	for (size_t i = 0; f && i <= SB_TALLY_BOUNDS; i++) {
+		char le[40];
+
+		below += row->buckets[i];
+		if (i < SB_TALLY_BOUNDS)
+			snprintf(le, sizeof le, ",le=\"%g\"", sb_tally_bounds_s[i]);
+		else
+			snprintf(le, sizeof le, ",le=\"+Inf\"");
+		sb_family_put(
+			f, "_bucket", row->labels, le, (double)(i < SB_TALLY_BOUNDS ? below : row->calls));
+	}
+	put(e, name, "_sum", row->labels, (double)row->total_ns / 1e9);
+	put(e, name, "_count", row->labels, (double)row->calls);
+	put(e, "strobe_stage_self_seconds_total", "", row->labels, (double)row->self_ns / 1e9);
+}
+
+static void add_stages(struct sb_exposition *e, const struct sb_metrics_run *run, const char *base)
+{
+	struct rows rows = { 0 };
+	struct row other = { 0 };
+	struct sb_buf labels = { 0 };
+	size_t shown;
+
+	collect_rows(&rows, run, base);
+	for (size_t i = 1; i < rows.count; i++)
+		rows.all[i].labels = sb_strings_text(&rows.labels, (uint32_t)i);
+	if (rows.count > 1)
+		qsort(rows.all + 1, rows.count - 1, sizeof *rows.all, by_total);
+	shown = rows.count > run->stages_max + 1 ? run->stages_max + 1 : rows.count;
+	for (size_t i = 1; i < shown; i++)
+		put_row(e, &rows.all[i]);
+	for (size_t i = shown; i < rows.count; i++)
+		add_up(&other, rows.all[i].calls, rows.all[i].total_ns, rows.all[i].self_ns,
+			rows.all[i].buckets);
+	sb_buf_puts(&labels, base);
+	sb_exposition_label(&labels, "stage", "(other)");
+	sb_exposition_label(&labels, "parent", "(other)"); /* a recording's own "(other)" has none */
+	sb_exposition_label(&labels, "role", "stage");
+	other.labels = sb_buf_text(&labels);
+	if (rows.count > shown)
+		put_row(e, &other);
+	put(e, "strobe_stages_left_out", "", base, (double)(rows.count > shown ? rows.count - shown : 0));
+	sb_buf_done(&labels);
+	sb_strings_done(&rows.labels);
+	free(rows.all);
+}
+
+/* ---- by name: caches, GPU spans ---- */
+
+struct by_name {
+	struct sb_strings names;
+	double (*sums)[3];
+	size_t room;
+};
+
+static double *sums_of(struct by_name *b, const char *name)
+{
+	uint32_t number = sb_strings_add(&b->names, *name ? name : "(unnamed)", *name ? strlen(name) : 9);
+
+	if (number >= b->room) {
+		size_t room = 2 * ((size_t)number + 8);
+		double(*more)[3] = realloc(b->sums, room * sizeof *more);
+
+		if (!more)
+			return NULL;
+		memset(more + b->room, 0, (room - b->room) * sizeof *more);
+		b->sums = more;
+		b->room = room;
+	}
+	return b->sums[number];
+}
+
+static void put_by_name(struct sb_exposition *e, struct by_name *b, const char *base, const char *label,
+	const char *const *metrics, size_t metric_count)
+{
+	for (uint32_t i = 1; i < b->names.count; i++) {
 		struct sb_buf labels = { 0 };
 
-		sb_exposition_label(&labels, "run", run);
-		sb_exposition_label(&labels, "cache", c->cache);
-		sb_exposition_add(e, "strobe_cache_hits_total", "counter", "Cache hits.", "", labels.data,
-			counted(c->hits));
-		sb_exposition_add(e, "strobe_cache_misses_total", "counter", "Cache misses.", "", labels.data,
-			counted(c->misses));
-		sb_exposition_add(e, "strobe_cache_evictions_total", "counter", "Cache evictions.", "",
-			labels.data, counted(c->evictions));
+		sb_buf_puts(&labels, base);
+		sb_exposition_label(&labels, label, sb_strings_text(&b->names, i));
+		for (size_t m = 0; m < metric_count; m++)
+			put(e, metrics[m], "", sb_buf_text(&labels), b->sums[i][m]);
+		sb_buf_done(&labels);
+	}
+	sb_strings_done(&b->names);
+	free(b->sums);
+}
+
+static void add_caches(struct sb_exposition *e, const struct sb_metrics_run *run, const char *base)
+{
+	static const char *const metrics[] = { "strobe_cache_hits_total", "strobe_cache_misses_total",
+		"strobe_cache_evictions_total" };
+	struct by_name b = { 0 };
+
+	for (size_t i = 0; i < run->tally_count; i++)
+		for (size_t k = 0; k < run->tallies[i]->caches.count; k++) {
+			const struct sb_tally_cache *c =
+				(struct sb_tally_cache *)run->tallies[i]->caches.items + k;
+			double *sums = sums_of(&b, sb_tally_name(run->tallies[i], c->name));
+
+			if (!sums)
+				continue;
+			sums[0] += (double)c->hits;
+			sums[1] += (double)c->misses;
+			sums[2] += (double)c->evictions;
+		}
+	put_by_name(e, &b, base, "cache", metrics, 3);
+}
+
+static void add_gpu_spans(struct sb_exposition *e, const struct sb_metrics_run *run, const char *base)
+{
+	static const char *const metrics[] = { "strobe_stage_gpu_span_seconds_total" };
+	struct by_name b = { 0 };
+
+	for (size_t i = 0; i < run->tally_count; i++)
+		for (size_t k = 0; k < run->tallies[i]->gpus.count && b.names.count <= run->stages_max; k++) {
+			const struct sb_tally_gpu *g = (struct sb_tally_gpu *)run->tallies[i]->gpus.items + k;
+			double *sums = sums_of(&b, sb_tally_name(run->tallies[i], g->name));
+
+			if (sums)
+				sums[0] += (double)g->span_ns / 1e9;
+		}
+	put_by_name(e, &b, base, "stage", metrics, 1);
+}
+
+/* ---- the run itself ---- */
+
+static void add_known(double *sum, double value)
+{
+	if (value >= 0)
+		*sum = (isnan(*sum) ? 0 : *sum) + value;
+}
+
+static void add_numbers(struct sb_exposition *e, const struct sb_metrics_run *run, const char *base)
+{
+	double zones = 0, generations = 0, iterations = 0, steps = 0, blocks = 0, attributed_s = 0;
+	double frames = NAN, dropped = NAN, streamed = NAN;
+
+	for (size_t i = 0; i < run->tally_count; i++) {
+		const struct sb_tally *t = run->tallies[i];
+
+		zones += (double)t->zones;
+		generations += (double)t->generations;
+		iterations += (double)t->iterations;
+		steps += (double)t->steps;
+		blocks += (double)t->blocks;
+		attributed_s += (double)t->attributed_ns / 1e9;
+		add_known(&frames, (double)sb_tally_frames(t));
+		add_known(&dropped, (double)t->frames_dropped);
+		add_known(&streamed, (double)t->frames_streamed);
+	}
+	put(e, "strobe_recording_zones_total", "", base, zones);
+	put(e, "strobe_generations_total", "", base, generations);
+	put(e, "strobe_iterations_total", "", base, iterations);
+	put(e, "strobe_steps_total", "", base, steps);
+	put(e, "strobe_blocks_total", "", base, blocks);
+	put(e, "strobe_run_attributed_seconds_total", "", base, attributed_s);
+	put(e, "strobe_frames_total", "", base, frames);
+	put(e, "strobe_frames_dropped_total", "", base, dropped);
+	put(e, "strobe_frames_streamed_total", "", base, streamed);
+}
+
+static void add_drops(struct sb_exposition *e, const struct sb_metrics_run *run, const char *base)
+{
+	uint64_t lost[SB_LOST_REASONS] = { 0 };
+	bool any = false;
+
+	for (size_t i = 0; i < run->tally_count; i++)
+		for (uint32_t k = 0; k < SB_LOST_REASONS; k++)
+			lost[k] += run->tallies[i]->lost[k] + run->tallies[i]->head.lost[k];
+	for (uint32_t k = 0; k <= SB_LOST_REASONS; k++) {
+		struct sb_buf labels = { 0 };
+
+		if (k < SB_LOST_REASONS ? !lost[k] : any)
+			continue;
+		any = true;
+		sb_buf_puts(&labels, base);
+		sb_exposition_label(&labels, "reason",
+			k < SB_LOST_REASONS ? sb_lost_key((enum sb_lost_reason)k) : "none");
+		put(e, "strobe_recording_dropped_total", "", sb_buf_text(&labels),
+			k < SB_LOST_REASONS ? (double)lost[k] : 0);
 		sb_buf_done(&labels);
 	}
 }
 
-void sb_metrics_add(struct sb_exposition *e, const char *run, const struct sb_model *m)
+static void put_base(const struct sb_metrics_run *run, struct sb_buf *out)
 {
-	struct sb_buf labels = { 0 };
+	char number[16];
 
-	sb_exposition_label(&labels, "run", run);
-	add_numbers(e, sb_buf_text(&labels), m);
-	sb_exposition_label(&labels, "name", m->session.name ? m->session.name : "");
-	sb_exposition_label(&labels, "host", m->session.host ? m->session.host : "");
-	sb_exposition_add(e, "strobe_run_info", "gauge", "Which run this is.", "", sb_buf_text(&labels), 1);
-	sb_buf_done(&labels);
-	add_stages(e, run, m);
-	for (size_t i = 0; i < m->series_count; i++)
-		add_series(e, run, &m->series[i]);
-	add_caches(e, run, m);
-	add_drops(e, run, &m->recording);
+	sb_exposition_label(out, "run", run->id);
+	if (*run->job)
+		sb_exposition_label(out, "job", run->job);
+	if (run->rank >= 0) {
+		snprintf(number, sizeof number, "%d", run->rank);
+		sb_exposition_label(out, "rank", number);
+	}
+	if (run->world_size > 0) {
+		snprintf(number, sizeof number, "%d", run->world_size);
+		sb_exposition_label(out, "world_size", number);
+	}
+}
+
+static void add_run(struct sb_exposition *e, const struct sb_metrics_run *run, const char *base)
+{
+	struct sb_buf info = { 0 };
+
+	put(e, "strobe_run_live", "", base, 1);
+	put(e, "strobe_run_readable", "", base, run->readable);
+	put(e, "strobe_run_processes", "", base, (double)run->tally_count);
+	put(e, "strobe_run_start_time_seconds", "", base, (double)run->start_real_ns / 1e9);
+	put(e, "strobe_run_seen_time_seconds", "", base,
+		run->seen_real_ns ? (double)run->seen_real_ns / 1e9 : NAN);
+	put(e, "strobe_recording_bytes", "", base, (double)run->bytes);
+	put(e, "strobe_recording_cpu_seconds_total", "", base, (double)run->own_cpu_ns / 1e9);
+	sb_buf_puts(&info, base);
+	sb_exposition_label(&info, "name", run->name);
+	sb_exposition_label(&info, "host", run->host);
+	put(e, "strobe_run_info", "", sb_buf_text(&info), 1);
+	sb_buf_done(&info);
+}
+
+void sb_metrics_add(struct sb_exposition *e, const struct sb_metrics_run *run)
+{
+	struct sb_buf base = { 0 };
+
+	put_base(run, &base);
+	add_run(e, run, sb_buf_text(&base));
+	if (run->tally_count) {
+		add_numbers(e, run, sb_buf_text(&base));
+		add_drops(e, run, sb_buf_text(&base));
+		add_stages(e, run, sb_buf_text(&base));
+		add_gpu_spans(e, run, sb_buf_text(&base));
+		add_caches(e, run, sb_buf_text(&base));
+	}
+	for (size_t i = 0; i < run->tally_count; i++)
+		add_series(e, run, i, sb_buf_text(&base));
+	e->failed |= sb_buf_failed(&base);
+	sb_buf_done(&base);
 }

@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -19,6 +20,7 @@ import unittest
 import urllib.parse
 
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
 TOKEN = "0123456789abcdefXYZ"
 PATIENCE_S = 120
 
@@ -198,14 +200,23 @@ class Serve(unittest.TestCase):
         if not shutil.which("promtool"):
             self.skipTest("no promtool here")
         checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True)
-        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, b""), "promtool has something to say")
+
+    def test_open_metrics_only_for_those_who_ask(self):
+        plain = self.server.get("/metrics")
+        self.assertTrue(plain.headers["Content-Type"].startswith("text/plain; version=0.0.4"))
+        self.assertNotIn(b"# EOF", plain.body)
+        asked = self.server.get("/metrics", Accept="application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
+        self.assertTrue(asked.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0"))
+        self.assertTrue(asked.body.endswith(b"# EOF\n"))
+        self.assertIn(b"# TYPE strobe_frames counter\nstrobe_frames_total{", asked.body)
 
     def test_histograms_are_cumulative_and_add_up(self):
         last, seen = {}, 0
         for line in self.server.get("/metrics").body.decode().splitlines():
             if line.startswith("strobe_stage_duration_seconds_bucket{"):
                 series, value = line.rsplit(" ", 1)
-                stage = series.split('le="')[0]
+                stage = series.split(',le="')[0]
                 self.assertGreaterEqual(float(value), last.get(stage, 0))
                 last[stage] = float(value)
             if line.startswith("strobe_stage_duration_seconds_count{"):
@@ -239,13 +250,13 @@ class Serve(unittest.TestCase):
         process = subprocess.Popen(["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
                                     f"--web.listen-address=127.0.0.1:{port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-        def ask(expression):
+        def ask(expression, nothing=()):
             try:
                 c = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
                 c.request("GET", "/api/v1/query?query=" + urllib.parse.quote(expression))
                 return json.loads(c.getresponse().read())["data"]["result"]
             except (OSError, ValueError, KeyError):
-                return []
+                return nothing
             finally:
                 c.close()
         try:
@@ -254,6 +265,14 @@ class Serve(unittest.TestCase):
             until("a stage's histogram", lambda: ask('strobe_stage_duration_seconds_count{stage="step"} > 0'))
             live = ask("strobe_run_live")
             self.assertEqual(live[0]["metric"]["run"], self.recorder.run)
+            dashboard = json.loads((SOURCE / "docs" / "grafana-dashboard.json").read_text())
+            for panel in dashboard["panels"]:
+                for target in panel["targets"]:
+                    expression = re.sub(r"\$(run|job|rank)\b", ".*", target["expr"])
+                    self.assertIsNotNone(ask(expression, None), f"{panel['title']}: Prometheus refuses {expression}")
+            for title in ("Live runs", "Events lost", "Frames per second", "CPU", "Unattributed time"):
+                expression = next(p for p in dashboard["panels"] if p["title"] == title)["targets"][0]["expr"]
+                until(f"the panel '{title}' to have data", lambda: ask(re.sub(r"\$(run|job|rank)\b", ".*", expression)))
         finally:
             process.terminate()
             process.wait()
