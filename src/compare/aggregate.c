@@ -243,6 +243,7 @@ int sb_aggregate_add(struct sb_aggregate *a, const struct sb_facts *f)
 		.world_size = f->world_size,
 		.start_real_ns = f->start_real_ns,
 		.complete = f->complete,
+		.live = f->live,
 		.work_s = NAN,
 		.behind_s = NAN,
 		.caused_wait_s = NAN,

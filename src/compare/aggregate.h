@@ -20,6 +20,7 @@ struct sb_aggregate_rank {
 	int64_t world_size; /* -1: none */
 	uint64_t start_real_ns;
 	bool complete;
+	bool live; /* still being recorded */
 	double metrics[SB_METRIC_COUNT];
 	double work_s; /* wall time less waiting at collectives and outside every stage */
 	double behind_s; /* how much more work than the median rank; the others wait for it */

@@ -390,6 +390,7 @@ static void take_session(struct sb_facts *f, const struct sb_model *m)
 	f->world_size = s->world_size > 0 ? s->world_size : -1;
 	f->start_real_ns = s->start_real_ns;
 	f->complete = m->recording.complete;
+	f->live = s->state && !strcmp(s->state, "live");
 	if (m->recording.damage_count) {
 		char text[256];
 

@@ -115,6 +115,7 @@ struct sb_facts {
 	int64_t rank, local_rank, world_size; /* -1: none */
 	uint64_t start_real_ns;
 	bool complete;
+	bool live; /* still being recorded */
 	const char *damage; /* what of the recording could not be read; NULL: nothing */
 	bool foreign; /* from another tool's report: its stages may overlap */
 	double metrics[SB_METRIC_COUNT]; /* NaN: absent */

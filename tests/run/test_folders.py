@@ -261,3 +261,22 @@ def test_a_folder_of_runs_means_its_last(strobe):
     done = strobe("report", "nothing")
     assert done.returncode == 2
     assert "holds no recording" in done.stderr
+
+
+# ---- ranks that still run ---------------------------------------------------------------
+
+
+def test_a_rank_that_still_runs_is_not_said_to_have_ended(strobe):
+    rank_of(strobe, 0)
+    record(strobe)
+    rank_of(strobe, 1)
+    script = strobe.script("import sys, strobe\nwith strobe.section('a'): pass\nprint('up', flush=True)\nsys.stdin.read()\n")
+    strobe.environment["PYTHONPATH"] = str(BUILD / "python")
+    second = strobe.start("run", "-q", "-o", "o", "--name", "t", "--", PYTHON, script, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE)
+    assert second.stdout.readline() == b"up\n"
+    said = strobe("aggregate", "o/t-9").stdout
+    second.communicate(timeout=LIMIT_S)
+    assert "rank 1 (o/t-9/rank_1) still runs" in said
+    assert "ended without a stop" not in said
+    assert "rank 1 (" not in strobe("aggregate", "o/t-9").stdout

@@ -63,6 +63,8 @@ static void put_rank(struct sb_json *j, const struct sb_aggregate_rank *r, size_
 	sb_json_string(j, "host", r->host);
 	put(j, "duration_s", r->metrics[SB_METRIC_WALL]);
 	sb_json_bool(j, "complete", r->complete);
+	if (r->live)
+		sb_json_bool(j, "live", true);
 	if (r->damage)
 		sb_json_string(j, "damage", r->damage);
 	put(j, "work_s", r->work_s);

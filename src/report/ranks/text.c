@@ -59,9 +59,9 @@ static void put_summary(const struct sb_aggregate *a, struct sb_buf *out)
 				r->rank, r->label, r->damage);
 		else
 			sb_buf_printf(out,
-				"Incomplete: rank %" PRId64
-				" (%s) ended without a stop; what was recorded counts\n",
-				r->rank, r->label);
+				"Incomplete: rank %" PRId64 " (%s) %s; what was recorded %scounts\n", r->rank,
+				r->label, r->live ? "still runs" : "ended without a stop",
+				r->live ? "so far " : "");
 	}
 	if (broken > 20)
 		sb_buf_printf(out, "Incomplete or damaged: %zu more\n", broken - 20);
