@@ -1,40 +1,117 @@
-"""The four flags every pipeline's command line wants."""
+"""The flags every pipeline's command line wants, and what they leave behind."""
 import os
+import warnings
 
-DEFAULT_OUTPUT_DIR = "./strobe-runs"
+DEFAULT_OUTPUT_DIR = "./profiling_results"
+ENOUGH_ITERATIONS = 3
+_wanted = None  # the folder that gets the four files when the session ends
 
 
 def add_arguments(parser):
-    """Adds --enable-profiling, --profiling-config, --profiling-iterations and
-    --profiling-output-dir to an argparse parser, and returns it."""
+    """Adds --enable-profiling, --profiling-config, --profiling-iterations, --profiling-warmup
+    and --profiling-output-dir to an argparse parser, and returns it."""
     group = parser.add_argument_group("profiling")
     group.add_argument("--enable-profiling", "--enable_profiling", action="store_true",
                        default=os.environ.get("FRAMEPACK_ENABLE_PROFILING") == "1",
                        help="record this run with strobe")
     group.add_argument("--profiling-config", "--profiling_config", metavar="FILE", default=None,
                        help="a YAML file with a profiling: section (turns profiling on)")
-    group.add_argument("--profiling-iterations", "--profiling_iterations", type=_count, metavar="N", default=1,
-                       help="iterations to profile (default: 1)")
+    group.add_argument("--profiling-iterations", "--profiling_iterations", type=_from(1), metavar="N", default=1,
+                       help="iterations to profile (default: 1; 3 to 5 say more)")
+    group.add_argument("--profiling-warmup", "--profiling_warmup", type=_from(0), metavar="N", default=0,
+                       help="iterations before those, recorded as warm-up (default: 0)")
     group.add_argument("--profiling-output-dir", "--profiling_output_dir", metavar="DIR", default=None,
-                       help="where run folders go (default: %s)" % DEFAULT_OUTPUT_DIR)
+                       help="where trace.json, profiling_report.json, memory_log.json, timing_summary.txt and the "
+                            "run folder go (default: %s)" % DEFAULT_OUTPUT_DIR)
     return parser
 
 
-def _count(text):
-    import argparse
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError("a whole number from 1 on, not %r" % text)
-    return value
+def _from(least):
+    def count(text):
+        import argparse
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least:
+            raise argparse.ArgumentTypeError("a whole number from %d on, not %r" % (least, text))
+        return value
+    return count
 
 
 def start_from_arguments(args, **options):
-    """strobe.start() as the parsed flags ask; False where they do not."""
+    """strobe.start() as the parsed flags ask; False where they do not. When the session ends, the
+    output folder has the four files that name its results."""
+    global _wanted
     if not (args.enable_profiling or args.profiling_config):
         return False
-    from ._session import start
-    start(config=args.profiling_config, output_dir=args.profiling_output_dir, **options)
+    from . import _config, _session
+    from ._core import native
+    folder = args.profiling_output_dir
+    if folder is None and not options.get("output_dir") and not (
+            args.profiling_config and _config.read(os.fspath(args.profiling_config)).get("output_dir")):
+        folder = DEFAULT_OUTPUT_DIR
+    _session.start(config=args.profiling_config, **dict({"output_dir": folder} if folder else {}, **options))
+    if not native.recording():
+        return True
+    _wanted = os.path.abspath(folder) if folder else os.path.dirname(os.path.abspath(native.run_dir()))
+    _session.at_end(_leave_results)
+    if args.profiling_iterations < ENOUGH_ITERATIONS:
+        words = "%d iteration%s too little data" % (args.profiling_iterations,
+                                                    " is" if args.profiling_iterations == 1 else "s are")
+        native.missing("statistics over iterations", words, "--profiling-iterations 3 to 5")
+        warnings.warn("strobe: %s; --profiling-iterations 3 to 5 say how much times vary" % words, RuntimeWarning,
+                      stacklevel=2)
     return True
+
+
+def profiled_iterations(args, name="iteration"):
+    """for i in strobe.profiled_iterations(args): the warm-up first (recorded as such, i from -warmup
+    to -1), then the iterations that count, from 0."""
+    from ._core import ROLE_ITERATION, ROLE_WARMUP, native
+    warmup = getattr(args, "profiling_warmup", 0)
+    for i in range(-warmup, args.profiling_iterations):
+        label = "warm-up" if i < 0 else name
+        native.zone_begin(label)
+        native.role(ROLE_WARMUP if i < 0 else ROLE_ITERATION)
+        native.attrs(index=i + warmup if i < 0 else i)
+        try:
+            yield i
+        finally:
+            native.zone_end(label)
+
+
+def _leave_results(run):
+    """trace.json, profiling_report.json, memory_log.json and timing_summary.txt beside the run folder."""
+    global _wanted
+    folder, _wanted = _wanted, None
+    import subprocess
+    from . import _tool
+    tool = _tool.path()
+    if folder is None or tool is None or not run:
+        return
+    for command in (("export", run, "--to", "chrome", "-q", "-o", "trace.json"),
+                    ("report", run, "--format", "json", "-o", "profiling_report.json"),
+                    ("report", run, "--format", "text", "-o", "timing_summary.txt")):
+        command = command[:-1] + (os.path.join(folder, command[-1]),)
+        done = subprocess.run((tool,) + command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, env=dict(os.environ, STROBE_ENABLED="0"))
+        if done.returncode:
+            warnings.warn("strobe: %s" % (done.stderr.decode(errors="replace").strip() or "no %s" % command[-1]),
+                          RuntimeWarning)
+    _leave_memory_log(os.path.join(folder, "profiling_report.json"), os.path.join(folder, "memory_log.json"), run)
+
+
+def _leave_memory_log(report, path, run):
+    """The run's own, or the snapshots of its report where that one is still being written."""
+    import json
+    import shutil
+    written = os.path.join(run, "memory_log.json")
+    if os.path.exists(written):
+        shutil.copyfile(written, path + ".partial")
+    else:
+        with open(report) as file:
+            memory = json.load(file).get("memory", {})
+        with open(path + ".partial", "w") as file:
+            json.dump(memory, file, indent=1)
+    os.replace(path + ".partial", path)

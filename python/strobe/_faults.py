@@ -1,10 +1,11 @@
-"""Faults of strobe itself: counted and kept quiet, said once at the session's end
-("not recorded"), at once when STROBE_DEBUG=1 asks."""
+"""Faults of strobe itself, and of functions it was given: counted and kept quiet, said
+once at the session's end ("not recorded"), at once when STROBE_DEBUG=1 asks."""
 import os
 import sys
 
 counts = {}
 _LOSES = {"when CUDA came up": "GPU time of sections"}  # else what was being done
+_given = {}  # what a function of the program raised -> how often
 
 
 def count(where):
@@ -16,8 +17,22 @@ def count(where):
         traceback.print_exc()
 
 
+def count_given(what, error):
+    """A function of the program that strobe was given raised; call inside an except block."""
+    key = (what, "%s: %s" % (type(error).__name__, error))
+    if key in _given or len(_given) < 100:
+        _given[key] = _given.get(key, 0) + 1
+    if os.environ.get("STROBE_DEBUG") == "1":
+        import traceback
+        traceback.print_exc()
+
+
 def say(native):
     """At a session's end."""
+    for (what, error), times in _given.items():
+        native.missing(what, "the program's own function for it raised %s%s" % (
+            error[:200], "" if times == 1 else ", %d times" % times), "STROBE_DEBUG=1 shows where")
+    _given.clear()
     for where, times in counts.items():
         native.missing(_LOSES.get(where, where), "a fault of strobe itself %s%s" % (
             where, "" if times == 1 else ", %d times" % times), "STROBE_DEBUG=1 shows it")

@@ -136,6 +136,7 @@ def stop():
             code, message = native.stop()
             if code:
                 warnings.warn("strobe: %s" % message, RuntimeWarning, stacklevel=2)
+            _run_after(folder)
     return Report(folder) if folder else None
 
 
@@ -167,6 +168,23 @@ def gpu_trace(spec=""):
             native.gpu_trace_stop()
 
 
+_after_stop = []
+
+
+def at_end(call):
+    """call(run folder) once, after the open session's end."""
+    _after_stop.append(call)
+
+
+def _run_after(folder):
+    """A fault here never keeps a session from closing."""
+    while _after_stop:
+        try:
+            _after_stop.pop()(folder)
+        except Exception:
+            _faults.count("when the results were copied")
+
+
 def _say_missing():
     """A fault here never keeps a session from closing."""
     for say in (_faults.say, _torch.say_untimed):
@@ -183,7 +201,9 @@ def _at_exit():
             _restore_environment()
             _sampling.start(0)  # the end is strobe's own time, not the program's
             _say_missing()
+            folder = native.run_dir()
             native.stop()
+            _run_after(folder)
     except Exception:
         pass
 

@@ -170,9 +170,36 @@ static void take_newest_of(const char *folder, char *out_path, size_t size)
 	free(all);
 }
 
+/* Where runs may be that nobody said the folder of: ours, and those of compat's sessions
+ * and of the profiling flags. */
+static const char *const roots[] = { "./strobe-runs", "./profiling_reports", "./profiling_results", NULL };
+
+/* The folder with the newest run; sb_run_root() where it was chosen or none has one. */
+static const char *newest_root(void)
+{
+	const char *best = sb_run_root(), *chosen = getenv("STROBE_OUTPUT_DIR");
+	struct candidate newest;
+	bool any = false;
+
+	for (const char *const *root = roots; *root && !(chosen && *chosen); root++) {
+		struct candidate *all = NULL;
+		size_t count = 0;
+
+		if (access(*root, F_OK) || list_runs(*root, &all, &count))
+			continue;
+		if (count && (!any || newest_first(&all[0], &newest) < 0)) {
+			newest = all[0];
+			best = *root;
+			any = true;
+		}
+		free(all);
+	}
+	return best;
+}
+
 static int resolve_last(unsigned long back, char *out_path, size_t size)
 {
-	const char *root = sb_run_root();
+	const char *root = newest_root();
 	struct candidate *all = NULL;
 	size_t count = 0;
 	int err = list_runs(root, &all, &count);

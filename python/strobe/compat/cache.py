@@ -38,6 +38,9 @@ class CacheEventRecorder:
         """The cache served (or, with hit=False, did not serve) the current step."""
         if not self.enabled or self._chunk is None:
             return
+        if isinstance(details, dict):  # {"score": 0.9, "threshold": 0.95}
+            score = _number(details, "score", "similarity") if score is None else score
+            threshold = _number(details, "threshold") if threshold is None else threshold
         at = self._chunk["step"] if step is None else step
         if len(self._chunk["events"]) < KEPT:
             self._chunk["events"].append({"time": time.perf_counter() - self._begin, "step": at, "cache": str(cache),
@@ -82,6 +85,13 @@ class CacheEventRecorder:
         self._chunk = None
         self._chunk_count = 0
         self._begin = time.perf_counter()
+
+
+def _number(details, *keys):
+    for key in keys:
+        if isinstance(details.get(key), (int, float)):
+            return float(details[key])
+    return None
 
 
 def _details(details):

@@ -29,18 +29,38 @@ def _takes_self(function):
     return first in ("self", "cls")
 
 
-def _extract(extractor, *args, **kwargs):
-    """The extractor's dict; {} where it fails, counted."""
+def _extract(what, extractor, *args, **kwargs):
+    """The extractor's dict; {} where it fails, counted as what it would have said."""
     if extractor is None:
         return {}
     try:
         return dict(extractor(*args, **kwargs) or {})
-    except Exception:
+    except Exception as error:
         profiler = current_profiler()
         if profiler is not None:
             profiler.error_count += 1
-        _faults.count("in an extractor")
+        _faults.count_given(what, error)
         return {}
+
+
+def _as_called(function, args, kwargs):
+    """(args, kwargs) for an extractor, without self: every argument both at its place and by
+    its name, however the call was written."""
+    args = args[1:] if _takes_self(function) else args
+    try:
+        signature = inspect.signature(function)
+        parameters = list(signature.parameters.values())[1 if _takes_self(function) else 0:]
+        bound = signature.replace(parameters=parameters).bind(*args, **kwargs)
+    except (TypeError, ValueError):
+        return args, kwargs
+    bound.apply_defaults()
+    placed = []
+    for parameter in parameters:
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            placed.append(bound.arguments[parameter.name])
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            placed.extend(bound.arguments[parameter.name])
+    return tuple(placed), dict(_named(function, (None,) + args if _takes_self(function) else args, kwargs))
 
 
 def _around(function, enter):
@@ -155,7 +175,7 @@ def add_profiling_event(event_name, data_extractor=None):
         @contextlib.contextmanager
         def enter(args, kwargs):
             def after(result):
-                data = _extract(data_extractor and
+                data = _extract("the data of event '%s'" % event_name, data_extractor and
                                 (lambda: _call_extractor(data_extractor, result, _named(function, args, kwargs))))
                 profiler = _profiler_of(args)
                 if profiler is not None:
@@ -189,18 +209,19 @@ def _zone(function, name, role, data, keys):
 
 def _measured(function, extractor, name, role, keys, keep):
     """Decorates with a zone; keep(profiler, data) takes what the call was."""
-    drop_self = _takes_self(function)
-
     @contextlib.contextmanager
     def enter(args, kwargs):
-        data = _extract(extractor, args[1:] if drop_self else args, kwargs)
+        profiler = _profiler_of(args)
+        if profiler is not None:
+            profiler.record_outside()
+        data = _extract("the numbers of %s" % function.__name__, extractor, *_as_called(function, args, kwargs))
         given = data.get("computation_time_ms") is not None
         begin = time.perf_counter()
         with _zone(function, name, role, data, keys):
             yield None
         data.setdefault("computation_time_ms", (time.perf_counter() - begin) * 1e3)
         try:
-            keep(_profiler_of(args), data, given)
+            keep(profiler, data, given)
         except Exception:
             _faults.count("in a decorator")
     return _around(function, enter)
@@ -258,12 +279,10 @@ def _is_bare(target):
 def profile_model_parameters(params_extractor=None):
     """After each call the model is known; params_extractor(args, kwargs) gives model_name, parameters_count, model_type."""
     def decorate(function):
-        drop_self = _takes_self(function)
-
         @contextlib.contextmanager
         def enter(args, kwargs):
             def after(result):
-                data = _extract(params_extractor, args[1:] if drop_self else args, kwargs)
+                data = _extract("the parameters of a model", params_extractor, *_as_called(function, args, kwargs))
                 known = {"model_name": str(data.get("model_name", "unknown_model")),
                          "parameters_count": int(data.get("parameters_count", 0)),
                          "model_type": str(data.get("model_type", "unknown"))}
@@ -307,14 +326,12 @@ def profile_layer(layer_name=None):
 def profile_streaming(batch_extractor=None):
     """Each call sends one batch; batch_extractor(args, kwargs) gives batch_size, encoding_time_ms, ..."""
     def decorate(function):
-        drop_self = _takes_self(function)
-
         @contextlib.contextmanager
         def enter(args, kwargs):
             begin = time.perf_counter()
 
             def after(result):
-                data = _extract(batch_extractor, args[1:] if drop_self else args, kwargs)
+                data = _extract("the numbers of a batch", batch_extractor, *_as_called(function, args, kwargs))
                 known = {key: data[key] for key in ("batch_size", "encoding_time_ms", "network_latency_ms",
                                                     "buffer_occupancy") if key in data}
                 known.setdefault("encoding_time_ms", (time.perf_counter() - begin) * 1e3)

@@ -1,6 +1,7 @@
 """InferixProfiler: sessions with stages, events, steps, blocks, streaming, cache.
 Each call also goes into the strobe recording, which has the monitors, the GPU
 times and the full report; what is kept here is for this API's own JSON."""
+import atexit
 import collections
 import contextlib
 import functools
@@ -10,6 +11,7 @@ import threading
 import time
 import uuid
 import warnings
+import weakref
 
 from .. import _faults, _record, _session
 from .._core import native, section
@@ -20,6 +22,14 @@ from .metrics import Moment
 from .tally import Tallies, Tally
 
 _current = None  # the process-wide profiler
+_profilers = weakref.WeakSet()
+
+
+@atexit.register
+def _at_exit():
+    """What was recorded outside any session still gets its report."""
+    for profiler in list(_profilers):
+        profiler.cleanup()
 
 
 def current_profiler():
@@ -34,6 +44,7 @@ class Session:
     """What one session has seen. Stages from before its start are in it too."""
 
     def __init__(self, config):
+        self.config = config
         self.id = None
         self.tags = {}
         self.created = time.perf_counter()
@@ -62,6 +73,11 @@ class Session:
         """From the first thing seen, which may be a stage before the session's start."""
         return (self.end if self.end is not None else time.perf_counter()) - self.created
 
+    @property
+    def saw_anything(self):
+        return bool(len(self.stages) or self.event_count or self.diffusion.get_analysis() or self.batches.count
+                    or self.dropped or len(self.layers) or any(self.cache.values()) or any(self.memory.values()))
+
     def summary(self):
         moment = Moment()
         result = {"cpu": moment.cpu()}
@@ -78,6 +94,7 @@ def _quiet(method):
         if not self.enabled:
             return None
         try:
+            self.record_outside()
             return method(self, *args, **kwargs)
         except Exception:
             self.error_count += 1
@@ -117,6 +134,7 @@ class InferixProfiler:
         self._layer_begins = {}
         if self.enabled:
             _current = self
+            _profilers.add(self)
 
     # ---- sessions ----
 
@@ -143,6 +161,11 @@ class InferixProfiler:
             self._record()
             native.tag({str(key): value for key, value in dict(s.tags, session_id=s.id).items()})
         return s.id
+
+    def record_outside(self):
+        """Steps, blocks and events before a session's start, or after its end, are recorded too."""
+        if self.enabled and not self.in_session:
+            self._record()
 
     def _record(self):
         """Opens the strobe recording, unless one is open."""
@@ -187,8 +210,13 @@ class InferixProfiler:
             self.end_session()
 
     def cleanup(self):
-        """Ends an open session and lets go of everything."""
+        """Ends an open session and lets go of everything. What came outside any session gets a report too."""
         global _current
+        if self.enabled and not self.in_session and self._session.saw_anything:
+            s = self._session
+            s.id, s.tags = session_id(), dict(self.config.session_tags or {}, outside_session=True)
+            s.begin = s.created
+            s.start_time = time.time() - (time.perf_counter() - s.created)
         self.end_session()
         if self._owns_recording:
             self._owns_recording = False

@@ -18,7 +18,7 @@ def build(session):
     report = {
         "session_info": {
             "id": session.id, "start_time": _time(session.start_time), "end_time": _time(session.end_time),
-            "duration": session.duration_s, "tags": session.tags, "generated_at": _time(None),
+            "duration": session.duration_s, "tags": session.tags, "generated_at": _time(None), **_rank(),
         },
         "summary": session.summary(),
         "stage_analysis": _stages(session.stages, wall),
@@ -34,6 +34,25 @@ def build(session):
     report.update(_memory(session))
     report["recommendations"] = advise(report, session)
     return report
+
+
+_RANKS = (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+          ("PMI_RANK", "PMI_SIZE"))
+
+
+def _rank():
+    """{rank, world_size, job} where a launcher says them."""
+    found = {}
+    for rank, world in _RANKS:
+        if os.environ.get(rank, "").isdigit():
+            found["rank"] = int(os.environ[rank])
+            if os.environ.get(world, "").isdigit():
+                found["world_size"] = int(os.environ[world])
+            break
+    job = os.environ.get("TORCHELASTIC_RUN_ID") or os.environ.get("SLURM_JOB_ID") if found else None
+    if job and job != "none":
+        found["job"] = job
+    return found
 
 
 def _time(moment):
@@ -105,27 +124,33 @@ def _advice(category, priority, issue, suggestion):
 
 
 def advise(report, session):
-    """The rules that this data can decide; a rule without its data is silent."""
+    """The rules that this data can decide; a rule without its data is silent. Rules that know no goal
+    (FPS, steps, step time, parameters) are low unless frames are streamed or target_fps is set, as in
+    strobe's own report."""
     found = []
+    goal = session.batches.count > 0 or session.config.target_fps is not None
+
+    def absolute(priority):
+        return priority if goal else "low"
     stages = report["stage_analysis"]["stages"]
     for name in report["stage_analysis"]["bottlenecks"]:
         found.append(_advice("stage", "high", "Stage '%s' takes %.1f%% of the time"
                              % (name, stages[name]["percentage_of_total"]), "Optimise this stage first."))
     diffusion, blocks = report.get("diffusion_analysis", {}), report.get("block_analysis", {})
     if diffusion.get("steps_per_block", 0) > 30:
-        found.append(_advice("diffusion", "high", "%d diffusion steps per video" % diffusion["steps_per_block"],
+        found.append(_advice("diffusion", absolute("high"), "%d diffusion steps per video" % diffusion["steps_per_block"],
                              "Fewer steps (a distilled model, a better scheduler) shorten it in proportion."))
     if diffusion.get("avg_step_time_ms", 0) > 200:
-        found.append(_advice("diffusion", "high", "An average step takes %.1f ms" % diffusion["avg_step_time_ms"],
+        found.append(_advice("diffusion", absolute("high"), "An average step takes %.1f ms" % diffusion["avg_step_time_ms"],
                              "Look at the model itself: compile it, use a faster attention, lower precision."))
     if blocks.get("avg_block_size", 0) > 8:
-        found.append(_advice("block", "medium", "Blocks of %.1f frames on average" % blocks["avg_block_size"],
+        found.append(_advice("block", absolute("medium"), "Blocks of %.1f frames on average" % blocks["avg_block_size"],
                              "Smaller blocks give the first frames earlier."))
     rates = blocks or diffusion
     if 0 < rates.get("fps", math.inf) < 10:
-        found.append(_advice("throughput", "high", "%.1f frames/s" % rates["fps"], "Below real time: optimise the model."))
+        found.append(_advice("throughput", absolute("high"), "%.1f frames/s" % rates["fps"], "Below real time: optimise the model."))
     if 0 < rates.get("bps", math.inf) < 2:
-        found.append(_advice("throughput", "medium", "%.1f blocks/s" % rates["bps"], "Make blocks cheaper."))
+        found.append(_advice("throughput", absolute("medium"), "%.1f blocks/s" % rates["bps"], "Make blocks cheaper."))
     if report.get("streaming_analysis", {}).get("drop_rate_percent", 0) > 5:
         found.append(_advice("streaming", "high", "%.1f%% of frames dropped"
                              % report["streaming_analysis"]["drop_rate_percent"], "Send less or encode faster."))
@@ -134,7 +159,7 @@ def advise(report, session):
             found.append(_advice("layer", "high", "Layer '%s' takes %.1f%% of the layers' time"
                                  % (name, layer["percentage_of_total"]), "Optimise this layer."))
     if report.get("model_analysis", {}).get("total_parameters", 0) > 1e9:
-        found.append(_advice("model", "medium", "%s parameters" % report["model_analysis"]["total_parameters_text"],
+        found.append(_advice("model", absolute("medium"), "%s parameters" % report["model_analysis"]["total_parameters_text"],
                              "Quantise or prune."))
     return found
 

@@ -73,6 +73,48 @@ static int no_memory(const struct tree *t)
 
 /* ---- the tree of paths --------------------------------------------------- */
 
+static bool is_handed_in(const struct sb_stage_sum *s, uint32_t role)
+{
+	return s->count && s->span && s->role == role;
+}
+
+/* Steps that were handed in with their durations lie in the blocks handed in around
+ * them, though both were recorded side by side: a block is known after its steps. */
+static uint32_t block_of_steps(const struct tree *t, uint32_t path)
+{
+	const struct sb_stage_sum *steps = sb_stage_sum_at(t->sums, path);
+	const int64_t slack_ns = 1000000;
+	uint32_t parent = sb_run_path(t->run, path)->parent;
+
+	if (!is_handed_in(steps, STROBE_ROLE_STEP))
+		return NONE;
+	for (uint32_t p = 1; p < t->path_count; p++) {
+		const struct sb_stage_sum *blocks = sb_stage_sum_at(t->sums, p);
+
+		if (p != path && sb_run_path(t->run, p)->parent == parent &&
+			is_handed_in(blocks, STROBE_ROLE_BLOCK) &&
+			steps->total_ns <= blocks->total_ns + slack_ns &&
+			steps->first_ns >= blocks->first_ns - slack_ns &&
+			steps->end_ns <= blocks->end_ns + slack_ns)
+			return p;
+	}
+	return NONE;
+}
+
+static uint32_t parent_of(struct tree *t, uint32_t path)
+{
+	uint32_t block = block_of_steps(t, path);
+	struct sb_stage_sum *sum;
+
+	if (block == NONE)
+		return sb_run_path(t->run, path)->parent;
+	sum = &t->sums->all[block];
+	sum->self_ns -= sb_stage_sum_at(t->sums, path)->total_ns;
+	if (sum->self_ns < 0)
+		sum->self_ns = 0;
+	return block;
+}
+
 static int link_paths(struct tree *t)
 {
 	uint32_t n = t->path_count = sb_run_path_count(t->run) ? sb_run_path_count(t->run) : 1;
@@ -87,7 +129,7 @@ static int link_paths(struct tree *t)
 	memset(t->next_sibling, 0xff, n * sizeof *t->next_sibling);
 	memset(t->next_path, 0xff, n * sizeof *t->next_path);
 	for (uint32_t p = n; --p > 0;) { /* a parent's number is below its child's */
-		uint32_t parent = sb_run_path(t->run, p)->parent;
+		uint32_t parent = parent_of(t, p);
 
 		t->alive[p] |= sb_stage_sum_at(t->sums, p)->count > 0;
 		t->alive[parent] |= t->alive[p];

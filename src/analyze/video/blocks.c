@@ -65,7 +65,7 @@ static void assign_generations(struct sb_video *v)
 	for (size_t i = 0; i < v->blocks.count; i++) {
 		all[i].generation = sb_generation_at(
 			v, all[i].track, all[i].measured ? all[i].end_ns : all[i].begin_ns);
-		if (all[i].generation != SB_NO_GENERATION)
+		if (all[i].generation != SB_NO_GENERATION || v->outside)
 			all[kept++] = all[i];
 	}
 	v->blocks.count = kept;
@@ -141,7 +141,7 @@ static void first_and_later(struct sb_video *v, struct sb_model *model, double *
 	for (size_t i = 0; i < v->blocks.count; i++) {
 		if (i && all[i].generation == all[i - 1].generation)
 			continue;
-		if (!all[i].measured)
+		if (!all[i].measured && all[i].generation != SB_NO_GENERATION)
 			scratch_s[firsts++] =
 				(double)(all[i].end_ns - generations[all[i].generation].begin_ns) / 1e9;
 	}

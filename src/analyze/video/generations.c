@@ -132,6 +132,33 @@ static int parts_by_track(const void *a, const void *b)
 	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
 }
 
+/* A caller's stopwatch may have started before the generation was marked. */
+static int64_t moment_of(int64_t begin_ns, int64_t end_ns, bool measured)
+{
+	return measured ? end_ns : begin_ns;
+}
+
+void sb_generations_look_for_steps(struct sb_video *v)
+{
+	const struct sb_step_note *steps = v->steps.items;
+	const struct sb_block_note *blocks = v->blocks.items;
+	size_t inside = 0, all = v->steps.count + v->blocks.count;
+
+	for (size_t i = 0; i < v->steps.count; i++)
+		inside += sb_generation_at(v, steps[i].track,
+				  moment_of(steps[i].begin_ns, steps[i].end_ns, steps[i].measured)) !=
+			  SB_NO_GENERATION;
+	for (size_t i = 0; i < v->blocks.count; i++)
+		inside += sb_generation_at(v, blocks[i].track,
+				  moment_of(blocks[i].begin_ns, blocks[i].end_ns, blocks[i].measured)) !=
+			  SB_NO_GENERATION;
+	v->outside = all && !inside;
+	if (inside && inside < all)
+		sb_run_warn(v->run,
+			"%zu of %zu steps and blocks lie in no generation: rates are of the others",
+			all - inside, all);
+}
+
 /* Stages of one part inside each other are one: the outermost stays. */
 static void keep_outermost_parts(struct sb_vec *parts)
 {

@@ -33,6 +33,13 @@ static void find_frames(struct sb_video *v, struct sb_model *model)
 	struct sb_diffusion_section *d = &model->diffusion;
 
 	d->frames = -1;
+	if (v->outside) { /* the generations' frames are not theirs */
+		d->frames = model->blocks.frames;
+		d->frames_source = v->blocks_from_steps ? SB_FRAMES_STEPS : SB_FRAMES_BLOCKS;
+		if (d->frames < 0)
+			d->frames_source = SB_FRAMES_NONE;
+		return;
+	}
 	for (size_t i = 0; i < sizeof order / sizeof *order && d->frames < 0; i++) {
 		d->frames = frames_of(v, model, order[i]);
 		if (d->frames >= 0)
@@ -196,6 +203,60 @@ static bool on_spans(const struct sb_stages_section *stages, size_t i)
 	return false;
 }
 
+static int by_begin(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return x[0] < y[0] ? -1 : x[0] > y[0];
+}
+
+/* The time that steps and blocks took which were handed in with their durations:
+ * each moment once, whether a step's, its block's or both's. */
+static double measured_s(struct sb_video *v)
+{
+	const struct sb_step_note *steps = v->steps.items;
+	const struct sb_block_note *blocks = v->blocks.items;
+	int64_t(*spans)[2] = malloc((v->steps.count + v->blocks.count + 1) * sizeof *spans);
+	int64_t sum_ns = 0, until_ns = INT64_MIN;
+	size_t count = 0;
+
+	if (!spans) {
+		v->failed = true;
+		return 0;
+	}
+	for (size_t i = 0; i < v->steps.count; i++)
+		if (steps[i].measured)
+			memcpy(spans[count++], (int64_t[2]){ steps[i].begin_ns, steps[i].end_ns },
+				sizeof *spans);
+	for (size_t i = 0; i < v->blocks.count && !v->blocks_from_steps; i++)
+		if (blocks[i].measured)
+			memcpy(spans[count++], (int64_t[2]){ blocks[i].begin_ns, blocks[i].end_ns },
+				sizeof *spans);
+	qsort(spans, count, sizeof *spans, by_begin);
+	for (size_t i = 0; i < count; i++) {
+		int64_t from_ns = spans[i][0] > until_ns ? spans[i][0] : until_ns;
+
+		if (spans[i][1] > from_ns) {
+			sum_ns += spans[i][1] - from_ns;
+			until_ns = spans[i][1];
+		}
+	}
+	free(spans);
+	return (double)sum_ns / 1e9;
+}
+
+/* What was handed in lies beside the zones that ran meanwhile: it gets what they and
+ * the generations' own time leave of the whole. */
+static double measured_share_s(struct sb_video *v, const struct sb_model *model, const struct walk *w)
+{
+	double taken_s = w->unattributed_s, left_s, all_s = measured_s(v);
+
+	for (int part = 0; part < SB_PART_COUNT; part++)
+		taken_s += w->part_s[part];
+	left_s = model->generations.union_s - taken_s;
+	return left_s <= 0 ? 0 : all_s < left_s ? all_s : left_s;
+}
+
 /* Self times add up to the generations' wall time; spans may overlap and are
  * left out, as are threads beside the main one when the whole run counts. */
 static void split(struct sb_video *v, struct sb_model *model)
@@ -219,6 +280,8 @@ static void split(struct sb_video *v, struct sb_model *model)
 	}
 	if (v->whole_run)
 		w.unattributed_s = stages->unattributed_s;
+	if (!v->outside)
+		w.part_s[SB_PART_DENOISE] += measured_share_s(v, model, &w);
 	d->denoise_s = w.part_s[SB_PART_DENOISE];
 	d->vae_s = w.part_s[SB_PART_VAE_DECODE];
 	d->vae_encode_s = w.part_s[SB_PART_VAE_ENCODE];
@@ -344,7 +407,7 @@ void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 	if (!isnan(vae_s))
 		add_rate(model, "denoise_vae", wall_s + vae_s, steps_s + vae_s);
 	compute_s = d->denoise_s + d->vae_s + d->vae_encode_s + d->text_encode_s;
-	if (d->frames >= 0 || d->blocks >= 0)
+	if (!v->outside && (d->frames >= 0 || d->blocks >= 0))
 		add_rate(model, "end_to_end", model->generations.union_s, compute_s > 0 ? compute_s : NAN);
 	d->fps = per_second(d->frames, steps_s);
 	d->bps = per_second(d->blocks, steps_s);

@@ -67,7 +67,7 @@ static void assign_generations(struct sb_video *v)
 	for (size_t i = 0; i < v->steps.count; i++) {
 		all[i].generation = sb_generation_at(
 			v, all[i].track, all[i].measured ? all[i].end_ns : all[i].begin_ns);
-		if (all[i].generation != SB_NO_GENERATION)
+		if (all[i].generation != SB_NO_GENERATION || v->outside)
 			all[kept++] = all[i];
 	}
 	v->steps.count = kept;
@@ -383,6 +383,7 @@ void sb_steps_fill(struct sb_video *v, struct sb_model *model)
 	if (v->blocks.count)
 		qsort(v->blocks.items, v->blocks.count, sizeof(struct sb_block_note), blocks_by_track);
 	keep_outermost(v);
+	sb_generations_look_for_steps(v);
 	assign_generations(v);
 	find_chains(v);
 	scratch_s = malloc((v->steps.count + 1) * sizeof *scratch_s);
@@ -416,6 +417,6 @@ void sb_steps_fill(struct sb_video *v, struct sb_model *model)
 	d->steps_per_chain = v->longest_chain ? v->longest_chain : -1;
 	if (v->forward_count + v->nested_steps)
 		d->forwards_per_step = (double)(v->forward_count + v->nested_steps) / (double)d->steps;
-	if (v->steps.count)
+	if (v->steps.count && !v->outside)
 		d->steps_per_video = (double)v->steps.count / (double)v->generations.count;
 }

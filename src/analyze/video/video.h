@@ -86,6 +86,7 @@ struct sb_video {
 	/* worked out on the way */
 	bool whole_run;
 	bool blocks_from_steps;
+	bool outside; /* no step and no block lies in a generation: they count by themselves */
 	int64_t chain_count;
 	int64_t longest_chain;
 };
@@ -95,6 +96,8 @@ void sb_steps_fill(struct sb_video *v, struct sb_model *model);
 void sb_blocks_fill(struct sb_video *v, struct sb_model *model);
 void sb_rates_fill(struct sb_video *v, struct sb_model *model);
 
+/* Whether any step or block lies in a generation. Sets v->outside. */
+void sb_generations_look_for_steps(struct sb_video *v);
 /* The generation a moment on a track belongs to. */
 uint32_t sb_generation_at(const struct sb_video *v, uint32_t track, int64_t t_ns);
 
