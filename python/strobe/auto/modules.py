@@ -6,7 +6,7 @@ import weakref
 
 from . import wrapping
 from .vocabulary import here, stage
-from .wrapping import MARK, guard
+from .wrapping import MARK, guard, transparent
 
 SETTLED = 32  # top-level calls without a new class, after which nn.Module is left alone again
 
@@ -74,6 +74,7 @@ def _leave_alone():
         _nn_module.__call__ = _original_call
 
 
+@transparent
 def _discovering_call(self, *args, **kwargs):
     if wrapping.compiling() or here.module_depth:
         return _original_call(self, *args, **kwargs)
@@ -99,7 +100,7 @@ def _found(cls):
             return call(self, *args, **kwargs)
         return _record_call(call, self, args, kwargs)
     setattr(__call__, MARK, call)
-    cls.__call__ = __call__
+    cls.__call__ = transparent(__call__)
 
 
 def _record_call(call, module, args, kwargs):
@@ -123,5 +124,5 @@ def watch_calls(module, make):
         return
     cls = type(module)
     if "__call__" not in vars(cls):
-        cls.__call__ = lambda self, *args, **kwargs: _original_call(self, *args, **kwargs)
+        cls.__call__ = transparent(lambda self, *args, **kwargs: _original_call(self, *args, **kwargs))
     wrapping.wrap(cls, "__call__", make)

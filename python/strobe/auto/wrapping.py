@@ -15,6 +15,30 @@ def never_compiling():
 compiling = never_compiling
 
 
+# Frames of these codes are not compiled when dynamo meets them first: compilation begins behind them, where it
+# would begin without strobe, so hooks outside the graph stay outside. Inside a graph they are followed like any other.
+_codes = set()
+_skip_code = None
+
+
+def leave_to_dynamo(skip_code):
+    """dynamo is there: skip_code(code) keeps it from beginning with a frame of that code."""
+    global _skip_code
+    _skip_code = skip_code
+    for code in _codes:
+        guard(skip_code, code)
+
+
+def transparent(function):
+    """Marks a function that stands in the way of one of torch's; returns it."""
+    code = getattr(function, "__code__", None)
+    if code is not None and code not in _codes:
+        _codes.add(code)
+        if _skip_code is not None:
+            guard(_skip_code, code)
+    return function
+
+
 def is_wrapped(function):
     return hasattr(function, MARK)
 
@@ -29,7 +53,7 @@ def wrap(owner, name, make):
     original = raw.__func__ if kind else raw
     if not callable(original) or is_wrapped(original):
         return False
-    replacement = make(original)
+    replacement = transparent(make(original))
     try:
         functools.update_wrapper(replacement, original)
         setattr(replacement, MARK, original)

@@ -22,9 +22,10 @@ def _on_group_offloading(module):
 
 
 def _own_tensors(hook, module):
-    """What the hook moves: a sequential offload moves each module's own tensors only."""
+    """What the hook moves: a sequential offload moves each module's own tensors only, and may leave buffers alone."""
     whole = getattr(hook, "place_submodules", True)
-    return list(module.parameters(recurse=whole)) + list(module.buffers(recurse=whole))
+    buffers = module.buffers(recurse=whole) if getattr(hook, "offload_buffers", True) else ()
+    return list(module.parameters(recurse=whole)) + list(buffers)
 
 
 def _bytes(tensors):
@@ -66,9 +67,11 @@ def _moving(module_of, moves):
 
 
 def _group_bytes(group, members):
-    """Of its modules and of the loose tensors that belong to none of them."""
-    loose = list(getattr(group, "parameters", None) or ()) + list(getattr(group, "buffers", None) or ())
-    return sum(_bytes(_own_tensors(None, module)) for module in members) + _bytes(loose)
+    """Of its modules and of the loose tensors; some are named as both, and move once."""
+    tensors = list(getattr(group, "parameters", None) or ()) + list(getattr(group, "buffers", None) or ())
+    for module in members:
+        tensors += _own_tensors(None, module)
+    return _bytes({id(tensor): tensor for tensor in tensors}.values())
 
 
 def _moving_group(original):

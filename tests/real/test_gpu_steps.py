@@ -1,0 +1,16 @@
+"""The README's second command, strobe run --gpu-trace=steps:3 -- python wan.py, with the real diffusers."""
+import os
+import sys
+
+import wire
+from conftest import BUILD, HERE
+
+
+def test_the_steps_of_a_real_pipeline_are_traced(run):
+    fake = os.path.join(BUILD, "tests", "fake")
+    found = run(sys.executable, os.path.join(HERE, "program_gpu_steps.py"), options=["--gpu-trace=steps:3"],
+                STROBE_CUDA_PATH=fake + "/libfake_cuda.so", STROBE_CUPTI_PATH=fake + "/libfake_cupti.so")
+    kernels = [kernel.name for kernel in wire.load(os.path.join(found.folder, "runs", "last")).of("kernel")]
+    # One step of warm-up, then three with two forwards each.
+    assert sorted(kernels) == ["kernel_of_forward_%d" % i for i in range(2, 8)]
+    assert "too few steps" not in found.stdout + found.stderr
