@@ -43,8 +43,8 @@ test-real: setup-test configure
 	@tools/test $(BUILD) -R '^real/'
 
 fuzz: setup-test configure
-	@cmake --build $(BUILD) --target all fuzzers build_jsonin_fuzz build_import_fuzz
-	@for name in recording packed import jsonin settings args; do tests/fuzz/run-bounded $(BUILD) $$name $(MINUTES) || exit; done
+	@cmake --build $(BUILD) --target all fuzzers
+	@for name in $$(cat $(BUILD)/fuzz/targets); do tests/fuzz/run-bounded $(BUILD) $$name $(MINUTES) || exit; done
 
 accept: setup-test all
 	@STROBE_ACCEPT=1 ctest --test-dir $(BUILD) --output-on-failure -j2 -R '^(cli|compare)/'

@@ -23,6 +23,8 @@ static const struct sb_yaml_api linked = {
 	AS(node_sequence_iterate, fy_node_sequence_iterate),
 	AS(node_pair_key, fy_node_pair_key),
 	AS(node_pair_value, fy_node_pair_value),
+	AS(document_lookup_anchor, fy_document_lookup_anchor),
+	AS(anchor_node, fy_anchor_node),
 };
 _Static_assert(
 	sizeof(struct sb_yaml_parse_cfg) == sizeof(struct fy_parse_cfg), "libfyaml changed its layout");

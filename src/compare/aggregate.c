@@ -528,7 +528,8 @@ static int settle_stages(struct sb_aggregate *a, const size_t *slots)
 	}
 	if (!err) {
 		a->stage_count = count;
-		qsort(a->stages, count, sizeof *a->stages, by_imbalance);
+		if (count)
+			qsort(a->stages, count, sizeof *a->stages, by_imbalance);
 	}
 	free(values);
 	free(ranks);

@@ -147,7 +147,7 @@ char *sb_put_double(char *to, double value)
 
 	if (!isfinite(value))
 		return SB_PUT(to, "null");
-	if (value == (double)(int64_t)value && fabs(value) < 1e15)
+	if (fabs(value) < 1e15 && value == (double)(int64_t)value)
 		return sb_put_i64(to, (int64_t)value);
 	for (int digits = 9; digits <= 17; digits += digits == 9 ? 6 : 1) {
 		size = snprintf(to, 32, "%.*g", digits, value);

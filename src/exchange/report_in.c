@@ -106,21 +106,33 @@ static int64_t rank_in_path(const char *path)
 	return strtoll(at + 5, NULL, 10);
 }
 
+/* The digits behind ".", as ns; *at moves past them. */
+static uint64_t fraction_ns(const char **at)
+{
+	uint64_t ns = 0, unit = 100000000;
+
+	for (++*at; **at >= '0' && **at <= '9'; ++*at, unit /= 10)
+		ns += (uint64_t)(**at - '0') * unit;
+	return ns;
+}
+
+/* 0: no time, or one that 64 bits of ns do not hold. */
 static uint64_t time_of(const char *iso)
 {
 	struct tm t = { 0 };
 	const char *rest = iso ? strptime(iso, "%Y-%m-%dT%H:%M:%S", &t) : NULL;
 	int hours = 0, minutes = 0;
-	double seconds, fraction = 0;
+	int64_t seconds;
+	uint64_t ns = 0;
 
 	if (!rest)
 		return 0;
 	if (*rest == '.')
-		fraction = strtod(rest, (char **)&rest);
+		ns = fraction_ns(&rest);
 	if (*rest == '+' || *rest == '-')
 		sscanf(rest + 1, "%2d:%2d", &hours, &minutes);
-	seconds = (double)timegm(&t) - (*rest == '-' ? -1 : 1) * (hours * 3600.0 + minutes * 60.0);
-	return seconds > 0 ? (uint64_t)seconds * 1000000000u + (uint64_t)(fraction * 1e9) : 0;
+	seconds = timegm(&t) - (*rest == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
+	return seconds > 0 && seconds < INT64_MAX / 1000000000 ? (uint64_t)seconds * 1000000000u + ns : 0;
 }
 
 /* ---- the parts ---------------------------------------------------------- */

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/numerals.h"
-#include "record/yaml.h"
+#include "record/yaml_tree.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@ enum { FILE_BYTES_MAX = 4 << 20 };
 
 struct walk {
 	const struct sb_yaml_api *api;
+	struct sb_yaml_tree tree;
 	const char *path;
 	const char *text;
 	struct sb_settings *settings;
@@ -91,12 +92,27 @@ static bool is_plain(const struct walk *w, struct fy_node *node)
 	return node && w->api->node_get_style(node) == SB_YAML_PLAIN;
 }
 
+struct keyed { /* a visit that wants the key's text */
+	struct walk *w;
+	struct fy_node *where;
+	int (*visit)(struct walk *, struct fy_node *key, const char *text, struct fy_node *value);
+};
+
+static int visit_keyed(void *self, struct fy_node *key, struct fy_node *value)
+{
+	struct keyed *k = self;
+	char text[256];
+
+	if (!key || !scalar(k->w, key, text, sizeof text))
+		return fail_node(k->w, k->where, "a key here is not plain text");
+	return k->visit(k->w, key, text, value);
+}
+
 /* Calls visit for each key of a mapping; an empty value is an empty mapping. */
 static int each_pair(struct walk *w, struct fy_node *mapping, struct fy_node *where, const char *wanted,
 	int (*visit)(struct walk *, struct fy_node *key, const char *text, struct fy_node *value))
 {
-	struct fy_node_pair *pair;
-	void *previous = NULL;
+	struct keyed k = { w, where, visit };
 	char text[256];
 
 	if (!mapping)
@@ -105,17 +121,7 @@ static int each_pair(struct walk *w, struct fy_node *mapping, struct fy_node *wh
 		return scalar(w, mapping, text, sizeof text) && !*text ? 0 : fail_node(w, mapping, wanted);
 	if (w->api->node_get_type(mapping) != SB_YAML_MAPPING)
 		return fail_node(w, where, wanted);
-	while ((pair = w->api->node_mapping_iterate(mapping, &previous))) {
-		struct fy_node *key = w->api->node_pair_key(pair);
-		int err;
-
-		if (!key || !scalar(w, key, text, sizeof text))
-			return fail_node(w, where, "a key here is not plain text");
-		err = visit(w, key, text, w->api->node_pair_value(pair));
-		if (err)
-			return err;
-	}
-	return 0;
+	return sb_yaml_each(&w->tree, mapping, visit_keyed, &k);
 }
 
 /* ---- lists ------------------------------------------------------------------- */
@@ -170,29 +176,32 @@ static int add_stage(struct walk *w, struct fy_node *where, const struct stage_p
 	return sb_settings_add_stage(w->settings, text) ? fail_node(w, where, sb_error_message()) : 0;
 }
 
+struct parts_visit {
+	struct walk *w;
+	struct stage_parts *parts;
+};
+
+static int visit_part(void *self, struct fy_node *key, struct fy_node *value)
+{
+	struct parts_visit *v = self;
+	char text[32];
+	bool ok = key && scalar(v->w, key, text, sizeof text);
+
+	if (ok && !strcmp(text, "target"))
+		ok = scalar(v->w, value, v->parts->target, sizeof v->parts->target);
+	else if (ok && !strcmp(text, "code"))
+		ok = scalar(v->w, value, v->parts->code, sizeof v->parts->code);
+	else if (ok && !strcmp(text, "name"))
+		ok = scalar(v->w, value, v->parts->name, sizeof v->parts->name);
+	else
+		ok = false;
+	return ok ? 0 : STROBE_EINVAL;
+}
+
 /* {target: …, code: …, name: …}; says false at the first other key. */
 static bool read_parts(struct walk *w, struct fy_node *mapping, struct stage_parts *parts)
 {
-	struct fy_node_pair *pair;
-	void *previous = NULL;
-	char key[32];
-
-	while ((pair = w->api->node_mapping_iterate(mapping, &previous))) {
-		struct fy_node *value = w->api->node_pair_value(pair);
-		bool ok = scalar(w, w->api->node_pair_key(pair), key, sizeof key);
-
-		if (ok && !strcmp(key, "target"))
-			ok = scalar(w, value, parts->target, sizeof parts->target);
-		else if (ok && !strcmp(key, "code"))
-			ok = scalar(w, value, parts->code, sizeof parts->code);
-		else if (ok && !strcmp(key, "name"))
-			ok = scalar(w, value, parts->name, sizeof parts->name);
-		else
-			return false;
-		if (!ok)
-			return false;
-	}
-	return true;
+	return !sb_yaml_each(&w->tree, mapping, visit_part, &(struct parts_visit){ w, parts });
 }
 
 /* pkg.mod:Class.method: "4c VAE encode" or {code: 4c, name: VAE encode}. */
@@ -224,6 +233,7 @@ static int read_stages(struct walk *w, struct fy_node *where, struct fy_node *li
 		struct stage_parts parts = { 0 };
 		int err;
 
+		item = sb_yaml_follow(&w->tree, item);
 		if (scalar(w, item, text, sizeof text))
 			err = sb_settings_add_stage(w->settings, text)
 				      ? fail_node(w, item, sb_error_message())
@@ -319,29 +329,41 @@ static int visit_key(struct walk *w, struct fy_node *key, const char *text, stru
 
 /* ---- the document ------------------------------------------------------------- */
 
-static int walk_root(struct walk *w, struct fy_node *root)
+struct root_visit {
+	struct walk *w;
+	struct fy_node *key, *value; /* of the root key; keys after it are somebody else's */
+};
+
+static int visit_root(void *self, struct fy_node *key, struct fy_node *value)
 {
 	static const char *const root_key[] = { "profiling" };
-	struct fy_node_pair *pair;
-	void *previous = NULL;
+	struct root_visit *v = self;
 	char text[64];
 
-	if (!root || w->api->node_get_type(root) != SB_YAML_MAPPING)
-		return sb_fail(STROBE_EINVAL, "%s: the root key 'profiling:' is missing", w->path);
-	while ((pair = w->api->node_mapping_iterate(root, &previous))) {
-		struct fy_node *key = w->api->node_pair_key(pair);
+	if (v->key || !key || !scalar(v->w, key, text, sizeof text))
+		return 0;
+	if (!strcmp(text, "profiling"))
+		*v = (struct root_visit){ v->w, key, value };
+	else if (sb_setting_nearest_of(text, root_key, 1))
+		return fail_node(v->w, key, "unknown root key; did you mean 'profiling:'?");
+	else if (sb_setting_find(text))
+		return fail_node(v->w, key, "this key belongs under the root key 'profiling:'");
+	return 0;
+}
 
-		if (!key || !scalar(w, key, text, sizeof text))
-			continue;
-		if (!strcmp(text, "profiling"))
-			return each_pair(w, w->api->node_pair_value(pair), key,
-				"'profiling' wants key: value pairs", visit_key);
-		if (sb_setting_nearest_of(text, root_key, 1))
-			return fail_node(w, key, "unknown root key; did you mean 'profiling:'?");
-		if (sb_setting_find(text))
-			return fail_node(w, key, "this key belongs under the root key 'profiling:'");
-	}
-	return sb_fail(STROBE_EINVAL, "%s: the root key 'profiling:' is missing", w->path);
+static int walk_root(struct walk *w, struct fy_node *root)
+{
+	struct root_visit v = { .w = w };
+	bool is_mapping = root && w->api->node_get_type(root) == SB_YAML_MAPPING;
+	int err = is_mapping ? sb_yaml_each(&w->tree, root, visit_root, &v) : 0;
+
+	if (!err && !v.key)
+		return sb_fail(STROBE_EINVAL, "%s: the root key 'profiling:' is missing", w->path);
+	if (!err)
+		err = each_pair(w, v.value, v.key, "'profiling' wants key: value pairs", visit_key);
+	if (w->tree.lost)
+		return fail_node(w, w->tree.lost, "invalid alias");
+	return err;
 }
 
 static int fail_parse(const struct walk *w, struct fy_diag *diag)
@@ -403,7 +425,7 @@ static void say_nothing(struct fy_diag *diag, void *user, const char *text, size
 static int walk_text(struct walk *w, const struct sb_buf *text)
 {
 	struct sb_yaml_diag_cfg silent = { .output = say_nothing };
-	struct sb_yaml_parse_cfg cfg = { .flags = SB_YAML_QUIET | SB_YAML_RESOLVE };
+	struct sb_yaml_parse_cfg cfg = { .flags = SB_YAML_QUIET };
 	struct fy_document *document = NULL;
 	int err, second;
 
@@ -413,6 +435,8 @@ static int walk_text(struct walk *w, const struct sb_buf *text)
 	second = second_document(w->text);
 	if (second)
 		return fail_at(w, second, 1, "a second document begins here; the settings are one document");
+	if (sb_yaml_too_many_keys(w->text))
+		return sb_fail(STROBE_EINVAL, "%s: too many keys for a file with settings", w->path);
 	w->api = sb_yaml_find();
 	if (!w->api)
 		return sb_fail(STROBE_ENOTSUP,
@@ -420,6 +444,7 @@ static int walk_text(struct walk *w, const struct sb_buf *text)
 	cfg.diag = w->api->diag_create(&silent);
 	w->api->diag_set_collect_errors(cfg.diag, true);
 	document = w->api->document_build_from_string(&cfg, text->data, text->size);
+	w->tree = (struct sb_yaml_tree){ .api = w->api, .document = document };
 	err = document ? walk_root(w, w->api->document_root(document)) : fail_parse(w, cfg.diag);
 	if (document)
 		w->api->document_destroy(document);

@@ -30,6 +30,8 @@ static const char *const symbols[] = {
 	"fy_node_sequence_iterate",
 	"fy_node_pair_key",
 	"fy_node_pair_value",
+	"fy_document_lookup_anchor",
+	"fy_anchor_node",
 };
 enum { SYMBOL_COUNT = sizeof symbols / sizeof symbols[0] };
 _Static_assert(sizeof(struct sb_yaml_api) == SYMBOL_COUNT * sizeof(void *), "one symbol per entry, in order");

@@ -10,6 +10,7 @@ struct fy_document;
 struct fy_node;
 struct fy_node_pair;
 struct fy_token;
+struct fy_anchor;
 struct fy_diag;
 
 /* As in libfyaml 0.7 to 0.9. */
@@ -40,9 +41,9 @@ struct sb_yaml_error {
 	const char *file;
 	int line, column; /* from 1 */
 };
-enum { SB_YAML_QUIET = 1 << 0, SB_YAML_RESOLVE = 1 << 2 };
+enum { SB_YAML_QUIET = 1 << 0 };
 enum { SB_YAML_SCALAR = 0, SB_YAML_SEQUENCE = 1, SB_YAML_MAPPING = 2 };
-enum { SB_YAML_PLAIN = 2 };
+enum { SB_YAML_PLAIN = 2, SB_YAML_ALIAS = 7 };
 
 struct sb_yaml_api {
 	struct fy_diag *(*diag_create)(const void *cfg);
@@ -61,6 +62,9 @@ struct sb_yaml_api {
 	struct fy_node *(*node_sequence_iterate)(struct fy_node *node, void **previous);
 	struct fy_node *(*node_pair_key)(struct fy_node_pair *pair);
 	struct fy_node *(*node_pair_value)(struct fy_node_pair *pair);
+	struct fy_anchor *(*document_lookup_anchor)(
+		struct fy_document *document, const char *name, size_t size);
+	struct fy_node *(*anchor_node)(struct fy_anchor *anchor);
 };
 
 /* For a program that links libfyaml itself. */

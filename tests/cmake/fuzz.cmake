@@ -13,8 +13,7 @@ else()
   target_link_libraries(make_corpus PRIVATE everything)
 
   # Everything that takes part is compiled anew by clang, with the sanitizers.
-  set(fuzz_sources ${sources_base} ${sources_format} ${sources_analyze} ${sources_report})
-  list(REMOVE_ITEM fuzz_sources ${STROBE_EXCLUDED_SOURCES})
+  set(fuzz_sources ${sources_base} ${reading_sources})
   set(fuzz_flags -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
     -fno-strict-aliasing -fwrapv -I${CMAKE_SOURCE_DIR}/include -I${CMAKE_SOURCE_DIR}/src -I${CMAKE_SOURCE_DIR}/cli)
   foreach(definition ${STROBE_FEATURE_DEFINITIONS})
@@ -34,43 +33,49 @@ else()
     endforeach()
     set(${result} ${objects} PARENT_SCOPE)
   endfunction()
+  fuzz_objects_of(reading ${fuzz_sources})
+  set(fuzz_archive ${CMAKE_BINARY_DIR}/fuzz/libreading.a)
+  add_custom_command(OUTPUT ${fuzz_archive}
+    COMMAND ${CMAKE_COMMAND} -E rm -f ${fuzz_archive}
+    COMMAND ${CMAKE_AR} rcs ${fuzz_archive} ${reading}
+    DEPENDS ${reading} VERBATIM)
+
+  # fuzzer(NAME SOURCE...): a target, what else it needs, and its bounded run as a test.
+  set(fuzzers)
   function(fuzzer name)
+    fuzz_objects_of(own ${ARGN})
     add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/${name}_fuzz
-      COMMAND ${FUZZ_CLANG} -fsanitize=fuzzer,address,undefined ${ARGN} -o ${CMAKE_BINARY_DIR}/tests/${name}_fuzz
+      COMMAND ${FUZZ_CLANG} -fsanitize=fuzzer,address,undefined ${own} ${fuzz_archive} -o ${CMAKE_BINARY_DIR}/tests/${name}_fuzz
         ${STROBE_FEATURE_LIBRARIES} -lm -lpthread -ldl
-      DEPENDS ${ARGN} VERBATIM)
+      DEPENDS ${own} ${fuzz_archive} VERBATIM)
     add_test(NAME fuzz/${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/fuzz/run-bounded ${CMAKE_BINARY_DIR} ${name})
-    set_tests_properties(fuzz/${name} PROPERTIES FIXTURES_REQUIRED fuzzers TIMEOUT 120)
+    set_tests_properties(fuzz/${name} PROPERTIES FIXTURES_REQUIRED fuzzers TIMEOUT 240)
+    set(fuzzers ${fuzzers} ${name} PARENT_SCOPE)
   endfunction()
 
-  set(fuzzers recording settings)
-  fuzz_objects_of(reading ${fuzz_sources} ${CMAKE_SOURCE_DIR}/tests/fuzz/recording_fuzz.c)
-  fuzzer(recording ${reading})
-  if(STROBE_HAVE_ZSTD)
-    fuzz_objects_of(packing ${CMAKE_SOURCE_DIR}/tests/fuzz/packed_mutator.c)
-    fuzzer(packed ${reading} ${packing})
-    list(APPEND fuzzers packed)
-  endif()
-  file(GLOB settings_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/record/settings*.c)
-  set(settings_base)
-  foreach(name ${sources_base})
-    string(REPLACE ${CMAKE_SOURCE_DIR}/ "" name ${name})
-    string(REPLACE "/" "_" name ${name})
-    list(APPEND settings_base ${CMAKE_BINARY_DIR}/fuzz/${name}.o)
+  set(fuzz ${CMAKE_SOURCE_DIR}/tests/fuzz)
+  foreach(name recording export compare)
+    fuzzer(${name} ${fuzz}/${name}_fuzz.c ${fuzz}/recording_mutator.c)
   endforeach()
-  fuzz_objects_of(setting ${settings_sources} ${CMAKE_SOURCE_DIR}/src/record/trace_spec.c ${CMAKE_SOURCE_DIR}/src/record/yaml.c
-    ${CMAKE_SOURCE_DIR}/tests/fuzz/settings_fuzz.c)
-  fuzzer(settings ${settings_base} ${setting})
+  if(STROBE_HAVE_ZSTD)
+    fuzzer(packed ${fuzz}/recording_fuzz.c ${fuzz}/packed_mutator.c)
+  endif()
+  foreach(name import jsonin report request)
+    fuzzer(${name} ${fuzz}/${name}_fuzz.c)
+  endforeach()
+  file(GLOB settings_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/record/settings*.c)
+  file(GLOB yaml_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/record/yaml*.c)
+  set(setting ${settings_sources} ${yaml_sources} ${CMAKE_SOURCE_DIR}/src/record/trace_spec.c)
+  fuzzer(settings ${fuzz}/settings_fuzz.c ${setting})
   # The option parser, which asks the settings for the nearest name.
-  list(FILTER setting EXCLUDE REGEX "settings_fuzz")
-  fuzz_objects_of(parsing ${CMAKE_SOURCE_DIR}/cli/args.c ${CMAKE_SOURCE_DIR}/tests/fuzz/args_fuzz.c)
-  fuzzer(args ${settings_base} ${setting} ${parsing})
-  list(APPEND fuzzers args)
+  fuzzer(args ${fuzz}/args_fuzz.c ${CMAKE_SOURCE_DIR}/cli/args.c ${setting})
 
   # Built by the tests, not by every build: half the sources a second time.
   list(TRANSFORM fuzzers APPEND _fuzz OUTPUT_VARIABLE fuzzer_programs)
   list(TRANSFORM fuzzer_programs PREPEND ${CMAKE_BINARY_DIR}/tests/)
-  add_custom_target(fuzzers DEPENDS ${fuzzer_programs})
+  add_custom_target(fuzzers DEPENDS ${fuzzer_programs} make_corpus)
   add_test(NAME fuzz/build COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --target fuzzers)
-  set_tests_properties(fuzz/build PROPERTIES FIXTURES_SETUP fuzzers TIMEOUT 900)
+  set_tests_properties(fuzz/build PROPERTIES FIXTURES_SETUP fuzzers RESOURCE_LOCK build TIMEOUT 900)
+  string(REPLACE ";" "\n" fuzzer_lines "${fuzzers}")
+  file(WRITE ${CMAKE_BINARY_DIR}/fuzz/targets "${fuzzer_lines}\n") # for `make fuzz`
 endif()

@@ -1,52 +1,53 @@
-/* libFuzzer on everything that reads a recording: reader, cursor, digests, the
- * pass, the model, text and JSON. The input is a .strobe file, plain or packed. */
-#include "report/build.h"
+/* libFuzzer on everything that shows a recording: reader, cursor, digests, the pass,
+ * the model; text, JSON, page, summary and the files beside them. What is JSON must
+ * be well formed. */
+#include "recording_input.h"
+
+#include "base/jsondom.h"
 #include "report/json.h"
+#include "report/memory_log.h"
+#include "report/page/html.h"
+#include "report/raw_data.h"
+#include "report/summary.h"
 #include "report/text.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Chunk headers are hard to hit by chance: mend what would end the reading at once. */
-static void write_input(int fd, const uint8_t *data, size_t size)
+static void check_json(struct sb_buf *out, int err)
 {
-	if (ftruncate(fd, 0) || pwrite(fd, data, size, 0) != (ssize_t)size)
-		return;
-	if (size >= 24 && !memcmp(data, SB_MAGIC, 8))
-		(void)!pwrite(fd, "\x01\0\0\0\0\x10\0\0\0\x10\0\0", 12,
-			8); /* version 1, header 4096, chunks 4096 */
+	struct sb_jsondom_doc *doc = NULL;
+
+	if (!err && out->size && sb_jsondom_parse("fuzz", out->data, out->size, &doc))
+		abort();
+	sb_jsondom_free(doc);
+	sb_buf_done(out);
+}
+
+static void show(struct sb_run *run, const struct sb_model *model)
+{
+	struct sb_buf out = { 0 };
+
+	(void)sb_report_text(model, NULL, &out);
+	sb_buf_done(&out);
+	(void)sb_report_summary(model, NULL, &out);
+	sb_buf_done(&out);
+	check_json(&out, sb_report_json(model, &out));
+	check_json(&out, sb_report_memory_log(model, &out));
+	check_json(&out, sb_report_raw_data(run, model, &out));
+	(void)sb_report_html(run, model, &out);
+	sb_buf_done(&out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static char path[64];
-	static int fd = -1;
-	struct sb_model_options options = { .now_real_ns = 1 };
-	struct sb_model *model;
-	struct sb_run *run;
+	struct sb_run *run = input_run(0, data, size);
+	struct sb_model *model = input_model(run);
 
-	if (fd < 0) {
-		fd = memfd_create("recording", 0);
-		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	}
-	if (size > 1 << 18)
-		return 0;
-	write_input(fd, data, size);
-	if (sb_run_open(path, NULL, &run))
-		return 0;
-	if (!sb_report_build(run, &options, &model)) {
-		struct sb_buf out = { 0 };
-
-		sb_report_text(model, NULL, &out);
-		sb_report_json(model, &out);
-		sb_buf_done(&out);
-		sb_model_free(model);
-	}
+	if (model)
+		show(run, model);
+	sb_model_free(model);
 	sb_run_close(run);
 	return 0;
 }

@@ -1,4 +1,6 @@
 """Configuration: files, presets, environment, flags, and where a value came from."""
+import os
+
 import pytest
 
 
@@ -138,7 +140,14 @@ def test_an_unknown_threshold_of_a_file_is_named_with_its_place(strobe):
     (b"profiling:\n\tenabled: true\n", "profiling.yaml:2:1: tab character may not be used as indentation\n"
                                        "     enabled: true\n    ^\n"),
     (b"profiling:\n  enabled: *nope\n", "profiling.yaml:2:13: invalid alias\n"),
-    (b"profiling: &p\n  session_tags: *p\n", "profiling.yaml:2:18: cyclic reference detected\n"),
+    (b"profiling: &p\n  session_tags: *p\n", "profiling.yaml:2:3: a tag is text, a number, true or false"),
+    pytest.param(b"profiling:\n  session_tags:\n" + b"".join(b"    t%d: 1\n" % i for i in range(200000)),
+                 "profiling.yaml: too many keys for a file with settings\n", id="200000 keys"),
+    pytest.param(b"a: &a [" + b",".join([b"lol"] * 9) + b"]\n" +
+     b"".join(b"%c: &%c [%s]\n" % (c, c, b",".join([b"*%c" % (c - 1)] * 9)) for c in range(ord("b"), ord("p"))) +
+     b"profiling:\n  session_tags:\n    x: *o\n", "profiling.yaml:18:5: a tag is text, a number, true or false",
+                 id="9 to the 15th"),
+    (b"a: &a {<<: [*a, *a]}\nprofiling:\n  <<: *a\n", "more than 64 mappings are merged (<<)\n"),
     (b"\x7fELF\x02\x00", "profiling.yaml: not a text file (byte 0x7f at offset 0)\n"),
     (b"profiling:\n  name: \xff\n", "profiling.yaml: not a text file (byte 0xff at offset 19)\n"),
     (b"profiling: 5\n", "profiling.yaml:1:12: 'profiling' wants key: value pairs\n"),
@@ -153,6 +162,22 @@ def test_a_broken_file_gets_one_clear_message(strobe, content, message):
     assert done.returncode == 2
     assert done.stderr.startswith("strobe run: " + message)
     assert strobe.runs() == []
+
+
+def test_aliases_and_merges_are_followed(strobe):
+    config = write(strobe, "hz: &hz 3\nslow: &slow {cpu_monitor_interval: *hz, display_interval: 4}\n"
+                           "more: &more {<<: *slow, max_data_points: 300, display_interval: 5}\n"
+                           "profiling:\n  max_data_points: 200\n  <<: [*more]\n")
+    values = effective(strobe, "-c", config)
+    assert values["max_data_points"] == ("200", "profiling.yaml:5")
+    assert values["cpu_monitor_interval"] == ("3", "profiling.yaml:2")
+    assert values["display_interval"] == ("5", "profiling.yaml:3")
+
+
+def test_a_fifo_as_a_file_is_refused_at_once(strobe):
+    os.mkfifo(strobe.folder / "pipe")
+    done = strobe.run("-c", "pipe", "--", "true")
+    assert (done.returncode, done.stderr) == (2, "strobe run: 'pipe' is not a file\n")
 
 
 def test_a_huge_file_is_not_read(strobe):
