@@ -64,7 +64,7 @@ static int list(const char *folder, struct names *out_names)
 		if (entry->d_name[0] != '.')
 			err = add(&out_names->all, &out_names->count, entry->d_name);
 	closedir(d);
-	if (!err)
+	if (!err && out_names->count)
 		qsort(out_names->all, out_names->count, sizeof *out_names->all, by_number);
 	return err;
 }

@@ -1,32 +1,15 @@
-# The recorder's tests again, under the sanitizers. Everything is compiled anew
-# with them: mixing sanitized and plain objects hides races.
+# Everything compiled anew with the sanitizers (mixing sanitized and plain objects hides races), once for all
+# the tests that use it: see tests/sanitize/run for which they are.
 if(NOT CMOCKA_FOUND)
   strobe_left_out(sanitize "no cmocka here")
+elseif(NOT STROBE_PYTEST)
+  strobe_left_out(sanitize "no pytest here")
 elseif(NOT STROBE_SANITIZE)
-  # Sessions without modules: monitors and GPU code have tests of their own.
-  set(sanitized_sources ${sources_base} ${sources_record} ${sources_format})
-  list(REMOVE_ITEM sanitized_sources ${STROBE_EXCLUDED_SOURCES})
-  list(FILTER sanitized_sources EXCLUDE REGEX "base/(json|jsonin|jsondom|extsort)|format/builder")
   foreach(kind address thread)
-    set(flags -fsanitize=${kind} -fno-omit-frame-pointer -O1)
-    if(kind STREQUAL address)
-      list(APPEND flags -fsanitize=undefined -fno-sanitize-recover=all)
-    endif()
-    set(recorder recorder_${kind})
-    add_library(${recorder} OBJECT ${sanitized_sources})
-    target_compile_options(${recorder} PUBLIC ${flags} -Wno-missing-prototypes -Wno-tsan -Wno-unused-function -Wno-maybe-uninitialized)
-    target_link_options(${recorder} PUBLIC ${flags})
-    target_compile_definitions(${recorder} PUBLIC ${STROBE_FEATURE_DEFINITIONS} RECORDER_TEST_SMALL=1)
-    target_include_directories(${recorder} PUBLIC ${CMAKE_SOURCE_DIR}/tests ${CMOCKA_INCLUDE_DIRS} ${STROBE_FEATURE_INCLUDES})
-    target_link_libraries(${recorder} PUBLIC ${CMOCKA_LINK_LIBRARIES} ${STROBE_FEATURE_LIBRARIES} ${CMAKE_DL_LIBS} m pthread)
-    foreach(test recorder recorder_limits)
-      set(target ${test}_under_${kind})
-      add_executable(${target} ${CMAKE_SOURCE_DIR}/tests/unit/${test}_test.c)
-      target_link_libraries(${target} PRIVATE ${recorder})
-      set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-      add_test(NAME sanitize/${target} COMMAND ${target})
-      set_tests_properties(sanitize/${target} PROPERTIES TIMEOUT 300
-        ENVIRONMENT "TSAN_OPTIONS=halt_on_error=1;ASAN_OPTIONS=detect_leaks=0")
-    endforeach()
+    add_test(NAME sanitize/build_${kind} COMMAND ${CMAKE_SOURCE_DIR}/tests/sanitize/run build ${kind} ${CMAKE_SOURCE_DIR}
+      ${CMAKE_BINARY_DIR} ${CMAKE_GENERATOR})
+    add_test(NAME sanitize/${kind} COMMAND ${CMAKE_SOURCE_DIR}/tests/sanitize/run test ${kind} ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+    set_tests_properties(sanitize/build_${kind} PROPERTIES FIXTURES_SETUP sanitized_${kind} PROCESSORS 2 TIMEOUT 900)
+    set_tests_properties(sanitize/${kind} PROPERTIES FIXTURES_REQUIRED sanitized_${kind} PROCESSORS 2 TIMEOUT 900)
   endforeach()
 endif()

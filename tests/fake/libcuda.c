@@ -23,6 +23,7 @@ struct event {
 	void *context;
 	unsigned long long context_id;
 	int recorded, alive;
+	struct event *next; /* destroyed ones too: strobe must not use them again */
 };
 struct stream {
 	void *handle;
@@ -48,6 +49,7 @@ static uint64_t now_ns;
 static struct stream streams[64];
 static struct context contexts[64];
 static unsigned long long next_id;
+static struct event *events; /* every one that was made */
 static _Atomic uint32_t event_count;
 static uint32_t event_limit;
 static int record_error, capturing_error;
@@ -160,6 +162,10 @@ API int cuEventCreate(void **out, unsigned flags)
 	event_count++;
 	e = calloc(1, sizeof *e);
 	e->alive = 1;
+	pthread_mutex_lock(&lock);
+	e->next = events;
+	events = e;
+	pthread_mutex_unlock(&lock);
 	e->context = current;
 	e->context_id = context_of(current) ? context_of(current)->id : 0;
 	*out = e;
@@ -222,9 +228,12 @@ API int cuEventElapsedTime(float *out, void *from, void *to)
 
 API int cuStreamCreateWithPriority(void **out, unsigned flags, int priority)
 {
+	static char handles[1024];
+	static _Atomic uint32_t count;
+
 	(void)priority;
 	COUNTED;
-	*out = malloc(1);
+	*out = &handles[count++ % sizeof handles];
 	return flags & 1 ? OK : INVALID_VALUE;
 }
 

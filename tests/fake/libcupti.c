@@ -153,6 +153,7 @@ API int cuptiSubscribe_v2(
 	if (refused && !strcmp(refused, __func__) && params->other_name_size > 30)
 		strcpy(params->other_name, "CUPTI for somebody else");
 	COUNTED;
+	free(own_name);
 	own_name = strdup(params->name);
 	return cuptiSubscribe(out, function, user);
 }

@@ -40,8 +40,9 @@ static void a_taken_number_is_not_ours_and_stays_open(void **state)
 
 static void a_folder_whose_number_was_taken_stays_open(void **state)
 {
+	static DIR *volatile left; /* closedir() would close the program's: its memory is left */
 	struct sb_descriptor d;
-	DIR *folder = sb_descriptor_opendir(&d, "/proc");
+	DIR *folder = left = sb_descriptor_opendir(&d, "/proc");
 	int number = d.number, own = open("/dev/null", O_WRONLY);
 
 	assert_non_null(folder);
@@ -64,9 +65,9 @@ static void *look_from_an_own_table(void *argument)
 	struct seen *seen = argument;
 
 	seen->made = sb_descriptor_table_make();
+	seen->programs = fcntl(seen->programs, F_GETFD); /* before its number is free to be taken */
 	sb_descriptor_open(&seen->file, "/dev/zero", O_RDONLY, 0);
 	seen->in_reach = sb_descriptor_is_ours(&seen->file);
-	seen->programs = fcntl(seen->programs, F_GETFD);
 	sb_descriptor_table_leave();
 	return NULL;
 }

@@ -271,12 +271,13 @@ static void ranges_that_outlive_another_domains_are_not_cut_off(void **state)
 
 static void registered_strings_are_used_by_handle(void **state)
 {
+	static void *volatile handle; /* as a program keeps it: registered for ever */
 	void *domain = CORE2(NVTX_DOMAIN_CREATE_A, create_a)("cudnn");
 	struct nvtx_attributes a = message(NULL);
 
 	(void)state;
 	a.message_type = NVTX_MESSAGE_REGISTERED;
-	a.message.registered = CORE2(NVTX_DOMAIN_REGISTER_STRING_A, register_a)(domain, "conv");
+	a.message.registered = handle = CORE2(NVTX_DOMAIN_REGISTER_STRING_A, register_a)(domain, "conv");
 	CORE2(NVTX_DOMAIN_RANGE_PUSH_EX, domain_push)(domain, &a);
 	CORE2(NVTX_DOMAIN_RANGE_POP, domain_pop)(domain);
 	CORE2(NVTX_DOMAIN_MARK_EX, domain_mark)(domain, &a);

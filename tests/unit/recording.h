@@ -19,10 +19,8 @@
 #include <unistd.h>
 
 /* Under a sanitizer everything is ten times slower: the same paths, fewer times. */
-#ifdef RECORDER_TEST_SMALL
+#ifdef STROBE_SANITIZED
 enum { SHRINK = 20 };
-#include "record/module.h"
-const struct sb_module *const sb_modules[] = { NULL };
 #else
 enum { SHRINK = 1 };
 #endif
