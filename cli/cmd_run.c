@@ -3,6 +3,7 @@
 #include "run_attach.h"
 #include "run_child.h"
 #include "run_finish.h"
+#include "run_gather.h"
 #include "run_python.h"
 #include "run_settings.h"
 #include "run_stages.h"
@@ -139,6 +140,7 @@ struct run {
 	bool folder_made;
 	struct run_child child;
 	struct run_python python;
+	struct run_gather gather;
 	char outer[PATH_MAX]; /* the run folder of a `strobe run` above; "": none */
 	char hook_folder[PATH_MAX];
 	struct sb_cgroup cgroup;
@@ -194,6 +196,11 @@ static void look_at_processes(void *python)
 	run_python_look_at_processes(python);
 }
 
+static void gather(void *gather)
+{
+	run_gather_finished(gather);
+}
+
 static int start_command(struct run *r, const struct args *args)
 {
 	struct run_attach attach = { &r->settings, &r->origin, r->absolute, !args_has(args, "no-python-hook"),
@@ -213,7 +220,13 @@ static int start_command(struct run *r, const struct args *args)
 	run_python_look_at_command(&r->python, args->after_dashes);
 	r->child.look = look_at_processes;
 	r->child.look_for = &r->python;
+	r->gather = (struct run_gather){
+		.folder = r->absolute, .folder_id = &r->folder_id, .most_bytes = r->settings.max_trace_bytes
+	};
+	r->child.tidy = gather;
+	r->child.tidy_for = &r->gather;
 	code = run_child_start(&r->child, args->after_dashes, environment);
+	r->gather.command = r->child.pid;
 	if (!getrusage(RUSAGE_SELF, &own))
 		r->own_rss_kb = own.ru_maxrss;
 	run_attach_free(environment);
@@ -320,6 +333,7 @@ static void record_end(struct run *r, char *outcome, size_t size)
 	}
 	say_missing_stages(r);
 	run_stages_say_missing(r->stages_seen, &r->settings);
+	run_gather_end(&r->gather);
 }
 
 /* The command as if strobe were not there, but that its `import strobe` still works. */

@@ -25,6 +25,7 @@
 enum { MEMBERS_MAX = 256, GRACE_MS = 1000 };
 #define LOOK_NS_FIRST 50000000ull
 #define LOOK_NS_MOST 60000000000ull
+#define TIDY_NS 5000000000ull
 
 static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 
@@ -252,6 +253,7 @@ static void note_left_behind(struct run_child *child)
 struct deadlines {
 	uint64_t hint_ns, kill_ns;
 	uint64_t look_ns, look_after_ns; /* every time four times as late */
+	uint64_t tidy_ns;
 };
 
 /* The first Ctrl-C is the program's; the second one means it. */
@@ -297,12 +299,27 @@ static void look(struct run_child *child, struct deadlines *later)
 	later->look_ns = later->look_after_ns > LOOK_NS_MOST ? 0 : now_ns + later->look_after_ns;
 }
 
+static void tidy(struct run_child *child, struct deadlines *later)
+{
+	if (!later->tidy_ns || sb_mono_ns() < later->tidy_ns)
+		return;
+	child->tidy(child->tidy_for);
+	later->tidy_ns = sb_mono_ns() + TIDY_NS;
+}
+
+static uint64_t nearer(uint64_t wait_ns, uint64_t deadline_ns, uint64_t now_ns)
+{
+	uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+
+	return deadline_ns && left_ns < wait_ns ? left_ns : wait_ns;
+}
+
 static struct timespec patience_of(const struct deadlines *later)
 {
 	uint64_t now_ns = sb_mono_ns(), wait_ns = 3600000000000ull;
 
-	if (later->look_ns)
-		wait_ns = later->look_ns > now_ns ? later->look_ns - now_ns : 0;
+	wait_ns = nearer(wait_ns, later->look_ns, now_ns);
+	wait_ns = nearer(wait_ns, later->tidy_ns, now_ns);
 	if ((later->hint_ns || later->kill_ns) && wait_ns > GRACE_MS / 10 * 1000000ull)
 		wait_ns = GRACE_MS / 10 * 1000000ull;
 	return (struct timespec){ (time_t)(wait_ns / 1000000000u), (long)(wait_ns % 1000000000u) };
@@ -336,7 +353,8 @@ static void kill_the_rest(struct run_child *child)
 void run_child_wait(struct run_child *child, bool all)
 {
 	struct deadlines later = { .look_after_ns = LOOK_NS_FIRST,
-		.look_ns = child->look ? sb_mono_ns() + LOOK_NS_FIRST : 0 };
+		.look_ns = child->look ? sb_mono_ns() + LOOK_NS_FIRST : 0,
+		.tidy_ns = child->tidy ? sb_mono_ns() + TIDY_NS : 0 };
 
 	for (;;) {
 		struct timespec patience = patience_of(&later);
@@ -348,6 +366,7 @@ void run_child_wait(struct run_child *child, bool all)
 			pass_on(child, &info, &later);
 		reap(child);
 		meet_deadlines(&later);
+		tidy(child, &later);
 		if (child->ended)
 			later.look_ns = 0;
 		else

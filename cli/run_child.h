@@ -18,6 +18,8 @@ struct run_child {
 	char left_behind[400]; /* "2 processes: 123 (foo), 124 (bar)"; "" none */
 	void (*look)(void *); /* called now and then while the command runs; may be NULL */
 	void *look_for;
+	void (*tidy)(void *); /* the same, every few seconds until the end; may be NULL */
+	void *tidy_for;
 	sigset_t before; /* the signal mask that strobe was started with */
 	sigset_t watched;
 };

@@ -20,6 +20,16 @@ static int pack(struct sb_reader *reader, const char *path, struct sb_export_sum
 	return err;
 }
 
+/* Under its own name; those of a gathered file under the one they had. */
+static void name_of(
+	const struct sb_reader *reader, uint32_t number, const char *folder, char *out, size_t size)
+{
+	if (reader->base)
+		snprintf(out, size, "%s/run.%u.%u.strobe", folder, reader->head.pid, number);
+	else
+		snprintf(out, size, "%s/%s", folder, sb_filename_of(reader->path));
+}
+
 /* A run of several recordings: a folder with each of them packed under its name. */
 static int pack_all(struct sb_run *run, const char *folder, struct sb_export_summary *summary)
 {
@@ -30,15 +40,11 @@ static int pack_all(struct sb_run *run, const char *folder, struct sb_export_sum
 	if (mkdir(folder, 0700))
 		return sb_fail_errno("cannot make the folder '%s'", folder);
 	for (; !err && done < run->process_count; done++) {
-		const char *from = run->processes[done].reader->path;
-
-		snprintf(path, sizeof path, "%s/%s", folder, sb_filename_of(from));
+		name_of(run->processes[done].reader, done, folder, path, sizeof path);
 		err = pack(run->processes[done].reader, path, summary);
 	}
 	for (uint32_t i = 0; err && i < done; i++) { /* nothing stays of a failed export */
-		const char *from = run->processes[i].reader->path;
-
-		snprintf(path, sizeof path, "%s/%s", folder, sb_filename_of(from));
+		name_of(run->processes[i].reader, i, folder, path, sizeof path);
 		unlink(path);
 	}
 	if (err)

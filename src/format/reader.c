@@ -101,6 +101,16 @@ bool sb_reader_is_recording(const char *path)
 	return have == sizeof magic && (!memcmp(magic, SB_MAGIC, 8) || !memcmp(magic, SB_PACKED_MAGIC, 8));
 }
 
+/* Never beyond its own end: behind a part of a gathered file lies another recording. */
+static size_t read_own(struct sb_reader *r, void *to, size_t size, uint64_t offset)
+{
+	uint64_t left = r->file_bytes > offset ? r->file_bytes - offset : 0;
+
+	if (r->base && size > left)
+		size = (size_t)left;
+	return sb_read_at(sb_reader_fd(r), to, size, r->base + offset);
+}
+
 static int check_header(struct sb_reader *r)
 {
 	struct sb_file_header *h = &r->head;
@@ -135,13 +145,13 @@ static int read_header(struct sb_reader *r)
 	char magic[8];
 	size_t have;
 
-	if (sb_read_at(r->fd, magic, sizeof magic, 0) == sizeof magic && !memcmp(magic, SB_PACKED_MAGIC, 8)) {
+	if (read_own(r, magic, sizeof magic, 0) == sizeof magic && !memcmp(magic, SB_PACKED_MAGIC, 8)) {
 		int err = sb_packed_open(r->fd, r->file_bytes, r->path, &r->head, &r->packing);
 
 		r->packed = true;
 		return err ? err : check_header(r);
 	}
-	have = sb_read_at(r->fd, &r->head, sizeof r->head, 0);
+	have = read_own(r, &r->head, sizeof r->head, 0);
 	if (have < sizeof r->head) {
 		if (have >= 8 && memcmp(r->head.magic, SB_MAGIC, 8))
 			return check_header(r);
@@ -327,7 +337,7 @@ static int take_chunk(struct sb_reader *r, uint32_t index, bool *out_used)
 	bool whole = left >= r->head.chunk_bytes;
 	int err = 0;
 
-	if (sb_read_at(r->fd, &h, sizeof h, offset) == sizeof h && (whole || h.generation))
+	if (read_own(r, &h, sizeof h, offset) == sizeof h && (whole || h.generation))
 		err = take_header(r, index, &h, offset);
 	/* A file grows by more than chunks: a rest that nobody uses yet is no loss. */
 	if (!whole && (h.generation || index < r->head.chunk_count))
@@ -339,12 +349,12 @@ static int take_chunk(struct sb_reader *r, uint32_t index, bool *out_used)
 /* The first chunk from `index` on that is not all hole in the file; count: none. */
 static uint64_t next_data(const struct sb_reader *r, uint64_t index, uint64_t count)
 {
-	off_t at = lseek(r->fd, (off_t)chunk_offset(r, index), SEEK_DATA);
+	off_t at = lseek(r->fd, (off_t)(r->base + chunk_offset(r, index)), SEEK_DATA);
 	uint64_t next;
 
 	if (at < 0)
 		return errno == ENXIO ? count : index;
-	next = ((uint64_t)at - r->head.header_bytes) / r->head.chunk_bytes;
+	next = ((uint64_t)at - r->base - r->head.header_bytes) / r->head.chunk_bytes;
 	return next < count ? next : count;
 }
 
@@ -382,12 +392,15 @@ static int open_file(struct sb_reader *r, enum sb_infile_from from)
 
 	if (!err && fstat(r->fd, &st))
 		err = sb_fail_errno("cannot read '%s'", r->path);
-	if (!err)
+	if (!err && !r->base)
 		r->file_bytes = (uint64_t)st.st_size;
+	else if (!err && r->base + r->file_bytes > (uint64_t)st.st_size)
+		err = sb_fail(STROBE_EFORMAT, "'%s' has become shorter while it was read", r->path);
 	return err;
 }
 
-int sb_reader_open_from(const char *path, enum sb_infile_from from, struct sb_reader **out_reader)
+static int open_reader(const char *path, enum sb_infile_from from, uint64_t base, uint64_t bytes,
+	struct sb_reader **out_reader)
 {
 	struct sb_reader *r = calloc(1, sizeof *r);
 	int err;
@@ -397,6 +410,8 @@ int sb_reader_open_from(const char *path, enum sb_infile_from from, struct sb_re
 		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", path);
 	}
 	r->fd = -1;
+	r->base = base;
+	r->file_bytes = bytes;
 	err = open_file(r, from);
 	if (!err)
 		err = read_header(r);
@@ -414,6 +429,16 @@ int sb_reader_open_from(const char *path, enum sb_infile_from from, struct sb_re
 		r->last_ticks = r->head.start_ticks;
 	*out_reader = r;
 	return 0;
+}
+
+int sb_reader_open_from(const char *path, enum sb_infile_from from, struct sb_reader **out_reader)
+{
+	return open_reader(path, from, 0, 0, out_reader);
+}
+
+int sb_reader_open_part(const char *path, uint64_t offset, uint64_t bytes, struct sb_reader **out_reader)
+{
+	return open_reader(path, SB_INFILE_LISTED, offset, bytes, out_reader);
 }
 
 int sb_reader_open(const char *path, struct sb_reader **out_reader)
@@ -442,8 +467,8 @@ static bool still_there(struct sb_reader *r, const struct sb_chunk *chunk)
 
 	if (!r->live || r->packed)
 		return true;
-	return sb_read_at(sb_reader_fd(r), &generation, sizeof generation,
-		       sb_reader_chunk_offset(r, chunk)) == sizeof generation &&
+	return read_own(r, &generation, sizeof generation, sb_reader_chunk_offset(r, chunk)) ==
+		       sizeof generation &&
 	       generation == chunk->generation;
 }
 
@@ -453,7 +478,7 @@ const uint64_t *sb_reader_chunk(
 	const struct sb_chunk_header *h = (const struct sb_chunk_header *)buf;
 	uint64_t offset = sb_reader_chunk_offset(r, chunk);
 	size_t have = r->packed ? sb_packed_chunk(r->packing, chunk->index, buf)
-				: sb_read_at(sb_reader_fd(r), buf, r->head.chunk_bytes, offset);
+				: read_own(r, buf, r->head.chunk_bytes, offset);
 
 	if (have < SB_CHUNK_HEADER_BYTES) {
 		sb_reader_damage(

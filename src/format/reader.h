@@ -61,6 +61,7 @@ struct sb_reader {
 	int fd; /* -1: closed for now, see reader_files.h */
 	struct sb_reader_files *files;
 	uint64_t device, inode;
+	uint64_t base; /* where the recording begins in its file; 0 but in a gathered one */
 	uint32_t chunk_room;
 	struct sb_packed *packing;
 };
@@ -68,6 +69,8 @@ struct sb_reader {
 /* Refuses what is not a regular file, at once. */
 int sb_reader_open(const char *path, struct sb_reader **out_reader);
 int sb_reader_open_from(const char *path, enum sb_infile_from from, struct sb_reader **out_reader);
+/* A part of a gathered file: see gathered.h. */
+int sb_reader_open_part(const char *path, uint64_t offset, uint64_t bytes, struct sb_reader **out_reader);
 void sb_reader_close(struct sb_reader *r); /* takes NULL */
 
 /* Copies a chunk into buf, which holds chunk_bytes, and points at its words.

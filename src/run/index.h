@@ -13,7 +13,7 @@ struct sb_run_index {
 	struct sb_reader_files files;
 	struct sb_strings names; /* "text\0code": numbers are run name ids */
 	struct sb_strings texts; /* keys, values, track names */
-	uint32_t name_room, track_room, meta_room, schema_room;
+	uint32_t process_room, name_room, track_room, meta_room, schema_room;
 	struct sb_map tracks; /* process, tid or task -> index of run->tracks */
 	struct sb_map schemas; /* process, schema -> index of run->schemas */
 	/* paths */

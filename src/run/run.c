@@ -3,6 +3,7 @@
 
 #include "run/index.h"
 #include "base/error.h"
+#include "format/gathered.h"
 #include "format/run_keys.h"
 
 #include <limits.h>
@@ -209,14 +210,16 @@ static bool same_recording(const struct sb_file_header *a, const struct sb_file_
 	       a->start_real_ns == b->start_real_ns && !memcmp(a->session_uuid, b->session_uuid, 16);
 }
 
-/* A packed copy beside its recording is the same recording, not a second one. */
+/* A packed copy beside its recording is the same recording, not a second one; nor is one
+ * that was gathered and not yet removed. */
 static bool drop_copy(struct sb_run *run, struct sb_reader *reader)
 {
 	for (uint32_t i = 0; i < run->process_count; i++) {
 		struct sb_reader **known = &run->processes[i].reader;
 		struct sb_reader *other = *known;
 
-		if (!same_recording(&reader->head, &other->head) || reader->packed == other->packed)
+		if (!same_recording(&reader->head, &other->head) ||
+			(reader->packed == other->packed && !reader->base && !other->base))
 			continue;
 		if (other->packed)
 			*known = reader;
@@ -226,31 +229,72 @@ static bool drop_copy(struct sb_run *run, struct sb_reader *reader)
 	return false;
 }
 
+static int add_reader(struct sb_run *run, struct sb_reader *reader)
+{
+	struct sb_run_process *more;
+
+	if (drop_copy(run, reader))
+		return 0;
+	more = sb_run_grow(run->processes, &run->index->process_room, run->process_count, sizeof *more);
+	if (!more) {
+		sb_reader_close(reader);
+		return sb_fail(STROBE_ENOMEM, "no memory to open '%s'", run->path);
+	}
+	run->processes = more;
+	more = &run->processes[run->process_count++];
+	memset(more, 0, sizeof *more);
+	sb_reader_files_add(&run->index->files, reader);
+	more->reader = reader;
+	more->pid = reader->head.pid;
+	more->ppid = reader->head.ppid;
+	return 0;
+}
+
+/* The many small recordings of a gathered file. */
+static int open_parts(struct sb_run *run, const char *path)
+{
+	struct sb_gathered_part *parts = NULL;
+	struct sb_reader *reader;
+	size_t count = 0;
+	int err = sb_gathered_list(path, &parts, &count);
+
+	if (err && count)
+		sb_run_warn(run, "left out: %s", sb_error_message());
+	for (size_t i = 0; i < count; i++) {
+		err = sb_reader_open_part(path, parts[i].offset, parts[i].bytes, &reader);
+		if (!err)
+			err = add_reader(run, reader);
+		if (err == STROBE_ENOMEM)
+			break;
+		if (err)
+			sb_run_warn(run, "left out: %s", sb_error_message());
+	}
+	free(parts);
+	return err == STROBE_ENOMEM || !count ? err : 0;
+}
+
+static int open_path(struct sb_run *run, const char *path, bool listed)
+{
+	struct sb_reader *reader;
+	int err;
+
+	if (sb_gathered_is(path))
+		return open_parts(run, path);
+	err = sb_reader_open_from(path, listed ? SB_INFILE_LISTED : SB_INFILE_NAMED, &reader);
+	return err ? err : add_reader(run, reader);
+}
+
 static int open_readers(struct sb_run *run)
 {
 	const struct sb_recordings *files = &run->index->recordings;
 	int err = 0;
 
-	run->processes = calloc(files->count, sizeof *run->processes);
-	if (!run->processes)
-		return sb_fail(STROBE_ENOMEM, "no memory to open '%s'", run->path);
 	for (size_t i = 0; i < files->count; i++) {
-		struct sb_run_process *p = &run->processes[run->process_count];
-
-		err = sb_reader_open_from(
-			files->paths[i], files->listed ? SB_INFILE_LISTED : SB_INFILE_NAMED, &p->reader);
-		if (err && files->count == 1)
+		err = open_path(run, files->paths[i], files->listed);
+		if (err && (files->count == 1 || err == STROBE_ENOMEM))
 			return err;
-		if (err) {
+		if (err)
 			sb_run_warn(run, "left out: %s", sb_error_message());
-			continue;
-		}
-		if (drop_copy(run, p->reader))
-			continue;
-		sb_reader_files_add(&run->index->files, p->reader);
-		p->pid = p->reader->head.pid;
-		p->ppid = p->reader->head.ppid;
-		run->process_count++;
 	}
 	if (!run->process_count)
 		return err;

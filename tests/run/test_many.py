@@ -36,3 +36,47 @@ def test_many_short_workers_of_a_program_that_records_itself(strobe):
     done = strobe("report", "--format", "json", preexec_fn=very_few)
     assert done.returncode == 0, done.stderr
     assert stage(json.loads(done.stdout), "job")["count"] == 200
+
+
+def test_many_short_workers_leave_few_files(strobe):
+    done = strobe.run("-q", "--", str(BUILD / "tests" / "manyfork"), "300")
+    assert done.returncode == 0, done.stderr
+    run = strobe.last()
+    assert {f.name for f in run.glob("*.strobe")} >= {"run.strobe", "run.workers.strobe"}
+    assert len(list(run.glob("*.strobe"))) == 3  # the tool's, the command's, all workers'
+    again = json.loads(strobe("report", "--format", "json").stdout)
+    assert stage(again, "job")["count"] == 300
+    assert stage(again, "parent")["count"] == 1
+
+    (run / "run.workers.copy.strobe").write_bytes((run / "run.workers.strobe").read_bytes())
+    again = json.loads(strobe("report", "--format", "json").stdout)
+    assert stage(again, "job")["count"] == 300, "gathered and not yet removed is one recording"
+    (run / "run.workers.copy.strobe").unlink()
+
+    done = strobe("export", "--to", "packed", "-o", "packed")
+    assert done.returncode == 0, done.stderr
+    assert stage(json.loads(strobe("report", "packed", "--format", "json").stdout), "job")["count"] == 300
+
+
+def test_a_gathered_file_that_is_cut_gives_what_it_has(strobe):
+    strobe.run("-q", "--", str(BUILD / "tests" / "manyfork"), "100")
+    gathered = strobe.last() / "run.workers.strobe"
+    whole = gathered.read_bytes()
+    for size in (0, 10, 5000, len(whole) // 2, len(whole) - 1):
+        gathered.write_bytes(whole[:size])
+        done = strobe("report", "--format", "json")
+        assert done.returncode == 0, done.stderr
+        report = json.loads(done.stdout)
+        assert stage(report, "parent")["count"] == 1
+        jobs = [s["count"] for s in report["stage_analysis"]["stages"] if s["name"] == "job"]
+        assert jobs == [] if size <= 5000 else 0 < jobs[0] < 100
+
+
+def test_workers_beyond_the_budget_are_dropped_and_said(strobe):
+    done = strobe.run("-q", "--max-trace-bytes", "2MiB", "--", str(BUILD / "tests" / "manyfork"), "400")
+    assert done.returncode == 0, done.stderr
+    report = json.loads((strobe.last() / "profiling_report.json").read_text())
+    count = stage(report, "job")["count"]
+    said = [m for m in report["not_recorded"] if m["what"] == "recordings of %d processes" % (400 - count)]
+    assert 0 < count < 400 and said
+    assert (strobe.last() / "run.workers.strobe").stat().st_size < 3 << 20

@@ -1,0 +1,142 @@
+/* Gathering the recordings of short-lived processes. */
+#include "run_gather.h"
+
+#include "format/gathered.h"
+#include "format/reader.h"
+#include "record/lane.h"
+#include "run/run.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define GATHERED_FILE "run.workers.strobe"
+enum { FEW = 32, MANY = 4096, SMALL_BYTES = 256 * 1024 };
+
+/* "run.4711.strobe", "run.4711.1.strobe" */
+static bool is_name_of_process(const char *name)
+{
+	size_t size = strlen(name);
+
+	return size > 11 && size < 64 && !strncmp(name, "run.", 4) && isdigit((unsigned char)name[4]) &&
+	       !strcmp(name + size - 7, ".strobe");
+}
+
+/* A small recording of a process that has ended: its descriptor, or -1. */
+static int open_finished(const struct run_gather *g, int folder, const char *name)
+{
+	struct sb_file_header head;
+	struct stat st;
+	int fd = sb_folder_read(folder, name);
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && st.st_size <= SMALL_BYTES &&
+		sb_read_at(fd, &head, sizeof head, 0) == sizeof head &&
+		!memcmp(head.magic, SB_MAGIC, sizeof head.magic) && (pid_t)head.pid != g->command &&
+		!sb_run_is_running(&head))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+struct found {
+	char names[MANY][64];
+	unsigned count;
+};
+
+/* A bounded number at a time: the rest is found the next time. */
+static void find(const struct run_gather *g, int folder, struct found *out)
+{
+	int again = dup(folder);
+	DIR *d = again < 0 ? NULL : fdopendir(again);
+	struct dirent *entry;
+
+	out->count = 0;
+	while (d && out->count < MANY && (entry = readdir(d))) {
+		int fd = is_name_of_process(entry->d_name) ? open_finished(g, folder, entry->d_name) : -1;
+
+		if (fd < 0)
+			continue;
+		close(fd);
+		snprintf(out->names[out->count++], sizeof out->names[0], "%s", entry->d_name);
+	}
+	if (d)
+		closedir(d);
+	else if (again >= 0)
+		close(again);
+}
+
+static bool begin(struct run_gather *g, int folder)
+{
+	int fd;
+
+	if (g->fd > 0)
+		return true;
+	fd = sb_folder_create(folder, GATHERED_FILE, 0600);
+	if (fd < 0)
+		return false;
+	if (!sb_gathered_begin(fd)) {
+		unlinkat(folder, GATHERED_FILE, 0);
+		close(fd);
+		return false;
+	}
+	g->fd = fd;
+	return true;
+}
+
+static void gather(struct run_gather *g, int folder, const char *name)
+{
+	int fd = open_finished(g, folder, name);
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (g->bytes >= g->most_bytes)
+		g->dropped_count++;
+	else if (!sb_gathered_add(g->fd, fd))
+		name = NULL; /* a full disk, or no recording: it stays */
+	if (name)
+		unlinkat(folder, name, 0);
+	close(fd);
+	if (!fstat(g->fd, &st))
+		g->bytes = (uint64_t)st.st_size;
+}
+
+void run_gather_finished(struct run_gather *g)
+{
+	int folder = sb_folder_reopen(g->folder, g->folder_id);
+	struct found *found = folder < 0 ? NULL : malloc(sizeof *found);
+
+	for (int round = 0; found && round < 256; round++) {
+		find(g, folder, found);
+		if (!found->count || (g->fd <= 0 && found->count < FEW) || !begin(g, folder))
+			break;
+		for (unsigned i = 0; i < found->count; i++)
+			gather(g, folder, found->names[i]);
+		if (found->count < MANY)
+			break;
+	}
+	free(found);
+	if (folder >= 0)
+		close(folder);
+}
+
+void run_gather_end(struct run_gather *g)
+{
+	char what[64];
+
+	run_gather_finished(g);
+	if (g->fd > 0)
+		close(g->fd);
+	g->fd = 0;
+	if (!g->dropped_count)
+		return;
+	snprintf(what, sizeof what, "recordings of %u processes", g->dropped_count);
+	sb_keep_missing(what, "short-lived processes filled the run's budget (max_trace_bytes)",
+		"raise max_trace_bytes, or record fewer processes");
+}

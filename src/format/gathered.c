@@ -1,0 +1,184 @@
+/* Small recordings, one behind the other. */
+#include "format/gathered.h"
+
+#include "base/error.h"
+#include "base/infile.h"
+#include "format/reader.h"
+#include "format/wire.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BLOCK = 4096, CHUNKS_MAX = 4096, VERSION = 1 };
+
+struct head {
+	char magic[8];
+	uint32_t version, reserved;
+	uint64_t end; /* what lies behind is not there yet: written last */
+};
+
+static bool write_at(int fd, const void *from, size_t size, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = pwrite(fd, (const char *)from + done, size - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}
+
+bool sb_gathered_begin(int fd)
+{
+	struct head h = { SB_GATHERED_MAGIC, VERSION, 0, BLOCK };
+
+	return !ftruncate(fd, BLOCK) && write_at(fd, &h, sizeof h, 0);
+}
+
+static bool read_head(int fd, struct head *out)
+{
+	return sb_read_at(fd, out, sizeof *out, 0) == sizeof *out &&
+	       !memcmp(out->magic, SB_GATHERED_MAGIC, sizeof out->magic) && out->version == VERSION &&
+	       out->end >= BLOCK;
+}
+
+static bool header_makes_sense(const struct sb_file_header *h)
+{
+	return !memcmp(h->magic, SB_MAGIC, sizeof h->magic) && h->header_bytes >= sizeof *h &&
+	       h->header_bytes <= (1u << 20) && h->chunk_bytes >= 512 && h->chunk_bytes <= (1u << 20) &&
+	       h->chunk_count <= CHUNKS_MAX;
+}
+
+static uint64_t bytes_of(const struct sb_file_header *h)
+{
+	return h->header_bytes + (uint64_t)h->chunk_count * h->chunk_bytes;
+}
+
+/* ---- adding ------------------------------------------------------------------- */
+
+/* A process that was killed has left a count that is too low, and room it never used. */
+static uint32_t chunks_used(int fd, const struct sb_file_header *h)
+{
+	uint32_t used = 0, generation;
+
+	for (uint32_t i = 0; i < CHUNKS_MAX; i++) {
+		uint64_t offset = h->header_bytes + (uint64_t)i * h->chunk_bytes;
+
+		if (sb_read_at(fd, &generation, sizeof generation, offset) < sizeof generation)
+			break;
+		if (generation)
+			used = i + 1;
+	}
+	return used;
+}
+
+static bool is_zero(const char *block, size_t size)
+{
+	return !block[0] && !memcmp(block, block + 1, size - 1);
+}
+
+static bool copy_blocks(int to, uint64_t at, int from, uint64_t offset, uint64_t end)
+{
+	char block[BLOCK];
+
+	while (offset < end) {
+		size_t size = end - offset < BLOCK ? (size_t)(end - offset) : BLOCK;
+
+		memset(block, 0, sizeof block);
+		sb_read_at(from, block, size, offset);
+		if (!is_zero(block, size) && !write_at(to, block, size, at + offset))
+			return false;
+		offset += size;
+	}
+	return true;
+}
+
+bool sb_gathered_add(int fd, int recording)
+{
+	struct sb_file_header h;
+	struct head head;
+	uint64_t end;
+
+	if (!read_head(fd, &head) || sb_read_at(recording, &h, sizeof h, 0) != sizeof h)
+		return false;
+	h.chunk_count = 0;
+	if (!header_makes_sense(&h))
+		return false;
+	h.chunk_count = chunks_used(recording, &h);
+	end = head.end + bytes_of(&h);
+	if (ftruncate(fd, (off_t)head.end) || ftruncate(fd, (off_t)end) || /* whatever was begun is gone */
+		!write_at(fd, &h, sizeof h, head.end) ||
+		!copy_blocks(fd, head.end, recording, h.header_bytes, bytes_of(&h)))
+		return false;
+	head.end = end;
+	return write_at(fd, &head, sizeof head, 0);
+}
+
+/* ---- reading ------------------------------------------------------------------- */
+
+bool sb_gathered_is(const char *path)
+{
+	char magic[8] = "";
+	size_t have;
+	int fd;
+
+	if (sb_infile_open(path, SB_INFILE_LISTED, &fd))
+		return false;
+	have = sb_read_at(fd, magic, sizeof magic, 0);
+	close(fd);
+	return have == sizeof magic && !memcmp(magic, SB_GATHERED_MAGIC, sizeof magic);
+}
+
+static int list_parts(int fd, const char *path, struct sb_gathered_part **parts, size_t *count)
+{
+	struct head head;
+	struct stat st;
+	size_t room = 0;
+
+	if (!read_head(fd, &head) || fstat(fd, &st))
+		return sb_fail(STROBE_EFORMAT, "'%s' is damaged: its first %d bytes make no sense", path,
+			(int)sizeof head);
+	for (uint64_t offset = BLOCK; offset < head.end;) {
+		struct sb_file_header h;
+		struct sb_gathered_part *more;
+
+		if (sb_read_at(fd, &h, sizeof h, offset) != sizeof h || !header_makes_sense(&h) ||
+			offset + bytes_of(&h) > (uint64_t)st.st_size)
+			return sb_fail(STROBE_EFORMAT,
+				"the recordings of '%s' from byte %llu on: it is cut off or damaged there",
+				path, (unsigned long long)offset);
+		if (*count == room) {
+			room = room ? room * 2 : 64;
+			more = realloc(*parts, room * sizeof *more);
+			if (!more)
+				return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", path);
+			*parts = more;
+		}
+		(*parts)[(*count)++] = (struct sb_gathered_part){ offset, bytes_of(&h) };
+		offset += bytes_of(&h);
+	}
+	return 0;
+}
+
+int sb_gathered_list(const char *path, struct sb_gathered_part **out_parts, size_t *out_count)
+{
+	struct sb_gathered_part *parts = NULL;
+	size_t count = 0;
+	int fd, err = sb_infile_open(path, SB_INFILE_LISTED, &fd);
+
+	if (err)
+		return err;
+	err = list_parts(fd, path, &parts, &count);
+	close(fd);
+	*out_parts = parts;
+	*out_count = count;
+	return err;
+}
