@@ -8,6 +8,8 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,19 @@ static bool is_name_of_process(const char *name)
 	       !strcmp(name + size - 7, ".strobe");
 }
 
+/* Nobody has it open for writing, nor mapped, in any container: the kernel gives a lease
+ * on such a file only. Where a filesystem has no leases, files stay as they are. */
+static bool is_written_by_nobody(int fd)
+{
+	void (*before)(int) = signal(SIGIO, SIG_IGN); /* sent to the holder when somebody opens the file */
+	bool leased = !fcntl(fd, F_SETLEASE, F_RDLCK);
+
+	if (leased)
+		fcntl(fd, F_SETLEASE, F_UNLCK);
+	signal(SIGIO, before);
+	return leased;
+}
+
 /* A small recording of a process that has ended: its descriptor, or -1. */
 static int open_finished(const struct run_gather *g, int folder, const char *name)
 {
@@ -38,7 +53,7 @@ static int open_finished(const struct run_gather *g, int folder, const char *nam
 	if (!fstat(fd, &st) && st.st_size <= SMALL_BYTES &&
 		sb_read_at(fd, &head, sizeof head, 0) == sizeof head &&
 		!memcmp(head.magic, SB_MAGIC, sizeof head.magic) && (pid_t)head.pid != g->command &&
-		!sb_run_is_running(&head))
+		!sb_run_is_running(&head) && is_written_by_nobody(fd))
 		return fd;
 	close(fd);
 	return -1;

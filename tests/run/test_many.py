@@ -1,8 +1,9 @@
 """Runs of very many processes: small files, few descriptors, a whole report."""
 import json
 import resource
+import subprocess
 
-from conftest import BUILD, LIMIT_S
+from conftest import BUILD, LIMIT_S, PYTHON
 
 WORKERS = 1500
 
@@ -25,7 +26,7 @@ def test_many_short_workers_give_a_whole_report(strobe):
 
 
 def test_many_short_workers_of_a_program_that_records_itself(strobe):
-    import subprocess
+
     done = subprocess.run([str(BUILD / "tests" / "manyfork"), "200"], cwd=strobe.folder, env=strobe.environment,
                           capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 0, done.stderr
@@ -80,3 +81,27 @@ def test_workers_beyond_the_budget_are_dropped_and_said(strobe):
     said = [m for m in report["not_recorded"] if m["what"] == "recordings of %d processes" % (400 - count)]
     assert 0 < count < 400 and said
     assert (strobe.last() / "run.workers.strobe").stat().st_size < 3 << 20
+
+
+def test_a_file_that_is_still_mapped_is_not_gathered(strobe):
+    """As of a process in a container, whose pid means another one out here."""
+    script = strobe.script(
+        "import mmap, os, subprocess, sys, time\n"
+        "subprocess.run([sys.argv[1], '40'], check=True)\n"
+        "folder = os.environ['STROBE_RUN_DIR']\n"
+        "names = sorted(n for n in os.listdir(folder) if n.startswith('run.') and n[4].isdigit())\n"
+        "with open(os.path.join(folder, names[0]), 'r+b') as file:\n"
+        "    kept = mmap.mmap(file.fileno(), 0)\n"
+        "if os.fork():\n"
+        "    print(names[0], flush=True)\n"
+        "    os._exit(0)\n"
+        "os.close(1)\n"
+        "sys.stdin.read()\n")
+    strobe.environment["STROBE_HOOK"] = "0"
+    tool = strobe.start("run", "-q", "--", PYTHON, script, str(BUILD / "tests" / "manyfork"), stdin=-1, stdout=-1)
+    name = tool.stdout.readline().decode().strip()
+    assert tool.wait(LIMIT_S) == 0  # the mapping is held until standard input ends
+    kept = (strobe.last() / name).exists()
+    gathered = (strobe.last() / "run.workers.strobe").exists()
+    tool.stdin.close()
+    assert kept and gathered
