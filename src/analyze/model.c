@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MISSING_MAX 256u
+
 struct sb_model_block {
 	struct sb_model_block *next;
 	size_t used, size;
@@ -63,6 +65,8 @@ void sb_model_missing(struct sb_model *model, const char *what, const char *why,
 	struct sb_missing_section *m = &model->missing;
 	struct sb_missing *more;
 
+	if (m->count >= MISSING_MAX)
+		return;
 	for (size_t i = 0; i < m->count; i++)
 		if (!strcmp(m->all[i].what, what))
 			return;

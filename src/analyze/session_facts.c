@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#define PAIRS_MAX 1024u /* a key more would be compared with all of them */
+
 struct children {
 	struct sb_run *run;
 	struct sb_model *model;
@@ -39,6 +41,8 @@ static struct sb_pair *pairs_of(
 			continue;
 		while (k < *out_count && strcmp(all[k].key, a->key))
 			k++;
+		if (k == PAIRS_MAX)
+			continue;
 		*out_count += k == *out_count;
 		all[k] = pair_of(m, a);
 	}

@@ -477,6 +477,16 @@ SB_JSONIN_INLINE char skip_space(struct sb_jsonin *p)
 	}
 }
 
+/* A byte order mark, which editors of another system put before everything. */
+static char skip_mark(struct sb_jsonin *p)
+{
+	look_ahead(p, 3);
+	if (!offset_of(p, p->position) && p->end - p->position >= 3 &&
+		!memcmp(p->position, "\xef\xbb\xbf", 3))
+		p->position += 3;
+	return skip_space(p);
+}
+
 SB_JSONIN_INLINE enum sb_jsonin_token read_value(struct sb_jsonin *p, char c)
 {
 	switch (c) {
@@ -574,7 +584,7 @@ SB_JSONIN_INLINE enum sb_jsonin_token next(struct sb_jsonin *p)
 		if (c == ']')
 			return close_container(p, false);
 		return read_value(p, c);
-	default: return read_value(p, c);
+	default: return read_value(p, (unsigned char)c == 0xef ? skip_mark(p) : c);
 	}
 }
 

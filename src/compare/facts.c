@@ -70,8 +70,9 @@ int sb_facts_add_pair(struct sb_facts *f, enum sb_fact_scope scope, const char *
 int sb_facts_key_stages(struct sb_facts *f)
 {
 	struct sb_buf key = { 0 };
+	bool failed = false;
 
-	for (size_t i = 0; i < f->stage_count; i++) {
+	for (size_t i = 0; i < f->stage_count && !failed; i++) {
 		struct sb_fact_stage *s = &f->stages[i];
 
 		sb_buf_clear(&key);
@@ -82,11 +83,10 @@ int sb_facts_key_stages(struct sb_facts *f)
 		else
 			sb_buf_puts(&key, s->name);
 		s->key = sb_facts_text(f, sb_buf_text(&key));
+		failed = key.failed || !s->key;
 	}
-	if (key.failed)
-		sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
 	sb_buf_done(&key);
-	return key.failed ? STROBE_ENOMEM : 0;
+	return failed ? sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label) : 0;
 }
 
 /* ---- from the model ----------------------------------------------------- */

@@ -5,36 +5,75 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ANSWER_BYTES_MAX (256u << 20)
+#define SLOWEST_BYTES_PER_S 65536.0
 
 static int no_answer(const struct sb_http_request *r, const char *what)
 {
 	return sb_fail(STROBE_EIO, "%s:%s: %s: %s", r->host, r->port, what, strerror(errno));
 }
 
-static int connect_to(const struct sb_http_request *r, double timeout_s, int *out_fd)
+/* ---- waiting, up to a time ---- */
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* 0 once the socket can be read or written; -1, with errno, at the deadline. */
+static int wait_for(int fd, short events, double deadline_s)
+{
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = events };
+		double left_s = deadline_s - now_s();
+		int ready = left_s > 0 ? poll(&p, 1, (int)(left_s * 1e3) + 1) : 0;
+
+		if (ready > 0)
+			return 0;
+		if (ready < 0 && errno != EINTR)
+			return -1;
+		if (left_s <= 0) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
+	}
+}
+
+static int connect_within(int fd, const struct addrinfo *a, double deadline_s)
+{
+	int failed = 0;
+	socklen_t size = sizeof failed;
+
+	if (!connect(fd, a->ai_addr, a->ai_addrlen))
+		return 0;
+	if (errno != EINPROGRESS || wait_for(fd, POLLOUT, deadline_s) ||
+		getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &size))
+		return -1;
+	errno = failed;
+	return failed ? -1 : 0;
+}
+
+static int connect_to(const struct sb_http_request *r, double deadline_s, int *out_fd)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
-	struct timeval t = { (time_t)timeout_s,
-		(suseconds_t)((timeout_s - (double)(time_t)timeout_s) * 1e6) };
 	int failed = getaddrinfo(r->host, r->port, &hints, &list), fd = -1;
 
 	if (failed)
 		return sb_fail(STROBE_EIO, "%s:%s: %s", r->host, r->port, gai_strerror(failed));
 	for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
-		fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
-		if (fd < 0)
-			continue;
-		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
-		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
-		if (connect(fd, a->ai_addr, a->ai_addrlen)) {
+		fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
+		if (fd >= 0 && connect_within(fd, a, deadline_s)) {
 			int error = errno;
 
 			close(fd);
@@ -49,22 +88,31 @@ static int connect_to(const struct sb_http_request *r, double timeout_s, int *ou
 	return 0;
 }
 
-static int send_all(int fd, const char *bytes, size_t size)
+/* Bytes that move give time for more: only who stands still, or drips, is given up. */
+static void move_deadline(double *deadline_s, ssize_t bytes)
+{
+	*deadline_s += (double)bytes / SLOWEST_BYTES_PER_S;
+}
+
+static int send_all(int fd, const char *bytes, size_t size, double *deadline_s)
 {
 	while (size) {
 		ssize_t n = send(fd, bytes, size, MSG_NOSIGNAL);
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0 && errno == EAGAIN && !wait_for(fd, POLLOUT, *deadline_s))
+			continue;
 		if (n <= 0)
 			return -1;
+		move_deadline(deadline_s, n);
 		bytes += n;
 		size -= (size_t)n;
 	}
 	return 0;
 }
 
-static int receive_all(int fd, struct sb_buf *out)
+static int receive_all(int fd, struct sb_buf *out, double *deadline_s)
 {
 	for (;;) {
 		char *to = sb_buf_reserve(out, 65536);
@@ -72,10 +120,13 @@ static int receive_all(int fd, struct sb_buf *out)
 
 		if (n < 0 && to && errno == EINTR)
 			continue;
+		if (n < 0 && to && errno == EAGAIN && !wait_for(fd, POLLIN, *deadline_s))
+			continue;
 		if (n < 0 || out->size > ANSWER_BYTES_MAX)
 			return -1;
 		if (!n)
 			return 0;
+		move_deadline(deadline_s, n);
 		out->size += (size_t)n;
 		out->data[out->size] = 0;
 	}
@@ -101,13 +152,15 @@ static int take_answer(const struct sb_http_request *r, const struct sb_buf *ans
 int sb_http_post(const struct sb_http_request *r, double timeout_s, int *out_status, struct sb_buf *out_body)
 {
 	struct sb_buf head = { 0 }, answer = { 0 };
-	int fd = -1, err = connect_to(r, timeout_s, &fd);
+	double deadline_s = now_s() + timeout_s;
+	int fd = -1, err = connect_to(r, deadline_s, &fd);
 
 	sb_buf_printf(&head, "POST %s HTTP/1.0\r\nHost: %s:%s\r\nContent-Length: %zu\r\n%s\r\n", r->path,
 		r->host, r->port, r->body_size, r->headers);
-	if (!err && (send_all(fd, sb_buf_text(&head), head.size) || send_all(fd, r->body, r->body_size)))
+	if (!err && (send_all(fd, sb_buf_text(&head), head.size, &deadline_s) ||
+			    send_all(fd, r->body, r->body_size, &deadline_s)))
 		err = no_answer(r, "the connection broke while sending");
-	if (!err && receive_all(fd, &answer))
+	if (!err && receive_all(fd, &answer, &deadline_s))
 		err = no_answer(r, "the connection broke while waiting for the answer");
 	if (!err)
 		err = take_answer(r, &answer, out_status, out_body);

@@ -143,7 +143,7 @@ int sb_import_on_the_fly(const char *path, const struct sb_import_options *opts,
 
 static bool looks_like_json(const char *bytes, size_t size)
 {
-	size_t i = 0;
+	size_t i = size >= 3 && !memcmp(bytes, "\xef\xbb\xbf", 3) ? 3 : 0;
 
 	while (i < size && isspace((unsigned char)bytes[i]))
 		i++;

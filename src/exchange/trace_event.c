@@ -339,7 +339,12 @@ static int read_field(struct sb_jsonin *p, struct sb_trace *t, enum field field,
 		e->has_dur = true;
 		if (read_time(p, token, "dur", &e->dur_ns))
 			return p->err;
-		return e->dur_ns < 0 ? sb_jsonin_fail(p, "\"dur\" is negative") : 0;
+		if (e->dur_ns <
+			0) { /* clocks that were set back: a moment, not a reason to refuse the rest */
+			e->dur_ns = 0;
+			t->counts.backward++;
+		}
+		return 0;
 	case FIELD_ARGS: return read_args(p, t, token, e);
 	case FIELD_ID:
 	case FIELD_SCOPE: return read_id(p, token, e);

@@ -506,6 +506,7 @@ static void note_losses(struct sb_trace *t)
 		{ c->unmatched, "end without a begin left out", "ends without a begin left out" },
 		{ c->unended, "begin without an end closed at the trace's last time",
 			"begins without an end closed at the trace's last time" },
+		{ c->backward, "duration below zero taken as none", "durations below zero taken as none" },
 		{ c->orphan_gpu, "GPU record without a launch", "GPU records without a launch" },
 	};
 

@@ -12,7 +12,8 @@
 
 #define SCHEMA_VERSION 2
 #define SCHEME "clickhouse://"
-#define TIMEOUT_S 60
+#define TIMEOUT_S 60.0
+#define LEAST_S 1.0 /* for a try, whatever is left */
 #define CREDENTIALS_BYTES_MAX 4096
 
 /* Rows carry the version of the load they belong to; the row in `runs` comes
@@ -180,6 +181,14 @@ void sb_warehouse_quote(struct sb_buf *out, const char *text)
 	sb_buf_putc(out, '\'');
 }
 
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 static void nap(double seconds)
 {
 	struct timespec t = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
@@ -206,7 +215,7 @@ int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void
 {
 	struct sb_buf path = { 0 }, headers = { 0 }, answer = { 0 };
 	struct sb_http_request r = { w->host, w->port, NULL, NULL, body, size };
-	double waited = 0, pause = 0.1;
+	double until_s = now_s() + w->retry_s, pause_s = 0.1, left_s;
 	int status = 0, err;
 
 	sb_buf_puts(&path, "/?query=");
@@ -218,13 +227,17 @@ int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void
 	r.headers = sb_buf_text(&headers);
 	for (;;) {
 		sb_buf_clear(&answer);
-		err = sb_http_post(&r, TIMEOUT_S, &status, &answer);
+		left_s = until_s - now_s(); /* the tries count, not only the naps between them */
+		err = sb_http_post(&r,
+			left_s < LEAST_S     ? LEAST_S
+			: left_s < TIMEOUT_S ? left_s
+					     : TIMEOUT_S,
+			&status, &answer);
 		/* away, or starting up and shutting down: worth another try */
-		if ((!err && status != 502 && status != 503) || waited >= w->retry_s)
+		if ((!err && status != 502 && status != 503) || now_s() + pause_s >= until_s)
 			break;
-		nap(pause);
-		waited += pause;
-		pause = pause < 2 ? pause * 2 : 2;
+		nap(pause_s);
+		pause_s = pause_s < 2 ? pause_s * 2 : 2;
 		if (retries)
 			++*retries;
 	}

@@ -15,7 +15,7 @@ struct sb_warehouse {
 	char cluster[64]; /* "" : one server */
 	char user[128];
 	char password[256];
-	double retry_s; /* how long a server may be away */
+	double retry_s; /* how long a server may be away or silent, tries included */
 };
 
 /* Is it ours to open? */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SEARCH_MAX (1ull << 28)
 #define SANE_NS ((int64_t)400 * 86400 * 1000000000)
 
 /* The words of one writer, in order. */
@@ -558,7 +559,8 @@ int sb_run_visit(struct sb_run *run, const struct sb_visitor *visitors, size_t c
 		.visitors = visitors,
 		.visitor_count = count,
 		.cut = run->is_cut,
-		.first_pass = !run->index->visits };
+		.first_pass = !run->index->visits,
+		.search_left = SEARCH_MAX };
 	int err = 0;
 
 	if (count > 31)

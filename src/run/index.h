@@ -16,6 +16,7 @@ struct sb_run_index {
 	uint32_t process_room, name_room, track_room, meta_room, schema_room;
 	struct sb_map tracks; /* process, tid or task -> index of run->tracks */
 	struct sb_map schemas; /* process, schema -> index of run->schemas */
+	struct sb_map metas; /* hash of scope and key -> the last such meta */
 	/* paths */
 	struct sb_path_entry {
 		struct sb_path path;
@@ -64,5 +65,7 @@ static inline int64_t sb_process_duration_ns(const struct sb_run_process *p, uin
 {
 	return (int64_t)((unsigned __int128)ticks * p->scale >> 40);
 }
+
+uint64_t sb_run_meta_hash(enum sb_meta_scope scope, const char *key);
 
 #endif

@@ -49,6 +49,7 @@ struct sb_engine {
 	uint32_t *name_mask; /* per run name; bit 31: asked already */
 	uint32_t name_room;
 	bool cut, first_pass, no_memory;
+	uint64_t search_left; /* frames that ends with a name may still look at, beyond the nearest */
 	uint32_t process;
 	struct sb_run_process *p;
 	struct sb_stack **stacks; /* by track */

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#define DEPTH_MAX 1024u /* what is deeper counts as recursion of what is around it */
+
 static bool ensure_root(struct sb_run_index *x)
 {
 	if (x->path_count)
@@ -27,7 +29,8 @@ static uint32_t ancestor_named(const struct sb_run_index *x, uint32_t path, uint
 
 static uint32_t path_new(struct sb_run_index *x, uint32_t parent, uint32_t name)
 {
-	uint32_t ancestor = ancestor_named(x, parent, name);
+	bool too_deep = parent && x->paths[parent].path.depth + 1 >= DEPTH_MAX;
+	uint32_t ancestor = too_deep ? parent : ancestor_named(x, parent, name);
 	uint32_t path;
 
 	if (ancestor)

@@ -359,6 +359,7 @@ void sb_run_close(struct sb_run *run)
 		sb_strings_done(&run->index->texts);
 		sb_map_done(&run->index->tracks);
 		sb_map_done(&run->index->schemas);
+		sb_map_done(&run->index->metas);
 		sb_map_done(&run->index->children);
 		sb_vec_done(&run->index->writers);
 		free(run->index->paths);
@@ -383,8 +384,23 @@ int64_t sb_run_time_ns(const struct sb_run *run, uint32_t process, uint64_t tick
 const struct sb_run_meta *sb_run_meta_find(
 	const struct sb_run *run, enum sb_meta_scope scope, const char *key)
 {
-	for (uint32_t i = run->meta_count; i-- > 0;)
+	uint32_t known;
+
+	if (!sb_map_get(&run->index->metas, sb_run_meta_hash(scope, key), &known))
+		return NULL;
+	if (run->metas[known].scope == scope && !strcmp(run->metas[known].attr.key, key))
+		return &run->metas[known];
+	for (uint32_t i = run->meta_count; i-- > 0;) /* two keys of one hash */
 		if (run->metas[i].scope == scope && !strcmp(run->metas[i].attr.key, key))
 			return &run->metas[i];
 	return NULL;
+}
+
+uint64_t sb_run_meta_hash(enum sb_meta_scope scope, const char *key)
+{
+	uint64_t hash = 14695981039346656037u ^ scope;
+
+	for (; *key; key++)
+		hash = (hash ^ (unsigned char)*key) * 1099511628211u;
+	return hash;
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SCHEMAS_MAX 8192u
+
 static const char *const fixed_names[] = { "",
 #define TEXT_(sym, text) text,
 	SB_FIXED_NAMES(TEXT_)
@@ -44,7 +46,8 @@ static void scan_schema(struct scan *s, const struct sb_record *r)
 	struct sb_run_schema *more;
 	struct sb_run_schema schema = { .process = s->process, .id = (uint32_t)r->aux };
 
-	if (r->words < 3 || r->payload[2] > r->words - 3 || sb_run_schema_of(run, s->process, schema.id))
+	if (run->schema_count >= SCHEMAS_MAX || r->words < 3 || r->payload[2] > r->words - 3 ||
+		sb_run_schema_of(run, s->process, schema.id))
 		return;
 	schema.source = sb_run_text_of(run, s->process, (uint32_t)r->payload[0] & SB_ID_MAX);
 	schema.device = (int)r->payload[1] - 1;
@@ -90,6 +93,8 @@ static void scan_meta(struct scan *s, const struct sb_record *r)
 	if (!more)
 		return;
 	run->metas = more;
+	if (!sb_map_put(&run->index->metas, sb_run_meta_hash(meta.scope, meta.attr.key), run->meta_count))
+		return;
 	run->metas[run->meta_count++] = meta;
 	if (meta.scope == SB_META_RUN && !strcmp(meta.attr.key, SB_RUN_TOOL))
 		run->processes[s->process].tool = true;

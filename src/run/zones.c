@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NEAR_FRAMES 256u
+
 bool sb_engine_room(struct sb_engine *e, void *array, uint32_t *room, uint32_t count, size_t size)
 {
 	void **at = array;
@@ -221,13 +223,29 @@ static void close_top(struct sb_engine *e, struct sb_stack *s, int64_t t_ns, uin
 		claim_in_parent(e, s, s->depth, z.begin_ns, z.end_ns);
 }
 
+/* The innermost zone of a name, from 1; 0: none. A damaged file may have a million zones
+ * open and as many ends that match none of them: the search is bounded for the whole pass. */
+static uint32_t find_open(struct sb_engine *e, const struct sb_stack *s, uint32_t name)
+{
+	uint32_t match = s->depth, near = s->depth > NEAR_FRAMES ? s->depth - NEAR_FRAMES : 0;
+
+	while (match > near && s->frames[match - 1].name != name)
+		match--;
+	if (match > near || !near)
+		return match;
+	while (match && e->search_left && s->frames[match - 1].name != name) {
+		match--;
+		e->search_left--;
+	}
+	return e->search_left ? match : 0;
+}
+
 void sb_stack_end(struct sb_engine *e, struct sb_stack *s, uint32_t name, int64_t t_ns)
 {
 	uint32_t match = s->depth;
 
 	if (name)
-		while (match && s->frames[match - 1].name != name)
-			match--;
+		match = find_open(e, s, name);
 	if (!match) {
 		e->index->pass.unmatched_ends++;
 		return;

@@ -16,7 +16,9 @@
 
 #define APPLICATION_ID 0x53425248 /* "SBRH" */
 #define SCHEMA_VERSION 1
-#define BUSY_MS 15000
+#define PATIENT_MS 15000 /* somebody asked for the history */
+#define HASTY_MS 2000 /* a run is ending: its exit does not wait for others */
+#define NAP_MS 20
 
 static const char schema[] =
 	"CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL UNIQUE, name TEXT "
@@ -175,18 +177,28 @@ static int look(struct sb_history *h, bool *out_fresh)
 	return err;
 }
 
+/* Another process has it: one nap more, of all that this history may take together. */
+static int wait_a_little(void *self, int tries)
+{
+	const struct timespec nap = { 0, NAP_MS * 1000000 };
+	struct sb_history *h = self;
+
+	(void)tries;
+	if (!h->naps_left)
+		return 0;
+	h->naps_left--;
+	nanosleep(&nap, NULL);
+	return 1;
+}
+
 /* Changing the mode needs the file alone, and SQLite does not wait for that. */
 static int use_wal(struct sb_history *h)
 {
-	const struct timespec nap = { 0, 20000000 };
-	int err = 0;
+	int err;
 
-	for (int tries = 0; tries < BUSY_MS / 20; tries++) {
+	do {
 		err = execute(h, "PRAGMA journal_mode = WAL");
-		if (err != STROBE_EBUSY)
-			return err;
-		nanosleep(&nap, NULL);
-	}
+	} while (err == STROBE_EBUSY && wait_a_little(h, 0));
 	return err;
 }
 
@@ -195,7 +207,7 @@ static int prepare_file(struct sb_history *h)
 	bool fresh;
 	int err;
 
-	sqlite3_busy_timeout(h->db, BUSY_MS);
+	sqlite3_busy_handler(h->db, wait_a_little, h);
 	err = look(h, &fresh);
 	if (!err && fresh)
 		err = use_wal(h);
@@ -215,13 +227,14 @@ static void make_private(const char *path)
 		close(fd);
 }
 
-int sb_history_open(const char *path, struct sb_history **out_history)
+static int open_within(const char *path, unsigned wait_ms, struct sb_history **out_history)
 {
 	struct sb_history *h = calloc(1, sizeof *h);
 	int err = 0;
 
 	if (!h)
 		return sb_fail(STROBE_ENOMEM, "no memory for the history");
+	h->naps_left = wait_ms / NAP_MS;
 	if (path)
 		snprintf(h->path, sizeof h->path, "%s", path);
 	else if (!sb_history_path(h->path, sizeof h->path))
@@ -242,6 +255,11 @@ int sb_history_open(const char *path, struct sb_history **out_history)
 	}
 	*out_history = h;
 	return 0;
+}
+
+int sb_history_open(const char *path, struct sb_history **out_history)
+{
+	return open_within(path, PATIENT_MS, out_history);
 }
 
 void sb_history_close(struct sb_history *h)
@@ -441,7 +459,7 @@ int sb_history_add(const struct sb_model *model, const char *run_dir)
 	if (sb_history_path(path, sizeof path)) {
 		err = sb_facts_of_model(model, run_dir ? run_dir : "", &f);
 		if (!err)
-			err = sb_history_open(path, &h);
+			err = open_within(path, HASTY_MS, &h);
 		if (!err)
 			err = sb_history_add_facts(h, f, dir ? dir : run_dir, NULL);
 	}

@@ -259,6 +259,74 @@ static void processes_of_a_run_share_one_axis(void **state)
 	rmdir(folder);
 }
 
+/* Each of these ends would look at every open zone. */
+static void ends_that_match_nothing_cost_little_however_many_zones_are_open(void **state)
+{
+	struct synthetic s;
+	struct sb_run *run;
+	uint32_t a, b;
+
+	synthetic_open(&s);
+	a = sb_builder_name(s.b, "a", NULL);
+	b = sb_builder_name(s.b, "b", NULL);
+	for (uint64_t i = 0; i < 300000; i++)
+		sb_builder_begin(s.main, 10 + i, a);
+	for (uint64_t i = 0; i < 300000; i++)
+		sb_builder_end(s.main, 400000 + i, b);
+	assert_int_equal(sb_builder_close(s.b, 1000000), 0);
+	assert_int_equal(sb_run_open(s.path, NULL, &run), 0);
+	assert_int_equal(sb_run_visit(run, NULL, 0), 0);
+	assert_int_equal(sb_run_pass(run)->unmatched_ends, 300000);
+	assert_int_equal(sb_run_pass(run)->zones, 300000);
+	sb_run_close(run);
+	unlink(s.path);
+}
+
+/* Deeper than anything reads, every level under a name of its own. */
+static void nesting_without_end_is_recursion_of_what_is_around(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 20000; i++) {
+		char name[32];
+
+		snprintf(name, sizeof name, "level%c%c%c%c", 'a' + (int)(i % 26), 'a' + (int)(i / 26 % 26),
+			'a' + (int)(i / 676 % 26), 'a' + (int)(i / 17576));
+		synthetic_begin(&s, 10 + i, name, 0);
+	}
+	m = synthetic_model(&s, 100000);
+	assert_int_equal(m->stages.stage_count, 1024);
+	synthetic_done(&s);
+}
+
+/* A key more is compared with all that are there: sixty thousand would take minutes. */
+static void what_a_run_says_about_itself_is_bounded(void **state)
+{
+	struct strobe_attr tag = { .type = STROBE_TYPE_INT };
+	const char *column = "used_bytes";
+	double value = 1;
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (int i = 0; i < 60000; i++) {
+		char key[32];
+
+		snprintf(key, sizeof key, "key %d", i);
+		tag.key = key;
+		sb_builder_meta(s.b, SB_META_TAG, &tag);
+		sb_builder_meta_string(s.b, SB_META_MISSING, key, "why|how");
+		sb_builder_sample(s.b, sb_builder_schema(s.b, "gpu", i, &column, 1), 10, &value, 1);
+	}
+	m = synthetic_model(&s, 100000);
+	assert_int_equal(m->session.tag_count, 1024);
+	assert_in_range(m->missing.count, 1, 256);
+	assert_int_equal(m->series_count, 8192);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +342,9 @@ int main(void)
 		cmocka_unit_test(a_cut_clips_what_reaches_over_its_borders),
 		cmocka_unit_test(a_generation_can_be_cut_out),
 		cmocka_unit_test(processes_of_a_run_share_one_axis),
+		cmocka_unit_test(ends_that_match_nothing_cost_little_however_many_zones_are_open),
+		cmocka_unit_test(nesting_without_end_is_recursion_of_what_is_around),
+		cmocka_unit_test(what_a_run_says_about_itself_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -501,6 +501,31 @@ static void every_run_of_digits_is_an_index(void **state)
 	assert_false(sb_stage_pattern("denoise", pattern, sizeof pattern));
 }
 
+/* Many skips, some in no zone, some on another thread: each finds the innermost zone around it. */
+static void each_skip_finds_its_zone_among_thousands(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	const struct sb_stage *inner;
+
+	synthetic_open(&s);
+	sb_builder_skip(s.b, 5, "before everything", NULL, "no zone is around it");
+	for (uint64_t i = 0; i < 3000; i++) {
+		synthetic_begin(&s, 100 + i * 100, "outer", 0);
+		synthetic_begin(&s, 110 + i * 100, "inner", 0);
+		sb_builder_skip(s.b, 120 + i * 100, "upscale", NULL, "not asked for");
+		synthetic_end(&s, 150 + i * 100);
+		synthetic_end(&s, 190 + i * 100);
+	}
+	sb_builder_skip(s.b, 100 + 10 * 100 + 70, "audio", NULL, "in outer, after inner");
+	m = synthetic_model(&s, SECOND);
+	inner = stage(m, "inner");
+	assert_true(stage(m, "upscale")->parent == inner - m->stages.stages);
+	assert_true(stage(m, "audio")->parent == stage(m, "outer") - m->stages.stages);
+	assert_int_equal(stage(m, "before everything")->parent, -1);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -522,6 +547,7 @@ int main(void)
 		cmocka_unit_test(calls_that_never_ended_are_told_apart),
 		cmocka_unit_test(calls_cut_by_a_border_are_told_apart),
 		cmocka_unit_test(every_run_of_digits_is_an_index),
+		cmocka_unit_test(each_skip_finds_its_zone_among_thousands),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -349,8 +349,8 @@ void sb_stage_row_skip(
 	const struct sb_stage_sums *sums, uint32_t skip, struct sb_model *model, struct sb_stage *row)
 {
 	row->state = SB_STAGE_SKIPPED;
-	row->skip_reason = sb_model_text(model, sums->skips[skip].reason);
-	row->first_s = row->end_s = (double)sums->skips[skip].t_ns / 1e9;
+	row->skip_reason = sb_model_text(model, sums->skips.all[skip].reason);
+	row->first_s = row->end_s = (double)sums->skips.all[skip].t_ns / 1e9;
 	row->total_s = row->self_s = 0;
 	row->wall_ratio = row->self_ratio = row->covered_s = 0;
 	row->at_once_mean = NAN;

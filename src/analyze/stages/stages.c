@@ -237,25 +237,6 @@ static bool is_untimed(const struct sb_zone *z)
 	return untimed > 0; /* NaN: not said */
 }
 
-/* Zones end inside out: the first around a skipped stage is its parent. */
-static void place_skips(struct sb_stage_sums *s, const struct sb_zone *z)
-{
-	bool left = false;
-
-	for (uint32_t i = 0; i < s->skip_count; i++) {
-		struct sb_stage_skip *k = &s->skips[i];
-
-		if (!k->placed && k->track == z->track && k->t_ns > z->begin_ns &&
-			(k->t_ns < z->end_ns || (k->t_ns == z->end_ns && z->flags & SB_ZONE_OPEN))) {
-			k->placed = true;
-			k->parent = z->path;
-		}
-		left |= !k->placed;
-	}
-	if (!left)
-		s->skip_last_ns = INT64_MIN;
-}
-
 static void add_duration(
 	struct sb_stage_sums *s, struct sb_stage_sum *sum, const struct sb_zone *z, int64_t ns)
 {
@@ -336,8 +317,8 @@ static void see_zone(void *self, const struct sb_zone *z)
 	}
 	if (s->gpu->count && z->name < s->gpu->name_count && s->gpu->has_name[z->name])
 		gpu_span_take(s->gpu, z, sum);
-	if (z->end_ns >= s->skip_first_ns && z->begin_ns <= s->skip_last_ns)
-		place_skips(s, z);
+	if (sb_stage_skips_touch(&s->skips, z))
+		sb_stage_skips_place(&s->skips, z);
 }
 
 /* ---- what was folded ----------------------------------------------------- */
@@ -407,27 +388,6 @@ static void add_folded_attr(struct sb_stage_sums *s, const struct sb_event *e)
 	a->count += e->digest_sum.count;
 }
 
-static void add_skip(struct sb_stage_sums *s, const struct sb_event *e)
-{
-	if (s->skip_count == s->skip_room) {
-		uint32_t room = s->skip_room ? s->skip_room * 2 : 16;
-		struct sb_stage_skip *more = s->skip_count < 4096 ? realloc(s->skips, room * sizeof *more)
-								  : NULL;
-
-		if (!more)
-			return;
-		s->skips = more;
-		s->skip_room = room;
-	}
-	s->skips[s->skip_count++] = (struct sb_stage_skip){
-		.t_ns = e->t_ns, .track = e->track, .name = e->name, .reason = strdup(e->text)
-	};
-	if (s->skip_count == 1 || e->t_ns < s->skip_first_ns)
-		s->skip_first_ns = e->t_ns;
-	if (s->skip_count == 1 || e->t_ns > s->skip_last_ns)
-		s->skip_last_ns = e->t_ns;
-}
-
 static void see_event(void *self, const struct sb_event *e)
 {
 	struct sb_stage_sums *s = self;
@@ -437,7 +397,7 @@ static void see_event(void *self, const struct sb_event *e)
 		if (e->gpu.kind == SB_GPU_ZONE)
 			gpu_span_add(s, e);
 		break;
-	case SB_EVENT_SKIPPED: add_skip(s, e); break;
+	case SB_EVENT_SKIPPED: sb_stage_skips_add(&s->skips, e); break;
 	case SB_EVENT_DIGEST_NODE: add_folded(s, e); break;
 	case SB_EVENT_DIGEST_SUM: add_folded_attr(s, e); break;
 	default: break;
@@ -458,14 +418,12 @@ static void done(void *self)
 		free(s->all[i].folded);
 		free(s->all[i].attrs);
 	}
-	for (uint32_t i = 0; i < s->skip_count; i++)
-		free(s->skips[i].reason);
+	sb_stage_skips_done(&s->skips);
 	if (s->gpu) {
 		free(s->gpu->all);
 		free(s->gpu->has_name);
 	}
 	free(s->gpu);
-	free(s->skips);
 	free(s->all);
 	free(s);
 }
@@ -483,8 +441,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	s->run = run;
 	s->span = (struct sb_coverage_span){ run->from_ns, run->to_ns };
 	s->imported = sb_summed_possible(run);
-	s->skip_first_ns = INT64_MAX;
-	s->skip_last_ns = INT64_MIN;
+	sb_stage_skips_init(&s->skips);
 	v->self = s;
 	v->roles = SB_EVERY_ZONE;
 	v->zone = see_zone;

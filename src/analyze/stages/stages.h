@@ -6,6 +6,7 @@
 #include "stats/coverage.h"
 #include "stats/durations.h"
 #include "analyze/analysis.h"
+#include "analyze/stages/skips.h"
 
 enum { SB_STAGE_ATTRS_MAX = 64 }; /* keys of one stage */
 
@@ -51,22 +52,11 @@ static inline uint64_t sb_stage_sum_whole(const struct sb_stage_sum *s)
 	return s->count + s->summed_count - s->recursive_count - s->open_count - s->cut_count;
 }
 
-struct sb_stage_skip {
-	int64_t t_ns;
-	uint32_t track;
-	uint32_t name;
-	uint32_t parent; /* path */
-	bool placed;
-	char *reason;
-};
-
 struct sb_stage_sums {
 	struct sb_run *run;
 	struct sb_stage_sum *all; /* by path */
 	uint32_t count;
-	struct sb_stage_skip *skips;
-	uint32_t skip_count, skip_room;
-	int64_t skip_first_ns, skip_last_ns; /* of those not placed yet */
+	struct sb_stage_skips skips;
 	struct sb_gpu_spans *gpu; /* see stages.c */
 	struct sb_coverage_span span; /* the run */
 	bool imported; /* zones may stand for several calls */

@@ -252,8 +252,8 @@ static bool has_child_named(const struct tree *t, uint32_t first, uint32_t name)
 /* Skipped stages below any of a node's paths; the root takes what is nowhere. */
 static int add_skipped(struct tree *t, uint32_t parent, uint32_t first)
 {
-	for (uint32_t i = 0; i < t->sums->skip_count; i++) {
-		const struct sb_stage_skip *k = &t->sums->skips[i];
+	for (uint32_t i = 0; i < t->sums->skips.count; i++) {
+		const struct sb_stage_skip *k = &t->sums->skips.all[i];
 		uint32_t path = t->nodes[parent].first_path;
 		struct node *n;
 
@@ -287,7 +287,7 @@ static int grow_tree(struct tree *t)
 					return no_memory(t);
 		if (t->kid_count)
 			err = add_children(t, i);
-		if (!err && t->sums->skip_count)
+		if (!err && t->sums->skips.count)
 			err = add_skipped(t, i, first);
 	}
 	return err;
@@ -305,8 +305,8 @@ static int flat_tree(struct tree *t)
 			return no_memory(t);
 	if (t->kid_count)
 		err = add_children(t, 0);
-	for (uint32_t i = 0; i < t->sums->skip_count; i++)
-		t->sums->skips[i].parent = 0;
+	for (uint32_t i = 0; i < t->sums->skips.count; i++)
+		t->sums->skips.all[i].parent = 0;
 	t->nodes[0].first_path = 0;
 	return err ? err : add_skipped(t, 0, 1);
 }

@@ -170,37 +170,27 @@ static enum sb_part stage_part(const struct sb_stage *s)
 	return sb_part_of(s->name, (int)s->role);
 }
 
-/* Is the stage inside (or itself) a generation? */
-static int64_t generation_of(const struct sb_stages_section *stages, size_t i)
+/* Where a stage is; known from its parent's, which comes before it. */
+struct place {
+	int64_t generation; /* the outermost it is inside of, or is itself; -1: none */
+	enum sb_part part; /* its own, else the nearest one around it, up to the generation */
+	bool on_spans;
+};
+
+static struct place place_of(const struct sb_stages_section *stages, const struct place *places, size_t i)
 {
-	int64_t outermost = -1;
+	const struct sb_stage *s = &stages->stages[i];
+	struct place p = s->parent >= 0 ? places[s->parent] : (struct place){ -1, SB_PART_OTHER, false };
+	enum sb_part own = stage_part(s);
 
-	for (int64_t k = (int64_t)i; k >= 0; k = stages->stages[k].parent) {
-		if (stages->stages[k].role == STROBE_ROLE_GENERATION)
-			outermost = k;
+	p.on_spans |= s->span;
+	if (p.generation < 0 && s->role == STROBE_ROLE_GENERATION) {
+		p.generation = (int64_t)i;
+		p.part = SB_PART_OTHER;
+	} else if (own != SB_PART_OTHER) {
+		p.part = own;
 	}
-	return outermost;
-}
-
-/* Its own part, else the nearest one around it, up to the generation. */
-static enum sb_part part_around(const struct sb_stages_section *stages, size_t i, int64_t generation)
-{
-	for (int64_t k = (int64_t)i; k >= 0 && k != generation; k = stages->stages[k].parent) {
-		enum sb_part part = stage_part(&stages->stages[k]);
-
-		if (part != SB_PART_OTHER)
-			return part;
-	}
-	return SB_PART_OTHER;
-}
-
-static bool on_spans(const struct sb_stages_section *stages, size_t i)
-{
-	for (int64_t k = (int64_t)i; k >= 0; k = stages->stages[k].parent) {
-		if (stages->stages[k].span)
-			return true;
-	}
-	return false;
+	return p;
 }
 
 static int by_begin(const void *a, const void *b)
@@ -264,19 +254,20 @@ static void split(struct sb_video *v, struct sb_model *model)
 	const struct sb_stages_section *stages = &model->stages;
 	struct sb_diffusion_section *d = &model->diffusion;
 	struct walk w = { .model = model };
+	struct place *places = sb_model_alloc(model, stages->stage_count * sizeof *places);
 
-	for (size_t i = 0; i < stages->stage_count; i++) {
+	for (size_t i = 0; places && i < stages->stage_count; i++) {
 		const struct sb_stage *s = &stages->stages[i];
-		int64_t generation = generation_of(stages, i);
 
-		if (isnan(s->self_s) || on_spans(stages, i))
+		places[i] = place_of(stages, places, i);
+		if (isnan(s->self_s) || places[i].on_spans)
 			continue;
-		if (v->whole_run ? !s->main_thread : generation < 0)
+		if (v->whole_run ? !s->main_thread : places[i].generation < 0)
 			continue;
-		if ((int64_t)i == generation)
+		if ((int64_t)i == places[i].generation)
 			w.unattributed_s += s->self_s;
 		else
-			w.part_s[part_around(stages, i, generation)] += s->self_s;
+			w.part_s[places[i].part] += s->self_s;
 	}
 	if (v->whole_run)
 		w.unattributed_s = stages->unattributed_s;

@@ -1,0 +1,102 @@
+/* A warehouse that does not answer: given up within the budget, tries included. Time is
+ * the test's own: waiting moves it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "exchange/warehouse.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now_s = 1000;
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+	if (clock != CLOCK_MONOTONIC)
+		return (int)syscall(SYS_clock_gettime, clock, t);
+	t->tv_sec = (time_t)now_s;
+	t->tv_nsec = (long)((now_s - (double)t->tv_sec) * 1e9);
+	return 0;
+}
+
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+	now_s += (double)wanted->tv_sec + (double)wanted->tv_nsec * 1e-9;
+	return 0;
+}
+
+/* Writing goes on for real; an answer never comes. */
+static int wait_in_vain(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+	struct timespec t = { 1, 0 };
+
+	if (!(fds->events & POLLIN))
+		return (int)syscall(SYS_ppoll, fds, count, &t, NULL, 0);
+	now_s += timeout_ms * 1e-3;
+	return 0;
+}
+int poll(struct pollfd *, nfds_t, int) __attribute__((alias("wait_in_vain")));
+
+static int listen_silently(char *out_url, size_t size)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t length = sizeof address;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+	assert_int_equal(listen(fd, 64), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+	snprintf(out_url, size, "clickhouse://127.0.0.1:%d/strobe", ntohs(address.sin_port));
+	return fd;
+}
+
+static void a_silent_server_is_given_up_within_the_budget(void **state)
+{
+	struct sb_warehouse w;
+	char url[64];
+	int fd = listen_silently(url, sizeof url);
+	double begun_s = now_s;
+
+	assert_int_equal(sb_warehouse_open(url, &w), 0);
+	w.retry_s = 2;
+	assert_int_equal(sb_warehouse_prepare(&w), STROBE_EIO);
+	assert_non_null(strstr(sb_error_message(), "timed out"));
+	assert_true(now_s - begun_s < 4);
+	close(fd);
+}
+
+static void a_server_that_is_away_is_tried_again_within_the_budget(void **state)
+{
+	struct sb_warehouse w;
+	char url[64];
+	uint64_t retries = 0;
+	double begun_s = now_s;
+
+	close(listen_silently(url, sizeof url));
+	assert_int_equal(sb_warehouse_open(url, &w), 0);
+	w.retry_s = 2;
+	assert_int_equal(sb_warehouse_query(&w, "SELECT 1", "", 0, NULL, &retries), STROBE_EIO);
+	assert_true(retries >= 3);
+	assert_true(now_s - begun_s <= 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_silent_server_is_given_up_within_the_budget),
+		cmocka_unit_test(a_server_that_is_away_is_tried_again_within_the_budget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
