@@ -12,6 +12,7 @@ class Here(threading.local):
     """What the calling thread is in the middle of."""
     module_depth = 0     # calls of torch modules, and of whatever hides them
     activity = None      # the innermost Activity
+    preparing = False    # inputs, in a processor
     loaded_bytes = 0     # by the loads inside the one that is open
 
 

@@ -1,0 +1,66 @@
+"""Video models of transformers, real ones with small random weights: preprocess, vision encoder, prefill, decode."""
+import pytest
+
+from conftest import GENERATION, both_ways, inside, of_role
+
+CHATS = ("qwen_vl", "qwen_vl_in_batches", "qwen_vl_streaming", "smolvlm", "encoder_decoder", "beams")
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    return both_ways(tmp_path_factory.mktemp("transformers"), "program_transformers.py")
+
+
+@pytest.fixture(params=CHATS)
+def chat(found, request):
+    alone, counted, run = found
+    generations = of_role(run.recording.zones, GENERATION)
+    assert len(generations) == len(CHATS)
+    return counted[request.param], generations[CHATS.index(request.param)]
+
+
+def named(zone, name):
+    return [child for child in inside(zone) if child.name == name]
+
+
+def test_results_are_the_same_with_and_without(found):
+    alone, counted, _ = found
+    assert alone == counted
+
+
+def test_every_forward_is_prefill_or_decode(chat):
+    counted, generation = chat
+    assert len(named(generation, "prefill")) == 1
+    assert len(named(generation, "decode")) == counted["forwards"] - 1 > 0
+
+
+def test_the_vision_encoder_is_a_stage(chat):
+    counted, generation = chat
+    assert len(named(generation, "vision_encoder")) == counted["vision"]
+    assert not any(zone.children for zone in named(generation, "vision_encoder"))
+
+
+def test_tokens_and_the_time_to_the_first(chat):
+    counted, generation = chat
+    facts = generation.attrs
+    assert facts["new_tokens"] == counted["batch"] * counted["new"] and facts["batch"] == counted["batch"]
+    assert facts["time_to_first_token_s"] > 0 and facts["tokens_per_s"] > 0
+    assert sum(zone.attrs["tokens"] for zone in named(generation, "decode")) == counted["batch"] * (counted["forwards"] - 1)
+
+
+def test_all_tokens_are_counted(found):
+    _, counted, run = found
+    assert run.recording.counters["tokens"] == sum(counted[name]["batch"] * counted[name]["new"] for name in CHATS)
+
+
+def test_videos_are_prepared(found):
+    _, counted, run = found
+    prepared = run.recording.named("preprocess")
+    assert len(prepared) == sum(case["preprocesses"] for case in counted.values())
+    assert [zone.attrs["frames"] for zone in prepared] == [8, 8, 8, 4, 8, 4]
+    assert prepared[0].attrs["width"] == prepared[0].attrs["height"] == 40
+
+
+def test_a_model_without_generate_is_a_stage(found):
+    _, counted, run = found
+    assert len(run.recording.named("VJEPA2Model")) == counted["vjepa2"]["forwards"]
