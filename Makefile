@@ -9,7 +9,7 @@ MINUTES ?= 10
 
 # What is missing is installed before the build is configured, under -j too.
 .NOTPARALLEL:
-.PHONY: all configure setup setup-test demo test test-real fuzz bench install dist clean help accept
+.PHONY: all configure setup setup-test demo test test-real fuzz bench install dist clean help accept generate
 
 all: setup configure
 	@cmake --build $(BUILD)
@@ -46,6 +46,10 @@ fuzz: setup-test configure
 	@cmake --build $(BUILD) --target all fuzzers
 	@for name in $$(cat $(BUILD)/fuzz/targets); do tests/fuzz/run-bounded $(BUILD) $$name $(MINUTES) || exit; done
 
+generate: configure
+	@cmake --build $(BUILD) --target generate_fields
+	@tools/generate $(BUILD)
+
 accept: setup-test all
 	@STROBE_ACCEPT=1 ctest --test-dir $(BUILD) --output-on-failure -j2 -R '^(cli|compare)/'
 
@@ -66,6 +70,7 @@ help:
 	@echo "make          build the tool, the libraries and the Python package into $(BUILD)/"
 	@echo "make demo     record and report a small video pipeline"
 	@echo "make test     every test"
+	@echo "make generate schemas, the page's types and the reference of keys, from the tables of fields"
 	@echo "make test-real  make the environment with real frameworks once, then the tests against them"
 	@echo "make accept   take the present output of every command as the expected one"
 	@echo "make fuzz     fuzz each reader of foreign files for MINUTES=10"

@@ -155,7 +155,7 @@ static const struct sb_field sb_disk_fields_rows[] = {
 	SB_FIELD(sb_disk_section, series, "series", SB_KNOWN, "rates over time"),
 };
 SB_FIELDS(sb_disk_fields, sb_disk_section, "DiskMetrics", "What the disk monitor sampled.",
-	.present = any_disk);
+	.present = any_disk, SB_FLAG(sb_disk_section, present));
 
 static const struct sb_field sb_other_fields_rows[] = {
 	SB_FIELD(sb_other, source, "source", SB_ALWAYS, "the monitor's name"),
@@ -279,7 +279,8 @@ static const struct sb_field sb_memory_fields_rows[] = {
 	SB_FIELD(sb_memory_section, timeline, "timeline", SB_KNOWN,
 		"GPU memory, RAM, swap and page cache side by side"),
 };
-SB_FIELDS(sb_memory_fields, sb_memory_section, "Memory", "GPU and host memory.", .present = any_memory);
+SB_FIELDS(sb_memory_fields, sb_memory_section, "Memory", "GPU and host memory.", .present = any_memory,
+	SB_FLAG(sb_memory_section, present));
 
 /* ---- gpu_trace ----------------------------------------------------------- */
 
@@ -392,4 +393,4 @@ static const struct sb_field sb_gpu_fields_rows[] = {
 	SB_FIELD_LIST(sb_gpu_section, gaps, gap_count, "gaps", SB_KNOWN, gap, "the longest"),
 };
 SB_FIELDS(sb_gpu_fields, sb_gpu_section, "GpuTrace", "What the GPU did, kernel by kernel.",
-	.present = any_trace);
+	.present = any_trace, SB_FLAG(sb_gpu_section, present));

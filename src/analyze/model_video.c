@@ -140,7 +140,7 @@ static const struct sb_field sb_diffusion_fields_rows[] = {
 		"weights that were moved"),
 };
 SB_FIELDS(sb_diffusion_fields, sb_diffusion_section, "DiffusionAnalysis", "Steps, frames per second.",
-	.present = any_diffusion);
+	.present = any_diffusion, SB_FLAG(sb_diffusion_section, present));
 
 /* ---- block_analysis ------------------------------------------------------ */
 
@@ -172,7 +172,8 @@ static const struct sb_field sb_block_fields_rows[] = {
 		"blocks by their size"),
 	SB_FIELD_LIST(sb_block_section, all, listed, "items", SB_ALWAYS, block, "in order, thinned"),
 };
-SB_FIELDS(sb_block_fields, sb_block_section, "BlockAnalysis", "Blocks of frames.", .present = any_blocks);
+SB_FIELDS(sb_block_fields, sb_block_section, "BlockAnalysis", "Blocks of frames.", .present = any_blocks,
+	SB_FLAG(sb_block_section, present));
 
 /* ---- model_analysis ------------------------------------------------------ */
 
@@ -254,7 +255,7 @@ static const struct sb_field sb_models_fields_rows[] = {
 		"in the order of the run"),
 };
 SB_FIELDS(sb_models_fields, sb_model_section, "ModelAnalysis", "Parameters, layers, variants.",
-	.present = any_models);
+	.present = any_models, SB_FLAG(sb_model_section, present));
 
 /* ---- streaming_analysis, cache_analysis ----------------------------------- */
 
@@ -277,7 +278,7 @@ static const struct sb_field sb_streaming_fields_rows[] = {
 	SB_FIELD(sb_streaming_section, series, "series", SB_KNOWN, "one row per batch, thinned"),
 };
 SB_FIELDS(sb_streaming_fields, sb_streaming_section, "StreamingAnalysis", "Frames that were sent.",
-	.present = any_streaming);
+	.present = any_streaming, SB_FLAG(sb_streaming_section, present));
 
 static const char *const cache_kinds[] = { [0] = "eviction",
 	[STROBE_CACHE_HIT] = "hit",
@@ -329,5 +330,5 @@ SB_FIELD_WHEN(any_caches, sb_cache_section, it->present)
 static const struct sb_field sb_cache_fields_rows[] = {
 	SB_FIELD_LIST(sb_cache_section, caches, cache_count, "caches", SB_ALWAYS, cache, "by name"),
 };
-SB_FIELDS(
-	sb_cache_fields, sb_cache_section, "CacheAnalysis", "The pipeline's caches.", .present = any_caches);
+SB_FIELDS(sb_cache_fields, sb_cache_section, "CacheAnalysis", "The pipeline's caches.", .present = any_caches,
+	SB_FLAG(sb_cache_section, present));

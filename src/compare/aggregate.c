@@ -70,6 +70,7 @@ void sb_aggregate_free(struct sb_aggregate *a)
 	free(a->missing);
 	free(a->scales);
 	free(a->job);
+	sb_aggregate_drawings_done(a);
 	sb_strings_done(&a->strings);
 	sb_map_done(&a->index->by_key);
 	free(a->index);
@@ -293,8 +294,8 @@ void sb_extent_of(const double *values, const int64_t *ranks, size_t count, stru
 			sorted[e.count] = values[i];
 		e.count++;
 	}
-	if (e.count)
-		e.avg = e.sum / (double)e.count;
+	e.sum = e.count ? e.sum : NAN;
+	e.avg = e.sum / (double)e.count;
 	if (e.count && sorted) {
 		qsort(sorted, e.count, sizeof *sorted, ascending);
 		e.median = sb_stats_percentile(sorted, e.count, 0.5);
@@ -569,5 +570,5 @@ int sb_aggregate_finish(struct sb_aggregate *a)
 	if (!err)
 		count_hosts(a);
 	free(slots);
-	return err;
+	return err ? err : sb_aggregate_draw(a);
 }

@@ -33,6 +33,7 @@ struct sb_aggregate_rank {
 	size_t meeting_count;
 	int64_t meeting_total; /* more than meeting_count: the later ones are not here */
 	struct sb_align_rank align;
+	size_t report_index; /* in the order of ranks */
 };
 
 struct sb_aggregate_stage {
@@ -91,6 +92,22 @@ struct sb_aggregate {
 	size_t host_count;
 	double percentile_error_ratio;
 	char *job; /* "" unknown */
+	/* what the page draws: drawings.c */
+	struct sb_heat_map {
+		int64_t *ranks;
+		size_t rank_count;
+		struct sb_heat_row {
+			const char *name;
+			double *total_s; /* by rank; NaN: it has no such stage */
+			size_t rank_count;
+		} * stages; /* of the largest imbalance */
+		size_t stage_count;
+	} heat_map;
+	struct sb_lane_letters { /* when each rank waited for the others, on one clock */
+		double bin_s;
+		char **wait_tenths; /* of each rank: a letter for each part of the time */
+		size_t rank_count; /* 0: their clocks cannot be set beside each other */
+	} lanes;
 	bool meetings_elsewhere; /* they were judged where they are kept: ranks have none of their own */
 	/* private */
 	struct sb_strings strings;
@@ -113,9 +130,16 @@ int sb_aggregate_add_stage(
  * sizes were given, the report is on the largest; the others scale. */
 int sb_aggregate_finish(struct sb_aggregate *a);
 
+/* The heat map and the lanes. Finishing draws them; again for those who change ranks afterwards. */
+int sb_aggregate_draw(struct sb_aggregate *a);
+
+/* strobe aggregate --format json: every key. */
+extern const struct sb_fields sb_aggregate_fields;
+
 /* ---- for aggregate's own files ---- */
 void sb_extent_of(const double *values, const int64_t *ranks, size_t count, struct sb_extent *out_extent);
 int sb_aggregate_find_stragglers(struct sb_aggregate *a);
 int sb_aggregate_meet(struct sb_aggregate *a);
+void sb_aggregate_drawings_done(struct sb_aggregate *a);
 
 #endif

@@ -98,9 +98,9 @@ double sb_align_residual(const struct sb_align_rank *ranks, size_t count)
 	return count == 1 ? 0 : worst;
 }
 
+const char *const sb_align_names[] = { "same_host", "meetings", "real_time", SB_NAMES_END };
+
 const char *sb_align_name(enum sb_align_method method)
 {
-	static const char *const names[] = { "same_host", "meetings", "real_time" };
-
-	return names[method];
+	return sb_align_names[method];
 }

@@ -35,5 +35,6 @@ void sb_align_settle(struct sb_align_rank *r, const char *first_host, size_t mat
 /* The worst known residual; NaN: none known. */
 double sb_align_residual(const struct sb_align_rank *ranks, size_t count);
 const char *sb_align_name(enum sb_align_method method); /* "same_host"… */
+extern const char *const sb_align_names[]; /* by value */
 
 #endif

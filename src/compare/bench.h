@@ -3,7 +3,7 @@
 #ifndef SB_COMPARE_BENCH_H
 #define SB_COMPARE_BENCH_H
 
-#include "stats/statistics.h"
+#include "stats/fields.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,6 +19,8 @@ enum sb_bench_state {
 struct sb_bench_row {
 	char *name; /* "batch=4 dtype=fp16", a variant's name, or the command */
 	char **values; /* one per sweep key, in the order of keys; NULL without a sweep */
+	struct sb_pair *settings; /* the same with their keys; computed */
+	size_t setting_count;
 	enum sb_bench_state state;
 	int exit_code; /* of the run that ended the row */
 	char *reason; /* in words, NULL when ok */
@@ -35,7 +37,8 @@ struct sb_bench_row {
 	double total_speedup; /* of medians, against the first row that is ok; NaN */
 	double step_speedup; /* against the row before that is ok; NaN */
 	struct sb_judgement against_first; /* valid where total_speedup is, and row is not the first */
-	bool target_met;
+	bool has_target, target_met;
+	double ladder_speedup; /* step_speedup of a ladder; NaN elsewhere */
 };
 
 struct sb_bench {
@@ -44,6 +47,7 @@ struct sb_bench {
 	size_t key_count;
 	bool ladder;
 	bool marks; /* seconds are those between marks inside the process */
+	const char *measured; /* "marks", "processes"; computed */
 	int warmup;
 	int iterations;
 	double target_fps; /* NaN: none */
@@ -57,6 +61,9 @@ int sb_bench_add(struct sb_bench_row *row, double seconds);
 /* Statistics, rates, speed-ups, targets. */
 int sb_bench_compute(struct sb_bench *bench);
 void sb_bench_done(struct sb_bench *bench);
+
+/* strobe bench --format json: every key. */
+extern const struct sb_fields sb_bench_fields;
 
 const char *sb_bench_state_name(enum sb_bench_state state);
 

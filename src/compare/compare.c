@@ -79,8 +79,9 @@ static int judge_metric(const struct sb_comparison *c, enum sb_metric metric, do
 	const double *base, *now;
 	size_t base_count = metric_values(c->base, c->base_count, metric, alone, scratch, &base);
 	size_t now_count = metric_values(c->now, c->now_count, metric, alone, scratch + c->base_count, &now);
-	struct sb_metric_change m = { metric, median_of(base, base_count), median_of(now, now_count),
-		SB_VERDICT_SAME, { 0 } };
+	struct sb_metric_change m = {
+		.metric = metric, .base = median_of(base, base_count), .now = median_of(now, now_count)
+	};
 	struct sb_tolerance t = c->tolerance;
 	int err = 0;
 
@@ -350,7 +351,9 @@ static int add_setting(struct sb_comparison *c, enum sb_fact_scope scope, const 
 	if (!grown)
 		return no_memory();
 	c->settings = grown;
-	grown[c->setting_count++] = (struct sb_setting_change){ scope, where, key, base, now };
+	grown[c->setting_count++] = (struct sb_setting_change){
+		.scope = scope, .where = where, .key = key, .base = base, .now = now
+	};
 	return 0;
 }
 
@@ -467,7 +470,8 @@ int sb_compare(const struct sb_facts *const *base, size_t base_count, const stru
 	c->now_count = now_count;
 	c->tolerance = options->tolerance.alpha > 0 ? options->tolerance : sb_tolerance_default;
 	c->total.base = c->total.now = NAN;
-	err = compare_metrics(c);
+	c->metrics = calloc(SB_METRIC_COUNT, sizeof *c->metrics);
+	err = c->metrics ? compare_metrics(c) : no_memory();
 	if (!err)
 		err = compare_stages(c);
 	if (!err)
@@ -478,6 +482,8 @@ int sb_compare(const struct sb_facts *const *base, size_t base_count, const stru
 		err = sb_compare_explain(c);
 	if (!err)
 		err = sb_compare_gate(c, options);
+	if (!err)
+		err = sb_changes_describe(c);
 	if (err) {
 		sb_comparison_free(c);
 		return err;
@@ -494,6 +500,9 @@ void sb_comparison_free(struct sb_comparison *c)
 		free(c->explanations[i]);
 	for (size_t i = 0; i < c->failure_count; i++)
 		free(c->failures[i]);
+	free(c->metrics);
+	free(c->base_labels);
+	free(c->now_labels);
 	free(c->explanations);
 	free(c->failures);
 	free(c->stages);

@@ -21,6 +21,11 @@ struct sb_stage_change {
 	enum sb_stage_state base_state, now_state;
 	bool in_base, in_now;
 	const char *reason; /* why skipped */
+	/* said of it in every form: changes.c */
+	const char *words; /* "slower", "was skipped", … */
+	bool judged; /* timed on both sides */
+	const char *judged_on; /* "single_calls", "totals" */
+	double delta_s, change_ratio; /* NaN: not timed on both sides */
 };
 
 struct sb_metric_change {
@@ -28,6 +33,10 @@ struct sb_metric_change {
 	double base, now; /* medians; NaN: absent */
 	enum sb_verdict verdict; /* VANISHED: the metric went missing */
 	struct sb_judgement judgement;
+	/* said of it in every form: changes.c */
+	const char *key, *unit;
+	bool judged; /* there on both sides */
+	double delta, change_ratio; /* NaN: not there on both sides */
 };
 
 struct sb_setting_change {
@@ -35,6 +44,8 @@ struct sb_setting_change {
 	const char *where; /* a stage's label, "": the run */
 	const char *key;
 	const char *base, *now; /* NULL: not set */
+	const char *scope_name; /* "tag", "setting", "system", "command", "stage" */
+	const char *stage; /* where; NULL: the run */
 };
 
 struct sb_gate {
@@ -46,13 +57,14 @@ struct sb_comparison {
 	const struct sb_facts *const *base; /* borrowed */
 	const struct sb_facts *const *now;
 	size_t base_count, now_count;
+	const char **base_labels, **now_labels;
 	struct sb_tolerance tolerance;
 	struct sb_metric_change total;
 	bool per_generation; /* the sides made different numbers of videos: total is of one */
 	struct sb_stage_change *stages; /* the largest contribution first, whatever its sign */
 	size_t stage_count;
 	double unattributed_change_s;
-	struct sb_metric_change metrics[SB_METRIC_COUNT]; /* those in either side, total not among them */
+	struct sb_metric_change *metrics; /* those in either side, total not among them */
 	size_t metric_count;
 	struct sb_setting_change *settings;
 	size_t setting_count;
@@ -61,6 +73,7 @@ struct sb_comparison {
 	char **failures; /* sentences: why the gate fails */
 	size_t failure_count;
 	size_t gate_count;
+	bool passed;
 	/* private */
 	struct sb_strings strings;
 };
@@ -83,10 +96,19 @@ void sb_gates_free(struct sb_gate *gates, size_t count);
 /* "[4f.2] UNet pipeline", into a buffer. */
 void sb_stage_label(const char *code, const char *name, char *out, size_t size);
 
+/* strobe diff --format json: every key. */
+extern const struct sb_fields sb_comparison_fields;
+
+/* "vanished", "appeared", "no longer timed", "skipped now"… */
+const char *sb_stage_change_words(const struct sb_stage_change *change);
+/* "slower", "faster", "same"… of a metric, by its sense */
+const char *sb_verdict_words(enum sb_verdict verdict, enum sb_metric metric);
+
 /* ---- for compare's own files ---- */
 int sb_comparison_say(char ***list, size_t *count, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int sb_compare_explain(struct sb_comparison *c);
+int sb_changes_describe(struct sb_comparison *c); /* the last: what every form says of a change */
 int sb_compare_gate(struct sb_comparison *c, const struct sb_compare_options *options);
 
 #endif

@@ -114,22 +114,18 @@ static int take_pairs(struct sb_facts *f, enum sb_fact_scope scope, const struct
 	return err;
 }
 
-static double column_stat(const struct sb_model *m, const char *source, const char *const *names, bool max)
+/* Of the first GPU that has it. */
+static double device_stat(const struct sb_model *m, size_t offset)
 {
-	for (size_t i = 0; i < m->series_count; i++) {
-		const struct sb_series *s = &m->series[i];
+	for (size_t i = 0; i < m->devices.count; i++) {
+		double value = *(const double *)((const char *)&m->devices.all[i] + offset);
 
-		if (strcmp(s->source, source))
-			continue;
-		for (const char *const *name = names; *name; name++) {
-			const struct sb_series_column *c = sb_series_column_find(s, *name);
-
-			if (c && c->stats.count > 0)
-				return max ? c->stats.max : c->stats.mean;
-		}
+		if (!isnan(value))
+			return value;
 	}
 	return NAN;
 }
+#define DEVICE(member) device_stat(m, offsetof(struct sb_device, member))
 
 /* Columns that only grow: their rise over the time they were watched. */
 static double rate_of(const struct sb_model *m, const char *source, const char *name)
@@ -145,12 +141,19 @@ static double rate_of(const struct sb_model *m, const char *source, const char *
 	return NAN;
 }
 
-#define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })
 #define MB 1048576.0 /* as torch and nvidia-smi print them */
 
 static double first_of(double a, double b)
 {
 	return isnan(a) ? b : a;
+}
+
+/* The run's own, else the machine's; a report that was read back has the rate alone. */
+static double disk_rate(const struct sb_model *m, const char *own, const char *machine, double gb_per_s)
+{
+	double rate = first_of(rate_of(m, "disk", own), rate_of(m, "disk", machine));
+
+	return m->disk.present ? first_of(rate, 1e9 * gb_per_s) : rate;
 }
 
 /* Of these, nothing was measured where it is not positive. */
@@ -195,8 +198,8 @@ static void take_resources(struct sb_facts *f, const struct sb_model *m)
 	double *metrics = f->metrics;
 
 	metrics[SB_METRIC_GPU_MEMORY_PEAK] = first_of(
-		known(m->summary.gpu_peak_bytes), MB * column_stat(m, "gpu", NAMES("memory_used_mb"), true));
-	metrics[SB_METRIC_GPU_MEMORY_MEAN] = MB * column_stat(m, "gpu", NAMES("memory_used_mb"), false);
+		known(m->summary.gpu_peak_bytes), MB * DEVICE(memory_used_mb.max));
+	metrics[SB_METRIC_GPU_MEMORY_MEAN] = MB * DEVICE(memory_used_mb.mean);
 	metrics[SB_METRIC_GPU_RESERVED_PEAK] = known(m->summary.gpu_reserved_peak_bytes);
 	metrics[SB_METRIC_GPU_MEMORY_TOTAL] = known(m->summary.gpu_total_bytes);
 	metrics[SB_METRIC_RAM_PEAK] = first_of(
@@ -206,16 +209,16 @@ static void take_resources(struct sb_facts *f, const struct sb_model *m)
 		metrics[SB_METRIC_SWAP_PEAK] = m->memory.swap_peak_bytes;
 		metrics[SB_METRIC_PAGE_CACHE_PEAK] = known(m->memory.page_cache_peak_bytes);
 	}
-	metrics[SB_METRIC_GPU_UTILIZATION] = column_stat(m, "gpu", NAMES("utilization_percent"), false);
-	metrics[SB_METRIC_GPU_TEMPERATURE] = column_stat(m, "gpu", NAMES("temperature_c"), true);
-	metrics[SB_METRIC_GPU_POWER] = column_stat(m, "gpu", NAMES("power_w"), false);
-	metrics[SB_METRIC_GPU_CLOCK] = column_stat(m, "gpu", NAMES("sm_clock_mhz"), false);
+	metrics[SB_METRIC_GPU_UTILIZATION] = DEVICE(utilization_percent.mean);
+	metrics[SB_METRIC_GPU_TEMPERATURE] = DEVICE(temperature_c.max);
+	metrics[SB_METRIC_GPU_POWER] = DEVICE(power_w.mean);
+	metrics[SB_METRIC_GPU_CLOCK] = DEVICE(sm_clock_mhz.mean);
 	metrics[SB_METRIC_ENERGY] = known(m->summary.energy_wh);
-	metrics[SB_METRIC_CPU] = column_stat(m, "cpu", NAMES("usage_percent"), false);
-	metrics[SB_METRIC_DISK_READ] = first_of(
-		rate_of(m, "disk", "read_bytes"), rate_of(m, "disk", "machine_read_bytes"));
-	metrics[SB_METRIC_DISK_WRITE] = first_of(
-		rate_of(m, "disk", "write_bytes"), rate_of(m, "disk", "machine_write_bytes"));
+	metrics[SB_METRIC_CPU] = m->cpu.usage_percent.mean;
+	metrics[SB_METRIC_DISK_READ] = disk_rate(
+		m, "read_bytes", "machine_read_bytes", m->disk.read_gb_per_s);
+	metrics[SB_METRIC_DISK_WRITE] = disk_rate(
+		m, "write_bytes", "machine_write_bytes", m->disk.write_gb_per_s);
 	if (m->gpu.present) {
 		double copies = 0;
 
@@ -360,10 +363,9 @@ static int take_meetings(struct sb_facts *f, const struct sb_model *m)
 static void take_repetitions(struct sb_facts *f, const struct sb_model *m, double **numbers)
 {
 	f->generation_s = *numbers;
-	for (size_t i = 0; i < m->generations.count && !m->generations.whole_run; i++)
-		if (!m->generations.all[i].open && !m->generations.all[i].cut)
-			(*numbers)[f->generation_count++] = m->generations.all[i].end_s -
-							    m->generations.all[i].begin_s;
+	for (size_t i = 0; i < m->generations.listed; i++)
+		if (!m->generations.all[i].state)
+			(*numbers)[f->generation_count++] = m->generations.all[i].wall_s;
 	*numbers += f->generation_count;
 	for (size_t i = 0; i < m->iterations.count; i++) {
 		const struct sb_iterations *it = &m->iterations.all[i];
@@ -404,7 +406,7 @@ static void take_session(struct sb_facts *f, const struct sb_model *m)
 int sb_facts_of_model(const struct sb_model *m, const char *label, struct sb_facts **out_facts)
 {
 	struct sb_facts *f = sb_facts_new(label);
-	size_t numbers = m->generations.count;
+	size_t numbers = m->generations.listed;
 	double *next;
 	int err;
 

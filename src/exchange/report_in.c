@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/jsondom.h"
+#include "stats/fields.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,222 +107,64 @@ static int64_t rank_in_path(const char *path)
 	return strtoll(at + 5, NULL, 10);
 }
 
-/* The digits behind ".", as ns; *at moves past them. */
-static uint64_t fraction_ns(const char **at)
-{
-	uint64_t ns = 0, unit = 100000000;
+/* ---- strobe's own reports: a model, read back by its fields ---------------- */
 
-	for (++*at; **at >= '0' && **at <= '9'; ++*at, unit /= 10)
-		ns += (uint64_t)(**at - '0') * unit;
-	return ns;
+static void *give(void *model, size_t size)
+{
+	return sb_model_alloc(model, size);
 }
 
-/* 0: no time, or one that 64 bits of ns do not hold. */
-static uint64_t time_of(const char *iso)
+/* What follows from the rest. Parents come before their stages; a report may have been edited. */
+static void settle_stages(struct sb_stages_section *stages)
 {
-	struct tm t = { 0 };
-	const char *rest = iso ? strptime(iso, "%Y-%m-%dT%H:%M:%S", &t) : NULL;
-	int hours = 0, minutes = 0;
-	int64_t seconds;
-	uint64_t ns = 0;
+	for (size_t i = 0; i < stages->stage_count; i++) {
+		struct sb_stage *s = &stages->stages[i];
 
-	if (!rest)
-		return 0;
-	if (*rest == '.')
-		ns = fraction_ns(&rest);
-	if (*rest == '+' || *rest == '-')
-		sscanf(rest + 1, "%2d:%2d", &hours, &minutes);
-	seconds = timegm(&t) - (*rest == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
-	return seconds > 0 && seconds < INT64_MAX / 1000000000 ? (uint64_t)seconds * 1000000000u + ns : 0;
+		s->name = s->name ? s->name : "?";
+		s->parent = s->parent < (int64_t)i ? s->parent : -1;
+		s->depth = s->parent >= 0 ? stages->stages[s->parent].depth + 1 : 0;
+		s->time.count = s->count;
+		s->time.total = s->total_s;
+	}
 }
 
-/* ---- the parts ---------------------------------------------------------- */
-
-static int take_session(struct sb_facts *f, node root, const char *path)
+static const char *tag_of(const struct sb_facts *f, const char *key)
 {
-	node session = sb_jsondom_get(root, "session_info"), tags = sb_jsondom_get(session, "tags");
-	node start = sb_jsondom_get(session, "start_time");
-	const char *command = sb_jsondom_string(sb_jsondom_get(session, "command"), NULL);
-	int err = 0;
+	for (size_t i = 0; i < f->pair_count; i++)
+		if (f->pairs[i].scope == SB_FACT_TAG && !strcmp(f->pairs[i].key, key))
+			return f->pairs[i].value;
+	return "";
+}
 
-	f->id = sb_facts_text(f, sb_jsondom_string(sb_jsondom_get(session, "id"), ""));
-	f->name = sb_facts_text(f, sb_jsondom_string(sb_jsondom_get(session, "name"), ""));
-	f->host = sb_facts_text(f, sb_jsondom_string(sb_jsondom_path(root, "system.host"), ""));
-	f->job = sb_facts_text(f, sb_jsondom_string(sb_jsondom_get(session, "job"),
-					  sb_jsondom_string(sb_jsondom_get(tags, "job"), "")));
-	f->rank = whole(session, "rank");
+/* Whose rank it is may stand in a tag or in the path. */
+static void place_rank(struct sb_facts *f, const char *path)
+{
+	if (!*f->job)
+		f->job = sb_facts_text(f, tag_of(f, "job"));
 	if (f->rank < 0)
-		f->rank = whole(tags, "rank");
-	if (f->rank < 0)
-		f->rank = rank_in_path(path);
-	f->world_size = whole(session, "world_size_count");
+		f->rank = number_in_text(tag_of(f, "rank"), rank_in_path(path));
 	if (f->world_size <= 0)
-		f->world_size = whole(tags, "world_size");
-	if (start && start->type == SB_JSONDOM_NUMBER)
-		f->start_real_ns = (uint64_t)(start->number * 1e9);
-	else
-		f->start_real_ns = time_of(sb_jsondom_string(start, NULL));
-	f->complete = sb_jsondom_bool(sb_jsondom_path(root, "recording.complete"), true);
-	if (command)
-		err = sb_facts_add_pair(f, SB_FACT_COMMAND, "command", command);
-	if (!err)
-		err = take_pairs(f, SB_FACT_TAG, tags);
-	if (!err)
-		err = take_pairs(f, SB_FACT_SETTING, sb_jsondom_path(root, "system.settings"));
-	if (!err)
-		err = take_pairs(f, SB_FACT_SYSTEM, sb_jsondom_path(root, "system.facts"));
-	return err;
+		f->world_size = number_in_text(tag_of(f, "world_size"), -1);
 }
 
-static double largest(node array, const char *key)
+static int take_own(node root, const char *path, struct sb_facts **out_facts)
 {
-	double most = NAN;
-
-	for (sb_jsondom_each(child, array))
-		most = fmax(most, number(child, key));
-	return most;
-}
-
-static double mean_of(node array, const char *key)
-{
-	double sum = 0;
-	int count = 0;
-
-	for (sb_jsondom_each(child, array))
-		if (!isnan(number(child, key))) {
-			sum += number(child, key);
-			count++;
-		}
-	return count ? sum / count : NAN;
-}
-
-static void take_gpu(struct sb_facts *f, node root)
-{
-	node devices = sb_jsondom_path(root, "gpu_metrics.devices"),
-	     trace = sb_jsondom_get(root, "gpu_trace");
-	double copies = NAN;
-
-	f->metrics[SB_METRIC_GPU_MEMORY_PEAK] = MB * largest(devices, "memory_used_max_mb");
-	f->metrics[SB_METRIC_GPU_MEMORY_MEAN] = MB * mean_of(devices, "memory_used_mean_mb");
-	f->metrics[SB_METRIC_GPU_MEMORY_TOTAL] = MB * largest(devices, "memory_total_mb");
-	f->metrics[SB_METRIC_GPU_UTILIZATION] = mean_of(devices, "utilization_mean_percent");
-	f->metrics[SB_METRIC_GPU_TEMPERATURE] = largest(devices, "temperature_max_c");
-	f->metrics[SB_METRIC_GPU_POWER] = mean_of(devices, "power_mean_w");
-	f->metrics[SB_METRIC_GPU_BUSY] = number(trace, "busy_s");
-	f->metrics[SB_METRIC_GPU_IDLE] = number(trace, "idle_s");
-	for (sb_jsondom_each(copy, sb_jsondom_get(trace, "copies")))
-		copies = (isnan(copies) ? 0 : copies) + number(copy, "total_s");
-	f->metrics[SB_METRIC_COPIES] = copies;
-}
-
-static int take_generations(struct sb_facts *f, node root)
-{
-	node generations = sb_jsondom_get(root, "generations"), items = sb_jsondom_get(generations, "items");
-	struct sb_stats stats;
+	struct sb_model *m = calloc(1, sizeof *m);
 	int err;
 
-	if (!items || !items->size || sb_jsondom_bool(sb_jsondom_get(generations, "whole_run"), false))
-		return 0;
-	f->numbers = malloc(items->size * sizeof *f->numbers);
-	if (!f->numbers)
-		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
-	f->generation_s = f->numbers;
-	for (sb_jsondom_each(item, items))
-		if (!isnan(number(item, "wall_s")) && !sb_jsondom_get(item, "state"))
-			f->numbers[f->generation_count++] = number(item, "wall_s");
-	f->metrics[SB_METRIC_GENERATIONS] = number(generations, "count");
-	err = sb_stats_of(f->generation_s, f->generation_count, &stats);
-	f->metrics[SB_METRIC_GENERATION] = stats.median;
+	if (!m)
+		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", path);
+	sb_fields_read(&sb_model_fields, root, give, m, m);
+	settle_stages(&m->stages);
+	err = m->failed ? sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", path)
+			: sb_facts_of_model(m, path, out_facts);
+	sb_model_free(m);
+	if (!err)
+		place_rank(*out_facts, path);
 	return err;
 }
 
-static void take_summary(struct sb_facts *f, node root)
-{
-	node summary = sb_jsondom_get(root, "summary"), memory = sb_jsondom_get(root, "memory");
-	node host = sb_jsondom_get(memory, "host"), stages = sb_jsondom_get(root, "stage_analysis");
-
-	f->metrics[SB_METRIC_WALL] = first_of(number(stages, "wall_s"), number(summary, "wall_s"));
-	f->metrics[SB_METRIC_UNATTRIBUTED] = number(stages, "unattributed_s");
-	f->metrics[SB_METRIC_FPS] = number(summary, "fps");
-	f->metrics[SB_METRIC_FRAMES] = number(summary, "frames");
-	f->metrics[SB_METRIC_STEPS] = number(summary, "steps");
-	f->metrics[SB_METRIC_ENERGY] = number(summary, "energy_wh");
-	f->metrics[SB_METRIC_BPS] = number(sb_jsondom_get(root, "block_analysis"), "bps");
-	f->metrics[SB_METRIC_FIRST_BLOCK] = number(
-		sb_jsondom_get(root, "block_analysis"), "first_block_latency_s");
-	f->metrics[SB_METRIC_DROPPED] = number(sb_jsondom_get(root, "streaming_analysis"), "dropped_ratio");
-	f->metrics[SB_METRIC_RAM_PEAK] = MB * first_of(number(host, "ram_peak_mb"),
-						      number(summary, "ram_peak_mb"));
-	f->metrics[SB_METRIC_RSS_PEAK] = MB * number(host, "rss_peak_mb");
-	f->metrics[SB_METRIC_SWAP_PEAK] = MB * number(host, "swap_peak_mb");
-	f->metrics[SB_METRIC_PAGE_CACHE_PEAK] = MB * number(host, "page_cache_peak_mb");
-	f->metrics[SB_METRIC_GPU_RESERVED_PEAK] = MB * number(memory, "reserved_peak_mb");
-	f->metrics[SB_METRIC_DISK_READ] = first_of(
-		1e9 * number(sb_jsondom_get(root, "disk_metrics"), "read_mean_gb_per_s"),
-		number(sb_jsondom_get(root, "disk_metrics"), "read_mean_bytes_per_s"));
-	f->metrics[SB_METRIC_CPU] = number(sb_jsondom_get(root, "cpu_metrics"), "usage_mean_percent");
-}
-
-static enum sb_stage_state state_of(node stage)
-{
-	const char *state = sb_jsondom_string(sb_jsondom_get(stage, "state"), "");
-
-	return !strcmp(state, "skipped")   ? SB_STAGE_SKIPPED
-	       : !strcmp(state, "untimed") ? SB_STAGE_UNTIMED
-	       : !strcmp(state, "open")    ? SB_STAGE_OPEN
-					   : SB_STAGE_NORMAL;
-}
-
-static uint32_t role_of(node stage)
-{
-	const char *role = sb_jsondom_string(sb_jsondom_get(stage, "role"), "");
-
-	return !strcmp(role, "collective") ? STROBE_ROLE_COLLECTIVE
-	       : !strcmp(role, "offload")  ? STROBE_ROLE_OFFLOAD
-					   : STROBE_ROLE_STAGE;
-}
-
-static int64_t parent_of(const struct sb_facts *f, const char *name)
-{
-	for (size_t i = f->stage_count; name && i-- > 0;)
-		if (!strcmp(f->stages[i].name, name))
-			return (int64_t)i;
-	return -1;
-}
-
-static void take_stage(struct sb_facts *f, node n)
-{
-	struct sb_fact_stage *s = &f->stages[f->stage_count];
-	int64_t count = sb_jsondom_int(sb_jsondom_get(n, "count"), 0);
-
-	*s = (struct sb_fact_stage){ .name = sb_facts_text(
-					     f, sb_jsondom_string(sb_jsondom_get(n, "name"), "?")),
-		.code = sb_facts_text(f, sb_jsondom_string(sb_jsondom_get(n, "code"), NULL)),
-		.parent = parent_of(f, sb_jsondom_string(sb_jsondom_get(n, "parent"), NULL)),
-		.role = role_of(n),
-		.state = state_of(n),
-		.reason = sb_facts_text(f, sb_jsondom_string(sb_jsondom_get(n, "reason"), NULL)),
-		.count = count,
-		.total_s = number(n, "total_s"),
-		.self_s = number(n, "self_s"),
-		.first_s = NAN,
-		.gpu_span_s = number(n, "gpu_span_s"),
-		.gpu_busy_s = number(n, "gpu_busy_s") };
-	s->time = (struct sb_stats){ .count = count,
-		.total = s->total_s,
-		.mean = number(n, "mean_s"),
-		.min = number(n, "min_s"),
-		.max = number(n, "max_s"),
-		.median = number(n, "p50_s"),
-		.p95 = number(n, "p95_s"),
-		.p99 = number(n, "p99_s"),
-		.last = NAN,
-		.std = NAN };
-	s->depth = s->parent >= 0 ? f->stages[s->parent].depth + 1 : 0;
-	if (s->role == STROBE_ROLE_COLLECTIVE && !isnan(s->total_s))
-		f->metrics[SB_METRIC_COLLECTIVE] = first_of(f->metrics[SB_METRIC_COLLECTIVE], 0) + s->total_s;
-	f->stage_count++;
-}
+/* ---- the other tool --------------------------------------------------------- */
 
 /* The other tool: stages as an object by name, inclusive times only. */
 static void take_foreign_stage(struct sb_facts *f, node n)
@@ -349,21 +192,52 @@ static void take_foreign_stage(struct sb_facts *f, node n)
 		.std = NAN };
 }
 
-static int take_stages(struct sb_facts *f, node root)
+static int take_foreign_session(struct sb_facts *f, node root, const char *path)
+{
+	node session = sb_jsondom_get(root, "session_info"), tags = sb_jsondom_get(session, "tags");
+	node start = sb_jsondom_get(session, "start_time");
+	const char *command = sb_jsondom_string(sb_jsondom_get(session, "command"), NULL);
+	int err = 0;
+
+	f->id = sb_facts_text(f, sb_jsondom_string(sb_jsondom_get(session, "id"), ""));
+	f->name = sb_facts_text(f, sb_jsondom_string(sb_jsondom_get(session, "name"), ""));
+	f->host = sb_facts_text(f, sb_jsondom_string(sb_jsondom_path(root, "system.host"), ""));
+	f->job = sb_facts_text(f, sb_jsondom_string(sb_jsondom_get(session, "job"),
+					  sb_jsondom_string(sb_jsondom_get(tags, "job"), "")));
+	f->rank = whole(session, "rank");
+	if (f->rank < 0)
+		f->rank = whole(tags, "rank");
+	if (f->rank < 0)
+		f->rank = rank_in_path(path);
+	f->world_size = whole(session, "world_size_count");
+	if (f->world_size <= 0)
+		f->world_size = whole(tags, "world_size");
+	if (start && start->type == SB_JSONDOM_NUMBER)
+		f->start_real_ns = (uint64_t)(start->number * 1e9);
+	else
+		f->start_real_ns = sb_fields_time(sb_jsondom_string(start, NULL));
+	f->complete = sb_jsondom_bool(sb_jsondom_path(root, "recording.complete"), true);
+	if (command)
+		err = sb_facts_add_pair(f, SB_FACT_COMMAND, "command", command);
+	if (!err)
+		err = take_pairs(f, SB_FACT_TAG, tags);
+	if (!err)
+		err = take_pairs(f, SB_FACT_SETTING, sb_jsondom_path(root, "system.settings"));
+	if (!err)
+		err = take_pairs(f, SB_FACT_SYSTEM, sb_jsondom_path(root, "system.facts"));
+	return err;
+}
+
+static int take_foreign_stages(struct sb_facts *f, node root)
 {
 	node stages = sb_jsondom_path(root, "stage_analysis.stages");
 
 	f->stages = calloc(stages ? stages->size + 1 : 1, sizeof *f->stages);
 	if (!f->stages)
 		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
-	for (sb_jsondom_each(stage, stages)) {
-		if (stage->type != SB_JSONDOM_OBJECT)
-			continue;
-		if (stages->type == SB_JSONDOM_ARRAY)
-			take_stage(f, stage);
-		else
+	for (sb_jsondom_each(stage, stages))
+		if (stage->type == SB_JSONDOM_OBJECT && stage->key)
 			take_foreign_stage(f, stage);
-	}
 	return sb_facts_key_stages(f);
 }
 
@@ -406,39 +280,36 @@ static void take_foreign(struct sb_facts *f, node root)
 	f->metrics[SB_METRIC_BPS] = number(sb_jsondom_get(root, "diffusion_analysis"), "bps");
 }
 
-static int take_all(struct sb_facts *f, node root, const char *path)
+static int take_other(node root, const char *path, struct sb_facts **out_facts)
 {
-	node schema = sb_jsondom_get(root, "schema");
-	int err = take_session(f, root, path);
+	struct sb_facts *f = sb_facts_new(path);
+	int err = f ? take_foreign_session(f, root, path) : STROBE_ENOMEM;
 
-	if (!err && schema) {
-		take_summary(f, root);
-		take_gpu(f, root);
-		err = take_generations(f, root);
-	} else if (!err) {
+	if (!err) {
 		take_foreign(f, root);
+		err = take_foreign_stages(f, root);
 	}
-	return err ? err : take_stages(f, root);
-}
-
-int sb_report_in(const char *path, struct sb_facts **out_facts)
-{
-	struct sb_jsondom_doc *doc = NULL;
-	struct sb_facts *f = NULL;
-	int err = sb_jsondom_read(path, REPORT_BYTES_MAX, &doc);
-
-	if (!err && !is_report(sb_jsondom_root(doc)))
-		err = sb_fail(
-			STROBE_EFORMAT, "'%s' is no report: it has no session_info and stage_analysis", path);
-	if (!err && !(f = sb_facts_new(path)))
-		err = STROBE_ENOMEM;
-	if (!err)
-		err = take_all(f, sb_jsondom_root(doc), path);
-	sb_jsondom_free(doc);
 	if (err) {
 		sb_facts_free(f);
 		return err;
 	}
 	*out_facts = f;
 	return 0;
+}
+
+int sb_report_in(const char *path, struct sb_facts **out_facts)
+{
+	struct sb_jsondom_doc *doc = NULL;
+	int err = sb_jsondom_read(path, REPORT_BYTES_MAX, &doc);
+	node root = err ? NULL : sb_jsondom_root(doc);
+
+	if (!err && !is_report(root))
+		err = sb_fail(
+			STROBE_EFORMAT, "'%s' is no report: it has no session_info and stage_analysis", path);
+	else if (!err && sb_jsondom_get(root, "schema"))
+		err = take_own(root, path, out_facts);
+	else if (!err)
+		err = take_other(root, path, out_facts);
+	sb_jsondom_free(doc);
+	return err;
 }

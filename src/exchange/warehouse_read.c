@@ -287,6 +287,8 @@ int sb_warehouse_aggregate(const struct sb_warehouse *w, struct sb_aggregate **o
 		err = sb_aggregate_finish(a);
 	if (!err)
 		err = sb_warehouse_meet(w, a);
+	if (!err)
+		err = sb_aggregate_draw(a);
 	for (size_t i = 0; !err && i < a->rank_count; i++)
 		if (a->ranks[i].straggler)
 			err = name_slow_stage(w, &sql, a, &a->ranks[i]);

@@ -78,6 +78,7 @@ struct sb_fields {
 	size_t count;
 	size_t size; /* of the struct */
 	bool (*present)(const void *object); /* false: the whole object is left out; NULL: never */
+	size_t flag_at; /* 1 + offset of a bool that reading sets where the object is there; 0: none */
 };
 
 extern const char sb_names_end[];
@@ -127,6 +128,8 @@ extern const char sb_names_end[];
 #define SB_FIELDS(identifier, type, name_, help_, ...) \
 	const struct sb_fields identifier = { .name = (name_), .help = (help_), .all = identifier##_rows, \
 		.count = sizeof identifier##_rows / sizeof *identifier##_rows, .size = sizeof(struct type), ##__VA_ARGS__ }
+/* The struct's own bool for "there is such a thing". */
+#define SB_FLAG(type, member) .flag_at = 1 + offsetof(struct type, member)
 /* A condition on the struct `it` for .when and for whole tables. */
 #define SB_FIELD_WHEN(name, type, condition) \
 	static bool name(const void *object) \
@@ -148,8 +151,10 @@ void sb_series_write(const struct sb_series *series, const char *key, struct sb_
 
 /* Fills a zeroed struct from the object; what is not there gets its absent value. Texts point
  * into the document, arrays come from alloc (zeroed, NULL: no memory, then they stay empty).
- * Series, times and pairs stay empty. */
+ * Series, and arrays of strings and integers stay empty. */
 void sb_fields_read(const struct sb_fields *fields, const struct sb_jsondom *node,
 	void *(*alloc)(void *owner, size_t size), void *owner, void *out_object);
+/* Nanoseconds since 1970 of ISO 8601; 0: no time, or one that 64 bits of ns do not hold. */
+uint64_t sb_fields_time(const char *iso);
 
 #endif

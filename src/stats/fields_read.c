@@ -4,7 +4,10 @@
 #include "base/memory_units.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct reading {
 	void *(*alloc)(void *owner, size_t size);
@@ -37,6 +40,79 @@ static void read_objects(
 	*(size_t *)(out + f->count_at) = count;
 }
 
+static void read_pair(const struct sb_jsondom *node, struct sb_pair *out)
+{
+	*out = (struct sb_pair){ .key = node->key, .i = node->integer, .f = node->number, .s = node->text };
+	switch (node->type) {
+	case SB_JSONDOM_STRING: out->type = STROBE_TYPE_STRING; break;
+	case SB_JSONDOM_BOOL:
+		out->type = STROBE_TYPE_BOOL;
+		out->i = node->truth;
+		break;
+	default: out->type = node->is_int ? STROBE_TYPE_INT : STROBE_TYPE_FLOAT; break;
+	}
+}
+
+static bool is_scalar(const struct sb_jsondom *node)
+{
+	return node->type == SB_JSONDOM_STRING || node->type == SB_JSONDOM_BOOL ||
+	       node->type == SB_JSONDOM_NUMBER;
+}
+
+static void read_pairs(
+	const struct reading *r, const struct sb_field *f, const struct sb_jsondom *node, char *out)
+{
+	size_t room = node && node->type == SB_JSONDOM_OBJECT ? node->size : 0, count = 0;
+	struct sb_pair *all = room ? r->alloc(r->owner, room * sizeof *all) : NULL;
+
+	for (sb_jsondom_each(child, node))
+		if (all && child->key && is_scalar(child))
+			read_pair(child, &all[count++]);
+	*(struct sb_pair **)(out + f->at) = all;
+	*(size_t *)(out + f->count_at) = count;
+}
+
+static void read_numbers(
+	const struct reading *r, const struct sb_field *f, const struct sb_jsondom *node, char *out)
+{
+	size_t room = node && node->type == SB_JSONDOM_ARRAY ? node->size : 0, count = 0;
+	double *all = room ? r->alloc(r->owner, room * sizeof *all) : NULL;
+
+	for (sb_jsondom_each(child, node))
+		if (all)
+			all[count++] = sb_jsondom_number(child, NAN);
+	*(double **)(out + f->at) = all;
+	*(size_t *)(out + f->count_at) = count;
+}
+
+/* The digits behind ".", as ns; *at moves past them. */
+static uint64_t fraction_ns(const char **at)
+{
+	uint64_t ns = 0, unit = 100000000;
+
+	for (++*at; **at >= '0' && **at <= '9'; ++*at, unit /= 10)
+		ns += (uint64_t)(**at - '0') * unit;
+	return ns;
+}
+
+uint64_t sb_fields_time(const char *iso)
+{
+	struct tm t = { 0 };
+	const char *rest = iso ? strptime(iso, "%Y-%m-%dT%H:%M:%S", &t) : NULL;
+	int hours = 0, minutes = 0;
+	int64_t seconds;
+	uint64_t ns = 0;
+
+	if (!rest)
+		return 0;
+	if (*rest == '.')
+		ns = fraction_ns(&rest);
+	if (*rest == '+' || *rest == '-')
+		sscanf(rest + 1, "%2d:%2d", &hours, &minutes);
+	seconds = timegm(&t) - (*rest == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
+	return seconds > 0 && seconds < INT64_MAX / 1000000000 ? (uint64_t)seconds * 1000000000u + ns : 0;
+}
+
 static void read_field(
 	const struct reading *r, const struct sb_field *f, const struct sb_jsondom *node, char *out)
 {
@@ -54,6 +130,9 @@ static void read_field(
 	case SB_FIELD_BOOL: *(bool *)at = sb_jsondom_bool(node, false); break;
 	case SB_FIELD_STRING: *(const char **)at = sb_jsondom_string(node, NULL); break;
 	case SB_FIELD_NAME: *(uint32_t *)at = value_of(f->names, sb_jsondom_string(node, NULL)); break;
+	case SB_FIELD_TIME: *(uint64_t *)at = sb_fields_time(sb_jsondom_string(node, NULL)); break;
+	case SB_FIELD_PAIRS: read_pairs(r, f, node, out); break;
+	case SB_FIELD_NUMBERS: read_numbers(r, f, node, out); break;
 	case SB_FIELD_OBJECT: read_object(r, f->of, node, at); break;
 	case SB_FIELD_OBJECTS: read_objects(r, f, node, out); break;
 	default: break;
@@ -63,6 +142,8 @@ static void read_field(
 static void read_object(
 	const struct reading *r, const struct sb_fields *fields, const struct sb_jsondom *node, char *out)
 {
+	if (fields->flag_at)
+		*(bool *)(out + fields->flag_at - 1) = node && node->type == SB_JSONDOM_OBJECT;
 	for (size_t i = 0; i < fields->count; i++)
 		read_field(r, &fields->all[i], sb_jsondom_get(node, fields->all[i].key), out);
 }

@@ -1,5 +1,6 @@
 /* Is one series of measurements really different from another: the rank test,
  * and the verdict that joins it with a tolerance. */
+#include "stats/fields.h"
 #include "stats/statistics.h"
 
 #include "base/error.h"
@@ -247,17 +248,16 @@ int sb_judge(const double *base, size_t base_count, const double *now, size_t no
 	return err;
 }
 
+const char *const sb_verdict_names[] = { "same", "worse", "better", "uncertain", "appeared", "vanished",
+	"changed", SB_NAMES_END };
+const char *const sb_basis_names[] = { "tolerance", "separation", "rank_test", SB_NAMES_END };
+
 const char *sb_verdict_name(enum sb_verdict verdict)
 {
-	static const char *const names[] = { "same", "worse", "better", "uncertain", "appeared", "vanished",
-		"changed" };
-
-	return names[verdict];
+	return sb_verdict_names[verdict];
 }
 
 const char *sb_basis_name(enum sb_basis basis)
 {
-	static const char *const names[] = { "tolerance", "separation", "rank_test" };
-
-	return names[basis];
+	return sb_basis_names[basis];
 }

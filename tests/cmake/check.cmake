@@ -17,3 +17,5 @@ find_program(CLANG_FORMAT NAMES clang-format)
 if(NOT CLANG_FORMAT)
   strobe_left_out(check "check/format: no clang-format here")
 endif()
+# What is made from the tables of fields is what is committed.
+add_test(NAME check/fields COMMAND ${CMAKE_SOURCE_DIR}/tools/generate ${CMAKE_BINARY_DIR} --check)

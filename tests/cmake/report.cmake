@@ -7,6 +7,7 @@ if(NOT STROBE_HAVE_ZLIB) # it reads .json.gz
   strobe_left_out(report "this build has no ZLIB")
 else()
   add_test(NAME report/schema COMMAND ${SYSTEM_PYTHON} ${CMAKE_SOURCE_DIR}/tests/report/check_reports.py
-    --strobe $<TARGET_FILE:strobe> --make $<TARGET_FILE:make_recordings> --source ${CMAKE_SOURCE_DIR})
+    --strobe $<TARGET_FILE:strobe> --make $<TARGET_FILE:make_recordings> --ranks $<TARGET_FILE:make_ranks>
+    --source ${CMAKE_SOURCE_DIR})
   set_tests_properties(report/schema PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 120)
 endif()

@@ -91,6 +91,55 @@ class Reports(unittest.TestCase):
         del broken["stage_analysis"]["unattributed_s"]
         self.assertFalse(validator.is_valid(broken), "a missing key passed")
 
+    def test_a_report_and_its_recording_hold_the_same(self):
+        """Written and read by the same table: a diff of the two finds nothing."""
+        for name in ("rich", "blocks", "only_samples"):
+            path = pathlib.Path(self.folder.name) / f"{name}.json"
+            path.write_text(json.dumps(self.reports[name]))
+            diff = self.command("diff", f"{self.folder.name}/{name}.strobe", path, "--format", "json")
+            self.assertEqual(diff["total"]["delta_value"], 0, name)
+            changed = [s["name"] for s in diff["stages"] if s["verdict"] != "same" or s.get("delta_s", 0) != 0]
+            self.assertEqual(changed, [], name)
+            changed = [m for m in diff["metrics"] if m["verdict"] != "same"]
+            self.assertEqual(changed, [], name)
+            self.assertEqual(diff["configuration"], [], name)
+
+    def test_every_other_form_follows_its_schema(self):
+        ranks = pathlib.Path(self.folder.name) / "ranks"
+        for folder, count, straggler in (("four", 4, 2), ("two", 2, -1)):
+            (ranks / folder).mkdir(parents=True)
+            subprocess.run([OPTIONS.ranks, ranks / folder, str(count), "2000", str(straggler), "2", "3"], check=True)
+        data = pathlib.Path(OPTIONS.source) / "tests/data"
+        run = lambda name: f"{self.folder.name}/{name}.strobe"
+        rank = lambda n: ranks / f"four/rank_{n}"
+        forms = [
+            ("diff", ["diff", data / "stagelog-before.txt", data / "stagelog-after.txt"]),
+            ("diff", ["diff", run("rich"), run("blocks")]),
+            ("diff", ["diff", "--fail-above", "5%", run("rich"), run("only_zones")]),
+            ("diff", ["diff", rank(0), rank(2)]),
+            ("aggregate", ["aggregate", ranks / "four"]),
+            ("aggregate", ["aggregate", ranks / "four", ranks / "two"]),
+            ("bench", ["bench", "--iterations", "3", "--warmup", "0", "--", "true"]),
+            ("bench", ["bench", "--iterations", "2", "--warmup", "0", "--frames", "8", "--target-fps", "3", "--sweep", "n=1,2", "--", "false", "{n}"]),
+        ]
+        for name, command in forms:
+            schema = json.loads((pathlib.Path(OPTIONS.source) / f"docs/{name}.schema.json").read_text())
+            jsonschema.Draft202012Validator.check_schema(schema)
+            validator = jsonschema.Draft202012Validator(schema)
+            printed = self.command(command[0], "--format", "json", *command[1:])
+            with self.subTest(command=command):
+                self.assertEqual([f"{e.json_path}: {e.message[:200]}" for e in validator.iter_errors(printed)], [])
+                printed["speed"] = 3
+                self.assertFalse(validator.is_valid(printed), "a key that no table has passed")
+
+    @classmethod
+    def command(cls, *words):
+        done = subprocess.run([OPTIONS.strobe, *map(str, words)], capture_output=True, text=True, cwd=cls.folder.name)
+        try:
+            return json.loads(done.stdout)
+        except ValueError:
+            raise AssertionError(f"{words}: exit {done.returncode}: {done.stderr}") from None
+
     def test_every_number_has_its_unit(self):
         for name, report in self.reports.items():
             found = list(numbers(report))
@@ -185,6 +234,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--strobe", required=True)
     parser.add_argument("--make", required=True)
+    parser.add_argument("--ranks", required=True)
     parser.add_argument("--source", required=True)
     OPTIONS, rest = parser.parse_known_args()
     unittest.main(argv=[sys.argv[0], *rest])

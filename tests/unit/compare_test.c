@@ -118,9 +118,9 @@ static void a_code_holds_a_stage_together_when_its_words_change(void **state)
 	c = compare(base, now, NULL);
 	assert_int_equal(c->stage_count, 2);
 	assert_string_equal(c->stages[0].name, "upscale");
-	assert_string_equal(sb_diff_stage_word(&c->stages[0]), "appeared");
+	assert_string_equal(c->stages[0].words, "appeared");
 	assert_string_equal(c->stages[1].old_name, "Deep copy masks");
-	assert_string_equal(sb_diff_stage_word(&c->stages[1]), "no longer timed");
+	assert_string_equal(c->stages[1].words, "no longer timed");
 	sb_comparison_free(c);
 	sb_facts_free(base);
 	sb_facts_free(now);

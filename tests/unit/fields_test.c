@@ -89,6 +89,7 @@ static struct thing everything(void)
 		.open = true,
 		.code = "4c",
 		.mood = MOOD_BAD,
+		.start_real_ns = 86400000000000u + 250000000u,
 		.tags = tags,
 		.tag_count = 2,
 		.parts = parts,
@@ -115,7 +116,7 @@ static void every_kind_is_written(void **state)
 		"{\"schema\":\"test/"
 		"1\",\"mean_s\":0.1,\"a_ratio\":0.5,\"peak_mb\":1.5,\"bytes\":7,\"frames\":0,"
 		"\"line\":3,\"open\":true,\"used\":false,\"code\":\"4c\",\"mood\":\"bad\","
-		"\"start_time\":\"1970-01-01T00:00:00.000+00:00\",\"tags\":{\"seed\":42,\"rate\":\"nan\"},"
+		"\"start_time\":\"1970-01-02T00:00:00.250+00:00\",\"tags\":{\"seed\":42,\"rate\":\"nan\"},"
 		"\"parts\":[{\"name\":\"one\",\"t_s\":1},{\"name\":\"two\"}],\"first\":{\"name\":\"head\","
 		"\"t_s\":2},"
 		"\"words\":[\"a\",\"b\"],\"time\":{\"count\":1,\"total_s\":2,\"mean_s\":2,\"min_s\":2,\"max_"
@@ -139,10 +140,11 @@ static void absent_is_left_out_by_its_rule(void **state)
 
 static void *give(void *owner, size_t size)
 {
-	void **last = owner;
+	void **free_slot = owner; /* of two: the arrays below */
 
-	assert_null(*last); /* one array */
-	return *last = calloc(1, size);
+	free_slot += *free_slot != NULL;
+	assert_null(*free_slot);
+	return *free_slot = calloc(1, size);
 }
 
 static void what_was_written_reads_back(void **state)
@@ -151,12 +153,12 @@ static void what_was_written_reads_back(void **state)
 	struct sb_buf out = { 0 };
 	struct sb_jsondom_doc *doc;
 	struct sb_json j;
-	void *memory = NULL;
+	void *memory[2] = { 0 };
 
 	sb_json_init(&j, &out, false);
 	sb_fields_write(&thing, &it, NULL, &j);
 	assert_int_equal(sb_jsondom_parse("it", sb_buf_text(&out), strlen(sb_buf_text(&out)), &doc), 0);
-	sb_fields_read(&thing, sb_jsondom_root(doc), give, &memory, &back);
+	sb_fields_read(&thing, sb_jsondom_root(doc), give, memory, &back);
 	assert_true(back.mean_s == 0.1 && back.peak_bytes == 1536 * 1024 && back.whole_bytes == 7);
 	assert_int_equal(back.frames, 0);
 	assert_int_equal(back.line, 3);
@@ -166,8 +168,13 @@ static void what_was_written_reads_back(void **state)
 	assert_string_equal(back.parts[1].name, "two");
 	assert_true(isnan(back.parts[1].t_s));
 	assert_string_equal(back.first.name, "head");
+	assert_int_equal(back.tag_count, 2);
+	assert_true(back.tags[0].type == STROBE_TYPE_INT && back.tags[0].i == 42);
+	assert_string_equal(back.tags[1].s, "nan");
+	assert_true(back.start_real_ns == 86400000000000u + 250000000u);
 	assert_true(back.time.count == 1 && back.time.mean == 2 && isnan(back.time.std));
-	free(memory);
+	free(memory[0]);
+	free(memory[1]);
 	sb_jsondom_free(doc);
 	sb_buf_done(&out);
 }
@@ -177,16 +184,17 @@ static void what_is_not_there_is_absent(void **state)
 	static const char text[] = "{\"parts\":[3],\"frames\":\"many\",\"mood\":\"odd\"}";
 	struct thing back = { 0 };
 	struct sb_jsondom_doc *doc;
-	void *memory = NULL;
+	void *memory[2] = { 0 };
 
 	assert_int_equal(sb_jsondom_parse("it", text, sizeof text - 1, &doc), 0);
-	sb_fields_read(&thing, sb_jsondom_root(doc), give, &memory, &back);
+	sb_fields_read(&thing, sb_jsondom_root(doc), give, memory, &back);
 	assert_true(isnan(back.mean_s) && isnan(back.peak_bytes) && isnan(back.first.t_s));
 	assert_int_equal(back.frames, -1);
 	assert_int_equal(back.mood, MOOD_NONE);
 	assert_int_equal(back.part_count, 0);
 	assert_null(back.code);
-	free(memory);
+	free(memory[0]);
+	free(memory[1]);
 	sb_jsondom_free(doc);
 }
 

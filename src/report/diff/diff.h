@@ -21,10 +21,6 @@ void sb_diff_template(const struct sb_comparison *c, struct sb_buf *out);
 /* ---- words every form shares ---- */
 /* "before.txt", "3 runs: a, b, c" */
 void sb_diff_side(const struct sb_facts *const *runs, size_t count, struct sb_buf *out);
-/* "slower", "faster", "same"… of a metric, by its sense */
-const char *sb_diff_word(enum sb_verdict verdict, enum sb_metric metric);
-/* "vanished", "appeared", "no longer timed", "skipped now"… */
-const char *sb_diff_stage_word(const struct sb_stage_change *s);
 /* "+17.92 s", "-3.1 GB"; "" when a side is absent */
 void sb_diff_delta(enum sb_metric metric, double base, double now, char *out, size_t size);
 /* "+6.4 %"; "new" or "gone" where a side is absent, "-" from nothing */

@@ -38,7 +38,7 @@ static void put_stages(const struct sb_comparison *c, size_t top, struct sb_buf 
 		sb_buf_puts(out, "| ");
 		put_cell(out, label);
 		sb_buf_printf(out, " | %s | %s | %s | %s | %s%s |\n", base, now, delta, percent,
-			mark_of(s->verdict), sb_diff_stage_word(s));
+			mark_of(s->verdict), s->words);
 	}
 	if (c->stage_count > top)
 		sb_buf_printf(out, "\n%zu more stages are not shown.\n", c->stage_count - top);
@@ -56,7 +56,7 @@ static void put_metrics(const struct sb_comparison *c, struct sb_buf *out)
 		sb_metric_text(m->metric, m->now, now, sizeof now);
 		sb_diff_percent(m->base, m->now, percent, sizeof percent);
 		sb_buf_printf(out, "| %s | %s | %s | %s | %s%s |\n", sb_metric_infos[m->metric].words, base,
-			now, percent, mark_of(m->verdict), sb_diff_word(m->verdict, m->metric));
+			now, percent, mark_of(m->verdict), sb_verdict_words(m->verdict, m->metric));
 	}
 	for (size_t i = 0; i < c->setting_count; i++) {
 		const struct sb_setting_change *s = &c->settings[i];
@@ -85,7 +85,7 @@ void sb_diff_markdown(const struct sb_comparison *c, const struct sb_diff_option
 	sb_diff_percent(t->base, t->now, percent, sizeof percent);
 	sb_buf_printf(out, "### %s%s: %s → %s (%s, %s), %s\n\n", mark_of(t->verdict),
 		c->per_generation ? "One generation" : "Total", base, now, *delta ? delta : "n/a", percent,
-		sb_diff_word(t->verdict, t->metric));
+		sb_verdict_words(t->verdict, t->metric));
 	for (size_t i = 0; i < c->failure_count; i++) {
 		sb_buf_puts(out, "- **FAIL** ");
 		put_cell(out, c->failures[i]);

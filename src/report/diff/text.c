@@ -34,7 +34,7 @@ static void put_total(struct sb_buf *out, const struct sb_comparison *c, const s
 	sb_buf_printf(out, "%s %s -> %s  (%s, %s)  ", c->per_generation ? "One generation" : "Total", base,
 		now, *delta ? delta : "n/a", percent);
 	colour(out, o, t->verdict);
-	sb_buf_puts(out, sb_diff_word(t->verdict, t->metric));
+	sb_buf_puts(out, sb_verdict_words(t->verdict, t->metric));
 	plain(out, o);
 	sb_buf_puts(out, "\n  ");
 	sb_diff_basis(&t->judgement, c->base_count, c->now_count, out);
@@ -90,7 +90,7 @@ static void put_stage(
 	sb_buf_printf(
 		out, "%12s%10s  ", *delta ? delta : "-", isnan(s->base_s) && isnan(s->now_s) ? "-" : percent);
 	colour(out, o, s->verdict);
-	sb_buf_puts(out, sb_diff_stage_word(s));
+	sb_buf_puts(out, s->words);
 	plain(out, o);
 	if (s->per_call && s->verdict != SB_VERDICT_SAME && s->judgement.basis == SB_BASIS_RANK_TEST)
 		sb_buf_printf(out, s->judgement.p < 0.001 ? " p<0.001" : " p=%.3f", s->judgement.p);
@@ -123,7 +123,7 @@ static void put_unattributed(struct sb_buf *out, const struct sb_comparison *c, 
 		sb_buf_printf(out, "  %-*s", (int)name, "unattributed");
 		put_number(out, m->base, 11);
 		put_number(out, m->now, 11);
-		sb_buf_printf(out, "%12s%10s  %s\n", delta, percent, sb_diff_word(m->verdict, m->metric));
+		sb_buf_printf(out, "%12s%10s  %s\n", delta, percent, sb_verdict_words(m->verdict, m->metric));
 	}
 }
 
@@ -167,7 +167,7 @@ static void put_metrics(struct sb_buf *out, const struct sb_comparison *c, const
 			16 + (strstr(base, "°") != NULL), base, 16 + (strstr(now, "°") != NULL), now,
 			percent);
 		colour(out, o, m->verdict);
-		sb_buf_puts(out, sb_diff_word(m->verdict, m->metric));
+		sb_buf_puts(out, sb_verdict_words(m->verdict, m->metric));
 		plain(out, o);
 		sb_buf_putc(out, '\n');
 	}

@@ -16,38 +16,6 @@ void sb_diff_side(const struct sb_facts *const *runs, size_t count, struct sb_bu
 		sb_buf_putc(out, ')');
 }
 
-const char *sb_diff_word(enum sb_verdict verdict, enum sb_metric metric)
-{
-	bool time = !strcmp(sb_metric_infos[metric].unit, "s");
-
-	switch (verdict) {
-	case SB_VERDICT_WORSE: return time ? "slower" : "worse";
-	case SB_VERDICT_BETTER: return time ? "faster" : "better";
-	case SB_VERDICT_VANISHED: return "missing in NEW";
-	case SB_VERDICT_APPEARED: return "only in NEW";
-	case SB_VERDICT_UNCERTAIN: return "noise?";
-	case SB_VERDICT_CHANGED: return "changed";
-	default: return "same";
-	}
-}
-
-const char *sb_diff_stage_word(const struct sb_stage_change *s)
-{
-	if (s->verdict == SB_VERDICT_APPEARED)
-		return s->base_state == SB_STAGE_SKIPPED && s->in_base ? "was skipped"
-		       : s->in_base                                    ? "timed now"
-								       : "appeared";
-	if (s->verdict == SB_VERDICT_VANISHED)
-		return !s->in_now                         ? "vanished"
-		       : s->now_state == SB_STAGE_SKIPPED ? "skipped now"
-							  : "no longer timed";
-	if (s->in_now && s->now_state == SB_STAGE_SKIPPED)
-		return "skipped";
-	if (isnan(s->now_s))
-		return "untimed";
-	return sb_diff_word(s->verdict, SB_METRIC_WALL);
-}
-
 void sb_diff_delta(enum sb_metric metric, double base, double now, char *out, size_t size)
 {
 	char text[32];

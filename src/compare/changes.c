@@ -1,0 +1,95 @@
+/* What every form of a diff says of a change: words, differences, ratios. */
+#include "compare/compare.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *sb_verdict_words(enum sb_verdict verdict, enum sb_metric metric)
+{
+	bool time = !strcmp(sb_metric_infos[metric].unit, "s");
+
+	switch (verdict) {
+	case SB_VERDICT_WORSE: return time ? "slower" : "worse";
+	case SB_VERDICT_BETTER: return time ? "faster" : "better";
+	case SB_VERDICT_VANISHED: return "missing in NEW";
+	case SB_VERDICT_APPEARED: return "only in NEW";
+	case SB_VERDICT_UNCERTAIN: return "noise?";
+	case SB_VERDICT_CHANGED: return "changed";
+	default: return "same";
+	}
+}
+
+const char *sb_stage_change_words(const struct sb_stage_change *s)
+{
+	if (s->verdict == SB_VERDICT_APPEARED)
+		return s->base_state == SB_STAGE_SKIPPED && s->in_base ? "was skipped"
+		       : s->in_base                                    ? "timed now"
+								       : "appeared";
+	if (s->verdict == SB_VERDICT_VANISHED)
+		return !s->in_now                         ? "vanished"
+		       : s->now_state == SB_STAGE_SKIPPED ? "skipped now"
+							  : "no longer timed";
+	if (s->in_now && s->now_state == SB_STAGE_SKIPPED)
+		return "skipped";
+	if (isnan(s->now_s))
+		return "untimed";
+	return sb_verdict_words(s->verdict, SB_METRIC_WALL);
+}
+
+static void describe_stage(struct sb_stage_change *s)
+{
+	s->words = sb_stage_change_words(s);
+	s->judged = !isnan(s->base_s) && !isnan(s->now_s);
+	s->judged_on = s->per_call ? "single_calls" : "totals";
+	s->delta_s = s->judged ? s->now_s - s->base_s : NAN;
+	s->change_ratio = s->judged && s->base_s > 0 ? s->now_s / s->base_s - 1 : NAN;
+}
+
+static void describe_metric(struct sb_metric_change *m)
+{
+	m->key = sb_metric_infos[m->metric].key;
+	m->unit = sb_metric_infos[m->metric].unit;
+	m->judged = !isnan(m->base) && !isnan(m->now);
+	m->delta = m->judged ? m->now - m->base : NAN;
+	m->change_ratio = m->judged && m->base > 0 ? m->now / m->base - 1 : NAN;
+}
+
+static void describe_setting(struct sb_setting_change *s)
+{
+	static const char *const scopes[] = { [SB_FACT_TAG] = "tag",
+		[SB_FACT_SETTING] = "setting",
+		[SB_FACT_SYSTEM] = "system",
+		[SB_FACT_COMMAND] = "command" };
+
+	s->scope_name = *s->where ? "stage" : scopes[s->scope];
+	s->stage = *s->where ? s->where : NULL;
+}
+
+static const char **labels_of(const struct sb_facts *const *runs, size_t count)
+{
+	const char **labels = calloc(count + 1, sizeof *labels);
+
+	for (size_t i = 0; labels && i < count; i++)
+		labels[i] = runs[i]->label;
+	return labels;
+}
+
+int sb_changes_describe(struct sb_comparison *c)
+{
+	c->base_labels = labels_of(c->base, c->base_count);
+	c->now_labels = labels_of(c->now, c->now_count);
+	if (!c->base_labels || !c->now_labels)
+		return sb_fail(STROBE_ENOMEM, "no memory to compare");
+	describe_metric(&c->total);
+	for (size_t i = 0; i < c->metric_count; i++)
+		describe_metric(&c->metrics[i]);
+	for (size_t i = 0; i < c->stage_count; i++)
+		describe_stage(&c->stages[i]);
+	for (size_t i = 0; i < c->setting_count; i++)
+		describe_setting(&c->settings[i]);
+	c->passed = !c->failure_count;
+	return 0;
+}

@@ -1,0 +1,113 @@
+/* A diff key by key: the tables of compare.h. Numbers are rounded to the nanosecond: what lies
+ * below is the rounding of sums. */
+#include "compare/compare.h"
+
+#define NANO .decimals = 9
+
+static const char *const judged_on[] = { "single_calls", "totals", SB_NAMES_END };
+static const char *const scopes[] = { "tag", "setting", "system", "command", "stage", SB_NAMES_END };
+
+/* ---- metrics ---- */
+
+SB_FIELD_WHEN(metric_judged, sb_metric_change, it->judged)
+SB_FIELD_WHEN(metric_tested, sb_metric_change, it->judged && it->judgement.basis == SB_BASIS_RANK_TEST)
+
+static const struct sb_field metric_rows[] = {
+	SB_FIELD(sb_metric_change, key, "metric", SB_ALWAYS, "its key, which ends in its unit"),
+	SB_FIELD(sb_metric_change, unit, "unit", SB_ALWAYS, "for people"),
+	SB_FIELD(sb_metric_change, base, "base_value", SB_KNOWN, "median of the runs before", NANO,
+		.range = SB_SIGNED),
+	SB_FIELD(sb_metric_change, now, "new_value", SB_KNOWN, "median of the runs now", NANO,
+		.range = SB_SIGNED),
+	SB_FIELD(sb_metric_change, delta, "delta_value", SB_KNOWN, "new - base", NANO, .range = SB_SIGNED),
+	SB_FIELD(sb_metric_change, change_ratio, "change_ratio", SB_KNOWN, "new / base - 1", NANO,
+		.range = SB_SIGNED),
+	SB_FIELD_NAMED(sb_metric_change, verdict, "verdict", SB_ALWAYS, sb_verdict_names,
+		"uncertain: past the tolerance, but repetitions do not bear it out; changed: neither worse "
+		"nor better"),
+	SB_FIELD_NAMED(sb_metric_change, judgement.basis, "basis", SB_ALWAYS, sb_basis_names,
+		"how it was judged", .when = metric_judged),
+	SB_FIELD(sb_metric_change, judgement.p, "p_ratio", SB_KNOWN, "of the rank test, two-sided", NANO,
+		.when = metric_judged),
+	SB_FIELD(sb_metric_change, judgement.effect, "effect_ratio", SB_KNOWN,
+		"chance that a new value exceeds a base value; 0.5: none", NANO, .when = metric_tested),
+	SB_FIELD(sb_metric_change, judgement.interval.low, "change_low_ratio", SB_KNOWN,
+		"95 % interval of new / base, low end", NANO, .when = metric_judged),
+	SB_FIELD(sb_metric_change, judgement.interval.high, "change_high_ratio", SB_KNOWN,
+		"95 % interval of new / base, high end", NANO, .when = metric_judged),
+};
+static SB_FIELDS(metric, sb_metric_change, "MetricChange", "A metric on both sides.");
+
+/* ---- stages ---- */
+
+SB_FIELD_WHEN(stage_judged, sb_stage_change, it->judged)
+SB_FIELD_WHEN(stage_tested, sb_stage_change, it->judged && it->judgement.basis == SB_BASIS_RANK_TEST)
+
+static const struct sb_field stage_rows[] = {
+	SB_FIELD(sb_stage_change, name, "name", SB_ALWAYS, "as in the new runs, else as in the base"),
+	SB_FIELD(sb_stage_change, code, "code", SB_KNOWN, "the program's own number of the stage"),
+	SB_FIELD(sb_stage_change, old_name, "old_name", SB_KNOWN, "in the base, where the words differ"),
+	SB_FIELD(sb_stage_change, base_s, "base_s", SB_KNOWN, "total before, median over runs", NANO),
+	SB_FIELD(sb_stage_change, now_s, "new_s", SB_KNOWN, "total now, median over runs", NANO),
+	SB_FIELD(sb_stage_change, delta_s, "delta_s", SB_KNOWN, "new_s - base_s", NANO, .range = SB_SIGNED),
+	SB_FIELD(sb_stage_change, change_ratio, "change_ratio", SB_KNOWN, "new_s / base_s - 1", NANO,
+		.range = SB_SIGNED),
+	SB_FIELD(sb_stage_change, base_self_s, "base_self_s", SB_KNOWN, "self time before", NANO),
+	SB_FIELD(sb_stage_change, now_self_s, "new_self_s", SB_KNOWN, "self time now", NANO),
+	SB_FIELD(sb_stage_change, contribution_s, "contribution_s", SB_KNOWN,
+		"change of self time: these add up to the change of the total", NANO, .range = SB_SIGNED),
+	SB_FIELD(sb_stage_change, base_count, "base_count", SB_KNOWN, "calls before", NANO),
+	SB_FIELD(sb_stage_change, now_count, "new_count", SB_KNOWN, "calls now", NANO),
+	SB_FIELD_NAMED(
+		sb_stage_change, verdict, "verdict", SB_ALWAYS, sb_verdict_names, "what is to be said of it"),
+	SB_FIELD(sb_stage_change, words, "words", SB_ALWAYS,
+		"the same for people: \"slower\", \"was skipped\""),
+	SB_FIELD(sb_stage_change, reason, "reason", SB_KNOWN, "why it was skipped"),
+	SB_FIELD_NAMED(sb_stage_change, judged_on, "judged", SB_ALWAYS, judged_on,
+		"single_calls: there are repetitions inside a run", .when = stage_judged),
+	SB_FIELD_NAMED(sb_stage_change, judgement.basis, "basis", SB_ALWAYS, sb_basis_names,
+		"how it was judged", .when = stage_judged),
+	SB_FIELD(sb_stage_change, judgement.p, "p_ratio", SB_KNOWN, "of the rank test, two-sided", NANO,
+		.when = stage_judged),
+	SB_FIELD(sb_stage_change, judgement.effect, "effect_ratio", SB_KNOWN,
+		"chance that a new value exceeds a base value; 0.5: none", NANO, .when = stage_tested),
+	SB_FIELD(sb_stage_change, judgement.interval.low, "change_low_ratio", SB_KNOWN,
+		"95 % interval of new / base, low end", NANO, .when = stage_judged),
+	SB_FIELD(sb_stage_change, judgement.interval.high, "change_high_ratio", SB_KNOWN,
+		"95 % interval of new / base, high end", NANO, .when = stage_judged),
+};
+static SB_FIELDS(stage, sb_stage_change, "StageChange", "A stage on both sides.");
+
+/* ---- the diff ---- */
+
+static const struct sb_field setting_rows[] = {
+	SB_FIELD_NAMED(sb_setting_change, scope_name, "scope", SB_ALWAYS, scopes, "where it was set"),
+	SB_FIELD(sb_setting_change, stage, "stage", SB_KNOWN, "the stage whose attribute it is"),
+	SB_FIELD(sb_setting_change, key, "key", SB_ALWAYS, "its name"),
+	SB_FIELD(sb_setting_change, base, "base", SB_KNOWN, "before; absent: not set"),
+	SB_FIELD(sb_setting_change, now, "new", SB_KNOWN, "now; absent: not set"),
+};
+static SB_FIELDS(setting, sb_setting_change, "SettingChange", "Something that was set differently.");
+
+SB_FIELD_WHEN(gated, sb_comparison, it->gate_count > 0)
+
+static const struct sb_field sb_comparison_fields_rows[] = {
+	SB_FIELD_SCHEMA("strobe.diff/1"),
+	SB_FIELD_ARRAY(sb_comparison, base_labels, base_count, "base", SB_ALWAYS, "the runs before"),
+	SB_FIELD_ARRAY(sb_comparison, now_labels, now_count, "new", SB_ALWAYS, "the runs now"),
+	SB_FIELD_STRUCT(sb_comparison, total, "total", SB_ALWAYS, metric, "the whole"),
+	SB_FIELD(sb_comparison, per_generation, "per_generation", SB_ALWAYS,
+		"the sides made different numbers of videos: total is of one"),
+	SB_FIELD_ARRAY(sb_comparison, explanations, explanation_count, "explanations", SB_ALWAYS,
+		"sentences, the most telling first"),
+	SB_FIELD_LIST(sb_comparison, stages, stage_count, "stages", SB_ALWAYS, stage,
+		"the largest contribution first, whatever its sign"),
+	SB_FIELD_LIST(sb_comparison, metrics, metric_count, "metrics", SB_ALWAYS, metric,
+		"those that either side has"),
+	SB_FIELD_LIST(sb_comparison, settings, setting_count, "configuration", SB_ALWAYS, setting,
+		"what was set differently"),
+	SB_FIELD(sb_comparison, passed, "passed", SB_ALWAYS, "of the gate (--fail-above)", .when = gated),
+	SB_FIELD_ARRAY(sb_comparison, failures, failure_count, "failures", SB_ALWAYS,
+		"sentences: why the gate fails", .when = gated),
+};
+SB_FIELDS(sb_comparison_fields, sb_comparison, "Diff", "Two runs, or two sets of runs, side by side.");

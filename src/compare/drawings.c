@@ -1,0 +1,99 @@
+/* What the page draws of many ranks: a heat map of stage by rank, and when each rank waited. */
+#include "compare/aggregate.h"
+#include "compare/rank_lanes.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAT_STAGES_MAX 40u
+#define LANE_BINS 240u
+
+static int no_memory(void)
+{
+	return sb_fail(STROBE_ENOMEM, "no memory for the drawings of the ranks");
+}
+
+static bool heat_row(
+	const struct sb_aggregate *a, const struct sb_aggregate_stage *s, struct sb_heat_row *row)
+{
+	row->name = s->name;
+	row->total_s = calloc(a->rank_count + 1, sizeof *row->total_s);
+	row->rank_count = row->total_s ? a->rank_count : 0;
+	for (size_t r = 0; r < row->rank_count; r++)
+		row->total_s[r] = r < s->rank_room ? s->totals[r] : NAN;
+	return row->total_s;
+}
+
+/* Rows of the largest imbalance. */
+static int draw_heat(struct sb_aggregate *a)
+{
+	struct sb_heat_map *h = &a->heat_map;
+	size_t shown = a->stage_count < HEAT_STAGES_MAX ? a->stage_count : HEAT_STAGES_MAX;
+
+	h->ranks = calloc(a->rank_count + 1, sizeof *h->ranks);
+	h->stages = calloc(shown + 1, sizeof *h->stages);
+	if (!h->ranks || !h->stages)
+		return no_memory();
+	for (size_t i = 0; i < a->rank_count; i++)
+		h->ranks[h->rank_count++] = a->ranks[i].rank;
+	for (size_t i = 0; i < shown; i++)
+		if (!heat_row(a, &a->stages[i], &h->stages[h->stage_count++]))
+			return no_memory();
+	return 0;
+}
+
+/* '.' the rank was not running, '?' not known, 'a' it did not wait, ... 'k' it only waited: tenths. */
+static char letter_of(uint8_t percent)
+{
+	return (char)(percent == SB_LANE_AWAY      ? '.'
+		      : percent == SB_LANE_UNKNOWN ? '?'
+						   : 'a' + (percent + 5) / 10);
+}
+
+static int write_letters(const struct sb_rank_lanes *lanes, size_t rank_count, struct sb_lane_letters *out)
+{
+	out->bin_s = lanes->bin_s;
+	out->wait_tenths = calloc(rank_count + 1, sizeof *out->wait_tenths);
+	for (size_t r = 0; out->wait_tenths && r < rank_count; r++) {
+		char *letters = calloc(LANE_BINS + 1, 1);
+
+		if (!letters)
+			return no_memory();
+		for (uint32_t i = 0; i < LANE_BINS; i++)
+			letters[i] = letter_of(lanes->wait_percent[r * LANE_BINS + i]);
+		out->wait_tenths[out->rank_count++] = letters;
+	}
+	return out->wait_tenths ? 0 : no_memory();
+}
+
+int sb_aggregate_draw(struct sb_aggregate *a)
+{
+	struct sb_rank_lanes lanes;
+	int err;
+
+	sb_aggregate_drawings_done(a);
+	err = draw_heat(a);
+	for (size_t i = 0; i < a->rank_count; i++)
+		a->ranks[i].report_index = i;
+	if (err || sb_rank_lanes_of(a, LANE_BINS, &lanes) || !lanes.bin_count)
+		return err;
+	err = write_letters(&lanes, a->rank_count, &a->lanes);
+	sb_rank_lanes_done(&lanes);
+	return err;
+}
+
+void sb_aggregate_drawings_done(struct sb_aggregate *a)
+{
+	for (size_t i = 0; i < a->heat_map.stage_count; i++)
+		free(a->heat_map.stages[i].total_s);
+	for (size_t i = 0; i < a->lanes.rank_count; i++)
+		free(a->lanes.wait_tenths[i]);
+	free(a->heat_map.ranks);
+	free(a->heat_map.stages);
+	free(a->lanes.wait_tenths);
+	memset(&a->heat_map, 0, sizeof a->heat_map);
+	memset(&a->lanes, 0, sizeof a->lanes);
+}

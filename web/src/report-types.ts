@@ -1,0 +1,1335 @@
+// What the JSON of strobe holds. Made by tools/generate from the tables of fields: do not edit.
+// Absent data is absent: a key with ? may be missing.
+
+export type Series = Record<string, (number | null)[]>;
+export type Free = Record<string, string | number | boolean>; // keys that are not strobe's own
+
+// One run. Every number's key ends in its unit, or is a count word (count, bytes, frames, blocks, steps, events, zones, fps, bps, index, pid, rank, depth, per_second, line). Data that was not recorded is absent, never zero and never null (null appears inside series only, for a sample that could not be read). Times named t_s are seconds since the start of the run.
+export type Report = {
+  schema: "strobe.report/1";
+  session_info: SessionInfo; // which run this is
+  system: System; // the machine
+  processes?: Process[]; // processes of the command
+  stage_analysis: StageAnalysis; // where the time went
+  iterations?: Iterations[]; // how regular loops are
+  summary: Summary; // what one screen says
+  generations: Generations; // what was made
+  diffusion_analysis?: DiffusionAnalysis; // steps, frames per second
+  block_analysis?: BlockAnalysis; // blocks of frames
+  model_analysis?: ModelAnalysis; // parameters, layers, variants
+  streaming_analysis?: StreamingAnalysis; // frames that were sent
+  cache_analysis?: CacheAnalysis; // the pipeline's caches
+  memory?: Memory; // GPU and host memory
+  gpu_metrics?: GpuMetrics; // what the GPU monitor sampled
+  cpu_metrics?: CpuMetrics; // what the CPU monitor sampled
+  disk_metrics?: DiskMetrics; // what the disk monitor sampled
+  other_metrics?: OtherMetrics[]; // samples of monitors without a section of their own
+  gpu_trace?: GpuTrace; // what the GPU did, kernel by kernel
+  function_samples?: FunctionSamples; // sampled Python stacks
+  recommendations: Recommendation[]; // findings, by the seconds they could save
+  verdict: Verdict; // what bounds the run
+  counters?: Counter[]; // counters of the program
+  events?: Event[]; // at most max_data_points, thinned evenly
+  recording: Recording; // what was recorded, and what it cost
+  not_recorded: NotRecorded[]; // what is not there, and why
+};
+
+// Which run this is.
+export type SessionInfo = {
+  id: string; // the session's uuid
+  name?: string; // the session's name
+  start_time: string; // ISO 8601 with offset
+  end_time: string; // ISO 8601 with offset
+  duration: string; // for people: "131.40 s"
+  duration_s: number; // from the start to the end of the recording
+  tags: Free; // the program's own
+  generated_at: string; // when this report was made
+  command?: string; // the command line
+  state: string; // "complete", "live", "damaged", "ended without a stop"
+  run: string; // folder or file of the recording
+  host?: string; // the machine's name
+  pid: number; // of the main process
+  rank?: number; // in a distributed job
+  local_rank_index?: number; // rank on its machine
+  world_size_count?: number; // ranks of the job
+  job?: string; // the tag `job`, else the launcher's id of the job
+  exit_code_value?: number; // of the command
+  exit_signal_value?: number; // the signal that ended the command
+  outcome?: string; // in words: "exit 3 after Ctrl-C"
+  left_behind?: string; // processes still running when it ended
+  cpu_s?: number; // CPU time of the command's processes
+  peak_rss_bytes?: number; // resident memory of the largest process
+  process_count?: number; // processes of the command; short-lived ones may be missing
+  cut_from_s?: number; // start of the part asked for
+  cut_to_s?: number; // end of the part asked for
+  cut_generation_index?: number; // the generation asked for, from 1
+};
+
+// The machine.
+export type System = {
+  host?: string; // the machine's name
+  facts: Free; // hardware and software, as found
+  settings: Free; // strobe's settings of the run
+};
+
+// A process of the command.
+export type Process = {
+  pid: number; // its number
+  parent_id?: number; // its parent's number
+  command?: string; // its command line
+  start_s?: number; // when it began
+  end_s?: number; // when it ended
+  exit_code_value?: number; // how it ended
+  exit_signal_value?: number; // the signal that ended it
+  recorded: boolean; // it wrote a recording of its own
+};
+
+// Where the time went.
+export type StageAnalysis = {
+  wall_s: number; // time of the run, or of the part asked for
+  unattributed_s: number; // wall time outside every stage of the main thread
+  combined?: true; // stages of one name were merged, whatever they are in
+  stages: Stage[]; // a parent before what is inside it, the largest first
+  bottlenecks: string[]; // names, the largest self time first
+};
+
+// All zones of one path: a row of the report.
+export type Stage = {
+  name: string; // grouped where names differ in a number: "chunk_*"
+  code?: string; // the program's own number of the stage: "4c"
+  parent?: string; // name of the stage it is inside
+  parent_index?: number; // the same as an index of stages
+  role?: "generation" | "iteration" | "step" | "block" | "layer" | "import" | "load" | "compile" | "offload" | "warmup" | "forward" | "collective"; // what it is; absent: an ordinary stage
+  depth: number; // stages around it
+  count: number; // outermost calls that began and ended in this part; mean, min, max, percentiles, std and last are of these
+  recursive_count?: number; // calls inside a call of the same stage
+  open_count?: number; // calls that had not ended when the recording did
+  cut_count?: number; // calls cut by the border of the part asked for
+  folded_count?: number; // of all of these, known from digests only
+  thread_count?: number; // threads it ran on, where that is more than one
+  other_thread?: true; // none of it on the main thread, which has stages
+  total_s?: number; // of the outermost calls, open and cut ones up to the border
+  self_s?: number; // total_s without the stages inside it
+  unfinished_s?: number; // the part of total_s that open and cut calls make up; count x mean_s is the rest
+  mean_s?: number; // mean of one call
+  min_s?: number; // shortest call
+  max_s?: number; // longest call
+  p50_s?: number; // median of the calls
+  p95_s?: number; // 95 % of the calls take at most this
+  p99_s?: number; // 99 % of the calls take at most this
+  last_s?: number; // the call that ended last
+  std_s?: number; // sample deviation (n - 1)
+  percentile_error_ratio?: number; // how far off percentiles may be; absent: exact
+  gpu_span_s?: number; // event to event on a stream; may hold idle time
+  gpu_span_count?: number; // calls that were timed on the GPU; gpu_span_s is theirs alone
+  gpu_busy_s?: number; // union of kernels, with a GPU trace only
+  wall_ratio?: number; // of the wall time: calls at the same time count once
+  self_ratio?: number; // the same of self_s
+  covered_s?: number; // wall time in which at least one call ran, where that is less than total_s
+  at_once_mean_count?: number; // calls at the same time, on average over covered_s
+  unattributed_s?: number; // of a stage with others inside: its self time
+  first_s?: number; // its first begin; negative: handed in from before the run
+  end_s?: number; // its last end
+  per_frame_s?: number; // time per frame, of its attribute frames
+  per_step_s?: number; // time per step, of its attribute steps
+  per_iteration_s?: number; // time per iteration, of its attribute iters
+  state?: "open" | "skipped" | "untimed"; // absent: it ran and ended
+  reason?: string; // why it was skipped
+  bottleneck?: true; // the largest self time
+  span?: true; // may overlap the stages beside it
+  attributes?: Free; // the program's own; counts are summed up, of others it is the last value
+  member_count?: number; // names that it groups
+  members?: StageMember[]; // the largest of them
+};
+
+// One of the names that a stage groups.
+export type StageMember = {
+  name: string; // its full name
+  count: number; // calls
+  total_s: number; // time of all calls
+};
+
+// How regular a loop is.
+export type Iterations = {
+  name: string; // of the loop
+  role?: "generation" | "iteration" | "step" | "block" | "layer" | "import" | "load" | "compile" | "offload" | "warmup" | "forward" | "collective"; // what one of them is
+  count: number; // iterations
+  total_s?: number; // time of all of them
+  mean_s?: number; // mean of one
+  median_s?: number; // median of one
+  std_s: number; // sample deviation (n - 1); 0 for one value
+  min_s?: number; // the shortest
+  max_s?: number; // the longest
+  p95_s?: number; // 95 % take at most this
+  p99_s?: number; // 99 % take at most this
+  last_s?: number; // the last one
+  per_second: number; // without the warm-up; of the iterations themselves, not of what lies between
+  warmup_count: number; // slow ones at the start
+  warmup_s?: number; // time of these
+  warm?: StatsSeconds; // without the warm-up
+  outlier_count: number; // iterations slower than their peers
+  outliers?: Outlier[]; // the largest, at most 20
+  series_s: (number | null)[]; // durations in order, thinned
+};
+
+// Statistics of durations.
+export type StatsSeconds = {
+  count: number; // values
+  total_s?: number; // sum
+  mean_s?: number; // arithmetic mean
+  min_s?: number; // smallest
+  max_s?: number; // largest
+  p50_s?: number; // median
+  p95_s?: number; // 95 % are at most this, interpolated
+  p99_s?: number; // 99 % are at most this, interpolated
+  std_s?: number; // sample deviation (n - 1); absent under two values
+};
+
+// An iteration slower than its peers.
+export type Outlier = {
+  index: number; // from 0 among the iterations of its name
+  t_s?: number; // when it began
+  duration_s: number; // how long it took
+};
+
+// What one screen says.
+export type Summary = {
+  wall_s: number; // time of the run, or of the part asked for
+  generation_count: number; // videos or requests
+  generation_s?: number; // their time added up
+  outside_s?: number; // wall time outside of them
+  frames?: number; // output frames, each counted once
+  steps?: number; // scheduler steps
+  blocks?: number; // blocks of frames
+  dropped_frames_count?: number; // frames that were not sent
+  width_px?: number; // of a frame, where all videos have the same
+  height_px?: number; // of a frame, where all videos have the same
+  fps?: number; // frames per second end to end, over the wall time of the generations
+  compute_fps?: number; // frames over the time in which it computed
+  bps?: number; // blocks per second end to end
+  compute_bps?: number; // blocks over the time in which it computed
+  first_block_latency_s?: number; // from the start of the generation to the end of its first block
+  energy_wh?: number; // of the generations
+  video_energy_wh?: number; // of one video, mean
+  run_energy_wh?: number; // of the whole run
+  gpu_cost?: number; // of the generations, in the currency of gpu_cost_per_hour
+  video_gpu_cost?: number; // of one video, mean
+  run_gpu_cost?: number; // of the whole run
+  gpu_memory_peak_bytes?: number; // of the GPU with the highest peak
+  gpu_memory_reserved_peak_bytes?: number; // held by the allocator, at most
+  gpu_memory_total_bytes?: number; // memory of that GPU
+  gpu_memory_peak_stage?: string; // the stage of the peak
+  ram_peak_bytes?: number; // used on the machine, at most
+  ram_total_bytes?: number; // the machine's, or the cgroup's limit where that is lower
+  gpu_utilization_mean_percent?: number; // of the busiest GPU, during the generations
+  target_fps?: number; // the setting
+  target_reached?: boolean; // fps is at least that
+  outside?: Outside[]; // what lies outside the generations
+};
+
+// A part of the run outside the generations.
+export type Outside = {
+  name: string; // "imports", "load", "compile", or a stage's name
+  total_s: number; // its time
+  moved_bytes?: number; // what it moved
+};
+
+// What was made.
+export type Generations = {
+  count: number; // of those that were marked
+  whole_run: boolean; // true: no generation was marked, the whole run counts as one
+  union_s?: number; // wall time with at least one of them
+  wall?: StatsSeconds; // of those that began and ended in the part asked for
+  items: Generation[]; // at most 10 000, in order
+};
+
+// One video or request.
+export type Generation = {
+  name: string; // what the program calls it
+  start_s: number; // when it began
+  wall_s: number; // how long it took
+  frames?: number; // frames of the video
+  steps?: number; // scheduler steps
+  blocks?: number; // blocks of frames
+  width_px?: number; // of a frame
+  height_px?: number; // of a frame
+  fps?: number; // frames over its wall time
+  denoise_s?: number; // wall time of its steps, or of its denoise stages
+  vae_decode_s?: number; // wall time of its VAE decodes
+  energy_wh?: number; // of all GPUs
+  gpu_cost?: number; // in the currency of gpu_cost_per_hour
+  utilization_percent?: number; // mean of the busiest GPU
+  state?: "open" | "cut"; // open: had not ended; cut: by the border of the part asked for; then frames are those counted, not those announced
+};
+
+// Steps, frames per second.
+export type DiffusionAnalysis = {
+  fps?: number; // output frames over the time spent in steps
+  bps?: number; // blocks over the time spent in steps
+  frames?: number; // output frames, each counted once
+  frames_source?: "none" | "counted where they left the pipeline" | "the generations' own number" | "frames of the VAE decode stages" | "block sizes, each block once" | "block sizes of the steps, each chain once"; // where the frame count comes from
+  latent_frames_count?: number; // frames before the VAE decode
+  blocks?: number; // blocks of frames
+  steps?: number; // scheduler steps of the whole run
+  vae_tiles_count?: number; // tiles of the VAE
+  rates: Rate[]; // throughput, scope by scope
+  split: Split[]; // where the generations' time went
+  steps_per_chain_count?: number; // scheduler steps of one block, or of one video where there are no blocks
+  steps_per_video_mean_count?: number; // steps of a video, mean
+  steps_per_block_mean_count?: number; // steps of a block, mean
+  forwards_per_step_mean_count?: number; // model calls of a step, mean
+  first_step_s?: number; // median of the generations' first steps
+  step?: StatsSeconds; // time of a step
+  warm_step?: StatsSeconds; // without the warm-up
+  cached?: CachedSteps; // steps that a cache served
+  by_block_size?: StepGroup[]; // steps by the size of their block
+  trace_edge_step_count?: number; // steps in which strobe began or ended its GPU trace; never among slow_steps
+  slow_step_count?: number; // steps slower than their peers
+  slow_step_excess_s?: number; // over their peers, all of them
+  slow_steps?: SlowStep[]; // slowest first, at most 20
+  series?: Series; // one row per step, thinned
+  offload?: Offload[]; // weights that were moved
+};
+
+// One scope of the throughput, over wall time and over compute time.
+export type Rate = {
+  scope: "denoise" | "denoise_vae" | "end_to_end"; // what of the work is counted
+  wall_s?: number; // wall time of that
+  compute_s?: number; // time in which it computed
+  wall_fps?: number; // frames over wall_s
+  compute_fps?: number; // frames over compute_s
+  wall_bps?: number; // blocks over wall_s
+  compute_bps?: number; // blocks over compute_s
+};
+
+// A part of the generations' time; the parts add up to it.
+export type Split = {
+  part: string; // "denoise", "vae_decode", …
+  self_s: number; // time of its stages themselves
+  wall_ratio?: number; // of the generations' time
+};
+
+// Steps that a cache served.
+export type CachedSteps = {
+  steps: number; // steps that a cache served
+  step_ratio: number; // of all steps
+  step?: StatsSeconds; // their time
+};
+
+// Steps of blocks of one size.
+export type StepGroup = {
+  block_size_frames_count: number; // frames of a block
+  steps: number; // steps of that size
+  total_s: number; // their time added up
+  mean_s: number; // mean of one
+  std_s?: number; // sample deviation (n - 1)
+  p50_s?: number; // median of one
+  p95_s?: number; // 95 % take at most this
+};
+
+// A step slower than its peers.
+export type SlowStep = {
+  step_index: number; // the pipeline's own number; -1: it gave none
+  iteration_index: number; // from 0 among all steps of its name: the index of the same step in iterations[].outliers; the text counts from 1
+  block_index?: number; // the block it is in
+  t_s: number; // when it began
+  duration_s: number; // how long it took
+  peer_median_s: number; // its peers: same block size, not cached, not first
+};
+
+// Moving weights between GPU and host.
+export type Offload = {
+  name: string; // of the stage
+  count: number; // calls
+  total_s: number; // their time
+  moved_bytes?: number; // weights that were moved
+  gb_per_s?: number; // moved_bytes over total_s; 1 GB is 10^9 bytes
+};
+
+// Blocks of frames.
+export type BlockAnalysis = {
+  fps?: number; // frames over the time spent in steps
+  bps?: number; // blocks over the time spent in steps
+  frames?: number; // frames of all blocks
+  blocks?: number; // blocks
+  steps?: number; // steps of all blocks
+  block_size_mean_frames_count?: number; // frames of a block, mean
+  first_block_latency_s?: number; // from the start of the generation to the end of its first block, median
+  first_block_s?: number; // the first block itself
+  later_block_s?: number; // median of the others
+  block?: StatsSeconds; // time of a block
+  by_block_size?: BlockGroup[]; // blocks by their size
+  items: Block[]; // in order, thinned
+};
+
+// Blocks of one size.
+export type BlockGroup = {
+  block_size_frames_count: number; // frames of a block
+  blocks: number; // blocks of that size
+  total_s: number; // their time added up
+  mean_s: number; // mean of one
+  std_s?: number; // sample deviation (n - 1)
+  p50_s?: number; // median of one
+  p95_s?: number; // 95 % take at most this
+};
+
+// One block of frames.
+export type Block = {
+  index?: number; // the pipeline's own number
+  frames?: number; // its frames
+  t_s: number; // when it began
+  duration_s: number; // how long it took
+  memory_bytes?: number; // GPU memory at its end
+};
+
+// Parameters, layers, variants.
+export type ModelAnalysis = {
+  parameter_count?: number; // of all models
+  models?: ModelEntry[]; // the largest first
+  layers?: Layers; // the layers of the model
+  variants?: Variant[]; // in the order of the run
+};
+
+// One model of the pipeline.
+export type ModelEntry = {
+  name: string; // of the model
+  type?: string; // its class
+  parameter_count: number; // parameters; -1: not known
+  parameters: string; // for people: "1.3B"
+  size_mb?: number; // of its weights; 1 MB is 2^20 bytes
+  step_flops?: number; // operations of one step
+  reached_tflops?: number; // operations over the time of the steps
+};
+
+// The layers of the model.
+export type Layers = {
+  total_s: number; // of the outermost layers
+  timed_on: "gpu" | "cpu"; // gpu: these times are GPU spans
+  block_mean_s?: number; // mean of the blocks' means
+  block_std_s?: number; // sample deviation of the blocks' means
+  block_count: number; // transformer blocks
+  attention_ratio?: number; // attention of total_s
+  components: LayerComponent[]; // layers by kind; they add up to total_s
+  slowest: Layer[]; // blocks, or outermost layers where there are none; at most 5
+  items: Layer[]; // every layer, slowest mean first
+};
+
+// Layers of one kind.
+export type LayerComponent = {
+  name: string; // "patch_embed", "blocks", "norm", …
+  layer_count: number; // its layers
+  total_s: number; // their time
+  model_ratio?: number; // of the time of all outermost layers
+};
+
+// A layer of the model.
+export type Layer = {
+  name: string; // of the layer
+  component: string; // "patch_embed", "blocks", "norm", …
+  count: number; // calls
+  total_s: number; // their time
+  mean_s: number; // mean of one call
+  std_s?: number; // sample deviation (n - 1)
+  gpu_span_s?: number; // event to event on a stream
+  model_ratio?: number; // of the time of all outermost layers
+  nested?: true; // inside another layer: not in the total
+};
+
+// A precision or another named variant.
+export type Variant = {
+  name: string; // of the variant: "fp16"
+  count: number; // measurements
+  warmup_count: number; // left out at the start
+  mean_s: number; // mean of one
+  std_s?: number; // sample deviation (n - 1)
+  speedup_ratio?: number; // over the first variant
+  reading?: string; // the same in words
+};
+
+// Frames that were sent.
+export type StreamingAnalysis = {
+  batch_count: number; // batches that were sent
+  frames?: number; // frames that were sent
+  dropped_count?: number; // frames that were dropped
+  dropped_ratio?: number; // of all frames
+  fps?: number; // frames per second
+  batches_per_s?: number; // batches per second
+  encode?: StatsMilliseconds; // encoding a batch
+  network?: StatsMilliseconds; // sending a batch
+  buffer?: StatsRatio; // how full the buffer is
+  series?: Series; // one row per batch, thinned
+};
+
+// Statistics of durations.
+export type StatsMilliseconds = {
+  count: number; // values
+  total_ms?: number; // sum
+  mean_ms?: number; // arithmetic mean
+  min_ms?: number; // smallest
+  max_ms?: number; // largest
+  p50_ms?: number; // median
+  p95_ms?: number; // 95 % are at most this, interpolated
+  p99_ms?: number; // 99 % are at most this, interpolated
+  std_ms?: number; // sample deviation (n - 1); absent under two values
+};
+
+// Statistics of shares.
+export type StatsRatio = {
+  count: number; // values
+  total_ratio?: number; // sum
+  mean_ratio?: number; // arithmetic mean
+  min_ratio?: number; // smallest
+  max_ratio?: number; // largest
+  p50_ratio?: number; // median
+  p95_ratio?: number; // 95 % are at most this, interpolated
+  p99_ratio?: number; // 99 % are at most this, interpolated
+  std_ratio?: number; // sample deviation (n - 1); absent under two values
+};
+
+// The pipeline's caches.
+export type CacheAnalysis = {
+  caches: Cache[]; // by name
+};
+
+// One cache of the pipeline.
+export type Cache = {
+  name: string; // of the cache
+  hit_count: number; // hits
+  miss_count: number; // misses
+  eviction_count: number; // evictions
+  hit_ratio?: number; // hits / (hits + misses); evictions are not requests
+  size_bytes?: number; // at the end
+  size_peak_bytes?: number; // at most
+  threshold_value?: number; // what a score is compared with
+  score_mean_value?: number; // mean of the scores
+  scored_miss_count?: number; // misses with a score and a threshold
+  near_miss_count?: number; // of these, within a quarter of the threshold
+  miss_score_median_value?: number; // median of their scores
+  timeline: CacheEvent[]; // in order, thinned
+};
+
+// A request to a cache, or an eviction.
+export type CacheEvent = {
+  t_s: number; // when
+  kind: "eviction" | "hit" | "miss"; // what happened
+  count: number; // how often
+  chunk_index?: number; // the pipeline's number of the chunk
+  frame_index?: number; // the pipeline's number of the frame
+  score_value?: number; // what was compared with the threshold
+  threshold_value?: number; // the threshold then
+};
+
+// GPU and host memory.
+export type Memory = {
+  peak_mb?: number; // of the GPU with the highest peak
+  peak_t_s?: number; // when it was reached
+  peak_stage?: string; // in which stage
+  peak_source?: "allocated" | "process" | "device"; // allocated: the allocator's word; process, device: sampled
+  peak_device_index?: number; // which GPU
+  reserved_peak_mb?: number; // held by the allocator, at most
+  device_total_mb?: number; // memory of that GPU
+  fragmentation?: Fragmentation; // reserved and unused GPU memory
+  spike?: MemorySpike; // the steepest rise
+  snapshot_count?: number; // snapshots, listed or not
+  snapshots?: MemorySnapshot[]; // in order
+  stages?: MemoryStage[]; // what stages take and keep
+  allocators?: Allocator[]; // allocations that the program reported
+  host?: HostMemory; // the machine's own memory
+  timeline?: Series; // GPU memory, RAM, swap and page cache side by side
+};
+
+// Reserved and unused GPU memory, at the worst snapshot.
+export type Fragmentation = {
+  unused_ratio?: number; // 1 - allocated / reserved
+  unused_mb?: number; // reserved and not allocated
+  reserved_mb?: number; // reserved then
+  label?: string; // of that snapshot
+};
+
+// The steepest rise between two readings.
+export type MemorySpike = {
+  rise_mb?: number; // how much
+  t_s?: number; // when
+  stage?: string; // in which stage; absent: outside every one
+};
+
+// Memory at one moment.
+export type MemorySnapshot = {
+  label: string; // what the program calls the moment
+  t_s: number; // when
+  device: string; // "gpu:0" or "host"
+  allocated_mb?: number; // in use; 1 MB is 2^20 bytes
+  reserved_mb?: number; // held by the allocator
+  peak_mb?: number; // the most that was allocated so far
+  stage?: string; // in which it was taken
+};
+
+// What a stage takes and keeps.
+export type MemoryStage = {
+  name: string; // of the stage
+  count: number; // calls
+  peak_mb?: number; // highest reading inside it
+  before_mb?: number; // before its last call
+  after_mb?: number; // after its last call
+  kept_mb?: number; // what was allocated after the stage and not before; negative: it freed more than it took
+  freed?: boolean; // kept no more than 5 % of its peak, or 64 MB
+};
+
+// Allocations as the program reported them.
+export type Allocator = {
+  name: string; // of the allocator
+  alloc_count: number; // allocations
+  alloc_bytes: number; // allocated in all
+  free_count: number; // frees
+  free_bytes: number; // freed in all
+  live_bytes: number; // not freed at the end
+  live_peak_bytes: number; // most at once
+};
+
+// The machine's own memory.
+export type HostMemory = {
+  ram_peak_mb?: number; // used on the machine, at most
+  ram_total_mb?: number; // the machine's, or the cgroup's limit where that is lower
+  rss_peak_mb?: number; // of the run's processes, at most
+  swap_peak_mb?: number; // swapped out, at most
+  page_cache_peak_mb?: number; // files kept in memory, at most
+};
+
+// What the GPU monitor sampled.
+export type GpuMetrics = {
+  device_count: number; // GPUs that were sampled
+  energy_wh?: number; // of all GPUs, the whole run
+  gpu_cost?: number; // of the whole run, in the currency of gpu_cost_per_hour
+  devices: GpuDevice[]; // by number
+};
+
+// A GPU as sampled.
+export type GpuDevice = {
+  index: number; // the driver's number
+  name?: string; // as the driver calls it
+  uuid?: string; // tells it from every other GPU
+  used: boolean; // it did something for this run
+  sample_count: number; // samples, before they were thinned
+  memory_total_mb?: number; // memory it has
+  memory_used_min_mb?: number; // lowest memory use of all processes
+  memory_used_mean_mb?: number; // mean memory use of all processes
+  memory_used_max_mb?: number; // highest memory use of all processes
+  utilization_min_percent?: number; // lowest utilization
+  utilization_mean_percent?: number; // mean utilization
+  utilization_max_percent?: number; // highest utilization
+  memory_utilization_mean_percent?: number; // time in which memory was read or written, mean
+  memory_utilization_max_percent?: number; // time in which memory was read or written, highest
+  temperature_mean_c?: number; // mean temperature
+  temperature_max_c?: number; // highest temperature
+  power_mean_w?: number; // mean power
+  power_max_w?: number; // highest power
+  sm_clock_min_mhz?: number; // lowest clock of the processors
+  sm_clock_mean_mhz?: number; // mean clock of the processors
+  sm_clock_max_mhz?: number; // highest clock of the processors
+  memory_clock_mean_mhz?: number; // mean clock of the memory
+  memory_clock_max_mhz?: number; // highest clock of the memory
+  encoder_mean_percent?: number; // mean use of the video encoder
+  encoder_max_percent?: number; // highest use of the video encoder
+  decoder_mean_percent?: number; // mean use of the video decoder
+  decoder_max_percent?: number; // highest use of the video decoder
+  pcie_tx_mean_gb_per_s?: number; // sent over PCIe, mean
+  pcie_tx_max_gb_per_s?: number; // sent over PCIe, highest
+  pcie_rx_mean_gb_per_s?: number; // received over PCIe, mean
+  pcie_rx_max_gb_per_s?: number; // received over PCIe, highest
+  nvlink_tx_mean_gb_per_s?: number; // sent over NVLink, mean
+  nvlink_tx_max_gb_per_s?: number; // sent over NVLink, highest
+  nvlink_rx_mean_gb_per_s?: number; // received over NVLink, mean
+  nvlink_rx_max_gb_per_s?: number; // received over NVLink, highest
+  process_memory_mean_mb?: number; // memory of this run's processes, mean
+  process_memory_max_mb?: number; // memory of this run's processes, highest
+  other_process_max_count?: number; // processes of others on the GPU, at most
+  energy_wh?: number; // of the run
+  gpu_cost?: number; // in the currency of gpu_cost_per_hour
+  throttled_ratio?: number; // of the samples, those in which it was held back
+  throttle_reasons?: string[]; // what held it back
+  series?: Series; // its samples
+};
+
+// What the CPU and process monitors sampled.
+export type CpuMetrics = {
+  sample_count?: number; // samples, before they were thinned
+  usage_min_percent?: number; // lowest use of the machine's CPUs
+  usage_mean_percent?: number; // mean use of the machine's CPUs
+  usage_max_percent?: number; // highest use of the machine's CPUs
+  process_mean_percent?: number; // use by the run, mean; 100: one core
+  process_max_percent?: number; // use by the run, highest
+  frequency_mean_mhz?: number; // mean clock
+  frequency_max_mhz?: number; // highest clock
+  load1_mean_count?: number; // load average of one minute, mean
+  load1_max_count?: number; // load average of one minute, highest
+  series?: Series; // samples of the machine
+  core_count?: number; // cores that were sampled
+  cores?: Series; // use of each core
+  rss_mean_mb?: number; // resident memory of the run's processes, mean
+  rss_max_mb?: number; // resident memory of the run's processes, highest
+  pss_mean_mb?: number; // the same, shared pages counted once, mean
+  pss_max_mb?: number; // the same, shared pages counted once, highest
+  process_max_count?: number; // processes of the run, at most
+  thread_max_count?: number; // threads of the run, at most
+  process?: Series; // samples of the run's processes
+  pressure?: Series; // time in which something waited for CPU, memory, disk
+};
+
+// What the disk monitor sampled.
+export type DiskMetrics = {
+  read_bytes?: number; // read by the run's processes
+  write_bytes?: number; // written by the run's processes
+  machine_read_bytes?: number; // read by the whole machine
+  machine_write_bytes?: number; // written by the whole machine
+  read_mean_gb_per_s?: number; // over the sampled time; 1 GB is 10^9 bytes
+  write_mean_gb_per_s?: number; // over the sampled time
+  read_max_gb_per_s?: number; // the best interval between two samples
+  write_max_gb_per_s?: number; // the best interval between two samples
+  series?: Series; // rates over time
+};
+
+// Samples of a monitor without a section of its own.
+export type OtherMetrics = {
+  source: string; // the monitor's name
+  device_index?: number; // which of several
+  sample_count: number; // samples, before they were thinned
+  series?: Series; // its samples
+};
+
+// What the GPU did, kernel by kernel.
+export type GpuTrace = {
+  kernel_count: number; // kernels
+  kernel_total_s: number; // their time added up
+  busy_s: number; // time with work; added up over devices, like idle_s, window_s and kernel_busy_s
+  kernel_busy_s: number; // time with a kernel
+  idle_s: number; // window_s - busy_s
+  window_s: number; // from a device's first work to its last
+  unattributed_busy_s: number; // launched outside every zone, or by nobody known
+  small_kernel_ratio?: number; // of the kernels, those under 10 us
+  copy_ratio?: number; // time of copies over window_s
+  overlap_ratio?: number; // of the busy time, while the launching thread was not waiting
+  launch_ahead_s?: number; // mean time from launch to start of a kernel
+  launch_queue_count?: number; // kernels launched and not yet begun, mean over time of one device
+  communication_s?: number; // time of collectives' kernels
+  exposed_communication_s?: number; // the part of it in which nothing was computed
+  traces?: GpuTraced[]; // when strobe traced; without it the whole recording is a trace
+  devices: TracedDevice[]; // each device as one process used it; what a run lasts is told by one of them, not by their sum
+  copies: GpuCopies[]; // copies by direction
+  memsets?: GpuMemsets; // all memsets together
+  top_kernels: GpuRow[]; // kernels by their time
+  top_zones?: GpuRow[]; // zones by the GPU time they launched; count: kernels, copies and memsets
+  attention?: GpuRow[]; // attention kernels by kind
+  collectives?: GpuRow[]; // kernels of collectives by kind
+  offload?: GpuRow[]; // copies from and to the host, by zone
+  idle_zones?: GpuRow[]; // where the CPU was while a GPU had nothing to do; count: gaps that it spent mostly there
+  gap_count: number; // gaps, listed or not
+  gaps?: GpuGap[]; // the longest
+};
+
+// One of strobe's own GPU traces.
+export type GpuTraced = {
+  pid: number; // the process
+  t_s: number; // when it began
+  duration_s: number; // how long it was
+};
+
+// A GPU as one process used it.
+export type TracedDevice = {
+  device_index: number; // which GPU
+  pid: number; // the process that used it
+  t_s: number; // its first work
+  window_s: number; // from its first work to its last
+  busy_s: number; // time with work
+  idle_s: number; // window_s - busy_s
+};
+
+// Copies of one direction and kind of memory.
+export type GpuCopies = {
+  direction: "H2D" | "D2H" | "D2D" | "P2P" | "other"; // P2P: from one GPU to another
+  memory?: string; // the host's side: "pageable", "pinned"
+  count: number; // copies
+  bytes: number; // copied
+  total_s: number; // their time added up
+  gb_per_s?: number; // bytes over total_s
+};
+
+// All memsets together.
+export type GpuMemsets = {
+  count: number; // memsets
+  bytes: number; // set
+  total_s: number; // their time added up
+};
+
+// Kernels, copies or gaps with something in common.
+export type GpuRow = {
+  name: string; // of the kernel, the kind or the zone
+  count: number; // how many
+  total_s: number; // their time added up
+  mean_s?: number; // mean of one
+  min_s?: number; // the shortest
+  max_s?: number; // the longest
+  share_ratio?: number; // of all kernels', of the busy or of the idle time
+  bytes?: number; // copied
+  gb_per_s?: number; // bytes over total_s; 1 GB is 10^9 bytes
+};
+
+// A time in which a GPU had nothing to do.
+export type GpuGap = {
+  t_s: number; // when it began
+  duration_s: number; // how long it was
+  cpu_did: string; // the zone the CPU was in
+  device_index: number; // which GPU
+};
+
+// Sampled Python stacks (run --sample=HZ): shares of samples, not measured times.
+export type FunctionSamples = {
+  sample_count: number; // stacks that were sampled
+  functions: SampledFunction[]; // the 20 seen most often themselves
+};
+
+// A Python function as samples saw it.
+export type SampledFunction = {
+  name: string; // of the function
+  file?: string; // where it is written
+  line: number; // seen most often
+  stage?: string; // in which it was seen most often
+  self_count: number; // samples in the function itself
+  total_count: number; // samples in it and in what it calls
+  self_ratio: number; // self_count of all samples
+  total_ratio: number; // total_count of all samples
+};
+
+// A finding: what could be faster, and how.
+export type Recommendation = {
+  id: string; // of the finding, see docs/advice.md
+  category: string; // what it is about
+  priority: "high" | "medium" | "low"; // by what it could save
+  issue: string; // what is wrong
+  suggestion: string; // what to do
+  evidence: string; // what was seen, with its numbers and units
+  effort: "< 1 day" | "2-3 days" | "1-2 weeks"; // how much work it is
+  gain_s?: number; // seconds of this run it could save, where that can be computed
+  subject?: string; // the stage it is about
+  measured_value?: number; // what was compared with the threshold
+  threshold_key?: string; // to set it in `thresholds:`
+  threshold_value?: number; // the threshold
+};
+
+// What bounds the run, and what to leave alone.
+export type Verdict = {
+  bound_by: "gpu" | "cpu_launch" | "copies" | "disk" | "communication" | "mixed" | "unknown"; // what the run waits for most
+  why?: string; // with its numbers
+  leave_alone?: LeftAlone[]; // stages that cannot pay
+  leave_alone_ratio?: number; // of the wall time, all that small together
+};
+
+// A stage too small to pay for work on it.
+export type LeftAlone = {
+  name: string; // of the stage
+};
+
+// A counter of the program.
+export type Counter = {
+  name: string; // of the counter
+  kind: "gauge" | "sum"; // gauge: set; sum: added to
+  last_value?: number; // the last value set, or the sum
+  update_count: number; // how often it was set or added to
+};
+
+// Something that happened at one moment.
+export type Event = {
+  name: string; // of the event
+  t_s: number; // when
+  kind: "event" | "mark" | "skipped"; // skipped: a stage that was left out
+  reason?: string; // why it was skipped
+  attributes?: Free; // the program's own
+};
+
+// What was recorded, what was lost, what it cost.
+export type Recording = {
+  events: number; // everything that was recorded
+  zones: number; // zones among them
+  dropped_count: number; // events that were lost
+  drop_reasons: Free; // lost events by reason
+  bytes: number; // size of the recording
+  complete: boolean; // the main process stopped in order, and nothing of it is missing
+  live: boolean; // it is still being written
+  file_count: number; // its files
+  open_zone_count: number; // zones that had not ended
+  folded_zone_count: number; // zones of which only totals are kept
+  unmatched_end_count: number; // ends without a beginning
+  skipped_bytes: number; // that could not be read
+  limited_by?: string; // why detail was folded: "max_trace_bytes"
+  folded_until_s?: number; // detail starts here
+  own_cpu_s: number; // CPU time of strobe's own threads
+  own_cpu_ratio?: number; // the same of one core; absent for runs under a second
+  record_cost_s?: number; // one counter read and one store, measured when the session was opened
+  recording_s?: number; // every word recorded at that cost, folded ones at twice that
+  threads_s?: number; // time of the threads that recorded
+  overhead_ratio?: number; // recording_s of threads_s
+  waiting_s: number; // what threads spent on moving to the next piece of the recording file, work and waiting, added up over threads: not in overhead_ratio
+  damage?: Damage[]; // what could not be read
+  warnings?: string[]; // what to know before believing it
+};
+
+// A part of the recording that could not be read.
+export type Damage = {
+  what: string; // "a chunk is missing"
+  count: number; // how often
+  bytes: number; // that could not be read
+  file: string; // where it was seen first
+  first_offset: number; // byte of that file
+};
+
+// Something that was not recorded.
+export type NotRecorded = {
+  what: string; // what is not there
+  why: string; // the reason
+  how: string; // how to get it
+};
+
+// Two runs, or two sets of runs, side by side.
+export type Diff = {
+  schema: "strobe.diff/1";
+  base: string[]; // the runs before
+  new: string[]; // the runs now
+  total: MetricChange; // the whole
+  per_generation: boolean; // the sides made different numbers of videos: total is of one
+  explanations: string[]; // sentences, the most telling first
+  stages: StageChange[]; // the largest contribution first, whatever its sign
+  metrics: MetricChange[]; // those that either side has
+  configuration: SettingChange[]; // what was set differently
+  passed?: boolean; // of the gate (--fail-above)
+  failures?: string[]; // sentences: why the gate fails
+};
+
+// A metric on both sides.
+export type MetricChange = {
+  metric: string; // its key, which ends in its unit
+  unit: string; // for people
+  base_value?: number; // median of the runs before
+  new_value?: number; // median of the runs now
+  delta_value?: number; // new - base
+  change_ratio?: number; // new / base - 1
+  verdict: "same" | "worse" | "better" | "uncertain" | "appeared" | "vanished" | "changed"; // uncertain: past the tolerance, but repetitions do not bear it out; changed: neither worse nor better
+  basis?: "tolerance" | "separation" | "rank_test"; // how it was judged
+  p_ratio?: number; // of the rank test, two-sided
+  effect_ratio?: number; // chance that a new value exceeds a base value; 0.5: none
+  change_low_ratio?: number; // 95 % interval of new / base, low end
+  change_high_ratio?: number; // 95 % interval of new / base, high end
+};
+
+// A stage on both sides.
+export type StageChange = {
+  name: string; // as in the new runs, else as in the base
+  code?: string; // the program's own number of the stage
+  old_name?: string; // in the base, where the words differ
+  base_s?: number; // total before, median over runs
+  new_s?: number; // total now, median over runs
+  delta_s?: number; // new_s - base_s
+  change_ratio?: number; // new_s / base_s - 1
+  base_self_s?: number; // self time before
+  new_self_s?: number; // self time now
+  contribution_s?: number; // change of self time: these add up to the change of the total
+  base_count?: number; // calls before
+  new_count?: number; // calls now
+  verdict: "same" | "worse" | "better" | "uncertain" | "appeared" | "vanished" | "changed"; // what is to be said of it
+  words: string; // the same for people: "slower", "was skipped"
+  reason?: string; // why it was skipped
+  judged?: "single_calls" | "totals"; // single_calls: there are repetitions inside a run
+  basis?: "tolerance" | "separation" | "rank_test"; // how it was judged
+  p_ratio?: number; // of the rank test, two-sided
+  effect_ratio?: number; // chance that a new value exceeds a base value; 0.5: none
+  change_low_ratio?: number; // 95 % interval of new / base, low end
+  change_high_ratio?: number; // 95 % interval of new / base, high end
+};
+
+// Something that was set differently.
+export type SettingChange = {
+  scope: "tag" | "setting" | "system" | "command" | "stage"; // where it was set
+  stage?: string; // the stage whose attribute it is
+  key: string; // its name
+  base?: string; // before; absent: not set
+  new?: string; // now; absent: not set
+};
+
+// Many ranks in one report.
+export type Aggregate = {
+  schema: "strobe.aggregate/1";
+  report_count: number; // inputs that were read
+  rank_count: number; // ranks in this report
+  world_size_count?: number; // ranks of the job
+  job?: string; // the job's id
+  host_count: number; // machines
+  missing_ranks: number[]; // ranks that nobody brought
+  left_out: LeftOut[]; // inputs that are not in the report
+  metrics: AggregateMetrics; // the metrics of all ranks
+  aggregated_metrics: AggregatedMetrics; // the same flat, for tools that know that form
+  reports_summary: AggregateRank[]; // every rank
+  stages: AggregateStage[]; // the largest imbalance in seconds first
+  percentile_error_ratio?: number; // how far off percentiles may be
+  straggler_count: number; // ranks that the others wait for
+  meeting_count: number; // collectives that more than half of the ranks share
+  wait_s?: number; // at collectives, all ranks
+  wait_ratio?: number; // of all ranks' wall time
+  clock_residual_s?: number; // how far the clocks may be apart
+  scaling?: Scale[]; // across world sizes
+  heat_map: HeatMap; // stage by rank
+  rank_lanes?: RankLanes; // when each rank waited
+};
+
+// An input that is not in the report.
+export type LeftOut = {
+  run: string; // folder or file
+  why: string; // broken, or there twice
+};
+
+// The metrics of all ranks.
+export type AggregateMetrics = {
+  wall_s?: Extent; // Total
+  generation_s?: Extent; // Generation (median)
+  step_s?: Extent; // Step (median)
+  first_block_s?: Extent; // First block
+  unattributed_s?: Extent; // Unattributed
+  collective_s?: Extent; // Waiting at collectives
+  offload_s?: Extent; // Offload
+  fps?: Extent; // Frames/s end to end
+  compute_fps?: Extent; // Frames/s of compute
+  bps?: Extent; // Blocks/s
+  frames_count?: Extent; // Frames
+  steps_count?: Extent; // Steps
+  generation_count?: Extent; // Generations
+  gpu_memory_peak_bytes?: Extent; // Peak GPU memory
+  gpu_memory_mean_bytes?: Extent; // Mean GPU memory
+  gpu_reserved_peak_bytes?: Extent; // Peak GPU memory reserved
+  gpu_memory_total_bytes?: Extent; // GPU memory there is
+  ram_peak_bytes?: Extent; // Peak RAM
+  rss_peak_bytes?: Extent; // Peak process memory
+  swap_peak_bytes?: Extent; // Peak swap
+  page_cache_peak_bytes?: Extent; // Peak page cache
+  gpu_utilization_percent?: Extent; // GPU utilisation
+  gpu_temperature_max_c?: Extent; // GPU temperature (max)
+  gpu_power_w?: Extent; // GPU power
+  gpu_clock_mhz?: Extent; // GPU clock
+  energy_wh?: Extent; // Energy
+  cpu_percent?: Extent; // CPU
+  disk_read_bytes_per_s?: Extent; // Disk reads
+  disk_write_bytes_per_s?: Extent; // Disk writes
+  gpu_busy_s?: Extent; // GPU busy
+  gpu_idle_s?: Extent; // GPU idle
+  gpu_copies_s?: Extent; // GPU copies
+  communication_s?: Extent; // Communication
+  cache_hit_ratio?: Extent; // Cache hit rate
+  dropped_ratio?: Extent; // Dropped frames
+  work_s?: Extent; // wall time less waiting at collectives and outside every stage
+};
+
+// One number of every rank, in the unit that its key ends in.
+export type Extent = {
+  count: number; // ranks that have it
+  min_value?: number; // the least
+  min_rank: number; // which rank has it; -1: it has no number
+  max_value?: number; // the most
+  max_rank: number; // which rank has it; -1: it has no number
+  avg_value?: number; // mean over ranks
+  median_value?: number; // median over ranks
+  sum_value?: number; // added up over ranks
+};
+
+// The metrics of all ranks, flat.
+export type AggregatedMetrics = {
+  wall_s_min?: number; // Total, least
+  wall_s_max?: number; // Total, most
+  wall_s_avg?: number; // Total, mean
+  wall_s_sum?: number; // Total, added up
+  generation_s_min?: number; // Generation (median), least
+  generation_s_max?: number; // Generation (median), most
+  generation_s_avg?: number; // Generation (median), mean
+  generation_s_sum?: number; // Generation (median), added up
+  step_s_min?: number; // Step (median), least
+  step_s_max?: number; // Step (median), most
+  step_s_avg?: number; // Step (median), mean
+  step_s_sum?: number; // Step (median), added up
+  first_block_s_min?: number; // First block, least
+  first_block_s_max?: number; // First block, most
+  first_block_s_avg?: number; // First block, mean
+  first_block_s_sum?: number; // First block, added up
+  unattributed_s_min?: number; // Unattributed, least
+  unattributed_s_max?: number; // Unattributed, most
+  unattributed_s_avg?: number; // Unattributed, mean
+  unattributed_s_sum?: number; // Unattributed, added up
+  collective_s_min?: number; // Waiting at collectives, least
+  collective_s_max?: number; // Waiting at collectives, most
+  collective_s_avg?: number; // Waiting at collectives, mean
+  collective_s_sum?: number; // Waiting at collectives, added up
+  offload_s_min?: number; // Offload, least
+  offload_s_max?: number; // Offload, most
+  offload_s_avg?: number; // Offload, mean
+  offload_s_sum?: number; // Offload, added up
+  fps_min?: number; // Frames/s end to end, least
+  fps_max?: number; // Frames/s end to end, most
+  fps_avg?: number; // Frames/s end to end, mean
+  fps_sum?: number; // Frames/s end to end, added up
+  compute_fps_min?: number; // Frames/s of compute, least
+  compute_fps_max?: number; // Frames/s of compute, most
+  compute_fps_avg?: number; // Frames/s of compute, mean
+  compute_fps_sum?: number; // Frames/s of compute, added up
+  bps_min?: number; // Blocks/s, least
+  bps_max?: number; // Blocks/s, most
+  bps_avg?: number; // Blocks/s, mean
+  bps_sum?: number; // Blocks/s, added up
+  frames_count_min?: number; // Frames, least
+  frames_count_max?: number; // Frames, most
+  frames_count_avg?: number; // Frames, mean
+  frames_count_sum?: number; // Frames, added up
+  steps_count_min?: number; // Steps, least
+  steps_count_max?: number; // Steps, most
+  steps_count_avg?: number; // Steps, mean
+  steps_count_sum?: number; // Steps, added up
+  generation_count_min?: number; // Generations, least
+  generation_count_max?: number; // Generations, most
+  generation_count_avg?: number; // Generations, mean
+  generation_count_sum?: number; // Generations, added up
+  gpu_memory_peak_bytes_min?: number; // Peak GPU memory, least
+  gpu_memory_peak_bytes_max?: number; // Peak GPU memory, most
+  gpu_memory_peak_bytes_avg?: number; // Peak GPU memory, mean
+  gpu_memory_peak_bytes_sum?: number; // Peak GPU memory, added up
+  gpu_memory_mean_bytes_min?: number; // Mean GPU memory, least
+  gpu_memory_mean_bytes_max?: number; // Mean GPU memory, most
+  gpu_memory_mean_bytes_avg?: number; // Mean GPU memory, mean
+  gpu_memory_mean_bytes_sum?: number; // Mean GPU memory, added up
+  gpu_reserved_peak_bytes_min?: number; // Peak GPU memory reserved, least
+  gpu_reserved_peak_bytes_max?: number; // Peak GPU memory reserved, most
+  gpu_reserved_peak_bytes_avg?: number; // Peak GPU memory reserved, mean
+  gpu_reserved_peak_bytes_sum?: number; // Peak GPU memory reserved, added up
+  gpu_memory_total_bytes_min?: number; // GPU memory there is, least
+  gpu_memory_total_bytes_max?: number; // GPU memory there is, most
+  gpu_memory_total_bytes_avg?: number; // GPU memory there is, mean
+  gpu_memory_total_bytes_sum?: number; // GPU memory there is, added up
+  ram_peak_bytes_min?: number; // Peak RAM, least
+  ram_peak_bytes_max?: number; // Peak RAM, most
+  ram_peak_bytes_avg?: number; // Peak RAM, mean
+  ram_peak_bytes_sum?: number; // Peak RAM, added up
+  rss_peak_bytes_min?: number; // Peak process memory, least
+  rss_peak_bytes_max?: number; // Peak process memory, most
+  rss_peak_bytes_avg?: number; // Peak process memory, mean
+  rss_peak_bytes_sum?: number; // Peak process memory, added up
+  swap_peak_bytes_min?: number; // Peak swap, least
+  swap_peak_bytes_max?: number; // Peak swap, most
+  swap_peak_bytes_avg?: number; // Peak swap, mean
+  swap_peak_bytes_sum?: number; // Peak swap, added up
+  page_cache_peak_bytes_min?: number; // Peak page cache, least
+  page_cache_peak_bytes_max?: number; // Peak page cache, most
+  page_cache_peak_bytes_avg?: number; // Peak page cache, mean
+  page_cache_peak_bytes_sum?: number; // Peak page cache, added up
+  gpu_utilization_percent_min?: number; // GPU utilisation, least
+  gpu_utilization_percent_max?: number; // GPU utilisation, most
+  gpu_utilization_percent_avg?: number; // GPU utilisation, mean
+  gpu_utilization_percent_sum?: number; // GPU utilisation, added up
+  gpu_temperature_max_c_min?: number; // GPU temperature (max), least
+  gpu_temperature_max_c_max?: number; // GPU temperature (max), most
+  gpu_temperature_max_c_avg?: number; // GPU temperature (max), mean
+  gpu_temperature_max_c_sum?: number; // GPU temperature (max), added up
+  gpu_power_w_min?: number; // GPU power, least
+  gpu_power_w_max?: number; // GPU power, most
+  gpu_power_w_avg?: number; // GPU power, mean
+  gpu_power_w_sum?: number; // GPU power, added up
+  gpu_clock_mhz_min?: number; // GPU clock, least
+  gpu_clock_mhz_max?: number; // GPU clock, most
+  gpu_clock_mhz_avg?: number; // GPU clock, mean
+  gpu_clock_mhz_sum?: number; // GPU clock, added up
+  energy_wh_min?: number; // Energy, least
+  energy_wh_max?: number; // Energy, most
+  energy_wh_avg?: number; // Energy, mean
+  energy_wh_sum?: number; // Energy, added up
+  cpu_percent_min?: number; // CPU, least
+  cpu_percent_max?: number; // CPU, most
+  cpu_percent_avg?: number; // CPU, mean
+  cpu_percent_sum?: number; // CPU, added up
+  disk_read_bytes_per_s_min?: number; // Disk reads, least
+  disk_read_bytes_per_s_max?: number; // Disk reads, most
+  disk_read_bytes_per_s_avg?: number; // Disk reads, mean
+  disk_read_bytes_per_s_sum?: number; // Disk reads, added up
+  disk_write_bytes_per_s_min?: number; // Disk writes, least
+  disk_write_bytes_per_s_max?: number; // Disk writes, most
+  disk_write_bytes_per_s_avg?: number; // Disk writes, mean
+  disk_write_bytes_per_s_sum?: number; // Disk writes, added up
+  gpu_busy_s_min?: number; // GPU busy, least
+  gpu_busy_s_max?: number; // GPU busy, most
+  gpu_busy_s_avg?: number; // GPU busy, mean
+  gpu_busy_s_sum?: number; // GPU busy, added up
+  gpu_idle_s_min?: number; // GPU idle, least
+  gpu_idle_s_max?: number; // GPU idle, most
+  gpu_idle_s_avg?: number; // GPU idle, mean
+  gpu_idle_s_sum?: number; // GPU idle, added up
+  gpu_copies_s_min?: number; // GPU copies, least
+  gpu_copies_s_max?: number; // GPU copies, most
+  gpu_copies_s_avg?: number; // GPU copies, mean
+  gpu_copies_s_sum?: number; // GPU copies, added up
+  communication_s_min?: number; // Communication, least
+  communication_s_max?: number; // Communication, most
+  communication_s_avg?: number; // Communication, mean
+  communication_s_sum?: number; // Communication, added up
+  cache_hit_ratio_min?: number; // Cache hit rate, least
+  cache_hit_ratio_max?: number; // Cache hit rate, most
+  cache_hit_ratio_avg?: number; // Cache hit rate, mean
+  cache_hit_ratio_sum?: number; // Cache hit rate, added up
+  dropped_ratio_min?: number; // Dropped frames, least
+  dropped_ratio_max?: number; // Dropped frames, most
+  dropped_ratio_avg?: number; // Dropped frames, mean
+  dropped_ratio_sum?: number; // Dropped frames, added up
+};
+
+// One rank.
+export type AggregateRank = {
+  report_index: number; // from 0
+  rank: number; // -1: it has none
+  session_id: string; // the session's uuid
+  run: string; // folder or file
+  host: string; // the machine's name
+  duration_s?: number; // its wall time
+  complete: boolean; // nothing of it is missing
+  live?: true; // it is still being recorded
+  damage?: string; // what of its recording could not be read
+  work_s?: number; // wall time less waiting at collectives and outside every stage
+  behind_s?: number; // how much more work than the median rank
+  straggler: boolean; // the others wait for it
+  slow_stage?: string; // where most of it is
+  slow_stage_s?: number; // its time there
+  slow_stage_median_s?: number; // the median rank's time there
+  last_count: number; // collectives where it came last
+  caused_wait_s?: number; // what the others waited there
+  clock: RankClock; // its clock beside the first rank's
+  metrics: RankMetrics; // its metrics
+};
+
+// A rank's clock beside the first rank's.
+export type RankClock = {
+  method: "same_host" | "meetings" | "real_time"; // same_host: nothing to correct; meetings: corrected by barriers; real_time: as the hosts say
+  offset_s?: number; // what to add to its times to get the first rank's
+  residual_s?: number; // how far meetings still lie apart, 95 % of them
+  meeting_count: number; // collectives that it was set by
+};
+
+// The metrics of one rank.
+export type RankMetrics = {
+  wall_s?: number; // Total
+  generation_s?: number; // Generation (median)
+  step_s?: number; // Step (median)
+  first_block_s?: number; // First block
+  unattributed_s?: number; // Unattributed
+  collective_s?: number; // Waiting at collectives
+  offload_s?: number; // Offload
+  fps?: number; // Frames/s end to end
+  compute_fps?: number; // Frames/s of compute
+  bps?: number; // Blocks/s
+  frames_count?: number; // Frames
+  steps_count?: number; // Steps
+  generation_count?: number; // Generations
+  gpu_memory_peak_bytes?: number; // Peak GPU memory
+  gpu_memory_mean_bytes?: number; // Mean GPU memory
+  gpu_reserved_peak_bytes?: number; // Peak GPU memory reserved
+  gpu_memory_total_bytes?: number; // GPU memory there is
+  ram_peak_bytes?: number; // Peak RAM
+  rss_peak_bytes?: number; // Peak process memory
+  swap_peak_bytes?: number; // Peak swap
+  page_cache_peak_bytes?: number; // Peak page cache
+  gpu_utilization_percent?: number; // GPU utilisation
+  gpu_temperature_max_c?: number; // GPU temperature (max)
+  gpu_power_w?: number; // GPU power
+  gpu_clock_mhz?: number; // GPU clock
+  energy_wh?: number; // Energy
+  cpu_percent?: number; // CPU
+  disk_read_bytes_per_s?: number; // Disk reads
+  disk_write_bytes_per_s?: number; // Disk writes
+  gpu_busy_s?: number; // GPU busy
+  gpu_idle_s?: number; // GPU idle
+  gpu_copies_s?: number; // GPU copies
+  communication_s?: number; // Communication
+  cache_hit_ratio?: number; // Cache hit rate
+  dropped_ratio?: number; // Dropped frames
+};
+
+// A stage over all ranks.
+export type AggregateStage = {
+  name: string; // of the stage
+  code?: string; // the program's own number of the stage
+  count: number; // calls of all ranks
+  total_s?: Extent; // time of its calls, over ranks
+  self_s?: Extent; // the same without the stages inside it
+  call_min_s?: number; // the shortest call of all ranks
+  call_max_s?: number; // the longest call of all ranks
+  call_p50_s?: number; // median of the calls of all ranks
+  call_p95_s?: number; // 95 % of the calls take at most this
+  call_p99_s?: number; // 99 % of the calls take at most this
+  imbalance_ratio?: number; // most / mean - 1 of total_s
+  imbalance_s?: number; // most - mean: what an average rank would wait
+};
+
+// One world size of several.
+export type Scale = {
+  world_size_count: number; // ranks of the job
+  rank_count: number; // ranks that were read
+  wall_s?: number; // of the slowest rank
+  generation_s?: number; // of a video, median
+  speedup_ratio?: number; // against the smallest world
+  efficiency_split_ratio?: number; // same work split: speed-up / growth of the world
+  efficiency_kept_ratio?: number; // same work per rank: 1 is ideal
+};
+
+// Stage by rank, for the page.
+export type HeatMap = {
+  ranks: number[]; // in the order of the columns
+  stages: HeatRow[]; // those of the largest imbalance
+};
+
+// A stage on every rank.
+export type HeatRow = {
+  name: string; // of the stage
+  total_s: (number | null)[]; // by rank; null: it has no such stage
+};
+
+// When each rank waited for the others, on one clock.
+export type RankLanes = {
+  bin_s: number; // time of one letter
+  wait_tenths: string[]; // of each rank, a letter for each part of the time: . not running, ? not known, a no waiting … k only waiting
+};
+
+// The measurements of strobe bench.
+export type Bench = {
+  command: string; // what was run
+  measured: "marks" | "processes"; // marks: the time between marks inside the process
+  warmup_count: number; // runs before the first that counts
+  iterations_count: number; // runs asked for
+  target_fps?: number; // the speed asked for
+  interrupted: boolean; // it was ended before its end
+  rows: BenchRow[]; // in order
+};
+
+// Repeated runs of one command.
+export type BenchRow = {
+  name: string; // "batch=4 dtype=fp16", a variant's name, or the command
+  state: "ok" | "oom" | "failed" | "timeout" | "empty"; // empty: ran, but left nothing to measure
+  reason?: string; // why it is not ok
+  exit_code?: number; // of the run that ended the row
+  values?: Free; // of the sweep's keys
+  count: number; // measurements
+  mean_s?: number; // mean of one clip
+  median_s?: number; // median of one clip
+  median_low_s?: number; // 95 % interval of the median, low end
+  median_high_s?: number; // 95 % interval of the median, high end
+  std_s?: number; // sample deviation (n - 1)
+  min_s?: number; // the shortest
+  max_s?: number; // the longest
+  p95_s?: number; // 95 % take at most this
+  clips_per_second?: number; // 1 / mean_s
+  frames_per_clip_count?: number; // frames of a clip
+  frames_fps?: number; // frames per second
+  peak_memory_bytes?: number; // resident, of the largest process
+  step_speedup_ratio?: number; // of a ladder: against the row before
+  total_speedup_ratio?: number; // of medians, against the first row that is ok
+  verdict?: "same" | "worse" | "better" | "uncertain" | "appeared" | "vanished" | "changed"; // against the first row that is ok
+  p_value_ratio?: number; // of the rank test
+  target_met?: boolean; // frames_fps reaches target_fps
+  seconds_s: (number | null)[]; // the measurements, in order
+};
