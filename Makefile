@@ -45,6 +45,7 @@ test-real: setup-test configure
 fuzz: setup-test configure
 	@cmake --build $(BUILD) --target all fuzzers
 	@for name in $$(cat $(BUILD)/fuzz/targets); do tests/fuzz/run-bounded $(BUILD) $$name $(MINUTES) || exit; done
+	@PYTHON=$(PYTHON) tests/harm/run-scheduled $(BUILD) $(MINUTES)
 
 generate: configure
 	@cmake --build $(BUILD) --target generate_fields

@@ -24,6 +24,9 @@ static const char *const remedies[SB_LOST_REASONS] = {
 	[SB_LOST_DEPTH] = "Nest zones less deeply: a recursion may open one at every level.",
 	[SB_LOST_CUPTI] = "Trace less (--gpu-trace=steps:3): the kernels came faster than CUPTI's buffers "
 			  "could be emptied.",
+	[SB_LOST_OPENING] =
+		"Record to a folder that answers faster (output_dir), or start the session before "
+		"the threads.",
 };
 
 static const char *remedy_of(const struct sb_drop *drop)

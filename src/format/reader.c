@@ -52,6 +52,7 @@ static const struct {
 	[SB_LOST_DEPTH] = { "depth", "zones nested too deep" },
 	[SB_LOST_COMPILED] = { "compiled", "sections inside compiled code, which are inert" },
 	[SB_LOST_CUPTI] = { "cupti", "CUPTI dropped records" },
+	[SB_LOST_OPENING] = { "opening", "the recording took too long to open" },
 };
 
 const char *sb_lost_text(enum sb_lost_reason reason)

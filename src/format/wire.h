@@ -38,6 +38,7 @@ enum sb_lost_reason {
 	SB_LOST_DEPTH = 11, /* zones nested deeper than a fold can hold */
 	SB_LOST_COMPILED = 12, /* sections inside compiled regions, inert */
 	SB_LOST_CUPTI = 13, /* CUPTI said it dropped records */
+	SB_LOST_OPENING = 14, /* another thread was opening the session, for too long */
 	SB_LOST_REASONS = 16
 };
 

@@ -352,12 +352,13 @@ static uint32_t take_fresh(struct sb_extent *x, int most_tries, uint32_t spare)
 uint32_t sb_chunk_take(struct sb_extent *x, enum sb_lane lane, bool first)
 {
 	bool in_need = first || lane == SB_LANE_DIGEST;
+	int cancel = sb_cancel_off();
 	uint32_t chunk = 0;
 
 	if (may_take(x, lane, first))
 		chunk = take_fresh(x, in_need ? GROW_TRIES_FIRST : GROW_TRIES, in_need ? 0 : ready_reserve());
-
 	if (chunk)
 		atomic_fetch_add_explicit(&x->lane_used[lane], 1, memory_order_relaxed);
+	sb_cancel_restore(cancel);
 	return chunk;
 }

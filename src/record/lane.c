@@ -2,6 +2,7 @@
 #include "record/lane.h"
 
 #include "record/clock.h"
+#include "record/fork.h"
 #include "record/recorder.h"
 #include "strobe.h"
 
@@ -9,14 +10,28 @@
 
 void sb_lost(enum sb_lost_reason reason, uint64_t count)
 {
+	uint32_t state = atomic_load_explicit(&REC->state, memory_order_acquire);
+
 	/* A header that has just been closed is memory nobody reads: harmless. */
 	if (sb_session_active())
 		__atomic_fetch_add(&sb_header()->lost[reason], count, __ATOMIC_RELAXED);
+	else if (state == SB_ARMED || state == SB_OPENING)
+		atomic_fetch_add_explicit(&REC->lost_early[reason], count, memory_order_relaxed);
+}
+
+void sb_lost_early_tell(void)
+{
+	for (uint32_t i = 0; i < SB_LOST_REASONS; i++) {
+		uint64_t count = atomic_exchange_explicit(&REC->lost_early[i], 0, memory_order_relaxed);
+
+		if (count)
+			__atomic_fetch_add(&sb_header()->lost[i], count, __ATOMIC_RELAXED);
+	}
 }
 
 bool sb_session_active(void)
 {
-	return atomic_load_explicit(&REC->state, memory_order_acquire) == SB_OPEN;
+	return atomic_load_explicit(&REC->state, memory_order_acquire) == SB_OPEN && !sb_fork_is_fresh();
 }
 
 uint32_t sb_session_generation(void)

@@ -101,7 +101,12 @@ struct sb_recorder {
 	_Atomic uint32_t session; /* counts sessions; odd numbers never repeat in a process */
 	uint32_t *mode_words[SB_COPIES_MAX]; /* strobe_mode_ of every copy */
 	_Atomic uint32_t copy_count;
-	_Atomic uint32_t *canary; /* in memory zeroed by fork; 1 in the owner */
+	_Atomic uint32_t opener; /* the thread that opens, in SB_OPENING */
+	_Atomic bool opening_hangs; /* nobody waits for it any more */
+	_Atomic uint32_t *_Atomic canary; /* see fork.c */
+	_Atomic bool unwiped; /* the system does not wipe pages in children */
+	_Atomic uint32_t settler; /* the thread that starts afresh after a fork */
+	_Atomic uint64_t lost_early[SB_LOST_REASONS]; /* before there was a header to count in */
 	pthread_mutex_t control; /* start and stop, never taken by recording calls */
 	struct sb_extent extent; /* for those who have entered, see sb_writer_enter() */
 	struct sb_file_header *_Atomic header; /* the open session's, or the last one's */
@@ -139,6 +144,20 @@ struct sb_recorder {
 struct sb_writer *sb_writer_here(void);
 /* The same without attaching: never NULL, but perhaps nobody's. */
 extern _Thread_local struct sb_writer *sb_here __attribute__((tls_model("initial-exec")));
+
+/* While strobe holds anything, a thread cannot be cancelled: what it holds would be held
+ * for ever. */
+static inline int sb_cancel_off(void)
+{
+	int before;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	return before;
+}
+static inline void sb_cancel_restore(int before)
+{
+	pthread_setcancelstate(before, NULL);
+}
 
 /* ---- extent.c ---- */
 /* Takes the file over, also when it fails. small: takes 64 KiB of disk first, for a
@@ -178,6 +197,9 @@ void sb_writers_poison(void);
 uint32_t sb_fold_oldest(struct sb_writer *w); /* index + 1, unlinked; 0: nothing to fold */
 void sb_fold_forget(struct sb_fold *f); /* the writer begins a new file */
 
+/* ---- lane.c ---- */
+void sb_lost_early_tell(void); /* what was lost while the session opened, into its header */
+
 /* ---- names.c ---- */
 void sb_names_init(void);
 void sb_names_write_all(void);
@@ -195,7 +217,7 @@ void sb_errand_forget(void); /* in a forked child */
 
 /* ---- session.c ---- */
 void sb_session_open_armed(void); /* the first event of an armed process */
-void sb_session_forked(void); /* the first event of a forked child: arms it */
+void sb_session_forked(void); /* forgets the parent's session and arms the child; see fork.c */
 void sb_mode_set(uint32_t mode);
 
 #endif

@@ -11,9 +11,12 @@
 #include "record/clock.h"
 #include "record/descriptor.h"
 #include "record/errand.h"
+#include "record/fork.h"
+#include "record/gate.h"
 #include "record/header.h"
 #include "record/lane.h"
 #include "record/module.h"
+#include "record/place.h"
 #include "record/rank.h"
 #include "record/recorder.h"
 #include "record/report_child.h"
@@ -32,12 +35,6 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
-
-enum { OPENING_PATIENCE_MS = 2000 };
 
 static struct sb_recorder own_recorder = { .control = PTHREAD_MUTEX_INITIALIZER };
 struct sb_recorder *sb_recorder_used = &own_recorder;
@@ -172,115 +169,6 @@ static void catch_sigterm(bool on)
 
 /* ---- opening -------------------------------------------------------------- */
 
-/* Where the file of a session goes; one errand opens it. */
-struct opening {
-	const struct sb_settings *settings;
-	const char *run_dir;
-	const char *file_name;
-	uint32_t main_tid;
-};
-
-static int create_file(int folder, const struct opening *o, bool spooled, struct sb_descriptor *out)
-{
-	int fd, err;
-
-	REC->spool_path[0] = 0;
-	REC->run_folder = sb_folder_of(folder);
-	if (!spooled) {
-		fd = sb_folder_create(folder, o->file_name, 0600);
-		return sb_descriptor_adopt(out, fd) ? 0 : sb_fail_errno("cannot write '%s'", REC->file_path);
-	}
-	err = sb_spool_open(folder, o->run_dir, o->file_name, REC->spool_path, sizeof REC->spool_path, &fd);
-	if (err)
-		return err;
-	return sb_descriptor_adopt(out, fd) ? 0 : sb_fail_errno("cannot write '%s'", REC->spool_path);
-}
-
-static int open_file(const struct opening *o, bool spooled, struct sb_descriptor *out)
-{
-	int folder, err;
-
-	if ((size_t)snprintf(REC->file_path, sizeof REC->file_path, "%s/%s", o->run_dir, o->file_name) >=
-		sizeof REC->file_path)
-		return sb_fail(STROBE_EINVAL, "the folder name is too long: '%.80s...'", o->run_dir);
-	if (o->run_dir != REC->run_dir)
-		REC->run_folder = (struct sb_folder){ 0, 0 };
-	folder = sb_folder_reopen(o->run_dir, &REC->run_folder);
-	if (folder < 0 && errno == EPERM)
-		return sb_fail(STROBE_EPERM, "the run folder '%s' is not your own, or others may write to it",
-			o->run_dir);
-	if (folder < 0)
-		return sb_fail_errno("cannot open the run folder '%s'", o->run_dir);
-	err = create_file(folder, o, spooled, out);
-	close(folder);
-	return err;
-}
-
-static void discard_file(const char *run_dir, const char *file_name)
-{
-	char pointer[96];
-	int folder = sb_folder_reopen(run_dir, &REC->run_folder);
-
-	if (REC->spool_path[0])
-		unlink(REC->spool_path);
-	if (folder < 0)
-		return;
-	snprintf(pointer, sizeof pointer, "%s%s", file_name, REC->spool_path[0] ? SB_SPOOL_SUFFIX : "");
-	unlinkat(folder, pointer, 0);
-	close(folder);
-}
-
-/* The new extent replaces the old one only when it is whole: a late thread may
- * still look at the old one's header. */
-static int open_extent(const struct opening *o, bool spooled)
-{
-	struct sb_extent fresh;
-	struct sb_descriptor file;
-	int err = open_file(o, spooled, &file);
-
-	if (err)
-		return err;
-	err = sb_extent_open(&fresh, &file, o->settings->max_trace_bytes, REC->forked);
-	if (err) {
-		sb_extent_close(&fresh);
-		discard_file(o->run_dir, o->file_name);
-		return err;
-	}
-	REC->extent = fresh;
-	return 0;
-}
-
-static int open_on_disk(void *opening)
-{
-	const struct opening *o = opening;
-	int err = open_extent(o, sb_rundir_needs_spool(o->run_dir));
-	struct sb_file_header *header;
-
-	if (err)
-		return err;
-	header = (struct sb_file_header *)REC->extent.base;
-	sb_header_fill(header, REC->extent.chunk_bytes, o->settings, o->run_dir);
-	header->main_tid = o->main_tid;
-	atomic_store_explicit(&REC->header, header, memory_order_release);
-	return 0;
-}
-
-static int make_canary(void)
-{
-	long page = sysconf(_SC_PAGESIZE);
-	void *at;
-
-	if (!REC->canary) {
-		at = mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (at == MAP_FAILED)
-			return sb_fail_errno("no memory for the recorder");
-		madvise(at, (size_t)page, MADV_WIPEONFORK);
-		REC->canary = at;
-	}
-	atomic_store(REC->canary, 1);
-	return 0;
-}
-
 static void start_modules(void)
 {
 	locale_t before = sb_numerals_enter();
@@ -291,164 +179,81 @@ static void start_modules(void)
 	sb_numerals_leave(before);
 }
 
-int sb_session_open(const struct sb_settings *settings, const char *run_dir, const char *file_name)
+static void count_from_zero(void)
 {
-	struct opening opening = { settings, run_dir, file_name, (uint32_t)gettid() };
-	int err;
-
-	sb_clock_init();
-	sb_names_init();
-	atomic_store(&REC->state, SB_OPENING);
-	sb_keeper_start();
-	err = make_canary();
-	if (!err)
-		err = sb_errand_run(open_on_disk, &opening);
-	if (err) {
-		sb_keeper_stop();
-		atomic_store(&REC->state, SB_IDLE);
-		sb_mode_set(0);
-		return err;
-	}
-	if (settings != &REC->settings)
-		REC->settings = *settings;
-	if (run_dir != REC->run_dir)
-		snprintf(REC->run_dir, sizeof REC->run_dir, "%s", run_dir);
 	atomic_store(&REC->file_writer_count, 0);
 	atomic_store(&REC->schema_count, 0);
 	atomic_store(&REC->track_count, 0);
 	atomic_fetch_add(&REC->session, 1);
-	atomic_store_explicit(&REC->state, SB_OPEN, memory_order_release);
+}
+
+/* This thread has claimed the gate, and the helper runs. */
+static int open_claimed(const struct sb_settings *settings, const char *run_dir, const char *file_name)
+{
+	struct sb_opening opening = { settings, run_dir, file_name, (uint32_t)gettid() };
+	int err;
+
+	sb_clock_init();
+	sb_names_init();
+	err = sb_fork_watch();
+	if (!err)
+		err = sb_errand_run(sb_place_open, &opening);
+	if (err)
+		return err;
+	if (settings != &REC->settings)
+		REC->settings = *settings;
+	if (run_dir != REC->run_dir)
+		snprintf(REC->run_dir, sizeof REC->run_dir, "%s", run_dir);
+	count_from_zero();
+	sb_keeper_beat(true); /* first: whoever records needs room */
+	sb_gate_set(SB_OPEN);
+	sb_lost_early_tell();
 	sb_mode_set(1);
 	sb_names_write_all();
 	write_settings(settings);
-	sb_keeper_beat(true);
 	start_modules();
 	if (REC->spool_path[0])
 		catch_sigterm(true);
 	return 0;
 }
 
-static void name_file(uint32_t n, char *out, size_t size)
+/* Nothing will be recorded: what was lost meanwhile is no loss. */
+static void give_up_opening(uint32_t state)
 {
-	if (!REC->under_run && !REC->forked)
-		snprintf(out, size, n ? "run.%u.strobe" : "run.strobe", n);
-	else
-		snprintf(out, size, n ? "run.%ld.%u.strobe" : "run.%ld.strobe", (long)getpid(), n);
+	sb_keeper_stop();
+	if (state == SB_IDLE)
+		sb_mode_set(0);
+	sb_gate_set(state);
+	for (uint32_t i = 0; i < SB_LOST_REASONS; i++)
+		atomic_store(&REC->lost_early[i], 0);
 }
 
-/* A program that this process was before an exec() may have left files of its pid. */
-static void next_file_name(char *out, size_t size)
+int sb_session_open(const struct sb_settings *settings, const char *run_dir, const char *file_name)
 {
-	char path[sizeof REC->run_dir + 80], spool[sizeof path + 8];
+	int err;
 
-	do {
-		name_file(REC->file_count++, out, size);
-		snprintf(path, sizeof path, "%s/%s", REC->run_dir, out);
-		snprintf(spool, sizeof spool, "%s.spool", path);
-	} while (!access(path, F_OK) || !access(spool, F_OK));
-}
-
-/* What Python runs: a script, or a whole module (-m); NULL: neither. */
-static const char *python_argument(const char *arguments, const char *end, bool *out_module)
-{
-	for (const char *a = arguments; a < end && *a; a += strlen(a) + 1) {
-		if (!strcmp(a, "-c")) /* what follows is no name */
-			return NULL;
-		*out_module = !strcmp(a, "-m");
-		if (*out_module || !strcmp(a, "-X") || !strcmp(a, "-W"))
-			a += strlen(a) + 1;
-		else if (*a != '-')
-			return sb_filename_of(a);
-		if (*out_module)
-			return a < end && *a ? a : NULL;
-	}
-	return NULL;
-}
-
-/* "python3 wan_t2v.py" is called wan_t2v, not python3. */
-static void name_after_program(char *out, size_t size)
-{
-	char arguments[4096];
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, arguments, sizeof arguments - 2);
-	const char *name = program_invocation_short_name, *found = NULL;
-	bool module = false;
-	const char *dot;
-
-	if (fd >= 0)
-		close(fd);
-	if (n > 0 && !strncmp(name, "python", 6)) {
-		arguments[n] = arguments[n + 1] = 0;
-		found = python_argument(arguments + strlen(arguments) + 1, arguments + n, &module);
-	}
-	name = found ? found : name;
-	dot = found && module ? NULL : strrchr(name, '.');
-	snprintf(out, size, "%.*s", dot && dot > name ? (int)(dot - name) : (int)strlen(name), name);
-}
-
-/* By its whole path: the program may change its folder, and its children and the
- * report must still find the run. */
-static int make_run_dir(void)
-{
-	char path[sizeof REC->run_dir], whole[PATH_MAX];
-	int err = sb_rundir_make(&REC->settings, path, sizeof path, &REC->run_folder);
-
+	if (!sb_gate_claim(SB_IDLE) && !sb_gate_claim(SB_ARMED))
+		return sb_fail(STROBE_EBUSY, "a session is open already: '%s'", REC->run_dir);
+	sb_keeper_start();
+	err = open_claimed(settings, run_dir, file_name);
 	if (err)
-		return err;
-	if (realpath(path, whole) && strlen(whole) < sizeof REC->run_dir)
-		strcpy(REC->run_dir, whole);
-	else
-		strcpy(REC->run_dir, path);
-	return 0;
-}
-
-/* Where a session goes that the program did not say: one errand looks it up. */
-struct place {
-	char file_name[64];
-	bool made; /* the folder */
-};
-
-static int choose_place(void *place)
-{
-	struct place *p = place;
-	const char *given = secure_getenv("STROBE_RUN_DIR");
-	int err = 0;
-
-	if (!REC->settings.name[0])
-		name_after_program(REC->settings.name, sizeof REC->settings.name);
-	REC->under_run = given && *given;
-	if (REC->under_run) {
-		snprintf(REC->run_dir, sizeof REC->run_dir, "%s", given);
-		REC->run_folder = (struct sb_folder){ 0, 0 };
-	} else if (!REC->forked) { /* a forked child shares its parent's folder */
-		REC->file_count = 0;
-		err = make_run_dir();
-		p->made = !err;
-	}
-	if (!err)
-		next_file_name(p->file_name, sizeof p->file_name);
+		give_up_opening(SB_IDLE);
 	return err;
-}
-
-static int discard_folder(void *path)
-{
-	sb_rundir_discard(path, &REC->run_folder);
-	return 0;
 }
 
 /* settings are loaded; decides on the folder and opens. */
 static int open_configured(void)
 {
-	struct place place = { .made = false };
-	int err = sb_errand_run(choose_place, &place);
+	struct sb_place place = { .made = false };
+	int err = sb_errand_run(sb_place_choose, &place);
 
 	if (!err)
-		err = sb_session_open(&REC->settings, REC->run_dir, place.file_name);
+		err = open_claimed(&REC->settings, REC->run_dir, place.file_name);
 	if (err && place.made) {
 		char message[700];
 
 		snprintf(message, sizeof message, "%s", sb_error_message());
-		sb_errand_run(discard_folder, REC->run_dir);
+		sb_errand_run(sb_place_discard, NULL);
 		sb_fail(err, "%s", message);
 	}
 	return err;
@@ -459,18 +264,22 @@ static int load_settings(void *options)
 	return sb_settings_load(&REC->settings, options);
 }
 
-/* The helper does what touches files; without a session it goes again. */
-static int load_and_open(const struct strobe_options *opts, bool loaded)
+/* This thread has claimed the gate. What failed before the settings were known is the
+ * caller's to try again: the state is then `otherwise`. */
+static int load_and_open(const struct strobe_options *opts, bool loaded, uint32_t otherwise)
 {
 	int err = 0;
 
 	sb_keeper_start();
 	if (!loaded)
 		err = sb_errand_run(load_settings, (void *)opts);
-	if (!err)
-		err = open_configured();
+	if (err) {
+		give_up_opening(otherwise);
+		return err;
+	}
+	err = open_configured();
 	if (err)
-		sb_keeper_stop();
+		give_up_opening(SB_IDLE);
 	return err;
 }
 
@@ -488,45 +297,51 @@ static bool enabled_by_environment(void)
 	return enabled && sb_setting_is_true(enabled);
 }
 
-/* Another thread's first event may be opening the armed session, or be about to:
- * one of the two opens it. True: it is this thread that does. */
-static bool claim_armed(void)
+static int join_open(const struct strobe_options *opts)
 {
-	const struct timespec pause = { .tv_nsec = 1000000 };
-	uint32_t armed = SB_ARMED;
-
-	for (int ms = 0; atomic_load(&REC->state) == SB_OPENING && ms < OPENING_PATIENCE_MS; ms++)
-		nanosleep(&pause, NULL);
-	return atomic_compare_exchange_strong(&REC->state, &armed, SB_OPENING);
+	if (REC->explicit_start)
+		return sb_fail(STROBE_EBUSY, "a session is open already: '%s'", REC->run_dir);
+	REC->explicit_start = true; /* joins the one that the environment opened */
+	for (size_t i = 0; opts && i < opts->tag_count; i++)
+		strobe_tag(&opts->tags[i]);
+	return 0;
 }
 
+/* Another thread's first event may be opening the armed session, or be about to: one of
+ * the two opens it, the other joins. */
 static int start_locked(const struct strobe_options *opts)
 {
-	bool was_armed = claim_armed();
+	uint32_t state;
 	int err;
 
-	if (atomic_load(&REC->state) == SB_OPEN) {
-		if (REC->explicit_start)
-			return sb_fail(STROBE_EBUSY, "a session is open already: '%s'", REC->run_dir);
-		REC->explicit_start = true; /* joins the one that the environment opened */
-		for (size_t i = 0; opts && i < opts->tag_count; i++)
-			strobe_tag(&opts->tags[i]);
-		return 0;
-	}
-	err = load_and_open(opts, false);
+	do {
+		state = sb_gate_wait();
+		if (state == SB_OPEN)
+			return join_open(opts);
+		if (state == SB_OPENING)
+			return sb_fail(STROBE_EBUSY, "another thread is still opening a session");
+	} while (!sb_gate_claim(state));
+	err = load_and_open(opts, false, state);
 	if (!err)
 		REC->explicit_start = true;
-	else if (was_armed && atomic_load(&REC->state) == SB_OPENING)
-		atomic_store(&REC->state, SB_ARMED);
 	return err;
 }
 
-/* A forked child may have been born while another thread held the lock. */
-static void lock_control(void)
+/* A forked child may have been born while another thread held the lock. Returns what
+ * unlock_control() takes. */
+static int lock_control(void)
 {
-	if (REC->canary && !atomic_load(REC->canary))
-		sb_session_forked();
+	int cancel = sb_cancel_off();
+
+	sb_fork_settle();
 	pthread_mutex_lock(&REC->control);
+	return cancel;
+}
+
+static void unlock_control(int cancel)
+{
+	pthread_mutex_unlock(&REC->control);
+	sb_cancel_restore(cancel);
 }
 
 static bool is_quiet(const struct strobe_options *opts)
@@ -537,16 +352,16 @@ static bool is_quiet(const struct strobe_options *opts)
 
 int strobe_start(const struct strobe_options *opts)
 {
-	int err;
+	int err, cancel;
 
 	if (disabled_by_environment())
 		return 0;
 	if (opts && opts->size < offsetof(struct strobe_options, output_dir))
 		return sb_fail(
 			STROBE_EINVAL, "strobe_options.size is not set: use sizeof(struct strobe_options)");
-	lock_control();
+	cancel = lock_control();
 	err = start_locked(opts);
-	pthread_mutex_unlock(&REC->control);
+	unlock_control(cancel);
 	if (err && err != STROBE_EBUSY && !is_quiet(opts))
 		say(strobe_error());
 	return err;
@@ -554,17 +369,8 @@ int strobe_start(const struct strobe_options *opts)
 
 void sb_session_open_armed(void)
 {
-	uint32_t armed = SB_ARMED;
-	int err;
-
-	if (!atomic_compare_exchange_strong(&REC->state, &armed, SB_OPENING))
-		return;
-	err = load_and_open(NULL, REC->forked);
-	if (err) {
-		atomic_store(&REC->state, SB_IDLE);
-		sb_mode_set(0);
+	if (sb_gate_claim(SB_ARMED) && load_and_open(NULL, REC->forked, SB_IDLE))
 		say(strobe_error());
-	}
 }
 
 void sb_session_forked(void)
@@ -572,14 +378,14 @@ void sb_session_forked(void)
 	static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
 	bool was_recording = atomic_load(&REC->state) != SB_IDLE;
 
-	if (atomic_load(REC->canary))
-		return;
-	/* One thread, no keeper; the parent's mapping stays where it is, unused. */
+	/* No keeper; the parent's mapping stays where it is, unused. */
 	memcpy(&REC->control, &fresh, sizeof fresh);
 	REC->keeper_runs = false;
 	sb_errand_forget();
 	for (uint32_t i = 0; i < SB_TABLES_MAX; i++)
 		atomic_store(&REC->own_tables[i], 0);
+	for (uint32_t i = 0; i < SB_LOST_REASONS; i++)
+		atomic_store(&REC->lost_early[i], 0);
 	REC->forked = was_recording; /* then it shares its parent's folder */
 	REC->explicit_start = false;
 	REC->file_count = 0;
@@ -588,8 +394,7 @@ void sb_session_forked(void)
 	for (const struct sb_module *const *m = sb_modules; *m; m++)
 		if ((*m)->forked)
 			(*m)->forked();
-	atomic_store(&REC->state, was_recording ? SB_ARMED : SB_IDLE);
-	atomic_store(REC->canary, 1);
+	sb_gate_set(was_recording ? SB_ARMED : SB_IDLE);
 }
 
 /* ---- closing -------------------------------------------------------------- */
@@ -636,11 +441,12 @@ int sb_session_close(void)
 
 	sb_clock_anchor(&end); /* what we wait for from here on is not the program's time */
 	stop_modules();
-	sb_keeper_beat(false);
 	sb_mode_set(0);
 	atomic_store(&REC->state, SB_CLOSING);
 	sb_writers_quiesce();
 	sb_writers_poison();
+	sb_keeper_beat(false);
+	sb_lost_early_tell();
 	sb_header_finish(sb_header(), &end, atomic_load(&REC->extent.next_chunk));
 	sb_errand_run(close_on_disk, NULL);
 	atomic_fetch_add(&REC->session, 1);
@@ -658,10 +464,8 @@ static int stop_locked(void)
 	int err;
 
 	if (atomic_load(&REC->state) != SB_OPEN) {
-		if (atomic_load(&REC->state) == SB_ARMED) {
-			sb_mode_set(0);
-			atomic_store(&REC->state, SB_IDLE);
-		}
+		if (sb_gate_claim(SB_ARMED))
+			give_up_opening(SB_IDLE);
 		return 0;
 	}
 	err = sb_session_close();
@@ -673,11 +477,9 @@ static int stop_locked(void)
 
 int strobe_stop(void)
 {
-	int err;
+	int cancel = lock_control(), err = stop_locked();
 
-	lock_control();
-	err = stop_locked();
-	pthread_mutex_unlock(&REC->control);
+	unlock_control(cancel);
 	return err;
 }
 
@@ -725,7 +527,8 @@ __attribute__((constructor)) static void library_loaded(void)
 
 __attribute__((destructor)) static void process_ends(void)
 {
-	lock_control();
+	int cancel = lock_control();
+
 	stop_locked();
-	pthread_mutex_unlock(&REC->control);
+	unlock_control(cancel);
 }

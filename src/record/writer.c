@@ -3,6 +3,8 @@
 #include "record/recorder.h"
 
 #include "record/clock.h"
+#include "record/fork.h"
+#include "record/gate.h"
 #include "record/lane.h"
 
 #include <string.h>
@@ -13,11 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
-
-enum { WRITERS_BEFORE_TAKEOVER = 64, STARVED_RETRY = 64, OPENING_YIELDS = 2000, QUIESCE_YIELDS = 1000000 };
+enum { WRITERS_BEFORE_TAKEOVER = 64, STARVED_RETRY = 64, QUIESCE_YIELDS = 1000000 };
 
 /* What a thread without a writer has: no room, so every event takes the slow path. */
 static struct sb_writer idle;
@@ -30,6 +28,7 @@ static void thread_ends(void *writer)
 	struct sb_writer *w = writer;
 
 	sb_here = &idle;
+	sb_writer_leave(w); /* cancelled in the midst of a record: closing would wait for it */
 	if (w->session)
 		atomic_store_explicit(&w->state, SB_WRITER_ENDED, memory_order_release);
 }
@@ -157,18 +156,21 @@ bool sb_writer_room(struct sb_writer *w, uint32_t words, uint64_t ticks)
 
 struct sb_writer *sb_writer_enter(void)
 {
-	struct sb_writer *w = sb_writer_here();
+	for (int tries = 0; tries < 3; tries++) {
+		struct sb_writer *w = sb_writer_here();
 
-	if (!w)
-		return NULL;
-	if (atomic_exchange(&w->busy, true)) {
-		sb_lost(SB_LOST_NO_CHUNK, 1);
-		return NULL;
+		if (!w)
+			return NULL;
+		if (atomic_exchange(&w->busy, true)) {
+			sb_lost(SB_LOST_NO_CHUNK, 1);
+			return NULL;
+		}
+		/* Whoever closes the session changes its state first, then waits for busy. */
+		if (atomic_load(&REC->state) == SB_OPEN && atomic_load(&REC->session) == w->session)
+			return w;
+		sb_writer_leave(w); /* closed, or another session meanwhile: that one takes it */
 	}
-	/* Whoever closes the session changes its state first, then waits for busy. */
-	if (atomic_load(&REC->state) == SB_OPEN && atomic_load(&REC->session) == w->session)
-		return w;
-	sb_writer_leave(w);
+	sb_lost(SB_LOST_NO_CHUNK, 1);
 	return NULL;
 }
 
@@ -235,7 +237,7 @@ static struct sb_writer *make_writer(void)
 
 	if (w == MAP_FAILED)
 		return NULL;
-	madvise(w, page, MADV_WIPEONFORK);
+	sb_fork_wipe_in_children(w, page);
 	if (!list_writer(w)) {
 		munmap(w, page);
 		return NULL;
@@ -317,7 +319,8 @@ static struct sb_writer *attach(uint32_t session)
 			sb_lost(SB_LOST_NO_CHUNK, 1);
 			return NULL;
 		}
-	} else if (!w->session && !list_writer(w)) { /* a forked child's only thread */
+	} else if (!w->session && !list_writer(w)) { /* a forked child's first thread */
+		sb_lost(SB_LOST_NO_CHUNK, 1);
 		return NULL;
 	}
 	sb_here = w;
@@ -332,28 +335,43 @@ static struct sb_writer *attach(uint32_t session)
 	return w->hot.chunk ? w : take_over_instead(w, session);
 }
 
-struct sb_writer *sb_writer_here(void)
+/* Not recorded yet: the session is opened, or waited for. */
+static uint32_t state_to_record_in(void)
 {
-	struct sb_writer *w = sb_here;
 	uint32_t state = atomic_load_explicit(&REC->state, memory_order_acquire);
+
+	for (int tries = 0; tries < 3 && (state == SB_ARMED || state == SB_OPENING); tries++) {
+		if (state == SB_ARMED)
+			sb_session_open_armed();
+		state = sb_gate_wait();
+	}
+	return state;
+}
+
+static struct sb_writer *here_slowly(void)
+{
+	uint32_t state = sb_fork_settle() ? state_to_record_in() : SB_OPENING;
 	uint32_t session;
 
-	if (REC->canary && !atomic_load_explicit(REC->canary, memory_order_relaxed)) {
-		sb_session_forked();
-		state = atomic_load_explicit(&REC->state, memory_order_acquire);
-	}
-	for (int i = 0; state == SB_OPENING && i < OPENING_YIELDS; i++) {
-		sched_yield();
-		state = atomic_load_explicit(&REC->state, memory_order_acquire);
-	}
-	if (state == SB_ARMED) {
-		sb_session_open_armed();
-		state = atomic_load_explicit(&REC->state, memory_order_acquire);
-	}
+	if (state == SB_ARMED || state == SB_OPENING)
+		sb_lost(SB_LOST_OPENING, 1);
 	if (state != SB_OPEN)
 		return NULL;
 	session = atomic_load_explicit(&REC->session, memory_order_acquire);
-	if (w->session != session)
-		return attach(session);
+	return sb_here->session == session ? sb_here : attach(session);
+}
+
+struct sb_writer *sb_writer_here(void)
+{
+	struct sb_writer *w = sb_here;
+	int cancel;
+
+	if (w->session && atomic_load_explicit(&REC->state, memory_order_acquire) == SB_OPEN &&
+		w->session == atomic_load_explicit(&REC->session, memory_order_acquire) &&
+		!sb_fork_is_fresh())
+		return w;
+	cancel = sb_cancel_off();
+	w = here_slowly();
+	sb_cancel_restore(cancel);
 	return w;
 }

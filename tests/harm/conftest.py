@@ -7,7 +7,7 @@ import pytest
 
 BUILD = pathlib.Path(os.environ.get("STROBE_BUILD", "build")).resolve()
 TOOL = str(BUILD / "strobe")
-LIMIT_S = 300  # only matters when a test fails
+LIMIT_S = 120  # only matters when a test fails
 
 
 def quiet_environment(**more):

@@ -1,0 +1,17 @@
+/* The gate: the recorder's state, changed by one thread at a time. One opens a session;
+ * the others wait for it, and whoever cannot wait is counted, never forgotten. */
+#ifndef SB_RECORD_GATE_H
+#define SB_RECORD_GATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* From this state to SB_OPENING, by this thread. False: it is in another state now. */
+bool sb_gate_claim(uint32_t from);
+/* Leaves SB_OPENING, or any other state; wakes those who wait. */
+void sb_gate_set(uint32_t state);
+/* The state, when no other thread is opening any more. SB_OPENING: that takes too long,
+ * or it is this thread itself that a signal handler has interrupted. */
+uint32_t sb_gate_wait(void);
+
+#endif

@@ -1,0 +1,28 @@
+/* Where a session's recording goes: its folder, its name, the file itself. These are
+ * errands (errand.h): they touch files. */
+#ifndef SB_RECORD_PLACE_H
+#define SB_RECORD_PLACE_H
+
+#include "record/settings.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where a session goes when the program did not say. */
+struct sb_place {
+	char file_name[64];
+	bool made; /* the folder */
+};
+int sb_place_choose(void *place);
+int sb_place_discard(void *unused); /* the folder, if nothing was recorded in it */
+
+/* The file of a session, and whose it is. */
+struct sb_opening {
+	const struct sb_settings *settings;
+	const char *run_dir;
+	const char *file_name;
+	uint32_t main_tid;
+};
+int sb_place_open(void *opening); /* makes and maps it, fills its header */
+
+#endif
