@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "format/run_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -384,7 +385,15 @@ static void put_head(struct sb_chrome *c)
 	}
 	at = SB_PUT(at, "],\n");
 	if (head->rank >= 0) {
-		at = SB_PUT(at, "\"distributedInfo\": {\"backend\": \"nccl\", \"rank\": ");
+		const struct sb_run_meta *backend = sb_run_meta_find(run, SB_META_RUN, SB_RUN_BACKEND);
+
+		at = SB_PUT(at, "\"distributedInfo\": {");
+		if (backend && backend->attr.type == STROBE_TYPE_STRING) {
+			at = SB_PUT(at, "\"backend\": ");
+			at = sb_put_json_string(at, backend->attr.s, 64);
+			at = SB_PUT(at, ", ");
+		}
+		at = SB_PUT(at, "\"rank\": ");
 		at = sb_put_u64(at, (uint64_t)head->rank);
 		at = SB_PUT(at, ", \"world_size\": ");
 		at = sb_put_i64(at, head->world_size > head->rank ? head->world_size : head->rank + 1);

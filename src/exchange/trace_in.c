@@ -259,8 +259,11 @@ static int read_distributed(struct sb_jsonin *p, struct sb_trace *t, enum sb_jso
 	while ((token = sb_jsonin_next(p)) == SB_JSONIN_KEY) {
 		bool rank = p->size == 4 && !memcmp(p->text, "rank", 4);
 		bool world = p->size == 10 && !memcmp(p->text, "world_size", 10);
+		bool backend = p->size == 7 && !memcmp(p->text, "backend", 7);
 
 		token = sb_jsonin_next(p);
+		if (backend && token == SB_JSONIN_STRING)
+			t->backend = sb_trace_name(t, p->text, p->size);
 		if (rank)
 			t->rank = (int32_t)read_whole(p, token);
 		if (world)

@@ -460,6 +460,8 @@ static void write_meta(struct writing *w, const char *origin)
 	char key[32];
 
 	sb_builder_meta_string(w->builder, SB_META_RUN, SB_RUN_IMPORTED_FROM, origin);
+	if (t->backend)
+		sb_builder_meta_string(w->builder, SB_META_RUN, SB_RUN_BACKEND, name_text(w, t->backend));
 	for (int i = 0; i < DEVICES_MAX; i++) {
 		if (!t->gpu_name[i])
 			continue;

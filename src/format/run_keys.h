@@ -18,6 +18,7 @@
 #define SB_RUN_IMPORT_NOTE "import_note" /* string: what an import could not keep or believe */
 
 /* in every recording */
+#define SB_RUN_BACKEND "distributed_backend" /* string: "nccl", "gloo"...; absent where it is not known */
 #define SB_RUN_JOB "job" /* string: the launcher's id of the job that this rank belongs to */
 
 /* int, ticks; a pair for each GPU trace, the end absent where the process was killed */

@@ -12,6 +12,9 @@
 
 #define LIVE_FRESH_S 1.0
 #define ENDED_FRESH_S 10.0
+/* Pages that follow a run may take a twentieth of a core: a report that takes long comes less often. */
+#define LIVE_REST_RATIO 20.0
+#define LIVE_REST_MAX_S 60.0
 #define CACHED_BYTES_MAX (48u << 20)
 
 static struct sb_answer *find(struct sb_server *s, const char *key)
@@ -95,6 +98,15 @@ static bool is_fresh(struct sb_server *s, const struct sb_answer *a)
 	bool settled = a->kind == SB_JOB_REPORT && a->state != SB_RUN_LIVE;
 
 	return a->built && sb_server_now_s(s) - a->built_s < (settled ? ENDED_FRESH_S : LIVE_FRESH_S);
+}
+
+/* Too early to build it again for those who only listen. */
+static bool is_resting(struct sb_server *s, const struct sb_answer *a)
+{
+	double rest_s = (a->built_s - a->asked_s) * LIVE_REST_RATIO;
+
+	return a->built && a->status == 200 && a->state == SB_RUN_LIVE &&
+	       sb_server_now_s(s) - a->built_s < (rest_s < LIVE_REST_MAX_S ? rest_s : LIVE_REST_MAX_S);
 }
 
 /* ---- replies ---- */
@@ -195,6 +207,10 @@ void sb_answer(struct sb_server *s, struct sb_connection *c, enum sb_want want, 
 			sb_stream_send(s, a);
 		return;
 	}
+	if (!c && is_resting(s, a)) {
+		sb_stream_pulse(s, a);
+		return;
+	}
 	if (c && s->waiter_count >= SB_WAITERS_MAX) {
 		sb_connection_problem(c, 503, "too many are waiting; ask again");
 		return;
@@ -204,6 +220,8 @@ void sb_answer(struct sb_server *s, struct sb_connection *c, enum sb_want want, 
 			sb_connection_problem(c, 503, sb_error_message());
 		return;
 	}
+	if (!a->asked)
+		a->asked_s = sb_server_now_s(s);
 	a->asked = true;
 	if (c)
 		wait_for(s, c, want, key);

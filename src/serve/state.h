@@ -23,7 +23,7 @@ struct sb_answer {
 	char *key;
 	char *id;
 	bool built, asked; /* asked: the worker is at it */
-	double built_s;
+	double asked_s, built_s; /* when */
 	int status;
 	char message[512];
 	enum sb_run_state state;
@@ -84,6 +84,8 @@ void sb_answers_done(struct sb_server *s);
 void sb_stream_open(struct sb_server *s, struct sb_connection *c, struct sb_answer *a);
 void sb_stream_tick(struct sb_server *s);
 void sb_stream_send(struct sb_server *s, struct sb_answer *a);
+/* Says that the run is still live, and no more. */
+void sb_stream_pulse(struct sb_server *s, struct sb_answer *a);
 void sb_stream_forget(struct sb_server *s, const struct sb_connection *gone);
 void sb_stream_done(struct sb_server *s);
 

@@ -154,6 +154,16 @@ void sb_stream_send(struct sb_server *s, struct sb_answer *a)
 	sb_blob_drop(news.state);
 }
 
+void sb_stream_pulse(struct sb_server *s, struct sb_answer *a)
+{
+	struct sb_blob *state = state_event(s, "state", SB_RUN_LIVE);
+
+	for (struct sb_listener *l = s->listeners; l && state; l = l->next)
+		if (!strcmp(a->id, l->id))
+			sb_connection_send(l->connection, state);
+	sb_blob_drop(state);
+}
+
 void sb_stream_forget(struct sb_server *s, const struct sb_connection *gone)
 {
 	for (struct sb_listener **p = &s->listeners; *p;) {

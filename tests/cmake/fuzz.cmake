@@ -54,7 +54,7 @@ else()
   endfunction()
 
   set(fuzz ${CMAKE_SOURCE_DIR}/tests/fuzz)
-  foreach(name recording export compare)
+  foreach(name recording export compare scrape)
     fuzzer(${name} ${fuzz}/${name}_fuzz.c ${fuzz}/recording_mutator.c)
   endforeach()
   if(STROBE_HAVE_ZSTD)

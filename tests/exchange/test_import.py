@@ -95,6 +95,15 @@ def test_rank_device_and_time_are_kept(strobe, kineto):
     assert chrome["baseTimeNanoseconds"] == 1762000000000000000 + 1000 * 1000
 
 
+def test_the_backend_is_what_the_trace_says_or_not_said(strobe, tmp_path):
+    for said in ("gloo", "nccl", None):
+        about = {"rank": 1, "world_size": 2, **({"backend": said} if said else {})}
+        path = tmp_path / f"{said}.json"
+        path.write_text(json.dumps({"distributedInfo": about, "traceEvents": [x("a", 0, 10)]}))
+        chrome = json.loads(strobe("export", strobe.imported(path), "--to", "chrome", "-o", "-"))
+        assert chrome["distributedInfo"] == about
+
+
 def test_array_form_object_form_and_an_array_without_its_end(strobe):
     events = [x("a", 0, 10), x("b", 2, 3)]
     for content in (events, {"traceEvents": events}, {"traceEvents": events, "otherData": {"deep": [[{}]]}},

@@ -1,5 +1,5 @@
 /* libFuzzer: a recording set beside a sound one and beside itself: facts, diff in every
- * form, many ranks in one report, samples for Prometheus, a row of the history. What
+ * form, many ranks in one report, a row of the history. What
  * is JSON must be well formed. */
 #include "recording_input.h"
 
@@ -8,10 +8,8 @@
 #include "compare/compare.h"
 #include "report/diff/diff.h"
 #include "report/ranks/ranks.h"
-#include "serve/metrics.h"
 #include "store/history.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -90,40 +88,6 @@ static void aggregate(const struct sb_facts *one, const struct sb_facts *other)
 	sb_aggregate_free(a);
 }
 
-/* Every line is a comment, or begins with a name and ends with a number. */
-static void check_exposition(const struct sb_buf *text)
-{
-	const char *line = sb_buf_text(text), *end;
-
-	for (; *line; line = end + 1) {
-		const char *value;
-
-		end = strchr(line, '\n');
-		if (!end)
-			abort();
-		if (*line == '#')
-			continue;
-		for (value = end; value > line && value[-1] != ' ';)
-			value--;
-		if (!isalpha((unsigned char)*line) || value == line || !strchr("+-0123456789IN", *value))
-			abort();
-	}
-}
-
-static void expose(const struct sb_model *model)
-{
-	struct sb_exposition e = { 0 };
-	struct sb_buf out = { 0 };
-
-	sb_metrics_add(&e, "run\"\\\n", model);
-	for (int open_metrics = 0; open_metrics < 2; open_metrics++) {
-		sb_exposition_write(&e, open_metrics, &out);
-		check_exposition(&out);
-		sb_buf_done(&out);
-	}
-	sb_exposition_done(&e);
-}
-
 static void remember(const struct sb_facts *facts)
 {
 	struct sb_history_prune all = { .before_real_ns = UINT64_MAX / 2 };
@@ -155,7 +119,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			compare(facts, sound);
 			aggregate(sound, facts);
 		}
-		expose(model);
 		remember(facts);
 		if (!sound && facts->stage_count > 1) {
 			sound = facts;
