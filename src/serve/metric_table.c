@@ -84,9 +84,9 @@ static const struct sb_metric table[] = {
 	LAST("strobe_disk_write_bytes_total", COUNTER, "Written by the run's processes.", "disk", "write_bytes", 1),
 	LAST("strobe_disk_machine_read_bytes_total", COUNTER, "Read by the machine.", "disk", "machine_read_bytes", 1),
 	LAST("strobe_disk_machine_write_bytes_total", COUNTER, "Written by the machine.", "disk", "machine_write_bytes", 1),
-	LAST("strobe_pressure_cpu_ratio", GAUGE, "Share of time in which something waited for a CPU.", "pressure", "cpu_percent", 0.01),
-	LAST("strobe_pressure_memory_ratio", GAUGE, "Share of time in which something waited for memory.", "pressure", "memory_percent", 0.01),
-	LAST("strobe_pressure_io_ratio", GAUGE, "Share of time in which something waited for input or output.", "pressure", "io_percent", 0.01),
+	LAST("strobe_pressure_cpu_ratio", GAUGE, "Share of time in which something waited for a CPU.", "psi", "cpu_percent", 0.01),
+	LAST("strobe_pressure_memory_ratio", GAUGE, "Share of time in which something waited for memory.", "psi", "memory_percent", 0.01),
+	LAST("strobe_pressure_io_ratio", GAUGE, "Share of time in which something waited for input or output.", "psi", "io_percent", 0.01),
 };
 /* clang-format on */
 

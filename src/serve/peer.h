@@ -9,7 +9,7 @@
 
 /* Both ends are this machine's loopback. */
 bool sb_peer_is_local(const struct sockaddr *peer);
-/* The user whose process holds the peer's socket, from /proc/net/tcp and tcp6;
+/* The user whose process holds the peer's socket, from sock_diag or /proc/net/tcp[6];
  * false: not known (another machine, a socket its process has closed). */
 bool sb_peer_uid(const struct sockaddr *peer, const struct sockaddr *here, uid_t *out_uid);
 /* The same from the text of such a table. */

@@ -193,10 +193,14 @@ class Serve(unittest.TestCase):
                 s.close()
 
     def test_promtool_takes_the_metrics(self):
+        until("a sample of the CPU", lambda: b"strobe_cpu_usage_ratio{" in self.server.get("/metrics").body)
         text = self.server.get("/metrics").body
         for wanted in (b"strobe_stage_duration_seconds_bucket{", b'le="+Inf"', b"strobe_run_live{", b"strobe_recording_dropped_total{",
                        b"strobe_frames_total{", b"strobe_cpu_"):
             self.assertIn(wanted, text)
+        told = set(re.findall(r"^\| `(strobe_\w+)` \|", (SOURCE / "docs" / "serve.md").read_text(), re.M))
+        given = set(re.findall(r"^# TYPE (\w+) ", text.decode(), re.M))
+        self.assertEqual(given - told, set(), "metrics that docs/serve.md does not have")
         if not shutil.which("promtool"):
             self.skipTest("no promtool here")
         checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True)
