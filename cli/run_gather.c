@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 #define GATHERED_FILE "run.workers.strobe"
-enum { FEW = 32, MANY = 4096, SMALL_BYTES = 256 * 1024 };
+/* A process that was killed leaves up to LARGE_BYTES for what it used of SMALL_BYTES. */
+enum { FEW = 32, MANY = 4096, SMALL_BYTES = 256 * 1024, LARGE_BYTES = 4 * 1024 * 1024 };
 
 /* "run.4711.strobe", "run.4711.1.strobe" */
 static bool is_name_of_process(const char *name)
@@ -41,19 +42,25 @@ static bool is_written_by_nobody(int fd)
 	return leased;
 }
 
+static bool is_of_ended_process(const struct run_gather *g, int fd)
+{
+	struct sb_file_header head;
+
+	return sb_read_at(fd, &head, sizeof head, 0) == sizeof head &&
+	       !memcmp(head.magic, SB_MAGIC, sizeof head.magic) && (pid_t)head.pid != g->command &&
+	       !sb_run_is_running(&head) && is_written_by_nobody(fd);
+}
+
 /* A small recording of a process that has ended: its descriptor, or -1. */
 static int open_finished(const struct run_gather *g, int folder, const char *name)
 {
-	struct sb_file_header head;
 	struct stat st;
 	int fd = sb_folder_read(folder, name);
 
 	if (fd < 0)
 		return -1;
-	if (!fstat(fd, &st) && st.st_size <= SMALL_BYTES &&
-		sb_read_at(fd, &head, sizeof head, 0) == sizeof head &&
-		!memcmp(head.magic, SB_MAGIC, sizeof head.magic) && (pid_t)head.pid != g->command &&
-		!sb_run_is_running(&head) && is_written_by_nobody(fd))
+	if (!fstat(fd, &st) && st.st_size <= LARGE_BYTES && is_of_ended_process(g, fd) &&
+		sb_gathered_bytes(fd) <= SMALL_BYTES)
 		return fd;
 	close(fd);
 	return -1;

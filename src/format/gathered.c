@@ -101,18 +101,33 @@ static bool copy_blocks(int to, uint64_t at, int from, uint64_t offset, uint64_t
 	return true;
 }
 
+/* The header as it will be in the gathered file, with the exact count. */
+static bool read_recording(int fd, struct sb_file_header *out)
+{
+	if (sb_read_at(fd, out, sizeof *out, 0) != sizeof *out)
+		return false;
+	out->chunk_count = 0;
+	if (!header_makes_sense(out))
+		return false;
+	out->chunk_count = chunks_used(fd, out);
+	return true;
+}
+
+uint64_t sb_gathered_bytes(int recording)
+{
+	struct sb_file_header h;
+
+	return read_recording(recording, &h) ? bytes_of(&h) : 0;
+}
+
 bool sb_gathered_add(int fd, int recording)
 {
 	struct sb_file_header h;
 	struct head head;
 	uint64_t end;
 
-	if (!read_head(fd, &head) || sb_read_at(recording, &h, sizeof h, 0) != sizeof h)
+	if (!read_head(fd, &head) || !read_recording(recording, &h))
 		return false;
-	h.chunk_count = 0;
-	if (!header_makes_sense(&h))
-		return false;
-	h.chunk_count = chunks_used(recording, &h);
 	end = head.end + bytes_of(&h);
 	if (ftruncate(fd, (off_t)head.end) || ftruncate(fd, (off_t)end) || /* whatever was begun is gone */
 		!write_at(fd, &h, sizeof h, head.end) ||

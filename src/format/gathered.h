@@ -14,6 +14,9 @@ struct sb_gathered_part {
 	uint64_t offset, bytes;
 };
 
+/* What a recording uses of its file: a process that was killed leaves room that it never
+ * used. 0: it is none. */
+uint64_t sb_gathered_bytes(int recording);
 /* Writes the header of a new, empty file. False with errno set. */
 bool sb_gathered_begin(int fd);
 /* Copies a finished recording to the end: what it used of its file, without room for

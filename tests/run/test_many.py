@@ -59,6 +59,14 @@ def test_many_short_workers_leave_few_files(strobe):
     assert stage(json.loads(strobe("report", "packed", "--format", "json").stdout), "job")["count"] == 300
 
 
+def test_programs_that_end_at_once_are_gathered_by_what_they_used(strobe):
+    done = strobe.run("-q", "--", str(BUILD / "tests" / "manyfork"), "60", "exec")
+    assert done.returncode == 0, done.stderr
+    assert len(list(strobe.last().glob("*.strobe"))) == 3
+    assert (strobe.last() / "run.workers.strobe").stat().st_size < 60 * 65536
+    assert stage(json.loads(strobe("report", "--format", "json").stdout), "job")["count"] == 60
+
+
 def test_a_gathered_file_that_is_cut_gives_what_it_has(strobe):
     strobe.run("-q", "--", str(BUILD / "tests" / "manyfork"), "100")
     gathered = strobe.last() / "run.workers.strobe"
