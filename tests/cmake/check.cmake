@@ -19,3 +19,4 @@ if(NOT CLANG_FORMAT)
 endif()
 # What is made from the tables of fields is what is committed.
 add_test(NAME check/fields COMMAND ${CMAKE_SOURCE_DIR}/tools/generate ${CMAKE_BINARY_DIR} --check)
+add_test(NAME check/page_keys COMMAND ${SYSTEM_PYTHON} ${CMAKE_SOURCE_DIR}/tests/page/check_keys.py ${CMAKE_SOURCE_DIR})

@@ -1,7 +1,7 @@
 // Puts the page together: the first screen, then the sections that have data.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { chartsOf } from './charts';
-import { firstCharts, timeCharts, type Page, type Stage } from './report';
+import { firstCharts, timeCharts, type ReportPage, type Stage } from './report';
 import { dark, focusSelection, search, select, selection, show, useStore, whole } from './state';
 import { Findings, Figures, Header, TimeBar } from './sections/overview';
 import { NoStages, StageTable, StageTree, type Base } from './sections/stages';
@@ -17,7 +17,7 @@ export interface RunEntry {
 }
 
 interface Props {
-  page: Page;
+  page: ReportPage;
   timeline: Timeline | null;
   timelineError: string;
   liveState: string;
@@ -86,6 +86,7 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
     { id: 'streaming', title: 'Streaming', body: details.streamingBody(r, streaming) },
     { id: 'layers', title: 'Models and layers', body: details.layersBody(r) },
     { id: 'kernels', title: 'GPU kernels', body: details.kernelsBody(r) },
+    { id: 'functions', title: 'Functions', body: details.functionsBody(r) },
     { id: 'events', title: 'Events', body: details.eventsBody(r) },
     { id: 'system', title: 'System and configuration', body: details.systemBody(r) },
     { id: 'recording', title: 'Recording', body: details.recordingBody(r) },
@@ -132,7 +133,7 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
             {s.body}
           </section>
         ))}
-        <footer class="quiet">strobe {String(r.session_info.strobe_version ?? '')} · report written {String(r.session_info.generated_at ?? '')}</footer>
+        <footer class="quiet">strobe · report written {r.session_info.generated_at}</footer>
       </main>
       <details.SelectionBar onFocus={focusSelection} onClear={() => select(null)} onList={() => document.getElementById('range-statistics')?.scrollIntoView()} />
     </>

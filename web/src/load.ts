@@ -13,12 +13,7 @@ export function readPage(): Page | null {
   const data = JSON.parse(e.textContent);
   const live = e.dataset.live ? // empty: from the server, but nothing to follow
     { report: `${e.dataset.live}/report.json`, timeline: `${e.dataset.live}/timeline`, events: `${e.dataset.live}/events`, runs: '/api/runs' } : undefined;
-  if (kind === 'report') return { kind, report: data as Report, live };
-  return { kind, report: emptyReport(data), other: data, live };
-}
-
-function emptyReport(data: Record<string, unknown>): Report {
-  return { session_info: { id: String(data.kind ?? 'strobe') } };
+  return { kind, [kind]: data, live } as Page;
 }
 
 export async function readTimeline(): Promise<Timeline | null> {

@@ -9,7 +9,7 @@ import { Diff } from './sections/diff';
 import { Runs } from './sections/runs';
 import { rankStages } from './sections/overview';
 import { dark, startTheme, view, whole } from './state';
-import type { Page, Report } from './report';
+import type { Page, Report, ReportPage, RunList } from './report';
 import type { Timeline } from './timeline/data';
 
 const host = document.getElementById('page')!;
@@ -20,7 +20,7 @@ let liveState = '';
 let runs: RunEntry[] = [];
 
 function draw(): void {
-  if (!page) return;
+  if (page?.kind !== 'report') return;
   render(<App page={page} timeline={timeline} timelineError={problem} liveState={liveState} runs={runs} onRun={compareWith} />, host);
 }
 
@@ -39,10 +39,10 @@ function axis(r: Report, t: Timeline | null): void {
   if (following) view.set(all);
 }
 
-async function follow(p: Page): Promise<void> {
+async function follow(p: ReportPage): Promise<void> {
   const live = p.live!;
   try {
-    const list = (await (await fetch(live.runs)).json()) as { runs: RunEntry[] };
+    const list = (await (await fetch(live.runs)).json()) as RunList;
     runs = list.runs.filter((one) => !live.report.includes(`/${one.id}/`));
   } catch {
     runs = [];
@@ -82,9 +82,8 @@ async function start(): Promise<void> {
   }
   const p = page;
   if (p.kind !== 'report') {
-    const data = p.other ?? {};
     document.title = `${p.kind} · strobe`;
-    render(p.kind === 'diff' ? <Diff d={data} /> : p.kind === 'aggregate' ? <Aggregate d={data} /> : <Runs first={data} />, host);
+    render(p.kind === 'diff' ? <Diff d={p.diff} /> : p.kind === 'aggregate' ? <Aggregate d={p.aggregate} /> : <Runs first={p.runs} />, host);
     return;
   }
   document.title = `${p.report.session_info.name || p.report.session_info.id} · strobe`;

@@ -1,107 +1,42 @@
-// The report as docs/report.schema.json describes it, and what the page reads from it.
+// What the page reads from a report. Its types come from the tables of fields (report-types.ts).
 // Absent data is absent: nothing here invents a zero.
 import { chartsOf, type Chart } from './charts';
 
-export type Series = Record<string, (number | null)[]>;
+import type { Aggregate, Diff, Report, Stage } from './report-types';
+
+export type * from './report-types';
+
 export type Fields = Record<string, unknown>;
 
-export interface Stage {
-  name: string;
-  code?: string;
-  parent?: string;
-  role?: string;
-  count: number;
-  open_count?: number;
-  cut_count?: number;
-  recursive_count?: number;
-  unfinished_s?: number;
-  total_s?: number;
-  self_s?: number;
-  mean_s?: number;
-  min_s?: number;
-  max_s?: number;
-  p50_s?: number;
-  p95_s?: number;
-  p99_s?: number;
-  gpu_span_s?: number;
-  gpu_span_count?: number; // calls it is of
-  gpu_busy_s?: number;
-  wall_ratio?: number;
-  state?: string;
-  reason?: string;
-  attributes?: Fields;
-  [key: string]: unknown;
-}
+export type Page = { live?: { report: string; timeline: string; events: string; runs: string } } & (
+  | { kind: 'report'; report: Report }
+  | { kind: 'diff'; diff: Diff }
+  | { kind: 'aggregate'; aggregate: Aggregate }
+  | { kind: 'runs'; runs: RunList }
+);
 
-export interface Finding {
-  id: string;
-  category: string;
-  priority: 'high' | 'medium' | 'low';
-  issue: string;
-  suggestion: string;
-  evidence: string;
-  effort?: string;
-  gain_s?: number;
-  stage?: string;
-  [key: string]: unknown;
-}
+export type ReportPage = Extract<Page, { kind: 'report' }>;
 
-export interface Generation extends Fields {
-  name: string;
-  start_s: number;
-  wall_s: number;
-}
+// What /api/runs of the server answers (docs/serve.md).
+export type RunList = { runs: { id: string; name: string; host: string; start_time?: string; live: boolean; bytes: number; pid: number; rank?: number }[] };
 
-export interface Report {
-  schema?: string;
-  session_info: Fields & { id: string; name?: string; duration_s?: number; tags?: Fields; command?: string };
-  system?: Fields & { gpus?: Fields[]; facts?: Fields; settings?: Fields };
-  summary?: Fields & { wall_s?: number };
-  generations?: Fields & { count: number; whole_run?: boolean; items: Generation[] };
-  stage_analysis?: Fields & { wall_s: number; unattributed_s: number; stages: Stage[]; bottlenecks: string[] };
-  iterations?: (Fields & { name: string; count: number })[];
-  memory?: Fields & { snapshots?: Fields[]; stages?: Fields[]; allocators?: Fields[]; timeline?: Series };
-  gpu_metrics?: Fields & { devices: (Fields & { index: number; series: Series })[] };
-  cpu_metrics?: Fields & { series?: Series; cores?: Series; process?: Series; pressure?: Series };
-  disk_metrics?: Fields & { series?: Series };
-  other_metrics?: (Fields & { source: string; series: Series })[];
-  diffusion_analysis?: Fields & { series?: Series; slow_steps?: Fields[]; rates?: Fields[]; split?: Fields[] };
-  block_analysis?: Fields & { series?: Series };
-  model_analysis?: Fields & { models?: Fields[]; layers?: Fields & { components?: Fields[]; slowest?: Fields[] }; variants?: Fields[] };
-  streaming_analysis?: Fields & { series?: Series };
-  cache_analysis?: { caches: (Fields & { name: string; timeline?: Fields[] })[] };
-  gpu_trace?: Fields & { copies?: Fields[]; top_kernels?: Fields[] };
-  counters?: Fields[];
-  samples?: Fields;
-  processes?: Fields[];
-  threads?: Fields[];
-  events?: (Fields & { name: string; t_s: number })[];
-  recommendations?: Finding[];
-  verdict?: Fields & { bound_by: string; why?: string; leave_alone?: Fields[] };
-  recording?: Fields;
-  not_recorded?: { what: string; why: string; how: string }[];
-}
+// The keys of T that hold a V. A key that no report has does not compile.
+type Keys<T, V> = { [K in keyof T]-?: NonNullable<T[K]> extends V ? K : never }[keyof T] & string;
 
-export interface Page {
-  kind: 'report' | 'diff' | 'aggregate' | 'runs';
-  report: Report;
-  other?: Fields; // diff or aggregate, as their commands print them
-  live?: { report: string; timeline: string; events: string; runs: string };
-}
-
-export function num(o: Fields | undefined, key: string): number | undefined {
-  const v = o?.[key];
+export function num<T extends object>(o: T | undefined, key: Keys<T, number>): number | undefined {
+  const v: unknown = o?.[key];
   return typeof v === 'number' && Number.isFinite(v) ? v : undefined;
 }
 
-export function text(o: Fields | undefined, key: string): string | undefined {
-  const v = o?.[key];
+export function text<T extends object>(o: T | undefined, key: Keys<T, string>): string | undefined {
+  const v: unknown = o?.[key];
   return typeof v === 'string' && v ? v : undefined;
 }
 
-export function list(o: Fields | undefined, key: string): Fields[] {
+// A text under a key that is not strobe's own.
+export function free(o: Fields | undefined, key: string): string | undefined {
   const v = o?.[key];
-  return Array.isArray(v) ? (v as Fields[]) : [];
+  return typeof v === 'string' && v ? v : undefined;
 }
 
 export interface MemoryPeak {
@@ -182,10 +117,7 @@ export function parts(r: Report, most: number): Part[] {
   return kept;
 }
 
-export interface Node extends Stage {
-  depth: number;
-  children: Node[];
-}
+export type Node = Stage & { children: Node[] };
 
 export function stageTree(stages: Stage[]): Node[] {
   const nodes: Node[] = stages.map((s) => ({ ...s, depth: 0, children: [] }));

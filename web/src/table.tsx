@@ -88,10 +88,10 @@ function compare(a: number | string | undefined, b: number | string | undefined)
 }
 
 // Rows of plain fields: columns are the keys that occur, in their order.
-export function FieldTable({ rows, caption, skip = [], most, onPick }: { rows: Fields[]; caption: string; skip?: string[]; most?: number; onPick?: (row: Fields) => void }) {
+export function FieldTable<T extends Fields>({ rows, caption, skip = [], most, onPick }: { rows: T[]; caption: string; skip?: string[]; most?: number; onPick?: (row: T) => void }) {
   const keys: string[] = [];
   for (const r of rows.slice(0, 500)) for (const k of Object.keys(r)) if (!keys.includes(k) && !skip.includes(k) && isPlain(r[k])) keys.push(k);
-  const columns = keys.slice(0, 14).map((key): Column<Fields> => ({
+  const columns = keys.slice(0, 14).map((key): Column<T> => ({
     key,
     head: title(key),
     text: rows.every((r) => typeof r[key] !== 'number'),

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { launchOptions } from './browser.mjs';
 import { assemble } from './encode.mjs';
+import { unknownKeys } from './schema.mjs';
 
 export const template = () => readFileSync(process.env.STROBE_PAGE ?? new URL('../../src/report/page.html', import.meta.url), 'utf8');
 const folder = mkdtempSync(join(tmpdir(), 'strobe-page-'));
@@ -17,6 +18,7 @@ export function test(name, body) {
 
 export function writePage(name, { report, timeline, kind }) {
   const path = join(folder, `${name}.html`);
+  if (kind !== 'runs') assert.deepEqual(unknownKeys(report, kind ?? 'report'), [], `${name} has keys that strobe never writes`);
   writeFileSync(path, assemble(template(), report, timeline, kind));
   return path;
 }

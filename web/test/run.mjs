@@ -208,6 +208,21 @@ test('a finding leads to its place', async (browser) => {
   await close();
 });
 
+test('sampled functions have a panel of their own', async (browser) => {
+  const { page, seen, close } = await open(browser, basePath);
+  await ready(page);
+  const panel = page.locator('#functions');
+  assert.match(await panel.innerText(), /Shares of 4.?000 sampled stacks/);
+  assert.match(await panel.locator('tbody tr').first().innerText(), /prepare_latents[\s\S]*22\.5\u00a0%[\s\S]*211[\s\S]*wan\/pipeline\.py[\s\S]*generate/);
+  assert.equal(await panel.locator('tbody tr').count(), 2);
+  assert.deepEqual(seen.problems, []);
+  await close();
+  const without = await open(browser, writePage('no-functions', fixture({ function_samples: undefined })));
+  await ready(without.page);
+  assert.equal(await without.page.locator('#functions').count(), 0);
+  await without.close();
+});
+
 test('Shift and drag selects a range with exact statistics', async (browser) => {
   const { page, close } = await open(browser, basePath);
   await ready(page);
@@ -323,7 +338,8 @@ test('sections without data do not appear', async (browser) => {
 test('every column and field says what it is', async (browser) => {
   const report = structuredClone(base.report);
   report.block_analysis = { ...report.block_analysis, items: [{ index: 0, t_s: 1, duration_s: 2, memory_bytes: 983040 }] };
-  report.session_info = { ...report.session_info, pid: 27822, duration: '131.40 s', sample_count: 4, thread_max_count: 2 };
+  report.session_info = { ...report.session_info, pid: 27822, duration: '131.40 s' };
+  report.cpu_metrics = { ...report.cpu_metrics, sample_count: 4, thread_max_count: 2 };
   const { page, close } = await open(browser, writePage('labels', { report }));
   assert.deepEqual((await page.locator('th').allInnerTexts()).filter((t) => !t.trim()), []);
   const fields = Object.fromEntries(await page.locator('#system .fields div, .part .fields div').evaluateAll((all) => all.map((d) => [d.children[0].textContent, d.children[1].textContent])));

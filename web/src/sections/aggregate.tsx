@@ -4,22 +4,23 @@ import { useEffect, useRef } from 'preact/hooks';
 import { dark, toggleTheme, useStore } from '../state';
 import { clip, count, keyed, percent, seconds } from '../format';
 import { title } from '../words';
-import { list, num, text, type Fields } from '../report';
+import { num, type Aggregate as AggregateReport, type AggregateRank, type AggregateStage, type Extent } from '../report';
 import { FieldTable, Table } from '../table';
 import { Name, Shell } from './shell';
 
-const extent = (s: Fields, key: string) => s[key] as Fields | undefined;
+type ValueKey = keyof Extent & `${string}_value`;
+const metricsOf = (d: AggregateReport) => Object.entries(d.metrics).map(([key, e]) => ({ key, ...e }));
 
-function Figures({ d }: { d: Fields }) {
-  const wall = (d.metrics as Fields | undefined)?.wall_s as Fields | undefined;
-  const memory = Object.entries((d.metrics as Record<string, Fields> | undefined) ?? {}).find(([k]) => /peak.*(mb|bytes)$/.test(k));
-  const missing = Array.isArray(d.missing_ranks) ? (d.missing_ranks as number[]) : [];
+function Figures({ d }: { d: AggregateReport }) {
+  const wall = d.metrics.wall_s;
+  const memory = metricsOf(d).find((m) => /peak.*(mb|bytes)$/.test(m.key));
+  const missing = d.missing_ranks;
   const figures = [
     { label: 'ranks', value: count(num(d, 'rank_count')), note: missing.length ? `missing: ${clip(missing.join(', '), 40)}` : `on ${count(num(d, 'host_count'))} ${num(d, 'host_count') === 1 ? 'host' : 'hosts'}`, bad: missing.length > 0 },
     wall && { label: 'slowest rank', value: seconds(num(wall, 'max_value')), note: `rank ${num(wall, 'max_rank')}; fastest ${seconds(num(wall, 'min_value'))}` },
     { label: 'stragglers', value: count(num(d, 'straggler_count')), note: '', bad: (num(d, 'straggler_count') ?? 0) > 0 },
     (num(d, 'meeting_count') ?? 0) > 0 && num(d, 'wait_s') !== undefined && { label: 'waiting at collectives', value: seconds(num(d, 'wait_s')), note: num(d, 'wait_ratio') !== undefined ? percent(num(d, 'wait_ratio')) : '' },
-    memory && { label: title(memory[0]), value: keyed(memory[0], num(memory[1], 'max_value')), note: `rank ${num(memory[1], 'max_rank')}` },
+    memory && { label: title(memory.key), value: keyed(memory.key, memory.max_value), note: `rank ${memory.max_rank}` },
   ].filter((f): f is { label: string; value: string; note: string; bad?: boolean } => Boolean(f));
   return (
     <section class="figures" aria-label="key figures">
@@ -35,10 +36,10 @@ function Figures({ d }: { d: Fields }) {
 }
 
 // How long each rank took, and how much of it was work: where the clocks say nothing of when.
-function RankBar({ r, most }: { r: Fields; most: number }) {
+function RankBar({ r, most }: { r: AggregateRank; most: number }) {
   return (
     <b title={`${seconds(num(r, 'duration_s'))}, work ${seconds(num(r, 'work_s'))}`}>
-      <i class={r.straggler === true ? 'late' : ''} style={{ width: `${((num(r, 'duration_s') ?? 0) / most) * 100}%` }}>
+      <i class={r.straggler ? 'late' : ''} style={{ width: `${((num(r, 'duration_s') ?? 0) / most) * 100}%` }}>
         <u style={{ width: `${Math.min(100, ((num(r, 'work_s') ?? 0) / (num(r, 'duration_s') || 1)) * 100)}%` }} />
       </i>
     </b>
@@ -71,19 +72,19 @@ function RankLane({ letters, late, binS, isDark }: { letters: string; late: bool
   return <canvas ref={canvas} width={letters.length} height={1} onMouseMove={say} />;
 }
 
-function RankLanes({ d }: { d: Fields }) {
+function RankLanes({ d }: { d: AggregateReport }) {
   const isDark = useStore(dark);
-  const ranks = list(d, 'reports_summary');
+  const ranks = d.reports_summary;
   const most = Math.max(...ranks.map((r) => num(r, 'duration_s') ?? 0), 1e-9);
-  const lanes = d.rank_lanes as { bin_s: number; wait_tenths: string[] } | undefined;
+  const lanes = d.rank_lanes;
   const whole = lanes ? lanes.bin_s * (lanes.wait_tenths[0]?.length ?? 0) : 0;
   return (
     <div class={`ranks ${ranks.length > 64 ? 'many' : ''}`} role="img" aria-label="time of each rank">
       {ranks.slice(0, 1024).map((r, i) => (
-        <div class="rank" key={num(r, 'report_index')}>
-          <span>{num(r, 'rank') !== undefined && num(r, 'rank')! >= 0 ? `rank ${num(r, 'rank')}` : clip(text(r, 'run') ?? '', 18)}</span>
-          {lanes?.wait_tenths[i] ? <RankLane letters={lanes.wait_tenths[i]} late={r.straggler === true} binS={lanes.bin_s} isDark={isDark} /> : <RankBar r={r} most={most} />}
-          <span class="quiet">{[seconds(num(r, 'duration_s')), r.straggler === true && `straggler${text(r, 'slow_stage') ? ` in ${clip(text(r, 'slow_stage')!, 24)}` : ''}`, r.complete === false && 'incomplete'].filter(Boolean).join(', ')}</span>
+        <div class="rank" key={r.report_index}>
+          <span>{r.rank >= 0 ? `rank ${r.rank}` : clip(r.run, 18)}</span>
+          {lanes?.wait_tenths[i] ? <RankLane letters={lanes.wait_tenths[i]} late={r.straggler} binS={lanes.bin_s} isDark={isDark} /> : <RankBar r={r} most={most} />}
+          <span class="quiet">{[seconds(num(r, 'duration_s')), r.straggler && `straggler${r.slow_stage ? ` in ${clip(r.slow_stage, 24)}` : ''}`, !r.complete && 'incomplete'].filter(Boolean).join(', ')}</span>
         </div>
       ))}
       {lanes && (
@@ -103,9 +104,9 @@ function RankLanes({ d }: { d: Fields }) {
 }
 
 // Darker means slower than the median of its stage.
-function HeatMap({ d }: { d: Fields }) {
-  const heat = d.heat_map as { ranks: number[]; stages: { name: string; total_s: (number | null)[] }[] } | undefined;
-  if (!heat?.stages?.length) return null;
+function HeatMap({ d }: { d: AggregateReport }) {
+  const heat = d.heat_map;
+  if (!heat.stages.length) return null;
   const columns = heat.ranks.length;
   return (
     <div class="heat" role="img" aria-label="time of each stage on each rank">
@@ -148,15 +149,16 @@ function shade(ratio: number) {
   return { background: `color-mix(in srgb, ${ratio > 1 ? 'var(--c4)' : 'var(--c1)'} ${Math.round(8 + strength * 92)}%, var(--grid))` };
 }
 
-export function Aggregate({ d }: { d: Fields }) {
+export function Aggregate({ d }: { d: AggregateReport }) {
   useStore(dark);
-  const stages = list(d, 'stages');
-  const metrics = Object.entries((d.metrics as Record<string, Fields> | undefined) ?? {}).map(([key, e]) => ({ key, ...e }));
-  const adds = (m: Fields) => !/_(ratio|percent|celsius|c|hz|mhz|fps|bps|per_s|per_second)$/.test(String(m.key));
-  const value = (m: Fields, part: string) => (num(m, part) === undefined || (part === 'sum_value' && !adds(m)) ? '' : keyed(String(m.key), num(m, part)));
-  const left = list(d, 'left_out');
+  const stages = d.stages;
+  const metrics = metricsOf(d);
+  type Row = (typeof metrics)[number];
+  const adds = (m: Row) => !/_(ratio|percent|celsius|c|hz|mhz|fps|bps|per_s|per_second)$/.test(m.key);
+  const value = (m: Row, part: ValueKey) => (num(m, part) === undefined || (part === 'sum_value' && !adds(m)) ? '' : keyed(m.key, num(m, part)));
+  const left = d.left_out;
   return (
-    <Shell title={text(d, 'job') ?? `${count(num(d, 'rank_count'))} ranks`} kind="aggregate" onTheme={toggleTheme}>
+    <Shell title={d.job || `${count(num(d, 'rank_count'))} ranks`} kind="aggregate" onTheme={toggleTheme}>
       <Figures d={d} />
       {left.length > 0 && (
         <section class="part">
@@ -179,14 +181,14 @@ export function Aggregate({ d }: { d: Fields }) {
           rows={stages}
           most={60}
           columns={[
-            { key: 'name', head: 'stage', text: true, value: (s) => text(s, 'name'), cell: (s) => <Name name={text(s, 'name') ?? ''} code={text(s, 'code')} /> },
+            { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name name={s.name} code={s.code} /> },
             { key: 'count', head: 'calls', value: (s) => num(s, 'count'), cell: (s) => count(num(s, 'count')) },
             ...(['min', 'avg', 'max'] as const).map((part) => ({
               key: `${part}_s`,
               head: part,
-              value: (s: Fields) => num(extent(s, 'total_s'), `${part}_value`),
+              value: (s: AggregateStage) => num(s.total_s, `${part}_value`),
             })),
-            { key: 'max_rank', head: 'max on rank', value: (s) => num(extent(s, 'total_s'), 'max_rank') },
+            { key: 'max_rank', head: 'max on rank', value: (s) => num(s.total_s, 'max_rank') },
             { key: 'imbalance_ratio', head: 'imbalance', help: 'how far the slowest rank is above the average', value: (s) => num(s, 'imbalance_ratio') },
             { key: 'imbalance_s', head: 'costs', value: (s) => num(s, 'imbalance_s') },
             { key: 'call_p50_s', head: 'p50', value: (s) => num(s, 'call_p50_s') },
@@ -201,22 +203,22 @@ export function Aggregate({ d }: { d: Fields }) {
           rows={metrics}
           most={60}
           columns={[
-            { key: 'key', head: 'metric', text: true, value: (m) => String(m.key), cell: (m) => title(String(m.key)) },
+            { key: 'key', head: 'metric', text: true, value: (m) => m.key, cell: (m) => title(m.key) },
             ...(['min', 'avg', 'median', 'max', 'sum'] as const).map((part) => ({
               key: part,
               head: part,
-              value: (m: Fields) => num(m, `${part}_value`),
-              cell: (m: Fields) => value(m, `${part}_value`),
+              value: (m: Row) => num(m, `${part}_value`),
+              cell: (m: Row) => value(m, `${part}_value`),
             })),
             { key: 'min_rank', head: 'min on rank', value: (m) => num(m, 'min_rank') },
             { key: 'max_rank', head: 'max on rank', value: (m) => num(m, 'max_rank') },
           ]}
         />
       </section>
-      {list(d, 'scaling').length > 0 && (
+      {(d.scaling ?? []).length > 0 && (
         <section class="part" id="scaling">
           <h2>Scaling</h2>
-          <FieldTable rows={list(d, 'scaling')} caption="Across world sizes" />
+          <FieldTable rows={d.scaling!} caption="Across world sizes" />
         </section>
       )}
     </Shell>

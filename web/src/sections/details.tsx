@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { Distribution, OrderChart, TimeChart, type Chart } from '../charts';
 import { clip, count, keyed, memory, nanos, percent, seconds } from '../format';
-import { list, memoryPeak, num, text, whoseMemory, type Fields, type Report, type Series } from '../report';
+import { memoryPeak, num, text, whoseMemory, type Event, type Fields, type MemorySnapshot, type NotRecorded, type Report, type Series } from '../report';
 import { select, useStore, selection } from '../state';
 import { FieldList, FieldTable, Table } from '../table';
 import { GUTTER } from '../timeline/view';
@@ -48,9 +48,9 @@ export function iterationsBody(r: Report): ComponentChildren {
   if (!all.length) return null;
   return (
     <>
-      <FieldTable rows={all} caption="Iterations" skip={['series_s', 'outliers', 'series']} />
+      <FieldTable rows={all} caption="Iterations" skip={['series_s', 'outliers']} />
       {all.slice(0, 4).map((it) => (
-        <OverTime key={it.name} what={it.name} unit="_s" series={numbers(it.series_s ?? (it.series as Fields | undefined)?.duration_s)} />
+        <OverTime key={it.name} what={it.name} unit="_s" series={numbers(it.series_s)} />
       ))}
     </>
   );
@@ -61,17 +61,17 @@ export function stepsBody(r: Report): ComponentChildren {
   const b = r.block_analysis;
   if (!d && !b) return null;
   const steps = durations(d?.series);
-  const items = list(b, 'items');
-  const blocks = durations(b?.series) ?? durations(items.length ? { t_s: items.map((x) => num(x, 't_s') ?? 0), duration_s: items.map((x) => num(x, 'duration_s') ?? null) } : undefined);
+  const items = b?.items ?? [];
+  const blocks = durations(items.length ? { t_s: items.map((x) => x.t_s), duration_s: items.map((x) => x.duration_s) } : undefined);
   return (
     <>
       {d && <FieldList fields={d} />}
-      {list(d, 'rates').length > 0 && <FieldTable rows={list(d, 'rates')} caption="Throughput: what is counted, over which time" />}
-      {list(d, 'split').length > 0 && <FieldTable rows={list(d, 'split')} caption="Where a video's time goes" />}
+      {(d?.rates ?? []).length > 0 && <FieldTable rows={d!.rates!} caption="Throughput: what is counted, over which time" />}
+      {(d?.split ?? []).length > 0 && <FieldTable rows={d!.split!} caption="Where a video's time goes" />}
       {steps && <OverTime what="step" unit="_s" series={steps.values} times={steps.times} />}
       <SubTables of={d} skip={['rates', 'split', 'slow_steps']} />
-      {list(d, 'slow_steps').length > 0 && (
-        <FieldTable rows={list(d, 'slow_steps')} caption="Steps slower than their peers" onPick={(row) => pickMoment(`slow step ${num(row, 'step_index') ?? ''}`, num(row, 't_s'), num(row, 'duration_s'))} />
+      {(d?.slow_steps ?? []).length > 0 && (
+        <FieldTable rows={d!.slow_steps!} caption="Steps slower than their peers" onPick={(row) => pickMoment(`slow step ${num(row, 'step_index') ?? ''}`, num(row, 't_s'), num(row, 'duration_s'))} />
       )}
       {b && (
         <>
@@ -142,8 +142,8 @@ export function memoryBody(r: Report): ComponentChildren {
             ...(['allocated_mb', 'reserved_mb', 'peak_mb'] as const).map((key) => ({
               key,
               head: title(key),
-              value: (s: Fields) => num(s, key),
-              cell: (s: Fields) => (num(s, key) === undefined ? '' : `${num(s, key)!.toFixed(1)}\u00a0MB`),
+              value: (s: MemorySnapshot) => num(s, key),
+              cell: (s: MemorySnapshot) => (num(s, key) === undefined ? '' : `${num(s, key)!.toFixed(1)}\u00a0MB`),
             })),
           ]}
         />
@@ -189,7 +189,7 @@ export function cacheBody(r: Report): ComponentChildren {
   if (!caches.length) return null;
   return (
     <>
-      <FieldTable rows={caches} caption="Caches: hit rate = hits / (hits + misses)" skip={['timeline', 'series']} />
+      <FieldTable rows={caches} caption="Caches: hit rate = hits / (hits + misses)" skip={['timeline']} />
       {caches.map((c) =>
         c.timeline?.length ? (
           <FieldTable key={c.name} rows={c.timeline} most={12} caption={`${c.name}: by chunk and frame`} onPick={(row) => pickMoment(c.name, num(row, 't_s'), 0)} />
@@ -264,8 +264,34 @@ export function kernelsBody(r: Report): ComponentChildren {
         />
       )}
       {(g.copies ?? []).length > 0 && <FieldTable rows={g.copies!} caption="Copies" />}
-      {list(g, 'gaps').length > 0 && <FieldTable rows={list(g, 'gaps')} caption="Idle gaps, and what the CPU did meanwhile" onPick={(row) => pickMoment('GPU idle', num(row, 't_s'), num(row, 'duration_s'))} />}
+      {(g.gaps ?? []).length > 0 && <FieldTable rows={g.gaps!} caption="Idle gaps, and what the CPU did meanwhile" onPick={(row) => pickMoment('GPU idle', num(row, 't_s'), num(row, 'duration_s'))} />}
       <SubTables of={g} skip={['top_kernels', 'copies', 'gaps']} />
+    </>
+  );
+}
+
+// Shares of samples, never times: what the interpreter was seen in.
+export function functionsBody(r: Report): ComponentChildren {
+  const f = r.function_samples;
+  if (!f) return null;
+  return (
+    <>
+      <p class="quiet">Shares of {count(f.sample_count)} sampled stacks, not measured times.</p>
+      <Table
+        caption="Functions by their own share"
+        rows={f.functions}
+        sort="self_ratio"
+        most={20}
+        columns={[
+          { key: 'name', head: 'function', text: true, value: (x) => x.name, cell: (x) => <span dir="auto" title={x.file}>{clip(x.name, 60)}</span> },
+          { key: 'self_ratio', head: 'self', help: 'in the function itself', value: (x) => x.self_ratio, cell: (x) => percent(x.self_ratio) },
+          { key: 'total_ratio', head: 'with callees', help: 'in it and in what it calls', value: (x) => x.total_ratio, cell: (x) => percent(x.total_ratio) },
+          { key: 'self_count', head: 'samples', value: (x) => x.self_count, cell: (x) => count(x.self_count) },
+          { key: 'line', head: 'hottest line', value: (x) => x.line, cell: (x) => String(x.line) },
+          { key: 'file', head: 'file', text: true, value: (x) => x.file, cell: (x) => <span class="quiet" dir="auto" title={x.file}>{clip(x.file?.split('/').slice(-2).join('/') ?? '', 48)}</span> },
+          { key: 'stage', head: 'stage', text: true, value: (x) => x.stage },
+        ]}
+      />
     </>
   );
 }
@@ -295,8 +321,8 @@ export function eventsBody(r: Report): ComponentChildren {
   );
 }
 
-function attributes(e: Fields): string {
-  const a = e.attributes as Fields | undefined;
+function attributes(e: Event): string {
+  const a = e.attributes;
   const words = a ? Object.entries(a).map(([k, v]) => `${k}=${keyed(k, v)}`) : [];
   if (text(e, 'reason')) words.unshift(text(e, 'reason')!);
   return words.join('  ');
@@ -317,7 +343,6 @@ export function systemBody(r: Report): ComponentChildren {
       )}
       <FieldList fields={info} skip={['command', 'duration']} />
       {s && <FieldList fields={s} skip={info.host === s.host ? ['host'] : []} />}
-      {(s?.gpus ?? []).length > 0 && <FieldTable rows={s!.gpus!} caption="GPUs" />}
       {s?.facts && (
         <div class="sub">
           <h4>Machine</h4>
@@ -337,7 +362,6 @@ export function systemBody(r: Report): ComponentChildren {
         </div>
       )}
       {(r.processes ?? []).length > 1 && <FieldTable rows={r.processes!} caption="Processes" />}
-      {(r.threads ?? []).length > 1 && <FieldTable rows={r.threads!} caption="Threads" />}
     </>
   );
 }
@@ -365,7 +389,7 @@ export function missingBody(r: Report): ComponentChildren {
     <Table
       caption="What this run does not know, and how the next one can"
       rows={rows}
-      columns={(['what', 'why', 'how'] as const).map((key) => ({ key, head: key, text: true, value: (m: { what: string; why: string; how: string }) => m[key] }))}
+      columns={(['what', 'why', 'how'] as const).map((key) => ({ key, head: key, text: true, value: (m: NotRecorded) => m[key] }))}
     />
   );
 }
@@ -381,7 +405,7 @@ export function adviceTail(r: Report): ComponentChildren {
           <b>Bound by {boundBy(v.bound_by)}.</b> {v.why}
         </p>
       )}
-      {leave.length > 0 && <p class="quiet">Leave alone, it cannot pay: {leave.map((l) => text(l, 'name') ?? text(l, 'stage') ?? '').filter(Boolean).join(', ')}.</p>}
+      {leave.length > 0 && <p class="quiet">Leave alone, it cannot pay: {leave.map((l) => l.name).join(', ')}.</p>}
     </div>
   );
 }

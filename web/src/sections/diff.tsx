@@ -1,15 +1,13 @@
 // Two runs side by side: strobe diff --format html, and /diff of the server.
 import { clip, keyed, percent, plain, seconds } from '../format';
-import { list, num, text, type Fields } from '../report';
+import { num, text, type Diff as DiffReport, type MetricChange, type SettingChange, type StageChange } from '../report';
 import { Table, type Column } from '../table';
 import { dark, toggleTheme, useStore } from '../state';
 import { Name, Shell } from './shell';
 
-const sides = (d: Fields, key: string) => (Array.isArray(d[key]) ? (d[key] as string[]) : []);
-
 // Runs by the last part of their path; the figures below name them whole.
-function runs(d: Fields, key: string): string {
-  return clip(sides(d, key).map((one) => one.replace(/\/+$/, '').split('/').pop() || one).join(', '), 40);
+function runs(side: string[]): string {
+  return clip(side.map((one) => one.replace(/\/+$/, '').split('/').pop() || one).join(', '), 40);
 }
 
 function signed(v: number, show: (x: number) => string): string {
@@ -17,7 +15,7 @@ function signed(v: number, show: (x: number) => string): string {
 }
 
 // A metric that one side lacks got neither better nor worse.
-const missing = (m: Fields) => text(m, 'verdict') === 'vanished' || text(m, 'verdict') === 'appeared';
+const missing = (m: MetricChange) => m.verdict === 'vanished' || m.verdict === 'appeared';
 
 function tone(verdict: string | undefined): string {
   if (!verdict) return '';
@@ -25,28 +23,27 @@ function tone(verdict: string | undefined): string {
   return /better|faster|improve|vanished/.test(verdict) ? 'better' : 'quiet';
 }
 
-function valueOf(m: Fields, key: string): string {
+function valueOf(m: MetricChange, key: 'base_value' | 'new_value'): string {
   const v = num(m, key);
-  return v === undefined ? 'n/a' : keyed(text(m, 'metric') ?? '', v);
+  return v === undefined ? 'n/a' : keyed(m.metric, v);
 }
 
-function Total({ d }: { d: Fields }) {
-  const t = d.total as Fields | undefined;
-  if (!t) return null;
+function Total({ d }: { d: DiffReport }) {
+  const t = d.total;
   const ratio = num(t, 'change_ratio');
   const delta = num(t, 'delta_value');
-  const metric = text(t, 'metric') ?? 'wall_s';
+  const metric = t.metric;
   return (
     <section class="figures" aria-label="the whole">
       <div class="figure">
-        <span class="label">before{d.per_generation === true ? ', per video' : ''}</span>
+        <span class="label">before{d.per_generation ? ', per video' : ''}</span>
         <span class="value">{valueOf(t, 'base_value')}</span>
-        <span class="note" title={sides(d, 'base').join('\n')}>{clip(sides(d, 'base').join(', '), 60)}</span>
+        <span class="note" title={d.base.join('\n')}>{clip(d.base.join(', '), 60)}</span>
       </div>
       <div class="figure">
-        <span class="label">now{d.per_generation === true ? ', per video' : ''}</span>
+        <span class="label">now{d.per_generation ? ', per video' : ''}</span>
         <span class="value">{valueOf(t, 'new_value')}</span>
-        <span class="note" title={sides(d, 'new').join('\n')}>{clip(sides(d, 'new').join(', '), 60)}</span>
+        <span class="note" title={d.new.join('\n')}>{clip(d.new.join(', '), 60)}</span>
       </div>
       <div class={`figure ${tone(text(t, 'verdict')) === 'worse' ? 'bad' : ''}`}>
         <span class="label">change</span>
@@ -63,7 +60,7 @@ function Total({ d }: { d: Fields }) {
 }
 
 // Each stage's share in the change, as a bar from the middle.
-function Contribution({ s, most }: { s: Fields; most: number }) {
+function Contribution({ s, most }: { s: StageChange; most: number }) {
   const c = num(s, 'contribution_s') ?? 0;
   const width = most ? (Math.abs(c) / most) * 50 : 0;
   return (
@@ -73,11 +70,11 @@ function Contribution({ s, most }: { s: Fields; most: number }) {
   );
 }
 
-function Stages({ d }: { d: Fields }) {
-  const stages = list(d, 'stages');
+function Stages({ d }: { d: DiffReport }) {
+  const stages = d.stages;
   if (!stages.length) return null;
   const most = Math.max(...stages.map((s) => Math.abs(num(s, 'contribution_s') ?? 0)));
-  const columns: Column<Fields>[] = [
+  const columns: Column<StageChange>[] = [
     { key: 'name', head: 'stage', text: true, value: (s) => text(s, 'name'), cell: (s) => <Name name={text(s, 'name') ?? ''} code={text(s, 'code')} /> },
     { key: 'contribution_s', head: 'share in the change', value: (s) => num(s, 'contribution_s'), cell: (s) => <Contribution s={s} most={most} /> },
     { key: 'base_s', head: 'before', value: (s) => num(s, 'base_s') },
@@ -92,8 +89,8 @@ function Stages({ d }: { d: Fields }) {
   return <Table rows={stages} columns={columns} caption="Stages, the largest share in the change first" most={60} />;
 }
 
-function Metrics({ d }: { d: Fields }) {
-  const rows = list(d, 'metrics');
+function Metrics({ d }: { d: DiffReport }) {
+  const rows = d.metrics;
   if (!rows.length) return null;
   return (
     <Table
@@ -111,13 +108,13 @@ function Metrics({ d }: { d: Fields }) {
   );
 }
 
-export function Diff({ d }: { d: Fields }) {
+export function Diff({ d }: { d: DiffReport }) {
   useStore(dark);
-  const explanations = sides(d, 'explanations');
-  const failures = sides(d, 'failures');
-  const configuration = list(d, 'configuration');
+  const explanations = d.explanations;
+  const failures = d.failures ?? [];
+  const configuration = d.configuration;
   return (
-    <Shell title={`${runs(d, 'base')} → ${runs(d, 'new')}`} kind="diff" onTheme={toggleTheme}>
+    <Shell title={`${runs(d.base)} → ${runs(d.new)}`} kind="diff" onTheme={toggleTheme}>
       <Total d={d} />
       {failures.length > 0 && (
         <section class="part">
@@ -143,13 +140,13 @@ export function Diff({ d }: { d: Fields }) {
           </ul>
         </section>
       )}
-      {list(d, 'stages').length > 0 && (
+      {d.stages.length > 0 && (
         <section class="part" id="stages">
           <h2>Stages by change</h2>
           <Stages d={d} />
         </section>
       )}
-      {list(d, 'metrics').length > 0 && (
+      {d.metrics.length > 0 && (
         <section class="part" id="metrics">
           <h2>Metrics</h2>
           <Metrics d={d} />
@@ -162,7 +159,7 @@ export function Diff({ d }: { d: Fields }) {
             caption="What was set differently"
             rows={configuration}
             most={60}
-            columns={(['scope', 'stage', 'key', 'base', 'new'] as const).map((key) => ({ key, head: key === 'base' ? 'before' : key === 'new' ? 'now' : key, text: true, value: (c: Fields) => text(c, key) }))}
+            columns={(['scope', 'stage', 'key', 'base', 'new'] as const).map((key) => ({ key, head: key === 'base' ? 'before' : key === 'new' ? 'now' : key, text: true, value: (c: SettingChange) => text(c, key) }))}
           />
         </section>
       )}

@@ -1,7 +1,7 @@
 // The first screen: who ran, six figures, where the time goes, what to do.
 import { rankNames, solid, UNATTRIBUTED } from '../colour';
 import { clip, grouped, memory, percent, plain, seconds } from '../format';
-import { memoryPeak, num, parts, text, whoseMemory, type Fields, type Finding, type Page, type Part, type Report } from '../report';
+import { free, memoryPeak, num, parts, text, whoseMemory, type Part, type Recommendation, type Report, type ReportPage } from '../report';
 import { dark, select, selection, show, toggleTheme, useStore, whole } from '../state';
 import { selectStage } from './stages';
 import type { Timeline } from '../timeline/data';
@@ -9,7 +9,7 @@ import { boundBy } from '../words';
 import type { ComponentChildren } from 'preact';
 
 interface HeaderProps {
-  page: Page;
+  page: ReportPage;
   liveState: string;
   comparison: { label: string } | null;
   onCompare: () => void;
@@ -81,11 +81,10 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
 export function gpuName(r: Report): string | undefined {
   const devices = r.gpu_metrics?.devices ?? [];
   const used = devices.some((d) => d.used) ? devices.filter((d) => d.used) : devices;
-  const gpus: Fields[] = r.system?.gpus ?? used;
-  const facts = ['gpu0.name', 'cuda_device_0_name', 'gpu_name', 'gpu', 'gpu0'].map((key) => text(r.system?.facts, key));
-  const name = text(gpus[0], 'name') ?? facts.find(Boolean);
+  const facts = ['gpu0.name', 'cuda_device_0_name', 'gpu_name', 'gpu', 'gpu0'].map((key) => free(r.system?.facts, key));
+  const name = text(used[0], 'name') ?? facts.find(Boolean);
   if (!name) return undefined;
-  return gpus.length > 1 ? `${gpus.length} × ${name}` : name;
+  return used.length > 1 ? `${used.length} × ${name}` : name;
 }
 
 function pickGeneration(r: Report, i: number): void {
@@ -153,15 +152,15 @@ function rateFigure(r: Report): Figure | null {
 function stepFigure(r: Report): Figure | null {
   const d = r.diffusion_analysis;
   const steps = num(d, 'steps') ?? num(r.summary, 'steps');
-  const step = (d?.warm_step ?? d?.step) as Fields | undefined;
-  const time = num(step, 'p50_s') ?? num(step, 'mean_s') ?? num(d, 'step_median_s');
+  const step = d?.warm_step ?? d?.step;
+  const time = num(step, 'p50_s') ?? num(step, 'mean_s');
   const first = num(d, 'first_step_s');
   if (time !== undefined) {
     const p95 = num(step, 'p95_s');
     const notes = [steps !== undefined ? `${grouped(steps)} steps` : '', first !== undefined && first > time * 1.2 ? `first ${seconds(first)}` : p95 !== undefined ? `p95 ${seconds(p95)}` : ''];
     return { label: d?.warm_step ? 'time per warm step' : 'time per step', value: seconds(time), note: notes.filter(Boolean).join(', ') };
   }
-  const block = r.block_analysis?.block as Fields | undefined;
+  const block = r.block_analysis?.block;
   const blockTime = num(block, 'p50_s') ?? num(block, 'mean_s');
   if (blockTime !== undefined) return { label: 'time per block', value: seconds(blockTime), note: `${grouped(num(r.block_analysis, 'blocks') ?? 0)} blocks` };
   const it = r.iterations?.[0];
@@ -275,8 +274,8 @@ export function TimeBar({ report, timeline }: { report: Report; timeline: Timeli
 }
 
 // The stage a finding speaks of: named outright, else the longest stage name in its words.
-function placeOf(f: Finding, r: Report): string | undefined {
-  if (f.stage) return f.stage;
+function placeOf(f: Recommendation, r: Report): string | undefined {
+  if (f.subject && r.stage_analysis?.stages.some((s) => s.name === f.subject)) return f.subject;
   const words = `${f.issue} ${f.evidence}`;
   let best: string | undefined;
   for (const s of r.stage_analysis?.stages ?? []) if (s.name.length > 2 && words.includes(s.name) && (!best || s.name.length > best.length)) best = s.name;
@@ -285,7 +284,7 @@ function placeOf(f: Finding, r: Report): string | undefined {
 
 const SECTION_OF: Record<string, string> = { memory: 'memory', cache: 'cache', streaming: 'streaming', recording: 'recording', disk: 'metrics', gpu: 'metrics', cpu: 'metrics', steps: 'steps', diffusion: 'steps', blocks: 'steps', layers: 'layers', model: 'layers', kernels: 'kernels', gpu_trace: 'kernels' };
 
-function Place({ finding, report, timeline }: { finding: Finding; report: Report; timeline: Timeline | null }): ComponentChildren {
+function Place({ finding, report, timeline }: { finding: Recommendation; report: Report; timeline: Timeline | null }): ComponentChildren {
   const stage = placeOf(finding, report);
   if (stage) {
     return (
@@ -336,4 +335,4 @@ export function Findings({ report, timeline, most }: { report: Report; timeline:
   );
 }
 
-const order = (f: Finding) => ({ high: 0, medium: 1, low: 2 })[f.priority];
+const order = (f: Recommendation) => ({ high: 0, medium: 1, low: 2 })[f.priority];

@@ -1,26 +1,26 @@
 // The server's front door: every run it found, the live ones on top.
 import { useEffect, useState } from 'preact/hooks';
 import { bytes, clip } from '../format';
-import { list, num, text, type Fields } from '../report';
+import { num, text, type RunList } from '../report';
 import { Table } from '../table';
 import { toggleTheme } from '../state';
 import { Shell } from './shell';
 
-export function Runs({ first }: { first: Fields }) {
+export function Runs({ first }: { first: RunList }) {
   const [data, setData] = useState(first);
   const [chosen, setChosen] = useState<string[]>([]);
   useEffect(() => {
     const timer = setInterval(async () => {
       try {
         const answer = await fetch('/api/runs');
-        if (answer.ok) setData((await answer.json()) as Fields);
+        if (answer.ok) setData((await answer.json()) as RunList);
       } catch {
         // the server may be restarting; the list on the screen stays
       }
     }, 5000);
     return () => clearInterval(timer);
   }, []);
-  const runs = list(data, 'runs').sort((a, b) => Number(b.live === true) - Number(a.live === true));
+  const runs = [...data.runs].sort((a, b) => Number(b.live === true) - Number(a.live === true));
   const address = (id: string) => `/runs/${encodeURIComponent(id)}`;
   const choose = (id: string) => setChosen(chosen.includes(id) ? chosen.filter((c) => c !== id) : [...chosen, id].slice(-2));
   return (

@@ -90,23 +90,24 @@ function Name({ s, report, closed, toggle, most }: { s: Node; report: Report; cl
 }
 
 // Calls that the number of calls leaves out, and why.
-const apart: [keyof Stage & string, string, string][] = [
+type Apart = 'open_count' | 'cut_count' | 'recursive_count';
+const apart: [Apart, string, string][] = [
   ['open_count', 'open', 'not ended when the recording did'],
   ['cut_count', 'cut', 'cut by the borders of the part asked for'],
   ['recursive_count', 'recursive', 'inside a call of the same stage'],
 ];
 
-const apartOf = (s: Stage) => apart.filter(([k]) => (s[k] as number | undefined) ?? 0);
+const apartOf = (s: Stage) => apart.filter(([k]) => s[k] ?? 0);
 
 function stateOf(s: Stage): string {
-  const calls = apartOf(s).map(([k, word]) => `${count(s[k] as number)} ${word}`);
+  const calls = apartOf(s).map(([k, word]) => `${count(s[k])} ${word}`);
   if (!s.state || (s.state === 'open' && s.open_count)) return calls.join(', ');
   return [s.state + (s.reason ? ` (${clip(s.reason, 40)})` : ''), ...calls].join(', ');
 }
 
 const stateHelp = (s: Stage) =>
   apartOf(s)
-    .map(([k, , help]) => `${count(s[k] as number)} ${s[k] === 1 ? 'call' : 'calls'} ${help}`)
+    .map(([k, , help]) => `${count(s[k])} ${s[k] === 1 ? 'call' : 'calls'} ${help}`)
     .join('; ') || undefined;
 
 export interface Base {
@@ -250,6 +251,9 @@ function tracedPart(r: Report): string {
 
 const either = (pick: (a: number, b: number) => number, a?: number, b?: number) => (a === undefined ? b : b === undefined ? a : pick(a, b));
 
+const summed = ['count', 'total_s', 'self_s', 'unfinished_s', 'wall_ratio', 'gpu_span_s', 'gpu_busy_s'] as const;
+type Summed = (typeof summed)[number];
+
 // One row per name. Percentiles cannot be combined, so they are left out.
 function combine(stages: Stage[]): Node[] {
   const by = new Map<string, Node>();
@@ -259,10 +263,10 @@ function combine(stages: Stage[]): Node[] {
       by.set(s.name, { ...s, depth: 0, children: [] });
       continue;
     }
-    const add = (k: keyof Stage & string) => {
-      if (s[k] !== undefined) (n as Stage)[k] = ((n[k] as number | undefined) ?? 0) + (s[k] as number);
+    const add = (k: Summed | Apart) => {
+      if (s[k] !== undefined) n[k] = (n[k] ?? 0) + s[k];
     };
-    ['count', 'total_s', 'self_s', 'unfinished_s', 'wall_ratio', 'gpu_span_s', 'gpu_busy_s'].forEach(add);
+    summed.forEach(add);
     apart.forEach(([k]) => add(k));
     n.state ??= s.state;
     n.mean_s = n.total_s !== undefined && n.count ? (n.total_s - (n.unfinished_s ?? 0)) / n.count : undefined;
