@@ -39,6 +39,7 @@ test: setup-test configure
 
 test-real: setup-test configure
 	@cmake --build $(BUILD)
+	@tools/setup real
 	@tools/real-env >/dev/null
 	@tools/test $(BUILD) -R '^real/'
 

@@ -86,6 +86,7 @@ static const struct {
 	{ { "read", "video" }, SB_PART_DATA },
 	{ { "read", "frame" }, SB_PART_DATA },
 	{ { "video", "load" }, SB_PART_DATA },
+	{ { "video", "decod" }, SB_PART_DATA },
 	{ { "frame", "load" }, SB_PART_DATA },
 	{ { "preprocess" }, SB_PART_DATA },
 };

@@ -33,6 +33,8 @@ static void names_of_stages_say_what_they_are_for(void **state)
 		{ "Video encoding", 0, SB_PART_EXPORT },
 		{ "load_model", 0, SB_PART_LOAD },
 		{ "I/O (read video/mask, preprocess)", 0, SB_PART_DATA },
+		{ "video_decode", 0, SB_PART_DATA },
+		{ "video_encode", 0, SB_PART_EXPORT },
 		{ "anything", STROBE_ROLE_LOAD, SB_PART_LOAD },
 		{ "vae_decode", STROBE_ROLE_OFFLOAD, SB_PART_OFFLOAD }, /* the role beats the name */
 		{ "my_stage", 0, SB_PART_OTHER },

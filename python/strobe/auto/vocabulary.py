@@ -13,6 +13,7 @@ class Here(threading.local):
     module_depth = 0     # calls of torch modules, and of whatever hides them
     activity = None      # the innermost Activity
     preparing = False    # inputs, in a processor
+    coding = False       # frames of a video
     loaded_bytes = 0     # by the loads inside the one that is open
 
 

@@ -5,7 +5,7 @@ import importlib
 
 from ... import _faults, _imports
 
-TABLE = ("torch", "compile", "weights", "accelerate", "diffusers", "transformers")
+TABLE = ("torch", "compile", "weights", "accelerate", "diffusers", "transformers", "video")
 
 
 def watch():

@@ -1,0 +1,172 @@
+"""Video in and out: OpenCV, PyAV, torchcodec, decord, imageio, an ffmpeg child process. Reading frames is
+video_decode, writing them video_encode, with their number and size."""
+import functools
+import os
+
+from ..._native import native
+from .. import wrapping
+from ..frames import frames_of
+from ..vocabulary import here, stage
+from ..wrapping import guard, shape_of, wrap
+
+DECODE, ENCODE = "video_decode", "video_encode"
+PROGRAMS = ("ffmpeg", "ffprobe")
+
+
+def _pixels(value):
+    """The array or tensor in what a reader returns: itself, or a batch's data, or the frame of (ok, frame)."""
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], bool):
+        return value[1] if value[0] else None
+    data = getattr(value, "data", None)
+    return data if shape_of(data) and not isinstance(data, memoryview) else value
+
+
+def _facts(value):
+    """frames, width, height, and whether the frames are on a device: decoded there by its hardware."""
+    value = _pixels(value)
+    if value is None:
+        return {}
+    count, height, width = frames_of(value if len(shape_of(value)) in (4, 5) else [value])
+    if hasattr(value, "width") and hasattr(value, "height"):  # PyAV's frame
+        height, width = value.height, value.width
+    on_device = getattr(value, "is_cuda", None)
+    return {"frames": count, "width": width, "height": height, "hardware": None if on_device is None else int(on_device)}
+
+
+def _say(value):
+    native.attrs(**_facts(value))
+
+
+def _coding(name, given=None):
+    """make() for a method that returns frames, or takes them: given is the place of that argument."""
+    def make(original):
+        def call(self, *args, **kwargs):
+            if wrapping.compiling() or here.coding:  # one library on top of another
+                return original(self, *args, **kwargs)
+            here.coding = True
+            try:
+                with stage(name):
+                    result = original(self, *args, **kwargs)
+                    guard(_say, result if given is None else given(self, args))
+                    return result
+            finally:
+                here.coding = False
+        return call
+    return make
+
+
+def _iterating(original):
+    """A generator of frames: a zone for each, where it is made."""
+    def call(self, *args, **kwargs):
+        return _Frames(original(self, *args, **kwargs))
+    return call
+
+
+class _Frames:
+    """The generator, and a zone around each frame. Everything else is the generator's own."""
+
+    def __init__(self, source):
+        self._source = source
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if here.coding:
+            return next(self._source)
+        here.coding = True
+        try:
+            with stage(DECODE):
+                frame = next(self._source)
+                guard(_say, frame)
+                return frame
+        finally:
+            here.coding = False
+
+    def __getattr__(self, name):
+        return getattr(self._source, name)
+
+
+def _first(self, args):
+    return args[0] if args else None
+
+
+def _own_frames(self, args):
+    return getattr(self, "_frames", None)
+
+
+_read, _write, _write_own = _coding(DECODE), _coding(ENCODE, _first), _coding(ENCODE, _own_frames)
+
+# Module waited for -> (class, method, how). A class may be nested: Format.Reader.
+METHODS = {
+    "cv2": (("VideoCapture", "read", _read), ("VideoWriter", "write", _write)),
+    "av": (("container.InputContainer", "decode", _iterating), ("VideoStream", "decode", _read),
+           ("VideoStream", "encode", _write)),
+    "torchcodec.decoders._video_decoder": tuple(
+        ("VideoDecoder", method, _read) for method in (
+            "__getitem__", "get_frame_at", "get_frames_at", "get_frames_in_range", "get_frame_played_at",
+            "get_frames_played_at", "get_frames_played_in_range", "get_all_frames")),
+    "torchcodec.encoders._video_encoder": tuple(
+        ("VideoEncoder", method, _write_own) for method in ("to_file", "to_tensor", "to_file_like")),
+    "decord.video_reader": tuple(("VideoReader", method, _read) for method in ("__getitem__", "next", "get_batch")),
+    "imageio.core.format": (("Format.Reader", "get_data", _read), ("Format.Reader", "get_next_data", _read),
+                            ("Format.Reader", "iter_data", _iterating), ("Format.Writer", "append_data", _write)),
+    "imageio.plugins.pyav": (("PyAVPlugin", "read", _read), ("PyAVPlugin", "iter", _iterating),
+                             ("PyAVPlugin", "write", _write), ("PyAVPlugin", "write_frame", _write)),
+}
+
+
+def _wrap_all(rows, module):
+    for path, method, how in rows:
+        owner = module
+        for name in path.split("."):
+            owner = getattr(owner, name, None)
+        if owner is not None:
+            wrap(owner, method, how)
+
+
+# ---- ffmpeg as a child process ----
+
+def _on_subprocess(module):
+    wrap(module.Popen, "__init__", _starting)
+    for name in ("wait", "poll"):
+        wrap(module.Popen, name, _waiting)
+
+
+def _program_of(args, kwargs):
+    command = args[0] if args else kwargs.get("args")
+    first = command.split()[0] if isinstance(command, str) else command[0]
+    return os.path.basename(os.fspath(first))
+
+
+def _begin(process, args, kwargs):
+    program = _program_of(args, kwargs)
+    known = next((name for name in PROGRAMS if program == name or program.startswith(name + "-")), None)
+    if known is not None:
+        process._strobe_span = native.span(known)
+
+
+def _starting(original):
+    def __init__(self, *args, **kwargs):
+        original(self, *args, **kwargs)
+        guard(_begin, self, args, kwargs)
+    return __init__
+
+
+def _end(process):
+    span = vars(process).pop("_strobe_span", None)
+    if span is not None:
+        span.end(exit=process.returncode)
+
+
+def _waiting(original):
+    def wait(self, *args, **kwargs):
+        result = original(self, *args, **kwargs)
+        if self.returncode is not None and "_strobe_span" in vars(self):
+            guard(_end, self)
+        return result
+    return wait
+
+
+WAITS_FOR = {module: functools.partial(_wrap_all, rows) for module, rows in METHODS.items()}
+WAITS_FOR["subprocess"] = _on_subprocess
