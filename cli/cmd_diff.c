@@ -19,7 +19,8 @@ static const struct command_option options[] = {
 	{ "fail-above", 'f', "LIMIT", "exit 1 when the total rises more: 5%; or NAME=10%,peak_memory=2%",
 		false, true },
 	{ "allow-missing", 0, NULL, "a metric that went missing does not fail --fail-above", false, false },
-	{ "tolerance", 't', "PERCENT", "a smaller change counts as none (2%; and any below 10 ms)", false,
+	{ "tolerance", 't', "PERCENT",
+		"a smaller change counts as none (2%; without repetitions any below 10 ms too)", false,
 		false },
 	{ "format", 0, "FORMAT", "text, json, markdown or html (text)", false, false },
 	{ "template", 0, NULL, "the tracking sheet: every label with its time and change", false, false },
@@ -159,8 +160,6 @@ static int read_tolerance(const struct args *args, struct sb_tolerance *out_tole
 	if (!*end && value >= 1)
 		return complain("--tolerance %s would allow %g %%: write %g%%", text, 100 * value, value);
 	out_tolerance->ratio = *end ? value / 100 : value;
-	if (out_tolerance->repeat_ratio > out_tolerance->ratio)
-		out_tolerance->repeat_ratio = out_tolerance->ratio;
 	return 0;
 }
 
@@ -251,8 +250,8 @@ const struct command cmd_diff = {
 		"environment.\n"
 		"BASE and NEW are RUNs, report files, 'best' or 'history:ID'; NEW is 'last' unless given. "
 		"Where\n"
-		"a side has repetitions (iterations, or several runs) a rank test tells change from noise;\n"
-		"otherwise a change counts when it passes the tolerance and 10 ms.\n"
+		"a side has repetitions (generations, calls, or several runs) a rank test tells change from\n"
+		"noise; one value a side counts as changed when it passes the tolerance and 10 ms.\n"
 		"--fail-above exits 1 on a regression, and when a metric that BASE has is missing in NEW.",
 	.examples = "  strobe diff before.txt after.txt --fail-above 5%\n"
 		    "  strobe diff best last --fail-above vae_decode=10%,peak_memory=2%\n"

@@ -35,7 +35,7 @@ static int load_history(const char *spec, const char *name, struct sb_facts **ou
 
 static int facts_of_run(struct sb_run *run, const char *spec, bool histograms, struct sb_facts **out_facts)
 {
-	struct sb_model_options options = { .histograms = histograms };
+	struct sb_model_options options = { .calls = histograms };
 	struct sb_model *model = NULL;
 	int err = sb_report_build(run, &options, &model);
 
@@ -80,9 +80,9 @@ int facts_arg_open(const struct args *args, const char *spec, const char *name, 
 
 	if (!args_has(args, "generation") && !args_has(args, "last") && !args_has(args, "from") &&
 		!args_has(args, "to"))
-		return facts_arg_load(spec, name, false, out_facts) ? complain_last() : 0;
+		return facts_arg_load(spec, name, true, out_facts) ? complain_last() : 0;
 	code = run_arg_open(args, spec, &run);
-	if (!code && facts_of_run(run, spec, false, out_facts))
+	if (!code && facts_of_run(run, spec, true, out_facts))
 		code = complain_last();
 	sb_run_close(run);
 	return code;

@@ -46,6 +46,8 @@ struct sb_stage {
 	double wall_ratio, self_ratio; /* of the covered time, so that neither exceeds 1 */
 	struct sb_stats time; /* min, max, mean, percentiles of one call, seconds */
 	const struct sb_histogram *calls; /* of ns, when the options ask for it; else NULL */
+	double *sample_s; /* every n-th whole call in order, when the options ask for it; else NULL */
+	size_t sample_count;
 	double first_s, end_s; /* first begin, last end, since the run's start */
 	double gpu_span_s, gpu_busy_s; /* NAN: not measured */
 	int64_t gpu_span_count; /* calls whose GPU time is in gpu_span_s */
@@ -125,8 +127,10 @@ struct sb_iterations {
 		double t_s, duration_s, peer_s; /* its peers' median */
 	} * outliers; /* the largest, at most 20 */
 	size_t outlier_listed;
-	double *series_s; /* durations in order, thinned to series_count */
+	double *series_s; /* durations in order; of more than series_count the worst of each stride: for pictures */
 	size_t series_count;
+	double *sample_s; /* every n-th duration in order: for statistics; series_s itself where that is whole */
+	size_t sample_count;
 };
 void sb_iterations_add_slow(struct sb_iterations *iterations, struct sb_outlier slow);
 

@@ -71,7 +71,7 @@ int sb_bench_compute(struct sb_bench *bench)
 		row->ladder_speedup = bench->ladder ? row->step_speedup : NAN;
 		if (row != first)
 			err = sb_judge(first->seconds, first->count, row->seconds, row->count,
-				&(struct sb_tolerance){ 0.02, 0.01, 0, 0.05 }, true, &row->against_first);
+				&sb_tolerance_default, true, &row->against_first);
 		previous = row;
 	}
 	return err;

@@ -18,12 +18,15 @@ const char *sb_verdict_words(enum sb_verdict verdict, enum sb_metric metric)
 	case SB_VERDICT_APPEARED: return "only in NEW";
 	case SB_VERDICT_UNCERTAIN: return "noise?";
 	case SB_VERDICT_CHANGED: return "changed";
+	case SB_VERDICT_TOO_FEW: return "too few to judge";
 	default: return "same";
 	}
 }
 
 const char *sb_stage_change_words(const struct sb_stage_change *s)
 {
+	if (s->counterpart)
+		return s->in_now ? "renamed? (new name)" : "renamed? (old name)";
 	if (s->verdict == SB_VERDICT_APPEARED)
 		return s->base_state == SB_STAGE_SKIPPED && s->in_base ? "was skipped"
 		       : s->in_base                                    ? "timed now"
@@ -43,7 +46,7 @@ static void describe_stage(struct sb_stage_change *s)
 {
 	s->words = sb_stage_change_words(s);
 	s->judged = !isnan(s->base_s) && !isnan(s->now_s);
-	s->judged_on = s->per_call ? "single_calls" : "totals";
+	s->judged_on = s->per_call ? "single_calls" : s->per_generation ? "one_generation" : "totals";
 	s->delta_s = s->judged ? s->now_s - s->base_s : NAN;
 	s->change_ratio = s->judged && s->base_s > 0 ? s->now_s / s->base_s - 1 : NAN;
 }

@@ -1,5 +1,5 @@
 /* Matching the stages, metrics and settings of two sides. Why they differ is
- * in compare_explain.c, whether that fails a check in compare_gate.c. */
+ * in explain.c, whether that fails a check in gate.c. */
 #include "compare/compare.h"
 
 #include "base/error.h"
@@ -103,14 +103,39 @@ static int judge_metric(const struct sb_comparison *c, enum sb_metric metric, do
 	return err;
 }
 
-/* Different numbers of videos make totals incomparable: then one video is. */
-static bool differ_in_generations(const struct sb_comparison *c)
+static double generations_of(const struct sb_facts *run)
 {
-	double base = c->base[0]->metrics[SB_METRIC_GENERATIONS],
-	       now = c->now[0]->metrics[SB_METRIC_GENERATIONS];
+	return run->metrics[SB_METRIC_GENERATIONS];
+}
 
-	return base > 0 && now > 0 && base != now && !isnan(c->base[0]->metrics[SB_METRIC_GENERATION]) &&
-	       !isnan(c->now[0]->metrics[SB_METRIC_GENERATION]);
+/* Whether every run made generations that can be timed, and whether all made as many. */
+static bool have_generations(const struct sb_comparison *c, bool *out_unlike)
+{
+	double first = generations_of(c->base[0]);
+
+	*out_unlike = false;
+	for (size_t i = 0; i < c->base_count + c->now_count; i++) {
+		const struct sb_facts *run = i < c->base_count ? c->base[i] : c->now[i - c->base_count];
+
+		if (!(generations_of(run) > 0) || isnan(run->metrics[SB_METRIC_GENERATION]))
+			return false;
+		*out_unlike |= generations_of(run) != first;
+	}
+	return true;
+}
+
+/* One generation is what is compared where totals are of unlike runs, or where one run a
+ * side repeats it often enough for a test: start-up then does not blur it. */
+static void choose_headline(struct sb_comparison *c)
+{
+	size_t needed = sb_judge_count_needed(c->tolerance.alpha);
+	bool alone = c->base_count == 1 && c->now_count == 1, unlike;
+
+	if (!have_generations(c, &unlike))
+		return;
+	c->unlike_generations = unlike;
+	c->per_generation = unlike || (alone && c->base[0]->generation_count >= needed &&
+					      c->now[0]->generation_count >= needed);
 }
 
 static int compare_metrics(struct sb_comparison *c)
@@ -121,7 +146,7 @@ static int compare_metrics(struct sb_comparison *c)
 
 	if (!scratch)
 		return no_memory();
-	c->per_generation = differ_in_generations(c);
+	choose_headline(c);
 	headline = c->per_generation ? SB_METRIC_GENERATION : SB_METRIC_WALL;
 	for (int i = 0; i < SB_METRIC_COUNT && !err; i++) {
 		struct sb_metric_change m;
@@ -143,10 +168,12 @@ static int compare_metrics(struct sb_comparison *c)
 
 /* ---- stages ------------------------------------------------------------- */
 
-/* The stages of one side under one key, over its runs. */
+/* The stages of one side under one key, over its runs; of one generation where the
+ * comparison is of that. */
 struct side {
 	const struct sb_fact_stage *any;
 	double *total_s, *self_s, *count; /* one per run; NaN: not there */
+	double share; /* of the run: see share_of_run */
 };
 
 struct row {
@@ -188,6 +215,20 @@ static void add_to(double *sum, double value)
 		*sum = (isnan(*sum) ? 0 : *sum) + value;
 }
 
+static bool is_inside_generation(const struct sb_facts *run, const struct sb_fact_stage *s)
+{
+	while (s->role != STROBE_ROLE_GENERATION && s->parent >= 0)
+		s = &run->stages[s->parent];
+	return s->role == STROBE_ROLE_GENERATION;
+}
+
+/* 1 for the whole run, 1 / generations for a stage inside of them. */
+static double share_of_run(
+	const struct sb_comparison *c, const struct sb_facts *run, const struct sb_fact_stage *s)
+{
+	return c->per_generation && is_inside_generation(run, s) ? 1 / generations_of(run) : 1;
+}
+
 static int collect(struct sb_comparison *c, struct rows *rows, const struct sb_facts *const *runs,
 	size_t runs_count, bool is_base)
 {
@@ -210,9 +251,10 @@ static int collect(struct sb_comparison *c, struct rows *rows, const struct sb_f
 			}
 			if (!side->any || (isnan(side->any->total_s) && !isnan(s->total_s)))
 				side->any = s;
-			add_to(&side->total_s[r], s->total_s);
-			add_to(&side->self_s[r], s->self_s);
-			add_to(&side->count[r], (double)s->count);
+			side->share = share_of_run(c, runs[r], s);
+			add_to(&side->total_s[r], s->total_s * side->share);
+			add_to(&side->self_s[r], s->self_s * side->share);
+			add_to(&side->count[r], (double)s->count * side->share);
 		}
 	return 0;
 }
@@ -232,8 +274,27 @@ static double side_median(const struct side *s, const double *values, size_t run
 	return s->any ? median_of(scratch, squeeze(values, runs, scratch)) : NAN;
 }
 
-/* With one run a side and calls to look at, single calls tell whether a change
- * is real; otherwise the totals of the runs do. */
+/* Calls that can be tested one by one: those of one run a side. */
+static bool have_calls(const struct sb_comparison *c, const struct row *row)
+{
+	size_t needed = sb_judge_count_needed(c->tolerance.alpha);
+
+	return c->base_count == 1 && c->now_count == 1 && row->base.any->value_count >= needed &&
+	       row->now.any->value_count >= needed;
+}
+
+static size_t per_call(const struct side *side, size_t runs, double *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < runs; i++)
+		if (!isnan(side->total_s[i]) && side->count[i] > 0)
+			out[n++] = side->total_s[i] / side->count[i];
+	return n;
+}
+
+/* Single calls tell whether a change is real where they were kept. Else the runs' totals
+ * do, or what a call took on average where the numbers of calls differ. */
 static int judge_stage(
 	const struct sb_comparison *c, const struct row *row, double *scratch, struct sb_stage_change *s)
 {
@@ -241,15 +302,20 @@ static int judge_stage(
 	struct sb_tolerance t = c->tolerance;
 	size_t base_count, now_count;
 
-	if (c->base_count == 1 && c->now_count == 1 && b->value_count > 1 && n->value_count > 1 &&
-		s->base_count == s->now_count) {
+	if (have_calls(c, row)) {
 		s->per_call = true;
-		t.absolute /= s->now_count;
 		return sb_judge(
 			b->values, b->value_count, n->values, n->value_count, &t, true, &s->judgement);
 	}
-	base_count = squeeze(row->base.total_s, c->base_count, scratch);
-	now_count = squeeze(row->now.total_s, c->now_count, scratch + base_count);
+	s->per_call = s->base_count > 0 && s->now_count > 0 && s->base_count != s->now_count;
+	if (s->per_call) {
+		t.absolute /= s->now_count;
+		base_count = per_call(&row->base, c->base_count, scratch);
+		now_count = per_call(&row->now, c->now_count, scratch + base_count);
+	} else {
+		base_count = squeeze(row->base.total_s, c->base_count, scratch);
+		now_count = squeeze(row->now.total_s, c->now_count, scratch + base_count);
+	}
 	return sb_judge(scratch, base_count, scratch + base_count, now_count, &t, true, &s->judgement);
 }
 
@@ -268,6 +334,15 @@ static void name_change(const struct row *row, struct sb_stage_change *s)
 	s->reason = n && n->reason ? n->reason : b ? b->reason : NULL;
 }
 
+/* Reports of other tools have generations without a stage of that role. */
+static bool has_generation_stages(const struct sb_comparison *c)
+{
+	for (size_t i = 0; i < c->now[0]->stage_count; i++)
+		if (c->now[0]->stages[i].role == STROBE_ROLE_GENERATION)
+			return true;
+	return false;
+}
+
 static int make_change(const struct sb_comparison *c, const struct row *row, double *scratch,
 	struct sb_stage_change *out_change)
 {
@@ -281,8 +356,11 @@ static int make_change(const struct sb_comparison *c, const struct row *row, dou
 	s.now_self_s = side_median(&row->now, row->now.self_s, c->now_count, scratch);
 	s.base_count = side_median(&row->base, row->base.count, c->base_count, scratch);
 	s.now_count = side_median(&row->now, row->now.count, c->now_count, scratch);
+	s.per_generation = c->per_generation && (row->base.any ? row->base.share : row->now.share) != 1;
 	s.contribution_s = (isnan(s.now_self_s) ? 0 : s.now_self_s) -
 			   (isnan(s.base_self_s) ? 0 : s.base_self_s);
+	if (c->per_generation && !s.per_generation && has_generation_stages(c))
+		s.contribution_s = 0; /* outside of what the total is about */
 	s.judgement.p = s.judgement.interval.low = s.judgement.interval.high = NAN;
 	if (!isnan(s.base_s) && !isnan(s.now_s)) {
 		err = judge_stage(c, row, scratch, &s);
@@ -317,6 +395,60 @@ static int by_contribution(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* ---- renamed stages ---- */
+
+/* The length of a key without its last name. */
+static size_t place_of(const char *key)
+{
+	const char *slash = strrchr(key, '/');
+
+	return slash ? (size_t)(slash - key) : 0;
+}
+
+/* How alike two stages under one parent are: 1 the same calls and time, 0 no relation. */
+static double likeness(const struct row *gone, const struct row *came, const char *gone_key,
+	const char *came_key, const struct sb_stage_change *before, const struct sb_stage_change *after)
+{
+	size_t place = place_of(gone_key);
+	double ratio;
+
+	if (place != place_of(came_key) || strncmp(gone_key, came_key, place) ||
+		gone->base.any->role != came->now.any->role || before->base_count != after->now_count ||
+		!(before->base_s > 0) || !(after->now_s > 0))
+		return 0;
+	ratio = before->base_s < after->now_s ? before->base_s / after->now_s : after->now_s / before->base_s;
+	return ratio > 0.7 ? ratio : 0;
+}
+
+/* A stage that vanished and one that appeared in its place, alike in calls and time. */
+static void pair_renamed(struct sb_comparison *c, const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const char *key = sb_strings_text(&c->strings, rows->all[i].key);
+		double best = 0;
+		size_t at = 0;
+
+		if (c->stages[i].in_now || c->stages[i].code)
+			continue;
+		for (size_t k = 0; k < rows->count; k++) {
+			double alike = c->stages[k].in_base || c->stages[k].counterpart
+					       ? 0
+					       : likeness(&rows->all[i], &rows->all[k], key,
+							 sb_strings_text(&c->strings, rows->all[k].key),
+							 &c->stages[i], &c->stages[k]);
+
+			if (alike > best) {
+				best = alike;
+				at = k;
+			}
+		}
+		if (best > 0) {
+			c->stages[i].counterpart = c->stages[at].name;
+			c->stages[at].counterpart = c->stages[i].name;
+		}
+	}
+}
+
 static int compare_stages(struct sb_comparison *c)
 {
 	struct rows rows = { 0 };
@@ -329,8 +461,10 @@ static int compare_stages(struct sb_comparison *c)
 		err = no_memory();
 	for (size_t i = 0; i < rows.count && !err; i++)
 		err = make_change(c, &rows.all[i], scratch, &c->stages[c->stage_count++]);
-	if (!err)
+	if (!err) {
+		pair_renamed(c, &rows);
 		qsort(c->stages, c->stage_count, sizeof *c->stages, by_contribution);
+	}
 	for (size_t i = 0; i < rows.count; i++) {
 		free(rows.all[i].base.total_s);
 		free(rows.all[i].now.total_s);

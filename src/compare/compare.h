@@ -13,7 +13,9 @@ struct sb_stage_change {
 	uint32_t depth;
 	enum sb_verdict verdict;
 	struct sb_judgement judgement; /* of the time of all calls, or of one call: see per_call */
-	bool per_call; /* judged on single calls: there are repetitions inside a run */
+	bool per_call; /* judged on one call: there are repetitions inside a run, or the counts differ */
+	bool per_generation; /* times, counts and contribution are those of one generation */
+	const char *counterpart; /* a stage that vanished or appeared in its place: renamed? NULL: none */
 	double base_s, now_s; /* medians over runs of the total; NaN: not there or not timed */
 	double base_self_s, now_self_s;
 	double base_count, now_count;
@@ -60,7 +62,8 @@ struct sb_comparison {
 	const char **base_labels, **now_labels;
 	struct sb_tolerance tolerance;
 	struct sb_metric_change total;
-	bool per_generation; /* the sides made different numbers of videos: total is of one */
+	bool per_generation; /* total is of one generation, and so are the stages inside of one */
+	bool unlike_generations; /* the sides made different numbers of them: their totals say nothing */
 	struct sb_stage_change *stages; /* the largest contribution first, whatever its sign */
 	size_t stage_count;
 	double unattributed_change_s;

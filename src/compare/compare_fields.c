@@ -4,7 +4,7 @@
 
 #define NANO .decimals = 9
 
-static const char *const judged_on[] = { "single_calls", "totals", SB_NAMES_END };
+static const char *const judged_on[] = { "single_calls", "totals", "one_generation", SB_NAMES_END };
 static const char *const scopes[] = { "tag", "setting", "system", "command", "stage", SB_NAMES_END };
 
 /* ---- metrics ---- */
@@ -31,6 +31,12 @@ static const struct sb_field metric_rows[] = {
 		.when = metric_judged),
 	SB_FIELD(sb_metric_change, judgement.effect, "effect_ratio", SB_KNOWN,
 		"chance that a new value exceeds a base value; 0.5: none", NANO, .when = metric_tested),
+	SB_FIELD(sb_metric_change, judgement.base_count, "base_repetition_count", SB_ALWAYS,
+		"values of the base that the verdict rests on", .when = metric_judged),
+	SB_FIELD(sb_metric_change, judgement.now_count, "new_repetition_count", SB_ALWAYS,
+		"new values that the verdict rests on", .when = metric_judged),
+	SB_FIELD(sb_metric_change, judgement.shift_ratio, "shift_ratio", SB_KNOWN,
+		"new / base over all pairs of repetitions", NANO, .when = metric_judged),
 	SB_FIELD(sb_metric_change, judgement.interval.low, "change_low_ratio", SB_KNOWN,
 		"95 % interval of new / base, low end", NANO, .when = metric_judged),
 	SB_FIELD(sb_metric_change, judgement.interval.high, "change_high_ratio", SB_KNOWN,
@@ -47,6 +53,8 @@ static const struct sb_field stage_rows[] = {
 	SB_FIELD(sb_stage_change, name, "name", SB_ALWAYS, "as in the new runs, else as in the base"),
 	SB_FIELD(sb_stage_change, code, "code", SB_KNOWN, "the program's own number of the stage"),
 	SB_FIELD(sb_stage_change, old_name, "old_name", SB_KNOWN, "in the base, where the words differ"),
+	SB_FIELD(sb_stage_change, counterpart, "counterpart", SB_KNOWN,
+		"a stage that vanished or appeared in its place: renamed?"),
 	SB_FIELD(sb_stage_change, base_s, "base_s", SB_KNOWN, "total before, median over runs", NANO),
 	SB_FIELD(sb_stage_change, now_s, "new_s", SB_KNOWN, "total now, median over runs", NANO),
 	SB_FIELD(sb_stage_change, delta_s, "delta_s", SB_KNOWN, "new_s - base_s", NANO, .range = SB_SIGNED),
@@ -64,13 +72,20 @@ static const struct sb_field stage_rows[] = {
 		"the same for people: \"slower\", \"was skipped\""),
 	SB_FIELD(sb_stage_change, reason, "reason", SB_KNOWN, "why it was skipped"),
 	SB_FIELD_NAMED(sb_stage_change, judged_on, "judged", SB_ALWAYS, judged_on,
-		"single_calls: there are repetitions inside a run", .when = stage_judged),
+		"single_calls: there are repetitions inside a run, or the counts differ",
+		.when = stage_judged),
 	SB_FIELD_NAMED(sb_stage_change, judgement.basis, "basis", SB_ALWAYS, sb_basis_names,
 		"how it was judged", .when = stage_judged),
 	SB_FIELD(sb_stage_change, judgement.p, "p_ratio", SB_KNOWN, "of the rank test, two-sided", NANO,
 		.when = stage_judged),
 	SB_FIELD(sb_stage_change, judgement.effect, "effect_ratio", SB_KNOWN,
 		"chance that a new value exceeds a base value; 0.5: none", NANO, .when = stage_tested),
+	SB_FIELD(sb_stage_change, judgement.base_count, "base_repetition_count", SB_ALWAYS,
+		"values of the base that the verdict rests on", .when = stage_judged),
+	SB_FIELD(sb_stage_change, judgement.now_count, "new_repetition_count", SB_ALWAYS,
+		"new values that the verdict rests on", .when = stage_judged),
+	SB_FIELD(sb_stage_change, judgement.shift_ratio, "shift_ratio", SB_KNOWN,
+		"new / base over all pairs of repetitions", NANO, .when = stage_judged),
 	SB_FIELD(sb_stage_change, judgement.interval.low, "change_low_ratio", SB_KNOWN,
 		"95 % interval of new / base, low end", NANO, .when = stage_judged),
 	SB_FIELD(sb_stage_change, judgement.interval.high, "change_high_ratio", SB_KNOWN,
@@ -97,7 +112,7 @@ static const struct sb_field sb_comparison_fields_rows[] = {
 	SB_FIELD_ARRAY(sb_comparison, now_labels, now_count, "new", SB_ALWAYS, "the runs now"),
 	SB_FIELD_STRUCT(sb_comparison, total, "total", SB_ALWAYS, metric, "the whole"),
 	SB_FIELD(sb_comparison, per_generation, "per_generation", SB_ALWAYS,
-		"the sides made different numbers of videos: total is of one"),
+		"the total is of one generation, and so are the stages inside of one"),
 	SB_FIELD_ARRAY(sb_comparison, explanations, explanation_count, "explanations", SB_ALWAYS,
 		"sentences, the most telling first"),
 	SB_FIELD_LIST(sb_comparison, stages, stage_count, "stages", SB_ALWAYS, stage,

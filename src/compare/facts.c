@@ -287,6 +287,15 @@ static int take_attrs(struct sb_facts *f, struct sb_fact_stage *to, const struct
 	return 0;
 }
 
+static const double *take_numbers(double **numbers, const double *values, size_t count)
+{
+	double *taken = *numbers;
+
+	memcpy(taken, values, count * sizeof *taken);
+	*numbers += count;
+	return taken;
+}
+
 static int take_stages(struct sb_facts *f, const struct sb_model *m, double **numbers)
 {
 	int err = 0;
@@ -314,12 +323,11 @@ static int take_stages(struct sb_facts *f, const struct sb_model *m, double **nu
 			.time = s->time,
 			.gpu_span_s = s->gpu_span_s,
 			.gpu_busy_s = s->gpu_busy_s };
-		if (it && it->series_count) {
-			memcpy(*numbers, it->series_s, it->series_count * sizeof **numbers);
-			to->values = *numbers;
-			to->value_count = it->series_count;
-			*numbers += it->series_count;
-		}
+		if (s->sample_count)
+			to->values = take_numbers(numbers, s->sample_s, s->sample_count);
+		else if (it && it->sample_count)
+			to->values = take_numbers(numbers, it->sample_s, it->sample_count);
+		to->value_count = s->sample_count ? s->sample_count : it ? it->sample_count : 0;
 		err = take_attrs(f, to, s);
 	}
 	return err ? err : sb_facts_key_stages(f);
@@ -370,12 +378,10 @@ static void take_repetitions(struct sb_facts *f, const struct sb_model *m, doubl
 	for (size_t i = 0; i < m->iterations.count; i++) {
 		const struct sb_iterations *it = &m->iterations.all[i];
 
-		if (it->role != STROBE_ROLE_STEP || it->series_count <= f->step_count)
+		if (it->role != STROBE_ROLE_STEP || it->sample_count <= f->step_count)
 			continue;
-		memcpy(*numbers, it->series_s, it->series_count * sizeof **numbers);
-		f->step_s = *numbers;
-		f->step_count = it->series_count;
-		*numbers += it->series_count;
+		f->step_s = take_numbers(numbers, it->sample_s, it->sample_count);
+		f->step_count = it->sample_count;
 	}
 }
 
@@ -413,7 +419,9 @@ int sb_facts_of_model(const struct sb_model *m, const char *label, struct sb_fac
 	if (!f)
 		return STROBE_ENOMEM;
 	for (size_t i = 0; i < m->iterations.count; i++)
-		numbers += 2 * m->iterations.all[i].series_count;
+		numbers += 2 * m->iterations.all[i].sample_count;
+	for (size_t i = 0; i < m->stages.stage_count; i++)
+		numbers += m->stages.stages[i].sample_count;
 	next = f->numbers = malloc((numbers + 1) * sizeof *f->numbers);
 	err = next ? 0 : sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", label);
 	if (!err) {

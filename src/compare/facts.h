@@ -10,7 +10,9 @@
 
 enum sb_sense { SB_LOWER_IS_BETTER, SB_HIGHER_IS_BETTER, SB_NEUTRAL };
 
-/* symbol, key, words, unit, sense, the smallest change worth a word */
+/* symbol, key, words, unit, sense, the smallest change worth a word. What the whole machine or
+ * device did (RAM, swap, temperature, clocks, utilisation, disk) is neutral: it never judges a
+ * program. */
 #define SB_METRICS(X)                                                                                     \
 	X(WALL, "wall_s", "Total", "s", SB_LOWER_IS_BETTER, 0.005)                                        \
 	X(GENERATION, "generation_s", "Generation (median)", "s", SB_LOWER_IS_BETTER, 0.005)              \
@@ -30,14 +32,14 @@ enum sb_sense { SB_LOWER_IS_BETTER, SB_HIGHER_IS_BETTER, SB_NEUTRAL };
 	X(GPU_RESERVED_PEAK, "gpu_reserved_peak_bytes", "Peak GPU memory reserved", "bytes",              \
 		SB_LOWER_IS_BETTER, 16e6)                                                                 \
 	X(GPU_MEMORY_TOTAL, "gpu_memory_total_bytes", "GPU memory there is", "bytes", SB_NEUTRAL, 16e6)   \
-	X(RAM_PEAK, "ram_peak_bytes", "Peak RAM", "bytes", SB_LOWER_IS_BETTER, 16e6)                      \
+	X(RAM_PEAK, "ram_peak_bytes", "Peak RAM of the machine", "bytes", SB_NEUTRAL, 16e6)               \
 	X(RSS_PEAK, "rss_peak_bytes", "Peak process memory", "bytes", SB_LOWER_IS_BETTER, 16e6)           \
-	X(SWAP_PEAK, "swap_peak_bytes", "Peak swap", "bytes", SB_LOWER_IS_BETTER, 16e6)                   \
+	X(SWAP_PEAK, "swap_peak_bytes", "Peak swap of the machine", "bytes", SB_NEUTRAL, 16e6)            \
 	X(PAGE_CACHE_PEAK, "page_cache_peak_bytes", "Peak page cache", "bytes", SB_NEUTRAL, 16e6)         \
-	X(GPU_UTILIZATION, "gpu_utilization_percent", "GPU utilisation", "%", SB_HIGHER_IS_BETTER, 2)     \
-	X(GPU_TEMPERATURE, "gpu_temperature_max_c", "GPU temperature (max)", "°C", SB_LOWER_IS_BETTER, 3) \
+	X(GPU_UTILIZATION, "gpu_utilization_percent", "GPU utilisation", "%", SB_NEUTRAL, 2)              \
+	X(GPU_TEMPERATURE, "gpu_temperature_max_c", "GPU temperature (max)", "°C", SB_NEUTRAL, 3)         \
 	X(GPU_POWER, "gpu_power_w", "GPU power", "W", SB_NEUTRAL, 5)                                      \
-	X(GPU_CLOCK, "gpu_clock_mhz", "GPU clock", "MHz", SB_HIGHER_IS_BETTER, 20)                        \
+	X(GPU_CLOCK, "gpu_clock_mhz", "GPU clock", "MHz", SB_NEUTRAL, 20)                                 \
 	X(ENERGY, "energy_wh", "Energy", "Wh", SB_LOWER_IS_BETTER, 0.01)                                  \
 	X(CPU, "cpu_percent", "CPU", "%", SB_NEUTRAL, 2)                                                  \
 	X(DISK_READ, "disk_read_bytes_per_s", "Disk reads", "bytes/s", SB_NEUTRAL, 1e6)                   \

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,27 +95,39 @@ static int fail_metric(
 		info->sense == SB_HIGHER_IS_BETTER ? "a larger fall" : "more", 100 * limit, note);
 }
 
-/* Past the limit, and not a mere wobble where repetitions speak. */
-static bool regressed(
-	double base, double now, bool higher_is_worse, double limit, const struct sb_judgement *j)
+/* Past the limit; where there are repetitions, the rank test must bear it out. */
+static bool regressed(bool higher_is_worse, double limit, const struct sb_judgement *j)
 {
-	double change = higher_is_worse ? now - base : base - now;
+	double shift = isnan(j->shift_ratio) ? (j->now > j->base ? INFINITY : 0) : j->shift_ratio - 1;
 
-	if (!(change > limit * base) || j->verdict == SB_VERDICT_UNCERTAIN)
+	if (!((higher_is_worse ? shift : -shift) > limit) || j->now == j->base)
 		return false;
-	return j->basis != SB_BASIS_RANK_TEST || j->verdict == SB_VERDICT_WORSE ||
-	       j->verdict == SB_VERDICT_BETTER;
+	return j->basis != SB_BASIS_RANK_TEST ||
+	       (j->verdict != SB_VERDICT_SAME && j->verdict != SB_VERDICT_UNCERTAIN);
+}
+
+/* ", but 3 and 3 repetitions are too few…": then it is no verdict. */
+static const char *doubt(const struct sb_comparison *c, const struct sb_judgement *j, char *text, size_t size)
+{
+	*text = 0;
+	if (j->basis == SB_BASIS_TOO_FEW)
+		snprintf(text, size,
+			": not judged, %" PRIu64 " and %" PRIu64
+			" repetitions are too few (%zu a side are needed)",
+			j->base_count, j->now_count, sb_judge_count_needed(c->tolerance.alpha));
+	return text;
 }
 
 static int gate_metric(struct sb_comparison *c, const struct sb_metric_change *m, const struct sb_gate *g)
 {
 	const struct sb_metric_info *info = &sb_metric_infos[m->metric];
+	char note[128];
 
 	if (isnan(m->now) || isnan(m->base))
 		return sb_comparison_say(&c->failures, &c->failure_count, "%s is missing in %s", info->words,
 			isnan(m->now) ? "NEW" : "BASE");
-	if (regressed(m->base, m->now, info->sense != SB_HIGHER_IS_BETTER, g->ratio, &m->judgement))
-		return fail_metric(c, m, g->ratio, "");
+	if (regressed(info->sense != SB_HIGHER_IS_BETTER, g->ratio, &m->judgement))
+		return fail_metric(c, m, g->ratio, doubt(c, &m->judgement, note, sizeof note));
 	return 0;
 }
 
@@ -143,17 +156,23 @@ static bool names_stage(const struct sb_stage_change *s, const char *name)
 
 static int gate_stage(struct sb_comparison *c, const struct sb_stage_change *s, const struct sb_gate *g)
 {
-	char label[256], change[32];
+	const struct sb_judgement *j = &s->judgement;
+	char label[256], change[32], note[128], base[32], now[32];
 
 	sb_stage_label(s->code, s->name, label, sizeof label);
 	if (isnan(s->now_s) || isnan(s->base_s))
-		return sb_comparison_say(&c->failures, &c->failure_count, "%s has no time in %s", label,
-			isnan(s->now_s) ? "NEW" : "BASE");
-	if (!regressed(s->base_s, s->now_s, true, g->ratio, &s->judgement))
+		return sb_comparison_say(&c->failures, &c->failure_count, "%s has no time in %s%s%s%s", label,
+			isnan(s->now_s) ? "NEW" : "BASE", s->counterpart ? "; '" : "",
+			s->counterpart ? s->counterpart : "",
+			s->counterpart ? "' stands in its place: was it renamed?" : "");
+	if (!regressed(true, g->ratio, j))
 		return 0;
+	sb_metric_text(SB_METRIC_WALL, j->base, base, sizeof base);
+	sb_metric_text(SB_METRIC_WALL, j->now, now, sizeof now);
 	return sb_comparison_say(&c->failures, &c->failure_count,
-		"%s %.3f s -> %.3f s (%s), more than %g %% allowed", label, s->base_s, s->now_s,
-		change_text(s->base_s, s->now_s, change, sizeof change), 100 * g->ratio);
+		"%s%s %s -> %s (%s), more than %g %% allowed%s", label, s->per_call ? " (one call)" : "",
+		base, now, change_text(j->base, j->now, change, sizeof change), 100 * g->ratio,
+		doubt(c, j, note, sizeof note));
 }
 
 static int apply(struct sb_comparison *c, const struct sb_gate *g)
@@ -168,22 +187,25 @@ static int apply(struct sb_comparison *c, const struct sb_gate *g)
 			found = true;
 			err = gate_stage(c, &c->stages[i], g);
 		}
-	/* "peak_memory" is the GPU's where there is one, else the machine's */
+	/* "peak_memory" is the GPU's where there is one, else the program's own */
 	if (metric == SB_METRIC_GPU_MEMORY_PEAK && !metric_of(c, metric) && strstr(g->name, "memory"))
-		metric = SB_METRIC_RAM_PEAK;
+		metric = SB_METRIC_RSS_PEAK;
 	m = metric_of(c, metric);
 	if (m && !err) {
 		found = true;
 		err = gate_metric(c, m, g);
 	}
 	if (!found && !err)
-		err = sb_comparison_say(
-			&c->failures, &c->failure_count, "'%s' is missing in BASE and NEW", g->name);
+		err = metric >= 0 ? sb_comparison_say(&c->failures, &c->failure_count,
+					    "'%s' is missing in BASE and NEW", g->name)
+				  : sb_fail(STROBE_EINVAL,
+					    "--fail-above %s: neither a metric nor a stage of BASE or NEW",
+					    g->name);
 	return err;
 }
 
-/* A metric that is checked by nobody but went missing is a failure too: what
- * is no longer measured can no longer regress. */
+/* A metric that no gate names but that went missing fails too: what is no longer measured
+ * can no longer regress. What the machine did as a whole judges no program, here neither. */
 static int gate_missing(struct sb_comparison *c, const struct sb_compare_options *options)
 {
 	int err = 0;
@@ -195,7 +217,8 @@ static int gate_missing(struct sb_comparison *c, const struct sb_compare_options
 		for (size_t g = 0; g < options->gate_count; g++)
 			named |= *options->gates[g].name &&
 				 sb_metric_find(options->gates[g].name) == (int)m->metric;
-		if (m->verdict == SB_VERDICT_VANISHED && !named)
+		if (m->verdict == SB_VERDICT_VANISHED && !named &&
+			sb_metric_infos[m->metric].sense != SB_NEUTRAL)
 			err = sb_comparison_say(&c->failures, &c->failure_count,
 				"%s was measured in BASE and is missing in NEW",
 				sb_metric_infos[m->metric].words);

@@ -91,7 +91,7 @@ static int facts_of(const char *path, struct sb_facts **out_facts)
 	int err = sb_run_open(path, NULL, &run);
 
 	if (!err)
-		err = sb_report_build(run, &(struct sb_model_options){ .histograms = true }, &model);
+		err = sb_report_build(run, &(struct sb_model_options){ .calls = true }, &model);
 	if (!err)
 		err = sb_facts_of_model(model, sb_filename_of(path), out_facts);
 	sb_model_free(model);

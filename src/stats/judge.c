@@ -11,9 +11,7 @@
 
 #define EXACT_COUNT_MAX 20
 
-const struct sb_tolerance sb_tolerance_default = {
-	.ratio = 0.02, .repeat_ratio = 0.01, .absolute = 0.01, .alpha = 0.05
-};
+const struct sb_tolerance sb_tolerance_default = { .ratio = 0.02, .absolute = 0.01, .alpha = 0.05 };
 
 struct ranked {
 	double value;
@@ -84,9 +82,10 @@ static double inflation_of(const struct ranked *all, size_t base_count, size_t n
 	if (squares <= 0)
 		return 1;
 	correlation = products / squares;
-	noise = 1 / sqrt((double)(base_count + now_count));
+	/* two deviations of what independent values show: fewer would widen one test in six for nothing */
+	noise = 2 / sqrt((double)(base_count + now_count));
 	if (correlation <= noise)
-		return 1; /* not told apart from independent values */
+		return 1;
 	/* short series hide correlation: their own mean follows the drift */
 	correlation += (1 + 3 * correlation) * 2 / (double)(base_count + now_count);
 	if (correlation > 0.9)
@@ -174,6 +173,8 @@ int sb_stats_rank_test(const double *base, size_t base_count, const double *now,
 
 /* ---- the judgement ------------------------------------------------------ */
 
+#define PAIRED_VALUES_MAX 400 /* a side, evenly picked from more */
+
 /* The smallest p that so few values can reach: with 3 and 3 it is 0.1. */
 static bool test_can_speak(size_t n, size_t m, double alpha)
 {
@@ -184,17 +185,54 @@ static bool test_can_speak(size_t n, size_t m, double alpha)
 	return 2 / arrangements <= alpha;
 }
 
-static enum sb_verdict direction(double base, double now, bool higher_is_worse)
+size_t sb_judge_count_needed(double alpha)
 {
-	return (now > base) == higher_is_worse ? SB_VERDICT_WORSE : SB_VERDICT_BETTER;
+	size_t n = 2;
+
+	while (!test_can_speak(n, n, alpha) && n < 100)
+		n++;
+	return n;
 }
 
-static bool past(const struct sb_judgement *j, double ratio, double absolute)
+static enum sb_verdict direction(double ratio, bool higher_is_worse)
 {
-	double change = fabs(j->now - j->base);
+	return (ratio > 1) == higher_is_worse ? SB_VERDICT_WORSE : SB_VERDICT_BETTER;
+}
 
-	/* a change of exactly the tolerance is inside it, whatever the last bit says */
-	return change > absolute * (1 + 1e-9) && change > ratio * fabs(j->base);
+/* Of even strides, so that early and late values are kept alike. */
+static size_t pick(const double *values, size_t count, const double **out_first, size_t *out_stride)
+{
+	*out_first = values;
+	*out_stride = (count + PAIRED_VALUES_MAX - 1) / PAIRED_VALUES_MAX;
+	return (count + *out_stride - 1) / *out_stride;
+}
+
+/* The median of new / base over all pairs (Hodges and Lehmann): what the rank test is about.
+ * Fails over to the ratio of the medians where a value is not positive. */
+static int shift_of(const double *base, size_t base_count, const double *now, size_t now_count, double *shift)
+{
+	size_t base_stride, now_stride, n = pick(base, base_count, &base, &base_stride),
+					m = pick(now, now_count, &now, &now_stride), used = 0;
+	double *pairs = malloc((n * m + 1) * sizeof *pairs);
+	struct sb_stats s;
+	int err = 0;
+
+	if (!pairs)
+		return sb_fail(STROBE_ENOMEM, "no memory for the rank test");
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < m; k++) {
+			double b = base[i * base_stride], a = now[k * now_stride];
+
+			if (b > 0 && a > 0)
+				pairs[used++] = a / b;
+		}
+	if (used == n * m) {
+		err = sb_stats_of(pairs, used, &s);
+		if (!err)
+			*shift = s.median;
+	}
+	free(pairs);
+	return err;
 }
 
 static int judge_by_test(const double *base, size_t base_count, const double *now, size_t now_count,
@@ -203,26 +241,43 @@ static int judge_by_test(const double *base, size_t base_count, const double *no
 	struct sb_rank_test test;
 	int err = sb_stats_rank_test(base, base_count, now, now_count, &test);
 
+	if (!err)
+		err = shift_of(base, base_count, now, now_count, &j->shift_ratio);
 	if (err)
 		return err;
 	j->basis = SB_BASIS_RANK_TEST;
 	j->p = test.p;
 	j->effect = test.effect;
 	j->inflation = test.inflation;
-	if (!past(j, t->repeat_ratio, t->absolute))
+	if (isnan(j->shift_ratio) ? j->now == j->base : !(fabs(j->shift_ratio - 1) > t->ratio))
 		j->verdict = SB_VERDICT_SAME;
 	else if (test.p <= t->alpha)
-		j->verdict = direction(j->base, j->now, higher_is_worse);
+		j->verdict = direction(
+			isnan(j->shift_ratio) ? 1 + (j->now - j->base) : j->shift_ratio, higher_is_worse);
 	else
-		j->verdict = past(j, t->ratio, t->absolute) ? SB_VERDICT_UNCERTAIN : SB_VERDICT_SAME;
+		j->verdict = SB_VERDICT_UNCERTAIN;
 	return 0;
+}
+
+/* One value a side: past the ratio and the absolute floor. */
+static void judge_by_tolerance(const struct sb_tolerance *t, bool higher_is_worse, struct sb_judgement *j)
+{
+	double change = fabs(j->now - j->base);
+
+	/* a change of exactly the tolerance is inside it, whatever the last bit says */
+	if (change > t->absolute * (1 + 1e-9) && change > t->ratio * fabs(j->base))
+		j->verdict = direction(1 + (j->now - j->base), higher_is_worse);
 }
 
 int sb_judge(const double *base, size_t base_count, const double *now, size_t now_count,
 	const struct sb_tolerance *tolerance, bool higher_is_worse, struct sb_judgement *out_judgement)
 {
-	struct sb_judgement j = { SB_VERDICT_SAME, SB_BASIS_TOLERANCE, NAN, NAN, NAN, { NAN, NAN }, NAN, NAN,
-		1 };
+	struct sb_judgement j = { .base_count = base_count,
+		.now_count = now_count,
+		.interval = { NAN, NAN },
+		.p = NAN,
+		.effect = NAN,
+		.inflation = 1 };
 	struct sb_stats before, after;
 	int err = sb_stats_of(base, base_count, &before);
 
@@ -234,14 +289,14 @@ int sb_judge(const double *base, size_t base_count, const double *now, size_t no
 		return err;
 	j.base = before.median;
 	j.now = after.median;
-	j.ratio = before.median != 0 ? after.median / before.median : NAN;
-	if (base_count > 1 && now_count > 1 && test_can_speak(base_count, now_count, tolerance->alpha)) {
+	j.shift_ratio = j.ratio = before.median != 0 ? after.median / before.median : NAN;
+	if (base_count == 1 && now_count == 1) {
+		judge_by_tolerance(tolerance, higher_is_worse, &j);
+	} else if (!test_can_speak(base_count, now_count, tolerance->alpha)) {
+		j.basis = SB_BASIS_TOO_FEW;
+		j.verdict = SB_VERDICT_TOO_FEW;
+	} else {
 		err = judge_by_test(base, base_count, now, now_count, tolerance, higher_is_worse, &j);
-	} else if (past(&j, tolerance->ratio, tolerance->absolute)) {
-		bool apart = after.min > before.max || after.max < before.min;
-
-		j.basis = base_count > 1 || now_count > 1 ? SB_BASIS_SEPARATION : SB_BASIS_TOLERANCE;
-		j.verdict = apart ? direction(j.base, j.now, higher_is_worse) : SB_VERDICT_UNCERTAIN;
 	}
 	if (!err)
 		*out_judgement = j;
@@ -249,8 +304,8 @@ int sb_judge(const double *base, size_t base_count, const double *now, size_t no
 }
 
 const char *const sb_verdict_names[] = { "same", "worse", "better", "uncertain", "appeared", "vanished",
-	"changed", SB_NAMES_END };
-const char *const sb_basis_names[] = { "tolerance", "separation", "rank_test", SB_NAMES_END };
+	"changed", "too_few", SB_NAMES_END };
+const char *const sb_basis_names[] = { "tolerance", "too_few", "rank_test", SB_NAMES_END };
 
 const char *sb_verdict_name(enum sb_verdict verdict)
 {

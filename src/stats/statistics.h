@@ -78,22 +78,22 @@ enum sb_verdict {
 	SB_VERDICT_UNCERTAIN, /* past the tolerance, but repetitions do not bear it out */
 	SB_VERDICT_APPEARED,
 	SB_VERDICT_VANISHED,
-	SB_VERDICT_CHANGED /* differs where more is neither worse nor better */
+	SB_VERDICT_CHANGED, /* differs where more is neither worse nor better */
+	SB_VERDICT_TOO_FEW /* repetitions, but fewer than a test needs */
 };
 
 enum sb_basis {
 	SB_BASIS_TOLERANCE, /* one value on either side */
-	SB_BASIS_SEPARATION, /* a few: no new value reaches into the base's range */
+	SB_BASIS_TOO_FEW, /* repetitions, but fewer than the rank test needs */
 	SB_BASIS_RANK_TEST
 };
 
 struct sb_tolerance {
-	double ratio; /* with one value on either side */
-	double repeat_ratio; /* with repetitions: the smallest change worth a word */
-	double absolute; /* in the metric's own unit; both must be passed */
-	double alpha; /* of the rank test */
+	double ratio; /* a smaller change counts as none */
+	double absolute; /* in the metric's own unit; counts only with one value on either side */
+	double alpha; /* of the rank test, where there are repetitions */
 };
-extern const struct sb_tolerance sb_tolerance_default; /* seconds: 2 %, 1 %, 10 ms, 0.05 */
+extern const struct sb_tolerance sb_tolerance_default; /* seconds: 2 %, 10 ms, 0.05 */
 
 struct sb_judgement {
 	enum sb_verdict verdict;
@@ -101,6 +101,8 @@ struct sb_judgement {
 	double base; /* medians */
 	double now;
 	double ratio; /* now / base; NaN when base is 0 */
+	double shift_ratio; /* now / base over all pairs of repetitions: steadier than the medians' */
+	uint64_t base_count, now_count; /* values it rests on */
 	struct sb_interval interval; /* of ratio; NaN without repetitions */
 	double p; /* NaN without a test */
 	double effect;
@@ -110,6 +112,9 @@ struct sb_judgement {
 /* higher_is_worse: times and memory; false: throughput. Counts are at least 1. */
 int sb_judge(const double *base, size_t base_count, const double *now, size_t now_count,
 	const struct sb_tolerance *tolerance, bool higher_is_worse, struct sb_judgement *out_judgement);
+
+/* Repetitions a side that the rank test needs before it can speak. */
+size_t sb_judge_count_needed(double alpha);
 
 const char *sb_verdict_name(enum sb_verdict verdict); /* "same", "worse"… */
 const char *sb_basis_name(enum sb_basis basis);

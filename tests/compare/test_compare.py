@@ -91,24 +91,35 @@ def test_diff_fails_above_its_limit_only(strobe):
 
 
 def test_diff_fails_on_what_is_missing(strobe):
-    assert "'upscale' is missing" in strobe("diff", "before.txt", "after.txt", "--fail-above", "upscale=5%", code=1).stdout
+    assert "neither a metric nor a stage" in strobe("diff", "before.txt", "after.txt", "--fail-above", "upscale=5%",
+                                                    code=2).stderr
+    assert "'vram' is missing" in strobe("diff", "before.txt", "after.txt", "--fail-above", "vram=5%", code=1).stdout
     # [4d] had a time in BASE and has none in NEW
     assert "has no time in NEW" in strobe("diff", "before.txt", "after.txt", "--fail-above", "4d=5%", code=1).stdout
-    strobe("diff", "before.txt", "after.txt", "--fail-above", "upscale=5%", "--format", "json", code=1)
+    strobe("diff", "before.txt", "after.txt", "--fail-above", "vram=5%", "--format", "json", code=1)
 
 
-def test_diff_of_several_runs_a_side_needs_them_apart(strobe):
-    out = strobe("diff", "--base", "before.txt,before.txt,before.txt", "--new", "after.txt,after.txt,after.txt",
-                 "--format", "json").stdout
-    total = json.loads(out)["total"]
-    assert total["verdict"] == "worse" and total["basis"] == "separation"
+def test_diff_of_several_runs_a_side_needs_four_of_them(strobe):
+    def total(count):
+        out = strobe("diff", "--base", ",".join(["before.txt"] * count), "--new", ",".join(["after.txt"] * count),
+                     "--format", "json").stdout
+        return json.loads(out)["total"]
+
+    assert total(3)["verdict"] == "too_few"
+    assert total(4)["verdict"] == "worse" and total(4)["basis"] == "rank_test"
+    text = strobe("diff", "--base", "before.txt,before.txt", "--new", "after.txt,after.txt", "--fail-above", "5%",
+                  code=1).stdout
+    assert "too few to judge: 4 a side are needed" in text
+    assert "not judged, 2 and 2 repetitions are too few" in text
     same = json.loads(strobe("diff", "--base", "before.txt", "--new", "before.txt", "--format", "json").stdout)
     assert same["total"]["verdict"] == "same" and not same["explanations"]
 
 
 def test_a_change_inside_the_noise_does_not_fail(strobe):
-    out = strobe("diff", "--base", "before.txt,after.txt", "--new", "after.txt", "--fail-above", "2%").stdout
-    assert "noise?" in out and "PASS" in out
+    mixed = "before.txt,after.txt,before.txt,after.txt"
+    out = strobe("diff", "--base", mixed, "--new", mixed.removesuffix("before.txt,after.txt") + "after.txt,after.txt",
+                 "--fail-above", "2%").stdout
+    assert "PASS" in out
 
 
 @pytest.mark.parametrize("args, words", [

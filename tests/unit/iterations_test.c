@@ -203,11 +203,33 @@ static void steps_inside_steps_and_unfinished_ones_are_no_iterations(void **stat
 	synthetic_done(&s);
 }
 
+/* The picture of a long loop keeps its peaks; its statistics must not be made of them. */
+static void statistics_of_a_long_loop_are_not_made_of_its_peaks(void **state)
+{
+	static uint64_t ms[2040];
+	struct synthetic s;
+	const struct sb_iterations *it;
+	double peaks = 0, sample = 0;
+
+	for (int i = 0; i < 2040; i++)
+		ms[i] = 100 + (uint64_t)(i * 7919 % 41);
+	it = loop(&s, ms, 2040)->iterations.all;
+	assert_true(it->series_count < 2040 && it->sample_count == it->series_count);
+	for (size_t i = 0; i < it->series_count; i++) {
+		peaks += it->series_s[i] / (double)it->series_count;
+		sample += it->sample_s[i] / (double)it->sample_count;
+	}
+	assert_true(fabs(sample / it->all.mean - 1) < 0.01);
+	assert_true(peaks / it->all.mean > 1.03);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_median_of_an_even_count_is_between_the_two_middle_ones),
 		cmocka_unit_test(slow_first_iterations_are_warm_up_and_stand_apart),
+		cmocka_unit_test(statistics_of_a_long_loop_are_not_made_of_its_peaks),
 		cmocka_unit_test(a_slow_one_in_the_middle_is_an_outlier_not_a_warm_up),
 		cmocka_unit_test(one_iteration_has_no_deviation),
 		cmocka_unit_test(the_loop_and_the_video_agree_on_slow_steps),

@@ -208,17 +208,42 @@ static void single_values_need_both_tolerances(void **state)
 	assert_int_equal(judge_single(30, 20, false), SB_VERDICT_WORSE); /* frames per second */
 }
 
-static void three_runs_each_must_not_overlap(void **state)
+static void three_repetitions_are_too_few_and_four_are_named(void **state)
 {
-	const double base[] = { 10.0, 10.1, 9.9 }, apart[] = { 10.8, 10.7, 10.9 },
-		     touching[] = { 10.8, 10.05, 10.9 };
+	const double base[] = { 10.0, 10.1, 9.9, 10.05 }, apart[] = { 10.8, 10.7, 10.9, 10.75 };
 	struct sb_judgement j;
 
 	assert_int_equal(sb_judge(base, 3, apart, 3, &sb_tolerance_default, true, &j), 0);
-	assert_int_equal(j.basis, SB_BASIS_SEPARATION);
+	assert_int_equal(j.verdict, SB_VERDICT_TOO_FEW);
+	assert_int_equal(sb_judge(base, 1, apart, 4, &sb_tolerance_default, true, &j), 0);
+	assert_int_equal(j.verdict, SB_VERDICT_TOO_FEW);
+	assert_int_equal(sb_judge_count_needed(sb_tolerance_default.alpha), 4);
+	assert_int_equal(sb_judge(base, 4, apart, 4, &sb_tolerance_default, true, &j), 0);
 	assert_int_equal(j.verdict, SB_VERDICT_WORSE);
-	assert_int_equal(sb_judge(base, 3, touching, 3, &sb_tolerance_default, true, &j), 0);
-	assert_int_equal(j.verdict, SB_VERDICT_UNCERTAIN);
+}
+
+/* 30.1 -> 38.1 ms passed once, below a floor of 10 ms that is for single values alone. */
+static void no_floor_hides_what_repetitions_prove(void **state)
+{
+	double base[10], now[10];
+	struct sb_judgement j;
+
+	for (int i = 0; i < 10; i++) {
+		base[i] = 0.0301 + 0.0001 * (i * 7 % 10);
+		now[i] = 0.0381 + 0.0001 * (i * 3 % 10);
+	}
+	assert_int_equal(sb_judge(base, 10, now, 10, &sb_tolerance_default, true, &j), 0);
+	assert_int_equal(j.verdict, SB_VERDICT_WORSE);
+	assert_true(fabs(j.shift_ratio - 1.26) < 0.01);
+}
+
+static void values_of_nothing_are_the_same(void **state)
+{
+	const double none[5] = { 0 };
+	struct sb_judgement j;
+
+	assert_int_equal(sb_judge(none, 5, none, 5, &sb_tolerance_default, true, &j), 0);
+	assert_int_equal(j.verdict, SB_VERDICT_SAME);
 }
 
 static void certain_but_tiny_changes_are_the_same(void **state)
@@ -249,7 +274,9 @@ int main(void)
 		cmocka_unit_test(drifting_equal_pairs_give_few_false_regressions),
 		cmocka_unit_test(a_true_change_of_5_percent_is_found),
 		cmocka_unit_test(single_values_need_both_tolerances),
-		cmocka_unit_test(three_runs_each_must_not_overlap),
+		cmocka_unit_test(three_repetitions_are_too_few_and_four_are_named),
+		cmocka_unit_test(no_floor_hides_what_repetitions_prove),
+		cmocka_unit_test(values_of_nothing_are_the_same),
 		cmocka_unit_test(certain_but_tiny_changes_are_the_same),
 	};
 

@@ -894,7 +894,7 @@ export type Diff = {
   base: string[]; // the runs before
   new: string[]; // the runs now
   total: MetricChange; // the whole
-  per_generation: boolean; // the sides made different numbers of videos: total is of one
+  per_generation: boolean; // the total is of one generation, and so are the stages inside of one
   explanations: string[]; // sentences, the most telling first
   stages: StageChange[]; // the largest contribution first, whatever its sign
   metrics: MetricChange[]; // those that either side has
@@ -911,10 +911,13 @@ export type MetricChange = {
   new_value?: number; // median of the runs now
   delta_value?: number; // new - base
   change_ratio?: number; // new / base - 1
-  verdict: "same" | "worse" | "better" | "uncertain" | "appeared" | "vanished" | "changed"; // uncertain: past the tolerance, but repetitions do not bear it out; changed: neither worse nor better
-  basis?: "tolerance" | "separation" | "rank_test"; // how it was judged
+  verdict: "same" | "worse" | "better" | "uncertain" | "appeared" | "vanished" | "changed" | "too_few"; // uncertain: past the tolerance, but repetitions do not bear it out; changed: neither worse nor better
+  basis?: "tolerance" | "too_few" | "rank_test"; // how it was judged
   p_ratio?: number; // of the rank test, two-sided
   effect_ratio?: number; // chance that a new value exceeds a base value; 0.5: none
+  base_repetition_count?: number; // values of the base that the verdict rests on
+  new_repetition_count?: number; // new values that the verdict rests on
+  shift_ratio?: number; // new / base over all pairs of repetitions
   change_low_ratio?: number; // 95 % interval of new / base, low end
   change_high_ratio?: number; // 95 % interval of new / base, high end
 };
@@ -924,6 +927,7 @@ export type StageChange = {
   name: string; // as in the new runs, else as in the base
   code?: string; // the program's own number of the stage
   old_name?: string; // in the base, where the words differ
+  counterpart?: string; // a stage that vanished or appeared in its place: renamed?
   base_s?: number; // total before, median over runs
   new_s?: number; // total now, median over runs
   delta_s?: number; // new_s - base_s
@@ -933,13 +937,16 @@ export type StageChange = {
   contribution_s?: number; // change of self time: these add up to the change of the total
   base_count?: number; // calls before
   new_count?: number; // calls now
-  verdict: "same" | "worse" | "better" | "uncertain" | "appeared" | "vanished" | "changed"; // what is to be said of it
+  verdict: "same" | "worse" | "better" | "uncertain" | "appeared" | "vanished" | "changed" | "too_few"; // what is to be said of it
   words: string; // the same for people: "slower", "was skipped"
   reason?: string; // why it was skipped
-  judged?: "single_calls" | "totals"; // single_calls: there are repetitions inside a run
-  basis?: "tolerance" | "separation" | "rank_test"; // how it was judged
+  judged?: "single_calls" | "totals" | "one_generation"; // single_calls: there are repetitions inside a run, or the counts differ
+  basis?: "tolerance" | "too_few" | "rank_test"; // how it was judged
   p_ratio?: number; // of the rank test, two-sided
   effect_ratio?: number; // chance that a new value exceeds a base value; 0.5: none
+  base_repetition_count?: number; // values of the base that the verdict rests on
+  new_repetition_count?: number; // new values that the verdict rests on
+  shift_ratio?: number; // new / base over all pairs of repetitions
   change_low_ratio?: number; // 95 % interval of new / base, low end
   change_high_ratio?: number; // 95 % interval of new / base, high end
 };
@@ -1003,9 +1010,9 @@ export type AggregateMetrics = {
   gpu_memory_mean_bytes?: Extent; // Mean GPU memory
   gpu_reserved_peak_bytes?: Extent; // Peak GPU memory reserved
   gpu_memory_total_bytes?: Extent; // GPU memory there is
-  ram_peak_bytes?: Extent; // Peak RAM
+  ram_peak_bytes?: Extent; // Peak RAM of the machine
   rss_peak_bytes?: Extent; // Peak process memory
-  swap_peak_bytes?: Extent; // Peak swap
+  swap_peak_bytes?: Extent; // Peak swap of the machine
   page_cache_peak_bytes?: Extent; // Peak page cache
   gpu_utilization_percent?: Extent; // GPU utilisation
   gpu_temperature_max_c?: Extent; // GPU temperature (max)
@@ -1106,18 +1113,18 @@ export type AggregatedMetrics = {
   gpu_memory_total_bytes_max?: number; // GPU memory there is, most
   gpu_memory_total_bytes_avg?: number; // GPU memory there is, mean
   gpu_memory_total_bytes_sum?: number; // GPU memory there is, added up
-  ram_peak_bytes_min?: number; // Peak RAM, least
-  ram_peak_bytes_max?: number; // Peak RAM, most
-  ram_peak_bytes_avg?: number; // Peak RAM, mean
-  ram_peak_bytes_sum?: number; // Peak RAM, added up
+  ram_peak_bytes_min?: number; // Peak RAM of the machine, least
+  ram_peak_bytes_max?: number; // Peak RAM of the machine, most
+  ram_peak_bytes_avg?: number; // Peak RAM of the machine, mean
+  ram_peak_bytes_sum?: number; // Peak RAM of the machine, added up
   rss_peak_bytes_min?: number; // Peak process memory, least
   rss_peak_bytes_max?: number; // Peak process memory, most
   rss_peak_bytes_avg?: number; // Peak process memory, mean
   rss_peak_bytes_sum?: number; // Peak process memory, added up
-  swap_peak_bytes_min?: number; // Peak swap, least
-  swap_peak_bytes_max?: number; // Peak swap, most
-  swap_peak_bytes_avg?: number; // Peak swap, mean
-  swap_peak_bytes_sum?: number; // Peak swap, added up
+  swap_peak_bytes_min?: number; // Peak swap of the machine, least
+  swap_peak_bytes_max?: number; // Peak swap of the machine, most
+  swap_peak_bytes_avg?: number; // Peak swap of the machine, mean
+  swap_peak_bytes_sum?: number; // Peak swap of the machine, added up
   page_cache_peak_bytes_min?: number; // Peak page cache, least
   page_cache_peak_bytes_max?: number; // Peak page cache, most
   page_cache_peak_bytes_avg?: number; // Peak page cache, mean
@@ -1230,9 +1237,9 @@ export type RankMetrics = {
   gpu_memory_mean_bytes?: number; // Mean GPU memory
   gpu_reserved_peak_bytes?: number; // Peak GPU memory reserved
   gpu_memory_total_bytes?: number; // GPU memory there is
-  ram_peak_bytes?: number; // Peak RAM
+  ram_peak_bytes?: number; // Peak RAM of the machine
   rss_peak_bytes?: number; // Peak process memory
-  swap_peak_bytes?: number; // Peak swap
+  swap_peak_bytes?: number; // Peak swap of the machine
   page_cache_peak_bytes?: number; // Peak page cache
   gpu_utilization_percent?: number; // GPU utilisation
   gpu_temperature_max_c?: number; // GPU temperature (max)
@@ -1328,7 +1335,7 @@ export type BenchRow = {
   peak_memory_bytes?: number; // resident, of the largest process
   step_speedup_ratio?: number; // of a ladder: against the row before
   total_speedup_ratio?: number; // of medians, against the first row that is ok
-  verdict?: "same" | "worse" | "better" | "uncertain" | "appeared" | "vanished" | "changed"; // against the first row that is ok
+  verdict?: "same" | "worse" | "better" | "uncertain" | "appeared" | "vanished" | "changed" | "too_few"; // against the first row that is ok
   p_value_ratio?: number; // of the rank test
   target_met?: boolean; // frames_fps reaches target_fps
   seconds_s: (number | null)[]; // the measurements, in order

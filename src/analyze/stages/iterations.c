@@ -212,6 +212,13 @@ static void fill_series(struct sb_model *m, const double *seconds, size_t count,
 			worst = seconds[k] > worst ? seconds[k] : worst;
 		out->series_s[i] = worst;
 	}
+	out->sample_s = out->series_s;
+	out->sample_count = out->series_count;
+	if (stride < 2)
+		return;
+	out->sample_s = sb_model_alloc(m, out->sample_count * sizeof *out->sample_s);
+	for (size_t i = 0; out->sample_s && i < out->sample_count; i++)
+		out->sample_s[i] = seconds[i * stride];
 }
 
 /* From the middles of the buckets: as good as they are wide. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define NONE UINT32_MAX
+#define SAMPLE_MAX 512 /* calls kept of a stage for a comparison */
 #define WORTH_SAYING 1.005 /* more at once than the bins' own error */
 
 static int no_memory(const struct sb_stage_paths *r)
@@ -107,6 +108,23 @@ static void leave_unknown(const struct sb_stage_paths *r, struct sb_stage *row)
 	}
 }
 
+/* Every n-th call in order: none is chosen for its size. */
+static int fill_sample(const struct sb_stage_paths *r, struct sb_stage *row, const struct sb_durations *all)
+{
+	size_t stride = (all->count + SAMPLE_MAX - 1) / SAMPLE_MAX, large_at = 0;
+
+	row->sample_s = sb_model_alloc(r->model, (SAMPLE_MAX + 1) * sizeof *row->sample_s);
+	if (!row->sample_s)
+		return no_memory(r);
+	for (size_t i = 0; i < all->count; i++) {
+		double seconds = (double)sb_durations_next(all, i, &large_at) / 1e9;
+
+		if (i % stride == 0)
+			row->sample_s[row->sample_count++] = seconds;
+	}
+	return 0;
+}
+
 /* Mean, min, max, percentiles of the whole calls, over all the node's paths. */
 static int fill_time(const struct sb_stage_paths *r, struct sb_stage *row, int64_t whole_ns)
 {
@@ -129,6 +147,8 @@ static int fill_time(const struct sb_stage_paths *r, struct sb_stage *row, int64
 		}
 	}
 	err = sb_durations_stats(joined.count ? &joined : &only->durations, &row->time);
+	if (!err && sb_model_build_options(r->model)->calls && !folded)
+		err = fill_sample(r, row, joined.count ? &joined : &only->durations);
 	sb_durations_done(&joined);
 	row->time.count = row->count;
 	row->time.total = (double)whole_ns / 1e9;
@@ -142,7 +162,7 @@ static int fill_time(const struct sb_stage_paths *r, struct sb_stage *row, int64
 		sb_stage_folded_percentiles(counts, &row->time);
 	}
 	leave_unknown(r, row);
-	if (!err && sb_model_build_options(r->model)->histograms)
+	if (!err && sb_model_build_options(r->model)->calls)
 		err = fill_histogram(r, row);
 	return err;
 }

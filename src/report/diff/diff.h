@@ -26,6 +26,6 @@ void sb_diff_delta(enum sb_metric metric, double base, double now, char *out, si
 /* "+6.4 %"; "new" or "gone" where a side is absent, "-" from nothing */
 void sb_diff_percent(double base, double now, char *out, size_t size);
 /* "rank test p = 0.003, 20 and 20 values" */
-void sb_diff_basis(const struct sb_judgement *j, size_t base_count, size_t now_count, struct sb_buf *out);
+void sb_diff_basis(const struct sb_judgement *j, const struct sb_tolerance *tolerance, struct sb_buf *out);
 
 #endif

@@ -106,7 +106,7 @@ void sb_diff_markdown(const struct sb_comparison *c, const struct sb_diff_option
 	sb_buf_puts(out, "; new: ");
 	sb_diff_side(c->now, c->now_count, out);
 	sb_buf_puts(out, ". ");
-	sb_diff_basis(&t->judgement, c->base_count, c->now_count, out);
+	sb_diff_basis(&t->judgement, &c->tolerance, out);
 	sb_buf_puts(out, ".\n");
 }
 

@@ -37,10 +37,11 @@ static void put_total(struct sb_buf *out, const struct sb_comparison *c, const s
 	sb_buf_puts(out, sb_verdict_words(t->verdict, t->metric));
 	plain(out, o);
 	sb_buf_puts(out, "\n  ");
-	sb_diff_basis(&t->judgement, c->base_count, c->now_count, out);
+	sb_diff_basis(&t->judgement, &c->tolerance, out);
 	sb_buf_putc(out, '\n');
-	if (c->per_generation)
-		sb_buf_puts(out, "  the runs made different numbers of videos: their totals say nothing\n");
+	if (c->unlike_generations)
+		sb_buf_puts(
+			out, "  the runs made different numbers of generations: their totals say nothing\n");
 }
 
 /* Breaks at blanks; continuation lines are indented under the first. */

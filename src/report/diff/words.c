@@ -1,6 +1,7 @@
 /* Words and numbers that every form of a diff shares. */
 #include "report/diff/diff.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,17 +42,21 @@ void sb_diff_percent(double base, double now, char *out, size_t size)
 		snprintf(out, size, "%+.1f %%", 100 * (now / base - 1));
 }
 
-void sb_diff_basis(const struct sb_judgement *j, size_t base_count, size_t now_count, struct sb_buf *out)
+void sb_diff_basis(const struct sb_judgement *j, const struct sb_tolerance *tolerance, struct sb_buf *out)
 {
 	if (j->basis == SB_BASIS_TOLERANCE)
-		sb_buf_puts(out, "one value a side, judged by tolerance");
-	else if (j->basis == SB_BASIS_SEPARATION)
-		sb_buf_printf(
-			out, "%zu and %zu values, judged by whether they overlap", base_count, now_count);
+		sb_buf_printf(out, "one value a side, judged by tolerance (%g %% and %g ms)",
+			100 * tolerance->ratio, 1e3 * tolerance->absolute);
+	else if (j->basis == SB_BASIS_TOO_FEW)
+		sb_buf_printf(out,
+			"%" PRIu64 " and %" PRIu64 " repetitions are too few to judge: %zu a side are needed",
+			j->base_count, j->now_count, sb_judge_count_needed(tolerance->alpha));
 	else if (j->p < 0.001)
-		sb_buf_puts(out, "rank test p < 0.001");
+		sb_buf_printf(out, "%" PRIu64 " and %" PRIu64 " repetitions, rank test p < 0.001",
+			j->base_count, j->now_count);
 	else
-		sb_buf_printf(out, "rank test p = %.3f", j->p);
+		sb_buf_printf(out, "%" PRIu64 " and %" PRIu64 " repetitions, rank test p = %.3f",
+			j->base_count, j->now_count, j->p);
 	if (!isnan(j->interval.low))
 		sb_buf_printf(out, ", 95 %% interval %+.1f to %+.1f %%", 100 * (j->interval.low - 1),
 			100 * (j->interval.high - 1));
