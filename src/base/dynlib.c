@@ -6,7 +6,7 @@
 
 void *sb_dynlib_from_environment(const char *variable, bool *out_set)
 {
-	const char *path = getenv(variable);
+	const char *path = secure_getenv(variable);
 
 	*out_set = path && *path;
 	return *out_set ? dlopen(path, RTLD_NOW) : NULL;

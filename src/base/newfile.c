@@ -89,7 +89,10 @@ int sb_newfile_close(struct sb_newfile *f, bool keep)
 	bool made = f->fd >= 0 && f->folder >= 0;
 	int err = 0;
 
-	if (f->fd >= 0 && close(f->fd) && keep)
+	/* Else the new name may survive a power failure, and what it names may not. */
+	if (made && keep && fsync(f->fd) && errno != EINVAL && errno != EROFS)
+		err = sb_fail_errno("cannot write '%s'", f->path);
+	if (f->fd >= 0 && close(f->fd) && keep && !err)
 		err = sb_fail_errno("cannot write '%s'", f->path);
 	if (made && keep && !err && renameat(f->folder, f->temporary, f->folder, sb_filename_of(f->path)))
 		err = sb_fail_errno("cannot write '%s'", f->path);

@@ -53,6 +53,7 @@ static const struct {
 	[SB_LOST_COMPILED] = { "compiled", "sections inside compiled code, which are inert" },
 	[SB_LOST_CUPTI] = { "cupti", "CUPTI dropped records" },
 	[SB_LOST_OPENING] = { "opening", "the recording took too long to open" },
+	[SB_LOST_CUT] = { "cut", "the file was cut short while it was written, counted by whole chunks" },
 };
 
 const char *sb_lost_text(enum sb_lost_reason reason)

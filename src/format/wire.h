@@ -39,6 +39,7 @@ enum sb_lost_reason {
 	SB_LOST_COMPILED = 12, /* sections inside compiled regions, inert */
 	SB_LOST_CUPTI = 13, /* CUPTI said it dropped records */
 	SB_LOST_OPENING = 14, /* another thread was opening the session, for too long */
+	SB_LOST_CUT = 15, /* the file was cut short while it was written */
 	SB_LOST_REASONS = 16
 };
 

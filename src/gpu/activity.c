@@ -283,7 +283,7 @@ static void enable_callbacks(uint32_t enable)
 /* They cost a few percent where launches are what bounds the program. */
 static bool launches_wanted(void)
 {
-	const char *value = getenv("STROBE_GPU_TRACE_LAUNCHES");
+	const char *value = secure_getenv("STROBE_GPU_TRACE_LAUNCHES");
 
 	return !value || strcmp(value, "0");
 }

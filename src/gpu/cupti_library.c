@@ -136,7 +136,7 @@ int sb_cupti_load(const struct sb_cupti **out_cupti)
 		library = open_library(&named);
 		if (!library && named)
 			return sb_fail(STROBE_ENOENT, "STROBE_CUPTI_PATH names '%s', which cannot be loaded",
-				getenv("STROBE_CUPTI_PATH"));
+				secure_getenv("STROBE_CUPTI_PATH"));
 		if (!library)
 			return sb_fail(STROBE_ENOENT, "no libcupti found: it comes with PyTorch's CUDA "
 						      "wheels and the CUDA toolkit");

@@ -42,7 +42,7 @@ static void say_not_loaded(void)
 	char why[512];
 
 	snprintf(why, sizeof why, "STROBE_CUDA_PATH names '%.400s', which cannot be loaded",
-		getenv("STROBE_CUDA_PATH"));
+		secure_getenv("STROBE_CUDA_PATH"));
 	sb_keep_missing("GPU time", why, "unset it, or name a libcuda.so.1");
 }
 

@@ -61,7 +61,8 @@ void sb_launch_callback(void *user, uint32_t domain, uint32_t id, const void *da
 		tid = (uint32_t)syscall(SYS_gettid);
 	s = &table[d->correlation & (SLOTS - 1)];
 	atomic_store_explicit(&s->correlation, 0, memory_order_relaxed);
-	atomic_store_explicit(&s->tid, tid, memory_order_release);
+	atomic_thread_fence(memory_order_release); /* what follows is not seen before the 0 is */
+	atomic_store_explicit(&s->tid, tid, memory_order_relaxed);
 	atomic_store_explicit(&s->ticks, sb_clock_ticks(), memory_order_relaxed);
 	atomic_store_explicit(&s->correlation, d->correlation, memory_order_release);
 	atomic_store_explicit(&last, d->correlation, memory_order_relaxed);

@@ -14,7 +14,7 @@
 
 static void start(const struct sb_settings *settings)
 {
-	const char *rate = getenv("STROBE_GPU_ZONE_RATE");
+	const char *rate = secure_getenv("STROBE_GPU_ZONE_RATE");
 
 	sb_cuda_look_again();
 	sb_gpu_rate_reset(rate && *rate ? (uint32_t)strtoul(rate, NULL, 10) : ENTRIES_PER_SECOND);

@@ -206,12 +206,12 @@ static void *run(void *unused)
 
 		pthread_mutex_unlock(&lock);
 		sb_gpu_resolve_pass();
-		at = now_ns(CLOCK_REALTIME) +
+		at = now_ns(CLOCK_MONOTONIC) +
 		     (uint64_t)(waiting_count || atomic_load(&submitted.head) != before ? BUSY_NS : IDLE_NS);
 		until = (struct timespec){ (time_t)(at / 1000000000u), (long)(at % 1000000000u) };
 		pthread_mutex_lock(&lock);
 		if (!stopping)
-			pthread_cond_timedwait(&wake, &lock, &until);
+			pthread_cond_clockwait(&wake, &lock, CLOCK_MONOTONIC, &until);
 	}
 	pthread_mutex_unlock(&lock);
 	drain();
@@ -225,6 +225,7 @@ static bool spawn(void)
 	int err;
 
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* a fault on the recording is handled, see record/fault.h */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&thread, NULL, run, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

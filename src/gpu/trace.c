@@ -191,10 +191,10 @@ static void sleep_until_rung(void)
 			;
 		return;
 	}
-	clock_gettime(CLOCK_REALTIME, &t);
+	clock_gettime(CLOCK_MONOTONIC, &t);
 	ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + LOOK_NS;
 	t = (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
-	while (sem_timedwait(&bell, &t) && errno == EINTR)
+	while (sem_clockwait(&bell, CLOCK_MONOTONIC, &t) && errno == EINTR)
 		;
 }
 
@@ -244,6 +244,7 @@ static bool start_thread(void)
 	sem_init(&bell, 0, 0);
 	atomic_store(&quit, false);
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* a fault on the recording is handled, see record/fault.h */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	threaded = !pthread_create(&thread, NULL, run, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -347,9 +348,10 @@ void strobe_gpu_trace_yield(const char *to)
 		sb_activity_cut();
 		atomic_store(&stop_wanted, true);
 		ring();
-		clock_gettime(CLOCK_REALTIME, &until);
+		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_sec += 2;
-		while (atomic_load(&phase) == ON && !pthread_cond_timedwait(&changed, &lock, &until))
+		while (atomic_load(&phase) == ON &&
+			!pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &until))
 			;
 	}
 	pthread_mutex_unlock(&lock);

@@ -83,7 +83,7 @@ static void read_amd_visible(struct sb_gpus_environment *e)
 	const char *visible = NULL;
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0] && !visible; i++)
-		visible = getenv(names[i]);
+		visible = secure_getenv(names[i]);
 	e->amd_visible_set = visible != NULL;
 	snprintf(e->amd_visible, sizeof e->amd_visible, "%s", visible ? visible : "");
 }
@@ -91,7 +91,8 @@ static void read_amd_visible(struct sb_gpus_environment *e)
 void sb_gpus_read_environment(void)
 {
 	struct sb_gpus_environment *e = &sb_gpus_environment;
-	const char *path = getenv("STROBE_NVML_PATH"), *visible = getenv("CUDA_VISIBLE_DEVICES");
+	const char *path = secure_getenv("STROBE_NVML_PATH"),
+		   *visible = secure_getenv("CUDA_VISIBLE_DEVICES");
 	struct sb_rank rank;
 
 	snprintf(e->nvml_path, sizeof e->nvml_path, "%s", path ? path : "");

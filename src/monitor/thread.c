@@ -64,6 +64,7 @@ bool sb_thread_start(struct sb_thread *t, const char *name, void (*run)(struct s
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* a fault on the recording is handled, see record/fault.h */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&t->id, &attr, entry, t);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -77,6 +77,7 @@ int sb_extent_open(struct sb_extent *x, const struct sb_descriptor *file, uint64
 
 	memset(x, 0, sizeof *x);
 	x->file = *file;
+	atomic_store(&x->private_from, SIZE_MAX);
 	x->small = small;
 	x->chunk_bytes = budget_bytes < (64u << 20) ? SB_CHUNK_BYTES_SMALL : SB_CHUNK_BYTES_DEFAULT;
 	x->bound_by = budget_bytes > most_bytes ? SB_LIMIT_FILE_SIZE : SB_LIMIT_BUDGET;

@@ -173,9 +173,16 @@ static void discard_file(const char *run_dir, const char *file_name)
 	close(folder);
 }
 
+/* The file system can do without what failed, a local one cannot. */
+static bool cannot_map(int error)
+{
+	return error == ENODEV || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL ||
+	       error == EACCES || error == EPERM;
+}
+
 /* The new extent replaces the old one only when it is whole: a late thread may
  * still look at the old one's header. */
-static int open_extent(const struct sb_opening *o, bool spooled)
+static int open_extent(struct sb_opening *o, bool spooled)
 {
 	struct sb_extent fresh;
 	struct sb_descriptor file;
@@ -185,6 +192,7 @@ static int open_extent(const struct sb_opening *o, bool spooled)
 		return err;
 	err = sb_extent_open(&fresh, &file, o->settings->max_trace_bytes, REC->forked);
 	if (err) {
+		o->unmappable = cannot_map(fresh.error);
 		sb_extent_close(&fresh);
 		discard_file(o->run_dir, o->file_name);
 		return err;
@@ -195,10 +203,13 @@ static int open_extent(const struct sb_opening *o, bool spooled)
 
 int sb_place_open(void *opening)
 {
-	const struct sb_opening *o = opening;
-	int err = open_extent(o, sb_rundir_needs_spool(o->run_dir));
+	struct sb_opening *o = opening;
+	bool spooled = sb_rundir_needs_spool(o->run_dir);
+	int err = open_extent(o, spooled);
 	struct sb_file_header *header;
 
+	if (err && !spooled && o->unmappable && !secure_getenv("STROBE_SPOOL"))
+		err = open_extent(o, true);
 	if (err)
 		return err;
 	header = (struct sb_file_header *)REC->extent.base;

@@ -22,6 +22,7 @@ struct sb_opening {
 	const char *run_dir;
 	const char *file_name;
 	uint32_t main_tid;
+	bool unmappable; /* the folder's files can be written, but not mapped */
 };
 int sb_place_open(void *opening); /* makes and maps it, fills its header */
 

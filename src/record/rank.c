@@ -34,7 +34,7 @@ static const struct launcher launchers[] = {
 
 static int number(const char *variable, int absent)
 {
-	const char *text = getenv(variable);
+	const char *text = secure_getenv(variable);
 	char *end;
 	long value;
 
@@ -66,7 +66,7 @@ static void put_job(struct sb_rank *r, const char *text, size_t size)
  * is drawn anew for every launch, .../none_k3x_81qa/attempt_0/RANK/error.json. */
 static void take_torchrun_folder(struct sb_rank *r)
 {
-	const char *file = getenv("TORCHELASTIC_ERROR_FILE");
+	const char *file = secure_getenv("TORCHELASTIC_ERROR_FILE");
 	const char *end = file ? strstr(file, "/attempt_") : NULL, *name = end;
 
 	if (!end || number("LOCAL_WORLD_SIZE", 0) != r->world_size)
@@ -82,7 +82,7 @@ static void take_torchrun_folder(struct sb_rank *r)
 static void take_job(struct sb_rank *r, const struct launcher *l)
 {
 	for (int i = 0; i < 3 && l->job[i]; i++) {
-		const char *text = getenv(l->job[i]);
+		const char *text = secure_getenv(l->job[i]);
 
 		/* torchrun's default id is "none": no id at all */
 		if (!text || !*text || !strcmp(text, "none"))
@@ -96,7 +96,7 @@ static void take_job(struct sb_rank *r, const struct launcher *l)
 
 static void put_launch(struct sb_rank *r, const char *variable)
 {
-	const char *text = getenv(variable);
+	const char *text = secure_getenv(variable);
 	size_t used = strlen(r->launch);
 
 	if (text && *text)

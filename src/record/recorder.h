@@ -70,6 +70,8 @@ struct sb_extent {
 	bool small;
 	bool closed; /* under grow_lock */
 	size_t mapped_bytes; /* under grow_lock */
+	_Atomic size_t private_from; /* the file was cut: private memory from here; SIZE_MAX: nowhere */
+	_Atomic uint32_t refault_count;
 	uint64_t dropped_bytes; /* keeper only: pages given back up to here */
 	_Atomic uint32_t recycled; /* chunks reused since pages were last given back */
 };

@@ -45,7 +45,7 @@ static bool beside_library(char *out, size_t size)
 
 static bool on_path(char *out, size_t size)
 {
-	const char *path = getenv("PATH");
+	const char *path = secure_getenv("PATH");
 
 	while (path && *path) {
 		size_t n = strcspn(path, ":");
@@ -59,7 +59,7 @@ static bool on_path(char *out, size_t size)
 
 static bool find_tool(char *out, size_t size)
 {
-	const char *given = getenv("STROBE_CLI");
+	const char *given = secure_getenv("STROBE_CLI");
 
 	if (given) {
 		snprintf(out, size, "%s", given);

@@ -11,6 +11,7 @@
 #include "record/clock.h"
 #include "record/descriptor.h"
 #include "record/errand.h"
+#include "record/fault.h"
 #include "record/fork.h"
 #include "record/gate.h"
 #include "record/header.h"
@@ -190,7 +191,7 @@ static void count_from_zero(void)
 /* This thread has claimed the gate, and the helper runs. */
 static int open_claimed(const struct sb_settings *settings, const char *run_dir, const char *file_name)
 {
-	struct sb_opening opening = { settings, run_dir, file_name, (uint32_t)gettid() };
+	struct sb_opening opening = { settings, run_dir, file_name, (uint32_t)gettid(), false };
 	int err;
 
 	sb_clock_init();
@@ -205,6 +206,7 @@ static int open_claimed(const struct sb_settings *settings, const char *run_dir,
 	if (run_dir != REC->run_dir)
 		snprintf(REC->run_dir, sizeof REC->run_dir, "%s", run_dir);
 	count_from_zero();
+	sb_fault_catch();
 	sb_keeper_beat(true); /* first: whoever records needs room */
 	sb_gate_set(SB_OPEN);
 	sb_lost_early_tell();
@@ -441,6 +443,7 @@ int sb_session_close(void)
 
 	sb_clock_anchor(&end); /* what we wait for from here on is not the program's time */
 	stop_modules();
+	sb_fault_tell();
 	sb_mode_set(0);
 	atomic_store(&REC->state, SB_CLOSING);
 	sb_writers_quiesce();
@@ -449,6 +452,7 @@ int sb_session_close(void)
 	sb_lost_early_tell();
 	sb_header_finish(sb_header(), &end, atomic_load(&REC->extent.next_chunk));
 	sb_errand_run(close_on_disk, NULL);
+	sb_fault_release();
 	atomic_fetch_add(&REC->session, 1);
 	atomic_store(&REC->state, SB_IDLE);
 	if (REC->spool_path[0]) {

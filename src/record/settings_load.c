@@ -25,7 +25,7 @@ static int apply_environment(struct sb_settings *s, struct sb_settings_origin *o
 		int err;
 
 		sb_setting_env_name(&sb_setting_table[i], name, sizeof name);
-		value = getenv(name);
+		value = secure_getenv(name);
 		if (!value || (!*value && !may_be_empty(&sb_setting_table[i])))
 			continue;
 		err = sb_settings_set(s, &sb_setting_table[i], value);
@@ -44,7 +44,7 @@ static int find_preset(
 	const char *config, const struct sb_buf *text, const char *preset, char *out, size_t size)
 {
 	if (!preset || !*preset)
-		preset = getenv("STROBE_PRESET");
+		preset = secure_getenv("STROBE_PRESET");
 	*out = 0;
 	if (preset && *preset) {
 		snprintf(out, size, "%s", preset);
@@ -63,7 +63,7 @@ int sb_settings_load_from(
 	sb_settings_default(s);
 	memset(out_origin, 0, sizeof *out_origin);
 	if (!config || !*config)
-		config = getenv("STROBE_CONFIG");
+		config = secure_getenv("STROBE_CONFIG");
 	if (config && !*config)
 		config = NULL;
 	err = config ? sb_settings_file_text(config, &text) : 0;
@@ -88,9 +88,9 @@ static int apply_options(struct sb_settings *s, const struct strobe_options *opt
 {
 	if (opts->name)
 		snprintf(s->name, sizeof s->name, "%s", opts->name);
-	if (opts->output_dir && !getenv("STROBE_OUTPUT_DIR"))
+	if (opts->output_dir && !secure_getenv("STROBE_OUTPUT_DIR"))
 		snprintf(s->output_dir, sizeof s->output_dir, "%s", opts->output_dir);
-	if (opts->max_trace_bytes && !getenv("STROBE_MAX_TRACE_BYTES"))
+	if (opts->max_trace_bytes && !secure_getenv("STROBE_MAX_TRACE_BYTES"))
 		s->max_trace_bytes = opts->max_trace_bytes;
 	for (size_t i = 0; i < opts->tag_count; i++) {
 		int err = sb_settings_put_tag(s, &opts->tags[i]);

@@ -22,7 +22,7 @@ bool sb_rundir_needs_spool(const char *path)
 		0xfe534d42ul /* SMB2 */, 0x65735546ul /* FUSE */, V9FS_MAGIC, 0x0bd00bd0ul /* Lustre */,
 		0x47504653ul /* GPFS */, 0x19830326ul /* BeeGFS */, 0x00c36400ul /* Ceph */, AFS_SUPER_MAGIC,
 		OCFS2_SUPER_MAGIC };
-	const char *forced = getenv("STROBE_SPOOL");
+	const char *forced = secure_getenv("STROBE_SPOOL");
 	struct statfs fs;
 
 	if (forced)
@@ -65,14 +65,14 @@ static void write_pointer(int folder, const char *file_name, const char *spool_p
 int sb_spool_open(
 	int folder, const char *run_dir, const char *file_name, char *out_path, size_t size, int *out_fd)
 {
-	const char *folders[] = { getenv("STROBE_SPOOL_DIR"), getenv("TMPDIR"), "/tmp", "/var/tmp",
-		"/dev/shm" };
+	const char *folders[] = { secure_getenv("STROBE_SPOOL_DIR"), secure_getenv("TMPDIR"), "/tmp",
+		"/var/tmp", "/dev/shm" };
 
 	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
 		int fd;
 
 		if (!folders[i] || folders[i][0] != '/' ||
-			sb_rundir_needs_spool(folders[i]) == (getenv("STROBE_SPOOL") == NULL))
+			sb_rundir_needs_spool(folders[i]) == (secure_getenv("STROBE_SPOOL") == NULL))
 			continue;
 		if ((size_t)snprintf(out_path, size, "%s/" SB_SPOOL_PREFIX "%ld-XXXXXX", folders[i],
 			    (long)getpid()) >= size)

@@ -4,14 +4,14 @@ function(harm_program name)
   target_link_libraries(harm_${name} PRIVATE everything)
   set_target_properties(harm_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endfunction()
-foreach(name descriptors talk threads)
+foreach(name descriptors talk threads cut)
   harm_program(${name})
 endforeach()
 
 # Preloaded: systems that refuse what the recorder asks for.
 add_library(harm_refuse MODULE ${CMAKE_SOURCE_DIR}/tests/harm/refuse.c)
 set_target_properties(harm_refuse PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
-  C_VISIBILITY_PRESET default)
+  C_VISIBILITY_PRESET default COMPILE_OPTIONS "-Wno-missing-prototypes")
 
 # The recorder alone, compiled anew: with its threads scheduled at random (tests/harm/schedule.h), and
 # under the thread sanitizer.

@@ -1,0 +1,11 @@
+/* A recording that another process cuts short: stores past its new end raise SIGBUS. For
+ * addresses of strobe's own mapping the handler puts private memory there and counts; all
+ * other faults go to whoever was there before. */
+#ifndef SB_RECORD_FAULT_H
+#define SB_RECORD_FAULT_H
+
+void sb_fault_catch(void); /* from now on */
+void sb_fault_release(void); /* gives the signal back, unless the program has taken it since */
+void sb_fault_tell(void); /* counts what the open recording has lost to private memory */
+
+#endif

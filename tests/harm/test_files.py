@@ -1,0 +1,83 @@
+"""A recording that is cut short, a folder that cannot be mapped, files that last (H8, T7, R6),
+and the environment of a setuid program (H10)."""
+import os
+import re
+import shutil
+import stat
+import subprocess
+import pathlib
+
+import pytest
+
+from conftest import BUILD, LIMIT_S, TOOL, quiet_environment, report
+
+SOURCES = pathlib.Path(__file__).resolve().parents[2] / "src"
+REFUSE = str(BUILD / "tests" / "harm_refuse.so")
+
+
+def zones(run, name):
+    return sum(s["count"] for s in report(run)["stage_analysis"]["stages"] if s["name"] == name)
+
+
+@pytest.mark.parametrize("size", [0, 5000, 100000, 400000])
+def test_cutting_the_recording_does_not_kill_the_program(harm, tmp_path, size):
+    """And faults of the program's own go to its own handler, which it gets back."""
+    ran = harm("cut", tmp_path, size)
+    assert ran.returncode == 0, (ran.returncode, ran.stdout, ran.stderr)
+    assert ran.stdout == "alive\n"
+    if size >= 5000:  # the header is still there to count in
+        recording = report(tmp_path / "last")["recording"]
+        # Where the file had grown again before the next store, the hole says it.
+        assert recording["drop_reasons"].get("cut") or recording["skipped_bytes"] or not recording["complete"]
+
+
+def test_a_folder_that_cannot_be_mapped_is_spooled(harm, tmp_path):
+    folder = tmp_path / "unmappable"
+    folder.mkdir()
+    ran = harm("talk", folder, env={"LD_PRELOAD": REFUSE, "HARM_UNMAPPABLE": str(folder), "TMPDIR": str(tmp_path)})
+    assert "running unrecorded" not in ran.stderr
+    assert zones(folder / "last", "z") == 100
+    assert not list((folder / "last").glob("*.spool"))
+
+
+def test_without_a_spool_the_message_names_what_failed(harm, tmp_path):
+    folder = tmp_path / "unmappable"
+    folder.mkdir()
+    ran = harm("talk", folder, env={"LD_PRELOAD": REFUSE, "HARM_UNMAPPABLE": str(folder), "STROBE_SPOOL": "0"})
+    assert "No such device" in ran.stderr and "no room" not in ran.stderr
+
+
+def test_a_report_is_on_the_disk_before_it_has_its_name(harm, tmp_path):
+    harm("talk", tmp_path / "runs")
+    log = tmp_path / "log"
+    subprocess.run([TOOL, "report", "--write", "--format=json", str(tmp_path / "runs" / "last")], check=True,
+                   capture_output=True, timeout=LIMIT_S,
+                   env=quiet_environment(LD_PRELOAD=REFUSE, HARM_LOG=str(log)))
+    calls = log.read_text().split()
+    assert "rename" in calls
+    for i, call in enumerate(calls):
+        if call == "rename":
+            assert calls[i - 1] == "fsync"
+
+
+def test_what_a_setuid_program_loads_reads_the_environment_with_care():
+    """secure_getenv: nothing where the program runs with more rights than its user."""
+    plain = re.compile(r"(?<![_\w])getenv\(")
+    for folder in ("record", "monitor", "gpu"):
+        for source in (SOURCES / folder).rglob("*.c"):
+            assert not plain.search(source.read_text()), source
+    assert not plain.search((SOURCES / "base" / "dynlib.c").read_text())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make a setuid program")
+def test_a_setuid_program_ignores_the_users_environment(tmp_path):
+    tmp_path.chmod(0o755)
+    for parent in list(tmp_path.parents)[:2]:
+        parent.chmod(0o755)
+    program = tmp_path / "talk"
+    shutil.copy(BUILD / "tests" / "harm_talk", program)
+    program.chmod(0o755 | stat.S_ISUID)
+    subprocess.run([str(program), str(tmp_path / "runs")], capture_output=True, timeout=LIMIT_S, user=65534, cwd="/",
+                   env=quiet_environment(STROBE_OUTPUT_DIR=str(tmp_path / "strangers")))
+    assert (tmp_path / "runs").exists()
+    assert not (tmp_path / "strangers").exists()
