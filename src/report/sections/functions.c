@@ -1,4 +1,4 @@
-/* Sampled functions, in text and JSON. */
+/* Sampled functions. */
 #include "report/sections/section.h"
 
 static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
