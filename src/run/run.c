@@ -168,27 +168,41 @@ static bool related(const struct sb_reader *a, const struct sb_reader *b)
 	return a->head.start_real_ns <= real_end_ns(b) && b->head.start_real_ns <= real_end_ns(a);
 }
 
-/* Leaves the newest session and everything recorded along with it. */
-static void keep_newest_session(struct sb_run *run)
+static uint32_t newest_of(const struct sb_run *run)
 {
-	bool keep[run->process_count];
-	uint32_t newest = 0, kept = 0;
-	bool more = true;
+	uint32_t newest = 0;
 
-	memset(keep, 0, sizeof keep);
 	for (uint32_t i = 0; i < run->process_count; i++)
 		if (run->processes[i].reader->head.start_real_ns >
 			run->processes[newest].reader->head.start_real_ns)
 			newest = i;
-	keep[newest] = true;
-	while (more) {
-		more = false;
+	return newest;
+}
+
+/* Whatever is related to what is kept is kept; each file looks for its relatives once. */
+static void find_relatives(const struct sb_run *run, bool *keep, uint32_t *queue)
+{
+	uint32_t count = 1;
+
+	queue[0] = newest_of(run);
+	keep[queue[0]] = true;
+	for (uint32_t at = 0; at < count; at++)
 		for (uint32_t i = 0; i < run->process_count; i++)
-			for (uint32_t k = 0; k < run->process_count && !keep[i]; k++)
-				if (keep[k] && related(run->processes[i].reader, run->processes[k].reader))
-					more = keep[i] = true;
-	}
-	for (uint32_t i = 0; i < run->process_count; i++) {
+			if (!keep[i] && related(run->processes[i].reader, run->processes[queue[at]].reader)) {
+				keep[i] = true;
+				queue[count++] = i;
+			}
+}
+
+/* Leaves the newest session and everything recorded along with it. */
+static int keep_newest_session(struct sb_run *run)
+{
+	bool *keep = calloc(run->process_count, sizeof *keep);
+	uint32_t *queue = calloc(run->process_count, sizeof *queue), kept = 0;
+
+	if (keep && queue)
+		find_relatives(run, keep, queue);
+	for (uint32_t i = 0; keep && queue && i < run->process_count; i++) {
 		if (keep[i]) {
 			run->processes[kept++] = run->processes[i];
 			continue;
@@ -199,7 +213,11 @@ static void keep_newest_session(struct sb_run *run)
 			run->processes[i].reader->path);
 		sb_reader_close(run->processes[i].reader);
 	}
-	run->process_count = kept;
+	if (kept)
+		run->process_count = kept;
+	free(keep);
+	free(queue);
+	return kept ? 0 : sb_fail(STROBE_ENOMEM, "no memory to open '%s'", run->path);
 }
 
 /* ---- open, close --------------------------------------------------------- */
@@ -298,8 +316,7 @@ static int open_readers(struct sb_run *run)
 	}
 	if (!run->process_count)
 		return err;
-	keep_newest_session(run);
-	return 0;
+	return keep_newest_session(run);
 }
 
 int sb_run_open(const char *spec, const struct sb_cut *cut, struct sb_run **out_run)

@@ -98,6 +98,98 @@ static int records(const char *folder)
 	return sb_builder_close(b, 1000);
 }
 
+#define MS 1000000ull
+
+static void zone(struct sb_lane_writer *w, uint32_t name, uint64_t begin_ns, uint64_t end_ns, int role)
+{
+	sb_builder_begin(w, begin_ns, name);
+	if (role)
+		sb_builder_role(w, (enum strobe_role)role);
+	sb_builder_end(w, end_ns, name);
+}
+
+/* What monitors see of a small machine. */
+static void monitor(struct sb_builder *b)
+{
+	const char *gpu[] = { "utilization_percent", "memory_used_bytes", "power_w", "temperature_c",
+		"sm_clock_mhz" };
+	const char *disk[] = { "read_bytes", "write_bytes", "io_percent" };
+	const char *memory[] = { "used_bytes", "total_bytes", "swap_used_bytes", "page_cache_bytes" };
+	const char *cpu[] = { "cpu_percent", "frequency_mhz" };
+	uint32_t schemas[] = { sb_builder_schema(b, "gpu", 0, gpu, 5),
+		sb_builder_schema(b, "disk", -1, disk, 3), sb_builder_schema(b, "memory", -1, memory, 4),
+		sb_builder_schema(b, "cpu", -1, cpu, 2) };
+
+	for (uint64_t i = 0; i < 6; i++) {
+		double values[4][5] = { { 10.0 * (double)i, 1e9 * (double)i, 300, 60 + (double)i, 1500 },
+			{ 1e8 * (double)i, 1e6, 50 }, { 4e9, 16e9, 0, 1e9 }, { 90, 3000 } };
+		const uint32_t counts[] = { 5, 3, 4, 2 };
+
+		for (int k = 0; k < 4; k++)
+			sb_builder_sample(b, schemas[k], i * 20 * MS, values[k], counts[k]);
+	}
+}
+
+/* Two videos of four steps, a block each, with kernels, copies, offload and a collective. */
+static int pipeline(const char *folder)
+{
+	static const char *const texts[] = { "text_encode", "step", "forward", "vae_decode", "offload",
+		"all_reduce", "generation", "block", "flash_fwd_kernel", "Memcpy HtoD",
+		"cudaStreamSynchronize" };
+	struct sb_builder *b = open_in(folder, "pipeline.strobe");
+	struct sb_builder_gpu work = {
+		.kind = SB_GPU_KERNEL, .launch_tid = 1000, .stream = 7, .bytes = 1 << 20
+	};
+	struct sb_lane_writer *w;
+	uint32_t n[11];
+
+	if (!b)
+		return 1;
+	w = sb_builder_thread(b, 1000, "main");
+	for (int i = 0; i < 11; i++)
+		n[i] = sb_builder_name(b, texts[i], i == 3 ? "4c" : NULL);
+	for (uint64_t video = 0; video < 2; video++) {
+		uint64_t t = video * 50 * MS;
+
+		sb_builder_begin(w, t, n[6]);
+		sb_builder_role(w, STROBE_ROLE_GENERATION);
+		sb_builder_attr(w, SB_NAME_FRAMES, 16);
+		zone(w, n[0], t + 1 * MS, t + 5 * MS, 0);
+		sb_builder_begin(w, t + 6 * MS, n[7]);
+		sb_builder_role(w, STROBE_ROLE_BLOCK);
+		for (uint64_t step = 0; step < 4; step++) {
+			uint64_t at = t + (7 + step * 7) * MS;
+
+			sb_builder_begin(w, at, n[1]);
+			sb_builder_role(w, STROBE_ROLE_STEP);
+			sb_builder_attr(w, SB_NAME_STEP, (int64_t)step);
+			zone(w, n[2], at + MS, at + 3 * MS, STROBE_ROLE_FORWARD);
+			zone(w, n[5], at + 3 * MS, at + 4 * MS, STROBE_ROLE_COLLECTIVE);
+			zone(w, n[10], at + 4 * MS, at + 5 * MS, 0);
+			sb_builder_end(w, at + 6 * MS, n[1]);
+			work.name = step % 2 ? n[9] : n[8];
+			work.kind = step % 2 ? SB_GPU_COPY_H2D : SB_GPU_KERNEL;
+			work.start_ns = at + 2 * MS;
+			work.launch_ns = at + MS;
+			work.duration_ns = 2 * MS;
+			sb_builder_gpu(b, &work);
+		}
+		sb_builder_end(w, t + 36 * MS, n[7]);
+		sb_builder_begin(w, t + 37 * MS, n[4]);
+		sb_builder_role(w, STROBE_ROLE_OFFLOAD);
+		sb_builder_attr(w, SB_NAME_BYTES, 1 << 30);
+		sb_builder_end(w, t + 39 * MS, n[4]);
+		zone(w, n[3], t + 40 * MS, t + 45 * MS, 0);
+		sb_builder_end(w, t + 48 * MS, n[6]);
+		sb_builder_snapshot(b, t + 39 * MS, "after_offload", 0, 1 << 20, 1 << 21, 1 << 22);
+	}
+	monitor(b);
+	sb_builder_meta_string(b, SB_META_RUN, "command", "python wan.py");
+	sb_builder_meta_string(b, SB_META_SETTING, "save_raw_data", "true");
+	sb_builder_skip(b, 30 * MS, "upscale", "5", "not asked for");
+	return sb_builder_close(b, 110 * MS);
+}
+
 static int digest(const char *folder)
 {
 	struct sb_builder *b = open_in(folder, "digest.strobe");
@@ -157,5 +249,5 @@ int main(int argc, char **argv)
 {
 	if (argc != 2)
 		return 2;
-	return zones(argv[1]) || records(argv[1]) || digest(argv[1]) || packed(argv[1]);
+	return zones(argv[1]) || records(argv[1]) || pipeline(argv[1]) || digest(argv[1]) || packed(argv[1]);
 }
