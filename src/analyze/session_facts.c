@@ -2,6 +2,7 @@
 #include "analyze/analysis.h"
 #include "stats/seconds.h"
 #include "base/error.h"
+#include "base/map.h"
 #include "format/run_keys.h"
 
 #include <stdio.h>
@@ -17,6 +18,7 @@ struct children {
 	struct sb_model *model;
 	struct sb_system_process *all;
 	size_t count, room;
+	struct sb_map last_of; /* pid -> the last process that had it */
 	bool no_memory;
 };
 
@@ -146,9 +148,10 @@ static void fill_missing(struct sb_run *run, struct sb_model *m)
 
 static struct sb_system_process *child_of(struct children *c, int64_t pid, bool started)
 {
-	for (size_t i = c->count; i-- > 0;)
-		if (c->all[i].pid == pid && (!started || isnan(c->all[i].start_s)))
-			return &c->all[i];
+	uint32_t last;
+
+	if (sb_map_get(&c->last_of, (uint64_t)pid, &last) && (!started || isnan(c->all[last].start_s)))
+		return &c->all[last];
 	if (c->count == c->room) {
 		struct sb_system_process *more = realloc(c->all, (c->room ? c->room * 2 : 16) * sizeof *more);
 
@@ -158,6 +161,10 @@ static struct sb_system_process *child_of(struct children *c, int64_t pid, bool 
 		}
 		c->all = more;
 		c->room = c->room ? c->room * 2 : 16;
+	}
+	if (!sb_map_put(&c->last_of, (uint64_t)pid, (uint32_t)c->count)) {
+		c->no_memory = true;
+		return NULL;
 	}
 	c->all[c->count] = (struct sb_system_process){
 		.pid = pid, .ppid = -1, .start_s = NAN, .end_s = NAN, .exit_code = -1, .exit_signal = -1
@@ -246,8 +253,10 @@ static void done(void *self)
 {
 	struct children *c = self;
 
-	if (c)
+	if (c) {
 		free(c->all);
+		sb_map_done(&c->last_of);
+	}
 	free(c);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/map.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -253,15 +254,37 @@ static void take_stage_times(struct sb_facts *f, const struct sb_model *m)
 		f->metrics[SB_METRIC_OFFLOAD] = offload;
 }
 
-static const struct sb_iterations *iterations_of(const struct sb_model *m, const struct sb_stage *s)
+/* Iterations by name, role and count, to find a stage's among tens of thousands. */
+static uint64_t iterations_key(const char *name, uint32_t role, int64_t count)
 {
-	for (size_t i = 0; i < m->iterations.count; i++) {
+	uint64_t hash = 14695981039346656037u ^ role ^ (uint64_t)count << 8;
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 1099511628211u;
+	return hash;
+}
+
+static bool index_iterations(const struct sb_model *m, struct sb_map *out_index)
+{
+	for (size_t i = m->iterations.count; i-- > 0;) { /* the first of a name stays */
 		const struct sb_iterations *it = &m->iterations.all[i];
 
-		if (it->role == s->role && !strcmp(it->name, s->name) && it->all.count == s->count)
-			return it;
+		if (!sb_map_put(out_index, iterations_key(it->name, it->role, it->all.count), (uint32_t)i))
+			return false;
 	}
-	return NULL;
+	return true;
+}
+
+static const struct sb_iterations *iterations_of(
+	const struct sb_model *m, const struct sb_map *index, const struct sb_stage *s)
+{
+	const struct sb_iterations *it;
+	uint32_t at;
+
+	if (!sb_map_get(index, iterations_key(s->name, s->role, s->count), &at))
+		return NULL;
+	it = &m->iterations.all[at];
+	return it->role == s->role && !strcmp(it->name, s->name) && it->all.count == s->count ? it : NULL;
 }
 
 static int take_attrs(struct sb_facts *f, struct sb_fact_stage *to, const struct sb_stage *s)
@@ -298,14 +321,17 @@ static const double *take_numbers(double **numbers, const double *values, size_t
 
 static int take_stages(struct sb_facts *f, const struct sb_model *m, double **numbers)
 {
+	struct sb_map index = { 0 };
 	int err = 0;
 
 	f->stages = calloc(m->stages.stage_count + 1, sizeof *f->stages);
-	if (!f->stages)
+	if (!f->stages || !index_iterations(m, &index)) {
+		sb_map_done(&index);
 		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+	}
 	for (size_t i = 0; i < m->stages.stage_count && !err; i++) {
 		const struct sb_stage *s = &m->stages.stages[i];
-		const struct sb_iterations *it = iterations_of(m, s);
+		const struct sb_iterations *it = iterations_of(m, &index, s);
 		bool timed = s->state != SB_STAGE_SKIPPED && s->state != SB_STAGE_UNTIMED;
 		struct sb_fact_stage *to = &f->stages[f->stage_count++];
 
@@ -330,6 +356,7 @@ static int take_stages(struct sb_facts *f, const struct sb_model *m, double **nu
 		to->value_count = s->sample_count ? s->sample_count : it ? it->sample_count : 0;
 		err = take_attrs(f, to, s);
 	}
+	sb_map_done(&index);
 	return err ? err : sb_facts_key_stages(f);
 }
 

@@ -124,10 +124,17 @@ bool sb_zone_give(struct sb_engine *e, struct sb_zone *z)
 
 /* ---- the stack ----------------------------------------------------------- */
 
-/* Below a recursive frame, paths repeat that do not hold their own name: f, g, f, g. */
-static bool is_open(const struct sb_stack *s, uint32_t path)
+/* A damaged file may have a million zones open, and as many words that look through all of
+ * them: the nearest are free, those beyond come out of a budget for the whole pass. */
+static inline bool may_look_at(struct sb_engine *e, const struct sb_stack *s, uint32_t frame)
 {
-	for (uint32_t i = s->depth; i-- > 0;)
+	return s->depth - frame <= NEAR_FRAMES || (e->search_left && e->search_left--);
+}
+
+/* Below a recursive frame, paths repeat that do not hold their own name: f, g, f, g. */
+static bool is_open(struct sb_engine *e, const struct sb_stack *s, uint32_t path)
+{
+	for (uint32_t i = s->depth; i-- > 0 && may_look_at(e, s, i);)
 		if ((s->frames[i].path & ~SB_PATH_RECURSIVE) == path)
 			return true;
 	return false;
@@ -142,7 +149,7 @@ void sb_stack_begin(struct sb_engine *e, struct sb_stack *s, uint32_t name, int6
 
 	if (s->depth >= s->room && !sb_engine_room(e, &s->frames, &s->room, s->depth, sizeof *s->frames))
 		return;
-	if (recursion && !(path & SB_PATH_RECURSIVE) && is_open(s, path))
+	if (recursion && !(path & SB_PATH_RECURSIVE) && is_open(e, s, path))
 		path |= SB_PATH_RECURSIVE;
 	f = &s->frames[s->depth++];
 	f->begin_ns = t_ns;
@@ -223,21 +230,13 @@ static void close_top(struct sb_engine *e, struct sb_stack *s, int64_t t_ns, uin
 		claim_in_parent(e, s, s->depth, z.begin_ns, z.end_ns);
 }
 
-/* The innermost zone of a name, from 1; 0: none. A damaged file may have a million zones
- * open and as many ends that match none of them: the search is bounded for the whole pass. */
+/* The innermost zone of a name, from 1; 0: none. */
 static uint32_t find_open(struct sb_engine *e, const struct sb_stack *s, uint32_t name)
 {
-	uint32_t match = s->depth, near = s->depth > NEAR_FRAMES ? s->depth - NEAR_FRAMES : 0;
-
-	while (match > near && s->frames[match - 1].name != name)
-		match--;
-	if (match > near || !near)
-		return match;
-	while (match && e->search_left && s->frames[match - 1].name != name) {
-		match--;
-		e->search_left--;
-	}
-	return e->search_left ? match : 0;
+	for (uint32_t i = s->depth; i-- > 0 && may_look_at(e, s, i);)
+		if (s->frames[i].name == name)
+			return i + 1;
+	return 0;
 }
 
 void sb_stack_end(struct sb_engine *e, struct sb_stack *s, uint32_t name, int64_t t_ns)
@@ -292,11 +291,11 @@ void sb_stack_span(struct sb_engine *e, struct sb_stack *s, struct sb_zone *z, b
 	uint32_t depth = measured ? s->depth : 0;
 	uint32_t parent, path;
 
-	while (depth && s->frames[depth - 1].begin_ns > z->begin_ns)
+	while (depth && s->frames[depth - 1].begin_ns > z->begin_ns && may_look_at(e, s, depth - 1))
 		depth--;
 	parent = depth ? s->frames[depth - 1].path & ~SB_PATH_RECURSIVE : 0;
 	path = sb_run_path_of(e->run, parent, z->name);
-	if (depth && s->frames[depth - 1].recursion && is_open(s, path))
+	if (depth && s->frames[depth - 1].recursion && is_open(e, s, path))
 		path |= SB_PATH_RECURSIVE;
 	z->path = path & ~SB_PATH_RECURSIVE;
 	z->depth = depth;

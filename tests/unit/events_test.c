@@ -259,6 +259,31 @@ static void processes_of_a_run_share_one_axis(void **state)
 	rmdir(folder);
 }
 
+/* Each of these words would look at every open zone. */
+static void zones_and_spans_cost_little_however_many_zones_are_open(void **state)
+{
+	struct synthetic s;
+	struct sb_run *run;
+	uint32_t a, b;
+
+	synthetic_open(&s);
+	a = sb_builder_name(s.b, "a", NULL);
+	b = sb_builder_name(s.b, "b", NULL);
+	for (uint64_t i = 0; i < 300000; i++)
+		sb_builder_begin(s.main, 10 + i, a);
+	for (uint64_t i = 0; i < 300000; i++) {
+		sb_builder_begin(s.main, 400000 + 2 * i, b);
+		sb_builder_end(s.main, 400001 + 2 * i, b);
+		sb_builder_span(s.main, b, 0, 5, 1, 0, NULL, 0);
+	}
+	assert_int_equal(sb_builder_close(s.b, 2000000), 0);
+	assert_int_equal(sb_run_open(s.path, NULL, &run), 0);
+	assert_int_equal(sb_run_visit(run, NULL, 0), 0);
+	assert_int_equal(sb_run_pass(run)->zones, 900000);
+	sb_run_close(run);
+	unlink(s.path);
+}
+
 /* Each of these ends would look at every open zone. */
 static void ends_that_match_nothing_cost_little_however_many_zones_are_open(void **state)
 {
@@ -342,6 +367,7 @@ int main(void)
 		cmocka_unit_test(a_cut_clips_what_reaches_over_its_borders),
 		cmocka_unit_test(a_generation_can_be_cut_out),
 		cmocka_unit_test(processes_of_a_run_share_one_axis),
+		cmocka_unit_test(zones_and_spans_cost_little_however_many_zones_are_open),
 		cmocka_unit_test(ends_that_match_nothing_cost_little_however_many_zones_are_open),
 		cmocka_unit_test(nesting_without_end_is_recursion_of_what_is_around),
 		cmocka_unit_test(what_a_run_says_about_itself_is_bounded),

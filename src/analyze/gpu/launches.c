@@ -211,11 +211,9 @@ static struct queue *new_queue(struct sb_gpu_launches *l, uint32_t track)
 		l->queue_room = room;
 	}
 	q = &l->queues[l->queue_count];
-	*q = (struct queue){ .track = track, .buffer = malloc(BUFFERED * sizeof *q->buffer) };
-	if (!q->buffer || !sb_map_put(&l->queue_of, track, (uint32_t)l->queue_count)) {
-		free(q->buffer);
+	*q = (struct queue){ .track = track };
+	if (!sb_map_put(&l->queue_of, track, (uint32_t)l->queue_count))
 		return NULL;
-	}
 	l->queue_count++;
 	return q;
 }
@@ -322,10 +320,17 @@ static struct place_state *state_of(struct sb_gpu_launches *l, uint32_t track)
 	return &l->tracks[track];
 }
 
+/* The buffer is as long as what the thread launched, up to BUFFERED: there may be a thread
+ * for every launch. */
 static bool fill_queue(struct sb_gpu_launches *l, struct queue *q)
 {
 	size_t want = q->left < BUFFERED ? (size_t)q->left : BUFFERED;
-	ssize_t n = want ? pread(fileno(l->file), q->buffer, want * sizeof *q->buffer, (off_t)q->offset) : 0;
+	ssize_t n;
+
+	if (want && !q->buffer && !(q->buffer = malloc(want * sizeof *q->buffer)))
+		l->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
+	n = want && q->buffer ? pread(fileno(l->file), q->buffer, want * sizeof *q->buffer, (off_t)q->offset)
+			      : 0;
 
 	q->used = 0;
 	q->buffered = n > 0 ? (size_t)n / sizeof *q->buffer : 0;
