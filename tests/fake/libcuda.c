@@ -56,7 +56,7 @@ static int record_error, capturing_error;
 static void (*while_recording)(void);
 static uint64_t record_ns;
 static __thread void *current;
-static int initialised; /* the program has made a context, here or elsewhere */
+static _Atomic int initialised; /* the program has made a context, here or elsewhere */
 static __thread void *pushed[8];
 static __thread int push_depth;
 
