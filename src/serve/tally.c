@@ -1,43 +1,14 @@
-/* Stages are numbered by the file's own name ids: a name's text may come later
- * than its first use. */
+/* Names, samples, caches and counters. Everything is kept by the file's own name
+ * ids: a name's text may come later than its first use. */
 #include "serve/tally.h"
+#include "serve/tally_parts.h"
 
 #include "format/run_keys.h"
 #include "strobe.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define RECURSIVE (1u << 31)
-#define TRACK_KEY ((uint64_t)1 << 63)
-
-const double sb_tally_bounds_s[SB_TALLY_BOUNDS] = { 0.0001, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
-	0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100 };
-
-struct frame {
-	uint64_t begin_ticks;
-	uint64_t child_ticks; /* claimed by zones inside it */
-	uint64_t covered_ticks; /* until here */
-	uint32_t name;
-	uint32_t stage; /* with RECURSIVE */
-	uint32_t role;
-	bool recursion; /* it or one around it is recursive */
-	int64_t frames; /* -1: not said */
-};
-
-struct stack {
-	struct frame *frames;
-	uint32_t depth, room;
-	uint64_t covered_ticks;
-	bool main;
-};
-
-static int64_t ns_of(const struct sb_tally *t, uint64_t ticks)
-{
-	return ticks >> 62 ? 0 : (int64_t)((unsigned __int128)ticks * t->scale >> 40);
-}
 
 /* ---- names ---- */
 
@@ -110,305 +81,15 @@ const char *sb_tally_stage_code(const struct sb_tally *t, const struct sb_tally_
 	return !s->text && s->name < t->name_room ? sb_strings_text(&t->texts, t->codes[s->name]) : "";
 }
 
-/* ---- stages ---- */
-
-static struct sb_tally_stage *stage_at(const struct sb_tally *t, uint32_t stage)
-{
-	return (struct sb_tally_stage *)t->stages.items + (stage & ~RECURSIVE);
-}
-
-/* "block 12" -> "block *"; false: there is no number in it. */
-static bool pattern_of(const char *name, char *out, size_t size)
-{
-	bool found = false;
-	size_t used = 0;
-
-	while (*name && used + 2 < size) {
-		bool digit = isdigit((unsigned char)*name);
-
-		out[used++] = digit ? '*' : *name++;
-		while (digit && isdigit((unsigned char)*name))
-			name++;
-		found |= digit;
-	}
-	out[used] = '\0';
-	return found;
-}
-
-static uint32_t add_stage(struct sb_tally *t, uint32_t parent, uint32_t name, uint32_t text)
-{
-	struct sb_tally_stage *s = sb_vec_push(&t->stages, sizeof *s);
-
-	if (!s) {
-		t->no_memory = true;
-		return 0;
-	}
-	s->parent = parent;
-	s->name = name;
-	s->text = text;
-	return (uint32_t)t->stages.count - 1;
-}
-
-/* The stage that stands for many; made when first needed. */
-static uint32_t shared_stage(struct sb_tally *t, uint32_t parent, const char *text)
-{
-	uint32_t number = sb_strings_add(&t->texts, text, strlen(text)), stage;
-	uint64_t key = (uint64_t)parent << 32 | number | RECURSIVE; /* no name has that bit */
-
-	if (sb_map_get(&t->children, key, &stage))
-		return stage;
-	stage = add_stage(t, parent, 0, number);
-	sb_map_put(&t->children, key, stage);
-	return stage;
-}
-
-static bool is_one_of_many(struct sb_tally *t, uint32_t parent, const char *name, char *pattern, size_t size)
-{
-	uint32_t number, count = 0;
-	uint64_t key;
-
-	if (!pattern_of(name, pattern, size))
-		return false;
-	number = sb_strings_add(&t->texts, pattern, strlen(pattern));
-	key = (uint64_t)parent << 32 | number;
-	sb_map_get(&t->patterns, key, &count);
-	if (count >= SB_TALLY_SIBLINGS_MAX)
-		return true;
-	sb_map_put(&t->patterns, key, count + 1);
-	return false;
-}
-
-static uint32_t new_stage(struct sb_tally *t, uint32_t parent, uint32_t name)
-{
-	char pattern[256];
-
-	for (uint32_t up = parent; up; up = stage_at(t, up)->parent)
-		if (stage_at(t, up)->name == name && name)
-			return up | RECURSIVE;
-	if (t->stages.count >= SB_TALLY_STAGES_MAX)
-		return shared_stage(t, 0, "(other)");
-	if (is_one_of_many(t, parent, sb_tally_name(t, name), pattern, sizeof pattern))
-		return shared_stage(t, parent, pattern);
-	return add_stage(t, parent, name, 0);
-}
-
-static uint32_t stage_of(struct sb_tally *t, uint32_t parent, uint32_t name)
-{
-	uint64_t key = (uint64_t)(parent & ~RECURSIVE) << 32 | name;
-	uint32_t stage;
-
-	if (sb_map_get(&t->children, key, &stage))
-		return stage;
-	stage = new_stage(t, parent & ~RECURSIVE, name);
-	if (!sb_map_put(&t->children, key, stage))
-		t->no_memory = true;
-	return stage;
-}
-
-static void add_frames(int64_t *sum, int64_t frames)
-{
-	if (frames >= 0)
-		*sum = (*sum < 0 ? 0 : *sum) + frames;
-}
-
-static void count_role(struct sb_tally *t, uint32_t role, uint64_t count, int64_t frames)
-{
-	switch (role) {
-	case STROBE_ROLE_GENERATION:
-		t->generations += count;
-		add_frames(&t->frames_generated, frames);
-		break;
-	case STROBE_ROLE_ITERATION: t->iterations += count; break;
-	case STROBE_ROLE_STEP: t->steps += count; break;
-	case STROBE_ROLE_BLOCK:
-		t->blocks += count;
-		add_frames(&t->frames_in_blocks, frames);
-		break;
-	default: break;
-	}
-}
-
-static void count_call(struct sb_tally_stage *s, int64_t ns, uint64_t count)
-{
-	uint32_t i = 0;
-
-	while (i < SB_TALLY_BOUNDS && (double)ns > sb_tally_bounds_s[i] * 1e9)
-		i++;
-	s->buckets[i] += count;
-}
-
-static void end_zone(struct sb_tally *t, const struct frame *f, uint64_t end_ticks)
-{
-	struct sb_tally_stage *s = stage_at(t, f->stage);
-	uint64_t ticks = end_ticks - f->begin_ticks;
-	uint64_t child = f->child_ticks < ticks ? f->child_ticks : ticks;
-	int64_t ns = ns_of(t, ticks);
-
-	t->zones++;
-	s->self_ns += ns - ns_of(t, child);
-	if (!s->role)
-		s->role = f->role;
-	count_role(t, f->role, 1, f->frames);
-	if (f->stage & RECURSIVE)
-		return;
-	s->calls++;
-	s->total_ns += ns;
-	count_call(s, ns, 1);
-}
-
-/* ---- stacks ---- */
-
-static struct stack *stack_at(const struct sb_tally *t, uint32_t number)
-{
-	return (struct stack *)t->stacks.items + number - 1;
-}
-
-/* A task has one stack wherever it runs. */
-static uint32_t stack_number(struct sb_tally *t, uint32_t tid, uint32_t track)
-{
-	uint64_t key = track ? TRACK_KEY | track : tid;
-	struct stack *s;
-	uint32_t number;
-
-	if (sb_map_get(&t->stack_of, key, &number))
-		return number;
-	s = sb_vec_push(&t->stacks, sizeof *s);
-	if (!s || !sb_map_put(&t->stack_of, key, (uint32_t)t->stacks.count)) {
-		t->no_memory = true;
-		return 0;
-	}
-	s->main = !track && tid == t->head.main_tid;
-	return (uint32_t)t->stacks.count;
-}
-
-void sb_tally_switch(struct sb_tally *t, struct sb_tally_writer *w, uint32_t tid, uint32_t track)
-{
-	w->tid = tid;
-	w->track = track;
-	w->stack = stack_number(t, tid, track);
-}
-
-static bool is_open(const struct stack *s, uint32_t stage)
-{
-	for (uint32_t i = s->depth; i-- > 0;)
-		if ((s->frames[i].stage & ~RECURSIVE) == stage)
-			return true;
-	return false;
-}
-
-static struct frame *push(struct sb_tally *t, struct stack *s, uint32_t name, uint64_t ticks)
-{
-	struct frame *above = s->depth ? &s->frames[s->depth - 1] : NULL;
-	bool recursion = above && above->recursion;
-	uint32_t stage = stage_of(t, above ? above->stage : 0, name);
-
-	if (s->depth == s->room) {
-		uint32_t room = s->room ? 2 * s->room : 8;
-		struct frame *more = realloc(s->frames, room * sizeof *more);
-
-		if (!more) {
-			t->no_memory = true;
-			return NULL;
-		}
-		s->frames = more;
-		s->room = room;
-	}
-	if (recursion && !(stage & RECURSIVE) && is_open(s, stage))
-		stage |= RECURSIVE;
-	s->frames[s->depth] = (struct frame){ .begin_ticks = ticks,
-		.name = name,
-		.stage = stage,
-		.recursion = recursion || stage & RECURSIVE,
-		.frames = -1 };
-	return &s->frames[s->depth++];
-}
-
-/* The part of a zone's time that none beside it has claimed yet. */
-static void claim(
-	struct sb_tally *t, struct stack *s, uint32_t depth, uint64_t begin_ticks, uint64_t end_ticks)
-{
-	uint64_t *covered = depth ? &s->frames[depth - 1].covered_ticks : &s->covered_ticks;
-	uint64_t from = begin_ticks > *covered ? begin_ticks : *covered;
-	uint64_t ticks = end_ticks > from ? end_ticks - from : 0;
-
-	if (end_ticks > *covered)
-		*covered = end_ticks;
-	if (depth)
-		s->frames[depth - 1].child_ticks += ticks;
-	else if (s->main)
-		t->attributed_ns += ns_of(t, ticks);
-}
-
-static void pop(struct sb_tally *t, struct stack *s, uint64_t ticks)
-{
-	struct frame *f = &s->frames[--s->depth];
-
-	if (ticks < f->begin_ticks)
-		ticks = f->begin_ticks;
-	end_zone(t, f, ticks);
-	claim(t, s, s->depth, f->begin_ticks, ticks);
-}
-
-static void end_to(struct sb_tally *t, struct stack *s, uint32_t name, uint64_t ticks)
-{
-	uint32_t match = s->depth;
-
-	while (name && match && s->frames[match - 1].name != name)
-		match--;
-	while (match && s->depth >= match)
-		pop(t, s, ticks);
-}
-
-/* ---- attributes ---- */
-
-static void take_attr(struct frame *f, uint32_t key, int64_t value)
-{
-	if (key == SB_NAME_ROLE)
-		f->role = (uint32_t)value;
-	else if (key == SB_NAME_FRAMES || (key == SB_NAME_BLOCK_SIZE && f->frames < 0))
-		f->frames = value;
-}
-
-static void take_count(struct sb_tally *t, uint32_t name, int64_t delta)
+void sb_tally_count(struct sb_tally *t, uint32_t name, int64_t delta)
 {
 	if (name == SB_NAME_FRAMES)
-		add_frames(&t->frames_counted, delta);
+		sb_tally_add_frames(&t->frames_counted, delta);
 	else if (name == SB_NAME_DROPPED)
-		add_frames(&t->frames_dropped, delta);
+		sb_tally_add_frames(&t->frames_dropped, delta);
 }
 
 /* ---- records that stand for themselves ---- */
-
-static void take_span(struct sb_tally *t, struct sb_tally_writer *w, const struct sb_record *r)
-{
-	uint32_t track, depth, at = 4, above;
-	struct frame f = { .name = (uint32_t)r->aux & SB_ID_MAX, .frames = -1 };
-	struct sb_wire_attr attr;
-	struct stack *s;
-	uint64_t end_ticks;
-
-	if (r->words < 4 || r->payload[2] >> 62)
-		return;
-	track = (uint32_t)r->payload[3] & SB_ID_MAX;
-	above = stack_number(t, w->tid, track);
-	if (!above)
-		return;
-	s = stack_at(t, above);
-	f.begin_ticks = r->payload[1];
-	end_ticks = f.begin_ticks + r->payload[2];
-	while (sb_record_attr(r, &at, &attr))
-		if (attr.type == STROBE_TYPE_INT)
-			take_attr(&f, attr.key, (int64_t)attr.bits);
-	depth = r->payload[0] ? 0 : s->depth; /* one that was measured is inside what was open then */
-	while (depth && s->frames[depth - 1].begin_ticks > f.begin_ticks)
-		depth--;
-	f.stage = stage_of(t, depth ? s->frames[depth - 1].stage : 0, f.name);
-	if (depth && s->frames[depth - 1].recursion && is_open(s, f.stage & ~RECURSIVE))
-		f.stage |= RECURSIVE;
-	end_zone(t, &f, end_ticks);
-	if (!r->payload[0])
-		claim(t, s, depth, f.begin_ticks, end_ticks);
-}
 
 /* An entry of a list by name, made when it is new. */
 static void *entry_of(
@@ -430,7 +111,7 @@ static void *entry_of(
 	return entry;
 }
 
-static void count_cache(struct sb_tally *t, uint32_t name, uint32_t kind, uint64_t count)
+void sb_tally_count_cache(struct sb_tally *t, uint32_t name, uint32_t kind, uint64_t count)
 {
 	struct sb_tally_cache *c = entry_of(t, &t->cache_of, &t->caches, name, sizeof *c, 100);
 
@@ -454,7 +135,7 @@ static void take_gpu(struct sb_tally *t, const struct sb_record *r)
 	if (!g)
 		return;
 	g->count++;
-	g->span_ns += ns_of(t, r->payload[1]);
+	g->span_ns += sb_tally_ns(t, r->payload[1]);
 }
 
 static void take_schema(struct sb_tally *t, const struct sb_record *r)
@@ -519,7 +200,7 @@ static void take_meta(struct sb_tally *t, const struct sb_record *r)
 void sb_tally_keep(struct sb_tally *t, const struct sb_record *r)
 {
 	if (r->kind == SB_COUNT)
-		take_count(t, r->id, r->value);
+		sb_tally_count(t, r->id, r->value);
 	if (r->kind != SB_LONG)
 		return;
 	switch (r->type) {
@@ -534,166 +215,19 @@ void sb_tally_keep(struct sb_tally *t, const struct sb_record *r)
 		break;
 	case SB_CACHE:
 		if (r->words >= 2)
-			count_cache(t, (uint32_t)r->aux & SB_ID_MAX, (uint32_t)(r->aux >> 20 & 15),
+			sb_tally_count_cache(t, (uint32_t)r->aux & SB_ID_MAX, (uint32_t)(r->aux >> 20 & 15),
 				r->payload[1]);
 		break;
 	case SB_STREAM:
 		if (r->words >= 2)
-			add_frames(&t->frames_streamed, (int64_t)r->payload[1]);
+			sb_tally_add_frames(&t->frames_streamed, (int64_t)r->payload[1]);
 		break;
 	case SB_COUNT64:
 		if (r->words)
-			take_count(t, (uint32_t)r->aux & SB_ID_MAX, (int64_t)r->payload[0]);
+			sb_tally_count(t, (uint32_t)r->aux & SB_ID_MAX, (int64_t)r->payload[0]);
 		break;
 	default: break;
 	}
-}
-
-/* ---- a thread's words ---- */
-
-static void hot_long(
-	struct sb_tally *t, struct sb_tally_writer *w, struct stack *s, const struct sb_record *r)
-{
-	struct frame *f = s->depth ? &s->frames[s->depth - 1] : NULL;
-
-	switch (r->type) {
-	case SB_SPAN: take_span(t, w, r); break;
-	case SB_ATTR64:
-		if (f && r->words && (r->aux >> 20 & 15) == STROBE_TYPE_INT)
-			take_attr(f, (uint32_t)r->aux & SB_ID_MAX, (int64_t)r->payload[0]);
-		break;
-	case SB_OWNER: /* the thread that wrote before has ended: so have its zones */
-		s = w->track ? stack_at(t, stack_number(t, w->tid, 0)) : s;
-		while (s->depth)
-			pop(t, s, w->now_ticks);
-		sb_tally_switch(t, w, (uint32_t)r->aux, 0);
-		break;
-	case SB_GPU: break; /* has a stream of its own */
-	default: sb_tally_keep(t, r); break;
-	}
-}
-
-void sb_tally_hot(struct sb_tally *t, struct sb_tally_writer *w, const struct sb_record *r)
-{
-	struct stack *s;
-
-	if (!w->stack)
-		sb_tally_switch(t, w, w->tid, w->track);
-	if (!w->stack)
-		return;
-	s = stack_at(t, w->stack);
-	if (r->kind <= SB_SWITCH)
-		w->now_ticks = r->ticks;
-	switch (r->kind) {
-	case SB_BEGIN: push(t, s, r->id, r->ticks); break;
-	case SB_END: end_to(t, s, r->id, r->ticks); break;
-	case SB_SWITCH: sb_tally_switch(t, w, w->tid, r->id); break;
-	case SB_ATTR:
-		if (s->depth)
-			take_attr(&s->frames[s->depth - 1], r->id, r->value);
-		break;
-	case SB_COUNT: take_count(t, r->id, r->value); break;
-	case SB_LONG: hot_long(t, w, s, r); break;
-	default: break;
-	}
-}
-
-/* ---- digests ---- */
-
-static void add_node(struct sb_tally *t, const struct sb_digest *d, const struct sb_folded_node *n,
-	uint32_t stage, bool main)
-{
-	struct sb_tally_stage *s = stage_at(t, stage);
-
-	t->zones += n->sum.count;
-	s->self_ns += ns_of(t, n->sum.self_ticks);
-	s->role = s->role ? s->role : n->role;
-	count_role(t, n->role, n->sum.count, -1);
-	if (stage & RECURSIVE)
-		return;
-	s->calls += n->sum.count;
-	s->total_ns += ns_of(t, n->sum.total_ticks);
-	if (main && !n->parent && !(n->flags & (SB_NODE_SPAN | SB_NODE_TRACK)))
-		t->attributed_ns += ns_of(t, n->sum.total_ticks);
-	for (uint32_t i = 0; i < n->bucket_count; i++) {
-		const struct sb_folded_bucket *b = &d->buckets[n->first_bucket + i];
-		double low, high;
-
-		sb_digest_bucket_range(b->bucket, &low, &high);
-		count_call(s, ns_of(t, (uint64_t)((low + high) / 2)), b->count);
-	}
-}
-
-static void add_sum(struct sb_tally *t, const struct sb_digest *d, const struct sb_folded_sum *s)
-{
-	uint32_t name = s->key & SB_ID_MAX, what = s->key >> SB_ID_BITS;
-	uint32_t role = s->node ? d->nodes[s->node - 1].role : 0;
-
-	if (s->node && (name == SB_NAME_FRAMES || name == SB_NAME_BLOCK_SIZE))
-		count_role(t, role, 0, s->sum.sum_int);
-	else if (!s->node && what == SB_SUM_COUNT && name == SB_NAME_STREAM_FRAMES)
-		add_frames(&t->frames_streamed, s->sum.sum_int);
-	else if (!s->node && what == SB_SUM_COUNT)
-		take_count(t, name, s->sum.sum_int);
-	else if (!s->node && what >= SB_SUM_HIT && what <= SB_SUM_EVICT)
-		count_cache(t, name,
-			what == SB_SUM_HIT    ? STROBE_CACHE_HIT
-			: what == SB_SUM_MISS ? STROBE_CACHE_MISS
-					      : STROBE_CACHE_EVICT,
-			(uint64_t)s->sum.sum_int);
-}
-
-/* A node that is its own ancestor: recursion that new_stage did not see. */
-static bool repeats(const struct sb_digest *d, const uint32_t *stages, uint32_t parent, uint32_t stage)
-{
-	for (; parent; parent = d->nodes[parent - 1].parent)
-		if ((stages[parent - 1] & ~RECURSIVE) == stage)
-			return true;
-	return false;
-}
-
-static void restore_open(
-	struct sb_tally *t, struct sb_tally_writer *w, const struct sb_digest *d, const uint32_t *stages)
-{
-	for (uint32_t i = 0; i < d->open_count; i++) {
-		const struct sb_digest_open_zone *o = &d->open[i];
-		uint32_t number = stack_number(t, w->tid, o->track & SB_ID_MAX);
-		struct frame *f = number ? push(t, stack_at(t, number), d->nodes[o->node - 1].name,
-						   o->begin_ticks)
-					 : NULL;
-
-		if (!f)
-			continue;
-		f->stage = stages[o->node - 1];
-		f->recursion |= (f->stage & RECURSIVE) != 0;
-		f->role = d->nodes[o->node - 1].role;
-		f->child_ticks = o->child_ticks >> 62 ? 0 : o->child_ticks;
-	}
-}
-
-void sb_tally_digest(struct sb_tally *t, struct sb_tally_writer *w, const struct sb_digest *d)
-{
-	uint32_t *stages = calloc((size_t)d->node_count + 1, sizeof *stages);
-	bool main = w->tid == t->head.main_tid;
-
-	if (!stages) {
-		t->no_memory = true;
-		return;
-	}
-	for (uint32_t i = 0; i < d->node_count; i++) {
-		const struct sb_folded_node *n = &d->nodes[i];
-
-		stages[i] = stage_of(t, n->parent ? stages[n->parent - 1] : 0, n->name);
-		if (repeats(d, stages, n->parent, stages[i] & ~RECURSIVE))
-			stages[i] |= RECURSIVE;
-		if (n->sum.count)
-			add_node(t, d, n, stages[i], main);
-	}
-	for (uint32_t i = 0; i < d->sum_count; i++)
-		add_sum(t, d, &d->sums[i]);
-	restore_open(t, w, d, stages);
-	sb_tally_switch(t, w, w->tid, d->track & SB_ID_MAX);
-	free(stages);
 }
 
 /* ---- life ---- */
@@ -714,8 +248,7 @@ bool sb_tally_init(struct sb_tally *t, const struct sb_file_header *head)
 		t->frames_streamed = -1;
 	for (uint32_t i = 1; i < SB_NAME_FIXED_END; i++)
 		set_name(t, i, fixed_names[i], strlen(fixed_names[i]), "", 0);
-	add_stage(t, 0, 0, 0);
-	return !t->no_memory;
+	return sb_tally_zones_init(t);
 }
 
 void sb_tally_set_rate(struct sb_tally *t, uint64_t ticks, uint64_t mono_ns)
@@ -731,8 +264,7 @@ void sb_tally_set_rate(struct sb_tally *t, uint64_t ticks, uint64_t mono_ns)
 
 void sb_tally_done(struct sb_tally *t)
 {
-	for (size_t i = 0; i < t->stacks.count; i++)
-		free(((struct stack *)t->stacks.items)[i].frames);
+	sb_tally_zones_done(t);
 	for (size_t i = 0; i < t->series.count; i++) {
 		struct sb_tally_series *s = (struct sb_tally_series *)t->series.items + i;
 
@@ -740,17 +272,12 @@ void sb_tally_done(struct sb_tally *t)
 		free(s->last);
 		free(s->max);
 	}
-	sb_vec_done(&t->stages);
 	sb_vec_done(&t->series);
 	sb_vec_done(&t->caches);
 	sb_vec_done(&t->gpus);
-	sb_vec_done(&t->stacks);
-	sb_map_done(&t->children);
-	sb_map_done(&t->patterns);
 	sb_map_done(&t->schemas);
 	sb_map_done(&t->cache_of);
 	sb_map_done(&t->gpu_of);
-	sb_map_done(&t->stack_of);
 	sb_strings_done(&t->texts);
 	free(t->names);
 	free(t->codes);
