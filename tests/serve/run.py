@@ -3,6 +3,7 @@
 
 usage: tests/serve/run.py BUILD
 """
+import atexit
 import http.client
 import json
 import os
@@ -42,6 +43,7 @@ class Server:
         self.process = subprocess.Popen(
             [BUILD / "strobe", "serve", folder, "--port", "0", *options],
             stdout=subprocess.PIPE, stderr=self.log, text=True, env={**os.environ, **(env or {})}, preexec_fn=before)
+        atexit.register(self.process.kill)  # should a test fail before it stops the server
         line = self.process.stdout.readline()
         assert "http://" in line, line
         self.port = int(line.split("http://")[1].split("/")[0].rsplit(":", 1)[1])
