@@ -53,8 +53,18 @@ async function follow(p: ReportPage): Promise<void> {
     liveState = state;
     draw();
   };
-  let ended = false; // a report may still be on its way when the end comes
+  let end = ''; // a report may still be on its way when the end comes
+  let silence = 0;
+  const heard = () => { // a live run says something every two seconds
+    clearTimeout(silence);
+    silence = window.setTimeout(() => set('lost'), 10_000);
+  };
+  source.addEventListener('state', () => {
+    heard();
+    if (liveState === 'lost') set('live');
+  });
   source.addEventListener('report', async (e) => {
+    heard();
     p.report = JSON.parse((e as MessageEvent<string>).data) as Report;
     rankStages(p.report);
     try {
@@ -63,14 +73,15 @@ async function follow(p: ReportPage): Promise<void> {
       problem = String(err);
     }
     axis(p.report, timeline);
-    set(ended ? 'ended' : 'live');
+    set(end || 'live');
   });
-  source.addEventListener('end', () => {
-    ended = true;
+  source.addEventListener('end', (e) => {
+    end = (JSON.parse((e as MessageEvent<string>).data) as { state: string }).state;
+    clearTimeout(silence);
     source.close();
-    set('ended');
+    set(end);
   });
-  source.onerror = () => set('waiting');
+  source.onerror = () => set('lost');
 }
 
 async function start(): Promise<void> {

@@ -21,7 +21,7 @@ try {
   await firstLine(recorder.stdout);
   const address = /http:\/\/[^ ]+\//.exec(await firstLine(server.stdout))[0];
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
-  const problems = [];
+  let problems = [];
   const elsewhere = [];
   page.on('console', (m) => ['error', 'warning'].includes(m.type()) && problems.push(m.text()));
   page.on('pageerror', (e) => problems.push(e.message));
@@ -29,7 +29,7 @@ try {
 
   await page.goto(address);
   await page.locator('a.link', { hasText: 'live "test"' }).click();
-  await page.waitForSelector('header .live.live', { timeout: 120_000 });
+  await page.waitForSelector('header .run-state.live', { timeout: 120_000 });
   await page.waitForSelector('#timeline-first canvas[data-to]', { timeout: 120_000 });
   const zones = () => page.locator('#recording dt', { hasText: /^zones$/ }).locator('xpath=following-sibling::dd').innerText();
   const before = await zones();
@@ -37,9 +37,28 @@ try {
   console.log('ok    the page follows the recording');
 
   recorder.stdin.end();
-  await page.waitForSelector('header .live.ended', { timeout: 120_000 });
+  await page.waitForSelector('header .run-state.ended', { timeout: 120_000 });
   console.log('ok    and says when it has ended');
+
+  const killed = spawn(join(build, 'tests/live_recorder'), [folder], { stdio: ['pipe', 'pipe', 'inherit'], env });
+  const id = (await firstLine(killed.stdout)).split('/').pop();
+  await page.goto(`${address}runs/${encodeURIComponent(id)}`);
+  await page.waitForSelector('header .run-state.live', { timeout: 120_000 });
+  killed.kill('SIGKILL');
+  await page.waitForSelector('header .run-state.killed', { timeout: 120_000 });
+  await page.goto(address);
+  await page.waitForSelector('td .run-state.killed', { timeout: 120_000 });
+  console.log('ok    a killed run is no ended one');
   assert.deepEqual(problems, []);
+
+  const last = spawn(join(build, 'tests/live_recorder'), [folder], { stdio: ['pipe', 'pipe', 'inherit'], env });
+  const lastId = (await firstLine(last.stdout)).split('/').pop();
+  await page.goto(`${address}runs/${encodeURIComponent(lastId)}`);
+  await page.waitForSelector('header .run-state.live', { timeout: 120_000 });
+  server.kill('SIGKILL');
+  await page.waitForSelector('header .run-state.lost', { timeout: 120_000 });
+  last.stdin.end();
+  console.log('ok    a server that is gone is no live run');
   assert.deepEqual(elsewhere, []);
   console.log('ok    no error, no request elsewhere');
   code = 0;

@@ -40,7 +40,7 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
         {tags.length > 5 && <li title={tags.slice(5).map(([k, v]) => `${k}: ${String(v)}`).join('\n')}>+{tags.length - 5}</li>}
       </ul>
       <span class="spring" />
-      {liveState && <span class={`live ${liveState}`}>{liveState}</span>}
+      {liveState && <span class={`run-state ${liveState}`}>{liveState === 'lost' ? 'server lost' : liveState}</span>}
       {generations.length > 0 && (
         <label>
           <span class="quiet">Generation</span>
@@ -212,7 +212,9 @@ function recordingFigure(r: Report): Figure | null {
   const dropped = num(r.recording, 'dropped_count');
   const zones = num(r.recording, 'zones');
   if (zones === undefined) return null;
-  return { label: 'recording', value: dropped ? `${grouped(dropped)} dropped` : 'complete', note: `${grouped(zones)} zones`, tone: dropped ? 'bad' : undefined };
+  const killed = r.recording?.complete === false && r.recording?.live !== true;
+  const value = dropped ? `${grouped(dropped)} dropped` : killed ? 'no orderly end' : r.recording?.live === true ? 'live' : 'complete';
+  return { label: 'recording', value, note: `${grouped(zones)} zones`, tone: dropped || killed ? 'bad' : undefined };
 }
 
 export function Figures({ report }: { report: Report }) {

@@ -44,7 +44,7 @@ export function Runs({ first }: { first: RunList }) {
             columns={[
               { key: 'pick', head: '', text: true, value: () => undefined, cell: (r) => <input type="checkbox" aria-label={`choose ${text(r, 'id')}`} checked={chosen.includes(text(r, 'id') ?? '')} onChange={() => choose(text(r, 'id') ?? '')} /> },
               { key: 'name', head: 'run', text: true, value: (r) => text(r, 'name'), cell: (r) => <a class="link" dir="auto" href={address(text(r, 'id') ?? '')}>{clip(text(r, 'name') || text(r, 'id') || '', 60)}</a> },
-              { key: 'live', head: 'state', text: true, value: (r) => (r.live === true ? 'live' : 'ended'), cell: (r) => <span class={r.live === true ? 'live live' : 'quiet'}>{r.live === true ? 'live' : 'ended'}</span> },
+              { key: 'live', head: 'state', text: true, value: (r) => String(r.state), cell: (r) => <span class={r.state === 'ended' ? 'quiet' : `run-state ${String(r.state)}`}>{String(r.state)}</span> },
               { key: 'start_time', head: 'started', text: true, value: (r) => text(r, 'start_time'), cell: (r) => (text(r, 'start_time') ?? '').replace('T', ' ').replace(/\+00:00$/, ' UTC') },
               { key: 'host', head: 'host', text: true, value: (r) => text(r, 'host') },
               { key: 'pid', head: 'process', value: (r) => num(r, 'pid'), cell: (r) => String(num(r, 'pid') ?? '') },
