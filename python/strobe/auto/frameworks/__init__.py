@@ -5,7 +5,7 @@ import importlib
 
 from ... import _faults, _imports
 
-TABLE = ("torch", "compile", "weights", "accelerate", "diffusers", "transformers", "video")
+TABLE = ("torch", "compile", "weights", "accelerate", "diffusers", "transformers", "video", "comfyui")
 
 
 def watch():
