@@ -93,7 +93,7 @@ def test_the_end_of_the_program_is_not_sampled(monkeypatch):
     seen = []
     monkeypatch.setattr(_sampling, "_hz", 100.0)  # as if its thread ran
     monkeypatch.setattr(_session, "native", types.SimpleNamespace(
-        recording=lambda: True, stop=lambda: seen.append(_sampling._hz)))
+        recording=lambda: True, run_dir=lambda: None, stop=lambda: seen.append(_sampling._hz)))
     monkeypatch.setattr(_session._torch, "_cuda_is_used", lambda: True)  # and saying so fails: there is no native.missing
     _session._at_exit()
     assert seen == [0]

@@ -513,7 +513,7 @@ def test_a_stage_that_only_a_worker_has_is_no_loss_of_its_launcher(strobe):
     done = strobe.run("--stage", "worker:work=4a work", "--stage", "worker:missing=x", "--stage", "never.there:f=y",
                       "--", PYTHON, "launcher.py")
     said = [line for line in done.stderr.splitlines() if "was not recorded" in line]
-    assert said == ["strobe: the stage worker:missing was not recorded: its module was never imported",
+    assert said == ["strobe: the stage worker:missing was not recorded: the script has no missing",
                     "strobe: the stage never.there:f was not recorded: its module was never imported"]
     assert "[4a] work" in strobe("report", "last").stdout
     report = json.loads(strobe("report", "last", "--format", "json").stdout)
