@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <stdio.h>
@@ -14,8 +15,10 @@ enum { OPEN_MAX = 160 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sb_samples *open_series[OPEN_MAX];
 static const struct sb_sink *sink = &sb_sink_recorder;
+static atomic_bool thinned_said;
 
-const struct sb_sink sb_sink_recorder = { sb_schema_define, sb_sample_put, sb_keep_missing };
+const struct sb_sink sb_sink_recorder = { sb_schema_define, sb_sample_put, sb_keep_missing,
+	sb_keep_scarcity };
 
 void sb_samples_set_sink(const struct sb_sink *to)
 {
@@ -88,6 +91,7 @@ bool sb_samples_open(struct sb_samples *series, const char *source, int device,
 	series->stride = 1;
 	series->point_limit = point_limit;
 	series->open = true;
+	atomic_store(&thinned_said, false);
 	define(series);
 	list_series(series);
 	return true;
@@ -150,6 +154,34 @@ static void flush(struct sb_samples *series, uint64_t ticks)
 	count_point(series);
 }
 
+/* Eight times as many samples into one whenever half of the room that was left is used:
+ * the share for samples lasts four times as long as all before, and so on. */
+static uint32_t stride_now(struct sb_samples *series)
+{
+	uint32_t scarcity = sink->scarcity(), stride;
+
+	scarcity = scarcity < 9 ? scarcity : 9;
+	if (scarcity > series->scarcest)
+		series->scarcest = scarcity;
+	stride = 1u << (3 * scarcity);
+	return stride > series->stride ? stride : series->stride;
+}
+
+/* Said once: other series met the same. */
+static void say_thinned(const struct sb_samples *series)
+{
+	static const char what[] = "single samples";
+	char why[200];
+
+	if (!series->scarcest || atomic_exchange(&thinned_said, true))
+		return;
+	snprintf(why, sizeof why,
+		"their share of max_trace_bytes was nearly full: up to %u became one; peaks, totals and "
+		"energy are exact",
+		1u << (3 * series->scarcest));
+	sink->missing(what, why, "raise max_trace_bytes, or sample less often");
+}
+
 void sb_samples_push(struct sb_samples *series, uint64_t ticks, const double *values)
 {
 	if (!series->open)
@@ -159,7 +191,7 @@ void sb_samples_push(struct sb_samples *series, uint64_t ticks, const double *va
 	pthread_mutex_unlock(&lock);
 	for (uint32_t i = 0; i < series->column_count; i++)
 		merge(series, i, values[i]);
-	if (++series->pending >= series->stride)
+	if (++series->pending >= stride_now(series))
 		flush(series, ticks);
 }
 
@@ -168,6 +200,7 @@ void sb_samples_close(struct sb_samples *series, uint64_t ticks)
 	if (!series->open)
 		return;
 	flush(series, ticks);
+	say_thinned(series);
 	unlist_series(series);
 	release(series);
 }

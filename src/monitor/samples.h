@@ -1,5 +1,5 @@
-/* One source's columns over time. Past a share of the allowed points, samples
- * are merged before they are recorded (2, 4, 8… into one): peaks stay peaks,
+/* One source's columns over time. Past a share of the allowed points, or of the room for
+ * them, samples are merged before they are recorded (2, 4, 8… into one): peaks stay peaks,
  * averages averages, and running totals exact. */
 #ifndef SB_MONITOR_SAMPLES_H
 #define SB_MONITOR_SAMPLES_H
@@ -36,6 +36,7 @@ struct sb_samples {
 	uint32_t point_limit;
 	uint32_t point_count; /* recorded so far */
 	uint32_t level_count; /* still to be recorded at this stride */
+	uint32_t scarcest; /* the most scarcity it met */
 	uint32_t schema;
 	bool open;
 };
@@ -45,6 +46,7 @@ struct sb_sink {
 	uint32_t (*define)(const char *source, int device, const char *const *columns, uint32_t count);
 	void (*put)(uint32_t schema, uint64_t ticks, const double *values, uint32_t count);
 	void (*missing)(const char *what, const char *why, const char *how);
+	uint32_t (*scarcity)(void); /* of room, as sb_keep_scarcity() has it */
 };
 extern const struct sb_sink sb_sink_recorder;
 void sb_samples_set_sink(const struct sb_sink *sink); /* NULL: the recorder */

@@ -296,6 +296,11 @@ static uint32_t lane_share(enum sb_lane lane, uint32_t total)
 	}
 }
 
+uint32_t sb_extent_keep_share(const struct sb_extent *x)
+{
+	return lane_share(SB_LANE_KEEP, atomic_load_explicit(&x->total_chunks, memory_order_relaxed));
+}
+
 static bool may_take(struct sb_extent *x, enum sb_lane lane, bool first)
 {
 	uint32_t total = atomic_load_explicit(&x->total_chunks, memory_order_relaxed);

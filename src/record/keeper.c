@@ -79,7 +79,7 @@ static void beat_once(struct sb_extent *x, unsigned beats)
 	drop_behind(x);
 	__atomic_store_n(&sb_header()->heartbeat_ticks, sb_clock_ticks(), __ATOMIC_RELEASE);
 	__atomic_store_n(&sb_header()->chunk_count, atomic_load(&x->next_chunk), __ATOMIC_RELAXED);
-	if (beats % BEATS_PER_ANCHOR == 0)
+	if (beats % ((uint64_t)BEATS_PER_ANCHOR << (3 * sb_keep_scarcity())) == 0)
 		write_anchor();
 }
 

@@ -205,6 +205,20 @@ uint32_t sb_schema_define(const char *source, int device, const char *const *col
 	return sb_put(SB_LANE_KEEP, SB_SCHEMA, schema, payload, column_count + 3) ? schema : 0;
 }
 
+uint32_t sb_keep_scarcity(void)
+{
+	struct sb_extent *x = &REC->extent;
+	uint32_t share, used, level = 0;
+
+	if (!sb_session_active())
+		return 0;
+	share = sb_extent_keep_share(x);
+	used = atomic_load_explicit(&x->lane_used[SB_LANE_KEEP], memory_order_relaxed);
+	for (uint32_t left = used < share ? share - used : 1; left < share / 2; left *= 2)
+		level++;
+	return level;
+}
+
 void sb_sample_put(uint32_t schema, uint64_t ticks, const double *values, uint32_t count)
 {
 	uint64_t payload[SB_PUT_WORDS_MAX];

@@ -45,6 +45,10 @@ uint32_t sb_schema_define(const char *source, int device, const char *const *col
 	uint32_t column_count); /* 0 when nothing records */
 void sb_sample_put(uint32_t schema, uint64_t ticks, const double *values, uint32_t count);
 
+/* How scarce the room for what is kept has become: 0 while half of its share is free, 1
+ * below that, 2 below a quarter, and so on. Who writes again and again writes less. */
+uint32_t sb_keep_scarcity(void);
+
 /* Is a session open right now, and which (changes with every session)? */
 bool sb_session_active(void);
 uint32_t sb_session_generation(void);

@@ -171,6 +171,7 @@ bool sb_extent_grow(struct sb_extent *x); /* or waits a little for the thread th
 bool sb_extent_is_asked(const struct sb_extent *x);
 /* index + 1, or 0. first: a writer's first chunk of the lane. */
 uint32_t sb_chunk_take(struct sb_extent *x, enum sb_lane lane, bool first);
+uint32_t sb_extent_keep_share(const struct sb_extent *x); /* chunks that the KEEP lane may take */
 struct sb_chunk_header *sb_chunk_at(const struct sb_extent *x, uint32_t chunk);
 static inline struct sb_file_header *sb_header(void)
 {

@@ -89,7 +89,14 @@ static inline uint32_t captured_count(void)
 	return count;
 }
 
-static const struct sb_sink capture_sink = { capture_define, capture_put, capture_missing };
+static uint32_t captured_scarcity;
+
+static uint32_t capture_scarcity(void)
+{
+	return captured_scarcity;
+}
+
+static const struct sb_sink capture_sink = { capture_define, capture_put, capture_missing, capture_scarcity };
 
 static inline void capture_begin(void)
 {
