@@ -47,6 +47,6 @@ struct sb_importer {
 	int (*import)(struct sb_source *source, const char *path, const char *strobe_path,
 		const struct sb_import_options *opts, struct sb_import_summary *out_summary);
 };
-extern const struct sb_importer sb_trace_importer, sb_prof_importer, sb_text_importer;
+extern const struct sb_importer sb_profile_importer, sb_trace_importer, sb_prof_importer, sb_text_importer;
 
 #endif

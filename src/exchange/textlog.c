@@ -257,4 +257,7 @@ void sb_textlog_done(struct sb_textlog *log)
 	sb_vec_done(&log->memory);
 	sb_vec_done(&log->samples);
 	sb_vec_done(&log->variants);
+	for (size_t i = 0; i < log->series.count; i++)
+		free(((struct sb_textlog_series *)log->series.items)[i].values);
+	sb_vec_done(&log->series);
 }

@@ -57,6 +57,17 @@ struct sb_textlog_sample {
 	struct sb_textlog_place place;
 };
 
+#define SB_TEXTLOG_COLUMNS_MAX 64
+
+/* Samples with times of their own: rows of a time and the columns' values. */
+struct sb_textlog_series {
+	char source[32], columns[SB_TEXTLOG_COLUMNS_MAX][48];
+	int device;
+	uint32_t column_count;
+	size_t count;
+	double *values;
+};
+
 /* One way to run a model: "FP16: 28.45 ms". */
 struct sb_textlog_variant {
 	char name[64];
@@ -92,7 +103,10 @@ struct sb_textlog {
 	uint64_t line_count, stage_count, skipped_count, untimed_count;
 	uint64_t unended_count;
 
-	struct sb_vec loops, memory, samples, variants; /* struct sb_textlog_loop … */
+	struct sb_vec loops, memory, samples, variants, series; /* struct sb_textlog_loop … */
+	uint64_t start_real_ns; /* 0: not said */
+	bool has_rank;
+	int32_t rank, world_size;
 	uint64_t form_count; /* lines that another form than the stage lines took */
 	bool sums_only; /* operations without an order: a summary table */
 	int64_t rank_count; /* of an aggregation summary; 0: none */

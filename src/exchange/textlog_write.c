@@ -268,6 +268,23 @@ static void put_series(struct clock *c, const struct series *s)
 	}
 }
 
+static void put_timed_series(struct clock *c, const struct sb_textlog_series *s)
+{
+	const char *names[SB_TEXTLOG_COLUMNS_MAX];
+	uint32_t schema;
+
+	for (uint32_t i = 0; i < s->column_count; i++)
+		names[i] = s->columns[i];
+	schema = sb_builder_schema(c->builder, s->source, s->device, names, s->column_count);
+	for (size_t i = 0; i < s->count; i++) {
+		const double *row = s->values + i * (s->column_count + 1);
+
+		if (row[0] >= 0 && row[0] < 1e9)
+			sb_builder_sample(
+				c->builder, schema, (uint64_t)(row[0] * 1e9), row + 1, s->column_count);
+	}
+}
+
 /* A read rate as the counter a disk has: at the begin and at the end. */
 static void put_disk(struct clock *c)
 {
@@ -322,7 +339,7 @@ static void put_missing(struct clock *c)
 {
 	const struct sb_textlog *log = c->log;
 
-	if (!log->samples.count)
+	if (!log->samples.count && !log->series.count)
 		sb_builder_meta_string(c->builder, SB_META_MISSING, "monitors",
 			log->form_count ? "the text has none|record with 'strobe run -- COMMAND'"
 					: "a stage log has times only|record with 'strobe run -- COMMAND'");
@@ -359,10 +376,19 @@ static int put_everything(struct clock *c)
 		put_memory(c);
 	for (size_t i = 0; i < sizeof series / sizeof series[0]; i++)
 		put_series(c, &series[i]);
+	for (size_t i = 0; i < log->series.count; i++)
+		put_timed_series(c, (const struct sb_textlog_series *)log->series.items + i);
 	put_disk(c);
 	put_variants(c);
 	put_missing(c);
 	return err;
+}
+
+static int64_t last_time_ns(const struct sb_textlog_series *s)
+{
+	double last_s = s->values[(s->count - 1) * (s->column_count + 1)];
+
+	return last_s > 0 && last_s < 1e9 ? (int64_t)(last_s * 1e9) : 0;
 }
 
 /* How long the run is; where nothing has a time, a second for each reading. */
@@ -371,6 +397,8 @@ static int64_t whole_of(const struct sb_textlog *log)
 	int64_t whole_ns = with_loops(log);
 	size_t readings = log->samples.count > log->memory.count ? log->samples.count : log->memory.count;
 
+	for (size_t i = 0; i < log->series.count && !whole_ns; i++)
+		whole_ns = last_time_ns((const struct sb_textlog_series *)log->series.items + i);
 	if (!whole_ns && readings)
 		whole_ns = (int64_t)(readings > 1 ? readings - 1 : 1) * SAMPLE_APART_NS;
 	return whole_ns;
@@ -385,7 +413,11 @@ int sb_textlog_write(struct sb_textlog *log, const char *path, const char *strob
 	o.name = *log->session ? log->session : strcmp(path, "-") ? sb_filename_of(path) : "stdin";
 	o.host = "imported";
 	o.chunk_bytes = SB_CHUNK_BYTES_SMALL;
-	o.start_real_ns = sb_import_start_real_ns(path, c.whole_ns);
+	o.start_real_ns = log->start_real_ns ? log->start_real_ns : sb_import_start_real_ns(path, c.whole_ns);
+	if (log->has_rank) {
+		o.rank = log->rank;
+		o.world_size = log->world_size;
+	}
 	err = sb_builder_open(strobe_path, &o, &c.builder);
 	if (err)
 		return err;

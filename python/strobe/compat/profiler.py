@@ -51,6 +51,7 @@ class Session:
         self.start_time = self.end_time = None
         self.begin = self.end = None
         self.stages = Tallies()
+        self.parents = {}  # stage -> the stage around its first call
         self.events = collections.deque(maxlen=config.max_data_points)
         self.event_count = 0
         self.diffusion = DiffusionAnalyzer(config)
@@ -132,6 +133,7 @@ class InferixProfiler:
         self._owns_recording = False
         self._moment = Moment()
         self._layer_begins = {}
+        self._inside = threading.local()
         if self.enabled:
             _current = self
             _profilers.add(self)
@@ -255,12 +257,17 @@ class InferixProfiler:
 
     @contextlib.contextmanager
     def _in_stages(self, name):
+        outer = getattr(self._inside, "name", None)
+        self._inside.name = name
         begin = time.perf_counter()
         try:
             yield
         finally:
+            self._inside.name = outer
             with self._lock:
                 self._session.stages.add(name, time.perf_counter() - begin)
+                if len(self._session.parents) < 4096:
+                    self._session.parents.setdefault(name, outer if outer != name else None)
 
     def profile_function(self, name=None):
         if callable(name):

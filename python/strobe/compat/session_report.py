@@ -21,7 +21,7 @@ def build(session):
             "duration": session.duration_s, "tags": session.tags, "generated_at": _time(None), **_rank(),
         },
         "summary": session.summary(),
-        "stage_analysis": _stages(session.stages, wall),
+        "stage_analysis": _stages(session, wall),
         "events": list(session.events),
         "recommendations": [],
     }
@@ -60,12 +60,14 @@ def _time(moment):
     return when.isoformat()
 
 
-def _stages(stages, wall):
+def _stages(session, wall):
     """Shares are of wall time, so nested stages do not add up to more than there was."""
     rows = {}
-    for name, t in sorted(stages.items(), key=lambda item: -item[1].total):
+    for name, t in sorted(session.stages.items(), key=lambda item: -item[1].total):
         rows[name] = {"total_time": t.total, "call_count": t.count, "avg_time": t.mean, "min_time": t.min,
                       "max_time": t.max, "percentage_of_total": min(100.0, 100.0 * t.total / wall) if wall > 0 else 0.0}
+        if session.parents.get(name):
+            rows[name]["parent"] = session.parents[name]
     return {"total_stages": len(rows), "total_time": wall, "stages": rows,
             "bottlenecks": [name for name, row in rows.items() if row["percentage_of_total"] > 30.0][:3]}
 
