@@ -169,10 +169,34 @@ static int find_deeper(
 	return err;
 }
 
+/* The rank_<N> folders of a job beside reports; a job without them is left to its reports. */
+static int find_ranks_below(
+	struct aggregate_inputs *inputs, const char *folder, const struct names *names, int depth)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < names->count && !err; i++) {
+		struct names inside = { 0 };
+		char path[PATH_MAX];
+		bool ranks = false;
+
+		snprintf(path, sizeof path, "%s/%s", folder, names->all[i]);
+		if (!strcmp(names->all[i], "last") || !is_folder(path) || list(path, &inside))
+			continue;
+		for (size_t k = 0; k < inside.count; k++)
+			ranks |= is_rank_name(inside.all[k]);
+		if (ranks)
+			err = find_in_folder(inputs, path, depth + 1);
+		names_done(&inside);
+	}
+	return err;
+}
+
 static int find_in_folder(struct aggregate_inputs *inputs, const char *folder, int depth)
 {
 	struct names names = { 0 }, strobe = { 0 }, json = { 0 };
-	bool several = false, ranks = false;
+	bool several = false, ranks = false, below = false;
+	size_t before = inputs->count;
 	int err = list(folder, &names);
 
 	for (size_t i = 0; i < names.count; i++)
@@ -188,7 +212,11 @@ static int find_in_folder(struct aggregate_inputs *inputs, const char *folder, i
 	} else if (!err && depth < 3) {
 		if (!ranks)
 			err = reports(folder, &names, &json);
-		for (size_t i = 0; i < json.count && !err; i++)
+		if (!err && json.count)
+			err = find_ranks_below(inputs, folder, &names, depth);
+		/* what other tools wrote beside the ranks' own recordings says less */
+		below = inputs->count > before;
+		for (size_t i = 0; i < json.count && !err && !below; i++)
 			err = add(&inputs->paths, &inputs->count, json.all[i]);
 		if (!err && !json.count)
 			err = find_deeper(inputs, folder, &names, depth);

@@ -21,7 +21,10 @@
 
 static const struct command_option options[] = {
 	{ "format", 0, "FORMAT", "text, json or html (text)", false, false },
-	{ "output", 'o', "FILE", "write there instead of standard output", false, false },
+	{ "output", 'o', "FILE", "write there instead of standard output; its ending chooses the format",
+		false, false },
+	{ "reports_dir", 0, "DIR", "the folder with the ranks or their reports, as an argument also says",
+		false, false },
 	{ "top", 0, "N", "rows of each table (15)", false, false },
 	{ "threads", 'j', "N", "read this many ranks at once (one per core, at most 8)", false, false },
 	{ 0 },
@@ -100,8 +103,9 @@ static int read_all(struct aggregate_job *job, size_t workers)
 
 static int find_inputs(const struct args *args, struct aggregate_job *job)
 {
-	const char *first = args->count ? args->values[0] : "last";
-	int err = args->count ? 0 : aggregate_find(&job->inputs, first);
+	const char *folder = args_value(args, "reports_dir");
+	const char *first = folder ? folder : args->count ? args->values[0] : "last";
+	int err = folder || !args->count ? aggregate_find(&job->inputs, first) : 0;
 
 	for (int i = 0; i < args->count && !err; i++)
 		err = aggregate_find(&job->inputs, args->values[i]);
@@ -115,7 +119,7 @@ static int find_inputs(const struct args *args, struct aggregate_job *job)
 
 static int print(const struct args *args, const struct sb_aggregate *a)
 {
-	const char *format = args_value(args, "format"), *path = args_value(args, "output");
+	const char *format = output_format(args), *path = args_value(args, "output");
 	struct sb_aggregate_options o = { .colour = !path && terminal_has_colour(STDOUT_FILENO) };
 	struct sb_buf out = { 0 };
 	int code = 0;

@@ -29,7 +29,8 @@ static const struct command_option options[] = {
 	{ "target-fps", 't', "FPS", "exit 1 unless every row reaches this many frames/s", false, false },
 	{ "timeout", 0, "S", "stop a run that takes longer; its row fails", false, false },
 	{ "format", 0, "FORMAT", "text, json or csv (text)", false, false },
-	{ "output", 'o', "FILE", "write there instead of standard output", false, false },
+	{ "output", 'o', "FILE", "write there instead of standard output; its ending chooses the format",
+		false, false },
 	{ "show-output", 0, NULL, "let the command print (on standard error)", false, false }, { 0 }
 };
 
@@ -190,7 +191,7 @@ static int exit_code(const struct sb_bench *b)
 
 static int print_result(const struct args *args, const struct sb_bench *b)
 {
-	const char *format = args_value(args, "format"), *path = args_value(args, "output");
+	const char *format = output_format(args), *path = args_value(args, "output");
 	struct sb_buf out = { 0 };
 	int code;
 
@@ -209,7 +210,7 @@ static int print_result(const struct args *args, const struct sb_bench *b)
 
 static int read_options(const struct args *args, struct bench_job *job)
 {
-	const char *format = args_value(args, "format");
+	const char *format = output_format(args);
 	size_t iterations = args_has(args, "marks") ? 1 : 10, warmup = 1;
 
 	job->bench.target_fps = job->frames = NAN;

@@ -25,7 +25,8 @@ static const struct command_option options[] = {
 	{ "format", 0, "FORMAT", "text, json, markdown or html (text)", false, false },
 	{ "template", 0, NULL, "the tracking sheet: every label with its time and change", false, false },
 	{ "top", 0, "N", "stages to show (20)", false, false },
-	{ "output", 'o', "FILE", "write there instead of standard output", false, false },
+	{ "output", 'o', "FILE", "write there instead of standard output; its ending chooses the format",
+		false, false },
 	RUN_CUT_OPTIONS,
 	{ 0 },
 };
@@ -206,7 +207,7 @@ static int verdict(const struct args *args, const struct sb_comparison *c, const
 
 static int run(struct args *args)
 {
-	const char *format = args_value(args, "format") ? args_value(args, "format") : "text";
+	const char *format = output_format(args) ? output_format(args) : "text";
 	struct sb_compare_options o = { .allow_missing = args_has(args, "allow-missing") };
 	struct diff_job job = { 0 };
 	int code = 0;

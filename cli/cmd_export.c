@@ -15,8 +15,9 @@
 
 static const struct command_option options[] = {
 	{ "to", 0, "FORMAT", "chrome, perfetto, csv, packed, or clickhouse://HOST:PORT/DB", false, false },
-	{ "output", 'o', "FILE", "where to (default: into the run folder; -: standard output)", false,
-		false },
+	{ "output", 'o', "FILE",
+		"where to (default: into the run folder; -: standard output); its ending chooses the format",
+		false, false },
 	{ "quiet", 'q', NULL, "print the file name only", false, false },
 	{ "generation", 0, "N", "only the N-th generation (video, prompt, request)", false, false },
 	{ "last", 0, "TIME", "only the last 10m, 90s, 1.5h", false, false },
@@ -85,11 +86,26 @@ static void print_summary(const struct sb_export_summary *s, const char *path)
 			(unsigned long long)s->folded_zones);
 }
 
+/* "trace.json" is a Chrome trace, and so on; NULL: the name does not say. */
+static const char *format_of_name(const char *path)
+{
+	static const struct {
+		const char *ending, *format;
+	} endings[] = { { ".json", "chrome" }, { ".pftrace", "perfetto" }, { ".csv", "csv" },
+		{ ".strobe", "packed" } };
+	const char *dot = path ? strrchr(path, '.') : NULL;
+
+	for (size_t i = 0; dot && i < sizeof endings / sizeof endings[0]; i++)
+		if (!strcmp(dot, endings[i].ending))
+			return endings[i].format;
+	return NULL;
+}
+
 static int run(struct args *args)
 {
-	const char *format = args_value(args, "to");
-	const struct sb_exporter *exporter = format ? sb_exporter_find(format) : NULL;
 	const char *chosen = args_value(args, "output");
+	const char *format = args_value(args, "to") ? args_value(args, "to") : format_of_name(chosen);
+	const struct sb_exporter *exporter = format ? sb_exporter_find(format) : NULL;
 	struct sb_export_summary summary;
 	struct sb_run *opened = NULL;
 	char path[4096];

@@ -1,5 +1,6 @@
 /* strobe report: text, JSON, HTML from a run. */
 #include "command.h"
+#include "output.h"
 
 #include "report/build.h"
 #include "record/rundir.h"
@@ -17,7 +18,8 @@
 static const struct command_option options[] = {
 	{ "format", 'f', "FORMAT", "text (default), json, html, or all of them as files in the run folder",
 		false, false },
-	{ "output", 'o', "FILE", "write there; with --format all: a folder", false, false },
+	{ "output", 'o', "FILE", "write there, its ending chooses the format; with --format all: a folder",
+		false, false },
 	{ "write", 0, NULL, "write the format's usual file into the run folder", false, false },
 	{ "top", 0, "N", "rows of the timing table (20)", false, false },
 	{ "sort", 0, "KEY", "total, self, mean, count, min, max, p50, p95, p99, last, gpu or name", false,
@@ -103,7 +105,7 @@ static int deliver(
 
 static int run(struct args *args)
 {
-	const char *format = args_has(args, "format") ? args_value(args, "format") : "text";
+	const char *format = output_format(args) ? output_format(args) : "text";
 	const char *sort = args_value(args, "sort");
 	struct sb_model_options model_options = { .combine = args_has(args, "combine"),
 		.no_groups = args_has(args, "no-groups") };

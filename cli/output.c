@@ -7,6 +7,7 @@
 #include "report/page/page.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 int output_make_page(const char *kind, struct sb_buf *text)
@@ -18,6 +19,22 @@ int output_make_page(const char *kind, struct sb_buf *text)
 	err = sb_page_wrap(kind, &json, text);
 	sb_buf_done(&json);
 	return err ? complain_last() : EXIT_OK;
+}
+
+const char *output_format(const struct args *args)
+{
+	static const struct {
+		const char *ending, *format;
+	} endings[] = { { ".json", "json" }, { ".html", "html" }, { ".htm", "html" }, { ".md", "markdown" },
+		{ ".csv", "csv" }, { ".txt", "text" } };
+	const char *path = args_value(args, "output"), *dot = path ? strrchr(path, '.') : NULL;
+
+	if (args_value(args, "format"))
+		return args_value(args, "format");
+	for (size_t i = 0; dot && i < sizeof endings / sizeof endings[0]; i++)
+		if (!strcmp(dot, endings[i].ending))
+			return endings[i].format;
+	return NULL;
 }
 
 int output_put(const struct sb_buf *text, const char *path)

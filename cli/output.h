@@ -9,6 +9,10 @@
 int output_make_page(const char *kind, struct sb_buf *text);
 /* path NULL: standard output. Returns an exit code. */
 int output_put(const struct sb_buf *text, const char *path);
+struct args;
+/* --format where it was given, else by the name of --output: .json, .html, .md, .csv, .txt;
+ * NULL: neither says it. */
+const char *output_format(const struct args *args);
 /* Onto standard error, on a line of its own: half a line of the program's, or "^C",
  * may stand there. "" only leaves that line. */
 void output_say_apart(const char *text);

@@ -388,7 +388,10 @@ static int settle_ranks(struct sb_aggregate *a, size_t **out_slots)
 		free(slots);
 		return no_memory();
 	}
-	/* nobody numbered them: they are numbered as they came */
+	/* nobody numbered them: they are runs, numbered as they came, and no ranks of one job */
+	a->unranked = a->rank_count > 1 && a->world_size < 0;
+	for (size_t i = 0; i < a->rank_count; i++)
+		a->unranked = a->unranked && a->ranks[i].rank < 0;
 	for (size_t i = 0; i < a->rank_count; i++)
 		if (a->ranks[i].rank < 0 && a->world_size < 0)
 			a->ranks[i].rank = next++;
@@ -453,6 +456,24 @@ static int extend_metrics(struct sb_aggregate *a)
 	return 0;
 }
 
+/* Between neighbours, as everywhere else, and never outside what was measured. */
+static double call_quantile_s(const struct sb_aggregate_stage *s, double q)
+{
+	uint64_t total = s->calls.total;
+	double at = total > 1 ? q * (double)(total - 1) : 0, below = floor(at), low_s, high_s, value_s;
+
+	if (!total)
+		return NAN;
+	low_s = sb_histogram_quantile(&s->calls, total > 1 ? below / (double)(total - 1) : 0) / 1e9;
+	high_s = total > 1 && below + 1 < (double)total
+			 ? sb_histogram_quantile(&s->calls, (below + 1) / (double)(total - 1)) / 1e9
+			 : low_s;
+	value_s = low_s + (high_s - low_s) * (at - below);
+	if (value_s < s->min_s)
+		value_s = s->min_s;
+	return value_s > s->max_s ? s->max_s : value_s;
+}
+
 static void extend_stage(struct sb_aggregate *a, struct sb_aggregate_stage *s, double *values, int64_t *ranks)
 {
 	for (int self = 0; self < 2; self++) {
@@ -464,9 +485,9 @@ static void extend_stage(struct sb_aggregate *a, struct sb_aggregate_stage *s, d
 	}
 	s->imbalance_s = s->total_s.max - s->total_s.avg;
 	s->imbalance_ratio = s->total_s.avg > 0 ? s->total_s.max / s->total_s.avg - 1 : NAN;
-	s->p50_s = sb_histogram_quantile(&s->calls, 0.50) / 1e9;
-	s->p95_s = sb_histogram_quantile(&s->calls, 0.95) / 1e9;
-	s->p99_s = sb_histogram_quantile(&s->calls, 0.99) / 1e9;
+	s->p50_s = call_quantile_s(s, 0.50);
+	s->p95_s = call_quantile_s(s, 0.95);
+	s->p99_s = call_quantile_s(s, 0.99);
 }
 
 /* From slots, in the order of reading, to ranks in their order. */
@@ -565,7 +586,7 @@ int sb_aggregate_finish(struct sb_aggregate *a)
 		err = settle_stages(a, slots);
 	if (!err)
 		err = sb_aggregate_meet(a);
-	if (!err)
+	if (!err && !a->unranked)
 		err = sb_aggregate_find_stragglers(a);
 	if (!err)
 		count_hosts(a);

@@ -72,6 +72,7 @@ struct sb_aggregate {
 	struct sb_aggregate_rank *ranks; /* by rank, after finishing */
 	size_t rank_count;
 	int64_t world_size; /* -1: nobody said */
+	bool unranked; /* several, and none says its rank: runs side by side, not ranks */
 	int64_t *missing; /* ranks nobody brought */
 	size_t missing_count;
 	struct sb_aggregate_problem *problems; /* broken, doubled */

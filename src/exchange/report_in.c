@@ -211,6 +211,8 @@ static int take_foreign_session(struct sb_facts *f, node root, const char *path)
 		f->rank = rank_in_path(path);
 	f->world_size = whole(session, "world_size_count");
 	if (f->world_size <= 0)
+		f->world_size = whole(session, "world_size");
+	if (f->world_size <= 0)
 		f->world_size = whole(tags, "world_size");
 	if (start && start->type == SB_JSONDOM_NUMBER)
 		f->start_real_ns = (uint64_t)(start->number * 1e9);

@@ -486,3 +486,68 @@ def test_history_takes_concurrent_runs(tmp_path, strobe):
         _, errors = tool.communicate(timeout=60)
         assert tool.returncode == 0, errors
     assert len(json.loads(strobe("history", "--format", "json").stdout)) == 8
+
+
+# ---- formats by file name, reports without ranks ---------------------------
+
+def test_the_ending_of_the_output_chooses_the_format(strobe, tmp_path):
+    strobe("report", "before.txt", "-o", "a.json")
+    assert json.loads((tmp_path / "a.json").read_text())["stage_analysis"]["wall_s"] == pytest.approx(281.96)
+    strobe("report", "before.txt", "-o", "a.html")
+    assert (tmp_path / "a.html").read_text().lstrip().lower().startswith("<!doctype html")
+    strobe("diff", "before.txt", "after.txt", "-o", "d.json")
+    assert json.loads((tmp_path / "d.json").read_text())
+    strobe("diff", "before.txt", "after.txt", "-o", "d.md")
+    assert "|" in (tmp_path / "d.md").read_text()
+    strobe("import", "-q", "-o", "runs/a", "before.txt")
+    strobe("aggregate", "runs", "-o", "g.json")
+    assert json.loads((tmp_path / "g.json").read_text())["report_count"] == 1
+    strobe("aggregate", "runs", "-o", "g.html")
+    assert "<html" in (tmp_path / "g.html").read_text()[:2000].lower()
+    strobe("export", "runs/a", "-o", "t.json")
+    assert "traceEvents" in json.loads((tmp_path / "t.json").read_text())
+    strobe("report", "before.txt", "--format", "text", "-o", "b.json")  # what is said counts
+    assert (tmp_path / "b.json").read_text().startswith("strobe: before.txt")
+
+
+def session_report(rank=None, total=1.0):
+    info = {"id": "job", "start_time": "2026-01-01T12:00:00", "duration": total + .1, "tags": {}}
+    if rank is not None:
+        info.update(rank=rank, world_size=4)
+    return {"session_info": info, "summary": {}, "stage_analysis": {"total_stages": 1, "total_time": total, "stages": {
+        "denoise": {"total_time": total, "call_count": 1, "avg_time": total, "min_time": total, "max_time": total}}, "bottlenecks": []},
+        "recommendations": []}
+
+
+def test_ranks_of_session_reports_are_those_they_say_not_the_files_order(strobe, tmp_path):
+    (tmp_path / "reports").mkdir()
+    for name, rank, total in (("a", 3, .3), ("b", 2, .3), ("c", 0, .7), ("d", 1, .3)):
+        (tmp_path / "reports" / f"profiling_report_{name}.json").write_text(json.dumps(session_report(rank, total)))
+    report = json.loads(strobe("aggregate", "--reports_dir", "reports", "--format", "json").stdout)
+    assert report["rank_count"] == 4 and [r["rank"] for r in report["reports_summary"] if r["straggler"]] == [0]
+
+
+def test_runs_that_say_no_rank_are_no_ranks(strobe, tmp_path):
+    (tmp_path / "reports").mkdir()
+    for name, total in (("a", .3), ("b", .3), ("c", .7), ("d", .3)):
+        (tmp_path / "reports" / f"profiling_report_{name}.json").write_text(json.dumps(session_report(None, total)))
+    text = strobe("aggregate", "reports").stdout
+    assert "Runs: 4, none of which says its rank" in text and "Ranks:" not in text and "STRAGGLER" not in text
+
+
+def test_the_ranks_own_recordings_count_before_reports_beside_them(strobe, ranks, tmp_path):
+    folder = tmp_path / "both"
+    shutil.copytree(ranks, folder / "job", symlinks=True)
+    (folder / "profiling_report_x.json").write_text(json.dumps(session_report()))
+    both = json.loads(strobe("aggregate", folder, "--format", "json").stdout)
+    alone = json.loads(strobe("aggregate", ranks, "--format", "json").stdout)
+    assert both["rank_count"] == alone["rank_count"]
+
+
+def test_a_p95_lies_between_neighbours_and_inside_what_was_measured(strobe, tmp_path):
+    for rank, ms in enumerate((252, 253, 256, 355)):
+        (tmp_path / f"r{rank}.txt").write_text(f"[1a] A: {ms}ms\n")
+        strobe("import", "-q", "-o", f"job/rank_{rank}", f"r{rank}.txt")
+    report = json.loads(strobe("aggregate", "job", "--format", "json").stdout)
+    stage = next(s for s in report["stages"] if s["name"] == "A")
+    assert stage["call_p95_s"] == pytest.approx(.340, rel=.02)

@@ -108,6 +108,8 @@ def test_strobes_own_files_are_runs(record, tmp_path):
     report = report_of(tmp_path, os.path.join(folder, "profiling_report.json"))
     for name, row in stages(wanted).items():
         again = stages(report)[name]
+        if row.get("state") == "skipped":
+            continue
         assert again["count"] == row["count"] and again["total_s"] == pytest.approx(row["total_s"], abs=2e-9), name
         assert again.get("parent") == row.get("parent") and again.get("code") == row.get("code")
     assert stages(report)["upscale"]["state"] == "skipped"

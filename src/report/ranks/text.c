@@ -35,8 +35,13 @@ static void put_summary(const struct sb_aggregate *a, struct sb_buf *out)
 {
 	size_t broken = 0;
 
-	sb_buf_printf(out, "=== Aggregation Summary ===\nTotal reports processed: %zu\nRanks: %zu\n",
-		a->report_count, a->rank_count);
+	sb_buf_printf(out, "=== Aggregation Summary ===\nTotal reports processed: %zu\n", a->report_count);
+	if (a->unranked)
+		sb_buf_printf(out,
+			"Runs: %zu, none of which says its rank: numbered as they came, nobody is late\n",
+			a->rank_count);
+	else
+		sb_buf_printf(out, "Ranks: %zu\n", a->rank_count);
 	if (a->world_size > 0)
 		sb_buf_printf(out, "World size: %" PRId64 "%s\n", a->world_size,
 			a->missing_count ? "" : ", all there");
