@@ -4,6 +4,7 @@
 #include "run_child.h"
 #include "run_finish.h"
 #include "run_gather.h"
+#include "run_labels.h"
 #include "run_python.h"
 #include "run_settings.h"
 #include "run_stages.h"
@@ -39,6 +40,9 @@ static const struct command_option own_options[] = {
 	{ "stage", 's', "FUNCTION=STAGE",
 		"record a function as a stage: 'pkg.mod:Class.method=4c VAE encode'; may be repeated", false,
 		true },
+	{ "labels", 0, NULL,
+		"stage lines that the command prints ('[3b] RAFT: 14.02s') become zones as they appear",
+		false, false },
 	{ "gpu-trace", 0, "SPEC",
 		"trace GPU kernels: all (default), steps:3, steps:3@10 (after ten steps) or seconds:5", true,
 		false },
@@ -139,6 +143,7 @@ struct run {
 	char stages_seen[PATH_MAX + 32];
 	bool folder_made;
 	struct run_child child;
+	struct run_labels labels; /* --labels */
 	struct run_python python;
 	struct run_gather gather;
 	char outer[PATH_MAX]; /* the run folder of a `strobe run` above; "": none */
@@ -209,6 +214,11 @@ static int start_command(struct run *r, const struct args *args)
 	struct rusage own;
 	int code;
 
+	if (args_has(args, "labels")) {
+		code = run_labels_begin(&r->labels);
+		if (code)
+			return code;
+	}
 	if (r->settings.stage_count)
 		run_stages_begin(r->absolute, r->stages_seen, sizeof r->stages_seen);
 	environment = run_attach_environment(&attach);
@@ -227,6 +237,8 @@ static int start_command(struct run *r, const struct args *args)
 	r->child.tidy_for = &r->gather;
 	code = run_child_start(&r->child, args->after_dashes, environment);
 	r->gather.command = r->child.pid;
+	if (args_has(args, "labels"))
+		run_labels_started(&r->labels);
 	if (!getrusage(RUSAGE_SELF, &own))
 		r->own_rss_kb = own.ru_maxrss;
 	run_attach_free(environment);
@@ -403,6 +415,7 @@ static int record(struct run *r, const struct args *args)
 	r->start_ns = sb_mono_ns();
 	code = start_command(r, args);
 	if (code) { /* nothing ran: nothing is kept */
+		run_labels_end(&r->labels, NULL, NULL, 0);
 		sb_monitor_stop();
 		sb_session_close();
 		unlink(r->stages_seen);
@@ -410,6 +423,7 @@ static int record(struct run *r, const struct args *args)
 		return code;
 	}
 	run_child_wait(&r->child, args_has(args, "wait"));
+	run_labels_end(&r->labels, r->absolute, r->settings.name, r->child.pid);
 	wall_s = (double)(sb_mono_ns() - r->start_ns) * 1e-9;
 	record_end(r, outcome, sizeof outcome);
 	sb_monitor_stop();

@@ -216,6 +216,7 @@ static void close_stage(struct sb_textlog *log, uint32_t open, const struct sb_s
 	n->line->duration_ns = line->duration_ns;
 	merge_attrs(n->line, line);
 	n->ended = true;
+	n->closed_ns = log->now_ns;
 }
 
 static bool has_time(const struct sb_stagelog_line *line)

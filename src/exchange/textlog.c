@@ -37,6 +37,7 @@ int sb_textlog_add(struct sb_textlog *log, const struct sb_stagelog_line *line, 
 	if (!n->line)
 		return sb_fail(STROBE_ENOMEM, "no memory to import");
 	*n->line = *line;
+	n->seen_ns = log->now_ns;
 	*out_node = log->count++;
 	return 0;
 }

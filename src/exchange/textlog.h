@@ -21,6 +21,7 @@ struct sb_textlog_node {
 	uint32_t height; /* levels below it, the nearest ones */
 	uint32_t earlier_open; /* START lines and headings: the one of its code before it */
 	int64_t children_ns;
+	int64_t seen_ns, closed_ns; /* when its line, and its total's, was printed; 0: not known */
 	int64_t end_ns; /* on the made-up clock */
 	int64_t gap_ns; /* after it: what a segment's TOTAL TIME leaves open */
 	uint32_t role; /* enum strobe_role; 0: none */
@@ -104,6 +105,7 @@ struct sb_textlog {
 	uint64_t unended_count;
 
 	struct sb_vec loops, memory, samples, variants, series; /* struct sb_textlog_loop … */
+	int64_t now_ns; /* since the start: lines that are taken as they are printed; 0: not known */
 	uint64_t start_real_ns; /* 0: not said */
 	bool has_rank;
 	int32_t rank, world_size;
@@ -152,6 +154,10 @@ int sb_textlog_add_sums(struct sb_textlog *log, const struct sb_textlog_sums *su
 int sb_stagelog_take(struct sb_textlog *log, const struct sb_stagelog_line *line);
 
 int sb_textlog_write(struct sb_textlog *log, const char *path, const char *strobe_path, const char *note);
+
+/* A recording of lines that were taken as they were printed: each stage ended then. The
+ * process is the one that printed them. */
+int sb_textlog_write_live(struct sb_textlog *log, const char *name, uint32_t pid, const char *strobe_path);
 
 /* ---- for forms ---- */
 /* The number behind a label, with its unit made seconds ("3.102s", "45.23 ms"); false: none. */
