@@ -9,6 +9,7 @@ A fault in strobe never breaks the program it watches; while nothing records,
 every call costs next to nothing.
 """
 import importlib as _importlib
+import os as _os
 
 from ._core import (Loop, Section, Span, attrs, event, frames, frames_dropped, recording, run_dir, section, span,
                     thread_name, version as __version__)
@@ -26,6 +27,11 @@ __all__ = [
     "skip", "snapshot", "span", "start", "start_from_arguments", "step_record", "steps", "stop", "streaming", "tag",
     "thread_name",
 ]
+
+
+if _os.environ.get("STROBE_STAGE_LOG"):
+    from . import _stage_log
+    _stage_log.from_environment()
 
 
 def __getattr__(name):

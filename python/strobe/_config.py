@@ -9,7 +9,7 @@ class ConfigError(ValueError):
     """The configuration is wrong; the message says where and what to do."""
 
 
-_FLAG, _INTERVAL, _COUNT, _BYTES, _NUMBER, _TEXT, _TAGS, _STAGES, _FORMAT = range(9)
+_FLAG, _INTERVAL, _COUNT, _BYTES, _NUMBER, _TEXT, _TAGS, _STAGES, _FORMAT, _SWITCH = range(10)
 
 KEYS = {
     "enabled": _FLAG, "real_time_display": _FLAG, "display_interval": _INTERVAL,
@@ -21,7 +21,7 @@ KEYS = {
     "profile_inference_steps": _FLAG, "profile_vae_decode": _FLAG, "profile_text_encoding": _FLAG,
     "profile_diffusion_steps": _FLAG, "profile_block_computation": _FLAG, "profile_model_parameters": _FLAG,
     "target_fps": _NUMBER, "gpu_cost_per_hour": _NUMBER, "session_tags": _TAGS, "stages": _STAGES,
-    "preset": _TEXT, "thresholds": _TAGS, "gpu_trace": _TEXT, "sample_hz": _NUMBER,
+    "preset": _TEXT, "stage_log": _SWITCH, "thresholds": _TAGS, "gpu_trace": _TEXT, "sample_hz": _NUMBER,
 }
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
@@ -47,6 +47,8 @@ def _wrong(kind, value):
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if value is None and kind in (_TEXT, _NUMBER):
         return None
+    if kind == _SWITCH:  # a flag, or a file's name
+        return None if value is None or isinstance(value, (bool, str, os.PathLike)) else "true, false or a file's name"
     if kind == _FLAG:
         return None if isinstance(value, bool) else "true or false"
     if kind == _INTERVAL:

@@ -46,6 +46,7 @@ def start(name=None, *, config=None, tags=None, output_dir=None, preset=None, ma
             _sample(settings)
             _let_children_join()
             _apply_stages(settings, config)
+            _apply_stage_log(settings, config)
             return
         if code == _EBUSY and native.recording():  # started twice: one session, all tags
             native.tag({str(key): value for key, value in (tags or {}).items()})
@@ -121,6 +122,18 @@ def _apply_stages(settings, config):
     if stages:
         from .auto.script import stages as wrapped
         wrapped.add_all(stages)
+
+
+def _apply_stage_log(settings, config):
+    wanted = settings.get("stage_log")
+    if wanted is None and config is not None and "STROBE_STAGE_LOG" not in os.environ:
+        try:
+            wanted = _config.read(os.fspath(config)).get("stage_log")
+        except ConfigError:
+            return
+    if wanted:
+        from . import _stage_log
+        _stage_log.switch(wanted)
 
 
 def stop():

@@ -62,6 +62,8 @@ const struct sb_setting sb_setting_table[] = {
 		"price of one GPU hour, for cost per video" },
 	{ "gpu_trace", SB_SETTING_TEXT, FIELD(gpu_trace), "", 0, 0, NULL, NULL,
 		"kernel trace: all, steps:3, steps:3@10 (after ten steps) or seconds:5; empty: off" },
+	{ "stage_log", SB_SETTING_TEXT, FIELD(stage_log), "", 0, 0, NULL, NULL,
+		"print each Python stage's line as it ends: true (standard error) or a file; empty: off" },
 	{ "sample_hz", SB_SETTING_NUMBER, FIELD(sample_hz), "none", 0, 1000, NULL, NULL,
 		"Python stacks sampled per second" },
 	{ "session_tags", SB_SETTING_TAGS, FIELD(tags), "", 0, 0, NULL, NULL,

@@ -58,6 +58,7 @@ struct sb_settings {
 	double sample_hz; /* Python stacks per second, 0: none */
 	char gpu_trace[64]; /* "": off; else "all", "steps:3", "seconds:5" */
 	char output_dir[512];
+	char stage_log[256]; /* "": off; a flag, or a file's name */
 	char name[128];
 	uint32_t tag_count;
 	struct sb_setting_tag tags[SB_TAGS_MAX];
