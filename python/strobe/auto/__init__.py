@@ -15,7 +15,7 @@ def install():
     if _installed:
         return
     _installed = True
-    for step in (_sampling, _stages, _imports, _frameworks):
+    for step in (_sampling, _stages, _imports, _frameworks, _lines):
         try:
             step()
         except Exception:
@@ -36,6 +36,11 @@ def _stages():
 def _imports():
     from .script import importing
     importing.watch()
+
+
+def _lines():
+    from .. import _lines
+    _lines.install()
 
 
 def _frameworks():
