@@ -20,6 +20,7 @@ CASES = {
     "wan with transformer_2": (tiny.wan_two, dict(PROMPT, **SMALL, negative_prompt="w4", num_frames=9, num_inference_steps=4)),
     "wan image to video": (tiny.wan_image, dict(PROMPT, **SMALL, image=IMAGE, negative_prompt="w4", num_frames=9,
                                                 num_inference_steps=2)),
+    "wan modular": (tiny.wan_modular, dict(PROMPT, **SMALL, negative_prompt="w4", num_frames=5, num_inference_steps=2)),
     "ltx": (tiny.ltx, dict(PROMPT, height=32, width=32, num_frames=9, num_inference_steps=2)),
     "cogvideox": (tiny.cogvideox, dict(PROMPT, **SMALL, num_frames=8, num_inference_steps=2)),
     "hunyuanvideo": (tiny.hunyuan, dict(PROMPT, **SMALL, num_frames=9, num_inference_steps=2,
@@ -35,9 +36,10 @@ torch.set_num_threads(1)
 
 def run(make, arguments):
     pipeline = make()
-    pipeline.set_progress_bar_config(disable=True)
     counts = Counts(pipeline)
-    result = pipeline(generator=torch.Generator().manual_seed(0), output_type="np", **arguments)[0]
+    result = pipeline(generator=torch.Generator().manual_seed(0), output_type="np", **arguments,
+                      **({"output": "videos"} if make is tiny.wan_modular else {}))
+    result = result if hasattr(result, "shape") else result[0]
     return dict(counts.done(), pipeline=type(pipeline).__name__, shape=list(result.shape), digest=digest(result))
 
 

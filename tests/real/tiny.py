@@ -69,6 +69,15 @@ def wan(**parts):
     return diffusers.WanPipeline(**made)
 
 
+def wan_modular():
+    from diffusers.modular_pipelines import WanBlocks
+    pipeline = WanBlocks().init_pipeline()
+    pipeline.update_components(
+        transformer=wan_transformer(), vae=wan_vae(), text_encoder=umt5(), tokenizer=tokenizer(),
+        scheduler=diffusers.UniPCMultistepScheduler(prediction_type="flow_prediction", use_flow_sigmas=True, flow_shift=3.0))
+    return pipeline
+
+
 def wan_two():
     """As Wan 2.2: a transformer for the noisy half and one for the rest."""
     return wan(transformer_2=wan_transformer(), boundary_ratio=0.875)

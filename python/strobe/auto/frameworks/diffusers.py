@@ -58,6 +58,7 @@ def _know(pipeline, components):
     if _on("TEXT_ENCODING"):
         for name in ("encode_prompt", "_encode_prompt"):
             wrap_method(cls, name, _text_encode)
+        guard(_know_blocks, getattr(pipeline, "_blocks", None))
     for name, part in components.items():
         if part is None or isinstance(part, (str, int, float, tuple, list, dict, bool)):
             continue
@@ -76,6 +77,15 @@ def _know(pipeline, components):
             guard(modules.watch_calls, getattr(part, "encoder", None), _counting_tiles)
         if name.rstrip("_0123456789") in DENOISERS:
             guard(_watch_blocks, part)
+
+
+def _know_blocks(block):
+    """A modular pipeline is a tree of blocks; the one that encodes text is known by its class."""
+    inner = getattr(block, "sub_blocks", None) or {}
+    for one in inner.values():
+        _know_blocks(one)
+    if not inner and "TextEncoder" in type(block).__name__:
+        wrap_method(type(block), "__call__", _text_encode)
 
 
 # ---- one call of the pipeline ----
@@ -183,15 +193,22 @@ def _generation(original):
     return __call__
 
 
+def _frames_in(result, call):
+    """The frames in whatever a pipeline returns; None: it returns none."""
+    if isinstance(result, tuple):  # return_dict=False
+        return result[0] if result and (call.is_video or len(shape_of(result[0])) == 5) else None
+    if len(shape_of(result)) == 5:  # a modular pipeline that was asked for its videos
+        return result
+    values = getattr(result, "values", None)  # a modular pipeline's whole state
+    found = result if isinstance(result, dict) else values if isinstance(values, dict) else {}
+    return getattr(result, "frames", None) if not found else found.get("frames", found.get("videos"))
+
+
 def _output(result, call):
     """Output frames, counted once, where they leave the pipeline. Latents are none."""
     if call.gives_latents:
         return
-    frames = getattr(result, "frames", None)
-    if frames is None and isinstance(result, dict):
-        frames = result.get("frames")
-    if frames is None and isinstance(result, tuple) and result and (call.is_video or len(shape_of(result[0])) == 5):
-        frames = result[0]  # return_dict=False
+    frames = _frames_in(result, call)
     if frames is None:
         return
     count, height, width = frames_of(frames)
