@@ -6,9 +6,12 @@
 #include "monitor/samples.h"
 #include "monitor/thread.h"
 #include "record/clock.h"
+#include "record/descriptor.h"
+#include "record/errand.h"
 #include "record/lane.h"
 #include "record/rank.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -62,6 +65,7 @@ struct gpu_thread {
 	uint64_t start_ns;
 	uint32_t wanted;
 	uint32_t point_limit;
+	bool shares_table; /* NVML's descriptors are the program's too */
 	const struct sb_gpus_provider *provider;
 	int count;
 	struct watched watched[SB_GPUS_DEVICES_MAX];
@@ -364,6 +368,8 @@ static void run(struct sb_thread *thread)
 	struct gpu_thread *g = thread->owner;
 	bool opened, usable;
 
+	if (!g->shares_table)
+		sb_descriptor_table_make();
 	enter_driver(g);
 	usable = opened = open_provider(g);
 	leave_driver(g);
@@ -387,7 +393,16 @@ static void run(struct sb_thread *thread)
 			g->provider->close();
 		leave_driver(g);
 	}
+	sb_descriptor_table_leave();
 	atomic_store(&left_behind, false);
+}
+
+/* Loading looks through folders and opens files: the helper does it. It stays loaded. */
+static int load_nvml(void *unused)
+{
+	const char *path = sb_gpus_environment.nvml_path;
+
+	return dlopen(*path ? path : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL) != NULL;
 }
 
 void sb_gpus_start(const struct sb_settings *s)
@@ -405,6 +420,7 @@ void sb_gpus_start(const struct sb_settings *s)
 	gpu->start_ns = sb_mono_ns();
 	gpu->wanted = columns_wanted(s);
 	gpu->point_limit = s->max_data_points;
+	gpu->shares_table = sb_errand_run(load_nvml, NULL) > 0;
 	if (!sb_thread_start(&gpu->thread, "strobe-gpu", run, gpu)) {
 		sb_samples_missing("GPU metrics", "no thread could be started", "");
 		free(gpu);
