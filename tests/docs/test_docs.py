@@ -7,6 +7,7 @@ here:
     <!-- block: c -->  <!-- block: log -->        C statements; a log with stage lines, given to `report`
     <!-- block: by run/test_doctor -->            that test runs it, or checks what it shows
     <!-- block: layout -->                        the bytes of a file, no code
+A fence of `diff` is followed by walk/report, on a copy of the tree.
 """
 import os
 import pathlib
@@ -27,6 +28,7 @@ COMMANDS = ("strobe", "make", "cc", "head", "python3", "$")
 
 SCRIPTS = {
     "wan_t2v.py": "import strobe\nfor _ in strobe.steps(range(3)):\n    pass\nstrobe.frames(16)\n",
+    "wan.py": "print('a video')\n",
     "gen.py": "print('made')\n",
     "generate_many.py": "import strobe\nfor _ in range(5):\n    with strobe.generation(frames=16):\n        pass\n",
     "mypkg/__init__.py": "", "mypkg/vae.py": "class VAE:\n    def encode(self):\n        pass\n",
@@ -65,7 +67,7 @@ class Block:
         if self.mark:
             return self.mark.split()[0]
         if self.language:
-            return {"sh": "commands", "console": "commands"}.get(self.language, self.language)
+            return {"sh": "commands", "console": "commands", "diff": "by"}.get(self.language, self.language)
         if first.split()[0] in COMMANDS:
             return "commands"
         if re.match(r"(import|from|with|for|print)\b", first):
@@ -260,7 +262,7 @@ def run_log(shell, block):
 
 def run_by(shell, block):
     names = subprocess.run(["ctest", "-N", "--test-dir", BUILD], capture_output=True, text=True, check=True).stdout
-    for name in block.mark.removeprefix("by ").split(", "):
+    for name in (block.mark or "by walk/report").removeprefix("by ").split(", "):
         known = re.search(rf": {re.escape(name)}$", names, re.M) or f"{name.split('/')[0]}: " in (BUILD / "tests/left_out.txt").read_text()
         assert known, f"there is no test '{name}'"
 
