@@ -25,9 +25,24 @@ bool sb_gate_claim(uint32_t from)
 
 void sb_gate_set(uint32_t state)
 {
-	atomic_store(&REC->opener, 0);
+	if (state != SB_OPEN)
+		atomic_store(&REC->opener, 0);
 	atomic_store_explicit(&REC->state, state, memory_order_release);
 	syscall(SYS_futex, &REC->state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+void sb_gate_done(void)
+{
+	atomic_store(&REC->opener, 0);
+	syscall(SYS_futex, &REC->opener, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+void sb_gate_wait_done(void)
+{
+	uint32_t opener;
+
+	for (int i = 0; i < NAPS && (opener = atomic_load(&REC->opener)) && opener != (uint32_t)gettid(); i++)
+		syscall(SYS_futex, &REC->opener, FUTEX_WAIT_PRIVATE, opener, &nap, NULL, 0);
 }
 
 uint32_t sb_gate_wait(void)

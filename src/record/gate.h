@@ -10,6 +10,10 @@
 bool sb_gate_claim(uint32_t from);
 /* Leaves SB_OPENING, or any other state; wakes those who wait. */
 void sb_gate_set(uint32_t state);
+/* The thread that opened has written what every session begins with. */
+void sb_gate_done(void);
+/* Until it has: a session is not closed under it. */
+void sb_gate_wait_done(void);
 /* The state, when no other thread is opening any more. SB_OPENING: that takes too long,
  * or it is this thread itself that a signal handler has interrupted. */
 uint32_t sb_gate_wait(void);

@@ -216,6 +216,7 @@ static int open_claimed(const struct sb_settings *settings, const char *run_dir,
 	start_modules();
 	if (REC->spool_path[0])
 		catch_sigterm(true);
+	sb_gate_done();
 	return 0;
 }
 
@@ -472,6 +473,7 @@ static int stop_locked(void)
 			give_up_opening(SB_IDLE);
 		return 0;
 	}
+	sb_gate_wait_done();
 	err = sb_session_close();
 	REC->explicit_start = false;
 	if (!err && !REC->under_run && !REC->forked && REC->settings.generate_final_report)
