@@ -45,6 +45,8 @@ struct sb_advice *sb_advisor_find(
 	f->suggestion = rule->suggestion;
 	f->issue = issue;
 	f->evidence = evidence;
+	if (saves_s > a->model->stages.wall_s) /* no saving is larger than the run */
+		saves_s = a->model->stages.wall_s;
 	f->saves_s = saves_s > 0 ? saves_s : NAN;
 	f->rank_s = saves_s > 0 ? saves_s : 0;
 	f->value = value;

@@ -36,9 +36,9 @@ static double part_s(const struct sb_model *model, enum sb_part part)
 		const struct sb_stage *s = &model->stages.stages[i];
 
 		if (sb_part_of(s->name, (int)s->role) == part && !isnan(s->self_s) && !s->span)
-			sum_s += s->self_s;
+			sum_s += s->self_ratio * model->stages.wall_s; /* at the same time: once */
 	}
-	return sum_s;
+	return fmin(sum_s, model->stages.wall_s);
 }
 
 static void bound(struct sb_model *model, const char *words, const char *key)
@@ -163,7 +163,7 @@ static bool is_main_stage(const struct sb_model *model, const struct sb_stage *s
  * everything else small, and still the largest part of a video can pay. */
 static double share_of(const struct sb_model *model, const struct sb_stage *s)
 {
-	double inside = s->parent < 0 ? NAN : s->total_s / generation_s(model);
+	double inside = s->parent < 0 ? NAN : s->covered_s / generation_s(model);
 
 	return inside > s->wall_ratio ? inside : s->wall_ratio;
 }

@@ -41,7 +41,7 @@ void sb_rule_precision_gain(struct sb_advisor *a)
 {
 	const struct sb_model_section *m = &a->model->models;
 	const struct sb_variant *best = NULL;
-	double steps_s = a->model->diffusion.step.count ? a->model->diffusion.step.total : NAN;
+	double steps_s = a->model->diffusion.step.count ? a->model->diffusion.steps_s : NAN;
 
 	for (size_t i = 1; i < m->variant_count; i++) {
 		if (m->variants[i].speedup > a->limit && !in_use(m, m->variants[i].name) &&

@@ -15,7 +15,7 @@ struct sb_advisor {
 };
 
 /* Adds a finding of the rule being asked: its issue and what was seen. saves_s
- * NaN: cannot be computed. NULL when memory is out. The rest is the rule's, until
+ * NaN: cannot be computed; it is cut to the run's wall time. NULL when memory is out. The rest is the rule's, until
  * the caller changes it. */
 struct sb_advice *sb_advisor_find(
 	struct sb_advisor *a, double value, double saves_s, const char *issue, const char *evidence);

@@ -107,7 +107,7 @@ static int64_t compiled_again(const struct sb_model *model, double *out_s)
 		if (s->role != STROBE_ROLE_COMPILE || sb_stage_calls(s) < 2)
 			continue;
 		again += sb_stage_calls(s) - 1;
-		*out_s += s->total_s - s->time.max; /* the first one is the longest */
+		*out_s += fmax(0, s->covered_s - s->time.max); /* the first one is the longest */
 	}
 	return again;
 }
@@ -137,7 +137,9 @@ void sb_rule_graph_breaks(struct sb_advisor *a)
 /* ---- a kind of work over the whole run ---------------------------------- */
 
 struct part_sum {
-	double self_s, total_s, bytes;
+	double wall_s; /* calls at the same time count once, stages at the same time do not */
+	double total_s; /* of all calls: what rates are of */
+	double bytes;
 	int64_t count;
 	const char *largest;
 };
@@ -152,11 +154,11 @@ static struct part_sum sum_part(const struct sb_model *model, enum sb_part part)
 
 		if (sb_part_of(s->name, (int)s->role) != part || isnan(s->total_s) || s->span)
 			continue;
-		sum.self_s += s->self_s;
 		if (s->parent >= 0 && sb_part_of(model->stages.stages[s->parent].name,
 					      (int)model->stages.stages[s->parent].role) == part)
 			continue;
 		sum.total_s += s->total_s;
+		sum.wall_s += s->covered_s;
 		sum.count += sb_stage_calls(s);
 		if (s->total_s > largest_s) {
 			largest_s = s->total_s;
@@ -167,6 +169,7 @@ static struct part_sum sum_part(const struct sb_model *model, enum sb_part part)
 				sum.bytes = (isnan(sum.bytes) ? 0 : sum.bytes) + s->attrs[k].sum;
 		}
 	}
+	sum.wall_s = fmin(sum.wall_s, model->stages.wall_s);
 	return sum;
 }
 
@@ -174,18 +177,18 @@ static struct sb_advice *find_part(
 	struct sb_advisor *a, enum sb_part part, const char *what, double saved_share)
 {
 	struct part_sum sum = sum_part(a->model, part);
-	double percent = sum.total_s / a->model->stages.wall_s * 100;
+	double percent = sum.wall_s / a->model->stages.wall_s * 100;
 	struct sb_advice *f;
 
 	if (!(percent > a->limit))
 		return NULL;
-	f = sb_advisor_find(a, percent, sum.total_s * saved_share,
+	f = sb_advisor_find(a, percent, sum.wall_s * saved_share,
 		sb_say(a, "%s takes %.1f %% of the wall time", what, percent),
 		sum.bytes > 0 ? sb_say(a, "%s in %lld call%s, %.1f GB at %.2f GB/s; mostly '%s'",
-					sb_say_seconds(a, sum.total_s), (long long)sum.count,
+					sb_say_seconds(a, sum.wall_s), (long long)sum.count,
 					sum.count == 1 ? "" : "s", sum.bytes / 1e9,
 					sum.bytes / sum.total_s / 1e9, sum.largest)
-			      : sb_say(a, "%s in %lld call%s; mostly '%s'", sb_say_seconds(a, sum.total_s),
+			      : sb_say(a, "%s in %lld call%s; mostly '%s'", sb_say_seconds(a, sum.wall_s),
 					(long long)sum.count, sum.count == 1 ? "" : "s", sum.largest));
 	if (f)
 		f->stage = sum.largest;
@@ -212,5 +215,5 @@ void sb_rule_model_load(struct sb_advisor *a)
 	struct sb_advice *f = find_part(a, SB_PART_LOAD, "loading weights", 0);
 
 	if (f)
-		f->rank_s = sum_part(a->model, SB_PART_LOAD).total_s * TENTH;
+		f->rank_s = sum_part(a->model, SB_PART_LOAD).wall_s * TENTH;
 }

@@ -60,8 +60,8 @@ static double setup_s(const struct sb_model *model)
 	for (size_t i = 0; i < model->stages.stage_count && model->generations.whole_run; i++) {
 		const struct sb_stage *s = &model->stages.stages[i];
 
-		if (s->setup && s->parent < 0 && s->total_s > 0)
-			sum_s += s->total_s;
+		if (s->setup && s->parent < 0 && s->covered_s > 0)
+			sum_s += s->covered_s;
 	}
 	return sum_s;
 }
@@ -186,7 +186,7 @@ void sb_rule_scaling(struct sb_advisor *a)
 		const struct sb_stage *s = &a->model->stages.stages[i];
 
 		if (s->role == STROBE_ROLE_COLLECTIVE)
-			waited_s += s->self_s;
+			waited_s += s->self_ratio * a->model->stages.wall_s;
 	}
 	exposed_s = sb_advise_per_gpu(a->model, a->model->gpu.exposed_communication_s);
 	if (a->model->gpu.present && exposed_s > waited_s)

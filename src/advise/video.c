@@ -3,25 +3,29 @@
 
 #include <string.h>
 
+/* Of the wall: steps of generations at the same time count once. */
 static double denoise_s(const struct sb_model *model)
 {
-	return model->diffusion.step.count ? model->diffusion.step.total : model->diffusion.denoise_s;
+	const struct sb_diffusion_section *d = &model->diffusion;
+
+	return d->step.count ? fmin(d->step.total, d->steps_s) : d->denoise_s;
 }
 
 void sb_rule_slow_steps(struct sb_advisor *a)
 {
 	const struct sb_diffusion_section *d = &a->model->diffusion;
 	const struct sb_slow_step *slow = d->slow_steps;
+	double excess_s = fmin(d->slow_step_excess_s, a->model->summary.generation_s);
 
 	if (!d->slow_step_count)
 		return;
-	sb_advisor_find(a, (double)d->slow_step_total, d->slow_step_excess_s,
+	sb_advisor_find(a, (double)d->slow_step_total, excess_s,
 		sb_say(a, "%lld of %lld steps %s slower than %s peers", (long long)d->slow_step_total,
 			(long long)d->steps, d->slow_step_total == 1 ? "is" : "are",
 			d->slow_step_total == 1 ? "its" : "their"),
 		sb_say(a, "the slowest took %s at %.2f s, its peers %s; together %s too long",
 			sb_say_seconds(a, slow[0].duration_s), slow[0].t_s, sb_say_seconds(a, slow[0].peer_s),
-			sb_say_seconds(a, d->slow_step_excess_s)));
+			sb_say_seconds(a, excess_s)));
 }
 
 /* Steps are per video, or per block where there are blocks: 10 blocks of 4

@@ -63,7 +63,10 @@ struct sb_summary_section {
 	int64_t width, height;
 	double wall_s;
 	double generation_s; /* wall time inside generations */
+	double unattributed_s; /* of generation_s: no stage inside covers it */
+	double overlap_s; /* stages inside at the same time: their times add up to this much more */
 	double outside_s; /* imports, load, compile, export... */
+	double outside_overlap_s; /* the same of what is listed there */
 	double fps_wall, fps_compute, bps_wall, bps_compute;
 	double first_block_s;
 	double energy_wh, energy_wh_per_video, cost, cost_per_video;

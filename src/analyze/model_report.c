@@ -72,7 +72,7 @@ static SB_FIELDS(process, sb_system_process, "Process", "A process of the comman
 static const struct sb_field outside_rows[] = {
 	SB_FIELD(
 		sb_outside, what, "name", SB_ALWAYS, "\"imports\", \"load\", \"compile\", or a stage's name"),
-	SB_FIELD(sb_outside, total_s, "total_s", SB_ALWAYS, "its time"),
+	SB_FIELD(sb_outside, total_s, "total_s", SB_ALWAYS, "its wall time while no generation ran"),
 	SB_FIELD(sb_outside, bytes, "moved_bytes", SB_KNOWN, "what it moved"),
 };
 static SB_FIELDS(outside, sb_outside, "Outside", "A part of the run outside the generations.");
@@ -83,8 +83,17 @@ static const struct sb_field summary_rows[] = {
 	SB_FIELD(
 		sb_summary_section, wall_s, "wall_s", SB_ALWAYS, "time of the run, or of the part asked for"),
 	SB_FIELD(sb_summary_section, generation_count, "generation_count", SB_ALWAYS, "videos or requests"),
-	SB_FIELD(sb_summary_section, generation_s, "generation_s", SB_KNOWN, "their time added up"),
+	SB_FIELD(sb_summary_section, generation_s, "generation_s", SB_KNOWN,
+		"wall time with at least one of them"),
+	SB_FIELD(sb_summary_section, unattributed_s, "unattributed_s", SB_KNOWN,
+		"of generation_s: no stage inside covers it"),
+	SB_FIELD(sb_summary_section, overlap_s, "overlap_s", SB_SET,
+		"stages inside at the same time: their wall times and unattributed_s add up to this much "
+		"more "
+		"than generation_s"),
 	SB_FIELD(sb_summary_section, outside_s, "outside_s", SB_KNOWN, "wall time outside of them"),
+	SB_FIELD(sb_summary_section, outside_overlap_s, "outside_overlap_s", SB_SET,
+		"the same overlap of what is outside"),
 	SB_FIELD(sb_summary_section, frames, "frames", SB_KNOWN, "output frames, each counted once"),
 	SB_FIELD(sb_summary_section, steps, "steps", SB_KNOWN, "scheduler steps"),
 	SB_FIELD(sb_summary_section, blocks, "blocks", SB_KNOWN, "blocks of frames"),

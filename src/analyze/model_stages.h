@@ -42,6 +42,9 @@ struct sb_stage {
 	double unattributed_s; /* of a stage with children: its self time */
 	double covered_s; /* wall time in which at least one call ran; less than total_s when several did */
 	double at_once_mean; /* calls that ran at the same time, on average; NAN: one at most */
+	double outside_s; /* of a top-level stage: covered time in which no generation ran; NAN: others */
+	bool in_generation; /* inside one, however deep */
+	bool side_by_side; /* one of those that split the generations' time, or the run's where none is */
 	bool before_run; /* part of it lies before the run: a duration handed in later */
 	double wall_ratio, self_ratio; /* of the covered time, so that neither exceeds 1 */
 	struct sb_stats time; /* min, max, mean, percentiles of one call, seconds */
@@ -102,7 +105,11 @@ const char *sb_role_name(uint32_t role); /* NULL: an ordinary stage */
 
 struct sb_stages_section {
 	double wall_s;
-	double unattributed_s; /* wall - top-level zones of the main thread */
+	double unattributed_s; /* wall time that no stage of any track covers */
+	double overlap_s; /* what the top-level stages' covered times add up to beyond their union */
+	double inside_s; /* wall time that the stages side by side cover */
+	double inside_sum_s; /* their covered times added up */
+	bool has_generations;
 	struct sb_stage *stages; /* a parent before its children, siblings by total */
 	size_t stage_count;
 	uint32_t *by_total; /* indices of stages, largest total first */
@@ -111,6 +118,12 @@ struct sb_stages_section {
 	bool combined; /* rows of one name under different parents were merged */
 	bool on_main; /* some stage ran on the main thread */
 };
+
+/* Enough overlap at the top level to be seen in the shares. */
+static inline bool sb_stages_overlap(const struct sb_stages_section *s)
+{
+	return s->overlap_s >= s->wall_s * 0.0005 && s->overlap_s > 0;
+}
 
 /* ---- iterations, generations ---- */
 struct sb_iterations {
@@ -145,7 +158,9 @@ struct sb_generation {
 	int64_t frames, width, height, steps, blocks; /* -1: unknown */
 	double fps; /* frames over its wall time */
 	double denoise_s, vae_s; /* wall time of its steps (or denoise stages), of its VAE decodes */
-	double energy_wh, cost; /* summed over the GPUs; cost: in gpu_cost_per_hour's currency */
+	double machine_s; /* its share of the wall time: those that ran at once share it */
+	double energy_wh,
+		cost; /* summed over the GPUs, shared out likewise; cost: in gpu_cost_per_hour's currency */
 	double utilization_percent; /* mean of the busiest GPU */
 	bool open, cut; /* not ended; cut by a border: not in the section's time */
 	const char *state; /* "open", "cut"; NULL: whole */

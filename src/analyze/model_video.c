@@ -36,9 +36,13 @@ static const struct sb_field rate_rows[] = {
 static SB_FIELDS(rate, sb_rate, "Rate", "One scope of the throughput, over wall time and over compute time.");
 
 static const struct sb_field split_rows[] = {
-	SB_FIELD(sb_split, part, "part", SB_ALWAYS, "\"denoise\", \"vae_decode\", …"),
-	SB_FIELD(sb_split, self_s, "self_s", SB_ALWAYS, "time of its stages themselves"),
-	SB_FIELD(sb_split, wall_ratio, "wall_ratio", SB_KNOWN, "of the generations' time"),
+	SB_FIELD(sb_split, part, "part", SB_ALWAYS,
+		"\"denoise\", \"vae_decode\", … \"unattributed\", \"overlap\""),
+	SB_FIELD(sb_split, self_s, "self_s", SB_ALWAYS,
+		"wall time of its stages themselves; overlap: what the others add up to too much, negative",
+		.range = SB_SIGNED),
+	SB_FIELD(sb_split, wall_ratio, "wall_ratio", SB_KNOWN, "of the generations' wall time",
+		.range = SB_SIGNED),
 };
 static SB_FIELDS(split, sb_split, "Split", "A part of the generations' time; the parts add up to it.");
 

@@ -27,6 +27,7 @@ const char *sb_frames_source_name(enum sb_frames_source source); /* "counted"…
 struct sb_diffusion_section {
 	bool present;
 	double fps, bps; /* over the time spent in steps */
+	double steps_s; /* that: those of generations at the same time count once */
 	enum sb_frames_source frames_source;
 	int64_t frames, latent_frames, blocks, steps; /* steps: scheduler steps in all */
 	double steps_per_video, steps_per_block, forwards_per_step;
@@ -35,8 +36,9 @@ struct sb_diffusion_section {
 	struct sb_stats step, warm_step, cached_step, computed_step;
 	int64_t cached_steps;
 	double cached_ratio;
-	/* where the generations' time went: self times, they add up to its wall time */
-	double denoise_s, vae_s, vae_encode_s, text_encode_s, offload_s, other_s, unattributed_s;
+	/* where the generations' time went: self times against the wall; less the overlap they add up
+	 * to the wall time of the generations */
+	double denoise_s, vae_s, vae_encode_s, text_encode_s, offload_s, other_s, unattributed_s, overlap_s;
 	struct sb_split {
 		const char *part; /* "vae_decode" */
 		const char *words; /* "VAE decode" */

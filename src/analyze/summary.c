@@ -34,6 +34,23 @@ static void take_size(struct sb_model *model)
 	}
 }
 
+/* How the stages side by side split the wall time of the generations, or of the run. */
+static void split_wall(struct sb_model *model)
+{
+	const struct sb_stages_section *stages = &model->stages;
+	double inside_s = fmin(stages->inside_s, model->generations.union_s);
+
+	if (model->generations.whole_run || stages->combined) {
+		model->summary.unattributed_s = stages->unattributed_s;
+		model->summary.overlap_s = stages->overlap_s;
+		return;
+	}
+	model->summary.unattributed_s = round((model->generations.union_s - inside_s) * 1e9) / 1e9;
+	model->summary.overlap_s = stages->inside_sum_s - inside_s;
+	if (model->summary.overlap_s < stages->wall_s * 1e-6)
+		model->summary.overlap_s = 0;
+}
+
 static void take_video(struct sb_model *model)
 {
 	struct sb_summary_section *s = &model->summary;
@@ -41,10 +58,11 @@ static void take_video(struct sb_model *model)
 	const struct sb_rate *rate = sb_rate_find(model, "end_to_end");
 
 	s->generation_count = model->generations.whole_run ? 0 : model->generations.total;
-	s->generation_s = model->generations.total_s;
+	s->generation_s = model->generations.union_s;
 	s->outside_s = model->generations.whole_run
 			       ? 0
 			       : fmax(0, model->stages.wall_s - model->generations.union_s);
+	split_wall(model);
 	s->frames = d->frames;
 	s->steps = d->steps;
 	s->blocks = d->blocks;
@@ -85,7 +103,7 @@ static void take_energy(struct sb_model *model, const struct sb_run *run)
 		if (!isnan(g->energy_wh))
 			s->energy_wh = (isnan(s->energy_wh) ? 0 : s->energy_wh) + g->energy_wh;
 		if (per_hour > 0)
-			g->cost = (g->end_s - g->begin_s) / 3600 * per_hour * gpu_count(model);
+			g->cost = g->machine_s / 3600 * per_hour * gpu_count(model);
 	}
 	if (per_hour > 0) {
 		s->cost = s->generation_s / 3600 * per_hour * gpu_count(model);
@@ -162,9 +180,20 @@ static bool stands_apart(enum sb_part part)
 	       part == SB_PART_EXPORT;
 }
 
+static void close_outside(struct sb_model *model)
+{
+	struct sb_summary_section *s = &model->summary;
+	double sum_s = model->stages.unattributed_s;
+
+	for (size_t i = 0; i < s->outside_count; i++)
+		sum_s += s->outside[i].total_s;
+	if (!model->generations.whole_run && sum_s - s->outside_s > model->stages.wall_s * 1e-6)
+		s->outside_overlap_s = sum_s - s->outside_s;
+}
+
 /* Top-level stages beside the generations, by what they are for; without
- * generations only those that are never part of one. They add up to the wall
- * time with the generations and the unattributed rest. */
+ * generations only those that are never part of one. Less what overlaps they add up to
+ * the wall time with the generations and the unattributed rest. */
 static void take_outside(struct sb_model *model)
 {
 	struct sb_summary_section *s = &model->summary;
@@ -175,16 +204,16 @@ static void take_outside(struct sb_model *model)
 		const struct sb_stage *stage = &stages->stages[i];
 		enum sb_part part = sb_part_of(stage->name, (int)stage->role);
 
-		if (stage->parent >= 0 || stage->role == STROBE_ROLE_GENERATION || stage->span ||
-			!stage->main_thread)
+		if (stage->parent >= 0 || stage->role == STROBE_ROLE_GENERATION)
 			continue;
-		if (isnan(stage->total_s) || stage->total_s <= 0)
+		if (!(stage->outside_s > 0))
 			continue;
 		if (stands_apart(part))
-			add_outside(s, sb_part_words(part), stage->total_s, bytes_of(stage));
+			add_outside(s, sb_part_words(part), stage->outside_s, bytes_of(stage));
 		else if (!model->generations.whole_run)
-			add_outside(s, stage->name, stage->total_s, bytes_of(stage));
+			add_outside(s, stage->name, stage->outside_s, bytes_of(stage));
 	}
+	close_outside(model);
 }
 
 static void take_target(struct sb_summary_section *s, double target_fps)

@@ -87,7 +87,7 @@ static void made(struct screen *s)
 {
 	const struct sb_summary_section *sum = &s->model->summary;
 	const struct sb_generations_section *g = &s->model->generations;
-	bool together = !g->whole_run && g->total > 1 && g->union_s < sum->generation_s * 0.999;
+	bool together = !g->whole_run && g->total > 1 && g->union_s < g->total_s * 0.999;
 	const char *comma = "";
 
 	if (sum->generation_count > 0) {
@@ -110,8 +110,7 @@ static void made(struct screen *s)
 		comma = ", ";
 	}
 	if (*comma)
-		say(s, " in %.2f s%s", together ? s->model->generations.union_s : sum->generation_s,
-			together ? ", partly at the same time" : "");
+		say(s, " in %.2f s%s", sum->generation_s, together ? ", partly at the same time" : "");
 	if (sum->bound)
 		say(s, "%s%s%s (%s)", *comma ? "      " : "",
 			strcmp(sum->bound, "mixed") == 0 ? "bound: mixed" : sum->bound,
@@ -279,16 +278,13 @@ static void rest_row(struct screen *s, const struct sb_summary_rows *rows)
 	end_line(s, NULL);
 }
 
-static void overlap_line(struct screen *s, const struct sb_summary_rows *rows)
+/* Closes the sum where rows run at the same time. */
+static void overlap_row(struct screen *s, const struct sb_summary_rows *rows)
 {
-	if (!rows->elsewhere && !rows->overlap)
+	if (!(rows->overlap_s >= rows->wall_s * 0.0005))
 		return;
-	if (rows->elsewhere)
-		say(s, "  All stages are on threads other than the main one%s.",
-			rows->overlap ? ", and run at the same time" : "");
-	else
-		say(s, "  Calls run at the same time: wall is when at least one does, and may add up to "
-		       "more.");
+	row_label(s, "overlap (at the same time)", "");
+	row_numbers(s, -rows->overlap_s, rows->wall_s);
 	end_line(s, NULL);
 }
 
@@ -321,10 +317,10 @@ static int table(struct screen *s)
 		}
 	}
 	rest_row(s, &rows);
-	overlap_line(s, &rows);
-	row_label(s, rows.elsewhere ? "unattributed (main thread)" : "unattributed", "");
+	row_label(s, "unattributed", "");
 	row_numbers(s, rows.unattributed_s, rows.wall_s);
 	end_line(s, NULL);
+	overlap_row(s, &rows);
 	free(rows.all);
 	return 0;
 }
@@ -350,8 +346,11 @@ static void outside(struct screen *s)
 		say(s, ", ");
 		left_s -= o->total_s;
 	}
+	left_s += sum->outside_overlap_s;
 	say(s, "%s %.2f s", sum->outside_count > 5 ? "others and unattributed" : "unattributed",
 		left_s > 0 ? left_s : 0);
+	if (sum->outside_overlap_s >= 0.005)
+		say(s, ", overlap -%.2f s", sum->outside_overlap_s);
 	end_line(s, NULL);
 }
 

@@ -21,33 +21,6 @@ static void add(double *sum, double value)
 		*sum = (isnan(*sum) ? 0 : *sum) + value;
 }
 
-/* A block of an autoregressive pipeline holds stages; they are what a reader asks for. */
-static bool is_opened(const struct sb_model *model, const struct sb_stage *s)
-{
-	int index = (int)(s - model->stages.stages);
-
-	if (s->role != STROBE_ROLE_BLOCK)
-		return false;
-	for (size_t i = 0; i < model->stages.stage_count; i++)
-		if (model->stages.stages[i].parent == index)
-			return true;
-	return false;
-}
-
-static bool is_row(const struct sb_model *model, const struct sb_stage *s, bool elsewhere)
-{
-	int parent = s->parent;
-
-	if (s->span || isnan(s->total_s) || !sb_stage_calls(s) || s->state == SB_STAGE_SKIPPED ||
-		is_opened(model, s))
-		return false;
-	while (parent >= 0 && is_opened(model, &model->stages.stages[parent]))
-		parent = model->stages.stages[parent].parent;
-	if (model->generations.whole_run)
-		return parent < 0 && (s->main_thread || elsewhere);
-	return parent >= 0 && model->stages.stages[parent].role == STROBE_ROLE_GENERATION;
-}
-
 static int larger_first(const void *a, const void *b)
 {
 	const struct sb_summary_row *x = a, *y = b;
@@ -57,11 +30,10 @@ static int larger_first(const void *a, const void *b)
 
 int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out_rows)
 {
-	struct sb_summary_rows rows = {
-		.wall_s = model->generations.whole_run ? model->stages.wall_s : model->summary.generation_s
-	};
+	struct sb_summary_rows rows = { .wall_s = model->summary.generation_s,
+		.unattributed_s = model->summary.unattributed_s,
+		.overlap_s = model->summary.overlap_s };
 
-	rows.elsewhere = model->generations.whole_run && !model->stages.on_main && model->stages.stage_count;
 	rows.all = calloc(model->stages.stage_count + 1, sizeof *rows.all);
 	if (!rows.all)
 		return sb_fail(STROBE_ENOMEM, "no memory for the summary");
@@ -69,7 +41,7 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 		const struct sb_stage *s = &model->stages.stages[i];
 		struct sb_summary_row *row = rows.all;
 
-		if (!is_row(model, s, rows.elsewhere))
+		if (!s->side_by_side)
 			continue;
 		while (row->stage && strcmp(row->stage->name, s->name) != 0)
 			row++;
@@ -84,7 +56,6 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 		}
 		row->total_s += s->covered_s;
 		row->called_s += s->total_s;
-		rows.overlap |= isfinite(s->at_once_mean);
 		row->count += sb_stage_calls(s);
 		row->open_count += s->open_count;
 		add(&row->gpu_span_s, s->gpu_span_s);
@@ -93,13 +64,9 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 		add(&row->tiles, attr_sum(s, "tiles"));
 		add(&row->steps, attr_sum(s, "steps"));
 		add(&row->bytes, attr_sum(s, "bytes"));
-		rows.sum_s += s->covered_s;
 	}
 	if (rows.count)
 		qsort(rows.all, rows.count, sizeof *rows.all, larger_first);
-	rows.unattributed_s = rows.wall_s > rows.sum_s ? rows.wall_s - rows.sum_s : 0;
-	if (rows.elsewhere || (rows.overlap && model->generations.whole_run))
-		rows.unattributed_s = model->stages.unattributed_s;
 	*out_rows = rows;
 	return 0;
 }

@@ -19,11 +19,9 @@ struct sb_summary_row {
 struct sb_summary_rows {
 	struct sb_summary_row *all; /* largest first */
 	size_t count;
-	double sum_s;
 	double wall_s; /* of the generations, or the run */
-	double unattributed_s; /* elsewhere: the main thread's */
-	bool overlap; /* calls of a row ran at the same time */
-	bool elsewhere; /* every stage is on another thread than the main one; they may overlap */
+	double unattributed_s; /* no row covers it */
+	double overlap_s; /* the rows and unattributed_s add up to this much more than wall_s */
 };
 
 /* Stages of one name are one row. all must be freed. Returns 0 or STROBE_ENOMEM. */

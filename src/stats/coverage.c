@@ -126,3 +126,82 @@ void sb_covered_done(struct sb_covered *c)
 	free(c->parts);
 	*c = (struct sb_covered){ 0 };
 }
+
+/* ---- a union in any order ------------------------------------------------ */
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct sb_covered_part *x = a, *y = b;
+
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+/* Joins what touches, and what lies no further apart than a gap. */
+static void merge(struct sb_union *u, int64_t gap_ns)
+{
+	uint32_t kept = 0;
+
+	qsort(u->parts, u->count, sizeof *u->parts, by_begin);
+	for (uint32_t i = 0; i < u->count; i++) {
+		struct sb_covered_part *last = kept ? &u->parts[kept - 1] : NULL;
+
+		if (!last || u->parts[i].begin_ns - last->end_ns > gap_ns)
+			u->parts[kept++] = u->parts[i];
+		else if (u->parts[i].end_ns > last->end_ns)
+			last->end_ns = u->parts[i].end_ns;
+	}
+	u->count = kept;
+}
+
+static bool union_room(struct sb_union *u)
+{
+	uint32_t room = u->room ? u->room * 2 : 64;
+	struct sb_covered_part *more;
+
+	if (u->count < u->room)
+		return true;
+	if (u->room >= SB_UNION_MAX) {
+		for (int64_t gap_ns = 0; u->count > SB_UNION_MAX / 2; gap_ns = gap_ns ? gap_ns * 2 : 1)
+			merge(u, gap_ns);
+		return true;
+	}
+	more = realloc(u->parts, room * sizeof *more);
+	if (!more)
+		return false;
+	u->parts = more;
+	u->room = room;
+	return true;
+}
+
+bool sb_union_add(struct sb_union *u, int64_t begin_ns, int64_t end_ns)
+{
+	struct sb_covered_part *last = u->count ? &u->parts[u->count - 1] : NULL;
+
+	if (end_ns <= begin_ns)
+		return true;
+	if (last && begin_ns >= last->begin_ns && begin_ns <= last->end_ns) {
+		last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
+		return true;
+	}
+	if (!union_room(u))
+		return false;
+	u->parts[u->count++] = (struct sb_covered_part){ begin_ns, end_ns };
+	return true;
+}
+
+int64_t sb_union_ns(struct sb_union *u)
+{
+	int64_t sum_ns = 0;
+
+	if (u->count)
+		merge(u, 0);
+	for (uint32_t i = 0; i < u->count; i++)
+		sum_ns += u->parts[i].end_ns - u->parts[i].begin_ns;
+	return sum_ns;
+}
+
+void sb_union_done(struct sb_union *u)
+{
+	free(u->parts);
+	*u = (struct sb_union){ 0 };
+}

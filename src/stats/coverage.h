@@ -46,4 +46,18 @@ struct sb_covered {
 int64_t sb_covered_add(struct sb_covered *c, int64_t begin_ns, int64_t end_ns);
 void sb_covered_done(struct sb_covered *c);
 
+/* ---- a union of intervals that come in any order ---- */
+
+#define SB_UNION_MAX 65536u
+
+struct sb_union {
+	struct sb_covered_part *parts; /* unordered until asked */
+	uint32_t count, room;
+};
+
+/* False: no memory. Past SB_UNION_MAX disjoint intervals the smallest gaps count as covered. */
+bool sb_union_add(struct sb_union *u, int64_t begin_ns, int64_t end_ns);
+int64_t sb_union_ns(struct sb_union *u);
+void sb_union_done(struct sb_union *u);
+
 #endif

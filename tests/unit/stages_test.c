@@ -325,7 +325,7 @@ static void gpu_spans_inside_the_same_stage_count_once(void **state)
 	synthetic_done(&s);
 }
 
-static void other_threads_are_roots_and_leave_unattributed_alone(void **state)
+static void other_threads_are_roots_and_what_overlaps_is_said(void **state)
 {
 	struct synthetic s;
 	struct sb_lane_writer *other;
@@ -337,7 +337,8 @@ static void other_threads_are_roots_and_leave_unattributed_alone(void **state)
 	sb_builder_begin(other, 0, sb_builder_name(s.b, "load", NULL));
 	sb_builder_end(other, 1000, 0);
 	m = synthetic_model(&s, 1000);
-	near(m->stages.unattributed_s * 1e9, 600);
+	near(m->stages.unattributed_s * 1e9, 0);
+	near(m->stages.overlap_s * 1e9, 400);
 	near(stage(m, "load")->wall_ratio, 1);
 	synthetic_done(&s);
 }
@@ -541,7 +542,7 @@ int main(void)
 		cmocka_unit_test(the_largest_self_time_is_the_bottleneck),
 		cmocka_unit_test(gpu_spans_belong_to_the_zone_that_launched_them),
 		cmocka_unit_test(gpu_spans_inside_the_same_stage_count_once),
-		cmocka_unit_test(other_threads_are_roots_and_leave_unattributed_alone),
+		cmocka_unit_test(other_threads_are_roots_and_what_overlaps_is_said),
 		cmocka_unit_test(percentiles_are_those_of_the_sorted_values),
 		cmocka_unit_test(recursion_through_another_stage_counts_once),
 		cmocka_unit_test(calls_that_never_ended_are_told_apart),

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "analyze/summary.h"
 #include "format/run_keys.h"
 #include "report/summary.h"
 #include "synthetic.h"
@@ -99,8 +100,72 @@ static void stages_of_worker_threads_are_listed_when_there_are_no_others(void **
 	text = summary_of(&s, m, NULL);
 	assert_null(strstr(text, "No stage was recorded"));
 	assert_has(text, "  decode ");
-	assert_has(text, "threads other than the main one");
-	assert_has(text, "unattributed (main thread)");
+	assert_near(m->stages.unattributed_s, 2, 1e-9);
+	assert_null(strstr(text, "(main thread)"));
+	assert_null(strstr(text, "overlap"));
+	free(text);
+	synthetic_done(&s);
+}
+
+/* Four requests at once, each 2 s with 1.8 s of denoise, in a run of 2.1 s. */
+static void generations_at_once_are_no_larger_than_the_run(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	char *text;
+
+	synthetic_open(&s);
+	for (uint32_t tid = 2001; tid < 2005; tid++) {
+		struct sb_lane_writer *w = sb_builder_thread(s.b, tid, "worker");
+
+		sb_builder_begin(w, 0, sb_builder_name(s.b, "generation", NULL));
+		sb_builder_role(w, STROBE_ROLE_GENERATION);
+		sb_builder_begin(w, 0, sb_builder_name(s.b, "denoise", NULL));
+		sb_builder_end(w, 1800 * MS, 0);
+		sb_builder_end(w, 2000 * MS, 0);
+	}
+	for (uint64_t at = 0; at <= 2100 * MS; at += 100 * MS)
+		synthetic_gpu_sample(&s, synthetic_gpu(&s, 0), at, 14000, 90, 300);
+	m = synthetic_model(&s, 2100 * MS);
+	assert_near(m->stages.unattributed_s, 0.1, 1e-6);
+	assert_near(m->summary.generation_s, 2, 1e-6);
+	assert_near(m->summary.unattributed_s, 0.2, 0.01);
+	assert_near(m->diffusion.denoise_s, 1.8, 0.01);
+	assert_near(sb_rate_find(m, "denoise")->wall_s, 1.8, 1e-6);
+	assert_near(m->summary.energy_wh, 600.0 / 3600, 1e-6);
+	for (int i = 0; i < 4; i++)
+		assert_near(m->generations.all[i].energy_wh, 150.0 / 3600, 1e-6);
+	for (size_t i = 0; i < m->advice.count; i++)
+		assert_false(m->advice.all[i].saves_s > 2.1);
+	text = summary_of(&s, m, NULL);
+	assert_has(text, "90.0 %");
+	free(text);
+	synthetic_done(&s);
+}
+
+/* One encodes while the other denoises: both count, the sum closes with the overlap. */
+static void stages_of_generations_at_once_close_with_their_overlap(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	char *text;
+
+	synthetic_open(&s);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct sb_lane_writer *w = sb_builder_thread(s.b, 2001 + i, "worker");
+
+		sb_builder_begin(w, 0, sb_builder_name(s.b, "generation", NULL));
+		sb_builder_role(w, STROBE_ROLE_GENERATION);
+		sb_builder_begin(w, 0, sb_builder_name(s.b, i ? "denoise" : "encode", NULL));
+		sb_builder_end(w, 3 * SECOND, 0);
+		sb_builder_end(w, 4 * SECOND, 0);
+	}
+	m = synthetic_model(&s, 4 * SECOND);
+	assert_near(m->summary.unattributed_s, 1, 0.01);
+	assert_near(m->summary.overlap_s, 3, 0.01);
+	assert_near(m->stages.overlap_s, 0, 1e-9);
+	text = summary_of(&s, m, NULL);
+	assert_has(text, "overlap (at the same time)");
 	free(text);
 	synthetic_done(&s);
 }
@@ -291,6 +356,8 @@ int main(void)
 		cmocka_unit_test(a_zone_still_open_is_in_the_total_but_not_in_the_statistics),
 		cmocka_unit_test(generations_at_the_same_time_take_their_union),
 		cmocka_unit_test(stages_of_worker_threads_are_listed_when_there_are_no_others),
+		cmocka_unit_test(generations_at_once_are_no_larger_than_the_run),
+		cmocka_unit_test(stages_of_generations_at_once_close_with_their_overlap),
 		cmocka_unit_test(a_generation_fits_one_screen_and_adds_up),
 		cmocka_unit_test(without_generations_the_run_is_the_table),
 		cmocka_unit_test(an_import_is_not_the_bottleneck_of_a_run_without_generations),

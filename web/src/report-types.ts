@@ -87,7 +87,8 @@ export type Process = {
 // Where the time went.
 export type StageAnalysis = {
   wall_s: number; // time of the run, or of the part asked for
-  unattributed_s: number; // wall time outside every stage of the main thread
+  unattributed_s: number; // wall time outside every stage of every thread and task
+  overlap_s?: number; // top-level stages at the same time: their wall times and unattributed_s add up to this much more than wall_s
   combined?: true; // stages of one name were merged, whatever they are in
   stages: Stage[]; // a parent before what is inside it, the largest first
   bottlenecks: string[]; // names, the largest self time first
@@ -196,8 +197,11 @@ export type Outlier = {
 export type Summary = {
   wall_s: number; // time of the run, or of the part asked for
   generation_count: number; // videos or requests
-  generation_s?: number; // their time added up
+  generation_s?: number; // wall time with at least one of them
+  unattributed_s?: number; // of generation_s: no stage inside covers it
+  overlap_s?: number; // stages inside at the same time: their wall times and unattributed_s add up to this much more than generation_s
   outside_s?: number; // wall time outside of them
+  outside_overlap_s?: number; // the same overlap of what is outside
   frames?: number; // output frames, each counted once
   steps?: number; // scheduler steps
   blocks?: number; // blocks of frames
@@ -230,7 +234,7 @@ export type Summary = {
 // A part of the run outside the generations.
 export type Outside = {
   name: string; // "imports", "load", "compile", or a stage's name
-  total_s: number; // its time
+  total_s: number; // its wall time while no generation ran
   moved_bytes?: number; // what it moved
 };
 
@@ -256,8 +260,8 @@ export type Generation = {
   fps?: number; // frames over its wall time
   denoise_s?: number; // wall time of its steps, or of its denoise stages
   vae_decode_s?: number; // wall time of its VAE decodes
-  energy_wh?: number; // of all GPUs
-  gpu_cost?: number; // in the currency of gpu_cost_per_hour
+  energy_wh?: number; // of all GPUs; shared out among the generations that ran at once
+  gpu_cost?: number; // in the currency of gpu_cost_per_hour; shared out among the generations that ran at once
   utilization_percent?: number; // mean of the busiest GPU
   state?: "open" | "cut"; // open: had not ended; cut: by the border of the part asked for; then frames are those counted, not those announced
 };
@@ -304,9 +308,9 @@ export type Rate = {
 
 // A part of the generations' time; the parts add up to it.
 export type Split = {
-  part: string; // "denoise", "vae_decode", …
-  self_s: number; // time of its stages themselves
-  wall_ratio?: number; // of the generations' time
+  part: string; // "denoise", "vae_decode", … "unattributed", "overlap"
+  self_s: number; // wall time of its stages themselves; overlap: what the others add up to too much, negative
+  wall_ratio?: number; // of the generations' wall time
 };
 
 // Steps that a cache served.

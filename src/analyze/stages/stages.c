@@ -277,6 +277,13 @@ static bool add_summed(struct sb_stage_sum *sum, const struct sb_zone *z)
 	return true;
 }
 
+/* A duration that was handed in may begin before the run. */
+static bool add_top(struct sb_stage_sums *s, int64_t begin_ns, int64_t end_ns)
+{
+	return sb_union_add(&s->top, begin_ns > s->span.from_ns ? begin_ns : s->span.from_ns,
+		end_ns < s->span.to_ns ? end_ns : s->span.to_ns);
+}
+
 static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct sb_stage_sums *s = self;
@@ -293,8 +300,11 @@ static void see_zone(void *self, const struct sb_zone *z)
 		sum->total_ns += ns;
 		if (!s->imported || !z->attr_count || !add_summed(sum, z))
 			add_duration(s, sum, z, ns);
-		if ((s->run->track_count > 1 || z->flags & SB_ZONE_SPAN) &&
+		if ((s->run->track_count > 1 || z->flags & SB_ZONE_SPAN || !z->depth ||
+			    z->role == STROBE_ROLE_GENERATION) &&
 			!sb_coverage_add(&sum->coverage, &s->span, z->begin_ns, z->end_ns))
+			s->no_memory = true;
+		if (!z->depth && !add_top(s, z->begin_ns, z->end_ns))
 			s->no_memory = true;
 	}
 	if (z->end_ns > sum->end_ns)
@@ -353,8 +363,11 @@ static void add_folded(struct sb_stage_sums *s, const struct sb_event *e)
 		sum->last_ns = -1;
 	}
 	sum->total_ns += e->digest.total_ns;
-	if (s->run->track_count > 1 && !sb_coverage_spread(&sum->coverage, &s->span, e->digest.first_ns,
-					       e->digest.last_ns, e->digest.total_ns))
+	s->top_folded |= !sb_run_path(s->run, e->path)->parent;
+	if ((s->run->track_count > 1 || e->digest.role == STROBE_ROLE_GENERATION ||
+		    !sb_run_path(s->run, e->path)->parent) &&
+		!sb_coverage_spread(
+			&sum->coverage, &s->span, e->digest.first_ns, e->digest.last_ns, e->digest.total_ns))
 		s->no_memory = true;
 	if (e->digest.min_ns < sum->min_ns)
 		sum->min_ns = e->digest.min_ns;
@@ -418,6 +431,7 @@ static void done(void *self)
 		free(s->all[i].folded);
 		free(s->all[i].attrs);
 	}
+	sb_union_done(&s->top);
 	sb_stage_skips_done(&s->skips);
 	if (s->gpu) {
 		free(s->gpu->all);

@@ -41,7 +41,7 @@ struct sb_stage_sum {
 	uint32_t attr_count;
 	uint32_t role;
 	uint32_t last_track, track_count;
-	struct sb_coverage coverage; /* where calls may run at once */
+	struct sb_coverage coverage; /* of what may run at once, of the top level and of generations */
 	bool main, span;
 };
 #define SB_STAGE_BUCKETS 496u
@@ -59,6 +59,8 @@ struct sb_stage_sums {
 	struct sb_stage_skips skips;
 	struct sb_gpu_spans *gpu; /* see stages.c */
 	struct sb_coverage_span span; /* the run */
+	struct sb_union top; /* the top-level zones of all tracks */
+	bool top_folded; /* some of them have no detail any more */
 	bool imported; /* zones may stand for several calls */
 	bool no_memory;
 };

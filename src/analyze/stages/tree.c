@@ -1,6 +1,7 @@
 /* From sums by path to the rows of the report: indexed names grouped, siblings
  * in order. What stands in a row is stage_rows.c's business. */
 #include "analyze/stages/rows.h"
+#include "analyze/stages/split.h"
 
 #include "base/error.h"
 #include "base/map.h"
@@ -379,11 +380,30 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 	row->code = *name->code ? sb_model_text(t->model, name->code) : NULL;
 	row->parent = n->parent && n->parent != NONE ? (int64_t)t->nodes[n->parent].row : -1;
 	row->depth = n->depth;
-	row->gpu_span_s = row->gpu_busy_s = row->unattributed_s = NAN;
+	row->gpu_span_s = row->gpu_busy_s = row->unattributed_s = row->outside_s = NAN;
 	if (n->skip == NONE)
 		return sb_stage_row_fill(&paths, n->pattern != NULL, row);
 	sb_stage_row_skip(t->sums, n->skip, t->model, row);
 	return 0;
+}
+
+static int split_rows(struct tree *t, const uint32_t *order)
+{
+	size_t count = t->model->stages.stage_count;
+	struct sb_stage_paths *paths = malloc((count + 1) * sizeof *paths);
+	int err;
+
+	if (!paths)
+		return no_memory(t);
+	for (size_t i = 0; i < count; i++) {
+		const struct node *n = &t->nodes[order[i]];
+
+		paths[i] = (struct sb_stage_paths){ t->sums, t->model, n->skip == NONE ? n->first_path : NONE,
+			t->next_path };
+	}
+	err = sb_stages_split(paths, t->sums, t->model);
+	free(paths);
+	return err;
 }
 
 static int make_rows(struct tree *t)
@@ -398,7 +418,6 @@ static int make_rows(struct tree *t)
 		err = no_memory(t);
 	for (uint32_t i = 0; !err && i < s->stage_count; i++)
 		err = fill_row(t, &t->nodes[order[i]], &s->stages[i]);
-	free(order);
 	for (uint32_t i = 0; !err && i < s->stage_count; i++)
 		if (s->stages[i].parent >= 0) {
 			struct sb_stage *parent = &s->stages[s->stages[i].parent];
@@ -406,6 +425,9 @@ static int make_rows(struct tree *t)
 			parent->child_count++;
 			parent->unattributed_s = parent->self_s;
 		}
+	if (!err)
+		err = split_rows(t, order);
+	free(order);
 	if (!err) {
 		sb_stages_rank(t->model);
 		sb_stage_attributes_fill(t->model);
@@ -417,11 +439,9 @@ int sb_stage_tree_build(struct sb_stage_sums *sums, struct sb_model *model)
 {
 	struct tree t = { .sums = sums, .model = model, .run = sums->run };
 	int64_t wall_ns = sums->run->to_ns - sums->run->from_ns;
-	int64_t left_ns = wall_ns - sb_run_attributed_ns(sums->run);
 	int err;
 
 	model->stages.wall_s = (double)wall_ns / 1e9;
-	model->stages.unattributed_s = left_ns > 0 ? (double)left_ns / 1e9 : 0;
 	model->stages.combined = sb_model_build_options(model)->combine;
 	err = link_paths(&t);
 	if (!err)

@@ -1,4 +1,5 @@
 /* Generations: one video, one prompt, one request each; else the whole run. */
+#include "analyze/video/shared_out.h"
 #include "analyze/video/video.h"
 
 #include <stdlib.h>
@@ -214,7 +215,6 @@ static void fill_row(const struct sb_video *v, const struct sb_generation_note *
 	row->frames = n->counted > 0 ? n->counted : n->frames >= 0 ? n->frames : n->decoded;
 	row->fps = row->frames >= 0 && wall_s > 0 ? (double)row->frames / wall_s : NAN;
 	row->denoise_s = row->vae_s = row->cost = NAN;
-	row->energy_wh = sb_model_energy_j(model, row->begin_s, row->end_s) / 3600;
 	row->utilization_percent = utilization(model, row->begin_s, row->end_s);
 	row->open = n->open;
 	row->cut = n->cut;
@@ -276,5 +276,6 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 	free(walls_s);
 	for (size_t i = 0; i < section->count; i++)
 		fill_row(v, &all[i], model, &section->all[i]);
+	sb_generations_share_out(model);
 	section->listed = v->whole_run ? 0 : section->count;
 }

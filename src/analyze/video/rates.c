@@ -2,7 +2,7 @@
  * for the denoising, with the VAE, and end to end. And where the time of the
  * generations went. */
 #include "run/setting.h"
-#include "analyze/video/video.h"
+#include "analyze/video/walls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,72 +69,6 @@ static int64_t latent_frames(const struct sb_video *v)
 
 /* ---- wall and compute time ---------------------------------------------- */
 
-/* The time denoising took, as a clock on the wall saw it: its stages where they
- * were marked, else from the first step's begin to the last one's end, summed
- * over the generations. NaN where only stopwatch times are known and they do
- * not fit (several at once, or recorded afterwards). */
-static double denoise_wall_s(struct sb_video *v, struct sb_model *model)
-{
-	const struct sb_step_note *steps = v->steps.items;
-	double stages_s = 0, extent_s = 0;
-	bool staged = false;
-
-	for (size_t g = 0; g < model->generations.count; g++)
-		model->generations.all[g].denoise_s = NAN;
-	for (size_t i = 0; i < v->parts.count; i++) {
-		const struct sb_part_note *p = (const struct sb_part_note *)v->parts.items + i;
-
-		if (p->part != SB_PART_DENOISE || p->generation == SB_NO_GENERATION)
-			continue;
-		staged = true;
-		stages_s += (double)(p->end_ns - p->begin_ns) / 1e9;
-		if (p->generation < model->generations.count) {
-			double *sum_s = &model->generations.all[p->generation].denoise_s;
-
-			*sum_s = (isnan(*sum_s) ? 0 : *sum_s) + (double)(p->end_ns - p->begin_ns) / 1e9;
-		}
-	}
-	for (size_t i = 0; i < v->steps.count;) {
-		int64_t begin_ns = steps[i].begin_ns, end_ns = steps[i].end_ns;
-		size_t k = i;
-
-		for (; k < v->steps.count && steps[k].generation == steps[i].generation; k++) {
-			begin_ns = steps[k].begin_ns < begin_ns ? steps[k].begin_ns : begin_ns;
-			end_ns = steps[k].end_ns > end_ns ? steps[k].end_ns : end_ns;
-		}
-		extent_s += (double)(end_ns - begin_ns) / 1e9;
-		if (!staged && steps[i].generation < model->generations.count)
-			model->generations.all[steps[i].generation].denoise_s = (double)(end_ns - begin_ns) /
-										1e9;
-		i = k;
-	}
-	if (staged)
-		return stages_s;
-	if (!v->steps.count || (steps[0].measured && extent_s < model->diffusion.step.total * 0.999))
-		return NAN;
-	return extent_s;
-}
-
-static double vae_wall_s(struct sb_video *v, struct sb_model *model)
-{
-	double sum_s = NAN;
-
-	for (size_t i = 0; i < v->parts.count; i++) {
-		const struct sb_part_note *p = (const struct sb_part_note *)v->parts.items + i;
-		double s = (double)(p->end_ns - p->begin_ns) / 1e9;
-
-		if (p->part != SB_PART_VAE_DECODE || p->generation == SB_NO_GENERATION)
-			continue;
-		sum_s = isnan(sum_s) ? s : sum_s + s;
-		if (p->generation < model->generations.count) {
-			double *g_s = &model->generations.all[p->generation].vae_s;
-
-			*g_s = isnan(*g_s) ? s : *g_s + s;
-		}
-	}
-	return sum_s;
-}
-
 static double per_second(int64_t count, double s)
 {
 	return count >= 0 && s > 0 ? (double)count / s : NAN;
@@ -162,7 +96,7 @@ static void add_rate(struct sb_model *model, const char *scope, double wall_s, d
 struct walk {
 	const struct sb_model *model;
 	double part_s[SB_PART_COUNT];
-	double unattributed_s;
+	double unattributed_s, overlap_s;
 };
 
 static enum sb_part stage_part(const struct sb_stage *s)
@@ -193,53 +127,11 @@ static struct place place_of(const struct sb_stages_section *stages, const struc
 	return p;
 }
 
-static int by_begin(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return x[0] < y[0] ? -1 : x[0] > y[0];
-}
-
-/* The time that steps and blocks took which were handed in with their durations:
- * each moment once, whether a step's, its block's or both's. */
-static double measured_s(struct sb_video *v)
-{
-	const struct sb_step_note *steps = v->steps.items;
-	const struct sb_block_note *blocks = v->blocks.items;
-	int64_t(*spans)[2] = malloc((v->steps.count + v->blocks.count + 1) * sizeof *spans);
-	int64_t sum_ns = 0, until_ns = INT64_MIN;
-	size_t count = 0;
-
-	if (!spans) {
-		v->failed = true;
-		return 0;
-	}
-	for (size_t i = 0; i < v->steps.count; i++)
-		if (steps[i].measured)
-			memcpy(spans[count++], (int64_t[2]){ steps[i].begin_ns, steps[i].end_ns },
-				sizeof *spans);
-	for (size_t i = 0; i < v->blocks.count && !v->blocks_from_steps; i++)
-		if (blocks[i].measured)
-			memcpy(spans[count++], (int64_t[2]){ blocks[i].begin_ns, blocks[i].end_ns },
-				sizeof *spans);
-	qsort(spans, count, sizeof *spans, by_begin);
-	for (size_t i = 0; i < count; i++) {
-		int64_t from_ns = spans[i][0] > until_ns ? spans[i][0] : until_ns;
-
-		if (spans[i][1] > from_ns) {
-			sum_ns += spans[i][1] - from_ns;
-			until_ns = spans[i][1];
-		}
-	}
-	free(spans);
-	return (double)sum_ns / 1e9;
-}
-
 /* What was handed in lies beside the zones that ran meanwhile: it gets what they and
  * the generations' own time leave of the whole. */
 static double measured_share_s(struct sb_video *v, const struct sb_model *model, const struct walk *w)
 {
-	double taken_s = w->unattributed_s, left_s, all_s = measured_s(v);
+	double taken_s = w->unattributed_s, left_s, all_s = sb_measured_s(v);
 
 	for (int part = 0; part < SB_PART_COUNT; part++)
 		taken_s += w->part_s[part];
@@ -247,8 +139,29 @@ static double measured_share_s(struct sb_video *v, const struct sb_model *model,
 	return left_s <= 0 ? 0 : all_s < left_s ? all_s : left_s;
 }
 
-/* Self times add up to the generations' wall time; spans may overlap and are
- * left out, as are threads beside the main one when the whole run counts. */
+/* Of a stage's own time what counts against the wall: less where its calls run at once. */
+static double self_wall_s(const struct sb_stage *s)
+{
+	return s->total_s > 0 ? s->self_s * fmin(1, s->covered_s / s->total_s) : 0;
+}
+
+/* What the parts add up to beyond the time in which any of them ran is overlap; what they
+ * lack of it belongs to the stages between them. */
+static void close_sum(const struct sb_model *model, struct walk *w)
+{
+	double sum_s = w->unattributed_s, rest_s;
+
+	for (int part = 0; part < SB_PART_COUNT; part++)
+		sum_s += w->part_s[part];
+	rest_s = sum_s - model->generations.union_s;
+	if (fabs(rest_s) < model->generations.union_s * 1e-6)
+		return;
+	w->overlap_s = rest_s > 0 ? rest_s : 0;
+	w->part_s[SB_PART_OTHER] -= rest_s < 0 ? rest_s : 0;
+}
+
+/* Times against the wall add up to the generations' wall time with the overlap; spans may lie
+ * beside their siblings and are left out. */
 static void split(struct sb_video *v, struct sb_model *model)
 {
 	const struct sb_stages_section *stages = &model->stages;
@@ -260,19 +173,22 @@ static void split(struct sb_video *v, struct sb_model *model)
 		const struct sb_stage *s = &stages->stages[i];
 
 		places[i] = place_of(stages, places, i);
-		if (isnan(s->self_s) || places[i].on_spans)
-			continue;
-		if (v->whole_run ? !s->main_thread : places[i].generation < 0)
+		if (isnan(s->self_s) || places[i].on_spans || (!v->whole_run && places[i].generation < 0))
 			continue;
 		if ((int64_t)i == places[i].generation)
-			w.unattributed_s += s->self_s;
+			w.unattributed_s += self_wall_s(s);
 		else
-			w.part_s[places[i].part] += s->self_s;
+			w.part_s[places[i].part] += self_wall_s(s);
 	}
 	if (v->whole_run)
 		w.unattributed_s = stages->unattributed_s;
+	else if (model->generations.union_s < model->generations.total_s * 0.999)
+		w.unattributed_s = fmax(0, model->generations.union_s - stages->inside_s);
 	if (!v->outside)
 		w.part_s[SB_PART_DENOISE] += measured_share_s(v, model, &w);
+	if (places && stages->stage_count && !stages->combined)
+		close_sum(model, &w);
+	d->overlap_s = w.overlap_s;
 	d->denoise_s = w.part_s[SB_PART_DENOISE];
 	d->vae_s = w.part_s[SB_PART_VAE_DECODE];
 	d->vae_encode_s = w.part_s[SB_PART_VAE_ENCODE];
@@ -298,14 +214,15 @@ static void list_split(struct sb_model *model)
 		{ "offload", "offload", d->offload_s, NAN },
 		{ "other", "other stages", d->other_s, NAN },
 		{ "unattributed", "unattributed", d->unattributed_s, NAN },
+		{ "overlap", "overlap", -d->overlap_s, NAN },
 	};
 
 	d->split = sb_model_alloc(model, sizeof all);
 	for (size_t i = 0; d->split && i < sizeof all / sizeof *all; i++) {
-		if (!(all[i].self_s > 0))
+		if (all[i].self_s == 0 || isnan(all[i].self_s))
 			continue;
 		d->split[d->split_count] = all[i];
-		d->split[d->split_count++].wall_ratio = all[i].self_s / model->generations.total_s;
+		d->split[d->split_count++].wall_ratio = all[i].self_s / model->generations.union_s;
 	}
 }
 
@@ -386,11 +303,14 @@ void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 	split(v, model);
 	list_split(model);
 	list_offloads(model);
-	wall_s = denoise_wall_s(v, model);
-	vae_s = vae_wall_s(v, model);
+	wall_s = sb_denoise_wall_s(v, model);
+	vae_s = sb_vae_wall_s(v, model);
 	steps_s = d->present ? d->step.total : model->blocks.present ? model->blocks.time.total : NAN;
+	if (d->present && v->steps.count && model->generations.union_s < model->generations.total_s * 0.999)
+		steps_s = fmin(steps_s, sb_steps_covered_s(v));
 	if (isnan(steps_s) && !isnan(wall_s))
 		steps_s = wall_s;
+	d->steps_s = steps_s;
 	d->rates = sb_model_alloc(model, 3 * sizeof *d->rates);
 	if (!d->rates)
 		return;

@@ -310,6 +310,12 @@ void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, 
 	sb_buf_printf(out, "%-*s%*s%*s%*s%*.1f%%\n", (int)width, "unattributed", COUNT_WIDTH, "", TOTAL_WIDTH,
 		text, (int)(wide ? COLUMNS : COLUMNS - 3) * TIME_WIDTH, "", SHARE_WIDTH - 1,
 		s->wall_s > 0 ? s->unattributed_s / s->wall_s * 100 : 0);
+	if (sb_stages_overlap(s)) {
+		sb_text_seconds(text, sizeof text, -s->overlap_s);
+		sb_buf_printf(out, "%-*s%*s%*s%*s%*.1f%%\n", (int)width, "overlap, top level", COUNT_WIDTH,
+			"", TOTAL_WIDTH, text, (int)(wide ? COLUMNS : COLUMNS - 3) * TIME_WIDTH, "",
+			SHARE_WIDTH - 1, -s->overlap_s / s->wall_s * 100);
+	}
 	sb_text_seconds(text, sizeof text, s->wall_s);
 	sb_buf_printf(out, "%-*s%*s%*s\n", (int)width, "wall", COUNT_WIDTH, "", TOTAL_WIDTH, text);
 	write_remarks(s, o, out);

@@ -197,6 +197,11 @@ void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, s
 	sb_text_seconds(text, sizeof text, s->unattributed_s);
 	sb_buf_printf(out, "  %-*s%10s %5.1f%%\n", (int)width - 2, "unattributed", text,
 		s->wall_s > 0 ? s->unattributed_s / s->wall_s * 100 : 0);
+	if (sb_stages_overlap(s)) {
+		sb_text_seconds(text, sizeof text, -s->overlap_s);
+		sb_buf_printf(out, "  %-*s%10s %5.1f%%\n", (int)width - 2, "overlap (at the same time)", text,
+			-s->overlap_s / s->wall_s * 100);
+	}
 	if (hidden)
 		sb_buf_printf(out, "  (%zu small stages not shown; JSON has them)\n", hidden);
 	if (gpu == GPU_BUSY)

@@ -1,0 +1,189 @@
+/* How the stages split the wall time. Stages may run at the same time: their times are unions of
+ * their calls, and what they add up to beyond the union of them all is the overlap. */
+#include "analyze/stages/split.h"
+
+#include "base/error.h"
+
+#define NOISE 1e-6 /* what bins and sums of floating point numbers may be off */
+
+/* A frame around the stages a reader asks for: an outer block, a generation in a generation. */
+static bool is_opened(const struct sb_stage *s)
+{
+	return s->child_count && (s->role == STROBE_ROLE_BLOCK || s->role == STROBE_ROLE_GENERATION);
+}
+
+/* Rows have their parents before them. */
+static void mark_rows(struct sb_stages_section *stages)
+{
+	for (size_t i = 0; i < stages->stage_count; i++) {
+		struct sb_stage *s = &stages->stages[i];
+		const struct sb_stage *up = s->parent >= 0 ? &stages->stages[s->parent] : NULL;
+
+		stages->has_generations |= s->role == STROBE_ROLE_GENERATION;
+		s->in_generation = up && (up->in_generation || up->role == STROBE_ROLE_GENERATION);
+	}
+	for (size_t i = 0; i < stages->stage_count; i++) {
+		struct sb_stage *s = &stages->stages[i];
+		int64_t up = s->parent;
+
+		if (s->state == SB_STAGE_SKIPPED || !sb_stage_calls(s) || is_opened(s) ||
+			(stages->has_generations && !s->in_generation))
+			continue;
+		while (up >= 0 && is_opened(&stages->stages[up]))
+			up = stages->stages[up].parent;
+		s->side_by_side = up < 0 || (stages->has_generations && !stages->stages[up].in_generation);
+	}
+}
+
+static bool join_row(const struct sb_stage_paths *r, struct sb_coverage *to)
+{
+	for (uint32_t p = r->first; p != UINT32_MAX; p = r->next[p])
+		if (!sb_coverage_join(to, &sb_stage_sum_at(r->sums, p)->coverage))
+			return false;
+	return true;
+}
+
+/* The union of some rows: all of it lies between the largest and the sum of them. */
+struct joined {
+	struct sb_coverage coverage;
+	double sum_s, most_s;
+};
+
+static bool join(struct joined *j, const struct sb_stage_paths *paths, const struct sb_stage *row)
+{
+	j->sum_s += row->covered_s;
+	j->most_s = row->covered_s > j->most_s ? row->covered_s : j->most_s;
+	return join_row(paths, &j->coverage);
+}
+
+static double union_of(const struct joined *j, double union_s)
+{
+	union_s = fmin(j->sum_s, fmax(j->most_s, union_s));
+	return j->sum_s - union_s > j->sum_s * NOISE ? union_s : j->sum_s;
+}
+
+static double covered_of(const struct sb_coverage *c, const struct sb_stage_sums *sums)
+{
+	return (double)sb_coverage_ns(c, &sums->span) / 1e9;
+}
+
+/* Exact but where detail was folded on several tracks: there only where calls were is known. */
+static double top_union_s(struct sb_stage_sums *sums)
+{
+	struct sb_coverage top = { 0 };
+	double union_s;
+
+	if (!sums->top_folded)
+		return (double)sb_union_ns(&sums->top) / 1e9;
+	if (sums->run->track_count <= 1)
+		return (double)sb_run_attributed_ns(sums->run) / 1e9;
+	for (uint32_t p = 1; p < sums->count; p++)
+		if (!sb_run_path(sums->run, p)->parent)
+			sums->no_memory |= !sb_coverage_join(&top, &sums->all[p].coverage);
+	union_s = covered_of(&top, sums);
+	sb_coverage_done(&top);
+	return union_s;
+}
+
+/* Bins may say a little too much: a stage covers no more than what it is part of. */
+static void keep_within(struct sb_stages_section *s, double union_s)
+{
+	for (size_t i = 0; i < s->stage_count; i++) {
+		struct sb_stage *row = &s->stages[i];
+		double most_s = row->parent < 0 ? union_s : s->stages[row->parent].covered_s;
+
+		if (!(row->covered_s > most_s) || (row->span && row->parent >= 0))
+			continue;
+		row->self_ratio *= most_s / row->covered_s;
+		row->wall_ratio *= most_s / row->covered_s;
+		row->covered_s = most_s;
+		if (isfinite(row->at_once_mean) && most_s > 0)
+			row->at_once_mean = row->total_s / most_s;
+	}
+}
+
+/* The time of a top-level stage in which no generation ran. */
+static bool outside_of(
+	const struct sb_stage_paths *paths, const struct sb_coverage *generations, struct sb_stage *row)
+{
+	struct sb_coverage both = { 0 };
+	bool ok = sb_coverage_join(&both, generations) && join_row(paths, &both);
+	double outside_s = covered_of(&both, paths->sums) - covered_of(generations, paths->sums);
+
+	sb_coverage_done(&both);
+	row->outside_s = row->covered_s - outside_s < row->covered_s * 1e-4 ? row->covered_s
+									    : fmax(0, outside_s);
+	return ok;
+}
+
+static bool split_rows(const struct sb_stage_paths *paths, struct sb_stages_section *s, struct joined *top,
+	struct joined *inside, struct sb_coverage *generations)
+{
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < s->stage_count; i++) {
+		const struct sb_stage *row = &s->stages[i];
+
+		if (row->state == SB_STAGE_SKIPPED)
+			continue;
+		if (row->parent < 0)
+			ok = join(top, &paths[i], row);
+		if (ok && row->side_by_side)
+			ok = join(inside, &paths[i], row);
+		if (ok && row->role == STROBE_ROLE_GENERATION && !row->in_generation)
+			ok = join_row(&paths[i], generations);
+	}
+	for (size_t i = 0; ok && i < s->stage_count; i++)
+		if (s->stages[i].parent < 0 && s->stages[i].role != STROBE_ROLE_GENERATION &&
+			s->stages[i].state != SB_STAGE_SKIPPED)
+			ok = outside_of(&paths[i], generations, &s->stages[i]);
+	return ok;
+}
+
+/* On one track calls follow each other: what is inside frames is what is not their own time. */
+static double inside_of_frames(const struct sb_stages_section *s)
+{
+	double inside_s = 0;
+
+	for (size_t i = 0; i < s->stage_count; i++) {
+		const struct sb_stage *row = &s->stages[i];
+
+		if (row->role == STROBE_ROLE_GENERATION && !row->in_generation)
+			inside_s += row->total_s - row->self_s;
+		else if (row->in_generation && !row->side_by_side && is_opened(row) &&
+			 !s->stages[row->parent].side_by_side)
+			inside_s -= row->self_s;
+	}
+	return inside_s;
+}
+
+int sb_stages_split(const struct sb_stage_paths *paths, struct sb_stage_sums *sums, struct sb_model *model)
+{
+	struct sb_stages_section *s = &model->stages;
+	struct joined top = { 0 }, inside = { 0 };
+	struct sb_coverage generations = { 0 };
+	bool several = sums->run->track_count > 1;
+	double union_s;
+	bool ok;
+
+	union_s = top_union_s(sums);
+	if (!s->combined)
+		keep_within(s, union_s);
+	mark_rows(s);
+	ok = s->combined || split_rows(paths, s, &top, &inside, &generations);
+	if (!s->combined) {
+		union_s = union_of(&top, union_s);
+		s->overlap_s = top.sum_s - union_s;
+		s->inside_sum_s = inside.sum_s;
+		s->inside_s = union_of(
+			&inside, several ? covered_of(&inside.coverage, sums) : inside_of_frames(s));
+	}
+	union_s = fmin(union_s, s->wall_s);
+	s->unattributed_s = round((s->wall_s - union_s) * 1e9) / 1e9;
+	sb_coverage_done(&top.coverage);
+	sb_coverage_done(&inside.coverage);
+	sb_coverage_done(&generations);
+	return ok && !sums->no_memory
+		       ? 0
+		       : sb_fail(STROBE_ENOMEM, "no memory for the stages of '%s'", sums->run->path);
+}

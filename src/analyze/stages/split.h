@@ -1,0 +1,10 @@
+/* How the stages split the wall time: unattributed, overlap, inside and outside the generations. */
+#ifndef SB_ANALYZE_STAGES_SPLIT_H
+#define SB_ANALYZE_STAGES_SPLIT_H
+
+#include "analyze/stages/rows.h"
+
+/* `paths` by row. Fills what is said of the section as a whole, and of each row its place in it. */
+int sb_stages_split(const struct sb_stage_paths *paths, struct sb_stage_sums *sums, struct sb_model *model);
+
+#endif

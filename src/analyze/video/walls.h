@@ -1,0 +1,16 @@
+/* Wall time of denoising and decoding: every moment once. */
+#ifndef SB_ANALYZE_VIDEO_WALLS_H
+#define SB_ANALYZE_VIDEO_WALLS_H
+
+#include "analyze/video/video.h"
+
+/* The stages for it where they were marked, else the steps with the short pauses between them.
+ * NaN: not known. Also fills the generations' own. */
+double sb_denoise_wall_s(struct sb_video *v, struct sb_model *model);
+double sb_vae_wall_s(struct sb_video *v, struct sb_model *model);
+/* The steps alone. */
+double sb_steps_covered_s(struct sb_video *v);
+/* Steps and blocks that were handed in with their durations. */
+double sb_measured_s(struct sb_video *v);
+
+#endif
