@@ -74,6 +74,12 @@ static double per_second(int64_t count, double s)
 	return count >= 0 && s > 0 ? (double)count / s : NAN;
 }
 
+/* Some ran at the same time; NaN stays. */
+static double at_most(double s, double most_s)
+{
+	return s > most_s ? most_s : s;
+}
+
 static void add_rate(struct sb_model *model, const char *scope, double wall_s, double compute_s)
 {
 	struct sb_diffusion_section *d = &model->diffusion;
@@ -306,7 +312,8 @@ void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 	wall_s = sb_denoise_wall_s(v, model);
 	vae_s = sb_vae_wall_s(v, model);
 	steps_s = d->present ? d->step.total : model->blocks.present ? model->blocks.time.total : NAN;
-	if (d->present && v->steps.count && model->generations.union_s < model->generations.total_s * 0.999)
+	if (d->present && v->steps.count && !v->rest_steps.count &&
+		!((const struct sb_step_note *)v->steps.items)->measured)
 		steps_s = fmin(steps_s, sb_steps_covered_s(v));
 	if (isnan(steps_s) && !isnan(wall_s))
 		steps_s = wall_s;
@@ -316,8 +323,10 @@ void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 		return;
 	add_rate(model, "denoise", wall_s, steps_s);
 	if (!isnan(vae_s))
-		add_rate(model, "denoise_vae", wall_s + vae_s, steps_s + vae_s);
-	compute_s = d->denoise_s + d->vae_s + d->vae_encode_s + d->text_encode_s;
+		add_rate(model, "denoise_vae", at_most(wall_s + vae_s, model->stages.wall_s),
+			at_most(steps_s + vae_s, model->stages.wall_s));
+	compute_s = at_most(
+		d->denoise_s + d->vae_s + d->vae_encode_s + d->text_encode_s, model->generations.union_s);
 	if (!v->outside && (d->frames >= 0 || d->blocks >= 0))
 		add_rate(model, "end_to_end", model->generations.union_s, compute_s > 0 ? compute_s : NAN);
 	d->fps = per_second(d->frames, steps_s);

@@ -8,6 +8,7 @@
 struct spans {
 	struct span {
 		int64_t begin_ns, end_ns;
+		uint32_t generation;
 	} * all;
 	size_t count;
 };
@@ -20,9 +21,9 @@ static bool spans_init(struct spans *s, struct sb_video *v, size_t room)
 	return s->all != NULL;
 }
 
-static void add(struct spans *s, int64_t begin_ns, int64_t end_ns)
+static void add(struct spans *s, int64_t begin_ns, int64_t end_ns, uint32_t generation)
 {
-	s->all[s->count++] = (struct span){ begin_ns, end_ns };
+	s->all[s->count++] = (struct span){ begin_ns, end_ns, generation };
 }
 
 static int by_begin(const void *a, const void *b)
@@ -32,53 +33,78 @@ static int by_begin(const void *a, const void *b)
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
+static int by_generation(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	return x->generation != y->generation ? x->generation < y->generation ? -1 : 1 : by_begin(a, b);
+}
+
+/* What a span, later than those before it, adds to their union. */
+static int64_t claim(int64_t *until_ns, int64_t begin_ns, int64_t end_ns)
+{
+	int64_t from_ns = begin_ns > *until_ns ? begin_ns : *until_ns;
+
+	if (end_ns <= from_ns)
+		return 0;
+	*until_ns = end_ns;
+	return end_ns - from_ns;
+}
+
+/* Each generation's own union, inside it, into a member of its row. */
+static void tell_generations(
+	struct spans *s, const struct sb_video *v, struct sb_model *model, size_t generation_member)
+{
+	const struct sb_generation_note *notes = v->generations.items;
+	int64_t until_ns = INT64_MIN;
+
+	qsort(s->all, s->count, sizeof *s->all, by_generation);
+	for (size_t i = 0; i < s->count; i++) {
+		uint32_t g = s->all[i].generation;
+		double *sum_s;
+		int64_t end_ns;
+
+		if (g >= model->generations.count)
+			break;
+		sum_s = (double *)((char *)&model->generations.all[g] + generation_member);
+		if (!i || s->all[i - 1].generation != g)
+			until_ns = notes[g].begin_ns;
+		end_ns = s->all[i].end_ns < notes[g].end_ns ? s->all[i].end_ns : notes[g].end_ns;
+		*sum_s = (isnan(*sum_s) ? 0 : *sum_s) +
+			 (double)claim(&until_ns, s->all[i].begin_ns, end_ns) / 1e9;
+	}
+}
+
 /* Their union; frees them. */
 static double spans_done(struct spans *s)
 {
 	int64_t sum_ns = 0, until_ns = INT64_MIN;
 
 	qsort(s->all, s->count, sizeof *s->all, by_begin);
-	for (size_t i = 0; i < s->count; i++) {
-		int64_t from_ns = s->all[i].begin_ns > until_ns ? s->all[i].begin_ns : until_ns;
-
-		if (s->all[i].end_ns <= from_ns)
-			continue;
-		sum_ns += s->all[i].end_ns - from_ns;
-		until_ns = s->all[i].end_ns;
-	}
+	for (size_t i = 0; i < s->count; i++)
+		sum_ns += claim(&until_ns, s->all[i].begin_ns, s->all[i].end_ns);
 	free(s->all);
 	return (double)sum_ns / 1e9;
 }
 
-static void add_s(double *sum_s, double s)
-{
-	*sum_s = (isnan(*sum_s) ? 0 : *sum_s) + s;
-}
-
-/* The stages of one kind inside generations; NaN: none. Each generation gets its own. */
+/* The stages of one kind inside generations; NaN: none. */
 static double parts_wall_s(
 	struct sb_video *v, struct sb_model *model, enum sb_part part, size_t generation_member)
 {
 	const struct sb_part_note *parts = v->parts.items;
 	struct spans spans;
+	bool any;
+	double wall_s;
 
 	if (!spans_init(&spans, v, v->parts.count))
 		return NAN;
-	for (size_t i = 0; i < v->parts.count; i++) {
-		const struct sb_part_note *p = &parts[i];
-
-		if (p->part != part || p->generation == SB_NO_GENERATION)
-			continue;
-		add(&spans, p->begin_ns, p->end_ns);
-		if (p->generation < model->generations.count)
-			add_s((double *)((char *)&model->generations.all[p->generation] + generation_member),
-				(double)(p->end_ns - p->begin_ns) / 1e9);
-	}
-	if (!spans.count) {
-		free(spans.all);
-		return NAN;
-	}
-	return spans_done(&spans);
+	for (size_t i = 0; i < v->parts.count; i++)
+		if (parts[i].part == part && parts[i].generation != SB_NO_GENERATION)
+			add(&spans, parts[i].begin_ns, parts[i].end_ns, parts[i].generation);
+	any = spans.count > 0;
+	tell_generations(&spans, v, model, generation_member);
+	wall_s = spans_done(&spans);
+	return any ? wall_s : NAN;
 }
 
 /* A pause longer than the step before it is something else's time, not denoising. */
@@ -105,12 +131,10 @@ static double steps_wall_s(struct sb_video *v, struct sb_model *model)
 
 		for (; k < v->steps.count && goes_on(&steps[k - 1], &steps[k]); k++)
 			end_ns = steps[k].end_ns > end_ns ? steps[k].end_ns : end_ns;
-		add(&spans, steps[i].begin_ns, end_ns);
-		if (steps[i].generation < model->generations.count)
-			add_s(&model->generations.all[steps[i].generation].denoise_s,
-				(double)(end_ns - steps[i].begin_ns) / 1e9);
+		add(&spans, steps[i].begin_ns, end_ns, steps[i].generation);
 		i = k;
 	}
+	tell_generations(&spans, v, model, offsetof(struct sb_generation, denoise_s));
 	wall_s = spans_done(&spans);
 	return steps[0].measured && wall_s < model->diffusion.step.total * 0.999 ? NAN : wall_s;
 }
@@ -138,7 +162,7 @@ double sb_steps_covered_s(struct sb_video *v)
 	if (!spans_init(&spans, v, v->steps.count))
 		return NAN;
 	for (size_t i = 0; i < v->steps.count; i++)
-		add(&spans, steps[i].begin_ns, steps[i].end_ns);
+		add(&spans, steps[i].begin_ns, steps[i].end_ns, 0);
 	return spans_done(&spans);
 }
 
@@ -152,9 +176,9 @@ double sb_measured_s(struct sb_video *v)
 		return 0;
 	for (size_t i = 0; i < v->steps.count; i++)
 		if (steps[i].measured)
-			add(&spans, steps[i].begin_ns, steps[i].end_ns);
+			add(&spans, steps[i].begin_ns, steps[i].end_ns, 0);
 	for (size_t i = 0; i < v->blocks.count && !v->blocks_from_steps; i++)
 		if (blocks[i].measured)
-			add(&spans, blocks[i].begin_ns, blocks[i].end_ns);
+			add(&spans, blocks[i].begin_ns, blocks[i].end_ns, 0);
 	return spans_done(&spans);
 }
