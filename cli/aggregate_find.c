@@ -1,11 +1,12 @@
 /* Finding the ranks of a job on disk. */
 #include "aggregate_find.h"
 
+#include "run/catalogue.h"
 #include "run/run.h"
+#include "run/brief.h"
 #include "base/error.h"
-#include "base/infile.h"
+#include "base/filename.h"
 #include "exchange/report_in.h"
-#include "format/reader.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -15,10 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct names {
-	char **all;
-	size_t count;
-};
+enum { DEPTH_MAX = 3 };
 
 static int no_memory(void)
 {
@@ -39,41 +37,9 @@ static int add(char ***list, size_t *count, const char *text)
 	return 0;
 }
 
-static void names_done(struct names *n)
+static int add_input(struct aggregate_inputs *inputs, const char *path)
 {
-	for (size_t i = 0; i < n->count; i++)
-		free(n->all[i]);
-	free(n->all);
-}
-
-/* rank_2 before rank_10. */
-static int by_number(const void *a, const void *b)
-{
-	return strverscmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int list(const char *folder, struct names *out_names)
-{
-	DIR *d = opendir(folder);
-	struct dirent *entry;
-	int err = 0;
-
-	if (!d)
-		return sb_fail_errno("cannot read '%s'", folder);
-	while (!err && (entry = readdir(d)))
-		if (entry->d_name[0] != '.')
-			err = add(&out_names->all, &out_names->count, entry->d_name);
-	closedir(d);
-	if (!err && out_names->count)
-		qsort(out_names->all, out_names->count, sizeof *out_names->all, by_number);
-	return err;
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t size = strlen(text), tail = strlen(end);
-
-	return size >= tail && !strcmp(text + size - tail, end);
+	return add(&inputs->paths, &inputs->count, path);
 }
 
 static bool is_folder(const char *path)
@@ -83,148 +49,119 @@ static bool is_folder(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-static bool is_rank_name(const char *name)
+/* A run; or, where recordings of several ranks lie together, each of those. */
+static int add_run(struct aggregate_inputs *inputs, const char *folder)
 {
-	return !strncmp(name, "rank_", 5) && name[5] >= '0' && name[5] <= '9';
-}
+	struct sb_recording_paths files = { 0 };
+	struct sb_run_brief brief;
+	int err;
 
-static int rank_of_file(const char *path)
-{
-	struct sb_file_header head;
-	int fd, rank = -1;
-
-	if (sb_infile_open(path, SB_INFILE_LISTED, &fd))
-		return -1;
-	if (sb_read_at(fd, &head, sizeof head, 0) == sizeof head &&
-		!memcmp(head.magic, SB_MAGIC, sizeof head.magic))
-		rank = head.rank;
-	close(fd);
-	return rank;
-}
-
-/* The recordings of a folder, and whether they belong to several ranks. */
-static int recordings(
-	const char *folder, const struct names *names, struct names *out_files, bool *out_several)
-{
-	int first = -1, err = 0;
-
-	for (size_t i = 0; i < names->count && !err; i++) {
-		char path[PATH_MAX];
-		int rank;
-
-		if (!ends_with(names->all[i], ".strobe"))
-			continue;
-		snprintf(path, sizeof path, "%s/%s", folder, names->all[i]);
-		err = add(&out_files->all, &out_files->count, path);
-		rank = rank_of_file(path);
-		if (rank >= 0 && first >= 0 && rank != first)
-			*out_several = true;
-		first = rank >= 0 ? rank : first;
-	}
+	if (!sb_run_brief_read(folder, &brief) || !brief.several_ranks)
+		return add_input(inputs, folder);
+	err = sb_catalogue_recordings(folder, &files);
+	for (size_t i = 0; i < files.count && !err; i++)
+		if (sb_run_brief_read(files.paths[i], &brief) && brief.rank >= 0)
+			err = add_input(inputs, files.paths[i]);
+	sb_recording_paths_done(&files);
 	return err;
 }
 
 /* Reports of a folder: strobe's own, else those of other tools; raw series that
  * lie beside them are none. */
-static int reports(const char *folder, const struct names *names, struct names *out_files)
+static int reports(const char *folder, struct sb_recording_paths *out_files)
 {
-	int err = 0;
+	struct dirent **names = NULL;
+	int count = scandir(folder, &names, NULL, versionsort), err = 0;
 
-	for (size_t i = 0; i < names->count && !err; i++) {
+	for (int i = 0; i < count; i++) {
+		const char *name = names[i]->d_name;
 		char path[PATH_MAX];
 
-		if (!ends_with(names->all[i], ".json") || !strncmp(names->all[i], "raw_", 4))
-			continue;
-		snprintf(path, sizeof path, "%s/%s", folder, names->all[i]);
-		if (sb_report_in_is_report(path))
-			err = add(&out_files->all, &out_files->count, path);
+		if (!err && name[0] != '.' && sb_ends_with(name, ".json") && strncmp(name, "raw_", 4) != 0 &&
+			(size_t)snprintf(path, sizeof path, "%s/%s", folder, name) < sizeof path &&
+			sb_report_in_is_report(path))
+			err = sb_recording_paths_add(out_files, path);
+		free(names[i]);
 	}
+	free(names);
 	return err;
 }
 
 static int find_in_folder(struct aggregate_inputs *inputs, const char *folder, int depth);
 
-/* Folders inside: ranks, or jobs. */
-static int find_deeper(
-	struct aggregate_inputs *inputs, const char *folder, const struct names *names, int depth)
+static int find_entry(struct aggregate_inputs *inputs, const struct sb_catalogue_entry *entry, int depth)
 {
-	bool ranks = false;
-	int err = 0;
+	if (entry->kind == SB_CATALOGUE_RECORDING)
+		return add_input(inputs, entry->path);
+	return find_in_folder(inputs, entry->path, depth + 1);
+}
 
-	for (size_t i = 0; i < names->count; i++)
-		ranks |= is_rank_name(names->all[i]);
-	for (size_t i = 0; i < names->count && !err; i++) {
-		char path[PATH_MAX];
+/* The ranks of a job, each once; the rest of its folder is none of them. */
+static int find_ranks(struct aggregate_inputs *inputs, const char *folder, int depth)
+{
+	struct sb_catalogue found = { 0 };
+	int err = sb_catalogue_list(folder, &found);
+
+	for (size_t i = 0; i < found.count && !err; i++) {
 		size_t before = inputs->count;
 
-		snprintf(path, sizeof path, "%s/%s", folder, names->all[i]);
-		if (!is_folder(path) || (ranks && !is_rank_name(names->all[i])) ||
-			!strcmp(names->all[i], "last"))
+		if (!sb_catalogue_is_rank(found.entries[i].name))
 			continue;
-		err = find_in_folder(inputs, path, depth + 1);
+		err = find_entry(inputs, &found.entries[i], depth);
 		/* a rank's folder without anything in it must be named later */
-		if (!err && ranks && inputs->count == before)
-			err = add(&inputs->paths, &inputs->count, path);
+		if (!err && inputs->count == before)
+			err = add_input(inputs, found.entries[i].path);
 	}
+	sb_catalogue_done(&found);
 	return err;
 }
 
-/* The rank_<N> folders of a job beside reports; a job without them is left to its reports. */
-static int find_ranks_below(
-	struct aggregate_inputs *inputs, const char *folder, const struct names *names, int depth)
+/* Runs and jobs in a folder and below it. jobs_only: what has no ranks is left out. */
+static int find_below(struct aggregate_inputs *inputs, const char *folder, bool jobs_only, int depth)
 {
-	int err = 0;
+	struct sb_catalogue found = { 0 };
+	int err = sb_catalogue_list(folder, &found);
 
-	for (size_t i = 0; i < names->count && !err; i++) {
-		struct names inside = { 0 };
-		char path[PATH_MAX];
-		bool ranks = false;
+	for (size_t i = 0; i < found.count && !err; i++) {
+		const struct sb_catalogue_entry *e = &found.entries[i];
+		size_t ranks = 0;
 
-		snprintf(path, sizeof path, "%s/%s", folder, names->all[i]);
-		if (!strcmp(names->all[i], "last") || !is_folder(path) || list(path, &inside))
+		if (!strcmp(e->name, "last"))
 			continue;
-		for (size_t k = 0; k < inside.count; k++)
-			ranks |= is_rank_name(inside.all[k]);
-		if (ranks)
-			err = find_in_folder(inputs, path, depth + 1);
-		names_done(&inside);
+		sb_catalogue_kind(e->path, &ranks);
+		if (ranks || !jobs_only)
+			err = find_entry(inputs, e, depth);
 	}
+	sb_catalogue_done(&found);
+	return err;
+}
+
+/* Neither a run nor a job: reports, or runs and jobs further down. Reports count less
+ * than the ranks' own recordings beside them. */
+static int find_among(struct aggregate_inputs *inputs, const char *folder, int depth)
+{
+	struct sb_recording_paths json = { 0 };
+	size_t before = inputs->count;
+	int err = reports(folder, &json);
+
+	if (!err)
+		err = find_below(inputs, folder, json.count > 0, depth);
+	for (size_t i = 0; i < json.count && !err && (i || inputs->count == before); i++)
+		err = add_input(inputs, json.paths[i]);
+	sb_recording_paths_done(&json);
 	return err;
 }
 
 static int find_in_folder(struct aggregate_inputs *inputs, const char *folder, int depth)
 {
-	struct names names = { 0 }, strobe = { 0 }, json = { 0 };
-	bool several = false, ranks = false, below = false;
-	size_t before = inputs->count;
-	int err = list(folder, &names);
+	size_t ranks = 0;
+	enum sb_catalogue_kind kind = sb_catalogue_kind(folder, &ranks);
 
-	for (size_t i = 0; i < names.count; i++)
-		ranks |= is_rank_name(names.all[i]);
-	if (!err && !ranks)
-		err = recordings(folder, &names, &strobe, &several);
-	if (!err && several) {
-		for (size_t i = 0; i < strobe.count && !err; i++)
-			if (rank_of_file(strobe.all[i]) >= 0)
-				err = add(&inputs->paths, &inputs->count, strobe.all[i]);
-	} else if (!err && strobe.count) {
-		err = add(&inputs->paths, &inputs->count, folder);
-	} else if (!err && depth < 3) {
-		if (!ranks)
-			err = reports(folder, &names, &json);
-		if (!err && json.count)
-			err = find_ranks_below(inputs, folder, &names, depth);
-		/* what other tools wrote beside the ranks' own recordings says less */
-		below = inputs->count > before;
-		for (size_t i = 0; i < json.count && !err && !below; i++)
-			err = add(&inputs->paths, &inputs->count, json.all[i]);
-		if (!err && !json.count)
-			err = find_deeper(inputs, folder, &names, depth);
-	}
-	names_done(&names);
-	names_done(&strobe);
-	names_done(&json);
-	return err;
+	if (ranks && depth < DEPTH_MAX)
+		return find_ranks(inputs, folder, depth);
+	if (kind == SB_CATALOGUE_RUN)
+		return add_run(inputs, folder);
+	return depth < DEPTH_MAX ? find_among(inputs, folder, depth) : 0;
 }
 
 int aggregate_find(struct aggregate_inputs *inputs, const char *path)
@@ -236,7 +173,7 @@ int aggregate_find(struct aggregate_inputs *inputs, const char *path)
 	/* "last" may be a job of many ranks */
 	if (access(path, F_OK) && !sb_run_resolve(path, resolved, sizeof resolved) && is_folder(resolved))
 		return find_in_folder(inputs, resolved, 0);
-	return add(&inputs->paths, &inputs->count, path);
+	return add_input(inputs, path);
 }
 
 void aggregate_inputs_done(struct aggregate_inputs *inputs)

@@ -3,19 +3,13 @@
 #include "run_arg.h"
 
 #include "base/error.h"
+#include "base/filename.h"
 #include "exchange/report_in.h"
 #include "store/history.h"
 #include "report/build.h"
 
 #include <string.h>
 #include <sys/stat.h>
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t size = strlen(text), tail = strlen(end);
-
-	return size >= tail && !strcmp(text + size - tail, end);
-}
 
 static int load_history(const char *spec, const char *name, struct sb_facts **out_facts)
 {
@@ -63,7 +57,7 @@ int facts_arg_load(const char *spec, const char *name, bool histograms, struct s
 
 	if (!strcmp(spec, "best") || !strncmp(spec, "history:", 8))
 		return load_history(spec, name, out_facts);
-	if (ends_with(spec, ".json") && !stat(spec, &st) && S_ISREG(st.st_mode) &&
+	if (sb_ends_with(spec, ".json") && !stat(spec, &st) && S_ISREG(st.st_mode) &&
 		sb_report_in_is_report(spec))
 		return sb_report_in(spec, out_facts);
 	/* runs made elsewhere are not here any more, but remembered */

@@ -2,6 +2,7 @@
 #include "run_finish.h"
 
 #include "command.h"
+#include "base/filename.h"
 #include "output.h"
 #include "format/spool.h"
 #include "record/spool.h"
@@ -17,13 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t n = strlen(text), m = strlen(end);
-
-	return n > m && !strcmp(text + n - m, end);
-}
 
 static void bring_home(int folder_fd, const char *folder, const char *pointer)
 {
@@ -45,7 +39,7 @@ void run_finish_spools(const char *folder, const struct sb_folder *id)
 	struct dirent *entry;
 
 	while (d && (entry = readdir(d)))
-		if (ends_with(entry->d_name, ".strobe" SB_SPOOL_SUFFIX))
+		if (sb_ends_with(entry->d_name, ".strobe" SB_SPOOL_SUFFIX))
 			bring_home(fd, folder, entry->d_name);
 	if (d)
 		closedir(d);

@@ -4,6 +4,8 @@
 
 #include "command.h"
 
+#include "base/filename.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -46,8 +48,7 @@ static bool from_mappings(const char *pid, char *out, size_t size)
 			continue;
 		name[strcspn(name, "\n")] = 0;
 		slash = strrchr(name, '/');
-		if (strncmp(slash + 1, "run.", 4) || strlen(name) < 7 ||
-			strcmp(name + strlen(name) - 7, ".strobe"))
+		if (strncmp(slash + 1, "run.", 4) || !sb_ends_with(name, ".strobe"))
 			continue;
 		*slash = 0;
 		found = (size_t)snprintf(out, size, "%s", name) < size;

@@ -1,6 +1,8 @@
 /* One line of a stage log: which kind, which stage, how long. */
 #include "exchange/stagelog.h"
 
+#include "base/filename.h"
+
 #include "exchange/text_clean.h"
 
 #include <ctype.h>
@@ -23,13 +25,6 @@ static char *trim(char *s)
 		end--;
 	*end = 0;
 	return s;
-}
-
-static bool ends_with(const char *s, const char *tail)
-{
-	size_t n = strlen(s), m = strlen(tail);
-
-	return n >= m && !strcmp(s + n - m, tail);
 }
 
 /* ---- the time at the end of a line ---- */
@@ -181,7 +176,7 @@ static void take_attrs(char *name, struct sb_stagelog_line *line)
 	char *open = strrchr(name, '('), *save = NULL;
 	char inside[256], left[256] = "";
 
-	if (!open || !ends_with(name, ")"))
+	if (!open || !sb_ends_with(name, ")"))
 		return;
 	snprintf(inside, sizeof inside, "%.*s", (int)(strlen(open) - 2), open + 1);
 	for (char *item = strtok_r(inside, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
@@ -308,7 +303,7 @@ static bool cut_word(char *text, const char *word)
 {
 	size_t size = strlen(text), n = strlen(word);
 
-	if (!ends_with(text, word) || size == n || text[size - n - 1] != ' ')
+	if (!sb_ends_with(text, word) || size == n || text[size - n - 1] != ' ')
 		return false;
 	text[size - n] = 0;
 	for (size -= n; size && isspace((unsigned char)text[size - 1]);)
@@ -328,8 +323,8 @@ static void parse_coded(char *text, struct sb_stagelog_line *out)
 		out->kind = SB_STAGELOG_TIMED;
 	} else if (*out->bad_time) {
 		out->kind = SB_STAGELOG_UNTIMED;
-	} else if ((word = strstr(text, "Starting")) || ends_with(text, "...") ||
-		   ends_with(text, "\xe2\x80\xa6")) {
+	} else if ((word = strstr(text, "Starting")) || sb_ends_with(text, "...") ||
+		   sb_ends_with(text, "\xe2\x80\xa6")) {
 		out->kind = SB_STAGELOG_START;
 		if (word && word > text)
 			*word = 0;
@@ -365,7 +360,7 @@ static void parse_video(char *text, struct sb_stagelog_line *out)
 /* "BASELINE:", "AFTER OPTIMIZATION 1:", "BEFORE BetterTransformer:" */
 static bool is_section(const char *text)
 {
-	if (!ends_with(text, ":") || strlen(text) > 80)
+	if (!sb_ends_with(text, ":") || strlen(text) > 80)
 		return false;
 	return !strncmp(text, "BASELINE", 8) || !strncmp(text, "BEFORE ", 7) || !strncmp(text, "AFTER ", 6);
 }

@@ -2,12 +2,10 @@
 #include "run/resolve.h"
 
 #include "run/run.h"
-#include "base/buf.h"
 #include "base/error.h"
-#include "format/spool.h"
+#include "base/filename.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
@@ -30,33 +28,6 @@ const char *sb_run_root(void)
 	const char *root = getenv("STROBE_OUTPUT_DIR");
 
 	return root && *root ? root : "./strobe-runs";
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t n = strlen(text), m = strlen(end);
-
-	return n >= m && !strcmp(text + n - m, end);
-}
-
-static bool is_rank_folder(const char *name)
-{
-	return !strncmp(name, "rank_", 5) && isdigit((unsigned char)name[5]);
-}
-
-/* What a folder holds: recordings, rank folders. */
-static void count_folder(const char *path, size_t *out_recordings, size_t *out_ranks)
-{
-	DIR *d = opendir(path);
-	struct dirent *e;
-
-	*out_recordings = *out_ranks = 0;
-	while (d && (e = readdir(d))) {
-		*out_recordings += ends_with(e->d_name, ".strobe") || ends_with(e->d_name, ".strobe.spool");
-		*out_ranks += is_rank_folder(e->d_name);
-	}
-	if (d)
-		closedir(d);
 }
 
 /* ---- last ---------------------------------------------------------------- */
@@ -82,29 +53,16 @@ static bool stamp_of(const char *name, char *out_stamp)
 	return true;
 }
 
-static bool look_at(const char *root, const char *name, struct candidate *out_candidate)
+static void describe(const struct sb_catalogue_entry *entry, struct candidate *out_candidate)
 {
-	char path[PATH_MAX];
-	struct stat st;
-	size_t recordings, ranks;
-
-	if (name[0] == '.' || (size_t)snprintf(path, sizeof path, "%s/%s", root, name) >= sizeof path)
-		return false;
-	if (lstat(path, &st) || !S_ISDIR(st.st_mode))
-		return false;
-	count_folder(path, &recordings, &ranks);
-	if (!recordings && !ranks)
-		return false;
-	memset(out_candidate, 0, sizeof *out_candidate);
-	snprintf(out_candidate->name, sizeof out_candidate->name, "%s", name);
-	out_candidate->changed = st.st_mtim;
-	if (!stamp_of(name, out_candidate->stamp)) {
+	snprintf(out_candidate->name, sizeof out_candidate->name, "%s", entry->name);
+	out_candidate->changed = entry->changed;
+	if (!stamp_of(entry->name, out_candidate->stamp)) {
 		struct tm tm;
 
-		localtime_r(&st.st_mtim.tv_sec, &tm);
+		localtime_r(&entry->changed.tv_sec, &tm);
 		strftime(out_candidate->stamp, sizeof out_candidate->stamp, "%Y%m%d-%H%M%S", &tm);
 	}
-	return true;
 }
 
 static int newest_first(const void *a, const void *b)
@@ -123,31 +81,25 @@ static int newest_first(const void *a, const void *b)
 
 static int list_runs(const char *root, struct candidate **out_all, size_t *out_count)
 {
-	DIR *d = opendir(root);
-	struct candidate *all = NULL;
-	size_t count = 0, room = 0;
-	struct dirent *e;
+	struct sb_catalogue found = { 0 };
+	struct candidate *all;
+	size_t count = 0;
+	int err = sb_catalogue_list(root, &found);
 
-	if (!d)
+	if (err == STROBE_ENOMEM)
+		return err;
+	if (err)
 		return sb_fail(STROBE_ENOENT,
 			"no runs in '%s': %s; record one with 'strobe run -- COMMAND', or name a run folder "
 			"or file",
 			root, strerror(errno));
-	while ((e = readdir(d))) {
-		if (count == room) {
-			struct candidate *more = realloc(all, (room ? room * 2 : 16) * sizeof *all);
-
-			if (!more) {
-				free(all);
-				closedir(d);
-				return sb_fail(STROBE_ENOMEM, "no memory to list '%s'", root);
-			}
-			all = more;
-			room = room ? room * 2 : 16;
-		}
-		count += look_at(root, e->d_name, &all[count]);
-	}
-	closedir(d);
+	all = calloc(found.count + 1, sizeof *all);
+	for (size_t i = 0; all && i < found.count; i++)
+		if (!found.entries[i].link && found.entries[i].kind != SB_CATALOGUE_RUNS)
+			describe(&found.entries[i], &all[count++]);
+	sb_catalogue_done(&found);
+	if (!all)
+		return sb_fail(STROBE_ENOMEM, "no memory to list '%s'", root);
 	if (count)
 		qsort(all, count, sizeof *all, newest_first);
 	*out_all = all;
@@ -159,10 +111,9 @@ static int list_runs(const char *root, struct candidate **out_all, size_t *out_c
 static void take_newest_of(const char *folder, char *out_path, size_t size)
 {
 	struct candidate *all = NULL;
-	size_t count = 0, recordings, ranks;
+	size_t count = 0;
 
-	count_folder(folder, &recordings, &ranks);
-	if (recordings || ranks || list_runs(folder, &all, &count))
+	if (sb_catalogue_kind(folder, NULL) != SB_CATALOGUE_RUNS || list_runs(folder, &all, &count))
 		return;
 	if (count && strlen(folder) + strlen(all[0].name) + 1 < size) {
 		snprintf(out_path, size, "%s/%s", folder, all[0].name);
@@ -246,80 +197,33 @@ int sb_run_resolve(const char *spec, char *out_path, size_t size)
 
 void sb_recordings_done(struct sb_recordings *r)
 {
-	for (size_t i = 0; i < r->count; i++)
-		free(r->paths[i]);
+	sb_recording_paths_done(&r->files);
 	if (r->imported)
 		unlink(r->imported);
 	free(r->imported);
-	free(r->paths);
 	free(r->folder);
 	memset(r, 0, sizeof *r);
 }
 
-static int add_path(struct sb_recordings *r, const char *path)
-{
-	char **more = realloc(r->paths, (r->count + 1) * sizeof *more);
-
-	if (more)
-		r->paths = more;
-	if (!more || !(r->paths[r->count] = strdup(path)))
-		return sb_fail(STROBE_ENOMEM, "no memory to open '%s'", path);
-	r->count++;
-	return 0;
-}
-
-static int compare_paths(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* A recording that is still, or was left, on a local disk: the pointer file beside
- * where it belongs says where it is. */
-static int add_spooled(struct sb_recordings *r, int folder, const char *pointer)
-{
-	char path[PATH_MAX];
-	int fd = sb_spool_follow(folder, pointer, path, sizeof path);
-
-	if (fd < 0)
-		return 0;
-	close(fd);
-	return add_path(r, path);
-}
-
 static int find_in_folder(const char *path, struct sb_recordings *r)
 {
-	char file[PATH_MAX];
-	size_t recordings, ranks;
-	struct dirent *e;
-	DIR *d;
-	int err = 0;
+	size_t ranks;
+	int err;
 
-	count_folder(path, &recordings, &ranks);
-	if (!recordings && ranks)
+	if (sb_catalogue_kind(path, &ranks) == SB_CATALOGUE_JOB)
 		return sb_fail(STROBE_ENOENT,
 			"'%s' holds %zu ranks: name one of them (%s/rank_0), or see all with 'strobe "
 			"aggregate %s'",
 			path, ranks, path, path);
-	d = opendir(path);
-	if (!d)
-		return sb_fail_errno("cannot read '%s'", path);
-	while (!err && (e = readdir(d))) {
-		if ((size_t)snprintf(file, sizeof file, "%s/%s", path, e->d_name) >= sizeof file)
-			continue;
-		if (ends_with(e->d_name, ".strobe"))
-			err = add_path(r, file);
-		else if (ends_with(e->d_name, ".strobe.spool"))
-			err = add_spooled(r, dirfd(d), e->d_name);
-	}
-	closedir(d);
-	if (!err && !r->count)
+	err = sb_catalogue_recordings(path, &r->files);
+	if (err)
+		return err;
+	if (!r->files.count)
 		return sb_fail(STROBE_ENOENT,
 			"'%s' holds no recording (no .strobe file): nothing was recorded there", path);
-	if (!err)
-		qsort(r->paths, r->count, sizeof *r->paths, compare_paths);
 	r->folder = strdup(path);
 	r->listed = true;
-	return err;
+	return 0;
 }
 
 static int find_by_import(const char *path, struct sb_recordings *r)
@@ -333,7 +237,7 @@ static int find_by_import(const char *path, struct sb_recordings *r)
 	if (err)
 		return err;
 	r->imported = strdup(made);
-	return add_path(r, made);
+	return sb_recording_paths_add(&r->files, made);
 }
 
 /* Standard input and the shell's <(command): text that a pipe brings. */
@@ -364,11 +268,11 @@ int sb_recordings_find(const char *path, struct sb_recordings *out_recordings)
 		return sb_fail(STROBE_EFORMAT, "'%s' is neither a file nor a folder", path);
 	if (S_ISDIR(st.st_mode)) {
 		err = find_in_folder(path, &r);
-	} else if (ends_with(path, ".strobe") || sb_reader_is_recording(path)) {
+	} else if (sb_ends_with(path, ".strobe") || sb_reader_is_recording(path)) {
 		copy = strdup(path);
 		r.folder = copy ? strdup(dirname(copy)) : NULL;
 		free(copy);
-		err = add_path(&r, path);
+		err = sb_recording_paths_add(&r.files, path);
 	} else {
 		err = find_by_import(path, &r);
 	}

@@ -2,12 +2,12 @@
 #ifndef SB_RUN_RESOLVE_H
 #define SB_RUN_RESOLVE_H
 
+#include "run/catalogue.h"
+
 #include <stdbool.h>
-#include <stddef.h>
 
 struct sb_recordings {
-	char **paths;
-	size_t count;
+	struct sb_recording_paths files;
 	char *folder; /* where reports belong */
 	bool listed; /* found in a folder, not named: links among them are not followed */
 	char *imported; /* a temporary recording to remove; NULL: none */

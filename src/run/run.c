@@ -304,12 +304,12 @@ static int open_path(struct sb_run *run, const char *path, bool listed)
 
 static int open_readers(struct sb_run *run)
 {
-	const struct sb_recordings *files = &run->index->recordings;
+	const struct sb_recordings *found = &run->index->recordings;
 	int err = 0;
 
-	for (size_t i = 0; i < files->count; i++) {
-		err = open_path(run, files->paths[i], files->listed);
-		if (err && (files->count == 1 || err == STROBE_ENOMEM))
+	for (size_t i = 0; i < found->files.count; i++) {
+		err = open_path(run, found->files.paths[i], found->listed);
+		if (err && (found->files.count == 1 || err == STROBE_ENOMEM))
 			return err;
 		if (err)
 			sb_run_warn(run, "left out: %s", sb_error_message());

@@ -3,10 +3,11 @@
 #include "serve/fleet.h"
 
 #include "base/error.h"
+#include "format/gathered.h"
+#include "run/catalogue.h"
 #include "serve/follow.h"
 #include "serve/metrics.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,8 @@ static void find_file(struct fleet_run *r, const char *path)
 	for (size_t i = 0; i < r->files.count; i++)
 		if (!strcmp(file_at(r, i)->path, path))
 			return;
+	if (sb_gathered_is(path)) /* processes that have ended: nothing in it changes */
+		return;
 	file = r->files.count < FILES_MAX ? sb_vec_push(&r->files, sizeof *file) : NULL;
 	if (file && sb_follow_init(file, path))
 		r->files.count--;
@@ -89,21 +92,15 @@ static void find_file(struct fleet_run *r, const char *path)
 /* A run is a folder of recordings, or one of them. */
 static void find_files(struct fleet_run *r)
 {
-	DIR *dir = opendir(r->path);
+	struct sb_recording_paths found = { 0 };
 
-	if (!dir) {
+	if (sb_catalogue_kind(r->path, NULL) == SB_CATALOGUE_RUN)
+		sb_catalogue_recordings(r->path, &found);
+	else
 		find_file(r, r->path);
-		return;
-	}
-	for (struct dirent *e; (e = readdir(dir));) {
-		size_t size = strlen(e->d_name);
-		char path[4096];
-
-		if (size > 7 && !strcmp(e->d_name + size - 7, ".strobe") &&
-			snprintf(path, sizeof path, "%s/%s", r->path, e->d_name) < (int)sizeof path)
-			find_file(r, path);
-	}
-	closedir(dir);
+	for (size_t i = 0; i < found.count; i++)
+		find_file(r, found.paths[i]);
+	sb_recording_paths_done(&found);
 }
 
 static void look(struct fleet_run *r, struct sb_worker_link *link)
@@ -157,10 +154,10 @@ static void add_run(
 {
 	struct sb_metrics_run run = { .id = listed->id,
 		.job = "",
-		.name = listed->name,
-		.host = listed->host,
+		.name = listed->brief.name,
+		.host = listed->brief.host,
 		.rank = -1,
-		.start_real_ns = listed->start_real_ns,
+		.start_real_ns = listed->brief.start_real_ns,
 		.stages_max = stages_max };
 	const struct sb_tally **tallies = r ? calloc(r->files.count + 1, sizeof *tallies) : NULL;
 
@@ -179,11 +176,11 @@ int sb_fleet_metrics(struct sb_fleet *f, const struct sb_listing *listing, struc
 
 	f->scrape_count++;
 	for (size_t i = 0; i < listing->count; i++)
-		live += listing->runs[i].live;
+		live += listing->runs[i].brief.live;
 	stages_max = SB_FLEET_STAGES / (live ? live : 1);
 	stages_max = stages_max < 20 ? 20 : stages_max > 200 ? 200 : stages_max;
 	for (size_t i = 0; i < listing->count; i++) {
-		struct fleet_run *r = listing->runs[i].live ? run_of(f, listing->runs[i].path) : NULL;
+		struct fleet_run *r = listing->runs[i].brief.live ? run_of(f, listing->runs[i].path) : NULL;
 
 		if (!r)
 			continue;

@@ -544,6 +544,21 @@ def test_the_ranks_own_recordings_count_before_reports_beside_them(strobe, ranks
     assert both["rank_count"] == alone["rank_count"]
 
 
+def test_packed_ranks_are_ranks_and_copies_of_ranks_are_not(strobe, tmp_path):
+    job = tmp_path / "job"
+    subprocess.run([BUILD / "tests" / "make_ranks", job, "3", "400", "1"], check=True)
+    whole = json.loads(strobe("aggregate", job, "--format", "json").stdout)
+    for rank in range(3):
+        strobe("export", job / f"rank_{rank}", "--to", "packed")
+    assert json.loads(strobe("aggregate", job, "--format", "json").stdout)["rank_count"] == 3
+    for rank in (0, 1):
+        shutil.rmtree(job / f"rank_{rank}")
+    packed = json.loads(strobe("aggregate", job, "--format", "json").stdout)
+    assert packed["rank_count"] == 3
+    assert packed["metrics"] == whole["metrics"]
+    assert packed["straggler_count"] == whole["straggler_count"]
+
+
 def test_a_p95_lies_between_neighbours_and_inside_what_was_measured(strobe, tmp_path):
     for rank, ms in enumerate((252, 253, 256, 355)):
         (tmp_path / f"r{rank}.txt").write_text(f"[1a] A: {ms}ms\n")

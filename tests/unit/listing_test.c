@@ -1,6 +1,7 @@
 /* Which runs a server finds, and that ids lead nowhere else. */
 #include "serve/listing.h"
 #include "format/builder.h"
+#include "format/packed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,9 +64,9 @@ static void runs_are_found_newest_first_without_links_and_rubbish(void **state)
 	assert_int_equal(sb_listing_scan(folder, &l), 0);
 	assert_int_equal(l.count, 2);
 	assert_string_equal(l.runs[0].id, "new");
-	assert_string_equal(l.runs[0].name, "second");
+	assert_string_equal(l.runs[0].brief.name, "second");
 	assert_string_equal(l.runs[1].id, "old");
-	assert_false(l.runs[0].live);
+	assert_false(l.runs[0].brief.live);
 	sb_listing_done(&l);
 }
 
@@ -152,15 +153,33 @@ static void older_runs_stay_within_reach(void **state)
 	assert_int_equal(system(command), 0);
 }
 
-static void a_run_that_was_not_stopped_was_killed(void **state)
+static void a_packed_run_is_listed_and_a_packed_copy_is_not(void **state)
 {
-	struct sb_listed run = { .live = true };
+	struct sb_listing l = { 0 };
+	struct sb_reader *r;
+	char root[300], from[400], to[400], command[900];
 
-	assert_string_equal(sb_listed_state(&run), "live");
-	run.live = false;
-	assert_string_equal(sb_listed_state(&run), "killed");
-	run.closed = true;
-	assert_string_equal(sb_listed_state(&run), "ended");
+	snprintf(root, sizeof root, "%s/packs", folder);
+	assert_int_equal(mkdir(root, 0700), 0);
+	make_run("packs/here", "kept", 1000000000);
+	make_run("packs/gone", "moved", 2000000000);
+	for (const char *const *name = (const char *const[]){ "here", "gone", NULL }; *name; name++) {
+		snprintf(from, sizeof from, "%s/%s/run.strobe", root, *name);
+		snprintf(to, sizeof to, "%s/%s.packed.strobe", root, *name);
+		assert_int_equal(sb_reader_open(from, &r), 0);
+		if (sb_packed_write(r, to))
+			skip(); /* a build without zstd */
+		sb_reader_close(r);
+	}
+	snprintf(command, sizeof command, "rm -r '%s/gone'", root);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(sb_listing_scan(root, &l), 0);
+	assert_int_equal(l.count, 2);
+	assert_string_equal(l.runs[0].id, "gone.packed.strobe");
+	assert_string_equal(l.runs[0].brief.name, "moved");
+	assert_string_equal(sb_run_brief_state(&l.runs[0].brief), "ended");
+	assert_string_equal(l.runs[1].id, "here");
+	sb_listing_done(&l);
 }
 
 int main(void)
@@ -172,7 +191,7 @@ int main(void)
 		cmocka_unit_test(a_folder_that_is_not_there_yet_is_empty),
 		cmocka_unit_test(ranks_of_a_job_are_listed),
 		cmocka_unit_test(older_runs_stay_within_reach),
-		cmocka_unit_test(a_run_that_was_not_stopped_was_killed),
+		cmocka_unit_test(a_packed_run_is_listed_and_a_packed_copy_is_not),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

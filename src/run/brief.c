@@ -1,0 +1,96 @@
+/* Reads the first bytes of each recording: a thousand runs list in milliseconds. */
+#include "run/brief.h"
+
+#include "run/catalogue.h"
+#include "run/run.h"
+#include "base/filename.h"
+#include "format/head.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The brief while it is read: which recording says how the run ended. */
+struct reading {
+	struct sb_run_brief brief;
+	bool found, plain;
+	bool beside; /* the file being read is not of the program itself */
+	bool main_beside;
+	uint64_t main_start_ns; /* 0: none yet */
+};
+
+static void take_first(struct sb_run_brief *s, const struct sb_file_header *h)
+{
+	if (s->name[0] && s->start_real_ns <= h->start_real_ns)
+		return;
+	snprintf(s->name, sizeof s->name, "%.*s", (int)sizeof h->name - 1, h->name);
+	snprintf(s->host, sizeof s->host, "%.*s", (int)sizeof h->host - 1, h->host);
+	s->start_real_ns = h->start_real_ns;
+	s->pid = h->pid;
+}
+
+/* How a run ended is what its own process says, the first to record; the tool's
+ * run.strobe and run.labels.strobe count only where there is nothing else. */
+static void take_end(struct reading *r, const struct sb_file_header *h)
+{
+	bool known = r->main_start_ns != 0;
+
+	if (known && (r->beside > r->main_beside ||
+			     (r->beside == r->main_beside && r->main_start_ns <= h->start_real_ns)))
+		return;
+	r->main_beside = r->beside;
+	r->main_start_ns = h->start_real_ns;
+	r->brief.closed = h->closed != 0;
+}
+
+static void take_head(const struct sb_file_header *h, void *context)
+{
+	struct reading *r = context;
+
+	take_first(&r->brief, h);
+	take_end(r, h);
+	if (h->rank >= 0) {
+		r->brief.several_ranks |= r->brief.rank >= 0 && r->brief.rank != h->rank;
+		r->brief.rank = h->rank;
+	}
+	r->brief.live |= sb_run_is_running(h);
+	r->found = true;
+}
+
+static void read_file(struct reading *r, const char *path, enum sb_infile_from from)
+{
+	const char *name = sb_filename_of(path);
+	uint64_t bytes = 0;
+	enum sb_head_kind kind;
+
+	r->beside = from == SB_INFILE_LISTED &&
+		    (!strcmp(name, "run.strobe") || !strcmp(name, "run.labels.strobe"));
+	kind = sb_head_read(path, from, take_head, r, &bytes);
+	r->plain |= kind == SB_HEAD_PLAIN || kind == SB_HEAD_GATHERED;
+	r->brief.bytes += bytes;
+}
+
+bool sb_run_brief_read(const char *path, struct sb_run_brief *out_brief)
+{
+	struct reading r = { .brief = { .rank = -1 } };
+	struct sb_recording_paths files = { 0 };
+
+	switch (sb_catalogue_kind(path, NULL)) {
+	case SB_CATALOGUE_RECORDING:
+	case SB_CATALOGUE_FILE: read_file(&r, path, SB_INFILE_NAMED); break;
+	case SB_CATALOGUE_RUN: sb_catalogue_recordings(path, &files); break;
+	default: break;
+	}
+	for (size_t i = 0; i < files.count; i++)
+		read_file(&r, files.paths[i], SB_INFILE_LISTED);
+	sb_recording_paths_done(&files);
+	if (!r.found)
+		return false;
+	r.brief.packed = !r.plain;
+	*out_brief = r.brief;
+	return true;
+}
+
+const char *sb_run_brief_state(const struct sb_run_brief *brief)
+{
+	return brief->live ? "live" : brief->closed ? "ended" : "killed";
+}

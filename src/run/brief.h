@@ -1,0 +1,27 @@
+/* A run in brief: whose it is, when it began and how it ended, from the headers of its
+ * recordings alone. */
+#ifndef SB_RUN_BRIEF_H
+#define SB_RUN_BRIEF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sb_run_brief {
+	char name[128]; /* the session's */
+	char host[64];
+	uint64_t start_real_ns;
+	uint64_t bytes; /* on the disk */
+	uint32_t pid;
+	int32_t rank; /* -1: none */
+	bool several_ranks; /* recordings of more than one rank lie together */
+	bool packed; /* every recording is */
+	bool live;
+	bool closed; /* its main recording was stopped in order */
+};
+
+/* path: a run's folder or one recording. False: it has no recording that can be read. */
+bool sb_run_brief_read(const char *path, struct sb_run_brief *out_brief);
+/* "live", "ended", or "killed": not closed, and no process records into it. */
+const char *sb_run_brief_state(const struct sb_run_brief *brief);
+
+#endif
