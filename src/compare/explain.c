@@ -151,9 +151,10 @@ static const struct sb_setting_change *setting_of(const struct sb_comparison *c,
 static void describe(const struct sb_comparison *c, const struct sb_stage_change *s, char *out, size_t size)
 {
 	const struct sb_setting_change *setting;
-	char label[200], why[128] = "";
+	char label[200], why[128] = "", change[32];
 
 	sb_stage_label(s->code, s->name, label, sizeof label);
+	sb_change_text(s->base_s, s->now_s, change, sizeof change);
 	setting = setting_of(c, label);
 	if (setting && setting->base && setting->now)
 		snprintf(why, sizeof why, ", with %s %s -> %s", setting->key, setting->base, setting->now);
@@ -168,9 +169,9 @@ static void describe(const struct sb_comparison *c, const struct sb_stage_change
 			fabs(s->contribution_s), s->contribution_s > 0 ? "longer" : "less", s->base_self_s,
 			s->now_self_s);
 	else
-		snprintf(out, size, "%s took %.2f s %s (%.2f -> %.2f s, %+.1f %%%s)", label,
+		snprintf(out, size, "%s took %.2f s %s (%.2f -> %.2f s, %s%s)", label,
 			fabs(s->contribution_s), s->contribution_s > 0 ? "longer" : "less", s->base_s,
-			s->now_s, 100 * (s->now_s / s->base_s - 1), why);
+			s->now_s, change, why);
 }
 
 /* The stages that push in one direction, at most three. */

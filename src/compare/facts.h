@@ -71,6 +71,10 @@ extern const struct sb_metric_info sb_metric_infos[SB_METRIC_COUNT];
 int sb_metric_find(const char *name);
 /* "14.9 GB", "1.59 s", "83.5 %", with the metric's unit. */
 void sb_metric_text(enum sb_metric metric, double value, char *out, size_t size);
+/* "+6.4 %", "x 395" from ten times on, "from nothing"; at most 10 columns but for the last. */
+void sb_change_text(double base, double now, char *out, size_t size);
+/* Whether base is less than a change worth a word, so that the ratio says little. */
+bool sb_change_from_little(enum sb_metric metric, double base, double now);
 
 struct sb_fact_stage {
 	const char *name;

@@ -72,13 +72,9 @@ int sb_gates_parse(const char *text, struct sb_gate **out_gates, size_t *out_cou
 
 /* ---- applying ----------------------------------------------------------- */
 
-/* "+6.4 %"; from nothing there is no ratio. */
 static const char *change_text(double base, double now, char *text, size_t size)
 {
-	if (base != 0)
-		snprintf(text, size, "%+.1f %%", 100 * (now / base - 1));
-	else
-		snprintf(text, size, "from nothing");
+	sb_change_text(base, now, text, size);
 	return text;
 }
 

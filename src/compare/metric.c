@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TIMES_LEAST 10.0 /* from there on a factor reads better than a percentage */
+#define TIMES_MOST 1e6
+
 const struct sb_metric_info sb_metric_infos[SB_METRIC_COUNT] = {
 #define SB_METRIC_INFO_(symbol, key, words, unit, sense, least) \
 	[SB_METRIC_##symbol] = { key, words, unit, sense, least },
@@ -71,6 +74,25 @@ static void seconds(double value, char *out, size_t size)
 		snprintf(out, size, "%.0f ns", value * 1e9);
 }
 
+void sb_change_text(double base, double now, char *out, size_t size)
+{
+	double ratio = now / base;
+
+	if (!(base > 0) || isnan(now))
+		snprintf(out, size, now > 0 ? "from nothing" : "-");
+	else if (ratio < TIMES_LEAST)
+		snprintf(out, size, "%+.1f %%", 100 * (ratio - 1));
+	else if (ratio < TIMES_MOST)
+		snprintf(out, size, "x %.*f", ratio < 99.95 ? 1 : 0, ratio);
+	else
+		snprintf(out, size, "x %.1e", ratio);
+}
+
+bool sb_change_from_little(enum sb_metric metric, double base, double now)
+{
+	return base > 0 && base < sb_metric_infos[metric].least_change && now >= TIMES_LEAST * base;
+}
+
 void sb_metric_text(enum sb_metric metric, double value, char *out, size_t size)
 {
 	const char *unit = sb_metric_infos[metric].unit;
@@ -87,6 +109,8 @@ void sb_metric_text(enum sb_metric metric, double value, char *out, size_t size)
 		snprintf(out, size, "%.1f %%", value * 100);
 	else if (!*unit)
 		snprintf(out, size, "%.0f", value);
+	else if (value != 0 && fabs(value) < 0.0995)
+		snprintf(out, size, "%.2g %s", value, unit); /* small, not nothing */
 	else
 		snprintf(out, size, "%.*f %s", fabs(value) < 99.95 ? 2 : 1, value, unit);
 }

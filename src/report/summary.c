@@ -1,14 +1,11 @@
 /* The one-screen summary. */
 #include "report/summary.h"
 
-#include "base/memory_units.h"
-#include "base/part.h"
 #include "base/error.h"
-#include "report/summary_rows.h"
+#include "report/summary_screen.h"
+#include "stats/energy.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS_MOST 100
@@ -16,368 +13,206 @@
 #define LABEL_MOST 36
 #define NUMBERS 53 /* what stands right of the label */
 #define FINDINGS 3
-#define SHORT_RUN_S 10.0 /* below that milliseconds matter */
-#define WORTH_MARKING 0.05 /* of the time, to be called a bottleneck */
-#define STEPS_WORTH 2 /* a warm-up line needs a step before and one after */
-
-struct screen {
-	const struct sb_model *model;
-	struct sb_text_options text;
-	int label; /* columns of it */
-	const char *report;
-	struct sb_buf line; /* of the line being made */
-	struct sb_buf *out;
-};
-
-static void __attribute__((format(printf, 2, 3))) say(struct screen *s, const char *format, ...)
-{
-	char part[1024];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(part, sizeof part, format, args);
-	va_end(args);
-	sb_buf_puts(&s->line, part);
-}
-
-static size_t columns_of(const char *text)
-{
-	size_t n = 0;
-
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
-}
-
-/* Ends the line: no longer than the screen is wide, control bytes harmless. */
-static void end_line(struct screen *s, const char *colour)
-{
-	if (colour)
-		sb_text_colour(s->out, &s->text, colour);
-	sb_text_name(s->out, sb_buf_text(&s->line), (size_t)s->text.columns);
-	if (colour)
-		sb_text_colour(s->out, &s->text, "");
-	sb_buf_putc(s->out, '\n');
-	sb_buf_clear(&s->line);
-}
+#define OUTSIDE 5 /* parts named outside the generations */
+#define NAME_MOST 40 /* columns of a name in the title */
 
 /* ---- the head ----------------------------------------------------------- */
 
-static void title(struct screen *s)
+static void title(struct sb_screen *s)
 {
 	const struct sb_session_section *session = &s->model->session;
+	char wall[32];
 	size_t used;
 
-	say(s, "== strobe: %s", session->name ? session->name : "run");
+	sb_screen_say(s, "== strobe: ");
+	sb_text_name(&s->line, session->name ? session->name : "run", NAME_MOST);
 	if (session->outcome)
-		say(s, ", %s", session->outcome);
+		sb_screen_say(s, ", %s", session->outcome);
 	else if (session->exit_signal >= 0)
-		say(s, ", killed by signal %lld", (long long)session->exit_signal);
+		sb_screen_say(s, ", killed by signal %lld", (long long)session->exit_signal);
 	else if (session->exit_code >= 0)
-		say(s, ", exit %lld", (long long)session->exit_code);
+		sb_screen_say(s, ", exit %lld", (long long)session->exit_code);
 	if (strcmp(session->state ? session->state : "complete", "complete") != 0)
-		say(s, ", %s", session->state);
-	say(s, ", %.2f s ", s->model->stages.wall_s);
-	for (used = columns_of(sb_buf_text(&s->line)); used < (size_t)s->text.columns; used++)
+		sb_screen_say(s, ", %s", session->state);
+	sb_text_seconds(wall, sizeof wall, s->model->stages.wall_s);
+	sb_screen_say(s, ", %s ", wall);
+	for (used = sb_screen_columns(sb_buf_text(&s->line)); used < (size_t)s->text.columns; used++)
 		sb_buf_putc(&s->line, '=');
-	end_line(s, "1");
+	sb_screen_end(s, "1");
 }
 
-static void made(struct screen *s)
+/* What bounds the run: beside what was made where there is room, else below it. */
+static void verdict(struct sb_screen *s)
+{
+	const struct sb_summary_section *sum = &s->model->summary;
+	bool mixed = sum->bound && strcmp(sum->bound, "mixed") == 0;
+	char words[300];
+
+	if (!sum->bound)
+		return;
+	snprintf(words, sizeof words, "%s%s (%s)", mixed ? "bound: mixed" : sum->bound, mixed ? "" : "-bound",
+		sum->bound_reason);
+	if (s->line.size && !sb_screen_fits(s, 6 + sb_screen_columns(words)))
+		sb_screen_end(s, NULL);
+	sb_screen_say(s, "%s%s", s->line.size ? "      " : "", words);
+}
+
+static void count_of(struct sb_screen *s, int64_t count, const char *what)
+{
+	sb_screen_say(
+		s, "%s%lld %s%s", s->line.size ? ", " : "", (long long)count, what, count == 1 ? "" : "s");
+}
+
+static void made(struct sb_screen *s)
 {
 	const struct sb_summary_section *sum = &s->model->summary;
 	const struct sb_generations_section *g = &s->model->generations;
 	bool together = !g->whole_run && g->total > 1 && g->union_s < g->total_s * 0.999;
-	const char *comma = "";
+	char took[32];
 
-	if (sum->generation_count > 0) {
-		say(s, "%lld video%s", (long long)sum->generation_count,
-			sum->generation_count == 1 ? "" : "s");
-		comma = ", ";
-	}
-	if (sum->frames >= 0) {
-		say(s, "%s%lld frames", comma, (long long)sum->frames);
-		comma = ", ";
-	}
+	if (sum->generation_count > 0)
+		count_of(s, sum->generation_count, "video");
+	if (sum->frames >= 0)
+		count_of(s, sum->frames, "frame");
 	if (sum->width > 0 && sum->height > 0)
-		say(s, " %lldx%lld", (long long)sum->width, (long long)sum->height);
-	if (sum->steps >= 0) {
-		say(s, "%s%lld steps", comma, (long long)sum->steps);
-		comma = ", ";
-	}
-	if (sum->blocks >= 0) {
-		say(s, "%s%lld blocks", comma, (long long)sum->blocks);
-		comma = ", ";
-	}
-	if (*comma)
-		say(s, " in %.2f s%s", sum->generation_s, together ? ", partly at the same time" : "");
-	if (sum->bound)
-		say(s, "%s%s%s (%s)", *comma ? "      " : "",
-			strcmp(sum->bound, "mixed") == 0 ? "bound: mixed" : sum->bound,
-			strcmp(sum->bound, "mixed") == 0 ? "" : "-bound", sum->bound_reason);
-	if (*comma || sum->bound)
-		end_line(s, NULL);
+		sb_screen_say(s, "%s%lldx%lld", s->line.size ? " " : "", (long long)sum->width,
+			(long long)sum->height);
+	if (sum->steps >= 0)
+		count_of(s, sum->steps, "step");
+	if (sum->blocks >= 0)
+		count_of(s, sum->blocks, "block");
+	sb_text_seconds(took, sizeof took, sum->generation_s);
+	if (s->line.size)
+		sb_screen_say(s, " in %s%s", took, together ? ", partly at the same time" : "");
+	verdict(s);
+	if (s->line.size)
+		sb_screen_end(s, NULL);
 }
 
-/* Adds a remark; on a new line where this one has no room left. */
-static void __attribute__((format(printf, 2, 3))) remark(struct screen *s, const char *format, ...)
+/* Two digits of a small number at least: "12.34", "0.0031". */
+static const char *digits(char *out, size_t size, double value)
 {
-	size_t used = columns_of(sb_buf_text(&s->line));
-	char text[160];
-	va_list args;
+	int decimals = 2;
 
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	if (used && used + 2 + columns_of(text) > (size_t)s->text.columns) {
-		end_line(s, NULL);
-		used = 0;
-	}
-	say(s, "%s%s", used ? "; " : "", text);
+	for (double left = value; left > 0 && left < 0.0995 && decimals < 12; left *= 10)
+		decimals++;
+	snprintf(out, size, "%.*f", decimals, value);
+	return out;
 }
 
-static void speed(struct screen *s)
+static void frame_rates(struct sb_screen *s)
 {
 	const struct sb_summary_section *sum = &s->model->summary;
-	const struct sb_generations_section *g = &s->model->generations;
+	char fps[32], target[32];
 
+	digits(fps, sizeof fps, sum->fps_wall);
 	if (!isnan(sum->fps_wall) && sum->target_fps > 0)
-		remark(s, "%.2f frames/s end to end (target %.2f: %s)", sum->fps_wall, sum->target_fps,
+		sb_screen_remark(s, "%s frames/s end to end (target %s: %s)", fps,
+			digits(target, sizeof target, sum->target_fps),
 			sum->fps_wall >= sum->target_fps ? "reached" : "MISSED");
 	else if (!isnan(sum->fps_wall))
-		remark(s, "%.2f frames/s end to end", sum->fps_wall);
+		sb_screen_remark(s, "%s frames/s end to end", fps);
 	if (!isnan(s->model->diffusion.fps))
-		remark(s, "%.2f frames/s in steps", s->model->diffusion.fps);
+		sb_screen_remark(s, "%s frames/s in steps", digits(fps, sizeof fps, s->model->diffusion.fps));
+}
+
+static void price(struct sb_screen *s)
+{
+	const struct sb_summary_section *sum = &s->model->summary;
+	bool energy_each = !isnan(sum->energy_wh_per_video), cost_each = !isnan(sum->cost_per_video);
+	double energy = energy_each ? sum->energy_wh_per_video : sum->run_energy_wh;
+	double cost = cost_each ? sum->cost_per_video : sum->run_cost;
+	char text[32];
+
+	sb_text_energy(text, sizeof text, energy);
+	if (!isnan(energy))
+		sb_screen_remark(
+			s, "%s%s%s", energy_each ? "" : "GPU energy ", text, energy_each ? " per video" : "");
+	if (!isnan(cost))
+		sb_screen_remark(
+			s, "cost %s%s", digits(text, sizeof text, cost), cost_each ? " per video" : "");
+}
+
+static void speed(struct sb_screen *s)
+{
+	const struct sb_generations_section *g = &s->model->generations;
+	char p50[32], p95[32];
+
+	frame_rates(s);
+	sb_text_seconds(p50, sizeof p50, g->time.p50);
+	sb_text_seconds(p95, sizeof p95, g->time.p95);
 	if (g->time.count > 1)
-		remark(s, "p50 %.2f s, p95 %.2f s per video", g->time.p50, g->time.p95);
-	if (!isnan(sum->first_block_s))
-		remark(s, "first block after %.2f s", sum->first_block_s);
-	if (!isnan(sum->energy_wh_per_video))
-		remark(s, "%.1f Wh per video", sum->energy_wh_per_video);
-	else if (!isnan(sum->run_energy_wh))
-		remark(s, "GPU energy %.1f Wh", sum->run_energy_wh);
-	if (!isnan(sum->cost_per_video))
-		remark(s, "cost %.4f per video", sum->cost_per_video);
-	else if (!isnan(sum->run_cost))
-		remark(s, "cost %.4f", sum->run_cost);
+		sb_screen_remark(s, "p50 %s, p95 %s per video", p50, p95);
+	sb_text_seconds(p50, sizeof p50, s->model->summary.first_block_s);
+	if (!isnan(s->model->summary.first_block_s))
+		sb_screen_remark(s, "first block after %s", p50);
+	price(s);
 	if (s->line.size)
-		end_line(s, NULL);
-}
-
-/* ---- the table ---------------------------------------------------------- */
-
-/* " (50 steps, 2 calls each)", " (81 frames, 12 tiles)", "  11.2 GB". */
-static void row_detail(const struct sb_model *model, const struct sb_summary_row *row, char *out, size_t size)
-{
-	enum sb_part part = sb_part_of(row->stage->name, (int)row->stage->role);
-	const struct sb_diffusion_section *d = &model->diffusion;
-	char bytes[32];
-
-	*out = 0;
-	if (part == SB_PART_OFFLOAD && row->bytes > 0) {
-		sb_text_bytes(bytes, sizeof bytes, row->bytes);
-		snprintf(out, size, "  %s", bytes);
-	} else if (part == SB_PART_DENOISE && d->steps > 0 && d->forwards_per_step >= 1.5) {
-		snprintf(out, size, " (%lld steps, CFG %.0fx)", (long long)d->steps, d->forwards_per_step);
-	} else if (part == SB_PART_DENOISE && d->steps > 0) {
-		snprintf(out, size, " (%lld steps)", (long long)d->steps);
-	} else if (row->frames > 0 && row->tiles > 0) {
-		snprintf(out, size, " (%.0f frames, %.0f tiles)", row->frames, row->tiles);
-	} else if (row->frames > 0) {
-		snprintf(out, size, " (%.0f frames)", row->frames);
-	}
-}
-
-static void row_label(struct screen *s, const char *name, const char *detail)
-{
-	struct sb_buf label = { 0 };
-	size_t used, all = (size_t)s->label - 2, needed = columns_of(name), more = columns_of(detail);
-
-	if (needed + more > all && more + 12 > all)
-		detail = "", more = 0;
-	sb_text_name(&label, name, all - more);
-	sb_buf_puts(&label, detail);
-	used = columns_of(sb_buf_text(&label));
-	say(s, "  %s%*s", sb_buf_text(&label), used < all ? (int)(all - used) : 0, "");
-	sb_buf_done(&label);
-}
-
-static void row_numbers(struct screen *s, double total_s, double wall_s)
-{
-	say(s, " %9.*f s %6.1f %%", wall_s < SHORT_RUN_S ? 3 : 2, total_s,
-		wall_s > 0 ? total_s / wall_s * 100 : 0);
-}
-
-static void one_row(struct screen *s, const struct sb_summary_row *row, double wall_s, bool bottleneck)
-{
-	char detail[64];
-
-	row_detail(s->model, row, detail, sizeof detail);
-	if (row->open_count)
-		strncat(detail, " (open)", sizeof detail - strlen(detail) - 1);
-	if (isfinite(row->stage->at_once_mean))
-		snprintf(detail + strlen(detail), sizeof detail - strlen(detail), " (%.1f at once)",
-			row->stage->at_once_mean);
-	row_label(s, row->stage->name, detail);
-	row_numbers(s, row->total_s, wall_s);
-	if (isnan(row->gpu_span_s))
-		say(s, "  %9s", "n/a");
-	else
-		say(s, " %s%*.*f s", row->gpu_partial ? ">" : "", row->gpu_partial ? 7 : 8,
-			wall_s < SHORT_RUN_S ? 3 : 2, row->gpu_span_s);
-	say(s, " %6lld", (long long)row->count);
-	if (row->bytes > 0 && row->called_s > 0 &&
-		sb_part_of(row->stage->name, (int)row->stage->role) == SB_PART_OFFLOAD)
-		say(s, "   %.1f GB/s", row->bytes / row->called_s / 1e9);
-	if (bottleneck)
-		say(s, "  <- BOTTLENECK");
-	end_line(s, bottleneck ? "33" : NULL);
-}
-
-/* The largest row that belongs to the pipeline itself; the largest of all where
- * the pipeline is next to nothing. */
-static size_t bottleneck_of(const struct sb_summary_rows *rows)
-{
-	for (size_t i = 0; i < rows->count; i++) {
-		if (!rows->all[i].stage->setup && rows->all[i].total_s >= rows->wall_s * WORTH_MARKING)
-			return i;
-	}
-	return 0;
-}
-
-static void warm_line(struct screen *s)
-{
-	const struct sb_diffusion_section *d = &s->model->diffusion;
-	char mean[32], p95[32], first[32];
-
-	if (d->warm_step.count < STEPS_WORTH)
-		return;
-	sb_text_seconds(mean, sizeof mean, d->warm_step.mean);
-	sb_text_seconds(p95, sizeof p95, d->warm_step.p95);
-	sb_text_seconds(first, sizeof first, d->first_step_s);
-	say(s, "    warm step %s  p95 %s; first %s%s", mean, p95, first,
-		d->first_step_s > d->warm_step.mean * 1.2 ? " (warm-up)" : "");
-	if (d->cached_steps > 0)
-		say(s, "; %lld cached (%.0f %%)", (long long)d->cached_steps, d->cached_ratio * 100);
-	end_line(s, NULL);
-}
-
-/* What there is no room for, in one row. */
-static void rest_row(struct screen *s, const struct sb_summary_rows *rows)
-{
-	double rest_s = 0;
-	char more[48];
-
-	if (rows->count <= SB_SUMMARY_ROWS)
-		return;
-	for (size_t i = SB_SUMMARY_ROWS; i < rows->count; i++)
-		rest_s += rows->all[i].total_s;
-	snprintf(more, sizeof more, "%zu more stages", rows->count - SB_SUMMARY_ROWS);
-	row_label(s, more, "");
-	row_numbers(s, rest_s, rows->wall_s);
-	end_line(s, NULL);
-}
-
-/* Closes the sum where rows run at the same time. */
-static void overlap_row(struct screen *s, const struct sb_summary_rows *rows)
-{
-	if (!(rows->overlap_s >= rows->wall_s * 0.0005))
-		return;
-	row_label(s, "overlap (at the same time)", "");
-	row_numbers(s, -rows->overlap_s, rows->wall_s);
-	end_line(s, NULL);
-}
-
-static int table(struct screen *s)
-{
-	struct sb_summary_rows rows;
-	size_t bottleneck;
-	bool warm_said = false;
-	int err = sb_summary_rows_of(s->model, &rows);
-
-	if (err)
-		return err;
-	if (!rows.count) {
-		say(s, "No stage was recorded%s.",
-			s->model->generations.whole_run ? "" : " inside the generations");
-		end_line(s, NULL);
-		free(rows.all);
-		return 0;
-	}
-	say(s, "%-*s %11s %8s %10s %6s", s->label, s->model->generations.whole_run ? "Run" : "Generation",
-		"wall", "share", "GPU span", "calls");
-	end_line(s, "1");
-	bottleneck = bottleneck_of(&rows);
-	for (size_t i = 0; i < rows.count && i < SB_SUMMARY_ROWS; i++) {
-		one_row(s, &rows.all[i], rows.wall_s, i == bottleneck);
-		if (!warm_said && sb_part_of(rows.all[i].stage->name, (int)rows.all[i].stage->role) ==
-					  SB_PART_DENOISE) {
-			warm_line(s);
-			warm_said = true;
-		}
-	}
-	rest_row(s, &rows);
-	row_label(s, "unattributed", "");
-	row_numbers(s, rows.unattributed_s, rows.wall_s);
-	end_line(s, NULL);
-	overlap_row(s, &rows);
-	free(rows.all);
-	return 0;
+		sb_screen_end(s, NULL);
 }
 
 /* ---- the foot ----------------------------------------------------------- */
 
 /* What lies outside the generations; the last one takes what is left, so that
  * the parts add up. */
-static void outside(struct screen *s)
+static void outside(struct sb_screen *s)
 {
 	const struct sb_summary_section *sum = &s->model->summary;
 	double left_s = sum->outside_s;
+	char took[32];
 
 	if (s->model->generations.whole_run || sum->outside_s <= 0)
 		return;
-	say(s, "Outside: ");
-	for (size_t i = 0; i < sum->outside_count && i < 5; i++) {
+	sb_screen_say(s, "Outside: ");
+	for (size_t i = 0; i < sum->outside_count && i < OUTSIDE; i++) {
 		const struct sb_outside *o = &sum->outside[i];
 
-		say(s, "%s %.2f", o->what, o->total_s);
+		sb_text_seconds(took, sizeof took, o->total_s);
+		sb_screen_say(s, "%s %s", o->what, took);
 		if (o->bytes > 0 && o->total_s > 0)
-			say(s, " (%.2f GB/s)", o->bytes / o->total_s / 1e9);
-		say(s, ", ");
+			sb_screen_say(s, " (%.2f GB/s)", o->bytes / o->total_s / 1e9);
+		sb_screen_say(s, ", ");
 		left_s -= o->total_s;
 	}
 	left_s += sum->outside_overlap_s;
-	say(s, "%s %.2f s", sum->outside_count > 5 ? "others and unattributed" : "unattributed",
-		left_s > 0 ? left_s : 0);
+	sb_text_seconds(took, sizeof took, left_s > 0 ? left_s : 0);
+	sb_screen_say(
+		s, "%s %s", sum->outside_count > OUTSIDE ? "others and unattributed" : "unattributed", took);
+	sb_text_seconds(took, sizeof took, sum->outside_overlap_s);
 	if (sum->outside_overlap_s >= 0.005)
-		say(s, ", overlap -%.2f s", sum->outside_overlap_s);
-	end_line(s, NULL);
+		sb_screen_say(s, ", overlap -%s", took);
+	sb_screen_end(s, NULL);
 }
 
-static void memory(struct screen *s)
+static void memory_of(struct sb_screen *s, const char *before, double bytes, const char *after)
+{
+	char text[32];
+
+	sb_text_memory(text, sizeof text, bytes);
+	if (!isnan(bytes))
+		sb_screen_say(s, "%s%s%s", before, text, after);
+}
+
+static void memory(struct sb_screen *s)
 {
 	const struct sb_summary_section *sum = &s->model->summary;
-	bool vram = !isnan(sum->gpu_peak_bytes);
+	bool vram = !isnan(sum->gpu_peak_bytes), ram = !isnan(sum->ram_peak_bytes);
 
 	if (vram) {
-		say(s, "VRAM peak %.1f GB", sum->gpu_peak_bytes / SB_GB);
-		if (!isnan(sum->gpu_reserved_peak_bytes))
-			say(s, " (reserved %.1f)", sum->gpu_reserved_peak_bytes / SB_GB);
-		if (!isnan(sum->gpu_total_bytes))
-			say(s, " of %.0f", sum->gpu_total_bytes / SB_GB);
+		memory_of(s, "VRAM peak ", sum->gpu_peak_bytes, "");
+		memory_of(s, " (reserved ", sum->gpu_reserved_peak_bytes, ")");
+		memory_of(s, " of ", sum->gpu_total_bytes, "");
 		if (sum->gpu_peak_stage) {
-			say(s, " in ");
+			sb_screen_say(s, " in ");
 			sb_text_name(&s->line, sum->gpu_peak_stage, 30);
 		}
 	}
-	if (!isnan(sum->ram_peak_bytes)) {
-		say(s, "%sRAM peak %.1f", vram ? "; " : "", sum->ram_peak_bytes / SB_GB);
-		if (!isnan(sum->ram_total_bytes))
-			say(s, " of %.0f", sum->ram_total_bytes / SB_GB);
-		say(s, " GB");
+	if (ram) {
+		memory_of(s, vram ? "; RAM peak " : "RAM peak ", sum->ram_peak_bytes, "");
+		memory_of(s, " of ", sum->ram_total_bytes, "");
 	}
-	if (vram || !isnan(sum->ram_peak_bytes))
-		end_line(s, NULL);
+	if (vram || ram)
+		sb_screen_end(s, NULL);
 }
 
 static const char *short_priority(const char *priority)
@@ -397,7 +232,7 @@ static double last_value(const struct sb_model *model, const char *source, const
 }
 
 /* What the whole process tree used, as `strobe run` saw it from outside. */
-static void program(struct screen *s)
+static void program(struct sb_screen *s)
 {
 	const struct sb_session_section *session = &s->model->session;
 	double read = last_value(s->model, "disk", "read_bytes"),
@@ -406,22 +241,22 @@ static void program(struct screen *s)
 
 	if (isnan(session->cpu_s))
 		return;
-	say(s, "Program: CPU %.2f s", session->cpu_s);
+	sb_screen_say(s, "Program: CPU %.2f s", session->cpu_s);
 	if (s->model->stages.wall_s > 0)
-		say(s, " (%.0f %% of a core)", 100 * session->cpu_s / s->model->stages.wall_s);
+		sb_screen_say(s, " (%.0f %% of a core)", 100 * session->cpu_s / s->model->stages.wall_s);
 	sb_text_memory(text[0], sizeof text[0], session->peak_rss_bytes);
 	if (!isnan(session->peak_rss_bytes))
-		say(s, ", RSS peak %s", text[0]);
+		sb_screen_say(s, ", RSS peak %s", text[0]);
 	sb_text_bytes(text[1], sizeof text[1], read);
 	sb_text_bytes(text[2], sizeof text[2], written);
 	if (!isnan(read) && !isnan(written))
-		remark(s, "disk read %s, write %s", text[1], text[2]);
+		sb_screen_remark(s, "disk read %s, write %s", text[1], text[2]);
 	if (session->process_count > 1)
-		remark(s, "≥ %lld processes", (long long)session->process_count);
-	end_line(s, NULL);
+		sb_screen_remark(s, "≥ %lld processes", (long long)session->process_count);
+	sb_screen_end(s, NULL);
 }
 
-static void advice(struct screen *s)
+static void advice(struct sb_screen *s)
 {
 	const struct sb_advice_section *a = &s->model->advice;
 	const struct sb_summary_section *sum = &s->model->summary;
@@ -430,24 +265,25 @@ static void advice(struct screen *s)
 		const struct sb_advice *f = &a->all[i];
 		char saved[32];
 
-		say(s, "%zu %s %s", i + 1, short_priority(f->priority), f->issue);
+		sb_screen_say(s, "%zu %s %s", i + 1, short_priority(f->priority), f->issue);
 		sb_text_seconds(saved, sizeof saved, f->saves_s);
 		if (!isnan(f->saves_s))
-			say(s, " (could save %s)", saved);
-		end_line(s, strcmp(f->priority, "high") == 0 ? "31" : NULL);
+			sb_screen_say(s, " (could save %s)", saved);
+		sb_screen_end(s, strcmp(f->priority, "high") == 0 ? "31" : NULL);
 	}
 	if (!sum->leave_alone_count && a->count <= FINDINGS)
 		return;
 	if (a->count > FINDINGS)
-		say(s, "%zu more finding%s in the report%s", a->count - FINDINGS,
+		sb_screen_say(s, "%zu more finding%s in the report%s", a->count - FINDINGS,
 			a->count == FINDINGS + 1 ? "" : "s", sum->leave_alone_count ? ".  " : "");
 	for (size_t i = 0; i < sum->leave_alone_count && i < 3; i++) {
-		say(s, "%s", i ? ", " : "Leave alone: ");
+		sb_screen_say(s, "%s", i ? ", " : "Leave alone: ");
 		sb_text_name(&s->line, sum->leave_alone[i].name, 18);
 	}
 	if (sum->leave_alone_count)
-		say(s, "%s (%.1f %%)", sum->leave_alone_count > 3 ? ", …" : "", sum->leave_alone_ratio * 100);
-	end_line(s, NULL);
+		sb_screen_say(s, sum->leave_alone_ratio < 0.0005 ? "%s (< 0.1 %%)" : "%s (%.1f %%)",
+			sum->leave_alone_count > 3 ? ", …" : "", sum->leave_alone_ratio * 100);
+	sb_screen_end(s, NULL);
 }
 
 static const char *text_or_none(const char *text)
@@ -468,7 +304,7 @@ static bool same_line(const struct sb_missing *a, const struct sb_missing *b)
 }
 
 /* What is missing, by how to get it: "kernels, attention kind (--gpu-trace)". */
-static void not_recorded(struct screen *s)
+static void not_recorded(struct sb_screen *s)
 {
 	const struct sb_missing_section *m = &s->model->missing;
 
@@ -480,57 +316,54 @@ static void not_recorded(struct screen *s)
 			said = same_line(&m->all[k], &m->all[i]);
 		if (said)
 			continue;
-		say(s, "Not recorded: %s", m->all[i].what);
+		sb_screen_say(s, "Not recorded: %s", m->all[i].what);
 		for (size_t k = i + 1; k < m->count; k++)
 			if (same_line(&m->all[i], &m->all[k]))
-				say(s, ", %s", m->all[k].what);
+				sb_screen_say(s, ", %s", m->all[k].what);
 		if (needs_reason(&m->all[i]))
-			say(s, ": %s", m->all[i].why);
-		if (*how &&
-			columns_of(sb_buf_text(&s->line)) + columns_of(how) + 3 > (size_t)s->text.columns) {
-			end_line(s, NULL);
-			say(s, "  -> %s", how);
+			sb_screen_say(s, ": %s", m->all[i].why);
+		if (*how && !sb_screen_fits(s, sb_screen_columns(how) + 3)) {
+			sb_screen_end(s, NULL);
+			sb_screen_say(s, "  -> %s", how);
 		} else if (*how) {
-			say(s, " (%s)", how);
+			sb_screen_say(s, " (%s)", how);
 		}
-		end_line(s, NULL);
+		sb_screen_end(s, NULL);
 	}
 }
 
-static void foot(struct screen *s)
+static void foot(struct sb_screen *s)
 {
 	const struct sb_recording_section *r = &s->model->recording;
 	char bytes[32];
 
 	sb_text_bytes(bytes, sizeof bytes, r->bytes);
-	say(s, "strobe: %lld events dropped", (long long)r->dropped_count);
+	sb_screen_say(s, "strobe: %lld events dropped", (long long)r->dropped_count);
 	if (!isnan(r->overhead_ratio)) {
-		say(s, ", ");
+		sb_screen_say(s, ", ");
 		sb_text_percent(&s->line, r->overhead_ratio);
-		say(s, " overhead");
+		sb_screen_say(s, " overhead");
 	}
-	say(s, ", %s", bytes);
+	sb_screen_say(s, ", %s", bytes);
 	if (s->report) {
-		size_t used = columns_of(sb_buf_text(&s->line)), wanted = columns_of(s->report) + 12;
-
-		if (used + wanted > (size_t)s->text.columns) {
-			end_line(s, NULL);
-			say(s, "report: ");
+		if (!sb_screen_fits(s, sb_screen_columns(s->report) + 12)) {
+			sb_screen_end(s, NULL);
+			sb_screen_say(s, "report: ");
 			sb_buf_puts(s->out, sb_buf_text(&s->line)); /* a path is never cut */
 			sb_buf_puts(s->out, s->report);
 			sb_buf_putc(s->out, '\n');
 			sb_buf_clear(&s->line);
 			return;
 		}
-		say(s, "    report: %s", s->report);
+		sb_screen_say(s, "    report: %s", s->report);
 	}
-	end_line(s, NULL);
+	sb_screen_end(s, NULL);
 }
 
 int sb_report_summary(
 	const struct sb_model *model, const struct sb_summary_options *options, struct sb_buf *out)
 {
-	struct screen s = { .model = model, .out = out };
+	struct sb_screen s = { .model = model, .out = out };
 	int err;
 
 	if (options) {
@@ -546,7 +379,7 @@ int sb_report_summary(
 	title(&s);
 	made(&s);
 	speed(&s);
-	err = table(&s);
+	err = sb_screen_table(&s);
 	outside(&s);
 	memory(&s);
 	program(&s);

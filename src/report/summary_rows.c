@@ -21,6 +21,16 @@ static void add(double *sum, double value)
 		*sum = (isnan(*sum) ? 0 : *sum) + value;
 }
 
+static bool same_code(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static bool is_of(const struct sb_summary_row *row, const struct sb_stage *s)
+{
+	return strcmp(row->stage->name, s->name) == 0 && same_code(row->stage->code, s->code);
+}
+
 static int larger_first(const void *a, const void *b)
 {
 	const struct sb_summary_row *x = a, *y = b;
@@ -43,7 +53,7 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 
 		if (!s->side_by_side)
 			continue;
-		while (row->stage && strcmp(row->stage->name, s->name) != 0)
+		while (row->stage && !is_of(row, s))
 			row++;
 		if (!row->stage) {
 			*row = (struct sb_summary_row){ .stage = s,

@@ -24,7 +24,7 @@ struct sb_summary_rows {
 	double overlap_s; /* the rows and unattributed_s add up to this much more than wall_s */
 };
 
-/* Stages of one name are one row. all must be freed. Returns 0 or STROBE_ENOMEM. */
+/* Stages of one name and code are one row. all must be freed. Returns 0 or STROBE_ENOMEM. */
 int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out_rows);
 
 #endif

@@ -227,6 +227,27 @@ static void a_rise_from_nothing_has_no_ratio(void **state)
 	sb_facts_free(now);
 }
 
+static void a_rise_from_almost_nothing_is_called_that(void **state)
+{
+	struct sb_facts *base = run_of("base", 100), *now = run_of("new", 100);
+	struct sb_diff_options o = { 0 };
+	struct sb_buf out = { 0 };
+	struct sb_comparison *c;
+
+	base->metrics[SB_METRIC_GPU_MEMORY_PEAK] = 3.5 * SB_MB;
+	now->metrics[SB_METRIC_GPU_MEMORY_PEAK] = 1.38 * SB_GB;
+	base->metrics[SB_METRIC_ENERGY] = 0.0024;
+	now->metrics[SB_METRIC_ENERGY] = 0.0048;
+	c = compare(base, now, NULL);
+	sb_diff_text(c, &o, &out);
+	assert_non_null(strstr(sb_buf_text(&out), "1.38 GB     x 404  worse, from almost nothing\n"));
+	assert_non_null(strstr(sb_buf_text(&out), "0.0024 Wh       0.0048 Wh  +100.0 %"));
+	sb_buf_done(&out);
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
 static void nonsense_in_a_gate_is_refused(void **state)
 {
 	struct sb_gate *gates;
@@ -435,6 +456,7 @@ int main(void)
 		cmocka_unit_test(a_metric_that_went_missing_fails_the_gate),
 		cmocka_unit_test(gates_name_stages_and_metrics),
 		cmocka_unit_test(a_rise_from_nothing_has_no_ratio),
+		cmocka_unit_test(a_rise_from_almost_nothing_is_called_that),
 		cmocka_unit_test(nonsense_in_a_gate_is_refused),
 		cmocka_unit_test(changed_attributes_are_configuration),
 		cmocka_unit_test(what_moved_inside_an_unchanged_total_is_told),

@@ -237,9 +237,9 @@ static void a_generation_fits_one_screen_and_adds_up(void **state)
 	assert_has(text, "2.2 GB/s");
 	assert_has(text,
 		"unattributed                            2.00 s    2.1 %"); /* 80.8 + 7 + 5 + 1 + 2 = 95.8 */
-	assert_has(text,
-		"Outside: model load 20.00 (0.80 GB/s), imports 9.00, export 3.00, unattributed 3.20 s");
-	assert_has(text, "VRAM peak 14.6 GB (reserved 17.6) of 24");
+	assert_has(text, "Outside: model load 20.00 s (0.80 GB/s), imports 9.00 s, export 3.00 s, "
+			 "unattributed 3.20 s");
+	assert_has(text, "VRAM peak 14.6 GB (reserved 17.6 GB) of 24.0 GB in denoise");
 	assert_has(text, "Not recorded: kernels, attention kind (--gpu-trace=steps:3)");
 	assert_has(text, "strobe: 0 events dropped");
 	assert_has(text, "report: strobe-runs/last/profiling_report.html");
@@ -350,6 +350,116 @@ static void what_the_program_used_goes_on_in_a_second_line(void **state)
 	synthetic_done(&s);
 }
 
+/* Four short videos on a GPU that mostly waits for a busy process. */
+static void short_videos(struct synthetic *s)
+{
+	static const char *const columns[] = { "process_percent" };
+	double cpu = 149;
+
+	for (uint64_t t = SECOND; t < 5 * SECOND; t += SECOND) {
+		synthetic_begin(s, t, "a pipeline", STROBE_ROLE_GENERATION);
+		synthetic_attr(s, "frames", 1234567);
+		synthetic_attr(s, "width", 128);
+		synthetic_attr(s, "height", 128);
+		for (int i = 0; i < 10; i++)
+			synthetic_step(s, t + (uint64_t)i * 3 * MS, t + (uint64_t)(i + 1) * 3 * MS, i, 0);
+		synthetic_end(s, t + 30 * MS);
+	}
+	for (uint64_t at = 0; at <= 6 * SECOND; at += 10 * MS) {
+		synthetic_gpu_sample(s, synthetic_gpu(s, 0), at, 1000, 13, 288);
+		sb_builder_sample(s->b, sb_builder_schema(s->b, "cpu", -1, columns, 1), at, &cpu, 1);
+	}
+}
+
+static void a_verdict_without_room_has_a_line_of_its_own(void **state)
+{
+	struct sb_summary_options narrow = { .columns = 80 };
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	short_videos(&s);
+	text = summary_of(&s, synthetic_model(&s, 6 * SECOND), &narrow);
+	assert_has(text, "128x128, 40 steps in 120 ms\nCPU launch-bound (GPU 13 % busy");
+	assert_null(strstr(text, "…"));
+	assert_width(text, 80);
+	free(text);
+	synthetic_done(&s);
+}
+
+static void small_numbers_choose_their_unit(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	short_videos(&s);
+	synthetic_stage(&s, 5500 * MS, 5500 * MS + 40000, "export", 0);
+	text = summary_of(&s, synthetic_model(&s, 6 * SECOND), NULL);
+	assert_has(text, "p50 30.0 ms, p95 30.0 ms per video");
+	assert_has(text, "\n8.6 J per video"); /* 288 W for 30 ms: 0.0024 Wh */
+	assert_has(text, "export 40.0 us, unattributed 5.88 s");
+	assert_has(text, "Leave alone: export (< 0.1 %)");
+	assert_null(strstr(text, " 0.00 "));
+	free(text);
+	synthetic_done(&s);
+}
+
+static void a_row_too_small_for_the_table_is_not_nothing(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 20 * SECOND, "encode", 0);
+	synthetic_stage(&s, 20 * SECOND, 20 * SECOND + 40000, "seed", 0);
+	text = summary_of(&s, synthetic_model(&s, 21 * SECOND), NULL);
+	assert_has(text, "seed                                   40.0 us  < 0.1 %");
+	free(text);
+	synthetic_done(&s);
+}
+
+static void coded_stage(struct synthetic *s, uint64_t begin_ns, const char *code, const char *name)
+{
+	sb_builder_begin(s->main, begin_ns, sb_builder_name(s->b, name, code));
+	synthetic_attr(s, "frames", 81);
+	synthetic_end(s, begin_ns + SECOND);
+}
+
+static void rows_carry_the_codes_of_their_stages(void **state)
+{
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	coded_stage(&s, 0, "4c", "VAE encode");
+	coded_stage(&s, SECOND, "4e", "VAE encode");
+	coded_stage(&s, 2 * SECOND, "4f", "VAE encode of the whole video");
+	text = summary_of(&s, synthetic_model(&s, 3 * SECOND), NULL);
+	assert_has(text, "\n  [4c] VAE encode (81 frames)  ");
+	assert_has(text, "\n  [4e] VAE encode (81 frames)  ");
+	assert_has(text, "\n  [4f] VAE encode of the whole video  "); /* the detail goes, the name stays */
+	free(text);
+	synthetic_done(&s);
+}
+
+static void a_failure_during_the_imports_has_no_bottleneck(void **state)
+{
+	const struct strobe_attr failed = { .key = SB_RUN_EXIT_CODE, .type = STROBE_TYPE_INT, .value.i = 1 };
+	struct synthetic s;
+	char *text;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 20 * SECOND, "import torch", STROBE_ROLE_IMPORT);
+	sb_builder_meta(s.b, SB_META_RUN, &failed);
+	text = summary_of(&s, synthetic_model(&s, 21 * SECOND), NULL);
+	assert_null(strstr(text, "BOTTLENECK"));
+	assert_has(text, "  import torch  ");
+	assert_has(text, "The program failed before any stage: only imports ran.");
+	free(text);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,6 +474,11 @@ int main(void)
 		cmocka_unit_test(blocks_are_opened_and_their_stages_added_up),
 		cmocka_unit_test(an_empty_recording_says_so),
 		cmocka_unit_test(what_the_program_used_goes_on_in_a_second_line),
+		cmocka_unit_test(a_verdict_without_room_has_a_line_of_its_own),
+		cmocka_unit_test(small_numbers_choose_their_unit),
+		cmocka_unit_test(a_row_too_small_for_the_table_is_not_nothing),
+		cmocka_unit_test(rows_carry_the_codes_of_their_stages),
+		cmocka_unit_test(a_failure_during_the_imports_has_no_bottleneck),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,12 +164,14 @@ static void put_metrics(struct sb_buf *out, const struct sb_comparison *c, const
 		sb_metric_text(m->metric, m->now, now, sizeof now);
 		sb_diff_percent(m->base, m->now, percent, sizeof percent);
 		/* "°C" is a byte longer than it is wide */
-		sb_buf_printf(out, "  %-26s%*s%*s%10s  ", sb_metric_infos[m->metric].words,
+		sb_buf_printf(out, "  %-26s%*s%*s %9s  ", sb_metric_infos[m->metric].words,
 			16 + (strstr(base, "°") != NULL), base, 16 + (strstr(now, "°") != NULL), now,
 			percent);
 		colour(out, o, m->verdict);
 		sb_buf_puts(out, sb_verdict_words(m->verdict, m->metric));
 		plain(out, o);
+		if (sb_change_from_little(m->metric, m->base, m->now))
+			sb_buf_puts(out, ", from almost nothing");
 		sb_buf_putc(out, '\n');
 	}
 }

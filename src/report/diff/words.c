@@ -39,7 +39,7 @@ void sb_diff_percent(double base, double now, char *out, size_t size)
 	else if (isnan(base) || isnan(now) || !(base > 0))
 		snprintf(out, size, "%s", isnan(base) ? "new" : isnan(now) ? "gone" : "-");
 	else
-		snprintf(out, size, "%+.1f %%", 100 * (now / base - 1));
+		sb_change_text(base, now, out, size);
 }
 
 void sb_diff_basis(const struct sb_judgement *j, const struct sb_tolerance *tolerance, struct sb_buf *out)

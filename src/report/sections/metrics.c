@@ -42,8 +42,9 @@ static void device_text(const struct sb_model *model, const struct sb_device *d,
 	row(out, s, "pcie_tx_gb_per_s", "PCIe from the GPU", "GB/s", 3);
 	row(out, s, "nvlink_rx_gb_per_s", "NVLink to the GPU", "GB/s", 3);
 	row(out, s, "nvlink_tx_gb_per_s", "NVLink from the GPU", "GB/s", 3);
-	if (!isnan(d->energy_wh))
-		sb_buf_printf(out, "    %-24s %32.2f  Wh\n", "energy", d->energy_wh);
+	if (!isnan(d->energy_wh)) /* two digits of a short run's, too */
+		sb_buf_printf(out, "    %-24s %32.*f  Wh\n", "energy",
+			d->energy_wh >= 0.0995 || d->energy_wh <= 0 ? 2 : 5, d->energy_wh);
 	if (!isnan(d->cost))
 		sb_buf_printf(out, "    %-24s %32.4f\n", "cost (gpu_cost_per_hour)", d->cost);
 	if (d->throttled_ratio > 0)

@@ -1,0 +1,254 @@
+/* The table of the one-screen summary: a row per stage. */
+#include "report/summary_screen.h"
+
+#include "base/part.h"
+#include "report/summary_rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHORT_RUN_S 10.0 /* below that milliseconds matter */
+#define WORTH_MARKING 0.05 /* of the time, to be called a bottleneck */
+#define STEPS_WORTH 2 /* a warm-up line needs a step before and one after */
+#define NAME_LEAST 12 /* columns left of a name too long for its label */
+
+static enum sb_part part_of(const struct sb_summary_row *row)
+{
+	return sb_part_of(row->stage->name, (int)row->stage->role);
+}
+
+/* " (50 steps, 2 calls each)", " (81 frames, 12 tiles)", "  11.2 GB". */
+static void row_detail(const struct sb_model *model, const struct sb_summary_row *row, char *out, size_t size)
+{
+	enum sb_part part = part_of(row);
+	const struct sb_diffusion_section *d = &model->diffusion;
+	char bytes[32];
+
+	*out = 0;
+	if (part == SB_PART_OFFLOAD && row->bytes > 0) {
+		sb_text_bytes(bytes, sizeof bytes, row->bytes);
+		snprintf(out, size, "  %s", bytes);
+	} else if (part == SB_PART_DENOISE && d->steps > 0 && d->forwards_per_step >= 1.5) {
+		snprintf(out, size, " (%lld steps, CFG %.0fx)", (long long)d->steps, d->forwards_per_step);
+	} else if (part == SB_PART_DENOISE && d->steps > 0) {
+		snprintf(out, size, " (%lld steps)", (long long)d->steps);
+	} else if (row->frames > 0 && row->tiles > 0) {
+		snprintf(out, size, " (%.0f frames, %.0f tiles)", row->frames, row->tiles);
+	} else if (row->frames > 0) {
+		snprintf(out, size, " (%.0f frames)", row->frames);
+	}
+}
+
+/* "(81 frames, 12 tiles)" is "(81 frames)" where there is no room for more; gone where that is too long. */
+static void shorten(char *detail, size_t room)
+{
+	char *comma = strchr(detail, ',');
+
+	if (sb_screen_columns(detail) > room && comma)
+		strcpy(comma, ")");
+	if (sb_screen_columns(detail) > room)
+		*detail = 0;
+}
+
+/* The first column. state stays whole; detail goes before the name is cut. */
+static void row_label(struct sb_screen *s, const char *name, char *detail, const char *state)
+{
+	size_t all = (size_t)s->label - 2, needed = sb_screen_columns(name), fixed = sb_screen_columns(state);
+	struct sb_buf label = { 0 };
+	size_t used;
+
+	if (fixed + NAME_LEAST > all)
+		state = "", fixed = 0;
+	shorten(detail, needed + fixed < all ? all - needed - fixed : 0);
+	sb_text_name(&label, name, all - fixed - sb_screen_columns(detail));
+	sb_buf_puts(&label, detail);
+	sb_buf_puts(&label, state);
+	used = sb_screen_columns(sb_buf_text(&label));
+	sb_screen_say(s, "  %s%*s", sb_buf_text(&label), used < all ? (int)(all - used) : 0, "");
+	sb_buf_done(&label);
+}
+
+static void plain_label(struct sb_screen *s, const char *name)
+{
+	row_label(s, name, (char[1]){ 0 }, "");
+}
+
+/* Of a row, in the table's unit; in a smaller one where that would read 0. */
+static void row_seconds(char *out, size_t size, double seconds, double wall_s)
+{
+	int decimals = wall_s < SHORT_RUN_S ? 3 : 2;
+
+	if (seconds > 0 && seconds < (decimals == 3 ? 0.0005 : 0.005))
+		sb_text_seconds(out, size, seconds);
+	else
+		snprintf(out, size, "%.*f s", decimals, seconds);
+}
+
+static void row_numbers(struct sb_screen *s, double total_s, double wall_s)
+{
+	double percent = wall_s > 0 ? total_s / wall_s * 100 : 0;
+	char took[32];
+
+	row_seconds(took, sizeof took, total_s, wall_s);
+	if (percent > 0 && percent < 0.05)
+		sb_screen_say(s, " %11s  < 0.1 %%", took);
+	else
+		sb_screen_say(s, " %11s %6.1f %%", took, percent);
+}
+
+static void row_gpu(struct sb_screen *s, const struct sb_summary_row *row, double wall_s)
+{
+	char took[32], text[40];
+
+	row_seconds(took, sizeof took, row->gpu_span_s, wall_s);
+	snprintf(text, sizeof text, "%s%s", row->gpu_partial ? ">" : "", took);
+	sb_screen_say(s, " %10s", isnan(row->gpu_span_s) ? "n/a" : text);
+}
+
+static void row_name(struct sb_screen *s, const struct sb_summary_row *row)
+{
+	char detail[64], state[64], name[300];
+
+	row_detail(s->model, row, detail, sizeof detail);
+	snprintf(state, sizeof state, "%s", row->open_count ? " (open)" : "");
+	if (isfinite(row->stage->at_once_mean))
+		snprintf(state + strlen(state), sizeof state - strlen(state), " (%.1f at once)",
+			row->stage->at_once_mean);
+	if (row->stage->code && *row->stage->code)
+		snprintf(name, sizeof name, "[%s] %s", row->stage->code, row->stage->name);
+	else
+		snprintf(name, sizeof name, "%s", row->stage->name);
+	row_label(s, name, detail, state);
+}
+
+static void one_row(struct sb_screen *s, const struct sb_summary_row *row, double wall_s, bool bottleneck)
+{
+	const char *mark = bottleneck ? "  <- BOTTLENECK" : "";
+	char rate[32] = "";
+
+	row_name(s, row);
+	row_numbers(s, row->total_s, wall_s);
+	row_gpu(s, row, wall_s);
+	sb_screen_say(s, " %6lld", (long long)row->count);
+	if (row->bytes > 0 && row->called_s > 0 && part_of(row) == SB_PART_OFFLOAD)
+		snprintf(rate, sizeof rate, "   %.1f GB/s", row->bytes / row->called_s / 1e9);
+	if (sb_screen_fits(s, strlen(rate) + strlen(mark)))
+		sb_screen_say(s, "%s", rate);
+	sb_screen_say(s, "%s", mark);
+	sb_screen_end(s, bottleneck ? "33" : NULL);
+}
+
+static bool only_imports(const struct sb_summary_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (part_of(&rows->all[i]) != SB_PART_IMPORT)
+			return false;
+	return true;
+}
+
+/* The largest row that belongs to the pipeline itself; the largest of all where the
+ * pipeline is next to nothing. rows->count: none, as nothing but imports ran. */
+static size_t bottleneck_of(const struct sb_summary_rows *rows)
+{
+	if (only_imports(rows))
+		return rows->count;
+	for (size_t i = 0; i < rows->count; i++) {
+		if (!rows->all[i].stage->setup && rows->all[i].total_s >= rows->wall_s * WORTH_MARKING)
+			return i;
+	}
+	return 0;
+}
+
+static void imports_line(struct sb_screen *s, const struct sb_summary_rows *rows)
+{
+	const struct sb_session_section *session = &s->model->session;
+	bool failed = session->exit_code > 0 || session->exit_signal > 0;
+
+	if (!only_imports(rows))
+		return;
+	sb_screen_say(s, failed ? "  The program failed before any stage: only imports ran."
+				: "  No stage was recorded besides imports.");
+	sb_screen_end(s, NULL);
+}
+
+static void warm_line(struct sb_screen *s)
+{
+	const struct sb_diffusion_section *d = &s->model->diffusion;
+	char mean[32], p95[32], first[32];
+
+	if (d->warm_step.count < STEPS_WORTH)
+		return;
+	sb_text_seconds(mean, sizeof mean, d->warm_step.mean);
+	sb_text_seconds(p95, sizeof p95, d->warm_step.p95);
+	sb_text_seconds(first, sizeof first, d->first_step_s);
+	sb_screen_say(s, "    warm step %s  p95 %s; first %s%s", mean, p95, first,
+		d->first_step_s > d->warm_step.mean * 1.2 ? " (warm-up)" : "");
+	if (d->cached_steps > 0)
+		sb_screen_say(
+			s, "; %lld cached (%.0f %%)", (long long)d->cached_steps, d->cached_ratio * 100);
+	sb_screen_end(s, NULL);
+}
+
+/* What there is no room for, in one row. */
+static void rest_row(struct sb_screen *s, const struct sb_summary_rows *rows)
+{
+	double rest_s = 0;
+	char more[48];
+
+	if (rows->count <= SB_SUMMARY_ROWS)
+		return;
+	for (size_t i = SB_SUMMARY_ROWS; i < rows->count; i++)
+		rest_s += rows->all[i].total_s;
+	snprintf(more, sizeof more, "%zu more stages", rows->count - SB_SUMMARY_ROWS);
+	plain_label(s, more);
+	row_numbers(s, rest_s, rows->wall_s);
+	sb_screen_end(s, NULL);
+}
+
+/* Closes the sum where rows run at the same time. */
+static void overlap_row(struct sb_screen *s, const struct sb_summary_rows *rows)
+{
+	if (!(rows->overlap_s >= rows->wall_s * 0.0005))
+		return;
+	plain_label(s, "overlap (at the same time)");
+	row_numbers(s, -rows->overlap_s, rows->wall_s);
+	sb_screen_end(s, NULL);
+}
+
+int sb_screen_table(struct sb_screen *s)
+{
+	struct sb_summary_rows rows;
+	size_t bottleneck;
+	bool warm_said = false;
+	int err = sb_summary_rows_of(s->model, &rows);
+
+	if (err)
+		return err;
+	if (!rows.count) {
+		sb_screen_say(s, "No stage was recorded%s.",
+			s->model->generations.whole_run ? "" : " inside the generations");
+		sb_screen_end(s, NULL);
+		free(rows.all);
+		return 0;
+	}
+	sb_screen_say(s, "%-*s %11s %8s %10s %6s", s->label,
+		s->model->generations.whole_run ? "Run" : "Generation", "wall", "share", "GPU span", "calls");
+	sb_screen_end(s, "1");
+	bottleneck = bottleneck_of(&rows);
+	for (size_t i = 0; i < rows.count && i < SB_SUMMARY_ROWS; i++) {
+		one_row(s, &rows.all[i], rows.wall_s, i == bottleneck);
+		if (!warm_said && part_of(&rows.all[i]) == SB_PART_DENOISE) {
+			warm_line(s);
+			warm_said = true;
+		}
+	}
+	rest_row(s, &rows);
+	imports_line(s, &rows);
+	plain_label(s, "unattributed");
+	row_numbers(s, rows.unattributed_s, rows.wall_s);
+	sb_screen_end(s, NULL);
+	overlap_row(s, &rows);
+	free(rows.all);
+	return 0;
+}
