@@ -18,6 +18,17 @@ struct card {
 };
 static struct card cards[SB_GPUS_DEVICES_MAX];
 
+static struct sb_visible_text visible_text;
+
+/* The HIP runtime takes CUDA's variable too, and ROCR's comes before both. */
+static void read_environment(void)
+{
+	static const char *const variables[] = { "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+		"CUDA_VISIBLE_DEVICES", NULL };
+
+	sb_visible_read(variables, &visible_text);
+}
+
 static void find_sensors(struct card *card)
 {
 	char path[512];
@@ -61,8 +72,7 @@ static int keep_visible(struct sb_gpus_device *devices, int count)
 	struct sb_visible visible;
 	int kept = 0;
 
-	sb_visible_parse(
-		sb_gpus_environment.amd_visible_set ? sb_gpus_environment.amd_visible : NULL, &visible);
+	sb_visible_parse(visible_text.set ? visible_text.text : NULL, &visible);
 	if (!visible.restricted)
 		return count;
 	memcpy(all, devices, (size_t)count * sizeof *all);
@@ -159,4 +169,9 @@ static void driver(char *out, int size)
 	out[strcspn(out, "\n")] = 0;
 }
 
-const struct sb_gpus_provider sb_gpus_amd = { "AMD sysfs", open_amd, read_amd, close_amd, NULL, driver };
+const struct sb_gpus_provider sb_gpus_amd = { .name = "AMD sysfs",
+	.environment = read_environment,
+	.open = open_amd,
+	.read = read_amd,
+	.close = close_amd,
+	.driver = driver };

@@ -11,7 +11,6 @@
 #include "record/lane.h"
 #include "record/rank.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -45,7 +44,15 @@ static const struct sb_column all_columns[SB_GPUS_COLUMNS] = {
 	[SB_GPUS_NVLINK_RX] = { "nvlink_rx_gb_per_s", SB_MERGE_MEAN },
 };
 
+static const struct sb_gpus_provider *const providers[] = {
+#define PROVIDER_(name) &sb_gpus_##name,
+	SB_GPUS_VENDORS(PROVIDER_)
+#undef PROVIDER_
+};
+enum { PROVIDERS = sizeof providers / sizeof providers[0] };
+
 struct watched {
+	const struct sb_gpus_provider *provider;
 	struct sb_gpus_device device;
 	struct sb_samples series;
 	uint32_t wanted;
@@ -65,8 +72,8 @@ struct gpu_thread {
 	uint64_t start_ns;
 	uint32_t wanted;
 	uint32_t point_limit;
-	bool shares_table; /* NVML's descriptors are the program's too */
-	const struct sb_gpus_provider *provider;
+	bool shares_table; /* a driver's descriptors are the program's too */
+	bool usable[PROVIDERS]; /* open, and its library still has what it opened */
 	int count;
 	struct watched watched[SB_GPUS_DEVICES_MAX];
 	_Atomic uint64_t busy_since_ns; /* 0: not inside the driver */
@@ -77,34 +84,17 @@ struct gpu_thread {
 static struct gpu_thread *gpu;
 static atomic_bool left_behind;
 
-struct sb_gpus_environment sb_gpus_environment = { .local_rank = -1 };
-
-/* The HIP runtime takes CUDA's variable too, and ROCR's comes before both. */
-static void read_amd_visible(struct sb_gpus_environment *e)
-{
-	static const char *const names[] = { "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
-		"CUDA_VISIBLE_DEVICES" };
-	const char *visible = NULL;
-
-	for (size_t i = 0; i < sizeof names / sizeof names[0] && !visible; i++)
-		visible = secure_getenv(names[i]);
-	e->amd_visible_set = visible != NULL;
-	snprintf(e->amd_visible, sizeof e->amd_visible, "%s", visible ? visible : "");
-}
+static int local_rank = -1; /* -1: not one of several */
 
 void sb_gpus_read_environment(void)
 {
-	struct sb_gpus_environment *e = &sb_gpus_environment;
-	const char *path = secure_getenv("STROBE_NVML_PATH"),
-		   *visible = secure_getenv("CUDA_VISIBLE_DEVICES");
 	struct sb_rank rank;
 
-	snprintf(e->nvml_path, sizeof e->nvml_path, "%s", path ? path : "");
-	e->visible_set = visible != NULL;
-	snprintf(e->visible, sizeof e->visible, "%s", visible ? visible : "");
-	read_amd_visible(e);
+	for (int i = 0; i < PROVIDERS; i++)
+		if (providers[i]->environment)
+			providers[i]->environment();
 	sb_rank_detect(&rank);
-	e->local_rank = rank.rank >= 0 ? rank.local_rank : -1;
+	local_rank = rank.rank >= 0 ? rank.local_rank : -1;
 }
 
 static uint32_t columns_wanted(const struct sb_settings *s)
@@ -138,9 +128,9 @@ bool sb_gpus_wanted(const struct sb_settings *settings)
 /* A rank looks at its own GPU, unless its launcher has already hidden the rest. */
 static int keep_own(struct sb_gpus_device *devices, int count)
 {
-	if (sb_gpus_environment.local_rank < 0 || count <= 1)
+	if (local_rank < 0 || count <= 1)
 		return count;
-	devices[0] = devices[sb_gpus_environment.local_rank % count];
+	devices[0] = devices[local_rank % count];
 	return 1;
 }
 
@@ -154,41 +144,52 @@ static void note(const struct sb_gpus_device *d, const char *what, const char *v
 	sb_keep_meta_string(SB_META_SYSTEM, key, value);
 }
 
-static bool open_provider(struct gpu_thread *g)
+/* first_number: of the vendor's first GPU, behind those of the vendors before it. */
+static void watch_devices(struct gpu_thread *g, const struct sb_gpus_provider *provider,
+	const struct sb_gpus_device *devices, int count, int first_number)
 {
-	static const struct sb_gpus_provider *const providers[] = { &sb_gpus_nvml, &sb_gpus_amd, NULL };
-	struct sb_gpus_device devices[SB_GPUS_DEVICES_MAX];
-	const char *first_why = NULL, *first_how = "";
 	char driver[96];
 
-	for (size_t i = 0; providers[i]; i++) {
+	provider->driver(driver, sizeof driver);
+	for (int i = 0; i < count; i++) {
+		struct watched *w = &g->watched[g->count++];
+
+		w->provider = provider;
+		w->device = devices[i];
+		w->device.number += first_number;
+		w->wanted = g->wanted;
+		w->power_w = NAN;
+		note(&w->device, "name", w->device.name);
+		note(&w->device, "uuid", w->device.uuid);
+		note(&w->device, "driver", driver);
+	}
+}
+
+/* Every vendor's GPUs; a rank has one, of the first vendor that has any. */
+static bool open_providers(struct gpu_thread *g)
+{
+	struct sb_gpus_device devices[SB_GPUS_DEVICES_MAX];
+	const char *first_why = NULL, *first_how = "";
+	int next_number = 0;
+
+	for (int i = 0; i < PROVIDERS && !(local_rank >= 0 && g->count); i++) {
 		const char *why = "", *how = "";
-		int count = providers[i]->open(devices, SB_GPUS_DEVICES_MAX, &why, &how);
+		int count = providers[i]->open(devices, SB_GPUS_DEVICES_MAX - g->count, &why, &how);
 
 		if (count > 0) {
-			g->provider = providers[i];
-			g->count = keep_own(devices, count);
-			break;
-		}
-		if (!first_why) {
+			int last_number = devices[count - 1].number;
+
+			g->usable[i] = true;
+			watch_devices(g, providers[i], devices, keep_own(devices, count), next_number);
+			next_number += last_number + 1;
+		} else if (!first_why) {
 			first_why = why;
 			first_how = how;
 		}
 	}
-	if (!g->provider) {
-		sb_samples_missing("GPU metrics", first_why, first_how);
-		return false;
-	}
-	g->provider->driver(driver, sizeof driver);
-	for (int i = 0; i < g->count; i++) {
-		g->watched[i].device = devices[i];
-		g->watched[i].wanted = g->wanted;
-		g->watched[i].power_w = NAN;
-		note(&devices[i], "name", devices[i].name);
-		note(&devices[i], "uuid", devices[i].uuid);
-		note(&devices[i], "driver", driver);
-	}
-	return true;
+	if (!g->count)
+		sb_samples_missing("GPU metrics", first_why ? first_why : "", first_how);
+	return g->count > 0;
 }
 
 static void say_unsupported(const struct watched *w, uint32_t lost)
@@ -291,7 +292,7 @@ static void sample_device(struct gpu_thread *g, struct watched *w)
 
 	for (int i = 0; i < SB_GPUS_COLUMNS; i++)
 		values[i] = NAN;
-	state = g->provider->read(&w->device, &w->wanted, values);
+	state = w->provider->read(&w->device, &w->wanted, values);
 	if (atomic_load(&g->abandoned))
 		return;
 	if (state == SB_GPUS_GONE) {
@@ -343,14 +344,38 @@ static void close_devices(struct gpu_thread *g)
 	}
 }
 
-/* The program has closed the descriptors of the driver's library under it. */
-static bool is_usable(struct gpu_thread *g)
+static void leave_devices(struct gpu_thread *g, const struct sb_gpus_provider *provider)
 {
-	if (!g->provider->intact || g->provider->intact())
-		return true;
-	sb_samples_missing("GPU metrics", "the program closed the descriptors of the GPU driver's library",
-		"start recording after the program has closed what it inherited");
-	return false;
+	for (int i = 0; i < g->count; i++)
+		if (g->watched[i].provider == provider)
+			g->watched[i].gone = true;
+}
+
+/* Leaves alone every vendor whose library has lost its descriptors to the program; true:
+ * there is another. */
+static bool any_usable(struct gpu_thread *g)
+{
+	bool any = false;
+
+	for (int i = 0; i < PROVIDERS; i++) {
+		if (g->usable[i] && providers[i]->intact && !providers[i]->intact()) {
+			sb_samples_missing("GPU metrics",
+				"the program closed the descriptors of the GPU driver's library",
+				"start recording after the program has closed what it inherited");
+			g->usable[i] = false;
+			leave_devices(g, providers[i]);
+		}
+		any |= g->usable[i];
+	}
+	return any;
+}
+
+static void close_providers(struct gpu_thread *g)
+{
+	any_usable(g);
+	for (int i = 0; i < PROVIDERS; i++)
+		if (g->usable[i])
+			providers[i]->close();
 }
 
 static void enter_driver(struct gpu_thread *g)
@@ -366,19 +391,16 @@ static void leave_driver(struct gpu_thread *g)
 static void run(struct sb_thread *thread)
 {
 	struct gpu_thread *g = thread->owner;
-	bool opened, usable;
+	bool opened;
 
 	if (!g->shares_table)
 		sb_descriptor_table_make();
 	enter_driver(g);
-	usable = opened = open_provider(g);
+	opened = open_providers(g);
 	leave_driver(g);
-	while (usable && !atomic_load(&g->abandoned)) {
+	while (!atomic_load(&g->abandoned) && any_usable(g)) {
 		bool last = sb_thread_stopping(thread);
 
-		usable = is_usable(g);
-		if (!usable)
-			break;
 		enter_driver(g);
 		sample_all(g, last);
 		leave_driver(g);
@@ -389,8 +411,7 @@ static void run(struct sb_thread *thread)
 	if (opened && !atomic_load(&g->abandoned)) {
 		close_devices(g);
 		enter_driver(g);
-		if (usable && is_usable(g))
-			g->provider->close();
+		close_providers(g);
 		leave_driver(g);
 	}
 	sb_descriptor_table_leave();
@@ -398,11 +419,13 @@ static void run(struct sb_thread *thread)
 }
 
 /* Loading looks through folders and opens files: the helper does it. It stays loaded. */
-static int load_nvml(void *unused)
+static int load_libraries(void *unused)
 {
-	const char *path = sb_gpus_environment.nvml_path;
+	bool shared = false;
 
-	return dlopen(*path ? path : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL) != NULL;
+	for (int i = 0; i < PROVIDERS; i++)
+		shared |= providers[i]->load && providers[i]->load();
+	return shared;
 }
 
 void sb_gpus_start(const struct sb_settings *s)
@@ -420,7 +443,7 @@ void sb_gpus_start(const struct sb_settings *s)
 	gpu->start_ns = sb_mono_ns();
 	gpu->wanted = columns_wanted(s);
 	gpu->point_limit = s->max_data_points;
-	gpu->shares_table = sb_errand_run(load_nvml, NULL) > 0;
+	gpu->shares_table = sb_errand_run(load_libraries, NULL) > 0;
 	if (!sb_thread_start(&gpu->thread, "strobe-gpu", run, gpu)) {
 		sb_samples_missing("GPU metrics", "no thread could be started", "");
 		free(gpu);

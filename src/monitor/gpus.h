@@ -46,7 +46,13 @@ enum sb_gpus_state { SB_GPUS_READ, SB_GPUS_GONE };
 
 struct sb_gpus_provider {
 	const char *name;
-	/* Fills devices; the count, or -1 with why and how set when it cannot. */
+	/* Reads the environment where it is safe, before the GPU thread starts: another thread
+	 * of the program may be changing it when that one looks. NULL: nothing to read. */
+	void (*environment)(void);
+	/* Loads libraries, before the GPU thread starts; true: what they open is the program's
+	 * too. NULL: there are none. */
+	bool (*load)(void);
+	/* Fills devices, numbered from 0; the count, or -1 with why and how set when it cannot. */
 	int (*open)(struct sb_gpus_device *devices, int limit, const char **out_why, const char **out_how);
 	/* Reads the wanted columns; the rest stays NaN. Columns that this device
 	 * will never have are cleared in *wanted. */
@@ -59,25 +65,18 @@ struct sb_gpus_provider {
 	void (*driver)(char *out, int size);
 };
 
-extern const struct sb_gpus_provider sb_gpus_nvml;
-extern const struct sb_gpus_provider sb_gpus_amd;
+/* The vendors in the order in which their GPUs are numbered. A new one is a file that
+ * defines sb_gpus_<name>, and its line here. */
+#define SB_GPUS_VENDORS(vendor) vendor(nvml) vendor(amd)
+#define SB_GPUS_DECLARE_(name) extern const struct sb_gpus_provider sb_gpus_##name;
+SB_GPUS_VENDORS(SB_GPUS_DECLARE_)
 
 /* Reasons why a GPU runs slower than it could, in words: "power cap, thermal".
  * Idle and user-set clocks are not among them. */
 uint64_t sb_gpus_throttle_mask(void);
 void sb_gpus_throttle_words(uint64_t bits, char *out, int size);
 
-/* The environment, read where it is safe: another thread of the program may be
- * changing it when the GPU thread looks. */
-struct sb_gpus_environment {
-	char nvml_path[512]; /* STROBE_NVML_PATH; "": by name */
-	bool visible_set;
-	char visible[2048]; /* CUDA_VISIBLE_DEVICES */
-	bool amd_visible_set;
-	char amd_visible[2048]; /* ROCR_, HIP_ or CUDA_VISIBLE_DEVICES */
-	int local_rank; /* -1: not one of several */
-};
-extern struct sb_gpus_environment sb_gpus_environment;
+/* Every vendor's environment, and which rank this is. */
 void sb_gpus_read_environment(void);
 
 bool sb_gpus_wanted(const struct sb_settings *settings);

@@ -47,6 +47,11 @@ static struct {
 	struct links links[SB_GPUS_DEVICES_MAX];
 } nvml;
 
+static struct {
+	char path[512]; /* of the library */
+	struct sb_visible_text visible;
+} environment;
+
 static void load_functions(void)
 {
 #define LOAD_(member, symbol, parameters) *(void **)&nvml.api.member = dlsym(nvml.library, #symbol);
@@ -54,11 +59,23 @@ static void load_functions(void)
 #undef LOAD_
 }
 
+static void read_environment(void)
+{
+	static const char *const variables[] = { "CUDA_VISIBLE_DEVICES", NULL };
+	const char *path = secure_getenv("STROBE_NVML_PATH");
+
+	snprintf(environment.path, sizeof environment.path, "%s", path && *path ? path : "libnvidia-ml.so.1");
+	sb_visible_read(variables, &environment.visible);
+}
+
+static bool load(void)
+{
+	return dlopen(environment.path, RTLD_NOW | RTLD_LOCAL) != NULL;
+}
+
 static bool load_library(void)
 {
-	const char *path = sb_gpus_environment.nvml_path;
-
-	nvml.library = dlopen(*path ? path : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	nvml.library = dlopen(environment.path, RTLD_NOW | RTLD_LOCAL);
 	if (!nvml.library)
 		return false;
 	load_functions();
@@ -109,7 +126,7 @@ static int list_devices(struct sb_gpus_device *devices, int limit)
 	unsigned count = 0;
 	int found = 0;
 
-	sb_visible_parse(sb_gpus_environment.visible_set ? sb_gpus_environment.visible : NULL, &visible);
+	sb_visible_parse(environment.visible.set ? environment.visible.text : NULL, &visible);
 	nvml.api.count(&count);
 	if (visible.restricted)
 		count = visible.count;
@@ -160,8 +177,8 @@ static int open_nvml(struct sb_gpus_device *devices, int limit, const char **out
 	count = list_devices(devices, limit);
 	sb_driver_files_note(&nvml.files, "/dev/nvidia");
 	if (count == 0) {
-		*out_why = sb_gpus_environment.visible_set ? "CUDA_VISIBLE_DEVICES leaves no GPU visible"
-							   : "the NVIDIA driver knows no GPU";
+		*out_why = environment.visible.set ? "CUDA_VISIBLE_DEVICES leaves no GPU visible"
+						   : "the NVIDIA driver knows no GPU";
 		return -1;
 	}
 	return count;
@@ -455,5 +472,11 @@ static enum sb_gpus_state read_nvml(struct sb_gpus_device *d, uint32_t *wanted, 
 	return SB_GPUS_READ;
 }
 
-const struct sb_gpus_provider sb_gpus_nvml = { "NVML", open_nvml, read_nvml, close_nvml, nvml_is_intact,
-	driver };
+const struct sb_gpus_provider sb_gpus_nvml = { .name = "NVML",
+	.environment = read_environment,
+	.load = load,
+	.open = open_nvml,
+	.read = read_nvml,
+	.close = close_nvml,
+	.intact = nvml_is_intact,
+	.driver = driver };

@@ -2,8 +2,19 @@
 #include "monitor/visible.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+void sb_visible_read(const char *const *variables, struct sb_visible_text *out_text)
+{
+	const char *value = NULL;
+
+	for (; *variables && !value; variables++)
+		value = secure_getenv(*variables);
+	out_text->set = value != NULL;
+	snprintf(out_text->text, sizeof out_text->text, "%s", value ? value : "");
+}
 
 static bool parse_entry(const char *text, size_t size, struct sb_visible_entry *out)
 {

@@ -18,6 +18,13 @@ struct sb_visible {
 	struct sb_visible_entry entries[SB_VISIBLE_MAX];
 };
 
+/* The value of the first variable that is set, out of a list that ends with NULL. */
+struct sb_visible_text {
+	bool set;
+	char text[2048];
+};
+void sb_visible_read(const char *const *variables, struct sb_visible_text *out_text);
+
 /* text is the variable's value, NULL when it is not set. As CUDA does, the list
  * ends at the first entry that makes no sense; "-1" or "" hide everything. */
 void sb_visible_parse(const char *text, struct sb_visible *out_visible);

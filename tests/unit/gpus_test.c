@@ -452,6 +452,52 @@ static void an_amd_card_that_goes_leaves_the_others(void **state)
 	assert_null(strstr(captured_missing, "GPU 1 after "));
 }
 
+static void two_vendors_are_sampled_together(void **state)
+{
+	setenv("STROBE_NVML_PATH", STROBE_BINARY_DIR "/tests/fake/libnvidia-ml.so", 1);
+	say("gpus 2\n");
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu", 2, "energy_j", 2)));
+	sb_gpus_stop();
+	assert_int_equal(captured_schema_count, 3);
+	assert_true(captured("gpu", 0, "memory_used_mb", 0) == 8420);
+	assert_true(captured("gpu", 1, "memory_used_mb", 0) == 8421);
+	assert_true(captured("gpu", 2, "memory_used_mb", 0) == 1024);
+	assert_true(captured("gpu", 2, "power_w", 0) == 215);
+	assert_string_equal(
+		captured_missing, "GPU 2: throttling, processes|this GPU or driver does not offer it|\n");
+}
+
+/* The AMD card that drives the screen is no rank's. */
+static void a_rank_beside_two_vendors_has_one_gpu(void **state)
+{
+	setenv("STROBE_NVML_PATH", STROBE_BINARY_DIR "/tests/fake/libnvidia-ml.so", 1);
+	setenv("RANK", "1", 1);
+	setenv("LOCAL_RANK", "1", 1);
+	setenv("WORLD_SIZE", "2", 1);
+	say("gpus 2\n");
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu", 1, "memory_used_mb", 1)));
+	sb_gpus_stop();
+	assert_int_equal(captured_schema_count, 1);
+}
+
+static void a_vendor_that_is_lost_leaves_the_other(void **state)
+{
+	uint32_t rows;
+
+	setenv("STROBE_NVML_PATH", STROBE_BINARY_DIR "/tests/fake/libnvidia-ml.so", 1);
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu", 1, "power_w", 1)));
+	say("lost 0\n");
+	WAIT_FOR(captured_said("the GPU was lost while recording"));
+	rows = captured_count();
+	WAIT_FOR(captured_count() > rows + 3);
+	sb_gpus_stop();
+	assert_non_null(strstr(captured_missing, "GPU 0 after "));
+	assert_null(strstr(captured_missing, "GPU 1 after "));
+}
+
 /* Last: the thread that hangs stays behind for good. */
 static void a_hanging_driver_holds_nobody_up(void **state)
 {
@@ -494,6 +540,9 @@ int main(void)
 		AMD_CASE(amd_cards_are_those_that_the_program_sees),
 		AMD_CASE(a_newer_amd_card_has_momentary_power_only),
 		AMD_CASE(an_amd_card_that_goes_leaves_the_others),
+		AMD_CASE(two_vendors_are_sampled_together),
+		AMD_CASE(a_rank_beside_two_vendors_has_one_gpu),
+		AMD_CASE(a_vendor_that_is_lost_leaves_the_other),
 		CASE(a_hanging_driver_holds_nobody_up),
 	};
 
