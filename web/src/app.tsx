@@ -1,7 +1,7 @@
 // Puts the page together: the first screen, then the sections that have data.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { chartsOf } from './charts';
-import { firstCharts, timeCharts, type ReportPage, type Stage } from './report';
+import { firstCharts, stagePath, timeCharts, type ReportPage, type Stage } from './report';
 import { dark, focusSelection, search, select, selection, show, useStore, whole } from './state';
 import { Findings, Figures, Header, TimeBar } from './sections/overview';
 import { NoStages, StageTable, StageTree, type Base } from './sections/stages';
@@ -25,16 +25,16 @@ interface Props {
   onRun: (id: string) => void;
 }
 
-function stagesOf(label: string, stages: Stage[]): Base {
-  const map = new Map<string, Stage>();
-  for (const s of stages) {
-    map.set(`${s.parent ?? ''}/${s.name}`, s);
-    if (!map.has(s.name)) map.set(s.name, s);
-  }
-  return { label, stages: map };
+// The same stage is the one on the same path; a name that occurs once there is found wherever it went.
+function baseOf(label: string, here: Stage[], there: Stage[]): Base {
+  const at = new Map(there.map((s, i) => [stagePath(there, i), s]));
+  const once = new Map<string, Stage | null>();
+  for (const s of there) once.set(s.name, once.has(s.name) ? null : s);
+  const total = (index: number) => (index < 0 ? undefined : (at.get(stagePath(here, index)) ?? once.get(here[index].name))?.total_s);
+  return { label, total };
 }
 
-function useFileChoice(): [Base | null, string, () => void] {
+function useFileChoice(here: Stage[]): [Base | null, string, () => void] {
   const [base, setBase] = useState<Base | null>(null);
   const [problem, setProblem] = useState('');
   const input = useRef<HTMLInputElement | null>(null);
@@ -56,7 +56,7 @@ function useFileChoice(): [Base | null, string, () => void] {
         if (!file) return;
         const other = readReport(await file.text());
         setProblem(other ? '' : `${file.name} is no strobe report`);
-        setBase(other ? stagesOf(other.session_info?.name || file.name, other.stage_analysis?.stages ?? []) : null);
+        setBase(other ? baseOf(other.session_info?.name || file.name, here, other.stage_analysis?.stages ?? []) : null);
       });
       input.current = made;
     }
@@ -68,7 +68,7 @@ function useFileChoice(): [Base | null, string, () => void] {
 export function App({ page, timeline, timelineError, liveState, runs, onRun }: Props) {
   const r = page.report;
   useStore(dark);
-  const [base, problem, choose] = useFileChoice();
+  const [base, problem, choose] = useFileChoice(r.stage_analysis?.stages ?? []);
   const charts = useMemo(() => timeCharts(r), [r]);
   const first = useMemo(() => firstCharts(charts, timeline && timeline.lanes.reduce((n, l) => n + Math.min(6, l.rows.length), 0) > 14 ? 3 : 4), [charts, timeline]);
   const lanes = useMemo(() => (timeline ? laneOrder(timeline, 10) : []), [timeline]);

@@ -76,6 +76,7 @@ export function whoseMemory(p: MemoryPeak): string {
 export interface Part {
   name: string;
   code?: string;
+  stage?: number; // its index; absent: what is unattributed, or several small stages
   seconds: number;
   ratio: number;
   itself?: boolean; // only what none of its children covers
@@ -86,27 +87,26 @@ export interface Part {
 export function parts(r: Report, most: number): Part[] {
   const a = r.stage_analysis;
   if (!a?.stages?.length) return [];
-  const tops = a.stages.filter((s) => !s.parent && s.total_s !== undefined && s.state !== 'skipped' && !s.other_thread);
+  const counts = (s: StageRow) => s.total_s !== undefined && s.state !== 'skipped' && !s.other_thread;
+  const rows = stageRows(a.stages).filter(counts);
+  const inside = (index?: number) => rows.filter((s) => s.parent_index === index);
   const wall = a.wall_s;
-  const sum = tops.reduce((t, s) => t + (s.total_s ?? 0), 0);
-  // One stage that wraps everything says nothing: open it.
-  let shown: Stage[] = tops;
-  let rest = 0;
+  // One stage that wraps everything says nothing: open it. Its own work between its children stays its own.
+  let shown = inside();
+  const sum = shown.reduce((t, s) => t + (s.total_s ?? 0), 0);
   const itself: Part[] = [];
   for (let depth = 0; depth < 4; depth++) {
-    const wide = shown.find((s) => (s.total_s ?? 0) > wall * 0.5 && a.stages.filter((c) => c.parent === s.name && c !== s && (c.total_s ?? 0) > wall * 0.01).length > 1);
+    const wide = shown.find((s) => (s.total_s ?? 0) > wall * 0.5 && inside(s.index).filter((c) => (c.total_s ?? 0) > wall * 0.01).length > 1);
     if (!wide) break;
-    const inside = a.stages.filter((c) => c.parent === wide.name && c !== wide && c.total_s !== undefined && c.state !== 'skipped');
-    const own = Math.max(0, (wide.total_s ?? 0) - inside.reduce((t, c) => t + (c.total_s ?? 0), 0));
-    // A video or block only groups stages; a stage does work of its own between its children.
-    if (wide.role === 'generation' || wide.role === 'block') rest += own;
-    else itself.push({ name: wide.name, code: wide.code, seconds: own, ratio: 0, itself: true });
-    shown = shown.filter((s) => s !== wide).concat(inside);
+    const children = inside(wide.index);
+    const own = Math.max(0, (wide.total_s ?? 0) - children.reduce((t, c) => t + (c.total_s ?? 0), 0));
+    itself.push({ name: wide.name, code: wide.code, stage: wide.index, seconds: own, ratio: 0, itself: true });
+    shown = shown.filter((s) => s !== wide).concat(children);
   }
-  const unattributed = Math.max(0, a.unattributed_s) + rest;
-  const scale = Math.max(wall, sum + a.unattributed_s) || 1;
+  const unattributed = Math.max(0, a.unattributed_s);
+  const scale = Math.max(wall, sum + unattributed) || 1;
   const out: Part[] = shown
-    .map((s): Part => ({ name: s.name, code: s.code, seconds: s.total_s ?? 0, ratio: (s.total_s ?? 0) / scale }))
+    .map((s): Part => ({ name: s.name, code: s.code, stage: s.index, seconds: s.total_s ?? 0, ratio: (s.total_s ?? 0) / scale }))
     .concat(itself.map((p) => ({ ...p, ratio: p.seconds / scale })))
     .filter((p) => p.seconds > 0)
     .sort((x, y) => y.seconds - x.seconds);
@@ -117,28 +117,28 @@ export function parts(r: Report, most: number): Part[] {
   return kept;
 }
 
-export type Node = Stage & { children: Node[] };
+// A stage and its place in the report: the report lists a parent before what is inside it.
+export type StageRow = Stage & { index: number; parental: boolean };
 
-export function stageTree(stages: Stage[]): Node[] {
-  const nodes: Node[] = stages.map((s) => ({ ...s, depth: 0, children: [] }));
-  const byName = new Map<string, Node>();
-  for (const n of nodes) if (!byName.has(n.name)) byName.set(n.name, n);
-  const roots: Node[] = [];
-  for (const n of nodes) {
-    const parent = n.parent ? byName.get(n.parent) : undefined;
-    if (parent && parent !== n && !isInside(parent, n)) parent.children.push(n);
-    else roots.push(n);
-  }
-  const number = (n: Node, depth: number) => {
-    n.depth = depth;
-    n.children.forEach((c) => number(c, depth + 1));
-  };
-  roots.forEach((n) => number(n, 0));
-  return roots;
+export function stageRows(stages: Stage[]): StageRow[] {
+  return stages.map((s, index) => ({ ...s, index, parental: stages[index + 1]?.parent_index === index }));
 }
 
-function isInside(n: Node, maybe: Node): boolean {
-  return maybe.children.some((c) => c === n || isInside(n, c));
+// Rows that pass, below parents that pass and are not closed.
+export function shownRows(rows: StageRow[], passes: (s: StageRow) => boolean, closed: Set<number>): StageRow[] {
+  const shown = new Set<number>();
+  return rows.filter((s) => {
+    const inside = s.parent_index === undefined || (shown.has(s.parent_index) && !closed.has(s.parent_index));
+    if (!inside || !passes(s)) return false;
+    shown.add(s.index);
+    return true;
+  });
+}
+
+// The names from the outermost stage to this one: the same stage in another report.
+export function stagePath(stages: Stage[], index: number): string {
+  const { name, parent_index: parent } = stages[index];
+  return parent === undefined ? name : `${stagePath(stages, parent)}\n${name}`;
 }
 
 export function timeCharts(r: Report): Chart[] {

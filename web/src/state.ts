@@ -78,6 +78,8 @@ export interface Range {
 export interface Selection extends Range {
   label: string;
   name?: string; // of a zone or stage: its occurrences stand out
+  stage?: number; // the stage's index in the report
+  unattributed?: number; // which of the gaps between stages, the longest first
   lane?: string;
   detail?: [string, string][];
 }

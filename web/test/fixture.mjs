@@ -64,7 +64,9 @@ export function fixture(more = {}) {
   });
   const tS = Array.from({ length: 260 }, (_, i) => i * 0.5);
   const inGen = (x) => x > start / S && x < (t - 3.5 * S) / S;
+  const zonesOf = (name) => main.flat().filter((z) => names[z.name] === name);
   const stage = (name, parent, count, total, extra = {}) => ({
+    first_s: Math.min(...zonesOf(name).map((z) => z.start)) / S, end_s: Math.max(...zonesOf(name).map((z) => z.end)) / S,
     name, ...(parent ? { parent } : {}), count, total_s: total, self_s: extra.self_s ?? total, mean_s: total / count, min_s: (total / count) * 0.97, max_s: (total / count) * 1.5, p50_s: total / count, p95_s: (total / count) * 1.03, p99_s: (total / count) * 1.2, wall_ratio: total / (wall / S), ...extra,
   });
   const denoise = stepTimes.reduce((a, b) => a + b, 0);

@@ -19,7 +19,7 @@ function nested({ gpu = true } = {}) {
 }
 
 function report(more = {}) {
-  const stages = [{ name: 'denoise', count: 1, recursive_count: 10, total_s: 0.8, self_s: 0.3, wall_ratio: 0.8 }, { name: 'DiT', parent: 'denoise', count: 10, total_s: 0.5, self_s: 0.5, wall_ratio: 0.5 }];
+  const stages = [{ name: 'denoise', first_s: 0.1, end_s: 0.9, count: 1, recursive_count: 10, total_s: 0.8, self_s: 0.3, wall_ratio: 0.8 }, { name: 'DiT', parent: 'denoise', count: 10, total_s: 0.5, self_s: 0.5, wall_ratio: 0.5 }];
   return { session_info: { id: 'gpu', name: 'gpu' }, summary: { wall_s: 1 }, stage_analysis: { wall_s: 1, unattributed_s: 0.2, stages, bottlenecks: ['DiT'] }, recommendations: [], recording: { zones: 21, dropped_count: 0 }, ...more };
 }
 

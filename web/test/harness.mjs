@@ -8,7 +8,7 @@ import { launchOptions } from './browser.mjs';
 import { assemble } from './encode.mjs';
 import { unknownKeys } from './schema.mjs';
 
-export const template = () => readFileSync(process.env.STROBE_PAGE ?? new URL('../../src/report/page.html', import.meta.url), 'utf8');
+export const template = () => readFileSync(process.env.STROBE_PAGE ?? new URL('../../src/report/page/page.html', import.meta.url), 'utf8');
 const folder = mkdtempSync(join(tmpdir(), 'strobe-page-'));
 const tests = [];
 
@@ -16,10 +16,28 @@ export function test(name, body) {
   tests.push({ name, body });
 }
 
+// Stages name their parents in a test where names are unique; strobe writes the parent's index, too.
+function withIndices(report) {
+  const stages = report.stage_analysis?.stages ?? [];
+  for (const s of stages) {
+    if (s.parent !== undefined) s.parent_index ??= stages.findIndex((o) => o.name === s.parent);
+    s.depth ??= s.parent_index === undefined ? 0 : stages[s.parent_index].depth + 1;
+  }
+  return report;
+}
+
 export function writePage(name, { report, timeline, kind }) {
+  if (kind === undefined) withIndices(report);
   const path = join(folder, `${name}.html`);
   if (kind !== 'runs') assert.deepEqual(unknownKeys(report, kind ?? 'report'), [], `${name} has keys that strobe never writes`);
   writeFileSync(path, assemble(template(), report, timeline, kind));
+  return path;
+}
+
+// A page that strobe wrote, with the page under test around its data.
+export function assembled(path) {
+  const data = readFileSync(path, 'utf8').match(/<script type="application\/[^>]* id="strobe-[\s\S]*?<\/script>/g);
+  writeFileSync(path, template().replace('<!--strobe:data-->', () => data.join('\n')));
   return path;
 }
 

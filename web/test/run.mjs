@@ -4,6 +4,7 @@ import { encodeTimeline } from './encode.mjs';
 import { fixture } from './fixture.mjs';
 import './gpu.mjs';
 import './labels.mjs';
+import './trace.mjs';
 
 const base = fixture();
 const basePath = writePage('base', base);
@@ -40,7 +41,7 @@ test('the first screen holds figures, findings, stages, timeline and charts', as
 
 test('the bar adds up to the wall time', async (browser) => {
   const { page, close } = await open(browser, basePath);
-  const labels = await page.locator('.bar button').evaluateAll((all) => all.map((b) => b.getAttribute('aria-label')));
+  const labels = await page.locator('.bar > *').evaluateAll((all) => all.map((b) => b.getAttribute('aria-label')));
   const sum = labels.reduce((t, l) => t + Number(/: ([\d.]+)\u00a0s/.exec(l)?.[1] ?? Number(/: ([\d.]+)\u00a0ms/.exec(l)?.[1] ?? 0) / 1e3), 0);
   assert.ok(Math.abs(sum - base.report.stage_analysis.wall_s) < 0.6, `${sum} of ${base.report.stage_analysis.wall_s}: ${labels.join('; ')}`);
   await close();
@@ -90,8 +91,18 @@ test('small rates keep their digits', async (browser) => {
 
 test("a stage's own time is not called unattributed", async (browser) => {
   const { page, close } = await open(browser, writePage('own-time', small()));
-  const labels = await page.locator('.bar button').evaluateAll((all) => all.map((b) => b.getAttribute('aria-label').replaceAll('\u00a0', ' ')));
+  const labels = await page.locator('.bar > *').evaluateAll((all) => all.map((b) => b.getAttribute('aria-label').replaceAll('\u00a0', ' ')));
   assert.deepEqual(labels, ['attention: 400 ms, 40.0 %', 'step itself: 400 ms, 40.0 %', 'norm: 100 ms, 10.0 %', 'unattributed: 100 ms, 10.0 %']);
+  await close();
+});
+
+test('time of a video outside its stages is its own, not unattributed', async (browser) => {
+  const page_ = small();
+  page_.report.stage_analysis.stages[0].role = 'generation';
+  const { page, close } = await open(browser, writePage('own-video', page_));
+  const labels = await page.locator('.bar > *').evaluateAll((all) => all.map((b) => b.getAttribute('aria-label').replaceAll('\u00a0', ' ')));
+  assert.ok(labels.includes('step itself: 400 ms, 40.0 %') && labels.includes('unattributed: 100 ms, 10.0 %'), labels.join('; '));
+  assert.match((await page.locator('#stages .tools').innerText()).replaceAll('\u00a0', ' '), /unattributed 100 ms of 1\.00 s/);
   await close();
 });
 
@@ -201,9 +212,9 @@ test('a stage selects from its first zone to its last', async (browser) => {
 test('a finding leads to its place', async (browser) => {
   const { page, close } = await open(browser, basePath);
   await ready(page);
-  const first = page.locator('.card.advice .findings li').first();
-  assert.match(await first.innerText(), /saves 15\.10\u00a0s/);
-  await first.locator('.link').click();
+  const second = page.locator('.card.advice .findings li').nth(1);
+  assert.match(await second.innerText(), /up to 15\.10\u00a0s/);
+  await second.locator('.link').click();
   assert.match(await page.locator('.selection').innerText(), /load_model/);
   await close();
 });
@@ -249,12 +260,54 @@ test('search finds names and steps through their zones', async (browser) => {
   await ready(page);
   await page.keyboard.press('/');
   await page.keyboard.type('VAE');
-  assert.match(await page.locator('.matches').innerText(), /1 name/);
+  assert.match(await page.locator('.matches').innerText(), /1 of 1 name/);
   await page.keyboard.press('Enter');
   assert.match(await page.locator('.selection').innerText(), /vae_decode/);
   await page.keyboard.press('Enter');
   assert.match(await page.locator('.matches').innerText(), /no more/);
   await close();
+});
+
+test('search looks at every zone and counts occurrences', async (browser) => {
+  const row = Array.from({ length: 150_000 }, (_, i) => ({ start: i * 1000, end: i * 1000 + 500, name: i === 149_990 ? 1 : 0 }));
+  const timeline = encodeTimeline({ endNs: 150e6, names: ['attention', 'needle'], lanes: [{ kind: 'thread', name: 'main', rows: [row] }] });
+  const { page, close } = await open(browser, writePage('long-search', { ...small(), timeline }));
+  await ready(page);
+  await page.fill('input.search', 'needle');
+  assert.equal(await page.locator('.matches').innerText(), '1 of 1 name');
+  await page.press('input.search', 'Enter');
+  assert.match(await page.locator('.selection').innerText(), /needle/);
+  await page.keyboard.press('Escape');
+  await page.fill('input.search', 'att');
+  assert.match(await page.locator('.matches').innerText(), /^149.999 of 1 name$/);
+  await page.fill('input.search', 'nowhere');
+  assert.equal(await page.locator('.matches').innerText(), 'not in this timeline');
+  await close();
+});
+
+test("findings stand in the report's order, and what they save is an upper bound", async (browser) => {
+  const { page, close } = await open(browser, basePath);
+  const shown = await page.locator('#advice .findings > li .where').allInnerTexts();
+  assert.deepEqual(shown.map((t) => base.report.recommendations.find((f) => t.includes(f.id))?.id), base.report.recommendations.map((f) => f.id));
+  assert.deepEqual((await page.locator('#advice .gain').allInnerTexts()).map((t) => t.replace(/\u00a0/g, ' ')), ['up to 4.40 s', 'up to 15.10 s']);
+  assert.doesNotMatch(await page.locator('main').innerText(), /saves/);
+  await close();
+});
+
+test('what is unattributed can be looked at, the longest gap first', async (browser) => {
+  const { page, close } = await open(browser, writePage('gaps', small()));
+  await ready(page);
+  await page.locator('.bar button.nothing').click();
+  assert.match(await page.locator('.selection').innerText(), /unattributed, gap 1 of 1[\s\S]*0\.900 to 1\.000 s/);
+  const r = await range(page);
+  assert.ok(r.from > 8.8e8 && r.from < 9e8, String(r.from));
+  await page.locator('.bar .nothing').click();
+  assert.equal(await page.locator('.selection').count(), 0, 'after the last gap nothing is selected');
+  await close();
+  const without = await open(browser, writePage('no-gaps', { report: small().report }));
+  assert.equal(await without.page.locator('.bar span.nothing').count(), 1);
+  assert.equal(await without.page.locator('.bar button.nothing').count(), 0, 'without a timeline there is nothing to press');
+  await without.close();
 });
 
 test('tables sort by a click and by keyboard', async (browser) => {
@@ -288,8 +341,8 @@ test('open, cut and recursive calls stand beside the stage; combined means are o
     { name: 'loop', count: 4, total_s: 5, self_s: 4, wall_ratio: 0.5, mean_s: 1, min_s: 1, max_s: 1, open_count: 1, cut_count: 2, recursive_count: 3, unfinished_s: 1, state: 'open' },
     { name: 'walk', parent: 'loop', count: 2, total_s: 1, self_s: 1, wall_ratio: 0.1, mean_s: 0.5, min_s: 0.4, max_s: 0.6 },
     { name: 'walk', count: 1, total_s: 4, self_s: 4, wall_ratio: 0.4, mean_s: 2, min_s: 2, max_s: 2, cut_count: 1, unfinished_s: 2 },
-    { name: 'walk', parent: 'skip', count: 0, total_s: 0, self_s: 0, wall_ratio: 0, recursive_count: 1500 },
     { name: 'skip', count: 0, state: 'skipped', reason: 'not asked for' },
+    { name: 'walk', parent: 'skip', count: 0, total_s: 0, self_s: 0, wall_ratio: 0, recursive_count: 1500 },
   ];
   const { page, close } = await open(browser, writePage('apart', small({ stage_analysis: { wall_s: 10, unattributed_s: 1, stages, bottlenecks: ['loop'] } })));
   await ready(page);

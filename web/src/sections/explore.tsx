@@ -6,7 +6,7 @@ import { search, selection, show, useSettled, useStore, view, whole, zoom } from
 import { Table } from '../table';
 import { derived, entriesOf, type Lane, type Timeline } from '../timeline/data';
 import { statistics } from '../timeline/statistics';
-import { findNext, GUTTER, TimelineView } from '../timeline/view';
+import { countFound, findNext, GUTTER, TimelineView } from '../timeline/view';
 import { gpuColumns, zoneColumns } from './range';
 
 const KIND_ORDER = ['generation', 'block', 'step', 'iteration', 'rank', 'thread', 'track', 'stream'];
@@ -25,7 +25,7 @@ export function Explore({ data, charts }: { data: Timeline; charts: Chart[] }) {
   const input = useRef<HTMLInputElement>(null);
   const [found, setFound] = useState<boolean | null>(null);
   const lanes = useMemo(() => laneOrder(data, 400), [data]);
-  const matches = useMemo(() => (text.trim() ? data.names.filter((n) => n.toLowerCase().includes(text.trim().toLowerCase())).length : 0), [text, data]);
+  const matches = useMemo(() => (text.trim() ? foundWords(data, text) : ''), [text, data]);
   return (
     <>
       <div class="tools">
@@ -51,7 +51,7 @@ export function Explore({ data, charts }: { data: Timeline; charts: Chart[] }) {
         <button type="button" onClick={() => setFound(findNext(data, true))} disabled={!text.trim()}>
           next →
         </button>
-        <span class="quiet matches">{text.trim() ? (found === false ? 'no more zones that way' : `${count(matches)} ${matches === 1 ? 'name' : 'names'}`) : ''}</span>
+        <span class="quiet matches">{matches && found === false ? `${matches}; no more that way` : matches}</span>
         <span class="spring" />
         <button type="button" onClick={() => zoom(0.5)} aria-label="zoom in">
           +
@@ -71,6 +71,13 @@ export function Explore({ data, charts }: { data: Timeline; charts: Chart[] }) {
       <RangeStatistics data={data} />
     </>
   );
+}
+
+// "12 400 of 3 names"
+function foundWords(data: Timeline, text: string): string {
+  const { names, zones, merged } = countFound(data, text);
+  if (!names) return 'not in this timeline';
+  return `${merged ? 'about ' : ''}${count(zones)} of ${count(names)} ${names === 1 ? 'name' : 'names'}`;
 }
 
 // "138 zones, 130 GPU spans and 3 192 kernels, copies"

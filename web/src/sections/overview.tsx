@@ -1,10 +1,11 @@
 // The first screen: who ran, six figures, where the time goes, what to do.
 import { rankNames, solid, UNATTRIBUTED } from '../colour';
 import { clip, grouped, memory, percent, plain, seconds } from '../format';
-import { free, memoryPeak, num, parts, text, whoseMemory, type Part, type Recommendation, type Report, type ReportPage } from '../report';
-import { dark, select, selection, show, toggleTheme, useStore, whole } from '../state';
+import { free, memoryPeak, num, parts, stageRows, text, whoseMemory, type Part, type Recommendation, type Report, type ReportPage, type StageRow } from '../report';
+import { dark, focusSelection, select, selection, show, toggleTheme, useStore, whole } from '../state';
 import { selectStage } from './stages';
 import type { Timeline } from '../timeline/data';
+import { gaps } from '../timeline/statistics';
 import { boundBy } from '../words';
 import type { ComponentChildren } from 'preact';
 
@@ -167,7 +168,7 @@ function stepFigure(r: Report): Figure | null {
   const mean = num(it, 'median_s');
   if (it && mean !== undefined) return { label: `time per ${clip(it.name, 18)}`, value: seconds(mean), note: `${grouped(it.count)} iterations, median` };
   const top = r.stage_analysis?.bottlenecks?.[0];
-  const stage = r.stage_analysis?.stages.find((s) => s.name === top);
+  const stage = r.stage_analysis?.stages.find((s) => s.bottleneck) ?? r.stage_analysis?.stages.find((s) => s.name === top);
   return stage?.total_s === undefined ? null : { label: 'largest stage', value: seconds(stage.total_s), note: clip(stage.name, 30) };
 }
 
@@ -241,31 +242,54 @@ export function rankStages(r: Report): void {
 
 const labelOf = (p: Part) => (p.name === UNATTRIBUTED ? 'unattributed' : p.itself ? `${p.name} itself` : p.name);
 
-export function TimeBar({ report, timeline }: { report: Report; timeline: Timeline | null }) {
+// What is unattributed is the gaps between the main thread's zones: each click selects the next, the longest first.
+function selectGap(t: Timeline | null): void {
+  const all = t ? gaps(t) : [];
+  const at = (selection.get()?.unattributed ?? -1) + 1;
+  const gap = all[at];
+  if (!gap) {
+    select(null);
+    return;
+  }
+  select({ ...gap, label: `unattributed, gap ${at + 1} of ${all.length}`, unattributed: at });
+  focusSelection();
+}
+
+function BarPart({ part, report, timeline }: { part: Part; report: Report; timeline: Timeline | null }) {
   useStore(dark);
   const chosen = useStore(selection);
+  const nothing = part.name === UNATTRIBUTED;
+  const stages = report.stage_analysis?.stages ?? [];
+  const pick = part.stage !== undefined ? () => selectStage(stageRows(stages)[part.stage!], timeline) : nothing && timeline && gaps(timeline).length ? () => selectGap(timeline) : undefined;
+  const picked = nothing ? chosen?.unattributed !== undefined : part.stage !== undefined && chosen?.stage === part.stage;
+  const label = `${labelOf(part)}: ${seconds(part.seconds)}, ${percent(part.ratio)}`;
+  const look = { class: (picked ? 'picked' : '') + (nothing ? ' nothing' : ''), style: { flexGrow: part.ratio * 1000, background: solid(part.name) }, title: label, 'aria-label': label };
+  const share = part.ratio > 0.07 ? percent(part.ratio, 0) : '';
+  return pick ? (
+    <button type="button" {...look} onClick={pick}>
+      {share}
+    </button>
+  ) : (
+    <span role="img" {...look}>
+      {share}
+    </span>
+  );
+}
+
+export function TimeBar({ report, timeline }: { report: Report; timeline: Timeline | null }) {
+  useStore(dark);
   const all = parts(report, 7);
   if (!all.length) return null;
   return (
     <section class="timebar" aria-label="where the time goes">
       <div class="bar">
         {all.map((p) => (
-          <button
-            key={p.name}
-            type="button"
-            class={(chosen?.name === p.name ? 'picked' : '') + (p.name === UNATTRIBUTED ? ' nothing' : '')}
-            style={{ flexGrow: p.ratio * 1000, background: solid(p.name) }}
-            title={`${labelOf(p)}: ${seconds(p.seconds)}, ${percent(p.ratio)}`}
-            aria-label={`${labelOf(p)}: ${seconds(p.seconds)}, ${percent(p.ratio)}`}
-            onClick={() => selectStage(p.name, timeline)}
-          >
-            {p.ratio > 0.07 ? percent(p.ratio, 0) : ''}
-          </button>
+          <BarPart key={`${p.stage} ${p.name}`} part={p} report={report} timeline={timeline} />
         ))}
       </div>
       <ul class="legend">
         {all.map((p) => (
-          <li key={p.name}>
+          <li key={`${p.stage} ${p.name}`}>
             <i style={{ background: solid(p.name) }} />
             <span dir="auto">{clip(labelOf(p), 22)}</span> <b>{seconds(p.seconds)}</b>
           </li>
@@ -276,12 +300,14 @@ export function TimeBar({ report, timeline }: { report: Report; timeline: Timeli
 }
 
 // The stage a finding speaks of: named outright, else the longest stage name in its words.
-function placeOf(f: Recommendation, r: Report): string | undefined {
-  if (f.subject && r.stage_analysis?.stages.some((s) => s.name === f.subject)) return f.subject;
+// Of several with that name, the one with the most time.
+function placeOf(f: Recommendation, r: Report): StageRow | undefined {
   const words = `${f.issue} ${f.evidence}`;
-  let best: string | undefined;
-  for (const s of r.stage_analysis?.stages ?? []) if (s.name.length > 2 && words.includes(s.name) && (!best || s.name.length > best.length)) best = s.name;
-  return best;
+  const rows = stageRows(r.stage_analysis?.stages ?? []);
+  const named = rows.filter((s) => s.name === f.subject);
+  const found = named.length ? named : rows.filter((s) => s.name.length > 2 && words.includes(s.name));
+  const better = (a: StageRow, b: StageRow) => b.name.length - a.name.length || (b.total_s ?? 0) - (a.total_s ?? 0);
+  return found.sort(better)[0];
 }
 
 const SECTION_OF: Record<string, string> = { memory: 'memory', cache: 'cache', streaming: 'streaming', recording: 'recording', disk: 'metrics', gpu: 'metrics', cpu: 'metrics', steps: 'steps', diffusion: 'steps', blocks: 'steps', layers: 'layers', model: 'layers', kernels: 'kernels', gpu_trace: 'kernels' };
@@ -291,7 +317,7 @@ function Place({ finding, report, timeline }: { finding: Recommendation; report:
   if (stage) {
     return (
       <button type="button" class="link" onClick={() => selectStage(stage, timeline)}>
-        show {clip(stage, 26)}
+        show {clip(stage.name, 26)}
       </button>
     );
   }
@@ -305,8 +331,7 @@ function Place({ finding, report, timeline }: { finding: Recommendation; report:
 
 export function Findings({ report, timeline, most }: { report: Report; timeline: Timeline | null; most: number }) {
   const all = report.recommendations ?? [];
-  const ranked = [...all].sort((a, b) => (b.gain_s ?? -1) - (a.gain_s ?? -1) || order(a) - order(b));
-  const shown = ranked.slice(0, most);
+  const shown = all.slice(0, most); // the report has them in order
   if (!all.length) return <p class="quiet">{report.stage_analysis?.stages?.length ? 'No finding: no rule saw anything worth changing.' : 'No finding: without stages there is little to judge.'}</p>;
   return (
     <ol class="findings">
@@ -315,7 +340,7 @@ export function Findings({ report, timeline, most }: { report: Report; timeline:
           <div class="what">
             <span class="priority">{f.priority}</span>
             <b dir="auto">{f.issue}</b>
-            {f.gain_s !== undefined && <span class="gain">saves {seconds(f.gain_s)}</span>}
+            {f.gain_s !== undefined && <span class="gain"title="at most, if nothing else takes its place">up to {seconds(f.gain_s)}</span>}
           </div>
           <p dir="auto">{f.suggestion}</p>
           {most > 3 && <p dir="auto">Seen: {f.evidence}</p>}
@@ -326,15 +351,13 @@ export function Findings({ report, timeline, most }: { report: Report; timeline:
           </div>
         </li>
       ))}
-      {ranked.length > shown.length && (
+      {all.length > shown.length && (
         <li class="rest">
           <a class="link" href="#advice">
-            all {ranked.length} findings
+            all {all.length} findings
           </a>
         </li>
       )}
     </ol>
   );
 }
-
-const order = (f: Recommendation) => ({ high: 0, medium: 1, low: 2 })[f.priority];

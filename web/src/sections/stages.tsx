@@ -1,79 +1,42 @@
 // Stages: the short table of the first screen and the full tree below.
 import { useMemo, useState } from 'preact/hooks';
 import { solid } from '../colour';
-import { clip, count, nanos, percent, sameStage, seconds } from '../format';
-import { num, stageTree, type Node, type Report, type Stage } from '../report';
-import { dark, select, selection, useStore, type Range } from '../state';
+import { clip, count, nanos, percent, seconds } from '../format';
+import { num, shownRows, stageRows, type Report, type Stage, type StageRow } from '../report';
+import { dark, select, selection, useStore, type Range, type Selection } from '../state';
 import { Table, type Column } from '../table';
 import type { Timeline } from '../timeline/data';
-import { derived } from '../timeline/data';
-import { statistics } from '../timeline/statistics';
+import { stageTimes } from '../timeline/statistics';
 
-// From a stage's first zone to its last.
-export function rangeOf(name: string, t: Timeline | null): Range | null {
-  if (!t) return null;
-  const ids = new Set<number>();
-  t.names.forEach((n, i) => sameStage(name, n) && ids.add(i));
-  if (!ids.size) return null;
-  let from = Infinity;
-  let to = -Infinity;
-  for (const lane of t.lanes) {
-    if (derived(lane.kind)) continue;
-    for (const row of lane.rows) {
-      for (let i = 0; i < row.size && row.start[i] < from; i++) {
-        if (ids.has(row.name[i])) {
-          from = row.start[i];
-          break;
-        }
-      }
-      for (let i = row.size - 1; i >= 0 && row.end[i] > to; i--) {
-        if (ids.has(row.name[i])) {
-          to = row.end[i];
-          break;
-        }
-      }
-    }
-  }
-  return to > from ? { from, to } : null;
-}
-
-export function selectStage(name: string, t: Timeline | null): void {
-  if (selection.get()?.name === name) {
+// From a stage's first zone to its last, as the report has it.
+export function selectStage(s: StageRow | undefined, t: Timeline | null): void {
+  if (!s) return;
+  if (isPicked(selection.get(), s)) {
     select(null);
     return;
   }
-  const range = rangeOf(name, t);
-  if (range) select({ ...range, label: name, name });
+  if (t && s.first_s !== undefined && s.end_s !== undefined && s.end_s > s.first_s) select({ from: s.first_s * 1e9, to: s.end_s * 1e9, label: s.name, name: s.name, stage: s.index });
 }
 
-function flatten(nodes: Node[], closed: Set<string>, out: Node[] = []): Node[] {
-  for (const n of nodes) {
-    out.push(n);
-    if (!closed.has(key(n))) flatten(n.children, closed, out);
-  }
-  return out;
-}
+const isPicked = (chosen: Selection | null, s: StageRow) => chosen?.stage === s.index && chosen.name === s.name;
 
-const key = (s: Stage) => `${s.parent ?? ''}/${s.name}/${s.code ?? ''}`;
-
-function Name({ s, report, closed, toggle, most }: { s: Node; report: Report; closed?: Set<string>; toggle?: (s: Node) => void; most: number }) {
+function Name({ s, closed, toggle, most }: { s: StageRow; closed?: Set<number>; toggle?: (s: StageRow) => void; most: number }) {
   useStore(dark);
-  const worst = report.stage_analysis?.bottlenecks?.[0] === s.name;
   return (
     <span class="stage" style={{ paddingLeft: `${s.depth * 14}px` }}>
       {toggle &&
-        (s.children.length ? (
+        (s.parental ? (
           <button
             type="button"
             class="fold"
-            aria-expanded={!closed?.has(key(s))}
+            aria-expanded={!closed?.has(s.index)}
             aria-label={`children of ${s.name}`}
             onClick={(e) => {
               e.stopPropagation();
               toggle(s);
             }}
           >
-            {closed?.has(key(s)) ? '▸' : '▾'}
+            {closed?.has(s.index) ? '▸' : '▾'}
           </button>
         ) : (
           <span class="fold" />
@@ -83,7 +46,7 @@ function Name({ s, report, closed, toggle, most }: { s: Node; report: Report; cl
       <span dir="auto" title={s.name}>
         {clip(s.name, most)}
       </span>
-      {worst && <em title="the stage with the most time of its own">bottleneck</em>}
+      {s.bottleneck && <em title="the stage with the most time of its own">bottleneck</em>}
       {stateOf(s) && <em class="state" title={stateHelp(s)}>{stateOf(s)}</em>}
     </span>
   );
@@ -112,12 +75,12 @@ const stateHelp = (s: Stage) =>
 
 export interface Base {
   label: string;
-  stages: Map<string, Stage>;
+  total: (index: number) => number | undefined; // of the same stage there
 }
 
-function baseColumns(base: Base | null): Column<Node>[] {
+function baseColumns(base: Base | null): Column<StageRow>[] {
   if (!base) return [];
-  const was = (s: Node) => base.stages.get(`${s.parent ?? ''}/${s.name}`)?.total_s ?? base.stages.get(s.name)?.total_s;
+  const was = (s: StageRow) => base.total(s.index);
   return [
     { key: 'was_s', head: 'before', help: base.label, value: was, cell: (s) => { const w = was(s); return w === undefined ? 'new' : seconds(w); } },
     {
@@ -136,22 +99,17 @@ function baseColumns(base: Base | null): Column<Node>[] {
 }
 
 // Selected time inside each stage, where something is selected.
-function rangeColumn(t: Timeline | null, range: Range | null): Column<Node>[] {
+function rangeColumn(stages: Stage[], t: Timeline | null, range: Range | null): Column<StageRow>[] {
   if (!range || !t) return [];
-  const s = statistics(t, range);
-  const exact = new Map(s.names.filter((n) => n.count).map((n) => [n.name, n.total / 1e9]));
-  const inside = (stage: string): number | undefined => {
-    if (!stage.includes('*')) return exact.get(stage);
-    const members = s.names.filter((n) => n.count && sameStage(stage, n.name));
-    return members.length ? members.reduce((sum, n) => sum + n.total / 1e9, 0) : undefined;
-  };
+  const s = stageTimes(t, stages, range);
+  const inside = (row: StageRow) => (row.index < 0 ? undefined : s.seconds[row.index]);
   const head = s.exact ? 'in selection' : '≈ in selection';
-  const help = s.exact ? 'time of this name inside the selected range, all threads' : `from bins of ${nanos(s.resolutionNs)}, because single zones were merged`;
-  return [{ key: 'in_s', head, help, value: (n) => inside(n.name), cell: (n) => (inside(n.name) === undefined ? '' : seconds(inside(n.name))) }];
+  const help = s.exact ? 'time of this stage inside the selected range, all threads' : `from bins of ${nanos(s.resolutionNs)}, because single zones were merged; left out where stages share a name`;
+  return [{ key: 'in_s', head, help, value: inside, cell: (row) => (inside(row) === undefined ? '' : seconds(inside(row))) }];
 }
 
 // Of calls that were too frequent, captured or without a context, the GPU time is not known.
-const gpuSpan: Column<Node> = {
+const gpuSpan: Column<StageRow> = {
   key: 'gpu_span_s',
   head: 'GPU span',
   help: 'from event to event on the stream; may hold idle time; > of some calls only: the others were not timed on the GPU',
@@ -162,18 +120,20 @@ const gpuSpan: Column<Node> = {
 export function StageTable({ report, timeline, base }: { report: Report; timeline: Timeline | null; base: Base | null }) {
   const chosen = useStore(selection);
   const stages = report.stage_analysis?.stages ?? [];
-  const rows = useMemo(() => flatten(prune(stageTree(stages), report.stage_analysis?.wall_s ?? 0), new Set()), [report]);
+  // The short table leaves out what is below half a percent.
+  const least = (report.stage_analysis?.wall_s ?? 0) * 0.005;
+  const rows = useMemo(() => shownRows(stageRows(stages), (s) => s.state !== undefined || (s.total_s ?? 0) >= least, new Set()), [report]);
   const gpu = stages.some((s) => s.gpu_span_s !== undefined);
-  const columns: Column<Node>[] = [
-    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} report={report} most={200} /> },
+  const columns: Column<StageRow>[] = [
+    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} most={200} /> },
     { key: 'total_s', head: 'total', value: (s) => s.total_s, cell: (s) => (s.total_s === undefined ? '' : seconds(s.total_s)) },
     { key: 'wall_ratio', head: 'share', help: 'of the wall time', value: (s) => s.wall_ratio, cell: (s) => (s.wall_ratio === undefined ? '' : percent(s.wall_ratio)) },
     ...(gpu && !base && !chosen ? [gpuSpan] : []),
-    ...(base || chosen ? [] : [{ key: 'count', head: 'calls', value: (s: Node) => s.count, cell: (s: Node) => count(s.count) }]),
+    ...(base || chosen ? [] : [{ key: 'count', head: 'calls', value: (s: StageRow) => s.count, cell: (s: StageRow) => count(s.count) }]),
     ...baseColumns(base),
-    ...rangeColumn(timeline, chosen),
+    ...rangeColumn(stages, timeline, chosen),
   ];
-  return <Table rows={rows} columns={columns} caption="Stages" most={60} onPick={(s) => selectStage(s.name, timeline)} picked={(s) => chosen?.name === s.name} />;
+  return <Table rows={rows} columns={columns} caption="Stages" most={60} onPick={(s) => selectStage(s, timeline)} picked={(s) => isPicked(chosen, s)} />;
 }
 
 export function NoStages({ report }: { report: Report }) {
@@ -181,37 +141,29 @@ export function NoStages({ report }: { report: Report }) {
   return <p class="quiet">No stage was recorded{how ? `: ${how}` : ''}.</p>;
 }
 
-// The short table leaves out what is below half a percent.
-function prune(nodes: Node[], wall: number): Node[] {
-  return nodes
-    .filter((n) => n.state || (n.total_s ?? 0) >= wall * 0.005)
-    .sort((a, b) => (b.total_s ?? 0) - (a.total_s ?? 0))
-    .map((n) => ({ ...n, children: prune(n.children, wall) }));
-}
-
 export function StageTree({ report, timeline, base }: { report: Report; timeline: Timeline | null; base: Base | null }) {
-  const [closed, setClosed] = useState<Set<string>>(new Set());
+  const [closed, setClosed] = useState<Set<number>>(new Set());
   const [flat, setFlat] = useState(false);
   const chosen = useStore(selection);
   const stages = report.stage_analysis?.stages ?? [];
-  const tree = useMemo(() => stageTree(stages), [report]);
+  const tree = useMemo(() => stageRows(stages), [report]);
   const combined = useMemo(() => combine(stages), [report]);
-  const rows = flat ? combined : flatten(tree, closed);
+  const rows = flat ? combined : shownRows(tree, () => true, closed);
   const has = (k: keyof Stage) => stages.some((s) => s[k] !== undefined);
-  const toggle = (s: Node) => {
+  const toggle = (s: StageRow) => {
     const next = new Set(closed);
-    if (!next.delete(key(s))) next.add(key(s));
+    if (!next.delete(s.index)) next.add(s.index);
     setClosed(next);
   };
-  const time = (k: keyof Stage & string, head: string, help?: string): Column<Node> => ({
+  const time = (k: keyof Stage & string, head: string, help?: string): Column<StageRow> => ({
     key: k,
     head,
     help,
     value: (s) => s[k] as number | undefined,
     cell: (s) => (s[k] === undefined ? '' : seconds(s[k] as number)),
   });
-  const columns: Column<Node>[] = [
-    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} report={report} closed={closed} toggle={flat ? undefined : toggle} most={56} /> },
+  const columns: Column<StageRow>[] = [
+    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} closed={closed} toggle={flat ? undefined : toggle} most={56} /> },
     { key: 'count', head: 'calls', value: (s) => s.count, cell: (s) => count(s.count) },
     time('total_s', 'inclusive', 'with its children'),
     time('self_s', 'self', 'without its children'),
@@ -225,7 +177,7 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
     time('p99_s', 'p99'),
     time('max_s', 'max'),
     ...baseColumns(base),
-    ...rangeColumn(timeline, chosen),
+    ...rangeColumn(stages, timeline, chosen),
   ];
   return (
     <>
@@ -238,7 +190,7 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
           {has('gpu_busy_s') && tracedPart(report)}
         </span>
       </div>
-      <Table rows={rows} columns={columns} caption="Stage tree" most={120} onPick={(s) => selectStage(s.name, timeline)} picked={(s) => chosen?.name === s.name} />
+      <Table rows={rows} columns={columns} caption="Stage tree" most={120} onPick={(s) => selectStage(s, timeline)} picked={(s) => isPicked(chosen, s)} />
     </>
   );
 }
@@ -255,12 +207,12 @@ const summed = ['count', 'total_s', 'self_s', 'unfinished_s', 'wall_ratio', 'gpu
 type Summed = (typeof summed)[number];
 
 // One row per name. Percentiles cannot be combined, so they are left out.
-function combine(stages: Stage[]): Node[] {
-  const by = new Map<string, Node>();
+function combine(stages: Stage[]): StageRow[] {
+  const by = new Map<string, StageRow>();
   for (const s of stages) {
     const n = by.get(s.name);
     if (!n) {
-      by.set(s.name, { ...s, depth: 0, children: [] });
+      by.set(s.name, { ...s, depth: 0, index: -1, parental: false });
       continue;
     }
     const add = (k: Summed | Apart) => {
@@ -269,11 +221,13 @@ function combine(stages: Stage[]): Node[] {
     summed.forEach(add);
     apart.forEach(([k]) => add(k));
     n.state ??= s.state;
+    n.bottleneck ??= s.bottleneck;
     n.mean_s = n.total_s !== undefined && n.count ? (n.total_s - (n.unfinished_s ?? 0)) / n.count : undefined;
     n.min_s = either(Math.min, n.min_s, s.min_s);
     n.max_s = either(Math.max, n.max_s, s.max_s);
+    n.first_s = either(Math.min, n.first_s, s.first_s);
+    n.end_s = either(Math.max, n.end_s, s.end_s);
     n.p50_s = n.p95_s = n.p99_s = undefined;
-    n.parent = undefined;
   }
   return [...by.values()].sort((a, b) => (b.total_s ?? 0) - (a.total_s ?? 0));
 }

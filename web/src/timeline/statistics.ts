@@ -1,6 +1,8 @@
 // What happened between two moments: from the zones themselves where all of
 // them are there, else from the profile's bins, and then it says so. Zones of
 // the CPU, spans of a stream and work on the GPU are three things: never one sum.
+import { sameStage } from '../format';
+import type { Stage } from '../report';
 import type { Range } from '../state';
 import { derived, type Lane, type Profile, type Timeline } from './data';
 
@@ -31,6 +33,7 @@ export function statistics(t: Timeline, range: Range): RangeStatistics {
 
 interface Entry {
   name: number;
+  depth: number;
   start: number;
   end: number;
 }
@@ -38,13 +41,13 @@ interface Entry {
 // A lane's zones that touch the range, outer ones before what they hold; null: too many, or merged.
 function inRange(lane: Lane, range: Range, most: number): Entry[] | null {
   const out: Entry[] = [];
-  for (const row of lane.rows) {
+  for (const [depth, row] of lane.rows.entries()) {
     for (let i = row.firstEndingAfter(range.from); i < row.size && row.start[i] < range.to; i++) {
       if (row.count[i] > 1 || out.length >= most) return null;
-      out.push({ name: row.name[i], start: row.start[i], end: row.end[i] });
+      out.push({ name: row.name[i], depth, start: row.start[i], end: row.end[i] });
     }
   }
-  return lane.rows.length > 1 ? out.sort((a, b) => a.start - b.start || b.end - a.end) : out;
+  return lane.rows.length > 1 ? out.sort((a, b) => a.start - b.start || a.depth - b.depth) : out;
 }
 
 type Sums = Map<number, NameTime>;
@@ -114,4 +117,101 @@ function profiled(t: Timeline, p: Profile | null, range: Range): NameTime[] {
 
 function sorted(names: Iterable<NameTime>): NameTime[] {
   return [...names].sort((a, b) => b.total - a.total || (b.span ?? 0) - (a.span ?? 0));
+}
+
+export interface StageTimes {
+  seconds: (number | undefined)[]; // by the stage's index; undefined: none of it is in the range, or not known
+  exact: boolean;
+  resolutionNs: number;
+}
+
+let lastStages: { stages: Stage[]; of: RangeStatistics; found: StageTimes } | null = null;
+
+// Time of each stage inside the range: a zone belongs to the stage on the same path, as in src/run/paths.c.
+export function stageTimes(t: Timeline, stages: Stage[], range: Range): StageTimes {
+  const of = statistics(t, range);
+  if (lastStages?.stages !== stages || lastStages.of !== of) lastStages = { stages, of, found: of.exact ? stagesFromZones(t, stages, range) : stagesFromNames(of, stages) };
+  return lastStages.found;
+}
+
+interface Frame {
+  name: string;
+  stage: number; // -1: none in the report
+  end: number;
+}
+
+// Which stage a zone is, from the zones around it.
+class Paths {
+  private children = new Map<string, number>(); // parent and name
+  private groups = new Map<number, number[]>(); // by parent: names that stand for several
+  private once = new Map<string, number>(); // names of one stage only
+
+  constructor(private stages: Stage[]) {
+    stages.forEach((s, i) => {
+      const parent = s.parent_index ?? -1;
+      this.children.set(`${parent} ${s.name}`, i);
+      if (s.name.includes('*')) this.groups.set(parent, [...(this.groups.get(parent) ?? []), i]);
+      this.once.set(s.name, this.once.has(s.name) ? -1 : i);
+    });
+  }
+
+  below(parent: number, name: string): number {
+    return this.children.get(`${parent} ${name}`) ?? this.groups.get(parent)?.find((i) => sameStage(this.stages[i].name, name)) ?? this.once.get(name) ?? -1;
+  }
+}
+
+// Sums per stage of one lane's zones. A name inside itself is the outer call again, not one more.
+function addStages(sums: (number | undefined)[], t: Timeline, paths: Paths, entries: Entry[], range: Range): void {
+  const open: Frame[] = [];
+  for (const e of entries) {
+    open.length = Math.min(open.length, e.depth);
+    while (open.length && open[open.length - 1].end < e.end) open.pop();
+    const name = t.names[e.name];
+    const again = open.findLast((f) => f.name === name);
+    const stage = again ? again.stage : paths.below(open.length ? open[open.length - 1].stage : -1, name);
+    if (!again && stage >= 0) sums[stage] = (sums[stage] ?? 0) + Math.min(e.end, range.to) - Math.max(e.start, range.from);
+    open.push({ name, stage, end: e.end });
+  }
+}
+
+function stagesFromZones(t: Timeline, stages: Stage[], range: Range): StageTimes {
+  const paths = new Paths(stages);
+  const sums: (number | undefined)[] = stages.map(() => undefined);
+  for (const lane of t.lanes) {
+    if (!derived(lane.kind) && lane.kind !== 'span' && lane.kind !== 'stream') addStages(sums, t, paths, inRange(lane, range, WALK_MOST) ?? [], range);
+  }
+  return { seconds: sums.map((ns) => (ns === undefined ? undefined : ns / 1e9)), exact: true, resolutionNs: 0 };
+}
+
+// Bins know names only: stages that share one are left out.
+function stagesFromNames(of: RangeStatistics, stages: Stage[]): StageTimes {
+  const seconds = stages.map((s) => {
+    if (stages.filter((o) => o.name === s.name).length > 1) return undefined;
+    const members = of.names.filter((n) => n.count && sameStage(s.name, n.name));
+    return members.length ? members.reduce((sum, n) => sum + n.total / 1e9, 0) : undefined;
+  });
+  return { seconds, exact: false, resolutionNs: of.resolutionNs };
+}
+
+const GAPS_MOST = 20;
+const gapsOf = new WeakMap<Timeline, Range[]>();
+
+// Where the main thread is in no zone, the longest first. The first lane of a thread is the main one's.
+export function gaps(t: Timeline): Range[] {
+  let found = gapsOf.get(t);
+  if (!found) gapsOf.set(t, (found = findGaps(t)));
+  return found;
+}
+
+function findGaps(t: Timeline): Range[] {
+  const main = t.lanes.find((l) => l.kind === 'thread');
+  const covering = t.lanes.filter((l) => l === main || l.kind === 'track').flatMap((l) => l.rows.slice(0, 1));
+  const covered = covering.flatMap((row) => Array.from(row.start, (from, i) => ({ from, to: row.end[i] }))).sort((a, b) => a.from - b.from);
+  const out: Range[] = [];
+  let at = Math.max(t.startNs, t.foldedNs);
+  for (const c of [...covered, { from: t.endNs, to: t.endNs }]) {
+    if (c.from > at) out.push({ from: at, to: c.from });
+    at = Math.max(at, c.to);
+  }
+  return out.sort((a, b) => b.to - b.from - (a.to - a.from)).slice(0, GAPS_MOST);
 }

@@ -196,15 +196,18 @@ class Canvas {
   }
 }
 
+function namesWith(data: Timeline, text: string): Set<number> {
+  const lower = text.trim().toLowerCase();
+  return new Set(data.names.flatMap((n, i) => (n.toLowerCase().includes(lower) ? [i] : [])));
+}
+
 function wantedNames(data: Timeline): Set<number> | null {
-  const text = search.get().trim().toLowerCase();
+  const text = search.get().trim();
   const name = selection.get()?.name;
-  if (!text && name === undefined) return null;
-  const out = new Set<number>();
-  data.names.forEach((n, i) => {
-    if (text ? n.toLowerCase().includes(text) : sameStage(name!, n)) out.add(i);
-  });
-  return text || out.size ? out : null;
+  if (text) return namesWith(data, text);
+  if (name === undefined) return null;
+  const out = new Set(data.names.flatMap((n, i) => (sameStage(name, n) ? [i] : [])));
+  return out.size ? out : null;
 }
 
 export function describe(data: Timeline, p: Placed, entry: number): [string, string][] {
@@ -258,6 +261,26 @@ function pick(data: Timeline, h: Hit): void {
   });
 }
 
+// Zones whose name holds the text; merged ones are counted by the name of the longest of them.
+export function countFound(data: Timeline, text: string): { names: number; zones: number; merged: boolean } {
+  const wanted = namesWith(data, text);
+  const found = { names: 0, zones: 0, merged: false };
+  const seen = new Set<number>();
+  for (const lane of data.lanes) {
+    if (derived(lane.kind)) continue;
+    for (const row of lane.rows) {
+      for (let i = 0; i < row.size; i++) {
+        if (!wanted.has(row.name[i])) continue;
+        seen.add(row.name[i]);
+        found.zones += row.count[i];
+        if (row.mixed[i]) found.merged = true;
+      }
+    }
+  }
+  found.names = seen.size;
+  return found;
+}
+
 // The next zone that the search finds, from the middle of the picture on.
 export function findNext(data: Timeline, forward: boolean): boolean {
   const wanted = wantedNames(data);
@@ -271,10 +294,10 @@ export function findNext(data: Timeline, forward: boolean): boolean {
     lane.rows.forEach((row, r) => {
       let i = row.firstStartingAt(forward ? from + 1 : from);
       if (!forward) i--;
-      for (let looked = 0; i >= 0 && i < row.size && looked < 100_000; i += forward ? 1 : -1, looked++) {
+      const worse = () => best !== null && (forward ? row.start[i] >= best.start : row.start[i] <= best.start);
+      for (; i >= 0 && i < row.size && !worse(); i += forward ? 1 : -1) {
         if (!wanted.has(row.name[i])) continue;
-        const start = row.start[i];
-        if (!best || (forward ? start < best.start : start > best.start)) best = { lane: l, row: r, i, start };
+        best = { lane: l, row: r, i, start: row.start[i] };
         break;
       }
     });
