@@ -56,13 +56,26 @@ char **bench_marks_command(char **command, const char *folder)
 	return words;
 }
 
+/* What was measured: durations in order, what each of them is, and its frames. */
+struct marks {
+	const double *values;
+	size_t count;
+	const char *counted; /* "steps", "calls"; NULL: clips */
+	double frames; /* of one; NaN: not known */
+};
+
+static bool is_called(const struct sb_fact_stage *s, const char *name)
+{
+	return !strcmp(s->name, name) || (s->code && !strcmp(s->code, name));
+}
+
 static const struct sb_fact_stage *marked(const struct sb_facts *f, const char *name, uint32_t role)
 {
 	const struct sb_fact_stage *most = NULL;
 
 	for (size_t i = 0; i < f->stage_count; i++) {
 		const struct sb_fact_stage *s = &f->stages[i];
-		bool wanted = *name ? !strcmp(s->name, name) : s->role == role;
+		bool wanted = *name ? is_called(s, name) : s->role == role;
 
 		if (wanted && s->value_count && (!most || s->value_count > most->value_count))
 			most = s;
@@ -70,41 +83,66 @@ static const struct sb_fact_stage *marked(const struct sb_facts *f, const char *
 	return most;
 }
 
-static void choose(const struct sb_facts *f, const char *name, const double **out_values, size_t *out_count)
+/* All frames of the run, shared out; NaN: none were counted. */
+static double frames_each(const struct sb_facts *f, double count)
+{
+	return f->metrics[SB_METRIC_FRAMES] > 0 && count > 0 ? f->metrics[SB_METRIC_FRAMES] / count : NAN;
+}
+
+/* A step or a call of a stage makes no clip: the run's frames are not its own. */
+static double own_frames(const struct sb_fact_stage *s)
+{
+	for (size_t i = 0; i < s->attr_count; i++)
+		if (!strcmp(s->attrs[i].key, "frames") && s->attrs[i].type == STROBE_TYPE_FLOAT)
+			return s->attrs[i].f;
+	return NAN;
+}
+
+static struct marks marks_of_stage(const struct sb_facts *f, const struct sb_fact_stage *s)
+{
+	bool clips = s->role == STROBE_ROLE_ITERATION || s->role == STROBE_ROLE_GENERATION;
+
+	return (struct marks){ .values = s->values,
+		.count = s->value_count,
+		.counted = clips                         ? NULL
+			   : s->role == STROBE_ROLE_STEP ? "steps"
+							 : "calls",
+		.frames = clips ? frames_each(f, (double)s->count) : own_frames(s) };
+}
+
+static struct marks choose(const struct sb_facts *f, const char *name)
 {
 	const struct sb_fact_stage *s;
 
-	if (!*name && f->generation_count) {
-		*out_values = f->generation_s;
-		*out_count = f->generation_count;
-		return;
-	}
+	if (!*name && f->generation_count)
+		return (struct marks){ .values = f->generation_s,
+			.count = f->generation_count,
+			.frames = frames_each(f, (double)f->generation_count) };
 	s = marked(f, name, STROBE_ROLE_ITERATION);
 	if (!s && !*name)
 		s = marked(f, name, STROBE_ROLE_STEP);
-	*out_values = s ? s->values : NULL;
-	*out_count = s ? s->value_count : 0;
+	return s ? marks_of_stage(f, s) : (struct marks){ .frames = NAN };
 }
 
 int bench_marks_read(
 	const char *folder, const char *name, size_t warmup, struct sb_bench_row *row, size_t *out_added)
 {
 	struct sb_facts *f = NULL;
-	const double *values;
-	size_t count;
+	struct marks marks;
 	char path[PATH_MAX];
 	int err;
 
 	snprintf(path, sizeof path, "%s/last", folder);
-	err = facts_arg_load(path, NULL, false, &f);
+	err = facts_arg_load(path, NULL, true, &f); /* with the durations of every stage's calls */
 	if (err)
 		return err;
-	choose(f, name, &values, &count);
+	marks = choose(f, name);
 	*out_added = 0;
-	for (size_t i = warmup; i < count && !err; i++, ++*out_added)
-		err = sb_bench_add(row, values[i]);
-	if (isnan(row->frames_per_clip) && f->metrics[SB_METRIC_FRAMES] > 0 && count)
-		row->frames_per_clip = f->metrics[SB_METRIC_FRAMES] / (double)count;
+	for (size_t i = warmup; i < marks.count && !err; i++, ++*out_added)
+		err = sb_bench_add(row, marks.values[i]);
+	if (isnan(row->frames_per_clip))
+		row->frames_per_clip = marks.frames;
+	row->counted = marks.counted;
 	sb_facts_free(f);
 	return err;
 }

@@ -176,17 +176,20 @@ static int run_all(struct bench_job *job)
 
 static int exit_code(const struct sb_bench *b)
 {
-	bool missed = false, any = false;
+	bool missed = false, any = false, unknown = false;
 
 	for (size_t i = 0; i < b->row_count; i++) {
 		any |= b->rows[i].state == SB_BENCH_OK;
-		missed |= b->rows[i].state == SB_BENCH_OK && !b->rows[i].target_met;
+		missed |= b->rows[i].state == SB_BENCH_OK && b->rows[i].has_target && !b->rows[i].target_met;
+		unknown |= b->rows[i].state == SB_BENCH_OK && !b->rows[i].has_target;
 	}
 	if (b->interrupted)
 		return 130;
 	if (!any)
 		return b->rows[0].exit_code ? b->rows[0].exit_code : EXIT_CHECK;
-	return !isnan(b->target_fps) && missed ? EXIT_CHECK : EXIT_OK;
+	if (isnan(b->target_fps))
+		return EXIT_OK;
+	return missed ? EXIT_CHECK : unknown ? EXIT_USAGE : EXIT_OK;
 }
 
 static int print_result(const struct args *args, const struct sb_bench *b)

@@ -40,6 +40,7 @@ static void rank_done(struct sb_aggregate_rank *r)
 	free(r->label);
 	free(r->host);
 	free(r->id);
+	free(r->job);
 	free(r->damage);
 	free(r->slow_stage);
 	free(r->meetings);
@@ -241,6 +242,7 @@ int sb_aggregate_add(struct sb_aggregate *a, const struct sb_facts *f)
 		.label = strdup(f->label),
 		.host = strdup(f->host),
 		.id = strdup(f->id),
+		.job = strdup(f->job),
 		.world_size = f->world_size,
 		.start_real_ns = f->start_real_ns,
 		.complete = f->complete,
@@ -255,10 +257,8 @@ int sb_aggregate_add(struct sb_aggregate *a, const struct sb_facts *f)
 	a->rank_count++;
 	if (f->damage)
 		r->damage = strdup(f->damage);
-	if (!r->label || !r->host || !r->id || (f->damage && !r->damage))
+	if (!r->label || !r->host || !r->id || !r->job || (f->damage && !r->damage))
 		return no_memory();
-	if (!a->job && *f->job)
-		a->job = strdup(f->job);
 	if (add_meetings(a, r, f))
 		return STROBE_ENOMEM;
 	return add_stages(a, f, a->rank_count - 1);
@@ -411,6 +411,20 @@ static int settle_ranks(struct sb_aggregate *a, size_t **out_slots)
 	a->rank_count = count;
 	*out_slots = slots;
 	return 0;
+}
+
+/* Of the ranks that are kept; none where they come from several jobs. */
+static int note_job(struct sb_aggregate *a)
+{
+	const char *job = a->rank_count ? a->ranks[0].job : NULL;
+
+	if (!job || !*job)
+		return 0;
+	for (size_t i = 1; i < a->rank_count; i++)
+		if (!a->ranks[i].job || strcmp(a->ranks[i].job, job) != 0)
+			return 0;
+	a->job = strdup(job);
+	return a->job ? 0 : no_memory();
 }
 
 static int note_missing(struct sb_aggregate *a)
@@ -578,6 +592,8 @@ int sb_aggregate_finish(struct sb_aggregate *a)
 	a->world_size = largest_world(a);
 	if (!err)
 		err = settle_ranks(a, &slots);
+	if (!err)
+		err = note_job(a);
 	if (!err)
 		err = note_missing(a);
 	if (!err)

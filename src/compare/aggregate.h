@@ -15,7 +15,7 @@ struct sb_extent {
 
 struct sb_aggregate_rank {
 	int64_t rank;
-	char *label, *host, *id;
+	char *label, *host, *id, *job; /* job: NULL or "" unknown */
 	char *damage; /* what of its recording could not be read; NULL: nothing */
 	int64_t world_size; /* -1: none */
 	uint64_t start_real_ns;

@@ -42,9 +42,10 @@ static int describe(struct sb_bench_row *row, double target_fps)
 
 	if (!err)
 		err = sb_stats_median_interval(row->seconds, row->count, &row->median_interval);
-	row->clips_per_s = row->stats.mean > 0 ? 1 / row->stats.mean : NAN;
-	row->frames_per_s = row->clips_per_s * row->frames_per_clip;
-	row->has_target = !isnan(target_fps);
+	row->per_s = row->stats.mean > 0 ? 1 / row->stats.mean : NAN;
+	row->clips_per_s = row->counted ? NAN : row->per_s;
+	row->frames_per_s = row->per_s * row->frames_per_clip;
+	row->has_target = !isnan(target_fps) && !isnan(row->frames_per_s);
 	row->target_met = row->state == SB_BENCH_OK && row->frames_per_s >= target_fps;
 	row->total_speedup = row->step_speedup = row->ladder_speedup = NAN;
 	return err;

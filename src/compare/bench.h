@@ -27,17 +27,20 @@ struct sb_bench_row {
 	double *seconds; /* measured, in order; warm-up is not among them */
 	size_t count;
 	size_t capacity;
-	double frames_per_clip; /* NaN: not known */
+	double frames_per_clip; /* of what seconds measures; NaN: not known */
+	const char *counted; /* what seconds measures, where that is no clip: "steps", "calls"; NULL: clips */
 	double peak_memory_bytes; /* resident, of the largest process; NaN: not known */
 	/* computed */
 	struct sb_stats stats; /* seconds per clip */
 	struct sb_interval median_interval;
-	double clips_per_s;
+	double per_s; /* 1 / mean: clips, steps or calls */
+	double clips_per_s; /* NaN: no clips were measured */
 	double frames_per_s;
 	double total_speedup; /* of medians, against the first row that is ok; NaN */
 	double step_speedup; /* against the row before that is ok; NaN */
 	struct sb_judgement against_first; /* valid where total_speedup is, and row is not the first */
-	bool has_target, target_met;
+	bool has_target; /* there is one, and frames_per_s to judge it by */
+	bool target_met;
 	double ladder_speedup; /* step_speedup of a ladder; NaN elsewhere */
 };
 

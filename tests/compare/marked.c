@@ -1,15 +1,33 @@
 /* A program that marks its iterations, and meets other ranks in each.
- * usage: marked ITERATIONS */
+ * usage: marked ITERATIONS [videos]: marks videos of 12 frames and 3 steps instead */
 #include "strobe.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+static void video(void)
+{
+	strobe_generation_begin("video", &(struct strobe_generation){ .frames = 12 });
+	for (int i = 0; i < 3; i++) {
+		strobe_step_begin("denoise", &(struct strobe_step){ .step = i, .guidance_scale = NAN });
+		strobe_step_end();
+	}
+	strobe_zone_begin("vae_decode");
+	strobe_attr_int("frames", 12);
+	strobe_zone_end();
+	strobe_zone_begin("save");
+	strobe_zone_end();
+	strobe_generation_end();
+}
 
 int main(int argc, char **argv)
 {
 	int iterations = argc > 1 ? atoi(argv[1]) : 5;
 
 	strobe_start(NULL);
-	for (int i = 0; i < iterations; i++) {
+	for (int i = 0; i < iterations && argc > 2; i++)
+		video();
+	for (int i = 0; i < iterations && argc <= 2; i++) {
 		strobe_iteration_begin("iteration", i);
 		strobe_zone_begin("work");
 		strobe_frames(4);

@@ -251,6 +251,28 @@ def test_bench_measures_marks_inside_the_process(strobe, tmp_path):
     assert not (tmp_path / "strobe-runs").exists() and not (tmp_path / "history.db").exists()
 
 
+def test_bench_measures_the_calls_of_a_stage(strobe):
+    command = ("--", BUILD / "tests" / "marked", "10", "videos")
+    videos, steps, decode, save = (bench(strobe, mark, "-w", "2", *command)["rows"][0]
+                                   for mark in ("--marks", "--marks=denoise", "--marks=vae_decode", "--marks=save"))
+    assert (videos["count"], steps["count"], decode["count"], save["count"]) == (8, 28, 8, 8)
+    assert videos["clips_per_second"] and videos["frames_per_clip_count"] == 12
+    # a step is no clip, and the frames of the run are not its own
+    assert "clips_per_second" not in steps and "frames_fps" not in steps and "frames_fps" not in save
+    assert decode["frames_fps"] == pytest.approx(12 / decode["mean_s"])
+    text = strobe("bench", "--marks=denoise", *command).stdout
+    assert "steps/s" in text and "clips/s" not in text
+    assert "calls/s" in strobe("bench", "--marks=save", *command).stdout
+
+
+def test_a_target_without_frames_is_not_judged(strobe):
+    command = ("--target-fps", "1", "--", BUILD / "tests" / "marked", "10", "videos")
+    assert "PASS" in strobe("bench", "--marks", *command).stdout
+    unknown = strobe("bench", "--marks=save", *command, code=2).stdout
+    assert "not judged" in unknown and "FAIL" not in unknown and "frames/s unknown" in unknown
+    assert "target_met" not in bench(strobe, "--marks=save", *command, code=2)["rows"][0]
+
+
 # ---- aggregate -----------------------------------------------------------
 
 def test_aggregate_names_straggler_missing_damaged_and_broken(strobe, ranks):
@@ -310,6 +332,16 @@ def test_aggregate_scales_over_world_sizes(strobe, tmp_path):
     assert report["rank_count"] == 4
     assert four["speedup_ratio"] == pytest.approx(two["wall_s"] / four["wall_s"])
     assert four["efficiency_split_ratio"] == pytest.approx(four["speedup_ratio"] / 2)
+
+
+def test_the_job_is_that_of_the_ranks_shown(strobe, tmp_path):
+    for size in (2, 4):
+        for rank in range(size):
+            strobe("run", "-q", "-o", f"out{size}", "--", BUILD / "tests" / "marked", "3", RANK=str(rank), LOCAL_RANK=str(rank),
+                   WORLD_SIZE=str(size), TORCHELASTIC_RUN_ID=f"j{size}")
+    for folders in (("out2", "out4"), ("out4", "out2")):
+        text = strobe("aggregate", "-j", "1", *folders).stdout
+        assert "Job: j4\n" in text and "j2" not in text.split("\n\n")[0]
 
 
 def check_four_ranks(strobe, folder):

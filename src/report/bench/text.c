@@ -80,7 +80,7 @@ static void put_measured_row(
 	put_number(out, row->stats.min * unit, 8);
 	put_number(out, row->stats.max * unit, 8);
 	put_number(out, row->stats.p95 * unit, 8);
-	put_number(out, row->clips_per_s, 9);
+	put_number(out, row->per_s, 9);
 	put_number(out, row->frames_per_s, 10);
 	if (b->ladder)
 		put_speedup(out, row->step_speedup, 7);
@@ -106,13 +106,27 @@ static void put_row(
 	sb_buf_putc(out, '\n');
 }
 
+/* "clips/s"; "steps/s" where every row measured steps. */
+static void put_rate_heading(struct sb_buf *out, const struct sb_bench *b)
+{
+	const char *counted = b->row_count ? b->rows[0].counted : NULL;
+
+	sb_buf_printf(out, "%7s/s", counted ? counted : "clips");
+}
+
 static void put_target(struct sb_buf *out, const struct sb_bench *b)
 {
-	size_t met = 0, measured = 0;
+	size_t met = 0, measured = 0, judged = 0;
 
 	for (size_t i = 0; i < b->row_count; i++) {
 		met += b->rows[i].target_met;
 		measured += b->rows[i].state == SB_BENCH_OK;
+		judged += b->rows[i].state == SB_BENCH_OK && b->rows[i].has_target;
+	}
+	if (measured && !judged) {
+		sb_buf_printf(
+			out, "target %g frames/s: not judged, as frames/s are unknown\n", b->target_fps);
+		return;
 	}
 	if (b->row_count == 1 && measured) {
 		sb_buf_printf(out, "target %g frames/s: %s (%.2f frames/s)\n", b->target_fps,
@@ -155,8 +169,10 @@ void sb_bench_text(const struct sb_bench *b, struct sb_buf *out)
 		b->command, b->iterations, b->marks ? "recorded run" : "run", b->iterations == 1 ? "" : "s",
 		b->warmup, b->marks ? " marks in each" : "", unit_name);
 	/* "±" is two bytes in one column */
-	sb_buf_printf(out, "  %*s%5s%8s%8s%9s%8s%8s%8s%8s%9s%10s", -label, "", "n", "mean", "median", "±",
-		"std", "min", "max", "p95", "clips/s", "frames/s");
+	sb_buf_printf(out, "  %*s%5s%8s%8s%9s%8s%8s%8s%8s", -label, "", "n", "mean", "median", "±", "std",
+		"min", "max", "p95");
+	put_rate_heading(out, b);
+	sb_buf_printf(out, "%10s", "frames/s");
 	sb_buf_puts(out, b->ladder ? "   step  total\n" : b->row_count > 1 ? "   vs 1\n" : "\n");
 	for (size_t i = 0; i < b->row_count; i++) {
 		put_row(out, b, &b->rows[i], label, unit);
@@ -166,7 +182,10 @@ void sb_bench_text(const struct sb_bench *b, struct sb_buf *out)
 	}
 	put_memory(out, b);
 	if (!frames)
-		sb_buf_puts(out, "frames/s unknown: give --frames N, or record frames (a clip is one run)\n");
+		sb_buf_printf(out, "frames/s unknown: give --frames N, or record frames (%s)\n",
+			!b->marks            ? "a clip is one run"
+			: b->rows[0].counted ? "of one mark, as its attribute 'frames'"
+					     : "a clip is one mark");
 	if (uncertain)
 		sb_buf_puts(out, "? past 2 %, but inside the noise: more iterations would tell\n");
 	if (!isnan(b->target_fps))
