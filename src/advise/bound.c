@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define GPU_BUSY 0.85 /* of the time, and the GPU is the limit */
+#define CPU_BUSY 80 /* percent of a core */
 #define SHARE_LARGE 0.30 /* of the generation's time in one kind of waiting */
 #define PRESSURE_LARGE 20 /* percent of the time something waited for the disk */
 #define SMALL_STAGE 0.02
@@ -124,10 +125,23 @@ static bool by_launches(struct sb_model *model)
 			model->gpu.small_kernel_ratio * 100);
 	else if (util > 0 && util < 60 && cpu >= 80)
 		model->summary.bound_reason = sb_model_printf(
-			model, "GPU %.0f %% busy while the process uses %.0f %% CPU", util, cpu);
+			model, "GPU utilisation %.0f %% while the process uses %.0f %% CPU", util, cpu);
 	else
 		return false;
 	bound(model, "CPU launch", "cpu_launch");
+	return true;
+}
+
+/* No GPU did anything, and the program keeps a core busy. */
+static bool by_cpu(struct sb_model *model)
+{
+	double cpu = column_mean(model, "cpu", "process_percent");
+
+	if (model->gpu.present || model->summary.gpu_utilization_mean_percent > 0 || !(cpu >= CPU_BUSY))
+		return false;
+	bound(model, "CPU", "cpu");
+	model->summary.bound_reason = sb_model_printf(
+		model, "the process uses %.0f %% of a core, and no GPU", cpu);
 	return true;
 }
 
@@ -136,7 +150,7 @@ void sb_bound_judge(struct sb_model *model)
 	struct sb_summary_section *summary = &model->summary;
 
 	if (by_communication(model) || by_copies(model) || by_gpu(model) || by_disk(model) ||
-		by_launches(model))
+		by_launches(model) || by_cpu(model))
 		return;
 	if (!(summary->gpu_utilization_mean_percent > 0) && !model->gpu.present)
 		return;

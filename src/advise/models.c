@@ -88,13 +88,24 @@ void sb_rule_layer_dominates(struct sb_advisor *a)
 	}
 }
 
+/* Blocks without it are no transformer's. */
+static bool has_attention(const struct sb_model_section *m)
+{
+	for (size_t i = 0; i < m->layer_count; i++)
+		if (m->layers[i].attention)
+			return true;
+	return false;
+}
+
 void sb_rule_blocks_dominate(struct sb_advisor *a)
 {
 	double percent = component_percent(a->model, "blocks");
 
 	if (percent >= a->limit)
 		sb_advisor_find(a, percent, NAN,
-			sb_say(a, "transformer blocks take %.1f %% of the model", percent),
+			sb_say(a, "%s take %.1f %% of the model",
+				has_attention(&a->model->models) ? "transformer blocks" : "its blocks",
+				percent),
 			sb_say(a, "%lld blocks, %.2f ms each", (long long)a->model->models.block_count,
 				a->model->models.block_mean_s * 1e3));
 }

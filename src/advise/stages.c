@@ -28,9 +28,25 @@ static bool has_inner_above(const struct sb_stages_section *stages, size_t outer
 	return false;
 }
 
+/* Only one of them is where to start. */
+static void tell_others(struct sb_advisor *a, size_t first)
+{
+	struct sb_advice *all = a->found.items, *most = NULL;
+
+	for (size_t i = first; i < a->found.count; i++)
+		most = !most || all[i].rank_s > most->rank_s ? &all[i] : most;
+	for (size_t i = first; i < a->found.count; i++)
+		if (&all[i] != most)
+			all[i].suggestion = sb_say(a,
+				"After '%s', which can save more: look at its parts "
+				"below it in the stage table.",
+				most->stage);
+}
+
 void sb_rule_stage_dominates(struct sb_advisor *a)
 {
 	const struct sb_stages_section *stages = &a->model->stages;
+	size_t first = a->found.count;
 	int found = 0;
 
 	for (size_t k = 0; k < stages->stage_count && found < TOP_STAGES; k++) {
@@ -54,10 +70,10 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 		f->stage = s->name;
 		f->rank_s = s->covered_s * TENTH;
 		if (a->model->gpu.present)
-			f->suggestion = "Start here: every other stage can save less than this one. Its "
-					"kernels are in "
-					"the GPU trace.";
+			f->suggestion = "Start here: besides loading and compiling no other stage can save "
+					"more. Its kernels are in the GPU trace.";
 	}
+	tell_others(a, first);
 }
 
 /* A main thread that only waits for its workers has nothing to attribute. */

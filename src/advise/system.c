@@ -99,8 +99,8 @@ void sb_rule_gpu_utilization(struct sb_advisor *a)
 	if (used_s > 0) /* elsewhere there is no work to give it */
 		idle_s = fmin(idle_s, used_s - wall_s * percent / 100);
 	sb_advisor_find(a, percent, idle_s > 0 ? idle_s : NAN,
-		sb_say(a, "the GPU is busy %.1f %% of the time", percent),
-		sb_say(a, "mean utilisation over %.2f s of %s", wall_s,
+		sb_say(a, "GPU utilisation is %.1f %%", percent),
+		sb_say(a, "the mean of its samples over %.2f s of %s", wall_s,
 			a->model->generations.whole_run ? "the run" : "generation"));
 }
 
@@ -118,25 +118,33 @@ void sb_rule_temperature(struct sb_advisor *a)
 	}
 }
 
+/* The time it works, at the clock it reaches and at the best it reached. */
+static double clock_saves_s(const struct sb_model *model, const struct sb_device *d)
+{
+	double used = model->summary.gpu_utilization_mean_percent / 100;
+
+	return model->summary.generation_s * (isnan(used) ? 1 : used) *
+	       (1 - d->busy_clock_mean_mhz / d->busy_clock_max_mhz);
+}
+
 void sb_rule_throttling(struct sb_advisor *a)
 {
 	for (size_t i = 0; i < a->model->devices.count; i++) {
 		const struct sb_device *d = &a->model->devices.all[i];
-		const struct sb_stats *clock = stats_of(
-			sb_model_series(a->model, "gpu", d->index), "sm_clock_mhz");
 		double percent = d->throttled_ratio * 100;
-		double saves_s = clock && clock->max > 0
-					 ? a->model->summary.generation_s * (1 - clock->mean / clock->max)
-					 : NAN;
 		const char *reason = d->throttle_reason_count ? d->throttle_reasons[0] : "unknown";
 
 		if (!d->used || !(percent > a->limit))
 			continue;
-		sb_advisor_find(a, percent, saves_s,
-			sb_say(a, "GPU %d held its clocks down %.0f %% of the time", d->index, percent),
-			clock ? sb_say(a, "%s; SM clock %.0f MHz on average, %.0f MHz at its best", reason,
-					clock->mean, clock->max)
-			      : sb_say(a, "%s in %.0f %% of the samples", reason, percent));
+		sb_advisor_find(a, percent, clock_saves_s(a->model, d),
+			sb_say(a, "GPU %d held its clocks down %.0f %% of the time it worked", d->index,
+				percent),
+			isnan(d->busy_clock_mean_mhz)
+				? sb_say(a, "%s in %.0f %% of the samples", reason, percent)
+				: sb_say(a,
+					  "%s; SM clock %.0f MHz on average while it worked, %.0f MHz at "
+					  "its best",
+					  reason, d->busy_clock_mean_mhz, d->busy_clock_max_mhz));
 	}
 }
 
@@ -276,19 +284,46 @@ void sb_rule_ram_limit(struct sb_advisor *a)
 #define READS_WORTH_BYTES_PER_S 100e6 /* below that no rate is worth the name */
 #define COLLAPSE_LEAST_S 5.0
 
+/* Starting up fills the page cache, by fits and starts: reads count from the first generation to
+ * the last, or from the first stage that is not setup. INFINITY: there is none. */
+static double work_begins_s(const struct sb_model *model)
+{
+	double begin_s = INFINITY;
+
+	if (!model->generations.whole_run && model->generations.count)
+		return model->generations.all[0].begin_s;
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (s->parent < 0 && !s->setup && s->state != SB_STAGE_SKIPPED)
+			begin_s = fmin(begin_s, s->first_s);
+	}
+	return begin_s;
+}
+
+static double work_ends_s(const struct sb_model *model)
+{
+	double end_s = -INFINITY;
+
+	for (size_t i = 0; i < model->generations.count && !model->generations.whole_run; i++)
+		end_s = fmax(end_s, model->generations.all[i].end_s);
+	return isfinite(end_s) ? end_s : INFINITY;
+}
+
 /* Looks for the best rate over a few seconds, then for a later long stretch in
  * which reading goes on at a fraction of it. */
 void sb_rule_disk_collapse(struct sb_advisor *a)
 {
 	const struct sb_series *s = sb_model_series(a->model, "disk", -2);
 	const struct sb_series_column *c = s ? sb_series_column_find(s, "read_bytes") : NULL;
+	double from_s = work_begins_s(a->model), to_s = work_ends_s(a->model);
 	double best = 0, slow_s = 0, slow_bytes = 0;
 
 	for (size_t i = 1; c && i < s->count; i++) {
 		double interval_s = s->t_s[i] - s->t_s[i - 1], bytes = c->values[i] - c->values[i - 1];
 		double rate = bytes / interval_s;
 
-		if (!(interval_s > 0) || isnan(bytes))
+		if (!(interval_s > 0) || isnan(bytes) || s->t_s[i - 1] < from_s || s->t_s[i] > to_s)
 			continue;
 		if (rate > best) {
 			best = rate;

@@ -18,7 +18,7 @@ static const struct sb_rule rules[] = {
 	{ { "stage_dominates", "stages", HIGH, DAYS, false, "stage_percent", "percent", 30, "stages",
 		  "a stage takes more than this share of the wall time (the top 3; not imports, loading, "
 		  "compiling)",
-		  "Start here: every other stage can save less than this one. Look at its parts "
+		  "Start here: besides loading and compiling no other stage can save more. Look at its parts "
 		  "below it in the stage table; on a GPU, --gpu-trace=steps:3 names its kernels." },
 		sb_rule_stage_dominates },
 	{ { "unattributed", "stages", MEDIUM, HOURS, false, "unattributed_percent", "percent", 20, "stages",
@@ -121,7 +121,7 @@ static const struct sb_rule rules[] = {
 		  "Look at this layer's kernels first." },
 		sb_rule_layer_dominates },
 	{ { "blocks_dominate", "layers", LOW, DAYS, false, "blocks_percent", "percent", 90, "layer times",
-		  "the transformer blocks take at least this share of the model",
+		  "the repeated blocks take at least this share of the model",
 		  "That is how it should be; gains come from a smaller model, lower resolution, FP16/BF16 or "
 		  "torch.compile." },
 		sb_rule_blocks_dominate },
@@ -147,7 +147,7 @@ static const struct sb_rule rules[] = {
 		sb_rule_gpu_memory },
 	{ { "gpu_utilization", "gpu", MEDIUM, DAYS, false, "gpu_utilization_percent", "percent", 50,
 		  "GPU utilisation samples",
-		  "the GPU is busy less than this on average during the generations",
+		  "GPU utilisation is below this on average during the generations",
 		  "The GPU waits for something: see the bound below; torch.compile or CUDA graphs against "
 		  "launch cost, "
 		  "read-ahead against input." },
@@ -157,9 +157,10 @@ static const struct sb_rule rules[] = {
 		  "Check airflow and the power limit; a hot GPU lowers its clocks." },
 		sb_rule_temperature },
 	{ { "throttling", "gpu", HIGH, HOURS, false, "throttle_percent", "percent", 5, "throttle reasons",
-		  "clocks were held down for more than this share of the time",
-		  "Thermal: cooling. Power: raise the power limit if allowed; otherwise this is the card's "
-		  "speed." },
+		  "a fault (heat, slowdown, power brake) held the clocks down for more than this share of "
+		  "the time "
+		  "the GPU worked",
+		  "Thermal: cooling. Power brake or hardware slowdown: the power supply and its cables." },
 		sb_rule_throttling },
 	{ { "gpu_shared", "gpu", HIGH, HOURS, false, "other_process_count", "count", 0,
 		  "process lists of the GPU", "more other processes than this on the same GPU",
@@ -202,7 +203,8 @@ static const struct sb_rule rules[] = {
 		sb_rule_ram_limit },
 	{ { "disk_collapse", "disk", HIGH, DAYS, false, "disk_collapse_percent", "percent", 10,
 		  "disk samples",
-		  "disk reads fall below this share of their own best rate while reading goes on",
+		  "disk reads fall below this share of their own best rate while reading goes on, after "
+		  "start-up",
 		  "The page cache is full or the GPU holds what used to stream: check memory, then the "
 		  "disk." },
 		sb_rule_disk_collapse },

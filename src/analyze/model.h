@@ -77,8 +77,8 @@ struct sb_summary_section {
 	const char *gpu_peak_stage;
 	double ram_peak_bytes, ram_total_bytes;
 	double gpu_utilization_mean_percent;
-	const char
-		*bound; /* "GPU", "CPU launch", "copies", "disk", "communication", "mixed"; NULL: unknown */
+	const char *
+		bound; /* "GPU", "CPU", "CPU launch", "copies", "disk", "communication", "mixed"; NULL: unknown */
 	const char *bound_by; /* the same as a key: "cpu_launch", "unknown" */
 	const char *bound_reason; /* with numbers */
 	struct sb_left_alone {

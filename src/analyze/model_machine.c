@@ -74,7 +74,13 @@ static const struct sb_field device_rows[] = {
 	SB_FIELD(sb_device, energy_wh, "energy_wh", SB_KNOWN, "of the run"),
 	SB_FIELD(sb_device, cost, "gpu_cost", SB_KNOWN, "in the currency of gpu_cost_per_hour"),
 	SB_FIELD(sb_device, throttled_ratio, "throttled_ratio", SB_KNOWN,
-		"of the samples, those in which it was held back", .range = SB_SHARE),
+		"of the samples in which it worked, those in which a fault held it back (heat, slowdown, "
+		"power brake)",
+		.range = SB_SHARE),
+	SB_FIELD(sb_device, capped_ratio, "power_capped_ratio", SB_KNOWN,
+		"the same, those at its power limit or in step with other GPUs: its speed under load, no "
+		"fault",
+		.range = SB_SHARE),
 	SB_FIELD_ARRAY(sb_device, throttle_reasons, throttle_reason_count, "throttle_reasons", SB_KNOWN,
 		"what held it back"),
 	SB_FIELD(sb_device, series, "series", SB_KNOWN, "its samples"),

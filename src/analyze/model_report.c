@@ -141,7 +141,7 @@ static const struct sb_field summary_rows[] = {
 };
 static SB_FIELDS(summary, sb_summary_section, "Summary", "What one screen says.");
 
-static const char *const bounds[] = { "gpu", "cpu_launch", "copies", "disk", "communication", "mixed",
+static const char *const bounds[] = { "gpu", "cpu", "cpu_launch", "copies", "disk", "communication", "mixed",
 	"unknown", SB_NAMES_END };
 
 static const struct sb_field left_alone_rows[] = {

@@ -228,7 +228,7 @@ static const struct sb_field layers_rows[] = {
 	SB_FIELD(sb_model_section, block_mean_s, "block_mean_s", SB_KNOWN, "mean of the blocks' means"),
 	SB_FIELD(sb_model_section, block_std_s, "block_std_s", SB_KNOWN,
 		"sample deviation of the blocks' means"),
-	SB_FIELD(sb_model_section, block_count, "block_count", SB_ALWAYS, "transformer blocks"),
+	SB_FIELD(sb_model_section, block_count, "block_count", SB_ALWAYS, "blocks of the model"),
 	SB_FIELD(sb_model_section, attention_ratio, "attention_ratio", SB_KNOWN, "attention of total_s"),
 	SB_FIELD_LIST(sb_model_section, components, component_count, "components", SB_ALWAYS, component,
 		"layers by kind; they add up to total_s"),

@@ -1,27 +1,16 @@
 /* NVML's clock event reasons in words. */
+#include "base/throttle.h"
 #include "monitor/gpus.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
-	uint64_t bit;
-	const char *words;
-} reasons[] = {
-	{ 0x04, "software power cap" },
-	{ 0x08, "hardware slowdown" },
-	{ 0x10, "sync boost" },
-	{ 0x20, "software thermal slowdown" },
-	{ 0x40, "hardware thermal slowdown" },
-	{ 0x80, "hardware power brake" },
-};
-
 uint64_t sb_gpus_throttle_mask(void)
 {
 	uint64_t mask = 0;
 
-	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
-		mask |= reasons[i].bit;
+	for (size_t i = 0; i < SB_THROTTLE_REASONS; i++)
+		mask |= sb_throttle_reasons[i].bit;
 	return mask;
 }
 
@@ -30,8 +19,8 @@ void sb_gpus_throttle_words(uint64_t bits, char *out, int size)
 	int used = 0;
 
 	out[0] = 0;
-	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
-		if (bits & reasons[i].bit && used < size)
+	for (size_t i = 0; i < SB_THROTTLE_REASONS; i++)
+		if (bits & sb_throttle_reasons[i].bit && used < size)
 			used += snprintf(out + used, (size_t)(size - used), "%s%s", used ? ", " : "",
-				reasons[i].words);
+				sb_throttle_reasons[i].words);
 }

@@ -159,10 +159,11 @@ static void layers_with_gpu_spans_are_timed_there(void **state)
 
 static void speedups_have_a_reading(void **state)
 {
-	assert_string_equal(sb_precision_reading(1.49), "CPU- or memory-bound");
-	assert_string_equal(sb_precision_reading(1.5), "good GPU use");
-	assert_string_equal(sb_precision_reading(2.0), "good GPU use");
-	assert_string_equal(sb_precision_reading(2.01), "excellent tensor-core use");
+	assert_string_equal(sb_precision_reading(1.49, true), "CPU- or memory-bound");
+	assert_string_equal(sb_precision_reading(1.5, true), "good GPU use");
+	assert_string_equal(sb_precision_reading(2.0, true), "good GPU use");
+	assert_string_equal(sb_precision_reading(2.01, true), "excellent tensor-core use");
+	assert_string_equal(sb_precision_reading(2.01, false), "a large gain"); /* a CPU has none */
 }
 
 /* 45.23 against 28.45 ms is 1.59 times. */
@@ -187,7 +188,7 @@ static void variants_are_compared_with_the_first(void **state)
 	assert_int_equal(m->models.variants[1].time.count, 5);
 	assert_int_equal(m->models.variants[1].warmup_count, 2);
 	assert_near(m->models.variants[1].speedup, 45.23 / 28.45, 1e-9);
-	assert_string_equal(m->models.variants[1].reading, "good GPU use");
+	assert_string_equal(m->models.variants[1].reading, "a good gain");
 	assert_null(m->models.variants[0].reading);
 	assert_non_null(finding(m, "precision_gain"));
 	synthetic_done(&s);

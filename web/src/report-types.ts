@@ -411,7 +411,7 @@ export type Layers = {
   timed_on: "gpu" | "cpu"; // gpu: these times are GPU spans
   block_mean_s?: number; // mean of the blocks' means
   block_std_s?: number; // sample deviation of the blocks' means
-  block_count: number; // transformer blocks
+  block_count: number; // blocks of the model
   attention_ratio?: number; // attention of total_s
   components: LayerComponent[]; // layers by kind; they add up to total_s
   slowest: Layer[]; // blocks, or outermost layers where there are none; at most 5
@@ -649,7 +649,8 @@ export type GpuDevice = {
   other_process_max_count?: number; // processes of others on the GPU, at most
   energy_wh?: number; // of the run
   gpu_cost?: number; // in the currency of gpu_cost_per_hour
-  throttled_ratio?: number; // of the samples, those in which it was held back
+  throttled_ratio?: number; // of the samples in which it worked, those in which a fault held it back (heat, slowdown, power brake)
+  power_capped_ratio?: number; // the same, those at its power limit or in step with other GPUs: its speed under load, no fault
   throttle_reasons?: string[]; // what held it back
   series?: Series; // its samples
 };
@@ -821,7 +822,7 @@ export type Recommendation = {
 
 // What bounds the run, and what to leave alone.
 export type Verdict = {
-  bound_by: "gpu" | "cpu_launch" | "copies" | "disk" | "communication" | "mixed" | "unknown"; // what the run waits for most
+  bound_by: "gpu" | "cpu" | "cpu_launch" | "copies" | "disk" | "communication" | "mixed" | "unknown"; // what the run waits for most
   why?: string; // with its numbers
   leave_alone?: LeftAlone[]; // stages that cannot pay
   leave_alone_ratio?: number; // of the wall time, all that small together

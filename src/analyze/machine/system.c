@@ -3,24 +3,14 @@
 #include "analyze/machine/system.h"
 
 #include "analyze/sampled.h"
+#include "base/throttle.h"
 #include "run/setting.h"
 #include "base/error.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* NVML's reasons that mean "held back": not idle, not a setting of the user's. */
-static const struct {
-	uint64_t bit;
-	const char *words;
-} reasons[] = {
-	{ 0x04, "software power cap" },
-	{ 0x08, "hardware slowdown" },
-	{ 0x20, "software thermal slowdown" },
-	{ 0x40, "hardware thermal slowdown" },
-	{ 0x80, "hardware power brake" },
-};
-#define REASON_COUNT (sizeof reasons / sizeof *reasons)
+#define BUSY_PERCENT 10 /* utilisation of a sample that says something about clocks */
 
 static double column_max(const struct sb_series *s, const char *name)
 {
@@ -29,32 +19,68 @@ static double column_max(const struct sb_series *s, const char *name)
 	return c ? c->stats.max : NAN;
 }
 
+static bool is_busy(const struct sb_series_column *utilization, size_t i)
+{
+	return !utilization || !(utilization->values[i] < BUSY_PERCENT);
+}
+
+/* Clocks fall when there is nothing to do: those of idle times say nothing. */
+static void take_busy_clock(const struct sb_series *s, struct sb_device *device)
+{
+	const struct sb_series_column *utilization = sb_series_column_find(s, "utilization_percent"),
+				      *clock = sb_series_column_find(s, "sm_clock_mhz");
+	double sum = 0, count = 0;
+
+	device->busy_clock_mean_mhz = device->busy_clock_max_mhz = NAN;
+	for (size_t i = 0; clock && i < s->count; i++) {
+		double mhz = clock->values[i];
+
+		if (isnan(mhz) || !is_busy(utilization, i))
+			continue;
+		sum += mhz;
+		count++;
+		device->busy_clock_max_mhz = fmax(device->busy_clock_max_mhz, mhz);
+	}
+	if (count > 0)
+		device->busy_clock_mean_mhz = sum / count;
+}
+
+static void list_reasons(uint64_t seen, struct sb_model *model, struct sb_device *device)
+{
+	device->throttle_reasons = sb_model_alloc(
+		model, SB_THROTTLE_REASONS * sizeof *device->throttle_reasons);
+	for (size_t k = 0; device->throttle_reasons && k < SB_THROTTLE_REASONS; k++)
+		if (seen & sb_throttle_reasons[k].bit && sb_throttle_reasons[k].fault)
+			device->throttle_reasons[device->throttle_reason_count++] =
+				sb_throttle_reasons[k].words;
+}
+
 static void take_throttling(const struct sb_series *s, struct sb_model *model, struct sb_device *device)
 {
-	const struct sb_series_column *c = sb_series_column_find(s, "throttle_bits_count");
-	uint64_t seen = 0;
-	size_t held = 0, known = 0;
+	const struct sb_series_column *c = sb_series_column_find(s, "throttle_bits_count"),
+				      *utilization = sb_series_column_find(s, "utilization_percent");
+	uint64_t seen = 0, faults = 0, limits = 0;
+	size_t held = 0, capped = 0, known = 0;
 
-	device->throttled_ratio = NAN;
+	for (size_t k = 0; k < SB_THROTTLE_REASONS; k++)
+		*(sb_throttle_reasons[k].fault ? &faults : &limits) |= sb_throttle_reasons[k].bit;
+	device->throttled_ratio = device->capped_ratio = NAN;
 	for (size_t i = 0; c && i < s->count; i++) {
-		uint64_t bits = 0;
+		uint64_t bits;
 
-		if (!(c->values[i] >= 0 && c->values[i] < 9e15))
+		if (!(c->values[i] >= 0 && c->values[i] < 9e15) || !is_busy(utilization, i))
 			continue;
 		known++;
-		for (size_t k = 0; k < REASON_COUNT; k++)
-			bits |= (uint64_t)c->values[i] & reasons[k].bit;
-		held += bits != 0;
+		bits = (uint64_t)c->values[i];
+		held += (bits & faults) != 0;
+		capped += (bits & limits) != 0;
 		seen |= bits;
 	}
 	if (!known)
 		return;
 	device->throttled_ratio = (double)held / (double)known;
-	device->throttle_reasons = sb_model_alloc(model, REASON_COUNT * sizeof *device->throttle_reasons);
-	for (size_t k = 0; device->throttle_reasons && k < REASON_COUNT; k++) {
-		if (seen & reasons[k].bit)
-			device->throttle_reasons[device->throttle_reason_count++] = reasons[k].words;
-	}
+	device->capped_ratio = (double)capped / (double)known;
+	list_reasons(seen, model, device);
 }
 
 static const char *device_fact(struct sb_model *model, const struct sb_run *run, int index, const char *what)
@@ -124,6 +150,7 @@ static void list_devices(struct sb_model *model, const struct sb_run *run)
 		s->device_name = device->name;
 		take_columns(s, device);
 		take_throttling(s, model, device);
+		take_busy_clock(s, device);
 	}
 }
 

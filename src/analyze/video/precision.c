@@ -10,10 +10,12 @@
 #define VARIANTS_MOST 64
 #define VALUES_MOST 100000
 
-const char *sb_precision_reading(double speedup)
+const char *sb_precision_reading(double speedup, bool on_gpu)
 {
 	if (speedup < 1.5)
 		return "CPU- or memory-bound";
+	if (!on_gpu)
+		return speedup <= 2 ? "a good gain" : "a large gain";
 	return speedup <= 2 ? "good GPU use" : "excellent tensor-core use";
 }
 
@@ -124,6 +126,21 @@ static int fill(const struct variant *from, struct sb_model *model, struct sb_va
 	return to->name ? 0 : sb_fail(STROBE_ENOMEM, "no memory to compare variants");
 }
 
+/* A word about the GPU needs one that did something. */
+static bool used_gpu(const struct sb_model *model)
+{
+	for (size_t i = 0; i < model->series_count; i++) {
+		const struct sb_series_column *c = strcmp(model->series[i].source, "gpu")
+							   ? NULL
+							   : sb_series_column_find(&model->series[i],
+								     "utilization_percent");
+
+		if (c && c->stats.max > 0)
+			return true;
+	}
+	return model->gpu.present;
+}
+
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct variants *v = self;
@@ -148,7 +165,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 			return err;
 		if (section->variant_count++ && to->time.mean > 0) {
 			to->speedup = section->variants[0].time.mean / to->time.mean;
-			to->reading = sb_precision_reading(to->speedup);
+			to->reading = sb_precision_reading(to->speedup, used_gpu(model));
 		}
 	}
 	section->present |= section->variant_count > 0;

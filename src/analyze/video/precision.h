@@ -11,6 +11,6 @@ extern const struct sb_analysis sb_analysis_precision;
 
 /* Under 1.5 "CPU- or memory-bound", to 2 "good GPU use", above "excellent
  * tensor-core use". */
-const char *sb_precision_reading(double speedup);
+const char *sb_precision_reading(double speedup, bool on_gpu);
 
 #endif

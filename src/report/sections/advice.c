@@ -35,6 +35,17 @@ static void finding_text(const struct sb_advice *f, size_t number, const struct 
 		sb_buf_printf(out, "     Effort %s\n", f->effort);
 }
 
+static void unknown_text(const struct sb_model *model, struct sb_buf *out)
+{
+	double machine = model->cpu.usage_percent.mean, own = model->cpu.process_percent.mean;
+
+	sb_buf_printf(out, "  Bound by: not known (%s, no GPU trace)\n",
+		model->devices.count ? "the GPU was not used" : "no GPU samples");
+	if (model->cpu.usage_percent.count && machine >= 90 && own < 50)
+		sb_buf_printf(
+			out, "  The machine's CPUs are %.0f %% used, mostly by other programs\n", machine);
+}
+
 static void advice_text(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
@@ -54,7 +65,7 @@ static void advice_text(
 		snprintf(line, sizeof line, "Bound by: %s (%s)", s->bound, s->bound_reason);
 		sb_text_wrap(out, line, 2, width);
 	} else {
-		sb_buf_puts(out, "  Bound by: not known (no GPU samples, no GPU trace)\n");
+		unknown_text(model, out);
 	}
 	if (s->leave_alone_count) {
 		struct sb_buf line = { 0 };

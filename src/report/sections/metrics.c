@@ -48,8 +48,11 @@ static void device_text(const struct sb_model *model, const struct sb_device *d,
 	if (!isnan(d->cost))
 		sb_buf_printf(out, "    %-24s %32.4f\n", "cost (gpu_cost_per_hour)", d->cost);
 	if (d->throttled_ratio > 0)
-		sb_buf_printf(out, "    throttled in %.1f %% of the samples: %s\n", d->throttled_ratio * 100,
-			d->throttle_reasons[0]);
+		sb_buf_printf(out, "    throttled in %.1f %% of the samples in which it worked: %s\n",
+			d->throttled_ratio * 100, d->throttle_reasons[0]);
+	if (d->capped_ratio > 0)
+		sb_buf_printf(out, "    at its power limit in %.1f %% of the samples in which it worked\n",
+			d->capped_ratio * 100);
 }
 
 static void metrics_text(
