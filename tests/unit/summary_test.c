@@ -380,7 +380,7 @@ static void a_verdict_without_room_has_a_line_of_its_own(void **state)
 	synthetic_open(&s);
 	short_videos(&s);
 	text = summary_of(&s, synthetic_model(&s, 6 * SECOND), &narrow);
-	assert_has(text, "128x128, 40 steps in 120 ms\nCPU launch-bound (GPU 13 % busy");
+	assert_has(text, "128x128, 40 steps in 120 ms\nCPU launch-bound (GPU utilisation 13 %");
 	assert_null(strstr(text, "…"));
 	assert_width(text, 80);
 	free(text);
