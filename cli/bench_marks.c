@@ -89,6 +89,21 @@ static double frames_each(const struct sb_facts *f, double count)
 	return f->metrics[SB_METRIC_FRAMES] > 0 && count > 0 ? f->metrics[SB_METRIC_FRAMES] / count : NAN;
 }
 
+/* Blocks outside every generation make frames that are none of theirs. */
+static bool made_elsewhere(const struct sb_facts *f)
+{
+	for (size_t i = 0; i < f->stage_count; i++) {
+		int64_t at = f->stages[i].role == STROBE_ROLE_BLOCK ? (int64_t)i : -1;
+		bool block = at >= 0;
+
+		while (at >= 0 && f->stages[at].role != STROBE_ROLE_GENERATION)
+			at = f->stages[at].parent;
+		if (block && at < 0)
+			return true;
+	}
+	return false;
+}
+
 /* A step or a call of a stage makes no clip: the run's frames are not its own. */
 static double own_frames(const struct sb_fact_stage *s)
 {
@@ -117,7 +132,7 @@ static struct marks choose(const struct sb_facts *f, const char *name)
 	if (!*name && f->generation_count)
 		return (struct marks){ .values = f->generation_s,
 			.count = f->generation_count,
-			.frames = frames_each(f, (double)f->generation_count) };
+			.frames = made_elsewhere(f) ? NAN : frames_each(f, (double)f->generation_count) };
 	s = marked(f, name, STROBE_ROLE_ITERATION);
 	if (!s && !*name)
 		s = marked(f, name, STROBE_ROLE_STEP);

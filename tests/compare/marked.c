@@ -1,5 +1,6 @@
 /* A program that marks its iterations, and meets other ranks in each.
- * usage: marked ITERATIONS [videos]: marks videos of 12 frames and 3 steps instead */
+ * usage: marked ITERATIONS [videos|apart]: marks videos of 12 frames and 3 steps instead,
+ * or empty videos with a block of 12 frames after each */
 #include "strobe.h"
 
 #include <math.h>
@@ -20,13 +21,21 @@ static void video(void)
 	strobe_generation_end();
 }
 
+static void apart(void)
+{
+	strobe_generation_begin("video", NULL);
+	strobe_generation_end();
+	strobe_block_begin("block", 0, 12);
+	strobe_block_end(-1);
+}
+
 int main(int argc, char **argv)
 {
 	int iterations = argc > 1 ? atoi(argv[1]) : 5;
 
 	strobe_start(NULL);
 	for (int i = 0; i < iterations && argc > 2; i++)
-		video();
+		argv[2][0] == 'v' ? video() : apart();
 	for (int i = 0; i < iterations && argc <= 2; i++) {
 		strobe_iteration_begin("iteration", i);
 		strobe_zone_begin("work");

@@ -265,6 +265,11 @@ def test_bench_measures_the_calls_of_a_stage(strobe):
     assert "calls/s" in strobe("bench", "--marks=save", *command).stdout
 
 
+def test_frames_of_blocks_outside_the_videos_are_not_theirs(strobe):
+    row = bench(strobe, "--marks", "--", BUILD / "tests" / "marked", "10", "apart")["rows"][0]
+    assert row["count"] == 9 and "frames_fps" not in row and "frames_per_clip_count" not in row
+
+
 def test_a_target_without_frames_is_not_judged(strobe):
     command = ("--target-fps", "1", "--", BUILD / "tests" / "marked", "10", "videos")
     assert "PASS" in strobe("bench", "--marks", *command).stdout
