@@ -17,7 +17,6 @@ static const char *const remedies[SB_LOST_REASONS] = {
 			     "in a process, in 16 contexts.",
 	[SB_LOST_GPU_CAPTURE] = "Put the GPU zone around the replay of the CUDA graph: what is captured runs "
 				"later and has no time of its own.",
-	[SB_LOST_STRING] = "Shorten the strings: their first 2048 bytes are kept.",
 	[SB_LOST_UNRESOLVED] =
 		"Let the GPU finish (torch.cuda.synchronize()) before the session stops, and end "
 		"GPU zones before their stream or context is destroyed.",
@@ -37,6 +36,14 @@ static const char *remedy_of(const struct sb_drop *drop)
 	return NULL;
 }
 
+/* Sections in compiled code are no loss: the compiler was asked to take them out. Nor is a long
+ * string: its event is there. */
+static bool is_loss(const struct sb_drop *drop)
+{
+	return strcmp(drop->reason, sb_lost_key(SB_LOST_COMPILED)) != 0 &&
+	       strcmp(drop->reason, sb_lost_key(SB_LOST_STRING)) != 0;
+}
+
 /* What was lost most comes first; reasons may share their remedy. */
 static const char *remedies_for(
 	struct sb_advisor *a, const struct sb_recording_section *r, const struct sb_drop *most)
@@ -44,7 +51,7 @@ static const char *remedies_for(
 	const char *all = remedy_of(most);
 
 	for (size_t i = 0; all && i < r->drop_count; i++) {
-		const char *more = remedy_of(&r->drops[i]);
+		const char *more = is_loss(&r->drops[i]) ? remedy_of(&r->drops[i]) : NULL;
 
 		if (more && !strstr(all, more))
 			all = sb_say(a, "%s %s", all, more);
@@ -52,30 +59,27 @@ static const char *remedies_for(
 	return all;
 }
 
-/* Sections in compiled code are no loss: the compiler was asked to take them out. */
-static bool is_loss(const struct sb_drop *drop)
-{
-	return strcmp(drop->reason, sb_lost_key(SB_LOST_COMPILED)) != 0;
-}
-
 void sb_rule_events_dropped(struct sb_advisor *a)
 {
 	const struct sb_recording_section *r = &a->model->recording;
 	const struct sb_drop *most = NULL;
+	int64_t lost = 0;
 	const char *remedy;
 	struct sb_advice *f;
 
-	for (size_t i = 0; i < r->drop_count; i++)
-		if (is_loss(&r->drops[i]) && (!most || r->drops[i].count > most->count))
-			most = &r->drops[i];
-	if (!most || !((double)r->dropped_count > a->limit))
+	for (size_t i = 0; i < r->drop_count; i++) {
+		if (!is_loss(&r->drops[i]))
+			continue;
+		lost += (int64_t)r->drops[i].count;
+		most = !most || r->drops[i].count > most->count ? &r->drops[i] : most;
+	}
+	if (!most || !((double)lost > a->limit))
 		return;
-	f = sb_advisor_find(a, (double)r->dropped_count, NAN,
-		sb_say(a, "%lld event%s lost while recording", (long long)r->dropped_count,
-			r->dropped_count == 1 ? " was" : "s were"),
-		sb_say(a, "%lld of %lld events%s: %s", (long long)r->dropped_count,
-			(long long)(r->events + r->dropped_count),
-			most->count < r->dropped_count ? "; mostly" : "", most->text));
+	f = sb_advisor_find(a, (double)lost, NAN,
+		sb_say(a, "%lld event%s lost while recording", (long long)lost,
+			lost == 1 ? " was" : "s were"),
+		sb_say(a, "%lld of %lld events%s: %s", (long long)lost, (long long)(r->events + lost),
+			(int64_t)most->count < lost ? "; mostly" : "", most->text));
 	remedy = remedies_for(a, r, most);
 	if (f && remedy)
 		f->suggestion = remedy;

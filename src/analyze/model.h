@@ -59,7 +59,9 @@ struct sb_system_section {
 
 /* ---- summary: one screen; filled from the other sections ---- */
 struct sb_summary_section {
-	int64_t generation_count, frames, steps, blocks, dropped_frames;
+	int64_t generation_count; /* begun and ended */
+	int64_t unfinished_count; /* never ended, or cut by the part asked for */
+	int64_t frames, steps, blocks, dropped_frames;
 	int64_t width, height;
 	double wall_s;
 	double generation_s; /* wall time inside generations */

@@ -82,7 +82,10 @@ SB_FIELD_WHEN(target_known, sb_summary_section, it->target_known)
 static const struct sb_field summary_rows[] = {
 	SB_FIELD(
 		sb_summary_section, wall_s, "wall_s", SB_ALWAYS, "time of the run, or of the part asked for"),
-	SB_FIELD(sb_summary_section, generation_count, "generation_count", SB_ALWAYS, "videos or requests"),
+	SB_FIELD(sb_summary_section, generation_count, "generation_count", SB_ALWAYS,
+		"videos or requests that began and ended"),
+	SB_FIELD(sb_summary_section, unfinished_count, "unfinished_generation_count", SB_SET,
+		"those that never ended, or that the part asked for cuts"),
 	SB_FIELD(sb_summary_section, generation_s, "generation_s", SB_KNOWN,
 		"wall time with at least one of them"),
 	SB_FIELD(sb_summary_section, unattributed_s, "unattributed_s", SB_KNOWN,

@@ -51,13 +51,21 @@ static void split_wall(struct sb_model *model)
 		model->summary.overlap_s = 0;
 }
 
+/* One that was killed or cut is none that was made. */
+static int64_t made(const struct sb_model *model)
+{
+	return (int64_t)model->generations.time.count;
+}
+
 static void take_video(struct sb_model *model)
 {
 	struct sb_summary_section *s = &model->summary;
 	const struct sb_diffusion_section *d = &model->diffusion;
 	const struct sb_rate *rate = sb_rate_find(model, "end_to_end");
 
-	s->generation_count = model->generations.whole_run ? 0 : model->generations.total;
+	s->generation_count = model->generations.whole_run ? 0 : made(model);
+	s->unfinished_count = model->generations.whole_run ? 0
+							   : model->generations.total - s->generation_count;
 	s->generation_s = model->generations.union_s;
 	s->outside_s = model->generations.whole_run
 			       ? 0
@@ -89,8 +97,8 @@ static int gpu_count(const struct sb_model *model)
 static void take_energy(struct sb_model *model, const struct sb_run *run)
 {
 	struct sb_summary_section *s = &model->summary;
-	double per_hour = sb_run_setting_number(run, "gpu_cost_per_hour"),
-	       videos = (double)s->generation_count;
+	double per_hour = sb_run_setting_number(run, "gpu_cost_per_hour"), videos = 0, videos_wh = 0,
+	       videos_cost = 0;
 
 	s->energy_wh = s->cost = s->cost_per_video = s->energy_wh_per_video = s->run_cost = NAN;
 	s->run_energy_wh = sb_model_energy_j(model, (double)run->from_ns / 1e9, (double)run->to_ns / 1e9) /
@@ -104,6 +112,11 @@ static void take_energy(struct sb_model *model, const struct sb_run *run)
 			s->energy_wh = (isnan(s->energy_wh) ? 0 : s->energy_wh) + g->energy_wh;
 		if (per_hour > 0)
 			g->cost = g->machine_s / 3600 * per_hour * gpu_count(model);
+		if (!g->state && !model->generations.whole_run) {
+			videos++;
+			videos_wh += g->energy_wh;
+			videos_cost += g->cost;
+		}
 	}
 	if (per_hour > 0) {
 		s->cost = s->generation_s / 3600 * per_hour * gpu_count(model);
@@ -111,8 +124,8 @@ static void take_energy(struct sb_model *model, const struct sb_run *run)
 		model->devices.cost = s->run_cost;
 	}
 	if (videos > 0) {
-		s->energy_wh_per_video = s->energy_wh / (double)model->generations.count;
-		s->cost_per_video = s->cost / videos;
+		s->energy_wh_per_video = videos_wh / videos;
+		s->cost_per_video = videos_cost / videos;
 	}
 }
 
@@ -134,10 +147,21 @@ static void take_utilization(struct sb_model *model)
 	model->summary.gpu_utilization_mean_percent = seconds > 0 ? sum / seconds : NAN;
 }
 
+/* Samples may miss a short peak, and what the system says at the end is of one process: the
+ * larger of them is the peak, everywhere. */
+static void take_rss(struct sb_model *model)
+{
+	double peak = fmax(model->session.peak_rss_bytes, model->memory.rss_peak_bytes);
+
+	model->session.peak_rss_bytes = model->memory.rss_peak_bytes = peak;
+}
+
 static void take_memory(struct sb_model *model)
 {
 	struct sb_summary_section *s = &model->summary;
 	const struct sb_memory_section *m = &model->memory;
+
+	take_rss(model);
 
 	s->gpu_peak_bytes = m->peak_bytes;
 	s->gpu_total_bytes = m->device_total_bytes;

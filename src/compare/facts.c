@@ -205,8 +205,9 @@ static void take_resources(struct sb_facts *f, const struct sb_model *m)
 	metrics[SB_METRIC_GPU_MEMORY_TOTAL] = known(m->summary.gpu_total_bytes);
 	metrics[SB_METRIC_RAM_PEAK] = first_of(
 		known(m->summary.ram_peak_bytes), known(m->memory.ram_peak_bytes));
+	metrics[SB_METRIC_RSS_PEAK] = first_of(
+		known(m->session.peak_rss_bytes), known(m->memory.rss_peak_bytes));
 	if (m->memory.present) {
-		metrics[SB_METRIC_RSS_PEAK] = known(m->memory.rss_peak_bytes);
 		metrics[SB_METRIC_SWAP_PEAK] = m->memory.swap_peak_bytes;
 		metrics[SB_METRIC_PAGE_CACHE_PEAK] = known(m->memory.page_cache_peak_bytes);
 	}

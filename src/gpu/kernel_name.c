@@ -5,10 +5,12 @@
 
 #include <dlfcn.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SLOTS 8192u
+#define NAME_MOST 960u /* bytes: with its number it fits a recorded name, which is never cut then */
 
 /* CUPTI gives the same address for the same kernel, until its module is unloaded
  * and another takes the place: so the bytes are compared too. */
@@ -38,11 +40,25 @@ static demangle_function demangler(void)
 	return found;
 }
 
+/* Templates make names of any length; what does not fit a name is told apart by a number. */
+static uint32_t intern_whole(const char *name)
+{
+	char text[NAME_MOST + 32];
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	if (strlen(name) <= NAME_MOST)
+		return sb_name_intern(name, NULL);
+	for (const char *c = name; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+	snprintf(text, sizeof text, "%.*s... #%016llx", (int)NAME_MOST, name, (unsigned long long)hash);
+	return sb_name_intern(text, NULL);
+}
+
 static uint32_t intern(const char *mangled)
 {
 	demangle_function demangle = strncmp(mangled, "_Z", 2) ? NULL : demangler();
 	char *plain = demangle ? demangle(mangled, NULL, NULL, NULL) : NULL;
-	uint32_t id = sb_name_intern(plain ? plain : mangled, NULL);
+	uint32_t id = intern_whole(plain ? plain : mangled);
 
 	free(plain);
 	return id;

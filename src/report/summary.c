@@ -72,6 +72,9 @@ static void made(struct sb_screen *s)
 
 	if (sum->generation_count > 0)
 		count_of(s, sum->generation_count, "video");
+	if (sum->unfinished_count > 0)
+		sb_screen_say(
+			s, "%s%lld unfinished", s->line.size ? ", " : "", (long long)sum->unfinished_count);
 	if (sum->frames >= 0)
 		count_of(s, sum->frames, "frame");
 	if (sum->width > 0 && sum->height > 0)

@@ -334,6 +334,18 @@ static void lost_events_are_named_with_their_reason(void **state)
 	synthetic_done(&s);
 }
 
+/* Its event is there: nothing a reader has to act on. */
+static void a_string_that_was_cut_is_no_lost_event(void **state)
+{
+	struct synthetic s;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, SECOND, "work", 0);
+	sb_builder_lost(s.b, SB_LOST_STRING, 2, 0, SECOND);
+	assert_null(finding(synthetic_model(&s, SECOND), "events_dropped"));
+	synthetic_done(&s);
+}
+
 /* More room in the file brings none of these back. */
 static void what_helps_against_a_loss_depends_on_its_reason(void **state)
 {
@@ -591,6 +603,7 @@ int main(void)
 		cmocka_unit_test(thresholds_of_the_configuration_are_in_force),
 		cmocka_unit_test(swap_ram_and_collapsing_reads_are_named),
 		cmocka_unit_test(lost_events_are_named_with_their_reason),
+		cmocka_unit_test(a_string_that_was_cut_is_no_lost_event),
 		cmocka_unit_test(what_helps_against_a_loss_depends_on_its_reason),
 		cmocka_unit_test(ranks_that_wait_for_each_other_are_named),
 		cmocka_unit_test(absolute_rules_are_low),

@@ -335,6 +335,19 @@ static void names_are_demangled_where_that_is_possible(void **state)
 	assert_int_equal(sb_kernel_name(NULL), SB_NAME_OTHER);
 }
 
+/* Two that differ at their ends only stay two. */
+static void names_of_any_length_stay_apart(void **state)
+{
+	static char one[5000], other[5000];
+
+	(void)state;
+	memset(one, 'k', sizeof one - 1);
+	memcpy(other, one, sizeof other);
+	other[sizeof other - 2] = 'x';
+	assert_int_not_equal(sb_kernel_name(one), sb_kernel_name(other));
+	assert_int_not_equal(sb_kernel_name(one), SB_NAME_OTHER);
+}
+
 static void name_at_a_reused_address_is_not_confused(void **state)
 {
 	char text[32] = "first";
@@ -392,7 +405,7 @@ int main(void)
 		TEST(buffers_run_out_and_the_loss_is_counted), TEST(full_lane_is_told),
 		TEST(another_subscriber_makes_strobe_yield_and_say_who),
 		TEST(missing_permission_is_said_in_words), TEST(an_empty_buffer_that_stays_is_no_take_over),
-		TEST(names_are_demangled_where_that_is_possible),
+		TEST(names_are_demangled_where_that_is_possible), TEST(names_of_any_length_stay_apart),
 		TEST(name_at_a_reused_address_is_not_confused), TEST(stamps_follow_a_clock_of_any_rate),
 		TEST(stamps_stay_bounded),
 		TEST(a_client_that_takes_over_keeps_what_it_enabled), /* last: leaves a buffer behind */

@@ -143,6 +143,41 @@ static void generations_at_once_are_no_larger_than_the_run(void **state)
 	synthetic_done(&s);
 }
 
+/* 100 frames were made, 2 of them dropped; one video never ended; the system knew a higher peak. */
+static void numbers_of_a_run_are_of_what_was_made(void **state)
+{
+	static const char *const process[] = { "rss_mb" };
+	struct strobe_attr peak = { SB_RUN_PEAK_RSS_BYTES, STROBE_TYPE_INT, { .i = 612 * MIB } };
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "video", STROBE_ROLE_GENERATION);
+	synthetic_attr(&s, "frames", 100);
+	for (int i = 0; i < 4; i++) { /* two pairs of steps, far apart */
+		uint64_t t = (uint64_t)(i < 2 ? 0 : 6) * SECOND + (uint64_t)(i % 2) * SECOND;
+
+		synthetic_begin(&s, t, "step", STROBE_ROLE_STEP);
+		synthetic_end(&s, t + SECOND);
+	}
+	sb_builder_count(s.main, sb_builder_name(s.b, "frames_dropped", NULL), 2);
+	synthetic_end(&s, 9 * SECOND);
+	synthetic_begin(&s, 9 * SECOND, "video", STROBE_ROLE_GENERATION);
+	schema = sb_builder_schema(s.b, "process", -1, process, 1);
+	for (uint64_t t = 0; t <= 10; t++)
+		sb_builder_sample(s.b, schema, t * SECOND, (double[]){ 3.2 }, 1);
+	sb_builder_meta(s.b, SB_META_RUN, &peak);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_near(m->streaming.dropped_ratio, 0.02, 1e-9);
+	assert_int_equal(m->summary.generation_count, 1);
+	assert_int_equal(m->summary.unfinished_count, 1);
+	assert_near(m->memory.rss_peak_bytes, 612.0 * MIB, 1);
+	assert_near(m->session.peak_rss_bytes, 612.0 * MIB, 1);
+	assert_near(sb_rate_find(m, "denoise")->wall_s, 4, 1e-6);
+	synthetic_done(&s);
+}
+
 /* One encodes while the other denoises: both count, the sum closes with the overlap. */
 static void stages_of_generations_at_once_close_with_their_overlap(void **state)
 {
@@ -467,6 +502,7 @@ int main(void)
 		cmocka_unit_test(generations_at_the_same_time_take_their_union),
 		cmocka_unit_test(stages_of_worker_threads_are_listed_when_there_are_no_others),
 		cmocka_unit_test(generations_at_once_are_no_larger_than_the_run),
+		cmocka_unit_test(numbers_of_a_run_are_of_what_was_made),
 		cmocka_unit_test(stages_of_generations_at_once_close_with_their_overlap),
 		cmocka_unit_test(a_generation_fits_one_screen_and_adds_up),
 		cmocka_unit_test(without_generations_the_run_is_the_table),

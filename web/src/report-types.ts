@@ -196,7 +196,8 @@ export type Outlier = {
 // What one screen says.
 export type Summary = {
   wall_s: number; // time of the run, or of the part asked for
-  generation_count: number; // videos or requests
+  generation_count: number; // videos or requests that began and ended
+  unfinished_generation_count?: number; // those that never ended, or that the part asked for cuts
   generation_s?: number; // wall time with at least one of them
   unattributed_s?: number; // of generation_s: no stage inside covers it
   overlap_s?: number; // stages inside at the same time: their wall times and unattributed_s add up to this much more than generation_s

@@ -127,6 +127,19 @@ static void peaks_from_samples(struct sb_memory_notes *m, struct sb_model *model
 
 /* ---- spike -------------------------------------------------------------- */
 
+/* A stage that was over before the rise was seen, and took less than half of that time, may
+ * have nothing to do with it. */
+static const struct sb_stage_span *blamed(struct sb_memory_notes *m, int64_t from_ns, int64_t to_ns)
+{
+	const struct sb_stage_span *span = sb_stage_spans_over(&m->spans, from_ns, to_ns);
+	int64_t begin_ns = span && span->begin_ns > from_ns ? span->begin_ns : from_ns;
+
+	if (!span || span->end_ns >= to_ns || (span->end_ns - begin_ns) * 2 >= to_ns - from_ns)
+		return span;
+	sb_stage_spans_at(&m->spans, &to_ns, 1, &span);
+	return span;
+}
+
 static void find_spike(struct sb_memory_notes *m, struct sb_model *model)
 {
 	struct sb_memory_section *section = &model->memory;
@@ -159,9 +172,8 @@ static void find_spike(struct sb_memory_notes *m, struct sb_model *model)
 		section->spike_bytes = section->spike_t_s = NAN;
 		return;
 	}
-	section->spike_stage = sb_model_text(
-		model, sb_span_name(m, sb_stage_spans_over(&m->spans, (int64_t)(from_s * 1e9),
-					       (int64_t)(section->spike_t_s * 1e9))));
+	section->spike_stage = sb_model_text(model,
+		sb_span_name(m, blamed(m, (int64_t)(from_s * 1e9), (int64_t)(section->spike_t_s * 1e9))));
 }
 
 /* ---- freed after the stage? --------------------------------------------- */

@@ -83,12 +83,24 @@ static void take_stats(const struct sb_series *series, const char *name, struct 
 	out->mean = out->total / (double)out->count; /* per batch, not per second */
 }
 
+/* Frames that left, where they were counted or sent in batches; else those that were made hold
+ * the dropped ones too. NaN: nobody knows. */
+static double dropped_ratio(const struct streaming *s, int64_t made)
+{
+	int64_t left = s->frames >= 0 ? s->frames : s->batches ? s->batch_frames : -1;
+
+	if (s->dropped < 0)
+		return s->batches ? 0 : NAN;
+	if (left >= 0)
+		return left + s->dropped > 0 ? (double)s->dropped / (double)(left + s->dropped) : NAN;
+	return made > 0 ? fmin(1, (double)s->dropped / (double)made) : NAN;
+}
+
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct streaming *s = self;
 	struct sb_streaming_section *section = &model->streaming;
 	double span_s = (double)(s->last_ns - s->first_ns) / 1e9;
-	int64_t delivered = s->frames >= 0 ? s->frames : s->batch_frames;
 	int err = s->err;
 
 	section->fps = section->bps = section->dropped_ratio = NAN;
@@ -109,10 +121,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		section->fps = (double)(s->batch_frames - s->first_frames) / span_s;
 		section->bps = (double)(s->batches - 1) / span_s;
 	}
-	if (s->dropped >= 0 && delivered + s->dropped > 0)
-		section->dropped_ratio = (double)s->dropped / (double)(delivered + s->dropped);
-	else if (s->batches)
-		section->dropped_ratio = 0;
+	section->dropped_ratio = dropped_ratio(s, model->diffusion.frames);
 	return err;
 }
 

@@ -30,7 +30,9 @@ static void streaming_text(
 		sb_buf_printf(out, ", %.2f frames/s, %.2f batches/s", s->fps, s->bps);
 	if (s->batches)
 		sb_buf_putc(out, '\n');
-	if (s->dropped_frames >= 0)
+	if (s->dropped_frames >= 0 && isnan(s->dropped_ratio))
+		sb_buf_printf(out, "  %lld frames dropped\n", (long long)s->dropped_frames);
+	else if (s->dropped_frames >= 0)
 		sb_buf_printf(out, "  %lld frames dropped (%.1f %%)\n", (long long)s->dropped_frames,
 			s->dropped_ratio * 100);
 	stats_text(out, "encode", &s->encode_ms, 1, "ms");
