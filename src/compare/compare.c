@@ -1,16 +1,15 @@
-/* Matching the stages, metrics and settings of two sides. Why they differ is
- * in explain.c, whether that fails a check in gate.c. */
+/* Setting two sides beside each other: metrics here, stages in stage_changes.c, settings in
+ * setting_changes.c. Why they differ is in explain.c, whether that fails a check in gate.c. */
 #include "compare/compare.h"
 
 #include "base/error.h"
-#include "base/map.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(void)
+int sb_compare_no_memory(void)
 {
 	return sb_fail(STROBE_ENOMEM, "no memory to compare the runs");
 }
@@ -30,18 +29,18 @@ int sb_comparison_say(char ***list, size_t *count, const char *format, ...)
 	int size;
 
 	if (!grown)
-		return no_memory();
+		return sb_compare_no_memory();
 	*list = grown;
 	va_start(args, format);
 	size = vasprintf(&grown[*count], format, args);
 	va_end(args);
 	if (size < 0)
-		return no_memory();
+		return sb_compare_no_memory();
 	++*count;
 	return 0;
 }
 
-static double median_of(const double *values, size_t count)
+double sb_compare_median(const double *values, size_t count)
 {
 	struct sb_stats s;
 
@@ -79,9 +78,9 @@ static int judge_metric(const struct sb_comparison *c, enum sb_metric metric, do
 	const double *base, *now;
 	size_t base_count = metric_values(c->base, c->base_count, metric, alone, scratch, &base);
 	size_t now_count = metric_values(c->now, c->now_count, metric, alone, scratch + c->base_count, &now);
-	struct sb_metric_change m = {
-		.metric = metric, .base = median_of(base, base_count), .now = median_of(now, now_count)
-	};
+	struct sb_metric_change m = { .metric = metric,
+		.base = sb_compare_median(base, base_count),
+		.now = sb_compare_median(now, now_count) };
 	struct sb_tolerance t = c->tolerance;
 	int err = 0;
 
@@ -103,7 +102,7 @@ static int judge_metric(const struct sb_comparison *c, enum sb_metric metric, do
 	return err;
 }
 
-static double generations_of(const struct sb_facts *run)
+double sb_facts_generations(const struct sb_facts *run)
 {
 	return run->metrics[SB_METRIC_GENERATIONS];
 }
@@ -111,15 +110,15 @@ static double generations_of(const struct sb_facts *run)
 /* Whether every run made generations that can be timed, and whether all made as many. */
 static bool have_generations(const struct sb_comparison *c, bool *out_unlike)
 {
-	double first = generations_of(c->base[0]);
+	double first = sb_facts_generations(c->base[0]);
 
 	*out_unlike = false;
 	for (size_t i = 0; i < c->base_count + c->now_count; i++) {
 		const struct sb_facts *run = i < c->base_count ? c->base[i] : c->now[i - c->base_count];
 
-		if (!(generations_of(run) > 0) || isnan(run->metrics[SB_METRIC_GENERATION]))
+		if (!(sb_facts_generations(run) > 0) || isnan(run->metrics[SB_METRIC_GENERATION]))
 			return false;
-		*out_unlike |= generations_of(run) != first;
+		*out_unlike |= sb_facts_generations(run) != first;
 	}
 	return true;
 }
@@ -145,7 +144,7 @@ static int compare_metrics(struct sb_comparison *c)
 	int err = 0;
 
 	if (!scratch)
-		return no_memory();
+		return sb_compare_no_memory();
 	choose_headline(c);
 	headline = c->per_generation ? SB_METRIC_GENERATION : SB_METRIC_WALL;
 	for (int i = 0; i < SB_METRIC_COUNT && !err; i++) {
@@ -166,428 +165,6 @@ static int compare_metrics(struct sb_comparison *c)
 	return err;
 }
 
-/* ---- stages ------------------------------------------------------------- */
-
-/* The stages of one side under one key, over its runs; of one generation where the
- * comparison is of that. */
-struct side {
-	const struct sb_fact_stage *any;
-	double *total_s, *self_s, *count; /* one per run; NaN: not there */
-	double share; /* of the run: see share_of_run */
-};
-
-struct row {
-	uint32_t key;
-	struct side base, now;
-};
-
-struct rows {
-	struct row *all;
-	size_t count, capacity;
-	struct sb_map by_key;
-	double *numbers;
-};
-
-static struct row *row_of(struct sb_comparison *c, struct rows *rows, const char *key)
-{
-	uint32_t number = sb_strings_add(&c->strings, key, strlen(key)), index;
-
-	if (sb_map_get(&rows->by_key, number, &index))
-		return &rows->all[index];
-	if (rows->count == rows->capacity) {
-		size_t capacity = rows->capacity ? rows->capacity * 2 : 64;
-		struct row *grown = realloc(rows->all, capacity * sizeof *grown);
-
-		if (!grown)
-			return NULL;
-		rows->all = grown;
-		rows->capacity = capacity;
-	}
-	if (!sb_map_put(&rows->by_key, number, (uint32_t)rows->count))
-		return NULL;
-	rows->all[rows->count] = (struct row){ .key = number };
-	return &rows->all[rows->count++];
-}
-
-static void add_to(double *sum, double value)
-{
-	if (!isnan(value))
-		*sum = (isnan(*sum) ? 0 : *sum) + value;
-}
-
-static bool is_inside_generation(const struct sb_facts *run, const struct sb_fact_stage *s)
-{
-	while (s->role != STROBE_ROLE_GENERATION && s->parent >= 0)
-		s = &run->stages[s->parent];
-	return s->role == STROBE_ROLE_GENERATION;
-}
-
-/* 1 for the whole run, 1 / generations for a stage inside of them. */
-static double share_of_run(
-	const struct sb_comparison *c, const struct sb_facts *run, const struct sb_fact_stage *s)
-{
-	return c->per_generation && is_inside_generation(run, s) ? 1 / generations_of(run) : 1;
-}
-
-static int collect(struct sb_comparison *c, struct rows *rows, const struct sb_facts *const *runs,
-	size_t runs_count, bool is_base)
-{
-	for (size_t r = 0; r < runs_count; r++)
-		for (size_t i = 0; i < runs[r]->stage_count; i++) {
-			const struct sb_fact_stage *s = &runs[r]->stages[i];
-			struct row *row = row_of(c, rows, s->key);
-			struct side *side = !row ? NULL : is_base ? &row->base : &row->now;
-
-			if (!row)
-				return no_memory();
-			if (!side->any) {
-				side->total_s = malloc(3 * runs_count * sizeof *side->total_s);
-				if (!side->total_s)
-					return no_memory();
-				side->self_s = side->total_s + runs_count;
-				side->count = side->self_s + runs_count;
-				for (size_t k = 0; k < 3 * runs_count; k++)
-					side->total_s[k] = NAN;
-			}
-			if (!side->any || (isnan(side->any->total_s) && !isnan(s->total_s)))
-				side->any = s;
-			side->share = share_of_run(c, runs[r], s);
-			add_to(&side->total_s[r], s->total_s * side->share);
-			add_to(&side->self_s[r], s->self_s * side->share);
-			add_to(&side->count[r], (double)s->count * side->share);
-		}
-	return 0;
-}
-
-static size_t squeeze(const double *values, size_t count, double *out)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (!isnan(values[i]))
-			out[n++] = values[i];
-	return n;
-}
-
-static double side_median(const struct side *s, const double *values, size_t runs, double *scratch)
-{
-	return s->any ? median_of(scratch, squeeze(values, runs, scratch)) : NAN;
-}
-
-/* Calls that can be tested one by one: those of one run a side. */
-static bool have_calls(const struct sb_comparison *c, const struct row *row)
-{
-	size_t needed = sb_judge_count_needed(c->tolerance.alpha);
-
-	return c->base_count == 1 && c->now_count == 1 && row->base.any->value_count >= needed &&
-	       row->now.any->value_count >= needed;
-}
-
-static size_t per_call(const struct side *side, size_t runs, double *out)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < runs; i++)
-		if (!isnan(side->total_s[i]) && side->count[i] > 0)
-			out[n++] = side->total_s[i] / side->count[i];
-	return n;
-}
-
-/* Single calls tell whether a change is real where they were kept. Else the runs' totals
- * do, or what a call took on average where the numbers of calls differ. */
-static int judge_stage(
-	const struct sb_comparison *c, const struct row *row, double *scratch, struct sb_stage_change *s)
-{
-	const struct sb_fact_stage *b = row->base.any, *n = row->now.any;
-	struct sb_tolerance t = c->tolerance;
-	size_t base_count, now_count;
-
-	if (have_calls(c, row)) {
-		s->per_call = true;
-		return sb_judge(
-			b->values, b->value_count, n->values, n->value_count, &t, true, &s->judgement);
-	}
-	s->per_call = s->base_count > 0 && s->now_count > 0 && s->base_count != s->now_count;
-	if (s->per_call) {
-		t.absolute /= s->now_count;
-		base_count = per_call(&row->base, c->base_count, scratch);
-		now_count = per_call(&row->now, c->now_count, scratch + base_count);
-	} else {
-		base_count = squeeze(row->base.total_s, c->base_count, scratch);
-		now_count = squeeze(row->now.total_s, c->now_count, scratch + base_count);
-	}
-	return sb_judge(scratch, base_count, scratch + base_count, now_count, &t, true, &s->judgement);
-}
-
-static void name_change(const struct row *row, struct sb_stage_change *s)
-{
-	const struct sb_fact_stage *b = row->base.any, *n = row->now.any, *shown = n ? n : b;
-
-	s->name = shown->name;
-	s->code = shown->code;
-	s->depth = shown->depth;
-	s->in_base = b != NULL;
-	s->in_now = n != NULL;
-	s->old_name = b && n && strcmp(b->name, n->name) ? b->name : NULL;
-	s->base_state = b ? b->state : SB_STAGE_NORMAL;
-	s->now_state = n ? n->state : SB_STAGE_NORMAL;
-	s->reason = n && n->reason ? n->reason : b ? b->reason : NULL;
-}
-
-/* Reports of other tools have generations without a stage of that role. */
-static bool has_generation_stages(const struct sb_comparison *c)
-{
-	for (size_t i = 0; i < c->now[0]->stage_count; i++)
-		if (c->now[0]->stages[i].role == STROBE_ROLE_GENERATION)
-			return true;
-	return false;
-}
-
-static int make_change(const struct sb_comparison *c, const struct row *row, double *scratch,
-	struct sb_stage_change *out_change)
-{
-	struct sb_stage_change s = { 0 };
-	int err = 0;
-
-	name_change(row, &s);
-	s.base_s = side_median(&row->base, row->base.total_s, c->base_count, scratch);
-	s.now_s = side_median(&row->now, row->now.total_s, c->now_count, scratch);
-	s.base_self_s = side_median(&row->base, row->base.self_s, c->base_count, scratch);
-	s.now_self_s = side_median(&row->now, row->now.self_s, c->now_count, scratch);
-	s.base_count = side_median(&row->base, row->base.count, c->base_count, scratch);
-	s.now_count = side_median(&row->now, row->now.count, c->now_count, scratch);
-	s.per_generation = c->per_generation && (row->base.any ? row->base.share : row->now.share) != 1;
-	s.contribution_s = (isnan(s.now_self_s) ? 0 : s.now_self_s) -
-			   (isnan(s.base_self_s) ? 0 : s.base_self_s);
-	if (c->per_generation && !s.per_generation && has_generation_stages(c))
-		s.contribution_s = 0; /* outside of what the total is about */
-	s.judgement.p = s.judgement.interval.low = s.judgement.interval.high = NAN;
-	if (!isnan(s.base_s) && !isnan(s.now_s)) {
-		err = judge_stage(c, row, scratch, &s);
-		s.verdict = s.judgement.verdict;
-	} else if (!isnan(s.now_s)) {
-		s.verdict = SB_VERDICT_APPEARED;
-	} else if (!isnan(s.base_s)) {
-		s.verdict = SB_VERDICT_VANISHED;
-	} else {
-		s.verdict = s.in_base && s.in_now ? SB_VERDICT_SAME
-			    : s.in_now            ? SB_VERDICT_APPEARED
-						  : SB_VERDICT_VANISHED;
-	}
-	*out_change = s;
-	return err;
-}
-
-/* Microseconds are enough: the last bits of a sum must not decide an order. */
-static int64_t weight(double seconds)
-{
-	return isnan(seconds) ? 0 : llround(fabs(seconds) * 1e6);
-}
-
-static int by_contribution(const void *a, const void *b)
-{
-	const struct sb_stage_change *x = a, *y = b;
-
-	if (weight(x->contribution_s) != weight(y->contribution_s))
-		return weight(x->contribution_s) < weight(y->contribution_s) ? 1 : -1;
-	if (weight(x->now_s) != weight(y->now_s))
-		return weight(x->now_s) < weight(y->now_s) ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
-
-/* ---- renamed stages ---- */
-
-/* The length of a key without its last name. */
-static size_t place_of(const char *key)
-{
-	const char *slash = strrchr(key, '/');
-
-	return slash ? (size_t)(slash - key) : 0;
-}
-
-/* How alike two stages under one parent are: 1 the same calls and time, 0 no relation. */
-static double likeness(const struct row *gone, const struct row *came, const char *gone_key,
-	const char *came_key, const struct sb_stage_change *before, const struct sb_stage_change *after)
-{
-	size_t place = place_of(gone_key);
-	double ratio;
-
-	if (place != place_of(came_key) || strncmp(gone_key, came_key, place) ||
-		gone->base.any->role != came->now.any->role || before->base_count != after->now_count ||
-		!(before->base_s > 0) || !(after->now_s > 0))
-		return 0;
-	ratio = before->base_s < after->now_s ? before->base_s / after->now_s : after->now_s / before->base_s;
-	return ratio > 0.7 ? ratio : 0;
-}
-
-/* A stage that vanished and one that appeared in its place, alike in calls and time. */
-static void pair_renamed(struct sb_comparison *c, const struct rows *rows)
-{
-	for (size_t i = 0; i < rows->count; i++) {
-		const char *key = sb_strings_text(&c->strings, rows->all[i].key);
-		double best = 0;
-		size_t at = 0;
-
-		if (c->stages[i].in_now || c->stages[i].code)
-			continue;
-		for (size_t k = 0; k < rows->count; k++) {
-			double alike = c->stages[k].in_base || c->stages[k].counterpart
-					       ? 0
-					       : likeness(&rows->all[i], &rows->all[k], key,
-							 sb_strings_text(&c->strings, rows->all[k].key),
-							 &c->stages[i], &c->stages[k]);
-
-			if (alike > best) {
-				best = alike;
-				at = k;
-			}
-		}
-		if (best > 0) {
-			c->stages[i].counterpart = c->stages[at].name;
-			c->stages[at].counterpart = c->stages[i].name;
-		}
-	}
-}
-
-static int compare_stages(struct sb_comparison *c)
-{
-	struct rows rows = { 0 };
-	double *scratch = malloc((c->base_count + c->now_count + 1) * sizeof *scratch);
-	int err = scratch ? collect(c, &rows, c->base, c->base_count, true) : no_memory();
-
-	if (!err)
-		err = collect(c, &rows, c->now, c->now_count, false);
-	if (!err && !(c->stages = calloc(rows.count + 1, sizeof *c->stages)))
-		err = no_memory();
-	for (size_t i = 0; i < rows.count && !err; i++)
-		err = make_change(c, &rows.all[i], scratch, &c->stages[c->stage_count++]);
-	if (!err) {
-		pair_renamed(c, &rows);
-		qsort(c->stages, c->stage_count, sizeof *c->stages, by_contribution);
-	}
-	for (size_t i = 0; i < rows.count; i++) {
-		free(rows.all[i].base.total_s);
-		free(rows.all[i].now.total_s);
-	}
-	sb_map_done(&rows.by_key);
-	free(rows.all);
-	free(scratch);
-	return err;
-}
-
-/* ---- settings ----------------------------------------------------------- */
-
-static int add_setting(struct sb_comparison *c, enum sb_fact_scope scope, const char *where, const char *key,
-	const char *base, const char *now)
-{
-	struct sb_setting_change *grown = realloc(c->settings, (c->setting_count + 1) * sizeof *grown);
-
-	if (!grown)
-		return no_memory();
-	c->settings = grown;
-	grown[c->setting_count++] = (struct sb_setting_change){
-		.scope = scope, .where = where, .key = key, .base = base, .now = now
-	};
-	return 0;
-}
-
-static const char *pair_value(const struct sb_facts *f, enum sb_fact_scope scope, const char *key)
-{
-	for (size_t i = 0; i < f->pair_count; i++)
-		if (f->pairs[i].scope == scope && !strcmp(f->pairs[i].key, key))
-			return f->pairs[i].value;
-	return NULL;
-}
-
-/* What changes from run to run without meaning anything. */
-static bool is_noise(const struct sb_fact_pair *p)
-{
-	static const char *const keys[] = { "output_dir", "pid", "run_dir", "session", "boot_id", "uptime_s",
-		"load_average", "start_time" };
-
-	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-		if (!strcmp(p->key, keys[i]))
-			return true;
-	return false;
-}
-
-static int compare_pairs(struct sb_comparison *c)
-{
-	const struct sb_facts *base = c->base[0], *now = c->now[0];
-	int err = 0;
-
-	for (size_t i = 0; i < base->pair_count && !err; i++) {
-		const struct sb_fact_pair *p = &base->pairs[i];
-		const char *value = pair_value(now, p->scope, p->key);
-
-		if (!is_noise(p) && (!value || strcmp(value, p->value)))
-			err = add_setting(c, p->scope, "", p->key, p->value, value);
-	}
-	for (size_t i = 0; i < now->pair_count && !err; i++) {
-		const struct sb_fact_pair *p = &now->pairs[i];
-
-		if (!is_noise(p) && !pair_value(base, p->scope, p->key))
-			err = add_setting(c, p->scope, "", p->key, NULL, p->value);
-	}
-	if (!err && *base->host && *now->host && strcmp(base->host, now->host))
-		err = add_setting(c, SB_FACT_SYSTEM, "", "host", base->host, now->host);
-	return err;
-}
-
-static const char *attr_text(struct sb_comparison *c, const struct sb_pair *p)
-{
-	char text[64];
-
-	if (p->type == STROBE_TYPE_STRING)
-		return p->s ? p->s : "";
-	snprintf(text, sizeof text, "%.10g", p->type == STROBE_TYPE_FLOAT ? p->f : (double)p->i);
-	return sb_strings_text(&c->strings, sb_strings_add(&c->strings, text, strlen(text)));
-}
-
-static int compare_attrs_of(
-	struct sb_comparison *c, const struct sb_fact_stage *b, const struct sb_fact_stage *n)
-{
-	char label[256];
-	int err = 0;
-
-	sb_stage_label(n->code, n->name, label, sizeof label);
-	for (size_t i = 0; i < b->attr_count && !err; i++)
-		for (size_t k = 0; k < n->attr_count && !err; k++) {
-			const char *before = attr_text(c, &b->attrs[i]), *after = attr_text(c, &n->attrs[k]);
-
-			if (strcmp(b->attrs[i].key, n->attrs[k].key) || !strcmp(before, after) ||
-				!strcmp(b->attrs[i].key, "measured_s"))
-				continue;
-			err = add_setting(c, SB_FACT_SETTING,
-				sb_strings_text(
-					&c->strings, sb_strings_add(&c->strings, label, strlen(label))),
-				b->attrs[i].key, before, after);
-		}
-	return err;
-}
-
-static int compare_attrs(struct sb_comparison *c)
-{
-	const struct sb_facts *base = c->base[0], *now = c->now[0];
-	struct sb_map by_key = { 0 };
-	int err = 0;
-
-	for (size_t i = 0; i < base->stage_count && !err; i++)
-		if (!sb_map_put(&by_key,
-			    sb_strings_add(&c->strings, base->stages[i].key, strlen(base->stages[i].key)),
-			    (uint32_t)i))
-			err = no_memory();
-	for (size_t i = 0; i < now->stage_count && !err; i++) {
-		const struct sb_fact_stage *n = &now->stages[i];
-		uint32_t key = sb_strings_find(&c->strings, n->key, strlen(n->key)), index;
-
-		if (key && sb_map_get(&by_key, key, &index))
-			err = compare_attrs_of(c, &base->stages[index], n);
-	}
-	sb_map_done(&by_key);
-	return err;
-}
-
 /* ---- the whole ---------------------------------------------------------- */
 
 int sb_compare(const struct sb_facts *const *base, size_t base_count, const struct sb_facts *const *now,
@@ -597,7 +174,7 @@ int sb_compare(const struct sb_facts *const *base, size_t base_count, const stru
 	int err;
 
 	if (!c)
-		return no_memory();
+		return sb_compare_no_memory();
 	c->base = base;
 	c->now = now;
 	c->base_count = base_count;
@@ -605,13 +182,13 @@ int sb_compare(const struct sb_facts *const *base, size_t base_count, const stru
 	c->tolerance = options->tolerance.alpha > 0 ? options->tolerance : sb_tolerance_default;
 	c->total.base = c->total.now = NAN;
 	c->metrics = calloc(SB_METRIC_COUNT, sizeof *c->metrics);
-	err = c->metrics ? compare_metrics(c) : no_memory();
+	err = c->metrics ? compare_metrics(c) : sb_compare_no_memory();
 	if (!err)
-		err = compare_stages(c);
+		err = sb_compare_stages(c);
 	if (!err)
-		err = compare_pairs(c);
+		err = sb_compare_pairs(c);
 	if (!err)
-		err = compare_attrs(c);
+		err = sb_compare_attrs(c);
 	if (!err)
 		err = sb_compare_explain(c);
 	if (!err)

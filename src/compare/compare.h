@@ -108,6 +108,12 @@ const char *sb_stage_change_words(const struct sb_stage_change *change);
 const char *sb_verdict_words(enum sb_verdict verdict, enum sb_metric metric);
 
 /* ---- for compare's own files ---- */
+int sb_compare_no_memory(void);
+double sb_compare_median(const double *values, size_t count); /* NaN of none */
+double sb_facts_generations(const struct sb_facts *run); /* NaN: none were marked */
+int sb_compare_stages(struct sb_comparison *c);
+int sb_compare_pairs(struct sb_comparison *c);
+int sb_compare_attrs(struct sb_comparison *c);
 int sb_comparison_say(char ***list, size_t *count, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int sb_compare_explain(struct sb_comparison *c);

@@ -1,0 +1,314 @@
+/* The stages of two sides, matched by key, judged on single calls, one generation or totals. */
+#include "compare/compare.h"
+
+#include "base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The stages of one side under one key, over its runs; of one generation where the
+ * comparison is of that. */
+struct side {
+	const struct sb_fact_stage *any;
+	double *total_s, *self_s, *count; /* one per run; NaN: not there */
+	double share; /* of the run: see share_of_run */
+};
+
+struct row {
+	uint32_t key;
+	struct side base, now;
+};
+
+struct rows {
+	struct row *all;
+	size_t count, capacity;
+	struct sb_map by_key;
+	double *numbers;
+};
+
+static struct row *row_of(struct sb_comparison *c, struct rows *rows, const char *key)
+{
+	uint32_t number = sb_strings_add(&c->strings, key, strlen(key)), index;
+
+	if (sb_map_get(&rows->by_key, number, &index))
+		return &rows->all[index];
+	if (rows->count == rows->capacity) {
+		size_t capacity = rows->capacity ? rows->capacity * 2 : 64;
+		struct row *grown = realloc(rows->all, capacity * sizeof *grown);
+
+		if (!grown)
+			return NULL;
+		rows->all = grown;
+		rows->capacity = capacity;
+	}
+	if (!sb_map_put(&rows->by_key, number, (uint32_t)rows->count))
+		return NULL;
+	rows->all[rows->count] = (struct row){ .key = number };
+	return &rows->all[rows->count++];
+}
+
+static void add_to(double *sum, double value)
+{
+	if (!isnan(value))
+		*sum = (isnan(*sum) ? 0 : *sum) + value;
+}
+
+static bool is_inside_generation(const struct sb_facts *run, const struct sb_fact_stage *s)
+{
+	while (s->role != STROBE_ROLE_GENERATION && s->parent >= 0)
+		s = &run->stages[s->parent];
+	return s->role == STROBE_ROLE_GENERATION;
+}
+
+/* 1 for the whole run, 1 / generations for a stage inside of them. */
+static double share_of_run(
+	const struct sb_comparison *c, const struct sb_facts *run, const struct sb_fact_stage *s)
+{
+	return c->per_generation && is_inside_generation(run, s) ? 1 / sb_facts_generations(run) : 1;
+}
+
+static int collect(struct sb_comparison *c, struct rows *rows, const struct sb_facts *const *runs,
+	size_t runs_count, bool is_base)
+{
+	for (size_t r = 0; r < runs_count; r++)
+		for (size_t i = 0; i < runs[r]->stage_count; i++) {
+			const struct sb_fact_stage *s = &runs[r]->stages[i];
+			struct row *row = row_of(c, rows, s->key);
+			struct side *side = !row ? NULL : is_base ? &row->base : &row->now;
+
+			if (!row)
+				return sb_compare_no_memory();
+			if (!side->any) {
+				side->total_s = malloc(3 * runs_count * sizeof *side->total_s);
+				if (!side->total_s)
+					return sb_compare_no_memory();
+				side->self_s = side->total_s + runs_count;
+				side->count = side->self_s + runs_count;
+				for (size_t k = 0; k < 3 * runs_count; k++)
+					side->total_s[k] = NAN;
+			}
+			if (!side->any || (isnan(side->any->total_s) && !isnan(s->total_s)))
+				side->any = s;
+			side->share = share_of_run(c, runs[r], s);
+			add_to(&side->total_s[r], s->total_s * side->share);
+			add_to(&side->self_s[r], s->self_s * side->share);
+			add_to(&side->count[r], (double)s->count * side->share);
+		}
+	return 0;
+}
+
+static size_t squeeze(const double *values, size_t count, double *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!isnan(values[i]))
+			out[n++] = values[i];
+	return n;
+}
+
+static double side_median(const struct side *s, const double *values, size_t runs, double *scratch)
+{
+	return s->any ? sb_compare_median(scratch, squeeze(values, runs, scratch)) : NAN;
+}
+
+/* Calls that can be tested one by one: those of one run a side. */
+static bool have_calls(const struct sb_comparison *c, const struct row *row)
+{
+	size_t needed = sb_judge_count_needed(c->tolerance.alpha);
+
+	return c->base_count == 1 && c->now_count == 1 && row->base.any->value_count >= needed &&
+	       row->now.any->value_count >= needed;
+}
+
+static size_t per_call(const struct side *side, size_t runs, double *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < runs; i++)
+		if (!isnan(side->total_s[i]) && side->count[i] > 0)
+			out[n++] = side->total_s[i] / side->count[i];
+	return n;
+}
+
+/* Single calls tell whether a change is real where they were kept. Else the runs' totals
+ * do, or what a call took on average where the numbers of calls differ. */
+static int judge_stage(
+	const struct sb_comparison *c, const struct row *row, double *scratch, struct sb_stage_change *s)
+{
+	const struct sb_fact_stage *b = row->base.any, *n = row->now.any;
+	struct sb_tolerance t = c->tolerance;
+	size_t base_count, now_count;
+
+	if (have_calls(c, row)) {
+		s->per_call = true;
+		return sb_judge(
+			b->values, b->value_count, n->values, n->value_count, &t, true, &s->judgement);
+	}
+	s->per_call = s->base_count > 0 && s->now_count > 0 && s->base_count != s->now_count;
+	if (s->per_call) {
+		t.absolute /= s->now_count;
+		base_count = per_call(&row->base, c->base_count, scratch);
+		now_count = per_call(&row->now, c->now_count, scratch + base_count);
+	} else {
+		base_count = squeeze(row->base.total_s, c->base_count, scratch);
+		now_count = squeeze(row->now.total_s, c->now_count, scratch + base_count);
+	}
+	return sb_judge(scratch, base_count, scratch + base_count, now_count, &t, true, &s->judgement);
+}
+
+static void name_change(const struct row *row, struct sb_stage_change *s)
+{
+	const struct sb_fact_stage *b = row->base.any, *n = row->now.any, *shown = n ? n : b;
+
+	s->name = shown->name;
+	s->code = shown->code;
+	s->depth = shown->depth;
+	s->in_base = b != NULL;
+	s->in_now = n != NULL;
+	s->old_name = b && n && strcmp(b->name, n->name) ? b->name : NULL;
+	s->base_state = b ? b->state : SB_STAGE_NORMAL;
+	s->now_state = n ? n->state : SB_STAGE_NORMAL;
+	s->reason = n && n->reason ? n->reason : b ? b->reason : NULL;
+}
+
+/* Reports of other tools have generations without a stage of that role. */
+static bool has_generation_stages(const struct sb_comparison *c)
+{
+	for (size_t i = 0; i < c->now[0]->stage_count; i++)
+		if (c->now[0]->stages[i].role == STROBE_ROLE_GENERATION)
+			return true;
+	return false;
+}
+
+static int make_change(const struct sb_comparison *c, const struct row *row, double *scratch,
+	struct sb_stage_change *out_change)
+{
+	struct sb_stage_change s = { 0 };
+	int err = 0;
+
+	name_change(row, &s);
+	s.base_s = side_median(&row->base, row->base.total_s, c->base_count, scratch);
+	s.now_s = side_median(&row->now, row->now.total_s, c->now_count, scratch);
+	s.base_self_s = side_median(&row->base, row->base.self_s, c->base_count, scratch);
+	s.now_self_s = side_median(&row->now, row->now.self_s, c->now_count, scratch);
+	s.base_count = side_median(&row->base, row->base.count, c->base_count, scratch);
+	s.now_count = side_median(&row->now, row->now.count, c->now_count, scratch);
+	s.per_generation = c->per_generation && (row->base.any ? row->base.share : row->now.share) != 1;
+	s.contribution_s = (isnan(s.now_self_s) ? 0 : s.now_self_s) -
+			   (isnan(s.base_self_s) ? 0 : s.base_self_s);
+	if (c->per_generation && !s.per_generation && has_generation_stages(c))
+		s.contribution_s = 0; /* outside of what the total is about */
+	s.judgement.p = s.judgement.interval.low = s.judgement.interval.high = NAN;
+	if (!isnan(s.base_s) && !isnan(s.now_s)) {
+		err = judge_stage(c, row, scratch, &s);
+		s.verdict = s.judgement.verdict;
+	} else if (!isnan(s.now_s)) {
+		s.verdict = SB_VERDICT_APPEARED;
+	} else if (!isnan(s.base_s)) {
+		s.verdict = SB_VERDICT_VANISHED;
+	} else {
+		s.verdict = s.in_base && s.in_now ? SB_VERDICT_SAME
+			    : s.in_now            ? SB_VERDICT_APPEARED
+						  : SB_VERDICT_VANISHED;
+	}
+	*out_change = s;
+	return err;
+}
+
+/* Microseconds are enough: the last bits of a sum must not decide an order. */
+static int64_t weight(double seconds)
+{
+	return isnan(seconds) ? 0 : llround(fabs(seconds) * 1e6);
+}
+
+static int by_contribution(const void *a, const void *b)
+{
+	const struct sb_stage_change *x = a, *y = b;
+
+	if (weight(x->contribution_s) != weight(y->contribution_s))
+		return weight(x->contribution_s) < weight(y->contribution_s) ? 1 : -1;
+	if (weight(x->now_s) != weight(y->now_s))
+		return weight(x->now_s) < weight(y->now_s) ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+/* ---- renamed stages ---- */
+
+/* The length of a key without its last name. */
+static size_t place_of(const char *key)
+{
+	const char *slash = strrchr(key, '/');
+
+	return slash ? (size_t)(slash - key) : 0;
+}
+
+/* How alike two stages under one parent are: 1 the same calls and time, 0 no relation. */
+static double likeness(const struct row *gone, const struct row *came, const char *gone_key,
+	const char *came_key, const struct sb_stage_change *before, const struct sb_stage_change *after)
+{
+	size_t place = place_of(gone_key);
+	double ratio;
+
+	if (place != place_of(came_key) || strncmp(gone_key, came_key, place) ||
+		gone->base.any->role != came->now.any->role || before->base_count != after->now_count ||
+		!(before->base_s > 0) || !(after->now_s > 0))
+		return 0;
+	ratio = before->base_s < after->now_s ? before->base_s / after->now_s : after->now_s / before->base_s;
+	return ratio > 0.7 ? ratio : 0;
+}
+
+/* A stage that vanished and one that appeared in its place, alike in calls and time. */
+static void pair_renamed(struct sb_comparison *c, const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const char *key = sb_strings_text(&c->strings, rows->all[i].key);
+		double best = 0;
+		size_t at = 0;
+
+		if (c->stages[i].in_now || c->stages[i].code)
+			continue;
+		for (size_t k = 0; k < rows->count; k++) {
+			double alike = c->stages[k].in_base || c->stages[k].counterpart
+					       ? 0
+					       : likeness(&rows->all[i], &rows->all[k], key,
+							 sb_strings_text(&c->strings, rows->all[k].key),
+							 &c->stages[i], &c->stages[k]);
+
+			if (alike > best) {
+				best = alike;
+				at = k;
+			}
+		}
+		if (best > 0) {
+			c->stages[i].counterpart = c->stages[at].name;
+			c->stages[at].counterpart = c->stages[i].name;
+		}
+	}
+}
+
+int sb_compare_stages(struct sb_comparison *c)
+{
+	struct rows rows = { 0 };
+	double *scratch = malloc((c->base_count + c->now_count + 1) * sizeof *scratch);
+	int err = scratch ? collect(c, &rows, c->base, c->base_count, true) : sb_compare_no_memory();
+
+	if (!err)
+		err = collect(c, &rows, c->now, c->now_count, false);
+	if (!err && !(c->stages = calloc(rows.count + 1, sizeof *c->stages)))
+		err = sb_compare_no_memory();
+	for (size_t i = 0; i < rows.count && !err; i++)
+		err = make_change(c, &rows.all[i], scratch, &c->stages[c->stage_count++]);
+	if (!err) {
+		pair_renamed(c, &rows);
+		qsort(c->stages, c->stage_count, sizeof *c->stages, by_contribution);
+	}
+	for (size_t i = 0; i < rows.count; i++) {
+		free(rows.all[i].base.total_s);
+		free(rows.all[i].now.total_s);
+	}
+	sb_map_done(&rows.by_key);
+	free(rows.all);
+	free(scratch);
+	return err;
+}
