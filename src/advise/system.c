@@ -163,25 +163,52 @@ void sb_rule_gpu_shared(struct sb_advisor *a)
 	}
 }
 
+/* "": not known */
+static const char *model_name(const struct sb_model *model, int device)
+{
+	for (size_t i = 0; i < model->devices.count; i++)
+		if (model->devices.all[i].index == device && model->devices.all[i].name)
+			return model->devices.all[i].name;
+	return "";
+}
+
+static const struct sb_series *busiest_gpu(const struct sb_model *model)
+{
+	const struct sb_series *s, *busiest = NULL;
+	double most = -1;
+
+	for (size_t i = 0; (s = gpu_at(model, &i));) {
+		const struct sb_stats *util = stats_of(s, "utilization_percent");
+
+		if (!util || util->mean <= most)
+			continue;
+		most = util->mean;
+		busiest = s;
+	}
+	return busiest;
+}
+
+/* Only GPUs like the one that works could take work from it: the chip that drives the
+ * screen is not idle capacity. */
 void sb_rule_gpus_idle(struct sb_advisor *a)
 {
-	const struct sb_series *s;
+	const struct sb_series *s, *busiest = busiest_gpu(a->model);
+	const char *name = busiest ? model_name(a->model, busiest->device) : "";
+	double most = busiest ? stats_of(busiest, "utilization_percent")->mean : 0;
 	int gpus = 0, idle = 0;
-	double busiest = 0;
 
 	for (size_t i = 0; (s = gpu_at(a->model, &i));) {
 		const struct sb_stats *util = stats_of(s, "utilization_percent");
 
-		if (!util)
+		if (!util || strcmp(model_name(a->model, s->device), name) != 0)
 			continue;
 		gpus++;
 		idle += util->mean < a->limit;
-		busiest = util->mean > busiest ? util->mean : busiest;
 	}
-	if (gpus > 1 && idle && busiest >= 30)
+	if (gpus > 1 && idle && most >= 30)
 		sb_advisor_find(a, idle, a->model->summary.generation_s * idle / gpus,
 			sb_say(a, "%d of %d GPUs idle while another works", idle, gpus),
-			sb_say(a, "the busiest is at %.0f %%, %d below %.0f %%", busiest, idle, a->limit));
+			sb_say(a, "the busiest is at %.0f %%, %d below %.0f %%", most, idle, a->limit));
 }
 
 void sb_rule_scaling(struct sb_advisor *a)

@@ -1,34 +1,15 @@
 /* Where the time went, key by key: the tables of model_stages.h. */
 #include "analyze/model_stages.h"
 
-#include "strobe.h"
+#include "run/role.h"
 
 #include <math.h>
 
-const char *const sb_role_names[] = { [STROBE_ROLE_STAGE] = NULL,
-	[STROBE_ROLE_GENERATION] = "generation",
-	[STROBE_ROLE_ITERATION] = "iteration",
-	[STROBE_ROLE_STEP] = "step",
-	[STROBE_ROLE_BLOCK] = "block",
-	[STROBE_ROLE_LAYER] = "layer",
-	[STROBE_ROLE_IMPORT] = "import",
-	[STROBE_ROLE_LOAD] = "load",
-	[STROBE_ROLE_COMPILE] = "compile",
-	[STROBE_ROLE_OFFLOAD] = "offload",
-	[STROBE_ROLE_WARMUP] = "warmup",
-	[STROBE_ROLE_FORWARD] = "forward",
-	[STROBE_ROLE_COLLECTIVE] = "collective",
-	SB_NAMES_END };
 static const char *const states[] = { [SB_STAGE_NORMAL] = NULL,
 	[SB_STAGE_OPEN] = "open",
 	[SB_STAGE_SKIPPED] = "skipped",
 	[SB_STAGE_UNTIMED] = "untimed",
 	SB_NAMES_END };
-
-const char *sb_role_name(uint32_t role)
-{
-	return role < sizeof sb_role_names / sizeof *sb_role_names - 1 ? sb_role_names[role] : NULL;
-}
 
 /* ---- stage_analysis ------------------------------------------------------ */
 

@@ -101,7 +101,6 @@ static inline bool sb_stage_has_rate(const struct sb_stage *s)
 }
 double sb_stage_attr_total(const struct sb_stage *s, const char *key); /* NaN: none */
 bool sb_stage_attr_is_count(const char *key); /* frames, steps, bytes: worth summing */
-const char *sb_role_name(uint32_t role); /* NULL: an ordinary stage */
 
 struct sb_stages_section {
 	double wall_s;
@@ -205,6 +204,5 @@ struct sb_functions_section {
 /* Their keys in the report: model_stages.c. */
 extern const struct sb_fields sb_stages_fields, sb_iterations_fields, sb_generations_fields,
 	sb_functions_fields;
-extern const char *const sb_role_names[]; /* by role */
 
 #endif

@@ -1,6 +1,7 @@
 /* The list of exporters, and what they share. */
 #include "exchange/export.h"
 
+#include "run/role.h"
 #include "base/error.h"
 
 #include <stdio.h>
@@ -77,8 +78,7 @@ void sb_export_column_name(const struct sb_run_schema *schema, uint32_t column, 
 
 const char *sb_export_role_name(uint32_t role)
 {
-	static const char *const names[] = { "", "generation", "iteration", "step", "block", "layer",
-		"import", "load", "compile", "offload", "warmup", "forward", "collective" };
+	const char *name = sb_role_name(role);
 
-	return role < sizeof names / sizeof names[0] ? names[role] : "";
+	return name ? name : "";
 }

@@ -5,6 +5,7 @@
 #include "format/reader.h"
 #include "strobe.h"
 
+#include "run/role.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,20 +178,17 @@ struct rows {
 	size_t count, room;
 };
 
-static const char *const roles[] = { "stage", "generation", "iteration", "step", "block", "layer", "import",
-	"load", "compile", "offload", "warmup", "forward", "collective" };
-
 static void stage_labels(
 	const struct sb_tally *t, const struct sb_tally_stage *s, const char *base, struct sb_buf *out)
 {
 	const struct sb_tally_stage *parent = (struct sb_tally_stage *)t->stages.items + s->parent;
-	const char *code = sb_tally_stage_code(t, s);
+	const char *code = sb_tally_stage_code(t, s), *role = sb_role_name(s->role);
 
 	sb_buf_clear(out);
 	sb_buf_puts(out, base);
 	sb_exposition_label(out, "stage", sb_tally_stage_name(t, s));
 	sb_exposition_label(out, "parent", s->parent ? sb_tally_stage_name(t, parent) : "");
-	sb_exposition_label(out, "role", s->role < sizeof roles / sizeof *roles ? roles[s->role] : "stage");
+	sb_exposition_label(out, "role", role ? role : "stage");
 	if (*code)
 		sb_exposition_label(out, "code", code);
 }

@@ -179,6 +179,22 @@ static void one_of_two_gpus_that_idles_is_named(void **state)
 	synthetic_done(&s);
 }
 
+static void a_gpu_of_another_kind_is_no_idle_capacity(void **state)
+{
+	struct machine busy = { 12000, 90, 70, 1980, 0, 0 }, idle = { 500, 1, 30, 1980, 0, 0 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sample(&s, 0, busy, busy);
+	sample(&s, 1, idle, idle);
+	sb_builder_meta_string(s.b, SB_META_SYSTEM, "gpu0.name", "NVIDIA GeForce RTX 4090");
+	sb_builder_meta_string(s.b, SB_META_SYSTEM, "gpu1.name", "AMD GPU");
+	m = synthetic_model(&s, 20 * SECOND);
+	assert_null(finding(m, "gpus_idle"));
+	synthetic_done(&s);
+}
+
 static void thresholds_of_the_configuration_are_in_force(void **state)
 {
 	struct machine a = { 12000, 60, 70, 1980, 0, 0 };
@@ -600,6 +616,7 @@ int main(void)
 		cmocka_unit_test(only_the_largest_stage_is_where_to_start),
 		cmocka_unit_test(a_healthy_gpu_is_not),
 		cmocka_unit_test(one_of_two_gpus_that_idles_is_named),
+		cmocka_unit_test(a_gpu_of_another_kind_is_no_idle_capacity),
 		cmocka_unit_test(thresholds_of_the_configuration_are_in_force),
 		cmocka_unit_test(swap_ram_and_collapsing_reads_are_named),
 		cmocka_unit_test(lost_events_are_named_with_their_reason),
