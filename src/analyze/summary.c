@@ -211,7 +211,7 @@ static void close_outside(struct sb_model *model)
 
 	for (size_t i = 0; i < s->outside_count; i++)
 		sum_s += s->outside[i].total_s;
-	if (!model->generations.whole_run && sum_s - s->outside_s > model->stages.wall_s * 1e-6)
+	if (!model->generations.whole_run && sum_s - s->outside_s > model->stages.wall_s * 1e-3) /* bins */
 		s->outside_overlap_s = sum_s - s->outside_s;
 }
 

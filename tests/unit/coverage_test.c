@@ -96,6 +96,22 @@ static void tasks_of_the_main_thread_share_its_wall_time(void **state)
 	synthetic_done(&s);
 }
 
+static void a_union_takes_intervals_in_any_order(void **state)
+{
+	struct sb_union u = { 0 };
+
+	assert_true(sb_union_add(&u, 90, 110));
+	assert_true(sb_union_add(&u, 0, 100));
+	assert_true(sb_union_add(&u, 200, 210));
+	assert_true(sb_union_add(&u, 5, 5));
+	assert_int_equal(sb_union_ns(&u), 120);
+	for (int64_t i = 0; i < 3 * (int64_t)SB_UNION_MAX; i++) /* gaps of 1 are the first to go */
+		assert_true(sb_union_add(&u, 1000 + 10 * i, 1009 + 10 * i));
+	assert_true(sb_union_ns(&u) >= 120 + 27 * (int64_t)SB_UNION_MAX);
+	assert_true(sb_union_ns(&u) <= 120 + 30 * (int64_t)SB_UNION_MAX);
+	sb_union_done(&u);
+}
+
 static void a_long_task_around_short_ones_is_attributed_once(void **state)
 {
 	struct synthetic s;
@@ -161,6 +177,7 @@ static void a_duration_longer_than_the_run_takes_all_of_it_and_no_more(void **st
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_union_takes_intervals_in_any_order),
 		cmocka_unit_test(parts_join_whatever_order_they_began_in),
 		cmocka_unit_test(too_many_parts_are_forgotten_but_never_counted_twice),
 		cmocka_unit_test(bins_hold_what_ran_at_once_only_once),

@@ -164,9 +164,27 @@ static void the_memory_log_is_json_with_one_decimal(void **state)
 	synthetic_done(&s);
 }
 
+/* Both stages were over when it was seen, and neither took most of the time before. */
+static void a_rise_is_not_blamed_on_a_stage_that_was_over(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sb_builder_snapshot(s.b, 0, "start", 0, 10 * MIB, -1, -1);
+	synthetic_stage(&s, SECOND, 4 * SECOND, "text_encode", 0);
+	synthetic_stage(&s, 4 * SECOND, 6 * SECOND, "sampling", 0);
+	sb_builder_snapshot(s.b, 9 * SECOND, "after_load", 0, 310 * MIB, -1, -1);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_near(m->memory.spike_bytes, 300.0 * MIB, 0);
+	assert_null(m->memory.spike_stage);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_rise_is_not_blamed_on_a_stage_that_was_over),
 		cmocka_unit_test(peaks_belong_to_the_stage_that_made_them),
 		cmocka_unit_test(what_a_stage_keeps_is_checked_on_both_sides),
 		cmocka_unit_test(a_neighbours_memory_is_not_put_down_to_a_stage),
