@@ -104,6 +104,20 @@ static const struct sb_field stage_rows[] = {
 };
 static SB_FIELDS(stage, sb_stage, "Stage", "All zones of one path: a row of the report.");
 
+static const char *const time_kinds[] = { "stage", "itself", "smaller", "unattributed", SB_NAMES_END };
+
+static const struct sb_field time_part_rows[] = {
+	SB_FIELD_NAMED(sb_time_part, kind, "kind", SB_ALWAYS, time_kinds,
+		"itself: a stage without those inside it; smaller: all other stages"),
+	SB_FIELD(sb_time_part, name, "name", SB_KNOWN, "of the stage"),
+	SB_FIELD(sb_time_part, stage, "stage_index", SB_KNOWN, "the same as an index of stages"),
+	SB_FIELD(sb_time_part, stage_count, "stage_count", SB_SET, "how many smaller ones"),
+	SB_FIELD(sb_time_part, part_s, "part_s", SB_ALWAYS, "its time; calls at the same time count once"),
+	SB_FIELD(
+		sb_time_part, ratio, "wall_ratio", SB_ALWAYS, "the same of the wall time", .range = SB_SHARE),
+};
+static SB_FIELDS(time_part, sb_time_part, "TimePart", "A part of the wall time.");
+
 static const struct sb_field sb_stages_fields_rows[] = {
 	SB_FIELD(sb_stages_section, wall_s, "wall_s", SB_ALWAYS, "time of the run, or of the part asked for"),
 	SB_FIELD(sb_stages_section, unattributed_s, "unattributed_s", SB_ALWAYS,
@@ -115,6 +129,8 @@ static const struct sb_field sb_stages_fields_rows[] = {
 		"stages of one name were merged, whatever they are in"),
 	SB_FIELD_LIST(sb_stages_section, stages, stage_count, "stages", SB_ALWAYS, stage,
 		"a parent before what is inside it, the largest first"),
+	SB_FIELD_LIST(sb_stages_section, parts, part_count, "parts", SB_KNOWN, time_part,
+		"where the wall time goes, nothing counted twice"),
 	SB_FIELD_ARRAY(sb_stages_section, bottlenecks, bottleneck_count, "bottlenecks", SB_ALWAYS,
 		"names, the largest self time first"),
 };

@@ -102,6 +102,8 @@ static inline bool sb_stage_has_rate(const struct sb_stage *s)
 double sb_stage_attr_total(const struct sb_stage *s, const char *key); /* NaN: none */
 bool sb_stage_attr_is_count(const char *key); /* frames, steps, bytes: worth summing */
 
+enum sb_time_kind { SB_TIME_STAGE = 0, SB_TIME_ITSELF, SB_TIME_SMALLER, SB_TIME_UNATTRIBUTED };
+
 struct sb_stages_section {
 	double wall_s;
 	double unattributed_s; /* wall time that no stage of any track covers */
@@ -111,6 +113,17 @@ struct sb_stages_section {
 	bool has_generations;
 	struct sb_stage *stages; /* a parent before its children, siblings by total */
 	size_t stage_count;
+	/* where the wall time goes, nothing twice: the largest first, then smaller ones together,
+	 * then what is unattributed */
+	struct sb_time_part {
+		const char *name; /* NULL: no single stage */
+		enum sb_time_kind kind;
+		int64_t stage; /* index of stages; -1: no single stage */
+		int64_t stage_count; /* of SMALLER */
+		double part_s;
+		double ratio; /* of the wall time */
+	} * parts;
+	size_t part_count;
 	uint32_t *by_total; /* indices of stages, largest total first */
 	const char **bottlenecks; /* names, largest self time first */
 	size_t bottleneck_count;

@@ -56,6 +56,69 @@ static void nesting_never_counts_twice(void **state)
 	synthetic_done(&s);
 }
 
+static void part(const struct sb_model *m, size_t at, enum sb_time_kind kind, const char *name, double part_s)
+{
+	const struct sb_time_part *p = &m->stages.parts[at];
+
+	assert_true(at < m->stages.part_count);
+	assert_int_equal(p->kind, kind);
+	if (name) {
+		assert_string_equal(p->name, name);
+		assert_string_equal(m->stages.stages[p->stage].name, name);
+	} else {
+		assert_null(p->name);
+		assert_int_equal(p->stage, -1);
+	}
+	near(p->part_s, part_s);
+	near(p->ratio, part_s / m->stages.wall_s);
+}
+
+/* Two stages of one name: the parts follow the index. What is between a video's stages is its own. */
+static void parts_add_up_and_a_video_keeps_its_own_time(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	zone(&s, 0, 1 * SECOND, "copy", NULL);
+	synthetic_begin(&s, 1 * SECOND, "video", STROBE_ROLE_GENERATION);
+	zone(&s, 1 * SECOND, 5 * SECOND, "denoise", NULL);
+	zone(&s, 5 * SECOND, 7 * SECOND, "copy", NULL);
+	synthetic_end(&s, 8 * SECOND + SECOND / 2);
+	m = synthetic_model(&s, 10 * SECOND);
+	part(m, 0, SB_TIME_STAGE, "denoise", 4);
+	part(m, 1, SB_TIME_STAGE, "copy", 2);
+	part(m, 2, SB_TIME_ITSELF, "video", 1.5);
+	part(m, 3, SB_TIME_STAGE, "copy", 1);
+	part(m, 4, SB_TIME_UNATTRIBUTED, NULL, 1.5);
+	assert_int_equal(m->stages.part_count, 5);
+	near(m->stages.parts[4].part_s, m->stages.unattributed_s);
+	assert_string_equal(m->stages.stages[m->stages.parts[1].stage].parent_name, "video");
+	assert_null(m->stages.stages[m->stages.parts[3].stage].parent_name);
+	synthetic_done(&s);
+}
+
+static void the_smallest_parts_are_one(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 9; i++) {
+		char name[] = { (char)('a' + i), 0 };
+
+		zone(&s, i * SECOND, i * SECOND + (9 - i) * CS, name, NULL);
+	}
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_int_equal(m->stages.part_count, 9);
+	part(m, 0, SB_TIME_STAGE, "a", 0.09);
+	part(m, 6, SB_TIME_STAGE, "g", 0.03);
+	part(m, 7, SB_TIME_SMALLER, NULL, 0.03);
+	assert_int_equal(m->stages.parts[7].stage_count, 2);
+	part(m, 8, SB_TIME_UNATTRIBUTED, NULL, 10 - 0.45);
+	synthetic_done(&s);
+}
+
 static void what_has_no_name_is_not_a_blank_row(void **state)
 {
 	struct sb_buf text = { 0 };
@@ -531,6 +594,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nesting_never_counts_twice),
+		cmocka_unit_test(parts_add_up_and_a_video_keeps_its_own_time),
+		cmocka_unit_test(the_smallest_parts_are_one),
 		cmocka_unit_test(what_has_no_name_is_not_a_blank_row),
 		cmocka_unit_test(what_no_label_covers_is_unattributed),
 		cmocka_unit_test(indexed_names_are_one_row_with_members),

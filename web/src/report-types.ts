@@ -91,6 +91,7 @@ export type StageAnalysis = {
   overlap_s?: number; // top-level stages at the same time: their wall times and unattributed_s add up to this much more than wall_s
   combined?: true; // stages of one name were merged, whatever they are in
   stages: Stage[]; // a parent before what is inside it, the largest first
+  parts?: TimePart[]; // where the wall time goes, nothing counted twice
   bottlenecks: string[]; // names, the largest self time first
 };
 
@@ -148,6 +149,16 @@ export type StageMember = {
   name: string; // its full name
   count: number; // calls
   total_s: number; // time of all calls
+};
+
+// A part of the wall time.
+export type TimePart = {
+  kind: "stage" | "itself" | "smaller" | "unattributed"; // itself: a stage without those inside it; smaller: all other stages
+  name?: string; // of the stage
+  stage_index?: number; // the same as an index of stages
+  stage_count?: number; // how many smaller ones
+  part_s: number; // its time; calls at the same time count once
+  wall_ratio: number; // the same of the wall time
 };
 
 // How regular a loop is.

@@ -73,50 +73,6 @@ export function whoseMemory(p: MemoryPeak): string {
   return WHOSE[p.source ?? ''] ?? '';
 }
 
-export interface Part {
-  name: string;
-  code?: string;
-  stage?: number; // its index; absent: what is unattributed, or several small stages
-  seconds: number;
-  ratio: number;
-  itself?: boolean; // only what none of its children covers
-}
-
-// Where the time goes, without counting anything twice: the self times, largest first,
-// and what no stage covers. Stages of other threads are no part of the wall time.
-export function parts(r: Report, most: number): Part[] {
-  const a = r.stage_analysis;
-  if (!a?.stages?.length) return [];
-  const counts = (s: StageRow) => s.total_s !== undefined && s.state !== 'skipped' && !s.other_thread;
-  const rows = stageRows(a.stages).filter(counts);
-  const inside = (index?: number) => rows.filter((s) => s.parent_index === index);
-  const wall = a.wall_s;
-  // One stage that wraps everything says nothing: open it. Its own work between its children stays its own.
-  let shown = inside();
-  const sum = shown.reduce((t, s) => t + (s.total_s ?? 0), 0);
-  const itself: Part[] = [];
-  for (let depth = 0; depth < 4; depth++) {
-    const wide = shown.find((s) => (s.total_s ?? 0) > wall * 0.5 && inside(s.index).filter((c) => (c.total_s ?? 0) > wall * 0.01).length > 1);
-    if (!wide) break;
-    const children = inside(wide.index);
-    const own = Math.max(0, (wide.total_s ?? 0) - children.reduce((t, c) => t + (c.total_s ?? 0), 0));
-    itself.push({ name: wide.name, code: wide.code, stage: wide.index, seconds: own, ratio: 0, itself: true });
-    shown = shown.filter((s) => s !== wide).concat(children);
-  }
-  const unattributed = Math.max(0, a.unattributed_s);
-  const scale = Math.max(wall, sum + unattributed) || 1;
-  const out: Part[] = shown
-    .map((s): Part => ({ name: s.name, code: s.code, stage: s.index, seconds: s.total_s ?? 0, ratio: (s.total_s ?? 0) / scale }))
-    .concat(itself.map((p) => ({ ...p, ratio: p.seconds / scale })))
-    .filter((p) => p.seconds > 0)
-    .sort((x, y) => y.seconds - x.seconds);
-  const kept = out.slice(0, most);
-  const dropped = out.slice(most).reduce((t, p) => t + p.seconds, 0);
-  if (dropped > 0) kept.push({ name: `${out.length - most} smaller stages`, seconds: dropped, ratio: dropped / scale });
-  if (unattributed > 0) kept.push({ name: '(unattributed)', seconds: unattributed, ratio: unattributed / scale });
-  return kept;
-}
-
 // A stage and its place in the report: the report lists a parent before what is inside it.
 export type StageRow = Stage & { index: number; parental: boolean };
 

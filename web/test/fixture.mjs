@@ -92,6 +92,13 @@ export function fixture(more = {}) {
         stage('export', undefined, 1, 3.1),
         { name: 'upscale', count: 0, state: 'skipped', reason: 'not asked for' },
       ],
+      parts: [
+        { kind: 'stage', name: 'denoise', stage_index: 1, part_s: denoise, wall_ratio: (denoise * S) / wall },
+        { kind: 'stage', name: 'load_model', stage_index: 7, part_s: 21.3, wall_ratio: (21.3 * S) / wall },
+        { kind: 'stage', name: 'imports', stage_index: 8, part_s: 8.8, wall_ratio: (8.8 * S) / wall },
+        { kind: 'smaller', stage_count: 4, part_s: 16.35, wall_ratio: (16.35 * S) / wall },
+        { kind: 'unattributed', part_s: 1.7, wall_ratio: (1.7 * S) / wall },
+      ],
       bottlenecks: ['block', 'load_model', 'imports'],
     },
     iterations: [{ name: 'step', count: 50, mean_s: 1.61, median_s: 1.59, std_s: 0.14, min_s: 1.57, max_s: 2.45, p95_s: 1.63, p99_s: 2.2, per_second: 0.63, warmup_count: 1, series_s: stepTimes }],

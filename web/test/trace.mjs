@@ -71,6 +71,9 @@ test('the bar and the table have one number for what is unattributed', async (br
   const table = (await page.locator('#stages .tools').innerText()).replace(/\u00a0/g, ' ');
   const said = /unattributed: ([^,]+),/.exec(bar)[1];
   assert.ok(table.includes(`unattributed ${said} of `), `${bar} / ${table}`);
+  const parts = await page.locator('.bar > *').evaluateAll((all) => all.map((b) => b.getAttribute('aria-label').replace(/ itself: /, ': ').split(': ')[0]));
+  assert.deepEqual(parts, analysis.parts.map((p) => p.name ?? (p.kind === 'smaller' ? `${p.stage_count} smaller stages` : p.kind)));
+  assert.ok(Math.abs(analysis.parts.reduce((sum, p) => sum + p.part_s, 0) - analysis.wall_s) < 1e-6, 'the parts are the wall time');
   assert.ok(Math.abs(secondsOf(said) - analysis.unattributed_s) < 0.006 * analysis.unattributed_s, said);
   await close();
 });

@@ -68,6 +68,9 @@ struct sb_stage_sums {
 /* A path's sum; that of nothing where there is none. */
 const struct sb_stage_sum *sb_stage_sum_at(const struct sb_stage_sums *sums, uint32_t path);
 int sb_stage_tree_build(struct sb_stage_sums *sums, struct sb_model *model);
+/* Fills the parts of the wall time, from rows that are ranked. */
+void sb_stages_part(struct sb_model *model);
+
 /* Tells setup from pipeline, fills by_total and the bottlenecks of finished rows. */
 void sb_stages_rank(struct sb_model *model);
 /* Attributes with one value each, time per frame, step, iteration. */

@@ -430,6 +430,7 @@ static int make_rows(struct tree *t)
 	free(order);
 	if (!err) {
 		sb_stages_rank(t->model);
+		sb_stages_part(t->model);
 		sb_stage_attributes_fill(t->model);
 	}
 	return err;

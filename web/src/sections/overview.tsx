@@ -1,7 +1,7 @@
 // The first screen: who ran, six figures, where the time goes, what to do.
 import { rankNames, solid, UNATTRIBUTED } from '../colour';
 import { clip, grouped, memory, percent, plain, seconds } from '../format';
-import { free, memoryPeak, num, parts, stageRows, text, whoseMemory, type Part, type Recommendation, type Report, type ReportPage, type StageRow } from '../report';
+import { free, memoryPeak, num, stageRows, text, whoseMemory, type Recommendation, type Report, type ReportPage, type StageRow, type TimePart } from '../report';
 import { dark, focusSelection, select, selection, show, toggleTheme, useStore, whole } from '../state';
 import { selectStage } from './stages';
 import type { Timeline } from '../timeline/data';
@@ -236,11 +236,18 @@ export function Figures({ report }: { report: Report }) {
 
 export function rankStages(r: Report): void {
   const stages = [...(r.stage_analysis?.stages ?? [])].sort((a, b) => (b.self_s ?? 0) - (a.self_s ?? 0));
-  const top = parts(r, 9).map((p) => p.name).filter((n) => n !== UNATTRIBUTED);
+  const top = (r.stage_analysis?.parts ?? []).flatMap((p) => p.name ?? []);
   rankNames([...new Set([...top, ...stages.map((s) => s.name)])]);
 }
 
-const labelOf = (p: Part) => (p.name === UNATTRIBUTED ? 'unattributed' : p.itself ? `${p.name} itself` : p.name);
+const LABELS: Record<TimePart['kind'], (p: TimePart) => string> = {
+  stage: (p) => p.name ?? '',
+  itself: (p) => `${p.name} itself`,
+  smaller: (p) => `${p.stage_count} smaller stages`,
+  unattributed: () => 'unattributed',
+};
+const labelOf = (p: TimePart) => LABELS[p.kind](p);
+const colourOf = (p: TimePart) => solid(p.kind === 'unattributed' ? UNATTRIBUTED : (p.name ?? labelOf(p)));
 
 // What is unattributed is the gaps between the main thread's zones: each click selects the next, the longest first.
 function selectGap(t: Timeline | null): void {
@@ -255,16 +262,16 @@ function selectGap(t: Timeline | null): void {
   focusSelection();
 }
 
-function BarPart({ part, report, timeline }: { part: Part; report: Report; timeline: Timeline | null }) {
+function BarPart({ part, report, timeline }: { part: TimePart; report: Report; timeline: Timeline | null }) {
   useStore(dark);
   const chosen = useStore(selection);
-  const nothing = part.name === UNATTRIBUTED;
+  const nothing = part.kind === 'unattributed';
   const stages = report.stage_analysis?.stages ?? [];
-  const pick = part.stage !== undefined ? () => selectStage(stageRows(stages)[part.stage!], timeline) : nothing && timeline && gaps(timeline).length ? () => selectGap(timeline) : undefined;
-  const picked = nothing ? chosen?.unattributed !== undefined : part.stage !== undefined && chosen?.stage === part.stage;
-  const label = `${labelOf(part)}: ${seconds(part.seconds)}, ${percent(part.ratio)}`;
-  const look = { class: (picked ? 'picked' : '') + (nothing ? ' nothing' : ''), style: { flexGrow: part.ratio * 1000, background: solid(part.name) }, title: label, 'aria-label': label };
-  const share = part.ratio > 0.07 ? percent(part.ratio, 0) : '';
+  const pick = part.stage_index !== undefined ? () => selectStage(stageRows(stages)[part.stage_index!], timeline) : nothing && timeline && gaps(timeline).length ? () => selectGap(timeline) : undefined;
+  const picked = nothing ? chosen?.unattributed !== undefined : part.stage_index !== undefined && chosen?.stage === part.stage_index;
+  const label = `${labelOf(part)}: ${seconds(part.part_s)}, ${percent(part.wall_ratio)}`;
+  const look = { class: (picked ? 'picked' : '') + (nothing ? ' nothing' : ''), style: { flexGrow: part.wall_ratio * 1000, background: colourOf(part) }, title: label, 'aria-label': label };
+  const share = part.wall_ratio > 0.07 ? percent(part.wall_ratio, 0) : '';
   return pick ? (
     <button type="button" {...look} onClick={pick}>
       {share}
@@ -278,20 +285,20 @@ function BarPart({ part, report, timeline }: { part: Part; report: Report; timel
 
 export function TimeBar({ report, timeline }: { report: Report; timeline: Timeline | null }) {
   useStore(dark);
-  const all = parts(report, 7);
+  const all = report.stage_analysis?.parts ?? [];
   if (!all.length) return null;
   return (
     <section class="timebar" aria-label="where the time goes">
       <div class="bar">
         {all.map((p) => (
-          <BarPart key={`${p.stage} ${p.name}`} part={p} report={report} timeline={timeline} />
+          <BarPart key={`${p.kind} ${p.stage_index}`} part={p} report={report} timeline={timeline} />
         ))}
       </div>
       <ul class="legend">
         {all.map((p) => (
-          <li key={`${p.stage} ${p.name}`}>
-            <i style={{ background: solid(p.name) }} />
-            <span dir="auto">{clip(labelOf(p), 22)}</span> <b>{seconds(p.seconds)}</b>
+          <li key={`${p.kind} ${p.stage_index}`}>
+            <i style={{ background: colourOf(p) }} />
+            <span dir="auto">{clip(labelOf(p), 22)}</span> <b>{seconds(p.part_s)}</b>
           </li>
         ))}
       </ul>

@@ -1,0 +1,123 @@
+/* Where the wall time goes, in a few parts that count nothing twice: the picture at the
+ * top of the page. */
+#include "analyze/stages/stages.h"
+
+#include <stdlib.h>
+
+enum { PARTS_MOST = 7, OPENED_MOST = 4 };
+#define WIDE 0.5 /* of the wall time: a stage that says nothing as one part */
+#define WORTH_SHOWING 0.01
+
+struct parts {
+	const struct sb_stages_section *stages;
+	struct sb_time_part *all;
+	size_t count;
+};
+
+/* Calls at the same time count once. */
+static double covered_s(const struct sb_stage *s)
+{
+	return s->covered_s;
+}
+
+static bool counts(const struct sb_stage *s)
+{
+	return s->state != SB_STAGE_SKIPPED && s->state != SB_STAGE_UNTIMED && !s->other_thread;
+}
+
+/* Adds what is directly inside a stage (-1: the top level); how long that is in all. */
+static double add_inside(struct parts *p, int64_t parent)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < p->stages->stage_count; i++) {
+		const struct sb_stage *s = &p->stages->stages[i];
+
+		if (s->parent != parent || !counts(s))
+			continue;
+		p->all[p->count++] = (struct sb_time_part){ s->name, SB_TIME_STAGE, (int64_t)i, 0,
+			covered_s(s), 0 };
+		sum_s += covered_s(s);
+	}
+	return sum_s;
+}
+
+static size_t large_inside(const struct sb_stages_section *stages, int64_t parent)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < stages->stage_count; i++) {
+		const struct sb_stage *s = &stages->stages[i];
+
+		count += s->parent == parent && counts(s) && covered_s(s) > stages->wall_s * WORTH_SHOWING;
+	}
+	return count;
+}
+
+/* One stage that wraps nearly everything is opened: what is inside, and its own work between. */
+static bool open_widest(struct parts *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		struct sb_time_part *part = &p->all[i];
+
+		if (part->kind != SB_TIME_STAGE || part->part_s <= p->stages->wall_s * WIDE ||
+			large_inside(p->stages, part->stage) < 2)
+			continue;
+		part->kind = SB_TIME_ITSELF;
+		part->part_s -= add_inside(p, part->stage);
+		if (part->part_s < 0)
+			part->part_s = 0;
+		return true;
+	}
+	return false;
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct sb_time_part *x = a, *y = b;
+
+	if (x->part_s != y->part_s)
+		return x->part_s > y->part_s ? -1 : 1;
+	return x->stage < y->stage ? -1 : x->stage > y->stage;
+}
+
+/* The smallest become one part; those without time go. */
+static void keep_largest(struct parts *p)
+{
+	struct sb_time_part rest = { NULL, SB_TIME_SMALLER, -1, 0, 0, 0 };
+
+	qsort(p->all, p->count, sizeof *p->all, largest_first);
+	while (p->count && p->all[p->count - 1].part_s <= 0)
+		p->count--;
+	while (p->count > PARTS_MOST) {
+		rest.part_s += p->all[--p->count].part_s;
+		rest.stage_count++;
+	}
+	if (rest.stage_count)
+		p->all[p->count++] = rest;
+}
+
+void sb_stages_part(struct sb_model *model)
+{
+	struct sb_stages_section *s = &model->stages;
+	struct parts p = { s, sb_model_alloc(model, (s->stage_count + 2) * sizeof *p.all), 0 };
+	double sum_s = 0;
+
+	if (!p.all || !s->stage_count)
+		return;
+	add_inside(&p, -1);
+	for (int opened = 0; opened < OPENED_MOST && open_widest(&p);)
+		opened++;
+	keep_largest(&p);
+	if (s->unattributed_s > 0)
+		p.all[p.count++] = (struct sb_time_part){ NULL, SB_TIME_UNATTRIBUTED, -1, 0,
+			s->unattributed_s, 0 };
+	for (size_t i = 0; i < p.count; i++)
+		sum_s += p.all[i].part_s;
+	if (sum_s < s->wall_s)
+		sum_s = s->wall_s;
+	for (size_t i = 0; i < p.count; i++)
+		p.all[i].ratio = sum_s > 0 ? p.all[i].part_s / sum_s : 0;
+	s->parts = p.all;
+	s->part_count = p.count;
+}
