@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "format/run_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -126,9 +127,12 @@ static int fill(const struct variant *from, struct sb_model *model, struct sb_va
 	return to->name ? 0 : sb_fail(STROBE_ENOMEM, "no memory to compare variants");
 }
 
-/* A word about the GPU needs one that did something. */
-static bool used_gpu(const struct sb_model *model)
+/* A word about the GPU needs one that did something. What was printed elsewhere is taken at
+ * its word: whoever compares precisions does so on a GPU. */
+static bool used_gpu(const struct sb_run *run, const struct sb_model *model)
 {
+	if (sb_run_meta_find(run, SB_META_RUN, SB_RUN_IMPORTED_FROM))
+		return true;
 	for (size_t i = 0; i < model->series_count; i++) {
 		const struct sb_series_column *c = strcmp(model->series[i].source, "gpu")
 							   ? NULL
@@ -165,7 +169,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 			return err;
 		if (section->variant_count++ && to->time.mean > 0) {
 			to->speedup = section->variants[0].time.mean / to->time.mean;
-			to->reading = sb_precision_reading(to->speedup, used_gpu(model));
+			to->reading = sb_precision_reading(to->speedup, used_gpu(run, model));
 		}
 	}
 	section->present |= section->variant_count > 0;
