@@ -56,7 +56,9 @@ def terminal(material, tools, tmp_path):
     def type_in(line):
         done = subprocess.run(["/bin/sh", "-c", line], cwd=home, env=environment, stdin=subprocess.DEVNULL, timeout=120,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="backslashreplace")
-        text = done.stdout.replace(str(home), "HOME").replace(str(BUILD), "BUILD").replace(str(SOURCE), "SOURCE")
+        text = done.stdout
+        for path, word in (home, "HOME"), (BUILD, "BUILD"), (SOURCE, "SOURCE"):
+            text = re.sub(r"(?<![\w.])%s(?![\w-])" % re.escape(str(path)), word, text)  # a whole path, no part of ./strobe-runs
         if text and not text.endswith("\n"):
             text += "\n[no newline at the end]\n"
         return text, f"[exit {done.returncode}]\n" if done.returncode else ""
