@@ -47,7 +47,7 @@ static void scanner_add(struct scanner *s, const struct command_option *o)
 static void scanner_init(struct scanner *s, const struct command *command)
 {
 	memset(s, 0, sizeof *s);
-	strcpy(s->letters, "-:"); /* words in their order; a missing value is told apart */
+	strcpy(s->letters, "-:"); /* words in their order; a missing value has its own code */
 	scanner_add(s, &help_option);
 	for (const struct command_option *o = command->options; o && o->name && s->count < OPTIONS_MAX; o++)
 		scanner_add(s, o);

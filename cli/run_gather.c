@@ -33,7 +33,7 @@ static bool is_name_of_process(const char *name)
  * on such a file only. Where a filesystem has no leases, files stay as they are. */
 static bool is_written_by_nobody(int fd)
 {
-	void (*before)(int) = signal(SIGIO, SIG_IGN); /* sent to the holder when somebody opens the file */
+	void (*before)(int) = signal(SIGIO, SIG_IGN); /* sent to the holder when the file is opened */
 	bool leased = !fcntl(fd, F_SETLEASE, F_RDLCK);
 
 	if (leased)

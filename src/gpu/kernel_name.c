@@ -40,7 +40,7 @@ static demangle_function demangler(void)
 	return found;
 }
 
-/* Templates make names of any length; what does not fit a name is told apart by a number. */
+/* Templates make names of any length; a number keeps apart what does not fit a name. */
 static uint32_t intern_whole(const char *name)
 {
 	char text[NAME_MOST + 32];

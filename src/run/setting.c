@@ -1,4 +1,4 @@
-/* Settings and tags of a run as numbers. */
+/* Settings of a run as numbers. */
 #include "run/setting.h"
 
 #include <math.h>
@@ -32,11 +32,6 @@ static double meta_number(const struct sb_run_meta *meta)
 double sb_run_setting_number(const struct sb_run *run, const char *key)
 {
 	return meta_number(sb_run_meta_find(run, SB_META_SETTING, key));
-}
-
-double sb_run_tag_number(const struct sb_run *run, const char *key)
-{
-	return meta_number(sb_run_meta_find(run, SB_META_TAG, key));
 }
 
 /* The recorder writes the list as one text: "name=value;name=value". */

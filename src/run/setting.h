@@ -8,7 +8,5 @@
 double sb_run_setting_number(const struct sb_run *run, const char *key);
 /* A limit of the advice from `thresholds: {name: value}`; NaN: not set. */
 double sb_run_threshold(const struct sb_run *run, const char *name);
-/* A session tag as a number; NaN: none. */
-double sb_run_tag_number(const struct sb_run *run, const char *key);
 
 #endif
