@@ -5,7 +5,7 @@
 #include "base/filename.h"
 #include "exchange/export.h"
 #include "exchange/warehouse.h"
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 #include "run_arg.h"
 
 #include <stdio.h>

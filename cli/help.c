@@ -1,7 +1,7 @@
 /* --help, man pages and completion, derived from the command table. */
 #include "help.h"
 
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 #include "strobe.h"
 
 #include <ctype.h>

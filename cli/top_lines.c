@@ -1,7 +1,7 @@
 /* Lines and facts. */
 #include "top_lines.h"
 
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* GPU, CPU, memory and disk: a sparkline each, and what can be said beside it. */
 #include "top_lines.h"
 
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 #include <math.h>
 #include <stdio.h>

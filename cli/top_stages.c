@@ -1,7 +1,7 @@
 /* The table of stages: as many columns as the screen is wide for. */
 #include "top_lines.h"
 
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static int by_key(const void *a, const void *b)
 
 static void collect(struct top_view *v, struct table *t)
 {
-	const struct sb_stages_section *stages = &v->whole->stages;
+	const struct sb_stages_panel *stages = &v->whole->stages;
 
 	for (size_t i = 0; i < stages->stage_count && t->count < STAGES_MAX; i++)
 		t->rows[t->count++] = &stages->stages[i];
@@ -206,7 +206,7 @@ static void put_row(struct top_view *v, const struct table *t, const struct sb_s
 
 static void put_unattributed(struct top_view *v, const struct table *t)
 {
-	const struct sb_stages_section *stages = &v->whole->stages;
+	const struct sb_stages_panel *stages = &v->whole->stages;
 	char time[32];
 
 	if (isnan(stages->unattributed_s))

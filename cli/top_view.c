@@ -1,7 +1,7 @@
 /* The lines of `strobe top`: the head, steps and frames, the foot. */
 #include "top_lines.h"
 
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 static void put_head(struct top_view *v)
 {
-	const struct sb_session_section *s = &v->whole->session;
+	const struct sb_session_panel *s = &v->whole->session;
 	struct top_facts facts = { .count = 0 };
 	char time[32];
 	size_t fit;
@@ -34,8 +34,8 @@ static void put_head(struct top_view *v)
 /* Steps, frames and blocks: now, and over the whole run. */
 static void put_video(struct top_view *v)
 {
-	const struct sb_diffusion_section *whole = &v->whole->diffusion;
-	const struct sb_summary_section *sum = &v->whole->summary;
+	const struct sb_diffusion_panel *whole = &v->whole->diffusion;
+	const struct sb_summary_panel *sum = &v->whole->summary;
 	const struct sb_model *now = v->now;
 	struct top_facts facts = { .count = 0 };
 	char time[32];
@@ -66,7 +66,7 @@ static void put_video(struct top_view *v)
 
 static void put_foot(struct top_view *v)
 {
-	const struct sb_recording_section *r = &v->whole->recording;
+	const struct sb_recording_panel *r = &v->whole->recording;
 	static const char *const sorts[] = { "tree", "self time", "rate" };
 	struct top_facts facts = { .count = 0 };
 	char bytes[32];

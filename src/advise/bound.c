@@ -147,7 +147,7 @@ static bool by_cpu(struct sb_model *model)
 
 void sb_bound_judge(struct sb_model *model)
 {
-	struct sb_summary_section *summary = &model->summary;
+	struct sb_summary_panel *summary = &model->summary;
 
 	if (by_communication(model) || by_copies(model) || by_gpu(model) || by_disk(model) ||
 		by_launches(model) || by_cpu(model))
@@ -184,7 +184,7 @@ static double share_of(const struct sb_model *model, const struct sb_stage *s)
 
 void sb_bound_leave_alone(struct sb_model *model)
 {
-	struct sb_summary_section *summary = &model->summary;
+	struct sb_summary_panel *summary = &model->summary;
 	bool worth = false;
 
 	for (size_t i = 0; i < model->stages.stage_count; i++) {

@@ -5,7 +5,7 @@
 
 void sb_rule_parameters_many(struct sb_advisor *a)
 {
-	const struct sb_model_section *m = &a->model->models;
+	const struct sb_model_panel *m = &a->model->models;
 
 	for (size_t i = 0; i < m->model_count; i++) {
 		const struct sb_model_entry *entry = &m->models[i];
@@ -28,7 +28,7 @@ void sb_rule_parameters_many(struct sb_advisor *a)
 }
 
 /* A model that runs in it already gains nothing. */
-static bool in_use(const struct sb_model_section *m, const char *variant)
+static bool in_use(const struct sb_model_panel *m, const char *variant)
 {
 	for (size_t i = 0; i < m->model_count; i++) {
 		if (m->models[i].type && strcasestr(m->models[i].type, variant))
@@ -39,7 +39,7 @@ static bool in_use(const struct sb_model_section *m, const char *variant)
 
 void sb_rule_precision_gain(struct sb_advisor *a)
 {
-	const struct sb_model_section *m = &a->model->models;
+	const struct sb_model_panel *m = &a->model->models;
 	const struct sb_variant *best = NULL;
 	double steps_s = a->model->diffusion.step.count ? a->model->diffusion.steps_s : NAN;
 
@@ -69,7 +69,7 @@ static double component_percent(const struct sb_model *model, const char *name)
 
 void sb_rule_layer_dominates(struct sb_advisor *a)
 {
-	const struct sb_model_section *m = &a->model->models;
+	const struct sb_model_panel *m = &a->model->models;
 
 	for (size_t i = 0; i < m->layer_count; i++) {
 		const struct sb_layer *layer = &m->layers[i];
@@ -89,7 +89,7 @@ void sb_rule_layer_dominates(struct sb_advisor *a)
 }
 
 /* Blocks without it are no transformer's. */
-static bool has_attention(const struct sb_model_section *m)
+static bool has_attention(const struct sb_model_panel *m)
 {
 	for (size_t i = 0; i < m->layer_count; i++)
 		if (m->layers[i].attention)
@@ -112,7 +112,7 @@ void sb_rule_blocks_dominate(struct sb_advisor *a)
 
 void sb_rule_block_variance(struct sb_advisor *a)
 {
-	const struct sb_model_section *m = &a->model->models;
+	const struct sb_model_panel *m = &a->model->models;
 
 	if (m->block_count > 1 && m->block_std_s * 1e3 > a->limit)
 		sb_advisor_find(a, m->block_std_s * 1e3, NAN,
@@ -133,7 +133,7 @@ void sb_rule_patch_embedding(struct sb_advisor *a)
 				a->model->models.layers_total_s));
 }
 
-static double traced_attention_s(const struct sb_gpu_section *gpu)
+static double traced_attention_s(const struct sb_gpu_panel *gpu)
 {
 	double sum_s = 0;
 
@@ -144,7 +144,7 @@ static double traced_attention_s(const struct sb_gpu_section *gpu)
 
 void sb_rule_attention(struct sb_advisor *a)
 {
-	const struct sb_gpu_section *gpu = &a->model->gpu;
+	const struct sb_gpu_panel *gpu = &a->model->gpu;
 	double traced = gpu->present && gpu->kernel_total_s > 0
 				? traced_attention_s(gpu) / gpu->kernel_total_s * 100
 				: NAN;

@@ -46,7 +46,7 @@ static bool is_loss(const struct sb_drop *drop)
 
 /* What was lost most comes first; reasons may share their remedy. */
 static const char *remedies_for(
-	struct sb_advisor *a, const struct sb_recording_section *r, const struct sb_drop *most)
+	struct sb_advisor *a, const struct sb_recording_panel *r, const struct sb_drop *most)
 {
 	const char *all = remedy_of(most);
 
@@ -61,7 +61,7 @@ static const char *remedies_for(
 
 void sb_rule_events_dropped(struct sb_advisor *a)
 {
-	const struct sb_recording_section *r = &a->model->recording;
+	const struct sb_recording_panel *r = &a->model->recording;
 	const struct sb_drop *most = NULL;
 	int64_t lost = 0;
 	const char *remedy;

@@ -17,7 +17,7 @@ static bool is_frame(const struct sb_stage *s)
 
 /* A stage is named for the advice when it is not merely the frame around others:
  * the innermost one that still passes the limit, however deep. */
-static bool has_inner_above(const struct sb_stages_section *stages, size_t outer, double limit)
+static bool has_inner_above(const struct sb_stages_panel *stages, size_t outer, double limit)
 {
 	const struct sb_stage *all = stages->stages;
 
@@ -45,7 +45,7 @@ static void tell_others(struct sb_advisor *a, size_t first)
 
 void sb_rule_stage_dominates(struct sb_advisor *a)
 {
-	const struct sb_stages_section *stages = &a->model->stages;
+	const struct sb_stages_panel *stages = &a->model->stages;
 	size_t first = a->found.count;
 	int found = 0;
 
@@ -79,7 +79,7 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 /* A main thread that only waits for its workers has nothing to attribute. */
 void sb_rule_unattributed(struct sb_advisor *a)
 {
-	const struct sb_stages_section *stages = &a->model->stages;
+	const struct sb_stages_panel *stages = &a->model->stages;
 	double percent = stages->unattributed_s / stages->wall_s * 100;
 	struct sb_advice *f;
 

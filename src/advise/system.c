@@ -238,7 +238,7 @@ void sb_rule_scaling(struct sb_advisor *a)
 
 void sb_rule_memory_over_model(struct sb_advisor *a)
 {
-	const struct sb_memory_section *m = &a->model->memory;
+	const struct sb_memory_panel *m = &a->model->memory;
 	double weights = 0, peak_mb = m->peak_bytes / SB_MB;
 
 	for (size_t i = 0; i < a->model->models.model_count; i++) {
@@ -255,7 +255,7 @@ void sb_rule_memory_over_model(struct sb_advisor *a)
 
 void sb_rule_fragmentation(struct sb_advisor *a)
 {
-	const struct sb_memory_section *m = &a->model->memory;
+	const struct sb_memory_panel *m = &a->model->memory;
 
 	if (m->fragmentation_ratio * 100 > a->limit && m->fragmentation_reserved_bytes >= 1024 * SB_MB)
 		sb_advisor_find(a, m->fragmentation_ratio * 100, NAN,
@@ -268,7 +268,7 @@ void sb_rule_fragmentation(struct sb_advisor *a)
 
 void sb_rule_memory_kept(struct sb_advisor *a)
 {
-	const struct sb_memory_section *m = &a->model->memory;
+	const struct sb_memory_panel *m = &a->model->memory;
 
 	for (size_t i = 0; i < m->stage_count; i++) {
 		const struct sb_memory_stage *s = &m->stages[i];
@@ -287,7 +287,7 @@ void sb_rule_memory_kept(struct sb_advisor *a)
 
 void sb_rule_swap(struct sb_advisor *a)
 {
-	const struct sb_memory_section *m = &a->model->memory;
+	const struct sb_memory_panel *m = &a->model->memory;
 	double grown_mb = (m->swap_peak_bytes - m->swap_first_bytes) / SB_MB;
 
 	if (grown_mb > a->limit)
@@ -298,7 +298,7 @@ void sb_rule_swap(struct sb_advisor *a)
 
 void sb_rule_ram_limit(struct sb_advisor *a)
 {
-	const struct sb_memory_section *m = &a->model->memory;
+	const struct sb_memory_panel *m = &a->model->memory;
 	double percent = m->ram_peak_bytes / m->ram_total_bytes * 100;
 
 	if (percent > a->limit)

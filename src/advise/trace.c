@@ -14,7 +14,7 @@ double sb_advise_per_gpu(const struct sb_model *model, double sum_s)
 
 /* The run cannot be shorter than what its busiest GPU computes: what that one
  * idles is all that closing gaps can save. */
-static const struct sb_gpu_device *busiest(const struct sb_gpu_section *gpu)
+static const struct sb_gpu_device *busiest(const struct sb_gpu_panel *gpu)
 {
 	const struct sb_gpu_device *most = gpu->devices;
 
@@ -33,7 +33,7 @@ struct sample {
 
 /* The innermost stage around the traced window: it holds nearly all of the GPU's
  * work, and one call of it is no shorter than the window. */
-static size_t innermost(const struct sb_stages_section *stages, size_t at, double window_s)
+static size_t innermost(const struct sb_stages_panel *stages, size_t at, double window_s)
 {
 	const struct sb_stage *all = stages->stages;
 
@@ -47,7 +47,7 @@ static size_t innermost(const struct sb_stages_section *stages, size_t at, doubl
 
 static bool sample_of(const struct sb_model *model, struct sample *out)
 {
-	const struct sb_stages_section *stages = &model->stages;
+	const struct sb_stages_panel *stages = &model->stages;
 	struct sample s = { .traced_s = sb_advise_per_gpu(model, model->gpu.window_s) };
 	size_t count = 0;
 
@@ -84,7 +84,7 @@ static void find_traced(
 
 void sb_rule_copies(struct sb_advisor *a)
 {
-	const struct sb_gpu_section *gpu = &a->model->gpu;
+	const struct sb_gpu_panel *gpu = &a->model->gpu;
 	double total_s = 0, bytes = 0;
 
 	for (size_t i = 0; i < gpu->copy_count; i++) {
@@ -102,7 +102,7 @@ void sb_rule_copies(struct sb_advisor *a)
 
 void sb_rule_pageable_copies(struct sb_advisor *a)
 {
-	const struct sb_gpu_section *gpu = &a->model->gpu;
+	const struct sb_gpu_panel *gpu = &a->model->gpu;
 	double pageable = 0, known = 0, percent;
 
 	for (size_t i = 0; gpu->present && i < gpu->copy_count; i++) {
@@ -122,7 +122,7 @@ void sb_rule_pageable_copies(struct sb_advisor *a)
 
 void sb_rule_gpu_gaps(struct sb_advisor *a)
 {
-	const struct sb_gpu_section *gpu = &a->model->gpu;
+	const struct sb_gpu_panel *gpu = &a->model->gpu;
 	double percent = gpu->present ? gpu->idle_s / (gpu->busy_s + gpu->idle_s) * 100 : NAN;
 	const struct sb_gpu_gap *largest = NULL;
 	const struct sb_gpu_device *most;
@@ -155,7 +155,7 @@ void sb_rule_gpu_gaps(struct sb_advisor *a)
 
 void sb_rule_small_kernels(struct sb_advisor *a)
 {
-	const struct sb_gpu_section *gpu = &a->model->gpu;
+	const struct sb_gpu_panel *gpu = &a->model->gpu;
 	double idle = gpu->present ? gpu->idle_s / (gpu->busy_s + gpu->idle_s) : 0;
 
 	if (gpu->present && gpu->small_kernel_ratio * 100 > a->limit && idle > 0.05)
@@ -168,7 +168,7 @@ void sb_rule_small_kernels(struct sb_advisor *a)
 
 void sb_rule_attention_math(struct sb_advisor *a)
 {
-	const struct sb_gpu_section *gpu = &a->model->gpu;
+	const struct sb_gpu_panel *gpu = &a->model->gpu;
 	double math_s = 0, percent;
 
 	for (size_t i = 0; gpu->present && i < gpu->attention_count; i++) {
@@ -184,7 +184,7 @@ void sb_rule_attention_math(struct sb_advisor *a)
 
 void sb_rule_communication(struct sb_advisor *a)
 {
-	const struct sb_gpu_section *gpu = &a->model->gpu;
+	const struct sb_gpu_panel *gpu = &a->model->gpu;
 	double percent = gpu->present ? gpu->exposed_communication_s / gpu->window_s * 100 : NAN;
 
 	if (percent > a->limit)

@@ -6,14 +6,14 @@
 /* Of the wall: steps of generations at the same time count once. */
 static double denoise_s(const struct sb_model *model)
 {
-	const struct sb_diffusion_section *d = &model->diffusion;
+	const struct sb_diffusion_panel *d = &model->diffusion;
 
 	return d->step.count ? fmin(d->step.total, d->steps_s) : d->denoise_s;
 }
 
 void sb_rule_slow_steps(struct sb_advisor *a)
 {
-	const struct sb_diffusion_section *d = &a->model->diffusion;
+	const struct sb_diffusion_panel *d = &a->model->diffusion;
 	const struct sb_slow_step *slow = d->slow_steps;
 	double excess_s = fmin(d->slow_step_excess_s, a->model->summary.generation_s);
 
@@ -32,7 +32,7 @@ void sb_rule_slow_steps(struct sb_advisor *a)
  * steps are 4 steps. */
 void sb_rule_steps_many(struct sb_advisor *a)
 {
-	const struct sb_diffusion_section *d = &a->model->diffusion;
+	const struct sb_diffusion_panel *d = &a->model->diffusion;
 	double steps = (double)d->steps_per_chain;
 
 	if (!d->present || !(steps > a->limit))
@@ -45,7 +45,7 @@ void sb_rule_steps_many(struct sb_advisor *a)
 
 void sb_rule_step_slow(struct sb_advisor *a)
 {
-	const struct sb_diffusion_section *d = &a->model->diffusion;
+	const struct sb_diffusion_panel *d = &a->model->diffusion;
 	double ms = d->computed_step.count ? d->computed_step.mean * 1e3 : NAN;
 
 	if (ms > a->limit)
@@ -56,7 +56,7 @@ void sb_rule_step_slow(struct sb_advisor *a)
 
 void sb_rule_block_large(struct sb_advisor *a)
 {
-	const struct sb_block_section *b = &a->model->blocks;
+	const struct sb_block_panel *b = &a->model->blocks;
 
 	if (b->present && b->mean_frames > a->limit)
 		sb_advisor_find(a, b->mean_frames, NAN, sb_say(a, "blocks of %.1f frames", b->mean_frames),
@@ -66,7 +66,7 @@ void sb_rule_block_large(struct sb_advisor *a)
 
 void sb_rule_fps_low(struct sb_advisor *a)
 {
-	const struct sb_summary_section *s = &a->model->summary;
+	const struct sb_summary_panel *s = &a->model->summary;
 
 	if (s->fps_wall < a->limit)
 		sb_advisor_find(a, s->fps_wall, NAN, sb_say(a, "%.2f frames/s end to end", s->fps_wall),
@@ -76,7 +76,7 @@ void sb_rule_fps_low(struct sb_advisor *a)
 
 void sb_rule_bps_low(struct sb_advisor *a)
 {
-	const struct sb_block_section *b = &a->model->blocks;
+	const struct sb_block_panel *b = &a->model->blocks;
 
 	if (b->present && b->bps < a->limit)
 		sb_advisor_find(a, b->bps, NAN, sb_say(a, "%.2f blocks/s", b->bps),
@@ -86,7 +86,7 @@ void sb_rule_bps_low(struct sb_advisor *a)
 
 void sb_rule_first_block(struct sb_advisor *a)
 {
-	const struct sb_block_section *b = &a->model->blocks;
+	const struct sb_block_panel *b = &a->model->blocks;
 	double ratio = b->first_block_time_s / b->later_block_time_s;
 	int64_t generations = a->model->generations.total > 0 ? a->model->generations.total : 1;
 
@@ -100,7 +100,7 @@ void sb_rule_first_block(struct sb_advisor *a)
 
 void sb_rule_target_fps(struct sb_advisor *a)
 {
-	const struct sb_summary_section *s = &a->model->summary;
+	const struct sb_summary_panel *s = &a->model->summary;
 	double needed_s = (double)s->frames / s->target_fps;
 
 	if (s->target_fps > 0 && s->fps_wall < s->target_fps)
@@ -112,7 +112,7 @@ void sb_rule_target_fps(struct sb_advisor *a)
 
 void sb_rule_dropped_frames(struct sb_advisor *a)
 {
-	const struct sb_streaming_section *s = &a->model->streaming;
+	const struct sb_streaming_panel *s = &a->model->streaming;
 
 	if (s->present && s->dropped_ratio * 100 > a->limit)
 		sb_advisor_find(a, s->dropped_ratio * 100, NAN,
@@ -122,7 +122,7 @@ void sb_rule_dropped_frames(struct sb_advisor *a)
 
 void sb_rule_buffer_low(struct sb_advisor *a)
 {
-	const struct sb_streaming_section *s = &a->model->streaming;
+	const struct sb_streaming_panel *s = &a->model->streaming;
 
 	if (s->present && s->buffer_ratio.count && s->buffer_ratio.min * 100 < a->limit)
 		sb_advisor_find(a, s->buffer_ratio.min * 100, NAN,

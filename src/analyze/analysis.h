@@ -17,7 +17,7 @@ struct sb_model_options {
 int sb_analyze(struct sb_run *run, const struct sb_model_options *options, struct sb_model **out_model);
 
 /* One analysis: says what it wants to see, sees it in the one common pass, and
- * fills its section. Listed in analyze/analyses.c in the order of finishing, so
+ * fills its panel. Listed in analyze/analyses.c in the order of finishing, so
  * that later ones (advice, summary) can read what earlier ones found. */
 struct sb_analysis {
 	const char *name;

@@ -62,7 +62,7 @@ const char *sb_model_printf(struct sb_model *model, const char *format, ...)
 
 void sb_model_missing(struct sb_model *model, const char *what, const char *why, const char *how)
 {
-	struct sb_missing_section *m = &model->missing;
+	struct sb_missing_panel *m = &model->missing;
 	struct sb_missing *more;
 
 	if (m->count >= MISSING_MAX)
@@ -93,7 +93,7 @@ const struct sb_series *sb_model_series(const struct sb_model *model, const char
 
 const struct sb_stage *sb_model_stage(const struct sb_model *model, const char *name)
 {
-	const struct sb_stages_section *s = &model->stages;
+	const struct sb_stages_panel *s = &model->stages;
 
 	for (size_t i = 0; i < s->stage_count; i++)
 		if (!strcmp(s->stages[s->by_total[i]].name, name))

@@ -2,7 +2,7 @@
  * diff, aggregate, history and Prometheus read it; none computes anything.
  *
  * Absent is not zero: a double is NAN, an int64_t count is -1, a string NULL, an
- * array empty, a section's `present` false. Everything is in seconds and bytes.
+ * array empty, a panel's `present` false. Everything is in seconds and bytes.
  * All memory belongs to the model (sb_model_alloc, sb_model_text). */
 #ifndef SB_ANALYZE_MODEL_H
 #define SB_ANALYZE_MODEL_H
@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 /* ---- session_info, system ---- */
-struct sb_session_section {
+struct sb_session_panel {
 	const char *id; /* the session's uuid as text */
 	const char *name;
 	const char *run; /* folder or file */
@@ -42,7 +42,7 @@ struct sb_session_section {
 	double cut_from_s, cut_to_s; /* NAN: the whole run */
 	int64_t cut_generation; /* -1: not cut to one */
 };
-struct sb_system_section {
+struct sb_system_panel {
 	struct sb_pair *facts; /* META_SYSTEM */
 	size_t fact_count;
 	struct sb_pair *settings; /* META_SETTING */
@@ -57,8 +57,8 @@ struct sb_system_section {
 	size_t process_count;
 };
 
-/* ---- summary: one screen; filled from the other sections ---- */
-struct sb_summary_section {
+/* ---- summary: one screen; filled from the other panels ---- */
+struct sb_summary_panel {
 	int64_t generation_count; /* begun and ended */
 	int64_t unfinished_count; /* never ended, or cut by the part asked for */
 	int64_t frames, steps, blocks, dropped_frames;
@@ -105,7 +105,7 @@ struct sb_event_row {
 	struct sb_pair *attrs;
 	size_t attr_count;
 };
-struct sb_events_section {
+struct sb_events_panel {
 	struct sb_event_row *rows; /* at most max_data_points, thinned evenly */
 	size_t count;
 	int64_t total;
@@ -129,11 +129,11 @@ struct sb_advice {
 	const char *threshold_key; /* to set it in `thresholds:`; NULL: none */
 	double rank_s; /* what it is ranked by */
 };
-struct sb_advice_section {
+struct sb_advice_panel {
 	struct sb_advice *all; /* by the seconds they could save */
 	size_t count;
 };
-struct sb_recording_section {
+struct sb_recording_panel {
 	int64_t events, zones, open_zones, folded_zones, unmatched_ends;
 	int64_t dropped_count;
 	struct sb_drop {
@@ -168,37 +168,37 @@ struct sb_recording_section {
 struct sb_missing {
 	const char *what, *why, *how;
 };
-struct sb_missing_section {
+struct sb_missing_panel {
 	struct sb_missing *all;
 	size_t count;
 };
 
 struct sb_model {
-	struct sb_session_section session;
-	struct sb_system_section system;
-	struct sb_summary_section summary;
-	struct sb_stages_section stages;
-	struct sb_iterations_section iterations;
-	struct sb_generations_section generations;
-	struct sb_collectives_section collectives;
-	struct sb_functions_section functions;
-	struct sb_memory_section memory;
+	struct sb_session_panel session;
+	struct sb_system_panel system;
+	struct sb_summary_panel summary;
+	struct sb_stages_panel stages;
+	struct sb_iterations_panel iterations;
+	struct sb_generations_panel generations;
+	struct sb_collectives_panel collectives;
+	struct sb_functions_panel functions;
+	struct sb_memory_panel memory;
 	struct sb_series *series; /* every monitor; gpu_metrics, cpu_metrics... pick theirs by source */
 	size_t series_count;
-	struct sb_devices_section devices;
-	struct sb_cpu_section cpu;
-	struct sb_other_section others;
-	struct sb_disk_section disk;
-	struct sb_diffusion_section diffusion;
-	struct sb_block_section blocks;
-	struct sb_model_section models;
-	struct sb_streaming_section streaming;
-	struct sb_cache_section caches;
-	struct sb_gpu_section gpu;
-	struct sb_events_section events;
-	struct sb_advice_section advice;
-	struct sb_recording_section recording;
-	struct sb_missing_section missing;
+	struct sb_devices_panel devices;
+	struct sb_cpu_panel cpu;
+	struct sb_other_panel others;
+	struct sb_disk_panel disk;
+	struct sb_diffusion_panel diffusion;
+	struct sb_block_panel blocks;
+	struct sb_model_panel models;
+	struct sb_streaming_panel streaming;
+	struct sb_cache_panel caches;
+	struct sb_gpu_panel gpu;
+	struct sb_events_panel events;
+	struct sb_advice_panel advice;
+	struct sb_recording_panel recording;
+	struct sb_missing_panel missing;
 	/* private: sb_model_alloc, sb_model_text */
 	struct sb_strings strings;
 	struct sb_model_block *blocks_of_memory;

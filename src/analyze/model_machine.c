@@ -87,81 +87,78 @@ static const struct sb_field device_rows[] = {
 };
 static SB_FIELDS(device, sb_device, "GpuDevice", "A GPU as sampled.");
 
-SB_FIELD_WHEN(any_devices, sb_devices_section, it->count > 0)
+SB_FIELD_WHEN(any_devices, sb_devices_panel, it->count > 0)
 
 static const struct sb_field sb_devices_fields_rows[] = {
-	SB_FIELD(sb_devices_section, count, "device_count", SB_ALWAYS, "GPUs that were sampled"),
-	SB_FIELD(sb_devices_section, energy_wh, "energy_wh", SB_KNOWN, "of all GPUs, the whole run"),
-	SB_FIELD(sb_devices_section, cost, "gpu_cost", SB_KNOWN,
+	SB_FIELD(sb_devices_panel, count, "device_count", SB_ALWAYS, "GPUs that were sampled"),
+	SB_FIELD(sb_devices_panel, energy_wh, "energy_wh", SB_KNOWN, "of all GPUs, the whole run"),
+	SB_FIELD(sb_devices_panel, cost, "gpu_cost", SB_KNOWN,
 		"of the whole run, in the currency of gpu_cost_per_hour"),
-	SB_FIELD_LIST(sb_devices_section, all, count, "devices", SB_ALWAYS, device, "by number"),
+	SB_FIELD_LIST(sb_devices_panel, all, count, "devices", SB_ALWAYS, device, "by number"),
 };
-SB_FIELDS(sb_devices_fields, sb_devices_section, "GpuMetrics", "What the GPU monitor sampled.",
+SB_FIELDS(sb_devices_fields, sb_devices_panel, "GpuMetrics", "What the GPU monitor sampled.",
 	.present = any_devices);
 
 /* ---- cpu_metrics, disk_metrics, other_metrics ----------------------------- */
 
-SB_FIELD_WHEN(any_cpu, sb_cpu_section, it->series || it->cores || it->process || it->pressure)
+SB_FIELD_WHEN(any_cpu, sb_cpu_panel, it->series || it->cores || it->process || it->pressure)
 
 static const struct sb_field sb_cpu_fields_rows[] = {
-	SB_FIELD(sb_cpu_section, sample_count, "sample_count", SB_KNOWN, "samples, before they were thinned"),
-	SB_FIELD(sb_cpu_section, usage_percent.min, "usage_min_percent", SB_KNOWN,
+	SB_FIELD(sb_cpu_panel, sample_count, "sample_count", SB_KNOWN, "samples, before they were thinned"),
+	SB_FIELD(sb_cpu_panel, usage_percent.min, "usage_min_percent", SB_KNOWN,
 		"lowest use of the machine's CPUs"),
-	SB_FIELD(sb_cpu_section, usage_percent.mean, "usage_mean_percent", SB_KNOWN,
+	SB_FIELD(sb_cpu_panel, usage_percent.mean, "usage_mean_percent", SB_KNOWN,
 		"mean use of the machine's CPUs"),
-	SB_FIELD(sb_cpu_section, usage_percent.max, "usage_max_percent", SB_KNOWN,
+	SB_FIELD(sb_cpu_panel, usage_percent.max, "usage_max_percent", SB_KNOWN,
 		"highest use of the machine's CPUs"),
-	SB_FIELD(sb_cpu_section, process_percent.mean, "process_mean_percent", SB_KNOWN,
+	SB_FIELD(sb_cpu_panel, process_percent.mean, "process_mean_percent", SB_KNOWN,
 		"use by the run, mean; 100: one core"),
-	SB_FIELD(sb_cpu_section, process_percent.max, "process_max_percent", SB_KNOWN,
+	SB_FIELD(sb_cpu_panel, process_percent.max, "process_max_percent", SB_KNOWN,
 		"use by the run, highest"),
-	SB_FIELD(sb_cpu_section, frequency_mhz.mean, "frequency_mean_mhz", SB_KNOWN, "mean clock"),
-	SB_FIELD(sb_cpu_section, frequency_mhz.max, "frequency_max_mhz", SB_KNOWN, "highest clock"),
-	SB_FIELD(
-		sb_cpu_section, load1.mean, "load1_mean_count", SB_KNOWN, "load average of one minute, mean"),
-	SB_FIELD(sb_cpu_section, load1.max, "load1_max_count", SB_KNOWN,
-		"load average of one minute, highest"),
-	SB_FIELD(sb_cpu_section, series, "series", SB_KNOWN, "samples of the machine"),
-	SB_FIELD(sb_cpu_section, core_count, "core_count", SB_KNOWN, "cores that were sampled"),
-	SB_FIELD(sb_cpu_section, cores, "cores", SB_KNOWN, "use of each core"),
-	SB_FIELD(sb_cpu_section, rss_mb.mean, "rss_mean_mb", SB_KNOWN,
+	SB_FIELD(sb_cpu_panel, frequency_mhz.mean, "frequency_mean_mhz", SB_KNOWN, "mean clock"),
+	SB_FIELD(sb_cpu_panel, frequency_mhz.max, "frequency_max_mhz", SB_KNOWN, "highest clock"),
+	SB_FIELD(sb_cpu_panel, load1.mean, "load1_mean_count", SB_KNOWN, "load average of one minute, mean"),
+	SB_FIELD(sb_cpu_panel, load1.max, "load1_max_count", SB_KNOWN, "load average of one minute, highest"),
+	SB_FIELD(sb_cpu_panel, series, "series", SB_KNOWN, "samples of the machine"),
+	SB_FIELD(sb_cpu_panel, core_count, "core_count", SB_KNOWN, "cores that were sampled"),
+	SB_FIELD(sb_cpu_panel, cores, "cores", SB_KNOWN, "use of each core"),
+	SB_FIELD(sb_cpu_panel, rss_mb.mean, "rss_mean_mb", SB_KNOWN,
 		"resident memory of the run's processes, mean"),
-	SB_FIELD(sb_cpu_section, rss_mb.max, "rss_max_mb", SB_KNOWN,
+	SB_FIELD(sb_cpu_panel, rss_mb.max, "rss_max_mb", SB_KNOWN,
 		"resident memory of the run's processes, highest"),
-	SB_FIELD(sb_cpu_section, pss_mb.mean, "pss_mean_mb", SB_KNOWN,
+	SB_FIELD(sb_cpu_panel, pss_mb.mean, "pss_mean_mb", SB_KNOWN,
 		"the same, shared pages counted once, mean"),
-	SB_FIELD(sb_cpu_section, pss_mb.max, "pss_max_mb", SB_KNOWN,
+	SB_FIELD(sb_cpu_panel, pss_mb.max, "pss_max_mb", SB_KNOWN,
 		"the same, shared pages counted once, highest"),
-	SB_FIELD(sb_cpu_section, processes.max, "process_max_count", SB_KNOWN,
-		"processes of the run, at most"),
-	SB_FIELD(sb_cpu_section, threads.max, "thread_max_count", SB_KNOWN, "threads of the run, at most"),
-	SB_FIELD(sb_cpu_section, process, "process", SB_KNOWN, "samples of the run's processes"),
-	SB_FIELD(sb_cpu_section, pressure, "pressure", SB_KNOWN,
+	SB_FIELD(sb_cpu_panel, processes.max, "process_max_count", SB_KNOWN, "processes of the run, at most"),
+	SB_FIELD(sb_cpu_panel, threads.max, "thread_max_count", SB_KNOWN, "threads of the run, at most"),
+	SB_FIELD(sb_cpu_panel, process, "process", SB_KNOWN, "samples of the run's processes"),
+	SB_FIELD(sb_cpu_panel, pressure, "pressure", SB_KNOWN,
 		"time in which something waited for CPU, memory, disk"),
 };
-SB_FIELDS(sb_cpu_fields, sb_cpu_section, "CpuMetrics", "What the CPU and process monitors sampled.",
+SB_FIELDS(sb_cpu_fields, sb_cpu_panel, "CpuMetrics", "What the CPU and process monitors sampled.",
 	.present = any_cpu);
 
-SB_FIELD_WHEN(any_disk, sb_disk_section, it->present)
+SB_FIELD_WHEN(any_disk, sb_disk_panel, it->present)
 
 static const struct sb_field sb_disk_fields_rows[] = {
-	SB_FIELD(sb_disk_section, read_bytes, "read_bytes", SB_KNOWN, "read by the run's processes"),
-	SB_FIELD(sb_disk_section, write_bytes, "write_bytes", SB_KNOWN, "written by the run's processes"),
-	SB_FIELD(sb_disk_section, machine_read_bytes, "machine_read_bytes", SB_KNOWN,
+	SB_FIELD(sb_disk_panel, read_bytes, "read_bytes", SB_KNOWN, "read by the run's processes"),
+	SB_FIELD(sb_disk_panel, write_bytes, "write_bytes", SB_KNOWN, "written by the run's processes"),
+	SB_FIELD(sb_disk_panel, machine_read_bytes, "machine_read_bytes", SB_KNOWN,
 		"read by the whole machine"),
-	SB_FIELD(sb_disk_section, machine_write_bytes, "machine_write_bytes", SB_KNOWN,
+	SB_FIELD(sb_disk_panel, machine_write_bytes, "machine_write_bytes", SB_KNOWN,
 		"written by the whole machine"),
-	SB_FIELD(sb_disk_section, read_gb_per_s, "read_mean_gb_per_s", SB_KNOWN,
+	SB_FIELD(sb_disk_panel, read_gb_per_s, "read_mean_gb_per_s", SB_KNOWN,
 		"over the sampled time; 1 GB is 10^9 bytes"),
-	SB_FIELD(sb_disk_section, write_gb_per_s, "write_mean_gb_per_s", SB_KNOWN, "over the sampled time"),
-	SB_FIELD(sb_disk_section, read_max_gb_per_s, "read_max_gb_per_s", SB_KNOWN,
+	SB_FIELD(sb_disk_panel, write_gb_per_s, "write_mean_gb_per_s", SB_KNOWN, "over the sampled time"),
+	SB_FIELD(sb_disk_panel, read_max_gb_per_s, "read_max_gb_per_s", SB_KNOWN,
 		"the best interval between two samples"),
-	SB_FIELD(sb_disk_section, write_max_gb_per_s, "write_max_gb_per_s", SB_KNOWN,
+	SB_FIELD(sb_disk_panel, write_max_gb_per_s, "write_max_gb_per_s", SB_KNOWN,
 		"the best interval between two samples"),
-	SB_FIELD(sb_disk_section, series, "series", SB_KNOWN, "rates over time"),
+	SB_FIELD(sb_disk_panel, series, "series", SB_KNOWN, "rates over time"),
 };
-SB_FIELDS(sb_disk_fields, sb_disk_section, "DiskMetrics", "What the disk monitor sampled.",
-	.present = any_disk, SB_FLAG(sb_disk_section, present));
+SB_FIELDS(sb_disk_fields, sb_disk_panel, "DiskMetrics", "What the disk monitor sampled.", .present = any_disk,
+	SB_FLAG(sb_disk_panel, present));
 
 static const struct sb_field sb_other_fields_rows[] = {
 	SB_FIELD(sb_other, source, "source", SB_ALWAYS, "the monitor's name"),
@@ -169,17 +166,17 @@ static const struct sb_field sb_other_fields_rows[] = {
 	SB_FIELD(sb_other, sample_count, "sample_count", SB_ALWAYS, "samples, before they were thinned"),
 	SB_FIELD(sb_other, series, "series", SB_KNOWN, "its samples"),
 };
-SB_FIELDS(sb_other_fields, sb_other, "OtherMetrics", "Samples of a monitor without a section of its own.");
+SB_FIELDS(sb_other_fields, sb_other, "OtherMetrics", "Samples of a monitor without a panel of its own.");
 
 /* ---- memory -------------------------------------------------------------- */
 
-SB_FIELD_WHEN(has_peak, sb_memory_section, !isnan(it->peak_bytes))
-SB_FIELD_WHEN(has_fragmentation, sb_memory_section, !isnan(it->fragmentation_ratio))
-SB_FIELD_WHEN(has_spike, sb_memory_section, !isnan(it->spike_bytes))
-SB_FIELD_WHEN(has_snapshots, sb_memory_section, it->snapshot_count > 0)
-SB_FIELD_WHEN(has_host, sb_memory_section, !isnan(it->ram_peak_bytes) || !isnan(it->rss_peak_bytes))
+SB_FIELD_WHEN(has_peak, sb_memory_panel, !isnan(it->peak_bytes))
+SB_FIELD_WHEN(has_fragmentation, sb_memory_panel, !isnan(it->fragmentation_ratio))
+SB_FIELD_WHEN(has_spike, sb_memory_panel, !isnan(it->spike_bytes))
+SB_FIELD_WHEN(has_snapshots, sb_memory_panel, it->snapshot_count > 0)
+SB_FIELD_WHEN(has_host, sb_memory_panel, !isnan(it->ram_peak_bytes) || !isnan(it->rss_peak_bytes))
 SB_FIELD_WHEN(is_checked, sb_memory_stage, it->checked)
-SB_FIELD_WHEN(any_memory, sb_memory_section, it->present)
+SB_FIELD_WHEN(any_memory, sb_memory_panel, it->present)
 
 static const struct sb_field snapshot_rows[] = {
 	SB_FIELD(sb_memory_snapshot, label, "label", SB_ALWAYS, "what the program calls the moment"),
@@ -195,24 +192,23 @@ static const struct sb_field snapshot_rows[] = {
 static SB_FIELDS(snapshot, sb_memory_snapshot, "MemorySnapshot", "Memory at one moment.");
 
 static const struct sb_field fragmentation_rows[] = {
-	SB_FIELD(
-		sb_memory_section, fragmentation_ratio, "unused_ratio", SB_KNOWN, "1 - allocated / reserved"),
-	SB_FIELD_AS(MB, sb_memory_section, fragmentation_bytes, "unused_mb", SB_KNOWN,
+	SB_FIELD(sb_memory_panel, fragmentation_ratio, "unused_ratio", SB_KNOWN, "1 - allocated / reserved"),
+	SB_FIELD_AS(MB, sb_memory_panel, fragmentation_bytes, "unused_mb", SB_KNOWN,
 		"reserved and not allocated"),
-	SB_FIELD_AS(MB, sb_memory_section, fragmentation_reserved_bytes, "reserved_mb", SB_KNOWN,
-		"reserved then"),
-	SB_FIELD(sb_memory_section, fragmentation_label, "label", SB_KNOWN, "of that snapshot"),
+	SB_FIELD_AS(
+		MB, sb_memory_panel, fragmentation_reserved_bytes, "reserved_mb", SB_KNOWN, "reserved then"),
+	SB_FIELD(sb_memory_panel, fragmentation_label, "label", SB_KNOWN, "of that snapshot"),
 };
-static SB_FIELDS(fragmentation, sb_memory_section, "Fragmentation",
+static SB_FIELDS(fragmentation, sb_memory_panel, "Fragmentation",
 	"Reserved and unused GPU memory, at the worst snapshot.", .present = has_fragmentation);
 
 static const struct sb_field spike_rows[] = {
-	SB_FIELD_AS(MB, sb_memory_section, spike_bytes, "rise_mb", SB_KNOWN, "how much"),
-	SB_FIELD(sb_memory_section, spike_t_s, "t_s", SB_KNOWN, "when", .range = SB_SIGNED),
-	SB_FIELD(sb_memory_section, spike_stage, "stage", SB_KNOWN,
-		"in which stage; absent: outside every one"),
+	SB_FIELD_AS(MB, sb_memory_panel, spike_bytes, "rise_mb", SB_KNOWN, "how much"),
+	SB_FIELD(sb_memory_panel, spike_t_s, "t_s", SB_KNOWN, "when", .range = SB_SIGNED),
+	SB_FIELD(
+		sb_memory_panel, spike_stage, "stage", SB_KNOWN, "in which stage; absent: outside every one"),
 };
-static SB_FIELDS(spike, sb_memory_section, "MemorySpike", "The steepest rise between two readings.",
+static SB_FIELDS(spike, sb_memory_panel, "MemorySpike", "The steepest rise between two readings.",
 	.present = has_spike);
 
 static const struct sb_field memory_stage_rows[] = {
@@ -243,50 +239,49 @@ static const struct sb_field allocator_rows[] = {
 static SB_FIELDS(allocator, sb_memory_allocator, "Allocator", "Allocations as the program reported them.");
 
 static const struct sb_field host_rows[] = {
-	SB_FIELD_AS(MB, sb_memory_section, ram_peak_bytes, "ram_peak_mb", SB_KNOWN,
-		"used on the machine, at most"),
-	SB_FIELD_AS(MB, sb_memory_section, ram_total_bytes, "ram_total_mb", SB_KNOWN,
+	SB_FIELD_AS(
+		MB, sb_memory_panel, ram_peak_bytes, "ram_peak_mb", SB_KNOWN, "used on the machine, at most"),
+	SB_FIELD_AS(MB, sb_memory_panel, ram_total_bytes, "ram_total_mb", SB_KNOWN,
 		"the machine's, or the cgroup's limit where that is lower"),
-	SB_FIELD_AS(MB, sb_memory_section, rss_peak_bytes, "rss_peak_mb", SB_KNOWN,
+	SB_FIELD_AS(MB, sb_memory_panel, rss_peak_bytes, "rss_peak_mb", SB_KNOWN,
 		"of the run's processes, at most"),
-	SB_FIELD_AS(MB, sb_memory_section, swap_peak_bytes, "swap_peak_mb", SB_KNOWN, "swapped out, at most"),
-	SB_FIELD_AS(MB, sb_memory_section, page_cache_peak_bytes, "page_cache_peak_mb", SB_KNOWN,
+	SB_FIELD_AS(MB, sb_memory_panel, swap_peak_bytes, "swap_peak_mb", SB_KNOWN, "swapped out, at most"),
+	SB_FIELD_AS(MB, sb_memory_panel, page_cache_peak_bytes, "page_cache_peak_mb", SB_KNOWN,
 		"files kept in memory, at most"),
 };
-static SB_FIELDS(host, sb_memory_section, "HostMemory", "The machine's own memory.", .present = has_host);
+static SB_FIELDS(host, sb_memory_panel, "HostMemory", "The machine's own memory.", .present = has_host);
 
 static const char *const peak_sources[] = { "allocated", "process", "device", SB_NAMES_END };
 
 static const struct sb_field sb_memory_fields_rows[] = {
-	SB_FIELD_AS(
-		MB, sb_memory_section, peak_bytes, "peak_mb", SB_KNOWN, "of the GPU with the highest peak"),
-	SB_FIELD(sb_memory_section, peak_t_s, "peak_t_s", SB_KNOWN, "when it was reached", .when = has_peak,
+	SB_FIELD_AS(MB, sb_memory_panel, peak_bytes, "peak_mb", SB_KNOWN, "of the GPU with the highest peak"),
+	SB_FIELD(sb_memory_panel, peak_t_s, "peak_t_s", SB_KNOWN, "when it was reached", .when = has_peak,
 		.range = SB_SIGNED),
-	SB_FIELD(sb_memory_section, peak_stage, "peak_stage", SB_KNOWN, "in which stage", .when = has_peak),
-	SB_FIELD_NAMED(sb_memory_section, peak_source, "peak_source", SB_KNOWN, peak_sources,
+	SB_FIELD(sb_memory_panel, peak_stage, "peak_stage", SB_KNOWN, "in which stage", .when = has_peak),
+	SB_FIELD_NAMED(sb_memory_panel, peak_source, "peak_source", SB_KNOWN, peak_sources,
 		"allocated: the allocator's word; process, device: sampled", .when = has_peak),
-	SB_FIELD(sb_memory_section, peak_device, "peak_device_index", SB_ALWAYS, "which GPU",
-		.when = has_peak, .range = SB_SIGNED),
-	SB_FIELD_AS(MB, sb_memory_section, reserved_peak_bytes, "reserved_peak_mb", SB_KNOWN,
+	SB_FIELD(sb_memory_panel, peak_device, "peak_device_index", SB_ALWAYS, "which GPU", .when = has_peak,
+		.range = SB_SIGNED),
+	SB_FIELD_AS(MB, sb_memory_panel, reserved_peak_bytes, "reserved_peak_mb", SB_KNOWN,
 		"held by the allocator, at most"),
 	SB_FIELD_AS(
-		MB, sb_memory_section, device_total_bytes, "device_total_mb", SB_KNOWN, "memory of that GPU"),
+		MB, sb_memory_panel, device_total_bytes, "device_total_mb", SB_KNOWN, "memory of that GPU"),
 	SB_FIELD_PART("fragmentation", fragmentation, "reserved and unused GPU memory"),
 	SB_FIELD_PART("spike", spike, "the steepest rise"),
-	SB_FIELD(sb_memory_section, snapshot_total, "snapshot_count", SB_ALWAYS, "snapshots, listed or not",
+	SB_FIELD(sb_memory_panel, snapshot_total, "snapshot_count", SB_ALWAYS, "snapshots, listed or not",
 		.when = has_snapshots),
 	SB_FIELD_LIST(
-		sb_memory_section, snapshots, snapshot_count, "snapshots", SB_KNOWN, snapshot, "in order"),
-	SB_FIELD_LIST(sb_memory_section, stages, stage_count, "stages", SB_KNOWN, memory_stage,
+		sb_memory_panel, snapshots, snapshot_count, "snapshots", SB_KNOWN, snapshot, "in order"),
+	SB_FIELD_LIST(sb_memory_panel, stages, stage_count, "stages", SB_KNOWN, memory_stage,
 		"what stages take and keep"),
-	SB_FIELD_LIST(sb_memory_section, allocators, allocator_count, "allocators", SB_KNOWN, allocator,
+	SB_FIELD_LIST(sb_memory_panel, allocators, allocator_count, "allocators", SB_KNOWN, allocator,
 		"allocations that the program reported"),
 	SB_FIELD_PART("host", host, "the machine's own memory"),
-	SB_FIELD(sb_memory_section, timeline, "timeline", SB_KNOWN,
+	SB_FIELD(sb_memory_panel, timeline, "timeline", SB_KNOWN,
 		"GPU memory, RAM, swap and page cache side by side"),
 };
-SB_FIELDS(sb_memory_fields, sb_memory_section, "Memory", "GPU and host memory.", .present = any_memory,
-	SB_FLAG(sb_memory_section, present));
+SB_FIELDS(sb_memory_fields, sb_memory_panel, "Memory", "GPU and host memory.", .present = any_memory,
+	SB_FLAG(sb_memory_panel, present));
 
 /* ---- gpu_trace ----------------------------------------------------------- */
 
@@ -334,16 +329,16 @@ static const struct sb_field copy_rows[] = {
 };
 static SB_FIELDS(copy, sb_gpu_copy, "GpuCopies", "Copies of one direction and kind of memory.");
 
-SB_FIELD_WHEN(has_memsets, sb_gpu_section, it->memset_count != 0)
-SB_FIELD_WHEN(has_collectives, sb_gpu_section, it->collective_count > 0)
-SB_FIELD_WHEN(any_trace, sb_gpu_section, it->present)
+SB_FIELD_WHEN(has_memsets, sb_gpu_panel, it->memset_count != 0)
+SB_FIELD_WHEN(has_collectives, sb_gpu_panel, it->collective_count > 0)
+SB_FIELD_WHEN(any_trace, sb_gpu_panel, it->present)
 
 static const struct sb_field memsets_rows[] = {
-	SB_FIELD(sb_gpu_section, memset_count, "count", SB_ALWAYS, "memsets"),
-	SB_FIELD(sb_gpu_section, memset_bytes, "bytes", SB_ALWAYS, "set"),
-	SB_FIELD(sb_gpu_section, memset_total_s, "total_s", SB_ALWAYS, "their time added up"),
+	SB_FIELD(sb_gpu_panel, memset_count, "count", SB_ALWAYS, "memsets"),
+	SB_FIELD(sb_gpu_panel, memset_bytes, "bytes", SB_ALWAYS, "set"),
+	SB_FIELD(sb_gpu_panel, memset_total_s, "total_s", SB_ALWAYS, "their time added up"),
 };
-static SB_FIELDS(memsets, sb_gpu_section, "GpuMemsets", "All memsets together.", .present = has_memsets);
+static SB_FIELDS(memsets, sb_gpu_panel, "GpuMemsets", "All memsets together.", .present = has_memsets);
 
 static const struct sb_field gap_rows[] = {
 	SB_FIELD(sb_gpu_gap, t_s, "t_s", SB_ALWAYS, "when it began", .range = SB_SIGNED),
@@ -354,49 +349,49 @@ static const struct sb_field gap_rows[] = {
 static SB_FIELDS(gap, sb_gpu_gap, "GpuGap", "A time in which a GPU had nothing to do.");
 
 static const struct sb_field sb_gpu_fields_rows[] = {
-	SB_FIELD(sb_gpu_section, kernel_count, "kernel_count", SB_ALWAYS, "kernels"),
-	SB_FIELD(sb_gpu_section, kernel_total_s, "kernel_total_s", SB_ALWAYS, "their time added up"),
-	SB_FIELD(sb_gpu_section, busy_s, "busy_s", SB_ALWAYS,
+	SB_FIELD(sb_gpu_panel, kernel_count, "kernel_count", SB_ALWAYS, "kernels"),
+	SB_FIELD(sb_gpu_panel, kernel_total_s, "kernel_total_s", SB_ALWAYS, "their time added up"),
+	SB_FIELD(sb_gpu_panel, busy_s, "busy_s", SB_ALWAYS,
 		"time with work; added up over devices, like idle_s, window_s and kernel_busy_s"),
-	SB_FIELD(sb_gpu_section, kernel_busy_s, "kernel_busy_s", SB_ALWAYS, "time with a kernel"),
-	SB_FIELD(sb_gpu_section, idle_s, "idle_s", SB_ALWAYS, "window_s - busy_s"),
-	SB_FIELD(sb_gpu_section, window_s, "window_s", SB_ALWAYS, "from a device's first work to its last"),
-	SB_FIELD(sb_gpu_section, unattributed_busy_s, "unattributed_busy_s", SB_ALWAYS,
+	SB_FIELD(sb_gpu_panel, kernel_busy_s, "kernel_busy_s", SB_ALWAYS, "time with a kernel"),
+	SB_FIELD(sb_gpu_panel, idle_s, "idle_s", SB_ALWAYS, "window_s - busy_s"),
+	SB_FIELD(sb_gpu_panel, window_s, "window_s", SB_ALWAYS, "from a device's first work to its last"),
+	SB_FIELD(sb_gpu_panel, unattributed_busy_s, "unattributed_busy_s", SB_ALWAYS,
 		"launched outside every zone, or by nobody known"),
-	SB_FIELD(sb_gpu_section, small_kernel_ratio, "small_kernel_ratio", SB_KNOWN,
+	SB_FIELD(sb_gpu_panel, small_kernel_ratio, "small_kernel_ratio", SB_KNOWN,
 		"of the kernels, those under 10 us"),
-	SB_FIELD(sb_gpu_section, copy_ratio, "copy_ratio", SB_KNOWN, "time of copies over window_s"),
-	SB_FIELD(sb_gpu_section, overlap_ratio, "overlap_ratio", SB_KNOWN,
+	SB_FIELD(sb_gpu_panel, copy_ratio, "copy_ratio", SB_KNOWN, "time of copies over window_s"),
+	SB_FIELD(sb_gpu_panel, overlap_ratio, "overlap_ratio", SB_KNOWN,
 		"of the busy time, while the launching thread was not waiting"),
-	SB_FIELD(sb_gpu_section, launch_ahead_s, "launch_ahead_s", SB_KNOWN,
+	SB_FIELD(sb_gpu_panel, launch_ahead_s, "launch_ahead_s", SB_KNOWN,
 		"mean time from launch to start of a kernel"),
-	SB_FIELD(sb_gpu_section, launch_queue_count, "launch_queue_count", SB_KNOWN,
+	SB_FIELD(sb_gpu_panel, launch_queue_count, "launch_queue_count", SB_KNOWN,
 		"kernels launched and not yet begun, mean over time of one device"),
-	SB_FIELD(sb_gpu_section, communication_s, "communication_s", SB_ALWAYS,
-		"time of collectives' kernels", .when = has_collectives),
-	SB_FIELD(sb_gpu_section, exposed_communication_s, "exposed_communication_s", SB_ALWAYS,
+	SB_FIELD(sb_gpu_panel, communication_s, "communication_s", SB_ALWAYS, "time of collectives' kernels",
+		.when = has_collectives),
+	SB_FIELD(sb_gpu_panel, exposed_communication_s, "exposed_communication_s", SB_ALWAYS,
 		"the part of it in which nothing was computed", .when = has_collectives),
-	SB_FIELD_LIST(sb_gpu_section, traces, trace_count, "traces", SB_KNOWN, traced,
+	SB_FIELD_LIST(sb_gpu_panel, traces, trace_count, "traces", SB_KNOWN, traced,
 		"when strobe traced; without it the whole recording is a trace"),
-	SB_FIELD_LIST(sb_gpu_section, devices, device_count, "devices", SB_ALWAYS, gpu_device,
+	SB_FIELD_LIST(sb_gpu_panel, devices, device_count, "devices", SB_ALWAYS, gpu_device,
 		"each device as one process used it; what a run lasts is told by one of them, not by their "
 		"sum"),
-	SB_FIELD_LIST(sb_gpu_section, copies, copy_count, "copies", SB_ALWAYS, copy, "copies by direction"),
+	SB_FIELD_LIST(sb_gpu_panel, copies, copy_count, "copies", SB_ALWAYS, copy, "copies by direction"),
 	SB_FIELD_PART("memsets", memsets, "all memsets together"),
-	SB_FIELD_LIST(sb_gpu_section, top_kernels, top_kernel_count, "top_kernels", SB_ALWAYS, row,
+	SB_FIELD_LIST(sb_gpu_panel, top_kernels, top_kernel_count, "top_kernels", SB_ALWAYS, row,
 		"kernels by their time"),
-	SB_FIELD_LIST(sb_gpu_section, top_zones, top_zone_count, "top_zones", SB_KNOWN, row,
+	SB_FIELD_LIST(sb_gpu_panel, top_zones, top_zone_count, "top_zones", SB_KNOWN, row,
 		"zones by the GPU time they launched; count: kernels, copies and memsets"),
-	SB_FIELD_LIST(sb_gpu_section, attention, attention_count, "attention", SB_KNOWN, row,
+	SB_FIELD_LIST(sb_gpu_panel, attention, attention_count, "attention", SB_KNOWN, row,
 		"attention kernels by kind"),
-	SB_FIELD_LIST(sb_gpu_section, collectives, collective_count, "collectives", SB_KNOWN, row,
+	SB_FIELD_LIST(sb_gpu_panel, collectives, collective_count, "collectives", SB_KNOWN, row,
 		"kernels of collectives by kind"),
-	SB_FIELD_LIST(sb_gpu_section, offload, offload_count, "offload", SB_KNOWN, row,
+	SB_FIELD_LIST(sb_gpu_panel, offload, offload_count, "offload", SB_KNOWN, row,
 		"copies from and to the host, by zone"),
-	SB_FIELD_LIST(sb_gpu_section, idle_zones, idle_zone_count, "idle_zones", SB_KNOWN, row,
+	SB_FIELD_LIST(sb_gpu_panel, idle_zones, idle_zone_count, "idle_zones", SB_KNOWN, row,
 		"where the CPU was while a GPU had nothing to do; count: gaps that it spent mostly there"),
-	SB_FIELD(sb_gpu_section, gap_total, "gap_count", SB_ALWAYS, "gaps, listed or not"),
-	SB_FIELD_LIST(sb_gpu_section, gaps, gap_count, "gaps", SB_KNOWN, gap, "the longest"),
+	SB_FIELD(sb_gpu_panel, gap_total, "gap_count", SB_ALWAYS, "gaps, listed or not"),
+	SB_FIELD_LIST(sb_gpu_panel, gaps, gap_count, "gaps", SB_KNOWN, gap, "the longest"),
 };
-SB_FIELDS(sb_gpu_fields, sb_gpu_section, "GpuTrace", "What the GPU did, kernel by kernel.",
-	.present = any_trace, SB_FLAG(sb_gpu_section, present));
+SB_FIELDS(sb_gpu_fields, sb_gpu_panel, "GpuTrace", "What the GPU did, kernel by kernel.",
+	.present = any_trace, SB_FLAG(sb_gpu_panel, present));

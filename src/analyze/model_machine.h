@@ -29,18 +29,18 @@ struct sb_device {
 	struct sb_stats pcie_tx_gb_per_s, pcie_rx_gb_per_s, nvlink_tx_gb_per_s, nvlink_rx_gb_per_s;
 	struct sb_stats process_memory_mb, other_processes;
 };
-struct sb_devices_section {
+struct sb_devices_panel {
 	struct sb_device *all;
 	size_t count;
 	double energy_wh, cost; /* of the run */
 };
-struct sb_cpu_section { /* the CPU and the process tree; NULL: never sampled */
+struct sb_cpu_panel { /* the CPU and the process tree; NULL: never sampled */
 	const struct sb_series *series, *cores, *process, *pressure;
 	int64_t sample_count, core_count; /* -1: not sampled */
 	struct sb_stats usage_percent, process_percent, frequency_mhz, load1;
 	struct sb_stats rss_mb, pss_mb, processes, threads;
 };
-struct sb_other_section { /* sources without a section of their own */
+struct sb_other_panel { /* sources without a panel of their own */
 	struct sb_other {
 		const char *source;
 		int64_t device; /* -1: none */
@@ -49,7 +49,7 @@ struct sb_other_section { /* sources without a section of their own */
 	} * all;
 	size_t count;
 };
-struct sb_disk_section {
+struct sb_disk_panel {
 	bool present;
 	/* of the process tree, and of the machine */
 	double read_bytes, write_bytes, machine_read_bytes, machine_write_bytes;
@@ -67,7 +67,7 @@ struct sb_memory_snapshot {
 	double allocated_bytes, reserved_bytes, peak_bytes;
 	const char *stage;
 };
-struct sb_memory_section {
+struct sb_memory_panel {
 	bool present;
 	struct sb_memory_snapshot *snapshots;
 	size_t snapshot_count;
@@ -105,7 +105,7 @@ struct sb_memory_section {
 };
 
 /* ---- gpu_trace ---- */
-struct sb_gpu_section {
+struct sb_gpu_panel {
 	bool present;
 	int64_t kernel_count;
 	double kernel_total_s;

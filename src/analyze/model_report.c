@@ -1,50 +1,49 @@
 /* The report key by key, as profiling_report.json has it: the tables of model.h and, at the
- * end, the order of all sections. */
+ * end, the order of all panels. */
 #include "analyze/model.h"
 
 /* ---- session_info, system, processes ------------------------------------- */
 
 static const struct sb_field session_rows[] = {
-	SB_FIELD(sb_session_section, id, "id", SB_ALWAYS, "the session's uuid"),
-	SB_FIELD(sb_session_section, name, "name", SB_KNOWN, "the session's name"),
-	SB_FIELD_AS(TIME, sb_session_section, start_real_ns, "start_time", SB_ALWAYS, "ISO 8601 with offset"),
-	SB_FIELD_AS(TIME, sb_session_section, end_real_ns, "end_time", SB_ALWAYS, "ISO 8601 with offset"),
-	SB_FIELD(sb_session_section, duration, "duration", SB_ALWAYS, "for people: \"131.40 s\""),
-	SB_FIELD(sb_session_section, duration_s, "duration_s", SB_ALWAYS,
+	SB_FIELD(sb_session_panel, id, "id", SB_ALWAYS, "the session's uuid"),
+	SB_FIELD(sb_session_panel, name, "name", SB_KNOWN, "the session's name"),
+	SB_FIELD_AS(TIME, sb_session_panel, start_real_ns, "start_time", SB_ALWAYS, "ISO 8601 with offset"),
+	SB_FIELD_AS(TIME, sb_session_panel, end_real_ns, "end_time", SB_ALWAYS, "ISO 8601 with offset"),
+	SB_FIELD(sb_session_panel, duration, "duration", SB_ALWAYS, "for people: \"131.40 s\""),
+	SB_FIELD(sb_session_panel, duration_s, "duration_s", SB_ALWAYS,
 		"from the start to the end of the recording"),
-	SB_FIELD_ARRAY(sb_session_section, tags, tag_count, "tags", SB_ALWAYS, "the program's own"),
-	SB_FIELD_AS(TIME, sb_session_section, generated_real_ns, "generated_at", SB_ALWAYS,
+	SB_FIELD_ARRAY(sb_session_panel, tags, tag_count, "tags", SB_ALWAYS, "the program's own"),
+	SB_FIELD_AS(TIME, sb_session_panel, generated_real_ns, "generated_at", SB_ALWAYS,
 		"when this report was made"),
-	SB_FIELD(sb_session_section, command, "command", SB_KNOWN, "the command line"),
-	SB_FIELD(sb_session_section, state, "state", SB_ALWAYS,
+	SB_FIELD(sb_session_panel, command, "command", SB_KNOWN, "the command line"),
+	SB_FIELD(sb_session_panel, state, "state", SB_ALWAYS,
 		"\"complete\", \"live\", \"damaged\", \"ended without a stop\""),
-	SB_FIELD(sb_session_section, run, "run", SB_ALWAYS, "folder or file of the recording"),
-	SB_FIELD(sb_session_section, host, "host", SB_KNOWN, "the machine's name"),
-	SB_FIELD(sb_session_section, pid, "pid", SB_ALWAYS, "of the main process"),
-	SB_FIELD(sb_session_section, rank, "rank", SB_KNOWN, "in a distributed job"),
-	SB_FIELD(sb_session_section, local_rank, "local_rank_index", SB_KNOWN, "rank on its machine"),
-	SB_FIELD(sb_session_section, world_size, "world_size_count", SB_KNOWN, "ranks of the job"),
-	SB_FIELD(
-		sb_session_section, job, "job", SB_KNOWN, "the tag `job`, else the launcher's id of the job"),
-	SB_FIELD(sb_session_section, exit_code, "exit_code_value", SB_KNOWN, "of the command"),
-	SB_FIELD(sb_session_section, exit_signal, "exit_signal_value", SB_KNOWN,
+	SB_FIELD(sb_session_panel, run, "run", SB_ALWAYS, "folder or file of the recording"),
+	SB_FIELD(sb_session_panel, host, "host", SB_KNOWN, "the machine's name"),
+	SB_FIELD(sb_session_panel, pid, "pid", SB_ALWAYS, "of the main process"),
+	SB_FIELD(sb_session_panel, rank, "rank", SB_KNOWN, "in a distributed job"),
+	SB_FIELD(sb_session_panel, local_rank, "local_rank_index", SB_KNOWN, "rank on its machine"),
+	SB_FIELD(sb_session_panel, world_size, "world_size_count", SB_KNOWN, "ranks of the job"),
+	SB_FIELD(sb_session_panel, job, "job", SB_KNOWN, "the tag `job`, else the launcher's id of the job"),
+	SB_FIELD(sb_session_panel, exit_code, "exit_code_value", SB_KNOWN, "of the command"),
+	SB_FIELD(sb_session_panel, exit_signal, "exit_signal_value", SB_KNOWN,
 		"the signal that ended the command"),
-	SB_FIELD(sb_session_section, outcome, "outcome", SB_KNOWN, "in words: \"exit 3 after Ctrl-C\""),
-	SB_FIELD(sb_session_section, left_behind, "left_behind", SB_KNOWN,
+	SB_FIELD(sb_session_panel, outcome, "outcome", SB_KNOWN, "in words: \"exit 3 after Ctrl-C\""),
+	SB_FIELD(sb_session_panel, left_behind, "left_behind", SB_KNOWN,
 		"processes still running when it ended"),
-	SB_FIELD(sb_session_section, cpu_s, "cpu_s", SB_KNOWN, "CPU time of the command's processes"),
-	SB_FIELD(sb_session_section, peak_rss_bytes, "peak_rss_bytes", SB_KNOWN,
+	SB_FIELD(sb_session_panel, cpu_s, "cpu_s", SB_KNOWN, "CPU time of the command's processes"),
+	SB_FIELD(sb_session_panel, peak_rss_bytes, "peak_rss_bytes", SB_KNOWN,
 		"resident memory of the largest process"),
-	SB_FIELD(sb_session_section, process_count, "process_count", SB_KNOWN,
+	SB_FIELD(sb_session_panel, process_count, "process_count", SB_KNOWN,
 		"processes of the command; short-lived ones may be missing"),
-	SB_FIELD(sb_session_section, cut_from_s, "cut_from_s", SB_KNOWN, "start of the part asked for",
+	SB_FIELD(sb_session_panel, cut_from_s, "cut_from_s", SB_KNOWN, "start of the part asked for",
 		.range = SB_SIGNED),
-	SB_FIELD(sb_session_section, cut_to_s, "cut_to_s", SB_KNOWN, "end of the part asked for",
+	SB_FIELD(sb_session_panel, cut_to_s, "cut_to_s", SB_KNOWN, "end of the part asked for",
 		.range = SB_SIGNED),
-	SB_FIELD(sb_session_section, cut_generation, "cut_generation_index", SB_KNOWN,
+	SB_FIELD(sb_session_panel, cut_generation, "cut_generation_index", SB_KNOWN,
 		"the generation asked for, from 1"),
 };
-static SB_FIELDS(session, sb_session_section, "SessionInfo", "Which run this is.");
+static SB_FIELDS(session, sb_session_panel, "SessionInfo", "Which run this is.");
 
 static const struct sb_field system_rows[] = {
 	SB_FIELD(sb_model, session.host, "host", SB_KNOWN, "the machine's name"),
@@ -77,72 +76,69 @@ static const struct sb_field outside_rows[] = {
 };
 static SB_FIELDS(outside, sb_outside, "Outside", "A part of the run outside the generations.");
 
-SB_FIELD_WHEN(target_known, sb_summary_section, it->target_known)
+SB_FIELD_WHEN(target_known, sb_summary_panel, it->target_known)
 
 static const struct sb_field summary_rows[] = {
-	SB_FIELD(
-		sb_summary_section, wall_s, "wall_s", SB_ALWAYS, "time of the run, or of the part asked for"),
-	SB_FIELD(sb_summary_section, generation_count, "generation_count", SB_ALWAYS,
+	SB_FIELD(sb_summary_panel, wall_s, "wall_s", SB_ALWAYS, "time of the run, or of the part asked for"),
+	SB_FIELD(sb_summary_panel, generation_count, "generation_count", SB_ALWAYS,
 		"videos or requests that began and ended"),
-	SB_FIELD(sb_summary_section, unfinished_count, "unfinished_generation_count", SB_SET,
+	SB_FIELD(sb_summary_panel, unfinished_count, "unfinished_generation_count", SB_SET,
 		"those that never ended, or that the part asked for cuts"),
-	SB_FIELD(sb_summary_section, generation_s, "generation_s", SB_KNOWN,
+	SB_FIELD(sb_summary_panel, generation_s, "generation_s", SB_KNOWN,
 		"wall time with at least one of them"),
-	SB_FIELD(sb_summary_section, unattributed_s, "unattributed_s", SB_KNOWN,
+	SB_FIELD(sb_summary_panel, unattributed_s, "unattributed_s", SB_KNOWN,
 		"of generation_s: no stage inside covers it"),
-	SB_FIELD(sb_summary_section, overlap_s, "overlap_s", SB_SET,
+	SB_FIELD(sb_summary_panel, overlap_s, "overlap_s", SB_SET,
 		"stages inside at the same time: their wall times and unattributed_s add up to this much "
 		"more "
 		"than generation_s"),
-	SB_FIELD(sb_summary_section, outside_s, "outside_s", SB_KNOWN, "wall time outside of them"),
-	SB_FIELD(sb_summary_section, outside_overlap_s, "outside_overlap_s", SB_SET,
+	SB_FIELD(sb_summary_panel, outside_s, "outside_s", SB_KNOWN, "wall time outside of them"),
+	SB_FIELD(sb_summary_panel, outside_overlap_s, "outside_overlap_s", SB_SET,
 		"the same overlap of what is outside"),
-	SB_FIELD(sb_summary_section, frames, "frames", SB_KNOWN, "output frames, each counted once"),
-	SB_FIELD(sb_summary_section, steps, "steps", SB_KNOWN, "scheduler steps"),
-	SB_FIELD(sb_summary_section, blocks, "blocks", SB_KNOWN, "blocks of frames"),
-	SB_FIELD(sb_summary_section, dropped_frames, "dropped_frames_count", SB_KNOWN,
+	SB_FIELD(sb_summary_panel, frames, "frames", SB_KNOWN, "output frames, each counted once"),
+	SB_FIELD(sb_summary_panel, steps, "steps", SB_KNOWN, "scheduler steps"),
+	SB_FIELD(sb_summary_panel, blocks, "blocks", SB_KNOWN, "blocks of frames"),
+	SB_FIELD(sb_summary_panel, dropped_frames, "dropped_frames_count", SB_KNOWN,
 		"frames that were not sent"),
-	SB_FIELD(sb_summary_section, width, "width_px", SB_KNOWN,
+	SB_FIELD(sb_summary_panel, width, "width_px", SB_KNOWN, "of a frame, where all videos have the same"),
+	SB_FIELD(sb_summary_panel, height, "height_px", SB_KNOWN,
 		"of a frame, where all videos have the same"),
-	SB_FIELD(sb_summary_section, height, "height_px", SB_KNOWN,
-		"of a frame, where all videos have the same"),
-	SB_FIELD(sb_summary_section, fps_wall, "fps", SB_KNOWN,
+	SB_FIELD(sb_summary_panel, fps_wall, "fps", SB_KNOWN,
 		"frames per second end to end, over the wall time of the generations"),
-	SB_FIELD(sb_summary_section, fps_compute, "compute_fps", SB_KNOWN,
+	SB_FIELD(sb_summary_panel, fps_compute, "compute_fps", SB_KNOWN,
 		"frames over the time in which it computed"),
-	SB_FIELD(sb_summary_section, bps_wall, "bps", SB_KNOWN, "blocks per second end to end"),
-	SB_FIELD(sb_summary_section, bps_compute, "compute_bps", SB_KNOWN,
+	SB_FIELD(sb_summary_panel, bps_wall, "bps", SB_KNOWN, "blocks per second end to end"),
+	SB_FIELD(sb_summary_panel, bps_compute, "compute_bps", SB_KNOWN,
 		"blocks over the time in which it computed"),
-	SB_FIELD(sb_summary_section, first_block_s, "first_block_latency_s", SB_KNOWN,
+	SB_FIELD(sb_summary_panel, first_block_s, "first_block_latency_s", SB_KNOWN,
 		"from the start of the generation to the end of its first block"),
-	SB_FIELD(sb_summary_section, energy_wh, "energy_wh", SB_KNOWN, "of the generations"),
-	SB_FIELD(sb_summary_section, energy_wh_per_video, "video_energy_wh", SB_KNOWN, "of one video, mean"),
-	SB_FIELD(sb_summary_section, run_energy_wh, "run_energy_wh", SB_KNOWN, "of the whole run"),
-	SB_FIELD(sb_summary_section, cost, "gpu_cost", SB_KNOWN,
+	SB_FIELD(sb_summary_panel, energy_wh, "energy_wh", SB_KNOWN, "of the generations"),
+	SB_FIELD(sb_summary_panel, energy_wh_per_video, "video_energy_wh", SB_KNOWN, "of one video, mean"),
+	SB_FIELD(sb_summary_panel, run_energy_wh, "run_energy_wh", SB_KNOWN, "of the whole run"),
+	SB_FIELD(sb_summary_panel, cost, "gpu_cost", SB_KNOWN,
 		"of the generations, in the currency of gpu_cost_per_hour"),
-	SB_FIELD(sb_summary_section, cost_per_video, "video_gpu_cost", SB_KNOWN, "of one video, mean"),
-	SB_FIELD(sb_summary_section, run_cost, "run_gpu_cost", SB_KNOWN, "of the whole run"),
-	SB_FIELD(sb_summary_section, gpu_peak_bytes, "gpu_memory_peak_bytes", SB_KNOWN,
+	SB_FIELD(sb_summary_panel, cost_per_video, "video_gpu_cost", SB_KNOWN, "of one video, mean"),
+	SB_FIELD(sb_summary_panel, run_cost, "run_gpu_cost", SB_KNOWN, "of the whole run"),
+	SB_FIELD(sb_summary_panel, gpu_peak_bytes, "gpu_memory_peak_bytes", SB_KNOWN,
 		"of the GPU with the highest peak"),
-	SB_FIELD(sb_summary_section, gpu_reserved_peak_bytes, "gpu_memory_reserved_peak_bytes", SB_KNOWN,
+	SB_FIELD(sb_summary_panel, gpu_reserved_peak_bytes, "gpu_memory_reserved_peak_bytes", SB_KNOWN,
 		"held by the allocator, at most"),
-	SB_FIELD(sb_summary_section, gpu_total_bytes, "gpu_memory_total_bytes", SB_KNOWN,
-		"memory of that GPU"),
-	SB_FIELD(sb_summary_section, gpu_peak_stage, "gpu_memory_peak_stage", SB_KNOWN,
-		"the stage of the peak"),
-	SB_FIELD(sb_summary_section, ram_peak_bytes, "ram_peak_bytes", SB_KNOWN,
-		"used on the machine, at most"),
-	SB_FIELD(sb_summary_section, ram_total_bytes, "ram_total_bytes", SB_KNOWN,
+	SB_FIELD(sb_summary_panel, gpu_total_bytes, "gpu_memory_total_bytes", SB_KNOWN, "memory of that GPU"),
+	SB_FIELD(
+		sb_summary_panel, gpu_peak_stage, "gpu_memory_peak_stage", SB_KNOWN, "the stage of the peak"),
+	SB_FIELD(
+		sb_summary_panel, ram_peak_bytes, "ram_peak_bytes", SB_KNOWN, "used on the machine, at most"),
+	SB_FIELD(sb_summary_panel, ram_total_bytes, "ram_total_bytes", SB_KNOWN,
 		"the machine's, or the cgroup's limit where that is lower"),
-	SB_FIELD(sb_summary_section, gpu_utilization_mean_percent, "gpu_utilization_mean_percent", SB_KNOWN,
+	SB_FIELD(sb_summary_panel, gpu_utilization_mean_percent, "gpu_utilization_mean_percent", SB_KNOWN,
 		"of the busiest GPU, during the generations"),
-	SB_FIELD(sb_summary_section, target_fps, "target_fps", SB_SET, "the setting"),
-	SB_FIELD(sb_summary_section, target_reached, "target_reached", SB_ALWAYS, "fps is at least that",
+	SB_FIELD(sb_summary_panel, target_fps, "target_fps", SB_SET, "the setting"),
+	SB_FIELD(sb_summary_panel, target_reached, "target_reached", SB_ALWAYS, "fps is at least that",
 		.when = target_known),
-	SB_FIELD_LIST(sb_summary_section, outside, outside_count, "outside", SB_KNOWN, outside,
+	SB_FIELD_LIST(sb_summary_panel, outside, outside_count, "outside", SB_KNOWN, outside,
 		"what lies outside the generations"),
 };
-static SB_FIELDS(summary, sb_summary_section, "Summary", "What one screen says.");
+static SB_FIELDS(summary, sb_summary_panel, "Summary", "What one screen says.");
 
 static const char *const bounds[] = { "gpu", "cpu", "cpu_launch", "copies", "disk", "communication", "mixed",
 	"unknown", SB_NAMES_END };
@@ -152,18 +148,18 @@ static const struct sb_field left_alone_rows[] = {
 };
 static SB_FIELDS(left_alone, sb_left_alone, "LeftAlone", "A stage too small to pay for work on it.");
 
-SB_FIELD_WHEN(any_left_alone, sb_summary_section, it->leave_alone_count > 0)
+SB_FIELD_WHEN(any_left_alone, sb_summary_panel, it->leave_alone_count > 0)
 
 static const struct sb_field verdict_rows[] = {
 	SB_FIELD_NAMED(
-		sb_summary_section, bound_by, "bound_by", SB_ALWAYS, bounds, "what the run waits for most"),
-	SB_FIELD(sb_summary_section, bound_reason, "why", SB_KNOWN, "with its numbers"),
-	SB_FIELD_LIST(sb_summary_section, leave_alone, leave_alone_count, "leave_alone", SB_KNOWN, left_alone,
+		sb_summary_panel, bound_by, "bound_by", SB_ALWAYS, bounds, "what the run waits for most"),
+	SB_FIELD(sb_summary_panel, bound_reason, "why", SB_KNOWN, "with its numbers"),
+	SB_FIELD_LIST(sb_summary_panel, leave_alone, leave_alone_count, "leave_alone", SB_KNOWN, left_alone,
 		"stages that cannot pay"),
-	SB_FIELD(sb_summary_section, leave_alone_ratio, "leave_alone_ratio", SB_ALWAYS,
+	SB_FIELD(sb_summary_panel, leave_alone_ratio, "leave_alone_ratio", SB_ALWAYS,
 		"of the wall time, all that small together", .when = any_left_alone),
 };
-static SB_FIELDS(verdict, sb_summary_section, "Verdict", "What bounds the run, and what to leave alone.");
+static SB_FIELDS(verdict, sb_summary_panel, "Verdict", "What bounds the run, and what to leave alone.");
 
 /* ---- recommendations ----------------------------------------------------- */
 
@@ -227,51 +223,51 @@ static const struct sb_field damage_rows[] = {
 };
 static SB_FIELDS(damage, sb_damaged, "Damage", "A part of the recording that could not be read.");
 
-SB_FIELD_WHEN(cost_known, sb_recording_section, !isnan(it->recording_s))
+SB_FIELD_WHEN(cost_known, sb_recording_panel, !isnan(it->recording_s))
 
 static const struct sb_field recording_rows[] = {
-	SB_FIELD(sb_recording_section, events, "events", SB_ALWAYS, "everything that was recorded"),
-	SB_FIELD(sb_recording_section, zones, "zones", SB_ALWAYS, "zones among them"),
-	SB_FIELD(sb_recording_section, dropped_count, "dropped_count", SB_ALWAYS, "events that were lost"),
-	SB_FIELD_ARRAY(sb_recording_section, drop_reasons, drop_reason_count, "drop_reasons", SB_ALWAYS,
+	SB_FIELD(sb_recording_panel, events, "events", SB_ALWAYS, "everything that was recorded"),
+	SB_FIELD(sb_recording_panel, zones, "zones", SB_ALWAYS, "zones among them"),
+	SB_FIELD(sb_recording_panel, dropped_count, "dropped_count", SB_ALWAYS, "events that were lost"),
+	SB_FIELD_ARRAY(sb_recording_panel, drop_reasons, drop_reason_count, "drop_reasons", SB_ALWAYS,
 		"lost events by reason"),
-	SB_FIELD_AS(WHOLE, sb_recording_section, bytes, "bytes", SB_ALWAYS, "size of the recording"),
-	SB_FIELD(sb_recording_section, complete, "complete", SB_ALWAYS,
+	SB_FIELD_AS(WHOLE, sb_recording_panel, bytes, "bytes", SB_ALWAYS, "size of the recording"),
+	SB_FIELD(sb_recording_panel, complete, "complete", SB_ALWAYS,
 		"the main process stopped in order, and nothing of it is missing"),
-	SB_FIELD(sb_recording_section, live, "live", SB_ALWAYS, "it is still being written"),
-	SB_FIELD(sb_recording_section, files, "file_count", SB_ALWAYS, "its files"),
-	SB_FIELD(sb_recording_section, open_zones, "open_zone_count", SB_ALWAYS, "zones that had not ended"),
-	SB_FIELD(sb_recording_section, folded_zones, "folded_zone_count", SB_ALWAYS,
+	SB_FIELD(sb_recording_panel, live, "live", SB_ALWAYS, "it is still being written"),
+	SB_FIELD(sb_recording_panel, files, "file_count", SB_ALWAYS, "its files"),
+	SB_FIELD(sb_recording_panel, open_zones, "open_zone_count", SB_ALWAYS, "zones that had not ended"),
+	SB_FIELD(sb_recording_panel, folded_zones, "folded_zone_count", SB_ALWAYS,
 		"zones of which only totals are kept"),
-	SB_FIELD(sb_recording_section, unmatched_ends, "unmatched_end_count", SB_ALWAYS,
+	SB_FIELD(sb_recording_panel, unmatched_ends, "unmatched_end_count", SB_ALWAYS,
 		"ends without a beginning"),
-	SB_FIELD_AS(WHOLE, sb_recording_section, skipped_bytes, "skipped_bytes", SB_ALWAYS,
+	SB_FIELD_AS(WHOLE, sb_recording_panel, skipped_bytes, "skipped_bytes", SB_ALWAYS,
 		"that could not be read"),
-	SB_FIELD(sb_recording_section, limited_by, "limited_by", SB_KNOWN,
+	SB_FIELD(sb_recording_panel, limited_by, "limited_by", SB_KNOWN,
 		"why detail was folded: \"max_trace_bytes\""),
-	SB_FIELD(sb_recording_section, folded_until_s, "folded_until_s", SB_KNOWN, "detail starts here",
+	SB_FIELD(sb_recording_panel, folded_until_s, "folded_until_s", SB_KNOWN, "detail starts here",
 		.range = SB_SIGNED),
-	SB_FIELD(sb_recording_section, own_cpu_s, "own_cpu_s", SB_ALWAYS, "CPU time of strobe's own threads"),
-	SB_FIELD(sb_recording_section, own_cpu_ratio, "own_cpu_ratio", SB_KNOWN,
+	SB_FIELD(sb_recording_panel, own_cpu_s, "own_cpu_s", SB_ALWAYS, "CPU time of strobe's own threads"),
+	SB_FIELD(sb_recording_panel, own_cpu_ratio, "own_cpu_ratio", SB_KNOWN,
 		"the same of one core; absent for runs under a second"),
-	SB_FIELD(sb_recording_section, record_cost_s, "record_cost_s", SB_KNOWN,
+	SB_FIELD(sb_recording_panel, record_cost_s, "record_cost_s", SB_KNOWN,
 		"one counter read and one store, measured when the session was opened"),
-	SB_FIELD(sb_recording_section, recording_s, "recording_s", SB_KNOWN,
+	SB_FIELD(sb_recording_panel, recording_s, "recording_s", SB_KNOWN,
 		"every word recorded at that cost, folded ones at twice that"),
-	SB_FIELD(sb_recording_section, threads_s, "threads_s", SB_ALWAYS, "time of the threads that recorded",
+	SB_FIELD(sb_recording_panel, threads_s, "threads_s", SB_ALWAYS, "time of the threads that recorded",
 		.when = cost_known),
-	SB_FIELD(sb_recording_section, overhead_ratio, "overhead_ratio", SB_KNOWN, "recording_s of threads_s",
+	SB_FIELD(sb_recording_panel, overhead_ratio, "overhead_ratio", SB_KNOWN, "recording_s of threads_s",
 		.range = SB_SHARE),
-	SB_FIELD(sb_recording_section, waiting_s, "waiting_s", SB_ALWAYS,
+	SB_FIELD(sb_recording_panel, waiting_s, "waiting_s", SB_ALWAYS,
 		"what threads spent on moving to the next piece of the recording file, work and waiting, "
 		"added up over threads: not in overhead_ratio"),
-	SB_FIELD_LIST(sb_recording_section, damage, damage_count, "damage", SB_KNOWN, damage,
+	SB_FIELD_LIST(sb_recording_panel, damage, damage_count, "damage", SB_KNOWN, damage,
 		"what could not be read"),
-	SB_FIELD_ARRAY(sb_recording_section, warnings, warning_count, "warnings", SB_KNOWN,
+	SB_FIELD_ARRAY(sb_recording_panel, warnings, warning_count, "warnings", SB_KNOWN,
 		"what to know before believing it"),
 };
 static SB_FIELDS(
-	recording, sb_recording_section, "Recording", "What was recorded, what was lost, what it cost.");
+	recording, sb_recording_panel, "Recording", "What was recorded, what was lost, what it cost.");
 
 static const struct sb_field missing_rows[] = {
 	SB_FIELD(sb_missing, what, "what", SB_ALWAYS, "what is not there"),
@@ -312,7 +308,7 @@ static const struct sb_field sb_model_fields_rows[] = {
 	SB_FIELD_STRUCT(
 		sb_model, disk, "disk_metrics", SB_KNOWN, sb_disk_fields, "what the disk monitor sampled"),
 	SB_FIELD_LIST(sb_model, others.all, others.count, "other_metrics", SB_KNOWN, sb_other_fields,
-		"samples of monitors without a section of their own"),
+		"samples of monitors without a panel of their own"),
 	SB_FIELD_STRUCT(
 		sb_model, gpu, "gpu_trace", SB_KNOWN, sb_gpu_fields, "what the GPU did, kernel by kernel"),
 	SB_FIELD_STRUCT(sb_model, functions, "function_samples", SB_KNOWN, sb_functions_fields,

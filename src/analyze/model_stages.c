@@ -119,22 +119,22 @@ static const struct sb_field time_part_rows[] = {
 static SB_FIELDS(time_part, sb_time_part, "TimePart", "A part of the wall time.");
 
 static const struct sb_field sb_stages_fields_rows[] = {
-	SB_FIELD(sb_stages_section, wall_s, "wall_s", SB_ALWAYS, "time of the run, or of the part asked for"),
-	SB_FIELD(sb_stages_section, unattributed_s, "unattributed_s", SB_ALWAYS,
+	SB_FIELD(sb_stages_panel, wall_s, "wall_s", SB_ALWAYS, "time of the run, or of the part asked for"),
+	SB_FIELD(sb_stages_panel, unattributed_s, "unattributed_s", SB_ALWAYS,
 		"wall time outside every stage of every thread and task"),
-	SB_FIELD(sb_stages_section, overlap_s, "overlap_s", SB_SET,
+	SB_FIELD(sb_stages_panel, overlap_s, "overlap_s", SB_SET,
 		"top-level stages at the same time: their wall times and unattributed_s add up to this much "
 		"more than wall_s"),
-	SB_FIELD(sb_stages_section, combined, "combined", SB_SET,
+	SB_FIELD(sb_stages_panel, combined, "combined", SB_SET,
 		"stages of one name were merged, whatever they are in"),
-	SB_FIELD_LIST(sb_stages_section, stages, stage_count, "stages", SB_ALWAYS, stage,
+	SB_FIELD_LIST(sb_stages_panel, stages, stage_count, "stages", SB_ALWAYS, stage,
 		"a parent before what is inside it, the largest first"),
-	SB_FIELD_LIST(sb_stages_section, parts, part_count, "parts", SB_KNOWN, time_part,
+	SB_FIELD_LIST(sb_stages_panel, parts, part_count, "parts", SB_KNOWN, time_part,
 		"where the wall time goes, nothing counted twice"),
-	SB_FIELD_ARRAY(sb_stages_section, bottlenecks, bottleneck_count, "bottlenecks", SB_ALWAYS,
+	SB_FIELD_ARRAY(sb_stages_panel, bottlenecks, bottleneck_count, "bottlenecks", SB_ALWAYS,
 		"names, the largest self time first"),
 };
-SB_FIELDS(sb_stages_fields, sb_stages_section, "StageAnalysis", "Where the time went.");
+SB_FIELDS(sb_stages_fields, sb_stages_panel, "StageAnalysis", "Where the time went.");
 
 /* ---- iterations ---------------------------------------------------------- */
 
@@ -206,20 +206,20 @@ static const struct sb_field generation_rows[] = {
 };
 static SB_FIELDS(generation, sb_generation, "Generation", "One video or request.");
 
-SB_FIELD_WHEN(any_generations, sb_generations_section, it->total > 0)
+SB_FIELD_WHEN(any_generations, sb_generations_panel, it->total > 0)
 
 static const struct sb_field sb_generations_fields_rows[] = {
-	SB_FIELD(sb_generations_section, total, "count", SB_ALWAYS, "of those that were marked"),
-	SB_FIELD(sb_generations_section, whole_run, "whole_run", SB_ALWAYS,
+	SB_FIELD(sb_generations_panel, total, "count", SB_ALWAYS, "of those that were marked"),
+	SB_FIELD(sb_generations_panel, whole_run, "whole_run", SB_ALWAYS,
 		"true: no generation was marked, the whole run counts as one"),
-	SB_FIELD(sb_generations_section, union_s, "union_s", SB_ALWAYS, "wall time with at least one of them",
+	SB_FIELD(sb_generations_panel, union_s, "union_s", SB_ALWAYS, "wall time with at least one of them",
 		.when = any_generations),
-	SB_FIELD_STRUCT(sb_generations_section, time, "wall", SB_KNOWN, sb_stats_s_fields,
+	SB_FIELD_STRUCT(sb_generations_panel, time, "wall", SB_KNOWN, sb_stats_s_fields,
 		"of those that began and ended in the part asked for", .when = any_generations),
-	SB_FIELD_LIST(sb_generations_section, all, listed, "items", SB_ALWAYS, generation,
+	SB_FIELD_LIST(sb_generations_panel, all, listed, "items", SB_ALWAYS, generation,
 		"at most 10 000, in order"),
 };
-SB_FIELDS(sb_generations_fields, sb_generations_section, "Generations", "What was made.");
+SB_FIELDS(sb_generations_fields, sb_generations_panel, "Generations", "What was made.");
 
 /* ---- function_samples ---------------------------------------------------- */
 
@@ -237,13 +237,13 @@ static const struct sb_field function_rows[] = {
 };
 static SB_FIELDS(function, sb_function, "SampledFunction", "A Python function as samples saw it.");
 
-SB_FIELD_WHEN(any_functions, sb_functions_section, it->count > 0)
+SB_FIELD_WHEN(any_functions, sb_functions_panel, it->count > 0)
 
 static const struct sb_field sb_functions_fields_rows[] = {
-	SB_FIELD(sb_functions_section, sample_count, "sample_count", SB_ALWAYS, "stacks that were sampled"),
-	SB_FIELD_LIST(sb_functions_section, all, count, "functions", SB_ALWAYS, function,
+	SB_FIELD(sb_functions_panel, sample_count, "sample_count", SB_ALWAYS, "stacks that were sampled"),
+	SB_FIELD_LIST(sb_functions_panel, all, count, "functions", SB_ALWAYS, function,
 		"the 20 seen most often themselves"),
 };
-SB_FIELDS(sb_functions_fields, sb_functions_section, "FunctionSamples",
+SB_FIELDS(sb_functions_fields, sb_functions_panel, "FunctionSamples",
 	"Sampled Python stacks (run --sample=HZ): shares of samples, not measured times.",
 	.present = any_functions);

@@ -104,7 +104,7 @@ bool sb_stage_attr_is_count(const char *key); /* frames, steps, bytes: worth sum
 
 enum sb_time_kind { SB_TIME_STAGE = 0, SB_TIME_ITSELF, SB_TIME_SMALLER, SB_TIME_UNATTRIBUTED };
 
-struct sb_stages_section {
+struct sb_stages_panel {
 	double wall_s;
 	double unattributed_s; /* wall time that no stage of any track covers */
 	double overlap_s; /* what the top-level stages' covered times add up to beyond their union */
@@ -132,7 +132,7 @@ struct sb_stages_section {
 };
 
 /* Enough overlap at the top level to be seen in the shares. */
-static inline bool sb_stages_overlap(const struct sb_stages_section *s)
+static inline bool sb_stages_overlap(const struct sb_stages_panel *s)
 {
 	return s->overlap_s >= s->wall_s * 0.0005 && s->overlap_s > 0;
 }
@@ -159,7 +159,7 @@ struct sb_iterations {
 };
 void sb_iterations_add_slow(struct sb_iterations *iterations, struct sb_outlier slow);
 
-struct sb_iterations_section {
+struct sb_iterations_panel {
 	struct sb_iterations *all;
 	size_t count;
 };
@@ -174,10 +174,10 @@ struct sb_generation {
 	double energy_wh,
 		cost; /* summed over the GPUs, shared out likewise; cost: in gpu_cost_per_hour's currency */
 	double utilization_percent; /* mean of the busiest GPU */
-	bool open, cut; /* not ended; cut by a border: not in the section's time */
+	bool open, cut; /* not ended; cut by a border: not in the panel's time */
 	const char *state; /* "open", "cut"; NULL: whole */
 };
-struct sb_generations_section {
+struct sb_generations_panel {
 	bool whole_run; /* no generation was marked: the run counts as one */
 	double union_s; /* wall time with at least one of them */
 	double total_s; /* each counted in full */
@@ -189,7 +189,7 @@ struct sb_generations_section {
 };
 
 /* ---- collectives: where ranks meet, and leave together ---- */
-struct sb_collectives_section {
+struct sb_collectives_panel {
 	struct sb_collective {
 		const char *name;
 		int64_t occurrence; /* of that name, from 0 */
@@ -201,7 +201,7 @@ struct sb_collectives_section {
 #define SB_COLLECTIVES_MAX 2048
 
 /* ---- sampled stacks: shares of samples, never times ---- */
-struct sb_functions_section {
+struct sb_functions_panel {
 	struct sb_function {
 		const char *name;
 		const char *file; /* NULL: not known */

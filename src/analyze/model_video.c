@@ -83,68 +83,68 @@ static const struct sb_field offload_rows[] = {
 };
 static SB_FIELDS(offload, sb_offload, "Offload", "Moving weights between GPU and host.");
 
-SB_FIELD_WHEN(has_frames, sb_diffusion_section, it->frames >= 0)
-SB_FIELD_WHEN(has_steps, sb_diffusion_section, it->step.count != 0)
-SB_FIELD_WHEN(has_cached, sb_diffusion_section, it->step.count != 0 && it->cached_steps > 0)
-SB_FIELD_WHEN(has_slow, sb_diffusion_section, it->step.count != 0 && it->slow_step_count > 0)
-SB_FIELD_WHEN(any_diffusion, sb_diffusion_section, it->present || it->offload_count > 0)
+SB_FIELD_WHEN(has_frames, sb_diffusion_panel, it->frames >= 0)
+SB_FIELD_WHEN(has_steps, sb_diffusion_panel, it->step.count != 0)
+SB_FIELD_WHEN(has_cached, sb_diffusion_panel, it->step.count != 0 && it->cached_steps > 0)
+SB_FIELD_WHEN(has_slow, sb_diffusion_panel, it->step.count != 0 && it->slow_step_count > 0)
+SB_FIELD_WHEN(any_diffusion, sb_diffusion_panel, it->present || it->offload_count > 0)
 
 static const struct sb_field cached_rows[] = {
-	SB_FIELD(sb_diffusion_section, cached_steps, "steps", SB_ALWAYS, "steps that a cache served"),
-	SB_FIELD(sb_diffusion_section, cached_ratio, "step_ratio", SB_ALWAYS, "of all steps",
-		.range = SB_SHARE),
-	SB_FIELD_STRUCT(sb_diffusion_section, cached_step, "step", SB_KNOWN, sb_stats_s_fields, "their time"),
+	SB_FIELD(sb_diffusion_panel, cached_steps, "steps", SB_ALWAYS, "steps that a cache served"),
+	SB_FIELD(
+		sb_diffusion_panel, cached_ratio, "step_ratio", SB_ALWAYS, "of all steps", .range = SB_SHARE),
+	SB_FIELD_STRUCT(sb_diffusion_panel, cached_step, "step", SB_KNOWN, sb_stats_s_fields, "their time"),
 };
 static SB_FIELDS(
-	cached, sb_diffusion_section, "CachedSteps", "Steps that a cache served.", .present = has_cached);
+	cached, sb_diffusion_panel, "CachedSteps", "Steps that a cache served.", .present = has_cached);
 
 static const struct sb_field sb_diffusion_fields_rows[] = {
-	SB_FIELD(sb_diffusion_section, fps, "fps", SB_KNOWN, "output frames over the time spent in steps"),
-	SB_FIELD(sb_diffusion_section, bps, "bps", SB_KNOWN, "blocks over the time spent in steps"),
-	SB_FIELD(sb_diffusion_section, frames, "frames", SB_KNOWN, "output frames, each counted once"),
-	SB_FIELD_NAMED(sb_diffusion_section, frames_source, "frames_source", SB_ALWAYS, frames_sources,
+	SB_FIELD(sb_diffusion_panel, fps, "fps", SB_KNOWN, "output frames over the time spent in steps"),
+	SB_FIELD(sb_diffusion_panel, bps, "bps", SB_KNOWN, "blocks over the time spent in steps"),
+	SB_FIELD(sb_diffusion_panel, frames, "frames", SB_KNOWN, "output frames, each counted once"),
+	SB_FIELD_NAMED(sb_diffusion_panel, frames_source, "frames_source", SB_ALWAYS, frames_sources,
 		"where the frame count comes from", .when = has_frames),
-	SB_FIELD(sb_diffusion_section, latent_frames, "latent_frames_count", SB_KNOWN,
+	SB_FIELD(sb_diffusion_panel, latent_frames, "latent_frames_count", SB_KNOWN,
 		"frames before the VAE decode"),
-	SB_FIELD(sb_diffusion_section, blocks, "blocks", SB_KNOWN, "blocks of frames"),
-	SB_FIELD(sb_diffusion_section, steps, "steps", SB_KNOWN, "scheduler steps of the whole run"),
-	SB_FIELD(sb_diffusion_section, tiles, "vae_tiles_count", SB_KNOWN, "tiles of the VAE"),
-	SB_FIELD_LIST(sb_diffusion_section, rates, rate_count, "rates", SB_ALWAYS, rate,
+	SB_FIELD(sb_diffusion_panel, blocks, "blocks", SB_KNOWN, "blocks of frames"),
+	SB_FIELD(sb_diffusion_panel, steps, "steps", SB_KNOWN, "scheduler steps of the whole run"),
+	SB_FIELD(sb_diffusion_panel, tiles, "vae_tiles_count", SB_KNOWN, "tiles of the VAE"),
+	SB_FIELD_LIST(sb_diffusion_panel, rates, rate_count, "rates", SB_ALWAYS, rate,
 		"throughput, scope by scope"),
-	SB_FIELD_LIST(sb_diffusion_section, split, split_count, "split", SB_ALWAYS, split,
+	SB_FIELD_LIST(sb_diffusion_panel, split, split_count, "split", SB_ALWAYS, split,
 		"where the generations' time went"),
-	SB_FIELD(sb_diffusion_section, steps_per_chain, "steps_per_chain_count", SB_KNOWN,
+	SB_FIELD(sb_diffusion_panel, steps_per_chain, "steps_per_chain_count", SB_KNOWN,
 		"scheduler steps of one block, or of one video where there are no blocks", .when = has_steps),
-	SB_FIELD(sb_diffusion_section, steps_per_video, "steps_per_video_mean_count", SB_KNOWN,
+	SB_FIELD(sb_diffusion_panel, steps_per_video, "steps_per_video_mean_count", SB_KNOWN,
 		"steps of a video, mean", .when = has_steps),
-	SB_FIELD(sb_diffusion_section, steps_per_block, "steps_per_block_mean_count", SB_KNOWN,
+	SB_FIELD(sb_diffusion_panel, steps_per_block, "steps_per_block_mean_count", SB_KNOWN,
 		"steps of a block, mean", .when = has_steps),
-	SB_FIELD(sb_diffusion_section, forwards_per_step, "forwards_per_step_mean_count", SB_KNOWN,
+	SB_FIELD(sb_diffusion_panel, forwards_per_step, "forwards_per_step_mean_count", SB_KNOWN,
 		"model calls of a step, mean", .when = has_steps),
-	SB_FIELD(sb_diffusion_section, first_step_s, "first_step_s", SB_KNOWN,
+	SB_FIELD(sb_diffusion_panel, first_step_s, "first_step_s", SB_KNOWN,
 		"median of the generations' first steps", .when = has_steps),
-	SB_FIELD_STRUCT(sb_diffusion_section, step, "step", SB_KNOWN, sb_stats_s_fields, "time of a step"),
-	SB_FIELD_STRUCT(sb_diffusion_section, warm_step, "warm_step", SB_KNOWN, sb_stats_s_fields,
+	SB_FIELD_STRUCT(sb_diffusion_panel, step, "step", SB_KNOWN, sb_stats_s_fields, "time of a step"),
+	SB_FIELD_STRUCT(sb_diffusion_panel, warm_step, "warm_step", SB_KNOWN, sb_stats_s_fields,
 		"without the warm-up", .when = has_steps),
 	SB_FIELD_PART("cached", cached, "steps that a cache served"),
-	SB_FIELD_LIST(sb_diffusion_section, by_block_size, by_block_size_count, "by_block_size", SB_KNOWN,
+	SB_FIELD_LIST(sb_diffusion_panel, by_block_size, by_block_size_count, "by_block_size", SB_KNOWN,
 		step_group, "steps by the size of their block", .when = has_steps),
-	SB_FIELD(sb_diffusion_section, trace_edge_steps, "trace_edge_step_count", SB_SET,
+	SB_FIELD(sb_diffusion_panel, trace_edge_steps, "trace_edge_step_count", SB_SET,
 		"steps in which strobe began or ended its GPU trace; never among slow_steps",
 		.when = has_steps),
-	SB_FIELD(sb_diffusion_section, slow_step_total, "slow_step_count", SB_ALWAYS,
+	SB_FIELD(sb_diffusion_panel, slow_step_total, "slow_step_count", SB_ALWAYS,
 		"steps slower than their peers", .when = has_slow),
-	SB_FIELD(sb_diffusion_section, slow_step_excess_s, "slow_step_excess_s", SB_KNOWN,
+	SB_FIELD(sb_diffusion_panel, slow_step_excess_s, "slow_step_excess_s", SB_KNOWN,
 		"over their peers, all of them", .when = has_slow),
-	SB_FIELD_LIST(sb_diffusion_section, slow_steps, slow_step_count, "slow_steps", SB_KNOWN, slow_step,
+	SB_FIELD_LIST(sb_diffusion_panel, slow_steps, slow_step_count, "slow_steps", SB_KNOWN, slow_step,
 		"slowest first, at most 20", .when = has_slow),
-	SB_FIELD(sb_diffusion_section, series, "series", SB_KNOWN, "one row per step, thinned",
+	SB_FIELD(sb_diffusion_panel, series, "series", SB_KNOWN, "one row per step, thinned",
 		.when = has_steps),
-	SB_FIELD_LIST(sb_diffusion_section, offloads, offload_count, "offload", SB_KNOWN, offload,
+	SB_FIELD_LIST(sb_diffusion_panel, offloads, offload_count, "offload", SB_KNOWN, offload,
 		"weights that were moved"),
 };
-SB_FIELDS(sb_diffusion_fields, sb_diffusion_section, "DiffusionAnalysis", "Steps, frames per second.",
-	.present = any_diffusion, SB_FLAG(sb_diffusion_section, present));
+SB_FIELDS(sb_diffusion_fields, sb_diffusion_panel, "DiffusionAnalysis", "Steps, frames per second.",
+	.present = any_diffusion, SB_FLAG(sb_diffusion_panel, present));
 
 /* ---- block_analysis ------------------------------------------------------ */
 
@@ -157,27 +157,27 @@ static const struct sb_field block_rows[] = {
 };
 static SB_FIELDS(block, sb_block, "Block", "One block of frames.");
 
-SB_FIELD_WHEN(any_blocks, sb_block_section, it->present)
+SB_FIELD_WHEN(any_blocks, sb_block_panel, it->present)
 
 static const struct sb_field sb_block_fields_rows[] = {
-	SB_FIELD(sb_block_section, fps, "fps", SB_KNOWN, "frames over the time spent in steps"),
-	SB_FIELD(sb_block_section, bps, "bps", SB_KNOWN, "blocks over the time spent in steps"),
-	SB_FIELD(sb_block_section, frames, "frames", SB_KNOWN, "frames of all blocks"),
-	SB_FIELD(sb_block_section, blocks, "blocks", SB_KNOWN, "blocks"),
-	SB_FIELD(sb_block_section, steps, "steps", SB_KNOWN, "steps of all blocks"),
-	SB_FIELD(sb_block_section, mean_frames, "block_size_mean_frames_count", SB_KNOWN,
+	SB_FIELD(sb_block_panel, fps, "fps", SB_KNOWN, "frames over the time spent in steps"),
+	SB_FIELD(sb_block_panel, bps, "bps", SB_KNOWN, "blocks over the time spent in steps"),
+	SB_FIELD(sb_block_panel, frames, "frames", SB_KNOWN, "frames of all blocks"),
+	SB_FIELD(sb_block_panel, blocks, "blocks", SB_KNOWN, "blocks"),
+	SB_FIELD(sb_block_panel, steps, "steps", SB_KNOWN, "steps of all blocks"),
+	SB_FIELD(sb_block_panel, mean_frames, "block_size_mean_frames_count", SB_KNOWN,
 		"frames of a block, mean"),
-	SB_FIELD(sb_block_section, first_block_s, "first_block_latency_s", SB_KNOWN,
+	SB_FIELD(sb_block_panel, first_block_s, "first_block_latency_s", SB_KNOWN,
 		"from the start of the generation to the end of its first block, median"),
-	SB_FIELD(sb_block_section, first_block_time_s, "first_block_s", SB_KNOWN, "the first block itself"),
-	SB_FIELD(sb_block_section, later_block_time_s, "later_block_s", SB_KNOWN, "median of the others"),
-	SB_FIELD_STRUCT(sb_block_section, time, "block", SB_KNOWN, sb_stats_s_fields, "time of a block"),
-	SB_FIELD_LIST(sb_block_section, by_size, by_size_count, "by_block_size", SB_KNOWN, block_group,
+	SB_FIELD(sb_block_panel, first_block_time_s, "first_block_s", SB_KNOWN, "the first block itself"),
+	SB_FIELD(sb_block_panel, later_block_time_s, "later_block_s", SB_KNOWN, "median of the others"),
+	SB_FIELD_STRUCT(sb_block_panel, time, "block", SB_KNOWN, sb_stats_s_fields, "time of a block"),
+	SB_FIELD_LIST(sb_block_panel, by_size, by_size_count, "by_block_size", SB_KNOWN, block_group,
 		"blocks by their size"),
-	SB_FIELD_LIST(sb_block_section, all, listed, "items", SB_ALWAYS, block, "in order, thinned"),
+	SB_FIELD_LIST(sb_block_panel, all, listed, "items", SB_ALWAYS, block, "in order, thinned"),
 };
-SB_FIELDS(sb_block_fields, sb_block_section, "BlockAnalysis", "Blocks of frames.", .present = any_blocks,
-	SB_FLAG(sb_block_section, present));
+SB_FIELDS(sb_block_fields, sb_block_panel, "BlockAnalysis", "Blocks of frames.", .present = any_blocks,
+	SB_FLAG(sb_block_panel, present));
 
 /* ---- model_analysis ------------------------------------------------------ */
 
@@ -215,29 +215,29 @@ static const struct sb_field component_rows[] = {
 };
 static SB_FIELDS(component, sb_component, "LayerComponent", "Layers of one kind.");
 
-SB_FIELD_WHEN(has_layers, sb_model_section, it->layer_count > 0)
-SB_FIELD_WHEN(has_models, sb_model_section, it->model_count > 0)
-SB_FIELD_WHEN(any_models, sb_model_section, it->present)
+SB_FIELD_WHEN(has_layers, sb_model_panel, it->layer_count > 0)
+SB_FIELD_WHEN(has_models, sb_model_panel, it->model_count > 0)
+SB_FIELD_WHEN(any_models, sb_model_panel, it->present)
 
 static const char *const timed_on[] = { "gpu", "cpu", SB_NAMES_END };
 
 static const struct sb_field layers_rows[] = {
-	SB_FIELD(sb_model_section, layers_total_s, "total_s", SB_ALWAYS, "of the outermost layers"),
-	SB_FIELD_NAMED(sb_model_section, layers_timed_on, "timed_on", SB_ALWAYS, timed_on,
+	SB_FIELD(sb_model_panel, layers_total_s, "total_s", SB_ALWAYS, "of the outermost layers"),
+	SB_FIELD_NAMED(sb_model_panel, layers_timed_on, "timed_on", SB_ALWAYS, timed_on,
 		"gpu: these times are GPU spans"),
-	SB_FIELD(sb_model_section, block_mean_s, "block_mean_s", SB_KNOWN, "mean of the blocks' means"),
-	SB_FIELD(sb_model_section, block_std_s, "block_std_s", SB_KNOWN,
+	SB_FIELD(sb_model_panel, block_mean_s, "block_mean_s", SB_KNOWN, "mean of the blocks' means"),
+	SB_FIELD(sb_model_panel, block_std_s, "block_std_s", SB_KNOWN,
 		"sample deviation of the blocks' means"),
-	SB_FIELD(sb_model_section, block_count, "block_count", SB_ALWAYS, "blocks of the model"),
-	SB_FIELD(sb_model_section, attention_ratio, "attention_ratio", SB_KNOWN, "attention of total_s"),
-	SB_FIELD_LIST(sb_model_section, components, component_count, "components", SB_ALWAYS, component,
+	SB_FIELD(sb_model_panel, block_count, "block_count", SB_ALWAYS, "blocks of the model"),
+	SB_FIELD(sb_model_panel, attention_ratio, "attention_ratio", SB_KNOWN, "attention of total_s"),
+	SB_FIELD_LIST(sb_model_panel, components, component_count, "components", SB_ALWAYS, component,
 		"layers by kind; they add up to total_s"),
-	SB_FIELD_LIST(sb_model_section, slowest, slowest_count, "slowest", SB_ALWAYS, layer,
+	SB_FIELD_LIST(sb_model_panel, slowest, slowest_count, "slowest", SB_ALWAYS, layer,
 		"blocks, or outermost layers where there are none; at most 5"),
-	SB_FIELD_LIST(sb_model_section, layers, layer_count, "items", SB_ALWAYS, layer,
+	SB_FIELD_LIST(sb_model_panel, layers, layer_count, "items", SB_ALWAYS, layer,
 		"every layer, slowest mean first"),
 };
-static SB_FIELDS(layers, sb_model_section, "Layers", "The layers of the model.", .present = has_layers);
+static SB_FIELDS(layers, sb_model_panel, "Layers", "The layers of the model.", .present = has_layers);
 
 static const struct sb_field variant_rows[] = {
 	SB_FIELD(sb_variant, name, "name", SB_ALWAYS, "of the variant: \"fp16\""),
@@ -251,38 +251,38 @@ static const struct sb_field variant_rows[] = {
 static SB_FIELDS(variant, sb_variant, "Variant", "A precision or another named variant.");
 
 static const struct sb_field sb_models_fields_rows[] = {
-	SB_FIELD(sb_model_section, total_parameters, "parameter_count", SB_ALWAYS, "of all models",
+	SB_FIELD(sb_model_panel, total_parameters, "parameter_count", SB_ALWAYS, "of all models",
 		.when = has_models),
-	SB_FIELD_LIST(sb_model_section, models, model_count, "models", SB_KNOWN, entry, "the largest first"),
+	SB_FIELD_LIST(sb_model_panel, models, model_count, "models", SB_KNOWN, entry, "the largest first"),
 	SB_FIELD_PART("layers", layers, "the layers of the model"),
-	SB_FIELD_LIST(sb_model_section, variants, variant_count, "variants", SB_KNOWN, variant,
+	SB_FIELD_LIST(sb_model_panel, variants, variant_count, "variants", SB_KNOWN, variant,
 		"in the order of the run"),
 };
-SB_FIELDS(sb_models_fields, sb_model_section, "ModelAnalysis", "Parameters, layers, variants.",
-	.present = any_models, SB_FLAG(sb_model_section, present));
+SB_FIELDS(sb_models_fields, sb_model_panel, "ModelAnalysis", "Parameters, layers, variants.",
+	.present = any_models, SB_FLAG(sb_model_panel, present));
 
 /* ---- streaming_analysis, cache_analysis ----------------------------------- */
 
-SB_FIELD_WHEN(any_streaming, sb_streaming_section, it->present)
+SB_FIELD_WHEN(any_streaming, sb_streaming_panel, it->present)
 
 static const struct sb_field sb_streaming_fields_rows[] = {
-	SB_FIELD(sb_streaming_section, batches, "batch_count", SB_ALWAYS, "batches that were sent"),
-	SB_FIELD(sb_streaming_section, frames, "frames", SB_KNOWN, "frames that were sent"),
-	SB_FIELD(sb_streaming_section, dropped_frames, "dropped_count", SB_KNOWN, "frames that were dropped"),
-	SB_FIELD(sb_streaming_section, dropped_ratio, "dropped_ratio", SB_KNOWN, "of all frames",
+	SB_FIELD(sb_streaming_panel, batches, "batch_count", SB_ALWAYS, "batches that were sent"),
+	SB_FIELD(sb_streaming_panel, frames, "frames", SB_KNOWN, "frames that were sent"),
+	SB_FIELD(sb_streaming_panel, dropped_frames, "dropped_count", SB_KNOWN, "frames that were dropped"),
+	SB_FIELD(sb_streaming_panel, dropped_ratio, "dropped_ratio", SB_KNOWN, "of all frames",
 		.range = SB_SHARE),
-	SB_FIELD(sb_streaming_section, fps, "fps", SB_KNOWN, "frames per second"),
-	SB_FIELD(sb_streaming_section, bps, "batches_per_s", SB_KNOWN, "batches per second"),
+	SB_FIELD(sb_streaming_panel, fps, "fps", SB_KNOWN, "frames per second"),
+	SB_FIELD(sb_streaming_panel, bps, "batches_per_s", SB_KNOWN, "batches per second"),
 	SB_FIELD_STRUCT(
-		sb_streaming_section, encode_ms, "encode", SB_KNOWN, sb_stats_ms_fields, "encoding a batch"),
+		sb_streaming_panel, encode_ms, "encode", SB_KNOWN, sb_stats_ms_fields, "encoding a batch"),
 	SB_FIELD_STRUCT(
-		sb_streaming_section, network_ms, "network", SB_KNOWN, sb_stats_ms_fields, "sending a batch"),
-	SB_FIELD_STRUCT(sb_streaming_section, buffer_ratio, "buffer", SB_KNOWN, sb_stats_ratio_fields,
+		sb_streaming_panel, network_ms, "network", SB_KNOWN, sb_stats_ms_fields, "sending a batch"),
+	SB_FIELD_STRUCT(sb_streaming_panel, buffer_ratio, "buffer", SB_KNOWN, sb_stats_ratio_fields,
 		"how full the buffer is"),
-	SB_FIELD(sb_streaming_section, series, "series", SB_KNOWN, "one row per batch, thinned"),
+	SB_FIELD(sb_streaming_panel, series, "series", SB_KNOWN, "one row per batch, thinned"),
 };
-SB_FIELDS(sb_streaming_fields, sb_streaming_section, "StreamingAnalysis", "Frames that were sent.",
-	.present = any_streaming, SB_FLAG(sb_streaming_section, present));
+SB_FIELDS(sb_streaming_fields, sb_streaming_panel, "StreamingAnalysis", "Frames that were sent.",
+	.present = any_streaming, SB_FLAG(sb_streaming_panel, present));
 
 static const char *const cache_kinds[] = { [0] = "eviction",
 	[STROBE_CACHE_HIT] = "hit",
@@ -329,10 +329,10 @@ static const struct sb_field cache_rows[] = {
 };
 static SB_FIELDS(cache, sb_cache_entry, "Cache", "One cache of the pipeline.");
 
-SB_FIELD_WHEN(any_caches, sb_cache_section, it->present)
+SB_FIELD_WHEN(any_caches, sb_cache_panel, it->present)
 
 static const struct sb_field sb_cache_fields_rows[] = {
-	SB_FIELD_LIST(sb_cache_section, caches, cache_count, "caches", SB_ALWAYS, cache, "by name"),
+	SB_FIELD_LIST(sb_cache_panel, caches, cache_count, "caches", SB_ALWAYS, cache, "by name"),
 };
-SB_FIELDS(sb_cache_fields, sb_cache_section, "CacheAnalysis", "The pipeline's caches.", .present = any_caches,
-	SB_FLAG(sb_cache_section, present));
+SB_FIELDS(sb_cache_fields, sb_cache_panel, "CacheAnalysis", "The pipeline's caches.", .present = any_caches,
+	SB_FLAG(sb_cache_panel, present));

@@ -24,7 +24,7 @@ enum sb_frames_source {
 	SB_FRAMES_STEPS /* the steps' block sizes, each chain of steps once */
 };
 const char *sb_frames_source_name(enum sb_frames_source source); /* "counted"… */
-struct sb_diffusion_section {
+struct sb_diffusion_panel {
 	bool present;
 	double fps, bps; /* over the time spent in steps */
 	double steps_s; /* that: those of generations at the same time count once */
@@ -71,7 +71,7 @@ struct sb_diffusion_section {
 	int64_t trace_edge_steps; /* strobe's GPU trace began or ended in them: nobody's peers */
 	struct sb_series series; /* one row per step, thinned; count 0: none */
 };
-struct sb_block_section {
+struct sb_block_panel {
 	bool present;
 	double fps, bps;
 	int64_t frames, blocks, steps;
@@ -87,7 +87,7 @@ struct sb_block_section {
 	} * all;
 	size_t listed, total;
 };
-struct sb_model_section {
+struct sb_model_panel {
 	bool present;
 	struct sb_model_entry {
 		const char *name, *type;
@@ -132,14 +132,14 @@ struct sb_model_section {
 	} * variants;
 	size_t variant_count;
 };
-struct sb_streaming_section {
+struct sb_streaming_panel {
 	bool present;
 	int64_t batches, frames, dropped_frames;
 	double dropped_ratio, fps, bps;
 	struct sb_stats encode_ms, network_ms, buffer_ratio;
 	struct sb_series series; /* one row per batch, thinned; count 0: none */
 };
-struct sb_cache_section {
+struct sb_cache_panel {
 	bool present;
 	struct sb_cache_entry {
 		const char *cache;

@@ -10,7 +10,7 @@
 
 static void fill_drops(struct sb_run *run, struct sb_model *m)
 {
-	struct sb_recording_section *s = &m->recording;
+	struct sb_recording_panel *s = &m->recording;
 
 	s->drops = sb_model_alloc(m, SB_LOST_REASONS * sizeof *s->drops);
 	s->drop_reasons = sb_model_alloc(m, SB_LOST_REASONS * sizeof *s->drop_reasons);
@@ -37,7 +37,7 @@ static bool is_moving(const struct sb_reader *r, int kind)
 
 static void fill_damage(struct sb_run *run, struct sb_model *m)
 {
-	struct sb_recording_section *s = &m->recording;
+	struct sb_recording_panel *s = &m->recording;
 
 	s->damage = sb_model_alloc(m, SB_DAMAGE_KINDS * sizeof *s->damage);
 	for (int k = 0; s->damage && k < SB_DAMAGE_KINDS; k++) {
@@ -80,7 +80,7 @@ static const char *limit_words(uint32_t limit)
 	}
 }
 
-static void fill_limit(struct sb_run *run, struct sb_recording_section *s)
+static void fill_limit(struct sb_run *run, struct sb_recording_panel *s)
 {
 	for (uint32_t i = 0; i < run->process_count && !s->limited_by; i++)
 		s->limited_by = limit_words(run->processes[i].reader->head.limited_by);
@@ -152,7 +152,7 @@ static void warn_import(struct sb_run *run)
 /* Every word was written once; a folded one was read and summed up as well, which
  * costs about the same again. A thread's time is from its first word to its last,
  * the main thread's the whole of its process. */
-static void fill_recording_cost(struct sb_run *run, struct sb_recording_section *s)
+static void fill_recording_cost(struct sb_run *run, struct sb_recording_panel *s)
 {
 	size_t count;
 	const struct sb_writer_use *uses = sb_run_writers(run, &count);
@@ -179,7 +179,7 @@ static void fill_recording_cost(struct sb_run *run, struct sb_recording_section 
 
 static void fill_cost(struct sb_run *run, struct sb_model *m)
 {
-	struct sb_recording_section *s = &m->recording;
+	struct sb_recording_panel *s = &m->recording;
 	double wall_s = (double)run->wall_ns / 1e9;
 
 	for (uint32_t i = 0; i < run->process_count; i++) {
@@ -196,7 +196,7 @@ static void fill_cost(struct sb_run *run, struct sb_model *m)
 
 static int finish(void *self, struct sb_run *run, struct sb_model *m)
 {
-	struct sb_recording_section *s = &m->recording;
+	struct sb_recording_panel *s = &m->recording;
 	const struct sb_pass *pass = sb_run_pass(run);
 
 	s->zones = (int64_t)(pass->zones + pass->folded_zones);

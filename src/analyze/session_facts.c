@@ -87,7 +87,7 @@ static void exit_of(int64_t status, int64_t *out_code, int64_t *out_signal)
 
 static void fill_session(struct sb_run *run, struct sb_model *m)
 {
-	struct sb_session_section *s = &m->session;
+	struct sb_session_panel *s = &m->session;
 	const struct sb_file_header *h = &run->processes[run->main_process].reader->head;
 	char id[33], duration[32];
 	struct timespec now;
@@ -211,7 +211,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 /* The exit status of the command itself: META exit_code, or the root's end. */
 static void fill_exit(struct children *c)
 {
-	struct sb_session_section *s = &c->model->session;
+	struct sb_session_panel *s = &c->model->session;
 	const struct sb_run_meta *code = sb_run_meta_find(c->run, SB_META_RUN, SB_RUN_EXIT_CODE);
 	const struct sb_run_meta *status = sb_run_meta_find(c->run, SB_META_RUN, "exit_status");
 	const struct sb_run_meta *killed = sb_run_meta_find(c->run, SB_META_RUN, SB_RUN_EXIT_SIGNAL);
@@ -231,7 +231,7 @@ static void fill_exit(struct children *c)
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct children *c = self;
-	struct sb_system_section *s = &model->system;
+	struct sb_system_panel *s = &model->system;
 
 	if (c->no_memory)
 		return sb_fail(STROBE_ENOMEM, "no memory for the report of '%s'", run->path);

@@ -1,4 +1,4 @@
-/* The summary: what one screen says, gathered from the other sections. */
+/* The summary: what one screen says, gathered from the other panels. */
 #include "analyze/summary.h"
 
 #include "base/part.h"
@@ -19,7 +19,7 @@ const struct sb_rate *sb_rate_find(const struct sb_model *model, const char *sco
 /* The same for all of them, else not known. */
 static void take_size(struct sb_model *model)
 {
-	struct sb_summary_section *s = &model->summary;
+	struct sb_summary_panel *s = &model->summary;
 
 	s->width = s->height = -1;
 	for (size_t i = 0; i < model->generations.count; i++) {
@@ -37,7 +37,7 @@ static void take_size(struct sb_model *model)
 /* How the stages side by side split the wall time of the generations, or of the run. */
 static void split_wall(struct sb_model *model)
 {
-	const struct sb_stages_section *stages = &model->stages;
+	const struct sb_stages_panel *stages = &model->stages;
 	double inside_s = fmin(stages->inside_s, model->generations.union_s);
 
 	if (model->generations.whole_run || stages->combined) {
@@ -59,8 +59,8 @@ static int64_t made(const struct sb_model *model)
 
 static void take_video(struct sb_model *model)
 {
-	struct sb_summary_section *s = &model->summary;
-	const struct sb_diffusion_section *d = &model->diffusion;
+	struct sb_summary_panel *s = &model->summary;
+	const struct sb_diffusion_panel *d = &model->diffusion;
 	const struct sb_rate *rate = sb_rate_find(model, "end_to_end");
 
 	s->generation_count = model->generations.whole_run ? 0 : made(model);
@@ -96,7 +96,7 @@ static int gpu_count(const struct sb_model *model)
 
 static void take_energy(struct sb_model *model, const struct sb_run *run)
 {
-	struct sb_summary_section *s = &model->summary;
+	struct sb_summary_panel *s = &model->summary;
 	double per_hour = sb_run_setting_number(run, "gpu_cost_per_hour"), videos = 0, videos_wh = 0,
 	       videos_cost = 0;
 
@@ -158,8 +158,8 @@ static void take_rss(struct sb_model *model)
 
 static void take_memory(struct sb_model *model)
 {
-	struct sb_summary_section *s = &model->summary;
-	const struct sb_memory_section *m = &model->memory;
+	struct sb_summary_panel *s = &model->summary;
+	const struct sb_memory_panel *m = &model->memory;
 
 	take_rss(model);
 
@@ -182,7 +182,7 @@ static double bytes_of(const struct sb_stage *s)
 	return NAN;
 }
 
-static void add_outside(struct sb_summary_section *s, const char *what, double total_s, double bytes)
+static void add_outside(struct sb_summary_panel *s, const char *what, double total_s, double bytes)
 {
 	size_t i = 0;
 
@@ -206,7 +206,7 @@ static bool stands_apart(enum sb_part part)
 
 static void close_outside(struct sb_model *model)
 {
-	struct sb_summary_section *s = &model->summary;
+	struct sb_summary_panel *s = &model->summary;
 	double sum_s = model->stages.unattributed_s;
 
 	for (size_t i = 0; i < s->outside_count; i++)
@@ -220,8 +220,8 @@ static void close_outside(struct sb_model *model)
  * the wall time with the generations and the unattributed rest. */
 static void take_outside(struct sb_model *model)
 {
-	struct sb_summary_section *s = &model->summary;
-	const struct sb_stages_section *stages = &model->stages;
+	struct sb_summary_panel *s = &model->summary;
+	const struct sb_stages_panel *stages = &model->stages;
 
 	s->outside = sb_model_alloc(model, (stages->stage_count + 1) * sizeof *s->outside);
 	for (size_t i = 0; s->outside && i < stages->stage_count; i++) {
@@ -240,7 +240,7 @@ static void take_outside(struct sb_model *model)
 	close_outside(model);
 }
 
-static void take_target(struct sb_summary_section *s, double target_fps)
+static void take_target(struct sb_summary_panel *s, double target_fps)
 {
 	s->target_fps = target_fps > 0 ? target_fps : NAN;
 	s->target_known = target_fps > 0 && !isnan(s->fps_wall);

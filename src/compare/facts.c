@@ -415,7 +415,7 @@ static void take_repetitions(struct sb_facts *f, const struct sb_model *m, doubl
 
 static void take_session(struct sb_facts *f, const struct sb_model *m)
 {
-	const struct sb_session_section *s = &m->session;
+	const struct sb_session_panel *s = &m->session;
 
 	f->id = sb_facts_text(f, s->id ? s->id : "");
 	f->name = sb_facts_text(f, s->name ? s->name : "");

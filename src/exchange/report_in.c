@@ -115,7 +115,7 @@ static void *give(void *model, size_t size)
 }
 
 /* What follows from the rest. Parents come before their stages; a report may have been edited. */
-static void settle_stages(struct sb_stages_section *stages)
+static void settle_stages(struct sb_stages_panel *stages)
 {
 	for (size_t i = 0; i < stages->stage_count; i++) {
 		struct sb_stage *s = &stages->stages[i];

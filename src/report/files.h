@@ -3,7 +3,7 @@
 #define SB_REPORT_FILES_H
 
 #include "run/run.h"
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 enum sb_report_file {
 	SB_FILE_JSON = 1, /* profiling_report.json */

@@ -2,7 +2,7 @@
 #ifndef SB_REPORT_JSON_H
 #define SB_REPORT_JSON_H
 
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 int sb_report_json(const struct sb_model *model, struct sb_buf *out);
 

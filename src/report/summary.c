@@ -20,7 +20,7 @@
 
 static void title(struct sb_screen *s)
 {
-	const struct sb_session_section *session = &s->model->session;
+	const struct sb_session_panel *session = &s->model->session;
 	char wall[32];
 	size_t used;
 
@@ -44,7 +44,7 @@ static void title(struct sb_screen *s)
 /* What bounds the run: beside what was made where there is room, else below it. */
 static void verdict(struct sb_screen *s)
 {
-	const struct sb_summary_section *sum = &s->model->summary;
+	const struct sb_summary_panel *sum = &s->model->summary;
 	bool mixed = sum->bound && strcmp(sum->bound, "mixed") == 0;
 	char words[300];
 
@@ -65,8 +65,8 @@ static void count_of(struct sb_screen *s, int64_t count, const char *what)
 
 static void made(struct sb_screen *s)
 {
-	const struct sb_summary_section *sum = &s->model->summary;
-	const struct sb_generations_section *g = &s->model->generations;
+	const struct sb_summary_panel *sum = &s->model->summary;
+	const struct sb_generations_panel *g = &s->model->generations;
 	bool together = !g->whole_run && g->total > 1 && g->union_s < g->total_s * 0.999;
 	char took[32];
 
@@ -105,7 +105,7 @@ static const char *digits(char *out, size_t size, double value)
 
 static void frame_rates(struct sb_screen *s)
 {
-	const struct sb_summary_section *sum = &s->model->summary;
+	const struct sb_summary_panel *sum = &s->model->summary;
 	char fps[32], target[32];
 
 	digits(fps, sizeof fps, sum->fps_wall);
@@ -121,7 +121,7 @@ static void frame_rates(struct sb_screen *s)
 
 static void price(struct sb_screen *s)
 {
-	const struct sb_summary_section *sum = &s->model->summary;
+	const struct sb_summary_panel *sum = &s->model->summary;
 	bool energy_each = !isnan(sum->energy_wh_per_video), cost_each = !isnan(sum->cost_per_video);
 	double energy = energy_each ? sum->energy_wh_per_video : sum->run_energy_wh;
 	double cost = cost_each ? sum->cost_per_video : sum->run_cost;
@@ -138,7 +138,7 @@ static void price(struct sb_screen *s)
 
 static void speed(struct sb_screen *s)
 {
-	const struct sb_generations_section *g = &s->model->generations;
+	const struct sb_generations_panel *g = &s->model->generations;
 	char p50[32], p95[32];
 
 	frame_rates(s);
@@ -160,7 +160,7 @@ static void speed(struct sb_screen *s)
  * the parts add up. */
 static void outside(struct sb_screen *s)
 {
-	const struct sb_summary_section *sum = &s->model->summary;
+	const struct sb_summary_panel *sum = &s->model->summary;
 	double left_s = sum->outside_s;
 	char took[32];
 
@@ -198,7 +198,7 @@ static void memory_of(struct sb_screen *s, const char *before, double bytes, con
 
 static void memory(struct sb_screen *s)
 {
-	const struct sb_summary_section *sum = &s->model->summary;
+	const struct sb_summary_panel *sum = &s->model->summary;
 	bool vram = !isnan(sum->gpu_peak_bytes), ram = !isnan(sum->ram_peak_bytes);
 
 	if (vram) {
@@ -237,7 +237,7 @@ static double last_value(const struct sb_model *model, const char *source, const
 /* What the whole process tree used, as `strobe run` saw it from outside. */
 static void program(struct sb_screen *s)
 {
-	const struct sb_session_section *session = &s->model->session;
+	const struct sb_session_panel *session = &s->model->session;
 	double read = last_value(s->model, "disk", "read_bytes"),
 	       written = last_value(s->model, "disk", "write_bytes");
 	char text[3][32];
@@ -261,8 +261,8 @@ static void program(struct sb_screen *s)
 
 static void advice(struct sb_screen *s)
 {
-	const struct sb_advice_section *a = &s->model->advice;
-	const struct sb_summary_section *sum = &s->model->summary;
+	const struct sb_advice_panel *a = &s->model->advice;
+	const struct sb_summary_panel *sum = &s->model->summary;
 
 	for (size_t i = 0; i < a->count && i < FINDINGS; i++) {
 		const struct sb_advice *f = &a->all[i];
@@ -309,7 +309,7 @@ static bool same_line(const struct sb_missing *a, const struct sb_missing *b)
 /* What is missing, by how to get it: "kernels, attention kind (--gpu-trace)". */
 static void not_recorded(struct sb_screen *s)
 {
-	const struct sb_missing_section *m = &s->model->missing;
+	const struct sb_missing_panel *m = &s->model->missing;
 
 	for (size_t i = 0; i < m->count; i++) {
 		const char *how = text_or_none(m->all[i].how);
@@ -337,7 +337,7 @@ static void not_recorded(struct sb_screen *s)
 
 static void foot(struct sb_screen *s)
 {
-	const struct sb_recording_section *r = &s->model->recording;
+	const struct sb_recording_panel *r = &s->model->recording;
 	char bytes[32];
 
 	sb_text_bytes(bytes, sizeof bytes, r->bytes);

@@ -3,7 +3,7 @@
 #ifndef SB_REPORT_SUMMARY_H
 #define SB_REPORT_SUMMARY_H
 
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 struct sb_summary_options {
 	int columns; /* 80 to 100; 0: 100 */

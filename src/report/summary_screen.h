@@ -2,7 +2,7 @@
 #ifndef SB_REPORT_SUMMARY_SCREEN_H
 #define SB_REPORT_SUMMARY_SCREEN_H
 
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 struct sb_screen {
 	const struct sb_model *model;

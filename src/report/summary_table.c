@@ -22,7 +22,7 @@ static enum sb_part part_of(const struct sb_summary_row *row)
 static void row_detail(const struct sb_model *model, const struct sb_summary_row *row, char *out, size_t size)
 {
 	enum sb_part part = part_of(row);
-	const struct sb_diffusion_section *d = &model->diffusion;
+	const struct sb_diffusion_panel *d = &model->diffusion;
 	char bytes[32];
 
 	*out = 0;
@@ -162,7 +162,7 @@ static size_t bottleneck_of(const struct sb_summary_rows *rows)
 
 static void imports_line(struct sb_screen *s, const struct sb_summary_rows *rows)
 {
-	const struct sb_session_section *session = &s->model->session;
+	const struct sb_session_panel *session = &s->model->session;
 	bool failed = session->exit_code > 0 || session->exit_signal > 0;
 
 	if (!only_imports(rows))
@@ -174,7 +174,7 @@ static void imports_line(struct sb_screen *s, const struct sb_summary_rows *rows
 
 static void warm_line(struct sb_screen *s)
 {
-	const struct sb_diffusion_section *d = &s->model->diffusion;
+	const struct sb_diffusion_panel *d = &s->model->diffusion;
 	char mean[32], p95[32], first[32];
 
 	if (d->warm_step.count < STEPS_WORTH)

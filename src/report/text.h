@@ -2,7 +2,7 @@
 #ifndef SB_REPORT_TEXT_H
 #define SB_REPORT_TEXT_H
 
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 int sb_report_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out);
 

@@ -75,7 +75,7 @@ static void a_sample_belongs_to_the_innermost_stage(void **state)
 	synthetic_done(&s);
 }
 
-static void without_stacks_there_is_no_section(void **state)
+static void without_stacks_there_is_no_panel(void **state)
 {
 	struct sb_text_options options = { 0 };
 	struct sb_buf out = { 0 };
@@ -97,7 +97,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_are_ranked_by_their_own_samples),
 		cmocka_unit_test(a_sample_belongs_to_the_innermost_stage),
-		cmocka_unit_test(without_stacks_there_is_no_section),
+		cmocka_unit_test(without_stacks_there_is_no_panel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,8 +11,8 @@
 #include "base/jsondom.h"
 #include "exchange/import.h"
 #include "format/builder.h"
-#include "report/sections/section.h"
-#include "report/sections/stages.h"
+#include "report/panels/panel.h"
+#include "report/panels/stages.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -69,14 +69,14 @@ static const struct sb_stage *stage(const struct opened *o, const char *name)
 	return s;
 }
 
-static void section_holds(const struct opened *o, const char *what)
+static void panel_holds(const struct opened *o, const char *what)
 {
 	struct sb_text_options options = { .columns = 100 };
 	struct sb_buf text = { 0 };
 
-	for (const struct sb_section *const *section = sb_sections; *section; section++)
-		if (!strcmp((*section)->name, "gpu"))
-			(*section)->text(o->model, &options, &text);
+	for (const struct sb_panel *const *panel = sb_panels; *panel; panel++)
+		if (!strcmp((*panel)->name, "gpu"))
+			(*panel)->text(o->model, &options, &text);
 	if (!strstr(sb_buf_text(&text), what))
 		fail_msg("no '%s' in\n%s", what, sb_buf_text(&text));
 	sb_buf_done(&text);
@@ -96,7 +96,7 @@ static const struct sb_jsondom *find_kernel(const struct sb_jsondom *kernels, co
 	return fact;
 }
 
-static void check_kernels(const struct sb_gpu_section *gpu, const struct sb_jsondom *kernels)
+static void check_kernels(const struct sb_gpu_panel *gpu, const struct sb_jsondom *kernels)
 {
 	for (size_t i = 0; i < gpu->top_kernel_count; i++) {
 		const struct sb_jsondom *fact = find_kernel(kernels, gpu->top_kernels[i].name);
@@ -115,7 +115,7 @@ static void a_real_trace_matches_facts_computed_elsewhere(void **state)
 	char path[600], imported[600];
 	struct sb_jsondom_doc *doc = NULL;
 	const struct sb_jsondom *facts;
-	const struct sb_gpu_section *gpu;
+	const struct sb_gpu_panel *gpu;
 	double bytes = 0, expected_bytes = 0, zones_s = 0;
 	struct opened o;
 
@@ -268,7 +268,7 @@ static void idle_rows_count_gaps_and_places_that_read_alike_are_one(void **state
 {
 	struct made m = begin_made();
 	uint32_t run = sb_builder_name(m.b, "run", NULL), call = sb_builder_name(m.b, "call", NULL);
-	const struct sb_gpu_section *gpu;
+	const struct sb_gpu_panel *gpu;
 	struct opened o;
 
 	sb_builder_begin(m.w, 0, run);
@@ -294,7 +294,7 @@ static void idle_rows_count_gaps_and_places_that_read_alike_are_one(void **state
 	for (size_t i = 1; i < gpu->idle_zone_count; i++)
 		for (size_t k = 0; k < i; k++)
 			assert_string_not_equal(gpu->idle_zones[i].name, gpu->idle_zones[k].name);
-	section_holds(&o, " gaps\n");
+	panel_holds(&o, " gaps\n");
 	close_model(&o);
 }
 
@@ -324,7 +324,7 @@ static void copies_are_told_apart_by_direction_and_memory(void **state)
 	close_to(o.model->gpu.copies[1].gb_per_s, 50);
 	assert_string_equal(o.model->gpu.offload[0].name, "offload");
 	close_to(o.model->gpu.offload[0].bytes, 20000);
-	section_holds(&o, "   20.0 kB    16.7 GB/s\n"); /* in 1.2 us */
+	panel_holds(&o, "   20.0 kB    16.7 GB/s\n"); /* in 1.2 us */
 	close_model(&o);
 }
 
@@ -371,7 +371,7 @@ static void memsets_have_a_row_of_their_own(void **state)
 	assert_int_equal(o.model->gpu.memset_count, 2);
 	close_to(o.model->gpu.memset_bytes, 6000000);
 	close_to(o.model->gpu.memset_total_s, 2000e-9);
-	section_holds(&o, "  memsets                      2      6.0 MB in 2.00 us\n");
+	panel_holds(&o, "  memsets                      2      6.0 MB in 2.00 us\n");
 	close_model(&o);
 }
 
@@ -424,7 +424,7 @@ static void an_overlap_that_is_not_known_is_said_so(void **state)
 	sb_builder_meta(m.b, SB_META_RUN, &begin);
 	o = end_made(&m, 4000);
 	assert_true(isnan(o.model->gpu.overlap_ratio));
-	section_holds(&o, "  CPU/GPU overlap not known: ");
+	panel_holds(&o, "  CPU/GPU overlap not known: ");
 	close_model(&o);
 }
 
@@ -517,10 +517,10 @@ static void gpus_side_by_side_are_not_added_up_for_people(void **state)
 	close_to(o.model->gpu.devices[3].window_s, 3000e-9);
 	close_to(o.model->gpu.devices[3].busy_s, 1000e-9);
 	close_to(o.model->gpu.devices[3].idle_s, 2000e-9);
-	section_holds(&o, "4 GPUs, each from its first work to its last\n");
-	section_holds(&o, "mean   busy 1.00 us (33.3 %) + idle 2.00 us = 3.00 us\n");
-	section_holds(&o, "GPU 3  busy 1.00 us (33.3 %) + idle 2.00 us = 3.00 us\n");
-	section_holds(&o, " s on GPU 0: A\n");
+	panel_holds(&o, "4 GPUs, each from its first work to its last\n");
+	panel_holds(&o, "mean   busy 1.00 us (33.3 %) + idle 2.00 us = 3.00 us\n");
+	panel_holds(&o, "GPU 3  busy 1.00 us (33.3 %) + idle 2.00 us = 3.00 us\n");
+	panel_holds(&o, " s on GPU 0: A\n");
 	tree_holds(&o, "GPU busy: 4 GPUs added up\n");
 	tree_holds(&o, "GPU busy: of the 3.00 us that were traced\n");
 	close_model(&o);
@@ -562,7 +562,7 @@ static void gpu_time_of_some_calls_is_marked(void **state)
 	close_model(&o);
 }
 
-static void a_run_without_gpu_records_has_no_section(void **state)
+static void a_run_without_gpu_records_has_no_panel(void **state)
 {
 	struct made m = begin_made();
 	struct opened o;
@@ -592,7 +592,7 @@ int main(void)
 		cmocka_unit_test(gpus_side_by_side_are_not_added_up_for_people),
 		cmocka_unit_test(waiting_counts_on_each_gpu_while_it_is_busy),
 		cmocka_unit_test(gpu_time_of_some_calls_is_marked),
-		cmocka_unit_test(a_run_without_gpu_records_has_no_section),
+		cmocka_unit_test(a_run_without_gpu_records_has_no_panel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 #include "synthetic.h"
 
 static struct sb_model *loop(struct synthetic *s, const uint64_t *ms, size_t count)
@@ -92,14 +92,14 @@ static void one_iteration_has_no_deviation(void **state)
 	synthetic_done(&s);
 }
 
-static void section_says(const struct sb_model *m, const char *name, const char *what)
+static void panel_says(const struct sb_model *m, const char *name, const char *what)
 {
 	struct sb_text_options options = { .columns = 100 };
 	struct sb_buf text = { 0 };
 
-	for (const struct sb_section *const *section = sb_sections; *section; section++)
-		if (!strcmp((*section)->name, name))
-			(*section)->text(m, &options, &text);
+	for (const struct sb_panel *const *panel = sb_panels; *panel; panel++)
+		if (!strcmp((*panel)->name, name))
+			(*panel)->text(m, &options, &text);
 	if (!strstr(sb_buf_text(&text), what))
 		fail_msg("no '%s' in\n%s", what, sb_buf_text(&text));
 	sb_buf_done(&text);
@@ -133,8 +133,8 @@ static void the_loop_and_the_video_agree_on_slow_steps(void **state)
 	assert_int_equal(it->outliers[0].index, 21);
 	assert_int_equal(m->diffusion.slow_steps[0].ordinal, 21);
 	near(it->outliers[0].duration_s, 0.4);
-	section_says(m, "iterations", "slowest: number 22, ");
-	section_says(m, "video", "slow: number 22 (step_index 121) at ");
+	panel_says(m, "iterations", "slowest: number 22, ");
+	panel_says(m, "video", "slow: number 22 (step_index 121) at ");
 	near(it->outliers[0].t_s, m->diffusion.slow_steps[0].t_s);
 	near(it->outliers[0].peer_s, m->diffusion.slow_steps[0].peer_s);
 	synthetic_done(&s);

@@ -121,7 +121,7 @@ static void statistics_hold(const struct sb_stats *t)
 
 static void stages_hold(const struct sb_model *m)
 {
-	const struct sb_stages_section *s = &m->stages;
+	const struct sb_stages_panel *s = &m->stages;
 	double top_s = s->unattributed_s - s->overlap_s, inside_s = 0;
 
 	for (size_t i = 0; i < s->stage_count; i++) {

@@ -7,7 +7,7 @@
 
 #include "stats/durations.h"
 #include "analyze/stages/stages.h"
-#include "report/sections/stages.h"
+#include "report/panels/stages.h"
 #include "report/text.h"
 #include "synthetic.h"
 #include "report/build.h"

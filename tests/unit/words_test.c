@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 #include <math.h>
 #include <string.h>

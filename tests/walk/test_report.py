@@ -22,10 +22,10 @@ def run(*command, **more):
 
 
 def walks():
-    """Each walk's diffs: of the field, of the section."""
+    """Each walk's diffs: of the field, of the panel."""
     text = WALK.read_text()
-    field, section = re.split(r"(?m)^## A section", text)
-    return ["".join(re.findall(r"(?ms)^```diff\n(.*?)^```", part)) for part in (field, section)]
+    field, panel = re.split(r"(?m)^## A panel", text)
+    return ["".join(re.findall(r"(?ms)^```diff\n(.*?)^```", part)) for part in (field, panel)]
 
 
 def build(tree):
@@ -55,10 +55,10 @@ def tree(tmp_path_factory):
 
 
 def test_the_walks_touch_what_they_promise():
-    field, section = ([name.removeprefix("b/") for name in re.findall(r"(?m)^\+\+\+ (\S+)", diff)] for diff in walks())
+    field, panel = ([name.removeprefix("b/") for name in re.findall(r"(?m)^\+\+\+ (\S+)", diff)] for diff in walks())
     assert len(field) == 3  # the member, its computation, its line
-    places = {"struct": r"src/analyze/model", "analysis": r"src/analyze/(tracks|analyses)\.c", "text": r"src/report/sections/", "panel": r"web/"}
-    for name in section:
+    places = {"struct": r"src/analyze/model", "analysis": r"src/analyze/(tracks|analyses)\.c", "text": r"src/report/panels/", "page": r"web/"}
+    for name in panel:
         assert sum(bool(re.match(place, name)) for place in places.values()) == 1, name
 
 

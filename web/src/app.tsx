@@ -1,13 +1,13 @@
-// Puts the page together: the first screen, then the sections that have data.
+// Puts the page together: the first screen, then the panels that have data.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { chartsOf } from './charts';
 import { firstCharts, stagePath, timeCharts, type ReportPage, type Stage } from './report';
 import { dark, focusSelection, search, select, selection, show, useStore, whole } from './state';
-import { Findings, Figures, Header, TimeBar } from './sections/overview';
-import { NoStages, StageTable, StageTree, type Base } from './sections/stages';
-import { Explore, laneOrder } from './sections/explore';
-import { FirstTimeline } from './sections/first';
-import * as details from './sections/details';
+import { Findings, Figures, Header, TimeBar } from './panels/overview';
+import { NoStages, StageTable, StageTree, type Base } from './panels/stages';
+import { Explore, laneOrder } from './panels/explore';
+import { FirstTimeline } from './panels/first';
+import * as details from './panels/details';
 import type { Timeline } from './timeline/data';
 import { readReport } from './load';
 
@@ -74,7 +74,7 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
   const lanes = useMemo(() => (timeline ? laneOrder(timeline, 10) : []), [timeline]);
   useKeys();
   const streaming = useMemo(() => chartsOf('Streaming', r.streaming_analysis?.series), [r]);
-  const sections: details.Section[] = [
+  const panels: details.Panel[] = [
     { id: 'timeline', title: 'Timeline', body: timeline?.lanes.length ? <Explore data={timeline} charts={first} /> : null },
     { id: 'stages', title: 'Stages', body: r.stage_analysis?.stages?.length ? <StageTree report={r} timeline={timeline} base={base} /> : null },
     { id: 'advice', title: 'Advice', body: r.recommendations?.length ? [<Findings key="f" report={r} timeline={timeline} most={100} />, details.adviceTail(r)] : null },
@@ -121,13 +121,13 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
           </div>
         </div>
         <nav class="contents" aria-label="sections">
-          {sections.map((s) => (
+          {panels.map((s) => (
             <a key={s.id} href={`#${s.id}`}>
               {s.title}
             </a>
           ))}
         </nav>
-        {sections.map((s) => (
+        {panels.map((s) => (
           <section class="part" id={s.id} key={s.id}>
             <h2>{s.title}</h2>
             {s.body}

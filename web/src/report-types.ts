@@ -23,7 +23,7 @@ export type Report = {
   gpu_metrics?: GpuMetrics; // what the GPU monitor sampled
   cpu_metrics?: CpuMetrics; // what the CPU monitor sampled
   disk_metrics?: DiskMetrics; // what the disk monitor sampled
-  other_metrics?: OtherMetrics[]; // samples of monitors without a section of their own
+  other_metrics?: OtherMetrics[]; // samples of monitors without a panel of their own
   gpu_trace?: GpuTrace; // what the GPU did, kernel by kernel
   function_samples?: FunctionSamples; // sampled Python stacks
   recommendations: Recommendation[]; // findings, by the seconds they could save
@@ -705,7 +705,7 @@ export type DiskMetrics = {
   series?: Series; // rates over time
 };
 
-// Samples of a monitor without a section of its own.
+// Samples of a monitor without a panel of its own.
 export type OtherMetrics = {
   source: string; // the monitor's name
   device_index?: number; // which of several

@@ -455,7 +455,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct gpu *g = self;
-	struct sb_gpu_section *s = &model->gpu;
+	struct sb_gpu_panel *s = &model->gpu;
 	int64_t waited_ns;
 
 	(void)run;

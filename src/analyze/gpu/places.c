@@ -163,7 +163,7 @@ void sb_gpu_places_fill(struct sb_run *run, const struct sb_gpu_launches *launch
 	const struct sb_gpu_times *times, struct sb_model *model)
 {
 	struct places p = { run, launches, times };
-	struct sb_gpu_section *s = &model->gpu;
+	struct sb_gpu_panel *s = &model->gpu;
 
 	s->top_zones = fill_places(&p, model, ROWS_BUSY, &s->top_zone_count);
 	s->offload = fill_places(&p, model, ROWS_OFFLOAD, &s->offload_count);

@@ -124,18 +124,18 @@ static void take_columns(const struct sb_series *s, struct sb_device *d)
 
 static void list_devices(struct sb_model *model, const struct sb_run *run)
 {
-	struct sb_devices_section *section = &model->devices;
+	struct sb_devices_panel *panel = &model->devices;
 	double per_hour = sb_run_setting_number(run, "gpu_cost_per_hour");
 
-	section->all = sb_model_alloc(model, (model->series_count + 1) * sizeof *section->all);
-	for (size_t i = 0; section->all && i < model->series_count; i++) {
+	panel->all = sb_model_alloc(model, (model->series_count + 1) * sizeof *panel->all);
+	for (size_t i = 0; panel->all && i < model->series_count; i++) {
 		struct sb_series *s = &model->series[i];
-		struct sb_device *device = &section->all[section->count];
+		struct sb_device *device = &panel->all[panel->count];
 		const struct sb_series_column *total, *power;
 
 		if (strcmp(s->source, "gpu") != 0 || !s->count)
 			continue;
-		section->count++;
+		panel->count++;
 		total = sb_series_column_find(s, "energy_j");
 		power = sb_series_column_find(s, "power_w");
 		device->index = s->device;
@@ -158,7 +158,7 @@ static void list_devices(struct sb_model *model, const struct sb_run *run)
 
 static void take_cpu(struct sb_model *model)
 {
-	struct sb_cpu_section *c = &model->cpu;
+	struct sb_cpu_panel *c = &model->cpu;
 
 	c->series = sb_model_series(model, "cpu", -2);
 	c->cores = sb_model_series(model, "cpu_core", -2);
@@ -189,7 +189,7 @@ static bool has_home(const char *source)
 
 static void list_others(struct sb_model *model)
 {
-	struct sb_other_section *o = &model->others;
+	struct sb_other_panel *o = &model->others;
 
 	o->all = sb_model_alloc(model, (model->series_count + 1) * sizeof *o->all);
 	for (size_t i = 0; o->all && i < model->series_count; i++) {
@@ -240,7 +240,7 @@ static int fill_rates(const struct sb_series *s, struct sb_model *model, size_t 
 static int take_disk(struct sb_model *model, const struct sb_run *run)
 {
 	const struct sb_series *s = sb_model_series(model, "disk", -2);
-	struct sb_disk_section *disk = &model->disk;
+	struct sb_disk_panel *disk = &model->disk;
 	double span_s;
 	int err;
 

@@ -1,4 +1,4 @@
-/* Memory: what is noted in the pass, and the section it becomes. */
+/* Memory: what is noted in the pass, and the panel it becomes. */
 #include "analyze/memory/memory.h"
 
 #include "analyze/memory/notes.h"
@@ -135,14 +135,14 @@ static int by_time(const void *a, const void *b)
 
 static void list_snapshots(struct sb_memory_notes *m, struct sb_model *model)
 {
-	struct sb_memory_section *section = &model->memory;
+	struct sb_memory_panel *panel = &model->memory;
 	const struct sb_snapshot_note *all = m->snapshots.items;
 	size_t count = m->snapshots.count;
 	int64_t *t_ns = malloc((count + 1) * sizeof *t_ns);
 	const struct sb_stage_span **spans = malloc((count + 1) * sizeof *spans);
 
-	section->snapshots = sb_model_alloc(model, count * sizeof *section->snapshots);
-	if (!t_ns || !spans || (count && !section->snapshots)) {
+	panel->snapshots = sb_model_alloc(model, count * sizeof *panel->snapshots);
+	if (!t_ns || !spans || (count && !panel->snapshots)) {
 		m->failed = true;
 		goto out;
 	}
@@ -150,7 +150,7 @@ static void list_snapshots(struct sb_memory_notes *m, struct sb_model *model)
 		t_ns[i] = all[i].t_ns;
 	sb_stage_spans_at(&m->spans, t_ns, count, spans);
 	for (size_t i = 0; i < count; i++) {
-		struct sb_memory_snapshot *row = &section->snapshots[i];
+		struct sb_memory_snapshot *row = &panel->snapshots[i];
 
 		row->label = sb_model_text(model, m->run->names[all[i].label].text);
 		row->t_s = (double)all[i].t_ns / 1e9;
@@ -162,41 +162,41 @@ static void list_snapshots(struct sb_memory_notes *m, struct sb_model *model)
 		row->peak_bytes = sb_known_bytes(all[i].peak);
 		row->stage = sb_model_text(model, sb_span_name(m, spans[i]));
 	}
-	section->snapshot_count = count;
-	section->snapshot_total = m->snapshot_total;
+	panel->snapshot_count = count;
+	panel->snapshot_total = m->snapshot_total;
 out:
 	free(t_ns);
 	free(spans);
 }
 
-static void find_fragmentation(struct sb_memory_section *section)
+static void find_fragmentation(struct sb_memory_panel *panel)
 {
-	for (size_t i = 0; i < section->snapshot_count; i++) {
-		const struct sb_memory_snapshot *s = &section->snapshots[i];
+	for (size_t i = 0; i < panel->snapshot_count; i++) {
+		const struct sb_memory_snapshot *s = &panel->snapshots[i];
 		double unused = s->reserved_bytes - s->allocated_bytes;
 
-		if (isnan(unused) || s->reserved_bytes <= 0 || unused <= section->fragmentation_bytes)
+		if (isnan(unused) || s->reserved_bytes <= 0 || unused <= panel->fragmentation_bytes)
 			continue;
-		section->fragmentation_bytes = unused;
-		section->fragmentation_ratio = unused / s->reserved_bytes;
-		section->fragmentation_reserved_bytes = s->reserved_bytes;
-		section->fragmentation_label = s->label;
+		panel->fragmentation_bytes = unused;
+		panel->fragmentation_ratio = unused / s->reserved_bytes;
+		panel->fragmentation_reserved_bytes = s->reserved_bytes;
+		panel->fragmentation_label = s->label;
 	}
-	if (isnan(section->fragmentation_ratio))
-		section->fragmentation_bytes = NAN;
+	if (isnan(panel->fragmentation_ratio))
+		panel->fragmentation_bytes = NAN;
 }
 
 /* ---- filling ---------------------------------------------------------------- */
 
 static void list_allocators(struct sb_memory_notes *m, struct sb_model *model)
 {
-	struct sb_memory_section *section = &model->memory;
+	struct sb_memory_panel *panel = &model->memory;
 
-	section->allocators = sb_model_alloc(model, m->allocator_count * sizeof *section->allocators);
-	for (size_t i = 0; section->allocators && i < m->allocator_count; i++) {
+	panel->allocators = sb_model_alloc(model, m->allocator_count * sizeof *panel->allocators);
+	for (size_t i = 0; panel->allocators && i < m->allocator_count; i++) {
 		const struct allocator *a = &m->allocators[i];
 
-		section->allocators[i] = (struct sb_memory_allocator){
+		panel->allocators[i] = (struct sb_memory_allocator){
 			.allocator = sb_model_text(model, m->run->names[a->name].text),
 			.alloc_count = a->allocs,
 			.free_count = a->frees,
@@ -205,29 +205,28 @@ static void list_allocators(struct sb_memory_notes *m, struct sb_model *model)
 			.live_bytes = (double)a->live,
 			.peak_bytes = (double)a->peak,
 		};
-		section->allocator_count++;
+		panel->allocator_count++;
 	}
 }
 
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct sb_memory_notes *m = self;
-	struct sb_memory_section *section = &model->memory;
+	struct sb_memory_panel *panel = &model->memory;
 
-	section->peak_bytes = section->peak_t_s = section->reserved_peak_bytes = section->device_total_bytes =
-		NAN;
-	section->fragmentation_ratio = section->fragmentation_reserved_bytes = NAN;
-	section->spike_bytes = section->spike_t_s = NAN;
+	panel->peak_bytes = panel->peak_t_s = panel->reserved_peak_bytes = panel->device_total_bytes = NAN;
+	panel->fragmentation_ratio = panel->fragmentation_reserved_bytes = NAN;
+	panel->spike_bytes = panel->spike_t_s = NAN;
 	if (m->failed || m->spans.failed)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse memory");
 	if (m->snapshots.count)
 		qsort(m->snapshots.items, m->snapshots.count, sizeof(struct sb_snapshot_note), by_time);
 	list_snapshots(m, model);
-	find_fragmentation(section);
+	find_fragmentation(panel);
 	sb_memory_stages_fill(m, model);
 	list_allocators(m, model);
 	sb_memory_timeline_fill(m, model);
-	section->present = section->snapshot_count || section->allocator_count || section->timeline.count;
+	panel->present = panel->snapshot_count || panel->allocator_count || panel->timeline.count;
 	return m->failed || model->failed ? sb_fail(STROBE_ENOMEM, "no memory to analyse memory") : 0;
 }
 

@@ -21,22 +21,22 @@ static void raise(double *peak, double bytes)
 }
 
 static struct sb_memory_stage *stage_row(
-	struct sb_memory_section *section, struct sb_model *model, const char *name)
+	struct sb_memory_panel *panel, struct sb_model *model, const char *name)
 {
 	struct sb_memory_stage *row;
 
-	for (size_t i = 0; i < section->stage_count; i++) {
-		if (strcmp(section->stages[i].stage, name) == 0)
-			return &section->stages[i];
+	for (size_t i = 0; i < panel->stage_count; i++) {
+		if (strcmp(panel->stages[i].stage, name) == 0)
+			return &panel->stages[i];
 	}
-	if (section->stage_count == STAGES_MOST)
+	if (panel->stage_count == STAGES_MOST)
 		return NULL;
-	row = &section->stages[section->stage_count];
+	row = &panel->stages[panel->stage_count];
 	row->stage = sb_model_text(model, name);
 	row->peak_bytes = row->before_bytes = row->after_bytes = row->kept_bytes = NAN;
 	if (!row->stage)
 		return NULL;
-	section->stage_count++;
+	panel->stage_count++;
 	return row;
 }
 
@@ -44,7 +44,7 @@ static struct sb_memory_stage *stage_row(
  * the time between them did it. */
 static void peaks_from_snapshots(struct sb_memory_notes *m, struct sb_model *model)
 {
-	struct sb_memory_section *section = &model->memory;
+	struct sb_memory_panel *panel = &model->memory;
 	const struct sb_snapshot_note *all = m->snapshots.items;
 
 	for (size_t i = 0; i < m->snapshots.count; i++) {
@@ -62,16 +62,16 @@ static void peaks_from_snapshots(struct sb_memory_notes *m, struct sb_model *mod
 		if (before && before->peak >= 0 && s->peak >= 0 && s->peak <= before->peak)
 			bytes = sb_known_bytes(s->allocated); /* the maximum is older */
 		span = sb_stage_spans_over(&m->spans, before ? before->t_ns : m->run->from_ns, s->t_ns);
-		row = span ? stage_row(section, model, sb_span_name(m, span)) : NULL;
+		row = span ? stage_row(panel, model, sb_span_name(m, span)) : NULL;
 		if (row)
 			raise(&row->peak_bytes, bytes);
-		raise(&section->reserved_peak_bytes, sb_known_bytes(s->reserved));
-		if (!isnan(bytes) && !(bytes <= section->peak_bytes)) {
-			section->peak_bytes = bytes;
-			section->peak_t_s = (double)s->t_ns / 1e9;
-			section->peak_stage = sb_model_text(model, sb_span_name(m, span));
-			section->peak_source = "allocated";
-			section->peak_device = s->device;
+		raise(&panel->reserved_peak_bytes, sb_known_bytes(s->reserved));
+		if (!isnan(bytes) && !(bytes <= panel->peak_bytes)) {
+			panel->peak_bytes = bytes;
+			panel->peak_t_s = (double)s->t_ns / 1e9;
+			panel->peak_stage = sb_model_text(model, sb_span_name(m, span));
+			panel->peak_source = "allocated";
+			panel->peak_device = s->device;
 		}
 	}
 }
@@ -95,9 +95,9 @@ static const struct sb_stage_span *span_at(struct sb_memory_notes *m, double t_s
 
 static void peaks_from_samples(struct sb_memory_notes *m, struct sb_model *model, const struct sb_series *s)
 {
-	struct sb_memory_section *section = &model->memory;
+	struct sb_memory_panel *panel = &model->memory;
 	const struct sb_stage_span *spans = m->spans.all.items;
-	bool by_snapshots = section->peak_source && strcmp(section->peak_source, "allocated") == 0;
+	bool by_snapshots = panel->peak_source && strcmp(panel->peak_source, "allocated") == 0;
 	const struct sb_series_column *total = sb_series_column_find(s, "memory_total_mb"), *c;
 	const char *source;
 
@@ -107,22 +107,21 @@ static void peaks_from_samples(struct sb_memory_notes *m, struct sb_model *model
 	for (size_t i = 0; !by_snapshots && i < m->spans.all.count; i++) {
 		double mb = sb_series_max(
 			s, c, (double)spans[i].begin_ns / 1e9, (double)spans[i].end_ns / 1e9);
-		struct sb_memory_stage *row = isnan(mb)
-						      ? NULL
-						      : stage_row(section, model, sb_span_name(m, &spans[i]));
+		struct sb_memory_stage *row = isnan(mb) ? NULL
+							: stage_row(panel, model, sb_span_name(m, &spans[i]));
 
 		if (row)
 			raise(&row->peak_bytes, mb * SB_MB);
 	}
-	if (total && (!by_snapshots || section->peak_device == s->device))
-		section->device_total_bytes = total->stats.max * SB_MB;
-	if (by_snapshots || c->stats.max * SB_MB <= section->peak_bytes)
+	if (total && (!by_snapshots || panel->peak_device == s->device))
+		panel->device_total_bytes = total->stats.max * SB_MB;
+	if (by_snapshots || c->stats.max * SB_MB <= panel->peak_bytes)
 		return;
-	section->peak_bytes = c->stats.max * SB_MB;
-	section->peak_t_s = c->max_t_s;
-	section->peak_source = source;
-	section->peak_device = s->device;
-	section->peak_stage = sb_model_text(model, sb_span_name(m, span_at(m, c->max_t_s)));
+	panel->peak_bytes = c->stats.max * SB_MB;
+	panel->peak_t_s = c->max_t_s;
+	panel->peak_source = source;
+	panel->peak_device = s->device;
+	panel->peak_stage = sb_model_text(model, sb_span_name(m, span_at(m, c->max_t_s)));
 }
 
 /* ---- spike -------------------------------------------------------------- */
@@ -142,8 +141,8 @@ static const struct sb_stage_span *blamed(struct sb_memory_notes *m, int64_t fro
 
 static void find_spike(struct sb_memory_notes *m, struct sb_model *model)
 {
-	struct sb_memory_section *section = &model->memory;
-	const struct sb_series *s = sb_model_series(model, "gpu", section->peak_device);
+	struct sb_memory_panel *panel = &model->memory;
+	const struct sb_series *s = sb_model_series(model, "gpu", panel->peak_device);
 	const char *source;
 	const struct sb_series_column *c = s ? vram_column(s, &source) : NULL;
 	double from_s = NAN;
@@ -151,29 +150,28 @@ static void find_spike(struct sb_memory_notes *m, struct sb_model *model)
 	for (size_t i = 1; c && i < s->count; i++) {
 		double rise = (c->values[i] - c->values[i - 1]) * SB_MB;
 
-		if (isnan(rise) || rise <= 0 || rise <= section->spike_bytes)
+		if (isnan(rise) || rise <= 0 || rise <= panel->spike_bytes)
 			continue;
-		section->spike_bytes = rise;
-		section->spike_t_s = s->t_s[i];
+		panel->spike_bytes = rise;
+		panel->spike_t_s = s->t_s[i];
 		from_s = s->t_s[i - 1];
 	}
-	for (size_t i = 1; !c && i < section->snapshot_count; i++) {
-		double rise = section->snapshots[i].allocated_bytes -
-			      section->snapshots[i - 1].allocated_bytes;
+	for (size_t i = 1; !c && i < panel->snapshot_count; i++) {
+		double rise = panel->snapshots[i].allocated_bytes - panel->snapshots[i - 1].allocated_bytes;
 
-		if (isnan(rise) || rise <= 0 || rise <= section->spike_bytes ||
-			section->snapshots[i].device != section->snapshots[i - 1].device)
+		if (isnan(rise) || rise <= 0 || rise <= panel->spike_bytes ||
+			panel->snapshots[i].device != panel->snapshots[i - 1].device)
 			continue;
-		section->spike_bytes = rise;
-		section->spike_t_s = section->snapshots[i].t_s;
-		from_s = section->snapshots[i - 1].t_s;
+		panel->spike_bytes = rise;
+		panel->spike_t_s = panel->snapshots[i].t_s;
+		from_s = panel->snapshots[i - 1].t_s;
 	}
-	if (!(section->spike_bytes >= SPIKE_LEAST)) {
-		section->spike_bytes = section->spike_t_s = NAN;
+	if (!(panel->spike_bytes >= SPIKE_LEAST)) {
+		panel->spike_bytes = panel->spike_t_s = NAN;
 		return;
 	}
-	section->spike_stage = sb_model_text(model,
-		sb_span_name(m, blamed(m, (int64_t)(from_s * 1e9), (int64_t)(section->spike_t_s * 1e9))));
+	panel->spike_stage = sb_model_text(model,
+		sb_span_name(m, blamed(m, (int64_t)(from_s * 1e9), (int64_t)(panel->spike_t_s * 1e9))));
 }
 
 /* ---- freed after the stage? --------------------------------------------- */
@@ -297,10 +295,10 @@ static void count_stage_calls(struct sb_model *model)
 
 void sb_memory_stages_fill(struct sb_memory_notes *m, struct sb_model *model)
 {
-	struct sb_memory_section *section = &model->memory;
+	struct sb_memory_panel *panel = &model->memory;
 
-	section->stages = sb_model_alloc(model, STAGES_MOST * sizeof *section->stages);
-	if (!section->stages)
+	panel->stages = sb_model_alloc(model, STAGES_MOST * sizeof *panel->stages);
+	if (!panel->stages)
 		return;
 	peaks_from_snapshots(m, model);
 	for (size_t i = 0; i < model->series_count; i++) {
@@ -310,6 +308,6 @@ void sb_memory_stages_fill(struct sb_memory_notes *m, struct sb_model *model)
 	check_freed(m, model);
 	find_spike(m, model);
 	count_stage_calls(model);
-	if (section->stage_count)
-		qsort(section->stages, section->stage_count, sizeof *section->stages, largest_first);
+	if (panel->stage_count)
+		qsort(panel->stages, panel->stage_count, sizeof *panel->stages, largest_first);
 }

@@ -16,22 +16,22 @@ static double column_max_bytes(const struct sb_model *model, const char *source,
 
 static void fill_host(struct sb_model *model)
 {
-	struct sb_memory_section *section = &model->memory;
+	struct sb_memory_panel *panel = &model->memory;
 	const struct sb_series *s = sb_model_series(model, "memory", -2);
 	const struct sb_series_column *swap = s ? sb_series_column_find(s, "swap_used_mb") : NULL;
 	double limit = column_max_bytes(model, "memory", "limit_mb");
 
-	section->ram_peak_bytes = column_max_bytes(model, "memory", "used_mb");
-	section->swap_peak_bytes = column_max_bytes(model, "memory", "swap_used_mb");
-	section->swap_first_bytes = swap ? swap->first * SB_MB : NAN;
-	section->page_cache_peak_bytes = column_max_bytes(model, "memory", "page_cache_mb");
-	section->rss_peak_bytes = column_max_bytes(model, "process", "rss_mb");
-	section->ram_total_bytes = column_max_bytes(model, "memory", "total_mb");
-	if (limit > 0 && !(limit >= section->ram_total_bytes)) { /* a container: its own limit, its own use */
+	panel->ram_peak_bytes = column_max_bytes(model, "memory", "used_mb");
+	panel->swap_peak_bytes = column_max_bytes(model, "memory", "swap_used_mb");
+	panel->swap_first_bytes = swap ? swap->first * SB_MB : NAN;
+	panel->page_cache_peak_bytes = column_max_bytes(model, "memory", "page_cache_mb");
+	panel->rss_peak_bytes = column_max_bytes(model, "process", "rss_mb");
+	panel->ram_total_bytes = column_max_bytes(model, "memory", "total_mb");
+	if (limit > 0 && !(limit >= panel->ram_total_bytes)) { /* a container: its own limit, its own use */
 		double group = column_max_bytes(model, "memory", "group_used_mb");
 
-		section->ram_total_bytes = limit;
-		section->ram_peak_bytes = isnan(group) ? section->ram_peak_bytes : group;
+		panel->ram_total_bytes = limit;
+		panel->ram_peak_bytes = isnan(group) ? panel->ram_peak_bytes : group;
 	}
 }
 
@@ -54,12 +54,12 @@ static double vram_at(const struct sb_model *model, double t_s)
 
 /* The last snapshot up to t_s, summed over devices is not wanted: the peak's
  * device alone. *at only moves forward. */
-static const struct sb_memory_snapshot *snapshot_at(const struct sb_memory_section *section, double t_s,
-	size_t *at, const struct sb_memory_snapshot *before)
+static const struct sb_memory_snapshot *snapshot_at(
+	const struct sb_memory_panel *panel, double t_s, size_t *at, const struct sb_memory_snapshot *before)
 {
-	for (; *at < section->snapshot_count && section->snapshots[*at].t_s <= t_s; (*at)++) {
-		if (section->snapshots[*at].device == section->peak_device)
-			before = &section->snapshots[*at];
+	for (; *at < panel->snapshot_count && panel->snapshots[*at].t_s <= t_s; (*at)++) {
+		if (panel->snapshots[*at].device == panel->peak_device)
+			before = &panel->snapshots[*at];
 	}
 	return before;
 }
@@ -68,7 +68,7 @@ static void fill_timeline(struct sb_memory_notes *m, struct sb_model *model)
 {
 	static const char *const columns[] = { "vram_used_mb", "vram_allocated_mb", "vram_reserved_mb",
 		"ram_used_mb", "rss_mb", "swap_used_mb", "page_cache_mb" };
-	struct sb_memory_section *section = &model->memory;
+	struct sb_memory_panel *panel = &model->memory;
 	const struct sb_series *memory = sb_model_series(model, "memory", -2),
 			       *gpu = sb_model_series(model, "gpu", -2);
 	const struct sb_series *process = sb_model_series(model, "process", -2),
@@ -79,10 +79,10 @@ static void fill_timeline(struct sb_memory_notes *m, struct sb_model *model)
 
 	if (sb_sampled_init(&rows, columns, 7, m->points) != 0)
 		m->failed = true;
-	for (size_t i = 0; !m->failed && i < (axis ? axis->count : section->snapshot_count); i++) {
-		double t_s = axis ? axis->t_s[i] : section->snapshots[i].t_s, row[7];
+	for (size_t i = 0; !m->failed && i < (axis ? axis->count : panel->snapshot_count); i++) {
+		double t_s = axis ? axis->t_s[i] : panel->snapshots[i].t_s, row[7];
 
-		snapshot = snapshot_at(section, t_s, &at, snapshot);
+		snapshot = snapshot_at(panel, t_s, &at, snapshot);
 		row[0] = vram_at(model, t_s);
 		row[1] = snapshot ? snapshot->allocated_bytes / SB_MB : NAN;
 		row[2] = snapshot ? snapshot->reserved_bytes / SB_MB : NAN;
@@ -95,7 +95,7 @@ static void fill_timeline(struct sb_memory_notes *m, struct sb_model *model)
 		if (sb_sampled_add(&rows, t_s, row) != 0)
 			m->failed = true;
 	}
-	if (!m->failed && sb_sampled_store(&rows, model, &section->timeline) != 0)
+	if (!m->failed && sb_sampled_store(&rows, model, &panel->timeline) != 0)
 		m->failed = true;
 	sb_sampled_done(&rows);
 }

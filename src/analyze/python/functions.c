@@ -198,7 +198,7 @@ static int find_stages(struct sampled *s, struct sb_run *run)
 	return sb_run_visit(run, &v, 1);
 }
 
-/* ---- the section ------------------------------------------------------------ */
+/* ---- the panel ------------------------------------------------------------ */
 
 static int most_often_first(const void *a, const void *b)
 {
@@ -221,7 +221,7 @@ static const char *main_stage(const struct function *f, struct sb_run *run)
 
 static void list(struct sampled *s, struct sb_run *run, struct sb_model *model)
 {
-	struct sb_functions_section *to = &model->functions;
+	struct sb_functions_panel *to = &model->functions;
 
 	qsort(s->functions, s->count, sizeof *s->functions, most_often_first);
 	to->sample_count = s->total;

@@ -49,7 +49,7 @@ static void list_attributes(struct sb_model *model, struct sb_stage *s)
 
 void sb_stage_attributes_fill(struct sb_model *model)
 {
-	struct sb_stages_section *stages = &model->stages;
+	struct sb_stages_panel *stages = &model->stages;
 
 	for (size_t i = 0; i < stages->stage_count; i++) {
 		struct sb_stage *s = &stages->stages[i];

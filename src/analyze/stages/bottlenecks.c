@@ -8,7 +8,7 @@
 #define WORTH_NAMING 0.05 /* of the wall time */
 
 /* Rows have their parents before them. */
-static void tell_kinds(struct sb_stages_section *stages)
+static void tell_kinds(struct sb_stages_panel *stages)
 {
 	for (size_t i = 0; i < stages->stage_count; i++) {
 		struct sb_stage *s = &stages->stages[i];
@@ -43,7 +43,7 @@ static int by_self(const void *a, const void *b, void *rows)
 	return x < y ? -1 : x > y;
 }
 
-static bool has_generation(const struct sb_stages_section *s)
+static bool has_generation(const struct sb_stages_panel *s)
 {
 	for (size_t i = 0; i < s->stage_count; i++) {
 		if (s->stages[i].role == STROBE_ROLE_GENERATION)
@@ -53,8 +53,7 @@ static bool has_generation(const struct sb_stages_section *s)
 }
 
 /* The largest first; the others only when they are worth it. */
-static void name_largest(
-	struct sb_stages_section *s, const uint32_t *order, bool setup_too, double least_first)
+static void name_largest(struct sb_stages_panel *s, const uint32_t *order, bool setup_too, double least_first)
 {
 	for (size_t i = 0; i < s->stage_count && s->bottleneck_count < BOTTLENECKS; i++) {
 		struct sb_stage *row = &s->stages[order[i]];
@@ -71,7 +70,7 @@ static void name_largest(
 
 void sb_stages_rank(struct sb_model *model)
 {
-	struct sb_stages_section *s = &model->stages;
+	struct sb_stages_panel *s = &model->stages;
 	uint32_t *order = sb_model_alloc(model, s->stage_count * sizeof *order);
 
 	s->by_total = sb_model_alloc(model, (s->stage_count + 1) * sizeof *s->by_total);

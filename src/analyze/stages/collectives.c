@@ -65,7 +65,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct meetings *m = self;
-	struct sb_collectives_section *to = &model->collectives;
+	struct sb_collectives_panel *to = &model->collectives;
 
 	if (m->no_memory)
 		return sb_fail(STROBE_ENOMEM, "no memory for the collectives of '%s'", run->path);

@@ -348,7 +348,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct loops *l = self;
-	struct sb_iterations_section *s = &model->iterations;
+	struct sb_iterations_panel *s = &model->iterations;
 	int err = l->no_memory ? sb_fail(STROBE_ENOMEM, "no memory for the iterations of '%s'", run->path)
 			       : sb_gpu_traces_find(run, &l->traces);
 

@@ -13,7 +13,7 @@ struct counter {
 	int64_t updates, last_ns;
 };
 
-struct happenings {
+struct marks {
 	struct sb_run *run;
 	struct sb_model *model;
 	struct sb_event_row *rows;
@@ -26,7 +26,7 @@ struct happenings {
 	bool no_memory;
 };
 
-static void thin(struct happenings *h)
+static void thin(struct marks *h)
 {
 	size_t kept = 0;
 
@@ -36,7 +36,7 @@ static void thin(struct happenings *h)
 	h->stride *= 2;
 }
 
-static void add_row(struct happenings *h, const struct sb_event *e, const char *kind)
+static void add_row(struct marks *h, const struct sb_event *e, const char *kind)
 {
 	struct sb_event_row *row;
 
@@ -69,7 +69,7 @@ static void add_row(struct happenings *h, const struct sb_event *e, const char *
 							       : NULL };
 }
 
-static struct counter *counter_of(struct happenings *h, uint32_t name, bool gauge)
+static struct counter *counter_of(struct marks *h, uint32_t name, bool gauge)
 {
 	uint64_t key = (uint64_t)gauge << 32 | name;
 	uint32_t at;
@@ -93,7 +93,7 @@ static struct counter *counter_of(struct happenings *h, uint32_t name, bool gaug
 	return &h->counters[h->counter_count++];
 }
 
-static void add_count(struct happenings *h, uint32_t name, double delta, int64_t updates)
+static void add_count(struct marks *h, uint32_t name, double delta, int64_t updates)
 {
 	struct counter *c = counter_of(h, name, false);
 
@@ -103,7 +103,7 @@ static void add_count(struct happenings *h, uint32_t name, double delta, int64_t
 	c->updates += updates;
 }
 
-static void set_gauge(struct happenings *h, uint32_t name, double value, int64_t t_ns, int64_t updates)
+static void set_gauge(struct marks *h, uint32_t name, double value, int64_t t_ns, int64_t updates)
 {
 	struct counter *c = counter_of(h, name, true);
 
@@ -123,7 +123,7 @@ static bool is_stream_sum(const struct sb_run_name *name)
 
 static void see_event(void *self, const struct sb_event *e)
 {
-	struct happenings *h = self;
+	struct marks *h = self;
 
 	switch (e->kind) {
 	case SB_EVENT_MARK: add_row(h, e, "mark"); break;
@@ -152,7 +152,7 @@ static int by_time(const void *a, const void *b)
 
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
 {
-	struct happenings *h = calloc(1, sizeof *h);
+	struct marks *h = calloc(1, sizeof *h);
 	const struct sb_run_meta *most = sb_run_meta_find(run, SB_META_SETTING, "max_data_points");
 
 	if (!h)
@@ -176,8 +176,8 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
-	struct happenings *h = self;
-	struct sb_events_section *s = &model->events;
+	struct marks *h = self;
+	struct sb_events_panel *s = &model->events;
 
 	if (h->no_memory)
 		return sb_fail(STROBE_ENOMEM, "no memory for the events of '%s'", run->path);
@@ -204,7 +204,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 
 static void done(void *self)
 {
-	struct happenings *h = self;
+	struct marks *h = self;
 
 	if (!h)
 		return;
@@ -214,8 +214,8 @@ static void done(void *self)
 	free(h);
 }
 
-const struct sb_analysis sb_analysis_happenings = {
-	.name = "happenings",
+const struct sb_analysis sb_analysis_marks = {
+	.name = "marks",
 	.begin = begin,
 	.finish = finish,
 	.done = done,

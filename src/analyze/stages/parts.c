@@ -9,7 +9,7 @@ enum { PARTS_MOST = 7, OPENED_MOST = 4 };
 #define WORTH_SHOWING 0.01
 
 struct parts {
-	const struct sb_stages_section *stages;
+	const struct sb_stages_panel *stages;
 	struct sb_time_part *all;
 	size_t count;
 };
@@ -42,7 +42,7 @@ static double add_inside(struct parts *p, int64_t parent)
 	return sum_s;
 }
 
-static size_t large_inside(const struct sb_stages_section *stages, int64_t parent)
+static size_t large_inside(const struct sb_stages_panel *stages, int64_t parent)
 {
 	size_t count = 0;
 
@@ -99,7 +99,7 @@ static void keep_largest(struct parts *p)
 
 void sb_stages_part(struct sb_model *model)
 {
-	struct sb_stages_section *s = &model->stages;
+	struct sb_stages_panel *s = &model->stages;
 	struct parts p = { s, sb_model_alloc(model, (s->stage_count + 2) * sizeof *p.all), 0 };
 	double sum_s = 0;
 

@@ -13,7 +13,7 @@ static bool is_opened(const struct sb_stage *s)
 }
 
 /* Rows have their parents before them. */
-static void mark_rows(struct sb_stages_section *stages)
+static void mark_rows(struct sb_stages_panel *stages)
 {
 	for (size_t i = 0; i < stages->stage_count; i++) {
 		struct sb_stage *s = &stages->stages[i];
@@ -86,7 +86,7 @@ static double top_union_s(struct sb_stage_sums *sums)
 }
 
 /* Bins may say a little too much: a stage covers no more than what it is part of. */
-static void keep_within(struct sb_stages_section *s, double union_s)
+static void keep_within(struct sb_stages_panel *s, double union_s)
 {
 	for (size_t i = 0; i < s->stage_count; i++) {
 		struct sb_stage *row = &s->stages[i];
@@ -116,7 +116,7 @@ static bool outside_of(
 	return ok;
 }
 
-static bool split_rows(const struct sb_stage_paths *paths, struct sb_stages_section *s, struct joined *top,
+static bool split_rows(const struct sb_stage_paths *paths, struct sb_stages_panel *s, struct joined *top,
 	struct joined *inside, struct sb_coverage *generations)
 {
 	bool ok = true;
@@ -141,7 +141,7 @@ static bool split_rows(const struct sb_stage_paths *paths, struct sb_stages_sect
 }
 
 /* On one track calls follow each other: what is inside frames is what is not their own time. */
-static double inside_of_frames(const struct sb_stages_section *s)
+static double inside_of_frames(const struct sb_stages_panel *s)
 {
 	double inside_s = 0;
 
@@ -159,7 +159,7 @@ static double inside_of_frames(const struct sb_stages_section *s)
 
 int sb_stages_split(const struct sb_stage_paths *paths, struct sb_stage_sums *sums, struct sb_model *model)
 {
-	struct sb_stages_section *s = &model->stages;
+	struct sb_stages_panel *s = &model->stages;
 	struct joined top = { 0 }, inside = { 0 };
 	struct sb_coverage generations = { 0 };
 	bool several = sums->run->track_count > 1;

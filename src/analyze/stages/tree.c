@@ -408,7 +408,7 @@ static int split_rows(struct tree *t, const uint32_t *order)
 
 static int make_rows(struct tree *t)
 {
-	struct sb_stages_section *s = &t->model->stages;
+	struct sb_stages_panel *s = &t->model->stages;
 	uint32_t *order = malloc((t->node_count + 1) * sizeof *order);
 	int err = order ? order_nodes(t, order) : no_memory(t);
 

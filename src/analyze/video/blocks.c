@@ -73,7 +73,7 @@ static void assign_generations(struct sb_video *v)
 
 static void list(struct sb_video *v, struct sb_model *model)
 {
-	struct sb_block_section *b = &model->blocks;
+	struct sb_block_panel *b = &model->blocks;
 	const struct sb_block_note *all = v->blocks.items;
 	size_t points = sb_model_points(model, v->run);
 
@@ -98,7 +98,7 @@ static int by_key(const void *a, const void *b)
 
 static void group_by_size(struct sb_video *v, struct sb_model *model, double *scratch_s)
 {
-	struct sb_block_section *b = &model->blocks;
+	struct sb_block_panel *b = &model->blocks;
 	const struct sb_block_note *all = v->blocks.items;
 
 	b->by_size = sb_model_alloc(model, SIZES_MOST * sizeof *b->by_size);
@@ -133,7 +133,7 @@ static double median_of(struct sb_video *v, double *values, size_t count)
 /* scratch_s: room for every block. */
 static void first_and_later(struct sb_video *v, struct sb_model *model, double *scratch_s)
 {
-	struct sb_block_section *b = &model->blocks;
+	struct sb_block_panel *b = &model->blocks;
 	const struct sb_block_note *all = v->blocks.items;
 	const struct sb_generation_note *generations = v->generations.items;
 	size_t firsts = 0, later = 0;
@@ -159,7 +159,7 @@ static void first_and_later(struct sb_video *v, struct sb_model *model, double *
 	b->later_block_time_s = median_of(v, scratch_s, later);
 }
 
-static void count_frames(struct sb_video *v, struct sb_block_section *b)
+static void count_frames(struct sb_video *v, struct sb_block_panel *b)
 {
 	const struct sb_block_note *all = v->blocks.items;
 	int64_t sized = 0;
@@ -179,7 +179,7 @@ static void count_frames(struct sb_video *v, struct sb_block_section *b)
 
 void sb_blocks_fill(struct sb_video *v, struct sb_model *model)
 {
-	struct sb_block_section *b = &model->blocks;
+	struct sb_block_panel *b = &model->blocks;
 	struct sb_block_note *all;
 	double *scratch_s;
 

@@ -189,23 +189,23 @@ static int fill(
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct caches *c = self;
-	struct sb_cache_section *section = &model->caches;
+	struct sb_cache_panel *panel = &model->caches;
 
 	if (c->failed)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse caches");
-	section->caches = sb_model_alloc(model, c->count * sizeof *section->caches);
-	if (c->count && !section->caches)
+	panel->caches = sb_model_alloc(model, c->count * sizeof *panel->caches);
+	if (c->count && !panel->caches)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse caches");
 	for (size_t i = 0; i < c->count; i++) {
 		int err;
 
 		if (c->all[i].hits + c->all[i].misses + c->all[i].evictions == 0)
 			continue;
-		err = fill(c, &c->all[i], model, &section->caches[section->cache_count++]);
+		err = fill(c, &c->all[i], model, &panel->caches[panel->cache_count++]);
 		if (err)
 			return err;
 	}
-	section->present = section->cache_count > 0;
+	panel->present = panel->cache_count > 0;
 	return 0;
 }
 

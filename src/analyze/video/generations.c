@@ -240,7 +240,7 @@ static double union_s(const struct sb_vec *generations)
 
 void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 {
-	struct sb_generations_section *section = &model->generations;
+	struct sb_generations_panel *panel = &model->generations;
 	const struct sb_generation_note *all;
 	double *walls_s;
 	size_t whole = 0;
@@ -252,14 +252,14 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 	keep_outermost_parts(&v->parts);
 	count_frames(v);
 	all = v->generations.items;
-	section->whole_run = v->whole_run;
-	section->union_s = union_s(&v->generations);
-	section->total = v->whole_run ? 0 : (int64_t)v->generations.count;
-	section->count = v->generations.count < LISTED_MOST ? v->generations.count : LISTED_MOST;
-	section->all = sb_model_alloc(model, section->count * sizeof *section->all);
+	panel->whole_run = v->whole_run;
+	panel->union_s = union_s(&v->generations);
+	panel->total = v->whole_run ? 0 : (int64_t)v->generations.count;
+	panel->count = v->generations.count < LISTED_MOST ? v->generations.count : LISTED_MOST;
+	panel->all = sb_model_alloc(model, panel->count * sizeof *panel->all);
 	walls_s = malloc((v->generations.count + 1) * sizeof *walls_s);
-	if (!section->all || !walls_s) {
-		section->count = 0;
+	if (!panel->all || !walls_s) {
+		panel->count = 0;
 		v->failed = true;
 		free(walls_s);
 		return;
@@ -267,15 +267,15 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 	for (size_t i = 0; i < v->generations.count; i++) {
 		double wall_s = (double)(all[i].end_ns - all[i].begin_ns) / 1e9;
 
-		section->total_s += wall_s;
+		panel->total_s += wall_s;
 		if (!all[i].open && !all[i].cut)
 			walls_s[whole++] = wall_s;
 	}
-	if (sb_stats_of(walls_s, whole, &section->time) != 0)
+	if (sb_stats_of(walls_s, whole, &panel->time) != 0)
 		v->failed = true;
 	free(walls_s);
-	for (size_t i = 0; i < section->count; i++)
-		fill_row(v, &all[i], model, &section->all[i]);
+	for (size_t i = 0; i < panel->count; i++)
+		fill_row(v, &all[i], model, &panel->all[i]);
 	sb_generations_share_out(model);
-	section->listed = v->whole_run ? 0 : section->count;
+	panel->listed = v->whole_run ? 0 : panel->count;
 }

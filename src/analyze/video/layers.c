@@ -192,12 +192,12 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 
 /* ---- filling ------------------------------------------------------------ */
 
-static void take_gpu_times(struct layers *l, struct sb_model_section *section)
+static void take_gpu_times(struct layers *l, struct sb_model_panel *panel)
 {
 	struct layer *all = l->all.items;
 	const struct layer *gpu = l->gpu.items;
 
-	section->layers_on_gpu = l->all.count > 0;
+	panel->layers_on_gpu = l->all.count > 0;
 	for (size_t i = 0; i < l->all.count; i++) {
 		uint32_t at;
 
@@ -207,7 +207,7 @@ static void take_gpu_times(struct layers *l, struct sb_model_section *section)
 			all[i].gpu_s = gpu[at].gpu_s;
 		}
 		if (all[i].nested * 2 <= all[i].count && all[i].gpu_count < all[i].count)
-			section->layers_on_gpu = false;
+			panel->layers_on_gpu = false;
 	}
 }
 
@@ -245,18 +245,18 @@ static int fill_layer(
 	return 0;
 }
 
-static void add_component(struct sb_model_section *section, const struct sb_layer *layer)
+static void add_component(struct sb_model_panel *panel, const struct sb_layer *layer)
 {
 	size_t i = 0;
 
-	while (i < section->component_count && strcmp(section->components[i].name, layer->component) != 0)
+	while (i < panel->component_count && strcmp(panel->components[i].name, layer->component) != 0)
 		i++;
-	if (i == section->component_count) {
-		section->component_count++;
-		section->components[i].name = layer->component;
+	if (i == panel->component_count) {
+		panel->component_count++;
+		panel->components[i].name = layer->component;
 	}
-	section->components[i].layers++;
-	section->components[i].total_s += layer->total_s;
+	panel->components[i].layers++;
+	panel->components[i].total_s += layer->total_s;
 }
 
 static int larger_first(const void *a, const void *b)
@@ -267,99 +267,97 @@ static int larger_first(const void *a, const void *b)
 }
 
 /* A text's one row for all blocks: its own count and deviation. */
-static void take_summed_blocks(struct sb_model_section *section)
+static void take_summed_blocks(struct sb_model_panel *panel)
 {
-	for (size_t i = 0; i < section->layer_count; i++) {
-		if (!section->layers[i].block || !section->layers[i].stands_for)
+	for (size_t i = 0; i < panel->layer_count; i++) {
+		if (!panel->layers[i].block || !panel->layers[i].stands_for)
 			continue;
-		section->block_count = section->layers[i].stands_for;
-		section->block_std_s = section->layers[i].time.std;
+		panel->block_count = panel->layers[i].stands_for;
+		panel->block_std_s = panel->layers[i].time.std;
 	}
 }
 
 static int sum_up(struct sb_model *model)
 {
-	struct sb_model_section *section = &model->models;
+	struct sb_model_panel *panel = &model->models;
 	struct sb_stats blocks;
-	double attention_s = NAN, *means_s = malloc((section->layer_count + 1) * sizeof *means_s);
+	double attention_s = NAN, *means_s = malloc((panel->layer_count + 1) * sizeof *means_s);
 	int err;
 
-	section->components = sb_model_alloc(model, 8 * sizeof *section->components);
-	if (!means_s || !section->components) {
+	panel->components = sb_model_alloc(model, 8 * sizeof *panel->components);
+	if (!means_s || !panel->components) {
 		free(means_s);
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse layers");
 	}
-	for (size_t i = 0; i < section->layer_count; i++) {
-		const struct sb_layer *layer = &section->layers[i];
+	for (size_t i = 0; i < panel->layer_count; i++) {
+		const struct sb_layer *layer = &panel->layers[i];
 
 		if (layer->attention)
 			attention_s = (isnan(attention_s) ? 0 : attention_s) + layer->total_s;
 		if (layer->nested)
 			continue;
-		section->layers_total_s += layer->total_s;
+		panel->layers_total_s += layer->total_s;
 		if (layer->block)
-			means_s[section->block_count++] = layer->mean_s;
-		add_component(section, layer);
+			means_s[panel->block_count++] = layer->mean_s;
+		add_component(panel, layer);
 	}
-	err = sb_stats_of(means_s, (size_t)section->block_count, &blocks);
+	err = sb_stats_of(means_s, (size_t)panel->block_count, &blocks);
 	free(means_s);
-	section->block_mean_s = section->block_count ? blocks.mean : NAN;
-	section->block_std_s = section->block_count ? blocks.std : NAN;
-	if (section->block_count == 1)
-		take_summed_blocks(section);
-	section->attention_ratio = attention_s / section->layers_total_s;
-	for (size_t i = 0; i < section->component_count; i++)
-		section->components[i].ratio = section->components[i].total_s / section->layers_total_s;
-	for (size_t i = 0; i < section->layer_count; i++) {
-		if (!section->layers[i].nested)
-			section->layers[i].ratio = section->layers[i].total_s / section->layers_total_s;
+	panel->block_mean_s = panel->block_count ? blocks.mean : NAN;
+	panel->block_std_s = panel->block_count ? blocks.std : NAN;
+	if (panel->block_count == 1)
+		take_summed_blocks(panel);
+	panel->attention_ratio = attention_s / panel->layers_total_s;
+	for (size_t i = 0; i < panel->component_count; i++)
+		panel->components[i].ratio = panel->components[i].total_s / panel->layers_total_s;
+	for (size_t i = 0; i < panel->layer_count; i++) {
+		if (!panel->layers[i].nested)
+			panel->layers[i].ratio = panel->layers[i].total_s / panel->layers_total_s;
 	}
-	qsort(section->components, section->component_count, sizeof *section->components, larger_first);
+	qsort(panel->components, panel->component_count, sizeof *panel->components, larger_first);
 	return err;
 }
 
 /* Blocks where there are some, else whatever is outermost. */
 static void list_slowest(struct sb_model *model)
 {
-	struct sb_model_section *section = &model->models;
+	struct sb_model_panel *panel = &model->models;
 
-	section->slowest = sb_model_alloc(model, SLOWEST * sizeof *section->slowest);
-	for (size_t i = 0; section->slowest && i < section->layer_count; i++) {
-		const struct sb_layer *layer = &section->layers[i];
+	panel->slowest = sb_model_alloc(model, SLOWEST * sizeof *panel->slowest);
+	for (size_t i = 0; panel->slowest && i < panel->layer_count; i++) {
+		const struct sb_layer *layer = &panel->layers[i];
 
-		if (section->slowest_count < SLOWEST &&
-			(section->block_count ? layer->block : !layer->nested))
-			section->slowest[section->slowest_count++] = *layer;
+		if (panel->slowest_count < SLOWEST && (panel->block_count ? layer->block : !layer->nested))
+			panel->slowest[panel->slowest_count++] = *layer;
 	}
 }
 
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct layers *l = self;
-	struct sb_model_section *section = &model->models;
+	struct sb_model_panel *panel = &model->models;
 	const struct layer *all = l->all.items;
 	int err;
 
-	section->block_mean_s = section->block_std_s = section->attention_ratio = section->layers_total_s =
-		NAN;
+	panel->block_mean_s = panel->block_std_s = panel->attention_ratio = panel->layers_total_s = NAN;
 	if (l->failed)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse layers");
 	if (!l->all.count)
 		return 0;
-	take_gpu_times(l, section);
-	section->layers = sb_model_alloc(model, l->all.count * sizeof *section->layers);
-	if (!section->layers)
+	take_gpu_times(l, panel);
+	panel->layers = sb_model_alloc(model, l->all.count * sizeof *panel->layers);
+	if (!panel->layers)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse layers");
 	for (size_t i = 0; i < l->all.count; i++) {
-		err = fill_layer(l, &all[i], model, &section->layers[i]);
+		err = fill_layer(l, &all[i], model, &panel->layers[i]);
 		if (err)
 			return err;
 	}
-	section->layer_count = l->all.count;
-	section->layers_total_s = 0;
-	section->present = true;
-	section->layers_timed_on = section->layers_on_gpu ? "gpu" : "cpu";
-	qsort(section->layers, section->layer_count, sizeof *section->layers, slowest_first);
+	panel->layer_count = l->all.count;
+	panel->layers_total_s = 0;
+	panel->present = true;
+	panel->layers_timed_on = panel->layers_on_gpu ? "gpu" : "cpu";
+	qsort(panel->layers, panel->layer_count, sizeof *panel->layers, slowest_first);
 	err = sum_up(model);
 	list_slowest(model);
 	return err;

@@ -94,16 +94,16 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct models *m = self;
 	const struct model_note *all = m->notes.items;
-	struct sb_model_section *section = &model->models;
-	const struct sb_diffusion_section *d = &model->diffusion;
+	struct sb_model_panel *panel = &model->models;
+	const struct sb_diffusion_panel *d = &model->diffusion;
 	char size[16];
 	bool flops = m->flops > 0 && d->step.count > 0 && d->step.total > 0;
 
-	section->models = sb_model_alloc(model, m->notes.count * sizeof *section->models);
-	if (m->failed || (m->notes.count && !section->models))
+	panel->models = sb_model_alloc(model, m->notes.count * sizeof *panel->models);
+	if (m->failed || (m->notes.count && !panel->models))
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse models");
 	for (size_t i = 0; i < m->notes.count; i++) {
-		struct sb_model_entry *entry = &section->models[i];
+		struct sb_model_entry *entry = &panel->models[i];
 
 		entry->name = sb_model_text(model, run->names[all[i].name].text);
 		entry->type = all[i].type ? sb_model_text(model, run->names[all[i].type].text) : NULL;
@@ -112,15 +112,15 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		entry->parameters_text = sb_model_text(model, size);
 		entry->bytes = all[i].bytes >= 0 ? (double)all[i].bytes : NAN;
 		entry->flops_per_step = entry->tflops_reached = NAN;
-		section->total_parameters += all[i].parameters > 0 ? all[i].parameters : 0;
+		panel->total_parameters += all[i].parameters > 0 ? all[i].parameters : 0;
 	}
-	section->model_count = m->notes.count;
-	if (section->model_count) {
-		section->present = true;
-		qsort(section->models, section->model_count, sizeof *section->models, by_size);
+	panel->model_count = m->notes.count;
+	if (panel->model_count) {
+		panel->present = true;
+		qsort(panel->models, panel->model_count, sizeof *panel->models, by_size);
 		if (flops) { /* the largest model is the one that steps */
-			section->models[0].flops_per_step = m->flops / (double)d->step.count;
-			section->models[0].tflops_reached = m->flops / d->step.total / 1e12;
+			panel->models[0].flops_per_step = m->flops / (double)d->step.count;
+			panel->models[0].tflops_reached = m->flops / d->step.total / 1e12;
 		}
 	}
 	return 0;

@@ -148,17 +148,17 @@ static bool used_gpu(const struct sb_run *run, const struct sb_model *model)
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct variants *v = self;
-	struct sb_model_section *section = &model->models;
+	struct sb_model_panel *panel = &model->models;
 
 	if (v->failed)
 		return sb_fail(STROBE_ENOMEM, "no memory to compare variants");
 	if (!v->count)
 		return 0;
-	section->variants = sb_model_alloc(model, v->count * sizeof *section->variants);
-	if (!section->variants)
+	panel->variants = sb_model_alloc(model, v->count * sizeof *panel->variants);
+	if (!panel->variants)
 		return sb_fail(STROBE_ENOMEM, "no memory to compare variants");
 	for (size_t i = 0; i < v->count; i++) {
-		struct sb_variant *to = &section->variants[section->variant_count];
+		struct sb_variant *to = &panel->variants[panel->variant_count];
 		int err;
 
 		if (!v->all[i].values_s.count &&
@@ -167,12 +167,12 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		err = fill(&v->all[i], model, to);
 		if (err)
 			return err;
-		if (section->variant_count++ && to->time.mean > 0) {
-			to->speedup = section->variants[0].time.mean / to->time.mean;
+		if (panel->variant_count++ && to->time.mean > 0) {
+			to->speedup = panel->variants[0].time.mean / to->time.mean;
 			to->reading = sb_precision_reading(to->speedup, used_gpu(run, model));
 		}
 	}
-	section->present |= section->variant_count > 0;
+	panel->present |= panel->variant_count > 0;
 	return 0;
 }
 

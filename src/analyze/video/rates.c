@@ -30,7 +30,7 @@ static void find_frames(struct sb_video *v, struct sb_model *model)
 {
 	static const enum sb_frames_source order[] = { SB_FRAMES_COUNTED, SB_FRAMES_GENERATION,
 		SB_FRAMES_DECODED, SB_FRAMES_BLOCKS };
-	struct sb_diffusion_section *d = &model->diffusion;
+	struct sb_diffusion_panel *d = &model->diffusion;
 
 	d->frames = -1;
 	if (v->outside) { /* the generations' frames are not theirs */
@@ -82,7 +82,7 @@ static double at_most(double s, double most_s)
 
 static void add_rate(struct sb_model *model, const char *scope, double wall_s, double compute_s)
 {
-	struct sb_diffusion_section *d = &model->diffusion;
+	struct sb_diffusion_panel *d = &model->diffusion;
 	struct sb_rate *rate = &d->rates[d->rate_count];
 
 	if (isnan(wall_s) && isnan(compute_s))
@@ -117,7 +117,7 @@ struct place {
 	bool on_spans;
 };
 
-static struct place place_of(const struct sb_stages_section *stages, const struct place *places, size_t i)
+static struct place place_of(const struct sb_stages_panel *stages, const struct place *places, size_t i)
 {
 	const struct sb_stage *s = &stages->stages[i];
 	struct place p = s->parent >= 0 ? places[s->parent] : (struct place){ -1, SB_PART_OTHER, false };
@@ -170,8 +170,8 @@ static void close_sum(const struct sb_model *model, struct walk *w)
  * beside their siblings and are left out. */
 static void split(struct sb_video *v, struct sb_model *model)
 {
-	const struct sb_stages_section *stages = &model->stages;
-	struct sb_diffusion_section *d = &model->diffusion;
+	const struct sb_stages_panel *stages = &model->stages;
+	struct sb_diffusion_panel *d = &model->diffusion;
 	struct walk w = { .model = model };
 	struct place *places = sb_model_alloc(model, stages->stage_count * sizeof *places);
 
@@ -211,7 +211,7 @@ static void split(struct sb_video *v, struct sb_model *model)
 
 static void list_split(struct sb_model *model)
 {
-	struct sb_diffusion_section *d = &model->diffusion;
+	struct sb_diffusion_panel *d = &model->diffusion;
 	const struct sb_split all[] = {
 		{ "denoise", "denoise", d->denoise_s, NAN },
 		{ "vae_decode", "VAE decode", d->vae_s, NAN },
@@ -252,8 +252,8 @@ static int by_total(const void *a, const void *b)
 
 static void list_offloads(struct sb_model *model)
 {
-	const struct sb_stages_section *stages = &model->stages;
-	struct sb_diffusion_section *d = &model->diffusion;
+	const struct sb_stages_panel *stages = &model->stages;
+	struct sb_diffusion_panel *d = &model->diffusion;
 
 	d->offload_bytes = d->offload_gb_per_s = NAN;
 	d->offloads = sb_model_alloc(model, stages->stage_count * sizeof *d->offloads);
@@ -297,7 +297,7 @@ static void list_offloads(struct sb_model *model)
 
 void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 {
-	struct sb_diffusion_section *d = &model->diffusion;
+	struct sb_diffusion_panel *d = &model->diffusion;
 	double wall_s, vae_s, steps_s, compute_s;
 
 	d->blocks = model->blocks.present ? model->blocks.blocks : -1;

@@ -60,7 +60,7 @@ static void walk(struct sb_model *model, const struct border *borders, size_t co
 
 void sb_generations_share_out(struct sb_model *model)
 {
-	struct sb_generations_section *s = &model->generations;
+	struct sb_generations_panel *s = &model->generations;
 	bool at_once = s->union_s < s->total_s * (1 - 1e-9);
 	struct border *borders = at_once ? malloc((2 * s->count + 1) * sizeof *borders) : NULL;
 

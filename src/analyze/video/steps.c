@@ -249,7 +249,7 @@ static double peer_median_s(struct sb_video *v, int64_t block_size, double *scra
 	return stats.median;
 }
 
-static void list_slow(struct sb_diffusion_section *d, const struct sb_step_note *n, double median_s)
+static void list_slow(struct sb_diffusion_panel *d, const struct sb_step_note *n, double median_s)
 {
 	struct sb_slow_step slow = { .step = n->step,
 		.block = n->block,
@@ -305,7 +305,7 @@ static void find_trace_edges(struct sb_video *v, struct sb_model *model)
 
 static void find_slow(struct sb_video *v, struct sb_model *model, double *scratch_s)
 {
-	struct sb_diffusion_section *d = &model->diffusion;
+	struct sb_diffusion_panel *d = &model->diffusion;
 	const struct sb_step_note *all = v->steps.items;
 	double ratio = sb_slow_ratio(v->run);
 
@@ -372,7 +372,7 @@ static int blocks_by_track(const void *a, const void *b)
 
 void sb_steps_fill(struct sb_video *v, struct sb_model *model)
 {
-	struct sb_diffusion_section *d = &model->diffusion;
+	struct sb_diffusion_panel *d = &model->diffusion;
 	struct sb_stats first;
 	double *scratch_s;
 

@@ -99,29 +99,29 @@ static double dropped_ratio(const struct streaming *s, int64_t made)
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct streaming *s = self;
-	struct sb_streaming_section *section = &model->streaming;
+	struct sb_streaming_panel *panel = &model->streaming;
 	double span_s = (double)(s->last_ns - s->first_ns) / 1e9;
 	int err = s->err;
 
-	section->fps = section->bps = section->dropped_ratio = NAN;
-	section->frames = section->dropped_frames = -1;
+	panel->fps = panel->bps = panel->dropped_ratio = NAN;
+	panel->frames = panel->dropped_frames = -1;
 	if (err || (!s->batches && s->dropped < 0))
 		return err;
-	section->present = true;
-	section->batches = s->batches;
-	section->dropped_frames = s->dropped;
+	panel->present = true;
+	panel->batches = s->batches;
+	panel->dropped_frames = s->dropped;
 	if (s->batches) {
-		section->frames = s->batch_frames;
-		err = sb_sampled_store(&s->rows, model, &section->series);
-		take_stats(&section->series, "encode_ms", &section->encode_ms);
-		take_stats(&section->series, "network_ms", &section->network_ms);
-		take_stats(&section->series, "buffer_ratio", &section->buffer_ratio);
+		panel->frames = s->batch_frames;
+		err = sb_sampled_store(&s->rows, model, &panel->series);
+		take_stats(&panel->series, "encode_ms", &panel->encode_ms);
+		take_stats(&panel->series, "network_ms", &panel->network_ms);
+		take_stats(&panel->series, "buffer_ratio", &panel->buffer_ratio);
 	}
 	if (span_s > 0) { /* between the first and the last batch: the first one's frames were made before */
-		section->fps = (double)(s->batch_frames - s->first_frames) / span_s;
-		section->bps = (double)(s->batches - 1) / span_s;
+		panel->fps = (double)(s->batch_frames - s->first_frames) / span_s;
+		panel->bps = (double)(s->batches - 1) / span_s;
 	}
-	section->dropped_ratio = dropped_ratio(s, model->diffusion.frames);
+	panel->dropped_ratio = dropped_ratio(s, model->diffusion.frames);
 	return err;
 }
 

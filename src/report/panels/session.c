@@ -1,5 +1,5 @@
 /* session_info, system, processes; the report's first lines. */
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void text_pair(struct sb_buf *out, const struct sb_pair *p)
 	}
 }
 
-static void text_outcome(const struct sb_session_section *s, struct sb_buf *out)
+static void text_outcome(const struct sb_session_panel *s, struct sb_buf *out)
 {
 	if (s->outcome)
 		sb_buf_printf(out, ", %s", s->outcome);
@@ -34,7 +34,7 @@ static void text_outcome(const struct sb_session_section *s, struct sb_buf *out)
 
 static void text(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
 {
-	const struct sb_session_section *s = &m->session;
+	const struct sb_session_panel *s = &m->session;
 	char duration[32], day[64];
 	time_t seconds = (time_t)(s->start_real_ns / 1000000000u);
 	struct tm tm;
@@ -76,4 +76,4 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 		sb_buf_printf(out, "only %.3f s to %.3f s of the run\n", s->cut_from_s, s->cut_to_s);
 }
 
-const struct sb_section sb_section_session = { "session", text };
+const struct sb_panel sb_panel_session = { "session", text };

@@ -1,5 +1,5 @@
 /* The timing table. */
-#include "report/sections/stages.h"
+#include "report/panels/stages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +109,7 @@ static const struct {
 	{ "last", last_of }, { "gpu", gpu_of } };
 
 struct order {
-	const struct sb_stages_section *stages;
+	const struct sb_stages_panel *stages;
 	double (*value)(const struct sb_stage *); /* NULL: by name */
 };
 
@@ -140,7 +140,7 @@ bool sb_text_sort_known(const char *sort)
 
 /* Whether two rows read alike when each is written with so many parents. */
 static bool same_tail(
-	const struct sb_stages_section *s, const struct sb_stage *a, const struct sb_stage *b, int parents)
+	const struct sb_stages_panel *s, const struct sb_stage *a, const struct sb_stage *b, int parents)
 {
 	for (; parents >= 0; parents--) {
 		if (strcmp(a->name, b->name))
@@ -156,7 +156,7 @@ static bool same_tail(
 /* Names that stand under several parents say which, as far up as they must. */
 static void row_name(const struct sb_model *m, const struct sb_stage *s, struct sb_buf *name)
 {
-	const struct sb_stages_section *all = &m->stages;
+	const struct sb_stages_panel *all = &m->stages;
 	const struct sb_stage *chain[4] = { s };
 	int parents = 0;
 
@@ -225,7 +225,7 @@ static void write_titles(const struct sb_text_options *o, size_t width, bool wid
 	sb_buf_putc(out, '\n');
 }
 
-static bool any_overlaps(const struct sb_stages_section *s)
+static bool any_overlaps(const struct sb_stages_panel *s)
 {
 	for (size_t i = 0; i < s->stage_count; i++)
 		if (sb_stage_overlaps(&s->stages[i]))
@@ -235,7 +235,7 @@ static bool any_overlaps(const struct sb_stages_section *s)
 
 /* What stands in brackets after a name, where any row has it. */
 static void write_remarks(
-	const struct sb_stages_section *s, const struct sb_text_options *o, struct sb_buf *out)
+	const struct sb_stages_panel *s, const struct sb_text_options *o, struct sb_buf *out)
 {
 	bool folded = false, open = false, cut = false, recursive = false;
 
@@ -275,7 +275,7 @@ static void write_remarks(
 
 void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
 {
-	const struct sb_stages_section *s = &m->stages;
+	const struct sb_stages_panel *s = &m->stages;
 	size_t total_width = (o->columns ? (size_t)o->columns : 80) - any_overlaps(s);
 	bool wide = total_width >=
 		    NAME_LEAST + COUNT_WIDTH + TOTAL_WIDTH + COLUMNS * TIME_WIDTH + SHARE_WIDTH;

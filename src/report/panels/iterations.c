@@ -1,5 +1,5 @@
 /* iterations: how regular the loops are. */
-#include "report/sections/stages.h"
+#include "report/panels/stages.h"
 
 #include <stdio.h>
 
@@ -73,4 +73,4 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	sb_buf_puts(out, "  (std: of a sample, n - 1; it/s: without the warm-up)\n");
 }
 
-const struct sb_section sb_section_iterations = { "iterations", text };
+const struct sb_panel sb_panel_iterations = { "iterations", text };

@@ -1,5 +1,5 @@
 /* summary and generations: what was made, how fast, at what cost. */
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 #define SHOWN 20
 
@@ -24,7 +24,7 @@ static void count(struct sb_buf *out, int width, int64_t value)
 static void generations_text(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
-	const struct sb_generations_section *g = &model->generations;
+	const struct sb_generations_panel *g = &model->generations;
 
 	if (g->whole_run)
 		return;
@@ -53,7 +53,7 @@ static void generations_text(
 		sb_buf_printf(out, "  … and %lld more\n", (long long)g->total - SHOWN);
 }
 
-const struct sb_section sb_section_generations = {
+const struct sb_panel sb_panel_generations = {
 	.name = "generations",
 	.text = generations_text,
 };

@@ -1,9 +1,9 @@
 /* Sampled functions. */
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
-	const struct sb_functions_section *f = &model->functions;
+	const struct sb_functions_panel *f = &model->functions;
 
 	if (!f->count)
 		return;
@@ -27,4 +27,4 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 		(unsigned long long)f->sample_count);
 }
 
-const struct sb_section sb_section_functions = { .name = "functions", .text = text };
+const struct sb_panel sb_panel_functions = { .name = "functions", .text = text };

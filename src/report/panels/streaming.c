@@ -1,5 +1,5 @@
 /* streaming_analysis and cache_analysis. */
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 #include <stdio.h>
 
@@ -18,7 +18,7 @@ static void stats_text(
 static void streaming_text(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
-	const struct sb_streaming_section *s = &model->streaming;
+	const struct sb_streaming_panel *s = &model->streaming;
 
 	if (!s->present)
 		return;
@@ -40,7 +40,7 @@ static void streaming_text(
 	stats_text(out, "buffer", &s->buffer_ratio, 100, "%");
 }
 
-const struct sb_section sb_section_streaming = {
+const struct sb_panel sb_panel_streaming = {
 	.name = "streaming",
 	.text = streaming_text,
 };
@@ -102,7 +102,7 @@ static void cache_text(
 	}
 }
 
-const struct sb_section sb_section_cache = {
+const struct sb_panel sb_panel_cache = {
 	.name = "cache",
 	.text = cache_text,
 };

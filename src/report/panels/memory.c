@@ -1,5 +1,5 @@
 /* memory: snapshots, peaks, what stages keep, allocators, the host. */
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 #include "base/memory_units.h"
 
@@ -19,7 +19,7 @@ static void mb(struct sb_buf *out, int width, double bytes)
 		sb_buf_printf(out, " %*.1f", width, bytes / SB_MB);
 }
 
-static void snapshots_text(const struct sb_memory_section *m, struct sb_buf *out)
+static void snapshots_text(const struct sb_memory_panel *m, struct sb_buf *out)
 {
 	if (!m->snapshot_count)
 		return;
@@ -42,7 +42,7 @@ static void snapshots_text(const struct sb_memory_section *m, struct sb_buf *out
 			out, "  … and %zu more in memory_log.json\n", m->snapshot_count - SNAPSHOTS_SHOWN);
 }
 
-static void stages_text(const struct sb_memory_section *m, struct sb_buf *out)
+static void stages_text(const struct sb_memory_panel *m, struct sb_buf *out)
 {
 	if (!m->stage_count)
 		return;
@@ -74,7 +74,7 @@ static const char *source_words(const char *source)
 static void memory_text(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
-	const struct sb_memory_section *m = &model->memory;
+	const struct sb_memory_panel *m = &model->memory;
 
 	if (!m->present)
 		return;
@@ -129,7 +129,7 @@ static void memory_text(
 	}
 }
 
-const struct sb_section sb_section_memory = {
+const struct sb_panel sb_panel_memory = {
 	.name = "memory",
 	.text = memory_text,
 };

@@ -1,7 +1,7 @@
-/* One part of a report: how it reads in text. Listed in report/sections/sections.c in the
+/* One part of a report: how it reads in text. Listed in report/panels/panels.c in the
  * order of reading. Its keys in JSON are beside its struct, see stats/fields.h. */
-#ifndef SB_REPORT_SECTIONS_SECTION_H
-#define SB_REPORT_SECTIONS_SECTION_H
+#ifndef SB_REPORT_PANELS_PANEL_H
+#define SB_REPORT_PANELS_PANEL_H
 
 #include "analyze/model.h"
 #include "base/buf.h"
@@ -16,18 +16,18 @@ struct sb_text_options {
 	bool brief; /* the timing table and the stage tree only */
 };
 
-struct sb_section {
+struct sb_panel {
 	const char *name;
 	/* Writes whole lines, a blank one first; nothing when absent. */
 	void (*text)(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out);
 };
 
-extern const struct sb_section *const sb_sections[]; /* NULL-terminated */
+extern const struct sb_panel *const sb_panels[]; /* NULL-terminated */
 
 /* Is it one of sb_text_options.sort's words? */
 bool sb_text_sort_known(const char *sort);
 
-/* ---- words and numbers every section prints alike ---- */
+/* ---- words and numbers every panel prints alike ---- */
 void sb_text_bytes(char *out, size_t size, double bytes); /* files and traffic: 1 MB is 10^6 bytes */
 void sb_text_memory(char *out, size_t size, double bytes); /* as nvidia-smi has it: 1 MB is 2^20 bytes */
 void sb_text_percent(struct sb_buf *out, double ratio); /* "12.3 %", "0.05 %", "< 0.01 %" */

@@ -1,5 +1,5 @@
-/* Words and numbers that every section prints alike. */
-#include "report/sections/section.h"
+/* Words and numbers that every panel prints alike. */
+#include "report/panels/panel.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* gpu_metrics, cpu_metrics, disk_metrics: what the monitors sampled. */
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 #include <string.h>
 
@@ -90,7 +90,7 @@ static void metrics_text(
 	row(out, &model->disk.series, "machine_write_gb_per_s", "disk write, machine", "GB/s", 3);
 }
 
-const struct sb_section sb_section_metrics = {
+const struct sb_panel sb_panel_metrics = {
 	.name = "metrics",
 	.text = metrics_text,
 };

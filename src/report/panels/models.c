@@ -1,11 +1,11 @@
 /* model_analysis: parameters, layers, variants. */
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 #include "base/memory_units.h"
 
 /* ---- text --------------------------------------------------------------- */
 
-static void layers_text(const struct sb_model_section *m, struct sb_buf *out)
+static void layers_text(const struct sb_model_panel *m, struct sb_buf *out)
 {
 
 	if (!m->layer_count)
@@ -31,7 +31,7 @@ static void layers_text(const struct sb_model_section *m, struct sb_buf *out)
 static void models_text(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
-	const struct sb_model_section *m = &model->models;
+	const struct sb_model_panel *m = &model->models;
 
 	if (!m->present)
 		return;
@@ -72,7 +72,7 @@ static void models_text(
 	}
 }
 
-const struct sb_section sb_section_models = {
+const struct sb_panel sb_panel_models = {
 	.name = "models",
 	.text = models_text,
 };

@@ -1,5 +1,5 @@
 /* diffusion_analysis and block_analysis: steps, blocks, frames per second. */
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static const char *scope_words(const char *scope)
 						   : "end to end";
 }
 
-static void rates_text(const struct sb_diffusion_section *d, struct sb_buf *out)
+static void rates_text(const struct sb_diffusion_panel *d, struct sb_buf *out)
 {
 	if (d->frames < 0 && d->blocks < 0)
 		return;
@@ -70,8 +70,8 @@ static void stats_text(struct sb_buf *out, const char *words, const struct sb_st
 
 static void steps_text(const struct sb_model *model, struct sb_buf *out)
 {
-	const struct sb_diffusion_section *d = &model->diffusion;
-	const struct sb_block_section *b = &model->blocks;
+	const struct sb_diffusion_panel *d = &model->diffusion;
+	const struct sb_block_panel *b = &model->blocks;
 	char words[32], took[32], peers[32];
 
 	if (!d->step.count && !b->present)
@@ -128,7 +128,7 @@ static void steps_text(const struct sb_model *model, struct sb_buf *out)
 
 static void split_text(const struct sb_model *model, struct sb_buf *out)
 {
-	const struct sb_diffusion_section *d = &model->diffusion;
+	const struct sb_diffusion_panel *d = &model->diffusion;
 
 	sb_buf_printf(out, "  %-14s %10s %9s\n", model->generations.whole_run ? "Run" : "Generations", "time",
 		"share");
@@ -153,7 +153,7 @@ static void split_text(const struct sb_model *model, struct sb_buf *out)
 static void video_text(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
-	const struct sb_diffusion_section *d = &model->diffusion;
+	const struct sb_diffusion_panel *d = &model->diffusion;
 
 	if (!d->present && !d->offload_count)
 		return;
@@ -165,7 +165,7 @@ static void video_text(
 		sb_buf_printf(out, "  %lld VAE tiles\n", (long long)d->tiles);
 }
 
-const struct sb_section sb_section_video = {
+const struct sb_panel sb_panel_video = {
 	.name = "video",
 	.text = video_text,
 };

@@ -1,5 +1,5 @@
 /* recommendations and verdict: what to do, what bounds the run, what to leave. */
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static void unknown_text(const struct sb_model *model, struct sb_buf *out)
 static void advice_text(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
-	const struct sb_summary_section *s = &model->summary;
+	const struct sb_summary_panel *s = &model->summary;
 	int width = sb_text_columns(options);
 
 	if (!model->advice.count && !s->bound && !model->stages.stage_count)
@@ -78,7 +78,7 @@ static void advice_text(
 	}
 }
 
-const struct sb_section sb_section_advice = {
+const struct sb_panel sb_panel_advice = {
 	.name = "advice",
 	.text = advice_text,
 };

@@ -1,5 +1,5 @@
 /* gpu_trace: what the GPU did, kernel by kernel. */
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 #include <stdio.h>
 
@@ -59,7 +59,7 @@ static void rows_text(struct sb_buf *out, const struct sb_text_options *options,
 		sb_buf_printf(out, "  ... and %zu more in profiling_report.json\n", count - ROWS_SHOWN);
 }
 
-static void copies_text(const struct sb_gpu_section *g, struct sb_buf *out)
+static void copies_text(const struct sb_gpu_panel *g, struct sb_buf *out)
 {
 	for (size_t i = 0; i < g->copy_count; i++) {
 		const struct sb_gpu_copy *c = &g->copies[i];
@@ -75,7 +75,7 @@ static void copies_text(const struct sb_gpu_section *g, struct sb_buf *out)
 	}
 }
 
-static void memsets_text(const struct sb_gpu_section *g, struct sb_buf *out)
+static void memsets_text(const struct sb_gpu_panel *g, struct sb_buf *out)
 {
 	char bytes[24], total[24];
 
@@ -98,7 +98,7 @@ static void busy_text(struct sb_buf *out, double busy_s, double idle_s, double w
 }
 
 /* Times of devices that work side by side are not added up for people. */
-static void devices_text(const struct sb_gpu_section *g, struct sb_buf *out)
+static void devices_text(const struct sb_gpu_panel *g, struct sb_buf *out)
 {
 	double count = (double)g->device_count;
 
@@ -128,7 +128,7 @@ static void devices_text(const struct sb_gpu_section *g, struct sb_buf *out)
 			g->device_count - DEVICES_SHOWN);
 }
 
-static void traces_text(const struct sb_gpu_section *g, struct sb_buf *out)
+static void traces_text(const struct sb_gpu_panel *g, struct sb_buf *out)
 {
 	for (size_t i = 0; i < g->trace_count && i < TRACES_SHOWN; i++) {
 		const struct sb_gpu_traced *t = &g->traces[i];
@@ -147,7 +147,7 @@ static void traces_text(const struct sb_gpu_section *g, struct sb_buf *out)
 			g->trace_count - TRACES_SHOWN);
 }
 
-static void head_text(const struct sb_gpu_section *g, struct sb_buf *out)
+static void head_text(const struct sb_gpu_panel *g, struct sb_buf *out)
 {
 	const char *each = g->device_count > 1 ? " per GPU" : "";
 	char total[24], exposed[24], share[24];
@@ -180,7 +180,7 @@ static void head_text(const struct sb_gpu_section *g, struct sb_buf *out)
 
 static void gpu_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
-	const struct sb_gpu_section *g = &model->gpu;
+	const struct sb_gpu_panel *g = &model->gpu;
 
 	if (!g->present)
 		return;
@@ -211,7 +211,7 @@ static void gpu_text(const struct sb_model *model, const struct sb_text_options 
 	}
 }
 
-const struct sb_section sb_section_gpu = {
+const struct sb_panel sb_panel_gpu = {
 	.name = "gpu",
 	.text = gpu_text,
 };

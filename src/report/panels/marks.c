@@ -1,5 +1,5 @@
 /* events and counters. */
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 #include <stdio.h>
 
@@ -49,4 +49,4 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 		sb_buf_printf(out, "  ... %lld in all\n", (long long)m->events.total);
 }
 
-const struct sb_section sb_section_happenings = { "happenings", text };
+const struct sb_panel sb_panel_marks = { "marks", text };

@@ -1,11 +1,11 @@
 /* recording and not_recorded: what to believe, and what is not there. */
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static void text_losses(
-	const struct sb_recording_section *r, const struct sb_text_options *o, struct sb_buf *out)
+	const struct sb_recording_panel *r, const struct sb_text_options *o, struct sb_buf *out)
 {
 	char bytes[32];
 
@@ -33,7 +33,7 @@ static void text_losses(
 
 /* "0 dropped; recording took 0.13 % of the program's threads' time (26.0 us: 13 ns for every
  * 8 bytes); strobe's own threads took 1.20 ms of CPU; moving on to the next piece … took 40 us" */
-static void cost_words(const struct sb_recording_section *r, struct sb_buf *line)
+static void cost_words(const struct sb_recording_panel *r, struct sb_buf *line)
 {
 	char a[32], b[32];
 
@@ -65,7 +65,7 @@ static void cost_words(const struct sb_recording_section *r, struct sb_buf *line
 
 static void text(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
 {
-	const struct sb_recording_section *r = &m->recording;
+	const struct sb_recording_panel *r = &m->recording;
 	char bytes[32];
 	struct sb_buf line = { 0 };
 
@@ -99,4 +99,4 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	text_losses(r, o, out);
 }
 
-const struct sb_section sb_section_recording = { "recording", text };
+const struct sb_panel sb_panel_recording = { "recording", text };

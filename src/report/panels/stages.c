@@ -1,5 +1,5 @@
 /* stage_analysis: table, tree, stage log. */
-#include "report/sections/stages.h"
+#include "report/panels/stages.h"
 
 static void text(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
 {
@@ -12,4 +12,4 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	sb_stages_log(m, o, out);
 }
 
-const struct sb_section sb_section_stages = { "stages", text };
+const struct sb_panel sb_panel_stages = { "stages", text };

@@ -1,5 +1,5 @@
 /* The stage tree (inclusive, self, unattributed) and the stage log lines. */
-#include "report/sections/stages.h"
+#include "report/panels/stages.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -161,7 +161,7 @@ static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, 
 
 void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
 {
-	const struct sb_stages_section *s = &m->stages;
+	const struct sb_stages_panel *s = &m->stages;
 	enum gpu_column gpu = gpu_column(m);
 	size_t columns = o->columns ? (size_t)o->columns : 80;
 	size_t fixed = 36 + (gpu ? 11 : 0);
@@ -266,7 +266,7 @@ void sb_stage_notes(const struct sb_stage *s, struct sb_buf *out)
 }
 
 /* Anywhere below it: a group without a code may stand between. */
-static bool has_coded_child(const struct sb_stages_section *s, size_t parent)
+static bool has_coded_child(const struct sb_stages_panel *s, size_t parent)
 {
 	for (size_t i = parent + 1; i < s->stage_count && s->stages[i].depth > s->stages[parent].depth; i++)
 		if (s->stages[i].code)
@@ -288,7 +288,7 @@ static void log_seconds(double seconds, struct sb_buf *out)
 	sb_buf_printf(out, "%ss", text);
 }
 
-static void log_line(const struct sb_stages_section *s, const struct sb_text_options *o, size_t i,
+static void log_line(const struct sb_stages_panel *s, const struct sb_text_options *o, size_t i,
 	unsigned indent, bool total, struct sb_buf *out)
 {
 	const struct sb_stage *row = &s->stages[i];
@@ -322,7 +322,7 @@ static void log_line(const struct sb_stages_section *s, const struct sb_text_opt
 }
 
 struct log {
-	const struct sb_stages_section *stages;
+	const struct sb_stages_panel *stages;
 	const struct sb_text_options *options;
 	struct sb_buf *out;
 	const char **code; /* a stage's own, else the first below it; NULL: none */
@@ -345,7 +345,7 @@ static int by_code(const void *a, const void *b, void *log)
 
 static void find_codes(struct log *l)
 {
-	const struct sb_stages_section *s = l->stages;
+	const struct sb_stages_panel *s = l->stages;
 
 	for (size_t i = s->stage_count; i-- > 0;) {
 		int64_t parent = s->stages[i].parent;
@@ -368,7 +368,7 @@ static bool worth_a_line(const struct sb_stage *s)
 /* The coded children of a parent (-1: top level), then their totals. */
 static void write_level(struct log *l, int64_t parent, size_t used, unsigned indent, unsigned depth)
 {
-	const struct sb_stages_section *s = l->stages;
+	const struct sb_stages_panel *s = l->stages;
 	size_t count = 0;
 
 	for (size_t i = parent < 0 ? 0 : (size_t)parent + 1; i < s->stage_count; i++) {
@@ -398,7 +398,7 @@ static void write_level(struct log *l, int64_t parent, size_t used, unsigned ind
 
 void sb_stages_log(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
 {
-	const struct sb_stages_section *s = &m->stages;
+	const struct sb_stages_panel *s = &m->stages;
 	struct log l = { .stages = s, .options = o, .out = out };
 	bool any = false;
 

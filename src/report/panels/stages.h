@@ -1,8 +1,8 @@
-/* The stage section's parts: the timing table, the tree, the stage log. */
-#ifndef SB_REPORT_SECTIONS_STAGES_H
-#define SB_REPORT_SECTIONS_STAGES_H
+/* The stage panel's parts: the timing table, the tree, the stage log. */
+#ifndef SB_REPORT_PANELS_STAGES_H
+#define SB_REPORT_PANELS_STAGES_H
 
-#include "report/sections/section.h"
+#include "report/panels/panel.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// Everything below the first screen. A section without data returns null and
+// Everything below the first screen. A panel without data returns null and
 // does not appear, neither here nor in the navigation.
 import type { ComponentChildren } from 'preact';
 import { Distribution, OrderChart, TimeChart, type Chart } from '../charts';
@@ -9,7 +9,7 @@ import { FieldList, FieldTable, Table } from '../table';
 import { GUTTER } from '../timeline/view';
 import { boundBy, caption, title } from '../words';
 
-export interface Section {
+export interface Panel {
   id: string;
   title: string;
   body: ComponentChildren;
@@ -85,7 +85,7 @@ export function stepsBody(r: Report): ComponentChildren {
   );
 }
 
-// Whatever else a section brings: lists as tables, objects as fields.
+// Whatever else a panel brings: lists as tables, objects as fields.
 function SubTables({ of, skip = [] }: { of: Fields | undefined; skip?: string[] }) {
   const parts: ComponentChildren[] = [];
   for (const [key, v] of Object.entries(of ?? {})) {
