@@ -354,7 +354,7 @@ STROBE_API void strobe_gpu_trace_stop(void);
  * else, whom the report then names. Nothing happens when there is no trace. */
 STROBE_API void strobe_gpu_trace_yield(const char *to);
 
-/* Not for direct use: where the copies of the library in a process meet. */
+/* Not for direct use: where the instances of the library in a process meet. */
 struct strobe_shared_;
 extern STROBE_API struct strobe_shared_ strobe_shared_1_;
 

@@ -20,7 +20,13 @@ enum {
 	EVENT_FLOW_END = 48
 };
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
-enum { NOTE_INT = 4, NOTE_DOUBLE = 5, NOTE_STRING = 6, NOTE_BOOL = 2, NOTE_NAME = 10 };
+enum {
+	ANNOTATION_INT = 4,
+	ANNOTATION_DOUBLE = 5,
+	ANNOTATION_STRING = 6,
+	ANNOTATION_BOOL = 2,
+	ANNOTATION_NAME = 10
+};
 enum { FLAG_CLEARED = 1 };
 enum { CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6 };
 
@@ -28,26 +34,27 @@ enum { CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6 };
 
 /* ---- zones ---- */
 
-static uint8_t *put_note(uint8_t *at, const struct sb_run_attr *a)
+static uint8_t *put_annotation(uint8_t *at, const struct sb_run_attr *a)
 {
-	uint8_t *note;
+	uint8_t *annotation;
 
-	at = sb_pb_begin(at, EVENT_ANNOTATION, &note);
-	at = sb_perfetto_text(at, NOTE_NAME, a->key);
+	at = sb_pb_begin(at, EVENT_ANNOTATION, &annotation);
+	at = sb_perfetto_text(at, ANNOTATION_NAME, a->key);
 	switch (a->type) {
-	case STROBE_TYPE_FLOAT: at = sb_pb_double(at, NOTE_DOUBLE, a->f); break;
-	case STROBE_TYPE_STRING: at = sb_perfetto_text(at, NOTE_STRING, a->s); break;
-	case STROBE_TYPE_BOOL: at = sb_pb_uint(at, NOTE_BOOL, a->i != 0); break;
-	default: at = sb_pb_uint(at, NOTE_INT, (uint64_t)a->i); break;
+	case STROBE_TYPE_FLOAT: at = sb_pb_double(at, ANNOTATION_DOUBLE, a->f); break;
+	case STROBE_TYPE_STRING: at = sb_perfetto_text(at, ANNOTATION_STRING, a->s); break;
+	case STROBE_TYPE_BOOL: at = sb_pb_uint(at, ANNOTATION_BOOL, a->i != 0); break;
+	default: at = sb_pb_uint(at, ANNOTATION_INT, (uint64_t)a->i); break;
 	}
-	sb_pb_end(note, at);
+	sb_pb_end(annotation, at);
 	return at;
 }
 
-static uint8_t *put_notes(uint8_t *at, const struct sb_run_attr *attrs, uint32_t count, const uint8_t *packet)
+static uint8_t *put_annotations(
+	uint8_t *at, const struct sb_run_attr *attrs, uint32_t count, const uint8_t *packet)
 {
 	for (uint32_t i = 0; i < count && i < ATTRS_MAX && at - packet < (ptrdiff_t)PACKET_ROOM - 7000; i++)
-		at = put_note(at, &attrs[i]);
+		at = put_annotation(at, &attrs[i]);
 	return at;
 }
 
@@ -79,9 +86,9 @@ static void put_end(struct sb_perfetto *p, uint64_t track, int64_t t_ns, const s
 	if (code && *code) {
 		struct sb_run_attr a = { .key = "code", .type = STROBE_TYPE_STRING, .s = code };
 
-		at = put_note(at, &a);
+		at = put_annotation(at, &a);
 	}
-	at = put_notes(at, attrs, count, packet);
+	at = put_annotations(at, attrs, count, packet);
 	sb_pb_end(event, at);
 	sb_perfetto_end(p, packet, at);
 }
@@ -135,9 +142,9 @@ static void put_instant(struct sb_perfetto *p, uint64_t track, const struct sb_e
 	if (reason) {
 		struct sb_run_attr a = { .key = "skipped", .type = STROBE_TYPE_STRING, .s = reason };
 
-		at = put_note(at, &a);
+		at = put_annotation(at, &a);
 	}
-	at = put_notes(at, ev->attrs, ev->attr_count, packet);
+	at = put_annotations(at, ev->attrs, ev->attr_count, packet);
 	sb_pb_end(event, at);
 	sb_perfetto_end(p, packet, at);
 	p->summary->marks++;

@@ -36,7 +36,7 @@ int sb_trace_new(const char *folder, struct sb_trace **out_trace)
 		err = sb_extsort_new(sizeof(struct sb_trace_gpu_record), OTHERS_MEMORY, t->folder, &t->gpu);
 	if (!err)
 		err = sb_extsort_new(
-			sizeof(struct sb_trace_note_record), OTHERS_MEMORY, t->folder, &t->notes);
+			sizeof(struct sb_trace_moment_record), OTHERS_MEMORY, t->folder, &t->moments);
 	if (!err)
 		err = sb_blobs_new(t->folder, &t->blobs);
 	if (!err && !sb_trace_name(t, "(other)", 7))
@@ -57,7 +57,7 @@ void sb_trace_free(struct sb_trace *t)
 	sb_extsort_free(t->pairs);
 	sb_extsort_free(t->joins);
 	sb_extsort_free(t->gpu);
-	sb_extsort_free(t->notes);
+	sb_extsort_free(t->moments);
 	sb_blobs_free(t->blobs);
 	sb_strings_done(&t->names);
 	sb_map_done(&t->thread_numbers);
@@ -323,39 +323,39 @@ int sb_trace_launch(struct sb_trace *t, uint32_t thread, uint64_t correlation, i
 	return sb_extsort_add(t->joins, &r);
 }
 
-static int add_note(
-	struct sb_trace *t, struct sb_trace_note_record *r, enum sb_trace_note_kind kind, int64_t at_ns)
+static int add_moment(
+	struct sb_trace *t, struct sb_trace_moment_record *r, enum sb_trace_moment_kind kind, int64_t at_ns)
 {
 	r->key[0] = sb_trace_time_key(at_ns);
 	r->key[1] = t->sequence++;
 	r->key[2] = kind;
 	see(t, at_ns, at_ns);
-	return sb_extsort_add(t->notes, r);
+	return sb_extsort_add(t->moments, r);
 }
 
 int sb_trace_counter(struct sb_trace *t, int64_t at_ns, uint32_t name, double value)
 {
-	struct sb_trace_note_record r = { .name = name };
+	struct sb_trace_moment_record r = { .name = name };
 
 	memcpy(r.value, &value, sizeof value);
 	t->counts.counters++;
-	return add_note(t, &r, SB_TRACE_COUNTER, at_ns);
+	return add_moment(t, &r, SB_TRACE_COUNTER, at_ns);
 }
 
 int sb_trace_mark(struct sb_trace *t, int64_t at_ns, const struct sb_trace_facts *facts)
 {
-	struct sb_trace_note_record r = { .name = facts->name };
+	struct sb_trace_moment_record r = { .name = facts->name };
 	int err = pack_attrs(t, facts, &r.blob);
 
 	t->counts.marks++;
-	return err ? err : add_note(t, &r, SB_TRACE_MARK, at_ns);
+	return err ? err : add_moment(t, &r, SB_TRACE_MARK, at_ns);
 }
 
 int sb_trace_memory(struct sb_trace *t, int64_t at_ns, int device, int64_t allocated, int64_t reserved)
 {
-	struct sb_trace_note_record r = { .device = device,
+	struct sb_trace_moment_record r = { .device = device,
 		.value = { (uint64_t)allocated, (uint64_t)reserved } };
 
 	t->counts.memory++;
-	return add_note(t, &r, SB_TRACE_MEMORY, at_ns);
+	return add_moment(t, &r, SB_TRACE_MEMORY, at_ns);
 }

@@ -73,7 +73,7 @@ struct sb_trace {
 	struct sb_trace_thread *threads;
 	uint32_t thread_count, thread_capacity;
 	struct sb_map process_names; /* pid key -> name */
-	struct sb_extsort *zones, *pairs, *joins, *gpu, *notes;
+	struct sb_extsort *zones, *pairs, *joins, *gpu, *moments;
 	struct sb_blobs *blobs;
 	uint64_t sequence;
 	int64_t first_ns, last_ns;
@@ -155,14 +155,14 @@ struct sb_trace_gpu_record { /* key: correlation, GPU after launch, time; then d
 	uint32_t name, stream, launch_thread;
 	uint8_t kind, device, flags, is_launch;
 };
-struct sb_trace_note_record { /* key: time, sequence, kind */
+struct sb_trace_moment_record { /* key: time, sequence, kind */
 	uint64_t key[SB_EXTSORT_KEY_WORDS];
 	uint32_t name;
 	int32_t device;
 	uint64_t value[2];
 	uint64_t blob;
 };
-enum sb_trace_note_kind { SB_TRACE_COUNTER = 1, SB_TRACE_MARK, SB_TRACE_MEMORY };
+enum sb_trace_moment_kind { SB_TRACE_COUNTER = 1, SB_TRACE_MARK, SB_TRACE_MEMORY };
 
 /* Signed times as sortable unsigned ones, and back. */
 static inline uint64_t sb_trace_time_key(int64_t ns)

@@ -411,7 +411,7 @@ static int write_gpu(struct writing *w)
 
 /* ---- counters, marks, memory ---- */
 
-static void put_memory(struct writing *w, const struct sb_trace_note_record *r, uint64_t t_ns)
+static void put_memory(struct writing *w, const struct sb_trace_moment_record *r, uint64_t t_ns)
 {
 	static const char *const columns[] = { "allocated_bytes", "reserved_bytes" };
 	double values[] = { (double)(int64_t)r->value[0], (double)(int64_t)r->value[1] };
@@ -422,14 +422,14 @@ static void put_memory(struct writing *w, const struct sb_trace_note_record *r, 
 	sb_builder_sample(w->builder, *schema, t_ns, values, 2);
 }
 
-static int write_notes(struct writing *w)
+static int write_moments(struct writing *w)
 {
-	const struct sb_trace_note_record *r;
+	const struct sb_trace_moment_record *r;
 	struct sb_trace *t = w->trace;
 	struct sb_buf text = { 0 };
-	int err = sb_extsort_finish(t->notes);
+	int err = sb_extsort_finish(t->moments);
 
-	while (!err && !w->err && (r = sb_extsort_next(t->notes))) {
+	while (!err && !w->err && (r = sb_extsort_next(t->moments))) {
 		uint64_t t_ns = since_start(w, sb_trace_key_time(r->key[0]));
 		struct strobe_attr attrs[SB_TRACE_ATTRS_MAX];
 		double value;
@@ -448,7 +448,7 @@ static int write_notes(struct writing *w)
 	}
 	sb_buf_done(&text);
 	if (!err)
-		err = w->err ? w->err : sb_extsort_error(t->notes);
+		err = w->err ? w->err : sb_extsort_error(t->moments);
 	return err;
 }
 
@@ -569,7 +569,7 @@ int sb_trace_write(struct sb_trace *t, const char *path, const char *origin)
 	if (!err)
 		err = write_gpu(&w);
 	if (!err)
-		err = write_notes(&w);
+		err = write_moments(&w);
 	if (!err) {
 		note_losses(t);
 		err = check_something(t, origin);

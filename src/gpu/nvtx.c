@@ -1,5 +1,5 @@
 /* NVTX ranges and marks of the watched program become zones, spans and events.
- * Runs once per shared object that uses NVTX; all copies share what is here. */
+ * Runs once per shared object that uses NVTX; all instances share what is here. */
 #include "gpu/nvtx.h"
 
 #include "record/clock.h"

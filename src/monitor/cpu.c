@@ -34,7 +34,7 @@ static struct {
 	struct sb_procfile stat, loadavg;
 	struct times all, core[CORES_MAX];
 	uint32_t core_count;
-	struct sb_seldom frequency;
+	struct sb_pace frequency;
 	double frequency_mhz;
 	double tree_cpu_s;
 	uint64_t tree_ns;
@@ -222,11 +222,11 @@ static void sample(const struct sb_tick *tick)
 	values[PROCESS] = tree_percent(tick->mono_ns);
 	if (sb_procfile_read_proc(&cpu.loadavg, "loadavg", text, sizeof text) > 0)
 		sscanf(text, "%lf %lf %lf", &values[LOAD1], &values[LOAD5], &values[LOAD15]);
-	if (sb_seldom_due(&cpu.frequency, tick->mono_ns)) {
+	if (sb_pace_due(&cpu.frequency, tick->mono_ns)) {
 		uint64_t start_ns = sb_mono_ns();
 
 		cpu.frequency_mhz = read_frequency();
-		sb_seldom_done(&cpu.frequency, tick->mono_ns, sb_mono_ns() - start_ns, 2 * SECOND_NS);
+		sb_pace_done(&cpu.frequency, tick->mono_ns, sb_mono_ns() - start_ns, 2 * SECOND_NS);
 	}
 	values[FREQUENCY] = cpu.frequency_mhz;
 	sb_samples_push(&cpu.series, tick->ticks, values);

@@ -25,7 +25,7 @@ static struct {
 	struct sb_samples series;
 	struct sb_procfile meminfo;
 	struct sb_cgroup cgroup;
-	struct sb_seldom limit;
+	struct sb_pace limit;
 	double limit_mb;
 } memory;
 
@@ -58,11 +58,11 @@ static void sample(const struct sb_tick *tick)
 
 	if (sb_procfile_read_proc(&memory.meminfo, "meminfo", text, sizeof text) <= 0)
 		return;
-	if (sb_seldom_due(&memory.limit, tick->mono_ns)) {
+	if (sb_pace_due(&memory.limit, tick->mono_ns)) {
 		uint64_t limit = sb_cgroup_memory_limit(&memory.cgroup);
 
 		memory.limit_mb = limit ? (double)limit / 1048576 : NAN;
-		sb_seldom_done(&memory.limit, tick->mono_ns, 0, 30 * SECOND_NS);
+		sb_pace_done(&memory.limit, tick->mono_ns, 0, 30 * SECOND_NS);
 	}
 	v[TOTAL] = field_mb(text, "MemTotal:");
 	v[AVAILABLE] = field_mb(text, "MemAvailable:");

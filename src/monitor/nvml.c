@@ -23,7 +23,7 @@ enum { MOVED_COST_FACTOR = 200 }; /* asking whose memory moved takes at most 0.5
 
 /* Counters of PCIe and NVLink as last read, and the rates since the reading before. */
 struct links {
-	struct sb_seldom seldom;
+	struct sb_pace pace;
 	uint64_t last_ns;
 	struct nvml_field before[LINK_FIELDS];
 	double gb_per_s[LINK_FIELDS];
@@ -31,7 +31,7 @@ struct links {
 
 /* Who has memory on the GPU, and how much of it was used when that was asked. */
 struct processes {
-	struct sb_seldom seldom;
+	struct sb_pace pace;
 	uint64_t asked_ns;
 	double device_mb;
 	double memory_mb;
@@ -357,8 +357,8 @@ static bool memory_moved(const struct processes *p, double device_mb)
 
 static bool processes_due(const struct processes *p, bool moved, uint64_t now_ns)
 {
-	return sb_seldom_due(&p->seldom, now_ns) ||
-	       (moved && now_ns - p->asked_ns >= p->seldom.cost_ns * MOVED_COST_FACTOR);
+	return sb_pace_due(&p->pace, now_ns) ||
+	       (moved && now_ns - p->asked_ns >= p->pace.cost_ns * MOVED_COST_FACTOR);
 }
 
 static enum sb_gpus_state read_processes(struct sb_gpus_device *d, uint32_t *wanted, double *v)
@@ -380,7 +380,7 @@ static enum sb_gpus_state read_processes(struct sb_gpus_device *d, uint32_t *wan
 			count_processes(list, count, &p->memory_mb, &p->others);
 		p->device_mb = v[SB_GPUS_MEMORY_USED];
 		p->asked_ns = now_ns;
-		sb_seldom_done(&p->seldom, now_ns, sb_mono_ns() - now_ns, SECOND_NS);
+		sb_pace_done(&p->pace, now_ns, sb_mono_ns() - now_ns, SECOND_NS);
 		moved = false;
 	}
 	v[SB_GPUS_PROCESS_MEMORY] = moved ? NAN : p->memory_mb; /* what it was is no longer so */
@@ -428,7 +428,7 @@ static void note_links(
 	}
 }
 
-/* Running totals, a fraction of a millisecond each: seldom, and as rates. */
+/* Running totals, a fraction of a millisecond each: pace, and as rates. */
 static enum sb_gpus_state read_links(struct sb_gpus_device *d, uint32_t *wanted, double *v)
 {
 	struct links *links = &nvml.links[(unsigned)d->number % SB_GPUS_DEVICES_MAX];
@@ -444,7 +444,7 @@ static enum sb_gpus_state read_links(struct sb_gpus_device *d, uint32_t *wanted,
 	}
 	if (!(*wanted & bits))
 		return state;
-	if (d->last || sb_seldom_due(&links->seldom, now_ns)) {
+	if (d->last || sb_pace_due(&links->pace, now_ns)) {
 		bool first = !links->last_ns;
 
 		if (usable(nvml.api.fields ? nvml.api.fields(d->sensors, LINK_FIELDS, fields) : no_function(),
@@ -452,7 +452,7 @@ static enum sb_gpus_state read_links(struct sb_gpus_device *d, uint32_t *wanted,
 			note_links(
 				links, fields, wanted, first ? 0 : (double)(now_ns - links->last_ns) * 1e-9);
 		links->last_ns = now_ns;
-		sb_seldom_done(&links->seldom, now_ns, sb_mono_ns() - now_ns,
+		sb_pace_done(&links->pace, now_ns, sb_mono_ns() - now_ns,
 			first ? LINKS_FIRST_NS : LINKS_SPACING_NS);
 	}
 	for (int i = 0; i < LINK_FIELDS; i++)

@@ -21,7 +21,7 @@ static const struct sb_column columns[COLUMNS] = {
 
 static struct {
 	struct sb_samples series;
-	struct sb_seldom pss;
+	struct sb_pace pss;
 	uint64_t first_ns;
 } process;
 
@@ -58,11 +58,11 @@ static void sample(const struct sb_tick *tick)
 	v[PSS] = NAN;
 	if (!process.first_ns)
 		process.first_ns = tick->mono_ns;
-	if (sb_seldom_due(&process.pss, tick->mono_ns)) {
+	if (sb_pace_due(&process.pss, tick->mono_ns)) {
 		uint64_t start_ns = sb_mono_ns();
 
 		v[PSS] = sb_tree_pss_mb();
-		sb_seldom_done(
+		sb_pace_done(
 			&process.pss, tick->mono_ns, sb_mono_ns() - start_ns, pss_spacing_ns(tick->mono_ns));
 	}
 	sb_samples_push(&process.series, tick->ticks, v);

@@ -29,12 +29,12 @@ extern const struct sb_source sb_source_pressure;
 
 /* Is something expensive due? Its own cost (ns, of the last time) decides how
  * long to wait, so that it never takes more than a share of one core. */
-struct sb_seldom {
+struct sb_pace {
 	uint64_t next_ns;
 	uint64_t cost_ns;
 };
-bool sb_seldom_due(const struct sb_seldom *seldom, uint64_t mono_ns);
-void sb_seldom_done(struct sb_seldom *seldom, uint64_t mono_ns, uint64_t cost_ns, uint64_t at_least_ns);
+bool sb_pace_due(const struct sb_pace *pace, uint64_t mono_ns);
+void sb_pace_done(struct sb_pace *pace, uint64_t mono_ns, uint64_t cost_ns, uint64_t at_least_ns);
 
 uint64_t sb_mono_ns(void);
 

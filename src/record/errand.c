@@ -39,13 +39,13 @@ int sb_errand_run(int (*f)(void *argument), void *argument)
 	struct sb_errand *e = &REC->errand;
 	int result;
 
-	if (!REC->keeper_runs || pthread_equal(REC->keeper, pthread_self()))
+	if (!REC->helper_runs || pthread_equal(REC->helper, pthread_self()))
 		return f(argument);
 	take(e);
 	e->run = f;
 	e->argument = argument;
 	atomic_store_explicit(&e->state, SB_ERRAND_ASKED, memory_order_release);
-	sb_keeper_ring();
+	sb_helper_wake();
 	wait_while(&e->state, SB_ERRAND_ASKED);
 	result = e->result;
 	if (result < 0)

@@ -267,7 +267,7 @@ bool sb_extent_grow(struct sb_extent *x)
 
 	if (!sb_descriptor_in_reach(&x->file)) {
 		atomic_store(&x->asked_chunks, ready);
-		sb_keeper_ring();
+		sb_helper_wake();
 		return wait_for_growth(x, ready);
 	}
 	if (atomic_exchange_explicit(&x->grow_lock, 1, memory_order_acquire))
@@ -348,7 +348,7 @@ static uint32_t take_fresh(struct sb_extent *x, int most_tries, uint32_t spare)
 		if (atomic_compare_exchange_weak_explicit(
 			    &x->next_chunk, &n, n + 1, memory_order_relaxed, memory_order_relaxed)) {
 			if (ready - n < (STEP / 2) / x->chunk_bytes)
-				sb_keeper_ring();
+				sb_helper_wake();
 			return n + 1;
 		}
 	}

@@ -22,7 +22,7 @@ struct block {
 	_Atomic uint64_t used;
 };
 
-/* Shared by all copies, like the recorder: ids must mean the same everywhere. */
+/* Shared by all instances, like the recorder: ids must mean the same everywhere. */
 struct sb_name_table {
 	_Atomic uint32_t slots[SLOTS]; /* id; 0: empty */
 	struct name *_Atomic entries[SB_NAME_COUNT_MAX];

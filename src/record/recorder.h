@@ -1,6 +1,6 @@
 /*
- * The recorder's insides: what zone.c, lane.c, fold.c, extent.c, keeper.c and
- * session.c share. One recorder per process, however many copies of the library
+ * The recorder's insides: what zone.c, lane.c, fold.c, extent.c, helper_thread.c and
+ * session.c share. One recorder per process, however many instances of the library
  * are loaded; one writer per thread and copy.
  */
 #ifndef SB_RECORD_RECORDER_H
@@ -8,7 +8,7 @@
 
 #include "base/folder.h"
 #include "format/wire.h"
-#include "record/copies.h"
+#include "record/instances.h"
 #include "record/descriptor.h"
 #include "record/settings.h"
 
@@ -72,7 +72,7 @@ struct sb_extent {
 	size_t mapped_bytes; /* under grow_lock */
 	_Atomic size_t private_from; /* the file was cut: private memory from here; SIZE_MAX: nowhere */
 	_Atomic uint32_t refault_count;
-	uint64_t dropped_bytes; /* keeper only: pages given back up to here */
+	uint64_t dropped_bytes; /* helper only: pages given back up to here */
 	_Atomic uint32_t recycled; /* chunks reused since pages were last given back */
 };
 
@@ -95,13 +95,13 @@ enum sb_recorder_state {
 };
 
 #define SB_WRITERS_MAX 8192u
-#define SB_COPIES_MAX 32u
+#define SB_INSTANCES_MAX 32u
 #define SB_TABLES_MAX 8u
 
 struct sb_recorder {
 	_Atomic uint32_t state;
 	_Atomic uint32_t session; /* counts sessions; odd numbers never repeat in a process */
-	uint32_t *mode_words[SB_COPIES_MAX]; /* strobe_mode_ of every copy */
+	uint32_t *mode_words[SB_INSTANCES_MAX]; /* strobe_mode_ of every instance */
 	_Atomic uint32_t copy_count;
 	_Atomic uint32_t opener; /* the thread that opens, in SB_OPENING */
 	_Atomic bool opening_hangs; /* nobody waits for it any more */
@@ -127,18 +127,18 @@ struct sb_recorder {
 	bool forked; /* this session's process was forked off a recording one */
 	bool explicit_start;
 	uint32_t file_count;
-	pthread_t keeper;
-	bool keeper_runs;
-	_Atomic uint32_t keeper_bell; /* futex word */
-	_Atomic uint32_t keeper_quit;
-	_Atomic bool keeper_beats; /* the session is open: grow, give back, leave signs of life */
+	pthread_t helper;
+	bool helper_runs;
+	_Atomic uint32_t helper_wakes; /* futex word */
+	_Atomic uint32_t helper_quit;
+	_Atomic bool helper_beats; /* the session is open: grow, give back, leave signs of life */
 	_Atomic pid_t own_tables[SB_TABLES_MAX]; /* threads with descriptors of their own */
 	struct sb_errand errand;
 	_Atomic(void (*)(void)) step_hook;
-	_Atomic(void (*)(void)) closing[SB_COPIES_MAX]; /* see sb_session_on_close() */
+	_Atomic(void (*)(void)) closing[SB_INSTANCES_MAX]; /* see sb_session_on_close() */
 };
 
-/* One for all copies of the library in the process. */
+/* One for all instances of the library in the process. */
 #define REC sb_recorder_used
 
 /* The calling thread's writer, attached to the open session; opens an armed
@@ -208,11 +208,11 @@ void sb_names_init(void);
 void sb_names_write_all(void);
 bool sb_name_write(uint32_t id);
 
-/* ---- keeper.c: the helper thread ---- */
-void sb_keeper_start(void); /* once; where no thread can be had, errands run where they are asked */
-void sb_keeper_stop(void);
-void sb_keeper_beat(bool on); /* from now on; nothing is under way when it returns */
-void sb_keeper_ring(void);
+/* ---- helper_thread.c: the helper thread ---- */
+void sb_helper_start(void); /* once; where no thread can be had, errands run where they are asked */
+void sb_helper_stop(void);
+void sb_helper_beat(bool on); /* from now on; nothing is under way when it returns */
+void sb_helper_wake(void);
 
 /* ---- errand.c ---- */
 void sb_errand_serve(void); /* does what is asked, on the helper thread */

@@ -17,7 +17,7 @@
 #include "record/header.h"
 #include "record/lane.h"
 #include "record/module.h"
-#include "record/place.h"
+#include "record/destination.h"
 #include "record/rank.h"
 #include "record/recorder.h"
 #include "record/report_child.h"
@@ -59,7 +59,7 @@ void sb_mode_set(uint32_t mode)
 {
 	uint32_t count = atomic_load(&REC->copy_count);
 
-	for (uint32_t i = 0; i < count && i < SB_COPIES_MAX; i++)
+	for (uint32_t i = 0; i < count && i < SB_INSTANCES_MAX; i++)
 		if (REC->mode_words[i])
 			__atomic_store_n(REC->mode_words[i], mode, __ATOMIC_RELEASE);
 }
@@ -198,7 +198,7 @@ static int open_claimed(const struct sb_settings *settings, const char *run_dir,
 	sb_names_init();
 	err = sb_fork_watch();
 	if (!err)
-		err = sb_errand_run(sb_place_open, &opening);
+		err = sb_errand_run(sb_destination_open, &opening);
 	if (err)
 		return err;
 	if (settings != &REC->settings)
@@ -207,7 +207,7 @@ static int open_claimed(const struct sb_settings *settings, const char *run_dir,
 		snprintf(REC->run_dir, sizeof REC->run_dir, "%s", run_dir);
 	count_from_zero();
 	sb_fault_catch();
-	sb_keeper_beat(true); /* first: whoever records needs room */
+	sb_helper_beat(true); /* first: whoever records needs room */
 	sb_gate_set(SB_OPEN);
 	sb_lost_early_tell();
 	sb_mode_set(1);
@@ -223,7 +223,7 @@ static int open_claimed(const struct sb_settings *settings, const char *run_dir,
 /* Nothing will be recorded: what was lost meanwhile is no loss. */
 static void give_up_opening(uint32_t state)
 {
-	sb_keeper_stop();
+	sb_helper_stop();
 	if (state == SB_IDLE)
 		sb_mode_set(0);
 	sb_gate_set(state);
@@ -237,7 +237,7 @@ int sb_session_open(const struct sb_settings *settings, const char *run_dir, con
 
 	if (!sb_gate_claim(SB_IDLE) && !sb_gate_claim(SB_ARMED))
 		return sb_fail(STROBE_EBUSY, "a session is open already: '%s'", REC->run_dir);
-	sb_keeper_start();
+	sb_helper_start();
 	err = open_claimed(settings, run_dir, file_name);
 	if (err)
 		give_up_opening(SB_IDLE);
@@ -247,16 +247,16 @@ int sb_session_open(const struct sb_settings *settings, const char *run_dir, con
 /* settings are loaded; decides on the folder and opens. */
 static int open_configured(void)
 {
-	struct sb_place place = { .made = false };
-	int err = sb_errand_run(sb_place_choose, &place);
+	struct sb_destination destination = { .made = false };
+	int err = sb_errand_run(sb_destination_choose, &destination);
 
 	if (!err)
-		err = open_claimed(&REC->settings, REC->run_dir, place.file_name);
-	if (err && place.made) {
+		err = open_claimed(&REC->settings, REC->run_dir, destination.file_name);
+	if (err && destination.made) {
 		char message[700];
 
 		snprintf(message, sizeof message, "%s", sb_error_message());
-		sb_errand_run(sb_place_discard, NULL);
+		sb_errand_run(sb_destination_discard, NULL);
 		sb_fail(err, "%s", message);
 	}
 	return err;
@@ -273,7 +273,7 @@ static int load_and_open(const struct strobe_options *opts, bool loaded, uint32_
 {
 	int err = 0;
 
-	sb_keeper_start();
+	sb_helper_start();
 	if (!loaded)
 		err = sb_errand_run(load_settings, (void *)opts);
 	if (err) {
@@ -381,9 +381,9 @@ void sb_session_forked(void)
 	static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
 	bool was_recording = atomic_load(&REC->state) != SB_IDLE;
 
-	/* No keeper; the parent's mapping stays where it is, unused. */
+	/* No helper; the parent's mapping stays where it is, unused. */
 	memcpy(&REC->control, &fresh, sizeof fresh);
-	REC->keeper_runs = false;
+	REC->helper_runs = false;
 	sb_errand_forget();
 	for (uint32_t i = 0; i < SB_TABLES_MAX; i++)
 		atomic_store(&REC->own_tables[i], 0);
@@ -404,7 +404,7 @@ void sb_session_forked(void)
 
 void sb_session_on_close(void (*f)(void))
 {
-	for (uint32_t i = 0; i < SB_COPIES_MAX; i++) {
+	for (uint32_t i = 0; i < SB_INSTANCES_MAX; i++) {
 		void (*there)(void) = NULL;
 
 		if (atomic_compare_exchange_strong(&REC->closing[i], &there, f) || there == f)
@@ -417,7 +417,7 @@ static void stop_modules(void)
 	for (const struct sb_module *const *m = sb_modules; *m; m++)
 		if ((*m)->stop)
 			(*m)->stop();
-	for (uint32_t i = 0; i < SB_COPIES_MAX; i++) {
+	for (uint32_t i = 0; i < SB_INSTANCES_MAX; i++) {
 		void (*f)(void) = atomic_exchange(&REC->closing[i], NULL);
 
 		if (f)
@@ -449,7 +449,7 @@ int sb_session_close(void)
 	atomic_store(&REC->state, SB_CLOSING);
 	sb_writers_quiesce();
 	sb_writers_poison();
-	sb_keeper_beat(false);
+	sb_helper_beat(false);
 	sb_lost_early_tell();
 	sb_header_finish(sb_header(), &end, atomic_load(&REC->extent.next_chunk));
 	sb_errand_run(close_on_disk, NULL);
@@ -460,7 +460,7 @@ int sb_session_close(void)
 		catch_sigterm(false);
 		err = sb_errand_run(move_spool, NULL);
 	}
-	sb_keeper_stop();
+	sb_helper_stop();
 	return err;
 }
 
@@ -519,11 +519,11 @@ __attribute__((constructor)) static void library_loaded(void)
 
 	sb_descriptor_remember_stderr();
 	stay_loaded();
-	sb_copies_join();
+	sb_instances_join();
 	slot = atomic_fetch_add(&REC->copy_count, 1);
 	sb_clock_init();
 	sb_names_init();
-	if (slot < SB_COPIES_MAX)
+	if (slot < SB_INSTANCES_MAX)
 		REC->mode_words[slot] = &strobe_mode_;
 	if (atomic_load(&REC->state) == SB_OPEN || atomic_load(&REC->state) == SB_ARMED)
 		__atomic_store_n(&strobe_mode_, 1, __ATOMIC_RELAXED);

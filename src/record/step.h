@@ -3,7 +3,7 @@
 #define SB_RECORD_STEP_H
 
 /* Called on the recording thread at the beginning of every zone that is a step;
- * NULL: nobody. One at a time, in all copies of the library. */
+ * NULL: nobody. One at a time, in all instances of the library. */
 void sb_step_hook_set(void (*hook)(void));
 
 /* A step begins, recorded or not. */

@@ -2,7 +2,7 @@
  * and which zones launched it all. Fills model.gpu. */
 #include "analyze/gpu/launches.h"
 #include "analyze/gpu/kernel_names.h"
-#include "analyze/gpu/places.h"
+#include "analyze/gpu/paths.h"
 #include "analyze/gpu/timeline.h"
 #include "run/gpu_traces.h"
 #include "analyze/analysis.h"
@@ -354,7 +354,7 @@ static void fill_gaps(struct gpu *g, struct sb_model *model)
 		const struct sb_gpu_idle *gap = &g->largest[i];
 
 		rows[i] = (struct sb_gpu_gap){ seconds(gap->begin_ns), seconds(length(gap)),
-			sb_gpu_place_name(g->run, model, gap->path), (int)gap->device };
+			sb_gpu_path_name(g->run, model, gap->path), (int)gap->device };
 	}
 	model->gpu.gaps = rows;
 	model->gpu.gap_count = rows ? g->largest_count : 0;
@@ -490,7 +490,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	fill_copies(g, model);
 	s->attention = fill_kinds(g, model, sb_gpu_attention_kind, &s->attention_count);
 	s->collectives = fill_kinds(g, model, sb_gpu_collective, &s->collective_count);
-	sb_gpu_places_fill(g->run, g->launches, &g->times, model);
+	sb_gpu_paths_fill(g->run, g->launches, &g->times, model);
 	fill_devices(g, model);
 	fill_gaps(g, model);
 	fill_traced(g, model);

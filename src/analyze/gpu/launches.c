@@ -31,7 +31,7 @@ struct queue {
 	uint64_t total;
 };
 
-struct place_state { /* of one track */
+struct path_state { /* of one track */
 	uint32_t path; /* innermost open zone */
 	int64_t since_ns;
 };
@@ -43,10 +43,10 @@ struct sb_gpu_launches {
 	struct queue *queues;
 	size_t queue_count, queue_room;
 	struct sb_map queue_of; /* track -> queue */
-	struct place_state *tracks;
+	struct path_state *tracks;
 	uint32_t track_room;
-	struct sb_gpu_place *places;
-	uint32_t place_room;
+	struct sb_gpu_path *paths;
+	uint32_t path_room;
 	uint8_t *name_class; /* by run name: 0 unknown, then enum name_class */
 	uint32_t name_room;
 	uint32_t task_track; /* the task that was active last; UINT32_MAX: none */
@@ -96,31 +96,31 @@ void sb_gpu_launches_free(struct sb_gpu_launches *l)
 	free(l->queues);
 	sb_map_done(&l->queue_of);
 	free(l->tracks);
-	free(l->places);
+	free(l->paths);
 	free(l->name_class);
 	free(l);
 }
 
-/* ---- places ---- */
+/* ---- paths ---- */
 
-static struct sb_gpu_place *place_at(struct sb_gpu_launches *l, uint32_t path)
+static struct sb_gpu_path *path_at(struct sb_gpu_launches *l, uint32_t path)
 {
-	if (path >= l->place_room) {
-		uint32_t room = l->place_room ? l->place_room : 256;
-		struct sb_gpu_place *more;
+	if (path >= l->path_room) {
+		uint32_t room = l->path_room ? l->path_room : 256;
+		struct sb_gpu_path *more;
 
 		while (room <= path)
 			room *= 2;
-		more = realloc(l->places, room * sizeof *more);
+		more = realloc(l->paths, room * sizeof *more);
 		if (!more) {
 			l->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
 			return NULL;
 		}
-		memset(more + l->place_room, 0, (room - l->place_room) * sizeof *more);
-		l->places = more;
-		l->place_room = room;
+		memset(more + l->path_room, 0, (room - l->path_room) * sizeof *more);
+		l->paths = more;
+		l->path_room = room;
 	}
-	return &l->places[path];
+	return &l->paths[path];
 }
 
 static enum name_class class_of(struct sb_gpu_launches *l, uint32_t name)
@@ -159,7 +159,7 @@ static bool is_host_copy(uint64_t kind)
 
 static void give(struct sb_gpu_launches *l, uint32_t path, const struct launch *launch)
 {
-	struct sb_gpu_place *p = place_at(l, owner_of(l, path));
+	struct sb_gpu_path *p = path_at(l, owner_of(l, path));
 
 	if (!p)
 		return;
@@ -302,18 +302,18 @@ int sb_gpu_launches_settle(struct sb_gpu_launches *l, struct sb_gpu_timeline *ti
 
 /* ---- while zones stream past ---- */
 
-static struct place_state *state_of(struct sb_gpu_launches *l, uint32_t track)
+static struct path_state *state_of(struct sb_gpu_launches *l, uint32_t track)
 {
 	if (track >= l->track_room) {
 		uint32_t room = track * 2 + 16;
-		struct place_state *more = realloc(l->tracks, room * sizeof *more);
+		struct path_state *more = realloc(l->tracks, room * sizeof *more);
 
 		if (!more) {
 			l->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
 			return NULL;
 		}
 		for (uint32_t i = l->track_room; i < room; i++)
-			more[i] = (struct place_state){ 0, INT64_MIN };
+			more[i] = (struct path_state){ 0, INT64_MIN };
 		l->tracks = more;
 		l->track_room = room;
 	}
@@ -351,11 +351,11 @@ static void give_until(struct sb_gpu_launches *l, struct queue *q, uint32_t path
 	}
 }
 
-/* The part of [from, to) in which a device idles goes to the place the CPU is in. */
+/* The part of [from, to) in which a device idles goes to the path the CPU is in. */
 static int64_t pass_gaps(
 	struct sb_gpu_launches *l, uint32_t device, uint32_t path, int64_t from_ns, int64_t to_ns)
 {
-	struct sb_gpu_place *p = place_at(l, path);
+	struct sb_gpu_path *p = path_at(l, path);
 	int64_t idle_ns = 0;
 
 	for (size_t i = l->gap_at[device]; i < l->gap_end[device]; i++) {
@@ -401,7 +401,7 @@ static void watch(struct sb_gpu_launches *l, uint32_t path, int64_t from_ns, int
 /* Something happens on a track at t: until then it was where it was. */
 static void advance(struct sb_gpu_launches *l, uint32_t track, int64_t t_ns, uint32_t path_after)
 {
-	struct place_state *s = state_of(l, track);
+	struct path_state *s = state_of(l, track);
 	bool task = l->run->tracks[track].track != 0;
 	uint32_t number;
 
@@ -442,7 +442,7 @@ void sb_gpu_launches_end(struct sb_gpu_launches *l, const struct sb_zone *z)
 static void count_gaps(struct sb_gpu_launches *l)
 {
 	for (size_t i = 0; l->timeline && i < l->timeline->gap_count; i++) {
-		struct sb_gpu_place *p = place_at(l, l->timeline->gaps[i].path);
+		struct sb_gpu_path *p = path_at(l, l->timeline->gaps[i].path);
 
 		if (p)
 			p->gap_count++;
@@ -451,7 +451,7 @@ static void count_gaps(struct sb_gpu_launches *l)
 
 int sb_gpu_launches_rest(struct sb_gpu_launches *l)
 {
-	struct place_state *s = l->watched == UINT32_MAX ? NULL : state_of(l, l->watched);
+	struct path_state *s = l->watched == UINT32_MAX ? NULL : state_of(l, l->watched);
 
 	if (l->sort) /* no zone ever came */
 		l->err = spill_queues(l);
@@ -465,10 +465,10 @@ int sb_gpu_launches_rest(struct sb_gpu_launches *l)
 	return l->err;
 }
 
-const struct sb_gpu_place *sb_gpu_launches_places(const struct sb_gpu_launches *l, uint32_t *out_count)
+const struct sb_gpu_path *sb_gpu_launches_paths(const struct sb_gpu_launches *l, uint32_t *out_count)
 {
-	*out_count = l->place_room;
-	return l->places;
+	*out_count = l->path_room;
+	return l->paths;
 }
 
 int64_t sb_gpu_launches_waited_ns(const struct sb_gpu_launches *l)

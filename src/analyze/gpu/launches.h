@@ -5,9 +5,9 @@
 
 #include "analyze/gpu/timeline.h"
 
-/* What a place in the tree of zones launched itself; path 0: no zone was open. */
-struct sb_gpu_place {
-	int64_t busy_ns; /* of the GPU's busy time; adds up to it over all places */
+/* What the zones of one path launched themselves; path 0: no zone was open. */
+struct sb_gpu_path {
+	int64_t busy_ns; /* of the GPU's busy time; adds up to it over all paths */
 	int64_t total_ns; /* durations, overlapping or not */
 	int64_t copy_ns, copy_bytes; /* between host and device */
 	int64_t idle_ns; /* the GPU had nothing to do while the CPU was here */
@@ -30,7 +30,7 @@ void sb_gpu_launches_end(struct sb_gpu_launches *l, const struct sb_zone *z);
 int sb_gpu_launches_rest(struct sb_gpu_launches *l);
 
 /* By path; valid after rest. */
-const struct sb_gpu_place *sb_gpu_launches_places(const struct sb_gpu_launches *l, uint32_t *out_count);
+const struct sb_gpu_path *sb_gpu_launches_paths(const struct sb_gpu_launches *l, uint32_t *out_count);
 /* Time the launching thread waited while a GPU was busy, devices added up; -1: no such calls seen. */
 int64_t sb_gpu_launches_waited_ns(const struct sb_gpu_launches *l);
 

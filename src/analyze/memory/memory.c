@@ -1,7 +1,7 @@
-/* Memory: what is noted in the pass, and the panel it becomes. */
+/* Memory: what is collected in the pass, and the panel it becomes. */
 #include "analyze/memory/memory.h"
 
-#include "analyze/memory/notes.h"
+#include "analyze/memory/collected.h"
 #include "base/error.h"
 
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 #define SNAPSHOTS_MOST 100000u
 #define ALLOCATORS_MOST 256
 
-/* ---- taking notes ------------------------------------------------------- */
+/* ---- collecting --------------------------------------------------------- */
 
-static void see_snapshot(struct sb_memory_notes *m, const struct sb_event *e)
+static void see_snapshot(struct sb_memory_collected *m, const struct sb_event *e)
 {
-	struct sb_snapshot_note *s;
+	struct sb_memory_reading *s;
 
 	m->snapshot_total++;
 	if (m->snapshots.count == SNAPSHOTS_MOST)
@@ -24,11 +24,11 @@ static void see_snapshot(struct sb_memory_notes *m, const struct sb_event *e)
 		m->failed = true;
 		return;
 	}
-	*s = (struct sb_snapshot_note){ e->t_ns, e->name, e->snapshot.device, e->snapshot.allocated_bytes,
+	*s = (struct sb_memory_reading){ e->t_ns, e->name, e->snapshot.device, e->snapshot.allocated_bytes,
 		e->snapshot.reserved_bytes, e->snapshot.peak_bytes };
 }
 
-static struct allocator *allocator_of(struct sb_memory_notes *m, uint32_t name)
+static struct allocator *allocator_of(struct sb_memory_collected *m, uint32_t name)
 {
 	for (size_t i = 0; i < m->allocator_count; i++) {
 		if (m->allocators[i].name == name)
@@ -41,7 +41,7 @@ static struct allocator *allocator_of(struct sb_memory_notes *m, uint32_t name)
 }
 
 /* A free is not an allocation with a minus sign: each is counted as what it is. */
-static void see_alloc(struct sb_memory_notes *m, const struct sb_event *e)
+static void see_alloc(struct sb_memory_collected *m, const struct sb_event *e)
 {
 	struct allocator *a = allocator_of(m, e->name);
 
@@ -60,7 +60,7 @@ static void see_alloc(struct sb_memory_notes *m, const struct sb_event *e)
 }
 
 /* The order of folded events is lost: the peak is at least what they left. */
-static void see_folded(struct sb_memory_notes *m, const struct sb_event *e)
+static void see_folded(struct sb_memory_collected *m, const struct sb_event *e)
 {
 	bool freed = e->digest_sum.what == SB_SUM_FREE;
 	struct allocator *a;
@@ -79,7 +79,7 @@ static void see_folded(struct sb_memory_notes *m, const struct sb_event *e)
 
 static void see_event(void *self, const struct sb_event *e)
 {
-	struct sb_memory_notes *m = self;
+	struct sb_memory_collected *m = self;
 
 	if (e->kind == SB_EVENT_DIGEST_SUM) {
 		see_folded(m, e);
@@ -96,7 +96,7 @@ static void see_event(void *self, const struct sb_event *e)
 /* KEEP records come before zones: by now it is known whether they matter. */
 static void see_zone(void *self, const struct sb_zone *z)
 {
-	struct sb_memory_notes *m = self;
+	struct sb_memory_collected *m = self;
 
 	if (m->sampled || m->snapshots.count)
 		sb_stage_spans_add(&m->spans, z);
@@ -104,7 +104,7 @@ static void see_zone(void *self, const struct sb_zone *z)
 
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
 {
-	struct sb_memory_notes *m = calloc(1, sizeof *m);
+	struct sb_memory_collected *m = calloc(1, sizeof *m);
 
 	if (!m)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse memory");
@@ -128,15 +128,15 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 
 static int by_time(const void *a, const void *b)
 {
-	const struct sb_snapshot_note *x = a, *y = b;
+	const struct sb_memory_reading *x = a, *y = b;
 
 	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
 }
 
-static void list_snapshots(struct sb_memory_notes *m, struct sb_model *model)
+static void list_snapshots(struct sb_memory_collected *m, struct sb_model *model)
 {
 	struct sb_memory_panel *panel = &model->memory;
-	const struct sb_snapshot_note *all = m->snapshots.items;
+	const struct sb_memory_reading *all = m->snapshots.items;
 	size_t count = m->snapshots.count;
 	int64_t *t_ns = malloc((count + 1) * sizeof *t_ns);
 	const struct sb_stage_span **spans = malloc((count + 1) * sizeof *spans);
@@ -188,7 +188,7 @@ static void find_fragmentation(struct sb_memory_panel *panel)
 
 /* ---- filling ---------------------------------------------------------------- */
 
-static void list_allocators(struct sb_memory_notes *m, struct sb_model *model)
+static void list_allocators(struct sb_memory_collected *m, struct sb_model *model)
 {
 	struct sb_memory_panel *panel = &model->memory;
 
@@ -211,7 +211,7 @@ static void list_allocators(struct sb_memory_notes *m, struct sb_model *model)
 
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
-	struct sb_memory_notes *m = self;
+	struct sb_memory_collected *m = self;
 	struct sb_memory_panel *panel = &model->memory;
 
 	panel->peak_bytes = panel->peak_t_s = panel->reserved_peak_bytes = panel->device_total_bytes = NAN;
@@ -220,7 +220,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	if (m->failed || m->spans.failed)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse memory");
 	if (m->snapshots.count)
-		qsort(m->snapshots.items, m->snapshots.count, sizeof(struct sb_snapshot_note), by_time);
+		qsort(m->snapshots.items, m->snapshots.count, sizeof(struct sb_memory_reading), by_time);
 	list_snapshots(m, model);
 	find_fragmentation(panel);
 	sb_memory_stages_fill(m, model);
@@ -232,7 +232,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 
 static void done(void *self)
 {
-	struct sb_memory_notes *m = self;
+	struct sb_memory_collected *m = self;
 
 	if (!m)
 		return;

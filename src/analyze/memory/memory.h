@@ -1,7 +1,7 @@
 /* Memory: snapshots of allocators, alloc and free events, what each stage
  * peaked at and kept, and VRAM, RAM, swap and page cache side by side.
  *
- * memory.c takes notes and lists snapshots, memory_stages.c puts peaks down to
+ * memory.c collects and lists snapshots, memory_stages.c puts peaks down to
  * stages, memory_timeline.c sets VRAM and RAM side by side; stage_spans.c knows
  * which stage was open when. */
 #ifndef SB_ANALYZE_MEMORY_MEMORY_H

@@ -1,5 +1,5 @@
 /* Memory by stage: who made the peaks, where it rose, and what stayed. */
-#include "analyze/memory/notes.h"
+#include "analyze/memory/collected.h"
 
 #include "base/memory_units.h"
 #include "base/part.h"
@@ -42,13 +42,13 @@ static struct sb_memory_stage *stage_row(
 
 /* The allocator's own maximum rises between two snapshots: the stage that fills
  * the time between them did it. */
-static void peaks_from_snapshots(struct sb_memory_notes *m, struct sb_model *model)
+static void peaks_from_snapshots(struct sb_memory_collected *m, struct sb_model *model)
 {
 	struct sb_memory_panel *panel = &model->memory;
-	const struct sb_snapshot_note *all = m->snapshots.items;
+	const struct sb_memory_reading *all = m->snapshots.items;
 
 	for (size_t i = 0; i < m->snapshots.count; i++) {
-		const struct sb_snapshot_note *s = &all[i], *before = NULL;
+		const struct sb_memory_reading *s = &all[i], *before = NULL;
 		double bytes = sb_known_bytes(s->peak >= 0 ? s->peak : s->allocated);
 		const struct sb_stage_span *span;
 		struct sb_memory_stage *row;
@@ -84,7 +84,7 @@ static const struct sb_series_column *vram_column(const struct sb_series *s, con
 	return c && c->stats.max > 0 ? c : sb_series_column_find(s, "memory_used_mb");
 }
 
-static const struct sb_stage_span *span_at(struct sb_memory_notes *m, double t_s)
+static const struct sb_stage_span *span_at(struct sb_memory_collected *m, double t_s)
 {
 	int64_t t_ns = (int64_t)(t_s * 1e9);
 	const struct sb_stage_span *span;
@@ -93,7 +93,8 @@ static const struct sb_stage_span *span_at(struct sb_memory_notes *m, double t_s
 	return span;
 }
 
-static void peaks_from_samples(struct sb_memory_notes *m, struct sb_model *model, const struct sb_series *s)
+static void peaks_from_samples(
+	struct sb_memory_collected *m, struct sb_model *model, const struct sb_series *s)
 {
 	struct sb_memory_panel *panel = &model->memory;
 	const struct sb_stage_span *spans = m->spans.all.items;
@@ -128,7 +129,7 @@ static void peaks_from_samples(struct sb_memory_notes *m, struct sb_model *model
 
 /* A stage that was over before the rise was seen, and took less than half of that time, may
  * have nothing to do with it. */
-static const struct sb_stage_span *blamed(struct sb_memory_notes *m, int64_t from_ns, int64_t to_ns)
+static const struct sb_stage_span *blamed(struct sb_memory_collected *m, int64_t from_ns, int64_t to_ns)
 {
 	const struct sb_stage_span *span = sb_stage_spans_over(&m->spans, from_ns, to_ns);
 	int64_t begin_ns = span && span->begin_ns > from_ns ? span->begin_ns : from_ns;
@@ -139,7 +140,7 @@ static const struct sb_stage_span *blamed(struct sb_memory_notes *m, int64_t fro
 	return span;
 }
 
-static void find_spike(struct sb_memory_notes *m, struct sb_model *model)
+static void find_spike(struct sb_memory_collected *m, struct sb_model *model)
 {
 	struct sb_memory_panel *panel = &model->memory;
 	const struct sb_series *s = sb_model_series(model, "gpu", panel->peak_device);
@@ -188,9 +189,9 @@ static int by_level(const void *a, const void *b)
 }
 
 /* The first snapshot at or after a time. */
-static size_t snapshot_index(const struct sb_memory_notes *m, int64_t t_ns)
+static size_t snapshot_index(const struct sb_memory_collected *m, int64_t t_ns)
 {
-	const struct sb_snapshot_note *all = m->snapshots.items;
+	const struct sb_memory_reading *all = m->snapshots.items;
 	size_t low = 0, high = m->snapshots.count;
 
 	while (low < high) {
@@ -204,16 +205,16 @@ static size_t snapshot_index(const struct sb_memory_notes *m, int64_t t_ns)
 	return low;
 }
 
-static bool is_reading(const struct sb_snapshot_note *s)
+static bool is_reading(const struct sb_memory_reading *s)
 {
 	return s->device >= 0 && s->allocated >= 0;
 }
 
 /* The allocator's first reading in [from, to]; NULL: none. */
-static const struct sb_snapshot_note *first_reading(
-	const struct sb_memory_notes *m, int64_t from_ns, int64_t to_ns)
+static const struct sb_memory_reading *first_reading(
+	const struct sb_memory_collected *m, int64_t from_ns, int64_t to_ns)
 {
-	const struct sb_snapshot_note *all = m->snapshots.items;
+	const struct sb_memory_reading *all = m->snapshots.items;
 
 	for (size_t i = snapshot_index(m, from_ns); i < m->snapshots.count && all[i].t_ns <= to_ns; i++) {
 		if (is_reading(&all[i]))
@@ -222,10 +223,10 @@ static const struct sb_snapshot_note *first_reading(
 	return NULL;
 }
 
-static const struct sb_snapshot_note *last_reading(
-	const struct sb_memory_notes *m, int64_t from_ns, int64_t to_ns)
+static const struct sb_memory_reading *last_reading(
+	const struct sb_memory_collected *m, int64_t from_ns, int64_t to_ns)
 {
-	const struct sb_snapshot_note *all = m->snapshots.items;
+	const struct sb_memory_reading *all = m->snapshots.items;
 
 	for (size_t i = snapshot_index(m, to_ns + 1); i-- > 0 && all[i].t_ns >= from_ns;) {
 		if (is_reading(&all[i]))
@@ -241,7 +242,7 @@ static bool side_by_side(const struct sb_stage_span *a, const struct sb_stage_sp
 
 /* A reading counts only when no neighbouring stage lies between it and the
  * stage: else the neighbour's memory would be put down to it. */
-static void check_freed(struct sb_memory_notes *m, struct sb_model *model)
+static void check_freed(struct sb_memory_collected *m, struct sb_model *model)
 {
 	struct sb_stage_span *spans = m->spans.all.items;
 	size_t count = m->spans.all.count;
@@ -256,9 +257,9 @@ static void check_freed(struct sb_memory_notes *m, struct sb_model *model)
 		const struct sb_stage_span *right = i + 1 < count && side_by_side(&spans[i + 1], &spans[i])
 							    ? &spans[i + 1]
 							    : NULL;
-		const struct sb_snapshot_note *before = last_reading(
+		const struct sb_memory_reading *before = last_reading(
 			m, left ? left->end_ns : m->run->from_ns, spans[i].begin_ns);
-		const struct sb_snapshot_note *after = first_reading(
+		const struct sb_memory_reading *after = first_reading(
 			m, spans[i].end_ns, right ? right->begin_ns : m->run->to_ns);
 		struct sb_memory_stage *row;
 
@@ -293,7 +294,7 @@ static void count_stage_calls(struct sb_model *model)
 	}
 }
 
-void sb_memory_stages_fill(struct sb_memory_notes *m, struct sb_model *model)
+void sb_memory_stages_fill(struct sb_memory_collected *m, struct sb_model *model)
 {
 	struct sb_memory_panel *panel = &model->memory;
 

@@ -1,5 +1,5 @@
 /* Memory over time: VRAM, RAM, swap and page cache side by side. */
-#include "analyze/memory/notes.h"
+#include "analyze/memory/collected.h"
 
 #include "base/memory_units.h"
 #include "analyze/sampled.h"
@@ -64,7 +64,7 @@ static const struct sb_memory_snapshot *snapshot_at(
 	return before;
 }
 
-static void fill_timeline(struct sb_memory_notes *m, struct sb_model *model)
+static void fill_timeline(struct sb_memory_collected *m, struct sb_model *model)
 {
 	static const char *const columns[] = { "vram_used_mb", "vram_allocated_mb", "vram_reserved_mb",
 		"ram_used_mb", "rss_mb", "swap_used_mb", "page_cache_mb" };
@@ -100,7 +100,7 @@ static void fill_timeline(struct sb_memory_notes *m, struct sb_model *model)
 	sb_sampled_done(&rows);
 }
 
-void sb_memory_timeline_fill(struct sb_memory_notes *m, struct sb_model *model)
+void sb_memory_timeline_fill(struct sb_memory_collected *m, struct sb_model *model)
 {
 	fill_host(model);
 	fill_timeline(m, model);

@@ -7,7 +7,7 @@
 
 #define SIZES_MOST 64
 
-static double seconds(const struct sb_block_note *n)
+static double seconds(const struct sb_video_block *n)
 {
 	return (double)(n->end_ns - n->begin_ns) / 1e9;
 }
@@ -16,11 +16,11 @@ static double seconds(const struct sb_block_note *n)
  * where steps say how many frames they work on: else a chain is a video. */
 static void make_from_chains(struct sb_video *v)
 {
-	const struct sb_step_note *steps = v->steps.items;
+	const struct sb_video_step *steps = v->steps.items;
 
 	v->blocks_from_steps = true;
 	for (size_t i = 0; i < v->steps.count; i++) {
-		struct sb_block_note *n;
+		struct sb_video_block *n;
 		int64_t spent_ns = 0;
 		size_t last = i;
 
@@ -50,7 +50,7 @@ static void make_from_chains(struct sb_video *v)
 
 static int by_generation(const void *a, const void *b)
 {
-	const struct sb_block_note *x = a, *y = b;
+	const struct sb_video_block *x = a, *y = b;
 
 	if (x->generation != y->generation)
 		return x->generation < y->generation ? -1 : 1;
@@ -59,7 +59,7 @@ static int by_generation(const void *a, const void *b)
 
 static void assign_generations(struct sb_video *v)
 {
-	struct sb_block_note *all = v->blocks.items;
+	struct sb_video_block *all = v->blocks.items;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < v->blocks.count; i++) {
@@ -74,7 +74,7 @@ static void assign_generations(struct sb_video *v)
 static void list(struct sb_video *v, struct sb_model *model)
 {
 	struct sb_block_panel *b = &model->blocks;
-	const struct sb_block_note *all = v->blocks.items;
+	const struct sb_video_block *all = v->blocks.items;
 	size_t points = sb_model_points(model, v->run);
 
 	b->total = v->blocks.count;
@@ -99,7 +99,7 @@ static int by_key(const void *a, const void *b)
 static void group_by_size(struct sb_video *v, struct sb_model *model, double *scratch_s)
 {
 	struct sb_block_panel *b = &model->blocks;
-	const struct sb_block_note *all = v->blocks.items;
+	const struct sb_video_block *all = v->blocks.items;
 
 	b->by_size = sb_model_alloc(model, SIZES_MOST * sizeof *b->by_size);
 	for (size_t i = 0; b->by_size && i < v->blocks.count; i++) {
@@ -134,8 +134,8 @@ static double median_of(struct sb_video *v, double *values, size_t count)
 static void first_and_later(struct sb_video *v, struct sb_model *model, double *scratch_s)
 {
 	struct sb_block_panel *b = &model->blocks;
-	const struct sb_block_note *all = v->blocks.items;
-	const struct sb_generation_note *generations = v->generations.items;
+	const struct sb_video_block *all = v->blocks.items;
+	const struct sb_video_generation *generations = v->generations.items;
 	size_t firsts = 0, later = 0;
 
 	for (size_t i = 0; i < v->blocks.count; i++) {
@@ -161,7 +161,7 @@ static void first_and_later(struct sb_video *v, struct sb_model *model, double *
 
 static void count_frames(struct sb_video *v, struct sb_block_panel *b)
 {
-	const struct sb_block_note *all = v->blocks.items;
+	const struct sb_video_block *all = v->blocks.items;
 	int64_t sized = 0;
 
 	b->frames = v->rest_blocks.frames;
@@ -180,7 +180,7 @@ static void count_frames(struct sb_video *v, struct sb_block_panel *b)
 void sb_blocks_fill(struct sb_video *v, struct sb_model *model)
 {
 	struct sb_block_panel *b = &model->blocks;
-	struct sb_block_note *all;
+	struct sb_video_block *all;
 	double *scratch_s;
 
 	b->frames = b->blocks = b->steps = -1;

@@ -10,7 +10,7 @@
 
 static int by_track_then_begin(const void *a, const void *b)
 {
-	const struct sb_generation_note *x = a, *y = b;
+	const struct sb_video_generation *x = a, *y = b;
 
 	if (x->track != y->track)
 		return x->track < y->track ? -1 : 1;
@@ -21,7 +21,7 @@ static int by_track_then_begin(const void *a, const void *b)
 
 static int by_begin(const void *a, const void *b)
 {
-	const struct sb_generation_note *x = a, *y = b;
+	const struct sb_video_generation *x = a, *y = b;
 
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
@@ -36,12 +36,12 @@ static void take_missing(int64_t *outer, int64_t inner)
  * a pipeline call): the outer one stays and learns what only the inner knew. */
 static void drop_nested(struct sb_vec *generations)
 {
-	struct sb_generation_note *all = generations->items;
+	struct sb_video_generation *all = generations->items;
 	size_t kept = 0;
 
 	qsort(all, generations->count, sizeof *all, by_track_then_begin);
 	for (size_t i = 0; i < generations->count; i++) {
-		struct sb_generation_note *outer = kept ? &all[kept - 1] : NULL;
+		struct sb_video_generation *outer = kept ? &all[kept - 1] : NULL;
 
 		if (!outer || outer->track != all[i].track || all[i].end_ns > outer->end_ns) {
 			all[kept++] = all[i];
@@ -58,7 +58,7 @@ static void drop_nested(struct sb_vec *generations)
 
 static void take_whole_run(struct sb_video *v)
 {
-	struct sb_generation_note *n = sb_vec_push(&v->generations, sizeof *n);
+	struct sb_video_generation *n = sb_vec_push(&v->generations, sizeof *n);
 
 	v->whole_run = true;
 	if (!n) {
@@ -74,7 +74,7 @@ static void take_whole_run(struct sb_video *v)
 
 uint32_t sb_generation_at(const struct sb_video *v, uint32_t track, int64_t t_ns)
 {
-	const struct sb_generation_note *all = v->generations.items;
+	const struct sb_video_generation *all = v->generations.items;
 	size_t low = 0, high = v->generations.count;
 	uint32_t found = SB_NO_GENERATION;
 
@@ -101,9 +101,9 @@ uint32_t sb_generation_at(const struct sb_video *v, uint32_t track, int64_t t_ns
 
 static void count_frames(struct sb_video *v)
 {
-	struct sb_generation_note *all = v->generations.items;
-	const struct sb_frames_note *frames = v->frames.items;
-	struct sb_part_note *parts = v->parts.items;
+	struct sb_video_generation *all = v->generations.items;
+	const struct sb_video_frames *frames = v->frames.items;
+	struct sb_video_stage *parts = v->parts.items;
 
 	for (size_t i = 0; i < v->frames.count; i++) {
 		uint32_t g = sb_generation_at(v, UINT32_MAX, frames[i].t_ns);
@@ -124,7 +124,7 @@ static void count_frames(struct sb_video *v)
 
 static int parts_by_track(const void *a, const void *b)
 {
-	const struct sb_part_note *x = a, *y = b;
+	const struct sb_video_stage *x = a, *y = b;
 
 	if (x->track != y->track)
 		return x->track < y->track ? -1 : 1;
@@ -141,8 +141,8 @@ static int64_t moment_of(int64_t begin_ns, int64_t end_ns, bool measured)
 
 void sb_generations_look_for_steps(struct sb_video *v)
 {
-	const struct sb_step_note *steps = v->steps.items;
-	const struct sb_block_note *blocks = v->blocks.items;
+	const struct sb_video_step *steps = v->steps.items;
+	const struct sb_video_block *blocks = v->blocks.items;
 	size_t inside = 0, all = v->steps.count + v->blocks.count;
 
 	for (size_t i = 0; i < v->steps.count; i++)
@@ -163,7 +163,7 @@ void sb_generations_look_for_steps(struct sb_video *v)
 /* Stages of one part inside each other are one: the outermost stays. */
 static void keep_outermost_parts(struct sb_vec *parts)
 {
-	struct sb_part_note *all = parts->items;
+	struct sb_video_stage *all = parts->items;
 	int64_t open_until_ns[SB_PART_COUNT] = { 0 };
 	uint32_t track = UINT32_MAX;
 	size_t kept = 0;
@@ -200,7 +200,7 @@ static double utilization(const struct sb_model *model, double from_s, double to
 	return busiest;
 }
 
-static void fill_row(const struct sb_video *v, const struct sb_generation_note *n, struct sb_model *model,
+static void fill_row(const struct sb_video *v, const struct sb_video_generation *n, struct sb_model *model,
 	struct sb_generation *row)
 {
 	double wall_s = (double)(n->end_ns - n->begin_ns) / 1e9;
@@ -224,7 +224,7 @@ static void fill_row(const struct sb_video *v, const struct sb_generation_note *
 /* Wall time with at least one of them running; they come ordered by begin. */
 static double union_s(const struct sb_vec *generations)
 {
-	const struct sb_generation_note *all = generations->items;
+	const struct sb_video_generation *all = generations->items;
 	int64_t sum_ns = 0, until_ns = INT64_MIN;
 
 	for (size_t i = 0; i < generations->count; i++) {
@@ -241,7 +241,7 @@ static double union_s(const struct sb_vec *generations)
 void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 {
 	struct sb_generations_panel *panel = &model->generations;
-	const struct sb_generation_note *all;
+	const struct sb_video_generation *all;
 	double *walls_s;
 	size_t whole = 0;
 

@@ -26,14 +26,14 @@ void sb_parameters_text(int64_t count, char out_text[16])
 	snprintf(out_text, 16, "%lld", (long long)count);
 }
 
-struct model_note {
+struct seen_model {
 	uint32_t name, type;
 	int64_t parameters, bytes;
 };
 
 struct models {
 	struct sb_run *run;
-	struct sb_vec notes; /* struct model_note */
+	struct sb_vec seen; /* struct seen_model */
 	double flops; /* of steps, or of model calls */
 	bool failed;
 };
@@ -41,14 +41,14 @@ struct models {
 static void see_event(void *self, const struct sb_event *e)
 {
 	struct models *m = self;
-	struct model_note *all = m->notes.items, *n = NULL;
+	struct seen_model *all = m->seen.items, *n = NULL;
 
-	for (size_t i = 0; i < m->notes.count && !n; i++) {
+	for (size_t i = 0; i < m->seen.count && !n; i++) {
 		if (all[i].name == e->name)
 			n = &all[i];
 	}
-	if (!n && m->notes.count < MODELS_MOST) {
-		n = sb_vec_push(&m->notes, sizeof *n);
+	if (!n && m->seen.count < MODELS_MOST) {
+		n = sb_vec_push(&m->seen, sizeof *n);
 		m->failed |= !n;
 	}
 	if (!n)
@@ -93,16 +93,16 @@ static int by_size(const void *a, const void *b)
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct models *m = self;
-	const struct model_note *all = m->notes.items;
+	const struct seen_model *all = m->seen.items;
 	struct sb_model_panel *panel = &model->models;
 	const struct sb_diffusion_panel *d = &model->diffusion;
 	char size[16];
 	bool flops = m->flops > 0 && d->step.count > 0 && d->step.total > 0;
 
-	panel->models = sb_model_alloc(model, m->notes.count * sizeof *panel->models);
-	if (m->failed || (m->notes.count && !panel->models))
+	panel->models = sb_model_alloc(model, m->seen.count * sizeof *panel->models);
+	if (m->failed || (m->seen.count && !panel->models))
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse models");
-	for (size_t i = 0; i < m->notes.count; i++) {
+	for (size_t i = 0; i < m->seen.count; i++) {
 		struct sb_model_entry *entry = &panel->models[i];
 
 		entry->name = sb_model_text(model, run->names[all[i].name].text);
@@ -114,7 +114,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		entry->flops_per_step = entry->tflops_reached = NAN;
 		panel->total_parameters += all[i].parameters > 0 ? all[i].parameters : 0;
 	}
-	panel->model_count = m->notes.count;
+	panel->model_count = m->seen.count;
 	if (panel->model_count) {
 		panel->present = true;
 		qsort(panel->models, panel->model_count, sizeof *panel->models, by_size);
@@ -132,7 +132,7 @@ static void done(void *self)
 
 	if (!m)
 		return;
-	sb_vec_done(&m->notes);
+	sb_vec_done(&m->seen);
 	free(m);
 }
 

@@ -10,7 +10,7 @@
 /* Every source that knows counts in full; the best one is taken. */
 static int64_t frames_of(const struct sb_video *v, const struct sb_model *model, enum sb_frames_source source)
 {
-	const struct sb_generation_note *all = v->generations.items;
+	const struct sb_video_generation *all = v->generations.items;
 	int64_t sum = -1;
 
 	if (source == SB_FRAMES_COUNTED)
@@ -57,7 +57,7 @@ static void find_frames(struct sb_video *v, struct sb_model *model)
 
 static int64_t latent_frames(const struct sb_video *v)
 {
-	const struct sb_generation_note *all = v->generations.items;
+	const struct sb_video_generation *all = v->generations.items;
 	int64_t sum = -1;
 
 	for (size_t i = 0; i < v->generations.count; i++) {
@@ -313,7 +313,7 @@ void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 	vae_s = sb_vae_wall_s(v, model);
 	steps_s = d->present ? d->step.total : model->blocks.present ? model->blocks.time.total : NAN;
 	if (d->present && v->steps.count && !v->rest_steps.count &&
-		!((const struct sb_step_note *)v->steps.items)->measured)
+		!((const struct sb_video_step *)v->steps.items)->measured)
 		steps_s = fmin(steps_s, sb_steps_covered_s(v));
 	if (isnan(steps_s) && !isnan(wall_s))
 		steps_s = wall_s;

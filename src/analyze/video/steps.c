@@ -9,14 +9,14 @@
 
 #define SLOW_LISTED 20
 
-static double seconds(const struct sb_step_note *n)
+static double seconds(const struct sb_video_step *n)
 {
 	return (double)(n->end_ns - n->begin_ns) / 1e9;
 }
 
 static int by_track(const void *a, const void *b)
 {
-	const struct sb_step_note *x = a, *y = b;
+	const struct sb_video_step *x = a, *y = b;
 
 	if (x->track != y->track)
 		return x->track < y->track ? -1 : 1;
@@ -27,7 +27,7 @@ static int by_track(const void *a, const void *b)
 
 static int by_generation(const void *a, const void *b)
 {
-	const struct sb_step_note *x = a, *y = b;
+	const struct sb_video_step *x = a, *y = b;
 
 	if (x->generation != y->generation)
 		return x->generation < y->generation ? -1 : 1;
@@ -39,8 +39,8 @@ static int by_generation(const void *a, const void *b)
 /* A step inside a step is a model call of it, not another step. */
 static void keep_outermost(struct sb_video *v)
 {
-	struct sb_step_note *all = v->steps.items;
-	const struct sb_step_note *outer = NULL;
+	struct sb_video_step *all = v->steps.items;
+	const struct sb_video_step *outer = NULL;
 	size_t kept = 0;
 
 	if (!v->steps.count)
@@ -61,7 +61,7 @@ static void keep_outermost(struct sb_video *v)
 /* A caller's stopwatch may have started before the generation was marked. */
 static void assign_generations(struct sb_video *v)
 {
-	struct sb_step_note *all = v->steps.items;
+	struct sb_video_step *all = v->steps.items;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < v->steps.count; i++) {
@@ -79,9 +79,9 @@ static void assign_generations(struct sb_video *v)
 
 /* The block zone around a step; -1: none. Blocks are few beside steps; they
  * come ordered by track and begin. */
-static int64_t block_around(const struct sb_video *v, const struct sb_step_note *n)
+static int64_t block_around(const struct sb_video *v, const struct sb_video_step *n)
 {
-	const struct sb_block_note *all = v->blocks.items;
+	const struct sb_video_block *all = v->blocks.items;
 	size_t low = 0, high = v->blocks.count;
 
 	while (low < high) {
@@ -102,8 +102,8 @@ static int64_t block_around(const struct sb_video *v, const struct sb_step_note 
 
 /* A chain of steps makes one block, or one video: it ends where the block does,
  * the generation does, or the step number starts again. */
-static bool chain_ends(
-	const struct sb_step_note *before, const struct sb_step_note *n, int64_t block_before, int64_t block)
+static bool chain_ends(const struct sb_video_step *before, const struct sb_video_step *n,
+	int64_t block_before, int64_t block)
 {
 	if (before->generation != n->generation || before->track != n->track || block_before != block)
 		return true;
@@ -112,8 +112,8 @@ static bool chain_ends(
 
 static void find_chains(struct sb_video *v)
 {
-	struct sb_step_note *all = v->steps.items;
-	struct sb_block_note *blocks = v->blocks.items;
+	struct sb_video_step *all = v->steps.items;
+	struct sb_video_block *blocks = v->blocks.items;
 	int64_t length = 0, block_before = -1;
 
 	for (size_t i = 0; i < v->steps.count; i++) {
@@ -136,7 +136,7 @@ static void find_chains(struct sb_video *v)
 
 enum which { ALL, COMPUTED, WARM, CACHED, FIRST };
 
-static bool belongs(const struct sb_step_note *n, enum which which)
+static bool belongs(const struct sb_video_step *n, enum which which)
 {
 	switch (which) {
 	case ALL: return true;
@@ -150,7 +150,7 @@ static bool belongs(const struct sb_step_note *n, enum which which)
 
 static void stats_of(struct sb_video *v, enum which which, double *scratch_s, struct sb_stats *out)
 {
-	const struct sb_step_note *all = v->steps.items;
+	const struct sb_video_step *all = v->steps.items;
 	size_t count = 0;
 
 	for (size_t i = 0; i < v->steps.count; i++) {
@@ -185,7 +185,7 @@ static int by_key(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static int64_t key_of(const struct sb_step_note *n, bool by_step)
+static int64_t key_of(const struct sb_video_step *n, bool by_step)
 {
 	return by_step ? n->step : n->block_size;
 }
@@ -195,7 +195,7 @@ static int64_t key_of(const struct sb_step_note *n, bool by_step)
 static void group(struct sb_video *v, struct sb_model *model, bool by_step, double *scratch_s,
 	struct sb_step_group **out_groups, size_t *out_count)
 {
-	const struct sb_step_note *all = v->steps.items;
+	const struct sb_video_step *all = v->steps.items;
 	struct sb_step_group *groups = sb_model_alloc(model, GROUPS_MOST * sizeof *groups);
 	size_t count = 0;
 
@@ -229,14 +229,14 @@ static void group(struct sb_video *v, struct sb_model *model, bool by_step, doub
 
 /* ---- slow steps --------------------------------------------------------- */
 
-static bool is_peer(const struct sb_step_note *n, int64_t block_size)
+static bool is_peer(const struct sb_video_step *n, int64_t block_size)
 {
 	return !n->cached && !n->first && !n->trace_edge && n->block_size == block_size;
 }
 
 static double peer_median_s(struct sb_video *v, int64_t block_size, double *scratch_s)
 {
-	const struct sb_step_note *all = v->steps.items;
+	const struct sb_video_step *all = v->steps.items;
 	struct sb_stats stats;
 	size_t count = 0;
 
@@ -249,7 +249,7 @@ static double peer_median_s(struct sb_video *v, int64_t block_size, double *scra
 	return stats.median;
 }
 
-static void list_slow(struct sb_diffusion_panel *d, const struct sb_step_note *n, double median_s)
+static void list_slow(struct sb_diffusion_panel *d, const struct sb_video_step *n, double median_s)
 {
 	struct sb_slow_step slow = { .step = n->step,
 		.block = n->block,
@@ -274,7 +274,7 @@ static void list_slow(struct sb_diffusion_panel *d, const struct sb_step_note *n
 
 /* The loop of that name lists the same steps: slow is slow wherever it is told. */
 static void tell_loop(
-	struct sb_video *v, struct sb_model *model, const struct sb_step_note *n, double median_s)
+	struct sb_video *v, struct sb_model *model, const struct sb_video_step *n, double median_s)
 {
 	const char *name = v->run->names[n->name].text;
 
@@ -290,7 +290,7 @@ static void tell_loop(
 /* To begin and end a trace takes the program's time: such a step is slow by strobe. */
 static void find_trace_edges(struct sb_video *v, struct sb_model *model)
 {
-	struct sb_step_note *all = v->steps.items;
+	struct sb_video_step *all = v->steps.items;
 	struct sb_vec traces = { 0 };
 
 	if (sb_gpu_traces_find(v->run, &traces) != 0)
@@ -306,7 +306,7 @@ static void find_trace_edges(struct sb_video *v, struct sb_model *model)
 static void find_slow(struct sb_video *v, struct sb_model *model, double *scratch_s)
 {
 	struct sb_diffusion_panel *d = &model->diffusion;
-	const struct sb_step_note *all = v->steps.items;
+	const struct sb_video_step *all = v->steps.items;
 	double ratio = sb_slow_ratio(v->run);
 
 	d->slow_steps = sb_model_alloc(model, (SLOW_LISTED + 1) * sizeof *d->slow_steps);
@@ -328,7 +328,7 @@ static void find_slow(struct sb_video *v, struct sb_model *model, double *scratc
 static void store_series(struct sb_video *v, struct sb_model *model)
 {
 	static const char *const columns[] = { "duration_s", "step_index", "block_index", "cached_count" };
-	const struct sb_step_note *all = v->steps.items;
+	const struct sb_video_step *all = v->steps.items;
 	struct sb_sampled s;
 
 	if (sb_sampled_init(&s, columns, 4, sb_model_points(model, v->run)) != 0) {
@@ -349,7 +349,7 @@ static void store_series(struct sb_video *v, struct sb_model *model)
 
 static void fill_generations(struct sb_video *v, struct sb_model *model)
 {
-	const struct sb_step_note *all = v->steps.items;
+	const struct sb_video_step *all = v->steps.items;
 
 	for (size_t i = 0; i < v->steps.count; i++) {
 		struct sb_generation *g;
@@ -363,7 +363,7 @@ static void fill_generations(struct sb_video *v, struct sb_model *model)
 
 static int blocks_by_track(const void *a, const void *b)
 {
-	const struct sb_block_note *x = a, *y = b;
+	const struct sb_video_block *x = a, *y = b;
 
 	if (x->track != y->track)
 		return x->track < y->track ? -1 : 1;
@@ -381,7 +381,7 @@ void sb_steps_fill(struct sb_video *v, struct sb_model *model)
 	d->cached_ratio = d->first_step_s = NAN;
 	d->steps_per_chain = -1;
 	if (v->blocks.count)
-		qsort(v->blocks.items, v->blocks.count, sizeof(struct sb_block_note), blocks_by_track);
+		qsort(v->blocks.items, v->blocks.count, sizeof(struct sb_video_block), blocks_by_track);
 	keep_outermost(v);
 	sb_generations_look_for_steps(v);
 	assign_generations(v);

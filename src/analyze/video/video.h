@@ -2,8 +2,8 @@
  * the rates that follow. Frames are counted once; latent frames are not frames;
  * a step is a scheduler step, whatever runs inside it.
  *
- * One pass takes notes (video_notes.c); then generations.c, steps.c, blocks.c
- * and rates.c fill the model from them, in this order. */
+ * One pass collects them (collect.c); then generations.c, steps.c, blocks.c
+ * and rates.c fill the model, in this order. */
 #ifndef SB_ANALYZE_VIDEO_VIDEO_H
 #define SB_ANALYZE_VIDEO_VIDEO_H
 
@@ -16,7 +16,7 @@ extern const struct sb_analysis sb_analysis_video;
 
 #define SB_NO_GENERATION UINT32_MAX
 
-struct sb_step_note {
+struct sb_video_step {
 	int64_t begin_ns, end_ns;
 	int64_t step; /* -1: none */
 	int64_t block_size; /* frames; 0: none */
@@ -32,7 +32,7 @@ struct sb_step_note {
 	bool trace_edge; /* strobe's GPU trace began or ended in it, set by steps.c */
 };
 
-struct sb_block_note {
+struct sb_video_block {
 	int64_t begin_ns, end_ns;
 	int64_t index, frames; /* -1, 0: none */
 	int64_t memory_bytes; /* -1: none */
@@ -42,7 +42,7 @@ struct sb_block_note {
 	bool measured;
 };
 
-struct sb_generation_note {
+struct sb_video_generation {
 	int64_t begin_ns, end_ns;
 	int64_t frames, width, height, latent_frames; /* -1: none */
 	int64_t counted; /* strobe_frames() inside it */
@@ -53,7 +53,7 @@ struct sb_generation_note {
 };
 
 /* A stage that is for something (part.h), outermost of its kind. */
-struct sb_part_note {
+struct sb_video_stage {
 	int64_t begin_ns, end_ns;
 	int64_t frames; /* -1: none */
 	uint32_t track;
@@ -61,7 +61,7 @@ struct sb_part_note {
 	enum sb_part part;
 };
 
-struct sb_frames_note {
+struct sb_video_frames {
 	int64_t t_ns, count;
 };
 

@@ -55,7 +55,7 @@ static int64_t claim(int64_t *until_ns, int64_t begin_ns, int64_t end_ns)
 static void tell_generations(
 	struct spans *s, const struct sb_video *v, struct sb_model *model, size_t generation_member)
 {
-	const struct sb_generation_note *notes = v->generations.items;
+	const struct sb_video_generation *generations = v->generations.items;
 	int64_t until_ns = INT64_MIN;
 
 	qsort(s->all, s->count, sizeof *s->all, by_generation);
@@ -68,8 +68,8 @@ static void tell_generations(
 			break;
 		sum_s = (double *)((char *)&model->generations.all[g] + generation_member);
 		if (!i || s->all[i - 1].generation != g)
-			until_ns = notes[g].begin_ns;
-		end_ns = s->all[i].end_ns < notes[g].end_ns ? s->all[i].end_ns : notes[g].end_ns;
+			until_ns = generations[g].begin_ns;
+		end_ns = s->all[i].end_ns < generations[g].end_ns ? s->all[i].end_ns : generations[g].end_ns;
 		*sum_s = (isnan(*sum_s) ? 0 : *sum_s) +
 			 (double)claim(&until_ns, s->all[i].begin_ns, end_ns) / 1e9;
 	}
@@ -91,7 +91,7 @@ static double spans_done(struct spans *s)
 static double parts_wall_s(
 	struct sb_video *v, struct sb_model *model, enum sb_part part, size_t generation_member)
 {
-	const struct sb_part_note *parts = v->parts.items;
+	const struct sb_video_stage *parts = v->parts.items;
 	struct spans spans;
 	bool any;
 	double wall_s;
@@ -108,7 +108,7 @@ static double parts_wall_s(
 }
 
 /* A pause longer than the step before it is something else's time, not denoising. */
-static bool goes_on(const struct sb_step_note *before, const struct sb_step_note *n)
+static bool goes_on(const struct sb_video_step *before, const struct sb_video_step *n)
 {
 	return before->generation == n->generation && before->track == n->track &&
 	       before->block == n->block && n->begin_ns >= before->begin_ns &&
@@ -119,7 +119,7 @@ static bool goes_on(const struct sb_step_note *before, const struct sb_step_note
  * known and they do not fit (several at once, or recorded afterwards). */
 static double steps_wall_s(struct sb_video *v, struct sb_model *model)
 {
-	const struct sb_step_note *steps = v->steps.items;
+	const struct sb_video_step *steps = v->steps.items;
 	struct spans spans;
 	double wall_s;
 
@@ -156,7 +156,7 @@ double sb_vae_wall_s(struct sb_video *v, struct sb_model *model)
 
 double sb_steps_covered_s(struct sb_video *v)
 {
-	const struct sb_step_note *steps = v->steps.items;
+	const struct sb_video_step *steps = v->steps.items;
 	struct spans spans;
 
 	if (!spans_init(&spans, v, v->steps.count))
@@ -168,8 +168,8 @@ double sb_steps_covered_s(struct sb_video *v)
 
 double sb_measured_s(struct sb_video *v)
 {
-	const struct sb_step_note *steps = v->steps.items;
-	const struct sb_block_note *blocks = v->blocks.items;
+	const struct sb_video_step *steps = v->steps.items;
+	const struct sb_video_block *blocks = v->blocks.items;
 	struct spans spans;
 
 	if (!spans_init(&spans, v, v->steps.count + v->blocks.count))

@@ -11,7 +11,7 @@ static void cell(struct sb_buf *out, double seconds)
 	sb_buf_printf(out, " %9s", isfinite(seconds) ? text : "-");
 }
 
-static void notes(const struct sb_iterations *it, struct sb_buf *out)
+static void remarks(const struct sb_iterations *it, struct sb_buf *out)
 {
 	char a[32], b[32];
 
@@ -68,7 +68,7 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 			sb_buf_printf(out, " %7s", rate);
 		}
 		sb_buf_putc(out, '\n');
-		notes(it, out);
+		remarks(it, out);
 	}
 	sb_buf_puts(out, "  (std: of a sample, n - 1; it/s: without the warm-up)\n");
 }

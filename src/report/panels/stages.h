@@ -16,6 +16,6 @@ bool sb_stage_rate(const struct sb_stage *s, char *out, size_t size);
  * " (3 recursive)". Returns the columns used. */
 size_t sb_stage_name(const struct sb_stage *s, const char *name, size_t width, struct sb_buf *out);
 /* "(1320 frames, batch=4)" with a space before it, or nothing. */
-void sb_stage_notes(const struct sb_stage *s, struct sb_buf *out);
+void sb_stage_remarks(const struct sb_stage *s, struct sb_buf *out);
 
 #endif

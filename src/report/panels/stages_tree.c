@@ -234,12 +234,12 @@ static int compare_codes(const char *a, const char *b)
 	return *a ? 1 : *b ? -1 : 0;
 }
 
-void sb_stage_notes(const struct sb_stage *s, struct sb_buf *out)
+void sb_stage_remarks(const struct sb_stage *s, struct sb_buf *out)
 {
 	static const char *const plain[] = { "frames", "steps", "iters", "tiles", "tokens" };
-	int notes = 0;
+	int remarks = 0;
 
-	for (size_t i = 0; i < s->attr_count && notes < 4; i++) {
+	for (size_t i = 0; i < s->attr_count && remarks < 4; i++) {
 		const struct sb_stage_attr *a = &s->attrs[i];
 		bool is_plain = false;
 
@@ -250,7 +250,7 @@ void sb_stage_notes(const struct sb_stage *s, struct sb_buf *out)
 			continue;
 		if (!is_plain && !a->text && a->min != a->max)
 			continue;
-		sb_buf_puts(out, notes++ ? ", " : " (");
+		sb_buf_puts(out, remarks++ ? ", " : " (");
 		if (a->text) {
 			sb_buf_printf(out, "%s=", a->key);
 			sb_text_name(out, a->text, 40);
@@ -261,7 +261,7 @@ void sb_stage_notes(const struct sb_stage *s, struct sb_buf *out)
 			sb_buf_printf(out, "%s=%.10g", a->key, a->last);
 		}
 	}
-	if (notes)
+	if (remarks)
 		sb_buf_putc(out, ')');
 }
 
@@ -299,7 +299,7 @@ static void log_line(const struct sb_stages_panel *s, const struct sb_text_optio
 	if (row->code)
 		sb_buf_printf(out, "[%s] ", row->code);
 	sb_text_name(out, row->name, 90);
-	sb_stage_notes(row, out);
+	sb_stage_remarks(row, out);
 	if (row->state == SB_STAGE_SKIPPED) {
 		sb_buf_puts(out, ": SKIPPED (");
 		sb_text_name(out, row->skip_reason ? row->skip_reason : "", 200);

@@ -1,5 +1,5 @@
 /* Where a session's recording goes. */
-#include "record/place.h"
+#include "record/destination.h"
 
 #include "base/error.h"
 #include "base/filename.h"
@@ -93,9 +93,9 @@ static int make_run_dir(void)
 	return 0;
 }
 
-int sb_place_choose(void *place)
+int sb_destination_choose(void *destination)
 {
-	struct sb_place *p = place;
+	struct sb_destination *p = destination;
 	const char *given = secure_getenv("STROBE_RUN_DIR");
 	int err = 0;
 
@@ -115,7 +115,7 @@ int sb_place_choose(void *place)
 	return err;
 }
 
-int sb_place_discard(void *unused)
+int sb_destination_discard(void *unused)
 {
 	sb_rundir_discard(REC->run_dir, &REC->run_folder);
 	return 0;
@@ -201,7 +201,7 @@ static int open_extent(struct sb_opening *o, bool spooled)
 	return 0;
 }
 
-int sb_place_open(void *opening)
+int sb_destination_open(void *opening)
 {
 	struct sb_opening *o = opening;
 	bool spooled = sb_rundir_needs_spool(o->run_dir);

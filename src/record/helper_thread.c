@@ -17,10 +17,10 @@
 enum { AHEAD_MOST = 4 << 20, AHEAD_LEAST = 1 << 20, BEHIND = 4 << 20, BEATS_PER_ANCHOR = 50 };
 static const struct timespec beat = { .tv_nsec = 100000000 };
 
-void sb_keeper_ring(void)
+void sb_helper_wake(void)
 {
-	if (atomic_exchange_explicit(&REC->keeper_bell, 1, memory_order_release) == 0)
-		syscall(SYS_futex, &REC->keeper_bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	if (atomic_exchange_explicit(&REC->helper_wakes, 1, memory_order_release) == 0)
+		syscall(SYS_futex, &REC->helper_wakes, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 static uint64_t thread_cpu_ns(void)
@@ -87,21 +87,21 @@ static void *keep(void *unused)
 {
 	uint64_t cpu_ns = 0;
 
-	prctl(PR_SET_NAME, "strobe-keeper");
+	prctl(PR_SET_NAME, "strobe-helper");
 	sb_descriptor_table_make();
 	for (unsigned beats = 1;;) {
 		uint64_t now_cpu_ns;
 
-		atomic_store(&REC->keeper_bell, 0);
+		atomic_store(&REC->helper_wakes, 0);
 		sb_errand_serve();
-		if (atomic_load(&REC->keeper_quit))
+		if (atomic_load(&REC->helper_quit))
 			break;
-		if (atomic_load(&REC->keeper_beats))
+		if (atomic_load(&REC->helper_beats))
 			beat_once(&REC->extent, beats++);
 		now_cpu_ns = thread_cpu_ns();
 		sb_session_add_own_cpu(now_cpu_ns - cpu_ns);
 		cpu_ns = now_cpu_ns;
-		syscall(SYS_futex, &REC->keeper_bell, FUTEX_WAIT_PRIVATE, 0, &beat, NULL, 0);
+		syscall(SYS_futex, &REC->helper_wakes, FUTEX_WAIT_PRIVATE, 0, &beat, NULL, 0);
 	}
 	sb_descriptor_table_leave();
 	return NULL;
@@ -118,41 +118,41 @@ static void block_signals(sigset_t *old)
 	pthread_sigmask(SIG_SETMASK, &most, old);
 }
 
-void sb_keeper_start(void)
+void sb_helper_start(void)
 {
 	sigset_t old;
 	pthread_attr_t attr;
 
-	if (REC->keeper_runs)
+	if (REC->helper_runs)
 		return;
-	atomic_store(&REC->keeper_quit, 0);
-	atomic_store(&REC->keeper_beats, false);
+	atomic_store(&REC->helper_quit, 0);
+	atomic_store(&REC->helper_beats, false);
 	block_signals(&old);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 512 * 1024);
-	REC->keeper_runs = pthread_create(&REC->keeper, &attr, keep, NULL) == 0;
+	REC->helper_runs = pthread_create(&REC->helper, &attr, keep, NULL) == 0;
 	pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 static int set_beats(void *on)
 {
-	atomic_store(&REC->keeper_beats, *(bool *)on);
+	atomic_store(&REC->helper_beats, *(bool *)on);
 	return 0;
 }
 
-void sb_keeper_beat(bool on)
+void sb_helper_beat(bool on)
 {
 	sb_errand_run(set_beats, &on);
 }
 
-void sb_keeper_stop(void)
+void sb_helper_stop(void)
 {
-	if (!REC->keeper_runs)
+	if (!REC->helper_runs)
 		return;
-	atomic_store(&REC->keeper_quit, 1);
-	atomic_store(&REC->keeper_bell, 0);
-	sb_keeper_ring();
-	pthread_join(REC->keeper, NULL);
-	REC->keeper_runs = false;
+	atomic_store(&REC->helper_quit, 1);
+	atomic_store(&REC->helper_wakes, 0);
+	sb_helper_wake();
+	pthread_join(REC->helper, NULL);
+	REC->helper_runs = false;
 }

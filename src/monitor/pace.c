@@ -13,15 +13,15 @@ uint64_t sb_mono_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-bool sb_seldom_due(const struct sb_seldom *seldom, uint64_t mono_ns)
+bool sb_pace_due(const struct sb_pace *pace, uint64_t mono_ns)
 {
-	return mono_ns >= seldom->next_ns;
+	return mono_ns >= pace->next_ns;
 }
 
-void sb_seldom_done(struct sb_seldom *seldom, uint64_t mono_ns, uint64_t cost_ns, uint64_t at_least_ns)
+void sb_pace_done(struct sb_pace *pace, uint64_t mono_ns, uint64_t cost_ns, uint64_t at_least_ns)
 {
 	uint64_t wait_ns = cost_ns * COST_FACTOR;
 
-	seldom->cost_ns = cost_ns;
-	seldom->next_ns = mono_ns + (wait_ns > at_least_ns ? wait_ns : at_least_ns);
+	pace->cost_ns = cost_ns;
+	pace->next_ns = mono_ns + (wait_ns > at_least_ns ? wait_ns : at_least_ns);
 }

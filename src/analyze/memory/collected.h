@@ -1,22 +1,22 @@
 /* What memory.c noted in the pass, for memory_stages.c and memory_timeline.c;
  * nobody else includes it. */
-#ifndef SB_ANALYZE_MEMORY_NOTES_H
-#define SB_ANALYZE_MEMORY_NOTES_H
+#ifndef SB_ANALYZE_MEMORY_COLLECTED_H
+#define SB_ANALYZE_MEMORY_COLLECTED_H
 
 #include "analyze/memory/memory.h"
 #include "analyze/memory/open_stages.h"
 
-struct sb_snapshot_note {
+struct sb_memory_reading {
 	int64_t t_ns;
 	uint32_t label;
 	int device;
 	int64_t allocated, reserved, peak; /* -1 */
 };
 
-struct sb_memory_notes {
+struct sb_memory_collected {
 	struct sb_run *run;
 	size_t points;
-	struct sb_vec snapshots; /* struct sb_snapshot_note */
+	struct sb_vec snapshots; /* struct sb_memory_reading */
 	int64_t snapshot_total;
 	struct sb_stage_spans spans;
 	struct allocator {
@@ -33,14 +33,14 @@ static inline double sb_known_bytes(int64_t bytes)
 	return bytes >= 0 ? (double)bytes : NAN;
 }
 
-static inline const char *sb_span_name(const struct sb_memory_notes *m, const struct sb_stage_span *span)
+static inline const char *sb_span_name(const struct sb_memory_collected *m, const struct sb_stage_span *span)
 {
 	return span ? m->run->names[span->name].text : NULL;
 }
 
 /* Peaks by stage, the spike, what stages keep; after the snapshots are listed. */
-void sb_memory_stages_fill(struct sb_memory_notes *m, struct sb_model *model);
+void sb_memory_stages_fill(struct sb_memory_collected *m, struct sb_model *model);
 /* The host's peaks; VRAM, RAM, swap and page cache side by side. */
-void sb_memory_timeline_fill(struct sb_memory_notes *m, struct sb_model *model);
+void sb_memory_timeline_fill(struct sb_memory_collected *m, struct sb_model *model);
 
 #endif

@@ -1,5 +1,5 @@
 /* Two plugins, each with its own copy of the library, loaded apart from each
- * other: one recorder, one file. usage: copies_test PLUGIN_A PLUGIN_B RECOUNT */
+ * other: one recorder, one file. usage: instances_test PLUGIN_A PLUGIN_B RECOUNT */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

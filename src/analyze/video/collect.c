@@ -1,4 +1,4 @@
-/* What the video analyses look at, noted down in one pass. */
+/* What the video analyses look at, collected in one pass. */
 #include "analyze/video/video.h"
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define COUNT_MOST 1e15
-#define NOTES_MOST (1u << 20) /* of a kind; beyond that only sums */
+#define COLLECTED_MOST (1u << 20) /* of a kind; beyond that only sums */
 
 /* Counts and indices: what is negative or beyond belief is as good as absent. */
 static int64_t number_or(const struct sb_zone *z, const char *key, int64_t absent)
@@ -45,9 +45,9 @@ static int64_t ordinal_of(struct sb_video *v, const struct sb_zone *z)
 	return count;
 }
 
-static void note_step(struct sb_video *v, const struct sb_zone *z)
+static void add_step(struct sb_video *v, const struct sb_zone *z)
 {
-	struct sb_step_note *n;
+	struct sb_video_step *n;
 	double forwards = sb_attr_number(z->attrs, z->attr_count, "forwards");
 	double flops = sb_attr_number(z->attrs, z->attr_count, "flops");
 
@@ -55,7 +55,7 @@ static void note_step(struct sb_video *v, const struct sb_zone *z)
 		v->forward_count += (int64_t)forwards;
 	if (flops > 0)
 		v->flops += flops;
-	if (v->steps.count == NOTES_MOST) {
+	if (v->steps.count == COLLECTED_MOST) {
 		count_rest(&v->rest_steps, z, 0);
 		return;
 	}
@@ -77,12 +77,12 @@ static void note_step(struct sb_video *v, const struct sb_zone *z)
 	n->cached = number_or(z, "cached", 0) != 0;
 }
 
-static void note_block(struct sb_video *v, const struct sb_zone *z)
+static void add_block(struct sb_video *v, const struct sb_zone *z)
 {
 	int64_t frames = number_or(z, "frames", number_or(z, "block_size", 0));
-	struct sb_block_note *n;
+	struct sb_video_block *n;
 
-	if (v->blocks.count == NOTES_MOST) {
+	if (v->blocks.count == COLLECTED_MOST) {
 		count_rest(&v->rest_blocks, z, frames);
 		return;
 	}
@@ -100,14 +100,14 @@ static void note_block(struct sb_video *v, const struct sb_zone *z)
 	n->measured = z->flags & SB_ZONE_SPAN;
 }
 
-static void note_generation(struct sb_video *v, const struct sb_zone *z)
+static void add_generation(struct sb_video *v, const struct sb_zone *z)
 {
-	struct sb_generation_note *n = v->generations.count < NOTES_MOST
-					       ? sb_vec_push(&v->generations, sizeof *n)
-					       : NULL;
+	struct sb_video_generation *n = v->generations.count < COLLECTED_MOST
+						? sb_vec_push(&v->generations, sizeof *n)
+						: NULL;
 
 	if (!n) {
-		v->failed = v->generations.count < NOTES_MOST;
+		v->failed = v->generations.count < COLLECTED_MOST;
 		return;
 	}
 	n->begin_ns = z->begin_ns;
@@ -123,12 +123,12 @@ static void note_generation(struct sb_video *v, const struct sb_zone *z)
 	n->cut = z->flags & SB_ZONE_CLIPPED;
 }
 
-static void note_part(struct sb_video *v, const struct sb_zone *z, enum sb_part part)
+static void add_stage(struct sb_video *v, const struct sb_zone *z, enum sb_part part)
 {
-	struct sb_part_note *n = v->parts.count < NOTES_MOST ? sb_vec_push(&v->parts, sizeof *n) : NULL;
+	struct sb_video_stage *n = v->parts.count < COLLECTED_MOST ? sb_vec_push(&v->parts, sizeof *n) : NULL;
 
 	if (!n) {
-		v->failed = v->parts.count < NOTES_MOST;
+		v->failed = v->parts.count < COLLECTED_MOST;
 		return;
 	}
 	n->begin_ns = z->begin_ns;
@@ -151,13 +151,13 @@ static void see_zone(void *self, const struct sb_zone *z)
 	if (!is_whole(z) && (z->role == STROBE_ROLE_STEP || z->role == STROBE_ROLE_BLOCK))
 		return;
 	switch (z->role) {
-	case STROBE_ROLE_STEP: note_step(v, z); break;
-	case STROBE_ROLE_BLOCK: note_block(v, z); break;
-	case STROBE_ROLE_GENERATION: note_generation(v, z); return;
+	case STROBE_ROLE_STEP: add_step(v, z); break;
+	case STROBE_ROLE_BLOCK: add_block(v, z); break;
+	case STROBE_ROLE_GENERATION: add_generation(v, z); return;
 	case STROBE_ROLE_FORWARD: v->forward_count++; return;
 	case STROBE_ROLE_STAGE:
 	case STROBE_ROLE_ITERATION:
-		note_part(v, z, sb_part_of(v->run->names[z->name].text, (int)z->role));
+		add_stage(v, z, sb_part_of(v->run->names[z->name].text, (int)z->role));
 		add_known(&v->tiles, number_or(z, "tiles", -1));
 		break;
 	default: return;
@@ -177,14 +177,14 @@ static void see_count(struct sb_video *v, const struct sb_event *e)
 {
 	const char *name = v->run->names[e->name].text;
 	bool frames = strcmp(name, "frames") == 0;
-	struct sb_frames_note *n;
+	struct sb_video_frames *n;
 
 	if (!frames && strcmp(name, "frames_dropped") != 0)
 		return;
 	if (e->t_ns < v->run->from_ns || e->t_ns > v->run->to_ns)
 		return;
 	add_known(frames ? &v->frames_total : &v->dropped_total, e->delta);
-	if (!frames || v->frames.count == NOTES_MOST)
+	if (!frames || v->frames.count == COLLECTED_MOST)
 		return;
 	n = sb_vec_push(&v->frames, sizeof *n);
 	if (!n) {

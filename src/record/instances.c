@@ -1,7 +1,7 @@
-/* Joins the copies of the library in a process: the first one loaded leaves its
- * recorder and names where all others find them. Copies in an executable that
+/* Joins the instances of the library in a process: the first one loaded leaves its
+ * recorder and names where all others find them. Instances in an executable that
  * exports nothing cannot join: they write a file of their own. */
-#include "record/copies.h"
+#include "record/instances.h"
 
 #include "record/recorder.h"
 
@@ -12,7 +12,7 @@ struct strobe_shared_ {
 _Static_assert(sizeof(struct strobe_shared_) == 16, "as shared.c has it");
 extern struct strobe_shared_ strobe_shared_1_ __attribute__((visibility("default")));
 
-void sb_copies_join(void)
+void sb_instances_join(void)
 {
 	struct sb_recorder *first = NULL;
 	struct sb_name_table *first_names = NULL;

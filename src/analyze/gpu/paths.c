@@ -1,10 +1,10 @@
 /* Rows of zones: what they launched, copied, and let the GPU wait. */
-#include "analyze/gpu/places.h"
+#include "analyze/gpu/paths.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct places {
+struct paths {
 	struct sb_run *run;
 	const struct sb_gpu_launches *launches;
 	const struct sb_gpu_times *times;
@@ -42,7 +42,7 @@ struct sb_gpu_row *sb_gpu_rows_keep(struct sb_model *model, struct sb_gpu_row *r
 }
 
 /* "denoise > aten::item": the outermost stage and the innermost. */
-const char *sb_gpu_place_name(struct sb_run *run, struct sb_model *model, uint32_t path)
+const char *sb_gpu_path_name(struct sb_run *run, struct sb_model *model, uint32_t path)
 {
 	uint32_t outer = path;
 
@@ -56,10 +56,10 @@ const char *sb_gpu_place_name(struct sb_run *run, struct sb_model *model, uint32
 		run->names[sb_run_path(run, path)->name].text);
 }
 
-enum place_rows { ROWS_BUSY, ROWS_OFFLOAD, ROWS_IDLE };
+enum row_kind { ROWS_BUSY, ROWS_OFFLOAD, ROWS_IDLE };
 
-static bool place_row(const struct places *p, struct sb_model *model, uint32_t path,
-	const struct sb_gpu_place *at, enum place_rows what, struct sb_gpu_row *out)
+static bool path_row(const struct paths *p, struct sb_model *model, uint32_t path,
+	const struct sb_gpu_path *at, enum row_kind what, struct sb_gpu_row *out)
 {
 	struct sb_gpu_row row = {
 		.busy_s = NAN, .mean_s = NAN, .min_s = NAN, .max_s = NAN, .ratio = NAN, .bytes = NAN
@@ -82,7 +82,7 @@ static bool place_row(const struct places *p, struct sb_model *model, uint32_t p
 		row.busy_s = seconds(at->busy_ns);
 	if (what == ROWS_OFFLOAD)
 		row.bytes = (double)at->copy_bytes;
-	row.name = sb_gpu_place_name(p->run, model, path);
+	row.name = sb_gpu_path_name(p->run, model, path);
 	*out = row;
 	return true;
 }
@@ -92,7 +92,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct sb_gpu_row *)a)->name, ((const struct sb_gpu_row *)b)->name);
 }
 
-/* Places that read alike (the same zone by another way) are one row. */
+/* Paths that read alike (the same zone by another way) are one row. */
 static size_t merge_alike(struct sb_gpu_row *rows, size_t count)
 {
 	size_t kept = 0;
@@ -115,20 +115,20 @@ static size_t merge_alike(struct sb_gpu_row *rows, size_t count)
 	return kept;
 }
 
-static struct sb_gpu_row *fill_places(
-	const struct places *p, struct sb_model *model, enum place_rows what, size_t *out_count)
+static struct sb_gpu_row *fill_rows(
+	const struct paths *p, struct sb_model *model, enum row_kind what, size_t *out_count)
 {
-	uint32_t place_count;
-	const struct sb_gpu_place *places = sb_gpu_launches_places(p->launches, &place_count);
-	struct sb_gpu_row *rows = malloc((place_count + 1) * sizeof *rows), *kept;
+	uint32_t count;
+	const struct sb_gpu_path *paths = sb_gpu_launches_paths(p->launches, &count);
+	struct sb_gpu_row *rows = malloc((count + 1) * sizeof *rows), *kept;
 
 	*out_count = 0;
 	if (!rows) {
 		model->failed = true;
 		return NULL;
 	}
-	for (uint32_t i = 0; i < place_count; i++)
-		if (place_row(p, model, i, &places[i], what, &rows[*out_count]))
+	for (uint32_t i = 0; i < count; i++)
+		if (path_row(p, model, i, &paths[i], what, &rows[*out_count]))
 			++*out_count;
 	if (model->failed) { /* names may be missing */
 		*out_count = 0;
@@ -142,16 +142,16 @@ static struct sb_gpu_row *fill_places(
 }
 
 /* What a zone's children launched is the zone's too. */
-static void fill_paths(const struct places *p, struct sb_model *model)
+static void fill_paths(const struct paths *p, struct sb_model *model)
 {
-	uint32_t place_count, path_count = sb_run_path_count(p->run);
-	const struct sb_gpu_place *places = sb_gpu_launches_places(p->launches, &place_count);
+	uint32_t count, path_count = sb_run_path_count(p->run);
+	const struct sb_gpu_path *paths = sb_gpu_launches_paths(p->launches, &count);
 	double *busy = sb_model_alloc(model, (path_count + 1) * sizeof *busy);
 
 	if (!busy)
 		return;
 	for (uint32_t i = 0; i < path_count; i++)
-		busy[i] = i < place_count ? seconds(places[i].busy_ns) : 0;
+		busy[i] = i < count ? seconds(paths[i].busy_ns) : 0;
 	model->gpu.unattributed_busy_s = path_count ? busy[0] : 0;
 	for (uint32_t i = path_count; i-- > 1;)
 		busy[sb_run_path(p->run, i)->parent] += busy[i];
@@ -159,14 +159,14 @@ static void fill_paths(const struct places *p, struct sb_model *model)
 	model->gpu.path_count = path_count;
 }
 
-void sb_gpu_places_fill(struct sb_run *run, const struct sb_gpu_launches *launches,
+void sb_gpu_paths_fill(struct sb_run *run, const struct sb_gpu_launches *launches,
 	const struct sb_gpu_times *times, struct sb_model *model)
 {
-	struct places p = { run, launches, times };
+	struct paths p = { run, launches, times };
 	struct sb_gpu_panel *s = &model->gpu;
 
-	s->top_zones = fill_places(&p, model, ROWS_BUSY, &s->top_zone_count);
-	s->offload = fill_places(&p, model, ROWS_OFFLOAD, &s->offload_count);
-	s->idle_zones = fill_places(&p, model, ROWS_IDLE, &s->idle_zone_count);
+	s->top_zones = fill_rows(&p, model, ROWS_BUSY, &s->top_zone_count);
+	s->offload = fill_rows(&p, model, ROWS_OFFLOAD, &s->offload_count);
+	s->idle_zones = fill_rows(&p, model, ROWS_IDLE, &s->idle_zone_count);
 	fill_paths(&p, model);
 }

@@ -1,7 +1,7 @@
 /* Where a session's recording goes: its folder, its name, the file itself. These are
  * errands (errand.h): they touch files. */
-#ifndef SB_RECORD_PLACE_H
-#define SB_RECORD_PLACE_H
+#ifndef SB_RECORD_DESTINATION_H
+#define SB_RECORD_DESTINATION_H
 
 #include "record/settings.h"
 
@@ -9,12 +9,12 @@
 #include <stdint.h>
 
 /* Where a session goes when the program did not say. */
-struct sb_place {
+struct sb_destination {
 	char file_name[64];
 	bool made; /* the folder */
 };
-int sb_place_choose(void *place);
-int sb_place_discard(void *unused); /* the folder, if nothing was recorded in it */
+int sb_destination_choose(void *destination);
+int sb_destination_discard(void *unused); /* the folder, if nothing was recorded in it */
 
 /* The file of a session, and whose it is. */
 struct sb_opening {
@@ -24,6 +24,6 @@ struct sb_opening {
 	uint32_t main_tid;
 	bool unmappable; /* the folder's files can be written, but not mapped */
 };
-int sb_place_open(void *opening); /* makes and maps it, fills its header */
+int sb_destination_open(void *opening); /* makes and maps it, fills its header */
 
 #endif
