@@ -2,6 +2,7 @@
 #include "advise/advise.h"
 
 #include "advise/bound.h"
+#include "advise/fold.h"
 #include "advise/rule.h"
 #include "advise/table.h"
 #include "base/error.h"
@@ -17,6 +18,16 @@ const char *sb_priority_name(enum sb_priority priority)
 const char *sb_effort_name(enum sb_effort effort)
 {
 	return effort == SB_EFFORT_HOURS ? "< 1 day" : effort == SB_EFFORT_DAYS ? "2-3 days" : "1-2 weeks";
+}
+
+static const char *basis_name(enum sb_gain_basis basis)
+{
+	return basis == SB_GAIN_MEASURED ? "measured" : basis == SB_GAIN_BOUNDED ? "bounded" : "estimated";
+}
+
+static const char *confidence_name(enum sb_confidence confidence)
+{
+	return confidence == SB_CERTAIN ? "certain" : confidence == SB_LIKELY ? "likely" : "possible";
 }
 
 const char *sb_say_seconds(struct sb_advisor *a, double seconds)
@@ -52,7 +63,28 @@ struct sb_advice *sb_advisor_find(
 	f->value = value;
 	f->threshold = rule->threshold_key ? a->limit : NAN;
 	f->threshold_key = rule->threshold_key;
+	f->basis = isnan(f->saves_s) ? NULL : basis_name(SB_GAIN_BOUNDED);
+	f->confidence = confidence_name(SB_LIKELY);
+	f->where.from_s = f->where.to_s = NAN;
 	return f;
+}
+
+void sb_finding_cause(
+	struct sb_advice *f, const char *cause, enum sb_gain_basis basis, enum sb_confidence confidence)
+{
+	if (!f)
+		return;
+	f->cause = cause;
+	f->basis = isnan(f->saves_s) ? NULL : basis_name(basis);
+	f->confidence = confidence_name(confidence);
+}
+
+void sb_finding_line(struct sb_advice *f, const char *file, uint32_t line)
+{
+	if (!f)
+		return;
+	f->where.file = file;
+	f->where.line = line;
 }
 
 static int priority_order(const char *priority)
@@ -65,6 +97,8 @@ static int by_gain(const void *a, const void *b)
 	const struct sb_advice *x = a, *y = b;
 	int order;
 
+	if (x->startup != y->startup)
+		return x->startup - y->startup;
 	if (x->rank_s != y->rank_s)
 		return x->rank_s > y->rank_s ? -1 : 1;
 	order = priority_order(x->priority) - priority_order(y->priority);
@@ -85,26 +119,29 @@ static void ask_all(struct sb_advisor *a)
 	}
 }
 
-static size_t find_id(const struct sb_advisor *a, const char *id)
+/* The stage that a finding is about, and when it ran. */
+static void place(const struct sb_model *model, struct sb_advice *f)
 {
-	const struct sb_advice *all = a->found.items;
-	size_t i = 0;
+	const struct sb_stage *s = f->stage ? sb_model_stage(model, f->stage) : NULL;
 
-	while (i < a->found.count && strcmp(all[i].id, id))
-		i++;
-	return i;
+	if (!f->where.stage && s)
+		f->where.stage = s->name;
+	if (!s || !isnan(f->where.to_s) || isnan(s->end_s))
+		return;
+	f->where.from_s = fmax(s->first_s, 0);
+	f->where.to_s = s->end_s;
 }
 
-/* The same idleness, sampled and traced: what the trace says is nearer to its cause. */
-static void drop_repeated(struct sb_advisor *a)
+static void place_all(struct sb_advisor *a)
 {
 	struct sb_advice *all = a->found.items;
-	size_t i = find_id(a, "gpu_utilization");
 
-	if (i == a->found.count || find_id(a, "gpu_gaps") == a->found.count)
-		return;
-	memmove(&all[i], &all[i + 1], (a->found.count - i - 1) * sizeof *all);
-	a->found.count--;
+	for (size_t i = 0; i < a->found.count; i++) {
+		const struct sb_stage *s = all[i].stage ? sb_model_stage(a->model, all[i].stage) : NULL;
+
+		all[i].startup |= sb_rule_is_startup(all[i].id) || (s && s->setup && !s->in_generation);
+		place(a->model, &all[i]);
+	}
 }
 
 int sb_advise(struct sb_model *model)
@@ -115,7 +152,8 @@ int sb_advise(struct sb_model *model)
 	};
 
 	ask_all(&a);
-	drop_repeated(&a);
+	place_all(&a);
+	sb_fold_symptoms(&a);
 	model->advice.all = sb_model_alloc(model, a.found.count * sizeof *model->advice.all);
 	if (a.found.count && model->advice.all) {
 		qsort(a.found.items, a.found.count, sizeof *model->advice.all, by_gain);

@@ -11,6 +11,9 @@ int sb_advise(struct sb_model *model);
 enum sb_priority { SB_PRIORITY_HIGH = 1, SB_PRIORITY_MEDIUM = 2, SB_PRIORITY_LOW = 3 };
 enum sb_effort { SB_EFFORT_HOURS = 1, SB_EFFORT_DAYS = 2, SB_EFFORT_WEEKS = 3 };
 
+enum sb_gain_basis { SB_GAIN_MEASURED = 1, SB_GAIN_BOUNDED, SB_GAIN_ESTIMATED };
+enum sb_confidence { SB_CERTAIN = 1, SB_LIKELY, SB_POSSIBLE };
+
 const char *sb_priority_name(enum sb_priority priority); /* "high"… */
 const char *sb_effort_name(enum sb_effort effort); /* "< 1 day"… */
 

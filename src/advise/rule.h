@@ -19,6 +19,11 @@ struct sb_advisor {
  * the caller changes it. */
 struct sb_advice *sb_advisor_find(
 	struct sb_advisor *a, double value, double saves_s, const char *issue, const char *evidence);
+/* Says what does it and how sure that is; of a finding that may be NULL. */
+void sb_finding_cause(
+	struct sb_advice *f, const char *cause, enum sb_gain_basis basis, enum sb_confidence confidence);
+/* The line of the program that does it. */
+void sb_finding_line(struct sb_advice *f, const char *file, uint32_t line);
 /* Text in the model's memory, short to write. */
 #define sb_say(a, ...) sb_model_printf((a)->model, __VA_ARGS__)
 /* "2.62 s"; below a tenth "35.1 ms", "12.3 us". */

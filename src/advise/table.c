@@ -15,7 +15,7 @@
  * needs, fires when, suggestion; then the check. */
 static const struct sb_rule rules[] = {
 	/* ---- time ---- */
-	{ { "stage_dominates", "stages", HIGH, DAYS, false, "stage_percent", "percent", 30, "stages",
+	{ { "stage_dominates", "stages", LOW, DAYS, false, "stage_percent", "percent", 30, "stages",
 		  "a stage takes more than this share of the wall time (the top 3; not imports, loading, "
 		  "compiling)",
 		  "Start here: besides loading and compiling no other stage can save more. Look at its parts "
@@ -116,7 +116,7 @@ static const struct sb_rule rules[] = {
 		  "a precision comparison", "a variant is faster than the baseline by more than this",
 		  "Run the pipeline with it after checking the output." },
 		sb_rule_precision_gain },
-	{ { "layer_dominates", "layers", HIGH, DAYS, false, "layer_percent", "percent", 30, "layer times",
+	{ { "layer_dominates", "layers", LOW, DAYS, false, "layer_percent", "percent", 30, "layer times",
 		  "one layer takes more than this share of the model",
 		  "Look at this layer's kernels first." },
 		sb_rule_layer_dominates },
@@ -125,7 +125,7 @@ static const struct sb_rule rules[] = {
 		  "That is how it should be; gains come from a smaller model, lower resolution, FP16/BF16 or "
 		  "torch.compile." },
 		sb_rule_blocks_dominate },
-	{ { "block_variance", "layers", MEDIUM, HOURS, false, "block_std_ms", "ms", 0.5,
+	{ { "block_variance", "layers", LOW, HOURS, false, "block_std_ms", "ms", 0.5,
 		  "times of two blocks or more", "the blocks' mean times deviate by more than this",
 		  "Equal blocks should take equal time: check temperature and clocks, and memory "
 		  "bandwidth." },
@@ -135,7 +135,7 @@ static const struct sb_rule rules[] = {
 		  "Use channels-last, let cuDNN search (torch.backends.cudnn.benchmark), lower the input "
 		  "resolution." },
 		sb_rule_patch_embedding },
-	{ { "attention", "layers", HIGH, DAYS, false, "attention_percent", "percent", 70,
+	{ { "attention", "layers", LOW, DAYS, false, "attention_percent", "percent", 70,
 		  "layer times or a GPU trace", "attention takes at least this share",
 		  "Use FlashAttention or SageAttention, shorten the sequence, or attend sparsely." },
 		sb_rule_attention },

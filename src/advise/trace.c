@@ -68,18 +68,24 @@ static bool sample_of(const struct sb_model *model, struct sample *out)
 }
 
 /* A finding of the trace: its gain, told for all that the trace is a sample of. */
-static void find_traced(
+static struct sb_advice *find_traced(
 	struct sb_advisor *a, double value, double saves_s, const char *issue, const char *evidence)
 {
+	struct sb_advice *f;
 	struct sample s;
+	bool sampled = false;
 
 	if (evidence && sample_of(a->model, &s)) {
 		saves_s = fmin(saves_s * s.whole_s / s.traced_s, s.whole_s);
 		evidence = sb_say(a, "%s; the gain is an estimate: %s were traced of %s in %s", evidence,
 			sb_say_seconds(a, s.traced_s), sb_say_seconds(a, s.whole_s),
 			s.stage ? sb_say(a, "'%s'", s.stage) : "the stages seen");
+		sampled = true;
 	}
-	sb_advisor_find(a, value, saves_s, issue, evidence);
+	f = sb_advisor_find(a, value, saves_s, issue, evidence);
+	if (f && sampled && f->basis)
+		f->basis = "estimated";
+	return f;
 }
 
 void sb_rule_copies(struct sb_advisor *a)
@@ -120,12 +126,38 @@ void sb_rule_pageable_copies(struct sb_advisor *a)
 			sb_say(a, "%.2f of %.2f GB", pageable / 1e9, known / 1e9));
 }
 
+#define LAUNCH_GAP_S \
+	30e-6 /* the GPU waits this long between two kernels where launching is all that is slow */
+
+/* Short kernels with short gaps: the CPU cannot launch as fast as the GPU computes. */
+static void say_launches(struct sb_advisor *a, struct sb_advice *f)
+{
+	const struct sb_gpu_panel *gpu = &a->model->gpu;
+	double gap_s = gpu->idle_s / (double)gpu->kernel_count;
+
+	if (!f || !(gpu->kernel_count > 0) || gap_s > LAUNCH_GAP_S || gpu->small_kernel_ratio < 0.5)
+		return;
+	sb_finding_cause(f,
+		sb_say(a,
+			"launching: %lld kernels of %.1f us, and %.1f us between two of them, in which "
+			"Python prepares "
+			"the next",
+			(long long)gpu->kernel_count, gpu->kernel_total_s / (double)gpu->kernel_count * 1e6,
+			gap_s * 1e6),
+		f->basis && strcmp(f->basis, "estimated") == 0 ? SB_GAIN_ESTIMATED : SB_GAIN_BOUNDED,
+		SB_LIKELY);
+	f->suggestion = "torch.compile(model, mode=\"reduce-overhead\") or CUDA graphs; a larger batch (both "
+			"forwards "
+			"of CFG in one) also helps.";
+}
+
 void sb_rule_gpu_gaps(struct sb_advisor *a)
 {
 	const struct sb_gpu_panel *gpu = &a->model->gpu;
 	double percent = gpu->present ? gpu->idle_s / (gpu->busy_s + gpu->idle_s) * 100 : NAN;
 	const struct sb_gpu_gap *largest = NULL;
 	const struct sb_gpu_device *most;
+	struct sb_advice *f;
 	const char *seen;
 	bool several;
 
@@ -146,11 +178,12 @@ void sb_rule_gpu_gaps(struct sb_advisor *a)
 			sb_say_seconds(a, largest->duration_s),
 			several ? sb_say(a, " on GPU %d", largest->device) : "",
 			largest->cpu_did ? largest->cpu_did : "no stage");
-	find_traced(a, percent, most->idle_s,
+	f = find_traced(a, percent, most->idle_s,
 		several ? sb_say(a, "the %zu GPUs idle %.1f %% on average between their kernels",
 				  gpu->device_count, percent)
 			: sb_say(a, "the GPU idles %.1f %% between its kernels", percent),
 		seen);
+	say_launches(a, f);
 }
 
 void sb_rule_small_kernels(struct sb_advisor *a)

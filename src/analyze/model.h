@@ -122,15 +122,26 @@ struct sb_advice {
 	const char *id, *category;
 	const char *priority; /* "high", "medium", "low" */
 	const char *issue, *suggestion, *evidence;
+	const char *cause; /* names the thing; of a symptom "cause not found: …"; NULL: the issue says it */
 	const char *effort; /* "< 1 day", "2-3 days", "1-2 weeks" */
 	double saves_s; /* NAN: not computable */
+	const char *basis; /* of saves_s: "measured", "bounded", "estimated"; NULL with NAN */
+	const char *confidence; /* "certain", "likely", "possible" */
 	const char *stage; /* where, NULL: nowhere in particular */
+	struct sb_advice_where {
+		const char *stage, *file, *module, *kernel; /* NULL: not known */
+		uint32_t line; /* 0: not known */
+		double from_s, to_s; /* since the run's start; NAN: not known */
+	} where;
+	const char **explains; /* ids of the symptoms it accounts for: they are folded under it */
+	size_t explain_count;
+	bool startup; /* it costs the start, not the warm generations */
 	double value, threshold;
 	const char *threshold_key; /* to set it in `thresholds:`; NULL: none */
 	double rank_s; /* what it is ranked by */
 };
 struct sb_advice_panel {
-	struct sb_advice *all; /* by the seconds they could save */
+	struct sb_advice *all; /* by what they cost the generations; those of the start after them */
 	size_t count;
 };
 struct sb_recording_panel {

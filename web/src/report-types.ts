@@ -822,14 +822,31 @@ export type Recommendation = {
   category: string; // what it is about
   priority: "high" | "medium" | "low"; // by what it could save
   issue: string; // what is wrong
+  cause?: string; // names what does it: a function, file:line, module, setting or kernel; of a symptom "cause not found: …"
+  where?: FindingPlace; // where to look
   suggestion: string; // what to do
   evidence: string; // what was seen, with its numbers and units
   effort: "< 1 day" | "2-3 days" | "1-2 weeks"; // how much work it is
   gain_s?: number; // seconds of this run it could save, where that can be computed
+  gain_basis?: "measured" | "bounded" | "estimated"; // measured: taken from this run; bounded: at most that; estimated: by a factor or from a sample
+  confidence?: "certain" | "likely" | "possible"; // that the cause is the cause
+  explains?: string[]; // ids of the symptoms it accounts for; they are folded under it
+  startup?: true; // it costs the start, not the warm generations
   subject?: string; // the stage it is about
   measured_value?: number; // what was compared with the threshold
   threshold_key?: string; // to set it in `thresholds:`
   threshold_value?: number; // the threshold
+};
+
+// Where a finding is to be seen.
+export type FindingPlace = {
+  stage?: string; // the stage it is about
+  file?: string; // of the program's source
+  line?: number; // in that file
+  module?: string; // of the model: its class or component
+  kernel?: string; // the GPU kernel it shows in
+  from_s?: number; // where to look, since the run's start
+  to_s?: number; // until then
 };
 
 // What bounds the run, and what to leave alone.

@@ -11,11 +11,50 @@ static const char *colour_of(const char *priority)
 	return strcmp(priority, "high") == 0 ? "31" : strcmp(priority, "medium") == 0 ? "33" : "36";
 }
 
+static void part_text(struct sb_buf *out, const char *label, const char *text, int width)
+{
+	struct sb_buf line = { 0 };
+
+	if (!text)
+		return;
+	sb_buf_printf(&line, "%s%s", label, text);
+	sb_text_wrap(out, sb_buf_text(&line), 5, width);
+	sb_buf_done(&line);
+}
+
+/* "; in 'denoise' at pipeline.py:41, 12.30 to 15.80 s" */
+static void place_text(const struct sb_advice *f, struct sb_buf *out)
+{
+	const struct sb_advice_where *w = &f->where;
+	const char *base = w->file ? strrchr(w->file, '/') : NULL;
+
+	if (w->stage)
+		sb_buf_printf(out, "; in '%s'", w->stage);
+	if (w->file)
+		sb_buf_printf(out, "%s %s:%u", w->stage ? " at" : "; at", base ? base + 1 : w->file, w->line);
+	if (w->to_s > 0)
+		sb_buf_printf(out, ", %.2f to %.2f s", w->from_s, w->to_s);
+}
+
+static void gain_text(const struct sb_advice *f, int width, struct sb_buf *out)
+{
+	struct sb_buf line = { 0 };
+	char saved[32];
+
+	sb_text_seconds(saved, sizeof saved, f->saves_s);
+	if (!isnan(f->saves_s))
+		sb_buf_printf(&line, "Could save %s (%s, %s); effort %s", saved,
+			f->basis ? f->basis : "bounded", f->confidence ? f->confidence : "likely", f->effort);
+	else
+		sb_buf_printf(&line, "Effort %s", f->effort);
+	place_text(f, &line);
+	sb_text_wrap(out, sb_buf_text(&line), 5, width);
+	sb_buf_done(&line);
+}
+
 static void finding_text(const struct sb_advice *f, size_t number, const struct sb_text_options *options,
 	int width, struct sb_buf *out)
 {
-	char line[2200], saved[32];
-
 	sb_text_colour(out, options, colour_of(f->priority));
 	sb_buf_printf(out, "  %zu. %-6s", number,
 		strcmp(f->priority, "high") == 0     ? "HIGH"
@@ -24,15 +63,32 @@ static void finding_text(const struct sb_advice *f, size_t number, const struct 
 	sb_text_colour(out, options, "");
 	sb_buf_printf(out, " [%s]\n", f->id);
 	sb_text_wrap(out, f->issue, 5, width);
-	snprintf(line, sizeof line, "Seen: %s", f->evidence);
-	sb_text_wrap(out, line, 5, width);
-	snprintf(line, sizeof line, "Do: %s", f->suggestion);
-	sb_text_wrap(out, line, 5, width);
-	sb_text_seconds(saved, sizeof saved, f->saves_s);
-	if (!isnan(f->saves_s))
-		sb_buf_printf(out, "     Could save %s; effort %s\n", saved, f->effort);
-	else
-		sb_buf_printf(out, "     Effort %s\n", f->effort);
+	if (f->cause)
+		part_text(
+			out, strncmp(f->cause, "cause not found", 15) == 0 ? "" : "Cause: ", f->cause, width);
+	part_text(out, "Seen: ", f->evidence, width);
+	part_text(out, "Do: ", f->suggestion, width);
+	gain_text(f, width, out);
+}
+
+/* What costs the start alone: a line each. */
+static void startup_text(const struct sb_model *model, int width, struct sb_buf *out)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < model->advice.count; i++) {
+		const struct sb_advice *f = &model->advice.all[i];
+		struct sb_buf line = { 0 };
+
+		if (!f->startup)
+			continue;
+		if (first)
+			sb_buf_puts(out, "  At the start:\n");
+		first = false;
+		sb_buf_printf(&line, "[%s] %s: %s", f->id, f->issue, f->suggestion);
+		sb_text_wrap(out, sb_buf_text(&line), 4, width);
+		sb_buf_done(&line);
+	}
 }
 
 static void unknown_text(const struct sb_model *model, struct sb_buf *out)
@@ -55,10 +111,11 @@ static void advice_text(
 	if (!model->advice.count && !s->bound && !model->stages.stage_count)
 		return; /* nothing was recorded to judge by */
 	sb_text_heading(out, options, "Advice");
-	for (size_t i = 0; i < model->advice.count; i++)
+	for (size_t i = 0; i < model->advice.count && !model->advice.all[i].startup; i++)
 		finding_text(&model->advice.all[i], i + 1, options, width, out);
 	if (!model->advice.count)
 		sb_buf_puts(out, "  Nothing stands out in what was recorded.\n");
+	startup_text(model, width, out);
 	if (s->bound) {
 		char line[2200];
 

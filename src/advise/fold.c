@@ -1,0 +1,192 @@
+/* Symptoms, and the causes that account for them: what the GPU or a stage shows is folded under what does it.
+ * Two tables: the symptoms with what would tell more, and what each cause can account for. */
+#include "advise/fold.h"
+
+#include "advise/rule.h"
+
+#include <string.h>
+
+#define ENOUGH 0.4 /* of a symptom's time: causes that cost this much account for it */
+#define EXPLAINED_MOST 8
+
+/* ---- tables ------------------------------------------------------------- */
+
+#define IDLE "gpu_gaps", "gpu_utilization"
+
+static const char *const symptoms[] = { "gpu_gaps", "gpu_utilization", "small_kernels", "unattributed",
+	"slow_steps" };
+
+/* They say where the time goes: no illness by itself, and not worth a line beside what makes it go there. */
+static const char *const directions[] = { "stage_dominates", "layer_dominates", "attention", "copies",
+	"step_slow", "fps_low", "block_variance" };
+
+static const char *const startup[] = { "compile_time", "model_load" };
+
+static const struct folding {
+	const char *cause;
+	const char *explains[EXPLAINED_MOST];
+} foldings[] = {
+	{ "recompiles", { IDLE, "slow_steps", "stage_dominates" } },
+	{ "graph_breaks", { "small_kernels" } },
+	{ "data_loading", { IDLE, "stage_dominates" } },
+	{ "offload", { IDLE, "copies", "stage_dominates" } },
+	{ "swap", { IDLE, "slow_steps" } },
+	{ "throttling", { "slow_steps" } },
+	{ "gpu_shared", { "slow_steps" } },
+	{ "attention_math", { "attention", "stage_dominates" } },
+	{ "disk_collapse", { IDLE, "slow_steps" } },
+};
+
+static bool is_one_of(const char *const *ids, size_t count, const char *id)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(ids[i], id) == 0)
+			return true;
+	return false;
+}
+
+bool sb_rule_is_symptom(const char *id)
+{
+	return is_one_of(symptoms, sizeof symptoms / sizeof *symptoms, id);
+}
+
+static bool is_foldable(const char *id)
+{
+	return sb_rule_is_symptom(id) || is_one_of(directions, sizeof directions / sizeof *directions, id);
+}
+
+bool sb_rule_is_startup(const char *id)
+{
+	return is_one_of(startup, sizeof startup / sizeof *startup, id);
+}
+
+static bool can_explain(const char *cause, const char *symptom)
+{
+	for (size_t i = 0; i < sizeof foldings / sizeof *foldings; i++) {
+		const struct folding *f = &foldings[i];
+
+		for (size_t k = 0; strcmp(f->cause, cause) == 0 && k < EXPLAINED_MOST && f->explains[k]; k++)
+			if (strcmp(f->explains[k], symptom) == 0)
+				return true;
+	}
+	return false;
+}
+
+/* ---- folding ------------------------------------------------------------ */
+
+/* Another stage's symptom is not this cause's. */
+static bool accounts_for(const struct sb_advice *cause, const struct sb_advice *symptom)
+{
+	if (cause->startup || !(cause->rank_s > 0) || !can_explain(cause->id, symptom->id))
+		return false;
+	return !symptom->stage || !cause->stage || strcmp(symptom->stage, cause->stage) == 0 ||
+	       strcmp(symptom->id, "stage_dominates") != 0;
+}
+
+static double explained_s(const struct sb_advisor *a, const struct sb_advice *symptom)
+{
+	const struct sb_advice *all = a->found.items;
+	double sum_s = 0;
+
+	for (size_t i = 0; i < a->found.count; i++)
+		sum_s += accounts_for(&all[i], symptom) ? all[i].rank_s : 0;
+	return sum_s;
+}
+
+static void name_symptom(struct sb_advisor *a, struct sb_advice *cause, const struct sb_advice *symptom)
+{
+	const char **ids = sb_model_alloc(a->model, (cause->explain_count + 1) * sizeof *ids);
+
+	if (!ids)
+		return;
+	for (size_t i = 0; i < cause->explain_count; i++)
+		ids[i] = cause->explains[i];
+	ids[cause->explain_count++] = symptom->id;
+	cause->explains = ids;
+	cause->evidence = sb_say(a, "%s; it is why %s", cause->evidence, symptom->issue);
+}
+
+/* The symptom's name is written under the cause that costs most. */
+static void fold(struct sb_advisor *a, const struct sb_advice *symptom)
+{
+	struct sb_advice *all = a->found.items, *most = NULL;
+
+	for (size_t i = 0; i < a->found.count; i++)
+		if (accounts_for(&all[i], symptom) && (!most || all[i].rank_s > most->rank_s))
+			most = &all[i];
+	if (most)
+		name_symptom(a, most, symptom);
+}
+
+/* ---- what is left ------------------------------------------------------- */
+
+static const char *next_recording(const struct sb_model *model, const char *id)
+{
+	if (!strcmp(id, "unattributed"))
+		return model->functions.sample_count ? "put sections around the functions listed"
+						     : "record with --sample=100";
+	if (!model->gpu.present && (model->devices.count || strcmp(id, "gpu_utilization") == 0))
+		return "record with --gpu-trace=steps:3";
+	if (!(model->functions.sample_count >= 100))
+		return "record with --sample=100, which names the Python lines";
+	return model->gpu.present ? "open the timeline at that place: the kernels and the stages beside them"
+				  : "open the timeline at that place";
+}
+
+static const char *what_was_asked(const struct sb_model *model)
+{
+	if (model->gpu.present && model->functions.sample_count)
+		return "neither the kernels nor the sampled functions single one out";
+	if (model->gpu.present)
+		return "the kernels alone do not tell";
+	return model->functions.sample_count ? "the sampled functions single none out"
+					     : "neither kernels nor Python functions were recorded";
+}
+
+static void say_not_found(struct sb_advisor *a, struct sb_advice *f)
+{
+	if (f->cause)
+		return;
+	f->cause = sb_say(a, "cause not found: %s, next: %s", what_was_asked(a->model),
+		next_recording(a->model, f->id));
+	f->confidence = "possible";
+}
+
+static bool found(const struct sb_advisor *a, const char *id)
+{
+	const struct sb_advice *all = a->found.items;
+
+	for (size_t i = 0; i < a->found.count; i++)
+		if (strcmp(all[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+/* The same idleness twice, sampled and traced, or as gaps and as short kernels: one is told. */
+static bool is_repeated(const struct sb_advisor *a, const struct sb_advice *f)
+{
+	return (strcmp(f->id, "gpu_utilization") == 0 || strcmp(f->id, "small_kernels") == 0) &&
+	       found(a, "gpu_gaps");
+}
+
+void sb_fold_symptoms(struct sb_advisor *a)
+{
+	struct sb_advice *all = a->found.items;
+
+	for (size_t i = 0; i < a->found.count;) {
+		struct sb_advice f = all[i];
+		double covered_s = is_foldable(f.id) ? explained_s(a, &f) : 0;
+		bool repeated = is_repeated(a, &f);
+
+		if (!repeated && !(covered_s > 0 && covered_s >= ENOUGH * f.rank_s)) {
+			if (sb_rule_is_symptom(f.id))
+				say_not_found(a, &all[i]);
+			i++;
+			continue;
+		}
+		memmove(&all[i], &all[i + 1], (a->found.count - i - 1) * sizeof *all);
+		a->found.count--;
+		if (!repeated)
+			fold(a, &f);
+	}
+}
