@@ -75,7 +75,7 @@ help:
 	@echo "make generate schemas, the page's types and the reference of keys, from the tables of fields"
 	@echo "make test-real  make the environment with real frameworks once, then the tests against them"
 	@echo "make accept   take the present output of every command as the expected one"
-	@echo "make fuzz     fuzz each reader of foreign files for MINUTES=10"
+	@echo "make fuzz     fuzz each reader of foreign files, then the recorder's threads, for MINUTES=10 each"
 	@echo "make bench    the numbers, as ratios, into $(BUILD)/bench.json"
 	@echo "make install  PREFIX=/usr/local"
 	@echo "make dist     wheel and tarball"

@@ -48,6 +48,8 @@ static void spread(const struct sb_rank_lanes *lanes, struct span s, double *bin
 
 	s.begin_s = fmax(s.begin_s, 0);
 	s.end_s = fmin(s.end_s, last);
+	if (!(s.begin_s < s.end_s)) /* outside the lanes, by a damaged recording far outside */
+		return;
 	for (uint32_t i = (uint32_t)(s.begin_s / lanes->bin_s); i < lanes->bin_count; i++) {
 		double from = i * lanes->bin_s,
 		       part = fmin(s.end_s, from + lanes->bin_s) - fmax(s.begin_s, from);

@@ -2,6 +2,7 @@
 #include "gpu/module.h"
 
 #include "gpu/driver.h"
+#include "gpu/nvtx.h"
 #include "gpu/pool.h"
 #include "gpu/rate.h"
 #include "gpu/resolve.h"
@@ -34,6 +35,7 @@ static void forked(void)
 	sb_gpu_resolve_forget();
 	sb_gpu_contexts_forget();
 	sb_cuda_forget();
+	sb_nvtx_forget();
 }
 
 const struct sb_module sb_gpu_module = { "gpu", start, stop, forked };

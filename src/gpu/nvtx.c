@@ -2,11 +2,14 @@
  * Runs once per shared object that uses NVTX; all instances share what is here. */
 #include "gpu/nvtx.h"
 
+#include "record/cancel.h"
 #include "record/clock.h"
+#include "record/fork.h"
 #include "record/lane.h"
 #include "strobe.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,6 +28,7 @@ struct domain {
 	_Atomic bool crosses;
 };
 static struct domain domains[DOMAINS_MAX];
+static atomic_flag domains_held = ATOMIC_FLAG_INIT;
 static _Atomic bool default_crosses;
 
 /* Open push/pop ranges of a thread. Domains have stacks of their own in NVTX:
@@ -431,14 +435,11 @@ static const void *domain_register_string_w(const struct domain *d, const wchar_
 }
 
 /* A domain that several libraries create by one name is one domain. Past the
- * last entry ranges go to the default domain, without a prefix. */
-static const struct domain *domain_create_a(const char *text)
+ * last entry ranges go to the default domain, without a prefix. Call with the table held. */
+static const struct domain *find_or_add(const char *text)
 {
-	static atomic_flag busy = ATOMIC_FLAG_INIT;
 	struct domain *d = NULL;
 
-	while (atomic_flag_test_and_set(&busy))
-		;
 	for (uint32_t i = 0; i < DOMAINS_MAX && !d; i++) {
 		if (!domains[i].used) {
 			snprintf(domains[i].name, sizeof domains[i].name, "%s", text ? text : "nvtx");
@@ -448,8 +449,27 @@ static const struct domain *domain_create_a(const char *text)
 			d = &domains[i];
 		}
 	}
-	atomic_flag_clear(&busy);
 	return d;
+}
+
+/* Short, and the holder cannot be cancelled; a forked child may find it held. */
+static const struct domain *domain_create_a(const char *text)
+{
+	const struct domain *d;
+	int cancel = sb_cancel_off();
+
+	sb_fork_settle();
+	while (atomic_flag_test_and_set(&domains_held))
+		sched_yield();
+	d = find_or_add(text);
+	atomic_flag_clear(&domains_held);
+	sb_cancel_restore(cancel);
+	return d;
+}
+
+void sb_nvtx_forget(void)
+{
+	atomic_flag_clear(&domains_held);
 }
 
 static const struct domain *domain_create_w(const wchar_t *wide)

@@ -85,5 +85,6 @@ typedef const void *(*nvtx_export_table)(uint32_t id);
 
 /* Puts our functions into the tables of one copy of NVTX. 1: done. */
 int sb_nvtx_attach(nvtx_export_table export_table);
+void sb_nvtx_forget(void); /* in a forked child: a thread that is gone may have held the domains */
 
 #endif

@@ -7,7 +7,9 @@
 #include "gpu/activity.h"
 #include "gpu/driver.h"
 #include "gpu/pool.h"
+#include "record/cancel.h"
 #include "record/clock.h"
+#include "record/fork.h"
 #include "record/lane.h"
 #include "record/step.h"
 #include "strobe.h"
@@ -47,6 +49,23 @@ static bool attributed; /* launches were asked for */
 static pthread_t thread;
 static bool threaded;
 static sem_t bell;
+
+/* A thread that holds the lock cannot be cancelled, and a forked child may have been born
+ * while another thread held it. Returns what release() takes. */
+static int hold(void)
+{
+	int cancel = sb_cancel_off();
+
+	sb_fork_settle();
+	pthread_mutex_lock(&lock);
+	return cancel;
+}
+
+static void release(int cancel)
+{
+	pthread_mutex_unlock(&lock);
+	sb_cancel_restore(cancel);
+}
 
 static void ring(void)
 {
@@ -97,13 +116,14 @@ static int begin(void)
 static void step_begun(void)
 {
 	uint32_t seen = atomic_fetch_add(&steps_seen, 1);
+	int cancel;
 
 	if (atomic_load(&phase) == ARMED && seen >= spec.skip) {
-		pthread_mutex_lock(&lock);
+		cancel = hold();
 		if (atomic_load(&phase) == ARMED)
 			begin();
 		atomic_store(&steps_seen, 1);
-		pthread_mutex_unlock(&lock);
+		release(cancel);
 	} else if (atomic_load(&phase) == ON && seen >= spec.steps) {
 		sb_activity_cut();
 		atomic_store(&stop_wanted, true);
@@ -147,16 +167,17 @@ static void say_counts(const struct sb_activity_counts *c)
 static void finish(void)
 {
 	struct sb_activity_counts c;
+	int cancel;
 
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_END, (int64_t)sb_clock_ticks());
 	sb_activity_stop();
 	c = sb_activity_counts();
 	say_counts(&c);
-	pthread_mutex_lock(&lock);
+	cancel = hold();
 	sb_step_hook_set(NULL);
 	atomic_store(&phase, OFF);
 	pthread_cond_broadcast(&changed);
-	pthread_mutex_unlock(&lock);
+	release(cancel);
 }
 
 static void drain(void)
@@ -212,16 +233,17 @@ static void *run(void *unused)
 {
 	struct timespec cpu;
 	bool relaxed = false;
+	int cancel;
 
 	(void)unused;
 	prctl(PR_SET_NAME, "strobe-trace");
 	while (!atomic_load(&quit)) {
 		sleep_until_rung();
 		answer_signal();
-		pthread_mutex_lock(&lock);
+		cancel = hold();
 		if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS && cuda_initialised())
 			begin();
-		pthread_mutex_unlock(&lock);
+		release(cancel);
 		if (atomic_load(&phase) == ON) {
 			relax_capture(&relaxed);
 			drain();
@@ -271,17 +293,18 @@ static void on_signal(int number)
 void sb_gpu_trace_listen(void)
 {
 	struct sigaction now, ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	int cancel;
 
 	if (atomic_load(&listening) || sigaction(SIGUSR2, NULL, &now))
 		return;
 	if (now.sa_handler != SIG_DFL && !(now.sa_handler == SIG_IGN && atomic_load(&left_ignored)))
 		return; /* the program's own */
-	pthread_mutex_lock(&lock);
+	cancel = hold();
 	if (start_thread()) {
 		atomic_store(&listening, true);
 		sigaction(SIGUSR2, &ours, NULL);
 	}
-	pthread_mutex_unlock(&lock);
+	release(cancel);
 }
 
 static void stop_listening(void)
@@ -301,13 +324,13 @@ static void stop_listening(void)
 int strobe_gpu_trace_start(const char *text)
 {
 	struct sb_trace_spec wanted;
-	int err = sb_trace_spec_parse(text, &wanted);
+	int err = sb_trace_spec_parse(text, &wanted), cancel;
 
 	if (err)
 		return err;
 	if (!sb_session_active())
 		return sb_fail(STROBE_EINVAL, "no session is open: strobe_start() first");
-	pthread_mutex_lock(&lock);
+	cancel = hold();
 	asked = true;
 	while (atomic_load(&phase) == ON && atomic_load(&stop_wanted) &&
 		!pthread_equal(pthread_self(), thread))
@@ -318,13 +341,14 @@ int strobe_gpu_trace_start(const char *text)
 		err = sb_fail(STROBE_ENOMEM, "no thread for the GPU trace");
 	else
 		err = arm(&wanted);
-	pthread_mutex_unlock(&lock);
+	release(cancel);
 	return err;
 }
 
 void strobe_gpu_trace_stop(void)
 {
-	pthread_mutex_lock(&lock);
+	int cancel = hold();
+
 	if (atomic_load(&phase) == ARMED) {
 		sb_step_hook_set(NULL);
 		atomic_store(&phase, OFF);
@@ -333,15 +357,16 @@ void strobe_gpu_trace_stop(void)
 		atomic_store(&stop_wanted, true);
 		ring();
 	}
-	pthread_mutex_unlock(&lock);
+	release(cancel);
 }
 
 void strobe_gpu_trace_yield(const char *to)
 {
 	struct timespec until;
 	char what[128];
+	int cancel;
 
-	pthread_mutex_lock(&lock);
+	cancel = hold();
 	if (atomic_load(&phase) == ON && !pthread_equal(pthread_self(), thread)) {
 		snprintf(what, sizeof what, "%s started and got CUPTI", to && *to ? to : "another profiler");
 		sb_keep_missing("kernels from then on", what, "run the two one after the other");
@@ -354,7 +379,7 @@ void strobe_gpu_trace_yield(const char *to)
 			!pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &until))
 			;
 	}
-	pthread_mutex_unlock(&lock);
+	release(cancel);
 }
 
 void sb_gpu_trace_session_started(const char *text)
@@ -385,16 +410,17 @@ static void say_untraced(void)
 void sb_gpu_trace_session_stops(void)
 {
 	bool join;
+	int cancel;
 
 	stop_listening();
 	say_untraced();
-	pthread_mutex_lock(&lock);
+	cancel = hold();
 	join = threaded;
 	threaded = false;
 	atomic_store(&quit, true);
 	if (join)
 		ring();
-	pthread_mutex_unlock(&lock);
+	release(cancel);
 	if (join) {
 		pthread_join(thread, NULL);
 		sem_destroy(&bell);
@@ -420,9 +446,11 @@ void sb_gpu_trace_forget(void)
 /* Inside cuInit: nothing has been launched yet, so nothing is missed. */
 void sb_gpu_trace_cuda_started(void)
 {
+	int cancel;
+
 	strobe_mark("cuInit"); /* opens an armed session */
-	pthread_mutex_lock(&lock);
+	cancel = hold();
 	if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS)
 		begin();
-	pthread_mutex_unlock(&lock);
+	release(cancel);
 }

@@ -5,6 +5,7 @@
 #include "gpu/resolve.h"
 #include "gpu/trace.h"
 #include "gpu/zone.h"
+#include "record/cancel.h"
 #include "record/clock.h"
 #include "record/lane.h"
 
@@ -251,18 +252,26 @@ void sb_gpu_zone_leave(void)
 		sb_gpu_marker_leave(&l->marker);
 }
 
+/* The driver has cancellation points: a thread that ended there would keep events, and
+ * locks of the driver and ours. */
 static void begin(uint32_t name, void *stream, uint64_t arrived_ticks, uint32_t launch_puts)
 {
+	int cancel = sb_cancel_off();
+
 	strobe_zone_begin_id(name);
 	sb_gpu_zone_begin(name, stream, (struct sb_gpu_arrival){ arrived_ticks, launch_puts });
+	sb_cancel_restore(cancel);
 }
 
 static void end(uint32_t name, void *stream, uint32_t launch_puts)
 {
+	int cancel = sb_cancel_off();
+
 	name = sb_gpu_zone_end(name, stream, (struct sb_gpu_arrival){ sb_clock_ticks(), launch_puts });
 	if (name != SB_GPU_ZONE_CUT)
 		strobe_zone_end_id(name);
 	sb_gpu_zone_leave();
+	sb_cancel_restore(cancel);
 }
 
 uint64_t strobe_gpu_zone_arrive(void)

@@ -8,8 +8,9 @@
 
 #include "base/folder.h"
 #include "format/wire.h"
-#include "record/instances.h"
+#include "record/cancel.h"
 #include "record/descriptor.h"
+#include "record/instances.h"
 #include "record/settings.h"
 
 #include <pthread.h>
@@ -146,20 +147,6 @@ struct sb_recorder {
 struct sb_writer *sb_writer_here(void);
 /* The same without attaching: never NULL, but perhaps nobody's. */
 extern _Thread_local struct sb_writer *sb_here __attribute__((tls_model("initial-exec")));
-
-/* While strobe holds anything, a thread cannot be cancelled: what it holds would be held
- * for ever. */
-static inline int sb_cancel_off(void)
-{
-	int before;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	return before;
-}
-static inline void sb_cancel_restore(int before)
-{
-	pthread_setcancelstate(before, NULL);
-}
 
 /* ---- extent.c ---- */
 /* Takes the file over, also when it fails. small: takes 64 KiB of disk first, for a

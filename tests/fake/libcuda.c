@@ -77,7 +77,27 @@ static void add_site(struct site *site, const char *name)
 			add_site(&here, text); \
 		here.count++;                  \
 	} while (0)
-#define COUNTED COUNT_AS(__func__)
+/* The real driver waits, reads and writes in places: each is a cancellation point. */
+static int cancellable;
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+__attribute__((constructor)) static void loaded(void)
+{
+	cancellable = getenv("FAKE_CANCELLABLE") != NULL;
+	pthread_atfork(before_fork, after_fork, after_fork);
+}
+#define COUNTED                               \
+	do {                                  \
+		COUNT_AS(__func__);           \
+		if (cancellable)              \
+			pthread_testcancel(); \
+	} while (0)
 
 static struct stream *stream_of(void *handle)
 {

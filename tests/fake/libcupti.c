@@ -30,8 +30,26 @@ static uint32_t next_correlation, dirty_count;
 static uint64_t refused_count;
 static char *own_name;
 
+/* As the real one has cancellation points. */
+static bool cancellable;
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+__attribute__((constructor)) static void loaded(void)
+{
+	cancellable = getenv("FAKE_CANCELLABLE") != NULL;
+	pthread_atfork(before_fork, after_fork, after_fork);
+}
+
 static int counted(const char *name)
 {
+	if (cancellable)
+		pthread_testcancel();
 	for (int i = 0; i < 32; i++) {
 		if (!calls[i].name)
 			calls[i].name = name;

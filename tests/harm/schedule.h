@@ -38,6 +38,11 @@ static inline void schedule_by_chance(void)
 #undef atomic_compare_exchange_strong
 #undef atomic_compare_exchange_weak_explicit
 #undef atomic_compare_exchange_strong_explicit
+#undef atomic_compare_exchange_weak
+#undef atomic_fetch_sub
+#undef atomic_fetch_sub_explicit
+#undef atomic_flag_test_and_set
+#undef atomic_flag_clear
 
 #define PLAIN_(at) __typeof__((void)0, *(at))
 
@@ -74,6 +79,29 @@ static inline void schedule_by_chance(void)
 	(schedule_by_chance(), __atomic_fetch_add((at), (more), (order)))
 #define atomic_fetch_add(at, more) atomic_fetch_add_explicit(at, more, memory_order_seq_cst)
 
+#define atomic_fetch_sub_explicit(at, less, order) \
+	(schedule_by_chance(), __atomic_fetch_sub((at), (less), (order)))
+#define atomic_fetch_sub(at, less) atomic_fetch_sub_explicit(at, less, memory_order_seq_cst)
+
+/* A yield before a flag is taken, and one while it is held. */
+#define atomic_flag_test_and_set(at)                                              \
+	__extension__({                                                           \
+		_Bool was_;                                                       \
+		schedule_by_chance();                                             \
+		was_ = __atomic_test_and_set((void *)(at), memory_order_seq_cst); \
+		schedule_by_chance();                                             \
+		was_;                                                             \
+	})
+#define atomic_flag_clear(at) \
+	(schedule_by_chance(), __atomic_clear((_Bool *)(void *)(at), memory_order_seq_cst))
+
+/* What is written into the mapped file goes by the compiler's own names. */
+#define __atomic_load_n(at, order) (schedule_by_chance(), __atomic_load_n((at), (order)))
+#define __atomic_store_n(at, to, order) (schedule_by_chance(), __atomic_store_n((at), (to), (order)))
+#define __atomic_compare_exchange_n(at, expected, to, weak, then, otherwise) \
+	(schedule_by_chance(),                                               \
+		__atomic_compare_exchange_n((at), (expected), (to), (weak), (then), (otherwise)))
+
 #define EXCHANGE_IF_(at, expected, to, weak, then, otherwise)                               \
 	__extension__({                                                                     \
 		__auto_type at_ = (at);                                                     \
@@ -85,6 +113,8 @@ static inline void schedule_by_chance(void)
 	EXCHANGE_IF_(at, expected, to, 0, then, otherwise)
 #define atomic_compare_exchange_weak_explicit(at, expected, to, then, otherwise) \
 	EXCHANGE_IF_(at, expected, to, 1, then, otherwise)
+#define atomic_compare_exchange_weak(at, expected, to) \
+	EXCHANGE_IF_(at, expected, to, 1, memory_order_seq_cst, memory_order_seq_cst)
 #define atomic_compare_exchange_strong(at, expected, to) \
 	EXCHANGE_IF_(at, expected, to, 0, memory_order_seq_cst, memory_order_seq_cst)
 
