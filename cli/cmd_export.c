@@ -144,6 +144,7 @@ const struct command cmd_export = {
 		"csv       one row per zone, GPU record, mark and counter value\n"
 		"packed    a smaller .strobe file that every command reads\n"
 		"clickhouse://HOST:PORT/DB[?job=ID]  into a warehouse: a run, or all ranks of a folder\n"
+		"https://HOST:PORT/DB[?job=ID]  the same, through TLS (needs libcurl)\n"
 		"\n"
 		"The file appears whole or not at all; memory does not grow with the recording.",
 	.examples = "  strobe export --to perfetto last\n"

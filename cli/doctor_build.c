@@ -1,6 +1,7 @@
 /* Checks of this build: what it was made with. */
 #include "doctor.h"
 
+#include "exchange/https.h"
 #include "record/yaml.h"
 #include "store/history.h"
 
@@ -68,11 +69,23 @@ static void look_compression(struct doctor_finding *f)
 		"zlib and zstd (Debian: zlib1g-dev, libzstd-dev)");
 }
 
+static void look_https(struct doctor_finding *f)
+{
+	const char *version = sb_https_find();
+
+	if (version)
+		doctor_say(f, DOCTOR_OK, "", "%.200s", version);
+	else
+		doctor_say(f, DOCTOR_MISSING, "install libcurl (Debian: libcurl4), if you need one",
+			"no libcurl: a warehouse is reached over plain HTTP only");
+}
+
 const struct doctor_check doctor_build_checks[] = {
 	{ "this build", "YAML", look_yaml },
 	{ "this build", "terminal view", look_top },
 	{ "this build", "web page", look_serve },
 	{ "this build", "history", look_history },
 	{ "this build", "compression", look_compression },
+	{ "this build", "https warehouses", look_https },
 	{ 0 },
 };

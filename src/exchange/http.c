@@ -13,9 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ANSWER_BYTES_MAX (256u << 20)
-#define SLOWEST_BYTES_PER_S 65536.0
-
 static int no_answer(const struct sb_http_request *r, const char *what)
 {
 	return sb_fail(STROBE_EIO, "%s:%s: %s: %s", r->host, r->port, what, strerror(errno));
@@ -91,7 +88,7 @@ static int connect_to(const struct sb_http_request *r, double deadline_s, int *o
 /* Bytes that move give time for more: only who stands still, or drips, is given up. */
 static void move_deadline(double *deadline_s, ssize_t bytes)
 {
-	*deadline_s += (double)bytes / SLOWEST_BYTES_PER_S;
+	*deadline_s += (double)bytes / SB_HTTP_SLOWEST_BYTES_PER_S;
 }
 
 static int send_all(int fd, const char *bytes, size_t size, double *deadline_s)
@@ -122,7 +119,7 @@ static int receive_all(int fd, struct sb_buf *out, double *deadline_s)
 			continue;
 		if (n < 0 && to && errno == EAGAIN && !wait_for(fd, POLLIN, *deadline_s))
 			continue;
-		if (n < 0 || out->size > ANSWER_BYTES_MAX)
+		if (n < 0 || out->size > SB_HTTP_ANSWER_BYTES_MAX)
 			return -1;
 		if (!n)
 			return 0;

@@ -4,6 +4,9 @@
 
 #include "base/buf.h"
 
+#define SB_HTTP_ANSWER_BYTES_MAX (256u << 20)
+#define SB_HTTP_SLOWEST_BYTES_PER_S 65536.0
+
 struct sb_http_request {
 	const char *host;
 	const char *port;

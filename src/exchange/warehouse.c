@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "exchange/http.h"
+#include "exchange/https.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,9 @@
 #include <time.h>
 
 #define SCHEMA_VERSION 2
-#define SCHEME "clickhouse://"
+#define PLAIN "clickhouse://"
+#define TLS "https://"
+#define SHAPE "clickhouse://HOST:PORT/DATABASE, or https://HOST:PORT/DATABASE"
 #define TIMEOUT_S 60.0
 #define LEAST_S 1.0 /* for a try, whatever is left */
 #define CREDENTIALS_BYTES_MAX 4096
@@ -62,7 +65,7 @@ static const char *const names[] = { "runs", "stages", "steps", "samples", "gpu_
 
 bool sb_warehouse_is_url(const char *text)
 {
-	return !strncmp(text, SCHEME, strlen(SCHEME));
+	return !strncmp(text, PLAIN, strlen(PLAIN)) || !strncmp(text, TLS, strlen(TLS));
 }
 
 static bool is_name(const char *text)
@@ -134,31 +137,48 @@ static int read_credentials(struct sb_warehouse *w)
 	return err;
 }
 
-int sb_warehouse_open(const char *url, struct sb_warehouse *out_warehouse)
+static int no_address(const char *url)
 {
-	struct sb_warehouse w = { .port = "8123", .retry_s = 30 };
-	const char *at = url + strlen(SCHEME), *slash = strchr(at, '/'), *question = strchr(at, '?'), *colon;
-	const char *retry = getenv("STROBE_CLICKHOUSE_RETRY_S");
-	size_t size;
-	int err;
+	return sb_fail(STROBE_EINVAL, "a warehouse is " SHAPE ", not '%s'", url);
+}
 
-	if (!sb_warehouse_is_url(url) || !slash || slash == at || (question && question < slash))
-		return sb_fail(
-			STROBE_EINVAL, "a warehouse is clickhouse://HOST:PORT/DATABASE, not '%s'", url);
+static int read_address(const char *url, struct sb_warehouse *w)
+{
+	const char *at = url + strlen(w->tls ? TLS : PLAIN), *slash = strchr(at, '/');
+	const char *question = strchr(at, '?'), *colon;
+	size_t size;
+
+	if (!slash || slash == at || (question && question < slash))
+		return no_address(url);
 	if (memchr(at, '@', (size_t)(slash - at)))
 		return sb_fail(STROBE_EINVAL,
 			"credentials do not belong into the address, where others can read them: set "
 			"STROBE_CLICKHOUSE_USER and STROBE_CLICKHOUSE_PASSWORD, or STROBE_CLICKHOUSE_FILE");
 	colon = memchr(at, ':', (size_t)(slash - at));
 	size = (size_t)((colon ? colon : slash) - at);
-	if (!size || !copy(w.host, sizeof w.host, at, size) ||
-		(colon && !copy(w.port, sizeof w.port, colon + 1, (size_t)(slash - colon - 1))) ||
-		!copy(w.database, sizeof w.database, slash + 1,
+	if (!size || !copy(w->host, sizeof w->host, at, size) ||
+		(colon && !copy(w->port, sizeof w->port, colon + 1, (size_t)(slash - colon - 1))) ||
+		!copy(w->database, sizeof w->database, slash + 1,
 			question ? (size_t)(question - slash - 1) : strlen(slash + 1)) ||
-		!is_name(w.database))
-		return sb_fail(
-			STROBE_EINVAL, "a warehouse is clickhouse://HOST:PORT/DATABASE, not '%s'", url);
-	err = question ? read_parameters(question + 1, &w) : 0;
+		!is_name(w->database))
+		return no_address(url);
+	return question ? read_parameters(question + 1, w) : 0;
+}
+
+int sb_warehouse_open(const char *url, struct sb_warehouse *out_warehouse)
+{
+	struct sb_warehouse w = { .port = "8123", .retry_s = 30 };
+	const char *retry = getenv("STROBE_CLICKHOUSE_RETRY_S"), *ca = getenv("STROBE_CLICKHOUSE_CA");
+	int err;
+
+	if (!sb_warehouse_is_url(url))
+		return no_address(url);
+	w.tls = !strncmp(url, TLS, strlen(TLS));
+	if (w.tls)
+		snprintf(w.port, sizeof w.port, "8443");
+	if (ca && !copy(w.ca_path, sizeof w.ca_path, ca, strlen(ca)))
+		return sb_fail(STROBE_EINVAL, "STROBE_CLICKHOUSE_CA names too long a path");
+	err = read_address(url, &w);
 	if (!err)
 		err = read_credentials(&w);
 	if (retry && *retry)
@@ -210,12 +230,28 @@ static int refused(const struct sb_warehouse *w, int status, const struct sb_buf
 		status, text);
 }
 
+static int post(const struct sb_warehouse *w, const struct sb_http_request *r, double left_s, int *out_status,
+	struct sb_buf *out_answer)
+{
+	double timeout_s = left_s < LEAST_S ? LEAST_S : left_s < TIMEOUT_S ? left_s : TIMEOUT_S;
+
+	sb_buf_clear(out_answer);
+	return w->tls ? sb_https_post(r, w->ca_path, timeout_s, out_status, out_answer)
+		      : sb_http_post(r, timeout_s, out_status, out_answer);
+}
+
+/* Away, or starting up and shutting down. A certificate that is refused stays so. */
+static bool is_worth_another_try(int err, int status)
+{
+	return err == STROBE_EIO || (!err && (status == 502 || status == 503));
+}
+
 int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void *body, size_t size,
 	struct sb_buf *out, uint64_t *retries)
 {
 	struct sb_buf path = { 0 }, headers = { 0 }, answer = { 0 };
 	struct sb_http_request r = { w->host, w->port, NULL, NULL, body, size };
-	double until_s = now_s() + w->retry_s, pause_s = 0.1, left_s;
+	double until_s = now_s() + w->retry_s, pause_s = 0.1;
 	int status = 0, err;
 
 	sb_buf_puts(&path, "/?query=");
@@ -226,15 +262,9 @@ int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void
 	r.path = sb_buf_text(&path);
 	r.headers = sb_buf_text(&headers);
 	for (;;) {
-		sb_buf_clear(&answer);
-		left_s = until_s - now_s(); /* the tries count, not only the naps between them */
-		err = sb_http_post(&r,
-			left_s < LEAST_S     ? LEAST_S
-			: left_s < TIMEOUT_S ? left_s
-					     : TIMEOUT_S,
-			&status, &answer);
-		/* away, or starting up and shutting down: worth another try */
-		if ((!err && status != 502 && status != 503) || now_s() + pause_s >= until_s)
+		/* the tries count, not only the naps between them */
+		err = post(w, &r, until_s - now_s(), &status, &answer);
+		if (!is_worth_another_try(err, status) || now_s() + pause_s >= until_s)
 			break;
 		nap(pause_s);
 		pause_s = pause_s < 2 ? pause_s * 2 : 2;
@@ -249,6 +279,37 @@ int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void
 	sb_buf_done(&headers);
 	sb_buf_done(&answer);
 	return err;
+}
+
+/* An engine that fails in the middle of an answer says so in the answer. */
+static int check_columns(const struct sb_buf *answer, size_t from, unsigned columns)
+{
+	const char *line = sb_buf_text(answer) + from;
+
+	while (*line) {
+		size_t size = strcspn(line, "\n");
+		unsigned fields = 1;
+
+		for (size_t i = 0; i < size; i++)
+			fields += line[i] == '\t';
+		if (fields != columns)
+			return sb_fail(STROBE_EIO, "the warehouse gave no whole answer: %.*s",
+				size < 300 ? (int)size : 300, line);
+		line += size + (line[size] == '\n');
+	}
+	return 0;
+}
+
+int sb_warehouse_ask(
+	const struct sb_warehouse *w, const struct sb_buf *sql, unsigned columns, struct sb_buf *out)
+{
+	size_t from = out->size;
+	int err;
+
+	if (sql->failed)
+		return sb_fail(STROBE_ENOMEM, "no memory for the warehouse's question");
+	err = sb_warehouse_query(w, "", sb_buf_text(sql), sql->size, out, NULL);
+	return err ? err : check_columns(out, from, columns);
 }
 
 /* ---- tables ------------------------------------------------------------- */

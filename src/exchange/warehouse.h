@@ -15,13 +15,16 @@ struct sb_warehouse {
 	char cluster[64]; /* "" : one server */
 	char user[128];
 	char password[256];
+	bool tls;
+	char ca_path[4096]; /* "" : the authorities of the machine */
 	double retry_s; /* how long a server may be away or silent, tries included */
 };
 
 /* Is it ours to open? */
 bool sb_warehouse_is_url(const char *text);
 
-/* clickhouse://HOST[:8123]/DATABASE[?job=ID][&cluster=NAME]. Credentials come
+/* clickhouse://HOST[:8123]/DATABASE[?job=ID][&cluster=NAME], or https://HOST[:8443]/... through TLS: there the
+ * certificate is checked, against the file that STROBE_CLICKHOUSE_CA names where it is set. Credentials come
  * from STROBE_CLICKHOUSE_USER and STROBE_CLICKHOUSE_PASSWORD, or from the file
  * that STROBE_CLICKHOUSE_FILE names (user on the first line, password on the
  * second); in the URL they are refused. Connects to nothing yet. */
@@ -61,6 +64,9 @@ void sb_warehouse_points_free(struct sb_warehouse_point *points, size_t count);
  * is away. The answer, where wanted, goes to out. */
 int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void *body, size_t size,
 	struct sb_buf *out, uint64_t *retries);
+/* A question of any length (it goes as the body): every line of the answer has so many fields, or it is refused. */
+int sb_warehouse_ask(
+	const struct sb_warehouse *w, const struct sb_buf *sql, unsigned columns, struct sb_buf *out);
 void sb_warehouse_quote(struct sb_buf *out, const char *text); /* 'text' */
 /* "(run, version) IN ...": rows of loads that were finished, the latest of each run of the job. */
 void sb_warehouse_put_latest(const struct sb_warehouse *w, struct sb_buf *sql);

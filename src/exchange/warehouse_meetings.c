@@ -7,14 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A statement that grows with the ranks: too long for an address, so it is the body. */
-static int ask(const struct sb_warehouse *w, const struct sb_buf *sql, struct sb_buf *answer)
-{
-	if (sql->failed)
-		return sb_fail(STROBE_ENOMEM, "no memory for the warehouse's question");
-	return sb_warehouse_query(w, "", sb_buf_text(sql), sql->size, answer, NULL);
-}
-
 static struct sb_aggregate_rank *rank_at(struct sb_aggregate *a, int64_t rank)
 {
 	for (size_t i = 0; i < a->rank_count; i++)
@@ -75,7 +67,7 @@ static int align(const struct sb_warehouse *w, struct sb_aggregate *a)
 	sb_buf_puts(&sql, " GLOBAL ANY LEFT JOIN (SELECT name, occurrence, e AS first_e, 1 AS found FROM ");
 	put_meetings(w, &sql, first->id);
 	sb_buf_puts(&sql, ") USING (name, occurrence) GROUP BY rank)))");
-	err = ask(w, &sql, &answer);
+	err = sb_warehouse_ask(w, &sql, 4, &answer);
 	for (char *rest = answer.data; !err && rest && *rest;) {
 		char *line = strsep(&rest, "\n");
 		struct sb_aggregate_rank *r = rank_at(a, (int64_t)sb_warehouse_next_number(&line));
@@ -129,7 +121,7 @@ static int judge(const struct sb_warehouse *w, struct sb_aggregate *a)
 		"0) "
 		"GROUP BY last",
 		a->rank_count, (long long)a->ranks[0].rank);
-	err = ask(w, &sql, &answer);
+	err = sb_warehouse_ask(w, &sql, 3, &answer);
 	for (char *rest = answer.data; !err && rest && *rest;) {
 		char *line = strsep(&rest, "\n");
 		struct sb_aggregate_rank *r = rank_at(a, (int64_t)sb_warehouse_next_number(&line));
@@ -154,7 +146,7 @@ static int has_meetings(const struct sb_warehouse *w, bool *out_has)
 	int err;
 
 	sb_buf_printf(&sql, "EXISTS TABLE %s", sb_warehouse_table(w, "meetings", table, sizeof table));
-	err = ask(w, &sql, &answer);
+	err = sb_warehouse_ask(w, &sql, 1, &answer);
 	*out_has = sb_buf_text(&answer)[0] == '1';
 	sb_buf_done(&sql);
 	sb_buf_done(&answer);

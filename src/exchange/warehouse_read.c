@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RANK_COLUMNS 9
+#define STAGE_COLUMNS 24
+
 void sb_warehouse_put_latest(const struct sb_warehouse *w, struct sb_buf *sql)
 {
 	char table[160];
@@ -97,11 +100,11 @@ static int each_line(
 	return err;
 }
 
-static int ask(const struct sb_warehouse *w, struct sb_buf *sql, struct sb_aggregate *a,
+static int ask(const struct sb_warehouse *w, struct sb_buf *sql, unsigned columns, struct sb_aggregate *a,
 	int (*take)(struct sb_aggregate *, char *))
 {
 	struct sb_buf answer = { 0 };
-	int err = sb_warehouse_query(w, sb_buf_text(sql), "", 0, &answer, NULL);
+	int err = sb_warehouse_ask(w, sql, columns, &answer);
 
 	if (!err)
 		err = each_line(&answer, a, take);
@@ -125,7 +128,7 @@ static int read_ranks(const struct sb_warehouse *w, struct sb_buf *sql, struct s
 	sb_buf_puts(sql, " AND ");
 	sb_warehouse_put_latest(w, sql);
 	sb_buf_puts(sql, " GROUP BY run ORDER BY any(rank)");
-	return ask(w, sql, a, take_rank);
+	return ask(w, sql, RANK_COLUMNS, a, take_rank);
 }
 
 /* ---- stages ------------------------------------------------------------- */
@@ -217,7 +220,7 @@ static int read_stages(const struct sb_warehouse *w, struct sb_buf *sql, struct 
 	sb_buf_puts(sql, " AND ");
 	sb_warehouse_put_latest(w, sql);
 	sb_buf_puts(sql, " GROUP BY run, rank, place) GROUP BY run, rank, k0) GROUP BY k0)");
-	return ask(w, sql, a, take_stage);
+	return ask(w, sql, STAGE_COLUMNS, a, take_stage);
 }
 
 /* ---- what a straggler is slow at ---------------------------------------- */
@@ -242,7 +245,7 @@ static int name_slow_stage(
 	sb_buf_puts(sql, " AND ");
 	sb_warehouse_put_latest(w, sql);
 	sb_buf_puts(sql, " GROUP BY place) GROUP BY stage_key");
-	err = sb_warehouse_query(w, sb_buf_text(sql), "", 0, &answer, NULL);
+	err = sb_warehouse_ask(w, sql, 3, &answer);
 	sb_buf_clear(sql);
 	for (char *rest = answer.data; !err && rest && *rest;) {
 		const char *code;
@@ -344,7 +347,7 @@ int sb_warehouse_trend(const struct sb_warehouse *w, const char *metric, const c
 		sb_buf_printf(&sql,
 			" GROUP BY job, run) WHERE there GROUP BY job ORDER BY min(started) DESC LIMIT %zu",
 			limit);
-		err = sb_warehouse_query(w, sb_buf_text(&sql), "", 0, &answer, NULL);
+		err = sb_warehouse_ask(w, &sql, 3, &answer);
 	}
 	for (char *rest = answer.data; !err && rest && *rest && count < limit;) {
 		char *line = strsep(&rest, "\n");

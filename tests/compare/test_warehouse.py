@@ -11,6 +11,7 @@ import time
 import urllib.request
 
 import pytest
+import tls
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("STROBE_BUILD", SOURCE / "build"))
@@ -144,6 +145,16 @@ def test_the_engine_adds_up_as_the_local_path_does(servers, job):
     check_same(aggregated(job), aggregated(url))
     assert servers[0].ask("SELECT count() > 0 FROM whole.samples") == "1"
     assert servers[0].ask("SELECT count() FROM whole.steps WHERE kind = 'step'") == str((RANKS - 1) * 200)
+
+
+@pytest.mark.skipif(not tls.OPENSSL, reason="no openssl here")
+def test_through_tls_the_engine_says_the_same(servers, job, tmp_path):
+    cert = tls.certificate(tmp_path / "tls")
+    with tls.Server(cert, behind=f"http://127.0.0.1:{servers[0].http}") as server:
+        url = server.url("tls?job=a")
+        trusting = {"STROBE_CLICKHOUSE_CA": str(cert), "no_proxy": "127.0.0.1"}
+        assert strobe("export", job, "--to", url, **trusting).stdout.startswith(f"{RANKS - 1} runs, ")
+        check_same(aggregated(job), json.loads(strobe("aggregate", url, "--format", "json", **trusting).stdout))
 
 
 def test_loading_again_changes_nothing(servers, job):
