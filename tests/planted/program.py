@@ -1,0 +1,24 @@
+"""One planted program: python program.py NAME [--fixed] [--gate FILE]."""
+import importlib
+import sys
+
+import problem
+
+
+def load(name):
+    for family in ("plain", "gpu"):
+        if name in problem.TABLE:
+            break
+        importlib.import_module(family)
+    return problem.TABLE[name]
+
+
+def main():
+    one = load(sys.argv[1])
+    gate = importlib.import_module("gate")
+    one.function("--fixed" in sys.argv)
+    gate.leave()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Runs the planted problems under strobe and says which were named.
+
+    tests/planted/run.py --list
+    tests/planted/run.py --only slow_png --json out.json
+    tests/planted/run.py --needs cuda --shard 0/3 --at-once 4 --json shard0.json
+    tests/planted/run.py --merge shard*.json
+
+Each problem runs three times: with --gpu-trace=steps:3 where there is a GPU, without any flag, and fixed, without any
+flag. A problem is named when one of the first two findings has one of its ids and its place: the planted line (three
+lines off at most), or its stage. The measured saving is the time of the generations, planted minus fixed."""
+import argparse
+import concurrent.futures
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+LINES_OFF = 3
+
+
+
+def table(python, environment):
+    code = ("import sys, json; sys.path.insert(0, %r); import problem\n"
+            "for family in %r:\n"
+            "    try: __import__(family)\n"
+            "    except ImportError as error: print(error, file=sys.stderr)\n"
+            "print(json.dumps([dict(name=p.name, ids=p.ids, healthy=p.healthy, stage=p.stage, needs=p.needs, file=p.file, lines=p.lines)"
+            " for p in problem.TABLE.values()]))" % (HERE, ["plain", "gpu"]))
+    made = subprocess.run([python, "-c", code], env=environment, stdout=subprocess.PIPE, check=True)
+    return json.loads(made.stdout.splitlines()[-1])
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--only", help="names, with commas")
+    parser.add_argument("--needs", help="those that need this and no more: none, torch, cuda")
+    parser.add_argument("--shard", default="0/1")
+    parser.add_argument("--json", dest="out")
+    parser.add_argument("--keep", help="a folder for the recordings")
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--strobe", default=shutil.which("strobe") or "strobe")
+    parser.add_argument("--at-once", type=int, default=1, help="programs that import side by side; they still run one by one")
+    parser.add_argument("--variants", default="", help="of: traced, plain, fixed; all that apply")
+    parser.add_argument("--timeout", type=float, default=120)
+    parser.add_argument("--merge", nargs="*", help="tables of shards")
+    return parser.parse_args()
+
+
+def chosen(all_of_them, options):
+    index, count = (int(part) for part in options.shard.split("/"))
+    only = options.only.split(",") if options.only else None
+    names = [p for p in all_of_them if (only is None or p["name"] in only)
+             and (options.needs is None or p["needs"] == options.needs.replace("none", ""))]
+    return names[index::count]
+
+
+def variants_of(problem, options):
+    if options.variants:
+        wanted = options.variants.split(",")
+    else:
+        wanted = ["traced", "plain", "fixed"]
+    gpu = problem["needs"] == "cuda"
+    return [v for v in wanted if (v != "traced" or gpu) and (v != "fixed" or not problem["healthy"])]
+
+
+def run_one(problem, variant, folder, options):
+    """The report of one run; a line of why not in its place."""
+    base = os.path.join(folder, problem["name"] + "." + variant)
+    command = [options.strobe, "run", "-o", base]
+    command += ["--gpu-trace=steps:3"] if variant == "traced" else []
+    command += ["--", options.python, os.path.join(HERE, "program.py"), problem["name"], "--gate", os.path.join(folder, "gate")]
+    command += ["--fixed"] if variant == "fixed" else []
+    try:
+        made = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=options.timeout)
+    except subprocess.TimeoutExpired:
+        return {"failed": "timeout"}
+    if made.returncode:
+        return {"failed": made.stdout.decode(errors="replace")[-1500:]}
+    told = subprocess.run([options.strobe, "report", base, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        return json.loads(told.stdout)
+    except ValueError:
+        return {"failed": told.stderr.decode(errors="replace")[-1500:]}
+
+
+# ---- what was said ----
+
+def has_place(problem, finding):
+    where = finding.get("where", {})
+    if problem["lines"] and os.path.basename(where.get("file", "")) == os.path.basename(problem["file"]):
+        if any(abs(where.get("line", -99) - line) <= LINES_OFF for line in problem["lines"]):
+            return True
+    if problem["stage"]:
+        return problem["stage"] in (where.get("stage"), where.get("module"), finding.get("subject"))
+    return not problem["lines"]
+
+
+def said(report):
+    return [f for f in report.get("recommendations", []) if not f.get("startup")]
+
+
+def naming(problem, report):
+    """The finding among the first two that names the problem; None: none does."""
+    return next((f for f in said(report)[:2] if f["id"] in problem["ids"] and has_place(problem, f)), None)
+
+
+def short(finding):
+    where = finding.get("where", {})
+    line = "%s:%s" % (os.path.basename(where["file"]), where.get("line")) if "file" in where else where.get("stage", "")
+    return {"id": finding["id"], "priority": finding["priority"], "issue": finding["issue"], "cause": finding.get("cause"),
+            "place": line, "gain_s": finding.get("gain_s"), "gain_basis": finding.get("gain_basis")}
+
+
+def generation_s(report):
+    return report.get("summary", {}).get("generation_s")
+
+
+def row(problem, reports):
+    made = {"name": problem["name"], "healthy": problem["healthy"], "ids": problem["ids"], "needs": problem["needs"]}
+    for variant, report in reports.items():
+        if "failed" in report:
+            made[variant] = {"failed": report["failed"]}
+            continue
+        found = naming(problem, report)
+        made[variant] = {"generation_s": generation_s(report), "said": [short(f) for f in said(report)[:5]],
+                         "named": found is not None, "gain_s": found.get("gain_s") if found else None}
+    plain, fixed = (made.get(v, {}).get("generation_s") for v in ("plain", "fixed"))
+    made["measured_s"] = plain - fixed if plain is not None and fixed is not None else None
+    return made
+
+
+def text_of(rows):
+    lines = []
+    for r in rows:
+        for variant in ("traced", "plain"):
+            one = r.get(variant)
+            if one is None:
+                continue
+            if "failed" in one:
+                lines.append("%-34s %-7s FAILED %s" % (r["name"], variant, one["failed"].strip().splitlines()[-1:]))
+                continue
+            first = one["said"][0] if one["said"] else {"id": "nothing", "place": "", "gain_s": None}
+            lines.append("%-34s %-7s %-5s first: %-22s %-24s predicted %s measured %s" % (
+                r["name"], variant, "" if r["healthy"] else "yes" if one["named"] else "NO", first["id"], first["place"] or "-",
+                number(one["gain_s"]), number(r["measured_s"])))
+    return "\n".join(lines + totals(rows)) + "\n"
+
+
+def number(value):
+    return "-" if value is None else "%.2f s" % value
+
+
+def totals(rows):
+    lines = []
+    for variant in ("traced", "plain"):
+        sick = [r for r in rows if not r["healthy"] and variant in r]
+        named = [r for r in sick if r[variant].get("named")]
+        stated = [r for r in named if r[variant].get("gain_s") and r["measured_s"]]
+        near = [r for r in stated if 0.5 <= r[variant]["gain_s"] / r["measured_s"] <= 2]
+        well = [r for r in rows if r["healthy"] and "said" in r.get(variant, {})]
+        high = sum(any(f["priority"] == "high" for f in r[variant]["said"]) for r in well)
+        medium = sum(sum(f["priority"] == "medium" for f in r[variant]["said"]) > 1 for r in well)
+        lines.append("%s: %d of %d named; saving within 2x for %d of %d; of %d healthy %d with a HIGH, %d with two MEDIUM"
+                     % (variant, len(named), len(sick), len(near), len(stated), len(well), high, medium))
+    return lines
+
+
+def main():
+    options = arguments()
+    if options.merge:
+        rows = [r for path in options.merge for r in json.load(open(path))]
+        print(text_of(rows), end="")
+        return
+    problems = chosen(table(options.python, dict(os.environ)), options)
+    if options.list:
+        for p in problems:
+            print("%-34s %-6s %s" % (p["name"], p["needs"] or "-", "healthy" if p["healthy"] else ", ".join(p["ids"])))
+        return
+    folder = options.keep or tempfile.mkdtemp(prefix="planted-")
+    os.makedirs(folder, exist_ok=True)
+    jobs = [(p, v) for p in problems for v in variants_of(p, options)]
+    with concurrent.futures.ThreadPoolExecutor(options.at_once) as pool:
+        reports = list(pool.map(lambda job: run_one(*job, folder, options), jobs))
+    rows = [row(p, {v: r for (q, v), r in zip(jobs, reports) if q is p}) for p in problems]
+    if not options.keep:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(text_of(rows), end="")
+    if options.out:
+        with open(options.out, "w") as out:
+            json.dump(rows, out, indent=1)
+
+
+if __name__ == "__main__":
+    main()
