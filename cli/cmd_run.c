@@ -158,10 +158,11 @@ static int open_recording(struct run *r, const struct args *args)
 {
 	bool sampled = r->settings.monitor;
 	char gpu_trace[sizeof r->settings.gpu_trace];
+	int attempt = 0;
 
 	if (!r->settings.name[0])
 		name_after(args->after_dashes, r->settings.name, sizeof r->settings.name);
-	if (sb_rundir_make(&r->settings, r->folder, sizeof r->folder, &r->folder_id))
+	if (sb_rundir_make(&r->settings, r->folder, sizeof r->folder, &r->folder_id, &attempt))
 		return complain_last();
 	r->folder_made = true;
 	if (!realpath(r->folder, r->absolute))
@@ -177,6 +178,8 @@ static int open_recording(struct run *r, const struct args *args)
 	memcpy(r->settings.gpu_trace, gpu_trace, sizeof gpu_trace);
 	sb_keep_meta_string(SB_META_SETTING, "gpu_trace", gpu_trace);
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_TOOL, 1);
+	if (attempt)
+		sb_keep_meta_int(SB_META_RUN, SB_RUN_ATTEMPT, attempt);
 	if (!args_has(args, "no-command"))
 		record_command(args->after_dashes);
 	return 0;

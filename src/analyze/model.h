@@ -27,6 +27,7 @@ struct sb_session_panel {
 	const char *command;
 	const char *host;
 	const char *job; /* its tag `job`, else the launcher's id; NULL: not known */
+	int64_t attempt; /* which start of the job, from 1; -1: not known */
 	const char *state; /* "complete", "live", "ended without a stop" */
 	uint64_t start_real_ns, end_real_ns, generated_real_ns;
 	double duration_s;

@@ -25,6 +25,8 @@ static const struct sb_field session_rows[] = {
 	SB_FIELD(sb_session_panel, local_rank, "local_rank_index", SB_KNOWN, "rank on its machine"),
 	SB_FIELD(sb_session_panel, world_size, "world_size_count", SB_KNOWN, "ranks of the job"),
 	SB_FIELD(sb_session_panel, job, "job", SB_KNOWN, "the tag `job`, else the launcher's id of the job"),
+	SB_FIELD(sb_session_panel, attempt, "attempt_index", SB_KNOWN,
+		"which start of the job this is, from 1: a restart or a second step has the next number"),
 	SB_FIELD(sb_session_panel, exit_code, "exit_code_value", SB_KNOWN, "of the command"),
 	SB_FIELD(sb_session_panel, exit_signal, "exit_signal_value", SB_KNOWN,
 		"the signal that ended the command"),

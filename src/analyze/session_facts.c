@@ -75,6 +75,14 @@ static double number_meta(struct sb_run *run, const char *key)
 	return meta->attr.type == STROBE_TYPE_FLOAT ? meta->attr.f : (double)meta->attr.i;
 }
 
+/* -1: unknown, or nonsense of a damaged file. */
+static int64_t count_meta(struct sb_run *run, const char *key)
+{
+	double value = number_meta(run, key);
+
+	return value >= 0 && value < 1e15 ? (int64_t)value : -1;
+}
+
 static void exit_of(int64_t status, int64_t *out_code, int64_t *out_signal)
 {
 	if (status < 0)
@@ -98,15 +106,14 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 	s->name = sb_model_text(m, h->name);
 	s->host = *h->host ? sb_model_text(m, h->host) : NULL;
 	s->job = sb_model_text(m, job_of(run));
+	s->attempt = count_meta(run, SB_RUN_ATTEMPT);
 	s->run = sb_model_text(m, run->path);
 	s->command = sb_model_text(m, text_meta(run, SB_RUN_COMMAND));
 	s->outcome = sb_model_text(m, text_meta(run, SB_RUN_OUTCOME));
 	s->left_behind = sb_model_text(m, text_meta(run, SB_RUN_LEFT_BEHIND));
 	s->cpu_s = number_meta(run, SB_RUN_CPU_S);
 	s->peak_rss_bytes = number_meta(run, SB_RUN_PEAK_RSS_BYTES);
-	s->process_count = isnan(number_meta(run, SB_RUN_PROCESS_COUNT))
-				   ? -1
-				   : (int64_t)number_meta(run, SB_RUN_PROCESS_COUNT);
+	s->process_count = count_meta(run, SB_RUN_PROCESS_COUNT);
 	s->state = run->live ? "live" : run->complete ? "complete" : "ended without a stop";
 	s->start_real_ns = run->start_real_ns;
 	s->end_real_ns = run->start_real_ns + (uint64_t)run->wall_ns;

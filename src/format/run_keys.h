@@ -20,6 +20,8 @@
 /* in every recording */
 #define SB_RUN_BACKEND "distributed_backend" /* string: "nccl", "gloo"...; absent where it is not known */
 #define SB_RUN_JOB "job" /* string: the launcher's id of the job that this rank belongs to */
+#define SB_RUN_ATTEMPT \
+	"attempt" /* int: which start of the job in its folder, from 1; in the run's main recording */
 
 /* int, ticks; a pair for each GPU trace, the end absent where the process was killed */
 #define SB_RUN_GPU_TRACE_BEGIN "gpu_trace_begin_ticks"

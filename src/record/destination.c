@@ -82,7 +82,7 @@ static void name_after_program(char *out, size_t size)
 static int make_run_dir(void)
 {
 	char path[sizeof REC->run_dir], whole[PATH_MAX];
-	int err = sb_rundir_make(&REC->settings, path, sizeof path, &REC->run_folder);
+	int err = sb_rundir_make(&REC->settings, path, sizeof path, &REC->run_folder, &REC->attempt);
 
 	if (err)
 		return err;

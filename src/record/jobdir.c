@@ -2,6 +2,7 @@
 #include "record/jobdir.h"
 
 #include "base/folder.h"
+#include "record/launcher.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,28 +19,61 @@
 enum { ATTEMPTS_MAX = 10000 };
 #define LAUNCH_FILE "launch.txt" /* which start of the job made the folder */
 
-static bool write_launch(int folder, const char *launch)
+/* What the file says: a line that all ranks of one start share, and, where that may be
+ * shared by another start too, the machine and the launching process of its maker. */
+struct launch {
+	char text[sizeof((struct sb_rank *)0)->launch];
+	struct sb_launcher by; /* machine "": not known */
+};
+
+static struct launch launch_of(const struct sb_rank *rank)
 {
+	struct launch l = { .by = { "", "" } };
+
+	memcpy(l.text, rank->launch, sizeof l.text);
+	if (!rank->launch_told)
+		sb_launcher_find(rank->entry, &l.by);
+	return l;
+}
+
+static bool write_launch(int folder, const struct launch *l)
+{
+	char text[sizeof *l + 4];
 	int fd = sb_folder_create(folder, LAUNCH_FILE, 0600);
-	size_t size = strlen(launch);
-	bool written = fd >= 0 && write(fd, launch, size) == (ssize_t)size;
+	int size = snprintf(text, sizeof text, l->by.machine[0] ? "%s\n%s\n%s" : "%s", l->text, l->by.machine,
+		l->by.process);
+	bool written = fd >= 0 && write(fd, text, (size_t)size) == size;
 
 	if (fd >= 0)
 		close(fd);
 	return written;
 }
 
-static bool same_launch(int folder, const char *launch)
+/* The next line of the text, ended; NULL: there is none. */
+static const char *line_of(char **text)
 {
-	char text[sizeof((struct sb_rank *)0)->launch + 1];
-	int fd = sb_folder_read(folder, LAUNCH_FILE);
-	ssize_t n;
+	return *text && **text ? strsep(text, "\n") : NULL;
+}
 
-	if (fd < 0)
+/* Two starts that tell nothing else apart have two launching processes. On another
+ * machine a start has another one: there the text must do. */
+static bool same_launch(int folder, const struct launch *l)
+{
+	char text[sizeof *l + 4], *rest = text;
+	const char *launch, *machine, *process;
+	int fd = sb_folder_read(folder, LAUNCH_FILE);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = 0;
+	launch = line_of(&rest);
+	machine = line_of(&rest);
+	process = line_of(&rest);
+	if (!launch || strcmp(launch, l->text))
 		return false;
-	n = read(fd, text, sizeof text);
-	close(fd);
-	return n == (ssize_t)strlen(launch) && !memcmp(text, launch, (size_t)n);
+	return !process || !l->by.machine[0] || strcmp(machine, l->by.machine) ||
+	       !strcmp(process, l->by.process);
 }
 
 static int rename_new(int parent, const char *from, const char *to)
@@ -53,7 +87,7 @@ static int rename_new(int parent, const char *from, const char *to)
 
 /* The folder appears with its launch file in it, or not at all: a rank that comes at
  * the same time never sees it half made. */
-static int make_job(int parent, const char *name, const char *launch)
+static int make_job(int parent, const char *name, const struct launch *launch)
 {
 	char hidden[96];
 	int fd, why;
@@ -74,7 +108,7 @@ static int make_job(int parent, const char *name, const char *launch)
 	return -1;
 }
 
-static int join_or_make(int parent, const char *name, const char *launch)
+static int join_or_make(int parent, const char *name, const struct launch *launch)
 {
 	int fd = sb_folder_open(parent, name, SB_FOLDER_PRIVATE);
 
@@ -93,14 +127,14 @@ static int join_or_make(int parent, const char *name, const char *launch)
 }
 
 /* -1 with EEXIST: this attempt is not ours to join. */
-static int make_rank_in(int parent, const char *name, const struct sb_rank *rank)
+static int make_rank_in(int parent, const char *name, const struct launch *launch, int rank)
 {
 	char rank_name[24];
-	int job = join_or_make(parent, name, rank->launch), fd = -1, why;
+	int job = join_or_make(parent, name, launch), fd = -1, why;
 
 	if (job < 0)
 		return -1;
-	snprintf(rank_name, sizeof rank_name, "rank_%d", rank->rank);
+	snprintf(rank_name, sizeof rank_name, "rank_%d", rank);
 	if (!mkdirat(job, rank_name, 0700))
 		fd = sb_folder_open(job, rank_name, SB_FOLDER_PRIVATE);
 	why = errno;
@@ -109,8 +143,11 @@ static int make_rank_in(int parent, const char *name, const struct sb_rank *rank
 	return fd;
 }
 
-int sb_jobdir_make_rank(int parent, const char *stem, const struct sb_rank *rank, char *out_name, size_t size)
+int sb_jobdir_make_rank(int parent, const char *stem, const struct sb_rank *rank, char *out_name, size_t size,
+	int *out_attempt)
 {
+	const struct launch launch = launch_of(rank);
+
 	for (int attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
 		int fd;
 
@@ -118,7 +155,9 @@ int sb_jobdir_make_rank(int parent, const char *stem, const struct sb_rank *rank
 			snprintf(out_name, size, "%s", stem);
 		else
 			snprintf(out_name, size, "%s.%d", stem, attempt);
-		fd = make_rank_in(parent, out_name, rank);
+		fd = make_rank_in(parent, out_name, &launch, rank->rank);
+		if (fd >= 0)
+			*out_attempt = attempt;
 		if (fd >= 0 || errno != EEXIST)
 			return fd;
 	}

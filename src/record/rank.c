@@ -99,8 +99,10 @@ static void put_launch(struct sb_rank *r, const char *variable)
 	const char *text = secure_getenv(variable);
 	size_t used = strlen(r->launch);
 
-	if (text && *text)
-		snprintf(r->launch + used, sizeof r->launch - used, " %s=%.40s", variable, text);
+	if (!text || !*text)
+		return;
+	snprintf(r->launch + used, sizeof r->launch - used, " %s=%.40s", variable, text);
+	r->launch_told = true;
 }
 
 /* torchrun counts restarts on every machine by itself: a number for all only where
@@ -132,6 +134,7 @@ void sb_rank_detect(struct sb_rank *out_rank)
 		r.world_size = world;
 		r.local_rank = number(l->local_rank, -1);
 		r.launcher = l->name;
+		snprintf(r.entry, sizeof r.entry, "%s=%s", l->rank, secure_getenv(l->rank));
 		take_job(&r, l);
 		take_launch(&r, l);
 		break;

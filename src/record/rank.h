@@ -3,12 +3,16 @@
 #ifndef SB_RECORD_RANK_H
 #define SB_RECORD_RANK_H
 
+#include <stdbool.h>
+
 struct sb_rank {
 	int rank; /* -1: not one of several */
 	int local_rank; /* on its machine; -1: not known */
 	int world_size; /* 0: not known */
 	char job[64]; /* same for all ranks of a job, fit for a file name; "" unknown */
 	char launch[160]; /* same for all ranks of one start of the job; differs between two as far as told */
+	bool launch_told; /* by an id; else the launching process tells two starts apart (launcher.h) */
+	char entry[48]; /* of the environment that says the rank: "RANK=3" */
 	const char *launcher; /* "torchrun", "openmpi", "slurm", "pmi"; "" none */
 };
 

@@ -124,6 +124,7 @@ struct sb_recorder {
 	struct sb_folder run_folder; /* proves that run_dir is still the same folder */
 	char file_path[1200];
 	char spool_path[1200]; /* "" unless the run folder cannot be mapped */
+	int attempt; /* which start of its job; 0: none, or another process knows */
 	bool under_run; /* strobe run owns the folder */
 	bool forked; /* this session's process was forked off a recording one */
 	bool explicit_start;

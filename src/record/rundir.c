@@ -89,30 +89,32 @@ static int make_unique(int parent, const char *name, char *out_name, size_t size
 }
 
 /* All ranks of a job share a folder without talking: its name is the job's. */
-static int make_ranked(int parent, const char *name, const struct sb_rank *rank, char *out_name, size_t size)
+static int make_ranked(int parent, const char *name, const struct sb_rank *rank, char *out_name, size_t size,
+	int *out_attempt)
 {
 	char stem[160];
 
 	snprintf(stem, sizeof stem, "%s-%s", name, rank->job);
-	return sb_jobdir_make_rank(parent, stem, rank, out_name, size);
+	return sb_jobdir_make_rank(parent, stem, rank, out_name, size, out_attempt);
 }
 
 static int make_below(int parent, const struct sb_settings *settings, char *out_path, size_t size,
-	struct sb_folder *out_folder)
+	struct sb_folder *out_folder, int *out_attempt)
 {
 	char name[80], folder[200], rank_name[32] = "";
 	struct sb_rank rank;
 	bool ranked;
-	int fd;
+	int fd, attempt = 0;
 
 	plain_name(settings->name, name, sizeof name);
 	sb_rank_detect(&rank);
 	ranked = rank.rank >= 0 && rank.job[0];
-	fd = ranked ? make_ranked(parent, name, &rank, folder, sizeof folder)
+	fd = ranked ? make_ranked(parent, name, &rank, folder, sizeof folder, &attempt)
 		    : make_unique(parent, name, folder, sizeof folder);
 	if (fd < 0)
 		return sb_fail_errno("cannot make a run folder in '%s'", settings->output_dir);
 	*out_folder = sb_folder_of(fd);
+	*out_attempt = attempt;
 	close(fd);
 	if (!ranked || rank.rank == 0)
 		point_last_at(parent, folder);
@@ -122,8 +124,8 @@ static int make_below(int parent, const struct sb_settings *settings, char *out_
 	return 0;
 }
 
-int sb_rundir_make(
-	const struct sb_settings *settings, char *out_path, size_t size, struct sb_folder *out_folder)
+int sb_rundir_make(const struct sb_settings *settings, char *out_path, size_t size,
+	struct sb_folder *out_folder, int *out_attempt)
 {
 	int parent, err = sb_rundir_ensure(settings->output_dir, 0777);
 
@@ -135,7 +137,7 @@ int sb_rundir_make(
 	parent = open(settings->output_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (parent < 0)
 		return sb_fail_errno("cannot open the folder '%s'", settings->output_dir);
-	err = make_below(parent, settings, out_path, size, out_folder);
+	err = make_below(parent, settings, out_path, size, out_folder, out_attempt);
 	close(parent);
 	return err;
 }

@@ -11,9 +11,10 @@
 /* Makes <output_dir>/<name>-<YYYYmmdd-HHMMSS>-<pid>/ (mode 0700), never an old
  * one; with several ranks, a new rank_<N>/ inside the job's folder (jobdir.h).
  * Points <output_dir>/last at it. out_path is as long-lived as output_dir is
- * absolute; out_folder proves later that it is still the same folder. */
-int sb_rundir_make(
-	const struct sb_settings *settings, char *out_path, size_t size, struct sb_folder *out_folder);
+ * absolute; out_folder proves later that it is still the same folder. out_attempt: which
+ * start of its job this is, from 1; 0: no job. */
+int sb_rundir_make(const struct sb_settings *settings, char *out_path, size_t size,
+	struct sb_folder *out_folder, int *out_attempt);
 
 /* Takes back a folder that sb_rundir_make() made and in which nothing was recorded:
  * its run.strobe, itself when it is then empty, and <output_dir>/last points at the

@@ -125,6 +125,8 @@ static void write_job(void)
 	sb_rank_detect(&rank);
 	if (rank.rank >= 0 && rank.job[0])
 		sb_keep_meta_string(SB_META_RUN, SB_RUN_JOB, rank.job);
+	if (REC->attempt)
+		sb_keep_meta_int(SB_META_RUN, SB_RUN_ATTEMPT, REC->attempt);
 }
 
 static void write_settings(const struct sb_settings *settings)
@@ -392,6 +394,7 @@ void sb_session_forked(void)
 	REC->forked = was_recording; /* then it shares its parent's folder */
 	REC->explicit_start = false;
 	REC->file_count = 0;
+	REC->attempt = 0;
 	REC->spool_path[0] = 0;
 	atomic_store(&REC->writer_count, 0);
 	for (const struct sb_module *const *m = sb_modules; *m; m++)

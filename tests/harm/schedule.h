@@ -6,7 +6,9 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Mostly nothing, often a yield, at times a nap that lets all others pass. */
 static inline void schedule_by_chance(void)
@@ -22,7 +24,7 @@ static inline void schedule_by_chance(void)
 	state ^= state >> 17;
 	state ^= state << 5;
 	if (state % 512 == 0)
-		nanosleep(&nap, NULL);
+		syscall(SYS_nanosleep, &nap, NULL); /* unlike nanosleep(), no cancellation point */
 	else if (state % 8 == 0)
 		sched_yield();
 }

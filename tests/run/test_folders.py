@@ -1,4 +1,5 @@
 """Run folders: made new, private, never merged and never discarded, whoever else writes beside them."""
+import json
 import os
 import pathlib
 import stat
@@ -78,6 +79,55 @@ def test_ranks_that_start_at_once_agree(strobe):
         assert one.wait(LIMIT_S) == 0
     assert recordings(strobe.folder / "o") == ["t-9/rank_%d/run.strobe" % rank for rank in range(8)]
     assert sorted(p.name for p in (strobe.folder / "o").iterdir()) == ["last", "t-9"]
+
+
+# A launcher that gives its ranks no id of this start: a shell stands for it.
+LAUNCH = """for rank in 0 1; do
+  SLURM_PROCID=$rank "$0" run -q -o o --name t -- sh -c 'echo '$1' >"$STROBE_RUN_DIR/start"' || exit &
+done
+wait"""
+ROUNDS = 50
+
+
+def starts_by_folder(folder):
+    return {p.name: sorted((r.name, (r / "start").read_text().strip()) for r in p.glob("rank_*"))
+            for p in folder.iterdir() if not p.is_symlink()}
+
+
+def test_two_starts_at_once_without_an_id_are_two_runs_each_whole(strobe):
+    strobe.environment.update(SLURM_JOB_ID="9", SLURM_NTASKS="2", STROBE_GENERATE_FINAL_REPORT="0", STROBE_MONITOR="0")
+    for i in range(ROUNDS):
+        started = [subprocess.Popen(["sh", "-c", LAUNCH, TOOL, f"{i}{which}"], env=strobe.environment, cwd=strobe.folder)
+                   for which in "ab"]
+        for one in started:
+            assert one.wait(LIMIT_S) == 0
+    found = starts_by_folder(strobe.folder / "o")
+    assert len(found) == 2 * ROUNDS, sorted(found)
+    for name, ranks in found.items():
+        assert [rank for rank, _ in ranks] == ["rank_0", "rank_1"], (name, ranks)
+        assert len({start for _, start in ranks}) == 1, (name, ranks)
+
+
+def test_two_runs_started_together_are_two_runs(strobe):
+    strobe.environment.update(STROBE_GENERATE_FINAL_REPORT="0", STROBE_MONITOR="0")
+    for _ in range(ROUNDS // 10):
+        started = [strobe.start("run", "-q", "-o", "o", "--name", "t", "--", "true") for _ in range(4)]
+        for one in started:
+            assert one.wait(LIMIT_S) == 0
+    assert len(recordings(strobe.folder / "o")) == 4 * (ROUNDS // 10)
+
+
+def test_the_attempt_is_recorded_and_shown(strobe):
+    rank_of(strobe)
+    record(strobe)
+    record(strobe)
+    for name, attempt in (("t-9", 1), ("t-9.2", 2)):
+        run = strobe.folder / "o" / name / "rank_0"
+        session = json.loads(subprocess.run([TOOL, "report", "--format=json", run], check=True, capture_output=True,
+                                            text=True, timeout=LIMIT_S).stdout)["session_info"]
+        assert (session["job"], session["attempt_index"]) == ("9", attempt)
+        text = subprocess.run([TOOL, "report", run], check=True, capture_output=True, text=True, timeout=LIMIT_S).stdout
+        assert (", attempt 2" in text) == (attempt == 2)
 
 
 def test_an_older_folder_of_that_name_is_left_as_it_is(strobe):

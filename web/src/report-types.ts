@@ -53,6 +53,7 @@ export type SessionInfo = {
   local_rank_index?: number; // rank on its machine
   world_size_count?: number; // ranks of the job
   job?: string; // the tag `job`, else the launcher's id of the job
+  attempt_index?: number; // which start of the job this is, from 1: a restart or a second step has the next number
   exit_code_value?: number; // of the command
   exit_signal_value?: number; // the signal that ended the command
   outcome?: string; // in words: "exit 3 after Ctrl-C"

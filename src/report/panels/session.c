@@ -57,6 +57,8 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 		sb_buf_puts(out, ", job ");
 		sb_text_name(out, s->job, 40);
 	}
+	if (s->attempt > 1)
+		sb_buf_printf(out, ", attempt %lld", (long long)s->attempt);
 	sb_buf_putc(out, '\n');
 	if (s->command) {
 		sb_buf_puts(out, "command: ");
