@@ -46,7 +46,8 @@ static const struct command_option own_options[] = {
 	{ "gpu-trace", 0, "SPEC",
 		"trace GPU kernels: all (default), steps:3, steps:3@10 (after ten steps) or seconds:5", true,
 		false },
-	{ "sample", 0, "HZ", "sample Python stacks, 100 times a second by default", true, false },
+	{ "sample", 0, "HZ", "sample Python stacks, 100 times a second; without it 20, 0: none", true,
+		false },
 	{ "no-python-hook", 0, NULL, "do not attach to Python programs", false, false },
 	{ "no-command", 0, NULL, "leave the command line out of the recording", false, false },
 	{ "wait", 'w', NULL, "also wait for processes that the command leaves behind", false, false },
@@ -318,7 +319,8 @@ static void say_missing_stages(const struct run *r)
 	else
 		sb_keep_missing(
 			"stages", "no program recorded any", "import strobe, link libstrobe or use --stage");
-	if (r->settings.sample_hz > 0)
+	if (r->settings.sample_hz > 0 &&
+		r->origin.source[sb_setting_find("sample_hz") - sb_setting_table] != SB_FROM_DEFAULT)
 		sb_keep_missing("Python stacks",
 			r->python.unreached ? r->python.why : "no Python process of the command recorded any",
 			r->python.unreached ? r->python.how : "");

@@ -318,6 +318,17 @@ struct strobe_frame {
 /* Where a thread is at this moment, the innermost function first; taken by a
  * sampler on whatever thread. At most 256 frames are kept. */
 STROBE_API void strobe_stack(uint32_t thread_id, const struct strobe_frame *frames, size_t count);
+/* The same, seen a moment ago, with the time it stands for. */
+struct strobe_sample {
+	uint32_t thread_id;
+	int native; /* 1: not a Python thread. Its one frame is its name, weight_ns the CPU time it used */
+	uint64_t age_ns; /* how long ago it was seen */
+	uint64_t weight_ns; /* time since the sampler looked last; 0: not known */
+};
+STROBE_API void strobe_stack_sample(
+	const struct strobe_sample *sample, const struct strobe_frame *frames, size_t count);
+/* The setting `sample_hz` of the open session: stacks per second, 0: none. For samplers. */
+STROBE_API double strobe_sample_hz(void);
 /* The file that a function of those stacks stands in; once is enough. */
 STROBE_API void strobe_function_file(uint32_t function, const char *file);
 

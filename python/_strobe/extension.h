@@ -131,4 +131,8 @@ PyObject *span_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs, Py
 extern PyMethodDef record_methods[];
 extern PyMethodDef session_methods[];
 
+/* ---- sampler.c ---- */
+extern PyMethodDef sampler_methods[];
+int sampler_init(void);
+
 #endif

@@ -332,42 +332,6 @@ static PyObject *track_new(PyObject *module, PyObject *name)
 	return text ? PyLong_FromUnsignedLong(strobe_track_new(text)) : NULL;
 }
 
-/* function_id(name, file): of a function in sampled stacks */
-static PyObject *function_id(PyObject *module, PyObject *args)
-{
-	const char *name, *file;
-	uint32_t id;
-
-	if (!PyArg_ParseTuple(args, "ss", &name, &file))
-		return NULL;
-	id = strobe_name(name, NULL);
-	strobe_function_file(id, file);
-	return PyLong_FromUnsignedLong(id);
-}
-
-/* stack(thread_id, [function | line << 32, ...]): leaf first */
-static PyObject *stack(PyObject *module, PyObject *args)
-{
-	struct strobe_frame frames[256];
-	unsigned long thread_id;
-	PyObject *list;
-	Py_ssize_t n;
-
-	if (!PyArg_ParseTuple(args, "kO", &thread_id, &list) || !PyList_Check(list))
-		return NULL;
-	n = PyList_Size(list);
-	n = n > 256 ? 256 : n;
-	for (Py_ssize_t i = 0; i < n; i++) {
-		unsigned long long word = PyLong_AsUnsignedLongLong(PyList_GetItem(list, i));
-
-		frames[i] = (struct strobe_frame){ (uint32_t)word, (uint32_t)(word >> 32) };
-	}
-	if (PyErr_Occurred())
-		return NULL;
-	strobe_stack((uint32_t)thread_id, frames, (size_t)n);
-	Py_RETURN_NONE;
-}
-
 #define FAST(function) ((PyCFunction)(void (*)(void))(function))
 
 PyMethodDef record_methods[] = {
@@ -405,8 +369,6 @@ PyMethodDef record_methods[] = {
 	{ "lost_compiled", lost_compiled, METH_O, NULL },
 	{ "again", again, METH_O, NULL },
 	{ "thread_name", thread_name, METH_O, "thread_name(name, /)\n--\n\nNames the calling thread." },
-	{ "function_id", function_id, METH_VARARGS, NULL },
-	{ "stack", stack, METH_VARARGS, NULL },
 	{ "track_new", track_new, METH_O, NULL },
 	{ "track_forget", track_forget, METH_NOARGS, NULL },
 	{ "stream_install", stream_install, METH_VARARGS, NULL },

@@ -58,7 +58,7 @@ def _wrong(kind, value):
     if kind == _BYTES:
         return None if parse_bytes(value) is not None else "a size such as 268435456 or '256 MiB'"
     if kind == _NUMBER:
-        return None if number and value > 0 else "a number above 0"
+        return None if number and value >= 0 else "a number, 0 or none"
     if kind == _FORMAT:
         return None if value in ("html", "json", "both") else "html, json or both"
     if kind == _TAGS:
@@ -130,10 +130,12 @@ def to_environment(settings):
     """STROBE_<KEY> for everything the C library reads from there."""
     result = {}
     for key, value in settings.items():
-        if key in ("session_tags", "stages", "preset", "enabled", "thresholds") or value is None:
+        if key in ("session_tags", "stages", "preset", "enabled", "thresholds") or value is None and key != "sample_hz":
             continue
         if KEYS[key] == _FLAG:
             value = "1" if value else "0"
+        elif value is None:
+            value = "none"
         elif KEYS[key] == _BYTES:
             value = parse_bytes(value)
         elif KEYS[key] == _COUNT:

@@ -2,6 +2,7 @@
 import math
 import sys
 
+from . import _sampling
 from ._core import ROLE_BLOCK, ROLE_GENERATION, ROLE_ITERATION, ROLE_STEP, native
 
 _NAN = math.nan
@@ -37,6 +38,7 @@ class generation:
         self._zone = native.section(name, **known, **attributes)
 
     def __enter__(self):
+        _sampling.ensure()
         self._zone.__enter__()
         return self
 

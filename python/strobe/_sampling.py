@@ -1,90 +1,63 @@
-"""Python stacks, sampled: `strobe run --sample=100`, or sample_hz in the
-configuration. A thread of strobe's own looks at the others a hundred times a
-second; functions and lines go into the recording, bounded like everything else."""
+"""Python stacks, sampled, and garbage collections: on by default, 20 looks a second.
+sample_hz in the configuration (`strobe run --sample=100`) sets the rate, 0 switches it
+off. The work is done in C (_strobe/sampler.c): no Python code of strobe's runs inside
+the program's."""
 import _thread
+import gc
 import os
-import sys
-import threading
-import time
 
-from ._native import native
+from ._native import loaded, native
 
-FUNCTIONS_KEPT = 8192
-
-_hz = 0.0
-_functions = {}  # id(code) -> (the code object, kept alive, id of its name in the recording)
+_forked = False  # this process was forked and has no sampler yet
 
 
-def start(hz):
-    """Samples from here on, as long as something records; 0 stops it."""
-    global _hz
-    was, _hz = _hz, min(float(hz or 0), 1000.0)
-    if _hz > 0 and not was:
-        _thread.start_new_thread(_run, ())
+def start():
+    """Samples as long as a session records that wants it; nothing happens where one runs already."""
+    global _forked
+    _forked = False
+    if loaded and native.main_interpreter and native.sampler_claim():
+        _thread.start_new_thread(native.sampler_run, ())
+        if native.garbage_seen not in gc.callbacks:
+            gc.callbacks.append(native.garbage_seen)
 
 
-def from_environment():
-    """Opens the session that `strobe run` has prepared, on this thread: the program may record nothing else."""
-    try:
-        hz = float(os.environ.get("STROBE_SAMPLE_HZ") or 0)
-    except ValueError:
-        return
-    if hz > 0:
-        native.role_recorded(0)
-    start(hz)
-
-
-def _run():
-    own = threading.get_ident()
-    while _hz > 0:
-        begin = time.monotonic()
-        if native.recording():
-            try:
-                _look(own)
-            except Exception:  # at the end of the interpreter anything may be gone
-                return
-        # Never more than a twentieth of a core, however many threads there are.
-        spent = time.monotonic() - begin
-        time.sleep(max(1.0 / _hz - spent, spent * 20))
-
-
-def _look(own):
-    native_ids = {thread.ident: thread.native_id for thread in threading.enumerate()}
-    for ident, frame in sys._current_frames().items():
-        tid = native_ids.get(ident)
-        if ident != own and tid:
-            native.stack(tid, _frames(frame))
-
-
-def _frames(frame):
-    words = []
-    while frame is not None and len(words) < 128:
-        words.append(_function(frame.f_code) | (frame.f_lineno or 0) << 32)
-        frame = frame.f_back
-    return words
-
-
-def _function(code):
-    known = _functions.get(id(code))
-    if known is None:
-        if len(_functions) >= FUNCTIONS_KEPT:
-            return native.function_id("(other)", "")
-        name = getattr(code, "co_qualname", code.co_name)
-        module = os.path.splitext(os.path.basename(code.co_filename))[0]
-        known = _functions[id(code)] = (code, native.function_id("%s.%s" % (module, name), code.co_filename))
-    return known[1]
+def stop():
+    """Ends it and writes what was seen; the session is still open."""
+    if loaded:
+        native.sampler_stop()
 
 
 def forget():
     """A new session's file knows no functions yet."""
-    _functions.clear()
+    if loaded:
+        native.sampler_forget(False)
+
+
+def from_environment():
+    """Under `strobe run`. Stacks that were asked for open the session here, on this thread: the program
+    may record nothing else."""
+    asked = os.environ.get("STROBE_SAMPLE_HZ")
+    if asked in ("0", "none"):
+        return
+    if asked:
+        native.role_recorded(0)
+    start()
+
+
+def ensure():
+    """A forked child begins to be sampled with its first generation: most only load data."""
+    if _forked:
+        start()
 
 
 def _after_fork():
-    global _hz
-    hz, _hz = _hz, 0.0
-    forget()
-    start(hz)
+    global _forked
+    if loaded:
+        native.sampler_forget(True)
+        _forked = True
+        if os.environ.get("STROBE_SAMPLE_HZ") and native.recording():
+            start()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if loaded and native.main_interpreter:
+    os.register_at_fork(after_in_child=_after_fork)

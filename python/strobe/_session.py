@@ -43,7 +43,7 @@ def start(name=None, *, config=None, tags=None, output_dir=None, preset=None, ma
             code, message = _start(name, None, tags, output_dir, preset, max_trace_bytes, settings)
         if code == 0:
             _tracks.forget()
-            _sample(settings)
+            _sample()
             _let_children_join()
             _apply_stages(settings, config)
             _apply_stage_log(settings, config)
@@ -70,14 +70,10 @@ def _start(name, config, tags, output_dir, preset, max_trace_bytes, settings):
                             {str(key): value for key, value in all_tags.items()}, max_trace_bytes or 0)
 
 
-def _sample(settings):
-    if settings.get("sample_hz") or os.environ.get("STROBE_SAMPLE_HZ"):
-        from . import _sampling
-        _sampling.forget()
-        if settings.get("sample_hz"):
-            _sampling.start(settings["sample_hz"])
-        else:
-            _sampling.from_environment()
+def _sample():
+    from . import _sampling
+    _sampling.forget()
+    _sampling.start()
 
 
 def _text(path):
@@ -146,6 +142,7 @@ def stop():
         if was_open:
             _restore_environment()
             _say_missing()
+            _stop_sampling()
             code, message = native.stop()
             if code:
                 warnings.warn("strobe: %s" % message, RuntimeWarning, stacklevel=2)
@@ -198,6 +195,15 @@ def _run_after(folder):
             _faults.count("when the results were copied")
 
 
+def _stop_sampling():
+    """A fault here never keeps a session from closing."""
+    try:
+        from . import _sampling
+        _sampling.stop()
+    except Exception:
+        pass
+
+
 def _say_missing():
     """A fault here never keeps a session from closing."""
     for say in (_faults.say, _torch.say_untimed):
@@ -210,9 +216,8 @@ def _say_missing():
 def _at_exit():
     try:
         if native.recording():
-            from . import _sampling
             _restore_environment()
-            _sampling.start(0)  # the end is strobe's own time, not the program's
+            _stop_sampling()  # the end is strobe's own time, not the program's
             _say_missing()
             folder = native.run_dir()
             native.stop()

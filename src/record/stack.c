@@ -10,18 +10,38 @@
 
 enum { FRAMES_MAX = 256 };
 
-void strobe_stack(uint32_t thread_id, const struct strobe_frame *frames, size_t count)
+/* Microseconds in 32 bits: more than an hour, at which a sample says nothing anyway. */
+static uint64_t weight_us(uint64_t weight_ns)
 {
-	uint64_t payload[3 + FRAMES_MAX] = { 0, thread_id, 0 };
+	uint64_t us = (weight_ns + 500) / 1000;
 
-	if (!STROBE_ON_() || !frames || !count)
+	return us < UINT32_MAX ? us : UINT32_MAX;
+}
+
+void strobe_stack_sample(const struct strobe_sample *sample, const struct strobe_frame *frames, size_t count)
+{
+	uint64_t payload[3 + FRAMES_MAX];
+
+	if (!STROBE_ON_() || !sample || !frames || !count)
 		return;
 	if (count > FRAMES_MAX)
 		count = FRAMES_MAX;
-	payload[0] = sb_clock_ticks();
+	payload[0] = sb_clock_ticks() - sb_clock_ticks_of_ns(sample->age_ns);
+	payload[1] = sample->thread_id | weight_us(sample->weight_ns) << 32;
+	payload[2] = 0;
 	for (size_t i = 0; i < count; i++)
 		payload[3 + i] = (frames[i].function & SB_ID_MAX) | (uint64_t)frames[i].line << 32;
-	sb_put(SB_LANE_HOT, SB_STACK, 0, payload, 3 + (uint32_t)count);
+	sb_put(SB_LANE_HOT, SB_STACK, sample->native ? SB_STACK_NATIVE : 0, payload, 3 + (uint32_t)count);
+}
+
+void strobe_stack(uint32_t thread_id, const struct strobe_frame *frames, size_t count)
+{
+	strobe_stack_sample(&(struct strobe_sample){ .thread_id = thread_id }, frames, count);
+}
+
+double strobe_sample_hz(void)
+{
+	return strobe_recording() && REC->settings.sample_hz > 0 ? REC->settings.sample_hz : 0;
 }
 
 void strobe_function_file(uint32_t function, const char *file)

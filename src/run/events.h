@@ -117,6 +117,8 @@ struct sb_event {
 		} child;
 		struct {
 			uint32_t tid;
+			bool native; /* of a thread without Python: names[0] is its name, weight_ns its CPU time */
+			int64_t weight_ns; /* the time it stands for; 0: not known */
 			uint32_t frame_count;
 			const uint32_t *names; /* leaf first, run name ids */
 			const uint32_t *lines;

@@ -227,6 +227,8 @@ static void give_stack_sample(struct sb_engine *e, const struct sb_record *r, st
 	ev->kind = SB_EVENT_STACK;
 	ev->t_ns = ns_of(e, r->payload[0]);
 	ev->stack.tid = (uint32_t)r->payload[1];
+	ev->stack.weight_ns = (int64_t)(r->payload[1] >> 32) * 1000;
+	ev->stack.native = r->aux & SB_STACK_NATIVE;
 	ev->track = sb_run_track_of(e->run, e->process, ev->stack.tid, (uint32_t)r->payload[2] & SB_ID_MAX);
 	ev->stack.frame_count = count;
 	ev->stack.names = names;

@@ -1,8 +1,12 @@
 """Sampled Python stacks."""
+import _thread
 import os
 import struct
 import threading
+import time
 import types
+
+import pytest
 
 import strobe
 import strobe_file
@@ -12,10 +16,22 @@ from strobe._core import native
 
 def stacks(done):
     """[(tid, [(function, line), ...])]"""
-    found = []
-    for _, payload in done.records[strobe_file.STACK]:
-        found.append((payload[1], [(done.names.get(word & 0xFFFFF), word >> 32) for word in payload[3:]]))
-    return found
+    return [(tid, frames) for tid, frames, _, native_thread in weighed(done) if not native_thread]
+
+
+def weighed(done):
+    """[(tid, [(function, line), ...], weight in us, native)]"""
+    return [(payload[1] & 0xFFFFFFFF, [(done.names.get(word & 0xFFFFF), word >> 32) for word in payload[3:]],
+             payload[1] >> 32, bool(aux & 1)) for aux, payload in done.records[strobe_file.STACK]]
+
+
+@pytest.fixture
+def by_hand(record):
+    """A session without the sampler's own thread: the test looks."""
+    _sampling.stop()
+    _sampling.forget()
+    yield record
+    native.sampler_clock(0)
 
 
 def inner(ready, leave):
@@ -27,18 +43,17 @@ def outer(ready, leave):
     inner(ready, leave)
 
 
-def test_a_look_takes_every_threads_functions_and_lines(record):
+def test_a_look_takes_every_threads_functions_and_lines(by_hand):
     ready, leave = threading.Event(), threading.Event()
     thread = threading.Thread(target=outer, args=(ready, leave))
     thread.start()
     ready.wait()
     try:
-        _sampling.forget()
-        _sampling._look(own=0)
+        native.sampler_look(0)
     finally:
         leave.set()
         thread.join()
-    done = record()
+    done = by_hand()
     by_thread = dict(stacks(done))
     names = [name for name, _ in by_thread[thread.native_id]]
     at = names.index("test_sampling.inner")
@@ -49,25 +64,152 @@ def test_a_look_takes_every_threads_functions_and_lines(record):
     assert b"test_sampling.py" in raw
 
 
-def test_functions_are_bounded(record, monkeypatch):
-    monkeypatch.setattr(_sampling, "FUNCTIONS_KEPT", 1)
-    _sampling.forget()
-    first, second = compile("1", "a.py", "exec"), compile("2", "b.py", "exec")
-    assert _sampling._function(first) != _sampling._function(second) == native.function_id("(other)", "")
-    _sampling.forget()
+def test_functions_are_bounded(by_hand):
+    for i in range(8300):
+        exec(compile("look(0)", "made%d.py" % i, "exec"), {"look": native.sampler_look})
+    names = {frames[0][0] for _, frames in stacks(by_hand())}
+    assert "made0.<module>" in names and "(other)" in names
+    assert "made8299.<module>" not in names
+
+
+def holds(now_ns):
+    native.sampler_look(now_ns)
+
+
+def gives(now_ns):
+    native.sampler_look(now_ns)
+
+
+def test_a_sample_weighs_the_time_since_the_last_look(by_hand):
+    """What holds the GIL is seen every 15 ms, what gives it away every 10: the weights make up for it."""
+    now = 1_000_000_000
+    native.sampler_look(now)
+    for i in range(100):
+        held = (i * 87) % 100 < 87
+        now += 15_000_000 if held else 10_000_000
+        (holds if held else gives)(now)
+    total = {"test_sampling.holds": 0, "test_sampling.gives": 0}
+    for _, frames, weight, _ in weighed(by_hand()):
+        if frames[0][0] in total:
+            total[frames[0][0]] += weight
+    assert total == {"test_sampling.holds": 87 * 15000, "test_sampling.gives": 13 * 10000}
+
+
+def asked_here():
+    native.sampler_ask()
+    for _ in range(3):
+        pass
+
+
+def never_asked():
+    native.sampler_drain()
+
+
+def test_the_main_thread_is_seen_where_it_was_asked_not_where_it_gives_the_gil_away(by_hand):
+    assert native.sampler_exact()
+    asked_here()
+    never_asked()
+    assert [frames[0][0] for _, frames in stacks(by_hand())] == ["test_sampling.asked_here"]
+
+
+def test_another_thread_that_asks_is_heard_at_the_next_instruction(by_hand):
+    """CPython up to 3.12 says a pending call of another thread to nobody."""
+    asked, leave = threading.Event(), threading.Event()
+
+    def ask():
+        native.sampler_ask()
+        asked.set()
+        leave.wait()
+    thread = threading.Thread(target=ask)
+    thread.start()
+    asked.wait()
+    never_asked()
+    leave.set()
+    thread.join()
+    assert threading.main_thread().native_id in dict(stacks(by_hand()))
+
+
+def test_threads_without_python_are_named_with_the_cpu_they_used(by_hand):
+    leave = []
+
+    def spin():  # threading does not know it, as it knows no thread of a library
+        while not leave:
+            sum(range(100))
+    native.sampler_drain()
+    _thread.start_new_thread(spin, ())
+    native.sampler_drain()
+    begin = time.process_time()
+    while time.process_time() - begin < 0.5:
+        sum(range(1000))
+    native.sampler_drain()
+    leave.append(True)
+    seen = [(frames, weight) for _, frames, weight, native_thread in weighed(by_hand()) if native_thread]
+    assert seen and all(len(frames) == 1 and frames[0][0] for frames, _ in seen)
+    assert all(weight >= 10_000 for _, weight in seen)
+
+
+def attributes(done, words):
+    """Of numbers: each a key with its type, and a word."""
+    return {done.names[key & 0xFFFFF]: struct.unpack("<d" if key >> 20 & 15 == 2 else "<q", struct.pack("<Q", value))[0]
+            for key, value in zip(words[::2], words[1::2])}
+
+
+def test_long_garbage_collections_are_events_and_all_are_counted(program):
+    done = program("""
+        import gc, strobe
+        from strobe._core import native
+        gc.disable()  # none but those below
+        strobe.start(config={"generate_final_report": False})
+        def collect(begin_ns, duration_ns, generation, collected):
+            native.sampler_clock(begin_ns)
+            native.garbage_seen("start", {"generation": generation, "collected": 0, "uncollectable": 0})
+            native.sampler_clock(begin_ns + duration_ns)
+            native.garbage_seen("stop", {"generation": generation, "collected": collected, "uncollectable": 0})
+        collect(5_000_000_000, 999_999, 0, 3)
+        collect(6_000_000_000, 2_500_000, 2, 70)
+        strobe.stop()
+    """).recordings[0]
+    events = [attributes(done, payload[2:]) for name, payload in done.of(strobe_file.EVENT) if name == "garbage collection"]
+    assert events == [{"generation": 2, "collected": 70, "duration_s": 0.0025}]
+    assert done.counters["strobe.gc_count"] == 2
+    assert done.counters["strobe.gc_ns"] == 999_999 + 2_500_000
+    assert done.counters["strobe.gc_objects"] == 73
+
+
+def test_the_sampler_is_on_by_default(program):
+    done = program("""
+        import gc, strobe
+        from strobe._core import native
+        strobe.start(config={"generate_final_report": False})
+        assert native.garbage_seen in gc.callbacks
+        assert not native.sampler_claim()  # it runs
+        with strobe.section("work"):
+            pass
+    """)
+    assert done.recordings
+
+
+@pytest.mark.parametrize("config", [{"sample_hz": 0}, {"sample_hz": None}, {"preset": "production"}])
+def test_one_key_and_the_production_preset_switch_it_off(program, config):
+    program("""
+        import strobe
+        from strobe._core import native
+        strobe.start(config=%r)
+        native.sampler_join()
+        assert native.sampler_claim()  # none runs
+    """ % dict(config, generate_final_report=False))
 
 
 def test_a_program_under_sampling_has_its_own_stacks(program):
     done = program("""
         import strobe
+        from strobe._core import native
         strobe.start(config={"sample_hz": 500, "generate_final_report": False})
-        from strobe import _sampling
         with strobe.section("work"):
-            seen = 0
-            while not _sampling._functions:
+            while not native.sampler_seen():
                 sum(range(1000))
     """)
-    assert done.recordings[0].records[strobe_file.STACK]
+    assert stacks(done.recordings[0])
 
 
 def test_a_program_that_records_nothing_else_is_sampled(program, tmp_path):
@@ -76,9 +218,10 @@ def test_a_program_that_records_nothing_else_is_sampled(program, tmp_path):
     run_dir.mkdir(parents=True)
     done = program("""
         import sys
-        seen = sys.modules["strobe._sampling"]._functions
+        native = sys.modules["strobe._strobe"]
         def work():
-            while not any(code.co_name == "work" for code, _ in list(seen.values())):
+            before = native.sampler_seen()
+            while native.sampler_seen() < before + 3:
                 sum(range(1000))
         work()
     """, env={"STROBE_ENABLED": "1", "STROBE_RUN_DIR": str(run_dir), "STROBE_SAMPLE_HZ": "500",
@@ -88,12 +231,30 @@ def test_a_program_that_records_nothing_else_is_sampled(program, tmp_path):
     assert done.recordings[0].main_tid == done.recordings[0].pid  # the program's own thread, not the sampler's
 
 
+def test_a_forked_child_is_sampled_from_its_first_generation(program):
+    program("""
+        import os, strobe
+        from strobe import _sampling
+        from strobe._core import native
+        strobe.start(config={"generate_final_report": False})
+        pid = os.fork()
+        if not pid:
+            started = []
+            _sampling._thread.start_new_thread = lambda call, args: started.append(call)
+            before = list(started)
+            with strobe.generation():
+                pass
+            os._exit(0 if not before and started == [native.sampler_run] else 1)
+        assert os.waitpid(pid, 0)[1] == 0
+    """)
+
+
 def test_the_end_of_the_program_is_not_sampled(monkeypatch):
     from strobe import _session
     seen = []
-    monkeypatch.setattr(_sampling, "_hz", 100.0)  # as if its thread ran
+    monkeypatch.setattr(_sampling, "stop", lambda: seen.append("sampler"))
     monkeypatch.setattr(_session, "native", types.SimpleNamespace(
-        recording=lambda: True, run_dir=lambda: None, stop=lambda: seen.append(_sampling._hz)))
+        recording=lambda: True, run_dir=lambda: None, stop=lambda: seen.append("session")))
     monkeypatch.setattr(_session._torch, "_cuda_is_used", lambda: True)  # and saying so fails: there is no native.missing
     _session._at_exit()
-    assert seen == [0]
+    assert seen == ["sampler", "session"]

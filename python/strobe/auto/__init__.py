@@ -23,9 +23,8 @@ def install():
 
 
 def _sampling():
-    if os.environ.get("STROBE_SAMPLE_HZ"):
-        from .. import _sampling
-        _sampling.from_environment()
+    from .. import _sampling
+    _sampling.from_environment()
 
 
 def _stages():

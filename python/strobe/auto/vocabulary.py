@@ -4,6 +4,7 @@ pipeline inside a node, generate() inside a pipeline): the innermost is asked.""
 import contextlib
 import threading
 
+from .. import _sampling
 from .._native import (ROLE_COLLECTIVE, ROLE_FORWARD, ROLE_GENERATION, ROLE_LOAD, ROLE_OFFLOAD, ROLE_STEP,
                        native, section)
 
@@ -63,6 +64,7 @@ def stage(name, **facts):
 
 def generation(name, **facts):
     """One video, one prompt, one request; inside another activity it is a stage of that one's."""
+    _sampling.ensure()
     return zone(name, ROLE_GENERATION if here.activity is None else None, **facts)
 
 

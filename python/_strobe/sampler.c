@@ -1,0 +1,308 @@
+/* The sampler: a thread that asks, some times a second, what the program is in. It asks the main
+ * thread to look at itself at its next instruction (a pending call), so that what holds the GIL
+ * is seen as often as what gives it away; where the main thread does not get to an
+ * instruction, it waits in a call, and the sampler looks itself. */
+#include "sampler.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+enum { SECOND = 1000000000, IDLE_NS = SECOND / 10, SHARE = 20 };
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool running, stopping;
+	atomic_bool asked; /* the main thread has been asked to look, and has not yet */
+	_Atomic uint64_t look_ns; /* what the last look took */
+	unsigned long own; /* ident of the sampler's thread */
+	uint64_t chance;
+} sampler = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static uint64_t fake_now_ns; /* for tests */
+
+uint64_t sampler_now_ns(void)
+{
+	struct timespec now;
+
+	if (fake_now_ns)
+		return fake_now_ns;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+static void look(void)
+{
+	uint64_t begin_ns = sampler_now_ns();
+
+	if (strobe_recording())
+		stacks_look(begin_ns, sampler.own);
+	sampler.look_ns = sampler_now_ns() - begin_ns;
+}
+
+/* On the main thread, between two instructions. */
+static int look_at_main(void *unused)
+{
+	(void)unused;
+	look();
+	sampler.asked = false;
+	return 0;
+}
+
+/* Without the GIL. */
+static void ask(void)
+{
+	sampler.asked = true;
+	if (Py_AddPendingCall(look_at_main, NULL))
+		sampler.asked = false; /* too many others wait; next time */
+	else
+		eval_breaker_set();
+}
+
+/* Between half and one and a half times the period: a program that repeats itself as often as
+ * the sampler looks is seen at all of its places. Never more than a twentieth of a core. */
+static uint64_t wait_of(double hz)
+{
+	double period_ns = SECOND / hz;
+	uint64_t least_ns = sampler.look_ns * SHARE, wait_ns;
+
+	sampler.chance ^= sampler.chance << 13;
+	sampler.chance ^= sampler.chance >> 7;
+	sampler.chance ^= sampler.chance << 17;
+	wait_ns = (uint64_t)(period_ns * (0.5 + (double)(sampler.chance >> 11) * 0x1p-53));
+	return wait_ns > least_ns ? wait_ns : least_ns;
+}
+
+/* False: it is over. */
+static bool wait_for(uint64_t ns)
+{
+	struct timespec until;
+	int err = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	ns += (uint64_t)until.tv_nsec;
+	until.tv_sec += (time_t)(ns / SECOND);
+	until.tv_nsec = (long)(ns % SECOND);
+	pthread_mutex_lock(&sampler.lock);
+	while (!sampler.stopping && !err)
+		err = pthread_cond_timedwait(&sampler.wake, &sampler.lock, &until);
+	err = sampler.stopping;
+	pthread_mutex_unlock(&sampler.lock);
+	return !err;
+}
+
+static void once_a_second(uint64_t *last_ns)
+{
+	uint64_t now_ns = sampler_now_ns();
+
+	if (now_ns - *last_ns < SECOND)
+		return;
+	*last_ns = now_ns;
+	garbage_flush();
+	native_threads_look();
+}
+
+/* While a session records that wants it. Ends with the first that does not. */
+static void sample(void)
+{
+	uint64_t second_ns = 0;
+	bool begun = false;
+
+	for (;;) {
+		double hz = strobe_sample_hz();
+
+		if (!wait_for(hz > 0 ? wait_of(hz) : IDLE_NS))
+			return;
+		if (!strobe_recording())
+			continue; /* not yet, or not again */
+		hz = strobe_sample_hz();
+		if (!(hz > 0))
+			return;
+		if (!begun)
+			stacks_begin(sampler_now_ns());
+		begun = true;
+		stacks_drain();
+		once_a_second(&second_ns);
+		if (!sampler.asked) {
+			ask();
+		} else {
+			PyGILState_STATE state = PyGILState_Ensure();
+
+			look();
+			PyGILState_Release(state);
+		}
+	}
+}
+
+/* sampler_run(): the thread's body; returns when sampler_stop() is called. */
+static PyObject *sampler_run(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	sampler.own = PyThread_get_thread_ident();
+	sampler.chance = sampler_now_ns() | 1;
+	Py_BEGIN_ALLOW_THREADS prctl(PR_SET_NAME, "strobe-sampler");
+	sample();
+	pthread_mutex_lock(&sampler.lock);
+	sampler.running = false;
+	pthread_cond_broadcast(&sampler.wake);
+	pthread_mutex_unlock(&sampler.lock);
+	Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+/* sampler_claim(): True when the caller shall start the thread, False when there is one. */
+static PyObject *sampler_claim(PyObject *module, PyObject *unused)
+{
+	bool claimed;
+
+	(void)module;
+	(void)unused;
+	eval_breaker_find();
+	pthread_mutex_lock(&sampler.lock);
+	claimed = !sampler.running;
+	sampler.running = true;
+	sampler.stopping = false;
+	pthread_mutex_unlock(&sampler.lock);
+	return PyBool_FromLong(claimed);
+}
+
+/* sampler_stop(): ends the thread and waits for it, a second at most; writes what it had seen. */
+static PyObject *sampler_stop(PyObject *module, PyObject *unused)
+{
+	struct timespec until;
+	bool ended;
+	int err = 0;
+
+	(void)module;
+	(void)unused;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec++;
+	Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&sampler.lock);
+	sampler.stopping = true;
+	pthread_cond_broadcast(&sampler.wake);
+	while (sampler.running && !err)
+		err = pthread_cond_timedwait(&sampler.wake, &sampler.lock, &until);
+	ended = !sampler.running;
+	pthread_mutex_unlock(&sampler.lock);
+	if (ended && strobe_recording()) {
+		stacks_drain();
+		garbage_flush();
+	}
+	Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+/* sampler_forget(): before a session, and in a forked child, where the thread is gone. */
+static PyObject *sampler_forget(PyObject *module, PyObject *forked)
+{
+	(void)module;
+	if (PyObject_IsTrue(forked) == 1) {
+		pthread_mutex_init(&sampler.lock, NULL);
+		sampler.running = sampler.stopping = false;
+		sampler.asked = false;
+	}
+	stacks_forget();
+	native_threads_forget();
+	Py_RETURN_NONE;
+}
+
+/* ---- for tests: the steps by hand ---------------------------------------------- */
+
+static PyObject *sampler_ask(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	Py_BEGIN_ALLOW_THREADS ask();
+	Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+/* sampler_look(now_ns): a look at that time, written at once; 0: now. */
+static PyObject *sampler_look(PyObject *module, PyObject *now)
+{
+	uint64_t now_ns = PyLong_AsUnsignedLongLong(now);
+
+	(void)module;
+	if (PyErr_Occurred())
+		return NULL;
+	stacks_look(now_ns ? now_ns : sampler_now_ns(), 0);
+	stacks_drain();
+	Py_RETURN_NONE;
+}
+
+/* sampler_seen(): stacks that were written. */
+static PyObject *sampler_seen(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	return PyLong_FromUnsignedLong(stacks_written());
+}
+
+/* sampler_join(): waits for a thread that ends by itself. */
+static PyObject *sampler_join(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&sampler.lock);
+	while (sampler.running)
+		pthread_cond_wait(&sampler.wake, &sampler.lock);
+	pthread_mutex_unlock(&sampler.lock);
+	Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+/* sampler_clock(now_ns): what time it is from now on; 0: the system's. */
+static PyObject *sampler_clock(PyObject *module, PyObject *now)
+{
+	(void)module;
+	fake_now_ns = PyLong_AsUnsignedLongLong(now);
+	if (PyErr_Occurred())
+		return NULL;
+	Py_RETURN_NONE;
+}
+
+static PyObject *sampler_exact(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	return PyBool_FromLong(eval_breaker_works());
+}
+
+static PyObject *sampler_drain(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	stacks_drain();
+	garbage_flush();
+	native_threads_look();
+	Py_RETURN_NONE;
+}
+
+#define FAST(function) ((PyCFunction)(void (*)(void))(function))
+
+PyMethodDef sampler_methods[] = {
+	{ "sampler_run", sampler_run, METH_NOARGS, NULL },
+	{ "sampler_claim", sampler_claim, METH_NOARGS, NULL },
+	{ "sampler_stop", sampler_stop, METH_NOARGS, NULL },
+	{ "sampler_forget", sampler_forget, METH_O, NULL },
+	{ "sampler_ask", sampler_ask, METH_NOARGS, NULL },
+	{ "sampler_look", sampler_look, METH_O, NULL },
+	{ "sampler_clock", sampler_clock, METH_O, NULL },
+	{ "sampler_seen", sampler_seen, METH_NOARGS, NULL },
+	{ "sampler_join", sampler_join, METH_NOARGS, NULL },
+	{ "sampler_exact", sampler_exact, METH_NOARGS, NULL },
+	{ "sampler_drain", sampler_drain, METH_NOARGS, NULL },
+	{ "garbage_seen", FAST(garbage_seen), METH_FASTCALL, NULL },
+	{ NULL, NULL, 0, NULL },
+};
+
+int sampler_init(void)
+{
+	pthread_condattr_t monotonic;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&sampler.wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	return 0;
+}

@@ -1,0 +1,36 @@
+/* The sampler's parts: what the Python threads are in (stacks.c), what native threads used
+ * (native_threads.c), garbage collections (garbage.c), and the thread that asks for all of
+ * it (sampler.c). Main interpreter only: the state is the process's. */
+#ifndef STROBE_SAMPLER_H
+#define STROBE_SAMPLER_H
+
+#include "extension.h"
+
+/* ns of CLOCK_MONOTONIC, or what a test says. */
+uint64_t sampler_now_ns(void);
+
+/* ---- stacks.c; with the GIL where nothing else is said ---- */
+/* Every Python thread but `except` (its ident; 0: none), as seen now. */
+void stacks_look(uint64_t now_ns, unsigned long except);
+/* Writes what was seen, on the calling thread; without the GIL. One caller at a time. */
+void stacks_drain(void);
+/* A new session's file knows no functions yet, and nothing was looked at before it. */
+void stacks_forget(void);
+unsigned stacks_written(void); /* since the process began */
+void stacks_begin(uint64_t now_ns); /* the first weight counts from here */
+bool stacks_has_thread(uint32_t tid); /* a Python thread at the last look; no GIL needed */
+
+/* ---- eval_breaker.c ---- */
+void eval_breaker_find(void); /* on the main thread, with the GIL */
+void eval_breaker_set(void); /* the main thread looks for pending calls at its next instruction */
+bool eval_breaker_works(void);
+
+/* ---- native_threads.c: no GIL ---- */
+void native_threads_look(void);
+void native_threads_forget(void);
+
+/* ---- garbage.c ---- */
+void garbage_flush(void); /* totals into the recording; no GIL needed */
+PyObject *garbage_seen(PyObject *module, PyObject *const *args, Py_ssize_t nargs); /* for gc.callbacks */
+
+#endif
