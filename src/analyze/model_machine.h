@@ -3,6 +3,7 @@
 #ifndef SB_ANALYZE_MODEL_MACHINE_H
 #define SB_ANALYZE_MODEL_MACHINE_H
 
+#include "analyze/model_kernels.h"
 #include "stats/fields.h"
 
 #include <stdbool.h>
@@ -127,6 +128,11 @@ struct sb_gpu_panel {
 	/* by path (see sb_run_path), what was launched in a zone and the zones inside it */
 	double *path_busy_s;
 	uint32_t path_count;
+	struct sb_kernel_share *classes; /* what path_kernels count; not of the report */
+	size_t class_count;
+	struct sb_path_kernels path_kernels;
+	struct sb_kernel_share *families; /* of the run, largest first */
+	size_t family_count;
 	struct sb_gpu_copy {
 		const char *direction; /* "H2D"... */
 		const char *memory; /* "pageable", "pinned", NULL */

@@ -3,6 +3,7 @@
 #ifndef SB_ANALYZE_MODEL_STAGES_H
 #define SB_ANALYZE_MODEL_STAGES_H
 
+#include "analyze/model_kernels.h"
 #include "base/histogram.h"
 #include "stats/fields.h"
 
@@ -54,6 +55,9 @@ struct sb_stage {
 	double first_s, end_s; /* first begin, last end, since the run's start */
 	double gpu_span_s, gpu_busy_s; /* NAN: not measured */
 	int64_t gpu_span_count; /* calls whose GPU time is in gpu_span_s */
+	struct sb_kernel_share *kernels; /* that it launched, by family, largest first; NULL: not traced */
+	size_t kernel_share_count;
+	double kernel_s; /* their time added up; NAN: none */
 	/* attributes of its calls, summed (frames, steps, bytes) or the only value */
 	struct sb_stage_attr {
 		const char *key;

@@ -166,6 +166,7 @@ enum arg {
 	ARG_ALLOCATED,
 	ARG_RESERVED,
 	ARG_DEVICE_TYPE,
+	ARG_SHARED,
 	ARG_NOISE
 };
 
@@ -182,6 +183,7 @@ static const struct word arg_words[] = {
 	WORD("Bytes", ARG_BYTES),
 	WORD("Device Id", ARG_DEVICE),
 	WORD("Device Type", ARG_DEVICE_TYPE),
+	WORD("shared memory", ARG_SHARED),
 	WORD("Total Allocated", ARG_ALLOCATED),
 	WORD("Total Reserved", ARG_RESERVED),
 	WORD("sort_index", ARG_NOISE),
@@ -254,6 +256,7 @@ static int read_args(
 		case ARG_ALLOCATED: e->allocated_bytes = whole_number(p, token); break;
 		case ARG_RESERVED: e->reserved_bytes = whole_number(p, token); break;
 		case ARG_DEVICE_TYPE: e->device_type = whole_number(p, token); break;
+		case ARG_SHARED: e->shared_bytes = whole_number(p, token); break;
 		default: break;
 		}
 		if (key)
@@ -357,7 +360,7 @@ static void clear(struct sb_trace_event *e)
 	memset(e, 0, offsetof(struct sb_trace_event, attrs));
 	e->text_used = 0;
 	e->id_number = e->step = e->correlation = e->stream = e->device = e->bytes = -1;
-	e->allocated_bytes = e->reserved_bytes = e->device_type = -1;
+	e->allocated_bytes = e->reserved_bytes = e->device_type = e->shared_bytes = -1;
 }
 
 int sb_trace_event_read(struct sb_jsonin *p, struct sb_trace *t, struct sb_trace_event *out_event)

@@ -31,7 +31,10 @@ static int take_gpu(struct sb_trace *t, const struct sb_trace_event *e)
 		.bytes = e->bytes > 0 ? (uint64_t)e->bytes : 0 };
 
 	switch (e->category) {
-	case SB_CATEGORY_KERNEL: g.kind = SB_GPU_KERNEL; break;
+	case SB_CATEGORY_KERNEL:
+		g.kind = SB_GPU_KERNEL;
+		g.flags = e->shared_bytes >= SB_GPU_TILED_BYTES ? SB_GPU_TILED : 0;
+		break;
 	case SB_CATEGORY_MEMSET: g.kind = SB_GPU_MEMSET; break;
 	case SB_CATEGORY_GPU_SYNC: g.kind = SB_GPU_SYNC; break;
 	default:

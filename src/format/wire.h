@@ -219,7 +219,15 @@ enum sb_gpu_kind {
 	SB_GPU_MEMSET = 7,
 	SB_GPU_SYNC = 8
 };
-enum { SB_GPU_PAGEABLE = 1, SB_GPU_PINNED = 2, SB_GPU_GRAPH = 4 };
+enum {
+	SB_GPU_PAGEABLE = 1,
+	SB_GPU_PINNED = 2,
+	SB_GPU_GRAPH = 4,
+	/* kernels: the shape of the launch */
+	SB_GPU_TILED = 8, /* 48 KiB of shared memory or more for a block */
+	SB_GPU_FLAT = 16 /* no shared memory, a grid of one dimension */
+};
+#define SB_GPU_TILED_BYTES 49152
 enum { SB_STACK_NATIVE = 1 }; /* the aux of a STACK: a thread without Python */
 
 enum sb_meta_scope {

@@ -133,10 +133,21 @@ static void put(const struct activity *a)
 		unwritten++;
 }
 
+/* For kernels whose names say nothing. */
+static uint32_t shape_flags(const struct cupti_kernel *k)
+{
+	int32_t shared = k->static_shared_bytes + k->dynamic_shared_bytes;
+
+	if (shared >= SB_GPU_TILED_BYTES)
+		return SB_GPU_TILED;
+	return !shared && k->grid[1] == 1 && k->grid[2] == 1 ? SB_GPU_FLAT : 0;
+}
+
 static void put_kernel(const struct cupti_kernel *k)
 {
-	put(&(struct activity){ SB_GPU_KERNEL, sb_kernel_name(k->name), k->graph_node ? SB_GPU_GRAPH : 0,
-		k->device, k->stream, k->correlation, k->start, k->end, 0 });
+	put(&(struct activity){ SB_GPU_KERNEL, sb_kernel_name(k->name),
+		(k->graph_node ? SB_GPU_GRAPH : 0) | shape_flags(k), k->device, k->stream, k->correlation,
+		k->start, k->end, 0 });
 }
 
 static enum sb_gpu_kind copy_kind(uint8_t cupti_kind)

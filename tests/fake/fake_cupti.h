@@ -25,6 +25,7 @@ struct fake_cupti {
 	void (*take_over)(void); /* another client registers its buffers */
 	uint32_t (*unzeroed)(void); /* buffers that came dirty although promised clean */
 	uint64_t (*refused_records)(void); /* no buffer was given */
+	void (*shape)(int32_t shared_bytes, int32_t grid_y); /* of the kernels from now on */
 };
 
 typedef const struct fake_cupti *(*fake_cupti_function)(void);

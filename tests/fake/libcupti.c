@@ -287,6 +287,14 @@ static void *record(int kind)
 	return at;
 }
 
+static int32_t shape_shared_bytes, shape_grid_y;
+
+static void shape(int32_t shared_bytes, int32_t grid_y)
+{
+	shape_shared_bytes = shared_bytes;
+	shape_grid_y = grid_y;
+}
+
 static void kernel(uint32_t correlation, uint64_t start, uint64_t end, const char *name)
 {
 	struct cupti_kernel *k;
@@ -298,6 +306,9 @@ static void kernel(uint32_t correlation, uint64_t start, uint64_t end, const cha
 		k->start = start;
 		k->end = end;
 		k->name = name;
+		k->dynamic_shared_bytes = shape_shared_bytes;
+		k->grid[1] = shape_grid_y;
+		k->grid[2] = 1;
 		k->stream = 7;
 	}
 	pthread_mutex_unlock(&lock);
@@ -374,7 +385,8 @@ API const struct fake_cupti *fake_cupti(void);
 API const struct fake_cupti *fake_cupti(void)
 {
 	static const struct fake_cupti fake = { reset, call_count, set_version, refuse, now, launch, kernel,
-		copy, set, enabled, subscribed, held, hold_empty, take_over, unzeroed, refused_records };
+		copy, set, enabled, subscribed, held, hold_empty, take_over, unzeroed, refused_records,
+		shape };
 
 	return &fake;
 }

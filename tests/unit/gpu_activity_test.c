@@ -105,6 +105,27 @@ static void kernel_carries_the_call_that_launched_it(void **state)
 	sb_activity_stop();
 }
 
+static void kernels_tell_the_shape_of_their_launch(void **state)
+{
+	uint64_t t;
+
+	(void)state;
+	start();
+	t = fake->now();
+	fake->shape(96 << 10, 4);
+	fake->kernel(fake->launch(), t, t + 1000, "tiles");
+	fake->shape(0, 1);
+	fake->kernel(fake->launch(), t, t + 1000, "flat");
+	fake->shape(1024, 1);
+	fake->kernel(fake->launch(), t, t + 1000, "neither");
+	fake->shape(0, 0);
+	sb_activity_stop();
+	assert_int_equal(written_count, 3);
+	assert_int_equal(written_flags(&written[0]), SB_GPU_TILED);
+	assert_int_equal(written_flags(&written[1]), SB_GPU_FLAT);
+	assert_int_equal(written_flags(&written[2]), 0);
+}
+
 static void copies_have_direction_bytes_and_kind_of_memory(void **state)
 {
 	uint64_t t;
@@ -394,7 +415,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unknown_versions_are_refused), /* first: nothing is loaded yet */
-		TEST(kernel_carries_the_call_that_launched_it),
+		TEST(kernel_carries_the_call_that_launched_it), TEST(kernels_tell_the_shape_of_their_launch),
 		TEST(copies_have_direction_bytes_and_kind_of_memory),
 		TEST(everything_is_let_go_of_afterwards), TEST(runtime_records_are_never_enabled),
 		TEST(what_was_launched_after_the_cut_is_not_recorded),

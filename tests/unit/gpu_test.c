@@ -109,6 +109,35 @@ static void check_kernels(const struct sb_gpu_panel *gpu, const struct sb_jsondo
 	}
 }
 
+static double share_of(const struct sb_kernel_share *shares, size_t count, const char *family)
+{
+	return sb_kernel_shares_of_s(shares, count, family) / sb_kernel_shares_total_s(shares, count);
+}
+
+/* What one kernel is, is said by its name; nothing of the run is left out or counted twice. */
+static void check_families(const struct opened *o)
+{
+	const struct sb_gpu_panel *gpu = &o->model->gpu;
+	const struct sb_stage *denoise = stage(o, "denoise"), *decode = stage(o, "vae_decode");
+	double ratios = 0;
+
+	close_to(sb_kernel_shares_total_s(gpu->families, gpu->family_count), gpu->kernel_total_s);
+	for (size_t i = 0; i < gpu->family_count; i++)
+		ratios += gpu->families[i].ratio;
+	close_to(ratios, 1);
+	assert_string_equal(gpu->families[0].family, "GEMM");
+	assert_string_equal(gpu->families[0].precision, "bf16");
+	assert_int_equal(gpu->families[0].count, 1980);
+	close_to(sb_kernel_shares_of_s(gpu->families, gpu->family_count, "not recognised"), 0);
+	close_to(denoise->kernel_s, sb_kernel_shares_total_s(denoise->kernels, denoise->kernel_share_count));
+	assert_true(share_of(denoise->kernels, denoise->kernel_share_count, "attention") > 0.14);
+	close_to(sb_kernel_shares_of_s(decode->kernels, decode->kernel_share_count, "GEMM"), 0);
+	assert_true(share_of(decode->kernels, decode->kernel_share_count, "copy and layout") > 0.4);
+	panel_holds(o, "Kernels by family");
+	panel_holds(o, "GEMM bf16");
+	panel_holds(o, "denoise, 16.8 ms of kernels: GEMM 56 %, normalisation 17 %, attention 15 %,");
+}
+
 static void a_real_trace_matches_facts_computed_elsewhere(void **state)
 {
 	const char *folder = STROBE_SOURCE_DIR "/tests/data";
@@ -135,6 +164,7 @@ static void a_real_trace_matches_facts_computed_elsewhere(void **state)
 	close_to(gpu->busy_s, sb_jsondom_number(sb_jsondom_get(facts, "device_busy_ns"), -1) * 1e-9);
 	close_to(gpu->window_s, sb_jsondom_number(sb_jsondom_get(facts, "device_span_ns"), -1) * 1e-9);
 	check_kernels(gpu, sb_jsondom_get(facts, "kernels"));
+	check_families(&o);
 	for (sb_jsondom_each(copy, sb_jsondom_get(facts, "copies")))
 		expected_bytes += sb_jsondom_number(sb_jsondom_get(copy, "bytes"), 0);
 	for (size_t i = 0; i < gpu->copy_count; i++)
@@ -456,6 +486,35 @@ static void time_between_two_traces_is_not_idle(void **state)
 	close_model(&o);
 }
 
+/* The name says nothing: the shape of the launch does, or nothing. */
+static void a_kernel_without_a_telling_name_goes_by_its_launch_shape(void **state)
+{
+	static const struct {
+		uint32_t flags;
+		const char *family;
+	} shapes[] = { { SB_GPU_TILED, "GEMM" }, { SB_GPU_FLAT, "element-wise" }, { 0, "not recognised" } };
+	struct made m = begin_made();
+	struct opened o;
+
+	(void)state;
+	for (uint64_t i = 0; i < 3; i++) {
+		struct sb_builder_gpu g = KERNEL(i * 1000, 100 << i, i * 1000);
+
+		g.flags = shapes[i].flags;
+		put_gpu(&m, "kernel_0", g);
+	}
+	o = end_made(&m, 10000);
+	assert_int_equal(o.model->gpu.family_count, 3);
+	for (int i = 0; i < 3; i++) {
+		const struct sb_kernel_share *k = &o.model->gpu.families[2 - i];
+
+		assert_string_equal(k->family, shapes[i].family);
+		close_to(k->total_s, (100 << i) * 1e-9);
+		assert_true(i == 2 ? !k->kind : !strcmp(k->kind, "by launch shape"));
+	}
+	close_model(&o);
+}
+
 static void tree_holds(const struct opened *o, const char *what)
 {
 	struct sb_text_options options = { .columns = 100 };
@@ -592,6 +651,7 @@ int main(void)
 		cmocka_unit_test(gpus_side_by_side_are_not_added_up_for_people),
 		cmocka_unit_test(waiting_counts_on_each_gpu_while_it_is_busy),
 		cmocka_unit_test(gpu_time_of_some_calls_is_marked),
+		cmocka_unit_test(a_kernel_without_a_telling_name_goes_by_its_launch_shape),
 		cmocka_unit_test(a_run_without_gpu_records_has_no_panel),
 	};
 

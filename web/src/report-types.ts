@@ -126,6 +126,8 @@ export type Stage = {
   gpu_span_s?: number; // event to event on a stream; may hold idle time
   gpu_span_count?: number; // calls that were timed on the GPU; gpu_span_s is theirs alone
   gpu_busy_s?: number; // union of kernels, with a GPU trace only
+  kernel_s?: number; // time of the kernels it launched, added up, with a GPU trace only
+  kernel_families?: KernelShare[]; // the kernels it launched, by what they do; with a GPU trace only
   wall_ratio?: number; // of the wall time: calls at the same time count once
   self_ratio?: number; // the same of self_s
   covered_s?: number; // wall time in which at least one call ran, where that is less than total_s
@@ -143,6 +145,16 @@ export type Stage = {
   attributes?: Free; // the program's own; counts are summed up, of others it is the last value
   member_count?: number; // names that it groups
   members?: StageMember[]; // the largest of them
+};
+
+// Kernels of one family, kind and precision.
+export type KernelShare = {
+  family: string; // GEMM, attention, convolution, normalisation, element-wise, reduction, copy and layout, quantisation, communication, sampling, codec; else "not recognised"
+  kind?: string; // which of the family: "flash 2", "AllReduce"
+  precision?: string; // of what is multiplied: fp32, tf32, bf16, fp16, fp8, int8, fp4
+  count: number; // kernels
+  total_s: number; // their time added up
+  share_ratio?: number; // of the time of all kernels of the list
 };
 
 // One of the names that a stage groups.
@@ -735,6 +747,7 @@ export type GpuTrace = {
   copies: GpuCopies[]; // copies by direction
   memsets?: GpuMemsets; // all memsets together
   top_kernels: GpuRow[]; // kernels by their time
+  kernel_families?: KernelShare[]; // all kernels by what they do; their total_s add up to kernel_total_s
   top_zones?: GpuRow[]; // zones by the GPU time they launched; count: kernels, copies and memsets
   attention?: GpuRow[]; // attention kernels by kind
   collectives?: GpuRow[]; // kernels of collectives by kind

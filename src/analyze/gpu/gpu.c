@@ -1,6 +1,7 @@
 /* The GPU trace: kernels by name, busy and idle, copies, attention, collectives,
  * and which zones launched it all. Fills model.gpu. */
 #include "analyze/gpu/launches.h"
+#include "analyze/gpu/families.h"
 #include "analyze/gpu/kernel_names.h"
 #include "analyze/gpu/paths.h"
 #include "analyze/gpu/timeline.h"
@@ -41,6 +42,7 @@ struct gpu {
 	uint32_t process; /* UINT32_MAX: none */
 	bool settled;
 	struct sb_gpu_timeline timeline;
+	struct sb_gpu_families *families;
 	struct sb_gpu_launches *launches;
 	/* sums over processes */
 	struct sb_gpu_times times;
@@ -406,6 +408,7 @@ static void free_gpu(void *self)
 		return;
 	sb_gpu_timeline_done(&g->timeline);
 	sb_gpu_launches_free(g->launches);
+	sb_gpu_families_free(g->families);
 	free(g->kernels);
 	free(g->devices);
 	sb_vec_done(&g->traces);
@@ -436,7 +439,9 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		return sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
 	g->run = run;
 	g->process = UINT32_MAX;
-	err = sb_gpu_launches_new(run, &g->launches);
+	err = sb_gpu_families_new(run, &g->families);
+	if (!err)
+		err = sb_gpu_launches_new(run, g->families, &g->launches);
 	if (!err)
 		err = sb_gpu_traces_find(run, &g->traces);
 	if (err) {
@@ -494,6 +499,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	fill_devices(g, model);
 	fill_gaps(g, model);
 	fill_traced(g, model);
+	if (sb_gpu_families_fill(g->families, model))
+		return STROBE_ENOMEM;
 	return fill_kernels(g, model);
 }
 

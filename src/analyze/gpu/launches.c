@@ -19,7 +19,8 @@
 struct launch { /* key: track, launch time, device time */
 	uint64_t key[SB_EXTSORT_KEY_WORDS];
 	int64_t busy_ns, duration_ns, bytes;
-	uint64_t kind;
+	uint32_t name;
+	uint16_t kind, flags;
 };
 
 /* The launches of one thread that are not given to a zone yet. */
@@ -54,6 +55,7 @@ struct sb_gpu_launches {
 	struct sb_gpu_timeline *timeline;
 	size_t gap_at[SB_GPU_DEVICES_MAX], gap_end[SB_GPU_DEVICES_MAX];
 	uint32_t watched; /* track; UINT32_MAX: none */
+	struct sb_gpu_families *families; /* the caller's */
 	int64_t waited_ns;
 	bool any_wait;
 	int err;
@@ -61,13 +63,15 @@ struct sb_gpu_launches {
 
 enum name_class { CLASS_PLAIN = 1, CLASS_RUNTIME = 2, CLASS_WAIT = 3 };
 
-int sb_gpu_launches_new(struct sb_run *run, struct sb_gpu_launches **out_launches)
+int sb_gpu_launches_new(
+	struct sb_run *run, struct sb_gpu_families *families, struct sb_gpu_launches **out_launches)
 {
 	struct sb_gpu_launches *l = calloc(1, sizeof *l);
 
 	if (!l)
 		return sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
 	l->run = run;
+	l->families = families;
 	l->watched = l->task_track = UINT32_MAX;
 	*out_launches = l;
 	return 0;
@@ -152,17 +156,21 @@ static uint32_t owner_of(struct sb_gpu_launches *l, uint32_t path)
 	return path;
 }
 
-static bool is_host_copy(uint64_t kind)
+static bool is_host_copy(uint32_t kind)
 {
 	return kind == SB_GPU_COPY_H2D || kind == SB_GPU_COPY_D2H;
 }
 
 static void give(struct sb_gpu_launches *l, uint32_t path, const struct launch *launch)
 {
-	struct sb_gpu_path *p = path_at(l, owner_of(l, path));
+	uint32_t owner = owner_of(l, path);
+	struct sb_gpu_path *p = path_at(l, owner);
 
 	if (!p)
 		return;
+	if (launch->kind == SB_GPU_KERNEL && !l->err)
+		l->err = sb_gpu_families_add(
+			l->families, owner, launch->name, launch->flags, launch->duration_ns);
 	p->busy_ns += launch->busy_ns;
 	p->total_ns += launch->duration_ns;
 	p->count++;
@@ -177,9 +185,12 @@ static void give(struct sb_gpu_launches *l, uint32_t path, const struct launch *
 
 int sb_gpu_launches_add(struct sb_gpu_launches *l, const struct sb_gpu_work *w)
 {
-	struct launch launch = {
-		.busy_ns = w->alone_ns, .duration_ns = w->duration_ns, .bytes = w->bytes, .kind = w->kind
-	};
+	struct launch launch = { .busy_ns = w->alone_ns,
+		.duration_ns = w->duration_ns,
+		.bytes = w->bytes,
+		.name = w->name,
+		.kind = (uint16_t)w->kind,
+		.flags = (uint16_t)w->flags };
 	int err;
 
 	if (w->launch_track == UINT32_MAX) {

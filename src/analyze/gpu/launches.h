@@ -3,6 +3,7 @@
 #ifndef SB_ANALYZE_GPU_LAUNCHES_H
 #define SB_ANALYZE_GPU_LAUNCHES_H
 
+#include "analyze/gpu/families.h"
 #include "analyze/gpu/timeline.h"
 
 /* What the zones of one path launched themselves; path 0: no zone was open. */
@@ -18,7 +19,9 @@ struct sb_gpu_path {
 
 struct sb_gpu_launches;
 
-int sb_gpu_launches_new(struct sb_run *run, struct sb_gpu_launches **out_launches);
+/* Every kernel is added to the families of the place that launched it. */
+int sb_gpu_launches_new(
+	struct sb_run *run, struct sb_gpu_families *families, struct sb_gpu_launches **out_launches);
 void sb_gpu_launches_free(struct sb_gpu_launches *l); /* takes NULL */
 
 /* A process's work, then its zones; the gaps are given what the CPU did. */

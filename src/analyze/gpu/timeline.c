@@ -40,7 +40,8 @@ int sb_gpu_timeline_add(struct sb_gpu_timeline *t, const struct sb_event *e)
 		.name = e->name,
 		.launch_track = e->gpu.launch_ns == INT64_MIN ? UINT32_MAX : e->gpu.launch_track,
 		.kind = e->gpu.kind,
-		.device = e->gpu.device };
+		.device = e->gpu.device,
+		.flags = e->gpu.flags };
 
 	w.key[0] = e->gpu.device;
 	w.key[1] = (uint64_t)e->t_ns ^ 1ull << 63;

@@ -18,6 +18,8 @@ struct sb_gpu_work { /* one record; key: device, start, stream */
 	uint32_t name; /* run name */
 	uint32_t launch_track; /* UINT32_MAX: unknown */
 	uint32_t kind, device;
+	uint32_t flags;
+	uint32_t unused;
 };
 
 struct sb_gpu_idle { /* a gap */

@@ -339,6 +339,37 @@ static struct totals add_up(const struct sb_stage_paths *r, struct sb_stage *row
 	return t;
 }
 
+/* The kernels of all its paths. */
+static void fill_kernels(const struct sb_stage_paths *r, struct sb_stage *row)
+{
+	const struct sb_path_kernels *k = &r->model->gpu.path_kernels;
+	size_t class_count = r->model->gpu.class_count, kept = 0;
+	struct sb_kernel_share *shares;
+	bool any = false;
+
+	for (uint32_t p = r->first; p != NONE && !any && k->at; p = r->next[p])
+		any = p < k->path_count && k->at[p] < k->at[p + 1];
+	shares = any ? sb_model_alloc(r->model, (class_count + 1) * sizeof *shares) : NULL;
+	if (!shares)
+		return;
+	memcpy(shares, r->model->gpu.classes, class_count * sizeof *shares);
+	for (size_t i = 0; i < class_count; i++)
+		shares[i].count = 0, shares[i].total_s = 0;
+	for (uint32_t p = r->first; p != NONE; p = r->next[p])
+		for (uint32_t i = p < k->path_count ? k->at[p] : 0; p < k->path_count && i < k->at[p + 1];
+			i++) {
+			shares[k->all[i].share].count += k->all[i].count;
+			shares[k->all[i].share].total_s += k->all[i].total_s;
+		}
+	for (size_t i = 0; i < class_count; i++)
+		if (shares[i].count)
+			shares[kept++] = shares[i];
+	sb_kernel_shares_sort(shares, kept);
+	row->kernels = shares;
+	row->kernel_share_count = kept;
+	row->kernel_s = sb_kernel_shares_total_s(shares, kept);
+}
+
 int sb_stage_row_fill(const struct sb_stage_paths *r, bool grouped, struct sb_stage *row)
 {
 	double wall_s = r->model->stages.wall_s;
@@ -356,6 +387,7 @@ int sb_stage_row_fill(const struct sb_stage_paths *r, bool grouped, struct sb_st
 	row->state = row->open_count                                      ? SB_STAGE_OPEN
 		     : t.untimed_count && t.untimed_count == t.zone_count ? SB_STAGE_UNTIMED
 									  : SB_STAGE_NORMAL;
+	fill_kernels(r, row);
 	fill_attrs(r, row);
 	if (grouped && fill_members(r, row))
 		return STROBE_ENOMEM;

@@ -380,7 +380,7 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 	row->code = *name->code ? sb_model_text(t->model, name->code) : NULL;
 	row->parent = n->parent && n->parent != NONE ? (int64_t)t->nodes[n->parent].row : -1;
 	row->depth = n->depth;
-	row->gpu_span_s = row->gpu_busy_s = row->unattributed_s = row->outside_s = NAN;
+	row->gpu_span_s = row->gpu_busy_s = row->kernel_s = row->unattributed_s = row->outside_s = NAN;
 	if (n->skip == NONE)
 		return sb_stage_row_fill(&paths, n->pattern != NULL, row);
 	sb_stage_row_skip(t->sums, n->skip, t->model, row);

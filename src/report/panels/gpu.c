@@ -2,12 +2,17 @@
 #include "report/panels/panel.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define BYTES_COLUMNS 10 /* after the count, where rows have bytes */
 #define RATE_COLUMNS 13 /* after the bytes, where there is room */
 #define ROWS_SHOWN 10
 #define DEVICES_SHOWN 16
 #define TRACES_SHOWN 4u
+#define FAMILIES_SHOWN 12u
+#define STAGES_SHOWN 8u
+#define STAGE_LEAST 0.05 /* of the kernels' time: smaller stages are left to the JSON */
+#define STAGE_FAMILIES_SHOWN 5u
 
 /* ---- text ---- */
 
@@ -178,6 +183,98 @@ static void head_text(const struct sb_gpu_panel *g, struct sb_buf *out)
 	}
 }
 
+/* ---- kernel families ---- */
+
+/* "GEMM bf16", "attention flash 2 bf16" */
+static void share_name(const struct sb_kernel_share *k, char *out, size_t size)
+{
+	bool by_kind = k->kind && (!strcmp(k->family, "attention") || !strcmp(k->family, "communication"));
+
+	snprintf(out, size, "%s%s%s%s%s", k->family, by_kind ? " " : "", by_kind ? k->kind : "",
+		k->precision ? " " : "", k->precision ? k->precision : "");
+}
+
+static void families_text(
+	const struct sb_gpu_panel *g, const struct sb_text_options *options, struct sb_buf *out)
+{
+	struct sb_gpu_row rows[FAMILIES_SHOWN];
+	char names[FAMILIES_SHOWN][80];
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->family_count; i++) {
+		const struct sb_kernel_share *k = &g->families[i];
+		char name[80];
+		size_t at = 0;
+
+		share_name(k, name, sizeof name);
+		while (at < n && strcmp(names[at], name))
+			at++;
+		if (at == FAMILIES_SHOWN)
+			continue;
+		if (at == n) {
+			snprintf(names[n++], sizeof names[0], "%s", name);
+			rows[at] = (struct sb_gpu_row){ .name = names[at], .bytes = NAN };
+		}
+		rows[at].count += k->count;
+		rows[at].total_s += k->total_s;
+		rows[at].ratio += k->ratio;
+	}
+	rows_text(out, options, "Kernels by family", "count", rows, n);
+}
+
+/* "denoise: GEMM 41 %, attention 30 %, element-wise 20 %" */
+static void stage_families_text(
+	const struct sb_stage *s, const struct sb_text_options *options, struct sb_buf *out)
+{
+	const char *named[STAGE_FAMILIES_SHOWN];
+	char total[24], part[80];
+	size_t n = 0, column;
+
+	sb_text_seconds(total, sizeof total, s->kernel_s);
+	sb_buf_puts(out, "    ");
+	column = 4 + sb_text_name(out, s->name, 30);
+	snprintf(part, sizeof part, ", %s of kernels:", total);
+	sb_buf_puts(out, part);
+	column += strlen(part);
+	for (size_t i = 0; i < s->kernel_share_count && n < STAGE_FAMILIES_SHOWN; i++) {
+		const char *family = s->kernels[i].family;
+		double part_s = sb_kernel_shares_of_s(s->kernels, s->kernel_share_count, family);
+		size_t at = 0;
+
+		while (at < n && strcmp(named[at], family))
+			at++;
+		if (at < n)
+			continue;
+		named[n++] = family;
+		snprintf(part, sizeof part, "%s %.0f %%", family, part_s / s->kernel_s * 100);
+		sb_buf_puts(out, n > 1 ? "," : "");
+		column += strlen(part) + 2;
+		if (column >= (size_t)sb_text_columns(options)) {
+			sb_buf_puts(out, "\n     ");
+			column = 6 + strlen(part);
+		}
+		sb_buf_printf(out, " %s", part);
+	}
+	sb_buf_putc(out, '\n');
+}
+
+static void stages_families_text(
+	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+{
+	const struct sb_stages_panel *s = &model->stages;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < s->stage_count && shown < STAGES_SHOWN; i++) {
+		const struct sb_stage *stage = &s->stages[s->by_total ? s->by_total[i] : i];
+
+		if (!(stage->kernel_s >= STAGE_LEAST * model->gpu.kernel_total_s) || stage->depth > 1)
+			continue;
+		if (!shown++)
+			sb_buf_puts(out, "  What the kernels of a stage do\n");
+		stage_families_text(stage, options, out);
+	}
+}
+
 static void gpu_text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_gpu_panel *g = &model->gpu;
@@ -189,6 +286,8 @@ static void gpu_text(const struct sb_model *model, const struct sb_text_options 
 	copies_text(g, out);
 	memsets_text(g, out);
 	rows_text(out, options, "Kernels by GPU time", "count", g->top_kernels, g->top_kernel_count);
+	families_text(g, options, out);
+	stages_families_text(model, options, out);
 	rows_text(out, options, "Zones by the GPU time they launched", "launched", g->top_zones,
 		g->top_zone_count);
 	rows_text(out, options, "Attention", "count", g->attention, g->attention_count);

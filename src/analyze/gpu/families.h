@@ -1,0 +1,19 @@
+/* Kernels by family, for every path of zones that launched some. */
+#ifndef SB_ANALYZE_GPU_FAMILIES_H
+#define SB_ANALYZE_GPU_FAMILIES_H
+
+#include "analyze/gpu/kernel_names.h"
+#include "analyze/analysis.h"
+
+struct sb_gpu_families;
+
+int sb_gpu_families_new(struct sb_run *run, struct sb_gpu_families **out_families);
+void sb_gpu_families_free(struct sb_gpu_families *f); /* takes NULL */
+
+/* A kernel that path launched; flags: SB_GPU_TILED and SB_GPU_FLAT speak where its name does not. */
+int sb_gpu_families_add(
+	struct sb_gpu_families *f, uint32_t path, uint32_t name, uint32_t flags, int64_t duration_ns);
+/* model.gpu.families and path_kernels. */
+int sb_gpu_families_fill(struct sb_gpu_families *f, struct sb_model *model);
+
+#endif
