@@ -5,7 +5,7 @@
 
 #include "compare/compare.h"
 #include "format/builder.h"
-#include "format/builder_lane.h"
+#include "format/builder_stream.h"
 #include "report/build.h"
 
 #include <math.h>
@@ -64,7 +64,7 @@ static void write_run(const char *path, const double *durations, size_t count, d
 {
 	struct sb_builder_options options = SB_BUILDER_DEFAULTS;
 	uint64_t t = (uint64_t)(5e8 * (1 + 0.1 * uniform()));
-	struct sb_lane_writer *main_thread;
+	struct sb_stream_writer *main_thread;
 	struct sb_builder *b;
 	uint32_t name;
 

@@ -16,7 +16,7 @@
 #include "monitor/monitor.h"
 #include "monitor/source.h"
 #include "monitor/tree.h"
-#include "record/lane.h"
+#include "record/put.h"
 #include "record/rundir.h"
 #include "record/session.h"
 

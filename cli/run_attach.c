@@ -2,7 +2,7 @@
  * start-up hook, and NVTX and CUDA injection where there is a GPU. */
 #include "run_attach.h"
 
-#include "record/lane.h"
+#include "record/put.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -8,7 +8,7 @@
 #include "monitor/source.h"
 #include "monitor/tree.h"
 #include "record/clock.h"
-#include "record/lane.h"
+#include "record/put.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -120,7 +120,7 @@ static void record_process(pid_t pid, pid_t parent, bool start, int status, cons
 {
 	uint64_t payload[4] = { sb_clock_ticks(), (uint64_t)parent, start, (uint64_t)(int64_t)status };
 
-	sb_put_text(SB_LANE_KEEP, SB_PROCESS, (uint64_t)pid, payload, 4, command, strlen(command));
+	sb_put_text(SB_STREAM_KEEP, SB_PROCESS, (uint64_t)pid, payload, 4, command, strlen(command));
 }
 
 /* A script without a first line is the shell's, as execvp() has it. */

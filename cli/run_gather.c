@@ -3,7 +3,7 @@
 
 #include "format/gathered.h"
 #include "format/reader.h"
-#include "record/lane.h"
+#include "record/put.h"
 #include "run/run.h"
 
 #include <ctype.h>

@@ -77,15 +77,15 @@ static void write_all(int fd, const char *bytes, size_t size)
 /* false: nothing more will come. */
 static bool pass_on(struct run_labels *l, struct label_stream *s)
 {
-	char block[65536];
-	ssize_t n = read(s->from, block, sizeof block);
+	char buffer[65536];
+	ssize_t n = read(s->from, buffer, sizeof buffer);
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return true;
 	if (n <= 0) /* a terminal whose other end is closed: EIO */
 		return false;
-	write_all(s->to, block, (size_t)n);
-	take_bytes(l, s, block, (size_t)n);
+	write_all(s->to, buffer, (size_t)n);
+	take_bytes(l, s, buffer, (size_t)n);
 	return true;
 }
 

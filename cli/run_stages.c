@@ -3,7 +3,7 @@
 #include "run_stages.h"
 
 #include "command.h"
-#include "record/lane.h"
+#include "record/put.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

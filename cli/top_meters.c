@@ -14,7 +14,7 @@ enum { METERS_MAX = 80, LABEL = 7, CELLS_LEAST = 8, CELLS_MOST = 60, GAP = 2 };
 struct meter {
 	char label[16];
 	const struct sb_series *series;
-	const double *values; /* NULL: no line of blocks */
+	const double *values; /* NULL: no sparkline */
 	double *own; /* values that were computed */
 	double top_value;
 	struct top_facts facts;
@@ -30,7 +30,7 @@ struct meters {
 void top_sparkline(struct sb_buf *out, const double *t_s, const double *values, size_t count, double from_s,
 	double to_s, double top_value, int cells, bool utf8)
 {
-	static const char *const blocks[] = { "\xe2\x96\x81", "\xe2\x96\x82", "\xe2\x96\x83", "\xe2\x96\x84",
+	static const char *const bars[] = { "\xe2\x96\x81", "\xe2\x96\x82", "\xe2\x96\x83", "\xe2\x96\x84",
 		"\xe2\x96\x85", "\xe2\x96\x86", "\xe2\x96\x87", "\xe2\x96\x88" };
 	static const char ascii[] = "_.:-=+*#";
 	double cell_s = (to_s - from_s) / cells, last = NAN;
@@ -55,7 +55,7 @@ void top_sparkline(struct sb_buf *out, const double *t_s, const double *values, 
 		}
 		level = fmin(fmax(last / top_value, 0), 1) * 7.999;
 		if (utf8)
-			sb_buf_puts(out, blocks[(int)level]);
+			sb_buf_puts(out, bars[(int)level]);
 		else
 			sb_buf_putc(out, ascii[(int)level]);
 		if (i >= count && cell + 1 < cells && t_s[count - 1] < from_s + cell_s * (cell - 3))
@@ -233,7 +233,7 @@ static void add_disk(struct meters *all, const struct top_view *v)
 
 /* ---- layout ----------------------------------------------------------------------- */
 
-/* Facts come first, the lines of blocks share what is left; all are equally long. */
+/* Facts come first, the sparklines share what is left; all are equally long. */
 static int cells_for(const struct meters *all, int columns)
 {
 	int longest = 0, cells;

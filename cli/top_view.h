@@ -36,7 +36,7 @@ struct top_view {
 void top_view_render(struct top_view *view);
 void top_view_done(struct top_view *view);
 
-/* A line of blocks, one per cell, of the values of a time range; NaN is a blank. */
+/* A sparkline, one per cell, of the values of a time range; NaN is a blank. */
 void top_sparkline(struct sb_buf *out, const double *t_s, const double *values, size_t count, double from_s,
 	double to_s, double top_value, int cells, bool utf8);
 

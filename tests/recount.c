@@ -142,7 +142,7 @@ static void look_up(struct state *s, const char *name)
 		SB_FIXED_NAMES(TEXT)
 #undef TEXT
 	};
-	struct sb_chunk_range range = sb_reader_range(s->r, SB_LANE_KEEP, 0);
+	struct sb_chunk_range range = sb_reader_range(s->r, SB_STREAM_KEEP, 0);
 
 	wanted = name;
 	for (uint32_t i = range.first; i < range.end; i++)
@@ -179,7 +179,7 @@ static int64_t run(const char *path, const char *name, bool counting, struct rec
 	assert(s->buf);
 	look_up(s, name);
 	for (uint32_t w = 1; s->name && w <= s->r->head.writer_count + 8; w++)
-		take_writer(s, w, sb_reader_range(s->r, SB_LANE_HOT, w));
+		take_writer(s, w, sb_reader_range(s->r, SB_STREAM_HOT, w));
 	counted = s->counted;
 	sb_reader_close(s->r);
 	free(s->buf);

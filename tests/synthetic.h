@@ -4,7 +4,7 @@
 
 #include "report/build.h"
 #include "format/builder.h"
-#include "format/builder_lane.h"
+#include "format/builder_stream.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 struct synthetic {
 	char path[64];
 	struct sb_builder *b;
-	struct sb_lane_writer *main;
+	struct sb_stream_writer *main;
 	struct sb_run *run;
 	struct sb_model *model;
 };

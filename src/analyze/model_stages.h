@@ -1,4 +1,4 @@
-/* The report model, where the time went: stages, iterations, generations, meetings of
+/* The report model, where the time went: stages, iterations, generations, collectives of
  * ranks, sampled functions. model.h says what absent is and who owns the memory. */
 #ifndef SB_ANALYZE_MODEL_STAGES_H
 #define SB_ANALYZE_MODEL_STAGES_H

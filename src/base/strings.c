@@ -1,20 +1,20 @@
-/* Interned strings: bytes in blocks that never move, numbers by hashing. */
+/* Interned strings: bytes in slabs that never move, numbers by hashing. */
 #include "base/strings.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct sb_strings_block {
-	struct sb_strings_block *next;
+struct sb_strings_slab {
+	struct sb_strings_slab *next;
 	size_t used, size;
 	char bytes[];
 };
 
 void sb_strings_done(struct sb_strings *s)
 {
-	struct sb_strings_block *next;
+	struct sb_strings_slab *next;
 
-	for (struct sb_strings_block *b = s->blocks; b; b = next) {
+	for (struct sb_strings_slab *b = s->slabs; b; b = next) {
 		next = b->next;
 		free(b);
 	}
@@ -76,7 +76,7 @@ static int grow(struct sb_strings *s)
 
 static char *keep(struct sb_strings *s, const char *text, size_t size)
 {
-	struct sb_strings_block *b = s->blocks;
+	struct sb_strings_slab *b = s->slabs;
 	char *to;
 
 	if (!b || b->size - b->used < size + 1) {
@@ -85,10 +85,10 @@ static char *keep(struct sb_strings *s, const char *text, size_t size)
 		b = malloc(sizeof *b + room);
 		if (!b)
 			return NULL;
-		b->next = s->blocks;
+		b->next = s->slabs;
 		b->used = 0;
 		b->size = room;
-		s->blocks = b;
+		s->slabs = b;
 	}
 	to = b->bytes + b->used;
 	memcpy(to, text, size);

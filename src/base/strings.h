@@ -15,7 +15,7 @@ struct sb_strings {
 	uint32_t capacity;
 	uint32_t *slots;
 	uint32_t slot_capacity;
-	struct sb_strings_block *blocks;
+	struct sb_strings_slab *slabs;
 };
 
 void sb_strings_done(struct sb_strings *s); /* s may be zeroed */

@@ -43,7 +43,7 @@ static void rank_done(struct sb_aggregate_rank *r)
 	free(r->job);
 	free(r->damage);
 	free(r->slow_stage);
-	free(r->meetings);
+	free(r->collectives);
 }
 
 static void stage_done(struct sb_aggregate_stage *s)
@@ -187,19 +187,19 @@ static int add_stages(struct sb_aggregate *a, const struct sb_facts *f, size_t s
 	return 0;
 }
 
-static int add_meetings(struct sb_aggregate *a, struct sb_aggregate_rank *r, const struct sb_facts *f)
+static int add_collectives(struct sb_aggregate *a, struct sb_aggregate_rank *r, const struct sb_facts *f)
 {
-	if (!f->meeting_count)
+	if (!f->collective_count)
 		return 0;
-	r->meetings = malloc(f->meeting_count * sizeof *r->meetings);
-	if (!r->meetings)
+	r->collectives = malloc(f->collective_count * sizeof *r->collectives);
+	if (!r->collectives)
 		return no_memory();
-	for (size_t i = 0; i < f->meeting_count; i++) {
-		r->meetings[i] = f->meetings[i];
-		r->meetings[i].name = keep(a, f->meetings[i].name);
+	for (size_t i = 0; i < f->collective_count; i++) {
+		r->collectives[i] = f->collectives[i];
+		r->collectives[i].name = keep(a, f->collectives[i].name);
 	}
-	r->meeting_count = f->meeting_count;
-	r->meeting_total = f->meeting_total;
+	r->collective_count = f->collective_count;
+	r->collective_total = f->collective_total;
 	return 0;
 }
 
@@ -259,7 +259,7 @@ int sb_aggregate_add(struct sb_aggregate *a, const struct sb_facts *f)
 		r->damage = strdup(f->damage);
 	if (!r->label || !r->host || !r->id || !r->job || (f->damage && !r->damage))
 		return no_memory();
-	if (add_meetings(a, r, f))
+	if (add_collectives(a, r, f))
 		return STROBE_ENOMEM;
 	return add_stages(a, f, a->rank_count - 1);
 }

@@ -24,14 +24,14 @@ struct sb_aggregate_rank {
 	double metrics[SB_METRIC_COUNT];
 	double work_s; /* wall time less waiting at collectives and outside every stage */
 	double behind_s; /* how much more work than the median rank; the others wait for it */
-	double caused_wait_s; /* what the others waited at meetings where it came last; NaN: not known */
-	size_t last_count; /* meetings where it came last */
+	double caused_wait_s; /* what the others waited at collectives where it came last; NaN: not known */
+	size_t last_count; /* collectives where it came last */
 	bool straggler;
 	char *slow_stage; /* where most of it is; NULL */
 	double slow_stage_s, slow_stage_median_s;
-	struct sb_fact_meeting *meetings;
-	size_t meeting_count;
-	int64_t meeting_total; /* more than meeting_count: the later ones are not here */
+	struct sb_fact_collective *collectives;
+	size_t collective_count;
+	int64_t collective_total; /* more than collective_count: the later ones are not here */
 	struct sb_align_rank align;
 	size_t report_index; /* in the order of ranks */
 };
@@ -85,7 +85,7 @@ struct sb_aggregate {
 	size_t left_out_count; /* stages past the cap */
 	double wait_s; /* at collectives, all ranks */
 	double wait_ratio; /* of all ranks' wall time; NaN: no collectives */
-	size_t meeting_count; /* that more than half of the ranks have in common */
+	size_t collective_count; /* that more than half of the ranks have in common */
 	size_t straggler_count;
 	struct sb_scale *scales; /* by world size; only where there are several */
 	size_t scale_count;
@@ -109,7 +109,7 @@ struct sb_aggregate {
 		char **wait_tenths; /* of each rank: a letter for each part of the time */
 		size_t rank_count; /* 0: their clocks cannot be set beside each other */
 	} lanes;
-	bool meetings_elsewhere; /* they were judged where they are kept: ranks have none of their own */
+	bool collectives_elsewhere; /* they were judged where they are kept: ranks have none of their own */
 	/* private */
 	struct sb_strings strings;
 	struct sb_map_of_stages *index;

@@ -53,13 +53,14 @@ static SB_FIELDS(rank_metrics, sb_aggregate_rank, "RankMetrics", "The metrics of
 
 static const struct sb_field clock_rows[] = {
 	SB_FIELD_NAMED(sb_align_rank, method, "method", SB_ALWAYS, sb_align_names,
-		"same_host: nothing to correct; meetings: corrected by barriers; real_time: as the hosts "
+		"same_host: nothing to correct; collectives: corrected by barriers; real_time: as the hosts "
 		"say"),
 	SB_FIELD(sb_align_rank, offset_s, "offset_s", SB_KNOWN,
 		"what to add to its times to get the first rank's", .range = SB_SIGNED),
 	SB_FIELD(sb_align_rank, residual_s, "residual_s", SB_KNOWN,
-		"how far meetings still lie apart, 95 % of them"),
-	SB_FIELD(sb_align_rank, matched_count, "meeting_count", SB_ALWAYS, "collectives that it was set by"),
+		"how far collectives still lie apart, 95 % of them"),
+	SB_FIELD(sb_align_rank, matched_count, "collective_count", SB_ALWAYS,
+		"collectives that it was set by"),
 };
 static SB_FIELDS(clock, sb_align_rank, "RankClock", "A rank's clock beside the first rank's.");
 
@@ -186,7 +187,7 @@ static const struct sb_field sb_aggregate_fields_rows[] = {
 		"how far off percentiles may be"),
 	SB_FIELD(sb_aggregate, straggler_count, "straggler_count", SB_ALWAYS,
 		"ranks that the others wait for"),
-	SB_FIELD(sb_aggregate, meeting_count, "meeting_count", SB_ALWAYS,
+	SB_FIELD(sb_aggregate, collective_count, "collective_count", SB_ALWAYS,
 		"collectives that more than half of the ranks share"),
 	SB_FIELD(sb_aggregate, wait_s, "wait_s", SB_KNOWN, "at collectives, all ranks"),
 	SB_FIELD(sb_aggregate, wait_ratio, "wait_ratio", SB_KNOWN, "of all ranks' wall time"),

@@ -1,4 +1,4 @@
-/* Clock alignment by meetings. */
+/* Clock alignment by collectives. */
 #include "compare/align.h"
 
 #include "base/error.h"
@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A rank leaves a meeting when the last one has come; what then separates
+/* A rank leaves a collective when the last one has come; what then separates
  * their ends is the network and the scheduler. Three is the least that lets
  * one of them be wrong. */
 #define MATCHES_MIN 3
 
-static const struct sb_fact_meeting *find(
-	const struct sb_align_rank *r, const struct sb_fact_meeting *like, size_t hint)
+static const struct sb_fact_collective *find(
+	const struct sb_align_rank *r, const struct sb_fact_collective *like, size_t hint)
 {
-	for (size_t i = 0; i < r->meeting_count; i++) {
-		const struct sb_fact_meeting *m = &r->meetings[(hint + i) % r->meeting_count];
+	for (size_t i = 0; i < r->collective_count; i++) {
+		const struct sb_fact_collective *m = &r->collectives[(hint + i) % r->collective_count];
 
 		if (m->occurrence == like->occurrence && !strcmp(m->name, like->name))
 			return m;
@@ -23,14 +23,15 @@ static const struct sb_fact_meeting *find(
 	return NULL;
 }
 
-/* How much later a rank's clock says each common meeting ended. */
+/* How much later a rank's clock says each common collective ended. */
 static size_t differences(const struct sb_align_rank *reference, const struct sb_align_rank *r, double *out)
 {
 	double started_s = ((double)r->start_real_ns - (double)reference->start_real_ns) / 1e9;
 	size_t count = 0;
 
-	for (size_t i = 0; i < reference->meeting_count; i++) {
-		const struct sb_fact_meeting *mine = &reference->meetings[i], *theirs = find(r, mine, i);
+	for (size_t i = 0; i < reference->collective_count; i++) {
+		const struct sb_fact_collective *mine = &reference->collectives[i],
+						*theirs = find(r, mine, i);
 
 		if (theirs)
 			out[count++] = theirs->end_s + started_s - mine->end_s;
@@ -52,11 +53,12 @@ void sb_align_settle(struct sb_align_rank *r, const char *first_host, size_t mat
 	r->residual_s = scatter_s;
 	if (here)
 		return; /* one clock: the ends tell the error, and correct nothing */
-	r->method = SB_ALIGN_MEETINGS;
+	r->method = SB_ALIGN_COLLECTIVES;
 	r->offset_s = -later_s;
 }
 
-static int align_by_meetings(const struct sb_align_rank *reference, struct sb_align_rank *r, double *scratch)
+static int align_by_collectives(
+	const struct sb_align_rank *reference, struct sb_align_rank *r, double *scratch)
 {
 	size_t count = differences(reference, r, scratch);
 	struct sb_stats later = { .median = NAN }, scatter = { .p95 = NAN };
@@ -78,13 +80,13 @@ int sb_align(struct sb_align_rank *ranks, size_t count)
 
 	if (!count)
 		return 0;
-	scratch = malloc((ranks[0].meeting_count + 1) * sizeof *scratch);
+	scratch = malloc((ranks[0].collective_count + 1) * sizeof *scratch);
 	if (!scratch)
 		return sb_fail(STROBE_ENOMEM, "no memory to align the clocks");
 	ranks[0].method = SB_ALIGN_SAME_HOST;
 	ranks[0].offset_s = ranks[0].residual_s = 0;
 	for (size_t i = 1; i < count && !err; i++)
-		err = align_by_meetings(&ranks[0], &ranks[i], scratch);
+		err = align_by_collectives(&ranks[0], &ranks[i], scratch);
 	free(scratch);
 	return err;
 }
@@ -98,7 +100,7 @@ double sb_align_residual(const struct sb_align_rank *ranks, size_t count)
 	return count == 1 ? 0 : worst;
 }
 
-const char *const sb_align_names[] = { "same_host", "meetings", "real_time", SB_NAMES_END };
+const char *const sb_align_names[] = { "same_host", "collectives", "real_time", SB_NAMES_END };
 
 const char *sb_align_name(enum sb_align_method method)
 {

@@ -8,26 +8,26 @@
 
 enum sb_align_method {
 	SB_ALIGN_SAME_HOST, /* one clock: nothing to correct */
-	SB_ALIGN_MEETINGS, /* corrected by barriers */
+	SB_ALIGN_COLLECTIVES, /* corrected by barriers */
 	SB_ALIGN_REAL_TIME /* taken as the hosts say; the error is not known */
 };
 
 struct sb_align_rank {
 	const char *host;
 	uint64_t start_real_ns;
-	const struct sb_fact_meeting *meetings;
-	size_t meeting_count;
+	const struct sb_fact_collective *collectives;
+	size_t collective_count;
 	/* out */
 	enum sb_align_method method;
 	double offset_s; /* what to add to its times of day to get the first rank's */
-	double residual_s; /* how far meetings still lie apart, 95 % of them; NaN: not known */
+	double residual_s; /* how far collectives still lie apart, 95 % of them; NaN: not known */
 	size_t matched_count;
 };
 
-/* The first rank is the reference. Meetings are matched by name and occurrence. */
+/* The first rank is the reference. Collectives are matched by name and occurrence. */
 int sb_align(struct sb_align_rank *ranks, size_t count);
 
-/* The same for those who matched the meetings elsewhere: how much later the
+/* The same for those who matched the collectives elsewhere: how much later the
  * rank's clock says they ended (the median), and how far they scatter (95 %). */
 void sb_align_settle(struct sb_align_rank *r, const char *first_host, size_t matched_count, double later_s,
 	double scatter_s);

@@ -37,7 +37,7 @@ void sb_facts_free(struct sb_facts *f)
 	free(f->histograms);
 	free(f->stages);
 	free(f->pairs);
-	free(f->meetings);
+	free(f->collectives);
 	free(f->numbers);
 	sb_strings_done(&f->strings);
 	free(f);
@@ -381,17 +381,18 @@ static int take_histograms(struct sb_facts *f, const struct sb_model *m)
 	return 0;
 }
 
-static int take_meetings(struct sb_facts *f, const struct sb_model *m)
+static int take_collectives(struct sb_facts *f, const struct sb_model *m)
 {
-	f->meeting_total = m->collectives.total;
-	f->meetings = calloc(m->collectives.count + 1, sizeof *f->meetings);
-	if (!f->meetings)
+	f->collective_total = m->collectives.total;
+	f->collectives = calloc(m->collectives.count + 1, sizeof *f->collectives);
+	if (!f->collectives)
 		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
 	for (size_t i = 0; i < m->collectives.count; i++) {
 		const struct sb_collective *c = &m->collectives.all[i];
 
-		f->meetings[f->meeting_count++] = (struct sb_fact_meeting){ sb_facts_text(f, c->name),
-			c->occurrence, c->begin_s, c->end_s };
+		f->collectives[f->collective_count++] = (struct sb_fact_collective){
+			sb_facts_text(f, c->name), c->occurrence, c->begin_s, c->end_s
+		};
 	}
 	return 0;
 }
@@ -463,7 +464,7 @@ int sb_facts_of_model(const struct sb_model *m, const char *label, struct sb_fac
 	if (!err)
 		err = take_histograms(f, m);
 	if (!err)
-		err = take_meetings(f, m);
+		err = take_collectives(f, m);
 	if (!err && m->session.command)
 		err = sb_facts_add_pair(f, SB_FACT_COMMAND, "command", m->session.command);
 	if (!err)

@@ -97,8 +97,8 @@ struct sb_fact_stage {
 	size_t attr_count;
 };
 
-/* One meeting of the ranks: a barrier, an all-reduce. Ranks leave it together. */
-struct sb_fact_meeting {
+/* One collective of the ranks: a barrier, an all-reduce. Ranks leave it together. */
+struct sb_fact_collective {
 	const char *name;
 	int64_t occurrence; /* of that name, from 0 */
 	double begin_s, end_s; /* since the run's start */
@@ -133,9 +133,9 @@ struct sb_facts {
 	size_t stage_count;
 	struct sb_fact_pair *pairs;
 	size_t pair_count;
-	struct sb_fact_meeting *meetings; /* the first SB_COLLECTIVES_MAX */
-	size_t meeting_count;
-	int64_t meeting_total; /* all there were */
+	struct sb_fact_collective *collectives; /* the first SB_COLLECTIVES_MAX */
+	size_t collective_count;
+	int64_t collective_total; /* all there were */
 	/* private */
 	struct sb_strings strings;
 	double *numbers; /* what values, generation_s and step_s point into */

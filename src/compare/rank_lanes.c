@@ -9,28 +9,28 @@
 /* Ranks of one job overlap; beyond this many times the longest of them it is not one job. */
 #define SPREAD_MAX 3
 
-struct span {
+struct range {
 	double begin_s, end_s;
 };
 
 /* On the first rank's clock, since its start. */
-static struct span span_of(const struct sb_aggregate *a, const struct sb_aggregate_rank *r)
+static struct range span_of(const struct sb_aggregate *a, const struct sb_aggregate_rank *r)
 {
 	double begin_s = ((double)r->start_real_ns - (double)a->ranks[0].start_real_ns) / 1e9;
 
 	if (!isnan(r->align.offset_s))
 		begin_s += r->align.offset_s;
-	return (struct span){ begin_s, begin_s + r->metrics[SB_METRIC_WALL] };
+	return (struct range){ begin_s, begin_s + r->metrics[SB_METRIC_WALL] };
 }
 
 /* False: they have no common clock, or no common time. */
-static bool whole_span(const struct sb_aggregate *a, struct span *out)
+static bool whole_range(const struct sb_aggregate *a, struct range *out)
 {
 	double longest_s = 0;
 
-	*out = (struct span){ 0, 0 };
+	*out = (struct range){ 0, 0 };
 	for (size_t i = 0; i < a->rank_count; i++) {
-		struct span s = span_of(a, &a->ranks[i]);
+		struct range s = span_of(a, &a->ranks[i]);
 
 		if (!a->ranks[i].start_real_ns || isnan(s.end_s))
 			return false;
@@ -41,8 +41,8 @@ static bool whole_span(const struct sb_aggregate *a, struct span *out)
 	return longest_s > 0 && out->end_s - out->begin_s <= SPREAD_MAX * longest_s;
 }
 
-/* Adds what of a span lies in each bin. */
-static void spread(const struct sb_rank_lanes *lanes, struct span s, double *bins_s)
+/* Adds to each bin the part of a range that is in it. */
+static void spread(const struct sb_rank_lanes *lanes, struct range s, double *bins_s)
 {
 	double last = (double)lanes->bin_count * lanes->bin_s;
 
@@ -60,20 +60,20 @@ static void spread(const struct sb_rank_lanes *lanes, struct span s, double *bin
 	}
 }
 
-/* Until when a rank's meetings are known, on the lanes' axis: only so many are
+/* Until when a rank's collectives are known, on the lanes' axis: only so many are
  * kept, and a damaged recording may end long before its rank did. */
-static double known_until(const struct sb_aggregate_rank *r, struct span rank)
+static double known_until(const struct sb_aggregate_rank *r, struct range rank)
 {
 	double last_s = rank.begin_s;
 
-	if (!r->damage && r->meeting_total <= (int64_t)r->meeting_count)
+	if (!r->damage && r->collective_total <= (int64_t)r->collective_count)
 		return rank.end_s;
-	for (size_t i = 0; i < r->meeting_count; i++)
-		last_s = fmax(last_s, rank.begin_s + r->meetings[i].end_s);
+	for (size_t i = 0; i < r->collective_count; i++)
+		last_s = fmax(last_s, rank.begin_s + r->collectives[i].end_s);
 	return last_s;
 }
 
-static void fill(const struct sb_rank_lanes *lanes, const struct sb_aggregate_rank *r, struct span rank,
+static void fill(const struct sb_rank_lanes *lanes, const struct sb_aggregate_rank *r, struct range rank,
 	double *ran_s, double *waited_s, uint8_t *out)
 {
 	double known_s = known_until(r, rank);
@@ -81,10 +81,10 @@ static void fill(const struct sb_rank_lanes *lanes, const struct sb_aggregate_ra
 	memset(ran_s, 0, lanes->bin_count * sizeof *ran_s);
 	memset(waited_s, 0, lanes->bin_count * sizeof *waited_s);
 	spread(lanes, rank, ran_s);
-	for (size_t i = 0; i < r->meeting_count; i++)
+	for (size_t i = 0; i < r->collective_count; i++)
 		spread(lanes,
-			(struct span){
-				rank.begin_s + r->meetings[i].begin_s, rank.begin_s + r->meetings[i].end_s },
+			(struct range){ rank.begin_s + r->collectives[i].begin_s,
+				rank.begin_s + r->collectives[i].end_s },
 			waited_s);
 	for (uint32_t i = 0; i < lanes->bin_count; i++) {
 		double share = ran_s[i] > 0 ? fmin(1, waited_s[i] / ran_s[i]) : 0;
@@ -101,11 +101,11 @@ static void fill(const struct sb_rank_lanes *lanes, const struct sb_aggregate_ra
 int sb_rank_lanes_of(const struct sb_aggregate *a, uint32_t bin_count, struct sb_rank_lanes *out_lanes)
 {
 	struct sb_rank_lanes lanes = { .bin_count = bin_count };
-	struct span whole;
+	struct range whole;
 	double *sums;
 
 	*out_lanes = (struct sb_rank_lanes){ 0 };
-	if (!a->rank_count || a->meetings_elsewhere || !whole_span(a, &whole))
+	if (!a->rank_count || a->collectives_elsewhere || !whole_range(a, &whole))
 		return 0;
 	lanes.bin_s = (whole.end_s - whole.begin_s) / bin_count;
 	lanes.wait_percent = malloc(a->rank_count * bin_count);
@@ -116,7 +116,7 @@ int sb_rank_lanes_of(const struct sb_aggregate *a, uint32_t bin_count, struct sb
 		return sb_fail(STROBE_ENOMEM, "no memory for the lanes of %zu ranks", a->rank_count);
 	}
 	for (size_t i = 0; i < a->rank_count; i++) {
-		struct span s = span_of(a, &a->ranks[i]);
+		struct range s = span_of(a, &a->ranks[i]);
 
 		s.begin_s -= whole.begin_s;
 		s.end_s -= whole.begin_s;

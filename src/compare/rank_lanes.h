@@ -5,7 +5,7 @@
 #include "compare/aggregate.h"
 
 #define SB_LANE_AWAY 255 /* not running then */
-#define SB_LANE_UNKNOWN 254 /* its meetings are not known from there on */
+#define SB_LANE_UNKNOWN 254 /* its collectives are not known from there on */
 
 struct sb_rank_lanes {
 	double bin_s;
@@ -15,7 +15,7 @@ struct sb_rank_lanes {
 
 /* No bins where the ranks' clocks cannot be set beside each other: a report
  * without a start, or runs that were not at the same time; nor where single
- * meetings are not at hand. After finishing. */
+ * collectives are not at hand. After finishing. */
 int sb_rank_lanes_of(const struct sb_aggregate *a, uint32_t bin_count, struct sb_rank_lanes *out_lanes);
 void sb_rank_lanes_done(struct sb_rank_lanes *lanes);
 

@@ -17,13 +17,13 @@ static int no_memory(void)
 	return sb_fail(STROBE_ENOMEM, "no memory to aggregate the ranks");
 }
 
-/* ---- meetings ----------------------------------------------------------- */
+/* ---- collectives ----------------------------------------------------------- */
 
-static const struct sb_fact_meeting *meeting_of(
-	const struct sb_aggregate_rank *r, const struct sb_fact_meeting *like, size_t hint)
+static const struct sb_fact_collective *collective_of(
+	const struct sb_aggregate_rank *r, const struct sb_fact_collective *like, size_t hint)
 {
-	for (size_t i = 0; i < r->meeting_count; i++) {
-		const struct sb_fact_meeting *m = &r->meetings[(hint + i) % r->meeting_count];
+	for (size_t i = 0; i < r->collective_count; i++) {
+		const struct sb_fact_collective *m = &r->collectives[(hint + i) % r->collective_count];
 
 		if (m->occurrence == like->occurrence && m->name == like->name)
 			return m;
@@ -31,8 +31,8 @@ static const struct sb_fact_meeting *meeting_of(
 	return NULL;
 }
 
-/* When a rank came to a meeting, on the first rank's clock. */
-static double arrival(const struct sb_aggregate *a, size_t i, const struct sb_fact_meeting *m)
+/* When a rank came to a collective, on the first rank's clock. */
+static double arrival(const struct sb_aggregate *a, size_t i, const struct sb_fact_collective *m)
 {
 	const struct sb_aggregate_rank *r = &a->ranks[i];
 
@@ -40,15 +40,15 @@ static double arrival(const struct sb_aggregate *a, size_t i, const struct sb_fa
 	       r->align.offset_s;
 }
 
-/* A meeting that half of the ranks do not know says nothing about who is late. */
-static void judge_meeting(
-	struct sb_aggregate *a, const struct sb_fact_meeting *m, size_t hint, double *arrivals)
+/* A collective that half of the ranks do not know says nothing about who is late. */
+static void judge_collective(
+	struct sb_aggregate *a, const struct sb_fact_collective *m, size_t hint, double *arrivals)
 {
 	size_t last = 0, there = 0;
 	double waited = 0;
 
 	for (size_t i = 0; i < a->rank_count; i++) {
-		const struct sb_fact_meeting *own = meeting_of(&a->ranks[i], m, hint);
+		const struct sb_fact_collective *own = collective_of(&a->ranks[i], m, hint);
 
 		arrivals[i] = own ? arrival(a, i, own) : NAN;
 		if (!own)
@@ -60,7 +60,7 @@ static void judge_meeting(
 		return;
 	for (size_t i = 0; i < a->rank_count; i++)
 		waited += isnan(arrivals[i]) ? 0 : arrivals[last] - arrivals[i];
-	a->meeting_count++;
+	a->collective_count++;
 	a->ranks[last].last_count++;
 	a->ranks[last].caused_wait_s += waited;
 }
@@ -74,18 +74,19 @@ int sb_aggregate_meet(struct sb_aggregate *a)
 	for (size_t i = 0; i < a->rank_count && !err; i++)
 		align[i] = (struct sb_align_rank){ .host = a->ranks[i].host,
 			.start_real_ns = a->ranks[i].start_real_ns,
-			.meetings = a->ranks[i].meetings,
-			.meeting_count = a->ranks[i].meeting_count };
+			.collectives = a->ranks[i].collectives,
+			.collective_count = a->ranks[i].collective_count };
 	if (!err)
 		err = sb_align(align, a->rank_count);
 	if (!err) {
 		a->residual_s = sb_align_residual(align, a->rank_count);
 		for (size_t i = 0; i < a->rank_count; i++) {
 			a->ranks[i].align = align[i];
-			a->ranks[i].caused_wait_s = a->ranks[i].meeting_count && a->rank_count > 1 ? 0 : NAN;
+			a->ranks[i].caused_wait_s = a->ranks[i].collective_count && a->rank_count > 1 ? 0
+												      : NAN;
 		}
-		for (size_t k = 0; a->rank_count > 1 && k < a->ranks[0].meeting_count; k++)
-			judge_meeting(a, &a->ranks[0].meetings[k], k, arrivals);
+		for (size_t k = 0; a->rank_count > 1 && k < a->ranks[0].collective_count; k++)
+			judge_collective(a, &a->ranks[0].collectives[k], k, arrivals);
 	}
 	free(align);
 	free(arrivals);

@@ -45,7 +45,7 @@ struct prof {
 	struct sb_vec functions; /* struct function, [label] */
 	struct sb_vec edges; /* [0] unused */
 	struct sb_builder *builder;
-	struct sb_lane_writer *writer;
+	struct sb_stream_writer *writer;
 	double least_s;
 	uint64_t zone_count;
 	uint32_t calls_key;

@@ -1,5 +1,5 @@
 /* Text in: whatever hand-made timers and profilers print. Each line is offered to
- * the form whose block is open, then to the headings of all forms, then to the
+ * the form whose passage is open, then to the headings of all forms, then to the
  * stage lines. */
 #include "base/error.h"
 #include "exchange/import.h"
@@ -13,7 +13,7 @@
 #include <strings.h>
 
 #define LINE_MAX_BYTES 4096u
-#define BLOCK_GAP_MAX 12u /* lines of something else inside a block */
+#define PASSAGE_GAP_MAX 12u /* lines of something else inside a passage */
 
 static const struct sb_textform *const forms[] = { &sb_summary_form, &sb_iteration_form, &sb_memory_form,
 	&sb_benchmark_form, &sb_layers_form, &sb_precision_form, &sb_metrics_form, &sb_aggregation_form,
@@ -100,7 +100,7 @@ static int take_text(struct sb_textlog *log, char *line)
 	}
 	if (err || open_block(log, message))
 		return err;
-	if (log->form && ++log->form_lines > BLOCK_GAP_MAX)
+	if (log->form && ++log->form_lines > PASSAGE_GAP_MAX)
 		log->form = NULL;
 	sb_stagelog_parse(line, &parsed);
 	return sb_stagelog_take(log, &parsed);
@@ -109,27 +109,27 @@ static int take_text(struct sb_textlog *log, char *line)
 static int read_lines(struct sb_source *source, const char *path, struct sb_textlog *log)
 {
 	char line[LINE_MAX_BYTES + 1];
-	char block[65536];
+	char buffer[65536];
 	size_t used = 0;
 	uint64_t offset = 0;
 	ssize_t n;
 	int err = 0;
 
-	while (!err && (n = sb_source_read(source, block, sizeof block)) > 0) {
+	while (!err && (n = sb_source_read(source, buffer, sizeof buffer)) > 0) {
 		for (ssize_t i = 0; i < n && !err; i++, offset++) {
-			if (!block[i])
+			if (!buffer[i])
 				return sb_fail(STROBE_EFORMAT,
 					"'%s' line %llu, byte %llu: a NUL byte, this is not text", path,
 					(unsigned long long)log->line_count + 1, (unsigned long long)offset);
-			if (block[i] != '\n' && block[i] != '\r') {
+			if (buffer[i] != '\n' && buffer[i] != '\r') {
 				if (used < LINE_MAX_BYTES)
-					line[used++] = block[i];
+					line[used++] = buffer[i];
 				continue;
 			}
 			line[used] = 0;
 			used = 0;
 			err = take_text(log, line);
-			log->line_count += block[i] == '\n';
+			log->line_count += buffer[i] == '\n';
 		}
 	}
 	if (err || n < 0)

@@ -116,12 +116,12 @@ struct sb_textlog {
 	char model[64];
 	int64_t parameters;
 
-	const struct sb_textform *form; /* whose block is being read; NULL: none */
-	uint32_t form_node; /* what the block's rows belong to; the form's own */
+	const struct sb_textform *form; /* whose passage is being read; NULL: none */
+	uint32_t form_node; /* what the passage's rows belong to; the form's own */
 	uint32_t form_lines; /* since its heading or its last row */
 };
 
-/* One form of text. A heading opens its block; the rows after it are offered to
+/* One form of text. A heading opens its passage; the rows after it are offered to
  * it before anyone else. A form without rows takes single lines. */
 struct sb_textform {
 	const char *name;

@@ -19,7 +19,7 @@
 
 struct clock {
 	struct sb_builder *builder;
-	struct sb_lane_writer *writer;
+	struct sb_stream_writer *writer;
 	struct sb_textlog *log;
 	int64_t whole_ns;
 };

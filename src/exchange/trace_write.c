@@ -188,7 +188,7 @@ static void thread_name(const struct writing *w, const struct sb_trace_thread *t
 	snprintf(out, size, "%s%s%s", process, *process && *own ? ", " : "", own);
 }
 
-static struct sb_lane_writer *open_thread(struct writing *w, uint32_t number)
+static struct sb_stream_writer *open_thread(struct writing *w, uint32_t number)
 {
 	const struct sb_trace_thread *thread = &w->trace->threads[number];
 	char name[600];
@@ -205,7 +205,7 @@ struct open_zone {
 };
 
 struct nesting {
-	struct sb_lane_writer *writer;
+	struct sb_stream_writer *writer;
 	struct open_zone open[DEPTH_MAX];
 	size_t depth;
 };
@@ -246,7 +246,7 @@ static size_t public_attrs(
 	return count;
 }
 
-static void put_attrs(struct writing *w, struct sb_lane_writer *writer, uint64_t blob, struct sb_buf *text)
+static void put_attrs(struct writing *w, struct sb_stream_writer *writer, uint64_t blob, struct sb_buf *text)
 {
 	struct strobe_attr attrs[SB_TRACE_ATTRS_MAX];
 	size_t count = public_attrs(w, blob, attrs, text);

@@ -13,7 +13,7 @@
 
 /* In the order they are sent: a row of `runs` makes the others count, so it goes
  * when they have arrived. */
-enum table { STAGES, STEPS, SAMPLES, KERNELS, MEETINGS, RUNS, TABLES };
+enum table { STAGES, STEPS, SAMPLES, KERNELS, COLLECTIVES, RUNS, TABLES };
 static const char *const names[TABLES] = { "stages", "steps", "samples", "gpu_kernels", "meetings", "runs" };
 
 struct sb_warehouse_loader {
@@ -179,11 +179,11 @@ static void load_kernels(struct sb_warehouse_loader *l, const struct sb_model *m
 	}
 }
 
-static void load_meetings(struct sb_warehouse_loader *l)
+static void load_collectives(struct sb_warehouse_loader *l)
 {
-	for (size_t i = 0; i < l->f->meeting_count; i++) {
-		const struct sb_fact_meeting *m = &l->f->meetings[i];
-		struct sb_buf *row = begin_row(l, MEETINGS);
+	for (size_t i = 0; i < l->f->collective_count; i++) {
+		const struct sb_fact_collective *m = &l->f->collectives[i];
+		struct sb_buf *row = begin_row(l, COLLECTIVES);
 
 		put_string(row, m->name);
 		put_u32(row, (uint32_t)m->occurrence);
@@ -292,7 +292,7 @@ int sb_warehouse_add(
 	load_stages(l);
 	load_series(l, "step", facts->step_s, facts->step_count);
 	load_series(l, "generation", facts->generation_s, facts->generation_count);
-	load_meetings(l);
+	load_collectives(l);
 	if (model) {
 		load_samples(l, model);
 		load_kernels(l, model);

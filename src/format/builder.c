@@ -2,7 +2,7 @@
 #include "format/builder.h"
 
 #include "base/error.h"
-#include "format/builder_lane.h"
+#include "format/builder_stream.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,9 +46,9 @@ static void fill_header(struct sb_builder *b, const struct sb_builder_options *o
 
 static void builder_free(struct sb_builder *b)
 {
-	struct sb_lane_writer *next;
+	struct sb_stream_writer *next;
 
-	for (struct sb_lane_writer *w = b->writers; w; w = next) {
+	for (struct sb_stream_writer *w = b->writers; w; w = next) {
 		next = w->next;
 		free(w->words);
 		free(w);
@@ -84,8 +84,8 @@ int sb_builder_open(const char *path, const struct sb_builder_options *opts, str
 		builder_free(b);
 		return err;
 	}
-	b->keep = sb_lane_writer_new(b, SB_LANE_KEEP, b->head.main_tid);
-	b->device = sb_lane_writer_new(b, SB_LANE_DEVICE, b->head.main_tid);
+	b->keep = sb_stream_writer_new(b, SB_STREAM_KEEP, b->head.main_tid);
+	b->device = sb_stream_writer_new(b, SB_STREAM_DEVICE, b->head.main_tid);
 	if (!b->keep || !b->device) {
 		close(b->fd);
 		builder_free(b);
@@ -100,8 +100,8 @@ static int finish(struct sb_builder *b)
 	static const char zeros[SB_FILE_HEADER_BYTES];
 	int err;
 
-	for (struct sb_lane_writer *w = b->writers; w; w = w->next)
-		sb_lane_writer_flush(w);
+	for (struct sb_stream_writer *w = b->writers; w; w = w->next)
+		sb_stream_writer_flush(w);
 	b->head.chunk_count = b->chunk_count;
 	sb_builder_write_at(b, &b->head, sizeof b->head, 0);
 	sb_builder_write_at(b, zeros, SB_FILE_HEADER_BYTES - sizeof b->head, sizeof b->head);
@@ -162,7 +162,7 @@ uint32_t sb_builder_name(struct sb_builder *b, const char *name, const char *cod
 	sb_map_put(&b->ids, number, id);
 	memmove(text + name_size, text + name_size + 1, code_size);
 	words = (uint32_t)(name_size + code_size + 7) / 8;
-	at = sb_lane_writer_long(b->keep, SB_NAME, id, 1 + words);
+	at = sb_stream_writer_long(b->keep, SB_NAME, id, 1 + words);
 	if (!at)
 		return SB_NAME_OTHER;
 	at[0] = name_size | (uint64_t)code_size << 32;
@@ -176,28 +176,28 @@ uint32_t sb_builder_track(struct sb_builder *b, const char *name)
 {
 	uint32_t track = ++b->track_count;
 
-	sb_lane_writer_text(b->keep, SB_TRACK, track, NULL, 0, name);
+	sb_stream_writer_text(b->keep, SB_TRACK, track, NULL, 0, name);
 	return track;
 }
 
-struct sb_lane_writer *sb_builder_thread(struct sb_builder *b, uint32_t tid, const char *name)
+struct sb_stream_writer *sb_builder_thread(struct sb_builder *b, uint32_t tid, const char *name)
 {
-	struct sb_lane_writer *w = sb_lane_writer_new(b, SB_LANE_HOT, tid ? tid : b->head.main_tid);
+	struct sb_stream_writer *w = sb_stream_writer_new(b, SB_STREAM_HOT, tid ? tid : b->head.main_tid);
 
 	if (!w) {
 		b->error = sb_fail(STROBE_ENOMEM, "no memory to write '%s'", b->path);
 		return NULL;
 	}
 	if (name)
-		sb_lane_writer_text(b->keep, SB_THREAD, w->head.tid, NULL, 0, name);
+		sb_stream_writer_text(b->keep, SB_THREAD, w->head.tid, NULL, 0, name);
 	return w;
 }
 
-void sb_builder_thread_done(struct sb_lane_writer *w)
+void sb_builder_thread_done(struct sb_stream_writer *w)
 {
-	struct sb_lane_writer **at = &w->builder->writers;
+	struct sb_stream_writer **at = &w->builder->writers;
 
-	sb_lane_writer_flush(w);
+	sb_stream_writer_flush(w);
 	while (*at != w)
 		at = &(*at)->next;
 	*at = w->next;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct sb_builder;
-struct sb_lane_writer;
+struct sb_stream_writer;
 
 struct sb_builder_options {
 	const char *name; /* NULL: "synthetic" */
@@ -52,25 +52,25 @@ uint32_t sb_builder_track(struct sb_builder *b, const char *name);
 
 /* A writer for a thread; valid until the builder closes. tid 0: the main
  * thread. A second call with the same tid is a second writer of that thread. */
-struct sb_lane_writer *sb_builder_thread(struct sb_builder *b, uint32_t tid, const char *name);
+struct sb_stream_writer *sb_builder_thread(struct sb_builder *b, uint32_t tid, const char *name);
 /* Writes a thread's chunk out and forgets the writer: for imports with very
  * many threads. */
-void sb_builder_thread_done(struct sb_lane_writer *w);
+void sb_builder_thread_done(struct sb_stream_writer *w);
 
 /* ---- zones: names are ids from sb_builder_name() ---- */
-void sb_builder_begin(struct sb_lane_writer *w, uint64_t t_ns, uint32_t name);
-void sb_builder_end(struct sb_lane_writer *w, uint64_t t_ns, uint32_t name); /* 0: innermost */
-void sb_builder_attr(struct sb_lane_writer *w, uint32_t key, int64_t value);
-void sb_builder_attr_float(struct sb_lane_writer *w, uint32_t key, double value);
-void sb_builder_attr_string(struct sb_lane_writer *w, uint32_t key, const char *value);
-void sb_builder_role(struct sb_lane_writer *w, enum strobe_role role);
-void sb_builder_count(struct sb_lane_writer *w, uint32_t counter, int64_t delta);
-void sb_builder_mark(struct sb_lane_writer *w, uint64_t t_ns, uint32_t name);
-void sb_builder_switch(struct sb_lane_writer *w, uint64_t t_ns, uint32_t track);
-void sb_builder_span(struct sb_lane_writer *w, uint32_t name, uint64_t id, uint64_t start_ns,
+void sb_builder_begin(struct sb_stream_writer *w, uint64_t t_ns, uint32_t name);
+void sb_builder_end(struct sb_stream_writer *w, uint64_t t_ns, uint32_t name); /* 0: innermost */
+void sb_builder_attr(struct sb_stream_writer *w, uint32_t key, int64_t value);
+void sb_builder_attr_float(struct sb_stream_writer *w, uint32_t key, double value);
+void sb_builder_attr_string(struct sb_stream_writer *w, uint32_t key, const char *value);
+void sb_builder_role(struct sb_stream_writer *w, enum strobe_role role);
+void sb_builder_count(struct sb_stream_writer *w, uint32_t counter, int64_t delta);
+void sb_builder_mark(struct sb_stream_writer *w, uint64_t t_ns, uint32_t name);
+void sb_builder_switch(struct sb_stream_writer *w, uint64_t t_ns, uint32_t track);
+void sb_builder_span(struct sb_stream_writer *w, uint32_t name, uint64_t id, uint64_t start_ns,
 	uint64_t duration_ns, uint32_t track, const struct strobe_attr *attrs, size_t attr_count);
 void sb_builder_span_open(
-	struct sb_lane_writer *w, uint32_t name, uint64_t id, uint64_t start_ns, uint32_t track);
+	struct sb_stream_writer *w, uint32_t name, uint64_t id, uint64_t start_ns, uint32_t track);
 
 /* ---- GPU ---- */
 struct sb_builder_gpu {

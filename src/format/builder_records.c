@@ -1,5 +1,5 @@
 /* The builder's records, one function each: what goes into which words. */
-#include "format/builder_lane.h"
+#include "format/builder_stream.h"
 
 #include <string.h>
 
@@ -13,30 +13,30 @@ static uint64_t bits_of(double value)
 
 /* ---- zones -------------------------------------------------------------- */
 
-void sb_builder_begin(struct sb_lane_writer *w, uint64_t t_ns, uint32_t name)
+void sb_builder_begin(struct sb_stream_writer *w, uint64_t t_ns, uint32_t name)
 {
-	sb_lane_writer_word(w, SB_BEGIN, name, sb_builder_ticks_at(w->builder, t_ns));
+	sb_stream_writer_word(w, SB_BEGIN, name, sb_builder_ticks_at(w->builder, t_ns));
 }
 
-void sb_builder_end(struct sb_lane_writer *w, uint64_t t_ns, uint32_t name)
+void sb_builder_end(struct sb_stream_writer *w, uint64_t t_ns, uint32_t name)
 {
-	sb_lane_writer_word(w, SB_END, name, sb_builder_ticks_at(w->builder, t_ns));
+	sb_stream_writer_word(w, SB_END, name, sb_builder_ticks_at(w->builder, t_ns));
 }
 
-void sb_builder_mark(struct sb_lane_writer *w, uint64_t t_ns, uint32_t name)
+void sb_builder_mark(struct sb_stream_writer *w, uint64_t t_ns, uint32_t name)
 {
-	sb_lane_writer_word(w, SB_MARK, name, sb_builder_ticks_at(w->builder, t_ns));
+	sb_stream_writer_word(w, SB_MARK, name, sb_builder_ticks_at(w->builder, t_ns));
 }
 
-void sb_builder_switch(struct sb_lane_writer *w, uint64_t t_ns, uint32_t track)
+void sb_builder_switch(struct sb_stream_writer *w, uint64_t t_ns, uint32_t track)
 {
-	sb_lane_writer_word(w, SB_SWITCH, track, sb_builder_ticks_at(w->builder, t_ns));
+	sb_stream_writer_word(w, SB_SWITCH, track, sb_builder_ticks_at(w->builder, t_ns));
 	w->track = track;
 }
 
-static void put_attr64(struct sb_lane_writer *w, uint32_t key, enum strobe_type type, uint64_t bits)
+static void put_attr64(struct sb_stream_writer *w, uint32_t key, enum strobe_type type, uint64_t bits)
 {
-	uint64_t *at = sb_lane_writer_long(w, SB_ATTR64, key | (uint64_t)type << 20, 1);
+	uint64_t *at = sb_stream_writer_long(w, SB_ATTR64, key | (uint64_t)type << 20, 1);
 
 	if (at)
 		*at = bits;
@@ -47,39 +47,39 @@ static int fits_word(int64_t value)
 	return value >= -((int64_t)1 << (SB_TICK_BITS - 1)) && value < (int64_t)1 << (SB_TICK_BITS - 1);
 }
 
-void sb_builder_attr(struct sb_lane_writer *w, uint32_t key, int64_t value)
+void sb_builder_attr(struct sb_stream_writer *w, uint32_t key, int64_t value)
 {
 	if (fits_word(value))
-		sb_lane_writer_value(w, SB_ATTR, key, value);
+		sb_stream_writer_value(w, SB_ATTR, key, value);
 	else
 		put_attr64(w, key, STROBE_TYPE_INT, (uint64_t)value);
 }
 
-void sb_builder_attr_float(struct sb_lane_writer *w, uint32_t key, double value)
+void sb_builder_attr_float(struct sb_stream_writer *w, uint32_t key, double value)
 {
 	put_attr64(w, key, STROBE_TYPE_FLOAT, bits_of(value));
 }
 
-void sb_builder_attr_string(struct sb_lane_writer *w, uint32_t key, const char *value)
+void sb_builder_attr_string(struct sb_stream_writer *w, uint32_t key, const char *value)
 {
-	sb_lane_writer_text(
+	sb_stream_writer_text(
 		w, SB_ATTR_STR, key | (uint64_t)(strlen(value) > SB_STRING_MAX) << 20, NULL, 0, value);
 }
 
-void sb_builder_role(struct sb_lane_writer *w, enum strobe_role role)
+void sb_builder_role(struct sb_stream_writer *w, enum strobe_role role)
 {
 	sb_builder_attr(w, SB_NAME_ROLE, role);
 }
 
-void sb_builder_count(struct sb_lane_writer *w, uint32_t counter, int64_t delta)
+void sb_builder_count(struct sb_stream_writer *w, uint32_t counter, int64_t delta)
 {
 	const int64_t most = ((int64_t)1 << (SB_TICK_BITS - 1)) - 1;
 
 	for (; delta > most; delta -= most)
-		sb_lane_writer_value(w, SB_COUNT, counter, most);
+		sb_stream_writer_value(w, SB_COUNT, counter, most);
 	for (; delta < -most; delta += most)
-		sb_lane_writer_value(w, SB_COUNT, counter, -most);
-	sb_lane_writer_value(w, SB_COUNT, counter, delta);
+		sb_stream_writer_value(w, SB_COUNT, counter, -most);
+	sb_stream_writer_value(w, SB_COUNT, counter, delta);
 }
 
 static uint32_t text_words(const char *text)
@@ -122,14 +122,14 @@ static void intern_keys(struct sb_builder *b, const struct strobe_attr *attrs, s
 		sb_builder_name(b, attrs[i].key, NULL);
 }
 
-void sb_builder_span(struct sb_lane_writer *w, uint32_t name, uint64_t id, uint64_t start_ns,
+void sb_builder_span(struct sb_stream_writer *w, uint32_t name, uint64_t id, uint64_t start_ns,
 	uint64_t duration_ns, uint32_t track, const struct strobe_attr *attrs, size_t attr_count)
 {
 	struct sb_builder *b = w->builder;
 	uint64_t *at;
 
 	intern_keys(b, attrs, attr_count);
-	at = sb_lane_writer_long(w, SB_SPAN, name, 4 + attrs_words(attrs, attr_count));
+	at = sb_stream_writer_long(w, SB_SPAN, name, 4 + attrs_words(attrs, attr_count));
 	if (!at)
 		return;
 	at[0] = id;
@@ -142,9 +142,9 @@ void sb_builder_span(struct sb_lane_writer *w, uint32_t name, uint64_t id, uint6
 }
 
 void sb_builder_span_open(
-	struct sb_lane_writer *w, uint32_t name, uint64_t id, uint64_t start_ns, uint32_t track)
+	struct sb_stream_writer *w, uint32_t name, uint64_t id, uint64_t start_ns, uint32_t track)
 {
-	uint64_t *at = sb_lane_writer_long(w, SB_SPAN_OPEN, name, 3);
+	uint64_t *at = sb_stream_writer_long(w, SB_SPAN_OPEN, name, 3);
 
 	if (!at)
 		return;
@@ -158,7 +158,7 @@ void sb_builder_gpu(struct sb_builder *b, const struct sb_builder_gpu *g)
 	int sized = g->kind >= SB_GPU_COPY_H2D && g->kind <= SB_GPU_MEMSET;
 	uint64_t aux = g->name | (uint64_t)g->kind << 20 | (uint64_t)(g->device & 255) << 24 |
 		       (uint64_t)(g->flags & 255) << 32;
-	uint64_t *at = sb_lane_writer_long(b->device, SB_GPU, aux, sized ? 5 : 4);
+	uint64_t *at = sb_stream_writer_long(b->device, SB_GPU, aux, sized ? 5 : 4);
 
 	if (!at)
 		return;
@@ -177,7 +177,7 @@ void sb_builder_gpu(struct sb_builder *b, const struct sb_builder_gpu *g)
 void sb_builder_record(
 	struct sb_builder *b, uint32_t type, uint64_t aux, const uint64_t *payload, uint32_t words)
 {
-	uint64_t *at = sb_lane_writer_long(b->keep, type, aux, words);
+	uint64_t *at = sb_stream_writer_long(b->keep, type, aux, words);
 
 	if (at && words)
 		memcpy(at, payload, words * sizeof *at);
@@ -202,7 +202,7 @@ uint32_t sb_builder_schema(struct sb_builder *b, const char *source, int device,
 void sb_builder_sample(
 	struct sb_builder *b, uint32_t schema, uint64_t t_ns, const double *values, uint32_t count)
 {
-	uint64_t *at = sb_lane_writer_long(b->keep, SB_SAMPLE, schema, 1 + count);
+	uint64_t *at = sb_stream_writer_long(b->keep, SB_SAMPLE, schema, 1 + count);
 
 	if (!at)
 		return;
@@ -226,7 +226,7 @@ void sb_builder_event(struct sb_builder *b, uint64_t t_ns, const char *name, uin
 	uint64_t *at;
 
 	intern_keys(b, attrs, attr_count);
-	at = sb_lane_writer_long(b->keep, SB_EVENT, id, 2 + attrs_words(attrs, attr_count));
+	at = sb_stream_writer_long(b->keep, SB_EVENT, id, 2 + attrs_words(attrs, attr_count));
 	if (!at)
 		return;
 	at[0] = sb_builder_ticks_at(b, t_ns);
@@ -239,7 +239,7 @@ void sb_builder_skip(
 {
 	uint64_t payload[] = { sb_builder_ticks_at(b, t_ns), 0 };
 
-	sb_lane_writer_text(
+	sb_stream_writer_text(
 		b->keep, SB_SKIP, sb_builder_name(b, name, code), payload, 2, reason ? reason : "");
 }
 
@@ -258,7 +258,7 @@ void sb_builder_stream(struct sb_builder *b, uint64_t t_ns, const struct strobe_
 	uint64_t payload[] = { sb_builder_ticks_at(b, t_ns), (uint64_t)batch->frames,
 		bits_of(batch->encode_ms), bits_of(batch->network_ms), bits_of(batch->buffer_ratio) };
 
-	sb_builder_record(b, SB_STREAM, 0, payload, 5);
+	sb_builder_record(b, SB_STREAMING, 0, payload, 5);
 }
 
 void sb_builder_model(struct sb_builder *b, uint64_t t_ns, const char *name, int64_t parameters,
@@ -293,7 +293,7 @@ void sb_builder_meta(struct sb_builder *b, enum sb_meta_scope scope, const struc
 	uint64_t value;
 
 	if (attr->type == STROBE_TYPE_STRING) {
-		sb_lane_writer_text(b->keep, SB_META, aux, NULL, 0, attr->value.s);
+		sb_stream_writer_text(b->keep, SB_META, aux, NULL, 0, attr->value.s);
 		return;
 	}
 	memcpy(&value, &attr->value, sizeof value);
@@ -329,7 +329,7 @@ void sb_builder_process(struct sb_builder *b, uint64_t t_ns, uint32_t pid, uint3
 {
 	uint64_t payload[] = { sb_builder_ticks_at(b, t_ns), ppid, started != 0, (uint64_t)status };
 
-	sb_lane_writer_text(b->keep, SB_PROCESS, pid, payload, 4, command ? command : "");
+	sb_stream_writer_text(b->keep, SB_PROCESS, pid, payload, 4, command ? command : "");
 }
 
 void sb_builder_stack(struct sb_builder *b, uint64_t t_ns, uint32_t tid, uint32_t track,
@@ -339,7 +339,7 @@ void sb_builder_stack(struct sb_builder *b, uint64_t t_ns, uint32_t tid, uint32_
 
 	if (frame_count > 256)
 		frame_count = 256;
-	at = sb_lane_writer_long(b->keep, SB_STACK, 0, 3 + frame_count);
+	at = sb_stream_writer_long(b->keep, SB_STACK, 0, 3 + frame_count);
 	if (!at)
 		return;
 	at[0] = sb_builder_ticks_at(b, t_ns);
@@ -351,5 +351,5 @@ void sb_builder_stack(struct sb_builder *b, uint64_t t_ns, uint32_t tid, uint32_
 
 void sb_builder_code_file(struct sb_builder *b, uint32_t function_name, const char *file)
 {
-	sb_lane_writer_text(b->keep, SB_CODE_FILE, function_name, NULL, 0, file);
+	sb_stream_writer_text(b->keep, SB_CODE_FILE, function_name, NULL, 0, file);
 }

@@ -34,10 +34,10 @@ bool sb_cursor_next_long(struct sb_cursor *c, struct sb_record *out_record)
 	return true;
 }
 
-bool sb_record_belongs(uint32_t type, enum sb_lane lane)
+bool sb_record_belongs(uint32_t type, enum sb_stream stream)
 {
-	enum { HOT = 1 << SB_LANE_HOT, KEEP = 1 << SB_LANE_KEEP, DEVICE = 1 << SB_LANE_DEVICE };
-	static const uint8_t lanes[] = { [SB_ATTR64] = HOT,
+	enum { HOT = 1 << SB_STREAM_HOT, KEEP = 1 << SB_STREAM_KEEP, DEVICE = 1 << SB_STREAM_DEVICE };
+	static const uint8_t streams[] = { [SB_ATTR64] = HOT,
 		[SB_ATTR_STR] = HOT,
 		[SB_SPAN_OPEN] = HOT,
 		[SB_SPAN] = HOT,
@@ -54,7 +54,7 @@ bool sb_record_belongs(uint32_t type, enum sb_lane lane)
 		[SB_TRACK] = KEEP,
 		[SB_SKIP] = KEEP,
 		[SB_CACHE] = HOT | KEEP,
-		[SB_STREAM] = HOT | KEEP,
+		[SB_STREAMING] = HOT | KEEP,
 		[SB_MODEL] = KEEP,
 		[SB_ALLOC] = HOT | KEEP,
 		[SB_GAUGE] = HOT | KEEP,
@@ -63,7 +63,7 @@ bool sb_record_belongs(uint32_t type, enum sb_lane lane)
 		[SB_CODE_FILE] = KEEP,
 		[SB_COUNT64] = HOT };
 
-	return type >= sizeof lanes || !lanes[type] || lanes[type] >> lane & 1;
+	return type >= sizeof streams || !streams[type] || streams[type] >> stream & 1;
 }
 
 bool sb_record_text(const struct sb_record *r, uint32_t at, const char **out_text, size_t *out_size)

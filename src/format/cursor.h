@@ -83,9 +83,9 @@ static inline bool sb_cursor_next(struct sb_cursor *c, struct sb_record *out_rec
 	return false;
 }
 
-/* Whether a LONG record of this type may be in a chunk of this lane. Analyses rely on the
- * order of lanes, so a record elsewhere is damage. Unknown types may be anywhere. */
-bool sb_record_belongs(uint32_t type, enum sb_lane lane);
+/* Whether a LONG record of this type may be in a chunk of this stream. Analyses rely on the
+ * order of streams, so a record elsewhere is damage. Unknown types may be anywhere. */
+bool sb_record_belongs(uint32_t type, enum sb_stream stream);
 
 /* ---- inside payloads ---- */
 

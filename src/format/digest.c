@@ -267,7 +267,7 @@ static bool load_once(struct heap *h, struct sb_chunk_range range, uint64_t *buf
 
 int sb_digest_load(struct sb_reader *r, uint32_t writer, struct sb_digest *out_digest)
 {
-	struct sb_chunk_range range = sb_reader_range(r, SB_LANE_DIGEST, writer);
+	struct sb_chunk_range range = sb_reader_range(r, SB_STREAM_DIGEST, writer);
 	struct heap h = { .reader = r, .out = out_digest };
 	uint64_t *buf;
 

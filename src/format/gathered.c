@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BLOCK = 4096, CHUNKS_MAX = 4096, VERSION = 1 };
+enum { PAGE_BYTES = 4096, CHUNKS_MAX = 4096, VERSION = 1 };
 
 struct head {
 	char magic[8];
@@ -38,16 +38,16 @@ static bool write_at(int fd, const void *from, size_t size, uint64_t offset)
 
 bool sb_gathered_begin(int fd)
 {
-	struct head h = { SB_GATHERED_MAGIC, VERSION, 0, BLOCK };
+	struct head h = { SB_GATHERED_MAGIC, VERSION, 0, PAGE_BYTES };
 
-	return !ftruncate(fd, BLOCK) && write_at(fd, &h, sizeof h, 0);
+	return !ftruncate(fd, PAGE_BYTES) && write_at(fd, &h, sizeof h, 0);
 }
 
 static bool read_head(int fd, struct head *out)
 {
 	return sb_read_at(fd, out, sizeof *out, 0) == sizeof *out &&
 	       !memcmp(out->magic, SB_GATHERED_MAGIC, sizeof out->magic) && out->version == VERSION &&
-	       out->end >= BLOCK;
+	       out->end >= PAGE_BYTES;
 }
 
 static bool header_makes_sense(const struct sb_file_header *h)
@@ -67,34 +67,34 @@ static uint64_t bytes_of(const struct sb_file_header *h)
 /* A process that was killed has left a count that is too low, and room it never used. */
 static uint32_t chunks_used(int fd, const struct sb_file_header *h)
 {
-	uint32_t used = 0, generation;
+	uint32_t used = 0, epoch;
 
 	for (uint32_t i = 0; i < CHUNKS_MAX; i++) {
 		uint64_t offset = h->header_bytes + (uint64_t)i * h->chunk_bytes;
 
-		if (sb_read_at(fd, &generation, sizeof generation, offset) < sizeof generation)
+		if (sb_read_at(fd, &epoch, sizeof epoch, offset) < sizeof epoch)
 			break;
-		if (generation)
+		if (epoch)
 			used = i + 1;
 	}
 	return used;
 }
 
-static bool is_zero(const char *block, size_t size)
+static bool is_zero(const char *buffer, size_t size)
 {
-	return !block[0] && !memcmp(block, block + 1, size - 1);
+	return !buffer[0] && !memcmp(buffer, buffer + 1, size - 1);
 }
 
-static bool copy_blocks(int to, uint64_t at, int from, uint64_t offset, uint64_t end)
+static bool copy_pages(int to, uint64_t at, int from, uint64_t offset, uint64_t end)
 {
-	char block[BLOCK];
+	char buffer[PAGE_BYTES];
 
 	while (offset < end) {
-		size_t size = end - offset < BLOCK ? (size_t)(end - offset) : BLOCK;
+		size_t size = end - offset < PAGE_BYTES ? (size_t)(end - offset) : PAGE_BYTES;
 
-		memset(block, 0, sizeof block);
-		sb_read_at(from, block, size, offset);
-		if (!is_zero(block, size) && !write_at(to, block, size, at + offset))
+		memset(buffer, 0, sizeof buffer);
+		sb_read_at(from, buffer, size, offset);
+		if (!is_zero(buffer, size) && !write_at(to, buffer, size, at + offset))
 			return false;
 		offset += size;
 	}
@@ -131,7 +131,7 @@ bool sb_gathered_add(int fd, int recording)
 	end = head.end + bytes_of(&h);
 	if (ftruncate(fd, (off_t)head.end) || ftruncate(fd, (off_t)end) || /* whatever was begun is gone */
 		!write_at(fd, &h, sizeof h, head.end) ||
-		!copy_blocks(fd, head.end, recording, h.header_bytes, bytes_of(&h)))
+		!copy_pages(fd, head.end, recording, h.header_bytes, bytes_of(&h)))
 		return false;
 	head.end = end;
 	return write_at(fd, &head, sizeof head, 0);
@@ -161,7 +161,7 @@ static int list_parts(int fd, const char *path, struct sb_gathered_part **parts,
 	if (!read_head(fd, &head) || fstat(fd, &st))
 		return sb_fail(STROBE_EFORMAT, "'%s' is damaged: its first %d bytes make no sense", path,
 			(int)sizeof head);
-	for (uint64_t offset = BLOCK; offset < head.end;) {
+	for (uint64_t offset = PAGE_BYTES; offset < head.end;) {
 		struct sb_file_header h;
 		struct sb_gathered_part *more;
 

@@ -1,4 +1,4 @@
-/* Reading packed recordings. Chunks of one writer and lane are packed a few at a
+/* Reading packed recordings. Chunks of one writer and stream are packed a few at a
  * time: their words as columns (packed_columns.c), and zstd does the rest. */
 #include "format/packed.h"
 
@@ -10,21 +10,21 @@
 #include <string.h>
 #include <zstd.h>
 
-#define CACHED_BLOCKS 16u
+#define CACHED_GROUPS 16u
 #define CHUNKS_MAX (1u << 22)
 
 struct sb_packed {
 	int fd;
 	uint32_t chunk_bytes;
-	uint32_t block_count, chunk_count;
-	struct sb_packed_block *blocks;
+	uint32_t group_count, chunk_count;
+	struct sb_packed_group *groups;
 	struct sb_chunk_header *headers;
-	uint32_t *block_of; /* chunk -> block */
+	uint32_t *group_of; /* chunk -> group */
 	struct cached {
-		uint32_t block; /* UINT32_MAX: empty */
+		uint32_t group; /* UINT32_MAX: empty */
 		uint64_t used;
 		char *chunks; /* chunk_count * chunk_bytes */
-	} cache[CACHED_BLOCKS];
+	} cache[CACHED_GROUPS];
 	uint64_t clock;
 	ZSTD_DCtx *zstd;
 	char *packed, *raw;
@@ -47,24 +47,24 @@ bool sb_packed_ensure(char **buf, size_t *room, size_t size)
 	return true;
 }
 
-/* Blocks follow each other without a gap, and none is larger than its chunks can be. */
-static int check_blocks(struct sb_packed *p, uint64_t index_offset, uint64_t file_bytes, const char *path)
+/* Groups follow each other without a gap, and none is larger than its chunks can be. */
+static int check_groups(struct sb_packed *p, uint64_t index_offset, uint64_t file_bytes, const char *path)
 {
 	uint32_t at = 0;
 
-	for (uint32_t b = 0; b < p->block_count; b++) {
-		const struct sb_packed_block *e = &p->blocks[b];
+	for (uint32_t b = 0; b < p->group_count; b++) {
+		const struct sb_packed_group *e = &p->groups[b];
 
-		if (e->first_chunk != at || e->chunk_count > SB_PACKED_BLOCK_CHUNKS ||
+		if (e->first_chunk != at || e->chunk_count > SB_PACKED_GROUP_CHUNKS ||
 			e->chunk_count > p->chunk_count - at || e->offset > file_bytes ||
 			e->bytes > file_bytes - e->offset ||
 			e->raw_bytes >
-				(64 + SB_COLUMN_PLANES * 2) * (p->chunk_bytes / 8) * SB_PACKED_BLOCK_CHUNKS)
+				(64 + SB_COLUMN_PLANES * 2) * (p->chunk_bytes / 8) * SB_PACKED_GROUP_CHUNKS)
 			return sb_fail(STROBE_EFORMAT,
-				"'%s' byte %llu: block %u of this packed recording makes no sense", path,
+				"'%s' byte %llu: group %u of this packed recording makes no sense", path,
 				(unsigned long long)index_offset, b);
 		for (uint32_t i = 0; i < e->chunk_count; i++)
-			p->block_of[at++] = b;
+			p->group_of[at++] = b;
 	}
 	p->chunk_count = at;
 	return 0;
@@ -73,35 +73,35 @@ static int check_blocks(struct sb_packed *p, uint64_t index_offset, uint64_t fil
 static int read_index(
 	struct sb_packed *p, const struct sb_packed_head *h, uint64_t file_bytes, const char *path)
 {
-	size_t blocks = (size_t)h->block_count * sizeof *p->blocks;
+	size_t groups = (size_t)h->group_count * sizeof *p->groups;
 	size_t headers = (size_t)h->chunk_count * sizeof *p->headers;
 
 	if (h->index_offset > file_bytes || h->index_bytes > file_bytes - h->index_offset)
 		return sb_fail(STROBE_EFORMAT, "'%s' is cut off: its index at byte %llu is missing", path,
 			(unsigned long long)h->index_offset);
-	if (h->chunk_count > CHUNKS_MAX || h->block_count > h->chunk_count ||
-		blocks + headers > file_bytes * 256 + 65536)
+	if (h->chunk_count > CHUNKS_MAX || h->group_count > h->chunk_count ||
+		groups + headers > file_bytes * 256 + 65536)
 		return sb_fail(STROBE_EFORMAT,
 			"'%s' byte 16: the index of this packed recording makes no sense", path);
-	p->blocks = malloc(blocks + 1);
+	p->groups = malloc(groups + 1);
 	p->headers = malloc(headers + 1);
-	p->block_of = calloc(h->chunk_count + 1, sizeof *p->block_of);
-	if (!p->blocks || !p->headers || !p->block_of ||
+	p->group_of = calloc(h->chunk_count + 1, sizeof *p->group_of);
+	if (!p->groups || !p->headers || !p->group_of ||
 		!sb_packed_ensure(&p->packed, &p->packed_room, h->index_bytes + 1) ||
-		!sb_packed_ensure(&p->raw, &p->raw_room, blocks + headers + 1))
+		!sb_packed_ensure(&p->raw, &p->raw_room, groups + headers + 1))
 		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", path);
 	if (!read_whole(p->fd, p->packed, h->index_bytes, h->index_offset) ||
-		ZSTD_decompressDCtx(p->zstd, p->raw, blocks + headers, p->packed, h->index_bytes) !=
-			blocks + headers)
+		ZSTD_decompressDCtx(p->zstd, p->raw, groups + headers, p->packed, h->index_bytes) !=
+			groups + headers)
 		return sb_fail(STROBE_EFORMAT,
 			"'%s' byte %llu: the index of this packed recording cannot be read: "
 			"the file is cut off or damaged",
 			path, (unsigned long long)h->index_offset);
-	memcpy(p->blocks, p->raw, blocks);
-	memcpy(p->headers, p->raw + blocks, headers);
-	p->block_count = h->block_count;
+	memcpy(p->groups, p->raw, groups);
+	memcpy(p->headers, p->raw + groups, headers);
+	p->group_count = h->group_count;
 	p->chunk_count = h->chunk_count;
-	return check_blocks(p, h->index_offset, file_bytes, path);
+	return check_groups(p, h->index_offset, file_bytes, path);
 }
 
 int sb_packed_open(int fd, uint64_t file_bytes, const char *path, struct sb_file_header *out_head,
@@ -133,8 +133,8 @@ int sb_packed_open(int fd, uint64_t file_bytes, const char *path, struct sb_file
 	}
 	p->fd = fd;
 	p->chunk_bytes = out_head->chunk_bytes;
-	for (uint32_t i = 0; i < CACHED_BLOCKS; i++)
-		p->cache[i].block = UINT32_MAX;
+	for (uint32_t i = 0; i < CACHED_GROUPS; i++)
+		p->cache[i].group = UINT32_MAX;
 	err = read_index(p, &h, file_bytes, path);
 	if (err) {
 		sb_packed_close(p);
@@ -148,12 +148,12 @@ void sb_packed_close(struct sb_packed *p)
 {
 	if (!p)
 		return;
-	for (uint32_t i = 0; i < CACHED_BLOCKS; i++)
+	for (uint32_t i = 0; i < CACHED_GROUPS; i++)
 		free(p->cache[i].chunks);
 	ZSTD_freeDCtx(p->zstd);
-	free(p->blocks);
+	free(p->groups);
 	free(p->headers);
-	free(p->block_of);
+	free(p->group_of);
 	free(p->packed);
 	free(p->raw);
 	free(p);
@@ -172,9 +172,9 @@ int sb_packed_chunk_header(struct sb_packed *p, uint32_t i, struct sb_chunk_head
 	return 0;
 }
 
-static bool unpack(struct sb_packed *p, uint32_t block, char *chunks)
+static bool unpack(struct sb_packed *p, uint32_t group, char *chunks)
 {
-	const struct sb_packed_block *e = &p->blocks[block];
+	const struct sb_packed_group *e = &p->groups[group];
 	size_t bytes = (size_t)e->chunk_count * p->chunk_bytes;
 
 	if (!e->raw_bytes || !sb_packed_ensure(&p->packed, &p->packed_room, e->bytes + 1) ||
@@ -197,12 +197,12 @@ static bool unpack(struct sb_packed *p, uint32_t block, char *chunks)
 	return true;
 }
 
-static const char *cached_block(struct sb_packed *p, uint32_t block)
+static const char *cached_group(struct sb_packed *p, uint32_t group)
 {
 	struct cached *oldest = &p->cache[0];
 
-	for (uint32_t i = 0; i < CACHED_BLOCKS; i++) {
-		if (p->cache[i].block == block) {
+	for (uint32_t i = 0; i < CACHED_GROUPS; i++) {
+		if (p->cache[i].group == group) {
 			p->cache[i].used = ++p->clock;
 			return p->cache[i].chunks;
 		}
@@ -210,22 +210,22 @@ static const char *cached_block(struct sb_packed *p, uint32_t block)
 			oldest = &p->cache[i];
 	}
 	if (!oldest->chunks)
-		oldest->chunks = malloc((size_t)SB_PACKED_BLOCK_CHUNKS * p->chunk_bytes);
-	oldest->block = UINT32_MAX;
-	if (!oldest->chunks || !unpack(p, block, oldest->chunks))
+		oldest->chunks = malloc((size_t)SB_PACKED_GROUP_CHUNKS * p->chunk_bytes);
+	oldest->group = UINT32_MAX;
+	if (!oldest->chunks || !unpack(p, group, oldest->chunks))
 		return NULL;
-	oldest->block = block;
+	oldest->group = group;
 	oldest->used = ++p->clock;
 	return oldest->chunks;
 }
 
 size_t sb_packed_chunk(struct sb_packed *p, uint32_t i, void *buf)
 {
-	const char *chunks = i < p->chunk_count ? cached_block(p, p->block_of[i]) : NULL;
+	const char *chunks = i < p->chunk_count ? cached_group(p, p->group_of[i]) : NULL;
 
 	if (!chunks)
 		return 0;
-	memcpy(buf, chunks + (size_t)(i - p->blocks[p->block_of[i]].first_chunk) * p->chunk_bytes,
+	memcpy(buf, chunks + (size_t)(i - p->groups[p->group_of[i]].first_chunk) * p->chunk_bytes,
 		p->chunk_bytes);
 	return p->chunk_bytes;
 }

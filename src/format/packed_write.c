@@ -1,4 +1,4 @@
-/* Writing packed recordings: blocks of a few chunks, then the index, the header
+/* Writing packed recordings: groups of a few chunks, then the index, the header
  * last: a file without one was never finished. */
 #include "format/packed.h"
 
@@ -21,10 +21,10 @@ struct packer {
 	int fd;
 	uint64_t offset;
 	ZSTD_CCtx *zstd;
-	struct sb_packed_block *blocks;
+	struct sb_packed_group *groups;
 	struct sb_chunk_header *headers;
-	uint32_t block_count, chunk_count;
-	char *chunks; /* SB_PACKED_BLOCK_CHUNKS of them */
+	uint32_t group_count, chunk_count;
+	char *chunks; /* SB_PACKED_GROUP_CHUNKS of them */
 	char *raw, *packed;
 	size_t raw_room, packed_room;
 };
@@ -73,7 +73,7 @@ static int write_compressed(struct packer *k, size_t raw_bytes, size_t *out_byte
 	return write_out(k, k->packed, *out_bytes);
 }
 
-static int write_block(struct packer *k, uint32_t first, uint32_t count, bool words)
+static int write_group(struct packer *k, uint32_t first, uint32_t count, bool words)
 {
 	size_t bytes = (size_t)count * k->reader->head.chunk_bytes, packed = 0;
 	size_t raw = words ? make_columns(k, count) : 0;
@@ -89,7 +89,7 @@ static int write_block(struct packer *k, uint32_t first, uint32_t count, bool wo
 	}
 	err = write_compressed(k, raw, &packed);
 	if (!err)
-		k->blocks[k->block_count++] = (struct sb_packed_block){ .offset = offset,
+		k->groups[k->group_count++] = (struct sb_packed_group){ .offset = offset,
 			.bytes = (uint32_t)packed,
 			.first_chunk = first,
 			.chunk_count = count,
@@ -97,7 +97,7 @@ static int write_block(struct packer *k, uint32_t first, uint32_t count, bool wo
 	return err;
 }
 
-static int write_blocks(struct packer *k)
+static int write_groups(struct packer *k)
 {
 	struct sb_reader *r = k->reader;
 	uint32_t i = 0;
@@ -107,8 +107,8 @@ static int write_blocks(struct packer *k)
 		const struct sb_chunk *head = &r->chunks[i];
 		uint32_t first = k->chunk_count, count = 0;
 
-		for (; i < r->chunk_count && count < SB_PACKED_BLOCK_CHUNKS &&
-			r->chunks[i].lane == head->lane && r->chunks[i].writer == head->writer;
+		for (; i < r->chunk_count && count < SB_PACKED_GROUP_CHUNKS &&
+			r->chunks[i].stream == head->stream && r->chunks[i].writer == head->writer;
 			i++) {
 			uint64_t *to = (uint64_t *)(k->chunks + (size_t)count * r->head.chunk_bytes);
 			size_t words;
@@ -120,7 +120,7 @@ static int write_blocks(struct packer *k)
 			count++;
 		}
 		if (count)
-			err = write_block(k, first, count, head->lane != SB_LANE_DIGEST);
+			err = write_group(k, first, count, head->stream != SB_STREAM_DIGEST);
 	}
 	return err;
 }
@@ -128,24 +128,24 @@ static int write_blocks(struct packer *k)
 static int write_all(struct packer *k)
 {
 	struct sb_packed_head h = { .version = SB_PACKED_VERSION, .head_bytes = sizeof k->reader->head };
-	size_t blocks, headers, packed = 0;
+	size_t groups, headers, packed = 0;
 	int err;
 
 	memcpy(h.magic, SB_PACKED_MAGIC, sizeof h.magic);
 	k->offset = sizeof h + sizeof k->reader->head;
-	err = write_blocks(k);
+	err = write_groups(k);
 	if (err)
 		return err;
-	blocks = (size_t)k->block_count * sizeof *k->blocks;
+	groups = (size_t)k->group_count * sizeof *k->groups;
 	headers = (size_t)k->chunk_count * sizeof *k->headers;
-	if (!sb_packed_ensure(&k->raw, &k->raw_room, blocks + headers + 1))
+	if (!sb_packed_ensure(&k->raw, &k->raw_room, groups + headers + 1))
 		return sb_fail(STROBE_ENOMEM, "no memory to write '%s'", k->path);
-	memcpy(k->raw, k->blocks, blocks);
-	memcpy(k->raw + blocks, k->headers, headers);
-	h.block_count = k->block_count;
+	memcpy(k->raw, k->groups, groups);
+	memcpy(k->raw + groups, k->headers, headers);
+	h.group_count = k->group_count;
 	h.chunk_count = k->chunk_count;
 	h.index_offset = k->offset;
-	err = write_compressed(k, blocks + headers, &packed);
+	err = write_compressed(k, groups + headers, &packed);
 	h.index_bytes = packed;
 	k->offset = 0;
 	if (!err)
@@ -158,7 +158,7 @@ static int write_all(struct packer *k)
 static void packer_done(struct packer *k)
 {
 	ZSTD_freeCCtx(k->zstd);
-	free(k->blocks);
+	free(k->groups);
 	free(k->headers);
 	free(k->chunks);
 	free(k->raw);
@@ -172,10 +172,10 @@ int sb_packed_write(struct sb_reader *r, const char *path)
 	int err, closed;
 
 	k.zstd = ZSTD_createCCtx();
-	k.blocks = calloc(r->chunk_count + 1, sizeof *k.blocks);
+	k.groups = calloc(r->chunk_count + 1, sizeof *k.groups);
 	k.headers = calloc(r->chunk_count + 1, sizeof *k.headers);
-	k.chunks = malloc((size_t)SB_PACKED_BLOCK_CHUNKS * r->head.chunk_bytes);
-	if (!k.zstd || !k.blocks || !k.headers || !k.chunks) {
+	k.chunks = malloc((size_t)SB_PACKED_GROUP_CHUNKS * r->head.chunk_bytes);
+	if (!k.zstd || !k.groups || !k.headers || !k.chunks) {
 		packer_done(&k);
 		return sb_fail(STROBE_ENOMEM, "no memory to write '%s'", path);
 	}

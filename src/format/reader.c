@@ -29,7 +29,7 @@ const char *sb_damage_text(enum sb_damage kind)
 		[SB_DAMAGE_DIGEST] = "a digest that makes no sense",
 		[SB_DAMAGE_HOLE] = "zeros where events were",
 		[SB_DAMAGE_PACKED] = "a packed chunk that does not unpack",
-		[SB_DAMAGE_LANE] = "a record where such records never are",
+		[SB_DAMAGE_STREAM] = "a record where such records never are",
 	};
 
 	return kind < SB_DAMAGE_KINDS ? texts[kind] : "damage";
@@ -176,8 +176,9 @@ static bool plausible_ticks(const struct sb_reader *r, uint64_t ticks)
 
 static bool header_makes_sense(const struct sb_reader *r, const struct sb_chunk_header *h)
 {
-	return h->lane >= SB_LANE_HOT && h->lane <= SB_LANE_DIGEST && h->writer && h->writer < WRITER_MAX &&
-	       h->seq && h->seq < (uint64_t)1 << 48 && plausible_ticks(r, h->base_ticks);
+	return h->stream >= SB_STREAM_HOT && h->stream <= SB_STREAM_DIGEST && h->writer &&
+	       h->writer < WRITER_MAX && h->seq && h->seq < (uint64_t)1 << 48 &&
+	       plausible_ticks(r, h->base_ticks);
 }
 
 static uint64_t chunk_offset(const struct sb_reader *r, uint64_t index)
@@ -210,11 +211,11 @@ static int add_chunk(struct sb_reader *r, uint32_t index, const struct sb_chunk_
 	if (!room_for_chunk(r))
 		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", r->path);
 	r->chunks[r->chunk_count++] = (struct sb_chunk){ .index = index,
-		.generation = h->generation,
+		.epoch = h->epoch,
 		.writer = h->writer,
 		.tid = h->tid,
 		.track = h->track,
-		.lane = h->lane,
+		.stream = h->stream,
 		.seq = h->seq,
 		.base_ticks = h->base_ticks,
 		.anchor_mono_ns = h->anchor_mono_ns,
@@ -225,7 +226,7 @@ static int add_chunk(struct sb_reader *r, uint32_t index, const struct sb_chunk_
 
 static bool is_unused(const struct sb_chunk_header *h)
 {
-	return !h->generation && !h->writer && !h->seq;
+	return !h->epoch && !h->writer && !h->seq;
 }
 
 /* Chunks [first, end) were never used: a loss where a closed file had handed them out. */
@@ -247,9 +248,9 @@ static int take_header(struct sb_reader *r, uint32_t index, const struct sb_chun
 {
 	if (is_unused(h))
 		miss_unused(r, index, index + 1ull, offset);
-	else if (!header_makes_sense(r, h) || (r->head.closed && (!h->generation || h->generation & 1)))
+	else if (!header_makes_sense(r, h) || (r->head.closed && (!h->epoch || h->epoch & 1)))
 		sb_reader_damage(r, SB_DAMAGE_CHUNK_HEADER, r->head.chunk_bytes, offset);
-	else if (h->generation && !(h->generation & 1))
+	else if (h->epoch && !(h->epoch & 1))
 		return add_chunk(r, index, h);
 	return 0;
 }
@@ -280,14 +281,14 @@ static int compare_chunks(const void *a, const void *b)
 {
 	const struct sb_chunk *x = a, *y = b;
 
-	if (x->lane != y->lane)
-		return x->lane < y->lane ? -1 : 1;
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
 	if (x->writer != y->writer)
 		return x->writer < y->writer ? -1 : 1;
 	if (x->seq != y->seq)
 		return x->seq < y->seq ? -1 : 1;
-	if (x->generation != y->generation)
-		return x->generation > y->generation ? -1 : 1;
+	if (x->epoch != y->epoch)
+		return x->epoch > y->epoch ? -1 : 1;
 	return x->index < y->index ? -1 : 1;
 }
 
@@ -300,7 +301,7 @@ static void sort_chunks(struct sb_reader *r)
 	for (uint32_t i = 0; i < r->chunk_count; i++) {
 		struct sb_chunk *c = &r->chunks[i];
 		struct sb_chunk *before = kept ? &r->chunks[kept - 1] : NULL;
-		bool same = before && before->lane == c->lane && before->writer == c->writer;
+		bool same = before && before->stream == c->stream && before->writer == c->writer;
 
 		if (same && before->seq == c->seq) {
 			sb_reader_damage(
@@ -308,9 +309,9 @@ static void sort_chunks(struct sb_reader *r)
 			continue;
 		}
 		c->gap = same && c->seq != before->seq + 1;
-		if ((c->gap || (!same && c->lane != SB_LANE_HOT && c->seq != 1)) && !gaps)
+		if ((c->gap || (!same && c->stream != SB_STREAM_HOT && c->seq != 1)) && !gaps)
 			first_offset = sb_reader_chunk_offset(r, c);
-		if (same || c->lane != SB_LANE_HOT)
+		if (same || c->stream != SB_STREAM_HOT)
 			gaps += c->seq - (same ? before->seq : 0) - 1;
 		r->chunks[kept++] = *c;
 	}
@@ -339,10 +340,10 @@ static int take_chunk(struct sb_reader *r, uint32_t index, bool *out_used)
 	bool whole = left >= r->head.chunk_bytes;
 	int err = 0;
 
-	if (read_own(r, &h, sizeof h, offset) == sizeof h && (whole || h.generation))
+	if (read_own(r, &h, sizeof h, offset) == sizeof h && (whole || h.epoch))
 		err = take_header(r, index, &h, offset);
 	/* A file grows by more than chunks: a rest that nobody uses yet is no loss. */
-	if (!whole && (h.generation || index < r->head.chunk_count))
+	if (!whole && (h.epoch || index < r->head.chunk_count))
 		sb_reader_damage(r, SB_DAMAGE_TRUNCATED, r->head.chunk_bytes - left, offset + left);
 	*out_used = !is_unused(&h);
 	return err;
@@ -465,13 +466,12 @@ void sb_reader_close(struct sb_reader *r)
 
 static bool still_there(struct sb_reader *r, const struct sb_chunk *chunk)
 {
-	uint32_t generation = 0;
+	uint32_t epoch = 0;
 
 	if (!r->live || r->packed)
 		return true;
-	return read_own(r, &generation, sizeof generation, sb_reader_chunk_offset(r, chunk)) ==
-		       sizeof generation &&
-	       generation == chunk->generation;
+	return read_own(r, &epoch, sizeof epoch, sb_reader_chunk_offset(r, chunk)) == sizeof epoch &&
+	       epoch == chunk->epoch;
 }
 
 const uint64_t *sb_reader_chunk(
@@ -487,7 +487,7 @@ const uint64_t *sb_reader_chunk(
 			r, r->packed ? SB_DAMAGE_PACKED : SB_DAMAGE_TRUNCATED, r->head.chunk_bytes, offset);
 		return NULL;
 	}
-	if (h->generation != chunk->generation || h->seq != chunk->seq || !still_there(r, chunk)) {
+	if (h->epoch != chunk->epoch || h->seq != chunk->seq || !still_there(r, chunk)) {
 		r->vanished_count++;
 		return NULL;
 	}
@@ -495,7 +495,7 @@ const uint64_t *sb_reader_chunk(
 	return buf + SB_CHUNK_HEADER_BYTES / sizeof *buf;
 }
 
-struct sb_chunk_range sb_reader_range(const struct sb_reader *r, enum sb_lane lane, uint32_t writer)
+struct sb_chunk_range sb_reader_range(const struct sb_reader *r, enum sb_stream stream, uint32_t writer)
 {
 	struct sb_chunk_range range;
 	uint32_t low = 0, high = r->chunk_count;
@@ -504,13 +504,13 @@ struct sb_chunk_range sb_reader_range(const struct sb_reader *r, enum sb_lane la
 		uint32_t mid = low + (high - low) / 2;
 		const struct sb_chunk *c = &r->chunks[mid];
 
-		if (c->lane < lane || (c->lane == lane && c->writer < writer))
+		if (c->stream < stream || (c->stream == stream && c->writer < writer))
 			low = mid + 1;
 		else
 			high = mid;
 	}
 	range.first = range.end = low;
-	while (range.end < r->chunk_count && r->chunks[range.end].lane == lane &&
+	while (range.end < r->chunk_count && r->chunks[range.end].stream == stream &&
 		(!writer || r->chunks[range.end].writer == writer))
 		range.end++;
 	return range;

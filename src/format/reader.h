@@ -15,11 +15,11 @@
 /* Where a chunk is and what its header says; checked when the file was opened. */
 struct sb_chunk {
 	uint32_t index;
-	uint32_t generation;
+	uint32_t epoch;
 	uint32_t writer;
 	uint32_t tid;
 	uint32_t track;
-	uint16_t lane;
+	uint16_t stream;
 	bool gap; /* the chunk before it (by seq) is missing */
 	uint64_t seq;
 	uint64_t base_ticks;
@@ -38,7 +38,7 @@ enum sb_damage {
 	SB_DAMAGE_DIGEST, /* a digest that makes no sense */
 	SB_DAMAGE_HOLE, /* zeros in the middle of a chunk */
 	SB_DAMAGE_PACKED, /* a packed chunk that does not unpack */
-	SB_DAMAGE_LANE, /* a record in a lane that never has such records */
+	SB_DAMAGE_STREAM, /* a record in a stream that never has such records */
 	SB_DAMAGE_KINDS
 };
 
@@ -48,7 +48,7 @@ struct sb_reader {
 	uint64_t file_bytes;
 	bool packed;
 	bool live; /* not closed: may still be written to */
-	struct sb_chunk *chunks; /* by lane, writer, seq */
+	struct sb_chunk *chunks; /* by stream, writer, seq */
 	uint32_t chunk_count;
 	uint64_t last_ticks; /* heartbeat or end, whichever is known; later words may raise it */
 	struct {
@@ -78,11 +78,11 @@ void sb_reader_close(struct sb_reader *r); /* takes NULL */
 const uint64_t *sb_reader_chunk(
 	struct sb_reader *r, const struct sb_chunk *chunk, uint64_t *buf, size_t *out_words);
 
-/* The chunks of a lane and writer (0: every writer): a range of r->chunks. */
+/* The chunks of a stream and writer (0: every writer): a range of r->chunks. */
 struct sb_chunk_range {
 	uint32_t first, end;
 };
-struct sb_chunk_range sb_reader_range(const struct sb_reader *r, enum sb_lane lane, uint32_t writer);
+struct sb_chunk_range sb_reader_range(const struct sb_reader *r, enum sb_stream stream, uint32_t writer);
 
 void sb_reader_damage(struct sb_reader *r, enum sb_damage kind, uint64_t bytes, uint64_t offset);
 uint64_t sb_reader_chunk_offset(const struct sb_reader *r, const struct sb_chunk *chunk);

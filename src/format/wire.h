@@ -85,21 +85,21 @@ struct sb_file_header {
 
 enum sb_limit { SB_LIMIT_NONE = 0, SB_LIMIT_BUDGET = 1, SB_LIMIT_DISK = 2, SB_LIMIT_FILE_SIZE = 3 };
 
-enum sb_lane {
-	SB_LANE_HOT = 1, /* zones; may be folded */
-	SB_LANE_KEEP = 2, /* names, schemas, samples, snapshots, marks, anchors */
-	SB_LANE_DEVICE = 3, /* GPU records */
-	SB_LANE_DIGEST = 4 /* what was folded */
+enum sb_stream {
+	SB_STREAM_HOT = 1, /* zones; may be folded */
+	SB_STREAM_KEEP = 2, /* names, schemas, samples, snapshots, marks, anchors */
+	SB_STREAM_DEVICE = 3, /* GPU records */
+	SB_STREAM_DIGEST = 4 /* what was folded */
 };
 
 /* At offset header_bytes + i * chunk_bytes. */
 struct sb_chunk_header {
-	uint32_t generation; /* 0: unused; odd: being recycled; stored last */
+	uint32_t epoch; /* 0: unused; odd: being recycled; stored last */
 	uint32_t writer; /* from 1, per file */
 	uint32_t tid;
-	uint16_t lane;
+	uint16_t stream;
 	uint16_t flags;
-	uint64_t seq; /* per writer and lane, from 1, no gaps */
+	uint64_t seq; /* per writer and stream, from 1, no gaps */
 	uint64_t base_ticks;
 	uint64_t anchor_mono_ns; /* CLOCK_MONOTONIC at base_ticks, 0: not taken */
 	uint32_t anchor_width_ns;
@@ -192,7 +192,7 @@ enum sb_long_type {
 	SB_SKIP = 17, /* aux: name; [ticks, track], bytes: the reason */
 	SB_CACHE = 18, /* aux: cache name | kind << 20; [ticks, count, size or -1,
 	                     score, threshold, frame, chunk or -1] */
-	SB_STREAM = 19, /* [ticks, frames, encode ms, network ms, buffer ratio] */
+	SB_STREAMING = 19, /* [ticks, frames, encode ms, network ms, buffer ratio] */
 	SB_MODEL = 20, /* aux: name; [ticks, parameters, type name, bytes or -1] */
 	SB_ALLOC = 21, /* aux: allocator; [ticks, bytes (negative: freed), context name] */
 	SB_GAUGE = 22, /* aux: name; [ticks, value] : a counter that was set */

@@ -9,7 +9,7 @@
 #include "gpu/stamps.h"
 #include "gpu/torch_profiler.h"
 #include "record/clock.h"
-#include "record/lane.h"
+#include "record/put.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -126,7 +126,7 @@ static void put(const struct activity *a)
 	counts.kernels += a->kind == SB_GPU_KERNEL;
 	counts.memsets += a->kind == SB_GPU_MEMSET;
 	counts.copies += a->kind != SB_GPU_KERNEL && a->kind != SB_GPU_MEMSET;
-	if (!sb_put(SB_LANE_DEVICE, SB_GPU,
+	if (!sb_put(SB_STREAM_DEVICE, SB_GPU,
 		    (uint64_t)a->name | (uint64_t)a->kind << 20 | (uint64_t)(a->device & 255) << 24 |
 			    (uint64_t)a->flags << 32,
 		    payload, a->kind == SB_GPU_KERNEL ? 4 : 5))

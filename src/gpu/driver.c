@@ -3,7 +3,7 @@
 
 #include "base/dynlib.h"
 #include "record/clock.h"
-#include "record/lane.h"
+#include "record/put.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>

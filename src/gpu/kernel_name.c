@@ -1,7 +1,7 @@
 /* Each name is demangled once, and found again by its address. */
 #include "gpu/kernel_name.h"
 
-#include "record/lane.h"
+#include "record/put.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #include "gpu/marker.h"
 
 #include "record/clock.h"
-#include "record/lane.h"
+#include "record/put.h"
 
 /* What other threads put on the stream meanwhile is at most this long ago. */
 #define SHARE_NS 8000u

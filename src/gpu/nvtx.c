@@ -5,7 +5,7 @@
 #include "record/cancel.h"
 #include "record/clock.h"
 #include "record/fork.h"
-#include "record/lane.h"
+#include "record/put.h"
 #include "strobe.h"
 
 #include <pthread.h>
@@ -39,7 +39,7 @@ struct range {
 	const struct domain *domain;
 	uint64_t start_ticks; /* 0: a zone */
 	uint32_t name;
-	uint32_t generation; /* of the session */
+	uint32_t epoch; /* of the session */
 	bool has_payload;
 	struct strobe_attr payload;
 };
@@ -247,7 +247,7 @@ static int push(const struct domain *domain, uint32_t name, const struct nvtx_at
 	if (!r || r->depth == DEPTH_MAX)
 		return level;
 	range = &r->open[r->depth];
-	*range = (struct range){ .domain = domain, .name = name, .generation = sb_session_generation() };
+	*range = (struct range){ .domain = domain, .name = name, .epoch = sb_session_epoch() };
 	range->has_payload = payload_of(a, &range->payload);
 	if (atomic_load(crosses(domain)) && inside_another(r, domain))
 		range->start_ticks = sb_clock_ticks();
@@ -285,7 +285,7 @@ static int pop(const struct domain *domain)
 	memmove(&r->open[i], &r->open[i + 1], (r->depth - i) * sizeof r->open[0]);
 	if (!range.start_ticks)
 		zone_end(range.name, &r->open[i], r->depth - i);
-	else if (range.generation == sb_session_generation())
+	else if (range.epoch == sb_session_epoch())
 		sb_put_duration(range.name, range.start_ticks, &range.payload, range.has_payload);
 	return depth_of(r, domain);
 }
@@ -384,7 +384,7 @@ static int range_pop(void)
 static void name_thread_a(uint32_t tid, const char *text)
 {
 	if (strobe_mode_ && text)
-		sb_put_text(SB_LANE_KEEP, SB_THREAD, tid, NULL, 0, text, strlen(text));
+		sb_put_text(SB_STREAM_KEEP, SB_THREAD, tid, NULL, 0, text, strlen(text));
 }
 
 static void name_thread_w(uint32_t tid, const wchar_t *wide)

@@ -1,7 +1,7 @@
 /* Contexts are added under a lock and stay; their events go round through a ring. */
 #include "gpu/pool.h"
 
-#include "record/lane.h"
+#include "record/put.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "format/wire.h"
 #include "record/clock.h"
-#include "record/lane.h"
+#include "record/put.h"
 #include "strobe.h"
 
 #include <stdatomic.h>

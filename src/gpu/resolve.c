@@ -3,7 +3,7 @@
 
 #include "gpu/align.h"
 #include "record/clock.h"
-#include "record/lane.h"
+#include "record/put.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -41,7 +41,7 @@ static void put(const struct sb_gpu_pending *z, int64_t start, uint64_t duration
 	payload[1] = duration;
 	payload[2] = z->launch_ticks;
 	payload[3] = (uint64_t)z->stream << 32 | z->tid;
-	sb_put(SB_LANE_DEVICE, SB_GPU,
+	sb_put(SB_STREAM_DEVICE, SB_GPU,
 		(uint64_t)z->name | (uint64_t)SB_GPU_ZONE << 20 |
 			(uint64_t)(z->begin->context->device & 255) << 24,
 		payload, 4);
@@ -69,7 +69,7 @@ static enum outcome resolve(const struct sb_cuda *cuda, struct sb_gpu_pending *z
 	duration = ms > 0 ? llround((double)ms * 1e-3 * (double)sb_clock_hz()) : 0;
 	z->end->ticks = z->begin->ticks + duration;
 	z->end->placed_use = sb_gpu_event_use(z->end);
-	if (z->generation == sb_session_generation())
+	if (z->epoch == sb_session_epoch())
 		put(z, z->begin->ticks, (uint64_t)duration);
 	return RESOLVED;
 }

@@ -19,7 +19,7 @@ struct sb_gpu_pending {
 	uint32_t name;
 	uint32_t stream;
 	uint32_t tid;
-	uint32_t generation; /* of the session */
+	uint32_t epoch; /* of the session */
 };
 
 /* Makes room; with a thread, unless a test wants to call the passes itself.

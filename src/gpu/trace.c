@@ -10,7 +10,7 @@
 #include "record/cancel.h"
 #include "record/clock.h"
 #include "record/fork.h"
-#include "record/lane.h"
+#include "record/put.h"
 #include "record/step.h"
 #include "strobe.h"
 

@@ -7,7 +7,7 @@
 #include "gpu/zone.h"
 #include "record/cancel.h"
 #include "record/clock.h"
-#include "record/lane.h"
+#include "record/put.h"
 
 #include <pthread.h>
 #include <stddef.h>
@@ -23,16 +23,16 @@ struct open_zone {
 	uint64_t launch_ticks;
 	uint32_t name;
 	uint32_t stream;
-	uint32_t generation; /* of the session */
+	uint32_t epoch; /* of the session */
 	uint32_t track;
 	bool cut; /* its ordinary zone ended with one around it */
 };
 
 struct local {
-	uint32_t epoch;
+	uint32_t fork_count;
 	uint32_t tid;
 	uint32_t depth;
-	uint32_t generation; /* the session it has seen to */
+	uint32_t epoch; /* the session it has seen to */
 	struct sb_gpu_marker marker;
 	sb_cu_stream stream; /* last seen, and its number */
 	struct sb_gpu_context *stream_context; /* NULL: none seen */
@@ -44,7 +44,7 @@ struct local {
 static __thread struct local *local __attribute__((tls_model("initial-exec")));
 static pthread_key_t local_key;
 static pthread_once_t local_once = PTHREAD_ONCE_INIT;
-static _Atomic uint32_t epoch = 1;
+static _Atomic uint32_t fork_count = 1; /* what a thread made before a fork is gone */
 static _Atomic bool threadless;
 
 /* The thread ends. After a fork its events are gone already. */
@@ -52,7 +52,7 @@ static void local_free(void *thread_local)
 {
 	struct local *l = thread_local;
 
-	if (l->epoch == atomic_load(&epoch)) {
+	if (l->fork_count == atomic_load(&fork_count)) {
 		while (l->depth)
 			if (l->zones[--l->depth].begin)
 				sb_gpu_event_release(l->zones[l->depth].begin);
@@ -77,8 +77,8 @@ static __attribute__((noinline, cold)) struct local *local_make(uint32_t now)
 		return NULL;
 	pthread_setspecific(local_key, local);
 	memset(local, 0, sizeof *local);
-	local->epoch = now;
-	local->generation = sb_session_generation() - 1; /* not this one */
+	local->fork_count = now;
+	local->epoch = sb_session_epoch() - 1; /* not this one */
 	local->tid = (uint32_t)syscall(SYS_gettid);
 	sb_gpu_marker_init(&local->marker);
 	return local;
@@ -86,14 +86,14 @@ static __attribute__((noinline, cold)) struct local *local_make(uint32_t now)
 
 static struct local *local_get(void)
 {
-	uint32_t now = atomic_load_explicit(&epoch, memory_order_relaxed);
+	uint32_t now = atomic_load_explicit(&fork_count, memory_order_relaxed);
 
-	return __builtin_expect(local && local->epoch == now, 1) ? local : local_make(now);
+	return __builtin_expect(local && local->fork_count == now, 1) ? local : local_make(now);
 }
 
 void sb_gpu_zones_forget(void)
 {
-	atomic_fetch_add(&epoch, 1);
+	atomic_fetch_add(&fork_count, 1);
 }
 
 void sb_gpu_zones_threadless(bool yes)
@@ -102,11 +102,11 @@ void sb_gpu_zones_threadless(bool yes)
 }
 
 /* Each thread sees to it once a session: the last one's end ended the threads. */
-static __attribute__((noinline, cold)) void start(struct local *l, uint32_t generation)
+static __attribute__((noinline, cold)) void start(struct local *l, uint32_t epoch)
 {
 	bool with_thread = !atomic_load(&threadless);
 
-	l->generation = generation;
+	l->epoch = epoch;
 	sb_gpu_resolve_start(with_thread);
 	if (with_thread)
 		sb_gpu_trace_listen();
@@ -178,7 +178,7 @@ static bool pop(struct local *l, uint32_t name, sb_cu_stream stream, struct open
 
 void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival arrival)
 {
-	uint32_t generation = sb_session_generation();
+	uint32_t epoch = sb_session_epoch();
 	struct local *l = local_get();
 	const struct sb_cuda *cuda;
 	struct sb_gpu_context *c;
@@ -188,7 +188,7 @@ void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival
 		return;
 	z = push(l);
 	*z = (struct open_zone){
-		.name = name, .handle = stream, .generation = generation, .track = sb_track_current()
+		.name = name, .handle = stream, .epoch = epoch, .track = sb_track_current()
 	};
 	cuda = sb_cuda_get();
 	if (!cuda)
@@ -197,8 +197,8 @@ void sb_gpu_zone_begin(uint32_t name, sb_cu_stream stream, struct sb_gpu_arrival
 	c = sb_gpu_marker_context(&l->marker, cuda, z->launch_ticks);
 	if (!c)
 		return;
-	if (__builtin_expect(l->generation != generation, 0))
-		start(l, generation);
+	if (__builtin_expect(l->epoch != epoch, 0))
+		start(l, epoch);
 	z->begin = sb_gpu_marker_put(&l->marker, cuda, c, stream, arrival);
 	if (z->begin) /* not before: a stream under capture is only asked whether it is */
 		z->stream = stream_number(cuda, l, c, stream);
@@ -211,7 +211,7 @@ static void time_end(
 	const struct sb_cuda *cuda;
 	struct sb_gpu_context *c;
 
-	if (z->generation != sb_session_generation()) { /* it began in a session that is closed */
+	if (z->epoch != sb_session_epoch()) { /* it began in a session that is closed */
 		sb_gpu_event_release(z->begin);
 		return;
 	}
@@ -223,7 +223,7 @@ static void time_end(
 	else
 		sb_lost(SB_LOST_UNRESOLVED, 1); /* another device is current now */
 	if (end && sb_gpu_resolve_submit(&(struct sb_gpu_pending){
-			   z->begin, end, z->launch_ticks, z->name, z->stream, l->tid, z->generation }))
+			   z->begin, end, z->launch_ticks, z->name, z->stream, l->tid, z->epoch }))
 		return;
 	if (end) {
 		sb_lost(SB_LOST_GPU_POOL, 1);

@@ -8,7 +8,7 @@
 #include "record/clock.h"
 #include "record/descriptor.h"
 #include "record/errand.h"
-#include "record/lane.h"
+#include "record/put.h"
 #include "record/rank.h"
 
 #include <math.h>

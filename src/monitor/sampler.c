@@ -12,7 +12,7 @@
 #include "record/clock.h"
 #include "record/descriptor.h"
 #include "record/errand.h"
-#include "record/lane.h"
+#include "record/put.h"
 
 #include <stdio.h>
 #include <stdlib.h>

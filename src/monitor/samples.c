@@ -1,7 +1,7 @@
 /* Series: merging and recording of samples, and their newest values. */
 #include "monitor/samples.h"
 
-#include "record/lane.h"
+#include "record/put.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
 
 #include "base/numerals.h"
 #include "monitor/source.h"
-#include "record/lane.h"
+#include "record/put.h"
 
 #include <signal.h>
 #include <stdio.h>

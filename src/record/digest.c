@@ -3,7 +3,7 @@
 #include "record/fold.h"
 
 #include "record/clock.h"
-#include "record/lane.h"
+#include "record/put.h"
 #include "record/recorder.h"
 
 #include <string.h>
@@ -11,11 +11,11 @@
 static bool open_chunk(struct sb_fold *f)
 {
 	struct sb_position p = { .seq = f->digest_seq };
-	uint32_t chunk = sb_chunk_take(&REC->extent, SB_LANE_DIGEST, f->digest_seq == 0);
+	uint32_t chunk = sb_chunk_take(&REC->extent, SB_STREAM_DIGEST, f->digest_seq == 0);
 
 	if (!chunk)
 		return false;
-	sb_writer_open_chunk(f->writer, &p, SB_LANE_DIGEST, chunk, sb_clock_ticks());
+	sb_writer_open_chunk(f->writer, &p, SB_STREAM_DIGEST, chunk, sb_clock_ticks());
 	f->digest_seq = p.seq;
 	f->cur = p.cur;
 	f->limit = p.limit;

@@ -286,34 +286,34 @@ static uint32_t first_reserve(uint32_t total)
 	return some > many ? some : many;
 }
 
-static uint32_t lane_share(enum sb_lane lane, uint32_t total)
+static uint32_t stream_share(enum sb_stream stream, uint32_t total)
 {
-	switch (lane) {
-	case SB_LANE_KEEP: return total / 8 + 1;
-	case SB_LANE_DEVICE: return total / 4 + 1;
-	case SB_LANE_DIGEST: return total / 4 + 1;
+	switch (stream) {
+	case SB_STREAM_KEEP: return total / 8 + 1;
+	case SB_STREAM_DEVICE: return total / 4 + 1;
+	case SB_STREAM_DIGEST: return total / 4 + 1;
 	default: return total;
 	}
 }
 
 uint32_t sb_extent_keep_share(const struct sb_extent *x)
 {
-	return lane_share(SB_LANE_KEEP, atomic_load_explicit(&x->total_chunks, memory_order_relaxed));
+	return stream_share(SB_STREAM_KEEP, atomic_load_explicit(&x->total_chunks, memory_order_relaxed));
 }
 
-static bool may_take(struct sb_extent *x, enum sb_lane lane, bool first)
+static bool may_take(struct sb_extent *x, enum sb_stream stream, bool first)
 {
 	uint32_t total = atomic_load_explicit(&x->total_chunks, memory_order_relaxed);
 	uint32_t used = 0;
 
 	for (int i = 1; i < 5; i++)
-		used += atomic_load_explicit(&x->lane_used[i], memory_order_relaxed);
-	if (used >= total ||
-		atomic_load_explicit(&x->lane_used[lane], memory_order_relaxed) >= lane_share(lane, total))
+		used += atomic_load_explicit(&x->stream_used[i], memory_order_relaxed);
+	if (used >= total || atomic_load_explicit(&x->stream_used[stream], memory_order_relaxed) >=
+				     stream_share(stream, total))
 		return false;
-	if (lane == SB_LANE_HOT && !first) {
-		uint32_t keep = atomic_load_explicit(&x->lane_used[SB_LANE_KEEP], memory_order_relaxed);
-		uint32_t held = lane_share(SB_LANE_KEEP, total);
+	if (stream == SB_STREAM_HOT && !first) {
+		uint32_t keep = atomic_load_explicit(&x->stream_used[SB_STREAM_KEEP], memory_order_relaxed);
+		uint32_t held = stream_share(SB_STREAM_KEEP, total);
 
 		held = held > keep ? held - keep : 0;
 		return used + held + first_reserve(total) < total;
@@ -355,16 +355,16 @@ static uint32_t take_fresh(struct sb_extent *x, int most_tries, uint32_t spare)
 	return 0;
 }
 
-uint32_t sb_chunk_take(struct sb_extent *x, enum sb_lane lane, bool first)
+uint32_t sb_chunk_take(struct sb_extent *x, enum sb_stream stream, bool first)
 {
-	bool in_need = first || lane == SB_LANE_DIGEST;
+	bool in_need = first || stream == SB_STREAM_DIGEST;
 	int cancel = sb_cancel_off();
 	uint32_t chunk = 0;
 
-	if (may_take(x, lane, first))
+	if (may_take(x, stream, first))
 		chunk = take_fresh(x, in_need ? GROW_TRIES_FIRST : GROW_TRIES, in_need ? 0 : ready_reserve());
 	if (chunk)
-		atomic_fetch_add_explicit(&x->lane_used[lane], 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&x->stream_used[stream], 1, memory_order_relaxed);
 	sb_cancel_restore(cancel);
 	return chunk;
 }

@@ -1,7 +1,7 @@
 /* SIGBUS on strobe's own mapping. */
 #include "record/fault.h"
 
-#include "record/lane.h"
+#include "record/put.h"
 #include "record/recorder.h"
 
 #include <errno.h>

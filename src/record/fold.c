@@ -7,7 +7,7 @@
 #include "record/fold.h"
 
 #include "record/clock.h"
-#include "record/lane.h"
+#include "record/put.h"
 #include "record/recorder.h"
 #include "strobe.h"
 
@@ -210,7 +210,7 @@ static void fold_long(struct sb_fold *f, uint64_t head, const uint64_t *p, uint6
 		break;
 	case SB_SPAN: fold_span(f, id, p, sb_long_words(head)); break;
 	case SB_CACHE: sb_digest_sum(f, 0, (uint32_t)aux, (int64_t)p[1], (double)(int64_t)p[1]); break;
-	case SB_STREAM: fold_stream(f, p); break;
+	case SB_STREAMING: fold_stream(f, p); break;
 	case SB_ALLOC: fold_alloc(f, id, (int64_t)p[1]); break;
 	case SB_GAUGE: sb_digest_sum(f, 0, id | SB_SUM_GAUGE << SB_ID_BITS, 0, double_of(p[1])); break;
 	case SB_COUNT64: sb_digest_sum(f, 0, id, (int64_t)p[0], (double)(int64_t)p[0]); break;

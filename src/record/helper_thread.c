@@ -4,7 +4,7 @@
 
 #include "record/clock.h"
 #include "record/errand.h"
-#include "record/lane.h"
+#include "record/put.h"
 
 #include <linux/futex.h>
 #include <signal.h>
@@ -70,7 +70,7 @@ static void write_anchor(void)
 	struct sb_anchor a;
 
 	sb_clock_anchor(&a);
-	sb_put(SB_LANE_KEEP, SB_ANCHOR, 0, (uint64_t[]){ a.ticks, a.mono_ns, a.real_ns, a.width_ns }, 4);
+	sb_put(SB_STREAM_KEEP, SB_ANCHOR, 0, (uint64_t[]){ a.ticks, a.mono_ns, a.real_ns, a.width_ns }, 4);
 }
 
 static void beat_once(struct sb_extent *x, unsigned beats)

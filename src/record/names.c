@@ -1,14 +1,14 @@
 /* Names and their ids, for the life of the process. Lock-free: an insert is one
  * compare-and-swap into an open-addressed table; bytes are copied, so a library
  * that goes away takes no name with it. */
-#include "record/lane.h"
+#include "record/put.h"
 #include "record/recorder.h"
 #include "strobe.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-enum { SLOTS = 1 << 18, NAME_MAX_BYTES = 1024, BLOCK_BYTES = 256 * 1024 };
+enum { SLOTS = 1 << 18, NAME_MAX_BYTES = 1024, SLAB_BYTES = 256 * 1024 };
 
 struct name {
 	uint32_t hash;
@@ -17,8 +17,8 @@ struct name {
 	char text[]; /* name, code */
 };
 
-/* Where bytes go; full blocks are simply left behind. */
-struct block {
+/* Where bytes go; full slabs are simply left behind. */
+struct slab {
 	_Atomic uint64_t used;
 };
 
@@ -27,7 +27,7 @@ struct sb_name_table {
 	_Atomic uint32_t slots[SLOTS]; /* id; 0: empty */
 	struct name *_Atomic entries[SB_NAME_COUNT_MAX];
 	_Atomic uint32_t count; /* ids given out, the fixed ones included */
-	struct block *_Atomic block;
+	struct slab *_Atomic slab;
 };
 static struct sb_name_table own_names;
 struct sb_name_table *sb_names_used = &own_names;
@@ -65,18 +65,18 @@ static struct name *allocate(size_t bytes)
 {
 	bytes = (bytes + 7) & ~(size_t)7;
 	for (;;) {
-		struct block *block = atomic_load(&NAMES->block);
-		uint64_t used = block ? atomic_fetch_add(&block->used, bytes) : BLOCK_BYTES;
-		struct block *fresh;
+		struct slab *slab = atomic_load(&NAMES->slab);
+		uint64_t used = slab ? atomic_fetch_add(&slab->used, bytes) : SLAB_BYTES;
+		struct slab *fresh;
 
-		if (used + bytes <= BLOCK_BYTES)
-			return (struct name *)((char *)block + used);
-		fresh = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (used + bytes <= SLAB_BYTES)
+			return (struct name *)((char *)slab + used);
+		fresh = mmap(NULL, SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (fresh == MAP_FAILED)
 			return NULL;
 		atomic_store(&fresh->used, sizeof *fresh);
-		if (!atomic_compare_exchange_strong(&NAMES->block, &block, fresh))
-			munmap(fresh, BLOCK_BYTES); /* somebody else was first */
+		if (!atomic_compare_exchange_strong(&NAMES->slab, &slab, fresh))
+			munmap(fresh, SLAB_BYTES); /* somebody else was first */
 	}
 }
 
@@ -175,7 +175,7 @@ bool sb_name_write(uint32_t id)
 	bytes = (size_t)n->name_bytes + n->code_bytes;
 	payload[0] = n->name_bytes | (uint64_t)n->code_bytes << 32;
 	memcpy(payload + 1, n->text, bytes);
-	return sb_put(SB_LANE_KEEP, SB_NAME, id, payload, 1 + (uint32_t)((bytes + 7) / 8));
+	return sb_put(SB_STREAM_KEEP, SB_NAME, id, payload, 1 + (uint32_t)((bytes + 7) / 8));
 }
 
 void sb_names_write_all(void)

@@ -3,7 +3,7 @@
 #include "strobe.h"
 
 #include "record/clock.h"
-#include "record/lane.h"
+#include "record/put.h"
 #include "record/recorder.h"
 
 #include <pthread.h>
@@ -50,7 +50,7 @@ static void put_span(uint32_t name, uint64_t id, uint64_t start, uint64_t durati
 	uint64_t payload[SB_PUT_WORDS_MAX] = { id, start, duration, track };
 	uint32_t words = 4 + put_attrs(payload + 4, SB_PUT_WORDS_MAX - 4, attrs, attr_count);
 
-	sb_put(SB_LANE_HOT, SB_SPAN, name, payload, words);
+	sb_put(SB_STREAM_HOT, SB_SPAN, name, payload, words);
 }
 
 struct strobe_span strobe_span_begin(const char *name)
@@ -63,7 +63,7 @@ struct strobe_span strobe_span_begin(const char *name)
 	span.start_ticks = sb_clock_ticks();
 	span.id = atomic_fetch_add(&REC->span_count, 1) + 1;
 	span.track = sb_track_current();
-	sb_put(SB_LANE_HOT, SB_SPAN_OPEN, span.name, (uint64_t[]){ span.id, span.start_ticks, span.track },
+	sb_put(SB_STREAM_HOT, SB_SPAN_OPEN, span.name, (uint64_t[]){ span.id, span.start_ticks, span.track },
 		3);
 	return span;
 }
@@ -106,7 +106,7 @@ void strobe_event(const char *name, const struct strobe_attr *attrs, size_t attr
 	payload[0] = sb_clock_ticks();
 	payload[1] = sb_track_current();
 	words = 2 + put_attrs(payload + 2, SB_PUT_WORDS_MAX - 2, attrs, attr_count);
-	sb_put(SB_LANE_KEEP, SB_EVENT, sb_name_intern(name, NULL), payload, words);
+	sb_put(SB_STREAM_KEEP, SB_EVENT, sb_name_intern(name, NULL), payload, words);
 }
 
 void strobe_mark(const char *name)
@@ -119,7 +119,7 @@ void strobe_snapshot(
 {
 	if (!STROBE_ON_())
 		return;
-	sb_put(SB_LANE_KEEP, SB_SNAPSHOT, sb_name_intern(label, NULL),
+	sb_put(SB_STREAM_KEEP, SB_SNAPSHOT, sb_name_intern(label, NULL),
 		(uint64_t[]){ sb_clock_ticks(), (uint64_t)(int64_t)device, (uint64_t)allocated_bytes,
 			(uint64_t)reserved_bytes, (uint64_t)peak_bytes },
 		5);
@@ -129,7 +129,7 @@ static void put_alloc(const char *allocator, int64_t bytes, const char *context)
 {
 	if (!STROBE_ON_())
 		return;
-	sb_put(SB_LANE_HOT, SB_ALLOC, sb_name_intern(allocator ? allocator : "allocator", NULL),
+	sb_put(SB_STREAM_HOT, SB_ALLOC, sb_name_intern(allocator ? allocator : "allocator", NULL),
 		(uint64_t[]){
 			sb_clock_ticks(), (uint64_t)bytes, context ? sb_name_intern(context, NULL) : 0 },
 		3);
@@ -152,7 +152,8 @@ void strobe_counter_set(const char *name, double value)
 	if (!STROBE_ON_())
 		return;
 	memcpy(&bits, &value, sizeof bits);
-	sb_put(SB_LANE_HOT, SB_GAUGE, sb_name_intern(name, NULL), (uint64_t[]){ sb_clock_ticks(), bits }, 2);
+	sb_put(SB_STREAM_HOT, SB_GAUGE, sb_name_intern(name, NULL), (uint64_t[]){ sb_clock_ticks(), bits },
+		2);
 }
 
 void strobe_skip(const char *name, const char *code, const char *reason)
@@ -161,7 +162,7 @@ void strobe_skip(const char *name, const char *code, const char *reason)
 		return;
 	if (!reason)
 		reason = "";
-	sb_put_text(SB_LANE_KEEP, SB_SKIP, sb_name_intern(name, code),
+	sb_put_text(SB_STREAM_KEEP, SB_SKIP, sb_name_intern(name, code),
 		(uint64_t[]){ sb_clock_ticks(), sb_track_current() }, 2, reason, strlen(reason));
 }
 
@@ -179,7 +180,7 @@ void strobe_thread_name(const char *name)
 		return;
 	w = sb_writer_here();
 	if (w)
-		sb_put_text(SB_LANE_KEEP, SB_THREAD, w->tid, NULL, 0, name, strlen(name));
+		sb_put_text(SB_STREAM_KEEP, SB_THREAD, w->tid, NULL, 0, name, strlen(name));
 }
 
 uint32_t strobe_track_new(const char *name)
@@ -192,6 +193,6 @@ uint32_t strobe_track_new(const char *name)
 		return 0;
 	track = (atomic_fetch_add(&REC->track_count, 1) + 1) & SB_ID_MAX;
 	if (name)
-		sb_put_text(SB_LANE_KEEP, SB_TRACK, track, NULL, 0, name, strlen(name));
+		sb_put_text(SB_STREAM_KEEP, SB_TRACK, track, NULL, 0, name, strlen(name));
 	return track;
 }

@@ -1,5 +1,5 @@
 /*
- * The recorder's insides: what zone.c, lane.c, fold.c, extent.c, helper_thread.c and
+ * The recorder's insides: what zone.c, put.c, fold.c, extent.c, helper_thread.c and
  * session.c share. One recorder per process, however many instances of the library
  * are loaded; one writer per thread and copy.
  */
@@ -21,7 +21,7 @@
 
 struct sb_fold;
 
-/* Where a writer stands in one lane. */
+/* Where a writer stands in one stream. */
 struct sb_position {
 	uint64_t *cur; /* the next word */
 	uint64_t *_Atomic end; /* past the last; NULL: look at the slow path first */
@@ -63,7 +63,7 @@ struct sb_extent {
 	uint32_t bound_by; /* enum sb_limit: what the budget comes from */
 	_Atomic uint32_t ready_chunks; /* mapped, reserved on disk, faulted in */
 	_Atomic uint32_t next_chunk;
-	_Atomic uint32_t lane_used[5];
+	_Atomic uint32_t stream_used[5];
 	uint32_t *next_of; /* per chunk: the same writer's next HOT chunk */
 	size_t next_of_bytes;
 	_Atomic uint32_t grow_lock;
@@ -157,9 +157,9 @@ void sb_extent_close(struct sb_extent *x); /* writers may still hold addresses *
 bool sb_extent_grow(struct sb_extent *x); /* or waits a little for the thread that does it */
 /* What was asked for and is not there yet: for the thread that may touch the file. */
 bool sb_extent_is_asked(const struct sb_extent *x);
-/* index + 1, or 0. first: a writer's first chunk of the lane. */
-uint32_t sb_chunk_take(struct sb_extent *x, enum sb_lane lane, bool first);
-uint32_t sb_extent_keep_share(const struct sb_extent *x); /* chunks that the KEEP lane may take */
+/* index + 1, or 0. first: a writer's first chunk of the stream. */
+uint32_t sb_chunk_take(struct sb_extent *x, enum sb_stream stream, bool first);
+uint32_t sb_extent_keep_share(const struct sb_extent *x); /* chunks that the KEEP stream may take */
 struct sb_chunk_header *sb_chunk_at(const struct sb_extent *x, uint32_t chunk);
 static inline struct sb_file_header *sb_header(void)
 {
@@ -178,8 +178,8 @@ static inline void sb_writer_leave(struct sb_writer *w)
 /* After the state has left SB_OPEN: until nobody is inside any more. */
 void sb_writers_quiesce(void);
 void sb_writer_open_chunk(
-	struct sb_writer *w, struct sb_position *p, enum sb_lane lane, uint32_t chunk, uint64_t ticks);
-/* Makes room for `words` words in the HOT lane at this time; writes REBASE where
+	struct sb_writer *w, struct sb_position *p, enum sb_stream stream, uint32_t chunk, uint64_t ticks);
+/* Makes room for `words` words in the HOT stream at this time; writes REBASE where
  * needed. False: counted as lost. Between enter and leave. */
 bool sb_writer_room(struct sb_writer *w, uint32_t words, uint64_t ticks);
 void sb_writers_poison(void);
@@ -188,7 +188,7 @@ void sb_writers_poison(void);
 uint32_t sb_fold_oldest(struct sb_writer *w); /* index + 1, unlinked; 0: nothing to fold */
 void sb_fold_forget(struct sb_fold *f); /* the writer begins a new file */
 
-/* ---- lane.c ---- */
+/* ---- put.c ---- */
 void sb_lost_early_tell(void); /* what was lost while the session opened, into its header */
 
 /* ---- names.c ---- */

@@ -15,7 +15,7 @@
 #include "record/fork.h"
 #include "record/gate.h"
 #include "record/header.h"
-#include "record/lane.h"
+#include "record/put.h"
 #include "record/module.h"
 #include "record/destination.h"
 #include "record/rank.h"

@@ -90,12 +90,12 @@ int sb_spool_open(
 
 static int copy_bytes(int from, int to)
 {
-	char block[65536];
+	char buffer[65536];
 	ssize_t n;
 
-	while ((n = read(from, block, sizeof block)) > 0)
+	while ((n = read(from, buffer, sizeof buffer)) > 0)
 		for (ssize_t done = 0; done < n;) {
-			ssize_t w = write(to, block + done, (size_t)(n - done));
+			ssize_t w = write(to, buffer + done, (size_t)(n - done));
 
 			if (w < 0 && errno != EINTR)
 				return -1;

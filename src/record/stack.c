@@ -3,7 +3,7 @@
 #include "strobe.h"
 
 #include "record/clock.h"
-#include "record/lane.h"
+#include "record/put.h"
 #include "record/recorder.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ void strobe_stack_sample(const struct strobe_sample *sample, const struct strobe
 	payload[2] = 0;
 	for (size_t i = 0; i < count; i++)
 		payload[3 + i] = (frames[i].function & SB_ID_MAX) | (uint64_t)frames[i].line << 32;
-	sb_put(SB_LANE_HOT, SB_STACK, sample->native ? SB_STACK_NATIVE : 0, payload, 3 + (uint32_t)count);
+	sb_put(SB_STREAM_HOT, SB_STACK, sample->native ? SB_STACK_NATIVE : 0, payload, 3 + (uint32_t)count);
 }
 
 void strobe_stack(uint32_t thread_id, const struct strobe_frame *frames, size_t count)
@@ -47,5 +47,5 @@ double strobe_sample_hz(void)
 void strobe_function_file(uint32_t function, const char *file)
 {
 	if (STROBE_ON_() && file)
-		sb_put_text(SB_LANE_KEEP, SB_CODE_FILE, function & SB_ID_MAX, NULL, 0, file, strlen(file));
+		sb_put_text(SB_STREAM_KEEP, SB_CODE_FILE, function & SB_ID_MAX, NULL, 0, file, strlen(file));
 }

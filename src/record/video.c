@@ -4,7 +4,7 @@
 
 #include "record/clock.h"
 #include "record/kinds.h"
-#include "record/lane.h"
+#include "record/put.h"
 #include "record/recorder.h"
 #include "record/step.h"
 
@@ -153,7 +153,7 @@ void strobe_model(const char *name, int64_t parameter_count, const char *type, i
 {
 	if (!strobe_kind_recorded(STROBE_KIND_MODEL))
 		return;
-	sb_put(SB_LANE_KEEP, SB_MODEL, sb_name_intern(name, NULL),
+	sb_put(SB_STREAM_KEEP, SB_MODEL, sb_name_intern(name, NULL),
 		(uint64_t[]){ sb_clock_ticks(), (uint64_t)parameter_count,
 			sb_name_intern(type ? type : "unknown", NULL), (uint64_t)bytes },
 		4);
@@ -163,7 +163,7 @@ void strobe_stream_batch(const struct strobe_batch *batch)
 {
 	if (!STROBE_ON_() || !batch)
 		return;
-	sb_put(SB_LANE_HOT, SB_STREAM, 0,
+	sb_put(SB_STREAM_HOT, SB_STREAMING, 0,
 		(uint64_t[]){ sb_clock_ticks(), (uint64_t)batch->frames, bits_of(batch->encode_ms),
 			bits_of(batch->network_ms), bits_of(batch->buffer_ratio) },
 		5);
@@ -177,7 +177,7 @@ void strobe_cache(const struct strobe_cache_event *event)
 		return;
 	aux = sb_name_intern(event->cache ? event->cache : "cache", NULL) | (uint64_t)event->kind
 										    << SB_ID_BITS;
-	sb_put(SB_LANE_HOT, SB_CACHE, aux,
+	sb_put(SB_STREAM_HOT, SB_CACHE, aux,
 		(uint64_t[]){ sb_clock_ticks(), (uint64_t)(event->count ? event->count : 1),
 			(uint64_t)event->size_bytes, bits_of(event->score), bits_of(event->threshold),
 			bits_of(event->frame), (uint64_t)event->chunk },

@@ -5,7 +5,7 @@
 #include "record/clock.h"
 #include "record/fork.h"
 #include "record/gate.h"
-#include "record/lane.h"
+#include "record/put.h"
 
 #include <string.h>
 #include <sched.h>
@@ -48,23 +48,23 @@ static uint64_t *usual_end(const struct sb_position *p)
 }
 
 void sb_writer_open_chunk(
-	struct sb_writer *w, struct sb_position *p, enum sb_lane lane, uint32_t chunk, uint64_t ticks)
+	struct sb_writer *w, struct sb_position *p, enum sb_stream stream, uint32_t chunk, uint64_t ticks)
 {
 	struct sb_extent *x = &REC->extent;
 	struct sb_chunk_header *h = sb_chunk_at(x, chunk);
-	uint32_t generation = __atomic_load_n(&h->generation, __ATOMIC_RELAXED) & ~1u;
+	uint32_t epoch = __atomic_load_n(&h->epoch, __ATOMIC_RELAXED) & ~1u;
 	uint64_t now_ticks = sb_clock_ticks();
 	struct timespec now;
 
-	if (generation) {
-		__atomic_store_n(&h->generation, generation + 1, __ATOMIC_RELEASE);
+	if (epoch) {
+		__atomic_store_n(&h->epoch, epoch + 1, __ATOMIC_RELEASE);
 		atomic_thread_fence(memory_order_release);
 		memset(h + 1, 0, x->chunk_bytes - sizeof *h);
 	}
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	h->writer = w->id;
 	h->tid = w->tid;
-	h->lane = (uint16_t)lane;
+	h->stream = (uint16_t)stream;
 	h->flags = 0;
 	h->seq = ++p->seq;
 	h->base_ticks = ticks;
@@ -79,7 +79,7 @@ void sb_writer_open_chunk(
 	p->chunk = chunk;
 	p->cur = (uint64_t *)(h + 1);
 	p->limit = (uint64_t *)((char *)h + x->chunk_bytes);
-	__atomic_store_n(&h->generation, generation + 2, __ATOMIC_RELEASE);
+	__atomic_store_n(&h->epoch, epoch + 2, __ATOMIC_RELEASE);
 	atomic_store_explicit(&p->end, usual_end(p), memory_order_relaxed);
 }
 
@@ -104,7 +104,7 @@ static bool next_hot_chunk(struct sb_writer *w, uint64_t ticks)
 		return false;
 	if (w->hot.chunk && w->hot.cur < w->hot.limit)
 		__atomic_store_n(w->hot.cur, sb_word(SB_PAD, 0, 0), __ATOMIC_RELEASE);
-	chunk = sb_chunk_take(x, SB_LANE_HOT, !w->hot.chunk);
+	chunk = sb_chunk_take(x, SB_STREAM_HOT, !w->hot.chunk);
 	if (!chunk && w->hot.chunk) {
 		uint32_t none = SB_LIMIT_NONE;
 
@@ -117,7 +117,7 @@ static bool next_hot_chunk(struct sb_writer *w, uint64_t ticks)
 	if (!chunk)
 		return false;
 	append_hot(w, chunk);
-	sb_writer_open_chunk(w, &w->hot, SB_LANE_HOT, chunk, ticks);
+	sb_writer_open_chunk(w, &w->hot, SB_STREAM_HOT, chunk, ticks);
 	__atomic_store_n(&header->writer_count, atomic_load(&REC->file_writer_count), __ATOMIC_RELAXED);
 	__atomic_fetch_add(&header->slow_ns,
 		(uint64_t)((double)(sb_clock_ticks() - ticks) * 1e9 / (double)sb_clock_hz()),
@@ -252,14 +252,14 @@ static void write_thread_name(struct sb_writer *w)
 	char name[16] = "";
 
 	if (!prctl(PR_GET_NAME, name) && name[0])
-		sb_put_text(SB_LANE_HOT, SB_THREAD, w->tid, NULL, 0, name, strlen(name));
+		sb_put_text(SB_STREAM_HOT, SB_THREAD, w->tid, NULL, 0, name, strlen(name));
 }
 
 static void take_over(struct sb_writer *w)
 {
 	w->tid = (uint32_t)syscall(SYS_gettid);
 	w->track = 0;
-	sb_put(SB_LANE_HOT, SB_OWNER, w->tid, NULL, 0);
+	sb_put(SB_STREAM_HOT, SB_OWNER, w->tid, NULL, 0);
 	write_thread_name(w);
 }
 

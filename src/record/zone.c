@@ -4,7 +4,7 @@
 
 #include "record/clock.h"
 #include "record/kinds.h"
-#include "record/lane.h"
+#include "record/put.h"
 #include "record/recorder.h"
 #include "record/step.h"
 
@@ -193,7 +193,7 @@ void strobe_attr_int_id(uint32_t key, int64_t value)
 	if (fits_40_bits(value))
 		put_value(sb_word(SB_ATTR, key & SB_ID_MAX, bits));
 	else
-		sb_put(SB_LANE_HOT, SB_ATTR64, (key & SB_ID_MAX) | STROBE_TYPE_INT << 20, &bits, 1);
+		sb_put(SB_STREAM_HOT, SB_ATTR64, (key & SB_ID_MAX) | STROBE_TYPE_INT << 20, &bits, 1);
 }
 
 void strobe_attr_float_id(uint32_t key, double value)
@@ -203,7 +203,7 @@ void strobe_attr_float_id(uint32_t key, double value)
 	if (!STROBE_ON_())
 		return;
 	memcpy(&bits, &value, sizeof bits);
-	sb_put(SB_LANE_HOT, SB_ATTR64, (key & SB_ID_MAX) | STROBE_TYPE_FLOAT << 20, &bits, 1);
+	sb_put(SB_STREAM_HOT, SB_ATTR64, (key & SB_ID_MAX) | STROBE_TYPE_FLOAT << 20, &bits, 1);
 }
 
 void strobe_attr_string_id(uint32_t key, const char *value)
@@ -213,7 +213,7 @@ void strobe_attr_string_id(uint32_t key, const char *value)
 	if (!STROBE_ON_() || !value)
 		return;
 	size = strlen(value);
-	sb_put_text(SB_LANE_HOT, SB_ATTR_STR, (key & SB_ID_MAX) | (uint64_t)(size > SB_STRING_MAX) << 20,
+	sb_put_text(SB_STREAM_HOT, SB_ATTR_STR, (key & SB_ID_MAX) | (uint64_t)(size > SB_STRING_MAX) << 20,
 		NULL, 0, value, size);
 }
 
@@ -245,7 +245,7 @@ static void count(uint32_t id, int64_t delta)
 	if (fits_40_bits(delta))
 		put_value(sb_word(SB_COUNT, id, (uint64_t)delta));
 	else
-		sb_put(SB_LANE_HOT, SB_COUNT64, id, (uint64_t[]){ (uint64_t)delta }, 1);
+		sb_put(SB_STREAM_HOT, SB_COUNT64, id, (uint64_t[]){ (uint64_t)delta }, 1);
 }
 
 void strobe_counter_add(const char *name, int64_t delta)

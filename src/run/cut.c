@@ -1,4 +1,4 @@
-/* The part of a run that is looked at: a span of time, or one generation. */
+/* The part of a run that is looked at: a range of time, or one generation. */
 #include "run/index.h"
 #include "base/error.h"
 

@@ -39,7 +39,7 @@ static bool is_hole(const struct sb_reader *r, const struct sb_chunk *chunk, con
 		zeros++;
 	if (zeros < HOLE_WORDS || !r->head.closed)
 		return false;
-	return zeros < left || (next < r->chunks + r->chunk_count && next->lane == chunk->lane &&
+	return zeros < left || (next < r->chunks + r->chunk_count && next->stream == chunk->stream &&
 				       next->writer == chunk->writer);
 }
 
@@ -47,7 +47,7 @@ static bool is_last_of_writer(const struct sb_reader *r, const struct sb_chunk *
 {
 	const struct sb_chunk *next = chunk + 1;
 
-	return next == r->chunks + r->chunk_count || next->lane != chunk->lane ||
+	return next == r->chunks + r->chunk_count || next->stream != chunk->stream ||
 	       next->writer != chunk->writer;
 }
 
@@ -70,16 +70,16 @@ static void note_damage(struct sb_engine *e, const struct sb_chunk *chunk, const
 			r, kind, bytes, sb_reader_chunk_offset(r, chunk) + r->head.chunk_bytes - bytes);
 }
 
-/* True, and counted, when the record is in a lane that never has its type. */
+/* True, and counted, when the record is in a stream that never has its type. */
 static bool is_misplaced(struct sb_engine *e, const struct sb_chunk *chunk, const struct sb_record *r,
 	const uint64_t *chunk_end)
 {
 	uint64_t bytes = (1 + (uint64_t)r->words) * sizeof *r->payload;
 
-	if (sb_record_belongs(r->type, (enum sb_lane)chunk->lane))
+	if (sb_record_belongs(r->type, (enum sb_stream)chunk->stream))
 		return false;
 	if (e->first_pass)
-		sb_reader_damage(e->p->reader, SB_DAMAGE_LANE, bytes,
+		sb_reader_damage(e->p->reader, SB_DAMAGE_STREAM, bytes,
 			sb_reader_chunk_offset(e->p->reader, chunk) + e->p->reader->head.chunk_bytes -
 				(uint64_t)(chunk_end - (r->payload - 1)) * sizeof *r->payload);
 	return true;
@@ -278,7 +278,7 @@ static void use_end(struct sb_engine *e, struct stream *s)
 static int start_stream(struct sb_engine *e, struct stream *s, uint32_t writer)
 {
 	struct sb_reader *r = e->p->reader;
-	struct sb_chunk_range digests = sb_reader_range(r, SB_LANE_DIGEST, writer);
+	struct sb_chunk_range digests = sb_reader_range(r, SB_STREAM_DIGEST, writer);
 	struct sb_digest d;
 	uint32_t *paths;
 	int err = sb_digest_load(r, writer, &d);
@@ -286,7 +286,7 @@ static int start_stream(struct sb_engine *e, struct stream *s, uint32_t writer)
 	if (err)
 		return err;
 	memset(s, 0, sizeof *s);
-	s->range = sb_reader_range(r, SB_LANE_HOT, writer);
+	s->range = sb_reader_range(r, SB_STREAM_HOT, writer);
 	while (s->range.first < s->range.end && r->chunks[s->range.first].seq <= d.folded_seq)
 		s->range.first++;
 	if (e->first_pass && s->range.first < s->range.end &&
@@ -417,7 +417,7 @@ static struct writer *list_writers(struct sb_engine *e, uint32_t *out_count)
 	for (uint32_t i = 0; all && i < r->chunk_count; i++) {
 		const struct sb_chunk *c = &r->chunks[i];
 
-		if ((c->lane != SB_LANE_HOT && c->lane != SB_LANE_DIGEST) ||
+		if ((c->stream != SB_STREAM_HOT && c->stream != SB_STREAM_DIGEST) ||
 			sb_map_get(&seen, c->writer, &dummy))
 			continue;
 		sb_map_put(&seen, c->writer, 1);
@@ -460,12 +460,12 @@ static int visit_writers(struct sb_engine *e)
 	return err;
 }
 
-/* ---- the other lanes ----------------------------------------------------- */
+/* ---- the other streams ----------------------------------------------------- */
 
-static int visit_lane(struct sb_engine *e, enum sb_lane lane)
+static int visit_stream(struct sb_engine *e, enum sb_stream stream)
 {
 	struct sb_reader *r = e->p->reader;
-	struct sb_chunk_range range = sb_reader_range(r, lane, 0);
+	struct sb_chunk_range range = sb_reader_range(r, stream, 0);
 	uint64_t *buf = malloc(r->head.chunk_bytes);
 
 	if (!buf)
@@ -523,9 +523,9 @@ static int visit_process(struct sb_engine *e, uint32_t process)
 
 	e->process = process;
 	e->p = &e->run->processes[process];
-	err = visit_lane(e, SB_LANE_KEEP);
+	err = visit_stream(e, SB_STREAM_KEEP);
 	if (!err)
-		err = visit_lane(e, SB_LANE_DEVICE);
+		err = visit_stream(e, SB_STREAM_DEVICE);
 	if (!err)
 		err = visit_writers(e);
 	for (uint32_t i = 0; i < e->stack_room; i++) {

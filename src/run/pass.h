@@ -86,7 +86,7 @@ void sb_stack_free(struct sb_stack *s);
 bool sb_zone_give(struct sb_engine *e, struct sb_zone *z);
 
 /* ---- records.c ---- */
-/* A LONG record; stack is NULL outside the HOT lane. */
+/* A LONG record; stack is NULL outside the HOT stream. */
 void sb_record_give(
 	struct sb_engine *e, const struct sb_record *r, uint32_t tid, struct sb_stack *stack, int64_t now_ns);
 void sb_event_give(struct sb_engine *e, struct sb_event *event);

@@ -300,7 +300,7 @@ static uint32_t least_words(uint32_t type)
 		[SB_EVENT] = 2,
 		[SB_SKIP] = 3,
 		[SB_CACHE] = 7,
-		[SB_STREAM] = 5,
+		[SB_STREAMING] = 5,
 		[SB_MODEL] = 4,
 		[SB_ALLOC] = 3,
 		[SB_GAUGE] = 2,
@@ -389,7 +389,7 @@ void sb_record_give(
 		ev.cache.frame = double_of(p[5]);
 		ev.cache.chunk = (int64_t)p[6];
 		break;
-	case SB_STREAM:
+	case SB_STREAMING:
 		ev.kind = SB_EVENT_STREAM;
 		ev.t_ns = ns_of(e, p[0]);
 		ev.stream = (struct strobe_batch){ (int64_t)p[1], double_of(p[2]), double_of(p[3]),

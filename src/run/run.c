@@ -118,7 +118,7 @@ static void choose_main(struct sb_run *run)
 
 	for (uint32_t i = 0; i < run->process_count; i++) {
 		struct sb_run_process *p = &run->processes[i];
-		struct sb_chunk_range hot = sb_reader_range(p->reader, SB_LANE_HOT, 0);
+		struct sb_chunk_range hot = sb_reader_range(p->reader, SB_STREAM_HOT, 0);
 		int rank = p->tool ? 0
 				   : 1 + 2 * (hot.end > hot.first) + (command && command->attr.i == p->pid);
 
@@ -140,8 +140,8 @@ static void add_threads(struct sb_run *run)
 {
 	for (uint32_t i = 0; i < run->process_count; i++) {
 		const struct sb_reader *r = run->processes[i].reader;
-		struct sb_chunk_range hot = sb_reader_range(r, SB_LANE_HOT, 0);
-		struct sb_chunk_range digest = sb_reader_range(r, SB_LANE_DIGEST, 0);
+		struct sb_chunk_range hot = sb_reader_range(r, SB_STREAM_HOT, 0);
+		struct sb_chunk_range digest = sb_reader_range(r, SB_STREAM_DIGEST, 0);
 
 		for (uint32_t c = hot.first; c < hot.end; c++)
 			sb_run_track_of(run, i, r->chunks[c].tid, 0);

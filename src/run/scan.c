@@ -163,7 +163,7 @@ static void scan_record(struct scan *s, const struct sb_record *r)
 static int scan_keep(struct scan *s)
 {
 	struct sb_reader *r = s->run->processes[s->process].reader;
-	struct sb_chunk_range range = sb_reader_range(r, SB_LANE_KEEP, 0);
+	struct sb_chunk_range range = sb_reader_range(r, SB_STREAM_KEEP, 0);
 	uint64_t *buf = malloc(r->head.chunk_bytes);
 
 	if (!buf)
@@ -199,8 +199,8 @@ static void scan_ends(struct sb_reader *r)
 		size_t count;
 		const uint64_t *words;
 
-		if (chunk->lane != SB_LANE_HOT ||
-			(next && next->lane == chunk->lane && next->writer == chunk->writer))
+		if (chunk->stream != SB_STREAM_HOT ||
+			(next && next->stream == chunk->stream && next->writer == chunk->writer))
 			continue;
 		words = sb_reader_chunk(r, chunk, buf, &count);
 		if (!words)

@@ -1,5 +1,5 @@
 /* A chunk never moves and only its owner writes to it. A chunk that was folded
- * comes back with another generation: a writer's oldest first, so looking at the
+ * comes back with another epoch: a writer's oldest first, so looking at the
  * oldest of each writer finds them all. */
 #include "serve/follow.h"
 
@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #define CHUNKS_MAX (1u << 20)
-#define STREAMS_MAX 65536u
+#define WRITERS_MAX 65536u
 
 struct sb_follow_chunk {
-	uint32_t index, generation;
+	uint32_t index, epoch;
 	uint64_t seq;
 	uint64_t base_ticks;
 	uint32_t tid, track;
@@ -37,7 +37,7 @@ static uint64_t offset_of(const struct sb_follow *f, uint32_t index)
 	return f->head.header_bytes + (uint64_t)index * f->head.chunk_bytes;
 }
 
-static struct sb_follow_chunk *chunk_at(const struct sb_follow_stream *s, size_t i)
+static struct sb_follow_chunk *chunk_at(const struct sb_follow_writer *s, size_t i)
 {
 	return (struct sb_follow_chunk *)s->chunks.items + i;
 }
@@ -52,20 +52,20 @@ static size_t read_some(struct look *l, void *to, size_t size, uint64_t offset)
 
 /* ---- finding chunks ---- */
 
-static struct sb_follow_stream *stream_of(struct sb_follow *f, const struct sb_chunk_header *h)
+static struct sb_follow_writer *writer_of(struct sb_follow *f, const struct sb_chunk_header *h)
 {
-	uint64_t key = (uint64_t)h->lane << 32 | h->writer;
-	struct sb_follow_stream *s;
+	uint64_t key = (uint64_t)h->stream << 32 | h->writer;
+	struct sb_follow_writer *s;
 	uint32_t index;
 
-	if (sb_map_get(&f->stream_of, key, &index))
-		return (struct sb_follow_stream *)f->streams.items + index;
-	if (f->streams.count >= STREAMS_MAX)
+	if (sb_map_get(&f->writer_of, key, &index))
+		return (struct sb_follow_writer *)f->writers.items + index;
+	if (f->writers.count >= WRITERS_MAX)
 		return NULL;
-	s = sb_vec_push(&f->streams, sizeof *s);
-	if (!s || !sb_map_put(&f->stream_of, key, (uint32_t)f->streams.count - 1))
+	s = sb_vec_push(&f->writers, sizeof *s);
+	if (!s || !sb_map_put(&f->writer_of, key, (uint32_t)f->writers.count - 1))
 		return NULL;
-	s->lane = h->lane;
+	s->stream = h->stream;
 	s->writer = h->writer;
 	s->next_seq = 1;
 	s->who.tid = h->tid;
@@ -74,14 +74,14 @@ static struct sb_follow_stream *stream_of(struct sb_follow *f, const struct sb_c
 
 static bool header_makes_sense(const struct sb_chunk_header *h)
 {
-	return h->lane >= SB_LANE_HOT && h->lane <= SB_LANE_DIGEST && h->writer && h->seq &&
+	return h->stream >= SB_STREAM_HOT && h->stream <= SB_STREAM_DIGEST && h->writer && h->seq &&
 	       h->seq < (uint64_t)1 << 48;
 }
 
 /* In the order of seq; most come in order already. */
 static bool keep_chunk(struct sb_follow *f, uint32_t index, const struct sb_chunk_header *h)
 {
-	struct sb_follow_stream *s = stream_of(f, h);
+	struct sb_follow_writer *s = writer_of(f, h);
 	struct sb_follow_chunk *c;
 	size_t i;
 
@@ -90,7 +90,7 @@ static bool keep_chunk(struct sb_follow *f, uint32_t index, const struct sb_chun
 	for (i = s->chunks.count - 1; i > s->at && chunk_at(s, i - 1)->seq > h->seq; i--)
 		*chunk_at(s, i) = *chunk_at(s, i - 1);
 	*chunk_at(s, i) = (struct sb_follow_chunk){ .index = index,
-		.generation = h->generation,
+		.epoch = h->epoch,
 		.seq = h->seq,
 		.base_ticks = h->base_ticks,
 		.tid = h->tid,
@@ -104,8 +104,7 @@ static bool see_chunk(struct look *l, uint32_t index)
 	struct sb_chunk_header h;
 	uint32_t *wait;
 
-	if (read_some(l, &h, sizeof h, offset_of(l->f, index)) < sizeof h || !h.generation ||
-		h.generation & 1) {
+	if (read_some(l, &h, sizeof h, offset_of(l->f, index)) < sizeof h || !h.epoch || h.epoch & 1) {
 		wait = sb_vec_push(&l->f->waiting, sizeof *wait);
 		if (wait)
 			*wait = index;
@@ -113,23 +112,23 @@ static bool see_chunk(struct look *l, uint32_t index)
 	}
 	if (!header_makes_sense(&h))
 		return true;
-	if (h.lane == SB_LANE_DIGEST) { /* of a thread that may have nothing else left */
+	if (h.stream == SB_STREAM_DIGEST) { /* of a thread that may have nothing else left */
 		l->has_digest = true;
-		h.lane = SB_LANE_HOT;
-		return stream_of(l->f, &h) != NULL;
+		h.stream = SB_STREAM_HOT;
+		return writer_of(l->f, &h) != NULL;
 	}
 	return keep_chunk(l->f, index, &h);
 }
 
 /* Chunks that were folded and given out again. */
-static bool see_recycled(struct look *l, struct sb_follow_stream *s)
+static bool see_recycled(struct look *l, struct sb_follow_writer *s)
 {
 	while (s->first < s->at) {
 		struct sb_follow_chunk *c = chunk_at(s, s->first);
-		uint32_t generation = 0, *wait;
+		uint32_t epoch = 0, *wait;
 
-		read_some(l, &generation, sizeof generation, offset_of(l->f, c->index));
-		if (generation == c->generation)
+		read_some(l, &epoch, sizeof epoch, offset_of(l->f, c->index));
+		if (epoch == c->epoch)
 			return true;
 		wait = sb_vec_push(&l->f->waiting, sizeof *wait);
 		if (!wait)
@@ -141,7 +140,7 @@ static bool see_recycled(struct look *l, struct sb_follow_stream *s)
 }
 
 /* Forgets what has been read and is gone. */
-static void shorten(struct sb_follow_stream *s)
+static void shorten(struct sb_follow_writer *s)
 {
 	if (s->first < 1024)
 		return;
@@ -162,9 +161,9 @@ static bool find_chunks(struct look *l)
 	struct sb_vec before;
 	bool good = true;
 
-	for (size_t i = 0; i < f->streams.count && good; i++) {
-		good = see_recycled(l, (struct sb_follow_stream *)f->streams.items + i);
-		shorten((struct sb_follow_stream *)f->streams.items + i);
+	for (size_t i = 0; i < f->writers.count && good; i++) {
+		good = see_recycled(l, (struct sb_follow_writer *)f->writers.items + i);
+		shorten((struct sb_follow_writer *)f->writers.items + i);
 	}
 	before = f->waiting;
 	memset(&f->waiting, 0, sizeof f->waiting);
@@ -178,20 +177,20 @@ static bool find_chunks(struct look *l)
 
 /* ---- reading them ---- */
 
-static void give(struct sb_follow *f, struct sb_follow_stream *s, const struct sb_record *r)
+static void give(struct sb_follow *f, struct sb_follow_writer *s, const struct sb_record *r)
 {
-	if (s->lane == SB_LANE_HOT)
+	if (s->stream == SB_STREAM_HOT)
 		sb_tally_hot(&f->tally, &s->who, r);
 	else
 		sb_tally_keep(&f->tally, r);
 }
 
 /* The words of the stream's present chunk that have not been read; 0: none. */
-static size_t new_words(struct look *l, struct sb_follow_stream *s, bool *out_gone)
+static size_t new_words(struct look *l, struct sb_follow_writer *s, bool *out_gone)
 {
 	const struct sb_follow_chunk *c = chunk_at(s, s->at);
 	uint64_t done = SB_CHUNK_HEADER_BYTES + (uint64_t)s->words_done * 8;
-	uint32_t generation = 0;
+	uint32_t epoch = 0;
 	size_t got;
 
 	*out_gone = false;
@@ -200,24 +199,24 @@ static size_t new_words(struct look *l, struct sb_follow_stream *s, bool *out_go
 	got = read_some(l, l->buf, l->f->head.chunk_bytes - done, offset_of(l->f, c->index) + done);
 	if (l->f->head.closed)
 		return got / 8;
-	read_some(l, &generation, sizeof generation, offset_of(l->f, c->index));
-	*out_gone = generation != c->generation;
+	read_some(l, &epoch, sizeof epoch, offset_of(l->f, c->index));
+	*out_gone = epoch != c->epoch;
 	return *out_gone ? 0 : got / 8;
 }
 
-static void open_chunk(struct sb_follow *f, struct sb_follow_stream *s)
+static void open_chunk(struct sb_follow *f, struct sb_follow_writer *s)
 {
 	const struct sb_follow_chunk *c = chunk_at(s, s->at);
 
 	s->opened = true;
 	s->words_done = 0;
 	s->base_ticks = c->base_ticks;
-	if (s->lane == SB_LANE_HOT && (s->who.tid != c->tid || s->who.track != c->track || !s->who.stack))
+	if (s->stream == SB_STREAM_HOT && (s->who.tid != c->tid || s->who.track != c->track || !s->who.stack))
 		sb_tally_switch(&f->tally, &s->who, c->tid, c->track);
 }
 
 /* True: the chunk is done with, the next one may follow. */
-static bool read_chunk(struct look *l, struct sb_follow_stream *s, bool has_next)
+static bool read_chunk(struct look *l, struct sb_follow_writer *s, bool has_next)
 {
 	struct sb_cursor cursor;
 	struct sb_record r;
@@ -239,7 +238,7 @@ static bool read_chunk(struct look *l, struct sb_follow_stream *s, bool has_next
 
 /* Reads a stream as far as it is written. What follows a hole waits for the next
  * look; a hole that is there again was folded before it was read. */
-static void read_stream(struct look *l, struct sb_follow_stream *s)
+static void read_writer(struct look *l, struct sb_follow_writer *s)
 {
 	while (s->at < s->chunks.count && !l->f->lost_track) {
 		const struct sb_follow_chunk *c = chunk_at(s, s->at);
@@ -267,22 +266,22 @@ static void read_stream(struct look *l, struct sb_follow_stream *s)
 	}
 }
 
-static void read_lane(struct look *l, uint32_t lane)
+static void read_streams(struct look *l, uint32_t stream)
 {
-	for (size_t i = 0; i < l->f->streams.count; i++)
-		if (((struct sb_follow_stream *)l->f->streams.items)[i].lane == lane)
-			read_stream(l, (struct sb_follow_stream *)l->f->streams.items + i);
+	for (size_t i = 0; i < l->f->writers.count; i++)
+		if (((struct sb_follow_writer *)l->f->writers.items)[i].stream == stream)
+			read_writer(l, (struct sb_follow_writer *)l->f->writers.items + i);
 }
 
 /* ---- the first look ---- */
 
 static void start_anew(struct sb_follow *f)
 {
-	for (size_t i = 0; i < f->streams.count; i++)
-		sb_vec_done(&((struct sb_follow_stream *)f->streams.items)[i].chunks);
-	sb_vec_done(&f->streams);
+	for (size_t i = 0; i < f->writers.count; i++)
+		sb_vec_done(&((struct sb_follow_writer *)f->writers.items)[i].chunks);
+	sb_vec_done(&f->writers);
 	sb_vec_done(&f->waiting);
-	sb_map_done(&f->stream_of);
+	sb_map_done(&f->writer_of);
 	sb_tally_done(&f->tally);
 	f->chunk_count = 0;
 	f->begun = f->lost_track = false;
@@ -293,11 +292,11 @@ static int load_digests(struct look *l)
 	struct sb_reader *r = NULL;
 	int err = sb_reader_open(l->f->path, &r);
 
-	for (size_t i = 0; !err && i < l->f->streams.count; i++) {
-		struct sb_follow_stream *s = (struct sb_follow_stream *)l->f->streams.items + i;
+	for (size_t i = 0; !err && i < l->f->writers.count; i++) {
+		struct sb_follow_writer *s = (struct sb_follow_writer *)l->f->writers.items + i;
 		struct sb_digest d;
 
-		if (s->lane != SB_LANE_HOT)
+		if (s->stream != SB_STREAM_HOT)
 			continue;
 		err = sb_digest_load(r, s->writer, &d);
 		if (err)
@@ -318,8 +317,8 @@ static void find_rate(struct sb_follow *f, struct look *l)
 	struct sb_chunk_header h;
 	uint64_t ticks = 0, mono_ns = 0;
 
-	for (size_t i = 0; i < f->streams.count; i++) {
-		const struct sb_follow_stream *s = (struct sb_follow_stream *)f->streams.items + i;
+	for (size_t i = 0; i < f->writers.count; i++) {
+		const struct sb_follow_writer *s = (struct sb_follow_writer *)f->writers.items + i;
 
 		if (!s->chunks.count ||
 			read_some(l, &h, sizeof h, offset_of(f, chunk_at(s, s->chunks.count - 1)->index)) <
@@ -373,12 +372,12 @@ static int look_with(struct look *l)
 		return sb_fail(STROBE_ENOMEM, "no memory to follow '%s'", f->path);
 	if (first)
 		find_rate(f, l);
-	read_lane(l, SB_LANE_KEEP);
+	read_streams(l, SB_STREAM_KEEP);
 	if (first && l->has_digest)
 		err = load_digests(l);
-	read_lane(l, SB_LANE_DEVICE);
-	read_lane(l, SB_LANE_HOT);
-	read_lane(l, SB_LANE_KEEP); /* names that came meanwhile */
+	read_streams(l, SB_STREAM_DEVICE);
+	read_streams(l, SB_STREAM_HOT);
+	read_streams(l, SB_STREAM_KEEP); /* names that came meanwhile */
 	if (!err && f->tally.no_memory)
 		err = sb_fail(STROBE_ENOMEM, "no memory to follow '%s'", f->path);
 	f->closed = f->head.closed && !f->lost_track;

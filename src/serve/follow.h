@@ -5,9 +5,9 @@
 
 #include "serve/tally.h"
 
-/* The chunks of one writer in one lane, in order. */
-struct sb_follow_stream {
-	uint32_t lane, writer;
+/* One writer's chunks of one stream, in order. */
+struct sb_follow_writer {
+	uint32_t stream, writer;
 	uint64_t next_seq; /* to be read next, or being read */
 	struct sb_vec chunks; /* struct sb_follow_chunk by seq: read, and to be read */
 	size_t first, at; /* the oldest that may be there still; the one being read */
@@ -24,8 +24,8 @@ struct sb_follow {
 	bool begun; /* the tally is of head's recording */
 	bool closed; /* nothing more will come */
 	struct sb_file_header head; /* as of the last look */
-	struct sb_vec streams; /* struct sb_follow_stream */
-	struct sb_map stream_of; /* lane << 32 | writer -> index */
+	struct sb_vec writers; /* struct sb_follow_writer */
+	struct sb_map writer_of; /* stream << 32 | writer -> index */
 	struct sb_vec waiting; /* uint32_t: chunks that had no header yet */
 	uint32_t chunk_count; /* looked at so far */
 	uint64_t read_bytes; /* by all looks */

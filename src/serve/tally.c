@@ -218,7 +218,7 @@ void sb_tally_keep(struct sb_tally *t, const struct sb_record *r)
 			sb_tally_count_cache(t, (uint32_t)r->aux & SB_ID_MAX, (uint32_t)(r->aux >> 20 & 15),
 				r->payload[1]);
 		break;
-	case SB_STREAM:
+	case SB_STREAMING:
 		if (r->words >= 2)
 			sb_tally_add_frames(&t->frames_streamed, (int64_t)r->payload[1]);
 		break;

@@ -11,27 +11,27 @@ static bool room(struct sb_coverage *c)
 	return c->filled_ns != NULL;
 }
 
-static double bin_width(const struct sb_coverage_span *span)
+static double bin_width(const struct sb_coverage_range *range)
 {
-	return (double)(span->to_ns - span->from_ns) / SB_COVERAGE_BINS;
+	return (double)(range->to_ns - range->from_ns) / SB_COVERAGE_BINS;
 }
 
-bool sb_coverage_spread(struct sb_coverage *c, const struct sb_coverage_span *span, int64_t begin_ns,
+bool sb_coverage_spread(struct sb_coverage *c, const struct sb_coverage_range *range, int64_t begin_ns,
 	int64_t end_ns, int64_t total_ns)
 {
-	double width = bin_width(span), density, begin, end;
+	double width = bin_width(range), density, begin, end;
 
-	if (begin_ns < span->from_ns)
-		begin_ns = span->from_ns;
-	if (end_ns > span->to_ns)
-		end_ns = span->to_ns;
+	if (begin_ns < range->from_ns)
+		begin_ns = range->from_ns;
+	if (end_ns > range->to_ns)
+		end_ns = range->to_ns;
 	if (end_ns <= begin_ns || width <= 0)
 		return true;
 	if (!room(c))
 		return false;
 	density = (double)total_ns / (double)(end_ns - begin_ns);
-	begin = (double)(begin_ns - span->from_ns) / width;
-	end = (double)(end_ns - span->from_ns) / width;
+	begin = (double)(begin_ns - range->from_ns) / width;
+	end = (double)(end_ns - range->from_ns) / width;
 	for (uint32_t i = (uint32_t)begin; i < SB_COVERAGE_BINS && (double)i < end; i++) {
 		double low = begin > i ? begin : i, high = end < i + 1.0 ? end : i + 1.0;
 
@@ -41,13 +41,13 @@ bool sb_coverage_spread(struct sb_coverage *c, const struct sb_coverage_span *sp
 }
 
 bool sb_coverage_add(
-	struct sb_coverage *c, const struct sb_coverage_span *span, int64_t begin_ns, int64_t end_ns)
+	struct sb_coverage *c, const struct sb_coverage_range *range, int64_t begin_ns, int64_t end_ns)
 {
-	if (begin_ns < span->from_ns)
-		begin_ns = span->from_ns;
-	if (end_ns > span->to_ns)
-		end_ns = span->to_ns;
-	return sb_coverage_spread(c, span, begin_ns, end_ns, end_ns - begin_ns);
+	if (begin_ns < range->from_ns)
+		begin_ns = range->from_ns;
+	if (end_ns > range->to_ns)
+		end_ns = range->to_ns;
+	return sb_coverage_spread(c, range, begin_ns, end_ns, end_ns - begin_ns);
 }
 
 bool sb_coverage_join(struct sb_coverage *to, const struct sb_coverage *from)
@@ -61,9 +61,9 @@ bool sb_coverage_join(struct sb_coverage *to, const struct sb_coverage *from)
 	return true;
 }
 
-int64_t sb_coverage_ns(const struct sb_coverage *c, const struct sb_coverage_span *span)
+int64_t sb_coverage_ns(const struct sb_coverage *c, const struct sb_coverage_range *range)
 {
-	double width = bin_width(span), sum = 0;
+	double width = bin_width(range), sum = 0;
 
 	for (uint32_t i = 0; c->filled_ns && i < SB_COVERAGE_BINS; i++)
 		sum += c->filled_ns[i] < width ? c->filled_ns[i] : width;

@@ -13,21 +13,21 @@ struct sb_coverage {
 };
 
 /* The time that bins stand for. */
-struct sb_coverage_span {
+struct sb_coverage_range {
 	int64_t from_ns, to_ns;
 };
 
-/* A call; what lies outside the span is left out. False: no memory. */
+/* A call; what lies outside the range is left out. False: no memory. */
 bool sb_coverage_add(
-	struct sb_coverage *c, const struct sb_coverage_span *span, int64_t begin_ns, int64_t end_ns);
+	struct sb_coverage *c, const struct sb_coverage_range *range, int64_t begin_ns, int64_t end_ns);
 /* `total_ns` of calls somewhere between two times, where no more is known. */
-bool sb_coverage_spread(struct sb_coverage *c, const struct sb_coverage_span *span, int64_t begin_ns,
+bool sb_coverage_spread(struct sb_coverage *c, const struct sb_coverage_range *range, int64_t begin_ns,
 	int64_t end_ns, int64_t total_ns);
 /* Adds one to another. */
 bool sb_coverage_join(struct sb_coverage *to, const struct sb_coverage *from);
 /* The time in which at least one call ran: exact where calls are longer than a bin
  * or none at once, else at most this. */
-int64_t sb_coverage_ns(const struct sb_coverage *c, const struct sb_coverage_span *span);
+int64_t sb_coverage_ns(const struct sb_coverage *c, const struct sb_coverage_range *range);
 void sb_coverage_done(struct sb_coverage *c);
 
 /* ---- disjoint intervals, for calls that come in the order of their ends ---- */

@@ -16,7 +16,7 @@ target_compile_options(fake_cuda_old PRIVATE -Wno-missing-prototypes -DcuStreamI
 foreach(test gpu_zone_test marker_test gpu_activity_test)
   if(TARGET ${test})
     target_link_options(${test} PRIVATE -Wl,--wrap=sb_put,--wrap=sb_lost,--wrap=sb_keep_missing
-      -Wl,--wrap=sb_session_generation,--wrap=sb_session_active)
+      -Wl,--wrap=sb_session_epoch,--wrap=sb_session_active)
     add_dependencies(${test} fake_cuda fake_cuda_old fake_cupti)
   endif()
 endforeach()

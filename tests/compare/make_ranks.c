@@ -43,7 +43,7 @@ static void plan(const struct job *job)
 
 static uint64_t write_steps(const struct job *job, struct sb_builder *b, int rank)
 {
-	struct sb_lane_writer *w = sb_builder_thread(b, 0, "main");
+	struct sb_stream_writer *w = sb_builder_thread(b, 0, "main");
 	uint32_t step = sb_builder_name(b, "step", NULL), forward = sb_builder_name(b, "forward", NULL);
 	uint32_t backward = sb_builder_name(b, "backward", NULL),
 		 meet = sb_builder_name(b, "all_reduce", NULL);

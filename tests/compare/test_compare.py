@@ -289,7 +289,7 @@ def test_aggregate_names_straggler_missing_damaged_and_broken(strobe, ranks):
     assert "damage" in by_rank[9] and "damage" not in by_rank[8]
     assert [r for r in by_rank if by_rank[r]["straggler"]] == [17]
     assert by_rank[17]["slow_stage"] == "forward"
-    assert by_rank[17]["last_count"] > 0.9 * report["meeting_count"] > 100
+    assert by_rank[17]["last_count"] > 0.9 * report["collective_count"] > 100
     assert report["metrics"]["collective_s"]["min_rank"] == 17
     forward = next(s for s in report["stages"] if s["name"] == "forward")
     assert forward["total_s"]["max_rank"] == 17 and 0.4 < forward["imbalance_ratio"] < 0.6
@@ -303,13 +303,13 @@ def test_names_that_were_lost_stay_apart(strobe, ranks):
     assert report["metrics"]["collective_s"]["max_rank"] != 9, by_rank[9]
 
 
-def test_aggregate_aligns_hosts_by_their_meetings(strobe, ranks):
+def test_aggregate_aligns_hosts_by_their_collectives(strobe, ranks):
     report = json.loads(strobe("aggregate", ranks, "--format", "json").stdout)
     for r in report["reports_summary"]:
         host = r["rank"] // 8
         if r["rank"] == 9:  # its names are lost with the end of its file: nothing to match by
             continue
-        assert r["clock"]["method"] == ("meetings" if host else "same_host")
+        assert r["clock"]["method"] == ("collectives" if host else "same_host")
         assert r["clock"]["offset_s"] == pytest.approx(-0.003 * host, abs=5e-5)
         assert r["clock"]["residual_s"] < 5e-5
     assert "residual error" in strobe("aggregate", ranks).stdout
@@ -353,7 +353,7 @@ def check_four_ranks(strobe, folder):
     report = json.loads(strobe("aggregate", folder, "--format", "json").stdout)
     assert [r["rank"] for r in report["reports_summary"]] == [0, 1, 2, 3]
     assert report["world_size_count"] == 4 and not report["missing_ranks"] and not report["left_out"]
-    assert report["meeting_count"] == 20
+    assert report["collective_count"] == 20
     assert report["job"]
     assert next(s for s in report["stages"] if s["name"] == "work")["count"] == 4 * 20
 

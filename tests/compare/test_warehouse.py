@@ -121,13 +121,13 @@ def check_same(local, remote):
     assert remote["reports_summary"][3]["slow_stage"] == "forward"
     for key, extent in local["metrics"].items():
         assert remote["metrics"][key] == pytest.approx(extent, rel=1e-9), key
-    assert local["meeting_count"] == 200 and local["reports_summary"][3]["last_count"] > 150
+    assert local["collective_count"] == 200 and local["reports_summary"][3]["last_count"] > 150
     assert any(abs(r["clock"]["offset_s"]) > 1e-3 for r in local["reports_summary"])
-    for key in ("meeting_count", "clock_residual_s", "straggler_count", "wait_s"):
+    for key in ("collective_count", "clock_residual_s", "straggler_count", "wait_s"):
         assert remote[key] == pytest.approx(local[key], rel=1e-6, abs=1e-6), key
     for ours, theirs in zip(local["reports_summary"], remote["reports_summary"]):
         assert theirs["last_count"] == ours["last_count"] and theirs["clock"]["method"] == ours["clock"]["method"]
-        assert theirs["clock"]["meeting_count"] == ours["clock"]["meeting_count"]
+        assert theirs["clock"]["collective_count"] == ours["clock"]["collective_count"]
         for key in ("offset_s", "residual_s"):
             assert theirs["clock"][key] == pytest.approx(ours["clock"][key], abs=1e-6), key
         assert theirs["caused_wait_s"] == pytest.approx(ours["caused_wait_s"], rel=1e-4, abs=1e-3)
@@ -208,7 +208,7 @@ def test_two_servers_answer_as_one(servers, job, tmp_path):
 def test_a_database_of_schema_1_is_still_read(servers, job):
     strobe("export", job / "rank_0", "--to", servers[0].url("older?job=a"))
     servers[0].ask("DROP TABLE older.meetings")
-    assert aggregated(servers[0].url("older?job=a"))["meeting_count"] == 0
+    assert aggregated(servers[0].url("older?job=a"))["collective_count"] == 0
 
 
 def test_trends_come_from_the_engine(servers, job):

@@ -9,7 +9,7 @@ int main(int argc, char **argv)
 {
 	uint64_t count = argc == 3 ? strtoull(argv[1], NULL, 10) : 0;
 	struct sb_builder *b;
-	struct sb_lane_writer *w;
+	struct sb_stream_writer *w;
 	uint32_t names[8];
 	uint64_t t = 1000;
 

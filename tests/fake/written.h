@@ -4,13 +4,13 @@
 #define FAKE_WRITTEN_H
 
 #include "format/wire.h"
-#include "record/lane.h"
+#include "record/put.h"
 
 #include <stdio.h>
 #include <string.h>
 
 struct written {
-	enum sb_lane lane;
+	enum sb_stream stream;
 	enum sb_long_type type;
 	uint64_t aux;
 	uint64_t payload[8];
@@ -22,27 +22,27 @@ static struct written written[WRITTEN_MAX];
 static uint32_t written_count;
 static uint64_t lost[SB_LOST_REASONS];
 static char missing[1024]; /* "what: why; " of each */
-static uint32_t generation = 1;
-static bool lane_full;
+static uint32_t epoch = 1;
+static bool stream_full;
 
 static void written_reset(void)
 {
 	written_count = 0;
 	memset(lost, 0, sizeof lost);
 	missing[0] = 0;
-	lane_full = false;
+	stream_full = false;
 }
 
 bool __wrap_sb_put(
-	enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint64_t *payload, uint32_t words)
+	enum sb_stream stream, enum sb_long_type type, uint64_t aux, const uint64_t *payload, uint32_t words)
 {
 	struct written *w = &written[written_count];
 
-	if (lane_full)
+	if (stream_full)
 		return false;
-	if (lane != SB_LANE_DEVICE || written_count == WRITTEN_MAX)
+	if (stream != SB_STREAM_DEVICE || written_count == WRITTEN_MAX)
 		return true;
-	*w = (struct written){ .lane = lane, .type = type, .aux = aux, .words = words };
+	*w = (struct written){ .stream = stream, .type = type, .aux = aux, .words = words };
 	memcpy(w->payload, payload, words * sizeof *payload);
 	written_count++;
 	return true;
@@ -61,9 +61,9 @@ void __wrap_sb_keep_missing(const char *what, const char *why, const char *how)
 	snprintf(missing + n, sizeof missing - n, "%s: %s; ", what, why);
 }
 
-uint32_t __wrap_sb_session_generation(void)
+uint32_t __wrap_sb_session_epoch(void)
 {
-	return generation;
+	return epoch;
 }
 
 bool __wrap_sb_session_active(void)

@@ -19,7 +19,7 @@ static struct sb_builder *open_in(const char *folder, const char *name)
 static int zones(const char *folder)
 {
 	struct sb_builder *b = open_in(folder, "zones.strobe");
-	struct sb_lane_writer *w, *other;
+	struct sb_stream_writer *w, *other;
 	uint32_t outer, inner, task;
 
 	if (!b)
@@ -100,7 +100,7 @@ static int records(const char *folder)
 
 #define MS 1000000ull
 
-static void zone(struct sb_lane_writer *w, uint32_t name, uint64_t begin_ns, uint64_t end_ns, int role)
+static void zone(struct sb_stream_writer *w, uint32_t name, uint64_t begin_ns, uint64_t end_ns, int role)
 {
 	sb_builder_begin(w, begin_ns, name);
 	if (role)
@@ -140,7 +140,7 @@ static int pipeline(const char *folder)
 	struct sb_builder_gpu work = {
 		.kind = SB_GPU_KERNEL, .launch_tid = 1000, .stream = 7, .bytes = 1 << 20
 	};
-	struct sb_lane_writer *w;
+	struct sb_stream_writer *w;
 	uint32_t n[11];
 
 	if (!b)
@@ -201,10 +201,10 @@ static int digest(const char *folder)
 		struct sb_digest_open open;
 		struct sb_digest_open_zone zones[2][1];
 	} heap = { .root = { .folded_seq = 1 } };
-	struct sb_chunk_header at = { .generation = 2,
+	struct sb_chunk_header at = { .epoch = 2,
 		.writer = 9,
 		.tid = 1000,
-		.lane = SB_LANE_DIGEST,
+		.stream = SB_STREAM_DIGEST,
 		.seq = 1,
 		.base_ticks = 1000000000 };
 

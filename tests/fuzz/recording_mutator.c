@@ -140,13 +140,13 @@ static void change_chunk_header(struct recording *r, struct chunk *c)
 	struct sb_chunk_header *h = (struct sb_chunk_header *)c->bytes;
 
 	switch (below(r, 9)) {
-	case 0: h->lane = (uint16_t)(1 + below(r, 4)); break;
+	case 0: h->stream = (uint16_t)(1 + below(r, 4)); break;
 	case 1: h->writer = 1 + below(r, 5); break;
 	case 2: h->tid = below(r, 2) ? 1000 + below(r, 4) : (uint32_t)odd_number(r, h->tid); break;
 	case 3: h->track = below(r, 4); break;
 	case 4: h->seq = 1 + below(r, 5); break;
 	case 5: h->base_ticks = odd_number(r, h->base_ticks); break;
-	case 6: h->generation = below(r, 5); break;
+	case 6: h->epoch = below(r, 5); break;
 	case 7: h->anchor_mono_ns = odd_number(r, h->anchor_mono_ns); break;
 	default: h->words_lost = odd_number(r, h->words_lost); break;
 	}

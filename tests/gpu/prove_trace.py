@@ -117,7 +117,7 @@ def counts_equal_profiler():
     else:
         row("report: gpu_trace section", "absent", "present", False)
     row("GPU zone step: span sum / busy of its kernels", "%.4f / %.4f s" % (gpu_zone_s(rec, "step"), rec.s(used)), "span >= busy", gpu_zone_s(rec, "step") > 0.98 * rec.s(used))
-    row("bytes per kernel in the file", "%.1f" % (rec.lane_bytes[3] / max(1, len(rec.gpu))), "<= 48", rec.lane_bytes[3] <= 48 * len(rec.gpu))
+    row("bytes per kernel in the file", "%.1f" % (rec.stream_bytes[3] / max(1, len(rec.gpu))), "<= 48", rec.stream_bytes[3] <= 48 * len(rec.gpu))
 
 
 def after_profiler():
@@ -286,7 +286,7 @@ def million_kernels():
     grew = {k: (most[k] - before[k]) / 1024 for k in most}
     row("1 M kernels: recorded", n, "1000000", n == 1000000)
     row("1 M kernels: memory added (RSS anonymous / file)", "%.1f / %.1f MiB" % (grew["RssAnon"], grew["RssFile"]), "<= 64 MiB", grew["VmRSS"] <= 64)
-    row("1 M kernels: bytes per kernel in the file", "%.2f" % (rec.lane_bytes[3] / n), "<= 48", rec.lane_bytes[3] <= 48 * n)
+    row("1 M kernels: bytes per kernel in the file", "%.2f" % (rec.stream_bytes[3] / n), "<= 48", rec.stream_bytes[3] <= 48 * n)
     missing = [m for m in rec.missing if "kernel" in m[0] or "launch" in m[0]]
     print(missing, rec.meta.get("gpu_trace_kernel_count"))
     shutil.rmtree(r.folder, ignore_errors=True)

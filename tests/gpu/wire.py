@@ -29,23 +29,23 @@ class Recording:
         assert magic == b"STROBE\r\n", path
         self.names, self.gpu, self.zones, self.missing, self.meta = fixed_names(), [], [], [], {}
         self.metas = []  # every one, in order: some keys come once for each trace
-        self.lane_bytes = {1: 0, 2: 0, 3: 0, 4: 0}
+        self.stream_bytes = {1: 0, 2: 0, 3: 0, 4: 0}
         self.lost = {}
         chunks = []
         for at in range(self.header_bytes, len(self.data) - self.chunk_bytes + 1, self.chunk_bytes):
-            generation, writer, tid, lane, _, seq, base = struct.unpack_from("<IIIHHQQ", self.data, at)
-            if generation and not generation & 1 and lane in (1, 2, 3):
-                chunks.append((lane, writer, seq, at, tid, base))
+            epoch, writer, tid, stream, _, seq, base = struct.unpack_from("<IIIHHQQ", self.data, at)
+            if epoch and not epoch & 1 and stream in (1, 2, 3):
+                chunks.append((stream, writer, seq, at, tid, base))
         stacks = {}
-        for lane, writer, seq, at, tid, base in sorted(chunks):
-            self._chunk(at, lane, tid, base, stacks.setdefault(writer, []))
+        for stream, writer, seq, at, tid, base in sorted(chunks):
+            self._chunk(at, stream, tid, base, stacks.setdefault(writer, []))
         self.gpu = [g._replace(name=self.names.get(g.name, str(g.name))) for g in self.gpu]
         self.zones = [z._replace(name=self.names.get(z.name, str(z.name))) for z in self.zones]
         self.metas = [(self.names.get(k, k), v) for k, v in self.metas]
         self.meta = dict(self.metas)
         self.missing = [(self.names.get(k, k), v) for k, v in self.missing]
 
-    def _chunk(self, start, lane, tid, base, stack):
+    def _chunk(self, start, stream, tid, base, stack):
         words = struct.unpack_from("<%dQ" % ((self.chunk_bytes - 64) // 8), self.data, start + 64)
         i = 0
         while i < len(words) and words[i]:
@@ -58,7 +58,7 @@ class Recording:
                 self._long(w >> 4 & 255, value, words[i + 1:i + 1 + count])
                 if w >> 4 & 255 == 1:
                     base = words[i + 1]
-                self.lane_bytes[lane] += 8 * (1 + count)
+                self.stream_bytes[stream] += 8 * (1 + count)
                 i += 1 + count
                 continue
             if kind == 1:
@@ -69,7 +69,7 @@ class Recording:
                     self.zones.append(Zone(name, tid, begin, base + value))
                     if not ident or name == ident:
                         break
-            self.lane_bytes[lane] += 8
+            self.stream_bytes[stream] += 8
             i += 1
 
     def _long(self, kind, aux, p):

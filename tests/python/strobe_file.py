@@ -53,15 +53,15 @@ class Recording:
         self.lost = struct.unpack_from("<%dQ" % LOST_REASONS, data, LOST_AT)
         chunks = collections.defaultdict(list)
         for at in range(header_bytes, len(data) - chunk_bytes + 1, chunk_bytes):
-            generation, writer, tid, lane, _, seq, base = struct.unpack_from("<IIIHHQQ", data, at)
+            epoch, writer, tid, stream, _, seq, base = struct.unpack_from("<IIIHHQQ", data, at)
             track, = struct.unpack_from("<I", data, at + 44)
-            if generation and not generation % 2:
-                chunks[lane, writer].append((seq, tid, track, struct.unpack_from(
+            if epoch and not epoch % 2:
+                chunks[stream, writer].append((seq, tid, track, struct.unpack_from(
                     "<%dQ" % ((chunk_bytes - 64) // 8), data, at + 64)))
-        for (lane, writer), parts in sorted(chunks.items(), key=lambda item: item[0][0] != KEEP):
-            self._lane(lane, sorted(parts))
+        for (stream, writer), parts in sorted(chunks.items(), key=lambda item: item[0][0] != KEEP):
+            self._stream(stream, sorted(parts))
 
-    def _lane(self, lane, parts):
+    def _stream(self, stream, parts):
         stacks = collections.defaultdict(list)
         tid = None
         for _, chunk_tid, track, words in parts:

@@ -35,19 +35,19 @@ static void close_recording(struct sb_builder *b, uint64_t end_ns)
 	}
 }
 
-static void begin(struct sb_builder *b, struct sb_lane_writer *w, uint64_t t, const char *name, int role)
+static void begin(struct sb_builder *b, struct sb_stream_writer *w, uint64_t t, const char *name, int role)
 {
 	sb_builder_begin(w, t, sb_builder_name(b, name, NULL));
 	if (role)
 		sb_builder_role(w, (enum strobe_role)role);
 }
 
-static void attr(struct sb_builder *b, struct sb_lane_writer *w, const char *key, int64_t value)
+static void attr(struct sb_builder *b, struct sb_stream_writer *w, const char *key, int64_t value)
 {
 	sb_builder_attr(w, sb_builder_name(b, key, NULL), value);
 }
 
-static void end(struct sb_lane_writer *w, uint64_t t)
+static void end(struct sb_stream_writer *w, uint64_t t)
 {
 	sb_builder_end(w, t, 0);
 }
@@ -104,7 +104,7 @@ static void host_samples(struct sb_builder *b, uint64_t end_ns)
 
 /* ---- a whole video pipeline ---- */
 
-static uint64_t one_step(struct sb_builder *b, struct sb_lane_writer *w, uint64_t t, int i)
+static uint64_t one_step(struct sb_builder *b, struct sb_stream_writer *w, uint64_t t, int i)
 {
 	uint64_t took = i == 0 ? 2450 * MS : i % 10 == 9 ? 200 * MS : i == 23 ? 3200 * MS : 1590 * MS;
 	struct sb_builder_gpu g = { .name = sb_builder_name(b, "step", NULL),
@@ -127,7 +127,7 @@ static uint64_t one_step(struct sb_builder *b, struct sb_lane_writer *w, uint64_
 	return t + took;
 }
 
-static uint64_t generate(struct sb_builder *b, struct sb_lane_writer *w, uint64_t t)
+static uint64_t generate(struct sb_builder *b, struct sb_stream_writer *w, uint64_t t)
 {
 	begin(b, w, t, "WanPipeline", STROBE_ROLE_GENERATION);
 	attr(b, w, "frames", 81);
@@ -179,7 +179,7 @@ static void caches(struct sb_builder *b)
 			.chunk = -1 });
 }
 
-static void models_and_layers(struct sb_builder *b, struct sb_lane_writer *w, uint64_t t)
+static void models_and_layers(struct sb_builder *b, struct sb_stream_writer *w, uint64_t t)
 {
 	static const char *const variants[] = { "fp32", "bf16" };
 
@@ -207,7 +207,7 @@ static void models_and_layers(struct sb_builder *b, struct sb_lane_writer *w, ui
 	}
 }
 
-static void streaming(struct sb_builder *b, struct sb_lane_writer *w)
+static void streaming(struct sb_builder *b, struct sb_stream_writer *w)
 {
 	for (int i = 0; i < 20; i++) {
 		struct strobe_batch batch = { 4, 3.5 + i * 0.1, 12, i < 10 ? 0.8 : 0.05 };
@@ -220,8 +220,8 @@ static void streaming(struct sb_builder *b, struct sb_lane_writer *w)
 static void rich(const char *folder)
 {
 	struct sb_builder *b = open_recording(folder, "rich");
-	struct sb_lane_writer *w = sb_builder_thread(b, 0, "main"),
-			      *loader = sb_builder_thread(b, 2000, "loader");
+	struct sb_stream_writer *w = sb_builder_thread(b, 0, "main"),
+				*loader = sb_builder_thread(b, 2000, "loader");
 	struct strobe_attr tag = { "prompt", STROBE_TYPE_STRING, { .s = "a cat </script> in 4\" rain" } };
 	struct strobe_attr count = { "seed", STROBE_TYPE_INT, { .i = 42 } };
 	struct strobe_attr path = { "path", STROBE_TYPE_STRING, { .s = "/models/wan" } };
@@ -281,7 +281,7 @@ static void gpu_record(struct sb_builder *b, enum sb_gpu_kind kind, const char *
 	sb_builder_gpu(b, &g);
 }
 
-static uint64_t traced_step(struct sb_builder *b, struct sb_lane_writer *w, uint64_t t, int i)
+static uint64_t traced_step(struct sb_builder *b, struct sb_stream_writer *w, uint64_t t, int i)
 {
 	begin(b, w, t, "step", STROBE_ROLE_STEP);
 	attr(b, w, "step", i);
@@ -322,8 +322,8 @@ static void traced_functions(struct sb_builder *b)
 static void traced(const char *folder)
 {
 	struct sb_builder *b = open_recording(folder, "traced");
-	struct sb_lane_writer *w = sb_builder_thread(b, 0, "main"),
-			      *writer = sb_builder_thread(b, 2000, "writer");
+	struct sb_stream_writer *w = sb_builder_thread(b, 0, "main"),
+				*writer = sb_builder_thread(b, 2000, "writer");
 	uint64_t t = 50 * MS;
 
 	sb_builder_meta_string(b, SB_META_SYSTEM, "gpu0.name", "NVIDIA H200");
@@ -358,7 +358,7 @@ static void empty(const char *folder)
 static void only_zones(const char *folder)
 {
 	struct sb_builder *b = open_recording(folder, "only_zones");
-	struct sb_lane_writer *w = sb_builder_thread(b, 0, NULL);
+	struct sb_stream_writer *w = sb_builder_thread(b, 0, NULL);
 	char name[32];
 
 	for (uint64_t i = 0; i < 50; i++) {
@@ -382,7 +382,7 @@ static void only_samples(const char *folder)
 static void blocks(const char *folder)
 {
 	struct sb_builder *b = open_recording(folder, "blocks");
-	struct sb_lane_writer *w = sb_builder_thread(b, 0, NULL);
+	struct sb_stream_writer *w = sb_builder_thread(b, 0, NULL);
 	uint64_t t = 0;
 
 	for (int block = 0; block < 10; block++) {
@@ -403,7 +403,7 @@ static void blocks(const char *folder)
 static void killed(const char *folder)
 {
 	struct sb_builder *b = open_recording(folder, "killed");
-	struct sb_lane_writer *w = sb_builder_thread(b, 0, NULL);
+	struct sb_stream_writer *w = sb_builder_thread(b, 0, NULL);
 
 	begin(b, w, 0, "generate", STROBE_ROLE_GENERATION);
 	attr(b, w, "frames", 16);

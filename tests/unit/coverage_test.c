@@ -39,17 +39,17 @@ static void too_many_parts_are_forgotten_but_never_counted_twice(void **state)
 
 static void bins_hold_what_ran_at_once_only_once(void **state)
 {
-	const struct sb_coverage_span span = { 1000, 1000 + 1024 * 100 };
+	const struct sb_coverage_range range = { 1000, 1000 + 1024 * 100 };
 	struct sb_coverage a = { 0 }, b = { 0 };
 
 	for (int i = 0; i < 5; i++)
-		assert_true(sb_coverage_add(&a, &span, 1000, 1000 + 512 * 100));
-	assert_int_equal(sb_coverage_ns(&a, &span), 512 * 100);
-	assert_true(sb_coverage_add(&b, &span, 1000 + 256 * 100, 1000 + 768 * 100));
+		assert_true(sb_coverage_add(&a, &range, 1000, 1000 + 512 * 100));
+	assert_int_equal(sb_coverage_ns(&a, &range), 512 * 100);
+	assert_true(sb_coverage_add(&b, &range, 1000 + 256 * 100, 1000 + 768 * 100));
 	assert_true(sb_coverage_join(&b, &a));
-	assert_int_equal(sb_coverage_ns(&b, &span), 768 * 100);
-	assert_true(sb_coverage_add(&b, &span, -5000, 9000000)); /* longer than the run */
-	assert_int_equal(sb_coverage_ns(&b, &span), 1024 * 100);
+	assert_int_equal(sb_coverage_ns(&b, &range), 768 * 100);
+	assert_true(sb_coverage_add(&b, &range, -5000, 9000000)); /* longer than the run */
+	assert_int_equal(sb_coverage_ns(&b, &range), 1024 * 100);
 	sb_coverage_done(&a);
 	sb_coverage_done(&b);
 }
@@ -139,7 +139,7 @@ static void a_long_task_around_short_ones_is_attributed_once(void **state)
 static void threads_that_take_turns_do_not_overlap(void **state)
 {
 	struct synthetic s;
-	struct sb_lane_writer *other;
+	struct sb_stream_writer *other;
 	struct sb_model *m;
 	uint32_t name;
 

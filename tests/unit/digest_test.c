@@ -19,12 +19,12 @@ struct heap {
 	struct sb_digest_open_zone zones[2][2];
 };
 
-static struct sb_chunk_header chunk(enum sb_lane lane, uint64_t seq, uint64_t base)
+static struct sb_chunk_header chunk(enum sb_stream stream, uint64_t seq, uint64_t base)
 {
-	return (struct sb_chunk_header){ .generation = 2,
+	return (struct sb_chunk_header){ .epoch = 2,
 		.writer = WRITER,
 		.tid = TID,
-		.lane = (uint16_t)lane,
+		.stream = (uint16_t)stream,
 		.seq = seq,
 		.base_ticks = base };
 }
@@ -94,13 +94,13 @@ static void folded_past_and_detail_add_up(void **state)
 
 	synthetic_open(&s);
 	h = folded(start, sb_builder_name(s.b, "outer", NULL), sb_builder_name(s.b, "inner", NULL));
-	at = chunk(SB_LANE_DIGEST, 1, start);
+	at = chunk(SB_STREAM_DIGEST, 1, start);
 	sb_builder_chunk(s.b, &at, &h, sizeof h);
-	at = chunk(SB_LANE_HOT, 3, start); /* folded already, not yet zeroed: must not count again */
+	at = chunk(SB_STREAM_HOT, 3, start); /* folded already, not yet zeroed: must not count again */
 	words[0] = sb_word(SB_BEGIN, h.inner.name, 150);
 	words[1] = sb_word(SB_END, h.inner.name, 160);
 	sb_builder_chunk(s.b, &at, words, 16);
-	at = chunk(SB_LANE_HOT, 4, start + 300);
+	at = chunk(SB_STREAM_HOT, 4, start + 300);
 	words[0] = sb_word(SB_BEGIN, h.inner.name, 0);
 	words[1] = sb_word(SB_END, h.inner.name, 30);
 	words[2] = sb_word(SB_END, h.outer.name, 700);
@@ -128,7 +128,7 @@ static void a_digest_that_lies_about_its_lengths_is_dropped_and_told(void **stat
 {
 	struct synthetic s;
 	struct heap h;
-	struct sb_chunk_header at = chunk(SB_LANE_DIGEST, 1, SECOND);
+	struct sb_chunk_header at = chunk(SB_STREAM_DIGEST, 1, SECOND);
 	struct sb_model *m;
 
 	synthetic_open(&s);

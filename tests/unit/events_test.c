@@ -143,7 +143,7 @@ static void recursion_stays_one_stage(void **state)
 static void two_writers_of_a_thread_are_merged_by_time(void **state)
 {
 	struct synthetic s;
-	struct sb_lane_writer *second;
+	struct sb_stream_writer *second;
 	uint32_t a, b;
 
 	synthetic_open(&s);
@@ -160,7 +160,7 @@ static void two_writers_of_a_thread_are_merged_by_time(void **state)
 static void a_task_may_begin_on_one_thread_and_end_on_another(void **state)
 {
 	struct synthetic s;
-	struct sb_lane_writer *other;
+	struct sb_stream_writer *other;
 	uint32_t task, a;
 
 	synthetic_open(&s);
@@ -235,7 +235,7 @@ static void processes_of_a_run_share_one_axis(void **state)
 	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
 	struct strobe_attr tool = { .key = "tool", .type = STROBE_TYPE_INT, .value.i = 1 };
 	struct sb_builder *b;
-	struct sb_lane_writer *w;
+	struct sb_stream_writer *w;
 
 	assert_non_null(mkdtemp(folder));
 	o.pid = 50;

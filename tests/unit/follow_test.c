@@ -21,7 +21,7 @@
 struct growing {
 	char path[64];
 	struct sb_buf whole, now;
-	uint32_t order[CHUNKS_MOST], count; /* chunks by lane, writer, seq */
+	uint32_t order[CHUNKS_MOST], count; /* chunks by stream, writer, seq */
 };
 
 static struct sb_chunk_header *head_of(const struct sb_buf *file, uint32_t chunk)
@@ -38,8 +38,8 @@ static int by_place(const void *a, const void *b)
 	const struct sb_chunk_header *x = head_of(&sorting->whole, *(const uint32_t *)a);
 	const struct sb_chunk_header *y = head_of(&sorting->whole, *(const uint32_t *)b);
 
-	if (x->lane != y->lane)
-		return x->lane < y->lane ? -1 : 1;
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
 	if (x->writer != y->writer)
 		return x->writer < y->writer ? -1 : 1;
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
@@ -100,7 +100,7 @@ static void grow(struct growing *g, double part)
 		for (end = i; end < g->count; end++) {
 			const struct sb_chunk_header *other = head_of(&g->whole, g->order[end]);
 
-			if (other->lane != h->lane || other->writer != h->writer)
+			if (other->stream != h->stream || other->writer != h->writer)
 				break;
 			all += records_in(g, g->order[end], SIZE_MAX, &words);
 		}
@@ -179,7 +179,7 @@ static void equals_the_report(const struct sb_tally *t, const struct sb_model *m
 static void record_much(struct synthetic *s, uint64_t generations)
 {
 	uint32_t schema, cache = sb_builder_name(s->b, "text", NULL);
-	struct sb_lane_writer *other = sb_builder_thread(s->b, 77, "loader");
+	struct sb_stream_writer *other = sb_builder_thread(s->b, 77, "loader");
 	uint32_t load = sb_builder_name(s->b, "load", "1a");
 
 	(void)cache;
@@ -297,7 +297,7 @@ static void a_look_reads_what_is_new(void **state)
 	struct synthetic s;
 	struct growing g;
 	struct sb_follow f;
-	uint64_t before, streams;
+	uint64_t before, writers;
 
 	synthetic_open(&s);
 	record_much(&s, 1500);
@@ -307,14 +307,14 @@ static void a_look_reads_what_is_new(void **state)
 	grow(&g, 0.9);
 	assert_int_equal(sb_follow_look(&f), 0);
 	assert_true(f.read_bytes > g.whole.size / 2);
-	streams = f.streams.count;
-	assert_true(g.whole.size > 10 * streams * CHUNK); /* else this shows nothing */
+	writers = f.writers.count;
+	assert_true(g.whole.size > 10 * writers * CHUNK); /* else this shows nothing */
 	for (int i = 0; i < 10; i++) {
 		before = f.read_bytes;
 		assert_int_equal(sb_follow_look(&f), 0);
 		assert_true(
 			f.read_bytes - before <=
-			sizeof(struct sb_file_header) + 2 * streams * (CHUNK + 128) + 64 * f.waiting.count);
+			sizeof(struct sb_file_header) + 2 * writers * (CHUNK + 128) + 64 * f.waiting.count);
 	}
 	sb_follow_done(&f);
 	grow_done(&g);
@@ -337,14 +337,14 @@ static void a_part_that_is_gone_is_noticed(void **state)
 	grow(&g, 0.3);
 	assert_int_equal(sb_follow_look(&f), 0);
 	grow(&g, 0.8);
-	for (size_t i = 0; i < f.streams.count; i++) {
-		const struct sb_follow_stream *stream = (struct sb_follow_stream *)f.streams.items + i;
+	for (size_t i = 0; i < f.writers.count; i++) {
+		const struct sb_follow_writer *writer = (struct sb_follow_writer *)f.writers.items + i;
 
-		for (uint32_t k = 0; k < g.count && stream->lane == SB_LANE_HOT; k++) {
+		for (uint32_t k = 0; k < g.count && writer->stream == SB_STREAM_HOT; k++) {
 			const struct sb_chunk_header *h = head_of(&g.now, g.order[k]);
 
-			if (h->lane == SB_LANE_HOT && h->writer == stream->writer &&
-				h->seq == stream->next_seq + 1)
+			if (h->stream == SB_STREAM_HOT && h->writer == writer->writer &&
+				h->seq == writer->next_seq + 1)
 				victim = g.order[k];
 		}
 	}

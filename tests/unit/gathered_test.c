@@ -44,7 +44,7 @@ static int record(uint32_t pid)
 		.start_mono_ns = SECOND,
 		.start_real_ns = 1700000000 * SECOND };
 	struct sb_builder *b;
-	struct sb_lane_writer *w;
+	struct sb_stream_writer *w;
 	char path[128];
 
 	snprintf(path, sizeof path, "%s/run.%u.strobe", folder, pid);

@@ -274,13 +274,13 @@ static void buffers_run_out_and_the_loss_is_counted(void **state)
 	assert_int_equal(sb_activity_counts().kernels + lost[SB_LOST_CUPTI], 140000);
 }
 
-static void full_lane_is_told(void **state)
+static void a_full_stream_is_counted(void **state)
 {
 	uint64_t t;
 
 	(void)state;
 	start();
-	lane_full = true;
+	stream_full = true;
 	t = fake->now();
 	for (int i = 0; i < 10; i++)
 		fake->kernel(fake->launch(), t, t + 1, "k");
@@ -423,7 +423,7 @@ int main(void)
 		TEST(incomplete_records_are_counted_not_written),
 		TEST(unknown_launches_are_recorded_without_one),
 		TEST(many_kernels_need_few_buffers_and_get_them_back_clean),
-		TEST(buffers_run_out_and_the_loss_is_counted), TEST(full_lane_is_told),
+		TEST(buffers_run_out_and_the_loss_is_counted), TEST(a_full_stream_is_counted),
 		TEST(another_subscriber_makes_strobe_yield_and_say_who),
 		TEST(missing_permission_is_said_in_words), TEST(an_empty_buffer_that_stays_is_no_take_over),
 		TEST(names_are_demangled_where_that_is_possible), TEST(names_of_any_length_stay_apart),

@@ -192,7 +192,7 @@ static void a_real_trace_matches_facts_computed_elsewhere(void **state)
 struct made {
 	char path[128];
 	struct sb_builder *b;
-	struct sb_lane_writer *w;
+	struct sb_stream_writer *w;
 };
 
 static struct made begin_made(void)

@@ -30,7 +30,7 @@ static void zone_lasts_as_long_as_its_work(void **state)
 	gpu->advance(250 * MS);
 	assert_int_equal(sb_gpu_resolve_pass(), 0);
 	assert_int_equal(written_count, 1);
-	assert_int_equal(w->lane, SB_LANE_DEVICE);
+	assert_int_equal(w->stream, SB_STREAM_DEVICE);
 	assert_int_equal(w->type, SB_GPU);
 	assert_int_equal(w->words, 4);
 	assert_int_equal(written_name(w), 70);
@@ -305,7 +305,7 @@ static void zones_of_a_closed_session_are_not_written_into_the_next(void **state
 	(void)state;
 	begin(70, stream_1);
 	end(70, stream_1);
-	generation++;
+	epoch++;
 	sb_gpu_resolve_pass();
 	assert_int_equal(written_count, 0);
 }
@@ -315,7 +315,7 @@ static void zone_that_began_in_a_closed_session_is_not_written_into_the_next(voi
 	(void)state;
 	begin(70, stream_1);
 	launch(stream_1, MS);
-	generation++;
+	epoch++;
 	end(70, stream_1);
 	zone(71, stream_1, MS);
 	gpu->advance(10 * MS);

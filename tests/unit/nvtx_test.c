@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "gpu/nvtx.h"
-#include "record/lane.h"
+#include "record/put.h"
 #include "strobe.h"
 
 #include <stdlib.h>
@@ -80,10 +80,10 @@ void __wrap_strobe_event(const char *name, const struct strobe_attr *attrs, size
 		note("%s=%lld ", attrs[0].key, (long long)attrs[0].value.i);
 }
 
-bool __wrap_sb_put_text(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint64_t *payload,
+bool __wrap_sb_put_text(enum sb_stream stream, enum sb_long_type type, uint64_t aux, const uint64_t *payload,
 	uint32_t words, const char *text, size_t size)
 {
-	(void)lane, (void)payload, (void)words;
+	(void)stream, (void)payload, (void)words;
 	note("type%d:%d=%.*s ", type, (int)aux, (int)size, text);
 	return true;
 }

@@ -15,7 +15,7 @@
 
 #ifdef STROBE_HAVE_ZSTD
 
-/* Every lane, attributes, strings, samples; durations that look like chance. */
+/* Every stream, attributes, strings, samples; durations that look like chance. */
 static void write_varied(struct synthetic *s, int zones)
 {
 	const char *columns[] = { "used_bytes", "utilization_percent" };
@@ -119,7 +119,7 @@ static void packing_twice_changes_nothing(void **state)
 	unlink(s.path);
 }
 
-/* Damage in one block costs that block; a cut file loses its index and says so. */
+/* Damage in one group costs that group; a cut file loses its index and says so. */
 static void damage_is_found_and_told(void **state)
 {
 	struct synthetic s;

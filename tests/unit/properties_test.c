@@ -26,7 +26,7 @@ static uint64_t chance(uint64_t below)
 	return (state_of_chance >> 33) % below;
 }
 
-static void begin_one(struct synthetic *s, struct sb_lane_writer *w, uint64_t t, int depth)
+static void begin_one(struct synthetic *s, struct sb_stream_writer *w, uint64_t t, int depth)
 {
 	static const char *const names[] = { "denoise", "vae_decode", "text_encode", "load", "offload",
 		"step", "read_shards", "export" };
@@ -42,7 +42,7 @@ static void begin_one(struct synthetic *s, struct sb_lane_writer *w, uint64_t t,
 		sb_builder_attr(w, sb_builder_name(s->b, "frames", NULL), (int64_t)chance(90) + 1);
 }
 
-static void one_span(struct synthetic *s, struct sb_lane_writer *w, uint64_t t)
+static void one_span(struct synthetic *s, struct sb_stream_writer *w, uint64_t t)
 {
 	uint64_t start = chance(t + 1);
 
@@ -51,7 +51,7 @@ static void one_span(struct synthetic *s, struct sb_lane_writer *w, uint64_t t)
 }
 
 /* Zones of one thread, now and then switching between its tasks; some stay open. */
-static void one_thread(struct synthetic *s, struct sb_lane_writer *w, uint64_t end_ns)
+static void one_thread(struct synthetic *s, struct sb_stream_writer *w, uint64_t end_ns)
 {
 	uint32_t tracks[3] = { 0 };
 	int depth[3] = { 0 }, at = 0, tasks = chance(3) == 0 ? 3 : 1;

@@ -21,15 +21,16 @@ static struct sb_aggregate_rank rank_of(double late_s, double ahead_s, double wa
 
 static void waiting_and_absence_fall_into_their_bins(void **state)
 {
-	struct sb_fact_meeting meetings[] = { { "all_reduce", 0, 2, 3 }, { "all_reduce", 1, 4.5, 4.75 } };
+	struct sb_fact_collective collectives[] = { { "all_reduce", 0, 2, 3 },
+		{ "all_reduce", 1, 4.5, 4.75 } };
 	struct sb_aggregate_rank ranks[] = { rank_of(0, 0, 10), rank_of(2, 100, 5) };
 	struct sb_aggregate a = { .ranks = ranks, .rank_count = 2 };
 	static const uint8_t expected[] = { SB_LANE_AWAY, SB_LANE_AWAY, 0, 0, 100, 0, 25, SB_LANE_AWAY,
 		SB_LANE_AWAY, SB_LANE_AWAY };
 	struct sb_rank_lanes lanes;
 
-	ranks[1].meetings = meetings;
-	ranks[1].meeting_count = 2;
+	ranks[1].collectives = collectives;
+	ranks[1].collective_count = 2;
 	assert_int_equal(sb_rank_lanes_of(&a, 10, &lanes), 0);
 	assert_int_equal(lanes.bin_count, 10);
 	assert_float_equal(lanes.bin_s, 1, 1e-9);
@@ -54,17 +55,17 @@ static void a_rank_that_began_before_the_first_widens_the_axis(void **state)
 	sb_rank_lanes_done(&lanes);
 }
 
-static void what_is_past_the_known_meetings_is_not_called_work(void **state)
+static void what_is_past_the_known_collectives_is_not_called_work(void **state)
 {
-	struct sb_fact_meeting meetings[] = { { "all_reduce", 0, 1, 1.5 } };
+	struct sb_fact_collective collectives[] = { { "all_reduce", 0, 1, 1.5 } };
 	struct sb_aggregate_rank ranks[] = { rank_of(0, 0, 4), rank_of(0, 0, 4) };
 	struct sb_aggregate a = { .ranks = ranks, .rank_count = 2 };
 	struct sb_rank_lanes lanes;
 
-	ranks[0].meetings = ranks[1].meetings = meetings;
-	ranks[0].meeting_count = ranks[1].meeting_count = 1;
-	ranks[0].meeting_total = 3; /* two more were not kept */
-	ranks[1].meeting_total = 1;
+	ranks[0].collectives = ranks[1].collectives = collectives;
+	ranks[0].collective_count = ranks[1].collective_count = 1;
+	ranks[0].collective_total = 3; /* two more were not kept */
+	ranks[1].collective_total = 1;
 	ranks[1].damage = "1 place lost";
 	assert_int_equal(sb_rank_lanes_of(&a, 4, &lanes), 0);
 	for (int r = 0; r < 2; r++) {
@@ -102,7 +103,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waiting_and_absence_fall_into_their_bins),
 		cmocka_unit_test(a_rank_that_began_before_the_first_widens_the_axis),
-		cmocka_unit_test(what_is_past_the_known_meetings_is_not_called_work),
+		cmocka_unit_test(what_is_past_the_known_collectives_is_not_called_work),
 		cmocka_unit_test(runs_of_different_days_have_no_lanes),
 		cmocka_unit_test(a_report_without_a_start_has_no_lanes),
 	};

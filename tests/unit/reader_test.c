@@ -39,14 +39,14 @@ static const char *file(const char *name)
 	return path[turn];
 }
 
-/* Two threads, a few hundred zones, one of everything in the KEEP lane. */
+/* Two threads, a few hundred zones, one of everything in the KEEP stream. */
 static void write_small(const char *path)
 {
 	struct sb_builder_options o = { .rank = -1, .local_rank = -1, .chunk_bytes = 4096 };
 	struct strobe_attr attr = { .key = "path", .type = STROBE_TYPE_STRING, .value.s = "/data/ckpt" };
 	const char *columns[] = { "used_bytes" };
 	struct sb_builder *b;
-	struct sb_lane_writer *w;
+	struct sb_stream_writer *w;
 	double value = 5;
 	uint32_t a, c, schema;
 
@@ -152,7 +152,7 @@ static void a_chunk_with_a_garbage_header_is_skipped_and_counted(void **state)
 	write_small(file("a.strobe"));
 	read_bytes(file("a.strobe"), &b);
 	h = (struct sb_chunk_header *)(b.data + SB_FILE_HEADER_BYTES);
-	h->lane = 77;
+	h->stream = 77;
 	write_bytes(file("b.strobe"), b.data, b.size);
 	zones = zones_of(file("b.strobe"), &damaged);
 	assert_int_equal(damaged, 4096);
@@ -282,7 +282,7 @@ static void a_recording_cut_short_is_not_complete(void **state)
 static void an_unused_rest_of_a_killed_recording_is_no_damage(void **state)
 {
 	struct sb_builder *b;
-	struct sb_lane_writer *w;
+	struct sb_stream_writer *w;
 	struct sb_run *run;
 	struct stat st;
 
@@ -413,7 +413,7 @@ static void what_is_not_a_recording_is_refused_with_its_name(void **state)
 static void a_file_without_an_end_reaches_to_its_last_word(void **state)
 {
 	struct sb_builder *b;
-	struct sb_lane_writer *w;
+	struct sb_stream_writer *w;
 	struct sb_run *run;
 
 	assert_int_equal(sb_builder_open(file("a.strobe"), NULL, &b), 0);
@@ -440,7 +440,7 @@ static size_t write_traced(const char *path, struct sb_buf *out)
 		.launch_ns = 120,
 		.launch_tid = 1000 };
 	struct sb_builder *b;
-	struct sb_lane_writer *w;
+	struct sb_stream_writer *w;
 	uint32_t name;
 
 	assert_int_equal(sb_builder_open(path, &o, &b), 0);
@@ -473,7 +473,7 @@ static void expect_model(const char *path, const struct sb_buf *bytes, bool dama
 	assert_int_equal(sb_run_open(path, NULL, &run), 0);
 	assert_int_equal(sb_report_build(run, &options, &m), 0);
 	if (damaged)
-		assert_true(run->processes[0].reader->damage[SB_DAMAGE_LANE].count > 0);
+		assert_true(run->processes[0].reader->damage[SB_DAMAGE_STREAM].count > 0);
 	sb_model_free(m);
 	sb_run_close(run);
 }
@@ -498,7 +498,7 @@ static void a_record_that_became_one_of_the_gpu_is_skipped_and_counted(void **st
 	sb_buf_done(&b);
 }
 
-/* Every record as every type, every chunk in every lane: nothing relies on their order. */
+/* Every record as every type, every chunk in every stream: nothing relies on their order. */
 static void records_in_any_order_are_read(void **state)
 {
 	struct sb_buf b = { 0 };
@@ -506,12 +506,12 @@ static void records_in_any_order_are_read(void **state)
 	write_traced(file("a.strobe"), &b);
 	for (size_t at = SB_FILE_HEADER_BYTES; at + 4096 <= b.size; at += 4096) {
 		struct sb_chunk_header *h = (struct sb_chunk_header *)(b.data + at);
-		uint16_t lane = h->lane;
+		uint16_t stream = h->stream;
 
-		for (h->lane = SB_LANE_HOT; h->lane <= SB_LANE_DIGEST; h->lane++)
+		for (h->stream = SB_STREAM_HOT; h->stream <= SB_STREAM_DIGEST; h->stream++)
 			expect_model(file("b.strobe"), &b, false);
-		h->lane = lane;
-		for (size_t i = SB_CHUNK_HEADER_BYTES; i < 4096 && lane != SB_LANE_KEEP; i += 8) {
+		h->stream = stream;
+		for (size_t i = SB_CHUNK_HEADER_BYTES; i < 4096 && stream != SB_STREAM_KEEP; i += 8) {
 			uint64_t *word = (uint64_t *)(b.data + at + i), was = *word;
 
 			if (sb_word_kind(was) != SB_LONG)

@@ -37,7 +37,7 @@ static void read_events(const char *path, struct read_back *out)
 
 	assert_int_equal(sb_reader_open(path, &r), 0);
 	buf = malloc(r->head.chunk_bytes);
-	range = sb_reader_range(r, SB_LANE_KEEP, 0);
+	range = sb_reader_range(r, SB_STREAM_KEEP, 0);
 	for (uint32_t i = range.first; i < range.end; i++) {
 		size_t words;
 		const uint64_t *at = sb_reader_chunk(r, &r->chunks[i], buf, &words);

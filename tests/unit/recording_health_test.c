@@ -52,7 +52,7 @@ static void threads_that_wait_are_not_what_recording_costs(void **state)
 
 	synthetic_open(&s);
 	for (uint64_t i = 0; i < 8; i++) {
-		struct sb_lane_writer *w = i ? sb_builder_thread(s.b, 100 + (uint32_t)i, NULL) : s.main;
+		struct sb_stream_writer *w = i ? sb_builder_thread(s.b, 100 + (uint32_t)i, NULL) : s.main;
 
 		for (uint64_t k = 0; k < 100; k++) {
 			sb_builder_begin(w, k * 200000, sb_builder_name(s.b, "work", NULL));
@@ -122,7 +122,7 @@ static uint64_t last_chunk(const struct synthetic *s, uint32_t tid)
 	uint64_t offset = 0;
 
 	for (uint32_t i = 0; i < r->chunk_count; i++)
-		if (r->chunks[i].lane == SB_LANE_HOT && r->chunks[i].tid == tid)
+		if (r->chunks[i].stream == SB_STREAM_HOT && r->chunks[i].tid == tid)
 			offset = sb_reader_chunk_offset(r, &r->chunks[i]);
 	assert_true(offset > 0);
 	return offset;
@@ -130,7 +130,7 @@ static uint64_t last_chunk(const struct synthetic *s, uint32_t tid)
 
 static const char nothing[4096];
 
-static void many_zones(struct synthetic *s, struct sb_lane_writer *w)
+static void many_zones(struct synthetic *s, struct sb_stream_writer *w)
 {
 	for (uint64_t k = 0; k < 2000; k++) {
 		sb_builder_begin(w, k * 1000, sb_builder_name(s->b, "work", NULL));

@@ -50,7 +50,7 @@ static void record(const char *folder, const char *file, uint32_t pid, uint64_t 
 		.start_real_ns = (1700000000 + start_s) * SECOND };
 	char path[256];
 	struct sb_builder *b;
-	struct sb_lane_writer *w;
+	struct sb_stream_writer *w;
 
 	mkdir(in_root(folder), 0700);
 	snprintf(path, sizeof path, "%s/%s/%s", root, folder, file);

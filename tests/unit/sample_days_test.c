@@ -5,7 +5,7 @@
 
 #include "format/cursor.h"
 #include "monitor/samples.h"
-#include "record/lane.h"
+#include "record/put.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static void read_back(const char *path, const uint32_t *schemas, struct kept *ke
 
 	assert_int_equal(sb_reader_open(path, &r), 0);
 	buf = malloc(r->head.chunk_bytes);
-	range = sb_reader_range(r, SB_LANE_KEEP, 0);
+	range = sb_reader_range(r, SB_STREAM_KEEP, 0);
 	for (uint32_t i = range.first; i < range.end; i++) {
 		size_t words;
 		const uint64_t *at = sb_reader_chunk(r, &r->chunks[i], buf, &words);

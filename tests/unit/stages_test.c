@@ -297,7 +297,7 @@ static void no_row_of_the_tree_is_wider_than_the_terminal(void **state)
 
 	synthetic_open(&s);
 	for (uint32_t i = 0; i < 3; i++) {
-		struct sb_lane_writer *w = sb_builder_thread(s.b, 70 + i, NULL);
+		struct sb_stream_writer *w = sb_builder_thread(s.b, 70 + i, NULL);
 
 		sb_builder_begin(
 			w, i, sb_builder_name(s.b, "a stage of workers with quite a long name", NULL));
@@ -391,7 +391,7 @@ static void gpu_spans_inside_the_same_stage_count_once(void **state)
 static void other_threads_are_roots_and_what_overlaps_is_said(void **state)
 {
 	struct synthetic s;
-	struct sb_lane_writer *other;
+	struct sb_stream_writer *other;
 	struct sb_model *m;
 
 	synthetic_open(&s);

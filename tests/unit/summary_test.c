@@ -90,7 +90,7 @@ static void stages_of_worker_threads_are_listed_when_there_are_no_others(void **
 
 	synthetic_open(&s);
 	for (uint32_t tid = 2001; tid < 2003; tid++) {
-		struct sb_lane_writer *w = sb_builder_thread(s.b, tid, "worker");
+		struct sb_stream_writer *w = sb_builder_thread(s.b, tid, "worker");
 
 		sb_builder_begin(w, SECOND, sb_builder_name(s.b, "decode", NULL));
 		sb_builder_end(w, 9 * SECOND, 0);
@@ -116,7 +116,7 @@ static void generations_at_once_are_no_larger_than_the_run(void **state)
 
 	synthetic_open(&s);
 	for (uint32_t tid = 2001; tid < 2005; tid++) {
-		struct sb_lane_writer *w = sb_builder_thread(s.b, tid, "worker");
+		struct sb_stream_writer *w = sb_builder_thread(s.b, tid, "worker");
 
 		sb_builder_begin(w, 0, sb_builder_name(s.b, "generation", NULL));
 		sb_builder_role(w, STROBE_ROLE_GENERATION);
@@ -187,7 +187,7 @@ static void stages_of_generations_at_once_close_with_their_overlap(void **state)
 
 	synthetic_open(&s);
 	for (uint32_t i = 0; i < 2; i++) {
-		struct sb_lane_writer *w = sb_builder_thread(s.b, 2001 + i, "worker");
+		struct sb_stream_writer *w = sb_builder_thread(s.b, 2001 + i, "worker");
 
 		sb_builder_begin(w, 0, sb_builder_name(s.b, "generation", NULL));
 		sb_builder_role(w, STROBE_ROLE_GENERATION);
@@ -231,7 +231,7 @@ static void generations_at_the_same_time_take_their_union(void **state)
 
 	synthetic_open(&s);
 	for (uint32_t tid = 2001; tid < 2003; tid++) {
-		struct sb_lane_writer *w = sb_builder_thread(s.b, tid, "worker");
+		struct sb_stream_writer *w = sb_builder_thread(s.b, tid, "worker");
 
 		sb_builder_begin(w, SECOND, sb_builder_name(s.b, "video", NULL));
 		sb_builder_role(w, STROBE_ROLE_GENERATION);

@@ -51,7 +51,7 @@ static int64_t entries_of(const struct sb_jsondom *lane, int row)
 static void lanes_are_threads_streams_steps_and_blocks(void **state)
 {
 	struct sb_builder *b;
-	struct sb_lane_writer *main_thread, *loader;
+	struct sb_stream_writer *main_thread, *loader;
 	struct sb_buf bytes = { 0 };
 	struct sb_jsondom_doc *doc;
 	const struct sb_jsondom *root, *lane;
@@ -111,7 +111,7 @@ static void lanes_are_threads_streams_steps_and_blocks(void **state)
 static void spans_that_overlap_get_rows_of_their_own(void **state)
 {
 	struct sb_builder *b;
-	struct sb_lane_writer *w;
+	struct sb_stream_writer *w;
 	struct sb_buf bytes = { 0 };
 	struct sb_jsondom_doc *doc;
 	const struct sb_jsondom *lane;
@@ -184,7 +184,7 @@ static void gpu_spans_lie_above_what_they_hold(void **state)
 static void spans_lie_above_what_they_hold_with_their_attributes(void **state)
 {
 	struct sb_builder *b;
-	struct sb_lane_writer *w;
+	struct sb_stream_writer *w;
 	struct sb_buf bytes = { 0 };
 	struct sb_jsondom_doc *doc;
 	const struct sb_jsondom *root, *lane, *detail;
@@ -238,7 +238,7 @@ static uint64_t profiled_ns(const struct sb_buf *bytes, const struct sb_jsondom 
 static void profiles_count_no_time_twice_and_the_gpu_apart(void **state)
 {
 	struct sb_builder *b;
-	struct sb_lane_writer *w;
+	struct sb_stream_writer *w;
 	struct sb_buf bytes = { 0 };
 	struct sb_jsondom_doc *doc;
 	const struct sb_jsondom *root;
@@ -270,7 +270,7 @@ static void profiles_count_no_time_twice_and_the_gpu_apart(void **state)
 static void very_many_zones_stay_small_and_are_counted(void **state)
 {
 	struct sb_builder *b;
-	struct sb_lane_writer *w;
+	struct sb_stream_writer *w;
 	struct sb_buf bytes = { 0 };
 	struct sb_jsondom_doc *doc;
 	const struct sb_jsondom *root, *row;

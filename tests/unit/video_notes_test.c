@@ -319,7 +319,7 @@ static void block_sizes_are_grouped_and_the_first_block_compared(void **state)
  * throughput, 2 each. */
 static void generations_that_overlap_share_the_wall_time(void **state)
 {
-	struct sb_lane_writer *other;
+	struct sb_stream_writer *other;
 	struct synthetic s;
 	struct sb_model *m;
 

@@ -120,7 +120,7 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
             </section>
           </div>
         </div>
-        <nav class="contents" aria-label="sections">
+        <nav class="contents" aria-label="panels">
           {panels.map((s) => (
             <a key={s.id} href={`#${s.id}`}>
               {s.title}

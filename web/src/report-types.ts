@@ -1024,7 +1024,7 @@ export type Aggregate = {
   stages: AggregateStage[]; // the largest imbalance in seconds first
   percentile_error_ratio?: number; // how far off percentiles may be
   straggler_count: number; // ranks that the others wait for
-  meeting_count: number; // collectives that more than half of the ranks share
+  collective_count: number; // collectives that more than half of the ranks share
   wait_s?: number; // at collectives, all ranks
   wait_ratio?: number; // of all ranks' wall time
   clock_residual_s?: number; // how far the clocks may be apart
@@ -1260,10 +1260,10 @@ export type AggregateRank = {
 
 // A rank's clock beside the first rank's.
 export type RankClock = {
-  method: "same_host" | "meetings" | "real_time"; // same_host: nothing to correct; meetings: corrected by barriers; real_time: as the hosts say
+  method: "same_host" | "collectives" | "real_time"; // same_host: nothing to correct; collectives: corrected by barriers; real_time: as the hosts say
   offset_s?: number; // what to add to its times to get the first rank's
-  residual_s?: number; // how far meetings still lie apart, 95 % of them
-  meeting_count: number; // collectives that it was set by
+  residual_s?: number; // how far collectives still lie apart, 95 % of them
+  collective_count: number; // collectives that it was set by
 };
 
 // The metrics of one rank.

@@ -356,7 +356,7 @@ test('the theme follows the system and the button', async (browser) => {
   await close();
 });
 
-test('sections without data do not appear', async (browser) => {
+test('panels without data do not appear', async (browser) => {
   const path = writePage('bare', {
     report: {
       schema: 'strobe.report/1',

@@ -418,7 +418,7 @@ static void free_gpu(void *self)
 static bool has_gpu_records(const struct sb_run *run)
 {
 	for (uint32_t i = 0; i < run->process_count; i++) {
-		struct sb_chunk_range range = sb_reader_range(run->processes[i].reader, SB_LANE_DEVICE, 0);
+		struct sb_chunk_range range = sb_reader_range(run->processes[i].reader, SB_STREAM_DEVICE, 0);
 
 		if (range.first < range.end)
 			return true;

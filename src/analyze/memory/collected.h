@@ -18,7 +18,7 @@ struct sb_memory_collected {
 	size_t points;
 	struct sb_vec snapshots; /* struct sb_memory_reading */
 	int64_t snapshot_total;
-	struct sb_stage_spans spans;
+	struct sb_open_stages stages;
 	struct allocator {
 		uint32_t name;
 		int64_t allocs, frees, allocated, freed, live, peak;
@@ -33,9 +33,10 @@ static inline double sb_known_bytes(int64_t bytes)
 	return bytes >= 0 ? (double)bytes : NAN;
 }
 
-static inline const char *sb_span_name(const struct sb_memory_collected *m, const struct sb_stage_span *span)
+static inline const char *sb_open_stage_name(
+	const struct sb_memory_collected *m, const struct sb_open_stage *stage)
 {
-	return span ? m->run->names[span->name].text : NULL;
+	return stage ? m->run->names[stage->name].text : NULL;
 }
 
 /* Peaks by stage, the spike, what stages keep; after the snapshots are listed. */

@@ -99,7 +99,7 @@ static void see_zone(void *self, const struct sb_zone *z)
 	struct sb_memory_collected *m = self;
 
 	if (m->sampled || m->snapshots.count)
-		sb_stage_spans_add(&m->spans, z);
+		sb_open_stages_add(&m->stages, z);
 }
 
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
@@ -139,16 +139,16 @@ static void list_snapshots(struct sb_memory_collected *m, struct sb_model *model
 	const struct sb_memory_reading *all = m->snapshots.items;
 	size_t count = m->snapshots.count;
 	int64_t *t_ns = malloc((count + 1) * sizeof *t_ns);
-	const struct sb_stage_span **spans = malloc((count + 1) * sizeof *spans);
+	const struct sb_open_stage **open = malloc((count + 1) * sizeof *open);
 
 	panel->snapshots = sb_model_alloc(model, count * sizeof *panel->snapshots);
-	if (!t_ns || !spans || (count && !panel->snapshots)) {
+	if (!t_ns || !open || (count && !panel->snapshots)) {
 		m->failed = true;
 		goto out;
 	}
 	for (size_t i = 0; i < count; i++)
 		t_ns[i] = all[i].t_ns;
-	sb_stage_spans_at(&m->spans, t_ns, count, spans);
+	sb_open_stages_at(&m->stages, t_ns, count, open);
 	for (size_t i = 0; i < count; i++) {
 		struct sb_memory_snapshot *row = &panel->snapshots[i];
 
@@ -160,13 +160,13 @@ static void list_snapshots(struct sb_memory_collected *m, struct sb_model *model
 		row->allocated_bytes = sb_known_bytes(all[i].allocated);
 		row->reserved_bytes = sb_known_bytes(all[i].reserved);
 		row->peak_bytes = sb_known_bytes(all[i].peak);
-		row->stage = sb_model_text(model, sb_span_name(m, spans[i]));
+		row->stage = sb_model_text(model, sb_open_stage_name(m, open[i]));
 	}
 	panel->snapshot_count = count;
 	panel->snapshot_total = m->snapshot_total;
 out:
 	free(t_ns);
-	free(spans);
+	free(open);
 }
 
 static void find_fragmentation(struct sb_memory_panel *panel)
@@ -217,7 +217,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	panel->peak_bytes = panel->peak_t_s = panel->reserved_peak_bytes = panel->device_total_bytes = NAN;
 	panel->fragmentation_ratio = panel->fragmentation_reserved_bytes = NAN;
 	panel->spike_bytes = panel->spike_t_s = NAN;
-	if (m->failed || m->spans.failed)
+	if (m->failed || m->stages.failed)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse memory");
 	if (m->snapshots.count)
 		qsort(m->snapshots.items, m->snapshots.count, sizeof(struct sb_memory_reading), by_time);
@@ -237,7 +237,7 @@ static void done(void *self)
 	if (!m)
 		return;
 	sb_vec_done(&m->snapshots);
-	sb_stage_spans_done(&m->spans);
+	sb_open_stages_done(&m->stages);
 	free(m->allocators);
 	free(m);
 }

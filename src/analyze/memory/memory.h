@@ -2,7 +2,7 @@
  * peaked at and kept, and VRAM, RAM, swap and page cache side by side.
  *
  * memory.c collects and lists snapshots, memory_stages.c puts peaks down to
- * stages, memory_timeline.c sets VRAM and RAM side by side; stage_spans.c knows
+ * stages, memory_timeline.c sets VRAM and RAM side by side; open_stages.c knows
  * which stage was open when. */
 #ifndef SB_ANALYZE_MEMORY_MEMORY_H
 #define SB_ANALYZE_MEMORY_MEMORY_H

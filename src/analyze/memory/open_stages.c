@@ -7,15 +7,15 @@
 #define LEAST_NS 100000
 #define OPEN_MOST 256 /* stages open at the same time, over all threads */
 
-void sb_stage_spans_done(struct sb_stage_spans *s)
+void sb_open_stages_done(struct sb_open_stages *s)
 {
 	sb_vec_done(&s->all);
 }
 
 /* Room again: the shorter ones go. */
-static void drop_short(struct sb_stage_spans *s)
+static void drop_short(struct sb_open_stages *s)
 {
-	struct sb_stage_span *all = s->all.items;
+	struct sb_open_stage *all = s->all.items;
 
 	while (s->all.count >= SPANS_MOST) {
 		size_t kept = 0;
@@ -29,9 +29,9 @@ static void drop_short(struct sb_stage_spans *s)
 	}
 }
 
-void sb_stage_spans_add(struct sb_stage_spans *s, const struct sb_zone *z)
+void sb_open_stages_add(struct sb_open_stages *s, const struct sb_zone *z)
 {
-	struct sb_stage_span *span;
+	struct sb_open_stage *stage;
 
 	if (!s->least_ns)
 		s->least_ns = LEAST_NS;
@@ -39,35 +39,35 @@ void sb_stage_spans_add(struct sb_stage_spans *s, const struct sb_zone *z)
 		return;
 	if (s->all.count == SPANS_MOST)
 		drop_short(s);
-	span = sb_vec_push(&s->all, sizeof *span);
-	if (!span) {
+	stage = sb_vec_push(&s->all, sizeof *stage);
+	if (!stage) {
 		s->failed = true;
 		return;
 	}
-	*span = (struct sb_stage_span){ z->begin_ns, z->end_ns, z->name, z->depth, z->role, z->track };
+	*stage = (struct sb_open_stage){ z->begin_ns, z->end_ns, z->name, z->depth, z->role, z->track };
 	s->sorted = false;
 }
 
 static int by_begin(const void *a, const void *b)
 {
-	const struct sb_stage_span *x = a, *y = b;
+	const struct sb_open_stage *x = a, *y = b;
 
 	if (x->begin_ns != y->begin_ns)
 		return x->begin_ns < y->begin_ns ? -1 : 1;
 	return x->depth < y->depth ? -1 : x->depth > y->depth;
 }
 
-static void sort(struct sb_stage_spans *s)
+static void sort(struct sb_open_stages *s)
 {
 	if (!s->sorted && s->all.count)
-		qsort(s->all.items, s->all.count, sizeof(struct sb_stage_span), by_begin);
+		qsort(s->all.items, s->all.count, sizeof(struct sb_open_stage), by_begin);
 	s->sorted = true;
 }
 
-void sb_stage_spans_at(
-	struct sb_stage_spans *s, const int64_t *t_ns, size_t count, const struct sb_stage_span **out_spans)
+void sb_open_stages_at(
+	struct sb_open_stages *s, const int64_t *t_ns, size_t count, const struct sb_open_stage **out_stages)
 {
-	const struct sb_stage_span *all, *open[OPEN_MOST];
+	const struct sb_open_stage *all, *open[OPEN_MOST];
 	size_t next = 0, open_count = 0;
 
 	sort(s);
@@ -79,21 +79,21 @@ void sb_stage_spans_at(
 			if (all[next].end_ns >= t_ns[i] && open_count < OPEN_MOST)
 				open[open_count++] = &all[next];
 		}
-		out_spans[i] = NULL;
+		out_stages[i] = NULL;
 		for (size_t k = 0; k < open_count; k++) {
 			if (open[k]->end_ns < t_ns[i])
 				continue;
-			if (!out_spans[i] || open[k]->depth >= out_spans[i]->depth)
-				out_spans[i] = open[k];
+			if (!out_stages[i] || open[k]->depth >= out_stages[i]->depth)
+				out_stages[i] = open[k];
 			open[kept++] = open[k];
 		}
 		open_count = kept;
 	}
 }
 
-const struct sb_stage_span *sb_stage_spans_over(struct sb_stage_spans *s, int64_t from_ns, int64_t to_ns)
+const struct sb_open_stage *sb_open_stages_over(struct sb_open_stages *s, int64_t from_ns, int64_t to_ns)
 {
-	const struct sb_stage_span *best = NULL, *all;
+	const struct sb_open_stage *best = NULL, *all;
 	double best_ns = 0;
 
 	sort(s);

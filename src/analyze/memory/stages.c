@@ -50,7 +50,7 @@ static void peaks_from_snapshots(struct sb_memory_collected *m, struct sb_model 
 	for (size_t i = 0; i < m->snapshots.count; i++) {
 		const struct sb_memory_reading *s = &all[i], *before = NULL;
 		double bytes = sb_known_bytes(s->peak >= 0 ? s->peak : s->allocated);
-		const struct sb_stage_span *span;
+		const struct sb_open_stage *stage;
 		struct sb_memory_stage *row;
 
 		if (s->device < 0 || isnan(bytes))
@@ -61,15 +61,15 @@ static void peaks_from_snapshots(struct sb_memory_collected *m, struct sb_model 
 		}
 		if (before && before->peak >= 0 && s->peak >= 0 && s->peak <= before->peak)
 			bytes = sb_known_bytes(s->allocated); /* the maximum is older */
-		span = sb_stage_spans_over(&m->spans, before ? before->t_ns : m->run->from_ns, s->t_ns);
-		row = span ? stage_row(panel, model, sb_span_name(m, span)) : NULL;
+		stage = sb_open_stages_over(&m->stages, before ? before->t_ns : m->run->from_ns, s->t_ns);
+		row = stage ? stage_row(panel, model, sb_open_stage_name(m, stage)) : NULL;
 		if (row)
 			raise(&row->peak_bytes, bytes);
 		raise(&panel->reserved_peak_bytes, sb_known_bytes(s->reserved));
 		if (!isnan(bytes) && !(bytes <= panel->peak_bytes)) {
 			panel->peak_bytes = bytes;
 			panel->peak_t_s = (double)s->t_ns / 1e9;
-			panel->peak_stage = sb_model_text(model, sb_span_name(m, span));
+			panel->peak_stage = sb_model_text(model, sb_open_stage_name(m, stage));
 			panel->peak_source = "allocated";
 			panel->peak_device = s->device;
 		}
@@ -84,20 +84,20 @@ static const struct sb_series_column *vram_column(const struct sb_series *s, con
 	return c && c->stats.max > 0 ? c : sb_series_column_find(s, "memory_used_mb");
 }
 
-static const struct sb_stage_span *span_at(struct sb_memory_collected *m, double t_s)
+static const struct sb_open_stage *stage_at(struct sb_memory_collected *m, double t_s)
 {
 	int64_t t_ns = (int64_t)(t_s * 1e9);
-	const struct sb_stage_span *span;
+	const struct sb_open_stage *stage;
 
-	sb_stage_spans_at(&m->spans, &t_ns, 1, &span);
-	return span;
+	sb_open_stages_at(&m->stages, &t_ns, 1, &stage);
+	return stage;
 }
 
 static void peaks_from_samples(
 	struct sb_memory_collected *m, struct sb_model *model, const struct sb_series *s)
 {
 	struct sb_memory_panel *panel = &model->memory;
-	const struct sb_stage_span *spans = m->spans.all.items;
+	const struct sb_open_stage *open = m->stages.all.items;
 	bool by_snapshots = panel->peak_source && strcmp(panel->peak_source, "allocated") == 0;
 	const struct sb_series_column *total = sb_series_column_find(s, "memory_total_mb"), *c;
 	const char *source;
@@ -105,11 +105,10 @@ static void peaks_from_samples(
 	c = vram_column(s, &source);
 	if (!c)
 		return;
-	for (size_t i = 0; !by_snapshots && i < m->spans.all.count; i++) {
-		double mb = sb_series_max(
-			s, c, (double)spans[i].begin_ns / 1e9, (double)spans[i].end_ns / 1e9);
-		struct sb_memory_stage *row = isnan(mb) ? NULL
-							: stage_row(panel, model, sb_span_name(m, &spans[i]));
+	for (size_t i = 0; !by_snapshots && i < m->stages.all.count; i++) {
+		double mb = sb_series_max(s, c, (double)open[i].begin_ns / 1e9, (double)open[i].end_ns / 1e9);
+		struct sb_memory_stage *row =
+			isnan(mb) ? NULL : stage_row(panel, model, sb_open_stage_name(m, &open[i]));
 
 		if (row)
 			raise(&row->peak_bytes, mb * SB_MB);
@@ -122,22 +121,22 @@ static void peaks_from_samples(
 	panel->peak_t_s = c->max_t_s;
 	panel->peak_source = source;
 	panel->peak_device = s->device;
-	panel->peak_stage = sb_model_text(model, sb_span_name(m, span_at(m, c->max_t_s)));
+	panel->peak_stage = sb_model_text(model, sb_open_stage_name(m, stage_at(m, c->max_t_s)));
 }
 
 /* ---- spike -------------------------------------------------------------- */
 
 /* A stage that was over before the rise was seen, and took less than half of that time, may
  * have nothing to do with it. */
-static const struct sb_stage_span *blamed(struct sb_memory_collected *m, int64_t from_ns, int64_t to_ns)
+static const struct sb_open_stage *blamed(struct sb_memory_collected *m, int64_t from_ns, int64_t to_ns)
 {
-	const struct sb_stage_span *span = sb_stage_spans_over(&m->spans, from_ns, to_ns);
-	int64_t begin_ns = span && span->begin_ns > from_ns ? span->begin_ns : from_ns;
+	const struct sb_open_stage *stage = sb_open_stages_over(&m->stages, from_ns, to_ns);
+	int64_t begin_ns = stage && stage->begin_ns > from_ns ? stage->begin_ns : from_ns;
 
-	if (!span || span->end_ns >= to_ns || (span->end_ns - begin_ns) * 2 >= to_ns - from_ns)
-		return span;
-	sb_stage_spans_at(&m->spans, &to_ns, 1, &span);
-	return span;
+	if (!stage || stage->end_ns >= to_ns || (stage->end_ns - begin_ns) * 2 >= to_ns - from_ns)
+		return stage;
+	sb_open_stages_at(&m->stages, &to_ns, 1, &stage);
+	return stage;
 }
 
 static void find_spike(struct sb_memory_collected *m, struct sb_model *model)
@@ -172,14 +171,14 @@ static void find_spike(struct sb_memory_collected *m, struct sb_model *model)
 		return;
 	}
 	panel->spike_stage = sb_model_text(model,
-		sb_span_name(m, blamed(m, (int64_t)(from_s * 1e9), (int64_t)(panel->spike_t_s * 1e9))));
+		sb_open_stage_name(m, blamed(m, (int64_t)(from_s * 1e9), (int64_t)(panel->spike_t_s * 1e9))));
 }
 
 /* ---- freed after the stage? --------------------------------------------- */
 
 static int by_level(const void *a, const void *b)
 {
-	const struct sb_stage_span *x = a, *y = b;
+	const struct sb_open_stage *x = a, *y = b;
 
 	if (x->track != y->track)
 		return x->track < y->track ? -1 : 1;
@@ -235,7 +234,7 @@ static const struct sb_memory_reading *last_reading(
 	return NULL;
 }
 
-static bool side_by_side(const struct sb_stage_span *a, const struct sb_stage_span *b)
+static bool side_by_side(const struct sb_open_stage *a, const struct sb_open_stage *b)
 {
 	return a->track == b->track && a->depth == b->depth;
 }
@@ -244,28 +243,28 @@ static bool side_by_side(const struct sb_stage_span *a, const struct sb_stage_sp
  * stage: else the neighbour's memory would be put down to it. */
 static void check_freed(struct sb_memory_collected *m, struct sb_model *model)
 {
-	struct sb_stage_span *spans = m->spans.all.items;
-	size_t count = m->spans.all.count;
+	struct sb_open_stage *open = m->stages.all.items;
+	size_t count = m->stages.all.count;
 
 	if (!m->snapshots.count || !count)
 		return;
-	qsort(spans, count, sizeof *spans, by_level);
-	m->spans.sorted = false;
+	qsort(open, count, sizeof *open, by_level);
+	m->stages.sorted = false;
 	for (size_t i = 0; i < count; i++) {
-		const struct sb_stage_span *left = i && side_by_side(&spans[i - 1], &spans[i]) ? &spans[i - 1]
-											       : NULL;
-		const struct sb_stage_span *right = i + 1 < count && side_by_side(&spans[i + 1], &spans[i])
-							    ? &spans[i + 1]
+		const struct sb_open_stage *left = i && side_by_side(&open[i - 1], &open[i]) ? &open[i - 1]
+											     : NULL;
+		const struct sb_open_stage *right = i + 1 < count && side_by_side(&open[i + 1], &open[i])
+							    ? &open[i + 1]
 							    : NULL;
 		const struct sb_memory_reading *before = last_reading(
-			m, left ? left->end_ns : m->run->from_ns, spans[i].begin_ns);
+			m, left ? left->end_ns : m->run->from_ns, open[i].begin_ns);
 		const struct sb_memory_reading *after = first_reading(
-			m, spans[i].end_ns, right ? right->begin_ns : m->run->to_ns);
+			m, open[i].end_ns, right ? right->begin_ns : m->run->to_ns);
 		struct sb_memory_stage *row;
 
 		if (!before || !after || before->device != after->device)
 			continue;
-		row = stage_row(&model->memory, model, sb_span_name(m, &spans[i]));
+		row = stage_row(&model->memory, model, sb_open_stage_name(m, &open[i]));
 		if (!row)
 			continue;
 		row->before_bytes = (double)before->allocated;
@@ -273,7 +272,7 @@ static void check_freed(struct sb_memory_collected *m, struct sb_model *model)
 		row->kept_bytes = row->after_bytes - row->before_bytes;
 		row->checked = true;
 		row->freed = row->kept_bytes <= KEPT_BYTES || row->kept_bytes <= row->peak_bytes * KEPT_RATIO;
-		row->holds = sb_part_of(row->stage, (int)spans[i].role) == SB_PART_LOAD;
+		row->holds = sb_part_of(row->stage, (int)open[i].role) == SB_PART_LOAD;
 	}
 }
 

@@ -6,14 +6,14 @@
 
 #include <stdlib.h>
 
-struct meeting {
+struct collective {
 	uint32_t name;
 	uint32_t occurrence;
 	int64_t begin_ns, end_ns;
 };
 
-struct meetings {
-	struct meeting *all;
+struct collectives {
+	struct collective *all;
 	size_t count;
 	int64_t total;
 	struct sb_map seen; /* name -> how often */
@@ -22,7 +22,7 @@ struct meetings {
 
 static void see_zone(void *self, const struct sb_zone *z)
 {
-	struct meetings *m = self;
+	struct collectives *m = self;
 	uint32_t occurrence = 0;
 
 	if (z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED | SB_ZONE_RECURSIVE))
@@ -32,12 +32,12 @@ static void see_zone(void *self, const struct sb_zone *z)
 		return;
 	sb_map_get(&m->seen, z->name, &occurrence);
 	m->no_memory |= !sb_map_put(&m->seen, z->name, occurrence + 1);
-	m->all[m->count++] = (struct meeting){ z->name, occurrence, z->begin_ns, z->end_ns };
+	m->all[m->count++] = (struct collective){ z->name, occurrence, z->begin_ns, z->end_ns };
 }
 
 static void done(void *self)
 {
-	struct meetings *m = self;
+	struct collectives *m = self;
 
 	if (!m)
 		return;
@@ -48,7 +48,7 @@ static void done(void *self)
 
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
 {
-	struct meetings *m = calloc(1, sizeof *m);
+	struct collectives *m = calloc(1, sizeof *m);
 
 	if (m)
 		m->all = malloc(SB_COLLECTIVES_MAX * sizeof *m->all);
@@ -64,7 +64,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
-	struct meetings *m = self;
+	struct collectives *m = self;
 	struct sb_collectives_panel *to = &model->collectives;
 
 	if (m->no_memory)

@@ -269,10 +269,10 @@ static int fill_covered(const struct sb_stage_paths *r, struct sb_stage *row, in
 	row->covered_s = row->total_s;
 	row->at_once_mean = NAN;
 	if (several && all.filled_ns) {
-		int64_t covered_ns = sb_coverage_ns(&all, &r->sums->span);
+		int64_t covered_ns = sb_coverage_ns(&all, &r->sums->range);
 
 		row->covered_s = (double)(covered_ns < total_ns ? covered_ns : total_ns) / 1e9;
-		row->before_run = row->first_s < (double)r->sums->span.from_ns / 1e9;
+		row->before_run = row->first_s < (double)r->sums->range.from_ns / 1e9;
 		if (covered_ns > 0 && !row->before_run &&
 			(double)total_ns > WORTH_SAYING * (double)covered_ns)
 			row->at_once_mean = (double)total_ns / (double)covered_ns;

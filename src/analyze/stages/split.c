@@ -64,7 +64,7 @@ static double union_of(const struct joined *j, double union_s)
 
 static double covered_of(const struct sb_coverage *c, const struct sb_stage_sums *sums)
 {
-	return (double)sb_coverage_ns(c, &sums->span) / 1e9;
+	return (double)sb_coverage_ns(c, &sums->range) / 1e9;
 }
 
 /* Exact but where detail was folded on several tracks: there only where calls were is known. */

@@ -280,8 +280,8 @@ static bool add_summed(struct sb_stage_sum *sum, const struct sb_zone *z)
 /* A duration that was handed in may begin before the run. */
 static bool add_top(struct sb_stage_sums *s, int64_t begin_ns, int64_t end_ns)
 {
-	return sb_union_add(&s->top, begin_ns > s->span.from_ns ? begin_ns : s->span.from_ns,
-		end_ns < s->span.to_ns ? end_ns : s->span.to_ns);
+	return sb_union_add(&s->top, begin_ns > s->range.from_ns ? begin_ns : s->range.from_ns,
+		end_ns < s->range.to_ns ? end_ns : s->range.to_ns);
 }
 
 static void see_zone(void *self, const struct sb_zone *z)
@@ -302,7 +302,7 @@ static void see_zone(void *self, const struct sb_zone *z)
 			add_duration(s, sum, z, ns);
 		if ((s->run->track_count > 1 || z->flags & SB_ZONE_SPAN || !z->depth ||
 			    z->role == STROBE_ROLE_GENERATION) &&
-			!sb_coverage_add(&sum->coverage, &s->span, z->begin_ns, z->end_ns))
+			!sb_coverage_add(&sum->coverage, &s->range, z->begin_ns, z->end_ns))
 			s->no_memory = true;
 		if (!z->depth && !add_top(s, z->begin_ns, z->end_ns))
 			s->no_memory = true;
@@ -367,7 +367,7 @@ static void add_folded(struct sb_stage_sums *s, const struct sb_event *e)
 	if ((s->run->track_count > 1 || e->digest.role == STROBE_ROLE_GENERATION ||
 		    !sb_run_path(s->run, e->path)->parent) &&
 		!sb_coverage_spread(
-			&sum->coverage, &s->span, e->digest.first_ns, e->digest.last_ns, e->digest.total_ns))
+			&sum->coverage, &s->range, e->digest.first_ns, e->digest.last_ns, e->digest.total_ns))
 		s->no_memory = true;
 	if (e->digest.min_ns < sum->min_ns)
 		sum->min_ns = e->digest.min_ns;
@@ -453,7 +453,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		return sb_fail(STROBE_ENOMEM, "no memory for the stages of '%s'", run->path);
 	}
 	s->run = run;
-	s->span = (struct sb_coverage_span){ run->from_ns, run->to_ns };
+	s->range = (struct sb_coverage_range){ run->from_ns, run->to_ns };
 	s->imported = sb_summed_possible(run);
 	sb_stage_skips_init(&s->skips);
 	v->self = s;

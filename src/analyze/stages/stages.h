@@ -58,7 +58,7 @@ struct sb_stage_sums {
 	uint32_t count;
 	struct sb_stage_skips skips;
 	struct sb_gpu_spans *gpu; /* see stages.c */
-	struct sb_coverage_span span; /* the run */
+	struct sb_coverage_range range; /* the run */
 	struct sb_union top; /* the top-level zones of all tracks */
 	bool top_folded; /* some of them have no detail any more */
 	bool imported; /* zones may stand for several calls */

@@ -224,9 +224,10 @@ static void put_stragglers(const struct sb_aggregate *a, size_t top, struct sb_b
 		if (r->slow_stage)
 			sb_buf_printf(out, "; %s took %.2f s, the median rank %.2f s", r->slow_stage,
 				r->slow_stage_s, r->slow_stage_median_s);
-		if (r->last_count && a->meeting_count)
-			sb_buf_printf(out, "; last at %zu of %zu meetings, the others waited %.2f s for it",
-				r->last_count, a->meeting_count, r->caused_wait_s);
+		if (r->last_count && a->collective_count)
+			sb_buf_printf(out,
+				"; last at %zu of %zu collectives, the others waited %.2f s for it",
+				r->last_count, a->collective_count, r->caused_wait_s);
 		sb_buf_putc(out, '\n');
 	}
 }
@@ -306,7 +307,7 @@ static void put_clocks(const struct sb_aggregate *a, struct sb_buf *out)
 	if (a->host_count < 2 && isnan(a->residual_s))
 		return;
 	for (size_t i = 0; i < a->rank_count; i++) {
-		corrected += a->ranks[i].align.method == SB_ALIGN_MEETINGS;
+		corrected += a->ranks[i].align.method == SB_ALIGN_COLLECTIVES;
 		unknown += a->ranks[i].align.method == SB_ALIGN_REAL_TIME;
 		largest = fmax(largest, fabs(a->ranks[i].align.offset_s));
 	}
@@ -315,13 +316,13 @@ static void put_clocks(const struct sb_aggregate *a, struct sb_buf *out)
 	sb_buf_puts(out, "\n=== Clocks ===\n");
 	if (corrected)
 		sb_buf_printf(out,
-			"%zu ranks corrected by common meetings, by up to %.3f ms; residual error %.3f ms "
+			"%zu ranks corrected by common collectives, by up to %.3f ms; residual error %.3f ms "
 			"(95 %%)\n",
 			corrected, largest * 1e3, a->residual_s * 1e3);
 	if (unknown)
 		sb_buf_printf(out,
 			"%zu ranks taken at their hosts' time of day: their error is not known (no common "
-			"meetings)\n",
+			"collectives)\n",
 			unknown);
 }
 

@@ -19,7 +19,7 @@ function Figures({ d }: { d: AggregateReport }) {
     { label: 'ranks', value: count(num(d, 'rank_count')), note: missing.length ? `missing: ${clip(missing.join(', '), 40)}` : `on ${count(num(d, 'host_count'))} ${num(d, 'host_count') === 1 ? 'host' : 'hosts'}`, bad: missing.length > 0 },
     wall && { label: 'slowest rank', value: seconds(num(wall, 'max_value')), note: `rank ${num(wall, 'max_rank')}; fastest ${seconds(num(wall, 'min_value'))}` },
     { label: 'stragglers', value: count(num(d, 'straggler_count')), note: '', bad: (num(d, 'straggler_count') ?? 0) > 0 },
-    (num(d, 'meeting_count') ?? 0) > 0 && num(d, 'wait_s') !== undefined && { label: 'waiting at collectives', value: seconds(num(d, 'wait_s')), note: num(d, 'wait_ratio') !== undefined ? percent(num(d, 'wait_ratio')) : '' },
+    (num(d, 'collective_count') ?? 0) > 0 && num(d, 'wait_s') !== undefined && { label: 'waiting at collectives', value: seconds(num(d, 'wait_s')), note: num(d, 'wait_ratio') !== undefined ? percent(num(d, 'wait_ratio')) : '' },
     memory && { label: title(memory.key), value: keyed(memory.key, memory.max_value), note: `rank ${memory.max_rank}` },
   ].filter((f): f is { label: string; value: string; note: string; bad?: boolean } => Boolean(f));
   return (
@@ -67,7 +67,7 @@ function RankLane({ letters, late, binS, isDark }: { letters: string; late: bool
   const say = (e: MouseEvent) => {
     const at = Math.min(letters.length - 1, Math.floor((e.offsetX / canvas.current!.clientWidth) * letters.length));
     const letter = letters[at] ?? '.';
-    canvas.current!.title = `${seconds(at * binS)} to ${seconds((at + 1) * binS)}: ${letter === '.' ? 'not running' : letter === '?' ? 'its meetings are not known' : `${(letter.charCodeAt(0) - 97) * 10} % waiting at collectives`}`;
+    canvas.current!.title = `${seconds(at * binS)} to ${seconds((at + 1) * binS)}: ${letter === '.' ? 'not running' : letter === '?' ? 'its collectives are not known' : `${(letter.charCodeAt(0) - 97) * 10} % waiting at collectives`}`;
   };
   return <canvas ref={canvas} width={letters.length} height={1} onMouseMove={say} />;
 }

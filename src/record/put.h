@@ -1,7 +1,7 @@
 /* Writing whole records from inside the recording half: what monitors, GPU code
  * and the session itself use. The hot path is zone.c; this is everything else. */
-#ifndef SB_RECORD_LANE_H
-#define SB_RECORD_LANE_H
+#ifndef SB_RECORD_PUT_H
+#define SB_RECORD_PUT_H
 
 #include "format/wire.h"
 
@@ -9,14 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Appends one LONG record to the calling thread's chunk of a lane (HOT, KEEP or
+/* Appends one LONG record to the calling thread's chunk of a stream (HOT, KEEP or
  * DEVICE). Lock-free, no allocation. Returns false, having counted the loss,
  * when there is no room or nothing records. At most SB_PUT_WORDS_MAX words. */
 #define SB_PUT_WORDS_MAX 400u
-bool sb_put(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint64_t *payload, uint32_t words);
+bool sb_put(
+	enum sb_stream stream, enum sb_long_type type, uint64_t aux, const uint64_t *payload, uint32_t words);
 
 /* A record that carries a string after `words` fixed words; cut at SB_STRING_MAX. */
-bool sb_put_text(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint64_t *payload,
+bool sb_put_text(enum sb_stream stream, enum sb_long_type type, uint64_t aux, const uint64_t *payload,
 	uint32_t words, const char *text, size_t size);
 
 /* A duration that began at start_ticks and ends now, in the zones of the calling thread. */
@@ -51,7 +52,7 @@ uint32_t sb_keep_scarcity(void);
 
 /* Is a session open right now, and which (changes with every session)? */
 bool sb_session_active(void);
-uint32_t sb_session_generation(void);
+uint32_t sb_session_epoch(void);
 
 /* Was this process forked off a recording one? Its parent then samples the machine. */
 bool sb_session_is_forked(void);

@@ -1,5 +1,5 @@
-/* Whole records into any lane of the calling thread's writer. */
-#include "record/lane.h"
+/* Whole records into any stream of the calling thread's writer. */
+#include "record/put.h"
 
 #include "record/clock.h"
 #include "record/fork.h"
@@ -34,7 +34,7 @@ bool sb_session_active(void)
 	return atomic_load_explicit(&REC->state, memory_order_acquire) == SB_OPEN && !sb_fork_is_fresh();
 }
 
-uint32_t sb_session_generation(void)
+uint32_t sb_session_epoch(void)
 {
 	return atomic_load(&REC->session);
 }
@@ -50,74 +50,75 @@ void sb_session_add_own_cpu(uint64_t ns)
 		__atomic_fetch_add(&sb_header()->own_cpu_ns, ns, __ATOMIC_RELAXED);
 }
 
-static struct sb_position *position(struct sb_writer *w, enum sb_lane lane)
+static struct sb_position *position(struct sb_writer *w, enum sb_stream stream)
 {
-	return lane == SB_LANE_HOT ? &w->hot : lane == SB_LANE_DEVICE ? &w->device : &w->keep;
+	return stream == SB_STREAM_HOT ? &w->hot : stream == SB_STREAM_DEVICE ? &w->device : &w->keep;
 }
 
 /* KEEP and DEVICE records carry their own times: the base does not matter. */
-static bool side_room(struct sb_writer *w, enum sb_lane lane, enum sb_long_type type, uint32_t words)
+static bool side_room(struct sb_writer *w, enum sb_stream stream, enum sb_long_type type, uint32_t words)
 {
-	struct sb_position *p = position(w, lane);
+	struct sb_position *p = position(w, stream);
 	uint32_t chunk;
 
 	if (p->chunk && p->cur + words <= p->limit)
 		return true;
-	chunk = sb_chunk_take(&REC->extent, lane, !p->chunk);
+	chunk = sb_chunk_take(&REC->extent, stream, !p->chunk);
 	if (!chunk && type == SB_NAME) /* without its name a zone is nothing */
-		chunk = sb_chunk_take(&REC->extent, SB_LANE_HOT, true);
+		chunk = sb_chunk_take(&REC->extent, SB_STREAM_HOT, true);
 	if (!chunk) {
-		sb_lost(lane == SB_LANE_DEVICE ? SB_LOST_DEVICE_FULL : SB_LOST_KEEP_FULL, 1);
+		sb_lost(stream == SB_STREAM_DEVICE ? SB_LOST_DEVICE_FULL : SB_LOST_KEEP_FULL, 1);
 		return false;
 	}
 	if (p->chunk && p->cur < p->limit)
 		__atomic_store_n(p->cur, sb_word(SB_PAD, 0, 0), __ATOMIC_RELEASE);
-	sb_writer_open_chunk(w, p, lane, chunk, sb_clock_ticks());
+	sb_writer_open_chunk(w, p, stream, chunk, sb_clock_ticks());
 	return true;
 }
 
 /* Room for a record; the writer is entered when it returns one. */
 static uint64_t *record_begin(
-	enum sb_lane lane, enum sb_long_type type, uint32_t words, struct sb_writer **out_writer)
+	enum sb_stream stream, enum sb_long_type type, uint32_t words, struct sb_writer **out_writer)
 {
 	struct sb_writer *w = sb_writer_enter();
 	bool room;
 
 	if (!w)
 		return NULL;
-	room = lane == SB_LANE_HOT ? sb_writer_room(w, words, sb_clock_ticks())
-				   : side_room(w, lane, type, words);
+	room = stream == SB_STREAM_HOT ? sb_writer_room(w, words, sb_clock_ticks())
+				       : side_room(w, stream, type, words);
 	if (!room) {
 		sb_writer_leave(w);
 		return NULL;
 	}
 	*out_writer = w;
-	return position(w, lane)->cur;
+	return position(w, stream)->cur;
 }
 
-static void record_end(struct sb_writer *w, enum sb_lane lane, uint64_t head, uint32_t words)
+static void record_end(struct sb_writer *w, enum sb_stream stream, uint64_t head, uint32_t words)
 {
-	struct sb_position *p = position(w, lane);
+	struct sb_position *p = position(w, stream);
 
 	__atomic_store_n(p->cur, head, __ATOMIC_RELEASE);
 	p->cur += words;
 	sb_writer_leave(w);
 }
 
-bool sb_put(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint64_t *payload, uint32_t words)
+bool sb_put(
+	enum sb_stream stream, enum sb_long_type type, uint64_t aux, const uint64_t *payload, uint32_t words)
 {
 	struct sb_writer *w;
-	uint64_t *at = words > SB_PUT_WORDS_MAX ? NULL : record_begin(lane, type, words + 1, &w);
+	uint64_t *at = words > SB_PUT_WORDS_MAX ? NULL : record_begin(stream, type, words + 1, &w);
 
 	if (!at)
 		return false;
 	if (words)
 		memcpy(at + 1, payload, words * sizeof *payload);
-	record_end(w, lane, sb_long(type, words, aux), words + 1);
+	record_end(w, stream, sb_long(type, words, aux), words + 1);
 	return true;
 }
 
-bool sb_put_text(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const uint64_t *payload,
+bool sb_put_text(enum sb_stream stream, enum sb_long_type type, uint64_t aux, const uint64_t *payload,
 	uint32_t words, const char *text, size_t size)
 {
 	struct sb_writer *w;
@@ -129,14 +130,14 @@ bool sb_put_text(enum sb_lane lane, enum sb_long_type type, uint64_t aux, const 
 		sb_lost(SB_LOST_STRING, 1);
 	}
 	all = words + 1 + (uint32_t)((size + 7) / 8);
-	at = record_begin(lane, type, all + 1, &w);
+	at = record_begin(stream, type, all + 1, &w);
 	if (!at)
 		return false;
 	if (words)
 		memcpy(at + 1, payload, words * sizeof *payload);
 	at[1 + words] = size;
 	memcpy(at + 2 + words, text, size); /* the chunk was zeroed: the padding is there */
-	record_end(w, lane, sb_long(type, all, aux), all + 1);
+	record_end(w, stream, sb_long(type, all, aux), all + 1);
 	return true;
 }
 
@@ -149,7 +150,7 @@ static uint64_t meta_aux(enum sb_meta_scope scope, const char *key, enum strobe_
 
 void sb_keep_meta_string(enum sb_meta_scope scope, const char *key, const char *value)
 {
-	sb_put_text(SB_LANE_KEEP, SB_META, meta_aux(scope, key, STROBE_TYPE_STRING), NULL, 0, value,
+	sb_put_text(SB_STREAM_KEEP, SB_META, meta_aux(scope, key, STROBE_TYPE_STRING), NULL, 0, value,
 		strlen(value));
 }
 
@@ -157,14 +158,14 @@ void sb_keep_meta_int(enum sb_meta_scope scope, const char *key, int64_t value)
 {
 	uint64_t bits = (uint64_t)value;
 
-	sb_put(SB_LANE_KEEP, SB_META, meta_aux(scope, key, STROBE_TYPE_INT), &bits, 1);
+	sb_put(SB_STREAM_KEEP, SB_META, meta_aux(scope, key, STROBE_TYPE_INT), &bits, 1);
 }
 
 void sb_keep_meta_bool(enum sb_meta_scope scope, const char *key, bool value)
 {
 	uint64_t bits = value;
 
-	sb_put(SB_LANE_KEEP, SB_META, meta_aux(scope, key, STROBE_TYPE_BOOL), &bits, 1);
+	sb_put(SB_STREAM_KEEP, SB_META, meta_aux(scope, key, STROBE_TYPE_BOOL), &bits, 1);
 }
 
 void sb_keep_meta_float(enum sb_meta_scope scope, const char *key, double value)
@@ -172,7 +173,7 @@ void sb_keep_meta_float(enum sb_meta_scope scope, const char *key, double value)
 	uint64_t bits;
 
 	memcpy(&bits, &value, sizeof bits);
-	sb_put(SB_LANE_KEEP, SB_META, meta_aux(scope, key, STROBE_TYPE_FLOAT), &bits, 1);
+	sb_put(SB_STREAM_KEEP, SB_META, meta_aux(scope, key, STROBE_TYPE_FLOAT), &bits, 1);
 }
 
 void sb_keep_missing(const char *what, const char *why, const char *how)
@@ -202,7 +203,7 @@ uint32_t sb_schema_define(const char *source, int device, const char *const *col
 	payload[2] = column_count;
 	for (uint32_t i = 0; i < column_count; i++)
 		payload[3 + i] = sb_name_intern(columns[i], NULL);
-	return sb_put(SB_LANE_KEEP, SB_SCHEMA, schema, payload, column_count + 3) ? schema : 0;
+	return sb_put(SB_STREAM_KEEP, SB_SCHEMA, schema, payload, column_count + 3) ? schema : 0;
 }
 
 uint32_t sb_keep_scarcity(void)
@@ -213,7 +214,7 @@ uint32_t sb_keep_scarcity(void)
 	if (!sb_session_active())
 		return 0;
 	share = sb_extent_keep_share(x);
-	used = atomic_load_explicit(&x->lane_used[SB_LANE_KEEP], memory_order_relaxed);
+	used = atomic_load_explicit(&x->stream_used[SB_STREAM_KEEP], memory_order_relaxed);
 	for (uint32_t left = used < share ? share - used : 1; left < share / 2; left *= 2)
 		level++;
 	return level;
@@ -227,5 +228,5 @@ void sb_sample_put(uint32_t schema, uint64_t ticks, const double *values, uint32
 		return;
 	payload[0] = ticks;
 	memcpy(payload + 1, values, count * sizeof *values);
-	sb_put(SB_LANE_KEEP, SB_SAMPLE, schema, payload, count + 1);
+	sb_put(SB_STREAM_KEEP, SB_SAMPLE, schema, payload, count + 1);
 }

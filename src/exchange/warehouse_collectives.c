@@ -15,8 +15,8 @@ static struct sb_aggregate_rank *rank_at(struct sb_aggregate *a, int64_t rank)
 	return NULL;
 }
 
-/* FROM: the job's meetings, those that were sent twice once. */
-static void put_meetings(const struct sb_warehouse *w, struct sb_buf *sql, const char *and_run)
+/* FROM: the job's collectives, those that were sent twice once. */
+static void put_collectives(const struct sb_warehouse *w, struct sb_buf *sql, const char *and_run)
 {
 	char table[160];
 
@@ -45,7 +45,7 @@ static void put_percentile(struct sb_buf *sql, const char *of, double q)
 		of, q, q, q, of, q, of, q);
 }
 
-/* By how much each rank's clock says later than the first's that a meeting ended. */
+/* By how much each rank's clock says later than the first's that a collective ended. */
 static int align(const struct sb_warehouse *w, struct sb_aggregate *a)
 {
 	const struct sb_aggregate_rank *first = &a->ranks[0];
@@ -63,9 +63,9 @@ static int align(const struct sb_warehouse *w, struct sb_aggregate *a)
 		"- "
 		"first_e, found = 1)) AS later FROM ",
 		(unsigned long long)first->start_real_ns);
-	put_meetings(w, &sql, NULL);
+	put_collectives(w, &sql, NULL);
 	sb_buf_puts(&sql, " GLOBAL ANY LEFT JOIN (SELECT name, occurrence, e AS first_e, 1 AS found FROM ");
-	put_meetings(w, &sql, first->id);
+	put_collectives(w, &sql, first->id);
 	sb_buf_puts(&sql, ") USING (name, occurrence) GROUP BY rank)))");
 	err = sb_warehouse_ask(w, &sql, 4, &answer);
 	for (char *rest = answer.data; !err && rest && *rest;) {
@@ -76,7 +76,7 @@ static int align(const struct sb_warehouse *w, struct sb_aggregate *a)
 
 		if (!r)
 			continue;
-		a->meetings_elsewhere = true;
+		a->collectives_elsewhere = true;
 		r->caused_wait_s = a->rank_count > 1 ? 0 : NAN;
 		if (r != first)
 			sb_align_settle(&r->align, first->host, matched, later_s, scatter_s);
@@ -100,7 +100,7 @@ static void put_offsets(struct sb_buf *sql, const struct sb_aggregate *a)
 	sb_buf_puts(sql, "], 0.)");
 }
 
-/* A meeting counts that more than half of the ranks know, the first among them. */
+/* A collective counts that more than half of the ranks know, the first among them. */
 static int judge(const struct sb_warehouse *w, struct sb_aggregate *a)
 {
 	struct sb_buf sql = { 0 }, answer = { 0 };
@@ -115,7 +115,7 @@ static int judge(const struct sb_warehouse *w, struct sb_aggregate *a)
 		(unsigned long long)a->ranks[0].start_real_ns);
 	put_offsets(&sql, a);
 	sb_buf_puts(&sql, " AS at FROM ");
-	put_meetings(w, &sql, NULL);
+	put_collectives(w, &sql, NULL);
 	sb_buf_printf(&sql,
 		") GROUP BY name, occurrence HAVING there > 1 AND there * 2 > %zu AND countIf(rank = %lld) > "
 		"0) "
@@ -127,7 +127,7 @@ static int judge(const struct sb_warehouse *w, struct sb_aggregate *a)
 		struct sb_aggregate_rank *r = rank_at(a, (int64_t)sb_warehouse_next_number(&line));
 		size_t count = (size_t)sb_warehouse_next_number(&line);
 
-		a->meeting_count += count;
+		a->collective_count += count;
 		if (!r)
 			continue;
 		r->last_count = count;
@@ -139,7 +139,7 @@ static int judge(const struct sb_warehouse *w, struct sb_aggregate *a)
 }
 
 /* A database of schema 1 has no such table until something is loaded into it. */
-static int has_meetings(const struct sb_warehouse *w, bool *out_has)
+static int has_collectives(const struct sb_warehouse *w, bool *out_has)
 {
 	struct sb_buf sql = { 0 }, answer = { 0 };
 	char table[160];
@@ -157,11 +157,11 @@ int sb_warehouse_meet(const struct sb_warehouse *w, struct sb_aggregate *a)
 {
 	struct sb_align_rank *clocks;
 	bool has = false;
-	int err = has_meetings(w, &has);
+	int err = has_collectives(w, &has);
 
 	if (!err && has)
 		err = align(w, a);
-	if (err || !a->meetings_elsewhere)
+	if (err || !a->collectives_elsewhere)
 		return err;
 	clocks = malloc(a->rank_count * sizeof *clocks);
 	if (!clocks)

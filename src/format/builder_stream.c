@@ -1,5 +1,5 @@
-/* The builder's lanes: one buffer per thread and lane, written out when full. */
-#include "format/builder_lane.h"
+/* The builder's streams: one buffer per thread and stream, written out when full. */
+#include "format/builder_stream.h"
 
 #include "base/error.h"
 
@@ -38,7 +38,7 @@ static uint64_t chunk_offset(const struct sb_builder *b, uint32_t index)
 	return SB_FILE_HEADER_BYTES + (uint64_t)index * b->head.chunk_bytes;
 }
 
-void sb_lane_writer_flush(struct sb_lane_writer *w)
+void sb_stream_writer_flush(struct sb_stream_writer *w)
 {
 	struct sb_builder *b = w->builder;
 
@@ -50,9 +50,9 @@ void sb_lane_writer_flush(struct sb_lane_writer *w)
 	w->used = 0;
 }
 
-struct sb_lane_writer *sb_lane_writer_new(struct sb_builder *b, enum sb_lane lane, uint32_t tid)
+struct sb_stream_writer *sb_stream_writer_new(struct sb_builder *b, enum sb_stream stream, uint32_t tid)
 {
-	struct sb_lane_writer *w = calloc(1, sizeof *w);
+	struct sb_stream_writer *w = calloc(1, sizeof *w);
 
 	if (!w)
 		return NULL;
@@ -62,16 +62,16 @@ struct sb_lane_writer *sb_lane_writer_new(struct sb_builder *b, enum sb_lane lan
 		return NULL;
 	}
 	w->builder = b;
-	w->head.generation = 2;
+	w->head.epoch = 2;
 	w->head.writer = ++b->head.writer_count;
 	w->head.tid = tid;
-	w->head.lane = (uint16_t)lane;
+	w->head.stream = (uint16_t)stream;
 	w->next = b->writers;
 	b->writers = w;
 	return w;
 }
 
-static void chunk_begin(struct sb_lane_writer *w, uint64_t ticks)
+static void chunk_begin(struct sb_stream_writer *w, uint64_t ticks)
 {
 	w->base = ticks;
 	w->head.seq = ++w->seq;
@@ -82,7 +82,7 @@ static void chunk_begin(struct sb_lane_writer *w, uint64_t ticks)
 }
 
 /* Room for a record of so many words: it never straddles chunks. */
-static uint64_t *room(struct sb_lane_writer *w, uint32_t words, uint64_t ticks)
+static uint64_t *room(struct sb_stream_writer *w, uint32_t words, uint64_t ticks)
 {
 	struct sb_builder *b = w->builder;
 	uint64_t *at;
@@ -95,7 +95,7 @@ static uint64_t *room(struct sb_lane_writer *w, uint32_t words, uint64_t ticks)
 	if (w->used && w->used + words > b->chunk_words) {
 		if (w->used < b->chunk_words)
 			w->words[w->used++] = sb_word(SB_PAD, 0, 0);
-		sb_lane_writer_flush(w);
+		sb_stream_writer_flush(w);
 	}
 	if (!w->used)
 		chunk_begin(w, ticks);
@@ -106,7 +106,7 @@ static uint64_t *room(struct sb_lane_writer *w, uint32_t words, uint64_t ticks)
 	return at;
 }
 
-void sb_lane_writer_word(struct sb_lane_writer *w, enum sb_kind kind, uint32_t id, uint64_t ticks)
+void sb_stream_writer_word(struct sb_stream_writer *w, enum sb_kind kind, uint32_t id, uint64_t ticks)
 {
 	uint64_t *at;
 
@@ -126,7 +126,7 @@ void sb_lane_writer_word(struct sb_lane_writer *w, enum sb_kind kind, uint32_t i
 	*at = sb_word(kind, id & SB_ID_MAX, ticks - w->base);
 }
 
-uint64_t *sb_lane_writer_long(struct sb_lane_writer *w, uint32_t type, uint64_t aux, uint32_t words)
+uint64_t *sb_stream_writer_long(struct sb_stream_writer *w, uint32_t type, uint64_t aux, uint32_t words)
 {
 	uint64_t *at = room(w, words + 1, w->used ? w->base : w->builder->last_ticks);
 
@@ -136,7 +136,7 @@ uint64_t *sb_lane_writer_long(struct sb_lane_writer *w, uint32_t type, uint64_t 
 	return at + 1;
 }
 
-void sb_lane_writer_value(struct sb_lane_writer *w, enum sb_kind kind, uint32_t id, int64_t value)
+void sb_stream_writer_value(struct sb_stream_writer *w, enum sb_kind kind, uint32_t id, int64_t value)
 {
 	uint64_t *at = room(w, 1, w->used ? w->base : w->builder->last_ticks);
 
@@ -160,10 +160,10 @@ static void put_text(uint64_t *at, const char *text)
 	memcpy(at + 1, text, size);
 }
 
-void sb_lane_writer_text(struct sb_lane_writer *w, uint32_t type, uint64_t aux, const uint64_t *fixed,
+void sb_stream_writer_text(struct sb_stream_writer *w, uint32_t type, uint64_t aux, const uint64_t *fixed,
 	uint32_t count, const char *text)
 {
-	uint64_t *at = sb_lane_writer_long(w, type, aux, count + text_words(text));
+	uint64_t *at = sb_stream_writer_long(w, type, aux, count + text_words(text));
 
 	if (!at)
 		return;
