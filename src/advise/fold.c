@@ -18,7 +18,7 @@ static const char *const symptoms[] = { "gpu_gaps", "gpu_utilization", "small_ke
 
 /* They say where the time goes: no illness by itself, and not worth a line beside what makes it go there. */
 static const char *const directions[] = { "stage_dominates", "layer_dominates", "attention", "copies",
-	"step_slow", "fps_low", "block_variance" };
+	"step_slow", "fps_low", "block_variance", "data_loading", "cache_useless", "cache_strict" };
 
 static const char *const startup[] = { "compile_time", "model_load" };
 
@@ -35,6 +35,19 @@ static const struct folding {
 	{ "gpu_shared", { "slow_steps" } },
 	{ "attention_math", { "attention", "stage_dominates" } },
 	{ "disk_collapse", { IDLE, "slow_steps" } },
+	{ "hidden_sync", { IDLE, "small_kernels", "unattributed", "stage_dominates", "copies" } },
+	{ "allocator_thrash", { IDLE, "small_kernels", "unattributed", "slow_steps" } },
+	{ "python_between_steps",
+		{ IDLE, "small_kernels", "unattributed", "slow_steps", "stage_dominates" } },
+	{ "slow_export", { IDLE, "unattributed", "stage_dominates" } },
+	{ "input_starved", { IDLE, "unattributed", "stage_dominates", "data_loading" } },
+	{ "repeated_work", { IDLE, "stage_dominates", "copies", "slow_steps", "unattributed" } },
+	{ "cfg_wasted", { "stage_dominates" } },
+	{ "cache_idle", { "cache_useless", "cache_strict" } },
+	{ "gil_contention", { IDLE, "small_kernels", "slow_steps", "unattributed", "stage_dominates" } },
+	{ "thread_oversubscription", { "slow_steps", "stage_dominates", "unattributed" } },
+	{ "slow_trend", { "slow_steps" } },
+	{ "garbage_collection", { IDLE, "small_kernels", "unattributed", "slow_steps" } },
 };
 
 static bool is_one_of(const char *const *ids, size_t count, const char *id)

@@ -80,17 +80,21 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 void sb_rule_unattributed(struct sb_advisor *a)
 {
 	const struct sb_stages_panel *stages = &a->model->stages;
-	double percent = stages->unattributed_s / stages->wall_s * 100;
+	const struct sb_summary_panel *sum = &a->model->summary;
+	bool inside = stages->has_generations &&
+		      sum->generation_s > 0; /* the start is not what is waited for */
+	double lost_s = inside ? sum->unattributed_s : stages->unattributed_s;
+	double wall_s = inside ? sum->generation_s : stages->wall_s, percent = lost_s / wall_s * 100;
 	struct sb_advice *f;
 
 	if (!stages->on_main || !(percent > a->limit))
 		return;
 	f = sb_advisor_find(a, percent, NAN,
-		sb_say(a, "%.1f %% of the wall time belongs to no stage", percent),
-		sb_say(a, "%s of %s are unattributed", sb_say_seconds(a, stages->unattributed_s),
-			sb_say_seconds(a, stages->wall_s)));
+		sb_say(a, "%.1f %% of the %s belongs to no stage", percent,
+			inside ? "generations" : "wall time"),
+		sb_say(a, "%s of %s are unattributed", sb_say_seconds(a, lost_s), sb_say_seconds(a, wall_s)));
 	if (f)
-		f->rank_s = stages->unattributed_s * TENTH;
+		f->rank_s = lost_s * TENTH;
 }
 
 /* ---- compiling ---------------------------------------------------------- */

@@ -246,6 +246,95 @@ static const struct sb_rule rules[] = {
 		  "communication that no compute hides takes more than this share",
 		  "Overlap it with compute, use larger messages, keep ranks on one node." },
 		sb_rule_communication },
+	/* ---- lines of the program ---- */
+	{ { "hidden_sync", "cause", HIGH, HOURS, false, "hidden_sync_percent", "percent", 5,
+		  "sampled Python stacks and a GPU",
+		  "a line inside the steps waits for the GPU (.item(), synchronize(), if tensor.any()) and "
+		  "that costs "
+		  "more than this share of the generations",
+		  "Keep the value on the GPU, look at it once after the loop, or take the check out: while "
+		  "Python waits "
+		  "it launches nothing, and the GPU runs dry." },
+		sb_rule_hidden_sync },
+	{ { "allocator_thrash", "cause", HIGH, HOURS, false, "allocator_percent", "percent", 5,
+		  "sampled Python stacks, or the allocator's counts",
+		  "giving GPU memory back and asking for it again takes more than this share of the "
+		  "generations",
+		  "Take torch.cuda.empty_cache() out of the steps; "
+		  "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True helps "
+		  "where memory is short." },
+		sb_rule_allocator_thrash },
+	{ { "python_between_steps", "cause", HIGH, HOURS, false, "between_steps_percent", "percent", 7,
+		  "sampled Python stacks, steps or generations",
+		  "lines of one function, outside every stage inside a step or a generation, take more than "
+		  "this share "
+		  "of the generations",
+		  "Move it out of the loop, into a thread, or onto the GPU: the model waits meanwhile." },
+		sb_rule_python_between_steps },
+	{ { "slow_export", "cause", HIGH, HOURS, false, "export_percent", "percent", 10,
+		  "sampled Python stacks",
+		  "encoding and writing the result takes more than this share of the generations",
+		  "Write in a thread or process of its own while the next video is made; use a faster format "
+		  "(H.264 by "
+		  "NVENC, PNG level 1, raw frames through a pipe)." },
+		sb_rule_slow_export },
+	{ { "input_starved", "cause", HIGH, HOURS, false, "input_percent", "percent", 10,
+		  "sampled Python stacks and stages that read or wait for input",
+		  "waiting for input after the first generation takes more than this share of their time",
+		  "Read ahead: num_workers and prefetch_factor of the DataLoader, a thread that fills a "
+		  "queue, decoding on "
+		  "the GPU." },
+		sb_rule_input_starved },
+	{ { "garbage_collection", "cause", HIGH, HOURS, false, "gc_percent", "percent", 5,
+		  "garbage collections of a millisecond or more",
+		  "Python's collections inside generations take more than this share of them",
+		  "gc.freeze() after loading, or gc.disable() during a generation and one collection between "
+		  "two." },
+		sb_rule_garbage_collection },
+	/* ---- work that need not be ---- */
+	{ { "repeated_work", "cause", HIGH, HOURS, false, "repeated_percent", "percent", 5,
+		  "a text encode stage inside steps, or sampled Python stacks",
+		  "the same encoding or upload in every step takes more than this share of the generations",
+		  "Do it once, before the steps, and keep the result." },
+		sb_rule_repeated_work },
+	{ { "cfg_wasted", "cause", HIGH, HOURS, false, "cfg_percent", "percent", 5,
+		  "steps with their guidance_scale and forwards",
+		  "two forwards a step with a guidance scale of at most 1, which cost more than this share",
+		  "Switch classifier-free guidance off (one forward a step): at a scale of 1 the result is "
+		  "the same." },
+		sb_rule_cfg_wasted },
+	{ { "cache_idle", "cause", MEDIUM, HOURS, false, "cache_idle_count", "count", 5, "cache events",
+		  "a cache that was asked more often than this has never hit",
+		  "Set its threshold so that it fires, or switch it off; see its scores in the cache "
+		  "panel." },
+		sb_rule_cache_idle },
+	/* ---- the host ---- */
+	{ { "gil_contention", "cause", HIGH, HOURS, false, "gil_percent", "percent", 40,
+		  "sampled Python stacks of several threads",
+		  "another thread computes in Python for more than this share of the generations",
+		  "Move that thread into a process of its own (multiprocessing), or let it wait "
+		  "(queue.get(), "
+		  "Event.wait()) where it polls." },
+		sb_rule_gil_contention },
+	{ { "thread_oversubscription", "cause", HIGH, HOURS, false, "thread_ratio", "ratio", 1.5,
+		  "torch's thread count as the program set it",
+		  "torch uses more than this many threads per core",
+		  "torch.set_num_threads(cores), or OMP_NUM_THREADS; fewer still beside DataLoader "
+		  "workers." },
+		sb_rule_thread_oversubscription },
+	{ { "memory_leak", "cause", HIGH, HOURS, false, "leak_mb", "mb", 8,
+		  "memory samples over five generations or more",
+		  "memory grows by more than this with every generation, after the first ones",
+		  "Keep no tensors beyond their generation: lists of latents, logs with tensors, closures; "
+		  "detach and move to "
+		  "the CPU what must stay." },
+		sb_rule_memory_leak },
+	{ { "slow_trend", "cause", MEDIUM, HOURS, false, "trend_ratio", "ratio", 1.3,
+		  "twelve steps or generations",
+		  "each quarter of the run is slower than the one before, the last by more than this",
+		  "Look at what grows: lists that are scanned, files that are read again, memory, the "
+		  "temperature." },
+		sb_rule_slow_trend },
 };
 
 size_t sb_rule_count(void)

@@ -8,6 +8,7 @@ extern const struct sb_analysis sb_analysis_stages;
 extern const struct sb_analysis sb_analysis_iterations;
 extern const struct sb_analysis sb_analysis_collectives;
 extern const struct sb_analysis sb_analysis_functions;
+extern const struct sb_analysis sb_analysis_lines;
 extern const struct sb_analysis sb_analysis_marks;
 extern const struct sb_analysis sb_analysis_recording;
 extern const struct sb_analysis sb_analysis_series;
@@ -28,6 +29,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_iterations,
 	&sb_analysis_collectives,
 	&sb_analysis_functions,
+	&sb_analysis_lines,
 	&sb_analysis_marks,
 	&sb_analysis_recording,
 	&sb_analysis_series,

@@ -194,6 +194,7 @@ struct sb_model {
 	struct sb_generations_panel generations;
 	struct sb_collectives_panel collectives;
 	struct sb_functions_panel functions;
+	struct sb_lines_panel lines;
 	struct sb_memory_panel memory;
 	struct sb_series *series; /* every monitor; gpu_metrics, cpu_metrics... pick theirs by source */
 	size_t series_count;

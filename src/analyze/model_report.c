@@ -342,6 +342,8 @@ static const struct sb_field sb_model_fields_rows[] = {
 		"samples of monitors without a panel of their own"),
 	SB_FIELD_STRUCT(
 		sb_model, gpu, "gpu_trace", SB_KNOWN, sb_gpu_fields, "what the GPU did, kernel by kernel"),
+	SB_FIELD_LIST(sb_model, lines.all, lines.count, "hot_lines", SB_KNOWN, sb_line_fields,
+		"lines of the program that time was spent at, largest first"),
 	SB_FIELD_STRUCT(sb_model, functions, "function_samples", SB_KNOWN, sb_functions_fields,
 		"sampled Python stacks"),
 	SB_FIELD_LIST(sb_model, advice.all, advice.count, "recommendations", SB_ALWAYS, advice,

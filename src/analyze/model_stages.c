@@ -251,3 +251,22 @@ static const struct sb_field sb_functions_fields_rows[] = {
 SB_FIELDS(sb_functions_fields, sb_functions_panel, "FunctionSamples",
 	"Sampled Python stacks (run --sample=HZ): shares of samples, not measured times.",
 	.present = any_functions);
+
+/* ---- hot_lines ----------------------------------------------------------- */
+
+static const struct sb_field sb_line_fields_rows[] = {
+	SB_FIELD(sb_line, function, "function", SB_ALWAYS, "the innermost that is no library's"),
+	SB_FIELD(sb_line, file, "file", SB_KNOWN, "where it is written"),
+	SB_FIELD(sb_line, line, "line", SB_ALWAYS, "in that file"),
+	SB_FIELD(sb_line, text, "source", SB_KNOWN, "of the line, where the file is at hand"),
+	SB_FIELD(sb_line, inner, "inner_function", SB_KNOWN, "the library's function it was in"),
+	SB_FIELD(sb_line, stage, "stage", SB_KNOWN, "the innermost around it"),
+	SB_FIELD(sb_line, main, "main", SB_SET, "on the main thread"),
+	SB_FIELD(sb_line, total_s, "total_s", SB_ALWAYS,
+		"what its samples weigh: the time since the sample before"),
+	SB_FIELD(sb_line, generation_s, "generation_s", SB_ALWAYS, "of that inside generations"),
+	SB_FIELD(sb_line, step_s, "step_s", SB_ALWAYS, "of that inside steps"),
+	SB_FIELD(sb_line, sample_count, "sample_count", SB_ALWAYS, "how often it was seen"),
+};
+SB_FIELDS(sb_line_fields, sb_line, "HotLine",
+	"A line of the program that time was spent at, as samples saw it.");

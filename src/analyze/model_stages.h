@@ -218,8 +218,26 @@ struct sb_functions_panel {
 	uint64_t sample_count;
 };
 
+/* ---- hot_lines: the program's lines that time was spent at, from samples that weigh their time ---- */
+struct sb_lines_panel {
+	struct sb_line {
+		const char *function, *file; /* the innermost that is no library's */
+		uint32_t line;
+		const char *text; /* of the source, where it is at hand; NULL: it is not */
+		const char *inner, *inner_file; /* the library's function it was in; NULL: itself */
+		const char *stage; /* the innermost; NULL: none */
+		bool between; /* that stage is a generation or a step itself: none of its parts */
+		bool main; /* on the main thread */
+		double total_s; /* what its samples weigh */
+		double generation_s, step_s; /* of that inside generations, inside steps */
+		double from_s, to_s;
+		uint64_t sample_count;
+	} * all; /* largest first */
+	size_t count;
+};
+
 /* Their keys in the report: model_stages.c. */
 extern const struct sb_fields sb_stages_fields, sb_iterations_fields, sb_generations_fields,
-	sb_functions_fields;
+	sb_functions_fields, sb_line_fields;
 
 #endif

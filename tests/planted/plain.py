@@ -119,7 +119,7 @@ def export_without_a_section(fixed):
         for frame in frames:
             noise = hashlib.shake_128(frame).digest(len(frame))
             if not fixed:
-                zlib.compress(noise * 60, 9)  # planted
+                zlib.compress(noise * 150, 9)  # planted
 
     for _ in range(VIDEOS):
         video(export=export)
@@ -155,7 +155,7 @@ def host_memory_leaks(fixed):
     kept = []
 
     def on_step(index):
-        latents = bytearray(os.urandom(1 << 16) * 64)
+        latents = bytearray(b"x") * (1 << 21)
         if not fixed:
             kept.append(latents)  # planted
 

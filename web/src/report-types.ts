@@ -25,6 +25,7 @@ export type Report = {
   disk_metrics?: DiskMetrics; // what the disk monitor sampled
   other_metrics?: OtherMetrics[]; // samples of monitors without a panel of their own
   gpu_trace?: GpuTrace; // what the GPU did, kernel by kernel
+  hot_lines?: HotLine[]; // lines of the program that time was spent at, largest first
   function_samples?: FunctionSamples; // sampled Python stacks
   recommendations: Recommendation[]; // findings, by the seconds they could save
   verdict: Verdict; // what bounds the run
@@ -810,6 +811,21 @@ export type GpuGap = {
   duration_s: number; // how long it was
   cpu_did: string; // the zone the CPU was in
   device_index: number; // which GPU
+};
+
+// A line of the program that time was spent at, as samples saw it.
+export type HotLine = {
+  function: string; // the innermost that is no library's
+  file?: string; // where it is written
+  line: number; // in that file
+  source?: string; // of the line, where the file is at hand
+  inner_function?: string; // the library's function it was in
+  stage?: string; // the innermost around it
+  main?: true; // on the main thread
+  total_s: number; // what its samples weigh: the time since the sample before
+  generation_s: number; // of that inside generations
+  step_s: number; // of that inside steps
+  sample_count: number; // how often it was seen
 };
 
 // Sampled Python stacks (run --sample=HZ): shares of samples, not measured times.

@@ -1,0 +1,128 @@
+/* The program's lines that time was spent at, by what they do. A line is read as text, where the source is at hand, and
+ * by the library's function it was in. */
+#include "advise/hot.h"
+
+#include "base/part.h"
+
+#include <string.h>
+
+/* The first row that fits decides. */
+static const struct {
+	enum sb_doing doing;
+	const char *text; /* in the line */
+	const char *inner; /* in the name of the library's function; either fits */
+} words[] = {
+	{ SB_DOES_COLLECT, "gc.collect(", NULL },
+	{ SB_DOES_ALLOCATE, "empty_cache(", "empty_cache" },
+	{ SB_DOES_SLEEP, "sleep(", NULL },
+	{ SB_DOES_WAIT_INPUT, NULL, "queue.Queue.get" },
+	{ SB_DOES_WAIT_INPUT, NULL, "dataloader." },
+	{ SB_DOES_WAIT_INPUT, "queue.get(", NULL },
+	{ SB_DOES_WRITE, "compress(", "PngImagePlugin." },
+	{ SB_DOES_WRITE, "fsync(", "subprocess." },
+	{ SB_DOES_WRITE, ".write(", "ImageFile." },
+	{ SB_DOES_WRITE, ".save(", "Image.save" },
+	{ SB_DOES_WRITE, "imwrite(", "imageio" },
+	{ SB_DOES_WRITE, "np.save", "serialization.save" },
+	{ SB_DOES_WRITE, "subprocess.", "Popen" },
+	{ SB_DOES_WRITE, ".dump(", NULL },
+	{ SB_DOES_WRITE, "export_to", NULL },
+	{ SB_DOES_WAIT_GPU, "synchronize(", "synchronize" },
+	{ SB_DOES_WAIT_GPU, ".item()", NULL },
+	{ SB_DOES_WAIT_GPU, ".tolist()", NULL },
+	{ SB_DOES_WAIT_GPU, ".any()", NULL },
+	{ SB_DOES_WAIT_GPU, ".all()", NULL },
+	{ SB_DOES_WAIT_GPU, "nonzero(", NULL },
+	{ SB_DOES_WAIT_GPU, "isnan(", NULL },
+	{ SB_DOES_WAIT_GPU, "isfinite(", NULL },
+	{ SB_DOES_WAIT_GPU, "allclose(", NULL },
+	{ SB_DOES_WAIT_GPU, "torch.equal(", NULL },
+	{ SB_DOES_WAIT_GPU, ".cpu()", NULL },
+	{ SB_DOES_WAIT_GPU, ".numpy()", NULL },
+	{ SB_DOES_WAIT_GPU, "to(\"cpu\"", NULL },
+	{ SB_DOES_WAIT_GPU, "to('cpu'", NULL },
+	{ SB_DOES_COPY, ".cuda(", NULL },
+	{ SB_DOES_COPY, "to(\"cuda", NULL },
+	{ SB_DOES_COPY, "to('cuda", NULL },
+	{ SB_DOES_COPY, ".device)", NULL },
+	{ SB_DOES_COPY, "copy_(", NULL },
+};
+
+static bool has(const char *text, const char *word)
+{
+	return text && word && strstr(text, word);
+}
+
+enum sb_doing sb_hot_doing(const struct sb_line *line)
+{
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (has(line->text, words[i].text) || has(line->inner, words[i].inner))
+			return words[i].doing;
+	if (line->stage && sb_part_of(line->stage, 0) == SB_PART_DATA)
+		return SB_DOES_WAIT_INPUT;
+	return SB_DOES_COMPUTE;
+}
+
+static bool same_function(const struct sb_line *a, const struct sb_line *b)
+{
+	return strcmp(a->function, b->function) == 0 && strcmp(a->file, b->file) == 0;
+}
+
+static struct sb_hot add_up(const struct sb_model *model, const struct sb_line *largest,
+	bool (*fits)(const struct sb_model *, const struct sb_line *))
+{
+	struct sb_hot hot = { .line = largest, .from_s = INFINITY, .to_s = 0 };
+
+	for (size_t i = 0; i < model->lines.count; i++) {
+		const struct sb_line *l = &model->lines.all[i];
+
+		if (!fits(model, l) || !same_function(l, largest))
+			continue;
+		hot.total_s += l->total_s;
+		hot.generation_s += l->generation_s;
+		hot.step_s += l->step_s;
+		hot.sample_count += l->sample_count;
+		hot.from_s = fmin(hot.from_s, l->from_s);
+		hot.to_s = fmax(hot.to_s, l->to_s);
+	}
+	return hot;
+}
+
+struct sb_hot sb_hot_find(
+	const struct sb_model *model, bool (*fits)(const struct sb_model *, const struct sb_line *))
+{
+	struct sb_hot best = { 0 };
+
+	for (size_t i = 0; i < model->lines.count; i++) {
+		struct sb_hot hot;
+
+		if (!fits(model, &model->lines.all[i]))
+			continue;
+		hot = add_up(model, &model->lines.all[i], fits);
+		if (hot.total_s > best.total_s)
+			best = hot;
+	}
+	return best;
+}
+
+const char *sb_hot_words(struct sb_advisor *a, const struct sb_line *line)
+{
+	const char *base = strrchr(line->file, '/'), *name = strrchr(line->function, '.');
+
+	base = base ? base + 1 : line->file;
+	name = name ? name + 1 : line->function;
+	if (line->text)
+		return sb_say(a, "%s (%s:%u): %s", name, base, line->line, line->text);
+	return line->inner ? sb_say(a, "%s (%s:%u), in %s", name, base, line->line, line->inner)
+			   : sb_say(a, "%s (%s:%u)", name, base, line->line);
+}
+
+void sb_hot_place(struct sb_advice *f, const struct sb_hot *hot)
+{
+	if (!f || !hot->line)
+		return;
+	sb_finding_line(f, hot->line->file, hot->line->line);
+	f->where.stage = hot->line->stage;
+	f->where.from_s = hot->from_s;
+	f->where.to_s = hot->to_s;
+}

@@ -1,0 +1,33 @@
+/* The program's lines that time was spent at, by what they do: wait for the GPU, write, collect garbage… */
+#ifndef SB_ADVISE_HOT_H
+#define SB_ADVISE_HOT_H
+
+#include "advise/rule.h"
+
+enum sb_doing {
+	SB_DOES_COMPUTE, /* nothing of the below */
+	SB_DOES_WAIT_GPU, /* .item(), synchronize(), if tensor.any() … */
+	SB_DOES_COPY, /* .to(device), .cuda(), copy_() */
+	SB_DOES_ALLOCATE, /* empty_cache() */
+	SB_DOES_COLLECT, /* gc.collect() */
+	SB_DOES_WRITE, /* files, images, encoders, processes for them */
+	SB_DOES_WAIT_INPUT, /* a queue, a reader */
+	SB_DOES_SLEEP
+};
+enum sb_doing sb_hot_doing(const struct sb_line *line);
+
+/* Lines of one function that fit, added up. */
+struct sb_hot {
+	const struct sb_line *line; /* the largest of them; NULL: none fits */
+	double total_s, generation_s, step_s, from_s, to_s;
+	uint64_t sample_count;
+};
+/* The function whose fitting lines weigh most. */
+struct sb_hot sb_hot_find(
+	const struct sb_model *model, bool (*fits)(const struct sb_model *, const struct sb_line *));
+/* "on_step (wan.py:41): time.sleep(0.02)" */
+const char *sb_hot_words(struct sb_advisor *a, const struct sb_line *line);
+/* Puts the place into a finding that may be NULL. */
+void sb_hot_place(struct sb_advice *f, const struct sb_hot *hot);
+
+#endif

@@ -1,0 +1,212 @@
+/* Rules that blame a line of the program: sampled stacks say where the time of the generations went. */
+#include "advise/hot.h"
+#include "advise/weigh.h"
+
+#include "base/part.h"
+
+#include <string.h>
+
+#define SAMPLES_LEAST 3 /* fewer are chance */
+
+static bool counts(const struct sb_line *l)
+{
+	return l->main || l->generation_s > 0;
+}
+
+static double percent_of_work(const struct sb_model *model, double seconds)
+{
+	return seconds / sb_weigh_work_s(model) * 100;
+}
+
+/* A finding on the hottest lines of one kind. gain_s NAN: their time. */
+static struct sb_advice *find_hot(struct sb_advisor *a, const struct sb_hot *hot, double gain_s,
+	enum sb_confidence sure, const char *issue)
+{
+	double percent = percent_of_work(a->model, gain_s);
+	struct sb_advice *f;
+
+	if (!hot->line || hot->sample_count < SAMPLES_LEAST || !(percent > a->limit))
+		return NULL;
+	f = sb_advisor_find(a, percent, gain_s, issue,
+		sb_say(a, "%s in %llu samples of %s of generations", sb_say_seconds(a, hot->total_s),
+			(unsigned long long)hot->sample_count, sb_say_seconds(a, sb_weigh_work_s(a->model))));
+	sb_finding_cause(f, sb_hot_words(a, hot->line), SB_GAIN_BOUNDED, sure);
+	sb_hot_place(f, hot);
+	sb_weigh_priority(a, f);
+	return f;
+}
+
+/* ---- waiting for the GPU ------------------------------------------------- */
+
+static bool waits_in_a_step(const struct sb_model *model, const struct sb_line *l)
+{
+	return counts(l) && l->step_s > 0 && sb_hot_doing(l) == SB_DOES_WAIT_GPU && sb_weigh_has_gpu(model);
+}
+
+/* Without the wait the CPU runs ahead, and what is left is the longer of both: the GPU's work or the CPU's. */
+void sb_rule_hidden_sync(struct sb_advisor *a)
+{
+	struct sb_hot hot = sb_hot_find(a->model, waits_in_a_step);
+	double gain_s = fmin(hot.step_s, sb_weigh_idle_s(a->model));
+
+	find_hot(a, &hot, gain_s, SB_LIKELY,
+		sb_say(a, "a line inside the steps waits for the GPU: %.0f %% of the generations",
+			percent_of_work(a->model, hot.step_s)));
+}
+
+static bool empties_the_cache(const struct sb_model *model, const struct sb_line *l)
+{
+	return counts(l) && l->generation_s > 0 && sb_hot_doing(l) == SB_DOES_ALLOCATE;
+}
+
+void sb_rule_allocator_thrash(struct sb_advisor *a)
+{
+	struct sb_hot hot = sb_hot_find(a->model, empties_the_cache);
+
+	find_hot(a, &hot, hot.generation_s, SB_CERTAIN,
+		sb_say(a, "GPU memory is given back and asked for again: %.0f %% of the generations",
+			percent_of_work(a->model, hot.generation_s)));
+}
+
+/* ---- Python between the steps -------------------------------------------- */
+
+static bool is_between(const struct sb_model *model, const struct sb_line *l)
+{
+	enum sb_doing doing = sb_hot_doing(l);
+
+	if (!l->between || !(l->generation_s > 0 || l->step_s > 0) || doing == SB_DOES_COLLECT ||
+		doing == SB_DOES_ALLOCATE || doing == SB_DOES_COPY)
+		return false;
+	if (doing == SB_DOES_WRITE && !(l->step_s > 0))
+		return false;
+	return doing != SB_DOES_WAIT_GPU || !sb_weigh_has_gpu(model);
+}
+
+void sb_rule_python_between_steps(struct sb_advisor *a)
+{
+	struct sb_hot hot = sb_hot_find(a->model, is_between);
+	double spent_s = fmax(hot.generation_s, hot.step_s);
+	struct sb_advice *f = find_hot(a, &hot, fmin(spent_s, sb_weigh_idle_s(a->model)), SB_LIKELY,
+		sb_say(a, "Python between the model's calls takes %.0f %% of the generations",
+			percent_of_work(a->model, spent_s)));
+
+	if (f && sb_hot_doing(hot.line) == SB_DOES_WRITE)
+		f->suggestion = "Write in a thread of its own, after the generation, or not at all: a step "
+				"waits for it.";
+	if (f && sb_hot_doing(hot.line) == SB_DOES_SLEEP)
+		f->suggestion =
+			"Take the sleep out; wait for what it waits for (an event, a queue), not for time.";
+}
+
+/* ---- what goes out and what comes in -------------------------------------- */
+
+static bool is_export(const struct sb_model *model, const struct sb_line *l)
+{
+	enum sb_doing doing = sb_hot_doing(l);
+	bool stage = l->stage && sb_part_of(l->stage, 0) == SB_PART_EXPORT;
+
+	if (!counts(l) || l->step_s > 0 ||
+		((doing == SB_DOES_WAIT_GPU || doing == SB_DOES_COPY) && sb_weigh_has_gpu(model)))
+		return false;
+	return stage || (doing == SB_DOES_WRITE && l->generation_s > 0);
+}
+
+void sb_rule_slow_export(struct sb_advisor *a)
+{
+	struct sb_hot hot = sb_hot_find(a->model, is_export);
+
+	find_hot(a, &hot, hot.total_s, SB_LIKELY,
+		sb_say(a, "writing the result takes %.0f %% of the generations",
+			percent_of_work(a->model, hot.total_s)));
+}
+
+static double first_begin_s(const struct sb_model *model)
+{
+	return model->generations.count && !model->generations.whole_run ? model->generations.all[0].begin_s
+									 : INFINITY;
+}
+
+/* After the first generation has begun: what comes before is the start. */
+static bool is_input(const struct sb_model *model, const struct sb_line *l)
+{
+	return l->main && l->to_s > first_begin_s(model) && sb_hot_doing(l) == SB_DOES_WAIT_INPUT && l->stage;
+}
+
+void sb_rule_input_starved(struct sb_advisor *a)
+{
+	struct sb_hot hot = sb_hot_find(a->model, is_input);
+	struct sb_advice *f = find_hot(a, &hot, hot.total_s, SB_LIKELY,
+		sb_say(a, "the generations wait for their input: %.0f %% beside their own time",
+			percent_of_work(a->model, hot.total_s)));
+
+	if (f)
+		f->stage = f->where.stage;
+}
+
+/* ---- garbage collection --------------------------------------------------- */
+
+static double number_of(const struct sb_event_row *e, const char *key)
+{
+	for (size_t i = 0; i < e->attr_count; i++)
+		if (strcmp(e->attrs[i].key, key) == 0)
+			return e->attrs[i].type == STROBE_TYPE_FLOAT ? e->attrs[i].f : (double)e->attrs[i].i;
+	return NAN;
+}
+
+static bool in_a_generation(const struct sb_model *model, double t_s)
+{
+	for (size_t i = 0; i < model->generations.count; i++)
+		if (t_s >= model->generations.all[i].begin_s && t_s <= model->generations.all[i].end_s)
+			return true;
+	return false;
+}
+
+static bool collects(const struct sb_model *model, const struct sb_line *l)
+{
+	(void)model;
+	return counts(l) && l->generation_s > 0 && sb_hot_doing(l) == SB_DOES_COLLECT;
+}
+
+static bool is_busy_in_a_step(const struct sb_model *model, const struct sb_line *l)
+{
+	(void)model;
+	return counts(l) && l->between && l->step_s > 0;
+}
+
+void sb_rule_garbage_collection(struct sb_advisor *a)
+{
+	struct sb_hot called = sb_hot_find(a->model, collects),
+		      busy = sb_hot_find(a->model, is_busy_in_a_step);
+	const struct sb_hot *place = called.line ? &called : &busy;
+	double sum_s = 0, percent;
+	int64_t count = 0;
+	struct sb_advice *f;
+
+	for (size_t i = 0; i < a->model->events.count; i++) {
+		const struct sb_event_row *e = &a->model->events.rows[i];
+		double took_s = strcmp(e->name, "garbage collection") == 0 ? number_of(e, "duration_s") : NAN;
+
+		if (!(took_s > 0) || !in_a_generation(a->model, e->t_s))
+			continue;
+		sum_s += took_s;
+		count++;
+	}
+	percent = percent_of_work(a->model, sum_s);
+	if (!count || !(percent > a->limit))
+		return;
+	f = sb_advisor_find(a, percent, sum_s,
+		sb_say(a, "garbage collection takes %.0f %% of the generations", percent),
+		sb_say(a, "%lld collections of %s on average, %s in all", (long long)count,
+			sb_say_seconds(a, sum_s / (double)count), sb_say_seconds(a, sum_s)));
+	sb_finding_cause(f,
+		called.line ? sb_hot_words(a, called.line)
+			    : sb_say(a, "Python collects by itself, over a large heap%s%s",
+				      busy.line ? "; most is made in " : "",
+				      busy.line ? sb_hot_words(a, busy.line) : ""),
+		SB_GAIN_MEASURED, SB_CERTAIN);
+	if (f && called.line)
+		f->suggestion = "Take gc.collect() out of the generation; reference counting frees tensors "
+				"without it.";
+	sb_hot_place(f, place);
+	sb_weigh_priority(a, f);
+}

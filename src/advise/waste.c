@@ -1,0 +1,201 @@
+/* Rules about work that need not be done: encoded again, guided for nothing, cached in vain. */
+#include "advise/hot.h"
+#include "advise/weigh.h"
+
+#include "base/part.h"
+
+#include <string.h>
+
+/* ---- the same text, encoded again ----------------------------------------- */
+
+static bool has_step_above(const struct sb_stages_panel *stages, const struct sb_stage *s)
+{
+	for (int64_t i = s->parent; i >= 0; i = stages->stages[i].parent)
+		if (stages->stages[i].role == STROBE_ROLE_STEP)
+			return true;
+	return false;
+}
+
+/* Text is known before the first step: encoding inside steps gives the same each time. */
+static const struct sb_stage *encoded_in_steps(const struct sb_model *model)
+{
+	const struct sb_stages_panel *stages = &model->stages;
+	const struct sb_stage *most = NULL;
+
+	for (size_t i = 0; i < stages->stage_count; i++) {
+		const struct sb_stage *s = &stages->stages[i];
+
+		if (sb_part_of(s->name, 0) == SB_PART_TEXT_ENCODE && has_step_above(stages, s) &&
+			sb_stage_calls(s) > 2 * model->generations.total &&
+			(!most || s->covered_s > most->covered_s))
+			most = s;
+	}
+	return most;
+}
+
+/* The largest line inside a stage; of several the rule asks for one at a time. */
+static const struct sb_line *line_in(const struct sb_model *model, const char *stage)
+{
+	for (size_t i = 0; i < model->lines.count; i++)
+		if (model->lines.all[i].stage && strcmp(model->lines.all[i].stage, stage) == 0)
+			return &model->lines.all[i];
+	return NULL;
+}
+
+static void find_encoding(struct sb_advisor *a)
+{
+	const struct sb_stage *s = encoded_in_steps(a->model);
+	double once = (double)a->model->generations.total / (s ? (double)sb_stage_calls(s) : 1), gain_s;
+	const struct sb_line *line = s ? line_in(a->model, s->name) : NULL;
+	struct sb_advice *f;
+
+	gain_s = s ? s->covered_s * fmax(0, 1 - once) : 0;
+	if (!s || !(gain_s / sb_weigh_work_s(a->model) * 100 > a->limit))
+		return;
+	f = sb_advisor_find(a, gain_s / sb_weigh_work_s(a->model) * 100, gain_s,
+		sb_say(a, "'%s' runs in every step: %.0f %% of the generations", s->name,
+			s->covered_s / sb_weigh_work_s(a->model) * 100),
+		sb_say(a, "%lld calls in %lld generations, %s in all", (long long)sb_stage_calls(s),
+			(long long)a->model->generations.total, sb_say_seconds(a, s->covered_s)));
+	sb_finding_cause(f,
+		line ? sb_say(a, "the text is encoded again in each step: %s", sb_hot_words(a, line))
+		     : sb_say(a, "the text is encoded again in each step, by '%s'", s->name),
+		SB_GAIN_MEASURED, SB_LIKELY);
+	if (!f)
+		return;
+	f->stage = s->name;
+	if (line)
+		sb_finding_line(f, line->file, line->line);
+	sb_weigh_priority(a, f);
+}
+
+/* ---- the same upload in every step ---------------------------------------- */
+
+static bool uploads_in_a_step(const struct sb_model *model, const struct sb_line *l)
+{
+	(void)model;
+	return l->step_s > 0 && sb_hot_doing(l) == SB_DOES_COPY;
+}
+
+static void find_upload(struct sb_advisor *a)
+{
+	struct sb_hot hot = sb_hot_find(a->model, uploads_in_a_step);
+	double percent = hot.step_s / sb_weigh_work_s(a->model) * 100;
+	struct sb_advice *f;
+
+	if (!hot.line || hot.sample_count < 3 || !(percent > a->limit))
+		return;
+	f = sb_advisor_find(a, percent, hot.step_s,
+		sb_say(a, "a copy to the GPU in the steps takes %.0f %% of the generations", percent),
+		sb_say(a, "%s in %llu samples", sb_say_seconds(a, hot.step_s),
+			(unsigned long long)hot.sample_count));
+	sb_finding_cause(f, sb_hot_words(a, hot.line), SB_GAIN_BOUNDED, SB_LIKELY);
+	if (f)
+		f->suggestion = "Copy it once, before the steps, and keep it on the GPU; what must be "
+				"copied, from pinned "
+				"memory with non_blocking=True.";
+	sb_hot_place(f, &hot);
+	sb_weigh_priority(a, f);
+}
+
+void sb_rule_repeated_work(struct sb_advisor *a)
+{
+	find_encoding(a);
+	find_upload(a);
+}
+
+/* ---- guidance that changes nothing ----------------------------------------- */
+
+static const struct sb_stage_attr *attr_of(const struct sb_stage *s, const char *key)
+{
+	for (size_t i = 0; i < s->attr_count; i++)
+		if (strcmp(s->attrs[i].key, key) == 0)
+			return &s->attrs[i];
+	return NULL;
+}
+
+static const struct sb_stage *steps_stage(const struct sb_model *model)
+{
+	for (size_t i = 0; i < model->stages.stage_count; i++)
+		if (model->stages.stages[i].role == STROBE_ROLE_STEP)
+			return &model->stages.stages[i];
+	return NULL;
+}
+
+/* The stage inside a step that takes most of it: the model's call. */
+static const struct sb_stage *largest_inside(const struct sb_model *model, const struct sb_stage *outer)
+{
+	const struct sb_stage *all = model->stages.stages, *most = NULL;
+
+	for (size_t i = 0; i < model->stages.stage_count; i++)
+		if (all[i].parent >= 0 && &all[all[i].parent] == outer &&
+			(!most || all[i].covered_s > most->covered_s))
+			most = &all[i];
+	return most;
+}
+
+void sb_rule_cfg_wasted(struct sb_advisor *a)
+{
+	const struct sb_stage *steps = steps_stage(a->model),
+			      *forward = steps ? largest_inside(a->model, steps) : NULL;
+	const struct sb_stage_attr *scale = steps ? attr_of(steps, "guidance_scale") : NULL;
+	double per_step = forward ? (double)sb_stage_calls(forward) / (double)sb_stage_calls(steps) : 0,
+	       gain_s;
+	struct sb_advice *f;
+
+	if (!scale || !(scale->max <= 1) || per_step < 1.9)
+		return;
+	gain_s = steps->covered_s * (1 - 1 / per_step) * forward->covered_s / steps->covered_s;
+	if (!(gain_s / sb_weigh_work_s(a->model) * 100 > a->limit))
+		return;
+	f = sb_advisor_find(a, per_step, gain_s,
+		sb_say(a, "%.1f forwards a step with a guidance scale of %.3g", per_step, scale->max),
+		sb_say(a, "%lld calls of '%s' in %lld steps", (long long)sb_stage_calls(forward),
+			forward->name, (long long)sb_stage_calls(steps)));
+	sb_finding_cause(f,
+		sb_say(a,
+			"guidance_scale=%.3g: the unconditional forward of '%s' is computed and then cancels "
+			"out",
+			scale->max, forward->name),
+		SB_GAIN_ESTIMATED, SB_CERTAIN);
+	if (f)
+		f->stage = forward->name;
+	sb_weigh_priority(a, f);
+}
+
+/* ---- a cache that never fires ----------------------------------------------- */
+
+void sb_rule_cache_idle(struct sb_advisor *a)
+{
+	const struct sb_stage *steps = steps_stage(a->model);
+
+	for (size_t i = 0; i < a->model->caches.cache_count; i++) {
+		const struct sb_cache_entry *c = &a->model->caches.caches[i];
+		struct sb_advice *f;
+
+		if (c->hits || (double)c->misses < a->limit)
+			continue;
+		f = sb_advisor_find(a, (double)c->misses, NAN, sb_say(a, "cache '%s' never hits", c->cache),
+			sb_say(a, "%lld misses, no hit%s", (long long)c->misses,
+				c->threshold > 0 ? sb_say(a, "; threshold %.3g, scores of %.3g on average",
+							   c->threshold, c->score_mean)
+						 : ""));
+		sb_finding_cause(f,
+			c->threshold > 0 && c->score_mean > c->threshold
+				? sb_say(a,
+					  "the threshold of '%s', %.3g, is below every score (%.3g on "
+					  "average)",
+					  c->cache, c->threshold, c->score_mean)
+				: sb_say(a,
+					  "'%s' is asked in every step and has never been filled with what "
+					  "is asked for",
+					  c->cache),
+			SB_GAIN_ESTIMATED, SB_LIKELY);
+		if (!f)
+			return;
+		f->stage = c->cache;
+		f->where.stage = c->cache;
+		f->rank_s = steps ? steps->covered_s * 0.3 : 0; /* what step caches save where they fire */
+		f->priority = sb_priority_name(SB_PRIORITY_MEDIUM);
+	}
+}

@@ -1,0 +1,337 @@
+/* The lines of the program that time was spent at: sampled stacks by their innermost line that is neither torch's nor
+ * the standard library's, with the stage around it. What a sample weighs is the time since the one before. */
+#include "analyze/analysis.h"
+#include "analyze/python/source.h"
+#include "base/error.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FRAMES = 16, SAMPLES_MAX = 1 << 16, LISTED = 48 };
+enum { IN_GENERATION = 1, IN_STEP = 2, BETWEEN = 4 };
+
+struct sample {
+	int64_t t_ns, weight_ns;
+	uint32_t track, path; /* path UINT32_MAX: in no zone */
+	uint32_t flags;
+	uint32_t frame_count;
+	uint32_t names[FRAMES], lines[FRAMES]; /* leaf first */
+	uint32_t own; /* the frame that is blamed */
+	uint32_t next; /* nearest sample from here on without a zone */
+};
+
+struct sampled {
+	struct sb_model *model;
+	struct sample *all;
+	uint32_t count, capacity;
+	uint32_t every, seen; /* one of `every` is kept */
+	struct sb_map file_of; /* name -> index of files */
+	const char **files;
+	uint32_t file_count, file_capacity;
+	bool no_memory;
+};
+
+/* ---- the pass ----------------------------------------------------------- */
+
+/* Every second sample goes, and those that stay weigh twice. */
+static void thin(struct sampled *s)
+{
+	for (uint32_t i = 0; i < s->count / 2; i++) {
+		s->all[i] = s->all[2 * i];
+		s->all[i].weight_ns *= 2;
+	}
+	s->count /= 2;
+	s->every *= 2;
+}
+
+static struct sample *add_sample(struct sampled *s)
+{
+	if (s->count == SAMPLES_MAX)
+		thin(s);
+	if (s->count == s->capacity) {
+		uint32_t capacity = s->capacity ? 2 * s->capacity : 1024;
+		struct sample *more = realloc(s->all, capacity * sizeof *more);
+
+		s->no_memory |= !more;
+		if (!more)
+			return NULL;
+		s->all = more;
+		s->capacity = capacity;
+	}
+	return &s->all[s->count++];
+}
+
+static void see_stack(struct sampled *s, const struct sb_event *ev)
+{
+	uint32_t count = ev->stack.frame_count < FRAMES ? ev->stack.frame_count : FRAMES;
+	struct sample *to;
+
+	if (ev->stack.native || !count || !ev->stack.weight_ns || s->seen++ % s->every)
+		return;
+	to = add_sample(s);
+	if (!to)
+		return;
+	*to = (struct sample){ .t_ns = ev->t_ns,
+		.weight_ns = ev->stack.weight_ns * s->every,
+		.track = ev->track,
+		.path = UINT32_MAX,
+		.frame_count = count };
+	memcpy(to->names, ev->stack.names, count * sizeof *to->names);
+	memcpy(to->lines, ev->stack.lines, count * sizeof *to->lines);
+}
+
+static void see_file(struct sampled *s, const struct sb_event *ev)
+{
+	uint32_t known;
+
+	if (sb_map_get(&s->file_of, ev->name, &known))
+		return;
+	if (s->file_count == s->file_capacity) {
+		uint32_t capacity = s->file_capacity ? 2 * s->file_capacity : 256;
+		const char **more = realloc(s->files, capacity * sizeof *more);
+
+		s->no_memory |= !more;
+		if (!more)
+			return;
+		s->files = more;
+		s->file_capacity = capacity;
+	}
+	s->no_memory |= !sb_map_put(&s->file_of, ev->name, s->file_count);
+	s->files[s->file_count++] = sb_model_text(s->model, ev->text);
+}
+
+static void see_event(void *self, const struct sb_event *ev)
+{
+	if (ev->kind == SB_EVENT_STACK)
+		see_stack(self, ev);
+	else
+		see_file(self, ev);
+}
+
+static const char *file_of(const struct sampled *s, uint32_t name)
+{
+	uint32_t index;
+
+	return sb_map_get(&s->file_of, name, &index) && s->files[index] ? s->files[index] : "";
+}
+
+/* ---- the stage around each sample: a second pass ------------------------- */
+
+static int by_track_and_time(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
+}
+
+static uint32_t first_from(const struct sampled *s, uint32_t track, int64_t t_ns)
+{
+	uint32_t low = 0, high = s->count;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+		const struct sample *at = &s->all[middle];
+
+		if (at->track < track || (at->track == track && at->t_ns < t_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The nearest sample without a zone, with the way there made short. */
+static uint32_t next_free(struct sampled *s, uint32_t i)
+{
+	uint32_t found = i;
+
+	while (found < s->count && s->all[found].next != found)
+		found = s->all[found].next;
+	while (i < s->count && s->all[i].next != i) {
+		uint32_t after = s->all[i].next;
+
+		s->all[i].next = found;
+		i = after;
+	}
+	return found;
+}
+
+static bool is_inside(const struct sampled *s, uint32_t i, const struct sb_zone *z)
+{
+	return i < s->count && s->all[i].track == z->track && s->all[i].t_ns <= z->end_ns;
+}
+
+static bool holds_steps(uint32_t role)
+{
+	return role == STROBE_ROLE_GENERATION || role == STROBE_ROLE_STEP || role == STROBE_ROLE_BLOCK ||
+	       role == STROBE_ROLE_ITERATION;
+}
+
+/* Zones come when they end, the inner ones first: the first to claim a sample is the innermost. */
+static void see_zone(void *self, const struct sb_zone *z)
+{
+	struct sampled *s = self;
+	uint32_t first, mark = z->role == STROBE_ROLE_GENERATION ? IN_GENERATION
+			       : z->role == STROBE_ROLE_STEP     ? IN_STEP
+								 : 0;
+
+	if (z->flags & SB_ZONE_SPAN)
+		return;
+	first = first_from(s, z->track, z->begin_ns);
+	for (uint32_t i = next_free(s, first); is_inside(s, i, z); i = next_free(s, i)) {
+		s->all[i].path = z->path;
+		s->all[i].flags |= holds_steps(z->role) ? BETWEEN : 0;
+		s->all[i].next = i + 1;
+	}
+	for (uint32_t i = first; mark && is_inside(s, i, z); i++)
+		s->all[i].flags |= mark;
+}
+
+static int find_stages(struct sampled *s, struct sb_run *run)
+{
+	struct sb_visitor v = { .self = s, .roles = SB_EVERY_ZONE, .zone = see_zone };
+
+	qsort(s->all, s->count, sizeof *s->all, by_track_and_time);
+	for (uint32_t i = 0; i < s->count; i++)
+		s->all[i].next = i;
+	return sb_run_visit(run, &v, 1);
+}
+
+/* ---- lines -------------------------------------------------------------- */
+
+/* The innermost frame that somebody wrote for this program; the leaf where there is none. */
+static void find_own(const struct sampled *s, struct sample *at)
+{
+	for (at->own = 0; at->own < at->frame_count; at->own++)
+		if (!sb_source_is_library(file_of(s, at->names[at->own])))
+			return;
+	at->own = 0;
+}
+
+static int compare_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_line(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+	int order = compare_u32(x->names[x->own], y->names[y->own]);
+
+	order = order ? order : compare_u32(x->lines[x->own], y->lines[y->own]);
+	order = order ? order : compare_u32(x->path, y->path);
+	order = order ? order : compare_u32(x->names[0], y->names[0]);
+	return order ? order : compare_u32(x->track, y->track);
+}
+
+static void add_to(struct sb_line *line, const struct sample *at)
+{
+	double weight_s = (double)at->weight_ns / 1e9, t_s = (double)at->t_ns / 1e9;
+
+	line->total_s += weight_s;
+	line->generation_s += at->flags & IN_GENERATION ? weight_s : 0;
+	line->step_s += at->flags & IN_STEP ? weight_s : 0;
+	line->between = at->flags & BETWEEN;
+	line->sample_count++;
+	line->from_s = line->sample_count == 1 ? fmax(0, t_s - weight_s)
+					       : fmin(line->from_s, fmax(0, t_s - weight_s));
+	line->to_s = fmax(line->to_s, t_s);
+}
+
+static void describe(struct sampled *s, struct sb_run *run, const struct sample *at, struct sb_line *line)
+{
+	line->function = sb_model_text(s->model, run->names[at->names[at->own]].text);
+	line->file = file_of(s, at->names[at->own]);
+	line->line = at->lines[at->own];
+	line->inner = at->own ? sb_model_text(s->model, run->names[at->names[0]].text) : NULL;
+	line->inner_file = at->own ? file_of(s, at->names[0]) : NULL;
+	line->stage = at->path == UINT32_MAX
+			      ? NULL
+			      : sb_model_text(s->model, run->names[sb_run_path(run, at->path)->name].text);
+	line->main = at->track < run->track_count && run->tracks[at->track].main;
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct sb_line *x = a, *y = b;
+
+	return x->total_s < y->total_s ? 1 : x->total_s > y->total_s ? -1 : 0;
+}
+
+/* Groups of equal lines; of more than are listed the largest. */
+static int list(struct sampled *s, struct sb_run *run, struct sb_model *model)
+{
+	struct sb_line *groups = calloc(s->count ? s->count : 1, sizeof *groups);
+	uint32_t count = 0;
+
+	if (!groups)
+		return sb_fail(STROBE_ENOMEM, "no memory for the sampled lines of '%s'", run->path);
+	for (uint32_t i = 0; i < s->count; i++)
+		find_own(s, &s->all[i]);
+	qsort(s->all, s->count, sizeof *s->all, by_line);
+	for (uint32_t i = 0; i < s->count; i++) {
+		if (!i || by_line(&s->all[i - 1], &s->all[i]))
+			describe(s, run, &s->all[i], &groups[count++]);
+		add_to(&groups[count - 1], &s->all[i]);
+	}
+	qsort(groups, count, sizeof *groups, largest_first);
+	model->lines.count = count < LISTED ? count : LISTED;
+	model->lines.all = sb_model_alloc(model, (model->lines.count + 1) * sizeof *groups);
+	for (size_t i = 0; model->lines.all && i < model->lines.count; i++) {
+		model->lines.all[i] = groups[i];
+		model->lines.all[i].text = sb_source_line(model, groups[i].file, groups[i].line);
+	}
+	free(groups);
+	return 0;
+}
+
+static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
+{
+	struct sampled *s = calloc(1, sizeof *s);
+
+	if (!s)
+		return sb_fail(STROBE_ENOMEM, "no memory for the sampled lines of '%s'", run->path);
+	s->model = model;
+	s->every = 1;
+	v->self = s;
+	v->kinds = 1u << SB_EVENT_STACK | 1u << SB_EVENT_CODE_FILE;
+	v->event = see_event;
+	return 0;
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	struct sampled *s = self;
+	int err;
+
+	if (!s->count)
+		return 0;
+	err = find_stages(s, run);
+	if (err)
+		return err;
+	if (s->no_memory)
+		return sb_fail(STROBE_ENOMEM, "no memory for the sampled lines of '%s'", run->path);
+	return list(s, run, model);
+}
+
+static void done(void *self)
+{
+	struct sampled *s = self;
+
+	if (!s)
+		return;
+	sb_map_done(&s->file_of);
+	free(s->files);
+	free(s->all);
+	free(s);
+}
+
+const struct sb_analysis sb_analysis_lines = {
+	.name = "lines",
+	.begin = begin,
+	.finish = finish,
+	.done = done,
+};

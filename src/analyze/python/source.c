@@ -1,0 +1,66 @@
+/* The program's source, where it is at hand: the report is mostly made where the program ran. */
+#include "analyze/python/source.h"
+
+#include "base/buf.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#define SOURCE_MOST (4u << 20)
+#define LINE_MOST 160
+
+static const char *const libraries[] = { "/torch/", "/numpy/", "/strobe/", "/PIL/", "/imageio/",
+	"/imageio_ffmpeg/", "/safetensors/", "/einops/", "/triton/" };
+
+bool sb_source_is_library(const char *file)
+{
+	const char *python = strstr(file, "/lib/python");
+
+	if (!*file || *file == '<')
+		return true;
+	if (python && !strstr(python, "-packages/"))
+		return true;
+	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+		if (strstr(file, libraries[i]) &&
+			(python || strcmp(libraries[i], "/strobe/") != 0 || strstr(file, "/python/strobe/")))
+			return true;
+	return false;
+}
+
+static bool read_source(const char *file, struct sb_buf *out)
+{
+	size_t length = strlen(file);
+	struct stat st;
+
+	if (length < 4 || strcmp(file + length - 3, ".py") != 0 || *file != '/')
+		return false;
+	return stat(file, &st) == 0 && S_ISREG(st.st_mode) && sb_buf_read_file(out, file, SOURCE_MOST) == 0;
+}
+
+const char *sb_source_line(struct sb_model *model, const char *file, uint32_t line)
+{
+	struct sb_buf source = { 0 };
+	const char *at, *end, *text = NULL;
+
+	if (!line || !read_source(file, &source)) {
+		sb_buf_done(&source);
+		return NULL;
+	}
+	at = sb_buf_text(&source);
+	for (uint32_t i = 1; at && i < line; i++) {
+		const char *newline = strchr(at, '\n');
+
+		at = newline ? newline + 1 : NULL;
+	}
+	if (at) {
+		at += strspn(at, " \t");
+		end = at + strcspn(at, "\n#");
+		while (end > at && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r'))
+			end--;
+		if (end > at)
+			text = sb_model_printf(
+				model, "%.*s", end - at > LINE_MOST ? LINE_MOST : (int)(end - at), at);
+	}
+	sb_buf_done(&source);
+	return text;
+}

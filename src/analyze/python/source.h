@@ -1,0 +1,12 @@
+/* The program's source: whose file it is, and what a line of it says. */
+#ifndef SB_ANALYZE_PYTHON_SOURCE_H
+#define SB_ANALYZE_PYTHON_SOURCE_H
+
+#include "analyze/model.h"
+
+/* Of torch, numpy, the standard library, strobe itself, or of no file: nobody's own code is there. */
+bool sb_source_is_library(const char *file);
+/* The line without its indent; NULL: there is no such file here, or it is not Python. */
+const char *sb_source_line(struct sb_model *model, const char *file, uint32_t line);
+
+#endif
