@@ -2,7 +2,7 @@
 import math
 import sys
 
-from . import _sampling
+from . import _growth, _sampling
 from ._core import ROLE_BLOCK, ROLE_GENERATION, ROLE_ITERATION, ROLE_STEP, native
 
 _NAN = math.nan
@@ -43,7 +43,9 @@ class generation:
         return self
 
     def __exit__(self, kind, error, trace):
-        return self._zone.__exit__(kind, error, trace)
+        result = self._zone.__exit__(kind, error, trace)
+        _growth.after_generation()
+        return result
 
     def set(self, **attributes):
         """Facts that are known only later: the prompt, the number of frames."""

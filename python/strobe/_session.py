@@ -71,7 +71,8 @@ def _start(name, config, tags, output_dir, preset, max_trace_bytes, settings):
 
 
 def _sample():
-    from . import _sampling
+    from . import _growth, _sampling
+    _growth.forget()
     _sampling.forget()
     _sampling.start()
 

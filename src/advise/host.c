@@ -114,18 +114,20 @@ static double growth_per_generation(
 								 : 0;
 }
 
-static void find_leak(struct sb_advisor *a, double mb, const char *where)
+/* What the program itself saw: five generations in a row that each left more behind. */
+static const struct sb_event_row *growth_seen(const struct sb_model *model)
 {
-	const struct sb_event_row *e = NULL;
-	const struct sb_pair *holder, *file, *line;
+	for (size_t i = 0; i < model->events.count; i++)
+		if (strcmp(model->events.rows[i].name, "memory_grows") == 0)
+			return &model->events.rows[i];
+	return NULL;
+}
+
+static void find_leak(struct sb_advisor *a, double mb, const char *where, const struct sb_event_row *e)
+{
+	const struct sb_pair *holder = attr(e, "holder"), *file = attr(e, "file"), *line = attr(e, "line");
 	struct sb_advice *f;
 
-	for (size_t i = 0; i < a->model->events.count; i++)
-		e = strcmp(a->model->events.rows[i].name, "memory_grows") == 0 ? &a->model->events.rows[i]
-									       : e;
-	holder = attr(e, "holder");
-	file = attr(e, "file");
-	line = attr(e, "line");
 	f = sb_advisor_find(a, mb, NAN, sb_say(a, "%s grows with every generation", where),
 		sb_say(a, "%.0f MB more after each of %lld generations", mb,
 			(long long)a->model->generations.count));
@@ -137,23 +139,30 @@ static void find_leak(struct sb_advisor *a, double mb, const char *where)
 		SB_GAIN_ESTIMATED, holder && holder->s ? SB_LIKELY : SB_POSSIBLE);
 	if (!f)
 		return;
-	if (file && line)
+	if (file && file->s && line)
 		sb_finding_line(f, file->s, (uint32_t)line->i);
 	f->rank_s = sb_weigh_work_s(a->model) *
-		    0.25; /* it ends in running out of memory: above what costs a little time */
+		    0.25; /* it ends in running out: above what costs a little time */
 	f->priority = sb_priority_name(SB_PRIORITY_HIGH);
 }
 
 void sb_rule_memory_leak(struct sb_advisor *a)
 {
+	const struct sb_event_row *e = growth_seen(a->model);
+	const struct sb_pair *of = attr(e, "of"), *bytes = attr(e, "bytes");
 	double device = growth_per_generation(
 		a->model, sb_model_series(a->model, "gpu", -2), "process_memory_mb");
 	double host = growth_per_generation(a->model, a->model->cpu.process, "rss_mb");
+	bool on_device = of && of->s && strcmp(of->s, "device") == 0;
 
+	if (bytes) {
+		device = on_device ? (double)bytes->i / SB_MB : 0;
+		host = on_device ? 0 : (double)bytes->i / SB_MB;
+	}
 	if (device > a->limit)
-		find_leak(a, device, "GPU memory");
+		find_leak(a, device, "GPU memory", e);
 	else if (host > a->limit)
-		find_leak(a, host, "the process's memory");
+		find_leak(a, host, "the process's memory", e);
 }
 
 /* ---- slower and slower ------------------------------------------------------- */

@@ -55,11 +55,11 @@ static bool has(const char *text, const char *word)
 
 enum sb_doing sb_hot_doing(const struct sb_line *line)
 {
+	if (line->stage && sb_part_of(line->stage, 0) == SB_PART_DATA)
+		return SB_DOES_WAIT_INPUT;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (has(line->text, words[i].text) || has(line->inner, words[i].inner))
 			return words[i].doing;
-	if (line->stage && sb_part_of(line->stage, 0) == SB_PART_DATA)
-		return SB_DOES_WAIT_INPUT;
 	return SB_DOES_COMPUTE;
 }
 
@@ -96,7 +96,7 @@ struct sb_hot sb_hot_find(
 	for (size_t i = 0; i < model->lines.count; i++) {
 		struct sb_hot hot;
 
-		if (!fits(model, &model->lines.all[i]))
+		if (!model->lines.all[i].line || !fits(model, &model->lines.all[i]))
 			continue;
 		hot = add_up(model, &model->lines.all[i], fits);
 		if (hot.total_s > best.total_s)

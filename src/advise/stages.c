@@ -132,6 +132,37 @@ static int64_t compiled_again(const struct sb_model *model, double *out_s)
 	return again;
 }
 
+static const struct sb_pair *attr_of(const struct sb_event_row *e, const char *key)
+{
+	for (size_t i = 0; i < e->attr_count; i++)
+		if (strcmp(e->attrs[i].key, key) == 0)
+			return &e->attrs[i];
+	return NULL;
+}
+
+/* The guard that failed last, as dynamo gave it. */
+static void say_guard(struct sb_advisor *a, struct sb_advice *f)
+{
+	const struct sb_event_row *e = NULL;
+	const struct sb_pair *reason, *file, *line, *function;
+
+	for (size_t i = 0; i < a->model->events.count; i++)
+		e = strcmp(a->model->events.rows[i].name, "torch.recompile") == 0 ? &a->model->events.rows[i]
+										  : e;
+	reason = e ? attr_of(e, "reason") : NULL;
+	if (!f || !reason || !reason->s)
+		return;
+	function = attr_of(e, "function");
+	file = attr_of(e, "file");
+	line = attr_of(e, "line");
+	sb_finding_cause(f,
+		sb_say(a, "the guard of '%s' that failed: %s",
+			function && function->s ? function->s : "the function", reason->s),
+		SB_GAIN_MEASURED, SB_CERTAIN);
+	if (file && line && file->s)
+		sb_finding_line(f, file->s, (uint32_t)line->i);
+}
+
 void sb_rule_recompiles(struct sb_advisor *a)
 {
 	double again_s, count = counted(a->model, "recompile");
@@ -140,9 +171,10 @@ void sb_rule_recompiles(struct sb_advisor *a)
 	if ((double)again > count)
 		count = (double)again;
 	if (count > a->limit)
-		sb_advisor_find(a, count, again_s, sb_say(a, "compiled again %.0f times", count),
-			again_s > 0 ? sb_say(a, "%.0f recompiles took %s", count, sb_say_seconds(a, again_s))
-				    : sb_say(a, "%.0f recompiles", count));
+		say_guard(a, sb_advisor_find(a, count, again_s, sb_say(a, "compiled again %.0f times", count),
+				     again_s > 0 ? sb_say(a, "%.0f recompiles took %s", count,
+							   sb_say_seconds(a, again_s))
+						 : sb_say(a, "%.0f recompiles", count)));
 }
 
 void sb_rule_graph_breaks(struct sb_advisor *a)

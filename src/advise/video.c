@@ -11,21 +11,47 @@ static double denoise_s(const struct sb_model *model)
 	return d->step.count ? fmin(d->step.total, d->steps_s) : d->denoise_s;
 }
 
+#define FEW_SLOW 0.05 /* of the generations' time: steps differ that much by themselves */
+
+/* More runs than there are cores, and most of it is not this program. */
+static void say_others(struct sb_advisor *a, struct sb_advice *f)
+{
+	const struct sb_cpu_panel *cpu = &a->model->cpu;
+	double cores = (double)cpu->core_count, own = cpu->process_percent.mean / 100;
+
+	if (!(cores > 0) || !cpu->load1.count || !(cpu->load1.mean > 1.5 * cores) ||
+		!(own < 0.5 * cpu->load1.mean))
+		return;
+	sb_finding_cause(f,
+		sb_say(a, "other programs: the load is %.0f on %.0f cores, of which this one uses %.1f",
+			cpu->load1.mean, cores, own),
+		SB_GAIN_BOUNDED, SB_LIKELY);
+	f->suggestion = "Measure on a machine that does nothing else, or give the program cores of its own "
+			"(taskset, cgroups).";
+	f->priority = sb_priority_name(SB_PRIORITY_LOW);
+}
+
 void sb_rule_slow_steps(struct sb_advisor *a)
 {
 	const struct sb_diffusion_panel *d = &a->model->diffusion;
 	const struct sb_slow_step *slow = d->slow_steps;
 	double excess_s = fmin(d->slow_step_excess_s, a->model->summary.generation_s);
 
+	struct sb_advice *f;
+
 	if (!d->slow_step_count)
 		return;
-	sb_advisor_find(a, (double)d->slow_step_total, excess_s,
+	f = sb_advisor_find(a, (double)d->slow_step_total, excess_s,
 		sb_say(a, "%lld of %lld steps %s slower than %s peers", (long long)d->slow_step_total,
 			(long long)d->steps, d->slow_step_total == 1 ? "is" : "are",
 			d->slow_step_total == 1 ? "its" : "their"),
 		sb_say(a, "the slowest took %s at %.2f s, its peers %s; together %s too long",
 			sb_say_seconds(a, slow[0].duration_s), slow[0].t_s, sb_say_seconds(a, slow[0].peer_s),
 			sb_say_seconds(a, excess_s)));
+	if (f && excess_s < FEW_SLOW * a->model->summary.generation_s)
+		f->priority = sb_priority_name(SB_PRIORITY_LOW);
+	if (f)
+		say_others(a, f);
 }
 
 /* Steps are per video, or per block where there are blocks: 10 blocks of 4

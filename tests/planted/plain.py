@@ -230,7 +230,7 @@ def reader_is_late(fixed):
         video()
 
 
-@planted("repeated_work")
+@planted("repeated_work", stage="text_encode")
 def text_encoded_every_step(fixed):
     prompt = "a cat walks on the beach at dawn"
 

@@ -4,7 +4,7 @@ pipeline inside a node, generate() inside a pipeline): the innermost is asked.""
 import contextlib
 import threading
 
-from .. import _sampling
+from .. import _growth, _sampling
 from .._native import (ROLE_COLLECTIVE, ROLE_FORWARD, ROLE_GENERATION, ROLE_LOAD, ROLE_OFFLOAD, ROLE_STEP,
                        native, section)
 
@@ -65,7 +65,24 @@ def stage(name, **facts):
 def generation(name, **facts):
     """One video, one prompt, one request; inside another activity it is a stage of that one's."""
     _sampling.ensure()
-    return zone(name, ROLE_GENERATION if here.activity is None else None, **facts)
+    if here.activity is not None:
+        return zone(name, **facts)
+    return Generation(zone(name, ROLE_GENERATION, **facts))
+
+
+class Generation:
+    """A zone after which the memory that is left is looked at."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __enter__(self):
+        return self.inner.__enter__()
+
+    def __exit__(self, kind, error, trace):
+        result = self.inner.__exit__(kind, error, trace)
+        _growth.after_generation()
+        return result
 
 
 def step(name, index, **facts):

@@ -1,4 +1,6 @@
 """torch.compile: compilation is a zone of its own, wherever it strikes."""
+import sys
+
 from ..._native import ROLE_COMPILE, native
 from .. import wrapping
 from ..wrapping import guard, wrap
@@ -11,6 +13,9 @@ def _on_dynamo(dynamo):
     if skip_code is not None:
         wrapping.leave_to_dynamo(skip_code)
     _listen()
+    convert = sys.modules.get("torch._dynamo.convert_frame")
+    if convert is not None:
+        wrap(convert, "get_and_maybe_log_recompilation_reasons", _recompiling)
     wrap(dynamo, "reset", _resetting)
 
 
@@ -23,6 +28,23 @@ def _listen():
     if _begin not in getattr(getattr(callback, "callback_handler", None), "start_callbacks", ()):
         start(_begin)
         end(_finish)
+
+
+def _recompiling(original):
+    """Dynamo asks which guard failed before it compiles a frame again."""
+    def reasons_of(*args, **kwargs):
+        reasons = original(*args, **kwargs)
+        guard(_note_reason, reasons, args)
+        return reasons
+    return reasons_of
+
+
+def _note_reason(reasons, args):
+    code = getattr(args[1], "f_code", None) if len(args) > 1 else None
+    if reasons and code is not None:
+        reason = str(reasons[0]).strip().split("\n")[0]
+        native.event("torch.recompile", reason=reason[:300], function=code.co_name, file=code.co_filename,
+                     line=code.co_firstlineno)
 
 
 def _resetting(original):

@@ -1,5 +1,9 @@
 """Plain torch: top-level modules' forwards, models that move between devices, the data
 loader, waiting for other ranks."""
+import os
+import sys
+
+from ..._native import native
 from .. import modules, vocabulary, wrapping
 from ..vocabulary import hiding_modules, stage
 from ..wrapping import guard, recorded_as, wrap
@@ -13,8 +17,30 @@ def _on_torch(torch):
     compiler = getattr(torch, "compiler", None)
     wrapping.compiling = getattr(compiler, "is_compiling", wrapping.compiling)
     modules.watch(torch.nn.Module)
+    wrap(torch, "set_num_threads", _setting_threads)
+    guard(_threads_of_environment)
     for name in ("to", "cuda", "cpu"):
         wrap(torch.nn.Module, name, _moving(torch, name))
+
+
+# ---- threads, as asked for ----
+
+def _setting_threads(original):
+    def set_num_threads(count):
+        frame = sys._getframe(1)
+        guard(_note_threads, count, frame.f_code.co_filename, frame.f_lineno)
+        return original(count)
+    return set_num_threads
+
+
+def _threads_of_environment():
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    if asked.isdigit():
+        _note_threads(int(asked), None, None)
+
+
+def _note_threads(count, file, line):
+    native.event("torch.set_num_threads", threads=count, cores=len(os.sched_getaffinity(0)), file=file, line=line)
 
 
 # ---- models that move ----
