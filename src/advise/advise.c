@@ -4,6 +4,7 @@
 #include "advise/bound.h"
 #include "advise/fold.h"
 #include "advise/rule.h"
+#include "advise/strategies.h"
 #include "advise/table.h"
 #include "base/error.h"
 
@@ -154,6 +155,8 @@ int sb_advise(struct sb_model *model)
 	ask_all(&a);
 	place_all(&a);
 	sb_fold_symptoms(&a);
+	sb_strategies_find(model);
+	sb_strategies_name(&a);
 	model->advice.all = sb_model_alloc(model, a.found.count * sizeof *model->advice.all);
 	if (a.found.count && model->advice.all) {
 		qsort(a.found.items, a.found.count, sizeof *model->advice.all, by_gain);

@@ -43,6 +43,25 @@ static void tell_others(struct sb_advisor *a, size_t first)
 				most->stage);
 }
 
+/* "; mostly '[3b] RAFT' in it, 95.32 s" of a stage around others, "; 77 % of 'DiffuEraser'" of one inside. */
+static const char *other_level(struct sb_advisor *a, size_t stage)
+{
+	const struct sb_stage *all = a->model->stages.stages, *s = &all[stage], *most = NULL;
+
+	for (size_t i = stage + 1; i < a->model->stages.stage_count && all[i].depth > s->depth; i++)
+		if (!is_frame(&all[i]) && all[i].self_s > (most ? most->self_s : 0))
+			most = &all[i];
+	if (most && most->covered_s >= s->covered_s / 4)
+		return sb_say(a, "; mostly '%s%s%s%s' in it, %s", most->code ? "[" : "",
+			most->code ? most->code : "", most->code ? "] " : "", most->name,
+			sb_say_seconds(a, most->covered_s));
+	for (int64_t p = s->parent; p >= 0; p = all[p].parent)
+		if (all[p].bottleneck_level == SB_BOTTLENECK_MODEL && all[p].covered_s > 0)
+			return sb_say(
+				a, "; %.0f %% of '%s'", s->covered_s / all[p].covered_s * 100, all[p].name);
+	return "";
+}
+
 void sb_rule_stage_dominates(struct sb_advisor *a)
 {
 	const struct sb_stages_panel *stages = &a->model->stages;
@@ -60,11 +79,11 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 		found++;
 		f = sb_advisor_find(a, s->wall_ratio * 100, NAN,
 			sb_say(a, "'%s' takes %.1f %% of the wall time", s->name, s->wall_ratio * 100),
-			sb_say(a, "%s of %s in %lld call%s%s; each tenth of it saves %s",
+			sb_say(a, "%s of %s in %lld call%s%s%s; each tenth of it saves %s",
 				sb_say_seconds(a, s->covered_s), sb_say_seconds(a, stages->wall_s),
 				(long long)sb_stage_calls(s), sb_stage_calls(s) == 1 ? "" : "s",
 				isnan(s->at_once_mean) ? "" : sb_say(a, ", %.1f at once", s->at_once_mean),
-				sb_say_seconds(a, s->covered_s * TENTH)));
+				other_level(a, i), sb_say_seconds(a, s->covered_s * TENTH)));
 		if (!f)
 			return;
 		f->stage = s->name;

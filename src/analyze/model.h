@@ -9,6 +9,7 @@
 
 #include "analyze/model_machine.h"
 #include "analyze/model_stages.h"
+#include "analyze/model_strategies.h"
 #include "analyze/model_video.h"
 #include "base/strings.h"
 #include "stats/fields.h"
@@ -210,6 +211,7 @@ struct sb_model {
 	struct sb_gpu_panel gpu;
 	struct sb_events_panel events;
 	struct sb_advice_panel advice;
+	struct sb_strategies_panel strategies;
 	struct sb_recording_panel recording;
 	struct sb_missing_panel missing;
 	/* private: sb_model_alloc, sb_model_text */

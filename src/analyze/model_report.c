@@ -349,6 +349,8 @@ static const struct sb_field sb_model_fields_rows[] = {
 	SB_FIELD_LIST(sb_model, advice.all, advice.count, "recommendations", SB_ALWAYS, advice,
 		"findings, by the seconds they could save"),
 	SB_FIELD_STRUCT(sb_model, summary, "verdict", SB_ALWAYS, verdict, "what bounds the run"),
+	SB_FIELD_LIST(sb_model, strategies.all, strategies.count, "strategies", SB_KNOWN, sb_strategy_fields,
+		"what could be turned, stage by stage: the least effort first, then the largest gain"),
 	SB_FIELD_LIST(sb_model, events.counters, events.counter_count, "counters", SB_KNOWN, counter,
 		"counters of the program"),
 	SB_FIELD_LIST(sb_model, events.rows, events.count, "events", SB_KNOWN, event,

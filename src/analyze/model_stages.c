@@ -11,6 +11,12 @@ static const char *const states[] = { [SB_STAGE_NORMAL] = NULL,
 	[SB_STAGE_UNTIMED] = "untimed",
 	SB_NAMES_END };
 
+static const char *const bottleneck_levels[] = { [SB_BOTTLENECK_NONE] = NULL,
+	[SB_BOTTLENECK_MAJOR] = "major",
+	[SB_BOTTLENECK_OTHER] = "other",
+	[SB_BOTTLENECK_MODEL] = "model",
+	SB_NAMES_END };
+
 /* ---- stage_analysis ------------------------------------------------------ */
 
 static const struct sb_field member_rows[] = {
@@ -99,6 +105,10 @@ static const struct sb_field stage_rows[] = {
 	SB_FIELD_NAMED(sb_stage, state, "state", SB_KNOWN, states, "absent: it ran and ended"),
 	SB_FIELD(sb_stage, skip_reason, "reason", SB_KNOWN, "why it was skipped"),
 	SB_FIELD(sb_stage, bottleneck, "bottleneck", SB_SET, "the largest self time"),
+	SB_FIELD_NAMED(sb_stage, bottleneck_level, "bottleneck_level", SB_KNOWN, bottleneck_levels,
+		"major: the largest self time; other: another of at least a fifth of the wall time; model: "
+		"the "
+		"stage around the largest that stands beside others"),
 	SB_FIELD(sb_stage, span, "span", SB_SET, "may overlap the stages beside it"),
 	SB_FIELD_ARRAY(sb_stage, attributes, attribute_count, "attributes", SB_ALWAYS,
 		"the program's own; counts are summed up, of others it is the last value",

@@ -12,6 +12,10 @@
 #include <stdint.h>
 
 /* ---- stage_analysis ---- */
+/* Where to look first, at two levels: the stages with the most time of their own, and the model around
+ * the largest of them. */
+enum sb_bottleneck { SB_BOTTLENECK_NONE = 0, SB_BOTTLENECK_MAJOR, SB_BOTTLENECK_OTHER, SB_BOTTLENECK_MODEL };
+
 enum sb_stage_state { SB_STAGE_NORMAL = 0, SB_STAGE_OPEN, SB_STAGE_SKIPPED, SB_STAGE_UNTIMED };
 
 struct sb_stage {
@@ -28,6 +32,7 @@ struct sb_stage {
 	bool main_thread; /* some of it ran on the main thread */
 	bool other_thread; /* none of it did, and other stages did: no part of the wall time's split */
 	bool bottleneck; /* the largest self time */
+	enum sb_bottleneck bottleneck_level;
 	bool setup; /* importing, loading, compiling, or inside of such */
 	bool uneven; /* members differ in kind (tasks, threads) */
 	/* calls that began and ended in the part asked for, without those inside another
@@ -131,6 +136,7 @@ struct sb_stages_panel {
 	uint32_t *by_total; /* indices of stages, largest total first */
 	const char **bottlenecks; /* names, largest self time first */
 	size_t bottleneck_count;
+	bool two_bottlenecks; /* another stage is one beside the largest */
 	bool combined; /* rows of one name under different parents were merged */
 	bool on_main; /* some stage ran on the main thread */
 };

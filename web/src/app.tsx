@@ -78,6 +78,7 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
     { id: 'timeline', title: 'Timeline', body: timeline?.lanes.length ? <Explore data={timeline} charts={first} /> : null },
     { id: 'stages', title: 'Stages', body: r.stage_analysis?.stages?.length ? <StageTree report={r} timeline={timeline} base={base} /> : null },
     { id: 'advice', title: 'Advice', body: r.recommendations?.length ? [<Findings key="f" report={r} timeline={timeline} most={100} />, details.adviceTail(r)] : null },
+    { id: 'strategies', title: 'Strategies by stage', body: details.strategiesBody(r) },
     { id: 'steps', title: 'Steps and blocks', body: details.stepsBody(r) },
     { id: 'iterations', title: 'Iterations', body: details.iterationsBody(r) },
     { id: 'memory', title: 'Memory', body: details.memoryBody(r) },

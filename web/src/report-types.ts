@@ -29,6 +29,7 @@ export type Report = {
   function_samples?: FunctionSamples; // sampled Python stacks
   recommendations: Recommendation[]; // findings, by the seconds they could save
   verdict: Verdict; // what bounds the run
+  strategies?: Strategy[]; // what could be turned, stage by stage: the least effort first, then the largest gain
   counters?: Counter[]; // counters of the program
   events?: Event[]; // at most max_data_points, thinned evenly
   recording: Recording; // what was recorded, and what it cost
@@ -142,6 +143,7 @@ export type Stage = {
   state?: "open" | "skipped" | "untimed"; // absent: it ran and ended
   reason?: string; // why it was skipped
   bottleneck?: true; // the largest self time
+  bottleneck_level?: "major" | "other" | "model"; // major: the largest self time; other: another of at least a fifth of the wall time; model: the stage around the largest that stands beside others
   span?: true; // may overlap the stages beside it
   attributes?: Free; // the program's own; counts are summed up, of others it is the last value
   member_count?: number; // names that it groups
@@ -890,6 +892,24 @@ export type Verdict = {
 // A stage too small to pay for work on it.
 export type LeftAlone = {
   name: string; // of the stage
+};
+
+// What could be turned at a stage, and what that trades.
+export type Strategy = {
+  stage: string; // the stage it is about
+  code?: string; // its code
+  stage_index?: number; // the same as an index of stages
+  what: string; // what to change, with its numbers
+  knob?: string; // the attribute to change: "iters"
+  now_value?: number; // what it is in this run
+  proposed_value?: number; // what to try
+  unit?: string; // of both values: "iterations"
+  each_s?: number; // time of one of them
+  gain_s?: number; // seconds of this run it could save
+  gain_basis?: "estimated" | "bounded"; // estimated: in proportion to the value; bounded: it cannot be more
+  effort: string; // how much work it is
+  trade_off: string; // what it costs
+  whatif?: string; // argument of strobe whatif
 };
 
 // A counter of the program.

@@ -6,6 +6,7 @@
 
 #define BOTTLENECKS 3
 #define WORTH_NAMING 0.05 /* of the wall time */
+#define WORTH_MARKING 0.2 /* the same, of one beside the largest */
 
 /* Rows have their parents before them. */
 static void tell_kinds(struct sb_stages_panel *stages)
@@ -52,6 +53,16 @@ static bool has_generation(const struct sb_stages_panel *s)
 	return false;
 }
 
+static bool is_nested(const struct sb_stages_panel *s, uint32_t a, uint32_t b)
+{
+	uint32_t outer = a < b ? a : b; /* parents come first */
+	int64_t p = a < b ? b : a;
+
+	while (p > outer)
+		p = s->stages[p].parent;
+	return p == outer;
+}
+
 /* The largest first; the others only when they are worth it. */
 static void name_largest(struct sb_stages_panel *s, const uint32_t *order, bool setup_too, double least_first)
 {
@@ -64,8 +75,51 @@ static void name_largest(struct sb_stages_panel *s, const uint32_t *order, bool 
 		if (!setup_too && row->setup)
 			continue;
 		row->bottleneck = first;
+		if (first || (row->self_ratio >= WORTH_MARKING && !is_nested(s, order[0], order[i])))
+			row->bottleneck_level = first ? SB_BOTTLENECK_MAJOR : SB_BOTTLENECK_OTHER;
+		s->two_bottlenecks |= row->bottleneck_level == SB_BOTTLENECK_OTHER;
 		s->bottlenecks[s->bottleneck_count++] = row->name;
 	}
+}
+
+/* Another one beside it that is worth looking at. */
+static bool has_sibling(const struct sb_stages_panel *s, size_t row)
+{
+	for (size_t i = 0; i < s->stage_count; i++) {
+		const struct sb_stage *other = &s->stages[i];
+
+		if (i != row && other->parent == s->stages[row].parent && !other->setup &&
+			other->wall_ratio >= WORTH_NAMING)
+			return true;
+	}
+	return false;
+}
+
+/* Two stages in it at least: more than a loop with its steps. */
+static bool has_parts(const struct sb_stages_panel *s, int64_t row)
+{
+	int parts = 0;
+
+	for (size_t i = (size_t)row + 1; i < s->stage_count && s->stages[i].depth > s->stages[row].depth; i++)
+		parts += s->stages[i].parent == row && !s->stages[i].role && s->stages[i].total_s > 0;
+	return parts > 1;
+}
+
+/* The outermost stage around the bottleneck that stands beside another: a model among models. */
+static void name_model(struct sb_stages_panel *s)
+{
+	size_t row = 0;
+	int64_t model = -1;
+
+	while (row < s->stage_count && !s->stages[row].bottleneck)
+		row++;
+	if (row == s->stage_count)
+		return;
+	for (int64_t p = s->stages[row].parent; p >= 0; p = s->stages[p].parent)
+		if (!s->stages[p].role && has_parts(s, p) && has_sibling(s, (size_t)p))
+			model = p;
+	if (model >= 0 && !s->stages[model].bottleneck_level)
+		s->stages[model].bottleneck_level = SB_BOTTLENECK_MODEL;
 }
 
 void sb_stages_rank(struct sb_model *model)
@@ -85,4 +139,5 @@ void sb_stages_rank(struct sb_model *model)
 	name_largest(s, order, false, has_generation(s) ? 0 : WORTH_NAMING);
 	if (!s->bottleneck_count)
 		name_largest(s, order, true, 0);
+	name_model(s);
 }

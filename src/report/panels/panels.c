@@ -15,6 +15,7 @@ extern const struct sb_panel sb_panel_cache;
 extern const struct sb_panel sb_panel_memory;
 extern const struct sb_panel sb_panel_metrics;
 extern const struct sb_panel sb_panel_gpu;
+extern const struct sb_panel sb_panel_strategies;
 extern const struct sb_panel sb_panel_advice;
 
 const struct sb_panel *const sb_panels[] = {
@@ -31,6 +32,7 @@ const struct sb_panel *const sb_panels[] = {
 	&sb_panel_gpu,
 	&sb_panel_functions,
 	&sb_panel_advice,
+	&sb_panel_strategies,
 	&sb_panel_marks,
 	&sb_panel_recording,
 	NULL,

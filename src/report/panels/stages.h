@@ -10,8 +10,10 @@ void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, 
 void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out);
 void sb_stages_log(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out);
 
-/* "12.5 ms/frame"; false: nothing to divide by. */
-bool sb_stage_rate(const struct sb_stage *s, char *out, size_t size);
+/* "93.77 s/step, 142 ms/frame", every count it carries; "": nothing to divide by. */
+void sb_stage_rate(const struct sb_stage *s, char *out, size_t size);
+/* "  <- BOTTLENECK" for the end of its row; "": none. */
+const char *sb_stage_mark(const struct sb_stages_panel *stages, const struct sb_stage *s);
 /* A name cut to width columns, with what must not be cut off: " (1 open)", " (2 cut)",
  * " (3 recursive)". Returns the columns used. */
 size_t sb_stage_name(const struct sb_stage *s, const char *name, size_t width, struct sb_buf *out);

@@ -8,25 +8,6 @@
 
 #define TREE_ROWS 80
 
-bool sb_stage_rate(const struct sb_stage *s, char *out, size_t size)
-{
-	static const struct {
-		const char *attr, *unit;
-	} rates[] = { { "frames", "frame" }, { "steps", "step" }, { "iters", "iteration" } };
-	char text[32];
-
-	for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
-		double n = sb_stage_attr_total(s, rates[i].attr);
-
-		if (!(n > 1) || s->total_s <= 0 || !sb_stage_has_rate(s))
-			continue;
-		sb_text_seconds(text, sizeof text, s->total_s / n);
-		snprintf(out, size, "%s/%s", text, rates[i].unit);
-		return true;
-	}
-	return false;
-}
-
 size_t sb_stage_name(const struct sb_stage *s, const char *name, size_t width, struct sb_buf *out)
 {
 	const struct {
@@ -117,10 +98,26 @@ static void busy_of_a_part(const struct sb_model *m, struct sb_buf *out)
 	sb_buf_printf(out, "GPU busy: of the %s that were traced\n", window);
 }
 
-static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, size_t width, size_t spare,
-	enum gpu_column gpu, struct sb_buf *out)
+/* The rates and the mark; rates without room beside the mark get a line of their own. */
+static void row_end(const struct sb_stage *s, const char *mark, size_t spare, struct sb_buf *out)
 {
-	char total[32], self[32], count[32], span[32], rate[64];
+	char rate[96] = "";
+	bool beside;
+
+	if (isfinite(s->at_once_mean))
+		snprintf(rate, sizeof rate, "%.1f at once", s->at_once_mean);
+	else
+		sb_stage_rate(s, rate, sizeof rate);
+	beside = *rate && spare >= strlen(rate) + 2;
+	sb_buf_printf(out, "%s%s%s\n", beside ? "  " : "", beside ? rate : "", mark);
+	if (*rate && !beside)
+		sb_buf_printf(out, "%*s%s\n", 4 + 2 * (int)(s->depth < 12 ? s->depth : 12), "", rate);
+}
+
+static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, size_t width, size_t spare,
+	enum gpu_column gpu, const char *mark, struct sb_buf *out)
+{
+	char total[32], self[32], count[32], span[32];
 
 	tree_name(s, o, width, out);
 	if (s->state == SB_STAGE_SKIPPED) {
@@ -149,14 +146,9 @@ static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, 
 								     : span + 1);
 	}
 	sb_buf_printf(out, " %7s", count);
-	spare = s->bottleneck ? spare > 15 ? spare - 15 : 0 : spare;
-	if (isfinite(s->at_once_mean))
-		snprintf(rate, sizeof rate, "%.1f at once", s->at_once_mean);
-	if ((isfinite(s->at_once_mean) || sb_stage_rate(s, rate, sizeof rate)) && spare >= strlen(rate) + 2)
-		sb_buf_printf(out, "  %s", rate);
-	if (s->bottleneck)
-		sb_buf_puts(out, "  <- BOTTLENECK");
-	sb_buf_putc(out, '\n');
+	if (strlen(mark) > spare && spare < 21)
+		mark = "  <- BOTTLENECK"; /* without MAJOR */
+	row_end(s, mark, spare > strlen(mark) ? spare - strlen(mark) : 0, out);
 }
 
 void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
@@ -165,7 +157,8 @@ void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, s
 	enum gpu_column gpu = gpu_column(m);
 	size_t columns = o->columns ? (size_t)o->columns : 80;
 	size_t fixed = 36 + (gpu ? 11 : 0);
-	size_t width = columns > fixed + 24 + 15 ? columns - fixed - 15 : 24;
+	size_t marked = s->two_bottlenecks ? 21 : 15;
+	size_t width = columns > fixed + 24 + marked ? columns - fixed - marked : 24;
 	size_t shown = 0, hidden = 0;
 	bool partial = false;
 	char text[32];
@@ -190,7 +183,8 @@ void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, s
 			hidden++;
 			continue;
 		}
-		tree_row(row, o, width, columns > width + fixed ? columns - width - fixed : 0, gpu, out);
+		tree_row(row, o, width, columns > width + fixed ? columns - width - fixed : 0, gpu,
+			sb_stage_mark(s, row), out);
 		partial |= sb_stage_gpu_partial(row);
 		shown++;
 	}
@@ -314,8 +308,7 @@ static void log_line(const struct sb_stages_panel *s, const struct sb_text_optio
 		sb_buf_puts(out, " (still open)");
 	else if (row->cut_count)
 		sb_buf_puts(out, " (cut)");
-	if (row->bottleneck)
-		sb_buf_puts(out, "  <- BOTTLENECK");
+	sb_buf_puts(out, sb_stage_mark(s, row));
 	if (row->bottleneck)
 		sb_text_colour(out, o, "");
 	sb_buf_putc(out, '\n');

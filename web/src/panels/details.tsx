@@ -394,6 +394,18 @@ export function missingBody(r: Report): ComponentChildren {
   );
 }
 
+export function strategiesBody(r: Report): ComponentChildren {
+  const all = r.strategies ?? [];
+  return all.length ? (
+    <>
+      <FieldTable rows={all} caption="What could be turned: the least effort first, then the largest gain" skip={['stage_index', 'knob', 'now_value', 'proposed_value', 'unit']} />
+      <p class="quiet">
+        “estimated”: in proportion to the value; “bounded”: it cannot be more. <code>strobe whatif</code> predicts the total for what its column says.
+      </p>
+    </>
+  ) : null;
+}
+
 export function adviceTail(r: Report): ComponentChildren {
   const v = r.verdict;
   if (!v) return null;

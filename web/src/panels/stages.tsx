@@ -47,6 +47,8 @@ function Name({ s, closed, toggle, most }: { s: StageRow; closed?: Set<number>; 
         {clip(s.name, most)}
       </span>
       {s.bottleneck && <em title="the stage with the most time of its own">bottleneck</em>}
+      {s.bottleneck_level === 'other' && <em title="another stage with at least a fifth of the wall time of its own">bottleneck</em>}
+      {s.bottleneck_level === 'model' && <em title="the model around the largest bottleneck">main model</em>}
       {stateOf(s) && <em class="state" title={stateHelp(s)}>{stateOf(s)}</em>}
     </span>
   );

@@ -1,0 +1,15 @@
+/* Strategies by stage: what kind of stage it is, which knob it carries, what turning that saves and trades.
+ * docs/advice.md has the same table in words. */
+#ifndef SB_ADVISE_STRATEGIES_H
+#define SB_ADVISE_STRATEGIES_H
+
+#include "advise/advise.h"
+
+struct sb_advisor;
+
+/* Fills model->strategies from the stages. */
+void sb_strategies_find(struct sb_model *model);
+/* Findings that only say where to start say what to turn there. After sb_strategies_find(). */
+void sb_strategies_name(struct sb_advisor *advisor);
+
+#endif

@@ -1,0 +1,22 @@
+/* Settings that a stage carries as attributes and that decide how long it takes: iterations, steps,
+ * frames, batch. One table, read by the strategies and by what-if predictions. */
+#ifndef SB_BASE_KNOB_H
+#define SB_BASE_KNOB_H
+
+enum sb_knob_law {
+	SB_KNOB_EACH, /* a share of the time for each: iterations, steps, frames */
+	SB_KNOB_AREA, /* the same for each pixel: width and height multiply */
+	SB_KNOB_BATCH, /* items in one call: more of them make fewer calls */
+	SB_KNOB_OTHER /* it matters, but one run does not tell how */
+};
+
+struct sb_knob {
+	const char *key; /* of the attribute */
+	const char *one, *many; /* "iteration", "iterations" */
+	enum sb_knob_law law;
+};
+
+/* By its attribute's key or another usual name ("iterations", "num_inference_steps"); NULL: no knob. */
+const struct sb_knob *sb_knob_find(const char *name);
+
+#endif
