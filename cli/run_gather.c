@@ -4,6 +4,7 @@
 #include "format/gathered.h"
 #include "format/reader.h"
 #include "record/put.h"
+#include "record/run_bytes.h"
 #include "run/run.h"
 
 #include <ctype.h>
@@ -148,6 +149,31 @@ void run_gather_finished(struct run_gather *g)
 		close(folder);
 }
 
+/* Processes that found the run full left a line each. */
+static void say_refused(const struct run_gather *g)
+{
+	int folder = sb_folder_reopen(g->folder, g->folder_id), fd;
+	unsigned count = 0;
+	char text[4096], what[64];
+	ssize_t n;
+
+	fd = folder < 0 ? -1 : sb_folder_read(folder, SB_RUN_REFUSED);
+	while (fd >= 0 && (n = read(fd, text, sizeof text)) > 0)
+		for (ssize_t i = 0; i < n; i++)
+			count += text[i] == '\n';
+	if (fd >= 0) {
+		close(fd);
+		unlinkat(folder, SB_RUN_REFUSED, 0);
+	}
+	if (folder >= 0)
+		close(folder);
+	if (!count)
+		return;
+	snprintf(what, sizeof what, "recordings of %u more processes", count);
+	sb_keep_missing(what, "the recordings of the run were full (max_run_bytes)",
+		"raise max_run_bytes, or record fewer processes");
+}
+
 void run_gather_end(struct run_gather *g)
 {
 	char what[64];
@@ -156,6 +182,7 @@ void run_gather_end(struct run_gather *g)
 	if (g->fd > 0)
 		close(g->fd);
 	g->fd = 0;
+	say_refused(g);
 	if (!g->dropped_count)
 		return;
 	snprintf(what, sizeof what, "recordings of %u processes", g->dropped_count);

@@ -166,7 +166,8 @@ struct sb_recording_panel {
 	size_t damage_count;
 	bool complete; /* the main process stopped in order, and nothing of it is missing */
 	bool live;
-	const char *limited_by; /* why detail was folded: "max_trace_bytes"; NULL: no limit was met */
+	const char *
+		limited_by; /* why detail was folded: "max_trace_bytes", "max_run_bytes"…; NULL: no limit was met */
 	double folded_until_s; /* detail starts here; NAN: nothing was folded */
 	/* what recording cost; NAN: not known, or of a run too short to say */
 	double own_cpu_s, own_cpu_ratio; /* of strobe's own threads; of one core */

@@ -275,7 +275,8 @@ static const struct sb_field recording_rows[] = {
 	SB_FIELD_AS(WHOLE, sb_recording_panel, skipped_bytes, "skipped_bytes", SB_ALWAYS,
 		"that could not be read"),
 	SB_FIELD(sb_recording_panel, limited_by, "limited_by", SB_KNOWN,
-		"why detail was folded: \"max_trace_bytes\""),
+		"why detail was folded: \"max_trace_bytes\" of one process, \"max_run_bytes\" of all, \"disk "
+		"full\", \"file size limit\""),
 	SB_FIELD(sb_recording_panel, folded_until_s, "folded_until_s", SB_KNOWN, "detail starts here",
 		.range = SB_SIGNED),
 	SB_FIELD(sb_recording_panel, own_cpu_s, "own_cpu_s", SB_ALWAYS, "CPU time of strobe's own threads"),

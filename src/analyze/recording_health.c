@@ -76,6 +76,7 @@ static const char *limit_words(uint32_t limit)
 	case SB_LIMIT_BUDGET: return "max_trace_bytes";
 	case SB_LIMIT_DISK: return "disk full";
 	case SB_LIMIT_FILE_SIZE: return "file size limit";
+	case SB_LIMIT_RUN: return "max_run_bytes";
 	default: return NULL;
 	}
 }

@@ -83,7 +83,13 @@ struct sb_file_header {
 	uint32_t record_ps; /* what one word costs here, measured at the start, in 1e-12 s; 0: not measured */
 };
 
-enum sb_limit { SB_LIMIT_NONE = 0, SB_LIMIT_BUDGET = 1, SB_LIMIT_DISK = 2, SB_LIMIT_FILE_SIZE = 3 };
+enum sb_limit {
+	SB_LIMIT_NONE = 0,
+	SB_LIMIT_BUDGET = 1,
+	SB_LIMIT_DISK = 2,
+	SB_LIMIT_FILE_SIZE = 3,
+	SB_LIMIT_RUN = 4
+};
 
 enum sb_stream {
 	SB_STREAM_HOT = 1, /* zones; may be folded */

@@ -6,6 +6,7 @@
 #include "format/spool.h"
 #include "record/header.h"
 #include "record/recorder.h"
+#include "record/run_bytes.h"
 #include "record/rundir.h"
 #include "record/spool.h"
 
@@ -180,6 +181,16 @@ static bool cannot_map(int error)
 	       error == EACCES || error == EPERM;
 }
 
+/* strobe run's own recording has the samples for all of them: only its own bound counts. */
+static uint64_t run_bound(const struct sb_opening *o)
+{
+	const struct sb_settings *s = o->settings;
+
+	if (o->run_dir != REC->run_dir)
+		return 0;
+	return s->max_run_bytes > s->max_trace_bytes ? s->max_run_bytes : s->max_trace_bytes;
+}
+
 /* The new extent replaces the old one only when it is whole: a late thread may
  * still look at the old one's header. */
 static int open_extent(struct sb_opening *o, bool spooled)
@@ -190,9 +201,13 @@ static int open_extent(struct sb_opening *o, bool spooled)
 
 	if (err)
 		return err;
-	err = sb_extent_open(&fresh, &file, o->settings->max_trace_bytes, REC->forked);
+	err = sb_extent_open(
+		&fresh, &file, o->settings->max_trace_bytes, run_bound(o), REC->forked || REC->under_run);
 	if (err) {
 		o->unmappable = cannot_map(fresh.error);
+		REC->run_full = fresh.run_full;
+		if (fresh.run_full && REC->under_run)
+			sb_run_bytes_refused(o->run_dir);
 		sb_extent_close(&fresh);
 		discard_file(o->run_dir, o->file_name);
 		return err;

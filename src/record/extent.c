@@ -3,6 +3,7 @@
 #include "record/recorder.h"
 
 #include "base/error.h"
+#include "record/run_bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +71,8 @@ static char *reserve_addresses(size_t size)
 	return base;
 }
 
-int sb_extent_open(struct sb_extent *x, const struct sb_descriptor *file, uint64_t budget_bytes, bool small)
+int sb_extent_open(struct sb_extent *x, const struct sb_descriptor *file, uint64_t budget_bytes,
+	uint64_t run_most_bytes, bool small)
 {
 	uint64_t most_bytes = most_bytes_of_chunks();
 	size_t whole;
@@ -79,6 +81,7 @@ int sb_extent_open(struct sb_extent *x, const struct sb_descriptor *file, uint64
 	x->file = *file;
 	atomic_store(&x->private_from, SIZE_MAX);
 	x->small = small;
+	x->run_most_bytes = run_most_bytes;
 	x->chunk_bytes = budget_bytes < (64u << 20) ? SB_CHUNK_BYTES_SMALL : SB_CHUNK_BYTES_DEFAULT;
 	x->bound_by = budget_bytes > most_bytes ? SB_LIMIT_FILE_SIZE : SB_LIMIT_BUDGET;
 	if (budget_bytes > most_bytes)
@@ -103,6 +106,8 @@ int sb_extent_open(struct sb_extent *x, const struct sb_descriptor *file, uint64
 	if (sb_extent_grow(x))
 		return 0;
 	errno = x->error;
+	if (x->run_full)
+		return sb_fail(STROBE_ENOSPC, "the recordings of this run are full (max_run_bytes)");
 	if (errno == ENOSPC || errno == EDQUOT)
 		return sb_fail(STROBE_ENOSPC, "no room on the disk for a recording");
 	return sb_fail_errno("a recording cannot be written and mapped here");
@@ -198,14 +203,13 @@ static bool map_more(struct sb_extent *x, size_t from, size_t size)
 	return false;
 }
 
-static void stop_growing(struct sb_extent *x)
+static void stop_growing(struct sb_extent *x, enum sb_limit why)
 {
 	uint32_t ready = atomic_load(&x->ready_chunks);
 
 	atomic_store(&x->total_chunks, ready);
 	if (x->mapped_bytes)
-		__atomic_store_n(
-			&((struct sb_file_header *)x->base)->limited_by, SB_LIMIT_DISK, __ATOMIC_RELAXED);
+		__atomic_store_n(&((struct sb_file_header *)x->base)->limited_by, why, __ATOMIC_RELAXED);
 }
 
 /* Up to the next whole step, where file and memory are aligned alike. The first one of
@@ -219,11 +223,16 @@ static size_t next_step(const struct sb_extent *x)
 static bool grow_locked(struct sb_extent *x)
 {
 	size_t whole = SB_FILE_HEADER_BYTES + (size_t)atomic_load(&x->total_chunks) * x->chunk_bytes;
-	size_t step = next_step(x);
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t step, page = (size_t)sysconf(_SC_PAGESIZE);
 
 	if (x->closed || x->mapped_bytes >= whole)
 		return false;
+	step = sb_run_bytes_allow(x->run_most_bytes, x->mapped_bytes, next_step(x));
+	if (!step) {
+		x->run_full = true;
+		stop_growing(x, SB_LIMIT_RUN);
+		return false;
+	}
 	for (; step >= SMALLEST_STEP; step /= 2) {
 		size_t size = step & ~(page - 1);
 		uint32_t ready;
@@ -242,7 +251,7 @@ static bool grow_locked(struct sb_extent *x)
 		return true;
 	}
 	if (x->mapped_bytes)
-		stop_growing(x);
+		stop_growing(x, SB_LIMIT_DISK);
 	return false;
 }
 

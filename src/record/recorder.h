@@ -69,6 +69,8 @@ struct sb_extent {
 	_Atomic uint32_t grow_lock;
 	_Atomic uint32_t asked_chunks; /* somebody needs more than these to be ready */
 	bool small;
+	uint64_t run_most_bytes; /* of all recordings of the run together; 0: no bound */
+	bool run_full; /* that is why it did not grow */
 	bool closed; /* under grow_lock */
 	size_t mapped_bytes; /* under grow_lock */
 	_Atomic size_t private_from; /* the file was cut: private memory from here; SIZE_MAX: nowhere */
@@ -124,6 +126,7 @@ struct sb_recorder {
 	struct sb_folder run_folder; /* proves that run_dir is still the same folder */
 	char file_path[1200];
 	char spool_path[1200]; /* "" unless the run folder cannot be mapped */
+	bool run_full; /* the run has no room for this process: `strobe run` says so */
 	int attempt; /* which start of its job; 0: none, or another process knows */
 	bool under_run; /* strobe run owns the folder */
 	bool forked; /* this session's process was forked off a recording one */
@@ -152,7 +155,8 @@ extern _Thread_local struct sb_writer *sb_here __attribute__((tls_model("initial
 /* ---- extent.c ---- */
 /* Takes the file over, also when it fails. small: takes 64 KiB of disk first, for a
  * process that may end after a few zones. */
-int sb_extent_open(struct sb_extent *x, const struct sb_descriptor *file, uint64_t budget_bytes, bool small);
+int sb_extent_open(struct sb_extent *x, const struct sb_descriptor *file, uint64_t budget_bytes,
+	uint64_t run_most_bytes, bool small);
 void sb_extent_close(struct sb_extent *x); /* writers may still hold addresses */
 bool sb_extent_grow(struct sb_extent *x); /* or waits a little for the thread that does it */
 /* What was asked for and is not there yet: for the thread that may touch the file. */

@@ -374,7 +374,8 @@ int strobe_start(const struct strobe_options *opts)
 
 void sb_session_open_armed(void)
 {
-	if (sb_gate_claim(SB_ARMED) && load_and_open(NULL, REC->forked, SB_IDLE))
+	if (sb_gate_claim(SB_ARMED) && load_and_open(NULL, REC->forked, SB_IDLE) &&
+		!(REC->run_full && REC->under_run))
 		say(strobe_error());
 }
 

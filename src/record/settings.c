@@ -56,6 +56,8 @@ const struct sb_setting sb_setting_table[] = {
 		"samples kept per source; beyond it they are merged" },
 	{ "max_trace_bytes", SB_SETTING_BYTES, FIELD(max_trace_bytes), "256 MiB", 1 << 20, 1e15, NULL, NULL,
 		"size of one process's recording; beyond it the oldest detail becomes totals" },
+	{ "max_run_bytes", SB_SETTING_BYTES, FIELD(max_run_bytes), "2 GiB", 1 << 20, 1e15, NULL, NULL,
+		"size of all recordings of a run together; beyond it detail becomes totals in all of them" },
 	{ "target_fps", SB_SETTING_NUMBER, FIELD(target_fps), "none", 0, 1e6, NULL, NULL,
 		"frames per second the pipeline should reach" },
 	{ "gpu_cost_per_hour", SB_SETTING_NUMBER, FIELD(gpu_cost_per_hour), "none", 0, 1e6, NULL, NULL,

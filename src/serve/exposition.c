@@ -101,29 +101,35 @@ void sb_exposition_add(struct sb_exposition *e, const char *name, const char *ty
 		sb_family_put(f, suffix, labels, "", value);
 }
 
-/* Bytes that are no UTF-8 become U+FFFD: a scraper refuses the whole text for one. */
+/* Bytes that are no UTF-8 become U+FFFD: a scraper refuses the whole text for one. A line's
+ * end would begin a line of the file's own choice. */
+static void put_escaped(struct sb_buf *out, const char *text, bool quotes)
+{
+	size_t left = strlen(text);
+
+	while (left) {
+		size_t size = sb_utf8_length(text, left);
+
+		if (!size)
+			sb_buf_puts(out, "\xef\xbf\xbd");
+		else if (*text == '\n')
+			sb_buf_puts(out, "\\n");
+		else if (*text == '\\' || (quotes && *text == '"'))
+			sb_buf_printf(out, "\\%c", *text);
+		else
+			sb_buf_add(out, text, size);
+		size += !size;
+		text += size;
+		left -= size;
+	}
+}
+
 void sb_exposition_label(struct sb_buf *labels, const char *key, const char *value)
 {
-	size_t left = strlen(value);
-
 	if (labels->size)
 		sb_buf_putc(labels, ',');
 	sb_buf_printf(labels, "%s=\"", key);
-	while (left) {
-		size_t size = sb_utf8_length(value, left);
-
-		if (!size)
-			sb_buf_puts(labels, "\xef\xbf\xbd");
-		else if (*value == '\n')
-			sb_buf_puts(labels, "\\n");
-		else if (*value == '\\' || *value == '"')
-			sb_buf_printf(labels, "\\%c", *value);
-		else
-			sb_buf_add(labels, value, size);
-		size += !size;
-		value += size;
-		left -= size;
-	}
+	put_escaped(labels, value, true);
 	sb_buf_putc(labels, '"');
 }
 
@@ -143,8 +149,9 @@ void sb_exposition_write(const struct sb_exposition *e, bool open_metrics, struc
 		const struct sb_family *f = &e->families[i];
 		int size = family_name_size(f, open_metrics);
 
-		sb_buf_printf(out, "# HELP %.*s %s\n# TYPE %.*s %s\n", size, f->name, f->help, size, f->name,
-			f->type);
+		sb_buf_printf(out, "# HELP %.*s ", size, f->name);
+		put_escaped(out, f->help, open_metrics);
+		sb_buf_printf(out, "\n# TYPE %.*s %s\n", size, f->name, f->type);
 		sb_buf_add(out, f->samples.data, f->samples.size);
 	}
 	if (open_metrics)

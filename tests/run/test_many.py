@@ -113,3 +113,39 @@ def test_a_file_that_is_still_mapped_is_not_gathered(strobe):
     gathered = (strobe.last() / "run.workers.strobe").exists()
     tool.stdin.close()
     assert kept and gathered
+
+
+# ---- the bound of the whole run ---------------------------------------------------------
+
+MIB = 1 << 20
+
+
+def live(strobe, workers, zones, *options):
+    """The report, and what the recordings took while all workers lived."""
+    done = strobe.run("-q", *options, "--", str(BUILD / "tests" / "manylive"), str(workers), str(zones))
+    assert done.returncode == 0, done.stderr
+    return json.loads((strobe.last() / "profiling_report.json").read_text()), int(done.stdout)
+
+
+def test_processes_that_live_together_stay_within_the_bound_of_the_run(strobe):
+    workers, zones = 24, 200_000  # 3 MiB of zones each
+    report, at_most = live(strobe, workers, zones, "--max-trace-bytes", "8MiB", "--max-run-bytes", "12MiB")
+    assert at_most < 12 * MIB + workers * 65536  # each may take a step at the same moment
+    assert report["recording"]["limited_by"] == "max_run_bytes"
+    assert stage(report, "job")["count"] + report["recording"]["dropped_count"] // 2 == workers * zones
+    assert not [m for m in report["not_recorded"] if "max_run_bytes" in m["why"]]
+    assert "max_run_bytes" in strobe("report").stdout
+
+
+def test_processes_that_find_no_room_in_the_run_are_counted(strobe):
+    report, at_most = live(strobe, 60, 1, "--max-trace-bytes", "1MiB", "--max-run-bytes", "1MiB")
+    said = [m for m in report["not_recorded"] if m["what"].endswith("more processes")]
+    assert stage(report, "job")["count"] < 60 and len(said) == 1
+    assert said[0]["what"] == "recordings of %d more processes" % (60 - stage(report, "job")["count"])
+    assert at_most < MIB + 4 * 65536 + MIB  # the tool's own has its own bound
+    assert not (strobe.last() / "unrecorded.txt").exists()
+
+
+def test_processes_that_record_little_take_little(strobe):
+    _, at_most = live(strobe, 40, 10)
+    assert at_most < 42 * 65536 + 2 * MIB

@@ -49,6 +49,19 @@ static void names_are_made_legal_and_labels_escaped(void **state)
 	sb_exposition_done(&e);
 }
 
+static void help_cannot_begin_a_line_of_its_own(void **state)
+{
+	struct sb_exposition e = { 0 };
+	struct sb_buf out = { 0 };
+
+	sb_exposition_add(&e, "strobe_a", "gauge", "of \nstrobe_evil 1\\ \"x\".", "", "", 1);
+	sb_exposition_write(&e, false, &out);
+	assert_string_equal(out.data, "# HELP strobe_a of \\nstrobe_evil 1\\\\ \"x\".\n"
+				      "# TYPE strobe_a gauge\nstrobe_a 1\n");
+	sb_buf_done(&out);
+	sb_exposition_done(&e);
+}
+
 static void bytes_that_are_no_text_are_replaced(void **state)
 {
 	struct sb_buf labels = { 0 };
@@ -77,6 +90,7 @@ int main(void)
 		cmocka_unit_test(samples_of_a_family_stay_together),
 		cmocka_unit_test(absent_values_are_left_out),
 		cmocka_unit_test(names_are_made_legal_and_labels_escaped),
+		cmocka_unit_test(help_cannot_begin_a_line_of_its_own),
 		cmocka_unit_test(bytes_that_are_no_text_are_replaced),
 		cmocka_unit_test(open_metrics_names_counters_without_total_and_ends),
 	};

@@ -943,7 +943,7 @@ export type Recording = {
   folded_zone_count: number; // zones of which only totals are kept
   unmatched_end_count: number; // ends without a beginning
   skipped_bytes: number; // that could not be read
-  limited_by?: string; // why detail was folded: "max_trace_bytes"
+  limited_by?: string; // why detail was folded: "max_trace_bytes" of one process, "max_run_bytes" of all, "disk full", "file size limit"
   folded_until_s?: number; // detail starts here
   own_cpu_s: number; // CPU time of strobe's own threads
   own_cpu_ratio?: number; // the same of one core; absent for runs under a second

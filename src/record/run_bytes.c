@@ -1,0 +1,85 @@
+/* Adds up a run's recordings by their names and sizes: no state is shared, so nothing is
+ * wrong after a crash. */
+#include "record/run_bytes.h"
+
+#include "record/recorder.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Little: a few threads' zones and totals. Steps are whole pages on every machine. */
+enum { LEAST_BYTES = 256 * 1024, SMALLEST_STEP = 64 * 1024 };
+
+struct sum {
+	uint64_t bytes;
+	uint32_t files;
+};
+
+static bool is_recording(const char *name)
+{
+	size_t size = strlen(name);
+
+	return size > 11 && !strncmp(name, "run.", 4) && !strcmp(name + size - 7, ".strobe");
+}
+
+static struct sum add_up(void)
+{
+	struct sum sum = { 0, 0 };
+	struct sb_descriptor at;
+	DIR *folder = sb_descriptor_opendir(&at, REC->run_dir);
+	struct dirent *entry;
+	struct stat st;
+
+	while (folder && sb_descriptor_is_ours(&at) && (entry = readdir(folder))) {
+		if (!is_recording(entry->d_name) ||
+			fstatat(at.number, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		sum.bytes += (uint64_t)st.st_size;
+		sum.files++;
+	}
+	if (folder)
+		sb_descriptor_closedir(&at, folder);
+	return sum;
+}
+
+/* Whoever has much leaves room for those who have little, and all for those who come. */
+static uint64_t bound_of(uint64_t most_bytes, size_t own_bytes)
+{
+	if (own_bytes >= LEAST_BYTES)
+		return most_bytes / 4 * 3;
+	return own_bytes ? most_bytes / 8 * 7 : most_bytes;
+}
+
+/* Others grow at the same moment: the nearer the bound, the smaller the steps. */
+size_t sb_run_bytes_allow(uint64_t most_bytes, size_t own_bytes, size_t step)
+{
+	uint64_t bound = bound_of(most_bytes, own_bytes), share;
+	struct sum sum;
+
+	if (!most_bytes)
+		return step;
+	sum = add_up();
+	if (sum.bytes >= bound)
+		return 0;
+	share = (bound - sum.bytes) / (2 * (uint64_t)sum.files + 1) / SMALLEST_STEP * SMALLEST_STEP;
+	if (share < SMALLEST_STEP)
+		share = SMALLEST_STEP;
+	return step < share ? step : (size_t)share;
+}
+
+void sb_run_bytes_refused(const char *run_dir)
+{
+	struct sb_descriptor file;
+	char path[1100], line[24];
+	int size = snprintf(line, sizeof line, "%ld\n", (long)getpid());
+
+	snprintf(path, sizeof path, "%s/" SB_RUN_REFUSED, run_dir);
+	if (!sb_descriptor_open(&file, path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600))
+		return;
+	if (write(file.number, line, (size_t)size) != size)
+		size = 0; /* a full disk: one process more that is not named */
+	sb_descriptor_close(&file);
+}

@@ -1,0 +1,18 @@
+/* What the recordings of a run take together: the bound of the whole run. */
+#ifndef SB_RECORD_RUN_BYTES_H
+#define SB_RECORD_RUN_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How much of `step` a recording of own_bytes may grow by, so that the run stays within
+ * most_bytes (0: no bound); 0: not at all. The last quarter is for recordings that have
+ * little or nothing yet. Looks at the run's folder: for the thread that may touch files. */
+size_t sb_run_bytes_allow(uint64_t most_bytes, size_t own_bytes, size_t step);
+/* Leaves word for `strobe run`: this process has no recording. */
+void sb_run_bytes_refused(const char *run_dir);
+
+#define SB_RUN_REFUSED "unrecorded.txt" /* a line per process that had no room */
+
+#endif

@@ -1,0 +1,70 @@
+/* usage: manylive N ZONES: forks N workers that record ZONES zones each and then live on
+ * until all have. Prints what the recordings in the run's folder take at that moment. */
+#include "strobe.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void work(int zones, int done, int end)
+{
+	char byte = 0;
+
+	for (int i = 0; i < zones; i++) {
+		STROBE_ZONE_BEGIN("job");
+		STROBE_ZONE_END();
+	}
+	if (write(done, &byte, 1) != 1 || read(end, &byte, 1) < 0)
+		_exit(1);
+	exit(0);
+}
+
+static long long bytes_in(const char *path)
+{
+	DIR *folder = path ? opendir(path) : NULL;
+	struct dirent *entry;
+	struct stat st;
+	long long sum = 0;
+
+	while (folder && (entry = readdir(folder)))
+		if (strstr(entry->d_name, ".strobe") && !fstatat(dirfd(folder), entry->d_name, &st, 0))
+			sum += st.st_size;
+	if (folder)
+		closedir(folder);
+	return sum;
+}
+
+int main(int count, char **values)
+{
+	int workers = count > 1 ? atoi(values[1]) : 1, zones = count > 2 ? atoi(values[2]) : 1;
+	int done[2], end[2];
+	char byte;
+
+	if (pipe(done) || pipe(end))
+		return 1;
+	STROBE_ZONE_BEGIN("parent");
+	for (int i = 0; i < workers; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			return 1;
+		if (pid)
+			continue;
+		close(end[1]);
+		work(zones, done[1], end[0]);
+	}
+	for (int i = 0; i < workers; i++)
+		if (read(done[0], &byte, 1) != 1)
+			return 1;
+	printf("%lld\n", bytes_in(getenv("STROBE_RUN_DIR")));
+	fflush(stdout);
+	close(end[1]);
+	while (wait(NULL) > 0)
+		;
+	STROBE_ZONE_END();
+	return 0;
+}
