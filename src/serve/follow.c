@@ -404,6 +404,7 @@ int sb_follow_look(struct sb_follow *f)
 			start_anew(f);
 		}
 		f->head = head;
+		sb_tally_refresh(&f->tally);
 		err = look_with(&l);
 	}
 	if (err)

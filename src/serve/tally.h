@@ -74,6 +74,8 @@ struct sb_tally {
 	struct sb_map cache_of, gpu_of; /* name -> index */
 	struct sb_map stack_of; /* tid or track << 32 -> index of stacks */
 	struct sb_vec stacks;
+	uint64_t search_left; /* open zones that may still be looked at, beyond the nearest */
+	uint64_t looked_count; /* open zones looked at so far */
 	bool no_memory;
 };
 
@@ -89,6 +91,10 @@ bool sb_tally_init(struct sb_tally *t, const struct sb_file_header *head); /* fa
 void sb_tally_done(struct sb_tally *t); /* t may be zeroed */
 /* Sets the clock's rate from a later reading of both clocks. Before the first word. */
 void sb_tally_set_rate(struct sb_tally *t, uint64_t ticks, uint64_t mono_ns);
+
+/* Searches among very many open zones have a budget of their own from here on: a damaged
+ * recording must not hold up the others. Before each part of a file. */
+void sb_tally_refresh(struct sb_tally *t);
 
 /* A record of the KEEP or DEVICE stream. */
 void sb_tally_keep(struct sb_tally *t, const struct sb_record *r);

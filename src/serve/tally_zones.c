@@ -10,6 +10,8 @@
 #include <string.h>
 
 #define RECURSIVE (1u << 31)
+#define NEAR_FRAMES 256u
+#define SEARCH_MAX (1ull << 24)
 #define TRACK_KEY ((uint64_t)1 << 63)
 
 const double sb_tally_bounds_s[SB_TALLY_BOUNDS] = { 0.0001, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
@@ -32,6 +34,23 @@ struct stack {
 	uint64_t covered_ticks;
 	bool main;
 };
+
+void sb_tally_refresh(struct sb_tally *t)
+{
+	t->search_left = SEARCH_MAX;
+}
+
+/* As in run/zones.c: a damaged file may have a million zones open, and as many words that
+ * look through all of them. The nearest are free, those beyond come out of a budget. */
+static bool may_look(struct sb_tally *t, uint32_t far)
+{
+	if (far > NEAR_FRAMES && !t->search_left)
+		return false;
+	if (far > NEAR_FRAMES)
+		t->search_left--;
+	t->looked_count++;
+	return true;
+}
 
 /* ---- stages ---- */
 
@@ -104,8 +123,9 @@ static bool is_one_of_many(struct sb_tally *t, uint32_t parent, const char *name
 static uint32_t new_stage(struct sb_tally *t, uint32_t parent, uint32_t name)
 {
 	char pattern[256];
+	uint32_t far = 1;
 
-	for (uint32_t up = parent; up; up = stage_at(t, up)->parent)
+	for (uint32_t up = parent; up && may_look(t, far++); up = stage_at(t, up)->parent)
 		if (stage_at(t, up)->name == name && name)
 			return up | RECURSIVE;
 	if (t->stages.count >= SB_TALLY_STAGES_MAX)
@@ -205,9 +225,9 @@ void sb_tally_switch(struct sb_tally *t, struct sb_tally_writer *w, uint32_t tid
 	w->stack = stack_number(t, tid, track);
 }
 
-static bool is_open(const struct stack *s, uint32_t stage)
+static bool is_open(struct sb_tally *t, const struct stack *s, uint32_t stage)
 {
-	for (uint32_t i = s->depth; i-- > 0;)
+	for (uint32_t i = s->depth; i-- > 0 && may_look(t, s->depth - i);)
 		if ((s->frames[i].stage & ~RECURSIVE) == stage)
 			return true;
 	return false;
@@ -230,7 +250,7 @@ static struct frame *push(struct sb_tally *t, struct stack *s, uint32_t name, ui
 		s->frames = more;
 		s->room = room;
 	}
-	if (recursion && !(stage & RECURSIVE) && is_open(s, stage))
+	if (recursion && !(stage & RECURSIVE) && is_open(t, s, stage))
 		stage |= RECURSIVE;
 	s->frames[s->depth] = (struct frame){ .begin_ticks = ticks,
 		.name = name,
@@ -266,12 +286,19 @@ static void pop(struct sb_tally *t, struct stack *s, uint64_t ticks)
 	claim(t, s, s->depth, f->begin_ticks, ticks);
 }
 
+/* The innermost zone of a name, from 1; 0: none. */
+static uint32_t find_open(struct sb_tally *t, const struct stack *s, uint32_t name)
+{
+	for (uint32_t i = s->depth; i > 0 && may_look(t, s->depth - i + 1); i--)
+		if (s->frames[i - 1].name == name)
+			return i;
+	return 0;
+}
+
 static void end_to(struct sb_tally *t, struct stack *s, uint32_t name, uint64_t ticks)
 {
-	uint32_t match = s->depth;
+	uint32_t match = name ? find_open(t, s, name) : s->depth;
 
-	while (name && match && s->frames[match - 1].name != name)
-		match--;
 	while (match && s->depth >= match)
 		pop(t, s, ticks);
 }
@@ -309,10 +336,10 @@ static void take_span(struct sb_tally *t, struct sb_tally_writer *w, const struc
 		if (attr.type == STROBE_TYPE_INT)
 			take_attr(&f, attr.key, (int64_t)attr.bits);
 	depth = r->payload[0] ? 0 : s->depth; /* one that was measured is inside what was open then */
-	while (depth && s->frames[depth - 1].begin_ticks > f.begin_ticks)
+	while (depth && s->frames[depth - 1].begin_ticks > f.begin_ticks && may_look(t, s->depth - depth + 1))
 		depth--;
 	f.stage = stage_of(t, depth ? s->frames[depth - 1].stage : 0, f.name);
-	if (depth && s->frames[depth - 1].recursion && is_open(s, f.stage & ~RECURSIVE))
+	if (depth && s->frames[depth - 1].recursion && is_open(t, s, f.stage & ~RECURSIVE))
 		f.stage |= RECURSIVE;
 	end_zone(t, &f, end_ticks);
 	if (!r->payload[0])
@@ -414,9 +441,10 @@ static void add_sum(struct sb_tally *t, const struct sb_digest *d, const struct 
 }
 
 /* A node that is its own ancestor: recursion that new_stage did not see. */
-static bool repeats(const struct sb_digest *d, const uint32_t *stages, uint32_t parent, uint32_t stage)
+static bool repeats(struct sb_tally *t, const struct sb_digest *d, const uint32_t *stages, uint32_t parent,
+	uint32_t stage)
 {
-	for (; parent; parent = d->nodes[parent - 1].parent)
+	for (uint32_t far = 1; parent && may_look(t, far); parent = d->nodes[parent - 1].parent, far++)
 		if ((stages[parent - 1] & ~RECURSIVE) == stage)
 			return true;
 	return false;
@@ -454,7 +482,7 @@ void sb_tally_digest(struct sb_tally *t, struct sb_tally_writer *w, const struct
 		const struct sb_folded_node *n = &d->nodes[i];
 
 		stages[i] = stage_of(t, n->parent ? stages[n->parent - 1] : 0, n->name);
-		if (repeats(d, stages, n->parent, stages[i] & ~RECURSIVE))
+		if (repeats(t, d, stages, n->parent, stages[i] & ~RECURSIVE))
 			stages[i] |= RECURSIVE;
 		if (n->sum.count)
 			add_node(t, d, n, stages[i], main);
@@ -471,6 +499,7 @@ void sb_tally_digest(struct sb_tally *t, struct sb_tally_writer *w, const struct
 bool sb_tally_zones_init(struct sb_tally *t)
 {
 	add_stage(t, 0, 0, 0);
+	sb_tally_refresh(t);
 	return !t->no_memory;
 }
 

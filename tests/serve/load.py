@@ -3,13 +3,18 @@
 once. What is asserted are counts and outcomes; what it took is printed.
 
 usage: tests/serve/load.py BUILD
+       tests/serve/load.py BUILD --rate=500 --seconds=20: page loads at a fixed rate, whatever the server
+       does; prints how many were answered, and how soon the owner's page was (tests assert no duration)
 """
+import asyncio
+import multiprocessing
 import os
 import pathlib
 import random
 import resource
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -19,6 +24,8 @@ import urllib.parse
 from run import PATIENCE_S, Recorder, Server, until
 
 SLOW = 1000
+PROCESSES = 4  # that make the page loads of a fixed rate
+PROBE_S = 0.1  # between two looks at the owner's page
 LOADERS, LOADS = 8, 60
 HOSTILE = 16
 MEMORY_BYTES = 256 << 20
@@ -96,6 +103,65 @@ class Loader(threading.Thread):
             self.outcomes.append((path, outcome))
 
 
+async def load_page(port, path, results):
+    begin = time.monotonic()
+    status, size = "refused", 0
+    try:
+        reader, writer = await asyncio.wait_for(asyncio.open_connection("127.0.0.1", port), PATIENCE_S)
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        head = await asyncio.wait_for(reader.readline(), PATIENCE_S)
+        status = int(head.split()[1]) if len(head.split()) > 1 else "closed"
+        while data := await asyncio.wait_for(reader.read(1 << 18), PATIENCE_S):
+            size += len(data)
+        writer.close()
+    except (OSError, asyncio.TimeoutError):
+        pass
+    results.append((path, status, time.monotonic() - begin, size))
+
+
+async def load_at(port, paths, rate, seconds):
+    """One after the other by the clock, not by the answers."""
+    results, tasks, begin = [], [], time.monotonic()
+    for i in range(int(rate * seconds)):
+        wait = begin + i / rate - time.monotonic()
+        if wait > 0:
+            await asyncio.sleep(wait)
+        tasks.append(asyncio.create_task(load_page(port, paths[i % len(paths)], results)))
+    await asyncio.gather(*tasks)
+    return results
+
+
+def load_in_process(port, paths, rate, seconds, pipe):
+    pipe.send(asyncio.run(load_at(port, paths, rate, seconds)))
+
+
+def load_from_processes(port, paths, rate, seconds):
+    """All page loads, and those of a probe that does nothing else than look at the first page."""
+    plans = [(paths[i:] + paths[:i], rate / PROCESSES) for i in range(PROCESSES)] + [(paths[:1], 1 / PROBE_S)]
+    started = []
+    for own, own_rate in plans:
+        here, there = multiprocessing.Pipe()
+        process = multiprocessing.Process(target=load_in_process, args=(port, own, own_rate, seconds, there))
+        process.start()
+        started.append((process, here))
+    results = []
+    for process, here in started:
+        results.append(here.recv())
+        process.join()
+    return [one for part in results[:-1] for one in part], results[-1]
+
+
+def figures(results):
+    seconds = sorted(s for _, status, s, _ in results if status == 200)
+    counts = {}
+    for _, status, _, _ in results:
+        counts[status] = counts.get(status, 0) + 1
+    if not seconds:
+        return f"{counts}"
+    return (f"{counts}, median {seconds[len(seconds) // 2] * 1e3:.0f} ms, 99 % {seconds[len(seconds) * 99 // 100] * 1e3:.0f} ms, "
+            f"longest {seconds[-1] * 1e3:.0f} ms, {sum(s <= 1 for s in seconds)} of {len(results)} within a second")
+
+
 class Load(unittest.TestCase):
     @unittest.skipUnless(allow_sockets(), "this machine allows too few descriptors")
     def test_slow_clients_page_loads_and_hostile_recordings_at_once(self):
@@ -115,12 +181,44 @@ class Load(unittest.TestCase):
                 live.stop()
                 self.assertEqual(server.stop(signal.SIGTERM), 0)
 
+    def press_at_rate(self, folder, rate, seconds):
+        ended = Recorder(folder)
+        for _ in range(200):
+            ended.zones()
+        ended.stop()
+        live = Recorder(folder)
+        hostile = [make_hostile(pathlib.Path(folder, ended.run), folder, seed) for seed in range(HOSTILE)]
+        server = Server(folder)
+        watch = Watch(server)
+        paths = self.pages(live, ended)
+        for path in paths:
+            server.get(path)
+        before, memory_before = self.descriptors(server), watch.now()
+        watch.start()
+        slow = self.come_slowly(server, paths[0])
+        strangers = [Loader(server, [f"/runs/{name}" for name in hostile], max(len(hostile), int(2 * seconds)))]
+        strangers[0].start()
+        pages, probe = load_from_processes(server.port, paths, rate, seconds)
+        for s in slow:
+            s.close()
+        until("descriptors to be given back", lambda: self.descriptors(server) <= before)
+        watch.ended.set()
+        live.stop()
+        until("memory to be given back", lambda: watch.now() <= memory_before + (24 << 20))
+        print(f"{rate:g} page loads a second for {seconds:g} s beside {SLOW} slow clients and {len(hostile)} hostile recordings:\n"
+              f"  page loads: {figures(pages)}; {sum(size for *_, size in pages) >> 20} MiB\n  the owner's page: {figures(probe)}\n"
+              f"  memory {memory_before >> 20} -> {watch.most >> 20} -> {watch.now() >> 20} MiB; {len(server.said())} lines in the log")
+        return server.stop(signal.SIGTERM) == 0 and watch.most <= MEMORY_BYTES and all(o[1] == 200 for o in probe)
+
+    def pages(self, live, ended):
+        return [f"/runs/{urllib.parse.quote(live.run)}", "/", "/metrics", f"/api/runs/{urllib.parse.quote(ended.run)}/report.json",
+                f"/api/runs/{urllib.parse.quote(ended.run)}/timeline"]
+
     def descriptors(self, server):
         return len(os.listdir(f"/proc/{server.process.pid}/fd"))
 
     def press(self, server, watch, live, ended, hostile):
-        owner = [f"/runs/{urllib.parse.quote(live.run)}", "/", "/metrics", f"/api/runs/{urllib.parse.quote(ended.run)}/report.json",
-                 f"/api/runs/{urllib.parse.quote(ended.run)}/timeline"]
+        owner = self.pages(live, ended)
         for path in owner:
             self.assertEqual(server.get(path).status, 200, path)
         until("quiet", lambda: self.descriptors(server) < 20)
@@ -168,5 +266,13 @@ class Load(unittest.TestCase):
         return slow
 
 
+def option(name):
+    return next((float(a.split("=", 1)[1]) for a in sys.argv if a.startswith(f"--{name}=")), 0)
+
+
 if __name__ == "__main__":
+    if option("rate"):
+        allow_sockets()
+        with tempfile.TemporaryDirectory(prefix="strobe-load-") as folder:
+            sys.exit(0 if Load().press_at_rate(folder, option("rate"), option("seconds") or 20) else 1)
     unittest.main(verbosity=2)

@@ -90,13 +90,14 @@ static void an_imported_run_has_no_cost_to_tell(void **state)
 
 static void why_detail_was_folded_is_said(void **state)
 {
-	static const char *const words[] = { NULL, "max_trace_bytes", "disk full", "file size limit", NULL };
+	static const char *const words[] = { NULL, "max_trace_bytes", "disk full", "file size limit",
+		"max_run_bytes", NULL };
 	struct synthetic s;
 
 	synthetic_open(&s);
 	synthetic_stage(&s, 0, SECOND, "work", 0);
 	synthetic_model(&s, SECOND);
-	for (uint32_t limit = 0; limit < 5; limit++) {
+	for (uint32_t limit = 0; limit < 6; limit++) {
 		const char *said = WITH(&s, limited_by, limit)->recording.limited_by;
 
 		if (words[limit])
