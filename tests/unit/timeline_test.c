@@ -108,6 +108,72 @@ static void lanes_are_threads_streams_steps_and_blocks(void **state)
 	sb_buf_done(&bytes);
 }
 
+static uint64_t number_at(const struct sb_buf *bytes, size_t *at)
+{
+	uint64_t v = 0;
+	unsigned char byte;
+
+	for (unsigned shift = 0;; shift += 7) {
+		byte = (unsigned char)bytes->data[(*at)++];
+		v |= (uint64_t)(byte & 127) << shift;
+		if (byte < 128)
+			return v;
+	}
+}
+
+static size_t body_at(const struct sb_buf *bytes, const struct sb_jsondom *object, const char *key)
+{
+	uint32_t size;
+
+	memcpy(&size, bytes->data + 6, sizeof size);
+	return HEAD + size + (size_t)sb_jsondom_int(sb_jsondom_get(object, key), 0);
+}
+
+/* Main thread, GPU, then the workers; a kernel knows the lane that launched it, and when. */
+static void gpus_stand_above_workers_and_kernels_know_their_launch(void **state)
+{
+	static const char *const order[] = { "main", "GPU 0 stream 7", "loader" };
+	struct sb_builder *b;
+	struct sb_lane_writer *main_thread, *loader;
+	struct sb_buf bytes = { 0 };
+	struct sb_jsondom_doc *doc;
+	const struct sb_jsondom *root, *row;
+	size_t at, n = 0;
+
+	assert_int_equal(sb_builder_open(path, NULL, &b), 0);
+	main_thread = sb_builder_thread(b, 0, NULL);
+	loader = sb_builder_thread(b, 77, "loader");
+	sb_builder_begin(main_thread, 1000, sb_builder_name(b, "denoise", NULL));
+	sb_builder_end(main_thread, 2000, 0);
+	sb_builder_begin(loader, 100, sb_builder_name(b, "read", NULL));
+	sb_builder_end(loader, 9100, 0);
+	for (uint64_t i = 0; i < 3; i++)
+		sb_builder_gpu(b, &(struct sb_builder_gpu){ .name = sb_builder_name(b, "gemm", NULL),
+					  .kind = SB_GPU_KERNEL,
+					  .start_ns = 3000 + i * 1000,
+					  .duration_ns = 500,
+					  .launch_ns = i == 1 ? UINT64_MAX : 1500 + i * 100,
+					  .launch_tid = i ? 77 : 5,
+					  .stream = 7 });
+	assert_int_equal(sb_builder_close(b, 10000), 0);
+	doc = timeline_of(&bytes);
+	root = sb_jsondom_root(doc);
+	for (sb_jsondom_each(lane, sb_jsondom_get(root, "lanes")))
+		assert_string_equal(sb_jsondom_string(sb_jsondom_get(lane, "name"), ""), order[n++]);
+	row = sb_jsondom_children(sb_jsondom_get(lane_named(root, "stream", NULL), "rows"));
+	at = body_at(&bytes, row, "launches_at");
+	assert_int_equal(number_at(&bytes, &at), 1); /* a thread that recorded nothing */
+	assert_int_equal(number_at(&bytes, &at), 1500 * 2);
+	assert_int_equal(number_at(&bytes, &at), 0); /* not known */
+	assert_int_equal(number_at(&bytes, &at), 2 + 2); /* the loader's lane */
+	assert_int_equal(number_at(&bytes, &at), (5000 - 1700) * 2);
+	assert_null(sb_jsondom_get(
+		sb_jsondom_children(sb_jsondom_get(lane_named(root, "thread", "main"), "rows")),
+		"launches_at"));
+	sb_jsondom_free(doc);
+	sb_buf_done(&bytes);
+}
+
 static void spans_that_overlap_get_rows_of_their_own(void **state)
 {
 	struct sb_builder *b;
@@ -208,27 +274,11 @@ static void spans_lie_above_what_they_hold_with_their_attributes(void **state)
 	sb_buf_done(&bytes);
 }
 
-static uint64_t number_at(const struct sb_buf *bytes, size_t *at)
-{
-	uint64_t v = 0;
-	unsigned char byte;
-
-	for (unsigned shift = 0;; shift += 7) {
-		byte = (unsigned char)bytes->data[(*at)++];
-		v |= (uint64_t)(byte & 127) << shift;
-		if (byte < 128)
-			return v;
-	}
-}
-
 /* The time of the first name of a profile whose zones all lie in one bin. */
 static uint64_t profiled_ns(const struct sb_buf *bytes, const struct sb_jsondom *profile)
 {
-	uint32_t size;
-	size_t at;
+	size_t at = body_at(bytes, profile, "at");
 
-	memcpy(&size, bytes->data + 6, sizeof size);
-	at = HEAD + size + (size_t)sb_jsondom_int(sb_jsondom_get(profile, "at"), 0);
 	assert_int_equal(number_at(bytes, &at), 1); /* bins */
 	number_at(bytes, &at); /* where */
 	assert_int_equal(number_at(bytes, &at), 1); /* zones */
@@ -312,6 +362,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lanes_are_threads_streams_steps_and_blocks),
+		cmocka_unit_test(gpus_stand_above_workers_and_kernels_know_their_launch),
 		cmocka_unit_test(spans_that_overlap_get_rows_of_their_own),
 		cmocka_unit_test(gpu_spans_lie_above_what_they_hold),
 		cmocka_unit_test(spans_lie_above_what_they_hold_with_their_attributes),

@@ -2,13 +2,17 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { chartsOf } from './charts';
 import { firstCharts, stagePath, timeCharts, type ReportPage, type Stage } from './report';
-import { dark, focusSelection, search, select, selection, show, useStore, whole } from './state';
+import { dark, search, select, selection, show, useStore, whole } from './state';
 import { Findings, Figures, Header, TimeBar } from './panels/overview';
 import { NoStages, StageTable, StageTree, type Base } from './panels/stages';
-import { Explore, laneOrder } from './panels/explore';
+import { Detail } from './panels/detail';
+import { Dock, MergeNote, RangeStatistics } from './panels/explore';
 import { FirstTimeline } from './panels/first';
 import * as details from './panels/details';
 import type { Timeline } from './timeline/data';
+import { timeKey } from './timeline/view';
+import { setTimeline } from './jump';
+import { goTo } from './place';
 import { readReport } from './load';
 
 export interface RunEntry {
@@ -67,15 +71,15 @@ function useFileChoice(here: Stage[]): [Base | null, string, () => void] {
 
 export function App({ page, timeline, timelineError, liveState, runs, onRun }: Props) {
   const r = page.report;
+  setTimeline(timeline);
   useStore(dark);
   const [base, problem, choose] = useFileChoice(r.stage_analysis?.stages ?? []);
   const charts = useMemo(() => timeCharts(r), [r]);
   const first = useMemo(() => firstCharts(charts, timeline && timeline.lanes.reduce((n, l) => n + Math.min(6, l.rows.length), 0) > 14 ? 3 : 4), [charts, timeline]);
-  const lanes = useMemo(() => (timeline ? laneOrder(timeline, 10) : []), [timeline]);
   useKeys();
   const streaming = useMemo(() => chartsOf('Streaming', r.streaming_analysis?.series), [r]);
   const panels: details.Panel[] = [
-    { id: 'timeline', title: 'Timeline', body: timeline?.lanes.length ? <Explore data={timeline} charts={first} /> : null },
+    { id: 'range', title: 'In this time', body: timeline?.lanes.length ? [<RangeStatistics key="r" data={timeline} />, <MergeNote key="n" data={timeline} />] : null },
     { id: 'stages', title: 'Stages', body: r.stage_analysis?.stages?.length ? <StageTree report={r} timeline={timeline} base={base} /> : null },
     { id: 'advice', title: 'Advice', body: r.recommendations?.length ? [<Findings key="f" report={r} timeline={timeline} most={100} />, details.adviceTail(r)] : null },
     { id: 'strategies', title: 'Strategies by stage', body: details.strategiesBody(r) },
@@ -95,7 +99,7 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
   ].filter((s) => s.body !== null);
   return (
     <>
-      <a class="skip" href="#stages">
+      <a class="skip" href="#stages" onClick={goTo}>
         Skip to the stages
       </a>
       <main>
@@ -117,17 +121,18 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
             </div>
             <section class="card right">
               <h2>Timeline</h2>
-              <FirstTimeline data={timeline} problem={timelineError} lanes={lanes} charts={first} />
+              <FirstTimeline data={timeline} problem={timelineError} charts={first} />
             </section>
           </div>
         </div>
         <nav class="contents" aria-label="panels">
           {panels.map((s) => (
-            <a key={s.id} href={`#${s.id}`}>
+            <a key={s.id} href={`#${s.id}`} onClick={goTo}>
               {s.title}
             </a>
           ))}
         </nav>
+        {timeline?.lanes.length ? <Dock data={timeline} /> : null}
         {panels.map((s) => (
           <section class="part" id={s.id} key={s.id}>
             <h2>{s.title}</h2>
@@ -136,7 +141,7 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
         ))}
         <footer class="quiet">strobe · report written {r.session_info.generated_at}</footer>
       </main>
-      <details.SelectionBar onFocus={focusSelection} onClear={() => select(null)} onList={() => document.getElementById('range-statistics')?.scrollIntoView()} />
+      <Detail data={timeline} report={r} charts={charts} />
     </>
   );
 }
@@ -154,8 +159,8 @@ function useKeys(): void {
       } else if (e.key === 'Escape') {
         if (selection.get()) select(null);
         else search.set('');
-      } else if (e.key === 'f') focusSelection();
-      else if (e.key === 'Home' && at.tagName !== 'CANVAS') show(whole.get());
+      } else if (e.key === 'Home' && e.target === document.body) show(whole.get());
+      else timeKey(e)?.();
     };
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);

@@ -3,8 +3,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { axisLabel, keyed, unitOf } from './format';
 import { title } from './words';
-import { dark, select, selection, useStore, view, whenSeen } from './state';
-import { look } from './timeline/view';
+import { cursor, dark, select, selection, useStore, view, whenSeen } from './state';
+import { gutterOf, look } from './timeline/canvas';
 import { ticks } from './timeline/draw';
 
 export interface Line {
@@ -54,12 +54,11 @@ function selectionBand(): uPlot.Plugin {
 interface TimeChartProps {
   chart: Chart;
   height: number;
-  gutter: number;
   axis?: boolean;
 }
 
 // Shares the timeline's axis: its plot area begins where the lanes' does.
-export function TimeChart({ chart, height, gutter, axis }: TimeChartProps) {
+export function TimeChart({ chart, height, axis }: TimeChartProps) {
   const host = useRef<HTMLDivElement>(null);
   const isDark = useStore(dark);
   useEffect(() => {
@@ -70,7 +69,7 @@ export function TimeChart({ chart, height, gutter, axis }: TimeChartProps) {
       height,
       legend: { show: false },
       padding: [17, 0, axis ? 0 : 6, 0],
-      cursor: { y: false, drag: { x: true, y: false, setScale: false }, sync: { key: 'time' }, points: { size: 5 } },
+      cursor: { y: false, drag: { x: true, y: false, setScale: false, dist: 3 }, points: { size: 5 } },
       select: { show: true, left: 0, top: 0, width: 0, height: 0 },
       scales: { x: { time: false, auto: false, range: () => [view.get().from / 1e9, view.get().to / 1e9] }, y: { range: yRange(chart.unit) } },
       axes: [
@@ -86,7 +85,7 @@ export function TimeChart({ chart, height, gutter, axis }: TimeChartProps) {
           values: (u) => ticks(view.get(), u.over.clientWidth).map((t) => t.text),
         },
         {
-          size: gutter,
+          size: () => gutterOf(e.clientWidth),
           stroke: l.faint,
           font: l.font,
           gap: 4,
@@ -117,6 +116,7 @@ export function TimeChart({ chart, height, gutter, axis }: TimeChartProps) {
           },
         ],
         setCursor: [(u) => readout(u, host.current, chart)],
+        ready: [(u) => listen(u)],
       },
     };
     const plot = new uPlot(options, [chart.t, ...chart.lines.map((one) => one.values)] as uPlot.AlignedData, e);
@@ -133,7 +133,7 @@ export function TimeChart({ chart, height, gutter, axis }: TimeChartProps) {
         });
     };
     const seen = whenSeen(e, again);
-    const stops = [view.watch(seen.draw), selection.watch(seen.draw), seen.stop];
+    const stops = [view.watch(seen.draw), selection.watch(seen.draw), seen.stop, cursor.watch((t) => follow(plot, t))];
     const watcher = new ResizeObserver(() => plot.setSize({ width: Math.max(100, e.clientWidth), height }));
     watcher.observe(e);
     return () => {
@@ -158,6 +158,31 @@ export function TimeChart({ chart, height, gutter, axis }: TimeChartProps) {
       <div ref={host} />
     </figure>
   );
+}
+
+// The pointer over one chart is the same moment in every chart and lane; a click selects the sample there.
+function listen(u: uPlot): void {
+  let from = 0;
+  u.over.addEventListener('mousemove', (ev) => cursor.set(u.posToVal(ev.offsetX, 'x') * 1e9));
+  u.over.addEventListener('mouseleave', () => cursor.set(null));
+  u.over.addEventListener('mousedown', (ev) => (from = ev.offsetX));
+  u.over.addEventListener('click', (ev) => {
+    if (Math.abs(ev.offsetX - from) > 3) return;
+    const t = u.posToVal(ev.offsetX, 'x') * 1e9;
+    select({ from: t, to: t, label: `samples at ${(t / 1e9).toFixed(2)} s`, moment: true });
+  });
+}
+
+function follow(plot: uPlot, t: number | null): void {
+  const left = t === null ? -10 : plot.valToPos(t / 1e9, 'x');
+  if (Math.abs((plot.cursor.left ?? -10) - left) > 0.5) plot.setCursor({ left, top: t === null ? -10 : 1 });
+}
+
+// The last value at or before a moment, in words.
+export function interpolated(chart: Chart, line: Line, t: number): string {
+  const at = chart.t.findLastIndex((one) => one <= t);
+  const v = at < 0 ? null : line.values[at];
+  return v === null || v === undefined ? '' : keyed('x' + chart.unit, v);
 }
 
 // Values that no line reaches: their neighbours are missing.

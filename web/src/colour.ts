@@ -30,19 +30,46 @@ export function solid(name: string): string {
 export interface Tint {
   fill: string;
   text: string;
-  edge: string;
+  edge: string; // stands out from the card three times and more: what is narrow is drawn in it
 }
 
 const tints = new Map<string, Tint>();
 dark.watch(() => tints.clear());
 
+const CARD_DARK = 0.0137; // luminance of --card
+const MARK = 3.15; // contrast of a mark with the card
+
+const channel = (v: number) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+
+function luminance(h: number, s: number, l: number): number {
+  const a = s * Math.min(l, 1 - l);
+  const at = (n: number) => {
+    const k = (n + h / 30) % 12;
+    return channel(l - a * Math.max(-1, Math.min(k - 3, 9 - k, 1)));
+  };
+  return 0.2126 * at(0) + 0.7152 * at(8) + 0.0722 * at(4);
+}
+
+// The lightness, in percent, at which a hue has this luminance.
+function lightness(h: number, s: number, wanted: number): number {
+  let low = 0;
+  let high = 1;
+  for (let i = 0; i < 12; i++) {
+    const middle = (low + high) / 2;
+    if (luminance(h, s, middle) < wanted) low = middle;
+    else high = middle;
+  }
+  return Math.round(((low + high) / 2) * 1000) / 10;
+}
+
 export function tint(name: string): Tint {
   let t = tints.get(name);
   if (!t) {
     const h = hueOf(name);
+    const mark = dark.get() ? lightness(h, 0.42, MARK * (CARD_DARK + 0.05) - 0.05) : lightness(h, 0.5, 1.05 / MARK - 0.05);
     t = dark.get()
-      ? { fill: `hsl(${h} 36% 36%)`, text: `hsl(${h} 40% 93%)`, edge: `hsl(${h} 40% 24%)` }
-      : { fill: `hsl(${h} 62% 80%)`, text: `hsl(${h} 50% 18%)`, edge: `hsl(${h} 42% 62%)` };
+      ? { fill: `hsl(${h} 42% ${mark}%)`, text: '#fff', edge: `hsl(${h} 42% ${mark}%)` }
+      : { fill: `hsl(${h} 62% 84%)`, text: `hsl(${h} 50% 16%)`, edge: `hsl(${h} 50% ${mark}%)` };
     tints.set(name, t);
   }
   return t;

@@ -2,6 +2,7 @@
 import { render } from 'preact';
 import 'uplot/dist/uPlot.min.css';
 import './style.css';
+import { startAddress } from './address';
 import { App, type RunEntry } from './app';
 import { fetchTimeline, readPage, readTimeline } from './load';
 import { Aggregate } from './panels/aggregate';
@@ -109,6 +110,7 @@ async function start(): Promise<void> {
     problem = `The timeline cannot be read: ${String(err)}`;
   }
   axis(p.report, timeline);
+  startAddress();
   draw();
   if (p.live) void follow(p);
   requestAnimationFrame(() => requestAnimationFrame(() => performance.mark('strobe-drawn')));

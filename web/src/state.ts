@@ -75,12 +75,20 @@ export interface Range {
   to: number;
 }
 
+// One entry of the timeline, by its place: the same in every view of the same file.
+export interface EntryPlace {
+  lane: number;
+  row: number;
+  start: number;
+}
+
 export interface Selection extends Range {
   label: string;
+  entry?: EntryPlace; // a zone, a kernel, a step
+  moment?: boolean; // a sample or an event: a moment without a length
   name?: string; // of a zone or stage: its occurrences stand out
   stage?: number; // the stage's index in the report
   unattributed?: number; // which of the gaps between stages, the longest first
-  lane?: string;
   detail?: [string, string][];
 }
 
@@ -88,7 +96,21 @@ export const view = new Store<Range>({ from: 0, to: 1 });
 export const whole = new Store<Range>({ from: 0, to: 1 });
 export const selection = new Store<Selection | null>(null);
 export const search = new Store<string>('');
+export const cursor = new Store<number | null>(null); // the moment under the pointer, in lanes and charts
+
+// How the reader arranged the lanes; lanes are named by their index in the file.
+export interface Arrangement {
+  order: number[]; // moved lanes and where they stand: empty, the usual order
+  pinned: number[];
+  folded: number[]; // to one row
+  open: number[]; // every row shown
+  filter: string;
+}
+
+export const USUAL: Arrangement = { order: [], pinned: [], folded: [], open: [], filter: '' };
+export const arrangement = new Store<Arrangement>(USUAL);
 export const dark = new Store<boolean>(false);
+export const generation = new Store<number | null>(null); // which video the page is about; null: the whole run
 
 const LEAST_NS = 50;
 
@@ -157,9 +179,13 @@ export function startTheme(): void {
   paper.addEventListener('change', choose);
 }
 
-export function toggleTheme(): void {
-  chosen = dark.get() ? 'light' : 'dark';
-  dark.set(chosen === 'dark');
+export const themeChosen = (): boolean => chosen !== null;
+
+export const toggleTheme = (): void => setTheme(!dark.get());
+
+export function setTheme(isDark: boolean): void {
+  chosen = isDark ? 'dark' : 'light';
+  dark.set(isDark);
   try {
     localStorage.setItem(THEME, chosen);
   } catch {

@@ -1,4 +1,4 @@
-// Writes the timeline's bytes the way src/report/timeline.c does, for tests that
+// Writes the timeline's bytes the way src/report/timeline/timeline.c does, for tests that
 // need a page without a recording. docs/page.md is what both follow.
 import { gzipSync } from 'node:zlib';
 
@@ -16,7 +16,7 @@ class Out {
   }
 }
 
-// lanes: [{kind, name, rows: [[{start, end, name, count?, busy?, mixed?}]], mergeNs?}]
+// lanes: [{kind, name, main?, device?, rows: [[{start, end, name, count?, busy?, mixed?, launch?: {lane, at}}]], mergeNs?}]
 export function encodeTimeline({ endNs, names, lanes, marks, details }) {
   const out = new Out();
   const header = { version: 1, end_ns: endNs, names, lanes: [], marks, details };
@@ -32,9 +32,16 @@ export function encodeTimeline({ endNs, names, lanes, marks, details }) {
       for (const e of entries) out.varint(e.name * 4 + (e.mixed ? 2 : 0) + ((e.count ?? 1) > 1 ? 1 : 0));
       for (const e of entries) if ((e.count ?? 1) > 1) out.varint(e.count);
       for (const e of entries) if ((e.count ?? 1) > 1) out.signed(e.end - e.start - e.busy);
-      return { entries: entries.length, merge_ns: lane.mergeNs ?? 0, at };
+      if (!entries.some((e) => e.launch)) return { entries: entries.length, merge_ns: lane.mergeNs ?? 0, at };
+      const launches_at = out.bytes.length;
+      for (const e of entries) {
+        if ((e.count ?? 1) > 1) continue;
+        out.varint(e.launch ? e.launch.lane + 2 : 0);
+        if (e.launch) out.signed(e.start - e.launch.at);
+      }
+      return { entries: entries.length, merge_ns: lane.mergeNs ?? 0, at, launches_at };
     });
-    header.lanes.push({ kind: lane.kind, name: lane.name, note: lane.note, rows });
+    header.lanes.push({ kind: lane.kind, name: lane.name, note: lane.note, main: lane.main, device: lane.device, rows });
   }
   const head = Buffer.from(JSON.stringify(header));
   const size = Buffer.alloc(4);

@@ -36,7 +36,7 @@ export function fixture(more = {}) {
     for (let b = 0; b < 30; b++) {
       const bt = t + (len * (b + 0.05)) / 30.5;
       put(3, 'block', bt, bt + len / 31.5);
-      for (let k = 0; k < 4; k++) stream.push({ start: Math.round(bt + (k * len) / 125), end: Math.round(bt + ((k + 0.8) * len) / 125), name: id(['flash_fwd_kernel', 'sm90_xmma_gemm_bf16', 'layer_norm_kernel', 'elementwise_kernel'][k]) });
+      for (let k = 0; k < 4; k++) stream.push({ start: Math.round(bt + (k * len) / 125), end: Math.round(bt + ((k + 0.8) * len) / 125), name: id(['flash_fwd_kernel', 'sm90_xmma_gemm_bf16', 'layer_norm_kernel', 'elementwise_kernel'][k]), launch: { lane: 2, at: Math.round(bt + (k * len) / 400) } });
     }
     t += len;
   }
@@ -55,9 +55,9 @@ export function fixture(more = {}) {
     lanes: [
       { kind: 'generation', name: 'Generations', rows: [gen] },
       { kind: 'step', name: 'Steps', rows: [steps] },
-      { kind: 'thread', name: 'main', note: 'pid 4242', rows: main },
+      { kind: 'thread', name: 'main', note: 'pid 4242', main: true, rows: main },
       { kind: 'thread', name: 'loader', rows: [loader] },
-      { kind: 'stream', name: 'GPU 0 stream 7', rows: [stream] },
+      { kind: 'stream', name: 'GPU 0 stream 7', device: 0, rows: [stream] },
     ],
     marks: [[Math.round(30.5 * S), id('weights ready')]],
     details,

@@ -33,7 +33,7 @@ test('zones, GPU spans and kernels are counted apart, and calls inside a call of
   await ready(page);
   assert.deepEqual(await rows(page, 'Time by name'), ['denoise 10 recursive 1 800 ms 800 ms 80.0 % 800 ms', 'DiT 10 500 ms 50.0 ms 50.0 % 500 ms']);
   assert.deepEqual(await rows(page, 'Work on the GPU'), ['gemm 10 10.0 ms 1.00 ms 1.0 %', 'copy 1 2.00 ms 2.00 ms 0.2 %']);
-  assert.match(await page.locator('#timeline .note').innerText(), /All 21 zones, 21 GPU spans and 11 kernels and copies are here/);
+  assert.match(await page.locator('#range .note').innerText(), /All 21 zones, 21 GPU spans and 11 kernels and copies are here/);
   await page.locator('.card.table tr', { hasText: 'denoise' }).first().click();
   assert.match(await page.locator('.card.table tr', { hasText: 'denoise' }).first().innerText(), /800\u00a0ms\s*$/);
   assert.deepEqual(seen.problems, []);
@@ -67,14 +67,14 @@ test("a lane's name says what the lane holds", async (browser) => {
   await canvas.scrollIntoViewIfNeeded();
   const b = await canvas.boundingBox();
   const tips = [];
-  for (const y of [30, 30 + 59, 30 + 118]) {
+  for (const y of [30, 30 + 59, 30 + 59 + 29, 30 + 118 + 29]) {
     await page.mouse.move(b.x + 30, b.y + y);
     await page.waitForFunction((n) => document.querySelectorAll('.tip').length && document.querySelector('.tip b').textContent !== n, tips.at(-1)?.[0] ?? '');
     tips.push([await page.locator('.tip b').innerText(), await page.locator('.tip').innerText()]);
   }
-  assert.deepEqual(tips.map((t) => t[0]), ['main', 'GPU 0 stream 7 spans', 'GPU 0 stream 7']);
-  assert.match(tips[1][1], /from event to event/);
-  assert.match(tips[2][1], /kernels above, copies/);
+  assert.deepEqual(tips.map((t) => t[0]), ['main', 'GPU 0 busy', 'GPU 0 stream 7 spans', 'GPU 0 stream 7']);
+  assert.match(tips[2][1], /from event to event/);
+  assert.match(tips[3][1], /kernels above, copies/);
   await close();
 });
 

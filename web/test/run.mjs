@@ -5,6 +5,7 @@ import { fixture } from './fixture.mjs';
 import './gpu.mjs';
 import './labels.mjs';
 import './trace.mjs';
+import './workspace.mjs';
 
 const base = fixture();
 const basePath = writePage('base', base);
@@ -119,45 +120,6 @@ test('long stage names leave the numbers in sight', async (browser) => {
   await close();
 });
 
-test('wheel zooms around the pointer, drag pans, Home shows everything', async (browser) => {
-  const { page, close } = await open(browser, basePath);
-  await ready(page);
-  const all = await range(page);
-  const b = await box(page);
-  const x = b.x + gutter + (b.width - gutter) * 0.25;
-  await page.mouse.move(x, b.y + 60);
-  for (let i = 0; i < 6; i++) await page.mouse.wheel(0, -120);
-  const near = await range(page);
-  assert.ok(near.to - near.from < (all.to - all.from) / 2, 'no zoom');
-  const fixed = all.from + (all.to - all.from) * 0.25;
-  assert.ok(Math.abs((fixed - near.from) / (near.to - near.from) - 0.25) < 0.02, 'the moment under the pointer moved');
-  await page.mouse.down();
-  await page.mouse.move(x - 200, b.y + 60, { steps: 4 });
-  await page.mouse.up();
-  const moved = await range(page);
-  assert.ok(moved.from > near.from && Math.abs(moved.to - moved.from - (near.to - near.from)) < 1000, 'no pan');
-  await page.locator('#timeline-first canvas').focus();
-  await page.keyboard.press('Home');
-  assert.deepEqual(await range(page), all);
-  await close();
-});
-
-test('keys zoom and pan', async (browser) => {
-  const { page, close } = await open(browser, basePath);
-  await ready(page);
-  const all = await range(page);
-  await page.locator('#timeline-first canvas').focus();
-  await page.keyboard.press('+');
-  await page.keyboard.press('+');
-  const near = await range(page);
-  assert.ok(near.to - near.from < (all.to - all.from) * 0.6);
-  await page.keyboard.press('ArrowRight');
-  assert.ok((await range(page)).from > near.from);
-  await page.keyboard.press('-');
-  assert.ok((await range(page)).to - (await range(page)).from > near.to - near.from);
-  await close();
-});
-
 test('all timelines and charts share one axis', async (browser) => {
   const { page, close } = await open(browser, basePath);
   await ready(page);
@@ -222,27 +184,6 @@ test('sampled functions have a panel of their own', async (browser) => {
   await without.close();
 });
 
-test('Shift and drag selects a range with exact statistics', async (browser) => {
-  const { page, close } = await open(browser, basePath);
-  await ready(page);
-  const b = await box(page);
-  const at = (s) => b.x + gutter + ((b.width - gutter) * s * 1e9) / base.endNs;
-  base.endNs = (await range(page)).to;
-  await page.keyboard.down('Shift');
-  await page.mouse.move(at(10), b.y + 100);
-  await page.mouse.down();
-  await page.mouse.move(at(20), b.y + 100, { steps: 5 });
-  await page.mouse.up();
-  await page.keyboard.up('Shift');
-  const row = page.locator('#range-statistics tr', { hasText: 'load_model' });
-  const cells = await row.locator('td').allInnerTexts();
-  assert.equal(cells[1], '1');
-  assert.ok(Math.abs(parseFloat(cells[2]) - 10) < 0.2, cells[2]);
-  assert.match(cells[4], /^100\.0/);
-  assert.match(await page.locator('#range-statistics').innerText(), /from the zones themselves/);
-  await close();
-});
-
 test('search finds names and steps through their zones', async (browser) => {
   const { page, close } = await open(browser, basePath);
   await ready(page);
@@ -262,12 +203,12 @@ test('search looks at every zone and counts occurrences', async (browser) => {
   const { page, close } = await open(browser, writePage('long-search', { ...small(), timeline }));
   await ready(page);
   await page.fill('input.search', 'needle');
-  assert.equal(await page.locator('.matches').innerText(), '1 of 1 name');
+  assert.equal(await page.locator('.matches').innerText(), '1 of 1 name, 500\u00a0ns');
   await page.press('input.search', 'Enter');
   assert.match(await page.locator('.selection').innerText(), /needle/);
   await page.keyboard.press('Escape');
   await page.fill('input.search', 'att');
-  assert.match(await page.locator('.matches').innerText(), /^149.999 of 1 name$/);
+  assert.match(await page.locator('.matches').innerText(), /^149.999 of 1 name, 75\.0\u00a0ms$/);
   await page.fill('input.search', 'nowhere');
   assert.equal(await page.locator('.matches').innerText(), 'not in this timeline');
   await close();
@@ -468,11 +409,11 @@ test('merged zones say so, and ranges are counted from bins', async (browser) =>
   const timeline = encodeTimeline({ endNs: 2e9, names: ['attn', 'mlp'], lanes: [{ kind: 'thread', name: 'main', mergeNs: 1048576, rows: [entries] }] });
   const { page, seen, close } = await open(browser, writePage('merged', { report: base.report, timeline }));
   await ready(page);
-  assert.match(await page.locator('#timeline .note').innerText(), /100.000 zones\. Those shorter than 1\.05\u00a0ms were merged/);
+  assert.match(await page.locator('#range .note').innerText(), /100.000 zones\. Those shorter than 1\.05\u00a0ms were merged/);
   const b = await box(page);
   for (let i = 0; i < 12; i++) {
     await page.mouse.move(b.x + gutter + 300, b.y + 28);
-    await page.mouse.wheel(0, -200);
+    await page.keyboard.press('w');
   }
   await settled(page);
   await page.mouse.move(b.x + gutter + 304, b.y + 29);

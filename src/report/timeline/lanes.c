@@ -52,17 +52,24 @@ static bool rows_up_to(struct sb_timeline *t, struct sb_timeline_lane *lane, uin
 	return true;
 }
 
-static void put_nested(struct sb_timeline *t, struct sb_timeline_lane *lane, uint32_t depth, int64_t start_ns,
-	int64_t end_ns, uint32_t name)
+/* False: there is no row at this depth, and the reason is noted. */
+static bool has_row(struct sb_timeline *t, struct sb_timeline_lane *lane, uint32_t depth)
 {
 	if (depth >= SB_TIMELINE_DEPTH_MAX) {
 		lane->too_deep++;
-		return;
+		return false;
 	}
-	if (!rows_up_to(t, lane, depth)) {
-		t->failed = true;
+	if (rows_up_to(t, lane, depth))
+		return true;
+	t->failed = true;
+	return false;
+}
+
+static void put_nested(struct sb_timeline *t, struct sb_timeline_lane *lane, uint32_t depth, int64_t start_ns,
+	int64_t end_ns, uint32_t name)
+{
+	if (!has_row(t, lane, depth))
 		return;
-	}
 	if (!depth)
 		lane->busy_ns += end_ns - start_ns;
 	sb_timeline_rows_add(&t->rows, lane->rows[depth], start_ns, end_ns, name);
@@ -220,6 +227,18 @@ static void on_zone(void *self, const struct sb_zone *zone)
 		put_zone(t, kind, 0, zone);
 }
 
+/* Kernels on a stream's first row, copies and fills on its second. */
+static void put_launched(struct sb_timeline *t, struct sb_timeline_lane *lane, const struct sb_event *e)
+{
+	uint32_t row = e->gpu.kind == SB_GPU_KERNEL ? 0 : 1;
+
+	if (!has_row(t, lane, row))
+		return;
+	lane->busy_ns += e->gpu.duration_ns;
+	sb_timeline_rows_add_launched(&t->rows, lane->rows[row], e->t_ns, e->t_ns + e->gpu.duration_ns,
+		e->name, e->gpu.launch_ns, e->gpu.launch_track);
+}
+
 static void on_gpu(struct sb_timeline *t, const struct sb_event *e)
 {
 	uint32_t id = e->gpu.device << 24 | (e->gpu.stream & 0xffffff);
@@ -239,7 +258,7 @@ static void on_gpu(struct sb_timeline *t, const struct sb_event *e)
 		hold(t, lane, e->t_ns, end_ns, e->name, UINT32_MAX);
 		return;
 	}
-	put_nested(t, lane, e->gpu.kind == SB_GPU_KERNEL ? 0 : 1, e->t_ns, end_ns, e->name);
+	put_launched(t, lane, e);
 	sb_timeline_profile_add(&t->gpu_profile, e->name, e->t_ns, end_ns);
 }
 

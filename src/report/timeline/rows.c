@@ -130,16 +130,14 @@ static bool grow(struct sb_timeline_rows *rs, struct sb_timeline_row *row)
 	return true;
 }
 
-void sb_timeline_rows_add(
-	struct sb_timeline_rows *rs, uint32_t number, int64_t start_ns, int64_t end_ns, uint32_t name)
+static void add_entry(struct sb_timeline_rows *rs, uint32_t number, struct sb_timeline_entry e)
 {
-	struct sb_timeline_entry e = { start_ns, end_ns, end_ns - start_ns, end_ns - start_ns, name, 1,
-		false };
 	struct sb_timeline_row *row;
 
-	if (number >= rs->count || end_ns < start_ns)
+	if (number >= rs->count || e.end_ns < e.start_ns)
 		return;
 	row = &rs->rows[number];
+	row->launched |= e.launch_ns != INT64_MIN;
 	if (row->count) {
 		struct sb_timeline_entry *last = &row->entries[row->count - 1];
 
@@ -147,7 +145,7 @@ void sb_timeline_rows_add(
 			merge(last, &e);
 			return;
 		}
-		if (start_ns < last->start_ns)
+		if (e.start_ns < last->start_ns)
 			row->unsorted = true;
 	}
 	if (!grow(rs, row))
@@ -155,6 +153,26 @@ void sb_timeline_rows_add(
 	row->entries[row->count++] = e;
 	if (++rs->entry_count > rs->budget)
 		keep_budget(rs);
+}
+
+void sb_timeline_rows_add_launched(struct sb_timeline_rows *rs, uint32_t row, int64_t start_ns,
+	int64_t end_ns, uint32_t name, int64_t launch_ns, uint32_t launch_track)
+{
+	add_entry(rs, row,
+		(struct sb_timeline_entry){ .start_ns = start_ns,
+			.end_ns = end_ns,
+			.busy_ns = end_ns - start_ns,
+			.longest_ns = end_ns - start_ns,
+			.name = name,
+			.count = 1,
+			.launch_track = launch_track,
+			.launch_ns = launch_ns });
+}
+
+void sb_timeline_rows_add(
+	struct sb_timeline_rows *rs, uint32_t row, int64_t start_ns, int64_t end_ns, uint32_t name)
+{
+	sb_timeline_rows_add_launched(rs, row, start_ns, end_ns, name, INT64_MIN, UINT32_MAX);
 }
 
 void sb_timeline_rows_finish(struct sb_timeline_rows *rs)
@@ -207,4 +225,22 @@ void sb_timeline_row_write(
 	for (e = row->entries; e < end; e++)
 		if (e->count > 1)
 			signed_varint(out, e->end_ns - e->start_ns - e->busy_ns);
+}
+
+void sb_timeline_row_write_launches(
+	const struct sb_timeline_row *row, const uint32_t *lane_of, struct sb_buf *out)
+{
+	for (const struct sb_timeline_entry *e = row->entries; e < row->entries + row->count; e++) {
+		uint32_t lane;
+
+		if (e->count > 1)
+			continue;
+		if (e->launch_ns == INT64_MIN) {
+			sb_varint(out, 0);
+			continue;
+		}
+		lane = e->launch_track == UINT32_MAX ? UINT32_MAX : lane_of[e->launch_track];
+		sb_varint(out, lane == UINT32_MAX ? 1 : lane + 2);
+		signed_varint(out, e->start_ns - e->launch_ns);
+	}
 }

@@ -18,6 +18,8 @@ struct sb_timeline_entry {
 	uint32_t name;
 	uint32_t count; /* zones; 1: exact */
 	bool mixed; /* zones of several names */
+	uint32_t launch_track; /* index of run->tracks; UINT32_MAX: unknown */
+	int64_t launch_ns; /* INT64_MIN: unknown, or nothing that is launched */
 };
 
 struct sb_timeline_row {
@@ -25,6 +27,7 @@ struct sb_timeline_row {
 	size_t count, capacity;
 	int64_t merge_ns; /* zones shorter than this may be merged; 0: all exact */
 	bool unsorted;
+	bool launched; /* an entry knows its launch */
 };
 
 struct sb_timeline_rows {
@@ -41,11 +44,19 @@ uint32_t sb_timeline_rows_new(struct sb_timeline_rows *rs);
 /* Zones of a row may come in any order; in order they are cheapest. */
 void sb_timeline_rows_add(
 	struct sb_timeline_rows *rs, uint32_t row, int64_t start_ns, int64_t end_ns, uint32_t name);
+/* The same for work on a GPU that was launched at launch_ns. */
+void sb_timeline_rows_add_launched(struct sb_timeline_rows *rs, uint32_t row, int64_t start_ns,
+	int64_t end_ns, uint32_t name, int64_t launch_ns, uint32_t launch_track);
 /* Sorts what came unsorted. Before writing. */
 void sb_timeline_rows_finish(struct sb_timeline_rows *rs);
 /* The row's columns as variable-length numbers; see docs/page.md. */
 void sb_timeline_row_write(
 	const struct sb_timeline_row *row, const uint32_t *name_numbers, struct sb_buf *out);
+
+/* Who launched each entry of one piece of work: 0 not known, 1 a thread without a lane, lane + 2;
+ * where it is known, how long before its start. lane_of: track -> lane, UINT32_MAX: none. */
+void sb_timeline_row_write_launches(
+	const struct sb_timeline_row *row, const uint32_t *lane_of, struct sb_buf *out);
 
 void sb_varint(struct sb_buf *out, uint64_t value);
 

@@ -57,18 +57,32 @@ static void lane_name(
 		snprintf(out, size, "task %u%s", track->track, process);
 }
 
+/* Main threads, then the GPUs, then whatever other threads there are, be they hundreds. */
+static int place_of(const struct sb_timeline_lane *lane)
+{
+	enum { MAIN = SB_TIMELINE_THREAD, GPU, WORKER, TASK };
+
+	if (lane->kind < SB_TIMELINE_THREAD)
+		return (int)lane->kind;
+	if (lane->kind >= SB_TIMELINE_GPU_SPAN)
+		return GPU;
+	if (lane->kind == SB_TIMELINE_TRACK)
+		return TASK;
+	return lane->main ? MAIN : WORKER;
+}
+
 static int by_place(const void *a, const void *b, void *lanes)
 {
 	const struct sb_timeline_lane *x = (struct sb_timeline_lane *)lanes + *(const uint32_t *)a;
 	const struct sb_timeline_lane *y = (struct sb_timeline_lane *)lanes + *(const uint32_t *)b;
 
+	if (place_of(x) != place_of(y))
+		return place_of(x) < place_of(y) ? -1 : 1;
 	/* A stream's spans stand right above its kernels. */
-	if (x->kind >= SB_TIMELINE_GPU_SPAN && y->kind >= SB_TIMELINE_GPU_SPAN && x->id != y->id)
+	if (x->kind >= SB_TIMELINE_GPU_SPAN && x->id != y->id)
 		return x->id < y->id ? -1 : 1;
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
-	if (x->main != y->main)
-		return x->main ? -1 : 1;
 	if (x->busy_ns != y->busy_ns)
 		return x->busy_ns > y->busy_ns ? -1 : 1;
 	return x->id < y->id ? -1 : x->id > y->id;
@@ -125,9 +139,43 @@ static void write_names(struct sb_timeline *t, const uint32_t *order, uint32_t l
 	sb_json_array_end(j);
 }
 
+/* The lane each track's zones are on; the caller frees it. */
+static uint32_t *lanes_of_tracks(const struct sb_timeline *t)
+{
+	uint32_t *lanes = malloc((t->run->track_count + 1) * sizeof *lanes);
+
+	if (!lanes)
+		return NULL;
+	for (uint32_t i = 0; i < t->run->track_count; i++) {
+		uint32_t lane;
+
+		lanes[i] = sb_map_get(&t->lane_of, (uint64_t)SB_TIMELINE_THREAD << 32 | i, &lane)
+				   ? t->lanes[lane].written_as
+				   : UINT32_MAX;
+	}
+	return lanes;
+}
+
+static void write_row(const struct sb_timeline *t, const struct sb_timeline_row *row, const uint32_t *lane_of,
+	struct sb_json *j, struct sb_buf *body)
+{
+	sb_json_object_begin(j, NULL);
+	sb_json_uint(j, "entries", row->count);
+	sb_json_int(j, "merge_ns", row->merge_ns);
+	sb_json_uint(j, "at", body->size);
+	sb_timeline_row_write(row, t->name_numbers, body);
+	if (row->launched && lane_of) {
+		sb_json_uint(j, "launches_at", body->size);
+		sb_timeline_row_write_launches(row, lane_of, body);
+	}
+	sb_json_object_end(j);
+}
+
 static void write_lanes(struct sb_timeline *t, const uint32_t *order, uint32_t lane_count, struct sb_json *j,
 	struct sb_buf *body)
 {
+	uint32_t *lane_of = lanes_of_tracks(t);
+
 	sb_json_array_begin(j, "lanes");
 	for (uint32_t l = 0; l < lane_count; l++) {
 		const struct sb_timeline_lane *lane = &t->lanes[order[l]];
@@ -137,23 +185,20 @@ static void write_lanes(struct sb_timeline *t, const uint32_t *order, uint32_t l
 		sb_json_object_begin(j, NULL);
 		sb_json_string(j, "kind", kind_names[lane->kind]);
 		sb_json_string(j, "name", name);
+		if (lane->main)
+			sb_json_bool(j, "main", true);
+		if (lane->kind >= SB_TIMELINE_GPU_SPAN)
+			sb_json_uint(j, "device", lane->id >> 24);
 		if (lane->too_deep)
 			sb_json_uint(j, "too_deep", lane->too_deep);
 		sb_json_array_begin(j, "rows");
-		for (uint32_t r = 0; r < lane->row_count; r++) {
-			const struct sb_timeline_row *row = &t->rows.rows[lane->rows[r]];
-
-			sb_json_object_begin(j, NULL);
-			sb_json_uint(j, "entries", row->count);
-			sb_json_int(j, "merge_ns", row->merge_ns);
-			sb_json_uint(j, "at", body->size);
-			sb_json_object_end(j);
-			sb_timeline_row_write(row, t->name_numbers, body);
-		}
+		for (uint32_t r = 0; r < lane->row_count; r++)
+			write_row(t, &t->rows.rows[lane->rows[r]], lane_of, j, body);
 		sb_json_array_end(j);
 		sb_json_object_end(j);
 	}
 	sb_json_array_end(j);
+	free(lane_of);
 }
 
 static void write_marks(const struct sb_timeline *t, struct sb_json *j)

@@ -2,11 +2,10 @@
 // does not appear, neither here nor in the navigation.
 import type { ComponentChildren } from 'preact';
 import { Distribution, OrderChart, TimeChart, type Chart } from '../charts';
-import { clip, count, keyed, memory, nanos, percent, seconds } from '../format';
+import { clip, count, keyed, memory, percent, seconds } from '../format';
 import { memoryPeak, num, text, whoseMemory, type Event, type Fields, type MemorySnapshot, type NotRecorded, type Report, type Series } from '../report';
-import { select, useStore, selection } from '../state';
+import { jumpTo, jumpToKernel } from '../jump';
 import { FieldList, FieldTable, Table } from '../table';
-import { GUTTER } from '../timeline/view';
 import { boundBy, caption, title } from '../words';
 
 export interface Panel {
@@ -17,17 +16,11 @@ export interface Panel {
 
 const numbers = (v: unknown): number[] => (Array.isArray(v) ? v.filter((x): x is number => typeof x === 'number') : []);
 
-// A moment with a length: selecting it selects its range everywhere.
-function pickMoment(label: string, t: number | undefined, length: number | undefined): void {
-  if (t === undefined) return;
-  select({ from: t * 1e9, to: (t + Math.max(length ?? 0, 1e-6)) * 1e9, label });
-}
-
 function OverTime({ what, unit, series, times }: { what: string; unit: string; series: number[]; times?: number[] }) {
   if (series.length < 2) return null;
   return (
     <div class="pair">
-      <OrderChart values={series} unit={unit} label={`${what}, in order`} height={150} onPick={times && ((i) => pickMoment(`${what} ${i}`, times[i], series[i]))} />
+      <OrderChart values={series} unit={unit} label={`${what}, in order`} height={150} onPick={times && ((i) => jumpTo(`${what} ${i}`, times[i], series[i], what))} />
       <Distribution values={series} unit={unit} label={`${what}, distribution`} />
     </div>
   );
@@ -71,7 +64,7 @@ export function stepsBody(r: Report): ComponentChildren {
       {steps && <OverTime what="step" unit="_s" series={steps.values} times={steps.times} />}
       <SubTables of={d} skip={['rates', 'split', 'slow_steps']} />
       {(d?.slow_steps ?? []).length > 0 && (
-        <FieldTable rows={d!.slow_steps!} caption="Steps slower than their peers" onPick={(row) => pickMoment(`slow step ${num(row, 'step_index') ?? ''}`, num(row, 't_s'), num(row, 'duration_s'))} />
+        <FieldTable rows={d!.slow_steps!} caption="Steps slower than their peers" onPick={(row) => jumpTo(`slow step ${num(row, 'step_index') ?? ''}`, num(row, 't_s'), num(row, 'duration_s'), 'step')} />
       )}
       {b && (
         <>
@@ -85,12 +78,15 @@ export function stepsBody(r: Report): ComponentChildren {
   );
 }
 
-// Whatever else a panel brings: lists as tables, objects as fields.
+const seconds_ = (v: unknown) => (typeof v === 'number' ? v : undefined);
+const timed = (rows: Fields[]) => rows.some((r) => typeof r.t_s === 'number');
+
+// Whatever else a panel brings: lists as tables, objects as fields; rows with a time lead there.
 function SubTables({ of, skip = [] }: { of: Fields | undefined; skip?: string[] }) {
   const parts: ComponentChildren[] = [];
   for (const [key, v] of Object.entries(of ?? {})) {
     if (skip.includes(key) || key === 'series') continue;
-    if (Array.isArray(v) && v.length && typeof v[0] === 'object' && v[0] !== null) parts.push(<FieldTable key={key} rows={v as Fields[]} caption={caption(key)} />);
+    if (Array.isArray(v) && v.length && typeof v[0] === 'object' && v[0] !== null) parts.push(<FieldTable key={key} rows={v as Fields[]} caption={caption(key)} onPick={timed(v as Fields[]) ? (row) => jumpTo(caption(key), seconds_(row.t_s), seconds_(row.duration_s), key === 'items' ? 'block' : undefined) : undefined} />);
     else if (v && typeof v === 'object' && !Array.isArray(v) && !('t_s' in v) && Object.keys(v).length) {
       parts.push(
         <div key={key} class="sub">
@@ -134,7 +130,7 @@ export function memoryBody(r: Report): ComponentChildren {
           caption="Snapshots"
           rows={shots}
           most={40}
-          onPick={(s) => pickMoment(`snapshot ${text(s, 'label') ?? ''}`, num(s, 't_s'), 0)}
+          onPick={(s) => jumpTo(`snapshot ${text(s, 'label') ?? ''}`, num(s, 't_s'), 0)}
           columns={[
             { key: 'label', head: 'label', text: true, value: (s) => text(s, 'label') },
             { key: 'device', head: 'device', text: true, value: (s) => text(s, 'device') },
@@ -159,7 +155,7 @@ export function metricsBody(r: Report, charts: Chart[]): ComponentChildren {
     <>
       <div class="stack">
         {charts.slice(0, 40).map((c, i) => (
-          <TimeChart key={c.title + i} chart={c} height={i === charts.length - 1 ? 100 : 84} gutter={GUTTER} axis={i === charts.length - 1 || i === 39} />
+          <TimeChart key={c.title + i} chart={c} height={i === charts.length - 1 ? 100 : 84} axis={i === charts.length - 1 || i === 39} />
         ))}
       </div>
       {(r.gpu_metrics?.devices ?? []).map((d) => (
@@ -192,7 +188,7 @@ export function cacheBody(r: Report): ComponentChildren {
       <FieldTable rows={caches} caption="Caches: hit rate = hits / (hits + misses)" skip={['timeline']} />
       {caches.map((c) =>
         c.timeline?.length ? (
-          <FieldTable key={c.name} rows={c.timeline} most={12} caption={`${c.name}: by chunk and frame`} onPick={(row) => pickMoment(c.name, num(row, 't_s'), 0)} />
+          <FieldTable key={c.name} rows={c.timeline} most={12} caption={`${c.name}: by chunk and frame`} onPick={(row) => jumpTo(c.name, num(row, 't_s'), 0)} />
         ) : null,
       )}
     </>
@@ -208,7 +204,7 @@ export function streamingBody(r: Report, charts: Chart[]): ComponentChildren {
       <SubTables of={s} />
       <div class="stack">
         {charts.map((c, i) => (
-          <TimeChart key={c.title + i} chart={c} height={84} gutter={GUTTER} axis={i === charts.length - 1} />
+          <TimeChart key={c.title + i} chart={c} height={84} axis={i === charts.length - 1} />
         ))}
       </div>
     </>
@@ -254,6 +250,7 @@ export function kernelsBody(r: Report): ComponentChildren {
           rows={g.top_kernels!}
           sort="total_s"
           most={20}
+          onPick={(k) => jumpToKernel(text(k, 'name'))}
           columns={[
             { key: 'name', head: 'kernel', text: true, value: (k) => text(k, 'name'), cell: (k) => <span dir="auto" title={text(k, 'name')}>{clip(text(k, 'name') ?? '', 84)}</span> },
             { key: 'count', head: 'count', value: (k) => num(k, 'count'), cell: (k) => count(num(k, 'count')) },
@@ -264,7 +261,7 @@ export function kernelsBody(r: Report): ComponentChildren {
         />
       )}
       {(g.copies ?? []).length > 0 && <FieldTable rows={g.copies!} caption="Copies" />}
-      {(g.gaps ?? []).length > 0 && <FieldTable rows={g.gaps!} caption="Idle gaps, and what the CPU did meanwhile" onPick={(row) => pickMoment('GPU idle', num(row, 't_s'), num(row, 'duration_s'))} />}
+      {(g.gaps ?? []).length > 0 && <FieldTable rows={g.gaps!} caption="Idle gaps, and what the CPU did meanwhile" onPick={(row) => jumpTo('GPU idle', num(row, 't_s'), num(row, 'duration_s'))} />}
       <SubTables of={g} skip={['top_kernels', 'copies', 'gaps']} />
     </>
   );
@@ -307,7 +304,7 @@ export function eventsBody(r: Report): ComponentChildren {
           caption="Events"
           rows={events}
           most={25}
-          onPick={(e) => pickMoment(e.name, e.t_s, 0)}
+          onPick={(e) => jumpTo(e.name, e.t_s, 0)}
           columns={[
             { key: 't_s', head: 'at', value: (e) => e.t_s },
             { key: 'name', head: 'event', text: true, value: (e) => e.name, cell: (e) => <span dir="auto">{clip(e.name, 80)}</span> },
@@ -419,33 +416,5 @@ export function adviceTail(r: Report): ComponentChildren {
       )}
       {leave.length > 0 && <p class="quiet">Leave alone, it cannot pay: {leave.map((l) => l.name).join(', ')}.</p>}
     </div>
-  );
-}
-
-export function SelectionBar({ onFocus, onClear, onList }: { onFocus: () => void; onClear: () => void; onList: () => void }) {
-  const s = useStore(selection);
-  if (!s) return null;
-  return (
-    <aside class="selection" aria-live="polite">
-      <b dir="auto">{clip(s.label, 48)}</b>
-      <span>
-        {(s.from / 1e9).toFixed(3)} to {(s.to / 1e9).toFixed(3)} s, {nanos(s.to - s.from)}
-      </span>
-      {(s.detail ?? []).slice(0, 8).map(([k, v]) => (
-        <span key={k} class="quiet" dir="auto">
-          {k} {clip(v, 40)}
-        </span>
-      ))}
-      <span class="spring" />
-      <button type="button" onClick={onList}>
-        Statistics
-      </button>
-      <button type="button" onClick={onFocus}>
-        Zoom to it (f)
-      </button>
-      <button type="button" onClick={onClear} aria-label="clear the selection">
-        Clear (Esc)
-      </button>
-    </aside>
   );
 }

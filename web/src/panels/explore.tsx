@@ -1,83 +1,107 @@
-// The full timeline: every lane, a search, the statistics of what is selected.
-import { useMemo, useRef, useState } from 'preact/hooks';
-import { TimeChart, type Chart } from '../charts';
+// The timeline that stays in view while the tables scroll: every lane, a search; and what fills a range.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { count, nanos } from '../format';
 import { search, selection, show, useSettled, useStore, view, whole, zoom } from '../state';
 import { Table } from '../table';
 import { derived, entriesOf, type Lane, type Timeline } from '../timeline/data';
+import { countFound, findNext } from '../timeline/search';
 import { statistics } from '../timeline/statistics';
-import { countFound, findNext, GUTTER, TimelineView } from '../timeline/view';
+import { TimelineView } from '../timeline/view';
+import { LaneList } from './lanes';
 import { gpuColumns, zoneColumns } from './range';
 
-const KIND_ORDER = ['generation', 'block', 'step', 'iteration', 'rank', 'thread', 'track', 'stream'];
-const RANKED_AS: Record<string, string> = { span: 'stream' }; // a stream's spans stay beside its kernels
-
-export function laneOrder(t: Timeline, most: number): number[] {
-  const rank = (i: number) => {
-    const at = KIND_ORDER.indexOf(RANKED_AS[t.lanes[i].kind] ?? t.lanes[i].kind);
-    return at < 0 ? KIND_ORDER.length : at;
-  };
-  return t.lanes.map((_, i) => i).sort((a, b) => rank(a) - rank(b) || a - b).slice(0, most);
-}
-
-export function Explore({ data, charts }: { data: Timeline; charts: Chart[] }) {
+function Search({ data }: { data: Timeline }) {
   const text = useStore(search);
-  const input = useRef<HTMLInputElement>(null);
   const [found, setFound] = useState<boolean | null>(null);
-  const lanes = useMemo(() => laneOrder(data, 400), [data]);
   const matches = useMemo(() => (text.trim() ? foundWords(data, text) : ''), [text, data]);
   return (
     <>
+      <input
+        type="search"
+        placeholder="Search names (/)"
+        aria-label="search names"
+        class="search"
+        value={text}
+        onInput={(e) => {
+          search.set(e.currentTarget.value);
+          setFound(null);
+        }}
+        onKeyDown={(e) => {
+          if (e.key === 'Enter') setFound(findNext(data, !e.shiftKey));
+          if (e.key === 'Escape') search.set('');
+        }}
+      />
+      <button type="button" onClick={() => setFound(findNext(data, false))} disabled={!text.trim()} aria-label="previous match">
+        ←
+      </button>
+      <button type="button" onClick={() => setFound(findNext(data, true))} disabled={!text.trim()} aria-label="next match">
+        →
+      </button>
+      <span class="quiet matches">{matches && found === false ? `${matches}; no more that way` : matches}</span>
+    </>
+  );
+}
+
+const LOW = 0.3; // of the window's height
+const HIGH = 0.66;
+
+// How high the lanes may be; tables below need the rest.
+function useRoom(tall: boolean): number {
+  const [room, setRoom] = useState(innerHeight);
+  useEffect(() => {
+    const again = () => setRoom(innerHeight);
+    addEventListener('resize', again);
+    return () => removeEventListener('resize', again);
+  }, []);
+  return Math.max(110, Math.round(room * (tall ? HIGH : LOW)));
+}
+
+export function Dock({ data }: { data: Timeline }) {
+  const host = useRef<HTMLDivElement>(null);
+  const [tall, setTall] = useState(false);
+  const [closed, setClosed] = useState(false);
+  const [lanes, setLanes] = useState(false);
+  const room = useRoom(tall);
+  useEffect(() => {
+    const watcher = new ResizeObserver(() => document.documentElement.style.setProperty('--dock', `${host.current?.offsetHeight ?? 0}px`));
+    watcher.observe(host.current!);
+    return () => watcher.disconnect();
+  }, []);
+  return (
+    <div class="dock" id="timeline" ref={host}>
       <div class="tools">
-        <input
-          ref={input}
-          type="search"
-          placeholder="Search names (/)"
-          aria-label="search names"
-          class="search"
-          value={text}
-          onInput={(e) => {
-            search.set(e.currentTarget.value);
-            setFound(null);
-          }}
-          onKeyDown={(e) => {
-            if (e.key === 'Enter') setFound(findNext(data, !e.shiftKey));
-            if (e.key === 'Escape') search.set('');
-          }}
-        />
-        <button type="button" onClick={() => setFound(findNext(data, false))} disabled={!text.trim()}>
-          ← previous
-        </button>
-        <button type="button" onClick={() => setFound(findNext(data, true))} disabled={!text.trim()}>
-          next →
-        </button>
-        <span class="quiet matches">{matches && found === false ? `${matches}; no more that way` : matches}</span>
+        <Search data={data} />
         <span class="spring" />
-        <button type="button" onClick={() => zoom(0.5)} aria-label="zoom in">
+        <button type="button" aria-expanded={lanes} onClick={() => setLanes(!lanes)}>
+          Lanes
+        </button>
+        <button type="button" class="zoom" onClick={() => zoom(0.5)} aria-label="zoom in">
           +
         </button>
-        <button type="button" onClick={() => zoom(2)} aria-label="zoom out">
+        <button type="button" class="zoom" onClick={() => zoom(2)} aria-label="zoom out">
           −
         </button>
         <button type="button" onClick={() => show(whole.get())}>
           Whole run
         </button>
+        <button type="button" class="zoom" aria-pressed={tall} onClick={() => setTall(!tall)} disabled={closed} title="more or less room for the lanes">
+          {tall ? 'Lower' : 'Taller'}
+        </button>
+        <button type="button" aria-expanded={!closed} onClick={() => setClosed(!closed)}>
+          {closed ? 'Timeline' : 'Fold'}
+        </button>
       </div>
-      <TimelineView id="timeline-full" data={data} lanes={lanes} rowHeight={18} mostRows={12} maxHeight={520} />
-      {charts.slice(0, 2).map((c, i) => (
-        <TimeChart key={c.title} chart={c} height={i === 1 ? 84 : 64} gutter={GUTTER} axis={i === 1} />
-      ))}
-      <MergeNote data={data} />
-      <RangeStatistics data={data} />
-    </>
+      {lanes && <LaneList data={data} />}
+      {!closed && <TimelineView id="timeline-full" data={data} rowHeight={18} mostRows={12} maxHeight={room} />}
+    </div>
   );
 }
 
-// "12 400 of 3 names"
+// "12 400 of 3 names, 4.20 s"
 function foundWords(data: Timeline, text: string): string {
-  const { names, zones, merged } = countFound(data, text);
+  const { names, zones, ns, merged } = countFound(data, text);
   if (!names) return 'not in this timeline';
-  return `${merged ? 'about ' : ''}${count(zones)} of ${count(names)} ${names === 1 ? 'name' : 'names'}`;
+  return `${merged ? 'about ' : ''}${count(zones)} of ${count(names)} ${names === 1 ? 'name' : 'names'}, ${nanos(ns)}`;
 }
 
 // "138 zones, 130 GPU spans and 3 192 kernels, copies"
@@ -100,16 +124,16 @@ export function MergeNote({ data }: { data: Timeline }) {
   return (
     <p class="quiet note">
       {merged.length
-        ? `${contents(data)}. Those shorter than ${nanos(Math.max(...merged.map((l) => l.mergeNs)))} were merged with their neighbours in ${merged.length} of ${data.lanes.length} lanes to keep this file small: hatched, with their true count and busy time. Longer ones are exact, and so are all totals in the tables.`
+        ? `${contents(data)}. Those shorter than ${nanos(Math.max(...merged.map((l) => l.mergeNs)))} were merged with their neighbours in ${merged.length} of ${data.lanes.filter((l) => l.kind !== 'busy').length} lanes to keep this file small: hatched, with their true count and busy time. Longer ones are exact, and so are all totals in the tables.`
         : `All ${contents(data)} are here, exact to the nanosecond.`}
       {data.foldedNs > 0 && ` Before ${(data.foldedNs / 1e9).toFixed(1)} s the recording had reached its size limit and keeps totals only: the timeline is empty there, the tables are exact.`}
       {data.tooDeep > 0 && ` ${count(data.tooDeep)} zones nested deeper than 64 levels are not drawn.`}
-      {data.cutLanes > 0 && ` ${count(data.cutLanes)} lanes with the least time were left out.`} Wheel zooms, drag moves, Shift and drag selects a range; keys: ← → + − Home f n p Esc.
+      {data.cutLanes > 0 && ` ${count(data.cutLanes)} lanes with the least time were left out.`} The wheel scrolls; Ctrl or ⌘ and wheel, or W and S, zoom; A and D, or Shift and drag, move; drag selects a range; double click fits; arrows walk from zone to zone.
     </p>
   );
 }
 
-function RangeStatistics({ data }: { data: Timeline }) {
+export function RangeStatistics({ data }: { data: Timeline }) {
   const chosen = useStore(selection);
   const shown = useSettled(view, 150);
   const range = chosen ?? shown;

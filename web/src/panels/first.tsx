@@ -7,7 +7,7 @@ import { selection, useSettled, useStore, view } from '../state';
 import { Table } from '../table';
 import type { Timeline } from '../timeline/data';
 import { statistics } from '../timeline/statistics';
-import { GUTTER, TimelineView } from '../timeline/view';
+import { TimelineView } from '../timeline/view';
 import { zoneColumns } from './range';
 
 const AROUND = 26; // px: ruler and border
@@ -51,11 +51,10 @@ export function share(height: number, lanes: number[], charts: number, names: nu
 interface Props {
   data: Timeline | null;
   problem: string;
-  lanes: number[];
   charts: Chart[];
 }
 
-export function FirstTimeline({ data, problem, lanes, charts }: Props) {
+export function FirstTimeline({ data, problem, charts }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const [height, setHeight] = useState(0);
   useEffect(() => {
@@ -63,7 +62,7 @@ export function FirstTimeline({ data, problem, lanes, charts }: Props) {
     watcher.observe(host.current!);
     return () => watcher.disconnect();
   }, []);
-  const shares = share(height, data ? lanes.map((l) => data.lanes[l].rows.length) : [], charts.length, data?.names.length ?? 0);
+  const shares = share(height, data ? data.lanes.map((l) => (l.kind === 'busy' ? 2 : l.rows.length)) : [], charts.length, data?.names.length ?? 0);
   const empty = data !== null && data.lanes.length === 0;
   return (
     <div class="fill" ref={host}>
@@ -74,10 +73,10 @@ export function FirstTimeline({ data, problem, lanes, charts }: Props) {
               {empty ? 'No zone was recorded: there are no lanes to show.' : problem || 'Reading the timeline…'}
             </p>
           ) : (
-            <TimelineView id="timeline-first" data={data} lanes={lanes} rowHeight={shares.rowHeight} mostRows={shares.mostRows} maxHeight={shares.timeline} fixedHeight={shares.timeline} />
+            <TimelineView id="timeline-first" data={data} rowHeight={shares.rowHeight} mostRows={shares.mostRows} maxHeight={shares.timeline} />
           )}
           {charts.map((c, i) => (
-            <TimeChart key={c.title} chart={c} height={shares.chart + (i === charts.length - 1 ? AXIS : 0)} gutter={GUTTER} axis={i === charts.length - 1} />
+            <TimeChart key={c.title} chart={c} height={shares.chart + (i === charts.length - 1 ? AXIS : 0)} axis={i === charts.length - 1} />
           ))}
           {data && !empty && shares.rest > 0 && <Brief data={data} room={shares.rest} />}
         </>

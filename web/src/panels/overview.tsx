@@ -3,6 +3,8 @@ import { rankNames, solid, UNATTRIBUTED } from '../colour';
 import { clip, grouped, memory, percent, plain, seconds } from '../format';
 import { free, memoryPeak, num, stageRows, text, whoseMemory, type Recommendation, type Report, type ReportPage, type StageRow, type TimePart } from '../report';
 import { dark, focusSelection, select, selection, show, toggleTheme, useStore, whole } from '../state';
+import { jumpTo } from '../jump';
+import { goTo } from '../place';
 import { selectStage } from './stages';
 import type { Timeline } from '../timeline/data';
 import { gaps } from '../timeline/statistics';
@@ -329,8 +331,16 @@ function Place({ finding, report, timeline }: { finding: Recommendation; report:
     );
   }
   const id = SECTION_OF[finding.category.toLowerCase()];
+  const slow = id === 'steps' ? report.diffusion_analysis?.slow_steps?.[0] : undefined;
+  if (slow) {
+    return (
+      <button type="button" class="link" onClick={() => jumpTo('slow step', slow.t_s, slow.duration_s, 'step')}>
+        show the slowest step
+      </button>
+    );
+  }
   return id ? (
-    <a class="link" href={`#${id}`}>
+    <a class="link" href={`#${id}`} onClick={goTo}>
       show {id}
     </a>
   ) : null;
@@ -360,7 +370,7 @@ export function Findings({ report, timeline, most }: { report: Report; timeline:
       ))}
       {all.length > shown.length && (
         <li class="rest">
-          <a class="link" href="#advice">
+          <a class="link" href="#advice" onClick={goTo}>
             all {all.length} findings
           </a>
         </li>

@@ -19,12 +19,15 @@ function nameColumn(head: string, most: number): Column<NameTime> {
   return { key: 'name', head, text: true, value: (n) => n.name, cell };
 }
 
+// Threads add up: more than the whole time is so many at once.
+const shareOf = (ratio: number) => (ratio > 1.0005 ? `${ratio.toFixed(1)} at once` : percent(ratio));
+
 function timeColumns(range: Range, head: string, share: string): Column<NameTime>[] {
   const ratio = (n: NameTime) => (n.count ? n.total / (range.to - range.from) : undefined);
   return [
     { key: 'total_ns', head, value: (n) => (n.count ? n.total : undefined) },
     { key: 'mean_ns', head: 'mean', value: (n) => (n.count ? n.length / n.count : undefined) },
-    { key: 'share', head: share, value: ratio, cell: (n) => (n.count ? percent(ratio(n)) : '') },
+    { key: 'share', head: share, value: ratio, cell: (n) => (n.count ? shareOf(ratio(n)!) : '') },
   ];
 }
 

@@ -4,6 +4,7 @@ import { solid } from '../colour';
 import { clip, count, nanos, percent, seconds } from '../format';
 import { num, shownRows, stageRows, type Report, type Stage, type StageRow } from '../report';
 import { dark, select, selection, useStore, type Range, type Selection } from '../state';
+import { hasTimeline, jumpToCall } from '../jump';
 import { Table, type Column } from '../table';
 import type { Timeline } from '../timeline/data';
 import { stageTimes } from '../timeline/statistics';
@@ -164,6 +165,7 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
     value: (s) => s[k] as number | undefined,
     cell: (s) => (s[k] === undefined ? '' : seconds(s[k] as number)),
   });
+  const extreme = (k: 'min_s' | 'max_s', head: string): Column<StageRow> => ({ ...time(k, head, 'leads to the call'), cell: (s) => <Extreme s={s} seconds_={s[k]} /> });
   const columns: Column<StageRow>[] = [
     { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} closed={closed} toggle={flat ? undefined : toggle} most={56} /> },
     { key: 'count', head: 'calls', value: (s) => s.count, cell: (s) => count(s.count) },
@@ -173,11 +175,11 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
     ...(has('gpu_span_s') ? [gpuSpan] : []),
     ...(has('gpu_busy_s') ? [time('gpu_busy_s', 'GPU busy', 'union of the kernels this stage launched')] : []),
     time('mean_s', 'mean'),
-    time('min_s', 'min'),
+    extreme('min_s', 'min'),
     time('p50_s', 'p50'),
     time('p95_s', 'p95'),
     time('p99_s', 'p99'),
-    time('max_s', 'max'),
+    extreme('max_s', 'max'),
     ...baseColumns(base),
     ...rangeColumn(stages, timeline, chosen),
   ];
@@ -194,6 +196,20 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
       </div>
       <Table rows={rows} columns={columns} caption="Stage tree" most={120} onPick={(s) => selectStage(s, timeline)} picked={(s) => isPicked(chosen, s)} />
     </>
+  );
+}
+
+function Extreme({ s, seconds_ }: { s: StageRow; seconds_: number | undefined }) {
+  if (seconds_ === undefined) return null;
+  if (!hasTimeline()) return <>{seconds(seconds_)}</>;
+  const go = (e: Event) => {
+    e.stopPropagation();
+    jumpToCall(s, seconds_);
+  };
+  return (
+    <button type="button" class="link plain" tabIndex={-1} onClick={go}>
+      {seconds(seconds_)}
+    </button>
   );
 }
 

@@ -1,10 +1,13 @@
 // The timeline that the report brings along: docs/page.md describes its bytes.
-import { Row } from './row';
+import { busyOf } from './busy';
+import { Row, type Launches } from './row';
 
 export interface Lane {
-  kind: string; // thread, track, span, stream, step, block, iteration, generation, rank
+  kind: string; // thread, track, span, stream, step, block, iteration, generation, rank; busy: made here, of a GPU's streams
   name: string;
   note: string;
+  main: boolean; // of a process
+  device?: number; // of a stream
   rows: Row[];
   zones: number;
   mergeNs: number; // 0: every zone is there
@@ -47,7 +50,7 @@ interface Header {
   end_ns: number;
   folded_until_ns?: number;
   names: string[];
-  lanes: { kind: string; name: string; note?: string; too_deep?: number; rows: RowHeader[] }[];
+  lanes: { kind: string; name: string; note?: string; main?: boolean; device?: number; too_deep?: number; rows: RowHeader[] }[];
   marks?: [number, number][];
   details?: [number, number, number, Record<string, unknown>][];
   profile?: ProfileHeader;
@@ -66,6 +69,7 @@ interface RowHeader {
   entries: number;
   merge_ns: number;
   at: number;
+  launches_at?: number;
 }
 
 class Bytes {
@@ -121,7 +125,20 @@ function readRow(body: Uint8Array, h: RowHeader): Row {
     for (let i = 0; i < n; i++) if (!count[i]) count[i] = b.varint();
     for (let i = 0; i < n; i++) if (count[i] > 1) busy[i] -= b.signed();
   }
-  return new Row(start, end, name, count, busy, mixed, h.merge_ns);
+  const row = new Row(start, end, name, count, busy, mixed, h.merge_ns);
+  if (h.launches_at !== undefined) row.launches = readLaunches(new Bytes(body, h.launches_at), row);
+  return row;
+}
+
+function readLaunches(b: Bytes, row: Row): Launches {
+  const lane = new Int32Array(row.size).fill(-2);
+  const at = new Float64Array(row.size);
+  for (let i = 0; i < row.size; i++) {
+    if (row.count[i] > 1) continue;
+    lane[i] = b.varint() - 2;
+    if (lane[i] > -2) at[i] = row.start[i] - b.signed();
+  }
+  return { lane, at };
 }
 
 function readProfile(body: Uint8Array, startNs: number, h: ProfileHeader | undefined): Profile | null {
@@ -152,17 +169,21 @@ export function decodeTimeline(blob: Uint8Array): Timeline {
   const from = MAGIC.length + 4;
   const header = JSON.parse(new TextDecoder().decode(blob.subarray(from, from + size))) as Header;
   const body = blob.subarray(from + size);
-  const lanes = header.lanes.map((l) => {
+  const lanes: Lane[] = header.lanes.map((l) => {
     const rows = l.rows.map((r) => readRow(body, r));
     return {
       kind: l.kind,
       name: l.name,
       note: l.note ?? '',
+      main: l.main ?? false,
+      device: l.device,
       rows,
       zones: rows.reduce((sum, r) => sum + r.zones, 0),
       mergeNs: rows.reduce((most, r) => Math.max(most, r.mergeNs), 0),
     };
   });
+  if (!lanes.some((l) => l.main)) for (const l of lanes.filter((one) => one.kind === 'thread').slice(0, 1)) l.main = true; // written before lanes said so
+  lanes.push(...busyLanes(lanes));
   const details = new Map<string, Record<string, unknown>>();
   for (const [lane, row, start, attrs] of header.details ?? []) details.set(`${lane}.${row}.${start}`, attrs);
   return {
@@ -182,6 +203,15 @@ export function decodeTimeline(blob: Uint8Array): Timeline {
   };
 }
 
+// One more lane per GPU: when any of its streams worked.
+function busyLanes(lanes: Lane[]): Lane[] {
+  const devices = [...new Set(lanes.flatMap((l) => (l.kind === 'stream' ? (l.device ?? 0) : [])))];
+  return devices.map((device) => {
+    const row = busyOf(lanes.filter((l) => l.kind === 'stream' && (l.device ?? 0) === device).flatMap((l) => l.rows.slice(0, 2)));
+    return { kind: 'busy', name: `GPU ${device} busy`, note: '', main: false, device, rows: [row], zones: 0, mergeNs: 0 };
+  });
+}
+
 // What a lane's entries are called.
 export function entriesOf(lane: Lane): string {
   const one = lane.zones === 1;
@@ -192,7 +222,7 @@ export function entriesOf(lane: Lane): string {
 
 // Lanes that show zones of other lanes once more.
 export function derived(kind: string): boolean {
-  return kind === 'step' || kind === 'block' || kind === 'iteration' || kind === 'generation';
+  return kind === 'step' || kind === 'block' || kind === 'iteration' || kind === 'generation' || kind === 'busy';
 }
 
 export function unbase64(text: string): Uint8Array {

@@ -1,5 +1,5 @@
 // Draws rows of zones on a canvas: whole zones where they are wide enough,
-// else one cell per pixel, whose strength is how busy that pixel's time was.
+// else one cell per pixel, whose height is how much of that pixel's time was busy.
 import { tint } from '../colour';
 import { count, nanos } from '../format';
 import type { Range } from '../state';
@@ -12,6 +12,7 @@ export interface Look {
   back: string;
   band: string;
   accent: string;
+  busy: string;
   font: string;
 }
 
@@ -58,13 +59,37 @@ export function drawRow(b: Brush, row: Row, y: number, height: number): number {
     const busy = Math.min(1, Math.max(0, row.busyIn(i, last) - beyond + (carryPx === px ? carry : 0)) / perPx);
     carry = beyond;
     carryPx = px + 1;
-    c.globalAlpha = (b.wanted && !hasWanted(b, row, i, last) ? 0.15 : 1) * (0.25 + 0.75 * busy);
+    if (b.wanted && !hasWanted(b, row, i, last)) c.globalAlpha = FADED;
     c.fillStyle = tint(b.names[row.name[last === j ? wide : row.longestIn(i, last)]]).edge;
-    c.fillRect(px, y, 1, height - 1);
+    fillPart(c, px, y, 1, height - 1, busy);
     c.globalAlpha = 1;
     i = last;
   }
   return drawn;
+}
+
+const FADED = 0.25;
+
+// From the bottom, as high as the share of time that was busy; never so low that it cannot be seen.
+function fillPart(c: CanvasRenderingContext2D, x: number, y: number, width: number, height: number, busy: number): void {
+  const h = Math.min(height, Math.max(2, busy * height));
+  c.fillRect(x, y + height - h, width, h);
+}
+
+// How much of each pixel's time was busy, as a sky line: true at every zoom.
+export function drawBusy(b: Brush, row: Row, y: number, height: number): void {
+  const { context: c, view } = b;
+  const perPx = (view.to - view.from) / b.width;
+  c.fillStyle = b.look.busy;
+  let i = row.firstEndingAfter(view.from);
+  for (let px = 0; px < b.width && i < row.size; px++) {
+    const from = view.from + px * perPx;
+    i = row.firstEndingAfter(from, i);
+    const busy = Math.min(1, row.busyBetween(from, from + perPx, i) / perPx);
+    if (busy <= 0) continue;
+    const h = Math.max(1, busy * (height - 1));
+    c.fillRect(b.left + px, y + height - 1 - h, Math.min(1, b.width - px), h);
+  }
 }
 
 const LOOK_MOST = 64;
@@ -82,14 +107,22 @@ function drawZone(b: Brush, row: Row, i: number, x0: number, x1: number, y: numb
   const merged = row.count[i] > 1;
   const gap = x1 - x0 > 4 ? 1 : 0;
   const faded = b.wanted !== null && !b.wanted.has(row.name[i]);
-  c.globalAlpha = faded ? 0.22 : 1;
-  if (merged) {
-    const busy = row.busy[i] / Math.max(1, row.end[i] - row.start[i]);
-    c.globalAlpha *= 0.3 + 0.5 * Math.min(1, busy);
-  }
+  const width = x1 - x0 - gap;
+  c.globalAlpha = faded ? FADED : 1;
   c.fillStyle = t.fill;
-  c.fillRect(x0, y, x1 - x0 - gap, height - 1);
-  if (merged && x1 - x0 > 6) hatch(c, t.edge, x0, x1 - gap, y, height - 1);
+  if (merged) {
+    c.globalAlpha *= 0.35;
+    c.fillRect(x0, y, width, height - 1);
+    c.globalAlpha = faded ? FADED : 1;
+    c.fillStyle = t.edge;
+    fillPart(c, x0, y + height - 4, width, 3, 1);
+    if (x1 - x0 > 6) hatch(c, t.edge, x0, x1 - gap, y, height - 1);
+  } else {
+    c.fillRect(x0, y, width, height - 1);
+    c.fillStyle = t.edge;
+    c.fillRect(x0, y + height - 2, width, 1);
+    c.fillRect(x0, y, 1, height - 1);
+  }
   c.globalAlpha = faded ? 0.4 : 1;
   if (x1 - x0 > 26) {
     c.fillStyle = merged ? b.look.text : t.text;
@@ -133,7 +166,7 @@ function label(c: CanvasRenderingContext2D, name: string, ns: number, x: number,
     const time = nanos(ns);
     if (room - w > 14 + widthOf(c, time)) {
       const alpha = c.globalAlpha;
-      c.globalAlpha = alpha * 0.65;
+      c.globalAlpha = alpha * 0.85;
       c.fillText(time, x + w + 8, middle);
       c.globalAlpha = alpha;
     }

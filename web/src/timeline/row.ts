@@ -4,9 +4,16 @@
 
 const FAN = 16;
 
+// Who launched the work of a stream's row.
+export interface Launches {
+  lane: Int32Array; // -2: not known, -1: a thread without a lane
+  at: Float64Array; // when
+}
+
 export class Row {
   readonly size: number;
   readonly zones: number;
+  launches: Launches | null = null;
   private busySum: Float64Array; // busy time before entry i
   private countSum: Float64Array;
   private longest: Uint32Array[] = []; // per level, the longest entry of FAN below
@@ -69,6 +76,14 @@ export class Row {
 
   zonesIn(i: number, j: number): number {
     return this.countSum[j] - this.countSum[i];
+  }
+
+  // Busy time between two moments; i: the first entry that ends after `from`. What is busy inside an entry is spread over it.
+  busyBetween(from: number, to: number, i: number): number {
+    const j = this.firstStartingAt(to, i);
+    if (j <= i) return 0;
+    const cut = (e: number) => (this.busy[e] * (Math.min(this.end[e], to) - Math.max(this.start[e], from))) / Math.max(1, this.end[e] - this.start[e]);
+    return j - i === 1 ? cut(i) : cut(i) + cut(j - 1) + this.busyIn(i + 1, j - 1);
   }
 
   // The longest entry of [i, j), j > i.

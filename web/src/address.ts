@@ -1,0 +1,104 @@
+// What the reader sees, kept behind the '#' of the address: reload, Back and a copied link give it again.
+// A selection or another generation is a step that Back undoes; moving about is not.
+import { arrangement, dark, generation, search, select, selection, setTheme, show, themeChosen, USUAL, view, whole, type Selection } from './state';
+
+const whole_ = (v: number) => String(Math.round(v));
+const list = (numbers: number[]) => numbers.join('.');
+const unlist = (text: string | null) => (text ? text.split('.').map(Number).filter((n) => Number.isInteger(n) && n >= 0) : []);
+
+function range(text: string | null): { from: number; to: number } | null {
+  const found = /^(-?\d+)_(-?\d+)$/.exec(text ?? '');
+  return found && Number(found[1]) <= Number(found[2]) ? { from: Number(found[1]), to: Number(found[2]) } : null;
+}
+
+function putSelection(p: URLSearchParams, s: Selection): void {
+  p.set('at', `${whole_(s.from)}_${whole_(s.to)}`);
+  p.set('label', s.label);
+  if (s.entry) p.set('entry', list([s.entry.lane, s.entry.row, s.entry.start]));
+  if (s.name !== undefined && s.name !== s.label) p.set('name', s.name);
+  else if (s.name !== undefined) p.set('named', '');
+  if (s.stage !== undefined) p.set('stage', String(s.stage));
+  if (s.unattributed !== undefined) p.set('gap', String(s.unattributed));
+  if (s.moment) p.set('moment', '');
+}
+
+function getSelection(p: URLSearchParams): Selection | null {
+  const at = range(p.get('at'));
+  if (!at) return null;
+  const label = p.get('label') ?? '';
+  const [lane, row, start] = unlist(p.get('entry'));
+  const number = (key: string) => (p.has(key) && Number.isInteger(Number(p.get(key))) ? Number(p.get(key)) : undefined);
+  return {
+    ...at,
+    label,
+    entry: start === undefined ? undefined : { lane, row, start },
+    name: p.has('named') ? label : (p.get('name') ?? undefined),
+    stage: number('stage'),
+    unattributed: number('gap'),
+    moment: p.has('moment') || undefined,
+  };
+}
+
+export function written(): string {
+  const p = new URLSearchParams();
+  const v = view.get();
+  const all = whole.get();
+  const s = selection.get();
+  const a = arrangement.get();
+  if (v.from > all.from || v.to < all.to) p.set('view', `${whole_(v.from)}_${whole_(v.to)}`);
+  if (generation.get() !== null) p.set('generation', String(generation.get()! + 1));
+  if (s) putSelection(p, s);
+  if (search.get().trim()) p.set('search', search.get());
+  for (const key of ['order', 'pinned', 'folded', 'open'] as const) if (a[key].length) p.set(key, list(a[key]));
+  if (a.filter) p.set('lanes', a.filter);
+  if (themeChosen()) p.set('theme', dark.get() ? 'dark' : 'light');
+  return p.toString();
+}
+
+// An address without our words is a place on the page, or nothing.
+const isOurs = (p: URLSearchParams) => ['view', 'at', 'search', 'order', 'pinned', 'folded', 'open', 'lanes', 'theme', 'generation'].some((key) => p.has(key));
+
+let reading = false;
+
+function read(): void {
+  const p = new URLSearchParams(location.hash.slice(1));
+  reading = true;
+  const theme = p.get('theme');
+  if (theme) setTheme(theme === 'dark');
+  const g = Number(p.get('generation'));
+  generation.set(p.has('generation') && Number.isInteger(g) && g > 0 ? g - 1 : null);
+  search.set(p.get('search') ?? '');
+  const a = { order: unlist(p.get('order')), pinned: unlist(p.get('pinned')), folded: unlist(p.get('folded')), open: unlist(p.get('open')), filter: p.get('lanes') ?? '' };
+  arrangement.set(Object.values(a).some((v) => v.length) ? a : USUAL);
+  select(getSelection(p));
+  show(range(p.get('view')) ?? whole.get());
+  reading = false;
+}
+
+const SETTLED_MS = 200;
+
+// Called once, when the timeline is there.
+export function startAddress(): void {
+  let timer = 0;
+  let step = false;
+  const write = () => {
+    const text = written();
+    if (text === location.hash.slice(1)) return;
+    try {
+      history[step ? 'pushState' : 'replaceState'](null, '', `#${text}`);
+    } catch {
+      // a page inside another one may have no address
+    }
+    step = false;
+  };
+  const soon = (ms: number, isStep: boolean) => {
+    if (reading) return;
+    step ||= isStep;
+    clearTimeout(timer);
+    timer = window.setTimeout(write, ms);
+  };
+  if (isOurs(new URLSearchParams(location.hash.slice(1)))) read();
+  for (const store of [view, search, arrangement, dark] as const) (store as typeof search).watch(() => soon(step ? 0 : SETTLED_MS, false));
+  for (const store of [selection, generation] as const) (store as typeof selection).watch(() => soon(0, true));
+  addEventListener('popstate', read);
+}

@@ -1,0 +1,6 @@
+// Links inside the page leave the address alone: it says what is seen.
+export function goTo(e: MouseEvent): void {
+  const id = (e.currentTarget as HTMLAnchorElement).getAttribute('href')!.slice(1);
+  e.preventDefault();
+  document.getElementById(id)?.scrollIntoView();
+}

@@ -1,0 +1,252 @@
+// The picture of the lanes: what is drawn where, and which entry lies under a point.
+import { clip, count, nanos, percent } from '../format';
+import { selection, view, whole, type Range } from '../state';
+import { entriesOf, type Timeline } from './data';
+import { drawBand, drawBusy, drawRow, drawTicks, type Brush, type Look } from './draw';
+import { entryAt, type Entry } from './entry';
+import type { Group, Layout, Placed } from './layout';
+import { wantedNames } from './search';
+
+export const RULER = 20;
+export const PIN = 15; // px: where a lane's pin is
+
+// Names need room; on a phone the time needs it more.
+export const gutterOf = (width: number): number => (width < 560 ? 84 : 132);
+
+export function look(): Look {
+  const s = getComputedStyle(document.documentElement);
+  const v = (name: string) => s.getPropertyValue(name).trim();
+  return { text: v('--text'), faint: v('--faint'), line: v('--grid'), back: v('--card'), band: v('--band'), accent: v('--accent'), busy: v('--c3'), font: `11px ${v('--font')}` };
+}
+
+export class Canvas {
+  private frame = 0;
+  private width = 0;
+  private styles: Look = look();
+  scroll = 0;
+  hovered = -1; // the lane whose name is under the pointer
+  moving: { lane: number; to: number } | null = null;
+  layout: Layout = { rows: [], groups: [], height: 0, pinnedHeight: 0 };
+  pending: Range | null = null; // a range that is being drawn
+  frames = 0;
+
+  constructor(
+    readonly element: HTMLCanvasElement,
+    readonly data: Timeline,
+    readonly height: number,
+  ) {}
+
+  resize(): void {
+    const width = this.element.clientWidth;
+    const ratio = devicePixelRatio || 1;
+    this.width = width;
+    this.element.width = Math.max(1, Math.round(width * ratio));
+    this.element.height = Math.round(this.height * ratio);
+    this.restyle();
+  }
+
+  restyle(): void {
+    this.styles = look();
+    this.draw();
+  }
+
+  get gutter(): number {
+    return gutterOf(this.width);
+  }
+
+  get plot(): number {
+    return Math.max(50, this.width - this.gutter);
+  }
+
+  timeAt(x: number): number {
+    const v = view.get();
+    return v.from + ((x - this.gutter) / this.plot) * (v.to - v.from);
+  }
+
+  xAt(t: number): number {
+    const v = view.get();
+    return this.gutter + ((t - v.from) / (v.to - v.from)) * this.plot;
+  }
+
+  // Where something of the layout is on the canvas; what is pinned does not scroll.
+  yOf(p: { y: number; pinned: boolean }): number {
+    return RULER + p.y - (p.pinned ? 0 : this.scroll);
+  }
+
+  draw(): void {
+    if (!this.frame) this.frame = requestAnimationFrame(() => this.paint());
+  }
+
+  stop(): void {
+    cancelAnimationFrame(this.frame);
+  }
+
+  private paint(): void {
+    this.frame = 0;
+    this.frames++;
+    const c = this.element.getContext('2d', { alpha: false });
+    if (!c) return;
+    const ratio = devicePixelRatio || 1;
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    c.fillStyle = this.styles.back;
+    c.fillRect(0, 0, this.width, this.height);
+    c.font = this.styles.font;
+    c.textBaseline = 'middle';
+    const brush: Brush = { context: c, names: this.data.names, view: view.get(), left: this.gutter, width: this.plot, look: this.styles, wanted: wantedNames(this.data) };
+    drawTicks(brush, 0, this.height, true);
+    this.paintPart(brush, false, RULER + this.layout.pinnedHeight);
+    if (this.layout.pinnedHeight) this.paintPart(brush, true, RULER);
+    const s = selection.get();
+    if (s) drawBand(brush, s, 0, this.height);
+    if (this.pending) drawBand(brush, this.pending, 0, this.height);
+    this.paintSelected(c);
+    this.paintMarks(brush);
+    this.paintOverview(brush);
+    this.element.dataset.from = String(Math.round(brush.view.from));
+    this.element.dataset.to = String(Math.round(brush.view.to));
+    this.element.dataset.frames = String(this.frames);
+    this.element.dataset.scroll = String(Math.round(this.scroll));
+  }
+
+  private paintPart(brush: Brush, pinned: boolean, top: number): void {
+    const c = brush.context;
+    const bottom = pinned ? RULER + this.layout.pinnedHeight : this.height;
+    c.save();
+    c.beginPath();
+    c.rect(0, top, this.width, bottom - top);
+    c.clip();
+    if (pinned) {
+      c.fillStyle = this.styles.back;
+      c.fillRect(0, top, this.width, bottom - top);
+    }
+    for (const p of this.layout.rows) {
+      const y = this.yOf(p);
+      if (p.pinned !== pinned || y + p.height <= top || y >= bottom) continue;
+      if (p.lane.kind === 'busy') drawBusy(brush, p.row, y, p.height);
+      else drawRow(brush, p.row, y, p.height);
+    }
+    for (const g of this.layout.groups) {
+      const y = this.yOf(g);
+      if (g.pinned === pinned && y + g.height >= top && y <= bottom) this.paintLane(c, g, y);
+    }
+    if (pinned) {
+      c.fillStyle = this.styles.faint;
+      c.fillRect(0, bottom - 1, this.width, 1);
+    }
+    c.restore();
+  }
+
+  private paintLane(c: CanvasRenderingContext2D, g: Group, y: number): void {
+    const width = this.gutter;
+    const hovered = this.hovered === g.laneIndex;
+    const target = this.moving?.to === g.laneIndex && this.moving.lane !== g.laneIndex;
+    c.fillStyle = this.styles.back;
+    c.fillRect(0, y, width - 1, g.height);
+    const left = hovered || g.pinned ? PIN : 2;
+    c.fillStyle = g.pinned ? this.styles.accent : this.styles.faint;
+    if (hovered || g.pinned) c.fillText(g.pinned ? '◉' : '⌖', 2, y + 8);
+    c.fillStyle = this.styles.text;
+    c.fillText(clip(g.lane.name, width < 100 ? 14 : 20), left, y + 8, width - left - 6);
+    const notes = this.notesOf(g);
+    c.fillStyle = this.styles.faint;
+    if (g.height > 26 && notes.length) c.fillText(notes[notes.length - 1], 2, y + 21, width - 8);
+    if (notes.length > 1 && g.height > 40) c.fillText(notes[0], 2, y + 34, width - 8);
+    c.fillStyle = target ? this.styles.accent : this.styles.line;
+    c.fillRect(0, target ? y : y + g.height - 3, this.width, target ? 2 : 1);
+  }
+
+  private notesOf(g: Group): string[] {
+    const notes = [];
+    if (g.lane.kind === 'busy') return [percent(this.busyShare(g)) + ' in view'];
+    if (g.hidden) notes.push(`+${g.hidden} ${g.hidden === 1 ? 'row' : 'rows'}`);
+    else if (g.lane.rows.length > 1) notes.push(`${count(g.lane.zones)} ${entriesOf(g.lane)}`);
+    if (g.lane.mergeNs) notes.push(`< ${nanos(g.lane.mergeNs)} merged`);
+    return notes;
+  }
+
+  private busyShare(g: Group): number {
+    const v = view.get();
+    const [row] = g.lane.rows;
+    return row.busyBetween(v.from, v.to, row.firstEndingAfter(v.from)) / (v.to - v.from);
+  }
+
+  // An outline around the entry that is selected.
+  private paintSelected(c: CanvasRenderingContext2D): void {
+    const at = selection.get()?.entry;
+    const e = at && entryAt(this.data, at);
+    const p = e && this.layout.rows.find((one) => one.laneIndex === e.lane && one.rowIndex === e.row);
+    if (!e || !p) return;
+    const y = this.yOf(p);
+    if (y < RULER + (p.pinned ? 0 : this.layout.pinnedHeight) - p.height || y > this.height) return;
+    const x0 = Math.max(this.gutter, this.xAt(p.row.start[e.index]));
+    const x1 = Math.min(this.width, Math.max(this.xAt(p.row.end[e.index]), x0 + 3));
+    if (x1 < this.gutter || x0 > this.width) return;
+    c.strokeStyle = this.styles.text;
+    c.lineWidth = 2;
+    c.strokeRect(x0, y, x1 - x0, p.height - 1);
+    c.lineWidth = 1;
+  }
+
+  private paintMarks(b: Brush): void {
+    const c = b.context;
+    c.fillStyle = this.styles.accent;
+    for (const m of this.data.marks) {
+      if (m.at < b.view.from || m.at > b.view.to) continue;
+      const x = this.xAt(m.at);
+      c.beginPath();
+      c.moveTo(x - 3, RULER);
+      c.lineTo(x + 3, RULER);
+      c.lineTo(x, RULER + 5);
+      c.fill();
+    }
+  }
+
+  // A thin strip on top: where in the run the picture is.
+  private paintOverview(b: Brush): void {
+    const all = whole.get();
+    const span = all.to - all.from;
+    if (b.view.to - b.view.from > span * 0.999) return;
+    const c = b.context;
+    c.fillStyle = this.styles.line;
+    c.fillRect(this.gutter, 0, this.plot, 3);
+    c.fillStyle = this.styles.accent;
+    const x = this.gutter + ((b.view.from - all.from) / span) * this.plot;
+    c.fillRect(x, 0, Math.max(3, ((b.view.to - b.view.from) / span) * this.plot), 3);
+  }
+
+  private under<T extends { y: number; height: number; pinned: boolean }>(all: T[], y: number): T | undefined {
+    const inPinned = y < RULER + this.layout.pinnedHeight;
+    return y < RULER ? undefined : all.find((p) => p.pinned === inPinned && y >= this.yOf(p) && y < this.yOf(p) + p.height);
+  }
+
+  laneAt(y: number): Group | undefined {
+    return this.under(this.layout.groups, y);
+  }
+
+  hit(x: number, y: number): Entry | null {
+    if (x < this.gutter) return null;
+    const placed = this.under(this.layout.rows, y);
+    if (!placed || placed.lane.kind === 'busy') return null;
+    const v = view.get();
+    const near = ((v.to - v.from) / this.plot) * 1.5;
+    const t = this.timeAt(x);
+    const { row } = placed;
+    const first = row.firstEndingAfter(t - near);
+    if (first >= row.size || row.start[first] > t + near) return null;
+    const exact = row.firstEndingAfter(t, first);
+    const over = exact < row.size && row.start[exact] <= t;
+    const next = row.firstStartingAt(t + near, first);
+    return entryOf(placed, over ? exact : next > first + 1 ? row.longestIn(first, next) : first);
+  }
+
+  // How far to scroll so that the row can be seen; where it is now, if it can.
+  scrollTo(lane: number, row: number): number {
+    const p = this.layout.rows.find((one) => one.laneIndex === lane && one.rowIndex === row) ?? this.layout.rows.find((one) => one.laneIndex === lane);
+    if (!p || p.pinned) return this.scroll;
+    const top = p.y - this.layout.pinnedHeight;
+    const bottom = p.y + p.height - (this.height - RULER);
+    return top < this.scroll ? top : bottom > this.scroll ? bottom : this.scroll;
+  }
+}
+
+const entryOf = (p: Placed, index: number): Entry => ({ lane: p.laneIndex, row: p.rowIndex, index });

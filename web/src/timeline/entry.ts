@@ -1,0 +1,252 @@
+// One entry of the timeline and what it has to do with: what is around and inside it,
+// others of its name, who launched it, what it launched.
+import { clip, count, keyed, nanos } from '../format';
+import { select, type EntryPlace, type Range, type Selection } from '../state';
+import { title } from '../words';
+import { derived, entriesOf, type Lane, type Timeline } from './data';
+import type { Row } from './row';
+
+export interface Entry {
+  lane: number;
+  row: number;
+  index: number;
+}
+
+export const rowOf = (t: Timeline, e: Entry): Row => t.lanes[e.lane].rows[e.row];
+export const nameOf = (t: Timeline, e: Entry): string => t.names[rowOf(t, e).name[e.index]];
+export const rangeOf = (t: Timeline, e: Entry): Range => ({ from: rowOf(t, e).start[e.index], to: rowOf(t, e).end[e.index] });
+const lengthOf = (t: Timeline, e: Entry) => rangeOf(t, e).to - rangeOf(t, e).from;
+
+export function entryAt(t: Timeline, p: EntryPlace): Entry | null {
+  const row = t.lanes[p.lane]?.rows[p.row];
+  if (!row) return null;
+  const index = row.firstStartingAt(p.start);
+  return index < row.size && row.start[index] === p.start ? { lane: p.lane, row: p.row, index } : null;
+}
+
+export function selectionOf(t: Timeline, e: Entry): Selection {
+  const row = rowOf(t, e);
+  const name = nameOf(t, e);
+  const n = row.count[e.index];
+  const again = derived(t.lanes[e.lane].kind);
+  return {
+    ...rangeOf(t, e),
+    label: n > 1 ? `${count(n)} merged zones` : name,
+    name: again || n > 1 ? undefined : name,
+    entry: { lane: e.lane, row: e.row, start: row.start[e.index] },
+    detail: describe(t, e),
+  };
+}
+
+export const pick = (t: Timeline, e: Entry): void => select(selectionOf(t, e));
+
+export function describe(t: Timeline, e: Entry): [string, string][] {
+  const row = rowOf(t, e);
+  const lane = t.lanes[e.lane];
+  const out: [string, string][] = [];
+  const start = row.start[e.index];
+  const n = row.count[e.index];
+  if (n > 1) {
+    out.push(['merged', `${count(n)} zones, each shorter than ${nanos(row.mergeNs)}`]);
+    out.push([row.mixed[e.index] ? 'longest of them' : 'all of them', nameOf(t, e)]);
+    out.push(['busy', `${nanos(row.busy[e.index])} of ${nanos(row.end[e.index] - start)}`]);
+    out.push(['mean', nanos(row.busy[e.index] / n)]);
+  } else {
+    out.push(['duration', nanos(row.end[e.index] - start)]);
+  }
+  out.push(['start', `${(start / 1e9).toFixed(6)}\u00a0s`]);
+  out.push(['lane', lane.name + (lane.rows.length > 1 && lane.kind !== 'stream' ? `, depth ${e.row}` : '')]);
+  for (const [k, v] of Object.entries(attributesOf(t, e))) out.push([title(k), keyed(k, v)]);
+  return out;
+}
+
+export function attributesOf(t: Timeline, e: Entry): Record<string, unknown> {
+  return t.details.get(`${e.lane}.${e.row}.${rowOf(t, e).start[e.index]}`) ?? {};
+}
+
+// What a lane's name stands for: shown where the pointer rests on it.
+export function describeLane(lane: Lane, hidden: number): [string, string][] {
+  const what: Record<string, string> = {
+    thread: 'zones of this thread, outermost on top',
+    track: 'spans and tasks, outermost on top',
+    span: 'sections from event to event on this stream, outermost on top; may hold idle time',
+    stream: lane.rows.length > 1 ? 'kernels above, copies and fills below' : 'kernels',
+    busy: "how much of each pixel's time any stream of this GPU worked",
+  };
+  const out: [string, string][] = lane.kind === 'busy' ? [] : [['holds', `${count(lane.zones)} ${entriesOf(lane)}`]];
+  if (what[lane.kind]) out.push(['shows', what[lane.kind]]);
+  else if (derived(lane.kind)) out.push(['shows', 'zones of the threads below once more']);
+  if (lane.note) out.push(['note', lane.note]);
+  out.push(['click', hidden ? `shows ${hidden} more ${hidden === 1 ? 'row' : 'rows'}` : lane.rows.length > 1 ? 'folds it to one row' : '']);
+  out.push(['drag, ⌖', 'moves it; keeps it on top']);
+  return out.filter(([, v]) => v);
+}
+
+// The entry of a row that holds the moment.
+export function covering(t: Timeline, lane: number, row: number, moment: number): Entry | null {
+  const r = t.lanes[lane].rows[row];
+  const index = r.firstEndingAfter(moment);
+  return index < r.size && r.start[index] <= moment ? { lane, row, index } : null;
+}
+
+const nests = (t: Timeline, lane: number) => ['thread', 'track', 'span'].includes(t.lanes[lane].kind);
+
+// The zones around it, the outermost first.
+export function parents(t: Timeline, e: Entry): Entry[] {
+  if (!nests(t, e.lane)) return [];
+  const { from, to } = rangeOf(t, e);
+  const out: Entry[] = [];
+  for (let row = 0; row < e.row; row++) {
+    const p = covering(t, e.lane, row, from);
+    if (p && rangeOf(t, p).to >= to) out.push(p);
+  }
+  return out;
+}
+
+export interface Sum {
+  name: string;
+  count: number;
+  total: number;
+  longest: Entry;
+}
+
+const SUMS_MOST = 8;
+
+function summed(t: Timeline, entries: Iterable<Entry>): Sum[] {
+  const sums = new Map<number, Sum>();
+  for (const e of entries) {
+    const row = rowOf(t, e);
+    const s = sums.get(row.name[e.index]);
+    if (!s) {
+      sums.set(row.name[e.index], { name: nameOf(t, e), count: row.count[e.index], total: row.busy[e.index], longest: e });
+      continue;
+    }
+    s.count += row.count[e.index];
+    s.total += row.busy[e.index];
+    if (lengthOf(t, e) > lengthOf(t, s.longest)) s.longest = e;
+  }
+  return [...sums.values()].sort((a, b) => b.total - a.total);
+}
+
+const shortened = (sums: Sum[]) => ({ sums: sums.slice(0, SUMS_MOST), more: Math.max(0, sums.length - SUMS_MOST), total: sums.reduce((n, s) => n + s.total, 0), count: sums.reduce((n, s) => n + s.count, 0) });
+export type Shortened = ReturnType<typeof shortened>;
+
+// What lies directly inside it, by name.
+export function children(t: Timeline, e: Entry): Shortened {
+  const below = t.lanes[e.lane].rows[e.row + 1];
+  const found: Entry[] = [];
+  if (below && nests(t, e.lane)) {
+    const { from, to } = rangeOf(t, e);
+    for (let index = below.firstStartingAt(from); index < below.size && below.start[index] < to; index++) found.push({ lane: e.lane, row: e.row + 1, index });
+  }
+  return shortened(summed(t, found));
+}
+
+// Kernels and copies whose launch lies inside it.
+export function launched(t: Timeline, e: Entry): Shortened {
+  return shortened(summed(t, launchedEntries(t, e)));
+}
+
+export function launchedEntries(t: Timeline, e: Entry): Entry[] {
+  const found: Entry[] = [];
+  if (t.lanes[e.lane].kind !== 'thread') return found;
+  const { from, to } = rangeOf(t, e);
+  t.lanes.forEach((lane, l) => {
+    if (lane.kind !== 'stream') return;
+    lane.rows.forEach((row, r) => {
+      if (!row.launches) return;
+      // Work on a stream is launched in order: it begins at its launch or later.
+      for (let index = row.firstEndingAfter(from); index < row.size; index++) {
+        if (row.launches.lane[index] !== e.lane) continue;
+        if (row.launches.at[index] >= to) break;
+        if (row.launches.at[index] >= from) found.push({ lane: l, row: r, index });
+      }
+    });
+  });
+  return found;
+}
+
+export interface Launch {
+  at: number;
+  delay: number; // until it began on the GPU
+  lane: number; // -1: of a thread that has none
+  zones: Entry[]; // that were open, the outermost first
+}
+
+export function launchOf(t: Timeline, e: Entry): Launch | null {
+  const row = rowOf(t, e);
+  if (!row.launches || row.launches.lane[e.index] === -2) return null;
+  const at = row.launches.at[e.index];
+  const lane = row.launches.lane[e.index];
+  const zones = lane < 0 ? [] : t.lanes[lane].rows.flatMap((_, r) => covering(t, lane, r, at) ?? []);
+  return { at, delay: row.start[e.index] - at, lane, zones };
+}
+
+export interface Peers {
+  count: number; // of this name, one zone each
+  shorter: number;
+  median: number;
+  longest: Entry;
+  shortest: Entry;
+  merged: number; // zones of this name that may be hidden in merged ones
+  previous: Entry | null;
+  next: Entry | null;
+}
+
+// Every zone of the same name on lanes of the same kind.
+export function peers(t: Timeline, e: Entry): Peers {
+  const name = rowOf(t, e).name[e.index];
+  const { kind } = t.lanes[e.lane];
+  const own = rangeOf(t, e);
+  const length = own.to - own.from;
+  const lengths: number[] = [];
+  const p: Peers = { count: 0, shorter: 0, median: 0, longest: e, shortest: e, merged: 0, previous: null, next: null };
+  t.lanes.forEach((lane, l) => {
+    if (lane.kind !== kind) return;
+    lane.rows.forEach((row, r) => {
+      for (let index = 0; index < row.size; index++) {
+        if (row.name[index] !== name) continue;
+        if (row.count[index] > 1) {
+          p.merged += row.count[index];
+          continue;
+        }
+        const one = { lane: l, row: r, index };
+        const its = row.end[index] - row.start[index];
+        lengths.push(its);
+        if (its < length) p.shorter++;
+        if (its > lengthOf(t, p.longest)) p.longest = one;
+        if (its < lengthOf(t, p.shortest)) p.shortest = one;
+        if (row.start[index] < own.from && (!p.previous || row.start[index] > rangeOf(t, p.previous).from)) p.previous = one;
+        if (row.start[index] > own.from && (!p.next || row.start[index] < rangeOf(t, p.next).from)) p.next = one;
+      }
+    });
+  });
+  lengths.sort((a, b) => a - b);
+  p.count = lengths.length;
+  p.median = lengths[Math.floor(lengths.length / 2)] ?? 0;
+  return p;
+}
+
+// The entry of a name, in lanes that pass, whose length comes nearest (Infinity: the longest); null: none of them is single.
+export function nearest(t: Timeline, named: (name: string) => boolean, seconds: number, passes: (l: Lane) => boolean, within?: Range): Entry | null {
+  const wanted = new Set(t.names.flatMap((n, i) => (named(n) ? [i] : [])));
+  let best: Entry | null = null;
+  let off = Infinity;
+  t.lanes.forEach((lane, l) => {
+    if (!passes(lane)) return;
+    lane.rows.forEach((row, r) => {
+      for (let index = within ? row.firstEndingAfter(within.from - 1) : 0; index < row.size && (!within || row.start[index] <= within.to); index++) {
+        if (!wanted.has(row.name[index]) || row.count[index] > 1) continue;
+        const length = row.end[index] - row.start[index];
+        const away = seconds === Infinity ? -length : Math.abs(length - seconds * 1e9);
+        if (away < off) {
+          off = away;
+          best = { lane: l, row: r, index };
+        }
+      }
+    });
+  });
+  return best;
+}
+
+export const shortName = (t: Timeline, e: Entry, most = 40) => clip(nameOf(t, e), most);
