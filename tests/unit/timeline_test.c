@@ -134,7 +134,7 @@ static void gpus_stand_above_workers_and_kernels_know_their_launch(void **state)
 {
 	static const char *const order[] = { "main", "GPU 0 stream 7", "loader" };
 	struct sb_builder *b;
-	struct sb_lane_writer *main_thread, *loader;
+	struct sb_stream_writer *main_thread, *loader;
 	struct sb_buf bytes = { 0 };
 	struct sb_jsondom_doc *doc;
 	const struct sb_jsondom *root, *row;
