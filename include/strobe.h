@@ -159,8 +159,9 @@ static inline void strobe_scope_end_(struct strobe_site **site)
 		strobe_site_end_(*site);
 }
 
-/* What the profile_* settings can switch off. For bindings: they ask before they
- * record something of a kind; the calls below and STROBE_ZONE ask by themselves. */
+/* What the profile_* settings can switch off; follows from a zone's role and name (enum
+ * strobe_role). For bindings: they ask before they record something of a kind; the calls
+ * below and STROBE_ZONE ask by themselves. */
 enum strobe_kind {
 	STROBE_KIND_OTHER = 0, /* always recorded */
 	STROBE_KIND_STEP = 1,
@@ -205,7 +206,14 @@ enum strobe_role {
 	STROBE_ROLE_OFFLOAD = 9, /* moving weights; attribute "bytes" */
 	STROBE_ROLE_WARMUP = 10,
 	STROBE_ROLE_FORWARD = 11, /* one model call inside a step */
-	STROBE_ROLE_COLLECTIVE = 12 /* waiting for other ranks */
+	STROBE_ROLE_COLLECTIVE = 12, /* waiting for other ranks */
+	/* What a stage is for. Only needed where its name does not tell. */
+	STROBE_ROLE_DENOISE = 13,
+	STROBE_ROLE_VAE_DECODE = 14,
+	STROBE_ROLE_VAE_ENCODE = 15,
+	STROBE_ROLE_TEXT_ENCODE = 16,
+	STROBE_ROLE_DATA = 17, /* reading, decoding, preparing the input */
+	STROBE_ROLE_EXPORT = 18 /* writing the result */
 };
 STROBE_API void strobe_role(enum strobe_role role);
 

@@ -2,7 +2,7 @@
  * communication; and what to leave alone because it cannot pay. */
 #include "advise/bound.h"
 
-#include "base/part.h"
+#include "base/role.h"
 
 #include <string.h>
 
@@ -29,14 +29,14 @@ static double column_mean(const struct sb_model *model, const char *source, cons
 	return c ? c->stats.mean : NAN;
 }
 
-static double part_s(const struct sb_model *model, enum sb_part part)
+static double work_s(const struct sb_model *model, enum strobe_role work)
 {
 	double sum_s = 0;
 
 	for (size_t i = 0; i < model->stages.stage_count; i++) {
 		const struct sb_stage *s = &model->stages.stages[i];
 
-		if (sb_part_of(s->name, (int)s->role) == part && !isnan(s->self_s) && !s->span)
+		if (sb_role_work(s->name, s->role) == work && !isnan(s->self_s) && !s->span)
 			sum_s += s->self_ratio * model->stages.wall_s; /* at the same time: once */
 	}
 	return fmin(sum_s, model->stages.wall_s);
@@ -50,7 +50,7 @@ static void bound(struct sb_model *model, const char *words, const char *key)
 
 static bool by_communication(struct sb_model *model)
 {
-	double waited_s = part_s(model, SB_PART_COLLECTIVE), wall_s = generation_s(model);
+	double waited_s = work_s(model, STROBE_ROLE_COLLECTIVE), wall_s = generation_s(model);
 
 	if (model->gpu.present && model->gpu.exposed_communication_s > model->gpu.window_s * SHARE_LARGE) {
 		waited_s = model->gpu.exposed_communication_s;
@@ -98,7 +98,7 @@ static bool by_gpu(struct sb_model *model)
 static bool by_disk(struct sb_model *model)
 {
 	double pressure = column_mean(model, "psi", "io_percent");
-	double reading = part_s(model, SB_PART_DATA) / generation_s(model);
+	double reading = work_s(model, STROBE_ROLE_DATA) / generation_s(model);
 
 	if (pressure > PRESSURE_LARGE)
 		model->summary.bound_reason = sb_model_printf(

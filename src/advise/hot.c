@@ -2,7 +2,7 @@
  * by the library's function it was in. */
 #include "advise/hot.h"
 
-#include "base/part.h"
+#include "base/role.h"
 
 #include <string.h>
 
@@ -55,7 +55,7 @@ static bool has(const char *text, const char *word)
 
 enum sb_doing sb_hot_doing(const struct sb_line *line)
 {
-	if (line->stage && sb_part_of(line->stage, 0) == SB_PART_DATA)
+	if (line->stage && sb_role_work(line->stage, 0) == STROBE_ROLE_DATA)
 		return SB_DOES_WAIT_INPUT;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (has(line->text, words[i].text) || has(line->inner, words[i].inner))

@@ -2,7 +2,7 @@
 #include "advise/hot.h"
 #include "advise/weigh.h"
 
-#include "base/part.h"
+#include "base/role.h"
 
 #include <string.h>
 
@@ -103,7 +103,7 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 static bool is_export(const struct sb_model *model, const struct sb_line *l)
 {
 	enum sb_doing doing = sb_hot_doing(l);
-	bool stage = l->stage && sb_part_of(l->stage, 0) == SB_PART_EXPORT;
+	bool stage = l->stage && sb_role_work(l->stage, 0) == STROBE_ROLE_EXPORT;
 
 	if (!counts(l) || l->step_s > 0 ||
 		((doing == SB_DOES_WAIT_GPU || doing == SB_DOES_COPY) && sb_weigh_has_gpu(model)))

@@ -1,7 +1,7 @@
 /* Rules about stages: where the time goes, compiling, loading, moving weights. */
 #include "advise/rule.h"
 
-#include "base/part.h"
+#include "base/role.h"
 
 #include <string.h>
 
@@ -207,7 +207,7 @@ void sb_rule_graph_breaks(struct sb_advisor *a)
 
 /* ---- a kind of work over the whole run ---------------------------------- */
 
-struct part_sum {
+struct work_sum {
 	double wall_s; /* calls at the same time count once, stages at the same time do not */
 	double total_s; /* of all calls: what rates are of */
 	double bytes;
@@ -215,18 +215,18 @@ struct part_sum {
 	const char *largest;
 };
 
-static struct part_sum sum_part(const struct sb_model *model, enum sb_part part)
+static struct work_sum sum_work(const struct sb_model *model, enum strobe_role work)
 {
-	struct part_sum sum = { .bytes = NAN };
+	struct work_sum sum = { .bytes = NAN };
 	double largest_s = 0;
 
 	for (size_t i = 0; i < model->stages.stage_count; i++) {
 		const struct sb_stage *s = &model->stages.stages[i];
 
-		if (sb_part_of(s->name, (int)s->role) != part || isnan(s->total_s) || s->span)
+		if (sb_role_work(s->name, s->role) != work || isnan(s->total_s) || s->span)
 			continue;
-		if (s->parent >= 0 && sb_part_of(model->stages.stages[s->parent].name,
-					      (int)model->stages.stages[s->parent].role) == part)
+		if (s->parent >= 0 && sb_role_work(model->stages.stages[s->parent].name,
+					      model->stages.stages[s->parent].role) == work)
 			continue;
 		sum.total_s += s->total_s;
 		sum.wall_s += s->covered_s;
@@ -244,10 +244,10 @@ static struct part_sum sum_part(const struct sb_model *model, enum sb_part part)
 	return sum;
 }
 
-static struct sb_advice *find_part(
-	struct sb_advisor *a, enum sb_part part, const char *what, double saved_share)
+static struct sb_advice *find_work(
+	struct sb_advisor *a, enum strobe_role work, const char *what, double saved_share)
 {
-	struct part_sum sum = sum_part(a->model, part);
+	struct work_sum sum = sum_work(a->model, work);
 	double percent = sum.wall_s / a->model->stages.wall_s * 100;
 	struct sb_advice *f;
 
@@ -268,23 +268,23 @@ static struct sb_advice *find_part(
 
 void sb_rule_compile_time(struct sb_advisor *a)
 {
-	find_part(a, SB_PART_COMPILE, "compiling", 1);
+	find_work(a, STROBE_ROLE_COMPILE, "compiling", 1);
 }
 
 void sb_rule_data_loading(struct sb_advisor *a)
 {
-	find_part(a, SB_PART_DATA, "reading and preparing input", 1);
+	find_work(a, STROBE_ROLE_DATA, "reading and preparing input", 1);
 }
 
 void sb_rule_offload(struct sb_advisor *a)
 {
-	find_part(a, SB_PART_OFFLOAD, "moving weights", 1);
+	find_work(a, STROBE_ROLE_OFFLOAD, "moving weights", 1);
 }
 
 void sb_rule_model_load(struct sb_advisor *a)
 {
-	struct sb_advice *f = find_part(a, SB_PART_LOAD, "loading weights", 0);
+	struct sb_advice *f = find_work(a, STROBE_ROLE_LOAD, "loading weights", 0);
 
 	if (f)
-		f->rank_s = sum_part(a->model, SB_PART_LOAD).wall_s * TENTH;
+		f->rank_s = sum_work(a->model, STROBE_ROLE_LOAD).wall_s * TENTH;
 }

@@ -4,7 +4,7 @@
 
 #include "advise/rule.h"
 #include "base/knob.h"
-#include "base/part.h"
+#include "base/role.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ enum need {
 };
 
 struct row {
-	enum sb_part part; /* OTHER: decided by the words */
+	enum strobe_role part; /* OTHER: decided by the words */
 	const char *words[3]; /* any of them, at any place of the name */
 	enum need need;
 	const char *knob; /* NULL: none */
@@ -40,49 +40,49 @@ struct row {
 #define TWO_THIRDS (2.0 / 3)
 
 static const struct row rows[] = {
-	{ SB_PART_OTHER, { "raft", "optical flow", "flow estim" }, KNOB, "iters", TWO_THIRDS, 0,
+	{ STROBE_ROLE_STAGE, { "raft", "optical flow", "flow estim" }, KNOB, "iters", TWO_THIRDS, 0,
 		SB_EFFORT_HOURS, NULL, "flow accuracy" },
-	{ SB_PART_OTHER, { "raft", "optical flow", "flow estim" }, NOT_COMPILED, "iters", 0, 0,
+	{ STROBE_ROLE_STAGE, { "raft", "optical flow", "flow estim" }, NOT_COMPILED, "iters", 0, 0,
 		SB_EFFORT_DAYS, "torch.compile on the flow model: its shapes hardly change",
 		"minutes of compiling per shape" },
-	{ SB_PART_DENOISE, { NULL }, KNOB_MANY, "steps", TWO_THIRDS, 0, SB_EFFORT_HOURS, NULL,
+	{ STROBE_ROLE_DENOISE, { NULL }, KNOB_MANY, "steps", TWO_THIRDS, 0, SB_EFFORT_HOURS, NULL,
 		"detail and motion; a faster solver gives some of it back" },
-	{ SB_PART_DENOISE, { NULL }, KNOB_FEW, "steps", TWO_THIRDS, 0, SB_EFFORT_DAYS, NULL,
+	{ STROBE_ROLE_DENOISE, { NULL }, KNOB_FEW, "steps", TWO_THIRDS, 0, SB_EFFORT_DAYS, NULL,
 		"detail; needs a model distilled for so few steps" },
-	{ SB_PART_DENOISE, { NULL }, FULL_PRECISION, "precision", 0, 0.5, SB_EFFORT_HOURS,
+	{ STROBE_ROLE_DENOISE, { NULL }, FULL_PRECISION, "precision", 0, 0.5, SB_EFFORT_HOURS,
 		"FP16 or BF16 instead of FP32", "numerical range: compare the output" },
-	{ SB_PART_DENOISE, { NULL }, NOT_COMPILED, "frames", 0, 0, SB_EFFORT_WEEKS,
+	{ STROBE_ROLE_DENOISE, { NULL }, NOT_COMPILED, "frames", 0, 0, SB_EFFORT_WEEKS,
 		"pad every video to one number of frames, mask what is padded, compile for that shape",
 		"padded frames are computed and thrown away; memory" },
-	{ SB_PART_DENOISE, { NULL }, NOT_COMPILED_FIXED, "frames", 0, 0, SB_EFFORT_DAYS,
+	{ STROBE_ROLE_DENOISE, { NULL }, NOT_COMPILED_FIXED, "frames", 0, 0, SB_EFFORT_DAYS,
 		"torch.compile on the denoiser", "minutes of compiling; new shapes compile again" },
-	{ SB_PART_VAE_ENCODE, { NULL }, KNOB, "batch", 2, 0, SB_EFFORT_HOURS, NULL,
+	{ STROBE_ROLE_VAE_ENCODE, { NULL }, KNOB, "batch", 2, 0, SB_EFFORT_HOURS, NULL,
 		"memory grows with the batch" },
-	{ SB_PART_VAE_ENCODE, { NULL }, NOT_COMPILED, "batch", 0, 0, SB_EFFORT_DAYS,
+	{ STROBE_ROLE_VAE_ENCODE, { NULL }, NOT_COMPILED, "batch", 0, 0, SB_EFFORT_DAYS,
 		"torch.compile on the VAE: batches of one size have one shape", "minutes of compiling" },
-	{ SB_PART_VAE_DECODE, { NULL }, KNOB, "batch", 2, 0, SB_EFFORT_HOURS, NULL,
+	{ STROBE_ROLE_VAE_DECODE, { NULL }, KNOB, "batch", 2, 0, SB_EFFORT_HOURS, NULL,
 		"memory grows with the batch" },
-	{ SB_PART_VAE_DECODE, { NULL }, KNOB, "tiles", 0.5, 0, SB_EFFORT_HOURS, NULL,
+	{ STROBE_ROLE_VAE_DECODE, { NULL }, KNOB, "tiles", 0.5, 0, SB_EFFORT_HOURS, NULL,
 		"memory: larger tiles overlap less and hold more" },
-	{ SB_PART_VAE_DECODE, { NULL }, FULL_PRECISION, "precision", 0, 0.5, SB_EFFORT_HOURS,
+	{ STROBE_ROLE_VAE_DECODE, { NULL }, FULL_PRECISION, "precision", 0, 0.5, SB_EFFORT_HOURS,
 		"FP16 or BF16 instead of FP32", "some VAEs overflow in FP16: compare the output" },
-	{ SB_PART_TEXT_ENCODE, { NULL }, CALLED_AGAIN, NULL, 0, 0, SB_EFFORT_HOURS,
+	{ STROBE_ROLE_TEXT_ENCODE, { NULL }, CALLED_AGAIN, NULL, 0, 0, SB_EFFORT_HOURS,
 		"keep the embeddings of prompts that come again", "memory for the embeddings" },
-	{ SB_PART_OFFLOAD, { NULL }, ALWAYS, NULL, 0, 1, SB_EFFORT_HOURS,
+	{ STROBE_ROLE_OFFLOAD, { NULL }, ALWAYS, NULL, 0, 1, SB_EFFORT_HOURS,
 		"keep it on the GPU where it fits, or copy it while something else computes", "GPU memory" },
-	{ SB_PART_DATA, { NULL }, ALWAYS, NULL, 0, 1, SB_EFFORT_HOURS,
+	{ STROBE_ROLE_DATA, { NULL }, ALWAYS, NULL, 0, 1, SB_EFFORT_HOURS,
 		"read ahead in a worker while the GPU works", "RAM for what was read ahead" },
-	{ SB_PART_EXPORT, { NULL }, ALWAYS, NULL, 0, 1, SB_EFFORT_HOURS,
+	{ STROBE_ROLE_EXPORT, { NULL }, ALWAYS, NULL, 0, 1, SB_EFFORT_HOURS,
 		"encode on the GPU (NVENC), or in a thread beside the next video",
 		"quality per bit of the hardware encoder" },
-	{ SB_PART_OTHER, { "i/o", "reading", "fetch" }, ALWAYS, NULL, 0, 1, SB_EFFORT_HOURS,
+	{ STROBE_ROLE_STAGE, { "i/o", "reading", "fetch" }, ALWAYS, NULL, 0, 1, SB_EFFORT_HOURS,
 		"read ahead in a worker while the GPU works; pass frames on in memory, not in files",
 		"RAM for what was read ahead" },
-	{ SB_PART_OTHER, { "deep copy", "deepcopy", "clone" }, ALWAYS, NULL, 0, 1, SB_EFFORT_HOURS,
+	{ STROBE_ROLE_STAGE, { "deep copy", "deepcopy", "clone" }, ALWAYS, NULL, 0, 1, SB_EFFORT_HOURS,
 		"copy only what is changed later, or nothing", "care with what is changed in place" },
-	{ SB_PART_OTHER, { "blend", "blur", "composit" }, ALWAYS, NULL, 0, 1, SB_EFFORT_DAYS,
+	{ STROBE_ROLE_STAGE, { "blend", "blur", "composit" }, ALWAYS, NULL, 0, 1, SB_EFFORT_DAYS,
 		"do it on the GPU, in batches", "GPU memory for the frames" },
-	{ SB_PART_OTHER, { "upscal", "interpolat", "super resolution" }, KNOB, "tiles", 0.5, 0,
+	{ STROBE_ROLE_STAGE, { "upscal", "interpolat", "super resolution" }, KNOB, "tiles", 0.5, 0,
 		SB_EFFORT_HOURS, NULL, "memory: larger tiles overlap less and hold more" },
 };
 
@@ -149,9 +149,9 @@ static bool needs_met(const struct sb_model *m, const struct sb_stage *s, const 
 
 static bool is_kind(const struct sb_stage *s, const struct row *row)
 {
-	if (sb_part_of(s->name, (int)s->role) != row->part)
+	if (sb_role_work(s->name, s->role) != row->part)
 		return false;
-	if (row->part != SB_PART_OTHER)
+	if (row->part != STROBE_ROLE_STAGE)
 		return true;
 	for (size_t i = 0; i < sizeof row->words / sizeof *row->words && row->words[i]; i++)
 		if (strcasestr(s->name, row->words[i]))

@@ -2,7 +2,7 @@
 #include "advise/hot.h"
 #include "advise/weigh.h"
 
-#include "base/part.h"
+#include "base/role.h"
 
 #include <string.h>
 
@@ -25,7 +25,7 @@ static const struct sb_stage *encoded_in_steps(const struct sb_model *model)
 	for (size_t i = 0; i < stages->stage_count; i++) {
 		const struct sb_stage *s = &stages->stages[i];
 
-		if (sb_part_of(s->name, 0) == SB_PART_TEXT_ENCODE && has_step_above(stages, s) &&
+		if (sb_role_work(s->name, 0) == STROBE_ROLE_TEXT_ENCODE && has_step_above(stages, s) &&
 			sb_stage_calls(s) > 2 * model->generations.total &&
 			(!most || s->covered_s > most->covered_s))
 			most = s;

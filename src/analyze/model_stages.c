@@ -1,7 +1,7 @@
 /* Where the time went, key by key: the tables of model_stages.h. */
 #include "analyze/model_stages.h"
 
-#include "run/role.h"
+#include "base/role.h"
 
 #include <math.h>
 
@@ -16,6 +16,8 @@ static const char *const bottleneck_levels[] = { [SB_BOTTLENECK_NONE] = NULL,
 	[SB_BOTTLENECK_OTHER] = "other",
 	[SB_BOTTLENECK_MODEL] = "model",
 	SB_NAMES_END };
+#define ROLE_NAME(role, key, words, work, kind) [STROBE_ROLE_##role] = key,
+static const char *const role_names[] = { SB_ROLES(ROLE_NAME) SB_NAMES_END };
 
 /* ---- stage_analysis ------------------------------------------------------ */
 
@@ -38,8 +40,7 @@ static const struct sb_field stage_rows[] = {
 	SB_FIELD(sb_stage, code, "code", SB_KNOWN, "the program's own number of the stage: \"4c\""),
 	SB_FIELD(sb_stage, parent_name, "parent", SB_KNOWN, "name of the stage it is inside"),
 	SB_FIELD(sb_stage, parent, "parent_index", SB_KNOWN, "the same as an index of stages"),
-	SB_FIELD_NAMED(
-		sb_stage, role, "role", SB_KNOWN, sb_role_names, "what it is; absent: an ordinary stage"),
+	SB_FIELD_NAMED(sb_stage, role, "role", SB_KNOWN, role_names, "what it is; absent: an ordinary stage"),
 	SB_FIELD(sb_stage, depth, "depth", SB_ALWAYS, "stages around it"),
 	SB_FIELD(sb_stage, count, "count", SB_ALWAYS,
 		"outermost calls that began and ended in this part; mean, min, max, percentiles, std and "
@@ -164,7 +165,7 @@ SB_FIELD_WHEN(has_warmup, sb_iterations, it->warmup_count != 0)
 
 static const struct sb_field sb_iterations_fields_rows[] = {
 	SB_FIELD(sb_iterations, name, "name", SB_ALWAYS, "of the loop"),
-	SB_FIELD_NAMED(sb_iterations, role, "role", SB_KNOWN, sb_role_names, "what one of them is"),
+	SB_FIELD_NAMED(sb_iterations, role, "role", SB_KNOWN, role_names, "what one of them is"),
 	SB_FIELD(sb_iterations, all.count, "count", SB_ALWAYS, "iterations"),
 	SB_FIELD(sb_iterations, all.total, "total_s", SB_KNOWN, "time of all of them"),
 	SB_FIELD(sb_iterations, all.mean, "mean_s", SB_KNOWN, "mean of one"),

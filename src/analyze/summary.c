@@ -1,7 +1,7 @@
 /* The summary: what one screen says, gathered from the other panels. */
 #include "analyze/summary.h"
 
-#include "base/part.h"
+#include "base/role.h"
 #include "run/setting.h"
 #include "base/error.h"
 
@@ -198,10 +198,10 @@ static void add_outside(struct sb_summary_panel *s, const char *what, double tot
 		s->outside[i].bytes = (isnan(s->outside[i].bytes) ? 0 : s->outside[i].bytes) + bytes;
 }
 
-static bool stands_apart(enum sb_part part)
+static bool stands_apart(enum strobe_role work)
 {
-	return part == SB_PART_IMPORT || part == SB_PART_LOAD || part == SB_PART_COMPILE ||
-	       part == SB_PART_EXPORT;
+	return work == STROBE_ROLE_IMPORT || work == STROBE_ROLE_LOAD || work == STROBE_ROLE_COMPILE ||
+	       work == STROBE_ROLE_EXPORT;
 }
 
 static void close_outside(struct sb_model *model)
@@ -226,14 +226,14 @@ static void take_outside(struct sb_model *model)
 	s->outside = sb_model_alloc(model, (stages->stage_count + 1) * sizeof *s->outside);
 	for (size_t i = 0; s->outside && i < stages->stage_count; i++) {
 		const struct sb_stage *stage = &stages->stages[i];
-		enum sb_part part = sb_part_of(stage->name, (int)stage->role);
+		enum strobe_role work = sb_role_work(stage->name, stage->role);
 
 		if (stage->parent >= 0 || stage->role == STROBE_ROLE_GENERATION)
 			continue;
 		if (!(stage->outside_s > 0))
 			continue;
-		if (stands_apart(part))
-			add_outside(s, sb_part_words(part), stage->outside_s, bytes_of(stage));
+		if (stands_apart(work))
+			add_outside(s, sb_role_words(work), stage->outside_s, bytes_of(stage));
 		else if (!model->generations.whole_run)
 			add_outside(s, stage->name, stage->outside_s, bytes_of(stage));
 	}

@@ -1,6 +1,6 @@
 /* The streaming JSON reader: a window over the input, a state per position in
  * the grammar, and a NUL after the window's last byte so that no inner loop
- * tests for the end. NUL is never legal in JSON, so meeting one means either
+ * tests for the end. NUL is never legal in JSON, so finding one means either
  * "read more" or an error. */
 #include "base/jsonin.h"
 

@@ -1,7 +1,7 @@
 /* The list of exporters, and what they share. */
 #include "exchange/export.h"
 
-#include "run/role.h"
+#include "base/role.h"
 #include "base/error.h"
 
 #include <stdio.h>

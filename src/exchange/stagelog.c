@@ -391,7 +391,7 @@ static int take_total(struct sb_textlog *log, const struct sb_stagelog_line *lin
 }
 
 /* "BASELINE:", "AFTER OPTIMIZATION 1:": what follows is another run of the same stages. */
-static int take_section(struct sb_textlog *log, const struct sb_stagelog_line *line)
+static int take_other_run(struct sb_textlog *log, const struct sb_stagelog_line *line)
 {
 	(void)line;
 	sb_textlog_end_segment(log);
@@ -412,7 +412,7 @@ static take_fn *const takers[] = {
 	[SB_STAGELOG_BANNER] = take_banner,
 	[SB_STAGELOG_BREAKDOWN] = take_breakdown_heading,
 	[SB_STAGELOG_VIDEO] = take_video,
-	[SB_STAGELOG_SECTION] = take_section,
+	[SB_STAGELOG_OTHER_RUN] = take_other_run,
 };
 
 static void note_bad_time(struct sb_textlog *log, const struct sb_stagelog_line *line)

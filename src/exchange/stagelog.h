@@ -23,7 +23,7 @@ enum sb_stagelog_kind {
 	SB_STAGELOG_BANNER, /* [3/5] Inpainting... */
 	SB_STAGELOG_BREAKDOWN, /* TIMING BREAKDOWN: the coded lines after it are whole parts */
 	SB_STAGELOG_VIDEO, /* Video: 1339 frames, 30.00 fps */
-	SB_STAGELOG_SECTION /* BASELINE: the lines after it are another run's */
+	SB_STAGELOG_OTHER_RUN /* BASELINE: the lines after it are another run's */
 };
 
 struct sb_stagelog_attr {

@@ -358,7 +358,7 @@ static void parse_video(char *text, struct sb_stagelog_line *out)
 }
 
 /* "BASELINE:", "AFTER OPTIMIZATION 1:", "BEFORE BetterTransformer:" */
-static bool is_section(const char *text)
+static bool is_other_run(const char *text)
 {
 	if (!sb_ends_with(text, ":") || strlen(text) > 80)
 		return false;
@@ -372,8 +372,8 @@ static void parse_plain(char *text, struct sb_stagelog_line *out)
 
 	if ((*text == '-' || *text == '*') && text[1] == ' ') /* a list's bullet */
 		text = trim(text + 1);
-	if (is_section(text)) {
-		out->kind = SB_STAGELOG_SECTION;
+	if (is_other_run(text)) {
+		out->kind = SB_STAGELOG_OTHER_RUN;
 		return;
 	}
 

@@ -39,7 +39,7 @@ struct sb_gpus_device {
 	void *handle; /* the provider's */
 	void *sensors; /* temperature, power and clocks; a MIG slice has its GPU's */
 	int index; /* the provider's */
-	bool last; /* the session's last sample: what is read seldom is read too */
+	bool last; /* the session's last sample: what is read rarely is read too */
 };
 
 enum sb_gpus_state { SB_GPUS_READ, SB_GPUS_GONE };

@@ -1,5 +1,5 @@
 /* Memory of the process tree: resident size at every sample, the proportional
- * size seldom, because the kernel walks every page table for it. */
+ * size rarely, because the kernel walks every page table for it. */
 #include "monitor/source.h"
 
 #include "monitor/samples.h"

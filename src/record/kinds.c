@@ -2,16 +2,12 @@
  * of that kind is recorded, so that each session has its own answer. */
 #include "record/kinds.h"
 
-#include "base/part.h"
+#include "base/role.h"
 #include "record/recorder.h"
 
 enum strobe_kind strobe_kind_of(const char *name)
 {
-	switch (sb_part_of(name, 0)) {
-	case SB_PART_VAE_DECODE: return STROBE_KIND_VAE_DECODE;
-	case SB_PART_TEXT_ENCODE: return STROBE_KIND_TEXT_ENCODE;
-	default: return STROBE_KIND_OTHER;
-	}
+	return sb_role_kind(sb_role_work(name, STROBE_ROLE_STAGE));
 }
 
 bool sb_kind_is_off(enum strobe_kind kind)

@@ -1,7 +1,7 @@
 /* The table of the one-screen summary: a row per stage. */
 #include "report/summary_screen.h"
 
-#include "base/part.h"
+#include "base/role.h"
 #include "report/summary_rows.h"
 
 #include <stdio.h>
@@ -13,25 +13,25 @@
 #define STEPS_WORTH 2 /* a warm-up line needs a step before and one after */
 #define NAME_LEAST 12 /* columns left of a name too long for its label */
 
-static enum sb_part part_of(const struct sb_summary_row *row)
+static enum strobe_role work_of(const struct sb_summary_row *row)
 {
-	return sb_part_of(row->stage->name, (int)row->stage->role);
+	return sb_role_work(row->stage->name, row->stage->role);
 }
 
 /* " (50 steps, 2 calls each)", " (81 frames, 12 tiles)", "  11.2 GB". */
 static void row_detail(const struct sb_model *model, const struct sb_summary_row *row, char *out, size_t size)
 {
-	enum sb_part part = part_of(row);
+	enum strobe_role work = work_of(row);
 	const struct sb_diffusion_panel *d = &model->diffusion;
 	char bytes[32];
 
 	*out = 0;
-	if (part == SB_PART_OFFLOAD && row->bytes > 0) {
+	if (work == STROBE_ROLE_OFFLOAD && row->bytes > 0) {
 		sb_text_bytes(bytes, sizeof bytes, row->bytes);
 		snprintf(out, size, "  %s", bytes);
-	} else if (part == SB_PART_DENOISE && d->steps > 0 && d->forwards_per_step >= 1.5) {
+	} else if (work == STROBE_ROLE_DENOISE && d->steps > 0 && d->forwards_per_step >= 1.5) {
 		snprintf(out, size, " (%lld steps, CFG %.0fx)", (long long)d->steps, d->forwards_per_step);
-	} else if (part == SB_PART_DENOISE && d->steps > 0) {
+	} else if (work == STROBE_ROLE_DENOISE && d->steps > 0) {
 		snprintf(out, size, " (%lld steps)", (long long)d->steps);
 	} else if (row->frames > 0 && row->tiles > 0) {
 		snprintf(out, size, " (%.0f frames, %.0f tiles)", row->frames, row->tiles);
@@ -131,7 +131,7 @@ static void one_row(struct sb_screen *s, const struct sb_summary_row *row, doubl
 	row_numbers(s, row->total_s, wall_s);
 	row_gpu(s, row, wall_s);
 	sb_screen_say(s, " %6lld", (long long)row->count);
-	if (row->bytes > 0 && row->called_s > 0 && part_of(row) == SB_PART_OFFLOAD)
+	if (row->bytes > 0 && row->called_s > 0 && work_of(row) == STROBE_ROLE_OFFLOAD)
 		snprintf(rate, sizeof rate, "   %.1f GB/s", row->bytes / row->called_s / 1e9);
 	if (sb_screen_fits(s, strlen(rate) + strlen(mark)))
 		sb_screen_say(s, "%s", rate);
@@ -142,7 +142,7 @@ static void one_row(struct sb_screen *s, const struct sb_summary_row *row, doubl
 static bool only_imports(const struct sb_summary_rows *rows)
 {
 	for (size_t i = 0; i < rows->count; i++)
-		if (part_of(&rows->all[i]) != SB_PART_IMPORT)
+		if (work_of(&rows->all[i]) != STROBE_ROLE_IMPORT)
 			return false;
 	return true;
 }
@@ -238,7 +238,7 @@ int sb_screen_table(struct sb_screen *s)
 	bottleneck = bottleneck_of(&rows);
 	for (size_t i = 0; i < rows.count && i < SB_SUMMARY_ROWS; i++) {
 		one_row(s, &rows.all[i], rows.wall_s, i == bottleneck);
-		if (!warm_said && part_of(&rows.all[i]) == SB_PART_DENOISE) {
+		if (!warm_said && work_of(&rows.all[i]) == STROBE_ROLE_DENOISE) {
 			warm_line(s);
 			warm_said = true;
 		}

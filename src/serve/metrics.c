@@ -5,7 +5,7 @@
 #include "format/reader.h"
 #include "strobe.h"
 
-#include "run/role.h"
+#include "base/role.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -250,7 +250,7 @@ static void visible_lists_are_read_as_cuda_does(void **state)
 	assert_int_equal(v.entries[1].index, -1);
 }
 
-/* The list of processes is read seldom, but never older than the memory it explains. */
+/* The list of processes is read rarely, but never older than the memory it explains. */
 static void the_runs_memory_follows_the_devices(void **state)
 {
 	char text[96];

@@ -1,4 +1,4 @@
-/* Layers, variants, parameters, and what a stage's name says. */
+/* Layers, variants, parameters. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,48 +7,8 @@
 
 #include "analyze/video/layers.h"
 #include "analyze/video/parameters.h"
-#include "base/part.h"
 #include "analyze/video/precision.h"
 #include "synthetic.h"
-
-static void names_of_stages_say_what_they_are_for(void **state)
-{
-	static const struct {
-		const char *name;
-		int role;
-		enum sb_part part;
-	} cases[] = {
-		{ "denoise", 0, SB_PART_DENOISE },
-		{ "sampling_chunk_17", 0, SB_PART_DENOISE },
-		{ "UNet+BrushNet+VAE pipeline", 0, SB_PART_DENOISE },
-		{ "vae_decode", 0, SB_PART_VAE_DECODE },
-		{ "AutoencoderKLWan VAE decode", 0, SB_PART_VAE_DECODE },
-		{ "VaeDecode", 0, SB_PART_VAE_DECODE },
-		{ "decode_latents", 0, SB_PART_VAE_DECODE },
-		{ "VAE encode", 0, SB_PART_VAE_ENCODE },
-		{ "text_encoder_forward", 0, SB_PART_TEXT_ENCODE },
-		{ "encode_prompt", 0, SB_PART_TEXT_ENCODE },
-		{ "offload:vae", 0, SB_PART_OFFLOAD },
-		{ "Video write", 0, SB_PART_EXPORT },
-		{ "Video encoding", 0, SB_PART_EXPORT },
-		{ "load_model", 0, SB_PART_LOAD },
-		{ "I/O (read video/mask, preprocess)", 0, SB_PART_DATA },
-		{ "video_decode", 0, SB_PART_DATA },
-		{ "video_encode", 0, SB_PART_EXPORT },
-		{ "anything", STROBE_ROLE_LOAD, SB_PART_LOAD },
-		{ "vae_decode", STROBE_ROLE_OFFLOAD, SB_PART_OFFLOAD }, /* the role beats the name */
-		{ "my_stage", 0, SB_PART_OTHER },
-		{ "Flow completion", 0, SB_PART_OTHER },
-		{ "devaedecoder", 0, SB_PART_OTHER }, /* no word begins there */
-		{ "", 0, SB_PART_OTHER },
-	};
-
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		if (sb_part_of(cases[i].name, cases[i].role) != cases[i].part)
-			fail_msg("'%s' is taken for %s", cases[i].name,
-				sb_part_name(sb_part_of(cases[i].name, cases[i].role)));
-	}
-}
 
 static void parameters_are_written_short(void **state)
 {
@@ -218,7 +178,6 @@ static void variants_measured_elsewhere_come_as_events(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_of_stages_say_what_they_are_for),
 		cmocka_unit_test(parameters_are_written_short),
 		cmocka_unit_test(models_are_listed_once_the_largest_first),
 		cmocka_unit_test(components_of_layers),

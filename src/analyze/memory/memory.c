@@ -3,6 +3,7 @@
 
 #include "analyze/memory/collected.h"
 #include "base/error.h"
+#include "base/role.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +118,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	for (uint32_t i = 0; i < run->schema_count; i++)
 		m->sampled |= strcmp(run->schemas[i].source, "gpu") == 0;
 	v->kinds = 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_ALLOC | 1u << SB_EVENT_DIGEST_SUM;
-	v->roles = 1u << STROBE_ROLE_STAGE | 1u << STROBE_ROLE_LOAD | 1u << STROBE_ROLE_COMPILE |
+	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_LOAD | 1u << STROBE_ROLE_COMPILE |
 		   1u << STROBE_ROLE_OFFLOAD | 1u << STROBE_ROLE_WARMUP;
 	v->zone = see_zone;
 	v->event = see_event;

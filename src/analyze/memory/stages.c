@@ -2,7 +2,7 @@
 #include "analyze/memory/collected.h"
 
 #include "base/memory_units.h"
-#include "base/part.h"
+#include "base/role.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -272,7 +272,7 @@ static void check_freed(struct sb_memory_collected *m, struct sb_model *model)
 		row->kept_bytes = row->after_bytes - row->before_bytes;
 		row->checked = true;
 		row->freed = row->kept_bytes <= KEPT_BYTES || row->kept_bytes <= row->peak_bytes * KEPT_RATIO;
-		row->holds = sb_part_of(row->stage, (int)open[i].role) == SB_PART_LOAD;
+		row->holds = sb_role_work(row->stage, open[i].role) == STROBE_ROLE_LOAD;
 	}
 }
 

@@ -1,5 +1,5 @@
 /* The rows by total time, and the few with the most time of their own. */
-#include "base/part.h"
+#include "base/role.h"
 #include "analyze/stages/stages.h"
 
 #include <stdlib.h>
@@ -13,12 +13,12 @@ static void tell_kinds(struct sb_stages_panel *stages)
 {
 	for (size_t i = 0; i < stages->stage_count; i++) {
 		struct sb_stage *s = &stages->stages[i];
-		enum sb_part part = sb_part_of(s->name, (int)s->role);
+		enum strobe_role work = sb_role_work(s->name, s->role);
 
 		stages->on_main |= s->main_thread;
 		s->parent_name = s->parent >= 0 ? stages->stages[s->parent].name : NULL;
-		s->setup = part == SB_PART_IMPORT || part == SB_PART_LOAD || part == SB_PART_COMPILE ||
-			   (s->parent >= 0 && stages->stages[s->parent].setup);
+		s->setup = work == STROBE_ROLE_IMPORT || work == STROBE_ROLE_LOAD ||
+			   work == STROBE_ROLE_COMPILE || (s->parent >= 0 && stages->stages[s->parent].setup);
 	}
 	for (size_t i = 0; i < stages->stage_count; i++)
 		stages->stages[i].other_thread = stages->on_main && !stages->stages[i].main_thread;

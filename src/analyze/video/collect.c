@@ -123,19 +123,20 @@ static void add_generation(struct sb_video *v, const struct sb_zone *z)
 	n->cut = z->flags & SB_ZONE_CLIPPED;
 }
 
-static void add_stage(struct sb_video *v, const struct sb_zone *z, enum sb_part part)
+static void add_stage(struct sb_video *v, const struct sb_zone *z, enum strobe_role work)
 {
-	struct sb_video_stage *n = v->parts.count < COLLECTED_MOST ? sb_vec_push(&v->parts, sizeof *n) : NULL;
+	struct sb_video_stage *n = v->stages.count < COLLECTED_MOST ? sb_vec_push(&v->stages, sizeof *n)
+								    : NULL;
 
 	if (!n) {
-		v->failed = v->parts.count < COLLECTED_MOST;
+		v->failed = v->stages.count < COLLECTED_MOST;
 		return;
 	}
 	n->begin_ns = z->begin_ns;
 	n->end_ns = z->end_ns;
 	n->frames = is_whole(z) ? number_or(z, "frames", -1) : -1;
 	n->track = z->track;
-	n->part = part;
+	n->work = work;
 }
 
 static void add_known(int64_t *sum, int64_t value)
@@ -156,8 +157,10 @@ static void see_zone(void *self, const struct sb_zone *z)
 	case STROBE_ROLE_GENERATION: add_generation(v, z); return;
 	case STROBE_ROLE_FORWARD: v->forward_count++; return;
 	case STROBE_ROLE_STAGE:
+	case STROBE_ROLE_DENOISE:
+	case STROBE_ROLE_VAE_DECODE:
 	case STROBE_ROLE_ITERATION:
-		add_stage(v, z, sb_part_of(v->run->names[z->name].text, (int)z->role));
+		add_stage(v, z, sb_role_work(v->run->names[z->name].text, z->role));
 		add_known(&v->tiles, number_or(z, "tiles", -1));
 		break;
 	default: return;
@@ -168,9 +171,9 @@ static void see_zone(void *self, const struct sb_zone *z)
 /* Stages by name: those whose time or frames the rates need. */
 static bool wants_name(void *self, const struct sb_run_name *name)
 {
-	enum sb_part part = sb_part_of(name->text, 0);
+	enum strobe_role work = sb_role_work(name->text, 0);
 
-	return part == SB_PART_DENOISE || part == SB_PART_VAE_DECODE;
+	return work == STROBE_ROLE_DENOISE || work == STROBE_ROLE_VAE_DECODE;
 }
 
 static void see_count(struct sb_video *v, const struct sb_event *e)
@@ -257,8 +260,8 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	v->frames_total = v->dropped_total = v->latent_frames = v->tiles = -1;
 	visitor->self = v;
 	visitor->kinds = 1u << SB_EVENT_COUNT | 1u << SB_EVENT_DIGEST_NODE | 1u << SB_EVENT_DIGEST_SUM;
-	visitor->roles = 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_BLOCK | 1u << STROBE_ROLE_GENERATION |
-			 1u << STROBE_ROLE_FORWARD;
+	visitor->roles = 1u << STROBE_ROLE_DENOISE | 1u << STROBE_ROLE_VAE_DECODE | 1u << STROBE_ROLE_STEP |
+			 1u << STROBE_ROLE_BLOCK | 1u << STROBE_ROLE_GENERATION | 1u << STROBE_ROLE_FORWARD;
 	visitor->wants_name = wants_name;
 	visitor->zone = see_zone;
 	visitor->event = see_event;
@@ -287,7 +290,7 @@ static void done(void *self)
 	sb_vec_done(&v->steps);
 	sb_vec_done(&v->blocks);
 	sb_vec_done(&v->generations);
-	sb_vec_done(&v->parts);
+	sb_vec_done(&v->stages);
 	sb_vec_done(&v->frames);
 	sb_map_done(&v->ordinals);
 	free(v);

@@ -103,7 +103,7 @@ static void count_frames(struct sb_video *v)
 {
 	struct sb_video_generation *all = v->generations.items;
 	const struct sb_video_frames *frames = v->frames.items;
-	struct sb_video_stage *parts = v->parts.items;
+	struct sb_video_stage *stages = v->stages.items;
 
 	for (size_t i = 0; i < v->frames.count; i++) {
 		uint32_t g = sb_generation_at(v, UINT32_MAX, frames[i].t_ns);
@@ -111,18 +111,18 @@ static void count_frames(struct sb_video *v)
 		if (g != SB_NO_GENERATION)
 			all[g].counted += frames[i].count;
 	}
-	for (size_t i = 0; i < v->parts.count; i++) {
-		parts[i].generation = sb_generation_at(v, parts[i].track, parts[i].begin_ns);
-		if (parts[i].generation == SB_NO_GENERATION || parts[i].part != SB_PART_VAE_DECODE ||
-			parts[i].frames < 0)
+	for (size_t i = 0; i < v->stages.count; i++) {
+		stages[i].generation = sb_generation_at(v, stages[i].track, stages[i].begin_ns);
+		if (stages[i].generation == SB_NO_GENERATION || stages[i].work != STROBE_ROLE_VAE_DECODE ||
+			stages[i].frames < 0)
 			continue;
-		all[parts[i].generation].decoded =
-			(all[parts[i].generation].decoded < 0 ? 0 : all[parts[i].generation].decoded) +
-			parts[i].frames;
+		all[stages[i].generation].decoded =
+			(all[stages[i].generation].decoded < 0 ? 0 : all[stages[i].generation].decoded) +
+			stages[i].frames;
 	}
 }
 
-static int parts_by_track(const void *a, const void *b)
+static int by_track_and_work(const void *a, const void *b)
 {
 	const struct sb_video_stage *x = a, *y = b;
 
@@ -160,27 +160,27 @@ void sb_generations_look_for_steps(struct sb_video *v)
 			all - inside, all);
 }
 
-/* Stages of one part inside each other are one: the outermost stays. */
-static void keep_outermost_parts(struct sb_vec *parts)
+/* Stages of one kind of work inside each other are one: the outermost stays. */
+static void keep_outermost(struct sb_vec *stages)
 {
-	struct sb_video_stage *all = parts->items;
-	int64_t open_until_ns[SB_PART_COUNT] = { 0 };
+	struct sb_video_stage *all = stages->items;
+	int64_t open_until_ns[SB_ROLE_COUNT] = { 0 };
 	uint32_t track = UINT32_MAX;
 	size_t kept = 0;
 
-	if (!parts->count)
+	if (!stages->count)
 		return;
-	qsort(all, parts->count, sizeof *all, parts_by_track);
-	for (size_t i = 0; i < parts->count; i++) {
+	qsort(all, stages->count, sizeof *all, by_track_and_work);
+	for (size_t i = 0; i < stages->count; i++) {
 		if (all[i].track != track)
 			memset(open_until_ns, 0, sizeof open_until_ns);
 		track = all[i].track;
-		if (all[i].end_ns <= open_until_ns[all[i].part])
+		if (all[i].end_ns <= open_until_ns[all[i].work])
 			continue;
-		open_until_ns[all[i].part] = all[i].end_ns;
+		open_until_ns[all[i].work] = all[i].end_ns;
 		all[kept++] = all[i];
 	}
-	parts->count = kept;
+	stages->count = kept;
 }
 
 static double utilization(const struct sb_model *model, double from_s, double to_s)
@@ -249,7 +249,7 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 		drop_nested(&v->generations);
 	else
 		take_whole_run(v);
-	keep_outermost_parts(&v->parts);
+	keep_outermost(&v->stages);
 	count_frames(v);
 	all = v->generations.items;
 	panel->whole_run = v->whole_run;

@@ -101,34 +101,34 @@ static void add_rate(struct sb_model *model, const char *scope, double wall_s, d
 
 struct walk {
 	const struct sb_model *model;
-	double part_s[SB_PART_COUNT];
+	double work_s[SB_ROLE_COUNT];
 	double unattributed_s, overlap_s;
 };
 
-static enum sb_part stage_part(const struct sb_stage *s)
+static enum strobe_role stage_work(const struct sb_stage *s)
 {
-	return sb_part_of(s->name, (int)s->role);
+	return sb_role_work(s->name, s->role);
 }
 
 /* Where a stage is; known from its parent's, which comes before it. */
 struct place {
 	int64_t generation; /* the outermost it is inside of, or is itself; -1: none */
-	enum sb_part part; /* its own, else the nearest one around it, up to the generation */
+	enum strobe_role work; /* its own, else the nearest one around it, up to the generation */
 	bool on_spans;
 };
 
 static struct place place_of(const struct sb_stages_panel *stages, const struct place *places, size_t i)
 {
 	const struct sb_stage *s = &stages->stages[i];
-	struct place p = s->parent >= 0 ? places[s->parent] : (struct place){ -1, SB_PART_OTHER, false };
-	enum sb_part own = stage_part(s);
+	struct place p = s->parent >= 0 ? places[s->parent] : (struct place){ -1, STROBE_ROLE_STAGE, false };
+	enum strobe_role own = stage_work(s);
 
 	p.on_spans |= s->span;
 	if (p.generation < 0 && s->role == STROBE_ROLE_GENERATION) {
 		p.generation = (int64_t)i;
-		p.part = SB_PART_OTHER;
-	} else if (own != SB_PART_OTHER) {
-		p.part = own;
+		p.work = STROBE_ROLE_STAGE;
+	} else if (own != STROBE_ROLE_STAGE) {
+		p.work = own;
 	}
 	return p;
 }
@@ -139,8 +139,8 @@ static double measured_share_s(struct sb_video *v, const struct sb_model *model,
 {
 	double taken_s = w->unattributed_s, left_s, all_s = sb_measured_s(v);
 
-	for (int part = 0; part < SB_PART_COUNT; part++)
-		taken_s += w->part_s[part];
+	for (int work = 0; work < SB_ROLE_COUNT; work++)
+		taken_s += w->work_s[work];
 	left_s = model->generations.union_s - taken_s;
 	return left_s <= 0 ? 0 : all_s < left_s ? all_s : left_s;
 }
@@ -157,13 +157,13 @@ static void close_sum(const struct sb_model *model, struct walk *w)
 {
 	double sum_s = w->unattributed_s, rest_s;
 
-	for (int part = 0; part < SB_PART_COUNT; part++)
-		sum_s += w->part_s[part];
+	for (int work = 0; work < SB_ROLE_COUNT; work++)
+		sum_s += w->work_s[work];
 	rest_s = sum_s - model->generations.union_s;
 	if (fabs(rest_s) < model->generations.union_s * 1e-6)
 		return;
 	w->overlap_s = rest_s > 0 ? rest_s : 0;
-	w->part_s[SB_PART_OTHER] -= rest_s < 0 ? rest_s : 0;
+	w->work_s[STROBE_ROLE_STAGE] -= rest_s < 0 ? rest_s : 0;
 }
 
 /* Times against the wall add up to the generations' wall time with the overlap; spans may lie
@@ -184,28 +184,29 @@ static void split(struct sb_video *v, struct sb_model *model)
 		if ((int64_t)i == places[i].generation)
 			w.unattributed_s += self_wall_s(s);
 		else
-			w.part_s[places[i].part] += self_wall_s(s);
+			w.work_s[places[i].work] += self_wall_s(s);
 	}
 	if (v->whole_run)
 		w.unattributed_s = stages->unattributed_s;
 	else if (model->generations.union_s < model->generations.total_s * 0.999)
 		w.unattributed_s = fmax(0, model->generations.union_s - stages->inside_s);
 	if (!v->outside)
-		w.part_s[SB_PART_DENOISE] += measured_share_s(v, model, &w);
+		w.work_s[STROBE_ROLE_DENOISE] += measured_share_s(v, model, &w);
 	if (places && stages->stage_count && !stages->combined)
 		close_sum(model, &w);
 	d->overlap_s = w.overlap_s;
-	d->denoise_s = w.part_s[SB_PART_DENOISE];
-	d->vae_s = w.part_s[SB_PART_VAE_DECODE];
-	d->vae_encode_s = w.part_s[SB_PART_VAE_ENCODE];
-	d->text_encode_s = w.part_s[SB_PART_TEXT_ENCODE];
-	d->offload_s = w.part_s[SB_PART_OFFLOAD];
+	d->denoise_s = w.work_s[STROBE_ROLE_DENOISE];
+	d->vae_s = w.work_s[STROBE_ROLE_VAE_DECODE];
+	d->vae_encode_s = w.work_s[STROBE_ROLE_VAE_ENCODE];
+	d->text_encode_s = w.work_s[STROBE_ROLE_TEXT_ENCODE];
+	d->offload_s = w.work_s[STROBE_ROLE_OFFLOAD];
 	d->unattributed_s = w.unattributed_s;
 	d->other_s = 0;
-	for (int part = 0; part < SB_PART_COUNT; part++) {
-		if (part != SB_PART_DENOISE && part != SB_PART_VAE_DECODE && part != SB_PART_VAE_ENCODE &&
-			part != SB_PART_TEXT_ENCODE && part != SB_PART_OFFLOAD)
-			d->other_s += w.part_s[part];
+	for (int work = 0; work < SB_ROLE_COUNT; work++) {
+		if (work != STROBE_ROLE_DENOISE && work != STROBE_ROLE_VAE_DECODE &&
+			work != STROBE_ROLE_VAE_ENCODE && work != STROBE_ROLE_TEXT_ENCODE &&
+			work != STROBE_ROLE_OFFLOAD)
+			d->other_s += w.work_s[work];
 	}
 }
 
@@ -262,8 +263,8 @@ static void list_offloads(struct sb_model *model)
 		size_t at = 0;
 		double bytes = attr_sum(s, "bytes");
 
-		if (stage_part(s) != SB_PART_OFFLOAD || !sb_stage_calls(s) ||
-			(s->parent >= 0 && stage_part(&stages->stages[s->parent]) == SB_PART_OFFLOAD))
+		if (stage_work(s) != STROBE_ROLE_OFFLOAD || !sb_stage_calls(s) ||
+			(s->parent >= 0 && stage_work(&stages->stages[s->parent]) == STROBE_ROLE_OFFLOAD))
 			continue;
 		while (at < d->offload_count && strcmp(d->offloads[at].name, s->name) != 0)
 			at++;

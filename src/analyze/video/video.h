@@ -9,7 +9,7 @@
 
 #include "analyze/analysis.h"
 #include "base/map.h"
-#include "base/part.h"
+#include "base/role.h"
 #include "base/vec.h"
 
 extern const struct sb_analysis sb_analysis_video;
@@ -58,7 +58,7 @@ struct sb_video_stage {
 	int64_t frames; /* -1: none */
 	uint32_t track;
 	uint32_t generation;
-	enum sb_part part;
+	enum strobe_role work;
 };
 
 struct sb_video_frames {
@@ -67,7 +67,7 @@ struct sb_video_frames {
 
 struct sb_video {
 	struct sb_run *run;
-	struct sb_vec steps, blocks, generations, parts, frames;
+	struct sb_vec steps, blocks, generations, stages, frames;
 	int64_t frames_total; /* counted; -1: never */
 	int64_t dropped_total; /* -1: never */
 	int64_t latent_frames, tiles; /* attributes of stages; -1: none */

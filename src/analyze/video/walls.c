@@ -88,19 +88,19 @@ static double spans_done(struct spans *s)
 }
 
 /* The stages of one kind inside generations; NaN: none. */
-static double parts_wall_s(
-	struct sb_video *v, struct sb_model *model, enum sb_part part, size_t generation_member)
+static double work_wall_s(
+	struct sb_video *v, struct sb_model *model, enum strobe_role work, size_t generation_member)
 {
-	const struct sb_video_stage *parts = v->parts.items;
+	const struct sb_video_stage *stages = v->stages.items;
 	struct spans spans;
 	bool any;
 	double wall_s;
 
-	if (!spans_init(&spans, v, v->parts.count))
+	if (!spans_init(&spans, v, v->stages.count))
 		return NAN;
-	for (size_t i = 0; i < v->parts.count; i++)
-		if (parts[i].part == part && parts[i].generation != SB_NO_GENERATION)
-			add(&spans, parts[i].begin_ns, parts[i].end_ns, parts[i].generation);
+	for (size_t i = 0; i < v->stages.count; i++)
+		if (stages[i].work == work && stages[i].generation != SB_NO_GENERATION)
+			add(&spans, stages[i].begin_ns, stages[i].end_ns, stages[i].generation);
 	any = spans.count > 0;
 	tell_generations(&spans, v, model, generation_member);
 	wall_s = spans_done(&spans);
@@ -145,13 +145,13 @@ double sb_denoise_wall_s(struct sb_video *v, struct sb_model *model)
 
 	for (size_t g = 0; g < model->generations.count; g++)
 		model->generations.all[g].denoise_s = NAN;
-	staged_s = parts_wall_s(v, model, SB_PART_DENOISE, offsetof(struct sb_generation, denoise_s));
+	staged_s = work_wall_s(v, model, STROBE_ROLE_DENOISE, offsetof(struct sb_generation, denoise_s));
 	return isnan(staged_s) ? steps_wall_s(v, model) : staged_s;
 }
 
 double sb_vae_wall_s(struct sb_video *v, struct sb_model *model)
 {
-	return parts_wall_s(v, model, SB_PART_VAE_DECODE, offsetof(struct sb_generation, vae_s));
+	return work_wall_s(v, model, STROBE_ROLE_VAE_DECODE, offsetof(struct sb_generation, vae_s));
 }
 
 double sb_steps_covered_s(struct sb_video *v)

@@ -2,6 +2,7 @@
  * and packed into rows when all of it is known, outer zones first. */
 #include "report/timeline/lanes.h"
 
+#include "base/role.h"
 #include "run/events.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -164,7 +165,7 @@ static void put_attr(struct sb_json *j, const struct sb_run_attr *a)
 /* What a click on the zone shows beyond its times. Returns its number, or UINT32_MAX. */
 static uint32_t keep_detail(struct sb_timeline *t, const struct sb_zone *zone, uint32_t lane, uint32_t row)
 {
-	bool is_stage = zone->role == STROBE_ROLE_STAGE;
+	bool is_stage = zone->role < SB_ROLE_COUNT && SB_STAGE_ROLES >> zone->role & 1;
 	struct sb_json j;
 
 	if (!zone->attr_count || t->detail_count == DETAILS_MAX || row >= SB_TIMELINE_DEPTH_MAX ||

@@ -249,6 +249,26 @@ static void generations_have_their_own_rates_and_the_rest_stands_apart(void **st
 	synthetic_done(&s);
 }
 
+static void a_role_says_what_a_name_does_not(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "generate", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 0, SECOND, "3a", STROBE_ROLE_TEXT_ENCODE);
+	synthetic_stage(&s, SECOND, 6 * SECOND, "4b", STROBE_ROLE_DENOISE);
+	synthetic_stage(&s, 6 * SECOND, 9 * SECOND, "4c", STROBE_ROLE_VAE_DECODE);
+	synthetic_end(&s, 10 * SECOND);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_near(m->diffusion.text_encode_s, 1, 1e-9);
+	assert_near(m->diffusion.denoise_s, 5, 1e-9);
+	assert_near(m->diffusion.vae_s, 3, 1e-9);
+	assert_near(m->generations.all[0].denoise_s, 5, 1e-9);
+	assert_near(m->generations.all[0].vae_s, 3, 1e-9);
+	synthetic_done(&s);
+}
+
 static void counted_frames_beat_every_other_source(void **state)
 {
 	struct synthetic s;
@@ -412,6 +432,7 @@ int main(void)
 		cmocka_unit_test(absurd_attributes_are_absent),
 		cmocka_unit_test(nothing_recorded_gives_no_video),
 		cmocka_unit_test(short_videos_are_told_in_ms),
+		cmocka_unit_test(a_role_says_what_a_name_does_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,124 @@
+/* The table of roles, and names of stages read for what they are. Not a list of
+ * products: words that pipelines use for the same thing. */
+#include "base/role.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+static const struct {
+	const char *key, *words;
+	enum strobe_role work;
+	enum strobe_kind kind;
+} roles[SB_ROLE_COUNT] = {
+#define ROW(role, key, words, work, kind) \
+	[STROBE_ROLE_##role] = { key, words, STROBE_ROLE_##work, STROBE_KIND_##kind },
+	SB_ROLES(ROW)
+#undef ROW
+};
+
+/* Each row: every word of `all` must be there, in this order; the first row
+ * that fits decides. Words are looked for at the start of a word. */
+static const struct {
+	const char *all[3];
+	enum strobe_role work;
+} names[] = {
+	{ { "offload" }, STROBE_ROLE_OFFLOAD },
+	{ { "vae", "decod" }, STROBE_ROLE_VAE_DECODE },
+	{ { "decode", "latent" }, STROBE_ROLE_VAE_DECODE },
+	{ { "vae", "encod" }, STROBE_ROLE_VAE_ENCODE },
+	{ { "encode", "latent" }, STROBE_ROLE_VAE_ENCODE },
+	{ { "text", "encod" }, STROBE_ROLE_TEXT_ENCODE },
+	{ { "encode", "prompt" }, STROBE_ROLE_TEXT_ENCODE },
+	{ { "prompt", "encod" }, STROBE_ROLE_TEXT_ENCODE },
+	{ { "prompt", "embed" }, STROBE_ROLE_TEXT_ENCODE },
+	{ { "tokeniz" }, STROBE_ROLE_TEXT_ENCODE },
+	{ { "denois" }, STROBE_ROLE_DENOISE },
+	{ { "diffusion" }, STROBE_ROLE_DENOISE },
+	{ { "sampling" }, STROBE_ROLE_DENOISE },
+	{ { "transformer", "forward" }, STROBE_ROLE_DENOISE },
+	{ { "unet" }, STROBE_ROLE_DENOISE },
+	{ { "model", "load" }, STROBE_ROLE_LOAD },
+	{ { "load", "model" }, STROBE_ROLE_LOAD },
+	{ { "load", "weight" }, STROBE_ROLE_LOAD },
+	{ { "load", "checkpoint" }, STROBE_ROLE_LOAD },
+	{ { "checkpoint", "load" }, STROBE_ROLE_LOAD },
+	{ { "load", "pipeline" }, STROBE_ROLE_LOAD },
+	{ { "from", "pretrained" }, STROBE_ROLE_LOAD },
+	{ { "compile" }, STROBE_ROLE_COMPILE },
+	{ { "all", "reduce" }, STROBE_ROLE_COLLECTIVE },
+	{ { "all", "gather" }, STROBE_ROLE_COLLECTIVE },
+	{ { "all", "to", "all" }, STROBE_ROLE_COLLECTIVE },
+	{ { "nccl" }, STROBE_ROLE_COLLECTIVE },
+	{ { "export" }, STROBE_ROLE_EXPORT },
+	{ { "video", "writ" }, STROBE_ROLE_EXPORT },
+	{ { "video", "encod" }, STROBE_ROLE_EXPORT },
+	{ { "write", "video" }, STROBE_ROLE_EXPORT },
+	{ { "save", "video" }, STROBE_ROLE_EXPORT },
+	{ { "encode", "video" }, STROBE_ROLE_EXPORT },
+	{ { "data", "load" }, STROBE_ROLE_DATA },
+	{ { "load", "data" }, STROBE_ROLE_DATA },
+	{ { "dataloader" }, STROBE_ROLE_DATA },
+	{ { "load", "video" }, STROBE_ROLE_DATA },
+	{ { "read", "video" }, STROBE_ROLE_DATA },
+	{ { "read", "input" }, STROBE_ROLE_DATA },
+	{ { "wait", "input" }, STROBE_ROLE_DATA },
+	{ { "load", "input" }, STROBE_ROLE_DATA },
+	{ { "read", "frame" }, STROBE_ROLE_DATA },
+	{ { "video", "load" }, STROBE_ROLE_DATA },
+	{ { "video", "decod" }, STROBE_ROLE_DATA },
+	{ { "frame", "load" }, STROBE_ROLE_DATA },
+	{ { "preprocess" }, STROBE_ROLE_DATA },
+};
+
+/* Where word begins a word of text, caseless; NULL: nowhere. "VaeDecode" and
+ * "vae_decode" both have the word "decode". */
+static const char *find_word(const char *text, const char *word)
+{
+	size_t size = strlen(word);
+
+	for (const char *p = text; *p; p++) {
+		bool starts = p == text || !isalpha((unsigned char)p[-1]) ||
+			      (islower((unsigned char)p[-1]) && isupper((unsigned char)*p));
+
+		if (starts && strncasecmp(p, word, size) == 0)
+			return p + size;
+	}
+	return NULL;
+}
+
+static bool has_all(const char *name, const char *const *words)
+{
+	const char *p = name;
+
+	for (size_t i = 0; i < 3 && words[i] && p; i++)
+		p = find_word(p, words[i]);
+	return p != NULL;
+}
+
+enum strobe_role sb_role_work(const char *name, uint32_t role)
+{
+	if (role < SB_ROLE_COUNT && roles[role].work != STROBE_ROLE_STAGE)
+		return roles[role].work;
+	for (size_t i = 0; name && i < sizeof names / sizeof *names; i++) {
+		if (has_all(name, names[i].all))
+			return names[i].work;
+	}
+	return STROBE_ROLE_STAGE;
+}
+
+const char *sb_role_name(uint32_t role)
+{
+	return role < SB_ROLE_COUNT ? roles[role].key : NULL;
+}
+
+const char *sb_role_words(enum strobe_role role)
+{
+	return roles[(uint32_t)role < SB_ROLE_COUNT ? role : STROBE_ROLE_STAGE].words;
+}
+
+enum strobe_kind sb_role_kind(enum strobe_role role)
+{
+	return roles[(uint32_t)role < SB_ROLE_COUNT ? role : STROBE_ROLE_STAGE].kind;
+}
