@@ -7,6 +7,7 @@
 #include "compare/compare.h"
 #include "base/error.h"
 #include "report/diff/diff.h"
+#include "report/journal/journal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,19 +178,74 @@ static int print(const struct args *args, const struct sb_comparison *c, const c
 	o.top = 20;
 	if (!args_count(args, "top", 1, 1000000, &o.top))
 		return EXIT_USAGE;
-	if (args_has(args, "template"))
-		sb_diff_template(c, &out);
-	else if (!strcmp(format, "text"))
+	if (!strcmp(format, "text"))
 		sb_diff_text(c, &o, &out);
 	else if (!strcmp(format, "markdown"))
 		sb_diff_markdown(c, &o, &out);
 	else
 		sb_diff_json(c, &out);
-	if (!args_has(args, "template") && !strcmp(format, "html"))
+	if (!strcmp(format, "html"))
 		code = output_make_page("diff", &out);
 	if (!code)
 		code = output_put(&out, path);
 	sb_buf_done(&out);
+	return code;
+}
+
+/* ---- more than two runs, and the tracking sheet: a journal without a file ---- */
+
+static int put_journal(const struct args *args, const struct sb_journal *j, const char *format)
+{
+	const char *path = args_value(args, "output");
+	struct sb_buf out = { 0 };
+	int code = 0;
+
+	if (args_has(args, "template"))
+		sb_journal_template(j, &out);
+	else if (!strcmp(format, "text"))
+		sb_journal_text(j, path ? 120 : terminal_columns(STDOUT_FILENO), &out);
+	else if (!strcmp(format, "markdown"))
+		sb_journal_markdown(j, &out);
+	else
+		sb_journal_json(j, &out);
+	if (!args_has(args, "template") && !strcmp(format, "html"))
+		code = output_make_page("journal", &out);
+	if (!code)
+		code = output_put(&out, path);
+	sb_buf_done(&out);
+	return code;
+}
+
+static int print_journal(
+	const struct args *args, const struct side *sides, size_t side_count, const char *format)
+{
+	struct sb_journal *j = sb_journal_new();
+	int code = j ? 0 : complain_last();
+
+	for (size_t s = 0; s < side_count && !code; s++)
+		for (size_t i = 0; i < sides[s].count && !code; i++)
+			if (sb_journal_add(j, sides[s].all[i], NULL, NULL))
+				code = complain_last();
+	if (!code)
+		code = put_journal(args, j, format);
+	sb_journal_free(j);
+	return code;
+}
+
+static int compare_many(const struct args *args, const char *format)
+{
+	struct side runs = { 0 };
+	int code = 0;
+
+	if (args_has(args, "fail-above") || args_has(args, "base") || args_has(args, "new"))
+		return complain("more than two runs are shown side by side, not judged: for --fail-above "
+				"give two, or "
+				"--base A1,A2 --new B1,B2");
+	for (int i = 0; i < args->count && !code; i++)
+		code = add(args, &runs, args->values[i], NULL);
+	if (!code)
+		code = print_journal(args, &runs, 1, format);
+	side_done(&runs);
 	return code;
 }
 
@@ -219,6 +275,8 @@ static int run(struct args *args)
 		return complain("--format is text, json, markdown or html, not '%s'", format);
 	if (args_has(args, "template") && args_has(args, "format"))
 		return complain("--template is a form of its own: leave --format away");
+	if (args->count > 2)
+		return compare_many(args, format);
 	code = read_tolerance(args, &o.tolerance);
 	if (!code)
 		code = read_gates(args, &job);
@@ -229,7 +287,9 @@ static int run(struct args *args)
 	if (!code && sb_compare((const struct sb_facts *const *)job.base.all, job.base.count,
 			     (const struct sb_facts *const *)job.now.all, job.now.count, &o, &job.comparison))
 		code = complain_last();
-	if (!code)
+	if (!code && args_has(args, "template"))
+		code = print_journal(args, (struct side[]){ job.base, job.now }, 2, format);
+	else if (!code)
 		code = print(args, job.comparison, format);
 	if (!code)
 		code = verdict(args, job.comparison, format);
@@ -242,7 +302,7 @@ static int run(struct args *args)
 
 const struct command cmd_diff = {
 	.name = "diff",
-	.usage = "[OPTIONS] BASE [NEW]",
+	.usage = "[OPTIONS] BASE [NEW...]",
 	.summary = "what changed, whether it is real; --fail-above 5% for CI",
 	.description =
 		"Sets two runs side by side: the total first, then what likely explains the change, then "
@@ -253,9 +313,12 @@ const struct command cmd_diff = {
 		"Where\n"
 		"a side has repetitions (generations, calls, or several runs) a rank test tells change from\n"
 		"noise; one value a side counts as changed when it passes the tolerance and 10 ms.\n"
-		"--fail-above exits 1 on a regression, and when a metric that BASE has is missing in NEW.",
+		"--fail-above exits 1 on a regression, and when a metric that BASE has is missing in NEW.\n"
+		"More than two runs are shown as a journal: each against the one before and against the "
+		"first.",
 	.examples = "  strobe diff before.txt after.txt --fail-above 5%\n"
 		    "  strobe diff best last --fail-above vae_decode=10%,peak_memory=2%\n"
+		    "  strobe diff base.log opt8.log opt6.log --template\n"
 		    "  strobe diff --base a1,a2,a3 --new b1,b2,b3 --format markdown > comment.md",
 	.options = options,
 	.run = run,

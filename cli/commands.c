@@ -11,6 +11,8 @@ extern const struct command cmd_aggregate;
 extern const struct command cmd_import;
 extern const struct command cmd_export;
 extern const struct command cmd_history;
+extern const struct command cmd_whatif;
+extern const struct command cmd_journal;
 extern const struct command cmd_doctor;
 
 const struct command *const commands[] = {
@@ -24,6 +26,8 @@ const struct command *const commands[] = {
 	&cmd_import,
 	&cmd_export,
 	&cmd_history,
+	&cmd_whatif,
+	&cmd_journal,
 	&cmd_doctor,
 	NULL,
 };

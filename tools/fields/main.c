@@ -7,6 +7,8 @@
 #include "compare/aggregate.h"
 #include "compare/bench.h"
 #include "compare/compare.h"
+#include "compare/journal.h"
+#include "compare/whatif.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -18,6 +20,8 @@ const struct report reports[] = {
 	{ "diff", "strobe diff --format json", &sb_comparison_fields },
 	{ "aggregate", "strobe aggregate --format json", &sb_aggregate_fields },
 	{ "bench", "strobe bench --format json", &sb_bench_fields },
+	{ "journal", "strobe journal --format json", &sb_journal_fields },
+	{ "whatif", "strobe whatif --format json", &sb_whatif_fields },
 	{ NULL, NULL, NULL },
 };
 

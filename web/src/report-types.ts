@@ -1424,3 +1424,38 @@ export type BenchRow = {
   target_met?: boolean; // frames_fps reaches target_fps
   seconds_s: (number | null)[]; // the measurements, in order
 };
+
+// What a run would take with other settings.
+export type Whatif = {
+  schema: "strobe.whatif/1";
+  run: string; // the run it starts from
+  now_s: number; // its total
+  predicted_s: number; // the total then
+  low_s: number; // at least
+  high_s: number; // at most
+  saved_s: number; // now_s - predicted_s
+  change_ratio: number; // predicted_s / now_s - 1
+  fps?: number; // frames per second end to end, now
+  predicted_fps?: number; // the same then
+  extrapolates: boolean; // some change does
+  changes: WhatifChange[]; // stage by stage
+};
+
+// A stage with another setting.
+export type WhatifChange = {
+  stage: string; // its name
+  code?: string; // its code
+  knob: string; // the attribute that changes
+  now_value: number; // in this run
+  then_value: number; // what was asked for
+  now_s: number; // the stage's time in this run
+  predicted_s: number; // its time then
+  low_s: number; // it takes this at least
+  high_s: number; // it takes this at most
+  basis: "proportional" | "steps" | "fitted" | "range"; // proportional: from one value; steps: single steps were timed; fitted: over several runs; range: only the limits are known
+  fixed_s?: number; // of one call, fitted: what does not depend on it
+  each_s?: number; // time of one unit
+  run_count: number; // runs it rests on
+  extrapolates: boolean; // the value lies outside of those that were seen
+  note?: string; // what to know before believing it
+};

@@ -15,8 +15,6 @@ void sb_diff_text(const struct sb_comparison *c, const struct sb_diff_options *o
 void sb_diff_json(const struct sb_comparison *c, struct sb_buf *out);
 void sb_diff_markdown(
 	const struct sb_comparison *c, const struct sb_diff_options *options, struct sb_buf *out);
-/* The fill-in tracking sheet: a line per label, with its change. */
-void sb_diff_template(const struct sb_comparison *c, struct sb_buf *out);
 
 /* ---- words every form shares ---- */
 /* "before.txt", "3 runs: a, b, c" */

@@ -1,0 +1,157 @@
+/* strobe journal: the tracking sheet of an optimisation, as it grows. */
+#include "command.h"
+#include "facts_arg.h"
+#include "output.h"
+#include "run_arg.h"
+
+#include "compare/journal.h"
+#include "report/journal/journal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define JOURNAL "strobe-journal.json"
+
+static const struct command_option options[] = {
+	{ "file", 'F', "FILE", "the journal (" JOURNAL " in this folder)", false, false },
+	{ "format", 0, "FORMAT", "of show: text, markdown, json or html (text)", false, false },
+	{ "template", 0, NULL, "show the tracking sheet: every label with its time and change", false,
+		false },
+	{ "output", 'o', "FILE", "write there instead of standard output; its ending chooses the format",
+		false, false },
+	{ "commit", 0, "TEXT", "the project's commit (else what git says here)", false, false },
+	{ "force", 0, NULL, "start: replace the journal that is there", false, false },
+	RUN_CUT_OPTIONS,
+	{ 0 },
+};
+
+/* What git calls this state of the project; false: nothing. */
+static bool find_commit(char *out, size_t size)
+{
+	FILE *git = popen("git describe --always --dirty --abbrev=7 --exclude='*' 2>/dev/null", "r");
+	bool found;
+
+	if (!git)
+		return false;
+	found = fgets(out, (int)size, git) != NULL;
+	found &= pclose(git) == 0;
+	out[strcspn(out, "\n")] = 0;
+	return found && *out;
+}
+
+static int add(
+	const struct args *args, const char *file, struct sb_journal *j, const char *spec, const char *title)
+{
+	const char *commit = args_value(args, "commit");
+	struct sb_facts *facts = NULL;
+	char found[64];
+	int code = facts_arg_open(args, spec, NULL, &facts);
+
+	if (code)
+		return code;
+	if (!commit && find_commit(found, sizeof found))
+		commit = found;
+	if (sb_journal_add(j, facts, title, commit) || sb_journal_write(j, file))
+		code = complain_last();
+	sb_facts_free(facts);
+	return code;
+}
+
+static int show(const struct args *args, const struct sb_journal *j)
+{
+	const char *format = output_format(args) ? output_format(args) : "text",
+		   *path = args_value(args, "output");
+	struct sb_buf out = { 0 };
+	int code = 0;
+
+	if (args_has(args, "template"))
+		sb_journal_template(j, &out);
+	else if (!strcmp(format, "text"))
+		sb_journal_text(j, path ? 120 : terminal_columns(STDOUT_FILENO), &out);
+	else if (!strcmp(format, "markdown") || !strcmp(format, "md"))
+		sb_journal_markdown(j, &out);
+	else if (!strcmp(format, "json") || !strcmp(format, "html"))
+		sb_journal_json(j, &out);
+	else
+		return complain("--format is text, markdown, json or html, not '%s'", format);
+	if (!strcmp(format, "html") && !args_has(args, "template"))
+		code = output_make_page("journal", &out);
+	if (!code)
+		code = output_put(&out, path);
+	sb_buf_done(&out);
+	return code;
+}
+
+static int start(const struct args *args, const char *file)
+{
+	struct sb_journal *j;
+	int code;
+
+	if (args->count > 3)
+		return complain("journal start takes RUN and, in quotes, a title");
+	if (!access(file, F_OK) && !args_has(args, "force"))
+		return complain(
+			"'%s' is there already: 'strobe journal add' goes on with it, --force starts anew",
+			file);
+	j = sb_journal_new();
+	if (!j)
+		return complain_last();
+	code = add(args, file, j, args->count > 1 ? args->values[1] : "last",
+		args->count > 2 ? args->values[2] : "baseline");
+	if (!code)
+		code = show(args, j);
+	sb_journal_free(j);
+	return code;
+}
+
+static int go_on(const struct args *args, const char *file, bool adding)
+{
+	struct sb_journal *j = NULL;
+	int code = 0;
+
+	if (adding ? args->count != 3 : args->count > 1)
+		return complain(adding ? "journal add takes RUN and, in quotes, what was done: strobe "
+					 "journal add last \"RAFT 12 -> 8\""
+				       : "journal show takes no run");
+	if (access(file, F_OK))
+		return complain("there is no journal '%s': begin one with 'strobe journal start RUN'", file);
+	if (sb_journal_read(file, &j))
+		return complain_last();
+	if (adding)
+		code = add(args, file, j, args->values[1], args->values[2]);
+	if (!code)
+		code = show(args, j);
+	sb_journal_free(j);
+	return code;
+}
+
+static int run(struct args *args)
+{
+	const char *what = args->count ? args->values[0] : "show", *file = args_value(args, "file");
+
+	file = file ? file : JOURNAL;
+	if (!strcmp(what, "start"))
+		return start(args, file);
+	if (!strcmp(what, "add") || !strcmp(what, "show"))
+		return go_on(args, file, !strcmp(what, "add"));
+	return complain("journal takes start, add or show, not '%s'", what);
+}
+
+const struct command cmd_journal = {
+	.name = "journal",
+	.usage = "[OPTIONS] [start RUN [TITLE] | add RUN TITLE | show]",
+	.summary = "the tracking sheet of an optimisation, as it grows",
+	.description = "Keeps a baseline and the steps after it in " JOURNAL
+		       ", a plain file to commit with the\n"
+		       "project: total, change against the step before and against the baseline, cumulative "
+		       "speed-up,\n"
+		       "frames/s, peak memory, commit, and every stage. RUN is what every command takes: a "
+		       "run, a stage\n"
+		       "log, a saved summary. 'strobe diff A B C...' shows runs the same way without a file.",
+	.examples = "  strobe journal start baseline.log\n"
+		    "  strobe journal add last \"RAFT 12 -> 8\"\n"
+		    "  strobe journal show --format markdown",
+	.options = options,
+	.run = run,
+};

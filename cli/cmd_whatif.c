@@ -1,0 +1,170 @@
+/* strobe whatif: what a run would take with other settings. */
+#include "command.h"
+#include "facts_arg.h"
+#include "output.h"
+#include "run_arg.h"
+
+#include "base/vec.h"
+#include "compare/whatif.h"
+#include "report/whatif.h"
+#include "store/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define REMEMBERED 20 /* runs of the history that are looked at */
+
+static const struct command_option options[] = {
+	{ "with", 'w', "RUN,RUN...",
+		"more runs of the same pipeline, with other values: fits what is fixed and "
+		"what each unit costs",
+		false, true },
+	{ "no-history", 0, NULL, "leave out the runs of the same name in the history", false, false },
+	{ "format", 0, "FORMAT", "text or json (text)", false, false },
+	{ "output", 'o', "FILE", "write there instead of standard output; its ending chooses the format",
+		false, false },
+	RUN_CUT_OPTIONS,
+	{ 0 },
+};
+
+struct whatif_job {
+	struct sb_facts *run;
+	struct sb_vec others; /* struct sb_facts * */
+};
+
+static int add(struct whatif_job *job, struct sb_facts *facts)
+{
+	struct sb_facts **slot = sb_vec_push(&job->others, sizeof *slot);
+
+	if (!slot) {
+		sb_facts_free(facts);
+		return complain("no memory");
+	}
+	*slot = facts;
+	return 0;
+}
+
+static int load_list(const struct args *args, struct whatif_job *job, const char *list)
+{
+	char *copy = strdup(list), *rest = copy;
+	int code = copy ? 0 : complain("no memory");
+
+	for (char *spec = strsep(&rest, ","); spec && !code; spec = strsep(&rest, ",")) {
+		struct sb_facts *facts = NULL;
+
+		code = *spec ? facts_arg_open(args, spec, NULL, &facts) : 0;
+		if (!code && facts)
+			code = add(job, facts);
+	}
+	free(copy);
+	return code;
+}
+
+/* Runs of the same name whose folders are still there. What cannot be read is left out: nobody asked for it. */
+static int load_remembered(struct whatif_job *job)
+{
+	struct sb_history_filter filter = { .name = job->run->name, .limit = REMEMBERED };
+	struct sb_history_run *runs = NULL;
+	struct sb_history *h = NULL;
+	size_t count = 0;
+	int code = 0;
+
+	if (!*job->run->name || sb_history_open(NULL, &h) || sb_history_list(h, &filter, &runs, &count))
+		count = 0;
+	for (size_t i = 0; i < count && !code; i++) {
+		struct sb_facts *facts = NULL;
+
+		if (!runs[i].dir || access(runs[i].dir, R_OK) || !runs[i].complete ||
+			runs[i].start_real_ns == job->run->start_real_ns ||
+			facts_arg_load(runs[i].dir, NULL, false, &facts))
+			continue;
+		code = add(job, facts);
+	}
+	sb_history_runs_free(runs, count);
+	sb_history_close(h);
+	return code;
+}
+
+static int load(const struct args *args, const char *spec, struct whatif_job *job)
+{
+	const char *list;
+	int code = facts_arg_open(args, spec, NULL, &job->run);
+
+	for (size_t i = 0; !code && (list = args_nth(args, "with", i)); i++)
+		code = load_list(args, job, list);
+	if (!code && !args_has(args, "no-history"))
+		code = load_remembered(job);
+	return code;
+}
+
+static int print(const struct args *args, const struct sb_whatif *w, const char *format)
+{
+	const char *path = args_value(args, "output");
+	struct sb_buf out = { 0 };
+	int code;
+
+	if (!strcmp(format, "json"))
+		sb_whatif_json(w, &out);
+	else
+		sb_whatif_text(w, path ? 100 : terminal_columns(STDOUT_FILENO), &out);
+	code = output_put(&out, path);
+	sb_buf_done(&out);
+	return code;
+}
+
+static void job_done(struct whatif_job *job)
+{
+	struct sb_facts **all = job->others.items;
+
+	for (size_t i = 0; i < job->others.count; i++)
+		sb_facts_free(all[i]);
+	sb_vec_done(&job->others);
+	sb_facts_free(job->run);
+}
+
+static int run(struct args *args)
+{
+	const char *format = output_format(args) ? output_format(args) : "text";
+	bool has_run = args->count > 0 && !strchr(args->values[0], '=');
+	const char *const *settings = (const char *const *)args->values + has_run;
+	size_t setting_count = (size_t)(args->count - has_run);
+	struct whatif_job job = { 0 };
+	struct sb_whatif *w = NULL;
+	int code;
+
+	if (strcmp(format, "text") && strcmp(format, "json"))
+		return complain("--format is text or json, not '%s'", format);
+	if (!setting_count)
+		return complain("whatif takes RUN and STAGE.SETTING=NUMBER: strobe whatif last 3b.iters=8");
+	code = load(args, has_run ? args->values[0] : "last", &job);
+	if (!code && sb_whatif(job.run, (const struct sb_facts *const *)job.others.items, job.others.count,
+			     settings, setting_count, &w))
+		code = complain_last();
+	if (!code)
+		code = print(args, w, format);
+	sb_whatif_free(w);
+	job_done(&job);
+	return code;
+}
+
+const struct command cmd_whatif = {
+	.name = "whatif",
+	.usage = "[OPTIONS] [RUN] STAGE.SETTING=NUMBER...",
+	.summary = "the predicted total with other settings, with its error",
+	.description = "Predicts what a run would take with fewer iterations, fewer steps, other frames, "
+		       "another batch:\n"
+		       "from what one unit costs in the run and, where other runs of the stage are known "
+		       "(--with, and the\n"
+		       "history's of the same name), from a fixed and a per-unit part fitted over them. "
+		       "STAGE is a code,\n"
+		       "a name or a part of one; SETTING is what the stage carries: iters, steps, frames, "
+		       "tokens, batch,\n"
+		       "width, height. It says when it extrapolates. The stages that can be turned are in "
+		       "the report\n"
+		       "under 'Strategies by stage'.",
+	.examples = "  strobe whatif last 3b.iters=8 4f.2.steps=1\n"
+		    "  strobe whatif baseline.log vae.batch=8 --with batch1.log,batch2.log",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,431 @@
+/* Predictions: find the stage and its knob, read or fit what one unit costs, sum up. */
+#include "compare/whatif.h"
+
+#include "base/error.h"
+#include "base/knob.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define FIXED_MOST 0.3 /* of a stage, where one run does not tell its fixed part */
+#define DEVIATIONS 2
+#define POINTS_MAX 256
+
+struct setting {
+	char stage[256];
+	const struct sb_knob *knob;
+	double value;
+};
+
+/* ---- what was asked for ---------------------------------------------------- */
+
+static int parse(const char *text, struct setting *out)
+{
+	const char *equals = strchr(text, '='), *dot = equals;
+	char key[64];
+	char *end;
+
+	while (dot && dot > text && *dot != '.')
+		dot--;
+	if (!equals || dot == text || *dot != '.' || (size_t)(dot - text) >= sizeof out->stage ||
+		(size_t)(equals - dot) >= sizeof key)
+		return sb_fail(STROBE_EINVAL, "'%s' is not STAGE.SETTING=NUMBER, as in 3b.iters=8", text);
+	snprintf(out->stage, sizeof out->stage, "%.*s", (int)(dot - text), text);
+	snprintf(key, sizeof key, "%.*s", (int)(equals - dot - 1), dot + 1);
+	out->knob = sb_knob_find(key);
+	if (!out->knob)
+		return sb_fail(STROBE_EINVAL,
+			"'%s' in '%s' is no setting that decides a time: iters, steps, frames, tokens, "
+			"batch, width, "
+			"height",
+			key, text);
+	if (out->knob->law == SB_KNOB_OTHER)
+		return sb_fail(STROBE_EINVAL,
+			"one run does not tell what '%s' does to the time: measure it with 'strobe bench "
+			"--sweep "
+			"%s=...'",
+			key, key);
+	out->value = strtod(equals + 1, &end);
+	if (end == equals + 1 || *end || !(out->value > 0) || !isfinite(out->value))
+		return sb_fail(STROBE_EINVAL, "'%s' needs a number above 0 after '='", text);
+	return 0;
+}
+
+/* ---- the stage ------------------------------------------------------------- */
+
+static double attr(const struct sb_fact_stage *s, const char *key)
+{
+	for (size_t i = 0; i < s->attr_count; i++) {
+		const struct sb_pair *p = &s->attrs[i];
+
+		if (strcmp(p->key, key))
+			continue;
+		if (p->type == STROBE_TYPE_FLOAT)
+			return p->f;
+		return p->type == STROBE_TYPE_INT ? (double)p->i : NAN;
+	}
+	return NAN;
+}
+
+static double generations(const struct sb_facts *run)
+{
+	double n = run->metrics[SB_METRIC_GENERATIONS];
+
+	return n >= 1 ? n : 1;
+}
+
+/* The knob in one call of the stage; NAN: it does not carry it. Steps that are zones count by video. */
+static double knob_of(const struct sb_facts *run, const struct sb_fact_stage *s, const struct sb_knob *knob)
+{
+	double value = attr(s, knob->key);
+
+	if (value > 0)
+		return sb_stage_attr_is_count(knob->key) && s->count > 1 ? value / (double)s->count : value;
+	if (s->role == STROBE_ROLE_STEP && !strcmp(knob->key, "steps"))
+		return (double)s->count / generations(run);
+	return NAN;
+}
+
+static bool has_time(const struct sb_fact_stage *s)
+{
+	return s->state == SB_STAGE_NORMAL && s->total_s > 0;
+}
+
+/* How well the name fits: 3 the code, 2 the name, 1 a part of it. */
+static int fit_of(const struct sb_fact_stage *s, const char *name)
+{
+	if (s->code && !strcasecmp(s->code, name))
+		return 3;
+	return !strcasecmp(s->name, name) ? 2 : strcasestr(s->name, name) ? 1 : 0;
+}
+
+/* The steps inside a stage that does not count them itself. */
+static int64_t steps_inside(const struct sb_facts *run, int64_t outer)
+{
+	for (size_t i = (size_t)outer + 1;
+		i < run->stage_count && run->stages[i].depth > run->stages[outer].depth; i++)
+		if (run->stages[i].role == STROBE_ROLE_STEP)
+			return (int64_t)i;
+	return -1;
+}
+
+static int64_t find_stage(const struct sb_facts *run, const struct setting *asked, bool *out_named)
+{
+	int64_t best = -1;
+	int best_fit = 0;
+
+	*out_named = false;
+	for (size_t i = 0; i < run->stage_count; i++) {
+		const struct sb_fact_stage *s = &run->stages[i];
+		int fit = fit_of(s, asked->stage);
+		int64_t found = (int64_t)i;
+
+		*out_named |= fit > 0;
+		if (!fit || !has_time(s))
+			continue;
+		if (!(knob_of(run, s, asked->knob) > 0) && !strcmp(asked->knob->key, "steps"))
+			found = steps_inside(run, found);
+		if (found < 0 || !(knob_of(run, &run->stages[found], asked->knob) > 0))
+			continue;
+		if (fit > best_fit ||
+			(fit == best_fit && run->stages[found].total_s > run->stages[best].total_s)) {
+			best = found;
+			best_fit = fit;
+		}
+	}
+	return best;
+}
+
+static int not_found(const struct sb_facts *run, const struct setting *asked, bool named)
+{
+	if (named)
+		return sb_fail(STROBE_EINVAL,
+			"no stage '%s' of '%s' carries '%s': record it as an attribute "
+			"(strobe.section(..., %s=N)) or in its label",
+			asked->stage, run->label, asked->knob->key, asked->knob->key);
+	return sb_fail(STROBE_EINVAL, "'%s' has no stage '%s': give a code or a part of a name", run->label,
+		asked->stage);
+}
+
+/* ---- fixed and per-unit parts ---------------------------------------------- */
+
+struct point {
+	double x, call_s; /* units; time of one call */
+};
+
+struct line {
+	double fixed_s, each_s, deviation_s;
+	double least, most; /* x seen */
+	size_t count, values; /* points; different x */
+};
+
+/* Of a batch the number of calls matters: its inverse. */
+static double unit_of(const struct sb_knob *knob, double value)
+{
+	return knob->law == SB_KNOB_BATCH ? 1 / value : value;
+}
+
+static double per_call(const struct sb_fact_stage *s)
+{
+	return s->total_s / (s->count > 0 ? (double)s->count : 1);
+}
+
+static void add_point(const struct sb_facts *run, const char *key, const struct sb_knob *knob,
+	struct point *points, size_t *count)
+{
+	for (size_t i = 0; i < run->stage_count && *count < POINTS_MAX; i++) {
+		const struct sb_fact_stage *s = &run->stages[i];
+		double value;
+
+		if (strcmp(s->key, key) || !has_time(s) || s->role == STROBE_ROLE_STEP)
+			continue;
+		value = knob_of(run, s, knob);
+		if (value > 0)
+			points[(*count)++] = (struct point){ unit_of(knob, value), per_call(s) };
+		return;
+	}
+}
+
+static struct line fit_line(const struct point *p, size_t count)
+{
+	struct line l = { .count = count, .least = INFINITY, .most = -INFINITY };
+	double mean_x = 0, mean_s = 0, xx = 0, xs = 0, rest = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bool seen = false;
+
+		for (size_t k = 0; k < i; k++)
+			seen |= p[k].x == p[i].x;
+		l.values += !seen;
+		l.least = fmin(l.least, p[i].x);
+		l.most = fmax(l.most, p[i].x);
+		mean_x += p[i].x / (double)count;
+		mean_s += p[i].call_s / (double)count;
+	}
+	if (l.values < 2)
+		return l;
+	for (size_t i = 0; i < count; i++) {
+		xx += (p[i].x - mean_x) * (p[i].x - mean_x);
+		xs += (p[i].x - mean_x) * (p[i].call_s - mean_s);
+	}
+	l.each_s = fmax(0, xs / xx);
+	l.fixed_s = mean_s - l.each_s * mean_x;
+	if (l.fixed_s < 0) { /* through nothing: no stage takes less */
+		l.fixed_s = 0;
+		l.each_s = mean_s / mean_x;
+	}
+	for (size_t i = 0; i < count; i++) {
+		double off = p[i].call_s - l.fixed_s - l.each_s * p[i].x;
+
+		rest += off * off;
+	}
+	l.deviation_s = count > 2 ? sqrt(rest / (double)(count - 2)) : 0;
+	return l;
+}
+
+/* ---- one change ------------------------------------------------------------ */
+
+static void predict_fitted(struct sb_whatif_change *c, const struct line *l, double calls, double x)
+{
+	double s = (l->fixed_s + l->each_s * x) * calls, off = DEVIATIONS * l->deviation_s * calls;
+
+	c->basis = SB_WHATIF_FITTED;
+	c->fixed_s = l->fixed_s;
+	c->each_s = l->each_s;
+	c->point_count = (int64_t)l->count;
+	c->extrapolates = x < l->least || x > l->most;
+	c->predicted_s = s;
+	if (l->count < 3) /* two points fit any line */
+		off = fmax(off, fabs(s - c->base_s) * 0.1);
+	c->low_s = fmax(0, s - off);
+	c->high_s = s + off;
+	if (c->extrapolates)
+		c->note = "outside of the values that were measured";
+}
+
+/* Every step was timed on its own. */
+static void predict_steps(struct sb_whatif_change *c, const struct sb_fact_stage *s)
+{
+	double ratio = c->then / c->now, count = (double)s->count * ratio;
+	double off = isnan(s->time.std) ? 0 : DEVIATIONS * s->time.std * sqrt(count);
+
+	c->basis = SB_WHATIF_STEPS;
+	c->each_s = s->time.mean;
+	c->predicted_s = c->base_s * ratio;
+	c->low_s = fmax(0, c->predicted_s - off);
+	c->high_s = c->predicted_s + off;
+}
+
+/* One value: all of the stage scales, or all but a fixed part. */
+static void predict_proportional(struct sb_whatif_change *c)
+{
+	double ratio = c->then / c->now, with_fixed = c->base_s * (FIXED_MOST + (1 - FIXED_MOST) * ratio);
+
+	c->basis = SB_WHATIF_PROPORTIONAL;
+	c->each_s = c->base_s / c->now;
+	c->predicted_s = c->base_s * ratio;
+	c->low_s = fmin(c->predicted_s, with_fixed);
+	c->high_s = fmax(c->predicted_s, with_fixed);
+	c->extrapolates = true;
+	c->note = "one run does not tell what of the stage is fixed: up to 30 % in the error";
+}
+
+/* Fewer calls save between nothing and their share. */
+static void predict_range(struct sb_whatif_change *c)
+{
+	double scaled = c->base_s * c->now / c->then;
+
+	c->basis = SB_WHATIF_RANGE;
+	c->low_s = fmin(scaled, c->base_s);
+	c->high_s = fmax(scaled, c->base_s);
+	c->predicted_s = (c->low_s + c->high_s) / 2;
+	c->extrapolates = true;
+	c->note = "one run does not tell what a call costs beside its items: the middle of the limits";
+}
+
+static void predict(const struct sb_facts *run, const struct sb_facts *const *others, size_t other_count,
+	const struct sb_knob *knob, struct sb_whatif_change *c)
+{
+	const struct sb_fact_stage *s = &run->stages[c->stage_index];
+	struct point points[POINTS_MAX];
+	struct line line;
+	size_t count = 0;
+
+	add_point(run, s->key, knob, points, &count);
+	for (size_t i = 0; i < other_count; i++)
+		add_point(others[i], s->key, knob, points, &count);
+	line = fit_line(points, count);
+	if (s->role == STROBE_ROLE_STEP)
+		predict_steps(c, s);
+	else if (line.values > 1)
+		predict_fitted(c, &line, s->count > 0 ? (double)s->count : 1, unit_of(knob, c->then));
+	else if (knob->law == SB_KNOB_BATCH)
+		predict_range(c);
+	else
+		predict_proportional(c);
+}
+
+/* ---- all of them ----------------------------------------------------------- */
+
+static bool is_inside(const struct sb_facts *run, int64_t inner, int64_t outer)
+{
+	while (inner > outer)
+		inner = run->stages[inner].parent;
+	return inner == outer;
+}
+
+/* The same stage again scales what is left of it; a stage inside another one cannot be told apart. */
+static int combine(const struct sb_facts *run, struct sb_whatif *w, struct sb_whatif_change *c)
+{
+	for (size_t i = 0; i < w->change_count; i++) {
+		const struct sb_whatif_change *before = &w->changes[i];
+
+		if (before->stage_index == c->stage_index && before->key == c->key)
+			return sb_fail(STROBE_EINVAL, "'%s' of '%s' is set twice", c->key, c->stage);
+		if (before->stage_index == c->stage_index)
+			c->base_s = before->predicted_s;
+		else if (is_inside(run, c->stage_index, before->stage_index) ||
+			 is_inside(run, before->stage_index, c->stage_index))
+			return sb_fail(STROBE_EINVAL,
+				"'%s' and '%s' are inside each other: change one of them", before->stage,
+				c->stage);
+	}
+	return 0;
+}
+
+static int add_change(const struct sb_facts *run, const struct sb_facts *const *others, size_t other_count,
+	const char *text, struct sb_whatif *w)
+{
+	struct sb_whatif_change *c = &w->changes[w->change_count];
+	const struct sb_fact_stage *s;
+	struct setting asked;
+	bool named;
+	double before_s;
+	int err = parse(text, &asked);
+
+	if (err)
+		return err;
+	*c = (struct sb_whatif_change){ .stage_index = find_stage(run, &asked, &named),
+		.key = asked.knob->key,
+		.then = asked.value,
+		.fixed_s = NAN,
+		.each_s = NAN,
+		.point_count = 1 };
+	if (c->stage_index < 0)
+		return not_found(run, &asked, named);
+	s = &run->stages[c->stage_index];
+	c->stage = s->name;
+	c->code = s->code;
+	c->now = knob_of(run, s, asked.knob);
+	c->base_s = fmin(s->total_s, run->metrics[SB_METRIC_WALL]);
+	before_s = c->base_s;
+	err = combine(run, w, c);
+	if (err)
+		return err;
+	if (c->base_s == before_s) {
+		predict(run, others, other_count, asked.knob, c);
+	} else { /* the second setting of one stage */
+		predict_proportional(c);
+	}
+	w->change_count++;
+	return 0;
+}
+
+static void sum_up(const struct sb_facts *run, struct sb_whatif *w)
+{
+	bool frames_change = false;
+
+	w->predicted_s = w->low_s = w->high_s = w->wall_s;
+	for (size_t i = 0; i < w->change_count; i++) {
+		const struct sb_whatif_change *c = &w->changes[i];
+
+		w->predicted_s += c->predicted_s - c->base_s;
+		w->low_s += c->low_s - c->base_s;
+		w->high_s += c->high_s - c->base_s;
+		w->extrapolates |= c->extrapolates;
+		frames_change |= !strcmp(c->key, "frames");
+	}
+	w->low_s = fmax(0, w->low_s);
+	w->saved_s = w->wall_s - w->predicted_s;
+	w->change_ratio = w->predicted_s / w->wall_s - 1;
+	w->fps = run->metrics[SB_METRIC_FPS];
+	w->predicted_fps = frames_change ? NAN : w->fps * w->wall_s / w->predicted_s;
+}
+
+int sb_whatif(const struct sb_facts *run, const struct sb_facts *const *others, size_t other_count,
+	const char *const *settings, size_t setting_count, struct sb_whatif **out_whatif)
+{
+	struct sb_whatif *w = calloc(1, sizeof *w);
+	int err = 0;
+
+	if (w)
+		w->changes = calloc(setting_count + 1, sizeof *w->changes);
+	if (!w || !w->changes) {
+		sb_whatif_free(w);
+		return sb_fail(STROBE_ENOMEM, "no memory for a prediction");
+	}
+	w->label = run->label;
+	w->wall_s = run->metrics[SB_METRIC_WALL];
+	if (!(w->wall_s > 0))
+		err = sb_fail(STROBE_EINVAL, "'%s' has no time to start from", run->label);
+	for (size_t i = 0; i < setting_count && !err; i++)
+		err = add_change(run, others, other_count, settings[i], w);
+	if (err) {
+		sb_whatif_free(w);
+		return err;
+	}
+	sum_up(run, w);
+	*out_whatif = w;
+	return 0;
+}
+
+void sb_whatif_free(struct sb_whatif *w)
+{
+	if (!w)
+		return;
+	free(w->changes);
+	free(w);
+}

@@ -1,0 +1,88 @@
+/* A prediction as text and JSON: each change with what it rests on, then the total. */
+#include "report/whatif.h"
+
+#include "compare/compare.h"
+#include "report/label.h"
+#include "stats/seconds.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const char *const words[] = { [SB_WHATIF_PROPORTIONAL] = "in proportion",
+	[SB_WHATIF_STEPS] = "single steps",
+	[SB_WHATIF_FITTED] = "fitted",
+	[SB_WHATIF_RANGE] = "limits only" };
+
+static void put_change(const struct sb_whatif_change *c, int width, struct sb_buf *out)
+{
+	char label[300], now[32], then[32], basis[64];
+
+	sb_stage_label(c->code, c->stage, label, sizeof label);
+	sb_text_seconds(now, sizeof now, c->base_s);
+	sb_text_seconds(then, sizeof then, c->predicted_s);
+	snprintf(basis, sizeof basis, c->basis == SB_WHATIF_FITTED ? "%s over %lld runs" : "%s",
+		words[c->basis], (long long)c->point_count);
+	sb_buf_puts(out, "  ");
+	sb_label_put(out, label, width);
+	sb_buf_printf(out, " %-8s %8.6g -> %-8.6g %10s -> %-10s %s%s\n", c->key, c->now, c->then, now, then,
+		basis, c->basis == SB_WHATIF_FITTED && c->extrapolates ? ", extrapolated" : "");
+}
+
+static void put_parts(const struct sb_whatif_change *c, struct sb_buf *out)
+{
+	char fixed[32], each[32];
+
+	if (c->basis != SB_WHATIF_FITTED)
+		return;
+	sb_text_seconds(fixed, sizeof fixed, c->fixed_s);
+	sb_text_seconds(each, sizeof each, c->each_s);
+	sb_buf_printf(out, "  %s.%s: %s fixed, %s for each%s\n", c->code ? c->code : c->stage, c->key, fixed,
+		each, c->key[0] == 'b' ? " call per item" : "");
+}
+
+/* Notes that say the same are said once. */
+static void put_notes(const struct sb_whatif *w, struct sb_buf *out)
+{
+	for (size_t i = 0; i < w->change_count; i++) {
+		const char *note = w->changes[i].note;
+		bool said = !note;
+
+		for (size_t k = 0; k < i && !said; k++)
+			said = w->changes[k].note == note;
+		if (!said)
+			sb_buf_printf(out, "  %s\n", note);
+	}
+}
+
+void sb_whatif_text(const struct sb_whatif *w, int columns, struct sb_buf *out)
+{
+	char now[32], then[32], low[32], high[32], saved[32];
+	int width = columns > 100 ? 40 : columns > 84 ? columns - 62 : 22;
+
+	sb_text_seconds(now, sizeof now, w->wall_s);
+	sb_text_seconds(then, sizeof then, w->predicted_s);
+	sb_text_seconds(low, sizeof low, w->low_s);
+	sb_text_seconds(high, sizeof high, w->high_s);
+	sb_text_seconds(saved, sizeof saved, fabs(w->saved_s));
+	sb_buf_printf(out, "%s takes %s; with\n", w->label, now);
+	for (size_t i = 0; i < w->change_count; i++)
+		put_change(&w->changes[i], width, out);
+	sb_buf_printf(out, "it would take about %s, %s %s (%+.1f %%)\n", then, saved,
+		w->saved_s >= 0 ? "less" : "more", w->change_ratio * 100);
+	sb_buf_printf(
+		out, "  between %s and %s%s\n", low, high, w->extrapolates ? "; this extrapolates" : "");
+	for (size_t i = 0; i < w->change_count; i++)
+		put_parts(&w->changes[i], out);
+	put_notes(w, out);
+	if (isfinite(w->predicted_fps))
+		sb_buf_printf(out, "  %.2f -> %.2f frames/s end to end\n", w->fps, w->predicted_fps);
+}
+
+void sb_whatif_json(const struct sb_whatif *w, struct sb_buf *out)
+{
+	struct sb_json j;
+
+	sb_json_init(&j, out, true);
+	sb_fields_write(&sb_whatif_fields, w, NULL, &j);
+	sb_buf_putc(out, '\n');
+}

@@ -1,0 +1,81 @@
+"""strobe whatif against reruns: the example pipeline with the settings that were predicted. Its clock is
+pretended, so that a rerun takes exactly what its counts cost."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+STROBE = os.environ["STROBE"]
+EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "inpainting.py"
+
+
+def rerun(folder, **settings):
+    flags = [part for key, value in settings.items() for part in ("--" + key.replace("_", "-"), str(value))]
+    text = subprocess.run([sys.executable, EXAMPLE, "--pretend", *flags], check=True, capture_output=True, text=True).stdout
+    path = folder / ("-".join("%s%s" % pair for pair in settings.items()) + ".log" if settings else "base.log")
+    path.write_text(text)
+    return path, float(text.split("TOTAL TIME: ")[1].split("s")[0])
+
+
+def predict(*arguments):
+    done = subprocess.run([STROBE, "whatif", "--no-history", "--format", "json", *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("changes, flags", [
+    (["3b.iters=8"], {"raft_iters": 8}),
+    (["3b.iters=6", "4f.2.steps=1"], {"raft_iters": 6, "steps": 1}),
+    (["raft.iterations=16"], {"raft_iters": 16}),
+])
+def test_a_rerun_lies_within_the_error(tmp_path, changes, flags):
+    base, _ = rerun(tmp_path)
+    _, total = rerun(tmp_path, **flags)
+    said = predict(base, *changes)
+    assert said["low_s"] - 0.05 <= total <= said["high_s"] + 0.05  # the log has two decimals
+    assert abs(said["predicted_s"] - total) / total < 0.15
+    assert said["extrapolates"]  # one run: what is fixed is not known
+
+
+def test_two_values_tell_the_fixed_part_and_the_rerun_is_met(tmp_path):
+    base, _ = rerun(tmp_path)
+    other, _ = rerun(tmp_path, raft_iters=4)
+    _, total = rerun(tmp_path, raft_iters=8)
+    said = predict(base, "3b.iters=8", "--with", other)
+    change = said["changes"][0]
+    assert change["basis"] == "fitted" and not said["extrapolates"]
+    assert change["fixed_s"] == pytest.approx(0.2, abs=0.02) and change["each_s"] == pytest.approx(0.4, abs=0.005)
+    assert said["predicted_s"] == pytest.approx(total, abs=0.05)
+    assert predict(base, "3b.iters=20", "--with", other)["extrapolates"]
+
+
+def test_a_batch_has_limits_until_a_second_one_was_measured(tmp_path):
+    base, _ = rerun(tmp_path)
+    said = predict(base, "vae.batch=8")
+    change = said["changes"][0]
+    assert change["code"] == "4c" and change["basis"] == "range"
+    assert change["low_s"] == pytest.approx(change["now_s"] / 2) and change["high_s"] == change["now_s"]
+
+
+@pytest.mark.parametrize("setting, words", [
+    ("3b.iters", "is not STAGE.SETTING=NUMBER"),
+    ("3b.iters=0", "needs a number above 0"),
+    ("3b.colour=2", "is no setting that decides a time"),
+    ("4c.tiles=2", "strobe bench --sweep"),
+    ("4c.iters=2", "carries 'iters'"),
+    ("nothing.iters=2", "has no stage 'nothing'"),
+])
+def test_what_cannot_be_predicted_is_said(tmp_path, setting, words):
+    base, _ = rerun(tmp_path)
+    done = subprocess.run([STROBE, "whatif", str(base), setting], capture_output=True, text=True)
+    assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_stages_inside_each_other_are_not_added_up(tmp_path):
+    log = tmp_path / "log.txt"
+    log.write_text("  [4f] Main inference: Starting...\n    [4f.2] UNet (2 steps, 10 frames): 8.00s\n  [4f] Main inference (10 frames) TOTAL: 9.00s\n")
+    done = subprocess.run([STROBE, "whatif", str(log), "4f.frames=5", "4f.2.steps=1"], capture_output=True, text=True)
+    assert done.returncode == 2 and ("inside each other" in done.stderr or "carries" in done.stderr)
