@@ -52,6 +52,13 @@ def test_two_values_tell_the_fixed_part_and_the_rerun_is_met(tmp_path):
     assert predict(base, "3b.iters=20", "--with", other)["extrapolates"]
 
 
+def test_a_rerun_on_a_gpu_lies_within_the_error():
+    """Two logs of one real pipeline: RAFT with 12 iterations, then with 6; the rest of it was changed too."""
+    data = EXAMPLE.parents[1] / "tests" / "data"
+    change = predict(data / "stagelog-before.txt", "3b.iters=6")["changes"][0]
+    assert change["low_s"] <= 10.05 <= change["high_s"]
+
+
 def test_a_batch_has_limits_until_a_second_one_was_measured(tmp_path):
     base, _ = rerun(tmp_path)
     said = predict(base, "vae.batch=8")

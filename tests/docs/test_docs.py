@@ -20,7 +20,7 @@ import pytest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["STROBE_BUILD"])
-PAGES = [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))]
+PAGES = [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md")), *sorted((SOURCE / "docs/guides").glob("*.md"))]
 MARK = re.compile(r"<!-- block: (.*?) -->")
 FOREIGN = ("STROBE_", "RANK", "LOCAL_RANK", "WORLD_SIZE", "SLURM", "OMPI", "PMI", "COLUMNS", "XDG_", "MAKE", "MFLAGS")
 NAMES = {"RUN": "last", "DIR": "job", "BASE": "base", "NEW": "new", "METRIC": "fps", "FILE": "log.txt", **dict.fromkeys(("A1", "A2", "A3"), "base"), **dict.fromkeys(("B1", "B2", "B3"), "new")}
@@ -119,6 +119,9 @@ def material(tmp_path_factory):
     os.utime(folder / "strobe-runs/job-42", (1, 1))  # a single run is the last one
     shutil.copy(SOURCE / "tests/data/kineto-h200.json.gz", folder / "trace.json.gz")
     shutil.copy(SOURCE / "tests/data/stagelog-before.txt", folder / "log.txt")
+    shutil.copy(SOURCE / "tests/data/stagelog-before.txt", folder / "baseline.log")
+    shutil.copy(SOURCE / "tests/data/stagelog-after.txt", folder / "opt6.log")
+    shutil.copytree(SOURCE / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "profiling.yaml").write_text("profiling:\n  display_interval: 2\n")
     (folder / "pipeline.c").write_text(C % ("#include <strobe.h>", "\tstrobe_start(NULL);\n\tstrobe_stop();"))
     for name, text in SCRIPTS.items():

@@ -7,6 +7,7 @@ import { App, type RunEntry } from './app';
 import { fetchTimeline, readPage, readTimeline } from './load';
 import { Aggregate } from './panels/aggregate';
 import { Diff } from './panels/diff';
+import { Journal } from './panels/journal';
 import { Runs } from './panels/runs';
 import { rankStages } from './panels/overview';
 import { dark, startTheme, view, whole } from './state';
@@ -95,7 +96,7 @@ async function start(): Promise<void> {
   const p = page;
   if (p.kind !== 'report') {
     document.title = `${p.kind} · strobe`;
-    render(p.kind === 'diff' ? <Diff d={p.diff} /> : p.kind === 'aggregate' ? <Aggregate d={p.aggregate} /> : <Runs first={p.runs} />, host);
+    render(p.kind === 'diff' ? <Diff d={p.diff} /> : p.kind === 'aggregate' ? <Aggregate d={p.aggregate} /> : p.kind === 'journal' ? <Journal d={p.journal} /> : <Runs first={p.runs} />, host);
     return;
   }
   document.title = `${p.report.session_info.name || p.report.session_info.id} · strobe`;

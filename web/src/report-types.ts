@@ -1425,6 +1425,40 @@ export type BenchRow = {
   seconds_s: (number | null)[]; // the measurements, in order
 };
 
+// A baseline, and the steps after it.
+export type Journal = {
+  schema: "strobe.journal/1";
+  per_generation: boolean; // totals are of one generation
+  steps: JournalStep[]; // the baseline first
+};
+
+// A run of the journal.
+export type JournalStep = {
+  title: string; // what was done
+  run: string; // the run, as it was named
+  start_time?: string; // when it was recorded
+  commit?: string; // of the project
+  total_s: number; // of one generation, else of the run
+  delta_before_s?: number; // against the step before
+  delta_base_s?: number; // against the baseline
+  step_speedup_ratio?: number; // the step before / this one
+  speedup_ratio?: number; // the baseline / this one: cumulative
+  wall_s: number; // of the whole run
+  generation_s?: number; // median of its generations
+  fps?: number; // frames per second end to end
+  gpu_memory_peak_bytes?: number; // peak GPU memory
+  rss_peak_bytes?: number; // peak memory of the process
+  stages: JournalStage[]; // in the order in which they began
+};
+
+// A stage in one step.
+export type JournalStage = {
+  name: string; // of the stage
+  code?: string; // its code
+  key: string; // the same stage in another step has the same one
+  total_s: number; // time of all calls
+};
+
 // What a run would take with other settings.
 export type Whatif = {
   schema: "strobe.whatif/1";

@@ -27,6 +27,21 @@ static int decimals_of(const struct sb_journal *j)
 	return decimals;
 }
 
+/* The sheet has every stage: two digits of the shortest that takes a microsecond or more. */
+static int sheet_decimals_of(const struct sb_journal *j)
+{
+	double least = 0.01;
+	int decimals = 2, all = decimals_of(j);
+
+	for (size_t i = 0; i < j->step_count; i++)
+		for (size_t k = 0; k < j->steps[i].stage_count; k++)
+			if (j->steps[i].stages[k].total_s >= 1e-6)
+				least = fmin(least, j->steps[i].stages[k].total_s);
+	for (; least < 0.01 && decimals < 6; least *= 10)
+		decimals++;
+	return decimals > 2 && decimals < 6 ? decimals + 1 : decimals > all ? decimals : all;
+}
+
 static const char *memory_of(const struct sb_journal_step *s, char *out, size_t size)
 {
 	bool gpu = !isnan(s->gpu_memory_peak_bytes);
@@ -256,7 +271,7 @@ static void put_line(struct sb_buf *out, const char *label, int width, double no
 
 void sb_journal_template(const struct sb_journal *j, struct sb_buf *out)
 {
-	int width = label_columns(j), decimals = decimals_of(j);
+	int width = label_columns(j), decimals = sheet_decimals_of(j);
 
 	for (size_t i = 0; i < j->step_count; i++) {
 		const struct sb_journal_step *step = &j->steps[i];
