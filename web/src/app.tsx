@@ -12,7 +12,7 @@ import * as details from './panels/details';
 import type { Timeline } from './timeline/data';
 import { timeKey } from './timeline/view';
 import { setTimeline } from './jump';
-import { goTo } from './place';
+import { goTo, toTimeline } from './place';
 import { readReport } from './load';
 
 export interface RunEntry {
@@ -99,16 +99,19 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
   ].filter((s) => s.body !== null);
   return (
     <>
-      <a class="skip" href="#stages" onClick={goTo}>
-        Skip to the stages
+      <a class="skip" href="#timeline-first" onClick={toTimeline}>
+        Skip to the timeline
       </a>
       <main>
         <div class="screen">
           <Header page={page} liveState={liveState} comparison={base} onCompare={choose} runs={runs} onRun={onRun} />
           {problem && <p class="bad">{problem}</p>}
           <Figures report={r} />
-          <TimeBar report={r} timeline={timeline} />
           <div class="columns">
+            <section class="card right">
+              <h2>Timeline</h2>
+              <FirstTimeline data={timeline} problem={timelineError} charts={first} />
+            </section>
             <div class="left">
               <section class="card advice">
                 <h2>What to do first</h2>
@@ -119,11 +122,8 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
                 {r.stage_analysis?.stages?.length ? <StageTable report={r} timeline={timeline} base={base} /> : <NoStages report={r} />}
               </section>
             </div>
-            <section class="card right">
-              <h2>Timeline</h2>
-              <FirstTimeline data={timeline} problem={timelineError} charts={first} />
-            </section>
           </div>
+          <TimeBar report={r} timeline={timeline} />
         </div>
         <nav class="contents" aria-label="panels">
           {panels.map((s) => (

@@ -1,6 +1,7 @@
 // Metric charts on the run's time axis, and plain ones for steps and blocks.
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
+import { savePng } from './export';
 import { axisLabel, keyed, unitOf } from './format';
 import { title } from './words';
 import { cursor, dark, select, selection, useStore, view, whenSeen } from './state';
@@ -154,9 +155,18 @@ export function TimeChart({ chart, height, axis }: TimeChartProps) {
             </span>
           ))}
         <output />
+        <SavePicture of={host} words={chart.title} />
       </figcaption>
       <div ref={host} />
     </figure>
+  );
+}
+
+function SavePicture({ of, words }: { of: { current: HTMLDivElement | null }; words: string }) {
+  return (
+    <button type="button" class="link png" tabIndex={-1} aria-label={`save ${words} as PNG`} onClick={() => savePng(words, [...(of.current?.querySelectorAll('canvas') ?? [])])}>
+      PNG
+    </button>
   );
 }
 
@@ -267,6 +277,7 @@ export function OrderChart({ values, unit, label, height, onPick }: { values: nu
       <figcaption>
         <b>{label}</b>
         <output />
+        <SavePicture of={host} words={label} />
       </figcaption>
       <div ref={host} />
     </figure>

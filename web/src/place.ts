@@ -4,3 +4,8 @@ export function goTo(e: MouseEvent): void {
   e.preventDefault();
   document.getElementById(id)?.scrollIntoView();
 }
+
+export function toTimeline(e: MouseEvent): void {
+  e.preventDefault();
+  document.querySelector<HTMLElement>('#timeline-first canvas')?.focus();
+}

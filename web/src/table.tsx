@@ -1,6 +1,7 @@
 // A table that sorts by a click on its head; numbers are right-aligned.
 import { useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
+import { copyText, saveCsv } from './export';
 import { keyed } from './format';
 import type { Fields } from './report';
 import { title } from './words';
@@ -23,19 +24,54 @@ interface Props<T> {
   onPick?: (row: T) => void;
   picked?: (row: T) => boolean;
   rowClass?: (row: T) => string;
+  depth?: (row: T) => number; // rows are a tree, parents first: sorting keeps it
 }
 
-export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, picked, rowClass }: Props<T>) {
+// Siblings by the order, each followed by what is below it.
+function sortTree<T>(rows: T[], depth: (row: T) => number, order: (a: T, b: T) => number): T[] {
+  interface Node {
+    row: T | null;
+    below: Node[];
+  }
+  const root: Node = { row: null, below: [] };
+  const open: Node[] = [root];
+  for (const row of rows) {
+    const node = { row, below: [] };
+    open.length = Math.min(open.length, depth(row) + 1);
+    open[open.length - 1].below.push(node);
+    open.push(node);
+  }
+  const flat = (n: Node): T[] => [...(n.row === null ? [] : [n.row]), ...n.below.sort((a, b) => order(a.row!, b.row!)).flatMap(flat)];
+  return flat(root);
+}
+
+// One stop of the Tab key per table; arrows walk its rows, Enter and Space choose.
+function rowKey<T>(e: KeyboardEvent, row: T, onPick: (row: T) => void): void {
+  const at = e.currentTarget as HTMLElement;
+  if (e.target !== at) return;
+  const to: Record<string, Element | null | undefined> = { ArrowDown: at.nextElementSibling, ArrowUp: at.previousElementSibling, Home: at.parentElement?.firstElementChild, End: at.parentElement?.lastElementChild };
+  if (e.key === 'Enter' || e.key === ' ') onPick(row);
+  else if (e.key in to) (to[e.key] as HTMLElement | null)?.focus();
+  else return;
+  e.preventDefault();
+}
+
+export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, picked, rowClass, depth }: Props<T>) {
   const [by, setBy] = useState<{ key: string; up: boolean } | null>(sort ? { key: sort, up: false } : null);
   const [all, setAll] = useState(false);
   const column = by && columns.find((c) => c.key === by.key);
-  const ordered = column ? [...rows].sort((a, b) => compare(column.value(a), column.value(b)) * (by.up ? 1 : -1)) : rows;
+  const [active, setActive] = useState(0);
+  const order = (a: T, b: T) => compare(column!.value(a), column!.value(b)) * (by!.up ? 1 : -1);
+  const ordered = !column ? rows : depth ? sortTree(rows, depth, order) : [...rows].sort(order);
   const shown = all ? ordered : ordered.slice(0, most);
   const press = (key: string) => setBy(by?.key === key ? { key, up: !by.up } : { key, up: columns.find((c) => c.key === key)?.text ?? false });
   return (
     <div class="scroll">
       <table>
-        <caption class="quiet">{caption}</caption>
+        <caption class="quiet">
+          {caption}
+          <Takeaway rows={ordered} columns={columns} caption={caption} />
+        </caption>
         <thead>
           <tr>
             {columns.map((c) => (
@@ -53,9 +89,11 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
             <tr
               key={i}
               class={(rowClass?.(row) ?? '') + (picked?.(row) ? ' picked' : '') + (onPick ? ' pick' : '')}
-              tabIndex={onPick ? 0 : undefined}
+              tabIndex={onPick ? (i === Math.min(active, shown.length - 1) ? 0 : -1) : undefined}
+              aria-selected={picked ? picked(row) : undefined}
+              onFocus={onPick && (() => setActive(i))}
               onClick={onPick && (() => onPick(row))}
-              onKeyDown={onPick && ((e) => e.key === 'Enter' && onPick(row))}
+              onKeyDown={onPick && ((e) => rowKey(e, row, onPick))}
             >
               {columns.map((c) => (
                 <td key={c.key} class={c.text ? 'text' : ''}>
@@ -72,6 +110,27 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
         </button>
       )}
     </div>
+  );
+}
+
+// The table for elsewhere: as text with the words shown, as CSV with plain numbers in the unit that the key names.
+function Takeaway<T>({ rows, columns, caption }: { rows: T[]; columns: Column<T>[]; caption: string }) {
+  const kept = columns.filter((c) => c.head);
+  const words = (c: Column<T>, row: T) => {
+    const v = c.value(row);
+    return typeof v === 'number' ? keyed(c.key, v) : (v ?? '');
+  };
+  const copy = () => void copyText([kept.map((c) => c.head), ...rows.map((r) => kept.map((c) => words(c, r)))].map((line) => line.join('\t')).join('\n'));
+  const save = () => saveCsv(caption, [kept.map((c) => c.key), ...rows.map((r) => kept.map((c) => c.value(r)))]);
+  return (
+    <span class="takeaway">
+      <button type="button" class="link" tabIndex={-1} onClick={copy} aria-label={`copy the table ${caption}`}>
+        copy
+      </button>
+      <button type="button" class="link" tabIndex={-1} onClick={save} aria-label={`save the table ${caption} as CSV`}>
+        CSV
+      </button>
+    </span>
   );
 }
 

@@ -6,6 +6,7 @@ import './gpu.mjs';
 import './labels.mjs';
 import './trace.mjs';
 import './workspace.mjs';
+import './keep.mjs';
 
 const base = fixture();
 const basePath = writePage('base', base);

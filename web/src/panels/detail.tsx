@@ -2,6 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { interpolated, type Chart } from '../charts';
+import { copyText } from '../export';
 import { clip, count, keyed, nanos, percent } from '../format';
 import type { Report } from '../report';
 import { focusSelection, select, selection, useStore, type Selection } from '../state';
@@ -287,6 +288,12 @@ export function Detail(props: Props) {
         </button>
         <button type="button" onClick={() => history.back()} title="to what was selected before">
           Back
+        </button>
+        <button type="button" title="these details as text" onClick={(e) => void copyText((e.currentTarget.closest('.selection') as HTMLElement).querySelector<HTMLElement>('.detail')?.innerText ?? '')}>
+          Copy
+        </button>
+        <button type="button" title="the address of this view" onClick={() => void copyText(location.href)}>
+          Link
         </button>
         <button type="button" aria-expanded={!folded} onClick={() => setFolded(!folded)}>
           {folded ? 'Details' : 'Fold'}

@@ -1,5 +1,6 @@
 // The timeline that stays in view while the tables scroll: every lane, a search; and what fills a range.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { savePng } from '../export';
 import { count, nanos } from '../format';
 import { search, selection, show, useSettled, useStore, view, whole, zoom } from '../state';
 import { Table } from '../table';
@@ -80,6 +81,9 @@ export function Dock({ data }: { data: Timeline }) {
         </button>
         <button type="button" class="zoom" onClick={() => zoom(2)} aria-label="zoom out">
           −
+        </button>
+        <button type="button" class="zoom" title="the lanes as a picture" onClick={() => savePng('timeline', [...host.current!.querySelectorAll('canvas')])}>
+          PNG
         </button>
         <button type="button" onClick={() => show(whole.get())}>
           Whole run

@@ -136,7 +136,7 @@ export function StageTable({ report, timeline, base }: { report: Report; timelin
     ...baseColumns(base),
     ...rangeColumn(stages, timeline, chosen),
   ];
-  return <Table rows={rows} columns={columns} caption="Stages" most={60} onPick={(s) => selectStage(s, timeline)} picked={(s) => isPicked(chosen, s)} />;
+  return <Table rows={rows} columns={columns} caption="Stages" most={60} depth={(s) => s.depth} onPick={(s) => selectStage(s, timeline)} picked={(s) => isPicked(chosen, s)} />;
 }
 
 export function NoStages({ report }: { report: Report }) {
@@ -194,7 +194,7 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
           {has('gpu_busy_s') && tracedPart(report)}
         </span>
       </div>
-      <Table rows={rows} columns={columns} caption="Stage tree" most={120} onPick={(s) => selectStage(s, timeline)} picked={(s) => isPicked(chosen, s)} />
+      <Table rows={rows} columns={columns} caption="Stage tree" most={120} depth={flat ? undefined : (s) => s.depth} onPick={(s) => selectStage(s, timeline)} picked={(s) => isPicked(chosen, s)} />
     </>
   );
 }

@@ -1,0 +1,53 @@
+// What leaves the page: text for the clipboard, a table as CSV, a picture as PNG. Nothing goes over the network.
+
+const quoted = (v: string | number | undefined) => {
+  const text = v === undefined ? '' : String(v);
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+
+export const csv = (rows: (string | number | undefined)[][]): string => rows.map((r) => r.map(quoted).join(',')).join('\r\n') + '\r\n';
+
+const fileName = (words: string, ending: string) => `${words.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '').slice(0, 60) || 'strobe'}.${ending}`;
+
+function save(blob: Blob, name: string): void {
+  const a = document.createElement('a');
+  a.href = URL.createObjectURL(blob);
+  a.download = name;
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(a.href), 10_000);
+}
+
+export const saveCsv = (words: string, rows: (string | number | undefined)[][]): void => save(new Blob([csv(rows)], { type: 'text/csv' }), fileName(words, 'csv'));
+
+// The canvases below each other, on the page's ground.
+export function savePng(words: string, canvases: HTMLCanvasElement[]): void {
+  const out = document.createElement('canvas');
+  out.width = Math.max(...canvases.map((c) => c.width));
+  out.height = canvases.reduce((sum, c) => sum + c.height, 0);
+  const pen = out.getContext('2d');
+  if (!pen || !out.width) return;
+  pen.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--card').trim();
+  pen.fillRect(0, 0, out.width, out.height);
+  let y = 0;
+  for (const c of canvases) {
+    pen.drawImage(c, 0, y);
+    y += c.height;
+  }
+  out.toBlob((blob) => blob && save(blob, fileName(words, 'png')), 'image/png');
+}
+
+// Pages from a plain http server have no clipboard: then the old way.
+export async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return;
+  } catch {
+    // below
+  }
+  const area = document.createElement('textarea');
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  document.execCommand('copy');
+  area.remove();
+}
