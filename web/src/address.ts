@@ -1,6 +1,7 @@
 // What the reader sees, kept behind the '#' of the address: reload, Back and a copied link give it again.
 // A selection or another generation is a step that Back undoes; moving about is not.
 import { arrangement, dark, generation, search, select, selection, setTheme, show, themeChosen, USUAL, view, whole, type Selection } from './state';
+import { hasVideos, videoRange } from './video';
 
 const whole_ = (v: number) => String(Math.round(v));
 const list = (numbers: number[]) => numbers.join('.');
@@ -46,7 +47,7 @@ export function written(): string {
   const s = selection.get();
   const a = arrangement.get();
   if (v.from > all.from || v.to < all.to) p.set('view', `${whole_(v.from)}_${whole_(v.to)}`);
-  if (generation.get() !== null) p.set('generation', String(generation.get()! + 1));
+  if (hasVideos()) p.set('generation', generation.get() === null ? 'all' : String(generation.get()! + 1));
   if (s) putSelection(p, s);
   if (search.get().trim()) p.set('search', search.get());
   for (const key of ['order', 'pinned', 'folded', 'open'] as const) if (a[key].length) p.set(key, list(a[key]));
@@ -66,12 +67,12 @@ function read(): void {
   const theme = p.get('theme');
   if (theme) setTheme(theme === 'dark');
   const g = Number(p.get('generation'));
-  generation.set(p.has('generation') && Number.isInteger(g) && g > 0 ? g - 1 : null);
+  if (p.has('generation')) generation.set(Number.isInteger(g) && g > 0 ? g - 1 : null);
   search.set(p.get('search') ?? '');
   const a = { order: unlist(p.get('order')), pinned: unlist(p.get('pinned')), folded: unlist(p.get('folded')), open: unlist(p.get('open')), filter: p.get('lanes') ?? '' };
   arrangement.set(Object.values(a).some((v) => v.length) ? a : USUAL);
   select(getSelection(p));
-  show(range(p.get('view')) ?? whole.get());
+  show(range(p.get('view')) ?? videoRange() ?? whole.get());
   reading = false;
 }
 

@@ -4,6 +4,7 @@ import { chartsOf } from './charts';
 import { firstCharts, stagePath, timeCharts, type ReportPage, type Stage } from './report';
 import { dark, search, select, selection, show, useStore, whole } from './state';
 import { Findings, Figures, Header, TimeBar } from './panels/overview';
+import { Videos } from './panels/videos';
 import { NoStages, StageTable, StageTree, type Base } from './panels/stages';
 import { Detail } from './panels/detail';
 import { Dock, MergeNote, RangeStatistics } from './panels/explore';
@@ -107,6 +108,7 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
           <Header page={page} liveState={liveState} comparison={base} onCompare={choose} runs={runs} onRun={onRun} />
           {problem && <p class="bad">{problem}</p>}
           <Figures report={r} />
+          <Videos report={r} timeline={timeline} />
           <div class="columns">
             <section class="card right">
               <h2>Timeline</h2>

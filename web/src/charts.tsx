@@ -83,7 +83,7 @@ export function TimeChart({ chart, height, axis }: TimeChartProps) {
           grid: { stroke: l.line, width: 1 },
           ticks: { show: false },
           splits: (u) => ticks(view.get(), u.over.clientWidth).map((t) => t.at / 1e9),
-          values: (u) => ticks(view.get(), u.over.clientWidth).map((t) => t.text),
+          values: (u) => ticks(view.get(), u.over.clientWidth).map((t) => (u.valToPos(t.at / 1e9, 'x') > u.over.clientWidth - 20 ? '' : t.text)), // no half words at the edge
         },
         {
           size: () => gutterOf(e.clientWidth),

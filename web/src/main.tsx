@@ -12,6 +12,7 @@ import { Runs } from './panels/runs';
 import { rankStages } from './panels/overview';
 import { dark, startTheme, view, whole } from './state';
 import type { Page, Report, ReportPage, RunList } from './report';
+import { startVideos } from './video';
 import type { Timeline } from './timeline/data';
 
 const host = document.getElementById('page')!;
@@ -69,6 +70,7 @@ async function follow(p: ReportPage): Promise<void> {
     heard();
     p.report = JSON.parse((e as MessageEvent<string>).data) as Report;
     rankStages(p.report);
+    startVideos(p.report);
     try {
       timeline = await fetchTimeline(live.timeline);
     } catch (err) {
@@ -111,6 +113,7 @@ async function start(): Promise<void> {
     problem = `The timeline cannot be read: ${String(err)}`;
   }
   axis(p.report, timeline);
+  startVideos(p.report);
   startAddress();
   draw();
   if (p.live) void follow(p);

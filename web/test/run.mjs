@@ -7,6 +7,7 @@ import './labels.mjs';
 import './trace.mjs';
 import './workspace.mjs';
 import './keep.mjs';
+import './videos.mjs';
 
 const base = fixture();
 const basePath = writePage('base', base);

@@ -1,8 +1,9 @@
 // The first screen: who ran, six figures, where the time goes, what to do.
 import { rankNames, solid, UNATTRIBUTED } from '../colour';
 import { clip, grouped, memory, percent, plain, seconds } from '../format';
-import { free, memoryPeak, num, stageRows, text, whoseMemory, type Recommendation, type Report, type ReportPage, type StageRow, type TimePart } from '../report';
-import { dark, focusSelection, select, selection, show, toggleTheme, useStore, whole } from '../state';
+import { free, memoryPeak, num, stageRows, text, whoseMemory, type Generation, type Recommendation, type Report, type ReportPage, type StageRow, type TimePart } from '../report';
+import { dark, focusSelection, generation, select, selection, show, toggleTheme, useStore, whole } from '../state';
+import { chosenVideo, partsOf, rangeOfVideo, videosOf, type Part } from '../video';
 import { jumpTo } from '../jump';
 import { goTo } from '../place';
 import { selectStage } from './stages';
@@ -26,7 +27,8 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
   const info = r.session_info;
   const gpu = gpuName(r);
   const tags = Object.entries(info.tags ?? {});
-  const generations = r.generations?.whole_run ? [] : (r.generations?.items ?? []);
+  const generations = videosOf(r);
+  const chosen = useStore(generation);
   return (
     <header class="top">
       <strong class="mark">strobe</strong>
@@ -47,7 +49,7 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
       {generations.length > 0 && (
         <label>
           <span class="quiet">Generation</span>
-          <select onChange={(e) => pickGeneration(r, Number(e.currentTarget.value))}>
+          <select value={String(chosen ?? -1)} onChange={(e) => pickGeneration(r, Number(e.currentTarget.value))}>
             <option value="-1">whole run</option>
             {generations.slice(0, 500).map((g, i) => (
               <option key={i} value={i}>
@@ -90,16 +92,16 @@ export function gpuName(r: Report): string | undefined {
   return used.length > 1 ? `${used.length} × ${name}` : name;
 }
 
+// Of a single video only the time is shown: the report is about it as it is.
 function pickGeneration(r: Report, i: number): void {
-  const g = r.generations?.items[i];
-  if (!g) {
+  const g = videosOf(r)[i];
+  if (videosOf(r).length > 1) {
     select(null);
-    show(whole.get());
+    generation.set(g ? i : null);
     return;
   }
-  const range = { from: g.start_s * 1e9, to: (g.start_s + g.wall_s) * 1e9 };
-  select({ ...range, label: `generation ${i + 1}: ${g.name}` });
-  show(range);
+  select(g ? { ...rangeOfVideo(g), label: `generation ${i + 1}: ${g.name}` } : null);
+  show(g ? rangeOfVideo(g) : whole.get());
 }
 
 interface Figure {
@@ -109,8 +111,28 @@ interface Figure {
   tone?: string;
 }
 
+const ofRun = (f: Figure | null): Figure | null => f && { ...f, label: `${f.label}, whole run` };
+
+// What one video has of its own; the rest is of the run, and says so.
+function videoFigures(r: Report, g: Generation): (Figure | null)[] {
+  const all = videosOf(r);
+  const faster = all.filter((o) => o.wall_s < g.wall_s).length;
+  const { from, to } = rangeOfVideo(g);
+  const series = r.diffusion_analysis?.series;
+  const steps = (series?.t_s ?? []).flatMap((t, i) => (t !== null && t * 1e9 >= from - 1e3 && t * 1e9 < to ? (series!.duration_s?.[i] ?? []) : [])).sort((a, b) => a - b);
+  return [
+    { label: 'time of this video', value: seconds(g.wall_s), note: `${faster} of ${all.length - 1} others were faster` },
+    g.fps === undefined ? null : { label: 'frames per second', value: plain(g.fps), note: g.frames === undefined ? 'of this video' : `${grouped(g.frames)} frames of this video` },
+    steps.length ? { label: 'time per step', value: seconds(steps[Math.floor(steps.length / 2)]), note: `median of ${steps.length}; longest ${seconds(steps[steps.length - 1])}` } : ofRun(stepFigure(r)),
+    ofRun(memoryFigure(r)),
+    ofRun(boundFigure(r)),
+    g.energy_wh === undefined ? ofRun(costFigure(r)) : { label: 'GPU energy of this video', value: `${plain(g.energy_wh)} Wh`, note: `${plain(g.energy_wh * 3.6)} kJ` },
+  ];
+}
+
 function figures(r: Report): Figure[] {
-  const first = [timeFigure(r), rateFigure(r), stepFigure(r), memoryFigure(r), boundFigure(r), costFigure(r)];
+  const video = chosenVideo();
+  const first = video ? videoFigures(r, video) : [timeFigure(r), rateFigure(r), stepFigure(r), memoryFigure(r), boundFigure(r), costFigure(r)];
   return [...first, busyFigure(r), recordingFigure(r)].filter((f): f is Figure => f !== null).slice(0, 6);
 }
 
@@ -221,6 +243,7 @@ function recordingFigure(r: Report): Figure | null {
 }
 
 export function Figures({ report }: { report: Report }) {
+  useStore(generation);
   return (
     <section class="figures" aria-label="key figures">
       {figures(report).map((f) => (
@@ -264,6 +287,8 @@ function selectGap(t: Timeline | null): void {
   focusSelection();
 }
 
+const partOf = (p: Part, g: Generation): TimePart => ({ kind: p.stage !== undefined ? 'stage' : p.name === UNATTRIBUTED ? 'unattributed' : 'smaller', name: p.stage !== undefined ? p.name : undefined, stage_index: p.stage, stage_count: p.stage === undefined ? parseInt(p.name, 10) || undefined : undefined, part_s: p.seconds, wall_ratio: p.seconds / g.wall_s });
+
 function BarPart({ part, report, timeline }: { part: TimePart; report: Report; timeline: Timeline | null }) {
   useStore(dark);
   const chosen = useStore(selection);
@@ -287,7 +312,9 @@ function BarPart({ part, report, timeline }: { part: TimePart; report: Report; t
 
 export function TimeBar({ report, timeline }: { report: Report; timeline: Timeline | null }) {
   useStore(dark);
-  const all = report.stage_analysis?.parts ?? [];
+  useStore(generation);
+  const video = chosenVideo();
+  const all = video && timeline ? partsOf(report, timeline, video).map((p) => partOf(p, video)) : (report.stage_analysis?.parts ?? []);
   if (!all.length) return null;
   return (
     <section class="timebar" aria-label="where the time goes">

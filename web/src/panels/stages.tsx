@@ -1,13 +1,14 @@
 // Stages: the short table of the first screen and the full tree below.
 import { useMemo, useState } from 'preact/hooks';
 import { solid } from '../colour';
-import { clip, count, nanos, percent, seconds } from '../format';
+import { clip, count, nanos, percent, sameStage, seconds } from '../format';
 import { num, shownRows, stageRows, type Report, type Stage, type StageRow } from '../report';
-import { dark, select, selection, useStore, type Range, type Selection } from '../state';
+import { dark, generation, select, selection, useStore, type Range, type Selection } from '../state';
+import { videoRange } from '../video';
 import { hasTimeline, jumpToCall } from '../jump';
 import { Table, type Column } from '../table';
 import type { Timeline } from '../timeline/data';
-import { stageTimes } from '../timeline/statistics';
+import { extent, stageTimes } from '../timeline/statistics';
 
 // From a stage's first zone to its last, as the report has it.
 export function selectStage(s: StageRow | undefined, t: Timeline | null): void {
@@ -16,7 +17,11 @@ export function selectStage(s: StageRow | undefined, t: Timeline | null): void {
     select(null);
     return;
   }
-  if (t && s.first_s !== undefined && s.end_s !== undefined && s.end_s > s.first_s) select({ from: s.first_s * 1e9, to: s.end_s * 1e9, label: s.name, name: s.name, stage: s.index });
+  if (!t || s.first_s === undefined || s.end_s === undefined || s.end_s <= s.first_s) return;
+  const whole = { from: s.first_s * 1e9, to: s.end_s * 1e9 };
+  const video = videoRange();
+  const at = video ? extent(t, (name) => sameStage(s.name, name), { from: Math.max(whole.from, video.from), to: Math.min(whole.to, video.to) }) : whole;
+  if (at) select({ ...at, label: s.name, name: s.name, stage: s.index });
 }
 
 const isPicked = (chosen: Selection | null, s: StageRow) => chosen?.stage === s.index && chosen.name === s.name;
@@ -101,14 +106,20 @@ function baseColumns(base: Base | null): Column<StageRow>[] {
   ];
 }
 
-// Selected time inside each stage, where something is selected.
-function rangeColumn(stages: Stage[], t: Timeline | null, range: Range | null): Column<StageRow>[] {
+// Time inside each stage: of what is selected, else of the video that the page is about.
+function rangeColumn(stages: Stage[], t: Timeline | null, chosen: Range | null): Column<StageRow>[] {
+  const video = videoRange();
+  const range = chosen ?? video;
   if (!range || !t) return [];
   const s = stageTimes(t, stages, range);
   const inside = (row: StageRow) => (row.index < 0 ? undefined : s.seconds[row.index]);
-  const head = s.exact ? 'in selection' : '≈ in selection';
+  const words = chosen ? 'in selection' : 'in this video';
+  const head = s.exact ? words : `≈ ${words}`;
   const help = s.exact ? 'time of this stage inside the selected range, all threads' : `from bins of ${nanos(s.resolutionNs)}, because single zones were merged; left out where stages share a name`;
-  return [{ key: 'in_s', head, help, value: inside, cell: (row) => (inside(row) === undefined ? '' : seconds(inside(row))) }];
+  const column = { key: 'in_s', head, help, value: inside, cell: (row: StageRow) => (inside(row) === undefined ? '' : seconds(inside(row))) };
+  if (chosen || !video) return [column];
+  const share = (row: StageRow) => (inside(row) === undefined ? undefined : (inside(row)! * 1e9) / (range.to - range.from));
+  return [column, { key: 'in_ratio', head: 'of it', help: 'of the wall time of this video', value: share, cell: (row: StageRow) => (share(row) === undefined ? '' : percent(share(row))) }];
 }
 
 // Of calls that were too frequent, captured or without a context, the GPU time is not known.
@@ -122,19 +133,26 @@ const gpuSpan: Column<StageRow> = {
 
 export function StageTable({ report, timeline, base }: { report: Report; timeline: Timeline | null; base: Base | null }) {
   const chosen = useStore(selection);
+  useStore(generation);
+  const video = videoRange();
   const stages = report.stage_analysis?.stages ?? [];
   // The short table leaves out what is below half a percent.
   const least = (report.stage_analysis?.wall_s ?? 0) * 0.005;
-  const rows = useMemo(() => shownRows(stageRows(stages), (s) => s.state !== undefined || (s.total_s ?? 0) >= least, new Set()), [report]);
+  const rows = useMemo(() => {
+    const inside = video && timeline ? stageTimes(timeline, stages, video).seconds : null;
+    const some = (s: StageRow) => (inside ? (inside[s.index] ?? 0) >= (video!.to - video!.from) * 5e-12 : s.state !== undefined || (s.total_s ?? 0) >= least);
+    return shownRows(stageRows(stages), some, new Set());
+  }, [report, timeline, video?.from, video?.to]);
   const gpu = stages.some((s) => s.gpu_span_s !== undefined);
   const columns: Column<StageRow>[] = [
     { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} most={200} /> },
-    { key: 'total_s', head: 'total', value: (s) => s.total_s, cell: (s) => (s.total_s === undefined ? '' : seconds(s.total_s)) },
-    { key: 'wall_ratio', head: 'share', help: 'of the wall time', value: (s) => s.wall_ratio, cell: (s) => (s.wall_ratio === undefined ? '' : percent(s.wall_ratio)) },
-    ...(gpu && !base && !chosen ? [gpuSpan] : []),
-    ...(base || chosen ? [] : [{ key: 'count', head: 'calls', value: (s: StageRow) => s.count, cell: (s: StageRow) => count(s.count) }]),
+    ...(video && timeline && !chosen ? rangeColumn(stages, timeline, null) : []),
+    { key: 'total_s', head: video ? 'whole run' : 'total', value: (s) => s.total_s, cell: (s) => (s.total_s === undefined ? '' : seconds(s.total_s)) },
+    ...(video ? [] : [{ key: 'wall_ratio', head: 'share', help: 'of the wall time', value: (s: StageRow) => s.wall_ratio, cell: (s: StageRow) => (s.wall_ratio === undefined ? '' : percent(s.wall_ratio)) }]),
+    ...(gpu && !base && !chosen && !video ? [gpuSpan] : []),
+    ...(base || chosen || video ? [] : [{ key: 'count', head: 'calls', value: (s: StageRow) => s.count, cell: (s: StageRow) => count(s.count) }]),
     ...baseColumns(base),
-    ...rangeColumn(stages, timeline, chosen),
+    ...(chosen ? rangeColumn(stages, timeline, chosen) : []),
   ];
   return <Table rows={rows} columns={columns} caption="Stages" most={60} depth={(s) => s.depth} onPick={(s) => selectStage(s, timeline)} picked={(s) => isPicked(chosen, s)} />;
 }
@@ -148,6 +166,7 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
   const [closed, setClosed] = useState<Set<number>>(new Set());
   const [flat, setFlat] = useState(false);
   const chosen = useStore(selection);
+  useStore(generation);
   const stages = report.stage_analysis?.stages ?? [];
   const tree = useMemo(() => stageRows(stages), [report]);
   const combined = useMemo(() => combine(stages), [report]);

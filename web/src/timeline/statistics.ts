@@ -24,11 +24,13 @@ export interface RangeStatistics {
 
 const WALK_MOST = 200_000;
 
-let last: { t: Timeline; range: Range; found: RangeStatistics } | null = null; // several tables ask for the same
+const KEPT = 4; // several tables ask for the same ranges
+let kept: { t: Timeline; range: Range; found: RangeStatistics }[] = [];
 
 export function statistics(t: Timeline, range: Range): RangeStatistics {
-  if (last?.t !== t || last.range.from !== range.from || last.range.to !== range.to) last = { t, range, found: fromZones(t, range) ?? fromProfile(t, range) };
-  return last.found;
+  let one = kept.find((k) => k.t === t && k.range.from === range.from && k.range.to === range.to);
+  if (!one) kept = [(one = { t, range, found: fromZones(t, range) ?? fromProfile(t, range) }), ...kept].slice(0, KEPT);
+  return one.found;
 }
 
 interface Entry {
@@ -191,6 +193,24 @@ function stagesFromNames(of: RangeStatistics, stages: Stage[]): StageTimes {
     return members.length ? members.reduce((sum, n) => sum + n.total / 1e9, 0) : undefined;
   });
   return { seconds, exact: false, resolutionNs: of.resolutionNs };
+}
+
+// From the first zone of a name to the last, inside a range.
+export function extent(t: Timeline, named: (name: string) => boolean, range: Range): Range | null {
+  const wanted = new Set(t.names.flatMap((n, i) => (named(n) ? [i] : [])));
+  let from = Infinity;
+  let to = -Infinity;
+  for (const lane of t.lanes) {
+    if (lane.kind !== 'thread' && lane.kind !== 'track') continue;
+    for (const row of lane.rows) {
+      for (let i = row.firstEndingAfter(range.from); i < row.size && row.start[i] < range.to; i++) {
+        if (!wanted.has(row.name[i])) continue;
+        from = Math.min(from, row.start[i]);
+        to = Math.max(to, row.end[i]);
+      }
+    }
+  }
+  return to > from ? { from: Math.max(from, range.from), to: Math.min(to, range.to) } : null;
 }
 
 const GAPS_MOST = 20;

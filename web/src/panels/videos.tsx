@@ -1,0 +1,67 @@
+// Small multiples: every video of the run beside the others, to choose from.
+import { useMemo, useState } from 'preact/hooks';
+import { solid } from '../colour';
+import { clip, count, seconds } from '../format';
+import type { Report } from '../report';
+import { dark, generation, select, show, useStore } from '../state';
+import type { Timeline } from '../timeline/data';
+import { medianWarm, partsOf, videosOf } from '../video';
+
+const SHOWN = 400;
+const PICTURED = 60; // with their parts
+
+function keys(e: KeyboardEvent): void {
+  const at = e.currentTarget as HTMLElement;
+  const to = e.key === 'ArrowRight' ? at.nextElementSibling : e.key === 'ArrowLeft' ? at.previousElementSibling : null;
+  if (!to) return;
+  e.preventDefault();
+  (to as HTMLElement).focus();
+}
+
+export function Videos({ report, timeline }: { report: Report; timeline: Timeline | null }) {
+  useStore(dark);
+  const chosen = useStore(generation);
+  const all = videosOf(report);
+  const [focus, setFocus] = useState(0);
+  const pictures = useMemo(() => all.slice(0, PICTURED).map((g) => (timeline ? partsOf(report, timeline, g) : [])), [report, timeline]);
+  if (all.length < 2) return null;
+  const longest = Math.max(...all.map((g) => g.wall_s));
+  const middle = medianWarm(all);
+  const begin = Math.min(...all.map((g) => g.start_s));
+  const pick = (i: number | null) => {
+    select(null);
+    generation.set(i);
+  };
+  return (
+    <section class="videos" aria-label="videos of this run">
+      <button type="button" class="startup" title="from the start to the first video" onClick={() => { pick(null); show({ from: 0, to: begin * 1e9 }); }}>
+        startup
+        <b>{seconds(begin)}</b>
+      </button>
+      <button type="button" class="startup" aria-pressed={chosen === null} onClick={() => pick(null)}>
+        whole run
+        <b>{count(all.length)} videos</b>
+      </button>
+      <div class="strip" role="group" aria-label="choose a video">
+        {all.slice(0, SHOWN).map((g, i) => {
+          const words = `video ${i + 1}: ${g.name}, ${seconds(g.wall_s)}${i === 0 ? ', the first' : i === middle ? ', the median warm one' : ''}`;
+          return (
+            <button key={i} type="button" aria-pressed={chosen === i} aria-label={words} title={words} tabIndex={focus === i ? 0 : -1} onFocus={() => setFocus(i)} onKeyDown={keys} onClick={() => pick(i)}>
+              <i class="stack" style={{ height: `${Math.max(4, (g.wall_s / longest) * 40)}px` }}>
+                {(pictures[i] ?? []).map((p) => (
+                  <u key={p.name} style={{ flexGrow: p.seconds * 1e3, background: solid(p.name) }} />
+                ))}
+              </i>
+              <span>{i + 1}{i === 0 ? ' first' : i === middle ? ' median' : ''}</span>
+            </button>
+          );
+        })}
+      </div>
+      {chosen !== null && all[chosen] && (
+        <p class="quiet" dir="auto">
+          Everything below is about video {chosen + 1}, {clip(all[chosen].name, 40)}; what is of the whole run says so.
+        </p>
+      )}
+    </section>
+  );
+}

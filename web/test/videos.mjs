@@ -1,0 +1,99 @@
+// A run of several videos: the page is about one of them.
+import { assert, open, range, ready, settled, test, writePage } from './harness.mjs';
+import { encodeTimeline } from './encode.mjs';
+
+const MS = 1e6;
+const LENGTHS = [500, 300, 200, 260, 240]; // the first one is cold; of the warm ones 240 is the lower middle
+const names = ['load_model', 'a cat', 'denoise', 'vae_decode', 'prefetch'];
+const plain = (text) => text.replace(/[\u00a0\u202f]/g, ' ');
+
+function videos() {
+  const rows = [[{ start: 0, end: 1000 * MS, name: 0 }], []];
+  const items = [];
+  const series = { t_s: [], duration_s: [] };
+  let t = 1100;
+  for (const length of LENGTHS) {
+    rows[0].push({ start: t * MS, end: (t + length) * MS, name: 1 });
+    for (let k = 0; k < 4; k++) {
+      rows[1].push({ start: (t + k * length * 0.2) * MS, end: (t + (k + 1) * length * 0.2) * MS, name: 2 });
+      series.t_s.push((t + k * length * 0.2) / 1e3);
+      series.duration_s.push((length * 0.2) / 1e3);
+    }
+    rows[1].push({ start: (t + length * 0.8) * MS, end: (t + length * 0.9) * MS, name: 3 });
+    items.push({ name: 'a cat', start_s: t / 1e3, wall_s: length / 1e3, frames: 16, fps: 16e3 / length });
+    t += length + 50;
+  }
+  const other = [Array.from({ length: 60 }, (_, i) => ({ start: i * 40 * MS, end: (i * 40 + 20) * MS, name: 4 }))];
+  const total = LENGTHS.reduce((a, b) => a + b, 0) / 1e3;
+  const first = 1.1;
+  const end = (t - 50) / 1e3;
+  const stages = [
+    { name: 'a cat', role: 'generation', count: 5, total_s: total, self_s: total * 0.1, wall_ratio: 0.5, first_s: first, end_s: end },
+    { name: 'denoise', parent: 'a cat', count: 20, total_s: total * 0.8, self_s: total * 0.8, wall_ratio: 0.4, first_s: first, end_s: end },
+    { name: 'vae_decode', parent: 'a cat', count: 5, total_s: total * 0.1, self_s: total * 0.1, wall_ratio: 0.05, first_s: first + 0.4, end_s: end },
+    { name: 'load_model', count: 1, total_s: 1, self_s: 1, wall_ratio: 0.35, first_s: 0, end_s: 1 },
+    { name: 'prefetch', count: 60, total_s: 1.2, self_s: 1.2, wall_ratio: 0.4, first_s: 0, end_s: 2.4 },
+  ];
+  const timeline = encodeTimeline({ endNs: t * MS, names, lanes: [{ kind: 'generation', name: 'Generations', rows: [rows[0].slice(1)] }, { kind: 'thread', name: 'main', main: true, rows }, { kind: 'thread', name: 'loader', rows: other }] });
+  const report = {
+    session_info: { id: 'videos', name: 'videos' }, summary: { wall_s: t / 1e3, generation_count: 5, fps: 40 },
+    generations: { count: 5, whole_run: false, items },
+    stage_analysis: { wall_s: t / 1e3, unattributed_s: 0.2, stages, bottlenecks: ['denoise'], parts: [{ kind: 'stage', name: 'load_model', stage_index: 3, part_s: 1, wall_ratio: 0.4 }] },
+    diffusion_analysis: { steps: 20, step: { count: 20, p50_s: 0.05 }, series, rates: [], split: [] },
+    recommendations: [], recording: { zones: 90, dropped_count: 0 },
+  };
+  return writePage('videos', { report, timeline });
+}
+
+const cells = async (page, name) => (await page.locator('.card.table tbody tr', { hasText: name }).locator('td').allInnerTexts()).map(plain);
+const figures = async (page) => plain(await page.locator('.figures').innerText());
+const bar = (page) => page.locator('.bar > *').evaluateAll((all) => all.map((b) => b.getAttribute('aria-label').replaceAll('\u00a0', ' ')));
+
+test('a run of several videos opens on the median warm one', async (browser) => {
+  const { page, seen, close } = await open(browser, videos());
+  await ready(page);
+  const r = await range(page);
+  assert.equal(r.to - r.from, 240 * MS);
+  assert.match(await figures(page), /time of this video\s+240 ms\s+1 of 4 others were faster[\s\S]*66\.67[\s\S]*48\.0 ms\s+median of 4/);
+  assert.deepEqual(await bar(page), ['denoise: 192 ms, 80.0 %', 'vae_decode: 24.0 ms, 10.0 %', 'unattributed: 24.0 ms, 10.0 %']);
+  assert.deepEqual((await cells(page, 'vae_decode')).slice(1), ['24.0 ms', '10.0 %', '150 ms']);
+  assert.equal(await page.locator('.card.table tbody tr', { hasText: 'load_model' }).count(), 0, 'the start is folded away');
+  assert.equal(await page.locator('.videos .strip button').count(), 5);
+  assert.equal(await page.locator('.videos [aria-pressed=true]').innerText(), '5 median');
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('choosing a video changes everything, and the address keeps it', async (browser) => {
+  const { page, close } = await open(browser, videos());
+  await ready(page);
+  await page.locator('.videos .strip button').nth(1).click();
+  await settled(page);
+  const r = await range(page);
+  assert.equal(r.to - r.from, 300 * MS);
+  assert.match(await figures(page), /300 ms\s+3 of 4 others were faster[\s\S]*60\.0 ms\s+median of 4/);
+  assert.deepEqual((await bar(page))[0], 'denoise: 240 ms, 80.0 %');
+  assert.deepEqual((await cells(page, 'vae_decode')).slice(1, 3), ['30.0 ms', '10.0 %']);
+  await page.locator('.card.table tr', { hasText: 'vae_decode' }).click();
+  assert.match(plain(await page.locator('.selection header').innerText()), /vae_decode\s+1\.890 to 1\.920 s, 30\.0 ms/, 'from first to last inside this video');
+  await page.keyboard.press('Escape');
+  await page.waitForFunction(() => /generation=2/.test(location.hash));
+  await page.reload();
+  await ready(page);
+  assert.equal((await range(page)).to - (await range(page)).from, 300 * MS);
+  await page.locator('.videos button', { hasText: 'whole run' }).click();
+  await settled(page);
+  assert.equal((await range(page)).from, 0);
+  assert.match(await figures(page), /time per video, median\s+260 ms/);
+  assert.deepEqual(await bar(page), ['load_model: 1.00 s, 40.0 %']);
+  await page.goBack();
+  await settled(page);
+  assert.equal((await range(page)).to - (await range(page)).from, 300 * MS);
+  assert.equal(await page.locator('header select').inputValue(), '1');
+  await page.locator('.videos .strip button').nth(1).focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await settled(page);
+  assert.equal((await range(page)).to - (await range(page)).from, 200 * MS);
+  await close();
+});
