@@ -123,6 +123,21 @@ static struct meter *add(
 	return m;
 }
 
+/* Utilisation says that a kernel ran; these, how much of the chip it used. */
+static void counters_of(const struct top_view *v, int device, struct top_facts *facts)
+{
+	const struct sb_series *s = sb_model_series(v->whole, "gpu_counters", device);
+	double sm = last_of(s, "sm_active_percent"), tensor = last_of(s, "tensor_active_percent"),
+	       dram = last_of(s, "dram_active_percent");
+
+	if (!isnan(sm))
+		top_fact(facts, "SM %.0f %%", sm);
+	if (!isnan(tensor))
+		top_fact(facts, "tensor %.0f %%", tensor);
+	if (!isnan(dram))
+		top_fact(facts, "DRAM %.0f %%", dram);
+}
+
 static void add_gpu(struct meters *all, const struct top_view *v, const struct sb_series *s)
 {
 	const struct sb_series_column *busy = column(s, "utilization_percent"),
@@ -133,6 +148,7 @@ static void add_gpu(struct meters *all, const struct top_view *v, const struct s
 	snprintf(m->label, sizeof m->label, "GPU %d", s->device);
 	if (!isnan(value = last_known(s, busy)))
 		top_fact(&m->facts, "%3.0f %%", value);
+	counters_of(v, s->device, &m->facts);
 	if (used)
 		top_fact(&m->facts, "memory %.0f / %.0f MB, peak %.0f", last_known(s, used), total,
 			used->stats.max);

@@ -4,6 +4,7 @@
 
 extern const struct sb_analysis sb_analysis_session;
 extern const struct sb_analysis sb_analysis_gpu;
+extern const struct sb_analysis sb_analysis_counters;
 extern const struct sb_analysis sb_analysis_stages;
 extern const struct sb_analysis sb_analysis_iterations;
 extern const struct sb_analysis sb_analysis_collectives;
@@ -25,6 +26,7 @@ extern const struct sb_analysis sb_analysis_summary;
 const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_session,
 	&sb_analysis_gpu, /* before the stages, which take their busy time from it */
+	&sb_analysis_counters, /* the same for their counters */
 	&sb_analysis_stages,
 	&sb_analysis_iterations,
 	&sb_analysis_collectives,

@@ -201,6 +201,8 @@ struct sb_model {
 	struct sb_series *series; /* every monitor; gpu_metrics, cpu_metrics... pick theirs by source */
 	size_t series_count;
 	struct sb_devices_panel devices;
+	struct sb_gpu_counters gpu_counters; /* of the run */
+	struct sb_path_counters path_counters; /* not of the report: stages take theirs from it */
 	struct sb_cpu_panel cpu;
 	struct sb_other_panel others;
 	struct sb_disk_panel disk;

@@ -84,6 +84,8 @@ static const struct sb_field device_rows[] = {
 	SB_FIELD_ARRAY(sb_device, throttle_reasons, throttle_reason_count, "throttle_reasons", SB_KNOWN,
 		"what held it back"),
 	SB_FIELD(sb_device, series, "series", SB_KNOWN, "its samples"),
+	SB_FIELD(sb_device, counters, "counters", SB_KNOWN,
+		"what its parts did, each row since the one before; absent: not counted"),
 };
 static SB_FIELDS(device, sb_device, "GpuDevice", "A GPU as sampled.");
 

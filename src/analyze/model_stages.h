@@ -3,6 +3,7 @@
 #ifndef SB_ANALYZE_MODEL_STAGES_H
 #define SB_ANALYZE_MODEL_STAGES_H
 
+#include "analyze/model_counters.h"
 #include "analyze/model_kernels.h"
 #include "base/histogram.h"
 #include "stats/fields.h"
@@ -63,6 +64,7 @@ struct sb_stage {
 	struct sb_kernel_share *kernels; /* that it launched, by family, largest first; NULL: not traced */
 	size_t kernel_share_count;
 	double kernel_s; /* their time added up; NAN: none */
+	struct sb_gpu_counters counters; /* of the readings wholly inside its calls */
 	/* attributes of its calls, summed (frames, steps, bytes) or the only value */
 	struct sb_stage_attr {
 		const char *key;
@@ -184,6 +186,7 @@ struct sb_generation {
 	double energy_wh,
 		cost; /* summed over the GPUs, shared out likewise; cost: in gpu_cost_per_hour's currency */
 	double utilization_percent; /* mean of the busiest GPU */
+	struct sb_gpu_counters counters;
 	bool open, cut; /* not ended; cut by a border: not in the panel's time */
 	const char *state; /* "open", "cut"; NULL: whole */
 };

@@ -22,6 +22,7 @@
 #define HANG_NS (5 * SECOND_NS)
 #define LEAVE_BEHIND_NS (SECOND_NS / 2)
 enum { REASON_BITS = 8, THROTTLE_EVENTS_MAX = 64 };
+enum { COUNTERS_COST_FACTOR = 200 }; /* counters take at most 0.5 % of a core, whatever the interval */
 
 static const struct sb_column all_columns[SB_GPUS_COLUMNS] = {
 	[SB_GPUS_MEMORY_USED] = { "memory_used_mb", SB_MERGE_MAX },
@@ -44,6 +45,20 @@ static const struct sb_column all_columns[SB_GPUS_COLUMNS] = {
 	[SB_GPUS_NVLINK_RX] = { "nvlink_rx_gb_per_s", SB_MERGE_MEAN },
 };
 
+static const struct sb_column all_counters[SB_GPUS_COUNTERS] = {
+	[SB_GPUS_SM_ACTIVE] = { "sm_active_percent", SB_MERGE_MEAN },
+	[SB_GPUS_SM_OCCUPANCY] = { "sm_occupancy_percent", SB_MERGE_MEAN },
+	[SB_GPUS_TENSOR_ACTIVE] = { "tensor_active_percent", SB_MERGE_MEAN },
+	[SB_GPUS_HMMA_ACTIVE] = { "tensor_float_percent", SB_MERGE_MEAN },
+	[SB_GPUS_FP32_ACTIVE] = { "fp32_active_percent", SB_MERGE_MEAN },
+	[SB_GPUS_DRAM_ACTIVE] = { "dram_active_percent", SB_MERGE_MEAN },
+	[SB_GPUS_IMMA_ACTIVE] = { "tensor_integer_percent", SB_MERGE_MEAN },
+	[SB_GPUS_FP64_ACTIVE] = { "fp64_active_percent", SB_MERGE_MEAN },
+	[SB_GPUS_FP16_ACTIVE] = { "fp16_active_percent", SB_MERGE_MEAN },
+	[SB_GPUS_INTEGER_ACTIVE] = { "integer_active_percent", SB_MERGE_MEAN },
+	[SB_GPUS_NVDEC_ACTIVE] = { "nvdec_active_percent", SB_MERGE_MEAN },
+};
+
 static const struct sb_gpus_provider *const providers[] = {
 #define PROVIDER_(name) &sb_gpus_##name,
 	SB_GPUS_VENDORS(PROVIDER_)
@@ -64,6 +79,10 @@ struct watched {
 	uint64_t throttle_bits;
 	double throttle_s[REASON_BITS];
 	uint32_t throttle_events;
+	/* the counters: a series of their own, read less often */
+	struct sb_samples counters;
+	uint32_t counted; /* columns; 0: none, or none any more */
+	uint64_t count_next_ns;
 };
 
 struct gpu_thread {
@@ -72,6 +91,9 @@ struct gpu_thread {
 	uint64_t start_ns;
 	uint32_t wanted;
 	uint32_t point_limit;
+	uint32_t counters; /* wanted; 0: off */
+	uint64_t counters_interval_ns;
+	bool counters_said; /* that a GPU has none */
 	bool shares_table; /* a driver's descriptors are the program's too */
 	bool usable[PROVIDERS]; /* open, and its library still has what it opened */
 	int count;
@@ -159,6 +181,8 @@ static void watch_devices(struct gpu_thread *g, const struct sb_gpus_provider *p
 		w->device.number += first_number;
 		w->wanted = g->wanted;
 		w->power_w = NAN;
+		w->counted = provider->count ? g->counters : 0;
+		g->counters_said |= !provider->count && g->counters;
 		note(&w->device, "name", w->device.name);
 		note(&w->device, "uuid", w->device.uuid);
 		note(&w->device, "driver", driver);
@@ -281,6 +305,7 @@ static void lose(struct gpu_thread *g, struct watched *w)
 		"see 'dmesg' for Xid errors; the machine may need a reset");
 	w->gone = true;
 	sb_samples_forget_latest(&w->series);
+	sb_samples_forget_latest(&w->counters);
 }
 
 static void sample_device(struct gpu_thread *g, struct watched *w)
@@ -312,12 +337,75 @@ static void sample_device(struct gpu_thread *g, struct watched *w)
 	sb_samples_push(&w->series, sb_clock_ticks(), row);
 }
 
+/* ---- counters --------------------------------------------------------------------- */
+
+static void have_none(struct gpu_thread *g, struct watched *w)
+{
+	char what[80];
+
+	w->counted = 0;
+	if (g->counters_said)
+		return;
+	g->counters_said = true;
+	snprintf(what, sizeof what, "GPU %d: SM, tensor core and DRAM activity", w->device.number);
+	sb_samples_missing(what, "this GPU or driver does not count it (NVIDIA Hopper and newer do)",
+		"--gpu-trace shows what kernels do");
+}
+
+static void open_counters(struct gpu_thread *g, struct watched *w)
+{
+	struct sb_column columns[SB_GPUS_COUNTERS];
+	uint32_t count = 0;
+
+	for (int c = 0; c < SB_GPUS_COUNTERS; c++)
+		if (w->counted & SB_GPUS_BIT(c))
+			columns[count++] = all_counters[c];
+	if (count)
+		sb_samples_open(
+			&w->counters, "gpu_counters", w->device.number, columns, count, g->point_limit);
+}
+
+/* A reading is of the time since the one before: what took longer waits longer. */
+static void count_device(struct gpu_thread *g, struct watched *w)
+{
+	double values[SB_GPUS_COUNTERS], row[SB_GPUS_COUNTERS];
+	uint64_t begin_ns = sb_mono_ns(), cost_ns;
+	uint32_t asked = w->counted, count = 0;
+	enum sb_gpus_counting counting;
+
+	if (!w->counted || w->gone || (begin_ns < w->count_next_ns && !w->device.last))
+		return;
+	for (int c = 0; c < SB_GPUS_COUNTERS; c++)
+		values[c] = NAN;
+	counting = w->provider->count(&w->device, &w->counted, values);
+	if (atomic_load(&g->abandoned))
+		return;
+	cost_ns = sb_mono_ns() - begin_ns;
+	w->count_next_ns = begin_ns + g->counters_interval_ns;
+	if (cost_ns * COUNTERS_COST_FACTOR > g->counters_interval_ns)
+		w->count_next_ns = begin_ns + cost_ns * COUNTERS_COST_FACTOR;
+	if (counting == SB_GPUS_UNCOUNTED || (counting == SB_GPUS_COUNTED && !w->counted))
+		have_none(g, w);
+	if (counting != SB_GPUS_COUNTED || !w->counted)
+		return;
+	if (!w->counters.open)
+		open_counters(g, w);
+	else
+		w->counted = asked; /* its columns stay: what is not known now is NaN */
+	for (int c = 0; c < SB_GPUS_COUNTERS; c++)
+		if (w->counted & SB_GPUS_BIT(c))
+			row[count++] = values[c];
+	sb_samples_push(&w->counters, sb_clock_ticks(), row);
+}
+
 static void sample_all(struct gpu_thread *g, bool last)
 {
 	for (int i = 0; i < g->count && !atomic_load(&g->abandoned); i++) {
 		g->watched[i].device.last = last;
 		if (!g->watched[i].gone)
 			sample_device(g, &g->watched[i]);
+		if (!atomic_load(&g->abandoned))
+			count_device(g, &g->watched[i]);
 	}
 }
 
@@ -341,6 +429,7 @@ static void close_devices(struct gpu_thread *g)
 	for (int i = 0; i < g->count; i++) {
 		say_throttled_time(&g->watched[i]);
 		sb_samples_close(&g->watched[i].series, sb_clock_ticks());
+		sb_samples_close(&g->watched[i].counters, sb_clock_ticks());
 	}
 }
 
@@ -443,6 +532,8 @@ void sb_gpus_start(const struct sb_settings *s)
 	gpu->start_ns = sb_mono_ns();
 	gpu->wanted = columns_wanted(s);
 	gpu->point_limit = s->max_data_points;
+	gpu->counters = s->gpu_counters_interval_s > 0 ? SB_GPUS_COUNTERS_USUAL : 0;
+	gpu->counters_interval_ns = (uint64_t)(s->gpu_counters_interval_s * 1e9);
 	gpu->shares_table = sb_errand_run(load_libraries, NULL) > 0;
 	if (!sb_thread_start(&gpu->thread, "strobe-gpu", run, gpu)) {
 		sb_samples_missing("GPU metrics", "no thread could be started", "");
@@ -487,6 +578,7 @@ void sb_gpus_stop(void)
 	/* It hangs in the driver. Its memory stays with it. */
 	atomic_store(&g->abandoned, true);
 	sb_samples_forget("gpu");
+	sb_samples_forget("gpu_counters");
 	say_hang(g, atomic_load(&g->busy_since_ns) ? atomic_load(&g->busy_since_ns) : sb_mono_ns());
 }
 

@@ -32,6 +32,28 @@ enum sb_gpus_column {
 #define SB_GPUS_BIT(column) (1u << (column))
 enum { SB_GPUS_DEVICES_MAX = 64 };
 
+/* What parts of the chip did, in percent of the time or of their peak; the first six by default. */
+enum sb_gpus_counter {
+	SB_GPUS_SM_ACTIVE,
+	SB_GPUS_SM_OCCUPANCY,
+	SB_GPUS_TENSOR_ACTIVE, /* any precision */
+	SB_GPUS_HMMA_ACTIVE, /* tensor cores on 16-bit floats, and narrower ones */
+	SB_GPUS_FP32_ACTIVE,
+	SB_GPUS_DRAM_ACTIVE,
+	SB_GPUS_IMMA_ACTIVE, /* tensor cores on integers */
+	SB_GPUS_FP64_ACTIVE,
+	SB_GPUS_FP16_ACTIVE, /* without tensor cores */
+	SB_GPUS_INTEGER_ACTIVE,
+	SB_GPUS_NVDEC_ACTIVE, /* the first video decoder */
+	SB_GPUS_COUNTERS
+};
+#define SB_GPUS_COUNTERS_USUAL 63u
+enum sb_gpus_counting {
+	SB_GPUS_COUNTED,
+	SB_GPUS_COUNT_LATER, /* a mean needs two readings */
+	SB_GPUS_UNCOUNTED /* this device has no such counters */
+};
+
 struct sb_gpus_device {
 	int number; /* as the program sees it: cuda:0 is 0 */
 	char name[96];
@@ -57,6 +79,9 @@ struct sb_gpus_provider {
 	/* Reads the wanted columns; the rest stays NaN. Columns that this device
 	 * will never have are cleared in *wanted. */
 	enum sb_gpus_state (*read)(struct sb_gpus_device *device, uint32_t *wanted, double *values);
+	/* Means of the counters since the call before; those the device lacks are cleared in *wanted.
+	 * NULL: the vendor has none. */
+	enum sb_gpus_counting (*count)(struct sb_gpus_device *device, uint32_t *wanted, double *values);
 	void (*close)(void);
 	/* False: the program has closed what the driver's library had open; then neither
 	 * read nor close is called again. NULL: there is nothing that could be closed. */

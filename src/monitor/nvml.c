@@ -2,6 +2,7 @@
 #include "monitor/gpus.h"
 
 #include "monitor/driver_files.h"
+#include "monitor/gpm.h"
 #include "monitor/nvml_abi.h"
 #include "monitor/procfile.h"
 #include "monitor/tree.h"
@@ -45,6 +46,7 @@ static struct {
 	struct sb_driver_files files;
 	struct processes processes[SB_GPUS_DEVICES_MAX];
 	struct links links[SB_GPUS_DEVICES_MAX];
+	struct sb_gpm gpm[SB_GPUS_DEVICES_MAX];
 } nvml;
 
 static struct {
@@ -191,6 +193,8 @@ static bool nvml_is_intact(void)
 
 static void close_nvml(void)
 {
+	for (int i = 0; nvml.started && i < SB_GPUS_DEVICES_MAX; i++)
+		sb_gpm_close(&nvml.gpm[i], &nvml.api);
 	if (nvml.started && nvml.api.shutdown)
 		nvml.api.shutdown();
 	nvml.started = false;
@@ -472,11 +476,21 @@ static enum sb_gpus_state read_nvml(struct sb_gpus_device *d, uint32_t *wanted, 
 	return SB_GPUS_READ;
 }
 
+/* A slice of a GPU has no counters of its own. */
+static enum sb_gpus_counting count_nvml(struct sb_gpus_device *d, uint32_t *wanted, double *values)
+{
+	if (d->handle != d->sensors)
+		return SB_GPUS_UNCOUNTED;
+	return sb_gpm_read(
+		&nvml.gpm[(unsigned)d->number % SB_GPUS_DEVICES_MAX], &nvml.api, d->handle, wanted, values);
+}
+
 const struct sb_gpus_provider sb_gpus_nvml = { .name = "NVML",
 	.environment = read_environment,
 	.load = load,
 	.open = open_nvml,
 	.read = read_nvml,
+	.count = count_nvml,
 	.close = close_nvml,
 	.intact = nvml_is_intact,
 	.driver = driver };

@@ -57,6 +57,34 @@ enum { /* running totals; NVLink's in KiB */
 	NVML_PCIE_TX_BYTES = 197,
 	NVML_PCIE_RX_BYTES = 198
 };
+/* GPM: what parts of the chip did between two samples. */
+enum nvml_gpm_id {
+	NVML_GPM_SM = 2,
+	NVML_GPM_OCCUPANCY = 3,
+	NVML_GPM_INTEGER = 4,
+	NVML_GPM_TENSOR = 5,
+	NVML_GPM_HMMA = 7,
+	NVML_GPM_IMMA = 9,
+	NVML_GPM_DRAM = 10,
+	NVML_GPM_FP64 = 11,
+	NVML_GPM_FP32 = 12,
+	NVML_GPM_FP16 = 13,
+	NVML_GPM_NVDEC = 30
+};
+enum { NVML_GPM_VERSION = 1, NVML_GPM_METRICS_MAX = 333 };
+struct nvml_gpm_support {
+	unsigned version, supported;
+};
+struct nvml_gpm_get {
+	unsigned version, count;
+	void *before, *after;
+	struct nvml_gpm_metric {
+		unsigned id;
+		int code;
+		double value;
+		const char *names[3]; /* short, long, unit */
+	} metrics[NVML_GPM_METRICS_MAX];
+};
 enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0 };
 
 /* X(member, symbol, parameters) */
@@ -83,7 +111,12 @@ enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0 };
 	X(decoder, nvmlDeviceGetDecoderUtilization, (nvml_device, unsigned *, unsigned *))                  \
 	X(processes, nvmlDeviceGetComputeRunningProcesses_v3,                                               \
 		(nvml_device, unsigned *, struct nvml_process *))                                           \
-	X(fields, nvmlDeviceGetFieldValues, (nvml_device, int, struct nvml_field *))
+	X(fields, nvmlDeviceGetFieldValues, (nvml_device, int, struct nvml_field *))                        \
+	X(gpm_support, nvmlGpmQueryDeviceSupport, (nvml_device, struct nvml_gpm_support *))                 \
+	X(gpm_alloc, nvmlGpmSampleAlloc, (void **))                                                         \
+	X(gpm_free, nvmlGpmSampleFree, (void *))                                                            \
+	X(gpm_sample, nvmlGpmSampleGet, (nvml_device, void *))                                              \
+	X(gpm_get, nvmlGpmMetricsGet, (struct nvml_gpm_get *))
 
 struct nvml_api {
 #define NVML_MEMBER_(member, symbol, parameters) int(*member) parameters;

@@ -31,6 +31,10 @@ const struct sb_setting sb_setting_table[] = {
 		"time between the lines of the display" },
 	{ "gpu_monitor_interval", SB_SETTING_SECONDS, FIELD(gpu_monitor_interval_s), "0.5", 0.01, 3600, "0.1",
 		"1", "time between GPU samples" },
+	{ "gpu_counters_interval", SB_SETTING_SECONDS, FIELD(gpu_counters_interval_s), "1", 0, 3600, "0.2",
+		"5",
+		"time between readings of SM, tensor core and DRAM activity, where the GPU counts them; 0: "
+		"off" },
 	{ "cpu_monitor_interval", SB_SETTING_SECONDS, FIELD(cpu_monitor_interval_s), "1", 0.01, 3600, "0.5",
 		"2", "time between CPU, memory and disk samples" },
 	TOGGLE(monitor, "true", NULL, NULL, "sample anything at all from this process"),

@@ -42,6 +42,7 @@ struct sb_settings {
 	bool real_time_display;
 	double display_interval_s;
 	double gpu_monitor_interval_s;
+	double gpu_counters_interval_s; /* 0: off */
 	double cpu_monitor_interval_s;
 	bool monitor; /* false: nothing is sampled here (somebody outside does it) */
 	bool monitor_gpu_memory, monitor_gpu_utilization, monitor_gpu_temperature, monitor_gpu_power;

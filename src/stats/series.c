@@ -93,3 +93,30 @@ double sb_series_mean(const struct sb_series *s, const struct sb_series_column *
 		return sb_series_at(s, c, (from_s + to_s) / 2);
 	return sum / known_s;
 }
+
+double sb_series_held_mean(const struct sb_series *s, const struct sb_series_column *c, double from_s,
+	double to_s, double *out_known_s)
+{
+	double sum = 0;
+	size_t i = 1;
+
+	*out_known_s = 0;
+	for (size_t high = s ? s->count : 0; i < high;) { /* the first row that ends after from */
+		size_t middle = i + (high - i) / 2;
+
+		if (s->t_s[middle] > from_s)
+			high = middle;
+		else
+			i = middle + 1;
+	}
+	for (; s && c && i < s->count && s->t_s[i - 1] < to_s; i++) {
+		double begin_s = s->t_s[i - 1] > from_s ? s->t_s[i - 1] : from_s;
+		double end_s = s->t_s[i] < to_s ? s->t_s[i] : to_s;
+
+		if (end_s <= begin_s || isnan(c->values[i]))
+			continue;
+		sum += c->values[i] * (end_s - begin_s);
+		*out_known_s += end_s - begin_s;
+	}
+	return *out_known_s > 0 ? sum / *out_known_s : NAN;
+}

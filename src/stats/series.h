@@ -34,6 +34,10 @@ double sb_series_max(const struct sb_series *s, const struct sb_series_column *c
 /* Value x seconds over [from, to], and the mean there; NaN: not known. */
 double sb_series_integral(
 	const struct sb_series *s, const struct sb_series_column *c, double from_s, double to_s);
+/* The same of rows that are means since the row before (counters): each counts for the time it
+ * shares with [from, to]. out_known_s: that time. */
+double sb_series_held_mean(const struct sb_series *s, const struct sb_series_column *c, double from_s,
+	double to_s, double *out_known_s);
 double sb_series_mean(
 	const struct sb_series *s, const struct sb_series_column *c, double from_s, double to_s);
 

@@ -11,6 +11,7 @@
  *   mismatch          init answers LIB_RM_VERSION_MISMATCH
  *   mig 2             GPU 0 has two slices: MIG-00000000-… and MIG-00000001-…
  *   pcie_bytes 1000, nvlink_kib 1000   what each reading adds (default: not supported)
+ *   gpm 40            counters: SM active 40 %, and for each further id one more (default: not supported)
  *   process PID MB    may be repeated
  * Values get "+ i" for GPU i where that makes sense (memory used, temperature). */
 #include "monitor/nvml_abi.h"
@@ -305,6 +306,48 @@ EXPORT int nvmlDeviceGetFieldValues(nvml_device device, int count, struct nvml_f
 			f->value.u = pcie;
 		else
 			f->value.ull = nvlink;
+	}
+	return NVML_OK;
+}
+
+/* ---- GPM: a sample is its number; what lies between two is scripted ---- */
+
+EXPORT int nvmlGpmQueryDeviceSupport(nvml_device device, struct nvml_gpm_support *out)
+{
+	out->supported = line_of(read_script(), "gpm") != NULL;
+	return state(device, "gpm");
+}
+
+EXPORT int nvmlGpmSampleAlloc(void **out)
+{
+	*out = calloc(1, sizeof(int));
+	return NVML_OK;
+}
+
+EXPORT int nvmlGpmSampleFree(void *sample)
+{
+	free(sample);
+	return NVML_OK;
+}
+
+EXPORT int nvmlGpmSampleGet(nvml_device device, void *sample)
+{
+	static int taken;
+
+	*(int *)sample = ++taken;
+	return state(device, "gpm_sample");
+}
+
+EXPORT int nvmlGpmMetricsGet(struct nvml_gpm_get *get)
+{
+	if (get->version != NVML_GPM_VERSION || *(int *)get->after <= *(int *)get->before)
+		return 2;
+	for (unsigned i = 0; i < get->count; i++) {
+		char what[16];
+
+		snprintf(what, sizeof what, "gpm%u", get->metrics[i].id);
+		get->metrics[i].code = names("unsupported", what) ? NVML_NOT_SUPPORTED : NVML_OK;
+		get->metrics[i].value = (double)number("gpm", 0) + get->metrics[i].id - NVML_GPM_SM;
 	}
 	return NVML_OK;
 }

@@ -40,6 +40,7 @@ static int begin(void **state)
 	unsetenv("WORLD_SIZE");
 	sb_settings_default(&settings);
 	settings.gpu_monitor_interval_s = 0.01;
+	settings.gpu_counters_interval_s = 0;
 	capture_begin();
 	sb_tree_open(getpid(), false);
 	say("");
@@ -86,6 +87,45 @@ static void every_column_has_the_drivers_number(void **state)
 	assert_true(captured("gpu", 0, "decoder_percent", 0) == 7);
 	assert_true(captured("gpu", 0, "process_memory_mb", 0) == 4000);
 	assert_true(captured("gpu", 0, "other_process_count", 0) == 1);
+	assert_string_equal(captured_missing, "");
+}
+
+static void counters_are_means_between_two_readings(void **state)
+{
+	say("gpm 40\nunsupported gpm7\n");
+	settings.gpu_counters_interval_s = 0.01;
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu_counters", 0, "sm_active_percent", 1)));
+	sb_gpus_stop();
+	assert_true(captured("gpu_counters", 0, "sm_active_percent", 0) == 40);
+	assert_true(captured("gpu_counters", 0, "sm_occupancy_percent", 0) == 41);
+	assert_true(captured("gpu_counters", 0, "tensor_active_percent", 0) == 43);
+	assert_true(captured("gpu_counters", 0, "dram_active_percent", 0) == 48);
+	assert_true(captured("gpu_counters", 0, "fp32_active_percent", 0) == 50);
+	assert_false(captured_has_column("gpu_counters", 0, "tensor_float_percent"));
+	assert_false(captured_has_column("gpu_counters", 0, "fp64_active_percent"));
+	assert_string_equal(captured_missing, "");
+}
+
+static void a_machine_without_counters_says_so_once(void **state)
+{
+	say("gpus 3\n");
+	settings.gpu_counters_interval_s = 0.01;
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu", 2, "utilization_percent", 2)));
+	sb_gpus_stop();
+	assert_false(captured_has_column("gpu_counters", 0, "sm_active_percent"));
+	assert_string_equal(captured_missing, "GPU 0: SM, tensor core and DRAM activity|this GPU or driver "
+					      "does not count it (NVIDIA Hopper "
+					      "and newer do)|--gpu-trace shows what kernels do\n");
+}
+
+static void counters_switched_off_are_not_read(void **state)
+{
+	say("hang gpm gpm_sample\n");
+	sb_gpus_start(&settings);
+	WAIT_FOR(!isnan(captured("gpu", 0, "utilization_percent", 2)));
+	sb_gpus_stop();
 	assert_string_equal(captured_missing, "");
 }
 
@@ -519,6 +559,9 @@ int main(void)
 #define AMD_CASE(name) cmocka_unit_test_setup_teardown(name, begin_amd, end_amd)
 	const struct CMUnitTest tests[] = {
 		CASE(every_column_has_the_drivers_number),
+		CASE(counters_are_means_between_two_readings),
+		CASE(a_machine_without_counters_says_so_once),
+		CASE(counters_switched_off_are_not_read),
 		CASE(energy_is_power_over_real_time),
 		CASE(unsupported_sensors_are_said_once_and_left_out),
 		CASE(what_is_switched_off_is_not_asked_for),

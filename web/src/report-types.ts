@@ -20,6 +20,7 @@ export type Report = {
   streaming_analysis?: StreamingAnalysis; // frames that were sent
   cache_analysis?: CacheAnalysis; // the pipeline's caches
   memory?: Memory; // GPU and host memory
+  gpu_counters?: GpuCounters; // what parts of the GPU did, the whole run
   gpu_metrics?: GpuMetrics; // what the GPU monitor sampled
   cpu_metrics?: CpuMetrics; // what the CPU monitor sampled
   disk_metrics?: DiskMetrics; // what the disk monitor sampled
@@ -130,6 +131,7 @@ export type Stage = {
   gpu_busy_s?: number; // union of kernels, with a GPU trace only
   kernel_s?: number; // time of the kernels it launched, added up, with a GPU trace only
   kernel_families?: KernelShare[]; // the kernels it launched, by what they do; with a GPU trace only
+  gpu_counters?: GpuCounters; // what parts of the GPU did in it
   wall_ratio?: number; // of the wall time: calls at the same time count once
   self_ratio?: number; // the same of self_s
   covered_s?: number; // wall time in which at least one call ran, where that is less than total_s
@@ -158,6 +160,20 @@ export type KernelShare = {
   count: number; // kernels
   total_s: number; // their time added up
   share_ratio?: number; // of the time of all kernels of the list
+};
+
+// What parts of the GPU did, in percent of their peak; of several GPUs the busiest.
+export type GpuCounters = {
+  sm_active_percent?: number; // share of time in which an SM had work, mean of all SMs
+  sm_occupancy_percent?: number; // warps on the SMs, of what fits
+  tensor_active_percent?: number; // use of the tensor cores
+  tensor_float_percent?: number; // the same, by 16-bit floats and narrower ones
+  fp32_active_percent?: number; // use of the FP32 pipes
+  dram_active_percent?: number; // use of the memory's bandwidth
+  dram_read_percent?: number; // the part of it that was reads
+  dram_write_percent?: number; // the part of it that was writes
+  covered_ratio?: number; // of the time, the part that lies in readings wholly inside
+  source?: "gpm" | "pm sampling"; // gpm: the driver's means over its interval; pm sampling: --gpu-counters
 };
 
 // One of the names that a stage groups.
@@ -290,6 +306,7 @@ export type Generation = {
   vae_decode_s?: number; // wall time of its VAE decodes
   energy_wh?: number; // of all GPUs; shared out among the generations that ran at once
   gpu_cost?: number; // in the currency of gpu_cost_per_hour; shared out among the generations that ran at once
+  gpu_counters?: GpuCounters; // what parts of the GPU did meanwhile
   utilization_percent?: number; // mean of the busiest GPU
   state?: "open" | "cut"; // open: had not ended; cut: by the border of the part asked for; then frames are those counted, not those announced
 };
@@ -681,6 +698,7 @@ export type GpuDevice = {
   power_capped_ratio?: number; // the same, those at its power limit or in step with other GPUs: its speed under load, no fault
   throttle_reasons?: string[]; // what held it back
   series?: Series; // its samples
+  counters?: Series; // what its parts did, each row since the one before; absent: not counted
 };
 
 // What the CPU and process monitors sampled.

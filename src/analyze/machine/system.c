@@ -149,6 +149,7 @@ static void list_devices(struct sb_model *model, const struct sb_run *run)
 		device->cost = per_hour > 0 ? model->stages.wall_s / 3600 * per_hour : NAN;
 		s->device_name = device->name;
 		take_columns(s, device);
+		device->counters = sb_model_series(model, "gpu_counters", s->device);
 		take_throttling(s, model, device);
 		take_busy_clock(s, device);
 	}
@@ -178,7 +179,8 @@ static void take_cpu(struct sb_model *model)
 
 static bool has_home(const char *source)
 {
-	static const char *const homes[] = { "gpu", "cpu", "cpu_core", "process", "psi", "memory", "disk" };
+	static const char *const homes[] = { "gpu", "gpu_counters", "cpu", "cpu_core", "process", "psi",
+		"memory", "disk" };
 
 	for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
 		if (strcmp(source, homes[i]) == 0)

@@ -370,6 +370,24 @@ static void fill_kernels(const struct sb_stage_paths *r, struct sb_stage *row)
 	row->kernel_s = sb_kernel_shares_total_s(shares, kept);
 }
 
+/* The readings inside all its calls. */
+static void fill_counters(const struct sb_stage_paths *r, struct sb_stage *row)
+{
+	const struct sb_path_counters *from = &r->model->path_counters;
+	struct sb_counter_sums sums = { 0 };
+
+	for (uint32_t p = r->first; p != NONE && from->all; p = r->next[p]) {
+		if (p >= from->path_count)
+			continue;
+		sums.covered_s += from->all[p].covered_s;
+		for (int k = 0; k < SB_COUNTERS; k++) {
+			sums.weighted[k] += from->all[p].weighted[k];
+			sums.known_s[k] += from->all[p].known_s[k];
+		}
+	}
+	sb_gpu_counters_from_sums(&sums, row->total_s, from->source, &row->counters);
+}
+
 int sb_stage_row_fill(const struct sb_stage_paths *r, bool grouped, struct sb_stage *row)
 {
 	double wall_s = r->model->stages.wall_s;
@@ -388,6 +406,7 @@ int sb_stage_row_fill(const struct sb_stage_paths *r, bool grouped, struct sb_st
 		     : t.untimed_count && t.untimed_count == t.zone_count ? SB_STAGE_UNTIMED
 									  : SB_STAGE_NORMAL;
 	fill_kernels(r, row);
+	fill_counters(r, row);
 	fill_attrs(r, row);
 	if (grouped && fill_members(r, row))
 		return STROBE_ENOMEM;

@@ -200,6 +200,34 @@ static double utilization(const struct sb_model *model, double from_s, double to
 	return busiest;
 }
 
+/* Of the GPU whose SMs had most to do. */
+static void fill_counters(const struct sb_model *model, struct sb_generation *row)
+{
+	struct sb_gpu_counters *out = &row->counters;
+	double busiest = -1;
+
+	sb_gpu_counters_from_sums(&(struct sb_counter_sums){ 0 }, 0, NULL, out);
+	for (size_t i = 0; i < model->series_count; i++) {
+		const struct sb_series *s = &model->series[i];
+		double known_s, sm;
+
+		if (strcmp(s->source, "gpu_counters") != 0)
+			continue;
+		sm = sb_series_held_mean(
+			s, sb_series_column_find(s, "sm_active_percent"), row->begin_s, row->end_s, &known_s);
+		if (!(sm > busiest))
+			continue;
+		busiest = sm;
+		out->covered_s = known_s;
+		out->covered_ratio = row->wall_s > 0 ? fmin(known_s / row->wall_s, 1) : NAN;
+		out->source = "gpm";
+		for (int k = 0; k < SB_COUNTERS; k++)
+			out->percent[k] = sb_series_held_mean(s,
+				sb_series_column_find(s, sb_gpu_counter_columns[k]), row->begin_s, row->end_s,
+				&known_s);
+	}
+}
+
 static void fill_row(const struct sb_video *v, const struct sb_video_generation *n, struct sb_model *model,
 	struct sb_generation *row)
 {
@@ -216,6 +244,7 @@ static void fill_row(const struct sb_video *v, const struct sb_video_generation 
 	row->fps = row->frames >= 0 && wall_s > 0 ? (double)row->frames / wall_s : NAN;
 	row->denoise_s = row->vae_s = row->cost = NAN;
 	row->utilization_percent = utilization(model, row->begin_s, row->end_s);
+	fill_counters(model, row);
 	row->open = n->open;
 	row->cut = n->cut;
 	row->state = n->open ? "open" : n->cut ? "cut" : NULL;

@@ -16,6 +16,7 @@ extern const struct sb_panel sb_panel_memory;
 extern const struct sb_panel sb_panel_metrics;
 extern const struct sb_panel sb_panel_gpu;
 extern const struct sb_panel sb_panel_strategies;
+extern const struct sb_panel sb_panel_hardware;
 extern const struct sb_panel sb_panel_advice;
 
 const struct sb_panel *const sb_panels[] = {
@@ -30,6 +31,7 @@ const struct sb_panel *const sb_panels[] = {
 	&sb_panel_memory,
 	&sb_panel_metrics,
 	&sb_panel_gpu,
+	&sb_panel_hardware,
 	&sb_panel_functions,
 	&sb_panel_advice,
 	&sb_panel_strategies,

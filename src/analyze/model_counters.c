@@ -1,0 +1,48 @@
+/* Counters, key by key. */
+#include "analyze/model_counters.h"
+
+#include <math.h>
+
+const char *const sb_gpu_counter_columns[SB_COUNTERS] = { "sm_active_percent", "sm_occupancy_percent",
+	"tensor_active_percent", "tensor_float_percent", "fp32_active_percent", "dram_active_percent",
+	"dram_read_percent", "dram_write_percent" };
+
+void sb_gpu_counters_from_sums(
+	const struct sb_counter_sums *sums, double whole_s, const char *source, struct sb_gpu_counters *out)
+{
+	for (int c = 0; c < SB_COUNTERS; c++)
+		out->percent[c] = sums->known_s[c] > 0 ? sums->weighted[c] / sums->known_s[c] : NAN;
+	out->covered_s = sums->covered_s;
+	out->covered_ratio = sums->covered_s > 0 && whole_s > 0 ? fmin(sums->covered_s / whole_s, 1) : NAN;
+	out->source = sums->covered_s > 0 ? source : NULL;
+}
+
+SB_FIELD_WHEN(any_counters, sb_gpu_counters, it->source != NULL)
+
+static const char *const sources[] = { "gpm", "pm sampling", SB_NAMES_END };
+
+static const struct sb_field sb_gpu_counters_fields_rows[] = {
+	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_SM], "sm_active_percent", SB_KNOWN,
+		"share of time in which an SM had work, mean of all SMs"),
+	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_OCCUPANCY], "sm_occupancy_percent", SB_KNOWN,
+		"warps on the SMs, of what fits"),
+	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_TENSOR], "tensor_active_percent", SB_KNOWN,
+		"use of the tensor cores"),
+	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_TENSOR_FLOAT], "tensor_float_percent", SB_KNOWN,
+		"the same, by 16-bit floats and narrower ones"),
+	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_FP32], "fp32_active_percent", SB_KNOWN,
+		"use of the FP32 pipes"),
+	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_DRAM], "dram_active_percent", SB_KNOWN,
+		"use of the memory's bandwidth"),
+	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_DRAM_READ], "dram_read_percent", SB_KNOWN,
+		"the part of it that was reads"),
+	SB_FIELD(sb_gpu_counters, percent[SB_COUNTER_DRAM_WRITE], "dram_write_percent", SB_KNOWN,
+		"the part of it that was writes"),
+	SB_FIELD(sb_gpu_counters, covered_ratio, "covered_ratio", SB_KNOWN,
+		"of the time, the part that lies in readings wholly inside", .range = SB_SHARE),
+	SB_FIELD_NAMED(sb_gpu_counters, source, "source", SB_KNOWN, sources,
+		"gpm: the driver's means over its interval; pm sampling: --gpu-counters"),
+};
+SB_FIELDS(sb_gpu_counters_fields, sb_gpu_counters, "GpuCounters",
+	"What parts of the GPU did, in percent of their peak; of several GPUs the busiest.",
+	.present = any_counters);

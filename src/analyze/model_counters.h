@@ -1,0 +1,45 @@
+/* The report model, what parts of the GPU did: of a device, a stage, a generation. */
+#ifndef SB_ANALYZE_MODEL_COUNTERS_H
+#define SB_ANALYZE_MODEL_COUNTERS_H
+
+#include "stats/fields.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Means in percent; NAN: not counted. */
+enum sb_gpu_counter {
+	SB_COUNTER_SM,
+	SB_COUNTER_OCCUPANCY,
+	SB_COUNTER_TENSOR,
+	SB_COUNTER_TENSOR_FLOAT,
+	SB_COUNTER_FP32,
+	SB_COUNTER_DRAM,
+	SB_COUNTER_DRAM_READ,
+	SB_COUNTER_DRAM_WRITE,
+	SB_COUNTERS
+};
+extern const char *const sb_gpu_counter_columns[SB_COUNTERS]; /* of the series */
+
+struct sb_gpu_counters {
+	double percent[SB_COUNTERS];
+	double covered_s; /* time of the readings they come from; 0: none */
+	double covered_ratio; /* of the time of the stage, the generation, the run; NAN: none */
+	const char *source; /* "gpm" or "pm sampling"; NULL: none */
+};
+
+/* What readings that lie wholly inside zones of a path add up to. */
+struct sb_path_counters {
+	struct sb_counter_sums {
+		double covered_s, weighted[SB_COUNTERS], known_s[SB_COUNTERS];
+	} * all; /* by path; NULL: none */
+	uint32_t path_count;
+	const char *source;
+};
+
+void sb_gpu_counters_from_sums(
+	const struct sb_counter_sums *sums, double whole_s, const char *source, struct sb_gpu_counters *out);
+
+extern const struct sb_fields sb_gpu_counters_fields;
+
+#endif
