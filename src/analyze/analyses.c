@@ -21,7 +21,9 @@ extern const struct sb_analysis sb_analysis_layers;
 extern const struct sb_analysis sb_analysis_precision;
 extern const struct sb_analysis sb_analysis_streaming;
 extern const struct sb_analysis sb_analysis_cache;
+extern const struct sb_analysis sb_analysis_garbage;
 extern const struct sb_analysis sb_analysis_summary;
+extern const struct sb_analysis sb_analysis_unattributed;
 
 const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_session,
@@ -43,6 +45,8 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_precision,
 	&sb_analysis_streaming,
 	&sb_analysis_cache,
-	&sb_analysis_summary, /* the last: it reads everything */
+	&sb_analysis_garbage,
+	&sb_analysis_summary, /* it reads everything above */
+	&sb_analysis_unattributed, /* how much there is, the summary says */
 	NULL,
 };

@@ -8,6 +8,7 @@
 #define SB_ANALYZE_MODEL_H
 
 #include "analyze/model_machine.h"
+#include "analyze/model_python.h"
 #include "analyze/model_stages.h"
 #include "analyze/model_strategies.h"
 #include "analyze/model_video.h"
@@ -70,6 +71,7 @@ struct sb_summary_panel {
 	double unattributed_s; /* of generation_s: no stage inside covers it */
 	double overlap_s; /* stages inside at the same time: their times add up to this much more */
 	double outside_s; /* imports, load, compile, export... */
+	double startup_end_s; /* when the first generation began; NAN: none was marked */
 	double outside_overlap_s; /* the same of what is listed there */
 	double fps_wall, fps_compute, bps_wall, bps_compute;
 	double first_block_s;
@@ -197,6 +199,8 @@ struct sb_model {
 	struct sb_collectives_panel collectives;
 	struct sb_functions_panel functions;
 	struct sb_lines_panel lines;
+	struct sb_unattributed_panel unattributed;
+	struct sb_garbage_panel garbage;
 	struct sb_memory_panel memory;
 	struct sb_series *series; /* every monitor; gpu_metrics, cpu_metrics... pick theirs by source */
 	size_t series_count;

@@ -249,22 +249,30 @@ static const struct sb_field function_rows[] = {
 	SB_FIELD(sb_function, stage, "stage", SB_KNOWN, "in which it was seen most often"),
 	SB_FIELD(sb_function, self_count, "self_count", SB_ALWAYS, "samples in the function itself"),
 	SB_FIELD(sb_function, total_count, "total_count", SB_ALWAYS, "samples in it and in what it calls"),
-	SB_FIELD(sb_function, self_ratio, "self_ratio", SB_ALWAYS, "self_count of all samples",
+	SB_FIELD(sb_function, self_ratio, "self_ratio", SB_ALWAYS, "of the time that all samples stand for",
 		.range = SB_SHARE),
-	SB_FIELD(sb_function, total_ratio, "total_ratio", SB_ALWAYS, "total_count of all samples",
+	SB_FIELD(sb_function, total_ratio, "total_ratio", SB_ALWAYS, "the same with what it calls",
 		.range = SB_SHARE),
 };
 static SB_FIELDS(function, sb_function, "SampledFunction", "A Python function as samples saw it.");
 
-SB_FIELD_WHEN(any_functions, sb_functions_panel, it->count > 0)
+static const struct sb_field native_rows[] = {
+	SB_FIELD(sb_native_thread, name, "name", SB_ALWAYS, "of the thread in the system"),
+	SB_FIELD(sb_native_thread, cpu_s, "cpu_s", SB_ALWAYS, "CPU time of all threads of that name"),
+};
+static SB_FIELDS(native, sb_native_thread, "NativeThread", "Threads without Python.");
+
+SB_FIELD_WHEN(any_functions, sb_functions_panel, it->count > 0 || it->native_count > 0)
 
 static const struct sb_field sb_functions_fields_rows[] = {
 	SB_FIELD(sb_functions_panel, sample_count, "sample_count", SB_ALWAYS, "stacks that were sampled"),
 	SB_FIELD_LIST(sb_functions_panel, all, count, "functions", SB_ALWAYS, function,
 		"the 20 seen most often themselves"),
+	SB_FIELD_LIST(sb_functions_panel, natives, native_count, "native_threads", SB_KNOWN, native,
+		"of Python processes: decoders, OpenMP, the driver's; those that used 10 ms or more"),
 };
 SB_FIELDS(sb_functions_fields, sb_functions_panel, "FunctionSamples",
-	"Sampled Python stacks (run --sample=HZ): shares of samples, not measured times.",
+	"Sampled Python stacks (sample_hz): shares of samples weighed by time, not measured times.",
 	.present = any_functions);
 
 /* ---- hot_lines ----------------------------------------------------------- */

@@ -225,6 +225,11 @@ struct sb_functions_panel {
 	} * all; /* the 20 seen most often themselves */
 	size_t count;
 	uint64_t sample_count;
+	struct sb_native_thread { /* all threads of that name */
+		const char *name;
+		double cpu_s;
+	} * natives; /* most first, at most 20 */
+	size_t native_count;
 };
 
 /* ---- hot_lines: the program's lines that time was spent at, from samples that weigh their time ---- */

@@ -70,6 +70,10 @@ static void take_video(struct sb_model *model)
 	s->outside_s = model->generations.whole_run
 			       ? 0
 			       : fmax(0, model->stages.wall_s - model->generations.union_s);
+	s->startup_end_s = model->generations.whole_run ? NAN : INFINITY;
+	for (size_t i = 0; i < model->generations.listed; i++)
+		s->startup_end_s = fmin(s->startup_end_s, model->generations.all[i].begin_s);
+	s->startup_end_s = isfinite(s->startup_end_s) ? s->startup_end_s : NAN;
 	split_wall(model);
 	s->frames = d->frames;
 	s->steps = d->steps;

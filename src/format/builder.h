@@ -10,6 +10,7 @@
 #include "format/wire.h"
 #include "strobe.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -114,6 +115,12 @@ void sb_builder_anchor(
 void sb_builder_process(struct sb_builder *b, uint64_t t_ns, uint32_t pid, uint32_t ppid, int started,
 	int64_t status, const char *command);
 void sb_builder_stack(struct sb_builder *b, uint64_t t_ns, uint32_t tid, uint32_t track,
+	const uint32_t *names, const uint32_t *lines, uint32_t frame_count);
+struct sb_builder_sample {
+	uint32_t tid, track, weight_us; /* weight 0: not known */
+	bool native;
+};
+void sb_builder_stack_sample(struct sb_builder *b, uint64_t t_ns, const struct sb_builder_sample *sample,
 	const uint32_t *names, const uint32_t *lines, uint32_t frame_count); /* leaf first */
 void sb_builder_code_file(struct sb_builder *b, uint32_t function_name, const char *file);
 

@@ -335,16 +335,24 @@ void sb_builder_process(struct sb_builder *b, uint64_t t_ns, uint32_t pid, uint3
 void sb_builder_stack(struct sb_builder *b, uint64_t t_ns, uint32_t tid, uint32_t track,
 	const uint32_t *names, const uint32_t *lines, uint32_t frame_count)
 {
+	struct sb_builder_sample sample = { .tid = tid, .track = track };
+
+	sb_builder_stack_sample(b, t_ns, &sample, names, lines, frame_count);
+}
+
+void sb_builder_stack_sample(struct sb_builder *b, uint64_t t_ns, const struct sb_builder_sample *sample,
+	const uint32_t *names, const uint32_t *lines, uint32_t frame_count)
+{
 	uint64_t *at;
 
 	if (frame_count > 256)
 		frame_count = 256;
-	at = sb_stream_writer_long(b->keep, SB_STACK, 0, 3 + frame_count);
+	at = sb_stream_writer_long(b->keep, SB_STACK, sample->native ? SB_STACK_NATIVE : 0, 3 + frame_count);
 	if (!at)
 		return;
 	at[0] = sb_builder_ticks_at(b, t_ns);
-	at[1] = tid;
-	at[2] = track;
+	at[1] = sample->tid | (uint64_t)sample->weight_us << 32;
+	at[2] = sample->track;
 	for (uint32_t i = 0; i < frame_count; i++)
 		at[3 + i] = names[i] | (uint64_t)(lines ? lines[i] : 0) << 32;
 }

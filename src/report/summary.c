@@ -2,6 +2,8 @@
 #include "report/summary.h"
 
 #include "base/error.h"
+#include "report/panels/panel.h"
+#include "report/place.h"
 #include "report/summary_screen.h"
 #include "stats/energy.h"
 
@@ -156,6 +158,21 @@ static void speed(struct sb_screen *s)
 
 /* ---- the foot ----------------------------------------------------------- */
 
+/* The function that ran most of what no stage covers. */
+static void outside_place(struct sb_screen *s)
+{
+	const struct sb_place_list *run = &s->model->unattributed.run;
+	struct sb_buf place = { 0 };
+
+	if (!run->count || run->sample_count < 5)
+		return;
+	sb_place_text(&run->all[0], &place);
+	sb_screen_say(s, " (%.0f %% in ", 100 * run->all[0].ratio);
+	sb_text_name(&s->line, sb_buf_text(&place), 50);
+	sb_screen_say(s, ")");
+	sb_buf_done(&place);
+}
+
 /* What lies outside the generations; the last one takes what is left, so that
  * the parts add up. */
 static void outside(struct sb_screen *s)
@@ -181,6 +198,7 @@ static void outside(struct sb_screen *s)
 	sb_text_seconds(took, sizeof took, left_s > 0 ? left_s : 0);
 	sb_screen_say(
 		s, "%s %s", sum->outside_count > OUTSIDE ? "others and unattributed" : "unattributed", took);
+	outside_place(s);
 	sb_text_seconds(took, sizeof took, sum->outside_overlap_s);
 	if (sum->outside_overlap_s >= 0.005)
 		sb_screen_say(s, ", overlap -%s", took);

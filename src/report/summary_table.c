@@ -2,6 +2,8 @@
 #include "report/summary_screen.h"
 
 #include "base/role.h"
+#include "report/panels/panel.h"
+#include "report/place.h"
 #include "report/summary_rows.h"
 
 #include <stdio.h>
@@ -11,6 +13,7 @@
 #define SHORT_RUN_S 10.0 /* below that milliseconds matter */
 #define WORTH_MARKING 0.05 /* of the time, to be called a bottleneck */
 #define STEPS_WORTH 2 /* a warm-up line needs a step before and one after */
+#define SAMPLES_LEAST 5 /* fewer say nothing about shares */
 #define NAME_LEAST 12 /* columns left of a name too long for its label */
 
 static enum strobe_role work_of(const struct sb_summary_row *row)
@@ -206,6 +209,24 @@ static void rest_row(struct sb_screen *s, const struct sb_summary_rows *rows)
 	sb_screen_end(s, NULL);
 }
 
+/* The two functions that ran most of it. */
+static void place_lines(struct sb_screen *s)
+{
+	const struct sb_place_list *list = sb_place_list_of(s->model);
+
+	if (!list || list->sample_count < SAMPLES_LEAST)
+		return;
+	for (size_t i = 0; i < list->count && i < 2 && list->all[i].ratio >= 0.1; i++) {
+		struct sb_buf place = { 0 };
+
+		sb_place_text(&list->all[i], &place);
+		sb_screen_say(s, "    %2.0f %% of it in ", 100 * list->all[i].ratio);
+		sb_text_name(&s->line, sb_buf_text(&place), 60);
+		sb_buf_done(&place);
+		sb_screen_end(s, NULL);
+	}
+}
+
 /* Closes the sum where rows run at the same time. */
 static void overlap_row(struct sb_screen *s, const struct sb_summary_rows *rows)
 {
@@ -248,6 +269,7 @@ int sb_screen_table(struct sb_screen *s)
 	plain_label(s, "unattributed");
 	row_numbers(s, rows.unattributed_s, rows.wall_s);
 	sb_screen_end(s, NULL);
+	place_lines(s);
 	overlap_row(s, &rows);
 	free(rows.all);
 	return 0;

@@ -27,6 +27,8 @@ export type Report = {
   other_metrics?: OtherMetrics[]; // samples of monitors without a panel of their own
   gpu_trace?: GpuTrace; // what the GPU did, kernel by kernel
   hot_lines?: HotLine[]; // lines of the program that time was spent at, largest first
+  unattributed?: Unattributed; // what ran while no stage did
+  garbage_collection?: GarbageCollections; // Python's garbage collector
   function_samples?: FunctionSamples; // sampled Python stacks
   recommendations: Recommendation[]; // findings, by the seconds they could save
   verdict: Verdict; // what bounds the run
@@ -245,6 +247,7 @@ export type Summary = {
   unattributed_s?: number; // of generation_s: no stage inside covers it
   overlap_s?: number; // stages inside at the same time: their wall times and unattributed_s add up to this much more than generation_s
   outside_s?: number; // wall time outside of them
+  startup_end_s?: number; // when the first generation began: what lies before is start-up (imports, load, compile)
   outside_overlap_s?: number; // the same overlap of what is outside
   frames?: number; // output frames, each counted once
   steps?: number; // scheduler steps
@@ -848,10 +851,53 @@ export type HotLine = {
   sample_count: number; // how often it was seen
 };
 
-// Sampled Python stacks (run --sample=HZ): shares of samples, not measured times.
+// Unattributed time by the Python functions that were sampled in it.
+export type Unattributed = {
+  generations?: UnattributedFunctions; // inside generations, where that is more than 5 % of them
+  run?: UnattributedFunctions; // in the whole run, where that is more than 10 % of it
+};
+
+// What ran while no stage did.
+export type UnattributedFunctions = {
+  unattributed_s: number; // how much it is
+  unattributed_ratio: number; // of the generations' time, or the run's
+  sample_count: number; // samples there
+  functions: UnattributedFunction[]; // largest first, at most 8
+};
+
+// A Python function that ran while no stage did.
+export type UnattributedFunction = {
+  function: string; // module and name
+  file?: string; // where it is written
+  line: number; // that most of it was in
+  inside?: string; // the function of torch or of Python's library that it had called; absent: none
+  estimate_s: number; // share_ratio x unattributed_s: a sampled estimate
+  share_ratio: number; // of the time of the samples there
+};
+
+// Python's garbage collector.
+export type GarbageCollections = {
+  count: number; // collections, all processes
+  total_s: number; // their time
+  object_count: number; // objects that they freed
+  long_count: number; // those of 1 ms or longer
+  in_generations_s: number; // time of these inside generations of videos
+  longest: GarbageCollection[]; // longest first, at most 20
+};
+
+// One collection of 1 ms or longer.
+export type GarbageCollection = {
+  end_s: number; // when it ended
+  duration_s: number; // how long the program stood still
+  gc_generation_index: number; // 0: young objects, 2: all
+  object_count: number; // objects that it freed
+};
+
+// Sampled Python stacks (sample_hz): shares of samples weighed by time, not measured times.
 export type FunctionSamples = {
   sample_count: number; // stacks that were sampled
   functions: SampledFunction[]; // the 20 seen most often themselves
+  native_threads?: NativeThread[]; // of Python processes: decoders, OpenMP, the driver's; those that used 10 ms or more
 };
 
 // A Python function as samples saw it.
@@ -862,8 +908,14 @@ export type SampledFunction = {
   stage?: string; // in which it was seen most often
   self_count: number; // samples in the function itself
   total_count: number; // samples in it and in what it calls
-  self_ratio: number; // self_count of all samples
-  total_ratio: number; // total_count of all samples
+  self_ratio: number; // of the time that all samples stand for
+  total_ratio: number; // the same with what it calls
+};
+
+// Threads without Python.
+export type NativeThread = {
+  name: string; // of the thread in the system
+  cpu_s: number; // CPU time of all threads of that name
 };
 
 // A finding: what could be faster, and how.

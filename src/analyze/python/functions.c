@@ -1,5 +1,6 @@
 /* Sampled stacks: which functions and lines the program was in, and inside which
- * stage. Counts of samples, never times: a sample is not a measurement. */
+ * stage. Shares of the time that the samples stand for, never times: a sample is not a
+ * measurement. Threads without Python are listed apart, with the CPU time they used. */
 #include "analyze/analysis.h"
 #include "base/error.h"
 #include "base/map.h"
@@ -7,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES_MAX = 1 << 20, LISTED = 20 };
+enum { SAMPLES_MAX = 1 << 20, LISTED = 20, NATIVES_MAX = 64 };
 
 struct function {
 	uint32_t name;
 	uint32_t self, total;
+	int64_t self_ns, total_ns; /* what these samples stand for */
 	uint32_t line, line_count; /* the line seen most often at the top */
 	uint32_t last_sample; /* so that recursion counts once */
 	const char *file;
@@ -34,6 +36,12 @@ struct sampled {
 	struct sample *samples;
 	uint32_t sample_count, sample_capacity;
 	uint64_t total;
+	int64_t total_ns;
+	struct native {
+		uint32_t name;
+		int64_t cpu_ns;
+	} natives[NATIVES_MAX];
+	uint32_t native_count;
 	bool no_memory;
 };
 
@@ -84,9 +92,25 @@ static void keep_sample(struct sampled *s, const struct sb_event *ev, uint32_t l
 	s->samples[s->sample_count++] = (struct sample){ ev->t_ns, ev->track, leaf, 0 };
 }
 
+static void see_native(struct sampled *s, const struct sb_event *ev)
+{
+	uint32_t i = 0;
+
+	while (i < s->native_count && s->natives[i].name != ev->stack.names[0])
+		i++;
+	if (i == NATIVES_MAX)
+		return;
+	if (i == s->native_count)
+		s->natives[s->native_count++] = (struct native){ .name = ev->stack.names[0] };
+	s->natives[i].cpu_ns += ev->stack.weight_ns;
+}
+
 static void see_stack(struct sampled *s, const struct sb_event *ev)
 {
+	int64_t weight_ns = ev->stack.weight_ns > 0 ? ev->stack.weight_ns : 1;
+
 	s->total++;
+	s->total_ns += weight_ns;
 	for (uint32_t i = 0; i < ev->stack.frame_count; i++) {
 		struct function *f = function_of(s, ev->stack.names[i]);
 		uint32_t seen;
@@ -96,6 +120,7 @@ static void see_stack(struct sampled *s, const struct sb_event *ev)
 			return;
 		if (i == 0) {
 			f->self++;
+			f->self_ns += weight_ns;
 			add_one(s, &f->lines, ev->stack.lines[0], &seen);
 			if (seen > f->line_count) {
 				f->line_count = seen;
@@ -103,8 +128,10 @@ static void see_stack(struct sampled *s, const struct sb_event *ev)
 			}
 			keep_sample(s, ev, (uint32_t)(f - s->functions));
 		}
-		if (f->last_sample != s->total)
+		if (f->last_sample != s->total) {
 			f->total++;
+			f->total_ns += weight_ns;
+		}
 		f->last_sample = (uint32_t)s->total;
 	}
 }
@@ -114,10 +141,12 @@ static void see_event(void *self, const struct sb_event *ev)
 	struct sampled *s = self;
 	struct function *f;
 
-	if (ev->kind == SB_EVENT_STACK) {
-		see_stack(s, ev);
+	if (ev->kind == SB_EVENT_STACK && ev->stack.frame_count) {
+		(ev->stack.native ? see_native : see_stack)(s, ev);
 		return;
 	}
+	if (ev->kind == SB_EVENT_STACK)
+		return;
 	f = function_of(s, ev->name);
 	s->no_memory |= !f;
 	if (f && !f->file)
@@ -204,9 +233,9 @@ static int most_often_first(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
 
-	if (x->self != y->self)
-		return x->self > y->self ? -1 : 1;
-	return x->total > y->total ? -1 : x->total < y->total;
+	if (x->self_ns != y->self_ns)
+		return x->self_ns > y->self_ns ? -1 : 1;
+	return x->total_ns > y->total_ns ? -1 : x->total_ns < y->total_ns;
 }
 
 static const char *main_stage(const struct function *f, struct sb_run *run)
@@ -237,9 +266,28 @@ static void list(struct sampled *s, struct sb_run *run, struct sb_model *model)
 			.stage = stage ? sb_model_text(model, stage) : NULL,
 			.self_count = f->self,
 			.total_count = f->total,
-			.self_ratio = (double)f->self / (double)s->total,
-			.total_ratio = (double)f->total / (double)s->total };
+			.self_ratio = (double)f->self_ns / (double)s->total_ns,
+			.total_ratio = (double)f->total_ns / (double)s->total_ns };
 	}
+}
+
+static int most_cpu_first(const void *a, const void *b)
+{
+	const struct native *x = a, *y = b;
+
+	return x->cpu_ns > y->cpu_ns ? -1 : x->cpu_ns < y->cpu_ns;
+}
+
+static void list_natives(struct sampled *s, struct sb_run *run, struct sb_model *model)
+{
+	struct sb_functions_panel *to = &model->functions;
+
+	qsort(s->natives, s->native_count, sizeof *s->natives, most_cpu_first);
+	to->natives = sb_model_alloc(model, NATIVES_MAX * sizeof *to->natives);
+	for (uint32_t i = 0; to->natives && i < s->native_count && i < LISTED; i++)
+		to->natives[to->native_count++] =
+			(struct sb_native_thread){ sb_model_text(model, run->names[s->natives[i].name].text),
+				(double)s->natives[i].cpu_ns / 1e9 };
 }
 
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
@@ -260,6 +308,8 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	struct sampled *s = self;
 	int err;
 
+	if (s->native_count)
+		list_natives(s, run, model);
 	if (!s->total || !s->count) /* stacks may be empty */
 		return 0;
 	err = find_stages(s, run);

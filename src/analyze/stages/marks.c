@@ -116,6 +116,12 @@ static void set_gauge(struct marks *h, uint32_t name, double value, int64_t t_ns
 	c->value = value;
 }
 
+/* strobe's own: other panels read them. */
+static bool is_own(const struct sb_run_name *name)
+{
+	return !strncmp(name->text, "strobe.", 7);
+}
+
 static bool is_stream_sum(const struct sb_run_name *name)
 {
 	return !strncmp(name->text, "stream.", 7);
@@ -129,10 +135,13 @@ static void see_event(void *self, const struct sb_event *e)
 	case SB_EVENT_MARK: add_row(h, e, "mark"); break;
 	case SB_EVENT_EVENT: add_row(h, e, "event"); break;
 	case SB_EVENT_SKIPPED: add_row(h, e, "skipped"); break;
-	case SB_EVENT_COUNT: add_count(h, e->name, (double)e->delta, 1); break;
+	case SB_EVENT_COUNT:
+		if (!is_own(&h->run->names[e->name]))
+			add_count(h, e->name, (double)e->delta, 1);
+		break;
 	case SB_EVENT_GAUGE: set_gauge(h, e->name, e->value, e->t_ns, 1); break;
 	case SB_EVENT_DIGEST_SUM:
-		if (e->path || is_stream_sum(&h->run->names[e->name]))
+		if (e->path || is_stream_sum(&h->run->names[e->name]) || is_own(&h->run->names[e->name]))
 			break;
 		if (e->digest_sum.what == SB_SUM_COUNT)
 			add_count(h, e->name, (double)e->digest_sum.sum_int, (int64_t)e->digest_sum.count);

@@ -1,6 +1,20 @@
 /* Sampled functions. */
 #include "report/panels/panel.h"
 
+static void put_natives(const struct sb_functions_panel *f, struct sb_buf *out)
+{
+	char took[32];
+
+	for (size_t i = 0; i < f->native_count && i < 5; i++) {
+		sb_text_seconds(took, sizeof took, f->natives[i].cpu_s);
+		sb_buf_puts(out, i ? ", " : "  CPU time of threads without Python: ");
+		sb_text_name(out, f->natives[i].name, 20);
+		sb_buf_printf(out, " %s", took);
+	}
+	if (f->native_count)
+		sb_buf_putc(out, '\n');
+}
+
 static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
 	const struct sb_functions_panel *f = &model->functions;
@@ -25,6 +39,7 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 	}
 	sb_buf_printf(out, "  shares of %llu sampled stacks; with: and what it calls\n",
 		(unsigned long long)f->sample_count);
+	put_natives(f, out);
 }
 
 const struct sb_panel sb_panel_functions = { .name = "functions", .text = text };

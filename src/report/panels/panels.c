@@ -3,6 +3,8 @@
 
 extern const struct sb_panel sb_panel_session;
 extern const struct sb_panel sb_panel_stages;
+extern const struct sb_panel sb_panel_unattributed;
+extern const struct sb_panel sb_panel_garbage;
 extern const struct sb_panel sb_panel_iterations;
 extern const struct sb_panel sb_panel_functions;
 extern const struct sb_panel sb_panel_marks;
@@ -22,6 +24,7 @@ extern const struct sb_panel sb_panel_advice;
 const struct sb_panel *const sb_panels[] = {
 	&sb_panel_session,
 	&sb_panel_stages,
+	&sb_panel_unattributed,
 	&sb_panel_iterations,
 	&sb_panel_generations,
 	&sb_panel_video,
@@ -33,6 +36,7 @@ const struct sb_panel *const sb_panels[] = {
 	&sb_panel_gpu,
 	&sb_panel_hardware,
 	&sb_panel_functions,
+	&sb_panel_garbage,
 	&sb_panel_advice,
 	&sb_panel_strategies,
 	&sb_panel_marks,

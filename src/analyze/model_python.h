@@ -1,0 +1,48 @@
+/* The report model, on Python: functions that ran where no stage was, garbage collections.
+ * model.h says what absent is and who owns the memory. */
+#ifndef SB_ANALYZE_MODEL_PYTHON_H
+#define SB_ANALYZE_MODEL_PYTHON_H
+
+#include "stats/fields.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- unattributed: what ran while no stage did ---- */
+struct sb_place {
+	const char *function;
+	const char *file; /* NULL: not known */
+	uint32_t line; /* that most of it was in */
+	const char *inside; /* the function of a library that it was in; NULL: in itself */
+	double estimate_s; /* its share of the unattributed time */
+	double ratio; /* of the samples there */
+};
+struct sb_place_list {
+	double unattributed_s, ratio; /* of the generations' time, or the run's */
+	int64_t sample_count;
+	struct sb_place *all; /* largest first, at most SB_PLACES_MAX */
+	size_t count; /* 0: too little is unattributed, or nothing was sampled there */
+};
+struct sb_unattributed_panel {
+	struct sb_place_list generations; /* inside them, from 5 % on */
+	struct sb_place_list run; /* in all of the run, from 10 % on */
+};
+#define SB_PLACES_MAX 8
+
+/* ---- garbage_collection ---- */
+struct sb_garbage_panel {
+	int64_t count, object_count; /* object: collected */
+	double total_s;
+	double generations_s; /* of the long ones, inside generations of videos */
+	int64_t long_count; /* 1 ms or longer */
+	struct sb_collection {
+		double end_s, duration_s;
+		int64_t generation, object_count;
+	} * longest; /* at most SB_COLLECTIONS_MAX, longest first */
+	size_t longest_count;
+};
+#define SB_COLLECTIONS_MAX 20
+
+extern const struct sb_fields sb_unattributed_fields, sb_garbage_fields;
+
+#endif

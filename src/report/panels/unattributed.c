@@ -1,0 +1,46 @@
+/* What ran while no stage did. */
+#include "report/panels/panel.h"
+#include "report/place.h"
+
+static void put_list(const struct sb_place_list *list, const char *where, struct sb_buf *out)
+{
+	char took[32];
+
+	if (!list->count)
+		return;
+	sb_text_seconds(took, sizeof took, list->unattributed_s);
+	sb_buf_printf(
+		out, "  %s: %s (%.1f %%) belong to no stage; there ran\n", where, took, 100 * list->ratio);
+	for (size_t i = 0; i < list->count; i++) {
+		const struct sb_place *p = &list->all[i];
+		struct sb_buf place = { 0 };
+
+		sb_place_text(p, &place);
+		sb_text_seconds(took, sizeof took, p->estimate_s);
+		sb_buf_printf(out, "  %6.1f %% %10s  ", 100 * p->ratio, took);
+		sb_text_name(out, sb_buf_text(&place), 60);
+		if (p->inside) {
+			sb_buf_puts(out, ", in ");
+			sb_text_name(out, p->inside, 40);
+		}
+		sb_buf_putc(out, '\n');
+		sb_buf_done(&place);
+	}
+}
+
+static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+{
+	const struct sb_unattributed_panel *u = &model->unattributed;
+	int64_t samples;
+
+	if (!u->generations.count && !u->run.count)
+		return;
+	sb_text_heading(out, options, "Unattributed");
+	put_list(&u->generations, "in generations", out);
+	put_list(&u->run, "in the run", out);
+	samples = u->generations.count ? u->generations.sample_count : u->run.sample_count;
+	sb_buf_printf(
+		out, "  estimated from %lld sampled stack%s\n", (long long)samples, samples == 1 ? "" : "s");
+}
+
+const struct sb_panel sb_panel_unattributed = { .name = "unattributed", .text = text };

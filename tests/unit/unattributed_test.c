@@ -1,0 +1,156 @@
+/* Unattributed time by the functions that ran in it; threads without Python. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "synthetic.h"
+
+#include "report/text.h"
+
+enum { TID = 1000, OTHER = 78 };
+
+/* `weight_ms` in `function`, seen at its end; called by main, and calling torch where asked. */
+static void see(struct synthetic *s, uint64_t at_ms, uint32_t weight_ms, const char *function, bool in_torch)
+{
+	uint32_t torch = sb_builder_name(s->b, "_tensor.cpu", NULL),
+		 own = sb_builder_name(s->b, function, NULL), top = sb_builder_name(s->b, "pipe.main", NULL);
+	const uint32_t names[] = { torch, own, top }, lines[] = { 900, 40, 99 };
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = weight_ms * 1000 };
+
+	sb_builder_stack_sample(
+		s->b, at_ms * MS, &sample, names + !in_torch, lines + !in_torch, 2 + in_torch);
+}
+
+static void files(struct synthetic *s)
+{
+	sb_builder_code_file(s->b, sb_builder_name(s->b, "_tensor.cpu", NULL), "/x/torch/_tensor.py");
+	sb_builder_code_file(s->b, sb_builder_name(s->b, "pipe.prepare", NULL), "/srv/pipe.py");
+	sb_builder_code_file(s->b, sb_builder_name(s->b, "pipe.main", NULL), "/srv/pipe.py");
+}
+
+/* 10 s of a generation: denoise up to 8 s, then 1.74 s of prepare and 0.26 s of finish,
+ * seen at unlike times. */
+static void record(struct synthetic *s)
+{
+	files(s);
+	synthetic_begin(s, 0, "job", 0); /* around it: covers nothing inside */
+	synthetic_begin(s, 1 * SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(s, 1 * SECOND, 9 * SECOND, "denoise", 0);
+	synthetic_end(s, 11 * SECOND);
+	synthetic_end(s, 11 * SECOND);
+	see(s, 4000, 3000, "pipe.denoise", false);
+	see(s, 9100, 100, "pipe.prepare", true);
+	see(s, 10740, 1640, "pipe.prepare", true);
+	for (uint64_t i = 0; i < 13; i++)
+		see(s, 10760 + i * 20, 20, "pipe.finish", false);
+}
+
+static void a_function_has_the_share_of_the_time_not_of_the_samples(void **state)
+{
+	const struct sb_place_list *list;
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	record(&s);
+	m = synthetic_model(&s, 11 * SECOND);
+	list = &m->unattributed.generations;
+	assert_int_equal(list->sample_count, 15);
+	assert_float_equal(list->unattributed_s, 2, 1e-6);
+	assert_float_equal(list->ratio, 0.2, 1e-6);
+	assert_int_equal(list->count, 2);
+	assert_string_equal(list->all[0].function, "pipe.prepare");
+	assert_string_equal(list->all[0].file, "/srv/pipe.py");
+	assert_int_equal(list->all[0].line, 40);
+	assert_float_equal(list->all[0].ratio, 0.87, 1e-6);
+	assert_float_equal(list->all[0].estimate_s, 1.74, 1e-6);
+	assert_string_equal(list->all[0].inside, "_tensor.cpu"); /* torch is not where to look */
+	assert_string_equal(list->all[1].function, "pipe.finish");
+	assert_null(list->all[1].inside);
+	assert_int_equal(m->unattributed.run.count, 0); /* the job covers all of it */
+	assert_float_equal(m->summary.startup_end_s, 1, 1e-9);
+	synthetic_done(&s);
+}
+
+static void the_text_names_the_functions(void **state)
+{
+	struct sb_text_options options = { 0 };
+	struct sb_buf out = { 0 };
+	struct synthetic s;
+
+	synthetic_open(&s);
+	record(&s);
+	assert_int_equal(sb_report_text(synthetic_model(&s, 11 * SECOND), &options, &out), 0);
+	assert_non_null(strstr(sb_buf_text(&out), "87.0 %     1.74 s  prepare (pipe.py:40), in _tensor.cpu"));
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
+static void little_unattributed_time_is_not_listed(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, 0, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, 0, 9600 * MS, "denoise", 0);
+	synthetic_end(&s, 10 * SECOND);
+	see(&s, 9800, 50, "pipe.finish", false);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_int_equal(m->unattributed.generations.count, 0);
+	assert_int_equal(m->unattributed.run.count, 0);
+	synthetic_done(&s);
+}
+
+static void without_generations_the_run_is_asked(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, 5 * SECOND, "load", 0);
+	see(&s, 2000, 50, "pipe.load", false);
+	see(&s, 7000, 50, "pipe.serve", false);
+	m = synthetic_model(&s, 10 * SECOND);
+	assert_int_equal(m->unattributed.generations.count, 0);
+	assert_int_equal(m->unattributed.run.count, 1);
+	assert_string_equal(m->unattributed.run.all[0].function, "pipe.serve");
+	assert_true(isnan(m->summary.startup_end_s));
+	synthetic_done(&s);
+}
+
+static void a_native_thread_is_no_function(void **state)
+{
+	struct sb_builder_sample sample = { .tid = OTHER, .weight_us = 250000, .native = true };
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t name;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, SECOND, "load", 0);
+	name = sb_builder_name(s.b, "av:h264:df0", NULL);
+	sb_builder_stack_sample(s.b, SECOND, &sample, &name, NULL, 1);
+	sb_builder_stack_sample(s.b, 2 * SECOND, &sample, &name, NULL, 1);
+	m = synthetic_model(&s, 3 * SECOND);
+	assert_int_equal(m->functions.sample_count, 0);
+	assert_int_equal(m->functions.native_count, 1);
+	assert_string_equal(m->functions.natives[0].name, "av:h264:df0");
+	assert_float_equal(m->functions.natives[0].cpu_s, 0.5, 1e-9);
+	assert_int_equal(m->unattributed.run.count, 0);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_function_has_the_share_of_the_time_not_of_the_samples),
+		cmocka_unit_test(the_text_names_the_functions),
+		cmocka_unit_test(little_unattributed_time_is_not_listed),
+		cmocka_unit_test(without_generations_the_run_is_asked),
+		cmocka_unit_test(a_native_thread_is_no_function),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
