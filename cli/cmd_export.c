@@ -8,7 +8,9 @@
 #include "report/panels/panel.h"
 #include "run_arg.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,19 +42,31 @@ static int unknown_format(const char *name)
 	return complain("there is no format '%s': --to takes one of %s", name, known);
 }
 
+/* Beside the run's folder, after its own name: not after a link that points elsewhere
+ * tomorrow. Inside, it would be recorded twice. */
+static void packed_path(const struct sb_run *run, char *out, size_t size)
+{
+	char target[PATH_MAX], folder[PATH_MAX];
+	size_t length = strlen(run->folder);
+
+	while (length > 1 && run->folder[length - 1] == '/')
+		length--;
+	snprintf(folder, sizeof folder, "%.*s", (int)length, run->folder);
+	if (readlink(folder, target, 1) > 0 && realpath(folder, target)) {
+		strcpy(folder, target);
+		length = strlen(folder);
+	}
+	snprintf(out, size, "%.*s.packed%s", (int)length, folder, run->process_count > 1 ? "" : ".strobe");
+}
+
 /* In the run folder; beside nothing, in the current one. */
 static void default_path(const struct sb_run *run, const struct sb_exporter *exporter, char *out, size_t size)
 {
 	const char *dot = strrchr(exporter->file_name, '.');
 	char stem[256];
 
-	if (run->folder && exporter->write_file) { /* beside it: inside, it would be recorded twice */
-		size_t length = strlen(run->folder);
-
-		while (length > 1 && run->folder[length - 1] == '/')
-			length--;
-		snprintf(out, size, "%.*s.packed%s", (int)length, run->folder,
-			run->process_count > 1 ? "" : ".strobe");
+	if (run->folder && exporter->write_file) {
+		packed_path(run, out, size);
 		return;
 	}
 	if (run->folder) {

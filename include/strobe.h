@@ -93,6 +93,10 @@ STROBE_API int strobe_recording(void);
 STROBE_API const char *strobe_run_dir(void);
 
 STROBE_API void strobe_tag(const struct strobe_attr *tag);
+/* What strobe_tag() would record of a text: credentials are replaced by "***", all of it
+ * where the key is called like one (token, password). Returns how many; 0: it is as it was.
+ * Cuts what does not fit. For bindings that write tags into files of their own. */
+STROBE_API size_t strobe_mask(const char *key, const char *text, char *out, size_t size);
 /* What could not be recorded, why, and how it can be: the report says so once. For
  * bindings, of a session that is open. */
 STROBE_API void strobe_missing(const char *what, const char *why, const char *how);

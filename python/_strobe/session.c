@@ -99,6 +99,30 @@ static PyObject *gpu_trace_yield(PyObject *module, PyObject *to)
 	Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
+/* mask(key, text) -> text, with credentials replaced as in a recorded tag. */
+static PyObject *mask(PyObject *module, PyObject *args)
+{
+	const char *key, *text;
+	PyObject *whole, *result;
+	size_t size;
+	char *out;
+
+	if (!PyArg_ParseTuple(args, "sO!", &key, &PyUnicode_Type, &whole))
+		return NULL;
+	text = PyUnicode_AsUTF8AndSize(whole, NULL);
+	if (!text)
+		return NULL;
+	size = 4 * strlen(text) + 16; /* a mask may be longer than what it hides */
+	out = PyMem_Malloc(size);
+	if (!out)
+		return PyErr_NoMemory();
+	result = strobe_mask(key, text, out, size)
+			 ? PyUnicode_DecodeUTF8(out, (Py_ssize_t)strlen(out), "replace")
+			 : (Py_INCREF(whole), whole);
+	PyMem_Free(out);
+	return result;
+}
+
 /* missing(what, why, how) */
 static PyObject *missing(PyObject *module, PyObject *args)
 {
@@ -119,6 +143,7 @@ PyMethodDef session_methods[] = {
 		"run_dir()\n--\n\nThe open (or last) session's run folder, '' before the first." },
 	{ "tag", tag, METH_O, NULL },
 	{ "missing", missing, METH_VARARGS, NULL },
+	{ "mask", mask, METH_VARARGS, NULL },
 	{ "gpu_trace_start", gpu_trace_start, METH_O, NULL },
 	{ "gpu_trace_stop", gpu_trace_stop, METH_NOARGS, NULL },
 	{ "gpu_trace_yield", gpu_trace_yield, METH_O, NULL },

@@ -105,13 +105,10 @@ def _leave_results(run):
 def _leave_memory_log(report, path, run):
     """The run's own, or the snapshots of its report where that one is still being written."""
     import json
-    import shutil
+    from . import _file
     written = os.path.join(run, "memory_log.json")
-    if os.path.exists(written):
-        shutil.copyfile(written, path + ".partial")
-    else:
-        with open(report) as file:
-            memory = json.load(file).get("memory", {})
-        with open(path + ".partial", "w") as file:
-            json.dump(memory, file, indent=1)
-    os.replace(path + ".partial", path)
+    with open(written if os.path.exists(written) else report) as file:
+        memory = json.load(file)
+    if not os.path.exists(written):
+        memory = memory.get("memory", {})
+    _file.replace(path, lambda out: json.dump(memory, out, indent=1))

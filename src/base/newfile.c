@@ -84,13 +84,18 @@ int sb_newfile_open(struct sb_newfile *f, const char *path, unsigned mode)
 	return 0;
 }
 
+/* Else the new name may survive a power failure, and what it names may not. */
+static bool is_flushed(int fd)
+{
+	return !fsync(fd) || errno == EINVAL || errno == EROFS;
+}
+
 int sb_newfile_close(struct sb_newfile *f, bool keep)
 {
 	bool made = f->fd >= 0 && f->folder >= 0;
 	int err = 0;
 
-	/* Else the new name may survive a power failure, and what it names may not. */
-	if (made && keep && fsync(f->fd) && errno != EINVAL && errno != EROFS)
+	if (made && keep && !is_flushed(f->fd))
 		err = sb_fail_errno("cannot write '%s'", f->path);
 	if (f->fd >= 0 && close(f->fd) && keep && !err)
 		err = sb_fail_errno("cannot write '%s'", f->path);
@@ -104,5 +109,18 @@ int sb_newfile_close(struct sb_newfile *f, bool keep)
 	free(f->temporary);
 	f->path = f->temporary = NULL;
 	f->fd = f->folder = -1;
+	return err;
+}
+
+int sb_newfile_move(const char *temporary, const char *path)
+{
+	int fd = open(temporary, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), err = 0;
+
+	if (fd < 0 || !is_flushed(fd) || rename(temporary, path))
+		err = sb_fail_errno("cannot write '%s'", path);
+	if (fd >= 0)
+		close(fd);
+	if (err)
+		unlink(temporary);
 	return err;
 }

@@ -20,4 +20,8 @@ int sb_newfile_open(struct sb_newfile *f, const char *path, unsigned mode);
  * when it failed. Returns 0, or why the file is not there. */
 int sb_newfile_close(struct sb_newfile *f, bool keep);
 
+/* The same for a file that another function has written under a temporary name: on the
+ * disk first, then renamed. The temporary one is gone afterwards, whatever happens. */
+int sb_newfile_move(const char *temporary, const char *path);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/folder.h"
+#include "base/newfile.h"
 #include "base/extsort.h"
 #include "exchange/trace_in.h"
 #include "exchange/trace_store.h"
@@ -76,10 +77,10 @@ int sb_import_file(const char *path, const char *strobe_path, const struct sb_im
 	if (err)
 		return err;
 	err = import_to(path, temporary, opts ? opts : &defaults, &summary);
-	if (!err && rename(temporary, strobe_path))
-		err = sb_fail_errno("cannot write '%s'", strobe_path);
 	if (err)
 		unlink(temporary);
+	else
+		err = sb_newfile_move(temporary, strobe_path);
 	if (!err && out_summary)
 		*out_summary = summary;
 	return err;

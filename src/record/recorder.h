@@ -48,6 +48,7 @@ struct sb_writer {
 	uint32_t starved_count; /* events since the last vain search for a chunk */
 	uint64_t words_lost; /* not yet told by a chunk header */
 	struct sb_fold *fold;
+	char name[16]; /* the thread's, as the system has it */
 };
 
 enum sb_writer_state { SB_WRITER_FREE = 0, SB_WRITER_LIVE = 1, SB_WRITER_ENDED = 2 };

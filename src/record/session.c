@@ -78,14 +78,20 @@ static void say(const char *what)
 
 /* ---- tags and settings ----------------------------------------------------- */
 
+size_t strobe_mask(const char *key, const char *text, char *out, size_t size)
+{
+	if (!sb_secret_name(key, strlen(key)))
+		return sb_secret_mask(text, out, size);
+	snprintf(out, size, "%s", SB_SECRET_MASK);
+	return 1;
+}
+
 /* Credentials are not recorded: neither under a name such as "token", nor inside text. */
 static void write_text_tag(const char *key, const char *text)
 {
 	char masked[4096];
 
-	if (sb_secret_name(key, strlen(key)))
-		text = SB_SECRET_MASK;
-	else if (sb_secret_mask(text, masked, sizeof masked))
+	if (strobe_mask(key, text, masked, sizeof masked))
 		text = masked;
 	sb_keep_meta_string(SB_META_TAG, key, text);
 }

@@ -94,10 +94,26 @@ static void append_hot(struct sb_writer *w, uint32_t chunk)
 		w->oldest = chunk;
 }
 
+/* A chunk that is used again had the thread's name in it, or comes after one that had. */
+static void name_again(struct sb_writer *w)
+{
+	struct sb_position *p = &w->hot;
+	size_t size = strnlen(w->name, sizeof w->name);
+	uint32_t words = 1 + (uint32_t)((size + 7) / 8);
+
+	if (!size)
+		return;
+	p->cur[1] = size;
+	memcpy(p->cur + 2, w->name, size); /* the chunk was zeroed */
+	__atomic_store_n(p->cur, sb_long(SB_THREAD, words, w->tid), __ATOMIC_RELEASE);
+	p->cur += 1 + words;
+}
+
 static bool next_hot_chunk(struct sb_writer *w, uint64_t ticks)
 {
 	struct sb_extent *x = &REC->extent;
 	struct sb_file_header *header = sb_header();
+	bool recycled = false;
 	uint32_t chunk;
 
 	if (!w->hot.chunk && w->starved_count++ % STARVED_RETRY)
@@ -111,6 +127,7 @@ static bool next_hot_chunk(struct sb_writer *w, uint64_t ticks)
 		__atomic_compare_exchange_n(
 			&header->limited_by, &none, x->bound_by, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		chunk = sb_fold_oldest(w);
+		recycled = chunk != 0;
 		if (chunk)
 			atomic_fetch_add_explicit(&x->recycled, 1, memory_order_relaxed);
 	}
@@ -118,6 +135,8 @@ static bool next_hot_chunk(struct sb_writer *w, uint64_t ticks)
 		return false;
 	append_hot(w, chunk);
 	sb_writer_open_chunk(w, &w->hot, SB_STREAM_HOT, chunk, ticks);
+	if (recycled)
+		name_again(w);
 	__atomic_store_n(&header->writer_count, atomic_load(&REC->file_writer_count), __ATOMIC_RELAXED);
 	__atomic_fetch_add(&header->slow_ns,
 		(uint64_t)((double)(sb_clock_ticks() - ticks) * 1e9 / (double)sb_clock_hz()),
@@ -249,10 +268,10 @@ static struct sb_writer *make_writer(void)
 /* The thread's name, in its own stream: it costs no chunk of its own. */
 static void write_thread_name(struct sb_writer *w)
 {
-	char name[16] = "";
-
-	if (!prctl(PR_GET_NAME, name) && name[0])
-		sb_put_text(SB_STREAM_HOT, SB_THREAD, w->tid, NULL, 0, name, strlen(name));
+	w->name[0] = 0;
+	if (!prctl(PR_GET_NAME, w->name) && w->name[0])
+		sb_put_text(
+			SB_STREAM_HOT, SB_THREAD, w->tid, NULL, 0, w->name, strnlen(w->name, sizeof w->name));
 }
 
 static void take_over(struct sb_writer *w)

@@ -51,6 +51,8 @@ const struct sb_run_schema *sb_run_schema_of(const struct sb_run *run, uint32_t 
 
 /* ---- run_scan.c, run_cut.c ---- */
 int sb_run_scan(struct sb_run *run, uint32_t process);
+/* Names threads of a process that have no name yet. After the scan. */
+int sb_run_thread_names(struct sb_run *run, uint32_t process);
 /* cut may be NULL: the whole run. */
 int sb_run_apply_cut(struct sb_run *run, const struct sb_cut *cut);
 

@@ -110,6 +110,17 @@ static void place_processes(struct sb_run *run)
 	run->wall_ns = end;
 }
 
+/* What was made from the command's output (run.labels.strobe) has the command's pid and is
+ * no process: it counts only where no process recorded zones. */
+static int rank_of(const struct sb_run_process *p, bool has_zones, bool is_command)
+{
+	if (p->tool)
+		return 0;
+	if (p->reader->head.clock_kind == SB_CLOCK_SYNTHETIC)
+		return 1 + 2 * has_zones + is_command;
+	return 1 + 4 * has_zones + is_command;
+}
+
 /* The command itself, else whoever recorded zones first, else the first. */
 static void choose_main(struct sb_run *run)
 {
@@ -119,8 +130,7 @@ static void choose_main(struct sb_run *run)
 	for (uint32_t i = 0; i < run->process_count; i++) {
 		struct sb_run_process *p = &run->processes[i];
 		struct sb_chunk_range hot = sb_reader_range(p->reader, SB_STREAM_HOT, 0);
-		int rank = p->tool ? 0
-				   : 1 + 2 * (hot.end > hot.first) + (command && command->attr.i == p->pid);
+		int rank = rank_of(p, hot.end > hot.first, command && command->attr.i == p->pid);
 
 		if (rank > best_rank ||
 			(rank == best_rank && p->start_ns < run->processes[run->main_process].start_ns)) {
@@ -348,8 +358,11 @@ int sb_run_open(const char *spec, const struct sb_cut *cut, struct sb_run **out_
 		place_processes(run);
 		choose_main(run);
 		add_threads(run);
-		err = sb_run_apply_cut(run, cut);
+		for (uint32_t i = 0; !err && i < run->process_count; i++)
+			err = sb_run_thread_names(run, i);
 	}
+	if (!err)
+		err = sb_run_apply_cut(run, cut);
 	if (err) {
 		sb_run_close(run);
 		return err;

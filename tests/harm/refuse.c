@@ -78,6 +78,15 @@ int renameat(int from, const char *old, int to, const char *new)
 	return real(from, old, to, new);
 }
 
+int rename(const char *old, const char *new)
+{
+	int (*real)(const char *, const char *) = (int (*)(const char *, const char *))dlsym(
+		RTLD_NEXT, "rename");
+
+	note("rename");
+	return real(old, new);
+}
+
 int madvise(void *at, size_t size, int advice)
 {
 	int (*real)(void *, size_t, int) = (int (*)(void *, size_t, int))dlsym(RTLD_NEXT, "madvise");

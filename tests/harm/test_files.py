@@ -5,6 +5,7 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 import pathlib
 
 import pytest
@@ -53,11 +54,30 @@ def test_a_report_is_on_the_disk_before_it_has_its_name(harm, tmp_path):
     subprocess.run([TOOL, "report", "--write", "--format=json", str(tmp_path / "runs" / "last")], check=True,
                    capture_output=True, timeout=LIMIT_S,
                    env=quiet_environment(LD_PRELOAD=REFUSE, HARM_LOG=str(log)))
+    check_flushed_before_renamed(log)
+
+
+def check_flushed_before_renamed(log):
     calls = log.read_text().split()
     assert "rename" in calls
     for i, call in enumerate(calls):
         if call == "rename":
             assert calls[i - 1] == "fsync"
+
+
+def test_an_imported_run_is_on_the_disk_before_it_has_its_name(tmp_path):
+    trace = tmp_path / "trace.json"
+    trace.write_text('{"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 2, "pid": 1, "tid": 1}]}')
+    subprocess.run([TOOL, "import", str(trace), "-o", str(tmp_path / "a.strobe")], check=True, capture_output=True,
+                   timeout=LIMIT_S, env=quiet_environment(LD_PRELOAD=REFUSE, HARM_LOG=str(tmp_path / "log")))
+    check_flushed_before_renamed(tmp_path / "log")
+
+
+def test_what_python_writes_is_on_the_disk_before_it_has_its_name(tmp_path):
+    program = "from strobe.compat import MemoryTracker; MemoryTracker().export_json('memory.json')"
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path, timeout=LIMIT_S,
+                   env=quiet_environment(PYTHONPATH=str(BUILD / "python"), LD_PRELOAD=REFUSE, HARM_LOG=str(tmp_path / "log")))
+    check_flushed_before_renamed(tmp_path / "log")
 
 
 def test_what_a_setuid_program_loads_reads_the_environment_with_care():

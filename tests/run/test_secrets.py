@@ -1,7 +1,10 @@
 """Credentials on the command line and in tags reach no file that strobe writes."""
+import json
+import subprocess
+
 import pytest
 
-from conftest import BUILD, PYTHON
+from conftest import BUILD, LIMIT_S, PYTHON
 
 SECRET = b"s3cretW0rd"
 
@@ -34,3 +37,21 @@ def test_credentials_in_tags_are_masked(strobe):
     tags = strobe.recorded().metas["tag"]
     assert tags == {"hub": "https://u:***@hub/x", "auth_token": "***", "model": "wan", "password": "***",
                     "max_tokens": "77"}
+
+
+def test_the_session_profilers_own_report_masks_tags_too(strobe):
+    strobe.environment["PYTHONPATH"] = str(BUILD / "python")
+    script = strobe.script(
+        "from strobe.compat import InferixProfiler, ProfilingConfig\n"
+        "profiler = InferixProfiler(ProfilingConfig(enabled=True, output_dir='out', report_format='json'))\n"
+        "word = 's3cretW' + '0rd'\n"
+        "profiler.start_session('s', {'password': word, 'hub': 'https://u:%s@hub/x' % word, 'auth_token': 4711,\n"
+        "                             'max_tokens': 77, 'fast': True})\n"
+        "profiler.end_session()\n")
+    done = subprocess.run([PYTHON, script], cwd=strobe.folder, env=strobe.environment, capture_output=True, text=True,
+                          timeout=LIMIT_S)
+    assert done.returncode == 0, done.stderr
+    written = next((strobe.folder / "out").glob("profiling_report_*.json"))
+    assert json.loads(written.read_text())["session_info"]["tags"] == {
+        "password": "***", "hub": "https://u:***@hub/x", "auth_token": "***", "max_tokens": 77, "fast": True}
+    assert files_with_secret(strobe.folder / "out") == []

@@ -7,7 +7,7 @@ import sys
 import time
 import weakref
 
-from .. import _record
+from .. import _file, _record
 from .._core import native
 
 _RULE = 82
@@ -86,9 +86,5 @@ class MemoryTracker:
 
 
 def write_json(path, data):
-    """To a temporary name, then renamed: a reader never sees half a file."""
-    path = os.fspath(path)
-    partial = "%s.%d.partial" % (path, os.getpid())
-    with open(partial, "w") as file:
-        json.dump(data, file, indent=2, default=str)
-    os.replace(partial, path)
+    """A reader never sees half a file."""
+    _file.replace(path, lambda file: json.dump(data, file, indent=2, default=str))

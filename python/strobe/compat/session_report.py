@@ -9,7 +9,18 @@ import uuid
 import warnings
 
 from .. import _tool
+from .._core import native
 from .memory import write_json
+
+
+def _masked(tags):
+    """Without credentials, by the rule of recorded tags: under a name such as "token", and inside text."""
+    def one(key, value):
+        if isinstance(value, str):
+            return native.mask(key, value)
+        hidden = native.mask(key, "") if isinstance(value, int) and not isinstance(value, bool) else ""
+        return hidden or value
+    return {key: one(str(key), value) for key, value in tags.items()}
 
 
 def build(session):
@@ -18,7 +29,7 @@ def build(session):
     report = {
         "session_info": {
             "id": session.id, "start_time": _time(session.start_time), "end_time": _time(session.end_time),
-            "duration": session.duration_s, "tags": session.tags, "generated_at": _time(None), **_rank(),
+            "duration": session.duration_s, "tags": _masked(session.tags), "generated_at": _time(None), **_rank(),
         },
         "summary": session.summary(),
         "stage_analysis": _stages(session, wall),

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 
+from .. import _file
 from .._core import section
 
 
@@ -83,5 +84,4 @@ def _mend(path):
             return
         file.seek(0)
         events = json.load(file)
-    with open(path, "w") as file:
-        json.dump({"traceEvents": events}, file)
+    _file.replace(path, lambda file: json.dump({"traceEvents": events}, file))

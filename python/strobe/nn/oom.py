@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 
-from .. import _record
+from .. import _file, _record
 from .._core import native
 from .device import torch
 
@@ -34,8 +34,7 @@ def _tell(error, path, file):
     print(text, file=file)
     path = path or (os.path.join(native.run_dir(), "oom_report.txt") if native.recording() else None)
     if path:
-        with open(path, "w") as out:
-            out.write(text + "\n")
+        _file.replace(path, lambda out: out.write(text + "\n"))
 
 
 def describe(error, count=10):

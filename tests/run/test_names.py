@@ -1,0 +1,49 @@
+"""What things are called: threads by the name the system has for them, files by their run."""
+import json
+
+import pytest
+
+from conftest import BUILD, PYTHON
+
+
+def lanes(strobe):
+    done = strobe("export", "--to", "chrome", "-q", "-o", "trace.json")
+    assert done.returncode == 0, done.stderr
+    events = json.loads((strobe.folder / "trace.json").read_text())
+    events = events["traceEvents"] if isinstance(events, dict) else events
+    return sorted(e["args"]["name"] for e in events if e.get("name") == "thread_name" and e["args"]["name"] != "strobe")
+
+
+@pytest.mark.parametrize("zones,options", [(10, ()), (200_000, ("--max-trace-bytes", "1MiB"))])
+def test_a_thread_has_the_name_that_the_system_has_for_it(strobe, zones, options):
+    """Also when its first words have become totals. A thread without a name of its own has its maker's."""
+    done = strobe.run("-q", *options, "--", str(BUILD / "tests" / "named"), str(zones))
+    assert done.returncode == 0, done.stderr
+    names = lanes(strobe)
+    assert names.count("decoder") == 1, names
+    assert "named" not in names, names
+    assert any(n.startswith("main") for n in names) and any(n.startswith("thread ") for n in names), names
+
+
+def test_a_packed_run_is_named_after_the_run_and_not_after_the_link(strobe):
+    strobe.run("-q", "--", str(BUILD / "tests" / "named"), "1")
+    run = strobe.last()
+    done = strobe("export", "last", "--to", "packed")
+    assert done.returncode == 0, done.stderr
+    beside = sorted(p.name for p in run.parent.iterdir())
+    assert run.name + ".packed" in beside and not any(name.startswith("last.") for name in beside), beside
+
+
+def test_lines_that_became_zones_are_not_the_main_process(strobe):
+    script = strobe.script("import strobe\n"
+                           "print('[3b] RAFT: 1.00s', flush=True)\n"
+                           "with strobe.section('own'):\n"
+                           "    pass\n"
+                           "import os\n"
+                           "os.kill(os.getpid(), 9)\n")
+    done = strobe.run("-q", "--labels", "--", PYTHON, script)
+    assert done.returncode == 137, done.stderr
+    assert (strobe.last() / "run.labels.strobe").exists()
+    report = json.loads(strobe("report", "--format", "json").stdout)
+    assert {"own", "RAFT"} <= {s["name"] for s in report["stage_analysis"]["stages"]}
+    assert report["session_info"]["state"] == "ended without a stop"  # the lines' recording was closed in order
