@@ -121,6 +121,13 @@ static const struct sb_field stage_rows[] = {
 };
 static SB_FIELDS(stage, sb_stage, "Stage", "All zones of one path: a row of the report.");
 
+static const struct sb_field same_name_rows[] = {
+	SB_FIELD_ARRAY(sb_same_name, stages, stage_count, "stage_index", SB_ALWAYS, "which stages"),
+	SB_FIELD_STRUCT(sb_same_name, all, "stage", SB_ALWAYS, stage,
+		"all of them as one, calls at the same time counted once in wall_ratio"),
+};
+static SB_FIELDS(same_name, sb_same_name, "SameName", "Stages that share a name.");
+
 static const char *const time_kinds[] = { "stage", "itself", "smaller", "unattributed", SB_NAMES_END };
 
 static const struct sb_field time_part_rows[] = {
@@ -148,6 +155,8 @@ static const struct sb_field sb_stages_fields_rows[] = {
 		"a parent before what is inside it, the largest first"),
 	SB_FIELD_LIST(sb_stages_panel, parts, part_count, "parts", SB_KNOWN, time_part,
 		"where the wall time goes, nothing counted twice"),
+	SB_FIELD_LIST(sb_stages_panel, same_name, same_name_count, "same_name", SB_KNOWN, same_name,
+		"stages that share a name, whatever they are inside of: one row each"),
 	SB_FIELD_ARRAY(sb_stages_panel, bottlenecks, bottleneck_count, "bottlenecks", SB_ALWAYS,
 		"names, the largest self time first"),
 };

@@ -135,6 +135,13 @@ struct sb_stages_panel {
 		double ratio; /* of the wall time */
 	} * parts;
 	size_t part_count;
+	/* stages that share a name, whatever they are inside of, as one row each; largest total first */
+	struct sb_same_name {
+		struct sb_stage all; /* without attributes and members */
+		int64_t *stages; /* indices of stages */
+		size_t stage_count; /* at least two */
+	} * same_name;
+	size_t same_name_count;
 	uint32_t *by_total; /* indices of stages, largest total first */
 	const char **bottlenecks; /* names, largest self time first */
 	size_t bottleneck_count;

@@ -1,7 +1,10 @@
 # The reports of recordings of every shape, read by readers that are not ours.
-add_executable(make_recordings ${CMAKE_SOURCE_DIR}/tests/report/make_recordings.c)
-set_target_properties(make_recordings PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-target_link_libraries(make_recordings PRIVATE everything)
+foreach(tool make_recordings make_random)
+  add_executable(${tool} ${CMAKE_SOURCE_DIR}/tests/report/${tool}.c)
+  set_target_properties(${tool} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(${tool} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(${tool} PRIVATE everything)
+endforeach()
 find_program(SYSTEM_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(NOT STROBE_HAVE_ZLIB) # it reads .json.gz
   strobe_left_out(report "this build has no ZLIB")

@@ -10,86 +10,11 @@
 #include "report/json.h"
 #include "report/summary.h"
 #include "report/text.h"
-#include "synthetic.h"
+#include "random_recording.h"
 
 #define RECORDINGS 300
-#define THREADS_MOST 5
-#define DEPTH_MOST 4
 
-/* ---- random recordings --------------------------------------------------- */
-
-static uint64_t seed, state_of_chance;
-
-static uint64_t chance(uint64_t below)
-{
-	state_of_chance = state_of_chance * 6364136223846793005ull + 1442695040888963407ull;
-	return (state_of_chance >> 33) % below;
-}
-
-static void begin_one(struct synthetic *s, struct sb_stream_writer *w, uint64_t t, int depth)
-{
-	static const char *const names[] = { "denoise", "vae_decode", "text_encode", "load", "offload",
-		"step", "read_shards", "export" };
-	bool generation = depth == 0 && chance(3) == 0;
-	const char *name = generation ? "generation" : names[chance(8)];
-
-	sb_builder_begin(w, t, sb_builder_name(s->b, name, NULL));
-	if (generation)
-		sb_builder_role(w, STROBE_ROLE_GENERATION);
-	else if (!strcmp(name, "step"))
-		sb_builder_role(w, STROBE_ROLE_STEP);
-	if (generation && chance(2))
-		sb_builder_attr(w, sb_builder_name(s->b, "frames", NULL), (int64_t)chance(90) + 1);
-}
-
-static void one_span(struct synthetic *s, struct sb_stream_writer *w, uint64_t t)
-{
-	uint64_t start = chance(t + 1);
-
-	sb_builder_span(w, sb_builder_name(s->b, "copy", NULL), 1 + chance(1u << 20), start,
-		chance(t - start + 1), 0, NULL, 0);
-}
-
-/* Zones of one thread, now and then switching between its tasks; some stay open. */
-static void one_thread(struct synthetic *s, struct sb_stream_writer *w, uint64_t end_ns)
-{
-	uint32_t tracks[3] = { 0 };
-	int depth[3] = { 0 }, at = 0, tasks = chance(3) == 0 ? 3 : 1;
-	uint64_t t = chance(end_ns / 4), steps = 5 + chance(60);
-
-	for (int i = 1; i < tasks; i++)
-		tracks[i] = sb_builder_track(s->b, "task");
-	for (uint64_t i = 0; i < steps && t < end_ns; i++) {
-		if (tasks > 1 && chance(3) == 0) {
-			at = (int)chance(3);
-			sb_builder_switch(w, t, tracks[at]);
-		}
-		if (chance(12) == 0)
-			one_span(s, w, t);
-		if (depth[at] && (depth[at] == DEPTH_MOST || chance(2))) {
-			sb_builder_end(w, t, 0);
-			depth[at]--;
-		} else {
-			begin_one(s, w, t, depth[at]++);
-		}
-		t += chance(4) ? chance(end_ns / steps * 2 + 1) : 0;
-	}
-	for (; at == 0 && depth[0] && chance(4) && t < end_ns; depth[0]--)
-		sb_builder_end(w, t, 0);
-}
-
-static void make(struct synthetic *s, uint64_t end_ns)
-{
-	int threads = (int)chance(THREADS_MOST);
-	uint32_t gpu = chance(2) ? synthetic_gpu(s, 0) : 0;
-
-	if (chance(5))
-		one_thread(s, s->main, end_ns);
-	for (int i = 0; i < threads; i++)
-		one_thread(s, sb_builder_thread(s->b, 2001 + (uint32_t)i, "worker"), end_ns);
-	for (uint64_t t = 0; gpu && t <= end_ns; t += end_ns / 40 + 1)
-		synthetic_gpu_sample(s, gpu, t, 14000, (double)chance(101), 100 + (double)chance(600));
-}
+static uint64_t seed;
 
 /* ---- what holds ---------------------------------------------------------- */
 
@@ -145,6 +70,38 @@ static void stages_hold(const struct sb_model *m)
 	if (s->stage_count)
 		same(inside_s + m->summary.unattributed_s - m->summary.overlap_s, m->summary.generation_s,
 			s->wall_s * 1e-5);
+}
+
+static bool is_inside_its_own(const struct sb_stages_panel *s, size_t row)
+{
+	for (int64_t up = s->stages[row].parent; up >= 0; up = s->stages[up].parent)
+		if (!strcmp(s->stages[up].name, s->stages[row].name))
+			return true;
+	return false;
+}
+
+static void same_names_hold(const struct sb_stages_panel *s)
+{
+	for (size_t i = 0; i < s->same_name_count; i++) {
+		const struct sb_same_name *n = &s->same_name[i];
+		double total_s = 0, self_s = 0;
+		int64_t calls = 0;
+
+		holds(n->stage_count > 1 && is_share(n->all.wall_ratio));
+		for (size_t k = 0; k < n->stage_count; k++) {
+			const struct sb_stage *row = &s->stages[n->stages[k]];
+			bool inside = is_inside_its_own(s, (size_t)n->stages[k]);
+
+			holds(!strcmp(row->name, n->all.name));
+			total_s += inside ? 0 : row->total_s;
+			calls += inside ? 0 : sb_stage_calls(row);
+			self_s += row->self_s;
+		}
+		same(n->all.total_s, total_s, 1e-7);
+		same(n->all.self_s, self_s, 1e-7);
+		holds(sb_stage_calls(&n->all) == calls);
+		statistics_hold(&n->all.time);
+	}
 }
 
 static void generations_hold(const struct sb_model *m)
@@ -228,14 +185,13 @@ static void the_report_of_any_recording_adds_up(void **state)
 		struct sb_model *m;
 		struct sb_cut cut = { .has_from = true, .has_to = true };
 
-		state_of_chance = seed * 7919;
-		end_ns = (1 + chance(20)) * SECOND;
 		synthetic_open(&s);
-		make(&s, end_ns);
+		end_ns = random_recording(&s, seed);
 		cut.from_ns = (int64_t)chance(end_ns / 2);
 		cut.to_ns = cut.from_ns + (int64_t)(end_ns / 4);
 		m = synthetic_part(&s, end_ns, chance(4) ? NULL : &cut);
 		stages_hold(m);
+		same_names_hold(&m->stages);
 		generations_hold(m);
 		advice_holds(m);
 		faces_agree(m);

@@ -204,11 +204,39 @@ static void one_name_under_two_parents_is_two_rows_or_one(void **state)
 	synthetic_end(&s, 300);
 	m = synthetic_model(&s, 1000);
 	assert_int_equal(m->stages.stage_count, 4);
+	assert_int_equal(m->stages.same_name_count, 1);
+	assert_int_equal(m->stages.same_name[0].stage_count, 2);
+	assert_string_equal(m->stages.stages[m->stages.same_name[0].stages[1]].name, "attention");
+	near(m->stages.same_name[0].all.total_s * 1e9, 40);
+	near(m->stages.same_name[0].all.time.max * 1e9, 30);
 	assert_int_equal(sb_report_build(s.run, &combine, &combined), 0);
 	assert_int_equal(combined->stages.stage_count, 3);
 	assert_int_equal(stage(combined, "attention")->count, 2);
 	near(stage(combined, "attention")->total_s * 1e9, 40);
 	sb_model_free(combined);
+	synthetic_done(&s);
+}
+
+static void one_name_on_two_threads_at_once_is_no_more_than_the_run(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	struct sb_stream_writer *other;
+	uint32_t name, loop;
+
+	synthetic_open(&s);
+	other = sb_builder_thread(s.b, 2001, "worker");
+	name = sb_builder_name(s.b, "attention", NULL);
+	loop = sb_builder_name(s.b, "loop", NULL);
+	synthetic_stage(&s, 0, 800, "attention", 0);
+	sb_builder_begin(other, 0, loop);
+	sb_builder_begin(other, 100, name);
+	sb_builder_end(other, 1000, 0);
+	sb_builder_end(other, 1000, 0);
+	m = synthetic_model(&s, 1000);
+	assert_int_equal(m->stages.same_name_count, 1);
+	near(m->stages.same_name[0].all.total_s * 1e9, 1700);
+	near(m->stages.same_name[0].all.wall_ratio, 1);
 	synthetic_done(&s);
 }
 
@@ -600,6 +628,7 @@ int main(void)
 		cmocka_unit_test(what_no_label_covers_is_unattributed),
 		cmocka_unit_test(indexed_names_are_one_row_with_members),
 		cmocka_unit_test(one_name_under_two_parents_is_two_rows_or_one),
+		cmocka_unit_test(one_name_on_two_threads_at_once_is_no_more_than_the_run),
 		cmocka_unit_test(skipped_and_untimed_stages_are_rows_with_a_state),
 		cmocka_unit_test(the_log_is_in_the_order_of_codes_whatever_is_around_them),
 		cmocka_unit_test(the_log_tells_short_stages_in_digits_that_say_something),

@@ -1,7 +1,7 @@
 // Puts the page together: the first screen, then the panels that have data.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { chartsOf } from './charts';
-import { firstCharts, stagePath, timeCharts, type ReportPage, type Stage } from './report';
+import { firstCharts, stagePath, timeCharts, type ReportPage, type Stage, type StageAnalysis, type StageRow } from './report';
 import { dark, search, select, selection, show, useStore, whole } from './state';
 import { Findings, Figures, Header, TimeBar } from './panels/overview';
 import { Videos } from './panels/videos';
@@ -31,12 +31,14 @@ interface Props {
 }
 
 // The same stage is the one on the same path; a name that occurs once there is found wherever it went.
-function baseOf(label: string, here: Stage[], there: Stage[]): Base {
+function baseOf(label: string, here: Stage[], other: StageAnalysis | undefined): Base {
+  const there = other?.stages ?? [];
   const at = new Map(there.map((s, i) => [stagePath(there, i), s]));
   const once = new Map<string, Stage | null>();
   for (const s of there) once.set(s.name, once.has(s.name) ? null : s);
-  const total = (index: number) => (index < 0 ? undefined : (at.get(stagePath(here, index)) ?? once.get(here[index].name))?.total_s);
-  return { label, total };
+  const shared = new Map(other?.same_name?.map((n) => [n.stage.name, n.stage]));
+  const found = (row: StageRow) => (row.joined ? (shared.get(row.name) ?? once.get(row.name)) : (at.get(stagePath(here, row.index)) ?? once.get(row.name)));
+  return { label, total: (row) => found(row)?.total_s };
 }
 
 function useFileChoice(here: Stage[]): [Base | null, string, () => void] {
@@ -61,7 +63,7 @@ function useFileChoice(here: Stage[]): [Base | null, string, () => void] {
         if (!file) return;
         const other = readReport(await file.text());
         setProblem(other ? '' : `${file.name} is no strobe report`);
-        setBase(other ? baseOf(other.session_info?.name || file.name, here, other.stage_analysis?.stages ?? []) : null);
+        setBase(other ? baseOf(other.session_info?.name || file.name, here, other.stage_analysis) : null);
       });
       input.current = made;
     }

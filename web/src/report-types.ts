@@ -98,6 +98,7 @@ export type StageAnalysis = {
   combined?: true; // stages of one name were merged, whatever they are in
   stages: Stage[]; // a parent before what is inside it, the largest first
   parts?: TimePart[]; // where the wall time goes, nothing counted twice
+  same_name?: SameName[]; // stages that share a name, whatever they are inside of: one row each
   bottlenecks: string[]; // names, the largest self time first
 };
 
@@ -193,6 +194,12 @@ export type TimePart = {
   stage_count?: number; // how many smaller ones
   part_s: number; // its time; calls at the same time count once
   wall_ratio: number; // the same of the wall time
+};
+
+// Stages that share a name.
+export type SameName = {
+  stage_index: number[]; // which stages
+  stage: Stage; // all of them as one, calls at the same time counted once in wall_ratio
 };
 
 // How regular a loop is.

@@ -50,22 +50,19 @@ export interface MemoryPeak {
   t_s?: number;
 }
 
-const MIB = 2 ** 20;
-
-// The same figure as the text report's "VRAM peak"; where a report has none, the device's highest sample.
+// The report's own figure; nothing is worked out here.
 export function memoryPeak(r: Report): MemoryPeak | null {
-  const m = r.memory;
-  const mb = num(m, 'peak_mb');
-  const bytes = num(r.summary, 'gpu_memory_peak_bytes') ?? (mb === undefined ? undefined : mb * MIB);
-  const devices = r.gpu_metrics?.devices ?? [];
-  if (bytes !== undefined && bytes > 0) {
-    const total = num(r.summary, 'gpu_memory_total_bytes') ?? (num(m, 'device_total_mb') ?? num(devices[0], 'memory_total_mb') ?? 0) * MIB;
-    const reserved = num(r.summary, 'gpu_memory_reserved_peak_bytes');
-    return { bytes, total: total || undefined, reserved, source: text(m, 'peak_source'), device: num(m, 'peak_device_index'), stage: text(r.summary, 'gpu_memory_peak_stage') ?? text(m, 'peak_stage'), t_s: num(m, 'peak_t_s') };
-  }
-  const fullest = [...devices].sort((a, b) => (num(b, 'memory_used_max_mb') ?? 0) - (num(a, 'memory_used_max_mb') ?? 0))[0];
-  const used = num(fullest, 'memory_used_max_mb');
-  return used ? { bytes: used * MIB, total: (num(fullest, 'memory_total_mb') ?? 0) * MIB || undefined, source: 'device', device: fullest.index } : null;
+  const bytes = num(r.summary, 'gpu_memory_peak_bytes');
+  if (!bytes) return null;
+  return {
+    bytes,
+    total: num(r.summary, 'gpu_memory_total_bytes'),
+    reserved: num(r.summary, 'gpu_memory_reserved_peak_bytes'),
+    source: text(r.memory, 'peak_source'),
+    device: num(r.memory, 'peak_device_index'),
+    stage: text(r.summary, 'gpu_memory_peak_stage'),
+    t_s: num(r.memory, 'peak_t_s'),
+  };
 }
 
 const WHOSE: Record<string, string> = { allocated: 'allocated', process: 'of this run', device: 'of the whole GPU' };
@@ -75,7 +72,8 @@ export function whoseMemory(p: MemoryPeak): string {
 }
 
 // A stage and its place in the report: the report lists a parent before what is inside it.
-export type StageRow = Stage & { index: number; parental: boolean };
+// joined: stages that share a name, as one row; its index is then negative.
+export type StageRow = Stage & { index: number; parental: boolean; joined?: number[] };
 
 export function stageRows(stages: Stage[]): StageRow[] {
   return stages.map((s, index) => ({ ...s, index, parental: stages[index + 1]?.parent_index === index }));

@@ -19,4 +19,7 @@ int sb_stage_row_fill(const struct sb_stage_paths *paths, bool grouped, struct s
 void sb_stage_row_skip(
 	const struct sb_stage_sums *sums, uint32_t skip, struct sb_model *model, struct sb_stage *row);
 
+/* Fills same_name from rows that are ranked; paths has those of every row. */
+int sb_stages_merge_names(const struct sb_stage_paths *paths, uint32_t path_count, struct sb_model *model);
+
 #endif

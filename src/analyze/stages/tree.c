@@ -387,7 +387,8 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 	return 0;
 }
 
-static int split_rows(struct tree *t, const uint32_t *order)
+/* What needs every row: their shares, their order, those of one name. */
+static int finish_rows(struct tree *t, const uint32_t *order)
 {
 	size_t count = t->model->stages.stage_count;
 	struct sb_stage_paths *paths = malloc((count + 1) * sizeof *paths);
@@ -402,6 +403,12 @@ static int split_rows(struct tree *t, const uint32_t *order)
 			t->next_path };
 	}
 	err = sb_stages_split(paths, t->sums, t->model);
+	if (!err) {
+		sb_stages_rank(t->model);
+		sb_stages_part(t->model);
+		sb_stage_attributes_fill(t->model);
+		err = sb_stages_merge_names(paths, t->path_count, t->model);
+	}
 	free(paths);
 	return err;
 }
@@ -426,13 +433,8 @@ static int make_rows(struct tree *t)
 			parent->unattributed_s = parent->self_s;
 		}
 	if (!err)
-		err = split_rows(t, order);
+		err = finish_rows(t, order);
 	free(order);
-	if (!err) {
-		sb_stages_rank(t->model);
-		sb_stages_part(t->model);
-		sb_stage_attributes_fill(t->model);
-	}
 	return err;
 }
 

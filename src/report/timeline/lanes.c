@@ -219,8 +219,12 @@ static void on_zone(void *self, const struct sb_zone *zone)
 	bool task = zone->track < t->run->track_count && !t->run->tracks[zone->track].tid;
 	enum sb_timeline_kind kind;
 
-	/* Spans of a thread may overlap its zones: they get a lane of their own. */
-	put_zone(t, span || task ? SB_TIMELINE_TRACK : SB_TIMELINE_THREAD, zone->track, zone);
+	/* Spans may overlap the zones of their thread or task: they get a lane of their own. */
+	put_zone(t,
+		span   ? SB_TIMELINE_SPANS
+		: task ? SB_TIMELINE_TRACK
+		       : SB_TIMELINE_THREAD,
+		zone->track, zone);
 	t->zones++;
 	if (!(zone->flags & SB_ZONE_RECURSIVE))
 		sb_timeline_profile_add(&t->profile, zone->name, zone->begin_ns, zone->end_ns);

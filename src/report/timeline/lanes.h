@@ -19,6 +19,7 @@ enum sb_timeline_kind {
 	SB_TIMELINE_ITERATION,
 	SB_TIMELINE_THREAD,
 	SB_TIMELINE_TRACK,
+	SB_TIMELINE_SPANS, /* of a thread or task: may overlap, none is inside another */
 	SB_TIMELINE_GPU_SPAN, /* what follows is of a GPU's stream */
 	SB_TIMELINE_STREAM
 };

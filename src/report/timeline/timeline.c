@@ -15,7 +15,7 @@
 #define NAME_BYTES_MAX 1024u
 
 static const char *const kind_names[] = { "generation", "block", "step", "iteration", "thread", "track",
-	"span", "stream" };
+	"track", "span", "stream" };
 
 static uint32_t recording_processes(const struct sb_run *run)
 {
@@ -32,6 +32,7 @@ static void lane_name(
 	static const char *const derived[] = { "Generations", "Blocks", "Steps", "Iterations" };
 	const struct sb_run_track *track;
 	char process[32] = "";
+	const char *what = lane->kind == SB_TIMELINE_SPANS ? " spans" : "";
 
 	if (lane->kind <= SB_TIMELINE_ITERATION) {
 		snprintf(out, size, "%s", derived[lane->kind]);
@@ -46,15 +47,13 @@ static void lane_name(
 	if (recording_processes(t->run) > 1 && lane->process < t->run->process_count)
 		snprintf(process, sizeof process, " (%u)", t->run->processes[lane->process].pid);
 	if (track->name && *track->name)
-		snprintf(out, size, "%s%s%s", track->name,
-			lane->kind == SB_TIMELINE_TRACK && track->tid ? " spans" : "", process);
+		snprintf(out, size, "%s%s%s", track->name, what, process);
 	else if (track->main)
-		snprintf(out, size, "main%s%s", lane->kind == SB_TIMELINE_TRACK ? " spans" : "", process);
+		snprintf(out, size, "main%s%s", what, process);
 	else if (track->tid)
-		snprintf(out, size, "thread %u%s%s", track->tid,
-			lane->kind == SB_TIMELINE_TRACK ? " spans" : "", process);
+		snprintf(out, size, "thread %u%s%s", track->tid, what, process);
 	else
-		snprintf(out, size, "task %u%s", track->track, process);
+		snprintf(out, size, "task %u%s%s", track->track, what, process);
 }
 
 /* Main threads, then the GPUs, then whatever other threads there are, be they hundreds. */
@@ -66,7 +65,7 @@ static int place_of(const struct sb_timeline_lane *lane)
 		return (int)lane->kind;
 	if (lane->kind >= SB_TIMELINE_GPU_SPAN)
 		return GPU;
-	if (lane->kind == SB_TIMELINE_TRACK)
+	if (lane->kind == SB_TIMELINE_TRACK || lane->kind == SB_TIMELINE_SPANS)
 		return TASK;
 	return lane->main ? MAIN : WORKER;
 }
@@ -189,6 +188,8 @@ static void write_lanes(struct sb_timeline *t, const uint32_t *order, uint32_t l
 			sb_json_bool(j, "main", true);
 		if (lane->kind >= SB_TIMELINE_GPU_SPAN)
 			sb_json_uint(j, "device", lane->id >> 24);
+		if (lane->kind == SB_TIMELINE_SPANS)
+			sb_json_bool(j, "overlap", true);
 		if (lane->too_deep)
 			sb_json_uint(j, "too_deep", lane->too_deep);
 		sb_json_array_begin(j, "rows");

@@ -2,13 +2,13 @@
 import { useMemo, useState } from 'preact/hooks';
 import { solid } from '../colour';
 import { clip, count, nanos, percent, sameStage, seconds } from '../format';
-import { num, shownRows, stageRows, type Report, type Stage, type StageRow } from '../report';
+import { num, shownRows, stageRows, type Report, type SameName, type Stage, type StageRow } from '../report';
 import { dark, generation, select, selection, useStore, type Range, type Selection } from '../state';
 import { videoRange } from '../video';
 import { hasTimeline, jumpToCall } from '../jump';
 import { Table, type Column } from '../table';
 import type { Timeline } from '../timeline/data';
-import { extent, stageTimes } from '../timeline/statistics';
+import { extent, rowTime, stageTimes } from '../timeline/statistics';
 
 // From a stage's first zone to its last, as the report has it.
 export function selectStage(s: StageRow | undefined, t: Timeline | null): void {
@@ -83,12 +83,12 @@ const stateHelp = (s: Stage) =>
 
 export interface Base {
   label: string;
-  total: (index: number) => number | undefined; // of the same stage there
+  total: (row: StageRow) => number | undefined; // of the same stage there
 }
 
 function baseColumns(base: Base | null): Column<StageRow>[] {
   if (!base) return [];
-  const was = (s: StageRow) => base.total(s.index);
+  const was = (s: StageRow) => base.total(s);
   return [
     { key: 'was_s', head: 'before', help: base.label, value: was, cell: (s) => { const w = was(s); return w === undefined ? 'new' : seconds(w); } },
     {
@@ -112,7 +112,7 @@ function rangeColumn(stages: Stage[], t: Timeline | null, chosen: Range | null):
   const range = chosen ?? video;
   if (!range || !t) return [];
   const s = stageTimes(t, stages, range);
-  const inside = (row: StageRow) => (row.index < 0 ? undefined : s.seconds[row.index]);
+  const inside = (row: StageRow) => rowTime(s, stages, row);
   const words = chosen ? 'in selection' : 'in this video';
   const head = s.exact ? words : `≈ ${words}`;
   const help = s.exact ? 'time of this stage inside the selected range, all threads' : `from bins of ${nanos(s.resolutionNs)}, because single zones were merged; left out where stages share a name`;
@@ -169,7 +169,8 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
   useStore(generation);
   const stages = report.stage_analysis?.stages ?? [];
   const tree = useMemo(() => stageRows(stages), [report]);
-  const combined = useMemo(() => combine(stages), [report]);
+  const shared = report.stage_analysis?.same_name ?? [];
+  const combined = useMemo(() => oneRowPerName(tree, shared), [report]);
   const rows = flat ? combined : shownRows(tree, () => true, closed);
   const has = (k: keyof Stage) => stages.some((s) => s[k] !== undefined);
   const toggle = (s: StageRow) => {
@@ -205,9 +206,11 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
   return (
     <>
       <div class="tools">
-        <label>
-          <input type="checkbox" checked={flat} onChange={(e) => setFlat(e.currentTarget.checked)} /> combine stages that share a name
-        </label>
+        {shared.length > 0 && (
+          <label>
+            <input type="checkbox" checked={flat} onChange={(e) => setFlat(e.currentTarget.checked)} /> combine stages that share a name
+          </label>
+        )}
         <span class="quiet">
           unattributed {seconds(report.stage_analysis?.unattributed_s)} of {seconds(report.stage_analysis?.wall_s)}
           {has('gpu_busy_s') && tracedPart(report)}
@@ -238,33 +241,10 @@ function tracedPart(r: Report): string {
   return traced !== undefined && traced < 0.9 * (r.stage_analysis?.wall_s ?? 0) ? `; GPU busy: of the ${seconds(traced)} that were traced` : '';
 }
 
-const either = (pick: (a: number, b: number) => number, a?: number, b?: number) => (a === undefined ? b : b === undefined ? a : pick(a, b));
-
-const summed = ['count', 'total_s', 'self_s', 'unfinished_s', 'wall_ratio', 'gpu_span_s', 'gpu_busy_s'] as const;
-type Summed = (typeof summed)[number];
-
-// One row per name. Percentiles cannot be combined, so they are left out.
-function combine(stages: Stage[]): StageRow[] {
-  const by = new Map<string, StageRow>();
-  for (const s of stages) {
-    const n = by.get(s.name);
-    if (!n) {
-      by.set(s.name, { ...s, depth: 0, index: -1, parental: false });
-      continue;
-    }
-    const add = (k: Summed | Apart) => {
-      if (s[k] !== undefined) n[k] = (n[k] ?? 0) + s[k];
-    };
-    summed.forEach(add);
-    apart.forEach(([k]) => add(k));
-    n.state ??= s.state;
-    n.bottleneck ??= s.bottleneck;
-    n.mean_s = n.total_s !== undefined && n.count ? (n.total_s - (n.unfinished_s ?? 0)) / n.count : undefined;
-    n.min_s = either(Math.min, n.min_s, s.min_s);
-    n.max_s = either(Math.max, n.max_s, s.max_s);
-    n.first_s = either(Math.min, n.first_s, s.first_s);
-    n.end_s = either(Math.max, n.end_s, s.end_s);
-    n.p50_s = n.p95_s = n.p99_s = undefined;
-  }
-  return [...by.values()].sort((a, b) => (b.total_s ?? 0) - (a.total_s ?? 0));
+// The report's own rows for stages that share a name, and every other stage; the largest first.
+function oneRowPerName(rows: StageRow[], shared: SameName[]): StageRow[] {
+  const merged = new Set(shared.flatMap((n) => n.stage_index));
+  const alone = rows.filter((s) => !merged.has(s.index)).map((s): StageRow => ({ ...s, depth: 0, parental: false }));
+  const joined = shared.map((n): StageRow => ({ ...n.stage, index: -1 - n.stage_index[0], parental: false, joined: n.stage_index }));
+  return [...alone, ...joined].sort((a, b) => (b.total_s ?? 0) - (a.total_s ?? 0));
 }

@@ -11,6 +11,7 @@ export interface Lane {
   rows: Row[];
   zones: number;
   mergeNs: number; // 0: every zone is there
+  overlap: boolean; // its zones may overlap; none is inside another
 }
 
 export interface Mark {
@@ -50,7 +51,7 @@ interface Header {
   end_ns: number;
   folded_until_ns?: number;
   names: string[];
-  lanes: { kind: string; name: string; note?: string; main?: boolean; device?: number; too_deep?: number; rows: RowHeader[] }[];
+  lanes: { kind: string; name: string; note?: string; overlap?: true; main?: boolean; device?: number; too_deep?: number; rows: RowHeader[] }[];
   marks?: [number, number][];
   details?: [number, number, number, Record<string, unknown>][];
   profile?: ProfileHeader;
@@ -177,6 +178,7 @@ export function decodeTimeline(blob: Uint8Array): Timeline {
       note: l.note ?? '',
       main: l.main ?? false,
       device: l.device,
+      overlap: l.overlap ?? false,
       rows,
       zones: rows.reduce((sum, r) => sum + r.zones, 0),
       mergeNs: rows.reduce((most, r) => Math.max(most, r.mergeNs), 0),
@@ -208,7 +210,7 @@ function busyLanes(lanes: Lane[]): Lane[] {
   const devices = [...new Set(lanes.flatMap((l) => (l.kind === 'stream' ? (l.device ?? 0) : [])))];
   return devices.map((device) => {
     const row = busyOf(lanes.filter((l) => l.kind === 'stream' && (l.device ?? 0) === device).flatMap((l) => l.rows.slice(0, 2)));
-    return { kind: 'busy', name: `GPU ${device} busy`, note: '', main: false, device, rows: [row], zones: 0, mergeNs: 0 };
+    return { kind: 'busy', name: `GPU ${device} busy`, note: '', overlap: false, main: false, device, rows: [row], zones: 0, mergeNs: 0 };
   });
 }
 

@@ -2,7 +2,7 @@
 // them are there, else from the profile's bins, and then it says so. Zones of
 // the CPU, spans of a stream and work on the GPU are three things: never one sum.
 import { sameStage } from '../format';
-import type { Stage } from '../report';
+import type { Stage, StageRow } from '../report';
 import type { Range } from '../state';
 import { derived, type Lane, type Profile, type Timeline } from './data';
 
@@ -60,16 +60,30 @@ function sumOf(sums: Sums, t: Timeline, name: number): NameTime {
   return s;
 }
 
-// Streams are timed to a few µs: a span that reaches a little beyond the one around it is still inside it.
+// Is a zone inside one of its own name? Depths tell of threads and tasks. Streams are timed to a few µs: a span
+// that reaches a little beyond the one around it is still inside it.
+function nesting(lane: Lane): (e: Entry, until: number) => boolean {
+  const open: Entry[] = []; // by depth
+  if (lane.overlap) return () => false;
+  if (lane.kind === 'span' || lane.kind === 'stream') return (e, until) => Math.min(e.end, until) - e.start > (e.end - e.start) / 2;
+  return (e) => {
+    open.length = Math.min(open.length, e.depth);
+    const again = open.some((o) => o?.name === e.name && o.end >= e.end);
+    open[e.depth] = e;
+    return again;
+  };
+}
+
 function addLane(sums: Sums, t: Timeline, lane: Lane, entries: Entry[], range: Range): void {
   const until = new Map<number, number>(); // per name, the end of what was seen
+  const isNested = nesting(lane);
   for (const e of entries) {
     const s = sumOf(sums, t, e.name);
     const last = until.get(e.name) ?? -Infinity;
     const from = Math.max(e.start, range.from);
     const to = Math.min(e.end, range.to);
     s.total += Math.max(0, to - Math.max(from, last));
-    if (lane.kind !== 'track' && Math.min(e.end, last) - e.start > (e.end - e.start) / 2) s.nested++;
+    if (isNested(e, last)) s.nested++;
     else {
       s.count++;
       s.length += to - from;
@@ -136,6 +150,17 @@ export function stageTimes(t: Timeline, stages: Stage[], range: Range): StageTim
   return lastStages.found;
 }
 
+// The same of a row of the table: of stages that share a name the sum, without those inside another of them.
+export function rowTime(times: StageTimes, stages: Stage[], row: StageRow): number | undefined {
+  if (!row.joined) return times.seconds[row.index];
+  const isInside = (i: number): boolean => {
+    const up = stages[i].parent_index;
+    return up !== undefined && (stages[up].name === row.name || isInside(up));
+  };
+  const known = row.joined.filter((i) => !isInside(i)).flatMap((i) => times.seconds[i] ?? []);
+  return known.length ? known.reduce((sum, s) => sum + s, 0) : undefined;
+}
+
 interface Frame {
   name: string;
   stage: number; // -1: none in the report
@@ -162,11 +187,12 @@ class Paths {
   }
 }
 
-// Sums per stage of one lane's zones. A name inside itself is the outer call again, not one more.
-function addStages(sums: (number | undefined)[], t: Timeline, paths: Paths, entries: Entry[], range: Range): void {
+// Sums per stage of one lane's zones. A name inside itself is the outer call again, not one more; of a lane of
+// spans every one counts.
+function addStages(sums: (number | undefined)[], t: Timeline, paths: Paths, lane: Lane, entries: Entry[], range: Range): void {
   const open: Frame[] = [];
   for (const e of entries) {
-    open.length = Math.min(open.length, e.depth);
+    open.length = lane.overlap ? 0 : Math.min(open.length, e.depth);
     while (open.length && open[open.length - 1].end < e.end) open.pop();
     const name = t.names[e.name];
     const again = open.findLast((f) => f.name === name);
@@ -180,7 +206,7 @@ function stagesFromZones(t: Timeline, stages: Stage[], range: Range): StageTimes
   const paths = new Paths(stages);
   const sums: (number | undefined)[] = stages.map(() => undefined);
   for (const lane of t.lanes) {
-    if (!derived(lane.kind) && lane.kind !== 'span' && lane.kind !== 'stream') addStages(sums, t, paths, inRange(lane, range, WALK_MOST) ?? [], range);
+    if (!derived(lane.kind) && lane.kind !== 'span' && lane.kind !== 'stream') addStages(sums, t, paths, lane, inRange(lane, range, WALK_MOST) ?? [], range);
   }
   return { seconds: sums.map((ns) => (ns === undefined ? undefined : ns / 1e9)), exact: true, resolutionNs: 0 };
 }

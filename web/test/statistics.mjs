@@ -1,0 +1,103 @@
+// What the page works out of a range, against what the tool says of the same range: random recordings, whole
+// and in parts. usage: statistics.mjs SOURCE BUILD
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+
+const [source, built] = process.argv.slice(2);
+const SEEDS = 24;
+const folder = mkdtempSync(join(tmpdir(), 'strobe-statistics-'));
+let checked = 0;
+let failed = 0;
+
+function same(what, page, tool, within) {
+  checked++;
+  if (Math.abs((page ?? 0) - (tool ?? 0)) <= within) return;
+  failed++;
+  if (failed <= 20) console.error(`${what}: ${page} on the page, ${tool} from the tool`);
+}
+
+async function modules() {
+  const entry = join(folder, 'entry.ts');
+  const at = (file) => JSON.stringify(join(source, 'web/src', file));
+  writeFileSync(entry, `export * from ${at('timeline/statistics.ts')};\nexport * from ${at('timeline/data.ts')};\n`);
+  await build({ entryPoints: [entry], bundle: true, format: 'esm', platform: 'node', outfile: join(folder, 'page.mjs'), logLevel: 'warning' });
+  return import(join(folder, 'page.mjs'));
+}
+
+const strobe = (...args) => execFileSync(join(built, 'strobe'), args, { encoding: 'utf8', env: { ...process.env, STROBE_HISTORY: 'off' }, maxBuffer: 1 << 28 });
+const report = (file, ...args) => JSON.parse(strobe('report', file, '--format', 'json', ...args));
+
+// The names from the outermost stage to this one.
+const path = (stages, i) => (stages[i].parent_index === undefined ? '' : `${path(stages, stages[i].parent_index)}\n`) + stages[i].name;
+
+const timed = (s) => s.state !== 'skipped' && s.state !== 'untimed';
+
+async function timelineOf(page, file) {
+  strobe('report', file, '--format', 'html', '-o', join(folder, 'report.html'));
+  const html = readFileSync(join(folder, 'report.html'), 'utf8');
+  const found = /<script[^>]*id="strobe-timeline"([^>]*)>([\s\S]*?)<\/script>/.exec(html);
+  const packed = page.unbase64(found[2].trim());
+  return page.decodeTimeline(/encoding="raw"/.test(found[1]) ? packed : await page.gunzip(packed));
+}
+
+// The tool's stages and names of a range, each against the page's own sums of the timeline.
+function compare(page, seed, timeline, whole, part, range) {
+  const stages = whole.stage_analysis.stages;
+  const times = page.stageTimes(timeline, stages, range);
+  const known = part.stage_analysis.stages;
+  const of = new Map(known.map((s, i) => [path(known, i), s]));
+  stages.forEach((s, i) => {
+    if (!timed(s)) return;
+    const tool = of.get(path(stages, i));
+    same(`seed ${seed}, ${range.from / 1e9}-${range.to / 1e9} s, stage ${path(stages, i).replaceAll('\n', ' > ')}`, times.seconds[i], tool?.total_s, 1e-6);
+  });
+}
+
+function compareNames(page, seed, timeline, combined, range) {
+  const names = new Map(page.statistics(timeline, range).names.map((n) => [n.name, n]));
+  for (const s of combined.stage_analysis.stages) {
+    if (!timed(s) || s.name.includes('*')) continue;
+    const what = `seed ${seed}, ${range.from / 1e9}-${range.to / 1e9} s, name ${s.name}`;
+    const here = names.get(s.name);
+    same(`${what}: calls`, here?.count, s.count + (s.open_count ?? 0) + (s.cut_count ?? 0), 0);
+    if (!s.span) same(`${what}: time`, (here?.total ?? 0) / 1e9, s.total_s, 1e-6);
+    else same(`${what}: time, at most`, Math.max(0, (here?.total ?? 0) / 1e9 - s.total_s), 0, 1e-6); // with at least one open
+  }
+}
+
+function compareRows(page, seed, timeline, whole, range) {
+  const stages = whole.stage_analysis.stages;
+  const times = page.stageTimes(timeline, stages, range);
+  for (const n of whole.stage_analysis.same_name ?? []) {
+    const row = { ...n.stage, index: -1, parental: false, joined: n.stage_index };
+    same(`seed ${seed}, all of ${n.stage.name}`, page.rowTime(times, stages, row), n.stage.total_s, 1e-6);
+  }
+}
+
+try {
+  const page = await modules();
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const file = join(folder, `${seed}.strobe`);
+    execFileSync(join(built, 'tests/make_random'), [file, String(seed)]);
+    const whole = report(file);
+    if (!whole.stage_analysis?.stages.length) continue;
+    const timeline = await timelineOf(page, file);
+    const all = { from: timeline.startNs, to: timeline.endNs };
+    compare(page, seed, timeline, whole, whole, all);
+    compareNames(page, seed, timeline, report(file, '--combine'), all);
+    compareRows(page, seed, timeline, whole, all);
+    const third = Math.round((all.to - all.from) / 3);
+    for (const range of [{ from: all.from + third, to: all.from + 2 * third }, { from: all.from, to: all.from + third }]) {
+      const words = ['--from', `${range.from / 1e9}s`, '--to', `${range.to / 1e9}s`];
+      compare(page, seed, timeline, whole, report(file, ...words), range);
+      compareNames(page, seed, timeline, report(file, '--combine', ...words), range);
+    }
+  }
+} finally {
+  rmSync(folder, { recursive: true });
+}
+console.log(`${checked} figures compared, ${failed} differ`);
+process.exit(failed || checked < 500 ? 1 : 0);
