@@ -175,6 +175,9 @@ struct sb_iterations {
 	size_t series_count;
 	double *sample_s; /* every n-th duration in order: for statistics; series_s itself where that is whole */
 	size_t sample_count;
+	double *sample_sum_s; /* what each of them stands for: itself and those up to the next; NULL: itself alone */
+	size_t sample_stride; /* how many that are; the last may have fewer */
+	size_t sample_of; /* all of them */
 };
 void sb_iterations_add_slow(struct sb_iterations *iterations, struct sb_outlier slow);
 

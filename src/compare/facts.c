@@ -410,7 +410,11 @@ static void take_repetitions(struct sb_facts *f, const struct sb_model *m, doubl
 		if (it->role != STROBE_ROLE_STEP || it->sample_count <= f->step_count)
 			continue;
 		f->step_s = take_numbers(numbers, it->sample_s, it->sample_count);
+		f->step_sum_s = it->sample_sum_s ? take_numbers(numbers, it->sample_sum_s, it->sample_count)
+						 : NULL;
 		f->step_count = it->sample_count;
+		f->step_stride = it->sample_stride ? it->sample_stride : 1;
+		f->step_of = it->sample_of ? it->sample_of : it->sample_count;
 	}
 }
 
@@ -448,7 +452,7 @@ int sb_facts_of_model(const struct sb_model *m, const char *label, struct sb_fac
 	if (!f)
 		return STROBE_ENOMEM;
 	for (size_t i = 0; i < m->iterations.count; i++)
-		numbers += 2 * m->iterations.all[i].sample_count;
+		numbers += 3 * m->iterations.all[i].sample_count;
 	for (size_t i = 0; i < m->stages.stage_count; i++)
 		numbers += m->stages.stages[i].sample_count;
 	next = f->numbers = malloc((numbers + 1) * sizeof *f->numbers);

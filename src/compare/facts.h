@@ -127,8 +127,9 @@ struct sb_facts {
 	double metrics[SB_METRIC_COUNT]; /* NaN: absent */
 	const double *generation_s; /* of each generation, in order */
 	size_t generation_count;
-	const double *step_s;
-	size_t step_count;
+	const double *step_s; /* every step_stride-th */
+	const double *step_sum_s; /* of it and those up to the next; NULL: of each alone */
+	size_t step_count, step_stride, step_of; /* of: how many steps there were */
 	struct sb_fact_stage *stages;
 	size_t stage_count;
 	struct sb_fact_pair *pairs;
@@ -138,7 +139,7 @@ struct sb_facts {
 	int64_t collective_total; /* all there were */
 	/* private */
 	struct sb_strings strings;
-	double *numbers; /* what values, generation_s and step_s point into */
+	double *numbers; /* what values, generation_s, step_s and step_sum_s point into */
 	struct sb_histogram *histograms; /* what calls point into */
 	size_t histogram_count;
 };

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
 #define PLAIN "clickhouse://"
 #define TLS "https://"
 #define SHAPE "clickhouse://HOST:PORT/DATABASE, or https://HOST:PORT/DATABASE"
@@ -40,7 +40,7 @@ static const char *const tables[] = {
 	"place)",
 	"CREATE TABLE IF NOT EXISTS %s.steps (job String, run String, version UInt64, start DateTime, rank "
 	"Int32, kind String, "
-	"step_index UInt32, duration_s Float64) "
+	"step_index UInt32, duration_s Float64, weight UInt32 DEFAULT 1, sum_s Float64 DEFAULT duration_s) "
 	"ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(start) ORDER BY (job, run, version, "
 	"kind, step_index)",
 	"CREATE TABLE IF NOT EXISTS %s.samples (job String, run String, version UInt64, start DateTime, rank "
@@ -320,6 +320,30 @@ const char *sb_warehouse_table(const struct sb_warehouse *w, const char *table, 
 	return out;
 }
 
+/* Schema 2 had neither weights nor sums. */
+static int add_weights(const struct sb_warehouse *w, const char *table)
+{
+	struct sb_buf sql = { 0 }, answer = { 0 };
+	int err;
+
+	sb_buf_printf(&sql,
+		"SELECT count(), sum(name = 'weight') FROM system.columns WHERE database = '%s' AND table = "
+		"'%s'",
+		w->database, table);
+	err = sb_warehouse_ask(w, &sql, 2, &answer);
+	if (!err && strtol(sb_buf_text(&answer), NULL, 10) && strstr(sb_buf_text(&answer), "\t0")) {
+		sb_buf_clear(&sql);
+		sb_buf_printf(&sql,
+			"ALTER TABLE %s.%s ADD COLUMN weight UInt32 DEFAULT 1, ADD COLUMN sum_s Float64 "
+			"DEFAULT duration_s",
+			w->database, table);
+		err = sb_warehouse_query(w, sb_buf_text(&sql), "", 0, NULL, NULL);
+	}
+	sb_buf_done(&sql);
+	sb_buf_done(&answer);
+	return err;
+}
+
 static int check_version(const struct sb_warehouse *w)
 {
 	struct sb_buf answer = { 0 };
@@ -336,6 +360,11 @@ static int check_version(const struct sb_warehouse *w)
 			"database '%s' was made by a newer strobe (schema %ld, this one knows %d)",
 			w->database, version, SCHEMA_VERSION);
 	if (err || version == SCHEMA_VERSION)
+		return err;
+	err = version ? add_weights(w, "steps") : 0;
+	if (!err && version)
+		err = add_weights(w, "steps_all");
+	if (err)
 		return err;
 	snprintf(sql, sizeof sql, "INSERT INTO %s.strobe_schema (version) VALUES (%d)", w->database,
 		SCHEMA_VERSION);

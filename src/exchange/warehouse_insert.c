@@ -136,15 +136,29 @@ static void load_stages(struct sb_warehouse_loader *l)
 	}
 }
 
-static void load_series(struct sb_warehouse_loader *l, const char *kind, const double *values, size_t count)
+static void load_step(struct sb_warehouse_loader *l, const char *kind, size_t index, double seconds,
+	size_t weight, double sum_s)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct sb_buf *row = begin_row(l, STEPS);
+	struct sb_buf *row = begin_row(l, STEPS);
 
-		put_string(row, kind);
-		put_u32(row, (uint32_t)i);
-		put_f64(row, values[i]);
+	put_string(row, kind);
+	put_u32(row, (uint32_t)index);
+	put_f64(row, seconds);
+	put_u32(row, (uint32_t)weight);
+	put_f64(row, sum_s);
+}
+
+/* Of many steps every n-th, each with how many it stands for and what those took. */
+static void load_steps(struct sb_warehouse_loader *l, const struct sb_facts *f)
+{
+	for (size_t i = 0; i < f->step_count; i++) {
+		size_t index = i * f->step_stride, left = f->step_of - index;
+
+		load_step(l, "step", index, f->step_s[i], left < f->step_stride ? left : f->step_stride,
+			f->step_sum_s ? f->step_sum_s[i] : f->step_s[i]);
 	}
+	for (size_t i = 0; i < f->generation_count; i++)
+		load_step(l, "generation", i, f->generation_s[i], 1, f->generation_s[i]);
 }
 
 static void load_samples(struct sb_warehouse_loader *l, const struct sb_model *m)
@@ -290,8 +304,7 @@ int sb_warehouse_add(
 	l->f = facts;
 	identify(l);
 	load_stages(l);
-	load_series(l, "step", facts->step_s, facts->step_count);
-	load_series(l, "generation", facts->generation_s, facts->generation_count);
+	load_steps(l, facts);
 	load_collectives(l);
 	if (model) {
 		load_samples(l, model);

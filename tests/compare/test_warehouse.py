@@ -211,6 +211,43 @@ def test_a_database_of_schema_1_is_still_read(servers, job):
     assert aggregated(servers[0].url("older?job=a"))["collective_count"] == 0
 
 
+STEPS = """
+import strobe
+with strobe.session(name="many"):
+    for i in strobe.steps(range(5003)):
+        sum(range(i % 50))
+"""
+
+
+def test_steps_weigh_what_they_stand_for(servers, tmp_path):
+    subprocess.run(["/usr/bin/python3", "-c", STEPS], check=True, cwd=tmp_path, env={
+        **os.environ, "PYTHONPATH": str(BUILD / "python"), "STROBE_OUTPUT_DIR": str(tmp_path / "runs"), "STROBE_HISTORY": "off"})
+    run = next(p for p in (tmp_path / "runs").iterdir() if p.is_dir() and not p.is_symlink())
+    strobe("export", run, "--to", servers[0].url("many?job=a"))
+    loop = next(i for i in json.loads(strobe("report", run, "--format", "json").stdout)["iterations"] if i["role"] == "step")
+    rows, weight, total, median, last = servers[0].ask(
+        "SELECT count(), sum(weight), sum(sum_s), quantileExactWeighted(0.5)(duration_s, weight), max(step_index) "
+        "FROM many.steps WHERE kind = 'step'").split("\t")
+    assert int(rows) <= 2000 and int(weight) == loop["count"] == 5003 and int(last) > 5000 - 4
+    assert float(total) == pytest.approx(loop["mean_s"] * 5003, rel=1e-6)
+    assert float(median) == pytest.approx(loop["median_s"], rel=0.1)
+
+
+def test_a_database_of_schema_2_gets_the_weights(servers, job):
+    for sql in ("CREATE DATABASE second",
+                "CREATE TABLE second.strobe_schema (version UInt32, made DateTime DEFAULT now()) ENGINE = MergeTree ORDER BY version",
+                "INSERT INTO second.strobe_schema (version) VALUES (2)",
+                "CREATE TABLE second.steps (job String, run String, version UInt64, start DateTime, rank Int32, kind String, "
+                "step_index UInt32, duration_s Float64) ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(start) "
+                "ORDER BY (job, run, version, kind, step_index)",
+                "INSERT INTO second.steps VALUES ('old', 'r', 1, now(), 0, 'step', 0, 0.25)"):
+        servers[0].ask(sql)
+    for _ in range(2):
+        strobe("export", job / "rank_0", "--to", servers[0].url("second?job=a"))
+    assert servers[0].ask("SELECT weight, sum_s FROM second.steps WHERE job = 'old'") == "1\t0.25"
+    assert servers[0].ask("SELECT sum(weight) = 2 * 200 FROM second.steps WHERE job = 'a' AND kind = 'step'") == "1"
+
+
 def test_trends_come_from_the_engine(servers, job):
     for name in ("monday", "tuesday"):
         strobe("export", job, "--to", servers[0].url(f"trend?job={name}"))

@@ -93,6 +93,22 @@ static void a_neighbours_memory_is_not_put_down_to_a_stage(void **state)
 	synthetic_done(&s);
 }
 
+static void a_peak_does_not_fall_when_the_program_resets_it(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	sb_builder_snapshot(s.b, 1 * SECOND, "sampling", 0, 9000 * MIB, 9000 * MIB, 14336 * MIB);
+	sb_builder_snapshot(s.b, 2 * SECOND, "other GPU", 1, 100 * MIB, 100 * MIB, 120 * MIB);
+	sb_builder_snapshot(s.b, 3 * SECOND, "after reset", 0, 2048 * MIB, 4096 * MIB, 2048 * MIB);
+	m = synthetic_model(&s, 4 * SECOND);
+	assert_near(m->memory.snapshots[1].peak_bytes, 120.0 * MIB, 0);
+	assert_near(m->memory.snapshots[2].peak_bytes, 14336.0 * MIB, 0);
+	assert_near(m->memory.peak_bytes, 14336.0 * MIB, 0);
+	synthetic_done(&s);
+}
+
 static void samples_find_the_peak_without_snapshots(void **state)
 {
 	struct synthetic s;
@@ -188,6 +204,7 @@ int main(void)
 		cmocka_unit_test(peaks_belong_to_the_stage_that_made_them),
 		cmocka_unit_test(what_a_stage_keeps_is_checked_on_both_sides),
 		cmocka_unit_test(a_neighbours_memory_is_not_put_down_to_a_stage),
+		cmocka_unit_test(a_peak_does_not_fall_when_the_program_resets_it),
 		cmocka_unit_test(samples_find_the_peak_without_snapshots),
 		cmocka_unit_test(vram_ram_swap_and_page_cache_stand_side_by_side),
 		cmocka_unit_test(the_memory_log_is_json_with_one_decimal),

@@ -134,6 +134,22 @@ static int by_time(const void *a, const void *b)
 	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
 }
 
+/* The most so far: an allocator whose peak was reset by the program starts again from nothing. */
+static void keep_peaks(struct sb_memory_panel *panel)
+{
+	for (size_t i = 0; i < panel->snapshot_count; i++) {
+		struct sb_memory_snapshot *row = &panel->snapshots[i];
+
+		for (size_t k = i; k-- > 0 && !isnan(row->peak_bytes);) {
+			if (panel->snapshots[k].device != row->device ||
+				isnan(panel->snapshots[k].peak_bytes))
+				continue;
+			row->peak_bytes = fmax(row->peak_bytes, panel->snapshots[k].peak_bytes);
+			break;
+		}
+	}
+}
+
 static void list_snapshots(struct sb_memory_collected *m, struct sb_model *model)
 {
 	struct sb_memory_panel *panel = &model->memory;
@@ -165,6 +181,7 @@ static void list_snapshots(struct sb_memory_collected *m, struct sb_model *model
 	}
 	panel->snapshot_count = count;
 	panel->snapshot_total = m->snapshot_total;
+	keep_peaks(panel);
 out:
 	free(t_ns);
 	free(open);

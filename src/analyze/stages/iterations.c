@@ -199,6 +199,25 @@ static void find_outliers(const struct loops *l, const struct loop *at, const do
 					.t_s = i < at->begin_count ? (double)at->begins[i] / 1e9 : NAN });
 }
 
+/* Every stride-th, with the time of those that it stands for: sums stay exact. */
+static void fill_sample(
+	struct sb_model *m, const double *seconds, size_t count, size_t stride, struct sb_iterations *out)
+{
+	out->sample_s = out->series_s;
+	out->sample_count = out->series_count;
+	out->sample_of = count;
+	out->sample_stride = stride;
+	if (stride < 2)
+		return;
+	out->sample_s = sb_model_alloc(m, out->sample_count * sizeof *out->sample_s);
+	out->sample_sum_s = sb_model_alloc(m, out->sample_count * sizeof *out->sample_sum_s);
+	for (size_t i = 0; out->sample_s && out->sample_sum_s && i < out->sample_count; i++) {
+		out->sample_s[i] = seconds[i * stride];
+		for (size_t k = i * stride; k < (i + 1) * stride && k < count; k++)
+			out->sample_sum_s[i] += seconds[k];
+	}
+}
+
 static void fill_series(struct sb_model *m, const double *seconds, size_t count, struct sb_iterations *out)
 {
 	size_t stride = (count + SERIES_MAX - 1) / SERIES_MAX;
@@ -212,13 +231,7 @@ static void fill_series(struct sb_model *m, const double *seconds, size_t count,
 			worst = seconds[k] > worst ? seconds[k] : worst;
 		out->series_s[i] = worst;
 	}
-	out->sample_s = out->series_s;
-	out->sample_count = out->series_count;
-	if (stride < 2)
-		return;
-	out->sample_s = sb_model_alloc(m, out->sample_count * sizeof *out->sample_s);
-	for (size_t i = 0; out->sample_s && i < out->sample_count; i++)
-		out->sample_s[i] = seconds[i * stride];
+	fill_sample(m, seconds, count, stride, out);
 }
 
 /* From the middles of the buckets: as good as they are wide. */
