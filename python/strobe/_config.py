@@ -1,7 +1,6 @@
 """The `profiling:` configuration where the C library cannot read it: from a dict,
 or from YAML with PyYAML in a build without libfyaml. Every key is checked; an
 error names file, line and the nearest valid key."""
-import difflib
 import os
 
 
@@ -34,6 +33,7 @@ def check(settings, where="config", lines=None):
     for key, value in settings.items():
         place = "%s:%d" % (where, lines[key]) if key in lines else where
         if key not in KEYS:
+            import difflib
             near = difflib.get_close_matches(str(key), KEYS, 1)
             raise ConfigError("%s: unknown key '%s'%s" % (place, key, "; did you mean '%s'?" % near[0] if near else ""))
         wrong = _wrong(KEYS[key], value)

@@ -2,7 +2,6 @@
 them in a row have left more behind. What holds it is named in the recording."""
 import gc
 import os
-import re
 import sys
 
 from . import _faults
@@ -129,6 +128,7 @@ def _line_of(name, file):
     """Where something is put into it; None: not found."""
     if not name or not file:
         return None, None
+    import re
     puts = re.compile(r"\b%s\s*(\.(append|extend|insert|add|update|setdefault)\(|\[[^\]]*\]\s*=[^=]|\+=)" % re.escape(name))
     try:
         with open(file, encoding="utf-8", errors="replace") as source:

@@ -1,6 +1,6 @@
 """@strobe.profile: functions, methods, coroutines, generators, whole classes."""
 import functools
-import inspect
+import types
 
 from ._core import again, section
 
@@ -28,7 +28,7 @@ def decorate_with(one, args):
 
 
 def _wrap(target, name, options):
-    if inspect.isclass(target):
+    if isinstance(target, type):
         return _wrap_class(target, name or target.__name__, options)
     if isinstance(target, (staticmethod, classmethod)):
         return type(target)(_wrap(target.__func__, name, options))
@@ -45,12 +45,13 @@ def _wrap_class(cls, name, options):
     for key, value in list(vars(cls).items()):
         if key.startswith("__") and key != "__call__":
             continue
-        if inspect.isfunction(value) or isinstance(value, (staticmethod, classmethod)):
+        if isinstance(value, types.FunctionType) or isinstance(value, (staticmethod, classmethod)):
             setattr(cls, key, _wrap(value, "%s.%s" % (name, key), options))
     return cls
 
 
 def _in_section(function, make, name=None):
+    import inspect  # takes longer to load than all of strobe
     if make is None:
         if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function) \
                 or inspect.isasyncgenfunction(function):

@@ -1,7 +1,5 @@
 """A finished (or running) recording as a Python object: its folder, its report as
 text, JSON and, in a notebook, as the page itself."""
-import base64
-import json
 import os
 
 from . import _tool
@@ -38,6 +36,7 @@ class Report:
     def data(self):
         """profiling_report.json as a dict."""
         if self._json is None:
+            import json
             self._json = json.loads(self._ask("json"))
         return self._json
 
@@ -65,6 +64,7 @@ class Report:
 
     def _repr_html_(self):
         try:
+            import base64
             page = base64.b64encode(self.html.encode()).decode()
         except (ReportError, OSError):
             return "<pre>%s</pre>" % str(self).replace("&", "&amp;").replace("<", "&lt;")

@@ -1,7 +1,6 @@
 """Where the strobe command is: beside the package, in the build folder above it,
 or on PATH."""
 import os
-import shutil
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -13,4 +12,5 @@ def path():
     for candidate in candidates:
         if candidate and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             return os.path.normpath(candidate)
+    import shutil
     return shutil.which("strobe")

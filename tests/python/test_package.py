@@ -112,3 +112,22 @@ def test_metadata_agrees_with_the_header(backend, tmp_path):
     info = backend.prepare_metadata_for_build_wheel(str(tmp_path))
     text = (tmp_path / info / "METADATA").read_text()
     assert "Version: %s\n" % strobe.__version__ in text and "Requires-Python: >=3.9" in text
+
+
+SLOW_TO_LOAD = {"inspect", "json", "re", "shutil", "difflib", "base64", "subprocess", "typing", "dataclasses", "ast",
+                "torch", "numpy"}
+
+
+def test_the_import_loads_nothing_that_takes_long():
+    package = os.path.dirname(os.path.dirname(strobe.__file__))
+    code = "import sys; sys.path.insert(0, %r); import strobe; print(*sys.modules)" % package
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], stdout=subprocess.PIPE, text=True, check=True)
+    assert not SLOW_TO_LOAD & set(done.stdout.split())
+
+
+def test_nor_does_the_start_up_hook(tmp_path):
+    hook = os.path.join(os.path.dirname(strobe.__file__), "hook")
+    code = "import sys; sys.path.insert(0, %r); import sitecustomize; print(*sys.modules)" % hook
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], stdout=subprocess.PIPE, text=True, check=True,
+                          env=dict(os.environ, STROBE_ENABLED="1", STROBE_RUN_DIR=str(tmp_path)))
+    assert "strobe.auto" in done.stdout and not SLOW_TO_LOAD & set(done.stdout.split())

@@ -1,6 +1,5 @@
 """ComfyUI: a generation for each prompt, a stage for each node that is executed, steps of samplers, models that are
 loaded and unloaded. Its insides change often: what is not found is said once, and the run goes on."""
-import inspect
 
 from ..._native import native
 from .. import vocabulary, wrapping
@@ -19,6 +18,7 @@ def _missing(what, name):
 
 def _either_way(original, around):
     """Calls original inside around(args, kwargs), whether it is a coroutine function or not."""
+    import inspect
     if inspect.iscoroutinefunction(original):
         async def call(*args, **kwargs):
             with around(args, kwargs):
@@ -76,6 +76,7 @@ def _note(args, kwargs):
 
 def _knowing_node(original):
     """A node that is served from the cache ends here; get_output_data() runs the others."""
+    import inspect
     if inspect.iscoroutinefunction(original):
         async def execute(*args, **kwargs):
             guard(_note, args, kwargs)
@@ -135,6 +136,7 @@ class _Steps:
 
 
 def _sampling(original):
+    import inspect
     signature = inspect.signature(original)
 
     def sample(self, *args, **kwargs):

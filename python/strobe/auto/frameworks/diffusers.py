@@ -1,7 +1,6 @@
 """A diffusers pipeline call as a generation: text encode, denoise steps with
 their forwards, VAE, export. Pipelines are known by register_modules(), which each
 of them calls; their parts by name and by what they can do."""
-import inspect
 import os
 
 from ..._native import native
@@ -173,6 +172,7 @@ def _arguments(signature, self, args, kwargs):
 
 
 def _generation(original):
+    import inspect
     signature = guard(inspect.signature, original)
 
     def __call__(self, *args, **kwargs):
@@ -220,6 +220,7 @@ def _output(result, call):
 
 def _place_of_timestep(step):
     """Among the arguments after self; CogVideoX's solver is given its last prediction before it."""
+    import inspect
     names = list(inspect.signature(step).parameters)
     return names.index("timestep") - 1 if "timestep" in names else 1
 

@@ -2,7 +2,6 @@
 script itself is __main__, or what it would be called if it were imported."""
 import atexit
 import os
-import re
 import sys
 
 from ... import _profile
@@ -10,8 +9,8 @@ from ..._imports import when_imported
 from . import main_module
 from ..wrapping import MARK, guard, wrap
 
-_CODE = re.compile(r"\s*(?:\[([^\]]*)\]\s*|([0-9][0-9a-z.]{0,7})(?:\s+|$))(.*)", re.S)
-_ESCAPED = re.compile("%(3B|3D|0A|25)")
+_CODE = r"(?s)\s*(?:\[([^\]]*)\]\s*|([0-9][0-9a-z.]{0,7})(?:\s+|$))(.*)"
+_ESCAPED = "%(3B|3D|0A|25)"
 _pending = {}  # target -> why it is not there yet
 _in_main = {}  # target -> (module, path, code, name), of those that the script may define
 _of_the_run = set()  # targets that `strobe run` asked for: it says itself what no process had
@@ -25,20 +24,22 @@ def parse(text):
     if not colon or not module or not path:
         raise ValueError("a stage is 'pkg.mod:Class.method = 4c name', not %r" % text)
     label = label.strip().strip("'\"")
-    found = _CODE.match(label)
+    import re  # only where there are stages
+    found = re.match(_CODE, label)
     code, name = (found.group(1) or found.group(2), found.group(3)) if found else (None, label)
     return module, path, _unescape(code or "") or None, _unescape(name.strip()) or path.rpartition(".")[2]
 
 
 def _unescape(text):
     """'a%3B b' -> 'a; b': what separates stages may stand inside a name."""
-    return _ESCAPED.sub(lambda code: chr(int(code.group(1), 16)), text)
+    import re
+    return re.sub(_ESCAPED, lambda code: chr(int(code.group(1), 16)), text)
 
 
 def add_all(stages, before_the_script=False):
     """From STROBE_STAGES (separated by ';' or lines), or a configuration's list or dict."""
     if isinstance(stages, str):
-        stages = [part for part in re.split(r"[;\n]", stages) if part.strip()]
+        stages = [part for part in stages.replace("\n", ";").split(";") if part.strip()]
     elif isinstance(stages, dict):
         stages = ["%s=%s" % item for item in stages.items()]
     for stage in stages:
