@@ -10,7 +10,7 @@ struct aggregate_inputs {
 	size_t count;
 };
 
-/* Adds what a path stands for:
+/* Adds the runs that a path means:
  *  - a folder with rank_<N>/ folders: each of them, as a run or as its report
  *  - a folder whose recordings belong to several ranks: each recording
  *  - a run folder, a recording, a report: itself

@@ -109,8 +109,8 @@ static void take_last_line(const char *tail, char *out, size_t size)
 			*c = ' ';
 }
 
-/* Lines an out-of-memory killer leaves nothing of: a bare SIGKILL that nobody
- * here sent is taken for one, and called so. */
+/* The out-of-memory killer leaves no line: a SIGKILL that bench did not send is taken
+ * for it, and named so. */
 static void explain(struct bench_run *run, int status, int output, bool timed_out)
 {
 	static char tail[TAIL_BYTES];

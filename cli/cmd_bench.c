@@ -294,7 +294,8 @@ const struct command cmd_bench = {
 	.description =
 		"Runs COMMAND again and again, directly and without a shell, and tells mean, median, std\n"
 		"(of a sample), min, max, p95, clips/s (runs per second) and, where the frames of a run are\n"
-		"known, frames/s. Rows of a sweep or ladder take turns, so that drift touches all alike. A\n"
+		"known, frames/s. Rows of a sweep or ladder take turns, so that drift affects all equally. "
+		"A\n"
 		"row that fails or runs out of memory is kept as such and does not end the sweep. When\n"
 		"everything fails, the exit code is the command's own.\n"
 		"With --marks the command is recorded, and the generations or iterations that it marks are\n"

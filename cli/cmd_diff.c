@@ -274,7 +274,7 @@ static int run(struct args *args)
 		strcmp(format, "html"))
 		return complain("--format is text, json, markdown or html, not '%s'", format);
 	if (args_has(args, "template") && args_has(args, "format"))
-		return complain("--template is a form of its own: leave --format away");
+		return complain("--template and --format cannot be used together");
 	if (args->count > 2)
 		return compare_many(args, format);
 	code = read_tolerance(args, &o.tolerance);

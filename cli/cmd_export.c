@@ -1,4 +1,4 @@
-/* strobe export: a run in somebody else's format. */
+/* strobe export: a run in the format of another tool. */
 #include "command.h"
 #include "export_warehouse.h"
 

@@ -113,7 +113,7 @@ static void put_quoted(struct sb_buf *out, const char *word)
 	sb_buf_putc(out, '\'');
 }
 
-/* The command as it could be typed again, but for its credentials. */
+/* The command as it could be typed again, without its credentials. */
 static void record_command(char **command)
 {
 	struct sb_buf text = { 0 };

@@ -61,7 +61,7 @@ static int load_list(const struct args *args, struct whatif_job *job, const char
 	return code;
 }
 
-/* Runs of the same name whose folders are still there. What cannot be read is left out: nobody asked for it. */
+/* Runs of the same name whose folders are still there. What cannot be read is left out without a message. */
 static int load_remembered(struct whatif_job *job)
 {
 	struct sb_history_filter filter = { .name = job->run->name, .limit = REMEMBERED };

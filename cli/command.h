@@ -28,7 +28,7 @@ struct command {
 	const char *exit_status; /* of the man page; NULL: the usual 0, 1, 2 */
 	size_t own_option_count; /* options after that are settings; 0: there are none */
 	const struct command_option *options; /* ends with a NULL name */
-	bool passes_command; /* everything after "--" is somebody's command */
+	bool passes_command; /* everything after "--" is the user's command */
 	int (*run)(struct args *args); /* returns the exit code */
 };
 

@@ -158,7 +158,7 @@ int run_child_start(struct run_child *child, char **command, char **environment)
 	posix_spawnattr_destroy(&attributes);
 	if (error)
 		return cannot_run(command[0], error);
-	signal(SIGPIPE, SIG_IGN); /* a summary that nobody reads must not change the exit code */
+	signal(SIGPIPE, SIG_IGN); /* a summary written to a closed pipe must not change the exit code */
 	record_process(child->pid, getpid(), true, -1, command[0]);
 	return 0;
 }

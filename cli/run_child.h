@@ -13,7 +13,7 @@ struct run_child {
 	int status; /* as wait() tells it */
 	int interrupts; /* Ctrl-C, or SIGINT sent to strobe */
 	bool killed_by_us; /* after a second Ctrl-C */
-	bool terminated; /* somebody sent strobe a SIGTERM */
+	bool terminated; /* strobe received a SIGTERM */
 	unsigned reaped; /* processes of the tree that strobe had to wait for */
 	char left_behind[400]; /* "2 processes: 123 (foo), 124 (bar)"; "" none */
 	void (*look)(void *); /* called now and then while the command runs; may be NULL */

@@ -47,7 +47,7 @@ void run_finish_spools(const char *folder, const struct sb_folder *id)
 		close(fd);
 }
 
-/* Whoever may write to the folder above could have put another one here. */
+/* Another user with write access to the folder above could have put another one here. */
 static bool is_still_ours(const struct run_finish *f)
 {
 	int fd = sb_folder_reopen(f->folder, f->folder_id);

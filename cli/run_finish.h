@@ -13,14 +13,14 @@ struct run_finish {
 	const char *folder;
 	const struct sb_folder *folder_id;
 	const char *outcome;
-	const char *left_behind; /* "": nobody */
+	const char *left_behind; /* "": no process */
 	double wall_s;
 	bool quiet;
 };
 
 /* Recordings that a killed process left on a node-local disk. */
 void run_finish_spools(const char *folder, const struct sb_folder *id);
-/* A fault here is said and changes nothing else: the recording is there. */
+/* A failure here is reported and changes nothing else: the recording is complete. */
 void run_finish_reports(const struct run_finish *finish);
 
 #endif

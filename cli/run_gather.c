@@ -30,9 +30,9 @@ static bool is_name_of_process(const char *name)
 	       !strcmp(name + size - 7, ".strobe");
 }
 
-/* Nobody has it open for writing, nor mapped, in any container: the kernel gives a lease
+/* No process has it open for writing or mapped, in any container: the kernel gives a lease
  * on such a file only. Where a filesystem has no leases, files stay as they are. */
-static bool is_written_by_nobody(int fd)
+static bool has_no_writer(int fd)
 {
 	void (*before)(int) = signal(SIGIO, SIG_IGN); /* sent to the holder when the file is opened */
 	bool leased = !fcntl(fd, F_SETLEASE, F_RDLCK);
@@ -49,7 +49,7 @@ static bool is_of_ended_process(const struct run_gather *g, int fd)
 
 	return sb_read_at(fd, &head, sizeof head, 0) == sizeof head &&
 	       !memcmp(head.magic, SB_MAGIC, sizeof head.magic) && (pid_t)head.pid != g->command &&
-	       !sb_run_is_running(&head) && is_written_by_nobody(fd);
+	       !sb_run_is_running(&head) && has_no_writer(fd);
 }
 
 /* A small recording of a process that has ended: its descriptor, or -1. */

@@ -68,7 +68,7 @@ static void write_all(int fd, const char *bytes, size_t size)
 			continue;
 		}
 		if (n <= 0)
-			return; /* nobody reads it any more */
+			return; /* its reader has gone */
 		bytes += n;
 		size -= (size_t)n;
 	}

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 struct run_python {
-	const char *hook_folder; /* as it stands in PYTHONPATH; NULL: none is attached */
+	const char *hook_folder; /* as it is written in PYTHONPATH; NULL: none is attached */
 	bool unreached; /* a Python came by without the hook */
 	pid_t pid; /* which one; 0: the command itself */
 	char why[200], how[200];

@@ -15,7 +15,7 @@
 struct asked {
 	char target[sizeof((struct sb_setting_stage *)0)->target];
 	char why[160];
-	bool found, certain; /* certain: somebody looked at the right place */
+	bool found, certain; /* certain: the module was loaded, so the answer is final */
 };
 
 void run_stages_begin(const char *run_dir, char *out, size_t size)

@@ -7,7 +7,7 @@
 
 enum { TOP_FACTS_MAX = 12 };
 
-/* What can be said in a line, the most important first. */
+/* The facts that fit in one line, the most important first. */
 struct top_facts {
 	char text[TOP_FACTS_MAX][80];
 	size_t count;

@@ -75,6 +75,6 @@ int top_target_find(const char *spec, char *out, size_t size)
 		return 0;
 	snprintf(path, sizeof path, "/proc/%.20s/maps", spec);
 	if (access(path, R_OK))
-		return complain("process %s belongs to somebody else: %s", spec, strerror(errno));
+		return complain("process %s belongs to another user: %s", spec, strerror(errno));
 	return complain("process %s does not record; start it with 'strobe run -- …'", spec);
 }

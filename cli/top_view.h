@@ -22,7 +22,7 @@ struct top_view {
 	double window_s; /* of `now` */
 	int columns, rows;
 	bool utf8;
-	bool with_keys; /* what can be typed is said in the foot */
+	bool with_keys; /* the last line lists the keys */
 	enum top_sort sort;
 	int scroll; /* stages skipped; brought into range by rendering */
 	/* the result */

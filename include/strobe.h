@@ -70,7 +70,7 @@ struct strobe_options {
 	const struct strobe_attr *tags; /* copied */
 	size_t tag_count;
 	uint64_t max_trace_bytes; /* 0: 256 MiB */
-	int quiet; /* 1: the caller says himself what strobe_start() returns */
+	int quiet; /* 1: do not print errors: the caller reports what strobe_start() returns */
 };
 
 /* Opens a session; opts may be NULL: environment and defaults. Recording is on
@@ -330,7 +330,7 @@ struct strobe_frame {
 /* Where a thread is at this moment, the innermost function first; taken by a
  * sampler on whatever thread. At most 256 frames are kept. */
 STROBE_API void strobe_stack(uint32_t thread_id, const struct strobe_frame *frames, size_t count);
-/* The same, seen a moment ago, with the time it stands for. */
+/* The same, seen a moment ago, with the time it represents. */
 struct strobe_sample {
 	uint32_t thread_id;
 	int native; /* 1: not a Python thread. Its one frame is its name, weight_ns the CPU time it used */
@@ -341,7 +341,7 @@ STROBE_API void strobe_stack_sample(
 	const struct strobe_sample *sample, const struct strobe_frame *frames, size_t count);
 /* The setting `sample_hz` of the open session: stacks per second, 0: none. For samplers. */
 STROBE_API double strobe_sample_hz(void);
-/* The file that a function of those stacks stands in; once is enough. */
+/* The file of a function of those stacks; one call per function is enough. */
 STROBE_API void strobe_function_file(uint32_t function, const char *file);
 
 /* ---- GPU --------------------------------------------------------------- */
@@ -373,8 +373,8 @@ STROBE_API int strobe_gpu_zone_worth(uint32_t name);
 /* Kernel trace (CUPTI), bounded: spec is "", "steps:3" or "seconds:5". */
 STROBE_API int strobe_gpu_trace_start(const char *spec);
 STROBE_API void strobe_gpu_trace_stop(void);
-/* Ends the trace and waits (a second at most) until CUPTI is free for somebody
- * else, whom the report then names. Nothing happens when there is no trace. */
+/* Ends the trace and waits (a second at most) until CUPTI is free for another
+ * profiler, which the report then names. Nothing happens when there is no trace. */
 STROBE_API void strobe_gpu_trace_yield(const char *to);
 
 /* Not for direct use: where the instances of the library in a process meet. */

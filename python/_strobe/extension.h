@@ -18,7 +18,7 @@ PyAPI_FUNC(const char *) PyUnicode_AsUTF8AndSize(PyObject *unicode, Py_ssize_t *
 #endif
 
 #define NAME_SLOTS 512u /* direct-mapped, by the address of the string object */
-#define NAMES_KEPT 20000 /* sections remembered by name; past that they are made anew */
+#define NAMES_KEPT 20000 /* sections remembered by name; past that they are made again */
 #define ATTRS_MAX 32
 
 struct section;

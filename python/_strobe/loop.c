@@ -79,7 +79,7 @@ static void put_turn(struct loop *l, PyObject *item)
 }
 
 /* Switched off in the settings: nothing is written, though steps are still counted
- * by whoever traces so many of them. */
+ * by a GPU trace of so many steps. */
 static bool left_out(const struct loop *l)
 {
 	if (l->role == STROBE_ROLE_BLOCK)

@@ -9,7 +9,7 @@
 /* ns of CLOCK_MONOTONIC, or what a test says. */
 uint64_t sampler_now_ns(void);
 
-/* ---- stacks.c; with the GIL where nothing else is said ---- */
+/* ---- stacks.c; with the GIL unless noted otherwise ---- */
 /* Every Python thread but `except` (its ident; 0: none), as seen now. */
 void stacks_look(uint64_t now_ns, unsigned long except);
 /* Writes what was seen, on the calling thread; without the GIL. One caller at a time. */

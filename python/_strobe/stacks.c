@@ -140,7 +140,7 @@ static void take_thread(PyObject *frame, uint32_t tid, uint64_t now_ns, uint64_t
 	struct look *look = &queue.looks[head % LOOKS];
 
 	if (head - atomic_load_explicit(&queue.tail, memory_order_acquire) == LOOKS)
-		return; /* nobody has emptied it */
+		return; /* it is still full */
 	look->count = take_frames(frame, look->frames);
 	look->tid = tid;
 	look->seen_ns = now_ns;

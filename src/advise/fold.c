@@ -175,7 +175,7 @@ static bool found(const struct sb_advisor *a, const char *id)
 	return false;
 }
 
-/* The same idleness twice, sampled and traced, or as gaps and as short kernels: one is told. */
+/* The same idleness twice, sampled and traced, or as gaps and as short kernels: one is kept. */
 static bool is_repeated(const struct sb_advisor *a, const struct sb_advice *f)
 {
 	return (strcmp(f->id, "gpu_utilization") == 0 || strcmp(f->id, "small_kernels") == 0) &&

@@ -64,7 +64,7 @@ void sb_rule_allocator_thrash(struct sb_advisor *a)
 	struct sb_hot hot = sb_hot_find(a->model, empties_the_cache);
 
 	find_hot(a, &hot, hot.generation_s, SB_CERTAIN,
-		sb_say(a, "GPU memory is given back and asked for again: %.0f %% of the generations",
+		sb_say(a, "GPU memory is freed and allocated again: %.0f %% of the generations",
 			percent_of_work(a->model, hot.generation_s)));
 }
 

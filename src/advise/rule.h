@@ -1,4 +1,4 @@
-/* Between the table of rules and the rules themselves; nobody else includes it. */
+/* Between the table of rules and the rules themselves; no other file includes it. */
 #ifndef SB_ADVISE_RULE_H
 #define SB_ADVISE_RULE_H
 

@@ -24,7 +24,7 @@ static const struct sb_stats *stats_of(const struct sb_series *s, const char *co
 	return c && c->stats.count ? &c->stats : NULL;
 }
 
-/* A GPU that nobody used has nothing to be advised on. */
+/* There is no advice for a GPU that was not used. */
 static bool was_used(const struct sb_series *s)
 {
 	const struct sb_stats *util = stats_of(s, "utilization_percent"),
@@ -52,7 +52,7 @@ void sb_rule_gpu_memory(struct sb_advisor *a)
 	}
 }
 
-/* Imports and loading leave the GPU idle too, but not for want of work to give it. */
+/* Imports and loading leave the GPU idle too, but not because work is missing. */
 static double setup_s(const struct sb_model *model)
 {
 	double sum_s = 0;

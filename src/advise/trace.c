@@ -222,7 +222,7 @@ void sb_rule_communication(struct sb_advisor *a)
 
 	if (percent > a->limit)
 		find_traced(a, percent, sb_advise_per_gpu(a->model, gpu->exposed_communication_s),
-			sb_say(a, "communication nobody hides takes %.1f %%", percent),
+			sb_say(a, "communication that no computation hides takes %.1f %%", percent),
 			sb_say(a, "%s of %s communication are exposed%s",
 				sb_say_seconds(a, sb_advise_per_gpu(a->model, gpu->exposed_communication_s)),
 				sb_say_seconds(a, sb_advise_per_gpu(a->model, gpu->communication_s)),

@@ -359,7 +359,7 @@ static const struct sb_field sb_gpu_fields_rows[] = {
 	SB_FIELD(sb_gpu_panel, idle_s, "idle_s", SB_ALWAYS, "window_s - busy_s"),
 	SB_FIELD(sb_gpu_panel, window_s, "window_s", SB_ALWAYS, "from a device's first work to its last"),
 	SB_FIELD(sb_gpu_panel, unattributed_busy_s, "unattributed_busy_s", SB_ALWAYS,
-		"launched outside every zone, or by nobody known"),
+		"launched outside every zone, or by an unknown thread"),
 	SB_FIELD(sb_gpu_panel, small_kernel_ratio, "small_kernel_ratio", SB_KNOWN,
 		"of the kernels, those under 10 us"),
 	SB_FIELD(sb_gpu_panel, copy_ratio, "copy_ratio", SB_KNOWN, "time of copies over window_s"),
@@ -376,7 +376,7 @@ static const struct sb_field sb_gpu_fields_rows[] = {
 	SB_FIELD_LIST(sb_gpu_panel, traces, trace_count, "traces", SB_KNOWN, traced,
 		"when strobe traced; without it the whole recording is a trace"),
 	SB_FIELD_LIST(sb_gpu_panel, devices, device_count, "devices", SB_ALWAYS, gpu_device,
-		"each device as one process used it; what a run lasts is told by one of them, not by their "
+		"each device as one process used it; the run's time is that of one of them, not their "
 		"sum"),
 	SB_FIELD_LIST(sb_gpu_panel, copies, copy_count, "copies", SB_ALWAYS, copy, "copies by direction"),
 	SB_FIELD_PART("memsets", memsets, "all memsets together"),

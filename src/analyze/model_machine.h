@@ -125,7 +125,7 @@ struct sb_gpu_panel {
 	double overlap_ratio; /* of busy, while the launching thread was not waiting; NAN: unknown */
 	double launch_ahead_s; /* mean time from launch to start of a kernel */
 	double launch_queue_count; /* mean number of launched, not yet started kernels of a device */
-	double unattributed_busy_s; /* launched outside every zone, or by nobody known */
+	double unattributed_busy_s; /* launched outside every zone, or by an unknown thread */
 	/* by path (see sb_run_path), what was launched in a zone and the zones inside it */
 	double *path_busy_s;
 	uint32_t path_count;

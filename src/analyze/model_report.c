@@ -38,9 +38,9 @@ static const struct sb_field session_rows[] = {
 		"resident memory of the largest process"),
 	SB_FIELD(sb_session_panel, process_count, "process_count", SB_KNOWN,
 		"processes of the command; short-lived ones may be missing"),
-	SB_FIELD(sb_session_panel, cut_from_s, "cut_from_s", SB_KNOWN, "start of the part asked for",
+	SB_FIELD(sb_session_panel, cut_from_s, "cut_from_s", SB_KNOWN, "start of the selected part",
 		.range = SB_SIGNED),
-	SB_FIELD(sb_session_panel, cut_to_s, "cut_to_s", SB_KNOWN, "end of the part asked for",
+	SB_FIELD(sb_session_panel, cut_to_s, "cut_to_s", SB_KNOWN, "end of the selected part",
 		.range = SB_SIGNED),
 	SB_FIELD(sb_session_panel, cut_generation, "cut_generation_index", SB_KNOWN,
 		"the generation asked for, from 1"),
@@ -81,11 +81,11 @@ static SB_FIELDS(outside, sb_outside, "Outside", "A part of the run outside the 
 SB_FIELD_WHEN(target_known, sb_summary_panel, it->target_known)
 
 static const struct sb_field summary_rows[] = {
-	SB_FIELD(sb_summary_panel, wall_s, "wall_s", SB_ALWAYS, "time of the run, or of the part asked for"),
+	SB_FIELD(sb_summary_panel, wall_s, "wall_s", SB_ALWAYS, "time of the run, or of the selected part"),
 	SB_FIELD(sb_summary_panel, generation_count, "generation_count", SB_ALWAYS,
 		"videos or requests that began and ended"),
 	SB_FIELD(sb_summary_panel, unfinished_count, "unfinished_generation_count", SB_SET,
-		"those that never ended, or that the part asked for cuts"),
+		"those that never ended, or that the selected part cuts"),
 	SB_FIELD(sb_summary_panel, generation_s, "generation_s", SB_KNOWN,
 		"wall time with at least one of them"),
 	SB_FIELD(sb_summary_panel, unattributed_s, "unattributed_s", SB_KNOWN,
@@ -140,7 +140,7 @@ static const struct sb_field summary_rows[] = {
 	SB_FIELD(sb_summary_panel, target_reached, "target_reached", SB_ALWAYS, "fps is at least that",
 		.when = target_known),
 	SB_FIELD_LIST(sb_summary_panel, outside, outside_count, "outside", SB_KNOWN, outside,
-		"what lies outside the generations"),
+		"time outside the generations"),
 };
 static SB_FIELDS(summary, sb_summary_panel, "Summary", "What one screen says.");
 

@@ -49,7 +49,7 @@ static const struct sb_field stage_rows[] = {
 		"calls inside a call of the same stage"),
 	SB_FIELD(sb_stage, open_count, "open_count", SB_SET,
 		"calls that had not ended when the recording did"),
-	SB_FIELD(sb_stage, cut_count, "cut_count", SB_SET, "calls cut by the border of the part asked for"),
+	SB_FIELD(sb_stage, cut_count, "cut_count", SB_SET, "calls cut by the border of the selected part"),
 	SB_FIELD(sb_stage, folded_count, "folded_count", SB_SET, "of all of these, known from digests only"),
 	SB_FIELD(sb_stage, thread_count, "thread_count", SB_ALWAYS,
 		"threads it ran on, where that is more than one", .when = on_several_threads),
@@ -111,8 +111,8 @@ static const struct sb_field stage_rows[] = {
 	SB_FIELD_NAMED(sb_stage, bottleneck_level, "bottleneck_level", SB_KNOWN, bottleneck_levels,
 		"major: the largest self time; other: another of at least a fifth of the wall time; model: "
 		"the "
-		"stage around the largest that stands beside others"),
-	SB_FIELD(sb_stage, span, "span", SB_SET, "may overlap the stages beside it"),
+		"stage around the largest that has others next to it"),
+	SB_FIELD(sb_stage, span, "span", SB_SET, "may overlap the stages next to it"),
 	SB_FIELD_ARRAY(sb_stage, attributes, attribute_count, "attributes", SB_ALWAYS,
 		"the program's own; counts are summed up, of others it is the last value",
 		.when = has_attributes),
@@ -143,7 +143,7 @@ static const struct sb_field time_part_rows[] = {
 static SB_FIELDS(time_part, sb_time_part, "TimePart", "A part of the wall time.");
 
 static const struct sb_field sb_stages_fields_rows[] = {
-	SB_FIELD(sb_stages_panel, wall_s, "wall_s", SB_ALWAYS, "time of the run, or of the part asked for"),
+	SB_FIELD(sb_stages_panel, wall_s, "wall_s", SB_ALWAYS, "time of the run, or of the selected part"),
 	SB_FIELD(sb_stages_panel, unattributed_s, "unattributed_s", SB_ALWAYS,
 		"wall time outside every stage of every thread and task"),
 	SB_FIELD(sb_stages_panel, overlap_s, "overlap_s", SB_SET,
@@ -188,7 +188,7 @@ static const struct sb_field sb_iterations_fields_rows[] = {
 	SB_FIELD(sb_iterations, all.p99, "p99_s", SB_KNOWN, "99 % take at most this"),
 	SB_FIELD(sb_iterations, all.last, "last_s", SB_KNOWN, "the last one"),
 	SB_FIELD(sb_iterations, per_second, "per_second", SB_OR_ZERO,
-		"without the warm-up; of the iterations themselves, not of what lies between"),
+		"without the warm-up; of the iterations themselves, not of the time between them"),
 	SB_FIELD(sb_iterations, warmup_count, "warmup_count", SB_ALWAYS, "slow ones at the start"),
 	SB_FIELD(sb_iterations, warmup_s, "warmup_s", SB_ALWAYS, "time of these", .when = has_warmup),
 	SB_FIELD_STRUCT(sb_iterations, warm, "warm", SB_KNOWN, sb_stats_s_fields, "without the warm-up",
@@ -229,7 +229,7 @@ static const struct sb_field generation_rows[] = {
 	SB_FIELD(sb_generation, utilization_percent, "utilization_percent", SB_KNOWN,
 		"mean of the busiest GPU"),
 	SB_FIELD_NAMED(sb_generation, state, "state", SB_KNOWN, generation_states,
-		"open: had not ended; cut: by the border of the part asked for; then frames are those "
+		"open: had not ended; cut: by the border of the selected part; then frames are those "
 		"counted, not those announced"),
 };
 static SB_FIELDS(generation, sb_generation, "Generation", "One video or request.");
@@ -243,7 +243,7 @@ static const struct sb_field sb_generations_fields_rows[] = {
 	SB_FIELD(sb_generations_panel, union_s, "union_s", SB_ALWAYS, "wall time with at least one of them",
 		.when = any_generations),
 	SB_FIELD_STRUCT(sb_generations_panel, time, "wall", SB_KNOWN, sb_stats_s_fields,
-		"of those that began and ended in the part asked for", .when = any_generations),
+		"of those that began and ended in the selected part", .when = any_generations),
 	SB_FIELD_LIST(sb_generations_panel, all, listed, "items", SB_ALWAYS, generation,
 		"at most 10 000, in order"),
 };

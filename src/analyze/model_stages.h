@@ -36,7 +36,7 @@ struct sb_stage {
 	enum sb_bottleneck bottleneck_level;
 	bool setup; /* importing, loading, compiling, or inside of such */
 	bool uneven; /* members differ in kind (tasks, threads) */
-	/* calls that began and ended in the part asked for, without those inside another
+	/* calls that began and ended in the selected part, without those inside another
 	 * of their own; mean, percentiles, last are theirs */
 	int64_t count;
 	int64_t recursive_count; /* inside another call of the same stage */
@@ -208,7 +208,7 @@ struct sb_generations_panel {
 	size_t count; /* at most 10 000; the whole run is one */
 	size_t listed; /* those that were marked */
 	int64_t total; /* all of them */
-	struct sb_stats time; /* of those that began and ended in the part asked for */
+	struct sb_stats time; /* of those that began and ended in the selected part */
 };
 
 /* ---- collectives: where ranks meet, and leave together ---- */

@@ -221,7 +221,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *m)
 			s->folded_until_s, s->limited_by ? s->limited_by : "max_trace_bytes");
 	if (pass->vanished_chunks)
 		sb_run_warn(run,
-			"%llu pieces of the file were written anew while this was read: read it again for "
+			"%llu pieces of the file were rewritten while this was read: read it again for "
 			"exact totals",
 			(unsigned long long)pass->vanished_chunks);
 	s->warnings = sb_model_alloc(m, (run->warning_count + 1) * sizeof *s->warnings);

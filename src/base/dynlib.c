@@ -1,4 +1,4 @@
-/* dlopen() and dlsym() behind a table. What a library lacks is told, not judged. */
+/* dlopen() and dlsym() behind a table. Reports what a library lacks; the caller decides what that means. */
 #include "base/dynlib.h"
 
 #include <dlfcn.h>

@@ -13,8 +13,8 @@ struct sb_folder {
 
 /* Who may do what in a folder that strobe writes to. */
 enum sb_folder_trust {
-	SB_FOLDER_PRIVATE, /* the user's own, and nobody else may even read it */
-	SB_FOLDER_OWN /* the user's own, and nobody else may write to it */
+	SB_FOLDER_PRIVATE, /* the user's own, and no other user can read it */
+	SB_FOLDER_OWN /* the user's own, and no other user can write to it */
 };
 
 /* A descriptor of the folder called name below at (AT_FDCWD: as a path), or -1

@@ -57,7 +57,7 @@ struct sb_jsonin {
 	const char *name;
 	char *buffer;
 	char *position; /* next unread byte */
-	char *end; /* a NUL stands here */
+	char *end; /* a NUL is here */
 	uint64_t buffer_offset; /* of buffer[0] in the input */
 	uint64_t lines_before; /* newlines before buffer[0] */
 	struct sb_buf scratch;

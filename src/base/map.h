@@ -1,4 +1,4 @@
-/* A hash map from 64-bit keys to 32-bit values. Key 0 is as good as any other. */
+/* A hash map from 64-bit keys to 32-bit values. Key 0 is a key like any other. */
 #ifndef SB_BASE_MAP_H
 #define SB_BASE_MAP_H
 

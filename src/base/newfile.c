@@ -40,7 +40,7 @@ static int open_folder(const char *path)
 	return open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* A name that nobody has: whatever has it already, a file or a link, is left alone. */
+/* A name that is free: a file or link that has it already is left alone. */
 static int open_temporary(struct sb_newfile *f, unsigned mode)
 {
 	for (int i = 0; i < TRIES_MAX; i++) {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SB_SECRET_MASK "***" /* what stands in the place of a credential */
+#define SB_SECRET_MASK "***" /* what replaces a credential */
 
 /* True for names such as HF_TOKEN, apiKey, --db-password; false for max_tokens,
  * pad_token, sort_key. Leading dashes do not count. */

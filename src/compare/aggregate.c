@@ -388,7 +388,7 @@ static int settle_ranks(struct sb_aggregate *a, size_t **out_slots)
 		free(slots);
 		return no_memory();
 	}
-	/* nobody numbered them: they are runs, numbered as they came, and no ranks of one job */
+	/* they have no rank: they are runs, numbered as they came, and no ranks of one job */
 	a->unranked = a->rank_count > 1 && a->world_size < 0;
 	for (size_t i = 0; i < a->rank_count; i++)
 		a->unranked = a->unranked && a->ranks[i].rank < 0;

@@ -71,9 +71,9 @@ struct sb_scale {
 struct sb_aggregate {
 	struct sb_aggregate_rank *ranks; /* by rank, after finishing */
 	size_t rank_count;
-	int64_t world_size; /* -1: nobody said */
+	int64_t world_size; /* -1: not known */
 	bool unranked; /* several, and none says its rank: runs side by side, not ranks */
-	int64_t *missing; /* ranks nobody brought */
+	int64_t *missing; /* ranks without an input */
 	size_t missing_count;
 	struct sb_aggregate_problem *problems; /* broken, doubled */
 	size_t problem_count;
@@ -107,7 +107,7 @@ struct sb_aggregate {
 	struct sb_lane_letters { /* when each rank waited for the others, on one clock */
 		double bin_s;
 		char **wait_tenths; /* of each rank: a letter for each part of the time */
-		size_t rank_count; /* 0: their clocks cannot be set beside each other */
+		size_t rank_count; /* 0: their clocks cannot be aligned */
 	} lanes;
 	bool collectives_elsewhere; /* they were judged where they are kept: ranks have none of their own */
 	/* private */

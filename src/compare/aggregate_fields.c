@@ -58,11 +58,11 @@ static const struct sb_field clock_rows[] = {
 	SB_FIELD(sb_align_rank, offset_s, "offset_s", SB_KNOWN,
 		"what to add to its times to get the first rank's", .range = SB_SIGNED),
 	SB_FIELD(sb_align_rank, residual_s, "residual_s", SB_KNOWN,
-		"how far collectives still lie apart, 95 % of them"),
+		"how far apart collectives still are, 95 % of them"),
 	SB_FIELD(sb_align_rank, matched_count, "collective_count", SB_ALWAYS,
 		"collectives that it was set by"),
 };
-static SB_FIELDS(clock, sb_align_rank, "RankClock", "A rank's clock beside the first rank's.");
+static SB_FIELDS(clock, sb_align_rank, "RankClock", "A rank's clock compared with the first rank's.");
 
 SB_FIELD_WHEN(has_slow_stage, sb_aggregate_rank, it->slow_stage)
 
@@ -88,8 +88,8 @@ static const struct sb_field rank_rows[] = {
 		"the median rank's time there", .when = has_slow_stage),
 	SB_FIELD(sb_aggregate_rank, last_count, "last_count", SB_ALWAYS, "collectives where it came last"),
 	SB_FIELD(sb_aggregate_rank, caused_wait_s, "caused_wait_s", SB_KNOWN, "what the others waited there"),
-	SB_FIELD_STRUCT(
-		sb_aggregate_rank, align, "clock", SB_ALWAYS, clock, "its clock beside the first rank's"),
+	SB_FIELD_STRUCT(sb_aggregate_rank, align, "clock", SB_ALWAYS, clock,
+		"its clock compared with the first rank's"),
 	SB_FIELD_PART("metrics", rank_metrics, "its metrics"),
 };
 static SB_FIELDS(rank, sb_aggregate_rank, "AggregateRank", "One rank.");
@@ -174,8 +174,8 @@ static const struct sb_field sb_aggregate_fields_rows[] = {
 		.when = has_world),
 	SB_FIELD(sb_aggregate, job, "job", SB_KNOWN, "the job's id"),
 	SB_FIELD(sb_aggregate, host_count, "host_count", SB_ALWAYS, "machines"),
-	SB_FIELD_ARRAY(sb_aggregate, missing, missing_count, "missing_ranks", SB_ALWAYS,
-		"ranks that nobody brought"),
+	SB_FIELD_ARRAY(
+		sb_aggregate, missing, missing_count, "missing_ranks", SB_ALWAYS, "ranks without an input"),
 	SB_FIELD_LIST(sb_aggregate, problems, problem_count, "left_out", SB_ALWAYS, problem,
 		"inputs that are not in the report"),
 	SB_FIELD_PART("metrics", metrics, "the metrics of all ranks"),

@@ -1,4 +1,4 @@
-/* Sets the clocks of ranks beside each other. Hosts agree on the time of day
+/* Aligns the clocks of ranks. Hosts agree on the time of day
  * only as well as NTP makes them; but ranks leave a barrier together, so where
  * they share barriers, those say how far apart the clocks really are. */
 #ifndef SB_COMPARE_ALIGN_H

@@ -1,5 +1,5 @@
 /* The measurements of `strobe bench`: rows of repeated runs of one command, and
- * what can be said of them. */
+ * what follows from them. */
 #ifndef SB_COMPARE_BENCH_H
 #define SB_COMPARE_BENCH_H
 

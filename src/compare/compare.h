@@ -23,7 +23,7 @@ struct sb_stage_change {
 	enum sb_stage_state base_state, now_state;
 	bool in_base, in_now;
 	const char *reason; /* why skipped */
-	/* said of it in every form: changes.c */
+	/* its words, the same in every format: changes.c */
 	const char *words; /* "slower", "was skipped", … */
 	bool judged; /* timed on both sides */
 	const char *judged_on; /* "single_calls", "totals" */
@@ -35,7 +35,7 @@ struct sb_metric_change {
 	double base, now; /* medians; NaN: absent */
 	enum sb_verdict verdict; /* VANISHED: the metric went missing */
 	struct sb_judgement judgement;
-	/* said of it in every form: changes.c */
+	/* its words, the same in every format: changes.c */
 	const char *key, *unit;
 	bool judged; /* there on both sides */
 	double delta, change_ratio; /* NaN: not there on both sides */

@@ -66,8 +66,7 @@ static const struct sb_field stage_rows[] = {
 		"change of self time: these add up to the change of the total", NANO, .range = SB_SIGNED),
 	SB_FIELD(sb_stage_change, base_count, "base_count", SB_KNOWN, "calls before", NANO),
 	SB_FIELD(sb_stage_change, now_count, "new_count", SB_KNOWN, "calls now", NANO),
-	SB_FIELD_NAMED(
-		sb_stage_change, verdict, "verdict", SB_ALWAYS, sb_verdict_names, "what is to be said of it"),
+	SB_FIELD_NAMED(sb_stage_change, verdict, "verdict", SB_ALWAYS, sb_verdict_names, "the verdict on it"),
 	SB_FIELD(sb_stage_change, words, "words", SB_ALWAYS,
 		"the same for people: \"slower\", \"was skipped\""),
 	SB_FIELD(sb_stage_change, reason, "reason", SB_KNOWN, "why it was skipped"),

@@ -1,4 +1,4 @@
-/* The facts of one run that can be set beside another run's: its metrics, its
+/* The facts of one run that can be compared with another run's: its metrics, its
  * stages, its configuration. Flattened from a report model (here) or read back
  * from a report file (exchange/report_in.h); nothing is computed twice. */
 #ifndef SB_COMPARE_FACTS_H
@@ -71,7 +71,7 @@ extern const struct sb_metric_info sb_metric_infos[SB_METRIC_COUNT];
 int sb_metric_find(const char *name);
 /* "14.9 GB", "1.59 s", "83.5 %", with the metric's unit. */
 void sb_metric_text(enum sb_metric metric, double value, char *out, size_t size);
-/* "+6.4 %", "x 395" from ten times on, "from nothing"; at most 10 columns but for the last. */
+/* "+6.4 %", "x 395" from ten times on, "from nothing"; at most 10 columns, except the last. */
 void sb_change_text(double base, double now, char *out, size_t size);
 /* Whether base is less than a change worth a word, so that the ratio says little. */
 bool sb_change_from_little(enum sb_metric metric, double base, double now);

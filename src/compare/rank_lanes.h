@@ -13,7 +13,7 @@ struct sb_rank_lanes {
 	uint8_t *wait_percent; /* rank by rank, bin_count each: time at collectives, or SB_LANE_... */
 };
 
-/* No bins where the ranks' clocks cannot be set beside each other: a report
+/* No bins where the ranks' clocks cannot be aligned: a report
  * without a start, or runs that were not at the same time; nor where single
  * collectives are not at hand. After finishing. */
 int sb_rank_lanes_of(const struct sb_aggregate *a, uint32_t bin_count, struct sb_rank_lanes *out_lanes);

@@ -317,7 +317,7 @@ static bool is_inside(const struct sb_facts *run, int64_t inner, int64_t outer)
 	return inner == outer;
 }
 
-/* The same stage again scales what is left of it; a stage inside another one cannot be told apart. */
+/* The same stage again scales what is left of it; the effect of a stage inside another one cannot be separated. */
 static int combine(const struct sb_facts *run, struct sb_whatif *w, struct sb_whatif_change *c)
 {
 	for (size_t i = 0; i < w->change_count; i++) {

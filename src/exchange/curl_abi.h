@@ -14,7 +14,7 @@ enum curl_code {
 	CURL_BAD_CA_FILE = 77
 };
 
-/* What an option takes is told by its thousands: 0 a long, 10 an object, 20 a function, 30 a 64-bit number. */
+/* The thousands of an option's number say what it takes: 0 a long, 10 an object, 20 a function, 30 a 64-bit number. */
 enum curl_option {
 	CURL_NOPROGRESS = 43,
 	CURL_POST = 47,

@@ -146,7 +146,7 @@ static int take_functions(struct prof *p, const struct sb_marshal *all)
 	return 0;
 }
 
-/* ---- who calls whom ---- */
+/* ---- callers and callees ---- */
 
 static int larger_first(const void *a, const void *b)
 {

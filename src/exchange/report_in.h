@@ -5,8 +5,8 @@
 
 #include "compare/facts.h"
 
-/* A report, and not the raw series that may lie beside it? Reads the file;
- * false for anything that is no JSON at all. */
+/* Is it a report, and not the raw series that may be next to it? Reads the file;
+ * false for anything that is not JSON. */
 bool sb_report_in_is_report(const char *path);
 
 /* STROBE_EFORMAT when it is no report. */

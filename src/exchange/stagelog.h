@@ -44,7 +44,7 @@ struct sb_stagelog_line {
 	size_t attr_count;
 	/* a line that sums up several calls; calls 0: it is one */
 	int64_t calls;
-	double min_s, max_s, median_s, std_s; /* NaN: not said */
+	double min_s, max_s, median_s, std_s; /* NaN: not given */
 };
 
 /* line is NUL-terminated, without its newline; it is taken apart in place. */

@@ -1,4 +1,4 @@
-/* What a text tells of a run, while it is read: stages as a tree, and beside them
+/* What a text says about a run, while it is read: stages as a tree, and beside them
  * loops, memory, samples and variants. The forms in text_in.c's table fill it,
  * textlog_write.c lays it out on a made-up clock. */
 #ifndef SB_EXCHANGE_TEXTLOG_H
@@ -29,7 +29,7 @@ struct sb_textlog_node {
 	bool part; /* a line of the TIMING BREAKDOWN */
 };
 
-/* The turns of one loop; NaN: not said. */
+/* The turns of one loop; NaN: not given. */
 struct sb_textlog_loop {
 	char name[128];
 	int64_t count;
@@ -43,14 +43,14 @@ struct sb_textlog_place {
 	uint32_t after, index, count;
 };
 
-struct sb_textlog_memory { /* MB; NaN: not said */
+struct sb_textlog_memory { /* MB; NaN: not given */
 	char label[128];
 	double allocated_mb, reserved_mb, peak_mb;
-	double time_s; /* real time; NaN: not said */
+	double time_s; /* real time; NaN: not given */
 	struct sb_textlog_place place;
 };
 
-/* One reading of the machine; NaN: not said. */
+/* One reading of the machine; NaN: not given. */
 struct sb_textlog_sample {
 	double gpu_used_mb, gpu_total_mb, gpu_percent, gpu_temperature_c, gpu_power_w;
 	double cpu_percent, ram_used_mb, ram_total_mb;
@@ -95,7 +95,7 @@ struct sb_textlog {
 	int64_t whole_ns; /* of the segments that had a TOTAL TIME */
 	int64_t segment_whole_ns; /* 0: none given */
 	int64_t frames; /* of all videos */
-	bool has_video; /* this segment said its frames itself */
+	bool has_video; /* this segment has its own number of frames */
 	int64_t most_frames; /* that a stage of this segment had */
 	double fps;
 	uint64_t bad_count, bad_line; /* times that are none; the first one's line */
@@ -106,7 +106,7 @@ struct sb_textlog {
 
 	struct sb_vec loops, memory, samples, variants, series; /* struct sb_textlog_loop … */
 	int64_t now_ns; /* since the start: lines that are taken as they are printed; 0: not known */
-	uint64_t start_real_ns; /* 0: not said */
+	uint64_t start_real_ns; /* 0: not given */
 	bool has_rank;
 	int32_t rank, world_size;
 	uint64_t form_count; /* lines that another form than the stage lines took */
@@ -142,7 +142,7 @@ void sb_textlog_add_frames(struct sb_textlog *log, int64_t frames);
 __attribute__((format(printf, 2, 3))) void sb_textlog_doubt(struct sb_textlog *log, const char *words, ...);
 void sb_textlog_done(struct sb_textlog *log);
 
-/* A stage without a code. total_s and calls as a summary said them; NaN: not said. */
+/* A stage without a code. total_s and calls as a summary gave them; NaN: not given. */
 struct sb_textlog_sums {
 	const char *name;
 	double total_s, min_s, max_s, median_s;

@@ -345,7 +345,7 @@ static void put_missing(struct clock *c)
 					: "a stage log has times only|record with 'strobe run -- COMMAND'");
 	if (log->sums_only)
 		sb_builder_meta_string(c->builder, SB_META_MISSING, "order of the operations",
-			"a summary has sums: which operation lies in which, and each single call, it does "
+			"a summary has sums: which operation is inside which, and each single call, it does "
 			"not "
 			"say; they are laid end to end|record with 'strobe run -- COMMAND'");
 	if (log->samples.count)

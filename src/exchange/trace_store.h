@@ -82,7 +82,7 @@ struct sb_trace {
 	/* what the trace says about itself */
 	int64_t base_ns; /* real time of the clock's zero */
 	int32_t rank, world_size;
-	uint32_t backend; /* a name; 0: not said */
+	uint32_t backend; /* a name; 0: not given */
 	uint32_t gpu_name[16]; /* per device */
 	char note[512]; /* what could not be kept; set when it is written */
 };

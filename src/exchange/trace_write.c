@@ -542,7 +542,7 @@ static int check_times(const struct sb_trace *t, const char *origin)
 			"'%s' holds no events: nothing was recorded, or it is not a trace", origin);
 	if (days > DAYS_MOST)
 		return sb_fail(STROBE_EFORMAT,
-			"'%s': its first and last event lie %.0f days apart, which no one run does", origin,
+			"'%s': its first and last event are %.0f days apart, more than one run lasts", origin,
 			days);
 	return 0;
 }

@@ -16,7 +16,7 @@ enum sb_head_kind {
 	SB_HEAD_GATHERED /* many small recordings in one file */
 };
 
-/* A recording's header. One of a packed file says what its recording's said. */
+/* A recording's header. The header of a packed file has the same values as its recording's. */
 typedef void sb_head_visit(const struct sb_file_header *head, void *context);
 
 /* Visits the header of every recording in the file. out_bytes: what the file takes on

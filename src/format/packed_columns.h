@@ -1,5 +1,5 @@
 /* The words of chunks as columns: kind and id, tick deltas, values, payloads, each
- * by byte planes. Like lies beside like, for zstd. Knows neither files nor zstd. */
+ * by byte planes. Similar bytes end up together, for zstd. Knows neither files nor zstd. */
 #ifndef SB_FORMAT_PACKED_COLUMNS_H
 #define SB_FORMAT_PACKED_COLUMNS_H
 

@@ -243,7 +243,7 @@ static void miss_unused(struct sb_reader *r, uint64_t first, uint64_t end, uint6
 }
 
 /* In a file that was not closed, a header of all zeros or one being recycled is
- * nobody's fault; in a closed one every chunk handed out is whole. */
+ * no damage; in a closed one every chunk handed out is whole. */
 static int take_header(struct sb_reader *r, uint32_t index, const struct sb_chunk_header *h, uint64_t offset)
 {
 	if (is_unused(h))
@@ -342,7 +342,7 @@ static int take_chunk(struct sb_reader *r, uint32_t index, bool *out_used)
 
 	if (read_own(r, &h, sizeof h, offset) == sizeof h && (whole || h.epoch))
 		err = take_header(r, index, &h, offset);
-	/* A file grows by more than chunks: a rest that nobody uses yet is no loss. */
+	/* A file grows by more than chunks: a rest that is not in use yet is no loss. */
 	if (!whole && (h.epoch || index < r->head.chunk_count))
 		sb_reader_damage(r, SB_DAMAGE_TRUNCATED, r->head.chunk_bytes - left, offset + left);
 	*out_used = !is_unused(&h);

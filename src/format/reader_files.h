@@ -7,7 +7,7 @@
 
 enum { SB_READER_FILES_MAX = 64 };
 
-/* Zero-initialised: nobody. One thread's. */
+/* Zero-initialised: no files. Used by one thread. */
 struct sb_reader_files {
 	struct sb_reader *open[SB_READER_FILES_MAX];
 	unsigned next; /* the place that is given away next */

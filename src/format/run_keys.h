@@ -27,7 +27,7 @@
 #define SB_RUN_GPU_TRACE_BEGIN "gpu_trace_begin_ticks"
 #define SB_RUN_GPU_TRACE_END "gpu_trace_end_ticks"
 
-/* attributes of a zone that stands for several calls; SB_NAME_CALLS and its like */
+/* attributes of a zone that sums up several calls; SB_NAME_CALLS and its like */
 #define SB_ATTR_CALLS "strobe.calls"
 #define SB_ATTR_CALLS_MIN "strobe.calls_min_s"
 #define SB_ATTR_CALLS_MAX "strobe.calls_max_s"

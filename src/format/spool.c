@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NOBODY = 65534 };
+enum { SQUASHED_UID = 65534 };
 
-/* A squashed root owns nothing on a network disk: its files are nobody's there. */
+/* A squashed root owns nothing on a network disk: its files belong to the user "no one" (65534) there. */
 static bool wrote_pointer(int folder, int pointer)
 {
 	struct stat f, p;
@@ -20,7 +20,7 @@ static bool wrote_pointer(int folder, int pointer)
 	if (fstat(folder, &f) || fstat(pointer, &p) || (p.st_mode & 0022))
 		return false;
 	return p.st_uid == geteuid() ||
-	       (p.st_uid == NOBODY && f.st_uid == NOBODY && !(f.st_mode & 0022) && !geteuid());
+	       (p.st_uid == SQUASHED_UID && f.st_uid == SQUASHED_UID && !(f.st_mode & 0022) && !geteuid());
 }
 
 static bool is_own_recording(int fd)

@@ -409,8 +409,8 @@ void sb_activity_stop(void)
 	cupti->flush_all(CUPTI_FLUSH_FORCED);
 	sb_stamps_take(&stamps, cupti);
 	read_filled();
-	/* Launches are known to be missing and none of our buffers came back: somebody
-	 * registered his own meanwhile, and what is enabled now is his. (A buffer with
+	/* Launches are known to be missing and none of our buffers came back: another client
+	 * has registered its own, and what is enabled now is that client's. (A buffer with
 	 * nothing in it may stay with CUPTI; it comes back with a later trace.) */
 	counts.taken_over = newest < sb_launch_last() && held && atomic_load(&handed_out) == held;
 	if (!counts.taken_over)

@@ -14,7 +14,7 @@ static bool prepare(const struct sb_cuda *cuda, struct sb_gpu_base *b)
 {
 	if (b->stream && b->events[0] && b->events[1])
 		return true;
-	/* Of its own, not blocking, with priority: behind nobody's kernels. */
+	/* Of its own, not blocking, with priority: never queued behind other kernels. */
 	if (!b->stream && cuda->stream_create(&b->stream, SB_CU_STREAM_NON_BLOCKING, -8))
 		b->stream = NULL;
 	for (int i = 0; i < 2; i++)

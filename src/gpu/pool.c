@@ -152,7 +152,7 @@ void sb_gpu_event_return(struct sb_gpu_event *event)
 	sb_ring_push(&event->context->free, &event);
 }
 
-/* A plain store: without a reference nobody else writes it. The use number changes
+/* A plain store: without a reference no other thread writes it. The use number changes
  * here and nowhere else. */
 void sb_gpu_event_begin(struct sb_gpu_event *event)
 {

@@ -71,7 +71,7 @@ static void put_cpu(struct sb_buf *out)
 }
 
 /* A full row of blanks and a return: at the left margin the same row stays, inside a
- * line the blanks run over into the next one. Nobody can ask where the cursor is
+ * line the blanks run over into the next one. There is no way to ask where the cursor is
  * without taking the answer from the program's input. */
 static void lead_terminal(struct sb_buf *out, int fd)
 {

@@ -1,4 +1,4 @@
-/* GPUs, from whoever can tell: a table of providers, sampled by one thread of
+/* GPUs: a table of providers, sampled by one thread of
  * their own, because a driver call may hang for good. */
 #ifndef SB_MONITOR_GPU_H
 #define SB_MONITOR_GPU_H
@@ -107,7 +107,7 @@ void sb_gpus_read_environment(void);
 bool sb_gpus_wanted(const struct sb_settings *settings);
 void sb_gpus_start(const struct sb_settings *settings);
 /* Waits a moment for the thread; one that hangs in the driver is left behind.
- * Nobody may be in sb_gpus_watch(). */
+ * No thread may be in sb_gpus_watch(). */
 void sb_gpus_stop(void);
 void sb_gpus_forked(void);
 /* Says once that the driver does not answer, when that is so. */

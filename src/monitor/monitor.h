@@ -16,7 +16,7 @@ struct sb_monitor_options {
 	int display_fd; /* of the live display; usually 2 */
 };
 
-/* One at a time. What cannot be sampled is said in the recording. */
+/* One at a time. What cannot be sampled is noted in the recording. */
 void sb_monitor_start(const struct sb_monitor_options *options);
 void sb_monitor_stop(void);
 

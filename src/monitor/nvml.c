@@ -328,7 +328,7 @@ static enum sb_gpus_state read_throttle(struct sb_gpus_device *d, uint32_t *want
 }
 
 /* In a container the list may hold the host's pids: who matches nothing of ours
- * and is unknown here is neither ours nor provably somebody else's. */
+ * and is unknown here is neither ours nor provably another program's. */
 static void count_processes(
 	const struct nvml_process *list, unsigned count, double *out_memory_mb, double *out_others)
 {

@@ -108,7 +108,7 @@ static bool is_below(const struct stat_line *line)
 	return line->ppid == tree.root || find(line->ppid);
 }
 
-/* Everything in /proc, then whoever has a parent in the tree, until no more. */
+/* Everything in /proc, then every process with a parent in the tree, until no more. */
 static void scan(void)
 {
 	struct sb_descriptor file;

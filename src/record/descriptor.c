@@ -79,9 +79,9 @@ bool sb_descriptor_table_make(void)
 	if (own_table())
 		return true;
 	for (uint32_t i = 0; i < SB_TABLES_MAX; i++) {
-		pid_t nobody = 0;
+		pid_t none = 0;
 
-		if (!atomic_compare_exchange_strong(&REC->own_tables[i], &nobody, self))
+		if (!atomic_compare_exchange_strong(&REC->own_tables[i], &none, self))
 			continue;
 		if (unshare_table())
 			return true;

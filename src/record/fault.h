@@ -1,6 +1,6 @@
 /* A recording that another process cuts short: stores past its new end raise SIGBUS. For
  * addresses of strobe's own mapping the handler puts private memory there and counts; all
- * other faults go to whoever was there before. */
+ * other faults go to the handler that was there before. */
 #ifndef SB_RECORD_FAULT_H
 #define SB_RECORD_FAULT_H
 

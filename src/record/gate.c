@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long a thread waits for another that opens; after that nobody waits for this
+/* How long a thread waits for another that opens; after that no thread waits for this
  * opening any more. */
 enum { NAPS = 200 };
 static const struct timespec nap = { .tv_nsec = 10000000 };

@@ -1,5 +1,5 @@
 /* The gate: the recorder's state, changed by one thread at a time. One opens a session;
- * the others wait for it, and whoever cannot wait is counted, never forgotten. */
+ * the others wait for it, and what a thread that cannot wait loses is counted. */
 #ifndef SB_RECORD_GATE_H
 #define SB_RECORD_GATE_H
 

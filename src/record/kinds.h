@@ -11,7 +11,7 @@
 #define SB_SITE_KIND_SHIFT 24
 
 /* True: the settings in force leave it out. Opens an armed session: before that
- * nobody knows the settings. */
+ * the settings are not known. */
 bool sb_kind_is_off(enum strobe_kind kind);
 
 #endif

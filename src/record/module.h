@@ -8,7 +8,7 @@
 struct sb_module {
 	const char *name;
 	/* The session is open and records. Must not fail the session: what does
-	 * not work is said through sb_keep_missing(). NULL entries are fine. */
+	 * not work is reported with sb_keep_missing(). NULL entries are fine. */
 	void (*start)(const struct sb_settings *settings);
 	/* The session is about to close: join threads, write the last records. */
 	void (*stop)(void);

@@ -76,7 +76,7 @@ static struct name *allocate(size_t bytes)
 			return NULL;
 		atomic_store(&fresh->used, sizeof *fresh);
 		if (!atomic_compare_exchange_strong(&NAMES->slab, &slab, fresh))
-			munmap(fresh, SLAB_BYTES); /* somebody else was first */
+			munmap(fresh, SLAB_BYTES); /* another thread was first */
 	}
 }
 
@@ -104,7 +104,7 @@ static uint32_t insert(uint32_t slot, uint32_t hash, const char *name, size_t na
 	atomic_store_explicit(&NAMES->entries[id], n, memory_order_release);
 	if (!atomic_compare_exchange_strong_explicit(
 		    &NAMES->slots[slot], &empty, id, memory_order_release, memory_order_acquire))
-		return 0; /* somebody took the slot: look again; this id stays unused */
+		return 0; /* another thread took the slot: look again; this id stays unused */
 	return id;
 }
 

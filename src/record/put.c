@@ -12,7 +12,7 @@ void sb_lost(enum sb_lost_reason reason, uint64_t count)
 {
 	uint32_t state = atomic_load_explicit(&REC->state, memory_order_acquire);
 
-	/* A header that has just been closed is memory nobody reads: harmless. */
+	/* A header that has just been closed is memory that is never read: harmless. */
 	if (sb_session_active())
 		__atomic_fetch_add(&sb_header()->lost[reason], count, __ATOMIC_RELAXED);
 	else if (state == SB_ARMED || state == SB_OPENING)

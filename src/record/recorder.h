@@ -21,24 +21,24 @@
 
 struct sb_fold;
 
-/* Where a writer stands in one stream. */
+/* A writer's position in one stream. */
 struct sb_position {
 	uint64_t *cur; /* the next word */
 	uint64_t *_Atomic end; /* past the last; NULL: look at the slow path first */
 	uint64_t base; /* ticks the words count from */
-	uint64_t *limit; /* what end is when nobody asks for anything */
+	uint64_t *limit; /* what end is while no attention is asked for */
 	uint32_t chunk; /* index + 1; 0: none */
 	uint32_t reserved;
 	uint64_t seq;
 };
 
 /* Lives in memory that a forked child finds zeroed, so that a child never
- * writes into its parent's chunks, whoever called clone. */
+ * writes into its parent's chunks, even after a raw clone(). */
 struct sb_writer {
 	struct sb_position hot; /* first: the fast path touches one cache line */
 	struct sb_position keep;
 	struct sb_position device;
-	_Atomic uint32_t session; /* whose chunks these are; 0: nobody's */
+	_Atomic uint32_t session; /* which session has these chunks; 0: none */
 	uint32_t id;
 	uint32_t tid;
 	uint32_t track;
@@ -68,7 +68,7 @@ struct sb_extent {
 	uint32_t *next_of; /* per chunk: the same writer's next HOT chunk */
 	size_t next_of_bytes;
 	_Atomic uint32_t grow_lock;
-	_Atomic uint32_t asked_chunks; /* somebody needs more than these to be ready */
+	_Atomic uint32_t asked_chunks; /* a writer needs more than these to be ready */
 	bool small;
 	uint64_t run_most_bytes; /* of all recordings of the run together; 0: no bound */
 	bool run_full; /* that is why it did not grow */
@@ -108,7 +108,7 @@ struct sb_recorder {
 	uint32_t *mode_words[SB_INSTANCES_MAX]; /* strobe_mode_ of every instance */
 	_Atomic uint32_t copy_count;
 	_Atomic uint32_t opener; /* the thread that opens, in SB_OPENING */
-	_Atomic bool opening_hangs; /* nobody waits for it any more */
+	_Atomic bool opening_hangs; /* threads no longer wait for it */
 	_Atomic uint32_t *_Atomic canary; /* see fork.c */
 	_Atomic bool unwiped; /* the system does not wipe pages in children */
 	_Atomic uint32_t settler; /* the thread that starts afresh after a fork */
@@ -150,7 +150,7 @@ struct sb_recorder {
 /* The calling thread's writer, attached to the open session; opens an armed
  * session. NULL: nothing records. */
 struct sb_writer *sb_writer_here(void);
-/* The same without attaching: never NULL, but perhaps nobody's. */
+/* The same without attaching: never NULL, but perhaps of no session. */
 extern _Thread_local struct sb_writer *sb_here __attribute__((tls_model("initial-exec")));
 
 /* ---- extent.c ---- */
@@ -180,7 +180,7 @@ static inline void sb_writer_leave(struct sb_writer *w)
 {
 	atomic_store_explicit(&w->busy, false, memory_order_release);
 }
-/* After the state has left SB_OPEN: until nobody is inside any more. */
+/* After the state has left SB_OPEN: until no thread is inside any more. */
 void sb_writers_quiesce(void);
 void sb_writer_open_chunk(
 	struct sb_writer *w, struct sb_position *p, enum sb_stream stream, uint32_t chunk, uint64_t ticks);

@@ -45,7 +45,7 @@ static struct sum add_up(void)
 	return sum;
 }
 
-/* Whoever has much leaves room for those who have little, and all for those who come. */
+/* Processes with large recordings leave room for small ones, and all of them for new ones. */
 static uint64_t bound_of(uint64_t most_bytes, size_t own_bytes)
 {
 	if (own_bytes >= LEAST_BYTES)

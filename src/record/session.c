@@ -64,7 +64,7 @@ void sb_mode_set(uint32_t mode)
 			__atomic_store_n(REC->mode_words[i], mode, __ATOMIC_RELEASE);
 }
 
-/* The pipeline runs on; its owner is told once. */
+/* The pipeline runs on; the user gets one message. */
 static void say(const char *what)
 {
 	char line[900];
@@ -215,7 +215,7 @@ static int open_claimed(const struct sb_settings *settings, const char *run_dir,
 		snprintf(REC->run_dir, sizeof REC->run_dir, "%s", run_dir);
 	count_from_zero();
 	sb_fault_catch();
-	sb_helper_beat(true); /* first: whoever records needs room */
+	sb_helper_beat(true); /* first: writers need room */
 	sb_gate_set(SB_OPEN);
 	sb_lost_early_tell();
 	sb_mode_set(1);

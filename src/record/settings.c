@@ -21,7 +21,7 @@
 	}
 
 const struct sb_setting sb_setting_table[] = {
-	TOGGLE(enabled, "false", NULL, NULL, "record at all; 'strobe run' switches it on"),
+	TOGGLE(enabled, "false", NULL, NULL, "record; 'strobe run' switches it on"),
 	{ "name", SB_SETTING_TEXT, FIELD(name), "", 0, 0, NULL, NULL,
 		"the run's name; default: the program's" },
 	{ "output_dir", SB_SETTING_TEXT, FIELD(output_dir), "./strobe-runs", 0, 0, NULL, NULL,
@@ -37,7 +37,7 @@ const struct sb_setting sb_setting_table[] = {
 		"off" },
 	{ "cpu_monitor_interval", SB_SETTING_SECONDS, FIELD(cpu_monitor_interval_s), "1", 0.01, 3600, "0.5",
 		"2", "time between CPU, memory and disk samples" },
-	TOGGLE(monitor, "true", NULL, NULL, "sample anything at all from this process"),
+	TOGGLE(monitor, "true", NULL, NULL, "sample from this process"),
 	TOGGLE(monitor_gpu_memory, "true", NULL, NULL, "GPU memory, also by process"),
 	TOGGLE(monitor_gpu_utilization, "true", NULL, NULL, "GPU utilisation, clocks, encoder, PCIe, NVLink"),
 	TOGGLE(monitor_gpu_temperature, "true", NULL, "false", "GPU temperature"),

@@ -24,7 +24,7 @@ struct sb_setting_tag {
 	char s[SB_STRING_MAX + 2]; /* one byte more than is written: the recorder counts what it cuts */
 };
 
-/* A function of somebody's code that is to be a stage: "pkg.mod:Class.method". */
+/* A function of the program that is to be a stage: "pkg.mod:Class.method". */
 struct sb_setting_stage {
 	char target[160];
 	char code[16]; /* "": none */
@@ -44,7 +44,7 @@ struct sb_settings {
 	double gpu_monitor_interval_s;
 	double gpu_counters_interval_s; /* 0: off */
 	double cpu_monitor_interval_s;
-	bool monitor; /* false: nothing is sampled here (somebody outside does it) */
+	bool monitor; /* false: nothing is sampled here (another process does it) */
 	bool monitor_gpu_memory, monitor_gpu_utilization, monitor_gpu_temperature, monitor_gpu_power;
 	bool monitor_cpu_usage, monitor_system_memory, monitor_disk_io;
 	bool generate_final_report;

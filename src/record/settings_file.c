@@ -331,7 +331,7 @@ static int visit_key(struct walk *w, struct fy_node *key, const char *text, stru
 
 struct root_visit {
 	struct walk *w;
-	struct fy_node *key, *value; /* of the root key; keys after it are somebody else's */
+	struct fy_node *key, *value; /* of the root key; keys after it belong to other tools */
 };
 
 static int visit_root(void *self, struct fy_node *key, struct fy_node *value)

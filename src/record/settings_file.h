@@ -4,7 +4,7 @@
 
 #include "record/settings.h"
 
-/* The file's text, once: it may be a pipe. Says so when it is no text at all. */
+/* The file's text, read once: it may be a pipe. Fails when it is not text. */
 int sb_settings_file_text(const char *path, struct sb_buf *out_text);
 /* Sets what the file says, and only that. The message of a failure has the
  * place, the source line and a caret; an unknown key also the nearest one. Its

@@ -66,7 +66,7 @@ static void escape(const char *text, const char *escaped, struct sb_buf *out)
 			sb_buf_putc(out, *text);
 }
 
-/* Only what escape() writes: "50%20" is somebody's own text. */
+/* Only what escape() writes: "50%20" is the user's own text. */
 static void unescape(char *text)
 {
 	char *out = text;

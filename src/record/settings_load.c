@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An empty variable is as good as none, where empty is no value. */
+/* An empty variable counts as unset, where empty is no value. */
 static bool may_be_empty(const struct sb_setting *t)
 {
 	return t->type == SB_SETTING_TEXT && strcmp(t->key, "output_dir");

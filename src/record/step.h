@@ -1,9 +1,9 @@
-/* Somebody who wants to know when a step begins: the GPU trace. */
+/* Calls the GPU trace when a step begins. */
 #ifndef SB_RECORD_STEP_H
 #define SB_RECORD_STEP_H
 
 /* Called on the recording thread at the beginning of every zone that is a step;
- * NULL: nobody. One at a time, in all instances of the library. */
+ * NULL: none. One at a time, in all instances of the library. */
 void sb_step_hook_set(void (*hook)(void));
 
 /* A step begins, recorded or not. */

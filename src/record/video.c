@@ -63,7 +63,7 @@ void strobe_step_begin(const char *name, const struct strobe_step *step)
 	if (!STROBE_ON_())
 		return;
 	if (sb_kind_is_off(STROBE_KIND_STEP)) {
-		sb_step_passes(); /* whoever counts steps still does */
+		sb_step_passes(); /* steps are still counted */
 		return;
 	}
 	begin_as(name, "denoise_step", STROBE_ROLE_STEP);

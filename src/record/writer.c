@@ -168,7 +168,7 @@ bool sb_writer_room(struct sb_writer *w, uint32_t words, uint64_t ticks)
 		p->cur += 2;
 		p->base = ticks;
 	}
-	/* Somebody had asked for attention: it has been given. */
+	/* Clear the attention flag. */
 	atomic_store_explicit(&p->end, usual_end(p), memory_order_relaxed);
 	return true;
 }
@@ -184,7 +184,7 @@ struct sb_writer *sb_writer_enter(void)
 			sb_lost(SB_LOST_NO_CHUNK, 1);
 			return NULL;
 		}
-		/* Whoever closes the session changes its state first, then waits for busy. */
+		/* Closing a session changes its state first, then waits for busy. */
 		if (atomic_load(&REC->state) == SB_OPEN && atomic_load(&REC->session) == w->session)
 			return w;
 		sb_writer_leave(w); /* closed, or another session meanwhile: that one takes it */

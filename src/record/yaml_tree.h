@@ -8,11 +8,11 @@
 struct sb_yaml_tree {
 	const struct sb_yaml_api *api;
 	struct fy_document *document;
-	struct fy_node *lost; /* an alias that stands for nothing, once met */
+	struct fy_node *lost; /* an alias without a target, once found */
 	unsigned merge_count;
 };
 
-/* What an alias stands for, or the node itself; NULL: nothing. */
+/* The target of an alias, or the node itself; NULL: nothing. */
 struct fy_node *sb_yaml_follow(struct sb_yaml_tree *t, struct fy_node *node);
 
 /* Stops at the first visit that is not 0 and returns it. value is NULL for "key:". */

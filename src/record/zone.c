@@ -181,7 +181,7 @@ void sb_step_passes(void)
 		hook();
 }
 
-/* The one door for roles: whoever sets "strobe.role", under whatever name, comes by here. */
+/* The one place where roles are set: every way to set "strobe.role" comes by here. */
 void strobe_attr_int_id(uint32_t key, int64_t value)
 {
 	uint64_t bits = (uint64_t)value;

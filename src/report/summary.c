@@ -312,7 +312,7 @@ static const char *text_or_none(const char *text)
 	return text ? text : "";
 }
 
-/* What an option would bring needs no reason: nobody asked for it. */
+/* What an option would bring needs no reason: it was not asked for. */
 static bool needs_reason(const struct sb_missing *m)
 {
 	return strncmp(text_or_none(m->how), "--", 2) != 0 && *text_or_none(m->why);

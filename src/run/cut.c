@@ -80,7 +80,7 @@ int sb_run_apply_cut(struct sb_run *run, const struct sb_cut *cut)
 	run->is_cut = cut->has_from || cut->has_to || cut->last_ns;
 	if (run->is_cut && run->from_ns >= run->to_ns)
 		return sb_fail(STROBE_EINVAL,
-			"nothing lies between %.3f s and %.3f s: the run is %.3f s long",
+			"there is nothing between %.3f s and %.3f s: the run is %.3f s long",
 			(double)run->from_ns / 1e9, (double)run->to_ns / 1e9, (double)run->wall_ns / 1e9);
 	return 0;
 }

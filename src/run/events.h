@@ -11,7 +11,7 @@ enum sb_zone_flags {
 	SB_ZONE_OPEN = 1, /* never ended; closed at the last known time */
 	SB_ZONE_SPAN = 2, /* from a SPAN record: complete, may overlap others */
 	SB_ZONE_POPPED = 4, /* ended by an outer zone's end */
-	SB_ZONE_CLIPPED = 8, /* cut at the border of the part asked for */
+	SB_ZONE_CLIPPED = 8, /* cut at the border of the selected part */
 	SB_ZONE_RECURSIVE = 16 /* inside a zone of the same path */
 };
 
@@ -118,7 +118,7 @@ struct sb_event {
 		struct {
 			uint32_t tid;
 			bool native; /* of a thread without Python: names[0] is its name, weight_ns its CPU time */
-			int64_t weight_ns; /* the time it stands for; 0: not known */
+			int64_t weight_ns; /* the time it represents; 0: not known */
 			uint32_t frame_count;
 			const uint32_t *names; /* leaf first, run name ids */
 			const uint32_t *lines;

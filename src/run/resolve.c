@@ -121,7 +121,7 @@ static void take_newest_of(const char *folder, char *out_path, size_t size)
 	free(all);
 }
 
-/* Where runs may be that nobody said the folder of: ours, and those of compat's sessions
+/* Where runs may be when no folder was given: ours, and those of compat's sessions
  * and of the profiling flags. */
 static const char *const roots[] = { "./strobe-runs", "./profiling_reports", "./profiling_results", NULL };
 

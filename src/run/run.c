@@ -121,7 +121,7 @@ static int rank_of(const struct sb_run_process *p, bool has_zones, bool is_comma
 	return 1 + 4 * has_zones + is_command;
 }
 
-/* The command itself, else whoever recorded zones first, else the first. */
+/* The command itself, else the process that recorded zones first, else the first. */
 static void choose_main(struct sb_run *run)
 {
 	const struct sb_run_meta *command = sb_run_meta_find(run, SB_META_RUN, SB_RUN_PID);

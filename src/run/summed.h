@@ -12,7 +12,7 @@
 
 struct sb_summed {
 	int64_t calls;
-	double min_s, max_s, median_s, std_s; /* NaN: not said */
+	double min_s, max_s, median_s, std_s; /* NaN: not given */
 };
 
 /* Only imports write such zones: ask once, so that other runs' zones cost nothing. */

@@ -48,7 +48,7 @@ static size_t bytes_of(const struct sb_answer *a)
 	       (a->page ? a->page->size : 0) + (a->event ? a->event->size : 0);
 }
 
-/* Forgets the oldest answers nobody waits for while there is too much of them. */
+/* Forgets the oldest answers without a waiting request while there are too many. */
 static void make_room(struct sb_server *s, const struct sb_answer *but)
 {
 	for (;;) {

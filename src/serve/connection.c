@@ -51,7 +51,7 @@ static void close_connection(struct sb_connection *c)
 {
 	enum sb_connection_state state = c->state;
 
-	c->state = SB_CONNECTION_WRITING; /* whoever is told asks for nothing more */
+	c->state = SB_CONNECTION_WRITING; /* the peer has its answer and asks for nothing more */
 	if (state == SB_CONNECTION_WAITING || state == SB_CONNECTION_STREAMING)
 		c->all->calls.gone(c->all->calls.self, c);
 	unlink_from(c);
@@ -153,7 +153,7 @@ static void on_event(struct bufferevent *io, short what, void *argument)
 
 /* ---- places ---- */
 
-/* The less somebody would miss it the higher; 0: it stays. */
+/* The higher, the sooner it may be closed; 0: it stays. */
 static int spare_class(const struct sb_connection *c)
 {
 	if (c->state == SB_CONNECTION_READING)

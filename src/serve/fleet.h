@@ -16,7 +16,7 @@ struct sb_fleet {
 };
 
 void sb_fleet_done(struct sb_fleet *f); /* f may be zeroed */
-/* The text of a scrape. A run that cannot be read is said; the others still answer. */
+/* The text of a scrape. A run that cannot be read is reported; the others are still there. */
 int sb_fleet_metrics(struct sb_fleet *f, const struct sb_listing *listing, struct sb_worker_link *link,
 	bool open_metrics, struct sb_buf *out);
 

@@ -29,7 +29,7 @@ struct sb_follow {
 	struct sb_vec waiting; /* uint32_t: chunks that had no header yet */
 	uint32_t chunk_count; /* looked at so far */
 	uint64_t read_bytes; /* by all looks */
-	uint64_t restarts; /* a part was gone before it was read: read anew */
+	uint64_t restarts; /* a part was gone before it was read: read again */
 	bool lost_track; /* so at the next look */
 };
 

@@ -32,7 +32,7 @@ static bool may_read(struct sb_job *job, struct sb_worker_link *link, const char
 		return true;
 	snprintf(message, sizeof message,
 		"reading '%.300s' killed the process that reads runs: it is left alone until "
-		"the server starts anew",
+		"the server restarts",
 		path);
 	refuse(job, 500, message);
 	return false;

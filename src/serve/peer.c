@@ -134,7 +134,7 @@ static void put_question(const struct sockaddr *peer, const struct sockaddr *her
 	put_address(here, id->idiag_dst, &id->idiag_dport);
 }
 
-/* False: there is no such socket, or nobody who could say. */
+/* False: there is no such socket, or its owner is not known. */
 static bool ask_kernel(
 	const struct sockaddr *peer, const struct sockaddr *here, struct inet_diag_msg *out_answer)
 {

@@ -48,7 +48,7 @@ static struct sb_blob *state_event(struct sb_server *s, const char *event, enum 
 	return event_of(s, event, text, (size_t)size);
 }
 
-/* What an answer has to say: made once, before anybody is told, as making room
+/* What an answer has to say: made once, before it is sent to anyone, as making room
  * for it may close slow listeners. */
 struct news {
 	struct sb_blob *report; /* the answer's; NULL: there is none */
@@ -116,7 +116,7 @@ static struct sb_listener *next_to_ask(struct sb_server *s)
 	return l;
 }
 
-/* Asks for one report per run that somebody watches. An answer at hand is sent
+/* Asks for one report per run that is being watched. An answer at hand is sent
  * at once and may end listeners: the search starts anew each time. */
 void sb_stream_tick(struct sb_server *s)
 {

@@ -57,8 +57,8 @@ struct sb_tally {
 	struct sb_vec series; /* struct sb_tally_series */
 	struct sb_vec caches, gpus;
 	uint64_t zones, generations, iterations, steps, blocks;
-	int64_t frames_counted, frames_generated, frames_in_blocks; /* three ways to know; -1: not said */
-	int64_t frames_dropped, frames_streamed; /* -1: not said */
+	int64_t frames_counted, frames_generated, frames_in_blocks; /* three ways to know; -1: not given */
+	int64_t frames_dropped, frames_streamed; /* -1: not given */
 	int64_t attributed_ns; /* top level of the main thread */
 	uint64_t lost[SB_LOST_REASONS];
 	uint32_t job; /* of texts; 0: none */
@@ -107,7 +107,7 @@ void sb_tally_digest(struct sb_tally *t, struct sb_tally_writer *w, const struct
 const char *sb_tally_name(const struct sb_tally *t, uint32_t name); /* "(name 7)" is "" here */
 const char *sb_tally_stage_name(const struct sb_tally *t, const struct sb_tally_stage *s);
 const char *sb_tally_stage_code(const struct sb_tally *t, const struct sb_tally_stage *s); /* "" : none */
-/* The best of the ways to know; -1: nobody said. */
+/* From the best source there is; -1: not known. */
 int64_t sb_tally_frames(const struct sb_tally *t);
 
 #endif

@@ -9,7 +9,7 @@ static inline int64_t sb_tally_ns(const struct sb_tally *t, uint64_t ticks)
 	return ticks >> 62 ? 0 : (int64_t)((unsigned __int128)ticks * t->scale >> 40);
 }
 
-/* frames below 0: not said. */
+/* frames below 0: not given. */
 static inline void sb_tally_add_frames(int64_t *sum, int64_t frames)
 {
 	if (frames >= 0)

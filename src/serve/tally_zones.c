@@ -25,7 +25,7 @@ struct frame {
 	uint32_t stage; /* with RECURSIVE */
 	uint32_t role;
 	bool recursion; /* it or one around it is recursive */
-	int64_t frames; /* -1: not said */
+	int64_t frames; /* -1: not given */
 };
 
 struct stack {

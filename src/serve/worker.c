@@ -162,7 +162,7 @@ static void lose(struct sb_worker *w, const char *why)
 	if (w->reading[0])
 		snprintf(line, sizeof line,
 			"the process that reads runs %s while reading '%.400s', which is left alone "
-			"until the server starts anew",
+			"until the server restarts",
 			why, w->reading);
 	else
 		snprintf(line, sizeof line, "the process that reads runs %s", why);

@@ -42,7 +42,7 @@ struct sb_covered {
 	int64_t floor_ns; /* older parts are forgotten: nothing before this is counted again */
 };
 
-/* How much of begin..end nobody had covered before. */
+/* How much of begin..end was not covered before. */
 int64_t sb_covered_add(struct sb_covered *c, int64_t begin_ns, int64_t end_ns);
 void sb_covered_done(struct sb_covered *c);
 

@@ -192,7 +192,7 @@ int sb_durations_stats(const struct sb_durations *d, struct sb_stats *out_stats)
 		ranks[2 * i] = (size_t)place;
 		ranks[2 * i + 1] = ranks[2 * i] + 1 < d->count ? ranks[2 * i] + 1 : ranks[2 * i];
 	}
-	/* ranks ascend but for a neighbour that the next quantile shares: sort them */
+	/* ranks ascend, except for a neighbour that the next quantile shares: sort them */
 	size_t sorted[RANKS];
 	memcpy(sorted, ranks, sizeof sorted);
 	for (int i = 1; i < RANKS; i++)

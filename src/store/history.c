@@ -16,7 +16,7 @@
 
 #define APPLICATION_ID 0x53425248 /* "SBRH" */
 #define SCHEMA_VERSION 1
-#define PATIENT_MS 15000 /* somebody asked for the history */
+#define PATIENT_MS 15000 /* the user asked for the history */
 #define HASTY_MS 2000 /* a run is ending: its exit does not wait for others */
 #define NAP_MS 20
 

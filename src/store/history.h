@@ -12,7 +12,7 @@ struct sb_history;
 bool sb_history_path(char *out_path, size_t size);
 
 /* path NULL: the default place, made where missing. A file that is damaged,
- * newer or somebody else's is refused and never touched. STROBE_ENOTSUP in a
+ * newer or not strobe's is refused and never touched. STROBE_ENOTSUP in a
  * build without SQLite. */
 int sb_history_open(const char *path, struct sb_history **out_history);
 void sb_history_close(struct sb_history *h); /* takes NULL */

@@ -1,4 +1,4 @@
-/* What the files of the history share. Nobody else includes this. */
+/* What the files of the history share. No other file includes this. */
 #ifndef SB_STORE_HISTORY_DB_H
 #define SB_STORE_HISTORY_DB_H
 

@@ -125,7 +125,7 @@ def test_a_change_inside_the_noise_does_not_fail(strobe):
 @pytest.mark.parametrize("args, words", [
     (["--fail-above", "5"], "--fail-above 5 would allow 500 %: write 5%"),
     (["--tolerance", "2"], "--tolerance 2 would allow 200 %: write 2%"),
-    (["--template", "--format", "json"], "--template is a form of its own"),
+    (["--template", "--format", "json"], "--template and --format cannot be used together"),
     (["--top", "0"], "--top takes a whole number from 1 to 1000000, not '0'"),
     (["--top", "2.5"], "--top takes a whole number from 1 to 1000000, not '2.5'"),
 ])

@@ -66,8 +66,8 @@ export type SessionInfo = {
   cpu_s?: number; // CPU time of the command's processes
   peak_rss_bytes?: number; // resident memory of the largest process
   process_count?: number; // processes of the command; short-lived ones may be missing
-  cut_from_s?: number; // start of the part asked for
-  cut_to_s?: number; // end of the part asked for
+  cut_from_s?: number; // start of the selected part
+  cut_to_s?: number; // end of the selected part
   cut_generation_index?: number; // the generation asked for, from 1
 };
 
@@ -92,7 +92,7 @@ export type Process = {
 
 // Where the time went.
 export type StageAnalysis = {
-  wall_s: number; // time of the run, or of the part asked for
+  wall_s: number; // time of the run, or of the selected part
   unattributed_s: number; // wall time outside every stage of every thread and task
   overlap_s?: number; // top-level stages at the same time: their wall times and unattributed_s add up to this much more than wall_s
   combined?: true; // stages of one name were merged, whatever they are in
@@ -113,7 +113,7 @@ export type Stage = {
   count: number; // outermost calls that began and ended in this part; mean, min, max, percentiles, std and last are of these
   recursive_count?: number; // calls inside a call of the same stage
   open_count?: number; // calls that had not ended when the recording did
-  cut_count?: number; // calls cut by the border of the part asked for
+  cut_count?: number; // calls cut by the border of the selected part
   folded_count?: number; // of all of these, known from digests only
   thread_count?: number; // threads it ran on, where that is more than one
   other_thread?: true; // none of it on the main thread, which has stages
@@ -148,8 +148,8 @@ export type Stage = {
   state?: "open" | "skipped" | "untimed"; // absent: it ran and ended
   reason?: string; // why it was skipped
   bottleneck?: true; // the largest self time
-  bottleneck_level?: "major" | "other" | "model"; // major: the largest self time; other: another of at least a fifth of the wall time; model: the stage around the largest that stands beside others
-  span?: true; // may overlap the stages beside it
+  bottleneck_level?: "major" | "other" | "model"; // major: the largest self time; other: another of at least a fifth of the wall time; model: the stage around the largest that has others next to it
+  span?: true; // may overlap the stages next to it
   attributes?: Free; // the program's own; counts are summed up, of others it is the last value
   member_count?: number; // names that it groups
   members?: StageMember[]; // the largest of them
@@ -216,7 +216,7 @@ export type Iterations = {
   p95_s?: number; // 95 % take at most this
   p99_s?: number; // 99 % take at most this
   last_s?: number; // the last one
-  per_second: number; // without the warm-up; of the iterations themselves, not of what lies between
+  per_second: number; // without the warm-up; of the iterations themselves, not of the time between them
   warmup_count: number; // slow ones at the start
   warmup_s?: number; // time of these
   warm?: StatsSeconds; // without the warm-up
@@ -247,9 +247,9 @@ export type Outlier = {
 
 // What one screen says.
 export type Summary = {
-  wall_s: number; // time of the run, or of the part asked for
+  wall_s: number; // time of the run, or of the selected part
   generation_count: number; // videos or requests that began and ended
-  unfinished_generation_count?: number; // those that never ended, or that the part asked for cuts
+  unfinished_generation_count?: number; // those that never ended, or that the selected part cuts
   generation_s?: number; // wall time with at least one of them
   unattributed_s?: number; // of generation_s: no stage inside covers it
   overlap_s?: number; // stages inside at the same time: their wall times and unattributed_s add up to this much more than generation_s
@@ -282,7 +282,7 @@ export type Summary = {
   gpu_utilization_mean_percent?: number; // of the busiest GPU, during the generations
   target_fps?: number; // the setting
   target_reached?: boolean; // fps is at least that
-  outside?: Outside[]; // what lies outside the generations
+  outside?: Outside[]; // time outside the generations
 };
 
 // A part of the run outside the generations.
@@ -297,7 +297,7 @@ export type Generations = {
   count: number; // of those that were marked
   whole_run: boolean; // true: no generation was marked, the whole run counts as one
   union_s?: number; // wall time with at least one of them
-  wall?: StatsSeconds; // of those that began and ended in the part asked for
+  wall?: StatsSeconds; // of those that began and ended in the selected part
   items: Generation[]; // at most 10 000, in order
 };
 
@@ -318,7 +318,7 @@ export type Generation = {
   gpu_cost?: number; // in the currency of gpu_cost_per_hour; shared out among the generations that ran at once
   gpu_counters?: GpuCounters; // what parts of the GPU did meanwhile
   utilization_percent?: number; // mean of the busiest GPU
-  state?: "open" | "cut"; // open: had not ended; cut: by the border of the part asked for; then frames are those counted, not those announced
+  state?: "open" | "cut"; // open: had not ended; cut: by the border of the selected part; then frames are those counted, not those announced
 };
 
 // Steps, frames per second.
@@ -765,7 +765,7 @@ export type GpuTrace = {
   kernel_busy_s: number; // time with a kernel
   idle_s: number; // window_s - busy_s
   window_s: number; // from a device's first work to its last
-  unattributed_busy_s: number; // launched outside every zone, or by nobody known
+  unattributed_busy_s: number; // launched outside every zone, or by an unknown thread
   small_kernel_ratio?: number; // of the kernels, those under 10 us
   copy_ratio?: number; // time of copies over window_s
   overlap_ratio?: number; // of the busy time, while the launching thread was not waiting
@@ -774,7 +774,7 @@ export type GpuTrace = {
   communication_s?: number; // time of collectives' kernels
   exposed_communication_s?: number; // the part of it in which nothing was computed
   traces?: GpuTraced[]; // when strobe traced; without it the whole recording is a trace
-  devices: TracedDevice[]; // each device as one process used it; what a run lasts is told by one of them, not by their sum
+  devices: TracedDevice[]; // each device as one process used it; the run's time is that of one of them, not their sum
   copies: GpuCopies[]; // copies by direction
   memsets?: GpuMemsets; // all memsets together
   top_kernels: GpuRow[]; // kernels by their time
@@ -1098,7 +1098,7 @@ export type StageChange = {
   contribution_s?: number; // change of self time: these add up to the change of the total
   base_count?: number; // calls before
   new_count?: number; // calls now
-  verdict: "same" | "worse" | "better" | "uncertain" | "appeared" | "vanished" | "changed" | "too_few"; // what is to be said of it
+  verdict: "same" | "worse" | "better" | "uncertain" | "appeared" | "vanished" | "changed" | "too_few"; // the verdict on it
   words: string; // the same for people: "slower", "was skipped"
   reason?: string; // why it was skipped
   judged?: "single_calls" | "totals" | "one_generation"; // single_calls: there are repetitions inside a run, or the counts differ
@@ -1129,7 +1129,7 @@ export type Aggregate = {
   world_size_count?: number; // ranks of the job
   job?: string; // the job's id
   host_count: number; // machines
-  missing_ranks: number[]; // ranks that nobody brought
+  missing_ranks: number[]; // ranks without an input
   left_out: LeftOut[]; // inputs that are not in the report
   metrics: AggregateMetrics; // the metrics of all ranks
   aggregated_metrics: AggregatedMetrics; // the same flat, for tools that know that form
@@ -1367,15 +1367,15 @@ export type AggregateRank = {
   slow_stage_median_s?: number; // the median rank's time there
   last_count: number; // collectives where it came last
   caused_wait_s?: number; // what the others waited there
-  clock: RankClock; // its clock beside the first rank's
+  clock: RankClock; // its clock compared with the first rank's
   metrics: RankMetrics; // its metrics
 };
 
-// A rank's clock beside the first rank's.
+// A rank's clock compared with the first rank's.
 export type RankClock = {
   method: "same_host" | "collectives" | "real_time"; // same_host: nothing to correct; collectives: corrected by barriers; real_time: as the hosts say
   offset_s?: number; // what to add to its times to get the first rank's
-  residual_s?: number; // how far collectives still lie apart, 95 % of them
+  residual_s?: number; // how far apart collectives still are, 95 % of them
   collective_count: number; // collectives that it was set by
 };
 

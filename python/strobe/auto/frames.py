@@ -3,7 +3,7 @@ from .wrapping import shape_of
 
 
 def _size_of(image):
-    """(height, width) of a PIL image or an array; (None, None): nobody can tell."""
+    """(height, width) of a PIL image or an array; (None, None): not known."""
     size = getattr(image, "size", None)
     if isinstance(size, tuple) and len(size) == 2:  # PIL: width first
         return size[1], size[0]

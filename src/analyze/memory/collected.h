@@ -1,5 +1,5 @@
 /* What memory.c noted in the pass, for memory_stages.c and memory_timeline.c;
- * nobody else includes it. */
+ * no other file includes it. */
 #ifndef SB_ANALYZE_MEMORY_COLLECTED_H
 #define SB_ANALYZE_MEMORY_COLLECTED_H
 

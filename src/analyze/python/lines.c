@@ -202,7 +202,7 @@ static int find_stages(struct sampled *s, struct sb_run *run)
 
 /* ---- lines -------------------------------------------------------------- */
 
-/* The innermost frame that somebody wrote for this program; the leaf where there is none. */
+/* The innermost frame of the program's own code; the leaf where there is none. */
 static void find_own(const struct sampled *s, struct sample *at)
 {
 	for (at->own = 0; at->own < at->frame_count; at->own++)

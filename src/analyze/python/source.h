@@ -4,7 +4,7 @@
 
 #include "analyze/model.h"
 
-/* Of torch, numpy, the standard library, strobe itself, or of no file: nobody's own code is there. */
+/* Of torch, numpy, the standard library, strobe itself, or of no file: not the program's own code. */
 bool sb_source_is_library(const char *file);
 /* The line without its indent; NULL: there is no such file here, or it is not Python. */
 const char *sb_source_line(struct sb_model *model, const char *file, uint32_t line);

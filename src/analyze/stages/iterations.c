@@ -1,4 +1,4 @@
-/* Iterations, steps and blocks by name: statistics, the warm-up told apart, and
+/* Iterations, steps and blocks by name: statistics, the warm-up kept apart, and
  * the ones that are slower than their peers. */
 #include "run/gpu_traces.h"
 #include "analyze/slow.h"
@@ -234,7 +234,7 @@ static void fill_series(struct sb_model *m, const double *seconds, size_t count,
 	fill_sample(m, seconds, count, stride, out);
 }
 
-/* From the middles of the buckets: as good as they are wide. */
+/* From the middles of the buckets: as exact as they are narrow. */
 static double folded_deviation(const uint64_t *counts, const struct sb_stats *s)
 {
 	double squares = 0, low, high;

@@ -4,7 +4,7 @@
 
 #include "analyze/stages/rows.h"
 
-/* `paths` by row. Fills what is said of the panel as a whole, and of each row its place in it. */
+/* `paths` by row. Fills the totals of the panel, and each row's place in it. */
 int sb_stages_split(const struct sb_stage_paths *paths, struct sb_stage_sums *sums, struct sb_model *model);
 
 #endif

@@ -234,7 +234,7 @@ static bool is_untimed(const struct sb_zone *z)
 {
 	double untimed = z->attr_count ? sb_attr_number(z->attrs, z->attr_count, "untimed") : 0;
 
-	return untimed > 0; /* NaN: not said */
+	return untimed > 0; /* NaN: not given */
 }
 
 static void add_duration(

@@ -26,7 +26,7 @@ struct sb_stage_sum {
 	uint64_t folded_recursive_count;
 	uint64_t untimed_count;
 	uint64_t summed_count; /* calls that a summary put into one zone, beyond that zone */
-	double summed_median_s; /* of its calls, as it said; NaN: not said, or of several zones */
+	double summed_median_s; /* of its calls, as given; NaN: not given, or of several zones */
 	bool summed, summed_min_unknown, summed_max_unknown;
 	int64_t total_ns, self_ns;
 	int64_t unfinished_ns; /* of the open and the cut ones */

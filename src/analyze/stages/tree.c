@@ -351,7 +351,7 @@ static int order_nodes(struct tree *t, uint32_t *out_order)
 	memset(first, 0xff, (t->node_count + 1) * sizeof *first);
 	for (uint32_t i = count; i-- > 0;)
 		first[sorted[i].node->parent] = i;
-	/* todo: places in sorted to visit; a sibling follows its elder */
+	/* todo: places in sorted to visit; a sibling comes after the one before it */
 	if (count)
 		todo[depth++] = 0;
 	while (depth) {

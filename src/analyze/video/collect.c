@@ -9,7 +9,7 @@
 #define COUNT_MOST 1e15
 #define COLLECTED_MOST (1u << 20) /* of a kind; beyond that only sums */
 
-/* Counts and indices: what is negative or beyond belief is as good as absent. */
+/* Counts and indices: negative and absurdly large values count as absent. */
 static int64_t number_or(const struct sb_zone *z, const char *key, int64_t absent)
 {
 	double value = sb_attr_number(z->attrs, z->attr_count, key);
@@ -17,7 +17,7 @@ static int64_t number_or(const struct sb_zone *z, const char *key, int64_t absen
 	return value >= 0 && value < COUNT_MOST ? (int64_t)value : absent;
 }
 
-/* What has not ended, or reaches out of the part asked for, has made nothing yet. */
+/* What has not ended, or reaches out of the selected part, has made nothing yet. */
 static bool is_whole(const struct sb_zone *z)
 {
 	return !(z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED));

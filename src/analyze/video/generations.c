@@ -156,7 +156,7 @@ void sb_generations_look_for_steps(struct sb_video *v)
 	v->outside = all && !inside;
 	if (inside && inside < all)
 		sb_run_warn(v->run,
-			"%zu of %zu steps and blocks lie in no generation: rates are of the others",
+			"%zu of %zu steps and blocks are outside every generation: rates are of the others",
 			all - inside, all);
 }
 

@@ -71,7 +71,7 @@ bool sb_layer_is_attention(const char *layer)
 
 struct layer {
 	uint32_t name;
-	int64_t index; /* blocks of one name told apart by their attribute; -1: none */
+	int64_t index; /* distinguishes blocks of one name; -1: none */
 	int64_t count, nested;
 	double total_s, gpu_s;
 	int64_t gpu_count;
@@ -117,7 +117,7 @@ static struct layer *layer_of(
 	return made;
 }
 
-/* Children come before their parents: whoever waits and began inside the zone
+/* Children come before their parents: what waits and began inside the zone
  * that now ends, was inside it. */
 static void settle_nesting(struct layers *l, const struct sb_zone *z, uint32_t layer)
 {
@@ -201,7 +201,7 @@ static void take_gpu_times(struct layers *l, struct sb_model_panel *panel)
 	for (size_t i = 0; i < l->all.count; i++) {
 		uint32_t at;
 
-		/* GPU records carry no attributes: blocks of one name cannot be told apart there */
+		/* GPU records carry no attributes: blocks of one name cannot be distinguished there */
 		if (all[i].index < 0 && sb_map_get(&l->gpu_of, all[i].name, &at)) {
 			all[i].gpu_count = gpu[at].gpu_count;
 			all[i].gpu_s = gpu[at].gpu_s;

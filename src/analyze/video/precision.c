@@ -128,7 +128,7 @@ static int fill(const struct variant *from, struct sb_model *model, struct sb_va
 }
 
 /* A word about the GPU needs one that did something. What was printed elsewhere is taken at
- * its word: whoever compares precisions does so on a GPU. */
+ * its word: precisions are compared on a GPU. */
 static bool used_gpu(const struct sb_run *run, const struct sb_model *model)
 {
 	if (sb_run_meta_find(run, SB_META_RUN, SB_RUN_IMPORTED_FROM))

@@ -272,7 +272,7 @@ static void list_slow(struct sb_diffusion_panel *d, const struct sb_video_step *
 	d->slow_steps[at] = slow;
 }
 
-/* The loop of that name lists the same steps: slow is slow wherever it is told. */
+/* The loop of that name lists the same steps: a slow step is the same step in both lists. */
 static void tell_loop(
 	struct sb_video *v, struct sb_model *model, const struct sb_video_step *n, double median_s)
 {

@@ -84,7 +84,7 @@ static void take_stats(const struct sb_series *series, const char *name, struct 
 }
 
 /* Frames that left, where they were counted or sent in batches; else those that were made hold
- * the dropped ones too. NaN: nobody knows. */
+ * the dropped ones too. NaN: not known. */
 static double dropped_ratio(const struct streaming *s, int64_t made)
 {
 	int64_t left = s->frames >= 0 ? s->frames : s->batches ? s->batch_frames : -1;

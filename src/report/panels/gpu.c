@@ -24,7 +24,7 @@ static void share_text(char *out, size_t size, double ratio)
 		snprintf(out, size, "%.1f %%", ratio * 100);
 }
 
-/* Long kernel names are told apart by their beginning and their end. */
+/* Long kernel names are distinguished by their beginning and their end. */
 static void rows_text(struct sb_buf *out, const struct sb_text_options *options, const char *title,
 	const char *counted, const struct sb_gpu_row *rows, size_t count)
 {

@@ -253,7 +253,7 @@ static void write_remarks(
 			0, sb_text_columns(o));
 	if (cut)
 		sb_text_wrap(out,
-			"cut: began before this part or ended after it; what lies inside is in Total, not in "
+			"cut: began before this part or ended after it; what is inside is in Total, not in "
 			"Count, Mean, Min, Max, p50-p99",
 			0, sb_text_columns(o));
 	if (recursive)

@@ -38,7 +38,7 @@ static void put_summary(const struct sb_aggregate *a, struct sb_buf *out)
 	sb_buf_printf(out, "=== Aggregation Summary ===\nTotal reports processed: %zu\n", a->report_count);
 	if (a->unranked)
 		sb_buf_printf(out,
-			"Runs: %zu, none of which says its rank: numbered as they came, nobody is late\n",
+			"Runs: %zu, none of which says its rank: numbered as they came, none is late\n",
 			a->rank_count);
 	else
 		sb_buf_printf(out, "Ranks: %zu\n", a->rank_count);

@@ -167,7 +167,7 @@ def _arguments(signature, self, args, kwargs):
         bound = signature.bind(self, *args, **kwargs)
         bound.apply_defaults()
         return dict(bound.arguments.get("kwargs") or {}, **bound.arguments)
-    except Exception:  # a call that will fail, or a signature nobody can tell
+    except Exception:  # a call that will fail, or a signature that cannot be read
         return kwargs
 
 

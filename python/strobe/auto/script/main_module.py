@@ -1,4 +1,4 @@
-"""The script itself: it is not imported, so nobody says when it has defined what a
+"""The script itself: it is not imported, so no event says when it has defined what a
 --stage names. Its lines are watched, and only its own, until it has. With
 sys.monitoring (CPython 3.12) nothing else costs anything. Before that a trace function
 sees every call, so it is off during imports; a script that calls much else before it
@@ -26,7 +26,7 @@ def stem_of(path):
 
 def watch(look):
     """Calls look(module, stem) after each line of the script until it returns True.
-    False: somebody else traces this program."""
+    False: another tracer is installed."""
     monitoring = getattr(sys, "monitoring", None)
     if monitoring is not None:
         return _Monitored(look, monitoring).start()
@@ -54,7 +54,7 @@ class _Traced:
         return True
 
     def stop(self):
-        if sys.gettrace() == self.on_call:  # not somebody else's by now
+        if sys.gettrace() == self.on_call:  # another tracer may have replaced it
             sys.settrace(None)
         if builtins.__import__ == self.untraced_import:
             builtins.__import__ = self.original_import
@@ -103,7 +103,7 @@ class _Monitored:
         self.module = None
 
     def start(self):
-        for tool in (4, 3):  # the numbers that are nobody's
+        for tool in (4, 3):  # the numbers that are not reserved
             if self.monitoring.get_tool(tool) is None:
                 self.tool = tool
                 break

@@ -1,4 +1,4 @@
-"""Stages by name: pkg.mod:Class.method = 4c VAE encode, for code nobody edits. The
+"""Stages by name: pkg.mod:Class.method = 4c VAE encode, for code that is not edited. The
 script itself is __main__, or what it would be called if it were imported."""
 import atexit
 import os
@@ -136,7 +136,7 @@ def _missing(target, why, kind="-"):
 
 
 def _tell_run(kind, target, why):
-    """"+target": found; "-target<tab>why"; "?target<tab>why": nobody has looked yet."""
+    """"+target": found; "-target<tab>why"; "?target<tab>why": not looked for yet."""
     if target not in _of_the_run:
         return
     try:
