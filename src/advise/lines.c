@@ -82,11 +82,27 @@ static bool is_between(const struct sb_model *model, const struct sb_line *l)
 	return doing != SB_DOES_WAIT_GPU || !sb_weigh_has_gpu(model);
 }
 
+/* Steps or forwards that were recorded as they ran: of durations handed in afterwards nobody knows what ran in them. */
+static bool knows_calls(const struct sb_model *model)
+{
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if ((s->role == STROBE_ROLE_STEP || s->role == STROBE_ROLE_FORWARD) && !s->span)
+			return true;
+	}
+	return false;
+}
+
 void sb_rule_python_between_steps(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, is_between);
 	double spent_s = fmax(hot.generation_s, hot.step_s);
-	struct sb_advice *f = find_hot(a, &hot, fmin(spent_s, sb_weigh_idle_s(a->model)), SB_LIKELY,
+	struct sb_advice *f;
+
+	if (!knows_calls(a->model))
+		return;
+	f = find_hot(a, &hot, fmin(spent_s, sb_weigh_idle_s(a->model)), SB_LIKELY,
 		sb_say(a, "Python between the model's calls takes %.0f %% of the generations",
 			percent_of_work(a->model, spent_s)));
 

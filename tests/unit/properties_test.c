@@ -119,8 +119,10 @@ static void generations_hold(const struct sb_model *m)
 	same(machine_s, m->generations.union_s, 1e-6);
 	holds(!(energy_wh > m->summary.run_energy_wh * (1 + 1e-6)));
 	statistics_hold(&m->generations.time);
-	for (size_t i = 0; i < m->diffusion.split_count; i++)
+	for (size_t i = 0; i < m->diffusion.split_count; i++) {
 		split_s += m->diffusion.split[i].self_s;
+		holds(m->diffusion.split[i].wall_ratio <= 1 + 1e-5);
+	}
 	if (m->stages.stage_count && m->diffusion.split_count)
 		same(split_s, m->generations.union_s, m->stages.wall_s * 1e-5);
 	for (size_t i = 0; i < m->diffusion.rate_count; i++)

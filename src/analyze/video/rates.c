@@ -151,6 +151,15 @@ static double self_wall_s(const struct sb_stage *s)
 	return s->total_s > 0 ? s->self_s * fmin(1, s->covered_s / s->total_s) : 0;
 }
 
+/* Stages of one kind that ran at once, or beside each other: no share is larger than the whole. */
+static double no_more_than_the_whole(double *part_s, double whole_s)
+{
+	double excess_s = fmax(0, *part_s - whole_s);
+
+	*part_s -= excess_s;
+	return excess_s;
+}
+
 /* What the parts add up to beyond the time in which any of them ran is overlap; what they
  * lack of it belongs to the stages between them. */
 static void close_sum(const struct sb_model *model, struct walk *w)
@@ -208,6 +217,11 @@ static void split(struct sb_video *v, struct sb_model *model)
 			work != STROBE_ROLE_OFFLOAD)
 			d->other_s += w.work_s[work];
 	}
+	for (double *const *part = (double *const[]){ &d->denoise_s, &d->vae_s, &d->vae_encode_s,
+		     &d->text_encode_s, &d->offload_s, &d->other_s, NULL };
+		*part; part++)
+		d->overlap_s = fmax(
+			0, d->overlap_s - no_more_than_the_whole(*part, model->generations.union_s));
 }
 
 static void list_split(struct sb_model *model)

@@ -1,0 +1,28 @@
+"""Steps handed in with their durations: nothing is said of what ran in them."""
+import json
+
+from conftest import BUILD, PYTHON
+
+SCRIPT = """
+import strobe, time
+strobe.start("direct")
+with strobe.generation(frames=30):
+    for b in range(3):
+        begun = time.perf_counter()
+        for s in range(4):
+            t = time.perf_counter()
+            time.sleep(0.03)
+            strobe.step_record(s, seconds=time.perf_counter() - t, block_size=10)
+        strobe.block_record(b, frames=10, seconds=time.perf_counter() - begun)
+"""
+
+
+def test_the_model_is_not_said_to_wait_for_what_ran_in_its_own_steps(strobe):
+    strobe.environment["PYTHONPATH"] = str(BUILD / "python")
+    done = strobe.run("--sample=200", "--", PYTHON, strobe.script(SCRIPT))
+    assert done.returncode == 0, done.stderr
+    report = json.loads(next(strobe.folder.rglob("profiling_report.json")).read_text())
+    assert report["function_samples"]["sample_count"] > 10
+    assert "python_between_steps" not in [r["id"] for r in report["recommendations"]]
+    shares = [part["wall_ratio"] for part in report["diffusion_analysis"]["split"] if part["part"] != "overlap"]
+    assert shares and all(0 <= share <= 1.00001 for share in shares)
