@@ -130,6 +130,32 @@ static void generations_hold(const struct sb_model *m)
 			!(m->diffusion.rates[i].compute_s > m->stages.wall_s * (1 + 1e-9)));
 }
 
+static void gpu_holds(const struct sb_model *m)
+{
+	const struct sb_gpu_panel *g = &m->gpu;
+
+	for (size_t i = 0; i < m->stages.stage_count; i++)
+		holds(!(m->stages.stages[i].gpu_busy_s >
+			m->stages.wall_s * 2 * (1 + 1e-9))); /* two devices */
+	holds(!g->present || (g->busy_s >= 0 && g->idle_s >= -1e-9 && g->kernel_busy_s <= g->busy_s + 1e-9));
+	if (g->present)
+		same(g->busy_s + g->idle_s, g->window_s, 1e-6);
+	for (size_t i = 0; g->present && i < g->top_kernel_count; i++)
+		holds(g->top_kernels[i].total_s >= 0 && g->top_kernels[i].count > 0);
+}
+
+static void functions_hold(const struct sb_functions_panel *f)
+{
+	double self = 0;
+
+	for (size_t i = 0; i < f->count; i++) {
+		holds(is_share(f->all[i].self_ratio) && is_share(f->all[i].total_ratio));
+		holds(f->all[i].self_ratio <= f->all[i].total_ratio + 1e-9);
+		self += f->all[i].self_ratio;
+	}
+	holds(self <= 1 + 1e-9);
+}
+
 static void advice_holds(const struct sb_model *m)
 {
 	for (size_t i = 0; i < m->advice.count; i++)
@@ -196,6 +222,8 @@ static void the_report_of_any_recording_adds_up(void **state)
 		same_names_hold(&m->stages);
 		generations_hold(m);
 		advice_holds(m);
+		gpu_holds(m);
+		functions_hold(&m->functions);
 		faces_agree(m);
 		synthetic_done(&s);
 	}
