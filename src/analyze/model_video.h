@@ -109,6 +109,7 @@ struct sb_model_panel {
 		int64_t stands_for; /* blocks that a text put into one row; 0: it is one layer */
 	} * layers; /* slowest mean first */
 	size_t layer_count;
+	bool summed_blocks; /* one row of a text stands for all of them */
 	struct sb_layer *slowest; /* of the blocks, or of the outermost layers where there are none */
 	size_t slowest_count; /* at most 5 */
 	double layers_total_s; /* outermost layers; the components add up to it */

@@ -174,12 +174,15 @@ def test_a_layer_table_keeps_its_components(strobe):
     assert rows["Patch Embedding"]["total_s"] == pytest.approx(0.00345)
     text = strobe("report", path)
     assert "per block 1.67 ms \u00b1 0.12" in text and "91.9 %" in text
+    assert "slowest: Block 23 1.89 ms, Block 22 1.84 ms" in text, "the row of all blocks is none of them"
+    assert "Layers (as printed)" in text, "the text does not say where it was measured"
     assert any(r["id"] == "blocks_dominate" for r in report["recommendations"])
 
 
 def test_precisions_get_their_speedup(strobe):
     text = strobe("report", strobe.write("a.txt", PRECISION))
     assert "FP16: 28.45 ms" in text and "1.59 times as fast: good GPU use" in text
+    assert "1 runs" not in text, "the text does not say of how many runs it is the mean"
 
 
 def test_a_whole_benchmark_output(strobe):
@@ -207,6 +210,12 @@ def test_a_display_among_stage_lines_belongs_to_the_stage_that_ran(strobe):
 def test_an_aggregation_summary_keeps_min_max_and_average(strobe):
     device = strobe.report(strobe.write("a.txt", AGGREGATION))["gpu_metrics"]["devices"][0]
     assert [device[k] for k in ("memory_used_max_mb", "memory_used_mean_mb", "utilization_mean_percent")] == pytest.approx([9800, 8420, 85.2])
+
+
+def test_a_gpu_of_which_only_memory_is_known_is_not_called_unused(strobe):
+    path = strobe.write("a.txt", BEFORE)
+    assert strobe.report(path)["gpu_metrics"]["devices"][0]["used"] is True
+    assert "not used" not in strobe("report", path)
 
 
 def test_a_regression_in_words_is_explained(strobe):

@@ -272,6 +272,7 @@ static void take_summed_blocks(struct sb_model_panel *panel)
 	for (size_t i = 0; i < panel->layer_count; i++) {
 		if (!panel->layers[i].block || !panel->layers[i].stands_for)
 			continue;
+		panel->summed_blocks = true;
 		panel->block_count = panel->layers[i].stands_for;
 		panel->block_std_s = panel->layers[i].time.std;
 	}
@@ -318,6 +319,15 @@ static int sum_up(struct sb_model *model)
 	return err;
 }
 
+/* A text's one row for all blocks is none of them: those that it names lie inside. */
+static bool is_single(const struct sb_model_panel *panel, const struct sb_layer *layer)
+{
+	if (!panel->block_count)
+		return !layer->nested;
+	return !layer->stands_for && strcmp(layer->component, "blocks") == 0 &&
+	       (layer->block || panel->summed_blocks);
+}
+
 /* Blocks where there are some, else whatever is outermost. */
 static void list_slowest(struct sb_model *model)
 {
@@ -327,7 +337,7 @@ static void list_slowest(struct sb_model *model)
 	for (size_t i = 0; panel->slowest && i < panel->layer_count; i++) {
 		const struct sb_layer *layer = &panel->layers[i];
 
-		if (panel->slowest_count < SLOWEST && (panel->block_count ? layer->block : !layer->nested))
+		if (panel->slowest_count < SLOWEST && is_single(panel, layer))
 			panel->slowest[panel->slowest_count++] = *layer;
 	}
 }

@@ -10,7 +10,10 @@ static void layers_text(const struct sb_model_panel *m, struct sb_buf *out)
 
 	if (!m->layer_count)
 		return;
-	sb_buf_printf(out, "  Layers (%s), total %.3f s\n", m->layers_on_gpu ? "GPU span" : "CPU time",
+	sb_buf_printf(out, "  Layers (%s), total %.3f s\n",
+		m->layers_on_gpu   ? "GPU span"
+		: m->summed_blocks ? "as printed"
+				   : "CPU time",
 		m->layers_total_s);
 	for (size_t i = 0; i < m->component_count; i++)
 		sb_buf_printf(out, "    %-20s %6lld layer%s %10.3f s %6.1f %%\n", m->components[i].name,
@@ -19,6 +22,8 @@ static void layers_text(const struct sb_model_panel *m, struct sb_buf *out)
 	if (m->block_count > 1)
 		sb_buf_printf(out, "    per block %.2f ms ± %.2f (sample deviation over %lld blocks)\n",
 			m->block_mean_s * 1e3, m->block_std_s * 1e3, (long long)m->block_count);
+	if (!m->slowest_count)
+		return;
 	sb_buf_puts(out, "    slowest:");
 	for (size_t i = 0; i < m->slowest_count; i++) {
 		sb_buf_puts(out, i % 2 == 0 && i ? ",\n             " : i ? ", " : " ");
@@ -64,8 +69,9 @@ static void models_text(
 		sb_buf_printf(out, ": %.2f ms", v->time.mean * 1e3);
 		if (!isnan(v->time.std))
 			sb_buf_printf(out, " ± %.2f", v->time.std * 1e3);
-		sb_buf_printf(out, " (%lld runs, %lld warm-up)", (long long)v->time.count,
-			(long long)v->warmup_count);
+		if (v->time.count > 1) /* a printed mean does not say of how many */
+			sb_buf_printf(out, " (%lld runs, %lld warm-up)", (long long)v->time.count,
+				(long long)v->warmup_count);
 		if (v->reading)
 			sb_buf_printf(out, ", %.2f times as fast: %s", v->speedup, v->reading);
 		sb_buf_putc(out, '\n');
