@@ -100,7 +100,7 @@ static void look_sensors(struct doctor_finding *f)
 			"this GPU or driver does not offer: %s", missing);
 	else
 		doctor_say(f, DOCTOR_OK, "",
-			"memory %.0f of %.0f MB, %.0f %% busy, %.0f \xc2\xb0"
+			"memory %.0f of %.0f MB, utilisation %.0f %%, %.0f \xc2\xb0"
 			"C, %.0f W",
 			nvml.values[SB_GPUS_MEMORY_USED], nvml.values[SB_GPUS_MEMORY_TOTAL],
 			nvml.values[SB_GPUS_UTILIZATION], nvml.values[SB_GPUS_TEMPERATURE],

@@ -140,8 +140,10 @@ static const char *next_recording(const struct sb_model *model, const char *id)
 						     : "record with --sample=100";
 	if (!model->gpu.present && (model->devices.count || strcmp(id, "gpu_utilization") == 0))
 		return "record with --gpu-trace=steps:3";
-	if (!(model->functions.sample_count >= 100))
+	if (!model->functions.sample_count)
 		return "record with --sample=100, which names the Python lines";
+	if (model->functions.sample_count < 100)
+		return "record it longer: so few samples name no line";
 	return model->gpu.present ? "open the timeline at that place: the kernels and the stages beside them"
 				  : "open the timeline at that place";
 }

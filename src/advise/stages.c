@@ -112,8 +112,11 @@ void sb_rule_unattributed(struct sb_advisor *a)
 		sb_say(a, "%.1f %% of the %s belongs to no stage", percent,
 			inside ? "generations" : "wall time"),
 		sb_say(a, "%s of %s are unattributed", sb_say_seconds(a, lost_s), sb_say_seconds(a, wall_s)));
-	if (f)
-		f->rank_s = lost_s * TENTH;
+	if (!f)
+		return;
+	f->rank_s = lost_s * TENTH;
+	if (a->model->functions.sample_count)
+		f->suggestion = "Put sections around the functions that ran there: they are listed with it.";
 }
 
 /* ---- compiling ---------------------------------------------------------- */

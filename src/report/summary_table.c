@@ -210,7 +210,7 @@ static void rest_row(struct sb_screen *s, const struct sb_summary_rows *rows)
 }
 
 /* The two functions that ran most of it. */
-static void place_lines(struct sb_screen *s)
+static void place_lines(struct sb_screen *s, const char *whole)
 {
 	const struct sb_place_list *list = sb_place_list_of(s->model);
 
@@ -220,7 +220,7 @@ static void place_lines(struct sb_screen *s)
 		struct sb_buf place = { 0 };
 
 		sb_place_text(&list->all[i], &place);
-		sb_screen_say(s, "    %2.0f %% of it in ", 100 * list->all[i].ratio);
+		sb_screen_say(s, "    %2.0f %% of %s in ", 100 * list->all[i].ratio, whole);
 		sb_text_name(&s->line, sb_buf_text(&place), 60);
 		sb_buf_done(&place);
 		sb_screen_end(s, NULL);
@@ -250,6 +250,7 @@ int sb_screen_table(struct sb_screen *s)
 		sb_screen_say(s, "No stage was recorded%s.",
 			s->model->generations.whole_run ? "" : " inside the generations");
 		sb_screen_end(s, NULL);
+		place_lines(s, s->model->generations.whole_run ? "the run" : "them");
 		free(rows.all);
 		return 0;
 	}
@@ -269,7 +270,7 @@ int sb_screen_table(struct sb_screen *s)
 	plain_label(s, "unattributed");
 	row_numbers(s, rows.unattributed_s, rows.wall_s);
 	sb_screen_end(s, NULL);
-	place_lines(s);
+	place_lines(s, "it");
 	overlap_row(s, &rows);
 	free(rows.all);
 	return 0;

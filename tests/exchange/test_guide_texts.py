@@ -1,4 +1,6 @@
 """What profilers print, pasted: each form comes out with its own figures."""
+import json
+
 import pytest
 
 SUMMARY = """================================================================================
@@ -232,3 +234,21 @@ def test_a_logger_around_a_table_changes_nothing(strobe):
 
 def test_words_that_only_look_like_forms_are_no_run(strobe):
     assert "is a stage line" in strobe("import", strobe.write("a.txt", "see the memory 3 times\nFP32 is slow\nGPU: none\n"), code=2)
+
+
+COMPAT = {
+    "session_info": {"id": "video_generation", "start_time": "2026-01-01T00:00:00", "end_time": "2026-01-01T00:00:02", "duration": 2.0, "tags": {}},
+    "stage_analysis": {"total_stages": 3, "total_time": 2.3, "bottlenecks": ["video_generation"], "stages": {
+        name: {"total_time": seconds, "call_count": 1, "avg_time": seconds, "min_time": seconds, "max_time": seconds, **more}
+        for name, seconds, more in (("video_generation", 1.9, {}), ("vae_decode", 0.23, {"parent": "video_generation"}), ("model_initialization", 0.1, {}))}},
+    "diffusion_analysis": {"total_steps": 40, "total_frames": 30, "blocks": 10, "total_time_ms": 1620.5, "avg_step_time_ms": 40.51,
+                           "min_step_time_ms": 20.0, "max_step_time_ms": 107.9, "median_step_time_ms": 33.9, "fps": 18.5},
+    "block_analysis": {"total_blocks": 10, "total_frames": 30, "total_time_ms": 1623.4, "avg_block_time_ms": 162.3, "min_block_time_ms": 90.2,
+                       "max_block_time_ms": 291.9, "median_block_time_ms": 150.4, "fps": 18.5}}
+
+
+def test_no_share_of_a_report_with_steps_and_blocks_is_larger_than_its_run(strobe):
+    report = strobe.report(strobe.write("profiling_report.json", json.dumps(COMPAT)))
+    shares = {part["part"]: part["wall_ratio"] for part in report["diffusion_analysis"]["split"]}
+    assert sum(shares.values()) == pytest.approx(1, abs=1e-4)
+    assert all(share <= 1.00001 for share in shares.values()), shares

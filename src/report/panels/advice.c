@@ -91,12 +91,21 @@ static void startup_text(const struct sb_model *model, int width, struct sb_buf 
 	}
 }
 
+/* Known to have done nothing: of a text's GPU often the memory alone is known. */
+static bool any_unused(const struct sb_model *model)
+{
+	for (size_t i = 0; i < model->devices.count; i++)
+		if (!model->devices.all[i].used)
+			return true;
+	return false;
+}
+
 static void unknown_text(const struct sb_model *model, struct sb_buf *out)
 {
 	double machine = model->cpu.usage_percent.mean, own = model->cpu.process_percent.mean;
 
 	sb_buf_printf(out, "  Bound by: not known (%s, no GPU trace)\n",
-		model->devices.count ? "the GPU was not used" : "no GPU samples");
+		any_unused(model) ? "the GPU was not used" : "no GPU samples");
 	if (model->cpu.usage_percent.count && machine >= 90 && own < 50)
 		sb_buf_printf(
 			out, "  The machine's CPUs are %.0f %% used, mostly by other programs\n", machine);

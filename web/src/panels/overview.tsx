@@ -219,8 +219,8 @@ function boundFigure(r: Report): Figure | null {
   const device = r.gpu_metrics?.devices?.[0];
   const util = num(device, 'utilization_mean_percent');
   const cpu = num(r.cpu_metrics, 'usage_mean_percent');
-  if (v.bound_by === 'unknown' && util === undefined) return { label: 'bound by', value: 'not known', note: cpu !== undefined ? `no GPU seen; CPU ${cpu.toFixed(0)} % busy` : 'no GPU seen' };
-  return { label: 'bound by', value: boundBy(v.bound_by), note: util !== undefined ? `GPU ${util.toFixed(0)} % busy on average` : v.why };
+  if (v.bound_by === 'unknown' && util === undefined) return { label: 'bound by', value: 'not known', note: cpu !== undefined ? `no GPU seen; CPU ${cpu.toFixed(0)} % used` : 'no GPU seen' };
+  return { label: 'bound by', value: boundBy(v.bound_by), note: util !== undefined ? `GPU utilisation ${util.toFixed(0)} % on average` : v.why };
 }
 
 function costFigure(r: Report): Figure | null {

@@ -1,0 +1,29 @@
+"""Functions that were sampled are on the first screen, in the text and in the page's data."""
+import json
+import re
+
+from conftest import PYTHON
+
+SCRIPT = """
+import time
+def slow_filter(until):
+    total = 0
+    while time.perf_counter() < until:
+        total += sum(range(1000))
+    return total
+slow_filter(time.perf_counter() + 1.0)
+"""
+
+
+def test_functions_are_in_every_face_of_a_run_without_stages(strobe):
+    done = strobe.run("--sample=200", "--", PYTHON, strobe.script(SCRIPT))
+    assert done.returncode == 0, done.stderr
+    said = done.stdout + done.stderr
+    assert re.search(r"\d+ % of the run in slow_filter \(", said), said
+    folder = next(strobe.folder.rglob("profiling_report.json")).parent
+    report = json.loads((folder / "profiling_report.json").read_text())
+    assert any("slow_filter" in f["name"] for f in report["function_samples"]["functions"])
+    assert "--sample" not in json.dumps(report["recommendations"]), "samples are there"
+    page = (folder / "profiling_report.html").read_text()
+    data = json.loads(re.search(r'<script[^>]*id="strobe-report"[^>]*>(.*?)</script>', page, re.S).group(1))
+    assert data["function_samples"] == report["function_samples"]
