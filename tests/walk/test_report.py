@@ -1,12 +1,16 @@
-"""The walks of docs/adding-to-the-report.md, taken on a copy of the tree: the diffs apply, it builds, the keys are everywhere."""
+"""The walks of docs/adding-to-the-report.md, taken on a copy of the tree: the diffs apply, it builds, the keys are everywhere. And a
+toy in every other room of CONTRIBUTING.md (rooms.py), in the files that are promised there."""
 import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
+
+import rooms
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["STROBE_BUILD"])
@@ -50,6 +54,7 @@ def tree(tmp_path_factory):
     for diff in walks():
         assert diff.count("+++ ") >= 3
         run("patch", "-p1", "--forward", "--no-backup-if-mismatch", "--fuzz=0", cwd=copy, input=diff)
+    rooms.add(copy)
     build(copy)
     return copy
 
@@ -93,3 +98,43 @@ def test_the_page_compiles_with_the_panel(tree):
     run(tree / "tools/generate", tree / "build")
     (tree / "web/node_modules").symlink_to(packages)
     run("node", packages / "typescript/bin/tsc", "--noEmit", "-p", tree / "web")
+
+
+def test_a_command_is_two_files(tree):
+    strobe = tree / "build/strobe"
+    assert run(strobe, "toy", "--loud") == "HELLO\n"
+    assert "say it louder" in run(strobe, "toy", "--help") and "say hello" in run(strobe, "--help")
+
+
+def test_an_exporter_is_a_file_and_a_line(tree, tmp_path):
+    run(BUILD / "tests/make_recordings", tmp_path)
+    assert "vae_decode\n" in run(tree / "build/strobe", "export", tmp_path / "rich.strobe", "--to", "toy", "-o", "-")
+
+
+def test_a_finding_is_a_row_a_name_and_its_check(tree, tmp_path):
+    run(BUILD / "tests/make_recordings", tmp_path)
+    report = json.loads(run(tree / "build/strobe", "report", tmp_path / "rich.strobe", "--format", "json"))
+    [found] = [f for f in report["recommendations"] if f["id"] == "toy"]
+    assert found["issue"] == "a toy finding" and found["threshold_key"] == "toy_count"
+
+
+def test_a_gpu_vendor_is_a_file_and_a_word(tree, tmp_path):
+    run(tree / "build/strobe", "run", "-o", tmp_path / "run", "--", "true")
+    devices = json.loads(run(tree / "build/strobe", "report", tmp_path / "run", "--format", "json"))["gpu_metrics"]["devices"]
+    assert "Toy 1" in [device["name"] for device in devices]
+
+
+def test_a_framework_is_a_file_and_its_name(tmp_path):
+    package = tmp_path / "strobe"
+    shutil.copytree(BUILD / "python/strobe", package, symlinks=False)
+    folder = package / "auto/frameworks"
+    (folder / "toyvideo.py").write_text(rooms.FRAMEWORK)
+    table = (folder / "__init__.py").read_text()
+    (folder / "__init__.py").unlink()
+    (folder / "__init__.py").write_text(table.replace('"comfyui")', '"comfyui", "toyvideo")'))
+    (tmp_path / "toyvideo.py").write_text("def generate():\n    return 1\n")
+    (tmp_path / "program.py").write_text("import toyvideo\n\ntoyvideo.generate()\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "STROBE_HOOK_DIR": str(package / "hook")}
+    run(BUILD / "strobe", "run", "-o", tmp_path / "runs", "--", sys.executable, tmp_path / "program.py", env=environment)
+    report = json.loads(run(BUILD / "strobe", "report", "last", "--format", "json", cwd=tmp_path, env={**os.environ, "STROBE_OUTPUT_DIR": "runs"}))
+    assert [g["name"] for g in report["generations"]["items"]] == ["toyvideo"]
