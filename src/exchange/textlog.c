@@ -69,6 +69,9 @@ bool sb_textlog_set_parent(struct sb_textlog *log, uint32_t parent, uint32_t chi
 {
 	struct sb_textlog_node *p = &log->nodes[parent];
 
+	/* What a segment before this one has is summed up and linked already. */
+	if (parent == child || parent < log->segment || child < log->segment)
+		return false;
 	if (log->nodes[child].height >= HEIGHT_MAX)
 		return false;
 	log->nodes[child].parent = parent;

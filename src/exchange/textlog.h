@@ -134,6 +134,7 @@ extern const struct sb_textform sb_summary_form, sb_iteration_form, sb_memory_fo
 
 /* ---- the tree ---- */
 int sb_textlog_add(struct sb_textlog *log, const struct sb_stagelog_line *line, uint32_t *out_node);
+/* False: not in this segment, or too deep. */
 bool sb_textlog_set_parent(struct sb_textlog *log, uint32_t parent, uint32_t child);
 int64_t sb_textlog_duration(const struct sb_textlog_node *n);
 /* Links the segment's nodes, adds up, and says what contradicts its TOTAL TIME. */
