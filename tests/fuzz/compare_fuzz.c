@@ -63,7 +63,6 @@ static void compare(const struct sb_facts *base, const struct sb_facts *now)
 		return;
 	sb_diff_text(c, &wide, &out);
 	sb_diff_markdown(c, &wide, &out);
-	sb_diff_template(c, &out);
 	sb_buf_done(&out);
 	sb_diff_json(c, &out);
 	check_json(&out);
