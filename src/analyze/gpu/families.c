@@ -225,7 +225,8 @@ int sb_gpu_families_fill(struct sb_gpu_families *f, struct sb_model *model)
 
 	if (err || !rows)
 		return err;
-	qsort(f->sums.items, f->sums.count, sizeof(struct sum), by_path);
+	if (f->sums.count)
+		qsort(f->sums.items, f->sums.count, sizeof(struct sum), by_path);
 	fill_paths(f, model);
 	model->gpu.classes = rows;
 	model->gpu.class_count = f->class_count;
