@@ -74,3 +74,31 @@ def inside(zone):
 @pytest.fixture
 def run(tmp_path):
     return lambda *command, **options: strobe_run(tmp_path, *command, **options)
+
+
+# What each file of tests found, for the table of docs/frameworks.md (matrix.py).
+_outcomes = {}
+
+
+def pytest_runtest_logreport(report):
+    if report.when == "call" or report.outcome != "passed":
+        name = os.path.splitext(os.path.basename(report.nodeid.split("::")[0]))[0]
+        count = _outcomes.setdefault(name, {"passed": 0, "failed": 0, "skipped": 0})
+        count[report.outcome] += 1
+
+
+def pytest_sessionfinish(session):
+    if session.config.option.keyword or session.config.option.collectonly or any("::" in arg for arg in session.config.args):
+        return  # a part of a file says nothing about it
+    from importlib import metadata
+    import matrix
+    versions = {}
+    for package in matrix.PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            pass
+    os.makedirs(os.path.join(BUILD, "real-results"), exist_ok=True)
+    for name, count in _outcomes.items():
+        with open(os.path.join(BUILD, "real-results", name + ".json"), "w") as file:
+            json.dump(dict(count, versions=versions), file, indent=1, sort_keys=True)

@@ -1,0 +1,105 @@
+"""The table of docs/frameworks.md, from what the tests of this folder found: which versions they ran with, how many
+passed. usage: matrix.py RESULTS  prints it; matrix.py RESULTS --write puts it into the page."""
+import glob
+import json
+import os
+import sys
+
+PAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "docs", "frameworks.md")
+BEGIN, END = "<!-- table: made by tests/real/matrix.py -->\n", "<!-- end of the table -->\n"
+PACKAGES = ["diffusers", "transformers", "accelerate", "torch", "safetensors", "peft", "torchao", "av", "opencv-python-headless",
+            "imageio", "decord", "torchcodec"]
+
+# framework, packages whose versions are named, test files, what of it was run, what is recorded, what is not
+ROWS = [
+    ("diffusers, video", ["diffusers"], ["test_diffusers"],
+     "Wan (text, image, `transformer_2`, modular), LTX, CogVideoX, HunyuanVideo, Mochi, AnimateDiff, Stable Video Diffusion",
+     "each call as a generation: `text_encode`, `image_encoder`, steps (`denoise`) with their forwards, CFG and timestep, "
+     "`scheduler_step`, `vae_encode`, `vae_decode` with latent frames and tiles, output frames and size, `export` with frames",
+     "blocks of modular pipelines other than text, steps and VAE"),
+    ("diffusers, images", ["diffusers"], ["test_diffusers"], "Flux, SDXL", "the same, without frames", ""),
+    ("diffusers, offload and caches", ["diffusers", "accelerate", "peft"], ["test_variants"],
+     "sequential and group offload, tiling, first-block cache, LoRA, callbacks, `torch.compile`, two threads",
+     "`offload:<part>` with bytes for sequential and group offload; steps that a cache served are marked `cached`",
+     "model offload needs a GPU: its hooks are tested with stand-ins only"),
+    ("transformers", ["transformers"], ["test_transformers"], "V-JEPA2, Qwen2-VL, SmolVLM, T5",
+     "`generate()` as a generation: `vision_encoder`, `prefill`, `decode` with tokens, new tokens, time to the first token, "
+     "tokens/s; processors as `preprocess` with frames; other models' forwards as stages",
+     "times are the CPU's: on a GPU the first token is there when the loop goes on with it"),
+    ("loading", ["diffusers", "transformers", "torch", "safetensors"], ["test_variants", "test_torch"], "",
+     "`from_pretrained`, `torch.load`, `safetensors.torch.load_file` with the bytes of their files; `.to()` of models over 100 MiB",
+     "weights read lazily later on; the files of a model named by its hub id (its parameters' bytes are taken)"),
+    ("torch.compile", ["torch"], ["test_torch", "test_variants"], "",
+     "compilations as zones; the graphs are the ones you get without strobe", "sections inside a graph (counted as left out)"),
+    ("plain torch", ["torch"], ["test_torch"], "", "the outermost modules' forwards, `DataLoader`, collectives that block",
+     "modules inside others (see `strobe.nn`)"),
+    ("video in and out", ["av", "opencv-python-headless", "imageio", "decord", "torchcodec"], ["test_video"], "",
+     "`video_decode` and `video_encode` with frames and size; `hardware` where the frames are on a GPU; an `ffmpeg` or "
+     "`ffprobe` child as a span", "audio; readers that are C functions of other packages"),
+    ("ComfyUI", [], [], "stand-ins with the same calls, with and without coroutines (`python/test_comfyui`); no real checkout",
+     "each prompt as a generation, each executed node as a stage with class, id and title, sampler steps, models loaded and "
+     "unloaded with bytes", "previews; what a version does not have is named in the report"),
+    ("launchers", [], ["test_torch"], "`python -m`, `torchrun`, `accelerate launch`",
+     "every Python process of the program writes a recording of its own", ""),
+    ("your own functions", [], [], "CPython 3.9 to 3.13 (`run/test_stages`)",
+     "`--stage program:function='4c name'` and `--stage pkg.mod:Class.method=…`", "functions of `python -c`"),
+]
+
+
+def read(folder):
+    """{test file: {"passed": 3, "failed": 0, "skipped": 1, "versions": {...}}}"""
+    found = {}
+    for path in glob.glob(os.path.join(folder, "*.json")):
+        with open(path) as file:
+            found[os.path.splitext(os.path.basename(path))[0]] = json.load(file)
+    return found
+
+
+def missing(results):
+    """Test files of the table that have not been run here."""
+    return sorted({name for row in ROWS for name in row[2]} - set(results))
+
+
+def tested(row, results):
+    _, packages, tests, details, _, _ = row
+    versions = {}
+    for name in tests:
+        versions.update(results[name]["versions"])
+    words = [", ".join("%s %s" % (name, versions[name]) for name in packages if name in versions)]
+    words.append(details)
+    if tests:
+        words.append(" + ".join("`%s`: %s" % (name, outcome(results[name])) for name in tests))
+    return "; ".join(word for word in words if word)
+
+
+def outcome(result):
+    return "%d passed" % result["passed"] + "".join(
+        ", %d %s" % (result[kind], kind) for kind in ("failed", "skipped") if result[kind])
+
+
+def table(results):
+    lines = ["| framework | tested with | what is recorded | what is not |", "|---|---|---|---|"]
+    for row in ROWS:
+        lines.append("| %s | %s | %s | %s |" % (row[0], tested(row, results), row[4], row[5]))
+    return "\n".join(line.replace("  |", " |") for line in lines) + "\n"
+
+
+def in_page():
+    with open(PAGE) as file:
+        text = file.read()
+    return text[text.index(BEGIN) + len(BEGIN):text.index(END)]
+
+
+def write(made):
+    with open(PAGE) as file:
+        text = file.read()
+    begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
+    with open(PAGE, "w") as file:
+        file.write(text[:begin] + made + text[end:])
+
+
+if __name__ == "__main__":
+    found = read(sys.argv[1])
+    if missing(found):
+        sys.exit("not run here yet: %s" % ", ".join(missing(found)))
+    write(table(found)) if "--write" in sys.argv else sys.stdout.write(table(found))
