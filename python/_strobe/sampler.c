@@ -194,12 +194,23 @@ static PyObject *sampler_stop(PyObject *module, PyObject *unused)
 	Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
+static void make_wake(void)
+{
+	pthread_condattr_t monotonic;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&sampler.wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+}
+
 /* sampler_forget(): before a session, and in a forked child, where the thread is gone. */
 static PyObject *sampler_forget(PyObject *module, PyObject *forked)
 {
 	(void)module;
 	if (PyObject_IsTrue(forked) == 1) {
 		pthread_mutex_init(&sampler.lock, NULL);
+		make_wake(); /* the parent's sampler may have waited at it */
 		sampler.running = sampler.stopping = false;
 		sampler.asked = false;
 	}
@@ -298,11 +309,10 @@ PyMethodDef sampler_methods[] = {
 
 int sampler_init(void)
 {
-	pthread_condattr_t monotonic;
+	static bool done; /* by the first interpreter; others find it made */
 
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&sampler.wake, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	if (!done)
+		make_wake();
+	done = true;
 	return 0;
 }

@@ -215,10 +215,10 @@ def _say_missing():
 
 
 def _at_exit():
+    _stop_sampling()  # the end is strobe's own time, not the program's; and no thread outlives the interpreter
     try:
         if native.recording():
             _restore_environment()
-            _stop_sampling()  # the end is strobe's own time, not the program's
             _say_missing()
             folder = native.run_dir()
             native.stop()

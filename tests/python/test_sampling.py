@@ -259,3 +259,13 @@ def test_the_end_of_the_program_is_not_sampled(monkeypatch):
     monkeypatch.setattr(_session._torch, "_cuda_is_used", lambda: True)  # and saying so fails: there is no native.missing
     _session._at_exit()
     assert seen == ["sampler", "session"]
+
+
+def test_no_sampler_outlives_the_interpreter(monkeypatch):
+    """Also where nothing was recorded: something in C may record later."""
+    from strobe import _session
+    seen = []
+    monkeypatch.setattr(_sampling, "stop", lambda: seen.append("sampler"))
+    monkeypatch.setattr(_session, "native", types.SimpleNamespace(recording=lambda: False))
+    _session._at_exit()
+    assert seen == ["sampler"]
