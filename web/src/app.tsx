@@ -8,6 +8,7 @@ import { Videos } from './panels/videos';
 import { NoStages, StageTable, StageTree, type Base } from './panels/stages';
 import { Detail } from './panels/detail';
 import { Dock, MergeNote, RangeStatistics } from './panels/explore';
+import { Icicle } from './panels/icicle';
 import { FirstTimeline } from './panels/first';
 import * as details from './panels/details';
 import type { Timeline } from './timeline/data';
@@ -83,6 +84,7 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
   const streaming = useMemo(() => chartsOf('Streaming', r.streaming_analysis?.series), [r]);
   const panels: details.Panel[] = [
     { id: 'range', title: 'In this time', body: timeline?.lanes.length ? [<RangeStatistics key="r" data={timeline} />, <MergeNote key="n" data={timeline} />] : null },
+    { id: 'calls', title: 'Call tree', body: timeline?.lanes.some((l) => l.kind === 'thread' || l.kind === 'track') ? <Icicle data={timeline} /> : null },
     { id: 'stages', title: 'Stages', body: r.stage_analysis?.stages?.length ? <StageTree report={r} timeline={timeline} base={base} /> : null },
     { id: 'advice', title: 'Advice', body: r.recommendations?.length ? [<Findings key="f" report={r} timeline={timeline} most={100} />, details.adviceTail(r)] : null },
     { id: 'strategies', title: 'Strategies by stage', body: details.strategiesBody(r) },

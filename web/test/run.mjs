@@ -8,6 +8,7 @@ import './trace.mjs';
 import './workspace.mjs';
 import './keep.mjs';
 import './videos.mjs';
+import './calls.mjs';
 
 const base = fixture();
 const basePath = writePage('base', base);

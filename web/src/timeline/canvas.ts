@@ -3,7 +3,7 @@ import { clip, count, nanos, percent } from '../format';
 import { selection, view, whole, type Range } from '../state';
 import { entriesOf, type Timeline } from './data';
 import { drawBand, drawBusy, drawRow, drawTicks, type Brush, type Look } from './draw';
-import { entryAt, type Entry } from './entry';
+import { entryAt, launchArrows, type Entry } from './entry';
 import type { Group, Layout, Placed } from './layout';
 import { wantedNames } from './search';
 
@@ -99,6 +99,7 @@ export class Canvas {
     const s = selection.get();
     if (s) drawBand(brush, s, 0, this.height);
     if (this.pending) drawBand(brush, this.pending, 0, this.height);
+    this.paintArrows(c);
     this.paintSelected(c);
     this.paintMarks(brush);
     this.paintOverview(brush);
@@ -185,6 +186,38 @@ export class Canvas {
     c.lineWidth = 2;
     c.strokeRect(x0, y, x1 - x0, p.height - 1);
     c.lineWidth = 1;
+  }
+
+  // From each launch to what it started, for the selected zone or kernel.
+  private paintArrows(c: CanvasRenderingContext2D): void {
+    const at = selection.get()?.entry;
+    const e = at && entryAt(this.data, at);
+    const arrows = e ? launchArrows(this.data, e) : [];
+    const edge = RULER + this.layout.pinnedHeight;
+    const line = (lane: number, row: number) => this.layout.rows.findLast((p) => p.laneIndex === lane && p.rowIndex <= row);
+    let drawn = 0;
+    c.strokeStyle = c.fillStyle = this.styles.accent;
+    for (const a of arrows) {
+      const from = line(a.lane, a.row);
+      const to = line(a.to.lane, a.to.row);
+      if (!from || !to) continue;
+      const x0 = this.xAt(a.at);
+      const x1 = this.xAt(to.row.start[a.to.index]);
+      const y0 = Math.max(edge, this.yOf(from) + from.height - 2);
+      const y1 = Math.max(edge, this.yOf(to));
+      if (Math.max(x0, x1) < this.gutter || Math.min(x0, x1) > this.width || Math.min(y0, y1) > this.height) continue;
+      drawn++;
+      c.beginPath();
+      c.moveTo(Math.max(this.gutter, x0), y0);
+      c.lineTo(Math.max(this.gutter, x1), y1);
+      c.stroke();
+      c.beginPath();
+      c.moveTo(x1, y1 + 1);
+      c.lineTo(x1 - 3, y1 - 5);
+      c.lineTo(x1 + 3, y1 - 5);
+      if (x1 > this.gutter) c.fill();
+    }
+    this.element.dataset.arrows = String(drawn);
   }
 
   private paintMarks(b: Brush): void {

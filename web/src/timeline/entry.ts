@@ -182,6 +182,33 @@ export function launchOf(t: Timeline, e: Entry): Launch | null {
   return { at, delay: row.start[e.index] - at, lane, zones };
 }
 
+export interface Arrow {
+  lane: number; // of the thread that launched
+  row: number;
+  at: number;
+  to: Entry;
+}
+
+const ARROWS_MOST = 300;
+let lastArrows: { t: Timeline; key: string; found: Arrow[] } | null = null; // every frame asks
+
+// A kernel's launch, or the launches of a zone.
+export function launchArrows(t: Timeline, e: Entry): Arrow[] {
+  const key = `${e.lane}.${e.row}.${e.index}`;
+  if (lastArrows?.t !== t || lastArrows.key !== key) lastArrows = { t, key, found: findArrows(t, e) };
+  return lastArrows.found;
+}
+
+function findArrows(t: Timeline, e: Entry): Arrow[] {
+  if (t.lanes[e.lane].kind === 'stream') {
+    const launch = launchOf(t, e);
+    return launch && launch.lane >= 0 ? [{ lane: launch.lane, row: Math.max(0, launch.zones.length - 1), at: launch.at, to: e }] : [];
+  }
+  return launchedEntries(t, e)
+    .slice(0, ARROWS_MOST)
+    .map((to) => ({ lane: e.lane, row: e.row, at: rowOf(t, to).launches!.at[to.index], to }));
+}
+
 export interface Peers {
   count: number; // of this name, one zone each
   shorter: number;

@@ -1,0 +1,128 @@
+// The calls of a range as one tree: zones of the same path are one node. By wall time, or by the
+// GPU time that they launched. In order of size, or of when they first began.
+import type { Range } from '../state';
+import type { Timeline } from './data';
+import { rowOf, type Entry } from './entry';
+
+export interface Node {
+  name: string;
+  total: number; // ns, inside the range
+  self: number;
+  count: number;
+  first: number;
+  below: Node[];
+  parent: Node | null;
+}
+
+export type Measure = 'wall' | 'gpu';
+
+const WALK_MOST = 300_000;
+
+const fresh = (name: string, parent: Node | null): Node => ({ name, total: 0, self: 0, count: 0, first: Infinity, below: [], parent });
+
+function childOf(n: Node, name: string, index: Map<Node, Map<string, Node>>): Node {
+  let names = index.get(n);
+  if (!names) index.set(n, (names = new Map()));
+  let c = names.get(name);
+  if (!c) {
+    names.set(name, (c = fresh(name, n)));
+    n.below.push(c);
+  }
+  return c;
+}
+
+// null: too many zones in the range, or merged ones, of which only names and sums are known.
+export function callTree(t: Timeline, range: Range, measure: Measure): Node | null {
+  const root = fresh('all threads', null);
+  const index = new Map<Node, Map<string, Node>>();
+  let left = WALK_MOST;
+  for (const [l, lane] of t.lanes.entries()) {
+    if (lane.kind !== 'thread' && lane.kind !== 'track') continue;
+    const entries: { e: Entry; start: number; end: number }[] = [];
+    for (const [r, row] of lane.rows.entries()) {
+      for (let i = row.firstEndingAfter(range.from); i < row.size && row.start[i] < range.to; i++) {
+        if (row.count[i] > 1 || left-- <= 0) return null;
+        entries.push({ e: { lane: l, row: r, index: i }, start: row.start[i], end: row.end[i] });
+      }
+    }
+    entries.sort((a, b) => a.start - b.start || a.e.row - b.e.row);
+    const open: { end: number; row: number; node: Node }[] = [];
+    for (const { e, start, end } of entries) {
+      while (open.length && (open[open.length - 1].row >= e.row || open[open.length - 1].end < end)) open.pop();
+      const node = childOf(open.length ? open[open.length - 1].node : root, t.names[rowOf(t, e).name[e.index]], index);
+      node.count++;
+      node.first = Math.min(node.first, start);
+      if (measure === 'wall') node.total += Math.min(end, range.to) - Math.max(start, range.from);
+      open.push({ end, row: e.row, node });
+    }
+  }
+  if (measure === 'gpu') addLaunched(t, range, root, index);
+  finish(root, measure);
+  return root.total > 0 ? root : null;
+}
+
+// Each kernel's time belongs to the innermost zone that launched it.
+function addLaunched(t: Timeline, range: Range, root: Node, index: Map<Node, Map<string, Node>>): void {
+  for (const lane of t.lanes) {
+    if (lane.kind !== 'stream') continue;
+    for (const row of lane.rows) {
+      for (let i = row.firstEndingAfter(range.from); row.launches && i < row.size && row.start[i] < range.to; i++) {
+        const by = row.launches.lane[i];
+        if (by < 0) continue;
+        let node = root;
+        for (const at of t.lanes[by].rows) {
+          const k = at.firstEndingAfter(row.launches.at[i]);
+          if (k < at.size && at.start[k] <= row.launches.at[i]) node = childOf(node, t.names[at.name[k]], index);
+        }
+        const leaf = childOf(node, t.names[row.name[i]], index);
+        leaf.count++;
+        leaf.total += Math.min(row.end[i], range.to) - Math.max(row.start[i], range.from);
+        leaf.first = Math.min(leaf.first, row.start[i]);
+      }
+    }
+  }
+}
+
+function finish(n: Node, measure: Measure): void {
+  for (const c of n.below) finish(c, measure);
+  const inside = n.below.reduce((sum, c) => sum + c.total, 0);
+  if (n.parent === null || measure === 'gpu') n.total += inside;
+  n.self = Math.max(0, n.total - inside);
+}
+
+export interface Relative {
+  name: string;
+  total: number;
+  count: number;
+}
+
+// Who calls a name and what it calls, over the whole tree; a name inside itself counts once.
+export function butterfly(root: Node, name: string): { total: number; self: number; count: number; callers: Relative[]; callees: Relative[] } {
+  const callers = new Map<string, Relative>();
+  const callees = new Map<string, Relative>();
+  const sum = { total: 0, self: 0, count: 0 };
+  const add = (to: Map<string, Relative>, key: string, total: number, count: number) => {
+    const one = to.get(key) ?? { name: key, total: 0, count: 0 };
+    one.total += total;
+    one.count += count;
+    to.set(key, one);
+  };
+  const walk = (n: Node, inside: boolean) => {
+    const own = n.name === name && n.parent !== null;
+    if (own) {
+      sum.self += n.self;
+      for (const c of n.below) if (c.name !== name) add(callees, c.name, c.total, c.count);
+    }
+    if (own && !inside) {
+      sum.total += n.total;
+      sum.count += n.count;
+      add(callers, n.parent!.name, n.total, n.count);
+    }
+    n.below.forEach((c) => walk(c, inside || own));
+  };
+  walk(root, false);
+  const list = (m: Map<string, Relative>) => [...m.values()].sort((a, b) => b.total - a.total);
+  return { ...sum, callers: list(callers), callees: list(callees) };
+}
+
+export const hasLaunches = (t: Timeline): boolean => t.lanes.some((l) => l.kind === 'stream' && l.rows.some((r) => r.launches));

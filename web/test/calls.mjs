@@ -1,0 +1,79 @@
+// The call tree as a picture, and arrows from launches to kernels.
+import { assert, open, ready, settled, test, writePage } from './harness.mjs';
+import { encodeTimeline } from './encode.mjs';
+
+const MS = 1e6;
+const names = ['step', 'attention', 'norm', 'gemm', 'softmax'];
+const zone = (name, from, to, launch) => ({ name, start: from * MS, end: to * MS, launch: launch === undefined ? undefined : { lane: 0, at: launch * MS } });
+const plain = (text) => text.replace(/[\u00a0\u202f]/g, ' ');
+
+// Two steps; the second calls norm first. Attention launches a long gemm, norm a short softmax.
+function calls() {
+  const main = [[zone(0, 0, 400), zone(0, 500, 900)], [zone(1, 10, 210), zone(2, 220, 320), zone(2, 510, 560), zone(1, 600, 880)]];
+  const stream = [[zone(3, 100, 180, 20), zone(4, 300, 310, 230), zone(4, 550, 560, 520), zone(3, 650, 750, 610)]];
+  const timeline = encodeTimeline({ endNs: 1000 * MS, names, lanes: [{ kind: 'thread', name: 'main', main: true, rows: main }, { kind: 'stream', name: 'GPU 0 stream 7', device: 0, rows: stream }] });
+  const stages = [{ name: 'step', count: 2, total_s: 0.8, self_s: 0.17, wall_ratio: 0.8 }];
+  return writePage('calls', { report: { session_info: { id: 'calls', name: 'calls' }, summary: { wall_s: 1 }, stage_analysis: { wall_s: 1, unattributed_s: 0.2, stages, bottlenecks: [] }, recommendations: [], recording: { zones: 6, dropped_count: 0 } }, timeline });
+}
+
+const boxesOf = (page) => page.locator('.icicle button').evaluateAll((all) => all.map((b) => ({ name: b.title.split('\n')[0], words: b.title.split('\n')[1].replaceAll('\u00a0', ' '), x: Math.round(b.offsetLeft), y: b.offsetTop, width: b.offsetWidth })));
+
+test('the calls of a range are boxes as wide as they took, callers above', async (browser) => {
+  const { page, seen, close } = await open(browser, calls());
+  await ready(page);
+  const at = await boxesOf(page);
+  assert.deepEqual(at.map((b) => `${b.name}: ${b.words}`), ['step: 800 ms, 100.0 %; itself 170 ms; 2 calls', 'attention: 480 ms, 60.0 %; itself 480 ms; 2 calls', 'norm: 150 ms, 18.8 %; itself 150 ms; 2 calls']);
+  assert.ok(at[1].y > at[0].y && at[1].x < at[2].x, 'the heavy one is left');
+  assert.ok(Math.abs(at[1].width / at[0].width - 0.6) < 0.01);
+  await page.locator('#calls select').selectOption('gpu');
+  assert.deepEqual((await boxesOf(page)).map((b) => `${b.name}: ${b.words.split(',')[0]}`), ['step: 200 ms', 'attention: 180 ms', 'gemm: 180 ms', 'norm: 20.0 ms', 'softmax: 20.0 ms']);
+  await page.locator('#calls select').selectOption('wall');
+  await page.fill('input.search', 'nor');
+  assert.equal(await page.locator('.icicle .faded').count(), 2);
+  assert.match(plain(await page.locator('#calls .matches').innerText()), /1 boxes, 2 calls match “nor”/);
+  await page.fill('input.search', '');
+  // only the second step, in order of time: norm comes first
+  await page.locator('#timeline-first canvas').focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowRight');
+  await page.locator('#calls input[type=checkbox]').check();
+  const second = await boxesOf(page);
+  assert.deepEqual(second.map((b) => `${b.name}: ${b.words.split(',')[0]}`), ['step: 400 ms', 'norm: 50.0 ms', 'attention: 280 ms']);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('a name is taken apart into callers and callees', async (browser) => {
+  const { page, close } = await open(browser, calls());
+  await ready(page);
+  await page.locator('.icicle button', { hasText: 'step' }).click();
+  const text = plain(await page.locator('.butterfly').innerText());
+  assert.match(text, /Callers of step[\s\S]*all threads\s+2\s+800 ms/);
+  assert.match(text, /800 ms in 2 calls, 170 ms itself/);
+  assert.match(text, /What step calls[\s\S]*attention\s+2\s+480 ms\s+60\.0 %[\s\S]*norm\s+2\s+150 ms/);
+  await page.locator('.butterfly tr', { hasText: 'attention' }).click();
+  assert.match(plain(await page.locator('.butterfly').innerText()), /Callers of attention[\s\S]*step\s+2\s+480 ms\s+100\.0 %/);
+  await close();
+});
+
+test('arrows lead from launches to kernels', async (browser) => {
+  const { page, close } = await open(browser, calls());
+  await ready(page);
+  const canvas = page.locator('#timeline-first canvas');
+  const arrows = () => canvas.evaluate((c) => c.dataset.arrows);
+  await canvas.focus();
+  await page.keyboard.press('ArrowDown');
+  await settled(page);
+  assert.equal(await arrows(), '2', 'the first step launches two');
+  await page.locator('#range-statistics').waitFor();
+  await page.fill('input.search', 'gemm');
+  await page.press('input.search', 'Enter');
+  await settled(page);
+  assert.equal(await arrows(), '1');
+  await page.keyboard.press('Escape');
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('Escape');
+  await settled(page);
+  assert.equal(await arrows(), '0');
+  await close();
+});
