@@ -194,6 +194,8 @@ int sb_compare(const struct sb_facts *const *base, size_t base_count, const stru
 	if (!err)
 		err = sb_compare_gate(c, options);
 	if (!err)
+		err = sb_compare_name_runs(c);
+	if (!err)
 		err = sb_changes_describe(c);
 	if (err) {
 		sb_comparison_free(c);
@@ -211,6 +213,9 @@ void sb_comparison_free(struct sb_comparison *c)
 		free(c->explanations[i]);
 	for (size_t i = 0; i < c->failure_count; i++)
 		free(c->failures[i]);
+	for (size_t i = 0; i < c->run_count; i++)
+		free(c->runs[i].tags);
+	free(c->runs);
 	free(c->metrics);
 	free(c->base_labels);
 	free(c->now_labels);

@@ -50,6 +50,14 @@ struct sb_setting_change {
 	const char *stage; /* where; NULL: the run */
 };
 
+/* Which run this is, in the words of whoever looks for it again. */
+struct sb_compared_run {
+	const char *side; /* "base", "new" */
+	const char *label, *id, *name, *host, *command; /* borrowed; NULL: unknown */
+	char *tags; /* "model=wan-1.3b seed=42"; NULL: none */
+	uint64_t start_real_ns; /* 0: unknown */
+};
+
 struct sb_gate {
 	char *name; /* a metric, a stage's name or code; "" : the total */
 	double ratio; /* 0.05: fails above + 5 % */
@@ -60,6 +68,8 @@ struct sb_comparison {
 	const struct sb_facts *const *now;
 	size_t base_count, now_count;
 	const char **base_labels, **now_labels;
+	struct sb_compared_run *runs; /* those before, then those now */
+	size_t run_count;
 	struct sb_tolerance tolerance;
 	struct sb_metric_change total;
 	bool per_generation; /* total is of one generation, and so are the stages inside of one */
@@ -117,6 +127,7 @@ int sb_compare_attrs(struct sb_comparison *c);
 int sb_comparison_say(char ***list, size_t *count, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int sb_compare_explain(struct sb_comparison *c);
+int sb_compare_name_runs(struct sb_comparison *c);
 int sb_changes_describe(struct sb_comparison *c); /* the last: what every form says of a change */
 int sb_compare_gate(struct sb_comparison *c, const struct sb_compare_options *options);
 

@@ -103,12 +103,28 @@ static const struct sb_field setting_rows[] = {
 };
 static SB_FIELDS(setting, sb_setting_change, "SettingChange", "Something that was set differently.");
 
+static const char *const sides[] = { "base", "new", SB_NAMES_END };
+
+static const struct sb_field run_rows[] = {
+	SB_FIELD_NAMED(sb_compared_run, side, "side", SB_ALWAYS, sides, "before or now"),
+	SB_FIELD(sb_compared_run, label, "label", SB_ALWAYS, "as it was asked for"),
+	SB_FIELD(sb_compared_run, id, "id", SB_KNOWN, "the session's"),
+	SB_FIELD(sb_compared_run, name, "name", SB_KNOWN, "the session's"),
+	SB_FIELD(sb_compared_run, host, "host", SB_KNOWN, "where it ran"),
+	SB_FIELD_AS(TIME, sb_compared_run, start_real_ns, "start_time", SB_SET, "when it began"),
+	SB_FIELD(sb_compared_run, command, "command", SB_KNOWN, "what was run"),
+	SB_FIELD(sb_compared_run, tags, "tags", SB_KNOWN, "its tags, key=value"),
+};
+static SB_FIELDS(run, sb_compared_run, "ComparedRun", "One of the runs of a diff.");
+
 SB_FIELD_WHEN(gated, sb_comparison, it->gate_count > 0)
 
 static const struct sb_field sb_comparison_fields_rows[] = {
 	SB_FIELD_SCHEMA("strobe.diff/1"),
 	SB_FIELD_ARRAY(sb_comparison, base_labels, base_count, "base", SB_ALWAYS, "the runs before"),
 	SB_FIELD_ARRAY(sb_comparison, now_labels, now_count, "new", SB_ALWAYS, "the runs now"),
+	SB_FIELD_LIST(sb_comparison, runs, run_count, "runs", SB_ALWAYS, run,
+		"who they are: those before, then those now"),
 	SB_FIELD_STRUCT(sb_comparison, total, "total", SB_ALWAYS, metric, "the whole"),
 	SB_FIELD(sb_comparison, per_generation, "per_generation", SB_ALWAYS,
 		"the total is of one generation, and so are the stages inside of one"),
