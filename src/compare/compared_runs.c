@@ -33,7 +33,8 @@ static char *tags_of(const struct sb_facts *run)
 	return out;
 }
 
-static void name_side(struct sb_comparison *c, const char *side, const struct sb_facts *const *runs, size_t count)
+static void name_side(
+	struct sb_comparison *c, const char *side, const struct sb_facts *const *runs, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		c->runs[c->run_count++] = (struct sb_compared_run){ .side = side,

@@ -93,6 +93,34 @@ static bool fails(const struct sb_comparison *c, const char *words)
 	return false;
 }
 
+static void runs_are_named_by_date_host_command_and_tags(void **state)
+{
+	struct sb_facts *base = run_of("before", 10), *now = run_of("after", 11);
+	struct sb_comparison *c;
+
+	base->host = sb_facts_text(base, "node-7");
+	base->start_real_ns = 1800000000000000000u;
+	assert_int_equal(sb_facts_add_pair(base, SB_FACT_COMMAND, "command", "python wan.py"), 0);
+	assert_int_equal(sb_facts_add_pair(base, SB_FACT_TAG, "model", "wan"), 0);
+	assert_int_equal(sb_facts_add_pair(base, SB_FACT_SETTING, "interval", "1"), 0);
+	assert_int_equal(sb_facts_add_pair(base, SB_FACT_TAG, "seed", "42"), 0);
+	c = compare(base, now, NULL);
+	assert_int_equal(c->run_count, 2);
+	assert_string_equal(c->runs[0].side, "base");
+	assert_string_equal(c->runs[0].label, "before");
+	assert_string_equal(c->runs[0].host, "node-7");
+	assert_string_equal(c->runs[0].command, "python wan.py");
+	assert_string_equal(c->runs[0].tags, "model=wan seed=42");
+	assert_int_equal(c->runs[0].start_real_ns, 1800000000000000000u);
+	assert_string_equal(c->runs[1].side, "new");
+	assert_string_equal(c->runs[1].label, "after");
+	assert_null(c->runs[1].host);
+	assert_null(c->runs[1].tags);
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
 static void children_carry_the_change_not_their_parents(void **state)
 {
 	struct sb_facts *base = run_of("base", 281.96), *now = run_of("new", 299.88);
@@ -450,6 +478,7 @@ static void markup_in_names_stays_text_in_markdown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runs_are_named_by_date_host_command_and_tags),
 		cmocka_unit_test(children_carry_the_change_not_their_parents),
 		cmocka_unit_test(a_code_holds_a_stage_together_when_its_words_change),
 		cmocka_unit_test(a_disk_collapse_beside_grown_memory_is_told_first),

@@ -6,6 +6,9 @@ function script(id: string): HTMLElement | null {
   return document.getElementById(id);
 }
 
+// From strobe serve: its front page lists every run.
+export const served = (): boolean => script('strobe-report')?.dataset.live !== undefined;
+
 export function readPage(): Page | null {
   const e = script('strobe-report');
   if (!e?.textContent?.trim()) return null;

@@ -1054,6 +1054,7 @@ export type Diff = {
   schema: "strobe.diff/1";
   base: string[]; // the runs before
   new: string[]; // the runs now
+  runs: ComparedRun[]; // who they are: those before, then those now
   total: MetricChange; // the whole
   per_generation: boolean; // the total is of one generation, and so are the stages inside of one
   explanations: string[]; // sentences, the most telling first
@@ -1062,6 +1063,18 @@ export type Diff = {
   configuration: SettingChange[]; // what was set differently
   passed?: boolean; // of the gate (--fail-above)
   failures?: string[]; // sentences: why the gate fails
+};
+
+// One of the runs of a diff.
+export type ComparedRun = {
+  side: "base" | "new"; // before or now
+  label: string; // as it was asked for
+  id?: string; // the session's
+  name?: string; // the session's
+  host?: string; // where it ran
+  start_time?: string; // when it began
+  command?: string; // what was run
+  tags?: string; // its tags, key=value
 };
 
 // A metric on both sides.

@@ -491,6 +491,7 @@ test('an empty page says what it lacks', async (browser) => {
 test('a diff leads with the whole, then the stages by their share in the change', async (browser) => {
   const report = {
     schema: 'strobe.diff/1', base: ['/data/runs/before'], new: ['<b>after'], per_generation: false,
+    runs: [{ side: 'base', label: '/data/runs/before', id: '5f0c', host: 'node-7', start_time: '2026-11-14T18:02:11+00:00', command: 'python wan.py --steps 50', tags: 'model=wan seed=42' }, { side: 'new', label: '<b>after', host: 'node-8', command: 'python wan.py --steps 40 <i>' }],
     total: { metric: 'wall_s', unit: 's', base_value: 281.96, new_value: 299.88, delta_value: 17.92, change_ratio: 0.0636, verdict: 'worse', basis: 'tolerance' },
     explanations: ['disk reads fell <i>2.1</i> -> 0.03 GB/s'],
     stages: [
@@ -503,6 +504,7 @@ test('a diff leads with the whole, then the stages by their share in the change'
   const { page, seen, close } = await open(browser, writePage('diff', { report, kind: 'diff' }));
   assert.match(await page.locator('.figures').innerText(), /281\.96\u00a0s[\s\S]*299\.88\u00a0s[\s\S]*\+17\.92\u00a0s/);
   assert.equal(await page.locator('h1').innerText(), 'before → <b>after');
+  assert.match((await page.locator('#runs').innerText()).replace(/[\u00a0\u2011]/g, (c) => (c === '\u2011' ? '-' : ' ')), /Before[\s\S]*2026-11-14 18:02:11[\s\S]*node-7[\s\S]*--steps 50[\s\S]*model=wan seed=42[\s\S]*Now[\s\S]*node-8[\s\S]*--steps 40 <i>/);
   assert.match(await page.locator('#stages tbody tr').first().innerText(), /unet[\s\S]*slower/);
   const bars = await page.locator('.balance i').evaluateAll((all) => all.map((b) => b.getBoundingClientRect().width > 1 && b.getBoundingClientRect().height > 1));
   assert.deepEqual(bars, [true, true]);
@@ -513,7 +515,7 @@ test('a diff leads with the whole, then the stages by their share in the change'
 });
 
 test('an aggregate shows ranks as lanes and stage by rank as a heat map', async (browser) => {
-  const rank = (i) => ({ report_index: i, rank: i, run: `rank_${i}`, duration_s: i === 2 ? 14 : 10, work_s: 9, straggler: i === 2, slow_stage: 'denoise', complete: true, clock: {} });
+  const rank = (i) => ({ report_index: i, rank: i, run: `rank_${i}`, duration_s: i === 2 ? 14 : 10, work_s: 9, straggler: i === 2, slow_stage: 'denoise', complete: true, clock: {}, host: 'node-7', ...(i === 2 ? { behind_s: 4, slow_stage_s: 12, slow_stage_median_s: 8, last_count: 30, caused_wait_s: 3.5 } : {}) });
   const report = {
     schema: 'strobe.aggregate/1', report_count: 4, rank_count: 4, host_count: 1, missing_ranks: [3], left_out: [{ run: 'rank_3', why: 'not a recording' }],
     metrics: { wall_s: { count: 4, min_value: 10, min_rank: 0, max_value: 14, max_rank: 2, avg_value: 11, median_value: 10, sum_value: 44 } },
@@ -522,6 +524,7 @@ test('an aggregate shows ranks as lanes and stage by rank as a heat map', async 
     heat_map: { ranks: [0, 1, 2], stages: [{ name: 'denoise', total_s: [8, null, 12] }] },
   };
   const { page, seen, close } = await open(browser, writePage('aggregate', { report, kind: 'aggregate' }));
+  assert.match((await page.locator('.lead').innerText()).replaceAll('\u00a0', ' '), /^rank 2 on node-7 holds the others up: 4\.00 s more work than the median rank, most of it in denoise \(12\.00 s against 8\.00 s\)\. The others waited 3\.50 s for it in 30 collectives\.$/);
   assert.equal(await page.locator('.rank').count(), 3);
   assert.equal(await page.locator('.rank .late').count(), 1);
   assert.equal(await page.locator('.heat .row:not(.head) .cells i').count(), 3);

@@ -5,6 +5,7 @@ import { dark, toggleTheme, useStore } from '../state';
 import { clip, count, keyed, percent, seconds } from '../format';
 import { title } from '../words';
 import { num, type Aggregate as AggregateReport, type AggregateRank, type AggregateStage, type Extent } from '../report';
+import { goTo } from '../place';
 import { FieldTable, Table } from '../table';
 import { Name, Shell } from './shell';
 
@@ -18,7 +19,7 @@ function Figures({ d }: { d: AggregateReport }) {
   const figures = [
     { label: 'ranks', value: count(num(d, 'rank_count')), note: missing.length ? `missing: ${clip(missing.join(', '), 40)}` : `on ${count(num(d, 'host_count'))} ${num(d, 'host_count') === 1 ? 'host' : 'hosts'}`, bad: missing.length > 0 },
     wall && { label: 'slowest rank', value: seconds(num(wall, 'max_value')), note: `rank ${num(wall, 'max_rank')}; fastest ${seconds(num(wall, 'min_value'))}` },
-    { label: 'stragglers', value: count(num(d, 'straggler_count')), note: '', bad: (num(d, 'straggler_count') ?? 0) > 0 },
+    { label: 'stragglers', value: count(num(d, 'straggler_count')), note: clip(d.reports_summary.filter((r) => r.straggler).map(rankName).join(', '), 40), bad: (num(d, 'straggler_count') ?? 0) > 0 },
     (num(d, 'collective_count') ?? 0) > 0 && num(d, 'wait_s') !== undefined && { label: 'waiting at collectives', value: seconds(num(d, 'wait_s')), note: num(d, 'wait_ratio') !== undefined ? percent(num(d, 'wait_ratio')) : '' },
     memory && { label: title(memory.key), value: keyed(memory.key, memory.max_value), note: `rank ${memory.max_rank}` },
   ].filter((f): f is { label: string; value: string; note: string; bad?: boolean } => Boolean(f));
@@ -32,6 +33,33 @@ function Figures({ d }: { d: AggregateReport }) {
         </div>
       ))}
     </section>
+  );
+}
+
+const rankName = (r: AggregateRank) => (r.rank >= 0 ? `rank ${r.rank}` : clip(r.run, 24));
+
+// Who holds the others up, and why: the first thing that a job's reader wants to know.
+function Stragglers({ d }: { d: AggregateReport }) {
+  const slow = d.reports_summary.filter((r) => r.straggler).sort((a, b) => (num(b, 'behind_s') ?? 0) - (num(a, 'behind_s') ?? 0));
+  if (!slow.length) return <p class="lead">No rank holds the others up.</p>;
+  return (
+    <ul class="sentences" aria-label="stragglers">
+      {slow.slice(0, 5).map((r) => (
+        <li class="lead" key={r.report_index}>
+          <b class="bad">
+            <a href={`#rank-${r.report_index}`} onClick={goTo}>
+              {rankName(r)}
+            </a>
+          </b>
+          {r.host ? ` on ${r.host}` : ''} holds the others up
+          {num(r, 'behind_s') !== undefined && `: ${seconds(num(r, 'behind_s'))} more work than the median rank`}
+          {r.slow_stage && `, most of it in ${clip(r.slow_stage, 60)}`}
+          {num(r, 'slow_stage_s') !== undefined && num(r, 'slow_stage_median_s') !== undefined && ` (${seconds(num(r, 'slow_stage_s'))} against ${seconds(num(r, 'slow_stage_median_s'))})`}
+          {num(r, 'caused_wait_s') !== undefined && `. The others waited ${seconds(num(r, 'caused_wait_s'))} for it in ${count(r.last_count)} collectives`}.
+        </li>
+      ))}
+      {slow.length > 5 && <li class="quiet">and {slow.length - 5} more, red below</li>}
+    </ul>
   );
 }
 
@@ -81,7 +109,7 @@ function RankLanes({ d }: { d: AggregateReport }) {
   return (
     <div class={`ranks ${ranks.length > 64 ? 'many' : ''}`} role="img" aria-label="time of each rank">
       {ranks.slice(0, 1024).map((r, i) => (
-        <div class="rank" key={r.report_index}>
+        <div class="rank" key={r.report_index} id={`rank-${r.report_index}`}>
           <span>{r.rank >= 0 ? `rank ${r.rank}` : clip(r.run, 18)}</span>
           {lanes?.wait_tenths[i] ? <RankLane letters={lanes.wait_tenths[i]} late={r.straggler} binS={lanes.bin_s} isDark={isDark} /> : <RankBar r={r} most={most} />}
           <span class="quiet">{[seconds(num(r, 'duration_s')), r.straggler && `straggler${r.slow_stage ? ` in ${clip(r.slow_stage, 24)}` : ''}`, !r.complete && 'incomplete'].filter(Boolean).join(', ')}</span>
@@ -159,6 +187,7 @@ export function Aggregate({ d }: { d: AggregateReport }) {
   const left = d.left_out;
   return (
     <Shell title={d.job || `${count(num(d, 'rank_count'))} ranks`} kind="aggregate" onTheme={toggleTheme}>
+      <Stragglers d={d} />
       <Figures d={d} />
       {left.length > 0 && (
         <section class="part">

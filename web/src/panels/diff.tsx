@@ -59,6 +59,38 @@ function Total({ d }: { d: DiffReport }) {
   );
 }
 
+// Who the runs are, so that they can be found again. Of many on one side the first is named.
+function Sides({ d }: { d: DiffReport }) {
+  const side = (which: 'base' | 'new', head: string) => {
+    const all = (d.runs ?? []).filter((r) => r.side === which);
+    const [r] = all;
+    if (!r) return null;
+    const rows = [['run', r.label], ['name', r.name], ['started', r.start_time && keyed('start_time', r.start_time)], ['host', r.host], ['command', r.command], ['tags', r.tags], ['id', r.id]].filter((row): row is [string, string] => Boolean(row[1]));
+    return (
+      <dl key={which} aria-label={head}>
+        <dt>{head}</dt>
+        <dd>{all.length > 1 ? `${all.length} runs; the first:` : ''}</dd>
+        {rows.map(([k, v]) => (
+          <>
+            <dt>{k}</dt>
+            <dd dir="auto">{k === 'command' ? <code>{v}</code> : v}</dd>
+          </>
+        ))}
+      </dl>
+    );
+  };
+  if (!d.runs?.length) return null;
+  return (
+    <section class="part" id="runs">
+      <h2>The runs</h2>
+      <div class="sides">
+        {side('base', 'Before')}
+        {side('new', 'Now')}
+      </div>
+    </section>
+  );
+}
+
 // Each stage's share in the change, as a bar from the middle.
 function Contribution({ s, most }: { s: StageChange; most: number }) {
   const c = num(s, 'contribution_s') ?? 0;
@@ -116,6 +148,7 @@ export function Diff({ d }: { d: DiffReport }) {
   return (
     <Shell title={`${runs(d.base)} → ${runs(d.new)}`} kind="diff" onTheme={toggleTheme}>
       <Total d={d} />
+      <Sides d={d} />
       {failures.length > 0 && (
         <section class="part">
           <h2 class="bad">The gate fails</h2>

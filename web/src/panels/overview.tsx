@@ -6,6 +6,7 @@ import { dark, focusSelection, generation, select, selection, show, toggleTheme,
 import { chosenVideo, partsOf, rangeOfVideo, videosOf, type Part } from '../video';
 import { jumpTo } from '../jump';
 import { goTo } from '../place';
+import { Mark } from './shell';
 import { selectStage } from './stages';
 import type { Timeline } from '../timeline/data';
 import { gaps } from '../timeline/statistics';
@@ -31,7 +32,7 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
   const chosen = useStore(generation);
   return (
     <header class="top">
-      <strong class="mark">strobe</strong>
+      <Mark />
       <h1 dir="auto" title={info.command}>
         {clip(info.name || info.id, 48)}
       </h1>

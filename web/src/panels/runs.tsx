@@ -20,12 +20,18 @@ export function Runs({ first }: { first: RunList }) {
     }, 5000);
     return () => clearInterval(timer);
   }, []);
-  const runs = [...data.runs].sort((a, b) => Number(b.live === true) - Number(a.live === true));
+  const [filter, setFilter] = useState('');
+  const words = filter.trim().toLowerCase();
+  const passes = (r: RunList['runs'][number]) => !words || [r.id, r.name, r.host, r.state, r.start_time].some((v) => v?.toLowerCase().includes(words));
+  const runs = data.runs.filter(passes).sort((a, b) => Number(b.live === true) - Number(a.live === true));
   const address = (id: string) => `/runs/${encodeURIComponent(id)}`;
   const choose = (id: string) => setChosen(chosen.includes(id) ? chosen.filter((c) => c !== id) : [...chosen, id].slice(-2));
   return (
-    <Shell title="Runs" kind={`${runs.length} found`} onTheme={toggleTheme}>
+    <Shell title="Runs" kind={words ? `${runs.length} of ${data.runs.length}` : `${runs.length} found`} onTheme={toggleTheme}>
       <section class="part">
+        <p class="tools">
+          <input type="search" class="search" placeholder="Filter by name, host, state, date" aria-label="filter runs" value={filter} onInput={(e) => setFilter(e.currentTarget.value)} />
+        </p>
         {chosen.length === 2 ? (
           <p class="tools">
             <a class="link" href={`/diff?base=${encodeURIComponent(chosen[0])}&new=${encodeURIComponent(chosen[1])}`}>
@@ -35,7 +41,7 @@ export function Runs({ first }: { first: RunList }) {
         ) : (
           <p class="quiet tools">Choose two runs to compare them.</p>
         )}
-        {runs.length === 0 && <p>No recording here yet: strobe run -- python your_pipeline.py</p>}
+        {data.runs.length === 0 && <p>No recording here yet: strobe run -- python your_pipeline.py</p>}
         {runs.length > 0 && (
           <Table
             caption="Recordings, newest first"

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { solid } from '../colour';
 import { clip } from '../format';
+import { served } from '../load';
 import { dark, useStore } from '../state';
 
 export function Shell({ title, kind, onTheme, children }: { title: string; kind: string; onTheme: () => void; children: ComponentChildren }) {
@@ -9,7 +10,7 @@ export function Shell({ title, kind, onTheme, children }: { title: string; kind:
   return (
     <main>
       <header class="top">
-        <strong class="mark">strobe</strong>
+        <Mark />
         <h1 dir="auto">{title}</h1>
         <span class="when">{kind}</span>
         <span class="spring" />
@@ -19,6 +20,17 @@ export function Shell({ title, kind, onTheme, children }: { title: string; kind:
       </header>
       <div class="shell">{children}</div>
     </main>
+  );
+}
+
+// The name of the tool, and where there is a server, the way back to its runs.
+export function Mark() {
+  return served() ? (
+    <a class="mark" href="/" title="all runs">
+      strobe <span>‹ all runs</span>
+    </a>
+  ) : (
+    <strong class="mark">strobe</strong>
   );
 }
 
