@@ -165,6 +165,8 @@ test('on a phone: no sideways scroll, two fingers zoom, a selection can be clear
   const { page, close } = await opened(browser, base, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
   const wide = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   assert.ok((await wide()) <= 0, `${await wide()} px too wide`);
+  const cut = await page.locator('.figure .value').evaluateAll((all) => all.filter((v) => v.scrollWidth > v.clientWidth).map((v) => v.textContent));
+  assert.deepEqual(cut, [], 'figures are whole');
   await page.locator('.card.table tr', { hasText: 'denoise' }).tap();
   assert.ok((await wide()) <= 0);
   await page.locator('.selection button', { hasText: 'Clear' }).tap();
