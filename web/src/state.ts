@@ -69,6 +69,17 @@ export function whenSeen(element: Element, draw: () => void): { draw: () => void
   };
 }
 
+// Whether an element can be seen, or nearly: what costs time waits for it.
+export function useSeen(element: { current: Element | null }): boolean {
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    const watcher = new IntersectionObserver((entries) => setSeen(entries[entries.length - 1].isIntersecting), { rootMargin: '150px' });
+    watcher.observe(element.current!);
+    return () => watcher.disconnect();
+  }, []);
+  return seen;
+}
+
 // Nanoseconds since the run began.
 export interface Range {
   from: number;

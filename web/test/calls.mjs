@@ -21,6 +21,8 @@ const boxesOf = (page) => page.locator('.icicle button').evaluateAll((all) => al
 test('the calls of a range are boxes as wide as they took, callers above', async (browser) => {
   const { page, seen, close } = await open(browser, calls());
   await ready(page);
+  await page.locator('#calls').scrollIntoViewIfNeeded();
+  await page.waitForSelector('.icicle');
   const at = await boxesOf(page);
   assert.deepEqual(at.map((b) => `${b.name}: ${b.words}`), ['step: 800 ms, 100.0 %; itself 170 ms; 2 calls', 'attention: 480 ms, 60.0 %; itself 480 ms; 2 calls', 'norm: 150 ms, 18.8 %; itself 150 ms; 2 calls']);
   assert.ok(at[1].y > at[0].y && at[1].x < at[2].x, 'the heavy one is left');
@@ -33,10 +35,12 @@ test('the calls of a range are boxes as wide as they took, callers above', async
   assert.match(plain(await page.locator('#calls .matches').innerText()), /1 boxes, 2 calls match “nor”/);
   await page.fill('input.search', '');
   // only the second step, in order of time: norm comes first
-  await page.locator('#timeline-first canvas').focus();
+  await page.locator('#timeline-full canvas').focus();
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('ArrowRight');
   await page.locator('#calls input[type=checkbox]').check();
+  await page.locator('#calls').scrollIntoViewIfNeeded();
+  await page.waitForFunction(() => document.querySelectorAll('.icicle button').length === 3 && /^step\n400/.test(document.querySelector('.icicle button').title));
   const second = await boxesOf(page);
   assert.deepEqual(second.map((b) => `${b.name}: ${b.words.split(',')[0]}`), ['step: 400 ms', 'norm: 50.0 ms', 'attention: 280 ms']);
   assert.deepEqual(seen.problems, []);
@@ -46,6 +50,7 @@ test('the calls of a range are boxes as wide as they took, callers above', async
 test('a name is taken apart into callers and callees', async (browser) => {
   const { page, close } = await open(browser, calls());
   await ready(page);
+  await page.locator('#calls').scrollIntoViewIfNeeded();
   await page.locator('.icicle button', { hasText: 'step' }).click();
   const text = plain(await page.locator('.butterfly').innerText());
   assert.match(text, /Callers of step[\s\S]*all threads\s+2\s+800 ms/);

@@ -1,4 +1,4 @@
-// How fast a page is: node test/measure.mjs PAGE.html. First picture, then
+// How fast a page is: node test/measure.mjs PAGE.html [1920x1080@2]. First picture, then
 // frames per second while panning and zooming the timeline.
 import { chromium } from 'playwright-core';
 import { statSync } from 'node:fs';
@@ -6,7 +6,8 @@ import { launchOptions } from './browser.mjs';
 
 const path = process.argv[2];
 const browser = await chromium.launch(launchOptions());
-const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+const [, width, height, scale] = /^(\d+)x(\d+)(?:@(\d+))?$/.exec(process.argv[3] ?? '1440x900');
+const page = await browser.newPage({ viewport: { width: Number(width), height: Number(height) }, deviceScaleFactor: Number(scale ?? 1) });
 await page.goto(`file://${path}`, { waitUntil: 'commit' });
 await page.waitForFunction(() => performance.getEntriesByName('strobe-drawn').length > 0);
 const first = await page.evaluate(() => performance.getEntriesByName('strobe-drawn')[0].startTime);
@@ -23,8 +24,8 @@ async function frames(move) {
       last = now;
       const k = Math.floor((now - start) / 700) % 2;
       const send = (key) => canvas.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
-      if (kind === 'pan') send(k ? 'ArrowLeft' : 'ArrowRight');
-      else send(k ? '-' : '+');
+      if (kind === 'pan') send(k ? 'a' : 'd');
+      else send(k ? 's' : 'w');
       if (now - start < 2800) requestAnimationFrame(tick);
       else window.done = true;
     };
@@ -41,7 +42,7 @@ const zoom = await frames('zoom');
 await page.evaluate(() => {
   const canvas = document.querySelector('#timeline-first canvas');
   canvas.dispatchEvent(new KeyboardEvent('keydown', { key: 'Home', bubbles: true }));
-  for (let i = 0; i < 2; i++) canvas.dispatchEvent(new KeyboardEvent('keydown', { key: '+', bubbles: true }));
+  for (let i = 0; i < 2; i++) canvas.dispatchEvent(new KeyboardEvent('keydown', { key: 'w', bubbles: true }));
 });
 const pan = await frames('pan');
 console.log(JSON.stringify({ page_mb: statSync(path).size / 1e6, first_picture_ms: Math.round(first), pan_fps: +pan.fps.toFixed(1), pan_p95_ms: +pan.p95_ms.toFixed(1), zoom_fps: +zoom.fps.toFixed(1), zoom_p95_ms: +zoom.p95_ms.toFixed(1) }));

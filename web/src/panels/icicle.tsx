@@ -1,9 +1,9 @@
 // The calls of the selected range as a picture: callers above what they call, as wide as they took.
 // A click takes a name apart: who calls it, what it calls.
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { solid, tint } from '../colour';
 import { clip, count, nanos, percent } from '../format';
-import { dark, generation, search, selection, useSettled, useStore, view } from '../state';
+import { dark, generation, search, selection, useSeen, useSettled, useStore, view, type Range } from '../state';
 import { Table } from '../table';
 import type { Timeline } from '../timeline/data';
 import { butterfly, callTree, hasLaunches, type Measure, type Node, type Relative } from '../timeline/tree';
@@ -76,17 +76,21 @@ export function Icicle({ data }: { data: Timeline }) {
   const [measure, setMeasure] = useState<Measure>('wall');
   const [inTime, setInTime] = useState(false);
   const [name, setName] = useState<string | null>(null);
-  const range = chosen && chosen.to > chosen.from ? chosen : shown;
-  const root = useMemo(() => callTree(data, range, measure), [data, range.from, range.to, measure]);
+  const host = useRef<HTMLDivElement>(null);
+  const seen = useSeen(host);
+  const last = useRef<Range | null>(null);
+  if (seen) last.current = chosen && chosen.to > chosen.from ? chosen : shown; // out of sight nothing is counted
+  const range = last.current;
+  const root = useMemo(() => (range ? callTree(data, range, measure) : null), [data, range?.from, range?.to, measure]);
   const all = useMemo(() => (root ? boxes(root, inTime) : []), [root, inTime]);
   const depth = all.reduce((most, b) => Math.max(most, b.depth), 0);
   const hits = wanted ? all.filter((b) => b.node.name.toLowerCase().includes(wanted)) : [];
   const hit = (b: Box) => !wanted || b.node.name.toLowerCase().includes(wanted);
   return (
-    <>
+    <div ref={host}>
       <div class="tools">
         <span class="quiet">
-          {chosen ? 'Selected' : 'Visible'} {nanos(range.to - range.from)}
+          {chosen ? 'Selected' : 'Visible'} {range ? nanos(range.to - range.from) : ''}
         </span>
         {hasLaunches(data) && (
           <label>
@@ -106,7 +110,9 @@ export function Icicle({ data }: { data: Timeline }) {
           </span>
         )}
       </div>
-      {!root ? (
+      {!range ? (
+        <p class="quiet" style={{ height: '160px' }} />
+      ) : !root ? (
         <p class="quiet">{measure === 'gpu' ? 'No GPU work was launched in this time.' : 'Zones of this time were merged, or there are none: zoom in for their tree.'}</p>
       ) : (
         <div class="icicle" role="img" aria-label="calls of this time, as wide as they took" style={{ height: `${(depth + 1) * 19 + 2}px` }}>
@@ -126,6 +132,6 @@ export function Icicle({ data }: { data: Timeline }) {
         </div>
       )}
       {root && name !== null && <Butterfly root={root} name={name} onPick={setName} />}
-    </>
+    </div>
   );
 }

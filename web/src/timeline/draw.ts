@@ -37,6 +37,7 @@ export function drawRow(b: Brush, row: Row, y: number, height: number): number {
   let drawn = 0;
   let carry = 0; // busy time of the last cell's zones that reaches into the next
   let carryPx = -1;
+  let painted = -1; // the name whose colour the pen has
   let i = row.firstEndingAfter(view.from);
   while (i < row.size && row.start[i] < view.to) {
     const x0 = Math.max(xOf(b, row.start[i]), b.left);
@@ -44,6 +45,7 @@ export function drawRow(b: Brush, row: Row, y: number, height: number): number {
     drawn++;
     if (x1 - x0 >= NARROW) {
       drawZone(b, row, i, x0, x1, y, height);
+      painted = -1;
       i++;
       continue;
     }
@@ -59,10 +61,13 @@ export function drawRow(b: Brush, row: Row, y: number, height: number): number {
     const busy = Math.min(1, Math.max(0, row.busyIn(i, last) - beyond + (carryPx === px ? carry : 0)) / perPx);
     carry = beyond;
     carryPx = px + 1;
-    if (b.wanted && !hasWanted(b, row, i, last)) c.globalAlpha = FADED;
-    c.fillStyle = tint(b.names[row.name[last === j ? wide : row.longestIn(i, last)]]).edge;
+    const faded = b.wanted !== null && !hasWanted(b, row, i, last);
+    if (faded) c.globalAlpha = FADED;
+    const name = row.name[last === j ? wide : row.longestIn(i, last)];
+    if (name !== painted) c.fillStyle = tint(b.names[name]).edge; // a colour is text to read: once is enough
+    painted = name;
     fillPart(c, px, y, 1, height - 1, busy);
-    c.globalAlpha = 1;
+    if (faded) c.globalAlpha = 1;
     i = last;
   }
   return drawn;
