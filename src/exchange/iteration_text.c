@@ -77,7 +77,7 @@ static bool take_count(struct sb_textlog_loop *loop, const char *line)
 static bool is_decoration(const char *line)
 {
 	return sb_textlog_after(line, "Speed") || sb_textlog_after(line, "FPS") ||
-	       (*line && strspn(line, "=- ") == strlen(line));
+	       sb_textlog_after(line, "Rate") || (*line && strspn(line, "=- ") == strlen(line));
 }
 
 static bool row(struct sb_textlog *log, char *line, int *out_err)
@@ -152,6 +152,17 @@ static bool take_model(struct sb_textlog *log, const char *line)
 	return true;
 }
 
+/* "Simple Benchmark (3 iterations after 5 warm-ups)" */
+static void take_heading_count(struct sb_textlog_loop *loop, const char *line)
+{
+	const char *open = strchr(line, '(');
+	char *end;
+	long long count = open ? strtoll(open + 1, &end, 10) : 0;
+
+	if (count > 0 && !strncmp(end, " iteration", 10))
+		loop->count = count;
+}
+
 static bool opens_benchmark(struct sb_textlog *log, const char *line)
 {
 	const char *parameters = sb_textlog_after(line, "Total parameters");
@@ -165,6 +176,7 @@ static bool opens_benchmark(struct sb_textlog *log, const char *line)
 	if (!strstr(line, "Simple Benchmark") || !add_loop(log, "benchmark", 9))
 		return false;
 	last_loop(log)->apart = true;
+	take_heading_count(last_loop(log), line);
 	return true;
 }
 
