@@ -373,6 +373,8 @@ STROBE_API int strobe_gpu_zone_worth(uint32_t name);
 /* Kernel trace (CUPTI), bounded: spec is "", "steps:3" or "seconds:5". */
 STROBE_API int strobe_gpu_trace_start(const char *spec);
 STROBE_API void strobe_gpu_trace_stop(void);
+/* A trace of steps, if one was asked for: 0 not begun, 1 running, 2 over: other stages may be traced. */
+STROBE_API int strobe_gpu_trace_steps_state(void);
 /* Ends the trace and waits (a second at most) until CUPTI is free for another
  * profiler, which the report then names. Nothing happens when there is no trace. */
 STROBE_API void strobe_gpu_trace_yield(const char *to);

@@ -89,6 +89,13 @@ static PyObject *gpu_trace_stop(PyObject *module, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
+static PyObject *gpu_trace_steps_state(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	return PyLong_FromLong(strobe_gpu_trace_steps_state());
+}
+
 static PyObject *gpu_trace_yield(PyObject *module, PyObject *to)
 {
 	const char *text = PyUnicode_AsUTF8AndSize(to, NULL);
@@ -146,6 +153,7 @@ PyMethodDef session_methods[] = {
 	{ "mask", mask, METH_VARARGS, NULL },
 	{ "gpu_trace_start", gpu_trace_start, METH_O, NULL },
 	{ "gpu_trace_stop", gpu_trace_stop, METH_NOARGS, NULL },
+	{ "gpu_trace_steps_state", gpu_trace_steps_state, METH_NOARGS, NULL },
 	{ "gpu_trace_yield", gpu_trace_yield, METH_O, NULL },
 	{ NULL, NULL, 0, NULL },
 };

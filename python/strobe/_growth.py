@@ -62,7 +62,7 @@ def _size(value):
 def _held(holder):
     """Bytes in a container, by its newest item."""
     count = len(holder)
-    if count < GENERATIONS:
+    if count < GENERATIONS - 1:
         return 0
     last = holder[-1] if isinstance(holder, list) else next(reversed(holder.values()), None)
     return count * _size(last)
@@ -85,7 +85,7 @@ def _largest_holder(least):
         return None
     best, most = None, least
     for one in objects:
-        if type(one) in (list, dict) and len(one) >= GENERATIONS:
+        if type(one) in (list, dict) and len(one) >= GENERATIONS - 1:
             held = _held(one)
             if held > most:
                 best, most = one, held

@@ -60,7 +60,7 @@ struct sb_advice *sb_advisor_find(
 	if (saves_s > a->model->stages.wall_s) /* no saving is larger than the run */
 		saves_s = a->model->stages.wall_s;
 	f->saves_s = saves_s > 0 ? saves_s : NAN;
-	f->rank_s = saves_s > 0 ? saves_s : 0;
+	f->rank_s = saves_s > 0 && !(rule->absolute && !a->live) ? saves_s : 0;
 	f->value = value;
 	f->threshold = rule->threshold_key ? a->limit : NAN;
 	f->threshold_key = rule->threshold_key;

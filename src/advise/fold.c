@@ -18,7 +18,8 @@ static const char *const symptoms[] = { "gpu_gaps", "gpu_utilization", "small_ke
 
 /* They say where the time goes: no illness by itself, and not worth a line beside what makes it go there. */
 static const char *const directions[] = { "stage_dominates", "layer_dominates", "attention", "copies",
-	"step_slow", "fps_low", "block_variance", "data_loading", "cache_useless", "cache_strict" };
+	"step_slow", "fps_low", "block_variance", "data_loading", "cache_useless", "cache_strict", "offload",
+	"attention_math", "pageable_copies" };
 
 static const char *const startup[] = { "compile_time", "model_load" };
 
@@ -47,6 +48,15 @@ static const struct folding {
 	{ "gil_contention", { IDLE, "small_kernels", "slow_steps", "unattributed", "stage_dominates" } },
 	{ "thread_oversubscription", { "slow_steps", "stage_dominates", "unattributed" } },
 	{ "slow_trend", { "slow_steps" } },
+	{ "fallback_attention",
+		{ "attention_math", "attention", "stage_dominates", "small_kernels", "slow_steps" } },
+	{ "fallback_conv", { "stage_dominates", "small_kernels" } },
+	{ "precision_mismatch", { "stage_dominates", "small_kernels" } },
+	{ "quantised_not_used", { "stage_dominates", "small_kernels" } },
+	{ "layout_conversion", { "stage_dominates" } },
+	{ "tiny_tiles", { IDLE, "small_kernels", "stage_dominates" } },
+	{ "overswap", { IDLE, "offload", "copies", "pageable_copies", "stage_dominates", "unattributed" } },
+	{ "offload_serial", { IDLE, "offload", "copies", "stage_dominates", "unattributed" } },
 	{ "garbage_collection", { IDLE, "small_kernels", "unattributed", "slow_steps" } },
 };
 

@@ -38,9 +38,15 @@ static struct sb_advice *find_hot(struct sb_advisor *a, const struct sb_hot *hot
 
 /* ---- waiting for the GPU ------------------------------------------------- */
 
+static bool moves_weights(const struct sb_line *l)
+{
+	return l->stage && (strncmp(l->stage, "offload:", 8) == 0 || strncmp(l->stage, "load:", 5) == 0);
+}
+
 static bool waits_in_a_step(const struct sb_model *model, const struct sb_line *l)
 {
-	return counts(l) && l->step_s > 0 && sb_hot_doing(l) == SB_DOES_WAIT_GPU && sb_weigh_has_gpu(model);
+	return counts(l) && l->step_s > 0 && sb_hot_doing(l) == SB_DOES_WAIT_GPU && sb_weigh_has_gpu(model) &&
+	       !moves_weights(l);
 }
 
 /* Without the wait the CPU runs ahead, and what is left is the longer of both: the GPU's work or the CPU's. */

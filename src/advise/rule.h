@@ -93,7 +93,15 @@ double sb_advise_per_gpu(const struct sb_model *model, double sum_s);
 	X(gil_contention)          \
 	X(thread_oversubscription) \
 	X(memory_leak)             \
-	X(slow_trend)
+	X(slow_trend)              \
+	X(fallback_attention)      \
+	X(fallback_conv)           \
+	X(precision_mismatch)      \
+	X(quantised_not_used)      \
+	X(layout_conversion)       \
+	X(tiny_tiles)              \
+	X(overswap)                \
+	X(offload_serial)
 #define SB_RULE_DECLARE_(name) void sb_rule_##name(struct sb_advisor *a);
 SB_RULES(SB_RULE_DECLARE_)
 #undef SB_RULE_DECLARE_

@@ -1,5 +1,5 @@
 /* Rules about GPUs as sampled, memory and the disk. */
-#include "advise/rule.h"
+#include "advise/weigh.h"
 
 #include "base/memory_units.h"
 
@@ -94,8 +94,10 @@ void sb_rule_gpu_utilization(struct sb_advisor *a)
 
 	for (size_t i = 0; (s = gpu_at(a->model, &i));)
 		used |= was_used(s);
-	if (!used || !(percent < a->limit))
-		return;
+	if (!used || !(percent < a->limit) || !isnan(sb_weigh_step_busy(a->model)))
+		return; /* what was traced says it better */
+	if (sb_weigh_utilization(a->model) * 100 >= a->limit)
+		return; /* it was the first generation that was cold */
 	if (used_s > 0) /* elsewhere there is no work to give it */
 		idle_s = fmin(idle_s, used_s - wall_s * percent / 100);
 	sb_advisor_find(a, percent, idle_s > 0 ? idle_s : NAN,
@@ -148,6 +150,42 @@ void sb_rule_throttling(struct sb_advisor *a)
 	}
 }
 
+#define OTHERS_MOSTLY 0.5 /* on average: fewer have only come and gone */
+#define TENTH 0.1
+
+/* Others that were there while this program worked, not while it started. */
+static double others_meanwhile(const struct sb_model *model, const struct sb_series *s)
+{
+	const struct sb_series_column *c = sb_series_column_find(s, "other_process_count");
+	double sum = 0, count = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		bool counts = (model->generations.whole_run || sb_weigh_is_warm(model, s->t_s[i])) &&
+			      !isnan(c->values[i]);
+
+		sum += counts ? c->values[i] : 0;
+		count += counts;
+	}
+	return count > 0 ? sum / count : c->stats.mean;
+}
+
+static void find_others(struct sb_advisor *a, int device, double most, double mean)
+{
+	const char *plural = most == 1 ? "" : "es";
+	struct sb_advice *f = sb_advisor_find(a, most, NAN,
+		sb_say(a, "%.0f other process%s on GPU %d", most, plural, device),
+		sb_say(a, "%.1f other processes on average during the generations", mean));
+
+	sb_finding_cause(f,
+		sb_say(a, "%.0f other process%s had a context on GPU %d, %.0f %% of the time", most, plural,
+			device, fmin(1, mean) * 100),
+		SB_GAIN_BOUNDED, SB_CERTAIN);
+	if (f && !(mean >= OTHERS_MOSTLY))
+		f->priority = sb_priority_name(SB_PRIORITY_LOW);
+	else if (f)
+		f->rank_s = sb_weigh_work_s(a->model) * TENTH;
+}
+
 void sb_rule_gpu_shared(struct sb_advisor *a)
 {
 	const struct sb_series *s;
@@ -156,10 +194,7 @@ void sb_rule_gpu_shared(struct sb_advisor *a)
 		const struct sb_stats *others = stats_of(s, "other_process_count");
 
 		if (others && others->max > a->limit && was_used(s))
-			sb_advisor_find(a, others->max, NAN,
-				sb_say(a, "%.0f other process%s on GPU %d", others->max,
-					others->max == 1 ? "" : "es", s->device),
-				sb_say(a, "%.1f other processes on average", others->mean));
+			find_others(a, s->device, others->max, others_meanwhile(a->model, s));
 	}
 }
 

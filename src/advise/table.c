@@ -335,6 +335,57 @@ static const struct sb_rule rules[] = {
 		  "Look at what grows: lists that are scanned, files that are read again, memory, the "
 		  "temperature." },
 		sb_rule_slow_trend },
+	/* ---- kernels that ran, beside those that could have ---- */
+	{ { "fallback_attention", "cause", HIGH, HOURS, false, "fallback_attention_percent", "percent", 5,
+		  "a GPU trace",
+		  "attention without a flash kernel costs more than this share of the generations",
+		  "Call torch.nn.functional.scaled_dot_product_attention with 16-bit inputs and without a "
+		  "dense mask, or set "
+		  "the attention backend (flash, cuDNN, Sage); take sdpa_kernel(MATH) out." },
+		sb_rule_fallback_attention },
+	{ { "fallback_conv", "cause", HIGH, HOURS, false, "fallback_conv_percent", "percent", 5,
+		  "a GPU trace", "convolutions without cuDNN cost more than this share of the generations",
+		  "torch.backends.cudnn.enabled = True; check that cuDNN is found "
+		  "(torch.backends.cudnn.version()) and takes the dtype." },
+		sb_rule_fallback_conv },
+	{ { "precision_mismatch", "cause", HIGH, HOURS, false, "precision_percent", "percent", 5,
+		  "a GPU trace",
+		  "fp32 or fp64 products beside a 16-bit model, or casts in every call, cost more than this "
+		  "share",
+		  "Load it in the precision it shall compute in: torch_dtype=torch.bfloat16, or "
+		  ".to(torch.bfloat16) once." },
+		sb_rule_precision_mismatch },
+	{ { "quantised_not_used", "cause", HIGH, DAYS, false, "dequantise_percent", "percent", 5,
+		  "a GPU trace",
+		  "unpacking quantised weights in every call costs more than this share of the generations",
+		  "Use kernels that multiply the quantised weights (torchao, scaled_mm, Marlin), or keep "
+		  "16-bit weights where they fit." },
+		sb_rule_quantised_not_used },
+	{ { "layout_conversion", "cause", MEDIUM, HOURS, false, "layout_percent", "percent", 5, "a GPU trace",
+		  "copies and transposes around convolutions cost more than this share of the generations",
+		  "Convert model and input once (memory_format=torch.channels_last or channels_last_3d) and "
+		  "take .contiguous() out "
+		  "between the layers." },
+		sb_rule_layout_conversion },
+	{ { "tiny_tiles", "cause", MEDIUM, HOURS, false, "tile_count", "count", 16,
+		  "VAE decode stages with calls inside",
+		  "the VAE decodes a video in more calls than this, each short",
+		  "Larger tiles, or no tiling where the memory allows it; decode several frames in one "
+		  "call." },
+		sb_rule_tiny_tiles },
+	/* ---- weights that move ---- */
+	{ { "overswap", "cause", HIGH, HOURS, false, "overswap_percent", "percent", 5,
+		  "offload stages, the GPU's memory",
+		  "moving weights takes more than this share of the generations, and they would fit",
+		  "Leave the model on the GPU: take enable_model_cpu_offload() or .to(\"cpu\") out." },
+		sb_rule_overswap },
+	{ { "offload_serial", "cause", MEDIUM, DAYS, false, "offload_serial_percent", "percent", 10,
+		  "offload stages, the GPU's memory",
+		  "moving weights takes more than this share of the generations while nothing computes, and "
+		  "they would not fit",
+		  "Move the next block while this one computes: group offloading with use_stream=True, from "
+		  "pinned memory." },
+		sb_rule_offload_serial },
 };
 
 size_t sb_rule_count(void)

@@ -1,5 +1,5 @@
 /* Rules that read the GPU trace. Silent without one. */
-#include "advise/rule.h"
+#include "advise/weigh.h"
 
 #include <string.h>
 
@@ -151,9 +151,28 @@ static void say_launches(struct sb_advisor *a, struct sb_advice *f)
 			"of CFG in one) also helps.";
 }
 
+/* Traced steps are cold ones, mostly: the GPU's time in them, over the time of a warm step, is nearer to what costs. */
+static void find_idle_steps(struct sb_advisor *a, double busy)
+{
+	double percent = (1 - busy) * 100, traced = sb_weigh_traced_steps(a->model);
+	struct sb_advice *f;
+
+	if (!(percent > a->limit))
+		return;
+	f = sb_advisor_find(a, percent, sb_weigh_idle_s(a->model),
+		sb_say(a, "the GPU idles %.1f %% of a step", percent),
+		sb_say(a, "%.0f steps were traced: %s of work each; a warm step takes %s", traced,
+			sb_say_seconds(a, a->model->gpu.busy_s / traced),
+			sb_say_seconds(a, a->model->gpu.busy_s / traced / busy)));
+	if (f && f->basis)
+		f->basis = "estimated";
+	say_launches(a, f);
+}
+
 void sb_rule_gpu_gaps(struct sb_advisor *a)
 {
 	const struct sb_gpu_panel *gpu = &a->model->gpu;
+	double step_busy = sb_weigh_step_busy(a->model);
 	double percent = gpu->present ? gpu->idle_s / (gpu->busy_s + gpu->idle_s) * 100 : NAN;
 	const struct sb_gpu_gap *largest = NULL;
 	const struct sb_gpu_device *most;
@@ -164,6 +183,10 @@ void sb_rule_gpu_gaps(struct sb_advisor *a)
 	for (size_t i = 0; i < gpu->gap_count; i++) {
 		if (!largest || gpu->gaps[i].duration_s > largest->duration_s)
 			largest = &gpu->gaps[i];
+	}
+	if (!isnan(step_busy) && gpu->device_count == 1) {
+		find_idle_steps(a, step_busy);
+		return;
 	}
 	if (!(percent > a->limit) || !gpu->device_count)
 		return;

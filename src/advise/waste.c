@@ -74,7 +74,7 @@ static void find_encoding(struct sb_advisor *a)
 static bool uploads_in_a_step(const struct sb_model *model, const struct sb_line *l)
 {
 	(void)model;
-	return l->step_s > 0 && sb_hot_doing(l) == SB_DOES_COPY;
+	return l->step_s > 0 && sb_hot_doing(l) == SB_DOES_COPY && !(l->stage && strstr(l->stage, "load:"));
 }
 
 static void find_upload(struct sb_advisor *a)
@@ -198,4 +198,119 @@ void sb_rule_cache_idle(struct sb_advisor *a)
 		f->rank_s = steps ? steps->covered_s * 0.3 : 0; /* what step caches save where they fire */
 		f->priority = sb_priority_name(SB_PRIORITY_MEDIUM);
 	}
+}
+
+/* ---- a VAE in crumbs ---------------------------------------------------------- */
+
+static bool is_inside_decode(const struct sb_model *model, const struct sb_stage *s)
+{
+	for (int64_t i = s->parent; i >= 0; i = model->stages.stages[i].parent)
+		if (sb_part_of(model->stages.stages[i].name, 0) == SB_PART_VAE_DECODE)
+			return true;
+	return false;
+}
+
+#define SHORT_CALL_S 0.01
+
+void sb_rule_tiny_tiles(struct sb_advisor *a)
+{
+	const struct sb_stage *most = NULL;
+	double per_video, share;
+	struct sb_advice *f;
+
+	for (size_t i = 0; i < a->model->stages.stage_count; i++) {
+		const struct sb_stage *s = &a->model->stages.stages[i];
+
+		if (is_inside_decode(a->model, s) && (!most || s->covered_s > most->covered_s))
+			most = s;
+	}
+	per_video = most ? (double)sb_stage_calls(most) / (double)(a->model->generations.total > 0
+									   ? a->model->generations.total
+									   : 1)
+			 : 0;
+	share = most ? most->covered_s / sb_weigh_work_s(a->model) : 0;
+	if (!(per_video > a->limit) || most->time.p50 > SHORT_CALL_S || share < 0.1)
+		return;
+	f = sb_advisor_find(a, per_video, fmin(most->covered_s, share * sb_weigh_work_s(a->model)) * 0.7,
+		sb_say(a, "the VAE decodes each video in %.0f calls of %s", per_video,
+			sb_say_seconds(a, most->time.p50)),
+		sb_say(a, "%lld calls of '%s', %s in all", (long long)sb_stage_calls(most), most->name,
+			sb_say_seconds(a, most->covered_s)));
+	sb_finding_cause(f,
+		sb_say(a, "tiles or single frames too small for the GPU: '%s' is called %.0f times a video",
+			most->name, per_video),
+		SB_GAIN_ESTIMATED, SB_LIKELY);
+	if (f)
+		f->stage = most->name;
+	sb_weigh_priority(a, f);
+}
+
+/* ---- weights that move --------------------------------------------------------- */
+
+static bool moves_weights(const struct sb_stage *s)
+{
+	return s->role == STROBE_ROLE_OFFLOAD || s->role == STROBE_ROLE_LOAD;
+}
+
+/* Inside generations: bytes of the largest move, seconds of all of them. */
+static double moving_s(
+	const struct sb_model *model, double *out_largest_bytes, const struct sb_stage **out_stage)
+{
+	double sum_s = 0, most_s = 0;
+
+	*out_largest_bytes = 0;
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+		double bytes = sb_stage_attr_total(s, "bytes") / (double)sb_stage_calls(s);
+
+		if (!moves_weights(s) || !s->in_generation)
+			continue;
+		sum_s += s->covered_s;
+		*out_largest_bytes = bytes > *out_largest_bytes ? bytes : *out_largest_bytes;
+		if (s->covered_s > most_s) {
+			most_s = s->covered_s;
+			*out_stage = s;
+		}
+	}
+	return sum_s;
+}
+
+static void find_moving(struct sb_advisor *a, bool wants_room)
+{
+	const struct sb_stage *stage = NULL;
+	double bytes, sum_s = moving_s(a->model, &bytes, &stage);
+	double free_bytes = a->model->summary.gpu_total_bytes - a->model->summary.gpu_peak_bytes;
+	bool fits = free_bytes > 1.2 * bytes;
+	struct sb_advice *f;
+
+	if (!stage || fits != wants_room || isnan(free_bytes) ||
+		!(sum_s / a->model->summary.generation_s * 100 > a->limit))
+		return;
+	f = sb_advisor_find(a, sum_s / a->model->summary.generation_s * 100, sum_s,
+		fits ? sb_say(a, "weights move for %.0f %% of the generations though they would fit",
+			       sum_s / a->model->summary.generation_s * 100)
+		     : sb_say(a, "weights move for %.0f %% of the generations while nothing computes",
+			       sum_s / a->model->summary.generation_s * 100),
+		sb_say(a, "%s in '%s' and others, %.2f GB at a time; the GPU has %.1f GB free at its peak",
+			sb_say_seconds(a, sum_s), stage->name, bytes / 1e9, free_bytes / 1e9));
+	sb_finding_cause(f,
+		fits ? sb_say(a,
+			       "'%s': the model is sent away and fetched again, with %.1f GB of the GPU "
+			       "unused",
+			       stage->name, free_bytes / 1e9)
+		     : sb_say(a, "'%s' runs in turn with the computation, not beside it", stage->name),
+		SB_GAIN_MEASURED, fits ? SB_CERTAIN : SB_LIKELY);
+	if (f)
+		f->stage = stage->name;
+	sb_weigh_priority(a, f);
+}
+
+void sb_rule_overswap(struct sb_advisor *a)
+{
+	find_moving(a, true);
+}
+
+void sb_rule_offload_serial(struct sb_advisor *a)
+{
+	find_moving(a, false);
 }

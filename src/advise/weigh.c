@@ -1,12 +1,87 @@
 /* What a finding costs the generations, and how urgent that makes it. */
 #include "advise/weigh.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #define SHARE_HIGH 0.20
 #define SHARE_MEDIUM 0.07
 
 double sb_weigh_work_s(const struct sb_model *model)
 {
+	const struct sb_generations_panel *g = &model->generations;
+	double sum_s = 0;
+
+	for (size_t i = g->count >= SB_WARM_LEAST ? 1 : 0; !g->whole_run && i < g->count; i++)
+		sum_s += g->all[i].machine_s > 0 ? g->all[i].machine_s : g->all[i].wall_s;
+	if (sum_s > 0)
+		return sum_s;
 	return model->summary.generation_s > 0 ? model->summary.generation_s : model->stages.wall_s;
+}
+
+double sb_weigh_traced_steps(const struct sb_model *model)
+{
+	for (size_t i = 0; model->gpu.present && i < model->system.setting_count; i++) {
+		const struct sb_pair *p = &model->system.settings[i];
+		unsigned steps;
+
+		if (strcmp(p->key, "gpu_trace") == 0 && p->s && sscanf(p->s, "steps:%u", &steps) == 1)
+			return steps;
+	}
+	return NAN;
+}
+
+static const struct sb_iterations *steps_of(const struct sb_model *model)
+{
+	for (size_t i = 0; i < model->iterations.count; i++)
+		if (model->iterations.all[i].role == STROBE_ROLE_STEP)
+			return &model->iterations.all[i];
+	return NULL;
+}
+
+double sb_weigh_step_busy(const struct sb_model *model)
+{
+	const struct sb_iterations *steps = steps_of(model);
+	double traced = sb_weigh_traced_steps(model);
+
+	for (size_t i = 0; steps && traced > 0 && i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+
+		if (s->role == STROBE_ROLE_STEP && s->gpu_busy_s > 0)
+			return fmin(1, s->gpu_busy_s / traced /
+					       (steps->warm.count ? steps->warm.mean : steps->all.mean));
+	}
+	return NAN;
+}
+
+bool sb_weigh_is_warm(const struct sb_model *model, double t_s)
+{
+	const struct sb_generations_panel *g = &model->generations;
+	size_t first = g->count >= SB_WARM_LEAST ? 1 : 0;
+
+	return g->count && t_s >= g->all[first].begin_s && t_s <= g->all[g->count - 1].end_s;
+}
+
+double sb_weigh_utilization(const struct sb_model *model)
+{
+	double most = NAN;
+
+	for (size_t i = 0; i < model->series_count; i++) {
+		const struct sb_series *s = &model->series[i];
+		const struct sb_series_column *c = strcmp(s->source, "gpu") == 0
+							   ? sb_series_column_find(s, "utilization_percent")
+							   : NULL;
+		double sum = 0, count = 0;
+
+		for (size_t k = 0; c && k < s->count; k++) {
+			bool counts = sb_weigh_is_warm(model, s->t_s[k]) && !isnan(c->values[k]);
+
+			sum += counts ? c->values[k] : 0;
+			count += counts;
+		}
+		most = count > 0 ? fmax(isnan(most) ? 0 : most, sum / count / 100) : most;
+	}
+	return most;
 }
 
 bool sb_weigh_has_gpu(const struct sb_model *model)
@@ -16,8 +91,11 @@ bool sb_weigh_has_gpu(const struct sb_model *model)
 
 double sb_weigh_idle_s(const struct sb_model *model)
 {
-	double work_s = sb_weigh_work_s(model), used = model->summary.gpu_utilization_mean_percent / 100;
+	double work_s = sb_weigh_work_s(model), used = sb_weigh_utilization(model);
+	double step_busy = sb_weigh_step_busy(model);
 
+	if (!isnan(step_busy))
+		return work_s * (1 - step_busy);
 	if (model->gpu.present && model->gpu.busy_s + model->gpu.idle_s > 0)
 		return work_s * model->gpu.idle_s / (model->gpu.busy_s + model->gpu.idle_s);
 	return used > 0 ? work_s * fmax(0, 1 - used) : INFINITY;

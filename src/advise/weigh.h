@@ -4,10 +4,18 @@
 
 #include "advise/rule.h"
 
-/* Time of the generations, of the run where none is marked. */
+/* Time of the warm generations (all but the first, of three or more), of the run where none is marked. */
 double sb_weigh_work_s(const struct sb_model *model);
+/* Steps that a trace of steps has seen; NAN: it saw another part, or there is none. */
+double sb_weigh_traced_steps(const struct sb_model *model);
+/* The GPU's time in a traced step over the time of a warm step; NAN: not known. */
+double sb_weigh_step_busy(const struct sb_model *model);
 /* Time of the generations in which the GPU had nothing to do, as traced or sampled; INFINITY: no GPU, or not known. */
 double sb_weigh_idle_s(const struct sb_model *model);
+/* Mean GPU utilisation over the warm generations, 0 to 1; NAN: not sampled there. */
+double sb_weigh_utilization(const struct sb_model *model);
+/* From the first warm generation's begin to the last one's end. */
+bool sb_weigh_is_warm(const struct sb_model *model, double t_s);
 bool sb_weigh_has_gpu(const struct sb_model *model);
 /* High, medium or low by its share of the generations' time; of a finding that may be NULL. */
 void sb_weigh_priority(struct sb_advisor *a, struct sb_advice *f);

@@ -200,6 +200,7 @@ struct sb_generation {
 	bool open, cut; /* not ended; cut by a border: not in the panel's time */
 	const char *state; /* "open", "cut"; NULL: whole */
 };
+#define SB_WARM_LEAST 3 /* generations: of so many the first is the cold one */
 struct sb_generations_panel {
 	bool whole_run; /* no generation was marked: the run counts as one */
 	double union_s; /* wall time with at least one of them */
@@ -253,10 +254,10 @@ struct sb_lines_panel {
 		bool between; /* that stage is a generation or a step itself: none of its parts */
 		bool main; /* on the main thread */
 		double total_s; /* what its samples weigh */
-		double generation_s, step_s; /* of that inside generations, inside steps */
+		double generation_s, step_s; /* of that inside warm generations, inside their steps */
 		double from_s, to_s;
 		uint64_t sample_count;
-	} * all; /* largest first */
+	} * all; /* the largest in generations first */
 	size_t count;
 };
 

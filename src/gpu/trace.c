@@ -44,6 +44,7 @@ static uint64_t deadline_ticks;
 static _Atomic uint32_t steps_seen;
 static _Atomic bool stop_wanted, quit, signalled;
 static bool asked; /* for a trace, in this session */
+static _Atomic bool steps_asked; /* for one of steps */
 static bool attributed; /* launches were asked for */
 
 static pthread_t thread;
@@ -136,10 +137,12 @@ static int arm(const struct sb_trace_spec *wanted)
 	spec = *wanted;
 	atomic_store(&steps_seen, 0);
 	atomic_store(&phase, ARMED);
-	if (spec.bound == SB_TRACE_STEPS)
+	if (spec.bound == SB_TRACE_STEPS) {
+		atomic_store(&steps_asked, true);
 		sb_step_hook_set(step_begun);
-	else if (cuda_initialised())
+	} else if (cuda_initialised()) {
 		return begin();
+	}
 	ring();
 	return 0;
 }
@@ -360,6 +363,13 @@ void strobe_gpu_trace_stop(void)
 	release(cancel);
 }
 
+int strobe_gpu_trace_steps_state(void)
+{
+	enum phase now = atomic_load(&phase);
+
+	return !atomic_load(&steps_asked) || now == ARMED ? 0 : now == ON ? 1 : 2;
+}
+
 void strobe_gpu_trace_yield(const char *to)
 {
 	struct timespec until;
@@ -387,6 +397,7 @@ void sb_gpu_trace_session_started(const char *text)
 	struct sb_trace_spec wanted;
 
 	asked = false;
+	atomic_store(&steps_asked, false);
 	if (!text || !*text)
 		return;
 	if (sb_trace_spec_parse(text, &wanted))

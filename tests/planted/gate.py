@@ -6,8 +6,3 @@ held = None
 if "--gate" in sys.argv:
     held = open(sys.argv[sys.argv.index("--gate") + 1], "w")
     fcntl.flock(held, fcntl.LOCK_EX)
-
-
-def leave():
-    if held is not None:
-        held.close()

@@ -24,12 +24,12 @@ def isnan_in_every_block(fixed):
         if torch.isnan(y).any():  # planted
             raise ValueError("nan")
 
-    Pipeline(Size(CUDA, dim=512, tokens=1024, blocks=16, videos=8), after_block=None if fixed else check).run()
+    Pipeline(Size(CUDA, dim=1024, blocks=16, videos=20), after_block=None if fixed else check).run()
 
 
 @planted("hidden_sync", needs="cuda")
 def item_in_the_scheduler(fixed):
-    pipe = Pipeline(Size(CUDA, dim=256, tokens=512, blocks=2, steps=60))
+    pipe = Pipeline(Size(CUDA, dim=1024, blocks=2, steps=20))
     sigmas = torch.linspace(1, 0, pipe.size.steps, device=pipe.size.device)
     values = sigmas.tolist()
     sizes = []
@@ -50,7 +50,7 @@ def timers_left_in(fixed):
         torch.cuda.synchronize()  # planted
         took.append(time.perf_counter())
 
-    Pipeline(Size(CUDA, dim=512, tokens=1024, blocks=16, videos=8), after_block=None if fixed else timed).run()
+    Pipeline(Size(CUDA, dim=1024, blocks=16, videos=20), after_block=None if fixed else timed).run()
 
 
 @planted("hidden_sync", "slow_export", "python_between_steps", "repeated_work", "copies", needs="cuda")
@@ -72,54 +72,58 @@ def math_attention(q, k, v):
         return F.scaled_dot_product_attention(q, k, v)
 
 
-@planted("fallback_attention", "attention_math", stage="Transformer", needs="cuda")
+@planted("fallback_attention", "attention_math", stage="Transformer|denoise", needs="cuda")
 def attention_is_math(fixed):
-    Pipeline(Size(CUDA, dim=512, tokens=4096, blocks=6), attention=attend if fixed else math_attention).run()
+    Pipeline(Size(CUDA, dim=512, blocks=6, videos=12), attention=attend if fixed else math_attention).run()
 
 
-@planted("fallback_attention", stage="Transformer", needs="cuda")
+@planted("fallback_attention", stage="Transformer|denoise", needs="cuda")
 def attention_has_a_dense_mask(fixed):
-    masks = {}
+    if CUDA:
+        torch.backends.cuda.enable_cudnn_sdp(False)  # as it is before Hopper: flash, or memory-efficient with a mask
+    size = Size(CUDA, dim=512, tokens=8192, blocks=6, videos=14)
+    mask = torch.zeros(size.tokens, size.tokens, device=size.device, dtype=size.dtype)
 
     def attention(q, k, v):
-        mask = masks.setdefault(q.shape, torch.zeros(q.shape[-2], k.shape[-2], device=q.device, dtype=q.dtype))
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
-    Pipeline(Size(CUDA, dim=512, tokens=8192, blocks=6, videos=6), attention=attend if fixed else attention).run()
+    Pipeline(size, attention=attend if fixed else attention).run()
 
 
-@planted("fallback_conv", stage="vae_decode", needs="cuda")
+@planted("fallback_conv", stage="vae_decode|Decoder|Relaid", needs="cuda")
 def cudnn_is_off(fixed):
     torch.backends.cudnn.enabled = fixed
-    size = Size(CUDA)
-    size.grid = (4, 24, 24) if CUDA else size.grid
+    size = Size(CUDA, steps=4, dim=1024)
+    size.grid = (8, 32, 32) if CUDA else size.grid
     Pipeline(size).run()
 
 
-@planted("precision_mismatch", stage="vae_decode", needs="cuda")
+@planted("precision_mismatch", stage="vae_decode|Decoder|Relaid", needs="cuda")
 def vae_in_fp32(fixed):
-    size = Size(CUDA, steps=6)
+    size = Size(CUDA, steps=4, videos=14)
     size.grid = (16, 48, 48) if CUDA else size.grid
     torch.backends.cudnn.allow_tf32 = False
     Pipeline(size, vae_dtype=torch.bfloat16 if fixed else torch.float32, vae_dim=96).run()
 
 
-@planted("precision_mismatch", stage="denoise", needs="cuda")
+@planted("precision_mismatch", stage="denoise|Transformer", needs="cuda")
 def timestep_in_float64(fixed):
     pipe = Pipeline(Size(CUDA))
     filters = torch.randn(pipe.size.dim, pipe.size.dim, device=pipe.size.device, dtype=torch.float32 if fixed else torch.float64)
 
     def predict(x, timestep, text):
-        mixed = x.to(filters.dtype) @ filters  # float64 by accident: a constant without a dtype
+        mixed = x.to(filters.dtype)
+        for _ in range(4):
+            mixed = torch.tanh(mixed @ filters)  # float64 by accident: a constant without a dtype
         return pipe.transformer(x + mixed.to(x.dtype) * 1e-3, timestep, text)
 
     pipe.predict = predict
     pipe.run()
 
 
-@planted("precision_mismatch", stage="Transformer", needs="cuda")
+@planted("precision_mismatch", stage="Transformer|denoise", needs="cuda")
 def fp32_weights_under_autocast(fixed):
-    size = Size(CUDA, dim=2048, tokens=256)
+    size = Size(CUDA, dim=4096, tokens=256, blocks=6)
     pipe = Pipeline(size)
     if not fixed:
         pipe.transformer.float()
@@ -147,9 +151,9 @@ class Quantised(torch.nn.Module):
         return F.linear(x, weight, self.bias)
 
 
-@planted("quantised_not_used", "precision_mismatch", stage="Transformer", needs="cuda")
+@planted("quantised_not_used", "precision_mismatch", stage="Transformer|denoise", needs="cuda")
 def int8_weights_unpacked_every_call(fixed):
-    pipe = Pipeline(Size(CUDA, dim=2048, tokens=256))
+    pipe = Pipeline(Size(CUDA, dim=4096, tokens=256, blocks=6, videos=14))
     for block in pipe.transformer.blocks if not fixed else ():
         block.qkv, block.out = Quantised(block.qkv), Quantised(block.out)
         block.mlp[0], block.mlp[2] = Quantised(block.mlp[0]), Quantised(block.mlp[2])
@@ -168,9 +172,9 @@ class Relaid(Decoder):
         return self.outside(y)
 
 
-@planted("layout_conversion", stage="vae_decode", needs="cuda")
+@planted("layout_conversion", stage="vae_decode|Decoder|Relaid", needs="cuda")
 def layouts_go_back_and_forth(fixed):
-    size = Size(CUDA, steps=4)
+    size = Size(CUDA, steps=2, dim=1024)
     size.grid = (16, 48, 48) if CUDA else size.grid
     pipe = Pipeline(size)
     made = (Decoder if fixed else Relaid)(size.vae_dim)
@@ -179,9 +183,9 @@ def layouts_go_back_and_forth(fixed):
     pipe.run()
 
 
-@planted("fallback_conv", "small_kernels", "gpu_gaps", "tiny_tiles", stage="vae_decode", needs="cuda")
+@planted("fallback_conv", "small_kernels", "gpu_gaps", "tiny_tiles", stage="vae_decode|Decoder|Relaid", needs="cuda")
 def tiny_tiles(fixed):
-    size = Size(CUDA, steps=4)
+    size = Size(CUDA, steps=4, videos=10)
     size.grid = (8, 64, 64) if CUDA else size.grid
     pipe = Pipeline(size)
     whole = pipe.decode
@@ -195,9 +199,9 @@ def tiny_tiles(fixed):
     pipe.run()
 
 
-@planted("tiny_tiles", "small_kernels", "gpu_gaps", stage="vae_decode", needs="cuda")
+@planted("tiny_tiles", "small_kernels", "gpu_gaps", stage="vae_decode|Decoder|Relaid", needs="cuda")
 def frame_by_frame_decode(fixed):
-    size = Size(CUDA, steps=4)
+    size = Size(CUDA, steps=4, videos=14)
     size.grid = (96, 16, 16) if CUDA else size.grid
     pipe = Pipeline(size)
     whole = pipe.decode
@@ -227,11 +231,11 @@ def empty_cache_every_step(fixed):
 
 @planted("memory_leak", needs="cuda")
 def vram_leaks(fixed):
-    pipe = Pipeline(Size(CUDA, videos=12))
+    pipe = Pipeline(Size(CUDA))
     kept = []
 
     def on_step(index, x):
-        latents = torch.empty(1 << 25 if CUDA else 1 << 18, device=x.device)
+        latents = torch.empty(1 << 23 if CUDA else 1 << 18, device=x.device)
         if not fixed:
             kept.append(latents)  # planted
 
@@ -239,9 +243,9 @@ def vram_leaks(fixed):
     pipe.run()
 
 
-@planted("offload", "offload_serial", "overswap", "copies", needs="cuda")
+@planted("offload", "offload_serial", "overswap", "copies", stage="offload:Transformer", needs="cuda")
 def offloaded_every_step(fixed):
-    pipe = Pipeline(Size(CUDA, dim=2048, tokens=512, videos=4))
+    pipe = Pipeline(Size(CUDA, dim=1024, videos=4, steps=4))
 
     def on_step(index, x):
         if not fixed:
@@ -255,7 +259,7 @@ def offloaded_every_step(fixed):
 @planted("copies", "repeated_work", "hidden_sync", needs="cuda")
 def latents_to_the_host_and_back(fixed):
     pipe = Pipeline(Size(CUDA))
-    large = torch.zeros(50_000_000 if CUDA else 100_000, device=pipe.size.device)
+    large = torch.zeros(8_000_000 if CUDA else 100_000, device=pipe.size.device)
 
     def on_step(index, x):
         if not fixed:
@@ -268,7 +272,7 @@ def latents_to_the_host_and_back(fixed):
 @planted("repeated_work", "copies", "hidden_sync", needs="cuda")
 def constant_uploaded_every_step(fixed):
     pipe = Pipeline(Size(CUDA))
-    table = torch.zeros(20_000_000 if CUDA else 100_000)
+    table = torch.zeros(16_000_000 if CUDA else 100_000)
     on_device = table.to(pipe.size.device)
 
     def predict(x, timestep, text):
@@ -281,9 +285,9 @@ def constant_uploaded_every_step(fixed):
 
 # ---- work that need not be ----
 
-@planted("repeated_work", needs="cuda")
+@planted("repeated_work", stage="TextEncoder", needs="cuda")
 def text_encoder_every_step(fixed):
-    pipe = Pipeline(Size(CUDA, dim=512, tokens=512, blocks=4))
+    pipe = Pipeline(Size(CUDA, dim=1024, tokens=2048, blocks=4))
     from video import TextEncoder
     pipe.text_encoder = TextEncoder(256 if CUDA else 32).to(pipe.size.device, pipe.size.dtype)
     pipe.text_encoder.layers.extend([pipe.text_encoder.layers[0]] * 40)
@@ -298,7 +302,7 @@ def text_encoder_every_step(fixed):
     pipe.run()
 
 
-@planted("cfg_wasted", stage="Transformer", needs="cuda")
+@planted("cfg_wasted", stage="Transformer|denoise", needs="cuda")
 def guidance_of_one(fixed):
     pipe = Pipeline(Size(CUDA))
 
@@ -341,7 +345,7 @@ def cache_never_fires(fixed):
 
 @planted("recompiles", needs="cuda")
 def recompiles_by_shape(fixed):
-    pipe = Pipeline(Size(CUDA, dim=256, tokens=512, blocks=4, videos=8))
+    pipe = Pipeline(Size(CUDA, dim=256, tokens=512, blocks=4, videos=10))
     torch._dynamo.config.automatic_dynamic_shapes = False
     torch._dynamo.config.cache_size_limit = 64
     pipe.transformer.compile(backend="eager")
@@ -364,8 +368,8 @@ def numpy_in_the_callback(fixed):
 
     def on_step(index, x):
         if not fixed:
-            sum(i * i % 7 for i in range(80_000))  # planted
-            time.sleep(0.005)  # planted
+            sum(i * i % 7 for i in range(40_000))  # planted
+            time.sleep(0.003)  # planted
 
     pipe.on_step = on_step
     pipe.run()
@@ -373,8 +377,8 @@ def numpy_in_the_callback(fixed):
 
 @planted("garbage_collection", needs="cuda")
 def gc_with_a_large_heap(fixed):
-    heap = [[i] for i in range(400_000)]
-    pipe = Pipeline(Size(CUDA))
+    heap = [[i] for i in range(200_000)]
+    pipe = Pipeline(Size(CUDA, videos=12))
 
     def on_step(index, x):
         if not fixed:
@@ -387,7 +391,7 @@ def gc_with_a_large_heap(fixed):
 
 @planted("slow_export", needs="cuda")
 def png_of_every_frame(fixed):
-    pipe = Pipeline(Size(CUDA, videos=6))
+    pipe = Pipeline(Size(CUDA, videos=12))
     whole = pipe.export
 
     def export(frames):
@@ -413,7 +417,7 @@ def a_thread_holds_the_gil(fixed):
 
     if not fixed:
         threading.Thread(target=watch, daemon=True).start()
-    Pipeline(Size(CUDA, dim=256, tokens=256, blocks=8, steps=8, videos=3)).run()
+    Pipeline(Size(CUDA, dim=1024, tokens=1024, blocks=4, steps=4, videos=4)).run()
     done.set()
 
 
@@ -450,7 +454,7 @@ def another_process_on_the_gpu(fixed):
     import subprocess
     import sys
     other = None
-    pipe = Pipeline(Size(CUDA, videos=20))
+    pipe = Pipeline(Size(CUDA))
     if not fixed:
         other = subprocess.Popen([sys.executable, "-c", "import torch,time\nx=torch.randn(8192,8192,device='cuda')\nprint('up',flush=True)\n"
                                   "t=time.time()\nwhile time.time()-t<6:\n    x@x\n    torch.cuda.synchronize()"],
@@ -471,17 +475,17 @@ def os_path(name):
 
 @planted(healthy=True, needs="cuda")
 def healthy_compute_bound(fixed):
-    Pipeline(Size(CUDA, dim=2048, tokens=4096, blocks=8, steps=10, videos=6)).run()
+    Pipeline(Size(CUDA, dim=2048, videos=14)).run()
 
 
 @planted(healthy=True, needs="cuda")
 def healthy_launch_bound(fixed):
-    Pipeline(Size(CUDA, dim=128, tokens=128, blocks=16, steps=20)).run()
+    Pipeline(Size(CUDA, dim=128, tokens=128, blocks=8)).run()
 
 
 @planted(healthy=True, needs="cuda")
 def healthy_compiled(fixed):
-    pipe = Pipeline(Size(CUDA, dim=512, tokens=1024))
+    pipe = Pipeline(Size(CUDA))
     pipe.transformer.compile(backend="eager")
     pipe.run()
 
@@ -494,7 +498,7 @@ def healthy_cached(fixed):
 @planted(healthy=True, needs="cuda")
 def healthy_offloaded_once(fixed):
     """Offloaded because it must be: the text encoder leaves the GPU before the transformer comes, once a video."""
-    pipe = Pipeline(Size(CUDA, videos=5, steps=20))
+    pipe = Pipeline(Size(CUDA))
     whole = pipe.video
 
     def video(prompt):
@@ -513,8 +517,8 @@ def healthy_offloaded_once(fixed):
 
 @planted(healthy=True, needs="cuda")
 def healthy_service_on_the_gpu(fixed):
-    pipe = Pipeline(Size(CUDA, videos=6))
-    pipe.between = lambda: time.sleep(0.15)
+    pipe = Pipeline(Size(CUDA, videos=10))
+    pipe.between = lambda: time.sleep(0.1)
     pipe.run()
 
 

@@ -97,7 +97,7 @@ def has_place(problem, finding):
         if any(abs(where.get("line", -99) - line) <= LINES_OFF for line in problem["lines"]):
             return True
     if problem["stage"]:
-        return problem["stage"] in (where.get("stage"), where.get("module"), finding.get("subject"))
+        return bool(set(problem["stage"].split("|")) & {where.get("stage"), where.get("module"), finding.get("subject")})
     return not problem["lines"]
 
 

@@ -18,11 +18,11 @@ class Size:
     def __init__(self, cuda, dim=None, blocks=None, tokens=None, steps=None, videos=None):
         self.device = "cuda" if cuda else "cpu"
         self.dtype = torch.bfloat16 if cuda else torch.float32
-        self.dim = dim or 1024 if cuda else 64
+        self.dim = dim or 1536 if cuda else 64
         self.blocks = blocks or 8 if cuda else 2
-        self.tokens = tokens or 2048 if cuda else 64
-        self.steps = steps or 10 if cuda else 4
-        self.videos = videos or 8 if cuda else 4
+        self.tokens = tokens or 4096 if cuda else 64
+        self.steps = steps or 8 if cuda else 4
+        self.videos = videos or 24 if cuda else 4
         self.vae_dim = 64 if cuda else 8
         self.grid = (8, 32, 32) if cuda else (2, 8, 8)
 
@@ -95,6 +95,10 @@ class Pipeline:
     def __init__(self, size, attention=attend, after_block=None, vae_dtype=None, vae_dim=None):
         torch.manual_seed(0)
         self.size = size
+        with torch.device(size.device):
+            self._build(size, attention, after_block, vae_dtype, vae_dim)
+
+    def _build(self, size, attention, after_block, vae_dtype, vae_dim):
         self.text_encoder = TextEncoder(256 if size.device == "cuda" else 32)
         self.project = nn.Linear(256 if size.device == "cuda" else 32, size.dim)
         self.transformer = Transformer(size, attention, after_block)

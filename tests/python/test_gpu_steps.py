@@ -49,19 +49,45 @@ assert len(forwards) == 16
 """
 
 
-@pytest.mark.parametrize("toggle", ["1", "0"])
-def test_the_steps_of_an_unmodified_pipeline_are_counted(tmp_path, torch, toggle):
+DECODING = """
+from diffusers.pipelines.pipeline_tiny import Decoder
+decodes = []
+def decoding(forward):
+    def launch(self, *args, **kwargs):
+        decodes.append(b"kernel_of_decode_%d" % len(decodes))
+        cupti.kernel(cupti.launch(), cupti.now(), cupti.now() + 1000, decodes[-1])
+        return forward(self, *args, **kwargs)
+    return launch
+Decoder.forward = decoding(Decoder.forward)
+pipeline = TinyVideoPipeline()
+pipeline.vae.tiles = 1
+for _ in range(3):
+    pipeline("a cat", num_inference_steps=8)
+"""
+
+
+def traced(tmp_path, program, **settings):
     if not os.path.exists(TOOL) or not glob.glob(FAKE_LIBRARIES + "/libfake_cupti.so"):
         pytest.skip("the tool or the stand-ins are not built")
-    (tmp_path / "wan.py").write_text(PROGRAM)
+    (tmp_path / "wan.py").write_text(program)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("STROBE_")}
     environment.update(STROBE_CUDA_PATH=FAKE_LIBRARIES + "/libfake_cuda.so", PYTHONPATH=FAKES,
-                       STROBE_CUPTI_PATH=FAKE_LIBRARIES + "/libfake_cupti.so", STROBE_DEBUG="1",
-                       STROBE_PROFILE_DIFFUSION_STEPS=toggle)
+                       STROBE_CUPTI_PATH=FAKE_LIBRARIES + "/libfake_cupti.so", STROBE_DEBUG="1", **settings)
     done = subprocess.run([TOOL, "run", "-o", "runs", "--gpu-trace=steps:3", "--", sys.executable, "wan.py"],
                           cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "too few steps" not in done.stdout + done.stderr
-    kernels = sorted(kernel.name for kernel in wire.load(str(tmp_path / "runs" / "last")).of("kernel"))
+    return sorted(kernel.name for kernel in wire.load(str(tmp_path / "runs" / "last")).of("kernel"))
+
+
+@pytest.mark.parametrize("toggle", ["1", "0"])
+def test_the_steps_of_an_unmodified_pipeline_are_counted(tmp_path, torch, toggle):
     # One step of warm-up, then three with two forwards each.
-    assert kernels == ["kernel_of_forward_%d" % i for i in range(2, 8)]
+    assert [name for name in traced(tmp_path, PROGRAM, STROBE_PROFILE_DIFFUSION_STEPS=toggle) if "forward" in name] == \
+        ["kernel_of_forward_%d" % i for i in range(2, 8)]
+
+
+def test_the_first_call_of_another_stage_is_traced_after_the_steps(tmp_path, torch):
+    kernels = traced(tmp_path, PROGRAM.replace("TinyVideoPipeline()(\"a cat\", num_inference_steps=8)\nassert len(forwards) == 16\n", "") + DECODING)
+    decoded = [name for name in kernels if "decode" in name]
+    assert decoded == ["kernel_of_decode_0"]

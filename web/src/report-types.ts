@@ -853,8 +853,8 @@ export type HotLine = {
   stage?: string; // the innermost around it
   main?: true; // on the main thread
   total_s: number; // what its samples weigh: the time since the sample before
-  generation_s: number; // of that inside generations
-  step_s: number; // of that inside steps
+  generation_s: number; // of that inside generations; of three or more without the first, which is cold
+  step_s: number; // of that inside the steps of these generations
   sample_count: number; // how often it was seen
 };
 

@@ -5,6 +5,7 @@ import contextlib
 import threading
 
 from .. import _growth, _sampling
+from . import first_calls
 from .._native import (ROLE_COLLECTIVE, ROLE_FORWARD, ROLE_GENERATION, ROLE_LOAD, ROLE_OFFLOAD, ROLE_STEP,
                        native, section)
 
@@ -59,6 +60,8 @@ def zone(name, role=None, **attributes):
 
 
 def stage(name, **facts):
+    if first_calls.wants(name):
+        return first_calls.Traced(name, zone(name, **facts))
     return zone(name, **facts)
 
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { FRAMES = 16, SAMPLES_MAX = 1 << 16, LISTED = 48 };
-enum { IN_GENERATION = 1, IN_STEP = 2, BETWEEN = 4 };
+enum { IN_GENERATION = 1, IN_STEP = 2, BETWEEN = 4, IN_FIRST = 8 };
 
 struct sample {
 	int64_t t_ns, weight_ns;
@@ -26,6 +26,8 @@ struct sampled {
 	struct sample *all;
 	uint32_t count, capacity;
 	uint32_t every, seen; /* one of `every` is kept */
+	int64_t first_ns; /* begin of the first generation; INT64_MAX: none yet */
+	uint32_t generation_count;
 	struct sb_map file_of; /* name -> index of files */
 	const char **files;
 	uint32_t file_count, file_capacity;
@@ -180,6 +182,11 @@ static void see_zone(void *self, const struct sb_zone *z)
 
 	if (z->flags & SB_ZONE_SPAN)
 		return;
+	if (mark == IN_GENERATION) {
+		s->generation_count++;
+		mark |= z->begin_ns <= s->first_ns ? IN_FIRST : 0;
+		s->first_ns = z->begin_ns < s->first_ns ? z->begin_ns : s->first_ns;
+	}
 	first = first_from(s, z->track, z->begin_ns);
 	for (uint32_t i = next_free(s, first); is_inside(s, i, z); i = next_free(s, i)) {
 		s->all[i].path = z->path;
@@ -227,13 +234,20 @@ static int by_line(const void *a, const void *b)
 	return order ? order : compare_u32(x->track, y->track);
 }
 
-static void add_to(struct sb_line *line, const struct sample *at)
+/* The first of several generations is cold: what it does once costs the others nothing. */
+static bool is_cold(const struct sampled *s, const struct sample *at)
 {
+	return s->generation_count >= SB_WARM_LEAST && at->flags & IN_FIRST;
+}
+
+static void add_to(const struct sampled *s, struct sb_line *line, const struct sample *at)
+{
+	bool warm = !is_cold(s, at);
 	double weight_s = (double)at->weight_ns / 1e9, t_s = (double)at->t_ns / 1e9;
 
 	line->total_s += weight_s;
-	line->generation_s += at->flags & IN_GENERATION ? weight_s : 0;
-	line->step_s += at->flags & IN_STEP ? weight_s : 0;
+	line->generation_s += warm && at->flags & IN_GENERATION ? weight_s : 0;
+	line->step_s += warm && at->flags & IN_STEP ? weight_s : 0;
 	line->between = at->flags & BETWEEN;
 	line->sample_count++;
 	line->from_s = line->sample_count == 1 ? fmax(0, t_s - weight_s)
@@ -258,6 +272,8 @@ static int largest_first(const void *a, const void *b)
 {
 	const struct sb_line *x = a, *y = b;
 
+	if (x->generation_s != y->generation_s) /* the start may be much longer */
+		return x->generation_s < y->generation_s ? 1 : -1;
 	return x->total_s < y->total_s ? 1 : x->total_s > y->total_s ? -1 : 0;
 }
 
@@ -275,7 +291,7 @@ static int list(struct sampled *s, struct sb_run *run, struct sb_model *model)
 	for (uint32_t i = 0; i < s->count; i++) {
 		if (!i || by_line(&s->all[i - 1], &s->all[i]))
 			describe(s, run, &s->all[i], &groups[count++]);
-		add_to(&groups[count - 1], &s->all[i]);
+		add_to(s, &groups[count - 1], &s->all[i]);
 	}
 	qsort(groups, count, sizeof *groups, largest_first);
 	model->lines.count = count < LISTED ? count : LISTED;
@@ -296,6 +312,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		return sb_fail(STROBE_ENOMEM, "no memory for the sampled lines of '%s'", run->path);
 	s->model = model;
 	s->every = 1;
+	s->first_ns = INT64_MAX;
 	v->self = s;
 	v->kinds = 1u << SB_EVENT_STACK | 1u << SB_EVENT_CODE_FILE;
 	v->event = see_event;

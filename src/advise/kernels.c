@@ -1,0 +1,367 @@
+/* Rules that read which kernels a stage ran, beside what it could have run: attention, convolutions, precision, layout.
+ * Silent without a GPU trace. */
+#include "advise/weigh.h"
+
+#include <string.h>
+
+/* ---- what a stage's kernels cost ------------------------------------------- */
+
+static const struct sb_stage *step_stage(const struct sb_model *model)
+{
+	for (size_t i = 0; i < model->stages.stage_count; i++)
+		if (model->stages.stages[i].role == STROBE_ROLE_STEP)
+			return &model->stages.stages[i];
+	return NULL;
+}
+
+static bool is_in_step(const struct sb_model *model, const struct sb_stage *s)
+{
+	if (s->role == STROBE_ROLE_STEP)
+		return true;
+	for (int64_t i = s->parent; i >= 0; i = model->stages.stages[i].parent)
+		if (model->stages.stages[i].role == STROBE_ROLE_STEP)
+			return true;
+	return false;
+}
+
+/* Calls per traced call: kernels of three steps stand for those of all. */
+static double scale_of(const struct sb_model *model, const struct sb_stage *s)
+{
+	const struct sb_stage *steps = step_stage(model);
+	double traced = sb_weigh_traced_steps(model), calls = (double)sb_stage_calls(s);
+
+	if (!(traced > 0))
+		return 1;
+	if (steps && is_in_step(model, s))
+		return fmax(1, (double)sb_stage_calls(steps) / traced);
+	return fmax(1, calls); /* the first call of another stage */
+}
+
+struct kernels {
+	double all_s, math_s, efficient_s, slow_conv_s, fp32_s, fp64_s, half_s, cast_s, transpose_s,
+		elementwise_s, conv_s, gemm_s;
+	double reduction_s, dequantise_s;
+};
+
+static bool is(const char *a, const char *b)
+{
+	return a && strcmp(a, b) == 0;
+}
+
+static bool is_half(const char *precision)
+{
+	return is(precision, "bf16") || is(precision, "fp16") || is(precision, "16-bit");
+}
+
+static void add(struct kernels *k, const struct sb_kernel_share *s)
+{
+	bool gemm = is(s->family, "GEMM"), conv = is(s->family, "convolution"),
+	     attention = is(s->family, "attention");
+	bool product = gemm || conv;
+
+	k->all_s += s->total_s;
+	k->gemm_s += gemm ? s->total_s : 0;
+	k->conv_s += conv ? s->total_s : 0;
+	k->math_s += attention && is(s->kind, "math") ? s->total_s : 0;
+	k->efficient_s += attention && is(s->kind, "memory-efficient") ? s->total_s : 0;
+	k->slow_conv_s += conv && is(s->kind, "without cuDNN") ? s->total_s : 0;
+	k->fp32_s += product && is(s->precision, "fp32") ? s->total_s : 0;
+	k->fp64_s += product && is(s->precision, "fp64") ? s->total_s : 0;
+	k->half_s += (product || attention) && is_half(s->precision) ? s->total_s : 0;
+	k->cast_s += is(s->family, "copy and layout") && is(s->kind, "copy and cast") ? s->total_s : 0;
+	k->transpose_s += is(s->family, "copy and layout") && is(s->kind, "transpose") ? s->total_s : 0;
+	k->elementwise_s += is(s->family, "element-wise") ? s->total_s : 0;
+	k->reduction_s += is(s->family, "reduction") ? s->total_s : 0;
+	k->dequantise_s += is(s->kind, "dequantise") ? s->total_s : 0;
+}
+
+static struct kernels kernels_of(const struct sb_stage *s)
+{
+	struct kernels k = { 0 };
+
+	for (size_t i = 0; i < s->kernel_share_count; i++)
+		add(&k, &s->kernels[i]);
+	return k;
+}
+
+/* Something in this run computes in 16 bits: the rest could too. */
+static bool run_is_half(const struct sb_model *model)
+{
+	double half_s = 0;
+
+	for (size_t i = 0; i < model->gpu.family_count; i++)
+		half_s += is_half(model->gpu.families[i].precision) ? model->gpu.families[i].total_s : 0;
+	return half_s > 0;
+}
+
+/* GPU time of the generations, over their wall time; above 1 it is cut. */
+static double gpu_share(const struct sb_model *model)
+{
+	double sum_s = 0, work_s = sb_weigh_work_s(model);
+
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+		bool outer = s->parent < 0 || model->stages.stages[s->parent].role == STROBE_ROLE_GENERATION;
+
+		if (outer && s->role != STROBE_ROLE_GENERATION && s->kernel_s > 0)
+			sum_s += s->kernel_s * scale_of(model, s);
+	}
+	return fmin(1, sum_s / work_s);
+}
+
+/* ---- the stage that shows it most ------------------------------------------- */
+
+/* How much of the stage's kernel time the problem costs; 0: it has none of it. */
+typedef double (*problem_fn)(const struct sb_model *model, const struct kernels *k);
+
+struct shown {
+	const struct sb_stage *stage;
+	struct kernels kernels;
+	double cost_s, gain_s, share; /* cost: in all calls; share of the stage's kernels */
+};
+
+static bool has_inner(const struct sb_model *model, size_t at, problem_fn problem, double cost_s)
+{
+	const struct sb_stage *all = model->stages.stages;
+
+	for (size_t i = at + 1; i < model->stages.stage_count && all[i].depth > all[at].depth; i++) {
+		struct kernels k = kernels_of(&all[i]);
+
+		if (all[i].kernel_share_count && problem(model, &k) >= 0.8 * cost_s)
+			return true;
+	}
+	return false;
+}
+
+static struct shown worst(const struct sb_model *model, problem_fn problem)
+{
+	struct shown most = { 0 };
+
+	for (size_t i = 0; model->gpu.present && i < model->stages.stage_count; i++) {
+		const struct sb_stage *s = &model->stages.stages[i];
+		struct kernels k = kernels_of(s);
+		double cost_s = s->kernel_share_count ? problem(model, &k) : 0,
+		       all_s = cost_s * scale_of(model, s);
+
+		if (!(cost_s > 0) || all_s <= most.cost_s || s->role == STROBE_ROLE_GENERATION ||
+			has_inner(model, i, problem, cost_s))
+			continue;
+		most = (struct shown){ s, k, all_s, 0, cost_s / k.all_s };
+	}
+	if (most.stage)
+		most.gain_s = fmin(most.cost_s, sb_weigh_work_s(model)) * gpu_share(model);
+	return most;
+}
+
+static const char *kernel_like(const struct sb_model *model, const char *const *words)
+{
+	for (size_t i = 0; i < model->gpu.top_kernel_count; i++)
+		for (size_t k = 0; words[k]; k++)
+			if (strcasestr(model->gpu.top_kernels[i].name, words[k]))
+				return model->gpu.top_kernels[i].name;
+	return NULL;
+}
+
+static struct sb_advice *find_shown(struct sb_advisor *a, const struct shown *s, const char *issue,
+	const char *cause, enum sb_confidence sure)
+{
+	double percent = s->gain_s / sb_weigh_work_s(a->model) * 100;
+	struct sb_advice *f;
+
+	if (!s->stage || !(percent > a->limit))
+		return NULL;
+	f = sb_advisor_find(a, percent, s->gain_s, issue,
+		sb_say(a, "%.0f %% of the kernel time of '%s', %s in all its calls", s->share * 100,
+			s->stage->name, sb_say_seconds(a, s->cost_s)));
+	sb_finding_cause(f, cause, SB_GAIN_ESTIMATED, sure);
+	if (f)
+		f->stage = s->stage->name;
+	sb_weigh_priority(a, f);
+	return f;
+}
+
+/* ---- attention ----------------------------------------------------------------- */
+
+#define UNFUSED 0.9 /* of the time of unfused attention is saved by a fused kernel */
+#define EFFICIENT 0.5
+
+static double math_attention(const struct sb_model *model, const struct kernels *k)
+{
+	double around_s = k->half_s > 0 ? k->fp32_s + k->cast_s + k->reduction_s + k->elementwise_s * 0.8 : 0;
+
+	return k->math_s > 0.03 * k->all_s ? UNFUSED * (k->math_s + around_s) : 0;
+}
+
+static double efficient_attention(const struct sb_model *model, const struct kernels *k)
+{
+	return k->efficient_s > 0.15 * k->all_s && run_is_half(model) ? EFFICIENT * k->efficient_s : 0;
+}
+
+void sb_rule_fallback_attention(struct sb_advisor *a)
+{
+	struct shown math = worst(a->model, math_attention), efficient = worst(a->model, efficient_attention);
+	struct sb_advice *f;
+
+	f = find_shown(a, &math,
+		math.stage ? sb_say(a, "attention in '%s' runs unfused", math.stage->name) : "",
+		math.stage ? sb_say(a,
+				     "'%s' computes attention as separate kernels (softmax, two products, "
+				     "casts): the math backend "
+				     "of scaled_dot_product_attention, or attention written by hand",
+				     math.stage->name)
+			   : "",
+		SB_CERTAIN);
+	if (f) {
+		static const char *const words[] = { "softmax", NULL };
+
+		f->where.kernel = kernel_like(a->model, words);
+	}
+	f = find_shown(a, &efficient,
+		efficient.stage
+			? sb_say(a, "attention in '%s' does not use flash attention", efficient.stage->name)
+			: "",
+		efficient.stage ? sb_say(a,
+					  "'%s' runs the memory-efficient kernel with 16-bit inputs: a dense "
+					  "attn_mask, or a head "
+					  "size flash attention does not take",
+					  efficient.stage->name)
+				: "",
+		SB_LIKELY);
+	if (f) {
+		static const char *const words[] = { "fmha", "AttentionKernel", NULL };
+
+		f->where.kernel = kernel_like(a->model, words);
+		f->suggestion = "Leave attn_mask out where nothing is masked; cut padding off, or use "
+				"is_causal=True, instead of "
+				"a dense mask.";
+	}
+}
+
+/* ---- convolutions ---------------------------------------------------------------- */
+
+static double slow_convolution(const struct sb_model *model, const struct kernels *k)
+{
+	return k->slow_conv_s > 0 ? 0.8 * (k->slow_conv_s + k->gemm_s) : 0;
+}
+
+void sb_rule_fallback_conv(struct sb_advisor *a)
+{
+	static const char *const words[] = { "vol2col", "im2col", "slow_conv", NULL };
+	struct shown s = worst(a->model, slow_convolution);
+	struct sb_advice *f = find_shown(a, &s,
+		s.stage ? sb_say(a, "convolutions in '%s' run without cuDNN", s.stage->name) : "",
+		"torch.backends.cudnn.enabled is off, or cuDNN refuses the convolution: it is unfolded into "
+		"matrix products",
+		SB_CERTAIN);
+
+	if (f)
+		f->where.kernel = kernel_like(a->model, words);
+}
+
+/* ---- precision ---------------------------------------------------------------------- */
+
+static double double_precision(const struct sb_model *model, const struct kernels *k)
+{
+	return k->fp64_s > 0.01 * k->all_s ? 0.95 * k->fp64_s : 0;
+}
+
+static double single_precision(const struct sb_model *model, const struct kernels *k)
+{
+	return k->fp32_s > 0.2 * k->all_s && !(k->math_s > 0) && !(k->slow_conv_s > 0) && run_is_half(model)
+		       ? 0.8 * k->fp32_s
+		       : 0;
+}
+
+/* Weights that are cast for every call: products in 16 bits beside many casts. */
+static double cast_every_call(const struct sb_model *model, const struct kernels *k)
+{
+	return k->cast_s > 0.25 * k->all_s && k->half_s > 0 && k->gemm_s > k->conv_s && !(k->math_s > 0) &&
+			       k->elementwise_s < 0.25 * k->all_s
+		       ? 0.95 * k->cast_s
+		       : 0;
+}
+
+static double dequantised_every_call(const struct sb_model *model, const struct kernels *k)
+{
+	if (k->dequantise_s > 0.2 * k->all_s)
+		return 0.95 * k->dequantise_s;
+	return k->cast_s > 0.25 * k->all_s && k->elementwise_s >= 0.25 * k->all_s && k->half_s > 0 &&
+			       k->gemm_s > k->conv_s && !(k->math_s > 0)
+		       ? 0.9 * (k->cast_s + k->elementwise_s)
+		       : 0;
+}
+
+void sb_rule_precision_mismatch(struct sb_advisor *a)
+{
+	struct shown s = worst(a->model, double_precision);
+	struct sb_advice *f = find_shown(a, &s,
+		s.stage ? sb_say(a, "'%s' multiplies in float64", s.stage->name) : "",
+		"a tensor of 64 bits has got in: a numpy array, a Python constant, torch.float64 left from a "
+		"scheduler",
+		SB_CERTAIN);
+
+	if (f)
+		f->suggestion = "Give it a dtype where it is made (torch.tensor(x, dtype=torch.float32)), or "
+				".to(latents.dtype) before "
+				"the product.";
+	s = worst(a->model, single_precision);
+	find_shown(a, &s,
+		s.stage ? sb_say(a, "'%s' computes in fp32 beside a 16-bit model", s.stage->name) : "",
+		s.stage ? sb_say(a,
+				  "the weights of '%s' are float32: its products do not use the tensor "
+				  "cores' 16-bit rate",
+				  s.stage->name)
+			: "",
+		SB_LIKELY);
+	s = worst(a->model, cast_every_call);
+	f = find_shown(a, &s, s.stage ? sb_say(a, "'%s' casts tensors in every call", s.stage->name) : "",
+		s.stage ? sb_say(a,
+				  "weights of '%s' are kept in another precision than they are used in (fp32 "
+				  "under autocast): they are cast "
+				  "again in each forward",
+				  s.stage->name)
+			: "",
+		SB_LIKELY);
+	if (f)
+		f->suggestion = "Convert the model once: model.to(torch.bfloat16), and leave autocast out.";
+}
+
+void sb_rule_quantised_not_used(struct sb_advisor *a)
+{
+	struct shown s = worst(a->model, dequantised_every_call);
+
+	find_shown(a, &s, s.stage ? sb_say(a, "'%s' unpacks its weights in every call", s.stage->name) : "",
+		s.stage ? sb_say(a,
+				  "the quantised weights of '%s' are turned into 16 bits before each "
+				  "product: the products themselves run in "
+				  "16 bits",
+				  s.stage->name)
+			: "",
+		SB_LIKELY);
+}
+
+/* ---- layout ----------------------------------------------------------------------------- */
+
+static double layout_changes(const struct sb_model *model, const struct kernels *k)
+{
+	double moved_s = k->transpose_s + k->cast_s;
+
+	return moved_s > 0.35 * k->all_s && k->conv_s > 0 && k->conv_s > k->gemm_s ? 0.9 * moved_s : 0;
+}
+
+void sb_rule_layout_conversion(struct sb_advisor *a)
+{
+	struct shown s = worst(a->model, layout_changes);
+
+	find_shown(a, &s,
+		s.stage ? sb_say(a, "'%s' changes memory layouts between its convolutions", s.stage->name)
+			: "",
+		s.stage ? sb_say(a,
+				  "%.0f %% of the kernel time of '%s' transposes and copies: .contiguous() "
+				  "or permute() between the "
+				  "layers, or channels-first weights for channels-last kernels",
+				  (s.kernels.transpose_s + s.kernels.cast_s) / s.kernels.all_s * 100,
+				  s.stage->name)
+			: "",
+		SB_LIKELY);
+}
