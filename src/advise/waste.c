@@ -205,7 +205,7 @@ void sb_rule_cache_idle(struct sb_advisor *a)
 static bool is_inside_decode(const struct sb_model *model, const struct sb_stage *s)
 {
 	for (int64_t i = s->parent; i >= 0; i = model->stages.stages[i].parent)
-		if (sb_part_of(model->stages.stages[i].name, 0) == SB_PART_VAE_DECODE)
+		if (sb_role_work(model->stages.stages[i].name, 0) == STROBE_ROLE_VAE_DECODE)
 			return true;
 	return false;
 }
