@@ -128,11 +128,14 @@ static const struct sb_field same_name_rows[] = {
 };
 static SB_FIELDS(same_name, sb_same_name, "SameName", "Stages that share a name.");
 
-static const char *const time_kinds[] = { "stage", "itself", "smaller", "unattributed", SB_NAMES_END };
+static const char *const time_kinds[] = { "stage", "itself", "smaller", "elsewhere", "unattributed",
+	SB_NAMES_END };
 
 static const struct sb_field time_part_rows[] = {
 	SB_FIELD_NAMED(sb_time_part, kind, "kind", SB_ALWAYS, time_kinds,
-		"itself: a stage without those inside it; smaller: all other stages"),
+		"itself: a stage without those inside it; smaller: all other stages; elsewhere: stages of "
+		"other "
+		"threads and processes alone"),
 	SB_FIELD(sb_time_part, name, "name", SB_KNOWN, "of the stage"),
 	SB_FIELD(sb_time_part, stage, "stage_index", SB_KNOWN, "the same as an index of stages"),
 	SB_FIELD(sb_time_part, stage_count, "stage_count", SB_SET, "how many smaller ones"),

@@ -113,7 +113,13 @@ static inline bool sb_stage_has_rate(const struct sb_stage *s)
 double sb_stage_attr_total(const struct sb_stage *s, const char *key); /* NaN: none */
 bool sb_stage_attr_is_count(const char *key); /* frames, steps, bytes: worth summing */
 
-enum sb_time_kind { SB_TIME_STAGE = 0, SB_TIME_ITSELF, SB_TIME_SMALLER, SB_TIME_UNATTRIBUTED };
+enum sb_time_kind {
+	SB_TIME_STAGE = 0,
+	SB_TIME_ITSELF,
+	SB_TIME_SMALLER,
+	SB_TIME_ELSEWHERE,
+	SB_TIME_UNATTRIBUTED
+};
 
 struct sb_stages_panel {
 	double wall_s;
@@ -125,7 +131,7 @@ struct sb_stages_panel {
 	struct sb_stage *stages; /* a parent before its children, siblings by total */
 	size_t stage_count;
 	/* where the wall time goes, nothing twice: the largest first, then smaller ones together,
-	 * then what is unattributed */
+	 * then what stages of other threads alone cover, then what is unattributed */
 	struct sb_time_part {
 		const char *name; /* NULL: no single stage */
 		enum sb_time_kind kind;

@@ -72,6 +72,18 @@ static void stages_hold(const struct sb_model *m)
 			s->wall_s * 1e-5);
 }
 
+static void parts_hold(const struct sb_stages_panel *s)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < s->part_count; i++) {
+		holds(is_share(s->parts[i].ratio) && s->parts[i].part_s > 0);
+		sum += s->parts[i].ratio;
+	}
+	if (s->part_count)
+		same(sum, 1, 1e-4);
+}
+
 static bool is_inside_its_own(const struct sb_stages_panel *s, size_t row)
 {
 	for (int64_t up = s->stages[row].parent; up >= 0; up = s->stages[up].parent)
@@ -220,6 +232,7 @@ static void the_report_of_any_recording_adds_up(void **state)
 		m = synthetic_part(&s, end_ns, chance(4) ? NULL : &cut);
 		stages_hold(m);
 		same_names_hold(&m->stages);
+		parts_hold(&m->stages);
 		generations_hold(m);
 		advice_holds(m);
 		gpu_holds(m);

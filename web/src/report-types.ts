@@ -188,7 +188,7 @@ export type StageMember = {
 
 // A part of the wall time.
 export type TimePart = {
-  kind: "stage" | "itself" | "smaller" | "unattributed"; // itself: a stage without those inside it; smaller: all other stages
+  kind: "stage" | "itself" | "smaller" | "elsewhere" | "unattributed"; // itself: a stage without those inside it; smaller: all other stages; elsewhere: stages of other threads and processes alone
   name?: string; // of the stage
   stage_index?: number; // the same as an index of stages
   stage_count?: number; // how many smaller ones

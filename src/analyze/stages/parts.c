@@ -7,6 +7,7 @@
 enum { PARTS_MOST = 7, OPENED_MOST = 4 };
 #define WIDE 0.5 /* of the wall time: a stage that says nothing as one part */
 #define WORTH_SHOWING 0.01
+#define NOISE 1e-5 /* what bins may be off */
 
 struct parts {
 	const struct sb_stages_panel *stages;
@@ -97,10 +98,21 @@ static void keep_largest(struct parts *p)
 		p->all[p->count++] = rest;
 }
 
+/* What neither the main thread's stages nor nothing covers. */
+static void add_elsewhere(struct parts *p)
+{
+	double rest_s = p->stages->wall_s - p->stages->unattributed_s;
+
+	for (size_t i = 0; i < p->count; i++)
+		rest_s -= p->all[i].part_s;
+	if (rest_s > p->stages->wall_s * NOISE)
+		p->all[p->count++] = (struct sb_time_part){ NULL, SB_TIME_ELSEWHERE, -1, 0, rest_s, 0 };
+}
+
 void sb_stages_part(struct sb_model *model)
 {
 	struct sb_stages_panel *s = &model->stages;
-	struct parts p = { s, sb_model_alloc(model, (s->stage_count + 2) * sizeof *p.all), 0 };
+	struct parts p = { s, sb_model_alloc(model, (s->stage_count + 3) * sizeof *p.all), 0 };
 	double sum_s = 0;
 
 	if (!p.all || !s->stage_count)
@@ -109,6 +121,7 @@ void sb_stages_part(struct sb_model *model)
 	for (int opened = 0; opened < OPENED_MOST && open_widest(&p);)
 		opened++;
 	keep_largest(&p);
+	add_elsewhere(&p);
 	if (s->unattributed_s > 0)
 		p.all[p.count++] = (struct sb_time_part){ NULL, SB_TIME_UNATTRIBUTED, -1, 0,
 			s->unattributed_s, 0 };

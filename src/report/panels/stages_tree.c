@@ -104,7 +104,7 @@ static void row_end(const struct sb_stage *s, const char *mark, size_t spare, st
 	char rate[96] = "";
 	bool beside;
 
-	if (isfinite(s->at_once_mean))
+	if (s->at_once_mean >= 1.05)
 		snprintf(rate, sizeof rate, "%.1f at once", s->at_once_mean);
 	else
 		sb_stage_rate(s, rate, sizeof rate);

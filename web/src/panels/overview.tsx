@@ -270,6 +270,7 @@ const LABELS: Record<TimePart['kind'], (p: TimePart) => string> = {
   stage: (p) => p.name ?? '',
   itself: (p) => `${p.name} itself`,
   smaller: (p) => `${p.stage_count} smaller stages`,
+  elsewhere: () => 'stages of other threads',
   unattributed: () => 'unattributed',
 };
 const labelOf = (p: TimePart) => LABELS[p.kind](p);
