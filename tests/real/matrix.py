@@ -41,7 +41,7 @@ ROWS = [
      "unloaded with bytes", "previews; what a version does not have is named in the report"),
     ("launchers", [], ["test_torch"], "`python -m`, `torchrun`, `accelerate launch`",
      "every Python process of the program writes a recording of its own", ""),
-    ("your own functions", [], [], "CPython 3.9 to 3.13 (`run/test_stages`)",
+    ("your own functions", [], [], "CPython 3.9 to 3.13",
      "`--stage program:function='4c name'` and `--stage pkg.mod:Class.method=…`", "functions of `python -c`"),
 ]
 
