@@ -88,7 +88,7 @@ static bool is_between(const struct sb_model *model, const struct sb_line *l)
 	return doing != SB_DOES_WAIT_GPU || !sb_weigh_has_gpu(model);
 }
 
-/* Steps or forwards that were recorded as they ran: of durations handed in afterwards nobody knows what ran in them. */
+/* Steps or forwards that were recorded as they ran: what ran in durations handed in afterwards is not known. */
 static bool knows_calls(const struct sb_model *model)
 {
 	for (size_t i = 0; i < model->stages.stage_count; i++) {

@@ -1,19 +1,9 @@
 /* Settings and tags of the recording as numbers. */
 #include "analyze/model.h"
 
-#include <stdlib.h>
+#include "base/setting_value.h"
+
 #include <string.h>
-
-static double text_number(const char *text)
-{
-	char *end;
-	double value;
-
-	if (!text || !*text)
-		return NAN;
-	value = strtod(text, &end);
-	return end == text || (*end && *end != ';') ? NAN : value;
-}
 
 static const struct sb_pair *pair_find(const struct sb_pair *all, size_t count, const char *key)
 {
@@ -25,15 +15,7 @@ static const struct sb_pair *pair_find(const struct sb_pair *all, size_t count, 
 
 static double pair_number(const struct sb_pair *pair)
 {
-	if (!pair)
-		return NAN;
-	switch (pair->type) {
-	case STROBE_TYPE_INT:
-	case STROBE_TYPE_BOOL: return (double)pair->i;
-	case STROBE_TYPE_FLOAT: return pair->f;
-	case STROBE_TYPE_STRING: return text_number(pair->s);
-	}
-	return NAN;
+	return pair ? sb_setting_value(pair->type, pair->i, pair->f, pair->s) : NAN;
 }
 
 double sb_model_setting_number(const struct sb_model *model, const char *key)
@@ -46,19 +28,10 @@ double sb_model_tag_number(const struct sb_model *model, const char *key)
 	return pair_number(pair_find(model->session.tags, model->session.tag_count, key));
 }
 
-/* The recorder writes the list as one text: "name=value;name=value". */
 double sb_model_threshold(const struct sb_model *model, const char *name)
 {
 	const struct sb_pair *pair = pair_find(
 		model->system.settings, model->system.setting_count, "thresholds");
-	const char *p = pair && pair->type == STROBE_TYPE_STRING ? pair->s : NULL;
-	size_t size = strlen(name);
 
-	while (p) {
-		if (strncmp(p, name, size) == 0 && p[size] == '=')
-			return text_number(p + size + 1);
-		p = strchr(p, ';');
-		p = p ? p + 1 : NULL;
-	}
-	return NAN;
+	return sb_setting_listed(pair && pair->type == STROBE_TYPE_STRING ? pair->s : NULL, name);
 }

@@ -50,7 +50,7 @@ struct sb_setting_change {
 	const char *stage; /* where; NULL: the run */
 };
 
-/* Which run this is, in the words of whoever looks for it again. */
+/* Which run this is, in the words that find it again. */
 struct sb_compared_run {
 	const char *side; /* "base", "new" */
 	const char *label, *id, *name, *host, *command; /* borrowed; NULL: unknown */
