@@ -54,6 +54,23 @@ static void the_documentation_lists_the_table_as_it_is(void **state)
 	sb_buf_done(&table);
 }
 
+static void each_cause_has_a_section(void **state)
+{
+	struct sb_buf text = { 0 };
+
+	assert_int_equal(sb_buf_read_file(&text, STROBE_SOURCE_DIR "/docs/advice.md", 1 << 20), 0);
+	for (size_t i = 0; i < sb_rule_count(); i++) {
+		char heading[80];
+
+		if (strcmp(sb_rule_info(i)->category, "cause") != 0)
+			continue;
+		snprintf(heading, sizeof heading, "\n### `%s`\n", sb_rule_info(i)->id);
+		if (!strstr(sb_buf_text(&text), heading))
+			fail_msg("docs/advice.md has no section on '%s'", sb_rule_info(i)->id);
+	}
+	sb_buf_done(&text);
+}
+
 static void ids_and_threshold_keys_are_unique(void **state)
 {
 	for (size_t i = 0; i < sb_rule_count(); i++) {
@@ -605,6 +622,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_documentation_lists_the_table_as_it_is),
+		cmocka_unit_test(each_cause_has_a_section),
 		cmocka_unit_test(ids_and_threshold_keys_are_unique),
 		cmocka_unit_test(nothing_but_a_stage_gives_no_advice_but_on_the_stage),
 		cmocka_unit_test(short_runs_are_told_in_units_that_show_something),
