@@ -90,7 +90,8 @@ static int judge_metric(const struct sb_comparison *c, enum sb_metric metric, do
 		err = sb_judge(base, base_count, now, now_count, &t, info->sense != SB_HIGHER_IS_BETTER,
 			&m.judgement);
 		m.verdict = m.judgement.verdict;
-		if (info->sense == SB_NEUTRAL &&
+		/* of unlike numbers of generations the total says nothing */
+		if ((info->sense == SB_NEUTRAL || (metric == SB_METRIC_WALL && c->unlike_generations)) &&
 			(m.verdict == SB_VERDICT_WORSE || m.verdict == SB_VERDICT_BETTER))
 			m.verdict = SB_VERDICT_CHANGED;
 	} else if (base_count) {
