@@ -8,14 +8,22 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+enum { UNSHARE = 2 }; /* CLOSE_RANGE_UNSHARE, of Linux 5.9 */
 enum { SECOND = 1000000000, IDLE_NS = SECOND / 10, SHARE = 20 };
 
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool running, stopping;
+	bool own_table; /* of descriptors: what it opens, the program cannot close or take */
 	atomic_bool asked; /* the main thread has been asked to look, and has not yet */
 	_Atomic uint64_t look_ns; /* what the last look took */
 	unsigned long own; /* ident of the sampler's thread */
@@ -102,7 +110,8 @@ static void once_a_second(uint64_t *last_ns)
 		return;
 	*last_ns = now_ns;
 	garbage_flush();
-	native_threads_look();
+	if (sampler.own_table)
+		native_threads_look();
 }
 
 /* While a session records that wants it. Ends with the first that does not. */
@@ -144,7 +153,8 @@ static PyObject *sampler_run(PyObject *module, PyObject *unused)
 	(void)unused;
 	sampler.own = PyThread_get_thread_ident();
 	sampler.chance = sampler_now_ns() | 1;
-	Py_BEGIN_ALLOW_THREADS prctl(PR_SET_NAME, "strobe-sampler");
+	Py_BEGIN_ALLOW_THREADS prctl(PR_SET_NAME, "strobe-stacks");
+	sampler.own_table = !syscall(SYS_close_range, 0u, ~0u, UNSHARE);
 	sample();
 	pthread_mutex_lock(&sampler.lock);
 	sampler.running = false;

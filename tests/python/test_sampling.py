@@ -269,3 +269,20 @@ def test_no_sampler_outlives_the_interpreter(monkeypatch):
     monkeypatch.setattr(_session, "native", types.SimpleNamespace(recording=lambda: False))
     _session._at_exit()
     assert seen == ["sampler"]
+
+
+def test_the_sampler_has_a_descriptor_table_of_its_own(program):
+    """What it opens, the program cannot close or take; what the program closes, it does not keep open."""
+    done = program("""
+        import os, strobe
+        from strobe._core import native
+        strobe.start(config={"sample_hz": 500, "generate_final_report": False})
+        before = native.sampler_seen()
+        while native.sampler_seen() == before:
+            sum(range(1000))
+        for tid in os.listdir("/proc/self/task"):
+            with open("/proc/self/task/%s/comm" % tid) as name:
+                if name.read().strip() == "strobe-stacks":
+                    print(not {"0", "1", "2"} & set(os.listdir("/proc/self/task/%s/fd" % tid)))
+    """)
+    assert done.stdout.split() == ["True"]
