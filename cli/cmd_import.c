@@ -173,7 +173,15 @@ const struct command cmd_import = {
 		"is\n"
 		"found from the content. Memory does not depend on the file's size. Every command also "
 		"takes\n"
-		"such a file in place of RUN and imports it on the fly.",
+		"such a file in place of RUN and imports it on the fly.\n"
+		"\n"
+		"Text, as it was printed or saved: stage lines and their totals; PROFILING SUMMARY tables;\n"
+		"ITERATION SUMMARY blocks; MEMORY USAGE SUMMARY tables; a model benchmark (Results, "
+		"Component\n"
+		"timings, FP32 against FP16); the live display (=== Profiling Metrics ===); an aggregation\n"
+		"summary; lines such as 'vae_decode 12 ops 45s total'. JSON: traces, profiling_report.json "
+		"of\n"
+		"strobe and of the session profilers, profiling reports and memory logs of strobe.compat.",
 	.examples = "  strobe import trace.json.gz\n"
 		    "  strobe import -o runs/before stagelog.txt && strobe report runs/before\n"
 		    "  strobe report trace.json.gz",
