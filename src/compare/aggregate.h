@@ -116,6 +116,9 @@ struct sb_aggregate {
 };
 
 struct sb_aggregate *sb_aggregate_new(void); /* NULL: no memory */
+/* What one rank, one stage holds; for aggregate_finish.c, which drops some. */
+void sb_aggregate_rank_done(struct sb_aggregate_rank *r);
+void sb_aggregate_stage_done(struct sb_aggregate_stage *s);
 void sb_aggregate_free(struct sb_aggregate *a); /* takes NULL */
 
 /* Takes what it needs; the facts stay the caller's. */
