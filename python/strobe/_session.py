@@ -6,7 +6,7 @@ import os
 import threading
 import warnings
 
-from . import _config, _faults, _torch, _tracks
+from . import _config, _faults, _flops, _torch, _tracks
 from ._config import ConfigError
 from ._core import native
 
@@ -73,6 +73,7 @@ def _start(name, config, tags, output_dir, preset, max_trace_bytes, settings):
 def _sample():
     from . import _growth, _sampling
     _growth.forget()
+    _flops.forget()
     _sampling.forget()
     _sampling.start()
 
@@ -207,6 +208,7 @@ def _stop_sampling():
 
 def _say_missing():
     """A fault here never keeps a session from closing."""
+    _flops.say()
     for say in (_faults.say, _torch.say_untimed):
         try:
             say(native)

@@ -5,6 +5,7 @@
 extern const struct sb_analysis sb_analysis_session;
 extern const struct sb_analysis sb_analysis_gpu;
 extern const struct sb_analysis sb_analysis_counters;
+extern const struct sb_analysis sb_analysis_flops;
 extern const struct sb_analysis sb_analysis_stages;
 extern const struct sb_analysis sb_analysis_iterations;
 extern const struct sb_analysis sb_analysis_collectives;
@@ -14,6 +15,7 @@ extern const struct sb_analysis sb_analysis_marks;
 extern const struct sb_analysis sb_analysis_recording;
 extern const struct sb_analysis sb_analysis_series;
 extern const struct sb_analysis sb_analysis_system;
+extern const struct sb_analysis sb_analysis_roofline;
 extern const struct sb_analysis sb_analysis_video;
 extern const struct sb_analysis sb_analysis_memory;
 extern const struct sb_analysis sb_analysis_parameters;
@@ -29,6 +31,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_session,
 	&sb_analysis_gpu, /* before the stages, which take their busy time from it */
 	&sb_analysis_counters, /* the same for their counters */
+	&sb_analysis_flops,
 	&sb_analysis_stages,
 	&sb_analysis_iterations,
 	&sb_analysis_collectives,
@@ -38,6 +41,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_recording,
 	&sb_analysis_series,
 	&sb_analysis_system,
+	&sb_analysis_roofline,
 	&sb_analysis_video,
 	&sb_analysis_memory,
 	&sb_analysis_parameters,

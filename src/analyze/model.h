@@ -206,6 +206,8 @@ struct sb_model {
 	size_t series_count;
 	struct sb_devices_panel devices;
 	struct sb_gpu_counters gpu_counters; /* of the run */
+	struct sb_roofline_panel roofline;
+	struct sb_path_flops path_flops; /* the same for operations */
 	struct sb_path_counters path_counters; /* not of the report: stages take theirs from it */
 	struct sb_cpu_panel cpu;
 	struct sb_other_panel others;

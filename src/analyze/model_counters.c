@@ -12,6 +12,8 @@ void sb_gpu_counters_from_sums(
 {
 	for (int c = 0; c < SB_COUNTERS; c++)
 		out->percent[c] = sums->known_s[c] > 0 ? sums->weighted[c] / sums->known_s[c] : NAN;
+	for (int i = 0; i < SB_BOUNDS; i++)
+		out->bound_s[i] = sums->bound_s[i];
 	out->covered_s = sums->covered_s;
 	out->covered_ratio = sums->covered_s > 0 && whole_s > 0 ? fmin(sums->covered_s / whole_s, 1) : NAN;
 	out->source = sums->covered_s > 0 ? source : NULL;

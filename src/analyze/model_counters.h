@@ -2,6 +2,7 @@
 #ifndef SB_ANALYZE_MODEL_COUNTERS_H
 #define SB_ANALYZE_MODEL_COUNTERS_H
 
+#include "analyze/model_roofline.h"
 #include "stats/fields.h"
 
 #include <stddef.h>
@@ -26,12 +27,13 @@ struct sb_gpu_counters {
 	double covered_s; /* time of the readings they come from; 0: none */
 	double covered_ratio; /* of the time of the stage, the generation, the run; NAN: none */
 	const char *source; /* "gpm" or "pm sampling"; NULL: none */
+	double bound_s[SB_BOUNDS]; /* of covered_s, what held the GPU up; see sb_stage_work */
 };
 
 /* What readings that lie wholly inside zones of a path add up to. */
 struct sb_path_counters {
 	struct sb_counter_sums {
-		double covered_s, weighted[SB_COUNTERS], known_s[SB_COUNTERS];
+		double covered_s, weighted[SB_COUNTERS], known_s[SB_COUNTERS], bound_s[SB_BOUNDS];
 	} * all; /* by path; NULL: none */
 	uint32_t path_count;
 	const char *source;

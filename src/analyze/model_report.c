@@ -337,6 +337,8 @@ static const struct sb_field sb_model_fields_rows[] = {
 	SB_FIELD_STRUCT(sb_model, memory, "memory", SB_KNOWN, sb_memory_fields, "GPU and host memory"),
 	SB_FIELD_STRUCT(sb_model, gpu_counters, "gpu_counters", SB_KNOWN, sb_gpu_counters_fields,
 		"what parts of the GPU did, the whole run"),
+	SB_FIELD_STRUCT(
+		sb_model, roofline, "roofline", SB_KNOWN, sb_roofline_fields, "what this GPU can do at most"),
 	SB_FIELD_STRUCT(sb_model, devices, "gpu_metrics", SB_KNOWN, sb_devices_fields,
 		"what the GPU monitor sampled"),
 	SB_FIELD_STRUCT(

@@ -82,6 +82,8 @@ static const struct sb_field stage_rows[] = {
 		"time of the kernels it launched, added up, with a GPU trace only", .when = timed),
 	SB_FIELD_LIST(sb_stage, kernels, kernel_share_count, "kernel_families", SB_KNOWN,
 		sb_kernel_share_fields, "the kernels it launched, by what they do; with a GPU trace only"),
+	SB_FIELD_STRUCT(sb_stage, work, "gpu_work", SB_KNOWN, sb_stage_work_fields,
+		"operations, achieved rate, what bounds it"),
 	SB_FIELD_STRUCT(sb_stage, counters, "gpu_counters", SB_KNOWN, sb_gpu_counters_fields,
 		"what parts of the GPU did in it"),
 	SB_FIELD(sb_stage, wall_ratio, "wall_ratio", SB_ALWAYS,

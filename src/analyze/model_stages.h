@@ -64,6 +64,7 @@ struct sb_stage {
 	struct sb_kernel_share *kernels; /* that it launched, by family, largest first; NULL: not traced */
 	size_t kernel_share_count;
 	double kernel_s; /* their time added up; NAN: none */
+	struct sb_stage_work work;
 	struct sb_gpu_counters counters; /* of the readings wholly inside its calls */
 	/* attributes of its calls, summed (frames, steps, bytes) or the only value */
 	struct sb_stage_attr {

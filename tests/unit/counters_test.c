@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "analyze/gpu/peak_rates.h"
 #include "report/build.h"
 #include "base/error.h"
 #include "format/builder.h"
@@ -114,7 +115,7 @@ static void a_stage_has_the_readings_wholly_inside_it(void **state)
 	assert_null(decode->counters.source);
 	close_to(m.model->gpu_counters.percent[SB_COUNTER_SM], 50); /* rows 1 to 9: 10 % to 90 % */
 	text_holds(&m, "Hardware");
-	text_holds(&m, "denoise                        30.0 %   29.0 %      n/a      n/a   75.0 %");
+	text_holds(&m, "denoise                30.0 %   29.0 %      n/a      n/a   75.0 %");
 	done(&m);
 }
 
@@ -146,6 +147,130 @@ static void a_generation_has_its_share_of_each_reading(void **state)
 	done(&m);
 }
 
+/* Two seconds of matrix products, two of copies, one of nothing. */
+static void what_bounds_a_stage_is_told_reading_by_reading(void **state)
+{
+	static const char *const columns[] = { "sm_active_percent", "tensor_active_percent",
+		"fp32_active_percent", "dram_active_percent" };
+	static const double rows[][4] = { { 0, 0, 0, 0 }, { 96, 93, 1, 17 }, { 96, 93, 1, 17 },
+		{ 98, 0, 5, 88 }, { 98, 0, 5, 88 }, { 0, 0, 0, 0 }, { 95, 0, 77, 9 }, { 6, 0, 0, 0 } };
+	struct made m = begin_made();
+	uint32_t schema = sb_builder_schema(m.b, "gpu_counters", 0, columns, 4);
+	const struct sb_stage *mixed;
+
+	(void)state;
+	for (uint64_t i = 0; i < 8; i++)
+		sb_builder_sample(m.b, schema, i * SECOND, rows[i], 4);
+	zone(&m, "mixed", 0, 0, 4 * SECOND);
+	zone(&m, "waits", 0, 4 * SECOND, 5 * SECOND);
+	zone(&m, "fp32", 0, 5 * SECOND, 6 * SECOND);
+	zone(&m, "tiny", 0, 6 * SECOND, 7 * SECOND);
+	end_made(&m, 7 * SECOND);
+	mixed = sb_model_stage(m.model, "mixed");
+	assert_int_equal(mixed->work.bound_count, 2);
+	close_to(mixed->work.bounds[0].ratio, 0.5);
+	assert_string_equal(mixed->work.bound, "DRAM and tensor");
+	assert_string_equal(sb_model_stage(m.model, "waits")->work.bound, "host");
+	assert_string_equal(sb_model_stage(m.model, "fp32")->work.bound, "FP32");
+	assert_string_equal(sb_model_stage(m.model, "tiny")->work.bound, "launch");
+	done(&m);
+}
+
+static void facts(struct made *m)
+{
+	static const char *const columns[] = { "utilization_percent" };
+	uint32_t schema = sb_builder_schema(m->b, "gpu", 0, columns, 1);
+	struct strobe_attr name = { "gpu0.name", STROBE_TYPE_STRING, { .s = "NVIDIA H200" } };
+
+	sb_builder_meta(m->b, SB_META_SYSTEM, &name);
+	sb_builder_sample(m->b, schema, 0, &(double){ 90 }, 1);
+	sb_builder_sample(m->b, schema, SECOND, &(double){ 90 }, 1);
+}
+
+static void shape(struct made *m, int64_t number, double flops, const char *why)
+{
+	struct strobe_attr attrs[] = { { "shape", STROBE_TYPE_INT, { .i = number } },
+		{ "model", STROBE_TYPE_STRING, { .s = "Net" } },
+		{ "precision", STROBE_TYPE_STRING, { .s = "bf16" } },
+		{ why ? "why" : "flops", why ? STROBE_TYPE_STRING : STROBE_TYPE_FLOAT, { .f = flops } } };
+
+	if (why)
+		attrs[3].value.s = why;
+	sb_builder_event(m->b, 0, "flops_shape", 0, attrs, 4);
+}
+
+static void call(struct made *m, int64_t number, uint64_t begin_ns, uint64_t end_ns)
+{
+	uint32_t id = sb_builder_name(m->b, "Net", NULL);
+
+	sb_builder_begin(m->w, begin_ns, id);
+	sb_builder_attr(m->w, sb_builder_name(m->b, "flops_shape", NULL), number);
+	sb_builder_end(m->w, end_ns, id);
+}
+
+/* Two calls of 200 TFLOP in a second of a stage: 400 TFLOP/s of 989.5. */
+static void operations_over_time_over_the_peak(void **state)
+{
+	struct made m = begin_made();
+	uint32_t id = sb_builder_name(m.b, "denoise", NULL);
+	const struct sb_stage_work *w;
+
+	(void)state;
+	facts(&m);
+	shape(&m, 1, 200e12, NULL);
+	sb_builder_begin(m.w, 0, id);
+	call(&m, 1, 0, SECOND / 4);
+	call(&m, 1, SECOND / 2, SECOND);
+	sb_builder_end(m.w, SECOND, id);
+	end_made(&m, SECOND);
+	w = &sb_model_stage(m.model, "denoise")->work;
+	close_to(w->flops / 1e12, 400);
+	close_to(w->tflops, 400);
+	assert_string_equal(w->precision, "bf16");
+	close_to(w->peak_tflops, 989.5);
+	close_to(w->mfu_ratio, 400 / 989.5);
+	close_to(w->floor_s, 400 / 989.5);
+	close_to(sb_model_stage(m.model, "Net")->work.tflops, 400 / 0.75);
+	assert_string_equal(m.model->roofline.gpu, "NVIDIA H200");
+	text_holds(&m, "denoise: 400 TFLOP, 400 TFLOP/s, 40.4 % of the bf16 rate");
+	done(&m);
+}
+
+static void what_was_not_counted_has_no_rate(void **state)
+{
+	struct made m = begin_made();
+	const struct sb_stage_work *w;
+
+	(void)state;
+	facts(&m);
+	shape(&m, 1, 200e12, NULL);
+	shape(&m, 2, 0, "RuntimeError: no");
+	call(&m, 1, 0, SECOND / 2);
+	call(&m, 2, SECOND / 2, SECOND);
+	end_made(&m, SECOND);
+	w = &sb_model_stage(m.model, "Net")->work;
+	close_to(w->flops / 1e12, 200);
+	assert_int_equal(w->uncounted_count, 1);
+	assert_string_equal(w->why, "RuntimeError: no");
+	assert_true(isnan(w->tflops) && isnan(w->mfu_ratio));
+	done(&m);
+}
+
+static void peak_rates_are_found_by_whole_words(void **state)
+{
+	(void)state;
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA L4"), "bf16"), 121);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA L40S"), "bf16"), 362);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA H100 80GB HBM3"), "fp16"), 989.5);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA H100 PCIe"), "fp8"), 1513);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA GeForce RTX 4090"), "bf16"), 165.2);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA A100-SXM4-80GB"), "tf32"), 156);
+	close_to(sb_peak_rate(sb_peak_rates_find("AMD Instinct MI300X OAM"), "bf16"), 1307.4);
+	assert_true(isnan(sb_peak_rate(sb_peak_rates_find("NVIDIA A100-SXM4-80GB"), "fp8")));
+	assert_null(sb_peak_rates_find("Fake GPU 9000"));
+	assert_null(sb_peak_rates_find(NULL));
+}
+
 static void a_run_without_counters_says_nothing(void **state)
 {
 	struct made m = begin_made();
@@ -164,6 +289,10 @@ int main(void)
 		cmocka_unit_test(a_stage_has_the_readings_wholly_inside_it),
 		cmocka_unit_test(calls_add_up),
 		cmocka_unit_test(a_generation_has_its_share_of_each_reading),
+		cmocka_unit_test(what_bounds_a_stage_is_told_reading_by_reading),
+		cmocka_unit_test(operations_over_time_over_the_peak),
+		cmocka_unit_test(what_was_not_counted_has_no_rate),
+		cmocka_unit_test(peak_rates_are_found_by_whole_words),
 		cmocka_unit_test(a_run_without_counters_says_nothing),
 	};
 

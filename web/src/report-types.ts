@@ -21,6 +21,7 @@ export type Report = {
   cache_analysis?: CacheAnalysis; // the pipeline's caches
   memory?: Memory; // GPU and host memory
   gpu_counters?: GpuCounters; // what parts of the GPU did, the whole run
+  roofline?: Roofline; // what this GPU can do at most
   gpu_metrics?: GpuMetrics; // what the GPU monitor sampled
   cpu_metrics?: CpuMetrics; // what the CPU monitor sampled
   disk_metrics?: DiskMetrics; // what the disk monitor sampled
@@ -134,6 +135,7 @@ export type Stage = {
   gpu_busy_s?: number; // union of kernels, with a GPU trace only
   kernel_s?: number; // time of the kernels it launched, added up, with a GPU trace only
   kernel_families?: KernelShare[]; // the kernels it launched, by what they do; with a GPU trace only
+  gpu_work?: GpuWork; // operations, achieved rate, what bounds it
   gpu_counters?: GpuCounters; // what parts of the GPU did in it
   wall_ratio?: number; // of the wall time: calls at the same time count once
   self_ratio?: number; // the same of self_s
@@ -163,6 +165,29 @@ export type KernelShare = {
   count: number; // kernels
   total_s: number; // their time added up
   share_ratio?: number; // of the time of all kernels of the list
+};
+
+// How near a stage comes to what the GPU can do.
+export type GpuWork = {
+  flop_count?: number; // floating-point operations of GEMM, attention and convolution, all calls
+  uncounted_count?: number; // model calls that could not be counted
+  uncounted_why?: string; // why, of the first of them
+  precision?: string; // of most of the weights
+  rate_over_s?: number; // the time the rate is over: the GPU span where all calls have one, else the wall time
+  achieved_tflop_per_s?: number; // flop_count over that time
+  peak_tflop_per_s?: number; // of this GPU and precision, dense
+  mfu_ratio?: number; // achieved over peak
+  floor_s?: number; // flop_count at the peak rate
+  dram_bytes?: number; // moved to and from DRAM, from the counters' mean and the data sheet's bandwidth
+  flop_per_byte_ratio?: number; // flop_count over dram_bytes
+  bound?: string; // what held the GPU up most of the time
+  bounds?: BoundShare[]; // all of it, from the counters
+};
+
+// What held the GPU up, and for how much of the time.
+export type BoundShare = {
+  bound: string; // tensor, FP32, DRAM; SM: its processors work, none of these is near its peak; launch: kernels too small or too far apart; host: nothing to do
+  share_ratio: number; // of the time of the readings
 };
 
 // What parts of the GPU did, in percent of their peak; of several GPUs the busiest.
@@ -652,6 +677,20 @@ export type HostMemory = {
   rss_peak_mb?: number; // of the run's processes, at most
   swap_peak_mb?: number; // swapped out, at most
   page_cache_peak_mb?: number; // files kept in memory, at most
+};
+
+// What this GPU can do at most.
+export type Roofline = {
+  gpu?: string; // whose ceilings they are
+  source?: string; // of the figures; absent: this GPU is not in the table
+  dram_peak_gb_per_s?: number; // its memory's bandwidth
+  ceilings?: Ceiling[]; // its peak rates
+};
+
+// A rate that the GPU cannot exceed.
+export type Ceiling = {
+  precision: string; // fp32, tf32, bf16, fp8...
+  peak_tflop_per_s: number; // dense
 };
 
 // What the GPU monitor sampled.

@@ -4,6 +4,8 @@ moves or loads a model, and by its first calls, which go through nn.Module itsel
 from then on only the found classes are wrapped: what is inside them costs nothing."""
 import weakref
 
+from .. import _flops
+from .._native import native
 from . import wrapping
 from .vocabulary import here, stage
 from .wrapping import MARK, guard, transparent
@@ -109,6 +111,9 @@ def _record_call(call, module, args, kwargs):
     if _calm == SETTLED:
         _leave_alone()
     here.module_depth += 1
+    shape = guard(_flops.note, module, args, kwargs)
+    if shape is not None:
+        call = _noting(call, shape)
     try:
         if here.activity is not None:
             return here.activity.forward(component_name(module), module, call, args, kwargs)
@@ -116,6 +121,14 @@ def _record_call(call, module, args, kwargs):
             return call(module, *args, **kwargs)
     finally:
         here.module_depth -= 1
+
+
+def _noting(call, shape):
+    """The call, after it has told the zone around it which shape it has."""
+    def noted(*args, **kwargs):
+        native.attrs(flops_shape=shape)
+        return call(*args, **kwargs)
+    return noted
 
 
 def watch_calls(module, make):

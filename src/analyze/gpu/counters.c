@@ -9,15 +9,19 @@
 #include <string.h>
 
 #define DEVICES_MAX 64
+#define NEAR_PEAK 40 /* percent */
+#define SMS_WORK 40
+#define KERNELS_RUN 2
 
 struct reading { /* sums from the first reading to this one */
 	int64_t t_ns;
-	double weighted[SB_COUNTERS], known_s[SB_COUNTERS];
+	double weighted[SB_COUNTERS], known_s[SB_COUNTERS], bound_s[SB_BOUNDS];
 };
 
 struct counted_device {
 	int device;
 	bool pm;
+	double utilization; /* the driver's, as sampled last */
 	struct sb_vec readings; /* struct reading */
 };
 
@@ -45,6 +49,36 @@ static struct counted_device *device_of(struct counters *c, int device, bool pm)
 	return &c->devices[c->device_count++];
 }
 
+/* What the GPU was busiest with. Near its peak means: most of what such kernels reach. */
+static enum sb_gpu_bound bound_of(const double *percent, double utilization)
+{
+	static const enum sb_gpu_counter counters[] = { SB_COUNTER_TENSOR, SB_COUNTER_FP32, SB_COUNTER_DRAM };
+	static const enum sb_gpu_bound bounds[] = { SB_BOUND_TENSOR, SB_BOUND_FP32, SB_BOUND_DRAM };
+	int most = 0;
+
+	for (int i = 1; i < 3; i++)
+		if (percent[counters[i]] > percent[counters[most]] || isnan(percent[counters[most]]))
+			most = i;
+	if (percent[counters[most]] >= NEAR_PEAK)
+		return bounds[most];
+	if (percent[SB_COUNTER_SM] >= SMS_WORK)
+		return SB_BOUND_SM;
+	return utilization >= KERNELS_RUN || percent[SB_COUNTER_SM] >= KERNELS_RUN ? SB_BOUND_LAUNCH
+										   : SB_BOUND_HOST;
+}
+
+/* The same thread samples both, this one first. */
+static void take_utilization(struct counters *c, const struct sb_event *e)
+{
+	const struct sb_run_schema *schema = e->sample.schema;
+
+	for (uint32_t i = 0; i < schema->column_count; i++)
+		for (size_t k = 0; k < c->device_count && !strcmp(schema->columns[i], "utilization_percent");
+			k++)
+			if (c->devices[k].device == schema->device)
+				c->devices[k].utilization = e->sample.values[i];
+}
+
 static void take_sample(void *self, const struct sb_event *e)
 {
 	const struct sb_run_schema *schema = e->sample.schema;
@@ -52,8 +86,10 @@ static void take_sample(void *self, const struct sb_event *e)
 	bool pm = !strcmp(schema->source, "gpu_pm");
 	struct counted_device *d;
 	struct reading *r, *before;
-	double dt_s;
+	double dt_s, percent[SB_COUNTERS];
 
+	if (!strcmp(schema->source, "gpu"))
+		take_utilization(c, e);
 	if (c->err || (!pm && strcmp(schema->source, "gpu_counters") != 0) ||
 		!(d = device_of(c, schema->device, pm)))
 		return;
@@ -70,13 +106,18 @@ static void take_sample(void *self, const struct sb_event *e)
 	if (before)
 		*r = *before;
 	r->t_ns = e->t_ns;
+	for (int k = 0; k < SB_COUNTERS; k++)
+		percent[k] = NAN;
 	for (uint32_t i = 0; i < schema->column_count; i++)
 		for (int k = 0; k < SB_COUNTERS; k++)
 			if (!strcmp(schema->columns[i], sb_gpu_counter_columns[k]) &&
 				e->sample.values[i] >= 0) {
+				percent[k] = e->sample.values[i];
 				r->weighted[k] += dt_s * e->sample.values[i];
 				r->known_s[k] += dt_s;
 			}
+	if (!isnan(percent[SB_COUNTER_SM]))
+		r->bound_s[bound_of(percent, d->utilization)] += dt_s;
 }
 
 /* ---- zones ---- */
@@ -146,6 +187,8 @@ static void add_between(struct sb_counter_sums *s, const struct reading *from, c
 		s->weighted[k] += to->weighted[k] - from->weighted[k];
 		s->known_s[k] += to->known_s[k] - from->known_s[k];
 	}
+	for (int k = 0; k < SB_BOUNDS; k++)
+		s->bound_s[k] += to->bound_s[k] - from->bound_s[k];
 }
 
 static void take_zone(void *self, const struct sb_zone *z)

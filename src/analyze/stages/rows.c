@@ -384,8 +384,33 @@ static void fill_counters(const struct sb_stage_paths *r, struct sb_stage *row)
 			sums.weighted[k] += from->all[p].weighted[k];
 			sums.known_s[k] += from->all[p].known_s[k];
 		}
+		for (int k = 0; k < SB_BOUNDS; k++)
+			sums.bound_s[k] += from->all[p].bound_s[k];
 	}
 	sb_gpu_counters_from_sums(&sums, row->total_s, from->source, &row->counters);
+}
+
+/* The operations of all its model calls. */
+static void fill_flops(const struct sb_stage_paths *r, struct sb_stage *row)
+{
+	const struct sb_path_flops *from = &r->model->path_flops;
+	double flops = 0, most = 0;
+
+	for (uint32_t p = r->first; p != NONE && from->all; p = r->next[p]) {
+		const struct sb_flop_sums *s = p < from->path_count ? &from->all[p] : NULL;
+
+		if (!s)
+			continue;
+		flops += s->flops;
+		row->work.uncounted_count += s->uncounted_count;
+		row->work.why = row->work.why ? row->work.why : s->why;
+		if (s->precision && s->precision_flops > most) {
+			most = s->precision_flops;
+			row->work.precision = s->precision;
+		}
+	}
+	if (flops > 0)
+		row->work.flops = flops;
 }
 
 int sb_stage_row_fill(const struct sb_stage_paths *r, bool grouped, struct sb_stage *row)
@@ -407,6 +432,7 @@ int sb_stage_row_fill(const struct sb_stage_paths *r, bool grouped, struct sb_st
 									  : SB_STAGE_NORMAL;
 	fill_kernels(r, row);
 	fill_counters(r, row);
+	fill_flops(r, row);
 	fill_attrs(r, row);
 	if (grouped && fill_members(r, row))
 		return STROBE_ENOMEM;

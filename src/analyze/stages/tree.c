@@ -381,6 +381,14 @@ static int fill_row(struct tree *t, const struct node *n, struct sb_stage *row)
 	row->parent = n->parent && n->parent != NONE ? (int64_t)t->nodes[n->parent].row : -1;
 	row->depth = n->depth;
 	row->gpu_span_s = row->gpu_busy_s = row->kernel_s = row->unattributed_s = row->outside_s = NAN;
+	row->work = (struct sb_stage_work){ .flops = NAN,
+		.tflops = NAN,
+		.time_s = NAN,
+		.peak_tflops = NAN,
+		.mfu_ratio = NAN,
+		.floor_s = NAN,
+		.bytes = NAN,
+		.intensity = NAN };
 	if (n->skip == NONE)
 		return sb_stage_row_fill(&paths, n->pattern != NULL, row);
 	sb_stage_row_skip(t->sums, n->skip, t->model, row);

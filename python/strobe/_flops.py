@@ -1,0 +1,211 @@
+"""How many floating-point operations a model's call takes. Of every shape a model is called with, the first call leaves
+its arguments' shapes; when the session ends, torch's own counter runs the model's forward once on tensors without
+memory (the meta device), in a copy of the model that has no weights and no hooks. The live model is never called."""
+import atexit
+import os
+import sys
+import time
+import weakref
+
+from . import _faults
+from ._native import native, section
+
+SHAPES_MOST = 64       # of all models
+SECONDS_MOST = 5.0     # for counting, at the end
+DEPTH_MOST = 4         # of lists and dicts in arguments
+
+_shapes = {}           # (id of the model, signature) -> Shape
+_registered = False
+_off = os.environ.get("STROBE_FLOPS") == "0"
+
+
+class Shape:
+    def __init__(self, number, module, args, kwargs):
+        self.number = number
+        self.module = weakref.ref(module)
+        self.name = type(module).__name__
+        self.args, self.kwargs = args, kwargs
+
+
+def forget():
+    """A new session, or a forked child."""
+    _shapes.clear()
+
+
+# ---- while the program runs ----
+
+def _signature(value, depth=0):
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return tuple(shape), getattr(value, "dtype", None)
+    if isinstance(value, (int, float, str, bool, type(None))):
+        return value if isinstance(value, (bool, str)) else type(value)
+    if depth < DEPTH_MOST and isinstance(value, (list, tuple)):
+        return tuple(_signature(item, depth + 1) for item in value)
+    if depth < DEPTH_MOST and isinstance(value, dict):
+        return tuple((str(key), _signature(item, depth + 1)) for key, item in value.items())
+    return type(value)
+
+
+def note(module, args, kwargs):
+    """The number of the shape that a model is called with; None: not counted."""
+    if _off:
+        return None
+    module = getattr(module, "_orig_mod", module)  # what torch.compile was given
+    key = (id(module), _signature(args), _signature(kwargs))
+    known = _shapes.get(key)
+    if known is None or known.module() is not module:
+        if len(_shapes) >= SHAPES_MOST:
+            return None
+        torch = sys.modules["torch"]
+        _before_torch_ends()
+        known = _shapes[key] = Shape(len(_shapes) + 1, module, _without_memory(torch, args), _without_memory(torch, kwargs))
+    return known.number
+
+
+def _before_torch_ends():
+    """At exit torch takes its meta kernels down; what was registered after it was imported comes first."""
+    global _registered
+    if not _registered:
+        _registered = True
+        atexit.register(say)
+
+
+def _without_memory(torch, value, depth=0):
+    if isinstance(value, torch.Tensor):
+        return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta") \
+            if type(value) in (torch.Tensor, torch.nn.Parameter) else torch.empty(value.shape, dtype=value.dtype, device="meta")
+    if depth < DEPTH_MOST and type(value) in (list, tuple):
+        return type(value)(_without_memory(torch, item, depth + 1) for item in value)
+    if depth < DEPTH_MOST and type(value) is dict:
+        return {key: _without_memory(torch, item, depth + 1) for key, item in value.items()}
+    return value
+
+
+# ---- when the session ends ----
+
+def say():
+    """Counts what was seen and records it. Never raises."""
+    if _off or not _shapes or not native.recording():
+        return
+    shapes = list(_shapes.values())
+    _shapes.clear()
+    try:
+        from .auto.vocabulary import hiding_modules
+        begun = time.monotonic()
+        with section("counting FLOPs"), hiding_modules():
+            for shape in shapes:
+                if time.monotonic() - begun > SECONDS_MOST:
+                    _record(shape, None, "no time was left for it", None)
+                    continue
+                _count(shape)
+    except Exception:
+        _faults.count("counting FLOPs")
+
+
+def _count(shape):
+    torch = sys.modules["torch"]
+    module = shape.module()
+    if module is None:
+        return _record(shape, None, "the model was gone when the session ended", None)
+    precision = _precision(torch, module)
+    try:
+        from torch.utils.flop_counter import FlopCounterMode
+        counter = FlopCounterMode(display=False)
+        copy = _skeleton(torch, module, {})
+        with torch.no_grad(), _whole_numbers(torch), counter:
+            copy.forward(*shape.args, **shape.kwargs)
+        flops = float(counter.get_total_flops())
+    except Exception as error:
+        return _record(shape, None, "%s: %s" % (type(error).__name__, str(error).split("\n")[0][:100]), precision)
+    _record(shape, flops, None, precision)
+
+
+def _whole_numbers(torch):
+    """Positions and masks that a forward makes itself stay real: some models take sizes from them."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_flatten, tree_map
+
+    class WholeNumbers(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = dict(kwargs or {})
+            tensors = [value for value in tree_flatten((args, kwargs))[0] if isinstance(value, torch.Tensor)]
+            real = [tensor for tensor in tensors if tensor.device.type != "meta"]
+            if len(real) == len(tensors) and kwargs.get("device") is not None:
+                kwargs = self._kept(func, args, kwargs, tensors)
+            elif real and len(real) < len(tensors):
+                args, kwargs = tree_map(self._to_meta, (args, kwargs))
+            return func(*args, **kwargs)
+
+        @staticmethod
+        def _to_meta(value):
+            return value.to("meta") if isinstance(value, torch.Tensor) and value.dim() else value
+
+        @staticmethod
+        def _kept(func, args, kwargs, tensors):
+            if torch.device(kwargs["device"]).type != "meta":
+                return kwargs
+            whole = all(not tensor.is_floating_point() for tensor in tensors) if tensors else \
+                not func(*args, **kwargs).is_floating_point()
+            return dict(kwargs, device="cpu") if whole else kwargs
+
+    return WholeNumbers()
+
+
+def _record(shape, flops, why, precision):
+    native.event("flops_shape", shape=shape.number, model=shape.name, flops=flops, why=why, precision=precision)
+
+
+def _skeleton(torch, module, made):
+    """The same module with the same settings, without weights, hooks and what others put in front of its forward."""
+    if id(module) in made:
+        return made[id(module)]
+    copy = object.__new__(type(module))
+    made[id(module)] = copy
+    own = dict(module.__dict__)
+    for name in list(own):
+        if name.endswith("_hooks") or name.endswith("_hooks_with_kwargs") or name.endswith("_hooks_always_called"):
+            own[name] = type(own[name])()
+    for name in ("forward", "_old_forward", "_hf_hook", "_diffusers_hook", "_compiled_call_impl"):
+        own.pop(name, None)
+    own["_compiled_call_impl"] = None
+    for group in ("_parameters", "_buffers"):
+        own[group] = {name: _weight(torch, tensor) for name, tensor in module.__dict__[group].items()}
+    own["_modules"] = {name: child if child is None else _skeleton(torch, child, made)
+                       for name, child in module.__dict__["_modules"].items()}
+    for name, value in own.items():
+        if isinstance(value, torch.Tensor):
+            own[name] = _weight(torch, value)
+    copy.__dict__.update(own)
+    return copy
+
+
+def _weight(torch, tensor):
+    if tensor is None:
+        return None
+    dtype = tensor.dtype
+    if dtype.itemsize == 1 and dtype.is_floating_point:
+        dtype = torch.bfloat16  # stored so, multiplied in another type
+    meta = torch.empty(tensor.shape, dtype=dtype, device="meta")
+    return torch.nn.Parameter(meta, requires_grad=False) if isinstance(tensor, torch.nn.Parameter) else meta
+
+
+
+
+_NAMES = {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float8_e4m3fn": "fp8", "torch.float8_e5m2": "fp8",
+          "torch.int8": "int8", "torch.uint8": "int4", "torch.float64": "fp64"}
+
+
+def _precision(torch, module):
+    """Of most of the weights; float32 is multiplied as TF32 where the program allows it."""
+    sizes = {}
+    for parameter in module.parameters():
+        sizes[parameter.dtype] = sizes.get(parameter.dtype, 0) + parameter.numel()
+    if not sizes:
+        return None
+    dtype = max(sizes, key=sizes.get)
+    if torch.is_autocast_enabled() and dtype is torch.float32:
+        dtype = torch.get_autocast_gpu_dtype()
+    if dtype is torch.float32:
+        return "tf32" if torch.backends.cuda.matmul.allow_tf32 else "fp32"
+    return _NAMES.get(str(dtype))

@@ -1,0 +1,161 @@
+/* flops: operations of model calls, given to the zones they were made in. A zone says which shape its model was called
+ * with; what a shape takes is recorded once, when the session ends. */
+#include "analyze/analysis.h"
+
+#include "base/error.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct shape {
+	uint32_t process;
+	int64_t number;
+	double flops; /* NAN: not counted */
+	const char *why, *precision; /* the model's memory */
+};
+
+struct called { /* a path's calls with one shape */
+	uint32_t path, process;
+	int64_t shape;
+	int64_t count;
+};
+
+struct flops {
+	struct sb_model *model;
+	struct sb_vec shapes; /* struct shape */
+	struct sb_vec calls; /* struct called */
+	struct sb_map call_of; /* of a hash of path, process and shape */
+	int err;
+};
+
+static const char *text_of(struct flops *f, const struct sb_event *e, const char *key)
+{
+	const struct sb_run_attr *a = sb_attr_find(e->attrs, e->attr_count, key);
+
+	return a && a->type == STROBE_TYPE_STRING ? sb_model_text(f->model, a->s) : NULL;
+}
+
+static void take_event(void *self, const struct sb_event *e)
+{
+	struct flops *f = self;
+	double number = sb_attr_number(e->attrs, e->attr_count, "shape");
+	struct shape *s;
+
+	if (f->err || !(number > 0) || !sb_attr_find(e->attrs, e->attr_count, "model"))
+		return;
+	s = sb_vec_push(&f->shapes, sizeof *s);
+	if (!s) {
+		f->err = sb_fail(STROBE_ENOMEM, "no memory for operation counts");
+		return;
+	}
+	*s = (struct shape){ e->process, (int64_t)number, sb_attr_number(e->attrs, e->attr_count, "flops"),
+		text_of(f, e, "why"), text_of(f, e, "precision") };
+}
+
+static void take_zone(void *self, const struct sb_zone *z)
+{
+	struct flops *f = self;
+	double number = z->attr_count ? sb_attr_number(z->attrs, z->attr_count, "flops_shape") : NAN;
+	struct called *c;
+	uint64_t key;
+	uint32_t index;
+
+	if (f->err || !(number > 0) || z->flags & SB_ZONE_OPEN)
+		return;
+	key = sb_hash64((uint64_t)z->path << 32 | z->process) ^ (uint64_t)number;
+	if (sb_map_get(&f->call_of, key, &index)) {
+		((struct called *)f->calls.items)[index].count++;
+		return;
+	}
+	index = (uint32_t)f->calls.count;
+	c = sb_vec_push(&f->calls, sizeof *c);
+	if (!c || !sb_map_put(&f->call_of, key, index)) {
+		f->err = sb_fail(STROBE_ENOMEM, "no memory for operation counts");
+		return;
+	}
+	*c = (struct called){ z->path, z->process, (int64_t)number, 1 };
+}
+
+/* ---- the analysis ---- */
+
+static void free_flops(void *self)
+{
+	struct flops *f = self;
+
+	if (!f)
+		return;
+	sb_vec_done(&f->shapes);
+	sb_vec_done(&f->calls);
+	sb_map_done(&f->call_of);
+	free(f);
+}
+
+static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
+{
+	struct flops *f = calloc(1, sizeof *f);
+
+	(void)run;
+	if (!f)
+		return sb_fail(STROBE_ENOMEM, "no memory for operation counts");
+	f->model = model;
+	*v = (struct sb_visitor){ .self = f,
+		.kinds = 1u << SB_EVENT_EVENT,
+		.roles = SB_EVERY_ZONE,
+		.zone = take_zone,
+		.event = take_event };
+	return 0;
+}
+
+static const struct shape *shape_of(const struct flops *f, const struct called *c)
+{
+	const struct shape *all = f->shapes.items;
+
+	for (size_t i = 0; i < f->shapes.count; i++)
+		if (all[i].process == c->process && all[i].number == c->shape)
+			return &all[i];
+	return NULL;
+}
+
+static void add(struct sb_flop_sums *to, const struct sb_flop_sums *from)
+{
+	to->flops += from->flops;
+	to->uncounted_count += from->uncounted_count;
+	to->why = to->why ? to->why : from->why;
+	if (from->precision && from->precision_flops > to->precision_flops) {
+		to->precision = from->precision;
+		to->precision_flops = from->precision_flops;
+	}
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	struct flops *f = self;
+	struct sb_path_flops *p = &model->path_flops;
+	uint32_t path_count = sb_run_path_count(run);
+
+	if (!f || f->err || !f->calls.count || !f->shapes.count)
+		return f ? f->err : 0;
+	p->all = sb_model_alloc(model, (path_count + 1) * sizeof *p->all);
+	if (!p->all)
+		return 0;
+	p->path_count = path_count;
+	for (size_t i = 0; i < f->calls.count; i++) {
+		const struct called *c = (const struct called *)f->calls.items + i;
+		const struct shape *s = shape_of(f, c);
+		bool counted = s && s->flops >= 0;
+		double flops = counted ? s->flops * (double)c->count : 0;
+
+		add(&p->all[c->path], &(struct sb_flop_sums){ flops, counted ? 0 : c->count,
+					      counted ? NULL
+					      : s     ? s->why
+						      : "the session did not end in order",
+					      counted ? s->precision : NULL, flops });
+	}
+	for (uint32_t i = path_count; i-- > 1;)
+		add(&p->all[sb_run_path(run, i)->parent], &p->all[i]);
+	return 0;
+}
+
+const struct sb_analysis sb_analysis_flops = { "flops", begin, finish, free_flops };

@@ -1,0 +1,112 @@
+/* roofline: rates of the stages beside what this GPU can do. Reads what the stages, the counters and the monitors have found. */
+#include "analyze/analysis.h"
+#include "analyze/gpu/peak_rates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BOUND_LEAST 0.3 /* a second bound is named from this share on */
+
+/* The GPU that the run used; several of one model count as one here. */
+static const struct sb_device *device_of(const struct sb_model *model)
+{
+	const struct sb_device *first = NULL;
+
+	for (size_t i = 0; i < model->devices.count; i++) {
+		const struct sb_device *d = &model->devices.all[i];
+
+		if (d->used || !first)
+			first = !first || (d->used && !first->used) ? d : first;
+	}
+	return first;
+}
+
+static void fill_ceilings(const struct sb_peak_rates *p, struct sb_model *model)
+{
+	static const char *const precisions[] = { "fp64", "fp32", "tf32", "bf16", "fp8", "int8", "fp4" };
+	struct sb_roofline_panel *r = &model->roofline;
+
+	r->ceilings = sb_model_alloc(model, sizeof precisions / sizeof *precisions * sizeof *r->ceilings);
+	for (size_t i = 0; r->ceilings && i < sizeof precisions / sizeof *precisions; i++) {
+		double rate = sb_peak_rate(p, precisions[i]);
+
+		if (!isnan(rate))
+			r->ceilings[r->ceiling_count++] = (struct sb_ceiling){ precisions[i], rate };
+	}
+	r->source = p->source;
+	r->gb_per_s = p->gb_per_s;
+}
+
+static bool all_calls_timed(const struct sb_stage *s)
+{
+	return s->gpu_span_count > 0 && !sb_stage_gpu_partial(s) && s->gpu_span_s > 0;
+}
+
+static void fill_rate(const struct sb_peak_rates *p, struct sb_stage *s)
+{
+	struct sb_stage_work *w = &s->work;
+
+	if (isnan(w->flops))
+		return;
+	w->time_s = all_calls_timed(s) ? s->gpu_span_s : s->covered_s;
+	w->tflops = w->time_s > 0 && !w->uncounted_count ? w->flops / w->time_s / 1e12 : NAN;
+	w->peak_tflops = sb_peak_rate(p, w->precision);
+	w->mfu_ratio = w->tflops / w->peak_tflops;
+	w->floor_s = w->flops / (w->peak_tflops * 1e12);
+	if (p && s->counters.percent[SB_COUNTER_DRAM] > 0 && s->counters.covered_ratio > 0.5)
+		w->bytes = s->counters.percent[SB_COUNTER_DRAM] / 100 * p->gb_per_s * 1e9 * w->time_s;
+	w->intensity = w->bytes > 0 ? w->flops / w->bytes : NAN;
+}
+
+static int by_share(const void *a, const void *b)
+{
+	const struct sb_bound_share *x = a, *y = b;
+
+	return x->ratio < y->ratio ? 1 : x->ratio > y->ratio ? -1 : strcmp(x->bound, y->bound);
+}
+
+/* "tensor", or "tensor and DRAM" where neither is alone. */
+static void fill_bound(struct sb_model *model, struct sb_stage *s)
+{
+	struct sb_stage_work *w = &s->work;
+	double whole_s = 0;
+
+	for (int i = 0; i < SB_BOUNDS; i++)
+		whole_s += s->counters.bound_s[i];
+	if (!(whole_s > 0))
+		return;
+	w->bounds = sb_model_alloc(model, SB_BOUNDS * sizeof *w->bounds);
+	for (int i = 0; w->bounds && i < SB_BOUNDS; i++)
+		if (s->counters.bound_s[i] > 0)
+			w->bounds[w->bound_count++] = (struct sb_bound_share){ sb_gpu_bound_names[i],
+				s->counters.bound_s[i] / whole_s };
+	if (!w->bound_count)
+		return;
+	qsort(w->bounds, w->bound_count, sizeof *w->bounds, by_share);
+	w->bound = w->bounds[0].bound;
+	if (w->bound_count > 1 && w->bounds[1].ratio >= BOUND_LEAST)
+		w->bound = sb_model_printf(model, "%s and %s", w->bounds[0].bound, w->bounds[1].bound);
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	const struct sb_device *device = device_of(model);
+	const struct sb_peak_rates *peak = device ? sb_peak_rates_find(device->name) : NULL;
+
+	(void)self;
+	(void)run;
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		struct sb_stage *s = &model->stages.stages[i];
+
+		fill_rate(peak, s);
+		fill_bound(model, s);
+		model->roofline.present |= !isnan(s->work.flops) || s->work.bound;
+	}
+	model->roofline.gpu = device ? device->name : NULL;
+	model->roofline.gb_per_s = NAN;
+	if (model->roofline.present && peak)
+		fill_ceilings(peak, model);
+	return 0;
+}
+
+const struct sb_analysis sb_analysis_roofline = { .name = "roofline", .finish = finish };

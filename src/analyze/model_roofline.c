@@ -1,0 +1,64 @@
+/* Operations, rates and ceilings, key by key. */
+#include "analyze/model_roofline.h"
+
+#include <math.h>
+
+const char *const sb_gpu_bound_names[SB_BOUNDS] = { "tensor", "FP32", "DRAM", "SM", "launch", "host" };
+
+static const struct sb_field bound_rows[] = {
+	SB_FIELD(sb_bound_share, bound, "bound", SB_ALWAYS,
+		"tensor, FP32, DRAM; SM: its processors work, none of these is near its peak; launch: "
+		"kernels "
+		"too small or too far apart; host: nothing to do"),
+	SB_FIELD(sb_bound_share, ratio, "share_ratio", SB_ALWAYS, "of the time of the readings",
+		.range = SB_SHARE),
+};
+static SB_FIELDS(bound, sb_bound_share, "BoundShare", "What held the GPU up, and for how much of the time.");
+
+SB_FIELD_WHEN(any_work, sb_stage_work, !isnan(it->flops) || it->why || it->bound)
+SB_FIELD_WHEN(has_flops, sb_stage_work, !isnan(it->flops))
+
+static const struct sb_field sb_stage_work_fields_rows[] = {
+	SB_FIELD(sb_stage_work, flops, "flop_count", SB_KNOWN,
+		"floating-point operations of GEMM, attention and convolution, all calls"),
+	SB_FIELD(sb_stage_work, uncounted_count, "uncounted_count", SB_SET,
+		"model calls that could not be counted"),
+	SB_FIELD(sb_stage_work, why, "uncounted_why", SB_KNOWN, "why, of the first of them"),
+	SB_FIELD(
+		sb_stage_work, precision, "precision", SB_KNOWN, "of most of the weights", .when = has_flops),
+	SB_FIELD(sb_stage_work, time_s, "rate_over_s", SB_KNOWN,
+		"the time the rate is over: the GPU span where all calls have one, else the wall time",
+		.when = has_flops),
+	SB_FIELD(sb_stage_work, tflops, "achieved_tflop_per_s", SB_KNOWN, "flop_count over that time"),
+	SB_FIELD(
+		sb_stage_work, peak_tflops, "peak_tflop_per_s", SB_KNOWN, "of this GPU and precision, dense"),
+	SB_FIELD(sb_stage_work, mfu_ratio, "mfu_ratio", SB_KNOWN, "achieved over peak"),
+	SB_FIELD(sb_stage_work, floor_s, "floor_s", SB_KNOWN, "flop_count at the peak rate"),
+	SB_FIELD(sb_stage_work, bytes, "dram_bytes", SB_KNOWN,
+		"moved to and from DRAM, from the counters' mean and the data sheet's bandwidth"),
+	SB_FIELD(sb_stage_work, intensity, "flop_per_byte_ratio", SB_KNOWN, "flop_count over dram_bytes"),
+	SB_FIELD(sb_stage_work, bound, "bound", SB_KNOWN, "what held the GPU up most of the time"),
+	SB_FIELD_LIST(sb_stage_work, bounds, bound_count, "bounds", SB_KNOWN, bound,
+		"all of it, from the counters"),
+};
+SB_FIELDS(sb_stage_work_fields, sb_stage_work, "GpuWork", "How near a stage comes to what the GPU can do.",
+	.present = any_work);
+
+static const struct sb_field ceiling_rows[] = {
+	SB_FIELD(sb_ceiling, precision, "precision", SB_ALWAYS, "fp32, tf32, bf16, fp8..."),
+	SB_FIELD(sb_ceiling, tflops, "peak_tflop_per_s", SB_ALWAYS, "dense"),
+};
+static SB_FIELDS(ceiling, sb_ceiling, "Ceiling", "A rate that the GPU cannot exceed.");
+
+SB_FIELD_WHEN(any_roofline, sb_roofline_panel, it->present)
+
+static const struct sb_field sb_roofline_fields_rows[] = {
+	SB_FIELD(sb_roofline_panel, gpu, "gpu", SB_KNOWN, "whose ceilings they are"),
+	SB_FIELD(sb_roofline_panel, source, "source", SB_KNOWN,
+		"of the figures; absent: this GPU is not in the table"),
+	SB_FIELD(sb_roofline_panel, gb_per_s, "dram_peak_gb_per_s", SB_KNOWN, "its memory's bandwidth"),
+	SB_FIELD_LIST(
+		sb_roofline_panel, ceilings, ceiling_count, "ceilings", SB_KNOWN, ceiling, "its peak rates"),
+};
+SB_FIELDS(sb_roofline_fields, sb_roofline_panel, "Roofline", "What this GPU can do at most.",
+	.present = any_roofline, SB_FLAG(sb_roofline_panel, present));

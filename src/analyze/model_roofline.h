@@ -1,0 +1,66 @@
+/* The report model, how near a stage comes to what the GPU can do. */
+#ifndef SB_ANALYZE_MODEL_ROOFLINE_H
+#define SB_ANALYZE_MODEL_ROOFLINE_H
+
+#include "stats/fields.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What holds the GPU up, reading by reading. */
+enum sb_gpu_bound {
+	SB_BOUND_TENSOR,
+	SB_BOUND_FP32,
+	SB_BOUND_DRAM,
+	SB_BOUND_SM, /* its processors work, none of the others is near its peak: latency, other pipes */
+	SB_BOUND_LAUNCH, /* kernels too small or too far apart */
+	SB_BOUND_HOST, /* the GPU has nothing to do */
+	SB_BOUNDS
+};
+
+struct sb_stage_work {
+	double flops; /* counted, of all its calls; NAN: none */
+	int64_t uncounted_count; /* model calls that could not be counted */
+	const char *why; /* the first of them; NULL: all were */
+	const char *precision; /* of most of the operations; NULL: not known */
+	double tflops; /* achieved: TFLOP/s over time_s */
+	double time_s; /* GPU span where it is known for all calls, else the covered wall time */
+	double peak_tflops; /* of this GPU and precision; NAN: not in the table */
+	double mfu_ratio; /* tflops / peak */
+	double floor_s; /* flops at the peak rate */
+	double bytes; /* moved to and from DRAM, from the counters; NAN: not counted */
+	double intensity; /* FLOP per byte; NAN */
+	struct sb_bound_share {
+		const char *bound; /* "tensor"... */
+		double ratio; /* of the time of the readings */
+	} * bounds; /* largest first */
+	size_t bound_count;
+	const char *bound; /* the largest, or two of half each: "tensor and DRAM"; NULL: not known */
+};
+
+struct sb_roofline_panel { /* this GPU's ceilings */
+	const char *gpu, *source; /* NULL: not in the table */
+	double gb_per_s;
+	struct sb_ceiling {
+		const char *precision;
+		double tflops;
+	} * ceilings;
+	size_t ceiling_count;
+	bool present; /* some stage was counted or bounded */
+};
+
+/* What model calls of a path add up to, with the zones inside it. */
+struct sb_path_flops {
+	struct sb_flop_sums {
+		double flops;
+		int64_t uncounted_count;
+		const char *why, *precision;
+		double precision_flops; /* of the shape that precision is of */
+	} * all; /* by path; NULL: none */
+	uint32_t path_count;
+};
+
+extern const char *const sb_gpu_bound_names[SB_BOUNDS];
+extern const struct sb_fields sb_stage_work_fields, sb_roofline_fields;
+
+#endif

@@ -1,0 +1,122 @@
+"""Is what the report says of the GPU's parts true: what bounds a stage, operations, families?"""
+import glob
+import os
+import tempfile
+import time
+from contextlib import contextmanager
+
+from proving import left_out, near, report, row
+
+SECONDS = 3.0
+
+
+@contextmanager
+def counted(name):
+    """A session whose counters are read every 0.2 s; yields an object whose .report appears afterwards."""
+    import strobe
+    folder = tempfile.mkdtemp(prefix="strobe-prove-")
+    out = type("Result", (), {})()
+    strobe.start(name, output_dir=folder, config={"generate_final_report": False, "gpu_monitor_interval": 0.2, "gpu_counters_interval": 0.2})
+    yield out
+    strobe.stop()
+    out.report = report(glob.glob(os.path.join(folder, "*"))[0])
+    out.stages = {s["name"]: s for s in out.report.get("stage_analysis", {}).get("stages", [])}
+
+
+def keep_busy(torch, name, work, seconds=SECONDS):
+    """Calls per second of work() inside a stage, by the GPU's own events."""
+    import strobe
+    work()
+    torch.cuda.synchronize()
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    calls, until = 0, time.monotonic() + seconds
+    with strobe.section(name):
+        begin.record()
+        while time.monotonic() < until:
+            for _ in range(10):
+                work()
+            calls += 10
+            torch.cuda.synchronize()
+        end.record()
+        torch.cuda.synchronize()
+    return calls / begin.elapsed_time(end) * 1e3
+
+
+def bounds():
+    """One kind of work after the other: each says what bounds it, half and half both."""
+    import strobe
+    import torch
+    a = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
+    f = torch.randn(4096, 4096, device="cuda")
+    source = torch.empty(1 << 29, device="cuda", dtype=torch.bfloat16).normal_()
+    target, small = torch.empty_like(source), torch.zeros(8, device="cuda")
+
+    def copy():
+        torch.add(source, 1, out=target)
+
+    with counted("bounds") as r:
+        keep_busy(torch, "bf16 matmul", lambda: a @ a)
+        keep_busy(torch, "fp32 matmul", lambda: f @ f)
+        keep_busy(torch, "1 GB copy kernel", copy)
+        keep_busy(torch, "tiny kernels", lambda: small.add_(1))
+        with strobe.section("half and half"):
+            keep_busy(torch, "first half", lambda: a @ a)
+            keep_busy(torch, "second half", copy)
+    if not any(s.get("gpu_counters") for s in r.stages.values()):
+        return left_out("what bounds a stage", "this GPU counts no activity (Hopper and newer do)")
+    for name, want in (("bf16 matmul", "tensor"), ("fp32 matmul", "FP32"), ("1 GB copy kernel", "DRAM"), ("tiny kernels", "launch")):
+        seen = r.stages[name].get("gpu_work", {}).get("bound")
+        row("%s: bound by" % name, seen, want, seen == want)
+    seen = r.stages["half and half"].get("gpu_work", {}).get("bound", "")
+    row("half matmul, half copies: bound by", seen, "tensor and DRAM", set(seen.split(" and ")) == {"tensor", "DRAM"})
+
+
+def mfu():
+    """A model of one matrix product: its MFU is operations over event time over the peak."""
+    from strobe import auto
+    auto.install()  # as `strobe run` does, before torch is imported
+    import torch
+
+    class Product(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16), requires_grad=False)
+
+        def forward(self, x):
+            return x @ self.weight
+
+    x = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
+    with counted("mfu") as r:
+        model = Product()
+        rate = keep_busy(torch, "product", lambda: model(x))
+    work = r.stages["product"].get("gpu_work", {})
+    peak = work.get("peak_tflop_per_s")
+    if not peak:
+        return left_out("MFU", "the peak rate of this GPU is not in the table")
+    truth = 2 * 8192 ** 3 * rate / 1e12 / peak
+    seen = work.get("mfu_ratio", 0)
+    row("bf16 matmul of 8192: MFU", "%.1f %%" % (100 * seen), "%.1f %% +- 3 points" % (100 * truth), abs(seen - truth) <= 0.03)
+
+
+def families():
+    """Every kernel has a family; their times add up."""
+    import strobe
+    import torch
+    import torch.nn.functional as F
+    x, q = torch.randn(2, 64, 128, 128, device="cuda", dtype=torch.bfloat16), torch.randn(1, 16, 1024, 128, device="cuda", dtype=torch.bfloat16)
+    weight = torch.randn(64, 64, 3, 3, device="cuda", dtype=torch.bfloat16)
+    with counted("families") as r, strobe.gpu_trace():
+        with strobe.section("block"):
+            for _ in range(20):
+                F.scaled_dot_product_attention(q, q, q)
+                F.conv2d(x, weight, padding=1)
+                F.layer_norm(F.silu(x @ x), (128,))
+        torch.cuda.synchronize()
+    trace = r.report.get("gpu_trace", {})
+    total = sum(k["total_s"] for k in trace.get("kernel_families", []))
+    row("families: their time / all kernels'", "%.9f / %.9f s" % (total, trace.get("kernel_total_s", 0)), "equal", near(total, trace.get("kernel_total_s", 0), 1e-6))
+    named = {k["family"] for k in r.stages["block"].get("kernel_families", [])}
+    row("families of a block", ", ".join(sorted(named)), "GEMM, attention, convolution, normalisation, element-wise",
+        {"GEMM", "attention", "convolution", "normalisation", "element-wise"} <= named)
+    lost = sum(k["share_ratio"] for k in trace.get("kernel_families", []) if k["family"] == "not recognised")
+    row("families: not recognised", "%.2f %%" % (100 * lost), "< 5 %", lost < 0.05)

@@ -1,0 +1,46 @@
+"""Operations of real models' forwards, beside a count by hand."""
+import pytest
+
+from conftest import both_ways
+
+
+def wan(tokens, text, width, hidden, layers):
+    attention = 4 * tokens * tokens * width + 4 * tokens * text * width
+    linear = 6 * 2 * tokens * width * width + 2 * 2 * text * width * width + 2 * 2 * tokens * width * hidden
+    conditions = 2 * (256 * width + width * width + 6 * width * width) + 2 * text * (32 * width + width * width)
+    patches = 2 * tokens * 16 * 4 * width + 2 * tokens * width * 16 * 4
+    return layers * (attention + linear) + conditions + patches
+
+
+def ltx(tokens, text, width, layers):
+    attention = 4 * tokens * tokens * width + 4 * tokens * text * width
+    linear = 6 * 2 * tokens * width * width + 2 * 2 * text * width * width + 2 * 2 * tokens * width * 4 * width
+    conditions = 2 * (256 * width + width * width + 6 * width * width) + 2 * text * (16 * width + width * width)
+    return layers * (attention + linear) + conditions + 2 * tokens * 8 * width * 2
+
+
+def vjepa2(tokens):
+    def blocks(count, width, layers):
+        return layers * (4 * 2 * count * width * width + 4 * count * count * width + 2 * 2 * count * width * 4 * width)
+    patches = 2 * tokens * 3 * 2 * 16 * 16 * 48
+    return patches + blocks(tokens, 48, 2) + 2 * tokens * 48 * 24 + blocks(2 * tokens, 24, 2) + 2 * tokens * 24 * 48
+
+
+EXPECTED = {"WanTransformer3DModel": wan(32, 5, 24, 32, 4), "LTXVideoTransformer3DModel": ltx(192, 12, 64, 2), "VJEPA2Model": vjepa2(8)}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    return both_ways(tmp_path_factory.mktemp("flops"), "program_flops.py")
+
+
+def test_counting_changes_nothing_of_the_program(found):
+    assert found[0] == found[1]  # its random state among it
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_forward_takes_what_is_counted_by_hand(found, name):
+    stages = {stage["name"]: stage for stage in found[-1].report()["stage_analysis"]["stages"]}
+    assert stages[name]["count"] == 2
+    assert stages[name]["gpu_work"]["flop_count"] == pytest.approx(2 * EXPECTED[name], rel=0.02)
+    assert stages[name]["gpu_work"]["precision"] == "fp32"
