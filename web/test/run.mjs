@@ -172,6 +172,25 @@ test('a finding leads to its place', async (browser) => {
   await close();
 });
 
+test('a finding says its cause, how its gain is known, and leads to its time', async (browser) => {
+  const report = structuredClone(base.report);
+  Object.assign(report.recommendations[0], { cause: 'Tensor.item() in sample(), wan/pipeline.py:211', confidence: 'likely', gain_basis: 'estimated', where: { file: '/app/wan/pipeline.py', line: 211, from_s: 36.5, to_s: 36.9 } });
+  Object.assign(report.recommendations[1], { gain_basis: 'measured' });
+  Object.assign(report.recommendations[2], { where: { kernel: 'flash_fwd_kernel' } });
+  const { page, close } = await open(browser, writePage('causes', { ...base, report }));
+  await ready(page);
+  const shown = page.locator('.card.advice .findings > li');
+  assert.match((await shown.nth(0).innerText()).replace(/\u00a0/g, ' '), /about 4\.40 s[\s\S]*Tensor\.item\(\) in sample\(\), wan\/pipeline\.py:211 \(likely\)[\s\S]*wan\/pipeline\.py:211/);
+  assert.match((await shown.nth(1).locator('.gain').innerText()).replace(/\u00a0/g, ' '), /^15\.10 s$/);
+  await shown.nth(0).locator('button.link').click();
+  assert.match(await page.locator('.selection').innerText(), /36\.500 to 36\.900 s/);
+  const r = await range(page);
+  assert.ok(r.from > 36e9 && r.to < 37.2e9, 'it is in the middle of the picture');
+  await shown.nth(2).locator('button.link').click();
+  assert.match(await page.locator('.selection').innerText(), /This kernel/);
+  await close();
+});
+
 test('sampled functions have a panel of their own', async (browser) => {
   const { page, seen, close } = await open(browser, basePath);
   await ready(page);

@@ -4,7 +4,7 @@ import { clip, grouped, memory, percent, plain, seconds } from '../format';
 import { free, memoryPeak, num, stageRows, text, whoseMemory, type Generation, type Recommendation, type Report, type ReportPage, type StageRow, type TimePart } from '../report';
 import { dark, focusSelection, generation, select, selection, show, toggleTheme, useStore, whole } from '../state';
 import { chosenVideo, partsOf, rangeOfVideo, videosOf, type Part } from '../video';
-import { jumpTo } from '../jump';
+import { jumpTo, jumpToKernel } from '../jump';
 import { goTo } from '../place';
 import { Mark } from './shell';
 import { selectStage } from './stages';
@@ -351,6 +351,22 @@ function placeOf(f: Recommendation, r: Report): StageRow | undefined {
 const SECTION_OF: Record<string, string> = { memory: 'memory', cache: 'cache', streaming: 'streaming', recording: 'recording', disk: 'metrics', gpu: 'metrics', cpu: 'metrics', steps: 'steps', diffusion: 'steps', blocks: 'steps', layers: 'layers', model: 'layers', kernels: 'kernels', gpu_trace: 'kernels' };
 
 function Place({ finding, report, timeline }: { finding: Recommendation; report: Report; timeline: Timeline | null }): ComponentChildren {
+  const at = finding.where;
+  if (timeline && at?.from_s !== undefined && at.to_s !== undefined && at.to_s > at.from_s) {
+    const range = { from: at.from_s * 1e9, to: at.to_s * 1e9 };
+    return (
+      <button type="button" class="link" onClick={() => { select({ ...range, label: finding.subject ?? finding.id }); focusSelection(); }}>
+        show {clip(at.stage ?? finding.subject ?? 'its time', 26)}
+      </button>
+    );
+  }
+  if (timeline && at?.kernel && timeline.names.includes(at.kernel)) {
+    return (
+      <button type="button" class="link" onClick={() => jumpToKernel(at.kernel)}>
+        show the kernel
+      </button>
+    );
+  }
   const stage = placeOf(finding, report);
   if (stage) {
     return (
@@ -375,6 +391,19 @@ function Place({ finding, report, timeline }: { finding: Recommendation; report:
   ) : null;
 }
 
+// An upper bound says so, and so does an estimate.
+const BASES: Record<string, [string, string]> = { measured: ['', 'taken from this run'], bounded: ['up to ', 'at most, if nothing else takes its place'], estimated: ['about ', 'by a factor, or from a sample'] };
+
+function Gain({ f }: { f: Recommendation }) {
+  const [word, help] = BASES[f.gain_basis ?? 'bounded'] ?? BASES.bounded;
+  return (
+    <span class="gain" title={help}>
+      {word}
+      {seconds(f.gain_s)}
+    </span>
+  );
+}
+
 export function Findings({ report, timeline, most }: { report: Report; timeline: Timeline | null; most: number }) {
   const all = report.recommendations ?? [];
   const shown = all.slice(0, most); // the report has them in order
@@ -386,12 +415,24 @@ export function Findings({ report, timeline, most }: { report: Report; timeline:
           <div class="what">
             <span class="priority">{f.priority}</span>
             <b dir="auto">{f.issue}</b>
-            {f.gain_s !== undefined && <span class="gain"title="at most, if nothing else takes its place">up to {seconds(f.gain_s)}</span>}
+            {f.gain_s !== undefined && <Gain f={f} />}
           </div>
+          {f.cause && (
+            <p dir="auto" class="cause">
+              {f.cause}
+              {f.confidence && f.confidence !== 'certain' ? ` (${f.confidence})` : ''}
+            </p>
+          )}
           <p dir="auto">{f.suggestion}</p>
           {most > 3 && <p dir="auto">Seen: {f.evidence}</p>}
           <div class="where">
             <Place finding={f} report={report} timeline={timeline} />
+            {f.where?.file && (
+              <code dir="auto" title={f.where.file}>
+                {f.where.file.split('/').slice(-2).join('/')}
+                {f.where.line === undefined ? '' : `:${f.where.line}`}
+              </code>
+            )}
             {f.effort && <span class="quiet">effort {f.effort}</span>}
             {most > 3 && <span class="quiet">{f.id}</span>}
           </div>

@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { solid } from '../colour';
 import { clip, count, seconds } from '../format';
-import type { Report } from '../report';
+import { num, type Report } from '../report';
 import { dark, generation, select, show, useStore } from '../state';
 import type { Timeline } from '../timeline/data';
 import { medianWarm, partsOf, videosOf } from '../video';
@@ -27,7 +27,7 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
   if (all.length < 2) return null;
   const longest = Math.max(...all.map((g) => g.wall_s));
   const middle = medianWarm(all);
-  const begin = Math.min(...all.map((g) => g.start_s));
+  const begin = num(report.summary, 'startup_end_s') ?? Math.min(...all.map((g) => g.start_s));
   const pick = (i: number | null) => {
     select(null);
     generation.set(i);
