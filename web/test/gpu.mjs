@@ -95,7 +95,7 @@ test("the memory figure is the text report's, and says whose it is", async (brow
   assert.equal(await card(allocated.page), 'VRAM peak allocated 14.6 GB 10 % of 140.4 GB, reserved 17.8 GB, in vae_decode');
   await allocated.close();
 
-  const whole = await open(browser, writePage('memory-whole', { report: report(device(1250.8)) }));
+  const whole = await open(browser, writePage('memory-whole', { report: report({ ...device(1250.8), summary: { wall_s: 1, gpu_memory_peak_bytes: 1250.8 * 2 ** 20, gpu_memory_total_bytes: 143771 * 2 ** 20 }, memory: { peak_source: 'device' } }) }));
   assert.equal(await card(whole.page), 'VRAM peak of the whole GPU 1.2 GB 1 % of 140.4 GB');
   await whole.close();
 });
