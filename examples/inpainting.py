@@ -12,14 +12,17 @@ computed, and every stage takes the time that its counts cost.
 import argparse
 import time
 
-try:
-    import torch
-except ImportError:
-    torch = None
-
 # what one unit of each stage costs: (fixed, per unit), in units of work
 COSTS = {"3a": (0, 0.02), "3b": (2, 4), "3c": (0, 0.04), "3d": (0, 0.004), "4a": (0, 0.03), "4b": (0, 0.004), "4c": (1, 0.05),
          "4f.1": (0, 0.001), "4f.2": (3, 0.24), "4g.1": (0, 0.003), "4g.2": (0, 0.003), "4g.3": (0, 0.005)}
+
+
+def torch_with_a_gpu():
+    try:
+        import torch
+    except ImportError:
+        return None
+    return torch if torch.cuda.is_available() else None
 
 
 class Clock:
@@ -35,9 +38,9 @@ class Clock:
 class Machine:
     def __init__(self, clock):
         self.clock, self.left = clock, 0.0
-        self.cuda = torch is not None and clock.pretended is None and torch.cuda.is_available()
-        if self.cuda:
-            self.matrix = torch.randn(2048, 2048, device="cuda")
+        self.torch = None if clock.pretended is not None else torch_with_a_gpu()
+        if self.torch:
+            self.matrix = self.torch.randn(2048, 2048, device="cuda")
 
     def work(self, units):
         if self.clock.pretended is not None:
@@ -46,12 +49,12 @@ class Machine:
         self.left += units
         while self.left >= 1:
             self.left -= 1
-            if self.cuda:
-                self.matrix = torch.nn.functional.normalize(self.matrix @ self.matrix)
+            if self.torch:
+                self.matrix = self.torch.nn.functional.normalize(self.matrix @ self.matrix)
             else:
                 sum(i * i for i in range(2000))
-        if self.cuda:
-            torch.cuda.synchronize()  # this pipeline times with the wall clock: wait for the GPU
+        if self.torch:
+            self.torch.cuda.synchronize()  # this pipeline times with the wall clock: wait for the GPU
 
 
 class Pipeline:

@@ -3,6 +3,7 @@
 
 #include "advise/bound.h"
 #include "advise/fold.h"
+#include "advise/readings.h"
 #include "advise/rule.h"
 #include "advise/strategies.h"
 #include "advise/table.h"
@@ -156,6 +157,7 @@ int sb_advise(struct sb_model *model)
 	place_all(&a);
 	sb_fold_symptoms(&a);
 	sb_strategies_find(model);
+	sb_readings_find(model);
 	sb_strategies_name(&a);
 	model->advice.all = sb_model_alloc(model, a.found.count * sizeof *model->advice.all);
 	if (a.found.count && model->advice.all) {

@@ -26,7 +26,7 @@ enum need {
 };
 
 struct row {
-	enum strobe_role part; /* OTHER: decided by the words */
+	enum strobe_role work; /* STAGE: decided by the words */
 	const char *words[3]; /* any of them, at any place of the name */
 	enum need need;
 	const char *knob; /* NULL: none */
@@ -66,6 +66,9 @@ static const struct row rows[] = {
 		"memory: larger tiles overlap less and hold more" },
 	{ STROBE_ROLE_VAE_DECODE, { NULL }, FULL_PRECISION, "precision", 0, 0.5, SB_EFFORT_HOURS,
 		"FP16 or BF16 instead of FP32", "some VAEs overflow in FP16: compare the output" },
+	{ STROBE_ROLE_VAE_DECODE, { NULL }, ALWAYS, NULL, 0, 0, SB_EFFORT_DAYS,
+		"decode in chunks, the next chunk's denoising beside it; offload what it does not need",
+		"seams between chunks; memory for both" },
 	{ STROBE_ROLE_TEXT_ENCODE, { NULL }, CALLED_AGAIN, NULL, 0, 0, SB_EFFORT_HOURS,
 		"keep the embeddings of prompts that come again", "memory for the embeddings" },
 	{ STROBE_ROLE_OFFLOAD, { NULL }, ALWAYS, NULL, 0, 1, SB_EFFORT_HOURS,
@@ -139,7 +142,7 @@ static bool needs_met(const struct sb_model *m, const struct sb_stage *s, const 
 	case KNOB: return value > 1;
 	case KNOB_FEW: return value > 1 && value <= FEW_STEPS;
 	case KNOB_MANY: return value > FEW_STEPS;
-	case NOT_COMPILED: return value > 0 && !s->role && !compiles(m);
+	case NOT_COMPILED: return value > 0 && (SB_STAGE_ROLES >> s->role & 1) && !compiles(m);
 	case NOT_COMPILED_FIXED: return isnan(value) && !s->child_count && !compiles(m);
 	case CALLED_AGAIN: return s->count > 1;
 	case FULL_PRECISION: return is_full_precision(s);
@@ -149,9 +152,9 @@ static bool needs_met(const struct sb_model *m, const struct sb_stage *s, const 
 
 static bool is_kind(const struct sb_stage *s, const struct row *row)
 {
-	if (sb_role_work(s->name, s->role) != row->part)
+	if (sb_role_work(s->name, s->role) != row->work)
 		return false;
-	if (row->part != STROBE_ROLE_STAGE)
+	if (row->work != STROBE_ROLE_STAGE)
 		return true;
 	for (size_t i = 0; i < sizeof row->words / sizeof *row->words && row->words[i]; i++)
 		if (strcasestr(s->name, row->words[i]))

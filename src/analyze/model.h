@@ -9,6 +9,7 @@
 
 #include "analyze/model_machine.h"
 #include "analyze/model_python.h"
+#include "analyze/model_readings.h"
 #include "analyze/model_stages.h"
 #include "analyze/model_strategies.h"
 #include "analyze/model_video.h"
@@ -221,6 +222,7 @@ struct sb_model {
 	struct sb_events_panel events;
 	struct sb_advice_panel advice;
 	struct sb_strategies_panel strategies;
+	struct sb_readings_panel readings;
 	struct sb_recording_panel recording;
 	struct sb_missing_panel missing;
 	/* private: sb_model_alloc, sb_model_text */

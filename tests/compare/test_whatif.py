@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-STROBE = os.environ["STROBE"]
+STROBE = pathlib.Path(os.environ["STROBE_BUILD"]) / "strobe"
 EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "inpainting.py"
 
 

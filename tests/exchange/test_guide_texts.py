@@ -252,3 +252,62 @@ def test_no_share_of_a_report_with_steps_and_blocks_is_larger_than_its_run(strob
     shares = {part["part"]: part["wall_ratio"] for part in report["diffusion_analysis"]["split"]}
     assert sum(shares.values()) == pytest.approx(1, abs=1e-4)
     assert all(share <= 1.00001 for share in shares.values()), shares
+
+
+# ---- what a reader makes of them -------------------------------------------
+
+def readings(report):
+    return {r["id"]: r["text"] for r in report.get("readings", [])}
+
+
+def findings(report):
+    return {r["id"]: r for r in report["recommendations"]}
+
+
+def test_a_memory_table_is_read_peak_offloading_fragmentation(strobe):
+    report = strobe.report(strobe.write("a.txt", MEMORY))
+    said = readings(report)
+    assert said["memory_peak"] == "The memory peak is 14.0 GB, reached at 'during_sampling'"
+    assert said["offloading_works"] == "Memory falls from 14.0 GB to 2.0 GB at 'after_vae_decode': offloading works"
+    assert "Reserved memory jumps from 6.0 to 16.0 GB" in said["reserved_jump"]
+    found = findings(report)["fragmentation"]
+    assert found["issue"].startswith("50 %") and "'after_vae_decode'" in found["evidence"]
+
+
+def test_memory_that_stays_is_not_called_offloaded(strobe):
+    report = strobe.report(strobe.write("a.txt", MEMORY.replace("after_vae_decode                                  2048.1M     4096.0M", "after_vae_decode                                 13048.1M    14096.0M")))
+    assert "offloading_works" not in readings(report) and "nothing is offloaded" in readings(report)["nothing_offloaded"]
+
+
+def test_a_summary_table_is_read_bottleneck_seldom_often(strobe):
+    report = strobe.report(strobe.write("a.txt", SUMMARY))
+    assert report["stage_analysis"]["bottlenecks"][0] == "vae_decode"
+    assert readings(report) == {"slow_but_seldom": "'text_encoder_forward' is slow (6.23 s a call) but runs only 2 times: keep its results",
+                                "fast_enough": "'transformer_forward' takes 0.055 s a call, 12.1 % of the time in 150 calls: fast enough for now"}
+    what = {s["stage"]: s["what"] for s in report["strategies"]}
+    assert "in chunks" in what["vae_decode"] and "keep the embeddings" in what["text_encoder_forward"]
+
+
+@pytest.mark.parametrize("fp16, words", [(38.45, "CPU- or memory-bound"), (28.45, "good GPU use"), (20.0, "tensor-core")])
+def test_a_speedup_of_precisions_is_read(strobe, fp16, words):
+    text = f"FP32: 45.23 ms\nFP16: {fp16:.2f} ms\nSpeedup: {45.23 / fp16:.2f}x\n"
+    assert words in readings(strobe.report(strobe.write("a.txt", text)))["precision"]
+
+
+def test_a_layer_table_is_read_blocks_are_where_it_should_be(strobe):
+    found = findings(strobe.report(strobe.write("a.txt", LAYERS)))
+    assert "91.9 %" in found["blocks_dominate"]["issue"] and "block_variance" not in found and "patch_embedding" not in found
+
+
+def test_a_live_display_is_read(strobe):
+    assert "85.2 %" in readings(strobe.report(strobe.write("a.txt", DISPLAY)))["gpu_well_used"]
+
+
+def test_a_stage_log_is_read_at_two_levels_with_its_strategies(strobe):
+    log = ("[3b] RAFT optical flow (12 iters): 95.32s  \u2190 BOTTLENECK\n[3c] Flow completion: 12.45s\n"
+           "[4f.2] UNet+BrushNet+VAE pipeline (2 steps, 1320 frames): 187.54s  \u2190 MAJOR BOTTLENECK\n")
+    report = strobe.report(strobe.write("a.txt", log))
+    assert {s.get("code"): s.get("bottleneck_level") for s in report["stage_analysis"]["stages"]} == {"3b": "other", "3c": None, "4f.2": "major"}
+    raft = next(s for s in report["strategies"] if s.get("code") == "3b")
+    assert raft["what"] == "12 iterations of 7.94 s; 8 would save about 31.77 s" and raft["effort"] == "< 1 day" and raft["trade_off"] == "flow accuracy"
+    assert strobe("report", "a.txt").count("93.77 s/step, 142 ms/frame") == 1

@@ -33,6 +33,7 @@ export type Report = {
   function_samples?: FunctionSamples; // sampled Python stacks
   recommendations: Recommendation[]; // findings, by the seconds they could save
   verdict: Verdict; // what bounds the run
+  readings?: Reading[]; // what the numbers mean, a sentence each
   strategies?: Strategy[]; // what could be turned, stage by stage: the least effort first, then the largest gain
   counters?: Counter[]; // counters of the program
   events?: Event[]; // at most max_data_points, thinned evenly
@@ -1008,6 +1009,13 @@ export type Verdict = {
 // A stage too small to pay for work on it.
 export type LeftAlone = {
   name: string; // of the stage
+};
+
+// What some numbers mean, in a sentence.
+export type Reading = {
+  id: string; // of the reading, see docs/advice.md
+  text: string; // what the numbers mean
+  good?: true; // as it should be
 };
 
 // What could be turned at a stage, and what that trades.

@@ -3,6 +3,7 @@
 
 #include "analyze/memory/collected.h"
 #include "base/error.h"
+#include "base/memory_units.h"
 #include "base/role.h"
 
 #include <stdlib.h>
@@ -187,14 +188,23 @@ out:
 	free(open);
 }
 
+#define WORTH_JUDGING (1024 * SB_MB) /* unused: what a share is said of */
+
+/* The largest share of a snapshot with much unused; where none has, the most bytes. */
 static void find_fragmentation(struct sb_memory_panel *panel)
 {
+	double worst = 0;
+
 	for (size_t i = 0; i < panel->snapshot_count; i++) {
 		const struct sb_memory_snapshot *s = &panel->snapshots[i];
 		double unused = s->reserved_bytes - s->allocated_bytes;
 
-		if (isnan(unused) || s->reserved_bytes <= 0 || unused <= panel->fragmentation_bytes)
+		double rank = unused >= WORTH_JUDGING ? 1 + unused / s->reserved_bytes : unused / 1e18;
+
+		if (isnan(unused) || s->reserved_bytes <= 0 || unused <= 0 || rank < worst ||
+			(rank == worst && unused <= panel->fragmentation_bytes))
 			continue;
+		worst = rank;
 		panel->fragmentation_bytes = unused;
 		panel->fragmentation_ratio = unused / s->reserved_bytes;
 		panel->fragmentation_reserved_bytes = s->reserved_bytes;

@@ -95,13 +95,18 @@ static bool has_sibling(const struct sb_stages_panel *s, size_t row)
 	return false;
 }
 
+static bool is_stage(const struct sb_stage *s)
+{
+	return SB_STAGE_ROLES >> s->role & 1;
+}
+
 /* Two stages in it at least: more than a loop with its steps. */
 static bool has_parts(const struct sb_stages_panel *s, int64_t row)
 {
 	int parts = 0;
 
 	for (size_t i = (size_t)row + 1; i < s->stage_count && s->stages[i].depth > s->stages[row].depth; i++)
-		parts += s->stages[i].parent == row && !s->stages[i].role && s->stages[i].total_s > 0;
+		parts += s->stages[i].parent == row && is_stage(&s->stages[i]) && s->stages[i].total_s > 0;
 	return parts > 1;
 }
 
@@ -116,7 +121,7 @@ static void name_model(struct sb_stages_panel *s)
 	if (row == s->stage_count)
 		return;
 	for (int64_t p = s->stages[row].parent; p >= 0; p = s->stages[p].parent)
-		if (!s->stages[p].role && has_parts(s, p) && has_sibling(s, (size_t)p))
+		if (is_stage(&s->stages[p]) && has_parts(s, p) && has_sibling(s, (size_t)p))
 			model = p;
 	if (model >= 0 && !s->stages[model].bottleneck_level)
 		s->stages[model].bottleneck_level = SB_BOTTLENECK_MODEL;

@@ -17,6 +17,7 @@ extern const struct sb_panel sb_panel_cache;
 extern const struct sb_panel sb_panel_memory;
 extern const struct sb_panel sb_panel_metrics;
 extern const struct sb_panel sb_panel_gpu;
+extern const struct sb_panel sb_panel_readings;
 extern const struct sb_panel sb_panel_strategies;
 extern const struct sb_panel sb_panel_hardware;
 extern const struct sb_panel sb_panel_advice;
@@ -37,6 +38,7 @@ const struct sb_panel *const sb_panels[] = {
 	&sb_panel_hardware,
 	&sb_panel_functions,
 	&sb_panel_garbage,
+	&sb_panel_readings,
 	&sb_panel_advice,
 	&sb_panel_strategies,
 	&sb_panel_marks,

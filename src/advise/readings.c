@@ -1,0 +1,182 @@
+/* What people read out of a memory table, a timing table, a comparison of precisions, a GPU's load. One function for
+ * each, silent without its data. */
+#include "advise/readings.h"
+
+#include "base/memory_units.h"
+#include "base/role.h"
+
+#include <math.h>
+#include <string.h>
+
+#define READINGS_MAX 16
+#define GB (1024.0 * SB_MB)
+
+static void add_text(struct sb_model *m, const char *id, bool good, const char *text)
+{
+	struct sb_readings_panel *r = &m->readings;
+
+	if (r->count < READINGS_MAX && text)
+		r->all[r->count++] = (struct sb_reading){ id, text, good };
+}
+#define add(m, id, good, ...) add_text(m, id, good, sb_model_printf(m, __VA_ARGS__))
+
+/* ---- memory ---------------------------------------------------------------- */
+
+/* The snapshot that first saw the run's highest peak. */
+static const struct sb_memory_snapshot *peak_snapshot(const struct sb_memory_panel *m)
+{
+	const struct sb_memory_snapshot *best = NULL;
+
+	for (size_t i = 0; i < m->snapshot_count; i++)
+		if (m->snapshots[i].peak_bytes > (best ? best->peak_bytes : 0))
+			best = &m->snapshots[i];
+	return best;
+}
+
+static void read_peak(struct sb_model *m)
+{
+	const struct sb_memory_snapshot *peak = peak_snapshot(&m->memory);
+
+	if (peak && m->memory.snapshot_count > 1 && peak->peak_bytes >= GB)
+		add(m, "memory_peak", false, "The memory peak is %.1f GB, reached at '%s'",
+			peak->peak_bytes / GB, peak->label);
+}
+
+#define OFFLOADED 0.25 /* of the peak is left, or less */
+#define KEPT 0.8
+
+static void read_offloading(struct sb_model *m)
+{
+	const struct sb_memory_snapshot *peak = peak_snapshot(&m->memory), *last;
+	double left;
+
+	if (!peak || m->memory.snapshot_count < 3 || peak->peak_bytes < GB)
+		return;
+	last = &m->memory.snapshots[m->memory.snapshot_count - 1];
+	left = last->allocated_bytes / peak->peak_bytes;
+	if (last <= peak || isnan(left))
+		return;
+	if (left <= OFFLOADED)
+		add(m, "offloading_works", true,
+			"Memory falls from %.1f GB to %.1f GB at '%s': offloading works",
+			peak->peak_bytes / GB, last->allocated_bytes / GB, last->label);
+	else if (left >= KEPT)
+		add(m, "nothing_offloaded", false,
+			"%.1f GB of the peak of %.1f GB are still there at '%s': nothing is offloaded",
+			last->allocated_bytes / GB, peak->peak_bytes / GB, last->label);
+}
+
+/* The allocator reserves much more than before, and uses less of it than it took. */
+static void read_reserved(struct sb_model *m)
+{
+	const struct sb_memory_panel *p = &m->memory;
+	const struct sb_memory_snapshot *low = NULL, *high = NULL;
+
+	for (size_t i = 1; i < p->snapshot_count; i++) {
+		const struct sb_memory_snapshot *from = &p->snapshots[i - 1], *to = &p->snapshots[i];
+
+		if (to->reserved_bytes - from->reserved_bytes >
+			(high ? high->reserved_bytes - low->reserved_bytes : 0)) {
+			low = from;
+			high = to;
+		}
+	}
+	if (high && high->reserved_bytes - low->reserved_bytes >= 4 * GB &&
+		high->reserved_bytes >= high->allocated_bytes + GB)
+		add(m, "reserved_jump", false,
+			"Reserved memory jumps from %.1f to %.1f GB at '%s', %.1f GB of it unused: "
+			"fragmentation",
+			low->reserved_bytes / GB, high->reserved_bytes / GB, high->label,
+			(high->reserved_bytes - high->allocated_bytes) / GB);
+}
+
+/* ---- stages ---------------------------------------------------------------- */
+
+static const struct sb_stage *largest(const struct sb_model *m)
+{
+	return m->stages.stage_count ? &m->stages.stages[m->stages.by_total[0]] : NULL;
+}
+
+static bool is_plain(const struct sb_stage *s)
+{
+	return s->state == SB_STAGE_NORMAL && !s->setup && s->count > 0 && s->role != STROBE_ROLE_GENERATION;
+}
+
+#define SELDOM 3
+#define OFTEN 50
+#define SHORT_S 0.1
+
+/* Slow, but called so seldom that keeping its result is enough. */
+static void read_seldom(struct sb_model *m, const struct sb_stage *s, const struct sb_stage *most)
+{
+	if (s != most && s->count > 1 && s->count <= SELDOM && s->time.mean > 1 && s->wall_ratio > 0.05 &&
+		sb_role_work(s->name, s->role) == STROBE_ROLE_TEXT_ENCODE)
+		add(m, "slow_but_seldom", false,
+			"'%s' is slow (%.2f s a call) but runs only %lld times: keep its results", s->name,
+			s->time.mean, (long long)s->count);
+}
+
+/* Many short calls that do not add up to much beside the largest stage. */
+static void read_often(struct sb_model *m, const struct sb_stage *s, const struct sb_stage *most)
+{
+	if (s != most && s->count >= OFTEN && s->time.mean < SHORT_S && s->wall_ratio > 0.02 &&
+		s->wall_ratio < most->wall_ratio / 3)
+		add(m, "fast_enough", true,
+			"'%s' takes %.3f s a call, %.1f %% of the time in %lld calls: fast enough for now",
+			s->name, s->time.mean, s->wall_ratio * 100, (long long)s->count);
+	if (s->count >= 10 * OFTEN && s->time.mean < 0.01 && s->wall_ratio >= 0.1 && !s->child_count)
+		add(m, "small_calls_add_up", false,
+			"'%s' takes only %.1f us a call, but %lld calls are %.2f s: worth optimising",
+			s->name, s->time.mean * 1e6, (long long)s->count, s->total_s);
+}
+
+static void read_stages(struct sb_model *m)
+{
+	const struct sb_stage *most = largest(m);
+
+	for (size_t i = 0; most && i < m->stages.stage_count; i++)
+		if (is_plain(&m->stages.stages[i])) {
+			read_seldom(m, &m->stages.stages[i], most);
+			read_often(m, &m->stages.stages[i], most);
+		}
+}
+
+/* ---- models, GPU ----------------------------------------------------------- */
+
+static void read_precision(struct sb_model *m)
+{
+	for (size_t i = 1; i < m->models.variant_count; i++) {
+		const struct sb_variant *v = &m->models.variants[i];
+
+		if (v->reading && v->speedup > 0)
+			add(m, "precision", v->speedup >= 1.5, "%s is %.2f times as fast as %s: %s", v->name,
+				v->speedup, m->models.variants[0].name, v->reading);
+	}
+}
+
+#define WELL_USED 80 /* percent */
+
+static void read_gpus(struct sb_model *m)
+{
+	for (size_t i = 0; i < m->devices.count; i++) {
+		const struct sb_device *d = &m->devices.all[i];
+
+		if (d->utilization_percent.count && d->utilization_percent.mean >= WELL_USED)
+			add(m, "gpu_well_used", true,
+				"GPU %d is used %.1f %% of the time: it is the GPU that limits", d->index,
+				d->utilization_percent.mean);
+	}
+}
+
+void sb_readings_find(struct sb_model *m)
+{
+	m->readings.all = sb_model_alloc(m, READINGS_MAX * sizeof *m->readings.all);
+	if (!m->readings.all)
+		return;
+	read_peak(m);
+	read_offloading(m);
+	read_reserved(m);
+	read_stages(m);
+	read_precision(m);
+	read_gpus(m);
+}

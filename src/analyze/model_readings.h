@@ -1,0 +1,18 @@
+/* The report model, what its numbers mean in a sentence each: good news too. Findings say what to do. */
+#ifndef SB_ANALYZE_MODEL_READINGS_H
+#define SB_ANALYZE_MODEL_READINGS_H
+
+#include "stats/fields.h"
+
+struct sb_readings_panel {
+	struct sb_reading {
+		const char *id; /* "offloading_works" */
+		const char *text;
+		bool good;
+	} * all;
+	size_t count;
+};
+
+extern const struct sb_fields sb_reading_fields;
+
+#endif
