@@ -5,6 +5,10 @@
     tests/planted/run.py --only slow_png --json out.json
     tests/planted/run.py --needs cuda --shard 0/3 --at-once 4 --json shard0.json
     tests/planted/run.py --merge shard*.json
+    tests/planted/run.py --keep folder --again --measured measured.jsonl
+
+Those of issue trackers that are known best and the healthy ones run first; --json and the table are written after each
+program, so that a run that is cut keeps what it has. --again reports recordings that --keep left, without a GPU.
 
 Each problem runs three times: with --gpu-trace=steps:3 where there is a GPU, without any flag, and fixed, without any
 flag. A problem is named when one of the first two findings has one of its ids and its place: the planted line (three
@@ -21,7 +25,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 LINES_OFF = 3
-
+FIRST = ("isnan_in_every_block", "attention_is_math", "vae_in_fp32", "numpy_in_the_callback", "empty_cache_every_step", "cudnn_is_off",
+         "offloaded_every_step", "latents_to_the_host_and_back", "gc_with_a_large_heap", "vram_leaks", "recompiles_by_shape", "png_of_every_frame")
 
 
 def table(python, environment):
@@ -43,6 +48,8 @@ def arguments():
     parser.add_argument("--shard", default="0/1")
     parser.add_argument("--json", dest="out")
     parser.add_argument("--keep", help="a folder for the recordings")
+    parser.add_argument("--again", action="store_true", help="report the recordings in the folder of --keep; run nothing")
+    parser.add_argument("--measured", help="what measure.py wrote: its savings in place of plain minus fixed")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--strobe", default=shutil.which("strobe") or "strobe")
     parser.add_argument("--at-once", type=int, default=1, help="programs that import side by side; they still run one by one")
@@ -58,6 +65,7 @@ def chosen(all_of_them, options):
     only = options.only.split(",") if options.only else None
     names = [p for p in all_of_them if (only is None or p["name"] in only)
              and (options.needs is None or p["needs"] == options.needs.replace("none", ""))]
+    names.sort(key=lambda p: not p["healthy"] and p["name"] not in FIRST)
     return names[index::count]
 
 
@@ -73,6 +81,8 @@ def variants_of(problem, options):
 def run_one(problem, variant, folder, options):
     """The report of one run; a line of why not in its place."""
     base = os.path.join(folder, problem["name"] + "." + variant)
+    if options.again:
+        return told(base, options)
     command = [options.strobe, "run", "-o", base]
     command += ["--gpu-trace=steps:3"] if variant == "traced" else []
     command += ["--", options.python, os.path.join(HERE, "program.py"), problem["name"], "--gate", os.path.join(folder, "gate")]
@@ -83,11 +93,15 @@ def run_one(problem, variant, folder, options):
         return {"failed": "timeout"}
     if made.returncode:
         return {"failed": made.stdout.decode(errors="replace")[-1500:]}
-    told = subprocess.run([options.strobe, "report", base, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return told(base, options)
+
+
+def told(base, options):
+    made = subprocess.run([options.strobe, "report", base, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        return json.loads(told.stdout)
+        return json.loads(made.stdout)
     except ValueError:
-        return {"failed": told.stderr.decode(errors="replace")[-1500:]}
+        return {"failed": made.stderr.decode(errors="replace")[-1500:]}
 
 
 # ---- what was said ----
@@ -122,7 +136,7 @@ def generation_s(report):
     return report.get("summary", {}).get("generation_s")
 
 
-def row(problem, reports):
+def row(problem, reports, measured):
     made = {"name": problem["name"], "healthy": problem["healthy"], "ids": problem["ids"], "needs": problem["needs"]}
     for variant, report in reports.items():
         if "failed" in report:
@@ -132,7 +146,7 @@ def row(problem, reports):
         made[variant] = {"generation_s": generation_s(report), "said": [short(f) for f in said(report)[:5]],
                          "named": found is not None, "gain_s": found.get("gain_s") if found else None}
     plain, fixed = (made.get(v, {}).get("generation_s") for v in ("plain", "fixed"))
-    made["measured_s"] = plain - fixed if plain is not None and fixed is not None else None
+    made["measured_s"] = measured.get(problem["name"], plain - fixed if plain is not None and fixed is not None else None)
     return made
 
 
@@ -146,11 +160,15 @@ def text_of(rows):
             if "failed" in one:
                 lines.append("%-34s %-7s FAILED %s" % (r["name"], variant, one["failed"].strip().splitlines()[-1:]))
                 continue
-            first = one["said"][0] if one["said"] else {"id": "nothing", "place": "", "gain_s": None}
-            lines.append("%-34s %-7s %-5s first: %-22s %-24s predicted %s measured %s" % (
-                r["name"], variant, "" if r["healthy"] else "yes" if one["named"] else "NO", first["id"], first["place"] or "-",
+            first, second = (one["said"] + [{"id": "nothing", "place": "", "priority": ""}] * 2)[:2]
+            lines.append("%-34s %-7s %-4s first: %-46s second: %-46s predicted %s measured %s" % (
+                r["name"], variant, "" if r["healthy"] else "yes" if one["named"] else "NO", in_short(first), in_short(second),
                 number(one["gain_s"]), number(r["measured_s"])))
     return "\n".join(lines + totals(rows)) + "\n"
+
+
+def in_short(finding):
+    return " ".join(part for part in (finding["priority"].upper(), finding["id"], finding["place"]) if part)
 
 
 def number(value):
@@ -185,18 +203,44 @@ def main():
         return
     folder = options.keep or tempfile.mkdtemp(prefix="planted-")
     os.makedirs(folder, exist_ok=True)
-    jobs = [(p, v) for p in problems for v in variants_of(p, options)]
-    with concurrent.futures.ThreadPoolExecutor(options.at_once) as pool:
-        reports = list(pool.map(lambda job: run_one(*job, folder, options), jobs))
-    rows = [row(p, {v: r for (q, v), r in zip(jobs, reports) if q is p}) for p in problems]
+    rows = rows_of(problems, folder, options)
     if not options.keep:
         shutil.rmtree(folder, ignore_errors=True)
     print(text_of(rows), end="")
-    if options.out:
-        with open(options.out, "w") as out:
-            json.dump(rows, out, indent=1)
     if options.least is not None and not good_enough(rows, options.least):
         sys.exit(1)
+
+
+def rows_of(problems, folder, options):
+    """Runs the programs; the JSON and the table beside it (.txt) are written anew after each."""
+    jobs = [(p, v) for p in problems for v in variants_of(p, options)
+            if not options.again or os.path.exists(os.path.join(folder, p["name"] + "." + v))]
+    measured, reports, rows = savings(options.measured), {}, []
+    with concurrent.futures.ThreadPoolExecutor(options.at_once) as pool:
+        running = {pool.submit(run_one, p, v, folder, options): (p["name"], v) for p, v in jobs}
+        for done in concurrent.futures.as_completed(running):
+            name, variant = running[done]
+            reports.setdefault(name, {})[variant] = done.result()
+            rows = [row(p, reports[p["name"]], measured) for p in problems if p["name"] in reports]
+            write(rows, options.out)
+    return rows
+
+
+def savings(path):
+    if not path:
+        return {}
+    with open(path) as lines:
+        made = [json.loads(line) for line in lines if line.endswith("}\n")]
+    return {one["name"]: one["measured_s"] for one in made if "measured_s" in one}
+
+
+def write(rows, path):
+    if not path:
+        return
+    for name, text in ((path, json.dumps(rows, indent=1)), (os.path.splitext(path)[0] + ".txt", text_of(rows))):
+        with open(name + ".new", "w") as out:
+            out.write(text)
+        os.replace(name + ".new", name)
 
 
 def good_enough(rows, least):
