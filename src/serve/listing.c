@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PATH_BYTES 4096
@@ -41,6 +40,7 @@ static int keep(struct sb_listing *l, const struct sb_run_brief *brief, const ch
 	l->runs[l->count].brief = *brief;
 	l->runs[l->count].id = strdup(id);
 	l->runs[l->count].path = strdup(path);
+	l->runs[l->count].state = sb_run_brief_state(brief);
 	l->count++;
 	if (!l->runs[l->count - 1].id || !l->runs[l->count - 1].path)
 		return sb_fail(STROBE_ENOMEM, "no memory to list runs");
@@ -150,43 +150,14 @@ const struct sb_listed *sb_listing_find(const struct sb_listing *l, const char *
 	return NULL;
 }
 
-static void put_time(struct sb_json *j, const char *key, uint64_t real_ns)
-{
-	time_t seconds = (time_t)(real_ns / 1000000000u);
-	struct tm tm;
-	char text[40];
-
-	if (!gmtime_r(&seconds, &tm) || !strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S+00:00", &tm))
-		return;
-	sb_json_string(j, key, text);
-}
-
 void sb_listing_json(const struct sb_listing *l, struct sb_buf *out)
 {
-	size_t shown = l->count < SB_LISTING_SHOWN ? l->count : SB_LISTING_SHOWN;
+	struct sb_listing shown = *l;
 	struct sb_json j;
 
+	if (shown.count > SB_LISTING_SHOWN)
+		shown.count = SB_LISTING_SHOWN;
+	shown.left_out += l->count - shown.count;
 	sb_json_init(&j, out, false);
-	sb_json_object_begin(&j, NULL);
-	sb_json_array_begin(&j, "runs");
-	for (size_t i = 0; i < shown; i++) {
-		const struct sb_listed *r = &l->runs[i];
-
-		sb_json_object_begin(&j, NULL);
-		sb_json_string(&j, "id", r->id);
-		sb_json_string(&j, "name", r->brief.name);
-		sb_json_string(&j, "host", r->brief.host);
-		put_time(&j, "start_time", r->brief.start_real_ns);
-		sb_json_string(&j, "state", sb_run_brief_state(&r->brief));
-		sb_json_bool(&j, "live", r->brief.live);
-		sb_json_uint(&j, "bytes", r->brief.bytes);
-		sb_json_uint(&j, "pid", r->brief.pid);
-		if (r->brief.rank >= 0)
-			sb_json_int(&j, "rank", r->brief.rank);
-		sb_json_object_end(&j);
-	}
-	sb_json_array_end(&j);
-	if (l->count > shown || l->left_out)
-		sb_json_uint(&j, "left_out_count", l->count - shown + l->left_out);
-	sb_json_object_end(&j);
+	sb_fields_write(&sb_listing_fields, &shown, NULL, &j);
 }

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "run/brief.h"
+#include "stats/fields.h"
 
 #include <stddef.h>
 
@@ -14,6 +15,7 @@
 struct sb_listed {
 	char *id; /* the folder's or file's name */
 	char *path;
+	const char *state; /* sb_run_brief_state's */
 	struct sb_run_brief brief;
 };
 
@@ -28,7 +30,8 @@ struct sb_listing {
 int sb_listing_scan(const char *target, struct sb_listing *out_listing);
 void sb_listing_done(struct sb_listing *l); /* l may be zeroed */
 const struct sb_listed *sb_listing_find(const struct sb_listing *l, const char *id); /* NULL: none */
-/* {"runs": [{"id", "name", "start_time", "state", "live", "bytes"...}]}, the newest SB_LISTING_SHOWN */
+/* What /api/runs answers (docs/runs.schema.json): the newest SB_LISTING_SHOWN. */
+extern const struct sb_fields sb_listing_fields;
 void sb_listing_json(const struct sb_listing *l, struct sb_buf *out);
 
 #endif

@@ -63,13 +63,17 @@ static const char *name_of(const char *const *names, uint32_t value)
 static void write_time(const struct sb_field *f, uint64_t real_ns, struct sb_json *j)
 {
 	time_t seconds = (time_t)(real_ns / 1000000000u);
+	bool to_second = f->kind == SB_FIELD_TIME_S;
 	char day[32], text[64];
 	struct tm tm;
 
 	if (!gmtime_r(&seconds, &tm))
 		return;
 	strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text, sizeof text, "%s.%03u+00:00", day, (unsigned)(real_ns / 1000000u % 1000u));
+	if (to_second)
+		snprintf(text, sizeof text, "%s+00:00", day);
+	else
+		snprintf(text, sizeof text, "%s.%03u+00:00", day, (unsigned)(real_ns / 1000000u % 1000u));
 	sb_json_string(j, f->key, text);
 }
 
@@ -164,9 +168,11 @@ static void write_field(const struct sb_field *f, const char *object, struct sb_
 			sb_json_bool(j, f->key, *(const bool *)at);
 		break;
 	case SB_FIELD_STRING: write_string(f, *(const char *const *)at, j); break;
+	case SB_FIELD_TEXT: write_string(f, *(const char *)at || f->rule == SB_ALWAYS ? at : NULL, j); break;
 	case SB_FIELD_CONSTANT: sb_json_string(j, f->key, f->help); break;
 	case SB_FIELD_NAME: write_string(f, name_of(f->names, *(const uint32_t *)at), j); break;
-	case SB_FIELD_TIME: write_time(f, *(const uint64_t *)at, j); break;
+	case SB_FIELD_TIME:
+	case SB_FIELD_TIME_S: write_time(f, *(const uint64_t *)at, j); break;
 	case SB_FIELD_OBJECT: sb_fields_write(f->of, at, f->key, j); break;
 	case SB_FIELD_SERIES: sb_series_write(at, f->key, j); break;
 	case SB_FIELD_SERIES_AT: sb_series_write(*(const struct sb_series *const *)at, f->key, j); break;

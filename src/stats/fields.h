@@ -31,9 +31,11 @@ enum sb_field_kind {
 	SB_FIELD_UINT64,
 	SB_FIELD_BOOL,
 	SB_FIELD_STRING,
+	SB_FIELD_TEXT, /* char[], the text itself; by SB_FIELD_AS, since an array looks like a pointer */
 	SB_FIELD_CONSTANT, /* help is the string */
 	SB_FIELD_NAME, /* an enum, written as names[value]; NULL there: left out */
 	SB_FIELD_TIME, /* uint64_t, ns since 1970, written as ISO 8601 */
+	SB_FIELD_TIME_S, /* the same, to the second */
 	SB_FIELD_PAIRS, /* struct sb_pair[count], an object of the user's own keys */
 	SB_FIELD_NUMBERS, /* double[count] */
 	SB_FIELD_INTEGERS, /* int64_t[count] */
@@ -99,7 +101,7 @@ extern const char sb_names_end[];
 /* SB_FIELD(struct's name, member, key, rule, help[, .range = …, .decimals = …, .when = …]) */
 #define SB_FIELD(type, member, key, rule, help, ...) \
 	{ SB_FIELD_START_(type, member, SB_FIELD_KIND_(((struct type *)0)->member), rule, key, help), ##__VA_ARGS__ }
-/* The same with the kind given: MB, WHOLE, TIME. */
+/* The same with the kind given: MB, WHOLE, TEXT, TIME, TIME_S. */
 #define SB_FIELD_AS(kind, type, member, key, rule, help, ...) \
 	{ SB_FIELD_START_(type, member, SB_FIELD_##kind, rule, key, help), ##__VA_ARGS__ }
 /* An enum, or a string of which all values are known. */
@@ -151,7 +153,7 @@ void sb_series_write(const struct sb_series *series, const char *key, struct sb_
 
 /* Fills a zeroed struct from the object; what is not there gets its absent value. Texts point
  * into the document, arrays come from alloc (zeroed, NULL: no memory, then they stay empty).
- * Series, and arrays of strings and integers stay empty. */
+ * Series, texts in the struct itself, and arrays of strings and integers stay empty. */
 void sb_fields_read(const struct sb_fields *fields, const struct sb_jsondom *node,
 	void *(*alloc)(void *owner, size_t size), void *owner, void *out_object);
 /* Nanoseconds since 1970 of ISO 8601; 0: no time, or one that 64 bits of ns do not hold. */

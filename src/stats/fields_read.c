@@ -130,7 +130,8 @@ static void read_field(
 	case SB_FIELD_BOOL: *(bool *)at = sb_jsondom_bool(node, false); break;
 	case SB_FIELD_STRING: *(const char **)at = sb_jsondom_string(node, NULL); break;
 	case SB_FIELD_NAME: *(uint32_t *)at = value_of(f->names, sb_jsondom_string(node, NULL)); break;
-	case SB_FIELD_TIME: *(uint64_t *)at = sb_fields_time(sb_jsondom_string(node, NULL)); break;
+	case SB_FIELD_TIME:
+	case SB_FIELD_TIME_S: *(uint64_t *)at = sb_fields_time(sb_jsondom_string(node, NULL)); break;
 	case SB_FIELD_PAIRS: read_pairs(r, f, node, out); break;
 	case SB_FIELD_NUMBERS: read_numbers(r, f, node, out); break;
 	case SB_FIELD_OBJECT: read_object(r, f->of, node, at); break;

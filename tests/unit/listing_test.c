@@ -182,6 +182,32 @@ static void a_packed_run_is_listed_and_a_packed_copy_is_not(void **state)
 	sb_listing_done(&l);
 }
 
+/* Every key of docs/runs.schema.json, as the page reads it. */
+static void the_list_is_written_key_by_key(void **state)
+{
+	struct sb_listed runs[] = { { .id = "b",
+					    .state = "live",
+					    .brief = { .name = "wan \"t2v\"",
+						    .host = "gpu7",
+						    .start_real_ns = 1700000000999999999u,
+						    .bytes = 4096,
+						    .pid = 42,
+						    .rank = 0,
+						    .live = true } },
+		{ .id = "a", .state = "killed", .brief = { .rank = -1 } } };
+	struct sb_listing listing = { .runs = runs, .count = 2, .left_out = 3 };
+	struct sb_buf out = { 0 };
+
+	sb_listing_json(&listing, &out);
+	assert_string_equal(sb_buf_text(&out),
+		"{\"runs\":[{\"id\":\"b\",\"name\":\"wan \\\"t2v\\\"\",\"host\":\"gpu7\","
+		"\"start_time\":\"2023-11-14T22:13:20+00:00\",\"state\":\"live\",\"live\":true,"
+		"\"bytes\":4096,\"pid\":42,\"rank\":0},"
+		"{\"id\":\"a\",\"name\":\"\",\"host\":\"\",\"start_time\":\"1970-01-01T00:00:00+00:00\","
+		"\"state\":\"killed\",\"live\":false,\"bytes\":0,\"pid\":0}],\"left_out_count\":3}");
+	sb_buf_done(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +218,7 @@ int main(void)
 		cmocka_unit_test(ranks_of_a_job_are_listed),
 		cmocka_unit_test(older_runs_stay_within_reach),
 		cmocka_unit_test(a_packed_run_is_listed_and_a_packed_copy_is_not),
+		cmocka_unit_test(the_list_is_written_key_by_key),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

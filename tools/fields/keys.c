@@ -20,10 +20,12 @@ static void put_what(const struct sb_field *f, struct sb_buf *out)
 
 	switch (f->kind) {
 	case SB_FIELD_BOOL: sb_buf_puts(out, "true or false"); break;
+	case SB_FIELD_TEXT:
 	case SB_FIELD_CONSTANT:
 	case SB_FIELD_STRING: sb_buf_puts(out, f->names ? "word" : "text"); break;
 	case SB_FIELD_NAME: sb_buf_puts(out, "word"); break;
-	case SB_FIELD_TIME: sb_buf_puts(out, "time"); break;
+	case SB_FIELD_TIME:
+	case SB_FIELD_TIME_S: sb_buf_puts(out, "time"); break;
 	case SB_FIELD_PAIRS: sb_buf_puts(out, "own keys"); break;
 	case SB_FIELD_NUMBERS:
 	case SB_FIELD_INTEGERS: sb_buf_puts(out, "numbers"); break;

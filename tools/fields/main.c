@@ -9,6 +9,7 @@
 #include "compare/compare.h"
 #include "compare/journal.h"
 #include "compare/whatif.h"
+#include "serve/listing.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -22,6 +23,7 @@ const struct report reports[] = {
 	{ "bench", "strobe bench --format json", &sb_bench_fields },
 	{ "journal", "strobe journal --format json", &sb_journal_fields },
 	{ "whatif", "strobe whatif --format json", &sb_whatif_fields },
+	{ "runs", "/api/runs of strobe serve", &sb_listing_fields },
 	{ NULL, NULL, NULL },
 };
 

@@ -80,7 +80,9 @@ static void property(const struct sb_field *f, struct sb_json *j)
 		else
 			type(j, "string");
 		break;
-	case SB_FIELD_TIME: type(j, "string"); break;
+	case SB_FIELD_TEXT:
+	case SB_FIELD_TIME:
+	case SB_FIELD_TIME_S: type(j, "string"); break;
 	case SB_FIELD_PAIRS: refer(j, "Free"); break;
 	case SB_FIELD_NUMBERS: numbers(f, j); break;
 	case SB_FIELD_INTEGERS: items(j, "integer"); break;

@@ -30,7 +30,9 @@ static void put_type(const struct sb_field *f, struct sb_buf *out)
 		else
 			sb_buf_puts(out, "string");
 		break;
-	case SB_FIELD_TIME: sb_buf_puts(out, "string"); break;
+	case SB_FIELD_TEXT:
+	case SB_FIELD_TIME:
+	case SB_FIELD_TIME_S: sb_buf_puts(out, "string"); break;
 	case SB_FIELD_PAIRS: sb_buf_puts(out, "Free"); break;
 	case SB_FIELD_NUMBERS: sb_buf_puts(out, "(number | null)[]"); break;
 	case SB_FIELD_INTEGERS: sb_buf_puts(out, "number[]"); break;

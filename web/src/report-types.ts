@@ -1630,3 +1630,22 @@ export type WhatifChange = {
   extrapolates: boolean; // the value lies outside of those that were seen
   note?: string; // what to know before believing it
 };
+
+// The runs that a server shows.
+export type RunList = {
+  runs: ListedRun[]; // newest first
+  left_out_count?: number; // older runs that are not in the list
+};
+
+// A run that the server found.
+export type ListedRun = {
+  id: string; // the name of its folder or file: /runs/ID is its page
+  name: string; // the session's
+  host: string; // the machine it was recorded on
+  start_time?: string; // when it began
+  state: "live" | "ended" | "killed"; // ended: stopped in order; killed: not stopped, and its process is gone
+  live: boolean; // a process records into it
+  bytes: number; // on the disk
+  pid: number; // the process that recorded it
+  rank?: number; // of a job with several
+};

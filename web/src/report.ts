@@ -2,7 +2,7 @@
 // Absent data is absent: nothing here invents a zero.
 import { chartsOf, type Chart } from './charts';
 
-import type { Aggregate, Diff, Journal, Report, Stage } from './report-types';
+import type { Aggregate, Diff, Journal, Report, RunList, Stage } from './report-types';
 
 export type * from './report-types';
 
@@ -17,9 +17,6 @@ export type Page = { live?: { report: string; timeline: string; events: string; 
 );
 
 export type ReportPage = Extract<Page, { kind: 'report' }>;
-
-// What /api/runs of the server answers (docs/serve.md).
-export type RunList = { runs: { id: string; name: string; host: string; start_time?: string; state: 'live' | 'ended' | 'killed'; live: boolean; bytes: number; pid: number; rank?: number }[] };
 
 // The keys of T that hold a V. A key that no report has does not compile.
 type Keys<T, V> = { [K in keyof T]-?: NonNullable<T[K]> extends V ? K : never }[keyof T] & string;
