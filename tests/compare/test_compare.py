@@ -71,9 +71,9 @@ def test_the_tracking_sheet_has_one_unit_and_the_digits_that_short_stages_need(s
     (tmp_path / "old.txt").write_text("[1a] prepare: 0.0031s\n[1b] copy: 0.000035s\n[1c] decode: 1.5s\n")
     (tmp_path / "new.txt").write_text("[1a] prepare: 0.0042s\n[1b] copy: 0.000032s\n[1c] decode: 1.25s\n")
     after = strobe("diff", "old.txt", "new.txt", "--template").stdout.split("AFTER")[1]
-    assert "- [1a] prepare:  0.004200s (Δ: +0.001100s)\n" in after
-    assert "- [1b] copy:     0.000032s (Δ: -0.000003s)\n" in after
-    assert "- [1c] decode:   1.250000s (Δ: -0.250000s)\n" in after
+    assert "- [1a] prepare: 0.004200s (Δ: +0.001100s)\n" in after
+    assert "- [1b] copy:    0.000032s (Δ: -0.000003s)\n" in after
+    assert "- [1c] decode:  1.250000s (Δ: -0.250000s)\n" in after
 
 
 def test_diff_leads_with_the_total_although_a_stage_gained(strobe):

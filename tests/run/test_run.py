@@ -487,7 +487,7 @@ def small_disk(strobe):
     subprocess.run(["umount", str(disk)], capture_output=True)
 
 
-@pytest.mark.parametrize("size", ["4k", "64k", "300k"])
+@pytest.mark.parametrize("size", ["4k", "64k", "600k"])
 def test_a_full_disk_does_not_stop_the_program(strobe, small_disk, size):
     disk = small_disk(size)
     done = strobe.run("-o", str(disk / "runs"), "--", "sh", "-c", "echo ran; exit 4")
