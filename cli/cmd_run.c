@@ -416,17 +416,16 @@ static int record(struct run *r, const struct args *args)
 	tell_outer_run(r, args_has(args, "quiet"));
 	sb_cgroup_find(&r->cgroup);
 	sb_cgroup_oom_kills(&r->cgroup, &r->oom_kills_before);
-	start_monitors(r);
 	r->start_ns = sb_mono_ns();
 	code = start_command(r, args);
 	if (code) { /* nothing ran: nothing is kept */
 		run_labels_end(&r->labels, NULL, NULL, 0);
-		sb_monitor_stop();
 		sb_session_close();
 		unlink(r->stages_seen);
 		sb_rundir_discard(r->folder, &r->folder_id);
 		return code;
 	}
+	start_monitors(r); /* beside the command, which need not wait for the GPU driver */
 	run_child_wait(&r->child, args_has(args, "wait"));
 	run_labels_end(&r->labels, r->absolute, r->settings.name, r->child.pid);
 	wall_s = (double)(sb_mono_ns() - r->start_ns) * 1e-9;

@@ -8,6 +8,7 @@
  *   unsupported power utilization …
  *   lost 1            GPU 1 is gone
  *   hang power        that call never returns; "hang init" too
+ *   hang load         loading takes until this line is gone, some seconds at most; then FAKE_NVML.loaded is made
  *   mismatch          init answers LIB_RM_VERSION_MISMATCH
  *   mig 2             GPU 0 has two slices: MIG-00000000-… and MIG-00000001-…
  *   pcie_bytes 1000, nvlink_kib 1000   what each reading adds (default: not supported)
@@ -76,6 +77,22 @@ static int names(const char *key, const char *what)
 		if (!strcmp(word, what))
 			return 1;
 	return 0;
+}
+
+__attribute__((constructor)) static void load(void)
+{
+	const char *path = getenv("FAKE_NVML");
+	char loaded[4096];
+	FILE *file;
+
+	if (!path || !names("hang", "load"))
+		return;
+	for (int i = 0; i < 2000 && names("hang", "load"); i++)
+		usleep(5000);
+	snprintf(loaded, sizeof loaded, "%s.loaded", path);
+	file = fopen(loaded, "w");
+	if (file)
+		fclose(file);
 }
 
 static int state(nvml_device device, const char *what)

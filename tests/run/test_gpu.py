@@ -52,6 +52,14 @@ def test_a_rank_samples_its_own_gpu_only(strobe):
     assert {device for source, device, _ in Recorded(folder).samples if source == "gpu"} == {3}
 
 
+def test_the_command_does_not_wait_for_the_driver(strobe):
+    strobe.fake_nvml("hang load\n")
+    (strobe.folder / "nvml.quick").write_text("gpus 1\n")
+    done = strobe.run("--", "sh", "-c", "test ! -e nvml.loaded && mv nvml.quick nvml")
+    assert done.returncode == 0, done.stderr
+    assert strobe.recorded().last("gpu", "memory_used_mb", 0) == 8420
+
+
 def test_a_driver_that_hangs_does_not_hang_the_run(strobe):
     strobe.fake_nvml("hang temperature\n")
     done = strobe.run("--", "sh", "-c", "exit 4")
