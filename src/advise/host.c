@@ -81,37 +81,30 @@ void sb_rule_thread_oversubscription(struct sb_advisor *a)
 /* ---- memory that grows ------------------------------------------------------ */
 
 #define GENERATIONS_LEAST 4
+#define READINGS_LEAST 4
 
-static double at_time(const struct sb_series *s, const struct sb_series_column *c, double t_s)
-{
-	double value = NAN;
-
-	for (size_t i = 0; i < s->count && s->t_s[i] <= t_s; i++)
-		value = isnan(c->values[i]) ? value : c->values[i];
-	return value;
-}
-
-/* From the second generation on (the first fills caches): how much each one adds, 0 where it is not steady. */
+/* From the second generation on (the first fills caches): how much each one adds, 0 where it is not steady. Only readings
+ * taken after that generation count, and few of them prove nothing: libraries still load and pools still fill. */
 static double growth_per_generation(
 	const struct sb_model *model, const struct sb_series *s, const char *column)
 {
 	const struct sb_series_column *c = s ? sb_series_column_find(s, column) : NULL;
 	size_t count = model->generations.count, first = count > 6 ? 2 : 1;
-	double begin, last, rises = 0, steps = 0, end;
+	double begin = NAN, last = NAN, rises = 0, steps = 0;
 
 	if (!c || model->generations.whole_run || count < GENERATIONS_LEAST + 1)
 		return 0;
-	begin = last = at_time(s, c, model->generations.all[first].end_s);
-	for (size_t i = first + 1; i < count; i++) {
-		double value = at_time(s, c, model->generations.all[i].end_s);
-
-		rises += value > last;
-		steps += value != last;
-		last = value;
+	for (size_t i = 0; i < s->count && s->t_s[i] <= model->generations.all[count - 1].end_s; i++) {
+		if (isnan(c->values[i]) || s->t_s[i] < model->generations.all[first].end_s)
+			continue;
+		begin = isnan(begin) ? c->values[i] : begin;
+		rises += c->values[i] > last;
+		steps += !isnan(last);
+		last = c->values[i];
 	}
-	end = last;
-	return steps >= 2 && rises >= 0.8 * steps && end > begin ? (end - begin) / (double)(count - 1 - first)
-								 : 0;
+	return steps >= READINGS_LEAST && rises >= 0.8 * steps && last > begin
+		       ? (last - begin) / (double)(count - 1 - first)
+		       : 0;
 }
 
 /* What the program itself saw: five generations in a row that each left more behind. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define SAMPLES_LEAST 3 /* fewer are chance */
+#define VALUE_BYTES 16 /* a copy of no more than this is a single value */
 
 static bool counts(const struct sb_line *l)
 {
@@ -49,12 +50,52 @@ static bool waits_in_a_step(const struct sb_model *model, const struct sb_line *
 	       !moves_weights(l);
 }
 
+/* Single values that each step copies to the host, by the trace: every one of them waits for all the GPU was given. */
+static double values_read_a_step(const struct sb_model *model)
+{
+	double count = 0, steps = sb_weigh_traced_steps(model);
+
+	for (size_t i = 0; i < model->gpu.copy_count; i++) {
+		const struct sb_gpu_copy *c = &model->gpu.copies[i];
+		bool single = strcmp(c->direction, "D2H") == 0 && c->bytes <= VALUE_BYTES * (double)c->count;
+
+		count += single ? (double)c->count : 0;
+	}
+	return steps > 0 ? count / steps : 0;
+}
+
+/* A wait that keeps the GIL hides from the sampler: its samples fall on the lines after it. The trace counts what was
+ * read, and the few samples that did hit it tell the line. */
+static void find_reads(struct sb_advisor *a, const struct sb_hot *hot, double reads)
+{
+	double gain_s = sb_weigh_idle_s(a->model), percent = percent_of_work(a->model, gain_s);
+	struct sb_advice *f;
+
+	if (!(percent > a->limit) || !isfinite(gain_s))
+		return;
+	f = sb_advisor_find(a, percent, gain_s,
+		sb_say(a, "each step reads %.0f values back from the GPU and waits for them", reads),
+		sb_say(a, "%.0f copies of single values to the host a step; the GPU idles %.0f %% of it",
+			reads, percent));
+	sb_finding_cause(f,
+		hot->line ? sb_hot_words(a, hot->line)
+			  : ".item(), bool() or print() of a tensor inside the steps; no sample hit the line",
+		SB_GAIN_BOUNDED, hot->line ? SB_LIKELY : SB_POSSIBLE);
+	sb_hot_place(f, hot);
+	sb_weigh_priority(a, f);
+}
+
 /* Without the wait the CPU runs ahead, and what is left is the longer of both: the GPU's work or the CPU's. */
 void sb_rule_hidden_sync(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, waits_in_a_step);
-	double gain_s = fmin(hot.step_s, sb_weigh_idle_s(a->model));
+	double gain_s = fmin(hot.step_s, sb_weigh_idle_s(a->model)), reads = values_read_a_step(a->model);
 
+	if (reads >= 1 &&
+		!(hot.sample_count >= SAMPLES_LEAST && percent_of_work(a->model, gain_s) > a->limit)) {
+		find_reads(a, &hot, reads);
+		return;
+	}
 	find_hot(a, &hot, gain_s, SB_LIKELY,
 		sb_say(a, "a line inside the steps waits for the GPU: %.0f %% of the generations",
 			percent_of_work(a->model, hot.step_s)));
@@ -208,7 +249,8 @@ void sb_rule_garbage_collection(struct sb_advisor *a)
 		const struct sb_event_row *e = &a->model->events.rows[i];
 		double took_s = strcmp(e->name, "garbage collection") == 0 ? number_of(e, "duration_s") : NAN;
 
-		if (!(took_s > 0) || !in_a_generation(a->model, e->t_s))
+		if (!(took_s > 0) || !in_a_generation(a->model, e->t_s) ||
+			!sb_weigh_is_warm(a->model, e->t_s))
 			continue;
 		sum_s += took_s;
 		count++;

@@ -1,7 +1,10 @@
 /* Rules that read the GPU trace. Silent without one. */
+#include "advise/hot.h"
 #include "advise/weigh.h"
 
 #include <string.h>
+
+#define COPY_SAMPLES_LEAST 3 /* fewer are chance */
 
 /* Sums over devices are no time of the run: of several GPUs that work side by
  * side each spends its own share. */
@@ -88,22 +91,46 @@ static struct sb_advice *find_traced(
 	return f;
 }
 
+static bool copies_in_a_step(const struct sb_model *model, const struct sb_line *l)
+{
+	enum sb_doing doing = sb_hot_doing(l);
+
+	(void)model;
+	return l->step_s > 0 && (doing == SB_DOES_COPY || doing == SB_DOES_WAIT_GPU);
+}
+
+/* The line that copies, where samples hit one. */
+static void place_copies(struct sb_advisor *a, struct sb_advice *f)
+{
+	struct sb_hot hot = sb_hot_find(a->model, copies_in_a_step);
+	const char *basis;
+
+	if (!f || hot.sample_count < COPY_SAMPLES_LEAST)
+		return;
+	basis = f->basis;
+	sb_finding_cause(f, sb_hot_words(a, hot.line), SB_GAIN_BOUNDED, SB_LIKELY);
+	f->basis = basis;
+	sb_hot_place(f, &hot);
+}
+
 void sb_rule_copies(struct sb_advisor *a)
 {
 	const struct sb_gpu_panel *gpu = &a->model->gpu;
 	double total_s = 0, bytes = 0;
+	struct sb_advice *f = NULL;
 
 	for (size_t i = 0; i < gpu->copy_count; i++) {
 		total_s += gpu->copies[i].total_s;
 		bytes += gpu->copies[i].bytes > 0 ? gpu->copies[i].bytes : 0;
 	}
 	if (gpu->present && gpu->copy_ratio * 100 > a->limit)
-		find_traced(a, gpu->copy_ratio * 100, sb_advise_per_gpu(a->model, total_s),
+		f = find_traced(a, gpu->copy_ratio * 100, sb_advise_per_gpu(a->model, total_s),
 			sb_say(a, "copies take %.1f %% of the GPU%s time", gpu->copy_ratio * 100,
 				gpu->device_count > 1 ? "s'" : "'s"),
 			sb_say(a, "%.2f GB in %s%s", bytes / 1e9, sb_say_seconds(a, total_s),
 				gpu->device_count > 1 ? sb_say(a, ", %zu GPUs added up", gpu->device_count)
 						      : ""));
+	place_copies(a, f);
 }
 
 void sb_rule_pageable_copies(struct sb_advisor *a)

@@ -99,7 +99,8 @@ def run_one(problem, variant, folder, options):
 def told(base, options):
     made = subprocess.run([options.strobe, "report", base, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        return json.loads(made.stdout)
+        report = json.loads(made.stdout)
+        return report if report["recording"]["complete"] else {"failed": "the recording was cut"}
     except ValueError:
         return {"failed": made.stderr.decode(errors="replace")[-1500:]}
 
@@ -178,14 +179,14 @@ def number(value):
 def totals(rows):
     lines = []
     for variant in ("traced", "plain"):
-        sick = [r for r in rows if not r["healthy"] and variant in r]
+        sick = [r for r in rows if not r["healthy"] and "said" in r.get(variant, {})]
         named = [r for r in sick if r[variant].get("named")]
         stated = [r for r in named if r[variant].get("gain_s") and r["measured_s"]]
         near = [r for r in stated if 0.5 <= r[variant]["gain_s"] / r["measured_s"] <= 2]
         well = [r for r in rows if r["healthy"] and "said" in r.get(variant, {})]
         high = sum(any(f["priority"] == "high" for f in r[variant]["said"]) for r in well)
         medium = sum(sum(f["priority"] == "medium" for f in r[variant]["said"]) > 1 for r in well)
-        lines.append("%s: %d of %d named; saving within 2x for %d of %d; of %d healthy %d with a HIGH, %d with two MEDIUM"
+        lines.append("%s: %d of %d that ended named; saving within 2x for %d of %d; of %d healthy %d with a HIGH, %d with two MEDIUM"
                      % (variant, len(named), len(sick), len(near), len(stated), len(well), high, medium))
     return lines
 

@@ -1,0 +1,132 @@
+/* The rules that blame a line: what the sampled stacks and a GPU trace say together. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "synthetic.h"
+
+enum { TID = 1000, VIDEOS = 5, STEPS = 4 };
+
+static void work(struct synthetic *s, const char *name, enum sb_gpu_kind kind, uint64_t at, uint64_t took,
+	uint64_t bytes)
+{
+	sb_builder_gpu(s->b, &(struct sb_builder_gpu){ .name = sb_builder_name(s->b, name, NULL),
+				     .kind = kind,
+				     .start_ns = at,
+				     .duration_ns = took,
+				     .launch_ns = at,
+				     .launch_tid = TID,
+				     .stream = 7,
+				     .bytes = bytes });
+}
+
+/* Five videos of a second, of four steps of 250 ms; three steps of the second are traced and half of each is idle. */
+static void put_videos(struct synthetic *s, uint64_t copy_bytes, uint64_t copies_a_step, uint64_t copy_ns)
+{
+	synthetic_open(s);
+	sb_builder_meta_string(s->b, SB_META_SETTING, "gpu_trace", "steps:3");
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		synthetic_begin(s, i * SECOND, "video", STROBE_ROLE_GENERATION);
+		for (uint64_t k = 0; k < STEPS; k++)
+			synthetic_step(
+				s, i * SECOND + k * 250 * MS, i * SECOND + (k + 1) * 250 * MS, (int64_t)k, 0);
+		synthetic_end(s, (i + 1) * SECOND);
+	}
+	for (uint64_t k = 0; k < 3; k++) {
+		uint64_t at = SECOND + k * 250 * MS;
+
+		work(s, "gemm", SB_GPU_KERNEL, at + MS, 124 * MS, 0);
+		for (uint64_t c = 0; c < copies_a_step; c++)
+			work(s, "Memcpy DtoH", SB_GPU_COPY_D2H, at + 130 * MS + c * copy_ns, copy_ns,
+				copy_bytes);
+	}
+	synthetic_gpu_trace(s, SECOND, 1750 * MS);
+}
+
+/* `count` samples of 50 ms in a line of on_step that waits, in steps after the first video. */
+static void see_waits(struct synthetic *s, uint64_t count)
+{
+	uint32_t inner = sb_builder_name(s->b, "cuda.synchronize", NULL),
+		 own = sb_builder_name(s->b, "pipe.on_step", NULL);
+	const uint32_t names[] = { inner, own }, lines[] = { 900, 41 };
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 50000 };
+
+	sb_builder_code_file(s->b, inner, "/x/site-packages/torch/cuda/__init__.py");
+	sb_builder_code_file(s->b, own, "/srv/pipe.py");
+	for (uint64_t i = 0; i < count; i++)
+		sb_builder_stack_sample(
+			s->b, 2 * SECOND + (i + 1) * 250 * MS - 10 * MS, &sample, names, lines, 2);
+}
+
+/* A wait that keeps the GIL is hardly ever sampled. */
+static void values_read_back_in_each_step_are_a_hidden_sync_though_few_samples_hit_it(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+	struct sb_model *m;
+
+	put_videos(&s, 1, 16, 1000);
+	see_waits(&s, 2);
+	m = synthetic_model(&s, VIDEOS * SECOND);
+	f = finding(m, "hidden_sync");
+	assert_non_null(f);
+	assert_non_null(strstr(f->issue, "16 values"));
+	assert_string_equal(f->where.file, "/srv/pipe.py");
+	assert_int_equal(f->where.line, 41);
+	assert_near(f->saves_s, 2, 0.05); /* half of the four videos after the first */
+	synthetic_done(&s);
+}
+
+static void few_samples_alone_are_no_hidden_sync(void **state)
+{
+	struct synthetic s;
+
+	put_videos(&s, 0, 0, 0);
+	see_waits(&s, 2);
+	assert_null(finding(synthetic_model(&s, VIDEOS * SECOND), "hidden_sync"));
+	synthetic_done(&s);
+}
+
+static void copies_are_placed_at_the_line_that_makes_them(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+
+	put_videos(&s, 32000000, 1, 110 * MS);
+	see_waits(&s, 4);
+	f = finding(synthetic_model(&s, VIDEOS * SECOND), "copies");
+	assert_non_null(f);
+	assert_int_equal(f->where.line, 41);
+	assert_non_null(strstr(f->cause, "on_step (pipe.py:41)"));
+	synthetic_done(&s);
+}
+
+static void collections_of_the_first_generation_are_not_of_the_warm_ones(void **state)
+{
+	struct strobe_attr took = { "duration_s", STROBE_TYPE_FLOAT, { .f = 0.4 } };
+	struct synthetic s;
+	const struct sb_advice *f;
+
+	put_videos(&s, 0, 0, 0);
+	for (uint64_t i = 0; i < VIDEOS; i++)
+		sb_builder_event(s.b, i * SECOND + 500 * MS, "garbage collection", 0, &took, 1);
+	f = finding(synthetic_model(&s, VIDEOS * SECOND), "garbage_collection");
+	assert_non_null(f);
+	assert_near(f->value, 40, 1e-6);
+	assert_near(f->saves_s, 1.6, 1e-6);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_read_back_in_each_step_are_a_hidden_sync_though_few_samples_hit_it),
+		cmocka_unit_test(few_samples_alone_are_no_hidden_sync),
+		cmocka_unit_test(copies_are_placed_at_the_line_that_makes_them),
+		cmocka_unit_test(collections_of_the_first_generation_are_not_of_the_warm_ones),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
