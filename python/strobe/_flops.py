@@ -20,11 +20,19 @@ _off = os.environ.get("STROBE_FLOPS") == "0"
 
 
 class Shape:
-    def __init__(self, number, module, args, kwargs):
+    def __init__(self, torch, number, module, args, kwargs):
         self.number = number
         self.module = weakref.ref(module)
         self.name = type(module).__name__
-        self.args, self.kwargs = args, kwargs
+        self.args, self.kwargs, self.reason = (), {}, None
+        try:
+            self.args, self.kwargs = _without_memory(torch, args), _without_memory(torch, kwargs)
+        except _Unknown as unknown:
+            self.reason = "an argument is a %s" % unknown
+
+
+class _Unknown(Exception):
+    """An argument that cannot be copied without its memory; keeping it would keep what it holds (a cache, say) alive."""
 
 
 def forget():
@@ -34,16 +42,15 @@ def forget():
 
 # ---- while the program runs ----
 
-def _signature(value, depth=0):
-    shape = getattr(value, "shape", None)
-    if shape is not None:
-        return tuple(shape), getattr(value, "dtype", None)
+def _signature(torch, value, depth=0):
+    if isinstance(value, torch.Tensor):
+        return tuple(value.shape), value.dtype
     if isinstance(value, (int, float, str, bool, type(None))):
         return value if isinstance(value, (bool, str)) else type(value)
     if depth < DEPTH_MOST and isinstance(value, (list, tuple)):
-        return tuple(_signature(item, depth + 1) for item in value)
+        return tuple(_signature(torch, item, depth + 1) for item in value)
     if depth < DEPTH_MOST and isinstance(value, dict):
-        return tuple((str(key), _signature(item, depth + 1)) for key, item in value.items())
+        return tuple((str(key), _signature(torch, item, depth + 1)) for key, item in value.items())
     return type(value)
 
 
@@ -52,14 +59,14 @@ def note(module, args, kwargs):
     if _off:
         return None
     module = getattr(module, "_orig_mod", module)  # what torch.compile was given
-    key = (id(module), _signature(args), _signature(kwargs))
+    torch = sys.modules["torch"]
+    key = (id(module), _signature(torch, args), _signature(torch, kwargs))
     known = _shapes.get(key)
     if known is None or known.module() is not module:
         if len(_shapes) >= SHAPES_MOST:
             return None
-        torch = sys.modules["torch"]
         _before_torch_ends()
-        known = _shapes[key] = Shape(len(_shapes) + 1, module, _without_memory(torch, args), _without_memory(torch, kwargs))
+        known = _shapes[key] = Shape(torch, len(_shapes) + 1, module, args, kwargs)
     return known.number
 
 
@@ -79,7 +86,9 @@ def _without_memory(torch, value, depth=0):
         return type(value)(_without_memory(torch, item, depth + 1) for item in value)
     if depth < DEPTH_MOST and type(value) is dict:
         return {key: _without_memory(torch, item, depth + 1) for key, item in value.items()}
-    return value
+    if isinstance(value, (bool, int, float, complex, str, type(None), torch.dtype, torch.device, torch.Size)):
+        return value
+    raise _Unknown(type(value).__name__)
 
 
 # ---- when the session ends ----
@@ -109,6 +118,8 @@ def _count(shape):
     if module is None:
         return _record(shape, None, "the model was gone when the session ended", None)
     precision = _precision(torch, module)
+    if shape.reason:
+        return _record(shape, None, shape.reason, precision)
     try:
         from torch.utils.flop_counter import FlopCounterMode
         counter = FlopCounterMode(display=False)

@@ -1,0 +1,31 @@
+"""What is kept of a model's call until its operations are counted."""
+import gc
+import weakref
+
+from strobe import _flops
+
+
+class Cache:
+    """What a model is handed and fills, as transformers' caches are."""
+
+
+def test_an_argument_that_holds_memory_is_not_kept(torch):
+    _flops.forget()
+    model, cache = torch.nn.Linear(2, 2), Cache()
+    cache.keys = torch.zeros(4)
+    left = weakref.ref(cache)
+    number = _flops.note(model, (torch.zeros(1, 2), cache), {})
+    del cache
+    gc.collect()
+    shape, = _flops._shapes.values()
+    _flops.forget()
+    assert number == 1 and left() is None and shape.reason == "an argument is a Cache"
+
+
+def test_tensors_leave_their_shapes_alone(torch):
+    _flops.forget()
+    model, tensor = torch.nn.Linear(2, 2), torch.zeros(3, 2)
+    assert [_flops.note(model, (tensor,), {"scale": {"by": 2.0}}) for _ in range(2)] == [1, 1]
+    shape, = _flops._shapes.values()
+    _flops.forget()
+    assert shape.args[0].device.type == "meta" and tuple(shape.args[0].shape) == (3, 2) and shape.kwargs == {"scale": {"by": 2.0}}
