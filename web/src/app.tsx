@@ -10,6 +10,7 @@ import { Detail } from './panels/detail';
 import { Dock, MergeNote, RangeStatistics } from './panels/explore';
 import { Icicle } from './panels/icicle';
 import { FirstTimeline } from './panels/first';
+import { hardwareBody } from './panels/hardware';
 import * as details from './panels/details';
 import type { Timeline } from './timeline/data';
 import { timeKey } from './timeline/view';
@@ -96,6 +97,7 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
     { id: 'streaming', title: 'Streaming', body: details.streamingBody(r, streaming) },
     { id: 'layers', title: 'Models and layers', body: details.layersBody(r) },
     { id: 'kernels', title: 'GPU kernels', body: details.kernelsBody(r) },
+    { id: 'hardware', title: 'How well the GPU is used', body: hardwareBody(r) },
     { id: 'functions', title: 'Functions', body: details.functionsBody(r) },
     { id: 'events', title: 'Events', body: details.eventsBody(r) },
     { id: 'system', title: 'System and configuration', body: details.systemBody(r) },
