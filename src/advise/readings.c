@@ -102,14 +102,14 @@ static bool is_plain(const struct sb_stage *s)
 	return s->state == SB_STAGE_NORMAL && !s->setup && s->count > 0 && s->role != STROBE_ROLE_GENERATION;
 }
 
-#define SELDOM 3
+#define RARE_CALLS 3
 #define OFTEN 50
 #define SHORT_S 0.1
 
-/* Slow, but called so seldom that keeping its result is enough. */
+/* Slow, but called so rarely that keeping its result is enough. */
 static void read_seldom(struct sb_model *m, const struct sb_stage *s, const struct sb_stage *most)
 {
-	if (s != most && s->count > 1 && s->count <= SELDOM && s->time.mean > 1 && s->wall_ratio > 0.05 &&
+	if (s != most && s->count > 1 && s->count <= RARE_CALLS && s->time.mean > 1 && s->wall_ratio > 0.05 &&
 		sb_role_work(s->name, s->role) == STROBE_ROLE_TEXT_ENCODE)
 		add(m, "slow_but_seldom", false,
 			"'%s' is slow (%.2f s a call) but runs only %lld times: keep its results", s->name,

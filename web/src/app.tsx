@@ -11,6 +11,9 @@ import { Dock, MergeNote, RangeStatistics } from './panels/explore';
 import { Icicle } from './panels/icicle';
 import { FirstTimeline } from './panels/first';
 import { hardwareBody } from './panels/hardware';
+import { garbageBody } from './panels/garbage';
+import { Readings } from './panels/readings';
+import { unattributedBody } from './panels/unattributed';
 import * as details from './panels/details';
 import type { Timeline } from './timeline/data';
 import { timeKey } from './timeline/view';
@@ -86,7 +89,8 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
   const panels: details.Panel[] = [
     { id: 'range', title: 'In this time', body: timeline?.lanes.length ? [<RangeStatistics key="r" data={timeline} />, <MergeNote key="n" data={timeline} />] : null },
     { id: 'calls', title: 'Call tree', body: timeline?.lanes.some((l) => l.kind === 'thread' || l.kind === 'track') ? <Icicle data={timeline} /> : null },
-    { id: 'stages', title: 'Stages', body: r.stage_analysis?.stages?.length ? <StageTree report={r} timeline={timeline} base={base} /> : null },
+    { id: 'stages', title: 'Stages', body: r.stage_analysis?.stages?.length ? [<Readings key="r" report={r} topic="stages" />, <StageTree key="t" report={r} timeline={timeline} base={base} />] : null },
+    { id: 'unattributed', title: 'Unattributed time', body: unattributedBody(r) },
     { id: 'advice', title: 'Advice', body: r.recommendations?.length ? [<Findings key="f" report={r} timeline={timeline} most={100} />, details.adviceTail(r)] : null },
     { id: 'strategies', title: 'Strategies by stage', body: details.strategiesBody(r) },
     { id: 'steps', title: 'Steps and blocks', body: details.stepsBody(r) },
@@ -99,6 +103,7 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
     { id: 'kernels', title: 'GPU kernels', body: details.kernelsBody(r) },
     { id: 'hardware', title: 'How well the GPU is used', body: hardwareBody(r) },
     { id: 'functions', title: 'Functions', body: details.functionsBody(r) },
+    { id: 'garbage', title: 'Garbage collection', body: garbageBody(r) },
     { id: 'events', title: 'Events', body: details.eventsBody(r) },
     { id: 'system', title: 'System and configuration', body: details.systemBody(r) },
     { id: 'recording', title: 'Recording', body: details.recordingBody(r) },

@@ -27,6 +27,13 @@ export function solid(name: string): string {
   return dark.get() ? `hsl(${hueOf(name)} 45% 56%)` : `hsl(${hueOf(name)} 52% 54%)`;
 }
 
+// The colours of a list that has nothing to do with stages.
+export function nth(i: number): string {
+  const hue = HUES[i % HUES.length];
+  const pale = i >= HUES.length ? 16 : 0;
+  return dark.get() ? `hsl(${hue} 45% ${56 - pale}%)` : `hsl(${hue} 52% ${54 + pale}%)`;
+}
+
 export interface Tint {
   fill: string;
   text: string;

@@ -3,6 +3,7 @@ import { assert, open, range, ready, run, settled, test, writeFile, writePage } 
 import { encodeTimeline } from './encode.mjs';
 import { fixture } from './fixture.mjs';
 import './gpu.mjs';
+import './hardware.mjs';
 import './labels.mjs';
 import './trace.mjs';
 import './workspace.mjs';

@@ -126,7 +126,7 @@ function RankLanes({ d }: { d: AggregateReport }) {
           <span />
         </div>
       )}
-      <p class="quiet">{lanes ? 'Full colour: working; pale: waiting for other ranks at collectives; grey: not known; empty: not running. All on one clock. Red: a straggler, who seldom waits and is waited for.' : 'Full colour: working; pale: waiting. The inputs do not say when they ran, so all begin at the left.'}</p>
+      <p class="quiet">{lanes ? 'Full colour: working; pale: waiting for other ranks at collectives; grey: not known; empty: not running. All on one clock. Red: a straggler: the others wait for it.' : 'Full colour: working; pale: waiting. The inputs do not say when they ran, so all begin at the left.'}</p>
     </div>
   );
 }

@@ -10,6 +10,7 @@ import { derived, type Timeline } from '../timeline/data';
 import { attributesOf, children, covering, describe, entryAt, launched, launchOf, nameOf, parents, peers, pick, rangeOf, rowOf, type Entry, type Shortened } from '../timeline/entry';
 import { statistics } from '../timeline/statistics';
 import { title } from '../words';
+import { GapFunctions } from './unattributed';
 
 interface Props {
   data: Timeline | null;
@@ -219,7 +220,7 @@ function neighbours(data: Timeline, s: Selection): { before: Entry | null; after
   return { before: at(row.firstStartingAt(s.from) - 1), after: at(next) };
 }
 
-function RangeDetail({ data, s }: { data: Timeline; s: Selection }) {
+function RangeDetail({ data, s, report }: { data: Timeline; s: Selection; report: Report }) {
   const found = useMemo(() => statistics(data, s), [data, s.from, s.to]);
   const span = Math.max(1, s.to - s.from);
   const { before, after } = neighbours(data, s);
@@ -252,6 +253,7 @@ function RangeDetail({ data, s }: { data: Timeline; s: Selection }) {
           <Facts rows={facts} />
         </Block>
       )}
+      {s.unattributed !== undefined && <GapFunctions report={report} gap={s} />}
       {found.names.length > 0 && <Block head={found.exact ? 'Zones in it' : 'Zones in it, from bins'}>{list(found.names)}</Block>}
       {found.gpu.length > 0 && <Block head="On the GPU">{list(found.gpu)}</Block>}
       {s.to - s.from < 5e9 && <OpenBlock data={data} moment={(s.from + s.to) / 2} head="Open in the middle of it" />}
@@ -263,7 +265,7 @@ function body({ data, report, charts }: Props, s: Selection): ComponentChildren 
   const e = data && s.entry ? entryAt(data, s.entry) : null;
   if (data && e) return <EntryDetail data={data} e={e} report={report} />;
   if (s.moment) return <SampleDetail data={data} s={s} charts={charts} />;
-  return data ? <RangeDetail data={data} s={s} /> : null;
+  return data ? <RangeDetail data={data} s={s} report={report} /> : null;
 }
 
 export function Detail(props: Props) {

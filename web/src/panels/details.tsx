@@ -7,6 +7,7 @@ import { memoryPeak, num, text, whoseMemory, type Event, type Fields, type Memor
 import { jumpTo, jumpToKernel } from '../jump';
 import { FieldList, FieldTable, Table } from '../table';
 import { boundBy, caption, title } from '../words';
+import { Readings } from './readings';
 
 export interface Panel {
   id: string;
@@ -124,6 +125,7 @@ export function memoryBody(r: Report): ComponentChildren {
   return (
     <>
       <PeakLine report={r} />
+      <Readings report={r} topic="memory" />
       <FieldList fields={m} skip={['peak_mb', 'peak_t_s', 'peak_source', 'peak_stage', 'peak_device_index', 'device_total_mb', 'reserved_peak_mb']} />
       {shots.length > 0 && (
         <Table
@@ -153,6 +155,7 @@ export function metricsBody(r: Report, charts: Chart[]): ComponentChildren {
   if (!charts.length && !r.gpu_metrics && !r.cpu_metrics && !r.disk_metrics) return null;
   return (
     <>
+      <Readings report={r} topic="metrics" />
       <div class="stack">
         {charts.slice(0, 40).map((c, i) => (
           <TimeChart key={c.title + i} chart={c} height={i === charts.length - 1 ? 100 : 84} axis={i === charts.length - 1 || i === 39} />
@@ -216,6 +219,7 @@ export function layersBody(r: Report): ComponentChildren {
   if (!m) return null;
   return (
     <>
+      <Readings report={r} topic="layers" />
       <FieldList fields={m} />
       {(m.models ?? []).length > 0 && <FieldTable rows={m.models!} caption="Models" />}
       {m.layers && (

@@ -1,9 +1,10 @@
 // How well the GPU is used: what its kernels do per stage, how near stages come to its ceilings.
 import type { ComponentChildren } from 'preact';
-import { solid } from '../colour';
-import { percent, seconds } from '../format';
-import type { Report, Stage } from '../report';
-import { Table } from '../table';
+import { nth, solid, UNATTRIBUTED } from '../colour';
+import { clip, percent, seconds } from '../format';
+import type { Ceiling, GpuCounters, GpuWork, Report, Stage } from '../report';
+import { dark, useStore } from '../state';
+import { Table, type Column } from '../table';
 
 const STAGES_MOST = 12;
 const SHARE_LEAST = 0.02; // of the kernels' time, to be worth a bar
@@ -24,54 +25,91 @@ function parts(stage: Stage): Part[] {
   return out;
 }
 
-function FamilyBar({ stage }: { stage: Stage }) {
+// Hues far apart, in the order in which the families take time; those not recognised are grey.
+const colours = (names: string[]) => (name: string) => (name === 'not recognised' ? solid(UNATTRIBUTED) : nth(names.indexOf(name)));
+
+function FamilyBar({ stage, colour }: { stage: Stage; colour: (name: string) => string }) {
   const all = parts(stage);
   return (
-    <div style={{ display: 'flex', width: '320px', height: '14px' }} role="img" aria-label={`${stage.name}: ${all.map((p) => `${p.family} ${percent(p.ratio)}`).join(', ')}`}>
+    <div class="families" role="img" aria-label={`${stage.name}: ${all.map((p) => `${p.family} ${percent(p.ratio)}`).join(', ')}`}>
       {all.map((p) => (
-        <span key={p.family} title={`${p.family} ${percent(p.ratio)}`} style={{ flex: `0 0 ${p.ratio * 100}%`, background: solid(p.family) }} />
+        <span key={p.family} title={`${p.family} ${percent(p.ratio)}`} style={{ flexGrow: p.ratio * 1000, background: colour(p.family) }}>
+          {p.ratio > 0.12 ? percent(p.ratio, 0) : ''}
+        </span>
       ))}
     </div>
   );
 }
 
 function Families({ report }: { report: Report }) {
+  useStore(dark);
   const whole = report.gpu_trace?.kernel_total_s ?? 0;
   const stages = (report.stage_analysis?.stages ?? []).filter((s) => s.kernel_families?.length && (s.kernel_s ?? 0) >= SHARE_LEAST * whole).slice(0, STAGES_MOST);
   if (!stages.length) return null;
-  const names = [...new Set(stages.flatMap((s) => parts(s).map((p) => p.family)))];
+  const sums = new Map<string, number>();
+  for (const s of stages) for (const p of parts(s)) sums.set(p.family, (sums.get(p.family) ?? 0) + p.ratio * (s.kernel_s ?? 0));
+  const names = [...sums].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+  const colour = colours(names);
   return (
-    <>
-      <h3>What the kernels of a stage do</h3>
-      <p>
+    <div class="sub">
+      <h4>What the kernels of a stage do</h4>
+      <ul class="legend open">
         {names.map((name) => (
-          <span key={name} style={{ marginRight: '1em' }}>
-            <span style={{ background: solid(name), display: 'inline-block', width: '10px', height: '10px', marginRight: '4px' }} />
+          <li key={name}>
+            <i style={{ background: colour(name) }} />
             {name}
-          </span>
+          </li>
         ))}
-      </p>
+      </ul>
       <Table
         caption="Kernel families by stage"
         rows={stages}
         columns={[
-          { key: 'name', head: 'Stage', text: true, value: (s: Stage) => s.name },
-          { key: 'kernel_s', head: 'Kernels', value: (s: Stage) => s.kernel_s, cell: (s: Stage) => seconds(s.kernel_s ?? 0) },
-          { key: 'families', head: 'Share', text: true, value: (s: Stage) => parts(s)[0]?.family, cell: (s: Stage) => <FamilyBar stage={s} /> },
+          { key: 'name', head: 'stage', text: true, value: (s: Stage) => s.name, cell: (s: Stage) => <StageName s={s} /> },
+          { key: 'kernel_s', head: 'kernels', help: 'time of its kernels while traced', value: (s: Stage) => s.kernel_s, cell: (s: Stage) => seconds(s.kernel_s ?? 0) },
+          { key: 'families', head: 'families', help: 'shares of that time', text: true, value: (s: Stage) => parts(s).map((p) => `${p.family} ${percent(p.ratio)}`).join(', '), cell: (s: Stage) => <FamilyBar stage={s} colour={colour} /> },
         ]}
       />
-    </>
+    </div>
   );
 }
+
+const StageName = ({ s }: { s: { name: string } }) => (
+  <span class="one-line" dir="auto" title={s.name}>
+    {clip(s.name, 36)}
+  </span>
+);
 
 // ---- the roofline, log-log ----
 
 const WIDTH = 640, HEIGHT = 320, LEFT = 56, BOTTOM = 36, TOP = 12, RIGHT = 16;
 
+// Precisions of one rate share a ceiling: "bf16, fp16".
+function shared(all: Ceiling[]): Ceiling[] {
+  const out: Ceiling[] = [];
+  for (const c of all) {
+    const same = out.find((o) => o.peak_tflop_per_s === c.peak_tflop_per_s);
+    if (same) same.precision += `, ${c.precision}`;
+    else out.push({ ...c });
+  }
+  return out;
+}
+
+// Of names that would lie on each other the later one is left out; its point keeps its title.
+function legible(at: { x: number; y: number }[], wide: number): boolean[] {
+  const kept: { x: number; y: number }[] = [];
+  return at.map((p) => {
+    const free = kept.every((k) => Math.abs(k.y - p.y) >= 11 || Math.abs(k.x - p.x) >= wide);
+    if (free) kept.push(p);
+    return free;
+  });
+}
+
 function Roofline({ report }: { report: Report }) {
+  useStore(dark);
   const r = report.roofline;
   const points = (report.stage_analysis?.stages ?? []).filter((s) => s.gpu_work?.achieved_tflop_per_s && s.gpu_work.flop_per_byte_ratio).slice(0, STAGES_MOST);
-  const ceilings = r?.ceilings ?? [];
+  const ceilings = shared(r?.ceilings ?? []);
   if (!r?.dram_peak_gb_per_s || !ceilings.length || !points.length) return null;
   const bandwidth = r.dram_peak_gb_per_s / 1000; // TB/s: TFLOP/s per FLOP/byte
   const xs = points.map((s) => s.gpu_work!.flop_per_byte_ratio!), ys = points.map((s) => s.gpu_work!.achieved_tflop_per_s!);
@@ -80,10 +118,13 @@ function Roofline({ report }: { report: Report }) {
   const x = (v: number) => LEFT + ((Math.log10(v) - Math.log10(left)) / (Math.log10(right) - Math.log10(left))) * (WIDTH - LEFT - RIGHT);
   const y = (v: number) => HEIGHT - BOTTOM - ((Math.log10(Math.max(v, low)) - Math.log10(low)) / (Math.log10(top) - Math.log10(low))) * (HEIGHT - BOTTOM - TOP);
   const decades = (from: number, to: number) => Array.from({ length: Math.floor(Math.log10(to)) - Math.ceil(Math.log10(from)) + 1 }, (_, i) => 10 ** (Math.ceil(Math.log10(from)) + i));
+  const named = legible(points.map((_, i) => ({ x: x(xs[i]), y: y(ys[i]) })), 110);
+  const called = legible(ceilings.map((c) => ({ x: 0, y: y(c.peak_tflop_per_s) })), 1);
   return (
-    <>
-      <h3>Roofline of this GPU</h3>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} style={{ maxWidth: `${WIDTH}px`, width: '100%' }} role="img" aria-label="Achieved TFLOP/s over FLOP per byte, both logarithmic, below the peak rates of this GPU" fill="none" stroke="currentColor" font-size="11">
+    <div class="sub">
+      <h4>Roofline{r.gpu ? ` of ${clip(r.gpu, 48)}` : ''}</h4>
+      <div class="scroll">
+      <svg class="roofline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label="Achieved TFLOP/s over FLOP per byte, both logarithmic, below the peak rates of this GPU" fill="none" stroke="currentColor" font-size="11">
         {decades(left, right).map((v) => (
           <g key={`x${v}`}>
             <line x1={x(v)} x2={x(v)} y1={TOP} y2={HEIGHT - BOTTOM} opacity="0.15" />
@@ -96,10 +137,15 @@ function Roofline({ report }: { report: Report }) {
             <text x={LEFT - 4} y={y(v) + 4} text-anchor="end" fill="currentColor" stroke="none">{v}</text>
           </g>
         ))}
-        {ceilings.map((c) => (
+        {ceilings.map((c, j) => (
           <g key={c.precision}>
             <polyline points={`${x(Math.max(left, low / bandwidth))},${y(Math.max(left, low / bandwidth) * bandwidth)} ${x(c.peak_tflop_per_s / bandwidth)},${y(c.peak_tflop_per_s)} ${x(right)},${y(c.peak_tflop_per_s)}`} opacity="0.6" />
-            <text x={WIDTH - RIGHT} y={y(c.peak_tflop_per_s) - 3} text-anchor="end" fill="currentColor" stroke="none">{c.precision}</text>
+            <title>{`${c.precision}: ${c.peak_tflop_per_s} TFLOP/s at most`}</title>
+            {called[j] && (
+              <text x={WIDTH - RIGHT} y={y(c.peak_tflop_per_s) - 3} text-anchor="end" fill="currentColor" stroke="none">
+                {c.precision}
+              </text>
+            )}
           </g>
         ))}
         {points.map((s, i) => (
@@ -107,48 +153,86 @@ function Roofline({ report }: { report: Report }) {
             <circle cx={x(xs[i])} cy={y(ys[i])} r="5" fill={solid(s.name)} stroke="none">
               <title>{`${s.name}: ${ys[i].toPrecision(3)} TFLOP/s at ${xs[i].toPrecision(3)} FLOP per byte`}</title>
             </circle>
-            <text x={x(xs[i]) + 8} y={y(ys[i]) + 4} fill="currentColor" stroke="none">{s.name}</text>
+            {named[i] && (
+              <text x={x(xs[i]) + (x(xs[i]) > WIDTH - 150 ? -8 : 8)} y={y(ys[i]) + 4} text-anchor={x(xs[i]) > WIDTH - 150 ? 'end' : 'start'} fill="currentColor" stroke="none">
+                {clip(s.name, 20)}
+              </text>
+            )}
           </g>
         ))}
         <text x={(LEFT + WIDTH) / 2} y={HEIGHT - 4} text-anchor="middle" fill="currentColor" stroke="none">FLOP per byte of DRAM</text>
         <text x={12} y={TOP + 4} fill="currentColor" stroke="none">TFLOP/s</text>
       </svg>
-    </>
+      </div>
+    </div>
   );
 }
 
 // ---- rates ----
 
+interface Row {
+  name: string;
+  counters?: GpuCounters;
+  work?: GpuWork;
+}
+
+// "tensor 52 %, DRAM 47 %": a stage that is held up by several things says so.
+function boundText(w: GpuWork | undefined): string {
+  const several = (w?.bounds ?? []).filter((b) => b.share_ratio >= 0.1).sort((a, b) => b.share_ratio - a.share_ratio);
+  return several.length > 1 ? several.map((b) => `${b.bound} ${percent(b.share_ratio, 0)}`).join(', ') : (w?.bound ?? '');
+}
+
+function rowsOf(r: Report): Row[] {
+  const stages = (r.stage_analysis?.stages ?? []).filter((s) => s.gpu_work || s.gpu_counters).slice(0, 200);
+  const rows = stages.map((s): Row => ({ name: s.name, counters: s.gpu_counters, work: s.gpu_work }));
+  return r.gpu_counters ? [{ name: 'whole run', counters: r.gpu_counters }, ...rows] : rows;
+}
+
+type Counter = 'sm_active_percent' | 'tensor_active_percent' | 'fp32_active_percent' | 'dram_active_percent';
+const PARTS: [Counter, string, string][] = [
+  ['sm_active_percent', 'SMs', 'share of time in which an SM had work, mean of all'],
+  ['tensor_active_percent', 'tensor', 'use of the tensor cores, of their peak'],
+  ['fp32_active_percent', 'FP32', 'use of the FP32 pipes, of their peak'],
+  ['dram_active_percent', 'DRAM', "use of the memory's bandwidth, of its peak"],
+];
+
+function counterColumns(): Column<Row>[] {
+  const used = PARTS.map(([key, head, help]): Column<Row> => ({ key, head, help, value: (w) => w.counters?.[key], cell: (w) => (w.counters?.[key] === undefined ? 'n/a' : percent(w.counters[key]! / 100)) }));
+  return [...used, { key: 'covered_ratio', head: 'covered', help: 'share of the time in readings that lie wholly inside', value: (w) => w.counters?.covered_ratio, cell: (w) => (w.counters?.covered_ratio === undefined ? 'n/a' : percent(w.counters.covered_ratio)) }];
+}
+
+function workColumns(): Column<Row>[] {
+  const known = (v: number | undefined, words: (v: number) => string) => (v === undefined ? 'n/a' : words(v));
+  return [
+    { key: 'rate', head: 'TFLOP/s', help: 'operations of GEMM, attention and convolution over the time', value: (w) => w.work?.achieved_tflop_per_s, cell: (w) => known(w.work?.achieved_tflop_per_s, (v) => (v < 100 ? v.toPrecision(3) : v.toFixed(0))) },
+    { key: 'mfu', head: 'MFU', help: "of this GPU's peak rate in that precision", value: (w) => w.work?.mfu_ratio, cell: (w) => known(w.work?.mfu_ratio, percent) },
+    { key: 'precision', head: 'precision', text: true, value: (w) => w.work?.precision },
+    { key: 'floor', head: 'floor', help: 'the same operations at the peak rate', value: (w) => w.work?.floor_s, cell: (w) => known(w.work?.floor_s, seconds) },
+  ];
+}
+
 function Rates({ report }: { report: Report }) {
-  const stages = (report.stage_analysis?.stages ?? []).filter((s) => s.gpu_work || s.gpu_counters).slice(0, 40);
-  if (!stages.length) return null;
-  const share = (v: number | undefined) => (v === undefined ? 'n/a' : `${v.toFixed(1)} %`);
-  const number = (v: number | undefined) => (v === undefined ? 'n/a' : v.toPrecision(4));
+  const rows = rowsOf(report);
+  if (!rows.length) return null;
+  const r = report.roofline;
+  const columns: Column<Row>[] = [
+    { key: 'name', head: 'stage', text: true, value: (w) => w.name, cell: (w) => <StageName s={w} /> },
+    ...(rows.some((w) => w.counters) ? counterColumns() : []),
+    ...(rows.some((w) => w.work?.flop_count !== undefined) ? workColumns() : []),
+    ...(rows.some((w) => boundText(w.work)) ? [{ key: 'bound', head: 'bound by', help: 'what held the GPU up, and for how much of the time', text: true, value: (w: Row) => boundText(w.work) }] : []),
+    ...(rows.some((w) => w.work?.uncounted_why) ? [{ key: 'why', head: 'not counted', text: true, value: (w: Row) => w.work?.uncounted_why }] : []),
+  ];
   return (
-    <>
-      <h3>How near stages come to what the GPU can do</h3>
-      <Table
-        caption="Counters, rates and what bounds each stage"
-        rows={stages}
-        columns={[
-          { key: 'name', head: 'Stage', text: true, value: (s: Stage) => s.name },
-          { key: 'sm', head: 'SMs', value: (s: Stage) => s.gpu_counters?.sm_active_percent, cell: (s: Stage) => share(s.gpu_counters?.sm_active_percent) },
-          { key: 'tensor', head: 'Tensor', value: (s: Stage) => s.gpu_counters?.tensor_active_percent, cell: (s: Stage) => share(s.gpu_counters?.tensor_active_percent) },
-          { key: 'fp32', head: 'FP32', value: (s: Stage) => s.gpu_counters?.fp32_active_percent, cell: (s: Stage) => share(s.gpu_counters?.fp32_active_percent) },
-          { key: 'dram', head: 'DRAM', value: (s: Stage) => s.gpu_counters?.dram_active_percent, cell: (s: Stage) => share(s.gpu_counters?.dram_active_percent) },
-          { key: 'rate', head: 'TFLOP/s', value: (s: Stage) => s.gpu_work?.achieved_tflop_per_s, cell: (s: Stage) => number(s.gpu_work?.achieved_tflop_per_s) },
-          { key: 'mfu', head: 'MFU', value: (s: Stage) => s.gpu_work?.mfu_ratio, cell: (s: Stage) => (s.gpu_work?.mfu_ratio === undefined ? 'n/a' : percent(s.gpu_work.mfu_ratio)) },
-          { key: 'floor', head: 'Floor', value: (s: Stage) => s.gpu_work?.floor_s, cell: (s: Stage) => (s.gpu_work?.floor_s === undefined ? 'n/a' : seconds(s.gpu_work.floor_s)) },
-          { key: 'bound', head: 'Bound by', text: true, value: (s: Stage) => s.gpu_work?.bound ?? s.gpu_work?.uncounted_why ?? '' },
-        ]}
-      />
-      {report.roofline?.source && <p>Peak rates: {report.roofline.source}</p>}
-    </>
+    <div class="sub">
+      <h4>How near stages come to what the GPU can do</h4>
+      <Table caption="Counters, rates and what bounds each stage" rows={rows} columns={columns} most={24} />
+      {r?.source ? <p class="quiet">Peak rates: {r.source}</p> : r?.gpu && <p class="quiet">Peak rates n/a: {r.gpu} is not in the table.</p>}
+    </div>
   );
 }
 
 export function hardwareBody(r: Report): ComponentChildren {
   const stages = r.stage_analysis?.stages ?? [];
-  if (!stages.some((s) => s.gpu_work || s.gpu_counters || s.kernel_families?.length)) return null;
+  if (!r.gpu_counters && !stages.some((s) => s.gpu_work || s.gpu_counters || s.kernel_families?.length)) return null;
   return [<Families key="f" report={r} />, <Roofline key="l" report={r} />, <Rates key="r" report={r} />];
 }

@@ -64,7 +64,7 @@ function Name({ s, closed, toggle, most }: { s: StageRow; closed?: Set<number>; 
 type Apart = 'open_count' | 'cut_count' | 'recursive_count';
 const apart: [Apart, string, string][] = [
   ['open_count', 'open', 'not ended when the recording did'],
-  ['cut_count', 'cut', 'cut by the borders of the part asked for'],
+  ['cut_count', 'cut', 'cut at the ends of the chosen range'],
   ['recursive_count', 'recursive', 'inside a call of the same stage'],
 ];
 

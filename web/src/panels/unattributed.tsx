@@ -1,0 +1,74 @@
+// Time that belongs to no stage: the Python functions that were sampled in it.
+import type { ComponentChildren } from 'preact';
+import { clip, count, percent, seconds } from '../format';
+import type { Generation, Report, UnattributedFunction, UnattributedFunctions } from '../report';
+import type { Range } from '../state';
+import { Table } from '../table';
+
+// As the text report has it: the last two parts of the path and the line.
+const placeOf = (f: UnattributedFunction) => (f.file ? `${f.file.split('/').slice(-2).join('/')}:${f.line}` : '');
+
+function Functions({ list, where }: { list: UnattributedFunctions | undefined; where: string }) {
+  if (!list?.functions.length) return null;
+  return (
+    <div class="sub">
+      <h4>{where}</h4>
+      <p>
+        {seconds(list.unattributed_s)} ({percent(list.unattributed_ratio)}) belong to no stage. These functions ran then, estimated from {count(list.sample_count)} sampled {list.sample_count === 1 ? 'stack' : 'stacks'}:
+      </p>
+      <Table
+        caption={`Functions in unattributed time, ${where.toLowerCase()}`}
+        rows={list.functions}
+        columns={[
+          { key: 'function', head: 'function', text: true, value: (f) => f.function, cell: (f) => <span dir="auto" title={f.function}>{clip(f.function, 60)}</span> },
+          { key: 'place', head: 'line', text: true, value: placeOf, cell: (f) => <span class="quiet" dir="auto" title={f.file}>{clip(placeOf(f), 56)}</span> },
+          { key: 'inside', head: 'in', help: "the function of torch or of Python's library that it had called", text: true, value: (f) => f.inside, cell: (f) => clip(f.inside ?? '', 40) },
+          { key: 'estimate_s', head: 'about', help: 'its share of the unattributed time: a sampled estimate', value: (f) => f.estimate_s, cell: (f) => seconds(f.estimate_s) },
+          { key: 'share_ratio', head: 'share', help: 'of the unattributed time', value: (f) => f.share_ratio, cell: (f) => percent(f.share_ratio) },
+        ]}
+      />
+    </div>
+  );
+}
+
+export function unattributedBody(r: Report): ComponentChildren {
+  const u = r.unattributed;
+  if (!u?.generations?.functions.length && !u?.run?.functions.length) return null;
+  return [<Functions key="g" list={u.generations} where="In generations" />, <Functions key="r" list={u.run} where="In the whole run" />];
+}
+
+const holds = (g: Generation, at: number) => g.start_s !== undefined && at >= g.start_s && at < g.start_s + g.wall_s;
+
+// For a gap inside a generation those of the generations, else those of the run.
+function listFor(r: Report, gap: Range): UnattributedFunctions | undefined {
+  const middle = (gap.from + gap.to) / 2e9;
+  const inside = !r.generations?.whole_run && r.generations?.items?.some((g) => holds(g, middle));
+  return (inside ? r.unattributed?.generations : undefined) ?? r.unattributed?.run ?? r.unattributed?.generations;
+}
+
+// Beside a gap that is selected. The samples of all gaps are counted together.
+export function GapFunctions({ report, gap }: { report: Report; gap: Range }) {
+  const list = listFor(report, gap);
+  if (!list?.functions.length) return null;
+  return (
+    <section class="gap-functions">
+      <h3>Ran in all gaps of {list === report.unattributed?.generations ? 'generations' : 'the run'}: {seconds(list.unattributed_s)}</h3>
+      <table>
+        <tbody>
+          {list.functions.map((f) => (
+            <tr key={`${f.function} ${f.line}`}>
+              <td class="text">
+                <span dir="auto" title={`${f.function} ${f.file ?? ''}:${f.line}${f.inside ? `, in ${f.inside}` : ''}`}>
+                  {clip(f.function, 34)} <span class="quiet">{clip(placeOf(f), 34)}</span>
+                </span>
+              </td>
+              <td>{seconds(f.estimate_s)}</td>
+              <td>{percent(f.share_ratio)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="quiet">estimated from {count(list.sample_count)} sampled stacks</p>
+    </section>
+  );
+}

@@ -1,0 +1,123 @@
+// How well the GPU is used, what ran while no stage did, and what the numbers mean.
+import { assert, open, ready, test, writePage } from './harness.mjs';
+import { encodeTimeline } from './encode.mjs';
+
+const MS = 1e6;
+const zone = (name, from, to) => ({ name, start: from * MS, end: to * MS });
+const plain = (text) => text.replace(/[\s\u00a0]+/g, ' ').trim();
+
+const families = (...all) => all.map(([family, share_ratio, kind]) => ({ family, ...(kind ? { kind } : {}), count: 10, total_s: share_ratio * 0.5, share_ratio }));
+const counters = (sm, tensor, fp32, dram) => ({ sm_active_percent: sm, tensor_active_percent: tensor, fp32_active_percent: fp32, dram_active_percent: dram, covered_ratio: 0.9, source: 'gpm' });
+
+function report() {
+  const stages = [
+    {
+      name: 'denoise', first_s: 0.1, end_s: 0.6, count: 1, total_s: 0.5, self_s: 0.5, wall_ratio: 0.5, kernel_s: 0.5,
+      kernel_families: families(['GEMM', 0.4, 'bf16'], ['element-wise', 0.3], ['GEMM', 0.1, 'fp32'], ['attention', 0.15], ['not recognised', 0.05]),
+      gpu_counters: counters(97, 41.5, 3, 22),
+      gpu_work: { flop_count: 2e14, precision: 'bf16', achieved_tflop_per_s: 405.4, peak_tflop_per_s: 989, mfu_ratio: 0.41, floor_s: 0.202, dram_bytes: 5e11, flop_per_byte_ratio: 400, bound: 'tensor', bounds: [{ bound: 'DRAM', share_ratio: 0.46 }, { bound: 'tensor', share_ratio: 0.52 }, { bound: 'host', share_ratio: 0.02 }] },
+    },
+    { name: 'vae_decode', first_s: 0.7, end_s: 0.9, count: 1, total_s: 0.2, self_s: 0.2, wall_ratio: 0.2, kernel_s: 0.2, kernel_families: families(['convolution', 1]), gpu_work: { uncounted_count: 2, uncounted_why: 'scripted module' } },
+  ];
+  return {
+    session_info: { id: 'hw', name: 'hw' }, summary: { wall_s: 1 }, recommendations: [], recording: { zones: 2, dropped_count: 0 },
+    stage_analysis: { wall_s: 1, unattributed_s: 0.3, stages, bottlenecks: ['denoise'], parts: [{ kind: 'stage', name: 'denoise', stage_index: 0, part_s: 0.5, wall_ratio: 0.5 }, { kind: 'stage', name: 'vae_decode', stage_index: 1, part_s: 0.2, wall_ratio: 0.2 }, { kind: 'unattributed', part_s: 0.3, wall_ratio: 0.3 }] },
+    gpu_trace: { kernel_total_s: 0.7, kernel_count: 60, busy_s: 0.7, idle_s: 0.3 },
+    gpu_counters: counters(70, 20, 2, 15),
+    roofline: { gpu: 'NVIDIA H200', source: 'data sheet of the H200', dram_peak_gb_per_s: 4800, ceilings: [{ precision: 'fp32', peak_tflop_per_s: 67 }, { precision: 'bf16', peak_tflop_per_s: 989 }, { precision: 'fp16', peak_tflop_per_s: 989 }] },
+  };
+}
+
+const timeline = () => encodeTimeline({ endNs: 1000 * MS, names: ['denoise', 'vae_decode'], lanes: [{ kind: 'thread', name: 'main', rows: [[zone(0, 100, 600), zone(1, 700, 900)]] }] });
+
+const bodyRows = async (page, panel, caption) => (await page.locator(`${panel} table`, { hasText: caption }).locator('tbody tr').allInnerTexts()).map(plain);
+
+test('kernel families are a bar per stage, precisions of one family together', async (browser) => {
+  const { page, seen, close } = await open(browser, writePage('families', { report: report(), timeline: timeline() }));
+  const bars = page.locator('#hardware .families');
+  assert.deepEqual(await bars.evaluateAll((all) => all.map((b) => b.getAttribute('aria-label'))).then((all) => all.map(plain)), ['denoise: GEMM 50.0 %, element-wise 30.0 %, attention 15.0 %, not recognised 5.0 %', 'vae_decode: convolution 100.0 %']);
+  const drawn = await bars.first().evaluate((b) => [...b.children].map((c) => ({ share: c.offsetWidth / b.offsetWidth, colour: c.style.background })));
+  assert.ok(Math.abs(drawn[0].share - 0.5) < 0.03 && Math.abs(drawn[1].share - 0.3) < 0.03, JSON.stringify(drawn));
+  const legend = await page.locator('#hardware .legend li').evaluateAll((all) => all.map((l) => [l.textContent.trim(), l.querySelector('i').style.background]));
+  assert.deepEqual(legend.map(([name]) => name), ['GEMM', 'convolution', 'element-wise', 'attention', 'not recognised']);
+  assert.equal(new Set(legend.map(([, colour]) => colour)).size, 5, 'each family has a colour of its own');
+  assert.equal(legend[0][1], drawn[0].colour);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('the roofline has the ceilings of the GPU and each stage below them', async (browser) => {
+  const { page, close } = await open(browser, writePage('roofline', { report: report(), timeline: timeline() }));
+  const points = await page.locator('svg.roofline circle').evaluateAll((all) => all.map((c) => ({ title: c.textContent, x: +c.getAttribute('cx'), y: +c.getAttribute('cy') })));
+  assert.equal(points.length, 1, 'a stage without counted operations is no point');
+  assert.equal(points[0].title, 'denoise: 405 TFLOP/s at 400 FLOP per byte');
+  const roofs = await page.locator('svg.roofline polyline').evaluateAll((all) => all.map((p) => p.getAttribute('points').split(' ').map((at) => at.split(',').map(Number))));
+  const [, knee, end] = roofs[1];
+  assert.ok(points[0].y > knee[1] && points[0].x > knee[0] && end[1] === knee[1], 'right of the knee and below the bf16 peak');
+  const called = await page.locator('svg.roofline text').allTextContents();
+  assert.ok(called.includes('fp32') && called.includes('denoise'), called.join());
+  assert.ok(called.includes('bf16, fp16'), 'precisions of one rate share a ceiling');
+  await close();
+});
+
+test('counters, rates and what bounds a stage are a table; what is not known is n/a', async (browser) => {
+  const { page, close } = await open(browser, writePage('rates', { report: report(), timeline: timeline() }));
+  const rows = await bodyRows(page, '#hardware', 'what bounds each stage');
+  assert.equal(rows[0], 'whole run 70.0 % 20.0 % 2.0 % 15.0 % 90.0 % n/a n/a n/a');
+  assert.equal(rows[1], 'denoise 97.0 % 41.5 % 3.0 % 22.0 % 90.0 % 405 41.0 % bf16 202 ms tensor 52 %, DRAM 46 %');
+  assert.equal(rows[2], 'vae_decode n/a n/a n/a n/a n/a n/a n/a n/a scripted module');
+  assert.match(await page.locator('#hardware').innerText(), /Peak rates: data sheet of the H200/);
+  await close();
+});
+
+test('without kernels, counters and operations there is no panel about the hardware', async (browser) => {
+  const r = report();
+  for (const s of r.stage_analysis.stages) for (const key of ['kernel_families', 'gpu_counters', 'gpu_work']) delete s[key];
+  delete r.gpu_counters;
+  const { page, close } = await open(browser, writePage('no-hardware', { report: r, timeline: timeline() }));
+  assert.equal(await page.locator('#hardware').count(), 0);
+  assert.equal(await page.locator('#unattributed').count() + await page.locator('#garbage').count() + await page.locator('.readings').count(), 0);
+  await close();
+});
+
+test('unattributed time names its functions, in a panel and beside a selected gap', async (browser) => {
+  const functions = [{ function: 'app.decode_all', file: '/srv/app/video/input.py', line: 41, inside: 'av.open', estimate_s: 0.26, share_ratio: 0.87 }, { function: '<b>app.main', file: '/srv/app/main.py', line: 9, estimate_s: 0.04, share_ratio: 0.13 }];
+  const r = { ...report(), unattributed: { run: { unattributed_s: 0.3, unattributed_ratio: 0.3, sample_count: 23, functions } } };
+  const { page, seen, close } = await open(browser, writePage('unattributed', { report: r, timeline: timeline() }));
+  await ready(page);
+  assert.deepEqual(await bodyRows(page, '#unattributed', 'in the whole run'), ['app.decode_all video/input.py:41 av.open 260 ms 87.0 %', '<b>app.main app/main.py:9 40.0 ms 13.0 %']);
+  assert.match(plain(await page.locator('#unattributed p').innerText()), /300 ms \(30\.0 %\) belong to no stage.*23 sampled stacks/);
+  await page.locator('.bar .nothing').click();
+  assert.match(plain(await page.locator('.selection .gap-functions').innerText()), /^Ran in all gaps of the run: 300 ms app\.decode_all video\/input\.py:41 260 ms 87\.0 %/i);
+  await page.locator('.bar button').first().click();
+  assert.equal(await page.locator('.selection .gap-functions').count(), 0, 'a stage is no gap');
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('garbage collections are added up, and the longest lead to their time', async (browser) => {
+  const r = { ...report(), garbage_collection: { count: 280, total_s: 0.205, object_count: 6613, long_count: 1, in_generations_s: 0.076, longest: [{ end_s: 0.676, duration_s: 0.076, gc_generation_index: 2, object_count: 185 }] } };
+  const { page, close } = await open(browser, writePage('garbage', { report: r, timeline: timeline() }));
+  await ready(page);
+  assert.match(plain(await page.locator('#garbage p').innerText()), /^280 collections, 205 ms, 6.613 objects freed; 1 of 1 ms or longer, 76\.0 ms of them in generations\.$/);
+  assert.deepEqual(await bodyRows(page, '#garbage', 'longest'), ['0.600 s 76.0 ms 2 185']);
+  await page.locator('#garbage tbody tr').click();
+  assert.match(await page.locator('.selection header').innerText(), /garbage collection[\s\S]*0\.600 to 0\.676 s/);
+  await close();
+});
+
+test('readings stand beside the numbers they speak of', async (browser) => {
+  const readings = [{ id: 'memory_peak', text: "The memory peak is 12.0 GB, reached at 'decode'" }, { id: 'fast_enough', text: "'attn' is fast enough for now", good: true }, { id: 'one_of_a_later_strobe', text: 'news' }];
+  const r = { ...report(), readings, memory: { snapshots: [{ label: 'decode', device: 'cuda:0', t_s: 0.5, allocated_mb: 12288 }] } };
+  const { page, close } = await open(browser, writePage('readings', { report: r, timeline: timeline() }));
+  assert.deepEqual((await page.locator('#memory .readings li').allInnerTexts()).map(plain), ["The memory peak is 12.0 GB, reached at 'decode'"]);
+  assert.deepEqual((await page.locator('#stages .readings li').allInnerTexts()).map(plain), ["'attn' is fast enough for now (as it should be)", 'news']);
+  await close();
+});
+
+test('the panels about the hardware do not widen a small screen', async (browser) => {
+  const { page, close } = await open(browser, writePage('hardware-small', { report: report(), timeline: timeline() }), { viewport: { width: 390, height: 844 } });
+  const before = await page.evaluate(() => { const all = document.documentElement.scrollWidth; document.getElementById('hardware').remove(); return [all, document.documentElement.scrollWidth]; });
+  assert.equal(before[0], before[1]);
+  await close();
+});
