@@ -36,6 +36,19 @@ def test_the_types_name_everything_that_is_exported():
     assert os.path.exists(os.path.join(PACKAGE, "py.typed"))
 
 
+def test_every_module_is_there_compiled_and_copying_does_not_make_it_stale():
+    modules = glob.glob(os.path.join(PACKAGE, "**", "*.py"), recursive=True)
+    assert len(modules) > 20
+    for path in modules:
+        with open(importlib.util.cache_from_source(path), "rb") as file:
+            head = file.read(16)
+        with open(path, "rb") as file:
+            source = file.read()
+        assert head[:4] == importlib.util.MAGIC_NUMBER
+        assert int.from_bytes(head[4:8], "little") == 3, "checked by its hash, not by its time: " + path
+        assert head[8:] == importlib.util.source_hash(source), path
+
+
 def test_importing_strobe_imports_nothing_heavy():
     code = "import sys, strobe; print(sorted(set(sys.modules) & {'torch', 'numpy', 'yaml', 'asyncio', 'subprocess'}))"
     done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
