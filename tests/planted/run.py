@@ -186,8 +186,9 @@ def totals(rows):
         well = [r for r in rows if r["healthy"] and "said" in r.get(variant, {})]
         high = sum(any(f["priority"] == "high" for f in r[variant]["said"]) for r in well)
         medium = sum(sum(f["priority"] == "medium" for f in r[variant]["said"]) > 1 for r in well)
-        lines.append("%s: %d of %d that ended named; saving within 2x for %d of %d; of %d healthy %d with a HIGH, %d with two MEDIUM"
-                     % (variant, len(named), len(sick), len(near), len(stated), len(well), high, medium))
+        failed = sum("failed" in r.get(variant, {}) for r in rows)
+        lines.append("%s: %d of %d named, %d more failed; saving within 2x for %d of %d; of %d healthy %d with a HIGH, %d with two MEDIUM"
+                     % (variant, len(named), len(sick), failed, len(near), len(stated), len(well), high, medium))
     return lines
 
 
