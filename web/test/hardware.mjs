@@ -95,6 +95,17 @@ test('unattributed time names its functions, in a panel and beside a selected ga
   await close();
 });
 
+test('the functions of a gap are whole on a small screen', async (browser) => {
+  const functions = [{ function: 'torch._moving.<locals>.make.<locals>.move', file: '/srv/app/frameworks/torch.py', line: 56, estimate_s: 0.3, share_ratio: 1 }];
+  const r = { ...report(), unattributed: { run: { unattributed_s: 0.3, unattributed_ratio: 0.3, sample_count: 23, functions } } };
+  const { page, close } = await open(browser, writePage('gap-small', { report: r, timeline: timeline() }), { viewport: { width: 390, height: 844 } });
+  await ready(page);
+  await page.locator('.bar .nothing').click();
+  const ends = await page.locator('.gap-functions td').evaluateAll((all) => all.map((c) => c.getBoundingClientRect().right));
+  assert.ok(ends.length === 3 && ends.every((x) => x <= 390), ends.join());
+  await close();
+});
+
 test('garbage collections are added up, and the longest lead to their time', async (browser) => {
   const r = { ...report(), garbage_collection: { count: 280, total_s: 0.205, object_count: 6613, long_count: 1, in_generations_s: 0.076, longest: [{ end_s: 0.676, duration_s: 0.076, gc_generation_index: 2, object_count: 185 }] } };
   const { page, close } = await open(browser, writePage('garbage', { report: r, timeline: timeline() }));
