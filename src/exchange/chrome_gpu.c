@@ -73,7 +73,7 @@ static char *put_launch(struct sb_chrome *c, char *at, const struct sb_event *ev
 
 	if (!c->runtime_zones) {
 		at = SB_PUT(at, "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"");
-		at = sb_put(at, launch_call(ev), strlen(launch_call(ev)));
+		at = sb_out_put(at, launch_call(ev), strlen(launch_call(ev)));
 		*at++ = '"';
 		at = sb_chrome_place(at, pid, tid, ev->gpu.launch_ns);
 		at = SB_PUT(at, ",\"dur\":0.000,\"args\":{\"correlation\":");
@@ -98,7 +98,7 @@ void sb_chrome_gpu(struct sb_chrome *c, const struct sb_event *ev)
 	c->summary->gpu++;
 	c->correlation++;
 	at = SB_PUT(at, "{\"ph\":\"X\",\"cat\":\"");
-	at = sb_put(at, category, strlen(category));
+	at = sb_out_put(at, category, strlen(category));
 	at = SB_PUT(at, "\",\"name\":");
 	at = put_gpu_name(c, at, ev);
 	at = sb_chrome_place(at, ev->gpu.device, ev->gpu.stream, ev->t_ns);

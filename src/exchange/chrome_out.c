@@ -75,7 +75,8 @@ static const struct sb_chrome_fragment *make_name(struct sb_chrome *c, uint32_t 
 	if (!f || f->text)
 		return f;
 	at = SB_PUT(at, "{\"ph\":\"X\",\"cat\":\"");
-	at = sb_put(at, category_of(c->run->names[name].text), strlen(category_of(c->run->names[name].text)));
+	at = sb_out_put(
+		at, category_of(c->run->names[name].text), strlen(category_of(c->run->names[name].text)));
 	at = SB_PUT(at, "\",\"name\":");
 	at = sb_put_json_string(at, c->run->names[name].text, NAME_LIMIT);
 	keep(c, f, text, (size_t)(at - text));
@@ -140,18 +141,18 @@ static char *put_zone_args(struct sb_chrome *c, char *at, const struct sb_zone *
 		comma = ",";
 	}
 	if (z->role) {
-		at = sb_put(at, comma, strlen(comma));
+		at = sb_out_put(at, comma, strlen(comma));
 		at = SB_PUT(at, "\"strobe.role\":");
 		at = sb_put_u64(at, z->role);
 		comma = ",";
 	}
 	if (z->flags & SB_ZONE_OPEN) {
-		at = sb_put(at, comma, strlen(comma));
+		at = sb_out_put(at, comma, strlen(comma));
 		at = SB_PUT(at, "\"state\":\"open\"");
 		comma = ",";
 	}
 	for (uint32_t i = 0; i < z->attr_count && i < ARGS_MAX && limit - at > 8192; i++) {
-		at = sb_put(at, comma, strlen(comma));
+		at = sb_out_put(at, comma, strlen(comma));
 		at = put_attr(at, &z->attrs[i]);
 		comma = ",";
 	}
@@ -171,7 +172,7 @@ static void put_span(struct sb_chrome *c, const struct sb_zone *z, const struct 
 		at = sb_put_u64(at, id);
 		at = SB_PUT(at, ",\"name\":");
 		at = sb_put_json_string(at, c->run->names[z->name].text, NAME_LIMIT);
-		at = sb_put(at, track->text, track->size);
+		at = sb_out_put(at, track->text, track->size);
 		at = sb_put_us(at, end ? z->end_ns : z->begin_ns);
 		if (!end)
 			at = put_zone_args(c, at, z, room + SB_OUT_RECORD_MAX - NAME_LIMIT * 6 - 1024);
@@ -196,7 +197,7 @@ static void put_profiler_step(
 	at = SB_PUT(at, "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#");
 	at = sb_put_i64(at, number_of_step(c, z));
 	*at++ = '"';
-	at = sb_put(at, track->text, track->size);
+	at = sb_out_put(at, track->text, track->size);
 	at = sb_put_us(at, z->begin_ns);
 	at = SB_PUT(at, ",\"dur\":");
 	at = sb_put_us(at, z->end_ns - z->begin_ns);
@@ -232,8 +233,8 @@ static void take_zone(void *self, const struct sb_zone *z)
 			return;
 	}
 	room = at = sb_out_room(c->out, plain ? name->size + 1024 : SB_OUT_RECORD_MAX);
-	at = sb_put(at, name->text, name->size);
-	at = sb_put(at, track->text, track->size);
+	at = sb_out_put(at, name->text, name->size);
+	at = sb_out_put(at, track->text, track->size);
 	at = sb_put_us(at, z->begin_ns);
 	at = SB_PUT(at, ",\"dur\":");
 	at = sb_put_us(at, z->end_ns - z->begin_ns);
@@ -330,7 +331,7 @@ static void put_instant(struct sb_chrome *c, const struct sb_event *ev, const ch
 	}
 	for (uint32_t i = 0; i < ev->attr_count && i < ARGS_MAX && room + SB_OUT_RECORD_MAX - at > 8192;
 		i++) {
-		at = sb_put(at, comma, strlen(comma));
+		at = sb_out_put(at, comma, strlen(comma));
 		at = put_attr(at, &ev->attrs[i]);
 		comma = ",";
 	}
@@ -410,7 +411,7 @@ static void put_metadata(struct sb_chrome *c, const char *what, uint64_t pid, ui
 	char *at = sb_out_room(c->out, NAME_LIMIT * 6 + 256);
 
 	at = SB_PUT(at, "{\"ph\":\"M\",\"name\":\"");
-	at = sb_put(at, what, strlen(what));
+	at = sb_out_put(at, what, strlen(what));
 	*at++ = '"';
 	at = sb_chrome_place(at, pid, tid, 0);
 	at = SB_PUT(at, ",\"args\":{\"name\":");

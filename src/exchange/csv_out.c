@@ -47,7 +47,7 @@ static char *put_field(char *at, const char *text, size_t limit)
 
 		if (text[i] == '"')
 			*at++ = '"';
-		at = length ? sb_put(at, text + i, length) : SB_PUT(at, "\xef\xbf\xbd");
+		at = length ? sb_out_put(at, text + i, length) : SB_PUT(at, "\xef\xbf\xbd");
 		i += length ? length : 1;
 	}
 	if (quoted)
@@ -100,7 +100,7 @@ static void put_row(struct csv *c, const struct row *r, const char *attrs)
 {
 	char *at = sb_out_room(c->out, SB_OUT_RECORD_MAX);
 
-	at = sb_put(at, r->kind, strlen(r->kind));
+	at = sb_out_put(at, r->kind, strlen(r->kind));
 	*at++ = ',';
 	at = sb_put_i64(at, r->start_ns);
 	*at++ = ',';
@@ -114,7 +114,7 @@ static void put_row(struct csv *c, const struct row *r, const char *attrs)
 	if (r->depth >= 0)
 		at = sb_put_i64(at, r->depth);
 	*at++ = ',';
-	at = sb_put(at, r->role, strlen(r->role));
+	at = sb_out_put(at, r->role, strlen(r->role));
 	*at++ = ',';
 	at = put_field(at, r->code, 64);
 	*at++ = ',';

@@ -60,7 +60,7 @@ void sb_out_write(struct sb_out *o, const void *bytes, size_t size)
 	while (size) {
 		size_t n = size < SB_OUT_RECORD_MAX ? size : SB_OUT_RECORD_MAX;
 
-		o->at = sb_put(sb_out_room(o, n), from, n);
+		o->at = sb_out_put(sb_out_room(o, n), from, n);
 		from += n;
 		size -= n;
 	}
@@ -165,7 +165,7 @@ char *sb_put_json_string(char *to, const char *text, size_t limit)
 	while (size && size == limit && (text[size] & 0xc0) == 0x80)
 		size--;
 	sb_json_quote(&quoted, text, size);
-	to = quoted.failed ? SB_PUT(to, "\"\"") : sb_put(to, quoted.data, quoted.size);
+	to = quoted.failed ? SB_PUT(to, "\"\"") : sb_out_put(to, quoted.data, quoted.size);
 	sb_buf_done(&quoted);
 	return to;
 }

@@ -39,12 +39,12 @@ static inline char *sb_out_room(struct sb_out *o, size_t size)
 	return o->at;
 }
 
-static inline char *sb_put(char *to, const char *bytes, size_t size)
+static inline char *sb_out_put(char *to, const char *bytes, size_t size)
 {
 	memcpy(to, bytes, size);
 	return to + size;
 }
-#define SB_PUT(to, literal) sb_put(to, literal, sizeof literal - 1)
+#define SB_PUT(to, literal) sb_out_put(to, literal, sizeof literal - 1)
 
 char *sb_put_u64(char *to, uint64_t value);
 char *sb_put_i64(char *to, int64_t value);
