@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,7 +18,6 @@ static const struct command_option options[] = {
 
 static const struct doctor_check *const groups[] = { doctor_machine_checks, doctor_gpu_checks,
 	doctor_python_checks, doctor_build_checks, NULL };
-static const char *const state_words[] = { "ok", "limited", "missing", "broken" };
 
 void doctor_say(struct doctor_finding *out, enum doctor_state state, const char *fix, const char *format, ...)
 {
@@ -30,69 +30,84 @@ void doctor_say(struct doctor_finding *out, enum doctor_state state, const char 
 	va_end(args);
 }
 
-static void print_line(const struct doctor_check *check, const struct doctor_finding *f, bool colour)
+static void print_line(const struct doctor_result *r, bool colour)
 {
 	static const char *const codes[] = { "32", "33", "33", "31" };
+	const struct doctor_finding *f = &r->finding;
 
 	if (colour)
-		printf("  \033[%sm%-8s\033[0m", codes[f->state], state_words[f->state]);
+		printf("  \033[%sm%-8s\033[0m", codes[f->state], doctor_state_words[f->state]);
 	else
-		printf("  %-8s", state_words[f->state]);
-	printf(" %-20s %s\n", check->name, f->detail);
+		printf("  %-8s", doctor_state_words[f->state]);
+	printf(" %-20s %s\n", r->name, f->detail);
 	if (f->fix[0])
 		printf("  %-8s %-20s -> %s\n", "", "", f->fix);
 }
 
-static void put_json(struct sb_json *j, const struct doctor_check *check, const struct doctor_finding *f)
+static size_t check_count(void)
 {
-	sb_json_object_begin(j, NULL);
-	sb_json_string(j, "area", check->area);
-	sb_json_string(j, "name", check->name);
-	sb_json_string(j, "state", state_words[f->state]);
-	sb_json_string(j, "detail", f->detail);
-	if (f->fix[0])
-		sb_json_string(j, "fix", f->fix);
-	sb_json_object_end(j);
+	size_t count = 0;
+
+	for (const struct doctor_check *const *g = groups; *g; g++)
+		for (const struct doctor_check *check = *g; check->name; check++)
+			count++;
+	return count;
+}
+
+/* Prints each line as soon as it is known, unless it is JSON: some checks take a while. */
+static void look(struct doctor_report *report, unsigned counts[4], bool json)
+{
+	bool colour = terminal_has_colour(STDOUT_FILENO);
+	const char *area = "";
+
+	for (const struct doctor_check *const *g = groups; *g; g++)
+		for (const struct doctor_check *check = *g; check->name; check++) {
+			struct doctor_result *r = &report->results[report->count++];
+
+			r->area = check->area;
+			r->name = check->name;
+			check->look(&r->finding);
+			counts[r->finding.state]++;
+			if (json)
+				continue;
+			if (strcmp(area, r->area))
+				printf("%s%s\n", *area ? "\n" : "", r->area);
+			area = r->area;
+			print_line(r, colour);
+		}
+}
+
+static void print_json(const struct doctor_report *report)
+{
+	struct sb_buf text = { 0 };
+	struct sb_json j;
+
+	sb_json_init(&j, &text, true);
+	sb_fields_write(&doctor_fields, report, NULL, &j);
+	puts(sb_buf_text(&text));
+	sb_buf_done(&text);
 }
 
 static int run(struct args *args)
 {
-	bool json = args_has(args, "json"), colour = terminal_has_colour(STDOUT_FILENO);
+	struct doctor_report report = { .version = STROBE_VERSION };
+	bool json = args_has(args, "json");
 	unsigned counts[4] = { 0 };
-	const char *area = "";
-	struct sb_buf text = { 0 };
-	struct sb_json j;
 
 	if (args->count)
 		return complain("takes no argument, not '%s'", args->values[0]);
-	sb_json_init(&j, &text, true);
-	sb_json_object_begin(&j, NULL);
-	sb_json_string(&j, "version", STROBE_VERSION);
-	sb_json_array_begin(&j, "checks");
-	for (const struct doctor_check *const *g = groups; *g; g++)
-		for (const struct doctor_check *check = *g; check->name; check++) {
-			struct doctor_finding finding = { 0 };
-
-			check->look(&finding);
-			counts[finding.state]++;
-			put_json(&j, check, &finding);
-			if (json)
-				continue;
-			if (strcmp(area, check->area))
-				printf("%s%s\n", *area ? "\n" : "", check->area);
-			area = check->area;
-			print_line(check, &finding, colour);
-		}
-	sb_json_array_end(&j);
-	sb_json_bool(&j, "can_record", counts[DOCTOR_BROKEN] == 0);
-	sb_json_object_end(&j);
+	report.results = calloc(check_count(), sizeof *report.results);
+	if (!report.results)
+		return complain("no memory");
+	look(&report, counts, json);
+	report.can_record = !counts[DOCTOR_BROKEN];
 	if (json)
-		puts(sb_buf_text(&text));
+		print_json(&report);
 	else
 		printf("\n%u ok, %u limited, %u missing, %u broken\n", counts[DOCTOR_OK],
 			counts[DOCTOR_LIMITED], counts[DOCTOR_MISSING], counts[DOCTOR_BROKEN]);
-	sb_buf_done(&text);
-	return counts[DOCTOR_BROKEN] ? EXIT_CHECK : EXIT_OK;
+	free(report.results);
+	return report.can_record ? EXIT_OK : EXIT_CHECK;
 }
 
 const struct command cmd_doctor = {

@@ -2,6 +2,8 @@
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
 
+#include "stats/fields.h"
+
 #include <stdbool.h>
 
 enum doctor_state {
@@ -22,6 +24,20 @@ struct doctor_check {
 	const char *name;
 	void (*look)(struct doctor_finding *out);
 };
+
+struct doctor_result {
+	const char *area, *name;
+	struct doctor_finding finding;
+};
+
+struct doctor_report {
+	const char *version;
+	struct doctor_result *results;
+	size_t count;
+	bool can_record;
+};
+extern const struct sb_fields doctor_fields;
+extern const char *const doctor_state_words[]; /* by enum doctor_state */
 
 extern const struct doctor_check doctor_gpu_checks[]; /* end with a NULL name */
 extern const struct doctor_check doctor_machine_checks[];

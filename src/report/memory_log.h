@@ -5,8 +5,8 @@
 #include "analyze/model.h"
 #include "base/buf.h"
 
-/* {"snapshots": [{label, timestamp, t_s, device, allocated_mb, reserved_mb,
- * max_allocated_mb, peak_mb}], "timeline": {...}}. Returns 0 or STROBE_ENOMEM. */
+/* What docs/memory_log.schema.json says. Returns 0 or STROBE_ENOMEM. */
 int sb_report_memory_log(const struct sb_model *model, struct sb_buf *out);
+extern const struct sb_fields sb_memory_log_fields;
 
 #endif

@@ -9,6 +9,8 @@
 #include "compare/compare.h"
 #include "compare/journal.h"
 #include "compare/whatif.h"
+#include "doctor.h"
+#include "report/memory_log.h"
 #include "serve/listing.h"
 #include "unit.h"
 
@@ -24,6 +26,8 @@ const struct report reports[] = {
 	{ "journal", "strobe journal --format json", &sb_journal_fields },
 	{ "whatif", "strobe whatif --format json", &sb_whatif_fields },
 	{ "runs", "/api/runs of strobe serve", &sb_listing_fields },
+	{ "memory_log", "strobe memory_log.json", &sb_memory_log_fields },
+	{ "doctor", "strobe doctor --json", &doctor_fields },
 	{ NULL, NULL, NULL },
 };
 

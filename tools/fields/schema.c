@@ -174,7 +174,7 @@ void schema_write(const struct report *r, struct sb_buf *out)
 	sb_json_object_begin(&j, "$defs");
 	if (uses(&tables, SB_FIELD_PAIRS))
 		free_keys(&j);
-	if (uses(&tables, SB_FIELD_SERIES))
+	if (uses(&tables, SB_FIELD_SERIES) || uses(&tables, SB_FIELD_SERIES_AT))
 		series(&j);
 	for (size_t i = 1; i < tables.count; i++) {
 		sb_json_object_begin(&j, tables.all[i]->name);

@@ -33,9 +33,10 @@ static const struct {
 	{ "id", "id" },
 };
 
-/* Words that are their own unit; and two keys that were there before the rule. */
+/* Words that are their own unit; and three keys that were there before the rule. */
 static const char *const words[] = { "count", "bytes", "frames", "blocks", "steps", "events", "zones", "fps",
-	"bps", "index", "pid", "rank", "depth", "per_second", "line", "first_offset", "exit_code", NULL };
+	"bps", "index", "pid", "rank", "depth", "per_second", "line", "first_offset", "exit_code",
+	"timestamp", NULL };
 
 static const char *unit_at_end(const char *key, size_t size)
 {

@@ -1649,3 +1649,38 @@ export type ListedRun = {
   pid: number; // the process that recorded it
   rank?: number; // of a job with several
 };
+
+// The memory of a run over time.
+export type MemoryLog = {
+  snapshots: MemoryLogEntry[]; // in the order of time
+  timeline?: Series; // memory over time, sampled
+};
+
+// Memory at one moment.
+export type MemoryLogEntry = {
+  label: string; // what the program calls the moment
+  timestamp: number; // when, in seconds since 1970
+  t_s: number; // when, since the start of the run
+  device: string; // "gpu:0" or "host"
+  allocated_mb?: number; // in use
+  reserved_mb?: number; // held by the allocator
+  max_allocated_mb?: number; // the same as peak_mb
+  peak_mb?: number; // the most that was in use so far
+  stage?: string; // in which it was taken
+};
+
+// What works on this machine.
+export type Doctor = {
+  version: string; // of strobe
+  checks: DoctorCheck[]; // in the order of the text
+  can_record: boolean; // no check is broken
+};
+
+// One thing that was looked at.
+export type DoctorCheck = {
+  area: string; // the heading it stands under
+  name: string; // what was looked at
+  state: "ok" | "limited" | "missing" | "broken"; // limited: works, with less; broken: nothing can be recorded without it
+  detail: string; // what was found
+  fix?: string; // what to do about it
+};
