@@ -9,6 +9,7 @@ import weakref
 
 from . import _faults
 from ._native import native, section
+from ._torch import uncompiled
 
 SHAPES_MOST = 64       # of all models
 SECONDS_MOST = 5.0     # for counting, at the end
@@ -58,7 +59,7 @@ def note(module, args, kwargs):
     """The number of the shape that a model is called with; None: not counted."""
     if _off:
         return None
-    module = getattr(module, "_orig_mod", module)  # what torch.compile was given
+    module = uncompiled(module)
     torch = sys.modules["torch"]
     key = (id(module), _signature(torch, args), _signature(torch, kwargs))
     known = _shapes.get(key)

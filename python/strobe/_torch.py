@@ -18,6 +18,12 @@ def watch():
         native.stream_install(None, None)
 
 
+def uncompiled(module):
+    """What torch.compile was given; a module that is not compiled is that itself. Read from its table of parts: asked
+    for an attribute that it has not, a module words an error first, on every call."""
+    return vars(module).get("_modules", {}).get("_orig_mod", module)
+
+
 def _on_torch(torch):
     lazy_call = getattr(getattr(torch, "cuda", None), "_lazy_call", None)
     raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)

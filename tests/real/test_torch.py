@@ -60,3 +60,35 @@ def test_launchers(run, tmp_path, command, processes):
     assert len(recordings) == processes
     for recording in recordings:
         assert len(recording.named("Net")) == len(recording.named("prepare")) == 6
+
+
+ASKED = """
+import torch
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x + 1
+
+    def __getattr__(self, name):
+        asked.append(name)
+        return super().__getattr__(name)
+
+asked, net, x = [], Net(), torch.ones(2)
+net(x)
+del asked[:]
+for _ in range(3):
+    net(x)
+open("asked", "w").write(" ".join(asked))
+torch.compile(torch.nn.Sequential(torch.nn.Linear(2, 2)), backend="eager")(x)
+"""
+
+
+def test_a_call_asks_the_model_for_nothing_it_has_not(run, tmp_path):
+    """torch words an error for every such attribute, which is slow."""
+    script = tmp_path / "asks.py"
+    script.write_text(ASKED.replace('"asked"', repr(str(tmp_path / "asked"))))
+    done = run(sys.executable, str(script))
+    assert (tmp_path / "asked").read_text() == ""
+    recording, = [one for one in done.recordings if one.named("Net")]
+    assert len(recording.named("Net")) == 4
+    assert recording.named("Sequential") and not recording.named("OptimizedModule")

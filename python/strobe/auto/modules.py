@@ -6,6 +6,7 @@ import weakref
 
 from .. import _flops
 from .._native import native
+from .._torch import uncompiled
 from . import wrapping
 from .vocabulary import here, stage
 from .wrapping import MARK, guard, transparent
@@ -25,7 +26,7 @@ def name_component(module, name):
 
 
 def component_name(module):
-    module = getattr(module, "_orig_mod", module)  # what torch.compile was given
+    module = uncompiled(module)
     known = _component_of.get(id(module))
     return known[1] if known is not None and known[0]() is module else type(module).__name__
 

@@ -3,6 +3,7 @@ processor prepares; tokens and the time to the first one."""
 import time
 
 from ..._native import native
+from ..._torch import uncompiled
 from .. import modules, vocabulary, wrapping
 from ..frames import frames_of
 from ..vocabulary import Activity, doing, here, hiding_modules, stage
@@ -25,7 +26,7 @@ class Generate(Activity):
         self.in_vision = False
 
     def forward(self, name, module, call, args, kwargs):
-        if getattr(module, "_orig_mod", module) is not self.model:
+        if uncompiled(module) is not self.model:
             with stage(name):
                 return call(module, *args, **kwargs)
         if self.in_prefill or not self.prefills:
