@@ -15,8 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#define NAME(name) #name ", "
+
 static const struct command_option options[] = {
-	{ "to", 0, "FORMAT", "chrome, perfetto, csv, packed, or clickhouse://HOST:PORT/DB", false, false },
+	{ "to", 0, "FORMAT", SB_EXPORTERS(NAME) "or clickhouse://HOST:PORT/DB", false, false },
 	{ "output", 'o', "FILE",
 		"where to (default: into the run folder; -: standard output); its ending chooses the format",
 		false, false },

@@ -9,10 +9,12 @@
 
 #define TASK_TID 10000000u
 
-extern const struct sb_exporter sb_chrome_exporter, sb_perfetto_exporter, sb_csv_exporter, sb_packed_exporter;
+#define DECLARE(name) extern const struct sb_exporter sb_##name##_exporter;
+#define ENTRY(name) &sb_##name##_exporter,
 
-const struct sb_exporter *const sb_exporters[] = { &sb_chrome_exporter, &sb_perfetto_exporter,
-	&sb_csv_exporter, &sb_packed_exporter, NULL };
+SB_EXPORTERS(DECLARE)
+
+const struct sb_exporter *const sb_exporters[] = { SB_EXPORTERS(ENTRY) NULL };
 
 const struct sb_exporter *sb_exporter_find(const char *name)
 {

@@ -23,6 +23,16 @@ struct sb_exporter {
 	int (*write_file)(struct sb_run *run, const char *path, struct sb_export_summary *summary);
 };
 
+/* Every exporter by its name: sb_<name>_exporter in src/exchange/<name>_out.c. The table and
+ * the help of --to follow. */
+/* clang-format off */
+#define SB_EXPORTERS(exporter) \
+	exporter(chrome) \
+	exporter(perfetto) \
+	exporter(csv) \
+	exporter(packed)
+/* clang-format on */
+
 extern const struct sb_exporter *const sb_exporters[]; /* NULL-terminated */
 const struct sb_exporter *sb_exporter_find(const char *name);
 

@@ -57,8 +57,7 @@ static int write_toy(struct sb_run *run, struct sb_out *out, struct sb_export_su
 
 const struct sb_exporter sb_toy_exporter = { .name = "toy", .file_name = "toy.txt", .summary = "names of zones", .write = write_toy };
 """,
-        "src/exchange/export.c": [("const struct sb_exporter *const sb_exporters[]", "extern const struct sb_exporter sb_toy_exporter;"),
-                                  ("\t&sb_csv_exporter,", "\t&sb_toy_exporter,")],
+        "src/exchange/export.h": [("\texporter(csv) ", "\texporter(toy) \\")],
     },
     "finding": {
         "src/advise/table.c": [('\t{ { "unattributed",', '\t{ { "toy", "stages", LOW, DAYS, false, "toy_count", "count", 0, "stages", "there are '

@@ -108,6 +108,7 @@ def test_a_command_is_two_files(tree):
 
 def test_an_exporter_is_a_file_and_a_line(tree, tmp_path):
     run(BUILD / "tests/make_recordings", tmp_path)
+    assert "toy, " in run(tree / "build/strobe", "export", "--help")
     assert "vae_decode\n" in run(tree / "build/strobe", "export", tmp_path / "rich.strobe", "--to", "toy", "-o", "-")
 
 
