@@ -1,0 +1,127 @@
+/* See jsonin_window.h. */
+#include "base/jsonin_window.h"
+
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WINDOW_BYTES (256u * 1024)
+
+int sb_jsonin_init(
+	struct sb_jsonin *p, const char *name, size_t string_limit, sb_jsonin_read_fn *read, void *source)
+{
+	memset(p, 0, sizeof *p);
+	p->buffer = calloc(1, WINDOW_BYTES + 8); /* strings are scanned 8 bytes at a time */
+	if (!p->buffer)
+		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", name);
+	p->position = p->end = p->buffer;
+	*p->end = 0;
+	p->name = name;
+	p->string_limit = string_limit;
+	p->read = read;
+	p->source = source;
+	return 0;
+}
+
+void sb_jsonin_done(struct sb_jsonin *p)
+{
+	free(p->buffer);
+	sb_buf_done(&p->scratch);
+	p->buffer = NULL;
+}
+
+static void count_lines(struct sb_jsonin *p, const char *from, const char *to)
+{
+	for (; to - from >= 8; from += 8) {
+		uint64_t x;
+
+		memcpy(&x, from, sizeof x);
+		x ^= SB_JSONIN_ONES * '\n';
+		/* A byte's high bit stays clear only where the byte is zero. */
+		x = ((x & ~SB_JSONIN_HIGHS) + ~SB_JSONIN_HIGHS) | x;
+		p->lines_before += (uint64_t)__builtin_popcountll(~x & SB_JSONIN_HIGHS);
+	}
+	for (; from < to; from++)
+		p->lines_before += *from == '\n';
+}
+
+bool sb_jsonin_refill(struct sb_jsonin *p)
+{
+	size_t size = (size_t)(p->end - p->position);
+	size_t gone = (size_t)(p->position - p->buffer);
+	ssize_t n;
+
+	if (p->at_eof || p->state == SB_JSONIN_FAILED)
+		return false;
+	if (gone) {
+		count_lines(p, p->buffer, p->position);
+		memmove(p->buffer, p->position, size);
+		p->buffer_offset += gone;
+		p->position = p->buffer;
+		p->end = p->buffer + size;
+	}
+	if (size == WINDOW_BYTES)
+		return false;
+	n = p->read(p->source, p->end, WINDOW_BYTES - size);
+	if (n < 0) {
+		p->state = SB_JSONIN_FAILED;
+		p->err = STROBE_EIO;
+		n = 0;
+	}
+	p->at_eof = n == 0;
+	p->end += n;
+	*p->end = 0;
+	return n > 0;
+}
+
+void sb_jsonin_look_ahead(struct sb_jsonin *p, size_t want)
+{
+	while ((size_t)(p->end - p->position) < want && sb_jsonin_refill(p))
+		;
+}
+
+/* ---- errors ---- */
+
+static int fail_at(struct sb_jsonin *p, uint64_t offset, const char *format, va_list args)
+{
+	char what[512];
+	uint64_t line = p->lines_before + 1;
+
+	vsnprintf(what, sizeof what, format, args);
+	if (offset >= p->buffer_offset) {
+		const char *at = p->buffer + (offset - p->buffer_offset);
+
+		for (const char *c = p->buffer; c < at && c < p->end; c++)
+			line += *c == '\n';
+	}
+	p->state = SB_JSONIN_FAILED;
+	p->err = sb_fail(STROBE_EFORMAT, "'%s' line %llu, byte %llu: %s", p->name, (unsigned long long)line,
+		(unsigned long long)offset, what);
+	return p->err;
+}
+
+int sb_jsonin_fail(struct sb_jsonin *p, const char *format, ...)
+{
+	va_list args;
+	int err;
+
+	va_start(args, format);
+	err = fail_at(p, p->token_offset, format, args);
+	va_end(args);
+	return err;
+}
+
+enum sb_jsonin_token sb_jsonin_error(struct sb_jsonin *p, const char *at, const char *format, ...)
+{
+	va_list args;
+
+	if (p->state == SB_JSONIN_FAILED)
+		return SB_JSONIN_ERROR;
+	va_start(args, format);
+	fail_at(p, sb_jsonin_offset_of(p, at), format, args);
+	va_end(args);
+	return SB_JSONIN_ERROR;
+}
