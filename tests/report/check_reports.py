@@ -132,6 +132,17 @@ class Reports(unittest.TestCase):
                 printed["speed"] = 3
                 self.assertFalse(validator.is_valid(printed), "a key that no table has passed")
 
+    def test_the_doctor_and_the_memory_log_follow_their_schemas(self):
+        out = pathlib.Path(self.folder.name) / "all"
+        subprocess.run([OPTIONS.strobe, "report", "--format", "all", "-o", out, f"{self.folder.name}/rich.strobe"], check=True, capture_output=True)
+        log = json.loads((out / "memory_log.json").read_text())
+        self.assertTrue(log["snapshots"])
+        for name, printed in [("memory_log", log), ("doctor", self.command("doctor", "--json"))]:
+            schema = json.loads((pathlib.Path(OPTIONS.source) / f"docs/{name}.schema.json").read_text())
+            jsonschema.Draft202012Validator.check_schema(schema)
+            with self.subTest(name):
+                self.assertEqual([e.message[:200] for e in jsonschema.Draft202012Validator(schema).iter_errors(printed)], [])
+
     @classmethod
     def command(cls, *words):
         done = subprocess.run([OPTIONS.strobe, *map(str, words)], capture_output=True, text=True, cwd=cls.folder.name)
