@@ -217,18 +217,17 @@ int sb_journal_read(const char *path, struct sb_journal **out_journal)
 {
 	struct sb_jsondom_doc *doc = NULL;
 	struct sb_journal *j;
-	const char *schema;
+	bool ours;
 	int err = sb_jsondom_read(path, FILE_MOST, &doc);
 
 	if (err)
 		return err;
-	schema = sb_jsondom_string(sb_jsondom_get(sb_jsondom_root(doc), "schema"), "");
-	j = strcmp(schema, "strobe.journal/1") ? NULL : sb_journal_new();
+	ours = !strcmp(
+		sb_jsondom_string(sb_jsondom_get(sb_jsondom_root(doc), "schema"), ""), "strobe.journal/1");
+	j = ours ? sb_journal_new() : NULL;
 	if (!j) {
 		sb_jsondom_free(doc);
-		return strcmp(schema, "strobe.journal/1")
-			       ? sb_fail(STROBE_EFORMAT, "'%s' is no journal of strobe", path)
-			       : STROBE_ENOMEM;
+		return ours ? STROBE_ENOMEM : sb_fail(STROBE_EFORMAT, "'%s' is no journal of strobe", path);
 	}
 	sb_fields_read(&sb_journal_fields, sb_jsondom_root(doc), take, j, j);
 	j->doc = doc;
