@@ -41,7 +41,7 @@ static void take_zone(void *self, const struct sb_zone *z)
 	const char *name = t->run->names[z->name].text;
 	char *to = sb_out_room(t->out, 300);
 
-	to = sb_put(to, name, strnlen(name, 256));
+	to = sb_out_put(to, name, strnlen(name, 256));
 	t->out->at = SB_PUT(to, "\\n");
 	t->summary->zones++;
 }
