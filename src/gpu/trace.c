@@ -366,8 +366,10 @@ void strobe_gpu_trace_stop(void)
 int strobe_gpu_trace_steps_state(void)
 {
 	enum phase now = atomic_load(&phase);
+	bool running = now == ON &&
+		       !atomic_load(&stop_wanted); /* or being put away: a start waits for that */
 
-	return !atomic_load(&steps_asked) || now == ARMED ? 0 : now == ON ? 1 : 2;
+	return !atomic_load(&steps_asked) || now == ARMED ? 0 : running ? 1 : 2;
 }
 
 void strobe_gpu_trace_yield(const char *to)
