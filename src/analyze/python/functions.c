@@ -2,6 +2,7 @@
  * stage. Shares of the time that the samples stand for, never times: a sample is not a
  * measurement. Threads without Python are listed apart, with the CPU time they used. */
 #include "analyze/analysis.h"
+#include "analyze/python/moments.h"
 #include "base/error.h"
 #include "base/map.h"
 
@@ -22,10 +23,8 @@ struct function {
 };
 
 struct sample {
-	int64_t t_ns;
-	uint32_t track;
+	struct sb_moment at;
 	uint32_t leaf; /* function index */
-	uint32_t next; /* nearest sample from here on without a stage */
 };
 
 struct sampled {
@@ -35,6 +34,7 @@ struct sampled {
 	struct sb_map by_name;
 	struct sample *samples;
 	uint32_t sample_count, sample_capacity;
+	struct sb_moments moments; /* of samples, once they are complete */
 	uint64_t total;
 	int64_t total_ns;
 	struct native {
@@ -89,7 +89,7 @@ static void keep_sample(struct sampled *s, const struct sb_event *ev, uint32_t l
 		s->samples = more;
 		s->sample_capacity = capacity;
 	}
-	s->samples[s->sample_count++] = (struct sample){ ev->t_ns, ev->track, leaf, 0 };
+	s->samples[s->sample_count++] = (struct sample){ { ev->t_ns, ev->track, 0 }, leaf };
 }
 
 static void see_native(struct sampled *s, const struct sb_event *ev)
@@ -155,75 +155,24 @@ static void see_event(void *self, const struct sb_event *ev)
 
 /* ---- inside which stage: a second pass, only when there are stacks ---------- */
 
-static int by_track_and_time(const void *a, const void *b)
-{
-	const struct sample *x = a, *y = b;
-
-	if (x->track != y->track)
-		return x->track < y->track ? -1 : 1;
-	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
-}
-
-static uint32_t first_from(const struct sampled *s, uint32_t track, int64_t t_ns)
-{
-	uint32_t low = 0, high = s->sample_count;
-
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-		const struct sample *at = &s->samples[middle];
-
-		if (at->track < track || (at->track == track && at->t_ns < t_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* The nearest sample without a stage, with the way there made short. */
-static uint32_t next_free(struct sampled *s, uint32_t i)
-{
-	uint32_t found = i;
-
-	while (found < s->sample_count && s->samples[found].next != found)
-		found = s->samples[found].next;
-	while (i < s->sample_count && s->samples[i].next != i) {
-		uint32_t after = s->samples[i].next;
-
-		s->samples[i].next = found;
-		i = after;
-	}
-	return found;
-}
-
-/* Zones come when they end, the inner ones first: the first to claim a sample is
- * the innermost. */
 static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct sampled *s = self;
-	uint32_t unused;
+	uint32_t i, unused;
 
 	if (z->flags & SB_ZONE_SPAN)
 		return;
-	for (uint32_t i = next_free(s, first_from(s, z->track, z->begin_ns)); i < s->sample_count;
-		i = next_free(s, i)) {
-		struct sample *at = &s->samples[i];
-
-		if (at->track != z->track || at->t_ns > z->end_ns)
-			return;
-		add_one(s, &s->functions[at->leaf].paths, z->path, &unused);
-		at->next = i + 1;
-	}
+	i = sb_moments_from(&s->moments, z->track, z->begin_ns);
+	while (sb_moments_claim(&s->moments, z, &i))
+		add_one(s, &s->functions[s->samples[i].leaf].paths, z->path, &unused);
 }
 
 static int find_stages(struct sampled *s, struct sb_run *run)
 {
 	struct sb_visitor v = { .self = s, .roles = SB_EVERY_ZONE, .zone = see_zone };
 
-	if (s->sample_count) /* stacks of threads that nothing else is known of */
-		qsort(s->samples, s->sample_count, sizeof *s->samples, by_track_and_time);
-	for (uint32_t i = 0; i < s->sample_count; i++)
-		s->samples[i].next = i;
+	s->moments = (struct sb_moments){ s->samples, s->sample_count, sizeof *s->samples };
+	sb_moments_sort(&s->moments);
 	return sb_run_visit(run, &v, 1);
 }
 

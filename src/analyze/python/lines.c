@@ -1,6 +1,7 @@
 /* The lines of the program that time was spent at: sampled stacks by their innermost line that is neither torch's nor
  * the standard library's, with the stage around it. What a sample weighs is the time since the one before. */
 #include "analyze/analysis.h"
+#include "analyze/python/moments.h"
 #include "analyze/python/source.h"
 #include "base/error.h"
 #include "base/map.h"
@@ -12,19 +13,20 @@ enum { FRAMES = 16, SAMPLES_MAX = 1 << 16, LISTED = 48 };
 enum { IN_GENERATION = 1, IN_STEP = 2, BETWEEN = 4, IN_FIRST = 8 };
 
 struct sample {
-	int64_t t_ns, weight_ns;
-	uint32_t track, path; /* path UINT32_MAX: in no zone */
+	struct sb_moment at;
+	int64_t weight_ns;
+	uint32_t path; /* UINT32_MAX: in no zone */
 	uint32_t flags;
 	uint32_t frame_count;
 	uint32_t names[FRAMES], lines[FRAMES]; /* leaf first */
 	uint32_t own; /* the frame that is blamed */
-	uint32_t next; /* nearest sample from here on without a zone */
 };
 
 struct sampled {
 	struct sb_model *model;
 	struct sample *all;
 	uint32_t count, capacity;
+	struct sb_moments moments; /* of all, once they are complete */
 	uint32_t every, seen; /* one of `every` is kept */
 	int64_t first_ns; /* begin of the first generation; INT64_MAX: none yet */
 	uint32_t generation_count;
@@ -74,9 +76,8 @@ static void see_stack(struct sampled *s, const struct sb_event *ev)
 	to = add_sample(s);
 	if (!to)
 		return;
-	*to = (struct sample){ .t_ns = ev->t_ns,
+	*to = (struct sample){ .at = { .t_ns = ev->t_ns, .track = ev->track },
 		.weight_ns = ev->stack.weight_ns * s->every,
-		.track = ev->track,
 		.path = UINT32_MAX,
 		.frame_count = count };
 	memcpy(to->names, ev->stack.names, count * sizeof *to->names);
@@ -120,59 +121,12 @@ static const char *file_of(const struct sampled *s, uint32_t name)
 
 /* ---- the stage around each sample: a second pass ------------------------- */
 
-static int by_track_and_time(const void *a, const void *b)
-{
-	const struct sample *x = a, *y = b;
-
-	if (x->track != y->track)
-		return x->track < y->track ? -1 : 1;
-	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
-}
-
-static uint32_t first_from(const struct sampled *s, uint32_t track, int64_t t_ns)
-{
-	uint32_t low = 0, high = s->count;
-
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-		const struct sample *at = &s->all[middle];
-
-		if (at->track < track || (at->track == track && at->t_ns < t_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* The nearest sample without a zone, with the way there made short. */
-static uint32_t next_free(struct sampled *s, uint32_t i)
-{
-	uint32_t found = i;
-
-	while (found < s->count && s->all[found].next != found)
-		found = s->all[found].next;
-	while (i < s->count && s->all[i].next != i) {
-		uint32_t after = s->all[i].next;
-
-		s->all[i].next = found;
-		i = after;
-	}
-	return found;
-}
-
-static bool is_inside(const struct sampled *s, uint32_t i, const struct sb_zone *z)
-{
-	return i < s->count && s->all[i].track == z->track && s->all[i].t_ns <= z->end_ns;
-}
-
 static bool holds_steps(uint32_t role)
 {
 	return role == STROBE_ROLE_GENERATION || role == STROBE_ROLE_STEP || role == STROBE_ROLE_BLOCK ||
 	       role == STROBE_ROLE_ITERATION;
 }
 
-/* Zones come when they end, the inner ones first: the first to claim a sample is the innermost. */
 static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct sampled *s = self;
@@ -187,13 +141,12 @@ static void see_zone(void *self, const struct sb_zone *z)
 		mark |= z->begin_ns <= s->first_ns ? IN_FIRST : 0;
 		s->first_ns = z->begin_ns < s->first_ns ? z->begin_ns : s->first_ns;
 	}
-	first = first_from(s, z->track, z->begin_ns);
-	for (uint32_t i = next_free(s, first); is_inside(s, i, z); i = next_free(s, i)) {
+	first = sb_moments_from(&s->moments, z->track, z->begin_ns);
+	for (uint32_t i = first; sb_moments_claim(&s->moments, z, &i);) {
 		s->all[i].path = z->path;
 		s->all[i].flags |= holds_steps(z->role) ? BETWEEN : 0;
-		s->all[i].next = i + 1;
 	}
-	for (uint32_t i = first; mark && is_inside(s, i, z); i++)
+	for (uint32_t i = first; mark && sb_moments_are_inside(&s->moments, i, z); i++)
 		s->all[i].flags |= mark;
 }
 
@@ -201,9 +154,8 @@ static int find_stages(struct sampled *s, struct sb_run *run)
 {
 	struct sb_visitor v = { .self = s, .roles = SB_EVERY_ZONE, .zone = see_zone };
 
-	qsort(s->all, s->count, sizeof *s->all, by_track_and_time);
-	for (uint32_t i = 0; i < s->count; i++)
-		s->all[i].next = i;
+	s->moments = (struct sb_moments){ s->all, s->count, sizeof *s->all };
+	sb_moments_sort(&s->moments);
 	return sb_run_visit(run, &v, 1);
 }
 
@@ -231,7 +183,7 @@ static int by_line(const void *a, const void *b)
 	order = order ? order : compare_u32(x->lines[x->own], y->lines[y->own]);
 	order = order ? order : compare_u32(x->path, y->path);
 	order = order ? order : compare_u32(x->names[0], y->names[0]);
-	return order ? order : compare_u32(x->track, y->track);
+	return order ? order : compare_u32(x->at.track, y->at.track);
 }
 
 /* The first of several generations is cold: what it does once costs the others nothing. */
@@ -243,7 +195,7 @@ static bool is_cold(const struct sampled *s, const struct sample *at)
 static void add_to(const struct sampled *s, struct sb_line *line, const struct sample *at)
 {
 	bool warm = !is_cold(s, at);
-	double weight_s = (double)at->weight_ns / 1e9, t_s = (double)at->t_ns / 1e9;
+	double weight_s = (double)at->weight_ns / 1e9, t_s = (double)at->at.t_ns / 1e9;
 
 	line->total_s += weight_s;
 	line->generation_s += warm && at->flags & IN_GENERATION ? weight_s : 0;
@@ -265,7 +217,7 @@ static void describe(struct sampled *s, struct sb_run *run, const struct sample 
 	line->stage = at->path == UINT32_MAX
 			      ? NULL
 			      : sb_model_text(s->model, run->names[sb_run_path(run, at->path)->name].text);
-	line->main = at->track < run->track_count && run->tracks[at->track].main;
+	line->main = at->at.track < run->track_count && run->tracks[at->at.track].main;
 }
 
 static int largest_first(const void *a, const void *b)

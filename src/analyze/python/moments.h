@@ -1,0 +1,30 @@
+/* Moments on tracks, each looking for the innermost zone around it. */
+#ifndef SB_ANALYZE_PYTHON_MOMENTS_H
+#define SB_ANALYZE_PYTHON_MOMENTS_H
+
+#include "run/events.h"
+
+/* The first member of what the caller keeps for each moment. */
+struct sb_moment {
+	int64_t t_ns;
+	uint32_t track;
+	uint32_t next; /* the nearest moment from here on that no zone has claimed */
+};
+
+struct sb_moments {
+	void *all; /* the caller's, each beginning with a struct sb_moment */
+	uint32_t count;
+	size_t size; /* of one */
+};
+
+/* Sorts them by track and time. None is claimed afterwards. */
+void sb_moments_sort(struct sb_moments *m);
+/* The index of the first moment on the track at t_ns or later. */
+uint32_t sb_moments_from(const struct sb_moments *m, uint32_t track, int64_t t_ns);
+/* Whether the moment i exists and lies inside the zone. */
+bool sb_moments_are_inside(const struct sb_moments *m, uint32_t i, const struct sb_zone *z);
+/* Claims the next moment inside the zone, from *io_i on; false: none is left. Zones come when they end, the inner
+ * ones first: the zone that claims a moment is the innermost. */
+bool sb_moments_claim(struct sb_moments *m, const struct sb_zone *z, uint32_t *io_i);
+
+#endif
