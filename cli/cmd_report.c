@@ -7,6 +7,7 @@
 #include "report/files.h"
 #include "report/page/html.h"
 #include "report/json.h"
+#include "report/markdown/markdown.h"
 #include "report/text.h"
 #include "run_arg.h"
 
@@ -16,8 +17,8 @@
 #include <unistd.h>
 
 static const struct command_option options[] = {
-	{ "format", 'f', "FORMAT", "text (default), json, html, or all of them as files in the run folder",
-		false, false },
+	{ "format", 'f', "FORMAT", "text (default), json, html, md, or all as files in the run folder", false,
+		false },
 	{ "output", 'o', "FILE", "write there, its ending chooses the format; with --format all: a folder",
 		false, false },
 	{ "write", 0, NULL, "write the format's usual file into the run folder", false, false },
@@ -36,8 +37,17 @@ static const struct {
 	const char *name;
 	unsigned files;
 } formats[] = { { "text", SB_FILE_TEXT }, { "json", SB_FILE_JSON | SB_FILE_TEXT | SB_FILE_MEMORY },
-	{ "html", SB_FILE_HTML }, { "all", SB_FILE_ALL } };
+	{ "html", SB_FILE_HTML }, { "md", 0 }, { "all", SB_FILE_ALL } };
 
+static bool format_known(const char *format)
+{
+	for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+		if (!strcmp(formats[i].name, format))
+			return true;
+	return false;
+}
+
+/* In the run folder; 0: none of them. */
 static unsigned files_of(const char *format)
 {
 	for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
@@ -77,6 +87,8 @@ static int make(const struct args *args, struct sb_run *run, const struct sb_mod
 		return sb_report_json(model, out) ? complain_last() : 0;
 	if (!strcmp(format, "html"))
 		return sb_report_html(run, model, out) ? complain_last() : 0;
+	if (!strcmp(format, "md"))
+		return sb_report_markdown(model, out) ? complain_last() : 0;
 	return make_text(args, model, to_terminal, out);
 }
 
@@ -116,8 +128,12 @@ static int run(struct args *args)
 	if (args->count > 1)
 		return complain(
 			"one run at a time; 'strobe diff' sets two side by side, 'strobe aggregate' many");
-	if (!files_of(format))
-		return complain("--format takes text, json, html or all, not '%s'", format);
+	if (!strcmp(format, "markdown"))
+		format = "md";
+	if (!format_known(format))
+		return complain("--format takes text, json, html, md or all, not '%s'", format);
+	if (args_has(args, "write") && !files_of(format))
+		return complain("a run folder has no file of the format '%s': name one with -o", format);
 	if (sort && !sb_text_sort_known(sort))
 		return complain("--sort takes total, self, mean, count, min, max, p50, p95, p99, last, gpu "
 				"or name, not '%s'",
@@ -139,15 +155,18 @@ static int run(struct args *args)
 const struct command cmd_report = {
 	.name = "report",
 	.usage = "[OPTIONS] [RUN]",
-	.summary = "text, JSON and HTML from a run",
+	.summary = "text, JSON, HTML and Markdown from a run",
 	.description =
 		"Prints where the time of a run went: a timing table, the tree of stages with self and\n"
 		"unattributed time, iterations, memory, advice, and what was lost or not recorded.\n"
+		"--format md is an account of at most 200 lines to paste: what ran, where the time went,\n"
+		"findings with evidence and places, what was not recorded.\n"
 		"RUN is a run folder, a .strobe file, a trace or stage log, or last (the default), last~1...",
 	.examples = "  strobe report\n"
 		    "  strobe report last~1 --sort self --top 50\n"
 		    "  strobe report strobe-runs/wan-20260101-120000-4242 --format json -o report.json\n"
 		    "  strobe report run.strobe --generation 2\n"
+		    "  strobe report last --format md -o report.md\n"
 		    "  strobe report --format all",
 	.options = options,
 	.run = run,

@@ -65,7 +65,7 @@ static void count_of(struct sb_screen *s, int64_t count, const char *what)
 		s, "%s%lld %s%s", s->line.size ? ", " : "", (long long)count, what, count == 1 ? "" : "s");
 }
 
-static void made(struct sb_screen *s)
+void sb_screen_made(struct sb_screen *s)
 {
 	const struct sb_summary_panel *sum = &s->model->summary;
 	const struct sb_generations_panel *g = &s->model->generations;
@@ -138,7 +138,7 @@ static void price(struct sb_screen *s)
 			s, "cost %s%s", digits(text, sizeof text, cost), cost_each ? " per video" : "");
 }
 
-static void speed(struct sb_screen *s)
+void sb_screen_speed(struct sb_screen *s)
 {
 	const struct sb_generations_panel *g = &s->model->generations;
 	char p50[32], p95[32];
@@ -175,7 +175,7 @@ static void outside_place(struct sb_screen *s)
 
 /* What lies outside the generations; the last one takes what is left, so that
  * the parts add up. */
-static void outside(struct sb_screen *s)
+void sb_screen_outside(struct sb_screen *s)
 {
 	const struct sb_summary_panel *sum = &s->model->summary;
 	double left_s = sum->outside_s;
@@ -214,7 +214,7 @@ static void memory_of(struct sb_screen *s, const char *before, double bytes, con
 		sb_screen_say(s, "%s%s%s", before, text, after);
 }
 
-static void memory(struct sb_screen *s)
+void sb_screen_memory(struct sb_screen *s)
 {
 	const struct sb_summary_panel *sum = &s->model->summary;
 	bool vram = !isnan(sum->gpu_peak_bytes), ram = !isnan(sum->ram_peak_bytes);
@@ -253,7 +253,7 @@ static double last_value(const struct sb_model *model, const char *source, const
 }
 
 /* What the whole process tree used, as `strobe run` saw it from outside. */
-static void program(struct sb_screen *s)
+void sb_screen_program(struct sb_screen *s)
 {
 	const struct sb_session_panel *session = &s->model->session;
 	double read = last_value(s->model, "disk", "read_bytes"),
@@ -398,12 +398,12 @@ int sb_report_summary(
 		s.text.columns = COLUMNS_LEAST;
 	s.label = s.text.columns - NUMBERS < LABEL_MOST ? s.text.columns - NUMBERS : LABEL_MOST;
 	title(&s);
-	made(&s);
-	speed(&s);
+	sb_screen_made(&s);
+	sb_screen_speed(&s);
 	err = sb_screen_table(&s);
-	outside(&s);
-	memory(&s);
-	program(&s);
+	sb_screen_outside(&s);
+	sb_screen_memory(&s);
+	sb_screen_program(&s);
 	advice(&s);
 	not_recorded(&s);
 	foot(&s);

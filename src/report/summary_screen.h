@@ -25,6 +25,14 @@ void __attribute__((format(printf, 2, 3))) sb_screen_remark(struct sb_screen *s,
  * single word wider than the screen is cut. Control bytes are made harmless. */
 void sb_screen_end(struct sb_screen *s, const char *colour);
 
+/* summary.c: a line or two each, or nothing. What was made and what bounds it; how quickly; what lies
+ * outside the generations; peaks of memory; what the processes used. */
+void sb_screen_made(struct sb_screen *s);
+void sb_screen_speed(struct sb_screen *s);
+void sb_screen_outside(struct sb_screen *s);
+void sb_screen_memory(struct sb_screen *s);
+void sb_screen_program(struct sb_screen *s);
+
 /* summary_table.c: where the time went. Returns 0 or STROBE_ENOMEM. */
 int sb_screen_table(struct sb_screen *s);
 

@@ -1,20 +1,10 @@
 /* A diff for a pull request. */
 #include "report/diff/diff.h"
+#include "report/markdown/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A cell must not end its row or start markup. */
-static void put_cell(struct sb_buf *out, const char *text)
-{
-	for (; *text; text++) {
-		/* "[4f.2]" stays greppable: a bracket is markup only before "(" */
-		if (strchr("|\\`*_<", *text) || (text[0] == ']' && text[1] == '('))
-			sb_buf_putc(out, '\\');
-		sb_buf_putc(out, *text == '\n' || *text == '\r' ? ' ' : *text);
-	}
-}
 
 static const char *mark_of(enum sb_verdict verdict)
 {
@@ -36,7 +26,7 @@ static void put_stages(const struct sb_comparison *c, size_t top, struct sb_buf 
 		sb_diff_delta(SB_METRIC_WALL, s->base_s, s->now_s, delta, sizeof delta);
 		sb_diff_percent(s->base_s, s->now_s, percent, sizeof percent);
 		sb_buf_puts(out, "| ");
-		put_cell(out, label);
+		sb_markdown_put(out, label);
 		sb_buf_printf(out, " | %s | %s | %s | %s | %s%s |\n", base, now, delta, percent,
 			mark_of(s->verdict), s->words);
 	}
@@ -63,13 +53,13 @@ static void put_metrics(const struct sb_comparison *c, struct sb_buf *out)
 		const struct sb_setting_change *s = &c->settings[i];
 
 		sb_buf_puts(out, i ? "- " : "\n- ");
-		put_cell(out, *s->where ? s->where : "");
+		sb_markdown_put(out, *s->where ? s->where : "");
 		sb_buf_puts(out, *s->where ? ", " : "");
-		put_cell(out, s->key);
+		sb_markdown_put(out, s->key);
 		sb_buf_puts(out, ": ");
-		put_cell(out, s->base ? s->base : "(none)");
+		sb_markdown_put(out, s->base ? s->base : "(none)");
 		sb_buf_puts(out, " → ");
-		put_cell(out, s->now ? s->now : "(none)");
+		sb_markdown_put(out, s->now ? s->now : "(none)");
 		sb_buf_putc(out, '\n');
 	}
 	sb_buf_puts(out, "\n</details>\n");
@@ -89,14 +79,14 @@ void sb_diff_markdown(const struct sb_comparison *c, const struct sb_diff_option
 		sb_verdict_words(t->verdict, t->metric));
 	for (size_t i = 0; i < c->failure_count; i++) {
 		sb_buf_puts(out, "- **FAIL** ");
-		put_cell(out, c->failures[i]);
+		sb_markdown_put(out, c->failures[i]);
 		sb_buf_putc(out, '\n');
 	}
 	if (c->gate_count && !c->failure_count)
 		sb_buf_puts(out, "- **PASS** nothing past the allowed change\n");
 	for (size_t i = 0; i < c->explanation_count; i++) {
 		sb_buf_puts(out, "- ");
-		put_cell(out, c->explanations[i]);
+		sb_markdown_put(out, c->explanations[i]);
 		sb_buf_putc(out, '\n');
 	}
 	if (c->stage_count)

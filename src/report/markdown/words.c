@@ -1,0 +1,33 @@
+/* Words inside Markdown. */
+#include "report/markdown/words.h"
+
+#include "report/panels/panel.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* "vae_decode" stays as it is: an underscore between letters is no markup. */
+static bool inside_word(const char *start, const char *at)
+{
+	return at > start && isalnum((unsigned char)at[-1]) && isalnum((unsigned char)at[1]);
+}
+
+void sb_markdown_put(struct sb_buf *out, const char *text)
+{
+	for (const char *start = text; *text; text++) {
+		if (strchr("|\\`*<", *text) || (text[0] == ']' && text[1] == '(') ||
+			(*text == '_' && !inside_word(start, text)))
+			sb_buf_putc(out, '\\');
+		sb_buf_putc(out, *text == '\n' || *text == '\r' ? ' ' : *text);
+	}
+}
+
+void sb_markdown_name(struct sb_buf *out, const char *text, size_t width)
+{
+	struct sb_buf harmless = { 0 };
+
+	sb_text_name(&harmless, text, width);
+	sb_markdown_put(out, sb_buf_text(&harmless));
+	out->failed |= harmless.failed;
+	sb_buf_done(&harmless);
+}
