@@ -153,6 +153,21 @@ static void on_event(struct bufferevent *io, short what, void *argument)
 
 /* ---- places ---- */
 
+/* Says why before the end, if it can be said without waiting. What the peer has sent is read
+ * first: closing a socket with unread bytes would take the answer back. */
+static void send_no_place(int fd)
+{
+	static const char answer[] = "HTTP/1.1 503 Service Unavailable\r\n"
+				     "Content-Type: text/plain; charset=utf-8\r\nRetry-After: 1\r\n"
+				     "Connection: close\r\nContent-Length: 34\r\n\r\n"
+				     "this server has no place left now\n";
+	char unread[SB_REQUEST_HEAD_MAX];
+
+	recv(fd, unread, sizeof unread, MSG_DONTWAIT);
+	send(fd, answer, sizeof answer - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	shutdown(fd, SHUT_WR);
+}
+
 /* The higher, the sooner it may be closed; 0: it stays. */
 static int spare_class(const struct sb_connection *c)
 {
@@ -176,6 +191,8 @@ bool sb_connections_spare(struct sb_connections *all)
 	}
 	if (!victim)
 		return false;
+	if (victim->state == SB_CONNECTION_READING)
+		send_no_place(sb_connection_fd(victim));
 	drop(victim);
 	return true;
 }
@@ -234,6 +251,7 @@ void sb_connections_add(struct sb_connections *all, int fd, const struct sockadd
 	if (!c || !c->io) {
 		all->dropped_count++;
 		free(c);
+		send_no_place(fd);
 		close(fd);
 		return;
 	}

@@ -67,11 +67,11 @@ struct sb_connections {
 void sb_connections_init(struct sb_connections *all, struct event_base *base,
 	const struct sb_connection_limits *limits, const struct sb_connection_calls *calls);
 void sb_connections_done(struct sb_connections *all); /* closes every one */
-/* Takes over fd; closes it where there is no place. */
+/* Takes over fd; answers 503 and closes it where there is no place. */
 void sb_connections_add(struct sb_connections *all, int fd, const struct sockaddr *peer, socklen_t size);
 /* Closes what is overdue. Call it every second. */
 void sb_connections_sweep(struct sb_connections *all);
-/* Closes the one that is least missed; false: none can be spared. */
+/* Closes the one that is least missed, with 503 if no answer has begun; false: none can be spared. */
 bool sb_connections_spare(struct sb_connections *all);
 /* Closes slow readers until so many bytes more can be held. */
 void sb_connections_make_room(struct sb_connections *all, size_t bytes);

@@ -129,6 +129,19 @@ static size_t take(struct fixture *f, int client, char *text, size_t size)
 	return have;
 }
 
+/* The whole answer, its length as it says, then the end. */
+static bool is_told_503(struct fixture *f, int client)
+{
+	char text[4096];
+	const char *length, *body;
+
+	take(f, client, text, sizeof text);
+	length = strstr(text, "\r\nContent-Length: ");
+	body = strstr(text, "\r\n\r\n");
+	return !strncmp(text, "HTTP/1.1 503 ", 13) && strstr(text, "\r\nConnection: close\r\n") && length &&
+	       body && strtoul(length + 18, NULL, 10) == strlen(body + 4) && is_closed(f, client);
+}
+
 static void requests_are_answered_one_after_the_other(void **state)
 {
 	struct fixture *f = *state;
@@ -208,7 +221,7 @@ static void the_slowest_gives_way_when_all_places_are_taken(void **state)
 	}
 	next = come(f);
 	assert_int_equal(f->all.count, 4);
-	assert_true(is_closed(f, clients[0]));
+	assert_true(is_told_503(f, clients[0]));
 	assert_false(is_closed(f, clients[1]));
 	put(f, next, "GET / HTTP/1.1\r\n\r\n");
 	take(f, next, text, sizeof text);
@@ -253,7 +266,7 @@ static void who_waits_for_an_answer_is_never_thrown_out(void **state)
 	sb_connections_sweep(&f->all);
 	assert_int_equal(f->all.count, 4);
 	next = come(f);
-	assert_true(is_closed(f, next));
+	assert_true(is_told_503(f, next));
 	close(clients[0]);
 	turn(f);
 	assert_int_equal(f->gone_count, 1); /* told, so that nobody answers it */
