@@ -47,6 +47,16 @@ static void let_go_of_output(struct sb_connection *c)
 	evbuffer_drain(out, evbuffer_get_length(out));
 }
 
+/* Nor is its descriptor kept till then: many that come at once would run out of them. */
+static void let_go_of_descriptor(struct sb_connection *c)
+{
+	evutil_socket_t fd = bufferevent_getfd(c->io);
+
+	bufferevent_disable(c->io, EV_READ | EV_WRITE);
+	bufferevent_setfd(c->io, -1);
+	close((int)fd);
+}
+
 static void close_connection(struct sb_connection *c)
 {
 	enum sb_connection_state state = c->state;
@@ -56,6 +66,7 @@ static void close_connection(struct sb_connection *c)
 		c->all->calls.gone(c->all->calls.self, c);
 	unlink_from(c);
 	let_go_of_output(c);
+	let_go_of_descriptor(c);
 	bufferevent_free(c->io);
 	free(c->head);
 	free(c);

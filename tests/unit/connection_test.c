@@ -109,7 +109,7 @@ static bool is_closed(struct fixture *f, int client)
 	char bytes[65536];
 	ssize_t got;
 
-	turn(f); /* a descriptor is closed in the next turn */
+	turn(f);
 	while ((got = read(client, bytes, sizeof bytes)) > 0)
 		continue;
 	return !got || errno == ECONNRESET;
@@ -229,6 +229,22 @@ static void the_slowest_gives_way_when_all_places_are_taken(void **state)
 	for (int i = 0; i < 4; i++)
 		close(clients[i]);
 	close(next);
+}
+
+/* libevent takes all that wait at the port in one turn. */
+static void those_who_gave_way_hold_no_descriptor(void **state)
+{
+	struct fixture *f = *state;
+	int clients[64], lowest = dup(0), next;
+
+	for (int i = 0; i < 64; i++)
+		clients[i] = come(f);
+	next = dup(0);
+	assert_true(next <= lowest + 64 + 4 + 1);
+	close(lowest);
+	close(next);
+	for (int i = 0; i < 64; i++)
+		close(clients[i]);
 }
 
 /* One who has asked for something and may see it keeps its place longer. */
@@ -370,6 +386,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_head_too_long_is_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			the_slowest_gives_way_when_all_places_are_taken, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(those_who_gave_way_hold_no_descriptor, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(strangers_give_way_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			who_waits_for_an_answer_is_never_thrown_out, set_up, tear_down),
