@@ -6,8 +6,8 @@
 #include "record/settings.h"
 
 /* Starts `strobe report --format … RUN` and waits for it a bounded time. Finds
- * the tool through STROBE_CLI, beside this library, or on PATH; without it the
- * recording is simply left for later. */
+ * the tool through STROBE_CLI, beside this library, or on PATH; without it, and
+ * in a setuid program, the recording is simply left for later. */
 void sb_report_child_start(const char *run_dir, const struct sb_settings *settings);
 
 #endif

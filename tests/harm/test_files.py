@@ -89,15 +89,35 @@ def test_what_a_setuid_program_loads_reads_the_environment_with_care():
     assert not plain.search((SOURCES / "base" / "dynlib.c").read_text())
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make a setuid program")
-def test_a_setuid_program_ignores_the_users_environment(tmp_path):
+@pytest.fixture
+def setuid_program(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to make a setuid program")
     tmp_path.chmod(0o755)
     for parent in list(tmp_path.parents)[:2]:
         parent.chmod(0o755)
     program = tmp_path / "talk"
     shutil.copy(BUILD / "tests" / "harm_talk", program)
     program.chmod(0o755 | stat.S_ISUID)
-    subprocess.run([str(program), str(tmp_path / "runs")], capture_output=True, timeout=LIMIT_S, user=65534, cwd="/",
+    return program
+
+
+def test_a_setuid_program_ignores_the_users_environment(setuid_program, tmp_path):
+    subprocess.run([str(setuid_program), str(tmp_path / "runs")], capture_output=True, timeout=LIMIT_S, user=65534, cwd="/",
                    env=quiet_environment(STROBE_OUTPUT_DIR=str(tmp_path / "strangers")))
     assert (tmp_path / "runs").exists()
     assert not (tmp_path / "strangers").exists()
+
+
+def test_a_setuid_program_starts_no_tool_that_its_user_put_there(setuid_program, tmp_path):
+    """The user chooses PATH and argv[0], which is where a program that links the archive seems to be."""
+    folder = tmp_path / "strangers"
+    folder.mkdir()
+    (folder / "talk").write_text("")
+    (folder / "strobe").write_text(f"#!/bin/sh\n: > {folder}/started\n")
+    (folder / "strobe").chmod(0o755)
+    folder.chmod(0o777)
+    subprocess.run([str(folder / "talk"), str(tmp_path / "runs")], executable=str(setuid_program), capture_output=True,
+                   timeout=LIMIT_S, user=65534, cwd="/", env={"PATH": str(folder)})
+    assert (tmp_path / "runs" / "last" / "run.strobe").exists()
+    assert not (folder / "started").exists()
