@@ -89,25 +89,6 @@ static void print_buffer(struct sb_buf *out)
 
 /* ---- list --------------------------------------------------------------- */
 
-static void put_run_json(struct sb_json *j, const struct sb_history_run *r)
-{
-	sb_json_object_begin(j, NULL);
-	sb_json_int(j, "id", r->id);
-	sb_json_string(j, "session", r->session);
-	sb_json_string(j, "name", r->name);
-	sb_json_string(j, "run", r->dir);
-	sb_json_string(j, "command", r->command);
-	sb_json_string(j, "host", r->host);
-	sb_json_double(j, "start_s", (double)r->start_real_ns / 1e9);
-	sb_json_bool(j, "complete", r->complete);
-	sb_json_object_begin(j, "metrics");
-	for (int m = 0; m < SB_METRIC_COUNT; m++)
-		if (!isnan(r->metrics[m]))
-			sb_json_double(j, sb_metric_infos[m].key, r->metrics[m]);
-	sb_json_object_end(j);
-	sb_json_object_end(j);
-}
-
 static void put_run_text(struct sb_buf *out, const struct sb_history_run *r)
 {
 	static const enum sb_metric shown[] = { SB_METRIC_WALL, SB_METRIC_GENERATION, SB_METRIC_FPS,
@@ -147,10 +128,7 @@ static int list(struct args *args, struct sb_history *h)
 		return complain_last();
 	if (wants_json(args)) {
 		sb_json_init(&j, &out, true);
-		sb_json_array_begin(&j, NULL);
-		for (size_t i = 0; i < count; i++)
-			put_run_json(&j, &runs[i]);
-		sb_json_array_end(&j);
+		sb_fields_write_list(&sb_history_run_fields, runs, count, NULL, &j);
 		sb_buf_putc(&out, '\n');
 	} else if (!count) {
 		sb_buf_puts(&out, "no runs yet: 'strobe run' adds them, 'strobe history add RUN' too\n");
@@ -218,25 +196,12 @@ static int show(struct args *args, struct sb_history *h)
 
 /* ---- trend -------------------------------------------------------------- */
 
-static void put_trend_json(
-	struct sb_buf *out, const char *metric, const struct sb_history_point *p, size_t count)
+static void put_trend_json(const struct sb_history_trend *trend, struct sb_buf *out)
 {
 	struct sb_json j;
 
 	sb_json_init(&j, out, true);
-	sb_json_object_begin(&j, NULL);
-	sb_json_string(&j, "metric", metric);
-	sb_json_array_begin(&j, "points");
-	for (size_t i = 0; i < count; i++) {
-		sb_json_object_begin(&j, NULL);
-		sb_json_int(&j, "id", p[i].id);
-		sb_json_string(&j, "name", p[i].name);
-		sb_json_double(&j, "start_s", (double)p[i].start_real_ns / 1e9);
-		sb_json_double(&j, "point_value", p[i].value);
-		sb_json_object_end(&j);
-	}
-	sb_json_array_end(&j);
-	sb_json_object_end(&j);
+	sb_fields_write(&sb_history_trend_fields, trend, NULL, &j);
 	sb_buf_putc(out, '\n');
 }
 
@@ -334,7 +299,7 @@ static int trend(struct args *args, struct sb_history *h)
 		code = complain("no run%s%s in the history has '%s'", filter.name ? " of " : "",
 			filter.name ? filter.name : "", metric);
 	else if (wants_json(args))
-		put_trend_json(&out, metric, points, count);
+		put_trend_json(&(struct sb_history_trend){ metric, points, count }, &out);
 	else
 		put_trend(&out, known >= 0 ? sb_metric_infos[known].words : metric,
 			known >= 0 ? (enum sb_metric)known : SB_METRIC_WALL, points, count);

@@ -124,9 +124,7 @@ static void write_array(const struct sb_field *f, const char *first, size_t coun
 {
 	sb_json_array_begin(j, f->key);
 	for (size_t i = 0; i < count; i++) {
-		if (f->kind == SB_FIELD_OBJECTS)
-			sb_fields_write(f->of, first + i * f->of->size, NULL, j);
-		else if (f->kind == SB_FIELD_STRINGS)
+		if (f->kind == SB_FIELD_STRINGS)
 			sb_json_string(j, NULL, ((const char *const *)first)[i]);
 		else
 			sb_json_int(j, NULL, ((const int64_t *)first)[i]);
@@ -143,6 +141,8 @@ static void write_many(const struct sb_field *f, const char *object, struct sb_j
 		return;
 	if (f->kind == SB_FIELD_PAIRS)
 		write_pairs(f, first, count, j);
+	else if (f->kind == SB_FIELD_OBJECTS)
+		sb_fields_write_list(f->of, first, count, f->key, j);
 	else if (f->kind == SB_FIELD_NUMBERS)
 		write_column(f->key, first, count, f->decimals, j);
 	else
@@ -173,6 +173,7 @@ static void write_field(const struct sb_field *f, const char *object, struct sb_
 	case SB_FIELD_NAME: write_string(f, name_of(f->names, *(const uint32_t *)at), j); break;
 	case SB_FIELD_TIME:
 	case SB_FIELD_TIME_S: write_time(f, *(const uint64_t *)at, j); break;
+	case SB_FIELD_SECONDS: write_number(f, (double)*(const uint64_t *)at / 1e9, j); break;
 	case SB_FIELD_OBJECT: sb_fields_write(f->of, at, f->key, j); break;
 	case SB_FIELD_SERIES: sb_series_write(at, f->key, j); break;
 	case SB_FIELD_SERIES_AT: sb_series_write(*(const struct sb_series *const *)at, f->key, j); break;
@@ -189,6 +190,15 @@ void sb_fields_write(
 	for (size_t i = 0; i < fields->count; i++)
 		write_field(&fields->all[i], object, json);
 	sb_json_object_end(json);
+}
+
+void sb_fields_write_list(const struct sb_fields *fields, const void *first, size_t count, const char *key,
+	struct sb_json *json)
+{
+	sb_json_array_begin(json, key);
+	for (size_t i = 0; i < count; i++)
+		sb_fields_write(fields, (const char *)first + i * fields->size, NULL, json);
+	sb_json_array_end(json);
 }
 
 /* ---- statistics of a set of values --------------------------------------- */

@@ -36,6 +36,7 @@ enum sb_field_kind {
 	SB_FIELD_NAME, /* an enum, written as names[value]; NULL there: left out */
 	SB_FIELD_TIME, /* uint64_t, ns since 1970, written as ISO 8601 */
 	SB_FIELD_TIME_S, /* the same, to the second */
+	SB_FIELD_SECONDS, /* uint64_t of ns, written in seconds */
 	SB_FIELD_PAIRS, /* struct sb_pair[count], an object of the user's own keys */
 	SB_FIELD_NUMBERS, /* double[count] */
 	SB_FIELD_INTEGERS, /* int64_t[count] */
@@ -101,7 +102,7 @@ extern const char sb_names_end[];
 /* SB_FIELD(struct's name, member, key, rule, help[, .range = …, .decimals = …, .when = …]) */
 #define SB_FIELD(type, member, key, rule, help, ...) \
 	{ SB_FIELD_START_(type, member, SB_FIELD_KIND_(((struct type *)0)->member), rule, key, help), ##__VA_ARGS__ }
-/* The same with the kind given: MB, WHOLE, TEXT, TIME, TIME_S. */
+/* The same with the kind given: MB, WHOLE, TEXT, TIME, TIME_S, SECONDS. */
 #define SB_FIELD_AS(kind, type, member, key, rule, help, ...) \
 	{ SB_FIELD_START_(type, member, SB_FIELD_##kind, rule, key, help), ##__VA_ARGS__ }
 /* An enum, or a string of which all values are known. */
@@ -147,6 +148,10 @@ extern const struct sb_fields sb_stats_s_fields, sb_stats_ms_fields, sb_stats_ra
 /* Writes the struct as an object; key is NULL inside arrays and at the top. */
 void sb_fields_write(
 	const struct sb_fields *fields, const void *object, const char *key, struct sb_json *json);
+
+/* Writes an array of such structs. */
+void sb_fields_write_list(const struct sb_fields *fields, const void *first, size_t count, const char *key,
+	struct sb_json *json);
 
 /* {"t_s": [...], "power_w": [...]}; nothing when it is NULL or empty. */
 void sb_series_write(const struct sb_series *series, const char *key, struct sb_json *json);

@@ -113,6 +113,12 @@ uint64_t sb_fields_time(const char *iso)
 	return seconds > 0 && seconds < INT64_MAX / 1000000000 ? (uint64_t)seconds * 1000000000u + ns : 0;
 }
 
+/* 0: no time, or one that 64 bits of ns do not hold. */
+static uint64_t ns_of(double seconds)
+{
+	return seconds > 0 && seconds < 1e10 ? (uint64_t)llround(seconds * 1e9) : 0;
+}
+
 static void read_field(
 	const struct reading *r, const struct sb_field *f, const struct sb_jsondom *node, char *out)
 {
@@ -132,6 +138,7 @@ static void read_field(
 	case SB_FIELD_NAME: *(uint32_t *)at = value_of(f->names, sb_jsondom_string(node, NULL)); break;
 	case SB_FIELD_TIME:
 	case SB_FIELD_TIME_S: *(uint64_t *)at = sb_fields_time(sb_jsondom_string(node, NULL)); break;
+	case SB_FIELD_SECONDS: *(uint64_t *)at = ns_of(sb_jsondom_number(node, 0)); break;
 	case SB_FIELD_PAIRS: read_pairs(r, f, node, out); break;
 	case SB_FIELD_NUMBERS: read_numbers(r, f, node, out); break;
 	case SB_FIELD_OBJECT: read_object(r, f->of, node, at); break;

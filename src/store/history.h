@@ -4,6 +4,7 @@
 #define SB_STORE_HISTORY_H
 
 #include "compare/facts.h"
+#include "stats/fields.h"
 
 struct sb_history;
 
@@ -31,6 +32,7 @@ struct sb_history_run {
 	bool complete;
 	double metrics[SB_METRIC_COUNT]; /* NaN: absent */
 };
+extern const struct sb_fields sb_history_run_fields;
 
 struct sb_history_filter {
 	const char *name; /* NULL: any */
@@ -55,6 +57,13 @@ struct sb_history_point {
 	double value;
 	char *name;
 };
+
+struct sb_history_trend { /* as it is written */
+	const char *metric;
+	struct sb_history_point *points;
+	size_t count;
+};
+extern const struct sb_fields sb_history_trend_fields;
 
 /* metric: a metric, or a stage's name or code (its total). Oldest first. */
 int sb_history_trend(struct sb_history *h, const char *metric, const struct sb_history_filter *filter,

@@ -143,6 +143,22 @@ class Reports(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual([e.message[:200] for e in jsonschema.Draft202012Validator(schema).iter_errors(printed)], [])
 
+    def test_the_history_follows_its_schemas(self):
+        db = pathlib.Path(self.folder.name) / "history.db"
+        added = subprocess.run([OPTIONS.strobe, "history", "add", "--db", db, f"{self.folder.name}/rich.strobe"], capture_output=True, text=True)
+        if "built without SQLite" in added.stderr:
+            self.skipTest("this build has no history")
+        for name, words, runs in [("history_list", ["list"], lambda j: j), ("history_trend", ["trend", "wall_s"], lambda j: j["points"])]:
+            printed = self.command("history", *words, "--format", "json", "--db", db)
+            schema = json.loads((pathlib.Path(OPTIONS.source) / f"docs/{name}.schema.json").read_text())
+            jsonschema.Draft202012Validator.check_schema(schema)
+            validator = jsonschema.Draft202012Validator(schema)
+            with self.subTest(name):
+                self.assertEqual([e.message[:200] for e in validator.iter_errors(printed)], [])
+                self.assertEqual(len(runs(printed)), 1)
+                runs(printed)[0]["speed"] = 3
+                self.assertFalse(validator.is_valid(printed), "a key that no table has passed")
+
     @classmethod
     def command(cls, *words):
         done = subprocess.run([OPTIONS.strobe, *map(str, words)], capture_output=True, text=True, cwd=cls.folder.name)

@@ -22,7 +22,7 @@ struct thing {
 	bool open, used;
 	const char *code;
 	enum mood mood;
-	uint64_t start_real_ns;
+	uint64_t start_real_ns, lasted_ns;
 	struct sb_pair *tags;
 	size_t tag_count;
 	struct part *parts, first;
@@ -54,6 +54,7 @@ static const struct sb_field thing_rows[] = {
 	SB_FIELD(thing, code, "code", SB_KNOWN, "code"),
 	SB_FIELD_NAMED(thing, mood, "mood", SB_KNOWN, moods, "mood"),
 	SB_FIELD_AS(TIME, thing, start_real_ns, "start_time", SB_ALWAYS, "start"),
+	SB_FIELD_AS(SECONDS, thing, lasted_ns, "lasted_s", SB_SET, "lasted"),
 	SB_FIELD_ARRAY(thing, tags, tag_count, "tags", SB_ALWAYS, "tags"),
 	SB_FIELD_LIST(thing, parts, part_count, "parts", SB_KNOWN, part, "parts"),
 	SB_FIELD_STRUCT(thing, first, "first", SB_ALWAYS, part, "first"),
@@ -90,6 +91,7 @@ static struct thing everything(void)
 		.code = "4c",
 		.mood = MOOD_BAD,
 		.start_real_ns = 86400000000000u + 250000000u,
+		.lasted_ns = 1500000000u,
 		.tags = tags,
 		.tag_count = 2,
 		.parts = parts,
@@ -116,12 +118,25 @@ static void every_kind_is_written(void **state)
 		"{\"schema\":\"test/"
 		"1\",\"mean_s\":0.1,\"a_ratio\":0.5,\"peak_mb\":1.5,\"bytes\":7,\"frames\":0,"
 		"\"line\":3,\"open\":true,\"used\":false,\"code\":\"4c\",\"mood\":\"bad\","
-		"\"start_time\":\"1970-01-02T00:00:00.250+00:00\",\"tags\":{\"seed\":42,\"rate\":\"nan\"},"
+		"\"start_time\":\"1970-01-02T00:00:00.250+00:00\",\"lasted_s\":1.5,\"tags\":{\"seed\":42,"
+		"\"rate\":\"nan\"},"
 		"\"parts\":[{\"name\":\"one\",\"t_s\":1},{\"name\":\"two\"}],\"first\":{\"name\":\"head\","
 		"\"t_s\":2},"
 		"\"words\":[\"a\",\"b\"],\"time\":{\"count\":1,\"total_s\":2,\"mean_s\":2,\"min_s\":2,\"max_"
 		"s\":2,"
 		"\"p50_s\":2,\"p95_s\":2,\"p99_s\":2}}");
+}
+
+static void a_list_stands_alone(void **state)
+{
+	const struct part parts[] = { { "one", 1 }, { "two", 2 } };
+	struct sb_buf out = { 0 };
+	struct sb_json j;
+
+	sb_json_init(&j, &out, false);
+	sb_fields_write_list(&part, parts, 2, NULL, &j);
+	assert_string_equal(sb_buf_text(&out), "[{\"name\":\"one\",\"t_s\":1},{\"name\":\"two\",\"t_s\":2}]");
+	sb_buf_done(&out);
 }
 
 static void absent_is_left_out_by_its_rule(void **state)
@@ -172,6 +187,7 @@ static void what_was_written_reads_back(void **state)
 	assert_true(back.tags[0].type == STROBE_TYPE_INT && back.tags[0].i == 42);
 	assert_string_equal(back.tags[1].s, "nan");
 	assert_true(back.start_real_ns == 86400000000000u + 250000000u);
+	assert_true(back.lasted_ns == 1500000000u);
 	assert_true(back.time.count == 1 && back.time.mean == 2 && isnan(back.time.std));
 	free(memory[0]);
 	free(memory[1]);
@@ -181,7 +197,7 @@ static void what_was_written_reads_back(void **state)
 
 static void what_is_not_there_is_absent(void **state)
 {
-	static const char text[] = "{\"parts\":[3],\"frames\":\"many\",\"mood\":\"odd\"}";
+	static const char text[] = "{\"parts\":[3],\"frames\":\"many\",\"mood\":\"odd\",\"lasted_s\":1e300}";
 	struct thing back = { 0 };
 	struct sb_jsondom_doc *doc;
 	void *memory[2] = { 0 };
@@ -192,6 +208,7 @@ static void what_is_not_there_is_absent(void **state)
 	assert_int_equal(back.frames, -1);
 	assert_int_equal(back.mood, MOOD_NONE);
 	assert_int_equal(back.part_count, 0);
+	assert_true(back.lasted_ns == 0);
 	assert_null(back.code);
 	free(memory[0]);
 	free(memory[1]);
@@ -202,6 +219,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_is_written),
+		cmocka_unit_test(a_list_stands_alone),
 		cmocka_unit_test(absent_is_left_out_by_its_rule),
 		cmocka_unit_test(what_was_written_reads_back),
 		cmocka_unit_test(what_is_not_there_is_absent),

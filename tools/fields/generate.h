@@ -9,6 +9,7 @@ struct report { /* one JSON form that strobe writes */
 	const char *name; /* "report": docs/report.schema.json */
 	const char *title;
 	const struct sb_fields *fields;
+	bool is_list; /* an array of them, not one */
 };
 extern const struct report reports[]; /* name NULL ends it */
 

@@ -75,15 +75,19 @@ void keys_write(struct sb_buf *out)
 
 	sb_buf_puts(out, "<!-- Made by tools/generate from the tables of fields: do not edit. -->\n"
 			 "# Every key of strobe's JSON\n\n"
-			 "`strobe report --format json`, `strobe diff --format json`, `strobe aggregate "
-			 "--format json` and\n"
-			 "`strobe bench --format json`. The schemas beside this page say the same for "
-			 "programs. A key that is not\n"
-			 "always there is left out when its value is not known: never 0, never null (null "
-			 "appears inside series\n"
-			 "and lists of numbers only). *series*: columns of equal length, `t_s` is the time "
-			 "of each row. *own keys*:\n"
-			 "named by the program or the machine, not by strobe.\n");
+			 "`strobe report --format json last | jq .summary` picks one object out of a report; "
+			 "the tables below say\n"
+			 "what each key of it means. Every form of JSON that strobe writes is here, and each "
+			 "has a schema beside\n"
+			 "this page that says the same for programs:\n\n"
+			 "| JSON | schema |\n|---|---|\n");
+	for (const struct report *r = reports; r->name; r++)
+		sb_buf_printf(out, "| %s | [%s.schema.json](%s.schema.json) |\n", r->title, r->name, r->name);
+	sb_buf_puts(out, "\nA key that is not always there is left out when its value is not known: never 0, "
+			 "never null (null appears\n"
+			 "inside series and lists of numbers only). *series*: columns of equal length, `t_s` "
+			 "is the time of each row.\n"
+			 "*own keys*: named by the program or the machine, not by strobe.\n");
 	for (const struct report *r = reports; r->name; r++) {
 		tables_reach(&tables, r->fields);
 		sb_buf_printf(out, "\n## %s.schema.json: %s\n", r->name, r->title);

@@ -12,6 +12,7 @@
 #include "doctor.h"
 #include "report/memory_log.h"
 #include "serve/listing.h"
+#include "store/history.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -19,16 +20,18 @@
 #include <string.h>
 
 const struct report reports[] = {
-	{ "report", "strobe profiling_report.json", &sb_model_fields },
-	{ "diff", "strobe diff --format json", &sb_comparison_fields },
-	{ "aggregate", "strobe aggregate --format json", &sb_aggregate_fields },
-	{ "bench", "strobe bench --format json", &sb_bench_fields },
-	{ "journal", "strobe journal --format json", &sb_journal_fields },
-	{ "whatif", "strobe whatif --format json", &sb_whatif_fields },
-	{ "runs", "/api/runs of strobe serve", &sb_listing_fields },
-	{ "memory_log", "strobe memory_log.json", &sb_memory_log_fields },
-	{ "doctor", "strobe doctor --json", &doctor_fields },
-	{ NULL, NULL, NULL },
+	{ "report", "strobe report --format json, profiling_report.json", &sb_model_fields, false },
+	{ "diff", "strobe diff --format json", &sb_comparison_fields, false },
+	{ "aggregate", "strobe aggregate --format json", &sb_aggregate_fields, false },
+	{ "bench", "strobe bench --format json", &sb_bench_fields, false },
+	{ "journal", "strobe journal --format json", &sb_journal_fields, false },
+	{ "whatif", "strobe whatif --format json", &sb_whatif_fields, false },
+	{ "runs", "/api/runs of strobe serve", &sb_listing_fields, false },
+	{ "memory_log", "memory_log.json of strobe report --format all", &sb_memory_log_fields, false },
+	{ "doctor", "strobe doctor --json", &doctor_fields, false },
+	{ "history_list", "strobe history list --format json", &sb_history_run_fields, true },
+	{ "history_trend", "strobe history trend --format json", &sb_history_trend_fields, false },
+	{ NULL, NULL, NULL, false },
 };
 
 void tables_reach(struct tables *tables, const struct sb_fields *fields)
@@ -54,7 +57,8 @@ bool field_is_integer(const struct sb_field *f)
 
 bool field_is_number(const struct sb_field *f)
 {
-	return field_is_integer(f) || f->kind == SB_FIELD_NUMBER || f->kind == SB_FIELD_MB;
+	return field_is_integer(f) || f->kind == SB_FIELD_NUMBER || f->kind == SB_FIELD_MB ||
+	       f->kind == SB_FIELD_SECONDS;
 }
 
 bool field_is_required(const struct sb_field *f)

@@ -60,6 +60,14 @@ static void numbers(const struct sb_field *f, struct sb_json *j)
 	sb_json_object_end(j);
 }
 
+static void list_of(const struct sb_fields *t, struct sb_json *j)
+{
+	type(j, "array");
+	sb_json_object_begin(j, "items");
+	refer(j, t->name);
+	sb_json_object_end(j);
+}
+
 static void property(const struct sb_field *f, struct sb_json *j)
 {
 	sb_json_object_begin(j, f->key);
@@ -88,12 +96,7 @@ static void property(const struct sb_field *f, struct sb_json *j)
 	case SB_FIELD_INTEGERS: items(j, "integer"); break;
 	case SB_FIELD_STRINGS: items(j, "string"); break;
 	case SB_FIELD_OBJECT: refer(j, f->of->name); break;
-	case SB_FIELD_OBJECTS:
-		type(j, "array");
-		sb_json_object_begin(j, "items");
-		refer(j, f->of->name);
-		sb_json_object_end(j);
-		break;
+	case SB_FIELD_OBJECTS: list_of(f->of, j); break;
 	case SB_FIELD_SERIES:
 	case SB_FIELD_SERIES_AT: refer(j, "Series"); break;
 	default: number(f, j); break;
@@ -170,13 +173,16 @@ void schema_write(const struct report *r, struct sb_buf *out)
 	sb_json_string(&j, "$comment", "Made by tools/generate from the tables of fields: do not edit.");
 	sb_json_string(&j, "title", r->title);
 	sb_json_string(&j, "description", r->fields->help);
-	object(r->fields, &j);
+	if (r->is_list)
+		list_of(r->fields, &j);
+	else
+		object(r->fields, &j);
 	sb_json_object_begin(&j, "$defs");
 	if (uses(&tables, SB_FIELD_PAIRS))
 		free_keys(&j);
 	if (uses(&tables, SB_FIELD_SERIES) || uses(&tables, SB_FIELD_SERIES_AT))
 		series(&j);
-	for (size_t i = 1; i < tables.count; i++) {
+	for (size_t i = r->is_list ? 0 : 1; i < tables.count; i++) {
 		sb_json_object_begin(&j, tables.all[i]->name);
 		sb_json_string(&j, "description", tables.all[i]->help);
 		object(tables.all[i], &j);

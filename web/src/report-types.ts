@@ -1684,3 +1684,69 @@ export type DoctorCheck = {
   detail: string; // what was found
   fix?: string; // what to do about it
 };
+
+// One run of this machine; the newest is first.
+export type HistoryRun = {
+  id: number; // its number in this history
+  session: string; // id of the session that recorded it
+  name: string; // of the run
+  run: string; // its folder, which may be gone
+  command: string; // what was run
+  host: string; // the machine
+  start_s: number; // when it started, since 1970
+  complete: boolean; // nothing of it is missing
+  metrics: HistoryMetrics; // its metrics
+};
+
+// The metrics of one run.
+export type HistoryMetrics = {
+  wall_s?: number; // Total
+  generation_s?: number; // Generation (median)
+  step_s?: number; // Step (median)
+  first_block_s?: number; // First block
+  unattributed_s?: number; // Unattributed
+  collective_s?: number; // Waiting at collectives
+  offload_s?: number; // Offload
+  fps?: number; // Frames/s end to end
+  compute_fps?: number; // Frames/s of compute
+  bps?: number; // Blocks/s
+  frames_count?: number; // Frames
+  steps_count?: number; // Steps
+  generation_count?: number; // Generations
+  gpu_memory_peak_bytes?: number; // Peak GPU memory
+  gpu_memory_mean_bytes?: number; // Mean GPU memory
+  gpu_reserved_peak_bytes?: number; // Peak GPU memory reserved
+  gpu_memory_total_bytes?: number; // GPU memory there is
+  ram_peak_bytes?: number; // Peak RAM of the machine
+  rss_peak_bytes?: number; // Peak process memory
+  swap_peak_bytes?: number; // Peak swap of the machine
+  page_cache_peak_bytes?: number; // Peak page cache
+  gpu_utilization_percent?: number; // GPU utilisation
+  gpu_temperature_max_c?: number; // GPU temperature (max)
+  gpu_power_w?: number; // GPU power
+  gpu_clock_mhz?: number; // GPU clock
+  energy_wh?: number; // Energy
+  cpu_percent?: number; // CPU
+  disk_read_bytes_per_s?: number; // Disk reads
+  disk_write_bytes_per_s?: number; // Disk writes
+  gpu_busy_s?: number; // GPU busy
+  gpu_idle_s?: number; // GPU idle
+  gpu_copies_s?: number; // GPU copies
+  communication_s?: number; // Communication
+  cache_hit_ratio?: number; // Cache hit rate
+  dropped_ratio?: number; // Dropped frames
+};
+
+// One metric over the runs of this machine.
+export type HistoryTrend = {
+  metric: string; // as it was asked for: a metric or a stage
+  points: HistoryPoint[]; // the oldest first
+};
+
+// One run.
+export type HistoryPoint = {
+  id: number; // the run's number in this history
+  name: string; // of the run
+  start_s: number; // when it started, since 1970
+  point_value: number; // in the metric's unit
+};
