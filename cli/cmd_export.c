@@ -102,26 +102,19 @@ static void print_summary(const struct sb_export_summary *s, const char *path)
 			(unsigned long long)s->folded_zones);
 }
 
-/* "trace.json" is a Chrome trace, and so on; NULL: the name does not say. */
-static const char *format_of_name(const char *path)
+static void list_formats(struct sb_buf *out)
 {
-	static const struct {
-		const char *ending, *format;
-	} endings[] = { { ".json", "chrome" }, { ".pftrace", "perfetto" }, { ".csv", "csv" },
-		{ ".strobe", "packed" } };
-	const char *dot = path ? strrchr(path, '.') : NULL;
-
-	for (size_t i = 0; dot && i < sizeof endings / sizeof endings[0]; i++)
-		if (!strcmp(dot, endings[i].ending))
-			return endings[i].format;
-	return NULL;
+	for (const struct sb_exporter *const *e = sb_exporters; *e; e++)
+		sb_buf_printf(out, "%-10s%s\n", (*e)->name, (*e)->summary);
 }
 
 static int run(struct args *args)
 {
 	const char *chosen = args_value(args, "output");
-	const char *format = args_value(args, "to") ? args_value(args, "to") : format_of_name(chosen);
-	const struct sb_exporter *exporter = format ? sb_exporter_find(format) : NULL;
+	const char *format = args_value(args, "to");
+	const struct sb_exporter *exporter = format   ? sb_exporter_find(format)
+					     : chosen ? sb_exporter_of_file(chosen)
+						      : NULL;
 	struct sb_export_summary summary;
 	struct sb_run *opened = NULL;
 	char path[4096];
@@ -133,7 +126,7 @@ static int run(struct args *args)
 		return unknown_format(format);
 	if (args->count > 1)
 		return complain("one RUN at a time, not '%s' too", args->values[1]);
-	if (chosen && !strcmp(chosen, "-") && isatty(STDOUT_FILENO) && strcmp(format, "csv"))
+	if (chosen && !strcmp(chosen, "-") && isatty(STDOUT_FILENO) && !exporter->readable)
 		return complain("not to a terminal: name a file with -o, or pipe it");
 	code = run_arg_open(args, args->count ? args->values[0] : NULL, &opened);
 	if (code)
@@ -154,11 +147,8 @@ const struct command cmd_export = {
 	.name = "export",
 	.usage = "[OPTIONS] [RUN] --to FORMAT",
 	.summary = "a run as a Chrome or Perfetto trace, as CSV, packed, or into a warehouse",
+	.list_choices = list_formats,
 	.description =
-		"chrome    JSON as torch.profiler writes it: chrome://tracing, Perfetto and HTA read it\n"
-		"perfetto  protobuf for ui.perfetto.dev: smaller, quicker to load, counters as tracks\n"
-		"csv       one row per zone, GPU record, mark and counter value\n"
-		"packed    a smaller .strobe file that every command reads\n"
 		"clickhouse://HOST:PORT/DB[?job=ID]  into a warehouse: a run, or all ranks of a folder\n"
 		"https://HOST:PORT/DB[?job=ID]  the same, through TLS (needs libcurl)\n"
 		"\n"

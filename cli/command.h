@@ -18,12 +18,14 @@ struct command_option {
 };
 
 struct args;
+struct sb_buf;
 
 struct command {
 	const char *name;
 	const char *usage; /* after "strobe NAME ": "[OPTIONS] RUN" */
 	const char *summary; /* one line, no full stop */
 	const char *description; /* paragraphs for --help and the man page */
+	void (*list_choices)(struct sb_buf *out); /* lines before the description, from a table; NULL: none */
 	const char *examples; /* lines */
 	const char *exit_status; /* of the man page; NULL: the usual 0, 1, 2 */
 	size_t own_option_count; /* options after that are settings; 0: there are none */

@@ -51,11 +51,28 @@ static void print_option(const char *label, const char *words)
 	sb_buf_done(&text);
 }
 
+static void put_description(const struct command *c, struct sb_buf *out)
+{
+	if (c->list_choices)
+		c->list_choices(out);
+	if (c->description)
+		sb_buf_puts(out, c->description);
+}
+
+static void print_description(const struct command *c)
+{
+	struct sb_buf text = { 0 };
+
+	put_description(c, &text);
+	if (text.size)
+		printf("\n%s\n", sb_buf_text(&text));
+	sb_buf_done(&text);
+}
+
 void help_print(const struct command *c)
 {
 	printf("strobe %s: %s\n\nusage: strobe %s %s\n", c->name, c->summary, c->name, c->usage);
-	if (c->description)
-		printf("\n%s\n", c->description);
+	print_description(c);
 	if (c->options && c->options->name)
 		printf("\noptions:\n");
 	for (const struct command_option *o = c->options; o && o->name; o++) {
@@ -96,6 +113,16 @@ static void roff_section(const char *title, const char *text, bool verbatim)
 	printf("\n%s", verbatim ? ".fi\n" : "");
 }
 
+static void print_man_description(const struct command *c)
+{
+	struct sb_buf text = { 0 };
+
+	put_description(c, &text);
+	if (text.size)
+		roff_section("DESCRIPTION", sb_buf_text(&text), true);
+	sb_buf_done(&text);
+}
+
 static void print_man(const struct command *c)
 {
 	printf(".TH STROBE\\-");
@@ -107,8 +134,7 @@ static void print_man(const struct command *c)
 	printf("\n.SH SYNOPSIS\n.B strobe %s\n", c->name);
 	roff(c->usage);
 	printf("\n");
-	if (c->description)
-		roff_section("DESCRIPTION", c->description, true);
+	print_man_description(c);
 	if (c->options && c->options->name)
 		printf(".SH OPTIONS\n");
 	for (const struct command_option *o = c->options; o && o->name; o++) {

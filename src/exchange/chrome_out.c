@@ -483,5 +483,5 @@ static int write_chrome(struct sb_run *run, struct sb_out *out, struct sb_export
 
 const struct sb_exporter sb_chrome_exporter = { .name = "chrome",
 	.file_name = "trace.json",
-	.summary = "JSON for chrome://tracing, Perfetto and HTA, as torch.profiler writes it",
+	.summary = "JSON as torch.profiler writes it: chrome://tracing, Perfetto and HTA read it",
 	.write = write_chrome };

@@ -268,4 +268,5 @@ static int write_csv(struct sb_run *run, struct sb_out *out, struct sb_export_su
 const struct sb_exporter sb_csv_exporter = { .name = "csv",
 	.file_name = "trace.csv",
 	.summary = "one row per zone, GPU record, mark and counter value",
+	.readable = true,
 	.write = write_csv };

@@ -24,6 +24,16 @@ const struct sb_exporter *sb_exporter_find(const char *name)
 	return NULL;
 }
 
+const struct sb_exporter *sb_exporter_of_file(const char *path)
+{
+	const char *ending = strrchr(path, '.');
+
+	for (const struct sb_exporter *const *e = sb_exporters; ending && *e; e++)
+		if (!strcmp(ending, strrchr((*e)->file_name, '.')))
+			return *e;
+	return NULL;
+}
+
 int sb_export(const struct sb_exporter *exporter, struct sb_run *run, const char *path,
 	struct sb_export_summary *out_summary)
 {

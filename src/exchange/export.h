@@ -16,15 +16,16 @@ struct sb_export_summary {
 
 struct sb_exporter {
 	const char *name; /* --to NAME */
-	const char *file_name; /* in a run folder */
-	const char *summary; /* one line */
+	const char *file_name; /* in a run folder; its ending chooses the format where --to is missing */
+	const char *summary; /* one line of `strobe export --help` */
+	bool readable; /* text for people: may go to a terminal */
 	int (*write)(struct sb_run *run, struct sb_out *out, struct sb_export_summary *summary);
 	/* Instead of write: makes the file itself. */
 	int (*write_file)(struct sb_run *run, const char *path, struct sb_export_summary *summary);
 };
 
-/* Every exporter by its name: sb_<name>_exporter in src/exchange/<name>_out.c. The table and
- * the help of --to follow. */
+/* Every exporter by its name: sb_<name>_exporter in src/exchange/<name>_out.c. The table,
+ * the help and the endings of files follow. */
 /* clang-format off */
 #define SB_EXPORTERS(exporter) \
 	exporter(chrome) \
@@ -35,6 +36,8 @@ struct sb_exporter {
 
 extern const struct sb_exporter *const sb_exporters[]; /* NULL-terminated */
 const struct sb_exporter *sb_exporter_find(const char *name);
+/* By the ending of a file's name: "trace.json" is a Chrome trace; NULL: it does not say. */
+const struct sb_exporter *sb_exporter_of_file(const char *path);
 
 /* path "-": standard output. The file appears whole or not at all. */
 int sb_export(const struct sb_exporter *exporter, struct sb_run *run, const char *path,
