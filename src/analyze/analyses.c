@@ -4,6 +4,7 @@
 
 extern const struct sb_analysis sb_analysis_session;
 extern const struct sb_analysis sb_analysis_gpu;
+extern const struct sb_analysis sb_analysis_cut_trace;
 extern const struct sb_analysis sb_analysis_counters;
 extern const struct sb_analysis sb_analysis_flops;
 extern const struct sb_analysis sb_analysis_stages;
@@ -30,6 +31,7 @@ extern const struct sb_analysis sb_analysis_unattributed;
 const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_session,
 	&sb_analysis_gpu, /* before the stages, which take their busy time from it */
+	&sb_analysis_cut_trace,
 	&sb_analysis_counters, /* the same for their counters */
 	&sb_analysis_flops,
 	&sb_analysis_stages,

@@ -35,14 +35,16 @@ int sb_gpu_traces_find(const struct sb_run *run, struct sb_vec *out)
 			continue;
 		at_ns = sb_run_time_ns(run, meta->process, (uint64_t)meta->attr.i);
 		trace = open_trace(out, meta->process);
-		if (trace)
+		if (trace) {
 			trace->end_ns = at_ns;
+			trace->ended = true;
+		}
 		if (is_mark(meta, SB_RUN_GPU_TRACE_END))
 			continue;
 		trace = sb_vec_push(out, sizeof *trace);
 		if (!trace)
 			return sb_fail(STROBE_ENOMEM, "no memory for the GPU traces of '%s'", run->path);
-		*trace = (struct sb_gpu_trace){ meta->process, at_ns, INT64_MAX };
+		*trace = (struct sb_gpu_trace){ meta->process, at_ns, INT64_MAX, false };
 	}
 	for (size_t i = 0; i < out->count; i++) {
 		trace = (struct sb_gpu_trace *)out->items + i;

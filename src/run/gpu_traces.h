@@ -9,6 +9,7 @@
 struct sb_gpu_trace {
 	uint32_t process;
 	int64_t begin_ns, end_ns; /* of a trace never ended: of its process */
+	bool ended;
 };
 
 /* Adds struct sb_gpu_trace to out, of each process in order. */

@@ -148,6 +148,37 @@ def the_report_says_when_it_traced():
     assert len(traces) == 1 and abs(traces[0]["duration_s"] - traced_s) < 1e-4, (traces, traced_s)
 
 
+def traced_and_killed(kernel, ended):
+    """What the report of a killed program says is missing of its kernels."""
+    child = os.fork()
+    if not child:
+        p = Program()
+        assert p.strobe.strobe_gpu_trace_start(b"") == 0
+        if kernel:
+            p.kernel(b"first")
+        p.until(lambda: p.cupti.calls(b"cuptiActivityFlushAll") > 1, "the first look")
+        if ended:
+            p.strobe.strobe_gpu_trace_stop()
+            p.until(lambda: p.cupti.calls(b"cuptiUnsubscribe") == 1, "the trace's end")
+        print(p.folder, file=open(told, "w"))
+        os.kill(os.getpid(), signal.SIGKILL)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    report = report_of(open(told).read().strip() + "/last")
+    return [m for m in report["not_recorded"] if "last kernels" in m["what"]], report.get("gpu_trace")
+
+
+told = tempfile.mktemp(prefix="strobe-fakes-")
+
+
+@case
+def a_trace_that_a_kill_cut_short_says_from_when_on():
+    for kernel in (False, True):
+        missing, trace = traced_and_killed(kernel, ended=False)
+        assert len(missing) == 1 and "killed during its GPU trace" in missing[0]["why"], missing
+        assert bool(trace) == kernel, trace
+    assert traced_and_killed(True, ended=True)[0] == []
+
+
 @case
 def a_run_ends_where_its_stop_was_called():
     p = Program()
