@@ -151,6 +151,14 @@ def test_wrong_formats_and_runs_are_named(strobe, run):
     assert strobe("export", strobe.folder / "none", "--to", "csv", code=2).count("\n") == 1
 
 
+@pytest.mark.parametrize("name, to", [("t.json", "chrome"), ("t.pftrace", "perfetto"), ("t.csv", "csv")])
+def test_the_ending_of_the_file_chooses_the_format(strobe, run, name, to):
+    strobe("export", run, "-o", strobe.folder / name)
+    strobe("export", run, "--to", to, "-o", strobe.folder / "named")
+    assert (strobe.folder / name).read_bytes() == (strobe.folder / "named").read_bytes()
+    assert "--to is missing" in strobe("export", run, "-o", strobe.folder / "t.txt", code=2)
+
+
 def test_a_stage_log_exports_too(strobe):
     trace = json.loads(strobe("export", DATA / "stagelog-before.txt", "--to", "chrome", "-o", "-"))
     unet = next(e for e in trace["traceEvents"] if e["name"].startswith("UNet"))
