@@ -3,6 +3,7 @@
 #include "args.h"
 
 #include "base/numerals.h"
+#include "base/room.h"
 #include "record/settings.h"
 
 #include <errno.h>
@@ -72,15 +73,8 @@ static const struct command_option *find_row(const struct scanner *s, int value)
 
 static int give(struct args *args, const struct command_option *o, const char *value)
 {
-	if (args->given_count == args->given_capacity) {
-		size_t capacity = args->given_capacity ? 2 * args->given_capacity : 16;
-		struct given *more = realloc(args->given, capacity * sizeof *more);
-
-		if (!more)
-			return complain("no memory");
-		args->given = more;
-		args->given_capacity = capacity;
-	}
+	if (!SB_MAKE_ROOM(args->given, args->given_count, args->given_capacity))
+		return complain("no memory");
 	args->given[args->given_count++] = (struct given){ o, value ? value : "" };
 	return 0;
 }

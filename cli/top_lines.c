@@ -2,6 +2,7 @@
 #include "top_lines.h"
 
 #include "report/panels/panel.h"
+#include "base/room.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -69,15 +70,8 @@ void top_facts_lines(struct top_view *v, enum top_style style, const struct top_
 
 void top_line_begin(struct top_view *v, enum top_style style)
 {
-	if (v->line_count == v->line_capacity) {
-		size_t capacity = v->line_capacity ? v->line_capacity * 2 : 64;
-		struct top_line *larger = realloc(v->lines, capacity * sizeof *larger);
-
-		if (!larger)
-			return;
-		v->lines = larger;
-		v->line_capacity = capacity;
-	}
+	if (!SB_MAKE_ROOM(v->lines, v->line_count, v->line_capacity))
+		return;
 	v->lines[v->line_count++] = (struct top_line){ style, v->text.size, 0 };
 }
 

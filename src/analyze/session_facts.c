@@ -3,6 +3,7 @@
 #include "stats/seconds.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/room.h"
 #include "format/run_keys.h"
 
 #include <stdio.h>
@@ -159,15 +160,9 @@ static struct sb_system_process *child_of(struct children *c, int64_t pid, bool 
 
 	if (sb_map_get(&c->last_of, (uint64_t)pid, &last) && (!started || isnan(c->all[last].start_s)))
 		return &c->all[last];
-	if (c->count == c->room) {
-		struct sb_system_process *more = realloc(c->all, (c->room ? c->room * 2 : 16) * sizeof *more);
-
-		if (!more) {
-			c->no_memory = true;
-			return NULL;
-		}
-		c->all = more;
-		c->room = c->room ? c->room * 2 : 16;
+	if (!SB_MAKE_ROOM(c->all, c->count, c->room)) {
+		c->no_memory = true;
+		return NULL;
 	}
 	if (!sb_map_put(&c->last_of, (uint64_t)pid, (uint32_t)c->count)) {
 		c->no_memory = true;

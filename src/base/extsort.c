@@ -3,6 +3,7 @@
 #include "base/extsort.h"
 
 #include "base/error.h"
+#include "base/room.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -194,15 +195,8 @@ static int spill(struct sb_extsort *s)
 
 static struct load *new_load(struct sb_extsort *s)
 {
-	if (s->load_count == s->load_capacity) {
-		size_t capacity = s->load_capacity ? s->load_capacity * 2 : 16;
-		struct load *loads = realloc(s->loads, capacity * sizeof *loads);
-
-		if (!loads)
-			return NULL;
-		s->loads = loads;
-		s->load_capacity = capacity;
-	}
+	if (!SB_MAKE_ROOM(s->loads, s->load_count, s->load_capacity))
+		return NULL;
 	s->loads[s->load_count] = (struct load){ 0 };
 	return &s->loads[s->load_count++];
 }

@@ -2,6 +2,7 @@
 #include "compare/bench.h"
 
 #include "base/error.h"
+#include "base/room.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,15 +10,8 @@
 
 int sb_bench_add(struct sb_bench_row *row, double seconds)
 {
-	if (row->count == row->capacity) {
-		size_t capacity = row->capacity ? row->capacity * 2 : 16;
-		double *grown = realloc(row->seconds, capacity * sizeof *grown);
-
-		if (!grown)
-			return sb_fail(STROBE_ENOMEM, "no memory for the measurements");
-		row->seconds = grown;
-		row->capacity = capacity;
-	}
+	if (!SB_MAKE_ROOM(row->seconds, row->count, row->capacity))
+		return sb_fail(STROBE_ENOMEM, "no memory for the measurements");
 	row->seconds[row->count++] = seconds;
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "compare/compare.h"
 
 #include "base/map.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,15 +33,8 @@ static struct row *row_of(struct sb_comparison *c, struct rows *rows, const char
 
 	if (sb_map_get(&rows->by_key, number, &index))
 		return &rows->all[index];
-	if (rows->count == rows->capacity) {
-		size_t capacity = rows->capacity ? rows->capacity * 2 : 64;
-		struct row *grown = realloc(rows->all, capacity * sizeof *grown);
-
-		if (!grown)
-			return NULL;
-		rows->all = grown;
-		rows->capacity = capacity;
-	}
+	if (!SB_MAKE_ROOM(rows->all, rows->count, rows->capacity))
+		return NULL;
 	if (!sb_map_put(&rows->by_key, number, (uint32_t)rows->count))
 		return NULL;
 	rows->all[rows->count] = (struct row){ .key = number };

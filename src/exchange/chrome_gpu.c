@@ -1,6 +1,7 @@
 /* GPU work in Chrome JSON: kernels, copies and ranges as Kineto names them, with their
  * launches. */
 #include "exchange/chrome.h"
+#include "base/room.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,16 +12,9 @@ static void note_stream(struct sb_chrome *c, uint32_t device, uint32_t stream)
 	for (uint32_t i = c->stream_count; i-- > 0;)
 		if (c->streams[i].device == device && c->streams[i].stream == stream)
 			return;
-	if (c->stream_count == c->stream_room) {
-		uint32_t room = c->stream_room ? c->stream_room * 2 : 16;
-		struct sb_chrome_stream *more = realloc(c->streams, room * sizeof *more);
-
-		if (!more) {
-			c->failed = true;
-			return;
-		}
-		c->streams = more;
-		c->stream_room = room;
+	if (!SB_MAKE_ROOM(c->streams, c->stream_count, c->stream_room)) {
+		c->failed = true;
+		return;
 	}
 	c->streams[c->stream_count++] = (struct sb_chrome_stream){ device, stream };
 	c->devices_seen[device / 64 & 3] |= 1ull << device % 64;

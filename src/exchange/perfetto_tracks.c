@@ -1,5 +1,6 @@
 /* Perfetto's tracks: one per process, thread, task, lane of spans, GPU stream and counter. */
 #include "exchange/perfetto.h"
+#include "base/room.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,16 +130,9 @@ uint64_t sb_perfetto_span_track(struct sb_perfetto *p, const struct sb_zone *z)
 			return id;
 		}
 	}
-	if (p->lane_count == p->lane_room) {
-		uint32_t room = p->lane_room ? p->lane_room * 2 : 64;
-		int64_t *more = realloc(p->lane_end_ns, room * sizeof *more);
-
-		if (!more) {
-			p->failed = true;
-			return id;
-		}
-		p->lane_end_ns = more;
-		p->lane_room = room;
+	if (!SB_MAKE_ROOM(p->lane_end_ns, p->lane_count, p->lane_room)) {
+		p->failed = true;
+		return id;
 	}
 	p->lane_end_ns[p->lane_count] = z->end_ns;
 	if (!sb_map_put(&p->span_ends, id, p->lane_count++))

@@ -2,6 +2,7 @@
 #include "exchange/textlog.h"
 
 #include "base/error.h"
+#include "base/room.h"
 #include "strobe.h"
 
 #include <math.h>
@@ -20,15 +21,8 @@ int sb_textlog_add(struct sb_textlog *log, const struct sb_stagelog_line *line, 
 
 	if (log->count == NODES_MAX)
 		return sb_fail(STROBE_EFORMAT, "more than %u stage lines", NODES_MAX);
-	if (log->count == log->capacity) {
-		uint32_t capacity = log->capacity ? log->capacity * 2 : 64;
-		struct sb_textlog_node *nodes = realloc(log->nodes, capacity * sizeof *nodes);
-
-		if (!nodes)
-			return sb_fail(STROBE_ENOMEM, "no memory to import");
-		log->nodes = nodes;
-		log->capacity = capacity;
-	}
+	if (!SB_MAKE_ROOM(log->nodes, log->count, log->capacity))
+		return sb_fail(STROBE_ENOMEM, "no memory to import");
 	n = &log->nodes[log->count];
 	*n = (struct sb_textlog_node){
 		.parent = NONE, .first_child = NONE, .last_child = NONE, .next = NONE, .earlier_open = NONE

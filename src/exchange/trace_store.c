@@ -2,6 +2,7 @@
 #include "exchange/trace_store.h"
 
 #include "base/error.h"
+#include "base/room.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,16 +125,9 @@ uint32_t sb_trace_thread(struct sb_trace *t, uint64_t pid_key, uint64_t tid_key)
 		sb_fail(STROBE_EFORMAT, "more than %u threads", SB_TRACE_THREADS_MAX);
 		return UINT32_MAX;
 	}
-	if (t->thread_count == t->thread_capacity) {
-		uint32_t capacity = t->thread_capacity ? t->thread_capacity * 2 : 64;
-		struct sb_trace_thread *threads = realloc(t->threads, capacity * sizeof *threads);
-
-		if (!threads) {
-			sb_fail(STROBE_ENOMEM, "no memory to import");
-			return UINT32_MAX;
-		}
-		t->threads = threads;
-		t->thread_capacity = capacity;
+	if (!SB_MAKE_ROOM(t->threads, t->thread_count, t->thread_capacity)) {
+		sb_fail(STROBE_ENOMEM, "no memory to import");
+		return UINT32_MAX;
 	}
 	number = t->thread_count;
 	if (!sb_map_put(&t->thread_numbers, key, number)) {

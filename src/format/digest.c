@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,21 +32,6 @@ void sb_digest_bucket_range(uint32_t bucket, double *out_low, double *out_high)
 	*out_high = *out_low + unit;
 }
 
-static void *more(struct heap *h, void *array, uint32_t *room, uint32_t count, size_t size)
-{
-	void *bigger;
-
-	if (count < *room)
-		return array;
-	bigger = realloc(array, (*room ? *room * 2 : 64) * size);
-	if (!bigger) {
-		h->no_memory = true;
-		return array;
-	}
-	*room = *room ? *room * 2 : 64;
-	return bigger;
-}
-
 /* 0 or 1: the newest committed slot; -1: neither. */
 static int pick(uint64_t stamp0, uint64_t stamp1, uint64_t folded_seq)
 {
@@ -62,7 +48,7 @@ static void take_node(struct heap *h, const struct sb_digest_node *n)
 	int slot = pick(n->slot[0].stamp, n->slot[1].stamp, d->folded_seq);
 	struct sb_folded_node *to;
 
-	d->nodes = more(h, d->nodes, &h->node_room, d->node_count, sizeof *d->nodes);
+	h->no_memory |= !SB_MAKE_ROOM(d->nodes, d->node_count, h->node_room);
 	if (h->no_memory || !sb_map_put(&h->index, n->node, d->node_count + 1)) {
 		h->no_memory = true;
 		return;
@@ -87,7 +73,7 @@ static void take_sum(struct heap *h, const struct sb_digest_sum *s)
 
 	if (slot < 0)
 		return;
-	d->sums = more(h, d->sums, &h->sum_room, d->sum_count, sizeof *d->sums);
+	h->no_memory |= !SB_MAKE_ROOM(d->sums, d->sum_count, h->sum_room);
 	if (!h->no_memory)
 		d->sums[d->sum_count++] = (struct sb_folded_sum){ s->node, s->key, s->slot[slot] };
 }
@@ -127,7 +113,7 @@ static void take_hist(struct heap *h, const struct sb_digest_hist *e)
 	for (uint32_t i = 0; i < 32 && !h->no_memory; i++) {
 		if (!e->count[i] || e->first + i >= SB_DIGEST_BUCKETS)
 			continue;
-		d->buckets = more(h, d->buckets, &h->bucket_room, d->bucket_count, sizeof *d->buckets);
+		h->no_memory |= !SB_MAKE_ROOM(d->buckets, d->bucket_count, h->bucket_room);
 		if (!h->no_memory)
 			d->buckets[d->bucket_count++] = (struct sb_folded_bucket){ e->node, e->first + i,
 				e->count[i] };

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/infile.h"
+#include "base/room.h"
 #include "format/reader.h"
 #include "format/wire.h"
 
@@ -163,20 +164,14 @@ static int list_parts(int fd, const char *path, struct sb_gathered_part **parts,
 			(int)sizeof head);
 	for (uint64_t offset = PAGE_BYTES; offset < head.end;) {
 		struct sb_file_header h;
-		struct sb_gathered_part *more;
 
 		if (sb_read_at(fd, &h, sizeof h, offset) != sizeof h || !header_makes_sense(&h) ||
 			offset + bytes_of(&h) > (uint64_t)st.st_size)
 			return sb_fail(STROBE_EFORMAT,
 				"the recordings of '%s' from byte %llu on: it is cut off or damaged there",
 				path, (unsigned long long)offset);
-		if (*count == room) {
-			room = room ? room * 2 : 64;
-			more = realloc(*parts, room * sizeof *more);
-			if (!more)
-				return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", path);
-			*parts = more;
-		}
+		if (!SB_MAKE_ROOM(*parts, *count, room))
+			return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", path);
 		(*parts)[(*count)++] = (struct sb_gathered_part){ offset, bytes_of(&h) };
 		offset += bytes_of(&h);
 	}

@@ -3,6 +3,7 @@
 #include "format/packed_columns.h"
 
 #include "format/wire.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,16 +47,9 @@ static void push(struct sb_columns *columns, int which, uint64_t value)
 {
 	struct column *c = &columns->column[which];
 
-	if (c->count == c->room) {
-		uint32_t room = c->room ? c->room * 2 : 4096;
-		uint64_t *more = realloc(c->values, room * sizeof *more);
-
-		if (!more) {
-			columns->failed = true;
-			return;
-		}
-		c->values = more;
-		c->room = room;
+	if (!SB_MAKE_ROOM(c->values, c->count, c->room)) {
+		columns->failed = true;
+		return;
 	}
 	c->values[c->count++] = value;
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/filename.h"
+#include "base/room.h"
 #include "format/spool.h"
 
 #include <ctype.h>
@@ -187,15 +188,8 @@ static int add_entry(
 {
 	struct sb_catalogue_entry *e;
 
-	if (c->count == c->room) {
-		size_t room = c->room ? 2 * c->room : 64;
-
-		e = realloc(c->entries, room * sizeof *e);
-		if (!e)
-			return sb_fail(STROBE_ENOMEM, "no memory to list '%s'", folder);
-		c->entries = e;
-		c->room = room;
-	}
+	if (!SB_MAKE_ROOM(c->entries, c->count, c->room))
+		return sb_fail(STROBE_ENOMEM, "no memory to list '%s'", folder);
 	e = &c->entries[c->count++];
 	*e = *entry;
 	e->name = strdup(name);

@@ -31,9 +31,7 @@ struct sb_run_index {
 };
 #define SB_PATH_RECURSIVE (1u << 31)
 
-/* ---- run_tables.c ---- */
-/* Doubles an array when it is full; NULL: no memory, the old one is untouched. */
-void *sb_run_grow(void *array, uint32_t *room, uint32_t count, size_t size);
+/* ---- tables.c ---- */
 bool sb_run_file_name_set(struct sb_run_process *p, uint32_t file_id, uint32_t id);
 const char *sb_run_text_keep(struct sb_run *run, const char *text, size_t size);
 /* The run's id of a file's name id. */

@@ -3,6 +3,7 @@
 
 #include "run/index.h"
 #include "base/error.h"
+#include "base/room.h"
 #include "format/gathered.h"
 #include "format/run_keys.h"
 
@@ -259,22 +260,20 @@ static bool drop_copy(struct sb_run *run, struct sb_reader *reader)
 
 static int add_reader(struct sb_run *run, struct sb_reader *reader)
 {
-	struct sb_run_process *more;
+	struct sb_run_process *added;
 
 	if (drop_copy(run, reader))
 		return 0;
-	more = sb_run_grow(run->processes, &run->index->process_room, run->process_count, sizeof *more);
-	if (!more) {
+	if (!SB_MAKE_ROOM(run->processes, run->process_count, run->index->process_room)) {
 		sb_reader_close(reader);
 		return sb_fail(STROBE_ENOMEM, "no memory to open '%s'", run->path);
 	}
-	run->processes = more;
-	more = &run->processes[run->process_count++];
-	memset(more, 0, sizeof *more);
+	added = &run->processes[run->process_count++];
+	memset(added, 0, sizeof *added);
 	sb_reader_files_add(&run->index->files, reader);
-	more->reader = reader;
-	more->pid = reader->head.pid;
-	more->ppid = reader->head.ppid;
+	added->reader = reader;
+	added->pid = reader->head.pid;
+	added->ppid = reader->head.ppid;
 	return 0;
 }
 

@@ -2,6 +2,7 @@
  * fast its clock ran. Zones and samples are events.c's. */
 #include "run/index.h"
 #include "base/error.h"
+#include "base/room.h"
 #include "format/cursor.h"
 #include "format/run_keys.h"
 
@@ -43,7 +44,6 @@ static void scan_name(struct scan *s, const struct sb_record *r)
 static void scan_schema(struct scan *s, const struct sb_record *r)
 {
 	struct sb_run *run = s->run;
-	struct sb_run_schema *more;
 	struct sb_run_schema schema = { .process = s->process, .id = (uint32_t)r->aux };
 
 	if (run->schema_count >= SCHEMAS_MAX || r->words < 3 || r->payload[2] > r->words - 3 ||
@@ -53,12 +53,10 @@ static void scan_schema(struct scan *s, const struct sb_record *r)
 	schema.device = (int)r->payload[1] - 1;
 	schema.column_count = (uint32_t)r->payload[2];
 	schema.columns = calloc(schema.column_count + 1, sizeof *schema.columns);
-	more = sb_run_grow(run->schemas, &run->index->schema_room, run->schema_count, sizeof *more);
-	if (!more || !schema.columns) {
+	if (!schema.columns || !SB_MAKE_ROOM(run->schemas, run->schema_count, run->index->schema_room)) {
 		free(schema.columns);
 		return;
 	}
-	run->schemas = more;
 	for (uint32_t i = 0; i < schema.column_count; i++)
 		schema.columns[i] = sb_run_text_of(run, s->process, (uint32_t)r->payload[3 + i] & SB_ID_MAX);
 	sb_map_put(&run->index->schemas, (uint64_t)s->process << 40 | schema.id, run->schema_count);
@@ -70,7 +68,6 @@ static void scan_meta(struct scan *s, const struct sb_record *r)
 	struct sb_run *run = s->run;
 	struct sb_run_meta meta = { .process = s->process,
 		.scope = (enum sb_meta_scope)(r->aux >> 24 & 255) };
-	struct sb_run_meta *more;
 	const char *text;
 	size_t size;
 
@@ -89,10 +86,8 @@ static void scan_meta(struct scan *s, const struct sb_record *r)
 	} else {
 		return;
 	}
-	more = sb_run_grow(run->metas, &run->index->meta_room, run->meta_count, sizeof *more);
-	if (!more)
+	if (!SB_MAKE_ROOM(run->metas, run->meta_count, run->index->meta_room))
 		return;
-	run->metas = more;
 	if (!sb_map_put(&run->index->metas, sb_run_meta_hash(meta.scope, meta.attr.key), run->meta_count))
 		return;
 	run->metas[run->meta_count++] = meta;

@@ -1,21 +1,10 @@
 /* The run's tables: names, texts, tracks and schemas of all its recordings. */
 #include "run/index.h"
+#include "base/room.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-void *sb_run_grow(void *array, uint32_t *room, uint32_t count, size_t size)
-{
-	void *bigger;
-
-	if (count < *room)
-		return array;
-	bigger = realloc(array, (*room ? *room * 2 : 16) * size);
-	if (bigger)
-		*room = *room ? *room * 2 : 16;
-	return bigger;
-}
 
 uint32_t sb_run_name_add(
 	struct sb_run *run, const char *text, size_t size, const char *code, size_t code_size)
@@ -32,13 +21,10 @@ uint32_t sb_run_name_add(
 		memcpy(both + size + 1, code, code_size);
 	id = sb_strings_add(&x->names, both, size + 1 + code_size);
 	while (id >= run->name_count) {
-		struct sb_run_name *more = sb_run_grow(
-			run->names, &x->name_room, run->name_count, sizeof *more);
 		const char *kept;
 
-		if (!more)
+		if (!SB_MAKE_ROOM(run->names, run->name_count, x->name_room))
 			return 0;
-		run->names = more;
 		kept = sb_strings_text(&x->names, run->name_count);
 		run->names[run->name_count] = run->name_count
 						      ? (struct sb_run_name){ kept, kept + strlen(kept) + 1 }
@@ -101,15 +87,12 @@ uint32_t sb_run_track_of(struct sb_run *run, uint32_t process, uint32_t tid, uin
 	struct sb_run_index *x = run->index;
 	uint64_t key = (uint64_t)process << 40 | (uint64_t)(task != 0) << 32 | (task ? task : tid);
 	struct sb_run_process *p = &run->processes[process];
-	struct sb_run_track *more;
 	uint32_t index;
 
 	if (sb_map_get(&x->tracks, key, &index))
 		return index;
-	more = sb_run_grow(run->tracks, &x->track_room, run->track_count, sizeof *more);
-	if (!more)
+	if (!SB_MAKE_ROOM(run->tracks, run->track_count, x->track_room))
 		return 0;
-	run->tracks = more;
 	index = run->track_count++;
 	run->tracks[index] = (struct sb_run_track){ .process = process,
 		.tid = task ? 0 : tid,

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/room.h"
 #include "run/catalogue.h"
 
 #include <stdio.h>
@@ -28,15 +29,8 @@ static int keep(struct sb_listing *l, const struct sb_run_brief *brief, const ch
 		l->left_out++;
 		return 0;
 	}
-	if (l->count == l->room) {
-		size_t room = l->room ? 2 * l->room : 64;
-		struct sb_listed *runs = realloc(l->runs, room * sizeof *runs);
-
-		if (!runs)
-			return sb_fail(STROBE_ENOMEM, "no memory to list runs");
-		l->runs = runs;
-		l->room = room;
-	}
+	if (!SB_MAKE_ROOM(l->runs, l->count, l->room))
+		return sb_fail(STROBE_ENOMEM, "no memory to list runs");
 	l->runs[l->count].brief = *brief;
 	l->runs[l->count].id = strdup(id);
 	l->runs[l->count].path = strdup(path);

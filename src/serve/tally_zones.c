@@ -4,6 +4,7 @@
 #include "serve/tally_parts.h"
 
 #include "strobe.h"
+#include "base/room.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -239,16 +240,9 @@ static struct frame *push(struct sb_tally *t, struct stack *s, uint32_t name, ui
 	bool recursion = above && above->recursion;
 	uint32_t stage = stage_of(t, above ? above->stage : 0, name);
 
-	if (s->depth == s->room) {
-		uint32_t room = s->room ? 2 * s->room : 8;
-		struct frame *more = realloc(s->frames, room * sizeof *more);
-
-		if (!more) {
-			t->no_memory = true;
-			return NULL;
-		}
-		s->frames = more;
-		s->room = room;
+	if (!SB_MAKE_ROOM(s->frames, s->depth, s->room)) {
+		t->no_memory = true;
+		return NULL;
 	}
 	if (recursion && !(stage & RECURSIVE) && is_open(t, s, stage))
 		stage |= RECURSIVE;

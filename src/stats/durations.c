@@ -3,6 +3,7 @@
 #include "stats/durations.h"
 
 #include "base/error.h"
+#include "base/room.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,28 +21,14 @@ void sb_durations_done(struct sb_durations *d)
 
 bool sb_durations_grow(struct sb_durations *d)
 {
-	size_t room = d->room ? d->room * 2 : 8;
-	uint32_t *more = realloc(d->small, room * sizeof *more);
-
-	if (!more)
-		return false;
-	d->small = more;
-	d->room = room;
-	return true;
+	return SB_MAKE_ROOM(d->small, d->count, d->room);
 }
 
 bool sb_durations_add_large(struct sb_durations *d, uint64_t ns)
 {
-	if (d->large_count == d->large_room) {
-		size_t room = d->large_room ? d->large_room * 2 : 8;
-		uint64_t *more = realloc(d->large, room * sizeof *more);
-
-		if (!more)
-			return false;
-		d->large = more;
-		d->large_room = room;
-	}
-	if (d->count == d->room && !sb_durations_grow(d))
+	if (!SB_MAKE_ROOM(d->large, d->large_count, d->large_room))
+		return false;
+	if (!sb_durations_grow(d))
 		return false;
 	d->large[d->large_count++] = ns;
 	d->small[d->count++] = SB_DURATION_LARGE;

@@ -5,6 +5,7 @@
 #include "analyze/gpu/kernel_names.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/room.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -212,15 +213,8 @@ static struct queue *new_queue(struct sb_gpu_launches *l, uint32_t track)
 {
 	struct queue *q;
 
-	if (l->queue_count == l->queue_room) {
-		size_t room = l->queue_room ? l->queue_room * 2 : 16;
-		struct queue *more = realloc(l->queues, room * sizeof *more);
-
-		if (!more)
-			return NULL;
-		l->queues = more;
-		l->queue_room = room;
-	}
+	if (!SB_MAKE_ROOM(l->queues, l->queue_count, l->queue_room))
+		return NULL;
 	q = &l->queues[l->queue_count];
 	*q = (struct queue){ .track = track };
 	if (!sb_map_put(&l->queue_of, track, (uint32_t)l->queue_count))

@@ -4,6 +4,7 @@
 #include "analyze/gpu/kernel_names.h"
 #include "run/gpu_traces.h"
 #include "base/error.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,15 +71,8 @@ static int add_gap(struct sb_gpu_timeline *t, uint32_t device, int64_t begin_ns,
 	t->times.gap_count++;
 	if (end_ns - begin_ns < t->gap_least_ns)
 		return 0;
-	if (t->gap_count == t->gap_room) {
-		size_t room = t->gap_room ? t->gap_room * 2 : 256;
-		struct sb_gpu_idle *more = realloc(t->gaps, room * sizeof *more);
-
-		if (!more)
-			return sb_fail(STROBE_ENOMEM, "no memory for the GPU timeline");
-		t->gaps = more;
-		t->gap_room = room;
-	}
+	if (!SB_MAKE_ROOM(t->gaps, t->gap_count, t->gap_room))
+		return sb_fail(STROBE_ENOMEM, "no memory for the GPU timeline");
 	t->gaps[t->gap_count++] = (struct sb_gpu_idle){ begin_ns, end_ns, device, 0, 0 };
 	thin_gaps(t);
 	return 0;
@@ -107,15 +101,8 @@ static int end_device(struct sb_gpu_timeline *t, const struct sweep *s)
 {
 	if (!s->begun)
 		return 0;
-	if (t->device_count == t->device_room) {
-		size_t room = t->device_room ? t->device_room * 2 : 8;
-		struct sb_gpu_device_times *more = realloc(t->devices, room * sizeof *more);
-
-		if (!more)
-			return sb_fail(STROBE_ENOMEM, "no memory for the GPU timeline");
-		t->devices = more;
-		t->device_room = room;
-	}
+	if (!SB_MAKE_ROOM(t->devices, t->device_count, t->device_room))
+		return sb_fail(STROBE_ENOMEM, "no memory for the GPU timeline");
 	t->devices[t->device_count++] = (struct sb_gpu_device_times){ s->device, s->first_ns, s->all_ns,
 		s->busy_ns, s->all_ns - s->first_ns - s->unseen_ns };
 	t->times.busy_ns += s->busy_ns;

@@ -5,6 +5,7 @@
 #include "analyze/python/moments.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,15 +52,8 @@ static struct function *function_of(struct sampled *s, uint32_t name)
 
 	if (sb_map_get(&s->by_name, name, &index))
 		return &s->functions[index];
-	if (s->count == s->capacity) {
-		uint32_t capacity = s->capacity ? 2 * s->capacity : 256;
-		struct function *more = realloc(s->functions, capacity * sizeof *more);
-
-		if (!more)
-			return NULL;
-		s->functions = more;
-		s->capacity = capacity;
-	}
+	if (!SB_MAKE_ROOM(s->functions, s->count, s->capacity))
+		return NULL;
 	if (!sb_map_put(&s->by_name, name, s->count))
 		return NULL;
 	s->functions[s->count] = (struct function){ .name = name };
@@ -79,15 +73,9 @@ static void keep_sample(struct sampled *s, const struct sb_event *ev, uint32_t l
 {
 	if (s->sample_count == SAMPLES_MAX)
 		return;
-	if (s->sample_count == s->sample_capacity) {
-		uint32_t capacity = s->sample_capacity ? 2 * s->sample_capacity : 4096;
-		struct sample *more = realloc(s->samples, capacity * sizeof *more);
-
-		s->no_memory |= !more;
-		if (!more)
-			return;
-		s->samples = more;
-		s->sample_capacity = capacity;
+	if (!SB_MAKE_ROOM(s->samples, s->sample_count, s->sample_capacity)) {
+		s->no_memory = true;
+		return;
 	}
 	s->samples[s->sample_count++] = (struct sample){ { ev->t_ns, ev->track, 0 }, leaf };
 }

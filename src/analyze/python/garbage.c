@@ -1,6 +1,7 @@
 /* garbage_collection: totals from counters, the long ones from events. */
 #include "analyze/analysis.h"
 #include "base/error.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,15 +30,9 @@ static void add_collection(struct garbage *g, const struct sb_event *e)
 
 	if (!(duration_s >= 0))
 		return; /* a program's own event of that name */
-	if (g->used == g->room) {
-		size_t room = g->room ? 2 * g->room : 64;
-		struct sb_collection *more = realloc(g->all, room * sizeof *more);
-
-		g->no_memory |= !more;
-		if (!more)
-			return;
-		g->all = more;
-		g->room = room;
+	if (!SB_MAKE_ROOM(g->all, g->used, g->room)) {
+		g->no_memory = true;
+		return;
 	}
 	g->all[g->used++] = (struct sb_collection){ .end_s = (double)e->t_ns / 1e9,
 		.duration_s = duration_s,

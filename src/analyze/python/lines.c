@@ -5,6 +5,7 @@
 #include "analyze/python/source.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,15 +54,9 @@ static struct sample *add_sample(struct sampled *s)
 {
 	if (s->count == SAMPLES_MAX)
 		thin(s);
-	if (s->count == s->capacity) {
-		uint32_t capacity = s->capacity ? 2 * s->capacity : 1024;
-		struct sample *more = realloc(s->all, capacity * sizeof *more);
-
-		s->no_memory |= !more;
-		if (!more)
-			return NULL;
-		s->all = more;
-		s->capacity = capacity;
+	if (!SB_MAKE_ROOM(s->all, s->count, s->capacity)) {
+		s->no_memory = true;
+		return NULL;
 	}
 	return &s->all[s->count++];
 }
@@ -90,15 +85,9 @@ static void see_file(struct sampled *s, const struct sb_event *ev)
 
 	if (sb_map_get(&s->file_of, ev->name, &known))
 		return;
-	if (s->file_count == s->file_capacity) {
-		uint32_t capacity = s->file_capacity ? 2 * s->file_capacity : 256;
-		const char **more = realloc(s->files, capacity * sizeof *more);
-
-		s->no_memory |= !more;
-		if (!more)
-			return;
-		s->files = more;
-		s->file_capacity = capacity;
+	if (!SB_MAKE_ROOM(s->files, s->file_count, s->file_capacity)) {
+		s->no_memory = true;
+		return;
 	}
 	s->no_memory |= !sb_map_put(&s->file_of, ev->name, s->file_count);
 	s->files[s->file_count++] = sb_model_text(s->model, ev->text);

@@ -3,6 +3,7 @@
 #include "analyze/analysis.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,15 +66,9 @@ static void take_stack(struct unattributed *u, const struct sb_event *e)
 
 	if (e->stack.native || !e->stack.frame_count || u->count == SAMPLES_MAX)
 		return;
-	if (u->count == u->capacity) {
-		uint32_t capacity = u->capacity ? 2 * u->capacity : 4096;
-		struct sample *more = realloc(u->samples, capacity * sizeof *more);
-
-		u->no_memory |= !more;
-		if (!more)
-			return;
-		u->samples = more;
-		u->capacity = capacity;
+	if (!SB_MAKE_ROOM(u->samples, u->count, u->capacity)) {
+		u->no_memory = true;
+		return;
 	}
 	while (at + 1 < e->stack.frame_count && is_library(file_of(u, e->stack.names[at])))
 		at++;
@@ -94,15 +89,9 @@ static void take_file(struct unattributed *u, const struct sb_event *e)
 
 	if (sb_map_get(&u->files, e->name, &known))
 		return;
-	if (u->text_count == u->text_room) {
-		uint32_t room = u->text_room ? 2 * u->text_room : 256;
-		const char **more = realloc(u->texts, room * sizeof *more);
-
-		u->no_memory |= !more;
-		if (!more)
-			return;
-		u->texts = more;
-		u->text_room = room;
+	if (!SB_MAKE_ROOM(u->texts, u->text_count, u->text_room)) {
+		u->no_memory = true;
+		return;
 	}
 	u->texts[u->text_count++] = sb_model_text(u->model, e->text);
 	u->no_memory |= !sb_map_put(&u->files, e->name, u->text_count);

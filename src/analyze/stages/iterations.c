@@ -6,6 +6,7 @@
 #include "run/summed.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/room.h"
 #include "format/digest.h"
 
 #include <stdlib.h>
@@ -46,16 +47,9 @@ static struct loop *loop_of(struct loops *l, uint32_t name, uint32_t role)
 
 	if (sb_map_get(&l->index, key, &index))
 		return &l->all[index];
-	if (l->count == l->room) {
-		uint32_t room = l->room ? l->room * 2 : 16;
-		struct loop *more = realloc(l->all, room * sizeof *more);
-
-		if (!more) {
-			l->no_memory = true;
-			return NULL;
-		}
-		l->all = more;
-		l->room = room;
+	if (!SB_MAKE_ROOM(l->all, l->count, l->room)) {
+		l->no_memory = true;
+		return NULL;
 	}
 	sb_map_put(&l->index, key, l->count);
 	l->all[l->count] = (struct loop){
@@ -82,16 +76,9 @@ static void see_zone(void *self, const struct sb_zone *z)
 		at->last_end_ns = z->end_ns;
 	if (at->begin_count == BEGINS_MAX)
 		return;
-	if (at->begin_count == at->begin_room) {
-		size_t room = at->begin_room ? at->begin_room * 2 : 16;
-		int64_t *more = realloc(at->begins, room * sizeof *more);
-
-		if (!more) {
-			l->no_memory = true;
-			return;
-		}
-		at->begins = more;
-		at->begin_room = room;
+	if (!SB_MAKE_ROOM(at->begins, at->begin_count, at->begin_room)) {
+		l->no_memory = true;
+		return;
 	}
 	at->begins[at->begin_count++] = z->begin_ns;
 }

@@ -2,6 +2,7 @@
 #include "analyze/analysis.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,15 +45,9 @@ static void add_row(struct marks *h, const struct sb_event *e, const char *kind)
 		return;
 	if (h->count == h->most)
 		thin(h);
-	if (h->count == h->room) {
-		struct sb_event_row *more = realloc(h->rows, (h->room ? h->room * 2 : 64) * sizeof *more);
-
-		if (!more) {
-			h->no_memory = true;
-			return;
-		}
-		h->rows = more;
-		h->room = h->room ? h->room * 2 : 64;
+	if (!SB_MAKE_ROOM(h->rows, h->count, h->room)) {
+		h->no_memory = true;
+		return;
 	}
 	row = &h->rows[h->count++];
 	*row = (struct sb_event_row){ .name = sb_model_text(h->model, h->run->names[e->name].text),
@@ -76,16 +71,9 @@ static struct counter *counter_of(struct marks *h, uint32_t name, bool gauge)
 
 	if (sb_map_get(&h->index, key, &at))
 		return &h->counters[at];
-	if (h->counter_count == h->counter_room) {
-		uint32_t room = h->counter_room ? h->counter_room * 2 : 16;
-		struct counter *more = realloc(h->counters, room * sizeof *more);
-
-		if (!more) {
-			h->no_memory = true;
-			return NULL;
-		}
-		h->counters = more;
-		h->counter_room = room;
+	if (!SB_MAKE_ROOM(h->counters, h->counter_count, h->counter_room)) {
+		h->no_memory = true;
+		return NULL;
 	}
 	sb_map_put(&h->index, key, h->counter_count);
 	h->counters[h->counter_count] =

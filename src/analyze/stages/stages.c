@@ -4,6 +4,7 @@
 
 #include "run/summed.h"
 #include "base/error.h"
+#include "base/room.h"
 #include "format/digest.h"
 
 #include <stdlib.h>
@@ -30,16 +31,9 @@ static void gpu_span_add(struct sb_stage_sums *s, const struct sb_event *e)
 {
 	struct sb_gpu_spans *g = s->gpu;
 
-	if (g->count == g->room) {
-		uint32_t room = g->room ? g->room * 2 : 256;
-		struct gpu_span *more = realloc(g->all, room * sizeof *more);
-
-		if (!more) {
-			s->no_memory = true;
-			return;
-		}
-		g->all = more;
-		g->room = room;
+	if (!SB_MAKE_ROOM(g->all, g->count, g->room)) {
+		s->no_memory = true;
+		return;
 	}
 	if (e->name >= g->name_count) {
 		uint32_t count = e->name * 2 + 64;

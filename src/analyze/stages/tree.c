@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
+#include "base/room.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -144,15 +145,8 @@ static struct node *add_node(struct tree *t, uint32_t parent)
 {
 	struct node *n;
 
-	if (t->node_count == t->node_room) {
-		uint32_t room = t->node_room ? t->node_room * 2 : 64;
-		struct node *more = realloc(t->nodes, room * sizeof *more);
-
-		if (!more)
-			return NULL;
-		t->nodes = more;
-		t->node_room = room;
-	}
+	if (!SB_MAKE_ROOM(t->nodes, t->node_count, t->node_room))
+		return NULL;
 	n = &t->nodes[t->node_count++];
 	*n = (struct node){ .parent = parent,
 		.first_path = NONE,
@@ -163,15 +157,8 @@ static struct node *add_node(struct tree *t, uint32_t parent)
 
 static bool add_kid(struct tree *t, uint32_t path)
 {
-	if (t->kid_count == t->kid_room) {
-		uint32_t room = t->kid_room ? t->kid_room * 2 : 64;
-		struct kid *more = realloc(t->kids, room * sizeof *more);
-
-		if (!more)
-			return false;
-		t->kids = more;
-		t->kid_room = room;
-	}
+	if (!SB_MAKE_ROOM(t->kids, t->kid_count, t->kid_room))
+		return false;
 	t->kids[t->kid_count++] = (struct kid){ .name = sb_run_path(t->run, path)->name, .path = path };
 	return true;
 }

@@ -6,6 +6,7 @@
 #include "run/events.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 
@@ -24,15 +25,8 @@ static struct sb_timeline_lane *lane_at(
 
 	if (sb_map_get(&t->lane_of, key, &i))
 		return &t->lanes[i];
-	if (t->lane_count == t->lane_capacity) {
-		uint32_t capacity = t->lane_capacity ? t->lane_capacity * 2 : 32;
-		struct sb_timeline_lane *lanes = realloc(t->lanes, capacity * sizeof *lanes);
-
-		if (!lanes)
-			return NULL;
-		t->lanes = lanes;
-		t->lane_capacity = capacity;
-	}
+	if (!SB_MAKE_ROOM(t->lanes, t->lane_count, t->lane_capacity))
+		return NULL;
 	if (!sb_map_put(&t->lane_of, key, t->lane_count))
 		return NULL;
 	t->lanes[t->lane_count] = (struct sb_timeline_lane){ .kind = kind, .id = id, .process = process };
@@ -137,16 +131,9 @@ static void hold(struct sb_timeline *t, const struct sb_timeline_lane *lane, int
 {
 	if (t->held_count == HELD_MAX)
 		pack_held(t);
-	if (t->held_count == t->held_capacity) {
-		uint32_t capacity = t->held_capacity ? t->held_capacity * 2 : 256;
-		struct sb_timeline_held *held = realloc(t->held, capacity * sizeof *held);
-
-		if (!held) {
-			t->failed = true;
-			return;
-		}
-		t->held = held;
-		t->held_capacity = capacity;
+	if (!SB_MAKE_ROOM(t->held, t->held_count, t->held_capacity)) {
+		t->failed = true;
+		return;
 	}
 	t->held[t->held_count++] = (struct sb_timeline_held){ start_ns, end_ns, (uint32_t)(lane - t->lanes),
 		name, detail };

@@ -1,6 +1,7 @@
 /* Entries are merged by the slot of time they begin in. Slots are powers of two
  * wide and nest, so the result does not depend on when the budget ran out. */
 #include "report/timeline/rows.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +18,9 @@ void sb_timeline_rows_done(struct sb_timeline_rows *rs)
 
 uint32_t sb_timeline_rows_new(struct sb_timeline_rows *rs)
 {
-	if (rs->count == rs->capacity) {
-		uint32_t capacity = rs->capacity ? rs->capacity * 2 : 64;
-		struct sb_timeline_row *rows = realloc(rs->rows, capacity * sizeof *rows);
-
-		if (!rows) {
-			rs->failed = true;
-			return UINT32_MAX;
-		}
-		rs->rows = rows;
-		rs->capacity = capacity;
+	if (!SB_MAKE_ROOM(rs->rows, rs->count, rs->capacity)) {
+		rs->failed = true;
+		return UINT32_MAX;
 	}
 	memset(&rs->rows[rs->count], 0, sizeof *rs->rows);
 	return rs->count++;
