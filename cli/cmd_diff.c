@@ -1,13 +1,14 @@
 /* strobe diff: what changed between runs, and whether it is real. */
 #include "command.h"
 #include "facts_arg.h"
+#include "journal_output.h"
 #include "output.h"
 #include "run_arg.h"
 
 #include "compare/compare.h"
 #include "base/error.h"
 #include "report/diff/diff.h"
-#include "report/journal/journal.h"
+#include "compare/journal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,28 +195,6 @@ static int print(const struct args *args, const struct sb_comparison *c, const c
 
 /* ---- more than two runs, and the tracking sheet: a journal without a file ---- */
 
-static int put_journal(const struct args *args, const struct sb_journal *j, const char *format)
-{
-	const char *path = args_value(args, "output");
-	struct sb_buf out = { 0 };
-	int code = 0;
-
-	if (args_has(args, "template"))
-		sb_journal_template(j, &out);
-	else if (!strcmp(format, "text"))
-		sb_journal_text(j, path ? 120 : terminal_columns(STDOUT_FILENO), &out);
-	else if (!strcmp(format, "markdown"))
-		sb_journal_markdown(j, &out);
-	else
-		sb_journal_json(j, &out);
-	if (!args_has(args, "template") && !strcmp(format, "html"))
-		code = output_make_page("journal", &out);
-	if (!code)
-		code = output_put(&out, path);
-	sb_buf_done(&out);
-	return code;
-}
-
 static int print_journal(
 	const struct args *args, const struct side *sides, size_t side_count, const char *format)
 {
@@ -227,7 +206,7 @@ static int print_journal(
 			if (sb_journal_add(j, sides[s].all[i], NULL, NULL))
 				code = complain_last();
 	if (!code)
-		code = put_journal(args, j, format);
+		code = journal_output(args, j, format);
 	sb_journal_free(j);
 	return code;
 }

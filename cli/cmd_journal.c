@@ -1,11 +1,11 @@
 /* strobe journal: the tracking sheet of an optimisation, as it grows. */
 #include "command.h"
 #include "facts_arg.h"
+#include "journal_output.h"
 #include "output.h"
 #include "run_arg.h"
 
 #include "compare/journal.h"
-#include "report/journal/journal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,27 +60,14 @@ static int add(
 
 static int show(const struct args *args, const struct sb_journal *j)
 {
-	const char *format = output_format(args) ? output_format(args) : "text",
-		   *path = args_value(args, "output");
-	struct sb_buf out = { 0 };
-	int code = 0;
+	const char *format = output_format(args) ? output_format(args) : "text";
 
-	if (args_has(args, "template"))
-		sb_journal_template(j, &out);
-	else if (!strcmp(format, "text"))
-		sb_journal_text(j, path ? 120 : terminal_columns(STDOUT_FILENO), &out);
-	else if (!strcmp(format, "markdown") || !strcmp(format, "md"))
-		sb_journal_markdown(j, &out);
-	else if (!strcmp(format, "json") || !strcmp(format, "html"))
-		sb_journal_json(j, &out);
-	else
+	if (!strcmp(format, "md"))
+		format = "markdown";
+	if (!args_has(args, "template") && strcmp(format, "text") && strcmp(format, "markdown") &&
+		strcmp(format, "json") && strcmp(format, "html"))
 		return complain("--format is text, markdown, json or html, not '%s'", format);
-	if (!strcmp(format, "html") && !args_has(args, "template"))
-		code = output_make_page("journal", &out);
-	if (!code)
-		code = output_put(&out, path);
-	sb_buf_done(&out);
-	return code;
+	return journal_output(args, j, format);
 }
 
 static int start(const struct args *args, const char *file)

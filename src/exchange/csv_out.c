@@ -178,10 +178,10 @@ static void put_gpu(struct csv *c, const struct sb_event *ev)
 	put_row(c, &r, "");
 }
 
-static void put_value(
-	struct csv *c, const struct sb_event *ev, const char *kind, const char *name, double value)
+/* A row at a moment, without a duration. */
+static struct row moment_row(const struct sb_event *ev, const char *kind, const char *name)
 {
-	struct row r = { .kind = kind,
+	return (struct row){ .kind = kind,
 		.name = name,
 		.code = "",
 		.role = "",
@@ -191,10 +191,16 @@ static void put_value(
 		.process = ev->process,
 		.track = ev->track,
 		.depth = -1,
-		.has_value = true,
-		.value = value,
 		.bytes = -1 };
+}
 
+static void put_value(
+	struct csv *c, const struct sb_event *ev, const char *kind, const char *name, double value)
+{
+	struct row r = moment_row(ev, kind, name);
+
+	r.has_value = true;
+	r.value = value;
 	c->summary->counters++;
 	put_row(c, &r, "");
 }
@@ -204,18 +210,9 @@ static void put_mark(struct csv *c, const struct sb_event *ev)
 	const struct sb_run_name *name = &c->run->names[ev->name];
 	struct sb_run_attr reason = { .key = "reason", .type = STROBE_TYPE_STRING, .s = ev->text };
 	bool skipped = ev->kind == SB_EVENT_SKIPPED;
-	struct row r = { .kind = skipped ? "skipped" : "mark",
-		.name = name->text,
-		.code = name->code,
-		.role = "",
-		.start_ns = ev->t_ns,
-		.duration_ns = -1,
-		.self_ns = -1,
-		.process = ev->process,
-		.track = ev->track,
-		.depth = -1,
-		.bytes = -1 };
+	struct row r = moment_row(ev, skipped ? "skipped" : "mark", name->text);
 
+	r.code = name->code;
 	c->summary->marks++;
 	put_row(c, &r,
 		skipped ? attrs_json(c, &reason, ev->text != NULL)

@@ -68,8 +68,8 @@ int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void
 int sb_warehouse_ask(
 	const struct sb_warehouse *w, const struct sb_buf *sql, unsigned columns, struct sb_buf *out);
 void sb_warehouse_quote(struct sb_buf *out, const char *text); /* 'text' */
-/* "(run, version) IN ...": rows of loads that were finished, the latest of each run of the job. */
-void sb_warehouse_put_latest(const struct sb_warehouse *w, struct sb_buf *sql);
+/* "job = ... AND ...": the job's rows, or one run's of it, from loads that were finished: the latest of each run. */
+void sb_warehouse_put_job(const struct sb_warehouse *w, const char *run, struct sb_buf *sql);
 /* The next field of a tab-separated answer's line; past the last: "" and NaN. */
 const char *sb_warehouse_next_text(char **rest);
 double sb_warehouse_next_number(char **rest);

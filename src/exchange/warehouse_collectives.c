@@ -16,22 +16,16 @@ static struct sb_aggregate_rank *rank_at(struct sb_aggregate *a, int64_t rank)
 }
 
 /* FROM: the job's collectives, those that were sent twice once. */
-static void put_collectives(const struct sb_warehouse *w, struct sb_buf *sql, const char *and_run)
+static void put_collectives(const struct sb_warehouse *w, struct sb_buf *sql, const char *run)
 {
 	char table[160];
 
 	sb_buf_printf(sql,
 		"(SELECT rank, name, occurrence, any(begin_s) AS b, any(end_s) AS e, any(start_ns) AS s FROM "
 		"%s "
-		"WHERE job = ",
+		"WHERE ",
 		sb_warehouse_table(w, "meetings", table, sizeof table));
-	sb_warehouse_quote(sql, w->job);
-	if (and_run) {
-		sb_buf_puts(sql, " AND run = ");
-		sb_warehouse_quote(sql, and_run);
-	}
-	sb_buf_puts(sql, " AND ");
-	sb_warehouse_put_latest(w, sql);
+	sb_warehouse_put_job(w, run, sql);
 	sb_buf_puts(sql, " GROUP BY run, rank, name, occurrence)");
 }
 

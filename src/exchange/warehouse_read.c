@@ -12,11 +12,17 @@
 #define RANK_COLUMNS 9
 #define STAGE_COLUMNS 24
 
-void sb_warehouse_put_latest(const struct sb_warehouse *w, struct sb_buf *sql)
+void sb_warehouse_put_job(const struct sb_warehouse *w, const char *run, struct sb_buf *sql)
 {
 	char table[160];
 
-	sb_buf_printf(sql, "(run, version) GLOBAL IN (SELECT run, max(version) FROM %s WHERE job = ",
+	sb_buf_puts(sql, "job = ");
+	sb_warehouse_quote(sql, w->job);
+	if (run) {
+		sb_buf_puts(sql, " AND run = ");
+		sb_warehouse_quote(sql, run);
+	}
+	sb_buf_printf(sql, " AND (run, version) GLOBAL IN (SELECT run, max(version) FROM %s WHERE job = ",
 		sb_warehouse_table(w, "runs", table, sizeof table));
 	sb_warehouse_quote(sql, w->job);
 	sb_buf_puts(sql, " GROUP BY run)");
@@ -122,11 +128,9 @@ static int read_ranks(const struct sb_warehouse *w, struct sb_buf *sql, struct s
 		"any(damage), "
 		"arrayStringConcat(any(metric_key), ','), arrayStringConcat(arrayMap(x -> toString(x), "
 		"any(metric_value)), ',') "
-		"FROM %s WHERE job = ",
+		"FROM %s WHERE ",
 		sb_warehouse_table(w, "runs", table, sizeof table));
-	sb_warehouse_quote(sql, w->job);
-	sb_buf_puts(sql, " AND ");
-	sb_warehouse_put_latest(w, sql);
+	sb_warehouse_put_job(w, NULL, sql);
 	sb_buf_puts(sql, " GROUP BY run ORDER BY any(rank)");
 	return ask(w, sql, RANK_COLUMNS, a, take_rank);
 }
@@ -214,11 +218,9 @@ static int read_stages(const struct sb_warehouse *w, struct sb_buf *sql, struct 
 		"AS c0, "
 		"any(depth) AS d0, any(role) AS r0, any(calls) AS q0, any(min_s) AS lo0, any(max_s) AS hi0, "
 		"any(total_s) AS t0, any(self_s) AS f0, any(bucket) AS b0, any(bucket_calls) AS bc0 "
-		"FROM %s WHERE NOT isNaN(total_s) AND job = ",
+		"FROM %s WHERE NOT isNaN(total_s) AND ",
 		sb_warehouse_table(w, "stages", table, sizeof table));
-	sb_warehouse_quote(sql, w->job);
-	sb_buf_puts(sql, " AND ");
-	sb_warehouse_put_latest(w, sql);
+	sb_warehouse_put_job(w, NULL, sql);
 	sb_buf_puts(sql, " GROUP BY run, rank, place) GROUP BY run, rank, k0) GROUP BY k0)");
 	return ask(w, sql, STAGE_COLUMNS, a, take_stage);
 }
@@ -237,13 +239,9 @@ static int name_slow_stage(
 		"SELECT any(name), any(code), sum(self_s) FROM (SELECT place, any(name) AS name, any(code) "
 		"AS code, "
 		"any(stage_key) AS stage_key, any(self_s) AS self_s FROM %s WHERE role != %d AND NOT "
-		"isNaN(total_s) AND job = ",
+		"isNaN(total_s) AND ",
 		sb_warehouse_table(w, "stages", table, sizeof table), STROBE_ROLE_COLLECTIVE);
-	sb_warehouse_quote(sql, w->job);
-	sb_buf_puts(sql, " AND run = ");
-	sb_warehouse_quote(sql, r->id);
-	sb_buf_puts(sql, " AND ");
-	sb_warehouse_put_latest(w, sql);
+	sb_warehouse_put_job(w, r->id, sql);
 	sb_buf_puts(sql, " GROUP BY place) GROUP BY stage_key");
 	err = sb_warehouse_ask(w, sql, 3, &answer);
 	sb_buf_clear(sql);

@@ -40,29 +40,38 @@ void sb_ring_done(struct sb_ring *ring)
 }
 
 /* A slot at position p is free for the producer of turn p and holds that
- * producer's item at turn p + 1; taken, it is free for turn p + capacity. */
-bool sb_ring_push(struct sb_ring *ring, const void *item)
+ * producer's item at turn p + 1; taken, it is free for turn p + capacity.
+ * Takes the slot at an end of the ring once its turn has come, `ahead` of its position; NULL: not yet. */
+static _Atomic uint64_t *take_slot(
+	struct sb_ring *ring, _Atomic uint64_t *end, uint64_t ahead, uint64_t *out_position)
 {
-	uint64_t at = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-	_Atomic uint64_t *s;
+	uint64_t at = atomic_load_explicit(end, memory_order_relaxed);
 
-	if (!ring->slots)
-		return false;
 	for (;;) {
-		uint64_t turn;
+		_Atomic uint64_t *s = slot(ring, at);
+		uint64_t turn = atomic_load_explicit(s, memory_order_acquire);
 
-		s = slot(ring, at);
-		turn = atomic_load_explicit(s, memory_order_acquire);
-		if (turn == at) {
+		if (turn == at + ahead) {
 			if (atomic_compare_exchange_weak_explicit(
-				    &ring->tail, &at, at + 1, memory_order_relaxed, memory_order_relaxed))
-				break;
-		} else if ((int64_t)(turn - at) < 0) {
-			return false;
+				    end, &at, at + 1, memory_order_relaxed, memory_order_relaxed)) {
+				*out_position = at;
+				return s;
+			}
+		} else if ((int64_t)(turn - (at + ahead)) < 0) {
+			return NULL;
 		} else {
-			at = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+			at = atomic_load_explicit(end, memory_order_relaxed);
 		}
 	}
+}
+
+bool sb_ring_push(struct sb_ring *ring, const void *item)
+{
+	uint64_t at;
+	_Atomic uint64_t *s = ring->slots ? take_slot(ring, &ring->tail, 0, &at) : NULL;
+
+	if (!s)
+		return false;
 	memcpy(s + 1, item, ring->item_bytes);
 	atomic_store_explicit(s, at + 1, memory_order_release);
 	return true;
@@ -70,26 +79,11 @@ bool sb_ring_push(struct sb_ring *ring, const void *item)
 
 bool sb_ring_pop(struct sb_ring *ring, void *out_item)
 {
-	uint64_t at = atomic_load_explicit(&ring->head, memory_order_relaxed);
-	_Atomic uint64_t *s;
+	uint64_t at;
+	_Atomic uint64_t *s = ring->slots ? take_slot(ring, &ring->head, 1, &at) : NULL;
 
-	if (!ring->slots)
+	if (!s)
 		return false;
-	for (;;) {
-		uint64_t turn;
-
-		s = slot(ring, at);
-		turn = atomic_load_explicit(s, memory_order_acquire);
-		if (turn == at + 1) {
-			if (atomic_compare_exchange_weak_explicit(
-				    &ring->head, &at, at + 1, memory_order_relaxed, memory_order_relaxed))
-				break;
-		} else if ((int64_t)(turn - (at + 1)) < 0) {
-			return false;
-		} else {
-			at = atomic_load_explicit(&ring->head, memory_order_relaxed);
-		}
-	}
 	memcpy(out_item, s + 1, ring->item_bytes);
 	atomic_store_explicit(s, at + ring->mask + 1, memory_order_release);
 	return true;

@@ -47,17 +47,21 @@ bool sb_moments_are_inside(const struct sb_moments *m, uint32_t i, const struct 
 	return i < m->count && at(m, i)->track == z->track && at(m, i)->t_ns <= z->end_ns;
 }
 
-/* Also shortens the way there for the next search. */
-static uint32_t next_free(struct sb_moments *m, uint32_t i)
+static uint32_t *next_of(uint32_t *next, size_t size, uint32_t i)
+{
+	return (uint32_t *)((char *)next + i * size);
+}
+
+uint32_t sb_next_free(uint32_t *next, size_t size, uint32_t count, uint32_t i)
 {
 	uint32_t found = i;
 
-	while (found < m->count && at(m, found)->next != found)
-		found = at(m, found)->next;
-	while (i < m->count && at(m, i)->next != i) {
-		uint32_t after = at(m, i)->next;
+	while (found < count && *next_of(next, size, found) != found)
+		found = *next_of(next, size, found);
+	while (i < count && *next_of(next, size, i) != i) {
+		uint32_t after = *next_of(next, size, i);
 
-		at(m, i)->next = found;
+		*next_of(next, size, i) = found;
 		i = after;
 	}
 	return found;
@@ -65,7 +69,7 @@ static uint32_t next_free(struct sb_moments *m, uint32_t i)
 
 bool sb_moments_claim(struct sb_moments *m, const struct sb_zone *z, uint32_t *io_i)
 {
-	uint32_t i = next_free(m, *io_i);
+	uint32_t i = m->count ? sb_next_free(&at(m, 0)->next, m->size, m->count, *io_i) : 0;
 
 	if (!sb_moments_are_inside(m, i, z))
 		return false;

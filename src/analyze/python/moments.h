@@ -23,6 +23,9 @@ void sb_moments_sort(struct sb_moments *m);
 uint32_t sb_moments_from(const struct sb_moments *m, uint32_t track, int64_t t_ns);
 /* Whether the moment i exists and lies inside the zone. */
 bool sb_moments_are_inside(const struct sb_moments *m, uint32_t i, const struct sb_zone *z);
+/* The nearest item from i on that is free: its `next` is its own index. Shortens the way there for the next search.
+ * next: that member of the first item; size: of an item. count where none is free. */
+uint32_t sb_next_free(uint32_t *next, size_t size, uint32_t count, uint32_t i);
 /* Claims the next moment inside the zone, from *io_i on; false: none is left. Zones come when they end, the inner
  * ones first: the zone that claims a moment is the innermost. */
 bool sb_moments_claim(struct sb_moments *m, const struct sb_zone *z, uint32_t *io_i);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/room.h"
+#include "analyze/python/moments.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,20 +150,10 @@ static uint32_t first_from(const struct unattributed *u, int64_t t_ns)
 	return low;
 }
 
-/* The nearest sample that is not covered, with the way there made short. */
+/* The nearest sample that is not covered. */
 static uint32_t next_open(struct unattributed *u, uint32_t i, int which)
 {
-	uint32_t found = i;
-
-	while (found < u->count && u->samples[found].next[which] != found)
-		found = u->samples[found].next[which];
-	while (i < u->count && u->samples[i].next[which] != i) {
-		uint32_t after = u->samples[i].next[which];
-
-		u->samples[i].next[which] = found;
-		i = after;
-	}
-	return found;
+	return u->count ? sb_next_free(&u->samples->next[which], sizeof *u->samples, u->count, i) : 0;
 }
 
 /* Stages of any track cover wall time. */

@@ -23,6 +23,11 @@ void sb_diff_side(const struct sb_facts *const *runs, size_t count, struct sb_bu
 void sb_diff_delta(enum sb_metric metric, double base, double now, char *out, size_t size);
 /* "+6.4 %"; "new" or "gone" where a side is absent, "-" from nothing */
 void sb_diff_percent(double base, double now, char *out, size_t size);
+/* "116.33 s", "98.41 s", "-17.92 s", "-15.4 %"; a difference that cannot be told is "n/a". */
+struct sb_diff_words {
+	char base[32], now[32], delta[40], percent[24];
+};
+void sb_diff_words(const struct sb_metric_change *change, struct sb_diff_words *out);
 /* "rank test p = 0.003, 20 and 20 values" */
 void sb_diff_basis(const struct sb_judgement *j, const struct sb_tolerance *tolerance, struct sb_buf *out);
 

@@ -25,14 +25,11 @@ static void plain(struct sb_buf *out, const struct sb_diff_options *o)
 static void put_total(struct sb_buf *out, const struct sb_comparison *c, const struct sb_diff_options *o)
 {
 	const struct sb_metric_change *t = &c->total;
-	char base[32], now[32], delta[40], percent[24];
+	struct sb_diff_words words;
 
-	sb_metric_text(t->metric, t->base, base, sizeof base);
-	sb_metric_text(t->metric, t->now, now, sizeof now);
-	sb_diff_delta(t->metric, t->base, t->now, delta, sizeof delta);
-	sb_diff_percent(t->base, t->now, percent, sizeof percent);
-	sb_buf_printf(out, "%s %s -> %s  (%s, %s)  ", c->per_generation ? "One generation" : "Total", base,
-		now, *delta ? delta : "n/a", percent);
+	sb_diff_words(t, &words);
+	sb_buf_printf(out, "%s %s -> %s  (%s, %s)  ", c->per_generation ? "One generation" : "Total",
+		words.base, words.now, words.delta, words.percent);
 	colour(out, o, t->verdict);
 	sb_buf_puts(out, sb_verdict_words(t->verdict, t->metric));
 	plain(out, o);

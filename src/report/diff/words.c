@@ -42,6 +42,16 @@ void sb_diff_percent(double base, double now, char *out, size_t size)
 		sb_change_text(base, now, out, size);
 }
 
+void sb_diff_words(const struct sb_metric_change *t, struct sb_diff_words *out)
+{
+	sb_metric_text(t->metric, t->base, out->base, sizeof out->base);
+	sb_metric_text(t->metric, t->now, out->now, sizeof out->now);
+	sb_diff_delta(t->metric, t->base, t->now, out->delta, sizeof out->delta);
+	if (!*out->delta)
+		snprintf(out->delta, sizeof out->delta, "n/a");
+	sb_diff_percent(t->base, t->now, out->percent, sizeof out->percent);
+}
+
 void sb_diff_basis(const struct sb_judgement *j, const struct sb_tolerance *tolerance, struct sb_buf *out)
 {
 	if (j->basis == SB_BASIS_TOLERANCE)
