@@ -1,6 +1,7 @@
 /* Gathering the recordings of short-lived processes. */
 #include "run_gather.h"
 
+#include "base/newfile.h"
 #include "format/gathered.h"
 #include "format/reader.h"
 #include "record/put.h"
@@ -69,6 +70,7 @@ static int open_finished(const struct run_gather *g, int folder, const char *nam
 
 struct found {
 	char names[MANY][64];
+	bool taken[MANY]; /* gathered or dropped: to be removed */
 	unsigned count;
 };
 
@@ -112,22 +114,35 @@ static bool begin(struct run_gather *g, int folder)
 	return true;
 }
 
-static void gather(struct run_gather *g, int folder, const char *name)
+/* False: it stays, for the disk is full or it is no recording. */
+static bool gather(struct run_gather *g, int folder, const char *name)
 {
 	int fd = open_finished(g, folder, name);
 	struct stat st;
+	bool taken = fd >= 0;
 
 	if (fd < 0)
-		return;
+		return false;
 	if (g->bytes >= g->most_bytes)
 		g->dropped_count++;
-	else if (!sb_gathered_add(g->fd, fd))
-		name = NULL; /* a full disk, or no recording: it stays */
-	if (name)
-		unlinkat(folder, name, 0);
+	else
+		taken = sb_gathered_add(g->fd, fd);
 	close(fd);
 	if (!fstat(g->fd, &st))
 		g->bytes = (uint64_t)st.st_size;
+	return taken;
+}
+
+/* The originals go when the copies are on the disk. */
+static void gather_all(struct run_gather *g, int folder, struct found *found)
+{
+	for (unsigned i = 0; i < found->count; i++)
+		found->taken[i] = gather(g, folder, found->names[i]);
+	if (!sb_newfile_flush(g->fd))
+		return;
+	for (unsigned i = 0; i < found->count; i++)
+		if (found->taken[i])
+			unlinkat(folder, found->names[i], 0);
 }
 
 void run_gather_finished(struct run_gather *g)
@@ -139,8 +154,7 @@ void run_gather_finished(struct run_gather *g)
 		find(g, folder, found);
 		if (!found->count || (g->fd <= 0 && found->count < FEW) || !begin(g, folder))
 			break;
-		for (unsigned i = 0; i < found->count; i++)
-			gather(g, folder, found->names[i]);
+		gather_all(g, folder, found);
 		if (found->count < MANY)
 			break;
 	}

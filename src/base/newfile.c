@@ -84,8 +84,7 @@ int sb_newfile_open(struct sb_newfile *f, const char *path, unsigned mode)
 	return 0;
 }
 
-/* Else the new name may survive a power failure, and what it names may not. */
-static bool is_flushed(int fd)
+bool sb_newfile_flush(int fd)
 {
 	return !fsync(fd) || errno == EINVAL || errno == EROFS;
 }
@@ -95,7 +94,7 @@ int sb_newfile_close(struct sb_newfile *f, bool keep)
 	bool made = f->fd >= 0 && f->folder >= 0;
 	int err = 0;
 
-	if (made && keep && !is_flushed(f->fd))
+	if (made && keep && !sb_newfile_flush(f->fd))
 		err = sb_fail_errno("cannot write '%s'", f->path);
 	if (f->fd >= 0 && close(f->fd) && keep && !err)
 		err = sb_fail_errno("cannot write '%s'", f->path);
@@ -116,7 +115,7 @@ int sb_newfile_move(const char *temporary, const char *path)
 {
 	int fd = open(temporary, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), err = 0;
 
-	if (fd < 0 || !is_flushed(fd) || rename(temporary, path))
+	if (fd < 0 || !sb_newfile_flush(fd) || rename(temporary, path))
 		err = sb_fail_errno("cannot write '%s'", path);
 	if (fd >= 0)
 		close(fd);

@@ -24,4 +24,8 @@ int sb_newfile_close(struct sb_newfile *f, bool keep);
  * disk first, then renamed. The temporary one is gone afterwards, whatever happens. */
 int sb_newfile_move(const char *temporary, const char *path);
 
+/* Puts a file on the disk: else its name may survive a power failure, and what it names
+ * may not. True also where there is no disk to flush to. False with errno set. */
+bool sb_newfile_flush(int fd);
+
 #endif

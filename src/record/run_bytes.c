@@ -2,7 +2,9 @@
  * wrong after a crash. */
 #include "record/run_bytes.h"
 
+#include "format/spool.h"
 #include "record/recorder.h"
+#include "record/spool.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,11 +20,24 @@ struct sum {
 	uint32_t files;
 };
 
-static bool is_recording(const char *name)
+/* "run.4711" + suffix; run.strobe is the tool's own. */
+static bool is_named(const char *name, const char *suffix)
 {
-	size_t size = strlen(name);
+	size_t size = strlen(name), end = strlen(suffix);
 
-	return size > 11 && !strncmp(name, "run.", 4) && !strcmp(name + size - 7, ".strobe");
+	return size > 4 + end && !strncmp(name, "run.", 4) && !strcmp(name + size - end, suffix);
+}
+
+/* 0: no recording of a process. */
+static uint64_t recording_bytes(int folder, const char *name)
+{
+	struct stat st;
+
+	if (is_named(name, ".strobe" SB_SPOOL_SUFFIX))
+		return sb_spool_bytes(folder, name);
+	if (!is_named(name, ".strobe") || fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	return (uint64_t)st.st_size;
 }
 
 static struct sum add_up(void)
@@ -31,14 +46,12 @@ static struct sum add_up(void)
 	struct sb_descriptor at;
 	DIR *folder = sb_descriptor_opendir(&at, REC->run_dir);
 	struct dirent *entry;
-	struct stat st;
 
 	while (folder && sb_descriptor_is_ours(&at) && (entry = readdir(folder))) {
-		if (!is_recording(entry->d_name) ||
-			fstatat(at.number, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
-			continue;
-		sum.bytes += (uint64_t)st.st_size;
-		sum.files++;
+		uint64_t bytes = recording_bytes(at.number, entry->d_name);
+
+		sum.bytes += bytes;
+		sum.files += bytes > 0;
 	}
 	if (folder)
 		sb_descriptor_closedir(&at, folder);

@@ -88,6 +88,23 @@ int sb_spool_open(
 		"'%s' cannot be mapped and no local folder can be written; set STROBE_SPOOL_DIR", run_dir);
 }
 
+uint64_t sb_spool_bytes(int folder, const char *pointer)
+{
+	int fd = sb_folder_read(folder, pointer);
+	struct stat s;
+	char path[1100];
+	ssize_t n;
+
+	if (fd < 0)
+		return 0;
+	n = read(fd, path, sizeof path - 1);
+	close(fd);
+	path[n > 0 ? n : 0] = 0;
+	if (path[0] != '/' || lstat(path, &s) || !S_ISREG(s.st_mode) || s.st_uid != geteuid())
+		return 0;
+	return (uint64_t)s.st_size;
+}
+
 static int copy_bytes(int from, int to)
 {
 	char buffer[65536];

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* True when files there cannot be mapped and written safely: network, FUSE. */
 bool sb_rundir_needs_spool(const char *path);
@@ -15,6 +16,9 @@ bool sb_rundir_needs_spool(const char *path);
  * descriptor of, and a pointer file there that says where it is. Opens it. */
 int sb_spool_open(
 	int folder, const char *run_dir, const char *file_name, char *out_path, size_t size, int *out_fd);
+/* How large the user's own recording is that a pointer names; 0: none, or on another
+ * machine. */
+uint64_t sb_spool_bytes(int folder, const char *pointer);
 /* Moves a finished spool home. On failure it stays where it is. known may be an
  * unknown folder. */
 int sb_spool_move(

@@ -203,3 +203,14 @@ def test_an_empty_part_and_a_time_that_is_none_are_refused(tmp_path):
     log.write_text("[1a] Step: 2.00s\n")
     for cut in (["--from", "2s", "--to", "1s"], ["--from", "nowhere"], ["--from", "1e400s"]):
         assert strobe("report", log, *cut, code=2).stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests" / "fuzz" / "found").glob("*.strobe")), ids=lambda p: p.stem)
+def test_what_fuzzing_found_is_read_by_every_command(path, tmp_path):
+    """Where there is no clang to fuzz with, too."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.strobe").write_bytes(path.read_bytes())
+    for command in ("report run", "report run --format json", "report run --format html -o a.html", "report run --format md",
+                    "diff run run", "aggregate run", "export run --to chrome -o a.json", "export run --to perfetto -o a.pftrace",
+                    "export run --to csv -o a.csv", "export run --to packed -o a.strobe"):
+        strobe(*command.split(), cwd=tmp_path)

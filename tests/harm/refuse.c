@@ -87,6 +87,15 @@ int rename(const char *old, const char *new)
 	return real(old, new);
 }
 
+int unlinkat(int folder, const char *name, int flags)
+{
+	int (*real)(int, const char *, int) = (int (*)(int, const char *, int))dlsym(RTLD_NEXT, "unlinkat");
+
+	if (!strncmp(name, "run.", 4))
+		note("unlink");
+	return real(folder, name, flags);
+}
+
 int madvise(void *at, size_t size, int advice)
 {
 	int (*real)(void *, size_t, int) = (int (*)(void *, size_t, int))dlsym(RTLD_NEXT, "madvise");

@@ -73,6 +73,15 @@ def test_an_imported_run_is_on_the_disk_before_it_has_its_name(tmp_path):
     check_flushed_before_renamed(tmp_path / "log")
 
 
+def test_gathered_recordings_are_on_the_disk_before_their_own_files_go(tmp_path):
+    subprocess.run([TOOL, "run", "-q", "-o", str(tmp_path / "runs"), "--", str(BUILD / "tests" / "manyfork"), "60"], check=True,
+                   capture_output=True, timeout=LIMIT_S, env=quiet_environment(LD_PRELOAD=REFUSE, HARM_LOG=str(tmp_path / "log")))
+    calls = (tmp_path / "log").read_text().split()
+    assert calls.count("unlink") >= 60
+    assert "fsync" in calls[:calls.index("unlink")]
+    assert zones(tmp_path / "runs" / "last", "job") == 60
+
+
 def test_what_python_writes_is_on_the_disk_before_it_has_its_name(tmp_path):
     program = "from strobe.compat import MemoryTracker; MemoryTracker().export_json('memory.json')"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path, timeout=LIMIT_S,

@@ -3,6 +3,8 @@ import json
 import resource
 import subprocess
 
+import pytest
+
 from conftest import BUILD, LIMIT_S, PYTHON
 
 WORKERS = 1500
@@ -127,8 +129,11 @@ def live(strobe, workers, zones, *options):
     return json.loads((strobe.last() / "profiling_report.json").read_text()), int(done.stdout)
 
 
-def test_processes_that_live_together_stay_within_the_bound_of_the_run(strobe):
+@pytest.mark.parametrize("spooled", [False, True])
+def test_processes_that_live_together_stay_within_the_bound_of_the_run(strobe, spooled):
     workers, zones = 24, 200_000  # 3 MiB of zones each
+    if spooled:
+        strobe.environment.update(STROBE_SPOOL="1", STROBE_SPOOL_DIR=str(strobe.folder))
     report, at_most = live(strobe, workers, zones, "--max-trace-bytes", "8MiB", "--max-run-bytes", "12MiB")
     assert at_most < 12 * MIB + workers * 65536  # each may take a step at the same moment
     assert report["recording"]["limited_by"] == "max_run_bytes"

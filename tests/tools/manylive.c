@@ -3,6 +3,7 @@
 #include "strobe.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,20 @@ static void work(int zones, int done, int end)
 	exit(0);
 }
 
+/* The file that a pointer names. */
+static long long spool_bytes(DIR *folder, const char *pointer)
+{
+	int fd = openat(dirfd(folder), pointer, O_RDONLY);
+	char path[4096];
+	ssize_t n = fd < 0 ? -1 : read(fd, path, sizeof path - 1);
+	struct stat st;
+
+	if (fd >= 0)
+		close(fd);
+	path[n > 0 ? n : 0] = 0;
+	return stat(path, &st) ? 0 : (long long)st.st_size;
+}
+
 static long long bytes_in(const char *path)
 {
 	DIR *folder = path ? opendir(path) : NULL;
@@ -32,7 +47,8 @@ static long long bytes_in(const char *path)
 
 	while (folder && (entry = readdir(folder)))
 		if (strstr(entry->d_name, ".strobe") && !fstatat(dirfd(folder), entry->d_name, &st, 0))
-			sum += st.st_size;
+			sum += strstr(entry->d_name, ".spool") ? spool_bytes(folder, entry->d_name)
+							       : st.st_size;
 	if (folder)
 		closedir(folder);
 	return sum;
