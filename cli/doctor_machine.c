@@ -6,6 +6,7 @@
 #include "record/clock.h"
 #include "record/spool.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,12 +63,33 @@ static const char *nearest_folder(char *out, size_t size)
 	return out;
 }
 
+/* What a recording needs: a file with room that is there, mapped. errno says why not. */
+static bool can_be_mapped(int fd)
+{
+	void *at = fallocate(fd, 0, 0, 4096) ? MAP_FAILED
+					     : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return at != MAP_FAILED && !munmap(at, 4096);
+}
+
+static void say_spooled(struct doctor_finding *f, const char *why)
+{
+	const char *forced = getenv("STROBE_SPOOL");
+
+	if (forced && forced[0] != '1')
+		doctor_say(f, DOCTOR_BROKEN, "choose a local folder with -o, or unset STROBE_SPOOL",
+			"'%s' %s, and STROBE_SPOOL=%s forbids a local spool", output_dir(), why, forced);
+	else
+		doctor_say(f, DOCTOR_LIMITED, "choose a local folder with -o, or set STROBE_SPOOL_DIR",
+			"'%s' %s: recordings are spooled locally first", output_dir(), why);
+}
+
 static void look_output(struct doctor_finding *f)
 {
-	char path[1100], folder[1024];
+	char path[1100], folder[1024], why[160];
 	struct statvfs fs;
+	bool mapped;
 	int fd;
-	void *at;
 
 	snprintf(path, sizeof path, "%s/.strobe-doctor-XXXXXX", nearest_folder(folder, sizeof folder));
 	fd = mkostemp(path, O_CLOEXEC);
@@ -77,20 +99,20 @@ static void look_output(struct doctor_finding *f)
 		return;
 	}
 	unlink(path);
-	at = ftruncate(fd, 4096) ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	mapped = can_be_mapped(fd);
+	snprintf(why, sizeof why, "has files that cannot be mapped (%s)", strerror(errno));
 	close(fd);
-	if (at == MAP_FAILED || sb_rundir_needs_spool(folder))
-		doctor_say(f, DOCTOR_LIMITED, "choose a local folder with -o, or set STROBE_SPOOL_DIR",
-			"'%s' is a network or FUSE folder: recordings are spooled locally first",
-			output_dir());
+	if (sb_rundir_needs_spool(folder))
+		say_spooled(f, getenv("STROBE_SPOOL") ? "comes second (STROBE_SPOOL=1)"
+						      : "is a network or FUSE folder");
+	else if (!mapped)
+		say_spooled(f, why);
 	else if (!statvfs(folder, &fs) && (double)fs.f_bavail * (double)fs.f_frsize < 1e9)
 		doctor_say(f, DOCTOR_LIMITED, "free some space, or lower max_trace_bytes",
 			"'%s' has only %.0f MB free", output_dir(),
 			(double)fs.f_bavail * (double)fs.f_frsize / 1e6);
 	else
 		doctor_say(f, DOCTOR_OK, "", "'%s' can be written and mapped", output_dir());
-	if (at != MAP_FAILED)
-		munmap(at, 4096);
 }
 
 static void look_proc(struct doctor_finding *f)

@@ -4,6 +4,8 @@ import os
 
 import pytest
 
+from conftest import BUILD
+
 
 def checks(strobe):
     done = strobe("doctor", "--json")
@@ -81,3 +83,15 @@ def test_an_output_folder_that_run_would_make_is_fine(strobe):
     code, found, _ = checks(strobe)
     assert code == 0 and found["output folder"]["state"] == "ok"
     assert not (strobe.folder / "not").exists()
+
+
+def test_a_folder_that_cannot_be_mapped_says_so_and_what_happens(strobe):
+    def said(**more):
+        strobe.environment.update(LD_PRELOAD=str(BUILD / "tests" / "harm_refuse.so"), HARM_UNMAPPABLE=str(strobe.folder), **more)
+        found = checks(strobe)[1]["output folder"]
+        return found["state"], found["detail"]
+
+    state, detail = said()
+    assert state == "limited" and "cannot be mapped (Operation not supported): recordings are spooled" in detail, detail
+    state, detail = said(STROBE_SPOOL="0")
+    assert state == "broken" and "STROBE_SPOOL=0 forbids" in detail, detail
