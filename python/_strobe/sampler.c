@@ -135,6 +135,8 @@ static void sample(void)
 		begun = true;
 		stacks_drain();
 		once_a_second(&second_ns);
+		if (sampler.own_table)
+			readings_take(sampler_now_ns());
 		if (!sampler.asked) {
 			ask();
 		} else {
@@ -226,6 +228,7 @@ static PyObject *sampler_forget(PyObject *module, PyObject *forked)
 	}
 	stacks_forget();
 	native_threads_forget();
+	readings_forget();
 	Py_RETURN_NONE;
 }
 
@@ -313,6 +316,8 @@ PyMethodDef sampler_methods[] = {
 	{ "sampler_join", sampler_join, METH_NOARGS, NULL },
 	{ "sampler_exact", sampler_exact, METH_NOARGS, NULL },
 	{ "sampler_drain", sampler_drain, METH_NOARGS, NULL },
+	{ "readings_install", readings_install, METH_O, NULL },
+	{ "readings_now", readings_now, METH_NOARGS, NULL },
 	{ "garbage_seen", FAST(garbage_seen), METH_FASTCALL, NULL },
 	{ NULL, NULL, 0, NULL },
 };

@@ -1,6 +1,6 @@
 /* The sampler's parts: what the Python threads are in (stacks.c), what native threads used
- * (native_threads.c), garbage collections (garbage.c), and the thread that asks for all of
- * it (sampler.c). Main interpreter only: the state is the process's. */
+ * (native_threads.c), garbage collections (garbage.c), memory (readings.c), and the thread that
+ * asks for all of it (sampler.c). Main interpreter only: the state is the process's. */
 #ifndef STROBE_SAMPLER_H
 #define STROBE_SAMPLER_H
 
@@ -28,6 +28,12 @@ bool eval_breaker_works(void);
 /* ---- native_threads.c: no GIL ---- */
 void native_threads_look(void);
 void native_threads_forget(void);
+
+/* ---- readings.c ---- */
+void readings_take(uint64_t now_ns); /* where one is due; without the GIL */
+void readings_forget(void);
+PyObject *readings_install(PyObject *module, PyObject *function);
+PyObject *readings_now(PyObject *module, PyObject *unused);
 
 /* ---- garbage.c ---- */
 void garbage_flush(void); /* totals into the recording; no GIL needed */

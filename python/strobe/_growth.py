@@ -1,25 +1,122 @@
-"""Memory that grows with every generation: looked at after each one, outside of it, and searched for once, when five of
-them in a row have left more behind. What holds it is named in the recording."""
-import gc
+"""Memory that grows. Four times a second the sampler's thread reads what torch's allocator holds; after each generation,
+outside of it, a reading is taken too. What holds the memory is searched for when it rises and rises: five generations in
+a row that each left more behind, or two seconds of low-water marks that climb. It is named in the recording."""
 import os
 import sys
 
 from . import _faults
-from ._native import native
+from ._native import loaded, native
 
 GENERATIONS = 5          # in a row
 LEAST_BYTES = 4 << 20    # each
-OBJECTS_MOST = 3_000_000  # of a larger heap nothing is looked at: it would take too long
+RISEN_BYTES = 48 << 20   # over the marks of a trend
+RISEN_FILES = 12
+SEARCHES_MOST = 3        # of one kind
 
 _left = []
 _searched = False
 
 
+class Trend:
+    """Low-water marks of a value: does it keep rising?"""
+    MARKS = 8
+
+    def __init__(self, least):
+        self.least, self.searches = least, 0
+        self.start()
+
+    def start(self):
+        self.marks, self.low, self.seen, self.every = [], None, 0, 1
+
+    def rises(self, value):
+        self.low = value if self.low is None else min(self.low, value)
+        self.seen += 1
+        if self.seen < self.every or self.searches == SEARCHES_MOST:
+            return 0
+        self.marks.append(self.low)
+        self.low, self.seen = None, 0
+        if len(self.marks) == 2 * self.MARKS:
+            self.marks = [min(pair) for pair in zip(self.marks[::2], self.marks[1::2])]
+            self.every *= 2
+        return self._risen()
+
+    def _risen(self):
+        marks = self.marks
+        if len(marks) < self.MARKS:
+            return 0
+        risen, late = marks[-1] - marks[0], marks[-1] - marks[len(marks) // 2]
+        falls = sum(b < a for a, b in zip(marks, marks[1:]))
+        return risen if risen >= self.least and late >= 0.3 * risen and falls <= len(marks) // 6 else 0
+
+
+_trends = {}
+
+
+def read(host, files):
+    """A reading at this moment. Never raises."""
+    try:
+        device = _read_devices()
+        for kind, value, least in (("device", device, RISEN_BYTES), ("host", host, RISEN_BYTES), ("files", files, RISEN_FILES)):
+            trend = _trends.setdefault(kind, Trend(least))
+            risen = trend.rises(value) if value > 0 else 0
+            if risen:
+                trend.searches += 1
+                trend.start()
+                _search(kind, risen)
+    except Exception:
+        _faults.count("reading memory")
+
+
+def _read_devices():
+    """Records each device's allocator; what the first in use has allocated."""
+    torch = sys.modules.get("torch")
+    cuda = getattr(torch, "cuda", None)
+    if cuda is None or not cuda.is_initialized():
+        return 0
+    first = 0
+    for index in range(cuda.device_count()):
+        found = cuda.memory_stats_as_nested_dict(index)
+        if not found:
+            continue
+        allocated, reserved = found["allocated_bytes"]["all"], found["reserved_bytes"]["all"]
+        if reserved["peak"]:
+            native.snapshot("strobe.memory.device", index, allocated["current"], reserved["current"], allocated["peak"])
+            first = first or allocated["current"]
+    _read_pinned(cuda)
+    return first
+
+
+def _read_pinned(cuda):
+    stats = getattr(cuda, "host_memory_stats", None)  # torch 2.6
+    if stats is not None:
+        native.snapshot("strobe.memory.pinned", -1, int(stats().get("allocated_bytes.current", -1)), -1, -1)
+
+
+def _search(kind, risen):
+    from . import _holders
+    facts = {"of": kind, "risen": risen}
+    if kind == "files":
+        holder = _holders.of_files(risen // 2)
+        target = _holders.open_files()
+        if target:
+            facts["target"] = target
+    else:
+        holder = _holders.largest(risen // 2)
+    if holder is not None:
+        facts.update(_holders.describe(holder, kind == "files"))
+    if len(facts) > 2:
+        native.event("memory_holder", **facts)
+
+
+# ---- after each generation ----
+
 def after_generation():
     """Never raises."""
-    if _searched:
-        return
     try:
+        if loaded:
+            native.readings_now()
+        if _searched:
+            return
         _left.append((_device_bytes(), _host_bytes()))
         del _left[:-GENERATIONS]
         if len(_left) == GENERATIONS and (_grows(0) or _grows(1)):
@@ -32,6 +129,7 @@ def forget():
     """A new session, or a forked child."""
     global _searched
     _left.clear()
+    _trends.clear()
     _searched = False
 
 
@@ -50,94 +148,16 @@ def _grows(which):
     return all(b[which] - a[which] > LEAST_BYTES for a, b in zip(_left, _left[1:]))
 
 
-# ---- what holds it ----
-
-def _size(value):
-    size = getattr(value, "nbytes", None)  # tensors, arrays
-    if isinstance(size, int):
-        return size
-    return len(value) if isinstance(value, (bytes, bytearray)) else 0
-
-
-def _held(holder):
-    """Bytes in a container, by its newest item."""
-    count = len(holder)
-    if count < GENERATIONS - 1:
-        return 0
-    last = holder[-1] if isinstance(holder, list) else next(reversed(holder.values()), None)
-    return count * _size(last)
-
-
 def _found(which):
     global _searched
     _searched = True
+    from . import _holders
     grown = _left[-1][which] - _left[0][which]
     facts = {"of": "host" if which else "device", "bytes": grown // (GENERATIONS - 1)}
-    holder = _largest_holder(grown // 2)
+    holder = _holders.largest(grown // 2)
     if holder is not None:
-        facts.update(_describe(holder))
+        facts.update(_holders.describe(holder))
     native.event("memory_grows", **facts)
-
-
-def _largest_holder(least):
-    objects = gc.get_objects()
-    if len(objects) > OBJECTS_MOST:
-        return None
-    best, most = None, least
-    for one in objects:
-        if type(one) in (list, dict) and len(one) >= GENERATIONS - 1:
-            held = _held(one)
-            if held > most:
-                best, most = one, held
-    return best
-
-
-def _describe(holder):
-    name, file = _name_of(holder)
-    line, text = _line_of(name, file)
-    place = " (%s:%d: %s)" % (os.path.basename(file), line, text) if line else ""
-    words = "the %s `%s`%s holds %d objects, %d MB" % (type(holder).__name__, name or "?", place, len(holder), _held(holder) >> 20)
-    return {"holder": words, "file": file, "line": line}
-
-
-def _name_of(holder):
-    """A variable of a running function, a module's, or an attribute, with the file it is in."""
-    frame = sys._getframe(4)  # past strobe's own
-    while frame is not None:
-        for name, value in frame.f_locals.items():
-            if value is holder:
-                return name, frame.f_code.co_filename
-        frame = frame.f_back
-    for owner in gc.get_referrers(holder):
-        if isinstance(owner, dict):
-            name = next((key for key, value in owner.items() if value is holder and isinstance(key, str)), None)
-            file = owner.get("__file__") or _file_of_instance(owner)
-            if name and isinstance(file, str):
-                return name, file
-    return None, None
-
-
-def _file_of_instance(attributes):
-    for owner in gc.get_referrers(attributes):
-        if getattr(owner, "__dict__", None) is attributes:
-            return getattr(sys.modules.get(type(owner).__module__), "__file__", None)
-    return None
-
-
-def _line_of(name, file):
-    """Where something is put into it; None: not found."""
-    if not name or not file:
-        return None, None
-    import re
-    puts = re.compile(r"\b%s\s*(\.(append|extend|insert|add|update|setdefault)\(|\[[^\]]*\]\s*=[^=]|\+=)" % re.escape(name))
-    try:
-        with open(file, encoding="utf-8", errors="replace") as source:
-            for number, line in enumerate(source, 1):
-                if puts.search(line):
-                    return number, line.split("#")[0].strip()[:120]
-    except OSError:
-        pass
-    return None, None
 
 
 os.register_at_fork(after_in_child=forget)

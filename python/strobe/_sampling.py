@@ -16,9 +16,15 @@ def start():
     global _forked
     _forked = False
     if loaded and native.main_interpreter and native.sampler_claim():
+        native.readings_install(_read)
         _thread.start_new_thread(native.sampler_run, ())
         if native.garbage_seen not in gc.callbacks:
             gc.callbacks.append(native.garbage_seen)
+
+
+def _read(host, files):
+    from . import _growth
+    _growth.read(host, files)
 
 
 def stop():

@@ -93,6 +93,7 @@ double sb_advise_per_gpu(const struct sb_model *model, double sum_s);
 	X(gil_contention)          \
 	X(thread_oversubscription) \
 	X(memory_leak)             \
+	X(open_files)              \
 	X(slow_trend)              \
 	X(fallback_attention)      \
 	X(fallback_conv)           \

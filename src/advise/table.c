@@ -323,12 +323,19 @@ static const struct sb_rule rules[] = {
 		  "workers." },
 		sb_rule_thread_oversubscription },
 	{ { "memory_leak", "cause", HIGH, HOURS, false, "leak_mb", "mb", 8,
-		  "memory samples over five generations or more",
-		  "memory grows by more than this with every generation, after the first ones",
+		  "readings of memory after five generations, steps or calls, or more",
+		  "memory grows by more than this with every generation, or by an eighth of it with every "
+		  "step or call and 64 MB in all, and goes on growing",
 		  "Keep no tensors beyond their generation: lists of latents, logs with tensors, closures; "
 		  "detach and move to "
 		  "the CPU what must stay." },
 		sb_rule_memory_leak },
+	{ { "open_files", "cause", MEDIUM, HOURS, false, "open_file_count", "count", 0.2,
+		  "readings of open files after five generations, steps or calls, or more",
+		  "more than this many files stay open after every generation, step or call, 16 in all",
+		  "Open files with `with`, or close readers and writers where they are made: the limit "
+		  "(ulimit -n) ends the run." },
+		sb_rule_open_files },
 	{ { "slow_trend", "cause", MEDIUM, HOURS, false, "trend_ratio", "ratio", 1.3,
 		  "twelve steps or generations",
 		  "each quarter of the run is slower than the one before, the last by more than this",

@@ -19,6 +19,7 @@ extern const struct sb_analysis sb_analysis_system;
 extern const struct sb_analysis sb_analysis_roofline;
 extern const struct sb_analysis sb_analysis_video;
 extern const struct sb_analysis sb_analysis_memory;
+extern const struct sb_analysis sb_analysis_growth;
 extern const struct sb_analysis sb_analysis_parameters;
 extern const struct sb_analysis sb_analysis_layers;
 extern const struct sb_analysis sb_analysis_precision;
@@ -46,6 +47,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_roofline,
 	&sb_analysis_video,
 	&sb_analysis_memory,
+	&sb_analysis_growth,
 	&sb_analysis_parameters,
 	&sb_analysis_layers,
 	&sb_analysis_precision,

@@ -278,6 +278,8 @@ static const struct sb_field sb_memory_fields_rows[] = {
 		"what stages take and keep"),
 	SB_FIELD_LIST(sb_memory_panel, allocators, allocator_count, "allocators", SB_KNOWN, allocator,
 		"allocations that the program reported"),
+	SB_FIELD_LIST(sb_memory_panel, growth, growth_count, "growth", SB_KNOWN, sb_growth_fields,
+		"what generations, steps and calls leave behind"),
 	SB_FIELD_PART("host", host, "the machine's own memory"),
 	SB_FIELD(sb_memory_panel, timeline, "timeline", SB_KNOWN,
 		"GPU memory, RAM, swap and page cache side by side"),

@@ -3,6 +3,7 @@
 #ifndef SB_ANALYZE_MODEL_MACHINE_H
 #define SB_ANALYZE_MODEL_MACHINE_H
 
+#include "analyze/model_growth.h"
 #include "analyze/model_kernels.h"
 #include "stats/fields.h"
 
@@ -100,6 +101,8 @@ struct sb_memory_panel {
 		double allocated_bytes, freed_bytes, live_bytes, peak_bytes;
 	} * allocators;
 	size_t allocator_count;
+	struct sb_growth *growth;
+	size_t growth_count;
 	double ram_peak_bytes, swap_peak_bytes, page_cache_peak_bytes;
 	double ram_total_bytes; /* the machine's, or the cgroup's limit where that is lower */
 	double rss_peak_bytes, swap_first_bytes;

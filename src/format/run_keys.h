@@ -27,6 +27,14 @@
 #define SB_RUN_GPU_TRACE_BEGIN "gpu_trace_begin_ticks"
 #define SB_RUN_GPU_TRACE_END "gpu_trace_end_ticks"
 
+/* labels of snapshots that the Python package takes by itself: the allocator of a device, and of device -1 as the
+ * allocated bytes the host's memory, pinned memory, and how many files are open */
+#define SB_MEMORY_READING "strobe.memory." /* what all of them begin with */
+#define SB_MEMORY_READING_DEVICE SB_MEMORY_READING "device"
+#define SB_MEMORY_READING_HOST SB_MEMORY_READING "host"
+#define SB_MEMORY_READING_PINNED SB_MEMORY_READING "pinned"
+#define SB_MEMORY_READING_FILES SB_MEMORY_READING "files"
+
 /* attributes of a zone that sums up several calls; SB_NAME_CALLS and its like */
 #define SB_ATTR_CALLS "strobe.calls"
 #define SB_ATTR_CALLS_MIN "strobe.calls_min_s"

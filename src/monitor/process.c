@@ -1,5 +1,5 @@
-/* Memory of the process tree: resident size at every sample, the proportional
- * size rarely, because the kernel walks every page table for it. */
+/* Memory of the process tree: resident size at every sample; its parts and the open files as often
+ * as they are cheap; the proportional size rarely, because the kernel walks every page table for it. */
 #include "monitor/source.h"
 
 #include "monitor/samples.h"
@@ -11,17 +11,22 @@
 #define PSS_FIRST_NS 1000000000ull
 #define PSS_SPACING_NS 15000000000ull
 
-enum { RSS, PSS, PROCESSES, THREADS, COLUMNS };
+enum { RSS, PSS, PROCESSES, THREADS, ANON, MAPPED, SHARED, PINNED, FILES, COLUMNS };
 static const struct sb_column columns[COLUMNS] = {
 	[RSS] = { "rss_mb", SB_MERGE_MAX },
 	[PSS] = { "pss_mb", SB_MERGE_MAX },
 	[PROCESSES] = { "process_count", SB_MERGE_MAX },
 	[THREADS] = { "thread_count", SB_MERGE_MAX },
+	[ANON] = { "anon_mb", SB_MERGE_MAX },
+	[MAPPED] = { "file_mb", SB_MERGE_MAX },
+	[SHARED] = { "shared_mb", SB_MERGE_MAX },
+	[PINNED] = { "pinned_mb", SB_MERGE_MAX },
+	[FILES] = { "open_file_count", SB_MERGE_MAX },
 };
 
 static struct {
 	struct sb_samples series;
-	struct sb_pace pss;
+	struct sb_pace pss, details;
 	uint64_t first_ns;
 } process;
 
@@ -44,6 +49,23 @@ static uint64_t pss_spacing_ns(uint64_t mono_ns)
 	return age_ns < PSS_FIRST_NS ? PSS_FIRST_NS : age_ns > PSS_SPACING_NS ? PSS_SPACING_NS : age_ns;
 }
 
+static void sample_details(const struct sb_tick *tick, double *v)
+{
+	struct sb_tree_details d = { NAN, NAN, NAN, NAN, NAN };
+
+	if (sb_pace_due(&process.details, tick->mono_ns)) {
+		uint64_t start_ns = sb_mono_ns();
+
+		sb_tree_details(&d);
+		sb_pace_done(&process.details, tick->mono_ns, sb_mono_ns() - start_ns, 0);
+	}
+	v[ANON] = d.anon_mb;
+	v[MAPPED] = d.file_mb;
+	v[SHARED] = d.shared_mb;
+	v[PINNED] = d.pinned_mb;
+	v[FILES] = d.open_file_count;
+}
+
 static void sample(const struct sb_tick *tick)
 {
 	struct sb_tree_totals totals;
@@ -56,6 +78,7 @@ static void sample(const struct sb_tick *tick)
 	v[PROCESSES] = totals.process_count;
 	v[THREADS] = totals.thread_count;
 	v[PSS] = NAN;
+	sample_details(tick, v);
 	if (!process.first_ns)
 		process.first_ns = tick->mono_ns;
 	if (sb_pace_due(&process.pss, tick->mono_ns)) {

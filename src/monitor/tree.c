@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -269,6 +270,59 @@ void sb_tree_totals(struct sb_tree_totals *out)
 {
 	pthread_mutex_lock(&lock);
 	*out = tree.peak;
+	pthread_mutex_unlock(&lock);
+}
+
+/* Linux 6.2 has the count as the folder's size. */
+static double open_files(pid_t pid)
+{
+	struct sb_descriptor file;
+	struct dirent *entry;
+	double count = 0;
+	char path[320];
+	struct stat st;
+	DIR *folder;
+
+	snprintf(path, sizeof path, "%s/%d/fd", sb_procfile_proc(), (int)pid);
+	if (!stat(path, &st) && st.st_size > 0 && st.st_nlink <= 2 && !strcmp(sb_procfile_proc(), "/proc"))
+		return (double)st.st_size;
+	folder = sb_descriptor_opendir(&file, path);
+	if (!folder)
+		return NAN;
+	while ((entry = readdir(folder)))
+		count += entry->d_name[0] != '.';
+	sb_descriptor_closedir(&file, folder);
+	return count;
+}
+
+static void add_mb(double *sum_mb, const char *text, const char *key)
+{
+	uint64_t kb;
+
+	if (sb_procfile_field(text, key, &kb))
+		*sum_mb = (isnan(*sum_mb) ? 0 : *sum_mb) + (double)kb / 1024;
+}
+
+void sb_tree_details(struct sb_tree_details *out)
+{
+	char text[4096];
+
+	*out = (struct sb_tree_details){ NAN, NAN, NAN, NAN, NAN };
+	pthread_mutex_lock(&lock);
+	for (uint32_t i = 0; i < tree.count; i++) {
+		double files = open_files(tree.members[i].pid);
+
+		if (!isnan(files))
+			out->open_file_count = (isnan(out->open_file_count) ? 0 : out->open_file_count) +
+					       files;
+		if (sb_procfile_proc_text(text, sizeof text, "%d/status", (int)tree.members[i].pid) <= 0)
+			continue;
+		add_mb(&out->anon_mb, text, "RssAnon:");
+		add_mb(&out->file_mb, text, "RssFile:");
+		add_mb(&out->shared_mb, text, "RssShmem:");
+		add_mb(&out->pinned_mb, text, "VmLck:");
+		add_mb(&out->pinned_mb, text, "VmPin:");
+	}
 	pthread_mutex_unlock(&lock);
 }
 

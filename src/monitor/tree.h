@@ -26,6 +26,13 @@ void sb_tree_close(void);
  * that is due: it is paid for by waiting longer for the next time. */
 void sb_tree_update(uint64_t mono_ns, bool with_io);
 void sb_tree_totals(struct sb_tree_totals *out_totals);
+/* What only single files of /proc tell, of all processes; NaN where the kernel does not. */
+struct sb_tree_details {
+	double anon_mb, file_mb, shared_mb; /* of the resident memory */
+	double pinned_mb; /* locked or pinned: never swapped out */
+	double open_file_count;
+};
+void sb_tree_details(struct sb_tree_details *out_details);
 /* Proportional set size, expensive; NaN where the kernel does not tell. */
 double sb_tree_pss_mb(void);
 bool sb_tree_contains(pid_t pid);

@@ -35,7 +35,7 @@ def table(python, environment):
             "    try: __import__(family)\n"
             "    except ImportError as error: print(error, file=sys.stderr)\n"
             "print(json.dumps([dict(name=p.name, ids=p.ids, healthy=p.healthy, stage=p.stage, needs=p.needs, file=p.file, lines=p.lines)"
-            " for p in problem.TABLE.values()]))" % (HERE, ["plain", "gpu"]))
+            " for p in problem.TABLE.values()]))" % (HERE, ["plain", "memory", "gpu"]))
     made = subprocess.run([python, "-c", code], env=environment, stdout=subprocess.PIPE, check=True)
     return json.loads(made.stdout.splitlines()[-1])
 

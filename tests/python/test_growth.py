@@ -1,6 +1,11 @@
 """Memory that grows with every generation, and what holds it."""
+import collections
+import gc
+import sys
+import weakref
+
 import strobe
-from strobe import _growth
+from strobe import _growth, _holders
 
 
 def generate(count, keep, made=lambda: bytearray(b"x") * (8 << 20)):
@@ -22,7 +27,8 @@ def grown(monkeypatch, each):
         return total[0]
     monkeypatch.setattr(_growth, "_host_bytes", left)
     told = []
-    monkeypatch.setattr(_growth, "native", type("Native", (), {"event": staticmethod(lambda name, **facts: told.append((name, facts)))}))
+    monkeypatch.setattr(_growth, "native", type("Native", (), {
+        "event": staticmethod(lambda name, **facts: told.append((name, facts))), "readings_now": staticmethod(lambda: None)}))
     _growth.forget()
     return told
 
@@ -48,3 +54,130 @@ def test_memory_that_stays_is_no_growth(record, monkeypatch):
     told = grown(monkeypatch, 0)
     generate(8, keep=True)
     assert told == []
+
+
+# ---- readings that climb ----
+
+def climbs(values, least=48):
+    trend = _growth.Trend(least)
+    return any(trend.rises(value) for value in values)
+
+
+def test_low_water_marks_that_climb_are_a_rise():
+    assert climbs(range(0, 100, 5))
+    assert climbs(value // 10 * 10 for value in range(0, 100, 3))  # more readings than steps
+
+
+def test_what_comes_and_goes_is_no_rise():
+    assert not climbs([0, 90] * 20)
+    assert not climbs([0, 30, 60, 90] + [90] * 20)  # settles
+    assert not climbs(range(40))  # too little
+
+
+def test_a_rise_is_searched_for_three_times_at_most(record, monkeypatch):
+    searched = []
+    monkeypatch.setattr(_growth, "_search", lambda kind, risen: searched.append(kind))
+    _growth.forget()
+    for number in range(1, 400):
+        _growth.read(number << 24, 0)
+    assert searched == ["host"] * 3
+
+
+class Torch:
+    """As much of torch as a reading asks for."""
+    class cuda:
+        is_initialized = staticmethod(lambda: True)
+        device_count = staticmethod(lambda: 2)
+        host_memory_stats = staticmethod(lambda: {"allocated_bytes.current": 7 << 20})
+
+        @staticmethod
+        def memory_stats_as_nested_dict(index):
+            used = {"current": 5 << 30, "peak": 6 << 30} if index == 1 else {"current": 0, "peak": 0}
+            return {"allocated_bytes": {"all": used}, "reserved_bytes": {"all": used}}
+
+
+def test_a_reading_has_every_device_in_use_and_pinned_memory(monkeypatch):
+    taken = []
+    monkeypatch.setitem(sys.modules, "torch", Torch)
+    monkeypatch.setattr(_growth, "native", type("Native", (), {"snapshot": staticmethod(lambda *values: taken.append(values))}))
+    _growth.forget()
+    _growth.read(1, 1)
+    assert taken == [("strobe.memory.device", 1, 5 << 30, 5 << 30, 6 << 30), ("strobe.memory.pinned", -1, 7 << 20, -1, -1)]
+
+
+# ---- what holds it ----
+
+MB = 1 << 20
+
+
+def filled(put):
+    for _ in range(6):
+        put(bytearray(8 * MB))
+
+
+def words_for(holder):
+    assert _holders.largest(40 * MB) is holder
+    return _holders.describe(holder)["holder"]
+
+
+def test_closures_are_looked_into():
+    callbacks = []
+    filled(lambda latents: callbacks.append(lambda: latents))
+    assert words_for(callbacks).startswith("the list `callbacks` (test_growth.py:")
+
+
+def test_default_arguments_are_looked_into():
+    defaults = []
+    filled(lambda latents: defaults.append(lambda kept=latents: kept))
+    assert words_for(defaults).startswith("the list `defaults` (test_growth.py:")
+
+
+class Log:
+    def __init__(self):
+        self.entries = collections.deque()
+
+
+def test_an_attribute_is_named():
+    log = Log()
+    filled(lambda latents: log.entries.append(latents))
+    found = _holders.largest(40 * MB)
+    assert found is log.entries
+    del found
+    name = _holders._name_in(log, log.entries)
+    assert name == ("entries", __file__)
+
+
+def test_a_dictionary_of_plain_bytes_is_found():
+    results = {}
+    filled(lambda latents: results.__setitem__(len(results), latents))
+    assert words_for(results).startswith("the dict `results` holds 6 objects, 48 MB")
+
+
+def test_open_files_are_found():
+    readers = [open(__file__) for _ in range(9)]
+    try:
+        assert _holders.of_files(8) is readers
+        assert _holders.describe(readers, files=True)["holder"].endswith("holds 9 open files")
+        assert _holders.open_files().endswith("/*.py")
+    finally:
+        for reader in readers:
+            reader.close()
+
+
+def test_a_name_is_looked_for_in_its_own_function_first():
+    kept = []
+    filled(lambda latents: kept.append(bytes(latents)))
+    assert "kept.append(bytes(latents))" in words_for(kept)  # generate() above has a `kept` too
+
+
+def test_looking_keeps_nothing_alive():
+    """What a frame's variables are read from stays with the frame in older Pythons."""
+    class Latents(bytearray):
+        pass
+    kept = [Latents(8 * MB) for _ in range(6)]
+    gone = weakref.ref(kept[0])
+    found = _holders.largest(MB)
+    _holders.describe(kept)
+    del kept, found
+    gc.collect()
+    assert gone() is None

@@ -200,6 +200,27 @@ static void the_proportional_size_is_asked_again_soon(void **state)
 	assert_int_equal(seen[1], 3); /* 1, 2 and 4 seconds after each other */
 }
 
+static void resident_memory_comes_in_its_parts(void **state)
+{
+	write_process(100, 1, "strobe", 5, 1, 1, 7, 7);
+	write_process(101, 100, "python3", 200, 1000, 12, 4096, 100);
+	put(proc, "101/status",
+		"Name:\tpython3\nVmLck:\t    1024 kB\nVmPin:\t    2048 kB\nVmRSS:\t   40960 kB\n"
+		"RssAnon:\t   30720 kB\nRssFile:\t    8192 kB\nRssShmem:\t    2048 kB\n");
+	put(proc, "101/fd/0", "");
+	put(proc, "101/fd/17", "");
+	sb_tree_open(100, true);
+	sb_tree_update(1, true);
+	sb_source_process.open(&settings);
+	sample_at(&sb_source_process, 1000000000);
+	sb_tree_close();
+	assert_true(captured("process", -1, "anon_mb", -1) == 30);
+	assert_true(captured("process", -1, "file_mb", -1) == 8);
+	assert_true(captured("process", -1, "shared_mb", -1) == 2);
+	assert_true(captured("process", -1, "pinned_mb", -1) == 3);
+	assert_true(captured("process", -1, "open_file_count", -1) == 2);
+}
+
 static void what_a_reaped_child_used_is_kept(void **state)
 {
 	struct sb_tree_totals totals;
@@ -280,6 +301,7 @@ int main(void)
 		CASE(old_control_groups_are_read_too),
 		CASE(tree_holds_descendants_and_nobody_else),
 		CASE(the_proportional_size_is_asked_again_soon),
+		CASE(resident_memory_comes_in_its_parts),
 		CASE(what_a_reaped_child_used_is_kept),
 		CASE(disk_counts_each_byte_once),
 		CASE(pressure_is_a_share_of_the_interval),

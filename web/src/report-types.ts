@@ -619,6 +619,7 @@ export type Memory = {
   snapshots?: MemorySnapshot[]; // in order
   stages?: MemoryStage[]; // what stages take and keep
   allocators?: Allocator[]; // allocations that the program reported
+  growth?: MemoryGrowth[]; // what generations, steps and calls leave behind
   host?: HostMemory; // the machine's own memory
   timeline?: Series; // GPU memory, RAM, swap and page cache side by side
 };
@@ -669,6 +670,24 @@ export type Allocator = {
   free_bytes: number; // freed in all
   live_bytes: number; // not freed at the end
   live_peak_bytes: number; // most at once
+};
+
+// How memory and open files grow with generations, steps and calls.
+export type MemoryGrowth = {
+  of: "vram" | "host" | "pinned" | "open_files"; // vram: the allocator's, or the process's as sampled; host: resident without mapped files
+  per: "generation" | "step" | "call"; // what it is counted by
+  stage?: string; // whose calls
+  where?: string; // the stage in which most of it rose
+  verdict: "steady" | "settles" | "returned" | "grows"; // steady; settles: a cache that filled up; returned: given back after the generation; grows: a leak
+  unit_count: number; // generations, steps or calls
+  reading_count: number; // low-water marks between them
+  per_unit_mb?: number; // the slope: median over all pairs
+  per_unit_low_mb?: number; // its 95 % interval, from
+  per_unit_high_mb?: number; // to
+  per_unit_count?: number; // the slope, in files
+  per_unit_low_count?: number; // its 95 % interval, from
+  per_unit_high_count?: number; // to
+  p_value_ratio: number; // the chance of such an order without growth
 };
 
 // The machine's own memory.

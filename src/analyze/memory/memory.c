@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/memory_units.h"
 #include "base/role.h"
+#include "format/run_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@ static void see_snapshot(struct sb_memory_collected *m, const struct sb_event *e
 {
 	struct sb_memory_reading *s;
 
+	if (strncmp(m->run->names[e->name].text, SB_MEMORY_READING, strlen(SB_MEMORY_READING)) == 0)
+		return; /* taken now and then, not by the program: growth.c's */
 	m->snapshot_total++;
 	if (m->snapshots.count == SNAPSHOTS_MOST)
 		return;

@@ -64,6 +64,47 @@ static void stages_text(const struct sb_memory_panel *m, struct sb_buf *out)
 	}
 }
 
+static const char *growth_words(const char *of)
+{
+	return strcmp(of, "vram") == 0     ? "GPU memory"
+	       : strcmp(of, "host") == 0   ? "Host memory"
+	       : strcmp(of, "pinned") == 0 ? "Pinned memory"
+					   : "Open files";
+}
+
+static const char *verdict_words(enum sb_growth_verdict verdict)
+{
+	return verdict == SB_GROWTH_GROWS      ? "it goes on growing"
+	       : verdict == SB_GROWTH_RETURNED ? "given back after the generation"
+					       : "settles: a cache that filled up";
+}
+
+/* "  Host memory +12.0 MB per step (40 steps; p = 0.0004), in transformer: it goes on growing" */
+static void growth_text(const struct sb_memory_panel *m, struct sb_buf *out)
+{
+	for (size_t i = 0; i < m->growth_count; i++) {
+		const struct sb_growth *g = &m->growth[i];
+		bool files = strcmp(g->of, "open_files") == 0;
+
+		if (g->verdict == SB_GROWTH_STEADY)
+			continue;
+		sb_buf_printf(out, "  %s +%.1f%s per ", growth_words(g->of),
+			files ? g->per_unit : g->per_unit / SB_MB, files ? "" : " MB");
+		if (g->stage) {
+			sb_buf_puts(out, "call of ");
+			sb_text_name(out, g->stage, 30);
+		} else {
+			sb_buf_puts(out, g->per);
+		}
+		sb_buf_printf(out, " (%lld %ss; p = %.2g)", (long long)g->unit_count, g->per, g->p);
+		if (g->where) {
+			sb_buf_puts(out, ", in ");
+			sb_text_name(out, g->where, 30);
+		}
+		sb_buf_printf(out, ": %s\n", verdict_words(g->verdict));
+	}
+}
+
 static const char *source_words(const char *source)
 {
 	return strcmp(source, "allocated") == 0 ? "allocated"
@@ -111,6 +152,7 @@ static void memory_text(
 		sb_buf_printf(out, ", swap peak %.1f MB", m->swap_peak_bytes / SB_MB);
 	if (!isnan(m->ram_peak_bytes))
 		sb_buf_putc(out, '\n');
+	growth_text(m, out);
 	snapshots_text(m, out);
 	stages_text(m, out);
 	if (m->allocator_count)

@@ -1,0 +1,137 @@
+/* Memory and open files of the process, read now and then on the sampler's thread, which has a table
+ * of descriptors of its own; and a Python function that reads what only Python knows: torch's
+ * allocator. Recorded as snapshots whose labels begin with "strobe.memory". */
+#include "sampler.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MS = 1000000, PERIOD_MS = 250, STRETCH = 2000, COST_SHARE = 200, WAIT_MS = 2000 };
+
+static struct {
+	PyObject *function; /* Python: (resident bytes, open files); NULL: none */
+	uint64_t first_ns, next_ns;
+} readings;
+
+/* Resident without what is mapped from files or shared; -1: not known. */
+static int64_t resident_bytes(void)
+{
+	long long pages, shared;
+	char text[128];
+	ssize_t n;
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	n = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	if (sscanf(text, "%*s %lld %lld", &pages, &shared) != 2)
+		return -1;
+	return (pages - shared) * sysconf(_SC_PAGESIZE);
+}
+
+/* Of the process's first thread: the table the program uses. Linux 6.2 has the count as the folder's size. */
+static int64_t open_files(void)
+{
+	struct dirent *entry;
+	struct stat st;
+	int64_t count = 0;
+	DIR *folder;
+
+	if (stat("/proc/self/fd", &st) == 0 && st.st_size > 0)
+		return st.st_size;
+	folder = opendir("/proc/self/fd");
+	if (!folder)
+		return -1;
+	while ((entry = readdir(folder)))
+		count += entry->d_name[0] != '.';
+	closedir(folder);
+	return count;
+}
+
+static void call(int64_t bytes, int64_t files)
+{
+	PyGILState_STATE state = PyGILState_Ensure();
+
+	if (readings.function) {
+		PyObject *result = PyObject_CallFunction(
+			readings.function, "LL", (long long)bytes, (long long)files);
+
+		if (!result)
+			PyErr_Clear();
+		Py_XDECREF(result);
+	}
+	PyGILState_Release(state);
+}
+
+static void take(void)
+{
+	int64_t bytes = resident_bytes(), files = open_files();
+
+	if (bytes >= 0)
+		strobe_snapshot("strobe.memory.host", -1, bytes, -1, -1);
+	if (files >= 0)
+		strobe_snapshot("strobe.memory.files", -1, files, -1, -1);
+	if (readings.function)
+		call(bytes, files);
+}
+
+/* What reading itself takes, not the wait for the GIL. */
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
+}
+
+/* Four times a second, less often as the run gets longer, and never more than half a percent of a core. */
+void readings_take(uint64_t now_ns)
+{
+	uint64_t spacing_ns, least_ns, begin_ns;
+
+	if (now_ns < readings.next_ns)
+		return;
+	if (!readings.first_ns)
+		readings.first_ns = now_ns;
+	begin_ns = cpu_ns();
+	take();
+	spacing_ns = (now_ns - readings.first_ns) / STRETCH;
+	least_ns = (cpu_ns() - begin_ns) * COST_SHARE;
+	if (least_ns > (uint64_t)WAIT_MS * MS)
+		least_ns = (uint64_t)WAIT_MS * MS; /* it looked for what holds the memory */
+	spacing_ns = spacing_ns > least_ns ? spacing_ns : least_ns;
+	readings.next_ns = now_ns + (spacing_ns > PERIOD_MS * MS ? spacing_ns : PERIOD_MS * MS);
+}
+
+void readings_forget(void)
+{
+	readings.first_ns = readings.next_ns = 0;
+}
+
+/* readings_install(function): called with the resident bytes and the open files; None: nothing is. */
+PyObject *readings_install(PyObject *module, PyObject *function)
+{
+	PyObject *before = readings.function;
+
+	(void)module;
+	readings.function = function == Py_None ? NULL : function;
+	Py_XINCREF(readings.function);
+	Py_XDECREF(before);
+	Py_RETURN_NONE;
+}
+
+/* readings_now(): a reading at once, whenever the last one was. */
+PyObject *readings_now(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	if (STROBE_ON_())
+		take();
+	Py_RETURN_NONE;
+}

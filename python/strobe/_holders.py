@@ -1,0 +1,215 @@
+"""What holds memory that grows: the container with the most in it, by its name and the line that puts things in."""
+import functools
+import gc
+import inspect
+import itertools
+import os
+import re
+import sys
+import types
+from collections import Counter, deque
+
+OBJECTS_MOST = 3_000_000  # of a larger heap nothing is looked at: it would take too long
+ITEMS_LEAST = 4
+_CONTAINERS = (list, dict, deque, set)
+
+
+def largest(least_bytes):
+    """The container that holds more than this, judged by its newest items; None: there is none."""
+    return _most(_held, least_bytes)
+
+
+def of_files(least_count):
+    """The container that holds more open files than this."""
+    return _most(_files, least_count)
+
+
+def _most(held, least):
+    objects = gc.get_objects()
+    if len(objects) > OBJECTS_MOST:
+        return None
+    best, most = None, least
+    for one in itertools.chain(objects, _variables()):
+        if type(one) in _CONTAINERS and len(one) >= ITEMS_LEAST and one is not objects:
+            try:
+                size = held(one)
+            except RuntimeError:  # another thread changes it meanwhile
+                continue
+            if size > most:
+                best, most = one, size
+    return best
+
+
+def _variables():
+    """Of all running functions: the collector does not know a dictionary of plain bytes."""
+    for frame in list(sys._current_frames().values()):
+        while frame is not None:
+            yield from _values(frame)[0]
+            frame = frame.f_back
+
+
+def _newest(holder):
+    """A few items, the newest last."""
+    if isinstance(holder, dict):
+        return list(itertools.islice(reversed(holder.values()), ITEMS_LEAST))[::-1]
+    if isinstance(holder, set):
+        return list(itertools.islice(holder, ITEMS_LEAST))
+    return [holder[i] for i in range(-ITEMS_LEAST, 0)]
+
+
+def _held(holder):
+    """Bytes, where the newest items are alike: what piles up is of one kind, a function's variables are not."""
+    items = _newest(holder)
+    if len({type(item) for item in items}) > 1:
+        return 0
+    sizes = [_size(item, 2) for item in items]
+    return len(holder) * min(sizes) if min(sizes) * 4 >= max(sizes) else 0
+
+
+def _files(holder):
+    return len(holder) if all(hasattr(item, "fileno") and not isinstance(item, type) for item in _newest(holder)) else 0
+
+
+def _size(value, depth):
+    """Bytes, as far as can be seen without running code of the program's."""
+    kind = type(value)
+    if kind in (bytes, bytearray):
+        return len(value)
+    if _is_array(value):
+        return value.nbytes
+    if depth == 0:
+        return 0
+    return sum(_size(inner, depth - 1) for inner in _inside(value, kind))
+
+
+def _is_array(value):
+    tensor = getattr(sys.modules.get("torch"), "Tensor", None)
+    array = getattr(sys.modules.get("numpy"), "ndarray", None)
+    return tensor is not None and isinstance(value, tensor) or array is not None and isinstance(value, array)
+
+
+def _inside(value, kind):
+    if kind in (list, tuple, deque):
+        return list(value)[-64:]
+    if kind is dict:
+        return list(value.values())[-64:]
+    if kind is types.FunctionType:
+        return [_content(cell) for cell in value.__closure__ or ()] + list(value.__defaults__ or ())
+    if kind is functools.partial:
+        return value.args + tuple(value.keywords.values())
+    if kind is types.MethodType:
+        return [value.__self__]
+    if isinstance(value, (type, types.ModuleType)):
+        return ()
+    try:
+        return list(object.__getattribute__(value, "__dict__").values())[-64:]
+    except (AttributeError, TypeError):
+        return ()
+
+
+def _content(cell):
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+# ---- in words ----
+
+def describe(holder, files=False):
+    name, file, code = _name_of(holder)
+    line, text = _line_of(name, file, code)
+    place = " (%s:%d: %s)" % (os.path.basename(file), line, text) if line else ""
+    words = "the %s `%s`%s holds %d %s" % (type(holder).__name__, name or "?", place, len(holder),
+                                         "open files" if files else "objects, %d MB" % (_held(holder) >> 20))
+    return {"holder": words, "file": file, "line": line}
+
+
+def open_files():
+    """The kind of file that is open most often: "/data/frames/*.png"; None: nothing stands out."""
+    seen = Counter()
+    for number in os.listdir("/proc/self/fd"):
+        try:
+            target = os.readlink("/proc/self/fd/" + number)
+        except OSError:
+            continue
+        folder, name = os.path.split(target)
+        seen[folder + "/*" + os.path.splitext(name)[1] if folder else re.sub(r"\[.*", "", target)] += 1
+    (kind, count), = seen.most_common(1) or [(None, 0)]
+    return kind if count >= 8 else None
+
+
+def _name_of(holder):
+    """A variable of a running function, a module's, or an attribute, with the file it is in and the function's code."""
+    own = os.path.dirname(os.path.abspath(__file__))
+    found = None
+    for frame in list(sys._current_frames().values()):
+        while frame is not None:  # the outermost function that has it owns it
+            name = None if frame.f_code.co_filename.startswith(own) else _variable(frame, holder)
+            found = (name, frame.f_code.co_filename, frame.f_code) if name else found
+            frame = frame.f_back
+    if found:
+        return found
+    for owner in gc.get_referrers(holder):
+        name, file = _name_in(owner, holder)
+        if name and isinstance(file, str):
+            return name, file, None
+    return None, None, None
+
+
+def _variable(frame, holder):
+    values, names = _values(frame)
+    return next((name for name, value in zip(names, values) if value is holder), None)
+
+
+def _values(frame):
+    """A frame's variables and their names. What Python 3.12 and older copy to show a function's variables stays with
+    the frame, and would keep alive what the program frees: it is emptied again."""
+    variables = frame.f_locals
+    values, names = list(variables.values()), list(variables)
+    if type(variables) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        variables.clear()
+    return values, names
+
+
+def _name_in(owner, holder):
+    """As a module's variable, or as an attribute: an instance may have no dictionary yet."""
+    attributes = owner if isinstance(owner, dict) else getattr(owner, "__dict__", None)
+    if not isinstance(attributes, dict):
+        return None, None
+    name = next((key for key, value in list(attributes.items()) if value is holder and isinstance(key, str)), None)
+    if attributes is not owner:
+        return name, _file_of(owner)
+    return name, attributes.get("__file__") or _file_of_instance(attributes)
+
+
+def _file_of_instance(attributes):
+    return next((_file_of(owner) for owner in gc.get_referrers(attributes) if getattr(owner, "__dict__", None) is attributes), None)
+
+
+def _file_of(instance):
+    return getattr(sys.modules.get(type(instance).__module__), "__file__", None)
+
+
+def _line_of(name, file, code):
+    """Where something is put into it, best in the function whose variable it is; None: not found."""
+    if not name or not file:
+        return None, None
+    puts = re.compile(r"\b%s\s*(\.(append|appendleft|extend|insert|add|update|setdefault)\(|\[[^\]]*\]\s*=[^=]|\+=)" % re.escape(name))
+    first, last = _lines_of(code) if code is not None else (1, 1 << 30)
+    found = (None, None)
+    try:
+        with open(file, encoding="utf-8", errors="replace") as source:
+            for number, line in enumerate(source, 1):
+                if puts.search(line) and (found[0] is None or not first <= found[0] <= last):
+                    found = number, line.split("#")[0].strip()[:120]
+    except OSError:
+        pass
+    return found
+
+
+def _lines_of(code):
+    """The first and the last line of a function, with those inside it."""
+    last = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno) if hasattr(code, "co_lines") else 1 << 30
+    inner = [_lines_of(constant)[1] for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return code.co_firstlineno, max([last] + inner)

@@ -1,0 +1,189 @@
+/* Rules about what grows and never stops: memory, open files. */
+#include "advise/rule.h"
+#include "advise/weigh.h"
+
+#include "base/memory_units.h"
+
+#include <string.h>
+
+#define TOTAL_LEAST (64 * SB_MB) /* over the run, where it is counted by steps or calls */
+#define FILES_LEAST 16
+
+static const struct sb_pair *attr(const struct sb_event_row *e, const char *key)
+{
+	for (size_t i = 0; e && i < e->attr_count; i++)
+		if (strcmp(e->attrs[i].key, key) == 0)
+			return &e->attrs[i];
+	return NULL;
+}
+
+/* The last event of a name that is about this kind of memory: what the program itself saw. */
+static const struct sb_event_row *event_of(const struct sb_model *model, const char *name, const char *of)
+{
+	const struct sb_event_row *last = NULL;
+
+	for (size_t i = 0; i < model->events.count; i++) {
+		const struct sb_event_row *e = &model->events.rows[i];
+		const struct sb_pair *pair = strcmp(e->name, name) == 0 ? attr(e, "of") : NULL;
+
+		if (pair && pair->s && strcmp(pair->s, of) == 0)
+			last = e;
+	}
+	return last;
+}
+
+static const struct sb_event_row *holder_of(const struct sb_model *model, const char *of)
+{
+	const struct sb_event_row *e = event_of(model, "memory_grows", of);
+
+	return attr(e, "holder") ? e : event_of(model, "memory_holder", of);
+}
+
+static const struct sb_growth *row_of(const struct sb_model *model, const char *of, const char *per)
+{
+	for (size_t i = 0; i < model->memory.growth_count; i++)
+		if (strcmp(model->memory.growth[i].of, of) == 0 &&
+			strcmp(model->memory.growth[i].per, per) == 0)
+			return &model->memory.growth[i];
+	return NULL;
+}
+
+/* What it is best counted by: generations, else steps, else calls. */
+static const struct sb_growth *leak_of(const struct sb_advisor *a, const char *of)
+{
+	static const char *const units[] = { "generation", "step", "call" };
+
+	for (size_t i = 0; i < 3; i++) {
+		const struct sb_growth *g = row_of(a->model, of, units[i]);
+		double least = i ? TOTAL_LEAST : 0, limit = i ? a->limit / 8 : a->limit;
+
+		if (g && g->verdict == SB_GROWTH_GROWS && g->per_unit > limit * SB_MB &&
+			g->per_unit * (double)g->unit_count >= least)
+			return g;
+	}
+	return NULL;
+}
+
+static const char *unit_words(struct sb_advisor *a, const struct sb_growth *g)
+{
+	return g->stage ? sb_say(a, "call of '%s'", g->stage) : g->per;
+}
+
+/* "2400 MB after each of 8 generations, 300 MB with each step (p = 0.001)" */
+static const char *evidence_of(struct sb_advisor *a, const struct sb_growth *g)
+{
+	const struct sb_growth *step = row_of(a->model, g->of, "step");
+	const char *too = "";
+
+	if (step && step != g && step->verdict == SB_GROWTH_GROWS)
+		too = sb_say(a, ", %.1f MB with each step", step->per_unit / SB_MB);
+	return sb_say(a, "%.1f MB more after each of %lld %ss%s, 95 %% between %.1f and %.1f; p = %.2g",
+		g->per_unit / SB_MB, (long long)g->unit_count, g->per, too, g->low / SB_MB, g->high / SB_MB,
+		g->p);
+}
+
+static void add_place(struct sb_advice *f, const struct sb_event_row *e, const char *stage)
+{
+	const struct sb_pair *file = attr(e, "file"), *line = attr(e, "line");
+
+	if (f && file && file->s && line && line->i > 0)
+		sb_finding_line(f, file->s, (uint32_t)line->i);
+	if (f && stage)
+		f->stage = f->where.stage = stage;
+}
+
+/* It ends in running out: above what costs a little time. */
+static void raise(struct sb_advisor *a, struct sb_advice *f)
+{
+	if (!f)
+		return;
+	f->rank_s = sb_weigh_work_s(a->model) * 0.25;
+	f->priority = sb_priority_name(SB_PRIORITY_HIGH);
+}
+
+static void find_leak(struct sb_advisor *a, const struct sb_growth *g, const char *words, const char *of)
+{
+	const struct sb_event_row *e = holder_of(a->model, of);
+	const struct sb_pair *holder = attr(e, "holder");
+	const char *in = g->where ? sb_say(a, " in '%s'", g->where) : "";
+	struct sb_advice *f = sb_advisor_find(a, g->per_unit / SB_MB, NAN,
+		sb_say(a, "%s grows by %.1f MB with every %s", words, g->per_unit / SB_MB, unit_words(a, g)),
+		evidence_of(a, g));
+
+	sb_finding_cause(f,
+		holder && holder->s ? holder->s
+				    : sb_say(a, "something keeps what each %s makes%s", unit_words(a, g), in),
+		SB_GAIN_ESTIMATED, holder && holder->s ? SB_LIKELY : SB_POSSIBLE);
+	add_place(f, e, g->where);
+	raise(a, f);
+}
+
+/* Too few readings for a slope, but five generations in a row that each left more behind. */
+static void find_seen(struct sb_advisor *a, const char *of, const char *kind, const char *words)
+{
+	const struct sb_event_row *e = event_of(a->model, "memory_grows", of);
+	const struct sb_pair *bytes = attr(e, "bytes"), *holder = attr(e, "holder");
+	const struct sb_growth *g = row_of(a->model, kind, "generation");
+	double mb = bytes ? (double)bytes->i / SB_MB : 0;
+	struct sb_advice *f;
+
+	if (!(mb > a->limit) || (g && g->verdict == SB_GROWTH_SETTLES))
+		return;
+	f = sb_advisor_find(a, mb, NAN, sb_say(a, "%s grows with every generation", words),
+		sb_say(a, "%.0f MB more after each of five generations in a row", mb));
+	sb_finding_cause(f,
+		holder && holder->s
+			? holder->s
+			: sb_say(a, "something keeps what each generation makes: %.0f MB of %s each time", mb,
+				  words),
+		SB_GAIN_ESTIMATED, holder && holder->s ? SB_LIKELY : SB_POSSIBLE);
+	add_place(f, e, NULL);
+	raise(a, f);
+}
+
+void sb_rule_memory_leak(struct sb_advisor *a)
+{
+	static const struct {
+		const char *kind, *event, *words;
+	} all[] = {
+		{ "vram", "device", "GPU memory" },
+		{ "pinned", "host", "pinned memory" },
+		{ "host", "host", "the process's memory" },
+	};
+	size_t before = a->found.count;
+
+	for (size_t i = 0; i < 3 && a->found.count == before; i++) {
+		const struct sb_growth *g = leak_of(a, all[i].kind);
+
+		if (g)
+			find_leak(a, g, all[i].words, all[i].event);
+		else if (i != 1)
+			find_seen(a, all[i].event, all[i].kind, all[i].words);
+	}
+}
+
+void sb_rule_open_files(struct sb_advisor *a)
+{
+	static const char *const units[] = { "generation", "step", "call" };
+
+	for (size_t i = 0; i < 3; i++) {
+		const struct sb_growth *g = row_of(a->model, "open_files", units[i]);
+		const struct sb_event_row *e = event_of(a->model, "memory_holder", "files");
+		const struct sb_pair *holder = attr(e, "holder"), *target = attr(e, "target");
+		struct sb_advice *f;
+
+		if (!g || g->verdict != SB_GROWTH_GROWS ||
+			g->per_unit * (double)g->unit_count < FILES_LEAST || !(g->per_unit > a->limit))
+			continue;
+		f = sb_advisor_find(a, g->per_unit, NAN,
+			sb_say(a, "%.1f more files are open after every %s", g->per_unit, unit_words(a, g)),
+			sb_say(a, "over %lld %ss; p = %.2g", (long long)g->unit_count, g->per, g->p));
+		sb_finding_cause(f,
+			holder && holder->s   ? holder->s
+			: target && target->s ? sb_say(a, "they are opened and not closed: %s", target->s)
+					      : "something opens files and does not close them",
+			SB_GAIN_ESTIMATED, e ? SB_LIKELY : SB_POSSIBLE);
+		add_place(f, e, g->where);
+		return;
+	}
+}

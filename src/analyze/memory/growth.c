@@ -1,0 +1,506 @@
+/* growth: what each generation, step or call leaves behind, and whether that ever stops.
+ *
+ * Readings between the ends of two units become one low-water mark: what a unit takes and
+ * gives back again does not count. The slope over these is Theil-Sen's, its significance
+ * Mann-Kendall's. */
+#include "analyze/analysis.h"
+#include "analyze/memory/open_stages.h"
+#include "base/error.h"
+#include "base/memory_units.h"
+#include "base/role.h"
+#include "format/run_keys.h"
+#include "stats/trend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define READINGS_MOST 65536u
+#define MARKS_MOST 200u
+#define MARKS_LEAST 5u
+#define P_MOST 0.02
+#define LATE_LEAST 0.3 /* of the slope: what the second half must still have */
+#define BYTES_LEAST (16 * SB_MB) /* over the whole run: less is noise of allocators */
+#define LEVEL_LEAST 0.01 /* and of what was there */
+#define FILES_LEAST 8
+#define CALLS_LEAST 8
+#define WHERE_LEAST 0.5 /* of the growth */
+
+struct reading {
+	int64_t t_ns;
+	uint32_t process;
+	uint32_t label; /* a name of the run's */
+	int device;
+	double value;
+};
+
+struct collected {
+	struct sb_run *run;
+	struct sb_vec readings; /* struct reading, as the program took them */
+	struct sb_open_stages stages; /* and steps, iterations */
+	bool failed;
+};
+
+/* ---- collecting ---- */
+
+static void see_event(void *self, const struct sb_event *e)
+{
+	struct collected *c = self;
+	struct reading *r;
+
+	if (strncmp(c->run->names[e->name].text, SB_MEMORY_READING, strlen(SB_MEMORY_READING)) ||
+		e->snapshot.allocated_bytes < 0 || c->readings.count == READINGS_MOST)
+		return;
+	r = sb_vec_push(&c->readings, sizeof *r);
+	if (r)
+		*r = (struct reading){ e->t_ns, e->process, e->name, e->snapshot.device,
+			(double)e->snapshot.allocated_bytes };
+	else
+		c->failed = true;
+}
+
+static void see_zone(void *self, const struct sb_zone *z)
+{
+	struct collected *c = self;
+
+	sb_open_stages_add(&c->stages, z);
+}
+
+static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
+{
+	struct collected *c = calloc(1, sizeof *c);
+
+	(void)model;
+	if (!c)
+		return sb_fail(STROBE_ENOMEM, "no memory to look for growth");
+	c->run = run;
+	v->self = c;
+	v->kinds = 1u << SB_EVENT_SNAPSHOT;
+	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_ITERATION |
+		   1u << STROBE_ROLE_BLOCK;
+	v->zone = see_zone;
+	v->event = see_event;
+	return 0;
+}
+
+/* ---- what is looked at, over time ---- */
+
+struct points {
+	double *t_s, *value;
+	size_t count;
+};
+
+static bool points_init(struct points *p, size_t room)
+{
+	p->t_s = malloc((room + 1) * sizeof *p->t_s);
+	p->value = malloc((room + 1) * sizeof *p->value);
+	p->count = 0;
+	return p->t_s && p->value;
+}
+
+static void points_done(struct points *p)
+{
+	free(p->t_s);
+	free(p->value);
+	*p = (struct points){ 0 };
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct reading *x = a, *y = b;
+
+	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
+}
+
+static bool is_of(const struct collected *c, const struct reading *r, const char *label, int device)
+{
+	return r->device == device && strcmp(c->run->names[r->label].text, label) == 0;
+}
+
+/* The process that took the most readings of a kind: what several processes hold does not mix. */
+static uint32_t reader_of(const struct collected *c, const char *label, int device)
+{
+	const struct reading *all = c->readings.items;
+	uint32_t best = 0;
+	size_t most = 0, *of = calloc(c->run->process_count + 1, sizeof *of);
+
+	for (size_t i = 0; of && i < c->readings.count; i++)
+		if (is_of(c, &all[i], label, device) && ++of[all[i].process] > most) {
+			most = of[all[i].process];
+			best = all[i].process;
+		}
+	free(of);
+	return best;
+}
+
+static bool from_readings(struct collected *c, const char *label, int device, struct points *out)
+{
+	const struct reading *all = c->readings.items;
+	uint32_t process = reader_of(c, label, device);
+
+	if (!points_init(out, c->readings.count))
+		return false;
+	for (size_t i = 0; i < c->readings.count; i++)
+		if (is_of(c, &all[i], label, device) && all[i].process == process) {
+			out->t_s[out->count] = (double)all[i].t_ns / 1e9;
+			out->value[out->count++] = all[i].value;
+		}
+	return true;
+}
+
+/* Of a monitor; less: a column whose last known value is taken off. */
+static bool from_series(
+	const struct sb_series *s, const char *column, const char *less, double unit, struct points *out)
+{
+	const struct sb_series_column *c = s ? sb_series_column_find(s, column) : NULL;
+	const struct sb_series_column *off = s && less ? sb_series_column_find(s, less) : NULL;
+	double taken = 0;
+
+	if (!points_init(out, c ? s->count : 0))
+		return false;
+	for (size_t i = 0; c && i < s->count; i++) {
+		if (off && !isnan(off->values[i]))
+			taken = off->values[i];
+		if (isnan(c->values[i]))
+			continue;
+		out->t_s[out->count] = s->t_s[i];
+		out->value[out->count++] = (c->values[i] - taken) * unit;
+	}
+	return true;
+}
+
+/* What can grow: as the program's readings have it, else as a monitor sampled it. */
+static const struct kind {
+	const char *of, *label, *source, *column, *less;
+	double unit;
+} kinds[] = {
+	{ "vram", SB_MEMORY_READING_DEVICE, "gpu", "process_memory_mb", NULL, SB_MB },
+	{ "host", SB_MEMORY_READING_HOST, "process", "rss_mb", "file_mb", SB_MB },
+	{ "pinned", SB_MEMORY_READING_PINNED, "process", "pinned_mb", NULL, SB_MB },
+	{ "open_files", SB_MEMORY_READING_FILES, "process", "open_file_count", NULL, 1 },
+};
+
+static bool points_of(
+	struct collected *c, const struct sb_model *model, const struct kind *kind, struct points *out)
+{
+	int device = strcmp(kind->of, "vram") == 0 ? model->memory.peak_device : -1;
+	const struct sb_series *s = sb_model_series(model, kind->source, -2);
+
+	if (!from_readings(c, kind->label, device, out))
+		return false;
+	if (out->count >= MARKS_LEAST)
+		return true;
+	points_done(out);
+	return from_series(s, kind->column, kind->less, kind->unit, out);
+}
+
+/* ---- units ---- */
+
+struct units {
+	const char *per, *stage;
+	double *end_s;
+	size_t count;
+};
+
+static int by_number(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static bool units_of_generations(const struct sb_model *model, struct units *u)
+{
+	size_t count = model->generations.whole_run ? 0 : model->generations.count;
+
+	*u = (struct units){ .per = "generation", .end_s = malloc((count + 1) * sizeof *u->end_s) };
+	for (size_t i = 0; u->end_s && i < count; i++)
+		u->end_s[u->count++] = model->generations.all[i].end_s;
+	return u->end_s;
+}
+
+/* The ends of zones of a role, or of a name. */
+static bool units_of_zones(
+	struct collected *c, struct units *u, const char *per, uint32_t roles, uint32_t name, bool by_name)
+{
+	const struct sb_open_stage *all = c->stages.all.items;
+
+	*u = (struct units){ .per = per, .end_s = malloc((c->stages.all.count + 1) * sizeof *u->end_s) };
+	for (size_t i = 0; u->end_s && i < c->stages.all.count; i++)
+		if (1u << all[i].role & roles && (!by_name || all[i].name == name))
+			u->end_s[u->count++] = (double)all[i].end_ns / 1e9;
+	if (u->end_s && u->count)
+		qsort(u->end_s, u->count, sizeof *u->end_s, by_number);
+	return u->end_s;
+}
+
+/* The outermost stage that is called often; of several the one that takes longest. */
+static bool often_called(struct collected *c, uint32_t *out_name)
+{
+	const struct sb_open_stage *all = c->stages.all.items;
+	struct tally {
+		int64_t count, total_ns;
+		uint32_t depth;
+	} *of = calloc(c->run->name_count + 1, sizeof *of), *best = NULL;
+
+	for (size_t i = 0; of && i < c->stages.all.count; i++) {
+		struct tally *t = &of[all[i].name];
+
+		t->depth = !t->count || all[i].depth < t->depth ? all[i].depth : t->depth;
+		t->count++;
+		t->total_ns += all[i].end_ns - all[i].begin_ns;
+	}
+	for (uint32_t i = 0; of && i < c->run->name_count; i++)
+		if (of[i].count >= CALLS_LEAST &&
+			(!best || of[i].depth < best->depth ||
+				(of[i].depth == best->depth && of[i].total_ns > best->total_ns))) {
+			best = &of[i];
+			*out_name = i;
+		}
+	free(of);
+	return best;
+}
+
+/* ---- marks: the lowest reading after each unit ---- */
+
+struct marks {
+	double x[MARKS_MOST + 1], y[MARKS_MOST + 1];
+	size_t count;
+	double level; /* the first one's */
+};
+
+/* Units that are left out at the front: they load, compile and fill caches. */
+static size_t warm_up(const struct units *u)
+{
+	if (strcmp(u->per, "generation") == 0)
+		return u->count > 6 ? 2 : 1;
+	return u->count > 20 ? u->count / 10 : 2;
+}
+
+static void marks_of(const struct points *p, const struct units *u, struct marks *m)
+{
+	size_t group = u->count / MARKS_MOST + 1, ended = 0, last = SIZE_MAX;
+
+	m->count = 0;
+	for (size_t i = 0; i < p->count; i++) {
+		size_t bin;
+
+		while (ended < u->count && u->end_s[ended] <= p->t_s[i])
+			ended++;
+		/* After the last unit the program takes itself down. */
+		if (ended < warm_up(u) || (ended == u->count && m->count && p->value[i] < m->y[m->count - 1]))
+			continue;
+		bin = ended / group;
+		if (bin == last) {
+			m->y[m->count - 1] = fmin(m->y[m->count - 1], p->value[i]);
+			continue;
+		}
+		if (m->count == MARKS_MOST)
+			break;
+		m->x[m->count] = (double)ended;
+		m->y[m->count++] = p->value[i];
+		last = bin;
+	}
+	m->level = m->count ? m->y[0] : NAN;
+}
+
+static enum sb_growth_verdict judge(
+	const struct marks *m, const struct sb_trend *t, const char *of, double units)
+{
+	size_t half = m->count / 2;
+	double least = strcmp(of, "open_files") == 0 ? FILES_LEAST
+						     : fmax(BYTES_LEAST, LEVEL_LEAST * m->level);
+	struct sb_trend late;
+
+	if (m->count < MARKS_LEAST || t->p > P_MOST || !(t->slope > 0) || t->slope * units < least)
+		return SB_GROWTH_STEADY;
+	if (sb_stats_trend(m->x + half, m->y + half, m->count - half, &late) != 0 ||
+		!(late.slope >= LATE_LEAST * t->slope))
+		return SB_GROWTH_SETTLES;
+	return SB_GROWTH_GROWS;
+}
+
+/* ---- is it given back? ---- */
+
+/* The lowest reading in [from, to), NAN: none. */
+static double lowest(const struct points *p, double from_s, double to_s)
+{
+	double low = NAN;
+
+	for (size_t i = 0; i < p->count; i++)
+		if (p->t_s[i] >= from_s && p->t_s[i] < to_s)
+			low = fmin(low, p->value[i]);
+	return low;
+}
+
+/* The last reading up to a time, else the first of all. */
+static double last_before(const struct points *p, double t_s)
+{
+	double last = p->count ? p->value[0] : NAN;
+
+	for (size_t i = 0; i < p->count && p->t_s[i] <= t_s; i++)
+		last = p->value[i];
+	return last;
+}
+
+static double first_after(const struct points *p, double t_s)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->t_s[i] > t_s)
+			return p->value[i];
+	return NAN;
+}
+
+/* What generations take with every step and no generation keeps: the lowest reading after each
+ * is set against that at its end. After the last one the program takes itself down: the first
+ * reading alone counts. */
+static bool is_given_back(const struct points *p, const struct sb_model *model)
+{
+	size_t count = model->generations.whole_run ? 0 : model->generations.count;
+	double kept = 0, taken = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct sb_generation *g = &model->generations.all[i];
+		double before = last_before(p, g->begin_s), end = last_before(p, g->end_s);
+		double after = i + 1 < count ? lowest(p, g->end_s, model->generations.all[i + 1].end_s)
+					     : first_after(p, g->end_s);
+
+		if (isnan(before) || isnan(after))
+			continue;
+		taken += fmax(0, end - before);
+		kept += fmax(0, after - before);
+	}
+	return kept < taken / 2;
+}
+
+/* ---- where ---- */
+
+/* Rises and falls between two readings, put down to the stage in their middle. */
+static const char *where_of(
+	struct collected *c, struct sb_model *model, const struct points *p, double from_s, double growth)
+{
+	int64_t *middle_ns = malloc((p->count + 1) * sizeof *middle_ns);
+	const struct sb_open_stage **stage = malloc((p->count + 1) * sizeof *stage);
+	double *net = calloc(c->run->name_count + 1, sizeof *net), most = 0;
+	const char *name = NULL;
+
+	for (size_t i = 1; middle_ns && i < p->count; i++)
+		middle_ns[i] = (int64_t)((p->t_s[i - 1] + p->t_s[i]) / 2 * 1e9);
+	if (middle_ns && stage && net && p->count > 1)
+		sb_open_stages_at(&c->stages, middle_ns + 1, p->count - 1, stage + 1);
+	for (size_t i = 1; middle_ns && stage && net && i < p->count; i++)
+		if (stage[i] && p->t_s[i] > from_s)
+			net[stage[i]->name] += p->value[i] - p->value[i - 1];
+	for (uint32_t i = 0; net && i < c->run->name_count; i++)
+		if (net[i] > most && net[i] >= WHERE_LEAST * growth) {
+			most = net[i];
+			name = c->run->names[i].text;
+		}
+	free(middle_ns);
+	free(stage);
+	free(net);
+	return sb_model_text(model, name);
+}
+
+/* ---- rows ---- */
+
+static int add_row(
+	struct collected *c, struct sb_model *model, const struct units *u, const char *of, struct points *p)
+{
+	struct sb_growth *row = &model->memory.growth[model->memory.growth_count];
+	struct marks *m = malloc(sizeof *m);
+	struct sb_trend t;
+	int err = m ? 0 : sb_fail(STROBE_ENOMEM, "no memory to look for growth");
+
+	if (!err) {
+		marks_of(p, u, m);
+		err = sb_stats_trend(m->x, m->y, m->count, &t);
+	}
+	if (!err && m->count >= MARKS_LEAST) {
+		double growth = t.slope * (double)u->count;
+
+		*row = (struct sb_growth){ of, u->per, u->stage, NULL, judge(m, &t, of, (double)u->count),
+			(int64_t)u->count, (int64_t)m->count, t.slope, t.low, t.high, t.p };
+		if (row->verdict == SB_GROWTH_GROWS && strcmp(u->per, "generation") != 0 &&
+			is_given_back(p, model))
+			row->verdict = SB_GROWTH_RETURNED;
+		if (row->verdict == SB_GROWTH_GROWS)
+			row->where = where_of(c, model, p, u->end_s[warm_up(u) - 1], growth);
+		model->memory.growth_count++;
+	}
+	free(m);
+	return err;
+}
+
+static int look_at(struct collected *c, struct sb_model *model, const struct units *u)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && u->count >= MARKS_LEAST && i < sizeof kinds / sizeof *kinds; i++) {
+		struct points p;
+
+		err = points_of(c, model, &kinds[i], &p)
+			      ? add_row(c, model, u, kinds[i].of, &p)
+			      : sb_fail(STROBE_ENOMEM, "no memory to look for growth");
+		points_done(&p);
+	}
+	return err;
+}
+
+static int look_at_calls(struct collected *c, struct sb_model *model)
+{
+	struct units u = { 0 };
+	uint32_t name;
+	int err = 0;
+
+	if (!often_called(c, &name))
+		return 0;
+	if (!units_of_zones(c, &u, "call", ~0u, name, true))
+		return sb_fail(STROBE_ENOMEM, "no memory to look for growth");
+	u.stage = sb_model_text(model, c->run->names[name].text);
+	err = look_at(c, model, &u);
+	free(u.end_s);
+	return err;
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	struct collected *c = self;
+	struct units generations = { 0 }, steps = { 0 };
+	int err = 0;
+
+	(void)run;
+	model->memory.growth = sb_model_alloc(model, 12 * sizeof *model->memory.growth);
+	if (c->failed || c->stages.failed || !model->memory.growth ||
+		!units_of_generations(model, &generations) ||
+		!units_of_zones(c, &steps, "step", 1u << STROBE_ROLE_STEP, 0, false))
+		err = sb_fail(STROBE_ENOMEM, "no memory to look for growth");
+	if (!err && c->readings.count)
+		qsort(c->readings.items, c->readings.count, sizeof(struct reading), by_time);
+	if (!err)
+		err = look_at(c, model, &generations);
+	if (!err)
+		err = look_at(c, model, &steps);
+	if (!err && generations.count < MARKS_LEAST && steps.count < MARKS_LEAST)
+		err = look_at_calls(c, model);
+	free(generations.end_s);
+	free(steps.end_s);
+	return err;
+}
+
+static void done(void *self)
+{
+	struct collected *c = self;
+
+	if (!c)
+		return;
+	sb_vec_done(&c->readings);
+	sb_open_stages_done(&c->stages);
+	free(c);
+}
+
+const struct sb_analysis sb_analysis_growth = {
+	.name = "growth",
+	.begin = begin,
+	.finish = finish,
+	.done = done,
+};

@@ -1,0 +1,192 @@
+/* Memory that grows with generations, steps and calls: leaks, caches that fill up, what is given back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "synthetic.h"
+
+#define GIB (1024 * MIB)
+
+/* A reading as the Python package takes it. */
+static void reading(struct synthetic *s, uint64_t t_ns, const char *kind, int device, int64_t value)
+{
+	char label[64];
+
+	snprintf(label, sizeof label, "strobe.memory.%s", kind);
+	sb_builder_snapshot(s->b, t_ns, label, device, value, -1, -1);
+}
+
+static const struct sb_growth *growth(const struct sb_model *m, const char *of, const char *per)
+{
+	for (size_t i = 0; i < m->memory.growth_count; i++)
+		if (!strcmp(m->memory.growth[i].of, of) && !strcmp(m->memory.growth[i].per, per))
+			return &m->memory.growth[i];
+	return NULL;
+}
+
+/* One generation of 30 steps of a second, each of which leaves 300 MB of a GPU's memory behind. */
+static struct sb_model *leaky_steps(struct synthetic *s, int64_t after)
+{
+	synthetic_open(s);
+	reading(s, 500 * MS, "device", 0, 8 * GIB);
+	synthetic_begin(s, SECOND, "video", STROBE_ROLE_GENERATION);
+	for (uint64_t i = 0; i < 30; i++) {
+		uint64_t begin_ns = (1 + i) * SECOND;
+
+		synthetic_begin(s, begin_ns, "step", STROBE_ROLE_STEP);
+		synthetic_attr(s, "step", (int64_t)i);
+		synthetic_stage(s, begin_ns + 10 * MS, begin_ns + 900 * MS, "transformer", 0);
+		synthetic_end(s, begin_ns + SECOND);
+		/* activations in the middle of a step are nobody's leak */
+		reading(s, begin_ns + 400 * MS, "device", 0, 8 * GIB + ((int64_t)i * 300 + 2000) * MIB);
+		reading(s, begin_ns + 950 * MS, "device", 0, 8 * GIB + ((int64_t)i + 1) * 300 * MIB);
+	}
+	synthetic_end(s, 31 * SECOND);
+	reading(s, 31 * SECOND + MS, "device", 0, after);
+	return synthetic_model(s, 32 * SECOND);
+}
+
+static void a_leak_per_step_is_found_with_its_slope(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = leaky_steps(&s, 17 * GIB);
+	const struct sb_growth *g = growth(m, "vram", "step");
+
+	assert_non_null(g);
+	assert_int_equal(g->verdict, SB_GROWTH_GROWS);
+	assert_near(g->per_unit / (double)MIB, 300, 15);
+	assert_true(g->p < 1e-6);
+	assert_non_null(finding(m, "memory_leak"));
+	assert_non_null(strstr(finding(m, "memory_leak")->issue, "GPU memory grows by 300"));
+	assert_string_equal(finding(m, "memory_leak")->priority, "high");
+	synthetic_done(&s);
+}
+
+static void what_the_generation_gives_back_is_no_leak(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = leaky_steps(&s, 8 * GIB + 50 * MIB);
+
+	assert_int_equal(growth(m, "vram", "step")->verdict, SB_GROWTH_RETURNED);
+	assert_null(finding(m, "memory_leak"));
+	synthetic_done(&s);
+}
+
+static struct sb_model *calls_of(struct synthetic *s, const int64_t *host_mb, size_t count)
+{
+	synthetic_open(s);
+	for (size_t i = 0; i < count; i++) {
+		synthetic_stage(s, (1 + i) * SECOND, (1 + i) * SECOND + 800 * MS, "answer", 0);
+		reading(s, (1 + i) * SECOND + 900 * MS, "host", -1, host_mb[i] * MIB);
+	}
+	return synthetic_model(s, (count + 2) * SECOND);
+}
+
+static void host_memory_of_every_call_is_found(void **state)
+{
+	int64_t mb[20];
+	struct synthetic s;
+	struct sb_model *m;
+
+	for (int i = 0; i < 20; i++)
+		mb[i] = 1000 + 108 * i;
+	m = calls_of(&s, mb, 20);
+	assert_int_equal(growth(m, "host", "call")->verdict, SB_GROWTH_GROWS);
+	assert_near(growth(m, "host", "call")->per_unit / (double)MIB, 108, 1);
+	assert_string_equal(growth(m, "host", "call")->stage, "answer");
+	assert_non_null(strstr(finding(m, "memory_leak")->issue, "108.0 MB with every call of 'answer'"));
+	synthetic_done(&s);
+}
+
+static void a_cache_that_fills_up_settles(void **state)
+{
+	int64_t mb[30];
+	struct synthetic s;
+	struct sb_model *m;
+
+	for (int i = 0; i < 30; i++)
+		mb[i] = 1000 + (i < 12 ? 100 * i : 1200) + i % 2;
+	m = calls_of(&s, mb, 30);
+	assert_int_equal(growth(m, "host", "call")->verdict, SB_GROWTH_SETTLES);
+	assert_null(finding(m, "memory_leak"));
+	synthetic_done(&s);
+}
+
+static void noise_is_steady(void **state)
+{
+	int64_t mb[30];
+	struct synthetic s;
+	struct sb_model *m;
+
+	for (int i = 0; i < 30; i++)
+		mb[i] = 5000 + i * 7919 % 400;
+	m = calls_of(&s, mb, 30);
+	assert_int_equal(growth(m, "host", "call")->verdict, SB_GROWTH_STEADY);
+	synthetic_done(&s);
+}
+
+static void files_that_stay_open_are_found(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 40; i++) {
+		synthetic_stage(&s, (1 + i) * SECOND, (1 + i) * SECOND + 800 * MS, "read_frame", 0);
+		reading(&s, (1 + i) * SECOND + 900 * MS, "files", -1, 12 + 2 * (int64_t)i);
+	}
+	m = synthetic_model(&s, 43 * SECOND);
+	assert_near(growth(m, "open_files", "call")->per_unit, 2, 0.01);
+	assert_non_null(finding(m, "open_files"));
+	assert_null(finding(m, "memory_leak"));
+	synthetic_done(&s);
+}
+
+/* Readings that strobe takes are not the program's snapshots. */
+static void readings_are_not_listed_as_snapshots(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = leaky_steps(&s, 17 * GIB);
+
+	assert_int_equal(m->memory.snapshot_count, 0);
+	synthetic_done(&s);
+}
+
+/* Without the Python package a monitor's samples serve; mapped files are no leak. */
+static void sampled_memory_counts_without_mapped_files(void **state)
+{
+	static const char *const columns[] = { "rss_mb", "file_mb" };
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "process", -1, columns, 2);
+	for (uint64_t i = 0; i < 20; i++) {
+		double values[2] = { 2000 + 200 * (double)i, 200 * (double)i };
+
+		synthetic_stage(&s, (1 + i) * SECOND, (1 + i) * SECOND + 900 * MS, "read", 0);
+		sb_builder_sample(s.b, schema, (1 + i) * SECOND + 950 * MS, values, 2);
+	}
+	m = synthetic_model(&s, 22 * SECOND);
+	assert_int_equal(growth(m, "host", "call")->verdict, SB_GROWTH_STEADY);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_leak_per_step_is_found_with_its_slope),
+		cmocka_unit_test(what_the_generation_gives_back_is_no_leak),
+		cmocka_unit_test(host_memory_of_every_call_is_found),
+		cmocka_unit_test(a_cache_that_fills_up_settles),
+		cmocka_unit_test(noise_is_steady),
+		cmocka_unit_test(files_that_stay_open_are_found),
+		cmocka_unit_test(readings_are_not_listed_as_snapshots),
+		cmocka_unit_test(sampled_memory_counts_without_mapped_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
