@@ -3,7 +3,6 @@
 
 #include "run/catalogue.h"
 #include "run/run.h"
-#include "run/brief.h"
 #include "base/error.h"
 #include "base/filename.h"
 #include "exchange/report_in.h"
@@ -49,23 +48,6 @@ static bool is_folder(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* A run; or, where recordings of several ranks lie together, each of those. */
-static int add_run(struct aggregate_inputs *inputs, const char *folder)
-{
-	struct sb_recording_paths files = { 0 };
-	struct sb_run_brief brief;
-	int err;
-
-	if (!sb_run_brief_read(folder, &brief) || !brief.several_ranks)
-		return add_input(inputs, folder);
-	err = sb_catalogue_recordings(folder, &files);
-	for (size_t i = 0; i < files.count && !err; i++)
-		if (sb_run_brief_read(files.paths[i], &brief) && brief.rank >= 0)
-			err = add_input(inputs, files.paths[i]);
-	sb_recording_paths_done(&files);
-	return err;
-}
-
 /* Reports of a folder: strobe's own, else those of other tools; raw series that
  * lie beside them are none. */
 static int reports(const char *folder, struct sb_recording_paths *out_files)
@@ -88,6 +70,7 @@ static int reports(const char *folder, struct sb_recording_paths *out_files)
 }
 
 static int find_in_folder(struct aggregate_inputs *inputs, const char *folder, int depth);
+static int find_among(struct aggregate_inputs *inputs, const char *folder, int depth);
 
 static int find_entry(struct aggregate_inputs *inputs, const struct sb_catalogue_entry *entry, int depth)
 {
@@ -96,24 +79,31 @@ static int find_entry(struct aggregate_inputs *inputs, const struct sb_catalogue
 	return find_in_folder(inputs, entry->path, depth + 1);
 }
 
-/* The ranks of a job, each once; the rest of its folder is none of them. */
-static int find_ranks(struct aggregate_inputs *inputs, const char *folder, int depth)
+/* A rank without a recording may have a report; one without anything is named later. */
+static int find_rank(struct aggregate_inputs *inputs, const char *path, int depth)
 {
-	struct sb_catalogue found = { 0 };
-	int err = sb_catalogue_list(folder, &found);
+	size_t before = inputs->count;
+	int err = is_folder(path) && sb_catalogue_kind(path, NULL) == SB_CATALOGUE_RUNS
+			  ? find_among(inputs, path, depth + 1)
+			  : 0;
 
-	for (size_t i = 0; i < found.count && !err; i++) {
-		size_t before = inputs->count;
+	return !err && inputs->count == before ? add_input(inputs, path) : err;
+}
 
-		if (!sb_catalogue_is_rank(found.entries[i].name))
-			continue;
-		err = find_entry(inputs, &found.entries[i], depth);
-		/* a rank's folder without anything in it must be named later */
-		if (!err && inputs->count == before)
-			err = add_input(inputs, found.entries[i].path);
-	}
-	sb_catalogue_done(&found);
-	return err;
+static int keep_attempts(struct aggregate_inputs *inputs, struct sb_job *job)
+{
+	struct sb_job_attempt *more;
+
+	if (job->attempt_count < 2)
+		return 0;
+	more = realloc(inputs->attempts, (inputs->attempt_count + job->attempt_count) * sizeof *more);
+	if (!more)
+		return no_memory();
+	inputs->attempts = more;
+	memcpy(more + inputs->attempt_count, job->attempts, job->attempt_count * sizeof *more);
+	inputs->attempt_count += job->attempt_count;
+	job->attempt_count = 0; /* their paths went along */
+	return 0;
 }
 
 /* Runs and jobs in a folder and below it. jobs_only: what has no ranks is left out. */
@@ -124,10 +114,11 @@ static int find_below(struct aggregate_inputs *inputs, const char *folder, bool 
 
 	for (size_t i = 0; i < found.count && !err; i++) {
 		const struct sb_catalogue_entry *e = &found.entries[i];
+		char first[PATH_MAX];
 		size_t ranks = 0;
 
-		if (!strcmp(e->name, "last"))
-			continue;
+		if (!strcmp(e->name, "last") || sb_job_is_later_attempt(e->path, first, sizeof first))
+			continue; /* its job is listed, or comes with its first attempt */
 		sb_catalogue_kind(e->path, &ranks);
 		if (ranks || !jobs_only)
 			err = find_entry(inputs, e, depth);
@@ -154,13 +145,19 @@ static int find_among(struct aggregate_inputs *inputs, const char *folder, int d
 
 static int find_in_folder(struct aggregate_inputs *inputs, const char *folder, int depth)
 {
-	size_t ranks = 0;
-	enum sb_catalogue_kind kind = sb_catalogue_kind(folder, &ranks);
+	struct sb_job job = { 0 };
+	int err = sb_job_find(folder, &job);
+	bool found = job.rank_count > 0;
 
-	if (ranks && depth < DEPTH_MAX)
-		return find_ranks(inputs, folder, depth);
-	if (kind == SB_CATALOGUE_RUN)
-		return add_run(inputs, folder);
+	for (size_t i = 0; i < job.rank_count && !err; i++)
+		err = find_rank(inputs, job.ranks[i], depth);
+	if (!err)
+		err = keep_attempts(inputs, &job);
+	sb_job_done(&job);
+	if (err || found)
+		return err;
+	if (sb_catalogue_kind(folder, NULL) == SB_CATALOGUE_RUN)
+		return add_input(inputs, folder);
 	return depth < DEPTH_MAX ? find_among(inputs, folder, depth) : 0;
 }
 
@@ -180,5 +177,8 @@ void aggregate_inputs_done(struct aggregate_inputs *inputs)
 {
 	for (size_t i = 0; i < inputs->count; i++)
 		free(inputs->paths[i]);
+	for (size_t i = 0; i < inputs->attempt_count; i++)
+		free(inputs->attempts[i].path);
+	free(inputs->attempts);
 	free(inputs->paths);
 }

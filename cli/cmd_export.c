@@ -128,7 +128,8 @@ static int run(struct args *args)
 		return complain("one RUN at a time, not '%s' too", args->values[1]);
 	if (chosen && !strcmp(chosen, "-") && isatty(STDOUT_FILENO) && !exporter->readable)
 		return complain("not to a terminal: name a file with -o, or pipe it");
-	code = run_arg_open(args, args->count ? args->values[0] : NULL, &opened);
+	code = (exporter->write_file ? run_arg_open : run_arg_open_all)(
+		args, args->count ? args->values[0] : NULL, &opened);
 	if (code)
 		return code;
 	if (chosen)
@@ -152,6 +153,7 @@ const struct command cmd_export = {
 		"clickhouse://HOST:PORT/DB[?job=ID]  into a warehouse: a run, or all ranks of a folder\n"
 		"https://HOST:PORT/DB[?job=ID]  the same, through TLS (needs libcurl)\n"
 		"\n"
+		"Of a job's folder the trace shows all ranks, by node and rank, on one clock.\n"
 		"The file appears whole or not at all; memory does not grow with the recording.",
 	.examples = "  strobe export --to perfetto last\n"
 		    "  strobe export --to chrome --last 10s -o trace.json "

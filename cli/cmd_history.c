@@ -111,6 +111,10 @@ static void put_run_text(struct sb_buf *out, const struct sb_history_run *r)
 			sb_metric_text(m, r->metrics[m], text, sizeof text);
 		sb_buf_printf(out, "%12s", text);
 	}
+	if (r->rank_count)
+		sb_buf_printf(out, "  %" PRId64 " ranks", r->rank_count);
+	else if (r->rank >= 0)
+		sb_buf_printf(out, "  rank %" PRId64 " of %" PRId64, r->rank, r->world_size);
 	sb_buf_printf(out, "%s\n", r->complete ? "" : "  incomplete");
 }
 
@@ -179,6 +183,31 @@ static void put_facts(struct sb_buf *out, const struct sb_facts *f)
 			sb_buf_printf(out, "  %s: %s\n", f->pairs[i].key, f->pairs[i].value);
 }
 
+static void put_ranks(struct sb_buf *out, const struct sb_facts *f)
+{
+	if (!f->rank_count)
+		return;
+	sb_buf_printf(out, "\n  %6s  %-24s%12s%12s%12s\n", "rank", "host", "total", "work", "behind");
+	for (size_t i = 0; i < f->rank_count; i++) {
+		const struct sb_fact_rank *r = &f->ranks[i];
+		const double values[] = { r->wall_s, r->work_s, r->behind_s };
+
+		sb_buf_printf(out, "  %6" PRId64 "  ", r->rank);
+		sb_label_put(out, *r->host ? r->host : "-", 24);
+		for (size_t k = 0; k < 3; k++) {
+			char text[32] = "-";
+
+			if (!isnan(values[k]))
+				sb_metric_text(SB_METRIC_WALL, values[k], text, sizeof text);
+			sb_buf_printf(out, "%12s", text);
+		}
+		if (r->straggler)
+			sb_buf_printf(out, "  straggler%s%s", r->slow_stage ? " in " : "",
+				r->slow_stage ? r->slow_stage : "");
+		sb_buf_printf(out, "%s\n", r->complete ? "" : "  incomplete");
+	}
+}
+
 static int show(struct args *args, struct sb_history *h)
 {
 	const char *spec = args->count > 1 ? args->values[1] : "last";
@@ -189,6 +218,7 @@ static int show(struct args *args, struct sb_history *h)
 	if (sb_history_find(h, spec, args_value(args, "name"), &id) || sb_history_facts(h, id, &f))
 		return complain_last();
 	put_facts(&out, f);
+	put_ranks(&out, f);
 	print_buffer(&out);
 	sb_facts_free(f);
 	return EXIT_OK;
@@ -312,6 +342,14 @@ static int trend(struct args *args, struct sb_history *h)
 
 /* ---- add, prune --------------------------------------------------------- */
 
+static void print_added(int64_t id, const char *name, size_t rank_count)
+{
+	if (rank_count)
+		printf("run %" PRId64 ": %s, %zu ranks\n", id, name, rank_count);
+	else
+		printf("run %" PRId64 ": %s\n", id, name);
+}
+
 static int add(struct args *args, struct sb_history *h)
 {
 	int code = EXIT_OK;
@@ -329,7 +367,7 @@ static int add(struct args *args, struct sb_history *h)
 			sb_history_add_facts(h, f, full ? full : args->values[i], &id))
 			code = complain_last();
 		else
-			printf("run %" PRId64 ": %s\n", id, *f->name ? f->name : args->values[i]);
+			print_added(id, *f->name ? f->name : args->values[i], f->rank_count);
 		sb_facts_free(f);
 		free(full);
 	}
@@ -392,6 +430,7 @@ const struct command cmd_history = {
 		"Keeps the numbers of runs in one SQLite file: $STROBE_HISTORY, else strobe/history.db in\n"
 		"$XDG_DATA_HOME (~/.local/share). 'strobe run' adds every run unless STROBE_HISTORY=off.\n"
 		"RUN is an id from the list, the start of a session id, 'last', 'last~2' or 'best'.\n"
+		"A job's folder is one row with its ranks below: 'strobe history show' lists them.\n"
 		"'strobe diff best last' and 'strobe diff history:12 last' compare with what is kept, even\n"
 		"when the folder is gone.",
 	.examples = "  strobe history\n"

@@ -1,5 +1,6 @@
 /* strobe report: text, JSON, HTML from a run. */
 #include "command.h"
+#include "job_arg.h"
 #include "output.h"
 
 #include "report/build.h"
@@ -115,6 +116,31 @@ static int deliver(
 	return code;
 }
 
+/* A job's report is on its ranks. */
+static int report_job(const struct args *args, const char *spec, const char *format)
+{
+	const char *output = args_value(args, "output");
+	bool to_folder = !strcmp(format, "all") || args_has(args, "write") ||
+			 (!strcmp(format, "html") && !output);
+	struct sb_aggregate *a = NULL;
+	char folder[PATH_MAX];
+	int code = 0;
+
+	if (run_arg_has_cut(args))
+		return complain("'%s' is a job: a part is cut out of one rank, such as %s/rank_0",
+			spec ? spec : "last", spec ? spec : "last");
+	if (sb_run_resolve(spec, folder, sizeof folder) || job_arg_read(folder, 0, &a))
+		return complain_last();
+	if (to_folder && output && sb_rundir_ensure(output, 0700))
+		code = complain_last();
+	else if (to_folder)
+		code = job_arg_write(args, a, output ? output : folder, files_of(format));
+	else
+		code = job_arg_print(args, a, format, output && strcmp(output, "-") ? output : NULL);
+	sb_aggregate_free(a);
+	return code;
+}
+
 static int run(struct args *args)
 {
 	const char *format = output_format(args) ? output_format(args) : "text";
@@ -138,6 +164,8 @@ static int run(struct args *args)
 		return complain("--sort takes total, self, mean, count, min, max, p50, p95, p99, last, gpu "
 				"or name, not '%s'",
 			sort);
+	if (job_arg_is_job(args->count ? args->values[0] : NULL))
+		return report_job(args, args->count ? args->values[0] : NULL, format);
 	code = run_arg_open(args, args->count ? args->values[0] : NULL, &opened);
 	if (code)
 		return code;

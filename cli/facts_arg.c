@@ -1,5 +1,6 @@
 /* Facts of whatever the user names. */
 #include "facts_arg.h"
+#include "job_arg.h"
 #include "run_arg.h"
 
 #include "base/error.h"
@@ -50,6 +51,30 @@ static int load_run(const char *spec, bool histograms, struct sb_facts **out_fac
 	return err;
 }
 
+static bool is_report(const char *spec)
+{
+	struct stat st;
+
+	return sb_ends_with(spec, ".json") && !stat(spec, &st) && S_ISREG(st.st_mode) &&
+	       sb_report_in_is_report(spec);
+}
+
+int facts_arg_load_run(const char *spec, struct sb_facts **out_facts)
+{
+	return is_report(spec) ? sb_report_in(spec, out_facts) : load_run(spec, true, out_facts);
+}
+
+static int load_job(const char *spec, struct sb_facts **out_facts)
+{
+	struct sb_aggregate *a = NULL;
+	int err = job_arg_read(spec, 0, &a);
+
+	if (!err)
+		err = sb_facts_of_job(a, spec, out_facts);
+	sb_aggregate_free(a);
+	return err;
+}
+
 int facts_arg_load(const char *spec, const char *name, bool histograms, struct sb_facts **out_facts)
 {
 	struct stat st;
@@ -57,13 +82,14 @@ int facts_arg_load(const char *spec, const char *name, bool histograms, struct s
 
 	if (!strcmp(spec, "best") || !strncmp(spec, "history:", 8))
 		return load_history(spec, name, out_facts);
-	if (sb_ends_with(spec, ".json") && !stat(spec, &st) && S_ISREG(st.st_mode) &&
-		sb_report_in_is_report(spec))
+	if (is_report(spec))
 		return sb_report_in(spec, out_facts);
 	/* runs made elsewhere are not here any more, but remembered */
 	if (!strncmp(spec, "last", 4) && stat(spec, &st) && sb_run_resolve(spec, path, sizeof path) &&
 		!load_history(spec, name, out_facts))
 		return 0;
+	if (job_arg_is_job(spec))
+		return load_job(spec, out_facts);
 	return load_run(spec, histograms, out_facts);
 }
 
@@ -72,8 +98,7 @@ int facts_arg_open(const struct args *args, const char *spec, const char *name, 
 	struct sb_run *run = NULL;
 	int code;
 
-	if (!args_has(args, "generation") && !args_has(args, "last") && !args_has(args, "from") &&
-		!args_has(args, "to"))
+	if (!run_arg_has_cut(args))
 		return facts_arg_load(spec, name, true, out_facts) ? complain_last() : 0;
 	code = run_arg_open(args, spec, &run);
 	if (!code && facts_of_run(run, spec, true, out_facts))

@@ -5,10 +5,13 @@
 #include "compare/facts.h"
 #include "command.h"
 
-/* spec: whatever a RUN may be; a report's JSON; "best"; "history:ID". name: of
+/* spec: whatever a RUN may be (a job, too); a report's JSON; "best"; "history:ID". name: of
  * which runs "best" is the best (NULL: of the newest). Returns 0 or a negative
  * STROBE_E with the message set; prints nothing, and threads may call it. */
 int facts_arg_load(const char *spec, const char *name, bool histograms, struct sb_facts **out_facts);
+
+/* The facts of a run or a report that are not asked whether they are a job: of one rank. */
+int facts_arg_load_run(const char *spec, struct sb_facts **out_facts);
 
 /* The same for one of a command's arguments, with the part that its options cut
  * out of a RUN. Returns 0, or the exit code after complaining. */

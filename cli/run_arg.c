@@ -1,9 +1,14 @@
 /* Opens the RUN a command was given. */
 #include "run_arg.h"
 
+#include "job_arg.h"
+
 #include "exchange/import.h"
 #include "import_progress.h"
+#include "run/catalogue.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool read_time(const struct args *args, const char *name, bool *out_given, int64_t *out_ns)
@@ -32,19 +37,72 @@ static const char *end_option(const struct args *args)
 	return "to";
 }
 
-int run_arg_open(const struct args *args, const char *spec, struct sb_run **out_run)
+bool run_arg_has_cut(const struct args *args)
 {
-	struct sb_cut cut = { 0 };
+	return args_has(args, "generation") || args_has(args, "last") || args_has(args, "from") ||
+	       args_has(args, end_option(args));
+}
+
+/* 0, or the exit code after complaining. */
+static int read_cut(const struct args *args, struct sb_cut *out_cut)
+{
 	size_t generation = 0;
 	bool has_last = false;
 
 	if (!args_count(args, "generation", 1, 1000000000, &generation) ||
-		!read_time(args, "last", &has_last, &cut.last_ns) ||
-		!read_time(args, "from", &cut.has_from, &cut.from_ns) ||
-		!read_time(args, end_option(args), &cut.has_to, &cut.to_ns))
+		!read_time(args, "last", &has_last, &out_cut->last_ns) ||
+		!read_time(args, "from", &out_cut->has_from, &out_cut->from_ns) ||
+		!read_time(args, end_option(args), &out_cut->has_to, &out_cut->to_ns))
 		return EXIT_USAGE;
-	cut.generation = (int32_t)generation;
+	out_cut->generation = (int32_t)generation;
+	return 0;
+}
+
+int run_arg_open(const struct args *args, const char *spec, struct sb_run **out_run)
+{
+	struct sb_cut cut = { 0 };
+	int code = read_cut(args, &cut);
+
+	if (code)
+		return code;
 	return sb_run_open(spec, &cut, out_run) ? complain_last() : 0;
+}
+
+/* Ranks whose clock could not be set are shown at their hosts' time of day. */
+static int open_ranks(
+	const char *path, const struct sb_aggregate *a, const struct sb_cut *cut, struct sb_run **out_run)
+{
+	struct sb_run_rank *ranks = calloc(a->rank_count + 1, sizeof *ranks);
+	int err;
+
+	if (!ranks)
+		return complain("no memory");
+	for (size_t i = 0; i < a->rank_count; i++)
+		ranks[i] = (struct sb_run_rank){ a->ranks[i].label,
+			isnan(a->ranks[i].align.offset_s) ? 0 : (int64_t)(a->ranks[i].align.offset_s * 1e9) };
+	err = sb_run_open_ranks(path, ranks, a->rank_count, cut, out_run);
+	free(ranks);
+	return err ? complain_last() : 0;
+}
+
+int run_arg_open_all(const struct args *args, const char *spec, struct sb_run **out_run)
+{
+	struct sb_aggregate *a = NULL;
+	struct sb_cut cut = { 0 };
+	char path[PATH_MAX];
+	int code = read_cut(args, &cut);
+
+	if (code)
+		return code;
+	if (sb_run_resolve(spec, path, sizeof path))
+		return complain_last();
+	if (sb_catalogue_kind(path, NULL) != SB_CATALOGUE_JOB)
+		return run_arg_open(args, spec, out_run);
+	if (job_arg_read(path, 0, &a))
+		return complain_last();
+	code = open_ranks(path, a, &cut, out_run);
+	sb_aggregate_free(a);
+	return code;
 }
 
 static int import_on_the_fly(const char *path, char *out_path, size_t size)

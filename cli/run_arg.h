@@ -20,6 +20,11 @@
  * exit code after complaining. */
 int run_arg_open(const struct args *args, const char *spec, struct sb_run **out_run);
 
+/* The same, where a job's ranks are opened together, on clocks that their collectives set. */
+int run_arg_open_all(const struct args *args, const char *spec, struct sb_run **out_run);
+/* Whether the options cut a part out of a run. */
+bool run_arg_has_cut(const struct args *args);
+
 /* Lets every sb_run_open() import; for main. */
 void run_arg_install_importer(void);
 

@@ -30,7 +30,7 @@ struct sb_aggregate *sb_aggregate_new(void)
 		no_memory();
 		return NULL;
 	}
-	a->world_size = -1;
+	a->world_size = a->pairs_of = -1;
 	return a;
 }
 
@@ -40,6 +40,7 @@ void sb_aggregate_rank_done(struct sb_aggregate_rank *r)
 	free(r->host);
 	free(r->id);
 	free(r->job);
+	free(r->name);
 	free(r->damage);
 	free(r->slow_stage);
 	free(r->collectives);
@@ -64,6 +65,12 @@ void sb_aggregate_free(struct sb_aggregate *a)
 		free(a->problems[i].label);
 		free(a->problems[i].what);
 	}
+	for (size_t i = 0; i < a->attempt_count; i++) {
+		free(a->attempts[i].label);
+		free(a->attempts[i].what);
+	}
+	free(a->attempts);
+	free(a->pairs);
 	free(a->ranks);
 	free(a->stages);
 	free(a->problems);
@@ -90,6 +97,23 @@ int sb_aggregate_broken(struct sb_aggregate *a, const char *label, const char *w
 		return no_memory();
 	}
 	a->problems[a->problem_count++] = p;
+	return 0;
+}
+
+int sb_aggregate_add_attempt(
+	struct sb_aggregate *a, int64_t number, const char *label, const char *what, bool taken)
+{
+	struct sb_aggregate_attempt *grown = realloc(a->attempts, (a->attempt_count + 1) * sizeof *grown);
+	struct sb_aggregate_attempt new = { number, strdup(label), strdup(what), taken };
+
+	if (grown)
+		a->attempts = grown;
+	if (!grown || !new.label || !new.what) {
+		free(new.label);
+		free(new.what);
+		return no_memory();
+	}
+	a->attempts[a->attempt_count++] = new;
 	return 0;
 }
 
@@ -132,6 +156,10 @@ static struct sb_aggregate_stage *stage_of(
 	a->stages[a->stage_count] = (struct sb_aggregate_stage){ .name = keep(a, s->name),
 		.code = keep(a, s->code),
 		.key = sb_strings_text(&a->strings, number),
+		.order = a->stage_count,
+		.parent_key = s->parent < 0 ? NULL
+					    : sb_strings_text(
+						      &a->strings, stage_number(a, f, &f->stages[s->parent])),
 		.depth = s->depth,
 		.role = s->role,
 		.min_s = NAN,
@@ -218,18 +246,30 @@ int sb_aggregate_add_stage(
 	return 0;
 }
 
+/* What is set is the same on all ranks as a rule: the first one's is kept. */
+static int keep_pairs(struct sb_aggregate *a, const struct sb_facts *f)
+{
+	struct sb_fact_pair *pairs;
+
+	if (a->pairs_of >= 0 && a->pairs_of <= f->rank)
+		return 0;
+	pairs = malloc((f->pair_count + 1) * sizeof *pairs);
+	if (!pairs)
+		return no_memory();
+	for (size_t i = 0; i < f->pair_count; i++)
+		pairs[i] = (struct sb_fact_pair){ f->pairs[i].scope, keep(a, f->pairs[i].key),
+			keep(a, f->pairs[i].value) };
+	free(a->pairs);
+	a->pairs = pairs;
+	a->pair_count = f->pair_count;
+	a->pairs_of = f->rank < 0 ? 0 : f->rank;
+	return 0;
+}
+
 int sb_aggregate_add(struct sb_aggregate *a, const struct sb_facts *f)
 {
 	struct sb_aggregate_rank *r, *grown;
 
-	for (size_t i = 0; i < a->rank_count; i++)
-		if (f->rank >= 0 && a->ranks[i].rank == f->rank && a->ranks[i].world_size == f->world_size) {
-			char why[512];
-
-			snprintf(why, sizeof why, "is rank %lld again; '%s' was taken", (long long)f->rank,
-				a->ranks[i].label);
-			return sb_aggregate_broken(a, f->label, why);
-		}
 	if (!(a->rank_count & (a->rank_count - 1))) {
 		grown = realloc(a->ranks, (a->rank_count ? a->rank_count * 2 : 1) * sizeof *grown);
 		if (!grown)
@@ -242,6 +282,7 @@ int sb_aggregate_add(struct sb_aggregate *a, const struct sb_facts *f)
 		.host = strdup(f->host),
 		.id = strdup(f->id),
 		.job = strdup(f->job),
+		.name = strdup(f->name),
 		.world_size = f->world_size,
 		.start_real_ns = f->start_real_ns,
 		.complete = f->complete,
@@ -256,9 +297,9 @@ int sb_aggregate_add(struct sb_aggregate *a, const struct sb_facts *f)
 	a->rank_count++;
 	if (f->damage)
 		r->damage = strdup(f->damage);
-	if (!r->label || !r->host || !r->id || !r->job || (f->damage && !r->damage))
+	if (!r->label || !r->host || !r->id || !r->job || !r->name || (f->damage && !r->damage))
 		return no_memory();
-	if (add_collectives(a, r, f))
+	if (add_collectives(a, r, f) || keep_pairs(a, f))
 		return STROBE_ENOMEM;
 	return add_stages(a, f, a->rank_count - 1);
 }

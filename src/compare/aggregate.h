@@ -16,6 +16,7 @@ struct sb_extent {
 struct sb_aggregate_rank {
 	int64_t rank;
 	char *label, *host, *id, *job; /* job: NULL or "" unknown */
+	char *name; /* the session's */
 	char *damage; /* what of its recording could not be read; NULL: nothing */
 	int64_t world_size; /* -1: none */
 	uint64_t start_real_ns;
@@ -39,6 +40,8 @@ struct sb_aggregate_rank {
 struct sb_aggregate_stage {
 	const char *name, *code; /* code NULL: none */
 	const char *key;
+	const char *parent_key; /* NULL: top level */
+	size_t order; /* of appearance: parents come before their children */
 	uint32_t depth, role;
 	uint64_t call_count;
 	struct sb_extent total_s, self_s;
@@ -68,6 +71,14 @@ struct sb_scale {
 	double efficiency_kept_ratio; /* same work per rank: time stays, 1 is ideal */
 };
 
+/* A start of the job that was looked at: restarts and requeues make several. */
+struct sb_aggregate_attempt {
+	int64_t number; /* from 1 */
+	char *label;
+	char *what; /* "4 of 4 ranks ended in order" */
+	bool taken; /* this report is on it */
+};
+
 struct sb_aggregate {
 	struct sb_aggregate_rank *ranks; /* by rank, after finishing */
 	size_t rank_count;
@@ -93,6 +104,11 @@ struct sb_aggregate {
 	size_t host_count;
 	double percentile_error_ratio;
 	char *job; /* "" unknown */
+	struct sb_aggregate_attempt *attempts; /* where there are several */
+	size_t attempt_count;
+	struct sb_fact_pair *pairs; /* command, tags, settings of the first rank */
+	size_t pair_count;
+	int64_t pairs_of; /* that rank; -1: none yet */
 	/* what the page draws: drawings.c */
 	struct sb_heat_map {
 		int64_t *ranks;
@@ -125,6 +141,14 @@ void sb_aggregate_free(struct sb_aggregate *a); /* takes NULL */
 int sb_aggregate_add(struct sb_aggregate *a, const struct sb_facts *facts);
 /* An input that could not be read: named in the report, the rest goes on. */
 int sb_aggregate_broken(struct sb_aggregate *a, const char *label, const char *why);
+
+/* A start of the job beside the one that is read: listed in the report. */
+int sb_aggregate_add_attempt(
+	struct sb_aggregate *a, int64_t number, const char *label, const char *what, bool taken);
+
+/* A job as one run that can be compared, kept in the history, drawn over time: its wall time is the
+ * slowest rank's, its stages are the median rank's with their spread. After finishing. */
+int sb_facts_of_job(const struct sb_aggregate *a, const char *label, struct sb_facts **out_facts);
 
 /* A stage that was added up elsewhere; finishing leaves it as it is. */
 int sb_aggregate_add_stage(

@@ -122,6 +122,14 @@ static const struct sb_field problem_rows[] = {
 };
 static SB_FIELDS(problem, sb_aggregate_problem, "LeftOut", "An input that is not in the report.");
 
+static const struct sb_field attempt_rows[] = {
+	SB_FIELD(sb_aggregate_attempt, number, "attempt_index", SB_ALWAYS, "which start of the job, from 1"),
+	SB_FIELD(sb_aggregate_attempt, label, "run", SB_ALWAYS, "its folder"),
+	SB_FIELD(sb_aggregate_attempt, what, "state", SB_ALWAYS, "how it ended"),
+	SB_FIELD(sb_aggregate_attempt, taken, "taken", SB_SET, "this report is on it"),
+};
+static SB_FIELDS(attempt, sb_aggregate_attempt, "JobAttempt", "A start of the job.");
+
 static const struct sb_field scale_rows[] = {
 	SB_FIELD(sb_scale, world_size, "world_size_count", SB_ALWAYS, "ranks of the job", .range = SB_SIGNED),
 	SB_FIELD(sb_scale, ranks, "rank_count", SB_ALWAYS, "ranks that were read"),
@@ -174,6 +182,8 @@ static const struct sb_field sb_aggregate_fields_rows[] = {
 		.when = has_world),
 	SB_FIELD(sb_aggregate, job, "job", SB_KNOWN, "the job's id"),
 	SB_FIELD(sb_aggregate, host_count, "host_count", SB_ALWAYS, "machines"),
+	SB_FIELD_LIST(sb_aggregate, attempts, attempt_count, "attempts", SB_KNOWN, attempt,
+		"where the job was started more than once; the last complete one counts"),
 	SB_FIELD_ARRAY(
 		sb_aggregate, missing, missing_count, "missing_ranks", SB_ALWAYS, "ranks without an input"),
 	SB_FIELD_LIST(sb_aggregate, problems, problem_count, "left_out", SB_ALWAYS, problem,

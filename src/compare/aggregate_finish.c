@@ -4,6 +4,8 @@
 #include "base/error.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,6 +124,91 @@ static int scale(struct sb_aggregate *a)
 	return 0;
 }
 
+/* ---- who is in ---- */
+
+/* Of a world, the job that most of its ranks are of: ranks of another one that lie there are
+ * foreign. NULL: none says its job. */
+static const char *job_of_most(const struct sb_aggregate *a, const struct order *order, size_t count)
+{
+	const char *most = NULL;
+	size_t votes = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *job = a->ranks[order[i].slot].job;
+		size_t same = 0;
+
+		if (!job || !*job || (most && !strcmp(job, most)))
+			continue;
+		for (size_t k = 0; k < count; k++)
+			same += !strcmp(a->ranks[order[k].slot].job, job);
+		if (same > votes || (same == votes && strcmp(job, most) > 0)) {
+			votes = same;
+			most = job;
+		}
+		if (2 * votes >= count)
+			break;
+	}
+	return most;
+}
+
+/* Of two that say the same rank: the complete one, then the newer one. */
+static bool is_better(const struct sb_aggregate_rank *x, const struct sb_aggregate_rank *y)
+{
+	if (x->complete != y->complete)
+		return x->complete;
+	if (x->start_real_ns != y->start_real_ns)
+		return x->start_real_ns > y->start_real_ns;
+	return strcmp(x->label, y->label) < 0;
+}
+
+static int leave_out(struct sb_aggregate *a, size_t slot, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+static int leave_out(struct sb_aggregate *a, size_t slot, const char *format, ...)
+{
+	char why[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, sizeof why, format, args);
+	va_end(args);
+	a->report_count--;
+	return sb_aggregate_broken(a, a->ranks[slot].label, why);
+}
+
+/* One of each rank, and none of another job. order: sorted; what stays is at its front. */
+static int choose(struct sb_aggregate *a, struct order *order, size_t *count)
+{
+	const char *job = job_of_most(a, order, *count);
+	size_t kept = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < *count && !err; i++) {
+		const struct sb_aggregate_rank *r = &a->ranks[order[i].slot];
+		size_t out = order[i].slot;
+
+		if (job && r->job && *r->job && strcmp(r->job, job)) {
+			err = leave_out(a, out, "is of job '%s', not of '%s'", r->job, job);
+		} else if (kept && r->rank >= 0 && order[kept - 1].rank == r->rank) {
+			size_t in = order[kept - 1].slot;
+
+			if (is_better(r, &a->ranks[in])) {
+				order[kept - 1].slot = out;
+				out = in;
+				in = order[kept - 1].slot;
+			}
+			err = leave_out(a, out, "is rank %lld again; '%s' was taken", (long long)r->rank,
+				a->ranks[in].label);
+		} else {
+			order[kept++] = order[i];
+			continue;
+		}
+		if (!err)
+			sb_aggregate_rank_done(&a->ranks[out]);
+	}
+	*count = kept;
+	return err;
+}
+
 /* Keeps the ranks of one world, ordered; slots of stages follow. */
 static int settle_ranks(struct sb_aggregate *a, size_t **out_slots)
 {
@@ -129,6 +216,7 @@ static int settle_ranks(struct sb_aggregate *a, size_t **out_slots)
 	struct sb_aggregate_rank *kept = malloc((a->rank_count + 1) * sizeof *kept);
 	size_t *slots = malloc((a->rank_count + 1) * sizeof *slots), count = 0;
 	int64_t next = 0;
+	int err;
 
 	if (!order || !kept || !slots) {
 		free(order);
@@ -149,6 +237,7 @@ static int settle_ranks(struct sb_aggregate *a, size_t **out_slots)
 		else
 			sb_aggregate_rank_done(&a->ranks[i]);
 	qsort(order, count, sizeof *order, by_rank);
+	err = choose(a, order, &count);
 	for (size_t i = 0; i < count; i++) {
 		kept[i] = a->ranks[order[i].slot];
 		slots[i] = order[i].slot;
@@ -158,7 +247,7 @@ static int settle_ranks(struct sb_aggregate *a, size_t **out_slots)
 	a->ranks = kept;
 	a->rank_count = count;
 	*out_slots = slots;
-	return 0;
+	return err;
 }
 
 /* Of the ranks that are kept; none where they come from several jobs. */

@@ -46,7 +46,10 @@ static void describe_stage(struct sb_stage_change *s)
 {
 	s->words = sb_stage_change_words(s);
 	s->judged = !isnan(s->base_s) && !isnan(s->now_s);
-	s->judged_on = s->per_call ? "single_calls" : s->per_generation ? "one_generation" : "totals";
+	s->judged_on = s->per_rank         ? "ranks"
+		       : s->per_call       ? "single_calls"
+		       : s->per_generation ? "one_generation"
+					   : "totals";
 	s->delta_s = s->judged ? s->now_s - s->base_s : NAN;
 	s->change_ratio = s->judged && s->base_s > 0 ? s->now_s / s->base_s - 1 : NAN;
 }

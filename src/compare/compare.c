@@ -187,6 +187,8 @@ int sb_compare(const struct sb_facts *const *base, size_t base_count, const stru
 	if (!err)
 		err = sb_compare_stages(c);
 	if (!err)
+		err = sb_compare_jobs(c);
+	if (!err)
 		err = sb_compare_pairs(c);
 	if (!err)
 		err = sb_compare_attrs(c);
@@ -224,6 +226,7 @@ void sb_comparison_free(struct sb_comparison *c)
 	free(c->failures);
 	free(c->stages);
 	free(c->settings);
+	free(c->jobs.stragglers);
 	sb_strings_done(&c->strings);
 	free(c);
 }

@@ -15,6 +15,9 @@ struct sb_stage_change {
 	struct sb_judgement judgement; /* of the time of all calls, or of one call: see per_call */
 	bool per_call; /* judged on one call: there are repetitions inside a run, or the counts differ */
 	bool per_generation; /* times, counts and contribution are those of one generation */
+	bool per_rank; /* of two jobs: times are the median rank's, judged on those of all ranks */
+	double base_spread_s, now_spread_s; /* of jobs: the slowest rank less the fastest; NaN otherwise */
+	int64_t base_slowest_rank, now_slowest_rank; /* -1: none */
 	const char *counterpart; /* a stage that vanished or appeared in its place: renamed? NULL: none */
 	double base_s, now_s; /* medians over runs of the total; NaN: not there or not timed */
 	double base_self_s, now_self_s;
@@ -26,7 +29,7 @@ struct sb_stage_change {
 	/* its words, the same in every format: changes.c */
 	const char *words; /* "slower", "was skipped", … */
 	bool judged; /* timed on both sides */
-	const char *judged_on; /* "single_calls", "totals" */
+	const char *judged_on; /* "ranks", "single_calls", "one_generation", "totals" */
 	double delta_s, change_ratio; /* NaN: not timed on both sides */
 };
 
@@ -58,6 +61,21 @@ struct sb_compared_run {
 	uint64_t start_real_ns; /* 0: unknown */
 };
 
+/* A rank that the others wait for, in one of two jobs or in both. */
+struct sb_straggler_change {
+	int64_t rank;
+	const char *change; /* "came", "went", "stayed" */
+	const char *host, *stage; /* where it is late now, else where it was; stage NULL: not known */
+	double base_behind_s, now_behind_s; /* NaN: it is in one job only */
+};
+
+struct sb_job_sides {
+	size_t base_rank_count, now_rank_count; /* 0: runs, not jobs */
+	size_t base_host_count, now_host_count;
+	struct sb_straggler_change *stragglers;
+	size_t straggler_count;
+};
+
 struct sb_gate {
 	char *name; /* a metric, a stage's name or code; "" : the total */
 	double ratio; /* 0.05: fails above + 5 % */
@@ -81,6 +99,7 @@ struct sb_comparison {
 	size_t metric_count;
 	struct sb_setting_change *settings;
 	size_t setting_count;
+	struct sb_job_sides jobs; /* where each side is a job */
 	char **explanations; /* sentences, the most telling first */
 	size_t explanation_count;
 	char **failures; /* sentences: why the gate fails */
@@ -122,6 +141,7 @@ int sb_compare_no_memory(void);
 double sb_compare_median(const double *values, size_t count); /* NaN of none */
 double sb_facts_generations(const struct sb_facts *run); /* NaN: none were marked */
 int sb_compare_stages(struct sb_comparison *c);
+int sb_compare_jobs(struct sb_comparison *c);
 int sb_compare_pairs(struct sb_comparison *c);
 int sb_compare_attrs(struct sb_comparison *c);
 int sb_comparison_say(char ***list, size_t *count, const char *format, ...)

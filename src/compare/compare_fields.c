@@ -4,7 +4,7 @@
 
 #define NANO .decimals = 9
 
-static const char *const judged_on[] = { "single_calls", "totals", "one_generation", SB_NAMES_END };
+static const char *const judged_on[] = { "single_calls", "totals", "one_generation", "ranks", SB_NAMES_END };
 static const char *const scopes[] = { "tag", "setting", "system", "command", "stage", SB_NAMES_END };
 
 /* ---- metrics ---- */
@@ -66,6 +66,12 @@ static const struct sb_field stage_rows[] = {
 		"change of self time: these add up to the change of the total", NANO, .range = SB_SIGNED),
 	SB_FIELD(sb_stage_change, base_count, "base_count", SB_KNOWN, "calls before", NANO),
 	SB_FIELD(sb_stage_change, now_count, "new_count", SB_KNOWN, "calls now", NANO),
+	SB_FIELD(sb_stage_change, base_spread_s, "base_spread_s", SB_KNOWN,
+		"of a job: the slowest rank less the fastest, before", NANO),
+	SB_FIELD(sb_stage_change, now_spread_s, "new_spread_s", SB_KNOWN, "the same now", NANO),
+	SB_FIELD(sb_stage_change, base_slowest_rank, "base_slowest_rank", SB_KNOWN,
+		"of a job: the rank that took longest, before"),
+	SB_FIELD(sb_stage_change, now_slowest_rank, "new_slowest_rank", SB_KNOWN, "the same now"),
 	SB_FIELD_NAMED(sb_stage_change, verdict, "verdict", SB_ALWAYS, sb_verdict_names, "the verdict on it"),
 	SB_FIELD(sb_stage_change, words, "words", SB_ALWAYS,
 		"the same for people: \"slower\", \"was skipped\""),
@@ -103,6 +109,33 @@ static const struct sb_field setting_rows[] = {
 };
 static SB_FIELDS(setting, sb_setting_change, "SettingChange", "Something that was set differently.");
 
+static const char *const straggler_changes[] = { "came", "went", "stayed", SB_NAMES_END };
+
+static const struct sb_field straggler_rows[] = {
+	SB_FIELD(sb_straggler_change, rank, "rank", SB_ALWAYS, "which the others wait for"),
+	SB_FIELD_NAMED(sb_straggler_change, change, "change", SB_ALWAYS, straggler_changes,
+		"came: it was none before; went: it is none now"),
+	SB_FIELD(sb_straggler_change, host, "host", SB_KNOWN, "its machine"),
+	SB_FIELD(sb_straggler_change, stage, "stage", SB_KNOWN, "where most of it is"),
+	SB_FIELD(sb_straggler_change, base_behind_s, "base_behind_s", SB_KNOWN,
+		"more work than the median rank, before", NANO, .range = SB_SIGNED),
+	SB_FIELD(sb_straggler_change, now_behind_s, "new_behind_s", SB_KNOWN, "the same now", NANO,
+		.range = SB_SIGNED),
+};
+static SB_FIELDS(straggler, sb_straggler_change, "StragglerChange", "A late rank of two jobs.");
+
+SB_FIELD_WHEN(are_jobs, sb_job_sides, it->base_rank_count && it->now_rank_count)
+
+static const struct sb_field jobs_rows[] = {
+	SB_FIELD(sb_job_sides, base_rank_count, "base_rank_count", SB_ALWAYS, "ranks before"),
+	SB_FIELD(sb_job_sides, now_rank_count, "new_rank_count", SB_ALWAYS, "ranks now"),
+	SB_FIELD(sb_job_sides, base_host_count, "base_host_count", SB_ALWAYS, "machines before"),
+	SB_FIELD(sb_job_sides, now_host_count, "new_host_count", SB_ALWAYS, "machines now"),
+	SB_FIELD_LIST(sb_job_sides, stragglers, straggler_count, "stragglers", SB_ALWAYS, straggler,
+		"those that came first"),
+};
+static SB_FIELDS(jobs, sb_job_sides, "ComparedJobs", "The ranks of two jobs.", .present = are_jobs);
+
 static const char *const sides[] = { "base", "new", SB_NAMES_END };
 
 static const struct sb_field run_rows[] = {
@@ -132,6 +165,8 @@ static const struct sb_field sb_comparison_fields_rows[] = {
 		"sentences, the most telling first"),
 	SB_FIELD_LIST(sb_comparison, stages, stage_count, "stages", SB_ALWAYS, stage,
 		"the largest contribution first, whatever its sign"),
+	SB_FIELD_STRUCT(sb_comparison, jobs, "jobs", SB_KNOWN, jobs,
+		"where both sides are jobs: stages are then the median rank's"),
 	SB_FIELD_LIST(sb_comparison, metrics, metric_count, "metrics", SB_ALWAYS, metric,
 		"those that either side has"),
 	SB_FIELD_LIST(sb_comparison, settings, setting_count, "configuration", SB_ALWAYS, setting,

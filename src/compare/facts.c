@@ -38,6 +38,7 @@ void sb_facts_free(struct sb_facts *f)
 	free(f->stages);
 	free(f->pairs);
 	free(f->collectives);
+	free(f->ranks);
 	free(f->numbers);
 	sb_strings_done(&f->strings);
 	free(f);

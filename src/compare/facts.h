@@ -76,6 +76,12 @@ void sb_change_text(double base, double now, char *out, size_t size);
 /* Whether base is less than a change worth a word, so that the ratio says little. */
 bool sb_change_from_little(enum sb_metric metric, double base, double now);
 
+/* Of a job: how a stage's time spreads over its ranks. */
+struct sb_fact_spread {
+	double min_s, max_s;
+	int64_t min_rank, max_rank;
+};
+
 struct sb_fact_stage {
 	const char *name;
 	const char *code; /* NULL: none */
@@ -95,6 +101,16 @@ struct sb_fact_stage {
 	size_t value_count;
 	struct sb_pair *attrs;
 	size_t attr_count;
+	struct sb_fact_spread spread; /* only where the facts have ranks */
+};
+
+/* One rank of a job. */
+struct sb_fact_rank {
+	int64_t rank;
+	const char *host, *label;
+	double wall_s, work_s, behind_s; /* behind: more work than the median rank */
+	bool straggler, complete;
+	const char *slow_stage; /* NULL: none */
 };
 
 /* One collective of the ranks: a barrier, an all-reduce. Ranks leave it together. */
@@ -134,6 +150,8 @@ struct sb_facts {
 	size_t stage_count;
 	struct sb_fact_pair *pairs;
 	size_t pair_count;
+	struct sb_fact_rank *ranks; /* of a job, whose stages are its median rank's; NULL: one run */
+	size_t rank_count, host_count;
 	struct sb_fact_collective *collectives; /* the first SB_COLLECTIVES_MAX */
 	size_t collective_count;
 	int64_t collective_total; /* all there were */

@@ -111,8 +111,8 @@ static bool have_calls(const struct sb_comparison *c, const struct row *row)
 {
 	size_t needed = sb_judge_count_needed(c->tolerance.alpha);
 
-	return c->base_count == 1 && c->now_count == 1 && row->base.any->value_count >= needed &&
-	       row->now.any->value_count >= needed;
+	return c->base_count == 1 && c->now_count == 1 && !c->base[0]->ranks == !c->now[0]->ranks &&
+	       row->base.any->value_count >= needed && row->now.any->value_count >= needed;
 }
 
 static size_t per_call(const struct side *side, size_t runs, double *out)
@@ -135,7 +135,8 @@ static int judge_stage(
 	size_t base_count, now_count;
 
 	if (have_calls(c, row)) {
-		s->per_call = true;
+		s->per_rank = c->base[0]->ranks && c->now[0]->ranks;
+		s->per_call = !s->per_rank;
 		return sb_judge(
 			b->values, b->value_count, n->values, n->value_count, &t, true, &s->judgement);
 	}
@@ -175,6 +176,22 @@ static bool has_generation_stages(const struct sb_comparison *c)
 	return false;
 }
 
+static void take_spread(const struct sb_comparison *c, const struct row *row, struct sb_stage_change *s)
+{
+	const struct sb_fact_stage *b = row->base.any, *n = row->now.any;
+
+	s->base_spread_s = s->now_spread_s = NAN;
+	s->base_slowest_rank = s->now_slowest_rank = -1;
+	if (b && c->base_count == 1 && c->base[0]->ranks) {
+		s->base_spread_s = b->spread.max_s - b->spread.min_s;
+		s->base_slowest_rank = b->spread.max_rank;
+	}
+	if (n && c->now_count == 1 && c->now[0]->ranks) {
+		s->now_spread_s = n->spread.max_s - n->spread.min_s;
+		s->now_slowest_rank = n->spread.max_rank;
+	}
+}
+
 static int make_change(const struct sb_comparison *c, const struct row *row, double *scratch,
 	struct sb_stage_change *out_change)
 {
@@ -182,6 +199,7 @@ static int make_change(const struct sb_comparison *c, const struct row *row, dou
 	int err = 0;
 
 	name_change(row, &s);
+	take_spread(c, row, &s);
 	s.base_s = side_median(&row->base, row->base.total_s, c->base_count, scratch);
 	s.now_s = side_median(&row->now, row->now.total_s, c->now_count, scratch);
 	s.base_self_s = side_median(&row->base, row->base.self_s, c->base_count, scratch);

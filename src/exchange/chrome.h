@@ -27,9 +27,8 @@ struct sb_chrome {
 	bool runtime_zones; /* the run holds the launch calls themselves */
 	bool seen_iteration;
 	bool failed;
-	uint64_t devices_seen[4]; /* bit per device */
 	struct sb_chrome_stream {
-		uint32_t device, stream;
+		uint32_t pid, process, device, stream; /* pid: the GPU's in the trace */
 	} * streams;
 	uint32_t stream_count, stream_room;
 	double *totals; /* of counters, per run name */

@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void note_stream(struct sb_chrome *c, uint32_t device, uint32_t stream)
+static void note_stream(struct sb_chrome *c, const struct sb_event *ev, uint32_t pid)
 {
 	for (uint32_t i = c->stream_count; i-- > 0;)
-		if (c->streams[i].device == device && c->streams[i].stream == stream)
+		if (c->streams[i].pid == pid && c->streams[i].stream == ev->gpu.stream)
 			return;
 	if (!SB_MAKE_ROOM(c->streams, c->stream_count, c->stream_room)) {
 		c->failed = true;
 		return;
 	}
-	c->streams[c->stream_count++] = (struct sb_chrome_stream){ device, stream };
-	c->devices_seen[device / 64 & 3] |= 1ull << device % 64;
+	c->streams[c->stream_count++] = (struct sb_chrome_stream){ pid, ev->process, ev->gpu.device,
+		ev->gpu.stream };
 }
 
 static const char *gpu_category(enum sb_gpu_kind kind)
@@ -60,7 +60,7 @@ static char *put_gpu_name(struct sb_chrome *c, char *at, const struct sb_event *
 }
 
 /* The launch on its thread, and the arrow from there to the GPU. */
-static char *put_launch(struct sb_chrome *c, char *at, const struct sb_event *ev)
+static char *put_launch(struct sb_chrome *c, char *at, const struct sb_event *ev, uint32_t gpu_pid)
 {
 	const struct sb_run_track *thread = &c->run->tracks[ev->gpu.launch_track];
 	uint64_t pid = sb_export_pid(c->run, thread->process), tid = sb_export_tid(thread);
@@ -79,23 +79,24 @@ static char *put_launch(struct sb_chrome *c, char *at, const struct sb_event *ev
 	at = sb_chrome_place(at, pid, tid, ev->gpu.launch_ns);
 	at = SB_PUT(at, "},\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
 	at = sb_put_u64(at, c->correlation);
-	at = sb_chrome_place(at, ev->gpu.device, ev->gpu.stream, ev->t_ns);
+	at = sb_chrome_place(at, gpu_pid, ev->gpu.stream, ev->t_ns);
 	return SB_PUT(at, "},\n");
 }
 
 void sb_chrome_gpu(struct sb_chrome *c, const struct sb_event *ev)
 {
 	const char *category = gpu_category(ev->gpu.kind);
+	uint32_t pid = sb_export_gpu_pid(c->run, ev->process, ev->gpu.device);
 	char *at = sb_out_room(c->out, NAME_LIMIT * 6 + 4096);
 
-	note_stream(c, ev->gpu.device, ev->gpu.stream);
+	note_stream(c, ev, pid);
 	c->summary->gpu++;
 	c->correlation++;
 	at = SB_PUT(at, "{\"ph\":\"X\",\"cat\":\"");
 	at = sb_out_put(at, category, strlen(category));
 	at = SB_PUT(at, "\",\"name\":");
 	at = put_gpu_name(c, at, ev);
-	at = sb_chrome_place(at, ev->gpu.device, ev->gpu.stream, ev->t_ns);
+	at = sb_chrome_place(at, pid, ev->gpu.stream, ev->t_ns);
 	at = SB_PUT(at, ",\"dur\":");
 	at = sb_put_us(at, ev->gpu.duration_ns);
 	at = SB_PUT(at, ",\"args\":{\"device\":");
@@ -117,6 +118,6 @@ void sb_chrome_gpu(struct sb_chrome *c, const struct sb_event *ev)
 	at = SB_PUT(at, "}},\n");
 	if (ev->gpu.launch_ns != INT64_MIN && ev->gpu.launch_track != UINT32_MAX &&
 		ev->gpu.kind != SB_GPU_ZONE)
-		at = put_launch(c, at, ev);
+		at = put_launch(c, at, ev, pid);
 	c->out->at = at;
 }

@@ -420,29 +420,64 @@ static void put_metadata(struct sb_chrome *c, const char *what, uint64_t pid, ui
 	c->out->at = at;
 }
 
+static void put_sort_index(struct sb_chrome *c, uint64_t pid, uint32_t index)
+{
+	char *at = sb_out_room(c->out, 256);
+
+	at = SB_PUT(at, "{\"ph\":\"M\",\"name\":\"process_sort_index\"");
+	at = sb_chrome_place(at, pid, 0, 0);
+	at = SB_PUT(at, ",\"args\":{\"sort_index\":");
+	at = sb_put_u64(at, index);
+	at = SB_PUT(at, "}},\n");
+	c->out->at = at;
+}
+
+static bool is_first_of_device(const struct sb_chrome *c, uint32_t stream)
+{
+	for (uint32_t i = 0; i < stream; i++)
+		if (c->streams[i].pid == c->streams[stream].pid)
+			return false;
+	return true;
+}
+
+/* A stream, with its GPU where it is the first of it. A job's GPUs stand below their ranks. */
+static void put_stream(struct sb_chrome *c, uint32_t number)
+{
+	const struct sb_chrome_stream *s = &c->streams[number];
+	char name[512] = "";
+	size_t used = 0;
+
+	if (is_first_of_device(c, number)) {
+		if (c->run->job) {
+			sb_export_process_name(c->run, s->process, name, sizeof name - 32);
+			used = strlen(name);
+			put_sort_index(c, s->pid, 2 * sb_export_process_order(c->run, s->process) + 1);
+		}
+		snprintf(name + used, sizeof name - used, "%sGPU %u", used ? ", " : "", s->device);
+		put_metadata(c, "process_name", s->pid, 0, name);
+	}
+	snprintf(name, sizeof name, "stream %u", s->stream);
+	put_metadata(c, "thread_name", s->pid, s->stream, name);
+}
+
 static void put_tail(struct sb_chrome *c)
 {
 	const struct sb_run *run = c->run;
 	char name[512];
 
-	for (uint32_t i = 0; i < run->process_count; i++)
-		put_metadata(
-			c, "process_name", run->processes[i].pid, 0, run->processes[i].reader->head.name);
+	for (uint32_t i = 0; i < run->process_count; i++) {
+		sb_export_process_name(run, i, name, sizeof name);
+		put_metadata(c, "process_name", sb_export_pid(run, i), 0, name);
+		if (run->job)
+			put_sort_index(c, sb_export_pid(run, i), 2 * sb_export_process_order(run, i));
+	}
 	for (uint32_t i = 0; i < run->track_count; i++) {
 		sb_export_track_name(run, i, name, sizeof name);
 		put_metadata(c, "thread_name", sb_export_pid(run, run->tracks[i].process),
 			sb_export_tid(&run->tracks[i]), name);
 	}
-	for (uint32_t device = 0; device < 256; device++) {
-		if (!(c->devices_seen[device / 64] >> device % 64 & 1))
-			continue;
-		snprintf(name, sizeof name, "GPU %u", device);
-		put_metadata(c, "process_name", device, 0, name);
-	}
-	for (uint32_t i = 0; i < c->stream_count; i++) {
-		snprintf(name, sizeof name, "stream %u", c->streams[i].stream);
-		put_metadata(c, "thread_name", c->streams[i].device, c->streams[i].stream, name);
-	}
+	for (uint32_t i = 0; i < c->stream_count; i++)
+		put_stream(c, i);
 	c->out->at = SB_PUT(sb_out_room(c->out, 256),
 		"{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window End\",\"pid\":0,\"tid\":0,\"ts\":");
 	c->out->at = sb_put_us(c->out->at, run->to_ns);

@@ -8,6 +8,9 @@
 #include <string.h>
 
 #define TASK_TID 10000000u
+#define JOB_PID 10000000u /* beyond what a system gives */
+#define JOB_GPU_PID 20000000u
+#define DEVICES_MAX 256u
 
 #define DECLARE(name) extern const struct sb_exporter sb_##name##_exporter;
 #define ENTRY(name) &sb_##name##_exporter,
@@ -60,7 +63,44 @@ int sb_export(const struct sb_exporter *exporter, struct sb_run *run, const char
 
 uint32_t sb_export_pid(const struct sb_run *run, uint32_t process)
 {
-	return run->processes[process].pid;
+	return run->many_hosts ? JOB_PID + process : run->processes[process].pid;
+}
+
+void sb_export_process_name(const struct sb_run *run, uint32_t process, char *out, size_t size)
+{
+	const struct sb_file_header *h = &run->processes[process].reader->head;
+
+	if (run->job && h->rank >= 0)
+		snprintf(out, size, "%s rank %d: %s", h->host, (int)h->rank, h->name);
+	else if (run->job)
+		snprintf(out, size, "%s: %s", h->host, h->name);
+	else
+		snprintf(out, size, "%s", h->name);
+}
+
+static bool stands_before(const struct sb_file_header *a, const struct sb_file_header *b)
+{
+	int hosts = strverscmp(a->host, b->host);
+
+	return hosts ? hosts < 0 : a->rank < b->rank;
+}
+
+uint32_t sb_export_process_order(const struct sb_run *run, uint32_t process)
+{
+	const struct sb_file_header *own = &run->processes[process].reader->head;
+	uint32_t before = 0;
+
+	for (uint32_t i = 0; i < run->process_count; i++) {
+		const struct sb_file_header *other = &run->processes[i].reader->head;
+
+		before += stands_before(other, own) || (i < process && !stands_before(own, other));
+	}
+	return before;
+}
+
+uint32_t sb_export_gpu_pid(const struct sb_run *run, uint32_t process, uint32_t device)
+{
+	return run->job ? JOB_GPU_PID + process * DEVICES_MAX + device % DEVICES_MAX : device;
 }
 
 uint64_t sb_export_tid(const struct sb_run_track *track)

@@ -50,7 +50,14 @@ int sb_export(const struct sb_exporter *exporter, struct sb_run *run, const char
 		1u << SB_EVENT_COUNT | 1u << SB_EVENT_SKIPPED | 1u << SB_EVENT_MARK | 1u << SB_EVENT_EVENT)
 /* Process and thread numbers as foreign tools want them: tasks get numbers far
  * from real threads. */
+/* Of a job, whose ranks may share numbers: its own for every process. */
 uint32_t sb_export_pid(const struct sb_run *run, uint32_t process);
+/* "train", and of a job "node002 rank 17: train": lanes sort by node and rank. */
+void sb_export_process_name(const struct sb_run *run, uint32_t process, char *out, size_t size);
+/* Where a process stands among the others of a job: by node, then rank. */
+uint32_t sb_export_process_order(const struct sb_run *run, uint32_t process);
+/* A GPU as a process of its own: its number, and of a job one for every process that used it. */
+uint32_t sb_export_gpu_pid(const struct sb_run *run, uint32_t process, uint32_t device);
 uint64_t sb_export_tid(const struct sb_run_track *track);
 void sb_export_track_name(const struct sb_run *run, uint32_t track, char *out, size_t size);
 /* "gpu 0 memory_used_bytes": a column of samples as a counter. */

@@ -86,13 +86,13 @@ static void describe(struct sb_perfetto *p, const struct track *t)
 uint64_t sb_perfetto_process_track(struct sb_perfetto *p, uint32_t process)
 {
 	uint64_t id = uuid(UUID_PROCESS, process, 0);
-	struct track t = { .uuid = id,
-		.process = true,
-		.pid = sb_export_pid(p->run, process),
-		.name = p->run->processes[process].reader->head.name };
+	char name[512];
+	struct track t = { .uuid = id, .process = true, .pid = sb_export_pid(p->run, process), .name = name };
 
-	if (is_new_track(p, id))
+	if (is_new_track(p, id)) {
+		sb_export_process_name(p->run, process, name, sizeof name);
 		describe(p, &t);
+	}
 	return id;
 }
 
@@ -152,12 +152,15 @@ uint64_t sb_perfetto_span_track(struct sb_perfetto *p, const struct sb_zone *z)
 uint64_t sb_perfetto_gpu_track(struct sb_perfetto *p, const struct sb_event *ev)
 {
 	bool ranges = ev->gpu.kind == SB_GPU_ZONE;
-	uint64_t device = uuid(UUID_GPU, ev->gpu.device, 0);
-	uint64_t id = uuid(ranges ? UUID_RANGES : UUID_STREAM, ev->gpu.device, ev->gpu.stream);
+	uint32_t gpu = sb_export_gpu_pid(p->run, ev->process, ev->gpu.device) & 0xffffff;
+	uint64_t device = uuid(UUID_GPU, gpu, 0);
+	uint64_t id = uuid(ranges ? UUID_RANGES : UUID_STREAM, gpu, ev->gpu.stream);
 	char name[64];
 
 	if (is_new_track(p, device)) {
-		struct track t = { .uuid = device, .name = name };
+		struct track t = { .uuid = device,
+			.parent = p->run->job ? sb_perfetto_process_track(p, ev->process) : 0,
+			.name = name };
 
 		snprintf(name, sizeof name, "GPU %u", ev->gpu.device);
 		describe(p, &t);

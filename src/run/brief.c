@@ -51,6 +51,8 @@ static void take_head(const struct sb_file_header *h, void *context)
 	if (h->rank >= 0) {
 		r->brief.several_ranks |= r->brief.rank >= 0 && r->brief.rank != h->rank;
 		r->brief.rank = h->rank;
+		if (h->world_size > r->brief.world_size)
+			r->brief.world_size = h->world_size;
 	}
 	r->brief.live |= sb_run_is_running(h);
 	r->found = true;

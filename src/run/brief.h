@@ -13,6 +13,7 @@ struct sb_run_brief {
 	uint64_t bytes; /* on the disk */
 	uint32_t pid;
 	int32_t rank; /* -1: none */
+	int32_t world_size; /* 0: not known */
 	bool several_ranks; /* recordings of more than one rank lie together */
 	bool packed; /* every recording is */
 	bool live;

@@ -1,6 +1,7 @@
 /* RUN on the command line: last, last~1, folders, files, things to import. */
 #include "run/resolve.h"
 
+#include "run/job.h"
 #include "run/run.h"
 #include "base/error.h"
 #include "base/filename.h"
@@ -107,6 +108,29 @@ static int list_runs(const char *root, struct candidate **out_all, size_t *out_c
 	return 0;
 }
 
+/* The newest attempt is not named by anyone: its job is meant. */
+static void take_job_of_attempt(char *path, size_t size)
+{
+	char first[PATH_MAX];
+
+	if (sb_job_is_later_attempt(path, first, sizeof first))
+		snprintf(path, size, "%s", first);
+}
+
+/* "train-7.1" is the first attempt alone, whose folder is called train-7. */
+static void take_first_attempt(char *path, size_t size)
+{
+	char folder[PATH_MAX];
+	size_t length = strlen(path), ranks = 0;
+
+	if (length < 3 || length >= sizeof folder || strcmp(path + length - 2, ".1"))
+		return;
+	snprintf(folder, sizeof folder, "%.*s", (int)length - 2, path);
+	sb_catalogue_kind(folder, &ranks);
+	if (ranks)
+		snprintf(path, size, "%s/.", folder);
+}
+
 /* A folder of runs means its newest one. What else a folder may be is left as it is. */
 static void take_newest_of(const char *folder, char *out_path, size_t size)
 {
@@ -117,6 +141,7 @@ static void take_newest_of(const char *folder, char *out_path, size_t size)
 		return;
 	if (count && strlen(folder) + strlen(all[0].name) + 1 < size) {
 		snprintf(out_path, size, "%s/%s", folder, all[0].name);
+		take_job_of_attempt(out_path, size);
 	}
 	free(all);
 }
@@ -166,6 +191,8 @@ static int resolve_last(unsigned long back, char *out_path, size_t size)
 	else
 		snprintf(out_path, size, "%s/%s", root, all[back].name);
 	free(all);
+	if (!err)
+		take_job_of_attempt(out_path, size);
 	return err;
 }
 
@@ -188,7 +215,9 @@ int sb_run_resolve(const char *spec, char *out_path, size_t size)
 	}
 	if ((size_t)snprintf(out_path, size, "%s", spec) >= size)
 		return sb_fail(STROBE_EINVAL, "the name of the run is too long: %.60s...", spec);
-	if (!stat(spec, &st) && S_ISDIR(st.st_mode))
+	if (stat(spec, &st))
+		take_first_attempt(out_path, size);
+	else if (S_ISDIR(st.st_mode))
 		take_newest_of(spec, out_path, size);
 	return 0;
 }
@@ -226,6 +255,19 @@ static int find_in_folder(const char *path, struct sb_recordings *r)
 	return 0;
 }
 
+/* FOLDER/rank_3 of a run whose recordings are of several ranks. */
+static bool find_rank_inside(const char *path, struct sb_recordings *r)
+{
+	char folder[PATH_MAX];
+	int32_t rank;
+
+	if (!sb_job_rank_inside(path, folder, sizeof folder, &rank))
+		return false;
+	r->rank = rank;
+	r->listed = true;
+	return !sb_catalogue_recordings(folder, &r->files);
+}
+
 static int find_by_import(const char *path, struct sb_recordings *r)
 {
 	char made[PATH_MAX];
@@ -249,7 +291,7 @@ static bool is_pipe_name(const char *path)
 
 int sb_recordings_find(const char *path, struct sb_recordings *out_recordings)
 {
-	struct sb_recordings r = { 0 };
+	struct sb_recordings r = { .rank = -1 };
 	struct stat st;
 	char *copy;
 	int err;
@@ -262,8 +304,16 @@ int sb_recordings_find(const char *path, struct sb_recordings *out_recordings)
 			*out_recordings = r;
 		return err;
 	}
-	if (stat(path, &st))
+	if (stat(path, &st)) {
+		int why = errno;
+
+		if (find_rank_inside(path, &r)) {
+			*out_recordings = r;
+			return 0;
+		}
+		errno = why;
 		return sb_fail_errno("cannot open run '%s'", path);
+	}
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return sb_fail(STROBE_EFORMAT, "'%s' is neither a file nor a folder", path);
 	if (S_ISDIR(st.st_mode)) {

@@ -5,11 +5,13 @@
 #include "run/catalogue.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct sb_recordings {
 	struct sb_recording_paths files;
 	char *folder; /* where reports belong */
 	bool listed; /* found in a folder, not named: links among them are not followed */
+	int32_t rank; /* only the recordings of that rank are meant; -1: all */
 	char *imported; /* a temporary recording to remove; NULL: none */
 };
 

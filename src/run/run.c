@@ -2,6 +2,7 @@
 #include "run/run.h"
 
 #include "run/index.h"
+#include "run/members.h"
 #include "base/error.h"
 #include "base/room.h"
 #include "format/gathered.h"
@@ -80,27 +81,33 @@ static bool same_clock(const struct sb_file_header *a, const struct sb_file_head
 	return !strcmp(a->boot_id, b->boot_id) && !strcmp(a->host, b->host);
 }
 
-/* Nanoseconds from b's start to a's. */
-static int64_t start_after(const struct sb_file_header *a, const struct sb_file_header *b)
+/* Nanoseconds from q's start to p's. */
+static int64_t start_after(const struct sb_run_process *p, const struct sb_run_process *q)
 {
+	const struct sb_file_header *a = &p->reader->head, *b = &q->reader->head;
+
 	return same_clock(a, b) ? (int64_t)(a->start_mono_ns - b->start_mono_ns)
-				: (int64_t)(a->start_real_ns - b->start_real_ns);
+				: (int64_t)(a->start_real_ns - b->start_real_ns) + p->shift_ns - q->shift_ns;
 }
 
 static void place_processes(struct sb_run *run)
 {
 	const struct sb_run_process *first = &run->processes[0];
+	int32_t first_rank = -1;
 	int64_t end = 0;
 
 	for (uint32_t i = 0; i < run->process_count; i++)
-		if (start_after(&run->processes[i].reader->head, &first->reader->head) < 0)
+		if (start_after(&run->processes[i], first) < 0)
 			first = &run->processes[i];
 	run->start_real_ns = first->reader->head.start_real_ns;
 	for (uint32_t i = 0; i < run->process_count; i++) {
 		struct sb_run_process *p = &run->processes[i];
 		const struct sb_file_header *h = &p->reader->head;
 
-		p->start_ns = start_after(h, &first->reader->head);
+		run->many_hosts |= !same_clock(h, &first->reader->head);
+		run->job |= h->rank >= 0 && first_rank >= 0 && h->rank != first_rank;
+		first_rank = first_rank < 0 ? h->rank : first_rank;
+		p->start_ns = start_after(p, first);
 		if (p->start_ns < 0)
 			p->start_ns = 0;
 		p->end_ns = sb_process_ns(p, p->reader->last_ticks);
@@ -179,11 +186,11 @@ static bool related(const struct sb_reader *a, const struct sb_reader *b)
 	return a->head.start_real_ns <= real_end_ns(b) && b->head.start_real_ns <= real_end_ns(a);
 }
 
-static uint32_t newest_of(const struct sb_run *run)
+static uint32_t newest_of(const struct sb_run *run, uint32_t first)
 {
-	uint32_t newest = 0;
+	uint32_t newest = first;
 
-	for (uint32_t i = 0; i < run->process_count; i++)
+	for (uint32_t i = first; i < run->process_count; i++)
 		if (run->processes[i].reader->head.start_real_ns >
 			run->processes[newest].reader->head.start_real_ns)
 			newest = i;
@@ -191,29 +198,29 @@ static uint32_t newest_of(const struct sb_run *run)
 }
 
 /* Whatever is related to what is kept is kept; each file looks for its relatives once. */
-static void find_relatives(const struct sb_run *run, bool *keep, uint32_t *queue)
+static void find_relatives(const struct sb_run *run, uint32_t first, bool *keep, uint32_t *queue)
 {
 	uint32_t count = 1;
 
-	queue[0] = newest_of(run);
+	queue[0] = newest_of(run, first);
 	keep[queue[0]] = true;
 	for (uint32_t at = 0; at < count; at++)
-		for (uint32_t i = 0; i < run->process_count; i++)
+		for (uint32_t i = first; i < run->process_count; i++)
 			if (!keep[i] && related(run->processes[i].reader, run->processes[queue[at]].reader)) {
 				keep[i] = true;
 				queue[count++] = i;
 			}
 }
 
-/* Leaves the newest session and everything recorded along with it. */
-static int keep_newest_session(struct sb_run *run)
+/* Leaves the newest session and everything recorded along with it, from the first-th on. */
+static int keep_newest_session(struct sb_run *run, uint32_t first)
 {
 	bool *keep = calloc(run->process_count, sizeof *keep);
-	uint32_t *queue = calloc(run->process_count, sizeof *queue), kept = 0;
+	uint32_t *queue = calloc(run->process_count, sizeof *queue), kept = first;
 
 	if (keep && queue)
-		find_relatives(run, keep, queue);
-	for (uint32_t i = 0; keep && queue && i < run->process_count; i++) {
+		find_relatives(run, first, keep, queue);
+	for (uint32_t i = first; keep && queue && i < run->process_count; i++) {
 		if (keep[i]) {
 			run->processes[kept++] = run->processes[i];
 			continue;
@@ -224,11 +231,35 @@ static int keep_newest_session(struct sb_run *run)
 			run->processes[i].reader->path);
 		sb_reader_close(run->processes[i].reader);
 	}
-	if (kept)
+	if (kept > first)
 		run->process_count = kept;
 	free(keep);
 	free(queue);
-	return kept ? 0 : sb_fail(STROBE_ENOMEM, "no memory to open '%s'", run->path);
+	return kept > first ? 0 : sb_fail(STROBE_ENOMEM, "no memory to open '%s'", run->path);
+}
+
+/* Leaves the recordings of one rank, where those of several lie together. */
+static int keep_rank(struct sb_run *run, uint32_t first, int32_t rank)
+{
+	uint32_t count = run->process_count - first, attempt, kept = first;
+	struct sb_run_process *p = run->processes + first;
+	struct sb_member *all = calloc(count, sizeof *all);
+
+	for (uint32_t i = 0; all && i < count; i++)
+		all[i] = sb_member_of(&p[i].reader->head, sb_member_is_tool(p[i].reader->path));
+	if (!all || !sb_members_settle(all, count)) {
+		free(all);
+		return sb_fail(STROBE_ENOMEM, "no memory to open '%s'", run->path);
+	}
+	attempt = sb_members_attempt(all, count);
+	for (uint32_t i = 0; i < count; i++)
+		if (all[i].of_rank == rank && all[i].attempt == attempt)
+			run->processes[kept++] = p[i];
+		else
+			sb_reader_close(p[i].reader);
+	run->process_count = kept;
+	free(all);
+	return kept > first ? 0 : sb_fail(STROBE_ENOENT, "'%s' is not there any more", run->path);
 }
 
 /* ---- open, close --------------------------------------------------------- */
@@ -311,9 +342,9 @@ static int open_path(struct sb_run *run, const char *path, bool listed)
 	return err ? err : add_reader(run, reader);
 }
 
-static int open_readers(struct sb_run *run)
+static int open_readers(struct sb_run *run, const struct sb_recordings *found)
 {
-	const struct sb_recordings *found = &run->index->recordings;
+	uint32_t first = run->process_count;
 	int err = 0;
 
 	for (size_t i = 0; i < found->files.count; i++) {
@@ -323,20 +354,15 @@ static int open_readers(struct sb_run *run)
 		if (err)
 			sb_run_warn(run, "left out: %s", sb_error_message());
 	}
-	if (!run->process_count)
+	if (run->process_count == first)
 		return err;
-	return keep_newest_session(run);
+	return found->rank >= 0 ? keep_rank(run, first, found->rank) : keep_newest_session(run, first);
 }
 
-int sb_run_open(const char *spec, const struct sb_cut *cut, struct sb_run **out_run)
+static int new_run(const char *path, struct sb_run **out_run)
 {
-	char path[PATH_MAX];
-	struct sb_run *run;
-	int err = sb_run_resolve(spec, path, sizeof path);
+	struct sb_run *run = calloc(1, sizeof *run);
 
-	if (err)
-		return err;
-	run = calloc(1, sizeof *run);
 	if (run) {
 		run->index = calloc(1, sizeof *run->index);
 		run->path = strdup(path);
@@ -345,23 +371,87 @@ int sb_run_open(const char *spec, const struct sb_cut *cut, struct sb_run **out_
 		sb_run_close(run);
 		return sb_fail(STROBE_ENOMEM, "no memory to open '%s'", path);
 	}
+	sb_run_name_add(run, "", 0, NULL, 0);
+	*out_run = run;
+	return 0;
+}
+
+/* All recordings are there: one axis, names, threads, the part asked for. */
+static int settle(struct sb_run *run, const struct sb_cut *cut)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < run->process_count; i++)
+		err = sb_run_scan(run, i);
+	if (err)
+		return err;
+	place_processes(run);
+	choose_main(run);
+	add_threads(run);
+	for (uint32_t i = 0; !err && i < run->process_count; i++)
+		err = sb_run_thread_names(run, i);
+	return err ? err : sb_run_apply_cut(run, cut);
+}
+
+int sb_run_open(const char *spec, const struct sb_cut *cut, struct sb_run **out_run)
+{
+	char path[PATH_MAX];
+	struct sb_run *run = NULL;
+	int err = sb_run_resolve(spec, path, sizeof path);
+
+	if (!err)
+		err = new_run(path, &run);
+	if (err)
+		return err;
 	err = sb_recordings_find(path, &run->index->recordings);
 	if (!err) {
 		run->folder = run->index->recordings.folder ? strdup(run->index->recordings.folder) : NULL;
-		sb_run_name_add(run, "", 0, NULL, 0);
-		err = open_readers(run);
-	}
-	for (uint32_t i = 0; !err && i < run->process_count; i++)
-		err = sb_run_scan(run, i);
-	if (!err) {
-		place_processes(run);
-		choose_main(run);
-		add_threads(run);
-		for (uint32_t i = 0; !err && i < run->process_count; i++)
-			err = sb_run_thread_names(run, i);
+		err = open_readers(run, &run->index->recordings);
 	}
 	if (!err)
-		err = sb_run_apply_cut(run, cut);
+		err = settle(run, cut);
+	if (err) {
+		sb_run_close(run);
+		return err;
+	}
+	*out_run = run;
+	return 0;
+}
+
+/* A rank that cannot be read is left out with a word; the others are shown. */
+static int open_rank(struct sb_run *run, const struct sb_run_rank *rank)
+{
+	struct sb_recordings found = { 0 };
+	uint32_t first = run->process_count;
+	int err = sb_recordings_find(rank->path, &found);
+
+	if (!err)
+		err = open_readers(run, &found);
+	sb_recordings_done(&found);
+	for (uint32_t i = first; i < run->process_count; i++)
+		run->processes[i].shift_ns = rank->shift_ns;
+	if (err && err != STROBE_ENOMEM) {
+		sb_run_warn(run, "left out: %s", sb_error_message());
+		err = 0;
+	}
+	return err;
+}
+
+int sb_run_open_ranks(const char *path, const struct sb_run_rank *ranks, size_t count,
+	const struct sb_cut *cut, struct sb_run **out_run)
+{
+	struct sb_run *run = NULL;
+	int err = new_run(path, &run);
+
+	if (err)
+		return err;
+	run->folder = strdup(path);
+	for (size_t i = 0; i < count && !err; i++)
+		err = open_rank(run, &ranks[i]);
+	if (!err && !run->process_count)
+		err = sb_fail(STROBE_ENOENT, "no rank of '%s' can be read", path);
+	if (!err)
+		err = settle(run, cut);
 	if (err) {
 		sb_run_close(run);
 		return err;

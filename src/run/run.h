@@ -73,6 +73,7 @@ struct sb_run_process {
 	uint32_t name_count;
 	double ns_per_tick;
 	uint64_t scale; /* ns_per_tick in 1/2^40 */
+	int64_t shift_ns; /* of a job: what to add to its host's time of day */
 	uint64_t origin_ticks; /* ticks at start_ns */
 	bool has_tracks; /* zones on tracks that are not threads */
 };
@@ -93,6 +94,8 @@ struct sb_run {
 	uint32_t meta_count;
 	uint64_t start_real_ns;
 	int64_t wall_ns; /* of the whole run */
+	bool job; /* recordings of several ranks */
+	bool many_hosts; /* whose process numbers may coincide */
 	bool live; /* a process that records into it is running */
 	bool complete; /* the main process closed its file in order */
 	uint64_t lost[SB_LOST_REASONS];
@@ -110,6 +113,14 @@ struct sb_run {
  * or stage log to import on the fly. cut may be NULL. */
 int sb_run_open(const char *spec, const struct sb_cut *cut, struct sb_run **out_run);
 void sb_run_close(struct sb_run *run); /* takes NULL */
+
+/* One rank of a job that is opened as one run, for a timeline of all. */
+struct sb_run_rank {
+	const char *path;
+	int64_t shift_ns; /* what to add to its host's time of day; hosts' clocks disagree */
+};
+int sb_run_open_ranks(const char *path, const struct sb_run_rank *ranks, size_t count,
+	const struct sb_cut *cut, struct sb_run **out_run);
 
 /* Where runs are: STROBE_OUTPUT_DIR or ./strobe-runs. */
 const char *sb_run_root(void);

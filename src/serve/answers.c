@@ -118,14 +118,15 @@ static struct sb_blob *page_of(struct sb_server *s, struct sb_answer *a)
 	};
 	struct sb_buf page = { 0 };
 	char live[4096] = "", id[2048];
-	struct sb_page p = {
-		.kind = kinds[a->kind], .live = live, .json = a->body->data, .json_size = a->body->size
-	};
+	struct sb_page p = { .kind = a->aggregate ? "aggregate" : kinds[a->kind],
+		.live = live,
+		.json = a->body->data,
+		.json_size = a->body->size };
 
 	if (a->page)
 		return a->page;
 	/* The timeline follows by itself; the report inside is the first picture. */
-	if (a->kind == SB_JOB_REPORT) {
+	if (a->kind == SB_JOB_REPORT && !a->aggregate) {
 		sb_request_encode(a->id, id, sizeof id);
 		snprintf(live, sizeof live, "/api/runs/%s", id);
 	}
@@ -262,6 +263,7 @@ static void fill(struct sb_server *s, struct sb_answer *a, struct sb_job *job)
 	a->built_s = sb_server_now_s(s);
 	a->status = job->status;
 	a->state = job->state;
+	a->aggregate = job->aggregate;
 	snprintf(a->message, sizeof a->message, "%s", job->message);
 	if (a->status != 200)
 		return;

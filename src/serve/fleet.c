@@ -167,6 +167,12 @@ static void add_run(
 	free(tallies);
 }
 
+/* A job's ranks are scraped, each for itself. */
+static bool is_scraped(const struct sb_listed *run)
+{
+	return run->brief.live && !run->rank_count;
+}
+
 int sb_fleet_metrics(struct sb_fleet *f, const struct sb_listing *listing, struct sb_worker_link *link,
 	bool open_metrics, struct sb_buf *out)
 {
@@ -176,11 +182,11 @@ int sb_fleet_metrics(struct sb_fleet *f, const struct sb_listing *listing, struc
 
 	f->scrape_count++;
 	for (size_t i = 0; i < listing->count; i++)
-		live += listing->runs[i].brief.live;
+		live += is_scraped(&listing->runs[i]);
 	stages_max = SB_FLEET_STAGES / (live ? live : 1);
 	stages_max = stages_max < 20 ? 20 : stages_max > 200 ? 200 : stages_max;
 	for (size_t i = 0; i < listing->count; i++) {
-		struct fleet_run *r = listing->runs[i].brief.live ? run_of(f, listing->runs[i].path) : NULL;
+		struct fleet_run *r = is_scraped(&listing->runs[i]) ? run_of(f, listing->runs[i].path) : NULL;
 
 		if (!r)
 			continue;

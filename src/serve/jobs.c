@@ -8,6 +8,8 @@
 #include "report/diff/diff.h"
 #include "report/page/gzip.h"
 #include "report/json.h"
+#include "report/ranks/ranks.h"
+#include "report/ranks/read.h"
 #include "report/timeline/timeline.h"
 #include "serve/fleet.h"
 #include "serve/listing.h"
@@ -72,13 +74,29 @@ static int build_report(struct sb_job *job, const char *path)
 	return err;
 }
 
+/* A job's is the aggregate of its ranks. */
+static int build_aggregate(struct sb_job *job, const struct sb_listed *listed)
+{
+	struct sb_aggregate *a = NULL;
+	int err = sb_job_read(listed->path, &a);
+
+	if (err || !a)
+		return err ? err : build_report(job, listed->path);
+	sb_aggregate_json(a, &job->body);
+	job->aggregate = true;
+	job->state = listed->brief.live ? SB_RUN_LIVE : listed->brief.closed ? SB_RUN_ENDED : SB_RUN_KILLED;
+	sb_aggregate_free(a);
+	return 0;
+}
+
 static void do_report(struct sb_job *job, const struct sb_listing *listing, struct sb_worker_link *link)
 {
 	const struct sb_listed *run = sb_listing_find(listing, job->id);
 
 	if (!run)
 		refuse(job, 404, "there is no such run here");
-	else if (may_read(job, link, run->path) && build_report(job, run->path))
+	else if (may_read(job, link, run->path) &&
+		 (run->rank_count ? build_aggregate(job, run) : build_report(job, run->path)))
 		refuse(job, 500, sb_error_message());
 }
 
@@ -86,16 +104,14 @@ static void do_report(struct sb_job *job, const struct sb_listing *listing, stru
 
 static int facts_of(const char *path, struct sb_facts **out_facts)
 {
-	struct sb_model *model = NULL;
-	struct sb_run *run = NULL;
-	int err = sb_run_open(path, NULL, &run);
+	struct sb_aggregate *a = NULL;
+	int err = sb_job_read(path, &a);
 
 	if (!err)
-		err = sb_report_build(run, &(struct sb_model_options){ .calls = true }, &model);
+		err = a ? sb_facts_of_job(a, path, out_facts) : sb_rank_facts(path, out_facts);
 	if (!err)
-		err = sb_facts_of_model(model, sb_filename_of(path), out_facts);
-	sb_model_free(model);
-	sb_run_close(run);
+		(*out_facts)->label = sb_facts_text(*out_facts, sb_filename_of(path));
+	sb_aggregate_free(a);
 	return err;
 }
 

@@ -31,7 +31,7 @@ static int keep(struct sb_listing *l, const struct sb_run_brief *brief, const ch
 	}
 	if (!SB_MAKE_ROOM(l->runs, l->count, l->room))
 		return sb_fail(STROBE_ENOMEM, "no memory to list runs");
-	l->runs[l->count].brief = *brief;
+	l->runs[l->count] = (struct sb_listed){ .brief = *brief };
 	l->runs[l->count].id = strdup(id);
 	l->runs[l->count].path = strdup(path);
 	l->runs[l->count].state = sb_run_brief_state(brief);
@@ -57,10 +57,41 @@ static int newest_first(const void *a, const void *b)
 	return strcmp(x->id, y->id);
 }
 
+static void add_brief(struct sb_run_brief *job, const struct sb_run_brief *rank, size_t before)
+{
+	uint64_t bytes = job->bytes + rank->bytes;
+	bool live = job->live || rank->live, closed = (!before || job->closed) && rank->closed;
+
+	if (!before || rank->start_real_ns < job->start_real_ns)
+		*job = *rank;
+	job->bytes = bytes;
+	job->live = live;
+	job->closed = closed;
+	job->rank = -1;
+}
+
+/* The job that its ranks, listed from the first-th on, make. */
+static int keep_job(struct sb_listing *l, size_t first, const char *id, const char *path)
+{
+	struct sb_run_brief brief = { 0 };
+	size_t ranks = l->count - first;
+	int err;
+
+	for (size_t i = first; i < l->count; i++)
+		add_brief(&brief, &l->runs[i].brief, i - first);
+	if (ranks < 2 || l->count >= SB_LISTING_MAX)
+		return 0;
+	err = keep(l, &brief, id, path);
+	if (!err)
+		l->runs[l->count - 1].rank_count = ranks;
+	return err;
+}
+
 /* A job's ranks, each listed as JOB.rank_<N>; prefix: "JOB." */
-static int scan_ranks(const char *job, const char *prefix, struct sb_listing *l)
+static int scan_ranks(const char *job, const char *id_of_job, const char *prefix, struct sb_listing *l)
 {
 	struct sb_catalogue found = { 0 };
+	size_t first = l->count;
 	int err = 0;
 
 	if (sb_catalogue_list(job, &found))
@@ -74,7 +105,7 @@ static int scan_ranks(const char *job, const char *prefix, struct sb_listing *l)
 			err = keep_run(l, id, e->path);
 	}
 	sb_catalogue_done(&found);
-	return err;
+	return err ? err : keep_job(l, first, id_of_job, job);
 }
 
 /* Links are left out: "last" names a run that is listed already. */
@@ -95,7 +126,7 @@ static int scan_folder(const char *folder, struct sb_listing *l)
 		snprintf(prefix, sizeof prefix, "%s.", e->name);
 		err = keep_run(l, e->name, e->path);
 		if (!err && e->kind != SB_CATALOGUE_RECORDING)
-			err = scan_ranks(e->path, prefix, l);
+			err = scan_ranks(e->path, e->name, prefix, l);
 	}
 	sb_catalogue_done(&found);
 	return err;
@@ -125,7 +156,7 @@ int sb_listing_scan(const char *target, struct sb_listing *out_listing)
 	else if (kind != SB_CATALOGUE_JOB)
 		err = scan_folder(clean, &l);
 	if (!err && ranks)
-		err = scan_ranks(clean, "", &l);
+		err = scan_ranks(clean, last_part(clean), "", &l);
 	if (err) {
 		sb_listing_done(&l);
 		return err;

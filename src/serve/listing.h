@@ -15,6 +15,7 @@
 struct sb_listed {
 	char *id; /* the folder's or file's name */
 	char *path;
+	size_t rank_count; /* of a job: its ranks, which are listed too; 0: a run */
 	const char *state; /* sb_run_brief_state's */
 	struct sb_run_brief brief;
 };

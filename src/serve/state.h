@@ -27,6 +27,7 @@ struct sb_answer {
 	int status;
 	char message[512];
 	enum sb_run_state state;
+	bool aggregate; /* of a job */
 	struct sb_blob *body, *timeline;
 	struct sb_blob *page, *event; /* made from the body when first wanted */
 	struct sb_answer *next;

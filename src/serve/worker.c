@@ -259,6 +259,7 @@ static void take_reply(struct sb_worker *w, const struct sb_worker_reply *r)
 	}
 	job->status = r->status;
 	job->state = (enum sb_run_state)r->state;
+	job->aggregate = r->aggregate != 0;
 	memcpy(job->message, at, r->message_size);
 	job->message[r->message_size] = '\0';
 	sb_buf_add(&job->body, at + r->message_size, r->body_size);

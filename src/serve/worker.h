@@ -38,6 +38,7 @@ struct sb_job {
 	int status; /* 200, or why not: 404, 500 */
 	char message[512]; /* then: in words */
 	enum sb_run_state state; /* REPORT */
+	bool aggregate; /* REPORT: of a job, so that the body is its aggregate */
 	struct sb_buf body; /* JSON, or the metrics' text */
 	struct sb_buf timeline; /* REPORT: packed where this build can */
 	struct sb_job *next;

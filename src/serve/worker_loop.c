@@ -82,6 +82,7 @@ static bool give(int fd, const struct sb_job *job)
 	struct sb_worker_reply reply = { .magic = SB_WORKER_MAGIC,
 		.status = job->status,
 		.state = job->state,
+		.aggregate = job->aggregate,
 		.message_size = strlen(job->message),
 		.body_size = job->body.size,
 		.timeline_size = job->timeline.size };

@@ -20,6 +20,7 @@ struct sb_worker_reply {
 	uint32_t reading_size; /* more than 0: this is about to be read; the job goes on */
 	int32_t status;
 	uint32_t state;
+	uint32_t aggregate, unused;
 	uint64_t message_size, body_size, timeline_size;
 };
 

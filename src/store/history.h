@@ -18,7 +18,8 @@ bool sb_history_path(char *out_path, size_t size);
 int sb_history_open(const char *path, struct sb_history **out_history);
 void sb_history_close(struct sb_history *h); /* takes NULL */
 
-/* Adds a run, or replaces it where the session is known already. run_dir may be
+/* Adds a run, or replaces it where the session is known already. A job is one run with its ranks
+ * below it; rows that its ranks had made go. run_dir may be
  * NULL. What `strobe run` calls; opens and closes the default file, and waits 2 s at
  * most for others that use it (STROBE_EBUSY). Returns 0 also when history is switched off. */
 int sb_history_add(const struct sb_model *model, const char *run_dir);
@@ -30,6 +31,8 @@ struct sb_history_run {
 	char *session, *name, *dir, *command, *host;
 	uint64_t start_real_ns;
 	bool complete;
+	int64_t rank, world_size; /* rank -1: no rank's; world_size -1: none */
+	int64_t rank_count; /* of a job: the ranks below it; 0: a run */
 	double metrics[SB_METRIC_COUNT]; /* NaN: absent */
 };
 extern const struct sb_fields sb_history_run_fields;
@@ -40,7 +43,7 @@ struct sb_history_filter {
 	size_t limit; /* the newest so many; 0: all */
 };
 
-/* Newest first. */
+/* Newest first; of ranks that were added one by one, the first of each job. */
 int sb_history_list(struct sb_history *h, const struct sb_history_filter *filter,
 	struct sb_history_run **out_runs, size_t *out_count);
 void sb_history_runs_free(struct sb_history_run *runs, size_t count);

@@ -16,4 +16,16 @@ struct sb_history {
 int sb_history_fail(const struct sb_history *h);
 int sb_history_prepare(struct sb_history *h, const char *sql, sqlite3_stmt **out_statement);
 
+/* ---- history_ranks.c ---- */
+/* The ranks of a job, in tables that older histories do not have. */
+int sb_history_add_ranks(struct sb_history *h, const struct sb_facts *f, int64_t id);
+int sb_history_read_ranks(struct sb_history *h, struct sb_facts *f, int64_t id);
+bool sb_history_has_ranks(struct sb_history *h);
+int sb_history_count_ranks(struct sb_history *h, int64_t id, int64_t *out_count);
+
+/* Of ranks that were added one by one, the first stands for its job. For "runs r". */
+#define SB_HISTORY_SHOWN                                                                         \
+	"(r.rank <= 0 OR NOT EXISTS (SELECT 1 FROM runs f WHERE f.rank = 0 AND f.dir <> '' AND " \
+	"replace(f.dir, '/rank_0', '') = replace(r.dir, '/rank_' || r.rank, '')))"
+
 #endif

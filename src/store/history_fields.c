@@ -17,6 +17,9 @@ static const struct sb_field sb_history_run_fields_rows[] = {
 	SB_FIELD_AS(
 		SECONDS, sb_history_run, start_real_ns, "start_s", SB_ALWAYS, "when it started, since 1970"),
 	SB_FIELD(sb_history_run, complete, "complete", SB_ALWAYS, "nothing of it is missing"),
+	SB_FIELD(sb_history_run, rank, "rank", SB_KNOWN, "of a job, where its ranks were added one by one"),
+	SB_FIELD(sb_history_run, world_size, "world_size_count", SB_KNOWN, "ranks of the job"),
+	SB_FIELD(sb_history_run, rank_count, "rank_count", SB_SET, "of a job: ranks below it"),
 	SB_FIELD_PART("metrics", metrics, "its metrics"),
 };
 SB_FIELDS(

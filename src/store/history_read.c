@@ -85,12 +85,16 @@ static int read_run(struct sb_history *h, sqlite3_stmt *s, struct sb_history_run
 		.command = column_text(s, 4),
 		.host = column_text(s, 5),
 		.start_real_ns = (uint64_t)sqlite3_column_int64(s, 6),
-		.complete = sqlite3_column_int(s, 7) };
+		.complete = sqlite3_column_int(s, 7),
+		.rank = sqlite3_column_int64(s, 8),
+		.world_size = sqlite3_column_int64(s, 9) };
+	int err;
 
 	*out_run = r;
 	if (!r.session || !r.name || !r.dir || !r.command || !r.host)
 		return no_memory();
-	return read_metrics(h, r.id, out_run->metrics);
+	err = sb_history_count_ranks(h, r.id, &out_run->rank_count);
+	return err ? err : read_metrics(h, r.id, out_run->metrics);
 }
 
 int sb_history_list(struct sb_history *h, const struct sb_history_filter *filter,
@@ -99,11 +103,12 @@ int sb_history_list(struct sb_history *h, const struct sb_history_filter *filter
 	struct sb_history_run *runs = NULL;
 	size_t count = 0;
 	sqlite3_stmt *s = NULL;
-	int got = SQLITE_DONE, err = sb_history_prepare(h,
-				       "SELECT id, session, name, dir, command, host, start_ns, complete "
-				       "FROM runs WHERE (?1 IS NULL OR name = ?1) AND start_ns >= ?2 ORDER "
-				       "BY start_ns DESC, id DESC LIMIT ?3",
-				       &s);
+	int got = SQLITE_DONE,
+	    err = sb_history_prepare(h,
+		    "SELECT id, session, name, dir, command, host, start_ns, complete, "
+		    "rank, world_size FROM runs r WHERE (?1 IS NULL OR name = ?1) AND "
+		    "start_ns >= ?2 AND " SB_HISTORY_SHOWN " ORDER BY start_ns DESC, id DESC LIMIT ?3",
+		    &s);
 
 	if (!err)
 		bind_filter(s, filter);
@@ -284,6 +289,8 @@ int sb_history_facts(struct sb_history *h, int64_t id, struct sb_facts **out_fac
 		err = read_stages(h, f, id);
 	if (!err)
 		err = read_pairs(h, f, id);
+	if (!err)
+		err = sb_history_read_ranks(h, f, id);
 	if (err) {
 		sb_facts_free(f);
 		return err;
@@ -344,13 +351,13 @@ int sb_history_trend(struct sb_history *h, const char *metric, const struct sb_h
 {
 	static const char of_metric[] =
 		"SELECT r.id, r.start_ns, m.value, r.name FROM runs r JOIN metrics m ON m.run = r.id "
-		"AND m.key = ?4 WHERE (?1 IS NULL OR r.name = ?1) AND r.start_ns >= ?2 ORDER BY r.start_ns "
-		"DESC, r.id DESC LIMIT ?3";
+		"AND m.key = ?4 WHERE (?1 IS NULL OR r.name = ?1) AND r.start_ns >= ?2 AND " SB_HISTORY_SHOWN
+		" ORDER BY r.start_ns DESC, r.id DESC LIMIT ?3";
 	static const char of_stage[] =
 		"SELECT r.id, r.start_ns, sum(s.total_s), r.name FROM runs r JOIN stages s ON s.run = r.id "
 		"AND (s.name = ?4 OR s.code = ?4 OR '[' || s.code || ']' = ?4) AND s.total_s IS NOT NULL "
-		"WHERE (?1 IS NULL OR r.name = ?1) AND r.start_ns >= ?2 GROUP BY r.id ORDER BY r.start_ns "
-		"DESC, r.id DESC LIMIT ?3";
+		"WHERE (?1 IS NULL OR r.name = ?1) AND r.start_ns >= ?2 AND " SB_HISTORY_SHOWN
+		" GROUP BY r.id ORDER BY r.start_ns DESC, r.id DESC LIMIT ?3";
 	int known = sb_metric_find(metric), err;
 	sqlite3_stmt *s = NULL;
 

@@ -407,6 +407,25 @@ class Robust(unittest.TestCase):
             recorder.stop()
 
 
+class Jobs(unittest.TestCase):
+    def test_a_job_has_a_page_of_its_own_and_is_compared_as_a_job(self):
+        with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:
+            for job, straggler in (("before", "-1"), ("after", "2")):
+                subprocess.run([BUILD / "tests" / "make_ranks", f"{folder}/{job}", "4", "400", straggler], check=True)
+            server = Server(folder)
+            try:
+                listed = {r["id"]: r for r in json.loads(server.get("/api/runs").body)["runs"]}
+                self.assertEqual(listed["after"]["rank_count"], 4)
+                self.assertIn("after.rank_3", listed)
+                report = json.loads(server.get("/api/runs/after/report.json").body)
+                self.assertEqual((report["schema"], report["rank_count"]), ("strobe.aggregate/1", 4))
+                self.assertIn(b'data-kind="aggregate"', server.get("/runs/after").body)
+                self.assertIn(b'data-kind="report"', server.get("/runs/after.rank_3").body)
+                self.assertIn(b'"change":"came"', server.get("/diff?base=before&new=after").body.replace(b'": "', b'":"'))
+            finally:
+                self.assertEqual(server.stop(), 0)
+
+
 class Naming(unittest.TestCase):
     def test_a_folder_that_is_not_there_is_refused(self):
         refused = subprocess.run([BUILD / "strobe", "serve", "/no/such/folder", "--port", "0"], capture_output=True, text=True,

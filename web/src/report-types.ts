@@ -1125,6 +1125,7 @@ export type Diff = {
   per_generation: boolean; // the total is of one generation, and so are the stages inside of one
   explanations: string[]; // sentences, the most telling first
   stages: StageChange[]; // the largest contribution first, whatever its sign
+  jobs?: ComparedJobs; // where both sides are jobs: stages are then the median rank's
   metrics: MetricChange[]; // those that either side has
   configuration: SettingChange[]; // what was set differently
   passed?: boolean; // of the gate (--fail-above)
@@ -1177,10 +1178,14 @@ export type StageChange = {
   contribution_s?: number; // change of self time: these add up to the change of the total
   base_count?: number; // calls before
   new_count?: number; // calls now
+  base_spread_s?: number; // of a job: the slowest rank less the fastest, before
+  new_spread_s?: number; // the same now
+  base_slowest_rank?: number; // of a job: the rank that took longest, before
+  new_slowest_rank?: number; // the same now
   verdict: "same" | "worse" | "better" | "uncertain" | "appeared" | "vanished" | "changed" | "too_few"; // the verdict on it
   words: string; // the same for people: "slower", "was skipped"
   reason?: string; // why it was skipped
-  judged?: "single_calls" | "totals" | "one_generation"; // single_calls: there are repetitions inside a run, or the counts differ
+  judged?: "single_calls" | "totals" | "one_generation" | "ranks"; // single_calls: there are repetitions inside a run, or the counts differ
   basis?: "tolerance" | "too_few" | "rank_test"; // how it was judged
   p_ratio?: number; // of the rank test, two-sided
   effect_ratio?: number; // chance that a new value exceeds a base value; 0.5: none
@@ -1189,6 +1194,25 @@ export type StageChange = {
   shift_ratio?: number; // new / base over all pairs of repetitions
   change_low_ratio?: number; // 95 % interval of new / base, low end
   change_high_ratio?: number; // 95 % interval of new / base, high end
+};
+
+// The ranks of two jobs.
+export type ComparedJobs = {
+  base_rank_count: number; // ranks before
+  new_rank_count: number; // ranks now
+  base_host_count: number; // machines before
+  new_host_count: number; // machines now
+  stragglers: StragglerChange[]; // those that came first
+};
+
+// A late rank of two jobs.
+export type StragglerChange = {
+  rank: number; // which the others wait for
+  change: "came" | "went" | "stayed"; // came: it was none before; went: it is none now
+  host?: string; // its machine
+  stage?: string; // where most of it is
+  base_behind_s?: number; // more work than the median rank, before
+  new_behind_s?: number; // the same now
 };
 
 // Something that was set differently.
@@ -1208,6 +1232,7 @@ export type Aggregate = {
   world_size_count?: number; // ranks of the job
   job?: string; // the job's id
   host_count: number; // machines
+  attempts?: JobAttempt[]; // where the job was started more than once; the last complete one counts
   missing_ranks: number[]; // ranks without an input
   left_out: LeftOut[]; // inputs that are not in the report
   metrics: AggregateMetrics; // the metrics of all ranks
@@ -1223,6 +1248,14 @@ export type Aggregate = {
   scaling?: Scale[]; // across world sizes
   heat_map: HeatMap; // stage by rank
   rank_lanes?: RankLanes; // when each rank waited
+};
+
+// A start of the job.
+export type JobAttempt = {
+  attempt_index: number; // which start of the job, from 1
+  run: string; // its folder
+  state: string; // how it ended
+  taken?: true; // this report is on it
 };
 
 // An input that is not in the report.
@@ -1667,6 +1700,7 @@ export type ListedRun = {
   bytes: number; // on the disk
   pid: number; // the process that recorded it
   rank?: number; // of a job with several
+  rank_count?: number; // of a job: its ranks, listed too
 };
 
 // The memory of a run over time.
@@ -1714,6 +1748,9 @@ export type HistoryRun = {
   host: string; // the machine
   start_s: number; // when it started, since 1970
   complete: boolean; // nothing of it is missing
+  rank?: number; // of a job, where its ranks were added one by one
+  world_size_count?: number; // ranks of the job
+  rank_count?: number; // of a job: ranks below it
   metrics: HistoryMetrics; // its metrics
 };
 

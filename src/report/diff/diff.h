@@ -16,6 +16,10 @@ void sb_diff_json(const struct sb_comparison *c, struct sb_buf *out);
 void sb_diff_markdown(
 	const struct sb_comparison *c, const struct sb_diff_options *options, struct sb_buf *out);
 
+/* ---- of two jobs: jobs.c; nothing where they are runs ---- */
+void sb_diff_jobs_text(const struct sb_comparison *c, size_t top, size_t name_columns, struct sb_buf *out);
+void sb_diff_jobs_markdown(const struct sb_comparison *c, size_t top, struct sb_buf *out);
+
 /* ---- words every form shares ---- */
 /* "before.txt", "3 runs: a, b, c" */
 void sb_diff_side(const struct sb_facts *const *runs, size_t count, struct sb_buf *out);

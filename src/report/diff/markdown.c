@@ -88,6 +88,7 @@ void sb_diff_markdown(const struct sb_comparison *c, const struct sb_diff_option
 	}
 	if (c->stage_count)
 		put_stages(c, o->top ? o->top : 20, out);
+	sb_diff_jobs_markdown(c, o->top ? o->top : 20, out);
 	put_metrics(c, out);
 	sb_buf_puts(out, "\nBase: ");
 	sb_diff_side(c->base, c->base_count, out);

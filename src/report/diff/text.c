@@ -90,7 +90,8 @@ static void put_stage(
 	colour(out, o, s->verdict);
 	sb_buf_puts(out, s->words);
 	plain(out, o);
-	if (s->per_call && s->verdict != SB_VERDICT_SAME && s->judgement.basis == SB_BASIS_RANK_TEST)
+	if ((s->per_call || s->per_rank) && s->verdict != SB_VERDICT_SAME &&
+		s->judgement.basis == SB_BASIS_RANK_TEST)
 		sb_buf_printf(out, s->judgement.p < 0.001 ? " p<0.001" : " p=%.3f", s->judgement.p);
 	sb_buf_putc(out, '\n');
 }
@@ -133,8 +134,9 @@ static void put_stages(
 
 	if (!c->stage_count)
 		return;
-	sb_buf_printf(out, "\n  %-*s%11s%11s%12s%10s  verdict\n", (int)name, "Stage (by contribution)",
-		"base", "new", "delta", "%");
+	sb_buf_printf(out, "\n  %-*s%11s%11s%12s%10s  verdict\n", (int)name,
+		c->jobs.base_rank_count ? "Stage (median rank)" : "Stage (by contribution)", "base", "new",
+		"delta", "%");
 	for (size_t i = 0; i < shown; i++)
 		put_stage(out, &c->stages[i], o, name);
 	for (size_t i = shown; i < c->stage_count; i++)
@@ -220,6 +222,7 @@ void sb_diff_text(const struct sb_comparison *c, const struct sb_diff_options *o
 	for (size_t i = 0; i < c->explanation_count; i++)
 		put_wrapped(out, c->explanations[i], columns);
 	put_stages(out, c, o, columns);
+	sb_diff_jobs_text(c, o->top ? o->top : 20, name_columns(c, c->stage_count, columns), out);
 	put_metrics(out, c, o);
 	put_settings(out, c);
 	put_gate(out, c, o);

@@ -74,6 +74,10 @@ static void put_summary(const struct sb_aggregate *a, struct sb_buf *out)
 		sb_buf_printf(out, "Job: %s\n", a->job);
 	if (a->host_count)
 		sb_buf_printf(out, "Hosts: %zu\n", a->host_count);
+	for (size_t i = 0; i < a->attempt_count && a->attempt_count > 1; i++)
+		sb_buf_printf(out, "Attempt %" PRId64 "%s: %s (%s)\n", a->attempts[i].number,
+			a->attempts[i].taken ? ", this report" : "", a->attempts[i].what,
+			a->attempts[i].label);
 }
 
 /* "GPU Memory - Min: 7200.0MB, Max: 9800.0MB, Avg: 8420.0MB" */

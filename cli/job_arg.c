@@ -1,0 +1,159 @@
+/* See job_arg.h. */
+#include "job_arg.h"
+
+#include "base/error.h"
+#include "facts_arg.h"
+#include "output.h"
+#include "progress.h"
+#include "report/files.h"
+#include "report/ranks/ranks.h"
+#include "report/ranks/read.h"
+#include "run/run.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+bool job_arg_is_job(const char *spec)
+{
+	struct sb_job job = { 0 };
+	char path[PATH_MAX];
+	bool several = !sb_run_resolve(spec, path, sizeof path) && !sb_job_find(path, &job) && job.rank_count;
+
+	sb_job_done(&job);
+	return several;
+}
+
+/* ---- reading ---- */
+
+struct watch {
+	struct progress progress;
+	time_t started;
+};
+
+static void report_progress(void *self, size_t done, size_t total)
+{
+	struct watch *w = self;
+	double spent = difftime(time(NULL), w->started);
+
+	w->progress.done = done;
+	if (done % 16 || spent < 1)
+		return;
+	w->progress.left_s = spent / (double)done * (double)(total - done);
+	progress_draw(&w->progress);
+}
+
+static int load_rank(const char *path, struct sb_facts **out_facts)
+{
+	return facts_arg_load_run(path, out_facts);
+}
+
+static int list_attempts(struct sb_aggregate *a, const struct aggregate_inputs *inputs)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < inputs->attempt_count && !err; i++) {
+		const struct sb_job_attempt *t = &inputs->attempts[i];
+		size_t world = t->world_size > (int64_t)t->rank_count ? (size_t)t->world_size : t->rank_count;
+		char what[96];
+
+		if (t->live)
+			snprintf(what, sizeof what, "still runs");
+		else
+			snprintf(
+				what, sizeof what, "%zu of %zu ranks ended in order", t->closed_count, world);
+		err = sb_aggregate_add_attempt(a, t->number, t->path, what, t->taken);
+	}
+	return err;
+}
+
+int job_arg_read_inputs(
+	const struct aggregate_inputs *inputs, size_t threads, struct sb_aggregate **out_aggregate)
+{
+	struct watch watch = { .started = time(NULL) };
+	struct sb_ranks_reading how = {
+		.load = load_rank, .threads = threads, .progress = report_progress, .self = &watch
+	};
+	struct sb_aggregate *a = sb_aggregate_new();
+	int err = a ? list_attempts(a, inputs) : STROBE_ENOMEM;
+
+	progress_init(&watch.progress, inputs->count);
+	if (!err)
+		err = sb_ranks_read(a, inputs->paths, inputs->count, &how);
+	progress_clear(&watch.progress);
+	if (err) {
+		sb_aggregate_free(a);
+		return err;
+	}
+	*out_aggregate = a;
+	return 0;
+}
+
+int job_arg_read(const char *spec, size_t threads, struct sb_aggregate **out_aggregate)
+{
+	struct aggregate_inputs inputs = { 0 };
+	char path[PATH_MAX];
+	int err = sb_run_resolve(spec, path, sizeof path);
+
+	if (!err)
+		err = aggregate_find(&inputs, path);
+	if (!err)
+		err = job_arg_read_inputs(&inputs, threads, out_aggregate);
+	aggregate_inputs_done(&inputs);
+	return err;
+}
+
+/* ---- what is made of it ---- */
+
+static int make(const struct args *args, const struct sb_aggregate *a, const char *format, bool to_terminal,
+	struct sb_buf *out)
+{
+	struct sb_aggregate_options o = { .colour = to_terminal && terminal_has_colour(STDOUT_FILENO),
+		.top = 15 };
+
+	if (!args_count(args, "top", 1, 1000000, &o.top))
+		return EXIT_USAGE;
+	if (!strcmp(format, "text"))
+		sb_aggregate_text(a, &o, out);
+	else
+		sb_aggregate_json(a, out);
+	return strcmp(format, "html") ? 0 : output_make_page("aggregate", out);
+}
+
+int job_arg_print(const struct args *args, const struct sb_aggregate *a, const char *format, const char *path)
+{
+	struct sb_buf out = { 0 };
+	int code = make(args, a, format, !path, &out);
+
+	if (!code)
+		code = output_put(&out, path);
+	sb_buf_done(&out);
+	return code;
+}
+
+int job_arg_write(const struct args *args, const struct sb_aggregate *a, const char *folder, unsigned files)
+{
+	static const struct {
+		unsigned file;
+		const char *format, *ending;
+	} all[] = { { SB_FILE_JSON, "json", "json" }, { SB_FILE_HTML, "html", "html" },
+		{ SB_FILE_TEXT, "text", "txt" } };
+	int code = 0;
+
+	for (size_t i = 0; i < sizeof all / sizeof all[0] && !code; i++) {
+		char path[PATH_MAX];
+
+		if (!(files & all[i].file))
+			continue;
+		if ((size_t)snprintf(path, sizeof path, "%s/aggregated_report.%s", folder, all[i].ending) >=
+			sizeof path)
+			return complain("the name of '%s' is too long", folder);
+		code = job_arg_print(args, a, all[i].format, path);
+	}
+	if (!code)
+		printf("reports written to %s\n", folder);
+	return code;
+}

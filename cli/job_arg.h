@@ -1,0 +1,23 @@
+/* A job that a command was given where it takes a RUN: its ranks in one aggregate. */
+#ifndef CLI_JOB_ARG_H
+#define CLI_JOB_ARG_H
+
+#include "command.h"
+
+#include "aggregate_find.h"
+#include "compare/aggregate.h"
+
+/* Whether spec means a job: a folder of ranks, or a run whose recordings are of several. */
+bool job_arg_is_job(const char *spec);
+/* The ranks of a job, read; prints nothing. threads 0: as many as the machine has cores. */
+int job_arg_read(const char *spec, size_t threads, struct sb_aggregate **out_aggregate);
+/* The same for inputs that are found already. */
+int job_arg_read_inputs(
+	const struct aggregate_inputs *inputs, size_t threads, struct sb_aggregate **out_aggregate);
+/* Text, JSON or a page of it, to standard output or a file. Returns an exit code. */
+int job_arg_print(
+	const struct args *args, const struct sb_aggregate *a, const char *format, const char *path);
+/* aggregated_report.json, .html and .txt into a folder: those of files, as report/files.h names them. */
+int job_arg_write(const struct args *args, const struct sb_aggregate *a, const char *folder, unsigned files);
+
+#endif

@@ -1,0 +1,323 @@
+/* Attempts lie side by side (record/jobdir.h makes them) or, where `strobe run` started the
+ * launcher, in one folder (members.h tells them apart). */
+#include "run/job.h"
+
+#include "base/error.h"
+#include "base/filename.h"
+#include "run/brief.h"
+#include "run/catalogue.h"
+#include "run/members.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GAPS_MAX = 8 }; /* attempts that may be missing between two: removed, or on no disk here */
+
+static int no_memory(const char *path)
+{
+	return sb_fail(STROBE_ENOMEM, "no memory for the ranks of '%s'", path);
+}
+
+void sb_job_done(struct sb_job *job)
+{
+	for (size_t i = 0; i < job->rank_count; i++)
+		free(job->ranks[i]);
+	for (size_t i = 0; i < job->attempt_count; i++)
+		free(job->attempts[i].path);
+	free(job->ranks);
+	free(job->attempts);
+	memset(job, 0, sizeof *job);
+}
+
+static int add_rank(struct sb_job *job, const char *path)
+{
+	if (!(job->rank_count & (job->rank_count - 1))) {
+		char **more = realloc(job->ranks, (job->rank_count ? 2 * job->rank_count : 1) * sizeof *more);
+
+		if (!more)
+			return no_memory(path);
+		job->ranks = more;
+	}
+	job->ranks[job->rank_count] = strdup(path);
+	if (!job->ranks[job->rank_count])
+		return no_memory(path);
+	job->rank_count++;
+	return 0;
+}
+
+static struct sb_job_attempt *add_attempt(struct sb_job *job, int number, const char *path)
+{
+	struct sb_job_attempt *more = realloc(job->attempts, (job->attempt_count + 1) * sizeof *more);
+
+	if (!more)
+		return NULL;
+	job->attempts = more;
+	more += job->attempt_count;
+	*more = (struct sb_job_attempt){ .number = number, .path = strdup(path) };
+	if (!more->path)
+		return NULL;
+	job->attempt_count++;
+	return more;
+}
+
+/* ---- several ranks in one run's folder ---- */
+
+static int add_inside(
+	struct sb_job *job, const char *folder, const struct sb_member *all, size_t count, uint32_t attempt)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		char path[PATH_MAX];
+
+		if (all[i].leader && all[i].attempt == attempt &&
+			(size_t)snprintf(path, sizeof path, "%s/rank_%d", folder, (int)all[i].rank) <
+				sizeof path)
+			err = add_rank(job, path);
+	}
+	return err;
+}
+
+static int list_attempts(
+	struct sb_job *job, const char *folder, const struct sb_member *all, size_t count, uint32_t taken)
+{
+	uint32_t last = 0;
+
+	for (size_t i = 0; i < count; i++)
+		last = all[i].attempt > last ? all[i].attempt : last;
+	for (uint32_t number = 1; number <= last; number++) {
+		struct sb_job_attempt *a = add_attempt(job, (int)number, folder);
+
+		if (!a)
+			return no_memory(folder);
+		a->taken = number == taken;
+		for (size_t i = 0; i < count; i++) {
+			if (!all[i].leader || all[i].attempt != number)
+				continue;
+			a->rank_count++;
+			a->closed_count += all[i].closed;
+			a->live |= all[i].live;
+			a->world_size = all[i].world_size;
+			if (!a->start_real_ns || all[i].start_real_ns < a->start_real_ns)
+				a->start_real_ns = all[i].start_real_ns;
+		}
+	}
+	return 0;
+}
+
+/* out_attempt 0: the folder is one run. */
+static int members_of(
+	const char *folder, struct sb_member **out_all, size_t *out_count, uint32_t *out_attempt)
+{
+	int err = sb_members_read(folder, out_all, out_count);
+
+	*out_attempt = err ? 0 : sb_members_attempt(*out_all, *out_count);
+	return err;
+}
+
+static int find_in_run(const char *folder, bool attempts, struct sb_job *job)
+{
+	struct sb_member *all = NULL;
+	size_t count = 0;
+	uint32_t taken;
+	int err = members_of(folder, &all, &count, &taken);
+
+	if (!err && taken)
+		err = add_inside(job, folder, all, count, taken);
+	if (!err && taken && attempts)
+		err = list_attempts(job, folder, all, count, taken);
+	free(all);
+	return err;
+}
+
+bool sb_job_rank_inside(const char *path, char *out_folder, size_t size, int32_t *out_rank)
+{
+	const char *name = sb_filename_of(path);
+	char *end = NULL;
+	long rank = sb_catalogue_is_rank(name) ? strtol(name + 5, &end, 10) : -1;
+	struct sb_member *all = NULL;
+	size_t count = 0, length = (size_t)(name - path);
+	uint32_t taken;
+	bool found = false;
+
+	if (rank < 0 || rank > INT32_MAX || *end || length >= size)
+		return false;
+	snprintf(out_folder, size, "%.*s", length ? (int)length : 1, length ? path : ".");
+	while (length > 1 && out_folder[length - 1] == '/')
+		out_folder[--length] = 0;
+	if (sb_catalogue_kind(out_folder, NULL) != SB_CATALOGUE_RUN ||
+		members_of(out_folder, &all, &count, &taken))
+		return false;
+	for (size_t i = 0; i < count && taken && !found; i++)
+		found = all[i].leader && all[i].attempt == taken && all[i].rank == rank;
+	free(all);
+	*out_rank = (int32_t)rank;
+	return found;
+}
+
+/* ---- a folder of ranks ---- */
+
+static int find_ranks(const char *folder, struct sb_job *job)
+{
+	struct sb_catalogue found = { 0 };
+	int err = sb_catalogue_list(folder, &found);
+
+	for (size_t i = 0; i < found.count && !err; i++) {
+		const struct sb_catalogue_entry *e = &found.entries[i];
+		size_t before = job->rank_count;
+
+		if (!sb_catalogue_is_rank(e->name) || e->link)
+			continue;
+		if (e->kind == SB_CATALOGUE_RUN)
+			err = find_in_run(e->path, false, job);
+		/* one without a recording is named later, too */
+		if (!err && job->rank_count == before)
+			err = add_rank(job, e->path);
+	}
+	sb_catalogue_done(&found);
+	return err;
+}
+
+static void look_at_ranks(struct sb_job_attempt *a)
+{
+	struct sb_catalogue found = { 0 };
+
+	if (sb_catalogue_list(a->path, &found))
+		return;
+	for (size_t i = 0; i < found.count; i++) {
+		struct sb_run_brief brief;
+
+		if (!sb_catalogue_is_rank(found.entries[i].name) ||
+			!sb_run_brief_read(found.entries[i].path, &brief))
+			continue;
+		a->rank_count++;
+		a->closed_count += brief.closed;
+		a->live |= brief.live;
+		a->world_size = brief.world_size > a->world_size ? brief.world_size : a->world_size;
+		if (!a->start_real_ns || brief.start_real_ns < a->start_real_ns)
+			a->start_real_ns = brief.start_real_ns;
+	}
+	sb_catalogue_done(&found);
+}
+
+static bool is_whole(const struct sb_job_attempt *a)
+{
+	return a->rank_count && a->closed_count == a->rank_count && (int64_t)a->rank_count >= a->world_size;
+}
+
+/* The last complete one, or the last that still runs; else the last. */
+static struct sb_job_attempt *take_one(struct sb_job *job)
+{
+	struct sb_job_attempt *taken = &job->attempts[job->attempt_count - 1];
+
+	for (size_t i = job->attempt_count; i-- > 0 && !taken->live;)
+		if (is_whole(&job->attempts[i])) {
+			taken = &job->attempts[i];
+			break;
+		}
+	taken->taken = true;
+	return taken;
+}
+
+static bool is_job(const char *path)
+{
+	size_t ranks = 0;
+
+	sb_catalogue_kind(path, &ranks);
+	return ranks > 0;
+}
+
+/* "train-7.2": 2 and the length of "train-7"; 0: it is no such name. */
+static int number_of(const char *path, size_t *out_length)
+{
+	size_t length = strlen(path), digits = length;
+	long number;
+
+	while (digits && isdigit((unsigned char)path[digits - 1]))
+		digits--;
+	if (digits == length || digits < 2 || path[digits - 1] != '.' || length - digits > 5)
+		return 0;
+	number = strtol(path + digits, NULL, 10);
+	*out_length = digits - 1;
+	return number > 1 ? (int)number : 0;
+}
+
+bool sb_job_is_later_attempt(const char *path, char *out_first, size_t size)
+{
+	size_t length;
+
+	if (!number_of(path, &length) || length >= size)
+		return false;
+	snprintf(out_first, size, "%.*s", (int)length, path);
+	return is_job(out_first);
+}
+
+static int list_folders(const char *first, struct sb_job *job)
+{
+	int missing = 0;
+
+	for (int number = 1; missing < GAPS_MAX; number++) {
+		char path[PATH_MAX];
+		int n = number == 1 ? snprintf(path, sizeof path, "%s", first)
+				    : snprintf(path, sizeof path, "%s.%d", first, number);
+		struct sb_job_attempt *a;
+
+		if (n < 0 || (size_t)n >= sizeof path || !is_job(path)) {
+			missing++;
+			continue;
+		}
+		missing = 0;
+		a = add_attempt(job, number, path);
+		if (!a)
+			return no_memory(first);
+		look_at_ranks(a);
+	}
+	return 0;
+}
+
+/* That folder and no other: FOLDER/., FOLDER.2. */
+static bool is_one_attempt(const char *path)
+{
+	char first[PATH_MAX];
+
+	return !strcmp(sb_filename_of(path), ".") || sb_job_is_later_attempt(path, first, sizeof first);
+}
+
+static int find_in_job(const char *folder, struct sb_job *job)
+{
+	char clean[PATH_MAX];
+	size_t length = strlen(folder);
+	int err;
+
+	if (is_one_attempt(folder))
+		return find_ranks(folder, job);
+	while (length > 1 && folder[length - 1] == '/')
+		length--;
+	snprintf(clean, sizeof clean, "%.*s", (int)length, folder);
+	err = list_folders(clean, job);
+	if (!err && !job->attempt_count) /* gone meanwhile */
+		return 0;
+	return err ? err : find_ranks(take_one(job)->path, job);
+}
+
+int sb_job_find(const char *path, struct sb_job *out_job)
+{
+	struct sb_job job = { 0 };
+	size_t ranks = 0;
+	enum sb_catalogue_kind kind = sb_catalogue_kind(path, &ranks);
+	int err = 0;
+
+	if (ranks)
+		err = find_in_job(path, &job);
+	else if (kind == SB_CATALOGUE_RUN)
+		err = find_in_run(path, true, &job);
+	if (err) {
+		sb_job_done(&job);
+		return err;
+	}
+	*out_job = job;
+	return 0;
+}

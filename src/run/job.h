@@ -1,0 +1,37 @@
+/* A job on disk: its attempts, and the ranks of the one that counts. */
+#ifndef SB_RUN_JOB_H
+#define SB_RUN_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sb_job_attempt {
+	int number; /* from 1 */
+	char *path;
+	size_t rank_count, closed_count; /* ranks that are there; that ended in order */
+	int64_t world_size; /* 0: not known */
+	bool live, taken;
+	uint64_t start_real_ns;
+};
+
+struct sb_job {
+	char **ranks; /* a RUN each: a folder, a recording, or FOLDER/rank_<N> of a run of several */
+	size_t rank_count;
+	struct sb_job_attempt *attempts; /* in order */
+	size_t attempt_count;
+};
+
+/* path: a job's folder (rank_<N> in it), or a run's folder whose recordings are of several
+ * ranks. FOLDER, FOLDER.2, FOLDER.3 are attempts of one job: FOLDER means the last one that
+ * is complete, FOLDER.2 and FOLDER/. that attempt alone. Anything else: no ranks. */
+int sb_job_find(const char *path, struct sb_job *out_job);
+void sb_job_done(struct sb_job *job); /* job may be zeroed */
+
+/* True: FOLDER.2 of a job whose first attempt is FOLDER; out_first gets that. */
+bool sb_job_is_later_attempt(const char *path, char *out_first, size_t size);
+
+/* FOLDER/rank_<N> of a run whose recordings are of several ranks: true, with FOLDER and N. */
+bool sb_job_rank_inside(const char *path, char *out_folder, size_t size, int32_t *out_rank);
+
+#endif

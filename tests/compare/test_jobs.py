@@ -1,0 +1,155 @@
+"""A job where a RUN is expected: report, diff, export, history and the gate take its folder."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("STROBE_BUILD", SOURCE / "build"))
+TOOL = BUILD / "strobe"
+MARKED = BUILD / "tests" / "marked"
+
+
+def environment(folder, **more):
+    launchers = ("STROBE_", "RANK", "LOCAL_RANK", "WORLD_SIZE", "SLURM", "OMPI", "PMI")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(launchers)}
+    return {**kept, "STROBE_HISTORY": str(folder / "history.db"), "NO_COLOR": "1", "TZ": "UTC", **more}
+
+
+@pytest.fixture
+def strobe(tmp_path):
+    def run(*args, code=0, **env):
+        done = subprocess.run([TOOL, *map(str, args)], cwd=tmp_path, env=environment(tmp_path, **env),
+                              capture_output=True, text=True, timeout=120)
+        assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+        return done
+
+    return run
+
+
+def make(folder, ranks=8, zones=400, straggler=-1, hosts=2, skew_ms=3):
+    subprocess.run([BUILD / "tests" / "make_ranks", folder, *map(str, (ranks, zones, straggler, hosts, skew_ms))], check=True)
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory):
+    """Two jobs of 8 ranks on 2 hosts whose clocks are 3 ms apart; in the second, rank 5 is slow."""
+    folder = tmp_path_factory.mktemp("jobs")
+    make(folder / "before")
+    make(folder / "after", straggler=5)
+    return folder
+
+
+def test_the_report_of_a_job_is_on_its_ranks(strobe, jobs, tmp_path):
+    assert strobe("report", jobs / "after").stdout == strobe("aggregate", jobs / "after").stdout
+    report = json.loads(strobe("report", jobs / "after", "--format", "json").stdout)
+    assert report["schema"] == "strobe.aggregate/1" and report["rank_count"] == 8
+    strobe("report", jobs / "after", "--format", "all", "-o", tmp_path / "out")
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "aggregated_report.html", "aggregated_report.json", "aggregated_report.txt"]
+    assert "rank_0" in strobe("report", jobs / "after", "--last", "1s", code=2).stderr
+
+
+def test_diff_of_jobs_names_the_rank_that_came_and_the_spread(strobe, jobs):
+    text = strobe("diff", jobs / "before", jobs / "after").stdout
+    assert "Straggler rank 5 on node001 came" in text and "the others wait for rank 5 on node001 now" in text
+    diff = json.loads(strobe("diff", jobs / "before", jobs / "after", "--format", "json").stdout)
+    assert (diff["jobs"]["base_rank_count"], diff["jobs"]["new_host_count"]) == (8, 2)
+    (late,) = diff["jobs"]["stragglers"]
+    assert (late["rank"], late["change"], late["stage"]) == (5, "came", "forward")
+    stages = {s["name"]: s for s in diff["stages"]}
+    forward = stages["forward"]  # the median rank does the same; one rank does not
+    assert forward["verdict"] == "same" and forward["judged"] == "ranks"
+    assert forward["new_spread_s"] > 20 * forward["base_spread_s"] and forward["new_slowest_rank"] == 5
+    back = json.loads(strobe("diff", jobs / "after", jobs / "before", "--format", "json").stdout)
+    assert back["jobs"]["stragglers"][0]["change"] == "went"
+    assert diff["total"]["new_value"] == pytest.approx(
+        json.loads(strobe("aggregate", jobs / "after", "--format", "json").stdout)["metrics"]["wall_s"]["max_value"])
+
+
+def test_the_gate_judges_a_job(strobe, jobs):
+    assert "FAIL" in strobe("diff", jobs / "before", jobs / "after", "--fail-above", "5%", code=1).stdout
+    assert "PASS" in strobe("diff", jobs / "before", jobs / "after", "--fail-above", "backward=5%").stdout
+    assert "PASS" in strobe("diff", jobs / "before", jobs / "before", "--fail-above", "5%").stdout
+
+
+def test_a_job_is_one_row_of_the_history_with_its_ranks_below(strobe, jobs):
+    for rank in (0, 1, 5):  # as the ranks add themselves
+        strobe("history", "add", jobs / "after" / f"rank_{rank}")
+    rows = json.loads(strobe("history", "list", "--format", "json").stdout)
+    assert [(r["rank"], r["world_size_count"]) for r in rows] == [(0, 8)]
+    assert "8 ranks" in strobe("history", "add", jobs / "after").stdout
+    (row,) = json.loads(strobe("history", "list", "--format", "json").stdout)
+    assert row["rank_count"] == 8 and row["metrics"]["wall_s"] > 0
+    shown = strobe("history", "show").stdout
+    assert "straggler in forward" in shown and len([line for line in shown.splitlines() if " node00" in line]) >= 8
+    kept = strobe("diff", jobs / "before", f"history:{row['id']}").stdout
+    assert "Straggler rank 5 on node001 came" in kept
+
+
+def test_the_timeline_of_a_job_has_lanes_by_node_and_rank_on_one_clock(strobe, jobs, tmp_path):
+    strobe("export", jobs / "after", "--to", "chrome", "-o", "t.json")
+    trace = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    names = {e["pid"]: e["args"]["name"] for e in trace if e["name"] == "process_name"}
+    order = {e["pid"]: e["args"]["sort_index"] for e in trace if e["name"] == "process_sort_index"}
+    lanes = [names[pid] for pid in sorted(order, key=order.get)]
+    assert lanes == [f"node{rank // 4:03d} rank {rank}: train" for rank in range(8)]
+    ends = {}
+    for e in trace:
+        if e["name"] == "all_reduce":
+            ends.setdefault(e["pid"], []).append(e["ts"] + e["dur"])
+    for together in zip(*ends.values()):  # 3 ms apart by the hosts' clocks
+        assert max(together) - min(together) < 200
+    strobe("export", jobs / "after", "--to", "perfetto", "-o", "t.pftrace")
+    assert b"node001 rank 7: train" in (tmp_path / "t.pftrace").read_bytes()
+    assert "name one of them" in strobe("export", jobs / "after", "--to", "packed", code=2).stderr
+
+
+def record(strobe, rank, job, size=2, code=0, port="1", command=(str(MARKED), "3")):
+    strobe("run", "-q", "-o", "out", "--name", "t", "--", *command, RANK=str(rank), LOCAL_RANK=str(rank), code=code,
+           WORLD_SIZE=str(size), TORCHELASTIC_RUN_ID=job, MASTER_PORT=port)
+
+
+def test_the_last_complete_attempt_is_the_job_and_earlier_ones_are_listed(strobe, tmp_path):
+    for port in ("1", "2"):
+        for rank in range(2):
+            record(strobe, rank, "j", port=port)
+    record(strobe, 1, "j", port="3")  # the third never got its rank 0
+    report = json.loads(strobe("report", "out/t-j", "--format", "json").stdout)
+    assert [r["run"] for r in report["reports_summary"]] == ["out/t-j.2/rank_0", "out/t-j.2/rank_1"]
+    assert [(a["attempt_index"], a.get("taken", False)) for a in report["attempts"]] == [(1, False), (2, True), (3, False)]
+    assert report["attempts"][2]["state"] == "1 of 2 ranks ended in order" and not report["left_out"]
+    assert json.loads(strobe("aggregate", "out", "--format", "json").stdout) == report
+    assert "Attempt 2, this report" in strobe("aggregate", "out/t-j").stdout
+    one = json.loads(strobe("report", "out/t-j.1", "--format", "json").stdout)
+    assert [r["run"] for r in one["reports_summary"]] == ["out/t-j/./rank_0", "out/t-j/./rank_1"] and "attempts" not in one
+    assert json.loads(strobe("report", "out/t-j.3", "--format", "json").stdout)["missing_ranks"] == [0]
+
+
+def test_a_foreign_rank_of_another_job_is_never_taken(strobe, tmp_path):
+    for rank in range(3):
+        record(strobe, rank, "mine", size=4)
+    record(strobe, 3, "theirs", size=4)
+    shutil.move(tmp_path / "out" / "t-theirs" / "rank_3", tmp_path / "out" / "t-mine" / "rank_3")
+    report = json.loads(strobe("report", "out/t-mine", "--format", "json").stdout)
+    assert report["job"] == "mine" and report["missing_ranks"] == [3]
+    (left,) = report["left_out"]
+    assert left["run"].endswith("rank_3") and "is of job 'theirs', not of 'mine'" in left["why"]
+
+
+SHELL = "for r in 0 1; do RANK=$r LOCAL_RANK=$r WORLD_SIZE=2 TORCHELASTIC_RUN_ID=j {} {}; done"
+
+
+def test_ranks_in_one_folder_are_named_like_folders(strobe, tmp_path):
+    strobe("run", "-q", "-o", "out", "--", "sh", "-c", SHELL.format(MARKED, 3) + "; " + SHELL.format(MARKED, 5))
+    (run,) = [p for p in (tmp_path / "out").iterdir() if not p.is_symlink()]
+    report = json.loads(strobe("report", run, "--format", "json").stdout)
+    assert [r["run"] for r in report["reports_summary"]] == [f"{run}/rank_0", f"{run}/rank_1"]
+    assert [a["attempt_index"] for a in report["attempts"]] == [1, 2] and report["attempts"][1]["taken"]
+    one = json.loads(strobe("report", run / "rank_1", "--format", "json").stdout)
+    assert one["session_info"]["rank"] == 1
+    assert next(s for s in one["stage_analysis"]["stages"] if s["name"] == "work")["count"] == 5
+    assert "rank_2" in strobe("report", run / "rank_2", code=2).stderr
