@@ -275,29 +275,44 @@ static int take_machine(struct sb_textlog *log, node root)
 }
 
 /* Steps and blocks of the session profiler: {"total_steps": 40, "avg_step_time_ms": 20.1, …}. */
-static int take_analysis(struct sb_textlog *log, node analysis, const char *what, const char *name)
+static bool read_analysis(node analysis, const char *what, struct sb_textlog_loop *out)
 {
 	char key[64];
-	struct sb_textlog_loop *to;
 	double count;
 
 	snprintf(key, sizeof key, "total_%ss", what);
 	count = number(analysis, key);
 	if (!(count >= 1) || count > 1e15)
-		return 0;
-	to = sb_vec_push(&log->loops, sizeof *to);
-	if (!to)
-		return sb_fail(STROBE_ENOMEM, "no memory to import");
-	snprintf(to->name, sizeof to->name, "%s", name);
-	to->count = (int64_t)count;
-	to->total_s = number(analysis, "total_time_ms") / 1e3;
-	to->mean_s = to->std_s = NAN;
+		return false;
+	out->count = (int64_t)count;
+	out->total_s = number(analysis, "total_time_ms") / 1e3;
+	out->mean_s = out->std_s = NAN;
 	snprintf(key, sizeof key, "min_%s_time_ms", what);
-	to->min_s = number(analysis, key) / 1e3;
+	out->min_s = number(analysis, key) / 1e3;
 	snprintf(key, sizeof key, "max_%s_time_ms", what);
-	to->max_s = number(analysis, key) / 1e3;
+	out->max_s = number(analysis, key) / 1e3;
 	snprintf(key, sizeof key, "median_%s_time_ms", what);
-	to->median_s = number(analysis, key) / 1e3;
+	out->median_s = number(analysis, key) / 1e3;
+	snprintf(out->stage, sizeof out->stage, "%s", string(analysis, "parent"));
+	return true;
+}
+
+static int take_analysis(struct sb_textlog *log, node analysis, const char *what, const char *name)
+{
+	struct sb_textlog_loop loop = { 0 }, *beside;
+	bool nested;
+	int err;
+
+	if (!read_analysis(analysis, what, &loop))
+		return 0;
+	snprintf(loop.name, sizeof loop.name, "%s", name);
+	err = sb_textlog_nest_loop(log, &loop, &nested);
+	if (err || nested)
+		return err;
+	beside = sb_vec_push(&log->loops, sizeof *beside);
+	if (!beside)
+		return sb_fail(STROBE_ENOMEM, "no memory to import");
+	*beside = loop;
 	return 0;
 }
 
@@ -327,11 +342,11 @@ static int take_report(struct sb_textlog *log, node root)
 	for (sb_jsondom_each(loop, sb_jsondom_get(root, "iterations")))
 		if (!err)
 			err = take_loop(log, loop);
+	if (!err) /* before the steps, which they may hold */
+		err = take_analysis(log, sb_jsondom_get(root, "block_analysis"), "block", "block");
 	if (!err)
 		err = take_analysis(
 			log, sb_jsondom_get(root, "diffusion_analysis"), "step", "diffusion_step");
-	if (!err)
-		err = take_analysis(log, sb_jsondom_get(root, "block_analysis"), "block", "block");
 	if (!err)
 		err = take_snapshots(log, sb_jsondom_path(root, "memory.snapshots"));
 	if (!err)

@@ -35,6 +35,7 @@ struct sb_textlog_loop {
 	int64_t count;
 	double total_s, mean_s, median_s, min_s, max_s, std_s;
 	bool apart; /* a benchmark: not around the stages, but after them */
+	char stage[128]; /* the stage that it ran in; "": not given */
 };
 
 /* Where a reading was printed: after so many stages, and which of those between the
@@ -111,6 +112,7 @@ struct sb_textlog {
 	int32_t rank, world_size;
 	uint64_t form_count; /* lines that another form than the stage lines took */
 	bool sums_only; /* operations without an order: a summary table */
+	uint64_t guessed_count; /* loops that were put into a stage because they fit */
 	int64_t rank_count; /* of an aggregation summary; 0: none */
 	char session[64]; /* the id that a live display names */
 	char model[64];
@@ -150,6 +152,10 @@ struct sb_textlog_sums {
 	int64_t calls;
 };
 int sb_textlog_add_sums(struct sb_textlog *log, const struct sb_textlog_sums *sums, uint32_t *out_node);
+
+int64_t sb_textlog_loop_ns(const struct sb_textlog_loop *loop);
+/* Makes a stage of a loop, inside the one that it ran in. Not nested where none can hold it. */
+int sb_textlog_nest_loop(struct sb_textlog *log, const struct sb_textlog_loop *loop, bool *out_nested);
 
 /* A stage line of the guides; see stagelog.h. */
 int sb_stagelog_take(struct sb_textlog *log, const struct sb_stagelog_line *line);

@@ -87,13 +87,6 @@ static int64_t put_node(struct clock *c, uint32_t node, int64_t at_ns)
 
 /* ---- beside the stages ---- */
 
-static int64_t loop_ns(const struct sb_textlog_loop *loop)
-{
-	double total_s = isnan(loop->total_s) ? loop->mean_s * (double)loop->count : loop->total_s;
-
-	return total_s > 0 && total_s < 1e8 ? (int64_t)(total_s * 1e9 + 0.5) : 0;
-}
-
 /* The run's length with its loops: beside the stages, or after them. */
 static int64_t with_loops(const struct sb_textlog *log)
 {
@@ -102,9 +95,9 @@ static int64_t with_loops(const struct sb_textlog *log)
 
 	for (size_t i = 0; i < log->loops.count; i++) {
 		if (loops[i].apart)
-			whole_ns += loop_ns(&loops[i]);
-		else if (loop_ns(&loops[i]) > longest_ns)
-			longest_ns = loop_ns(&loops[i]);
+			whole_ns += sb_textlog_loop_ns(&loops[i]);
+		else if (sb_textlog_loop_ns(&loops[i]) > longest_ns)
+			longest_ns = sb_textlog_loop_ns(&loops[i]);
 	}
 	return whole_ns > longest_ns ? whole_ns : longest_ns;
 }
@@ -128,9 +121,9 @@ static int put_loops(struct clock *c, int64_t at_ns)
 		sb_builder_role(beside.writer, STROBE_ROLE_ITERATION);
 		put_sums(&beside, loops[i].count, loops[i].min_s, loops[i].max_s, loops[i].median_s,
 			loops[i].std_s);
-		sb_builder_end(beside.writer, (uint64_t)(begin_ns + loop_ns(&loops[i])), name);
+		sb_builder_end(beside.writer, (uint64_t)(begin_ns + sb_textlog_loop_ns(&loops[i])), name);
 		if (loops[i].apart)
-			at_ns += loop_ns(&loops[i]);
+			at_ns += sb_textlog_loop_ns(&loops[i]);
 	}
 	return 0;
 }
@@ -348,6 +341,10 @@ static void put_missing(struct clock *c)
 			"a summary has sums: which operation is inside which, and each single call, it does "
 			"not "
 			"say; they are laid end to end|record with 'strobe run -- COMMAND'");
+	if (log->guessed_count)
+		sb_builder_meta_string(c->builder, SB_META_MISSING, "where steps and blocks ran",
+			"the report has their sums: they stand in the stage whose own time holds them most "
+			"closely|record with 'strobe run -- COMMAND'");
 	if (log->samples.count)
 		sb_builder_meta_string(c->builder, SB_META_MISSING, "times of the samples",
 			"the text has values without a clock: they stand where they were printed|record with "

@@ -254,6 +254,37 @@ def test_no_share_of_a_report_with_steps_and_blocks_is_larger_than_its_run(strob
     assert all(share <= 1.00001 for share in shares.values()), shares
 
 
+def tree(report):
+    return {s["name"]: s.get("parent") for s in report["stage_analysis"]["stages"]}
+
+
+def test_steps_and_blocks_of_a_report_stand_in_the_stage_they_ran_in(strobe):
+    report = strobe.report(strobe.write("profiling_report.json", json.dumps(COMPAT)))
+    assert tree(report) == {"video_generation": None, "vae_decode": "video_generation", "model_initialization": None,
+                            "block": "video_generation", "diffusion_step": "block"}
+    assert "overlap_s" not in report["stage_analysis"] or report["stage_analysis"]["overlap_s"] == 0
+    assert {i["name"]: i["count"] for i in report["iterations"]} == {"diffusion_step": 40, "block": 10}
+    assert report["diffusion_analysis"]["rates"][0]["compute_fps"] == pytest.approx(30 / 1.6205, rel=1e-3)
+    assert any("most closely" in m["why"] for m in report["not_recorded"])
+
+
+def test_a_report_that_says_where_its_steps_ran_is_believed(strobe):
+    known = json.loads(json.dumps(COMPAT))
+    known["stage_analysis"]["stages"]["sampling"] = {"total_time": 1.65, "call_count": 1, "parent": "video_generation"}
+    del known["block_analysis"]
+    known["diffusion_analysis"]["parent"] = "sampling"
+    report = strobe.report(strobe.write("profiling_report.json", json.dumps(known)))
+    assert tree(report)["diffusion_step"] == "sampling"
+    assert not any("most closely" in m["why"] for m in report["not_recorded"])
+
+
+def test_steps_that_no_stage_can_hold_stand_beside_them(strobe):
+    short = json.loads(json.dumps(COMPAT))
+    short["stage_analysis"]["stages"]["video_generation"]["total_time"] = 1.0
+    report = strobe.report(strobe.write("profiling_report.json", json.dumps(short)))
+    assert tree(report)["block"] is None and report["stage_analysis"]["overlap_s"] > 0
+
+
 # ---- what a reader makes of them -------------------------------------------
 
 def readings(report):

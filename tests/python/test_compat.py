@@ -410,6 +410,7 @@ def test_the_decorators_record_a_whole_session(profiler):
     event, = report["events"]
     assert event["data"] == {"shape": [1, 3, 16], "prompts": ["a cat"], "frames": 16, "steps": 4}
     assert report["diffusion_analysis"]["total_steps"] == 2
+    assert report["diffusion_analysis"]["parent"] == report["block_analysis"]["parent"] == "video_generation"
     assert report["block_analysis"]["peak_memory_mb"] == 512.0 and report["block_analysis"]["total_time_ms"] == 20.0
 
 

@@ -241,6 +241,7 @@ def profile_diffusion_step(step_extractor=None):
             profiler.record_diffusion_step(**known)
         elif profiler.config.profile_diffusion_steps and profiler.config.profile_inference_steps:  # strobe has the step as a zone already
             profiler._session.diffusion.record_diffusion_step(**known)
+            profiler._say_where("diffusion_analysis")
 
     def decorate(function):
         return _measured(function, None if function is step_extractor else step_extractor, "diffusion_step", ROLE_STEP,
@@ -264,6 +265,7 @@ def profile_block_computation(block_extractor=None):
             profiler.record_block_computation(**known)
         elif profiler.config.profile_block_computation:
             profiler._session.diffusion.record_block_computation(**known)
+            profiler._say_where("block_analysis")
 
     def decorate(function):
         return _measured(function, None if function is block_extractor else block_extractor, "block", ROLE_BLOCK,

@@ -52,6 +52,7 @@ class Session:
         self.begin = self.end = None
         self.stages = Tallies()
         self.parents = {}  # stage -> the stage around its first call
+        self.loop_parents = {}  # the same for steps and blocks, by their part of the report
         self.events = collections.deque(maxlen=config.max_data_points)
         self.event_count = 0
         self.diffusion = DiffusionAnalyzer(config)
@@ -269,6 +270,10 @@ class InferixProfiler:
                 if len(self._session.parents) < 4096:
                     self._session.parents.setdefault(name, outer if outer != name else None)
 
+    def _say_where(self, analysis):
+        """Steps and blocks of the session ran in the stage that is open now."""
+        self._session.loop_parents.setdefault(analysis, getattr(self._inside, "name", None))
+
     def profile_function(self, name=None):
         if callable(name):
             return self.profile_function()(name)
@@ -360,6 +365,7 @@ class InferixProfiler:
         timestep = host_number(timestep, math.nan)
         with self._lock:
             self._session.diffusion.record_diffusion_step(step, timestep, block_size, ms, guidance_scale)
+            self._say_where("diffusion_analysis")
         _record.step_record(step, seconds=ms / 1e3, timestep=timestep, block_size=block_size,
                             guidance_scale=guidance_scale)
 
@@ -370,6 +376,7 @@ class InferixProfiler:
         ms = float(computation_time_ms or 0.0)
         with self._lock:
             self._session.diffusion.record_block_computation(int(block_index), int(block_size), ms, memory_usage_mb)
+            self._say_where("block_analysis")
         _record.block_record(block_index, frames=int(block_size), seconds=ms / 1e3,
                              memory_bytes=-1 if memory_usage_mb is None else int(memory_usage_mb * 1048576))
 

@@ -39,6 +39,9 @@ def build(session):
     if session.event_count > len(session.events):
         report["events_dropped_count"] = session.event_count - len(session.events)
     report.update(session.diffusion.get_analysis())
+    for analysis, parent in session.loop_parents.items():
+        if parent and analysis in report:
+            report[analysis]["parent"] = parent
     report.update(_streaming(session))
     report.update(_layers(session))
     report.update(_cache(session))
