@@ -16,6 +16,10 @@ import time
 
 import wire
 
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fake"))
+import standins  # noqa: E402
+from standins import P, S, U64  # noqa: E402
+
 BUILD = os.path.abspath(sys.argv[1])
 CASES = {}
 NS = 1000000
@@ -24,21 +28,6 @@ NS = 1000000
 def case(f):
     CASES[f.__name__] = f
     return f
-
-
-def table(library, function, names):
-    """The struct of function pointers that a stand-in hands to tests."""
-    lib = ctypes.CDLL(library)
-    kind = type("Table", (ctypes.Structure,), {"_fields_": [(n, ctypes.c_void_p) for n, *_ in names]})
-    getattr(lib, function).restype = ctypes.POINTER(kind)
-    found = getattr(lib, function)().contents
-    out = type("Fake", (), {})()
-    for name, result, *arguments in names:
-        setattr(out, name, ctypes.CFUNCTYPE(result, *arguments)(getattr(found, name)))
-    return out
-
-
-P, U32, U64, I, S = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int, ctypes.c_char_p
 
 
 class Program:
@@ -51,15 +40,7 @@ class Program:
                           STROBE_OUTPUT_DIR=self.folder, STROBE_GENERATE_FINAL_REPORT="false", STROBE_MONITOR="false")
         self.strobe = ctypes.CDLL(BUILD + "/libstrobe.so")
         self.strobe.strobe_error.restype = S
-        self.cuda = table(os.environ["STROBE_CUDA_PATH"], "fake_cuda", [
-            ("reset", None), ("calls", U64, S), ("advance", None, U64), ("work", None, P, U64), ("capture", None, P, I),
-            ("make_current", None, P, I)])
-        self.cupti = table(os.environ["STROBE_CUPTI_PATH"], "fake_cupti", [
-            ("reset", None), ("calls", U64, S), ("set_version", None, U32), ("refuse", None, S, I), ("now", U64),
-            ("launch", U32), ("kernel", None, U32, U64, U64, S)])
-        self.cuda.reset()
-        self.cupti.reset()
-        self.cuda.make_current(0x1000, 0)
+        self.cuda, self.cupti = standins.load_cuda(), standins.load_cupti()
         before(self.cupti)
         assert self.strobe.strobe_start(None) == 0, self.strobe.strobe_error()
 

@@ -9,15 +9,12 @@ import strobe_file
 
 MISSING = 5
 DRIVER = os.path.join(os.path.dirname(os.environ.get("STROBE_TOOL", "")), "tests", "fake", "libfake_cuda.so")
+STANDINS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fake")
 PROGRAM = """
-    import ctypes, os, strobe
-    driver = ctypes.CDLL(os.environ["STROBE_CUDA_PATH"])
-    names = ["reset", "calls", "advance", "work", "capture", "make_current"]
-    table = type("Table", (ctypes.Structure,), {"_fields_": [(name, ctypes.c_void_p) for name in names]})
-    driver.fake_cuda.restype = ctypes.POINTER(table)
-    fake = driver.fake_cuda().contents
-    ctypes.CFUNCTYPE(None)(fake.reset)()
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int)(fake.make_current)(0x1000, 0)
+    import os, sys, strobe
+    sys.path.append(os.environ["STANDINS"])
+    import standins
+    cuda = standins.load_cuda()
     strobe.start("x")
     with strobe.section("asked", gpu=True):
         pass
@@ -43,7 +40,7 @@ def missing(recording):
 def driven(program):
     if not os.path.exists(DRIVER):
         pytest.skip("the stand-in for the driver is not built")
-    return lambda **env: program(PROGRAM, env=dict(env, STROBE_CUDA_PATH=DRIVER)).recordings[0]
+    return lambda **env: program(PROGRAM, env=dict(env, STROBE_CUDA_PATH=DRIVER, STANDINS=STANDINS)).recordings[0]
 
 
 def test_asked_sections_have_gpu_time_and_the_others_are_said(driven):

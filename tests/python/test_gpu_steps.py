@@ -14,27 +14,16 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "gpu"))
 import wire  # noqa: E402
 
 TOOL = os.environ.get("STROBE_TOOL", "")
+STANDINS = os.path.join(os.path.dirname(HERE), "fake")
 FAKE_LIBRARIES = os.path.join(os.path.dirname(TOOL), "tests", "fake")
 
 PROGRAM = """
-import ctypes, os, sys
 import torch
+import standins
 from diffusers import TinyVideoPipeline
 from diffusers.pipelines.pipeline_tiny import Transformer
 
-P, U32, U64, I, S = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int, ctypes.c_char_p
-def table(path, function, *fields):
-    kind = type("Table", (ctypes.Structure,), {"_fields_": [(name, ctypes.CFUNCTYPE(*kinds)) for name, *kinds in fields]})
-    give = getattr(ctypes.CDLL(path), function)
-    give.restype = ctypes.POINTER(kind)
-    return give().contents
-cuda = table(os.environ["STROBE_CUDA_PATH"], "fake_cuda", ("reset", None), ("calls", U64, S), ("advance", None, U64),
-             ("work", None, P, U64), ("capture", None, P, I), ("make_current", None, P, I))
-cupti = table(os.environ["STROBE_CUPTI_PATH"], "fake_cupti", ("reset", None), ("calls", U64, S), ("set_version", None, U32),
-              ("refuse", None, S, I), ("now", U64), ("launch", U32), ("kernel", None, U32, U64, U64, S))
-cuda.reset()
-cupti.reset()
-cuda.make_current(0x1000, 0)
+cuda, cupti = standins.load_cuda(), standins.load_cupti()
 
 forwards = []
 def launching(forward):
@@ -71,7 +60,7 @@ def traced(tmp_path, program, **settings):
         pytest.skip("the tool or the stand-ins are not built")
     (tmp_path / "wan.py").write_text(program)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("STROBE_")}
-    environment.update(STROBE_CUDA_PATH=FAKE_LIBRARIES + "/libfake_cuda.so", PYTHONPATH=FAKES,
+    environment.update(STROBE_CUDA_PATH=FAKE_LIBRARIES + "/libfake_cuda.so", PYTHONPATH=os.pathsep.join([FAKES, STANDINS]),
                        STROBE_CUPTI_PATH=FAKE_LIBRARIES + "/libfake_cupti.so", STROBE_DEBUG="1", **settings)
     done = subprocess.run([TOOL, "run", "-o", "runs", "--gpu-trace=steps:3", "--", sys.executable, "wan.py"],
                           cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)

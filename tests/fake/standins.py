@@ -1,0 +1,32 @@
+"""The stand-ins for the CUDA driver and CUPTI from Python: the tables of fake_cuda.h and fake_cupti.h, as far as
+Python tests need them."""
+import ctypes
+import os
+
+P, U32, U64, I, S = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int, ctypes.c_char_p
+CUDA = [("reset", None), ("calls", U64, S), ("advance", None, U64), ("work", None, P, U64), ("capture", None, P, I),
+        ("make_current", None, P, I)]
+CUPTI = [("reset", None), ("calls", U64, S), ("set_version", None, U32), ("refuse", None, S, I), ("now", U64), ("launch", U32),
+         ("kernel", None, U32, U64, U64, S)]
+
+
+def table(path, function, fields):
+    """The struct of function pointers that a stand-in hands to tests."""
+    kind = type("Table", (ctypes.Structure,), {"_fields_": [(name, ctypes.CFUNCTYPE(*types)) for name, *types in fields]})
+    give = getattr(ctypes.CDLL(path), function)
+    give.restype = ctypes.POINTER(kind)
+    return give().contents
+
+
+def load_cuda():
+    """The driver that STROBE_CUDA_PATH names; its context 0x1000 is current on device 0."""
+    cuda = table(os.environ["STROBE_CUDA_PATH"], "fake_cuda", CUDA)
+    cuda.reset()
+    cuda.make_current(0x1000, 0)
+    return cuda
+
+
+def load_cupti():
+    cupti = table(os.environ["STROBE_CUPTI_PATH"], "fake_cupti", CUPTI)
+    cupti.reset()
+    return cupti
