@@ -4,27 +4,11 @@
 #include "base/json.h"
 #include "base/jsonin.h"
 
+#include "../text_source.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct text {
-	const char *at;
-	size_t left;
-	size_t step; /* small reads, so that every token straddles one somewhere */
-};
-
-static ssize_t read_text(void *self, char *to, size_t size)
-{
-	struct text *t = self;
-	size_t n = t->left < size ? t->left : size;
-
-	n = n < t->step ? n : t->step;
-	memcpy(to, t->at, n);
-	t->at += n;
-	t->left -= n;
-	return (ssize_t)n;
-}
 
 static void put_number(struct sb_json *j, const char *key, struct sb_jsonin *p)
 {
@@ -77,13 +61,13 @@ int main(void)
 
 	while (scanf("%zu", &size) == 1 && getchar() == '\n') {
 		char *bytes = malloc(size + 1);
-		struct text t = { bytes, size, 1 + number++ % 40 };
+		struct text_source t = { bytes, size, 1 + number++ % 40 };
 		struct sb_buf out = { 0 };
 		struct sb_jsonin p;
 		struct sb_json j;
 
 		if (!bytes || fread(bytes, 1, size, stdin) != size ||
-			sb_jsonin_init(&p, "in", 1 << 20, read_text, &t))
+			sb_jsonin_init(&p, "in", 1 << 20, text_source_read, &t))
 			return 1;
 		sb_json_init(&j, &out, false);
 		if (echo(&p, &j) == SB_JSONIN_ERROR)

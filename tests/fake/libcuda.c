@@ -1,5 +1,6 @@
 /* See fake_cuda.h. Not thread-safe beyond one lock around everything. */
 #include "fake/fake_cuda.h"
+#include "fake/lock.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -36,7 +37,6 @@ struct context {
 	unsigned long long id;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Each function counts for itself: a benchmark over this driver should see little
  * of the driver. */
 struct site {
@@ -77,21 +77,6 @@ static void add_site(struct site *site, const char *name)
 			add_site(&here, text); \
 		here.count++;                  \
 	} while (0)
-/* The real driver waits, reads and writes in places: each is a cancellation point. */
-static int cancellable;
-static void before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-static void after_fork(void)
-{
-	pthread_mutex_unlock(&lock);
-}
-__attribute__((constructor)) static void loaded(void)
-{
-	cancellable = getenv("FAKE_CANCELLABLE") != NULL;
-	pthread_atfork(before_fork, after_fork, after_fork);
-}
 #define COUNTED                               \
 	do {                                  \
 		COUNT_AS(__func__);           \

@@ -1,6 +1,7 @@
 /* See fake_cupti.h. Buffers are filled as CUPTI fills them: record after record,
  * and handed back at a flush or when full. */
 #include "fake/fake_cupti.h"
+#include "fake/lock.h"
 
 #include "../src/gpu/cupti.h"
 
@@ -12,7 +13,6 @@
 #define API __attribute__((visibility("default")))
 #define RECORD_BYTES 216u /* as long as CUDA 13.0's kernel record */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	const char *name;
 	uint64_t count;
@@ -29,22 +29,6 @@ static bool kinds[64], callbacks[1024], zeroed_promised, someone_else;
 static uint32_t next_correlation, dirty_count;
 static uint64_t refused_count;
 static char *own_name;
-
-/* As the real one has cancellation points. */
-static bool cancellable;
-static void before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-static void after_fork(void)
-{
-	pthread_mutex_unlock(&lock);
-}
-__attribute__((constructor)) static void loaded(void)
-{
-	cancellable = getenv("FAKE_CANCELLABLE") != NULL;
-	pthread_atfork(before_fork, after_fork, after_fork);
-}
 
 static int counted(const char *name)
 {

@@ -3,38 +3,23 @@
 #include "base/jsondom.h"
 #include "base/jsonin.h"
 
+#include "../text_source.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-struct text {
-	const char *at;
-	size_t left, step;
-};
-
-static ssize_t read_text(void *self, char *to, size_t size)
-{
-	struct text *t = self;
-	size_t n = t->left < size ? t->left : size;
-
-	n = n < t->step ? n : t->step;
-	memcpy(to, t->at, n);
-	t->at += n;
-	t->left -= n;
-	return (ssize_t)n;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct text t = { (const char *)data + 1, size ? size - 1 : 0, size ? 1u + data[0] : 1 };
+	struct text_source t = { (const char *)data + 1, size ? size - 1 : 0, size ? 1u + data[0] : 1 };
 	struct sb_jsondom_doc *doc = NULL;
 	enum sb_jsonin_token token;
 	struct sb_jsonin p;
 	int64_t whole;
 	int err;
 
-	if (!size || sb_jsonin_init(&p, "fuzz", 100 + data[0], read_text, &t))
+	if (!size || sb_jsonin_init(&p, "fuzz", 100 + data[0], text_source_read, &t))
 		return 0;
 	while ((token = sb_jsonin_next(&p)) > 0) {
 		if (token == SB_JSONIN_NUMBER) {

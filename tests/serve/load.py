@@ -166,12 +166,7 @@ class Load(unittest.TestCase):
     @unittest.skipUnless(allow_sockets(), "this machine allows too few descriptors")
     def test_slow_clients_page_loads_and_hostile_recordings_at_once(self):
         with tempfile.TemporaryDirectory(prefix="strobe-load-") as folder:
-            ended = Recorder(folder)
-            for _ in range(200):
-                ended.zones()
-            ended.stop()
-            live = Recorder(folder)
-            hostile = [make_hostile(pathlib.Path(folder, ended.run), folder, seed) for seed in range(HOSTILE)]
+            ended, live, hostile = self.record(folder)
             server = Server(folder)
             watch = Watch(server)
             try:
@@ -181,13 +176,17 @@ class Load(unittest.TestCase):
                 live.stop()
                 self.assertEqual(server.stop(signal.SIGTERM), 0)
 
-    def press_at_rate(self, folder, rate, seconds):
+    def record(self, folder):
+        """A run that ended, one that is being recorded, and damaged copies of the first."""
         ended = Recorder(folder)
         for _ in range(200):
             ended.zones()
         ended.stop()
         live = Recorder(folder)
-        hostile = [make_hostile(pathlib.Path(folder, ended.run), folder, seed) for seed in range(HOSTILE)]
+        return ended, live, [make_hostile(pathlib.Path(folder, ended.run), folder, seed) for seed in range(HOSTILE)]
+
+    def press_at_rate(self, folder, rate, seconds):
+        ended, live, hostile = self.record(folder)
         server = Server(folder)
         watch = Watch(server)
         paths = self.pages(live, ended)

@@ -9,37 +9,12 @@
 #include "format/spool.h"
 #include "run/catalogue.h"
 #include "run/brief.h"
+#include "root_folder.h"
 #include "synthetic.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static char root[64];
-
-static int make_root(void **state)
-{
-	strcpy(root, "/tmp/strobe-catalogue-XXXXXX");
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-	char command[128];
-
-	snprintf(command, sizeof command, "rm -rf %s", root);
-	return system(command);
-}
-
-static const char *in_root(const char *name)
-{
-	static char path[4][192];
-	static int turn;
-
-	turn = (turn + 1) % 4;
-	snprintf(path[turn], sizeof path[turn], "%s/%s", root, name);
-	return path[turn];
-}
 
 /* An empty file, with the folder above it. */
 static void put(const char *folder, const char *file)

@@ -6,36 +6,14 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "root_folder.h"
 #include "synthetic.h"
 
 #include <sys/stat.h>
 
-static char root[64];
-
-static int make_root(void **state)
+static int make_output_folder(void **state)
 {
-	strcpy(root, "/tmp/strobe-runs-XXXXXX");
-	if (!mkdtemp(root))
-		return -1;
-	return setenv("STROBE_OUTPUT_DIR", root, 1);
-}
-
-static int remove_root(void **state)
-{
-	char command[128];
-
-	snprintf(command, sizeof command, "rm -rf %s", root);
-	return system(command);
-}
-
-static const char *in_root(const char *name)
-{
-	static char path[4][192];
-	static int turn;
-
-	turn = (turn + 1) % 4;
-	snprintf(path[turn], sizeof path[turn], "%s/%s", root, name);
-	return path[turn];
+	return make_root(state) ? -1 : setenv("STROBE_OUTPUT_DIR", root, 1);
 }
 
 static void record(const char *folder, const char *file, uint32_t pid, uint64_t session, uint64_t start_s)
@@ -165,7 +143,7 @@ static void times_are_read_with_their_units(void **state)
 	assert_int_equal(sb_cut_parse_duration("nan", &ns), STROBE_EINVAL);
 }
 
-#define T(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)
+#define T(test) cmocka_unit_test_setup_teardown(test, make_output_folder, remove_root)
 
 int main(void)
 {
