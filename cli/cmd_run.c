@@ -5,12 +5,12 @@
 #include "run_finish.h"
 #include "run_gather.h"
 #include "run_labels.h"
+#include "run_name.h"
 #include "run_python.h"
 #include "run_settings.h"
 #include "run_stages.h"
 
 #include "base/filename.h"
-#include "base/secret.h"
 #include "format/run_keys.h"
 #include "monitor/cgroup.h"
 #include "monitor/monitor.h"
@@ -65,74 +65,6 @@ __attribute__((constructor)) static void fill_options(void)
 	run_settings_options(options, OWN_COUNT, RUN_OPTIONS_MAX);
 }
 
-/* ---- names ------------------------------------------------------------------------ */
-
-static bool is_script(const char *argument)
-{
-	size_t size = strlen(argument);
-
-	return size > 3 && !strcmp(argument + size - 3, ".py") && argument[0] != '-' &&
-	       !strchr(argument, ' ');
-}
-
-/* "torchrun --nproc 2 wan_t2v.py" is called wan_t2v, through "python -m" too; "python -m pkg.demo" pkg.demo. */
-static void name_after(char **command, char *out, size_t size)
-{
-	const char *name = sb_filename_of(command[0]), *module = NULL, *dot;
-
-	for (char **p = command + 1; *p; p++) {
-		if (is_script(*p)) {
-			name = sb_filename_of(*p);
-			module = NULL;
-			break;
-		}
-		if (!strcmp(*p, "-m") && p[1] && !module)
-			module = p[1];
-	}
-	if (module) {
-		snprintf(out, size, "%s", module);
-		return;
-	}
-	dot = strrchr(name, '.');
-	snprintf(out, size, "%.*s", dot && dot > name ? (int)(dot - name) : (int)strlen(name), name);
-}
-
-static void put_quoted(struct sb_buf *out, const char *word)
-{
-	if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-					"+=./:,@%")]) {
-		sb_buf_puts(out, word);
-		return;
-	}
-	sb_buf_putc(out, '\'');
-	for (const char *c = word; *c; c++)
-		if (*c == '\'')
-			sb_buf_puts(out, "'\\''");
-		else
-			sb_buf_putc(out, *c);
-	sb_buf_putc(out, '\'');
-}
-
-/* The command as it could be typed again, without its credentials. */
-static void record_command(char **command)
-{
-	struct sb_buf text = { 0 };
-
-	for (char **p = command; *p; p++) {
-		size_t size = strlen(*p) + sizeof SB_SECRET_MASK * (strlen(*p) / 2 + 1);
-		char *word = malloc(size);
-
-		if (!word)
-			break;
-		sb_secret_mask_argument(p == command ? NULL : p[-1], *p, word, size);
-		sb_buf_puts(&text, p == command ? "" : " ");
-		put_quoted(&text, word);
-		free(word);
-	}
-	sb_keep_meta_string(SB_META_RUN, SB_RUN_COMMAND, sb_buf_text(&text));
-	sb_buf_done(&text);
-}
-
 /* ---- the run ----------------------------------------------------------------------- */
 
 struct run {
@@ -162,7 +94,7 @@ static int open_recording(struct run *r, const struct args *args)
 	int attempt = 0;
 
 	if (!r->settings.name[0])
-		name_after(args->after_dashes, r->settings.name, sizeof r->settings.name);
+		run_name_after(args->after_dashes, r->settings.name, sizeof r->settings.name);
 	if (sb_rundir_make(&r->settings, r->folder, sizeof r->folder, &r->folder_id, &attempt))
 		return complain_last();
 	r->folder_made = true;
@@ -182,7 +114,7 @@ static int open_recording(struct run *r, const struct args *args)
 	if (attempt)
 		sb_keep_meta_int(SB_META_RUN, SB_RUN_ATTEMPT, attempt);
 	if (!args_has(args, "no-command"))
-		record_command(args->after_dashes);
+		run_record_command(args->after_dashes);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* Lays what a text told out on a made-up clock. Children follow one another from
  * their parent's begin, so that what the labels leave open shows as the parent's
  * own time; loops lie beside the stages, as they may hold them. */
-#include "exchange/textlog.h"
+#include "exchange/textlog_clock.h"
 
 #include "base/error.h"
 #include "base/filename.h"
@@ -17,15 +17,8 @@
 #define MB 1048576.0
 #define SAMPLE_APART_NS 1000000000 /* where nothing says how long anything took */
 
-struct clock {
-	struct sb_builder *builder;
-	struct sb_stream_writer *writer;
-	struct sb_textlog *log;
-	int64_t whole_ns;
-};
-
 static void put_sums(
-	struct clock *c, int64_t calls, double min_s, double max_s, double median_s, double std_s)
+	struct sb_textlog_clock *c, int64_t calls, double min_s, double max_s, double median_s, double std_s)
 {
 	if (calls <= 1)
 		return;
@@ -40,7 +33,7 @@ static void put_sums(
 		sb_builder_attr_float(c->writer, SB_NAME_CALLS_STD, std_s);
 }
 
-static void put_attrs(struct clock *c, const struct sb_textlog_node *n)
+void sb_textlog_put_attrs(struct sb_textlog_clock *c, const struct sb_textlog_node *n)
 {
 	const struct sb_stagelog_line *line = n->line;
 
@@ -62,7 +55,7 @@ static void put_attrs(struct clock *c, const struct sb_textlog_node *n)
 		sb_builder_role(c->writer, (enum strobe_role)n->role);
 }
 
-static int64_t put_node(struct clock *c, uint32_t node, int64_t at_ns)
+static int64_t put_node(struct sb_textlog_clock *c, uint32_t node, int64_t at_ns)
 {
 	struct sb_textlog_node *n = &c->log->nodes[node];
 	const char *code = *n->line->code ? n->line->code : NULL;
@@ -77,7 +70,7 @@ static int64_t put_node(struct clock *c, uint32_t node, int64_t at_ns)
 	}
 	name = sb_builder_name(c->builder, n->line->name, code);
 	sb_builder_begin(c->writer, (uint64_t)at_ns, name);
-	put_attrs(c, n);
+	sb_textlog_put_attrs(c, n);
 	for (uint32_t child = n->first_child; child != NONE; child = c->log->nodes[child].next)
 		child_ns = put_node(c, child, child_ns);
 	sb_builder_end(c->writer, (uint64_t)end_ns, name);
@@ -102,12 +95,12 @@ static int64_t with_loops(const struct sb_textlog *log)
 	return whole_ns > longest_ns ? whole_ns : longest_ns;
 }
 
-static int put_loops(struct clock *c, int64_t at_ns)
+static int put_loops(struct sb_textlog_clock *c, int64_t at_ns)
 {
 	const struct sb_textlog_loop *loops = c->log->loops.items;
 
 	for (size_t i = 0; i < c->log->loops.count; i++) {
-		struct clock beside = *c;
+		struct sb_textlog_clock beside = *c;
 		uint32_t name = sb_builder_name(c->builder, loops[i].name, NULL);
 
 		int64_t begin_ns = loops[i].apart ? at_ns : 0;
@@ -136,7 +129,7 @@ static int64_t megabytes(double mb)
 /* A reading printed between two stage lines was taken while the second ran: a stage
  * prints its line as it ends. One after all of them is at the end; without stages
  * they are spread evenly over the run. */
-static uint64_t time_at(const struct clock *c, struct sb_textlog_place p)
+static uint64_t time_at(const struct sb_textlog_clock *c, struct sb_textlog_place p)
 {
 	int64_t from_ns, to_ns;
 
@@ -183,7 +176,7 @@ static void number_readings(struct sb_textlog *log)
 		number_places(&samples->place, log->samples.count, sizeof *samples);
 }
 
-static uint64_t memory_time(const struct clock *c, size_t i)
+static uint64_t memory_time(const struct sb_textlog_clock *c, size_t i)
 {
 	const struct sb_textlog_memory *all = c->log->memory.items;
 	size_t count = c->log->memory.count;
@@ -194,7 +187,7 @@ static uint64_t memory_time(const struct clock *c, size_t i)
 	return (uint64_t)((all[i].time_s - first_s) * 1e9);
 }
 
-static void put_memory(struct clock *c)
+static void put_memory(struct sb_textlog_clock *c)
 {
 	const struct sb_textlog_memory *all = c->log->memory.items;
 
@@ -237,7 +230,7 @@ static const struct series {
 			{ "used_mb", offsetof(struct sb_textlog_sample, ram_used_mb) } } },
 };
 
-static void put_series(struct clock *c, const struct series *s)
+static void put_series(struct sb_textlog_clock *c, const struct series *s)
 {
 	const struct sb_textlog_sample *all = c->log->samples.items;
 	const char *names[SAMPLE_COLUMNS_MAX];
@@ -261,7 +254,7 @@ static void put_series(struct clock *c, const struct series *s)
 	}
 }
 
-static void put_timed_series(struct clock *c, const struct sb_textlog_series *s)
+static void put_timed_series(struct sb_textlog_clock *c, const struct sb_textlog_series *s)
 {
 	const char *names[SB_TEXTLOG_COLUMNS_MAX];
 	uint32_t schema;
@@ -279,7 +272,7 @@ static void put_timed_series(struct clock *c, const struct sb_textlog_series *s)
 }
 
 /* A read rate as the counter a disk has: at the begin and at the end. */
-static void put_disk(struct clock *c)
+static void put_disk(struct sb_textlog_clock *c)
 {
 	static const char *const columns[] = { "read_bytes" };
 	const struct sb_textlog_sample *all = c->log->samples.items;
@@ -302,7 +295,7 @@ static struct strobe_attr number(const char *key, double value)
 	return (struct strobe_attr){ .key = key, .type = STROBE_TYPE_FLOAT, .value.f = value };
 }
 
-static void put_variants(struct clock *c)
+static void put_variants(struct sb_textlog_clock *c)
 {
 	const struct sb_textlog_variant *all = c->log->variants.items;
 
@@ -328,7 +321,7 @@ static void put_variants(struct clock *c)
 
 /* ---- the file ---- */
 
-static void put_missing(struct clock *c)
+static void put_missing(struct sb_textlog_clock *c)
 {
 	const struct sb_textlog *log = c->log;
 
@@ -351,7 +344,7 @@ static void put_missing(struct clock *c)
 			"'strobe run -- COMMAND'");
 }
 
-static int put_everything(struct clock *c)
+static int put_everything(struct sb_textlog_clock *c)
 {
 	const struct sb_textlog *log = c->log;
 	int64_t at_ns = 0;
@@ -403,7 +396,7 @@ static int64_t whole_of(const struct sb_textlog *log)
 
 int sb_textlog_write(struct sb_textlog *log, const char *path, const char *strobe_path, const char *note)
 {
-	struct clock c = { .log = log, .whole_ns = whole_of(log) };
+	struct sb_textlog_clock c = { .log = log, .whole_ns = whole_of(log) };
 	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
 	int err;
 
@@ -432,88 +425,4 @@ int sb_textlog_write(struct sb_textlog *log, const char *path, const char *strob
 		return err;
 	}
 	return sb_builder_close(c.builder, (uint64_t)c.whole_ns + (log->memory.count || log->samples.count));
-}
-
-/* ---- lines with a clock of their own ---- */
-
-static bool is_opening(const struct sb_textlog_node *n)
-{
-	return n->line->kind == SB_STAGELOG_START || n->line->kind == SB_STAGELOG_BANNER ||
-	       n->line->kind == SB_STAGELOG_UNTIMED;
-}
-
-/* When the stage ended: when its time was printed, or with its last part. */
-static int64_t live_end(const struct sb_textlog *log, const struct sb_textlog_node *n)
-{
-	int64_t end_ns = n->closed_ns ? n->closed_ns : n->seen_ns;
-
-	for (uint32_t c = n->first_child; c != NONE; c = log->nodes[c].next) {
-		int64_t child_ns = live_end(log, &log->nodes[c]);
-
-		end_ns = child_ns > end_ns ? child_ns : end_ns;
-	}
-	return end_ns;
-}
-
-static int64_t live_begin(const struct sb_textlog *log, const struct sb_textlog_node *n)
-{
-	int64_t begin_ns = is_opening(n) && !n->line->duration_ns ? n->seen_ns
-								  : live_end(log, n) - n->line->duration_ns;
-
-	for (uint32_t c = n->first_child; c != NONE; c = log->nodes[c].next) {
-		int64_t child_ns = live_begin(log, &log->nodes[c]);
-
-		begin_ns = child_ns < begin_ns ? child_ns : begin_ns;
-	}
-	return begin_ns;
-}
-
-static int64_t put_live(struct clock *c, uint32_t node, int64_t from_ns)
-{
-	const struct sb_textlog_node *n = &c->log->nodes[node];
-	const char *code = *n->line->code ? n->line->code : NULL;
-	int64_t begin_ns = live_begin(c->log, n), end_ns = live_end(c->log, n);
-	uint32_t name;
-
-	begin_ns = begin_ns < from_ns ? from_ns : begin_ns;
-	if (n->line->kind == SB_STAGELOG_SKIPPED) {
-		sb_builder_skip(c->builder, (uint64_t)begin_ns, n->line->name, code, n->line->reason);
-		return begin_ns;
-	}
-	name = sb_builder_name(c->builder, n->line->name, code);
-	sb_builder_begin(c->writer, (uint64_t)begin_ns, name);
-	put_attrs(c, n);
-	for (uint32_t child = n->first_child; child != NONE; child = c->log->nodes[child].next)
-		begin_ns = put_live(c, child, begin_ns);
-	end_ns = end_ns < begin_ns ? begin_ns : end_ns;
-	sb_builder_end(c->writer, (uint64_t)end_ns, name);
-	return end_ns;
-}
-
-int sb_textlog_write_live(struct sb_textlog *log, const char *name, uint32_t pid, const char *strobe_path)
-{
-	struct clock c = { .log = log };
-	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
-	int64_t at_ns = 0;
-	int err;
-
-	o.name = name;
-	o.host = "labels";
-	o.chunk_bytes = SB_CHUNK_BYTES_SMALL;
-	o.pid = o.main_tid = pid;
-	o.start_real_ns = log->start_real_ns;
-	err = sb_builder_open(strobe_path, &o, &c.builder);
-	if (err)
-		return err;
-	c.writer = sb_builder_thread(c.builder, 0, NULL);
-	if (!c.writer) {
-		sb_builder_discard(c.builder);
-		return sb_fail(STROBE_ENOMEM, "no memory for the labels");
-	}
-	if (log->frames)
-		sb_builder_count(c.writer, SB_NAME_FRAMES, log->frames);
-	for (uint32_t i = 0; i < log->count; i++)
-		if (log->nodes[i].parent == NONE)
-			at_ns = put_live(&c, i, at_ns);
-	return sb_builder_close(c.builder, (uint64_t)(log->now_ns > at_ns ? log->now_ns : at_ns));
 }

@@ -128,7 +128,23 @@ int sb_trace_memory(struct sb_trace *t, int64_t at_ns, int device, int64_t alloc
  * origin names where it came from. */
 int sb_trace_write(struct sb_trace *t, const char *path, const char *origin);
 
-/* ---- between trace_store.c and trace_write.c ---- */
+/* ---- trace_threads.c ---- */
+/* The thread with the profiler's steps, else the process's first, else the busiest. */
+uint32_t sb_trace_pick_main_thread(const struct sb_trace *t);
+/* Every thread gets a number; those of other processes get one that no thread has. */
+void sb_trace_give_tids(struct sb_trace *t, uint32_t main_thread);
+/* Its own name; of another process: that one's in front. Kineto puts what the
+ * profiler itself took into a process -1 without any name. */
+void sb_trace_thread_name(const struct sb_trace *t, uint32_t main_thread,
+	const struct sb_trace_thread *thread, char *out, size_t size);
+
+/* ---- trace_join.c ---- */
+/* Begins and ends become zones; a begin without an end ends with the trace. */
+int sb_trace_match_pairs(struct sb_trace *t);
+/* Sorted by correlation, launches first: each GPU record gets its launch. */
+int sb_trace_join_launches(struct sb_trace *t);
+
+/* ---- what the trace's files share ---- */
 enum sb_trace_kind { SB_TRACE_ZONE, SB_TRACE_SPAN, SB_TRACE_BEGIN, SB_TRACE_END };
 
 struct sb_trace_zone_record { /* key: thread, start, ~duration */

@@ -1,5 +1,5 @@
-/* Turns the gathered events into a recording: pairs are matched, zones nested
- * thread by thread, launches joined with what they launched. */
+/* Turns the gathered events into a recording: zones nested thread by thread, then GPU
+ * records, counters, marks and memory. */
 #include "exchange/import.h"
 #include "exchange/trace_store.h"
 #include "format/run_keys.h"
@@ -45,155 +45,14 @@ static uint32_t name_id(struct writing *w, uint32_t name)
 	return w->ids[name];
 }
 
-/* ---- begin and end events ---- */
-
-static int add_matched(struct sb_trace *t, const struct sb_trace_pair_record *begin, int64_t end_ns)
-{
-	int64_t start_ns = sb_trace_key_time(begin->key[1]);
-	struct sb_trace_zone_record r = { .name = begin->name,
-		.role = begin->role,
-		.blob = begin->blob,
-		.kind = begin->async ? SB_TRACE_SPAN : SB_TRACE_ZONE };
-
-	return sb_trace_add_zone_record(t, (uint32_t)begin->thread, start_ns, end_ns - start_ns, &r);
-}
-
-static int close_group(struct sb_trace *t, struct sb_trace_pair_record *open, size_t *depth)
-{
-	while (*depth) {
-		int err = add_matched(t, &open[--*depth], t->last_ns);
-
-		t->counts.unended++;
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-static int match_pairs(struct sb_trace *t)
-{
-	struct sb_trace_pair_record *open = malloc(DEPTH_MAX * sizeof *open);
-	const struct sb_trace_pair_record *r;
-	uint64_t group = 0;
-	size_t depth = 0;
-	int err = open ? sb_extsort_finish(t->pairs) : sb_fail(STROBE_ENOMEM, "no memory to import");
-
-	while (!err && (r = sb_extsort_next(t->pairs))) {
-		if (depth && r->key[0] != group)
-			err = close_group(t, open, &depth);
-		group = r->key[0];
-		if (r->kind == SB_TRACE_BEGIN && depth < DEPTH_MAX)
-			open[depth++] = *r;
-		else if (r->kind == SB_TRACE_END && depth && !err)
-			err = add_matched(t, &open[--depth], sb_trace_key_time(r->key[1]));
-		else
-			t->counts.unmatched++;
-	}
-	if (!err)
-		err = sb_extsort_error(t->pairs);
-	if (!err)
-		err = close_group(t, open, &depth);
-	free(open);
-	sb_extsort_free(t->pairs);
-	t->pairs = NULL;
-	return err;
-}
-
 /* ---- threads ---- */
-
-static bool is_main_process_tid(const struct sb_trace_thread *thread)
-{
-	int64_t pid, tid;
-
-	return sb_trace_key_number(thread->pid_key, &pid) && sb_trace_key_number(thread->tid_key, &tid) &&
-	       pid == tid;
-}
-
-/* The thread with the profiler's steps, else the process's first, else the busiest. */
-static uint32_t pick_main_thread(const struct sb_trace *t)
-{
-	uint32_t best = 0;
-	uint64_t best_score = 0;
-
-	for (uint32_t i = 0; i < t->thread_count; i++) {
-		const struct sb_trace_thread *thread = &t->threads[i];
-		uint64_t score = thread->zone_count;
-
-		if (!score)
-			continue;
-		score += thread->has_steps ? 1ull << 62 : 0;
-		score += is_main_process_tid(thread) ? 1ull << 61 : 0;
-		if (score > best_score) {
-			best_score = score;
-			best = i;
-		}
-	}
-	return best;
-}
-
-static void give_tids(struct sb_trace *t, uint32_t main_thread)
-{
-	for (uint32_t i = 0; i < t->thread_count; i++) {
-		struct sb_trace_thread *thread = &t->threads[i];
-		int64_t tid;
-
-		if (thread->pid_key == t->threads[main_thread].pid_key &&
-			sb_trace_key_number(thread->tid_key, &tid) && tid > 0 && tid < (int64_t)FOREIGN_TID)
-			thread->tid = (uint32_t)tid;
-		else
-			thread->tid = FOREIGN_TID + i;
-	}
-}
-
-static void key_text(const struct writing *w, uint64_t key, char *out, size_t size)
-{
-	int64_t number;
-
-	if (sb_trace_key_number(key, &number))
-		snprintf(out, size, "%" PRId64, number);
-	else
-		snprintf(out, size, "%s", name_text(w, (uint32_t)(key >> 1)));
-}
-
-/* "thread 7": a number alone says nothing. */
-static void numbered(const struct writing *w, const char *what, uint64_t key, char *out, size_t size)
-{
-	int64_t number;
-	size_t used = sb_trace_key_number(key, &number) ? (size_t)snprintf(out, size, "%s ", what) : 0;
-
-	key_text(w, key, out + used, size - used);
-}
-
-/* Its own name; of another process: that one's in front. Kineto puts what the
- * profiler itself took into a process -1 without any name. */
-static void thread_name(const struct writing *w, const struct sb_trace_thread *thread, char *out, size_t size)
-{
-	bool foreign = thread->pid_key != w->trace->threads[w->main_thread].pid_key;
-	char process[256] = "", own[320] = "";
-	uint32_t process_name;
-	int64_t pid;
-
-	if (!thread->name && thread->has_overhead && sb_trace_key_number(thread->pid_key, &pid) && pid < 0) {
-		snprintf(out, size, "profiler overhead");
-		return;
-	}
-	if (foreign && sb_map_get(&w->trace->process_names, thread->pid_key, &process_name))
-		snprintf(process, sizeof process, "%.250s", name_text(w, process_name));
-	else if (foreign)
-		numbered(w, "process", thread->pid_key, process, sizeof process);
-	if (thread->name)
-		snprintf(own, sizeof own, "%.300s", name_text(w, thread->name));
-	else if (foreign || thread->tid >= FOREIGN_TID)
-		numbered(w, "thread", thread->tid_key, own, 256);
-	snprintf(out, size, "%s%s%s", process, *process && *own ? ", " : "", own);
-}
 
 static struct sb_stream_writer *open_thread(struct writing *w, uint32_t number)
 {
 	const struct sb_trace_thread *thread = &w->trace->threads[number];
 	char name[600];
 
-	thread_name(w, thread, name, sizeof name);
+	sb_trace_thread_name(w->trace, w->main_thread, thread, name, sizeof name);
 	return sb_builder_thread(w->builder, thread->tid, *name ? name : NULL);
 }
 
@@ -348,46 +207,11 @@ static int write_zones(struct writing *w)
 
 /* ---- GPU ---- */
 
-/* Sorted by correlation, launches first: each GPU record gets its launch. */
-static int join_launches(struct sb_trace *t)
-{
-	struct sb_trace_gpu_record launch = { 0 };
-	const struct sb_trace_gpu_record *r;
-	int err = sb_extsort_finish(t->joins);
-
-	while (!err && (r = sb_extsort_next(t->joins))) {
-		struct sb_trace_gpu_record g = *r;
-
-		if (r->is_launch) {
-			/* The runtime call and the driver call inside it share an id: the first is meant. */
-			if (launch.key[0] != r->key[0])
-				launch = *r;
-			continue;
-		}
-		if (r->key[0] && r->key[0] == launch.key[0]) {
-			g.launch_ns = launch.launch_ns;
-			g.launch_thread = launch.launch_thread;
-			g.flags |= launch.flags;
-		} else if (r->kind != SB_GPU_ZONE) {
-			t->counts.orphan_gpu++;
-		}
-		g.key[0] = g.device;
-		g.key[1] = sb_trace_time_key(g.start_ns);
-		g.key[2] = (uint64_t)g.stream << 32 | (r->key[2] & UINT32_MAX);
-		err = sb_extsort_add(t->gpu, &g);
-	}
-	if (!err)
-		err = sb_extsort_error(t->joins);
-	sb_extsort_free(t->joins);
-	t->joins = NULL;
-	return err;
-}
-
 static int write_gpu(struct writing *w)
 {
 	const struct sb_trace_gpu_record *r;
 	struct sb_trace *t = w->trace;
-	int err = join_launches(t);
+	int err = sb_trace_join_launches(t);
 
 	if (!err)
 		err = sb_extsort_finish(t->gpu);
@@ -479,8 +303,8 @@ static int open_builder(struct writing *w, const char *path, const char *origin)
 	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
 	int64_t pid = 0;
 
-	w->main_thread = pick_main_thread(t);
-	give_tids(t, w->main_thread);
+	w->main_thread = sb_trace_pick_main_thread(t);
+	sb_trace_give_tids(t, w->main_thread);
 	sb_trace_key_number(t->threads[w->main_thread].pid_key, &pid);
 	o.name = sb_filename_of(origin);
 	o.host = "imported";
@@ -550,7 +374,7 @@ static int check_times(const struct sb_trace *t, const char *origin)
 int sb_trace_write(struct sb_trace *t, const char *path, const char *origin)
 {
 	struct writing w = { .trace = t };
-	int err = match_pairs(t);
+	int err = sb_trace_match_pairs(t);
 
 	if (!err)
 		err = check_times(t, origin);

@@ -1,6 +1,6 @@
 /* NVTX ranges and marks of the watched program become zones, spans and events.
  * Runs once per shared object that uses NVTX; all instances share what is here. */
-#include "gpu/nvtx.h"
+#include "gpu/nvtx_label.h"
 
 #include "record/cancel.h"
 #include "record/clock.h"
@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_MAX_BYTES 256u
 #define DEPTH_MAX 128u
 #define RANGES_MAX 4096u
 #define DOMAINS_MAX 256u
@@ -30,6 +29,11 @@ struct domain {
 static struct domain domains[DOMAINS_MAX];
 static atomic_flag domains_held = ATOMIC_FLAG_INIT;
 static _Atomic bool default_crosses;
+
+static const char *name_of(const struct domain *d)
+{
+	return d ? d->name : NULL;
+}
 
 /* Open push/pop ranges of a thread. Domains have stacks of their own in NVTX:
  * a pop takes the innermost range of its domain. Zones nest, ranges of two domains
@@ -57,138 +61,6 @@ static struct {
 	struct strobe_span span;
 } spans[RANGES_MAX];
 static _Atomic uint32_t next_span;
-
-/* ---- names ------------------------------------------------------------- */
-
-static size_t utf8_put(char *out, uint32_t c)
-{
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 63));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 63));
-		out[2] = (char)(0x80 | (c & 63));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | (c >> 18 & 7));
-	out[1] = (char)(0x80 | (c >> 12 & 63));
-	out[2] = (char)(0x80 | (c >> 6 & 63));
-	out[3] = (char)(0x80 | (c & 63));
-	return 4;
-}
-
-static void utf8_of_wide(const wchar_t *wide, char *out, size_t size)
-{
-	size_t n = 0;
-
-	for (; wide && *wide && n + 5 < size; wide++)
-		n += utf8_put(out + n, (uint32_t)*wide);
-	out[n] = 0;
-}
-
-/* "aten::mul, seq = 17, op_id = 3": the numbers would make every call a name. */
-static void cut_numbers(char *text)
-{
-	char *at = strstr(text, ", seq = ");
-
-	if (!at)
-		at = strstr(text, ", op_id = ");
-	if (at)
-		*at = 0;
-}
-
-/* A range's full name: "domain:message". */
-struct label {
-	char text[NAME_MAX_BYTES];
-};
-
-/* What a registered string's handle points to; lives as long as the process. */
-struct registered {
-	uint32_t id;
-	char text[];
-};
-
-static struct label label_of(const struct domain *domain, const char *text)
-{
-	struct label l;
-
-	if (!text || !*text)
-		text = "(nvtx)";
-	snprintf(l.text, sizeof l.text, "%s%s%s", domain ? domain->name : "", domain ? ":" : "", text);
-	cut_numbers(l.text);
-	return l;
-}
-
-static struct label label_of_wide(const struct domain *domain, const wchar_t *wide)
-{
-	char text[NAME_MAX_BYTES];
-
-	utf8_of_wide(wide, text, sizeof text);
-	return label_of(domain, text);
-}
-
-static const struct registered *registered_of(const struct nvtx_attributes *a)
-{
-	return a && a->size >= sizeof *a && a->message_type == NVTX_MESSAGE_REGISTERED ? a->message.registered
-										       : NULL;
-}
-
-static struct label label_of_attributes(const struct domain *domain, const struct nvtx_attributes *a)
-{
-	const struct registered *r = registered_of(a);
-
-	if (r)
-		return label_of(NULL, r->text); /* has its domain in it already */
-	if (a && a->size >= sizeof *a && a->message_type == NVTX_MESSAGE_ASCII)
-		return label_of(domain, a->message.ascii);
-	if (a && a->size >= sizeof *a && a->message_type == NVTX_MESSAGE_UNICODE)
-		return label_of_wide(domain, a->message.unicode);
-	return label_of(domain, NULL);
-}
-
-static uint32_t name_of_attributes(const struct domain *domain, const struct nvtx_attributes *a)
-{
-	const struct registered *r = registered_of(a);
-
-	return r ? r->id : strobe_name(label_of_attributes(domain, a).text, NULL);
-}
-
-static const struct registered *register_label(struct label label)
-{
-	size_t size = strlen(label.text) + 1;
-	struct registered *r = malloc(sizeof *r + size);
-
-	if (!r)
-		return NULL;
-	memcpy(r->text, label.text, size);
-	r->id = strobe_name(label.text, NULL);
-	return r;
-}
-
-static bool payload_of(const struct nvtx_attributes *a, struct strobe_attr *out_attr)
-{
-	if (!a || a->size < sizeof *a)
-		return false;
-	*out_attr = (struct strobe_attr){ .key = "payload", .type = STROBE_TYPE_INT };
-	switch (a->payload_type) {
-	case NVTX_PAYLOAD_U64:
-	case NVTX_PAYLOAD_I64: out_attr->value.i = a->payload.i64; return true;
-	case NVTX_PAYLOAD_U32: out_attr->value.i = a->payload.u32; return true;
-	case NVTX_PAYLOAD_I32: out_attr->value.i = a->payload.i32; return true;
-	case NVTX_PAYLOAD_DOUBLE: out_attr->value.f = a->payload.f64; break;
-	case NVTX_PAYLOAD_FLOAT: out_attr->value.f = (double)a->payload.f32; break;
-	default: return false;
-	}
-	out_attr->type = STROBE_TYPE_FLOAT;
-	return true;
-}
 
 /* ---- push and pop ------------------------------------------------------ */
 
@@ -248,7 +120,7 @@ static int push(const struct domain *domain, uint32_t name, const struct nvtx_at
 		return level;
 	range = &r->open[r->depth];
 	*range = (struct range){ .domain = domain, .name = name, .epoch = sb_session_epoch() };
-	range->has_payload = payload_of(a, &range->payload);
+	range->has_payload = sb_nvtx_payload_of(a, &range->payload);
 	if (atomic_load(crosses(domain)) && inside_another(r, domain))
 		range->start_ticks = sb_clock_ticks();
 	else
@@ -292,7 +164,7 @@ static int pop(const struct domain *domain)
 
 /* ---- start and end ----------------------------------------------------- */
 
-static uint64_t start(struct label label)
+static uint64_t start(struct sb_nvtx_label label)
 {
 	for (uint32_t tries = 0; tries < 64; tries++) {
 		uint32_t slot = atomic_fetch_add(&next_span, 1) % RANGES_MAX;
@@ -318,10 +190,10 @@ static void end(uint64_t id)
 		strobe_span_end(&span, NULL, 0);
 }
 
-static void mark(struct label label, const struct nvtx_attributes *a)
+static void mark(struct sb_nvtx_label label, const struct nvtx_attributes *a)
 {
 	struct strobe_attr payload;
-	bool has_payload = payload_of(a, &payload);
+	bool has_payload = sb_nvtx_payload_of(a, &payload);
 
 	strobe_event(label.text, has_payload ? &payload : NULL, has_payload);
 }
@@ -331,49 +203,49 @@ static void mark(struct label label, const struct nvtx_attributes *a)
 static void mark_ex(const struct nvtx_attributes *a)
 {
 	if (strobe_mode_)
-		mark(label_of_attributes(NULL, a), a);
+		mark(sb_nvtx_label_of_attributes(NULL, a), a);
 }
 
 static void mark_a(const char *text)
 {
 	if (strobe_mode_)
-		mark(label_of(NULL, text), NULL);
+		mark(sb_nvtx_label_of(NULL, text), NULL);
 }
 
 static void mark_w(const wchar_t *text)
 {
 	if (strobe_mode_)
-		mark(label_of_wide(NULL, text), NULL);
+		mark(sb_nvtx_label_of_wide(NULL, text), NULL);
 }
 
 static uint64_t range_start_ex(const struct nvtx_attributes *a)
 {
-	return strobe_mode_ ? start(label_of_attributes(NULL, a)) : 0;
+	return strobe_mode_ ? start(sb_nvtx_label_of_attributes(NULL, a)) : 0;
 }
 
 static uint64_t range_start_a(const char *text)
 {
-	return strobe_mode_ ? start(label_of(NULL, text)) : 0;
+	return strobe_mode_ ? start(sb_nvtx_label_of(NULL, text)) : 0;
 }
 
 static uint64_t range_start_w(const wchar_t *text)
 {
-	return strobe_mode_ ? start(label_of_wide(NULL, text)) : 0;
+	return strobe_mode_ ? start(sb_nvtx_label_of_wide(NULL, text)) : 0;
 }
 
 static int range_push_ex(const struct nvtx_attributes *a)
 {
-	return push(NULL, name_of_attributes(NULL, a), a);
+	return push(NULL, sb_nvtx_name_of_attributes(NULL, a), a);
 }
 
 static int range_push_a(const char *text)
 {
-	return push(NULL, strobe_name(label_of(NULL, text).text, NULL), NULL);
+	return push(NULL, strobe_name(sb_nvtx_label_of(NULL, text).text, NULL), NULL);
 }
 
 static int range_push_w(const wchar_t *text)
 {
-	return push(NULL, strobe_name(label_of_wide(NULL, text).text, NULL), NULL);
+	return push(NULL, strobe_name(sb_nvtx_label_of_wide(NULL, text).text, NULL), NULL);
 }
 
 static int range_pop(void)
@@ -389,9 +261,9 @@ static void name_thread_a(uint32_t tid, const char *text)
 
 static void name_thread_w(uint32_t tid, const wchar_t *wide)
 {
-	char text[NAME_MAX_BYTES];
+	char text[SB_NVTX_NAME_BYTES];
 
-	utf8_of_wide(wide, text, sizeof text);
+	sb_nvtx_utf8(wide, text, sizeof text);
 	name_thread_a(tid, text);
 }
 
@@ -400,12 +272,12 @@ static void name_thread_w(uint32_t tid, const wchar_t *wide)
 static void domain_mark_ex(const struct domain *d, const struct nvtx_attributes *a)
 {
 	if (strobe_mode_)
-		mark(label_of_attributes(d, a), a);
+		mark(sb_nvtx_label_of_attributes(name_of(d), a), a);
 }
 
 static uint64_t domain_range_start_ex(const struct domain *d, const struct nvtx_attributes *a)
 {
-	return strobe_mode_ ? start(label_of_attributes(d, a)) : 0;
+	return strobe_mode_ ? start(sb_nvtx_label_of_attributes(name_of(d), a)) : 0;
 }
 
 static void domain_range_end(const struct domain *d, uint64_t id)
@@ -416,7 +288,7 @@ static void domain_range_end(const struct domain *d, uint64_t id)
 
 static int domain_range_push_ex(const struct domain *d, const struct nvtx_attributes *a)
 {
-	return push(d, name_of_attributes(d, a), a);
+	return push(d, sb_nvtx_name_of_attributes(name_of(d), a), a);
 }
 
 static int domain_range_pop(const struct domain *d)
@@ -426,12 +298,12 @@ static int domain_range_pop(const struct domain *d)
 
 static const void *domain_register_string_a(const struct domain *d, const char *text)
 {
-	return register_label(label_of(d, text));
+	return sb_nvtx_register_label(sb_nvtx_label_of(name_of(d), text));
 }
 
 static const void *domain_register_string_w(const struct domain *d, const wchar_t *text)
 {
-	return register_label(label_of_wide(d, text));
+	return sb_nvtx_register_label(sb_nvtx_label_of_wide(name_of(d), text));
 }
 
 /* A domain that several libraries create by one name is one domain. Past the
@@ -474,9 +346,9 @@ void sb_nvtx_forget(void)
 
 static const struct domain *domain_create_w(const wchar_t *wide)
 {
-	char text[NAME_MAX_BYTES];
+	char text[SB_NVTX_NAME_BYTES];
 
-	utf8_of_wide(wide, text, sizeof text);
+	sb_nvtx_utf8(wide, text, sizeof text);
 	return domain_create_a(text);
 }
 

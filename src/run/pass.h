@@ -1,5 +1,5 @@
-/* One pass over a run: the state that events.c (streams and order), zones.c
- * (nesting) and records.c (everything else) work on. */
+/* One pass over a run: the state that events.c (processes and streams), writers.c (words and their order),
+ * zones.c (nesting) and records.c (everything else) work on. */
 #ifndef SB_RUN_PASS_H
 #define SB_RUN_PASS_H
 
@@ -70,6 +70,17 @@ struct sb_engine {
 /* Doubles *array when full; false, and e->no_memory, when memory is out. */
 bool sb_engine_room(struct sb_engine *e, void *array, uint32_t *room, uint32_t count, size_t size);
 
+/* ---- chunk_damage.c ---- */
+/* Counts what the cursor could not read of the chunk it came to the end of. */
+void sb_engine_note_damage(struct sb_engine *e, const struct sb_chunk *chunk, const struct sb_cursor *c);
+/* True, and counted, when the record is in a stream that never has its type. */
+bool sb_engine_is_misplaced(struct sb_engine *e, const struct sb_chunk *chunk, const struct sb_record *r,
+	const uint64_t *chunk_end);
+
+/* ---- writers.c ---- */
+/* Reads the words of all writers of the process at hand. */
+int sb_engine_visit_writers(struct sb_engine *e);
+
 /* ---- zones.c ---- */
 struct sb_stack *sb_stack_of(struct sb_engine *e, uint32_t track);
 void sb_stack_begin(struct sb_engine *e, struct sb_stack *s, uint32_t name, int64_t t_ns);
@@ -84,6 +95,13 @@ void sb_stack_span(struct sb_engine *e, struct sb_stack *s, struct sb_zone *zone
 void sb_stack_free(struct sb_stack *s);
 /* Counts and hands out a zone; false: it lies outside the cut. */
 bool sb_zone_give(struct sb_engine *e, struct sb_zone *z);
+
+/* ---- attrs.c ---- */
+/* Text of a record, NUL-terminated, at an offset of the scratch. */
+bool sb_engine_keep_text(struct sb_engine *e, const char *text, size_t size, size_t *out_offset);
+/* Attributes from word `at` on, into e->attrs; returns how many. The role is taken out of them where it is wanted. */
+uint32_t sb_engine_read_attrs(
+	struct sb_engine *e, const struct sb_record *r, uint32_t at, uint32_t *out_role);
 
 /* ---- records.c ---- */
 /* A LONG record; stack is NULL outside the HOT stream. */

@@ -54,82 +54,6 @@ void sb_event_give(struct sb_engine *e, struct sb_event *ev)
 	}
 }
 
-/* ---- attributes ---------------------------------------------------------- */
-
-/* Text of a record, NUL-terminated, at an offset of the scratch. */
-static bool keep_text(struct sb_engine *e, const char *text, size_t size, size_t *out_offset)
-{
-	struct sb_buf_text *t = &e->text;
-
-	if (t->size + size + 1 > t->room) {
-		size_t room = (t->size + size + 1) * 2;
-		char *more = realloc(t->data, room);
-
-		if (!more) {
-			e->no_memory = true;
-			return false;
-		}
-		t->data = more;
-		t->room = room;
-	}
-	*out_offset = t->size;
-	memcpy(t->data + t->size, text, size);
-	t->data[t->size + size] = 0;
-	t->size += size + 1;
-	return true;
-}
-
-/* Attributes from word `at` on, into e->attrs; the role is taken out of them. */
-static uint32_t read_attrs(struct sb_engine *e, const struct sb_record *r, uint32_t at, uint32_t *out_role)
-{
-	struct sb_wire_attr w;
-	uint32_t count = 0;
-
-	while (sb_record_attr(r, &at, &w)) {
-		struct sb_run_attr a = { .type = (enum strobe_type)w.type };
-		size_t offset;
-
-		if (w.key == SB_NAME_ROLE && out_role) {
-			*out_role = (uint32_t)w.bits;
-			continue;
-		}
-		if (!sb_engine_room(e, &e->attrs, &e->attr_room, count, sizeof *e->attrs))
-			break;
-		a.key = text_of(e, w.key);
-		if (w.type == STROBE_TYPE_STRING) {
-			if (!keep_text(e, w.text, w.size, &offset))
-				break;
-			a.i = (int64_t)offset;
-		} else if (w.type == STROBE_TYPE_FLOAT) {
-			a.f = double_of(w.bits);
-		} else {
-			a.i = (int64_t)w.bits;
-		}
-		e->attrs[count++] = a;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		if (e->attrs[i].type == STROBE_TYPE_STRING)
-			e->attrs[i].s = e->text.data + e->attrs[i].i;
-	return count;
-}
-
-const struct sb_run_attr *sb_attr_find(const struct sb_run_attr *attrs, uint32_t count, const char *key)
-{
-	for (uint32_t i = count; i-- > 0;)
-		if (!strcmp(attrs[i].key, key))
-			return &attrs[i];
-	return NULL;
-}
-
-double sb_attr_number(const struct sb_run_attr *attrs, uint32_t count, const char *key)
-{
-	const struct sb_run_attr *a = sb_attr_find(attrs, count, key);
-
-	if (!a || a->type == STROBE_TYPE_STRING)
-		return __builtin_nan("");
-	return a->type == STROBE_TYPE_FLOAT ? a->f : (double)a->i;
-}
-
 /* ---- spans --------------------------------------------------------------- */
 
 static void give_span(struct sb_engine *e, const struct sb_record *r, uint32_t tid, struct sb_stack *stack)
@@ -144,7 +68,7 @@ static void give_span(struct sb_engine *e, const struct sb_record *r, uint32_t t
 		return;
 	z.begin_ns = ns_of(e, r->payload[1]);
 	z.end_ns = z.begin_ns + sb_process_duration_ns(e->p, r->payload[2] >> 62 ? 0 : r->payload[2]);
-	z.attr_count = read_attrs(e, r, 4, &z.role);
+	z.attr_count = sb_engine_read_attrs(e, r, 4, &z.role);
 	z.attrs = e->attrs;
 	if (id && sb_engine_room(e, &e->ended_spans, &e->ended_span_room, e->ended_span_count, sizeof id))
 		e->ended_spans[e->ended_span_count++] = id;
@@ -241,7 +165,7 @@ static void give_text(struct sb_engine *e, const struct sb_record *r, uint32_t a
 	const char *text;
 	size_t size, offset;
 
-	if (sb_record_text(r, at, &text, &size) && keep_text(e, text, size, &offset)) {
+	if (sb_record_text(r, at, &text, &size) && sb_engine_keep_text(e, text, size, &offset)) {
 		ev->text = e->text.data + offset;
 		sb_event_give(e, ev);
 	}
@@ -369,7 +293,7 @@ void sb_record_give(
 		ev.kind = SB_EVENT_EVENT;
 		ev.t_ns = ns_of(e, p[0]);
 		ev.track = sb_run_track_of(e->run, e->process, tid, (uint32_t)p[1] & SB_ID_MAX);
-		ev.attr_count = read_attrs(e, r, 2, NULL);
+		ev.attr_count = sb_engine_read_attrs(e, r, 2, NULL);
 		ev.attrs = e->attrs;
 		break;
 	case SB_SKIP:

@@ -1,6 +1,6 @@
 /* Names and units as Prometheus wants them: base units, no percent; what only
  * grows is a counter and ends in _total; cores and devices are labels. */
-#include "serve/metrics.h"
+#include "serve/metrics_parts.h"
 
 #include "format/reader.h"
 #include "strobe.h"
@@ -13,7 +13,7 @@
 
 #define MIB 1048576.0
 
-static const struct sb_metric *metric_named(const char *name)
+const struct sb_metric *sb_metrics_named(const char *name)
 {
 	size_t count;
 	const struct sb_metric *table = sb_metrics_table(&count);
@@ -24,10 +24,10 @@ static const struct sb_metric *metric_named(const char *name)
 	return NULL;
 }
 
-static void put(
+void sb_metrics_put(
 	struct sb_exposition *e, const char *name, const char *suffix, const char *labels, double value)
 {
-	const struct sb_metric *m = metric_named(name);
+	const struct sb_metric *m = sb_metrics_named(name);
 
 	if (m)
 		sb_exposition_add(e, name, m->type, m->help, suffix, labels, value);
@@ -35,7 +35,7 @@ static void put(
 
 void sb_metrics_add_own(struct sb_exposition *e, const char *name, double value)
 {
-	put(e, name, "", "", value);
+	sb_metrics_put(e, name, "", "", value);
 }
 
 /* ---- samples ---- */
@@ -94,7 +94,7 @@ static void add_core(struct sb_exposition *e, const char *labels, int core, doub
 	snprintf(number, sizeof number, "%d", core);
 	sb_buf_puts(&with, labels);
 	sb_exposition_label(&with, "core", number);
-	put(e, "strobe_cpu_core_usage_ratio", "", sb_buf_text(&with), value * 0.01);
+	sb_metrics_put(e, "strobe_cpu_core_usage_ratio", "", sb_buf_text(&with), value * 0.01);
 	sb_buf_done(&with);
 }
 
@@ -162,156 +162,6 @@ static void add_series(
 	}
 }
 
-/* ---- stages ---- */
-
-/* Stages whose labels are the same, of all processes. */
-struct row {
-	const char *labels;
-	uint64_t calls;
-	int64_t total_ns, self_ns;
-	uint64_t buckets[SB_TALLY_BOUNDS + 1];
-};
-
-struct rows {
-	struct sb_strings labels;
-	struct row *all; /* [0] is "(other)" */
-	size_t count, room;
-};
-
-static void stage_labels(
-	const struct sb_tally *t, const struct sb_tally_stage *s, const char *base, struct sb_buf *out)
-{
-	const struct sb_tally_stage *parent = (struct sb_tally_stage *)t->stages.items + s->parent;
-	const char *code = sb_tally_stage_code(t, s), *role = sb_role_name(s->role);
-
-	sb_buf_clear(out);
-	sb_buf_puts(out, base);
-	sb_exposition_label(out, "stage", sb_tally_stage_name(t, s));
-	sb_exposition_label(out, "parent", s->parent ? sb_tally_stage_name(t, parent) : "");
-	sb_exposition_label(out, "role", role ? role : "stage");
-	if (*code)
-		sb_exposition_label(out, "code", code);
-}
-
-static struct row *row_of(struct rows *rows, const struct sb_buf *labels)
-{
-	uint32_t number = sb_strings_add(&rows->labels, sb_buf_text(labels), labels->size);
-
-	if (!number)
-		return NULL;
-	if (number >= rows->room) {
-		size_t room = rows->room ? 2 * rows->room : 64;
-		struct row *more;
-
-		while (room <= number)
-			room *= 2;
-		more = realloc(rows->all, room * sizeof *more);
-		if (!more)
-			return NULL;
-		memset(more + rows->room, 0, (room - rows->room) * sizeof *more);
-		rows->all = more;
-		rows->room = room;
-	}
-	if (number >= rows->count)
-		rows->count = number + 1;
-	return &rows->all[number];
-}
-
-static void add_up(struct row *to, uint64_t calls, int64_t total_ns, int64_t self_ns, const uint64_t *buckets)
-{
-	to->calls += calls;
-	to->total_ns += total_ns;
-	to->self_ns += self_ns;
-	for (size_t i = 0; i <= SB_TALLY_BOUNDS; i++)
-		to->buckets[i] += buckets[i];
-}
-
-static void collect_rows(struct rows *rows, const struct sb_metrics_run *run, const char *base)
-{
-	struct sb_buf labels = { 0 };
-
-	for (size_t i = 0; i < run->tally_count; i++) {
-		const struct sb_tally *t = run->tallies[i];
-
-		for (size_t k = 1; k < t->stages.count; k++) {
-			const struct sb_tally_stage *s = (struct sb_tally_stage *)t->stages.items + k;
-			struct row *row;
-
-			if (!s->calls && !s->self_ns)
-				continue;
-			stage_labels(t, s, base, &labels);
-			row = row_of(rows, &labels);
-			if (row)
-				add_up(row, s->calls, s->total_ns, s->self_ns, s->buckets);
-		}
-	}
-	sb_buf_done(&labels);
-}
-
-static int by_total(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	if (x->total_ns != y->total_ns)
-		return x->total_ns > y->total_ns ? -1 : 1;
-	return strcmp(x->labels, y->labels);
-}
-
-/* Buckets count everything up to their bound. */
-static void put_row(struct sb_exposition *e, const struct row *row)
-{
-	static const char name[] = "strobe_stage_duration_seconds";
-	const struct sb_metric *m = metric_named(name);
-	struct sb_family *f = sb_exposition_family(e, m->name, m->type, m->help);
-	uint64_t below = 0;
-
-	for (size_t i = 0; f && i <= SB_TALLY_BOUNDS; i++) {
-		char le[40];
-
-		below += row->buckets[i];
-		if (i < SB_TALLY_BOUNDS)
-			snprintf(le, sizeof le, ",le=\"%g\"", sb_tally_bounds_s[i]);
-		else
-			snprintf(le, sizeof le, ",le=\"+Inf\"");
-		sb_family_put(
-			f, "_bucket", row->labels, le, (double)(i < SB_TALLY_BOUNDS ? below : row->calls));
-	}
-	put(e, name, "_sum", row->labels, (double)row->total_ns / 1e9);
-	put(e, name, "_count", row->labels, (double)row->calls);
-	put(e, "strobe_stage_self_seconds_total", "", row->labels, (double)row->self_ns / 1e9);
-}
-
-static void add_stages(struct sb_exposition *e, const struct sb_metrics_run *run, const char *base)
-{
-	struct rows rows = { 0 };
-	struct row other = { 0 };
-	struct sb_buf labels = { 0 };
-	size_t shown;
-
-	collect_rows(&rows, run, base);
-	for (size_t i = 1; i < rows.count; i++)
-		rows.all[i].labels = sb_strings_text(&rows.labels, (uint32_t)i);
-	if (rows.count > 1)
-		qsort(rows.all + 1, rows.count - 1, sizeof *rows.all, by_total);
-	shown = rows.count > run->stages_max + 1 ? run->stages_max + 1 : rows.count;
-	for (size_t i = 1; i < shown; i++)
-		put_row(e, &rows.all[i]);
-	for (size_t i = shown; i < rows.count; i++)
-		add_up(&other, rows.all[i].calls, rows.all[i].total_ns, rows.all[i].self_ns,
-			rows.all[i].buckets);
-	sb_buf_puts(&labels, base);
-	sb_exposition_label(&labels, "stage", "(other)");
-	sb_exposition_label(&labels, "parent", "(other)"); /* a recording's own "(other)" has none */
-	sb_exposition_label(&labels, "role", "stage");
-	other.labels = sb_buf_text(&labels);
-	if (rows.count > shown)
-		put_row(e, &other);
-	put(e, "strobe_stages_left_out", "", base, (double)(rows.count > shown ? rows.count - shown : 0));
-	sb_buf_done(&labels);
-	sb_strings_done(&rows.labels);
-	free(rows.all);
-}
-
 /* ---- by name: caches, GPU spans ---- */
 
 struct by_name {
@@ -346,7 +196,7 @@ static void put_by_name(struct sb_exposition *e, struct by_name *b, const char *
 		sb_buf_puts(&labels, base);
 		sb_exposition_label(&labels, label, sb_strings_text(&b->names, i));
 		for (size_t m = 0; m < metric_count; m++)
-			put(e, metrics[m], "", sb_buf_text(&labels), b->sums[i][m]);
+			sb_metrics_put(e, metrics[m], "", sb_buf_text(&labels), b->sums[i][m]);
 		sb_buf_done(&labels);
 	}
 	sb_strings_done(&b->names);
@@ -416,15 +266,15 @@ static void add_numbers(struct sb_exposition *e, const struct sb_metrics_run *ru
 		add_known(&dropped, (double)t->frames_dropped);
 		add_known(&streamed, (double)t->frames_streamed);
 	}
-	put(e, "strobe_recording_zones_total", "", base, zones);
-	put(e, "strobe_generations_total", "", base, generations);
-	put(e, "strobe_iterations_total", "", base, iterations);
-	put(e, "strobe_steps_total", "", base, steps);
-	put(e, "strobe_blocks_total", "", base, blocks);
-	put(e, "strobe_run_attributed_seconds_total", "", base, attributed_s);
-	put(e, "strobe_frames_total", "", base, frames);
-	put(e, "strobe_frames_dropped_total", "", base, dropped);
-	put(e, "strobe_frames_streamed_total", "", base, streamed);
+	sb_metrics_put(e, "strobe_recording_zones_total", "", base, zones);
+	sb_metrics_put(e, "strobe_generations_total", "", base, generations);
+	sb_metrics_put(e, "strobe_iterations_total", "", base, iterations);
+	sb_metrics_put(e, "strobe_steps_total", "", base, steps);
+	sb_metrics_put(e, "strobe_blocks_total", "", base, blocks);
+	sb_metrics_put(e, "strobe_run_attributed_seconds_total", "", base, attributed_s);
+	sb_metrics_put(e, "strobe_frames_total", "", base, frames);
+	sb_metrics_put(e, "strobe_frames_dropped_total", "", base, dropped);
+	sb_metrics_put(e, "strobe_frames_streamed_total", "", base, streamed);
 }
 
 static void add_drops(struct sb_exposition *e, const struct sb_metrics_run *run, const char *base)
@@ -444,7 +294,7 @@ static void add_drops(struct sb_exposition *e, const struct sb_metrics_run *run,
 		sb_buf_puts(&labels, base);
 		sb_exposition_label(&labels, "reason",
 			k < SB_LOST_REASONS ? sb_lost_key((enum sb_lost_reason)k) : "none");
-		put(e, "strobe_recording_dropped_total", "", sb_buf_text(&labels),
+		sb_metrics_put(e, "strobe_recording_dropped_total", "", sb_buf_text(&labels),
 			k < SB_LOST_REASONS ? (double)lost[k] : 0);
 		sb_buf_done(&labels);
 	}
@@ -471,18 +321,18 @@ static void add_run(struct sb_exposition *e, const struct sb_metrics_run *run, c
 {
 	struct sb_buf info = { 0 };
 
-	put(e, "strobe_run_live", "", base, 1);
-	put(e, "strobe_run_readable", "", base, run->readable);
-	put(e, "strobe_run_processes", "", base, (double)run->tally_count);
-	put(e, "strobe_run_start_time_seconds", "", base, (double)run->start_real_ns / 1e9);
-	put(e, "strobe_run_seen_time_seconds", "", base,
+	sb_metrics_put(e, "strobe_run_live", "", base, 1);
+	sb_metrics_put(e, "strobe_run_readable", "", base, run->readable);
+	sb_metrics_put(e, "strobe_run_processes", "", base, (double)run->tally_count);
+	sb_metrics_put(e, "strobe_run_start_time_seconds", "", base, (double)run->start_real_ns / 1e9);
+	sb_metrics_put(e, "strobe_run_seen_time_seconds", "", base,
 		run->seen_real_ns ? (double)run->seen_real_ns / 1e9 : NAN);
-	put(e, "strobe_recording_bytes", "", base, (double)run->bytes);
-	put(e, "strobe_recording_cpu_seconds_total", "", base, (double)run->own_cpu_ns / 1e9);
+	sb_metrics_put(e, "strobe_recording_bytes", "", base, (double)run->bytes);
+	sb_metrics_put(e, "strobe_recording_cpu_seconds_total", "", base, (double)run->own_cpu_ns / 1e9);
 	sb_buf_puts(&info, base);
 	sb_exposition_label(&info, "name", run->name);
 	sb_exposition_label(&info, "host", run->host);
-	put(e, "strobe_run_info", "", sb_buf_text(&info), 1);
+	sb_metrics_put(e, "strobe_run_info", "", sb_buf_text(&info), 1);
 	sb_buf_done(&info);
 }
 
@@ -495,7 +345,7 @@ void sb_metrics_add(struct sb_exposition *e, const struct sb_metrics_run *run)
 	if (run->tally_count) {
 		add_numbers(e, run, sb_buf_text(&base));
 		add_drops(e, run, sb_buf_text(&base));
-		add_stages(e, run, sb_buf_text(&base));
+		sb_metrics_add_stages(e, run, sb_buf_text(&base));
 		add_gpu_spans(e, run, sb_buf_text(&base));
 		add_caches(e, run, sb_buf_text(&base));
 	}

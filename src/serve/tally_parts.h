@@ -1,4 +1,4 @@
-/* What tally.c, which keeps names, samples and counters, and tally_zones.c share. */
+/* What tally.c, which keeps names, samples and counters, tally_zones.c and tally_stages.c share. */
 #ifndef SB_SERVE_TALLY_PARTS_H
 #define SB_SERVE_TALLY_PARTS_H
 
@@ -19,6 +19,19 @@ static inline void sb_tally_add_frames(int64_t *sum, int64_t frames)
 /* ---- tally.c ---- */
 void sb_tally_count(struct sb_tally *t, uint32_t name, int64_t delta);
 void sb_tally_count_cache(struct sb_tally *t, uint32_t name, uint32_t kind, uint64_t count);
+
+/* ---- tally_stages.c ---- */
+#define SB_TALLY_RECURSIVE (1u << 31) /* of a stage's number: the call is inside another of that stage */
+static inline struct sb_tally_stage *sb_tally_stage_at(const struct sb_tally *t, uint32_t stage)
+{
+	return (struct sb_tally_stage *)t->stages.items + (stage & ~SB_TALLY_RECURSIVE);
+}
+/* The stage of a name below a stage, made when first needed; with SB_TALLY_RECURSIVE where the name is above already. */
+uint32_t sb_tally_stage_of(struct sb_tally *t, uint32_t parent, uint32_t name);
+uint32_t sb_tally_add_stage(struct sb_tally *t, uint32_t parent, uint32_t name, uint32_t text);
+/* As in run/zones.c: a damaged file may have a million zones open, and as many words that
+ * look through all of them. The nearest are free, those beyond come out of a budget. */
+bool sb_tally_may_look(struct sb_tally *t, uint32_t far);
 
 /* ---- tally_zones.c ---- */
 bool sb_tally_zones_init(struct sb_tally *t);

@@ -6,13 +6,9 @@
 #include "strobe.h"
 #include "base/room.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define RECURSIVE (1u << 31)
-#define NEAR_FRAMES 256u
-#define SEARCH_MAX (1ull << 24)
 #define TRACK_KEY ((uint64_t)1 << 63)
 
 const double sb_tally_bounds_s[SB_TALLY_BOUNDS] = { 0.0001, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
@@ -23,7 +19,7 @@ struct frame {
 	uint64_t child_ticks; /* claimed by zones inside it */
 	uint64_t covered_ticks; /* until here */
 	uint32_t name;
-	uint32_t stage; /* with RECURSIVE */
+	uint32_t stage; /* with SB_TALLY_RECURSIVE */
 	uint32_t role;
 	bool recursion; /* it or one around it is recursive */
 	int64_t frames; /* -1: not given */
@@ -36,118 +32,7 @@ struct stack {
 	bool main;
 };
 
-void sb_tally_refresh(struct sb_tally *t)
-{
-	t->search_left = SEARCH_MAX;
-}
-
-/* As in run/zones.c: a damaged file may have a million zones open, and as many words that
- * look through all of them. The nearest are free, those beyond come out of a budget. */
-static bool may_look(struct sb_tally *t, uint32_t far)
-{
-	if (far > NEAR_FRAMES && !t->search_left)
-		return false;
-	if (far > NEAR_FRAMES)
-		t->search_left--;
-	t->looked_count++;
-	return true;
-}
-
-/* ---- stages ---- */
-
-static struct sb_tally_stage *stage_at(const struct sb_tally *t, uint32_t stage)
-{
-	return (struct sb_tally_stage *)t->stages.items + (stage & ~RECURSIVE);
-}
-
-/* "block 12" -> "block *"; false: there is no number in it. */
-static bool pattern_of(const char *name, char *out, size_t size)
-{
-	bool found = false;
-	size_t used = 0;
-
-	while (*name && used + 2 < size) {
-		bool digit = isdigit((unsigned char)*name);
-
-		out[used++] = digit ? '*' : *name++;
-		while (digit && isdigit((unsigned char)*name))
-			name++;
-		found |= digit;
-	}
-	out[used] = '\0';
-	return found;
-}
-
-static uint32_t add_stage(struct sb_tally *t, uint32_t parent, uint32_t name, uint32_t text)
-{
-	struct sb_tally_stage *s = sb_vec_push(&t->stages, sizeof *s);
-
-	if (!s) {
-		t->no_memory = true;
-		return 0;
-	}
-	s->parent = parent;
-	s->name = name;
-	s->text = text;
-	return (uint32_t)t->stages.count - 1;
-}
-
-/* The stage that stands for many; made when first needed. */
-static uint32_t shared_stage(struct sb_tally *t, uint32_t parent, const char *text)
-{
-	uint32_t number = sb_strings_add(&t->texts, text, strlen(text)), stage;
-	uint64_t key = (uint64_t)parent << 32 | number | RECURSIVE; /* no name has that bit */
-
-	if (sb_map_get(&t->children, key, &stage))
-		return stage;
-	stage = add_stage(t, parent, 0, number);
-	sb_map_put(&t->children, key, stage);
-	return stage;
-}
-
-static bool is_one_of_many(struct sb_tally *t, uint32_t parent, const char *name, char *pattern, size_t size)
-{
-	uint32_t number, count = 0;
-	uint64_t key;
-
-	if (!pattern_of(name, pattern, size))
-		return false;
-	number = sb_strings_add(&t->texts, pattern, strlen(pattern));
-	key = (uint64_t)parent << 32 | number;
-	sb_map_get(&t->patterns, key, &count);
-	if (count >= SB_TALLY_SIBLINGS_MAX)
-		return true;
-	sb_map_put(&t->patterns, key, count + 1);
-	return false;
-}
-
-static uint32_t new_stage(struct sb_tally *t, uint32_t parent, uint32_t name)
-{
-	char pattern[256];
-	uint32_t far = 1;
-
-	for (uint32_t up = parent; up && may_look(t, far++); up = stage_at(t, up)->parent)
-		if (stage_at(t, up)->name == name && name)
-			return up | RECURSIVE;
-	if (t->stages.count >= SB_TALLY_STAGES_MAX)
-		return shared_stage(t, 0, "(other)");
-	if (is_one_of_many(t, parent, sb_tally_name(t, name), pattern, sizeof pattern))
-		return shared_stage(t, parent, pattern);
-	return add_stage(t, parent, name, 0);
-}
-
-static uint32_t stage_of(struct sb_tally *t, uint32_t parent, uint32_t name)
-{
-	uint64_t key = (uint64_t)(parent & ~RECURSIVE) << 32 | name;
-	uint32_t stage;
-
-	if (sb_map_get(&t->children, key, &stage))
-		return stage;
-	stage = new_stage(t, parent & ~RECURSIVE, name);
-	if (!sb_map_put(&t->children, key, stage))
-		t->no_memory = true;
-	return stage;
-}
+/* ---- calls ---- */
 
 static void count_role(struct sb_tally *t, uint32_t role, uint64_t count, int64_t frames)
 {
@@ -177,7 +62,7 @@ static void count_call(struct sb_tally_stage *s, int64_t ns, uint64_t count)
 
 static void end_zone(struct sb_tally *t, const struct frame *f, uint64_t end_ticks)
 {
-	struct sb_tally_stage *s = stage_at(t, f->stage);
+	struct sb_tally_stage *s = sb_tally_stage_at(t, f->stage);
 	uint64_t ticks = end_ticks - f->begin_ticks;
 	uint64_t child = f->child_ticks < ticks ? f->child_ticks : ticks;
 	int64_t ns = sb_tally_ns(t, ticks);
@@ -187,7 +72,7 @@ static void end_zone(struct sb_tally *t, const struct frame *f, uint64_t end_tic
 	if (!s->role)
 		s->role = f->role;
 	count_role(t, f->role, 1, f->frames);
-	if (f->stage & RECURSIVE)
+	if (f->stage & SB_TALLY_RECURSIVE)
 		return;
 	s->calls++;
 	s->total_ns += ns;
@@ -228,8 +113,8 @@ void sb_tally_switch(struct sb_tally *t, struct sb_tally_writer *w, uint32_t tid
 
 static bool is_open(struct sb_tally *t, const struct stack *s, uint32_t stage)
 {
-	for (uint32_t i = s->depth; i-- > 0 && may_look(t, s->depth - i);)
-		if ((s->frames[i].stage & ~RECURSIVE) == stage)
+	for (uint32_t i = s->depth; i-- > 0 && sb_tally_may_look(t, s->depth - i);)
+		if ((s->frames[i].stage & ~SB_TALLY_RECURSIVE) == stage)
 			return true;
 	return false;
 }
@@ -238,18 +123,18 @@ static struct frame *push(struct sb_tally *t, struct stack *s, uint32_t name, ui
 {
 	struct frame *above = s->depth ? &s->frames[s->depth - 1] : NULL;
 	bool recursion = above && above->recursion;
-	uint32_t stage = stage_of(t, above ? above->stage : 0, name);
+	uint32_t stage = sb_tally_stage_of(t, above ? above->stage : 0, name);
 
 	if (!SB_MAKE_ROOM(s->frames, s->depth, s->room)) {
 		t->no_memory = true;
 		return NULL;
 	}
-	if (recursion && !(stage & RECURSIVE) && is_open(t, s, stage))
-		stage |= RECURSIVE;
+	if (recursion && !(stage & SB_TALLY_RECURSIVE) && is_open(t, s, stage))
+		stage |= SB_TALLY_RECURSIVE;
 	s->frames[s->depth] = (struct frame){ .begin_ticks = ticks,
 		.name = name,
 		.stage = stage,
-		.recursion = recursion || stage & RECURSIVE,
+		.recursion = recursion || stage & SB_TALLY_RECURSIVE,
 		.frames = -1 };
 	return &s->frames[s->depth++];
 }
@@ -283,7 +168,7 @@ static void pop(struct sb_tally *t, struct stack *s, uint64_t ticks)
 /* The innermost zone of a name, from 1; 0: none. */
 static uint32_t find_open(struct sb_tally *t, const struct stack *s, uint32_t name)
 {
-	for (uint32_t i = s->depth; i > 0 && may_look(t, s->depth - i + 1); i--)
+	for (uint32_t i = s->depth; i > 0 && sb_tally_may_look(t, s->depth - i + 1); i--)
 		if (s->frames[i - 1].name == name)
 			return i;
 	return 0;
@@ -330,11 +215,12 @@ static void take_span(struct sb_tally *t, struct sb_tally_writer *w, const struc
 		if (attr.type == STROBE_TYPE_INT)
 			take_attr(&f, attr.key, (int64_t)attr.bits);
 	depth = r->payload[0] ? 0 : s->depth; /* one that was measured is inside what was open then */
-	while (depth && s->frames[depth - 1].begin_ticks > f.begin_ticks && may_look(t, s->depth - depth + 1))
+	while (depth && s->frames[depth - 1].begin_ticks > f.begin_ticks &&
+		sb_tally_may_look(t, s->depth - depth + 1))
 		depth--;
-	f.stage = stage_of(t, depth ? s->frames[depth - 1].stage : 0, f.name);
-	if (depth && s->frames[depth - 1].recursion && is_open(t, s, f.stage & ~RECURSIVE))
-		f.stage |= RECURSIVE;
+	f.stage = sb_tally_stage_of(t, depth ? s->frames[depth - 1].stage : 0, f.name);
+	if (depth && s->frames[depth - 1].recursion && is_open(t, s, f.stage & ~SB_TALLY_RECURSIVE))
+		f.stage |= SB_TALLY_RECURSIVE;
 	end_zone(t, &f, end_ticks);
 	if (!r->payload[0])
 		claim(t, s, depth, f.begin_ticks, end_ticks);
@@ -394,13 +280,13 @@ void sb_tally_hot(struct sb_tally *t, struct sb_tally_writer *w, const struct sb
 static void add_node(struct sb_tally *t, const struct sb_digest *d, const struct sb_folded_node *n,
 	uint32_t stage, bool main)
 {
-	struct sb_tally_stage *s = stage_at(t, stage);
+	struct sb_tally_stage *s = sb_tally_stage_at(t, stage);
 
 	t->zones += n->sum.count;
 	s->self_ns += sb_tally_ns(t, n->sum.self_ticks);
 	s->role = s->role ? s->role : n->role;
 	count_role(t, n->role, n->sum.count, -1);
-	if (stage & RECURSIVE)
+	if (stage & SB_TALLY_RECURSIVE)
 		return;
 	s->calls += n->sum.count;
 	s->total_ns += sb_tally_ns(t, n->sum.total_ticks);
@@ -438,8 +324,9 @@ static void add_sum(struct sb_tally *t, const struct sb_digest *d, const struct 
 static bool repeats(struct sb_tally *t, const struct sb_digest *d, const uint32_t *stages, uint32_t parent,
 	uint32_t stage)
 {
-	for (uint32_t far = 1; parent && may_look(t, far); parent = d->nodes[parent - 1].parent, far++)
-		if ((stages[parent - 1] & ~RECURSIVE) == stage)
+	for (uint32_t far = 1; parent && sb_tally_may_look(t, far);
+		parent = d->nodes[parent - 1].parent, far++)
+		if ((stages[parent - 1] & ~SB_TALLY_RECURSIVE) == stage)
 			return true;
 	return false;
 }
@@ -457,7 +344,7 @@ static void restore_open(
 		if (!f)
 			continue;
 		f->stage = stages[o->node - 1];
-		f->recursion |= (f->stage & RECURSIVE) != 0;
+		f->recursion |= (f->stage & SB_TALLY_RECURSIVE) != 0;
 		f->role = d->nodes[o->node - 1].role;
 		f->child_ticks = o->child_ticks >> 62 ? 0 : o->child_ticks;
 	}
@@ -475,9 +362,9 @@ void sb_tally_digest(struct sb_tally *t, struct sb_tally_writer *w, const struct
 	for (uint32_t i = 0; i < d->node_count; i++) {
 		const struct sb_folded_node *n = &d->nodes[i];
 
-		stages[i] = stage_of(t, n->parent ? stages[n->parent - 1] : 0, n->name);
-		if (repeats(t, d, stages, n->parent, stages[i] & ~RECURSIVE))
-			stages[i] |= RECURSIVE;
+		stages[i] = sb_tally_stage_of(t, n->parent ? stages[n->parent - 1] : 0, n->name);
+		if (repeats(t, d, stages, n->parent, stages[i] & ~SB_TALLY_RECURSIVE))
+			stages[i] |= SB_TALLY_RECURSIVE;
 		if (n->sum.count)
 			add_node(t, d, n, stages[i], main);
 	}
@@ -492,7 +379,7 @@ void sb_tally_digest(struct sb_tally *t, struct sb_tally_writer *w, const struct
 
 bool sb_tally_zones_init(struct sb_tally *t)
 {
-	add_stage(t, 0, 0, 0);
+	sb_tally_add_stage(t, 0, 0, 0);
 	sb_tally_refresh(t);
 	return !t->no_memory;
 }

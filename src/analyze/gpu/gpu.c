@@ -3,6 +3,7 @@
 #include "analyze/gpu/launches.h"
 #include "analyze/gpu/families.h"
 #include "analyze/gpu/kernel_names.h"
+#include "analyze/gpu/kernels.h"
 #include "analyze/gpu/paths.h"
 #include "analyze/gpu/timeline.h"
 #include "run/gpu_traces.h"
@@ -19,11 +20,6 @@
 #define COPY_KINDS (COPY_PEER + 1)
 #define MEMORY_KINDS 3
 
-struct tally {
-	uint64_t count;
-	int64_t total_ns, min_ns, max_ns, bytes;
-};
-
 struct timed_device { /* a device as one process used it */
 	struct sb_gpu_device_times times;
 	uint32_t process;
@@ -31,10 +27,10 @@ struct timed_device { /* a device as one process used it */
 
 struct gpu {
 	struct sb_run *run;
-	struct tally *kernels; /* by run name */
+	struct sb_gpu_tally *kernels; /* by run name */
 	uint32_t kernel_room;
-	struct tally copies[COPY_KINDS][MEMORY_KINDS];
-	struct tally sets;
+	struct sb_gpu_tally copies[COPY_KINDS][MEMORY_KINDS];
+	struct sb_gpu_tally sets;
 	uint64_t kernel_count, small_count, ahead_count;
 	int64_t kernel_ns, ahead_ns;
 	struct sb_vec traces; /* struct sb_gpu_trace */
@@ -55,22 +51,11 @@ struct gpu {
 
 /* ---- collecting ---- */
 
-static void count(struct tally *t, int64_t duration_ns, int64_t bytes)
-{
-	if (!t->count || duration_ns < t->min_ns)
-		t->min_ns = duration_ns;
-	if (duration_ns > t->max_ns)
-		t->max_ns = duration_ns;
-	t->count++;
-	t->total_ns += duration_ns;
-	t->bytes += bytes > 0 ? bytes : 0;
-}
-
-static struct tally *kernel_at(struct gpu *g, uint32_t name)
+static struct sb_gpu_tally *kernel_at(struct gpu *g, uint32_t name)
 {
 	if (name >= g->kernel_room) {
 		uint32_t room = g->kernel_room ? g->kernel_room : 256;
-		struct tally *more;
+		struct sb_gpu_tally *more;
 
 		while (room <= name)
 			room *= 2;
@@ -88,11 +73,11 @@ static struct tally *kernel_at(struct gpu *g, uint32_t name)
 
 static void take_kernel(struct gpu *g, const struct sb_event *e)
 {
-	struct tally *t = kernel_at(g, e->name);
+	struct sb_gpu_tally *t = kernel_at(g, e->name);
 
 	if (!t)
 		return;
-	count(t, e->gpu.duration_ns, 0);
+	sb_gpu_tally_count(t, e->gpu.duration_ns, 0);
 	g->kernel_count++;
 	g->kernel_ns += e->gpu.duration_ns;
 	g->small_count += e->gpu.duration_ns < SMALL_NS;
@@ -137,9 +122,9 @@ static void take_event(void *self, const struct sb_event *e)
 	case SB_GPU_COPY_D2H:
 	case SB_GPU_COPY_D2D:
 	case SB_GPU_COPY_OTHER:
-		count(&g->copies[copy_kind(g, e)][memory], e->gpu.duration_ns, e->gpu.bytes);
+		sb_gpu_tally_count(&g->copies[copy_kind(g, e)][memory], e->gpu.duration_ns, e->gpu.bytes);
 		break;
-	case SB_GPU_MEMSET: count(&g->sets, e->gpu.duration_ns, e->gpu.bytes); break;
+	case SB_GPU_MEMSET: sb_gpu_tally_count(&g->sets, e->gpu.duration_ns, e->gpu.bytes); break;
 	default: return; /* ranges and waits are not work */
 	}
 	if (e->process != g->process)
@@ -252,76 +237,6 @@ static double seconds(int64_t ns)
 	return (double)ns / 1e9;
 }
 
-static struct sb_gpu_row row_of(
-	struct sb_model *model, const char *name, const struct tally *t, double whole_s)
-{
-	return (struct sb_gpu_row){ .name = sb_model_text(model, name),
-		.count = (int64_t)t->count,
-		.total_s = seconds(t->total_ns),
-		.busy_s = NAN,
-		.mean_s = seconds(t->total_ns) / (double)t->count,
-		.min_s = seconds(t->min_ns),
-		.max_s = seconds(t->max_ns),
-		.ratio = whole_s > 0 ? seconds(t->total_ns) / whole_s : NAN,
-		.bytes = NAN };
-}
-
-static int fill_kernels(struct gpu *g, struct sb_model *model)
-{
-	struct sb_gpu_row *rows = malloc((g->kernel_room + 1) * sizeof *rows);
-	size_t n = 0;
-
-	if (!rows)
-		return sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
-	for (uint32_t i = 0; i < g->kernel_room; i++)
-		if (g->kernels[i].count)
-			rows[n++] = row_of(
-				model, g->run->names[i].text, &g->kernels[i], seconds(g->kernel_ns));
-	model->gpu.top_kernels = sb_gpu_rows_keep(model, rows, &n);
-	model->gpu.top_kernel_count = n;
-	free(rows);
-	return 0;
-}
-
-static void merge(struct tally *into, const struct tally *t)
-{
-	if (!into->count || t->min_ns < into->min_ns)
-		into->min_ns = t->min_ns;
-	if (t->max_ns > into->max_ns)
-		into->max_ns = t->max_ns;
-	into->count += t->count;
-	into->total_ns += t->total_ns;
-}
-
-/* Kernels by what a function makes of their names: at most 16 kinds. */
-static struct sb_gpu_row *fill_kinds(
-	struct gpu *g, struct sb_model *model, const char *(*kind_of)(const char *), size_t *out_count)
-{
-	const char *kinds[16];
-	struct tally sums[16] = { { 0 } };
-	struct sb_gpu_row rows[16];
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < g->kernel_room; i++) {
-		const char *kind = g->kernels[i].count ? kind_of(g->run->names[i].text) : NULL;
-		size_t k = 0;
-
-		if (!kind)
-			continue;
-		while (k < n && strcmp(kinds[k], kind))
-			k++;
-		if (k == 16)
-			continue;
-		kinds[k] = kind;
-		n = k == n ? n + 1 : n;
-		merge(&sums[k], &g->kernels[i]);
-	}
-	for (size_t k = 0; k < n; k++)
-		rows[k] = row_of(model, kinds[k], &sums[k], seconds(g->kernel_ns));
-	*out_count = n;
-	return sb_gpu_rows_keep(model, rows, out_count);
-}
-
 static void fill_copies(struct gpu *g, struct sb_model *model)
 {
 	static const char *const directions[COPY_KINDS] = { "H2D", "D2H", "D2D", "other", "P2P" };
@@ -331,7 +246,7 @@ static void fill_copies(struct gpu *g, struct sb_model *model)
 
 	for (int d = 0; rows && d < COPY_KINDS; d++) {
 		for (int m = 0; m < MEMORY_KINDS; m++) {
-			const struct tally *t = &g->copies[d][m];
+			const struct sb_gpu_tally *t = &g->copies[d][m];
 
 			if (!t->count)
 				continue;
@@ -461,9 +376,9 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct gpu *g = self;
 	struct sb_gpu_panel *s = &model->gpu;
+	struct sb_gpu_kernels kernels;
 	int64_t waited_ns;
 
-	(void)run;
 	if (!g)
 		return 0;
 	if (g->process != UINT32_MAX)
@@ -472,6 +387,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		return g->err;
 	if (!g->times.window_ns && !g->kernel_count)
 		return 0; /* stream-timed zones only */
+	kernels = (struct sb_gpu_kernels){ run, g->kernels, g->kernel_room, g->kernel_ns };
 	s->present = true;
 	s->kernel_count = (int64_t)g->kernel_count;
 	s->kernel_total_s = seconds(g->kernel_ns);
@@ -493,15 +409,15 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	s->communication_s = seconds(g->times.communication_ns);
 	s->exposed_communication_s = seconds(g->times.kernel_busy_ns - g->times.compute_busy_ns);
 	fill_copies(g, model);
-	s->attention = fill_kinds(g, model, sb_gpu_attention_kind, &s->attention_count);
-	s->collectives = fill_kinds(g, model, sb_gpu_collective, &s->collective_count);
+	s->attention = sb_gpu_kernels_by_kind(&kernels, model, sb_gpu_attention_kind, &s->attention_count);
+	s->collectives = sb_gpu_kernels_by_kind(&kernels, model, sb_gpu_collective, &s->collective_count);
 	sb_gpu_paths_fill(g->run, g->launches, &g->times, model);
 	fill_devices(g, model);
 	fill_gaps(g, model);
 	fill_traced(g, model);
 	if (sb_gpu_families_fill(g->families, model))
 		return STROBE_ENOMEM;
-	return fill_kernels(g, model);
+	return sb_gpu_kernels_fill(&kernels, model);
 }
 
 const struct sb_analysis sb_analysis_gpu = { "gpu", begin, finish, free_gpu };

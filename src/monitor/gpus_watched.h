@@ -1,0 +1,51 @@
+/* One GPU that is sampled by the GPU thread. */
+#ifndef SB_MONITOR_GPUS_WATCHED_H
+#define SB_MONITOR_GPUS_WATCHED_H
+
+#include "monitor/gpus.h"
+#include "monitor/samples.h"
+
+#include <stdatomic.h>
+
+enum { SB_GPUS_REASON_BITS = 8 };
+
+/* What the session wants of every GPU. */
+struct sb_gpus_plan {
+	uint64_t start_ns;
+	uint32_t wanted; /* columns */
+	uint32_t point_limit;
+	uint32_t counters; /* wanted; 0: off */
+	uint64_t counters_interval_ns;
+	bool counters_said; /* that a GPU has none */
+	atomic_bool abandoned; /* the thread was left behind: record nothing more */
+};
+
+struct sb_gpus_watched {
+	const struct sb_gpus_provider *provider;
+	struct sb_gpus_device device;
+	struct sb_samples series;
+	uint32_t wanted;
+	uint32_t recorded; /* the series' columns */
+	bool gone;
+	double power_w; /* of the last sample */
+	uint64_t last_ns;
+	double energy_j;
+	uint64_t throttle_bits;
+	double throttle_s[SB_GPUS_REASON_BITS];
+	uint32_t throttle_events;
+	/* the counters: a series of their own, read less often */
+	struct sb_samples counters;
+	uint32_t counted; /* columns; 0: none, or none any more */
+	uint64_t count_next_ns;
+};
+
+/* "gpu0.name: NVIDIA H100" as a fact about the machine; nothing where value is "". */
+void sb_gpus_note(const struct sb_gpus_device *device, const char *what, const char *value);
+/* Reads the device and records a sample. */
+void sb_gpus_sample(struct sb_gpus_plan *plan, struct sb_gpus_watched *w);
+/* Reads its counters where their time has come. */
+void sb_gpus_count(struct sb_gpus_plan *plan, struct sb_gpus_watched *w);
+/* How long it was throttled, and why, as a fact about the machine. */
+void sb_gpus_say_throttled(const struct sb_gpus_watched *w);
+
+#endif

@@ -1,0 +1,10 @@
+/* What describes a session. */
+#ifndef SB_RECORD_TAGS_H
+#define SB_RECORD_TAGS_H
+
+#include "record/settings.h"
+
+/* Writes the job, the tags of the settings and every setting into the session that was just opened. */
+void sb_tags_write(const struct sb_settings *settings);
+
+#endif
