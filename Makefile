@@ -41,6 +41,7 @@ test-real: setup-test configure
 	@cmake --build $(BUILD)
 	@tools/setup real
 	@tools/real-env >/dev/null
+	@tools/real-env tests/real_tools >/dev/null
 	@tools/test $(BUILD) -R '^real/'
 
 fuzz: setup-test configure

@@ -201,6 +201,14 @@ void sb_fields_write_list(const struct sb_fields *fields, const void *first, siz
 	sb_json_array_end(json);
 }
 
+void sb_fields_write_key(
+	const struct sb_fields *fields, const void *object, const char *key, struct sb_json *json)
+{
+	for (size_t i = 0; i < fields->count; i++)
+		if (!strcmp(fields->all[i].key, key))
+			write_field(&fields->all[i], object, json);
+}
+
 /* ---- statistics of a set of values --------------------------------------- */
 
 SB_FIELD_WHEN(any_values, sb_stats, it->count > 0)

@@ -153,6 +153,10 @@ void sb_fields_write(
 void sb_fields_write_list(const struct sb_fields *fields, const void *first, size_t count, const char *key,
 	struct sb_json *json);
 
+/* One field of the struct, by its key, into the object that is open; nothing when there is none. */
+void sb_fields_write_key(
+	const struct sb_fields *fields, const void *object, const char *key, struct sb_json *json);
+
 /* {"t_s": [...], "power_w": [...]}; nothing when it is NULL or empty. */
 void sb_series_write(const struct sb_series *series, const char *key, struct sb_json *json);
 
