@@ -21,6 +21,8 @@ static const struct command_option options[] = {
 	{ "fail-above", 'f', "LIMIT", "exit 1 when the total rises more: 5%; or NAME=10%,peak_memory=2%",
 		false, true },
 	{ "allow-missing", 0, NULL, "a metric that went missing does not fail --fail-above", false, false },
+	{ "min-psnr", 0, "DB", "exit 1 when an output falls below it, or cannot be measured: 40", false,
+		false },
 	{ "tolerance", 't', "PERCENT",
 		"a smaller change counts as none (2%; without repetitions any below 10 ms too)", false,
 		false },
@@ -166,6 +168,19 @@ static int read_tolerance(const struct args *args, struct sb_tolerance *out_tole
 	return 0;
 }
 
+static int read_min_psnr(const struct args *args, double *out_db)
+{
+	const char *text = args_value(args, "min-psnr");
+	char *end;
+
+	if (!text)
+		return 0;
+	*out_db = strtod(text, &end);
+	if (end == text || *end || !(*out_db > 0))
+		return complain("--min-psnr takes decibels such as 40, not '%s'", text);
+	return 0;
+}
+
 /* ---- output ------------------------------------------------------------- */
 
 static int print(const struct args *args, const struct sb_comparison *c, const char *format)
@@ -243,7 +258,8 @@ static int verdict(const struct args *args, const struct sb_comparison *c, const
 static int run(struct args *args)
 {
 	const char *format = output_format(args) ? output_format(args) : "text";
-	struct sb_compare_options o = { .allow_missing = args_has(args, "allow-missing") };
+	struct sb_compare_options o = { .allow_missing = args_has(args, "allow-missing"),
+		.pictures = !strcmp(format, "html") };
 	struct diff_job job = { 0 };
 	int code = 0;
 
@@ -257,6 +273,8 @@ static int run(struct args *args)
 	if (args->count > 2)
 		return compare_many(args, format);
 	code = read_tolerance(args, &o.tolerance);
+	if (!code)
+		code = read_min_psnr(args, &o.min_psnr_db);
 	if (!code)
 		code = read_gates(args, &job);
 	if (!code)

@@ -6,6 +6,7 @@
 #include "report/build.h"
 #include "record/rundir.h"
 #include "report/files.h"
+#include "report/outputs.h"
 #include "report/page/html.h"
 #include "report/json.h"
 #include "report/markdown/markdown.h"
@@ -57,11 +58,12 @@ static unsigned files_of(const char *format)
 	return 0;
 }
 
-static int write_folder(struct sb_run *run, const struct sb_model *model, const char *folder, unsigned files)
+static int write_folder(struct sb_run *run, struct sb_model *model, const char *folder, unsigned files)
 {
 	if (!folder)
 		return complain("'%s' has no run folder: say where with -o", run->path);
-	if (sb_rundir_ensure(folder, 0700) || sb_report_files_write(run, model, folder, files))
+	if (sb_rundir_ensure(folder, 0700) || sb_report_outputs_keep(run, model) ||
+		sb_report_files_write(run, model, folder, files))
 		return complain_last();
 	printf("reports written to %s\n", folder);
 	return EXIT_OK;
@@ -93,8 +95,7 @@ static int make(const struct args *args, struct sb_run *run, const struct sb_mod
 	return make_text(args, model, to_terminal, out);
 }
 
-static int deliver(
-	const struct args *args, struct sb_run *run, const struct sb_model *model, const char *format)
+static int deliver(const struct args *args, struct sb_run *run, struct sb_model *model, const char *format)
 {
 	const char *output = args_value(args, "output");
 	bool to_stdout = !output || !strcmp(output, "-");

@@ -40,6 +40,9 @@ static const struct command_option own_options[] = {
 	{ "stage", 's', "FUNCTION=STAGE",
 		"record a function as a stage: 'pkg.mod:Class.method=4c VAE encode'; may be repeated", false,
 		true },
+	{ "output", 0, "FILE",
+		"what the command writes as its result, to be compared with another run's; may be repeated",
+		false, true },
 	{ "labels", 0, NULL,
 		"stage lines that the command prints ('[3b] RAFT: 14.02s') become zones as they appear",
 		false, false },
@@ -258,6 +261,14 @@ static void say_missing_stages(const struct run *r)
 			r->python.unreached ? r->python.how : "");
 }
 
+static void record_outputs(const struct args *args)
+{
+	const char *path;
+
+	for (int i = 0; (path = args_nth(args, "output", i)); i++)
+		strobe_output(path);
+}
+
 static void record_end(struct run *r, char *outcome, size_t size)
 {
 	struct rusage usage;
@@ -362,6 +373,7 @@ static int record(struct run *r, const struct args *args)
 	run_labels_end(&r->labels, r->absolute, r->settings.name, r->child.pid);
 	wall_s = (double)(sb_mono_ns() - r->start_ns) * 1e-9;
 	record_end(r, outcome, sizeof outcome);
+	record_outputs(args);
 	sb_monitor_stop();
 	if (sb_session_close())
 		complain_last();
@@ -440,6 +452,7 @@ const struct command cmd_run = {
 		    "  strobe run -p production -o /data/runs -t model=wan-1.3b -- torchrun --nproc-per-node "
 		    "8 serve.py\n"
 		    "  strobe run --gpu-trace=steps:3 -- ./pipeline\n"
+		    "  strobe run --output out.mp4 -- python inpaint.py\n"
 		    "  strobe run --config profiling.yaml --print-config",
 	.exit_status =
 		"The command's own, 128 + N when signal N ended it; 127 there is no such command, 126 it "

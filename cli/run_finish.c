@@ -8,6 +8,7 @@
 #include "record/spool.h"
 #include "report/build.h"
 #include "report/files.h"
+#include "report/outputs.h"
 #include "report/summary.h"
 #include "store/history.h"
 
@@ -137,6 +138,8 @@ void run_finish_reports(const struct run_finish *f)
 	if (show)
 		fprintf(stderr, "strobe: writing the reports…");
 	err = build(f->folder, &run, &model);
+	if (!err)
+		err = sb_report_outputs_keep(run, model);
 	if (!err)
 		err = sb_report_files_write(run, model, f->folder, files_of(f->settings));
 	if (show)

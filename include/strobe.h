@@ -321,6 +321,12 @@ STROBE_API void strobe_skip(const char *name, const char *code, const char *reas
 STROBE_API void strobe_lost_compiled(uint64_t count);
 STROBE_API void strobe_thread_name(const char *name);
 
+/* The program has written, or is about to write, a result: a video, a picture, a folder of pictures. Its size and
+ * content are taken when the run has ended, so that `strobe diff` can compare them. */
+STROBE_API void strobe_output(const char *path);
+/* The same of samples without a head; pixel_format is "rgb24", "gray", "yuv420p", "yuv422p" or "yuv444p". */
+STROBE_API void strobe_output_raw(const char *path, int64_t width, int64_t height, const char *pixel_format);
+
 /* ---- sampled stacks ------------------------------------------------------ */
 
 struct strobe_frame {

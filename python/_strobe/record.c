@@ -91,6 +91,22 @@ static PyObject *event(PyObject *module, PyObject *const *args, Py_ssize_t nargs
 	Py_RETURN_NONE;
 }
 
+/* output(path, width, height, pixel_format); "": the file says it itself */
+static PyObject *output(PyObject *module, PyObject *args)
+{
+	const char *path, *pixel_format;
+	long long width, height;
+
+	if (!PyArg_ParseTuple(args, "sLLs", &path, &width, &height, &pixel_format))
+		return NULL;
+	track_follow(state_of(module));
+	if (*pixel_format)
+		strobe_output_raw(path, width, height, pixel_format);
+	else
+		strobe_output(path);
+	Py_RETURN_NONE;
+}
+
 /* duration(name, seconds, attrs or None): measured by the caller, ending now. */
 static PyObject *duration(PyObject *module, PyObject *args)
 {
@@ -348,6 +364,7 @@ PyMethodDef record_methods[] = {
 	{ "role", role, METH_O, NULL },
 	{ "attrs", FAST(attrs), METH_VARARGS | METH_KEYWORDS,
 		"attrs(**attributes)\n--\n\nAttributes of the innermost open zone." },
+	{ "output", output, METH_VARARGS, NULL },
 	{ "event", FAST(event), METH_FASTCALL | METH_KEYWORDS,
 		"event(name, /, **attributes)\n--\n\nA mark on the time line, with metadata." },
 	{ "duration", duration, METH_VARARGS, NULL },

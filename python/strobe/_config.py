@@ -16,7 +16,7 @@ KEYS = {
     "monitor_gpu_memory": _FLAG, "monitor_gpu_utilization": _FLAG, "monitor_gpu_temperature": _FLAG,
     "monitor_gpu_power": _FLAG, "monitor_cpu_usage": _FLAG, "monitor_system_memory": _FLAG,
     "monitor_disk_io": _FLAG, "generate_final_report": _FLAG, "report_format": _FORMAT, "save_raw_data": _FLAG,
-    "output_dir": _TEXT, "max_data_points": _COUNT, "max_trace_bytes": _BYTES, "max_run_bytes": _BYTES,
+    "output_dir": _TEXT, "max_data_points": _COUNT, "max_trace_bytes": _BYTES, "max_run_bytes": _BYTES, "keep_output_bytes": _BYTES,
     "profile_inference_steps": _FLAG, "profile_vae_decode": _FLAG, "profile_text_encoding": _FLAG,
     "profile_diffusion_steps": _FLAG, "profile_block_computation": _FLAG, "profile_model_parameters": _FLAG,
     "target_fps": _NUMBER, "gpu_cost_per_hour": _NUMBER, "session_tags": _TAGS, "stages": _STAGES,

@@ -1,5 +1,6 @@
 """The recording calls whose keywords and defaults are Python's business."""
 import math
+import os
 import sys
 
 from . import _growth, _sampling
@@ -99,6 +100,15 @@ def _host_memory():
     except (OSError, ValueError):
         pass
     return -1, values.get("VmRSS", -1), -1, values.get("VmHWM", -1)
+
+
+def output(path, *, width=0, height=0, pixel_format=""):
+    """The program writes a result there: a video, a picture, a folder of pictures. `strobe diff` compares it with
+    another run's. Raw samples need their size and pixel_format ("rgb24", "yuv420p", ...). Returns path."""
+    name = os.fsdecode(os.fspath(path))
+    if native.recording() and "\0" not in name:
+        native.output(name.encode("utf-8", "replace").decode(), int(width), int(height), pixel_format)
+    return path
 
 
 def alloc(size_bytes, allocator="default", context=None):

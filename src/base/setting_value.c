@@ -6,6 +6,22 @@
 #include <math.h>
 #include <string.h>
 
+/* " MiB" as settings write sizes; 0: no size. */
+static double unit_of(const char *text)
+{
+	static const char units[] = "KMGT";
+	const char *unit;
+	double size = 1024;
+
+	text += strspn(text, " ");
+	unit = *text ? strchr(units, *text) : NULL;
+	if (!unit || strncmp(text + 1, "iB", 2) || (text[3] && text[3] != ';'))
+		return strcmp(text, "B") && strcmp(text, "bytes") ? 0 : 1;
+	for (const char *u = units; u < unit; u++)
+		size *= 1024;
+	return size;
+}
+
 static double text_number(const char *text)
 {
 	char *end;
@@ -14,6 +30,8 @@ static double text_number(const char *text)
 	if (!text || !*text)
 		return NAN;
 	value = sb_numerals_read(text, &end);
+	if (end != text && unit_of(end) > 0)
+		return value * unit_of(end);
 	return end == text || (*end && *end != ';') ? NAN : value;
 }
 

@@ -193,6 +193,8 @@ int sb_compare(const struct sb_facts *const *base, size_t base_count, const stru
 	if (!err)
 		err = sb_compare_attrs(c);
 	if (!err)
+		err = sb_compare_outputs(c, options);
+	if (!err)
 		err = sb_compare_explain(c);
 	if (!err)
 		err = sb_compare_gate(c, options);
@@ -219,6 +221,9 @@ void sb_comparison_free(struct sb_comparison *c)
 	for (size_t i = 0; i < c->run_count; i++)
 		free(c->runs[i].tags);
 	free(c->runs);
+	for (size_t i = 0; i < c->output_count; i++)
+		sb_output_change_done(&c->outputs[i]);
+	free(c->outputs);
 	free(c->metrics);
 	free(c->base_labels);
 	free(c->now_labels);

@@ -4,6 +4,7 @@
 #define SB_COMPARE_COMPARE_H
 
 #include "compare/facts.h"
+#include "compare/outputs.h"
 #include "stats/statistics.h"
 
 struct sb_stage_change {
@@ -100,6 +101,9 @@ struct sb_comparison {
 	struct sb_setting_change *settings;
 	size_t setting_count;
 	struct sb_job_sides jobs; /* where each side is a job */
+	struct sb_output_change *outputs; /* of the first run of each side */
+	size_t output_count;
+	const char *output_verdict; /* "faster, but the output changed"; NULL: none did */
 	char **explanations; /* sentences, the most telling first */
 	size_t explanation_count;
 	char **failures; /* sentences: why the gate fails */
@@ -114,6 +118,8 @@ struct sb_compare_options {
 	struct sb_tolerance tolerance; /* all zero: the default */
 	const struct sb_gate *gates;
 	size_t gate_count;
+	double min_psnr_db; /* an output must keep it; 0: not asked for */
+	bool pictures; /* of the frames that differ most, for a page */
 	bool allow_missing; /* a metric that went missing does not fail the gate */
 };
 
@@ -146,6 +152,8 @@ int sb_compare_pairs(struct sb_comparison *c);
 int sb_compare_attrs(struct sb_comparison *c);
 int sb_comparison_say(char ***list, size_t *count, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+int sb_compare_outputs(struct sb_comparison *c, const struct sb_compare_options *options);
+int sb_compare_output_gate(struct sb_comparison *c, double min_psnr_db);
 int sb_compare_explain(struct sb_comparison *c);
 int sb_compare_name_runs(struct sb_comparison *c);
 int sb_changes_describe(struct sb_comparison *c); /* the last: what every form says of a change */

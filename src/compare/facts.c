@@ -39,6 +39,7 @@ void sb_facts_free(struct sb_facts *f)
 	free(f->pairs);
 	free(f->collectives);
 	free(f->ranks);
+	free(f->outputs);
 	free(f->numbers);
 	sb_strings_done(&f->strings);
 	free(f);
@@ -443,6 +444,27 @@ static void take_session(struct sb_facts *f, const struct sb_model *m)
 	}
 }
 
+static int take_outputs(struct sb_facts *f, const struct sb_model *m)
+{
+	f->outputs = calloc(m->outputs.count + 1, sizeof *f->outputs);
+	if (!f->outputs)
+		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+	for (size_t i = 0; i < m->outputs.count; i++) {
+		struct sb_output o = m->outputs.all[i];
+
+		if (!o.path || !o.state) /* of a report that was edited */
+			continue;
+		o.path = sb_facts_text(f, o.path);
+		o.state = sb_facts_text(f, o.state);
+		o.why = sb_facts_text(f, o.why);
+		o.sha256 = sb_facts_text(f, o.sha256);
+		o.kept = sb_facts_text(f, o.kept);
+		o.pixel_format = sb_facts_text(f, o.pixel_format);
+		f->outputs[f->output_count++] = o;
+	}
+	return 0;
+}
+
 int sb_facts_of_model(const struct sb_model *m, const char *label, struct sb_facts **out_facts)
 {
 	struct sb_facts *f = sb_facts_new(label);
@@ -470,6 +492,8 @@ int sb_facts_of_model(const struct sb_model *m, const char *label, struct sb_fac
 		err = take_histograms(f, m);
 	if (!err)
 		err = take_collectives(f, m);
+	if (!err)
+		err = take_outputs(f, m);
 	if (!err && m->session.command)
 		err = sb_facts_add_pair(f, SB_FACT_COMMAND, "command", m->session.command);
 	if (!err)

@@ -152,6 +152,8 @@ struct sb_facts {
 	size_t pair_count;
 	struct sb_fact_rank *ranks; /* of a job, whose stages are its median rank's; NULL: one run */
 	size_t rank_count, host_count;
+	struct sb_output *outputs; /* what it wrote */
+	size_t output_count;
 	struct sb_fact_collective *collectives; /* the first SB_COLLECTIVES_MAX */
 	size_t collective_count;
 	int64_t collective_total; /* all there were */

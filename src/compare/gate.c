@@ -226,10 +226,12 @@ int sb_compare_gate(struct sb_comparison *c, const struct sb_compare_options *op
 {
 	int err = 0;
 
-	c->gate_count = options->gate_count;
+	c->gate_count = options->gate_count + (options->min_psnr_db > 0);
 	for (size_t i = 0; i < options->gate_count && !err; i++)
 		err = apply(c, &options->gates[i]);
 	if (!err && options->gate_count && !options->allow_missing)
 		err = gate_missing(c, options);
+	if (!err && options->min_psnr_db > 0)
+		err = sb_compare_output_gate(c, options->min_psnr_db);
 	return err;
 }

@@ -20,6 +20,19 @@ static const struct sb_field stage_rows[] = {
 };
 static SB_FIELDS(stage, sb_journal_stage, "JournalStage", "A stage in one step.");
 
+static const struct sb_field output_rows[] = {
+	SB_FIELD(sb_output, path, "path", SB_ALWAYS, "where it was written"),
+	SB_FIELD_AS(WHOLE, sb_output, bytes, "size_bytes", SB_KNOWN, "of the file"),
+	SB_FIELD(sb_output, sha256, "sha256", SB_KNOWN, "of the file"),
+	SB_FIELD_AS(TIME, sb_output, modified_real_ns, "modified_time", SB_SET, "when it was last written"),
+	SB_FIELD(sb_output, kept, "kept_path", SB_KNOWN, "a copy in the run's folder"),
+	SB_FIELD(sb_output, width, "width_px", SB_KNOWN, "of raw samples"),
+	SB_FIELD(sb_output, height, "height_px", SB_KNOWN, "of raw samples"),
+	SB_FIELD(sb_output, pixel_format, "pixel_format", SB_KNOWN, "of raw samples"),
+};
+SB_FIELD_WHEN(has_path, sb_output, it->path != NULL)
+static SB_FIELDS(output, sb_output, "JournalOutput", "What a step wrote.", .present = has_path);
+
 static const struct sb_field step_fields_rows[] = {
 	SB_FIELD(sb_journal_step, title, "title", SB_ALWAYS, "what was done"),
 	SB_FIELD(sb_journal_step, run, "run", SB_ALWAYS, "the run, as it was named"),
@@ -43,6 +56,14 @@ static const struct sb_field step_fields_rows[] = {
 		"peak GPU memory"),
 	SB_FIELD_AS(WHOLE, sb_journal_step, rss_peak_bytes, "rss_peak_bytes", SB_KNOWN,
 		"peak memory of the process"),
+	SB_FIELD_STRUCT(sb_journal_step, output, "output", SB_KNOWN, output, "the first that it wrote"),
+	SB_FIELD(sb_journal_step, output_verdict, "output_verdict", SB_KNOWN,
+		"against the baseline's output: identical, same_pixels, changed, unknown"),
+	SB_FIELD(sb_journal_step, output_words, "output_words", SB_KNOWN, "the same for people"),
+	SB_FIELD(sb_journal_step, psnr_db, "psnr_db", SB_KNOWN, "against the baseline's output",
+		.range = SB_SIGNED),
+	SB_FIELD(sb_journal_step, ssim_ratio, "ssim_ratio", SB_KNOWN, "against the baseline's output",
+		.range = SB_SIGNED),
 	SB_FIELD_LIST(sb_journal_step, stages, stage_count, "stages", SB_ALWAYS, stage,
 		"in the order in which they began"),
 };
@@ -167,6 +188,45 @@ static int take_stages(struct sb_journal *j, const struct sb_facts *run, struct 
 	return 0;
 }
 
+/* What the file says of the baseline's output is enough to tell whether another is the same; its frames are read from
+ * the baseline's run where that is still there. */
+static int compare_output(struct sb_journal *j, const struct sb_output *now, struct sb_journal_step *step)
+{
+	struct sb_strings strings = { 0 };
+	struct sb_output_change change;
+	struct sb_output base = j->steps[0].output;
+	int err;
+
+	base.state = base.state ? base.state : "written";
+	err = sb_output_compare(&base, now, false, &strings, &change);
+	if (!err) {
+		step->output_verdict = copy_text(j, change.verdict);
+		step->output_words = copy_text(j, change.words);
+		step->psnr_db = change.psnr_db;
+		step->ssim_ratio = change.ssim_ratio;
+		sb_output_change_done(&change);
+	}
+	sb_strings_done(&strings);
+	return err;
+}
+
+static int take_output(struct sb_journal *j, const struct sb_facts *run, struct sb_journal_step *step)
+{
+	const struct sb_output *now = run->output_count ? &run->outputs[0] : NULL;
+
+	step->psnr_db = step->ssim_ratio = NAN;
+	if (!now)
+		return 0;
+	step->output = *now;
+	step->output.path = copy_text(j, now->path);
+	step->output.state = copy_text(j, now->state);
+	step->output.why = copy_text(j, now->why);
+	step->output.sha256 = copy_text(j, now->sha256);
+	step->output.kept = copy_text(j, now->kept);
+	step->output.pixel_format = copy_text(j, now->pixel_format);
+	return j->step_count && j->steps[0].output.path ? compare_output(j, now, step) : 0;
+}
+
 int sb_journal_add(struct sb_journal *j, const struct sb_facts *run, const char *title, const char *commit)
 {
 	struct sb_journal_step *steps = take(j, (j->step_count + 1) * sizeof *steps), *step;
@@ -187,6 +247,8 @@ int sb_journal_add(struct sb_journal *j, const struct sb_facts *run, const char 
 		.gpu_memory_peak_bytes = run->metrics[SB_METRIC_GPU_MEMORY_PEAK],
 		.rss_peak_bytes = run->metrics[SB_METRIC_RSS_PEAK] };
 	err = take_stages(j, run, step);
+	if (!err)
+		err = take_output(j, run, step);
 	if (err)
 		return err;
 	j->steps = steps;

@@ -6,6 +6,7 @@
 #include "base/jsondom.h"
 #include "base/vec.h"
 #include "compare/facts.h"
+#include "compare/outputs.h"
 
 struct sb_journal_stage {
 	const char *name, *code; /* code NULL: none */
@@ -19,6 +20,10 @@ struct sb_journal_step {
 	uint64_t start_real_ns; /* 0: not known */
 	double wall_s, generation_s; /* generation: median, NAN: none was marked */
 	double fps, gpu_memory_peak_bytes, rss_peak_bytes; /* NAN: not known */
+	struct sb_output output; /* the first that it wrote; path NULL: none */
+	const char *output_verdict; /* against the baseline's: "identical", "changed"…; NULL: no output */
+	const char *output_words; /* the same for people */
+	double psnr_db, ssim_ratio; /* NAN: not measured, or nothing differs */
 	struct sb_journal_stage *stages; /* in the order in which they began */
 	size_t stage_count;
 	/* against the others, by sb_journal_settle() */

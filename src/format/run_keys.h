@@ -42,4 +42,7 @@
 #define SB_ATTR_CALLS_MEDIAN "strobe.calls_median_s"
 #define SB_ATTR_CALLS_STD "strobe.calls_std_s"
 
+/* an event: the program wrote a result. Attributes: path; of raw samples width, height, pixel_format */
+#define SB_EVENT_OUTPUT "strobe.output"
+
 #endif

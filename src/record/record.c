@@ -5,9 +5,12 @@
 #include "record/clock.h"
 #include "record/put.h"
 #include "record/recorder.h"
+#include "format/run_keys.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Attributes as they stand at the end of a record; what does not fit is cut. */
 static uint32_t put_attrs(uint64_t *to, uint32_t room, const struct strobe_attr *attrs, size_t count)
@@ -107,6 +110,40 @@ void strobe_event(const char *name, const struct strobe_attr *attrs, size_t attr
 	payload[1] = sb_track_current();
 	words = 2 + put_attrs(payload + 2, SB_PUT_WORDS_MAX - 2, attrs, attr_count);
 	sb_put(SB_STREAM_KEEP, SB_EVENT, sb_name_intern(name, NULL), payload, words);
+}
+
+/* The reader may run elsewhere: a path of its own is made whole. */
+static void put_output(const char *path, const struct strobe_attr *raw, size_t raw_count)
+{
+	char whole[SB_STRING_MAX + 1], here[SB_STRING_MAX / 2];
+	struct strobe_attr attrs[4];
+	size_t count = 0;
+
+	if (!STROBE_ON_() || !path || !*path)
+		return;
+	if (*path != '/' && getcwd(here, sizeof here) &&
+		(size_t)snprintf(whole, sizeof whole, "%s/%s", here, path) < sizeof whole)
+		path = whole;
+	attrs[count++] = (struct strobe_attr){ "path", STROBE_TYPE_STRING, { .s = path } };
+	while (count <= raw_count && count < 4) {
+		attrs[count] = raw[count - 1];
+		count++;
+	}
+	strobe_event(SB_EVENT_OUTPUT, attrs, count);
+}
+
+void strobe_output(const char *path)
+{
+	put_output(path, NULL, 0);
+}
+
+void strobe_output_raw(const char *path, int64_t width, int64_t height, const char *pixel_format)
+{
+	put_output(path,
+		(struct strobe_attr[]){ { "width", STROBE_TYPE_INT, { .i = width } },
+			{ "height", STROBE_TYPE_INT, { .i = height } },
+			{ "pixel_format", STROBE_TYPE_STRING, { .s = pixel_format ? pixel_format : "" } } },
+		3);
 }
 
 void strobe_mark(const char *name)

@@ -50,6 +50,8 @@ const struct sb_setting sb_setting_table[] = {
 	{ "report_format", SB_SETTING_FORMAT, FIELD(report_format), "both", 0, 0, NULL, "json",
 		"html, json or both" },
 	TOGGLE(save_raw_data, "false", "true", NULL, "write the monitors' series as raw_profiling_data.json"),
+	{ "keep_output_bytes", SB_SETTING_BYTES, FIELD(keep_output_bytes), "64 MiB", 0, 1e15, NULL, NULL,
+		"outputs that are copied into the run's folder, all together; 0: none" },
 	TOGGLE(profile_inference_steps, "true", NULL, NULL, "record inference steps"),
 	TOGGLE(profile_vae_decode, "true", NULL, NULL, "record VAE decoding"),
 	TOGGLE(profile_text_encoding, "true", NULL, "false", "record text encoding"),

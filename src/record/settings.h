@@ -53,7 +53,7 @@ struct sb_settings {
 	bool profile_inference_steps, profile_vae_decode, profile_text_encoding;
 	bool profile_diffusion_steps, profile_block_computation, profile_model_parameters;
 	uint32_t max_data_points;
-	uint64_t max_trace_bytes, max_run_bytes;
+	uint64_t max_trace_bytes, max_run_bytes, keep_output_bytes;
 	double target_fps; /* 0: none */
 	double gpu_cost_per_hour; /* 0: none */
 	double sample_hz; /* Python stacks per second, 0: none */

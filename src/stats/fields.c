@@ -67,7 +67,7 @@ static void write_time(const struct sb_field *f, uint64_t real_ns, struct sb_jso
 	char day[32], text[64];
 	struct tm tm;
 
-	if (!gmtime_r(&seconds, &tm))
+	if ((!real_ns && f->rule != SB_ALWAYS) || !gmtime_r(&seconds, &tm))
 		return;
 	strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
 	if (to_second)

@@ -121,6 +121,8 @@ def material(tmp_path_factory):
     shutil.copy(SOURCE / "tests/data/stagelog-before.txt", folder / "log.txt")
     shutil.copy(SOURCE / "tests/data/stagelog-before.txt", folder / "baseline.log")
     shutil.copy(SOURCE / "tests/data/stagelog-after.txt", folder / "opt6.log")
+    for name, value in (("clip.y4m", 100), ("other.y4m", 103)):
+        (folder / name).write_bytes(b"YUV4MPEG2 W16 H16 F8:1 Cmono\n" + (b"FRAME\n" + bytes([value] * 256)) * 4)
     shutil.copytree(SOURCE / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "profiling.yaml").write_text("profiling:\n  display_interval: 2\n")
     (folder / "pipeline.c").write_text(C % ("#include <strobe.h>", "\tstrobe_start(NULL);\n\tstrobe_stop();"))

@@ -50,3 +50,13 @@ def test_data_loader_workers_decode_in_processes_of_their_own(found):
     others = [recording for recording in run.recordings if recording is not run.recording]
     assert sum(frames(recording, "video_decode", VIDEO_SIZES["pyav"]) for recording in others) == counted["data_loader"]["count"]
     assert len(run.recording.named("data_loading")) == counted["data_loader"]["batches"] + 1  # the last finds the end
+
+
+def test_what_was_written_is_found(found):
+    """Each library's file is an output of the run; what was only read, or piped, is none."""
+    _, counted, run = found
+    names = {"pyav": "av.mp4", "opencv": "cv.avi", "imageio": "io.mp4", "imageio_v3": "v3.mp4", "torchcodec": "tc.mp4", "ffmpeg_child": "scaled.mp4"}
+    wanted = {name for library, name in names.items() if "missing" not in counted[library]}
+    outputs = {output["path"].rsplit("/", 1)[-1]: output for output in run.report()["outputs"]}
+    assert set(outputs) == wanted
+    assert all(output["state"] == "written" and len(output["sha256"]) == 64 for output in outputs.values())

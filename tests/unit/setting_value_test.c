@@ -16,6 +16,8 @@ static void every_type_is_a_number_or_none(void **state)
 	assert_true(sb_setting_value(STROBE_TYPE_FLOAT, 0, 2.5, NULL) == 2.5);
 	assert_true(sb_setting_value(STROBE_TYPE_STRING, 0, 0, "24.5") == 24.5);
 	assert_true(isnan(sb_setting_value(STROBE_TYPE_STRING, 0, 0, "24 fps")));
+	assert_true(sb_setting_value(STROBE_TYPE_STRING, 0, 0, "64 MiB") == 64 << 20);
+	assert_true(sb_setting_value(STROBE_TYPE_STRING, 0, 0, "1 GiB") == 1 << 30);
 	assert_true(isnan(sb_setting_value(STROBE_TYPE_STRING, 0, 0, "")));
 	assert_true(isnan(sb_setting_value(STROBE_TYPE_STRING, 0, 0, NULL)));
 }

@@ -26,6 +26,7 @@ static const struct {
 	{ "flops", "operations" },
 	{ "tflops", "10^12 operations/s" },
 	{ "px", "pixels" },
+	{ "db", "dB" },
 	{ "index", "index" },
 	{ "rank", "rank" },
 	{ "cost", "currency" },

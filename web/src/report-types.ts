@@ -34,6 +34,7 @@ export type Report = {
   recommendations: Recommendation[]; // findings, by the seconds they could save
   verdict: Verdict; // what bounds the run
   readings?: Reading[]; // what the numbers mean, a sentence each
+  outputs?: Output[]; // what the program wrote as its result
   strategies?: Strategy[]; // what could be turned, stage by stage: the least effort first, then the largest gain
   counters?: Counter[]; // counters of the program
   events?: Event[]; // at most max_data_points, thinned evenly
@@ -1037,6 +1038,20 @@ export type Reading = {
   good?: true; // as it should be
 };
 
+// A file that the program wrote as its result.
+export type Output = {
+  path: string; // where the program wrote it
+  state: "written" | "overwritten" | "missing" | "not read" | "being written"; // overwritten: changed after the run had ended and before strobe looked
+  why?: string; // it was not read
+  size_bytes?: number; // of the file, or of all files of a folder
+  sha256?: string; // of the file, as sha256sum prints it
+  modified_time?: string; // when it was last written
+  kept_path?: string; // a copy in the run's folder
+  width_px?: number; // of raw samples
+  height_px?: number; // of raw samples
+  pixel_format?: string; // of raw samples: rgb24, gray, yuv420p
+};
+
 // What could be turned at a stage, and what that trades.
 export type Strategy = {
   stage: string; // the stage it is about
@@ -1123,6 +1138,8 @@ export type Diff = {
   runs: ComparedRun[]; // who they are: those before, then those now
   total: MetricChange; // the whole
   per_generation: boolean; // the total is of one generation, and so are the stages inside of one
+  outputs?: OutputChange[]; // what both wrote; of several runs a side the first
+  output_verdict?: string; // of runs whose outputs differ
   explanations: string[]; // sentences, the most telling first
   stages: StageChange[]; // the largest contribution first, whatever its sign
   jobs?: ComparedJobs; // where both sides are jobs: stages are then the median rank's
@@ -1161,6 +1178,37 @@ export type MetricChange = {
   shift_ratio?: number; // new / base over all pairs of repetitions
   change_low_ratio?: number; // 95 % interval of new / base, low end
   change_high_ratio?: number; // 95 % interval of new / base, high end
+};
+
+// What both runs wrote, beside each other.
+export type OutputChange = {
+  name: string; // of the file
+  verdict: "identical" | "same_pixels" | "changed" | "only_base" | "only_new" | "unknown"; // same_pixels: the files differ, what they show does not
+  words: string; // the same for people
+  base_path?: string; // absent: the base wrote none such
+  new_path?: string; // absent: the new run wrote none such
+  base_bytes?: number; // its size before
+  new_bytes?: number; // its size now
+  base_sha256?: string; // of the file before
+  new_sha256?: string; // of the file now
+  not_measured?: string; // why there is no PSNR
+  psnr_db?: number; // over all samples of all compared frames; absent also where nothing differs
+  ssim_ratio?: number; // of the luma, mean over frames
+  base_frame_count?: number; // frames before
+  new_frame_count?: number; // frames now
+  compared_frame_count?: number; // the first so many of both
+  different_frame_count?: number; // of the compared ones
+  worst_frames?: WorstFrame[]; // those that differ most, at least 8 frames apart
+};
+
+// A frame that differs much from the other run's.
+export type WorstFrame = {
+  frame_index: number; // from 0
+  psnr_db?: number; // of this frame
+  ssim_ratio?: number; // of this frame's luma
+  base_picture?: string; // a small PNG as data: URI, pages alone
+  new_picture?: string; // the same of the new run
+  difference_picture?: string; // where they differ, four times as strong as it is
 };
 
 // A stage on both sides.
@@ -1637,7 +1685,24 @@ export type JournalStep = {
   fps?: number; // frames per second end to end
   gpu_memory_peak_bytes?: number; // peak GPU memory
   rss_peak_bytes?: number; // peak memory of the process
+  output?: JournalOutput; // the first that it wrote
+  output_verdict?: string; // against the baseline's output: identical, same_pixels, changed, unknown
+  output_words?: string; // the same for people
+  psnr_db?: number; // against the baseline's output
+  ssim_ratio?: number; // against the baseline's output
   stages: JournalStage[]; // in the order in which they began
+};
+
+// What a step wrote.
+export type JournalOutput = {
+  path: string; // where it was written
+  size_bytes?: number; // of the file
+  sha256?: string; // of the file
+  modified_time?: string; // when it was last written
+  kept_path?: string; // a copy in the run's folder
+  width_px?: number; // of raw samples
+  height_px?: number; // of raw samples
+  pixel_format?: string; // of raw samples
 };
 
 // A stage in one step.

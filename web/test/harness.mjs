@@ -48,7 +48,7 @@ export function writeFile(name, text) {
 }
 
 // Opens a page and watches everything it must not do.
-export async function open(browser, path, options = {}) {
+export async function open(browser, path, { wait = '.figures', ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
   const page = await context.newPage();
   const seen = { problems: [], requests: [], dialogs: 0 };
@@ -60,7 +60,7 @@ export async function open(browser, path, options = {}) {
     void d.dismiss();
   });
   await page.goto(path.includes('://') ? path : `file://${path}`);
-  await page.waitForSelector('.figures');
+  await page.waitForSelector(wait);
   return { page, seen, close: () => context.close() };
 }
 

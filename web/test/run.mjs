@@ -10,6 +10,7 @@ import './workspace.mjs';
 import './keep.mjs';
 import './videos.mjs';
 import './calls.mjs';
+import './outputs.mjs';
 
 const base = fixture();
 const basePath = writePage('base', base);

@@ -2,9 +2,10 @@
 load, offload, frames; and what a thread is doing for a framework. Activities nest (a
 pipeline inside a node, generate() inside a pipeline): the innermost is asked."""
 import contextlib
+import os
 import threading
 
-from .. import _growth, _sampling
+from .. import _growth, _record, _sampling
 from . import first_calls
 from .._native import (ROLE_COLLECTIVE, ROLE_FORWARD, ROLE_GENERATION, ROLE_LOAD, ROLE_OFFLOAD, ROLE_STEP,
                        native, section)
@@ -124,6 +125,18 @@ def offload(name, size):
 def collective(name):
     """Waiting for other ranks."""
     return zone("collective:" + name, ROLE_COLLECTIVE)
+
+
+_outputs = set()  # paths that were named, so that a frame's writer asks once
+OUTPUTS_MOST = 1000
+
+
+def output(path):
+    """A result is written there; the same path counts once."""
+    path = os.fsdecode(os.fspath(path))
+    if native.recording() and path not in _outputs and len(_outputs) < OUTPUTS_MOST:
+        _outputs.add(path)
+        _record.output(path)
 
 
 def frames(count, **facts):

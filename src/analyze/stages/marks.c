@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/room.h"
+#include "format/run_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +122,10 @@ static void see_event(void *self, const struct sb_event *e)
 
 	switch (e->kind) {
 	case SB_EVENT_MARK: add_row(h, e, "mark"); break;
-	case SB_EVENT_EVENT: add_row(h, e, "event"); break;
+	case SB_EVENT_EVENT:
+		if (strcmp(h->run->names[e->name].text, SB_EVENT_OUTPUT)) /* a panel of its own */
+			add_row(h, e, "event");
+		break;
 	case SB_EVENT_SKIPPED: add_row(h, e, "skipped"); break;
 	case SB_EVENT_COUNT:
 		if (!is_own(&h->run->names[e->name]))

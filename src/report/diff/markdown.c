@@ -73,7 +73,10 @@ void sb_diff_markdown(const struct sb_comparison *c, const struct sb_diff_option
 	sb_diff_words(t, &words);
 	sb_buf_printf(out, "### %s%s: %s → %s (%s, %s), %s\n\n", mark_of(t->verdict),
 		c->per_generation ? "One generation" : "Total", words.base, words.now, words.delta,
-		words.percent, sb_verdict_words(t->verdict, t->metric));
+		words.percent,
+		c->output_verdict && t->verdict == SB_VERDICT_BETTER
+			? c->output_verdict
+			: sb_verdict_words(t->verdict, t->metric));
 	for (size_t i = 0; i < c->failure_count; i++) {
 		sb_buf_puts(out, "- **FAIL** ");
 		sb_markdown_put(out, c->failures[i]);
@@ -81,6 +84,13 @@ void sb_diff_markdown(const struct sb_comparison *c, const struct sb_diff_option
 	}
 	if (c->gate_count && !c->failure_count)
 		sb_buf_puts(out, "- **PASS** nothing past the allowed change\n");
+	for (size_t i = 0; i < c->output_count; i++) {
+		sb_buf_puts(out, sb_output_changed(&c->outputs[i]) ? "- ⚠️ output " : "- output ");
+		sb_markdown_put(out, c->outputs[i].name);
+		sb_buf_puts(out, ": ");
+		sb_markdown_put(out, c->outputs[i].words);
+		sb_buf_putc(out, '\n');
+	}
 	for (size_t i = 0; i < c->explanation_count; i++) {
 		sb_buf_puts(out, "- ");
 		sb_markdown_put(out, c->explanations[i]);

@@ -31,7 +31,9 @@ static void put_total(struct sb_buf *out, const struct sb_comparison *c, const s
 	sb_buf_printf(out, "%s %s -> %s  (%s, %s)  ", c->per_generation ? "One generation" : "Total",
 		words.base, words.now, words.delta, words.percent);
 	colour(out, o, t->verdict);
-	sb_buf_puts(out, sb_verdict_words(t->verdict, t->metric));
+	sb_buf_puts(out, c->output_verdict && t->verdict == SB_VERDICT_BETTER
+				 ? c->output_verdict
+				 : sb_verdict_words(t->verdict, t->metric));
 	plain(out, o);
 	sb_buf_puts(out, "\n  ");
 	sb_diff_basis(&t->judgement, &c->tolerance, out);
@@ -175,6 +177,15 @@ static void put_metrics(struct sb_buf *out, const struct sb_comparison *c, const
 	}
 }
 
+static void put_outputs(struct sb_buf *out, const struct sb_comparison *c, const struct sb_diff_options *o)
+{
+	for (size_t i = 0; i < c->output_count; i++) {
+		colour(out, o, sb_output_changed(&c->outputs[i]) ? SB_VERDICT_WORSE : SB_VERDICT_SAME);
+		sb_buf_printf(out, "  Output %s: %s\n", c->outputs[i].name, c->outputs[i].words);
+		plain(out, o);
+	}
+}
+
 static void put_settings(struct sb_buf *out, const struct sb_comparison *c)
 {
 	static const char *const scopes[] = { "tag", "setting", "environment", "command" };
@@ -219,6 +230,7 @@ void sb_diff_text(const struct sb_comparison *c, const struct sb_diff_options *o
 	sb_diff_side(c->now, c->now_count, out);
 	sb_buf_putc(out, '\n');
 	put_total(out, c, o);
+	put_outputs(out, c, o);
 	for (size_t i = 0; i < c->explanation_count; i++)
 		put_wrapped(out, c->explanations[i], columns);
 	put_stages(out, c, o, columns);

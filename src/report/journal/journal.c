@@ -61,8 +61,30 @@ static void change_text(double delta, double from, int decimals, char *out, size
 		snprintf(out, size, "%+.*fs %+.1f%%", decimals, delta, from > 0 ? delta / from * 100 : 0);
 }
 
+/* Against the baseline: "same", "31.2 dB", "changed"; the baseline's own is "". */
+static void output_text(const struct sb_journal_step *s, char *out, size_t size)
+{
+	*out = 0;
+	if (!s->output_verdict)
+		return;
+	if (!strcmp(s->output_verdict, "identical") || !strcmp(s->output_verdict, "same_pixels"))
+		snprintf(out, size, "same");
+	else if (!isnan(s->psnr_db))
+		snprintf(out, size, "%.1f dB", s->psnr_db);
+	else
+		snprintf(out, size, "%s", !strcmp(s->output_verdict, "changed") ? "changed" : "?");
+}
+
+static bool has_outputs(const struct sb_journal *j)
+{
+	for (size_t i = 0; i < j->step_count; i++)
+		if (j->steps[i].output_verdict)
+			return true;
+	return false;
+}
+
 struct step_words {
-	char total[32], before[48], base[48], speedup[24], fps[24], memory[32];
+	char total[32], before[48], base[48], speedup[24], fps[24], memory[32], output[24];
 	const char *commit;
 };
 
@@ -81,6 +103,7 @@ static void words_of(const struct sb_journal *j, size_t i, int decimals, struct 
 	if (!isnan(s->fps))
 		snprintf(w->fps, sizeof w->fps, "%.2f", s->fps);
 	snprintf(w->memory, sizeof w->memory, "%s", memory_of(s, memory, sizeof memory));
+	output_text(s, w->output, sizeof w->output);
 	w->commit = s->commit ? s->commit : "";
 }
 
@@ -128,17 +151,22 @@ static void put_steps(const struct sb_journal *j, int columns, int decimals, str
 {
 	int width = columns > 118 ? 34 : 18;
 
-	sb_buf_printf(out, " #  %-*s %10s %15s %15s %8s %8s %8s %s\n", width, "step",
+	bool outputs = has_outputs(j);
+
+	sb_buf_printf(out, " #  %-*s %10s %15s %15s %8s %8s %8s %s%s\n", width, "step",
 		j->per_generation ? "generation" : "total", "vs before", "vs baseline", "speed-up",
-		"frames/s", "peak", "commit");
+		"frames/s", "peak", outputs ? "  output " : "", "commit");
 	for (size_t i = 0; i < j->step_count; i++) {
 		struct step_words w;
 
 		words_of(j, i, decimals, &w);
 		sb_buf_printf(out, "%2zu  ", i);
 		sb_label_put(out, j->steps[i].title, width);
-		sb_buf_printf(out, " %10s %15s %15s %8s %8s %8s %s", w.total, w.before, w.base, w.speedup,
-			w.fps, w.memory, w.commit);
+		sb_buf_printf(out, " %10s %15s %15s %8s %8s %8s ", w.total, w.before, w.base, w.speedup,
+			w.fps, w.memory);
+		if (outputs)
+			sb_buf_printf(out, "%8s ", w.output);
+		sb_buf_puts(out, w.commit);
 		while (out->size && sb_buf_text(out)[out->size - 1] == ' ')
 			out->size--;
 		sb_buf_putc(out, '\n');
@@ -194,11 +222,12 @@ void sb_journal_markdown(const struct sb_journal *j, struct sb_buf *out)
 {
 	int decimals = decimals_of(j);
 	const struct sb_journal_stage *s;
+	bool outputs = has_outputs(j);
 
 	sb_buf_printf(out,
-		"| # | step | %s | Δ before | Δ baseline | speed-up | frames/s | peak memory | commit |\n",
-		j->per_generation ? "generation" : "total");
-	sb_buf_puts(out, "|--:|---|--:|--:|--:|--:|--:|--:|---|\n");
+		"| # | step | %s | Δ before | Δ baseline | speed-up | frames/s | peak memory |%s commit |\n",
+		j->per_generation ? "generation" : "total", outputs ? " output |" : "");
+	sb_buf_printf(out, "|--:|---|--:|--:|--:|--:|--:|--:|%s---|\n", outputs ? "--:|" : "");
 	for (size_t i = 0; i < j->step_count; i++) {
 		struct step_words w;
 
@@ -207,6 +236,8 @@ void sb_journal_markdown(const struct sb_journal *j, struct sb_buf *out)
 		put_escaped(out, j->steps[i].title);
 		sb_buf_printf(out, " | %s | %s | %s | %s | %s | %s | ", w.total, w.before, w.base, w.speedup,
 			w.fps, w.memory);
+		if (outputs)
+			sb_buf_printf(out, "%s | ", w.output);
 		put_escaped(out, w.commit);
 		sb_buf_puts(out, " |\n");
 	}

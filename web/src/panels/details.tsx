@@ -332,6 +332,10 @@ function attributes(e: Event): string {
 // The driver names a GPU once more than its monitor.
 const toldTwice = (key: string, facts: Fields) => (/^cuda_device_(\d+)_(name|uuid)$/.exec(key) ?? [])[2] !== undefined && facts[key.replace(/^cuda_device_(\d+)_/, 'gpu$1.')] === facts[key];
 
+export function outputsBody(r: Report): ComponentChildren {
+  return r.outputs?.length ? <FieldTable rows={r.outputs} caption="What the program wrote as its result" /> : null;
+}
+
 export function systemBody(r: Report): ComponentChildren {
   const s = r.system;
   const info = r.session_info;

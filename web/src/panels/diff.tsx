@@ -1,6 +1,6 @@
 // Two runs side by side: strobe diff --format html, and /diff of the server.
 import { clip, keyed, percent, plain, seconds } from '../format';
-import { num, text, type Diff as DiffReport, type MetricChange, type SettingChange, type StageChange } from '../report';
+import { num, text, type Diff as DiffReport, type MetricChange, type OutputChange, type SettingChange, type StageChange } from '../report';
 import { Table, type Column } from '../table';
 import { dark, toggleTheme, useStore } from '../state';
 import { Name, Shell } from './shell';
@@ -53,6 +53,7 @@ function Total({ d }: { d: DiffReport }) {
       <div class="figure">
         <span class="label">verdict</span>
         <span class="value">{text(t, 'verdict') ?? 'n/a'}</span>
+        {d.output_verdict && <span class="note worse">{d.output_verdict}</span>}
         <span class="note">{text(t, 'basis') ? `judged by ${text(t, 'basis')!.replaceAll('_', ' ')}` : ''}{num(t, 'p_ratio') !== undefined ? `, p = ${plain(num(t, 'p_ratio')!)}` : ''}</span>
       </div>
     </section>
@@ -140,6 +141,33 @@ function Metrics({ d }: { d: DiffReport }) {
   );
 }
 
+// What both runs made, and the frames in which it differs most.
+function Output({ o }: { o: OutputChange }) {
+  return (
+    <div class="output">
+      <p>
+        <code dir="auto">{o.name}</code> <span class={o.verdict === 'changed' ? 'worse' : 'quiet'}>{o.words}</span>
+      </p>
+      {(o.worst_frames ?? [])
+        .filter((f) => f.base_picture)
+        .map((f) => (
+          <figure key={f.frame_index}>
+            <div class="pictures">
+              <img src={f.base_picture} alt={`frame ${f.frame_index}, before`} />
+              <img src={f.new_picture} alt={`frame ${f.frame_index}, now`} />
+              <img src={f.difference_picture} alt={`frame ${f.frame_index}, where it differs`} />
+            </div>
+            <figcaption>
+              frame {f.frame_index}: before, now, and where they differ (4 times as strong)
+              {f.psnr_db !== undefined && `; PSNR ${f.psnr_db.toFixed(1)} dB`}
+              {f.ssim_ratio !== undefined && `, SSIM ${f.ssim_ratio.toFixed(4)}`}
+            </figcaption>
+          </figure>
+        ))}
+    </div>
+  );
+}
+
 export function Diff({ d }: { d: DiffReport }) {
   useStore(dark);
   const explanations = d.explanations;
@@ -171,6 +199,14 @@ export function Diff({ d }: { d: DiffReport }) {
               </li>
             ))}
           </ul>
+        </section>
+      )}
+      {d.outputs && d.outputs.length > 0 && (
+        <section class="part" id="outputs">
+          <h2>What they made</h2>
+          {d.outputs.map((o) => (
+            <Output key={o.name} o={o} />
+          ))}
         </section>
       )}
       {d.stages.length > 0 && (

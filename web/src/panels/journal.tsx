@@ -19,6 +19,15 @@ function change(delta: number | undefined, from: number | undefined, n: number):
   return `${sign}${Math.abs(delta).toFixed(n)} s${from ? ` (${sign}${percent(Math.abs(delta / from))})` : ''}`;
 }
 
+// Against the baseline's output.
+function output(s: JournalStep): string | undefined {
+  const psnr = num(s, 'psnr_db');
+  const verdict = text(s, 'output_verdict');
+  if (!verdict) return undefined;
+  if (verdict === 'identical' || verdict === 'same_pixels') return 'same';
+  return psnr === undefined ? (verdict === 'changed' ? 'changed' : '?') : `${psnr.toFixed(1)} dB`;
+}
+
 function stepColumns(d: JournalReport, n: number): Column<JournalStep>[] {
   const at = (s: JournalStep) => d.steps.indexOf(s);
   return [
@@ -30,6 +39,7 @@ function stepColumns(d: JournalReport, n: number): Column<JournalStep>[] {
     { key: 'speedup', head: 'speed-up', value: (s) => num(s, 'speedup_ratio'), cell: (s) => (num(s, 'speedup_ratio') === undefined ? '' : `${num(s, 'speedup_ratio')!.toFixed(2)}×`) },
     { key: 'fps', head: 'frames/s', value: (s) => num(s, 'fps'), cell: (s) => num(s, 'fps')?.toFixed(2) ?? '' },
     { key: 'memory', head: 'peak memory', value: (s) => num(s, 'gpu_memory_peak_bytes') ?? num(s, 'rss_peak_bytes'), cell: (s) => (num(s, 'gpu_memory_peak_bytes') ?? num(s, 'rss_peak_bytes')) === undefined ? '' : bytes(num(s, 'gpu_memory_peak_bytes') ?? num(s, 'rss_peak_bytes')) },
+    ...(d.steps.some((s) => output(s)) ? [{ key: 'output', head: 'output', help: 'PSNR against the baseline’s output', text: true, value: output, cell: (s: JournalStep) => <span title={text(s, 'output_words')}>{output(s) ?? ''}</span> }] : []),
     { key: 'commit', head: 'commit', text: true, value: (s) => text(s, 'commit') },
     { key: 'run', head: 'run', text: true, value: (s) => s.run, cell: (s) => <span dir="auto">{clip(s.run, 40)}</span> },
   ];

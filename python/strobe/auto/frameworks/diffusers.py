@@ -6,7 +6,7 @@ import os
 from ..._native import native
 from .. import modules, vocabulary, wrapping
 from ..frames import frames_of
-from ..vocabulary import Activity, doing, here, stage
+from ..vocabulary import Activity, doing, here, output, stage
 from ..wrapping import guard, shape_of, wrap, wrap_method
 
 DENOISERS = ("transformer", "unet", "prior", "dit", "denoiser", "controlnet")
@@ -38,8 +38,15 @@ def _exporting(original):
     def export(video_frames, *args, **kwargs):
         count, height, width = guard(frames_of, video_frames) or (0, None, None)
         with stage("export", frames=count or None, width=width, height=height):
-            return original(video_frames, *args, **kwargs)
+            path = original(video_frames, *args, **kwargs)
+        guard(_written, path)
+        return path
     return export
+
+
+def _written(path):
+    if path:
+        output(path)
 
 
 def _registering(original):

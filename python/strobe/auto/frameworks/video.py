@@ -6,7 +6,7 @@ import os
 from ..._native import native
 from .. import wrapping
 from ..frames import frames_of
-from ..vocabulary import here, stage
+from ..vocabulary import here, output, stage
 from ..wrapping import guard, shape_of, wrap
 
 DECODE, ENCODE = "video_decode", "video_encode"
@@ -37,8 +37,9 @@ def _say(value):
     native.attrs(**_facts(value))
 
 
-def _coding(name, given=None):
-    """make() for a method that returns frames, or takes them: given is the place of that argument."""
+def _coding(name, given=None, written=None):
+    """make() for a method that returns frames, or takes them: given is the place of that argument, written where they
+    go."""
     def make(original):
         def call(self, *args, **kwargs):
             if wrapping.compiling() or here.coding:  # one library on top of another
@@ -48,11 +49,27 @@ def _coding(name, given=None):
                 with stage(name):
                     result = original(self, *args, **kwargs)
                     guard(_say, result if given is None else given(self, args))
+                    if written is not None:
+                        guard(_named, written(self, args))
                     return result
             finally:
                 here.coding = False
         return call
     return make
+
+
+def _named(path):
+    if isinstance(path, (str, bytes, os.PathLike)) and path and not str(path).startswith("<"):
+        output(path)
+
+
+def _of_container(self, args):
+    return getattr(getattr(self, "container", None), "name", None)
+
+
+def _of_request(self, args):
+    request = getattr(self, "request", None) or getattr(self, "_request", None)
+    return getattr(request, "filename", None) or getattr(request, "raw_uri", None)
 
 
 def _iterating(original):
@@ -96,23 +113,36 @@ def _own_frames(self, args):
 
 
 _read, _write, _write_own = _coding(DECODE), _coding(ENCODE, _first), _coding(ENCODE, _own_frames)
+_write_stream, _write_request = _coding(ENCODE, _first, _of_container), _coding(ENCODE, _first, _of_request)
+_write_file = _coding(ENCODE, _own_frames, _first)
+
+def _opening(original):
+    """A writer that gets its file when it is made."""
+    def call(self, *args, **kwargs):
+        result = original(self, *args, **kwargs)
+        guard(_named, kwargs.get("filename", args[0] if args else None))
+        return result
+    return call
+
 
 # Module waited for -> (class, method, how). A class may be nested: Format.Reader.
 METHODS = {
-    "cv2": (("VideoCapture", "read", _read), ("VideoWriter", "write", _write)),
+    "cv2": (("VideoCapture", "read", _read), ("VideoWriter", "write", _write),
+            ("VideoWriter", "__init__", _opening), ("VideoWriter", "open", _opening)),
     "av": (("container.InputContainer", "decode", _iterating), ("VideoStream", "decode", _read),
-           ("VideoStream", "encode", _write)),
+           ("VideoStream", "encode", _write_stream)),
     "torchcodec.decoders._video_decoder": tuple(
         ("VideoDecoder", method, _read) for method in (
             "__getitem__", "get_frame_at", "get_frames_at", "get_frames_in_range", "get_frame_played_at",
             "get_frames_played_at", "get_frames_played_in_range", "get_all_frames")),
-    "torchcodec.encoders._video_encoder": tuple(
-        ("VideoEncoder", method, _write_own) for method in ("to_file", "to_tensor", "to_file_like")),
+    "torchcodec.encoders._video_encoder": (
+        ("VideoEncoder", "to_file", _write_file), ("VideoEncoder", "to_tensor", _write_own),
+        ("VideoEncoder", "to_file_like", _write_own)),
     "decord.video_reader": tuple(("VideoReader", method, _read) for method in ("__getitem__", "next", "get_batch")),
     "imageio.core.format": (("Format.Reader", "get_data", _read), ("Format.Reader", "get_next_data", _read),
-                            ("Format.Reader", "iter_data", _iterating), ("Format.Writer", "append_data", _write)),
+                            ("Format.Reader", "iter_data", _iterating), ("Format.Writer", "append_data", _write_request)),
     "imageio.plugins.pyav": (("PyAVPlugin", "read", _read), ("PyAVPlugin", "iter", _iterating),
-                             ("PyAVPlugin", "write", _write), ("PyAVPlugin", "write_frame", _write)),
+                             ("PyAVPlugin", "write", _write_request), ("PyAVPlugin", "write_frame", _write_request)),
 }
 
 
@@ -139,11 +169,22 @@ def _program_of(args, kwargs):
     return os.path.basename(os.fspath(first))
 
 
+def _result_of(command):
+    """What ffmpeg writes: its last argument, unless that is a pipe, a stream or nothing ("-f null -")."""
+    last = command.split()[-1] if isinstance(command, str) else os.fspath(command[-1])
+    words = command.split() if isinstance(command, str) else [str(word) for word in command]
+    if last.startswith("-") or "://" in last or last.startswith("pipe:") or "null" in words or "-i" not in words[:-2]:
+        return None
+    return last
+
+
 def _begin(process, args, kwargs):
     program = _program_of(args, kwargs)
     known = next((name for name in PROGRAMS if program == name or program.startswith(name + "-")), None)
     if known is not None:
         process._strobe_span = native.span(known)
+    if known == "ffmpeg":
+        _named(_result_of(args[0] if args else kwargs.get("args")))
 
 
 def _starting(original):
