@@ -4,6 +4,7 @@
 #include "run/run.h"
 #include "base/filename.h"
 #include "exchange/import.h"
+#include "report/panels/panel.h"
 #include "import_progress.h"
 #include "strobe.h"
 
@@ -89,8 +90,14 @@ static void print_count(const char *before, uint64_t count, const char *one, con
 
 static void print_summary(const char *path, const struct sb_import_summary *s, const char *folder)
 {
-	printf("%s: %s, %llu zone%s", path, s->format, (unsigned long long)s->zones,
-		s->zones == 1 ? "" : "s");
+	char size[32];
+
+	printf("%s: %s", path, s->format);
+	sb_text_bytes(size, sizeof size, (double)s->recording_bytes);
+	if (s->recording_bytes)
+		printf(", a recording of %s", size);
+	else
+		printf(", %llu zone%s", (unsigned long long)s->zones, s->zones == 1 ? "" : "s");
 	print_count(", ", s->gpu, "GPU record", "GPU records");
 	print_count(", ", s->marks, "mark", "marks");
 	print_count(", ", s->counters, "counter value", "counter values");

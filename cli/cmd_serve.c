@@ -3,6 +3,10 @@
 
 #include "run/run.h"
 #include "base/buf.h"
+#include "base/extsort.h"
+#include "base/filename.h"
+#include "exchange/import.h"
+#include "run/catalogue.h"
 #include "serve/jobs.h"
 #include "serve/server.h"
 
@@ -48,6 +52,35 @@ static int read_token(const struct args *args, struct sb_buf *buf, const char **
 	return 0;
 }
 
+/* A trace, a stage log or a shared page, as a recording for as long as it is served. */
+struct imported {
+	char folder[512], path[1024]; /* "": nothing was imported */
+};
+
+static int import_target(const char *target, struct imported *out)
+{
+	int err;
+
+	if (sb_catalogue_kind(target, NULL) != SB_CATALOGUE_FILE || !sb_import_is_candidate(target))
+		return 0;
+	snprintf(out->folder, sizeof out->folder, "%s/strobe-serve-XXXXXX", sb_extsort_folder());
+	if (!mkdtemp(out->folder)) {
+		*out->folder = 0;
+		return complain("cannot make a folder in '%s'", sb_extsort_folder());
+	}
+	snprintf(out->path, sizeof out->path, "%s/%.200s.strobe", out->folder, sb_filename_of(target));
+	err = sb_import_file(target, out->path, NULL, NULL);
+	return err ? complain_last() : 0;
+}
+
+static void imported_done(const struct imported *i)
+{
+	if (!*i->folder)
+		return;
+	unlink(i->path);
+	rmdir(i->folder);
+}
+
 static void say(const char *line)
 {
 	fprintf(stderr, "strobe: %s\n", line);
@@ -57,6 +90,7 @@ static int run(struct args *args)
 {
 	struct sb_server_options o = { .address = args_value(args, "address"), .log = say };
 	struct sb_server *server = NULL;
+	struct imported imported = { 0 };
 	struct sb_buf token = { 0 };
 	char target[4096], host[256];
 	const char *name;
@@ -81,7 +115,10 @@ static int run(struct args *args)
 	code = read_token(args, &token, &o.guard.token);
 	if (code)
 		goto out;
-	o.target = target;
+	code = import_target(target, &imported);
+	if (code)
+		goto out;
+	o.target = *imported.path ? imported.path : target;
 	o.port = (uint16_t)port;
 	while (o.guard.host_count < SB_GUARD_HOSTS_MAX - 2 &&
 		(name = args_nth(args, "allow-host", o.guard.host_count)))
@@ -100,6 +137,7 @@ static int run(struct args *args)
 	code = sb_server_run(server) ? complain_last() : EXIT_OK;
 out:
 	sb_server_close(server);
+	imported_done(&imported);
 	sb_buf_done(&token);
 	return code;
 }

@@ -13,6 +13,7 @@ extern const struct command cmd_export;
 extern const struct command cmd_history;
 extern const struct command cmd_whatif;
 extern const struct command cmd_journal;
+extern const struct command cmd_share;
 extern const struct command cmd_mcp;
 extern const struct command cmd_doctor;
 
@@ -29,6 +30,7 @@ const struct command *const commands[] = {
 	&cmd_history,
 	&cmd_whatif,
 	&cmd_journal,
+	&cmd_share,
 	&cmd_mcp,
 	&cmd_doctor,
 	NULL,

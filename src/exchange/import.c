@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 /* Text takes anything and comes last. */
-static const struct sb_importer *const importers[] = { &sb_prof_importer, &sb_profile_importer,
-	&sb_trace_importer, &sb_text_importer, NULL };
+static const struct sb_importer *const importers[] = { &sb_share_importer, &sb_prof_importer,
+	&sb_profile_importer, &sb_trace_importer, &sb_text_importer, NULL };
 
 static int import_to(const char *path, const char *strobe_path, const struct sb_import_options *opts,
 	struct sb_import_summary *summary)

@@ -15,10 +15,11 @@ struct sb_import_options {
 };
 
 struct sb_import_summary {
-	const char *format; /* "trace", "stage log", "cProfile" */
+	const char *format; /* "trace", "stage log", "cProfile", "shared page" */
 	uint64_t zones, gpu, marks, counters;
 	uint64_t skipped, untimed; /* stage logs */
 	uint64_t snapshots, samples; /* memory tables, displays */
+	uint64_t recording_bytes; /* of a recording that was taken as it is, uncounted */
 	char note[512]; /* what could not be kept, one line; "": everything was */
 };
 
@@ -47,6 +48,7 @@ struct sb_importer {
 	int (*import)(struct sb_source *source, const char *path, const char *strobe_path,
 		const struct sb_import_options *opts, struct sb_import_summary *out_summary);
 };
-extern const struct sb_importer sb_profile_importer, sb_trace_importer, sb_prof_importer, sb_text_importer;
+extern const struct sb_importer sb_share_importer, sb_profile_importer, sb_trace_importer, sb_prof_importer,
+	sb_text_importer;
 
 #endif

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PAGE_BYTES = 4096, CHUNKS_MAX = 4096, VERSION = 1 };
+enum { PAGE_BYTES = 4096, CHUNKS_MAX = 1 << 20, VERSION = 1 };
 
 struct head {
 	char magic[8];

@@ -427,6 +427,16 @@ class Jobs(unittest.TestCase):
 
 
 class Naming(unittest.TestCase):
+    def test_a_log_is_imported_while_it_is_served(self):
+        with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:
+            log = pathlib.Path(folder, "stages.txt")
+            log.write_text("[4c] VAE encode (16 frames): 1.25s\n")
+            server = Server(log, env={"TMPDIR": folder})
+            [run] = json.loads(server.get("/api/runs").body)["runs"]
+            self.assertIn(b"VAE encode", server.get("/runs/" + urllib.parse.quote(run["id"])).body)
+            self.assertEqual(server.stop(), 0)
+            self.assertEqual(os.listdir(folder), ["stages.txt"])
+
     def test_a_folder_that_is_not_there_is_refused(self):
         refused = subprocess.run([BUILD / "strobe", "serve", "/no/such/folder", "--port", "0"], capture_output=True, text=True,
                                  timeout=60)

@@ -7,6 +7,12 @@
 
 int sb_report_html(struct sb_run *run, const struct sb_model *model, struct sb_buf *out)
 {
+	return sb_report_html_shared(run, model, NULL, out);
+}
+
+int sb_report_html_shared(
+	struct sb_run *run, const struct sb_model *model, const struct sb_buf *recording, struct sb_buf *out)
+{
 	struct sb_buf json = { 0 }, timeline = { 0 };
 	int err;
 
@@ -19,6 +25,7 @@ int sb_report_html(struct sb_run *run, const struct sb_model *model, struct sb_b
 			.json = json.data,
 			.json_size = json.size,
 			.timeline = &timeline,
+			.recording = recording,
 		};
 		err = sb_page_write(&page, out);
 	}

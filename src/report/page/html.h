@@ -8,5 +8,8 @@
 
 /* Appends the page to out. Visits the run once more, for the timeline. */
 int sb_report_html(struct sb_run *run, const struct sb_model *model, struct sb_buf *out);
+/* The same with a recording inside, which is what `strobe share` gives away. */
+int sb_report_html_shared(
+	struct sb_run *run, const struct sb_model *model, const struct sb_buf *recording, struct sb_buf *out);
 
 #endif

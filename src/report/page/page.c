@@ -83,18 +83,19 @@ static void put_base64(struct sb_buf *out, const unsigned char *bytes, size_t si
 	*p = '\0';
 }
 
-static int put_timeline(struct sb_buf *out, const struct sb_buf *timeline)
+static int put_bytes(struct sb_buf *out, const char *id, const struct sb_buf *bytes)
 {
 	struct sb_buf packed = { 0 };
-	int err = sb_gzip(timeline->data, timeline->size, &packed);
+	int err = sb_gzip(bytes->data, bytes->size, &packed);
 
 	if (err && err != STROBE_ENOTSUP)
 		return err;
-	sb_buf_puts(out, "<script type=\"application/octet-stream\" id=\"strobe-timeline\"");
+	sb_buf_puts(out, "<script type=\"application/octet-stream\"");
+	put_attribute(out, "id", id);
 	put_attribute(out, "data-encoding", err ? "raw" : "gzip");
 	sb_buf_putc(out, '>');
 	if (err)
-		put_base64(out, (const unsigned char *)timeline->data, timeline->size);
+		put_base64(out, (const unsigned char *)bytes->data, bytes->size);
 	else
 		put_base64(out, (const unsigned char *)packed.data, packed.size);
 	sb_buf_puts(out, "</script>\n");
@@ -104,6 +105,8 @@ static int put_timeline(struct sb_buf *out, const struct sb_buf *timeline)
 
 static int put_data(const struct sb_page *page, struct sb_buf *out)
 {
+	int err = 0;
+
 	sb_buf_puts(out, "<script type=\"application/json\" id=\"strobe-report\"");
 	put_attribute(out, "data-kind", page->kind);
 	if (page->live)
@@ -111,9 +114,11 @@ static int put_data(const struct sb_page *page, struct sb_buf *out)
 	sb_buf_putc(out, '>');
 	put_json(out, page->json, page->json_size);
 	sb_buf_puts(out, "</script>\n");
-	if (!page->timeline || !page->timeline->size)
-		return 0;
-	return put_timeline(out, page->timeline);
+	if (page->timeline && page->timeline->size)
+		err = put_bytes(out, "strobe-timeline", page->timeline);
+	if (!err && page->recording)
+		err = put_bytes(out, "strobe-recording", page->recording);
+	return err;
 }
 
 int sb_page_write(const struct sb_page *page, struct sb_buf *out)

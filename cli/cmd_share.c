@@ -1,0 +1,156 @@
+/* strobe share: one file to send, with private things removed. */
+#include "command.h"
+#include "run_arg.h"
+
+#include "base/error.h"
+#include "base/filename.h"
+#include "exchange/share.h"
+#include "report/build.h"
+#include "report/page/gzip.h"
+#include "report/page/html.h"
+#include "report/panels/panel.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RECORDING_MOST ((size_t)4 << 30)
+
+static const struct command_option options[] = {
+	{ "output", 'o', "FILE", "where to, such as wan.html", false, false },
+	{ "quiet", 'q', NULL, "print the file name only", false, false },
+	{ 0 },
+};
+
+/* ---- the page around the recording ---- */
+
+static void list_removed(struct sb_model *model, const struct sb_share_summary *s)
+{
+	for (int i = 0; i < SB_SHARE_RULES; i++)
+		if (s->counts[i])
+			sb_model_missing(model, sb_share_rule_what((enum sb_share_rule)i),
+				sb_model_printf(model, "%s by strobe share",
+					sb_share_rule_done((enum sb_share_rule)i)),
+				"");
+}
+
+/* From the file that is given away alone: what was removed cannot be in the report either. */
+static int make_page(
+	const char *recording, const char *output, const struct sb_share_summary *summary, struct sb_buf *out)
+{
+	struct sb_buf bytes = { 0 };
+	struct sb_model *model = NULL;
+	struct sb_run *run = NULL;
+	int err = sb_run_open(recording, NULL, &run);
+
+	if (!err)
+		err = sb_report_build(run, NULL, &model);
+	if (!err)
+		err = sb_buf_read_file(&bytes, recording, RECORDING_MOST);
+	if (!err) {
+		model->session.run = sb_filename_of(output);
+		list_removed(model, summary);
+		err = sb_report_html_shared(run, model, &bytes, out);
+	}
+	sb_buf_done(&bytes);
+	sb_model_free(model);
+	sb_run_close(run);
+	return err;
+}
+
+/* ---- words ---- */
+
+static void print_removed(const struct sb_share_summary *s)
+{
+	for (int i = 0; i < SB_SHARE_RULES; i++) {
+		enum sb_share_rule rule = (enum sb_share_rule)i;
+
+		printf("  %6llu %s", (unsigned long long)s->counts[i], sb_share_rule_what(rule));
+		if (rule == SB_SHARE_TAGS && *s->tags)
+			printf(" (%s)", s->tags);
+		printf(s->counts[i] ? ": %s\n" : "\n", sb_share_rule_done(rule));
+	}
+	printf("  kept: names of the session, of stages, functions, threads and kernels; file names; GPU "
+	       "and\n"
+	       "  library versions; numbers and times. Look at it before you send it.\n");
+}
+
+static void print_summary(const char *path, size_t bytes, const struct sb_share_summary *s)
+{
+	char whole[32], raw[32];
+
+	sb_text_bytes(whole, sizeof whole, (double)bytes);
+	sb_text_bytes(raw, sizeof raw, (double)s->recording_bytes);
+	printf("%s: %s, a page with %u recording%s (%s unpacked) inside\nremoved or hashed:\n", path, whole,
+		s->recording_count, s->recording_count == 1 ? "" : "s", raw);
+	print_removed(s);
+}
+
+/* ---- the command ---- */
+
+static int share(const struct args *args, struct sb_run *run, const char *output)
+{
+	struct sb_share_summary summary;
+	struct sb_buf page = { 0 };
+	char recording[4096];
+	int code = EXIT_OK;
+
+	if ((size_t)snprintf(recording, sizeof recording, "%s.tmp%ld.strobe", output, (long)getpid()) >=
+		sizeof recording)
+		return complain("the name is too long: %.60s...", output);
+	if (sb_share_write(run, recording, &summary))
+		return complain_last();
+	if (make_page(recording, output, &summary, &page) || sb_buf_write_file(&page, output, 0600))
+		code = complain_last();
+	unlink(recording);
+	if (!code && args_has(args, "quiet"))
+		printf("%s\n", output);
+	else if (!code)
+		print_summary(output, page.size, &summary);
+	sb_buf_done(&page);
+	return code;
+}
+
+static bool can_pack(void)
+{
+	struct sb_buf packed = { 0 };
+	int err = sb_gzip("", 1, &packed);
+
+	sb_buf_done(&packed);
+	return !err;
+}
+
+static int run(struct args *args)
+{
+	const char *output = args_value(args, "output");
+	struct sb_run *opened = NULL;
+	int code;
+
+	if (args->count > 1)
+		return complain("one RUN at a time, not '%s' too", args->values[1]);
+	if (!output || !*output || !strcmp(output, "-"))
+		return complain("where to: name a file with -o, such as -o wan.html");
+	if (!can_pack())
+		return complain_last();
+	code = run_arg_open(args, args->count ? args->values[0] : NULL, &opened);
+	if (code)
+		return code;
+	code = share(args, opened, output);
+	sb_run_close(opened);
+	return code;
+}
+
+const struct command cmd_share = {
+	.name = "share",
+	.usage = "[OPTIONS] [RUN] -o FILE",
+	.summary = "one file to send, with private things removed",
+	.description =
+		"Writes a page that opens in any browser and has the recording inside: every command that\n"
+		"takes a RUN opens the file. Command lines are removed; values of tags, texts attached to\n"
+		"zones and events, folders of paths, host names and job ids are hashed, with a key that is\n"
+		"thrown away. The page is made from what is left. Prints what was removed.",
+	.examples = "  strobe share -o wan.html\n"
+		    "  strobe share last~1 -o slow.html && strobe report slow.html",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,344 @@
+/* Copies recordings chunk by chunk; every text in them passes through the rules. */
+#include "exchange/share.h"
+
+#include "base/error.h"
+#include "format/cursor.h"
+#include "format/gathered.h"
+#include "format/run_keys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SCOPE_MASK ((uint64_t)255 << 24) /* in the aux of META */
+
+struct copy {
+	struct sb_share *share;
+	const struct sb_run *run;
+	uint32_t process;
+	struct sb_reader *reader;
+	int fd;
+	uint32_t chunk_count;
+};
+
+static const char *name_of(const struct copy *c, uint32_t file_id)
+{
+	const struct sb_run_process *p = &c->run->processes[c->process];
+
+	return file_id < p->name_count ? c->run->names[p->names[file_id]].text : "";
+}
+
+/* The bytes behind the length word at `at`, none where it makes no sense. */
+static char *bytes_at(const struct sb_record *r, uint32_t at, size_t *out_size)
+{
+	*out_size = 0;
+	if (at >= r->words || r->payload[at] > (uint64_t)(r->words - at - 1) * 8)
+		return NULL;
+	*out_size = (size_t)r->payload[at];
+	return (char *)(uintptr_t)(r->payload + at + 1);
+}
+
+/* ---- records ---- */
+
+static void note_tag(struct sb_share *s, const char *key)
+{
+	size_t used = strlen(s->summary.tags), length = strlen(key);
+
+	if (strstr(s->summary.tags, key) || used + length + 3 > sizeof s->summary.tags)
+		return;
+	snprintf(s->summary.tags + used, sizeof s->summary.tags - used, "%s%s", used ? ", " : "", key);
+}
+
+/* A number cannot be hashed in its place: the record gets a scope that no reader knows. */
+static void drop_meta(struct sb_share *s, const struct sb_record *r)
+{
+	uint64_t *head = (uint64_t *)(uintptr_t)(r->payload - 1);
+
+	*head &= ~(SCOPE_MASK << SB_VALUE_SHIFT);
+	memset((void *)(uintptr_t)r->payload, 0, r->words * sizeof *r->payload);
+	s->summary.counts[SB_SHARE_TAGS]++;
+}
+
+static void clean_meta(const struct copy *c, const struct sb_record *r)
+{
+	enum sb_meta_scope scope = (enum sb_meta_scope)(r->aux >> 24 & 255);
+	bool is_text = (r->aux >> 20 & 15) == STROBE_TYPE_STRING;
+	const char *key = name_of(c, (uint32_t)r->aux & SB_ID_MAX);
+	size_t size = 0;
+	char *text = is_text ? bytes_at(r, 0, &size) : NULL;
+
+	if (scope == SB_META_TAG)
+		note_tag(c->share, key);
+	if (scope == SB_META_TAG && !is_text)
+		drop_meta(c->share, r);
+	if (!text)
+		return;
+	if (scope == SB_META_TAG)
+		sb_share_hash(c->share, SB_SHARE_TAGS, text, size);
+	else if (scope == SB_META_RUN && (!strcmp(key, SB_RUN_COMMAND) || !strcmp(key, SB_RUN_LEFT_BEHIND)))
+		sb_share_remove(c->share, SB_SHARE_COMMANDS, text, size);
+	else if (scope == SB_META_RUN && !strcmp(key, SB_RUN_JOB))
+		sb_share_hash(c->share, SB_SHARE_HOSTS, text, size);
+	else
+		sb_share_clean(c->share, text, size);
+}
+
+static void clean_bytes(const struct copy *c, const struct sb_record *r, uint32_t at)
+{
+	size_t size;
+	char *text = bytes_at(r, at, &size);
+
+	if (text)
+		sb_share_clean(c->share, text, size);
+}
+
+static void clean_attrs(const struct copy *c, const struct sb_record *r, uint32_t at)
+{
+	while (at < r->words) {
+		uint64_t head = r->payload[at++];
+		bool is_text = (head >> 20 & 15) == STROBE_TYPE_STRING;
+		uint64_t size = is_text ? head >> 32 : 8;
+
+		if ((size + 7) / 8 > r->words - at)
+			return;
+		if (is_text)
+			sb_share_attached(c->share, name_of(c, (uint32_t)head & SB_ID_MAX),
+				(char *)(uintptr_t)(r->payload + at), (size_t)size);
+		at += (uint32_t)((size + 7) / 8);
+	}
+}
+
+static void clean_name(const struct copy *c, const struct sb_record *r)
+{
+	uint64_t size = r->words ? r->payload[0] & UINT32_MAX : 0;
+
+	if (size && size <= (uint64_t)(r->words - 1) * 8)
+		sb_share_clean(c->share, (char *)(uintptr_t)(r->payload + 1), (size_t)size);
+}
+
+static void clean_record(const struct copy *c, const struct sb_record *r)
+{
+	size_t size;
+	char *text;
+
+	switch (r->type) {
+	case SB_NAME: clean_name(c, r); break;
+	case SB_META: clean_meta(c, r); break;
+	case SB_ATTR_STR:
+		text = bytes_at(r, 0, &size);
+		if (text)
+			sb_share_attached(c->share, name_of(c, (uint32_t)r->aux & SB_ID_MAX), text, size);
+		break;
+	case SB_SPAN: clean_attrs(c, r, 4); break;
+	case SB_EVENT: clean_attrs(c, r, 2); break;
+	case SB_THREAD:
+	case SB_TRACK:
+	case SB_CODE_FILE: clean_bytes(c, r, 0); break;
+	case SB_SKIP: clean_bytes(c, r, 2); break;
+	case SB_PROCESS:
+		text = bytes_at(r, 4, &size);
+		if (text)
+			sb_share_remove(c->share, SB_SHARE_COMMANDS, text, size);
+		break;
+	default: break;
+	}
+}
+
+/* ---- chunks ---- */
+
+/* What cannot be read is not given away: it may hold anything. */
+static void clean_words(const struct copy *c, const struct sb_chunk *chunk, uint64_t *words, size_t count)
+{
+	struct sb_cursor cursor;
+	struct sb_record r;
+
+	if (chunk->stream == SB_STREAM_DIGEST)
+		return; /* numbers alone */
+	sb_cursor_init(&cursor, words, count, chunk->base_ticks);
+	while (sb_cursor_next(&cursor, &r))
+		if (r.kind == SB_LONG)
+			clean_record(c, &r);
+	memset((void *)(uintptr_t)cursor.at, 0, (size_t)(cursor.end - cursor.at) * sizeof *words);
+}
+
+static int write_all(int fd, const void *bytes, size_t size)
+{
+	const char *at = bytes;
+
+	while (size) {
+		ssize_t n = write(fd, at, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return sb_fail_errno("cannot write the recording to share");
+		at += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+static struct sb_chunk_header header_of(const struct sb_chunk *k)
+{
+	return (struct sb_chunk_header){ .epoch = k->epoch ? k->epoch : 2,
+		.writer = k->writer,
+		.tid = k->tid,
+		.stream = k->stream,
+		.seq = k->seq,
+		.base_ticks = k->base_ticks,
+		.anchor_mono_ns = k->anchor_mono_ns,
+		.anchor_width_ns = k->anchor_width_ns,
+		.track = k->track,
+		.words_lost = k->words_lost };
+}
+
+/* buffer and whole: chunk_bytes each. */
+static int copy_chunk(struct copy *c, const struct sb_chunk *k, uint64_t *buffer, char *whole)
+{
+	uint32_t bytes = c->reader->head.chunk_bytes;
+	struct sb_chunk_header header = header_of(k);
+	size_t count;
+	const uint64_t *words = sb_reader_chunk(c->reader, k, buffer, &count);
+
+	if (!words)
+		return 0;
+	memset(whole, 0, bytes);
+	memcpy(whole, &header, sizeof header);
+	if (count > (bytes - sizeof header) / 8)
+		count = (bytes - sizeof header) / 8;
+	memcpy(whole + sizeof header, words, count * 8);
+	clean_words(c, k, (uint64_t *)(uintptr_t)(whole + sizeof header), count);
+	c->chunk_count++;
+	return write_all(c->fd, whole, bytes);
+}
+
+static int copy_chunks(struct copy *c)
+{
+	uint32_t bytes = c->reader->head.chunk_bytes;
+	uint64_t *buffer = malloc(bytes);
+	char *whole = malloc(bytes);
+	int err = buffer && whole ? 0 : sb_fail(STROBE_ENOMEM, "no memory");
+
+	for (uint32_t i = 0; !err && i < c->reader->chunk_count; i++)
+		err = copy_chunk(c, &c->reader->chunks[i], buffer, whole);
+	free(buffer);
+	free(whole);
+	return err;
+}
+
+/* ---- recordings ---- */
+
+static void clean_header(struct sb_share *s, struct sb_file_header *h)
+{
+	uint64_t hosts;
+
+	h->header_bytes = SB_FILE_HEADER_BYTES;
+	memcpy(h->magic, SB_MAGIC, sizeof h->magic);
+	sb_share_hash(s, SB_SHARE_HOSTS, h->host, sizeof h->host);
+	hosts = s->summary.counts[SB_SHARE_HOSTS];
+	sb_share_hash(s, SB_SHARE_HOSTS, h->boot_id, sizeof h->boot_id - 1);
+	s->summary.counts[SB_SHARE_HOSTS] = hosts; /* the boot is not worth a word */
+	sb_share_clean(s, h->name, sizeof h->name - 1);
+	if (*h->run_dir)
+		s->summary.counts[SB_SHARE_PATHS]++;
+	memset(h->run_dir, 0, sizeof h->run_dir);
+}
+
+static int copy_recording(struct copy *c)
+{
+	static const char zeros[SB_FILE_HEADER_BYTES - sizeof(struct sb_file_header)];
+	struct sb_file_header head = c->reader->head;
+	int err;
+
+	clean_header(c->share, &head);
+	err = write_all(c->fd, &head, sizeof head);
+	if (!err)
+		err = write_all(c->fd, zeros, sizeof zeros);
+	if (!err)
+		err = copy_chunks(c);
+	return err;
+}
+
+/* One recording through a file of its own, which has its length then. */
+static int add_recording(
+	struct sb_share *s, const struct sb_run *run, uint32_t process, int to, const char *path)
+{
+	struct copy c = { s, run, process, run->processes[process].reader, -1, 0 };
+	char part[4096];
+	int err = 0;
+
+	if ((size_t)snprintf(part, sizeof part, "%s.part", path) >= sizeof part)
+		return sb_fail(STROBE_EINVAL, "'%s': the name is too long", path);
+	c.fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (c.fd < 0)
+		return sb_fail_errno("cannot write '%s'", part);
+	err = copy_recording(&c);
+	if (!err && !sb_gathered_add(to, c.fd))
+		err = sb_fail_errno("cannot write '%s'", path);
+	close(c.fd);
+	unlink(part);
+	return err;
+}
+
+static void note_hosts(struct sb_share *s, const struct sb_run *run)
+{
+	for (uint32_t i = 0; i < run->process_count && s->host_count < sizeof s->hosts / sizeof s->hosts[0];
+		i++) {
+		const char *host = run->processes[i].reader->head.host;
+		bool known = !*host || memchr(host, 0, sizeof run->processes[i].reader->head.host) == NULL;
+
+		for (size_t k = 0; k < s->host_count && !known; k++)
+			known = !strcmp(s->hosts[k], host);
+		if (!known)
+			s->hosts[s->host_count++] = host;
+	}
+}
+
+static int check(const struct sb_run *run)
+{
+	if (run->live)
+		return sb_fail(STROBE_EBUSY, "'%s' is still being recorded", run->path);
+	if (run->is_cut)
+		return sb_fail(STROBE_EINVAL, "a run is shared whole, not a part of it");
+	return 0;
+}
+
+static int write_recordings(struct sb_share *s, const struct sb_run *run, int fd, const char *path)
+{
+	struct stat st;
+	int err = sb_gathered_begin(fd) ? 0 : sb_fail_errno("cannot write '%s'", path);
+
+	for (uint32_t i = 0; !err && i < run->process_count; i++)
+		err = add_recording(s, run, i, fd, path);
+	if (!err && !fstat(fd, &st))
+		s->summary.recording_bytes = (uint64_t)st.st_size;
+	s->summary.recording_count = run->process_count;
+	return err;
+}
+
+int sb_share_write(struct sb_run *run, const char *path, struct sb_share_summary *out_summary)
+{
+	struct sb_share s = { 0 };
+	int fd, err = check(run);
+
+	if (err)
+		return err;
+	if (getrandom(s.key, sizeof s.key, 0) != sizeof s.key)
+		return sb_fail_errno("no random numbers for the hashes");
+	note_hosts(&s, run);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return sb_fail_errno("cannot write '%s'", path);
+	err = write_recordings(&s, run, fd, path);
+	close(fd);
+	if (err)
+		unlink(path);
+	else
+		*out_summary = s.summary;
+	return err;
+}

@@ -1,0 +1,177 @@
+/* A shared page in: the recording inside it. */
+#include "exchange/import.h"
+
+#include "base/error.h"
+#include "exchange/inflate.h"
+#include "format/gathered.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define MARKER "id=\"strobe-recording\" data-encoding=\"gzip\">"
+#define UNPACKED_MOST (4ull << 30) /* twice what max_run_bytes is by default */
+#define PART_BYTES (64u << 10)
+
+struct page {
+	struct sb_source *source;
+	const char *path;
+	char bytes[PART_BYTES];
+	size_t at, count;
+	uint32_t bits; /* of base64 digits, not yet whole bytes */
+	int bit_count;
+	bool ended;
+};
+
+static bool is_page(const char *bytes, size_t size)
+{
+	size_t i = 0;
+
+	while (i < size && isspace((unsigned char)bytes[i]))
+		i++;
+	return size - i >= 14 && !strncasecmp(bytes + i, "<!doctype html", 14);
+}
+
+/* The next byte; -1: the end, -2: a failure. */
+static int next(struct page *p)
+{
+	if (p->at == p->count) {
+		ssize_t n = sb_source_read(p->source, p->bytes, sizeof p->bytes);
+
+		if (n <= 0)
+			return n < 0 ? -2 : -1;
+		p->at = 0;
+		p->count = (size_t)n;
+	}
+	return (unsigned char)p->bytes[p->at++];
+}
+
+/* No part of the marker begins like the marker but its first byte: one pass is enough. */
+static int find_recording(struct page *p)
+{
+	size_t matched = 0;
+	int c;
+
+	while (matched < sizeof MARKER - 1) {
+		c = next(p);
+		if (c == -1)
+			return sb_fail(STROBE_EFORMAT,
+				"'%s' is a page without a recording in it: 'strobe share RUN -o FILE' makes "
+				"one "
+				"with it",
+				p->path);
+		if (c < 0)
+			return STROBE_EIO;
+		matched = c == MARKER[matched] ? matched + 1 : c == MARKER[0];
+	}
+	return 0;
+}
+
+static int digit_of(int c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* Bytes of the base64 text; it ends at "<" or "=". */
+static ssize_t read_packed(void *self, char *to, size_t size)
+{
+	struct page *p = self;
+	size_t done = 0;
+
+	while (done < size && !p->ended) {
+		int c = next(p), digit = digit_of(c);
+
+		if (c == -2)
+			return -1;
+		if (c < 0 || c == '<' || c == '=') {
+			p->ended = true;
+		} else if (digit >= 0) {
+			p->bits = p->bits << 6 | (uint32_t)digit;
+			p->bit_count += 6;
+		} else if (!isspace(c)) {
+			sb_fail(STROBE_EFORMAT, "the recording in '%s' is damaged: a byte that is no base64",
+				p->path);
+			return -1;
+		}
+		if (p->bit_count >= 8) {
+			p->bit_count -= 8;
+			to[done++] = (char)(p->bits >> p->bit_count);
+		}
+	}
+	return (ssize_t)done;
+}
+
+static int write_all(int fd, const char *bytes, size_t size, const char *path)
+{
+	while (size) {
+		ssize_t n = write(fd, bytes, size);
+
+		if (n <= 0)
+			return sb_fail_errno("cannot write '%s'", path);
+		bytes += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+static int unpack(
+	struct sb_inflate *z, int fd, const char *path, const char *strobe_path, uint64_t *out_bytes)
+{
+	static char bytes[PART_BYTES];
+	uint64_t total = 0;
+	ssize_t n;
+	int err = 0;
+
+	while (!err && (n = sb_inflate_read(z, bytes, sizeof bytes)) > 0) {
+		if (!total && ((size_t)n < sizeof SB_GATHERED_MAGIC - 1 ||
+				      memcmp(bytes, SB_GATHERED_MAGIC, sizeof SB_GATHERED_MAGIC - 1)))
+			return sb_fail(STROBE_EFORMAT, "what '%s' has in it is no recording", path);
+		total += (uint64_t)n;
+		if (total > UNPACKED_MOST)
+			return sb_fail(STROBE_EFORMAT, "the recording in '%s' is larger than 4 GiB", path);
+		err = write_all(fd, bytes, (size_t)n, strobe_path);
+	}
+	if (!err && n < 0)
+		return STROBE_EFORMAT;
+	if (!err && !total)
+		err = sb_fail(STROBE_EFORMAT, "the recording in '%s' is empty", path);
+	*out_bytes = total;
+	return err;
+}
+
+static int import_page(struct sb_source *source, const char *path, const char *strobe_path,
+	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
+{
+	struct page *p = calloc(1, sizeof *p);
+	struct sb_inflate *z = NULL;
+	int fd = -1, err;
+
+	if (!p)
+		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", path);
+	p->source = source;
+	p->path = path;
+	err = find_recording(p);
+	if (!err)
+		err = sb_inflate_new(path, read_packed, p, &z);
+	if (!err) {
+		fd = open(strobe_path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+		err = fd < 0 ? sb_fail_errno("cannot write '%s'", strobe_path)
+			     : unpack(z, fd, path, strobe_path, &out_summary->recording_bytes);
+	}
+	if (fd >= 0)
+		close(fd);
+	sb_inflate_free(z);
+	free(p);
+	return err;
+}
+
+const struct sb_importer sb_share_importer = { "shared page", is_page, import_page };
