@@ -77,17 +77,10 @@ static int load_job(const char *spec, struct sb_facts **out_facts)
 
 int facts_arg_load(const char *spec, const char *name, bool histograms, struct sb_facts **out_facts)
 {
-	struct stat st;
-	char path[4096];
-
 	if (!strcmp(spec, "best") || !strncmp(spec, "history:", 8))
 		return load_history(spec, name, out_facts);
 	if (is_report(spec))
 		return sb_report_in(spec, out_facts);
-	/* runs made elsewhere are not here any more, but remembered */
-	if (!strncmp(spec, "last", 4) && stat(spec, &st) && sb_run_resolve(spec, path, sizeof path) &&
-		!load_history(spec, name, out_facts))
-		return 0;
 	if (job_arg_is_job(spec))
 		return load_job(spec, out_facts);
 	return load_run(spec, histograms, out_facts);

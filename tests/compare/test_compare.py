@@ -470,7 +470,8 @@ def test_run_adds_itself_unless_history_is_off(strobe, tmp_path):
     assert run["name"] == "remembered" and pathlib.Path(run["run"]).is_dir()
     shutil.rmtree(tmp_path / "strobe-runs")
     assert "remembered" in strobe("history", "show", "last").stdout
-    strobe("diff", "last", "last")  # from what is kept
+    strobe("diff", "history:last", "history:last")  # from what is kept
+    assert "no runs in" in strobe("diff", "last", "last", code=2).stderr  # 'last' is of this folder, or nothing
 
 
 def test_a_damaged_history_does_not_stop_a_run(strobe, tmp_path):
