@@ -49,10 +49,36 @@ double sb_compare_median(const double *values, size_t count)
 
 /* ---- metrics ------------------------------------------------------------ */
 
-/* One value per run that has it; with one run a side, its repetitions. */
-static size_t metric_values(const struct sb_facts *const *runs, size_t count, enum sb_metric metric,
-	bool alone, double *out, const double **out_values)
+/* What a run has in all of the generations' own: shared out where one generation is compared. */
+static bool is_of_generations(enum sb_metric metric)
 {
+	return metric == SB_METRIC_UNATTRIBUTED || metric == SB_METRIC_ENERGY ||
+	       metric == SB_METRIC_COLLECTIVE || metric == SB_METRIC_OFFLOAD;
+}
+
+/* What grows with the run, and start-up with it. */
+static bool is_of_run(enum sb_metric metric)
+{
+	return metric == SB_METRIC_WALL || metric == SB_METRIC_GPU_IDLE || metric == SB_METRIC_COPIES ||
+	       metric == SB_METRIC_COMMUNICATION;
+}
+
+static double metric_of_run(const struct sb_comparison *c, const struct sb_facts *run, enum sb_metric metric)
+{
+	double value = run->metrics[metric];
+
+	if (!c->per_generation || !is_of_generations(metric))
+		return value;
+	if (metric == SB_METRIC_UNATTRIBUTED)
+		value = run->generation_unattributed_s;
+	return value / sb_facts_generations(run);
+}
+
+/* One value per run that has it; with one run a side, its repetitions. */
+static size_t metric_values(const struct sb_comparison *c, const struct sb_facts *const *runs, size_t count,
+	enum sb_metric metric, double *out, const double **out_values)
+{
+	bool alone = c->base_count == 1 && c->now_count == 1;
 	size_t n = 0;
 
 	*out_values = out;
@@ -65,20 +91,59 @@ static size_t metric_values(const struct sb_facts *const *runs, size_t count, en
 		return runs[0]->step_count;
 	}
 	for (size_t i = 0; i < count; i++)
-		if (!isnan(runs[i]->metrics[metric]))
-			out[n++] = runs[i]->metrics[metric];
+		if (!isnan(metric_of_run(c, runs[i], metric)))
+			out[n++] = metric_of_run(c, runs[i], metric);
 	return n;
+}
+
+static bool is_rate(enum sb_metric metric)
+{
+	return metric == SB_METRIC_FPS || metric == SB_METRIC_FPS_COMPUTE || metric == SB_METRIC_BPS;
+}
+
+/* The same number of frames in each generation: the rate is the generation's time the other way
+ * round, and its repetitions are that time's. */
+static bool frames_are_alike(const struct sb_comparison *c)
+{
+	const struct sb_facts *b = c->base[0], *n = c->now[0];
+	double base = b->metrics[SB_METRIC_FRAMES] / sb_facts_generations(b);
+	double now = n->metrics[SB_METRIC_FRAMES] / sb_facts_generations(n);
+
+	return base > 0 && fabs(now - base) < 1e-3 * base;
+}
+
+/* A rate is one number a side: where generations repeat, it is no better proved than they are. */
+static void judge_rate(const struct sb_comparison *c, struct sb_metric_change *m)
+{
+	const struct sb_judgement *j = &c->total.judgement;
+
+	if (c->total.metric != SB_METRIC_GENERATION || j->basis != SB_BASIS_RANK_TEST ||
+		isnan(c->total.base) || !frames_are_alike(c))
+		return;
+	if (m->metric == SB_METRIC_FPS) {
+		m->judgement = *j;
+		m->judgement.base = m->base;
+		m->judgement.now = m->now;
+		m->judgement.effect = 1 - j->effect;
+		m->judgement.shift_ratio = 1 / j->shift_ratio;
+		m->judgement.interval.low = 1 / j->interval.high;
+		m->judgement.interval.high = 1 / j->interval.low;
+		m->verdict = j->verdict;
+	} else if (m->verdict != SB_VERDICT_SAME && j->verdict != m->verdict) {
+		m->verdict = m->judgement.verdict = SB_VERDICT_UNCERTAIN;
+	}
 }
 
 static int judge_metric(const struct sb_comparison *c, enum sb_metric metric, double *scratch,
 	struct sb_metric_change *out_change)
 {
 	const struct sb_metric_info *info = &sb_metric_infos[metric];
-	bool alone = c->base_count == 1 && c->now_count == 1;
 	const double *base, *now;
-	size_t base_count = metric_values(c->base, c->base_count, metric, alone, scratch, &base);
-	size_t now_count = metric_values(c->now, c->now_count, metric, alone, scratch + c->base_count, &now);
+	size_t base_count = metric_values(c, c->base, c->base_count, metric, scratch, &base);
+	size_t now_count = metric_values(c, c->now, c->now_count, metric, scratch + c->base_count, &now);
 	struct sb_metric_change m = { .metric = metric,
+		.per_generation = c->per_generation && is_of_generations(metric),
+		.unlike = c->unlike_generations && is_of_run(metric),
 		.base = sb_compare_median(base, base_count),
 		.now = sb_compare_median(now, now_count) };
 	struct sb_tolerance t = c->tolerance;
@@ -90,8 +155,9 @@ static int judge_metric(const struct sb_comparison *c, enum sb_metric metric, do
 		err = sb_judge(base, base_count, now, now_count, &t, info->sense != SB_HIGHER_IS_BETTER,
 			&m.judgement);
 		m.verdict = m.judgement.verdict;
-		/* of unlike numbers of generations the total says nothing */
-		if ((info->sense == SB_NEUTRAL || (metric == SB_METRIC_WALL && c->unlike_generations)) &&
+		if (is_rate(metric))
+			judge_rate(c, &m);
+		if ((info->sense == SB_NEUTRAL || m.unlike) &&
 			(m.verdict == SB_VERDICT_WORSE || m.verdict == SB_VERDICT_BETTER))
 			m.verdict = SB_VERDICT_CHANGED;
 	} else if (base_count) {
@@ -153,6 +219,9 @@ static int compare_metrics(struct sb_comparison *c)
 
 		err = judge_metric(c, (enum sb_metric)i, scratch, &m);
 		if (err || (isnan(m.base) && isnan(m.now)))
+			continue;
+		/* not kept of runs in the history: no metric of the program went missing */
+		if (i == SB_METRIC_UNATTRIBUTED && m.per_generation && (isnan(m.base) || isnan(m.now)))
 			continue;
 		if ((enum sb_metric)i == headline)
 			c->total = m;

@@ -37,6 +37,8 @@ struct sb_stage_change {
 struct sb_metric_change {
 	enum sb_metric metric;
 	double base, now; /* medians; NaN: absent */
+	bool per_generation; /* a total of the run, as what one generation has of it */
+	bool unlike; /* a total of runs that made different numbers of generations: it says nothing */
 	enum sb_verdict verdict; /* VANISHED: the metric went missing */
 	struct sb_judgement judgement;
 	/* its words, the same in every format: changes.c */

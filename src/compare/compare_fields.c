@@ -22,6 +22,8 @@ static const struct sb_field metric_rows[] = {
 	SB_FIELD(sb_metric_change, delta, "delta_value", SB_KNOWN, "new - base", NANO, .range = SB_SIGNED),
 	SB_FIELD(sb_metric_change, change_ratio, "change_ratio", SB_KNOWN, "new / base - 1", NANO,
 		.range = SB_SIGNED),
+	SB_FIELD(sb_metric_change, per_generation, "per_generation", SB_SET,
+		"a total of the run, as what one generation has of it"),
 	SB_FIELD_NAMED(sb_metric_change, verdict, "verdict", SB_ALWAYS, sb_verdict_names,
 		"uncertain: past the tolerance, but repetitions do not bear it out; changed: neither worse "
 		"nor better"),

@@ -233,9 +233,10 @@ static int outside(struct sb_comparison *c)
 		if (fabs(c->unattributed_change_s) > 2 * SHARE_WORTH_A_WORD * fabs(change) &&
 			fabs(c->unattributed_change_s) > c->tolerance.absolute)
 			return say(c,
-				"time outside every stage went %.2f -> %.2f s (%+.2f s): nothing says what "
+				"time %soutside every stage went %.2f -> %.2f s (%+.2f s): nothing says what "
 				"it was spent on",
-				m->base, m->now, c->unattributed_change_s);
+				m->per_generation ? "of a generation " : "", m->base, m->now,
+				c->unattributed_change_s);
 	}
 	return 0;
 }

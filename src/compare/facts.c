@@ -21,6 +21,7 @@ struct sb_facts *sb_facts_new(const char *label)
 	f->rank = f->local_rank = f->world_size = -1;
 	for (int i = 0; i < SB_METRIC_COUNT; i++)
 		f->metrics[i] = NAN;
+	f->generation_unattributed_s = NAN;
 	f->label = sb_facts_text(f, label);
 	f->id = f->name = f->host = f->job = "";
 	return f;
@@ -179,6 +180,8 @@ static void take_video(struct sb_facts *f, const struct sb_model *m)
 		metrics[SB_METRIC_GENERATIONS] = (double)m->generations.total;
 	if (!m->generations.whole_run && m->generations.time.count > 0)
 		metrics[SB_METRIC_GENERATION] = m->generations.time.p50;
+	if (!isnan(metrics[SB_METRIC_GENERATION]))
+		f->generation_unattributed_s = m->summary.unattributed_s;
 	if (m->diffusion.present && m->diffusion.step.count > 0)
 		metrics[SB_METRIC_STEP] = m->diffusion.step.p50;
 	if (m->diffusion.present && m->diffusion.offload_s > 0)

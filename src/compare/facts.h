@@ -141,6 +141,7 @@ struct sb_facts {
 	const char *damage; /* what of the recording could not be read; NULL: nothing */
 	bool foreign; /* from another tool's report: its stages may overlap */
 	double metrics[SB_METRIC_COUNT]; /* NaN: absent */
+	double generation_unattributed_s; /* in all generations, in no stage inside; NaN: not known */
 	const double *generation_s; /* of each generation, in order */
 	size_t generation_count;
 	const double *step_s; /* every step_stride-th */

@@ -91,15 +91,16 @@ static int fail_metric(
 		info->sense == SB_HIGHER_IS_BETTER ? "a larger fall" : "more", 100 * limit, note);
 }
 
-/* Past the limit; where there are repetitions, the rank test must bear it out. */
+/* Past the limit; where there are repetitions, the rank test must bear it out: of them, or of the
+ * generations that a rate is of. */
 static bool regressed(bool higher_is_worse, double limit, const struct sb_judgement *j)
 {
 	double shift = isnan(j->shift_ratio) ? (j->now > j->base ? INFINITY : 0) : j->shift_ratio - 1;
 
 	if (!((higher_is_worse ? shift : -shift) > limit) || j->now == j->base)
 		return false;
-	return j->basis != SB_BASIS_RANK_TEST ||
-	       (j->verdict != SB_VERDICT_SAME && j->verdict != SB_VERDICT_UNCERTAIN);
+	return j->verdict != SB_VERDICT_UNCERTAIN &&
+	       (j->basis != SB_BASIS_RANK_TEST || j->verdict != SB_VERDICT_SAME);
 }
 
 /* ", but 3 and 3 repetitions are too few…": then it is no verdict. */
@@ -118,6 +119,12 @@ static int gate_metric(struct sb_comparison *c, const struct sb_metric_change *m
 {
 	const struct sb_metric_info *info = &sb_metric_infos[m->metric];
 	char note[128];
+
+	if (m->unlike)
+		return sb_comparison_say(&c->failures, &c->failure_count,
+			"%s cannot be judged: the runs made different numbers of generations (name "
+			"generation_s)",
+			info->words);
 
 	if (isnan(m->now) || isnan(m->base))
 		return sb_comparison_say(&c->failures, &c->failure_count, "%s is missing in %s", info->words,

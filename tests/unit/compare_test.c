@@ -412,6 +412,89 @@ static void stages_of_unlike_runs_are_compared_per_generation(void **state)
 	sb_facts_free(now);
 }
 
+static const struct sb_metric_change *metric_of(const struct sb_comparison *c, enum sb_metric metric)
+{
+	for (size_t i = 0; i < c->metric_count; i++)
+		if (c->metrics[i].metric == metric)
+			return &c->metrics[i];
+	fail_msg("no metric %d", (int)metric);
+	return NULL;
+}
+
+static void totals_of_unlike_runs_become_those_of_one_generation(void **state)
+{
+	struct sb_facts *base = service("base", 60, 0.5, "vae_decode"),
+			*now = service("new", 3, 0.5, "vae_decode");
+	struct sb_facts *runs[] = { base, now };
+	struct sb_comparison *c;
+
+	for (int i = 0; i < 2; i++) {
+		double generations = runs[i]->metrics[SB_METRIC_GENERATIONS];
+
+		runs[i]->metrics[SB_METRIC_UNATTRIBUTED] = 7; /* mostly start-up */
+		runs[i]->generation_unattributed_s = 0.1 * generations;
+		runs[i]->metrics[SB_METRIC_ENERGY] = 2 * generations;
+		runs[i]->metrics[SB_METRIC_OFFLOAD] = 0.2 * generations;
+		runs[i]->metrics[SB_METRIC_GPU_IDLE] = generations;
+	}
+	c = compare(base, now, "unattributed=5%,energy=5%,offload=5%");
+	for (size_t i = 0; i < c->metric_count; i++)
+		assert_true(c->metrics[i].verdict == SB_VERDICT_SAME ||
+			    c->metrics[i].verdict == SB_VERDICT_CHANGED);
+	assert_true(fabs(metric_of(c, SB_METRIC_UNATTRIBUTED)->now - 0.1) < 1e-9);
+	assert_true(fabs(metric_of(c, SB_METRIC_ENERGY)->base - 2) < 1e-9);
+	assert_true(metric_of(c, SB_METRIC_ENERGY)->per_generation);
+	assert_int_equal(c->failure_count, 0);
+	sb_comparison_free(c);
+	c = compare(base, now, "wall_s=5%,gpu_idle=5%");
+	assert_int_equal(c->failure_count, 2);
+	assert_non_null(strstr(c->failures[0], "cannot be judged"));
+	sb_comparison_free(c);
+	now->generation_unattributed_s = NAN; /* a run from the history */
+	c = compare(base, now, "5%");
+	assert_int_equal(c->failure_count, 0);
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
+/* Frames/s is one number a side; the generations it is of say whether a fall is real. */
+static void a_rate_is_judged_on_its_generations(void **state)
+{
+	static const double before[] = { 1.00, 1.30, 0.90, 1.10, 1.25, 0.95 },
+			    noise[] = { 1.05, 0.92, 1.35, 1.12, 1.31, 1.01 },
+			    slow[] = { 1.55, 1.62, 1.50, 1.58, 1.66, 1.53 };
+	struct sb_facts *base = service("base", 6, 0.5, "vae_decode"),
+			*now = service("new", 6, 0.5, "vae_decode");
+	struct sb_facts *runs[] = { base, now };
+	struct sb_comparison *c;
+
+	for (int i = 0; i < 2; i++) {
+		runs[i]->generation_count = 6;
+		runs[i]->metrics[SB_METRIC_FRAMES] = 60;
+	}
+	base->generation_s = before;
+	base->metrics[SB_METRIC_FPS] = base->metrics[SB_METRIC_FPS_COMPUTE] = 60 / 6.50;
+	now->generation_s = noise;
+	now->metrics[SB_METRIC_FPS] = now->metrics[SB_METRIC_FPS_COMPUTE] = 60 / 6.76;
+	c = compare(base, now, "fps=2%,compute_fps=2%");
+	assert_int_equal(metric_of(c, SB_METRIC_FPS)->verdict, c->total.verdict);
+	assert_int_not_equal(c->total.verdict, SB_VERDICT_WORSE);
+	assert_int_equal(metric_of(c, SB_METRIC_FPS_COMPUTE)->verdict, SB_VERDICT_UNCERTAIN);
+	assert_int_equal(c->failure_count, 0);
+	sb_comparison_free(c);
+	now->generation_s = slow;
+	now->metrics[SB_METRIC_FPS] = now->metrics[SB_METRIC_FPS_COMPUTE] = 60 / 9.44;
+	c = compare(base, now, "fps=2%,compute_fps=2%");
+	assert_int_equal(metric_of(c, SB_METRIC_FPS)->verdict, SB_VERDICT_WORSE);
+	assert_true(metric_of(c, SB_METRIC_FPS)->judgement.shift_ratio < 0.8);
+	assert_int_equal(metric_of(c, SB_METRIC_FPS_COMPUTE)->verdict, SB_VERDICT_WORSE);
+	assert_int_equal(c->failure_count, 2);
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
 static void different_numbers_of_calls_compare_one_call(void **state)
 {
 	struct sb_facts *base = run_of("base", 4), *now = run_of("new", 5);
@@ -494,6 +577,8 @@ int main(void)
 		cmocka_unit_test(what_moved_inside_an_unchanged_total_is_told),
 		cmocka_unit_test(different_numbers_of_videos_compare_one_video),
 		cmocka_unit_test(stages_of_unlike_runs_are_compared_per_generation),
+		cmocka_unit_test(totals_of_unlike_runs_become_those_of_one_generation),
+		cmocka_unit_test(a_rate_is_judged_on_its_generations),
 		cmocka_unit_test(different_numbers_of_calls_compare_one_call),
 		cmocka_unit_test(a_renamed_stage_is_named),
 		cmocka_unit_test(what_the_machine_did_judges_no_program),

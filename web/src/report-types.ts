@@ -1169,6 +1169,7 @@ export type MetricChange = {
   new_value?: number; // median of the runs now
   delta_value?: number; // new - base
   change_ratio?: number; // new / base - 1
+  per_generation?: true; // a total of the run, as what one generation has of it
   verdict: "same" | "worse" | "better" | "uncertain" | "appeared" | "vanished" | "changed" | "too_few"; // uncertain: past the tolerance, but repetitions do not bear it out; changed: neither worse nor better
   basis?: "tolerance" | "too_few" | "rank_test"; // how it was judged
   p_ratio?: number; // of the rank test, two-sided

@@ -45,8 +45,9 @@ static void put_metrics(const struct sb_comparison *c, struct sb_buf *out)
 		sb_metric_text(m->metric, m->base, base, sizeof base);
 		sb_metric_text(m->metric, m->now, now, sizeof now);
 		sb_diff_percent(m->base, m->now, percent, sizeof percent);
-		sb_buf_printf(out, "| %s | %s | %s | %s | %s%s%s |\n", sb_metric_infos[m->metric].words, base,
-			now, percent, mark_of(m->verdict), sb_verdict_words(m->verdict, m->metric),
+		sb_buf_printf(out, "| %s | %s | %s | %s | %s%s%s%s |\n", sb_metric_infos[m->metric].words,
+			base, now, percent, mark_of(m->verdict), sb_verdict_words(m->verdict, m->metric),
+			m->per_generation ? ", per generation" : "",
 			sb_change_from_little(m->metric, m->base, m->now) ? ", from almost nothing" : "");
 	}
 	for (size_t i = 0; i < c->setting_count; i++) {

@@ -171,6 +171,8 @@ static void put_metrics(struct sb_buf *out, const struct sb_comparison *c, const
 		colour(out, o, m->verdict);
 		sb_buf_puts(out, sb_verdict_words(m->verdict, m->metric));
 		plain(out, o);
+		if (m->per_generation)
+			sb_buf_puts(out, ", per generation");
 		if (sb_change_from_little(m->metric, m->base, m->now))
 			sb_buf_puts(out, ", from almost nothing");
 		sb_buf_putc(out, '\n');
