@@ -2,8 +2,10 @@ include(GNUInstallDirs)
 
 # Man pages and completion come from the same table as --help.
 set(pages ${CMAKE_BINARY_DIR}/man)
+# Where the build is for another kind of machine: a tool of the same source that runs here.
+set(STROBE_TOOL_HERE $<TARGET_FILE:strobe> CACHE STRING "the tool that writes the man pages")
 add_custom_command(OUTPUT ${pages}/stamp
-  COMMAND ${CMAKE_SOURCE_DIR}/tools/generate-pages $<TARGET_FILE:strobe> ${pages}
+  COMMAND ${CMAKE_SOURCE_DIR}/tools/generate-pages ${STROBE_TOOL_HERE} ${pages}
   DEPENDS strobe ${CMAKE_SOURCE_DIR}/tools/generate-pages VERBATIM)
 add_custom_target(pages ALL DEPENDS ${pages}/stamp)
 

@@ -13,10 +13,16 @@ import tarfile
 import tempfile
 import zipfile
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import old_glibc  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NAME = "strobe"
+DISTRIBUTION = "strobe-video"  # on the package index, where another project is called strobe; the import is NAME
+STEM = DISTRIBUTION.replace("-", "_")
+HERE = sysconfig.get_platform().rpartition("-")[2].replace(".", "_")
 # libstrobe and the tool may need these of the machine, nothing else.
-SYSTEM = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux[-\w]*|libgcc_s)\.so")
+SYSTEM = re.compile(r"(libc|libm|libdl|libpthread|librt|libutil|ld-linux[-\w]*|libgcc_s)\.so")
 BINARY = re.compile(r"(\.so(\.\d+)*|bin/strobe|scripts/strobe)$")
 SCRIPT = """#!python
 import importlib.util, os, sys
@@ -36,7 +42,7 @@ def version():
 
 def metadata():
     return "\n".join([
-        "Metadata-Version: 2.1", "Name: " + NAME, "Version: " + version(),
+        "Metadata-Version: 2.1", "Name: " + DISTRIBUTION, "Version: " + version(),
         "Summary: Where the time, memory and money of a video-AI pipeline go",
         "Requires-Python: >=3.9", "License-File: LICENSE",
         "Classifier: Programming Language :: C", "Classifier: Operating System :: POSIX :: Linux",
@@ -46,13 +52,12 @@ def metadata():
 
 # ---- building ----
 
-def cmake_build(folder, *flags):
+def cmake_build(folder, *flags, environment=None):
     """Configures and builds the tree into folder."""
     for tool in ("cmake", "cc"):
         if not shutil.which(tool) and not (tool == "cc" and shutil.which("gcc")):
             raise SystemExit("strobe: building needs %s (Debian: apt-get install cmake ninja-build gcc)" % tool)
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-    environment = dict(os.environ)
     # A build environment that pip made has no headers of its own: the interpreter is the one that runs this.
     subprocess.run(["cmake", "-S", ROOT, "-B", folder, *generator, "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
                     "-DSTROBE_TESTS=OFF", "-DSTROBE_STATIC_DEPENDENCIES=ON", "-DSTROBE_WERROR=OFF",
@@ -67,9 +72,8 @@ def dynamic_section(path):
     return done.stdout if done.returncode == 0 else ""
 
 
-def platform_tag(binaries):
+def platform_tag(binaries, arch):
     """manylinux_2_NN where everything but the C library is linked in, else linux."""
-    arch = sysconfig.get_platform().rpartition("-")[2].replace(".", "_")
     newest = 17
     for path in binaries:
         text = dynamic_section(path)
@@ -85,7 +89,7 @@ def strip(path):
         subprocess.run(["strip", "--strip-unneeded", path], check=False)
 
 
-def stage(build):
+def stage(build, arch):
     """{path in the package: file}: the Python package with command and library inside."""
     package = os.path.join(build, "python", "strobe")
     if not os.path.exists(os.path.join(package, "_strobe.abi3.so")):
@@ -103,7 +107,8 @@ def stage(build):
     for name in [n for n in files if BINARY.search(n)]:
         target = os.path.join(copies, name.replace("/", "_"))
         shutil.copy(files[name], target)
-        strip(target)
+        if arch == HERE:
+            strip(target)
         files[name] = target
     return files
 
@@ -114,10 +119,10 @@ def hash_of(data):
     return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
 
 
-def write_wheel(build, folder):
-    files = stage(build)
-    tag = "cp39-abi3-" + platform_tag([path for name, path in files.items() if BINARY.search(name)])
-    stem = "%s-%s" % (NAME, version())
+def write_wheel(build, folder, arch=HERE):
+    files = stage(build, arch)
+    tag = "cp39-abi3-" + platform_tag([path for name, path in files.items() if BINARY.search(name)], arch)
+    stem = "%s-%s" % (STEM, version())
     info = stem + ".dist-info/"
     with open(os.path.join(ROOT, "LICENSE"), "rb") as file:
         licence = file.read()
@@ -141,9 +146,8 @@ def write_wheel(build, folder):
     return wheel
 
 
-def write_tarball(build, folder):
+def write_tarball(build, folder, arch=HERE):
     """bin, lib, include, share: unpack it anywhere."""
-    arch = sysconfig.get_platform().rpartition("-")[2]
     stem = "%s-%s-linux-%s" % (NAME, version(), arch)
     with tempfile.TemporaryDirectory() as scratch:
         prefix = os.path.join(scratch, stem)
@@ -152,7 +156,7 @@ def write_tarball(build, folder):
             shutil.copy(os.path.join(ROOT, name), prefix)
         for path, _, names in os.walk(prefix):
             for name in names:
-                if BINARY.search(os.path.join(path, name)):
+                if arch == HERE and BINARY.search(os.path.join(path, name)):
                     strip(os.path.join(path, name))
         path = os.path.join(folder, stem + ".tar.gz")
         with tarfile.open(path, "w:gz") as archive:
@@ -167,7 +171,7 @@ def get_requires_for_build_wheel(config_settings=None):
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
-    info = "%s-%s.dist-info" % (NAME, version())
+    info = "%s-%s.dist-info" % (STEM, version())
     os.makedirs(os.path.join(metadata_directory, info), exist_ok=True)
     with open(os.path.join(metadata_directory, info, "METADATA"), "w") as file:
         file.write(metadata())
@@ -180,7 +184,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def build_sdist(sdist_directory, config_settings=None):
-    stem = "%s-%s" % (NAME, version())
+    stem = "%s-%s" % (STEM, version())
     listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], stdout=subprocess.PIPE, check=True)
     with tarfile.open(os.path.join(sdist_directory, stem + ".tar.gz"), "w:gz") as archive:
         for name in listed.stdout.decode().split("\0"):
@@ -193,13 +197,27 @@ def build_sdist(sdist_directory, config_settings=None):
     return stem + ".tar.gz"
 
 
+# ---- make dist ----
+
+def build_for(arch, build):
+    """A build for arch that runs on an old C library; where that cannot be had, this machine's own way, for it alone."""
+    try:
+        flags, environment = old_glibc.settings(arch, os.path.join(build, "programs"))
+    except old_glibc.Unreachable as error:
+        print("strobe: %s: %s" % ("not built for glibc " + old_glibc.GLIBC if arch == HERE else "no wheel for " + arch, error))
+        return cmake_build(os.path.join(build, "here")) if arch == HERE else None
+    tool = os.path.join(os.path.dirname(build), "strobe")  # this machine's, which `make dist` has built before
+    return cmake_build(os.path.join(build, arch), *flags, "-DSTROBE_TOOL_HERE=" + tool, environment=environment)
+
+
 def main():
-    build, folder = sys.argv[1:3]
+    build, folder = (os.path.abspath(path) for path in sys.argv[1:3])
     os.makedirs(folder, exist_ok=True)
-    cmake_build(build)
-    for write in (write_wheel, write_tarball):
-        path = os.path.join(folder, write(build, folder))
-        print("%-60s %6.1f MB" % (path, os.path.getsize(path) / 1e6))
+    for arch in sys.argv[3:] or sorted(old_glibc.DEBIAN):
+        done = build_for(arch, build)
+        for write in (write_wheel, write_tarball) if done else ():
+            path = os.path.join(folder, write(done, folder, arch))
+            print("%-70s %6.1f MB" % (os.path.relpath(path), os.path.getsize(path) / 1e6))
 
 
 if __name__ == "__main__":

@@ -82,11 +82,11 @@ def backend():
 def test_the_wheel_works_from_where_it_is_unpacked(backend, tmp_path):
     name = backend.write_wheel(BUILD, str(tmp_path))
     with zipfile.ZipFile(tmp_path / name) as wheel:
-        listed = wheel.read("strobe-%s.dist-info/RECORD" % strobe.__version__).decode().splitlines()
+        listed = wheel.read("strobe_video-%s.dist-info/RECORD" % strobe.__version__).decode().splitlines()
         assert {line.split(",")[0] for line in listed} == set(wheel.namelist())
         wheel.extractall(tmp_path / "site")
         modes = {entry.filename: entry.external_attr >> 16 & 0o111 for entry in wheel.infolist()}
-    assert modes["strobe/bin/strobe"] and modes["strobe-%s.data/scripts/strobe" % strobe.__version__]
+    assert modes["strobe/bin/strobe"] and modes["strobe_video-%s.data/scripts/strobe" % strobe.__version__]
     os.chmod(tmp_path / "site" / "strobe" / "bin" / "strobe", 0o755)
     env = {key: value for key, value in os.environ.items() if not key.startswith(("STROBE_", "PYTHON"))}
     env["PYTHONPATH"] = str(tmp_path / "site")
@@ -144,3 +144,42 @@ def test_nor_does_the_start_up_hook(tmp_path):
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], stdout=subprocess.PIPE, text=True, check=True,
                           env=dict(os.environ, STROBE_ENABLED="1", STROBE_RUN_DIR=str(tmp_path)))
     assert "strobe.auto" in done.stdout and not SLOW_TO_LOAD & set(done.stdout.split())
+
+
+def test_a_wheel_for_an_old_c_library_or_this_machines_own(backend, tmp_path, monkeypatch, capsys):
+    built = []
+    monkeypatch.setattr(backend, "cmake_build", lambda folder, *flags, environment=None: built.append((folder, flags, environment)) or folder)
+
+    def no_index(*_):
+        raise backend.old_glibc.Unreachable("no index")
+    monkeypatch.setattr(backend.old_glibc, "zig", no_index)
+    monkeypatch.setattr(backend.old_glibc, "debian_root", lambda arch: str(tmp_path))
+    foreign = "aarch64" if backend.HERE == "x86_64" else "x86_64"
+    assert backend.build_for(foreign, str(tmp_path)) is None
+    assert backend.build_for(backend.HERE, str(tmp_path)) == str(tmp_path / "here")
+    assert capsys.readouterr().out == "strobe: no wheel for %s: no index\nstrobe: not built for glibc 2.28: no index\n" % foreign
+    (tmp_path / "usr/include/python3.11").mkdir(parents=True)
+    monkeypatch.setattr(backend.old_glibc, "zig", lambda: "/zig")
+    assert backend.build_for(foreign, str(tmp_path)) == str(tmp_path / foreign)
+    folder, flags, environment = built[-1]
+    assert "-DCMAKE_SYSTEM_PROCESSOR=" + foreign in flags and environment["PKG_CONFIG_SYSROOT_DIR"] == str(tmp_path)
+    assert "-target %s-linux-gnu.2.28" % foreign in (tmp_path / "programs" / "cc").read_text()
+
+
+def test_half_of_what_is_fetched_is_never_left(backend, tmp_path):
+    def torn(fresh):
+        open(os.path.join(fresh, "half"), "w").close()
+        raise backend.old_glibc.Unreachable("cut off")
+    with pytest.raises(backend.old_glibc.Unreachable):
+        backend.old_glibc.once(str(tmp_path / "root"), torn)
+    assert os.listdir(tmp_path) == []
+    whole = backend.old_glibc.once(str(tmp_path / "root"), lambda fresh: open(os.path.join(fresh, "all"), "w").close())
+    assert os.listdir(whole) == ["all"] and os.listdir(tmp_path) == ["root"]
+
+
+def test_the_tag_says_the_oldest_c_library(backend, monkeypatch):
+    sections = {"tool": " (NEEDED) Shared library: [libc.so.6]\n (NEEDED) Shared library: [libutil.so.1]\n GLIBC_2.17 GLIBC_2.28",
+                "odd": " (NEEDED) Shared library: [libfyaml.so.0]\n GLIBC_2.17"}
+    monkeypatch.setattr(backend, "dynamic_section", sections.get)
+    assert backend.platform_tag(["tool"], "aarch64") == "manylinux_2_28_aarch64"
+    assert backend.platform_tag(["tool", "odd"], "x86_64") == "linux_x86_64"
