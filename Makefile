@@ -79,4 +79,4 @@ help:
 	@echo "make fuzz     fuzz each reader of foreign files, then the recorder's threads, for MINUTES=10 each"
 	@echo "make bench    the numbers, as ratios, into $(BUILD)/bench.json"
 	@echo "make install  PREFIX=/usr/local"
-	@echo "make dist     wheel and tarball"
+	@echo "make dist     wheels and tarballs, x86_64 and aarch64, for glibc 2.28"

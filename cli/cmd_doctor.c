@@ -1,6 +1,8 @@
 /* strobe doctor: what works here, and how to fix the rest. */
 #include "command.h"
 #include "doctor.h"
+#include "doctor_bundle.h"
+#include "output.h"
 
 #include "base/json.h"
 #include "strobe.h"
@@ -13,6 +15,7 @@
 
 static const struct command_option options[] = {
 	{ "json", 0, NULL, "the same as JSON", false, false },
+	{ "bundle", 0, "FILE", "write what a bug report needs, without names and secrets", false, false },
 	{ 0 },
 };
 
@@ -54,8 +57,8 @@ static size_t check_count(void)
 	return count;
 }
 
-/* Prints each line as soon as it is known, unless it is JSON: some checks take a while. */
-static void look(struct doctor_report *report, unsigned counts[4], bool json)
+/* Prints each line as soon as it is known, unless it is quiet: some checks take a while. */
+static void look(struct doctor_report *report, unsigned counts[4], bool quiet)
 {
 	bool colour = terminal_has_colour(STDOUT_FILENO);
 	const char *area = "";
@@ -68,7 +71,7 @@ static void look(struct doctor_report *report, unsigned counts[4], bool json)
 			r->name = check->name;
 			check->look(&r->finding);
 			counts[r->finding.state]++;
-			if (json)
+			if (quiet)
 				continue;
 			if (strcmp(area, r->area))
 				printf("%s%s\n", *area ? "\n" : "", r->area);
@@ -88,38 +91,58 @@ static void print_json(const struct doctor_report *report)
 	sb_buf_done(&text);
 }
 
+static int write_bundle(const struct doctor_report *report, const char *path)
+{
+	struct sb_buf text = { 0 };
+	int code;
+
+	doctor_bundle(report, &text);
+	code = output_put(&text, path);
+	sb_buf_done(&text);
+	if (code == EXIT_OK)
+		printf("written to %s: read it before you send it\n", path);
+	return code;
+}
+
 static int run(struct args *args)
 {
 	struct doctor_report report = { .version = STROBE_VERSION };
+	const char *bundle = args_value(args, "bundle");
 	bool json = args_has(args, "json");
 	unsigned counts[4] = { 0 };
+	int code = EXIT_OK;
 
 	if (args->count)
 		return complain("takes no argument, not '%s'", args->values[0]);
+	if (bundle && json)
+		return complain("--bundle and --json: one of them");
 	report.results = calloc(check_count(), sizeof *report.results);
 	if (!report.results)
 		return complain("no memory");
-	look(&report, counts, json);
+	look(&report, counts, json || bundle);
 	report.can_record = !counts[DOCTOR_BROKEN];
-	if (json)
+	if (bundle)
+		code = write_bundle(&report, bundle);
+	else if (json)
 		print_json(&report);
 	else
 		printf("\n%u ok, %u limited, %u missing, %u broken\n", counts[DOCTOR_OK],
 			counts[DOCTOR_LIMITED], counts[DOCTOR_MISSING], counts[DOCTOR_BROKEN]);
 	free(report.results);
-	return report.can_record ? EXIT_OK : EXIT_CHECK;
+	return code ? code : report.can_record ? EXIT_OK : EXIT_CHECK;
 }
 
 const struct command cmd_doctor = {
 	.name = "doctor",
-	.usage = "[--json]",
+	.usage = "[--json | --bundle FILE]",
 	.summary = "what works here (GPU, NVML, CUPTI, NVTX, permissions) and how to fix the rest",
 	.description =
 		"Looks at the machine, the GPU drivers, the Python of this shell and this build: what is "
 		"ok,\n"
 		"what is missing, and what to do about it. Makes no CUDA context.\n"
 		"Exit code 1 when nothing could be recorded here.",
-	.examples = "  strobe doctor\n  strobe doctor --json | jq '.checks[] | select(.state != \"ok\")'",
+	.examples = "  strobe doctor\n  strobe doctor --json | jq '.checks[] | select(.state != \"ok\")'\n  "
+		    "strobe doctor --bundle bug.md",
 	.options = options,
 	.run = run,
 };

@@ -39,12 +39,13 @@ static const char *output_dir(void)
 /* Disks that are no part of another: what machine-wide traffic is counted from. */
 static void look_disks(struct doctor_finding *f)
 {
-	char text[16384];
+	char text[16384], blocks[300];
 
-	if (sb_procfile_proc_text(text, sizeof text, "diskstats") > 0)
+	snprintf(blocks, sizeof blocks, "%s/block", sb_procfile_sys());
+	if (sb_procfile_proc_text(text, sizeof text, "diskstats") > 0 && !access(blocks, R_OK))
 		doctor_say(f, DOCTOR_OK, "", "reads and writes of the machine's disks");
 	else
-		doctor_say(f, DOCTOR_MISSING, "show /proc/diskstats to this container",
+		doctor_say(f, DOCTOR_MISSING, "show /proc/diskstats and /sys/block to this container",
 			"no disk traffic of the machine, only the program's");
 }
 

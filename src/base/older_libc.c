@@ -1,4 +1,4 @@
-/* What the C library has since 2.30, for one that is older: wheels run on 2.28. Seen by nobody outside. */
+/* What the C library has since 2.30, for one that is older: wheels run on 2.28. Hidden: other libraries keep their own. */
 #include <features.h>
 
 #if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 30)

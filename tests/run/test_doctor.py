@@ -1,8 +1,11 @@
 """strobe doctor: every capability, said plainly and as JSON."""
 import json
 import os
+import subprocess
 
 import pytest
+
+from conftest import TOOL
 
 from conftest import BUILD
 
@@ -95,3 +98,28 @@ def test_a_folder_that_cannot_be_mapped_says_so_and_what_happens(strobe):
     assert state == "limited" and "cannot be mapped (Operation not supported): recordings are spooled" in detail, detail
     state, detail = said(STROBE_SPOOL="0")
     assert state == "broken" and "STROBE_SPOOL=0 forbids" in detail, detail
+
+
+def test_a_bundle_for_a_bug_report_names_nobody(strobe, tmp_path):
+    strobe.environment.update(HOME=str(tmp_path), STROBE_OUTPUT_DIR=str(tmp_path / "runs"), OTHER="unasked",
+                              STROBE_SESSION_TAGS="token=hf_abcdefghijklmnopqrstuvwxyz123456")
+    done = strobe("doctor", "--bundle", "bug.md")
+    assert done.returncode == 0 and done.stdout == "written to bug.md: read it before you send it\n"
+    text = (strobe.folder / "bug.md").read_text()
+    _, found, report = checks(strobe)
+    assert "- strobe %s\n" % report["version"] in text
+    for name, check in found.items():
+        assert " %s: " % name in text
+    assert "STROBE_OUTPUT_DIR=~/runs" in text and "hf_abc" not in text and "unasked" not in text
+    assert str(tmp_path) not in text and os.uname().nodename not in text
+    again = strobe("doctor", "--bundle", "bug.md", "--json")
+    assert again.returncode == 2 and "one of them" in again.stderr
+
+
+def test_disks_are_missing_where_they_are_not_shown(strobe):
+    hidden = subprocess.run(["unshare", "-rm", "sh", "-c", "mount -t tmpfs none /sys && exec \"$@\"", "sh", str(TOOL), "doctor", "--json"],
+                            cwd=strobe.folder, env=strobe.environment, capture_output=True, text=True)
+    if "mount" in hidden.stderr or "unshare" in hidden.stderr:
+        pytest.skip("no mounts of its own here")
+    disks = {check["name"]: check for check in json.loads(hidden.stdout)["checks"]}["disks"]
+    assert disks["state"] == "missing" and "/sys/block" in disks["fix"]
