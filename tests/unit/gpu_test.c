@@ -6,81 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "report/build.h"
-#include "base/error.h"
 #include "base/jsondom.h"
 #include "exchange/import.h"
-#include "format/builder.h"
-#include "report/panels/panel.h"
-#include "report/panels/stages.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#define KERNEL(at, long, start)                                                                 \
-	{                                                                                       \
-		.kind = SB_GPU_KERNEL, .start_ns = start, .duration_ns = long, .launch_ns = at, \
-		.launch_tid = 1000                                                              \
-	}
-
-struct opened {
-	struct sb_run *run;
-	struct sb_model *model;
-};
-
-static struct opened open_model(const char *path)
-{
-	struct opened o = { 0 };
-
-	if (sb_run_open(path, NULL, &o.run) || sb_report_build(o.run, NULL, &o.model))
-		fail_msg("%s", sb_error_message());
-	return o;
-}
-
-static void close_model(struct opened *o)
-{
-	sb_model_free(o->model);
-	sb_run_close(o->run);
-}
-
-static void close_to(double value, double expected)
-{
-	if (!(fabs(value - expected) < 1e-9))
-		fail_msg("%.12g is not %.12g", value, expected);
-}
-
-static const struct sb_gpu_row *find_row(const struct sb_gpu_row *rows, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(rows[i].name, name))
-			return &rows[i];
-	return NULL;
-}
-
-static const struct sb_stage *stage(const struct opened *o, const char *name)
-{
-	const struct sb_stage *s = sb_model_stage(o->model, name);
-
-	if (!s)
-		fail_msg("no stage '%s'", name);
-	return s;
-}
-
-static void panel_holds(const struct opened *o, const char *what)
-{
-	struct sb_text_options options = { .columns = 100 };
-	struct sb_buf text = { 0 };
-
-	for (const struct sb_panel *const *panel = sb_panels; *panel; panel++)
-		if (!strcmp((*panel)->name, "gpu"))
-			(*panel)->text(o->model, &options, &text);
-	if (!strstr(sb_buf_text(&text), what))
-		fail_msg("no '%s' in\n%s", what, sb_buf_text(&text));
-	sb_buf_done(&text);
-}
+#include "gpu_timeline.h"
 
 /* ---- a real trace ---- */
 
@@ -189,48 +117,6 @@ static void a_real_trace_matches_facts_computed_elsewhere(void **state)
 
 /* ---- made-up timelines ---- */
 
-struct made {
-	char path[128];
-	struct sb_builder *b;
-	struct sb_stream_writer *w;
-};
-
-static struct made begin_made(void)
-{
-	struct made m = { .path = "/tmp/strobe-gpu-test-XXXXXX.strobe" };
-	int fd = mkstemps(m.path, 7);
-
-	assert_true(fd >= 0);
-	close(fd);
-	assert_int_equal(sb_builder_open(m.path, NULL, &m.b), 0);
-	m.w = sb_builder_thread(m.b, 0, "main");
-	return m;
-}
-
-static void put_gpu(struct made *m, const char *name, struct sb_builder_gpu g)
-{
-	g.name = sb_builder_name(m->b, name, NULL);
-	sb_builder_gpu(m->b, &g);
-}
-
-static struct opened end_made(struct made *m, uint64_t end_ns)
-{
-	struct opened o;
-
-	assert_int_equal(sb_builder_close(m->b, end_ns), 0);
-	o = open_model(m->path);
-	unlink(m->path);
-	return o;
-}
-
-static void zone(struct made *m, const char *name, uint64_t begin_ns, uint64_t end_ns)
-{
-	uint32_t id = sb_builder_name(m->b, name, NULL);
-
-	sb_builder_begin(m->w, begin_ns, id);
-	sb_builder_end(m->w, end_ns, id);
-}
-
 /* Zone A launches a second of kernels, zone B synchronizes. */
 static void gpu_time_belongs_to_the_zone_that_launched_it(void **state)
 {
@@ -328,136 +214,6 @@ static void idle_rows_count_gaps_and_places_that_read_alike_are_one(void **state
 	close_model(&o);
 }
 
-static void copies_are_told_apart_by_direction_and_memory(void **state)
-{
-	struct made m = begin_made();
-	struct sb_builder_gpu copy = { .kind = SB_GPU_COPY_H2D,
-		.start_ns = 100,
-		.duration_ns = 1000,
-		.launch_ns = 50,
-		.launch_tid = 1000,
-		.bytes = 10000,
-		.flags = SB_GPU_PAGEABLE };
-	struct opened o;
-
-	zone(&m, "offload", 0, 2000);
-	put_gpu(&m, "Memcpy HtoD (Pageable -> Device)", copy);
-	copy.flags = SB_GPU_PINNED;
-	copy.start_ns = 1200;
-	copy.duration_ns = 200;
-	put_gpu(&m, "Memcpy HtoD (Pinned -> Device)", copy);
-	o = end_made(&m, 3000);
-	assert_int_equal(o.model->gpu.copy_count, 2);
-	assert_string_equal(o.model->gpu.copies[0].memory, "pageable");
-	close_to(o.model->gpu.copies[0].gb_per_s, 10);
-	assert_string_equal(o.model->gpu.copies[1].memory, "pinned");
-	close_to(o.model->gpu.copies[1].gb_per_s, 50);
-	assert_string_equal(o.model->gpu.offload[0].name, "offload");
-	close_to(o.model->gpu.offload[0].bytes, 20000);
-	panel_holds(&o, "   20.0 kB    16.7 GB/s\n"); /* in 1.2 us */
-	close_model(&o);
-}
-
-/* Our own traces record them as of another kind, imports as D2D. */
-static void copies_from_gpu_to_gpu_are_p2p_however_recorded(void **state)
-{
-	const enum sb_gpu_kind kinds[] = { SB_GPU_COPY_OTHER, SB_GPU_COPY_D2D };
-
-	for (size_t i = 0; i < 2; i++) {
-		struct made m = begin_made();
-		struct sb_builder_gpu copy = { .kind = kinds[i],
-			.start_ns = 100,
-			.duration_ns = 1000,
-			.launch_ns = 50,
-			.launch_tid = 1000,
-			.bytes = 10000 };
-		struct opened o;
-
-		zone(&m, "A", 0, 2000);
-		put_gpu(&m, "Memcpy PtoP (Device -> Device)", copy);
-		o = end_made(&m, 3000);
-		assert_int_equal(o.model->gpu.copy_count, 1);
-		assert_string_equal(o.model->gpu.copies[0].direction, "P2P");
-		close_model(&o);
-	}
-}
-
-static void memsets_have_a_row_of_their_own(void **state)
-{
-	struct made m = begin_made();
-	struct sb_builder_gpu set = { .kind = SB_GPU_MEMSET,
-		.start_ns = 100,
-		.duration_ns = 1000,
-		.launch_ns = 50,
-		.launch_tid = 1000,
-		.bytes = 3000000 };
-	struct opened o;
-
-	zone(&m, "A", 0, 2000);
-	put_gpu(&m, "Memset (Device)", set);
-	set.start_ns = 2000;
-	put_gpu(&m, "Memset (Device)", set);
-	o = end_made(&m, 4000);
-	assert_int_equal(o.model->gpu.memset_count, 2);
-	close_to(o.model->gpu.memset_bytes, 6000000);
-	close_to(o.model->gpu.memset_total_s, 2000e-9);
-	panel_holds(&o, "  memsets                      2      6.0 MB in 2.00 us\n");
-	close_model(&o);
-}
-
-static void communication_is_exposed_where_nothing_computes(void **state)
-{
-	struct made m = begin_made();
-	struct sb_builder_gpu comm = KERNEL(10, 1000, 1500);
-	struct opened o;
-
-	comm.stream = 20;
-	zone(&m, "A", 0, 5000);
-	put_gpu(&m, "gemm", (struct sb_builder_gpu)KERNEL(5, 1000, 1000));
-	put_gpu(&m, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", comm);
-	o = end_made(&m, 6000);
-	close_to(o.model->gpu.communication_s, 1000e-9);
-	close_to(o.model->gpu.exposed_communication_s, 500e-9);
-	assert_string_equal(o.model->gpu.collectives[0].name, "AllReduce");
-	close_model(&o);
-}
-
-static void calls_of_the_runtime_are_seen_through_and_waits_are_not_overlap(void **state)
-{
-	struct made m = begin_made();
-	uint32_t op = sb_builder_name(m.b, "aten::mm", NULL),
-		 call = sb_builder_name(m.b, "cudaLaunchKernel", NULL);
-	struct opened o;
-
-	sb_builder_begin(m.w, 100, op);
-	sb_builder_begin(m.w, 200, call);
-	sb_builder_end(m.w, 300, call);
-	sb_builder_end(m.w, 400, op);
-	zone(&m, "cudaDeviceSynchronize", 1000, 3000);
-	put_gpu(&m, "gemm", (struct sb_builder_gpu)KERNEL(250, 2000, 500));
-	o = end_made(&m, 4000);
-	close_to(stage(&o, "aten::mm")->gpu_busy_s, 2000e-9);
-	close_to(o.model->gpu.overlap_ratio, 0.25); /* 1000..2500 of 500..2500 was waiting */
-	close_to(o.model->gpu.launch_ahead_s, 250e-9);
-	close_model(&o);
-}
-
-/* Of a trace of its own: imports have the waiting calls, or nobody waited. */
-static void an_overlap_that_is_not_known_is_said_so(void **state)
-{
-	struct made m = begin_made();
-	struct strobe_attr begin = { "gpu_trace_begin_ticks", STROBE_TYPE_INT, { .i = 1000000001 } };
-	struct opened o;
-
-	zone(&m, "A", 0, 1000);
-	put_gpu(&m, "gemm", (struct sb_builder_gpu)KERNEL(250, 2000, 500));
-	sb_builder_meta(m.b, SB_META_RUN, &begin);
-	o = end_made(&m, 4000);
-	assert_true(isnan(o.model->gpu.overlap_ratio));
-	panel_holds(&o, "  CPU/GPU overlap not known: ");
-	close_model(&o);
-}
-
 /* Nobody looked between 3000 and 7000. */
 static void time_between_two_traces_is_not_idle(void **state)
 {
@@ -513,17 +269,6 @@ static void a_kernel_without_a_telling_name_goes_by_its_launch_shape(void **stat
 		assert_true(i == 2 ? !k->kind : !strcmp(k->kind, "by launch shape"));
 	}
 	close_model(&o);
-}
-
-static void tree_holds(const struct opened *o, const char *what)
-{
-	struct sb_text_options options = { .columns = 100 };
-	struct sb_buf text = { 0 };
-
-	sb_stages_tree(o->model, &options, &text);
-	if (!strstr(sb_buf_text(&text), what))
-		fail_msg("no '%s' in\n%s", what, sb_buf_text(&text));
-	sb_buf_done(&text);
 }
 
 /* Two microseconds of a stage that took a second. */
@@ -585,23 +330,6 @@ static void gpus_side_by_side_are_not_added_up_for_people(void **state)
 	close_model(&o);
 }
 
-static void waiting_counts_on_each_gpu_while_it_is_busy(void **state)
-{
-	struct made m = begin_made();
-	struct sb_builder_gpu one = KERNEL(100, 2000, 500), other = KERNEL(150, 1000, 500);
-	struct opened o;
-
-	zone(&m, "A", 0, 1000);
-	zone(&m, "cudaDeviceSynchronize", 1000, 3000);
-	other.device = 1;
-	put_gpu(&m, "gemm", one);
-	put_gpu(&m, "gemm", other);
-	o = end_made(&m, 3000);
-	/* of 500..2500 and 500..1500 what comes after 1000 was waited for */
-	close_to(o.model->gpu.overlap_ratio, 1 - 2000 / 3000.0);
-	close_model(&o);
-}
-
 static void gpu_time_of_some_calls_is_marked(void **state)
 {
 	struct made m = begin_made();
@@ -640,16 +368,9 @@ int main(void)
 		cmocka_unit_test(overlapping_kernels_are_busy_once),
 		cmocka_unit_test(a_gap_is_explained_by_what_the_cpu_did),
 		cmocka_unit_test(idle_rows_count_gaps_and_places_that_read_alike_are_one),
-		cmocka_unit_test(copies_are_told_apart_by_direction_and_memory),
-		cmocka_unit_test(copies_from_gpu_to_gpu_are_p2p_however_recorded),
-		cmocka_unit_test(memsets_have_a_row_of_their_own),
-		cmocka_unit_test(communication_is_exposed_where_nothing_computes),
-		cmocka_unit_test(calls_of_the_runtime_are_seen_through_and_waits_are_not_overlap),
-		cmocka_unit_test(an_overlap_that_is_not_known_is_said_so),
 		cmocka_unit_test(time_between_two_traces_is_not_idle),
 		cmocka_unit_test(busy_time_of_a_short_trace_is_not_shown_as_the_stages),
 		cmocka_unit_test(gpus_side_by_side_are_not_added_up_for_people),
-		cmocka_unit_test(waiting_counts_on_each_gpu_while_it_is_busy),
 		cmocka_unit_test(gpu_time_of_some_calls_is_marked),
 		cmocka_unit_test(a_kernel_without_a_telling_name_goes_by_its_launch_shape),
 		cmocka_unit_test(a_run_without_gpu_records_has_no_panel),
