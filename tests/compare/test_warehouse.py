@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not SERVER, reason="no clickhouse-server here")
 
 CONFIG = """<?xml version="1.0"?>
 <yandex>
-  <logger><level>none</level><log>{folder}/log</log><errorlog>{folder}/errors</errorlog></logger>
+  <logger><level>information</level><console>1</console></logger>
   <http_port>{http}</http_port><tcp_port>{tcp}</tcp_port><listen_host>127.0.0.1</listen_host>
   <path>{folder}/data/</path><tmp_path>{folder}/tmp/</tmp_path><users_config>{folder}/users.xml</users_config>
   <default_profile>default</default_profile><default_database>default</default_database>
@@ -58,15 +58,19 @@ class Server:
 
     def start(self):
         self.process = subprocess.Popen([SERVER, f"--config-file={self.folder}/config.xml"], cwd=self.folder,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(600):
-            try:
-                if self.ask("SELECT 1") == "1":
-                    return
-            except OSError:
-                assert self.process.poll() is None, "clickhouse-server ended"
-                time.sleep(0.05)
-        raise AssertionError("clickhouse-server does not answer")
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        ready, said = threading.Event(), []
+        threading.Thread(target=self.listen, args=(self.process.stdout, ready, said), daemon=True).start()
+        assert ready.wait(60) and self.ask("SELECT 1") == "1", "clickhouse-server does not answer: " + "".join(said[-5:])
+
+    @staticmethod
+    def listen(log, ready, said):
+        """Reads what the server says, to the end; it is ready when it says so, or has ended."""
+        for line in log:
+            said.append(line)
+            if "Ready for connections" in line:
+                ready.set()
+        ready.set()
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)

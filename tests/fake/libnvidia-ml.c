@@ -8,7 +8,8 @@
  *   unsupported power utilization …
  *   lost 1            GPU 1 is gone
  *   hang power        that call never returns; "hang init" too
- *   hang load         loading takes until this line is gone, some seconds at most; then FAKE_NVML.loaded is made
+ *   hang load         loading takes until another file has taken this one's name, some seconds at most; then
+ *                     FAKE_NVML.loaded is made
  *   mismatch          init answers LIB_RM_VERSION_MISMATCH
  *   mig 2             GPU 0 has two slices: MIG-00000000-… and MIG-00000001-…
  *   pcie_bytes 1000, nvlink_kib 1000   what each reading adds (default: not supported)
@@ -17,10 +18,12 @@
  * Values get "+ i" for GPU i where that makes sense (memory used, temperature). */
 #include "monitor/nvml_abi.h"
 
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -83,12 +86,17 @@ __attribute__((constructor)) static void load(void)
 {
 	const char *path = getenv("FAKE_NVML");
 	char loaded[4096];
+	struct pollfd renamed = { .fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), .events = POLLIN };
 	FILE *file;
 
-	if (!path || !names("hang", "load"))
+	if (path && inotify_add_watch(renamed.fd, path, IN_MOVE_SELF | IN_DELETE_SELF | IN_ATTRIB) >= 0 &&
+		names("hang", "load"))
+		poll(&renamed, 1, 10000);
+	else
+		path = NULL;
+	close(renamed.fd);
+	if (!path)
 		return;
-	for (int i = 0; i < 2000 && names("hang", "load"); i++)
-		usleep(5000);
 	snprintf(loaded, sizeof loaded, "%s.loaded", path);
 	file = fopen(loaded, "w");
 	if (file)

@@ -29,7 +29,7 @@ def until(condition, what, seconds=20):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited %d s for %s" % (seconds, what)
-        time.sleep(0.002)
+        os.sched_yield()
 
 
 def near(a, b, ratio):

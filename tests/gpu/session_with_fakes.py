@@ -65,7 +65,7 @@ class Program:
         end = time.time() + 20
         while not condition():
             assert time.time() < end, "waited 20 s for " + what
-            time.sleep(0.005)
+            os.sched_yield()
 
     def stop(self):
         self.strobe.strobe_stop()

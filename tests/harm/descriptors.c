@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +17,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { FILES = 4, BLOCK = 24 * 1024 };
+enum { FILES = 4, BLOCK = 24 * 1024, SESSION_ROUNDS = 25 };
 
 static const char *folder;
 static bool shared;
 static atomic_bool over;
 static atomic_ulong zone_count;
+static unsigned long round_count;
+static pthread_mutex_t rounds_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t round_ended = PTHREAD_COND_INITIALIZER;
 /* Where strobe shares the program's table, its transient descriptors while it opens a
  * session can be taken: sessions then change between rounds. */
 static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;
@@ -100,6 +104,25 @@ static void check(const struct own_file *f, unsigned long round)
 	}
 }
 
+static void wait_for_rounds(unsigned long count)
+{
+	unsigned long until;
+
+	pthread_mutex_lock(&rounds_lock);
+	for (until = round_count + count; !atomic_load(&over) && round_count < until;)
+		pthread_cond_wait(&round_ended, &rounds_lock);
+	pthread_mutex_unlock(&rounds_lock);
+}
+
+static void end_round(bool last)
+{
+	pthread_mutex_lock(&rounds_lock);
+	round_count++;
+	atomic_store(&over, last);
+	pthread_cond_broadcast(&round_ended);
+	pthread_mutex_unlock(&rounds_lock);
+}
+
 static void go_rounds(unsigned long rounds, unsigned random)
 {
 	struct own_file files[FILES];
@@ -113,11 +136,12 @@ static void go_rounds(unsigned long rounds, unsigned random)
 		for (unsigned n = next_random(&random) % 6; n > 0; n--)
 			append(&files[next_random(&random) % FILES], 1 + next_random(&random) % BLOCK, round);
 		for (unsigned n = next_random(&random) % 3; n > 0; n--)
-			usleep(next_random(&random) % 200);
+			sched_yield();
 		for (int i = 0; i < FILES; i++)
 			check(&files[i], round);
 		if (shared)
 			pthread_mutex_unlock(&table);
+		end_round(round + 1 == rounds);
 	}
 }
 
@@ -130,7 +154,7 @@ static void *record(void *unused)
 		}
 		atomic_fetch_add(&zone_count, 2000);
 		if (!shared)
-			usleep(50);
+			wait_for_rounds(1);
 	}
 	return NULL;
 }
@@ -158,7 +182,7 @@ static void *keep_sessions(void *unused)
 			printf("strobe_start: %s\n", strobe_error());
 			exit(1);
 		}
-		usleep(30000);
+		wait_for_rounds(SESSION_ROUNDS);
 		if (shared)
 			pthread_mutex_lock(&table);
 		err = strobe_stop();
@@ -189,7 +213,6 @@ int main(int count, char **arguments)
 	pthread_create(&recorder, NULL, record, NULL);
 	pthread_create(&sessions, NULL, keep_sessions, NULL);
 	go_rounds(rounds, (unsigned)strtoul(arguments[3], NULL, 10));
-	atomic_store(&over, true);
 	pthread_join(sessions, &session_count);
 	pthread_join(recorder, NULL);
 	printf("%lu rounds, %lu sessions, %lu zones: every byte is there\n", rounds,
