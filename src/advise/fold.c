@@ -44,6 +44,7 @@ static const struct folding {
 	{ "input_starved", { IDLE, "unattributed", "stage_dominates", "data_loading" } },
 	{ "repeated_work", { IDLE, "stage_dominates", "copies", "slow_steps", "unattributed" } },
 	{ "cfg_wasted", { "stage_dominates" } },
+	{ "padding", { "stage_dominates" } },
 	{ "cache_idle", { "cache_useless", "cache_strict" } },
 	{ "gil_contention", { IDLE, "small_kernels", "slow_steps", "unattributed", "stage_dominates" } },
 	{ "thread_oversubscription", { "slow_steps", "stage_dominates", "unattributed" } },

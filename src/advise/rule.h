@@ -89,6 +89,7 @@ double sb_advise_per_gpu(const struct sb_model *model, double sum_s);
 	X(garbage_collection)      \
 	X(repeated_work)           \
 	X(cfg_wasted)              \
+	X(padding)                 \
 	X(cache_idle)              \
 	X(gil_contention)          \
 	X(thread_oversubscription) \

@@ -303,6 +303,13 @@ static const struct sb_rule rules[] = {
 		  "Switch classifier-free guidance off (one forward a step): at a scale of 1 the result is "
 		  "the same." },
 		sb_rule_cfg_wasted },
+	{ { "padding", "cause", MEDIUM, DAYS, false, "padding_percent", "percent", 10,
+		  "padded_frames, padded_width, padded_height or mask_ratio beside frames, width and height",
+		  "what is computed and thrown away costs more than this share of the generations",
+		  "Pad to the next of a few sizes instead of one for all, each compiled once; cut long "
+		  "videos into "
+		  "equal parts; crop to the mask and paste back." },
+		sb_rule_padding },
 	{ { "cache_idle", "cause", MEDIUM, HOURS, false, "cache_idle_count", "count", 5, "cache events",
 		  "a cache that was asked more often than this has never hit",
 		  "Set its threshold so that it fires, or switch it off; see its scores in the cache "

@@ -163,6 +163,30 @@ void sb_rule_cfg_wasted(struct sb_advisor *a)
 	sb_weigh_priority(a, f);
 }
 
+/* ---- padding ----------------------------------------------------------------- */
+
+void sb_rule_padding(struct sb_advisor *a)
+{
+	const struct sb_padding *p = NULL;
+	double percent;
+	struct sb_advice *f;
+
+	for (size_t i = 0; i < a->model->padding.count && !p; i++)
+		if (strcmp(a->model->padding.all[i].kind, "padding") == 0)
+			p = &a->model->padding.all[i];
+	percent = p ? p->unseen_s / sb_weigh_work_s(a->model) * 100 : 0;
+	if (!(percent > a->limit))
+		return;
+	f = sb_advisor_find(a, percent, p->unseen_s,
+		sb_say(a, "%.0f %% of what '%s' computes is never seen", 100 * p->unseen_ratio, p->stage),
+		sb_say(a, "%s; about %s of %s", p->words, sb_say_seconds(a, p->unseen_s),
+			sb_say_seconds(a, p->total_s)));
+	sb_finding_cause(f, sb_say(a, "'%s' pads: %s", p->stage, p->words), SB_GAIN_ESTIMATED, SB_LIKELY);
+	if (f)
+		f->stage = p->stage;
+	sb_weigh_priority(a, f);
+}
+
 /* ---- a cache that never fires ----------------------------------------------- */
 
 void sb_rule_cache_idle(struct sb_advisor *a)

@@ -9,6 +9,7 @@
 
 #include "analyze/model_machine.h"
 #include "analyze/model_outputs.h"
+#include "analyze/model_padding.h"
 #include "analyze/model_python.h"
 #include "analyze/model_readings.h"
 #include "analyze/model_stages.h"
@@ -225,6 +226,7 @@ struct sb_model {
 	struct sb_strategies_panel strategies;
 	struct sb_readings_panel readings;
 	struct sb_outputs_panel outputs;
+	struct sb_padding_panel padding;
 	struct sb_recording_panel recording;
 	struct sb_missing_panel missing;
 	/* private: sb_model_alloc, sb_model_text */

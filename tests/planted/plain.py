@@ -66,6 +66,16 @@ def callback_logs_json(fixed):
         video(on_step)
 
 
+@planted("padding", stage="generation")
+def padded_to_one_size(fixed):
+    wanted, computed = 30, 32 if fixed else 64
+    for _ in range(VIDEOS):
+        with strobe.generation(frames=wanted, padded_frames=computed):
+            for _ in strobe.steps(range(STEPS)):
+                with strobe.section("transformer"):
+                    compute(0.0005 * computed)
+
+
 @planted("garbage_collection")
 def gc_collect_every_step(fixed):
     heap = [[i, str(i)] for i in range(300_000)]

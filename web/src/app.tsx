@@ -95,6 +95,7 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
     { id: 'strategies', title: 'Strategies by stage', body: details.strategiesBody(r) },
     { id: 'steps', title: 'Steps and blocks', body: details.stepsBody(r) },
     { id: 'iterations', title: 'Iterations', body: details.iterationsBody(r) },
+    { id: 'padding', title: 'Computed and never seen', body: details.paddingBody(r) },
     { id: 'outputs', title: 'Output', body: details.outputsBody(r) },
     { id: 'memory', title: 'Memory', body: details.memoryBody(r) },
     { id: 'metrics', title: 'GPU, CPU, disk', body: details.metricsBody(r, charts) },

@@ -34,6 +34,7 @@ export type Report = {
   recommendations: Recommendation[]; // findings, by the seconds they could save
   verdict: Verdict; // what bounds the run
   readings?: Reading[]; // what the numbers mean, a sentence each
+  padding?: Padding[]; // what is computed and never seen, the largest first
   outputs?: Output[]; // what the program wrote as its result
   strategies?: Strategy[]; // what could be turned, stage by stage: the least effort first, then the largest gain
   counters?: Counter[]; // counters of the program
@@ -1036,6 +1037,23 @@ export type Reading = {
   id: string; // of the reading, see docs/advice.md
   text: string; // what the numbers mean
   good?: true; // as it should be
+};
+
+// Something that is computed and never seen.
+export type Padding = {
+  stage: string; // the stage or generation that computes it
+  code?: string; // its code
+  kind: "padding" | "guidance"; // padding: it is thrown away; guidance: it is mixed into the result
+  words: string; // the same for people
+  frames_count?: number; // frames that are wanted, over all calls
+  padded_frames_count?: number; // frames that are computed
+  frame_px?: number; // pixels of a frame that are wanted
+  padded_frame_px?: number; // pixels of a frame that are computed
+  mask_ratio?: number; // share of the pixels that is kept
+  passes_count?: number; // model calls in one step
+  unseen_ratio: number; // share of what is computed that is never seen
+  total_s: number; // time of the stage
+  unseen_s: number; // that share of it
 };
 
 // A file that the program wrote as its result.

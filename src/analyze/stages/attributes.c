@@ -7,7 +7,7 @@
 bool sb_stage_attr_is_count(const char *key)
 {
 	static const char *const keys[] = { "frames", "steps", "iters", "bytes", "tiles", "tokens",
-		"forwards", "flops", "latent_frames", "frames_dropped", "samples", "count" };
+		"forwards", "flops", "latent_frames", "frames_dropped", "samples", "count", "padded_frames" };
 
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
 		if (!strcmp(keys[i], key))

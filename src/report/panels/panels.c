@@ -16,6 +16,7 @@ extern const struct sb_panel sb_panel_streaming;
 extern const struct sb_panel sb_panel_cache;
 extern const struct sb_panel sb_panel_memory;
 extern const struct sb_panel sb_panel_outputs;
+extern const struct sb_panel sb_panel_padding;
 extern const struct sb_panel sb_panel_metrics;
 extern const struct sb_panel sb_panel_gpu;
 extern const struct sb_panel sb_panel_readings;
@@ -30,6 +31,7 @@ const struct sb_panel *const sb_panels[] = {
 	&sb_panel_iterations,
 	&sb_panel_generations,
 	&sb_panel_video,
+	&sb_panel_padding,
 	&sb_panel_outputs,
 	&sb_panel_models,
 	&sb_panel_streaming,

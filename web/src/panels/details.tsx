@@ -8,6 +8,7 @@ import { jumpTo, jumpToKernel } from '../jump';
 import { FieldList, FieldTable, Table } from '../table';
 import { boundBy, caption, title } from '../words';
 import { Readings } from './readings';
+import { Name } from './shell';
 
 export interface Panel {
   id: string;
@@ -331,6 +332,25 @@ function attributes(e: Event): string {
 
 // The driver names a GPU once more than its monitor.
 const toldTwice = (key: string, facts: Fields) => (/^cuda_device_(\d+)_(name|uuid)$/.exec(key) ?? [])[2] !== undefined && facts[key.replace(/^cuda_device_(\d+)_/, 'gpu$1.')] === facts[key];
+
+export function paddingBody(r: Report): ComponentChildren {
+  const rows = r.padding ?? [];
+  if (!rows.length) return null;
+  return (
+    <Table
+      caption="What is computed and never seen, the largest first"
+      rows={rows}
+      columns={[
+        { key: 'stage', head: 'stage', text: true, value: (p) => p.stage, cell: (p) => <Name name={p.stage} code={p.code} /> },
+        { key: 'kind', head: 'kind', text: true, value: (p) => p.kind },
+        { key: 'unseen_ratio', head: 'never seen', value: (p) => p.unseen_ratio },
+        { key: 'unseen_s', head: 'that share of the time', value: (p) => p.unseen_s },
+        { key: 'total_s', head: 'of', value: (p) => p.total_s },
+        { key: 'words', head: '', text: true, value: (p) => p.words },
+      ]}
+    />
+  );
+}
 
 export function outputsBody(r: Report): ComponentChildren {
   return r.outputs?.length ? <FieldTable rows={r.outputs} caption="What the program wrote as its result" /> : null;
