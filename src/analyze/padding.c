@@ -33,7 +33,7 @@ static double mean_of(const struct sb_stage *s, const char *key)
 	return a ? a->sum / (double)a->count : NAN;
 }
 
-/* Frames of a generation may be counted where they leave it, not said when it begins. */
+/* Frames of a generation may be counted where they leave it instead of given when it begins. */
 static void take_frames(const struct sb_model *m, const struct sb_stage *s, struct sb_padding *p)
 {
 	double wanted = sum_of(s, "frames"), computed = sum_of(s, "padded_frames");
