@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "report/diff/diff.h"
 #include "compare/journal.h"
+#include "exchange/import.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,7 +227,16 @@ static int print_journal(
 	return code;
 }
 
-static int compare_many(const struct args *args, const char *format)
+/* A run of a text that has several, as "sheet.txt#1". */
+static int add_part(const struct args *args, struct side *side, const char *path, uint32_t part)
+{
+	char spec[4200];
+
+	snprintf(spec, sizeof spec, "%s#%u", path, part);
+	return add(args, side, spec, NULL);
+}
+
+static int compare_many(const struct args *args, uint32_t part_count, const char *format)
 {
 	struct side runs = { 0 };
 	int code = 0;
@@ -235,8 +245,10 @@ static int compare_many(const struct args *args, const char *format)
 		return complain("more than two runs are shown side by side, not judged: for --fail-above "
 				"give two, or "
 				"--base A1,A2 --new B1,B2");
-	for (int i = 0; i < args->count && !code; i++)
+	for (int i = 0; i < args->count && !part_count && !code; i++)
 		code = add(args, &runs, args->values[i], NULL);
+	for (uint32_t i = 1; i <= part_count && !code; i++)
+		code = add_part(args, &runs, args->values[0], i);
 	if (!code)
 		code = print_journal(args, &runs, 1, format);
 	side_done(&runs);
@@ -255,12 +267,23 @@ static int verdict(const struct args *args, const struct sb_comparison *c, const
 	return EXIT_CHECK;
 }
 
+/* Of a text that has several runs and is the only thing named; 0: no such text. */
+static uint32_t parts_of(const struct args *args)
+{
+	uint32_t count = args->count == 1 && !args_has(args, "base") && !args_has(args, "new")
+				 ? sb_import_run_count(args->values[0])
+				 : 1;
+
+	return count > 1 ? count : 0;
+}
+
 static int run(struct args *args)
 {
 	const char *format = output_format(args) ? output_format(args) : "text";
 	struct sb_compare_options o = { .allow_missing = args_has(args, "allow-missing"),
 		.pictures = !strcmp(format, "html") };
 	struct diff_job job = { 0 };
+	uint32_t part_count = parts_of(args);
 	int code = 0;
 
 	if (!strcmp(format, "md"))
@@ -270,15 +293,20 @@ static int run(struct args *args)
 		return complain("--format is text, json, markdown or html, not '%s'", format);
 	if (args_has(args, "template") && args_has(args, "format"))
 		return complain("--template and --format cannot be used together");
-	if (args->count > 2)
-		return compare_many(args, format);
+	if (args->count > 2 || part_count > 2)
+		return compare_many(args, part_count, format);
 	code = read_tolerance(args, &o.tolerance);
 	if (!code)
 		code = read_min_psnr(args, &o.min_psnr_db);
 	if (!code)
 		code = read_gates(args, &job);
-	if (!code)
+	if (!code && part_count == 2) {
+		code = add_part(args, &job.base, args->values[0], 1);
+		if (!code)
+			code = add_part(args, &job.now, args->values[0], 2);
+	} else if (!code) {
 		code = load_sides(args, &job);
+	}
 	o.gates = job.gates;
 	o.gate_count = job.gate_count;
 	if (!code && sb_compare((const struct sb_facts *const *)job.base.all, job.base.count,
@@ -306,8 +334,8 @@ const struct command cmd_diff = {
 		"the\n"
 		"stages by how much they contribute, memory, throughput, disk, configuration and "
 		"environment.\n"
-		"BASE and NEW are RUNs, report files, 'best' or 'history:ID'; NEW is 'last' unless given. "
-		"Where\n"
+		"BASE and NEW are RUNs, report files, 'best' or 'history:ID'; NEW is 'last' unless given. A\n"
+		"text with BASELINE: and AFTER: in it, or BEFORE and AFTER, is compared with itself. Where\n"
 		"a side has repetitions (generations, calls, or several runs) a rank test tells change from\n"
 		"noise; one value a side counts as changed when it passes the tolerance and 10 ms.\n"
 		"--fail-above exits 1 on a regression, and when a metric that BASE has is missing in NEW.\n"

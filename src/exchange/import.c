@@ -22,30 +22,71 @@
 static const struct sb_importer *const importers[] = { &sb_share_importer, &sb_prof_importer,
 	&sb_profile_importer, &sb_trace_importer, &sb_text_importer, NULL };
 
+static const struct sb_importer *importer_of(struct sb_source *source, size_t *out_size)
+{
+	const char *bytes;
+
+	*out_size = sb_source_peek(source, &bytes);
+	for (const struct sb_importer *const *i = importers; *out_size && *i; i++)
+		if ((*i)->matches(bytes, *out_size))
+			return *i;
+	return NULL;
+}
+
+/* "log.txt#2" is part 2 of log.txt, unless there is a file of that very name. 0: no part. */
+static uint32_t split_part(const char *path, char *out_file, size_t size)
+{
+	const char *mark = strrchr(path, '#');
+	char *end = NULL;
+	unsigned long part = mark && isdigit((unsigned char)mark[1]) ? strtoul(mark + 1, &end, 10) : 0;
+	bool parted = part && part < 1000000 && !*end && access(path, F_OK);
+
+	snprintf(out_file, size, "%.*s", parted ? (int)(mark - path) : (int)strlen(path), path);
+	return parted ? (uint32_t)part : 0;
+}
+
+uint32_t sb_import_run_count(const char *path)
+{
+	struct sb_source *source = NULL;
+	struct stat st;
+	uint32_t count = 1;
+	size_t size;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || sb_source_open(path, &source))
+		return 1;
+	if (importer_of(source, &size) == &sb_text_importer)
+		count = sb_text_run_count(source, path);
+	sb_source_close(source);
+	return count;
+}
+
 static int import_to(const char *path, const char *strobe_path, const struct sb_import_options *opts,
 	struct sb_import_summary *summary)
 {
+	struct sb_import_options with_part = *opts;
 	struct sb_source *source = NULL;
-	const char *bytes;
+	const struct sb_importer *importer;
+	char file[4096];
 	size_t size;
-	int err = sb_source_open(path, &source);
+	int err;
 
+	with_part.part = split_part(path, file, sizeof file);
+	err = sb_source_open(file, &source);
 	if (err)
 		return err;
 	if (opts->progress)
 		sb_source_on_progress(source, opts->progress, opts->progress_self);
-	size = sb_source_peek(source, &bytes);
-	err = STROBE_EFORMAT;
+	importer = importer_of(source, &size);
 	if (!size)
-		sb_fail(err, "'%s' is empty", path);
-	else
-		sb_fail(err, "'%s' byte 0: neither a JSON trace, a stage log nor a cProfile file", path);
-	for (const struct sb_importer *const *i = importers; size && *i; i++) {
-		if (!(*i)->matches(bytes, size))
-			continue;
-		summary->format = (*i)->format;
-		err = (*i)->import(source, path, strobe_path, opts, summary);
-		break;
+		err = sb_fail(STROBE_EFORMAT, "'%s' is empty", file);
+	else if (!importer)
+		err = sb_fail(STROBE_EFORMAT,
+			"'%s' byte 0: neither a JSON trace, a stage log nor a cProfile file", file);
+	else if (with_part.part > 1 && importer != &sb_text_importer)
+		err = sb_fail(STROBE_EINVAL, "'%s' holds one run", file);
+	if (!err) {
+		summary->format = importer->format;
+		err = importer->import(source, file, strobe_path, &with_part, summary);
 	}
 	sb_source_close(source);
 	return err;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct sb_import_options {
+	uint32_t part; /* of a text with several runs, from 1; 0: the last */
 	const char *temporary_folder; /* NULL: $TMPDIR, /var/tmp, /tmp */
 	sb_progress_fn *progress; /* NULL: none */
 	void *progress_self;
@@ -19,14 +20,18 @@ struct sb_import_summary {
 	uint64_t zones, gpu, marks, counters;
 	uint64_t skipped, untimed; /* stage logs */
 	uint64_t snapshots, samples; /* memory tables, displays */
+	uint32_t runs; /* of a text that has several, one after the other */
 	uint64_t recording_bytes; /* of a recording that was taken as it is, uncounted */
 	char note[512]; /* what could not be kept, one line; "": everything was */
 };
 
 /* Reads path and writes a recording to strobe_path, which appears whole or not
- * at all. opts and out_summary may be NULL. */
+ * at all. path may end in "#2": the second run of a text that has several. opts and out_summary may be NULL. */
 int sb_import_file(const char *path, const char *strobe_path, const struct sb_import_options *opts,
 	struct sb_import_summary *out_summary);
+
+/* How many runs a text has ("BASELINE:", "AFTER …:" begin one); 1 for everything else. */
+uint32_t sb_import_run_count(const char *path);
 
 /* Whether path is a file that an import could read: not a folder, not a
  * recording. Says nothing about whether it is well formed. */
@@ -48,6 +53,7 @@ struct sb_importer {
 	int (*import)(struct sb_source *source, const char *path, const char *strobe_path,
 		const struct sb_import_options *opts, struct sb_import_summary *out_summary);
 };
+uint32_t sb_text_run_count(struct sb_source *source, const char *path);
 extern const struct sb_importer sb_share_importer, sb_profile_importer, sb_trace_importer, sb_prof_importer,
 	sb_text_importer;
 

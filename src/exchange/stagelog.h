@@ -48,6 +48,9 @@ struct sb_stagelog_line {
 };
 
 /* line is NUL-terminated, without its newline; it is taken apart in place. */
+/* Whether a line begins another run of the same stages: "BASELINE:", "AFTER OPTIMIZATION 1:",
+ * "BEFORE BetterTransformer:", and as the tracking sheet has it, "AFTER: opt8.log". */
+bool sb_stagelog_is_other_run(const char *text, char *out_name, size_t size);
 void sb_stagelog_parse(char *line, struct sb_stagelog_line *out_line);
 
 /* A time at the start of s, "16.47s", "812 ms", "1m 20.5s"; false: there is none, or one that no stage can take. */

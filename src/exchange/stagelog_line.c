@@ -357,12 +357,27 @@ static void parse_video(char *text, struct sb_stagelog_line *out)
 		out->kind = SB_STAGELOG_VIDEO;
 }
 
-/* "BASELINE:", "AFTER OPTIMIZATION 1:", "BEFORE BetterTransformer:" */
-static bool is_other_run(const char *text)
+bool sb_stagelog_is_other_run(const char *text, char *out_name, size_t size)
 {
-	if (!sb_ends_with(text, ":") || strlen(text) > 80)
-		return false;
-	return !strncmp(text, "BASELINE", 8) || !strncmp(text, "BEFORE ", 7) || !strncmp(text, "AFTER ", 6);
+	static const char *const words[] = { "BASELINE", "BEFORE", "AFTER" };
+	bool ends = sb_ends_with(text, ":");
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		size_t length = strlen(words[i]);
+		const char *rest;
+		int64_t ns;
+
+		if (strncmp(text, words[i], length))
+			continue;
+		if (text[length] != ':' && !(text[length] == ' ' && ends && strlen(text) <= 80))
+			continue;
+		if (!ends &&
+			sb_stagelog_duration(text + length + 1 + strspn(text + length + 1, " "), &ns, &rest))
+			continue; /* a stage of that name */
+		snprintf(out_name, size, "%.*s", (int)strlen(text) - ends, text);
+		return true;
+	}
+	return false;
 }
 
 static void parse_plain(char *text, struct sb_stagelog_line *out)
@@ -372,7 +387,7 @@ static void parse_plain(char *text, struct sb_stagelog_line *out)
 
 	if ((*text == '-' || *text == '*') && text[1] == ' ') /* a list's bullet */
 		text = trim(text + 1);
-	if (is_other_run(text)) {
+	if (sb_stagelog_is_other_run(text, out->name, sizeof out->name)) {
 		out->kind = SB_STAGELOG_OTHER_RUN;
 		return;
 	}

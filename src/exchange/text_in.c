@@ -85,14 +85,68 @@ static bool open_block(struct sb_textlog *log, const char *line)
 	return false;
 }
 
-static int take_text(struct sb_textlog *log, char *line)
+/* A text with several runs, one after the other: the log holds the one at hand. */
+struct text_runs {
+	uint32_t wanted; /* from 1; 0: the last */
+	uint32_t count; /* begun so far */
+	bool passed; /* the one that is wanted is whole: the rest is only counted */
+	struct sb_textlog *log, before; /* before: the run before it */
+};
+
+static bool has_content(const struct sb_textlog *log)
 {
+	return log->stage_count || log->form_count;
+}
+
+/* "AFTER OPTIMIZATION 1:". What comes before the first such line may be a run of its own. */
+static void begin_run(struct text_runs *runs, const char *name)
+{
+	struct sb_textlog fresh = { .banner = SB_TEXTLOG_NONE };
+	struct sb_textlog *log = runs->log;
+
+	if (has_content(log)) {
+		runs->passed |= runs->count == runs->wanted;
+		runs->count++;
+		if (!runs->passed) {
+			sb_textlog_done(&runs->before);
+			runs->before = *log;
+			*log = fresh;
+		}
+	}
+	if (runs->passed)
+		return;
+	log->line_count = runs->before.line_count > log->line_count ? runs->before.line_count
+								    : log->line_count;
+	snprintf(log->session, sizeof log->session, "%.63s", name);
+}
+
+/* A heading with nothing below it begins no run. */
+static void end_runs(struct text_runs *runs)
+{
+	struct sb_textlog empty = *runs->log;
+
+	if (runs->count < 2 || runs->passed || has_content(runs->log))
+		return;
+	*runs->log = runs->before;
+	runs->before = empty;
+	runs->count--;
+}
+
+static int take_text(struct text_runs *runs, char *line)
+{
+	struct sb_textlog *log = runs->log;
 	struct sb_stagelog_line parsed;
 	char *message;
 	int err = 0;
 
 	sb_text_strip_colours(line);
 	message = sb_text_message(line);
+	if (sb_stagelog_is_other_run(message, parsed.name, sizeof parsed.name)) {
+		begin_run(runs, parsed.name);
+		return 0;
+	}
+	if (runs->passed)
+		return 0;
 	if (log->form && log->form->row(log, message, &err)) {
 		log->form_lines = 0;
 		log->form_count++;
@@ -106,8 +160,9 @@ static int take_text(struct sb_textlog *log, char *line)
 	return sb_stagelog_take(log, &parsed);
 }
 
-static int read_lines(struct sb_source *source, const char *path, struct sb_textlog *log)
+static int read_lines(struct sb_source *source, const char *path, struct text_runs *runs)
 {
+	struct sb_textlog *log = runs->log;
 	char line[LINE_MAX_BYTES + 1];
 	char buffer[65536];
 	size_t used = 0;
@@ -128,7 +183,7 @@ static int read_lines(struct sb_source *source, const char *path, struct sb_text
 			}
 			line[used] = 0;
 			used = 0;
-			err = take_text(log, line);
+			err = take_text(runs, line);
 			log->line_count += buffer[i] == '\n';
 		}
 	}
@@ -136,7 +191,7 @@ static int read_lines(struct sb_source *source, const char *path, struct sb_text
 		return err ? err : STROBE_EIO;
 	if (used) {
 		line[used] = 0;
-		err = take_text(log, line);
+		err = take_text(runs, line);
 		log->line_count++;
 	}
 	return err;
@@ -186,8 +241,27 @@ static void note_doubts(const struct sb_textlog *log, char *note, size_t size)
 		say(note, size, used, words);
 }
 
-static int check_log(const struct sb_textlog *log, const char *path)
+/* Which of several runs this is, before everything else that is said of it. */
+static void note_runs(const struct text_runs *runs, const char *path, char *note, size_t size)
 {
+	char rest[201];
+
+	if (runs->count < 2)
+		return;
+	snprintf(rest, sizeof rest, "%.200s", note);
+	snprintf(note, size,
+		"the text has %u runs: this is number %u, '%s'; 'strobe diff %.120s' compares them%s%s",
+		runs->count, runs->wanted ? runs->wanted : runs->count, runs->log->session, path,
+		*rest ? "; " : "", rest);
+}
+
+static int check_log(const struct text_runs *runs, const char *path)
+{
+	const struct sb_textlog *log = runs->log;
+
+	if (runs->wanted > runs->count)
+		return sb_fail(STROBE_EINVAL, "'%s' has %u run%s, not %u", path, runs->count,
+			runs->count == 1 ? "" : "s", runs->wanted);
 	if (!log->stage_count && !log->form_count)
 		return sb_fail(STROBE_EFORMAT,
 			"'%s': none of its %llu lines is a stage line such as "
@@ -202,14 +276,17 @@ static int import_text(struct sb_source *source, const char *path, const char *s
 	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
 {
 	struct sb_textlog log = { .banner = SB_TEXTLOG_NONE };
-	int err = read_lines(source, path, &log);
+	struct text_runs runs = { .wanted = opts->part, .count = 1, .log = &log };
+	int err = read_lines(source, path, &runs);
 
-	(void)opts;
+	end_runs(&runs);
 	if (!err) {
 		sb_textlog_end_segment(&log);
-		err = check_log(&log, path);
+		err = check_log(&runs, path);
 	}
 	note_doubts(&log, out_summary->note, sizeof out_summary->note);
+	note_runs(&runs, path, out_summary->note, sizeof out_summary->note);
+	out_summary->runs = runs.count;
 	if (!err)
 		err = sb_textlog_write(&log, path, strobe_path, out_summary->note);
 	out_summary->zones = log.count + log.loops.count - log.skipped_count;
@@ -217,8 +294,21 @@ static int import_text(struct sb_source *source, const char *path, const char *s
 	out_summary->untimed = log.untimed_count;
 	out_summary->snapshots = log.memory.count;
 	out_summary->samples = log.samples.count;
+	sb_textlog_done(&runs.before);
 	sb_textlog_done(&log);
 	return err;
+}
+
+uint32_t sb_text_run_count(struct sb_source *source, const char *path)
+{
+	struct sb_textlog log = { .banner = SB_TEXTLOG_NONE };
+	struct text_runs runs = { .count = 1, .log = &log };
+	int err = read_lines(source, path, &runs);
+
+	end_runs(&runs);
+	sb_textlog_done(&runs.before);
+	sb_textlog_done(&log);
+	return err ? 1 : runs.count;
 }
 
 static bool looks_like_text(const char *bytes, size_t size)

@@ -289,6 +289,19 @@ static bool is_pipe_name(const char *path)
 	       !strncmp(path, "/proc/self/fd/", 14);
 }
 
+/* "sheet.txt#2": the second run of a text that has several. */
+static bool is_part_of_text(const char *path)
+{
+	const char *mark = strrchr(path, '#');
+	char file[PATH_MAX];
+	struct stat st;
+
+	if (!mark || !isdigit((unsigned char)mark[1]) || mark[1 + strspn(mark + 1, "0123456789")])
+		return false;
+	snprintf(file, sizeof file, "%.*s", (int)(mark - path), path);
+	return !stat(file, &st) && S_ISREG(st.st_mode);
+}
+
 int sb_recordings_find(const char *path, struct sb_recordings *out_recordings)
 {
 	struct sb_recordings r = { .rank = -1 };
@@ -296,7 +309,8 @@ int sb_recordings_find(const char *path, struct sb_recordings *out_recordings)
 	char *copy;
 	int err;
 
-	if (!strcmp(path, "-") || (is_pipe_name(path) && !stat(path, &st) && !S_ISREG(st.st_mode))) {
+	if (!strcmp(path, "-") || (is_pipe_name(path) && !stat(path, &st) && !S_ISREG(st.st_mode)) ||
+		(stat(path, &st) && is_part_of_text(path))) {
 		err = find_by_import(path, &r);
 		if (err)
 			sb_recordings_done(&r);

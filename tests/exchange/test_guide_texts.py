@@ -226,6 +226,29 @@ def test_a_regression_in_words_is_explained(strobe):
     assert "disk reads fell 2.10 GB/s -> 30.0 MB/s while peak memory rose 8.20 GB -> 23.8 GB" in text
 
 
+def test_before_and_after_in_one_text_are_two_runs(strobe):
+    both = strobe.write("both.txt", BEFORE + "\n" + AFTER)
+    text = strobe("diff", both)
+    assert "both.txt#1 -> " in text and "Total 45.00 s -> 428.00 s" in text and "disk reads fell 2.10 GB/s -> 30.0 MB/s" in text
+    last, first = strobe.report(both), strobe.report(str(both) + "#1")
+    assert (stages(last)["vae_decode"]["count"], last["stage_analysis"]["wall_s"]) == (12, pytest.approx(428))
+    assert (stages(first)["vae_decode"]["count"], first["stage_analysis"]["wall_s"]) == (12, pytest.approx(45))
+    assert last["session_info"]["name"] == "AFTER BetterTransformer"
+    assert "the text has 2 runs: this is number 2, 'AFTER BetterTransformer'" in strobe("report", both)
+    assert "has 2 runs, not 3" in strobe("report", str(both) + "#3", code=2)
+
+
+def test_a_tracking_sheet_of_three_steps_is_three_runs_as_strobe_writes_it_too(strobe):
+    sheet = "".join("%s:\n- [3b] RAFT: %ss\n- Total Inpainting: %ss\n\n" % row for row in (
+        ("BASELINE", "95.32", "150.00"), ("AFTER OPTIMIZATION 1", "63.55", "118.23"), ("AFTER OPTIMIZATION 2", "40.00", "94.68")))
+    path = strobe.write("sheet.txt", sheet + "AFTER OPTIMIZATION 3:\n")  # a heading with nothing below it
+    text = strobe("diff", path)
+    assert [line.split()[2] for line in text.splitlines()[1:4]] == ["150.00s", "118.23s", "94.68s"]
+    again = strobe("diff", strobe.write("again.txt", strobe("diff", path, "--template")))
+    assert [line.split()[2] for line in again.splitlines()[1:4]] == ["150.00s", "118.23s", "94.68s"]
+    assert strobe.report(path)["stage_analysis"]["wall_s"] == pytest.approx(94.68)
+
+
 def test_a_logger_around_a_table_changes_nothing(strobe):
     plain = strobe.report(strobe.write("a.txt", SUMMARY + ITERATIONS))
     dressed = strobe.report(strobe.write("b.txt", "".join("2026-01-01 12:00:00,123 - app - INFO - " + line + "\n" for line in (SUMMARY + ITERATIONS).splitlines())))
