@@ -70,6 +70,12 @@ struct sb_engine {
 /* Doubles *array when full; false, and e->no_memory, when memory is out. */
 bool sb_engine_room(struct sb_engine *e, void *array, uint32_t *room, uint32_t count, size_t size);
 
+/* The run's name of an id in the file at hand. */
+static inline uint32_t sb_engine_name(struct sb_engine *e, uint64_t id)
+{
+	return sb_run_name_of(e->run, e->process, (uint32_t)id & SB_ID_MAX);
+}
+
 /* ---- chunk_damage.c ---- */
 /* Counts what the cursor could not read of the chunk it came to the end of. */
 void sb_engine_note_damage(struct sb_engine *e, const struct sb_chunk *chunk, const struct sb_cursor *c);
@@ -108,8 +114,11 @@ uint32_t sb_engine_read_attrs(
 void sb_record_give(
 	struct sb_engine *e, const struct sb_record *r, uint32_t tid, struct sb_stack *stack, int64_t now_ns);
 void sb_event_give(struct sb_engine *e, struct sb_event *event);
+void sb_open_spans_give(struct sb_engine *e); /* of this process: began and never ended */
+
+/* ---- digests.c ---- */
+/* out_paths: the path of each node. */
 void sb_digest_give(struct sb_engine *e, const struct sb_digest *d, uint32_t writer_tid,
 	struct sb_stack *stack, uint32_t *out_paths);
-void sb_open_spans_give(struct sb_engine *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* Long records become events, spans and attributes; digests become sums. */
+/* Long records become events, spans and attributes: a table of what each type holds. */
 #include "run/pass.h"
 
 #include <stdlib.h>
@@ -10,11 +10,6 @@ static double double_of(uint64_t bits)
 
 	memcpy(&d, &bits, sizeof d);
 	return d;
-}
-
-static uint32_t name_of(struct sb_engine *e, uint64_t id)
-{
-	return sb_run_name_of(e->run, e->process, (uint32_t)id & SB_ID_MAX);
 }
 
 static const char *text_of(struct sb_engine *e, uint64_t id)
@@ -56,37 +51,47 @@ void sb_event_give(struct sb_engine *e, struct sb_event *ev)
 
 /* ---- spans --------------------------------------------------------------- */
 
-static void give_span(struct sb_engine *e, const struct sb_record *r, uint32_t tid, struct sb_stack *stack)
+/* A record, and whose it is; stack is NULL outside the HOT stream. */
+struct given {
+	const struct sb_record *r;
+	uint32_t tid;
+	struct sb_stack *stack;
+};
+
+static bool take_span(struct sb_engine *e, const struct given *g, struct sb_event *ev)
 {
-	struct sb_zone z = { .name = name_of(e, r->aux) };
-	uint64_t id = r->payload[0];
-	uint32_t task = (uint32_t)r->payload[3] & SB_ID_MAX;
+	const uint64_t *p = g->r->payload;
+	struct sb_zone z = { .name = ev->name };
+	struct sb_stack *stack = g->stack;
+	uint32_t task = (uint32_t)p[3] & SB_ID_MAX;
+	uint64_t id = p[0];
 
 	if (!stack || task != e->run->tracks[stack->track].track)
-		stack = sb_stack_of(e, sb_run_track_of(e->run, e->process, tid, task));
+		stack = sb_stack_of(e, sb_run_track_of(e->run, e->process, g->tid, task));
 	if (!stack)
-		return;
-	z.begin_ns = ns_of(e, r->payload[1]);
-	z.end_ns = z.begin_ns + sb_process_duration_ns(e->p, r->payload[2] >> 62 ? 0 : r->payload[2]);
-	z.attr_count = sb_engine_read_attrs(e, r, 4, &z.role);
+		return false;
+	z.begin_ns = ns_of(e, p[1]);
+	z.end_ns = z.begin_ns + sb_process_duration_ns(e->p, p[2] >> 62 ? 0 : p[2]);
+	z.attr_count = sb_engine_read_attrs(e, g->r, 4, &z.role);
 	z.attrs = e->attrs;
 	if (id && sb_engine_room(e, &e->ended_spans, &e->ended_span_room, e->ended_span_count, sizeof id))
 		e->ended_spans[e->ended_span_count++] = id;
 	sb_stack_span(e, stack, &z, id == 0);
+	return false;
 }
 
-static void give_span_open(struct sb_engine *e, const struct sb_record *r, struct sb_event *ev)
+static bool take_span_open(struct sb_engine *e, const struct given *g, struct sb_event *ev)
 {
-	ev->kind = SB_EVENT_SPAN_OPEN;
-	ev->span_id = r->payload[0];
-	ev->t_ns = ns_of(e, r->payload[1]);
-	sb_event_give(e, ev);
+	ev->track = sb_run_track_of(e->run, e->process, g->tid, (uint32_t)g->r->payload[2] & SB_ID_MAX);
+	ev->span_id = g->r->payload[0];
+	ev->t_ns = ns_of(e, g->r->payload[1]);
 	if (sb_engine_room(e, &e->open_spans, &e->open_span_room, e->open_span_count, sizeof *e->open_spans))
 		e->open_spans[e->open_span_count++] = (struct sb_open_span){ .id = ev->span_id,
 			.process = e->process,
 			.track = ev->track,
 			.name = ev->name,
 			.begin_ns = ev->t_ns };
+	return true;
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -123,10 +128,10 @@ void sb_open_spans_give(struct sb_engine *e)
 
 /* ---- the rest ------------------------------------------------------------ */
 
-static void fill_gpu(struct sb_engine *e, const struct sb_record *r, struct sb_event *ev)
+static bool take_gpu(struct sb_engine *e, const struct given *g, struct sb_event *ev)
 {
-	ev->kind = SB_EVENT_GPU;
-	ev->t_ns = ns_of(e, r->payload[0]);
+	const struct sb_record *r = g->r;
+
 	ev->gpu.kind = (enum sb_gpu_kind)(r->aux >> 20 & 15);
 	ev->gpu.device = (uint32_t)(r->aux >> 24) & 255;
 	ev->gpu.flags = (uint32_t)(r->aux >> 32) & 255;
@@ -137,323 +142,248 @@ static void fill_gpu(struct sb_engine *e, const struct sb_record *r, struct sb_e
 	ev->gpu.launch_track = ev->gpu.launch_tid ? sb_run_track_of(e->run, e->process, ev->gpu.launch_tid, 0)
 						  : UINT32_MAX;
 	ev->gpu.bytes = r->words >= 5 ? (int64_t)r->payload[4] : -1;
+	return true;
 }
 
-static void give_stack_sample(struct sb_engine *e, const struct sb_record *r, struct sb_event *ev)
+static bool take_stack(struct sb_engine *e, const struct given *g, struct sb_event *ev)
 {
+	const uint64_t *p = g->r->payload;
 	uint32_t names[256], lines[256];
-	uint32_t count = r->words - 3 < 256 ? r->words - 3 : 256;
+	uint32_t count = g->r->words - 3 < 256 ? g->r->words - 3 : 256;
 
 	for (uint32_t i = 0; i < count; i++) {
-		names[i] = name_of(e, r->payload[3 + i]);
-		lines[i] = (uint32_t)(r->payload[3 + i] >> 32);
+		names[i] = sb_engine_name(e, p[3 + i]);
+		lines[i] = (uint32_t)(p[3 + i] >> 32);
 	}
-	ev->kind = SB_EVENT_STACK;
-	ev->t_ns = ns_of(e, r->payload[0]);
-	ev->stack.tid = (uint32_t)r->payload[1];
-	ev->stack.weight_ns = (int64_t)(r->payload[1] >> 32) * 1000;
-	ev->stack.native = r->aux & SB_STACK_NATIVE;
-	ev->track = sb_run_track_of(e->run, e->process, ev->stack.tid, (uint32_t)r->payload[2] & SB_ID_MAX);
+	ev->stack.tid = (uint32_t)p[1];
+	ev->stack.weight_ns = (int64_t)(p[1] >> 32) * 1000;
+	ev->stack.native = g->r->aux & SB_STACK_NATIVE;
+	ev->track = sb_run_track_of(e->run, e->process, ev->stack.tid, (uint32_t)p[2] & SB_ID_MAX);
 	ev->stack.frame_count = count;
 	ev->stack.names = names;
 	ev->stack.lines = lines;
-	sb_event_give(e, ev);
+	sb_event_give(e, ev); /* here: the names are gone afterwards */
+	return false;
 }
 
-static void give_text(struct sb_engine *e, const struct sb_record *r, uint32_t at, struct sb_event *ev)
+static bool take_text(struct sb_engine *e, const struct sb_record *r, uint32_t at, struct sb_event *ev)
 {
 	const char *text;
 	size_t size, offset;
 
-	if (sb_record_text(r, at, &text, &size) && sb_engine_keep_text(e, text, size, &offset)) {
-		ev->text = e->text.data + offset;
-		sb_event_give(e, ev);
-	}
+	if (!sb_record_text(r, at, &text, &size) || !sb_engine_keep_text(e, text, size, &offset))
+		return false;
+	ev->text = e->text.data + offset;
+	return true;
 }
 
-static void give_sample(struct sb_engine *e, const struct sb_record *r, struct sb_event *ev)
+static bool take_sample(struct sb_engine *e, const struct given *g, struct sb_event *ev)
 {
-	const struct sb_run_schema *schema = sb_run_schema_of(e->run, e->process, (uint32_t)r->aux);
+	const struct sb_run_schema *schema = sb_run_schema_of(e->run, e->process, (uint32_t)g->r->aux);
 
-	if (!schema || r->words < 1 + schema->column_count)
-		return;
-	ev->kind = SB_EVENT_SAMPLE;
+	if (!schema || g->r->words < 1 + schema->column_count)
+		return false;
 	ev->sample.schema = schema;
-	ev->sample.values = (const double *)(r->payload + 1);
-	sb_event_give(e, ev);
+	ev->sample.values = (const double *)(g->r->payload + 1);
+	return true;
 }
 
-static void give_attr(struct sb_engine *e, const struct sb_record *r, struct sb_stack *stack)
+static bool take_attr(struct sb_engine *e, const struct given *g, struct sb_event *ev)
 {
+	const struct sb_record *r = g->r;
 	struct sb_run_attr a = { .type = (enum strobe_type)(r->aux >> 20 & 15) };
-	const char *text;
-	size_t size;
 
-	if (!stack || !stack->depth)
-		return;
+	(void)ev;
+	if (!g->stack || !g->stack->depth)
+		return false;
 	if ((r->aux & SB_ID_MAX) == SB_NAME_ROLE) {
-		stack->frames[stack->depth - 1].role = (uint32_t)r->payload[0];
-		return;
+		g->stack->frames[g->stack->depth - 1].role = (uint32_t)r->payload[0];
+		return false;
 	}
 	a.key = text_of(e, r->aux);
-	if (r->type == SB_ATTR_STR) {
-		if (sb_record_text(r, 0, &text, &size))
-			sb_stack_text_attr(e, stack, a.key, text, size);
-		return;
-	}
 	if (a.type == STROBE_TYPE_FLOAT)
 		a.f = double_of(r->payload[0]);
 	else if (a.type == STROBE_TYPE_INT || a.type == STROBE_TYPE_BOOL)
 		a.i = (int64_t)r->payload[0];
 	else
-		return;
-	sb_stack_attr(e, stack, &a);
+		return false;
+	sb_stack_attr(e, g->stack, &a);
+	return false;
 }
 
-/* Payload words a type has at least; 0: unknown or without any. */
-static uint32_t least_words(uint32_t type)
+static bool take_text_attr(struct sb_engine *e, const struct given *g, struct sb_event *ev)
 {
-	static const uint8_t least[] = { [SB_ATTR64] = 1,
-		[SB_ATTR_STR] = 1,
-		[SB_SPAN_OPEN] = 3,
-		[SB_SPAN] = 4,
-		[SB_GPU] = 4,
-		[SB_SAMPLE] = 1,
-		[SB_SNAPSHOT] = 5,
-		[SB_LOST] = 1,
-		[SB_EVENT] = 2,
-		[SB_SKIP] = 3,
-		[SB_CACHE] = 7,
-		[SB_STREAMING] = 5,
-		[SB_MODEL] = 4,
-		[SB_ALLOC] = 3,
-		[SB_GAUGE] = 2,
-		[SB_PROCESS] = 5,
-		[SB_STACK] = 3,
-		[SB_CODE_FILE] = 1,
-		[SB_COUNT64] = 1 };
+	const struct sb_record *r = g->r;
+	const char *key, *text;
+	size_t size;
 
-	return type < sizeof least ? least[type] : 0;
+	if (!g->stack || !g->stack->depth || (r->aux & SB_ID_MAX) == SB_NAME_ROLE)
+		return take_attr(e, g, ev);
+	key = text_of(e, r->aux);
+	if (sb_record_text(r, 0, &text, &size))
+		sb_stack_text_attr(e, g->stack, key, text, size);
+	return false;
 }
 
-static bool has_name(uint32_t type)
+static bool take_snapshot(struct sb_engine *e, const struct given *g, struct sb_event *ev)
 {
-	const uint32_t named = 1u << SB_SPAN_OPEN | 1u << SB_GPU | 1u << SB_SNAPSHOT | 1u << SB_EVENT |
-			       1u << SB_SKIP | 1u << SB_CACHE | 1u << SB_MODEL | 1u << SB_ALLOC |
-			       1u << SB_GAUGE | 1u << SB_CODE_FILE | 1u << SB_COUNT64;
+	const uint64_t *p = g->r->payload;
 
-	return type < 32 && named >> type & 1;
+	ev->track = sb_run_track_of(e->run, e->process, g->tid, 0);
+	ev->snapshot.device = (int)(int64_t)p[1];
+	ev->snapshot.allocated_bytes = (int64_t)p[2];
+	ev->snapshot.reserved_bytes = (int64_t)p[3];
+	ev->snapshot.peak_bytes = (int64_t)p[4];
+	return true;
 }
+
+static bool take_lost(struct sb_engine *e, const struct given *g, struct sb_event *ev)
+{
+	(void)e;
+	if (g->r->aux >= SB_LOST_REASONS)
+		return false;
+	ev->lost.reason = (enum sb_lost_reason)g->r->aux;
+	ev->lost.count = g->r->payload[0];
+	return true;
+}
+
+static bool take_event(struct sb_engine *e, const struct given *g, struct sb_event *ev)
+{
+	ev->track = sb_run_track_of(e->run, e->process, g->tid, (uint32_t)g->r->payload[1] & SB_ID_MAX);
+	ev->attr_count = sb_engine_read_attrs(e, g->r, 2, NULL);
+	ev->attrs = e->attrs;
+	return true;
+}
+
+static bool take_skip(struct sb_engine *e, const struct given *g, struct sb_event *ev)
+{
+	ev->track = sb_run_track_of(e->run, e->process, g->tid, (uint32_t)g->r->payload[1] & SB_ID_MAX);
+	return take_text(e, g->r, 2, ev);
+}
+
+static bool take_cache(struct sb_engine *e, const struct given *g, struct sb_event *ev)
+{
+	const uint64_t *p = g->r->payload;
+
+	(void)e;
+	ev->cache.kind = (enum strobe_cache_kind)(g->r->aux >> 20 & 15);
+	ev->cache.count = (int64_t)p[1];
+	ev->cache.size_bytes = (int64_t)p[2];
+	ev->cache.score = double_of(p[3]);
+	ev->cache.threshold = double_of(p[4]);
+	ev->cache.frame = double_of(p[5]);
+	ev->cache.chunk = (int64_t)p[6];
+	return true;
+}
+
+static bool take_streaming(struct sb_engine *e, const struct given *g, struct sb_event *ev)
+{
+	const uint64_t *p = g->r->payload;
+
+	(void)e;
+	ev->stream = (struct strobe_batch){ (int64_t)p[1], double_of(p[2]), double_of(p[3]),
+		double_of(p[4]) };
+	return true;
+}
+
+static bool take_model(struct sb_engine *e, const struct given *g, struct sb_event *ev)
+{
+	const uint64_t *p = g->r->payload;
+
+	ev->model.parameter_count = (int64_t)p[1];
+	ev->model.type = sb_engine_name(e, p[2]);
+	ev->model.bytes = (int64_t)p[3];
+	return true;
+}
+
+static bool take_alloc(struct sb_engine *e, const struct given *g, struct sb_event *ev)
+{
+	ev->alloc.bytes = (int64_t)g->r->payload[1];
+	ev->alloc.context = sb_engine_name(e, g->r->payload[2]);
+	return true;
+}
+
+static bool take_gauge(struct sb_engine *e, const struct given *g, struct sb_event *ev)
+{
+	(void)e;
+	ev->value = double_of(g->r->payload[1]);
+	return true;
+}
+
+static bool take_process(struct sb_engine *e, const struct given *g, struct sb_event *ev)
+{
+	const uint64_t *p = g->r->payload;
+
+	ev->child.pid = (uint32_t)g->r->aux;
+	ev->child.ppid = (uint32_t)p[1];
+	ev->child.started = p[2] != 0;
+	ev->child.status = (int64_t)p[3];
+	return take_text(e, g->r, 4, ev);
+}
+
+static bool take_code_file(struct sb_engine *e, const struct given *g, struct sb_event *ev)
+{
+	return take_text(e, g->r, 0, ev);
+}
+
+static bool take_count(struct sb_engine *e, const struct given *g, struct sb_event *ev)
+{
+	(void)e;
+	ev->delta = (int64_t)g->r->payload[0];
+	return true;
+}
+
+/* ---- the table ----------------------------------------------------------- */
+
+enum { NAMED = 1, TIMED = 2 }; /* aux has a name's id; the first word is a time */
+
+static const struct {
+	uint8_t least_words; /* of the payload */
+	uint8_t has;
+	uint8_t kind; /* of the event, enum sb_event_kind; 0 where there is none */
+	/* False: there is no event to give, or it was given. NULL: not for a pass. */
+	bool (*take)(struct sb_engine *e, const struct given *g, struct sb_event *ev);
+} types[] = {
+	[SB_ATTR64] = { 1, 0, 0, take_attr },
+	[SB_ATTR_STR] = { 1, 0, 0, take_text_attr },
+	[SB_SPAN_OPEN] = { 3, NAMED, SB_EVENT_SPAN_OPEN, take_span_open },
+	[SB_SPAN] = { 4, NAMED, 0, take_span },
+	[SB_GPU] = { 4, NAMED | TIMED, SB_EVENT_GPU, take_gpu },
+	[SB_SAMPLE] = { 1, TIMED, SB_EVENT_SAMPLE, take_sample },
+	[SB_SNAPSHOT] = { 5, NAMED | TIMED, SB_EVENT_SNAPSHOT, take_snapshot },
+	[SB_LOST] = { 1, 0, SB_EVENT_LOST, take_lost },
+	[SB_EVENT] = { 2, NAMED | TIMED, SB_EVENT_EVENT, take_event },
+	[SB_SKIP] = { 3, NAMED | TIMED, SB_EVENT_SKIPPED, take_skip },
+	[SB_CACHE] = { 7, NAMED | TIMED, SB_EVENT_CACHE, take_cache },
+	[SB_STREAMING] = { 5, TIMED, SB_EVENT_STREAM, take_streaming },
+	[SB_MODEL] = { 4, NAMED | TIMED, SB_EVENT_MODEL, take_model },
+	[SB_ALLOC] = { 3, NAMED | TIMED, SB_EVENT_ALLOC, take_alloc },
+	[SB_GAUGE] = { 2, NAMED | TIMED, SB_EVENT_GAUGE, take_gauge },
+	[SB_PROCESS] = { 5, TIMED, SB_EVENT_PROCESS, take_process },
+	[SB_STACK] = { 3, TIMED, SB_EVENT_STACK, take_stack },
+	[SB_CODE_FILE] = { 1, NAMED, SB_EVENT_CODE_FILE, take_code_file },
+	[SB_COUNT64] = { 1, NAMED, SB_EVENT_COUNT, take_count },
+};
 
 void sb_record_give(
 	struct sb_engine *e, const struct sb_record *r, uint32_t tid, struct sb_stack *stack, int64_t now_ns)
 {
+	bool known = r->type < sizeof types / sizeof *types;
 	struct sb_event ev = { .t_ns = now_ns,
 		.process = e->process,
 		.track = stack ? stack->track : UINT32_MAX,
 		.path = stack && stack->depth ? stack->frames[stack->depth - 1].path & ~SB_PATH_RECURSIVE
 					      : 0 };
-	const uint64_t *p = r->payload;
 
-	if (r->words < least_words(r->type))
+	e->index->pass.unknown_records += !known;
+	if (!known || !types[r->type].take || r->words < types[r->type].least_words)
 		return;
 	e->text.size = 0;
-	if (has_name(r->type))
-		ev.name = name_of(e, r->aux);
-	switch (r->type) {
-	case SB_ATTR64:
-	case SB_ATTR_STR: give_attr(e, r, stack); return;
-	case SB_SPAN: give_span(e, r, tid, stack); return;
-	case SB_SPAN_OPEN:
-		ev.track = sb_run_track_of(e->run, e->process, tid, (uint32_t)p[2] & SB_ID_MAX);
-		give_span_open(e, r, &ev);
-		return;
-	case SB_GPU: fill_gpu(e, r, &ev); break;
-	case SB_SAMPLE:
-		ev.t_ns = ns_of(e, p[0]);
-		give_sample(e, r, &ev);
-		return;
-	case SB_SNAPSHOT:
-		ev.kind = SB_EVENT_SNAPSHOT;
-		ev.t_ns = ns_of(e, p[0]);
-		ev.track = sb_run_track_of(e->run, e->process, tid, 0);
-		ev.snapshot.device = (int)(int64_t)p[1];
-		ev.snapshot.allocated_bytes = (int64_t)p[2];
-		ev.snapshot.reserved_bytes = (int64_t)p[3];
-		ev.snapshot.peak_bytes = (int64_t)p[4];
-		break;
-	case SB_LOST:
-		if (r->aux >= SB_LOST_REASONS)
-			return;
-		ev.kind = SB_EVENT_LOST;
-		ev.lost.reason = (enum sb_lost_reason)r->aux;
-		ev.lost.count = p[0];
-		break;
-	case SB_EVENT:
-		ev.kind = SB_EVENT_EVENT;
-		ev.t_ns = ns_of(e, p[0]);
-		ev.track = sb_run_track_of(e->run, e->process, tid, (uint32_t)p[1] & SB_ID_MAX);
-		ev.attr_count = sb_engine_read_attrs(e, r, 2, NULL);
-		ev.attrs = e->attrs;
-		break;
-	case SB_SKIP:
-		ev.kind = SB_EVENT_SKIPPED;
-		ev.t_ns = ns_of(e, p[0]);
-		ev.track = sb_run_track_of(e->run, e->process, tid, (uint32_t)p[1] & SB_ID_MAX);
-		give_text(e, r, 2, &ev);
-		return;
-	case SB_CACHE:
-		ev.kind = SB_EVENT_CACHE;
-		ev.t_ns = ns_of(e, p[0]);
-		ev.cache.kind = (enum strobe_cache_kind)(r->aux >> 20 & 15);
-		ev.cache.count = (int64_t)p[1];
-		ev.cache.size_bytes = (int64_t)p[2];
-		ev.cache.score = double_of(p[3]);
-		ev.cache.threshold = double_of(p[4]);
-		ev.cache.frame = double_of(p[5]);
-		ev.cache.chunk = (int64_t)p[6];
-		break;
-	case SB_STREAMING:
-		ev.kind = SB_EVENT_STREAM;
-		ev.t_ns = ns_of(e, p[0]);
-		ev.stream = (struct strobe_batch){ (int64_t)p[1], double_of(p[2]), double_of(p[3]),
-			double_of(p[4]) };
-		break;
-	case SB_MODEL:
-		ev.kind = SB_EVENT_MODEL;
-		ev.t_ns = ns_of(e, p[0]);
-		ev.model.parameter_count = (int64_t)p[1];
-		ev.model.type = name_of(e, p[2]);
-		ev.model.bytes = (int64_t)p[3];
-		break;
-	case SB_ALLOC:
-		ev.kind = SB_EVENT_ALLOC;
-		ev.t_ns = ns_of(e, p[0]);
-		ev.alloc.bytes = (int64_t)p[1];
-		ev.alloc.context = name_of(e, p[2]);
-		break;
-	case SB_GAUGE:
-		ev.kind = SB_EVENT_GAUGE;
-		ev.t_ns = ns_of(e, p[0]);
-		ev.value = double_of(p[1]);
-		break;
-	case SB_PROCESS:
-		ev.kind = SB_EVENT_PROCESS;
-		ev.t_ns = ns_of(e, p[0]);
-		ev.name = 0;
-		ev.child.pid = (uint32_t)r->aux;
-		ev.child.ppid = (uint32_t)p[1];
-		ev.child.started = p[2] != 0;
-		ev.child.status = (int64_t)p[3];
-		give_text(e, r, 4, &ev);
-		return;
-	case SB_STACK: give_stack_sample(e, r, &ev); return;
-	case SB_CODE_FILE:
-		ev.kind = SB_EVENT_CODE_FILE;
-		give_text(e, r, 0, &ev);
-		return;
-	case SB_COUNT64:
-		ev.kind = SB_EVENT_COUNT;
-		ev.delta = (int64_t)p[0];
-		break;
-	default: e->index->pass.unknown_records += r->type > SB_COUNT64; return;
-	}
-	sb_event_give(e, &ev);
-}
-
-/* ---- digests ------------------------------------------------------------- */
-
-static uint32_t fill_buckets(struct sb_engine *e, const struct sb_digest *d, const struct sb_folded_node *n,
-	struct sb_digest_bucket *out_buckets)
-{
-	for (uint32_t i = 0; i < n->bucket_count; i++) {
-		const struct sb_folded_bucket *b = &d->buckets[n->first_bucket + i];
-
-		sb_digest_bucket_range(b->bucket, &out_buckets[i].low_ns, &out_buckets[i].high_ns);
-		out_buckets[i].low_ns *= e->p->ns_per_tick;
-		out_buckets[i].high_ns *= e->p->ns_per_tick;
-		out_buckets[i].count = b->count;
-	}
-	return n->bucket_count;
-}
-
-static void give_node(struct sb_engine *e, const struct sb_digest *d, const struct sb_folded_node *n,
-	uint32_t path, struct sb_stack *stack, const struct sb_digest_bucket *buckets, uint32_t bucket_count)
-{
-	struct sb_event ev = { .kind = SB_EVENT_DIGEST_NODE,
-		.process = e->process,
-		.track = stack->track,
-		.name = name_of(e, n->name),
-		.path = path & ~SB_PATH_RECURSIVE };
-	bool top = !n->parent && !(n->flags & 3);
-
-	ev.t_ns = ns_of(e, n->sum.first_ticks);
-	ev.digest.role = n->role;
-	ev.digest.flags = (n->flags & 1 ? SB_ZONE_SPAN : 0) |
-			  (path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0);
-	ev.digest.on_task = n->flags & 2;
-	ev.digest.on_main = top && e->run->tracks[stack->track].main;
-	ev.digest.count = n->sum.count;
-	ev.digest.total_ns = sb_process_duration_ns(e->p, n->sum.total_ticks);
-	ev.digest.self_ns = sb_process_duration_ns(e->p, n->sum.self_ticks);
-	ev.digest.min_ns = sb_process_duration_ns(e->p, n->sum.min_ticks);
-	ev.digest.max_ns = sb_process_duration_ns(e->p, n->sum.max_ticks);
-	ev.digest.first_ns = ev.t_ns;
-	ev.digest.last_ns = ns_of(e, n->sum.last_ticks);
-	ev.digest.buckets = buckets;
-	ev.digest.bucket_count = bucket_count;
-	if (e->cut && (ev.digest.first_ns < e->run->from_ns || ev.digest.last_ns > e->run->to_ns))
-		return;
-	e->index->pass.folded_zones += n->sum.count;
-	if (ev.digest.on_main)
-		e->index->attributed_ns += ev.digest.total_ns;
-	sb_event_give(e, &ev);
-}
-
-static void give_sum(struct sb_engine *e, const struct sb_folded_sum *s, uint32_t path, uint32_t track)
-{
-	struct sb_event ev = { .kind = SB_EVENT_DIGEST_SUM,
-		.process = e->process,
-		.track = track,
-		.path = path,
-		.name = name_of(e, s->key),
-		.t_ns = e->p->start_ns };
-
-	ev.digest_sum.what = s->node ? SB_SUM_COUNT : (enum sb_digest_what)(s->key >> SB_ID_BITS);
-	ev.digest_sum.count = s->sum.count;
-	ev.digest_sum.sum_int = s->sum.sum_int;
-	ev.digest_sum.sum_float = s->sum.sum_float;
-	ev.digest_sum.last = s->sum.last;
-	if (!e->cut)
+	ev.kind = (enum sb_event_kind)types[r->type].kind;
+	if (types[r->type].has & NAMED)
+		ev.name = sb_engine_name(e, r->aux);
+	if (types[r->type].has & TIMED)
+		ev.t_ns = ns_of(e, r->payload[0]);
+	if (types[r->type].take(e, &(struct given){ r, tid, stack }, &ev))
 		sb_event_give(e, &ev);
-}
-
-static bool is_inside_itself(const struct sb_digest *d, const uint32_t *paths, uint32_t parent, uint32_t path)
-{
-	for (; parent; parent = d->nodes[parent - 1].parent)
-		if ((paths[parent - 1] & ~SB_PATH_RECURSIVE) == path)
-			return true;
-	return false;
-}
-
-void sb_digest_give(struct sb_engine *e, const struct sb_digest *d, uint32_t writer_tid,
-	struct sb_stack *stack, uint32_t *out_paths)
-{
-	struct sb_digest_bucket buckets[SB_DIGEST_BUCKETS];
-
-	for (uint32_t i = 0; i < d->node_count; i++) {
-		const struct sb_folded_node *n = &d->nodes[i];
-		uint32_t parent = n->parent ? out_paths[n->parent - 1] & ~SB_PATH_RECURSIVE : 0;
-
-		out_paths[i] = sb_run_path_of(e->run, parent, name_of(e, n->name));
-		if (is_inside_itself(d, out_paths, n->parent, out_paths[i]))
-			out_paths[i] |= SB_PATH_RECURSIVE;
-		if (n->sum.count)
-			give_node(e, d, n, out_paths[i], stack, buckets,
-				n->bucket_count <= SB_DIGEST_BUCKETS ? fill_buckets(e, d, n, buckets) : 0);
-	}
-	for (uint32_t i = 0; i < d->sum_count; i++)
-		give_sum(e, &d->sums[i],
-			d->sums[i].node ? out_paths[d->sums[i].node - 1] & ~SB_PATH_RECURSIVE : 0,
-			stack->track);
 }
