@@ -25,7 +25,7 @@ static int no_memory(void)
 	return sb_fail(STROBE_ENOMEM, "no memory for the plan");
 }
 
-static void free_words(char **words)
+void bench_plan_free_words(char **words)
 {
 	for (char **w = words; w && *w; w++)
 		free(*w);
@@ -109,7 +109,7 @@ char *bench_command_text(char **command)
 static void key_done(struct key *k)
 {
 	free(k->name);
-	free_words(k->values);
+	bench_plan_free_words(k->values);
 }
 
 static int key_parse(const char *text, struct key *out_key)
@@ -176,7 +176,7 @@ static char **expand(char **command, const struct key *keys, size_t key_count, c
 			word = next;
 		}
 		if (add_word(&words, &count, word)) {
-			free_words(words);
+			bench_plan_free_words(words);
 			return NULL;
 		}
 	}
@@ -263,7 +263,7 @@ int bench_plan_sweep(const char *const *sweeps, size_t sweep_count, char **comma
 /* ---- ladders ------------------------------------------------------------ */
 
 /* Splits like a shell would, without being one. */
-static int split_words(const char *text, const char *path, int line, char ***out_words)
+int bench_plan_split(const char *text, const char *path, int line, char ***out_words)
 {
 	char **words = NULL;
 	size_t count = 0;
@@ -290,12 +290,12 @@ static int split_words(const char *text, const char *path, int line, char ***out
 		}
 		if (quote) {
 			sb_buf_done(&word);
-			free_words(words);
+			bench_plan_free_words(words);
 			return sb_fail(STROBE_EFORMAT, "%s:%d: a quote is not closed", path, line);
 		}
 		err = add_word(&words, &count, word.data);
 		if (err) {
-			free_words(words);
+			bench_plan_free_words(words);
 			return err;
 		}
 	}
@@ -324,7 +324,7 @@ static char **join(char **command, char **words)
 	for (char **v = words; *v && !err && !placed; v++)
 		err = add_word(&out, &count, strdup(*v));
 	if (err) {
-		free_words(out);
+		bench_plan_free_words(out);
 		return NULL;
 	}
 	return out;
@@ -345,11 +345,11 @@ static int add_variant(char *text, const char *path, int line, char **command, s
 	while (end > text && strchr(" \t", end[-1]))
 		end--;
 	*end = 0;
-	err = split_words(colon + 1, path, line, &words);
+	err = bench_plan_split(colon + 1, path, line, &words);
 	if (err)
 		return err;
 	all = join(command, words);
-	free_words(words);
+	bench_plan_free_words(words);
 	if (!all)
 		return sb_fail(STROBE_EFORMAT, "%s:%d: variant '%s' has no command", path, line, text);
 	rows = realloc(bench->rows, (bench->row_count + 1) * sizeof *rows);
@@ -359,7 +359,7 @@ static int add_variant(char *text, const char *path, int line, char **command, s
 	if (commands)
 		plan->commands = commands;
 	if (!rows || !commands) {
-		free_words(all);
+		bench_plan_free_words(all);
 		return no_memory();
 	}
 	plan->commands[plan->count++] = all;
@@ -395,7 +395,7 @@ int bench_plan_ladder(const char *path, char **command, struct sb_bench *bench, 
 void bench_plan_done(struct bench_plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++)
-		free_words(plan->commands[i]);
+		bench_plan_free_words(plan->commands[i]);
 	free(plan->commands);
 	memset(plan, 0, sizeof *plan);
 }

@@ -19,6 +19,11 @@ int bench_plan_sweep(const char *const *sweeps, size_t sweep_count, char **comma
  * command, else follow it; without a command they are one. */
 int bench_plan_ladder(const char *path, char **command, struct sb_bench *bench, struct bench_plan *out_plan);
 
+/* The words of a text, split at blanks, with quotes and backslashes. path and line are named when
+ * a quote is not closed. Free with bench_plan_free_words. */
+int bench_plan_split(const char *text, const char *path, int line, char ***out_words);
+void bench_plan_free_words(char **words);
+
 void bench_plan_done(struct bench_plan *plan);
 
 /* A command line as one would type it. */

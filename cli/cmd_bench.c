@@ -1,6 +1,7 @@
 /* strobe bench: repeated runs of a command, over sweeps and ladders. */
 #include "bench_child.h"
 #include "bench_marks.h"
+#include "bench_pair.h"
 #include "bench_plan.h"
 #include "command.h"
 #include "output.h"
@@ -28,9 +29,18 @@ static const struct command_option options[] = {
 		false },
 	{ "target-fps", 't', "FPS", "exit 1 unless every row reaches this many frames/s", false, false },
 	{ "timeout", 0, "S", "stop a run that takes longer; its row fails", false, false },
-	{ "format", 0, "FORMAT", "text, json or csv (text)", false, false },
+	{ "format", 0, "FORMAT", "text, json or csv (text); of a pair text, json, markdown or html", false,
+		false },
 	{ "output", 'o', "FILE", "write there instead of standard output; its ending chooses the format",
 		false, false },
+	{ "compare", 'c', NULL, "run two commands in turns, 'A' 'B', and print their diff", false, false },
+	{ "commits", 0, NULL, "the same for COMMAND at two commits: --commits BASE NEW -- COMMAND", false,
+		false },
+	{ "prepare", 0, "SHELL", "with --commits: run in each commit's folder first, e.g. a build", false,
+		false },
+	{ "fail-above", 0, "LIMIT", "of a pair: exit 1 when the total rises more; as in strobe diff", false,
+		true },
+	{ "tolerance", 0, "PERCENT", "of a pair: a smaller change counts as none (2%)", false, false },
 	{ "show-output", 0, NULL, "let the command print (on standard error)", false, false }, { 0 }
 };
 
@@ -211,6 +221,30 @@ static int print_result(const struct args *args, const struct sb_bench *b)
 
 /* ---- options ------------------------------------------------------------ */
 
+static bool is_pair(const struct args *args)
+{
+	return args_has(args, "compare") || args_has(args, "commits");
+}
+
+/* What belongs to a pair only, and what a pair cannot have. */
+static int check_pair(const struct args *args)
+{
+	static const char *const others[] = { "sweep", "ladder", "marks", "target-fps", "frames" },
+				 *const own[] = { "fail-above", "tolerance", "prepare" };
+
+	if (args_has(args, "compare") && args_has(args, "commits"))
+		return complain("--compare and --commits cannot be combined");
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (is_pair(args) && args_has(args, others[i]))
+			return complain("--%s is not for a pair of commands", others[i]);
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		if (!is_pair(args) && args_has(args, own[i]))
+			return complain("--%s goes with --compare or --commits", own[i]);
+	if (args_has(args, "prepare") && !args_has(args, "commits"))
+		return complain("--prepare goes with --commits");
+	return 0;
+}
+
 static int read_options(const struct args *args, struct bench_job *job)
 {
 	const char *format = output_format(args);
@@ -223,6 +257,13 @@ static int read_options(const struct args *args, struct bench_job *job)
 		!args_number(args, "target-fps", 0.001, 1e9, &job->bench.target_fps) ||
 		!args_number(args, "timeout", 0.001, 1e9, &job->child.timeout_s))
 		return EXIT_USAGE;
+	job->bench.iterations = (int)iterations;
+	job->bench.warmup = (int)warmup;
+	job->child.show_output = args_has(args, "show-output");
+	if (check_pair(args))
+		return EXIT_USAGE;
+	if (is_pair(args))
+		return 0;
 	if (format && strcmp(format, "text") && strcmp(format, "json") && strcmp(format, "csv"))
 		return complain("--format is text, json or csv, not '%s'", format);
 	if (args->count)
@@ -236,9 +277,6 @@ static int read_options(const struct args *args, struct bench_job *job)
 	job->bench.marks = job->marks != NULL;
 	if (!isnan(job->bench.target_fps) && isnan(job->frames) && !job->marks)
 		return complain("--target-fps needs to know the frames of a run: add --frames N");
-	job->bench.iterations = (int)iterations;
-	job->bench.warmup = (int)warmup;
-	job->child.show_output = args_has(args, "show-output");
 	return 0;
 }
 
@@ -269,6 +307,8 @@ static int run(struct args *args)
 	struct bench_job job = { 0 };
 	int code = read_options(args, &job);
 
+	if (!code && is_pair(args))
+		return bench_pair_run(args, &job.child, job.bench.warmup, job.bench.iterations);
 	if (!code)
 		code = make_plan(args, &job);
 	if (!code && job.marks && bench_marks_begin(job.folder, sizeof job.folder))
@@ -289,7 +329,7 @@ static int run(struct args *args)
 
 const struct command cmd_bench = {
 	.name = "bench",
-	.usage = "[OPTIONS] -- COMMAND [ARG...]",
+	.usage = "[OPTIONS] -- COMMAND [ARG...] | --compare 'A' 'B'",
 	.summary = "time a command: warmup, iterations, sweeps, target FPS",
 	.description =
 		"Runs COMMAND again and again, directly and without a shell, and tells mean, median, std\n"
@@ -299,13 +339,17 @@ const struct command cmd_bench = {
 		"row that fails or runs out of memory is kept as such and does not end the sweep. When\n"
 		"everything fails, the exit code is the command's own.\n"
 		"With --marks the command is recorded, and the generations or iterations that it marks are\n"
-		"what is measured: one process then gives many values, and -w leaves out the first of them.",
+		"what is measured: one process then gives many values, and -w leaves out the first of them.\n"
+		"With --compare two commands are recorded in turns, A B A B, and their runs are set against\n"
+		"each other as strobe diff does: a noisy machine affects both equally.",
 	.examples =
 		"  strobe bench -n 20 -w 3 --frames 81 -- python gen.py\n"
 		"  strobe bench --sweep batch=1,2,4 --sweep type=fp16,bf16 -- python gen.py {batch} {type}\n"
 		"  strobe bench --frames 81 --target-fps 16 -- ./generate\n"
 		"  strobe bench --marks -w 2 -- python generate_many.py\n"
-		"  strobe bench --ladder variants.txt -- python gen.py {variant}",
+		"  strobe bench --ladder variants.txt -- python gen.py {variant}\n"
+		"  strobe bench --compare 'python gen.py' 'python gen.py --compile' --fail-above 5%\n"
+		"  strobe bench --commits main HEAD --prepare 'make -s' -- ./generate",
 	.options = options,
 	.passes_command = true,
 	.run = run,

@@ -1,20 +1,19 @@
 /* strobe diff: what changed between runs, and whether it is real. */
 #include "command.h"
+#include "diff_output.h"
 #include "facts_arg.h"
+#include "gate_arg.h"
 #include "journal_output.h"
-#include "output.h"
 #include "run_arg.h"
 
 #include "compare/compare.h"
 #include "base/error.h"
-#include "report/diff/diff.h"
 #include "compare/journal.h"
 #include "exchange/import.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct command_option options[] = {
 	{ "base", 'b', "RUN,RUN...", "several runs of the base, to tell change from noise", false, true },
@@ -129,46 +128,6 @@ static void side_done(struct side *side)
 
 /* ---- options ------------------------------------------------------------ */
 
-static int read_gates(const struct args *args, struct diff_job *job)
-{
-	struct sb_gate *more, *grown;
-	size_t count;
-	const char *text;
-
-	for (size_t i = 0; (text = args_nth(args, "fail-above", i)); i++) {
-		if (sb_gates_parse(text, &more, &count))
-			return complain_last();
-		grown = realloc(job->gates, (job->gate_count + count) * sizeof *grown);
-		if (!grown) {
-			sb_gates_free(more, count);
-			return complain("no memory");
-		}
-		memcpy(grown + job->gate_count, more, count * sizeof *more);
-		job->gates = grown;
-		job->gate_count += count;
-		free(more);
-	}
-	return 0;
-}
-
-static int read_tolerance(const struct args *args, struct sb_tolerance *out_tolerance)
-{
-	const char *text = args_value(args, "tolerance");
-	char *end;
-	double value;
-
-	*out_tolerance = sb_tolerance_default;
-	if (!text)
-		return 0;
-	value = strtod(text, &end);
-	if (end == text || !(value >= 0) || (*end && strcmp(end, "%")))
-		return complain("--tolerance takes 2%% or 0.02, not '%s'", text);
-	if (!*end && value >= 1)
-		return complain("--tolerance %s would allow %g %%: write %g%%", text, 100 * value, value);
-	out_tolerance->ratio = *end ? value / 100 : value;
-	return 0;
-}
-
 static int read_min_psnr(const struct args *args, double *out_db)
 {
 	const char *text = args_value(args, "min-psnr");
@@ -180,33 +139,6 @@ static int read_min_psnr(const struct args *args, double *out_db)
 	if (end == text || *end || !(*out_db > 0))
 		return complain("--min-psnr takes decibels such as 40, not '%s'", text);
 	return 0;
-}
-
-/* ---- output ------------------------------------------------------------- */
-
-static int print(const struct args *args, const struct sb_comparison *c, const char *format)
-{
-	const char *path = args_value(args, "output");
-	struct sb_diff_options o = { .columns = path ? 100 : terminal_columns(STDOUT_FILENO),
-		.colour = !path && terminal_has_colour(STDOUT_FILENO) };
-	struct sb_buf out = { 0 };
-	int code = 0;
-
-	o.top = 20;
-	if (!args_count(args, "top", 1, 1000000, &o.top))
-		return EXIT_USAGE;
-	if (!strcmp(format, "text"))
-		sb_diff_text(c, &o, &out);
-	else if (!strcmp(format, "markdown"))
-		sb_diff_markdown(c, &o, &out);
-	else
-		sb_diff_json(c, &out);
-	if (!strcmp(format, "html"))
-		code = output_make_page("diff", &out);
-	if (!code)
-		code = output_put(&out, path);
-	sb_buf_done(&out);
-	return code;
 }
 
 /* ---- more than two runs, and the tracking sheet: a journal without a file ---- */
@@ -255,18 +187,6 @@ static int compare_many(const struct args *args, uint32_t part_count, const char
 	return code;
 }
 
-/* Where the report does not show it (a file, JSON), a failure is said aloud. */
-static int verdict(const struct args *args, const struct sb_comparison *c, const char *format)
-{
-	if (!c->failure_count)
-		return EXIT_OK;
-	if (args_has(args, "output") || args_has(args, "template") || !strcmp(format, "json") ||
-		!strcmp(format, "html"))
-		for (size_t i = 0; i < c->failure_count; i++)
-			complain("FAIL: %s", c->failures[i]);
-	return EXIT_CHECK;
-}
-
 /* Of a text that has several runs and is the only thing named; 0: no such text. */
 static uint32_t parts_of(const struct args *args)
 {
@@ -279,27 +199,24 @@ static uint32_t parts_of(const struct args *args)
 
 static int run(struct args *args)
 {
-	const char *format = output_format(args) ? output_format(args) : "text";
-	struct sb_compare_options o = { .allow_missing = args_has(args, "allow-missing"),
-		.pictures = !strcmp(format, "html") };
+	struct sb_compare_options o = { .allow_missing = args_has(args, "allow-missing") };
+	const char *format;
 	struct diff_job job = { 0 };
 	uint32_t part_count = parts_of(args);
 	int code = 0;
 
-	if (!strcmp(format, "md"))
-		format = "markdown";
-	if (strcmp(format, "text") && strcmp(format, "json") && strcmp(format, "markdown") &&
-		strcmp(format, "html"))
-		return complain("--format is text, json, markdown or html, not '%s'", format);
+	if (!diff_output_format(args, &format))
+		return EXIT_USAGE;
 	if (args_has(args, "template") && args_has(args, "format"))
 		return complain("--template and --format cannot be used together");
 	if (args->count > 2 || part_count > 2)
 		return compare_many(args, part_count, format);
-	code = read_tolerance(args, &o.tolerance);
+	o.pictures = !strcmp(format, "html");
+	code = gate_arg_tolerance(args, &o.tolerance);
 	if (!code)
 		code = read_min_psnr(args, &o.min_psnr_db);
 	if (!code)
-		code = read_gates(args, &job);
+		code = gate_arg_read(args, &job.gates, &job.gate_count);
 	if (!code && part_count == 2) {
 		code = add_part(args, &job.base, args->values[0], 1);
 		if (!code)
@@ -315,9 +232,9 @@ static int run(struct args *args)
 	if (!code && args_has(args, "template"))
 		code = print_journal(args, (struct side[]){ job.base, job.now }, 2, format);
 	else if (!code)
-		code = print(args, job.comparison, format);
+		code = diff_output_print(args, job.comparison, format);
 	if (!code)
-		code = verdict(args, job.comparison, format);
+		code = diff_output_verdict(args, job.comparison, format);
 	sb_comparison_free(job.comparison);
 	sb_gates_free(job.gates, job.gate_count);
 	side_done(&job.base);

@@ -190,18 +190,19 @@ static bool have_generations(const struct sb_comparison *c, bool *out_unlike)
 	return true;
 }
 
-/* One generation is what is compared where totals are of unlike runs, or where one run a
- * side repeats it often enough for a test: start-up then does not blur it. */
+/* One generation is what is compared where totals are of unlike runs, or where it is repeated
+ * often enough for a test, in one run a side or by several: start-up then does not blur it. */
 static void choose_headline(struct sb_comparison *c)
 {
 	size_t needed = sb_judge_count_needed(c->tolerance.alpha);
 	bool alone = c->base_count == 1 && c->now_count == 1, unlike;
+	size_t base = alone ? c->base[0]->generation_count : c->base_count;
+	size_t now = alone ? c->now[0]->generation_count : c->now_count;
 
 	if (!have_generations(c, &unlike))
 		return;
 	c->unlike_generations = unlike;
-	c->per_generation = unlike || (alone && c->base[0]->generation_count >= needed &&
-					      c->now[0]->generation_count >= needed);
+	c->per_generation = unlike || (base >= needed && now >= needed);
 }
 
 static int compare_metrics(struct sb_comparison *c)

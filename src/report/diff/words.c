@@ -5,13 +5,23 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool have_one_label(const struct sb_facts *const *runs, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (strcmp(runs[i]->label, runs[0]->label))
+			return false;
+	return true;
+}
+
 void sb_diff_side(const struct sb_facts *const *runs, size_t count, struct sb_buf *out)
 {
+	size_t named = have_one_label(runs, count) ? 1 : count < 5 ? count : 5;
+
 	if (count > 1)
 		sb_buf_printf(out, "%zu runs (", count);
-	for (size_t i = 0; i < count && i < 5; i++)
+	for (size_t i = 0; i < named; i++)
 		sb_buf_printf(out, "%s%s", i ? ", " : "", runs[i]->label);
-	if (count > 5)
+	if (named > 1 && count > named)
 		sb_buf_puts(out, ", …");
 	if (count > 1)
 		sb_buf_putc(out, ')');

@@ -1,0 +1,265 @@
+/* Two commands in turns. Each run is recorded, becomes facts and is thrown away. */
+#include "bench_pair.h"
+#include "bench_marks.h"
+#include "bench_plan.h"
+#include "diff_output.h"
+#include "facts_arg.h"
+#include "gate_arg.h"
+#include "progress.h"
+
+#include "base/error.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct pair_side {
+	const char *label; /* what the user typed */
+	char **words; /* the command */
+	char folder[PATH_MAX]; /* a commit's files; "": here */
+	struct sb_facts **all;
+	size_t count;
+};
+
+struct pair {
+	struct pair_side sides[2];
+	struct bench_child *child;
+	struct progress progress;
+	char records[512];
+	const char *prepare; /* NULL: nothing */
+	bool interrupted;
+};
+
+/* ---- what runs ----------------------------------------------------------- */
+
+static size_t count_words(char **words)
+{
+	size_t count = 0;
+
+	while (words && words[count])
+		count++;
+	return count;
+}
+
+/* words, started in folder. Free the list, not its words. */
+static char **in_folder(char *folder, char **words)
+{
+	static char *before[] = { "sh", "-c", "cd \"$0\" && exec \"$@\"" };
+	size_t count = count_words(words), own = *folder ? 4 : 0;
+	char **all = calloc(own + count + 1, sizeof *all);
+
+	if (!all)
+		return NULL;
+	if (own) {
+		memcpy(all, before, sizeof before);
+		all[3] = folder;
+	}
+	memcpy(all + own, words, count * sizeof *all);
+	return all;
+}
+
+static int run_words(struct pair *pair, struct pair_side *side, char **words, struct bench_run *out_run)
+{
+	char **all = in_folder(side->folder, words);
+	int err;
+
+	if (!all)
+		return complain("no memory");
+	err = bench_child_run(pair->child, all, out_run);
+	free(all);
+	if (err)
+		return complain_last();
+	pair->interrupted = out_run->interrupted;
+	if (pair->interrupted || out_run->state == SB_BENCH_OK)
+		return 0;
+	complain("%s: %s", side->label, out_run->reason);
+	return out_run->exit_code ? out_run->exit_code : EXIT_CHECK;
+}
+
+/* ---- one run ------------------------------------------------------------- */
+
+/* The label is what the user typed: the recording's own place is gone when it is shown. */
+static int keep_facts(struct pair *pair, struct pair_side *side)
+{
+	struct sb_facts **grown = realloc(side->all, (side->count + 1) * sizeof *grown);
+	char last[PATH_MAX], real[PATH_MAX];
+
+	if (!grown)
+		return complain("no memory");
+	side->all = grown;
+	snprintf(last, sizeof last, "%s/last", pair->records);
+	if (facts_arg_load(last, NULL, true, &side->all[side->count]))
+		return complain_last();
+	side->all[side->count]->label = sb_facts_text(side->all[side->count], side->label);
+	side->count++;
+	if (realpath(last, real))
+		bench_marks_done(real);
+	return 0;
+}
+
+static int run_side(struct pair *pair, struct pair_side *side, bool counts)
+{
+	char **recorded = bench_marks_command(side->words, pair->records);
+	struct bench_run run;
+	int code;
+
+	if (!recorded)
+		return complain_last();
+	pair->progress.label = counts ? side->label : "warm-up";
+	progress_draw(&pair->progress);
+	code = run_words(pair, side, recorded, &run);
+	free(recorded);
+	pair->progress.done++;
+	if (!code && !pair->interrupted && counts)
+		code = keep_facts(pair, side);
+	return code;
+}
+
+static int run_rounds(struct pair *pair, int warmup, int iterations)
+{
+	int code = 0;
+
+	progress_init(&pair->progress, 2 * (size_t)(warmup + iterations));
+	pair->progress.left_s = -1;
+	for (int round = 0; round < warmup + iterations; round++)
+		for (size_t s = 0; s < 2 && !code && !pair->interrupted; s++)
+			code = run_side(pair, &pair->sides[s], round >= warmup);
+	progress_clear(&pair->progress);
+	return code;
+}
+
+/* ---- commits ------------------------------------------------------------- */
+
+static int git(struct pair *pair, const char *label, char **words)
+{
+	struct pair_side here = { .label = label };
+	struct bench_run run;
+
+	return run_words(pair, &here, words, &run);
+}
+
+static int check_out(struct pair *pair, struct pair_side *side, const char *name)
+{
+	char *words[] = { "git", "worktree", "add", "-q", "--detach", side->folder, (char *)side->label,
+		NULL };
+
+	if (side->label[0] == '-')
+		return complain("'%s' is no commit", side->label);
+	snprintf(side->folder, sizeof side->folder, "%s/%s", pair->records, name);
+	return git(pair, side->label, words);
+}
+
+/* Makes both folders ready: `git worktree add`, then --prepare in each. */
+static int check_out_both(struct pair *pair)
+{
+	char *prepare[] = { "sh", "-c", (char *)pair->prepare, NULL };
+	struct bench_run run;
+	int code = check_out(pair, &pair->sides[0], "base");
+
+	if (!code)
+		code = check_out(pair, &pair->sides[1], "new");
+	for (size_t s = 0; s < 2 && !code && pair->prepare && !pair->interrupted; s++)
+		code = run_words(pair, &pair->sides[s], prepare, &run);
+	return code;
+}
+
+static void put_away(struct pair *pair)
+{
+	char *words[] = { "git", "worktree", "remove", "--force", NULL, NULL };
+	struct bench_run run;
+	struct stat st;
+
+	for (size_t s = 0; s < 2; s++) {
+		words[4] = pair->sides[s].folder;
+		if (*words[4] && !stat(words[4], &st))
+			bench_child_run(pair->child, words, &run);
+	}
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+static int take_commands(const struct args *args, struct pair *pair)
+{
+	if (args->after_dashes && args->after_dashes[0])
+		return complain("--compare takes two commands, each as one word: --compare 'A' 'B'");
+	for (int s = 0; s < 2; s++) {
+		struct pair_side *side = &pair->sides[s];
+
+		if (bench_plan_split(side->label, "--compare", s + 1, &side->words))
+			return complain_last();
+		if (!side->words[0])
+			return complain("--compare: command %d is empty", s + 1);
+	}
+	return 0;
+}
+
+static int take_commits(const struct args *args, struct pair *pair)
+{
+	if (!args->after_dashes || !args->after_dashes[0])
+		return complain("no command; strobe bench --commits BASE NEW -- COMMAND [ARG...]");
+	pair->sides[0].words = pair->sides[1].words = args->after_dashes;
+	return check_out_both(pair);
+}
+
+static int compare_and_print(const struct args *args, const struct pair *pair)
+{
+	struct sb_compare_options o = { 0 };
+	struct sb_comparison *c = NULL;
+	struct sb_gate *gates = NULL;
+	const char *format;
+	int code = diff_output_format(args, &format) ? 0 : EXIT_USAGE;
+
+	if (!code)
+		code = gate_arg_tolerance(args, &o.tolerance);
+	if (!code)
+		code = gate_arg_read(args, &gates, &o.gate_count);
+	o.gates = gates;
+	if (!code &&
+		sb_compare((const struct sb_facts *const *)pair->sides[0].all, pair->sides[0].count,
+			(const struct sb_facts *const *)pair->sides[1].all, pair->sides[1].count, &o, &c))
+		code = complain_last();
+	if (!code)
+		code = diff_output_print(args, c, format);
+	if (!code)
+		code = diff_output_verdict(args, c, format);
+	sb_comparison_free(c);
+	sb_gates_free(gates, o.gate_count);
+	return code;
+}
+
+static void pair_done(struct pair *pair, bool own_words)
+{
+	put_away(pair);
+	bench_marks_done(pair->records);
+	for (size_t s = 0; s < 2; s++) {
+		for (size_t i = 0; i < pair->sides[s].count; i++)
+			sb_facts_free(pair->sides[s].all[i]);
+		free(pair->sides[s].all);
+		if (own_words)
+			bench_plan_free_words(pair->sides[s].words);
+	}
+}
+
+int bench_pair_run(const struct args *args, struct bench_child *child, int warmup, int iterations)
+{
+	struct pair pair = { .child = child, .prepare = args_value(args, "prepare") };
+	bool commits = args_has(args, "commits");
+	int code = 0;
+
+	if (args->count != 2)
+		return complain(commits ? "--commits takes BASE and NEW before the '--'"
+					: "--compare takes two commands: --compare 'A' 'B'");
+	for (int s = 0; s < 2; s++)
+		pair.sides[s].label = args->values[s];
+	if (bench_marks_begin(pair.records, sizeof pair.records))
+		return complain_last();
+	code = commits ? take_commits(args, &pair) : take_commands(args, &pair);
+	if (!code)
+		code = run_rounds(&pair, warmup, iterations);
+	if (!code && pair.sides[0].count && pair.sides[1].count)
+		code = compare_and_print(args, &pair);
+	pair_done(&pair, !commits);
+	return pair.interrupted ? 130 : code;
+}
