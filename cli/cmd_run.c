@@ -312,7 +312,7 @@ static int run_unrecorded(const struct args *args)
 static void notice_outer_run(struct run *r)
 {
 	static const char *const theirs[] = { "STROBE_RUN_DIR", "STROBE_MONITOR", "STROBE_REAL_TIME_DISPLAY",
-		"STROBE_NAME", "STROBE_STAGES_SEEN" };
+		"STROBE_NAME", "STROBE_STAGES_SEEN", SB_MONITOR_RANKS };
 	const char *outer = getenv("STROBE_RUN_DIR");
 
 	if (!outer || !*outer || access(outer, W_OK))

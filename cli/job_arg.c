@@ -6,6 +6,7 @@
 #include "output.h"
 #include "progress.h"
 #include "report/files.h"
+#include "report/page/page.h"
 #include "report/ranks/ranks.h"
 #include "report/ranks/read.h"
 #include "run/run.h"
@@ -108,52 +109,79 @@ int job_arg_read(const char *spec, size_t threads, struct sb_aggregate **out_agg
 
 /* ---- what is made of it ---- */
 
-static int make(const struct args *args, const struct sb_aggregate *a, const char *format, bool to_terminal,
+static int make(const struct sb_aggregate *a, const struct sb_aggregate_options *o, const char *format,
 	struct sb_buf *out)
 {
-	struct sb_aggregate_options o = { .colour = to_terminal && terminal_has_colour(STDOUT_FILENO),
-		.top = 15 };
+	struct sb_buf json = { 0 };
+	int err = 0;
 
-	if (!args_count(args, "top", 1, 1000000, &o.top))
-		return EXIT_USAGE;
 	if (!strcmp(format, "text"))
-		sb_aggregate_text(a, &o, out);
+		sb_aggregate_text(a, o, out);
 	else
-		sb_aggregate_json(a, out);
-	return strcmp(format, "html") ? 0 : output_make_page("aggregate", out);
+		sb_aggregate_json(a, strcmp(format, "html") ? out : &json);
+	if (!strcmp(format, "html"))
+		err = sb_page_wrap("aggregate", &json, out);
+	sb_buf_done(&json);
+	return err;
+}
+
+static bool read_top(const struct args *args, struct sb_aggregate_options *o)
+{
+	o->top = 15;
+	return args_count(args, "top", 1, 1000000, &o->top);
 }
 
 int job_arg_print(const struct args *args, const struct sb_aggregate *a, const char *format, const char *path)
 {
+	struct sb_aggregate_options o = { .colour = !path && terminal_has_colour(STDOUT_FILENO) };
 	struct sb_buf out = { 0 };
-	int code = make(args, a, format, !path, &out);
+	int code;
 
-	if (!code)
-		code = output_put(&out, path);
+	if (!read_top(args, &o))
+		return EXIT_USAGE;
+	code = make(a, &o, format, &out) ? complain_last() : output_put(&out, path);
 	sb_buf_done(&out);
 	return code;
 }
 
-int job_arg_write(const struct args *args, const struct sb_aggregate *a, const char *folder, unsigned files)
+static int write_files(const struct sb_aggregate *a, const struct sb_aggregate_options *o, const char *folder,
+	unsigned files)
 {
 	static const struct {
 		unsigned file;
 		const char *format, *ending;
 	} all[] = { { SB_FILE_JSON, "json", "json" }, { SB_FILE_HTML, "html", "html" },
 		{ SB_FILE_TEXT, "text", "txt" } };
-	int code = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < sizeof all / sizeof all[0] && !code; i++) {
+	for (size_t i = 0; i < sizeof all / sizeof all[0] && !err; i++) {
+		struct sb_buf out = { 0 };
 		char path[PATH_MAX];
 
-		if (!(files & all[i].file))
+		if (!(files & all[i].file) || (size_t)snprintf(path, sizeof path, "%s/aggregated_report.%s",
+						      folder, all[i].ending) >= sizeof path)
 			continue;
-		if ((size_t)snprintf(path, sizeof path, "%s/aggregated_report.%s", folder, all[i].ending) >=
-			sizeof path)
-			return complain("the name of '%s' is too long", folder);
-		code = job_arg_print(args, a, all[i].format, path);
+		err = make(a, o, all[i].format, &out);
+		if (!err)
+			err = sb_buf_write_file(&out, path, 0600);
+		sb_buf_done(&out);
 	}
-	if (!code)
-		printf("reports written to %s\n", folder);
-	return code;
+	return err;
+}
+
+int job_arg_write_quietly(const struct sb_aggregate *a, const char *folder, unsigned files)
+{
+	return write_files(a, &(struct sb_aggregate_options){ .top = 15 }, folder, files);
+}
+
+int job_arg_write(const struct args *args, const struct sb_aggregate *a, const char *folder, unsigned files)
+{
+	struct sb_aggregate_options o = { 0 };
+
+	if (!read_top(args, &o))
+		return EXIT_USAGE;
+	if (write_files(a, &o, folder, files))
+		return complain_last();
+	printf("reports written to %s\n", folder);
+	return EXIT_OK;
 }

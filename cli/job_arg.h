@@ -20,4 +20,7 @@ int job_arg_print(
 /* aggregated_report.json, .html and .txt into a folder: those of files, as report/files.h names them. */
 int job_arg_write(const struct args *args, const struct sb_aggregate *a, const char *folder, unsigned files);
 
+/* The same with the usual rows and without a word; a negative STROBE_E. */
+int job_arg_write_quietly(const struct sb_aggregate *a, const char *folder, unsigned files);
+
 #endif

@@ -2,7 +2,9 @@
  * start-up hook, and NVTX and CUDA injection where there is a GPU. */
 #include "run_attach.h"
 
+#include "monitor/monitor.h"
 #include "record/put.h"
+#include "record/rank.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -115,6 +117,17 @@ static bool copy_environment(struct variables *v)
 	return v->list != NULL;
 }
 
+/* Ranks of a launcher below sample themselves; ours is sampled by us. */
+static void put_rank(struct variables *v)
+{
+	struct sb_rank rank;
+	char text[32];
+
+	sb_rank_detect(&rank);
+	snprintf(text, sizeof text, "%d/%d", rank.rank, rank.world_size);
+	put(v, SB_MONITOR_RANKS, text);
+}
+
 /* What the user of `run` has said. Where nothing was said, the program's own
  * configuration decides. */
 static void put_settings(struct variables *v, const struct run_attach *a)
@@ -136,6 +149,8 @@ static void put_settings(struct variables *v, const struct run_attach *a)
 	if (a->stages_seen[0])
 		put(v, "STROBE_STAGES_SEEN", a->stages_seen);
 	put(v, "STROBE_MONITOR", "0");
+	if (a->settings->monitor)
+		put_rank(v);
 	put(v, "STROBE_REAL_TIME_DISPLAY", "0");
 }
 

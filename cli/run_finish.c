@@ -1,5 +1,6 @@
 /* The end of `strobe run`. */
 #include "run_finish.h"
+#include "job_arg.h"
 
 #include "command.h"
 #include "base/filename.h"
@@ -9,6 +10,7 @@
 #include "report/build.h"
 #include "report/files.h"
 #include "report/outputs.h"
+#include "report/ranks/screen.h"
 #include "report/summary.h"
 #include "store/history.h"
 
@@ -75,20 +77,43 @@ static unsigned files_of(const struct sb_settings *s)
 }
 
 /* The file a user would open next. */
-static void name_report(const struct run_finish *f, char *out, size_t size)
+static const char *shown_folder(const struct run_finish *f)
 {
-	static const char *const names[] = { "profiling_report.html", "profiling_report.json",
-		"timing_summary.txt", NULL };
+	return !strncmp(f->folder, "./", 2) ? f->folder + 2 : f->folder;
+}
 
-	for (const char *const *name = names; *name; name++) {
-		snprintf(out, size, "%s/%s", !strncmp(f->folder, "./", 2) ? f->folder + 2 : f->folder, *name);
+/* The file a user would open next. */
+static void name_report(const struct run_finish *f, char *out, size_t size, bool job)
+{
+	static const char *const names[] = { "aggregated_report.html", "aggregated_report.json",
+		"profiling_report.html", "profiling_report.json", "timing_summary.txt", NULL };
+
+	for (const char *const *name = names + (job ? 0 : 2); *name; name++) {
+		snprintf(out, size, "%s/%s", shown_folder(f), *name);
 		if (!access(out, F_OK))
 			return;
 	}
 	snprintf(out, size, "%s", f->folder);
 }
 
-static void print_summary(const struct run_finish *f, const struct sb_model *model)
+/* Of a launcher's ranks, which recorded into one folder. NULL: it was one program. */
+static struct sb_aggregate *read_job(const struct run_finish *f)
+{
+	struct sb_aggregate *job = NULL;
+
+	if (job_arg_is_job(f->folder) && job_arg_read(f->folder, 0, &job))
+		complain_last();
+	return job;
+}
+
+static void write_job(const struct run_finish *f, const struct sb_aggregate *job)
+{
+	if (job && job_arg_write_quietly(job, f->folder, files_of(f->settings)))
+		complain_last();
+}
+
+static void print_summary(
+	const struct run_finish *f, const struct sb_model *model, const struct sb_aggregate *job)
 {
 	char report[PATH_MAX + 64];
 	struct sb_summary_options how = {
@@ -96,14 +121,19 @@ static void print_summary(const struct run_finish *f, const struct sb_model *mod
 		.colour = terminal_has_colour(STDERR_FILENO),
 		.report = report,
 	};
-	struct sb_buf text = { 0 };
+	struct sb_buf text = { 0 }, ranks = { 0 };
 
-	name_report(f, report, sizeof report);
+	name_report(f, report, sizeof report, job != NULL);
+	if (job) {
+		sb_ranks_screen(job, shown_folder(f), &ranks);
+		how.ranks = sb_buf_text(&ranks);
+	}
 	if (sb_report_summary(model, &how, &text))
 		complain_last();
 	else
 		fputs(sb_buf_text(&text), stderr);
 	sb_buf_done(&text);
+	sb_buf_done(&ranks);
 }
 
 static int build(const char *folder, struct sb_run **out_run, struct sb_model **out_model)
@@ -116,9 +146,14 @@ static int build(const char *folder, struct sb_run **out_run, struct sb_model **
 
 /* A history that cannot be made (no home, a read-only one) is no news; one that
  * is damaged or newer is. */
-static void remember(const struct run_finish *f, const struct sb_model *model)
+static void remember(const struct run_finish *f, const struct sb_model *model, const struct sb_aggregate *job)
 {
-	int err = sb_history_add(model, f->folder);
+	struct sb_facts *facts = NULL;
+	int err = job ? sb_facts_of_job(job, f->folder, &facts) : sb_history_add(model, f->folder);
+
+	if (facts)
+		err = sb_history_add_job(facts, f->folder);
+	sb_facts_free(facts);
 
 	if (err == STROBE_EFORMAT || err == STROBE_EBUSY || err == STROBE_ENOSPC)
 		complain_last();
@@ -129,6 +164,7 @@ void run_finish_reports(const struct run_finish *f)
 	bool show = !f->quiet && isatty(STDERR_FILENO);
 	struct sb_run *run = NULL;
 	struct sb_model *model = NULL;
+	struct sb_aggregate *job;
 	int err;
 
 	if (!is_still_ours(f))
@@ -146,17 +182,20 @@ void run_finish_reports(const struct run_finish *f)
 		fprintf(stderr, "\r\033[K");
 	if (err)
 		complain_last();
+	job = model ? read_job(f) : NULL;
+	write_job(f, job);
 	if (model)
-		remember(f, model);
+		remember(f, model, job);
 	if (!f->quiet) {
 		if (model)
-			print_summary(f, model);
+			print_summary(f, model, job);
 		else
 			fprintf(stderr, "== strobe: %s, %s, %.2f s\n", f->settings->name, f->outcome,
 				f->wall_s);
 		if (f->left_behind[0])
 			fprintf(stderr, "strobe: %s\n", f->left_behind);
 	}
+	sb_aggregate_free(job);
 	sb_model_free(model);
 	sb_run_close(run);
 }

@@ -101,6 +101,10 @@ STROBE_API size_t strobe_mask(const char *key, const char *text, char *out, size
  * bindings, of a session that is open. */
 STROBE_API void strobe_missing(const char *what, const char *why, const char *how);
 
+/* Which rank of how many this process is, where no launcher's environment says it (processes of
+ * multiprocessing); local_rank < 0: not known. backend: "nccl", "gloo"...; NULL: not known. */
+STROBE_API void strobe_rank(int rank, int local_rank, int world_size, const char *backend);
+
 /* ---- names ------------------------------------------------------------- */
 
 /* Names have ids for the life of the process. A name may carry a stage code

@@ -141,6 +141,18 @@ static PyObject *missing(PyObject *module, PyObject *args)
 	Py_RETURN_NONE;
 }
 
+/* rank(rank, local_rank, world_size, backend) */
+static PyObject *told_rank(PyObject *module, PyObject *args)
+{
+	int rank, local_rank, world_size;
+	const char *backend;
+
+	if (!PyArg_ParseTuple(args, "iiis", &rank, &local_rank, &world_size, &backend))
+		return NULL;
+	strobe_rank(rank, local_rank, world_size, backend);
+	Py_RETURN_NONE;
+}
+
 PyMethodDef session_methods[] = {
 	{ "start", start, METH_VARARGS, NULL },
 	{ "stop", stop, METH_NOARGS, NULL },
@@ -150,6 +162,7 @@ PyMethodDef session_methods[] = {
 		"run_dir()\n--\n\nThe open (or last) session's run folder, '' before the first." },
 	{ "tag", tag, METH_O, NULL },
 	{ "missing", missing, METH_VARARGS, NULL },
+	{ "rank", told_rank, METH_VARARGS, NULL },
 	{ "mask", mask, METH_VARARGS, NULL },
 	{ "gpu_trace_start", gpu_trace_start, METH_O, NULL },
 	{ "gpu_trace_stop", gpu_trace_stop, METH_NOARGS, NULL },

@@ -295,6 +295,7 @@ int sb_aggregate_add(struct sb_aggregate *a, const struct sb_facts *f)
 	memcpy(r->metrics, f->metrics, sizeof r->metrics);
 	a->report_count++;
 	a->rank_count++;
+	r->gpu = keep(a, f->gpu);
 	if (f->damage)
 		r->damage = strdup(f->damage);
 	if (!r->label || !r->host || !r->id || !r->job || !r->name || (f->damage && !r->damage))

@@ -17,6 +17,7 @@ struct sb_aggregate_rank {
 	int64_t rank;
 	char *label, *host, *id, *job; /* job: NULL or "" unknown */
 	char *name; /* the session's */
+	const char *gpu; /* uuid; NULL: none */
 	char *damage; /* what of its recording could not be read; NULL: nothing */
 	int64_t world_size; /* -1: none */
 	uint64_t start_real_ns;

@@ -72,6 +72,7 @@ static const struct sb_field rank_rows[] = {
 	SB_FIELD(sb_aggregate_rank, id, "session_id", SB_ALWAYS, "the session's uuid"),
 	SB_FIELD(sb_aggregate_rank, label, "run", SB_ALWAYS, "folder or file"),
 	SB_FIELD(sb_aggregate_rank, host, "host", SB_ALWAYS, "the machine's name"),
+	SB_FIELD(sb_aggregate_rank, gpu, "gpu_uuid", SB_KNOWN, "its GPU"),
 	SB_FIELD(sb_aggregate_rank, metrics[SB_METRIC_WALL], "duration_s", SB_KNOWN, "its wall time"),
 	SB_FIELD(sb_aggregate_rank, complete, "complete", SB_ALWAYS, "nothing of it is missing"),
 	SB_FIELD(sb_aggregate_rank, live, "live", SB_SET, "it is still being recorded"),

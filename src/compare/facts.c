@@ -222,6 +222,7 @@ static void take_resources(struct sb_facts *f, const struct sb_model *m)
 	metrics[SB_METRIC_GPU_CLOCK] = DEVICE(sm_clock_mhz.mean);
 	metrics[SB_METRIC_ENERGY] = known(m->summary.energy_wh);
 	metrics[SB_METRIC_CPU] = m->cpu.usage_percent.mean;
+	metrics[SB_METRIC_PROCESS_CPU] = m->cpu.process_percent.mean;
 	metrics[SB_METRIC_DISK_READ] = disk_rate(
 		m, "read_bytes", "machine_read_bytes", m->disk.read_gb_per_s);
 	metrics[SB_METRIC_DISK_WRITE] = disk_rate(
@@ -431,6 +432,7 @@ static void take_session(struct sb_facts *f, const struct sb_model *m)
 	f->name = sb_facts_text(f, s->name ? s->name : "");
 	f->host = sb_facts_text(f, s->host ? s->host : "");
 	f->job = sb_facts_text(f, s->job ? s->job : "");
+	f->gpu = m->devices.count ? sb_facts_text(f, m->devices.all[0].uuid) : NULL;
 	f->rank = s->rank;
 	f->local_rank = s->local_rank;
 	f->world_size = s->world_size > 0 ? s->world_size : -1;

@@ -42,6 +42,7 @@ enum sb_sense { SB_LOWER_IS_BETTER, SB_HIGHER_IS_BETTER, SB_NEUTRAL };
 	X(GPU_CLOCK, "gpu_clock_mhz", "GPU clock", "MHz", SB_NEUTRAL, 20)                                 \
 	X(ENERGY, "energy_wh", "Energy", "Wh", SB_LOWER_IS_BETTER, 0.01)                                  \
 	X(CPU, "cpu_percent", "CPU", "%", SB_NEUTRAL, 2)                                                  \
+	X(PROCESS_CPU, "process_cpu_percent", "CPU of the program", "%", SB_NEUTRAL, 5)                   \
 	X(DISK_READ, "disk_read_bytes_per_s", "Disk reads", "bytes/s", SB_NEUTRAL, 1e6)                   \
 	X(DISK_WRITE, "disk_write_bytes_per_s", "Disk writes", "bytes/s", SB_NEUTRAL, 1e6)                \
 	X(GPU_BUSY, "gpu_busy_s", "GPU busy", "s", SB_NEUTRAL, 0.005)                                     \
@@ -134,6 +135,7 @@ struct sb_facts {
 	const char *name;
 	const char *host;
 	const char *job; /* "" unknown */
+	const char *gpu; /* uuid of its first GPU; NULL: none */
 	int64_t rank, local_rank, world_size; /* -1: none */
 	uint64_t start_real_ns;
 	bool complete;

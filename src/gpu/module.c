@@ -38,4 +38,4 @@ static void forked(void)
 	sb_nvtx_forget();
 }
 
-const struct sb_module sb_gpu_module = { "gpu", start, stop, forked };
+const struct sb_module sb_gpu_module = { "gpu", start, stop, NULL, forked };

@@ -56,6 +56,11 @@ void sb_gpus_read_environment(void)
 	local_rank = rank.rank >= 0 ? rank.local_rank : -1;
 }
 
+void sb_gpus_set_local_rank(int rank)
+{
+	local_rank = rank;
+}
+
 static uint32_t columns_wanted(const struct sb_settings *s)
 {
 	uint32_t wanted = 0;

@@ -104,6 +104,9 @@ void sb_gpus_throttle_words(uint64_t bits, char *out, int size);
 /* Every vendor's environment, and which rank this is. */
 void sb_gpus_read_environment(void);
 
+/* Which of the machine's ranks this is, where the environment does not say it. */
+void sb_gpus_set_local_rank(int local_rank);
+
 bool sb_gpus_wanted(const struct sb_settings *settings);
 void sb_gpus_start(const struct sb_settings *settings);
 /* Waits a moment for the thread; one that hangs in the driver is left behind.

@@ -8,6 +8,10 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* Set by `strobe run` for what it starts: ranks of a launcher sample themselves; "RANK/WORLD" of
+ * the tool itself, "-1/0" where it is none. */
+#define SB_MONITOR_RANKS "STROBE_MONITOR_RANKS"
+
 struct sb_monitor_options {
 	const struct sb_settings *settings;
 	pid_t root; /* 0: this process */

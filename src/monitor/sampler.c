@@ -13,6 +13,7 @@
 #include "record/descriptor.h"
 #include "record/errand.h"
 #include "record/put.h"
+#include "record/rank.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -249,13 +250,39 @@ void sb_monitor_stop(void)
 	sb_tree_close();
 }
 
+/* `strobe run` samples its whole tree at once; below it, each rank of a launcher samples itself
+ * too. The variable has the rank that the tool is, if it is one: then its command is no other. */
+static bool is_rank_below_run(void)
+{
+	const char *tool = secure_getenv(SB_MONITOR_RANKS);
+	struct sb_rank rank;
+	char own[32];
+
+	if (!tool)
+		return false;
+	sb_rank_detect(&rank);
+	snprintf(own, sizeof own, "%d/%d", rank.rank, rank.world_size);
+	return rank.rank >= 0 && strcmp(own, tool) != 0;
+}
+
 static void start_module(const struct sb_settings *settings)
 {
 	struct sb_monitor_options options = { .settings = settings, .display_fd = STDERR_FILENO };
 
 	/* A forked child is in its parent's tree already. */
-	if (settings->monitor && !sb_session_is_forked())
+	if ((settings->monitor || is_rank_below_run()) && !sb_session_is_forked())
 		sb_monitor_start(&options);
+}
+
+/* The session is a rank's, as turned out after it began. */
+static void ranked(const struct sb_settings *settings, int local_rank)
+{
+	struct sb_monitor_options options = { .settings = settings, .display_fd = STDERR_FILENO };
+
+	if (settings->monitor || !secure_getenv(SB_MONITOR_RANKS) || sb_session_is_forked())
+		return;
+	sb_gpus_set_local_rank(local_rank);
+	sb_monitor_start(&options);
 }
 
 static void forked(void)
@@ -266,4 +293,4 @@ static void forked(void)
 	sb_samples_forget_all();
 }
 
-const struct sb_module sb_monitor_module = { "monitor", start_module, sb_monitor_stop, forked };
+const struct sb_module sb_monitor_module = { "monitor", start_module, sb_monitor_stop, ranked, forked };

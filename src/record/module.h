@@ -12,6 +12,8 @@ struct sb_module {
 	void (*start)(const struct sb_settings *settings);
 	/* The session is about to close: join threads, write the last records. */
 	void (*stop)(void);
+	/* The program has said that it is a rank of several. */
+	void (*ranked)(const struct sb_settings *settings, int local_rank);
 	/* In a forked child: threads are gone, forget them; nothing is recorded yet. */
 	void (*forked)(void);
 };

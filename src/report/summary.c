@@ -385,7 +385,7 @@ int sb_report_summary(
 	const struct sb_model *model, const struct sb_summary_options *options, struct sb_buf *out)
 {
 	struct sb_screen s = { .model = model, .out = out };
-	int err;
+	int err = 0;
 
 	if (options) {
 		s.text.columns = options->columns;
@@ -398,13 +398,18 @@ int sb_report_summary(
 		s.text.columns = COLUMNS_LEAST;
 	s.label = s.text.columns - NUMBERS < LABEL_MOST ? s.text.columns - NUMBERS : LABEL_MOST;
 	title(&s);
-	sb_screen_made(&s);
-	sb_screen_speed(&s);
-	err = sb_screen_table(&s);
-	sb_screen_outside(&s);
-	sb_screen_memory(&s);
+	if (options && options->ranks) {
+		sb_buf_puts(out, options->ranks);
+	} else {
+		sb_screen_made(&s);
+		sb_screen_speed(&s);
+		err = sb_screen_table(&s);
+		sb_screen_outside(&s);
+		sb_screen_memory(&s);
+	}
 	sb_screen_program(&s);
-	advice(&s);
+	if (!options || !options->ranks)
+		advice(&s); /* of one process: each rank's report has its own */
 	not_recorded(&s);
 	foot(&s);
 	if (!err && (sb_buf_failed(out) || sb_buf_failed(&s.line)))

@@ -9,6 +9,8 @@ struct sb_summary_options {
 	int columns; /* 80 to 100; 0: 100 */
 	bool colour;
 	const char *report; /* where the full report is; NULL: not written */
+	const char
+		*ranks; /* lines on the ranks, in place of the stages of one process; NULL: it is one run */
 };
 
 /* Lines of at most `columns` columns. Rows and the unattributed rest add up to

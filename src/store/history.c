@@ -451,22 +451,33 @@ int sb_history_add_facts(struct sb_history *h, const struct sb_facts *f, const c
 	return err;
 }
 
-int sb_history_add(const struct sb_model *model, const char *run_dir)
+int sb_history_add_job(const struct sb_facts *f, const char *run_dir)
 {
 	struct sb_history *h = NULL;
-	struct sb_facts *f = NULL;
 	char path[4096], *dir = run_dir ? realpath(run_dir, NULL) : NULL;
 	int err = 0;
 
 	if (sb_history_path(path, sizeof path)) {
-		err = sb_facts_of_model(model, run_dir ? run_dir : "", &f);
-		if (!err)
-			err = open_within(path, HASTY_MS, &h);
+		err = open_within(path, HASTY_MS, &h);
 		if (!err)
 			err = sb_history_add_facts(h, f, dir ? dir : run_dir, NULL);
 	}
 	sb_history_close(h);
-	sb_facts_free(f);
 	free(dir);
+	return err;
+}
+
+int sb_history_add(const struct sb_model *model, const char *run_dir)
+{
+	struct sb_facts *f = NULL;
+	char path[4096];
+	int err;
+
+	if (!sb_history_path(path, sizeof path))
+		return 0;
+	err = sb_facts_of_model(model, run_dir ? run_dir : "", &f);
+	if (!err)
+		err = sb_history_add_job(f, run_dir);
+	sb_facts_free(f);
 	return err;
 }

@@ -23,6 +23,7 @@ void sb_history_close(struct sb_history *h); /* takes NULL */
  * NULL. What `strobe run` calls; opens and closes the default file, and waits 2 s at
  * most for others that use it (STROBE_EBUSY). Returns 0 also when history is switched off. */
 int sb_history_add(const struct sb_model *model, const char *run_dir);
+int sb_history_add_job(const struct sb_facts *job, const char *run_dir); /* the same for a job */
 int sb_history_add_facts(struct sb_history *h, const struct sb_facts *facts, const char *run_dir,
 	int64_t *out_id); /* out_id may be NULL */
 

@@ -29,6 +29,11 @@ int sb_history_add(const struct sb_model *model, const char *run_dir)
 	return 0;
 }
 
+int sb_history_add_job(const struct sb_facts *job, const char *run_dir)
+{
+	return 0;
+}
+
 int sb_history_add_facts(
 	struct sb_history *h, const struct sb_facts *facts, const char *run_dir, int64_t *out_id)
 {

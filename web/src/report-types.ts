@@ -1360,6 +1360,7 @@ export type AggregateMetrics = {
   gpu_clock_mhz?: Extent; // GPU clock
   energy_wh?: Extent; // Energy
   cpu_percent?: Extent; // CPU
+  process_cpu_percent?: Extent; // CPU of the program
   disk_read_bytes_per_s?: Extent; // Disk reads
   disk_write_bytes_per_s?: Extent; // Disk writes
   gpu_busy_s?: Extent; // GPU busy
@@ -1493,6 +1494,10 @@ export type AggregatedMetrics = {
   cpu_percent_max?: number; // CPU, most
   cpu_percent_avg?: number; // CPU, mean
   cpu_percent_sum?: number; // CPU, added up
+  process_cpu_percent_min?: number; // CPU of the program, least
+  process_cpu_percent_max?: number; // CPU of the program, most
+  process_cpu_percent_avg?: number; // CPU of the program, mean
+  process_cpu_percent_sum?: number; // CPU of the program, added up
   disk_read_bytes_per_s_min?: number; // Disk reads, least
   disk_read_bytes_per_s_max?: number; // Disk reads, most
   disk_read_bytes_per_s_avg?: number; // Disk reads, mean
@@ -1534,6 +1539,7 @@ export type AggregateRank = {
   session_id: string; // the session's uuid
   run: string; // folder or file
   host: string; // the machine's name
+  gpu_uuid?: string; // its GPU
   duration_s?: number; // its wall time
   complete: boolean; // nothing of it is missing
   live?: true; // it is still being recorded
@@ -1587,6 +1593,7 @@ export type RankMetrics = {
   gpu_clock_mhz?: number; // GPU clock
   energy_wh?: number; // Energy
   cpu_percent?: number; // CPU
+  process_cpu_percent?: number; // CPU of the program
   disk_read_bytes_per_s?: number; // Disk reads
   disk_write_bytes_per_s?: number; // Disk writes
   gpu_busy_s?: number; // GPU busy
@@ -1867,6 +1874,7 @@ export type HistoryMetrics = {
   gpu_clock_mhz?: number; // GPU clock
   energy_wh?: number; // Energy
   cpu_percent?: number; // CPU
+  process_cpu_percent?: number; // CPU of the program
   disk_read_bytes_per_s?: number; // Disk reads
   disk_write_bytes_per_s?: number; // Disk writes
   gpu_busy_s?: number; // GPU busy

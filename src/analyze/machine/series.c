@@ -58,8 +58,9 @@ static void see_sample(void *self, const struct sb_event *event)
 
 	if (s->err || event->kind != SB_EVENT_SAMPLE)
 		return;
-	if (event->t_ns < s->run->from_ns || event->t_ns > s->run->to_ns)
-		return; /* an earlier session's, or outside the selected part */
+	/* an earlier session's, or outside the selected part; the last ones are taken as a session ends */
+	if (event->t_ns < s->run->from_ns || (s->run->is_cut && event->t_ns > s->run->to_ns))
+		return;
 	source = source_of(s, event->sample.schema);
 	if (source)
 		s->err = sb_sampled_add(&source->sampled, (double)event->t_ns / 1e9, event->sample.values);

@@ -132,6 +132,7 @@ static const struct row gpu_rows[] = {
 };
 static const struct row cpu_rows[] = {
 	{ SB_METRIC_CPU, "CPU", 1, "%", false },
+	{ SB_METRIC_PROCESS_CPU, "Process CPU", 1, "%", true },
 	{ SB_METRIC_RAM_PEAK, "RAM", MB, "MB", false },
 	{ SB_METRIC_RSS_PEAK, "Process Memory", MB, "MB", true },
 	{ SB_METRIC_DISK_READ, "Disk Read", 1e6, "MB/s", true },

@@ -84,8 +84,25 @@ def _move(torch, module, method, args, kwargs):
 # ---- waiting ----
 
 def _on_distributed(module):
+    wrap(module, "init_process_group", _joining)
     for name in COLLECTIVES:
         wrap(module, name, recorded_as(lambda *args, _name=name, **kwargs: vocabulary.collective(_name)))
+
+
+def _joining(original):
+    def init_process_group(*args, **kwargs):
+        result = original(*args, **kwargs)
+        guard(_tell_rank)
+        return result
+    return init_process_group
+
+
+def _tell_rank():
+    """Processes of torch.multiprocessing have no launcher's environment: their rank is the group's."""
+    from torch import distributed
+    rank, size = distributed.get_rank(), distributed.get_world_size()
+    local = os.environ.get("LOCAL_RANK", "")
+    native.rank(rank, int(local) if local.isdigit() else rank, size, str(distributed.get_backend()))
 
 
 def _on_dataloader(module):

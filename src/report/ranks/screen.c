@@ -1,0 +1,117 @@
+/* Ranks on one screen: how many, who is late, and where to read on. */
+#include "report/ranks/screen.h"
+
+#include "report/label.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 8 };
+
+static void put_head(const struct sb_aggregate *a, struct sb_buf *out)
+{
+	const struct sb_extent *wall = &a->metrics[SB_METRIC_WALL];
+	char slow[32], fast[32];
+
+	sb_buf_printf(out, "%zu ranks", a->rank_count);
+	if (a->world_size > (int64_t)a->rank_count)
+		sb_buf_printf(out, " of %" PRId64, a->world_size);
+	sb_buf_printf(out, " on %zu host%s", a->host_count, a->host_count == 1 ? "" : "s");
+	if (a->job && *a->job)
+		sb_buf_printf(out, ", job %.24s", a->job);
+	if (wall->count) {
+		sb_metric_text(SB_METRIC_WALL, wall->max, slow, sizeof slow);
+		sb_metric_text(SB_METRIC_WALL, wall->min, fast, sizeof fast);
+		sb_buf_printf(out, ": %s (rank %" PRId64 ") to %s (rank %" PRId64 ")", fast, wall->min_rank,
+			slow, wall->max_rank);
+	}
+	sb_buf_putc(out, '\n');
+}
+
+static void put_cell(struct sb_buf *out, const struct sb_aggregate_rank *r, enum sb_metric metric, int width)
+{
+	char text[32] = "-";
+
+	if (!isnan(r->metrics[metric]))
+		sb_metric_text(metric, r->metrics[metric], text, sizeof text);
+	sb_buf_printf(out, "%*s", width, text);
+}
+
+/* Those with the most work: the others wait for them. */
+static int by_work(const void *a, const void *b)
+{
+	const struct sb_aggregate_rank *x = *(const struct sb_aggregate_rank *const *)a;
+	const struct sb_aggregate_rank *y = *(const struct sb_aggregate_rank *const *)b;
+
+	if (x->work_s != y->work_s && !isnan(x->work_s) && !isnan(y->work_s))
+		return x->work_s > y->work_s ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static void put_row(const struct sb_aggregate_rank *r, struct sb_buf *out)
+{
+	char work[32] = "-";
+
+	if (!isnan(r->work_s))
+		sb_metric_text(SB_METRIC_WALL, r->work_s, work, sizeof work);
+	sb_buf_printf(out, "%6" PRId64, r->rank);
+	put_cell(out, r, SB_METRIC_WALL, 10);
+	sb_buf_printf(out, "%10s", work);
+	put_cell(out, r, SB_METRIC_COLLECTIVE, 10);
+	put_cell(out, r, SB_METRIC_PROCESS_CPU, 9);
+	put_cell(out, r, SB_METRIC_RSS_PEAK, 10);
+	put_cell(out, r, SB_METRIC_GPU_MEMORY_PEAK, 10);
+	sb_buf_printf(out, "  %s\n", r->straggler ? "late" : !r->complete ? "unfinished" : "");
+}
+
+static void put_table(const struct sb_aggregate *a, struct sb_buf *out)
+{
+	const struct sb_aggregate_rank **sorted = malloc((a->rank_count + 1) * sizeof *sorted);
+
+	if (!sorted)
+		return;
+	for (size_t i = 0; i < a->rank_count; i++)
+		sorted[i] = &a->ranks[i];
+	qsort(sorted, a->rank_count, sizeof *sorted, by_work);
+	sb_buf_printf(out, "%6s%10s%10s%10s%9s%10s%10s\n", "rank", "wall", "work", "waiting", "CPU", "memory",
+		"VRAM");
+	for (size_t i = 0; i < a->rank_count && i < ROWS; i++)
+		put_row(sorted[i], out);
+	if (a->rank_count > ROWS)
+		sb_buf_printf(out, "%6s %zu more, with less work\n", "…", a->rank_count - ROWS);
+	free(sorted);
+}
+
+static void put_late(const struct sb_aggregate *a, struct sb_buf *out)
+{
+	size_t said = 0;
+
+	for (size_t i = 0; i < a->rank_count && said < 3; i++) {
+		const struct sb_aggregate_rank *r = &a->ranks[i];
+
+		if (!r->straggler)
+			continue;
+		said++;
+		sb_buf_printf(out, "The others wait for rank %" PRId64 ": %.2f s more work than the median",
+			r->rank, r->behind_s);
+		if (r->slow_stage) {
+			sb_buf_puts(out, ", in ");
+			sb_label_put(out, r->slow_stage, 24);
+		}
+		sb_buf_putc(out, '\n');
+	}
+}
+
+void sb_ranks_screen(const struct sb_aggregate *a, const char *folder, struct sb_buf *out)
+{
+	put_head(a, out);
+	put_table(a, out);
+	put_late(a, out);
+	if (a->metrics[SB_METRIC_COLLECTIVE].count)
+		sb_buf_printf(out, "Waiting at collectives: %.2f s over all ranks, %.1f %% of their time\n",
+			a->wait_s, 100 * a->wait_ratio);
+	sb_buf_printf(out, "All ranks:  strobe aggregate %s\nOne rank:   strobe report %s/rank_%" PRId64 "\n",
+		folder, folder, a->ranks[0].rank);
+}
