@@ -64,7 +64,7 @@ static void packed_path(const struct sb_run *run, char *out, size_t size)
 /* In the run folder; beside nothing, in the current one. */
 static void default_path(const struct sb_run *run, const struct sb_exporter *exporter, char *out, size_t size)
 {
-	const char *dot = strrchr(exporter->file_name, '.');
+	const char *dot = strchr(exporter->file_name, '.');
 	char stem[256];
 
 	if (run->folder && exporter->write_file) {
@@ -97,6 +97,10 @@ static void print_summary(const struct sb_export_summary *s, const char *path)
 	print_count(s->counters, "counter values");
 	print_count(s->marks, "marks");
 	printf("\n");
+	if (s->overlapping)
+		printf("  %llu span%s may overlap others and %s not in it\n",
+			(unsigned long long)s->overlapping, s->overlapping == 1 ? "" : "s",
+			s->overlapping == 1 ? "is" : "are");
 	if (s->folded_zones)
 		printf("  %llu older zones are known by their sums only and are not in it\n",
 			(unsigned long long)s->folded_zones);
@@ -105,7 +109,7 @@ static void print_summary(const struct sb_export_summary *s, const char *path)
 static void list_formats(struct sb_buf *out)
 {
 	for (const struct sb_exporter *const *e = sb_exporters; *e; e++)
-		sb_buf_printf(out, "%-10s%s\n", (*e)->name, (*e)->summary);
+		sb_buf_printf(out, "%-12s%s\n", (*e)->name, (*e)->summary);
 }
 
 static int run(struct args *args)
@@ -147,7 +151,7 @@ static int run(struct args *args)
 const struct command cmd_export = {
 	.name = "export",
 	.usage = "[OPTIONS] [RUN] --to FORMAT",
-	.summary = "a run as a Chrome or Perfetto trace, as CSV, packed, or into a warehouse",
+	.summary = "a run in the format of another tool, packed, or into a warehouse",
 	.list_choices = list_formats,
 	.description =
 		"clickhouse://HOST:PORT/DB[?job=ID]  into a warehouse: a run, or all ranks of a folder\n"

@@ -70,9 +70,9 @@ endif()
 
 # Without zlib the same calls answer with a message.
 if(STROBE_HAVE_ZLIB)
-  list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/exchange/no_inflate.c)
+  list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/exchange/no_inflate.c ${CMAKE_SOURCE_DIR}/src/exchange/no_deflate.c)
 else()
-  list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/exchange/inflate.c)
+  list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/exchange/inflate.c ${CMAKE_SOURCE_DIR}/src/exchange/deflate.c)
 endif()
 if(STROBE_HAVE_NCURSES)
   list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/cli/no_top_screen.c)

@@ -3,6 +3,7 @@
 
 #include "base/role.h"
 #include "base/error.h"
+#include "base/filename.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,10 +30,14 @@ const struct sb_exporter *sb_exporter_find(const char *name)
 
 const struct sb_exporter *sb_exporter_of_file(const char *path)
 {
-	const char *ending = strrchr(path, '.');
-
-	for (const struct sb_exporter *const *e = sb_exporters; ending && *e; e++)
-		if (!strcmp(ending, strrchr((*e)->file_name, '.')))
+	for (const struct sb_exporter *const *e = sb_exporters; *e;
+		e++) /* ".speedscope.json" before ".json" */
+		if (strchr((*e)->file_name, '.') != strrchr((*e)->file_name, '.') &&
+			sb_ends_with(path, strchr((*e)->file_name, '.')))
+			return *e;
+	for (const struct sb_exporter *const *e = sb_exporters; *e; e++)
+		if ((strchr((*e)->file_name, '.') == strrchr((*e)->file_name, '.') || (*e)->write_file) &&
+			sb_ends_with(path, strrchr((*e)->file_name, '.')))
 			return *e;
 	return NULL;
 }

@@ -10,6 +10,7 @@
 
 struct sb_export_summary {
 	uint64_t zones, gpu, counters, marks;
+	uint64_t overlapping; /* spans that a format without overlapping zones cannot take */
 	uint64_t folded_zones; /* known by their sums only: not in the export */
 	uint64_t bytes;
 };
@@ -31,7 +32,10 @@ struct sb_exporter {
 	exporter(chrome) \
 	exporter(perfetto) \
 	exporter(csv) \
-	exporter(packed)
+	exporter(packed) \
+	exporter(speedscope) \
+	exporter(pprof) \
+	exporter(otlp)
 /* clang-format on */
 
 extern const struct sb_exporter *const sb_exporters[]; /* NULL-terminated */

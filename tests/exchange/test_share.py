@@ -6,7 +6,6 @@ import os
 import pathlib
 import re
 import subprocess
-import zlib
 
 import pytest
 

@@ -11,6 +11,7 @@ import './keep.mjs';
 import './videos.mjs';
 import './calls.mjs';
 import './outputs.mjs';
+import './share.mjs';
 
 const base = fixture();
 const basePath = writePage('base', base);

@@ -1,0 +1,339 @@
+/* pprof out (profile.proto, gzip): stages with their calls and their own time, sampled Python stacks, GPU work
+ * by name. Totals are exact: zones that were folded into sums are in them. */
+#include "exchange/deflate.h"
+#include "exchange/export.h"
+#include "exchange/protobuf.h"
+
+#include "base/error.h"
+#include "base/map.h"
+#include "base/room.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Fields of profile.proto. */
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6,
+	PROFILE_TIME = 9,
+	PROFILE_DURATION = 10,
+	PROFILE_DEFAULT_TYPE = 14
+};
+enum { TYPE_TYPE = 1, TYPE_UNIT = 2 };
+enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2 };
+enum { LOCATION_ID = 1, LOCATION_LINE = 4, LINE_FUNCTION = 1, LINE_NUMBER = 2 };
+enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4 };
+
+/* What a sample has, one of them each: sample_index of pprof. */
+enum value { CALLS, SELF, SAMPLES, PYTHON, GPU, VALUES };
+static const struct {
+	const char *type, *unit;
+} value_types[] = { { "calls", "count" }, { "self", "nanoseconds" }, { "samples", "count" },
+	{ "python", "nanoseconds" }, { "gpu", "nanoseconds" } };
+
+#define STRINGS_FIRST (1 + 2 * VALUES) /* "", the types and their units; then names, then files */
+#define NAME_LIMIT 2048u
+#define STACK_MOST 128u /* frames of one sample */
+
+struct path_sum {
+	uint64_t calls, self_ns;
+};
+
+struct pprof {
+	struct sb_run *run;
+	struct sb_export_summary *summary;
+	struct sb_deflate *z;
+	struct path_sum *paths;
+	size_t path_room;
+	struct sb_map locations; /* name << 32 | line -> id */
+	struct {
+		uint32_t name, line;
+	} * places;
+	size_t place_count, place_room;
+	char **files; /* of functions, by name; NULL: not known */
+	size_t file_room;
+	uint64_t *gpu_ns; /* by name */
+	size_t gpu_room;
+	bool failed;
+};
+
+static void put(struct pprof *p, const uint8_t *from, const uint8_t *to)
+{
+	sb_deflate_write(p->z, from, (size_t)(to - from));
+}
+
+/* ---- collecting ---- */
+
+/* Zeroed room up to index. */
+static bool grow(struct pprof *p, void **array, size_t *room, size_t index, size_t size)
+{
+	size_t more = *room ? *room : 256;
+	char *grown;
+
+	if (index < *room)
+		return true;
+	while (more <= index)
+		more *= 2;
+	grown = realloc(*array, more * size);
+	if (!grown) {
+		p->failed = true;
+		return false;
+	}
+	memset(grown + *room * size, 0, (more - *room) * size);
+	*array = grown;
+	*room = more;
+	return true;
+}
+
+static void add_path(struct pprof *p, uint32_t path, uint64_t calls, int64_t self_ns)
+{
+	if (!grow(p, (void **)&p->paths, &p->path_room, path, sizeof *p->paths))
+		return;
+	p->paths[path].calls += calls;
+	p->paths[path].self_ns += self_ns > 0 ? (uint64_t)self_ns : 0;
+}
+
+static void take_zone(void *self, const struct sb_zone *z)
+{
+	struct pprof *p = self;
+
+	p->summary->zones++;
+	add_path(p, z->path, 1, z->end_ns - z->begin_ns - z->child_ns);
+}
+
+static uint64_t location_of(struct pprof *p, uint32_t name, uint32_t line)
+{
+	uint64_t key = (uint64_t)name << 32 | line;
+	uint32_t id;
+
+	if (sb_map_get(&p->locations, key, &id))
+		return id;
+	id = (uint32_t)p->place_count + 1;
+	if (!SB_MAKE_ROOM(p->places, p->place_count, p->place_room) || !sb_map_put(&p->locations, key, id)) {
+		p->failed = true;
+		return 0;
+	}
+	p->places[p->place_count].name = name;
+	p->places[p->place_count++].line = line;
+	return id;
+}
+
+/* Leaf first. */
+static void put_sample(
+	struct pprof *p, const uint64_t *locations, size_t count, const uint64_t values[VALUES])
+{
+	uint8_t bytes[STACK_MOST * 11 + VALUES * 11 + 64], *start, *at = bytes;
+
+	at = sb_pb_begin(at, PROFILE_SAMPLE, &start);
+	for (size_t i = 0; i < count; i++)
+		at = sb_pb_uint(at, SAMPLE_LOCATION, locations[i]);
+	for (int i = 0; i < VALUES; i++)
+		at = sb_pb_uint(at, SAMPLE_VALUE, values[i]);
+	sb_pb_end(start, at);
+	put(p, bytes, at);
+}
+
+static void take_stack(struct pprof *p, const struct sb_event *ev)
+{
+	uint64_t locations[STACK_MOST], values[VALUES] = { 0 };
+	size_t count = ev->stack.frame_count < STACK_MOST ? ev->stack.frame_count : STACK_MOST;
+
+	if (ev->stack.native || !count)
+		return;
+	for (size_t i = 0; i < count; i++)
+		locations[i] = location_of(p, ev->stack.names[i], ev->stack.lines[i]);
+	values[SAMPLES] = 1;
+	values[PYTHON] = ev->stack.weight_ns > 0 ? (uint64_t)ev->stack.weight_ns : 0;
+	put_sample(p, locations, count, values);
+}
+
+static void take_file(struct pprof *p, const struct sb_event *ev)
+{
+	if (!ev->text || !grow(p, (void **)&p->files, &p->file_room, ev->name, sizeof *p->files))
+		return;
+	if (!p->files[ev->name])
+		p->files[ev->name] = strdup(ev->text);
+}
+
+static void take_event(void *self, const struct sb_event *ev)
+{
+	struct pprof *p = self;
+
+	switch (ev->kind) {
+	case SB_EVENT_STACK: take_stack(p, ev); break;
+	case SB_EVENT_CODE_FILE: take_file(p, ev); break;
+	case SB_EVENT_DIGEST_NODE: add_path(p, ev->path, ev->digest.count, ev->digest.self_ns); break;
+	case SB_EVENT_GPU:
+		if (ev->gpu.kind == SB_GPU_ZONE || ev->gpu.kind == SB_GPU_SYNC || ev->gpu.duration_ns < 0 ||
+			!grow(p, (void **)&p->gpu_ns, &p->gpu_room, ev->name, sizeof *p->gpu_ns))
+			break;
+		p->gpu_ns[ev->name] += (uint64_t)ev->gpu.duration_ns;
+		p->summary->gpu++;
+		break;
+	default: break;
+	}
+}
+
+/* ---- what was collected ---- */
+
+static void put_paths(struct pprof *p)
+{
+	for (uint32_t i = 1; i < sb_run_path_count(p->run) && i < p->path_room; i++) {
+		uint64_t locations[STACK_MOST], values[VALUES] = { 0 };
+		size_t count = 0;
+
+		if (!p->paths[i].calls && !p->paths[i].self_ns)
+			continue;
+		for (uint32_t at = i; at && count < STACK_MOST; at = sb_run_path(p->run, at)->parent)
+			locations[count++] = location_of(p, sb_run_path(p->run, at)->name, 0);
+		values[CALLS] = p->paths[i].calls;
+		values[SELF] = p->paths[i].self_ns;
+		put_sample(p, locations, count, values);
+	}
+}
+
+static void put_gpu(struct pprof *p)
+{
+	for (uint32_t name = 0; name < p->gpu_room; name++) {
+		uint64_t location, values[VALUES] = { 0 };
+
+		if (!p->gpu_ns[name])
+			continue;
+		location = location_of(p, name, 0);
+		values[GPU] = p->gpu_ns[name];
+		put_sample(p, &location, 1, values);
+	}
+}
+
+/* ---- tables: a function's number is its name's + 1, a string's follows from it too ---- */
+
+static uint64_t name_string(uint32_t name)
+{
+	return STRINGS_FIRST + (uint64_t)name;
+}
+
+static uint64_t file_string(const struct pprof *p, uint32_t name)
+{
+	return name < p->file_room && p->files[name] ? STRINGS_FIRST + (uint64_t)p->run->name_count + name
+						     : 0;
+}
+
+static void put_locations(struct pprof *p)
+{
+	for (size_t i = 0; i < p->place_count; i++) {
+		uint8_t bytes[96], *start, *line, *at = bytes;
+
+		at = sb_pb_begin(at, PROFILE_LOCATION, &start);
+		at = sb_pb_uint(at, LOCATION_ID, i + 1);
+		at = sb_pb_begin(at, LOCATION_LINE, &line);
+		at = sb_pb_uint(at, LINE_FUNCTION, (uint64_t)p->places[i].name + 1);
+		at = sb_pb_uint(at, LINE_NUMBER, p->places[i].line);
+		sb_pb_end(line, at);
+		sb_pb_end(start, at);
+		put(p, bytes, at);
+	}
+}
+
+static void put_functions(struct pprof *p)
+{
+	for (uint32_t name = 0; name < p->run->name_count; name++) {
+		uint8_t bytes[96], *start, *at = bytes;
+
+		at = sb_pb_begin(at, PROFILE_FUNCTION, &start);
+		at = sb_pb_uint(at, FUNCTION_ID, (uint64_t)name + 1);
+		at = sb_pb_uint(at, FUNCTION_NAME, name_string(name));
+		at = sb_pb_uint(at, FUNCTION_SYSTEM_NAME, name_string(name));
+		at = sb_pb_uint(at, FUNCTION_FILE, file_string(p, name));
+		sb_pb_end(start, at);
+		put(p, bytes, at);
+	}
+}
+
+static void put_string(struct pprof *p, const char *text)
+{
+	uint8_t bytes[NAME_LIMIT + 16];
+
+	put(p, bytes, sb_pb_bytes(bytes, PROFILE_STRING, text, strnlen(text, NAME_LIMIT)));
+}
+
+static void put_strings(struct pprof *p)
+{
+	put_string(p, "");
+	for (int i = 0; i < VALUES; i++) {
+		put_string(p, value_types[i].type);
+		put_string(p, value_types[i].unit);
+	}
+	for (uint32_t i = 0; i < p->run->name_count; i++) {
+		const struct sb_run_name *n = &p->run->names[i];
+		char name[NAME_LIMIT + 80];
+
+		snprintf(name, sizeof name, *n->code ? "[%.64s] %.*s" : "%.0s%.*s", n->code, (int)NAME_LIMIT,
+			*n->text ? n->text : SB_NO_NAME);
+		put_string(p, name);
+	}
+	for (uint32_t i = 0; i < p->run->name_count; i++)
+		put_string(p, i < p->file_room && p->files[i] ? p->files[i] : "");
+}
+
+static void put_head(struct pprof *p)
+{
+	uint8_t bytes[512], *start, *at = bytes;
+
+	for (int i = 0; i < VALUES; i++) {
+		at = sb_pb_begin(at, PROFILE_SAMPLE_TYPE, &start);
+		at = sb_pb_uint(at, TYPE_TYPE, (uint64_t)(1 + 2 * i));
+		at = sb_pb_uint(at, TYPE_UNIT, (uint64_t)(2 + 2 * i));
+		sb_pb_end(start, at);
+	}
+	at = sb_pb_uint(at, PROFILE_DEFAULT_TYPE, 1 + 2 * SELF);
+	at = sb_pb_uint(at, PROFILE_TIME, p->run->start_real_ns);
+	at = sb_pb_uint(at, PROFILE_DURATION, (uint64_t)(p->run->to_ns - p->run->from_ns));
+	put(p, bytes, at);
+}
+
+static void done(struct pprof *p)
+{
+	for (size_t i = 0; i < p->file_room; i++)
+		free(p->files[i]);
+	free(p->files);
+	free(p->paths);
+	free(p->places);
+	free(p->gpu_ns);
+	sb_map_done(&p->locations);
+}
+
+static int write_pprof(struct sb_run *run, struct sb_out *out, struct sb_export_summary *summary)
+{
+	struct pprof p = { .run = run, .summary = summary };
+	struct sb_visitor visitor = { .self = &p,
+		.roles = SB_EVERY_ZONE,
+		.zone = take_zone,
+		.kinds = 1u << SB_EVENT_STACK | 1u << SB_EVENT_CODE_FILE | 1u << SB_EVENT_DIGEST_NODE |
+			 1u << SB_EVENT_GPU,
+		.event = take_event };
+	int err = sb_deflate_new(out, &p.z);
+
+	if (err)
+		return err;
+	put_head(&p);
+	err = sb_run_visit(run, &visitor, 1);
+	put_paths(&p);
+	put_gpu(&p);
+	put_locations(&p);
+	put_functions(&p);
+	put_strings(&p);
+	sb_deflate_end(p.z);
+	if (!err && p.failed)
+		err = sb_fail(STROBE_ENOMEM, "no memory to export");
+	done(&p);
+	return err ? err : out->err;
+}
+
+const struct sb_exporter sb_pprof_exporter = { .name = "pprof",
+	.file_name = "profile.pb.gz",
+	.summary = "for pprof: calls, own time, sampled Python stacks, GPU time",
+	.write = write_pprof };
