@@ -1,7 +1,7 @@
 // Puts the page together: the first screen, then the panels that have data.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { chartsOf } from './charts';
-import { firstCharts, stagePath, timeCharts, type ReportPage, type Stage, type StageAnalysis, type StageRow } from './report';
+import { chartsOf, type Chart } from './charts';
+import { firstCharts, stagePath, timeCharts, type Report, type ReportPage, type Stage, type StageAnalysis, type StageRow } from './report';
 import { dark, search, select, selection, show, useStore, whole } from './state';
 import { Findings, Figures, Header, TimeBar } from './panels/overview';
 import { Videos } from './panels/videos';
@@ -46,7 +46,9 @@ function baseOf(label: string, here: Stage[], other: StageAnalysis | undefined):
   return { label, total: (row) => found(row)?.total_s };
 }
 
-function useFileChoice(here: Stage[]): [Base | null, string, () => void] {
+type FileChoice = [base: Base | null, problem: string, choose: () => void];
+
+function useFileChoice(here: Stage[]): FileChoice {
   const [base, setBase] = useState<Base | null>(null);
   const [problem, setProblem] = useState('');
   const input = useRef<HTMLInputElement | null>(null);
@@ -77,16 +79,9 @@ function useFileChoice(here: Stage[]): [Base | null, string, () => void] {
   return [base, problem, choose];
 }
 
-export function App({ page, timeline, timelineError, liveState, runs, onRun }: Props) {
-  const r = page.report;
-  setTimeline(timeline);
-  useStore(dark);
-  const [base, problem, choose] = useFileChoice(r.stage_analysis?.stages ?? []);
-  const charts = useMemo(() => timeCharts(r), [r]);
-  const first = useMemo(() => firstCharts(charts, timeline && timeline.lanes.reduce((n, l) => n + Math.min(6, l.rows.length), 0) > 14 ? 3 : 4), [charts, timeline]);
-  useKeys();
-  const streaming = useMemo(() => chartsOf('Streaming', r.streaming_analysis?.series), [r]);
-  const panels: details.Panel[] = [
+// Every panel below the first screen that has something to show, in order.
+function panelsOf(r: Report, timeline: Timeline | null, charts: Chart[], streaming: Chart[], base: Base | null): details.Panel[] {
+  return [
     { id: 'range', title: 'In this time', body: timeline?.lanes.length ? [<RangeStatistics key="r" data={timeline} />, <MergeNote key="n" data={timeline} />] : null },
     { id: 'calls', title: 'Call tree', body: timeline?.lanes.some((l) => l.kind === 'thread' || l.kind === 'track') ? <Icicle data={timeline} /> : null },
     { id: 'stages', title: 'Stages', body: r.stage_analysis?.stages?.length ? [<Readings key="r" report={r} topic="stages" />, <StageTree key="t" report={r} timeline={timeline} base={base} />] : null },
@@ -111,35 +106,59 @@ export function App({ page, timeline, timelineError, liveState, runs, onRun }: P
     { id: 'recording', title: 'Recording', body: details.recordingBody(r) },
     { id: 'missing', title: 'Not recorded', body: details.missingBody(r) },
   ].filter((s) => s.body !== null);
+}
+
+// What one screen says: the run, its figures, the timeline, what to do first, the stages.
+function FirstScreen({ props, charts, choice }: { props: Props; charts: Chart[]; choice: FileChoice }) {
+  const { page, timeline, timelineError, liveState, runs, onRun } = props;
+  const [base, problem, choose] = choice;
+  const r = page.report;
+  const first = useMemo(() => firstCharts(charts, timeline && timeline.lanes.reduce((n, l) => n + Math.min(6, l.rows.length), 0) > 14 ? 3 : 4), [charts, timeline]);
+  return (
+    <div class="screen">
+      <Header page={page} liveState={liveState} comparison={base} onCompare={choose} runs={runs} onRun={onRun} />
+      {problem && <p class="bad">{problem}</p>}
+      <Figures report={r} />
+      <Videos report={r} timeline={timeline} />
+      <div class="columns">
+        <section class="card right">
+          <h2>Timeline</h2>
+          <FirstTimeline data={timeline} problem={timelineError} charts={first} />
+        </section>
+        <div class="left">
+          <section class="card advice">
+            <h2>What to do first</h2>
+            <Findings report={r} timeline={timeline} most={3} />
+          </section>
+          <section class="card table">
+            <h2>Stages</h2>
+            {r.stage_analysis?.stages?.length ? <StageTable report={r} timeline={timeline} base={base} /> : <NoStages report={r} />}
+          </section>
+        </div>
+      </div>
+      <TimeBar report={r} timeline={timeline} />
+    </div>
+  );
+}
+
+export function App(props: Props) {
+  const { page, timeline } = props;
+  const r = page.report;
+  setTimeline(timeline);
+  useStore(dark);
+  const choice = useFileChoice(r.stage_analysis?.stages ?? []);
+  const base = choice[0];
+  const charts = useMemo(() => timeCharts(r), [r]);
+  useKeys();
+  const streaming = useMemo(() => chartsOf('Streaming', r.streaming_analysis?.series), [r]);
+  const panels = panelsOf(r, timeline, charts, streaming, base);
   return (
     <>
       <a class="skip" href="#timeline-first" onClick={toTimeline}>
         Skip to the timeline
       </a>
       <main>
-        <div class="screen">
-          <Header page={page} liveState={liveState} comparison={base} onCompare={choose} runs={runs} onRun={onRun} />
-          {problem && <p class="bad">{problem}</p>}
-          <Figures report={r} />
-          <Videos report={r} timeline={timeline} />
-          <div class="columns">
-            <section class="card right">
-              <h2>Timeline</h2>
-              <FirstTimeline data={timeline} problem={timelineError} charts={first} />
-            </section>
-            <div class="left">
-              <section class="card advice">
-                <h2>What to do first</h2>
-                <Findings report={r} timeline={timeline} most={3} />
-              </section>
-              <section class="card table">
-                <h2>Stages</h2>
-                {r.stage_analysis?.stages?.length ? <StageTable report={r} timeline={timeline} base={base} /> : <NoStages report={r} />}
-              </section>
-            </div>
-          </div>
-          <TimeBar report={r} timeline={timeline} />
-        </div>
+        <FirstScreen props={props} charts={charts} choice={choice} />
         <nav class="contents" aria-label="panels">
           {panels.map((s) => (
             <a key={s.id} href={`#${s.id}`} onClick={goTo}>

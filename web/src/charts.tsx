@@ -58,92 +58,103 @@ interface TimeChartProps {
   axis?: boolean;
 }
 
+// Time along the shared axis, and the values beside it.
+function timeAxes(chart: Chart, e: HTMLElement, axis: boolean): uPlot.Axis[] {
+  const l = look();
+  return [
+    {
+      show: axis,
+      size: 26,
+      gap: 7,
+      stroke: l.faint,
+      font: l.font,
+      grid: { stroke: l.line, width: 1 },
+      ticks: { show: false },
+      splits: (u) => ticks(view.get(), u.over.clientWidth).map((t) => t.at / 1e9),
+      values: (u) => ticks(view.get(), u.over.clientWidth).map((t) => (u.valToPos(t.at / 1e9, 'x') > u.over.clientWidth - 20 ? '' : t.text)), // no half words at the edge
+    },
+    {
+      size: () => gutterOf(e.clientWidth),
+      stroke: l.faint,
+      font: l.font,
+      gap: 4,
+      grid: { stroke: l.line, width: 1 },
+      ticks: { show: false },
+      values: axisValues(chart.unit),
+      space: 24,
+    },
+  ];
+}
+
+function timeLines(chart: Chart): uPlot.Series[] {
+  return chart.lines.map((one, i) => ({
+    label: one.label,
+    stroke: stroke(i),
+    width: 1.25,
+    fill: i === 0 && chart.lines.length === 1 ? stroke(0) + '22' : undefined,
+    points: { show: true, size: 4, filter: () => alone(one.values) },
+    spanGaps: false,
+  }));
+}
+
+function selectDragged(u: uPlot): void {
+  if (u.select.width < 3) return;
+  select({ from: u.posToVal(u.select.left, 'x') * 1e9, to: u.posToVal(u.select.left + u.select.width, 'x') * 1e9, label: 'time range' });
+  u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+}
+
+function timePlot(chart: Chart, e: HTMLDivElement, height: number, axis: boolean): uPlot {
+  const options: uPlot.Options = {
+    width: Math.max(100, e.clientWidth),
+    height,
+    legend: { show: false },
+    padding: [17, 0, axis ? 0 : 6, 0],
+    cursor: { y: false, drag: { x: true, y: false, setScale: false, dist: 3 }, points: { size: 5 } },
+    select: { show: true, left: 0, top: 0, width: 0, height: 0 },
+    scales: { x: { time: false, auto: false, range: () => [view.get().from / 1e9, view.get().to / 1e9] }, y: { range: yRange(chart.unit) } },
+    axes: timeAxes(chart, e, axis),
+    series: [{}, ...timeLines(chart)],
+    plugins: [selectionBand()],
+    hooks: {
+      setSelect: [selectDragged],
+      setCursor: [(u) => readout(u, e, chart)],
+      ready: [(u) => listen(u)],
+    },
+  };
+  return new uPlot(options, [chart.t, ...chart.lines.map((one) => one.values)] as uPlot.AlignedData, e);
+}
+
+// Draws again when the view, the selection or the width change; returns how to stop.
+function keepCurrent(plot: uPlot, e: HTMLDivElement, height: number): () => void {
+  let frame = 0;
+  let banded = selection.get();
+  const again = () => {
+    if (!frame)
+      frame = requestAnimationFrame(() => {
+        frame = 0;
+        const v = view.get();
+        plot.setScale('x', { min: v.from / 1e9, max: v.to / 1e9 });
+        if (selection.get() !== banded) plot.redraw(false);
+        banded = selection.get();
+      });
+  };
+  const seen = whenSeen(e, again);
+  const stops = [view.watch(seen.draw), selection.watch(seen.draw), seen.stop, cursor.watch((t) => follow(plot, t))];
+  const watcher = new ResizeObserver(() => plot.setSize({ width: Math.max(100, e.clientWidth), height }));
+  watcher.observe(e);
+  return () => {
+    stops.forEach((stop) => stop());
+    cancelAnimationFrame(frame);
+    watcher.disconnect();
+    plot.destroy();
+  };
+}
+
 // Shares the timeline's axis: its plot area begins where the lanes' does.
 export function TimeChart({ chart, height, axis }: TimeChartProps) {
   const host = useRef<HTMLDivElement>(null);
   const isDark = useStore(dark);
-  useEffect(() => {
-    const l = look();
-    const e = host.current!;
-    const options: uPlot.Options = {
-      width: Math.max(100, e.clientWidth),
-      height,
-      legend: { show: false },
-      padding: [17, 0, axis ? 0 : 6, 0],
-      cursor: { y: false, drag: { x: true, y: false, setScale: false, dist: 3 }, points: { size: 5 } },
-      select: { show: true, left: 0, top: 0, width: 0, height: 0 },
-      scales: { x: { time: false, auto: false, range: () => [view.get().from / 1e9, view.get().to / 1e9] }, y: { range: yRange(chart.unit) } },
-      axes: [
-        {
-          show: axis ?? false,
-          size: 26,
-          gap: 7,
-          stroke: l.faint,
-          font: l.font,
-          grid: { stroke: l.line, width: 1 },
-          ticks: { show: false },
-          splits: (u) => ticks(view.get(), u.over.clientWidth).map((t) => t.at / 1e9),
-          values: (u) => ticks(view.get(), u.over.clientWidth).map((t) => (u.valToPos(t.at / 1e9, 'x') > u.over.clientWidth - 20 ? '' : t.text)), // no half words at the edge
-        },
-        {
-          size: () => gutterOf(e.clientWidth),
-          stroke: l.faint,
-          font: l.font,
-          gap: 4,
-          grid: { stroke: l.line, width: 1 },
-          ticks: { show: false },
-          values: axisValues(chart.unit),
-          space: 24,
-        },
-      ],
-      series: [
-        {},
-        ...chart.lines.map((one, i) => ({
-          label: one.label,
-          stroke: stroke(i),
-          width: 1.25,
-          fill: i === 0 && chart.lines.length === 1 ? stroke(0) + '22' : undefined,
-          points: { show: true, size: 4, filter: () => alone(one.values) },
-          spanGaps: false,
-        })),
-      ],
-      plugins: [selectionBand()],
-      hooks: {
-        setSelect: [
-          (u) => {
-            if (u.select.width < 3) return;
-            select({ from: u.posToVal(u.select.left, 'x') * 1e9, to: u.posToVal(u.select.left + u.select.width, 'x') * 1e9, label: 'time range' });
-            u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-          },
-        ],
-        setCursor: [(u) => readout(u, host.current, chart)],
-        ready: [(u) => listen(u)],
-      },
-    };
-    const plot = new uPlot(options, [chart.t, ...chart.lines.map((one) => one.values)] as uPlot.AlignedData, e);
-    let frame = 0;
-    let banded = selection.get();
-    const again = () => {
-      if (!frame)
-        frame = requestAnimationFrame(() => {
-          frame = 0;
-          const v = view.get();
-          plot.setScale('x', { min: v.from / 1e9, max: v.to / 1e9 });
-          if (selection.get() !== banded) plot.redraw(false);
-          banded = selection.get();
-        });
-    };
-    const seen = whenSeen(e, again);
-    const stops = [view.watch(seen.draw), selection.watch(seen.draw), seen.stop, cursor.watch((t) => follow(plot, t))];
-    const watcher = new ResizeObserver(() => plot.setSize({ width: Math.max(100, e.clientWidth), height }));
-    watcher.observe(e);
-    return () => {
-      stops.forEach((stop) => stop());
-      cancelAnimationFrame(frame);
-      watcher.disconnect();
-      plot.destroy();
-    };
-  }, [chart, height, isDark]);
+  useEffect(() => keepCurrent(timePlot(chart, host.current!, height, axis ?? false), host.current!, height), [chart, height, isDark]);
   return (
     <figure class="chart" style={{ height: `${height}px` }} aria-label={`${chart.title} over time`}>
       <figcaption>

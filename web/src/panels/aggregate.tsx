@@ -177,13 +177,57 @@ function shade(ratio: number) {
   return { background: `color-mix(in srgb, ${ratio > 1 ? 'var(--c4)' : 'var(--c1)'} ${Math.round(8 + strength * 92)}%, var(--grid))` };
 }
 
-export function Aggregate({ d }: { d: AggregateReport }) {
-  useStore(dark);
-  const stages = d.stages;
+function Stages({ d }: { d: AggregateReport }) {
+  return (
+    <Table
+      caption="Over all ranks, with the rank of each extreme"
+      rows={d.stages}
+      most={60}
+      columns={[
+        { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name name={s.name} code={s.code} /> },
+        { key: 'count', head: 'calls', value: (s) => num(s, 'count'), cell: (s) => count(num(s, 'count')) },
+        ...(['min', 'avg', 'max'] as const).map((part) => ({
+          key: `${part}_s`,
+          head: part,
+          value: (s: AggregateStage) => num(s.total_s, `${part}_value`),
+        })),
+        { key: 'max_rank', head: 'max on rank', value: (s) => num(s.total_s, 'max_rank') },
+        { key: 'imbalance_ratio', head: 'imbalance', help: 'how far the slowest rank is above the average', value: (s) => num(s, 'imbalance_ratio') },
+        { key: 'imbalance_s', head: 'costs', value: (s) => num(s, 'imbalance_s') },
+        { key: 'call_p50_s', head: 'p50', value: (s) => num(s, 'call_p50_s') },
+        { key: 'call_p95_s', head: 'p95', value: (s) => num(s, 'call_p95_s') },
+      ]}
+    />
+  );
+}
+
+function Metrics({ d }: { d: AggregateReport }) {
   const metrics = metricsOf(d);
   type Row = (typeof metrics)[number];
   const adds = (m: Row) => !/_(ratio|percent|celsius|c|hz|mhz|fps|bps|per_s|per_second)$/.test(m.key);
   const value = (m: Row, part: ValueKey) => (num(m, part) === undefined || (part === 'sum_value' && !adds(m)) ? '' : keyed(m.key, num(m, part)));
+  return (
+    <Table
+      caption="Over all ranks"
+      rows={metrics}
+      most={60}
+      columns={[
+        { key: 'key', head: 'metric', text: true, value: (m) => m.key, cell: (m) => title(m.key) },
+        ...(['min', 'avg', 'median', 'max', 'sum'] as const).map((part) => ({
+          key: part,
+          head: part,
+          value: (m: Row) => num(m, `${part}_value`),
+          cell: (m: Row) => value(m, `${part}_value`),
+        })),
+        { key: 'min_rank', head: 'min on rank', value: (m) => num(m, 'min_rank') },
+        { key: 'max_rank', head: 'max on rank', value: (m) => num(m, 'max_rank') },
+      ]}
+    />
+  );
+}
+
+export function Aggregate({ d }: { d: AggregateReport }) {
+  useStore(dark);
   const left = d.left_out;
   return (
     <Shell title={d.job || `${count(num(d, 'rank_count'))} ranks`} kind="aggregate" onTheme={toggleTheme}>
@@ -205,44 +249,11 @@ export function Aggregate({ d }: { d: AggregateReport }) {
       </section>
       <section class="part" id="stages">
         <h2>Stages</h2>
-        <Table
-          caption="Over all ranks, with the rank of each extreme"
-          rows={stages}
-          most={60}
-          columns={[
-            { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name name={s.name} code={s.code} /> },
-            { key: 'count', head: 'calls', value: (s) => num(s, 'count'), cell: (s) => count(num(s, 'count')) },
-            ...(['min', 'avg', 'max'] as const).map((part) => ({
-              key: `${part}_s`,
-              head: part,
-              value: (s: AggregateStage) => num(s.total_s, `${part}_value`),
-            })),
-            { key: 'max_rank', head: 'max on rank', value: (s) => num(s.total_s, 'max_rank') },
-            { key: 'imbalance_ratio', head: 'imbalance', help: 'how far the slowest rank is above the average', value: (s) => num(s, 'imbalance_ratio') },
-            { key: 'imbalance_s', head: 'costs', value: (s) => num(s, 'imbalance_s') },
-            { key: 'call_p50_s', head: 'p50', value: (s) => num(s, 'call_p50_s') },
-            { key: 'call_p95_s', head: 'p95', value: (s) => num(s, 'call_p95_s') },
-          ]}
-        />
+        <Stages d={d} />
       </section>
       <section class="part" id="metrics">
         <h2>Metrics</h2>
-        <Table
-          caption="Over all ranks"
-          rows={metrics}
-          most={60}
-          columns={[
-            { key: 'key', head: 'metric', text: true, value: (m) => m.key, cell: (m) => title(m.key) },
-            ...(['min', 'avg', 'median', 'max', 'sum'] as const).map((part) => ({
-              key: part,
-              head: part,
-              value: (m: Row) => num(m, `${part}_value`),
-              cell: (m: Row) => value(m, `${part}_value`),
-            })),
-            { key: 'min_rank', head: 'min on rank', value: (m) => num(m, 'min_rank') },
-            { key: 'max_rank', head: 'max on rank', value: (m) => num(m, 'max_rank') },
-          ]}
-        />
+        <Metrics d={d} />
       </section>
       {(d.scaling ?? []).length > 0 && (
         <section class="part" id="scaling">

@@ -168,39 +168,31 @@ function Output({ o }: { o: OutputChange }) {
   );
 }
 
+function Sentences({ title, all, bad }: { title: string; all: string[]; bad?: boolean }) {
+  if (!all.length) return null;
+  return (
+    <section class="part">
+      <h2 class={bad ? 'bad' : undefined}>{title}</h2>
+      <ul class="sentences">
+        {all.map((one) => (
+          <li key={one} dir="auto">
+            {one}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 export function Diff({ d }: { d: DiffReport }) {
   useStore(dark);
-  const explanations = d.explanations;
-  const failures = d.failures ?? [];
   const configuration = d.configuration;
   return (
     <Shell title={`${runs(d.base)} → ${runs(d.new)}`} kind="diff" onTheme={toggleTheme}>
       <Total d={d} />
       <Sides d={d} />
-      {failures.length > 0 && (
-        <section class="part">
-          <h2 class="bad">The gate fails</h2>
-          <ul class="sentences">
-            {failures.map((f) => (
-              <li key={f} dir="auto">
-                {f}
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
-      {explanations.length > 0 && (
-        <section class="part">
-          <h2>Likely explanation</h2>
-          <ul class="sentences">
-            {explanations.map((e) => (
-              <li key={e} dir="auto">
-                {e}
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      <Sentences title="The gate fails" all={d.failures ?? []} bad />
+      <Sentences title="Likely explanation" all={d.explanations} />
       {d.outputs && d.outputs.length > 0 && (
         <section class="part" id="outputs">
           <h2>What they made</h2>

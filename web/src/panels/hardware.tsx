@@ -105,6 +105,31 @@ function legible(at: { x: number; y: number }[], wide: number): boolean[] {
   });
 }
 
+type Scale = (v: number) => number;
+
+function decades(from: number, to: number): number[] {
+  return Array.from({ length: Math.floor(Math.log10(to)) - Math.ceil(Math.log10(from)) + 1 }, (_, i) => 10 ** (Math.ceil(Math.log10(from)) + i));
+}
+
+function Grid({ across, up, x, y }: { across: number[]; up: number[]; x: Scale; y: Scale }) {
+  return (
+    <>
+      {across.map((v) => (
+        <g key={`x${v}`}>
+          <line x1={x(v)} x2={x(v)} y1={TOP} y2={HEIGHT - BOTTOM} opacity="0.15" />
+          <text x={x(v)} y={HEIGHT - BOTTOM + 14} text-anchor="middle" fill="currentColor" stroke="none">{v}</text>
+        </g>
+      ))}
+      {up.map((v) => (
+        <g key={`y${v}`}>
+          <line x1={LEFT} x2={WIDTH - RIGHT} y1={y(v)} y2={y(v)} opacity="0.15" />
+          <text x={LEFT - 4} y={y(v) + 4} text-anchor="end" fill="currentColor" stroke="none">{v}</text>
+        </g>
+      ))}
+    </>
+  );
+}
+
 function Roofline({ report }: { report: Report }) {
   useStore(dark);
   const r = report.roofline;
@@ -117,7 +142,6 @@ function Roofline({ report }: { report: Report }) {
   const low = Math.min(...ys) / 3, left = Math.min(1, ...xs) / 2, right = Math.max(2000, ...xs) * 2;
   const x = (v: number) => LEFT + ((Math.log10(v) - Math.log10(left)) / (Math.log10(right) - Math.log10(left))) * (WIDTH - LEFT - RIGHT);
   const y = (v: number) => HEIGHT - BOTTOM - ((Math.log10(Math.max(v, low)) - Math.log10(low)) / (Math.log10(top) - Math.log10(low))) * (HEIGHT - BOTTOM - TOP);
-  const decades = (from: number, to: number) => Array.from({ length: Math.floor(Math.log10(to)) - Math.ceil(Math.log10(from)) + 1 }, (_, i) => 10 ** (Math.ceil(Math.log10(from)) + i));
   const named = legible(points.map((_, i) => ({ x: x(xs[i]), y: y(ys[i]) })), 110);
   const called = legible(ceilings.map((c) => ({ x: 0, y: y(c.peak_tflop_per_s) })), 1);
   return (
@@ -125,18 +149,7 @@ function Roofline({ report }: { report: Report }) {
       <h4>Roofline{r.gpu ? ` of ${clip(r.gpu, 48)}` : ''}</h4>
       <div class="scroll">
       <svg class="roofline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label="Achieved TFLOP/s over FLOP per byte, both logarithmic, below the peak rates of this GPU" fill="none" stroke="currentColor" font-size="11">
-        {decades(left, right).map((v) => (
-          <g key={`x${v}`}>
-            <line x1={x(v)} x2={x(v)} y1={TOP} y2={HEIGHT - BOTTOM} opacity="0.15" />
-            <text x={x(v)} y={HEIGHT - BOTTOM + 14} text-anchor="middle" fill="currentColor" stroke="none">{v}</text>
-          </g>
-        ))}
-        {decades(low, top).map((v) => (
-          <g key={`y${v}`}>
-            <line x1={LEFT} x2={WIDTH - RIGHT} y1={y(v)} y2={y(v)} opacity="0.15" />
-            <text x={LEFT - 4} y={y(v) + 4} text-anchor="end" fill="currentColor" stroke="none">{v}</text>
-          </g>
-        ))}
+        <Grid across={decades(left, right)} up={decades(low, top)} x={x} y={y} />
         {ceilings.map((c, j) => (
           <g key={c.precision}>
             <polyline points={`${x(Math.max(left, low / bandwidth))},${y(Math.max(left, low / bandwidth) * bandwidth)} ${x(c.peak_tflop_per_s / bandwidth)},${y(c.peak_tflop_per_s)} ${x(right)},${y(c.peak_tflop_per_s)}`} opacity="0.6" />

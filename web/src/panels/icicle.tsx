@@ -67,6 +67,28 @@ function Butterfly({ root, name, onPick }: { root: Node; name: string; onPick: (
   );
 }
 
+function Boxes({ all, wanted, picked, onPick }: { all: Box[]; wanted: string; picked: string | null; onPick: (name: string) => void }) {
+  const depth = all.reduce((most, b) => Math.max(most, b.depth), 0);
+  const hit = (b: Box) => !wanted || b.node.name.toLowerCase().includes(wanted);
+  return (
+    <div class="icicle" role="img" aria-label="calls of this time, as wide as they took" style={{ height: `${(depth + 1) * 19 + 2}px` }}>
+      {all.map((b, i) => (
+        <button
+          key={i}
+          type="button"
+          tabIndex={-1}
+          class={`${picked === b.node.name ? 'picked' : ''} ${hit(b) ? '' : 'faded'}`}
+          style={{ left: `${b.left * 100}%`, width: `${b.width * 100}%`, top: `${b.depth * 19}px`, background: tint(b.node.name).fill, color: tint(b.node.name).text, borderColor: solid(b.node.name) }}
+          title={`${b.node.name}\n${nanos(b.node.total)}, ${percent(b.width)}; itself ${nanos(b.node.self)}; ${count(b.node.count)} calls`}
+          onClick={() => onPick(b.node.name)}
+        >
+          {b.width > 0.02 ? b.node.name : ''}
+        </button>
+      ))}
+    </div>
+  );
+}
+
 export function Icicle({ data }: { data: Timeline }) {
   useStore(dark);
   useStore(generation);
@@ -83,9 +105,7 @@ export function Icicle({ data }: { data: Timeline }) {
   const range = last.current;
   const root = useMemo(() => (range ? callTree(data, range, measure) : null), [data, range?.from, range?.to, measure]);
   const all = useMemo(() => (root ? boxes(root, inTime) : []), [root, inTime]);
-  const depth = all.reduce((most, b) => Math.max(most, b.depth), 0);
   const hits = wanted ? all.filter((b) => b.node.name.toLowerCase().includes(wanted)) : [];
-  const hit = (b: Box) => !wanted || b.node.name.toLowerCase().includes(wanted);
   return (
     <div ref={host}>
       <div class="tools">
@@ -115,21 +135,7 @@ export function Icicle({ data }: { data: Timeline }) {
       ) : !root ? (
         <p class="quiet">{measure === 'gpu' ? 'No GPU work was launched in this time.' : 'Zones of this time were merged, or there are none: zoom in for their tree.'}</p>
       ) : (
-        <div class="icicle" role="img" aria-label="calls of this time, as wide as they took" style={{ height: `${(depth + 1) * 19 + 2}px` }}>
-          {all.map((b, i) => (
-            <button
-              key={i}
-              type="button"
-              tabIndex={-1}
-              class={`${name === b.node.name ? 'picked' : ''} ${hit(b) ? '' : 'faded'}`}
-              style={{ left: `${b.left * 100}%`, width: `${b.width * 100}%`, top: `${b.depth * 19}px`, background: tint(b.node.name).fill, color: tint(b.node.name).text, borderColor: solid(b.node.name) }}
-              title={`${b.node.name}\n${nanos(b.node.total)}, ${percent(b.width)}; itself ${nanos(b.node.self)}; ${count(b.node.count)} calls`}
-              onClick={() => setName(b.node.name)}
-            >
-              {b.width > 0.02 ? b.node.name : ''}
-            </button>
-          ))}
-        </div>
+        <Boxes all={all} wanted={wanted} picked={name} onPick={setName} />
       )}
       {root && name !== null && <Butterfly root={root} name={name} onPick={setName} />}
     </div>

@@ -39,39 +39,8 @@ export function TimelineView(props: Props) {
   const height = Math.min(props.maxHeight, layout.height + RULER + 4);
 
   useEffect(() => {
-    const e = element.current!;
-    const scroller = window_.current!;
-    const made = new Canvas(e, data, height);
-    made.layout = layout;
-    made.scroll = scroller.scrollTop;
-    canvas.current = made;
-    const pointers = new Pointers(made, scroller, setTip);
-    const seen = whenSeen(e, () => made.draw());
-    const stops = [
-      view.watch(() => {
-        setTip(null);
-        seen.draw();
-      }),
-      selection.watch((s) => {
-        if (s?.entry) scroller.scrollTop = made.scrollTo(s.entry.lane, s.entry.row);
-        seen.draw();
-      }),
-      search.watch(seen.draw),
-      cursor.watch((t) => moveCross(cross.current, made, t)),
-      seen.stop,
-      pointers.stop,
-    ];
-    const watcher = new ResizeObserver(() => {
-      made.resize();
-      document.documentElement.style.setProperty('--bar', `${scroller.offsetWidth - scroller.clientWidth}px`);
-    });
-    watcher.observe(e);
-    made.resize();
-    return () => {
-      stops.forEach((stop) => stop());
-      watcher.disconnect();
-      made.stop();
-    };
+    canvas.current = new Canvas(element.current!, data, height);
+    return run(canvas.current, window_.current!, layout, cross.current, setTip);
   }, [data, layout, height]);
 
   useEffect(() => {
@@ -97,6 +66,39 @@ export function TimelineView(props: Props) {
       {tip && <TipBox tip={tip} width={element.current?.clientWidth ?? 0} />}
     </div>
   );
+}
+
+// The canvas follows the view, the selection, the search and the pointer; returns how to stop.
+function run(made: Canvas, scroller: HTMLDivElement, layout: Canvas['layout'], cross: HTMLDivElement | null, setTip: (tip: Tip | null) => void): () => void {
+  made.layout = layout;
+  made.scroll = scroller.scrollTop;
+  const pointers = new Pointers(made, scroller, setTip);
+  const seen = whenSeen(made.element, () => made.draw());
+  const stops = [
+    view.watch(() => {
+      setTip(null);
+      seen.draw();
+    }),
+    selection.watch((s) => {
+      if (s?.entry) scroller.scrollTop = made.scrollTo(s.entry.lane, s.entry.row);
+      seen.draw();
+    }),
+    search.watch(seen.draw),
+    cursor.watch((t) => moveCross(cross, made, t)),
+    seen.stop,
+    pointers.stop,
+  ];
+  const watcher = new ResizeObserver(() => {
+    made.resize();
+    document.documentElement.style.setProperty('--bar', `${scroller.offsetWidth - scroller.clientWidth}px`);
+  });
+  watcher.observe(made.element);
+  made.resize();
+  return () => {
+    stops.forEach((stop) => stop());
+    watcher.disconnect();
+    made.stop();
+  };
 }
 
 function moveCross(e: HTMLDivElement | null, c: Canvas, t: number | null): void {
