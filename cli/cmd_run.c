@@ -121,13 +121,15 @@ static int open_recording(struct run *r, const struct args *args)
 	return 0;
 }
 
-static void start_monitors(const struct run *r)
+static void start_monitors(struct run *r)
 {
 	struct sb_monitor_options how = { .settings = &r->settings,
 		.root = getpid(),
 		.outside = true,
 		.label = sb_filename_of(r->folder),
-		.display_fd = STDERR_FILENO };
+		.display_fd = STDERR_FILENO,
+		.stage = r->labels.running ? run_labels_last : NULL,
+		.stage_of = &r->labels };
 
 	if (r->settings.monitor)
 		sb_monitor_start(&how);

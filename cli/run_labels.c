@@ -30,12 +30,31 @@ static int64_t since(const struct timespec *start)
 	return (int64_t)(now.tv_sec - start->tv_sec) * 1000000000 + now.tv_nsec - start->tv_nsec;
 }
 
+static void remember(struct run_labels *l, const char *text)
+{
+	pthread_mutex_lock(&l->lock);
+	snprintf(l->last, sizeof l->last, "%.*s", (int)sizeof l->last - 1, text + strspn(text, " \t"));
+	pthread_mutex_unlock(&l->lock);
+}
+
+bool run_labels_last(void *of, char *out, size_t size)
+{
+	struct run_labels *l = of;
+
+	pthread_mutex_lock(&l->lock);
+	snprintf(out, size, "%s", l->last);
+	pthread_mutex_unlock(&l->lock);
+	return *out;
+}
+
 static void take_line(struct run_labels *l, char *text)
 {
 	struct sb_stagelog_line line;
 
 	sb_text_strip_colours(text);
 	sb_stagelog_parse(text, &line);
+	if (line.kind >= SB_STAGELOG_TIMED && line.kind <= SB_STAGELOG_UNTIMED)
+		remember(l, text);
 	l->log->now_ns = since(&l->start);
 	if (sb_stagelog_take(l->log, &line))
 		l->failed = true;
@@ -162,6 +181,7 @@ int run_labels_begin(struct run_labels *l)
 	struct timespec real;
 
 	memset(l, 0, sizeof *l);
+	pthread_mutex_init(&l->lock, NULL);
 	l->stop[0] = l->stop[1] = -1;
 	for (int i = 0; i < 2; i++)
 		l->streams[i].from = l->streams[i].to = l->streams[i].write_end = -1;

@@ -25,6 +25,8 @@ struct run_labels {
 	pthread_t thread;
 	struct timespec start;
 	struct sb_textlog *log; /* the lines so far, with the times they appeared at */
+	pthread_mutex_t lock; /* of last */
+	char last[160]; /* the stage line that was printed last; "": none */
 	bool failed;
 	bool running;
 };
@@ -34,6 +36,8 @@ struct run_labels {
 int run_labels_begin(struct run_labels *l);
 /* The command was started, or was not: strobe's own output is its own again. */
 int run_labels_started(struct run_labels *l);
+/* The stage line that was printed last; false: none. of: a struct run_labels. Other threads may ask. */
+bool run_labels_last(void *of, char *out, size_t size);
 /* Takes what is still to be read, and writes the stages into the run folder (NULL: nowhere),
  * as recorded by that process. Takes a zeroed struct. Whether there were any. */
 bool run_labels_end(struct run_labels *l, const char *folder, const char *name, pid_t pid);

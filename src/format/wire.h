@@ -43,6 +43,15 @@ enum sb_lost_reason {
 	SB_LOST_REASONS = 16
 };
 
+/* What a program has made so far; a hint for live displays, the records have it all. */
+enum sb_made {
+	SB_MADE_FRAMES, /* where they left the pipeline */
+	SB_MADE_BLOCK_FRAMES, /* in blocks that began */
+	SB_MADE_BLOCKS,
+	SB_MADE_STEPS,
+	SB_MADE_COUNT
+};
+
 /* At offset 0. Fields that change while recording are stored with release. */
 struct sb_file_header {
 	char magic[8];
@@ -81,6 +90,7 @@ struct sb_file_header {
 	uint64_t slow_ns; /* time recording threads spent off the fast path */
 	uint32_t limited_by; /* enum sb_limit: why detail had to be folded */
 	uint32_t record_ps; /* what one word costs here, measured at the start, in 1e-12 s; 0: not measured */
+	uint64_t made[SB_MADE_COUNT]; /* steps, blocks and frames that began so far */
 };
 
 enum sb_limit {

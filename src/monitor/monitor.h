@@ -6,6 +6,7 @@
 #include "record/module.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 /* Set by `strobe run` for what it starts: ranks of a launcher sample themselves; "RANK/WORLD" of
@@ -18,6 +19,9 @@ struct sb_monitor_options {
 	bool outside; /* root itself is not of the tree */
 	const char *label; /* in the live display; NULL: the run's folder name */
 	int display_fd; /* of the live display; usually 2 */
+	/* What the program says it does, for the display; false: nothing. NULL: not asked. Another thread calls it. */
+	bool (*stage)(void *of, char *out, size_t size);
+	void *stage_of;
 };
 
 /* One at a time. What cannot be sampled is noted in the recording. */

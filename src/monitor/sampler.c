@@ -3,6 +3,7 @@
 #include "monitor/monitor.h"
 
 #include "monitor/display.h"
+#include "monitor/made.h"
 #include "monitor/gpus.h"
 #include "monitor/procfile.h"
 #include "monitor/samples.h"
@@ -40,6 +41,11 @@ static struct {
 	int display_fd;
 	bool display_in_reach; /* also from a table of the sampler's own */
 	char label[128];
+	bool outside;
+	bool (*stage)(void *of, char *out, size_t size);
+	void *stage_of;
+	struct sb_made_so_far made; /* when it was displayed last */
+	uint64_t made_ns;
 } sampler;
 
 static struct sb_tick tick_now(void)
@@ -70,6 +76,25 @@ static bool display_is_ready(uint64_t now_ns)
 	       sb_samples_latest("cpu", -1, "usage_percent", &usage);
 }
 
+static void put_stage(struct sb_buf *text)
+{
+	char stage[200];
+
+	if (sampler.stage && sampler.stage(sampler.stage_of, stage, sizeof stage))
+		sb_buf_printf(text, "Stage: %s\n", stage);
+}
+
+static void put_made(struct sb_buf *text)
+{
+	struct sb_made_so_far now;
+	uint64_t now_ns = sb_mono_ns();
+
+	sb_made_read(sampler.outside ? strobe_run_dir() : NULL, &now);
+	sb_made_put(text, &now, &sampler.made, 1e-9 * (double)(now_ns - sampler.made_ns));
+	sampler.made = now;
+	sampler.made_ns = now_ns;
+}
+
 /* One write of whole lines: nothing of the program's output lands between. */
 static void display(void)
 {
@@ -80,6 +105,8 @@ static void display(void)
 	if (fd >= 0 && (sampler.display_fd != STDERR_FILENO || sb_descriptor_stderr_is_safe(fd))) {
 		sb_display_lead(&text, fd);
 		sb_display_format(&text, sampler.label);
+		put_stage(&text);
+		put_made(&text);
 		if (!sb_buf_failed(&text) && write(fd, text.data, text.size) < 0)
 			sampler.settings.real_time_display = false;
 	}
@@ -227,6 +254,10 @@ void sb_monitor_start(const struct sb_monitor_options *o)
 	sampler.display_ns = (uint64_t)(o->settings->display_interval_s * 1e9);
 	sampler.display_fd = o->display_fd;
 	snprintf(sampler.label, sizeof sampler.label, "%s", o->label ? o->label : folder_name());
+	sampler.outside = o->outside;
+	sampler.stage = o->stage;
+	sampler.stage_of = o->stage_of;
+	sampler.made_ns = sb_mono_ns();
 	choose_sources(o->settings);
 	sb_errand_run(look_at_machine, &look);
 	describe_machine(&look);

@@ -19,6 +19,12 @@ void sb_lost(enum sb_lost_reason reason, uint64_t count)
 		atomic_fetch_add_explicit(&REC->lost_early[reason], count, memory_order_relaxed);
 }
 
+void sb_made(enum sb_made what, int64_t count)
+{
+	if (count > 0 && sb_session_active())
+		__atomic_fetch_add(&sb_header()->made[what], (uint64_t)count, __ATOMIC_RELAXED);
+}
+
 void sb_lost_early_tell(void)
 {
 	for (uint32_t i = 0; i < SB_LOST_REASONS; i++) {

@@ -29,6 +29,9 @@ uint32_t sb_track_current(void); /* of the calling thread; 0: the thread itself 
 /* Interns a name (code may be NULL): an id for the life of the process. */
 uint32_t sb_name_intern(const char *name, const char *code);
 
+/* Counts what the program makes, for live displays. */
+void sb_made(enum sb_made what, int64_t count);
+
 /* META records. */
 void sb_keep_meta_string(enum sb_meta_scope scope, const char *key, const char *value);
 void sb_keep_meta_int(enum sb_meta_scope scope, const char *key, int64_t value);

@@ -44,6 +44,7 @@ struct sb_writer {
 	uint32_t track;
 	_Atomic uint32_t state; /* enum sb_writer_state */
 	_Atomic bool busy; /* off the fast path: signal handlers keep out, closing waits */
+	bool in_block; /* the zone that began last is a block whose size is not known yet */
 	uint32_t oldest; /* HOT chunks of this writer, oldest first: index + 1 */
 	uint32_t starved_count; /* events since the last vain search for a chunk */
 	uint64_t words_lost; /* not yet told by a chunk header */

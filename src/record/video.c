@@ -141,6 +141,8 @@ void strobe_block_record(
 
 	if (!strobe_kind_recorded(STROBE_KIND_BLOCK))
 		return;
+	sb_made(SB_MADE_BLOCKS, 1);
+	sb_made(SB_MADE_BLOCK_FRAMES, frames);
 	attrs[n++] = int_attr("strobe.role", STROBE_ROLE_BLOCK);
 	attrs[n++] = int_attr("index", index);
 	attrs[n++] = int_attr("block_size", frames);

@@ -177,8 +177,32 @@ void sb_step_passes(void)
 {
 	void (*hook)(void) = atomic_load_explicit(&REC->step_hook, memory_order_relaxed);
 
+	sb_made(SB_MADE_STEPS, 1);
 	if (hook)
 		hook();
+}
+
+/* For live displays. A block's size follows its role. */
+static void count_role(enum strobe_role role)
+{
+	struct sb_writer *w = sb_here;
+
+	if (role == STROBE_ROLE_STEP)
+		sb_step_passes();
+	else if (role == STROBE_ROLE_BLOCK)
+		sb_made(SB_MADE_BLOCKS, 1);
+	if (w->session)
+		w->in_block = role == STROBE_ROLE_BLOCK;
+}
+
+static void count_block_frames(int64_t frames)
+{
+	struct sb_writer *w = sb_here;
+
+	if (!w->session || !w->in_block)
+		return;
+	sb_made(SB_MADE_BLOCK_FRAMES, frames);
+	w->in_block = false;
 }
 
 /* The one place where roles are set: every way to set "strobe.role" comes by here. */
@@ -188,8 +212,10 @@ void strobe_attr_int_id(uint32_t key, int64_t value)
 
 	if (!STROBE_ON_())
 		return;
-	if (__builtin_expect((key & SB_ID_MAX) == SB_NAME_ROLE, 0) && value == STROBE_ROLE_STEP)
-		sb_step_passes();
+	if (__builtin_expect((key & SB_ID_MAX) == SB_NAME_ROLE, 0))
+		count_role((enum strobe_role)value);
+	else if (__builtin_expect((key & SB_ID_MAX) == SB_NAME_BLOCK_SIZE, 0))
+		count_block_frames(value);
 	if (fits_40_bits(value))
 		put_value(sb_word(SB_ATTR, key & SB_ID_MAX, bits));
 	else
@@ -256,8 +282,10 @@ void strobe_counter_add(const char *name, int64_t delta)
 
 void strobe_frames(int64_t frames)
 {
-	if (STROBE_ON_())
-		count(SB_NAME_FRAMES, frames);
+	if (!STROBE_ON_())
+		return;
+	count(SB_NAME_FRAMES, frames);
+	sb_made(SB_MADE_FRAMES, frames);
 }
 
 void strobe_frames_dropped(int64_t frames)

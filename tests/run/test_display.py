@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from conftest import TOOL
+from conftest import PYTHON, TOOL
 
 FAST = ("--real-time-display", "--display-interval", "0.1", "--cpu-monitor-interval", "5", "--gpu-monitor-interval",
         "0.05")
@@ -103,6 +103,30 @@ def test_the_first_block_has_the_cpu(strobe):
     process.communicate(b"end\n", timeout=60)
     first = re.search(r"^CPU: .*$", path.read_text(), re.M).group(0)
     assert re.match(r"CPU: \d+\.\d%, Memory \d+MB", first), first
+
+
+def until(strobe, wanted, *arguments):
+    """Runs a program that waits for a line, until the display says what is wanted."""
+    path = strobe.folder / "log"
+    with open(path, "wb") as log:
+        process = strobe.start("run", "-q", *FAST, *arguments, stdin=subprocess.PIPE, stdout=log, stderr=log)
+    while not re.search(wanted, path.read_text(), re.M):
+        assert process.poll() is None, path.read_text()
+    process.communicate(b"end\n", timeout=60)
+
+
+def test_frames_blocks_and_steps_of_the_command_are_shown_with_their_rates(strobe):
+    program = "import strobe\nfor b in strobe.blocks(3, frames=4):\n    for t in strobe.steps(2): pass\ninput()"
+    until(strobe, r"^Speed: \d+\.\d FPS, \d+\.\d BPS, \d+\.\d steps/s \(12 frames, 3 blocks, 6 steps\)$", "--", PYTHON, "-c", program)
+
+
+def test_frames_that_are_counted_go_before_those_of_blocks(strobe):
+    program = "import strobe\nfor b in strobe.blocks(3, frames=4): strobe.frames(3)\ninput()"
+    until(strobe, r"\(9 frames, 3 blocks\)$", "--", PYTHON, "-c", program)
+
+
+def test_the_label_that_was_printed_last_is_shown(strobe):
+    until(strobe, r"^Stage: \[3b\] RAFT optical flow", "--labels", "--", "sh", "-c", "echo '[3a] Load: 1.00s'; echo '  [3b] RAFT optical flow (12 iters): 95.32s'; read word")
 
 
 def test_the_summary_leaves_the_programs_last_line_alone(strobe, screen):
