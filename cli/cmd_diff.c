@@ -29,8 +29,10 @@ static const struct command_option options[] = {
 	{ "format", 0, "FORMAT", "text, json, markdown or html (text)", false, false },
 	{ "template", 0, NULL, "the tracking sheet: every label with its time and change", false, false },
 	{ "top", 0, "N", "stages to show (20)", false, false },
-	{ "output", 'o', "FILE", "write there instead of standard output; its ending chooses the format",
-		false, false },
+	{ "output", 'o', "FILE",
+		"write there instead of standard output; its ending chooses the format; several: each its "
+		"own",
+		false, true },
 	RUN_CUT_OPTIONS,
 	{ 0 },
 };

@@ -22,9 +22,9 @@ bool diff_output_format(const struct args *args, const char **out_format)
 	return false;
 }
 
-int diff_output_print(const struct args *args, const struct sb_comparison *c, const char *format)
+static int print_to(
+	const struct args *args, const struct sb_comparison *c, const char *format, const char *path)
 {
-	const char *path = args_value(args, "output");
 	struct sb_diff_options o = { .columns = path ? 100 : terminal_columns(STDOUT_FILENO),
 		.colour = !path && terminal_has_colour(STDOUT_FILENO) };
 	struct sb_buf out = { 0 };
@@ -44,6 +44,21 @@ int diff_output_print(const struct args *args, const struct sb_comparison *c, co
 	if (!code)
 		code = output_put(&out, path);
 	sb_buf_done(&out);
+	return code;
+}
+
+int diff_output_print(const struct args *args, const struct sb_comparison *c, const char *format)
+{
+	const char *path;
+	int code = 0;
+
+	if (!args_nth(args, "output", 1))
+		return print_to(args, c, format, args_value(args, "output"));
+	for (size_t i = 0; (path = args_nth(args, "output", i)) && !code; i++) {
+		const char *own = output_format_of(path);
+
+		code = print_to(args, c, own && strcmp(own, "csv") ? own : format, path);
+	}
 	return code;
 }
 

@@ -21,20 +21,25 @@ int output_make_page(const char *kind, struct sb_buf *text)
 	return err ? complain_last() : EXIT_OK;
 }
 
-const char *output_format(const struct args *args)
+const char *output_format_of(const char *path)
 {
 	static const struct {
 		const char *ending, *format;
 	} endings[] = { { ".json", "json" }, { ".html", "html" }, { ".htm", "html" }, { ".md", "markdown" },
 		{ ".csv", "csv" }, { ".txt", "text" } };
-	const char *path = args_value(args, "output"), *dot = path ? strrchr(path, '.') : NULL;
+	const char *dot = path ? strrchr(path, '.') : NULL;
 
-	if (args_value(args, "format"))
-		return args_value(args, "format");
 	for (size_t i = 0; dot && i < sizeof endings / sizeof endings[0]; i++)
 		if (!strcmp(dot, endings[i].ending))
 			return endings[i].format;
 	return NULL;
+}
+
+const char *output_format(const struct args *args)
+{
+	const char *given = args_value(args, "format");
+
+	return given ? given : output_format_of(args_value(args, "output"));
 }
 
 int output_put(const struct sb_buf *text, const char *path)

@@ -13,6 +13,7 @@ struct args;
 /* --format where it was given, else by the name of --output: .json, .html, .md, .csv, .txt;
  * NULL: neither says it. */
 const char *output_format(const struct args *args);
+const char *output_format_of(const char *path); /* by its ending; takes NULL */
 /* Onto standard error, on a line of its own: half a line of the program's, or "^C",
  * may stand there. "" only leaves that line. */
 void output_say_apart(const char *text);

@@ -134,6 +134,7 @@ def write_wheel(build, folder, arch=HERE):
     contents[info + "METADATA"] = metadata().encode()
     contents[info + "WHEEL"] = ("Wheel-Version: 1.0\nGenerator: strobe\nRoot-Is-Purelib: false\nTag: %s\n" % tag).encode()
     contents[info + "LICENSE"] = licence
+    contents[info + "entry_points.txt"] = b"[pytest11]\nstrobe = strobe.pytest_plugin\n"
     record = "".join("%s,%s,%d\n" % (name, hash_of(data), len(data)) for name, data in contents.items())
     contents[info + "RECORD"] = (record + info + "RECORD,,\n").encode()
     wheel = "%s-%s.whl" % (stem, tag)

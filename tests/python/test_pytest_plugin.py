@@ -1,0 +1,107 @@
+"""pytest --strobe, as a project would use it: a test run in a folder of its own."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import strobe
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(strobe.__file__)))
+# Two thousand times the work in one stage: no machine is noisy enough to hide it.
+SUITE = """
+import os, strobe
+WORK = int(os.environ["WORK"])
+
+def decode():
+    with strobe.section("vae_decode"):
+        for i in range(WORK):
+            pass
+    return "frames"
+
+def test_decode(strobe_bench):
+    assert strobe_bench(decode, repeat=8, frames=16) == "frames"
+
+def test_plain():
+    pass
+"""
+
+
+@pytest.fixture
+def suite(tmp_path):
+    (tmp_path / "test_speed.py").write_text(SUITE)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nstrobe_fail_above = 50%\n")
+
+    def run(*args, work=1000, code=0, env=None):
+        environment = {key: value for key, value in os.environ.items() if not key.startswith(("STROBE_", "PYTEST"))}
+        environment.update(PYTHONPATH=PACKAGE, WORK=str(work), **(env or {}))
+        if "STROBE_TOOL" in os.environ:
+            environment["STROBE_TOOL"] = os.environ["STROBE_TOOL"]
+        done = subprocess.run([sys.executable, "-m", "pytest", "-p", "strobe.pytest_plugin", "-p", "no:cacheprovider", "-q", *args],
+                              cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+    run.folder = tmp_path
+    return run
+
+
+def baselines(suite):
+    return sorted(pathlib.Path(suite.folder).glob(".strobe-baselines/*/*.json"))
+
+
+def test_without_the_switch_nothing_is_measured(suite):
+    assert "2 passed" in suite() and not baselines(suite) and not (suite.folder / "strobe-runs").exists()
+
+
+def test_a_baseline_a_pass_and_a_regression_with_its_stage(suite):
+    assert "no baseline: --strobe-update writes one" in suite("--strobe")
+    assert not baselines(suite)
+    assert "baseline written" in suite("--strobe-update")
+    [kept] = baselines(suite)
+    report = json.loads(kept.read_text())
+    assert kept.name == "test_speed.py-test_decode.json" and "host" not in report["system"]
+    assert report["generations"]["count"] == 8
+    text = suite("--strobe", work=2000000, code=1)
+    assert "FAIL" in text and "vae_decode" in text and "1 failed, 1 passed" in text and "slower" in text
+    assert "2 passed" in suite("--strobe-update", work=2000000)
+    text = suite("--strobe", work=1000)
+    assert "2 passed" in text and "faster" in text
+
+
+def test_the_limit_of_the_command_line_wins(suite):
+    suite("--strobe-update")
+    assert "2 passed" in suite("--strobe", "--strobe-fail-above", "100000000%", work=2000000)
+    assert "strobe cannot compare" in suite("--strobe", "--strobe-fail-above", "lots", code=1)
+
+
+def test_another_kind_of_machine_has_its_own_baselines(suite):
+    suite("--strobe-update")
+    fake = os.path.join(os.path.dirname(os.environ.get("STROBE_TOOL", "")), "tests", "fake", "libnvidia-ml.so")
+    if not os.path.exists(fake):
+        pytest.skip("the stand-in for NVML is not built")
+    assert "no baseline" in suite("--strobe", env={"STROBE_NVML_PATH": fake})
+    suite("--strobe-update", env={"STROBE_NVML_PATH": fake})
+    kinds = [path.parent.name for path in baselines(suite)]
+    assert len(kinds) == 2 and sum(kind.startswith("fake-gpu-9000-") for kind in kinds) == 1
+    assert "GPU-0000" not in "".join(path.read_text() for path in baselines(suite))
+
+
+def test_a_damaged_baseline_is_said(suite):
+    suite("--strobe-update")
+    [kept] = baselines(suite)
+    kept.write_text("{")
+    assert "strobe cannot compare" in suite("--strobe", code=1)
+
+
+def test_inside_a_recorded_program_the_test_is_skipped(suite):
+    (suite.folder / "conftest.py").write_text("import strobe\nstrobe.start(config={'generate_final_report': False})\n")
+    assert "1 passed, 1 skipped" in suite("--strobe")
+
+
+def test_an_error_of_the_test_is_its_own(suite):
+    (suite.folder / "test_speed.py").write_text("def test_broken(strobe_bench):\n    strobe_bench(lambda: 1 / 0)\n")
+    assert "ZeroDivisionError" in suite("--strobe", code=1)
+    (suite.folder / "test_speed.py").write_text("def test_fine(strobe_bench):\n    strobe_bench(lambda: 1, repeat=3)\n")
+    assert "1 passed" in suite("--strobe")
