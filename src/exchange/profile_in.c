@@ -337,6 +337,7 @@ static int take_report(struct sb_textlog *log, node root)
 	int err;
 
 	take_session(log, session);
+	log->threads = true;
 	log->form_count++;
 	err = take_stages(log, sb_jsondom_get(analysis, "stages"));
 	for (sb_jsondom_each(loop, sb_jsondom_get(root, "iterations")))
@@ -352,6 +353,8 @@ static int take_report(struct sb_textlog *log, node root)
 	if (!err)
 		err = take_machine(log, root);
 	take_frames(log, root);
+	if (!isnan(wall_s))
+		log->covered_ns = nanoseconds(wall_s) - nanoseconds(number(analysis, "unattributed_s"));
 	log->segment_whole_ns = nanoseconds(
 		isnan(wall_s) ? either(session, "duration_s", "duration") : wall_s);
 	return err;
@@ -468,8 +471,8 @@ static int import_profile(struct sb_source *source, const char *path, const char
 		err = form->take(&log, sb_jsondom_root(doc));
 	if (!err) {
 		sb_textlog_end_segment(&log);
-		log.doubts.count =
-			0; /* stages of several threads take longer than the run: no contradiction */
+		if (log.threads)
+			log.doubts.count = 0;
 		err = sb_textlog_write(&log, path, strobe_path, "");
 	}
 	out_summary->zones = log.count + log.loops.count - log.skipped_count;

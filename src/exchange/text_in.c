@@ -15,9 +15,9 @@
 #define LINE_MAX_BYTES 4096u
 #define PASSAGE_GAP_MAX 12u /* lines of something else inside a passage */
 
-static const struct sb_textform *const forms[] = { &sb_summary_form, &sb_iteration_form, &sb_memory_form,
-	&sb_benchmark_form, &sb_layers_form, &sb_precision_form, &sb_metrics_form, &sb_aggregation_form,
-	&sb_operations_form, NULL };
+static const struct sb_textform *const forms[] = { &sb_report_form, &sb_summary_form, &sb_iteration_form,
+	&sb_memory_form, &sb_benchmark_form, &sb_layers_form, &sb_precision_form, &sb_metrics_form,
+	&sb_aggregation_form, &sb_operations_form, NULL };
 
 /* ---- small readings for the forms ---- */
 
@@ -282,6 +282,8 @@ static int import_text(struct sb_source *source, const char *path, const char *s
 	end_runs(&runs);
 	if (!err) {
 		sb_textlog_end_segment(&log);
+		if (log.threads)
+			log.doubts.count = 0;
 		err = check_log(&runs, path);
 	}
 	note_doubts(&log, out_summary->note, sizeof out_summary->note);

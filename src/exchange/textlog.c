@@ -234,7 +234,11 @@ void sb_textlog_end_segment(struct sb_textlog *log)
 	log->most_frames = 0;
 	end_headings(log);
 	say_contradictions(log, sum_ns);
-	log->whole_ns = plus(log->whole_ns, log->segment_whole_ns > sum_ns ? log->segment_whole_ns : sum_ns);
+	if (log->threads && log->segment_whole_ns)
+		log->whole_ns = plus(log->whole_ns, log->segment_whole_ns);
+	else
+		log->whole_ns = plus(
+			log->whole_ns, log->segment_whole_ns > sum_ns ? log->segment_whole_ns : sum_ns);
 	if (log->count > log->segment && log->segment_whole_ns > sum_ns)
 		log->nodes[log->count - 1].gap_ns = log->segment_whole_ns - sum_ns;
 	log->segment = log->count;
@@ -255,6 +259,7 @@ void sb_textlog_done(struct sb_textlog *log)
 	sb_vec_done(&log->memory);
 	sb_vec_done(&log->samples);
 	sb_vec_done(&log->variants);
+	sb_vec_done(&log->operations);
 	for (size_t i = 0; i < log->series.count; i++)
 		free(((struct sb_textlog_series *)log->series.items)[i].values);
 	sb_vec_done(&log->series);

@@ -25,6 +25,7 @@ struct sb_textlog_node {
 	int64_t end_ns; /* on the made-up clock */
 	int64_t gap_ns; /* after it: what a segment's TOTAL TIME leaves open */
 	uint32_t role; /* enum strobe_role; 0: none */
+	uint32_t depth; /* how far a report's row is indented */
 	bool ended; /* its TOTAL was seen */
 	bool part; /* a line of the TIMING BREAKDOWN */
 };
@@ -57,6 +58,12 @@ struct sb_textlog_sample {
 	double cpu_percent, ram_used_mb, ram_total_mb;
 	double read_bytes_per_s;
 	struct sb_textlog_place place;
+};
+
+/* A row of the table in strobe's own report: what its stage tree does not say. */
+struct sb_textlog_operation {
+	struct sb_stagelog_line line;
+	double total_s; /* as printed */
 };
 
 #define SB_TEXTLOG_COLUMNS_MAX 64
@@ -106,12 +113,15 @@ struct sb_textlog {
 	uint64_t unended_count;
 
 	struct sb_vec loops, memory, samples, variants, series; /* struct sb_textlog_loop … */
+	struct sb_vec operations;
 	int64_t now_ns; /* since the start: lines that are taken as they are printed; 0: not known */
 	uint64_t start_real_ns; /* 0: not given */
 	bool has_rank;
 	int32_t rank, world_size;
 	uint64_t form_count; /* lines that another form than the stage lines took */
 	bool sums_only; /* operations without an order: a summary table */
+	bool threads; /* the whole is known, and stages of several threads may take longer together */
+	int64_t covered_ns; /* of the whole, by at least one stage; 0: not known */
 	uint64_t guessed_count; /* loops that were put into a stage because they fit */
 	int64_t rank_count; /* of an aggregation summary; 0: none */
 	char session[64]; /* the id that a live display names */
@@ -131,8 +141,9 @@ struct sb_textform {
 	/* Whether the line was a row. Errors are written to *out_err. */
 	bool (*row)(struct sb_textlog *log, char *line, int *out_err);
 };
-extern const struct sb_textform sb_summary_form, sb_iteration_form, sb_memory_form, sb_benchmark_form,
-	sb_layers_form, sb_precision_form, sb_metrics_form, sb_aggregation_form, sb_operations_form;
+extern const struct sb_textform sb_report_form, sb_summary_form, sb_iteration_form, sb_memory_form,
+	sb_benchmark_form, sb_layers_form, sb_precision_form, sb_metrics_form, sb_aggregation_form,
+	sb_operations_form;
 
 /* ---- the tree ---- */
 int sb_textlog_add(struct sb_textlog *log, const struct sb_stagelog_line *line, uint32_t *out_node);

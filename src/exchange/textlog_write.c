@@ -344,6 +344,35 @@ static void put_missing(struct sb_textlog_clock *c)
 			"'strobe run -- COMMAND'");
 }
 
+/* A stage that does not fit after those before it ran beside them. */
+static bool is_beside(const struct sb_textlog_clock *c, uint32_t node, int64_t at_ns)
+{
+	int64_t covered_ns = c->log->covered_ns ? c->log->covered_ns : c->whole_ns;
+
+	return c->log->threads && at_ns > 0 &&
+	       at_ns + sb_textlog_duration(&c->log->nodes[node]) > covered_ns + covered_ns / 200;
+}
+
+static int put_stages(struct sb_textlog_clock *c, int64_t *at_ns)
+{
+	const struct sb_textlog *log = c->log;
+
+	for (uint32_t i = 0; i < log->count; i++) {
+		struct sb_textlog_clock beside = *c;
+
+		if (log->nodes[i].parent == NONE && is_beside(c, i, *at_ns)) {
+			beside.writer = sb_builder_thread(c->builder, 1000 + i, "another thread");
+			if (!beside.writer)
+				return sb_fail(STROBE_ENOMEM, "no memory to import");
+			put_node(&beside, i, 0);
+		} else if (log->nodes[i].parent == NONE) {
+			*at_ns = put_node(c, i, *at_ns);
+		}
+		*at_ns += log->nodes[i].gap_ns;
+	}
+	return 0;
+}
+
 static int put_everything(struct sb_textlog_clock *c)
 {
 	const struct sb_textlog *log = c->log;
@@ -355,13 +384,10 @@ static int put_everything(struct sb_textlog_clock *c)
 	if (log->parameters > 0)
 		sb_builder_model(
 			c->builder, 0, *log->model ? log->model : "model", log->parameters, NULL, -1);
-	for (uint32_t i = 0; i < log->count; i++) {
-		if (log->nodes[i].parent == NONE)
-			at_ns = put_node(c, i, at_ns);
-		at_ns += log->nodes[i].gap_ns;
-	}
+	err = put_stages(c, &at_ns);
 	number_readings(c->log);
-	err = put_loops(c, at_ns);
+	if (!err)
+		err = put_loops(c, at_ns);
 	if (log->memory.count)
 		put_memory(c);
 	for (size_t i = 0; i < sizeof series / sizeof series[0]; i++)

@@ -1,7 +1,10 @@
 """What profilers print, pasted: each form comes out with its own figures."""
 import json
+import subprocess
 
 import pytest
+
+from conftest import BUILD
 
 SUMMARY = """================================================================================
 PROFILING SUMMARY - Top Operations by Total Time
@@ -306,6 +309,34 @@ def test_steps_that_no_stage_can_hold_stand_beside_them(strobe):
     short["stage_analysis"]["stages"]["video_generation"]["total_time"] = 1.0
     report = strobe.report(strobe.write("profiling_report.json", json.dumps(short)))
     assert tree(report)["block"] is None and report["stage_analysis"]["overlap_s"] > 0
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recordings")
+    subprocess.run([BUILD / "tests" / "make_recordings", folder], check=True)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["rich", "traced", "blocks"])
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_what_strobe_writes_comes_back_with_its_numbers(strobe, recordings, name, form):
+    """Nested rows stay in their parents, the run keeps its length; threads beside each other (rich) too."""
+    source = recordings / (name + ".strobe")
+    whole = strobe.report(source)["stage_analysis"]
+    again = strobe.report(strobe.write("timing_summary.txt" if form == "text" else "profiling_report.json",
+                                       strobe("report", source, "--format", form)))["stage_analysis"]
+
+    def rows(analysis):
+        return {(s.get("code"), s["name"], s.get("parent"), s.get("state")): (s["count"], s.get("total_s", 0), s.get("min_s"), s.get("max_s"))
+                for s in analysis["stages"]}
+
+    assert rows(again).keys() == rows(whole).keys()
+    for key, numbers in rows(whole).items():
+        assert rows(again)[key] == pytest.approx(numbers, rel=0.01), key
+    for key in ("wall_s", "unattributed_s"):
+        assert again[key] == pytest.approx(whole[key], rel=0.01, abs=1e-3), key
+    assert again.get("overlap_s", 0) == pytest.approx(whole.get("overlap_s", 0), rel=0.01)
 
 
 # ---- what a reader makes of them -------------------------------------------

@@ -1,6 +1,8 @@
 /* summary and generations: what was made, how fast, at what cost. */
 #include "report/panels/panel.h"
 
+#include "stats/energy.h"
+
 #define SHOWN 20
 
 /* ---- text --------------------------------------------------------------- */
@@ -9,6 +11,8 @@ static void number(struct sb_buf *out, int width, double value, int decimals)
 {
 	if (isnan(value))
 		sb_buf_printf(out, " %*s", width, "n/a");
+	else if (decimals && value > 0 && value < 0.005) /* not rounded to nothing */
+		sb_buf_printf(out, " %*.2g", width, value);
 	else
 		sb_buf_printf(out, " %*.*f", width, decimals, value);
 }
@@ -21,6 +25,31 @@ static void count(struct sb_buf *out, int width, int64_t value)
 		sb_buf_printf(out, " %*lld", width, (long long)value);
 }
 
+/* "30.1 ms": a number that is not rounded to nothing. */
+static const char *time_text(double seconds, char out[24])
+{
+	sb_text_seconds(out, 24, seconds);
+	return out;
+}
+
+static void put_spread(struct sb_buf *out, const struct sb_stats *time)
+{
+	char p50[24], p95[24], min[24], max[24];
+
+	sb_buf_printf(out, "  %lld, p50 %s, p95 %s, min %s, max %s\n", (long long)time->count,
+		time_text(time->p50, p50), time_text(time->p95, p95), time_text(time->min, min),
+		time_text(time->max, max));
+}
+
+static void energy(struct sb_buf *out, int width, double wh)
+{
+	char text[24] = "n/a";
+
+	if (!isnan(wh))
+		sb_text_energy(text, sizeof text, wh);
+	sb_buf_printf(out, " %*s", width, text);
+}
+
 static void generations_text(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
@@ -30,22 +59,22 @@ static void generations_text(
 		return;
 	sb_text_heading(out, options, "Generations");
 	if (g->time.count > 1)
-		sb_buf_printf(out, "  %lld, p50 %.2f s, p95 %.2f s, min %.2f s, max %.2f s\n",
-			(long long)g->time.count, g->time.p50, g->time.p95, g->time.min, g->time.max);
-	sb_buf_printf(out, "  %-14s %8s %8s %7s %6s %9s %7s %5s\n", "Name", "at s", "wall s", "frames",
-		"steps", "frames/s", "Wh", "GPU %");
+		put_spread(out, &g->time);
+	sb_buf_printf(out, "  %-14s %7s %9s %6s %5s %9s %8s %5s\n", "Name", "at s", "wall", "frames", "steps",
+		"frames/s", "energy", "GPU %");
 	for (size_t i = 0; i < g->count && i < SHOWN; i++) {
 		const struct sb_generation *row = &g->all[i];
+		char wall[24];
 		size_t used;
 
 		sb_buf_puts(out, "  ");
 		used = sb_text_name(out, row->name, 14);
-		sb_buf_printf(out, "%*s %8.2f %8.2f", (int)(14 - used), "", row->begin_s,
-			row->end_s - row->begin_s);
-		count(out, 7, row->frames);
-		count(out, 6, row->steps);
+		sb_buf_printf(out, "%*s %7.2f %9s", (int)(14 - used), "", row->begin_s,
+			time_text(row->end_s - row->begin_s, wall));
+		count(out, 6, row->frames);
+		count(out, 5, row->steps);
 		number(out, 9, row->fps, 2);
-		number(out, 7, row->energy_wh, 2);
+		energy(out, 8, row->energy_wh);
 		number(out, 5, row->utilization_percent, 0);
 		sb_buf_puts(out, row->open ? " (open)\n" : row->cut ? " (cut)\n" : "\n");
 	}
