@@ -129,6 +129,9 @@ static void judge_rate(const struct sb_comparison *c, struct sb_metric_change *m
 		m->judgement.interval.low = 1 / j->interval.high;
 		m->judgement.interval.high = 1 / j->interval.low;
 		m->verdict = j->verdict;
+		/* a few slow generations can turn the rate of all of them against their median */
+		if (m->verdict != SB_VERDICT_SAME && (m->now < m->base) != (c->total.now > c->total.base))
+			m->verdict = m->judgement.verdict = SB_VERDICT_UNCERTAIN;
 	} else if (m->verdict != SB_VERDICT_SAME && j->verdict != m->verdict) {
 		m->verdict = m->judgement.verdict = SB_VERDICT_UNCERTAIN;
 	}

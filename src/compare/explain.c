@@ -186,7 +186,7 @@ static int carriers(struct sb_comparison *c, bool same_direction)
 		bool same = (s->contribution_s > 0) == (change > 0);
 		char text[512];
 
-		if (s->contribution_s == 0 || same != same_direction ||
+		if (s->contribution_s == 0 || same != same_direction || s->verdict == SB_VERDICT_UNCERTAIN ||
 			fabs(s->contribution_s) < SHARE_WORTH_A_WORD * fabs(change) ||
 			fabs(s->contribution_s) < c->tolerance.absolute)
 			continue;

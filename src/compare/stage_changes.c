@@ -127,12 +127,23 @@ static size_t per_call(const struct side *side, size_t runs, double *out)
 
 /* Single calls tell whether a change is real where they were kept. Else the runs' totals
  * do, or what a call took on average where the numbers of calls differ. */
+/* Of calls that were not kept only mean and spread are known. A few slow ones make a total, and prove
+ * nothing: two standard errors must lie between the means. */
+static bool inside_spread(const struct sb_stats *b, const struct sb_stats *n)
+{
+	if (b->count < 2 || n->count < 2 || isnan(b->std) || isnan(n->std))
+		return false;
+	return fabs(n->mean - b->mean) <
+	       2 * sqrt(b->std * b->std / (double)b->count + n->std * n->std / (double)n->count);
+}
+
 static int judge_stage(
 	const struct sb_comparison *c, const struct row *row, double *scratch, struct sb_stage_change *s)
 {
 	const struct sb_fact_stage *b = row->base.any, *n = row->now.any;
 	struct sb_tolerance t = c->tolerance;
 	size_t base_count, now_count;
+	int err;
 
 	if (have_calls(c, row)) {
 		s->per_rank = c->base[0]->ranks && c->now[0]->ranks;
@@ -149,7 +160,13 @@ static int judge_stage(
 		base_count = squeeze(row->base.total_s, c->base_count, scratch);
 		now_count = squeeze(row->now.total_s, c->now_count, scratch + base_count);
 	}
-	return sb_judge(scratch, base_count, scratch + base_count, now_count, &t, true, &s->judgement);
+	err = sb_judge(scratch, base_count, scratch + base_count, now_count, &t, true, &s->judgement);
+	if (err)
+		return err;
+	if (base_count == 1 && now_count == 1 && inside_spread(&b->time, &n->time) &&
+		(s->judgement.verdict == SB_VERDICT_WORSE || s->judgement.verdict == SB_VERDICT_BETTER))
+		s->judgement.verdict = SB_VERDICT_UNCERTAIN;
+	return 0;
 }
 
 static void name_change(const struct row *row, struct sb_stage_change *s)

@@ -491,8 +491,41 @@ static void a_rate_is_judged_on_its_generations(void **state)
 	assert_int_equal(metric_of(c, SB_METRIC_FPS_COMPUTE)->verdict, SB_VERDICT_WORSE);
 	assert_int_equal(c->failure_count, 2);
 	sb_comparison_free(c);
+	/* one very slow generation in BASE: the rate of all rose, the generations are proved slower */
+	base->metrics[SB_METRIC_FPS] = 60 / 30.0;
+	c = compare(base, now, NULL);
+	assert_int_equal(c->total.verdict, SB_VERDICT_WORSE);
+	assert_int_equal(metric_of(c, SB_METRIC_FPS)->verdict, SB_VERDICT_UNCERTAIN);
+	sb_comparison_free(c);
 	sb_facts_free(base);
 	sb_facts_free(now);
+}
+
+static void a_total_that_a_few_slow_calls_made_proves_nothing(void **state)
+{
+	static const struct {
+		double base_std, now_std;
+		enum sb_verdict verdict;
+	} cases[] = { { 0.08, 0.005, SB_VERDICT_UNCERTAIN }, { 0.004, 0.005, SB_VERDICT_BETTER },
+		{ NAN, NAN, SB_VERDICT_BETTER } };
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct sb_facts *base = run_of("base", 1), *now = run_of("new", 1);
+		struct sb_fact_stage *b = stage(base, NULL, "vae_decode", -1, 0.36, 0.36),
+				     *n = stage(now, NULL, "vae_decode", -1, 0.066, 0.066);
+		struct sb_comparison *c;
+
+		b->count = n->count = 10;
+		b->time = (struct sb_stats){ .count = 10, .mean = 0.036, .std = cases[i].base_std };
+		n->time = (struct sb_stats){ .count = 10, .mean = 0.0066, .std = cases[i].now_std };
+		sb_facts_key_stages(base);
+		sb_facts_key_stages(now);
+		c = compare(base, now, NULL);
+		assert_int_equal(c->stages[0].verdict, cases[i].verdict);
+		sb_comparison_free(c);
+		sb_facts_free(base);
+		sb_facts_free(now);
+	}
 }
 
 static void different_numbers_of_calls_compare_one_call(void **state)
@@ -579,6 +612,7 @@ int main(void)
 		cmocka_unit_test(stages_of_unlike_runs_are_compared_per_generation),
 		cmocka_unit_test(totals_of_unlike_runs_become_those_of_one_generation),
 		cmocka_unit_test(a_rate_is_judged_on_its_generations),
+		cmocka_unit_test(a_total_that_a_few_slow_calls_made_proves_nothing),
 		cmocka_unit_test(different_numbers_of_calls_compare_one_call),
 		cmocka_unit_test(a_renamed_stage_is_named),
 		cmocka_unit_test(what_the_machine_did_judges_no_program),
