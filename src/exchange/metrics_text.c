@@ -71,6 +71,9 @@ static bool metrics_row(struct sb_textlog *log, char *line, int *out_err)
 {
 	struct sb_textlog_sample *s = last_sample(log);
 
+	if (!strncmp(line, "Stage: ", 7) ||
+		!strncmp(line, "Speed: ", 7)) /* what strobe adds: its recording has it */
+		return true;
 	(void)out_err;
 	line += strspn(line, " ");
 	if (s && !strncmp(line, "GPU", 3) && take_memory(line, &s->gpu_used_mb, &s->gpu_total_mb)) {

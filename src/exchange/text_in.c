@@ -255,6 +255,15 @@ static void note_runs(const struct text_runs *runs, const char *path, char *note
 		*rest ? "; " : "", rest);
 }
 
+/* A heading and rules that no row followed are nothing either. */
+static bool holds_nothing(const struct sb_textlog *log)
+{
+	return !log->stage_count &&
+	       (!log->form_count || (!log->count && !log->loops.count && !log->memory.count &&
+					    !log->samples.count && !log->variants.count &&
+					    !log->series.count && !log->rank_count && !log->parameters));
+}
+
 static int check_log(const struct text_runs *runs, const char *path)
 {
 	const struct sb_textlog *log = runs->log;
@@ -262,7 +271,7 @@ static int check_log(const struct text_runs *runs, const char *path)
 	if (runs->wanted > runs->count)
 		return sb_fail(STROBE_EINVAL, "'%s' has %u run%s, not %u", path, runs->count,
 			runs->count == 1 ? "" : "s", runs->wanted);
-	if (!log->stage_count && !log->form_count)
+	if (holds_nothing(log))
 		return sb_fail(STROBE_EFORMAT,
 			"'%s': none of its %llu lines is a stage line such as "
 			"'[4c] VAE encode (16 frames): 1.25s', and it is not JSON",

@@ -131,6 +131,8 @@ struct sb_textlog {
 	const struct sb_textform *form; /* whose passage is being read; NULL: none */
 	uint32_t form_node; /* what the passage's rows belong to; the form's own */
 	uint32_t form_lines; /* since its heading or its last row */
+	double column_s
+		[4]; /* seconds of one unit of a table's columns, where its heading says it; 0: its cells do */
 };
 
 /* One form of text. A heading opens its passage; the rows after it are offered to

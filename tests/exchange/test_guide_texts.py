@@ -123,6 +123,25 @@ def test_a_summary_table_keeps_its_counts_and_extremes(strobe):
     assert report["stage_analysis"]["wall_s"] == pytest.approx(68.027) and report["stage_analysis"]["bottlenecks"][0] == "vae_decode"
 
 
+def test_a_table_whose_heading_has_the_units(strobe):
+    text = SUMMARY.replace("Total       Mean        Min        Max", "Total (s)   Mean (ms)   Min (ms)   Max (ms)")
+    rows = {"vae_decode": (12, 45.234), "text_encoder_forward": (2, 12.456)}
+    lines = [line for line in text.splitlines() if not any(line.startswith(name) for name in ("transformer", "image"))]
+    for i, line in enumerate(lines):
+        if line.split(" ")[0] in rows:
+            name, (count, total) = line.split(" ")[0], rows[line.split(" ")[0]]
+            lines[i] = "%-50s %5d %10.3f %10.2f %10.2f %10.2f" % (name, count, total, 1e3 * total / count, 3102, 4521)
+    (strobe.folder / "ms.txt").write_text("\n".join(lines))
+    stages = {s["name"]: s for s in json.loads(strobe("report", "ms.txt", "--format", "json"))["stage_analysis"]["stages"]}
+    assert stages["vae_decode"]["total_s"] == pytest.approx(45.234) and stages["vae_decode"]["count"] == 12
+    assert stages["vae_decode"]["min_s"] == pytest.approx(3.102) and stages["text_encoder_forward"]["total_s"] == pytest.approx(12.456)
+
+
+def test_a_heading_without_rows_is_no_run(strobe):
+    (strobe.folder / "empty.txt").write_text("\n".join(SUMMARY.splitlines()[:5]) + "\n" + "=" * 80 + "\n")
+    assert "none of its" in strobe("report", "empty.txt", code=2)
+
+
 def test_a_memory_table_keeps_its_snapshots(strobe):
     report = strobe.report(strobe.write("a.txt", MEMORY))
     taken = report["memory"]["snapshots"]
@@ -204,6 +223,13 @@ def test_a_live_display_becomes_samples(strobe):
     assert device["utilization_mean_percent"] == pytest.approx(85.2) and device["temperature_max_c"] == pytest.approx(72.1)
     assert report["cpu_metrics"]["usage_mean_percent"] == pytest.approx(45.3)
     assert report["session_info"]["name"] == "session_abc123"
+
+
+def test_the_lines_that_strobe_adds_to_its_display_change_nothing(strobe):
+    more = DISPLAY + "Stage: [3b] RAFT optical flow\nSpeed: 12.0 FPS, 4.0 BPS, 16.0 steps/s (36 frames, 12 blocks, 48 steps)\n"
+    one, two = (json.loads(strobe("report", strobe.write(name, text), "--format", "json")) for name, text in (("a.txt", DISPLAY), ("b.txt", more)))
+    for key in ("gpu_metrics", "cpu_metrics", "stage_analysis", "summary"):
+        assert one.get(key) == two.get(key)
 
 
 def test_a_display_among_stage_lines_belongs_to_the_stage_that_ran(strobe):
