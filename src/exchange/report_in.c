@@ -96,15 +96,21 @@ static int64_t whole(node n, const char *key)
 	return sb_jsondom_int(value, -1);
 }
 
-static int64_t rank_in_path(const char *path)
+/* A folder rank_3, or a file that is named after its rank; session: what may be called so without being a rank. */
+static int64_t rank_in_path(const char *path, const char *session)
 {
-	const char *at = NULL;
+	const char *name = strrchr(path, '/');
+	int64_t rank = -1;
 
-	for (const char *p = strstr(path, "rank_"); p; p = strstr(p + 1, "rank_"))
-		at = p;
-	if (!at || at[5] < '0' || at[5] > '9')
-		return -1;
-	return strtoll(at + 5, NULL, 10);
+	name = name ? name + 1 : path;
+	for (const char *p = strstr(path, "rank_"); p; p = strstr(p + 1, "rank_")) {
+		size_t digits = strspn(p + 5, "0123456789");
+		bool whole = (p == path || p[-1] == '/') && (p[5 + digits] == '/' || p[5 + digits] == '.');
+
+		if (digits && (whole || (p >= name && !strstr(session, "rank_"))))
+			rank = strtoll(p + 5, NULL, 10);
+	}
+	return rank;
 }
 
 /* ---- strobe's own reports: a model, read back by its fields ---------------- */
@@ -142,7 +148,7 @@ static void place_rank(struct sb_facts *f, const char *path)
 	if (!*f->job)
 		f->job = sb_facts_text(f, tag_of(f, "job"));
 	if (f->rank < 0)
-		f->rank = number_in_text(tag_of(f, "rank"), rank_in_path(path));
+		f->rank = number_in_text(tag_of(f, "rank"), rank_in_path(path, f->id));
 	if (f->world_size <= 0)
 		f->world_size = number_in_text(tag_of(f, "world_size"), -1);
 }
@@ -208,7 +214,7 @@ static int take_foreign_session(struct sb_facts *f, node root, const char *path)
 	if (f->rank < 0)
 		f->rank = whole(tags, "rank");
 	if (f->rank < 0)
-		f->rank = rank_in_path(path);
+		f->rank = rank_in_path(path, f->id);
 	f->world_size = whole(session, "world_size_count");
 	if (f->world_size <= 0)
 		f->world_size = whole(session, "world_size");

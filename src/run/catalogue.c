@@ -46,7 +46,11 @@ static bool is_folder_at(int folder, const char *name)
 
 bool sb_catalogue_is_rank(const char *name)
 {
-	return !strncmp(name, "rank_", 5) && isdigit((unsigned char)name[5]);
+	size_t digits = strncmp(name, "rank_", 5) ? 0 : strspn(name + 5, "0123456789");
+	const char *rest = name + 5 + digits;
+
+	/* not "rank_5-20261115-210729-5368": a run whose session is called so */
+	return digits && (!*rest || *rest == '.');
 }
 
 static bool has_sibling(int folder, const char *name, size_t length)

@@ -7,6 +7,7 @@
 #include "base/filename.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
@@ -148,28 +149,68 @@ static void take_newest_of(const char *folder, char *out_path, size_t size)
 
 /* Where runs may be when no folder was given: ours, and those of compat's sessions
  * and of the profiling flags. */
+#define FOLDERS_MOST 4096
 static const char *const roots[] = { "./strobe-runs", "./profiling_reports", "./profiling_results", NULL };
+
+/* Takes root where its newest run is newer than the newest so far. */
+static bool take_if_newer(const char *root, bool any, struct candidate *newest)
+{
+	struct candidate *all = NULL;
+	size_t count = 0;
+	bool taken = false;
+
+	if (!access(root, F_OK) && !list_runs(root, &all, &count) && count &&
+		(!any || newest_first(&all[0], newest) < 0)) {
+		*newest = all[0];
+		taken = true;
+	}
+	free(all);
+	return taken;
+}
+
+/* A folder here that a configuration chose for its runs: strobe left a link 'last' in it. The one with the newest
+ * run; NULL: there is none. */
+static const char *other_root(char *out, size_t size)
+{
+	DIR *here = opendir(".");
+	struct candidate newest;
+	struct dirent *entry;
+	bool any = false;
+	int left = FOLDERS_MOST;
+
+	while (here && left-- > 0 && (entry = readdir(here))) {
+		char root[NAME_MAX + 8], link[NAME_MAX + 16];
+		struct stat st;
+
+		snprintf(root, sizeof root, "./%s", entry->d_name);
+		snprintf(link, sizeof link, "%s/last", root);
+		if (entry->d_name[0] == '.' || lstat(link, &st) || !S_ISLNK(st.st_mode) ||
+			!take_if_newer(root, any, &newest))
+			continue;
+		any = true;
+		snprintf(out, size, "%s", root);
+	}
+	if (here)
+		closedir(here);
+	return any ? out : NULL;
+}
 
 /* The folder with the newest run; sb_run_root() where it was chosen or none has one. */
 static const char *newest_root(void)
 {
+	static _Thread_local char other[NAME_MAX + 8];
 	const char *best = sb_run_root(), *chosen = getenv("STROBE_OUTPUT_DIR");
 	struct candidate newest;
 	bool any = false;
 
 	for (const char *const *root = roots; *root && !(chosen && *chosen); root++) {
-		struct candidate *all = NULL;
-		size_t count = 0;
-
-		if (access(*root, F_OK) || list_runs(*root, &all, &count))
-			continue;
-		if (count && (!any || newest_first(&all[0], &newest) < 0)) {
-			newest = all[0];
+		if (take_if_newer(*root, any, &newest)) {
 			best = *root;
 			any = true;
 		}
-		free(all);
 	}
+	if (!any && !(chosen && *chosen) && other_root(other, sizeof other))
+		best = other;
 	return best;
 }
 

@@ -190,6 +190,15 @@ def test_runs_that_say_no_rank_are_no_ranks(strobe, tmp_path):
     assert "Runs: 4, none of which says its rank" in text and "Ranks:" not in text and "STRAGGLER" not in text
 
 
+def test_a_session_called_like_a_rank_is_none(strobe, tmp_path):
+    (tmp_path / "reports").mkdir()
+    for name in ("rank_5", "rank_7_again"):
+        report = session_report(None, .3)
+        report["session_info"]["id"] = name
+        (tmp_path / "reports" / f"profiling_report_{name}_20261115_210729.json").write_text(json.dumps(report))
+    assert "Runs: 2, none of which says its rank" in strobe("aggregate", "reports").stdout
+
+
 def test_the_ranks_own_recordings_count_before_reports_beside_them(strobe, ranks, tmp_path):
     folder = tmp_path / "both"
     shutil.copytree(ranks, folder / "job", symlinks=True)

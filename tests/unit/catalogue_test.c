@@ -146,6 +146,17 @@ static void the_program_says_how_a_run_ended(void **state)
 	assert_false(sb_run_brief_read(in_root("rubbish"), &s));
 }
 
+static void a_session_called_like_a_rank_is_none(void **state)
+{
+	assert_true(sb_catalogue_is_rank("rank_12"));
+	assert_true(sb_catalogue_is_rank("rank_3.strobe"));
+	assert_true(sb_catalogue_is_rank("rank_3.packed.strobe"));
+	assert_false(sb_catalogue_is_rank("rank_5-20261115-210729-5368"));
+	assert_false(sb_catalogue_is_rank("rank_5_again"));
+	assert_false(sb_catalogue_is_rank("rank_"));
+	assert_false(sb_catalogue_is_rank("ranks"));
+}
+
 static void recordings_that_were_gathered_count(void **state)
 {
 	struct sb_run_brief s;
@@ -173,6 +184,7 @@ int main(void)
 		T(a_packed_copy_changes_nothing_around_it),
 		T(a_folder_of_packed_runs_means_its_newest),
 		T(the_program_says_how_a_run_ended),
+		T(a_session_called_like_a_rank_is_none),
 		T(recordings_that_were_gathered_count),
 	};
 

@@ -65,6 +65,27 @@ static void last_is_the_newest_folder_with_a_recording(void **state)
 	assert_int_equal(sb_run_resolve("last~x", path, sizeof path), STROBE_EINVAL);
 }
 
+/* A configuration's output_dir, after the program has ended: its link leads there. */
+static void a_folder_with_a_link_last_is_found_where_no_other_is(void **state)
+{
+	char here[256], path[256], *was = getcwd(NULL, 0);
+
+	record("chosen", "ignored.strobe", 1, 1, 0);
+	unlink(in_root("chosen/ignored.strobe"));
+	record("chosen/a-20260101-120000-7", "run.strobe", 7, 7, 100);
+	record("plain", "ignored.strobe", 1, 1, 0); /* no link: not a folder of runs */
+	snprintf(here, sizeof here, "%s", root);
+	snprintf(path, sizeof path, "%s/chosen/last", root);
+	assert_int_equal(symlink("a-20260101-120000-7", path), 0);
+	unsetenv("STROBE_OUTPUT_DIR");
+	assert_int_equal(chdir(here), 0);
+	assert_int_equal(sb_run_resolve("last", path, sizeof path), 0);
+	assert_string_equal(path, "./chosen/a-20260101-120000-7");
+	assert_int_equal(chdir(was), 0);
+	setenv("STROBE_OUTPUT_DIR", root, 1);
+	free(was);
+}
+
 static void an_empty_folder_is_a_loud_error(void **state)
 {
 	struct sb_run *run;
@@ -149,6 +170,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(last_is_the_newest_folder_with_a_recording),
+		T(a_folder_with_a_link_last_is_found_where_no_other_is),
 		T(an_empty_folder_is_a_loud_error),
 		T(a_folder_of_ranks_says_how_to_go_on),
 		T(of_two_sessions_in_a_folder_the_newest_is_read),
