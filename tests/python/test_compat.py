@@ -297,6 +297,19 @@ def test_evictions_are_no_requests_and_frees_no_allocations(profiler):
     assert report["memory_analysis"]["allocated_bytes"] == 100 and report["memory_analysis"]["net_bytes"] == 60
 
 
+def test_the_stage_around_everything_is_no_bottleneck(profiler):
+    from strobe.compat import session_report
+    profiler.start_session()
+    session = profiler._session
+    for name, seconds, parent in (("run", 10.0, None), ("vae", 2.0, "run"), ("denoise", 6.0, "run")):
+        session.stages.add(name, seconds)
+        session.parents[name] = parent
+    assert session_report._stages(session, 10.0)["bottlenecks"] == ["denoise"]
+    session.diffusion.record_diffusion_step(0, 1.0, 3, 5900.0)
+    session.loop_parents["diffusion_analysis"] = "denoise"  # its steps are what takes the time
+    assert session_report._stages(session, 10.0)["bottlenecks"] == []
+
+
 def test_streaming_and_dropped_frames(profiler):
     profiler.start_session()
     profiler.record_streaming_event(batch_size=90, encoding_time_ms=4.0, network_latency_ms=2.0, buffer_occupancy=0.5)

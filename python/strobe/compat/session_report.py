@@ -82,8 +82,21 @@ def _stages(session, wall):
                       "max_time": t.max, "percentage_of_total": min(100.0, 100.0 * t.total / wall) if wall > 0 else 0.0}
         if session.parents.get(name):
             rows[name]["parent"] = session.parents[name]
+    own = _own_times(session)
     return {"total_stages": len(rows), "total_time": wall, "stages": rows,
-            "bottlenecks": [name for name, row in rows.items() if row["percentage_of_total"] > 30.0][:3]}
+            "bottlenecks": [name for name in sorted(own, key=own.get, reverse=True) if wall > 0 and own[name] / wall > 0.30][:3]}
+
+
+def _own_times(session):
+    """Of each stage, what its parts leave: the stage around everything is no bottleneck."""
+    own = {name: t.total for name, t in session.stages.items()}
+    for name, t in session.stages.items():
+        if session.parents.get(name) in own:
+            own[session.parents[name]] -= t.total
+    inner = session.loop_parents.get("block_analysis") or session.loop_parents.get("diffusion_analysis")
+    if inner in own:
+        own[inner] -= session.diffusion.compute_s
+    return own
 
 
 def _streaming(session):
@@ -140,8 +153,8 @@ def _advice(category, priority, issue, suggestion):
 
 
 def advise(report, session):
-    """The rules that this data can decide; a rule without its data is silent. Rules that know no goal
-    (FPS, steps, step time, parameters) are low unless frames are streamed or target_fps is set, as in
+    """The rules that this data can decide; a rule without its data is silent. That a stage is the
+    largest is low: no fault. Rules that know no goal (FPS, steps, step time, parameters) are low unless frames are streamed or target_fps is set, as in
     strobe's own report."""
     found = []
     goal = session.batches.count > 0 or session.config.target_fps is not None
@@ -150,7 +163,7 @@ def advise(report, session):
         return priority if goal else "low"
     stages = report["stage_analysis"]["stages"]
     for name in report["stage_analysis"]["bottlenecks"]:
-        found.append(_advice("stage", "high", "Stage '%s' takes %.1f%% of the time"
+        found.append(_advice("stage", "low", "Stage '%s' takes %.1f%% of the time"
                              % (name, stages[name]["percentage_of_total"]), "Optimise this stage first."))
     diffusion, blocks = report.get("diffusion_analysis", {}), report.get("block_analysis", {})
     if diffusion.get("steps_per_block", 0) > 30:
