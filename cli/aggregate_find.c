@@ -1,6 +1,7 @@
 /* Finding the ranks of a job on disk. */
 #include "aggregate_find.h"
 
+#include "run/brief.h"
 #include "run/catalogue.h"
 #include "run/run.h"
 #include "base/error.h"
@@ -106,7 +107,14 @@ static int keep_attempts(struct aggregate_inputs *inputs, struct sb_job *job)
 	return 0;
 }
 
-/* Runs and jobs in a folder and below it. jobs_only: what has no ranks is left out. */
+static bool is_rank(const char *path)
+{
+	struct sb_run_brief brief;
+
+	return sb_run_brief_read(path, &brief) && brief.rank >= 0;
+}
+
+/* Runs and jobs in a folder and below it. jobs_only: what has no rank is left out. */
 static int find_below(struct aggregate_inputs *inputs, const char *folder, bool jobs_only, int depth)
 {
 	struct sb_catalogue found = { 0 };
@@ -120,7 +128,7 @@ static int find_below(struct aggregate_inputs *inputs, const char *folder, bool 
 		if (!strcmp(e->name, "last") || sb_job_is_later_attempt(e->path, first, sizeof first))
 			continue; /* its job is listed, or comes with its first attempt */
 		sb_catalogue_kind(e->path, &ranks);
-		if (ranks || !jobs_only)
+		if (ranks || !jobs_only || is_rank(e->path))
 			err = find_entry(inputs, e, depth);
 	}
 	sb_catalogue_done(&found);
@@ -128,7 +136,7 @@ static int find_below(struct aggregate_inputs *inputs, const char *folder, bool 
 }
 
 /* Neither a run nor a job: reports, or runs and jobs further down. Reports count less
- * than the ranks' own recordings beside them. */
+ * than the ranks' own recordings beside them, which have the samples too. */
 static int find_among(struct aggregate_inputs *inputs, const char *folder, int depth)
 {
 	struct sb_recording_paths json = { 0 };

@@ -208,6 +208,17 @@ def test_the_ranks_own_recordings_count_before_reports_beside_them(strobe, ranks
     assert both["rank_count"] == alone["rank_count"]
 
 
+def test_run_folders_of_ranks_count_before_the_session_reports_beside_them(strobe, tmp_path):
+    """As a session profiler leaves them in one folder: the recordings have the GPU's and the CPU's samples."""
+    for rank in (0, 1):
+        strobe("run", "-q", "-o", tmp_path / "reports", "--", BUILD / "tests" / "marked", "2", RANK=str(rank), WORLD_SIZE="2")
+        (tmp_path / "reports" / f"profiling_report_{rank}.json").write_text(json.dumps(session_report(rank, .3)))
+    strobe("run", "-q", "-o", tmp_path / "reports", "--", BUILD / "tests" / "marked", "2")  # no rank
+    report = json.loads(strobe("aggregate", "--reports_dir", tmp_path / "reports", "--format", "json").stdout)
+    assert (report["report_count"], report["rank_count"], report["host_count"]) == (2, 2, 1)
+    assert "cpu_percent" in report["metrics"] or "rss_peak_bytes" in report["metrics"]
+
+
 def test_packed_ranks_are_ranks_and_copies_of_ranks_are_not(strobe, tmp_path):
     job = tmp_path / "job"
     subprocess.run([BUILD / "tests" / "make_ranks", job, "3", "400", "1"], check=True)
