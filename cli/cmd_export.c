@@ -5,6 +5,7 @@
 #include "base/filename.h"
 #include "exchange/export.h"
 #include "exchange/warehouse.h"
+#include "report/build.h"
 #include "report/panels/panel.h"
 #include "run_arg.h"
 
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #define NAME(name) #name ", "
+#define FINDINGS_MOST 50u
 
 static const struct command_option options[] = {
 	{ "to", 0, "FORMAT", SB_EXPORTERS(NAME) "or clickhouse://HOST:PORT/DB", false, false },
@@ -23,6 +25,8 @@ static const struct command_option options[] = {
 		"where to (default: into the run folder; -: standard output); its ending chooses the format",
 		false, false },
 	{ "quiet", 'q', NULL, "print the file name only", false, false },
+	{ "no-findings", 0, NULL, "chrome, perfetto: no markers of what the report finds; quicker", false,
+		false },
 	{ "generation", 0, "N", "only the N-th generation (video, prompt, request)", false, false },
 	{ "last", 0, "TIME", "only the last 10m, 90s, 1.5h", false, false },
 	{ "from", 0, "TIME", "from this time after the start (negative: before the end)", false, false },
@@ -96,6 +100,7 @@ static void print_summary(const struct sb_export_summary *s, const char *path)
 	print_count(s->gpu, "GPU records");
 	print_count(s->counters, "counter values");
 	print_count(s->marks, "marks");
+	print_count(s->findings, "findings");
 	printf("\n");
 	if (s->overlapping)
 		printf("  %llu span%s may overlap others and %s not in it\n",
@@ -112,6 +117,49 @@ static void list_formats(struct sb_buf *out)
 		sb_buf_printf(out, "%-12s%s\n", (*e)->name, (*e)->summary);
 }
 
+/* ---- findings, for a timeline to show ---- */
+
+static struct sb_marker marker_of(const struct sb_advice *f)
+{
+	bool timed = f->where.to_s > f->where.from_s && f->where.from_s >= 0;
+
+	return (struct sb_marker){ f->id, f->priority, f->issue, f->suggestion,
+		timed ? (int64_t)(f->where.from_s * 1e9) : 0, timed ? (int64_t)(f->where.to_s * 1e9) : 0 };
+}
+
+/* The texts belong to the model. */
+static int collect(const struct sb_model *model, struct sb_markers *out)
+{
+	out->all = calloc(model->advice.count + 1, sizeof *out->all);
+	if (!out->all)
+		return complain("no memory");
+	for (size_t i = 0; i < model->advice.count && i < FINDINGS_MOST; i++)
+		out->all[out->count++] = marker_of(&model->advice.all[i]);
+	return 0;
+}
+
+static int export_to(
+	const struct args *args, const struct sb_exporter *exporter, struct sb_run *run, const char *path)
+{
+	struct sb_export_summary summary;
+	struct sb_markers markers = { 0 };
+	struct sb_model *model = NULL;
+	int code = 0;
+
+	if (exporter->takes_markers && !args_has(args, "no-findings")) {
+		if (sb_report_build(run, NULL, &model))
+			return complain_last();
+		code = collect(model, &markers);
+	}
+	if (!code && sb_export(exporter, run, &markers, path, &summary))
+		code = complain_last();
+	else if (!code && strcmp(path, "-"))
+		args_has(args, "quiet") ? (void)printf("%s\n", path) : print_summary(&summary, path);
+	free(markers.all);
+	sb_model_free(model);
+	return code;
+}
+
 static int run(struct args *args)
 {
 	const char *chosen = args_value(args, "output");
@@ -119,7 +167,6 @@ static int run(struct args *args)
 	const struct sb_exporter *exporter = format   ? sb_exporter_find(format)
 					     : chosen ? sb_exporter_of_file(chosen)
 						      : NULL;
-	struct sb_export_summary summary;
 	struct sb_run *opened = NULL;
 	char path[4096];
 	int code;
@@ -140,10 +187,7 @@ static int run(struct args *args)
 		snprintf(path, sizeof path, "%s", chosen);
 	else
 		default_path(opened, exporter, path, sizeof path);
-	if (sb_export(exporter, opened, path, &summary))
-		code = complain_last();
-	else if (strcmp(path, "-"))
-		args_has(args, "quiet") ? (void)printf("%s\n", path) : print_summary(&summary, path);
+	code = export_to(args, exporter, opened, path);
 	sb_run_close(opened);
 	return code;
 }

@@ -12,6 +12,7 @@
 struct sb_chrome_fragment {
 	char *text;
 	size_t size;
+	bool runtime; /* a name of the CUDA or HIP runtime's calls */
 };
 
 struct sb_chrome {
@@ -34,6 +35,13 @@ struct sb_chrome {
 	double *totals; /* of counters, per run name */
 	uint32_t total_room;
 };
+
+/* What a launch call and what it launched have in common: where and when. A number that every JSON reader keeps
+ * exact. */
+static inline uint64_t sb_chrome_correlation(uint32_t track, int64_t launch_ns)
+{
+	return (((uint64_t)launch_ns + ((uint64_t)1 << 44)) & (((uint64_t)1 << 46) - 1)) << 7 | (track & 127);
+}
 
 /* ,"pid":…,"tid":…,"ts":… */
 static inline char *sb_chrome_place(char *at, uint64_t pid, uint64_t tid, int64_t t_ns)

@@ -60,7 +60,8 @@ static char *put_gpu_name(struct sb_chrome *c, char *at, const struct sb_event *
 }
 
 /* The launch on its thread, and the arrow from there to the GPU. */
-static char *put_launch(struct sb_chrome *c, char *at, const struct sb_event *ev, uint32_t gpu_pid)
+static char *put_launch(
+	struct sb_chrome *c, char *at, const struct sb_event *ev, uint32_t gpu_pid, uint64_t correlation)
 {
 	const struct sb_run_track *thread = &c->run->tracks[ev->gpu.launch_track];
 	uint64_t pid = sb_export_pid(c->run, thread->process), tid = sb_export_tid(thread);
@@ -71,14 +72,14 @@ static char *put_launch(struct sb_chrome *c, char *at, const struct sb_event *ev
 		*at++ = '"';
 		at = sb_chrome_place(at, pid, tid, ev->gpu.launch_ns);
 		at = SB_PUT(at, ",\"dur\":0.000,\"args\":{\"correlation\":");
-		at = sb_put_u64(at, c->correlation);
+		at = sb_put_u64(at, correlation);
 		at = SB_PUT(at, "}},\n");
 	}
 	at = SB_PUT(at, "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
-	at = sb_put_u64(at, c->correlation);
+	at = sb_put_u64(at, correlation);
 	at = sb_chrome_place(at, pid, tid, ev->gpu.launch_ns);
 	at = SB_PUT(at, "},\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
-	at = sb_put_u64(at, c->correlation);
+	at = sb_put_u64(at, correlation);
 	at = sb_chrome_place(at, gpu_pid, ev->gpu.stream, ev->t_ns);
 	return SB_PUT(at, "},\n");
 }
@@ -87,11 +88,14 @@ void sb_chrome_gpu(struct sb_chrome *c, const struct sb_event *ev)
 {
 	const char *category = gpu_category(ev->gpu.kind);
 	uint32_t pid = sb_export_gpu_pid(c->run, ev->process, ev->gpu.device);
+	bool launched = ev->gpu.launch_ns != INT64_MIN && ev->gpu.launch_track != UINT32_MAX;
+	uint64_t correlation = ++c->correlation;
 	char *at = sb_out_room(c->out, NAME_LIMIT * 6 + 4096);
 
 	note_stream(c, ev, pid);
 	c->summary->gpu++;
-	c->correlation++;
+	if (launched && c->runtime_zones)
+		correlation = sb_chrome_correlation(ev->gpu.launch_track, ev->gpu.launch_ns);
 	at = SB_PUT(at, "{\"ph\":\"X\",\"cat\":\"");
 	at = sb_out_put(at, category, strlen(category));
 	at = SB_PUT(at, "\",\"name\":");
@@ -105,7 +109,7 @@ void sb_chrome_gpu(struct sb_chrome *c, const struct sb_event *ev)
 	at = sb_put_u64(at, ev->gpu.stream);
 	if (ev->gpu.kind != SB_GPU_ZONE) {
 		at = SB_PUT(at, ",\"correlation\":");
-		at = sb_put_u64(at, c->correlation);
+		at = sb_put_u64(at, correlation);
 	}
 	if (ev->gpu.bytes >= 0) {
 		at = SB_PUT(at, ",\"bytes\":");
@@ -116,8 +120,7 @@ void sb_chrome_gpu(struct sb_chrome *c, const struct sb_event *ev)
 		}
 	}
 	at = SB_PUT(at, "}},\n");
-	if (ev->gpu.launch_ns != INT64_MIN && ev->gpu.launch_track != UINT32_MAX &&
-		ev->gpu.kind != SB_GPU_ZONE)
-		at = put_launch(c, at, ev, pid);
+	if (launched && ev->gpu.kind != SB_GPU_ZONE)
+		at = put_launch(c, at, ev, pid, correlation);
 	c->out->at = at;
 }

@@ -28,6 +28,19 @@ static bool is_runtime_call(const char *name)
 	       (starts_with(name, "hip") && name[3] >= 'A' && name[3] <= 'Z');
 }
 
+/* A call that starts work on the GPU, not one that waits for it. */
+static bool is_launch_call(const char *name)
+{
+	static const char *const starts[] = { "cudaLaunch", "cuLaunch", "hipLaunch", "hipModuleLaunch",
+		"cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch", "cudaMemcpy", "cuMemcpy", "hipMemcpy",
+		"cudaMemset", "cuMemset", "hipMemset", NULL };
+
+	for (const char *const *s = starts; *s; s++)
+		if (starts_with(name, *s))
+			return true;
+	return false;
+}
+
 static const char *category_of(const char *name)
 {
 	if (starts_with(name, "aten::") || starts_with(name, "autograd::") || starts_with(name, "c10d::"))
@@ -79,6 +92,7 @@ static const struct sb_chrome_fragment *make_name(struct sb_chrome *c, uint32_t 
 		at, category_of(c->run->names[name].text), strlen(category_of(c->run->names[name].text)));
 	at = SB_PUT(at, "\",\"name\":");
 	at = sb_put_json_string(at, c->run->names[name].text, NAME_LIMIT);
+	f->runtime = is_runtime_call(c->run->names[name].text);
 	keep(c, f, text, (size_t)(at - text));
 	return f;
 }
@@ -144,6 +158,12 @@ static char *put_zone_args(struct sb_chrome *c, char *at, const struct sb_zone *
 		at = sb_out_put(at, comma, strlen(comma));
 		at = SB_PUT(at, "\"strobe.role\":");
 		at = sb_put_u64(at, z->role);
+		comma = ",";
+	}
+	if (c->names[z->name].runtime) {
+		at = sb_out_put(at, comma, strlen(comma));
+		at = SB_PUT(at, "\"correlation\":");
+		at = sb_put_u64(at, sb_chrome_correlation(z->track, z->begin_ns));
 		comma = ",";
 	}
 	if (z->flags & SB_ZONE_OPEN) {
@@ -238,7 +258,7 @@ static void take_zone(void *self, const struct sb_zone *z)
 	at = sb_put_us(at, z->begin_ns);
 	at = SB_PUT(at, ",\"dur\":");
 	at = sb_put_us(at, z->end_ns - z->begin_ns);
-	if (!plain || *c->run->names[z->name].code)
+	if (!plain || name->runtime || *c->run->names[z->name].code)
 		at = put_zone_args(c, at, z, room + (plain ? 0 : SB_OUT_RECORD_MAX));
 	at = SB_PUT(at, "},\n");
 	c->out->at = at;
@@ -460,6 +480,46 @@ static void put_stream(struct sb_chrome *c, uint32_t number)
 	put_metadata(c, "thread_name", s->pid, s->stream, name);
 }
 
+/* Findings: asynchronous, so that each has a row of its own; those of no time in particular as global marks. */
+static void put_marker(
+	struct sb_chrome *c, const struct sb_marker *m, uint64_t id, const char *phase, int64_t t_ns)
+{
+	char *at = sb_out_room(c->out, SB_OUT_RECORD_MAX);
+
+	at = SB_PUT(at, "{\"ph\":\"");
+	at = sb_out_put(at, phase, 1);
+	at = SB_PUT(at, "\",\"cat\":\"strobe.finding\",\"id\":");
+	at = sb_put_u64(at, id);
+	at = SB_PUT(at, ",\"s\":\"g\",\"name\":");
+	at = sb_put_json_string(at, m->id, NAME_LIMIT);
+	at = sb_chrome_place(at, sb_export_pid(c->run, c->run->main_process), 0, t_ns);
+	if (*phase != 'e') {
+		at = SB_PUT(at, ",\"args\":{\"priority\":");
+		at = sb_put_json_string(at, m->priority, 64);
+		at = SB_PUT(at, ",\"issue\":");
+		at = sb_put_json_string(at, m->issue, TEXT_LIMIT);
+		at = SB_PUT(at, ",\"suggestion\":");
+		at = sb_put_json_string(at, m->suggestion, TEXT_LIMIT);
+		*at++ = '}';
+	}
+	c->out->at = SB_PUT(at, "},\n");
+}
+
+static void put_markers(struct sb_chrome *c, const struct sb_markers *markers)
+{
+	for (size_t i = 0; i < markers->count; i++) {
+		const struct sb_marker *m = &markers->all[i];
+
+		if (m->to_ns > m->from_ns) {
+			put_marker(c, m, ++c->correlation, "b", m->from_ns);
+			put_marker(c, m, c->correlation, "e", m->to_ns);
+		} else {
+			put_marker(c, m, ++c->correlation, "i", c->run->from_ns);
+		}
+		c->summary->findings++;
+	}
+}
+
 static void put_tail(struct sb_chrome *c)
 {
 	const struct sb_run *run = c->run;
@@ -491,7 +551,8 @@ static void free_fragments(struct sb_chrome_fragment *all, uint32_t count)
 	free(all);
 }
 
-static int write_chrome(struct sb_run *run, struct sb_out *out, struct sb_export_summary *summary)
+static int write_chrome(struct sb_run *run, const struct sb_markers *markers, struct sb_out *out,
+	struct sb_export_summary *summary)
 {
 	struct sb_chrome c = { .run = run, .out = out, .summary = summary };
 	struct sb_visitor visitor = { .self = &c,
@@ -502,9 +563,10 @@ static int write_chrome(struct sb_run *run, struct sb_out *out, struct sb_export
 	int err;
 
 	for (uint32_t i = 0; i < run->name_count && !c.runtime_zones; i++)
-		c.runtime_zones = is_runtime_call(run->names[i].text);
+		c.runtime_zones = is_launch_call(run->names[i].text);
 	put_head(&c);
 	err = sb_run_visit(run, &visitor, 1);
+	put_markers(&c, markers);
 	put_tail(&c);
 	summary->folded_zones = sb_run_pass(run)->folded_zones;
 	free_fragments(c.names, c.name_room);
@@ -518,5 +580,6 @@ static int write_chrome(struct sb_run *run, struct sb_out *out, struct sb_export
 
 const struct sb_exporter sb_chrome_exporter = { .name = "chrome",
 	.file_name = "trace.json",
+	.takes_markers = true,
 	.summary = "JSON as torch.profiler writes it: chrome://tracing, Perfetto and HTA read it",
 	.write = write_chrome };

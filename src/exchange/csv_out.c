@@ -244,7 +244,8 @@ static void take_event(void *self, const struct sb_event *ev)
 	}
 }
 
-static int write_csv(struct sb_run *run, struct sb_out *out, struct sb_export_summary *summary)
+static int write_csv(struct sb_run *run, const struct sb_markers *markers, struct sb_out *out,
+	struct sb_export_summary *summary)
 {
 	struct csv c = { .run = run, .out = out, .summary = summary, .named_track = UINT32_MAX };
 	struct sb_visitor visitor = { .self = &c,

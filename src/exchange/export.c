@@ -42,9 +42,10 @@ const struct sb_exporter *sb_exporter_of_file(const char *path)
 	return NULL;
 }
 
-int sb_export(const struct sb_exporter *exporter, struct sb_run *run, const char *path,
-	struct sb_export_summary *out_summary)
+int sb_export(const struct sb_exporter *exporter, struct sb_run *run, const struct sb_markers *markers,
+	const char *path, struct sb_export_summary *out_summary)
 {
+	static const struct sb_markers none;
 	struct sb_export_summary summary = { 0 };
 	struct sb_out out;
 	int err, close_err;
@@ -55,7 +56,7 @@ int sb_export(const struct sb_exporter *exporter, struct sb_run *run, const char
 		err = sb_out_open(&out, path);
 		if (err)
 			return err;
-		err = exporter->write(run, &out, &summary);
+		err = exporter->write(run, markers ? markers : &none, &out, &summary);
 		close_err = sb_out_close(&out, !err);
 		summary.bytes = out.written_bytes;
 		if (!err)

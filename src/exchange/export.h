@@ -9,10 +9,19 @@
 #include <stdint.h>
 
 struct sb_export_summary {
-	uint64_t zones, gpu, counters, marks;
+	uint64_t zones, gpu, counters, marks, findings;
 	uint64_t overlapping; /* spans that a format without overlapping zones cannot take */
 	uint64_t folded_zones; /* known by their sums only: not in the export */
 	uint64_t bytes;
+};
+
+/* What a report found, for a timeline to show: the command hands it over, exporters know no analysis. */
+struct sb_markers {
+	struct sb_marker {
+		const char *id, *priority, *issue, *suggestion; /* "hidden_sync", "high", … */
+		int64_t from_ns, to_ns; /* since the run's start; to 0: no time in particular */
+	} * all;
+	size_t count;
 };
 
 struct sb_exporter {
@@ -20,7 +29,9 @@ struct sb_exporter {
 	const char *file_name; /* in a run folder; its ending chooses the format where --to is missing */
 	const char *summary; /* one line of `strobe export --help` */
 	bool readable; /* text for people: may go to a terminal */
-	int (*write)(struct sb_run *run, struct sb_out *out, struct sb_export_summary *summary);
+	bool takes_markers;
+	int (*write)(struct sb_run *run, const struct sb_markers *markers, struct sb_out *out,
+		struct sb_export_summary *summary);
 	/* Instead of write: makes the file itself. */
 	int (*write_file)(struct sb_run *run, const char *path, struct sb_export_summary *summary);
 };
@@ -43,9 +54,9 @@ const struct sb_exporter *sb_exporter_find(const char *name);
 /* By the ending of a file's name: "trace.json" is a Chrome trace; NULL: it does not say. */
 const struct sb_exporter *sb_exporter_of_file(const char *path);
 
-/* path "-": standard output. The file appears whole or not at all. */
-int sb_export(const struct sb_exporter *exporter, struct sb_run *run, const char *path,
-	struct sb_export_summary *out_summary);
+/* path "-": standard output. The file appears whole or not at all. markers NULL: none. */
+int sb_export(const struct sb_exporter *exporter, struct sb_run *run, const struct sb_markers *markers,
+	const char *path, struct sb_export_summary *out_summary);
 
 /* ---- what exporters share ---- */
 /* Everything beside zones that a timeline shows. */

@@ -413,7 +413,8 @@ static void begin(struct otlp *o)
 		(unsigned long long)halves[0], (unsigned long long)halves[1]);
 }
 
-static int write_otlp(struct sb_run *run, struct sb_out *out, struct sb_export_summary *summary)
+static int write_otlp(struct sb_run *run, const struct sb_markers *markers, struct sb_out *out,
+	struct sb_export_summary *summary)
 {
 	struct otlp o = { .run = run, .out = out, .summary = summary };
 	struct sb_nested_visitor spans = {

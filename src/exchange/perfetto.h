@@ -64,4 +64,6 @@ uint64_t sb_perfetto_span_track(struct sb_perfetto *p, const struct sb_zone *z);
 uint64_t sb_perfetto_gpu_track(struct sb_perfetto *p, const struct sb_event *ev);
 uint64_t sb_perfetto_counter_track(struct sb_perfetto *p, uint32_t process, const char *name);
 
+uint64_t sb_perfetto_finding_track(struct sb_perfetto *p, uint32_t number, const char *name);
+
 #endif

@@ -267,6 +267,46 @@ static void take_event(void *self, const struct sb_event *ev)
 	}
 }
 
+/* ---- findings ---- */
+
+static void put_marker_event(
+	struct sb_perfetto *p, const struct sb_marker *m, uint64_t track, int type, int64_t t_ns)
+{
+	const struct sb_run_attr attrs[] = {
+		{ .key = "priority", .type = STROBE_TYPE_STRING, .s = m->priority },
+		{ .key = "issue", .type = STROBE_TYPE_STRING, .s = m->issue },
+		{ .key = "suggestion", .type = STROBE_TYPE_STRING, .s = m->suggestion }
+	};
+	uint8_t *packet, *event, *at = sb_perfetto_begin(p, &packet);
+
+	at = sb_perfetto_event_head(p, at, t_ns, UINT32_MAX);
+	at = sb_pb_begin(at, PACKET_EVENT, &event);
+	at = sb_pb_uint(at, EVENT_TYPE, (uint64_t)type);
+	at = sb_pb_uint(at, EVENT_TRACK, track);
+	if (type != TYPE_END) {
+		at = sb_perfetto_text(at, EVENT_NAME, m->id);
+		at = put_annotations(at, attrs, 3, packet);
+	}
+	sb_pb_end(event, at);
+	sb_perfetto_end(p, packet, at);
+}
+
+static void put_markers(struct sb_perfetto *p, const struct sb_markers *markers)
+{
+	for (size_t i = 0; i < markers->count; i++) {
+		const struct sb_marker *m = &markers->all[i];
+		uint64_t track = sb_perfetto_finding_track(p, (uint32_t)i, m->id);
+
+		if (m->to_ns > m->from_ns) {
+			put_marker_event(p, m, track, TYPE_BEGIN, m->from_ns);
+			put_marker_event(p, m, track, TYPE_END, m->to_ns);
+		} else {
+			put_marker_event(p, m, track, TYPE_INSTANT, p->run->from_ns);
+		}
+		p->summary->findings++;
+	}
+}
+
 /* ---- the whole ---- */
 
 static void put_head(struct sb_perfetto *p)
@@ -289,7 +329,8 @@ static void put_head(struct sb_perfetto *p)
 	sb_perfetto_end(p, packet, at);
 }
 
-static int write_perfetto(struct sb_run *run, struct sb_out *out, struct sb_export_summary *summary)
+static int write_perfetto(struct sb_run *run, const struct sb_markers *markers, struct sb_out *out,
+	struct sb_export_summary *summary)
 {
 	struct sb_perfetto p = {
 		.run = run, .out = out, .summary = summary, .name_words = run->name_count / 64 + 1
@@ -307,6 +348,7 @@ static int write_perfetto(struct sb_run *run, struct sb_out *out, struct sb_expo
 		return sb_fail(STROBE_ENOMEM, "no memory to export");
 	put_head(&p);
 	err = sb_run_visit(run, &visitor, 1);
+	put_markers(&p, markers);
 	summary->folded_zones = sb_run_pass(run)->folded_zones;
 	free(p.name_seen);
 	sb_map_done(&p.tracks);
@@ -321,5 +363,6 @@ static int write_perfetto(struct sb_run *run, struct sb_out *out, struct sb_expo
 
 const struct sb_exporter sb_perfetto_exporter = { .name = "perfetto",
 	.file_name = "trace.pftrace",
+	.takes_markers = true,
 	.summary = "protobuf for ui.perfetto.dev: smaller, quicker to load, counters as tracks",
 	.write = write_perfetto };

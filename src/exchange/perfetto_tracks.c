@@ -25,7 +25,8 @@ enum uuid_kind {
 	UUID_STREAM,
 	UUID_GPU,
 	UUID_COUNTER,
-	UUID_RANGES
+	UUID_RANGES,
+	UUID_FINDING
 };
 
 static uint64_t uuid(enum uuid_kind kind, uint32_t high, uint32_t low)
@@ -196,5 +197,17 @@ uint64_t sb_perfetto_counter_track(struct sb_perfetto *p, uint32_t process, cons
 
 		describe(p, &t);
 	}
+	return id;
+}
+
+/* One each below a common one: they may overlap. */
+uint64_t sb_perfetto_finding_track(struct sb_perfetto *p, uint32_t number, const char *name)
+{
+	uint64_t all = uuid(UUID_FINDING, 0, 0), id = uuid(UUID_FINDING, 1, number);
+
+	if (is_new_track(p, all))
+		describe(p, &(struct track){ .uuid = all, .name = "findings" });
+	if (is_new_track(p, id))
+		describe(p, &(struct track){ .uuid = id, .parent = all, .name = name });
 	return id;
 }

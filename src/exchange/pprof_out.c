@@ -306,7 +306,8 @@ static void done(struct pprof *p)
 	sb_map_done(&p->locations);
 }
 
-static int write_pprof(struct sb_run *run, struct sb_out *out, struct sb_export_summary *summary)
+static int write_pprof(struct sb_run *run, const struct sb_markers *markers, struct sb_out *out,
+	struct sb_export_summary *summary)
 {
 	struct pprof p = { .run = run, .summary = summary };
 	struct sb_visitor visitor = { .self = &p,

@@ -239,7 +239,8 @@ static void put_tail(struct speedscope *s)
 	s->out->at = SB_PUT(at, "\n}\n");
 }
 
-static int write_speedscope(struct sb_run *run, struct sb_out *out, struct sb_export_summary *summary)
+static int write_speedscope(struct sb_run *run, const struct sb_markers *markers, struct sb_out *out,
+	struct sb_export_summary *summary)
 {
 	struct speedscope s = { .run = run, .out = out, .summary = summary };
 	struct sb_nested_visitor visitor = {

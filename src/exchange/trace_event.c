@@ -39,6 +39,7 @@ static const struct word categories[] = {
 	WORD("gpu_memset", SB_CATEGORY_MEMSET),
 	WORD("cuda_sync", SB_CATEGORY_GPU_SYNC),
 	WORD("ac2g", SB_CATEGORY_LAUNCH_FLOW),
+	WORD("strobe.finding", SB_CATEGORY_FINDING),
 	WORD("overhead", SB_CATEGORY_OVERHEAD),
 	WORD("Trace", SB_CATEGORY_PROFILER),
 	WORD("privateuse1_runtime", SB_CATEGORY_RUNTIME),

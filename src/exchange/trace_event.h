@@ -19,7 +19,8 @@ enum sb_trace_category {
 	SB_CATEGORY_GPU_RANGE,
 	SB_CATEGORY_GPU_SYNC,
 	SB_CATEGORY_PROFILER, /* the profiler about itself: left out */
-	SB_CATEGORY_LAUNCH_FLOW /* arrows from launches to the GPU */
+	SB_CATEGORY_LAUNCH_FLOW, /* arrows from launches to the GPU */
+	SB_CATEGORY_FINDING /* what strobe found: nothing that happened */
 };
 
 struct sb_trace_event {

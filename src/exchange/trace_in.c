@@ -216,7 +216,7 @@ static int take_event(struct sb_jsonin *p, struct sb_trace *t, struct sb_trace_e
 	}
 	/* Kineto draws a range on the GPU around the kernels of the innermost annotation only:
 	 * made from the kernels, not measured, and no span of the outer ones. */
-	if (e->category == SB_CATEGORY_GPU_RANGE)
+	if (e->category == SB_CATEGORY_GPU_RANGE || e->category == SB_CATEGORY_FINDING)
 		return 0;
 	if (e->phase == 'X' && is_gpu(e->category))
 		return take_gpu(t, e);

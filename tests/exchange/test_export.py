@@ -62,7 +62,7 @@ def slices(decoded):
         e = p.track_event
         assert e.track_uuid in tracks and p.trusted_packet_sequence_id == 1 and p.sequence_flags & 2
         if e.type == e.SLICE_BEGIN:
-            stacks[e.track_uuid].append((names[e.name_iid], p.timestamp, e))
+            stacks[e.track_uuid].append((names[e.name_iid] if e.name_iid else e.name, p.timestamp, e))
             flows += [("end", f) for f in e.terminating_flow_ids]
         elif e.type == e.SLICE_END:
             name, begin, _ = stacks[e.track_uuid].pop()

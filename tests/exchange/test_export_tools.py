@@ -109,6 +109,9 @@ def fields(data):
         tag = varint()
         if tag & 7 == 0:
             yield tag >> 3, varint()
+        elif tag & 7 == 1:
+            at += 8
+            yield tag >> 3, data[at - 8:at]
         elif tag & 7 == 2:
             size = varint()
             assert at + size <= len(data)
@@ -254,6 +257,54 @@ strobe.stop()
     attributes = {a["key"]: a["value"] for a in spans["decode"]["attributes"]}
     assert attributes["note"] == {"stringValue": 'a "quoted" text, with: marks'}
     assert attributes["ratio"] == {"doubleValue": 0.5} and attributes["count"] == {"intValue": "7"}
+
+
+# ---- findings in timelines ----
+
+def test_chrome_has_findings_flows_and_counters(runs):
+    events = json.loads(exported(runs, "traced.strobe", "chrome"))["traceEvents"]
+    report = json.loads(strobe("report", "traced.strobe", "--format", "json", cwd=runs).stdout)
+    found = [e for e in events if e.get("cat") == "strobe.finding" and e["ph"] != "e"]
+    assert [e["name"] for e in found] == [f["id"] for f in report["recommendations"]]
+    for event, finding in zip(found, report["recommendations"]):
+        assert event["args"] == {"priority": finding["priority"], "issue": finding["issue"], "suggestion": finding["suggestion"]}
+        if event["ph"] == "b":
+            assert event["ts"] == pytest.approx(finding["where"]["from_s"] * 1e6)
+            [end] = [e for e in events if e["ph"] == "e" and e.get("id") == event["id"] and e.get("cat") == "strobe.finding"]
+            assert end["ts"] == pytest.approx(finding["where"]["to_s"] * 1e6)
+        else:
+            assert event["ph"] == "i" and event["s"] == "g"
+    assert {e["ph"] for e in found} == {"b", "i"}
+    launches = {e["args"]["correlation"] for e in events if e.get("cat") == "cuda_runtime" and e["ph"] == "X"}
+    kernels = [e for e in events if e.get("cat") == "kernel"]
+    assert kernels and all(k["args"]["correlation"] in launches for k in kernels)
+    arrows = {e["id"] for e in events if e.get("cat") == "ac2g" and e["ph"] == "s"}
+    assert arrows == {e["id"] for e in events if e.get("cat") == "ac2g" and e["ph"] == "f"} and len(arrows) >= len(kernels)
+    assert any(e["ph"] == "C" for e in events)
+    plain = json.loads(exported(runs, "traced.strobe", "chrome", "--no-findings"))["traceEvents"]
+    assert not any(e.get("cat") == "strobe.finding" for e in plain)
+
+
+def test_findings_do_not_come_back_as_zones(runs):
+    reports = []
+    for options in (), ("--no-findings",):
+        exported(runs, "traced.strobe", "chrome", *options)
+        report = json.loads(strobe("report", "out.chrome", "--format", "json", cwd=runs).stdout)
+        reports.append((report["stage_analysis"], report.get("events")))
+    assert reports[0] == reports[1]
+
+
+def test_perfetto_has_findings_on_tracks_of_their_own(runs):
+    packets = many(exported(runs, "traced.strobe", "perfetto"), 1)
+    report = json.loads(strobe("report", "traced.strobe", "--format", "json", cwd=runs).stdout)
+    tracks = {one(t, 1): (one(t, 2), one(t, 5)) for p in packets for t in many(p, 60)}
+    [parent] = [uuid for uuid, (name, _) in tracks.items() if name == b"findings"]
+    own = {uuid: name.decode() for uuid, (name, above) in tracks.items() if above == parent}
+    assert list(own.values()) == [f["id"] for f in report["recommendations"]]
+    events = [e for p in packets for e in many(p, 11) if one(e, 11) in own]
+    names = [one(e, 23).decode() for e in events if one(e, 9) != 2]
+    assert names == list(own.values())
+    assert sum(one(e, 9) == 1 for e in events) == sum(one(e, 9) == 2 for e in events) > 0  # begins and ends
 
 
 # ---- all of them ----

@@ -31,13 +31,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char path[64];
 	struct sb_run *run = input_run(0, data, size);
+	struct sb_marker marker = { "id", "high", "issue", "do", 0, INT64_MAX };
+	struct sb_markers markers = { &marker, 1 };
 	struct sb_export_summary summary;
 
 	if (!*path)
 		snprintf(path, sizeof path, "%s/strobe-fuzz-%ld",
 			access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm", (long)getpid());
 	for (size_t i = 0; run && sb_exporters[i]; i++) {
-		if (sb_export(sb_exporters[i], run, path, &summary))
+		if (sb_export(sb_exporters[i], run, &markers, path, &summary))
 			continue;
 		if (!strcmp(sb_exporters[i]->name, "chrome"))
 			check_chrome(path);

@@ -46,7 +46,8 @@ static void take_zone(void *self, const struct sb_zone *z)
 	t->summary->zones++;
 }
 
-static int write_toy(struct sb_run *run, struct sb_out *out, struct sb_export_summary *summary)
+static int write_toy(struct sb_run *run, const struct sb_markers *markers, struct sb_out *out,
+	struct sb_export_summary *summary)
 {
 	struct toy t = { run, out, summary };
 	struct sb_visitor visitor = { .self = &t, .roles = SB_EVERY_ZONE, .zone = take_zone };
