@@ -19,7 +19,7 @@
 #error "strobe.h needs gcc or clang"
 #endif
 
-/* What every zone calls: straight into the library, without the jump of a linkage table. */
+/* Called by every zone: a direct call into the library, without the jump through a linkage table. */
 #if defined(__has_attribute)
 #if __has_attribute(noplt)
 #define STROBE_HOT_API_ STROBE_API __attribute__((noplt))
@@ -93,21 +93,21 @@ STROBE_API int strobe_recording(void);
 STROBE_API const char *strobe_run_dir(void);
 
 STROBE_API void strobe_tag(const struct strobe_attr *tag);
-/* What strobe_tag() would record of a text: credentials are replaced by "***", all of it
- * where the key is called like one (token, password). Returns how many; 0: it is as it was.
+/* Copies a text as strobe_tag() would record it: credentials become "***", and so does the whole text if
+ * the key is named like one (token, password). Returns how many were replaced; 0: the text is unchanged.
  * Cuts what does not fit. For bindings that write tags into files of their own. */
 STROBE_API size_t strobe_mask(const char *key, const char *text, char *out, size_t size);
-/* What could not be recorded, why, and how it can be: the report says so once. For
- * bindings, of a session that is open. */
+/* Says what could not be recorded, why, and how to record it; the report shows it once. For bindings,
+ * while a session is open. */
 STROBE_API void strobe_missing(const char *what, const char *why, const char *how);
 
-/* Which rank of how many this process is, where no launcher's environment says it (processes of
- * multiprocessing); local_rank < 0: not known. backend: "nccl", "gloo"...; NULL: not known. */
+/* Sets this process's rank and the number of ranks, for processes whose environment does not say it
+ * (multiprocessing). local_rank < 0: not known. backend: "nccl", "gloo"...; NULL: not known. */
 STROBE_API void strobe_rank(int rank, int local_rank, int world_size, const char *backend);
 
 /* ---- names ------------------------------------------------------------- */
 
-/* Names have ids for the life of the process. A name may carry a stage code
+/* A name keeps its id as long as the process lives. A name may carry a stage code
  * such as "4e.1" (NULL: none). Returns 0 only for a NULL name. */
 STROBE_API uint32_t strobe_name(const char *name, const char *code);
 
@@ -116,7 +116,7 @@ struct strobe_site {
 	const char *name;
 	const char *code;
 	uint32_t id;
-	uint32_t always; /* 1: whatever the profile_* settings say, as its end does not know the site */
+	uint32_t always; /* 1: recorded whatever profile_* says, because its end does not know the site */
 };
 
 /* ---- zones ------------------------------------------------------------- */
@@ -167,9 +167,8 @@ static inline void strobe_scope_end_(struct strobe_site **site)
 		strobe_site_end_(*site);
 }
 
-/* What the profile_* settings can switch off; follows from a zone's role and name (enum
- * strobe_role). For bindings: they ask before they record something of a kind; the calls
- * below and STROBE_ZONE ask by themselves. */
+/* What the profile_* settings can switch off; it follows from a zone's role and name (enum strobe_role).
+ * Bindings ask before they record something of a kind; the calls below and STROBE_ZONE ask by themselves. */
 enum strobe_kind {
 	STROBE_KIND_OTHER = 0, /* always recorded */
 	STROBE_KIND_STEP = 1,
@@ -243,7 +242,7 @@ STROBE_API struct strobe_span strobe_span_begin(const char *name);
 STROBE_API void strobe_span_end(
 	const struct strobe_span *span, const struct strobe_attr *attrs, size_t attr_count);
 
-/* A duration the caller has measured, ending now. */
+/* A duration that the caller measured and that ends now. */
 STROBE_API void strobe_duration(
 	const char *name, uint64_t duration_ns, const struct strobe_attr *attrs, size_t attr_count);
 
@@ -280,7 +279,7 @@ STROBE_API void strobe_block_record(
 
 STROBE_API void strobe_model(const char *name, int64_t parameter_count, const char *type, int64_t bytes);
 
-/* Output frames, counted once, where they leave the pipeline. */
+/* Counts output frames where they leave the pipeline; count each frame once. */
 STROBE_API void strobe_frames(int64_t count);
 STROBE_API void strobe_frames_dropped(int64_t count);
 
@@ -320,15 +319,16 @@ STROBE_API void strobe_counter_set(const char *name, double value);
 STROBE_API void strobe_mark(const char *name);
 STROBE_API void strobe_event(const char *name, const struct strobe_attr *attrs, size_t attr_count);
 STROBE_API void strobe_skip(const char *name, const char *code, const char *reason);
-/* Zones that a compiler has taken out of the code it compiled: not recorded, but
- * counted, so that a report can say so. For bindings. */
+/* Counts zones that a compiler removed from the code it compiled: they are not recorded, and the report
+ * says how many. For bindings. */
 STROBE_API void strobe_lost_compiled(uint64_t count);
 STROBE_API void strobe_thread_name(const char *name);
 
-/* The program has written, or is about to write, a result: a video, a picture, a folder of pictures. Its size and
- * content are taken when the run has ended, so that `strobe diff` can compare them. */
+/* The program has written, or is about to write, a result: a video, a picture, a folder of pictures. Its
+ * size and content are taken when the run has ended, so that `strobe diff` can compare them. */
 STROBE_API void strobe_output(const char *path);
-/* The same of samples without a head; pixel_format is "rgb24", "gray", "yuv420p", "yuv422p" or "yuv444p". */
+/* The same for a file of samples without a header; pixel_format is "rgb24", "gray", "yuv420p", "yuv422p"
+ * or "yuv444p". */
 STROBE_API void strobe_output_raw(const char *path, int64_t width, int64_t height, const char *pixel_format);
 
 /* ---- sampled stacks ------------------------------------------------------ */
@@ -337,8 +337,8 @@ struct strobe_frame {
 	uint32_t function; /* from strobe_name() */
 	uint32_t line; /* 0: unknown */
 };
-/* Where a thread is at this moment, the innermost function first; taken by a
- * sampler on whatever thread. At most 256 frames are kept. */
+/* Records where a thread is now, the innermost function first. A sampler calls it from any thread. At most
+ * 256 frames are kept. */
 STROBE_API void strobe_stack(uint32_t thread_id, const struct strobe_frame *frames, size_t count);
 /* The same, seen a moment ago, with the time it represents. */
 struct strobe_sample {
@@ -356,12 +356,11 @@ STROBE_API void strobe_function_file(uint32_t function, const char *file);
 
 /* ---- GPU --------------------------------------------------------------- */
 
-/* A zone whose GPU time is taken on a stream (a CUstream; NULL: the default
- * stream) by events that are resolved later: nothing ever synchronizes. It is
- * also an ordinary zone. Without a GPU it is only that. An end without a name is for
- * the innermost open zone that began on that stream, or, where none did, the innermost.
- * Ordinary zones nest: a zone begun inside one that ends first ends there with it,
- * as an ordinary zone; its GPU time runs on to its own end. */
+/* A zone whose GPU time is taken on a stream (a CUstream; NULL: the default stream) by events that are
+ * resolved later: nothing ever synchronizes. It is also an ordinary zone. Without a GPU it is only that.
+ * An end without a name ends the innermost open zone of that stream, or the innermost of all if the stream
+ * has none. Ordinary zones nest: a zone that is still open when the zone around it ends is ended with it,
+ * as an ordinary zone; its GPU time goes on to its own end. */
 STROBE_API void strobe_gpu_zone_begin(const char *name, void *stream);
 STROBE_API void strobe_gpu_zone_end(void *stream);
 STROBE_API void strobe_gpu_zone_begin_id(uint32_t name, void *stream);
@@ -369,15 +368,15 @@ STROBE_API void strobe_gpu_zone_end_id(uint32_t name, void *stream);
 /* For an end: the stream that the zone began on. */
 #define STROBE_GPU_SAME_STREAM ((void *)~(uintptr_t)0)
 
-/* For bindings to interpreters, from which a launch takes longer. They ask for the
- * stream first; arrived_ticks is the time before they asked, so that asking does not
- * count as time in which the program can have used the stream. */
+/* For bindings to interpreters, where a call takes longer. They ask for the stream first; arrived_ticks is
+ * the time before they asked, so that asking does not count as time in which the program may have used the
+ * stream. */
 STROBE_API uint64_t strobe_gpu_zone_arrive(void);
 STROBE_API void strobe_gpu_zone_begin_arrived(uint32_t name, void *stream, uint64_t arrived_ticks);
 STROBE_API void strobe_gpu_zone_end_arrived(uint32_t name, void *stream);
 
-/* 1 while this stage is entered rarely enough (at most 1 000 times a second) for
- * its GPU time to be worth two events. For bindings that time every stage. */
+/* 1 if this stage is entered rarely enough (at most 1 000 times a second) to spend two events on its GPU
+ * time. For bindings that time every stage. */
 STROBE_API int strobe_gpu_zone_worth(uint32_t name);
 
 /* Kernel trace (CUPTI), bounded: spec is "", "steps:3" or "seconds:5". */
@@ -385,8 +384,8 @@ STROBE_API int strobe_gpu_trace_start(const char *spec);
 STROBE_API void strobe_gpu_trace_stop(void);
 /* A trace of steps, if one was asked for: 0 not begun, 1 running, 2 over: other stages may be traced. */
 STROBE_API int strobe_gpu_trace_steps_state(void);
-/* Ends the trace and waits (a second at most) until CUPTI is free for another
- * profiler, which the report then names. Nothing happens when there is no trace. */
+/* Ends the trace and waits, a second at most, until CUPTI is free for another profiler; the report names
+ * that profiler. Does nothing when there is no trace. */
 STROBE_API void strobe_gpu_trace_yield(const char *to);
 
 /* Not for direct use: where the instances of the library in a process meet. */

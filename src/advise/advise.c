@@ -1,4 +1,4 @@
-/* Asks every rule, ranks what they found. */
+/* Runs every rule and ranks the findings. */
 #include "advise/advise.h"
 
 #include "advise/bound.h"

@@ -1,5 +1,5 @@
 /* Advice: a table of rules over the model, each with the number it looked at.
- * docs/advice.md is the same table in words. A rule without its data is silent. */
+ * docs/advice.md is the same table in words. A rule says nothing if its data is missing. */
 #ifndef SB_ADVISE_ADVISE_H
 #define SB_ADVISE_ADVISE_H
 

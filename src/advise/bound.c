@@ -132,7 +132,7 @@ static bool by_launches(struct sb_model *model)
 	return true;
 }
 
-/* No GPU did anything, and the program keeps a core busy. */
+/* True if no GPU was used and the program keeps a core busy. */
 static bool by_cpu(struct sb_model *model)
 {
 	double cpu = column_mean(model, "cpu", "process_percent");
@@ -173,8 +173,8 @@ static bool is_main_stage(const struct sb_model *model, const struct sb_stage *s
 	return s->parent < 0 || model->stages.stages[s->parent].role == STROBE_ROLE_GENERATION;
 }
 
-/* Of the generations for what is inside them: a short run's imports make
- * everything else small, and still the largest part of a video can pay. */
+/* For stages inside generations the share is of the generations' time: in a short run the imports make
+ * everything else look small. */
 static double share_of(const struct sb_model *model, const struct sb_stage *s)
 {
 	double inside = s->parent < 0 ? NAN : s->covered_s / generation_s(model);

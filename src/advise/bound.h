@@ -1,4 +1,4 @@
-/* The end of the advice: what bounds the run, and what to leave alone. */
+/* What bounds the run, and which stages to leave alone. */
 #ifndef SB_ADVISE_BOUND_H
 #define SB_ADVISE_BOUND_H
 

@@ -1,5 +1,5 @@
-/* Symptoms, and the causes that account for them: what the GPU or a stage shows is folded under what does it.
- * Two tables: the symptoms with what would tell more, and what each cause can account for. */
+/* Folds symptoms (what the GPU or a stage shows) under the causes that explain them. Two tables: the
+ * symptoms with what to record to learn more, and the symptoms that each cause can explain. */
 #include "advise/fold.h"
 
 #include "advise/rule.h"
@@ -16,7 +16,7 @@
 static const char *const symptoms[] = { "gpu_gaps", "gpu_utilization", "small_kernels", "unattributed",
 	"slow_steps" };
 
-/* They say where the time goes: no illness by itself, and not worth a line beside what makes it go there. */
+/* They only say where the time goes. Beside a finding that says why, they are left out. */
 static const char *const directions[] = { "stage_dominates", "layer_dominates", "attention", "copies",
 	"step_slow", "fps_low", "block_variance", "data_loading", "cache_useless", "cache_strict", "offload",
 	"attention_math", "pageable_copies" };
@@ -98,7 +98,7 @@ static bool can_explain(const char *cause, const char *symptom)
 
 /* ---- folding ------------------------------------------------------------ */
 
-/* Another stage's symptom is not this cause's. */
+/* A cause explains only symptoms of its own stage. */
 static bool accounts_for(const struct sb_advice *cause, const struct sb_advice *symptom)
 {
 	if (cause->startup || !(cause->rank_s > 0) || !can_explain(cause->id, symptom->id))
@@ -188,7 +188,7 @@ static bool found(const struct sb_advisor *a, const char *id)
 	return false;
 }
 
-/* The same idleness twice, sampled and traced, or as gaps and as short kernels: one is kept. */
+/* Keeps one of two findings about the same idle time: sampled and traced, or gaps and short kernels. */
 static bool is_repeated(const struct sb_advisor *a, const struct sb_advice *f)
 {
 	return (strcmp(f->id, "gpu_utilization") == 0 || strcmp(f->id, "small_kernels") == 0) &&

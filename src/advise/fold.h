@@ -1,4 +1,4 @@
-/* Symptoms, and the causes that account for them. */
+/* Symptoms, and the causes that explain them. */
 #ifndef SB_ADVISE_FOLD_H
 #define SB_ADVISE_FOLD_H
 
@@ -6,11 +6,11 @@
 
 struct sb_advisor;
 
-/* Takes each symptom that causes account for out of what was found and names it in theirs. One that stays says
- * that its cause was not found, and which recording would tell. */
+/* Removes each symptom that is explained by causes, and names it in their findings. A symptom that stays
+ * says that no cause was found, and what to record to find it. */
 void sb_fold_symptoms(struct sb_advisor *a);
 bool sb_rule_is_symptom(const char *id);
-/* Its time is spent before the first generation. */
+/* True if its time is spent before the first generation. */
 bool sb_rule_is_startup(const char *id);
 
 #endif

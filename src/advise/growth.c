@@ -17,7 +17,7 @@ static const struct sb_pair *attr(const struct sb_event_row *e, const char *key)
 	return NULL;
 }
 
-/* The last event of a name that is about this kind of memory: what the program itself saw. */
+/* The last event with a name about this kind of memory: what the program itself reported. */
 static const struct sb_event_row *event_of(const struct sb_model *model, const char *name, const char *of)
 {
 	const struct sb_event_row *last = NULL;
@@ -48,7 +48,7 @@ static const struct sb_growth *row_of(const struct sb_model *model, const char *
 	return NULL;
 }
 
-/* What it is best counted by: generations, else steps, else calls. */
+/* The unit for its growth: generations, else steps, else calls. */
 static const struct sb_growth *leak_of(const struct sb_advisor *a, const char *of)
 {
 	static const char *const units[] = { "generation", "step", "call" };
@@ -92,7 +92,7 @@ static void add_place(struct sb_advice *f, const struct sb_event_row *e, const c
 		f->stage = f->where.stage = stage;
 }
 
-/* It ends in running out: above what costs a little time. */
+/* It ends in running out of memory: more urgent than lost time. */
 static void raise(struct sb_advisor *a, struct sb_advice *f)
 {
 	if (!f)
@@ -118,7 +118,7 @@ static void find_leak(struct sb_advisor *a, const struct sb_growth *g, const cha
 	raise(a, f);
 }
 
-/* Too few readings for a slope, but five generations in a row that each left more behind. */
+/* Too few readings for a slope, but each of five generations in a row left more memory in use. */
 static void find_seen(struct sb_advisor *a, const char *of, const char *kind, const char *words)
 {
 	const struct sb_event_row *e = event_of(a->model, "memory_grows", of);

@@ -1,4 +1,4 @@
-/* Rules about the host: threads that fight, memory that grows, a program that gets slower and slower. */
+/* Rules about the host: threads that compete, memory that grows, a program that slows down. */
 #include "advise/hot.h"
 #include "advise/weigh.h"
 
@@ -17,7 +17,8 @@ static bool is_busy_elsewhere(const struct sb_model *model, const struct sb_line
 	return !l->main && !(l->generation_s > 0) && !l->inner && doing == SB_DOES_COMPUTE;
 }
 
-/* Two threads that both compute in Python take turns, 5 ms each: what the pipeline does in Python takes twice as long. */
+/* Two threads that both compute in Python take turns, 5 ms each: what the pipeline does in Python takes
+ * twice as long. */
 void sb_rule_gil_contention(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, is_busy_elsewhere);
@@ -98,7 +99,7 @@ static double median(const double *values, size_t count)
 	return copy[count / 2];
 }
 
-/* Medians of four quarters that each lie above the one before. */
+/* True if the medians of the four quarters rise each time. */
 static bool climbs(const double *series, size_t count, double ratio, double *out_first, double *out_last)
 {
 	size_t quarter = count / 4;

@@ -1,5 +1,5 @@
-/* The program's lines that time was spent at, by what they do. A line is read as text, where the source is at hand, and
- * by the library's function it was in. */
+/* The program's lines that time was spent at, by what they do. A line is read as text, where the source is
+ * at hand, and by the library's function it was in. */
 #include "advise/hot.h"
 
 #include "base/role.h"
@@ -10,7 +10,7 @@
 static const struct {
 	enum sb_doing doing;
 	const char *text; /* in the line */
-	const char *inner; /* in the name of the library's function; either fits */
+	const char *inner; /* in the name of the library's function; one of both is enough */
 } words[] = {
 	{ SB_DOES_COLLECT, "gc.collect(", NULL },
 	{ SB_DOES_ALLOCATE, "empty_cache(", "empty_cache" },

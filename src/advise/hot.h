@@ -5,7 +5,7 @@
 #include "advise/rule.h"
 
 enum sb_doing {
-	SB_DOES_COMPUTE, /* nothing of the below */
+	SB_DOES_COMPUTE, /* none of those below */
 	SB_DOES_WAIT_GPU, /* .item(), synchronize(), if tensor.any() … */
 	SB_DOES_COPY, /* .to(device), .cuda(), copy_() */
 	SB_DOES_ALLOCATE, /* empty_cache() */
@@ -16,13 +16,13 @@ enum sb_doing {
 };
 enum sb_doing sb_hot_doing(const struct sb_line *line);
 
-/* Lines of one function that fit, added up. */
+/* Lines of one function that match, added up. */
 struct sb_hot {
-	const struct sb_line *line; /* the largest of them; NULL: none fits */
+	const struct sb_line *line; /* the largest of them; NULL: none matches */
 	double total_s, generation_s, step_s, from_s, to_s;
 	uint64_t sample_count;
 };
-/* The function whose fitting lines weigh most. */
+/* The function whose matching lines took most time. */
 struct sb_hot sb_hot_find(
 	const struct sb_model *model, bool (*fits)(const struct sb_model *, const struct sb_line *));
 /* "on_step (wan.py:41): time.sleep(0.02)" */

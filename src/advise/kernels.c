@@ -1,5 +1,5 @@
-/* Rules that read which kernels a stage ran, beside what it could have run: attention, convolutions, precision, layout.
- * Silent without a GPU trace. */
+/* Rules about the kernels a stage ran and better ones it could have run: attention, convolutions,
+ * precision, layout. They say nothing without a GPU trace. */
 #include "advise/weigh.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static bool is_in_step(const struct sb_model *model, const struct sb_stage *s)
 	return false;
 }
 
-/* Calls per traced call: kernels of three steps stand for those of all. */
+/* Calls per traced call: the kernels of three traced steps stand for those of all steps. */
 static double scale_of(const struct sb_model *model, const struct sb_stage *s)
 {
 	const struct sb_stage *steps = step_stage(model);
@@ -84,7 +84,7 @@ static struct kernels kernels_of(const struct sb_stage *s)
 	return k;
 }
 
-/* Something in this run computes in 16 bits: the rest could too. */
+/* True if something in this run computes in 16 bits, so that the rest could too. */
 static bool run_is_half(const struct sb_model *model)
 {
 	double half_s = 0;
@@ -111,7 +111,7 @@ static double gpu_share(const struct sb_model *model)
 
 /* ---- the stage that shows it most ------------------------------------------- */
 
-/* How much of the stage's kernel time the problem costs; 0: it has none of it. */
+/* How much of the stage's kernel time the problem costs; 0: the stage does not have it. */
 typedef double (*problem_fn)(const struct sb_model *model, const struct kernels *k);
 
 struct shown {

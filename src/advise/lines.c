@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define SAMPLES_LEAST 3 /* fewer are chance */
+#define SAMPLES_LEAST 3 /* fewer samples may be chance */
 #define VALUE_BYTES 16 /* a copy of no more than this is a single value */
 
 static bool counts(const struct sb_line *l)
@@ -50,7 +50,8 @@ static bool waits_in_a_step(const struct sb_model *model, const struct sb_line *
 	       !moves_weights(l);
 }
 
-/* Single values that each step copies to the host, by the trace: every one of them waits for all the GPU was given. */
+/* How many single values each step copies to the host, by the trace; each copy waits for all work that was
+ * given to the GPU. */
 static double values_read_a_step(const struct sb_model *model)
 {
 	double count = 0, steps = sb_weigh_traced_steps(model);
@@ -64,8 +65,8 @@ static double values_read_a_step(const struct sb_model *model)
 	return steps > 0 ? count / steps : 0;
 }
 
-/* A wait that keeps the GIL hides from the sampler: its samples fall on the lines after it. The trace counts what was
- * read, and the few samples that did hit it tell the line. */
+/* A wait that keeps the GIL hides from the sampler: its samples fall on the lines after it. The trace
+ * counts what was read, and the few samples that did hit it tell the line. */
 static void find_reads(struct sb_advisor *a, const struct sb_hot *hot, double reads)
 {
 	double gain_s = sb_weigh_idle_s(a->model), percent = percent_of_work(a->model, gain_s);
@@ -85,7 +86,7 @@ static void find_reads(struct sb_advisor *a, const struct sb_hot *hot, double re
 	sb_weigh_priority(a, f);
 }
 
-/* Without the wait the CPU runs ahead, and what is left is the longer of both: the GPU's work or the CPU's. */
+/* Without the wait the CPU runs ahead, and a step takes the longer of the GPU's work and the CPU's. */
 void sb_rule_hidden_sync(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, waits_in_a_step);

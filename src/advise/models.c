@@ -27,7 +27,7 @@ void sb_rule_parameters_many(struct sb_advisor *a)
 	}
 }
 
-/* A model that runs in it already gains nothing. */
+/* A model that already runs in that precision gains nothing. */
 static bool in_use(const struct sb_model_panel *m, const char *variant)
 {
 	for (size_t i = 0; i < m->model_count; i++) {
@@ -88,7 +88,7 @@ void sb_rule_layer_dominates(struct sb_advisor *a)
 	}
 }
 
-/* Blocks without it are no transformer's. */
+/* Blocks without attention are not a transformer's. */
 static bool has_attention(const struct sb_model_panel *m)
 {
 	for (size_t i = 0; i < m->layer_count; i++)

@@ -1,5 +1,5 @@
-/* What people read out of a memory table, a timing table, a comparison of precisions, a GPU's load. One function for
- * each, silent without its data. */
+/* What people read out of a memory table, a timing table, a comparison of precisions, a GPU's load. One
+ * function for each; it says nothing without its data. */
 #include "advise/readings.h"
 
 #include "base/memory_units.h"
@@ -42,7 +42,7 @@ static void read_peak(struct sb_model *m)
 			peak->peak_bytes / GB, peak->label);
 }
 
-#define OFFLOADED 0.25 /* of the peak is left, or less */
+#define OFFLOADED 0.25 /* or less of the peak is left */
 #define KEPT 0.8
 
 static void read_offloading(struct sb_model *m)
@@ -106,7 +106,7 @@ static bool is_plain(const struct sb_stage *s)
 #define OFTEN 50
 #define SHORT_S 0.1
 
-/* Slow, but called so rarely that keeping its result is enough. */
+/* Slow, but called so rarely that keeping its result helps enough. */
 static void read_seldom(struct sb_model *m, const struct sb_stage *s, const struct sb_stage *most)
 {
 	if (s != most && s->count > 1 && s->count <= RARE_CALLS && s->time.mean > 1 && s->wall_ratio > 0.05 &&

@@ -1,4 +1,4 @@
-/* Between the table of rules and the rules themselves; no other file includes it. */
+/* What the rules share with the table of rules. Only they include it. */
 #ifndef SB_ADVISE_RULE_H
 #define SB_ADVISE_RULE_H
 
@@ -7,16 +7,16 @@
 
 struct sb_advisor {
 	struct sb_model *model;
-	const struct sb_rule_info *rule; /* the one being asked */
+	const struct sb_rule_info *rule; /* the rule that is run */
 	double limit; /* its threshold in force */
 	bool live; /* streaming or target_fps: absolute rules count in full */
 	struct sb_vec found; /* struct sb_advice */
 	bool failed; /* memory is out */
 };
 
-/* Adds a finding of the rule being asked: its issue and what was seen. saves_s
- * NaN: cannot be computed; it is cut to the run's wall time. NULL when memory is out. The rest is the rule's, until
- * the caller changes it. */
+/* Adds a finding of the rule being asked: its issue and what was seen. saves_s NaN: cannot be computed; it
+ * is cut to the run's wall time. NULL when memory is out. The rest is the rule's, until the caller changes
+ * it. */
 struct sb_advice *sb_advisor_find(
 	struct sb_advisor *a, double value, double saves_s, const char *issue, const char *evidence);
 /* Says what does it and how sure that is; of a finding that may be NULL. */
@@ -24,7 +24,7 @@ void sb_finding_cause(
 	struct sb_advice *f, const char *cause, enum sb_gain_basis basis, enum sb_confidence confidence);
 /* The line of the program that does it. */
 void sb_finding_line(struct sb_advice *f, const char *file, uint32_t line);
-/* Text in the model's memory, short to write. */
+/* printf into the model's memory. */
 #define sb_say(a, ...) sb_model_printf((a)->model, __VA_ARGS__)
 /* "2.62 s"; below a tenth "35.1 ms", "12.3 us". */
 const char *sb_say_seconds(struct sb_advisor *a, double seconds);
@@ -32,7 +32,7 @@ const char *sb_say_seconds(struct sb_advisor *a, double seconds);
 /* A sum over the trace's GPUs as the mean of one, at most the wall time. */
 double sb_advise_per_gpu(const struct sb_model *model, double sum_s);
 
-/* One per rule, silent without its data. */
+/* One function per rule; it says nothing without its data. */
 #define SB_RULES(X)                \
 	X(stage_dominates)         \
 	X(unattributed)            \

@@ -15,8 +15,7 @@ static bool is_frame(const struct sb_stage *s)
 	       s->role == STROBE_ROLE_ITERATION || s->span;
 }
 
-/* A stage is named for the advice when it is not merely the frame around others:
- * the innermost one that still passes the limit, however deep. */
+/* The advice names the innermost stage that still passes the limit, not the stages around it. */
 static bool has_inner_above(const struct sb_stages_panel *stages, size_t outer, double limit)
 {
 	const struct sb_stage *all = stages->stages;
@@ -28,7 +27,7 @@ static bool has_inner_above(const struct sb_stages_panel *stages, size_t outer, 
 	return false;
 }
 
-/* Only one of them is where to start. */
+/* Only one finding says where to start. */
 static void tell_others(struct sb_advisor *a, size_t first)
 {
 	struct sb_advice *all = a->found.items, *most = NULL;
@@ -137,7 +136,7 @@ static double counted(const struct sb_model *model, const char *word)
 	return sum;
 }
 
-/* Every compile of a name after its first is one again. */
+/* Every compile of a name after the first is a recompile. */
 static int64_t compiled_again(const struct sb_model *model, double *out_s)
 {
 	int64_t again = 0;

@@ -1,5 +1,5 @@
-/* The table of known stages and their knobs, and its reading against a run. A row says nothing about a
- * stage too small to pay, and nothing twice about a stage and those inside it. */
+/* The table of known stages and their knobs, and its reading against a run. A row is left out for stages
+ * too small to pay, and said once for a stage and the stages inside it. */
 #include "advise/strategies.h"
 
 #include "advise/rule.h"
@@ -13,7 +13,7 @@
 #define FEW_STEPS 4 /* below that a model has to be distilled for it */
 #define STRATEGIES_MAX 40
 
-/* What must be so besides the kind of stage. */
+/* The condition besides the kind of stage. */
 enum need {
 	ALWAYS,
 	KNOB, /* the stage carries the knob */
@@ -322,7 +322,7 @@ static void add_thresholds(struct sb_model *m)
 
 /* ---- all of them ----------------------------------------------------------- */
 
-/* Words without a number are said once, about the largest stage. */
+/* A row without a number is said once, about the largest stage. */
 static bool said_before(const struct sb_model *m, const char *what)
 {
 	for (size_t i = 0; what && i < m->strategies.count; i++)
@@ -331,7 +331,7 @@ static bool said_before(const struct sb_model *m, const char *what)
 	return false;
 }
 
-/* The same row was said about a stage around this one. */
+/* True if the same row was said about a stage around this one. */
 static bool said_around(const struct sb_model *m, size_t stage, const char *trade_off)
 {
 	for (int64_t p = m->stages.stages[stage].parent; p >= 0; p = m->stages.stages[p].parent)

@@ -9,7 +9,7 @@ struct sb_advisor;
 
 /* Fills model->strategies from the stages. */
 void sb_strategies_find(struct sb_model *model);
-/* Findings that only say where to start say what to turn there. After sb_strategies_find(). */
+/* Adds the knob to turn to findings that only say where to start. After sb_strategies_find(). */
 void sb_strategies_name(struct sb_advisor *advisor);
 
 #endif

@@ -24,7 +24,7 @@ static const struct sb_stats *stats_of(const struct sb_series *s, const char *co
 	return c && c->stats.count ? &c->stats : NULL;
 }
 
-/* There is no advice for a GPU that was not used. */
+/* A GPU that was not used gets no advice. */
 static bool was_used(const struct sb_series *s)
 {
 	const struct sb_stats *util = stats_of(s, "utilization_percent"),
@@ -52,7 +52,7 @@ void sb_rule_gpu_memory(struct sb_advisor *a)
 	}
 }
 
-/* Imports and loading leave the GPU idle too, but not because work is missing. */
+/* The GPU is also idle during imports and loading; that is not counted as missing work. */
 static double setup_s(const struct sb_model *model)
 {
 	double sum_s = 0;
@@ -150,7 +150,7 @@ void sb_rule_throttling(struct sb_advisor *a)
 	}
 }
 
-#define OTHERS_MOSTLY 0.5 /* on average: fewer have only come and gone */
+#define OTHERS_MOSTLY 0.5 /* on average; fewer were there only for a moment */
 #define TENTH 0.1
 
 /* Others that were there while this program worked, not while it started. */
@@ -223,8 +223,7 @@ static const struct sb_series *busiest_gpu(const struct sb_model *model)
 	return busiest;
 }
 
-/* Only GPUs like the one that works could take work from it: the chip that drives the
- * screen is not idle capacity. */
+/* Only GPUs of the same model could share the work: the chip that drives the screen is not idle capacity. */
 void sb_rule_gpus_idle(struct sb_advisor *a)
 {
 	const struct sb_series *s, *busiest = busiest_gpu(a->model);

@@ -1,5 +1,5 @@
-/* Every rule of the advice, in one table. The checks are in advise_*.c; the
- * words here are also docs/advice.md. */
+/* Every rule of the advice, in one table. The checks are in src/advise/<family>.c; docs/advice.md is made
+ * from the words here. */
 #include "advise/rule.h"
 
 #include "advise/table.h"

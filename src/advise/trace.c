@@ -1,13 +1,12 @@
-/* Rules that read the GPU trace. Silent without one. */
+/* Rules over the GPU trace. They say nothing without one. */
 #include "advise/hot.h"
 #include "advise/weigh.h"
 
 #include <string.h>
 
-#define COPY_SAMPLES_LEAST 3 /* fewer are chance */
+#define COPY_SAMPLES_LEAST 3 /* fewer may be chance */
 
-/* Sums over devices are no time of the run: of several GPUs that work side by
- * side each spends its own share. */
+/* Sums over several GPUs are longer than the run: each GPU that works beside the others has its own share. */
 double sb_advise_per_gpu(const struct sb_model *model, double sum_s)
 {
 	double mean_s = sum_s / (double)(model->gpu.device_count ? model->gpu.device_count : 1);
@@ -178,7 +177,8 @@ static void say_launches(struct sb_advisor *a, struct sb_advice *f)
 			"of CFG in one) also helps.";
 }
 
-/* Traced steps are cold ones, mostly: the GPU's time in them, over the time of a warm step, is nearer to what costs. */
+/* Traced steps are mostly cold and slow; the GPU's time in them over the time of a warm step is closer to
+ * the real share. */
 static void find_idle_steps(struct sb_advisor *a, double busy)
 {
 	double percent = (1 - busy) * 100, traced = sb_weigh_traced_steps(a->model);

@@ -13,7 +13,7 @@ static double denoise_s(const struct sb_model *model)
 
 #define FEW_SLOW 0.05 /* of the generations' time: steps differ that much by themselves */
 
-/* More runs than there are cores, and most of it is not this program. */
+/* True if more threads want to run than there are cores, and most of them are not this program's. */
 static void say_others(struct sb_advisor *a, struct sb_advice *f)
 {
 	const struct sb_cpu_panel *cpu = &a->model->cpu;

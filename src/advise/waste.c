@@ -16,7 +16,7 @@ static bool has_step_above(const struct sb_stages_panel *stages, const struct sb
 	return false;
 }
 
-/* Text is known before the first step: encoding inside steps gives the same each time. */
+/* The text is known before the first step: encoding it inside steps gives the same result each time. */
 static const struct sb_stage *encoded_in_steps(const struct sb_model *model)
 {
 	const struct sb_stages_panel *stages = &model->stages;
@@ -33,7 +33,7 @@ static const struct sb_stage *encoded_in_steps(const struct sb_model *model)
 	return most;
 }
 
-/* The largest line inside a stage; of several the rule asks for one at a time. */
+/* The largest line inside a stage. */
 static const struct sb_line *line_in(const struct sb_model *model, const char *stage)
 {
 	for (size_t i = 0; i < model->lines.count; i++)

@@ -1,4 +1,4 @@
-/* dlopen() and dlsym() behind a table. Reports what a library lacks; the caller decides what that means. */
+/* dlopen() and dlsym() behind a table. Says what a library lacks; the caller decides whether it matters. */
 #include "base/dynlib.h"
 
 #include <dlfcn.h>

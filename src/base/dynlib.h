@@ -21,8 +21,8 @@ struct sb_dynlib_entry {
 		offsetof(table, field), name, true \
 	}
 
-/* The path that an environment variable names, opened; NULL when it is unset or
- * empty, or names no library: `*out_set` tells which. */
+/* Opens the library that an environment variable names. NULL if the variable is unset or empty, or names
+ * no library: `*out_set` tells which. */
 void *sb_dynlib_from_environment(const char *variable, bool *out_set);
 
 /* Fills the table. Returns the first needed name that the library lacks, NULL

@@ -11,8 +11,8 @@
 
 enum { MESSAGE_BYTES = 768 };
 
-/* A pointer: a library that is loaded late, into a process full of others, gets
- * a few hundred bytes of static thread storage or none. */
+/* A pointer, not the text: a library that is loaded late may get only a few hundred bytes of static thread
+ * storage. */
 static _Thread_local char *message;
 static pthread_key_t message_key;
 static pthread_once_t message_once = PTHREAD_ONCE_INIT;
@@ -20,7 +20,7 @@ static pthread_once_t message_once = PTHREAD_ONCE_INIT;
 static void forget(void *text)
 {
 	free(text);
-	message = NULL; /* what ends after this may fail again */
+	message = NULL; /* destructors that run after this one may fail again */
 }
 
 static void make_key(void)

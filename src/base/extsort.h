@@ -23,12 +23,12 @@ uint64_t sb_extsort_count(const struct sb_extsort *s);
 
 /* After the last add. */
 int sb_extsort_finish(struct sb_extsort *s);
-/* The next record in order, NULL at the end; valid until the next call. A
- * failed read ends the sequence and is returned by sb_extsort_error. */
+/* The next record in order, NULL at the end; valid until the next call. A failed read ends the sequence;
+ * sb_extsort_error returns it. */
 const void *sb_extsort_next(struct sb_extsort *s);
 int sb_extsort_error(const struct sb_extsort *s);
 
-/* Where temporary files go unless told otherwise: $TMPDIR, /var/tmp, /tmp. */
+/* The default folder of temporary files: $TMPDIR, else /var/tmp, else /tmp. */
 const char *sb_extsort_folder(void);
 
 #endif

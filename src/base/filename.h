@@ -6,7 +6,7 @@
 
 /* "run.strobe" of "runs/t2v/run.strobe"; a part of path itself. */
 const char *sb_filename_of(const char *path);
-/* True when text ends so; also when it is nothing but the end. */
+/* True if text ends with `end`, or is equal to it. */
 bool sb_ends_with(const char *text, const char *end);
 
 #endif

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Some filesystems give every file one owner and one mode (a squashed root on NFS,
- * vfat, shared folders of virtual machines). There a file made here and now has the
- * folder's owner; in a stranger's folder it would have ours. */
+/* Some filesystems give every file one owner and one mode (a squashed root on NFS, vfat, shared folders of
+ * virtual machines). There a new file gets the folder's owner; in a folder of another user it would get
+ * ours. */
 static bool owner_is_everybodys(int fd, const struct stat *folder, mode_t unwanted)
 {
 	char name[48];

@@ -1,6 +1,5 @@
-/* A folder that files are made in. It is opened without following a link and
- * must be the user's own; later, device and inode prove that a path still names
- * the same folder, so that no descriptor has to be held meanwhile. */
+/* A folder that files are made in. It is opened without following a link and must belong to the user. Its
+ * device and inode later prove that a path still names the same folder, so no descriptor is kept open. */
 #ifndef SB_BASE_FOLDER_H
 #define SB_BASE_FOLDER_H
 
@@ -17,16 +16,15 @@ enum sb_folder_trust {
 	SB_FOLDER_OWN /* the user's own, and no other user can write to it */
 };
 
-/* A descriptor of the folder called name below at (AT_FDCWD: as a path), or -1
- * with errno set: ELOOP or ENOTDIR where it is a link or a file, EPERM where it is
- * not as private as asked. */
+/* Opens the folder `name` below `at` (AT_FDCWD: name is a path). Returns a descriptor, or -1 with errno:
+ * ELOOP or ENOTDIR if it is a link or a file, EPERM if it is less private than asked. */
 int sb_folder_open(int at, const char *name, enum sb_folder_trust trust);
-/* The same by its path, and only the folder that known names: ESTALE where it is
- * another one. Takes an unknown one as it is. */
+/* The same by path, and only if it is still the folder in `known`: ESTALE if it is another one. An unknown
+ * `known` is not checked. */
 int sb_folder_reopen(const char *path, const struct sb_folder *known);
 struct sb_folder sb_folder_of(int fd); /* unknown where that fails */
 
-/* A new file, never an old one nor what a link points to: its descriptor, or -1. */
+/* Makes a new file; never opens an existing one or follows a link. Returns a descriptor, or -1. */
 int sb_folder_create(int folder, const char *name, unsigned mode);
 /* Opens a regular file for reading; never waits and never follows a link. */
 int sb_folder_read(int folder, const char *name);

@@ -1,7 +1,6 @@
-/* Counts of durations in log-linear buckets: quantiles in little memory, and
- * histograms of many ranks add up to one. A value v below 32 has a bucket of
- * its own; else 32 buckets per octave. The middle of a bucket is at most
- * SB_HISTOGRAM_ERROR_RATIO away from any value in it. */
+/* Counts of durations in log-linear buckets: quantiles in little memory. Histograms of many ranks can be
+ * added up. A value v below 32 has a bucket of its own; else 32 buckets per octave. The middle of a bucket
+ * is at most SB_HISTOGRAM_ERROR_RATIO away from any value in it. */
 #ifndef SB_BASE_HISTOGRAM_H
 #define SB_BASE_HISTOGRAM_H
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A descriptor this process was given: another process writes to the other end. */
+/* A descriptor that was handed to this process; another process may write to its other end. */
 static bool is_own(const char *path)
 {
 	return !strcmp(path, "/dev/stdin") || !strncmp(path, "/dev/fd/", 8) ||

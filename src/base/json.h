@@ -1,4 +1,4 @@
-/* Writes JSON into a buffer; commas, nesting and escapes are its business. */
+/* Writes JSON into a buffer; it takes care of commas, nesting and escapes. */
 #ifndef SB_BASE_JSON_H
 #define SB_BASE_JSON_H
 
@@ -33,7 +33,7 @@ void sb_json_null(struct sb_json *j, const char *key);
 void sb_json_double(struct sb_json *j, const char *key, double value);
 /* Rounded to a number of decimals, for series where size matters. */
 void sb_json_fixed(struct sb_json *j, const char *key, double value, int decimals);
-/* Text that is JSON already. */
+/* Writes text that is already JSON. */
 void sb_json_raw(struct sb_json *j, const char *key, const char *json);
 
 /* A quoted, escaped string. Bytes that are not UTF-8 become U+FFFD. */

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* A token rarely is longer: with this much unread, it is whole in the window. */
+/* Few tokens are longer: with this much unread, the next token lies whole in the window. */
 #define LOOKAHEAD_BYTES SB_JSONIN_NUMBER_MAX
 
 SB_JSONIN_INLINE bool in_object(const struct sb_jsonin *p)
@@ -20,7 +20,7 @@ SB_JSONIN_INLINE bool in_object(const struct sb_jsonin *p)
 	return p->nesting[level / 64] >> (level % 64) & 1;
 }
 
-/* What stands at a place where something else was expected. */
+/* Names what was found where something else was expected. */
 static enum sb_jsonin_token unexpected(struct sb_jsonin *p, const char *expected)
 {
 	unsigned char c = (unsigned char)*p->position;
@@ -115,7 +115,7 @@ SB_JSONIN_INLINE char skip_space(struct sb_jsonin *p)
 	}
 }
 
-/* A byte order mark, which editors of another system put before everything. */
+/* A byte order mark, which some editors put at the start of a file. */
 static char skip_mark(struct sb_jsonin *p)
 {
 	sb_jsonin_look_ahead(p, 3);

@@ -80,12 +80,12 @@ enum sb_jsonin_token sb_jsonin_next(struct sb_jsonin *p);
  * the matching end for a container. Checked as strictly as if it were read. */
 int sb_jsonin_skip(struct sb_jsonin *p, enum sb_jsonin_token token);
 
-/* For the caller's own complaints about the current token: sets the message
+/* For the caller's own errors about the current token: sets the message
  * "'NAME' line L, byte B: …" and returns STROBE_EFORMAT. */
 int sb_jsonin_fail(struct sb_jsonin *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The error was only that the input ended between two elements of the outermost
- * array, where the Chrome trace format lets writers stop. */
+/* True if the only error was that the input ended between two elements of the outermost array: the Chrome
+ * trace format allows that. */
 bool sb_jsonin_ended_between_elements(const struct sb_jsonin *p);
 
 /* ---- numbers ---- */

@@ -1,4 +1,4 @@
-/* What a scanned number is worth: as a double, a whole number, a scaled one. */
+/* Converts a scanned number to a double, a whole number or a scaled one. */
 #include "base/jsonin_number.h"
 
 #include <stdlib.h>

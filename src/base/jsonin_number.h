@@ -4,7 +4,7 @@
 
 #include "base/jsonin.h"
 
-/* The path of every token: one function, or the calls cost as much as the work. */
+/* Every number goes through here: one function, because calls would cost as much as the work. */
 #define SB_JSONIN_INLINE static inline __attribute__((always_inline))
 
 SB_JSONIN_INLINE bool sb_jsonin_is_digit(char c)

@@ -1,5 +1,5 @@
-/* The piece of the input that jsonin.c looks at, with a NUL after its last byte; and
- * what goes wrong at a place in it. For the reader's own files only. */
+/* The part of the input that jsonin.c looks at, with a NUL after its last byte, and errors at a place in
+ * it. For the reader's own files only. */
 #ifndef SB_BASE_JSONIN_WINDOW_H
 #define SB_BASE_JSONIN_WINDOW_H
 

@@ -4,10 +4,10 @@
 #define SB_BASE_KNOB_H
 
 enum sb_knob_law {
-	SB_KNOB_EACH, /* a share of the time for each: iterations, steps, frames */
-	SB_KNOB_AREA, /* the same for each pixel: width and height multiply */
-	SB_KNOB_BATCH, /* items in one call: more of them make fewer calls */
-	SB_KNOB_OTHER /* it matters, but one run does not tell how */
+	SB_KNOB_EACH, /* time grows with the value: iterations, steps, frames */
+	SB_KNOB_AREA, /* time grows with the pixels: width and height multiply */
+	SB_KNOB_BATCH, /* items in one call: a larger value makes fewer calls */
+	SB_KNOB_OTHER /* it matters, but one run cannot tell how much */
 };
 
 struct sb_knob {

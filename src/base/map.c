@@ -1,4 +1,4 @@
-/* Open addressing, at most half full. Entries are never removed singly. */
+/* Open addressing, at most half full. Single entries are never removed. */
 #include "base/map.h"
 
 #include <stdlib.h>

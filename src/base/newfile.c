@@ -16,8 +16,8 @@
 
 enum { TRIES_MAX = 100 };
 
-/* In a folder that others write to, a link may have been put there to have something
- * else overwritten: only the user's own links, and the system's, are followed. */
+/* In a folder that others can write to, a link may be a trap that makes us overwrite another file: only
+ * links of the user and of the system are followed. */
 static bool is_strangers_link(const char *path)
 {
 	struct stat s;
@@ -40,7 +40,7 @@ static int open_folder(const char *path)
 	return open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* A name that is free: a file or link that has it already is left alone. */
+/* Finds a free name; existing files and links are left alone. */
 static int open_temporary(struct sb_newfile *f, unsigned mode)
 {
 	for (int i = 0; i < TRIES_MAX; i++) {

@@ -1,6 +1,6 @@
-/* A file that appears whole or not at all: written under a new temporary name beside
- * its own, then renamed. Devices, pipes and the like are written as they are. Another
- * user's link is refused, and nothing that exists is written through. */
+/* A file that appears whole or not at all: written under a new temporary name beside its own, then
+ * renamed. Devices, pipes and the like are written as they are. A link of another user is refused, and no
+ * existing file is written to. */
 #ifndef SB_BASE_NEWFILE_H
 #define SB_BASE_NEWFILE_H
 
@@ -16,16 +16,16 @@ struct sb_newfile {
 /* mode is a new file's permissions, e.g. 0600; one that is replaced keeps its own. */
 int sb_newfile_open(struct sb_newfile *f, const char *path, unsigned mode);
 
-/* Renames (keep) or removes what was written. Takes what open left behind, also
- * when it failed. Returns 0, or why the file is not there. */
+/* Renames (keep) or removes what was written. Also cleans up after a failed open. Returns 0, or why there
+ * is no file. */
 int sb_newfile_close(struct sb_newfile *f, bool keep);
 
-/* The same for a file that another function has written under a temporary name: on the
- * disk first, then renamed. The temporary one is gone afterwards, whatever happens. */
+/* The same for a file that another function wrote under a temporary name: flushed to the disk, then
+ * renamed. The temporary file is gone afterwards in any case. */
 int sb_newfile_move(const char *temporary, const char *path);
 
-/* Puts a file on the disk: else its name may survive a power failure, and what it names
- * may not. True also where there is no disk to flush to. False with errno set. */
+/* Flushes a file to the disk; otherwise its name may survive a power failure without its content. True
+ * also where there is no disk. False with errno set. */
 bool sb_newfile_flush(int fd);
 
 #endif

@@ -1,4 +1,4 @@
-/* Numbers with a point, whatever setlocale() said. */
+/* Numbers with a decimal point, whatever the locale. */
 #include "base/numerals.h"
 
 #include <stdatomic.h>

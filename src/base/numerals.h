@@ -1,5 +1,4 @@
-/* Numbers as text, always with a point: a host program may have chosen a locale
- * whose decimal sign is a comma. */
+/* Numbers as text, always with a decimal point: the host program's locale may use a comma. */
 #ifndef SB_BASE_NUMERALS_H
 #define SB_BASE_NUMERALS_H
 
@@ -8,10 +7,10 @@
 
 /* strtod() of the C locale. */
 double sb_numerals_read(const char *text, char **out_end);
-/* In few digits, 15 where they are enough, that read back to the same value. */
+/* With 15 digits if they read back as the same value, else with 17. */
 void sb_numerals_write(double value, char *out, size_t size);
 
-/* The calling thread reads and prints numbers with a point until it leaves. */
+/* Between enter and leave the calling thread reads and prints numbers with a decimal point. */
 locale_t sb_numerals_enter(void);
 void sb_numerals_leave(locale_t before);
 

@@ -1,4 +1,5 @@
-/* What the C library has since 2.30, for one that is older: wheels run on 2.28. Hidden: other libraries keep their own. */
+/* Functions that the C library has since 2.30, for older ones: wheels run on 2.28. Hidden symbols: other
+ * libraries are not affected. */
 #include <features.h>
 
 #if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 30)
@@ -15,8 +16,8 @@ HIDDEN int pthread_cond_clockwait(
 	pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *until);
 HIDDEN int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until);
 
-/* The same moment by the clock of the day, which the older calls know. Set meanwhile, the wait ends
- * early or late: callers look at their condition again. */
+/* The same moment by the real-time clock, which the older calls use. If that clock is set meanwhile, the
+ * wait ends early or late: callers check their condition again. */
 static struct timespec by_day(clockid_t clock, const struct timespec *until)
 {
 	struct timespec here, day;
@@ -54,5 +55,5 @@ int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until)
 	return sem_timedwait(sem, &day);
 }
 #else
-typedef int sb_nothing_is_missing; /* a file of C holds something */
+typedef int sb_nothing_is_missing; /* a C file must not be empty */
 #endif

@@ -1,5 +1,5 @@
-/* The table of roles, and names of stages read for what they are. Not a list of
- * products: words that pipelines use for the same thing. */
+/* The table of roles, and what the words in a stage's name say it is. Not a list of products: the words
+ * that pipelines use for the same thing. */
 #include "base/role.h"
 
 #include <ctype.h>

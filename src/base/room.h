@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* The array with room for twice as many, and that capacity; NULL: memory is out and the array stays as it was. */
+/* Returns the array with twice the capacity and sets *io_capacity. NULL: memory is out and the array is
+ * unchanged. */
 static inline void *sb_room_grown(void *array, size_t item_size, size_t *io_capacity)
 {
 	size_t capacity = *io_capacity ? *io_capacity * 2 : 8;
@@ -17,8 +18,8 @@ static inline void *sb_room_grown(void *array, size_t item_size, size_t *io_capa
 	return grown;
 }
 
-/* Whether there is room; moves the array where it must grow. The three are members or variables: they are
- * written, and evaluated more than once. */
+/* True if there is room for one more; grows the array if needed, which may move it. Arguments are
+ * evaluated more than once: pass variables or members. */
 #define SB_MAKE_ROOM(array, count, capacity)                                                      \
 	__extension__({                                                                           \
 		size_t room_ = (capacity);                                                        \

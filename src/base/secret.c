@@ -129,7 +129,7 @@ static void mask_value(struct masking *m, const char *ends)
 	mask(m, strcspn(m->at, ends));
 }
 
-/* After a secret name: "=value", ": value", "\": \"value", or " value" of an option. */
+/* Finds the value after a secret name: "=value", ": value", "\": \"value", or " value" of an option. */
 static void mask_after_name(struct masking *m, bool option, bool header)
 {
 	const char *p = m->at;

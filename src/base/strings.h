@@ -1,4 +1,4 @@
-/* A set of strings, each with a number from 1 and an address for its life. */
+/* A set of strings. Each has a number, from 1 on, and an address that never changes. */
 #ifndef SB_BASE_STRINGS_H
 #define SB_BASE_STRINGS_H
 

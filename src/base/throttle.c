@@ -1,4 +1,4 @@
-/* NVML's clock event reasons; idle and clocks that were set are none of them. */
+/* NVML's clock event reasons, except idle and clocks that the user set. */
 #include "base/throttle.h"
 
 const struct sb_throttle_reason sb_throttle_reasons[SB_THROTTLE_REASONS] = {

@@ -8,7 +8,7 @@
 struct sb_throttle_reason {
 	uint64_t bit;
 	const char *words;
-	bool fault; /* the GPU is held below what it should reach; else that is its speed under load */
+	bool fault; /* true: the GPU runs slower than it should; false: normal under load */
 };
 
 #define SB_THROTTLE_REASONS 6u

@@ -41,7 +41,7 @@ struct sb_builder_options {
 int sb_builder_open(const char *path, const struct sb_builder_options *opts, struct sb_builder **out_builder);
 /* Writes what is buffered and the end of the session; frees. Takes NULL. */
 int sb_builder_close(struct sb_builder *b, uint64_t end_ns);
-/* As a killed process leaves it: everything written so far, no end. */
+/* Leaves the file as a killed process would: everything written so far, without an end. */
 int sb_builder_abandon(struct sb_builder *b);
 /* Closes and removes the file. */
 void sb_builder_discard(struct sb_builder *b);
@@ -54,8 +54,7 @@ uint32_t sb_builder_track(struct sb_builder *b, const char *name);
 /* A writer for a thread; valid until the builder closes. tid 0: the main
  * thread. A second call with the same tid is a second writer of that thread. */
 struct sb_stream_writer *sb_builder_thread(struct sb_builder *b, uint32_t tid, const char *name);
-/* Writes a thread's chunk out and forgets the writer: for imports with very
- * many threads. */
+/* Writes a thread's chunk and frees the writer: for imports with very many threads. */
 void sb_builder_thread_done(struct sb_stream_writer *w);
 
 /* ---- zones: names are ids from sb_builder_name() ---- */

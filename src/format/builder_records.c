@@ -1,4 +1,4 @@
-/* The builder's records, one function each: what goes into which words. */
+/* The builder's records, one function each. */
 #include "format/builder_stream.h"
 
 #include <string.h>

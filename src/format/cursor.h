@@ -1,4 +1,4 @@
-/* Iterates the records of one chunk's bytes. Trusts nothing in them. */
+/* Iterates the records in one chunk. Every length and kind is checked. */
 #ifndef SB_FORMAT_CURSOR_H
 #define SB_FORMAT_CURSOR_H
 
@@ -45,7 +45,7 @@ static inline void sb_cursor_init(
 size_t sb_cursor_bad_bytes(const struct sb_cursor *c);
 bool sb_cursor_next_long(struct sb_cursor *c, struct sb_record *out_record);
 
-/* REBASE and PAD are handled here and never seen outside. */
+/* REBASE and PAD are handled here; callers never see them. */
 static inline bool sb_cursor_next(struct sb_cursor *c, struct sb_record *out_record)
 {
 	uint64_t w;

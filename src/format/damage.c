@@ -1,4 +1,4 @@
-/* What damage and losses are called. */
+/* Words and keys for damage and losses. */
 #include "format/reader.h"
 
 const char *sb_damage_text(enum sb_damage kind)

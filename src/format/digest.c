@@ -226,7 +226,7 @@ static bool read_root(
 	return true;
 }
 
-/* One try; false: the root moved on meanwhile, the slots may be newer. */
+/* Reads once; false: the root changed meanwhile, so slots may be newer. */
 static bool load_once(struct heap *h, struct sb_chunk_range range, uint64_t *buf)
 {
 	struct sb_reader *r = h->reader;

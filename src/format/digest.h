@@ -1,4 +1,4 @@
-/* A writer's folded past, read back in one true state. */
+/* Reads back what a writer has folded, in one consistent state. */
 #ifndef SB_FORMAT_DIGEST_H
 #define SB_FORMAT_DIGEST_H
 

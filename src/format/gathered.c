@@ -1,4 +1,4 @@
-/* Small recordings, one behind the other. */
+/* Many small recordings, one after the other in a file. */
 #include "format/gathered.h"
 
 #include "base/error.h"
@@ -65,7 +65,7 @@ static uint64_t bytes_of(const struct sb_file_header *h)
 
 /* ---- adding ------------------------------------------------------------------- */
 
-/* A process that was killed has left a count that is too low, and room it never used. */
+/* A killed process leaves a count that is too low, and room that it never used. */
 static uint32_t chunks_used(int fd, const struct sb_file_header *h)
 {
 	uint32_t used = 0, epoch;

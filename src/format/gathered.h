@@ -14,13 +14,12 @@ struct sb_gathered_part {
 	uint64_t offset, bytes;
 };
 
-/* What a recording uses of its file: a process that was killed leaves room that it never
- * used. 0: it is none. */
+/* How many bytes of its file a recording uses: a killed process leaves unused room. 0: not a recording. */
 uint64_t sb_gathered_bytes(int recording);
 /* Writes the header of a new, empty file. False with errno set. */
 bool sb_gathered_begin(int fd);
-/* Copies a finished recording to the end: what it used of its file, without room for
- * its zeros. False where it is no recording or cannot be written: nothing is added. */
+/* Appends a finished recording, only the part of its file that it used. False if it is not a recording or
+ * cannot be written; then nothing is added. */
 bool sb_gathered_add(int fd, int recording);
 
 /* True when the file begins like a gathered one. */

@@ -1,4 +1,4 @@
-/* What a file of recordings says of itself in its first bytes, without reading the rest. */
+/* The headers of the recordings in a file, without reading the rest. */
 #ifndef SB_FORMAT_HEAD_H
 #define SB_FORMAT_HEAD_H
 

@@ -1,4 +1,4 @@
-/* Packed recordings in a build without zstd: recognised, and refused. */
+/* A build without zstd: packed recordings are recognised and refused. */
 #include "format/packed.h"
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
-/* The reader: header, index of chunks, checked copies of them. What the words
- * mean is cursor.c's and analyze's business. */
+/* The reader: header, index of chunks, checked copies of them. cursor.c and the analyses know what the
+ * words mean. */
 #include "format/reader.h"
 
 #include "base/error.h"
@@ -53,7 +53,7 @@ bool sb_reader_is_recording(const char *path)
 	return have == sizeof magic && (!memcmp(magic, SB_MAGIC, 8) || !memcmp(magic, SB_PACKED_MAGIC, 8));
 }
 
-/* Never beyond its own end: behind a part of a gathered file lies another recording. */
+/* Never reads past the recording's end: in a gathered file another one follows. */
 static size_t read_own(struct sb_reader *r, void *to, size_t size, uint64_t offset)
 {
 	uint64_t left = r->file_bytes > offset ? r->file_bytes - offset : 0;
@@ -216,7 +216,7 @@ static void miss_tail(struct sb_reader *r, uint64_t count)
 	r->damage[SB_DAMAGE_MISSING].count += missing - 1;
 }
 
-/* What sequence numbers miss beyond what is known to be missing by place. */
+/* Gaps in sequence numbers that are not explained by missing places. */
 static void miss_gaps(struct sb_reader *r, uint64_t gaps, uint64_t offset)
 {
 	uint64_t known = r->damage[SB_DAMAGE_MISSING].count + r->damage[SB_DAMAGE_CHUNK_HEADER].count;
@@ -292,7 +292,7 @@ static int take_chunk(struct sb_reader *r, uint32_t index, bool *out_used)
 
 	if (read_own(r, &h, sizeof h, offset) == sizeof h && (whole || h.epoch))
 		err = take_header(r, index, &h, offset);
-	/* A file grows by more than chunks: a rest that is not in use yet is no loss. */
+	/* A file grows in steps larger than a chunk: an unused rest is not a loss. */
 	if (!whole && (h.epoch || index < r->head.chunk_count))
 		sb_reader_damage(r, SB_DAMAGE_TRUNCATED, r->head.chunk_bytes - left, offset + left);
 	*out_used = !is_unused(&h);

@@ -1,7 +1,6 @@
-/* Opens one .strobe file and hands out its chunks. Never trusts a length, reads
- * what is sound and says what was not. A file may grow and be folded while it is
- * read: chunks are copied out and checked. Plain reads, no mapping: a file that
- * shrinks under us is an error, not a signal. */
+/* Opens one .strobe file and hands out its chunks. Checks every length, reads what is sound and reports
+ * the rest as damage. A file may grow and be folded while it is read: chunks are copied out and checked.
+ * Plain reads, no mapping: a file that shrinks under us is an error, not a signal. */
 #ifndef SB_FORMAT_READER_H
 #define SB_FORMAT_READER_H
 
@@ -66,7 +65,7 @@ struct sb_reader {
 	struct sb_packed *packing;
 };
 
-/* Refuses what is not a regular file, at once. */
+/* Refuses anything but a regular file, without waiting. */
 int sb_reader_open(const char *path, struct sb_reader **out_reader);
 int sb_reader_open_from(const char *path, enum sb_infile_from from, struct sb_reader **out_reader);
 /* A part of a gathered file: see gathered.h. */

@@ -1,4 +1,4 @@
-/* The open files of a run's readers: the oldest gives way. */
+/* The open files of a run's readers: the oldest is closed first. */
 #include "format/reader_files.h"
 
 #include "base/folder.h"

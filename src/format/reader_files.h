@@ -10,11 +10,10 @@ enum { SB_READER_FILES_MAX = 64 };
 /* Zero-initialised: no files. Used by one thread. */
 struct sb_reader_files {
 	struct sb_reader *open[SB_READER_FILES_MAX];
-	unsigned next; /* the place that is given away next */
+	unsigned next; /* the one to be closed next */
 };
 
-/* From now on the reader's file may be closed between two reads to make room for
- * another's. Packed files stay open. */
+/* From now on the reader's file may be closed between two reads, to open another. Packed files stay open. */
 void sb_reader_files_add(struct sb_reader_files *files, struct sb_reader *r);
 void sb_reader_files_remove(struct sb_reader *r);
 /* The reader's descriptor, opened again where it was closed; -1: the file is gone, or

@@ -1,4 +1,4 @@
-/* Pointers to spools, followed only where strobe wrote them. */
+/* Follows pointers to spools, only those that strobe wrote. */
 #include "format/spool.h"
 
 #include "base/folder.h"

@@ -11,7 +11,7 @@
 /* Opens the recording that a pointer in this folder names, if strobe wrote both for
  * this user: both are the user's own regular files, the recording is private and its
  * header says that it belongs into this very folder. A descriptor and its path, or
- * -1: what anybody else wrote into a folder is never followed. */
+ * -1: pointers that another user wrote are never followed. */
 int sb_spool_follow(int folder, const char *pointer, char *out_path, size_t size);
 
 #endif

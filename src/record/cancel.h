@@ -1,5 +1,4 @@
-/* While strobe holds anything, a thread cannot be cancelled: what it holds would be held
- * for ever. */
+/* While strobe holds a lock, its thread cannot be cancelled: the lock would stay held for ever. */
 #ifndef SB_RECORD_CANCEL_H
 #define SB_RECORD_CANCEL_H
 

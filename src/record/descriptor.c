@@ -1,4 +1,4 @@
-/* Descriptors the program cannot take. */
+/* Descriptors that the program cannot close or reuse by accident. */
 #include "record/descriptor.h"
 
 #include "record/recorder.h"
@@ -50,8 +50,7 @@ static bool close_all(void)
 	return true;
 }
 
-/* Asked of the recorder, not of a variable of the thread: another copy of the library
- * may run on it. */
+/* Asks the recorder, not a thread-local variable: the thread may run another copy of the library. */
 static pid_t own_table(void)
 {
 	pid_t self = (pid_t)syscall(SYS_gettid);

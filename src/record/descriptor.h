@@ -1,7 +1,7 @@
-/* Descriptors the program cannot take. A thread of strobe's own can have a table of
- * its own, which the program neither sees nor closes. In the program's table a
- * descriptor is high and close-on-exec, and proved by device and inode before each use:
- * the program may have closed it and opened a file of its own under its number. */
+/* Descriptors that the program cannot close or reuse by accident. A thread of strobe can have a descriptor
+ * table of its own, which the program neither sees nor closes. In the program's table a descriptor gets a
+ * high number and close-on-exec, and its device and inode are checked before each use: the program may
+ * have closed it and opened another file with that number. */
 #ifndef SB_RECORD_DESCRIPTOR_H
 #define SB_RECORD_DESCRIPTOR_H
 
@@ -19,7 +19,7 @@ struct sb_descriptor {
 /* Gives the calling thread an empty table of its own. False: the system does not allow
  * it, the thread shares the program's. Only for threads that strobe made. */
 bool sb_descriptor_table_make(void);
-/* Does the calling thread have one? */
+/* True if the calling thread has one. */
 bool sb_descriptor_table_is_own(void);
 /* The calling thread ends: its number may become a thread of the program. */
 void sb_descriptor_table_leave(void);
@@ -28,9 +28,9 @@ void sb_descriptor_table_leave(void);
 bool sb_descriptor_open(struct sb_descriptor *out, const char *path, int flags, mode_t mode);
 /* Takes over a descriptor that was just opened; -1 with errno set is passed on. */
 bool sb_descriptor_adopt(struct sb_descriptor *out, int fd);
-/* Is it in a table that the calling thread uses? */
+/* True if it is in the table that the calling thread uses. */
 bool sb_descriptor_in_reach(const struct sb_descriptor *d);
-/* Is it in reach, and still the file that was opened? */
+/* True if it can be used here and is still the file that was opened. */
 bool sb_descriptor_is_ours(const struct sb_descriptor *d);
 /* Closes it if it is still ours. Takes an empty one. */
 void sb_descriptor_close(struct sb_descriptor *d);
@@ -39,8 +39,8 @@ void sb_descriptor_close(struct sb_descriptor *d);
 DIR *sb_descriptor_opendir(struct sb_descriptor *out, const char *path);
 void sb_descriptor_closedir(struct sb_descriptor *d, DIR *folder);
 
-/* A descriptor of the program's, for a moment: a copy, where the calling thread has a
- * table of its own. -1: not to be had. Give it back soon: a pipe stays open as long. */
+/* Borrows a descriptor of the program; a copy if the calling thread has a table of its own. -1: not
+ * possible. Give it back soon: a pipe stays open as long. */
 int sb_descriptor_borrow(int number);
 void sb_descriptor_give_back(int borrowed, int number);
 
@@ -49,7 +49,7 @@ void sb_descriptor_give_back(int borrowed, int number);
 void sb_descriptor_remember_stderr(void);
 bool sb_descriptor_stderr_is_safe(int fd); /* standard error, perhaps borrowed */
 
-/* For tests: as if the system refused tables of one's own. */
+/* For tests: behave as if the system refused separate tables. */
 extern bool sb_descriptor_refuse_table;
 
 #endif

@@ -28,7 +28,7 @@ static void name_file(uint32_t n, char *out, size_t size)
 		snprintf(out, size, n ? "run.%ld.%u.strobe" : "run.%ld.strobe", (long)getpid(), n);
 }
 
-/* A program that this process was before an exec() may have left files of its pid. */
+/* Before an exec() this process may have been another program that left files with its pid. */
 static void next_file_name(char *out, size_t size)
 {
 	char path[sizeof REC->run_dir + 80], spool[sizeof path + 8];

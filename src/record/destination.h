@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where a session goes when the program did not say. */
+/* The default folder of a session. */
 struct sb_destination {
 	char file_name[64];
 	bool made; /* the folder */

@@ -1,5 +1,5 @@
 /* The digest heap of one writer: entries with two slots each, in DIGEST chunks
- * of the recording. fold.c says what goes in; this says how it stays sound. */
+ * of the recording. fold.c decides what goes in; this file keeps it consistent. */
 #include "record/fold.h"
 
 #include "record/clock.h"
@@ -37,7 +37,7 @@ static void *allocate(struct sb_fold *f, size_t bytes)
 	return at;
 }
 
-/* The entry is complete: readers may see it. */
+/* Publishes the entry to readers. */
 static void publish(struct sb_digest_head *head, enum sb_digest_type type, size_t bytes)
 {
 	head->words = (uint32_t)(bytes / 8);

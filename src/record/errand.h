@@ -1,5 +1,5 @@
-/* Errands: what touches files while a session opens or closes is done by the helper
- * thread, which has a descriptor table of its own (see descriptor.h). */
+/* Errands: work on files while a session opens or closes, done by the helper thread because it has a
+ * descriptor table of its own (descriptor.h). */
 #ifndef SB_RECORD_ERRAND_H
 #define SB_RECORD_ERRAND_H
 

@@ -22,9 +22,8 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* A writer that finds no room waits this often and this long at the most for the
- * growing that is under way; then it folds instead. Who has nothing to fold would
- * lose events, and waits longer. */
+/* How often and how long a writer without room waits for the file to grow before it folds instead. A
+ * writer with nothing to fold would lose events, so it waits longer. */
 enum { GROW_TRIES = 25, GROW_TRIES_FIRST = 100 };
 static const struct timespec grow_patience = { .tv_nsec = 2000000 };
 /* The first step holds 64 chunks: as many threads can start at once unhindered. */
@@ -151,9 +150,9 @@ static bool reserve_disk(int fd, size_t from, size_t size)
 	return !ftruncate(fd, (off_t)(from + size)); /* populating will tell whether there is room */
 }
 
-/* Through write() the page cache takes large folios, which then map in one go:
- * 0.8-1.1 us a page all in all, against 2.6-3.7 for faulting them in (ext4,
- * aarch64). A short write is no error: populating does the rest. */
+/* write() makes the page cache use large folios, which map at once: 0.8-1.1 us per page in all, against
+ * 2.6-3.7 us for faulting them in (ext4, aarch64). A short write is not an error: populating does the
+ * rest. */
 static void fill_page_cache(int fd, size_t from, size_t size)
 {
 	static const char zeros[65536];

@@ -8,10 +8,10 @@
 #include <stddef.h>
 
 int sb_fork_watch(void); /* from now on this process is known by its number */
-/* Is the recorder this process's own? Makes it so in a child. False: not yet, another
- * thread is at it and takes too long, or a signal handler has interrupted this one. */
+/* True if the recorder belongs to this process; in a child it is made so. False: not yet, because another
+ * thread does it and takes too long, or a signal handler has interrupted this one. */
 bool sb_fork_settle(void);
-/* Is this a child that has not settled yet? Then what the recorder says is its parent's. */
+/* True in a child whose recorder is still its parent's. */
 bool sb_fork_is_fresh(void);
 /* Asks the system to wipe these pages in children, or remembers that it does not. */
 void sb_fork_wipe_in_children(void *pages, size_t bytes);

@@ -1,4 +1,4 @@
-/* The gate: who opens, who waits. */
+/* The gate: one thread opens a session, the others wait. */
 #include "record/gate.h"
 
 #include "record/recorder.h"

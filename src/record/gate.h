@@ -10,9 +10,9 @@
 bool sb_gate_claim(uint32_t from);
 /* Leaves SB_OPENING, or any other state; wakes those who wait. */
 void sb_gate_set(uint32_t state);
-/* The thread that opened has written what every session begins with. */
+/* The opening thread has written the first records of the session. */
 void sb_gate_done(void);
-/* Until it has: a session is not closed under it. */
+/* Waits for that, so that a session is not closed while it is opened. */
 void sb_gate_wait_done(void);
 /* The state, when no other thread is opening any more. SB_OPENING: that takes too long,
  * or it is this thread itself that a signal handler has interrupted. */

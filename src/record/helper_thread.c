@@ -46,8 +46,8 @@ static void grow_ahead(struct sb_extent *x)
 	}
 }
 
-/* Written pages are the page cache's business, not this process's. A writer that
- * comes back to one pays a minor fault. */
+/* Written pages are left to the page cache, so that they do not count as this process's memory. A writer
+ * that returns to one pays a minor fault. */
 static void drop_behind(struct sb_extent *x)
 {
 	uint64_t used = SB_FILE_HEADER_BYTES + (uint64_t)atomic_load(&x->next_chunk) * x->chunk_bytes;
@@ -107,7 +107,7 @@ static void *keep(void *unused)
 	return NULL;
 }
 
-/* The helper takes no signal of the program's, but faults must stay its own. */
+/* The helper blocks the program's signals, except faults. */
 static void block_signals(sigset_t *old)
 {
 	sigset_t most;

@@ -55,8 +55,8 @@ static const char *line_of(char **text)
 	return *text && **text ? strsep(text, "\n") : NULL;
 }
 
-/* Two starts that tell nothing else apart have two launching processes. On another
- * machine a start has another one: there the text must do. */
+/* If nothing else differs, two starts differ in their launching process. That holds on one machine; across
+ * machines only the text is compared. */
 static bool same_launch(int folder, const struct launch *l)
 {
 	char text[sizeof *l + 4], *rest = text;

@@ -1,4 +1,4 @@
-/* The folder that all ranks of a job share without talking to each other. */
+/* The folder that all ranks of a job find without talking to each other. */
 #ifndef SB_RECORD_JOBDIR_H
 #define SB_RECORD_JOBDIR_H
 

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* Where a site's id says that its name is of a kind that can be switched off. */
+/* The bit of a site's id that says that its kind can be switched off. */
 #define SB_SITE_KIND_BIT 0x80000000u
 #define SB_SITE_KIND_SHIFT 24
 

@@ -16,8 +16,8 @@ static int open_of(int pid, const char *file)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* An environment has any length: it is read by pieces. What cannot be read is another
- * user's process, and no shell between. */
+/* An environment can be of any length, so it is read in pieces. One that cannot be read belongs to another
+ * user, so it is not a shell in between. */
 static bool has_entry(int pid, const char *entry)
 {
 	char piece[1024];

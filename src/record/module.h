@@ -1,4 +1,4 @@
-/* Parts of the recording half that live and die with a session: monitors, GPU.
+/* Parts of the recording half that start and stop with a session: monitors, GPU.
  * src/libstrobe.c lists them; record/ calls them and knows nothing else. */
 #ifndef SB_RECORD_MODULE_H
 #define SB_RECORD_MODULE_H

@@ -1,5 +1,4 @@
-/* Adds up a run's recordings by their names and sizes: no state is shared, so nothing is
- * wrong after a crash. */
+/* Adds up a run's recordings by their names and sizes: no shared state that a crash could leave wrong. */
 #include "record/run_bytes.h"
 
 #include "format/spool.h"

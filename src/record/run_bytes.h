@@ -10,7 +10,7 @@
  * most_bytes (0: no bound); 0: not at all. The last quarter is for recordings that have
  * little or nothing yet. Looks at the run's folder: for the thread that may touch files. */
 size_t sb_run_bytes_allow(uint64_t most_bytes, size_t own_bytes, size_t step);
-/* Leaves word for `strobe run`: this process has no recording. */
+/* Tells `strobe run` that this process has no recording. */
 void sb_run_bytes_refused(const char *run_dir);
 
 #define SB_RUN_REFUSED "unrecorded.txt" /* a line per process that had no room */

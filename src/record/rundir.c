@@ -1,4 +1,4 @@
-/* Run folders: made new, private, and below a folder that may be anybody's. */
+/* Makes run folders: always new and private, below a folder that others may own. */
 #include "record/rundir.h"
 
 #include "base/error.h"

@@ -62,7 +62,7 @@ void sb_mode_set(uint32_t mode)
 			__atomic_store_n(REC->mode_words[i], mode, __ATOMIC_RELEASE);
 }
 
-/* The pipeline runs on; the user gets one message. */
+/* Prints one message; the pipeline runs on. */
 static void say(const char *what)
 {
 	char line[900];
@@ -375,7 +375,7 @@ int sb_session_close(void)
 	struct sb_anchor end;
 	int err = 0;
 
-	sb_clock_anchor(&end); /* what we wait for from here on is not the program's time */
+	sb_clock_anchor(&end); /* waiting from here on does not count as the program's time */
 	stop_modules();
 	sb_fault_tell();
 	sb_mode_set(0);

@@ -1,5 +1,5 @@
-/* The table of configuration keys, and values from and to text. Reading files is
- * settings_yaml.c's business, precedence settings_load.c's. */
+/* The table of configuration keys, and values from and to text. settings_file.c reads files,
+ * settings_load.c knows the precedence. */
 #include "record/settings.h"
 
 #include "base/error.h"

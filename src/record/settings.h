@@ -136,16 +136,15 @@ int sb_settings_set(struct sb_settings *s, const struct sb_setting *setting, con
  * value that a recording cannot hold whole is refused. */
 int sb_settings_add_tag(struct sb_settings *s, const char *text);
 int sb_settings_add_stage(struct sb_settings *s, const char *text);
-/* What these two take back to the same tag, the same stage. */
+/* The text from which these two make the same tag, the same stage. */
 void sb_setting_tag_text(const struct sb_setting_tag *tag, struct sb_buf *out);
 void sb_setting_stage_text(const struct sb_setting_stage *stage, struct sb_buf *out);
 /* A tag with the same key is replaced. A program's own value may be of any length. */
 int sb_settings_put_tag(struct sb_settings *s, const struct strobe_attr *tag);
 int sb_settings_add_threshold(struct sb_settings *s, const char *name, double value);
-/* The names that thresholds may have, from who knows the rules: the tool. Before
- * that any name is taken. */
+/* The names that thresholds may have; the tool sets them. Before that any name is accepted. */
 void sb_settings_provide_thresholds(const char *const *names, size_t count);
-/* The text that sb_settings_set() takes back to the same value. */
+/* The text from which sb_settings_set() makes the same value. */
 void sb_settings_text(const struct sb_settings *s, const struct sb_setting *setting, struct sb_buf *out);
 /* 0 where there is a preset of that name; the message has the nearest. */
 int sb_settings_check_preset(const char *preset);

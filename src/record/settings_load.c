@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An empty variable counts as unset, where empty is no value. */
+/* An empty variable counts as unset, unless empty is a valid value. */
 static bool may_be_empty(const struct sb_setting *t)
 {
 	return t->type == SB_SETTING_TEXT && strcmp(t->key, "output_dir");

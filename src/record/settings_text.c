@@ -1,4 +1,4 @@
-/* The text of a file with settings, once it is known to be text. */
+/* Reads a file with settings and checks that it is text. */
 #include "base/error.h"
 #include "record/settings_file.h"
 

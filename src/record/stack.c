@@ -10,7 +10,7 @@
 
 enum { FRAMES_MAX = 256 };
 
-/* Microseconds in 32 bits: more than an hour, at which a sample says nothing anyway. */
+/* Microseconds in 32 bits: more than an hour, and a sample of more says nothing anyway. */
 static uint64_t weight_us(uint64_t weight_ns)
 {
 	uint64_t us = (weight_ns + 500) / 1000;

@@ -1,5 +1,5 @@
-/* A rank that the program says: processes started by multiprocessing have no launcher's
- * environment, but say their rank when they join the others. */
+/* A rank that the program itself reports: processes of multiprocessing have no launcher's environment, but
+ * say their rank when they join the others. */
 #include "format/run_keys.h"
 #include "record/module.h"
 #include "record/put.h"
@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* The launcher's word, where there is one, stays. */
+/* A rank from the launcher takes precedence. */
 static bool write_rank(int rank, int local_rank, int world_size)
 {
 	struct sb_writer *w = sb_writer_enter();

@@ -1,5 +1,5 @@
 /* What video pipelines say about themselves: generations, iterations, steps,
- * blocks, models, streams, caches. All of it zones with attributes, or one record. */
+ * blocks, models, streams, caches. Each is a zone with attributes, or one record. */
 #include "strobe.h"
 
 #include "record/clock.h"

@@ -17,7 +17,7 @@
 
 enum { WRITERS_BEFORE_TAKEOVER = 64, STARVED_RETRY = 64, QUIESCE_YIELDS = 1000000 };
 
-/* What a thread without a writer has: no room, so every event takes the slow path. */
+/* Used by threads without a writer: it has no room, so every event takes the slow path. */
 static struct sb_writer idle;
 _Thread_local struct sb_writer *sb_here = &idle;
 static pthread_key_t thread_end_key;
@@ -354,7 +354,7 @@ static struct sb_writer *attach(uint32_t session)
 	return w->hot.chunk ? w : take_over_instead(w, session);
 }
 
-/* Not recorded yet: the session is opened, or waited for. */
+/* Not recorded yet: opens the session or waits for it. */
 static uint32_t state_to_record_in(void)
 {
 	uint32_t state = atomic_load_explicit(&REC->state, memory_order_acquire);

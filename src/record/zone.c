@@ -1,5 +1,4 @@
-/* The fast path: two words per zone, no lock, no call, no allocation. Everything
- * that is not the fast path is one cold call away. */
+/* The fast path: two words per zone, no lock, no call, no allocation. Everything else is one cold call away. */
 #include "strobe.h"
 
 #include "record/clock.h"
@@ -205,7 +204,7 @@ static void count_block_frames(int64_t frames)
 	w->in_block = false;
 }
 
-/* The one place where roles are set: every way to set "strobe.role" comes by here. */
+/* The only place where roles are set: every way to set "strobe.role" ends here. */
 void strobe_attr_int_id(uint32_t key, int64_t value)
 {
 	uint64_t bits = (uint64_t)value;

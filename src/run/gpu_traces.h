@@ -1,5 +1,5 @@
 /* When strobe traced the GPU: each trace's begin and end, as the recording says.
- * Imports say nothing: they are a trace from end to end. */
+ * Imports do not say it: they count as one trace from begin to end. */
 #ifndef SB_RUN_GPU_TRACES_H
 #define SB_RUN_GPU_TRACES_H
 

@@ -1,4 +1,4 @@
-/* What run*.c and events.c share behind struct sb_run. */
+/* The private part of struct sb_run, shared by the files of src/run. */
 #ifndef SB_RUN_INDEX_H
 #define SB_RUN_INDEX_H
 

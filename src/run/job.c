@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GAPS_MAX = 8 }; /* attempts that may be missing between two: removed, or on no disk here */
+enum { GAPS_MAX = 8 }; /* how many attempts may be missing between two: removed, or on another disk */
 
 static int no_memory(const char *path)
 {
@@ -278,7 +278,7 @@ static int list_folders(const char *first, struct sb_job *job)
 	return 0;
 }
 
-/* That folder and no other: FOLDER/., FOLDER.2. */
+/* True if only this folder is meant: FOLDER/., FOLDER.2. */
 static bool is_one_attempt(const char *path)
 {
 	char first[PATH_MAX];

@@ -80,7 +80,7 @@ static bool same_rank(const struct sb_member *a, const struct sb_member *b)
 	return a->rank == b->rank && a->world_size == b->world_size;
 }
 
-/* What has ranks below it that it is not itself started them. */
+/* A process with other ranks below it is their launcher. */
 static void find_launchers(struct sb_member *all, size_t count, const size_t *parents)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -130,7 +130,7 @@ static bool has_leader(
 	return false;
 }
 
-/* A rank that is there again, or a world of another size, begins the next attempt. */
+/* The next attempt begins where a rank appears again or the world size changes. */
 static void number_attempts(struct sb_member *all, size_t count, struct sb_member **leaders)
 {
 	size_t found = 0;
@@ -204,7 +204,7 @@ static bool is_complete(const struct sb_member *all, size_t count, uint32_t atte
 	return here && here >= most;
 }
 
-/* One rank alone is a run of its own, unless what started it says it is another one. */
+/* A single rank is a run of its own, unless its launcher has another rank. */
 static bool are_several(const struct sb_member *all, size_t count, uint32_t attempt)
 {
 	const struct sb_member *leader = NULL;

@@ -1,5 +1,5 @@
-/* Whose a recording is, among the recordings of one folder: a rank's, a helper's of a rank
- * (a data loader), a launcher's, and of which attempt. Looks at headers alone. */
+/* Says for each recording in a folder whether it is of a rank, of a helper of a rank (a data loader) or of
+ * a launcher, and of which attempt. Reads only headers. */
 #ifndef SB_RUN_MEMBERS_H
 #define SB_RUN_MEMBERS_H
 

@@ -67,7 +67,7 @@ struct sb_engine {
 	uint32_t ended_span_count, ended_span_room;
 };
 
-/* Doubles *array when full; false, and e->no_memory, when memory is out. */
+/* Doubles *array when it is full. False if memory is out; e->no_memory is set then. */
 bool sb_engine_room(struct sb_engine *e, void *array, uint32_t *room, uint32_t count, size_t size);
 
 /* The run's name of an id in the file at hand. */
@@ -77,7 +77,7 @@ static inline uint32_t sb_engine_name(struct sb_engine *e, uint64_t id)
 }
 
 /* ---- chunk_damage.c ---- */
-/* Counts what the cursor could not read of the chunk it came to the end of. */
+/* Counts what the cursor could not read of a chunk that it has finished. */
 void sb_engine_note_damage(struct sb_engine *e, const struct sb_chunk *chunk, const struct sb_cursor *c);
 /* True, and counted, when the record is in a stream that never has its type. */
 bool sb_engine_is_misplaced(struct sb_engine *e, const struct sb_chunk *chunk, const struct sb_record *r,
@@ -96,7 +96,7 @@ void sb_stack_attr(struct sb_engine *e, struct sb_stack *s, const struct sb_run_
 void sb_stack_text_attr(
 	struct sb_engine *e, struct sb_stack *s, const char *key, const char *text, size_t size);
 void sb_stack_close_all(struct sb_engine *e, struct sb_stack *s, int64_t t_ns);
-/* A complete duration; measured ones (no id) belong into the zone around them. */
+/* A complete duration; one without an id was measured and belongs to the zone around it. */
 void sb_stack_span(struct sb_engine *e, struct sb_stack *s, struct sb_zone *zone, bool measured);
 void sb_stack_free(struct sb_stack *s);
 /* Counts and hands out a zone; false: it lies outside the cut. */
@@ -105,7 +105,8 @@ bool sb_zone_give(struct sb_engine *e, struct sb_zone *z);
 /* ---- attrs.c ---- */
 /* Text of a record, NUL-terminated, at an offset of the scratch. */
 bool sb_engine_keep_text(struct sb_engine *e, const char *text, size_t size, size_t *out_offset);
-/* Attributes from word `at` on, into e->attrs; returns how many. The role is taken out of them where it is wanted. */
+/* Attributes from word `at` on, into e->attrs; returns how many. The role is taken out of them where it is
+ * wanted. */
 uint32_t sb_engine_read_attrs(
 	struct sb_engine *e, const struct sb_record *r, uint32_t at, uint32_t *out_role);
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define DEPTH_MAX 1024u /* what is deeper counts as recursion of what is around it */
+#define DEPTH_MAX 1024u /* deeper zones count as recursion of the zone around them */
 
 static bool ensure_root(struct sb_run_index *x)
 {
@@ -17,8 +17,7 @@ static bool ensure_root(struct sb_run_index *x)
 	return true;
 }
 
-/* A name that is its own ancestor is the ancestor again: recursion does not
- * make the tree deeper. */
+/* A name that is its own ancestor shares the ancestor's path: recursion does not deepen the tree. */
 static uint32_t ancestor_named(const struct sb_run_index *x, uint32_t path, uint32_t name)
 {
 	for (; path; path = x->paths[path].path.parent)

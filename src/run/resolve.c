@@ -109,7 +109,7 @@ static int list_runs(const char *root, struct candidate **out_all, size_t *out_c
 	return 0;
 }
 
-/* The newest attempt is not named by anyone: its job is meant. */
+/* The newest attempt was not asked for by name: the job is meant. */
 static void take_job_of_attempt(char *path, size_t size)
 {
 	char first[PATH_MAX];
@@ -132,7 +132,7 @@ static void take_first_attempt(char *path, size_t size)
 		snprintf(path, size, "%s/.", folder);
 }
 
-/* A folder of runs means its newest one. What else a folder may be is left as it is. */
+/* A folder of runs stands for its newest run. Any other folder is left as it is. */
 static void take_newest_of(const char *folder, char *out_path, size_t size)
 {
 	struct candidate *all = NULL;

@@ -44,8 +44,8 @@ static bool same_boot(const char *boot_id)
 	return *here && !strncmp(here, boot_id, strlen(here));
 }
 
-/* Field 22 of /proc/PID/stat: with the pid and the boot it names a process. One that is
- * dead and not yet waited for writes no more; its main thread alone may be dead. */
+/* When a process started (field 22 of /proc/PID/stat): with pid and boot it identifies the process. A
+ * zombie writes no more, unless only its main thread has ended. */
 bool sb_run_is_running(const struct sb_file_header *h)
 {
 	unsigned long long start = 0;
@@ -197,7 +197,7 @@ static uint32_t newest_of(const struct sb_run *run, uint32_t first)
 	return newest;
 }
 
-/* Whatever is related to what is kept is kept; each file looks for its relatives once. */
+/* Keeps every recording that is related to one that is kept. */
 static void find_relatives(const struct sb_run *run, uint32_t first, bool *keep, uint32_t *queue)
 {
 	uint32_t count = 1;
@@ -418,7 +418,7 @@ int sb_run_open(const char *spec, const struct sb_cut *cut, struct sb_run **out_
 	return 0;
 }
 
-/* A rank that cannot be read is left out with a word; the others are shown. */
+/* A rank that cannot be read is left out and said so; the others are shown. */
 static int open_rank(struct sb_run *run, const struct sb_run_rank *rank)
 {
 	struct sb_recordings found = { 0 };

@@ -1,5 +1,5 @@
-/* What a recording says about itself: names, threads, schemas, metadata, and how
- * fast its clock ran. Zones and samples are events.c's. */
+/* Reads a recording's names, threads, schemas, metadata and the rate of its clock. Zones and samples are
+ * read by the pass (events.h). */
 #include "run/index.h"
 #include "base/error.h"
 #include "base/room.h"
@@ -110,7 +110,7 @@ static void scan_track_name(struct scan *s, const struct sb_record *r, uint32_t 
 		s->run->processes[s->process].has_tracks = true;
 }
 
-/* Later anchors give a better rate; all of them are near enough in time. */
+/* Later anchors give a better rate; any of them is accurate enough for the time. */
 static void scan_anchor(struct scan *s, uint64_t ticks, uint64_t mono_ns, uint64_t width_ns)
 {
 	if (width_ns < 1000000 && (int64_t)(ticks - s->anchor_ticks) > 0) {

@@ -15,7 +15,7 @@ struct sb_summed {
 	double min_s, max_s, median_s, std_s; /* NaN: not given */
 };
 
-/* Only imports write such zones: ask once, so that other runs' zones cost nothing. */
+/* Only imports write such zones: ask once per run, not once per zone. */
 static inline bool sb_summed_possible(const struct sb_run *run)
 {
 	return sb_run_meta_find(run, SB_META_RUN, SB_RUN_IMPORTED_FROM) != NULL;

@@ -1,5 +1,5 @@
 /* The names that the system has for threads: each stands at the beginning of what its
- * thread wrote. What the program said itself (strobe_thread_name, NVTX) goes before. */
+ * thread wrote. A name that the program gave itself (strobe_thread_name, NVTX) takes precedence. */
 #include "base/error.h"
 #include "format/cursor.h"
 #include "run/index.h"
@@ -37,7 +37,7 @@ static struct named name_in(struct sb_reader *r, const struct sb_chunk *chunk, u
 	return found;
 }
 
-/* A thread that was given no name of its own has that of the thread that made it. */
+/* A thread without a name of its own has the name of the thread that made it. */
 static void name_thread(
 	struct sb_run *run, uint32_t process, uint32_t tid, struct named name, const char *main)
 {

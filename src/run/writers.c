@@ -1,4 +1,4 @@
-/* The words of every writer, in the order of time: what nests is handed to zones.c. */
+/* The words of every writer in order of time; zones.c does the nesting. */
 #include "run/pass.h"
 
 #include "base/error.h"

@@ -12,7 +12,7 @@ struct sb_coverage {
 	float *filled_ns; /* SB_COVERAGE_BINS, of all calls together; NULL: nothing yet */
 };
 
-/* The time that bins stand for. */
+/* The time range that the bins divide. */
 struct sb_coverage_range {
 	int64_t from_ns, to_ns;
 };
@@ -20,13 +20,13 @@ struct sb_coverage_range {
 /* A call; what lies outside the range is left out. False: no memory. */
 bool sb_coverage_add(
 	struct sb_coverage *c, const struct sb_coverage_range *range, int64_t begin_ns, int64_t end_ns);
-/* `total_ns` of calls somewhere between two times, where no more is known. */
+/* Adds `total_ns` of calls between two times when it is not known where exactly. */
 bool sb_coverage_spread(struct sb_coverage *c, const struct sb_coverage_range *range, int64_t begin_ns,
 	int64_t end_ns, int64_t total_ns);
-/* Adds one to another. */
+/* Adds `more` to it. */
 bool sb_coverage_join(struct sb_coverage *to, const struct sb_coverage *from);
-/* The time in which at least one call ran: exact where calls are longer than a bin
- * or none at once, else at most this. */
+/* The time in which at least one call ran: exact if calls are longer than a bin or never overlap, else an
+ * upper bound. */
 int64_t sb_coverage_ns(const struct sb_coverage *c, const struct sb_coverage_range *range);
 void sb_coverage_done(struct sb_coverage *c);
 

@@ -38,7 +38,7 @@ static inline uint64_t sb_durations_next(const struct sb_durations *d, size_t i,
 	return d->small[i] == SB_DURATION_LARGE ? d->large[(*large_at)++] : d->small[i];
 }
 
-/* Everything of out_stats but last, in seconds; NaN where there is nothing. */
+/* Fills out_stats in seconds, except `last`; NaN where there are no values. */
 int sb_durations_stats(const struct sb_durations *d, struct sb_stats *out_stats);
 
 #endif

@@ -131,7 +131,7 @@ extern const char sb_names_end[];
 #define SB_FIELDS(identifier, type, name_, help_, ...) \
 	const struct sb_fields identifier = { .name = (name_), .help = (help_), .all = identifier##_rows, \
 		.count = sizeof identifier##_rows / sizeof *identifier##_rows, .size = sizeof(struct type), ##__VA_ARGS__ }
-/* The struct's own bool for "there is such a thing". */
+/* The struct's own bool that says whether the object is there. */
 #define SB_FLAG(type, member) .flag_at = 1 + offsetof(struct type, member)
 /* A condition on the struct `it` for .when and for whole tables. */
 #define SB_FIELD_WHEN(name, type, condition) \
@@ -153,11 +153,12 @@ void sb_fields_write(
 void sb_fields_write_list(const struct sb_fields *fields, const void *first, size_t count, const char *key,
 	struct sb_json *json);
 
-/* One field of the struct, by its key, into the object that is open; nothing when there is none. */
+/* Writes one field of the struct, by its key, into the object that is open. Does nothing if there is no
+ * such key. */
 void sb_fields_write_key(
 	const struct sb_fields *fields, const void *object, const char *key, struct sb_json *json);
 
-/* {"t_s": [...], "power_w": [...]}; nothing when it is NULL or empty. */
+/* Writes {"t_s": [...], "power_w": [...]}. Writes nothing if the series is NULL or empty. */
 void sb_series_write(const struct sb_series *series, const char *key, struct sb_json *json);
 
 /* Fills a zeroed struct from the object; what is not there gets its absent value. Texts point

@@ -72,7 +72,7 @@ static void add_neighbours(const struct ranked *series, size_t count, double *pr
 	}
 }
 
-/* How much wider the test's deviation is than that of independent values. */
+/* By how much correlation widens the test's deviation. */
 static double inflation_of(const struct ranked *all, size_t base_count, size_t now_count)
 {
 	double products = 0, squares = 0, correlation, noise;
@@ -82,7 +82,8 @@ static double inflation_of(const struct ranked *all, size_t base_count, size_t n
 	if (squares <= 0)
 		return 1;
 	correlation = products / squares;
-	/* two deviations of what independent values show: fewer would widen one test in six for nothing */
+	/* two standard deviations of what independent values show; with one, every sixth test would be
+	 * widened for no reason */
 	noise = 2 / sqrt((double)(base_count + now_count));
 	if (correlation <= noise)
 		return 1;
@@ -175,7 +176,7 @@ int sb_stats_rank_test(const double *base, size_t base_count, const double *now,
 
 #define PAIRED_VALUES_MAX 400 /* a side, evenly picked from more */
 
-/* The smallest p that so few values can reach: with 3 and 3 it is 0.1. */
+/* The smallest p that so few values allow: 0.1 with 3 and 3. */
 static bool test_can_speak(size_t n, size_t m, double alpha)
 {
 	double arrangements = 1;
@@ -199,7 +200,7 @@ static enum sb_verdict direction(double ratio, bool higher_is_worse)
 	return (ratio > 1) == higher_is_worse ? SB_VERDICT_WORSE : SB_VERDICT_BETTER;
 }
 
-/* Of even strides, so that early and late values are kept alike. */
+/* Picks values at even distances, so that early and late ones are kept alike. */
 static size_t pick(const double *values, size_t count, const double **out_first, size_t *out_stride)
 {
 	*out_first = values;
@@ -208,7 +209,7 @@ static size_t pick(const double *values, size_t count, const double **out_first,
 }
 
 /* The median of new / base over all pairs (Hodges and Lehmann): what the rank test is about.
- * Fails over to the ratio of the medians where a value is not positive. */
+ * Falls back to the ratio of the medians if a value is not positive. */
 static int shift_of(const double *base, size_t base_count, const double *now, size_t now_count, double *shift)
 {
 	size_t base_stride, now_stride, n = pick(base, base_count, &base, &base_stride),

@@ -1,4 +1,4 @@
-/* Questions to a series. */
+/* Values, means and largest values of a series. */
 #include "stats/series.h"
 
 #include <math.h>

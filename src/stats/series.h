@@ -1,4 +1,4 @@
-/* Values over time, bounded, and what can be asked of them. Where rows were merged,
+/* Values over time in bounded memory, and functions to query them. Where rows were merged,
  * every bin keeps its true minimum and maximum; statistics are of every sample. */
 #ifndef SB_STATS_SERIES_H
 #define SB_STATS_SERIES_H
@@ -34,8 +34,8 @@ double sb_series_max(const struct sb_series *s, const struct sb_series_column *c
 /* Value x seconds over [from, to], and the mean there; NaN: not known. */
 double sb_series_integral(
 	const struct sb_series *s, const struct sb_series_column *c, double from_s, double to_s);
-/* The same of rows that are means since the row before (counters): each counts for the time it
- * shares with [from, to]. out_known_s: that time. */
+/* The same for rows that are means since the row before (counters): each is weighted with the time it
+ * shares with [from, to]. out_known_s: the sum of these times. */
 double sb_series_held_mean(const struct sb_series *s, const struct sb_series_column *c, double from_s,
 	double to_s, double *out_known_s);
 double sb_series_mean(

@@ -26,7 +26,7 @@ struct sb_stats {
 	double percentile_error_ratio; /* 0: exact */
 };
 
-/* Of no values: what is not known is NaN. */
+/* The statistics of no values: what is not known is NaN. */
 #define SB_STATS_NONE                     \
 	((struct sb_stats){ .total = NAN, \
 		.mean = NAN,              \
@@ -38,7 +38,7 @@ struct sb_stats {
 		.last = NAN,              \
 		.std = NAN })
 
-/* Everything NaN but the count when there is nothing. Returns 0 or STROBE_ENOMEM. */
+/* Without values everything but the count is NaN. Returns 0 or STROBE_ENOMEM. */
 int sb_stats_of(const double *values, size_t count, struct sb_stats *out_stats);
 
 /* sorted ascending, count > 0; q from 0 to 1. */
@@ -75,10 +75,10 @@ enum sb_verdict {
 	SB_VERDICT_SAME, /* inside the tolerance, or inside the noise */
 	SB_VERDICT_WORSE,
 	SB_VERDICT_BETTER,
-	SB_VERDICT_UNCERTAIN, /* past the tolerance, but repetitions do not bear it out */
+	SB_VERDICT_UNCERTAIN, /* past the tolerance, but the repetitions do not confirm it */
 	SB_VERDICT_APPEARED,
 	SB_VERDICT_VANISHED,
-	SB_VERDICT_CHANGED, /* differs where more is neither worse nor better */
+	SB_VERDICT_CHANGED, /* different, but neither better nor worse */
 	SB_VERDICT_TOO_FEW /* repetitions, but fewer than a test needs */
 };
 
@@ -113,7 +113,7 @@ struct sb_judgement {
 int sb_judge(const double *base, size_t base_count, const double *now, size_t now_count,
 	const struct sb_tolerance *tolerance, bool higher_is_worse, struct sb_judgement *out_judgement);
 
-/* Repetitions a side that the rank test needs before it can speak. */
+/* How many repetitions on each side the rank test needs. */
 size_t sb_judge_count_needed(double alpha);
 
 const char *sb_verdict_name(enum sb_verdict verdict); /* "same", "worse"… */

@@ -117,7 +117,7 @@ static int make_parent(const char *path)
 	return 0;
 }
 
-/* Whose file is it? Nothing has been written yet. */
+/* Checks whose file it is before anything is written. */
 static int check_owner(struct sb_history *h, bool *out_fresh)
 {
 	int64_t application = 0, version = 0, tables = 0;
@@ -177,7 +177,7 @@ static int look(struct sb_history *h, bool *out_fresh)
 	return err;
 }
 
-/* Another process has it: one nap more, of all that this history may take together. */
+/* Another process holds it: wait once more, within the total this history may wait. */
 static int wait_a_little(void *self, int tries)
 {
 	const struct timespec nap = { 0, NAP_MS * 1000000 };
@@ -218,7 +218,7 @@ static int prepare_file(struct sb_history *h)
 	return err;
 }
 
-/* SQLite would make it readable for everybody; its journals follow the file. */
+/* SQLite would make it readable for everybody; its journals get the file's permissions. */
 static void make_private(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -296,7 +296,7 @@ static void bind_double(sqlite3_stmt *s, int at, double value)
 		sqlite3_bind_double(s, at, value);
 }
 
-/* Imports have no session of their own: name and start tell them apart. */
+/* Imports have no session id: name and start distinguish them. */
 static void session_of(const struct sb_facts *f, const char *run_dir, char *out, size_t size)
 {
 	const char *id = *f->id ? f->id : run_dir && *run_dir ? run_dir : f->label;
@@ -306,7 +306,7 @@ static void session_of(const struct sb_facts *f, const char *run_dir, char *out,
 		snprintf(out + n, size - (size_t)n, "/rank_%lld", (long long)f->rank);
 }
 
-/* The id of a run that is added again stays; everything else of it goes. */
+/* A run that is added again keeps its id; everything else is replaced. */
 static int forget_session(struct sb_history *h, const char *session, int64_t *out_id)
 {
 	sqlite3_stmt *s = NULL;

@@ -18,10 +18,10 @@ bool sb_history_path(char *out_path, size_t size);
 int sb_history_open(const char *path, struct sb_history **out_history);
 void sb_history_close(struct sb_history *h); /* takes NULL */
 
-/* Adds a run, or replaces it where the session is known already. A job is one run with its ranks
- * below it; rows that its ranks had made go. run_dir may be
- * NULL. What `strobe run` calls; opens and closes the default file, and waits 2 s at
- * most for others that use it (STROBE_EBUSY). Returns 0 also when history is switched off. */
+/* Adds a run, or replaces it where the session is known already. A job is one run with its ranks below it;
+ * rows that the ranks had added are removed. run_dir may be NULL. `strobe run` calls it: it opens and
+ * closes the default file and waits 2 s at most for other processes (STROBE_EBUSY). Returns 0 also when
+ * history is switched off. */
 int sb_history_add(const struct sb_model *model, const char *run_dir);
 int sb_history_add_job(const struct sb_facts *job, const char *run_dir); /* the same for a job */
 int sb_history_add_facts(struct sb_history *h, const struct sb_facts *facts, const char *run_dir,

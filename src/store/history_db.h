@@ -9,7 +9,7 @@
 struct sb_history {
 	sqlite3 *db;
 	char path[4096];
-	unsigned naps_left; /* that it may still wait for other processes */
+	unsigned naps_left; /* how long it may still wait for other processes */
 };
 
 /* The message of SQLite's last error, and a code. */

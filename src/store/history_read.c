@@ -33,7 +33,7 @@ static void bind_filter(sqlite3_stmt *s, const struct sb_history_filter *f)
 	sqlite3_bind_int64(s, 3, f->limit ? (sqlite3_int64)f->limit : -1);
 }
 
-/* Doubles, so that the array can be grown by one and stays cheap. */
+/* Doubles the array when count is a power of two, so that growing by one stays cheap. */
 static void *room(void *array, size_t count, size_t size)
 {
 	if (count & (count - 1))

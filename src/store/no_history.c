@@ -1,4 +1,4 @@
-/* A build without SQLite: history says so, and nothing else suffers. */
+/* A build without SQLite: history commands say so; everything else works. */
 #include "store/history.h"
 
 #include "base/error.h"
