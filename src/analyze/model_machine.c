@@ -240,6 +240,23 @@ static const struct sb_field allocator_rows[] = {
 };
 static SB_FIELDS(allocator, sb_memory_allocator, "Allocator", "Allocations as the program reported them.");
 
+SB_FIELD_WHEN(has_line, sb_memory_line, it->line > 0)
+
+static const struct sb_field memory_line_rows[] = {
+	SB_FIELD(sb_memory_line, file, "file", SB_KNOWN, "absent: allocated before the history"),
+	SB_FIELD(sb_memory_line, line, "line", SB_ALWAYS, "innermost outside of torch itself",
+		.when = has_line),
+	SB_FIELD(sb_memory_line, function, "function", SB_KNOWN, "that it is in"),
+	SB_FIELD(sb_memory_line, device, "device_index", SB_ALWAYS, "which GPU"),
+	SB_FIELD_AS(MB, sb_memory_line, peak_bytes, "peak_mb", SB_ALWAYS, "alive at the peak"),
+	SB_FIELD(sb_memory_line, peak_count, "peak_count", SB_ALWAYS, "allocations that were"),
+	SB_FIELD_AS(MB, sb_memory_line, end_bytes, "end_mb", SB_ALWAYS, "alive when the snapshot was taken"),
+	SB_FIELD(sb_memory_line, end_count, "end_count", SB_ALWAYS, "allocations that were"),
+	SB_FIELD(sb_memory_line, stack, "stack", SB_KNOWN, "of its largest allocation, innermost first"),
+};
+static SB_FIELDS(
+	memory_line, sb_memory_line, "MemoryLine", "GPU memory that a line of the program allocated.");
+
 static const struct sb_field host_rows[] = {
 	SB_FIELD_AS(
 		MB, sb_memory_panel, ram_peak_bytes, "ram_peak_mb", SB_KNOWN, "used on the machine, at most"),
@@ -278,6 +295,8 @@ static const struct sb_field sb_memory_fields_rows[] = {
 		"what stages take and keep"),
 	SB_FIELD_LIST(sb_memory_panel, allocators, allocator_count, "allocators", SB_KNOWN, allocator,
 		"allocations that the program reported"),
+	SB_FIELD_LIST(sb_memory_panel, lines, line_count, "lines", SB_KNOWN, memory_line,
+		"who held GPU memory at the peak, from a snapshot of torch's allocator"),
 	SB_FIELD_LIST(sb_memory_panel, growth, growth_count, "growth", SB_KNOWN, sb_growth_fields,
 		"what generations, steps and calls leave behind"),
 	SB_FIELD_PART("host", host, "the machine's own memory"),

@@ -101,6 +101,13 @@ struct sb_memory_panel {
 		double allocated_bytes, freed_bytes, live_bytes, peak_bytes;
 	} * allocators;
 	size_t allocator_count;
+	struct sb_memory_line { /* of the program, and what it allocated */
+		int64_t device;
+		const char *file, *function, *stack; /* file NULL: before the history, or not known */
+		int64_t line, peak_count, end_count;
+		double peak_bytes, end_bytes; /* alive at the peak; when the snapshot was taken */
+	} * lines;
+	size_t line_count; /* by device, largest at the peak first */
 	struct sb_growth *growth;
 	size_t growth_count;
 	double ram_peak_bytes, swap_peak_bytes, page_cache_peak_bytes;

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 /* Text takes anything and comes last. */
-static const struct sb_importer *const importers[] = { &sb_share_importer, &sb_prof_importer,
-	&sb_profile_importer, &sb_trace_importer, &sb_text_importer, NULL };
+static const struct sb_importer *const importers[] = { &sb_share_importer, &sb_snapshot_importer,
+	&sb_prof_importer, &sb_profile_importer, &sb_trace_importer, &sb_text_importer, NULL };
 
 static const struct sb_importer *importer_of(struct sb_source *source, size_t *out_size)
 {
@@ -81,7 +81,9 @@ static int import_to(const char *path, const char *strobe_path, const struct sb_
 		err = sb_fail(STROBE_EFORMAT, "'%s' is empty", file);
 	else if (!importer)
 		err = sb_fail(STROBE_EFORMAT,
-			"'%s' byte 0: neither a JSON trace, a stage log nor a cProfile file", file);
+			"'%s' byte 0: neither a JSON trace, a stage log, a cProfile file nor a memory "
+			"snapshot",
+			file);
 	else if (with_part.part > 1 && importer != &sb_text_importer)
 		err = sb_fail(STROBE_EINVAL, "'%s' holds one run", file);
 	if (!err) {

@@ -16,7 +16,7 @@ struct sb_import_options {
 };
 
 struct sb_import_summary {
-	const char *format; /* "trace", "stage log", "cProfile", "shared page" */
+	const char *format; /* "trace", "stage log", "cProfile", "shared page", "memory snapshot" */
 	uint64_t zones, gpu, marks, counters;
 	uint64_t skipped, untimed; /* stage logs */
 	uint64_t snapshots, samples; /* memory tables, displays */
@@ -55,6 +55,6 @@ struct sb_importer {
 };
 uint32_t sb_text_run_count(struct sb_source *source, const char *path);
 extern const struct sb_importer sb_share_importer, sb_profile_importer, sb_trace_importer, sb_prof_importer,
-	sb_text_importer;
+	sb_text_importer, sb_snapshot_importer;
 
 #endif

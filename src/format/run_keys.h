@@ -27,6 +27,10 @@
 #define SB_RUN_GPU_TRACE_BEGIN "gpu_trace_begin_ticks"
 #define SB_RUN_GPU_TRACE_END "gpu_trace_end_ticks"
 
+/* an event: what a line of the program held on a device. device, peak_bytes, peak_count, end_bytes, end_count, function, file,
+ * line, stack; without a file: allocated before the history */
+#define SB_EVENT_MEMORY_HELD "strobe.memory_held"
+
 /* labels of snapshots that the Python package takes by itself: the allocator of a device, and of device -1 as the
  * allocated bytes the host's memory, pinned memory, and how many files are open */
 #define SB_MEMORY_READING "strobe.memory." /* what all of them begin with */

@@ -621,6 +621,7 @@ export type Memory = {
   snapshots?: MemorySnapshot[]; // in order
   stages?: MemoryStage[]; // what stages take and keep
   allocators?: Allocator[]; // allocations that the program reported
+  lines?: MemoryLine[]; // who held GPU memory at the peak, from a snapshot of torch's allocator
   growth?: MemoryGrowth[]; // what generations, steps and calls leave behind
   host?: HostMemory; // the machine's own memory
   timeline?: Series; // GPU memory, RAM, swap and page cache side by side
@@ -672,6 +673,19 @@ export type Allocator = {
   free_bytes: number; // freed in all
   live_bytes: number; // not freed at the end
   live_peak_bytes: number; // most at once
+};
+
+// GPU memory that a line of the program allocated.
+export type MemoryLine = {
+  file?: string; // absent: allocated before the history
+  line?: number; // innermost outside of torch itself
+  function?: string; // that it is in
+  device_index: number; // which GPU
+  peak_mb: number; // alive at the peak
+  peak_count: number; // allocations that were
+  end_mb: number; // alive when the snapshot was taken
+  end_count: number; // allocations that were
+  stack?: string; // of its largest allocation, innermost first
 };
 
 // How memory and open files grow with generations, steps and calls.

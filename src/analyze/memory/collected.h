@@ -19,6 +19,8 @@ struct sb_memory_collected {
 	struct sb_vec snapshots; /* struct sb_memory_reading */
 	int64_t snapshot_total;
 	struct sb_open_stages stages;
+	struct sb_vec held; /* lines.c's */
+	struct sb_model *model;
 	struct allocator {
 		uint32_t name;
 		int64_t allocs, frees, allocated, freed, live, peak;
@@ -41,6 +43,9 @@ static inline const char *sb_open_stage_name(
 
 /* Peaks by stage, the spike, what stages keep; after the snapshots are listed. */
 void sb_memory_stages_fill(struct sb_memory_collected *m, struct sb_model *model);
+/* What lines of the program held at the peak, from snapshots of an allocator. */
+void sb_memory_lines_see(struct sb_memory_collected *m, struct sb_model *model, const struct sb_event *e);
+void sb_memory_lines_fill(struct sb_memory_collected *m, struct sb_model *model);
 /* The host's peaks; VRAM, RAM, swap and page cache side by side. */
 void sb_memory_timeline_fill(struct sb_memory_collected *m, struct sb_model *model);
 

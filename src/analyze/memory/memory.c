@@ -96,6 +96,8 @@ static void see_event(void *self, const struct sb_event *e)
 		see_snapshot(m, e);
 	else if (e->kind == SB_EVENT_ALLOC)
 		see_alloc(m, e);
+	else
+		sb_memory_lines_see(m, m->model, e);
 }
 
 /* KEEP records come before zones: by now it is known whether they matter. */
@@ -115,13 +117,15 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse memory");
 	v->self = m;
 	m->run = run;
+	m->model = model;
 	m->points = sb_model_points(model, run);
 	m->allocators = calloc(ALLOCATORS_MOST, sizeof *m->allocators);
 	if (!m->allocators)
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse memory");
 	for (uint32_t i = 0; i < run->schema_count; i++)
 		m->sampled |= strcmp(run->schemas[i].source, "gpu") == 0;
-	v->kinds = 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_ALLOC | 1u << SB_EVENT_DIGEST_SUM;
+	v->kinds = 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_ALLOC | 1u << SB_EVENT_DIGEST_SUM |
+		   1u << SB_EVENT_EVENT;
 	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_LOAD | 1u << STROBE_ROLE_COMPILE |
 		   1u << STROBE_ROLE_OFFLOAD | 1u << STROBE_ROLE_WARMUP;
 	v->zone = see_zone;
@@ -256,8 +260,10 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	find_fragmentation(panel);
 	sb_memory_stages_fill(m, model);
 	list_allocators(m, model);
+	sb_memory_lines_fill(m, model);
 	sb_memory_timeline_fill(m, model);
-	panel->present = panel->snapshot_count || panel->allocator_count || panel->timeline.count;
+	panel->present = panel->snapshot_count || panel->allocator_count || panel->timeline.count ||
+			 panel->line_count;
 	return m->failed || model->failed ? sb_fail(STROBE_ENOMEM, "no memory to analyse memory") : 0;
 }
 
@@ -268,6 +274,7 @@ static void done(void *self)
 	if (!m)
 		return;
 	sb_vec_done(&m->snapshots);
+	sb_vec_done(&m->held);
 	sb_open_stages_done(&m->stages);
 	free(m->allocators);
 	free(m);

@@ -123,7 +123,8 @@ static void see_event(void *self, const struct sb_event *e)
 	switch (e->kind) {
 	case SB_EVENT_MARK: add_row(h, e, "mark"); break;
 	case SB_EVENT_EVENT:
-		if (strcmp(h->run->names[e->name].text, SB_EVENT_OUTPUT)) /* a panel of its own */
+		/* strobe's own, and what has a panel of its own, are not listed */
+		if (!is_own(&h->run->names[e->name]) && strcmp(h->run->names[e->name].text, SB_EVENT_OUTPUT))
 			add_row(h, e, "event");
 		break;
 	case SB_EVENT_SKIPPED: add_row(h, e, "skipped"); break;

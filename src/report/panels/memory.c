@@ -8,6 +8,7 @@
 
 #define SNAPSHOTS_SHOWN 40
 #define STAGES_SHOWN 20
+#define LINES_SHOWN 20
 
 /* ---- text --------------------------------------------------------------- */
 
@@ -62,6 +63,41 @@ static void stages_text(const struct sb_memory_panel *m, struct sb_buf *out)
 			: s->holds  ? "no (weights)"
 				    : "NO");
 	}
+}
+
+/* "model.py:12 forward"; what is not of the program in words. */
+static void line_name(const struct sb_memory_line *l, struct sb_buf *out)
+{
+	const char *slash = l->file ? strrchr(l->file, '/') : NULL;
+	char text[160];
+
+	if (l->file && l->line > 0)
+		snprintf(text, sizeof text, "%s:%lld %s", slash ? slash + 1 : l->file, (long long)l->line,
+			l->function ? l->function : "");
+	else
+		snprintf(text, sizeof text, "%s",
+			l->function ? l->function : "(allocated before the history)");
+	sb_text_name(out, text, 60);
+}
+
+static void lines_text(const struct sb_memory_panel *m, struct sb_buf *out)
+{
+	if (m->line_count)
+		sb_buf_printf(out, "  %-4s %11s %7s %11s  %s\n", "GPU", "at peak MB", "count", "at end MB",
+			"allocated by");
+	for (size_t i = 0; i < m->line_count && i < LINES_SHOWN; i++) {
+		const struct sb_memory_line *l = &m->lines[i];
+
+		sb_buf_printf(out, "  %-4lld", (long long)l->device);
+		mb(out, 11, l->peak_bytes);
+		sb_buf_printf(out, " %7lld", (long long)l->peak_count);
+		mb(out, 11, l->end_bytes);
+		sb_buf_puts(out, "  ");
+		line_name(l, out);
+		sb_buf_putc(out, '\n');
+	}
+	if (m->line_count > LINES_SHOWN)
+		sb_buf_printf(out, "  … and %zu more in the JSON report\n", m->line_count - LINES_SHOWN);
 }
 
 static const char *growth_words(const char *of)
@@ -153,6 +189,7 @@ static void memory_text(
 	if (!isnan(m->ram_peak_bytes))
 		sb_buf_putc(out, '\n');
 	growth_text(m, out);
+	lines_text(m, out);
 	snapshots_text(m, out);
 	stages_text(m, out);
 	if (m->allocator_count)

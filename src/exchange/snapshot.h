@@ -1,0 +1,145 @@
+/* A snapshot of torch's CUDA allocator, taken apart: lines of the program that hold memory, the
+ * history of each device, its peak. Bounded, whatever the file's size. For the files of this import alone:
+ * snapshot_in.c reads, snapshot_history.c counts, snapshot_write.c makes the recording. */
+#ifndef SB_EXCHANGE_SNAPSHOT_H
+#define SB_EXCHANGE_SNAPSHOT_H
+
+#include "base/map.h"
+#include "base/strings.h"
+#include "base/vec.h"
+#include "exchange/import.h"
+
+#define SB_SNAPSHOT_FRAMES 8 /* of a stack that are shown */
+#define SB_SNAPSHOT_BINS 4096
+#define SB_SNAPSHOT_FAILURES 64 /* out of memory, listed */
+
+enum sb_snapshot_kind { SB_FRAME_NATIVE, SB_FRAME_TORCH, SB_FRAME_PROGRAM }; /* the latter two are Python */
+
+struct sb_snapshot_frame {
+	uint32_t name, file; /* texts of the strings */
+	uint32_t line;
+	uint32_t kind; /* enum sb_snapshot_kind */
+};
+
+/* A stack as its frames come, innermost first. */
+struct sb_snapshot_calls {
+	uint32_t first[3]; /* of each kind */
+	uint32_t count;
+	uint32_t frames[20]; /* of the program */
+};
+
+struct sb_snapshot_stack {
+	uint32_t line; /* what it counts as: a number in lines */
+	uint32_t count;
+	uint32_t frames[SB_SNAPSHOT_FRAMES]; /* Python's, innermost first */
+};
+
+/* A line of the program; of the device whose history is being read. */
+struct sb_snapshot_line {
+	uint32_t frame; /* 0: not known */
+	uint32_t stack; /* that of its largest allocation */
+	int64_t largest;
+	int64_t live, live_count; /* bytes; relative to the beginning of the history */
+	int64_t peak, peak_count; /* the same at the peak, where it has changed since */
+	uint64_t saved; /* the peak of which it was saved */
+};
+
+struct sb_snapshot_block { /* allocated when the snapshot was taken */
+	uint64_t address;
+	int64_t size;
+	uint32_t stack;
+	uint32_t device;
+};
+
+struct sb_snapshot_bin {
+	int64_t time_us, last, most, reserved;
+};
+
+struct sb_snapshot_entry { /* of a history */
+	uint32_t action; /* enum sb_snapshot_action */
+	uint32_t stack;
+	uint64_t address;
+	int64_t size, time_us, free_bytes; /* time -1, free -1: not known */
+	uint32_t device;
+};
+enum sb_snapshot_action {
+	SB_SNAPSHOT_OTHER,
+	SB_SNAPSHOT_ALLOC,
+	SB_SNAPSHOT_FREE,
+	SB_SNAPSHOT_GROW, /* the allocator takes a segment */
+	SB_SNAPSHOT_SHRINK,
+	SB_SNAPSHOT_OOM
+};
+
+/* What a line held, as it goes into the recording. */
+struct sb_snapshot_held {
+	uint32_t frame, stack;
+	int64_t peak, peak_count, end, end_count;
+};
+
+struct sb_snapshot_device {
+	uint32_t device;
+	int64_t base, peak, peak_us, end; /* bytes allocated: when the history begins, at most, at last */
+	int64_t reserved_base, reserved_end, reserved_most;
+	uint64_t entries;
+	int64_t first_us, last_us;
+	struct sb_snapshot_bin *bins;
+	uint32_t bin_count;
+	uint64_t stride; /* entries of a bin */
+	struct sb_vec held; /* struct sb_snapshot_held, largest at the peak first */
+};
+
+struct sb_snapshot_failure {
+	int64_t time_us, size, free_bytes, allocated; /* allocated: relative until the device is closed */
+	uint32_t device, stack;
+};
+
+struct sb_snapshot {
+	struct sb_strings strings;
+	struct sb_vec frames, stacks, lines; /* [0] is what is not known */
+	struct sb_map frame_index, stack_index, line_index; /* by hashes of their content */
+	struct sb_vec blocks; /* struct sb_snapshot_block */
+	struct sb_vec devices; /* struct sb_snapshot_device, as they come */
+	struct sb_vec failures;
+	int64_t reserved[64]; /* of the segments, by device */
+	uint64_t block_count, untracked_count;
+	struct sb_snapshot_live *live; /* what the history has allocated and not freed */
+	uint64_t peak_number;
+	int64_t sum, reserved_sum, before,
+		before_count; /* of the open device; before: freed, never seen allocated */
+	bool failed; /* memory is out */
+};
+
+/* ---- snapshot_history.c ---- */
+bool sb_snapshot_init(struct sb_snapshot *s);
+void sb_snapshot_done(struct sb_snapshot *s);
+/* Numbers of what was put together from its parts; 0: not known, or too many. */
+uint32_t sb_snapshot_frame_add(struct sb_snapshot *s, uint32_t name, uint32_t file, int64_t line);
+void sb_snapshot_calls_add(const struct sb_snapshot *s, struct sb_snapshot_calls *calls, uint32_t frame);
+uint32_t sb_snapshot_stack_add(struct sb_snapshot *s, const struct sb_snapshot_calls *calls);
+void sb_snapshot_block_add(struct sb_snapshot *s, const struct sb_snapshot_block *block);
+void sb_snapshot_segment_add(struct sb_snapshot *s, uint32_t device, int64_t size);
+void sb_snapshot_entry_add(struct sb_snapshot *s, const struct sb_snapshot_entry *e);
+void sb_snapshot_close_device(struct sb_snapshot *s); /* its history is over; takes none */
+void sb_snapshot_close_all(struct sb_snapshot *s); /* also devices without a history */
+
+/* ---- snapshot_live.c: allocations by their address ---- */
+struct sb_snapshot_live;
+struct sb_snapshot_alloc {
+	uint64_t address; /* never 0 */
+	int64_t size;
+	uint32_t line, stack;
+};
+struct sb_snapshot_live *sb_snapshot_live_new(void);
+void sb_snapshot_live_free(struct sb_snapshot_live *l); /* takes NULL */
+bool sb_snapshot_live_add(
+	struct sb_snapshot_live *l, const struct sb_snapshot_alloc *a); /* false: too many */
+bool sb_snapshot_live_take(struct sb_snapshot_live *l, uint64_t address, struct sb_snapshot_alloc *out);
+bool sb_snapshot_live_has(const struct sb_snapshot_live *l, uint64_t address);
+void sb_snapshot_live_clear(struct sb_snapshot_live *l);
+
+/* ---- snapshot_write.c ---- */
+int sb_snapshot_write(struct sb_snapshot *s, const char *path, const char *strobe_path,
+	struct sb_import_summary *out_summary);
+
+#endif

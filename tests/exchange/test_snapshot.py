@@ -1,0 +1,154 @@
+"""Memory snapshots of torch in: the peak and who held it must be what playing the history says."""
+import collections
+import io
+import os
+import pickle
+import random
+import resource
+import subprocess
+
+import make_snapshot
+import pytest
+
+MB = 1 << 20
+
+
+def held(report, device=0, which="peak_mb"):
+    """Bytes by line number; what has no line is under None."""
+    found = collections.Counter()
+    for row in report["memory"]["lines"]:
+        if row["device_index"] == device and row[which]:
+            found[row.get("line")] += round(row[which] * MB)
+    return dict(found)
+
+
+def labelled(report, label, device=0):
+    return next(s for s in report["memory"]["snapshots"] if s["label"] == label and s["device"] == "gpu:%d" % device)
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_the_peak_is_what_the_history_says(strobe, protocol):
+    snapshot, truth = make_snapshot.make(devices=2)
+    report = strobe.report(strobe.imported(strobe.write("s.pickle", pickle.dumps(snapshot, protocol))))
+    for device in (0, 1):
+        assert labelled(report, "the peak of the history", device)["peak_mb"] * MB == truth[device]["peak"]
+        assert labelled(report, "the snapshot", device)["allocated_mb"] * MB == truth[device]["end"]
+        assert held(report, device) == truth[device]["by_line"]
+
+
+@pytest.mark.parametrize("ring", [1, 100, 700, 2000])
+def test_a_history_that_begins_in_the_middle(strobe, ring):
+    """What was allocated before it and never freed has its line from the segments; what was freed since has none."""
+    snapshot, truth = make_snapshot.make(ring=ring)
+    report = strobe.report(strobe.imported(strobe.write("s.pickle", pickle.dumps(snapshot))))
+    assert labelled(report, "the peak of the history")["peak_mb"] * MB == truth[0]["peak"]
+    found = held(report)
+    assert sum(found.values()) == truth[0]["peak"]
+    assert all(found[line] <= truth[0]["by_line"][line] for line in found if line)
+
+
+class AllAtOnce(pickle._Pickler):
+    """As torch's C++ side writes: a list's items all lie on the stack before they are appended."""
+    _BATCHSIZE = 1 << 60
+
+
+def test_a_list_that_is_appended_at_once(strobe):
+    snapshot, truth = make_snapshot.make(entries=90000)
+    out = io.BytesIO()
+    AllAtOnce(out, 2).dump(snapshot)
+    report = strobe.report(strobe.imported(strobe.write("s.pickle", out.getvalue())))
+    assert held(report) == truth[0]["by_line"]
+
+
+def test_without_a_history_what_is_there_is_listed(strobe):
+    snapshot, truth = make_snapshot.make()
+    snapshot["device_traces"] = [[]]
+    path = strobe.write("s.pickle", pickle.dumps(snapshot))
+    assert "no history" in strobe("import", path, "-o", strobe.folder / "run")
+    report = strobe.report(strobe.folder / "run")
+    assert sum(held(report, which="end_mb").values()) == truth[0]["end"]
+
+
+def test_an_allocation_that_failed_is_an_event(strobe):
+    snapshot, truth = make_snapshot.make(oom=True)
+    report = strobe.report(strobe.imported(strobe.write("s.pickle", pickle.dumps(snapshot))))
+    event, = [e for e in report["events"] if e["name"] == "out_of_memory"]
+    assert event["attributes"]["requested_bytes"] == 7 << 30
+    assert event["attributes"]["free_bytes"] == 123 << 20
+    assert event["attributes"]["allocated_bytes"] == truth[0]["end"]
+    assert (event["attributes"]["file"], event["attributes"]["line"]) == ("/app/model.py", 15)
+
+
+def test_stacks_are_told_without_torch(strobe):
+    snapshot, _ = make_snapshot.make()
+    report = strobe.report(strobe.imported(strobe.write("s.pickle", pickle.dumps(snapshot))))
+    row = report["memory"]["lines"][0]
+    assert row["file"] == "/app/model.py"
+    assert row["stack"] == "model.py:%d forward < main.py:3 <module> < main.py:3 <module>" % row["line"]
+    assert not report.get("events")
+
+
+class Runs:
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return open, (self.mark, "w")
+
+
+def test_a_pickle_that_would_run_code_is_refused(strobe):
+    mark = strobe.folder / "ran"
+    for protocol in (2, 4):
+        path = strobe.write("s.pickle", pickle.dumps({"segments": [Runs(str(mark))], "device_traces": []}, protocol))
+        assert "it would run code" in strobe("import", path, "-o", strobe.folder / "run", code=2)
+    assert not mark.exists() and not (strobe.folder / "run").exists()
+
+
+@pytest.mark.parametrize("content, words", [
+    (pickle.dumps({"a": 1}), "no memory snapshot"),
+    (b"\x80\x04" + b"(" * 100000 + b".", "nested too deep"),
+    (b"\x80\x04" + b"]" * 100000 + b".", "nested too deep"),
+    (b"\x80\x04u.", "values without a place"),
+    (b"\x80\x04h\x07.", "never there"),
+    (b"\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\x7fabc", "ends too early"),
+    (b"\x80\x04}(K\x01e.", "no list"),
+    (b"\x80\x04]\x94(h\x00h\x00e.", "no memory snapshot"),
+    (b"\x80\x04.", "something else than one object"),
+])
+def test_hostile_pickles_are_refused(strobe, content, words):
+    assert words in strobe("import", strobe.write("s.pickle", content), "-o", strobe.folder / "run", code=2)
+
+
+def test_every_cut_is_refused(strobe):
+    content = pickle.dumps(make_snapshot.make(entries=40)[0])
+    for size in range(3, len(content) - 1, 97):
+        strobe("import", strobe.write("s.pickle", content[:size]), "-o", strobe.folder / "run", code=2)
+
+
+def test_damage_is_refused_or_read_but_never_crashes(strobe):
+    content = pickle.dumps(make_snapshot.make(entries=60)[0])
+    chance = random.Random(7)
+    for _ in range(80):
+        damaged = bytearray(content)
+        for _ in range(chance.randrange(1, 4)):
+            damaged[chance.randrange(2, len(damaged))] = chance.randrange(256)
+        done = subprocess.run([os.environ["STROBE_BUILD"] + "/strobe", "report", "-"], input=bytes(damaged), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert done.returncode in (0, 2), done.stderr
+
+
+def test_memory_does_not_depend_on_the_size(strobe):
+    path = strobe.folder / "large.pickle"
+    make_snapshot.large(str(path), 30 << 20)
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_AS, (96 << 20, 96 << 20))
+    done = subprocess.run([os.environ["STROBE_BUILD"] + "/strobe", "import", "-q", str(path), "-o", str(strobe.folder / "run")],
+                          preexec_fn=limited, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_same_from_gzip(strobe):
+    import gzip
+    snapshot, truth = make_snapshot.make()
+    report = strobe.report(strobe.imported(strobe.write("s.pickle.gz", gzip.compress(pickle.dumps(snapshot)))))
+    assert held(report) == truth[0]["by_line"]
