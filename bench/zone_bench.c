@@ -266,6 +266,21 @@ static double million_s(void (*batch)(long), long n)
 	return wall_s() - from;
 }
 
+static double cpu_of(void (*batch)(long), long n)
+{
+	double from = thread_cpu_s();
+
+	batch(n);
+	return thread_cpu_s() - from;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
 static void ten_million(long n)
 {
 	double floor_s, zones_s, best_ratio = 1e9;
@@ -289,6 +304,38 @@ static void ten_million(long n)
 			row_most("RssFile added", (double)file / 1024, "MiB", 24);
 		}
 		remove_run();
+	}
+}
+
+/* Past its budget a thread folds its oldest zones as it records: about a floor each. */
+static void past_budget(long n)
+{
+	static const struct {
+		const char *what;
+		void (*batch)(long);
+		double most;
+	} cases[] = { { "one after the other", plain, 2.25 }, { "nested, per zone", nested, 2.25 } };
+
+	row_head("Zone past max_trace_bytes (ratio to the floor): the median and the worst of five");
+	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+		double ratios[5];
+		char worst[80];
+
+		setenv("STROBE_MAX_TRACE_BYTES", "8MiB", 1);
+		start("bench-past-budget");
+		unsetenv("STROBE_MAX_TRACE_BYTES");
+		cases[c].batch(million);
+		for (size_t i = 0; i < 5; i++) {
+			double floor_s = cpu_of(floor_batch, n / 10);
+
+			ratios[i] = cpu_of(cases[c].batch, n / 10) / floor_s;
+		}
+		strobe_stop();
+		remove_run();
+		qsort(ratios, 5, sizeof *ratios, by_value);
+		row_most(cases[c].what, ratios[2], "x", cases[c].most);
+		snprintf(worst, sizeof worst, "%s, worst", cases[c].what);
+		row_most(worst, ratios[4], "x", 0);
 	}
 }
 
@@ -359,6 +406,7 @@ int main(int argc, char **argv)
 	strobe_stop();
 	remove_run();
 	ten_million(n);
+	past_budget(n);
 	every_core(n);
 	return 0;
 }

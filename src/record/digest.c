@@ -96,7 +96,7 @@ static struct sb_digest_node *make_node(struct sb_fold *f, uint32_t parent, uint
 
 struct sb_digest_node *sb_digest_node(struct sb_fold *f, uint32_t parent, uint32_t name, uint32_t flags)
 {
-	uint64_t key = key_of(0, parent << 2 | (flags & 3), name);
+	uint64_t key = key_of(0, sb_fold_under(parent, flags), name);
 	struct sb_fold_entry *e = find(f, key);
 	struct sb_digest_node *node;
 
@@ -111,60 +111,42 @@ struct sb_digest_node *sb_digest_node(struct sb_fold *f, uint32_t parent, uint32
 	return node;
 }
 
-static struct sb_digest_node_slot *node_slot(struct sb_digest_node *node, uint64_t seq)
+struct sb_digest_hist *sb_digest_hist(struct sb_fold *f, uint32_t node, uint32_t bucket)
 {
-	struct sb_digest_node_slot *a = &node->slot[0], *b = &node->slot[1];
-	struct sb_digest_node_slot *newer = a->stamp >= b->stamp ? a : b, *older = newer == a ? b : a;
-
-	if (newer->stamp == seq)
-		return newer;
-	__atomic_store_n(&older->stamp, seq, __ATOMIC_RELEASE); /* not committed: no reader takes it */
-	older->count = newer->count;
-	older->total_ticks = newer->total_ticks;
-	older->self_ticks = newer->self_ticks;
-	older->min_ticks = newer->min_ticks;
-	older->max_ticks = newer->max_ticks;
-	older->first_ticks = newer->first_ticks;
-	older->last_ticks = newer->last_ticks;
-	return older;
-}
-
-static void count_duration(struct sb_fold *f, uint32_t node, uint64_t duration)
-{
-	uint32_t bucket = sb_digest_bucket_of(duration), first = bucket & ~31u;
+	uint32_t first = bucket & ~31u;
 	uint64_t key = key_of(1, node, first);
 	struct sb_fold_entry *e = find(f, key);
 	struct sb_digest_hist *hist = e->entry;
 
-	if (!e->key) {
-		hist = index_full(f) ? NULL : allocate(f, sizeof *hist);
-		if (!hist)
-			return; /* percentiles are estimates; totals are elsewhere */
-		hist->node = node;
-		hist->first = first;
-		publish(&hist->head, SB_DIGEST_HIST, sizeof *hist);
-		remember(f, e, key, hist);
-	}
-	hist->count[bucket - first]++;
+	if (e->key)
+		return hist;
+	hist = index_full(f) ? NULL : allocate(f, sizeof *hist);
+	if (!hist)
+		return NULL; /* percentiles are estimates; totals are elsewhere */
+	hist->node = node;
+	hist->first = first;
+	publish(&hist->head, SB_DIGEST_HIST, sizeof *hist);
+	remember(f, e, key, hist);
+	return hist;
 }
 
-void sb_digest_add(struct sb_fold *f, struct sb_digest_node *node, uint64_t begin_ticks, uint64_t duration,
-	uint64_t self)
+/* What the chunk added, into the slot that no reader takes yet. */
+static void write_tally(struct sb_digest_node *node, struct sb_fold_tally *t, uint64_t seq)
 {
-	struct sb_digest_node_slot *s = node_slot(node, f->seq);
+	struct sb_digest_node_slot *a = &node->slot[0], *b = &node->slot[1];
+	struct sb_digest_node_slot *newer = a->stamp >= b->stamp ? a : b, *older = newer == a ? b : a;
+	bool first = !newer->count;
 
-	if (!s->count || duration < s->min_ticks)
-		s->min_ticks = duration;
-	if (!s->count || duration > s->max_ticks)
-		s->max_ticks = duration;
-	if (!s->count || begin_ticks < s->first_ticks)
-		s->first_ticks = begin_ticks;
-	if (begin_ticks + duration > s->last_ticks)
-		s->last_ticks = begin_ticks + duration;
-	s->count++;
-	s->total_ticks += duration;
-	s->self_ticks += self;
-	count_duration(f, node->node, duration);
+	__atomic_store_n(&older->stamp, seq, __ATOMIC_RELEASE);
+	older->count = newer->count + t->count;
+	older->total_ticks = newer->total_ticks + t->total_ticks;
+	older->self_ticks = newer->self_ticks + t->self_ticks;
+	older->min_ticks = first || t->min_ticks < newer->min_ticks ? t->min_ticks : newer->min_ticks;
+	older->max_ticks = t->max_ticks > newer->max_ticks ? t->max_ticks : newer->max_ticks;
+	older->first_ticks = first || t->first_ticks < newer->first_ticks ? t->first_ticks
+									  : newer->first_ticks;
+	older->last_ticks = t->last_ticks > newer->last_ticks ? t->last_ticks : newer->last_ticks;
+	t->count = 0;
 }
 
 /* ---- sums ---------------------------------------------------------------- */
@@ -279,6 +261,9 @@ bool sb_digest_open(struct sb_fold *f, struct sb_writer *w)
 
 void sb_digest_commit(struct sb_fold *f)
 {
+	for (uint32_t i = 0; i < f->touched_count; i++)
+		write_tally(f->nodes[f->touched[i]], &f->tallies[f->touched[i]], f->seq);
+	f->touched_count = 0;
 	write_stack(f);
 	atomic_thread_fence(memory_order_release);
 	__atomic_store_n(&f->root->folded_seq, f->seq, __ATOMIC_RELEASE);

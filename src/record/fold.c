@@ -26,9 +26,58 @@ void sb_fold_forget(struct sb_fold *f)
 	memset(f, 0, sizeof *f);
 }
 
+/* ---- nodes and their tallies: for every zone, so without a call ---------- */
+
+static __attribute__((noinline, cold)) struct sb_digest_node *find_node(
+	struct sb_fold *f, uint32_t parent, uint32_t name, uint32_t flags)
+{
+	struct sb_digest_node *node = sb_digest_node(f, parent, name, flags);
+	struct sb_fold_child *child = sb_fold_child_of(f, sb_fold_under(parent, flags), name);
+
+	if (node->name == name) /* not "(other)", which is asked for again, and counted */
+		*child = (struct sb_fold_child){ sb_fold_under(parent, flags), name, node };
+	return node;
+}
+
+static inline struct sb_digest_node *node_of(
+	struct sb_fold *f, uint32_t parent, uint32_t name, uint32_t flags)
+{
+	uint32_t under = sb_fold_under(parent, flags);
+	const struct sb_fold_child *child = sb_fold_child_of(f, under, name);
+
+	if (__builtin_expect(child->node && child->under == under && child->name == name, 1))
+		return child->node;
+	return find_node(f, parent, name, flags);
+}
+
+static inline void add(
+	struct sb_fold *f, uint32_t node, uint64_t begin_ticks, uint64_t duration, uint64_t self)
+{
+	struct sb_fold_tally *t = &f->tallies[node];
+	uint32_t bucket = sb_digest_bucket_of(duration);
+	uint64_t end = begin_ticks + duration;
+
+	if (__builtin_expect(!t->count, 0)) {
+		f->touched[f->touched_count++] = (uint16_t)node;
+		t->total_ticks = t->self_ticks = t->max_ticks = t->last_ticks = 0;
+		t->min_ticks = t->first_ticks = UINT64_MAX;
+	}
+	t->count++;
+	t->total_ticks += duration;
+	t->self_ticks += self;
+	t->min_ticks = duration < t->min_ticks ? duration : t->min_ticks;
+	t->max_ticks = duration > t->max_ticks ? duration : t->max_ticks;
+	t->first_ticks = begin_ticks < t->first_ticks ? begin_ticks : t->first_ticks;
+	t->last_ticks = end > t->last_ticks ? end : t->last_ticks;
+	if (__builtin_expect(!t->hist || bucket - t->hist->first >= 32, 0))
+		t->hist = sb_digest_hist(f, node, bucket);
+	if (t->hist)
+		t->hist->count[bucket - t->hist->first]++;
+}
+
 /* ---- zones --------------------------------------------------------------- */
 
-static int innermost(const struct sb_fold *f, uint32_t track)
+static inline int innermost(const struct sb_fold *f, uint32_t track)
 {
 	for (int i = (int)f->depth - 1; i >= 0; i--)
 		if (f->open[i].track == track)
@@ -52,34 +101,65 @@ static uint32_t *skipped_of(struct sb_fold *f, uint32_t track)
 	return &f->skips[free].count;
 }
 
-static void zone_begin(struct sb_fold *f, uint32_t name, uint64_t ticks)
+/* Whether a zone that begins is too deep; its end must be skipped, too. */
+static bool skip_begin(struct sb_fold *f)
 {
-	uint32_t *skipped = f->skipping || f->depth >= SB_FOLD_DEPTH ? skipped_of(f, f->track) : NULL;
+	uint32_t *skipped = skipped_of(f, f->track);
+
+	if (!*skipped && f->depth < SB_FOLD_DEPTH)
+		return false;
+	++*skipped;
+	f->skipping++;
+	sb_lost(SB_LOST_DEPTH, 1);
+	return true;
+}
+
+static inline void zone_begin(struct sb_fold *f, uint32_t name, uint64_t ticks)
+{
+	struct sb_digest_open_zone *zone = &f->open[f->depth];
 	int parent = innermost(f, f->track);
 	struct sb_digest_node *node;
 
-	if (skipped && (*skipped || f->depth >= SB_FOLD_DEPTH)) {
-		++*skipped; /* its end must be skipped too */
-		f->skipping++;
-		sb_lost(SB_LOST_DEPTH, 1);
+	if (__builtin_expect(f->skipping || f->depth >= SB_FOLD_DEPTH, 0) && skip_begin(f))
 		return;
-	}
-	node = sb_digest_node(f, parent < 0 ? 0 : f->open[parent].node, name, f->track ? SB_NODE_TRACK : 0);
-	f->open[f->depth++] =
-		(struct sb_digest_open_zone){ .track = f->track, .node = node->node, .begin_ticks = ticks };
+	node = node_of(f, parent < 0 ? 0 : f->open[parent].node, name, f->track ? SB_NODE_TRACK : 0);
+	zone->track = f->track;
+	zone->node = node->node;
+	zone->begin_ticks = ticks;
+	zone->child_ticks = 0;
+	f->depth++;
+}
+
+/* Takes a zone out and adds it to its node; returns its duration. */
+static inline uint64_t tally_zone(struct sb_fold *f, const struct sb_digest_open_zone *zone, uint64_t ticks)
+{
+	uint64_t duration = ticks > zone->begin_ticks ? ticks - zone->begin_ticks : 0;
+
+	add(f, zone->node, zone->begin_ticks, duration,
+		duration > zone->child_ticks ? duration - zone->child_ticks : 0);
+	return duration;
 }
 
 static void close_zone(struct sb_fold *f, int index, uint64_t ticks)
 {
 	struct sb_digest_open_zone zone = f->open[index];
-	uint64_t duration = ticks > zone.begin_ticks ? ticks - zone.begin_ticks : 0;
-	uint64_t self = duration > zone.child_ticks ? duration - zone.child_ticks : 0;
+	uint64_t duration = tally_zone(f, &zone, ticks);
 	int parent;
 
 	memmove(&f->open[index], &f->open[index + 1], (f->depth - (unsigned)index - 1) * sizeof f->open[0]);
 	f->depth--;
-	sb_digest_add(f, f->nodes[zone.node], zone.begin_ticks, duration, self);
 	parent = innermost(f, zone.track);
+	if (parent >= 0)
+		f->open[parent].child_ticks += duration;
+}
+
+/* The usual end: of the zone that began last. */
+static inline void close_last(struct sb_fold *f, uint64_t ticks)
+{
+	struct sb_digest_open_zone *zone = &f->open[--f->depth];
+	uint64_t duration = tally_zone(f, zone, ticks);
+	int parent = innermost(f, zone->track);
+
 	if (parent >= 0)
 		f->open[parent].child_ticks += duration;
 }
@@ -89,27 +169,63 @@ static bool zone_is(const struct sb_fold *f, int index, uint32_t name)
 	return f->nodes[f->open[index].node]->name == name;
 }
 
-static void zone_end(struct sb_fold *f, uint32_t name, uint64_t ticks)
+/* Whether the zone that ends was one that was skipped. */
+static bool skip_end(struct sb_fold *f)
 {
-	uint32_t *skipped;
-	int top, match;
+	uint32_t *skipped = skipped_of(f, f->track);
 
-	skipped = f->skipping ? skipped_of(f, f->track) : NULL;
-	if (skipped && *skipped) {
-		--*skipped;
-		f->skipping--;
-		return;
-	}
-	top = innermost(f, f->track);
-	for (match = top; name && match >= 0; match--)
-		if (f->open[match].track == f->track && zone_is(f, match, name))
-			break;
+	if (!*skipped)
+		return false;
+	--*skipped;
+	f->skipping--;
+	return true;
+}
+
+/* Of a zone that others of its track, which were left open, or of another track began after. */
+static __attribute__((noinline, cold)) void end_further_out(struct sb_fold *f, uint32_t name, uint64_t ticks)
+{
+	int top = innermost(f, f->track), match = top;
+
+	while (name && match >= 0 && (f->open[match].track != f->track || !zone_is(f, match, name)))
+		match--;
 	if (match < 0)
 		return;
 	for (int i = top; i > match; i--)
 		if (f->open[i].track == f->track)
 			close_zone(f, i, ticks);
 	close_zone(f, match, ticks);
+}
+
+static inline void zone_end(struct sb_fold *f, uint32_t name, uint64_t ticks)
+{
+	uint32_t depth = f->depth;
+
+	if (__builtin_expect(f->skipping, 0) && skip_end(f))
+		return;
+	if (__builtin_expect(depth && f->open[depth - 1].track == f->track, 1) &&
+		(!name || zone_is(f, (int)depth - 1, name)))
+		close_last(f, ticks);
+	else
+		end_further_out(f, name, ticks);
+}
+/* A zone that ends with the next word, which most do: it never opens. */
+static inline void whole_zone(struct sb_fold *f, uint32_t name, uint64_t begin, uint64_t end)
+{
+	int parent = innermost(f, f->track);
+	struct sb_digest_node *node = node_of(
+		f, parent < 0 ? 0 : f->open[parent].node, name, f->track ? SB_NODE_TRACK : 0);
+	uint64_t duration = end > begin ? end - begin : 0;
+
+	f->last_ticks = end;
+	add(f, node->node, begin, duration, duration);
+	if (parent >= 0)
+		f->open[parent].child_ticks += duration;
+}
+
+static inline bool is_whole(const struct sb_fold *f, uint64_t begin, uint64_t next)
+{
+	return sb_word_kind(next) == SB_END && (!sb_word_id(next) || sb_word_id(next) == sb_word_id(begin)) &&
+	       !f->skipping && f->depth < SB_FOLD_DEPTH;
 }
 
 static void owner_changes(struct sb_fold *f, uint64_t ticks)
@@ -158,12 +274,11 @@ static int zone_around(const struct sb_fold *f, const uint64_t *span)
 static void fold_span(struct sb_fold *f, uint32_t name, const uint64_t *p, uint32_t words)
 {
 	int around = zone_around(f, p);
-	struct sb_digest_node *node = sb_digest_node(
-		f, around < 0 ? 0 : f->open[around].node, name, SB_NODE_SPAN);
+	struct sb_digest_node *node = node_of(f, around < 0 ? 0 : f->open[around].node, name, SB_NODE_SPAN);
 
 	if (around >= 0)
 		f->open[around].child_ticks += p[2];
-	sb_digest_add(f, node, p[1], p[2], p[2]);
+	add(f, node->node, p[1], p[2], p[2]);
 	for (uint32_t i = 4; i + 1 < words;) {
 		uint32_t key = p[i] & SB_ID_MAX, type = (p[i] >> 20) & 15, bytes = (uint32_t)(p[i] >> 32);
 
@@ -221,13 +336,22 @@ static void fold_long(struct sb_fold *f, uint64_t head, const uint64_t *p, uint6
 
 static void fold_words(struct sb_fold *f, const uint64_t *at, const uint64_t *end, uint64_t base)
 {
+	uint64_t words = 0;
+
 	for (; at < end && *at; at++) {
 		uint64_t word = *at, ticks = base + sb_word_ticks(word);
 		uint32_t id = sb_word_id(word);
 
-		f->root->folded_words++;
+		words++;
 		switch (sb_word_kind(word)) {
-		case SB_BEGIN: zone_begin(f, id, f->last_ticks = ticks); break;
+		case SB_BEGIN:
+			if (at + 1 < end && is_whole(f, word, at[1])) {
+				whole_zone(f, id, ticks, base + sb_word_ticks(*++at));
+				words++;
+			} else {
+				zone_begin(f, id, f->last_ticks = ticks);
+			}
+			break;
 		case SB_END: zone_end(f, id, f->last_ticks = ticks); break;
 		case SB_MARK: sb_digest_sum(f, 0, id | SB_SUM_MARK << SB_ID_BITS, 1, 1); break;
 		case SB_SWITCH: f->track = id; break;
@@ -239,9 +363,10 @@ static void fold_words(struct sb_fold *f, const uint64_t *at, const uint64_t *en
 			fold_long(f, word, at + 1, &base);
 			at += sb_long_words(word);
 			break;
-		default: return; /* PAD */
+		default: end = at; break; /* PAD */
 		}
 	}
+	f->root->folded_words += words;
 }
 
 uint32_t sb_fold_oldest(struct sb_writer *w)

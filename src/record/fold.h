@@ -9,7 +9,26 @@
 
 struct sb_writer;
 
-enum { SB_FOLD_DEPTH = 320, SB_FOLD_NODES = 1024, SB_FOLD_INDEX = 8192, SB_FOLD_SKIPS = 16 };
+enum {
+	SB_FOLD_DEPTH = 320,
+	SB_FOLD_NODES = 1024,
+	SB_FOLD_INDEX = 8192,
+	SB_FOLD_SKIPS = 16,
+	SB_FOLD_CHILDREN = 256 /* a power of two */
+};
+
+/* What one chunk adds to a node; goes into the node's slot when the chunk is done. */
+struct sb_fold_tally {
+	uint64_t count;
+	uint64_t total_ticks, self_ticks, min_ticks, max_ticks, first_ticks, last_ticks;
+	struct sb_digest_hist *hist; /* the one used last; NULL: none */
+};
+
+struct sb_fold_child {
+	uint32_t under; /* parent and flags: sb_fold_under() */
+	uint32_t name;
+	struct sb_digest_node *node; /* NULL: empty */
+};
 
 struct sb_fold {
 	struct sb_writer *writer;
@@ -29,6 +48,10 @@ struct sb_fold {
 	struct sb_digest_open *stack; /* the newest OPEN entry */
 	struct sb_digest_open_zone open[SB_FOLD_DEPTH];
 	struct sb_digest_node *nodes[SB_FOLD_NODES + 1];
+	struct sb_fold_tally tallies[SB_FOLD_NODES + 1]; /* by node */
+	uint16_t touched[SB_FOLD_NODES + 1]; /* nodes whose tally is not zero */
+	uint32_t touched_count;
+	struct sb_fold_child children[SB_FOLD_CHILDREN]; /* found lately, before the index is asked */
 	struct sb_fold_entry {
 		uint64_t key; /* 0: empty */
 		void *entry;
@@ -41,10 +64,18 @@ struct sb_fold *sb_fold_new(void); /* NULL: no memory */
 bool sb_digest_open(struct sb_fold *f, struct sb_writer *w); /* false: no chunk */
 /* Never NULL: "(other)" when the heap or the caps are full. */
 struct sb_digest_node *sb_digest_node(struct sb_fold *f, uint32_t parent, uint32_t name, uint32_t flags);
-void sb_digest_add(struct sb_fold *f, struct sb_digest_node *node, uint64_t begin_ticks, uint64_t duration,
-	uint64_t self);
+/* The entry of the node's histogram that holds a bucket; NULL: no room. */
+struct sb_digest_hist *sb_digest_hist(struct sb_fold *f, uint32_t node, uint32_t bucket);
+static inline uint32_t sb_fold_under(uint32_t parent, uint32_t flags)
+{
+	return parent << 2 | (flags & 3);
+}
+static inline struct sb_fold_child *sb_fold_child_of(struct sb_fold *f, uint32_t under, uint32_t name)
+{
+	return &f->children[(under * 31 + name) & (SB_FOLD_CHILDREN - 1)];
+}
 void sb_digest_sum(struct sb_fold *f, uint32_t node, uint32_t key, int64_t i, double d);
-/* Writes the open zones, then makes everything stamped with f->seq the truth. */
+/* Writes the tallies and the open zones, then makes everything stamped with f->seq the truth. */
 void sb_digest_commit(struct sb_fold *f);
 
 #endif
