@@ -21,5 +21,5 @@ void sb_text_energy(char *out, size_t size, double wh)
 	else if (fabs(j) >= 0.9995)
 		snprintf(out, size, fabs(j) >= 99.95 ? "%.0f J" : "%.1f J", j);
 	else
-		snprintf(out, size, "%.2g mJ", j * 1000);
+		snprintf(out, size, fabs(j) >= 0.00995 ? "%.0f mJ" : "%.2g mJ", j * 1000);
 }

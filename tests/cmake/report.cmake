@@ -14,3 +14,6 @@ else()
     --source ${CMAKE_SOURCE_DIR})
   set_tests_properties(report/schema PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 120)
 endif()
+add_test(NAME report/faces COMMAND ${SYSTEM_PYTHON} ${CMAKE_SOURCE_DIR}/tests/report/check_faces.py
+  $<TARGET_FILE:strobe> $<TARGET_FILE:make_random>)
+set_tests_properties(report/faces PROPERTIES TIMEOUT 120)

@@ -139,7 +139,7 @@ static void generations_hold(const struct sb_model *m)
 		same(split_s, m->generations.union_s, m->stages.wall_s * 1e-5);
 	for (size_t i = 0; i < m->diffusion.rate_count; i++)
 		holds(!(m->diffusion.rates[i].wall_s > m->stages.wall_s * (1 + 1e-9)) &&
-			!(m->diffusion.rates[i].compute_s > m->stages.wall_s * (1 + 1e-9)));
+			!(m->diffusion.rates[i].compute_s > m->diffusion.rates[i].wall_s * (1 + 1e-9)));
 }
 
 static void gpu_holds(const struct sb_model *m)

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "report/panels/panel.h"
+#include "stats/energy.h"
 
 #include <math.h>
 #include <string.h>
@@ -28,6 +29,26 @@ static void times_carry_the_unit_that_fits(void **state)
 	seconds(13e-9, "13 ns");
 	seconds(0, "0 s");
 	seconds(NAN, "n/a");
+}
+
+static void energy(double joules, const char *expected)
+{
+	char text[32];
+
+	sb_text_energy(text, sizeof text, joules / 3600);
+	assert_string_equal(text, expected);
+}
+
+static void energies_carry_the_unit_that_fits(void **state)
+{
+	energy(3600 * 1240, "1.24 kWh");
+	energy(3600 * 17.45, "17.4 Wh");
+	energy(8.64, "8.6 J");
+	energy(0.34, "340 mJ");
+	energy(0.0099, "9.9 mJ");
+	energy(0.0000041, "0.0041 mJ");
+	energy(0, "0 J");
+	energy(NAN, "n/a");
 }
 
 static void bytes(double b, const char *expected)
@@ -80,6 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_carry_the_unit_that_fits),
+		cmocka_unit_test(energies_carry_the_unit_that_fits),
 		cmocka_unit_test(bytes_are_decimal_and_named),
 		cmocka_unit_test(long_names_lose_their_middle),
 		cmocka_unit_test(names_cannot_speak_to_the_terminal),

@@ -332,6 +332,8 @@ void sb_rates_fill(struct sb_video *v, struct sb_model *model)
 		steps_s = fmin(steps_s, sb_steps_covered_s(v));
 	if (isnan(steps_s) && !isnan(wall_s))
 		steps_s = wall_s;
+	if (v->rest_steps.count && wall_s < steps_s) /* the wall of those that were kept */
+		wall_s = at_most(steps_s, model->stages.wall_s);
 	d->steps_s = steps_s;
 	d->rates = sb_model_alloc(model, 3 * sizeof *d->rates);
 	if (!d->rates)

@@ -87,24 +87,14 @@ static double spans_done(struct spans *s)
 	return (double)sum_ns / 1e9;
 }
 
-/* The stages of one kind inside generations; NaN: none. */
-static double work_wall_s(
-	struct sb_video *v, struct sb_model *model, enum strobe_role work, size_t generation_member)
+/* The stages of one kind inside generations. */
+static void add_stages(struct spans *s, const struct sb_video *v, enum strobe_role work)
 {
 	const struct sb_video_stage *stages = v->stages.items;
-	struct spans spans;
-	bool any;
-	double wall_s;
 
-	if (!spans_init(&spans, v, v->stages.count))
-		return NAN;
 	for (size_t i = 0; i < v->stages.count; i++)
 		if (stages[i].work == work && stages[i].generation != SB_NO_GENERATION)
-			add(&spans, stages[i].begin_ns, stages[i].end_ns, stages[i].generation);
-	any = spans.count > 0;
-	tell_generations(&spans, v, model, generation_member);
-	wall_s = spans_done(&spans);
-	return any ? wall_s : NAN;
+			add(s, stages[i].begin_ns, stages[i].end_ns, stages[i].generation);
 }
 
 /* A pause longer than the step before it is something else's time, not denoising. */
@@ -115,43 +105,61 @@ static bool goes_on(const struct sb_video_step *before, const struct sb_video_st
 	       n->begin_ns - before->end_ns <= before->end_ns - before->begin_ns;
 }
 
-/* Steps and the short pauses between those of one chain. NaN where only stopwatch times are
- * known and they do not fit (several at once, or recorded afterwards). */
-static double steps_wall_s(struct sb_video *v, struct sb_model *model)
+/* Steps and the short pauses between those of one chain. */
+static void add_chains(struct spans *s, const struct sb_video *v)
 {
 	const struct sb_video_step *steps = v->steps.items;
-	struct spans spans;
-	double wall_s;
 
-	if (!v->steps.count || !spans_init(&spans, v, v->steps.count))
-		return NAN;
 	for (size_t i = 0; i < v->steps.count;) {
 		int64_t end_ns = steps[i].end_ns;
 		size_t k = i + 1;
 
 		for (; k < v->steps.count && goes_on(&steps[k - 1], &steps[k]); k++)
 			end_ns = steps[k].end_ns > end_ns ? steps[k].end_ns : end_ns;
-		add(&spans, steps[i].begin_ns, end_ns, steps[i].generation);
+		add(s, steps[i].begin_ns, end_ns, steps[i].generation);
 		i = k;
 	}
-	tell_generations(&spans, v, model, offsetof(struct sb_generation, denoise_s));
-	wall_s = spans_done(&spans);
-	return steps[0].measured && wall_s < model->diffusion.step.total * 0.999 ? NAN : wall_s;
 }
 
+/* Stages that denoise, and steps in them or elsewhere. NaN where only stopwatch times are known
+ * and they do not fit (several at once, or recorded afterwards). */
 double sb_denoise_wall_s(struct sb_video *v, struct sb_model *model)
 {
-	double staged_s;
+	const struct sb_video_step *steps = v->steps.items;
+	bool measured = v->steps.count && steps[0].measured, staged;
+	struct spans spans;
+	double wall_s;
 
 	for (size_t g = 0; g < model->generations.count; g++)
 		model->generations.all[g].denoise_s = NAN;
-	staged_s = work_wall_s(v, model, STROBE_ROLE_DENOISE, offsetof(struct sb_generation, denoise_s));
-	return isnan(staged_s) ? steps_wall_s(v, model) : staged_s;
+	if (!spans_init(&spans, v, v->stages.count + v->steps.count))
+		return NAN;
+	add_stages(&spans, v, STROBE_ROLE_DENOISE);
+	staged = spans.count > 0;
+	if (!staged || !measured)
+		add_chains(&spans, v);
+	if (!spans.count) {
+		free(spans.all);
+		return NAN;
+	}
+	tell_generations(&spans, v, model, offsetof(struct sb_generation, denoise_s));
+	wall_s = spans_done(&spans);
+	return !staged && measured && wall_s < model->diffusion.step.total * 0.999 ? NAN : wall_s;
 }
 
 double sb_vae_wall_s(struct sb_video *v, struct sb_model *model)
 {
-	return work_wall_s(v, model, STROBE_ROLE_VAE_DECODE, offsetof(struct sb_generation, vae_s));
+	struct spans spans;
+	bool any;
+	double wall_s;
+
+	if (!spans_init(&spans, v, v->stages.count))
+		return NAN;
+	add_stages(&spans, v, STROBE_ROLE_VAE_DECODE);
+	any = spans.count > 0;
+	tell_generations(&spans, v, model, offsetof(struct sb_generation, vae_s));
+	wall_s = spans_done(&spans);
+	return any ? wall_s : NAN;
 }
 
 double sb_steps_covered_s(struct sb_video *v)
