@@ -33,6 +33,11 @@ class Report:
         return self._ask("text")
 
     @property
+    def markdown(self):
+        """The account to paste, at most 200 lines."""
+        return self._ask("md")
+
+    @property
     def data(self):
         """profiling_report.json as a dict."""
         if self._json is None:
