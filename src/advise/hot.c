@@ -46,7 +46,30 @@ static const struct {
 	{ SB_DOES_COPY, "to('cuda", NULL },
 	{ SB_DOES_COPY, ".device)", NULL },
 	{ SB_DOES_COPY, "copy_(", NULL },
+	{ SB_DOES_WAIT, ".acquire(", NULL },
+	{ SB_DOES_WAIT, ".wait(", NULL },
+	{ SB_DOES_WAIT, "select(", NULL },
+	{ SB_DOES_WAIT, ".poll(", NULL },
+	{ SB_DOES_WAIT, ".accept(", NULL },
+	{ SB_DOES_WAIT, ".recv", NULL },
 };
+
+/* Files of Python's own library in which a thread waits and does nothing else: known where the text is not at hand. */
+static const char *const waiting_files[] = { "/threading.py", "/queue.py", "/selectors.py", "/socket.py",
+	"/ssl.py", "/multiprocessing/connection.py", "/concurrent/futures/thread.py" };
+
+static bool is_waiting_file(const char *file)
+{
+	size_t size = file ? strlen(file) : 0;
+
+	for (size_t i = 0; i < sizeof waiting_files / sizeof *waiting_files; i++) {
+		size_t tail = strlen(waiting_files[i]);
+
+		if (size >= tail && strcmp(file + size - tail, waiting_files[i]) == 0)
+			return true;
+	}
+	return false;
+}
 
 static bool has(const char *text, const char *word)
 {
@@ -60,7 +83,7 @@ enum sb_doing sb_hot_doing(const struct sb_line *line)
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (has(line->text, words[i].text) || has(line->inner, words[i].inner))
 			return words[i].doing;
-	return SB_DOES_COMPUTE;
+	return is_waiting_file(line->file) ? SB_DOES_WAIT : SB_DOES_COMPUTE;
 }
 
 static bool same_function(const struct sb_line *a, const struct sb_line *b)

@@ -49,13 +49,13 @@ def strobe_run(folder, *command, options=(), check=True, **more):
     return Run(folder, done)
 
 
-def both_ways(folder, program, *arguments, options=(), **more):
+def both_ways(folder, program, *arguments, options=(), python=None, **more):
     """(what the program found without strobe, with it, its Run)."""
-    program = os.path.join(HERE, program)
-    alone = subprocess.run([sys.executable, program, "alone.json", *arguments], cwd=folder, text=True, env=environment(**more),
+    program, python = os.path.join(HERE, program), python or sys.executable
+    alone = subprocess.run([python, program, "alone.json", *arguments], cwd=folder, text=True, env=environment(**more),
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=500)
     assert alone.returncode == 0, alone.stderr[-4000:]
-    run = strobe_run(folder, sys.executable, program, "watched.json", *arguments, options=options, **more)
+    run = strobe_run(folder, python, program, "watched.json", *arguments, options=options, **more)
     found = [json.loads((folder / name).read_text()) for name in ("alone.json", "watched.json")]
     return (*found, run)
 

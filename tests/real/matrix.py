@@ -36,9 +36,13 @@ ROWS = [
     ("video in and out", ["av", "opencv-python-headless", "imageio", "decord", "torchcodec"], ["test_video"], "",
      "`video_decode` and `video_encode` with frames and size; `hardware` where the frames are on a GPU; an `ffmpeg` or "
      "`ffprobe` child as a span", "audio; readers that are C functions of other packages"),
-    ("ComfyUI", [], [], "stand-ins with the same calls, with and without coroutines (`python/test_comfyui`); no real checkout",
-     "each prompt as a generation, each executed node as a stage with class, id and title, sampler steps, models loaded and "
-     "unloaded with bytes", "previews; what a version does not have is named in the report"),
+    ("ComfyUI", [], [], "a checkout of v0.7.0 (January 2026) on the CPU, by its executor (`test_comfyui`, where `COMFYUI_PATH` names "
+     "one) and by hand through `main.py --cpu`; a stand-in with the same calls, with and without coroutines (`python/test_comfyui`)",
+     "each prompt as a generation with its output frames, and its error where it fails; each executed node as a stage with class, "
+     "id and title; sampler steps with their forwards; `text_encode`, `vae_decode` and `vae_encode` with frames and tiles; files "
+     "of weights, models loaded and unloaded with the bytes that moved; previews and nodes that save as export",
+     "nodes that wait for a remote service are recorded up to their first wait; a two-stage sampler (Heun) reports a step after "
+     "its first half: steps are shifted by half of one; what a version does not have is named in the report"),
     ("launchers", [], ["test_torch"], "`python -m`, `torchrun`, `accelerate launch`",
      "every Python process of the program writes a recording of its own", ""),
     ("your own functions", [], [], "CPython 3.9 to 3.13",

@@ -18,6 +18,7 @@ class Here(threading.local):
     preparing = False    # inputs, in a processor
     coding = False       # frames of a video
     loaded_bytes = 0     # by the loads inside the one that is open
+    frames_counted = 0   # since the thread began
 
 
 here = Here()
@@ -141,6 +142,7 @@ def output(path):
 
 def frames(count, **facts):
     """Output frames, counted once, where they leave the generation; facts go to the innermost zone."""
+    here.frames_counted += count
     native.frames(count)
     native.attrs(frames=count, **facts)
 

@@ -1,0 +1,45 @@
+/* What a line of the program does, by its text, the library's function it was in and its file. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "advise/hot.h"
+
+static enum sb_doing doing(const char *file, const char *text)
+{
+	struct sb_line line = { .function = "f", .file = file, .text = text };
+
+	return sb_hot_doing(&line);
+}
+
+static void a_thread_that_waits_computes_nothing(void **state)
+{
+	(void)state;
+	/* tqdm's monitor, in every program with a progress bar */
+	assert_int_equal(doing("/usr/lib/python3.11/threading.py", "gotit = waiter.acquire(True, timeout)"),
+		SB_DOES_WAIT);
+	assert_int_equal(doing("/usr/lib/python3.11/threading.py", NULL), SB_DOES_WAIT);
+	assert_int_equal(doing("/usr/lib/python3.11/selectors.py", NULL), SB_DOES_WAIT);
+	assert_int_equal(doing("/home/me/serve.py", "ready.wait(1)"), SB_DOES_WAIT);
+	assert_int_equal(doing("/home/me/serve.py", "client, _ = listener.accept()"), SB_DOES_WAIT);
+}
+
+static void a_line_that_counts_computes(void **state)
+{
+	(void)state;
+	assert_int_equal(doing("/home/me/poll.py", "count += 1"), SB_DOES_COMPUTE);
+	assert_int_equal(doing("/home/me/my_threading.py", "count += 1"), SB_DOES_COMPUTE);
+	assert_int_equal(doing("/home/me/poll.py", NULL), SB_DOES_COMPUTE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_thread_that_waits_computes_nothing),
+		cmocka_unit_test(a_line_that_counts_computes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
