@@ -124,7 +124,7 @@ function videoFigures(r: Report, g: Generation): (Figure | null)[] {
   return [
     { label: 'time of this video', value: seconds(g.wall_s), note: `${faster} of ${all.length - 1} others were faster` },
     g.fps === undefined ? null : { label: 'frames per second', value: plain(g.fps), note: g.frames === undefined ? 'of this video' : `${grouped(g.frames)} frames of this video` },
-    steps.length ? { label: 'time per step', value: seconds(steps[Math.floor(steps.length / 2)]), note: `median of ${steps.length}; longest ${seconds(steps[steps.length - 1])}` } : ofRun(stepFigure(r)),
+    steps.length ? { label: 'time per step', value: seconds((steps[(steps.length - 1) >> 1] + steps[steps.length >> 1]) / 2), note: `median of ${steps.length}; longest ${seconds(steps[steps.length - 1])}` } : ofRun(stepFigure(r)),
     ofRun(memoryFigure(r)),
     ofRun(boundFigure(r)),
     g.energy_wh === undefined ? ofRun(costFigure(r)) : { label: 'GPU energy of this video', value: `${plain(g.energy_wh)} Wh`, note: `${plain(g.energy_wh * 3.6)} kJ` },
@@ -147,16 +147,13 @@ function busyFigure(r: Report): Figure | null {
 }
 
 function timeFigure(r: Report): Figure {
-  const items = r.generations?.whole_run ? [] : (r.generations?.items ?? []);
+  const time = r.generations?.whole_run ? undefined : r.generations?.wall; // of the finished ones
   const wall = num(r.summary, 'wall_s') ?? r.stage_analysis?.wall_s;
-  if (!items.length) return { label: 'wall time', value: seconds(wall), note: r.stage_analysis ? `${percent(r.stage_analysis.unattributed_s / (r.stage_analysis.wall_s || 1))} unattributed` : undefined };
-  const times = items.map((g) => g.wall_s).sort((a, b) => a - b);
-  const middle = times.length % 2 ? times[(times.length - 1) / 2] : (times[times.length / 2 - 1] + times[times.length / 2]) / 2;
-  const p95 = times[Math.min(times.length - 1, Math.ceil(times.length * 0.95) - 1)];
+  if (!time?.count) return { label: 'wall time', value: seconds(wall), note: r.stage_analysis ? `${percent(r.stage_analysis.unattributed_s / (r.stage_analysis.wall_s || 1))} unattributed` : undefined };
   return {
-    label: items.length > 1 ? 'time per video, median' : 'time per video',
-    value: seconds(middle),
-    note: items.length > 1 ? `p95 ${seconds(p95)} of ${items.length}; run ${seconds(wall)}` : `of ${seconds(wall)} run`,
+    label: time.count > 1 ? 'time per video, median' : 'time per video',
+    value: seconds(time.p50_s),
+    note: time.count > 1 ? `p95 ${seconds(time.p95_s)} of ${time.count}; run ${seconds(wall)}` : `of ${seconds(wall)} run`,
   };
 }
 
