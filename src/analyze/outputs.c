@@ -97,7 +97,7 @@ static void look(struct outputs *o, struct sb_output *one)
 	}
 	one->state = "not read";
 	if (sb_content_read(one->path, READ_MOST, &c))
-		one->why = sb_model_text(o->model, strobe_error());
+		one->why = sb_model_text(o->model, sb_error_message());
 	else if (!*c.sha256)
 		one->why = "larger than 2 GiB";
 	else

@@ -165,7 +165,7 @@ static int measure(const struct sb_output *base, const struct sb_output *now, bo
 		return 0;
 	}
 	if (sb_quality_measure(&a, &b, pictures, &c->quality)) {
-		sb_buf_puts(&text, strobe_error());
+		sb_buf_puts(&text, sb_error_message());
 		c->not_measured = say(strings, &text);
 		return 0;
 	}
