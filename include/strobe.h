@@ -105,6 +105,9 @@ STROBE_API void strobe_missing(const char *what, const char *why, const char *ho
  * (multiprocessing). local_rank < 0: not known. backend: "nccl", "gloo"...; NULL: not known. */
 STROBE_API void strobe_rank(int rank, int local_rank, int world_size, const char *backend);
 
+/* A binding prints the lines of `stage_log` itself: the library prints none in this process. */
+STROBE_API void strobe_stage_log_elsewhere(void);
+
 /* ---- names ------------------------------------------------------------- */
 
 /* A name keeps its id as long as the process lives. A name may carry a stage code

@@ -42,6 +42,7 @@ static int module_exec(PyObject *module)
 {
 	struct state *st = state_of(module);
 
+	strobe_stage_log_elsewhere(); /* strobe._stage_log prints them */
 	st->sections = PyDict_New();
 	st->device_zero = PyLong_FromLong(0);
 	st->word_gpu = PyUnicode_InternFromString("gpu");

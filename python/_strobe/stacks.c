@@ -57,12 +57,24 @@ static void module_of(const char *file, char *out, size_t size)
 	snprintf(out, size, "%.*s", (int)(end - begin), begin);
 }
 
+/* strobe's own line tracer, which stands between a line and its sample. */
+static bool is_line_tracer(const char *file)
+{
+	static const char own[] = "/strobe/_lines.py";
+	size_t size = strlen(file);
+
+	return size >= sizeof own - 1 && !strcmp(file + size - (sizeof own - 1), own);
+}
+
+/* 0: to be left out */
 static uint32_t make_function(PyObject *code)
 {
 	const char *file = text_of(code, "co_filename"), *name = text_of(code, "co_qualname");
 	char module[80], text[NAME_BYTES];
 	uint32_t id;
 
+	if (is_line_tracer(file))
+		return 0;
 	module_of(file, module, sizeof module);
 	snprintf(text, sizeof text, "%s.%s", module, *name ? name : text_of(code, "co_name"));
 	id = strobe_name(text, NULL);
@@ -115,7 +127,7 @@ static uint32_t line_of(PyObject *frame)
 
 static uint32_t take_frames(PyObject *frame, struct strobe_frame *out)
 {
-	uint32_t count = 0;
+	uint32_t count = 0, function;
 
 	Py_XINCREF(frame);
 	while (frame && frame != Py_None && count < DEPTH) {
@@ -123,7 +135,9 @@ static uint32_t take_frames(PyObject *frame, struct strobe_frame *out)
 
 		if (!code)
 			break;
-		out[count++] = (struct strobe_frame){ function_of(code), line_of(frame) };
+		function = function_of(code);
+		if (function)
+			out[count++] = (struct strobe_frame){ function, line_of(frame) };
 		back = PyObject_GetAttrString(frame, "f_back");
 		Py_DECREF(code);
 		Py_DECREF(frame);

@@ -5,6 +5,7 @@
 #include "record/recorder.h"
 #include "strobe.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -162,6 +163,16 @@ void sb_names_init(void)
 			slot = (slot + 1) & (SLOTS - 1);
 		atomic_store(&NAMES->slots[slot], id);
 	}
+}
+
+void sb_name_text(uint32_t id, char *out_name, size_t name_size, char *out_code, size_t code_size)
+{
+	const struct name *n = id < SB_NAME_COUNT_MAX
+				       ? atomic_load_explicit(&NAMES->entries[id], memory_order_acquire)
+				       : NULL;
+
+	snprintf(out_name, name_size, "%.*s", n ? (int)n->name_bytes : 0, n ? n->text : "");
+	snprintf(out_code, code_size, "%.*s", n ? (int)n->code_bytes : 0, n ? n->text + n->name_bytes : "");
 }
 
 bool sb_name_write(uint32_t id)

@@ -49,6 +49,7 @@ struct sb_writer {
 	uint32_t starved_count; /* events since the last vain search for a chunk */
 	uint64_t words_lost; /* not yet told by a chunk header */
 	struct sb_fold *fold;
+	struct sb_stage_log *stage_log; /* NULL: off, or nothing yet */
 	char name[16]; /* the thread's, as the system has it */
 };
 
@@ -141,6 +142,9 @@ struct sb_recorder {
 	_Atomic bool helper_beats; /* the session is open: grow, give back, leave signs of life */
 	_Atomic pid_t own_tables[SB_TABLES_MAX]; /* threads with descriptors of their own */
 	struct sb_errand errand;
+	_Atomic bool stage_log; /* zones print their lines */
+	bool stage_log_elsewhere; /* a binding prints them itself */
+	char stage_log_path[256]; /* "": standard error */
 	_Atomic(void (*)(void)) step_hook;
 	_Atomic(void (*)(void)) closing[SB_INSTANCES_MAX]; /* see sb_session_on_close() */
 };
@@ -201,6 +205,8 @@ void sb_lost_early_tell(void); /* what was lost while the session opened, into i
 void sb_names_init(void);
 void sb_names_write_all(void);
 bool sb_name_write(uint32_t id);
+/* "" where there is none; cut to what fits */
+void sb_name_text(uint32_t id, char *out_name, size_t name_size, char *out_code, size_t code_size);
 
 /* ---- helper_thread.c: the helper thread ---- */
 void sb_helper_start(void); /* once; where no thread can be had, errands run where they are asked */

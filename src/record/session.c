@@ -20,6 +20,7 @@
 #include "record/report_child.h"
 #include "record/rundir.h"
 #include "record/spool.h"
+#include "record/stage_log.h"
 #include "record/tags.h"
 #include "strobe.h"
 
@@ -137,6 +138,7 @@ static int open_claimed(const struct sb_settings *settings, const char *run_dir,
 	if (run_dir != REC->run_dir)
 		snprintf(REC->run_dir, sizeof REC->run_dir, "%s", run_dir);
 	count_from_zero();
+	sb_stage_log_open(settings->stage_log);
 	sb_fault_catch();
 	sb_helper_beat(true); /* first: writers need room */
 	sb_gate_set(SB_OPEN);

@@ -71,7 +71,7 @@ const struct sb_setting sb_setting_table[] = {
 	{ "gpu_trace", SB_SETTING_TEXT, FIELD(gpu_trace), "", 0, 0, NULL, NULL,
 		"kernel trace: all, steps:3, steps:3@10 (after ten steps) or seconds:5; empty: off" },
 	{ "stage_log", SB_SETTING_TEXT, FIELD(stage_log), "", 0, 0, NULL, NULL,
-		"print each Python stage's line as it ends: true (standard error) or a file; empty: off" },
+		"print each stage's line as it ends: true (standard error) or a file; empty: off" },
 	{ "sample_hz", SB_SETTING_NUMBER, FIELD(sample_hz), "20", 0, 1000, NULL, "0",
 		"Python stacks sampled per second, and garbage collections; 0: none" },
 	{ "session_tags", SB_SETTING_TAGS, FIELD(tags), "", 0, 0, NULL, NULL,

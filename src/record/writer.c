@@ -6,6 +6,7 @@
 #include "record/fork.h"
 #include "record/gate.h"
 #include "record/put.h"
+#include "record/stage_log.h"
 
 #include <string.h>
 #include <sched.h>
@@ -41,10 +42,10 @@ static void make_key(void)
 /* ---- chunks -------------------------------------------------------------- */
 
 /* Where the counter cannot be trusted no event is fast: all find their clock on
- * the slow path, and the fast one need not ask. */
+ * the slow path, and the fast one need not ask. So it is while zones print their lines. */
 static uint64_t *usual_end(const struct sb_position *p)
 {
-	return sb_clock_kind == SB_CLOCK_MONOTONIC ? NULL : p->limit;
+	return sb_clock_kind == SB_CLOCK_MONOTONIC || sb_stage_log_on() ? NULL : p->limit;
 }
 
 void sb_writer_open_chunk(

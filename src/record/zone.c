@@ -5,6 +5,7 @@
 #include "record/kinds.h"
 #include "record/put.h"
 #include "record/recorder.h"
+#include "record/stage_log.h"
 #include "record/step.h"
 
 #include <string.h>
@@ -38,6 +39,8 @@ static __attribute__((noinline, cold)) void put_slow(enum sb_kind kind, uint32_t
 		publish(w, w->hot.cur,
 			sb_word(kind, id, (ticks - w->hot.base) & ((1ull << SB_TICK_BITS) - 1)));
 	sb_writer_leave(w);
+	if (sb_stage_log_on())
+		sb_stage_log_event(&w->stage_log, kind, id, ticks);
 }
 
 static inline void put(enum sb_kind kind, uint32_t id)
@@ -149,6 +152,8 @@ static __attribute__((noinline, cold)) void put_value_slow(uint64_t word)
 	if (sb_writer_room(w, 1, sb_clock_ticks()))
 		publish(w, w->hot.cur, word);
 	sb_writer_leave(w);
+	if (sb_stage_log_on() && sb_word_kind(word) == SB_ATTR)
+		sb_stage_log_attr(w->stage_log, sb_word_id(word), (int64_t)word >> SB_VALUE_SHIFT);
 }
 
 static inline void put_value(uint64_t word)

@@ -2,7 +2,7 @@
 add_executable(recorded ${CMAKE_SOURCE_DIR}/tests/tools/recorded.c)
 target_link_libraries(recorded PRIVATE everything)
 set_target_properties(recorded PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-foreach(tool manyfork manylive named)
+foreach(tool manyfork manylive named staged)
   add_executable(${tool} ${CMAKE_SOURCE_DIR}/tests/tools/${tool}.c)
   target_link_libraries(${tool} PRIVATE strobe_shared)
   set_target_properties(${tool} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

@@ -85,3 +85,10 @@ def test_an_error_inside_comes_through(tmp_path):
 
 def test_without_the_hook_it_is_a_name_error_as_ever(tmp_path):
     assert "NameError" in recorded(tmp_path, PROGRAM, "--no-python-hook", code=1).stderr
+
+
+def test_the_line_tracer_is_no_function_of_the_program(strobe):
+    strobe.script("@profile\ndef work():\n    x = 0\n    for i in range(300000):\n        x += i * i\n    return x\n\nfor _ in range(4):\n    work()\n")
+    strobe.run("-q", "--sample=200", "--", sys.executable, "script.py", check=True)
+    report = json.loads(strobe("report", "--format", "json").stdout)
+    assert "trace_line" not in json.dumps(report.get("function_samples", {})) + json.dumps(report["stage_analysis"])
