@@ -146,7 +146,7 @@ static int check_out(struct pair *pair, struct pair_side *side, const char *name
 		NULL };
 
 	if (side->label[0] == '-')
-		return complain("'%s' is no commit", side->label);
+		return complain("'%s' is not a commit", side->label);
 	snprintf(side->folder, sizeof side->folder, "%s/%s", pair->records, name);
 	return git(pair, side->label, words);
 }

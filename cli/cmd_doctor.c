@@ -115,7 +115,7 @@ static int run(struct args *args)
 	if (args->count)
 		return complain("takes no argument, not '%s'", args->values[0]);
 	if (bundle && json)
-		return complain("--bundle and --json: one of them");
+		return complain("--bundle and --json cannot be combined");
 	report.results = calloc(check_count(), sizeof *report.results);
 	if (!report.results)
 		return complain("no memory");

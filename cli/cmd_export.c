@@ -178,7 +178,7 @@ static int run(struct args *args)
 	if (args->count > 1)
 		return complain("one RUN at a time, not '%s' too", args->values[1]);
 	if (chosen && !strcmp(chosen, "-") && isatty(STDOUT_FILENO) && !exporter->readable)
-		return complain("not to a terminal: name a file with -o, or pipe it");
+		return complain("this format is not for a terminal: name a file with -o, or pipe it");
 	code = (exporter->write_file ? run_arg_open : run_arg_open_all)(
 		args, args->count ? args->values[0] : NULL, &opened);
 	if (code)

@@ -355,7 +355,7 @@ static int add(struct args *args, struct sb_history *h)
 	int code = EXIT_OK;
 
 	if (args->count < 2)
-		return complain("add what? Name a RUN or a report");
+		return complain("nothing to add: name a RUN or a report");
 	for (int i = 1; i < args->count && !code; i++) {
 		struct sb_facts *f = NULL;
 		char path[4096] = "", *full;
@@ -383,7 +383,7 @@ static int prune(struct args *args, struct sb_history *h)
 		!read_time(args, "older-than", &what.before_real_ns))
 		return EXIT_USAGE;
 	if (!what.keep && !what.before_real_ns && !what.gone)
-		return complain("prune what? Give --keep N, --older-than 90d or --gone");
+		return complain("nothing to prune: give --keep N, --older-than 90d or --gone");
 	if (sb_history_prune(h, &what, &count))
 		return complain_last();
 	printf("%zu run%s %s; folders stay where they are\n", count, count == 1 ? "" : "s",

@@ -426,7 +426,7 @@ static int run(struct args *args)
 	} else if (!code && args->count) {
 		code = complain("put '--' before the command: strobe run [OPTIONS] -- %s …", args->values[0]);
 	} else if (!code && (!args->after_dashes || !args->after_dashes[0])) {
-		code = complain("what shall run? strobe run [OPTIONS] -- COMMAND [ARG...]");
+		code = complain("no command given: strobe run [OPTIONS] -- COMMAND [ARG...]");
 	} else if (!code && !r->settings.enabled) {
 		code = run_switched_off(r, args);
 	} else if (!code) {

@@ -129,7 +129,7 @@ static int run(struct args *args)
 	if (args->count > 1)
 		return complain("one RUN at a time, not '%s' too", args->values[1]);
 	if (!output || !*output || !strcmp(output, "-"))
-		return complain("where to: name a file with -o, such as -o wan.html");
+		return complain("no file given: name one with -o, such as -o wan.html");
 	if (!can_pack())
 		return complain_last();
 	code = run_arg_open(args, args->count ? args->values[0] : NULL, &opened);

@@ -195,7 +195,7 @@ static int run(struct args *args)
 	if (code)
 		return code;
 	if (!args_has(args, "once") && !isatty(STDOUT_FILENO))
-		return complain("standard output is no terminal; 'strobe top --once' prints one screen");
+		return complain("standard output is not a terminal; 'strobe top --once' prints one screen");
 	code = args_has(args, "once") ? print_once(&t) : watch(&t);
 	sb_model_free(t.whole);
 	sb_model_free(t.now);

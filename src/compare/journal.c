@@ -289,7 +289,7 @@ int sb_journal_read(const char *path, struct sb_journal **out_journal)
 	j = ours ? sb_journal_new() : NULL;
 	if (!j) {
 		sb_jsondom_free(doc);
-		return ours ? STROBE_ENOMEM : sb_fail(STROBE_EFORMAT, "'%s' is no journal of strobe", path);
+		return ours ? STROBE_ENOMEM : sb_fail(STROBE_EFORMAT, "'%s' is not a strobe journal", path);
 	}
 	sb_fields_read(&sb_journal_fields, sb_jsondom_root(doc), take, j, j);
 	j->doc = doc;

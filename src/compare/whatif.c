@@ -38,7 +38,7 @@ static int parse(const char *text, struct setting *out)
 	out->knob = sb_knob_find(key);
 	if (!out->knob)
 		return sb_fail(STROBE_EINVAL,
-			"'%s' in '%s' is no setting that decides a time: iters, steps, frames, tokens, "
+			"'%s' in '%s' is not a setting that changes the time: iters, steps, frames, tokens, "
 			"batch, width, "
 			"height",
 			key, text);

@@ -312,8 +312,8 @@ int sb_report_in(const char *path, struct sb_facts **out_facts)
 	node root = err ? NULL : sb_jsondom_root(doc);
 
 	if (!err && !is_report(root))
-		err = sb_fail(
-			STROBE_EFORMAT, "'%s' is no report: it has no session_info and stage_analysis", path);
+		err = sb_fail(STROBE_EFORMAT,
+			"'%s' is not a report: it has no session_info and stage_analysis", path);
 	else if (!err && sb_jsondom_get(root, "schema"))
 		err = take_own(root, path, out_facts);
 	else if (!err)

@@ -98,7 +98,7 @@ static ssize_t read_packed(void *self, char *to, size_t size)
 			p->bits = p->bits << 6 | (uint32_t)digit;
 			p->bit_count += 6;
 		} else if (!isspace(c)) {
-			sb_fail(STROBE_EFORMAT, "the recording in '%s' is damaged: a byte that is no base64",
+			sb_fail(STROBE_EFORMAT, "the recording in '%s' is damaged: a byte that is not base64",
 				p->path);
 			return -1;
 		}
@@ -134,7 +134,7 @@ static int unpack(
 	while (!err && (n = sb_inflate_read(z, bytes, sizeof bytes)) > 0) {
 		if (!total && ((size_t)n < sizeof SB_GATHERED_MAGIC - 1 ||
 				      memcmp(bytes, SB_GATHERED_MAGIC, sizeof SB_GATHERED_MAGIC - 1)))
-			return sb_fail(STROBE_EFORMAT, "what '%s' has in it is no recording", path);
+			return sb_fail(STROBE_EFORMAT, "'%s' does not contain a recording", path);
 		total += (uint64_t)n;
 		if (total > UNPACKED_MOST)
 			return sb_fail(STROBE_EFORMAT, "the recording in '%s' is larger than 4 GiB", path);

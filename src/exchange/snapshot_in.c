@@ -173,7 +173,7 @@ static int read_snapshot(struct reading *r, struct sb_source *source, const char
 		return sb_fail(STROBE_ENOMEM, "no memory to import");
 	if (!r->is_snapshot || !r->s.devices.count)
 		return sb_fail(STROBE_EFORMAT,
-			"'%s' is a pickle, but no memory snapshot of torch with allocations", path);
+			"'%s' is a pickle, but not a torch memory snapshot with allocations", path);
 	return 0;
 }
 

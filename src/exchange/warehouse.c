@@ -102,7 +102,7 @@ static int read_parameters(const char *text, struct sb_warehouse *w)
 			return sb_fail(STROBE_EINVAL,
 				"a warehouse takes ?job=ID and ?cluster=NAME, not '%.*s'", (int)size, text);
 		if (!ok)
-			return sb_fail(STROBE_EINVAL, "'%.*s' is too long or no name", (int)size, text);
+			return sb_fail(STROBE_EINVAL, "'%.*s' is too long or not a name", (int)size, text);
 		text += size + (text[size] == '&');
 	}
 	return 0;
@@ -152,7 +152,7 @@ static int read_address(const char *url, struct sb_warehouse *w)
 		return no_address(url);
 	if (memchr(at, '@', (size_t)(slash - at)))
 		return sb_fail(STROBE_EINVAL,
-			"credentials do not belong into the address, where others can read them: set "
+			"credentials do not belong in the address, where others can read them: set "
 			"STROBE_CLICKHOUSE_USER and STROBE_CLICKHOUSE_PASSWORD, or STROBE_CLICKHOUSE_FILE");
 	colon = memchr(at, ':', (size_t)(slash - at));
 	size = (size_t)((colon ? colon : slash) - at);
@@ -293,7 +293,7 @@ static int check_columns(const struct sb_buf *answer, size_t from, unsigned colu
 		for (size_t i = 0; i < size; i++)
 			fields += line[i] == '\t';
 		if (fields != columns)
-			return sb_fail(STROBE_EIO, "the warehouse gave no whole answer: %.*s",
+			return sb_fail(STROBE_EIO, "the warehouse's answer is incomplete: %.*s",
 				size < 300 ? (int)size : 300, line);
 		line += size + (line[size] == '\n');
 	}

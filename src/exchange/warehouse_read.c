@@ -276,7 +276,7 @@ int sb_warehouse_aggregate(const struct sb_warehouse *w, struct sb_aggregate **o
 	int err = a ? 0 : STROBE_ENOMEM;
 
 	if (!err && !*w->job)
-		err = sb_fail(STROBE_EINVAL, "which job? clickhouse://%s:%s/%s?job=ID", w->host, w->port,
+		err = sb_fail(STROBE_EINVAL, "no job given: clickhouse://%s:%s/%s?job=ID", w->host, w->port,
 			w->database);
 	if (!err)
 		err = read_ranks(w, &sql, a);

@@ -249,8 +249,8 @@ int sb_run_resolve(const char *spec, char *out_path, size_t size)
 		if (spec[4]) {
 			back = strtoul(spec + 5, &end, 10);
 			if (!isdigit((unsigned char)spec[5]) || *end)
-				return sb_fail(
-					STROBE_EINVAL, "'%s' is no run: write last, last~1, last~2...", spec);
+				return sb_fail(STROBE_EINVAL,
+					"'%s' is not a run: write last, last~1, last~2...", spec);
 		}
 		return resolve_last(back, out_path, size);
 	}
@@ -408,5 +408,5 @@ int sb_cut_parse_duration(const char *text, int64_t *out_ns)
 				*out_ns = (int64_t)(value * units[i].ns);
 				return 0;
 			}
-	return sb_fail(STROBE_EINVAL, "'%s' is no time: write 10m, 90s, 1.5h or 250ms", text);
+	return sb_fail(STROBE_EINVAL, "'%s' is not a duration: write 10m, 90s, 1.5h or 250ms", text);
 }

@@ -66,7 +66,7 @@ int sb_history_fail(const struct sb_history *h)
 
 	if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
 		return sb_fail(STROBE_EFORMAT,
-			"history '%s' is damaged or no database (%s); nothing was changed: move it "
+			"history '%s' is damaged or not a database (%s); nothing was changed: move it "
 			"away, or name another with STROBE_HISTORY",
 			h->path, sqlite3_errmsg(h->db));
 	if (code == SQLITE_BUSY || code == SQLITE_LOCKED)

@@ -66,7 +66,7 @@ def test_history_prunes_what_it_is_told(strobe, tmp_path):
     assert strobe("history", "prune", "--gone", "--dry-run").stdout.startswith("1 run would")
     strobe("history", "prune", "--gone")
     assert len(json.loads(strobe("history", "--format", "json").stdout)) == 1
-    assert "prune what?" in strobe("history", "prune", code=2).stderr
+    assert "nothing to prune" in strobe("history", "prune", code=2).stderr
 
 
 def test_history_never_touches_what_is_not_its_own(strobe, tmp_path):

@@ -98,4 +98,4 @@ def test_an_error_in_the_middle_of_an_answer_is_no_row(tmp_path):
     with tls.Server(cert, lambda *_: "Code: 241, e.displayText() = DB::Exception: Memory limit exceeded\n") as server:
         for words in (["aggregate", server.url("db?job=a")], ["history", "trend", "fps", "--from", server.url("db")]):
             said = strobe(*words, STROBE_CLICKHOUSE_CA=cert, code=2).stderr
-            assert "no whole answer: Code: 241" in said, said
+            assert "answer is incomplete: Code: 241" in said, said

@@ -271,7 +271,7 @@ def test_credentials_come_from_the_environment_or_a_file_only(servers, job, tmp_
     refused = strobe("export", rank, "--to", url, STROBE_CLICKHOUSE_FILE=str(tmp_path / "wrong"), code=2)
     assert "does not accept user 'loader'" in refused.stderr and "guess" not in refused.stderr
     inside = strobe("export", rank, "--to", "clickhouse://loader:x@127.0.0.1/db", code=2)
-    assert "do not belong into the address" in inside.stderr
+    assert "do not belong in the address" in inside.stderr
 
 
 def test_a_newer_schema_and_a_missing_job_are_said(servers, job):

@@ -70,7 +70,7 @@ def test_a_batch_has_limits_until_a_second_one_was_measured(tmp_path):
 @pytest.mark.parametrize("setting, words", [
     ("3b.iters", "is not STAGE.SETTING=NUMBER"),
     ("3b.iters=0", "needs a number above 0"),
-    ("3b.colour=2", "is no setting that decides a time"),
+    ("3b.colour=2", "is not a setting that changes the time"),
     ("4c.tiles=2", "strobe bench --sweep"),
     ("4c.iters=2", "carries 'iters'"),
     ("nothing.iters=2", "has no stage 'nothing'"),
