@@ -31,6 +31,7 @@ struct sb_session_panel {
 	const char *run; /* folder or file */
 	const char *command;
 	const char *host;
+	const char *clock; /* host and boot: what has the same clock says the same; NULL: not known */
 	const char *job; /* its tag `job`, else the launcher's id; NULL: not known */
 	int64_t attempt; /* which start of the job, from 1; -1: not known */
 	const char *state; /* "complete", "live", "ended without a stop" */

@@ -223,9 +223,13 @@ struct sb_generations_panel {
 struct sb_collectives_panel {
 	struct sb_collective {
 		const char *name;
-		int64_t occurrence; /* of that name, from 0 */
-		double begin_s, end_s;
-	} * all; /* in order, the first SB_COLLECTIVES_MAX */
+		int64_t occurrence; /* in its group, else of that name, from 0 */
+		double begin_s, end_s; /* begin: when the rank came */
+		const char *group; /* "gloo:0-3:0"; NULL: not known */
+		double hidden_s; /* of an asynchronous one: until the program waited for it */
+		double bytes; /* 0: not known */
+		int64_t root; /* of those that have one */
+	} * all; /* in order; at most SB_COLLECTIVES_MAX, chosen by group and number alike on every rank */
 	size_t count;
 	int64_t total;
 };

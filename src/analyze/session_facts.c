@@ -94,6 +94,16 @@ static void exit_of(int64_t status, int64_t *out_code, int64_t *out_signal)
 		*out_signal = WTERMSIG((int)status);
 }
 
+/* Host names alone may be shared: two machines called localhost. */
+static const char *clock_of(struct sb_model *m, const struct sb_file_header *h)
+{
+	char text[sizeof h->host + sizeof h->boot_id + 2];
+
+	snprintf(text, sizeof text, "%.*s %.*s", (int)sizeof h->host, h->host, (int)sizeof h->boot_id,
+		h->boot_id);
+	return *h->host ? sb_model_text(m, text) : NULL;
+}
+
 static void fill_session(struct sb_run *run, struct sb_model *m)
 {
 	struct sb_session_panel *s = &m->session;
@@ -125,6 +135,7 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 	s->duration_s = (double)run->wall_ns / 1e9;
 	sb_text_seconds(duration, sizeof duration, s->duration_s);
 	s->duration = sb_model_text(m, duration);
+	s->clock = clock_of(m, h);
 	s->pid = h->pid;
 	s->rank = h->rank;
 	s->local_rank = h->local_rank;

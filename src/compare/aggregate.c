@@ -70,6 +70,7 @@ void sb_aggregate_free(struct sb_aggregate *a)
 		free(a->attempts[i].what);
 	}
 	free(a->attempts);
+	free(a->late_groups);
 	free(a->pairs);
 	free(a->ranks);
 	free(a->stages);
@@ -122,6 +123,11 @@ int sb_aggregate_add_attempt(
 static const char *keep(struct sb_aggregate *a, const char *text)
 {
 	return text ? sb_strings_text(&a->strings, sb_strings_add(&a->strings, text, strlen(text))) : NULL;
+}
+
+const char *sb_aggregate_keep(struct sb_aggregate *a, const char *text)
+{
+	return keep(a, text);
 }
 
 /* The worlds of different sizes must not share rows of stages: key them apart. */
@@ -224,6 +230,7 @@ static int add_collectives(struct sb_aggregate *a, struct sb_aggregate_rank *r, 
 	for (size_t i = 0; i < f->collective_count; i++) {
 		r->collectives[i] = f->collectives[i];
 		r->collectives[i].name = keep(a, f->collectives[i].name);
+		r->collectives[i].group = keep(a, f->collectives[i].group);
 	}
 	r->collective_count = f->collective_count;
 	r->collective_total = f->collective_total;
@@ -296,6 +303,7 @@ int sb_aggregate_add(struct sb_aggregate *a, const struct sb_facts *f)
 	a->report_count++;
 	a->rank_count++;
 	r->gpu = keep(a, f->gpu);
+	r->clock = keep(a, f->clock);
 	if (f->damage)
 		r->damage = strdup(f->damage);
 	if (!r->label || !r->host || !r->id || !r->job || !r->name || (f->damage && !r->damage))

@@ -18,6 +18,7 @@ struct sb_aggregate_rank {
 	char *label, *host, *id, *job; /* job: NULL or "" unknown */
 	char *name; /* the session's */
 	const char *gpu; /* uuid; NULL: none */
+	const char *clock; /* what has one clock says the same; "" unknown */
 	char *damage; /* what of its recording could not be read; NULL: nothing */
 	int64_t world_size; /* -1: none */
 	uint64_t start_real_ns;
@@ -27,7 +28,10 @@ struct sb_aggregate_rank {
 	double work_s; /* wall time less waiting at collectives and outside every stage */
 	double behind_s; /* how much more work than the median rank; the others wait for it */
 	double caused_wait_s; /* what the others waited at collectives where it came last; NaN: not known */
-	size_t last_count; /* collectives where it came last */
+	size_t last_count; /* collectives where it came last, as far as the clocks can tell */
+	size_t clear_count; /* its collectives of which they can */
+	double late_wait_s, transfer_s,
+		hidden_s; /* at its collectives: until the last came; after; overlapped */
 	bool straggler;
 	char *slow_stage; /* where most of it is; NULL */
 	double slow_stage_s, slow_stage_median_s;
@@ -80,6 +84,13 @@ struct sb_aggregate_attempt {
 	bool taken; /* this report is on it */
 };
 
+/* A group that comes late as a whole where larger groups meet. */
+struct sb_late_group {
+	const char *group; /* "gloo:2-3:1" */
+	size_t late_count, shared_count; /* of so many collectives with others */
+	double wait_s; /* what the others waited for its first member, all of them together */
+};
+
 struct sb_aggregate {
 	struct sb_aggregate_rank *ranks; /* by rank, after finishing */
 	size_t rank_count;
@@ -97,11 +108,16 @@ struct sb_aggregate {
 	size_t left_out_count; /* stages past the cap */
 	double wait_s; /* at collectives, all ranks */
 	double wait_ratio; /* of all ranks' wall time; NaN: no collectives */
-	size_t collective_count; /* that more than half of the ranks have in common */
+	size_t collective_count; /* that were matched: the same group and number, or name */
+	size_t unclear_count; /* of those: the clocks cannot tell who came last */
+	double late_wait_s, transfer_s,
+		hidden_s; /* all ranks, scaled up to all collectives; NaN: none matched */
 	size_t straggler_count;
+	struct sb_late_group *late_groups; /* the largest wait first */
+	size_t late_group_count;
 	struct sb_scale *scales; /* by world size; only where there are several */
 	size_t scale_count;
-	double residual_s; /* of the clocks; NaN: not known */
+	double residual_s, uncertainty_s; /* of the clocks; NaN: not known */
 	size_t host_count;
 	double percentile_error_ratio;
 	char *job; /* "" unknown */
@@ -126,7 +142,6 @@ struct sb_aggregate {
 		char **wait_tenths; /* of each rank: a letter for each part of the time */
 		size_t rank_count; /* 0: their clocks cannot be aligned */
 	} lanes;
-	bool collectives_elsewhere; /* they were judged where they are kept: ranks have none of their own */
 	/* private */
 	struct sb_strings strings;
 	struct sb_map_of_stages *index;
@@ -152,6 +167,7 @@ int sb_aggregate_add_attempt(
 int sb_facts_of_job(const struct sb_aggregate *a, const char *label, struct sb_facts **out_facts);
 
 /* A stage that was added up elsewhere; finishing leaves it as it is. */
+const char *sb_aggregate_keep(struct sb_aggregate *a, const char *text); /* kept as long as it */
 int sb_aggregate_add_stage(
 	struct sb_aggregate *a, const struct sb_aggregate_stage *stage, const char *name, const char *code);
 
@@ -169,6 +185,8 @@ extern const struct sb_fields sb_aggregate_fields;
 void sb_extent_of(const double *values, const int64_t *ranks, size_t count, struct sb_extent *out_extent);
 int sb_aggregate_find_stragglers(struct sb_aggregate *a);
 int sb_aggregate_meet(struct sb_aggregate *a);
+struct sb_meet;
+int sb_aggregate_find_late_groups(struct sb_aggregate *a, const struct sb_meet *meet);
 void sb_aggregate_drawings_done(struct sb_aggregate *a);
 
 #endif

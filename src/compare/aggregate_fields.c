@@ -59,6 +59,10 @@ static const struct sb_field clock_rows[] = {
 		"what to add to its times to get the first rank's", .range = SB_SIGNED),
 	SB_FIELD(sb_align_rank, residual_s, "residual_s", SB_KNOWN,
 		"how far apart collectives still are, 95 % of them"),
+	SB_FIELD(sb_align_rank, uncertainty_s, "uncertainty_s", SB_KNOWN,
+		"the true offset lies within this of offset_s, along its line of drift"),
+	SB_FIELD(sb_align_rank, drift_ratio, "drift_ratio", SB_KNOWN,
+		"how much faster than the first rank's its clock goes", .range = SB_SIGNED),
 	SB_FIELD(sb_align_rank, matched_count, "collective_count", SB_ALWAYS,
 		"collectives that it was set by"),
 };
@@ -89,6 +93,12 @@ static const struct sb_field rank_rows[] = {
 		"the median rank's time there", .when = has_slow_stage),
 	SB_FIELD(sb_aggregate_rank, last_count, "last_count", SB_ALWAYS, "collectives where it came last"),
 	SB_FIELD(sb_aggregate_rank, caused_wait_s, "caused_wait_s", SB_KNOWN, "what the others waited there"),
+	SB_FIELD(sb_aggregate_rank, late_wait_s, "late_wait_s", SB_SET,
+		"what it waited at collectives until the last rank came"),
+	SB_FIELD(sb_aggregate_rank, transfer_s, "transfer_s", SB_SET,
+		"what its collectives took after that, as far as it waited for them"),
+	SB_FIELD(sb_aggregate_rank, hidden_s, "hidden_s", SB_SET,
+		"asynchronous collectives beside its own work"),
 	SB_FIELD_STRUCT(sb_aggregate_rank, align, "clock", SB_ALWAYS, clock,
 		"its clock compared with the first rank's"),
 	SB_FIELD_PART("metrics", rank_metrics, "its metrics"),
@@ -122,6 +132,15 @@ static const struct sb_field problem_rows[] = {
 	SB_FIELD(sb_aggregate_problem, what, "why", SB_ALWAYS, "broken, or there twice"),
 };
 static SB_FIELDS(problem, sb_aggregate_problem, "LeftOut", "An input that is not in the report.");
+
+static const struct sb_field late_group_rows[] = {
+	SB_FIELD(sb_late_group, group, "group", SB_ALWAYS, "backend, members, tag"),
+	SB_FIELD(sb_late_group, late_count, "late_count", SB_ALWAYS,
+		"collectives where its first member came after all other ranks"),
+	SB_FIELD(sb_late_group, shared_count, "shared_count", SB_ALWAYS, "collectives it shares with others"),
+	SB_FIELD(sb_late_group, wait_s, "wait_s", SB_ALWAYS, "what the others waited for its first member"),
+};
+static SB_FIELDS(late_group, sb_late_group, "LateGroup", "A group that comes late as a whole.");
 
 static const struct sb_field attempt_rows[] = {
 	SB_FIELD(sb_aggregate_attempt, number, "attempt_index", SB_ALWAYS, "which start of the job, from 1"),
@@ -198,11 +217,23 @@ static const struct sb_field sb_aggregate_fields_rows[] = {
 		"how far off percentiles may be"),
 	SB_FIELD(sb_aggregate, straggler_count, "straggler_count", SB_ALWAYS,
 		"ranks that the others wait for"),
+	SB_FIELD_LIST(sb_aggregate, late_groups, late_group_count, "late_groups", SB_KNOWN, late_group,
+		"groups that come late as a whole"),
 	SB_FIELD(sb_aggregate, collective_count, "collective_count", SB_ALWAYS,
-		"collectives that more than half of the ranks share"),
+		"that were matched by group and number, or by name where more than half of the ranks share "
+		"it"),
+	SB_FIELD(sb_aggregate, unclear_count, "unclear_collective_count", SB_SET,
+		"of those: the clocks cannot tell who came last"),
+	SB_FIELD(sb_aggregate, late_wait_s, "late_wait_s", SB_KNOWN,
+		"waiting at collectives until the last rank came, all ranks"),
+	SB_FIELD(sb_aggregate, transfer_s, "transfer_s", SB_KNOWN, "what the collectives took after that"),
+	SB_FIELD(sb_aggregate, hidden_s, "hidden_s", SB_KNOWN, "asynchronous collectives beside other work"),
 	SB_FIELD(sb_aggregate, wait_s, "wait_s", SB_KNOWN, "at collectives, all ranks"),
 	SB_FIELD(sb_aggregate, wait_ratio, "wait_ratio", SB_KNOWN, "of all ranks' wall time"),
-	SB_FIELD(sb_aggregate, residual_s, "clock_residual_s", SB_KNOWN, "how far the clocks may be apart"),
+	SB_FIELD(sb_aggregate, residual_s, "clock_residual_s", SB_KNOWN,
+		"how far collectives still lie apart, 95 % of them"),
+	SB_FIELD(sb_aggregate, uncertainty_s, "clock_uncertainty_s", SB_KNOWN,
+		"how far the clocks may be apart: the worst rank's"),
 	SB_FIELD_LIST(sb_aggregate, scales, scale_count, "scaling", SB_KNOWN, scale, "across world sizes"),
 	SB_FIELD_STRUCT(sb_aggregate, heat_map, "heat_map", SB_ALWAYS, heat_map, "stage by rank"),
 	SB_FIELD_STRUCT(sb_aggregate, lanes, "rank_lanes", SB_KNOWN, lanes, "when each rank waited"),

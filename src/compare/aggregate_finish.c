@@ -409,13 +409,19 @@ static int settle_stages(struct sb_aggregate *a, const size_t *slots)
 	return err;
 }
 
+/* Two machines may have one name: their boots differ. */
+static const char *machine_of(const struct sb_aggregate_rank *r)
+{
+	return r->clock && *r->clock ? r->clock : r->host;
+}
+
 static void count_hosts(struct sb_aggregate *a)
 {
 	for (size_t i = 0; i < a->rank_count; i++) {
 		bool seen = false;
 
 		for (size_t k = 0; k < i && !seen; k++)
-			seen = !strcmp(a->ranks[i].host, a->ranks[k].host);
+			seen = !strcmp(machine_of(&a->ranks[i]), machine_of(&a->ranks[k]));
 		a->host_count += !seen && *a->ranks[i].host;
 	}
 }

@@ -23,7 +23,7 @@ struct sb_facts *sb_facts_new(const char *label)
 		f->metrics[i] = NAN;
 	f->generation_unattributed_s = NAN;
 	f->label = sb_facts_text(f, label);
-	f->id = f->name = f->host = f->job = "";
+	f->id = f->name = f->host = f->job = f->clock = "";
 	return f;
 }
 
@@ -387,6 +387,40 @@ static int take_histograms(struct sb_facts *f, const struct sb_model *m)
 	return 0;
 }
 
+enum sb_meet_kind sb_meet_kind_of(const char *name)
+{
+	static const struct {
+		const char *end;
+		enum sb_meet_kind kind;
+	} kinds[] = { { "broadcast", SB_MEET_FROM_ROOT }, { "scatter", SB_MEET_FROM_ROOT },
+		{ "reduce", SB_MEET_TO_ROOT }, { "gather", SB_MEET_TO_ROOT }, { "send", SB_MEET_SEND },
+		{ "recv", SB_MEET_RECV } };
+	const char *op = strrchr(name, ':');
+
+	op = op ? op + 1 : name;
+	op += (op[0] == 'i' && (!strcmp(op + 1, "send") || !strcmp(op + 1, "recv")));
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+		if (!strcmp(op, kinds[i].end))
+			return kinds[i].kind;
+	return SB_MEET_ALL;
+}
+
+#define AT_ONCE_S 50e-6 /* who waits less did not wait: it was over before */
+
+static struct sb_fact_collective fact_of(struct sb_facts *f, const struct sb_collective *c)
+{
+	return (struct sb_fact_collective){ .name = sb_facts_text(f, c->name),
+		.occurrence = c->occurrence,
+		.begin_s = c->begin_s,
+		.end_s = c->end_s,
+		.group = sb_facts_text(f, c->group),
+		.hidden_s = c->hidden_s,
+		.bytes = c->bytes,
+		.kind = sb_meet_kind_of(c->name),
+		.root = (int32_t)c->root,
+		.late_end = c->hidden_s > 0 && c->end_s - c->begin_s - c->hidden_s < AT_ONCE_S };
+}
+
 static int take_collectives(struct sb_facts *f, const struct sb_model *m)
 {
 	f->collective_total = m->collectives.total;
@@ -396,9 +430,7 @@ static int take_collectives(struct sb_facts *f, const struct sb_model *m)
 	for (size_t i = 0; i < m->collectives.count; i++) {
 		const struct sb_collective *c = &m->collectives.all[i];
 
-		f->collectives[f->collective_count++] = (struct sb_fact_collective){
-			sb_facts_text(f, c->name), c->occurrence, c->begin_s, c->end_s
-		};
+		f->collectives[f->collective_count++] = fact_of(f, c);
 	}
 	return 0;
 }
@@ -432,6 +464,7 @@ static void take_session(struct sb_facts *f, const struct sb_model *m)
 	f->name = sb_facts_text(f, s->name ? s->name : "");
 	f->host = sb_facts_text(f, s->host ? s->host : "");
 	f->job = sb_facts_text(f, s->job ? s->job : "");
+	f->clock = sb_facts_text(f, s->clock ? s->clock : "");
 	f->gpu = m->devices.count ? sb_facts_text(f, m->devices.all[0].uuid) : NULL;
 	f->rank = s->rank;
 	f->local_rank = s->local_rank;

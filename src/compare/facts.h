@@ -114,11 +114,25 @@ struct sb_fact_rank {
 	const char *slow_stage; /* NULL: none */
 };
 
+enum sb_meet_kind {
+	SB_MEET_ALL, /* all come before any leaves */
+	SB_MEET_FROM_ROOT, /* broadcast, scatter: the others wait for the root */
+	SB_MEET_TO_ROOT, /* reduce, gather: the root waits for the others */
+	SB_MEET_SEND,
+	SB_MEET_RECV
+};
+
 /* One collective of the ranks: a barrier, an all-reduce. Ranks leave it together. */
 struct sb_fact_collective {
 	const char *name;
-	int64_t occurrence; /* of that name, from 0 */
-	double begin_s, end_s; /* since the run's start */
+	int64_t occurrence; /* in its group, else of that name, from 0 */
+	double begin_s, end_s; /* since the run's start: when the rank came, when it went on */
+	const char *group; /* "gloo:0-3:0": backend, members, tag; NULL: not known */
+	double hidden_s; /* of an asynchronous one: until the program began to wait for it */
+	double bytes; /* 0: not known */
+	enum sb_meet_kind kind;
+	int32_t root; /* of those that have one */
+	bool late_end; /* it may have been over long before end_s: no one waited for it */
 };
 
 enum sb_fact_scope { SB_FACT_TAG, SB_FACT_SETTING, SB_FACT_SYSTEM, SB_FACT_COMMAND };
@@ -135,6 +149,7 @@ struct sb_facts {
 	const char *name;
 	const char *host;
 	const char *job; /* "" unknown */
+	const char *clock; /* what has the same clock says the same; "" unknown */
 	const char *gpu; /* uuid of its first GPU; NULL: none */
 	int64_t rank, local_rank, world_size; /* -1: none */
 	uint64_t start_real_ns;
@@ -157,7 +172,7 @@ struct sb_facts {
 	size_t rank_count, host_count;
 	struct sb_output *outputs; /* what it wrote */
 	size_t output_count;
-	struct sb_fact_collective *collectives; /* the first SB_COLLECTIVES_MAX */
+	struct sb_fact_collective *collectives; /* at most SB_COLLECTIVES_MAX, the same ones on every rank */
 	size_t collective_count;
 	int64_t collective_total; /* all there were */
 	/* private */
@@ -167,6 +182,8 @@ struct sb_facts {
 	size_t histogram_count;
 };
 
+/* By the operation's name, as torch.distributed and MPI call them: "collective:all_reduce". */
+enum sb_meet_kind sb_meet_kind_of(const char *name);
 int sb_facts_of_model(const struct sb_model *model, const char *label, struct sb_facts **out_facts);
 void sb_facts_free(struct sb_facts *facts); /* takes NULL */
 

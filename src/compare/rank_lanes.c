@@ -83,7 +83,7 @@ static void fill(const struct sb_rank_lanes *lanes, const struct sb_aggregate_ra
 	spread(lanes, rank, ran_s);
 	for (size_t i = 0; i < r->collective_count; i++)
 		spread(lanes,
-			(struct range){ rank.begin_s + r->collectives[i].begin_s,
+			(struct range){ rank.begin_s + r->collectives[i].begin_s + r->collectives[i].hidden_s,
 				rank.begin_s + r->collectives[i].end_s },
 			waited_s);
 	for (uint32_t i = 0; i < lanes->bin_count; i++) {
@@ -105,7 +105,7 @@ int sb_rank_lanes_of(const struct sb_aggregate *a, uint32_t bin_count, struct sb
 	double *sums;
 
 	*out_lanes = (struct sb_rank_lanes){ 0 };
-	if (!a->rank_count || a->collectives_elsewhere || !whole_range(a, &whole))
+	if (!a->rank_count || !whole_range(a, &whole))
 		return 0;
 	lanes.bin_s = (whole.end_s - whole.begin_s) / bin_count;
 	lanes.wait_percent = malloc(a->rank_count * bin_count);

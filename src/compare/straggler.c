@@ -1,5 +1,5 @@
-/* Which ranks the others wait for: by the work they do, and by who comes last
- * where ranks meet. */
+/* Which ranks the others wait for, by the work they do. Who comes last where ranks meet is in
+ * lateness.c. */
 #include "compare/aggregate.h"
 
 #include "base/error.h"
@@ -11,100 +11,58 @@
  * this many robust deviations out. */
 #define STRAGGLER_RATIO 0.05
 #define STRAGGLER_DEVIATIONS 5
+#define COLLECTIVES_MIN 8 /* collectives from which on coming last is no chance */
 
 static int no_memory(void)
 {
 	return sb_fail(STROBE_ENOMEM, "no memory to aggregate the ranks");
 }
 
-/* ---- collectives ----------------------------------------------------------- */
-
-static const struct sb_fact_collective *collective_of(
-	const struct sb_aggregate_rank *r, const struct sb_fact_collective *like, size_t hint)
-{
-	for (size_t i = 0; i < r->collective_count; i++) {
-		const struct sb_fact_collective *m = &r->collectives[(hint + i) % r->collective_count];
-
-		if (m->occurrence == like->occurrence && m->name == like->name)
-			return m;
-	}
-	return NULL;
-}
-
-/* When a rank came to a collective, on the first rank's clock. */
-static double arrival(const struct sb_aggregate *a, size_t i, const struct sb_fact_collective *m)
-{
-	const struct sb_aggregate_rank *r = &a->ranks[i];
-
-	return m->begin_s + ((double)r->start_real_ns - (double)a->ranks[0].start_real_ns) / 1e9 +
-	       r->align.offset_s;
-}
-
-/* A collective that half of the ranks do not know says nothing about who is late. */
-static void judge_collective(
-	struct sb_aggregate *a, const struct sb_fact_collective *m, size_t hint, double *arrivals)
-{
-	size_t last = 0, there = 0;
-	double waited = 0;
-
-	for (size_t i = 0; i < a->rank_count; i++) {
-		const struct sb_fact_collective *own = collective_of(&a->ranks[i], m, hint);
-
-		arrivals[i] = own ? arrival(a, i, own) : NAN;
-		if (!own)
-			continue;
-		if (!there++ || arrivals[i] > arrivals[last])
-			last = i;
-	}
-	if (there < 2 || there * 2 <= a->rank_count)
-		return;
-	for (size_t i = 0; i < a->rank_count; i++)
-		waited += isnan(arrivals[i]) ? 0 : arrivals[last] - arrivals[i];
-	a->collective_count++;
-	a->ranks[last].last_count++;
-	a->ranks[last].caused_wait_s += waited;
-}
-
-int sb_aggregate_meet(struct sb_aggregate *a)
-{
-	struct sb_align_rank *align = calloc(a->rank_count + 1, sizeof *align);
-	double *arrivals = malloc((a->rank_count + 1) * sizeof *arrivals);
-	int err = align && arrivals ? 0 : no_memory();
-
-	for (size_t i = 0; i < a->rank_count && !err; i++)
-		align[i] = (struct sb_align_rank){ .host = a->ranks[i].host,
-			.start_real_ns = a->ranks[i].start_real_ns,
-			.collectives = a->ranks[i].collectives,
-			.collective_count = a->ranks[i].collective_count };
-	if (!err)
-		err = sb_align(align, a->rank_count);
-	if (!err) {
-		a->residual_s = sb_align_residual(align, a->rank_count);
-		for (size_t i = 0; i < a->rank_count; i++) {
-			a->ranks[i].align = align[i];
-			a->ranks[i].caused_wait_s = a->ranks[i].collective_count && a->rank_count > 1 ? 0
-												      : NAN;
-		}
-		for (size_t k = 0; a->rank_count > 1 && k < a->ranks[0].collective_count; k++)
-			judge_collective(a, &a->ranks[0].collectives[k], k, arrivals);
-	}
-	free(align);
-	free(arrivals);
-	return err;
-}
-
 /* ---- work --------------------------------------------------------------- */
+
+/* Loading code takes what the disk takes, before ranks meet: no work of theirs. */
+static double imports_of(const struct sb_aggregate *a, size_t rank)
+{
+	double sum = 0;
+
+	for (size_t k = 0; k < a->stage_count; k++) {
+		const struct sb_aggregate_stage *s = &a->stages[k];
+
+		if (s->role == STROBE_ROLE_IMPORT && s->selves && !isnan(s->selves[rank]))
+			sum += s->selves[rank];
+	}
+	return sum;
+}
 
 /* What a rank did itself: waiting for others is not work. Time outside every
  * stage stays out too, unless nothing else is known. */
-static double work_of(const struct sb_aggregate_rank *r)
+static double work_of(const struct sb_aggregate *a, size_t rank)
 {
+	const struct sb_aggregate_rank *r = &a->ranks[rank];
 	double wall = r->metrics[SB_METRIC_WALL], outside = r->metrics[SB_METRIC_UNATTRIBUTED];
 	double waiting = r->metrics[SB_METRIC_COLLECTIVE], work;
 
 	waiting = isnan(waiting) ? 0 : waiting;
-	work = wall - waiting - (isnan(outside) ? 0 : outside);
-	return work > 0.01 * wall ? work : wall - waiting;
+	work = wall - waiting - (isnan(outside) ? 0 : outside) - imports_of(a, rank);
+	return work > 0.01 * wall ? work : wall - waiting - imports_of(a, rank);
+}
+
+static double span_of(const struct sb_aggregate_rank *r)
+{
+	double first = INFINITY, last = -INFINITY;
+
+	for (size_t i = 0; i < r->collective_count; i++) {
+		first = fmin(first, r->collectives[i].begin_s);
+		last = fmax(last, r->collectives[i].end_s);
+	}
+	return last - first;
+}
+
+/* The others wait for it where they meet: mostly, for certain, and for a good part of that time. */
+static bool comes_last(const struct sb_aggregate *a, const struct sb_aggregate_rank *r)
+{
+	return r->clear_count >= COLLECTIVES_MIN && 2 * r->last_count > r->clear_count && !r->damage &&
+	       r->caused_wait_s > STRAGGLER_RATIO * span_of(r) * (double)(a->rank_count - 1);
 }
 
 static double median_of(double *values, size_t count)
@@ -124,7 +82,8 @@ static int name_stage(struct sb_aggregate *a, size_t i)
 		const struct sb_aggregate_stage *s = &a->stages[k];
 		double excess = s->selves ? s->selves[i] - s->self_s.median : NAN;
 
-		if (isnan(excess) || excess <= most || s->role == STROBE_ROLE_COLLECTIVE)
+		if (isnan(excess) || excess <= most || s->role == STROBE_ROLE_COLLECTIVE ||
+			s->role == STROBE_ROLE_IMPORT)
 			continue;
 		most = excess;
 		free(r->slow_stage);
@@ -144,7 +103,7 @@ int sb_aggregate_find_stragglers(struct sb_aggregate *a)
 	int err = values && ranks ? 0 : no_memory();
 
 	for (size_t i = 0; i < a->rank_count && !err; i++) {
-		values[i] = a->ranks[i].work_s = work_of(&a->ranks[i]);
+		values[i] = a->ranks[i].work_s = work_of(a, i);
 		ranks[i] = a->ranks[i].rank;
 	}
 	if (!err && a->rank_count) {
@@ -161,6 +120,7 @@ int sb_aggregate_find_stragglers(struct sb_aggregate *a)
 			r->straggler = a->rank_count > 2 && !r->damage &&
 				       r->behind_s > STRAGGLER_RATIO * median &&
 				       r->behind_s > STRAGGLER_DEVIATIONS * deviation;
+			r->straggler |= comes_last(a, r);
 			a->straggler_count += r->straggler;
 			if (r->straggler)
 				err = name_stage(a, i);

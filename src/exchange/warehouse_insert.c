@@ -193,13 +193,26 @@ static void load_kernels(struct sb_warehouse_loader *l, const struct sb_model *m
 	}
 }
 
+/* With what its group is, where that is known: one column for both, as in databases that are there. */
+static void put_collective_name(struct sb_buf *row, const struct sb_fact_collective *m)
+{
+	char text[1024];
+
+	if (!m->group) {
+		put_string(row, m->name);
+		return;
+	}
+	snprintf(text, sizeof text, "%s|%s|%d|%.0f", m->name, m->group, (int)m->root, m->hidden_s * 1e9);
+	put_string(row, text);
+}
+
 static void load_collectives(struct sb_warehouse_loader *l)
 {
 	for (size_t i = 0; i < l->f->collective_count; i++) {
 		const struct sb_fact_collective *m = &l->f->collectives[i];
 		struct sb_buf *row = begin_row(l, COLLECTIVES);
 
-		put_string(row, m->name);
+		put_collective_name(row, m);
 		put_u32(row, (uint32_t)m->occurrence);
 		put_u64(row, l->f->start_real_ns);
 		put_f64(row, m->begin_s);

@@ -21,8 +21,10 @@ static struct sb_aggregate_rank rank_of(double late_s, double ahead_s, double wa
 
 static void waiting_and_absence_fall_into_their_bins(void **state)
 {
-	struct sb_fact_collective collectives[] = { { "all_reduce", 0, 2, 3 },
-		{ "all_reduce", 1, 4.5, 4.75 } };
+	struct sb_fact_collective collectives[] = {
+		{ .name = "all_reduce", .occurrence = 0, .begin_s = 2, .end_s = 3 },
+		{ .name = "all_reduce", .occurrence = 1, .begin_s = 4.5, .end_s = 4.75 }
+	};
 	struct sb_aggregate_rank ranks[] = { rank_of(0, 0, 10), rank_of(2, 100, 5) };
 	struct sb_aggregate a = { .ranks = ranks, .rank_count = 2 };
 	static const uint8_t expected[] = { SB_LANE_AWAY, SB_LANE_AWAY, 0, 0, 100, 0, 25, SB_LANE_AWAY,
@@ -57,7 +59,9 @@ static void a_rank_that_began_before_the_first_widens_the_axis(void **state)
 
 static void what_is_past_the_known_collectives_is_not_called_work(void **state)
 {
-	struct sb_fact_collective collectives[] = { { "all_reduce", 0, 1, 1.5 } };
+	struct sb_fact_collective collectives[] = {
+		{ .name = "all_reduce", .occurrence = 0, .begin_s = 1, .end_s = 1.5 }
+	};
 	struct sb_aggregate_rank ranks[] = { rank_of(0, 0, 4), rank_of(0, 0, 4) };
 	struct sb_aggregate a = { .ranks = ranks, .rank_count = 2 };
 	struct sb_rank_lanes lanes;

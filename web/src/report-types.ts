@@ -1322,10 +1322,16 @@ export type Aggregate = {
   stages: AggregateStage[]; // the largest imbalance in seconds first
   percentile_error_ratio?: number; // how far off percentiles may be
   straggler_count: number; // ranks that the others wait for
-  collective_count: number; // collectives that more than half of the ranks share
+  late_groups?: LateGroup[]; // groups that come late as a whole
+  collective_count: number; // that were matched by group and number, or by name where more than half of the ranks share it
+  unclear_collective_count?: number; // of those: the clocks cannot tell who came last
+  late_wait_s?: number; // waiting at collectives until the last rank came, all ranks
+  transfer_s?: number; // what the collectives took after that
+  hidden_s?: number; // asynchronous collectives beside other work
   wait_s?: number; // at collectives, all ranks
   wait_ratio?: number; // of all ranks' wall time
-  clock_residual_s?: number; // how far the clocks may be apart
+  clock_residual_s?: number; // how far collectives still lie apart, 95 % of them
+  clock_uncertainty_s?: number; // how far the clocks may be apart: the worst rank's
   scaling?: Scale[]; // across world sizes
   heat_map: HeatMap; // stage by rank
   rank_lanes?: RankLanes; // when each rank waited
@@ -1566,6 +1572,9 @@ export type AggregateRank = {
   slow_stage_median_s?: number; // the median rank's time there
   last_count: number; // collectives where it came last
   caused_wait_s?: number; // what the others waited there
+  late_wait_s?: number; // what it waited at collectives until the last rank came
+  transfer_s?: number; // what its collectives took after that, as far as it waited for them
+  hidden_s?: number; // asynchronous collectives beside its own work
   clock: RankClock; // its clock compared with the first rank's
   metrics: RankMetrics; // its metrics
 };
@@ -1575,6 +1584,8 @@ export type RankClock = {
   method: "same_host" | "collectives" | "real_time"; // same_host: nothing to correct; collectives: corrected by barriers; real_time: as the hosts say
   offset_s?: number; // what to add to its times to get the first rank's
   residual_s?: number; // how far apart collectives still are, 95 % of them
+  uncertainty_s?: number; // the true offset lies within this of offset_s, along its line of drift
+  drift_ratio?: number; // how much faster than the first rank's its clock goes
   collective_count: number; // collectives that it was set by
 };
 
@@ -1632,6 +1643,14 @@ export type AggregateStage = {
   call_p99_s?: number; // 99 % of the calls take at most this
   imbalance_ratio?: number; // most / mean - 1 of total_s
   imbalance_s?: number; // most - mean: what an average rank would wait
+};
+
+// A group that comes late as a whole.
+export type LateGroup = {
+  group: string; // backend, members, tag
+  late_count: number; // collectives where its first member came after all other ranks
+  shared_count: number; // collectives it shares with others
+  wait_s: number; // what the others waited for its first member
 };
 
 // One world size of several.

@@ -123,9 +123,9 @@ def offload(name, size):
     return zone("offload:" + name, ROLE_OFFLOAD, bytes=size)
 
 
-def collective(name):
-    """Waiting for other ranks."""
-    return zone("collective:" + name, ROLE_COLLECTIVE)
+def collective(name, facts):
+    """Waiting for other ranks; facts: which collective of theirs it is."""
+    return zone(name, ROLE_COLLECTIVE, **facts)
 
 
 _outputs = set()  # paths that were named, so that a frame's writer asks once

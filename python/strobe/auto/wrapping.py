@@ -71,18 +71,6 @@ def wrap_method(cls, name, make):
     return False
 
 
-def recorded_as(zone):
-    """make() for wrap(): each call inside zone(its first argument, …), unless dynamo traces it."""
-    def make(original):
-        def call(*args, **kwargs):
-            if compiling():
-                return original(*args, **kwargs)
-            with zone(*args, **kwargs):
-                return original(*args, **kwargs)
-        return call
-    return make
-
-
 def guard(function, *args):
     """function(*args), or None and a counted fault."""
     try:

@@ -1,38 +1,109 @@
-/* Where ranks meet: the begin and end of every collective, for setting clocks
- * beside each other and for telling who comes last. */
+/* Where ranks meet: when this one came and went on, for setting clocks beside each other and for
+ * telling who comes last. Of any number of collectives so many are kept, by a rule that keeps the
+ * same ones on every rank. */
 #include "analyze/analysis.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "run/events.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct collective {
+	uint64_t hash; /* of what it is: the same on every rank */
 	uint32_t name;
-	uint32_t occurrence;
-	int64_t begin_ns, end_ns;
+	int64_t occurrence;
+	int64_t begin_ns, end_ns, hidden_ns;
+	const char *group; /* kept by the model */
+	double bytes;
+	int64_t root;
 };
 
 struct collectives {
+	struct sb_run *run;
+	struct sb_model *model;
 	struct collective *all;
 	size_t count;
+	uint64_t mask; /* kept: those whose hash has none of these bits */
 	int64_t total;
 	struct sb_map seen; /* name -> how often */
 	bool no_memory;
 };
 
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+static uint64_t hash_of(const char *text, int64_t number)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+	return mix(hash + (uint64_t)number * 0x9e3779b97f4a7c15u);
+}
+
+/* Half of them go, on every rank the same half. */
+static void thin(struct collectives *m)
+{
+	size_t kept = 0;
+
+	m->mask = m->mask << 1 | 1;
+	for (size_t i = 0; i < m->count; i++)
+		if (!(m->all[i].hash & m->mask))
+			m->all[kept++] = m->all[i];
+	m->count = kept;
+}
+
+static int64_t number_or(const struct sb_zone *z, const char *key, int64_t absent)
+{
+	double value = sb_attr_number(z->attrs, z->attr_count, key);
+
+	return value > -9e15 && value < 9e15 ? (int64_t)value : absent;
+}
+
+/* A group's own number, else the occurrence of the name. */
+static void identify(struct collectives *m, const struct sb_zone *z, const char *name, struct collective *c)
+{
+	const struct sb_run_attr *group = sb_attr_find(z->attrs, z->attr_count, "group");
+	uint32_t occurrence = 0;
+
+	c->occurrence = number_or(z, "seq", -1);
+	if (group && group->type == STROBE_TYPE_STRING && c->occurrence >= 0) {
+		c->hash = hash_of(group->s, c->occurrence);
+		c->group = c->hash & m->mask ? NULL : sb_model_text(m->model, group->s);
+		return;
+	}
+	sb_map_get(&m->seen, z->name, &occurrence);
+	m->no_memory |= !sb_map_put(&m->seen, z->name, occurrence + 1);
+	c->occurrence = occurrence;
+	c->hash = hash_of(name, occurrence);
+}
+
 static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct collectives *m = self;
-	uint32_t occurrence = 0;
+	struct collective c = { .name = z->name, .begin_ns = z->begin_ns, .end_ns = z->end_ns };
+	double bytes = sb_attr_number(z->attrs, z->attr_count, "bytes");
 
 	if (z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED | SB_ZONE_RECURSIVE))
 		return;
 	m->total++;
-	if (m->count == SB_COLLECTIVES_MAX)
+	identify(m, z, m->run->names[z->name].text, &c);
+	if (c.hash & m->mask)
 		return;
-	sb_map_get(&m->seen, z->name, &occurrence);
-	m->no_memory |= !sb_map_put(&m->seen, z->name, occurrence + 1);
-	m->all[m->count++] = (struct collective){ z->name, occurrence, z->begin_ns, z->end_ns };
+	c.hidden_ns = number_or(z, "hidden_ns", 0);
+	c.begin_ns -= c.hidden_ns > 0 ? c.hidden_ns : 0;
+	c.bytes = isnan(bytes) ? 0 : bytes;
+	c.root = number_or(z, "root", 0);
+	if (m->count == SB_COLLECTIVES_MAX)
+		thin(m);
+	if (m->count < SB_COLLECTIVES_MAX && !(c.hash & m->mask))
+		m->all[m->count++] = c;
 }
 
 static void done(void *self)
@@ -45,7 +116,6 @@ static void done(void *self)
 	free(m->all);
 	free(m);
 }
-
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
 {
 	struct collectives *m = calloc(1, sizeof *m);
@@ -56,6 +126,8 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		free(m);
 		return sb_fail(STROBE_ENOMEM, "no memory for the collectives of '%s'", run->path);
 	}
+	m->run = run;
+	m->model = model;
 	v->self = m;
 	v->roles = 1u << STROBE_ROLE_COLLECTIVE;
 	v->zone = see_zone;
@@ -75,8 +147,14 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	to->all = sb_model_alloc(model, m->count * sizeof *to->all);
 	for (size_t i = 0; to->all && i < m->count; i++)
 		to->all[to->count++] = (struct sb_collective){
-			sb_model_text(model, run->names[m->all[i].name].text), m->all[i].occurrence,
-			(double)m->all[i].begin_ns * 1e-9, (double)m->all[i].end_ns * 1e-9
+			.name = sb_model_text(model, run->names[m->all[i].name].text),
+			.occurrence = m->all[i].occurrence,
+			.begin_s = (double)m->all[i].begin_ns * 1e-9,
+			.end_s = (double)m->all[i].end_ns * 1e-9,
+			.group = m->all[i].group,
+			.hidden_s = (double)m->all[i].hidden_ns * 1e-9,
+			.bytes = m->all[i].bytes,
+			.root = m->all[i].root,
 		};
 	return 0;
 }

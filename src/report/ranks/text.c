@@ -208,6 +208,15 @@ static void put_ranks(const struct sb_aggregate *a, size_t top, struct sb_buf *o
 	free(order);
 }
 
+/* Uneven shares of the video are no fault of the rank. */
+static void put_frames(const struct sb_aggregate *a, const struct sb_aggregate_rank *r, struct sb_buf *out)
+{
+	double frames = r->metrics[SB_METRIC_FRAMES], median = a->metrics[SB_METRIC_FRAMES].median;
+
+	if (frames > median * 1.05)
+		sb_buf_printf(out, "; it made %.0f frames, the median rank %.0f", frames, median);
+}
+
 static void put_stragglers(const struct sb_aggregate *a, size_t top, struct sb_buf *out)
 {
 	size_t told = 0;
@@ -233,6 +242,7 @@ static void put_stragglers(const struct sb_aggregate *a, size_t top, struct sb_b
 			sb_buf_printf(out,
 				"; last at %zu of %zu collectives, the others waited %.2f s for it",
 				r->last_count, a->collective_count, r->caused_wait_s);
+		put_frames(a, r, out);
 		sb_buf_putc(out, '\n');
 	}
 }
@@ -283,6 +293,24 @@ static void put_waiting(const struct sb_aggregate *a, struct sb_buf *out)
 		"\n=== Waiting at Collectives ===\n%.2f s over all ranks, %.1f %% of their time; least rank "
 		"%" PRId64 " (%.2f s), most rank %" PRId64 " (%.2f s)\n",
 		a->wait_s, 100 * a->wait_ratio, e->min_rank, e->min, e->max_rank, e->max);
+	if (!isnan(a->late_wait_s) && a->late_wait_s + a->transfer_s > 0)
+		sb_buf_printf(out, "%.2f s of it until the last rank came, %.2f s for the transfer itself",
+			a->late_wait_s, a->transfer_s);
+	if (!isnan(a->hidden_s) && a->hidden_s > 0)
+		sb_buf_printf(out, "; %.2f s more hidden behind other work", a->hidden_s);
+	if (!isnan(a->late_wait_s) && a->late_wait_s + a->transfer_s > 0)
+		sb_buf_putc(out, '\n');
+}
+
+static void put_late_groups(const struct sb_aggregate *a, struct sb_buf *out)
+{
+	for (size_t i = 0; i < a->late_group_count && i < 5; i++)
+		sb_buf_printf(out,
+			"group %s comes late as a whole: after all others at %zu of %zu collectives, which "
+			"waited "
+			"%.2f s for it\n",
+			a->late_groups[i].group, a->late_groups[i].late_count, a->late_groups[i].shared_count,
+			a->late_groups[i].wait_s);
 }
 
 static void put_scaling(const struct sb_aggregate *a, struct sb_buf *out)
@@ -319,15 +347,19 @@ static void put_clocks(const struct sb_aggregate *a, struct sb_buf *out)
 	if (!corrected && !unknown)
 		return;
 	sb_buf_puts(out, "\n=== Clocks ===\n");
+	if (a->unclear_count)
+		sb_buf_printf(out, "%zu of %zu collectives: the clocks cannot tell which rank came last\n",
+			a->unclear_count, a->collective_count);
 	if (corrected)
 		sb_buf_printf(out,
-			"%zu ranks corrected by common collectives, by up to %.3f ms; residual error %.3f ms "
-			"(95 %%)\n",
-			corrected, largest * 1e3, a->residual_s * 1e3);
+			"%zu ranks corrected by common collectives, by up to %.3f ms, to within %.3f ms; "
+			"residual "
+			"error %.3f ms (95 %%)\n",
+			corrected, largest * 1e3, a->uncertainty_s * 1e3, a->residual_s * 1e3);
 	if (unknown)
 		sb_buf_printf(out,
-			"%zu ranks taken at their hosts' time of day: their error is not known (no common "
-			"collectives)\n",
+			"%zu ranks taken at their hosts' time of day: their error is not known (no "
+			"collectives that tell)\n",
 			unknown);
 }
 
@@ -344,6 +376,7 @@ void sb_aggregate_text(
 	put_stragglers(a, top, out);
 	put_stages(a, top, out);
 	put_waiting(a, out);
+	put_late_groups(a, out);
 	put_scaling(a, out);
 	put_clocks(a, out);
 }

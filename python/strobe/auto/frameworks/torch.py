@@ -4,12 +4,10 @@ import os
 import sys
 
 from ..._native import native
-from .. import modules, vocabulary, wrapping
+from .. import collectives, modules, vocabulary, wrapping
 from ..vocabulary import hiding_modules, stage
-from ..wrapping import guard, recorded_as, wrap
+from ..wrapping import guard, wrap
 
-COLLECTIVES = ("all_reduce", "reduce", "broadcast", "all_gather", "all_gather_into_tensor", "reduce_scatter",
-               "reduce_scatter_tensor", "all_to_all", "all_to_all_single", "gather", "scatter", "barrier", "send", "recv")
 BIG_BYTES = 100 << 20  # a model whose move is worth a zone
 
 
@@ -85,8 +83,7 @@ def _move(torch, module, method, args, kwargs):
 
 def _on_distributed(module):
     wrap(module, "init_process_group", _joining)
-    for name in COLLECTIVES:
-        wrap(module, name, recorded_as(lambda *args, _name=name, **kwargs: vocabulary.collective(_name)))
+    collectives.watch(module)
 
 
 def _joining(original):

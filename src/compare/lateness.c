@@ -1,0 +1,170 @@
+/* Who comes last where ranks meet, and what that costs the others: waiting for the last one is
+ * kept apart from what the collective itself takes. Blame is given only where the clocks can tell. */
+#include "compare/aggregate.h"
+
+#include "base/error.h"
+#include "compare/meet.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int no_memory(void)
+{
+	return sb_fail(STROBE_ENOMEM, "no memory to aggregate the ranks");
+}
+
+static double arrival_of(const struct sb_aggregate *a, const struct sb_meet_part *p)
+{
+	return sb_align_time(&a->ranks[0].align, &a->ranks[p->rank].align, p->call->begin_s);
+}
+
+static bool same_clock(const struct sb_aggregate *a, uint32_t x, uint32_t y)
+{
+	const struct sb_align_rank *p = &a->ranks[x].align, *q = &a->ranks[y].align;
+
+	return x == y || (*p->clock && !strcmp(p->clock, q->clock));
+}
+
+/* How far two arrivals may be from what they seem; INFINITY: the clocks cannot tell at all. */
+static double doubt_between(const struct sb_aggregate *a, uint32_t x, uint32_t y)
+{
+	double doubt;
+
+	if (same_clock(a, x, y))
+		return 0;
+	doubt = a->ranks[x].align.uncertainty_s + a->ranks[y].align.uncertainty_s;
+	return isnan(doubt) ? INFINITY : doubt;
+}
+
+static size_t last_of(const double *arrivals, size_t count)
+{
+	size_t last = 0;
+
+	for (size_t i = 1; i < count; i++)
+		if (arrivals[i] > arrivals[last])
+			last = i;
+	return last;
+}
+
+/* Whether no other one could have come last as well. */
+static bool is_certain(const struct sb_aggregate *a, const struct sb_meet_part *p, const double *arrivals,
+	size_t count, size_t last)
+{
+	for (size_t i = 0; i < count; i++)
+		if (i != last && arrivals[last] - arrivals[i] <= doubt_between(a, p[last].rank, p[i].rank))
+			return false;
+	return true;
+}
+
+/* What a rank waited for this one: until the last came, but not before it began to wait; the rest
+ * of its time in there is the collective's own. */
+static double split_wait(struct sb_aggregate_rank *r, const struct sb_meet_part *p, double until_last_s)
+{
+	double took_s = p->call->end_s - p->call->begin_s, exposed_s = took_s - p->call->hidden_s;
+	double waited_s = fmin(fmax(until_last_s - p->call->hidden_s, 0), fmax(exposed_s, 0));
+
+	r->late_wait_s += waited_s;
+	r->transfer_s += fmax(exposed_s, 0) - waited_s;
+	r->hidden_s += p->call->hidden_s;
+	return waited_s;
+}
+
+static void judge(struct sb_aggregate *a, const struct sb_meet_part *p, size_t count, double *arrivals)
+{
+	double waited_s = 0;
+	size_t last;
+
+	for (size_t i = 0; i < count; i++)
+		arrivals[i] = arrival_of(a, &p[i]);
+	last = last_of(arrivals, count);
+	a->collective_count++;
+	for (size_t i = 0; i < count; i++)
+		waited_s += split_wait(&a->ranks[p[i].rank], &p[i], arrivals[last] - arrivals[i]);
+	if (!is_certain(a, p, arrivals, count, last)) {
+		a->unclear_count++;
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		a->ranks[p[i].rank].clear_count++;
+	a->ranks[p[last].rank].last_count++;
+	a->ranks[p[last].rank].caused_wait_s += waited_s;
+}
+
+/* By name alone, a collective that half of the ranks do not know says nothing. */
+static bool is_judged(const struct sb_aggregate *a, const struct sb_meet_part *p, size_t count)
+{
+	return p->call->kind == SB_MEET_ALL && (p->call->group || 2 * count > a->rank_count);
+}
+
+/* Those that are kept stand for all. */
+static void scale_up(struct sb_aggregate *a)
+{
+	a->late_wait_s = a->transfer_s = a->hidden_s = a->collective_count ? 0 : NAN;
+	for (size_t i = 0; i < a->rank_count; i++) {
+		struct sb_aggregate_rank *r = &a->ranks[i];
+		double factor = r->collective_count
+					? (double)r->collective_total / (double)r->collective_count
+					: 1;
+
+		if (!(factor >= 1))
+			factor = 1;
+		r->late_wait_s *= factor;
+		r->transfer_s *= factor;
+		r->hidden_s *= factor;
+		r->caused_wait_s *= factor;
+		a->late_wait_s += r->late_wait_s;
+		a->transfer_s += r->transfer_s;
+		a->hidden_s += r->hidden_s;
+	}
+}
+
+static void begin(struct sb_aggregate *a, struct sb_align_rank *align)
+{
+	a->residual_s = sb_align_residual(align, a->rank_count);
+	a->uncertainty_s = sb_align_uncertainty(align, a->rank_count);
+	for (size_t i = 0; i < a->rank_count; i++) {
+		struct sb_aggregate_rank *r = &a->ranks[i];
+
+		r->align = align[i];
+		r->late_wait_s = r->transfer_s = r->hidden_s = 0;
+		r->caused_wait_s = r->collective_count && a->rank_count > 1 ? 0 : NAN;
+	}
+}
+
+int sb_aggregate_meet(struct sb_aggregate *a)
+{
+	struct sb_align_rank *align = calloc(a->rank_count + 1, sizeof *align);
+	double *arrivals = malloc((a->rank_count + 1) * sizeof *arrivals);
+	struct sb_meet meet = { 0 };
+	int err = align && arrivals ? 0 : no_memory();
+
+	for (size_t i = 0; i < a->rank_count && !err; i++)
+		align[i] = (struct sb_align_rank){ .rank = a->ranks[i].rank,
+			.host = a->ranks[i].host,
+			.clock = a->ranks[i].clock && *a->ranks[i].clock ? a->ranks[i].clock
+									 : a->ranks[i].host,
+			.start_real_ns = a->ranks[i].start_real_ns,
+			.collectives = a->ranks[i].collectives,
+			.collective_count = a->ranks[i].collective_count };
+	if (!err)
+		err = sb_align(align, a->rank_count);
+	if (!err)
+		begin(a, align);
+	if (!err && a->rank_count > 1)
+		err = sb_meet_match(align, a->rank_count, &meet);
+	for (size_t k = 0; k < meet.count && !err; k++) {
+		const struct sb_meet_part *p = &meet.parts[meet.all[k].first];
+
+		if (is_judged(a, p, meet.all[k].count))
+			judge(a, p, meet.all[k].count, arrivals);
+	}
+	if (!err)
+		scale_up(a);
+	if (!err)
+		err = sb_aggregate_find_late_groups(a, &meet);
+	sb_meet_done(&meet);
+	free(align);
+	free(arrivals);
+	return err;
+}
