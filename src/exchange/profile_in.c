@@ -438,22 +438,6 @@ static bool looks_like_profile(const char *bytes, size_t size)
 	return form_of(bytes, size) != NULL;
 }
 
-static int read_all(struct sb_source *source, const char *path, struct sb_buf *out)
-{
-	for (;;) {
-		char *to = sb_buf_reserve(out, 65536);
-		ssize_t n = to ? sb_source_read(source, to, 65536) : -1;
-
-		if (!to || out->size > BYTES_MAX)
-			return sb_fail(STROBE_ENOMEM, "'%s' is too large for a report", path);
-		if (n < 0)
-			return STROBE_EIO;
-		if (n == 0)
-			return 0;
-		out->size += (size_t)n;
-	}
-}
-
 static int import_profile(struct sb_source *source, const char *path, const char *strobe_path,
 	const struct sb_import_options *opts, struct sb_import_summary *out_summary)
 {
@@ -461,7 +445,7 @@ static int import_profile(struct sb_source *source, const char *path, const char
 	struct sb_jsondom_doc *doc = NULL;
 	struct sb_buf bytes = { 0 };
 	const struct form *form;
-	int err = read_all(source, path, &bytes);
+	int err = sb_source_read_all(source, path, BYTES_MAX, &bytes);
 
 	(void)opts;
 	form = err ? NULL : form_of(bytes.data, bytes.size < 4096 ? bytes.size : 4096);

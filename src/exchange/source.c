@@ -167,3 +167,19 @@ bool sb_source_is_packed(const struct sb_source *s)
 {
 	return s->inflate != NULL;
 }
+
+int sb_source_read_all(struct sb_source *source, const char *path, size_t most_bytes, struct sb_buf *out)
+{
+	for (;;) {
+		char *to = sb_buf_reserve(out, 65536);
+		ssize_t n = to ? sb_source_read(source, to, 65536) : -1;
+
+		if (!to || out->size > most_bytes)
+			return sb_fail(STROBE_ENOMEM, "'%s' is too large for a report", path);
+		if (n < 0)
+			return STROBE_EIO;
+		if (n == 0)
+			return 0;
+		out->size += (size_t)n;
+	}
+}

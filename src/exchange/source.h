@@ -2,6 +2,8 @@
 #ifndef SB_EXCHANGE_SOURCE_H
 #define SB_EXCHANGE_SOURCE_H
 
+#include "base/buf.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +25,8 @@ size_t sb_source_peek(struct sb_source *s, const char **out_bytes);
 ssize_t sb_source_read(void *source, char *to, size_t size);
 
 bool sb_source_is_packed(const struct sb_source *s);
+
+/* The whole of it into out; STROBE_ENOMEM where it is larger than that. */
+int sb_source_read_all(struct sb_source *source, const char *path, size_t most_bytes, struct sb_buf *out);
 
 #endif

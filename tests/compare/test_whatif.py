@@ -3,6 +3,7 @@ pretended, so that a rerun takes exactly what its counts cost."""
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -86,3 +87,37 @@ def test_stages_inside_each_other_are_not_added_up(tmp_path):
     log.write_text("  [4f] Main inference: Starting...\n    [4f.2] UNet (2 steps, 10 frames): 8.00s\n  [4f] Main inference (10 frames) TOTAL: 9.00s\n")
     done = subprocess.run([STROBE, "whatif", str(log), "4f.frames=5", "4f.2.steps=1"], capture_output=True, text=True)
     assert done.returncode == 2 and ("inside each other" in done.stderr or "carries" in done.stderr)
+
+
+@pytest.fixture
+def remembered(tmp_path):
+    """Two runs of one name in a history: 12 iterations and 4. strobe(...) asks with that history."""
+    environment = {**os.environ, "STROBE_HISTORY": str(tmp_path / "history.db")}
+
+    def strobe(*arguments):
+        return subprocess.run([STROBE, *map(str, arguments)], cwd=tmp_path, env=environment, check=True, capture_output=True, text=True).stdout
+
+    for folder, iterations in ("twelve", 12), ("four", 4):
+        (tmp_path / folder).mkdir()
+        log, _ = rerun(tmp_path / folder, raft_iters=iterations)
+        log = log.rename(tmp_path / folder / "pipeline.log")
+        os.utime(log, (1700000000 + iterations, 1700000000 + iterations))  # a log begins when its file was written
+        strobe("import", "-q", log, "-o", "runs/" + folder)
+        strobe("history", "add", "runs/" + folder)
+    return strobe
+
+
+def test_runs_of_the_same_name_in_the_history_tell_the_fixed_part(tmp_path, remembered):
+    _, total = rerun(tmp_path, raft_iters=8)
+    said = json.loads(remembered("whatif", "runs/twelve", "3b.iters=8", "--format", "json"))
+    change = said["changes"][0]
+    assert change["basis"] == "fitted" and not said["extrapolates"]
+    assert change["fixed_s"] == pytest.approx(0.2, abs=0.02) and change["each_s"] == pytest.approx(0.4, abs=0.005)
+    assert said["predicted_s"] == pytest.approx(total, abs=0.05)
+    assert json.loads(remembered("whatif", "runs/twelve", "3b.iters=8", "--no-history", "--format", "json"))["changes"][0]["basis"] != "fitted"
+
+
+def test_a_remembered_run_whose_folder_is_gone_is_left_out(tmp_path, remembered):
+    shutil.rmtree(tmp_path / "runs/four")
+    said = json.loads(remembered("whatif", "runs/twelve", "3b.iters=8", "--format", "json"))
+    assert said["changes"][0]["basis"] != "fitted" and said["extrapolates"]

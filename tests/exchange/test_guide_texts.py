@@ -422,3 +422,31 @@ def test_a_stage_log_is_read_at_two_levels_with_its_strategies(strobe):
     raft = next(s for s in report["strategies"] if s.get("code") == "3b")
     assert raft["what"] == "12 iterations of 7.94 s; 8 would save about 31.77 s" and raft["effort"] == "< 1 day" and raft["trade_off"] == "flow accuracy"
     assert strobe("report", "a.txt").count("93.77 s/step, 142 ms/frame") == 1
+
+
+@pytest.fixture
+def written(strobe):
+    """What strobe writes about several runs, each as JSON."""
+    base = strobe.write("base.log", "  [3b] RAFT (12 iters): 95.00s\n  [4c] VAE: 5.00s\nTOTAL TIME: 101.00s\n")
+    fast = strobe.write("fast.log", "  [3b] RAFT (8 iters): 65.00s\n  [4c] VAE: 5.00s\nTOTAL TIME: 71.00s\n")
+    strobe("diff", base, fast, "-o", "diff.json")
+    strobe("journal", "start", base, "-F", "journal.json", "--commit", "1")
+    strobe("journal", "add", fast, "fewer", "-F", "journal.json", "--commit", "2")
+    strobe.write("bench.json", {"command": "x", "warmup_count": 1, "rows": [{"name": "a", "count": 4, "mean_s": 2.0, "median_s": 2.0, "min_s": 1.5, "max_s": 2.5}]})
+    strobe.write("aggregate.json", {"schema": "strobe.aggregate/1", "rank_count": 2, "metrics": {"wall_s": {"avg_value": 10}}, "stages": [{"name": "denoise", "count": 8, "total_s": {"avg_value": 6.5}}]})
+    return strobe
+
+
+@pytest.mark.parametrize("name, wall, stage, total, count", [
+    ("diff", 71, "RAFT", 65, 1), ("journal", 71, "RAFT", 65, 1), ("bench", 8, "a", 8, 4), ("aggregate", 10, "denoise", 6.5, 4)])
+def test_what_strobe_writes_about_several_runs_is_a_run(written, name, wall, stage, total, count):
+    report = json.loads(written("report", name + ".json", "--format", "json"))
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(wall)
+    assert stages(report)[stage]["total_s"] == pytest.approx(total) and stages(report)[stage]["count"] == count
+    assert "Total" in written("diff", "base.log", name + ".json")
+    assert written("import", name + ".json", "-o", name + "-run")
+
+
+def test_a_diff_of_nothing_timed_is_no_run(strobe):
+    strobe.write("d.json", {"schema": "strobe.diff/1", "stages": [{"name": "a"}]})
+    assert "no stage of it is timed" in strobe("report", "d.json", code=2)
