@@ -51,6 +51,10 @@ static const struct command_option own_options[] = {
 		false },
 	{ "sample", 0, "HZ", "sample Python stacks, 100 times a second; without it 20, 0: none", true,
 		false },
+	{ "memory-history", 0, "N",
+		"which lines held GPU memory at the peak: torch's allocator history, its last N (100000) "
+		"entries",
+		true, false },
 	{ "no-python-hook", 0, NULL, "do not attach to Python programs", false, false },
 	{ "no-command", 0, NULL, "leave the command line out of the recording", false, false },
 	{ "wait", 'w', NULL, "also wait for processes that the command leaves behind", false, false },
@@ -145,6 +149,23 @@ static void look_at_processes(void *python)
 static void gather(void *gather)
 {
 	run_gather_finished(gather);
+}
+
+/* For the Python package: how many entries torch's allocator shall keep. */
+static int ask_for_history(const struct args *args)
+{
+	const char *given = args_value(args, "memory-history");
+	char *end;
+	long entries;
+
+	if (!args_has(args, "memory-history"))
+		return EXIT_OK;
+	entries = given && *given ? strtol(given, &end, 10) : 100000;
+	if (given && *given && (*end || entries < 1 || entries > 100000000))
+		return complain("--memory-history takes a number of entries, not '%s'", given);
+	if (setenv("STROBE_MEMORY_HISTORY", given && *given ? given : "100000", 1))
+		return complain("no memory for the environment");
+	return EXIT_OK;
 }
 
 static int start_command(struct run *r, const struct args *args)
@@ -430,7 +451,8 @@ static int run(struct args *args)
 	} else if (!code && !r->settings.enabled) {
 		code = run_switched_off(r, args);
 	} else if (!code) {
-		code = record(r, args);
+		code = ask_for_history(args);
+		code = code ? code : record(r, args);
 	}
 	free(r);
 	return code;

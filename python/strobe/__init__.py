@@ -14,6 +14,7 @@ import os as _os
 from ._core import (Loop, Section, Span, attrs, event, frames, frames_dropped, recording, run_dir, section, span,
                     thread_name, version as __version__)
 from ._arguments import add_arguments, profiled_iterations, start_from_arguments
+from ._history import memory_history
 from ._profile import profile
 from ._record import (alloc, block_record, blocks, cache, counter, duration, free, gauge, generation, iterations,
                       model, output, skip, snapshot, step_record, steps, streaming)
@@ -24,7 +25,7 @@ from ._session import ConfigError, gpu_trace, session, start, stop, tag
 __all__ = [
     "ConfigError", "Loop", "Report", "Section", "Span", "add_arguments", "alloc", "attrs", "block_record", "blocks",
     "cache", "counter", "duration", "event", "frames", "frames_dropped", "free", "gauge", "generation", "gpu_trace",
-    "iterations", "log_to", "model", "output", "profile", "profiled_iterations", "recording", "report", "run_dir", "section", "session",
+    "iterations", "log_to", "memory_history", "model", "output", "profile", "profiled_iterations", "recording", "report", "run_dir", "section", "session",
     "skip", "snapshot", "span", "start", "start_from_arguments", "step_record", "steps", "stop", "streaming", "tag",
     "thread_name",
 ]

@@ -112,6 +112,9 @@ def _search(kind, risen):
 
 def after_generation():
     """Never raises."""
+    history = sys.modules.get(__package__ + "._history")
+    if history is not None:
+        history.after_generation()
     try:
         if loaded:
             native.readings_now()

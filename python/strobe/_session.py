@@ -3,6 +3,7 @@ the end of the interpreter, forks, spawned children."""
 import atexit
 import contextlib
 import os
+import sys
 import threading
 import warnings
 
@@ -208,6 +209,9 @@ def _stop_sampling():
 
 def _say_missing():
     """A fault here never keeps a session from closing."""
+    history = sys.modules.get(__package__ + "._history")
+    if history is not None:
+        history.finish()
     _flops.say()
     for say in (_faults.say, _torch.say_untimed):
         try:

@@ -95,6 +95,7 @@ double sb_advise_per_gpu(const struct sb_model *model, double sum_s);
 	X(thread_oversubscription) \
 	X(memory_leak)             \
 	X(open_files)              \
+	X(out_of_memory)           \
 	X(slow_trend)              \
 	X(fallback_attention)      \
 	X(fallback_conv)           \

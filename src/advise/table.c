@@ -343,6 +343,13 @@ static const struct sb_rule rules[] = {
 		  "Open files with `with`, or close readers and writers where they are made: the limit "
 		  "(ulimit -n) ends the run." },
 		sb_rule_open_files },
+	{ { "out_of_memory", "cause", HIGH, HOURS, false, NULL, NULL, 0,
+		  "torch's allocator, or the kernel's word that it killed the run",
+		  "memory ran out, also where the program caught the error and went on",
+		  "Offload what this stage does not need, decode in tiles, take a smaller size or batch, or "
+		  "a "
+		  "smaller dtype for weights." },
+		sb_rule_out_of_memory },
 	{ { "slow_trend", "cause", MEDIUM, HOURS, false, "trend_ratio", "ratio", 1.3,
 		  "twelve steps or generations",
 		  "each quarter of the run is slower than the one before, the last by more than this",

@@ -20,6 +20,7 @@ extern const struct sb_analysis sb_analysis_roofline;
 extern const struct sb_analysis sb_analysis_video;
 extern const struct sb_analysis sb_analysis_memory;
 extern const struct sb_analysis sb_analysis_growth;
+extern const struct sb_analysis sb_analysis_out_of_memory;
 extern const struct sb_analysis sb_analysis_outputs;
 extern const struct sb_analysis sb_analysis_parameters;
 extern const struct sb_analysis sb_analysis_layers;
@@ -50,6 +51,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_video,
 	&sb_analysis_memory,
 	&sb_analysis_growth,
+	&sb_analysis_out_of_memory,
 	&sb_analysis_outputs,
 	&sb_analysis_parameters,
 	&sb_analysis_layers,

@@ -10,6 +10,7 @@
 #include "analyze/model_machine.h"
 #include "analyze/model_outputs.h"
 #include "analyze/model_padding.h"
+#include "analyze/model_out_of_memory.h"
 #include "analyze/model_python.h"
 #include "analyze/model_readings.h"
 #include "analyze/model_stages.h"
@@ -206,6 +207,7 @@ struct sb_model {
 	struct sb_unattributed_panel unattributed;
 	struct sb_garbage_panel garbage;
 	struct sb_memory_panel memory;
+	struct sb_out_of_memory_panel out_of_memory;
 	struct sb_series *series; /* every monitor; gpu_metrics, cpu_metrics... pick theirs by source */
 	size_t series_count;
 	struct sb_devices_panel devices;

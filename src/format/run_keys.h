@@ -31,6 +31,11 @@
  * line, stack; without a file: allocated before the history */
 #define SB_EVENT_MEMORY_HELD "strobe.memory_held"
 
+/* an event: a part of what a device's memory held. at, component, bytes, dtype, device */
+#define SB_EVENT_RESIDENT "strobe.resident"
+/* an event: memory ran out. requested_bytes, free_bytes, total_bytes, allocated_bytes, reserved_bytes, device, file, line */
+#define SB_EVENT_OUT_OF_MEMORY "out_of_memory"
+
 /* labels of snapshots that the Python package takes by itself: the allocator of a device, and of device -1 as the
  * allocated bytes the host's memory, pinned memory, and how many files are open */
 #define SB_MEMORY_READING "strobe.memory." /* what all of them begin with */

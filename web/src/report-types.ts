@@ -20,6 +20,7 @@ export type Report = {
   streaming_analysis?: StreamingAnalysis; // frames that were sent
   cache_analysis?: CacheAnalysis; // the pipeline's caches
   memory?: Memory; // GPU and host memory
+  out_of_memory?: OutOfMemory; // memory ran out: what held it
   gpu_counters?: GpuCounters; // what parts of the GPU did, the whole run
   roofline?: Roofline; // what this GPU can do at most
   gpu_metrics?: GpuMetrics; // what the GPU monitor sampled
@@ -713,6 +714,38 @@ export type HostMemory = {
   rss_peak_mb?: number; // of the run's processes, at most
   swap_peak_mb?: number; // swapped out, at most
   page_cache_peak_mb?: number; // files kept in memory, at most
+};
+
+// Memory ran out.
+export type OutOfMemory = {
+  killed?: true; // by the kernel, for host memory
+  count: number; // how often
+  t_s?: number; // when, the last time
+  device_index?: number; // which GPU; absent: the host
+  requested_bytes?: number; // asked for
+  free_bytes?: number; // free on the device
+  total_bytes?: number; // that it has
+  allocated_bytes?: number; // by tensors
+  slack_bytes?: number; // reserved by the allocator and in no use: other sizes, fragments
+  stage?: string; // in which
+  file?: string; // the line that asked
+  line?: number; // in it
+  residents?: Resident[]; // what held the memory, largest first
+  would_fit?: WouldFit[]; // what would have given enough, least first; else all that can be freed
+};
+
+// A part of what memory held.
+export type Resident = {
+  component: string; // weights of a model, tensors, slack, the rest
+  bytes: number; // that it held
+  dtype?: string; // of weights
+};
+
+// What would have given the memory.
+export type WouldFit = {
+  free: string; // what to free or offload
+  bytes: number; // that it gives
+  fits: boolean; // the request fits then
 };
 
 // What this GPU can do at most.

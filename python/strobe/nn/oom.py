@@ -2,6 +2,7 @@
 import contextlib
 import gc
 import os
+import re
 import sys
 
 from .. import _file, _record
@@ -29,12 +30,18 @@ def oom_report(path=None, file=None):
 
 def _tell(error, path, file):
     _record.snapshot("out of memory")
-    native.event("out_of_memory", message=str(error).splitlines()[0] if str(error) else type(error).__name__)
+    native.event("out_of_memory", message=str(error).splitlines()[0] if str(error) else type(error).__name__, requested_bytes=requested(error))
     text = describe(error)
     print(text, file=file)
     path = path or (os.path.join(native.run_dir(), "oom_report.txt") if native.recording() else None)
     if path:
         _file.replace(path, lambda out: out.write(text + "\n"))
+
+
+def requested(error):
+    """Bytes, of torch's words: "Tried to allocate 20.00 MiB"; None: it does not say."""
+    found = re.search(r"allocate ([0-9.]+) ?([KMGT]?i?B)", str(error))
+    return int(float(found[1]) * 1024 ** "BKMGT".index(found[2][0])) if found else None
 
 
 def describe(error, count=10):

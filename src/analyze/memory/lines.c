@@ -48,7 +48,8 @@ void sb_memory_lines_see(struct sb_memory_collected *m, struct sb_model *model, 
 		m->failed = true;
 		return;
 	}
-	*h = (struct held){ e->t_ns, e->process,
+	/* Those of one snapshot have its number, or the time of its peak. */
+	*h = (struct held){ attr(e, "set") ? int_attr(e, "set") : e->t_ns, e->process,
 		{ .device = int_attr(e, "device"),
 			.file = text_attr(model, e, "file"),
 			.line = int_attr(e, "line"),

@@ -1,0 +1,120 @@
+"""torch's own history of allocations, for the peak by line: switched on where it is asked for (`strobe run --memory-history`,
+strobe.memory_history()). After a generation whose peak is the highest so far a snapshot is taken, outside its timed part; at
+the session's end the strobe command takes the highest one apart (docs/memory.md), and the file is thrown away."""
+import os
+import sys
+
+from . import _faults
+from ._native import native
+
+ENTRIES = 100_000
+RISEN = 1.01     # a peak is worth another snapshot
+CONVERT_S = 300  # at most
+
+_wanted = 0
+_keep = False
+_on = False
+_best = 0
+_path = None
+
+
+def memory_history(entries=ENTRIES, keep=False):
+    """Turns torch's allocator history on, with Python stacks and at most so many entries. The report then says which lines
+    held the memory at its peak. keep=True leaves the snapshot, memory.pickle, in the run folder."""
+    global _wanted, _keep
+    _wanted, _keep = int(entries), bool(keep)
+    torch = sys.modules.get("torch")
+    cuda = getattr(torch, "cuda", None)
+    if cuda is not None and cuda.is_initialized():
+        _start(torch)
+
+
+def on_cuda(torch):
+    """CUDA is up. Never raises."""
+    asked = os.environ.get("STROBE_MEMORY_HISTORY", "")
+    try:
+        if asked.isdigit() and int(asked):
+            memory_history(int(asked), os.environ.get("STROBE_MEMORY_HISTORY_KEEP") == "1")
+        elif _wanted:
+            _start(torch)
+    except Exception:
+        _faults.count("when the memory history was switched on")
+
+
+def _start(torch):
+    global _on
+    torch.cuda.memory._record_memory_history("all", context="alloc", stacks="python", max_entries=_wanted)
+    _on = True
+
+
+def after_generation():
+    """Outside of its timed part. Never raises."""
+    if not _on or not native.recording():
+        return
+    try:
+        _take(sys.modules["torch"])
+    except Exception:
+        _faults.count("when a memory snapshot was taken")
+
+
+def _take(torch):
+    import pickle
+    global _best, _path
+    peak = max(torch.cuda.max_memory_allocated(index) for index in range(torch.cuda.device_count()))
+    if peak < _best * RISEN:
+        return
+    _best = peak
+    with native.section("memory snapshot"):  # a stage of its own: what it costs is seen
+        path = os.path.join(native.run_dir(), "memory.%d.pickle" % os.getpid())
+        with open(path, "wb") as out:
+            pickle.dump(torch.cuda.memory._snapshot(), out)
+    _path = path
+
+
+def finish():
+    """At the session's end, while it is open: the lines of the highest peak go into it. Never raises."""
+    global _path, _best
+    path, _path, _best = _path, None, 0
+    if path is None:
+        return
+    try:
+        for row in _lines(path):
+            native.event("strobe.memory_held", **row)
+        if _keep:
+            os.replace(path, os.path.join(os.path.dirname(path), "memory.pickle"))
+    except Exception:
+        _faults.count("when the memory snapshot was read")
+    finally:
+        if os.path.exists(path):
+            os.unlink(path)
+
+
+def _lines(path):
+    import json
+    import subprocess
+
+    from . import _tool
+    tool = _tool.path()
+    if tool is None:
+        native.missing("who held memory at the peak", "the strobe command is not installed, which reads the snapshot", "")
+        return []
+    made = subprocess.run([tool, "report", path, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=CONVERT_S)
+    return [_facts(row) for row in json.loads(made.stdout)["memory"].get("lines", [])]
+
+
+def _facts(row):
+    facts = {"set": os.getpid(), "device": row["device_index"]}
+    for key in ("peak", "end"):
+        facts[key + "_bytes"] = int(row[key + "_mb"] * 1048576)
+        facts[key + "_count"] = row[key + "_count"]
+    facts.update((key, row[key]) for key in ("function", "file", "line", "stack") if key in row)
+    return facts
+
+
+def forget():
+    """A forked child: the snapshot is its parent's."""
+    global _path, _best
+    _path, _best = None, 0
+
+
+os.register_at_fork(after_in_child=forget)

@@ -1,0 +1,82 @@
+/* The rule about memory that ran out: the first finding of a run that died of it. */
+#include "advise/rule.h"
+#include "advise/weigh.h"
+
+#include "base/memory_units.h"
+
+#include <string.h>
+
+#define GB (1024 * SB_MB)
+#define RESIDENTS_SAID 4
+
+/* "weights of WanTransformer 27.1 GB (bfloat16), activations and other tensors 40.2 GB" */
+static const char *residents_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p)
+{
+	const char *words = "";
+
+	for (size_t i = 0; i < p->resident_count && i < RESIDENTS_SAID; i++) {
+		const struct sb_resident *r = &p->residents[i];
+
+		words = sb_say(a, "%s%s%s %.1f GB%s%s%s", words, i ? ", " : "", r->component, r->bytes / GB,
+			r->dtype ? " (" : "", r->dtype ? r->dtype : "", r->dtype ? ")" : "");
+	}
+	return words;
+}
+
+static const char *help_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p)
+{
+	const struct sb_would_fit *first = p->would_fit_count ? p->would_fit : NULL;
+	double most = 0;
+
+	if (first && first->fits)
+		return strcmp(first->free, "allocator slack") == 0
+			       ? sb_say(a,
+					 "%.1f GB are reserved and in no use: it fits with "
+					 "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or after "
+					 "torch.cuda.empty_cache()",
+					 first->bytes / GB)
+			       : sb_say(a, "without the %s (%.1f GB) it fits: offload them before this stage",
+					 first->free, first->bytes / GB);
+	for (size_t i = 0; i < p->would_fit_count; i++)
+		most += p->would_fit[i].bytes;
+	if (first && most + p->free_bytes >= p->requested_bytes)
+		return sb_say(a,
+			"no single part gives enough; all weights and the slack together are %.1f GB",
+			most / GB);
+	return NULL;
+}
+
+void sb_rule_out_of_memory(struct sb_advisor *a)
+{
+	const struct sb_out_of_memory_panel *p = &a->model->out_of_memory;
+	const char *in, *help;
+	struct sb_advice *f;
+
+	if (!p->present)
+		return;
+	in = p->stage ? sb_say(a, " in '%s'", p->stage) : "";
+	if (p->killed)
+		f = sb_advisor_find(a, (double)p->count, NAN,
+			sb_say(a, "the kernel killed the run for its memory%s", in),
+			sb_say(a, "at most %.1f of %.1f GB resident; %s", p->allocated_bytes / GB,
+				p->total_bytes / GB, residents_words(a, p)));
+	else if (isnan(p->requested_bytes))
+		f = sb_advisor_find(a, (double)p->count, NAN, sb_say(a, "memory ran out%s", in),
+			sb_say(a, "%lld times", (long long)p->count));
+	else
+		f = sb_advisor_find(a, (double)p->count, NAN,
+			sb_say(a, "GPU memory ran out%s: %.2f GB were asked for, %.2f GB were free", in,
+				p->requested_bytes / GB, isnan(p->free_bytes) ? 0 : p->free_bytes / GB),
+			p->resident_count ? sb_say(a, "held by %s", residents_words(a, p))
+					  : sb_say(a, "%.1f GB were allocated", p->allocated_bytes / GB));
+	help = help_words(a, p);
+	sb_finding_cause(f, help ? help : "what is resident leaves no room for it", SB_GAIN_ESTIMATED,
+		help ? SB_LIKELY : SB_POSSIBLE);
+	if (!f)
+		return;
+	if (p->file && p->line > 0)
+		sb_finding_line(f, p->file, (uint32_t)p->line);
+	if (p->stage)
+		f->stage = f->where.stage = p->stage;
+	f->rank_s = a->model->summary.wall_s * 1000; /* before everything else */
+}

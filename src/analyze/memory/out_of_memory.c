@@ -1,0 +1,234 @@
+/* out_of_memory: the last time that memory ran out, what held it and what would have helped. */
+#include "analyze/analysis.h"
+#include "analyze/memory/open_stages.h"
+#include "base/error.h"
+#include "base/memory_units.h"
+#include "base/role.h"
+#include "format/run_keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RESIDENTS_MOST 64u
+
+struct collected {
+	struct sb_run *run;
+	struct sb_model *model;
+	struct sb_open_stages stages;
+	int64_t t_ns;
+	struct sb_resident residents[RESIDENTS_MOST]; /* of the last time */
+	size_t resident_count;
+};
+
+static const struct sb_run_attr *attr(const struct sb_event *e, const char *key)
+{
+	for (uint32_t i = 0; i < e->attr_count; i++)
+		if (!strcmp(e->attrs[i].key, key))
+			return &e->attrs[i];
+	return NULL;
+}
+
+static double number(const struct sb_event *e, const char *key)
+{
+	const struct sb_run_attr *a = attr(e, key);
+
+	return a && a->type == STROBE_TYPE_INT && a->i >= 0 ? (double)a->i : NAN;
+}
+
+static const char *text(struct collected *c, const struct sb_event *e, const char *key)
+{
+	const struct sb_run_attr *a = attr(e, key);
+
+	return a && a->type == STROBE_TYPE_STRING ? sb_model_text(c->model, a->s) : NULL;
+}
+
+static void see_failure(struct collected *c, const struct sb_event *e)
+{
+	struct sb_out_of_memory_panel *p = &c->model->out_of_memory;
+	double device = number(e, "device"), line = number(e, "line"), reserved = number(e, "reserved_bytes");
+
+	p->count++;
+	if (p->present && e->t_ns < c->t_ns)
+		return;
+	c->t_ns = e->t_ns;
+	c->resident_count = 0;
+	p->present = true;
+	p->t_s = (double)e->t_ns / 1e9;
+	p->device = isnan(device) ? -1 : (int64_t)device;
+	p->requested_bytes = number(e, "requested_bytes");
+	p->free_bytes = number(e, "free_bytes");
+	p->total_bytes = number(e, "total_bytes");
+	p->allocated_bytes = number(e, "allocated_bytes");
+	p->slack_bytes = reserved - p->allocated_bytes;
+	p->file = text(c, e, "file");
+	p->line = isnan(line) ? 0 : (int64_t)line;
+}
+
+/* They follow their event. */
+static void see_resident(struct collected *c, const struct sb_event *e)
+{
+	const char *component = text(c, e, "component");
+	double bytes = number(e, "bytes");
+
+	if (c->model->out_of_memory.present && e->t_ns >= c->t_ns && component && bytes > 0 &&
+		c->resident_count < RESIDENTS_MOST)
+		c->residents[c->resident_count++] = (struct sb_resident){ component, text(c, e, "dtype"),
+			bytes };
+}
+
+static void see_event(void *self, const struct sb_event *e)
+{
+	struct collected *c = self;
+	const char *name = c->run->names[e->name].text;
+
+	if (strcmp(name, SB_EVENT_OUT_OF_MEMORY) == 0)
+		see_failure(c, e);
+	else if (strcmp(name, SB_EVENT_RESIDENT) == 0)
+		see_resident(c, e);
+}
+
+static void see_zone(void *self, const struct sb_zone *z)
+{
+	struct collected *c = self;
+
+	sb_open_stages_add(&c->stages, z);
+}
+
+static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
+{
+	struct collected *c = calloc(1, sizeof *c);
+
+	if (!c)
+		return sb_fail(STROBE_ENOMEM, "no memory for what ran out of memory");
+	*c = (struct collected){ .run = run, .model = model };
+	v->self = c;
+	v->kinds = 1u << SB_EVENT_EVENT;
+	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_LOAD |
+		   1u << STROBE_ROLE_FORWARD | 1u << STROBE_ROLE_OFFLOAD;
+	v->zone = see_zone;
+	v->event = see_event;
+	return 0;
+}
+
+/* ---- killed by the kernel ---- */
+
+static void add_host(struct collected *c, const char *component, const char *column)
+{
+	const struct sb_series *s = sb_model_series(c->model, "process", -2);
+	const struct sb_series_column *column_of = s ? sb_series_column_find(s, column) : NULL;
+	double mb = NAN;
+
+	for (size_t i = 0; column_of && i < s->count; i++)
+		mb = isnan(column_of->values[i]) ? mb : column_of->values[i];
+	if (mb > 0)
+		c->residents[c->resident_count++] = (struct sb_resident){ sb_model_text(c->model, component),
+			NULL, mb * SB_MB };
+}
+
+/* The last readings, and the stage that was open when everything ended. */
+static void see_kill(struct collected *c)
+{
+	struct sb_out_of_memory_panel *p = &c->model->out_of_memory;
+	const char *outcome = c->model->session.outcome;
+
+	if (p->present || !outcome || !strstr(outcome, "out of memory"))
+		return;
+	*p = (struct sb_out_of_memory_panel){ .present = true,
+		.killed = true,
+		.count = 1,
+		.device = -1,
+		.t_s = NAN,
+		.requested_bytes = NAN,
+		.free_bytes = NAN,
+		.total_bytes = c->model->memory.ram_total_bytes,
+		.allocated_bytes = c->model->memory.rss_peak_bytes,
+		.slack_bytes = NAN };
+	add_host(c, "the processes' own memory", "anon_mb");
+	add_host(c, "shared memory", "shared_mb");
+	add_host(c, "mapped files", "file_mb");
+	for (size_t i = 0; i < c->stages.all.count; i++) {
+		const struct sb_open_stage *s = &((struct sb_open_stage *)c->stages.all.items)[i];
+
+		if (s->end_ns > c->t_ns)
+			c->t_ns = s->end_ns;
+	}
+	c->t_ns -= 1; /* what ended with the process was open */
+}
+
+/* ---- what would have helped ---- */
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct sb_resident *x = a, *y = b;
+
+	return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
+}
+
+static int least_first(const void *a, const void *b)
+{
+	const struct sb_would_fit *x = a, *y = b;
+
+	if (x->fits != y->fits)
+		return x->fits ? -1 : 1;
+	return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
+}
+
+/* Weights can be offloaded, slack given back; activations are what the work is. */
+static bool can_go(const struct sb_resident *r)
+{
+	return strncmp(r->component, "weights of ", 11) == 0 || strcmp(r->component, "allocator slack") == 0;
+}
+
+static void find_help(struct collected *c)
+{
+	struct sb_out_of_memory_panel *p = &c->model->out_of_memory;
+	double missing = p->requested_bytes - (isnan(p->free_bytes) ? 0 : p->free_bytes);
+
+	p->would_fit = sb_model_alloc(c->model, (c->resident_count + 1) * sizeof *p->would_fit);
+	for (size_t i = 0; p->would_fit && !isnan(missing) && i < c->resident_count; i++)
+		if (can_go(&c->residents[i]))
+			p->would_fit[p->would_fit_count++] = (struct sb_would_fit){ c->residents[i].component,
+				c->residents[i].bytes, c->residents[i].bytes >= missing };
+	if (p->would_fit_count)
+		qsort(p->would_fit, p->would_fit_count, sizeof *p->would_fit, least_first);
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	struct collected *c = self;
+	struct sb_out_of_memory_panel *p = &model->out_of_memory;
+	const struct sb_open_stage *stage = NULL;
+
+	see_kill(c);
+	if (!p->present)
+		return 0;
+	if (c->stages.failed)
+		return sb_fail(STROBE_ENOMEM, "no memory for what ran out of memory");
+	sb_open_stages_at(&c->stages, &c->t_ns, 1, &stage);
+	p->stage = stage ? sb_model_text(model, run->names[stage->name].text) : NULL;
+	p->residents = sb_model_alloc(model, (c->resident_count + 1) * sizeof *p->residents);
+	if (p->residents && c->resident_count) {
+		memcpy(p->residents, c->residents, c->resident_count * sizeof *p->residents);
+		p->resident_count = c->resident_count;
+		qsort(p->residents, p->resident_count, sizeof *p->residents, largest_first);
+	}
+	find_help(c);
+	return 0;
+}
+
+static void done(void *self)
+{
+	struct collected *c = self;
+
+	if (!c)
+		return;
+	sb_open_stages_done(&c->stages);
+	free(c);
+}
+
+const struct sb_analysis sb_analysis_out_of_memory = {
+	.name = "out_of_memory",
+	.begin = begin,
+	.finish = finish,
+	.done = done,
+};

@@ -1,0 +1,43 @@
+/* Memory that ran out, key by key. */
+#include "analyze/model_out_of_memory.h"
+
+SB_FIELD_WHEN(is_there, sb_out_of_memory_panel, it->present)
+SB_FIELD_WHEN(has_place, sb_out_of_memory_panel, it->line > 0)
+
+static const struct sb_field resident_rows[] = {
+	SB_FIELD(sb_resident, component, "component", SB_ALWAYS,
+		"weights of a model, tensors, slack, the rest"),
+	SB_FIELD_AS(WHOLE, sb_resident, bytes, "bytes", SB_ALWAYS, "that it held"),
+	SB_FIELD(sb_resident, dtype, "dtype", SB_KNOWN, "of weights"),
+};
+static SB_FIELDS(resident, sb_resident, "Resident", "A part of what memory held.");
+
+static const struct sb_field would_fit_rows[] = {
+	SB_FIELD(sb_would_fit, free, "free", SB_ALWAYS, "what to free or offload"),
+	SB_FIELD_AS(WHOLE, sb_would_fit, bytes, "bytes", SB_ALWAYS, "that it gives"),
+	SB_FIELD(sb_would_fit, fits, "fits", SB_ALWAYS, "the request fits then"),
+};
+static SB_FIELDS(would_fit, sb_would_fit, "WouldFit", "What would have given the memory.");
+
+static const struct sb_field sb_out_of_memory_fields_rows[] = {
+	SB_FIELD(sb_out_of_memory_panel, killed, "killed", SB_SET, "by the kernel, for host memory"),
+	SB_FIELD(sb_out_of_memory_panel, count, "count", SB_ALWAYS, "how often"),
+	SB_FIELD(sb_out_of_memory_panel, t_s, "t_s", SB_KNOWN, "when, the last time"),
+	SB_FIELD(sb_out_of_memory_panel, device, "device_index", SB_KNOWN, "which GPU; absent: the host"),
+	SB_FIELD_AS(WHOLE, sb_out_of_memory_panel, requested_bytes, "requested_bytes", SB_KNOWN, "asked for"),
+	SB_FIELD_AS(WHOLE, sb_out_of_memory_panel, free_bytes, "free_bytes", SB_KNOWN, "free on the device"),
+	SB_FIELD_AS(WHOLE, sb_out_of_memory_panel, total_bytes, "total_bytes", SB_KNOWN, "that it has"),
+	SB_FIELD_AS(
+		WHOLE, sb_out_of_memory_panel, allocated_bytes, "allocated_bytes", SB_KNOWN, "by tensors"),
+	SB_FIELD_AS(WHOLE, sb_out_of_memory_panel, slack_bytes, "slack_bytes", SB_KNOWN,
+		"reserved by the allocator and in no use: other sizes, fragments"),
+	SB_FIELD(sb_out_of_memory_panel, stage, "stage", SB_KNOWN, "in which"),
+	SB_FIELD(sb_out_of_memory_panel, file, "file", SB_KNOWN, "the line that asked"),
+	SB_FIELD(sb_out_of_memory_panel, line, "line", SB_ALWAYS, "in it", .when = has_place),
+	SB_FIELD_LIST(sb_out_of_memory_panel, residents, resident_count, "residents", SB_KNOWN, resident,
+		"what held the memory, largest first"),
+	SB_FIELD_LIST(sb_out_of_memory_panel, would_fit, would_fit_count, "would_fit", SB_KNOWN, would_fit,
+		"what would have given enough, least first; else all that can be freed"),
+};
+SB_FIELDS(sb_out_of_memory_fields, sb_out_of_memory_panel, "OutOfMemory", "Memory ran out.",
+	.present = is_there, SB_FLAG(sb_out_of_memory_panel, present));

@@ -1,0 +1,36 @@
+/* The report model, on memory that ran out: what was asked for, what held it, what would have helped. */
+#ifndef SB_ANALYZE_MODEL_OUT_OF_MEMORY_H
+#define SB_ANALYZE_MODEL_OUT_OF_MEMORY_H
+
+#include "stats/fields.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sb_out_of_memory_panel {
+	bool present;
+	bool killed; /* by the kernel: host memory; else a device's allocator refused */
+	int64_t count; /* how often */
+	double t_s; /* of the last time */
+	int64_t device; /* -1: the host */
+	double requested_bytes, free_bytes, total_bytes, allocated_bytes;
+	double slack_bytes; /* reserved by the allocator and in no use */
+	const char *stage; /* NULL: in none */
+	const char *file; /* NULL: not known */
+	int64_t line;
+	struct sb_resident {
+		const char *component, *dtype; /* dtype NULL: none */
+		double bytes;
+	} * residents; /* largest first */
+	size_t resident_count;
+	struct sb_would_fit {
+		const char *free; /* which component */
+		double bytes; /* what that gives */
+		bool fits; /* the request fits then */
+	} * would_fit;
+	size_t would_fit_count;
+};
+
+extern const struct sb_fields sb_out_of_memory_fields;
+
+#endif

@@ -1,0 +1,40 @@
+/* Memory that ran out: what held it. */
+#include "report/panels/panel.h"
+
+#include "base/memory_units.h"
+
+static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+{
+	const struct sb_out_of_memory_panel *p = &model->out_of_memory;
+
+	if (!p->present)
+		return;
+	sb_text_heading(out, options, "Out of memory");
+	if (!isnan(p->requested_bytes))
+		sb_buf_printf(out, "  asked for %.1f MB, %.1f MB free", p->requested_bytes / SB_MB,
+			(isnan(p->free_bytes) ? 0 : p->free_bytes) / SB_MB);
+	else
+		sb_buf_puts(out, p->killed ? "  killed by the kernel" : "  memory ran out");
+	if (p->stage) {
+		sb_buf_puts(out, ", in ");
+		sb_text_name(out, p->stage, 40);
+	}
+	if (p->count > 1)
+		sb_buf_printf(out, "; the last of %lld times", (long long)p->count);
+	sb_buf_putc(out, '\n');
+	for (size_t i = 0; i < p->resident_count; i++) {
+		sb_buf_printf(out, "  %11.1f MB  ", p->residents[i].bytes / SB_MB);
+		sb_text_name(out, p->residents[i].component, 60);
+		if (p->residents[i].dtype)
+			sb_buf_printf(out, " (%.20s)", p->residents[i].dtype);
+		sb_buf_putc(out, '\n');
+	}
+	for (size_t i = 0; i < p->would_fit_count; i++)
+		if (p->would_fit[i].fits) {
+			sb_buf_puts(out, "  fits without: ");
+			sb_text_name(out, p->would_fit[i].free, 60);
+			sb_buf_putc(out, '\n');
+		}
+}
+
+const struct sb_panel sb_panel_out_of_memory = { "out_of_memory", text };

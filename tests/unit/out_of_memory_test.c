@@ -1,0 +1,166 @@
+/* Memory that ran out: the event, what was resident, what would have helped. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "format/run_keys.h"
+#include "synthetic.h"
+
+#define GIB (1024 * MIB)
+#define INT(key, value)               \
+	{                             \
+		key, STROBE_TYPE_INT, \
+		{                     \
+			.i = (value)  \
+		}                     \
+	}
+#define TEXT(key, value)                 \
+	{                                \
+		key, STROBE_TYPE_STRING, \
+		{                        \
+			.s = (value)     \
+		}                        \
+	}
+
+static void resident(
+	struct synthetic *s, uint64_t t_ns, const char *component, int64_t bytes, const char *dtype)
+{
+	struct strobe_attr attrs[] = { TEXT("at", "out_of_memory"), TEXT("component", component),
+		INT("bytes", bytes), INT("device", 0), TEXT("dtype", dtype ? dtype : "") };
+
+	sb_builder_event(s->b, t_ns, SB_EVENT_RESIDENT, 0, attrs, dtype ? 5 : 4);
+}
+
+static void ran_out(struct synthetic *s, uint64_t t_ns, int64_t requested, int64_t slack)
+{
+	struct strobe_attr attrs[] = { INT("requested_bytes", requested), INT("free_bytes", GIB),
+		INT("total_bytes", 80 * GIB), INT("allocated_bytes", 60 * GIB),
+		INT("reserved_bytes", 60 * GIB + slack), INT("device", 0), TEXT("file", "/app/vae.py"),
+		INT("line", 77) };
+
+	sb_builder_event(s->b, t_ns, SB_EVENT_OUT_OF_MEMORY, 0, attrs, 8);
+	resident(s, t_ns + 1000, "weights of text_encoder", 10 * GIB, "bfloat16");
+	resident(s, t_ns + 2000, "weights of transformer", 28 * GIB, "bfloat16");
+	resident(s, t_ns + 3000, "activations and other tensors", 22 * GIB, NULL);
+	if (slack)
+		resident(s, t_ns + 4000, "allocator slack", slack, NULL);
+}
+
+/* A VAE at full resolution, after a minute of denoising. */
+static struct sb_model *vae_fails(struct synthetic *s, int64_t requested, int64_t slack)
+{
+	synthetic_open(s);
+	synthetic_begin(s, SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(s, 2 * SECOND, 60 * SECOND, "denoise", 0);
+	synthetic_begin(s, 60 * SECOND, "vae_decode", 0);
+	ran_out(s, 61 * SECOND, requested, slack);
+	synthetic_end(s, 62 * SECOND);
+	synthetic_end(s, 63 * SECOND);
+	return synthetic_model(s, 64 * SECOND);
+}
+
+static void it_is_the_first_finding_with_its_place(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = vae_fails(&s, 8 * GIB, 0);
+	const struct sb_advice *f = &m->advice.all[0];
+
+	assert_string_equal(f->id, "out_of_memory");
+	assert_string_equal(f->priority, "high");
+	assert_string_equal(f->where.stage, "vae_decode");
+	assert_string_equal(f->where.file, "/app/vae.py");
+	assert_int_equal(f->where.line, 77);
+	assert_non_null(strstr(f->issue, "8.00 GB were asked for, 1.00 GB were free"));
+	assert_non_null(strstr(f->evidence, "weights of transformer 28.0 GB (bfloat16)"));
+	assert_non_null(strstr(f->cause, "without the weights of text_encoder (10.0 GB) it fits"));
+	synthetic_done(&s);
+}
+
+static void slack_that_would_do_is_fragmentation(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = vae_fails(&s, 8 * GIB, 9 * GIB);
+
+	assert_near(m->out_of_memory.slack_bytes, 9.0 * GIB, 1);
+	assert_string_equal(m->out_of_memory.would_fit[0].free, "allocator slack");
+	assert_non_null(strstr(m->advice.all[0].cause, "expandable_segments"));
+	synthetic_done(&s);
+}
+
+static void what_nothing_gives_is_said(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = vae_fails(&s, 70 * GIB, 0);
+
+	assert_int_equal(m->out_of_memory.would_fit_count, 2);
+	assert_false(m->out_of_memory.would_fit[0].fits);
+	assert_non_null(strstr(m->advice.all[0].cause, "leaves no room"));
+	synthetic_done(&s);
+}
+
+static void of_several_times_the_last_is_told(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	ran_out(&s, SECOND, 16 * GIB, 0);
+	ran_out(&s, 2 * SECOND, 4 * GIB, 0);
+	m = synthetic_model(&s, 3 * SECOND);
+	assert_int_equal(m->out_of_memory.count, 2);
+	assert_near(m->out_of_memory.requested_bytes, 4.0 * GIB, 1);
+	assert_int_equal(m->out_of_memory.resident_count, 3);
+	assert_near(m->out_of_memory.residents[0].bytes, 28.0 * GIB, 1);
+	synthetic_done(&s);
+}
+
+static void a_kill_has_the_last_stage_and_the_last_readings(void **state)
+{
+	static const char *const columns[] = { "rss_mb", "anon_mb", "file_mb" };
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "process", -1, columns, 3);
+	synthetic_stage(&s, SECOND, 2 * SECOND, "load", 0);
+	synthetic_begin(&s, 2 * SECOND, "export", 0); /* never ended */
+	sb_builder_sample(s.b, schema, 3 * SECOND, (double[]){ 30000, 28000, 2000 }, 3);
+	sb_builder_meta_string(s.b, SB_META_RUN, SB_RUN_OUTCOME, "killed by SIGKILL (out of memory)");
+	m = synthetic_model(&s, 4 * SECOND);
+	assert_true(m->out_of_memory.killed);
+	assert_string_equal(m->out_of_memory.stage, "export");
+	assert_string_equal(m->out_of_memory.residents[0].component, "the processes' own memory");
+	assert_near(m->out_of_memory.residents[0].bytes, 28000.0 * MIB, 1);
+	assert_string_equal(m->advice.all[0].id, "out_of_memory");
+	synthetic_done(&s);
+}
+
+static void nothing_is_said_where_memory_sufficed(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, SECOND, 2 * SECOND, "denoise", 0);
+	m = synthetic_model(&s, 3 * SECOND);
+	assert_false(m->out_of_memory.present);
+	assert_null(finding(m, "out_of_memory"));
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_is_the_first_finding_with_its_place),
+		cmocka_unit_test(slack_that_would_do_is_fragmentation),
+		cmocka_unit_test(what_nothing_gives_is_said),
+		cmocka_unit_test(of_several_times_the_last_is_told),
+		cmocka_unit_test(a_kill_has_the_last_stage_and_the_last_readings),
+		cmocka_unit_test(nothing_is_said_where_memory_sufficed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
