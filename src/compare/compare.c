@@ -194,10 +194,12 @@ static bool have_generations(const struct sb_comparison *c, bool *out_unlike)
 }
 
 /* One generation is what is compared where totals are of unlike runs, or where it is repeated
- * often enough for a test, in one run a side or by several: start-up then does not blur it. */
+ * often enough for a test, in one run a side or by several: start-up then does not blur it. Two
+ * or three in one run are too few, and said to be: their total would pass for one value. */
 static void choose_headline(struct sb_comparison *c)
 {
-	size_t needed = sb_judge_count_needed(c->tolerance.alpha);
+	size_t needed = c->base_count == 1 && c->now_count == 1 ? 2
+								: sb_judge_count_needed(c->tolerance.alpha);
 	bool alone = c->base_count == 1 && c->now_count == 1, unlike;
 	size_t base = alone ? c->base[0]->generation_count : c->base_count;
 	size_t now = alone ? c->now[0]->generation_count : c->now_count;

@@ -365,6 +365,29 @@ static void different_numbers_of_videos_compare_one_video(void **state)
 	sb_facts_free(now);
 }
 
+/* However large the difference, and though the totals are one value a side. */
+static void three_generations_a_side_are_too_few_to_judge(void **state)
+{
+	static const double before[] = { 10.1, 9.9, 10 }, after[] = { 13.2, 12.9, 13 };
+	struct sb_facts *base = run_of("base", 32), *now = run_of("new", 41);
+	struct sb_comparison *c;
+
+	base->metrics[SB_METRIC_GENERATIONS] = now->metrics[SB_METRIC_GENERATIONS] = 3;
+	base->metrics[SB_METRIC_GENERATION] = 10;
+	now->metrics[SB_METRIC_GENERATION] = 13;
+	base->generation_s = before;
+	now->generation_s = after;
+	base->generation_count = now->generation_count = 3;
+	c = compare(base, now, "5%");
+	assert_int_equal(c->total.metric, SB_METRIC_GENERATION);
+	assert_int_equal(c->total.verdict, SB_VERDICT_TOO_FEW);
+	assert_int_equal(c->failure_count, 1);
+	assert_non_null(strstr(c->failures[0], "too few (4 a side are needed)"));
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(now);
+}
+
 /* A run of so many generations, each with a VAE of vae_s, after one load. */
 static struct sb_facts *service(const char *label, int generations, double vae_s, const char *vae)
 {
@@ -609,6 +632,7 @@ int main(void)
 		cmocka_unit_test(changed_attributes_are_configuration),
 		cmocka_unit_test(what_moved_inside_an_unchanged_total_is_told),
 		cmocka_unit_test(different_numbers_of_videos_compare_one_video),
+		cmocka_unit_test(three_generations_a_side_are_too_few_to_judge),
 		cmocka_unit_test(stages_of_unlike_runs_are_compared_per_generation),
 		cmocka_unit_test(totals_of_unlike_runs_become_those_of_one_generation),
 		cmocka_unit_test(a_rate_is_judged_on_its_generations),
