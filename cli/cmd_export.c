@@ -24,6 +24,10 @@ static const struct command_option options[] = {
 	{ "output", 'o', "FILE",
 		"where to (default: into the run folder; -: standard output); its ending chooses the format",
 		false, false },
+	{ "print-schema", 0, "VERSION",
+		"with --to clickhouse://...: print the tables for an operator to apply, as a server of that "
+		"version takes them (today's); connects to nothing",
+		true, false },
 	{ "quiet", 'q', NULL, "print the file name only", false, false },
 	{ "no-findings", 0, NULL, "chrome, perfetto: no markers of what the report finds; quicker", false,
 		false },
@@ -171,6 +175,8 @@ static int run(struct args *args)
 	char path[4096];
 	int code;
 
+	if (args_has(args, "print-schema"))
+		return export_print_schema(format, args_value(args, "print-schema"));
 	if (format && sb_warehouse_is_url(format))
 		return export_warehouse(args->count ? args->values[0] : "last", format);
 	if (!exporter)

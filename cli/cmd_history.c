@@ -294,7 +294,10 @@ static int trend_of_warehouse(const struct args *args, const char *metric,
 	int err = sb_warehouse_open(args_value(args, "from"), &w);
 
 	if (!err)
-		err = sb_warehouse_trend(&w, metric, filter->name, filter->limit, &points, &count);
+		err = sb_warehouse_trend(&w,
+			&(struct sb_warehouse_trend){
+				metric, filter->name, filter->since_real_ns, filter->limit },
+			&points, &count);
 	if (!err && !(*out_points = calloc(count + 1, sizeof **out_points)))
 		err = sb_fail(STROBE_ENOMEM, "no memory for the trend");
 	for (size_t i = 0; i < count && !err; i++) {

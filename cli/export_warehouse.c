@@ -3,11 +3,13 @@
 #include "aggregate_find.h"
 #include "command.h"
 #include "facts_arg.h"
+#include "output.h"
 #include "progress.h"
 
 #include "base/error.h"
 #include "exchange/report_in.h"
 #include "exchange/warehouse.h"
+#include "exchange/warehouse_schema.h"
 #include "report/build.h"
 
 #include <inttypes.h>
@@ -76,6 +78,28 @@ static int load_all(struct sb_warehouse_loader *l, const struct aggregate_inputs
 	}
 	progress_clear(&progress);
 	return 0;
+}
+
+int export_print_schema(const char *url, const char *version)
+{
+	struct sb_warehouse_schema schema;
+	struct sb_warehouse w;
+	struct sb_buf out = { 0 };
+	int code;
+
+	if (!url || !sb_warehouse_is_url(url))
+		return complain(
+			"--print-schema needs --to clickhouse://HOST/DATABASE[?cluster=NAME&replicated=1]");
+	if (sb_warehouse_open(url, &w))
+		return complain_last();
+	sb_warehouse_schema_of(&w, &schema);
+	schema.on_cluster = true;
+	if (version && *version)
+		schema.modern = sb_warehouse_is_modern(version);
+	sb_warehouse_print_schema(&schema, &out);
+	code = output_put(&out, NULL);
+	sb_buf_done(&out);
+	return code;
 }
 
 int export_warehouse(const char *spec, const char *url)

@@ -5,4 +5,7 @@
 /* Returns the exit code. */
 int export_warehouse(const char *spec, const char *url);
 
+/* The warehouse's tables on standard output; version NULL or "": today's. */
+int export_print_schema(const char *url, const char *version);
+
 #endif

@@ -5,61 +5,20 @@
 #include "base/error.h"
 #include "exchange/http.h"
 #include "exchange/https.h"
+#include "exchange/warehouse_schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define SCHEMA_VERSION 3
+#define SCHEMA_VERSION SB_WAREHOUSE_SCHEMA
 #define PLAIN "clickhouse://"
 #define TLS "https://"
 #define SHAPE "clickhouse://HOST:PORT/DATABASE, or https://HOST:PORT/DATABASE"
 #define TIMEOUT_S 60.0
 #define LEAST_S 1.0 /* for a try, whatever is left */
 #define CREDENTIALS_BYTES_MAX 4096
-
-/* Rows carry the version of the load they belong to; the row in `runs` comes
- * last and makes them count. Equal rows (a batch that was sent twice) merge into
- * one; rows of other versions never touch each other. Buckets are those of base/histogram.h: sumMap adds
- * them up over ranks, and quantiles follow with the same error. */
-static const char *const tables[] = {
-	"CREATE TABLE IF NOT EXISTS %s.runs (job String, run String, version UInt64, rank Int32, world_size "
-	"Int32, name String, "
-	"host String, start DateTime, start_ns UInt64, complete UInt8, damage String, metric_key "
-	"Array(String), "
-	"metric_value Array(Float64), tag_key Array(String), tag_value Array(String)) "
-	"ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(start) ORDER BY (job, run)",
-	"CREATE TABLE IF NOT EXISTS %s.stages (job String, run String, version UInt64, start DateTime, rank "
-	"Int32, place UInt32, "
-	"parent Int32, stage_key String, name String, code String, depth UInt16, role UInt8, state UInt8, "
-	"calls UInt64, "
-	"total_s Float64, self_s Float64, min_s Float64, max_s Float64, bucket Array(UInt32), bucket_calls "
-	"Array(UInt64)) "
-	"ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(start) ORDER BY (job, run, version, "
-	"place)",
-	"CREATE TABLE IF NOT EXISTS %s.steps (job String, run String, version UInt64, start DateTime, rank "
-	"Int32, kind String, "
-	"step_index UInt32, duration_s Float64, weight UInt32 DEFAULT 1, sum_s Float64 DEFAULT duration_s) "
-	"ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(start) ORDER BY (job, run, version, "
-	"kind, step_index)",
-	"CREATE TABLE IF NOT EXISTS %s.samples (job String, run String, version UInt64, start DateTime, rank "
-	"Int32, source String, "
-	"device Int32, metric String, t_s Float64, value Float64) "
-	"ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(start) ORDER BY (job, run, version, "
-	"source, device, metric, t_s)",
-	"CREATE TABLE IF NOT EXISTS %s.gpu_kernels (job String, run String, version UInt64, start DateTime, "
-	"rank Int32, name String, "
-	"calls UInt64, total_s Float64) "
-	"ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(start) ORDER BY (job, run, version, "
-	"name)",
-	"CREATE TABLE IF NOT EXISTS %s.meetings (job String, run String, version UInt64, start DateTime, "
-	"rank Int32, name String, "
-	"occurrence UInt32, start_ns UInt64, begin_s Float64, end_s Float64) "
-	"ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(start) ORDER BY (job, run, version, "
-	"name, occurrence)",
-};
-static const char *const names[] = { "runs", "stages", "steps", "samples", "gpu_kernels", "meetings" };
 
 /* ---- the address -------------------------------------------------------- */
 
@@ -98,9 +57,12 @@ static int read_parameters(const char *text, struct sb_warehouse *w)
 			ok = copy(w->job, sizeof w->job, text + 4, size - 4);
 		else if (!strncmp(text, "cluster=", 8))
 			ok = copy(w->cluster, sizeof w->cluster, text + 8, size - 8) && is_name(w->cluster);
+		else if (!strncmp(text, "replicated=", 11))
+			ok = w->replicated = size == 12 && text[11] == '1';
 		else
 			return sb_fail(STROBE_EINVAL,
-				"a warehouse takes ?job=ID and ?cluster=NAME, not '%.*s'", (int)size, text);
+				"a warehouse takes ?job=ID, ?cluster=NAME and ?replicated=1, not '%.*s'",
+				(int)size, text);
 		if (!ok)
 			return sb_fail(STROBE_EINVAL, "'%.*s' is too long or not a name", (int)size, text);
 		text += size + (text[size] == '&');
@@ -240,10 +202,26 @@ static int post(const struct sb_warehouse *w, const struct sb_http_request *r, d
 		      : sb_http_post(r, timeout_s, out_status, out_answer);
 }
 
-/* Away, or starting up and shutting down. A certificate that is refused stays so. */
-static bool is_worth_another_try(int err, int status)
+/* What the engine says of itself when it will do later: too many parts (252), too many queries at
+ * once (202), no room in memory now (241), read-only for now (242), a server of
+ * the cluster away (209, 210, 279), the service that coordinates them (999). */
+static bool will_do_later(const struct sb_buf *answer)
 {
-	return err == STROBE_EIO || (!err && (status == 502 || status == 503));
+	static const int codes[] = { 252, 202, 241, 242, 209, 210, 279, 999 };
+	const char *code = strstr(sb_buf_text(answer), "Code: ");
+	long number = code ? strtol(code + 6, NULL, 10) : 0;
+
+	for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+		if (number == codes[i])
+			return true;
+	return false;
+}
+
+/* Away, starting up, shutting down, or too busy. A certificate that is refused stays so. */
+static bool is_worth_another_try(int err, int status, const struct sb_buf *answer)
+{
+	return err == STROBE_EIO ||
+	       (!err && (status == 502 || status == 503 || (status != 200 && will_do_later(answer))));
 }
 
 int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void *body, size_t size,
@@ -254,7 +232,7 @@ int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void
 	double until_s = now_s() + w->retry_s, pause_s = 0.1;
 	int status = 0, err;
 
-	sb_buf_puts(&path, "/?query=");
+	sb_buf_puts(&path, "/?wait_end_of_query=1&query="); /* an error has its status then */
 	sb_http_escape(&path, sql);
 	if (*w->user)
 		sb_buf_printf(
@@ -264,7 +242,7 @@ int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void
 	for (;;) {
 		/* the tries count, not only the naps between them */
 		err = post(w, &r, until_s - now_s(), &status, &answer);
-		if (!is_worth_another_try(err, status) || now_s() + pause_s >= until_s)
+		if (!is_worth_another_try(err, status, &answer) || now_s() + pause_s >= until_s)
 			break;
 		nap(pause_s);
 		pause_s = pause_s < 2 ? pause_s * 2 : 2;
@@ -371,41 +349,72 @@ static int check_version(const struct sb_warehouse *w)
 	return sb_warehouse_query(w, sql, "", 0, NULL, NULL);
 }
 
-static int distribute(const struct sb_warehouse *w)
+static unsigned ttl_days(void)
 {
-	int err = 0;
+	const char *text = getenv("STROBE_CLICKHOUSE_TTL_DAYS");
 
-	for (size_t i = 0; i < sizeof names / sizeof names[0] && !err; i++) {
-		char sql[512];
+	return text ? (unsigned)strtoul(text, NULL, 10) : 0;
+}
 
-		snprintf(sql, sizeof sql,
-			"CREATE TABLE IF NOT EXISTS %s.%s_all AS %s.%s ENGINE = Distributed(%s, %s, %s)",
-			w->database, names[i], w->database, names[i], w->cluster, w->database, names[i]);
-		err = sb_warehouse_query(w, sql, "", 0, NULL, NULL);
-	}
+static int ask_number(const struct sb_warehouse *w, const char *sql, long *out_number)
+{
+	struct sb_buf answer = { 0 };
+	int err = sb_warehouse_query(w, sql, "", 0, &answer, NULL);
+
+	*out_number = err ? 0 : strtol(sb_buf_text(&answer), NULL, 10);
+	sb_buf_done(&answer);
 	return err;
+}
+
+/* Tables that an operator has made, or an earlier load: then nothing but INSERT is needed. */
+static int look_for_tables(const struct sb_warehouse *w, bool *out_ready)
+{
+	char sql[512];
+	long found = 0, version = 0;
+	int err;
+
+	snprintf(sql, sizeof sql,
+		"SELECT count() FROM system.tables WHERE database = '%s' AND name IN ('strobe_schema', "
+		"'%s%s')",
+		w->database, "meetings", *w->cluster ? "_all" : "");
+	err = ask_number(w, sql, &found);
+	snprintf(sql, sizeof sql, "SELECT max(version) FROM %s.strobe_schema", w->database);
+	if (!err && found == 2)
+		err = ask_number(w, sql, &version);
+	*out_ready = version == SCHEMA_VERSION;
+	return err;
+}
+
+void sb_warehouse_schema_of(const struct sb_warehouse *w, struct sb_warehouse_schema *out_schema)
+{
+	*out_schema = (struct sb_warehouse_schema){ .database = w->database,
+		.cluster = w->cluster,
+		.modern = true,
+		.replicated = w->replicated,
+		.on_cluster = w->replicated,
+		.ttl_days = ttl_days() };
 }
 
 int sb_warehouse_prepare(const struct sb_warehouse *w)
 {
-	char sql[2048];
-	int err;
+	struct sb_warehouse_schema s;
+	struct sb_buf sql = { 0 }, version = { 0 };
+	bool ready = false;
+	int err = look_for_tables(w, &ready);
 
-	snprintf(sql, sizeof sql, "CREATE DATABASE IF NOT EXISTS %s", w->database);
-	err = sb_warehouse_query(w, sql, "", 0, NULL, NULL);
-	snprintf(sql, sizeof sql,
-		"CREATE TABLE IF NOT EXISTS %s.strobe_schema (version UInt32, made DateTime DEFAULT now()) "
-		"ENGINE = MergeTree ORDER BY version",
-		w->database);
-	if (!err)
-		err = sb_warehouse_query(w, sql, "", 0, NULL, NULL);
-	if (!err)
-		err = check_version(w);
-	for (size_t i = 0; i < sizeof tables / sizeof tables[0] && !err; i++) {
-		snprintf(sql, sizeof sql, tables[i], w->database);
-		err = sb_warehouse_query(w, sql, "", 0, NULL, NULL);
+	if (err || ready)
+		return err;
+	sb_warehouse_schema_of(w, &s);
+	err = sb_warehouse_query(w, "SELECT version()", "", 0, &version, NULL);
+	s.modern = !err && sb_warehouse_is_modern(sb_buf_text(&version));
+	for (unsigned i = 0; i < sb_warehouse_statement_count(&s) && !err; i++) {
+		sb_buf_clear(&sql);
+		sb_warehouse_statement(&s, i, &sql);
+		err = sb_warehouse_query(w, sb_buf_text(&sql), "", 0, NULL, NULL);
+		if (!err && i == 1) /* before the tables: a newer schema is left alone */
+			err = check_version(w);
 	}
-	if (!err && *w->cluster)
-		err = distribute(w);
+	sb_buf_done(&sql);
+	sb_buf_done(&version);
 	return err;
 }

@@ -13,6 +13,7 @@ struct sb_warehouse {
 	char database[64];
 	char job[256]; /* "" : each run's own */
 	char cluster[64]; /* "" : one server */
+	bool replicated; /* tables are made ON CLUSTER, with Replicated engines */
 	char user[128];
 	char password[256];
 	bool tls;
@@ -30,8 +31,13 @@ bool sb_warehouse_is_url(const char *text);
  * second); in the URL they are refused. Connects to nothing yet. */
 int sb_warehouse_open(const char *url, struct sb_warehouse *out_warehouse);
 
-/* Makes the database and the tables where missing; refuses a newer schema. */
+/* Makes the database and the tables where missing, as the server's version knows them; refuses a newer
+ * schema. Where they are there, INSERT and SELECT are all that is needed. */
 int sb_warehouse_prepare(const struct sb_warehouse *w);
+
+/* Its tables, for a server of today; the operator's server may be older: modern. */
+struct sb_warehouse_schema;
+void sb_warehouse_schema_of(const struct sb_warehouse *w, struct sb_warehouse_schema *out_schema);
 
 struct sb_warehouse_load {
 	uint64_t rows, bytes, retries;
@@ -54,8 +60,14 @@ struct sb_warehouse_point {
 	uint64_t start_real_ns;
 	double value;
 };
-/* A metric over jobs, the slowest rank of each; oldest first. name NULL: any. */
-int sb_warehouse_trend(const struct sb_warehouse *w, const char *metric, const char *name, size_t limit,
+/* A metric, or a stage by its name or code, over jobs: the slowest rank of each; oldest first. */
+struct sb_warehouse_trend {
+	const char *metric;
+	const char *name; /* of the runs; NULL: any */
+	uint64_t since_real_ns; /* 0: any */
+	size_t limit;
+};
+int sb_warehouse_trend(const struct sb_warehouse *w, const struct sb_warehouse_trend *trend,
 	struct sb_warehouse_point **out_points, size_t *out_count);
 void sb_warehouse_points_free(struct sb_warehouse_point *points, size_t count);
 

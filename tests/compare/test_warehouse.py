@@ -1,4 +1,5 @@
 """The warehouse, against a real clickhouse-server on loopback that the test starts itself."""
+import http.server
 import json
 import os
 import pathlib
@@ -8,6 +9,7 @@ import socket
 import subprocess
 import threading
 import time
+import urllib.parse
 import urllib.request
 
 import pytest
@@ -285,3 +287,67 @@ def test_nobody_there_is_said_after_the_retries():
     url = f"clickhouse://127.0.0.1:{free_port()}/db?job=a"
     assert "cannot connect" in strobe("aggregate", url, code=2, STROBE_CLICKHOUSE_RETRY_S="0.3").stderr
     assert "clickhouse://HOST:PORT/DATABASE" in strobe("aggregate", "clickhouse://nowhere", code=2).stderr
+
+
+def test_stages_have_trends_and_since_counts(servers, job):
+    url = servers[0].url("stage_trend")
+    strobe("export", job, "--to", servers[0].url("stage_trend?job=monday"))
+    (point,) = json.loads(strobe("history", "trend", "forward", "--from", url, "--format", "json").stdout)["points"]
+    forward = next(s for s in aggregated(job)["stages"] if s["name"] == "forward")
+    assert point["point_value"] == pytest.approx(forward["total_s"]["max_value"])
+    (point,) = json.loads(strobe("history", "trend", "wall_s", "--from", url, "--since", "5000d", "--format", "json").stdout)["points"]
+    assert "has 'wall_s'" in strobe("history", "trend", "wall_s", "--from", url, "--since", "1m", code=2).stderr
+
+
+def test_an_operator_applies_the_printed_schema_and_loaders_make_nothing(servers, job):
+    url = servers[0].url("printed?job=a")
+    text = strobe("export", "--to", url, "--print-schema=18.16").stdout
+    assert "LowCardinality" not in text and "CODEC" not in text
+    for statement in text.split(";\n"):
+        statement = "\n".join(line for line in statement.splitlines() if not line.startswith("--"))
+        if statement.strip():
+            servers[0].ask(statement)
+    before = servers[0].ask("SELECT name, create_table_query FROM system.tables WHERE database = 'printed' ORDER BY name")
+    strobe("export", job / "rank_0", "--to", url)
+    assert servers[0].ask("SELECT name, create_table_query FROM system.tables WHERE database = 'printed' ORDER BY name") == before
+    assert servers[0].ask("SELECT count(), max(version) FROM printed.strobe_schema") == "1\t3"
+    assert len(aggregated(url)["reports_summary"]) == 1
+
+
+def test_the_schema_for_a_cluster_of_today():
+    text = strobe("export", "--to", "clickhouse://host/db?cluster=fleet&replicated=1", "--print-schema",
+                  STROBE_CLICKHOUSE_TTL_DAYS="90").stdout
+    assert text.count(" ON CLUSTER fleet") == 14 and text.count("ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/db/") == 6
+    assert "job LowCardinality(String)" in text and text.count("TTL start + INTERVAL 90 DAY") == 6
+    assert text.count("ENGINE = Distributed(fleet, db, ") == 6
+    assert "--to clickhouse://" in strobe("export", "--print-schema", code=2).stderr
+
+
+def test_too_many_parts_are_tried_again(job):
+    asked = []
+
+    class Busy(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            query = urllib.parse.parse_qs(urllib.parse.urlparse(self.path).query)["query"][0]
+            asked.append((query.split(" ")[0], self.path))
+            busy = query.startswith("INSERT") and body and sum(q == "INSERT" for q, _ in asked) == 1
+            answer = b"Code: 252. DB::Exception: Too many parts (300)" if busy else b"2\n" if "count()" in query else b"3\n"
+            self.send_response(500 if busy else 200)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Busy)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        done = strobe("export", job / "rank_0", "--to", f"clickhouse://127.0.0.1:{server.server_port}/db?job=a")
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert "after 1 retries" in done.stdout
+    assert not any(q in ("CREATE", "ALTER") for q, _ in asked)  # the tables are there
+    assert all("wait_end_of_query=1" in path for _, path in asked)
