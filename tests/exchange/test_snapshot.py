@@ -105,14 +105,14 @@ def test_a_pickle_that_would_run_code_is_refused(strobe):
 
 
 @pytest.mark.parametrize("content, words", [
-    (pickle.dumps({"a": 1}), "no memory snapshot"),
+    (pickle.dumps({"a": 1}), "not a torch memory snapshot"),
     (b"\x80\x04" + b"(" * 100000 + b".", "nested too deep"),
     (b"\x80\x04" + b"]" * 100000 + b".", "nested too deep"),
     (b"\x80\x04u.", "values without a place"),
     (b"\x80\x04h\x07.", "never there"),
     (b"\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\x7fabc", "ends too early"),
     (b"\x80\x04}(K\x01e.", "no list"),
-    (b"\x80\x04]\x94(h\x00h\x00e.", "no memory snapshot"),
+    (b"\x80\x04]\x94(h\x00h\x00e.", "not a torch memory snapshot"),
     (b"\x80\x04.", "something else than one object"),
 ])
 def test_hostile_pickles_are_refused(strobe, content, words):
