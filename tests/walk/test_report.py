@@ -108,7 +108,10 @@ def test_a_command_is_two_files(tree):
 
 def test_an_exporter_is_a_file_and_a_line(tree, tmp_path):
     run(BUILD / "tests/make_recordings", tmp_path)
-    assert "toy, " in run(tree / "build/strobe", "export", "--help")
+    shown = run(tree / "build/strobe", "export", "--help")
+    assert "toy, " in shown and re.search(r"(?m)^toy +names of zones$", shown)
+    run(tree / "build/strobe", "export", tmp_path / "rich.strobe", "-o", tmp_path / "zones.txt")  # by its ending
+    assert "vae_decode\n" in (tmp_path / "zones.txt").read_text()
     assert "vae_decode\n" in run(tree / "build/strobe", "export", tmp_path / "rich.strobe", "--to", "toy", "-o", "-")
 
 
