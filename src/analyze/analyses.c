@@ -29,6 +29,7 @@ extern const struct sb_analysis sb_analysis_streaming;
 extern const struct sb_analysis sb_analysis_cache;
 extern const struct sb_analysis sb_analysis_garbage;
 extern const struct sb_analysis sb_analysis_summary;
+extern const struct sb_analysis sb_analysis_chat;
 extern const struct sb_analysis sb_analysis_padding;
 extern const struct sb_analysis sb_analysis_unattributed;
 
@@ -60,6 +61,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_cache,
 	&sb_analysis_garbage,
 	&sb_analysis_summary, /* it reads everything above */
+	&sb_analysis_chat,
 	&sb_analysis_padding,
 	&sb_analysis_unattributed, /* how much there is, the summary says */
 	NULL,

@@ -9,6 +9,7 @@
 
 #include "analyze/model_machine.h"
 #include "analyze/model_outputs.h"
+#include "analyze/model_chat.h"
 #include "analyze/model_padding.h"
 #include "analyze/model_out_of_memory.h"
 #include "analyze/model_python.h"
@@ -230,6 +231,7 @@ struct sb_model {
 	struct sb_readings_panel readings;
 	struct sb_outputs_panel outputs;
 	struct sb_padding_panel padding;
+	struct sb_chat_panel chat;
 	struct sb_recording_panel recording;
 	struct sb_missing_panel missing;
 	/* private: sb_model_alloc, sb_model_text */

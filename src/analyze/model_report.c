@@ -364,6 +364,8 @@ static const struct sb_field sb_model_fields_rows[] = {
 	SB_FIELD_STRUCT(sb_model, summary, "verdict", SB_ALWAYS, verdict, "what bounds the run"),
 	SB_FIELD_LIST(sb_model, readings.all, readings.count, "readings", SB_KNOWN, sb_reading_fields,
 		"what the numbers mean, a sentence each"),
+	SB_FIELD_LIST(sb_model, chat.all, chat.count, "chat", SB_KNOWN, sb_chat_fields,
+		"models that write tokens: how soon the first, how fast the others"),
 	SB_FIELD_LIST(sb_model, padding.all, padding.count, "padding", SB_KNOWN, sb_padding_fields,
 		"what is computed and never seen, the largest first"),
 	SB_FIELD_LIST(sb_model, outputs.all, outputs.count, "outputs", SB_KNOWN, sb_output_fields,

@@ -118,7 +118,7 @@ def smolvlm():
     out = model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), pixel_values=pixels, max_new_tokens=NEW,
                          min_new_tokens=NEW, do_sample=False)
     return dict(digest=digest(out), forwards=forwards.count, vision=vision.count, batch=1, prompt=ids.shape[1],
-                new=out.shape[1] - ids.shape[1], preprocesses=0)
+                new=out.shape[1] - ids.shape[1], preprocesses=0, frames=frames)
 
 
 @case

@@ -48,6 +48,26 @@ def test_tokens_and_the_time_to_the_first(chat):
     assert sum(zone.attrs["tokens"] for zone in named(generation, "decode")) == counted["batch"] * (counted["forwards"] - 1)
 
 
+def test_input_frames(chat):
+    counted, generation = chat
+    assert generation.attrs.get("input_frames") == counted.get("frames")
+
+
+def test_the_report_tells_prefill_and_decode_apart(found):
+    _, counted, run = found
+    rows = {row["stage"]: row for row in run.report()["chat"]}
+    cases = {"Qwen2VLForConditionalGeneration.generate": [name for name in CHATS if name.startswith(("qwen", "beams"))],
+             "SmolVLMForConditionalGeneration.generate": ["smolvlm"], "T5ForConditionalGeneration.generate": ["encoder_decoder"]}
+    assert set(rows) == set(cases)
+    for stage, names in cases.items():
+        row, mine = rows[stage], [counted[name] for name in names]
+        assert row["call_count"] == len(mine) and row["new_token_count"] == sum(one["batch"] * one["new"] for one in mine)
+        assert row.get("input_frame_count", 0) == sum(one.get("frames", 0) for one in mine)
+        assert ("vision_s" in row) == any(one["vision"] for one in mine)
+        assert row["prefill_s"] > 0 and row["decode_s"] > 0 and row["tokens_per_s"] > 0 and row["first_token_mean_s"] > 0
+    assert rows["SmolVLMForConditionalGeneration.generate"]["prompt_token_count"] == counted["smolvlm"]["prompt"]
+
+
 def test_all_tokens_are_counted(found):
     _, counted, run = found
     assert run.recording.counters["tokens"] == sum(counted[name]["batch"] * counted[name]["new"] for name in CHATS)

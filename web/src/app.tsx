@@ -90,6 +90,7 @@ function panelsOf(r: Report, timeline: Timeline | null, charts: Chart[], streami
     { id: 'strategies', title: 'Strategies by stage', body: details.strategiesBody(r) },
     { id: 'steps', title: 'Steps and blocks', body: details.stepsBody(r) },
     { id: 'iterations', title: 'Iterations', body: details.iterationsBody(r) },
+    { id: 'chat', title: 'Tokens', body: details.chatBody(r) },
     { id: 'padding', title: 'Computed and never seen', body: details.paddingBody(r) },
     { id: 'outputs', title: 'Output', body: details.outputsBody(r) },
     { id: 'memory', title: 'Memory', body: details.memoryBody(r) },

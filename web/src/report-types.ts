@@ -35,6 +35,7 @@ export type Report = {
   recommendations: Recommendation[]; // findings, by the seconds they could save
   verdict: Verdict; // what bounds the run
   readings?: Reading[]; // what the numbers mean, a sentence each
+  chat?: Chat[]; // models that write tokens: how soon the first, how fast the others
   padding?: Padding[]; // what is computed and never seen, the largest first
   outputs?: Output[]; // what the program wrote as its result
   strategies?: Strategy[]; // what could be turned, stage by stage: the least effort first, then the largest gain
@@ -1084,6 +1085,23 @@ export type Reading = {
   id: string; // of the reading, see docs/advice.md
   text: string; // what the numbers mean
   good?: true; // as it should be
+};
+
+// A model that writes tokens.
+export type Chat = {
+  stage: string; // the stage that writes them
+  call_count: number; // its calls
+  new_token_count: number; // tokens it wrote, all sequences of all calls
+  first_token_mean_s?: number; // from the begin of a call to its first token; on a GPU, to when the loop goes on with it
+  first_token_max_s?: number; // the longest of them
+  tokens_per_s?: number; // behind the first token, all sequences of a batch
+  prompt_token_count?: number; // tokens of the prompts, frames included
+  prefill_s?: number; // the forwards that read the prompt
+  prefill_tokens_per_s?: number; // of the prompts, in them
+  decode_s?: number; // the forwards behind the first token
+  vision_s?: number; // the vision encoder
+  input_frame_count?: number; // frames it was given
+  input_frames_per_s?: number; // of these, over the time of the calls
 };
 
 // Something that is computed and never seen.

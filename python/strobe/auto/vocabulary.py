@@ -16,6 +16,7 @@ class Here(threading.local):
     module_depth = 0     # calls of torch modules, and of whatever hides them
     activity = None      # the innermost Activity
     preparing = False    # inputs, in a processor
+    prepared_frames = 0  # by the processor that ran last
     coding = False       # frames of a video
     loaded_bytes = 0     # by the loads inside the one that is open
     frames_counted = 0   # since the thread began

@@ -17,6 +17,7 @@ extern const struct sb_panel sb_panel_cache;
 extern const struct sb_panel sb_panel_memory;
 extern const struct sb_panel sb_panel_out_of_memory;
 extern const struct sb_panel sb_panel_outputs;
+extern const struct sb_panel sb_panel_chat;
 extern const struct sb_panel sb_panel_padding;
 extern const struct sb_panel sb_panel_metrics;
 extern const struct sb_panel sb_panel_gpu;
@@ -32,6 +33,7 @@ const struct sb_panel *const sb_panels[] = {
 	&sb_panel_iterations,
 	&sb_panel_generations,
 	&sb_panel_video,
+	&sb_panel_chat,
 	&sb_panel_padding,
 	&sb_panel_outputs,
 	&sb_panel_models,

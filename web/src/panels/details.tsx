@@ -333,6 +333,10 @@ function attributes(e: Event): string {
 // The driver names a GPU once more than its monitor.
 const toldTwice = (key: string, facts: Fields) => (/^cuda_device_(\d+)_(name|uuid)$/.exec(key) ?? [])[2] !== undefined && facts[key.replace(/^cuda_device_(\d+)_/, 'gpu$1.')] === facts[key];
 
+export function chatBody(r: Report): ComponentChildren {
+  return r.chat?.length ? <FieldTable rows={r.chat} caption="Models that write tokens" /> : null;
+}
+
 export function paddingBody(r: Report): ComponentChildren {
   const rows = r.padding ?? [];
   if (!rows.length) return null;

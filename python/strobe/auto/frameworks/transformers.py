@@ -60,6 +60,16 @@ def _prompt_of(args, kwargs):
     return shape_of(args[0]) if args else ()
 
 
+def _input_frames(kwargs):
+    """Frames that generate() is given: those its processor was given last, or those its pixels have."""
+    pixels = [value for key, value in kwargs.items() if key.startswith("pixel_values") and value is not None]
+    prepared, here.prepared_frames = here.prepared_frames, 0
+    if not pixels:
+        return None
+    shape = shape_of(pixels[0])
+    return prepared or (shape[0] * shape[1] if len(shape) == 5 else None)
+
+
 def _input(args, kwargs):
     """The token ids or embeddings of a forward, batch first."""
     for value in (kwargs.get("input_ids"), kwargs.get("decoder_input_ids"), kwargs.get("inputs_embeds"), *args[:1]):
@@ -100,7 +110,8 @@ def _generating(original):
         guard(modules.notice, self)
         guard(_know, self)
         prompt = guard(_prompt_of, args, kwargs) or ()
-        with vocabulary.generation(type(self).__name__ + ".generate"), doing(Generate(self, prompt)) as call:
+        frames = guard(_input_frames, kwargs)
+        with vocabulary.generation(type(self).__name__ + ".generate", input_frames=frames), doing(Generate(self, prompt)) as call:
             result = original(self, *args, **kwargs)
             guard(call.facts, result, prompt)
             return result
@@ -183,7 +194,9 @@ def _preprocessing(original):
             return original(self, *args, **kwargs)
         here.preparing = True
         try:
-            with stage("preprocess", **(guard(_video_facts, args, kwargs) or {})):
+            facts = guard(_video_facts, args, kwargs) or {}
+            here.prepared_frames = facts.get("frames", 0)
+            with stage("preprocess", **facts):
                 return original(self, *args, **kwargs)
         finally:
             here.preparing = False
