@@ -1,33 +1,13 @@
 """A job where a RUN is expected: report, diff, export, history and the gate take its folder."""
 import json
-import os
-import pathlib
 import shutil
 import subprocess
 
 import pytest
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("STROBE_BUILD", SOURCE / "build"))
-TOOL = BUILD / "strobe"
+from conftest import BUILD
+
 MARKED = BUILD / "tests" / "marked"
-
-
-def environment(folder, **more):
-    launchers = ("STROBE_", "RANK", "LOCAL_RANK", "WORLD_SIZE", "SLURM", "OMPI", "PMI")
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(launchers)}
-    return {**kept, "STROBE_HISTORY": str(folder / "history.db"), "NO_COLOR": "1", "TZ": "UTC", **more}
-
-
-@pytest.fixture
-def strobe(tmp_path):
-    def run(*args, code=0, **env):
-        done = subprocess.run([TOOL, *map(str, args)], cwd=tmp_path, env=environment(tmp_path, **env),
-                              capture_output=True, text=True, timeout=120)
-        assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
-        return done
-
-    return run
 
 
 def make(folder, ranks=8, zones=400, straggler=-1, hosts=2, skew_ms=3):
