@@ -77,7 +77,16 @@ static double generations(const struct sb_facts *run)
 	return n >= 1 ? n : 1;
 }
 
-/* The knob in one call of the stage; NAN: it does not carry it. Steps that are zones count by video. */
+/* How often the loop of steps ran: once in a block, else once in a video. */
+static double chains(const struct sb_facts *run, const struct sb_fact_stage *steps)
+{
+	for (int64_t i = steps->parent; i >= 0; i = run->stages[i].parent)
+		if (run->stages[i].role == STROBE_ROLE_BLOCK && run->stages[i].count > 0)
+			return (double)run->stages[i].count;
+	return generations(run);
+}
+
+/* The knob in one call of the stage; NAN: it does not carry it. Steps that are zones count by block or video. */
 static double knob_of(const struct sb_facts *run, const struct sb_fact_stage *s, const struct sb_knob *knob)
 {
 	double value = attr(s, knob->key);
@@ -85,7 +94,7 @@ static double knob_of(const struct sb_facts *run, const struct sb_fact_stage *s,
 	if (value > 0)
 		return sb_stage_attr_is_count(knob->key) && s->count > 1 ? value / (double)s->count : value;
 	if (s->role == STROBE_ROLE_STEP && !strcmp(knob->key, "steps"))
-		return (double)s->count / generations(run);
+		return (double)s->count / chains(run, s);
 	return NAN;
 }
 

@@ -121,3 +121,12 @@ def test_a_remembered_run_whose_folder_is_gone_is_left_out(tmp_path, remembered)
     shutil.rmtree(tmp_path / "runs/four")
     said = json.loads(remembered("whatif", "runs/twelve", "3b.iters=8", "--format", "json"))
     assert said["changes"][0]["basis"] != "fitted" and said["extrapolates"]
+
+
+def test_steps_inside_blocks_are_those_of_one_block(tmp_path):
+    program = tmp_path / "blocks.py"
+    program.write_text("import strobe\nfor b in strobe.blocks(4, frames=3):\n    for t in strobe.steps(6, block_size=3):\n        sum(range(1000))\n")
+    environment = {**os.environ, "PYTHONPATH": str(STROBE.parent / "python"), "STROBE_HISTORY": str(tmp_path / "history.db")}
+    subprocess.run([STROBE, "run", "-q", "--", "/usr/bin/python3", program], cwd=tmp_path, env=environment, check=True)
+    change = predict(tmp_path / "strobe-runs/last", "denoise.steps=3")["changes"][0]
+    assert (change["now_value"], change["then_value"]) == (6, 3)
