@@ -1,6 +1,7 @@
 /* Rules about stages: where the time goes, compiling, loading, moving weights. */
 #include "advise/rule.h"
 
+#include "base/filename.h"
 #include "base/role.h"
 
 #include <string.h>
@@ -95,6 +96,22 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 }
 
 /* A main thread that only waits for its workers has nothing to attribute. */
+/* Where most of it was, from the samples. */
+static void name_place(struct sb_advisor *a, struct sb_advice *f, const struct sb_place_list *list)
+{
+	const struct sb_place *p = list->all;
+	const char *at;
+
+	if (!list->count)
+		return;
+	at = !p->file ? "" : sb_say(a, " (%s:%u)", sb_filename_of(p->file), p->line);
+	f->cause = sb_say(a, "%.0f %% of the samples there were in '%s'%s%s%s%s", p->ratio * 100, p->function,
+		at, p->inside ? ", inside '" : "", p->inside ? p->inside : "", p->inside ? "'" : "");
+	f->suggestion = sb_say(
+		a, "Put a section around '%s'%s: what ran there is listed with it.", p->function, at);
+	sb_finding_line(f, p->file, p->file ? p->line : 0);
+}
+
 void sb_rule_unattributed(struct sb_advisor *a)
 {
 	const struct sb_stages_panel *stages = &a->model->stages;
@@ -114,8 +131,7 @@ void sb_rule_unattributed(struct sb_advisor *a)
 	if (!f)
 		return;
 	f->rank_s = lost_s * TENTH;
-	if (a->model->functions.sample_count)
-		f->suggestion = "Put sections around the functions that ran there: they are listed with it.";
+	name_place(a, f, inside ? &a->model->unattributed.generations : &a->model->unattributed.run);
 }
 
 /* ---- compiling ---------------------------------------------------------- */

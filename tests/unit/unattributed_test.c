@@ -106,6 +106,7 @@ static void little_unattributed_time_is_not_listed(void **state)
 
 static void without_generations_the_run_is_asked(void **state)
 {
+	const struct sb_advice *advice;
 	struct synthetic s;
 	struct sb_model *m;
 
@@ -113,10 +114,17 @@ static void without_generations_the_run_is_asked(void **state)
 	synthetic_stage(&s, 0, 5 * SECOND, "load", 0);
 	see(&s, 2000, 50, "pipe.load", false);
 	see(&s, 7000, 50, "pipe.serve", false);
+	sb_builder_code_file(s.b, sb_builder_name(s.b, "pipe.serve", NULL), "/srv/serve.py");
 	m = synthetic_model(&s, 10 * SECOND);
 	assert_int_equal(m->unattributed.generations.count, 0);
 	assert_int_equal(m->unattributed.run.count, 1);
 	assert_string_equal(m->unattributed.run.all[0].function, "pipe.serve");
+	advice = finding(m, "unattributed");
+	assert_non_null(strstr(advice->suggestion, "'pipe.serve'"));
+	assert_non_null(strstr(advice->cause, "100 % of the samples there were in 'pipe.serve'"));
+	assert_non_null(strstr(advice->suggestion, "(serve.py:"));
+	assert_string_equal(advice->where.file, "/srv/serve.py");
+	assert_int_equal(advice->where.line, m->unattributed.run.all[0].line);
 	assert_true(isnan(m->summary.startup_end_s));
 	synthetic_done(&s);
 }
