@@ -130,6 +130,7 @@ PyObject *span_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs, Py
 /* ---- record.c, session.c: plain functions ---- */
 extern PyMethodDef record_methods[];
 extern PyMethodDef session_methods[];
+extern PyMethodDef heap_methods[];
 
 /* ---- sampler.c ---- */
 extern PyMethodDef sampler_methods[];

@@ -3,6 +3,7 @@ outside of it, a reading is taken too. What holds the memory is searched for whe
 a row that each left more behind, or two seconds of low-water marks that climb. It is named in the recording."""
 import os
 import sys
+import threading
 
 from . import _faults
 from ._native import loaded, native
@@ -59,12 +60,24 @@ def read(host, files):
         for kind, value, least in (("device", device, RISEN_BYTES), ("host", host, RISEN_BYTES), ("files", files, RISEN_FILES)):
             trend = _trends.setdefault(kind, Trend(least))
             risen = trend.rises(value) if value > 0 else 0
-            if risen:
+            if risen and _imports():
+                trend.start()  # modules come, and stay: no leak
+            elif risen:
                 trend.searches += 1
                 trend.start()
                 _search(kind, risen)
     except Exception:
         _faults.count("reading memory")
+
+
+def _imports():
+    """Whether the main thread imports something."""
+    frame = sys._current_frames().get(threading.main_thread().ident)
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _read_devices():

@@ -1,6 +1,5 @@
 """What holds memory that grows: the container with the most in it, by its name and the line that puts things in."""
 import functools
-import gc
 import inspect
 import itertools
 import os
@@ -9,9 +8,12 @@ import sys
 import types
 from collections import Counter, deque
 
+from ._native import native
+
 OBJECTS_MOST = 3_000_000  # of a larger heap nothing is looked at: it would take too long
 ITEMS_LEAST = 4
 _CONTAINERS = (list, dict, deque, set)
+_ASKING = {"locals", "vars", "eval", "exec", "dir", "_getframe", "currentframe", "f_locals"}
 
 
 def largest(least_bytes):
@@ -25,8 +27,8 @@ def of_files(least_count):
 
 
 def _most(held, least):
-    objects = gc.get_objects()
-    if len(objects) > OBJECTS_MOST:
+    objects = native.tracked(_CONTAINERS, OBJECTS_MOST)
+    if objects is None:
         return None
     best, most = None, least
     for one in itertools.chain(objects, _variables()):
@@ -150,7 +152,7 @@ def _name_of(holder):
             frame = frame.f_back
     if found:
         return found
-    for owner in gc.get_referrers(holder):
+    for owner in native.owners(holder):
         name, file = _name_in(owner, holder)
         if name and isinstance(file, str):
             return name, file, None
@@ -163,12 +165,15 @@ def _variable(frame, holder):
 
 
 def _values(frame):
-    """A frame's variables and their names. What Python 3.12 and older copy to show a function's variables stays with
-    the frame, and would keep alive what the program frees: it is emptied again."""
+    """A frame's variables and their names. Python 3.12 and older make a dictionary of a function's variables, which stays
+    with the frame and would keep alive what the program frees: it is emptied again, unless another one has it.
+    Where the function asks for that dictionary itself, it is left alone."""
+    if not _ASKING.isdisjoint(frame.f_code.co_names):
+        return [], []
     variables = frame.f_locals
     values, names = list(variables.values()), list(variables)
-    if type(variables) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
-        variables.clear()
+    if type(variables) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(variables) <= 3:
+        variables.clear()  # the frame's, this function's and getrefcount's references
     return values, names
 
 
@@ -184,7 +189,7 @@ def _name_in(owner, holder):
 
 
 def _file_of_instance(attributes):
-    return next((_file_of(owner) for owner in gc.get_referrers(attributes) if getattr(owner, "__dict__", None) is attributes), None)
+    return next((_file_of(owner) for owner in native.owners(attributes) if getattr(owner, "__dict__", None) is attributes), None)
 
 
 def _file_of(instance):

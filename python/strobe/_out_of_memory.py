@@ -1,6 +1,5 @@
 """When a device's memory runs out: torch's allocator says so before it raises, also where the program catches the error
 and goes on. What was asked for, by which line, and what held the memory then go into the recording."""
-import gc
 import os
 import sys
 
@@ -65,7 +64,7 @@ def residents(torch, device, total, free, allocated, reserved):
 def _weights(torch, device):
     """Of modules that lie in no other; a parameter that two of them share is counted once."""
     from .auto.modules import component_name
-    modules = [one for one in gc.get_objects() if isinstance(one, torch.nn.Module)]
+    modules = native.tracked((torch.nn.Module,), sys.maxsize)
     inner = {id(child) for one in modules for child in vars(one).get("_modules", {}).values()}
     seen_already, rows = set(), []
     for module in modules:

@@ -63,10 +63,24 @@ int sb_frames_damaged(const struct sb_frames *f, const char *what)
 	return sb_fail(STROBE_EFORMAT, "'%s', frame %lld: %s", f->path, (long long)f->index, what);
 }
 
+/* Of a file its head may claim more than it has; of a pipe the size is not known. */
+static bool has_bytes(const struct sb_frames *f, size_t size)
+{
+	struct stat st;
+
+	return !f->file || fstat(fileno(f->file), &st) || !S_ISREG(st.st_mode) ||
+	       (uint64_t)st.st_size >= size;
+}
+
 uint8_t *sb_frames_scratch(struct sb_frames *f, size_t size)
 {
-	uint8_t *row = size <= f->row_size ? f->row : realloc(f->row, size);
+	bool there = size <= 65536 || has_bytes(f, size);
+	uint8_t *row = size <= f->row_size ? f->row : there ? realloc(f->row, size) : NULL;
 
+	if (!there) {
+		sb_frames_damaged(f, "it is cut off");
+		return NULL;
+	}
 	if (!row) {
 		sb_fail(STROBE_ENOMEM, "no memory to read '%s'", f->path);
 		return NULL;

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define SB_PICTURE_SIDE_MAX 32768u /* of a width or height: what is larger is taken for damage */
+#define SB_PICTURE_SIDE_MAX 16384u /* of a width or height: what is larger is taken for damage */
 
 enum sb_picture_colour { SB_PICTURE_GREY, SB_PICTURE_YUV, SB_PICTURE_RGB };
 

@@ -150,7 +150,7 @@ def test_last_is_found_without_being_named(tmp_path):
     "args, words",
     [
         (["nowhere"], "cannot open run 'nowhere'"),
-        (["--format", "xml", GOLDEN / "v1-zones.strobe"], "text, json, html or all"),
+        (["--format", "xml", GOLDEN / "v1-zones.strobe"], "text, json, html, md or all"),
         (["--sort", "colour", GOLDEN / "v1-zones.strobe"], "--sort takes"),
         (["--generation", "9", GOLDEN / "v1-zones.strobe"], "generation"),
         (["--last", "soon", GOLDEN / "v1-zones.strobe"], "10m"),

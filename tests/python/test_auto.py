@@ -242,7 +242,7 @@ def test_waiting_for_data_and_for_other_ranks(zoo):
     assert done.counts()["data_loading",] == 4  # the fourth finds the end
     if "collectives" not in zoo.stdout:
         pytest.skip(zoo.stdout)
-    assert done.named("collective:all_reduce")[0].attrs == {"strobe.role": 12}
+    assert done.named("collective:all_reduce")[0].attrs == {"strobe.role": 12, "bytes": 8, "dtype": "float32", "group": "gloo:0:0", "seq": 0}
 
 
 def test_results_are_bit_equal_with_and_without(hooked, program, torch, tmp_path):

@@ -1,7 +1,11 @@
-"""Memory that grows with every generation, and what holds it."""
+"""Memory that grows with every generation, and what holds it.
+
+PYTEST_DONT_REWRITE: rewritten tests call locals(), and functions that do are left alone.
+"""
 import collections
 import gc
 import sys
+import threading
 import weakref
 
 import strobe
@@ -181,3 +185,47 @@ def test_looking_keeps_nothing_alive():
     del kept, found
     gc.collect()
     assert gone() is None
+
+
+def test_a_search_breaks_no_tuple_that_is_being_made():
+    """A tuple must have one reference when it is done: who holds a list of all objects meanwhile breaks it."""
+    kept, failed, done = [bytearray(1000) for _ in range(50)], [], threading.Event()
+
+    def slow():
+        for number in range(200):
+            yield [number] * 3
+
+    def make():
+        while not done.is_set():
+            try:
+                assert len(tuple(slow())) == 200
+            except SystemError as error:
+                failed.append(error)
+                return
+    threads = [threading.Thread(target=make) for _ in range(3)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in range(40):
+            _holders.largest(1 << 40)
+            _holders.describe(kept)
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+        sys.setswitchinterval(before)
+    assert not failed
+
+
+def test_the_variables_that_a_function_asked_for_stay_its_own():
+    def asks():
+        first = 1
+        mine = locals()
+        second = [bytearray(1000) for _ in range(8)]
+        _holders.largest(1 << 40)
+        _holders.describe(second)
+        return mine
+
+    assert asks() == {"first": 1}

@@ -57,7 +57,8 @@ class Encoder(Torch.nn.Module):
 @pytest.fixture
 def told(monkeypatch):
     events = []
-    monkeypatch.setattr(_out_of_memory, "native", type("Native", (), {"event": staticmethod(lambda name, **facts: events.append((name, facts)))}))
+    monkeypatch.setattr(_out_of_memory, "native", type("Native", (), {
+        "event": staticmethod(lambda name, **facts: events.append((name, facts))), "tracked": staticmethod(_out_of_memory.native.tracked)}))
     _out_of_memory.forget()
     gc.collect()
     return events

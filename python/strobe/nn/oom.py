@@ -1,6 +1,5 @@
 """When memory runs out: what held it, written before the program dies."""
 import contextlib
-import gc
 import os
 import re
 import sys
@@ -68,9 +67,9 @@ def describe(error, count=10):
 
 def _largest(count):
     seen, found = set(), []
-    for thing in gc.get_objects():
+    for thing in native.tracked((torch().Tensor,), sys.maxsize):
         try:
-            if issubclass(type(thing), torch().Tensor) and thing.data_ptr() not in seen:
+            if thing.data_ptr() not in seen:
                 seen.add(thing.data_ptr())
                 found.append((thing.numel() * thing.element_size(), thing))
         except Exception:

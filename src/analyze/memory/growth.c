@@ -226,7 +226,7 @@ static bool units_of_zones(
 
 	*u = (struct units){ .per = per, .end_s = malloc((c->stages.all.count + 1) * sizeof *u->end_s) };
 	for (size_t i = 0; u->end_s && i < c->stages.all.count; i++)
-		if (1u << all[i].role & roles && (!by_name || all[i].name == name))
+		if (all[i].role < 32 && 1u << all[i].role & roles && (!by_name || all[i].name == name))
 			u->end_s[u->count++] = (double)all[i].end_ns / 1e9;
 	if (u->end_s && u->count)
 		qsort(u->end_s, u->count, sizeof *u->end_s, by_number);

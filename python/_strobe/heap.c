@@ -1,0 +1,93 @@
+/* Objects that the collector knows, looked through without letting another thread run. A tuple that is being
+ * made must have one reference when it is done ("bad argument to internal function" otherwise): a list of all
+ * objects that stays while other threads run breaks them. Here it is gone before they do. */
+#include "extension.h"
+
+/* The list that the collector's function gives; NULL with an error set. */
+static PyObject *asked(const char *function, PyObject *argument)
+{
+	PyObject *gc = PyImport_ImportModule("gc"), *found = NULL;
+
+	if (gc)
+		found = argument ? PyObject_CallMethod(gc, function, "O", argument)
+				 : PyObject_CallMethod(gc, function, NULL);
+	Py_XDECREF(gc);
+	if (found && !PyList_Check(found)) {
+		Py_DECREF(found);
+		PyErr_SetString(PyExc_TypeError, "the collector gives no list");
+		return NULL;
+	}
+	return found;
+}
+
+static int is_one_of(PyObject *object, PyObject *kinds)
+{
+	for (Py_ssize_t i = 0; i < PyTuple_Size(kinds); i++)
+		if (PyType_IsSubtype(Py_TYPE(object), (PyTypeObject *)PyTuple_GetItem(kinds, i)))
+			return 1;
+	return 0;
+}
+
+static int all_are_types(PyObject *kinds)
+{
+	for (Py_ssize_t i = 0; i < PyTuple_Size(kinds); i++)
+		if (!PyType_Check(PyTuple_GetItem(kinds, i)))
+			return 0;
+	return 1;
+}
+
+/* What is (wanted) or is not of these kinds. Takes all over. */
+static PyObject *sift(PyObject *all, PyObject *kinds, int wanted)
+{
+	PyObject *kept = PyList_New(0);
+
+	for (Py_ssize_t i = 0; kept && i < PyList_Size(all); i++) {
+		PyObject *one = PyList_GetItem(all, i); /* borrowed */
+
+		if (is_one_of(one, kinds) == wanted && PyList_Append(kept, one))
+			Py_CLEAR(kept);
+	}
+	Py_DECREF(all);
+	return kept;
+}
+
+/* tracked(kinds, most): the collector's objects of these kinds; None: it has more objects than most. */
+static PyObject *tracked(PyObject *module, PyObject *args)
+{
+	PyObject *kinds, *all;
+	Py_ssize_t most;
+
+	if (!PyArg_ParseTuple(args, "O!n", &PyTuple_Type, &kinds, &most))
+		return NULL;
+	if (!all_are_types(kinds)) {
+		PyErr_SetString(PyExc_TypeError, "kinds is a tuple of types");
+		return NULL;
+	}
+	all = asked("get_objects", NULL);
+	if (!all)
+		return NULL;
+	if (PyList_Size(all) > most) {
+		Py_DECREF(all);
+		Py_RETURN_NONE;
+	}
+	return sift(all, kinds, 1);
+}
+
+/* owners(object): what refers to it, but for tuples. */
+static PyObject *owners(PyObject *module, PyObject *object)
+{
+	PyObject *tuples = PyTuple_Pack(1, (PyObject *)&PyTuple_Type), *all = NULL, *kept = NULL;
+
+	if (tuples)
+		all = asked("get_referrers", object);
+	if (all)
+		kept = sift(all, tuples, 0);
+	Py_XDECREF(tuples);
+	return kept;
+}
+
+PyMethodDef heap_methods[] = {
+	{ "tracked", tracked, METH_VARARGS, NULL },
+	{ "owners", owners, METH_O, NULL },
+	{ NULL, NULL, 0, NULL },
+};
