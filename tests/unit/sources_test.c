@@ -195,6 +195,7 @@ static void the_proportional_size_is_asked_again_soon(void **state)
 		seen[0] += captured("process", -1, "pss_mb", -1) == 2;
 		seen[1] += captured("process", -1, "pss_mb", -1) == 1024;
 	}
+	sb_source_process.close(&(struct sb_tick){ 9, 9 });
 	sb_tree_close();
 	assert_int_equal(seen[0], 1);
 	assert_int_equal(seen[1], 3); /* 1, 2 and 4 seconds after each other */
@@ -213,6 +214,7 @@ static void resident_memory_comes_in_its_parts(void **state)
 	sb_tree_update(1, true);
 	sb_source_process.open(&settings);
 	sample_at(&sb_source_process, 1000000000);
+	sb_source_process.close(&(struct sb_tick){ 9, 9 });
 	sb_tree_close();
 	assert_true(captured("process", -1, "anon_mb", -1) == 30);
 	assert_true(captured("process", -1, "file_mb", -1) == 8);

@@ -47,6 +47,21 @@ export function writeFile(name, text) {
   return path;
 }
 
+// A person looks after the page has drawn what a click changed; so do the tests.
+function seeWhatActionsDraw(page) {
+  const locator = Object.getPrototypeOf(page.locator('body'));
+  if (locator.seesWhatItDraws) return;
+  locator.seesWhatItDraws = true;
+  for (const name of ['click', 'dblclick', 'press', 'fill', 'hover', 'check', 'selectOption']) {
+    const act = locator[name];
+    locator[name] = async function (...args) {
+      const result = await act.apply(this, args);
+      await settled(this.page()).catch(() => {}); // it led to another page
+      return result;
+    };
+  }
+}
+
 // Opens a page and watches everything it must not do.
 export async function open(browser, path, { wait = '.figures', ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
@@ -59,13 +74,17 @@ export async function open(browser, path, { wait = '.figures', ...options } = {}
     seen.dialogs++;
     void d.dismiss();
   });
+  seeWhatActionsDraw(page);
   await page.goto(path.includes('://') ? path : `file://${path}`);
   await page.waitForSelector(wait);
   return { page, seen, close: () => context.close() };
 }
 
 export async function settled(page) {
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.evaluate(() => new Promise((done) => {
+    setTimeout(done, 1000); // a page that is not shown draws nothing
+    requestAnimationFrame(() => requestAnimationFrame(done));
+  }));
 }
 
 // The first timeline's visible range in nanoseconds.
