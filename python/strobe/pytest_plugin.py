@@ -18,7 +18,7 @@ from ._core import recording, run_dir, section
 from ._record import generation
 from ._session import start, stop
 
-WORDS = {"worse": "slower", "better": "faster", "uncertain": "inside the noise"}
+WORDS = {"worse": "slower", "better": "faster", "uncertain": "inside the noise", "too_few": "too few repetitions to judge"}
 SHOWN = 40  # lines of a diff in a failure
 REPEATS = 10
 
@@ -33,8 +33,14 @@ def pytest_addoption(parser):
     parser.addini("strobe_baselines", "as --strobe-baselines", default=".strobe-baselines")
 
 
+LIMIT = re.compile(r"([^=,]+=)?\d+(\.\d+)?%?(,[^=,]+=\d+(\.\d+)?%?)*")
+
+
 def pytest_configure(config):
     config.stash[MEASURED] = []
+    given = config.getoption("strobe_fail_above") or config.getini("strobe_fail_above")
+    if not LIMIT.fullmatch(given):
+        raise pytest.UsageError("--strobe-fail-above takes 5%% or NAME=10%%,peak_memory=2%%, not %r" % given)
 
 
 MEASURED = pytest.StashKey()
@@ -99,6 +105,8 @@ class Bench:
 
     def __call__(self, function, *, repeat=REPEATS, warmup=1, frames=None, name=None, fail_above=None):
         """Calls function warmup + repeat times and returns its last result. Fails the test when it became slower."""
+        if repeat < 1 or warmup < 0:
+            raise ValueError("repeat is 1 or more, warmup 0 or more, not %r and %r" % (repeat, warmup))
         if not (self.config.getoption("strobe") or self.config.getoption("strobe_update")):
             return function()
         if recording():
@@ -147,7 +155,9 @@ class Bench:
             text = tool(*words, "--fail-above", limit, "--allow-missing", codes=(0, 1), cwd=self.folder)
             found = json.loads(tool(*words, "--format", "json", cwd=self.folder).stdout)["total"]
         except ToolError as error:
-            pytest.fail("strobe cannot compare %s: %s" % (label, error), pytrace=False)
+            found, why = None, str(error)
+        if found is None:
+            pytest.fail("strobe cannot compare %s with %s: %s\n--strobe-update renews it" % (label, baseline, why), pytrace=False)
         change = "" if found.get("change_ratio") is None else "%+.1f %%" % (100 * found["change_ratio"])
         self.note(label, "%s -> %s %s: %s" % (duration(found["base_value"]), duration(found["new_value"]), change,
                                                WORDS.get(found["verdict"], found["verdict"])), kind)

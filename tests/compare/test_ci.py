@@ -74,6 +74,13 @@ def test_the_same_commit_passes(repo):
          STROBE_CI_FAIL_ABOVE="100000%")
 
 
+def test_a_failure_leaves_no_earlier_result(repo):
+    (repo / "strobe-ci").mkdir()
+    (repo / "strobe-ci" / "diff.md").write_text("of yesterday")
+    done = step(repo, "measure", code=128, STROBE_CI_COMMAND="true", STROBE_CI_BASE="no-such-commit")
+    assert "yesterday" not in done.stdout and not (repo / "strobe-ci" / "diff.md").exists()
+
+
 def test_nothing_to_measure_is_said(repo):
     assert "STROBE_CI_COMMAND" in step(repo, "measure", code=2).stderr
     assert "nothing was measured" in step(repo, "comment").stderr

@@ -73,7 +73,7 @@ def test_a_baseline_a_pass_and_a_regression_with_its_stage(suite):
 def test_the_limit_of_the_command_line_wins(suite):
     suite("--strobe-update")
     assert "2 passed" in suite("--strobe", "--strobe-fail-above", "100000000%", work=2000000)
-    assert "strobe cannot compare" in suite("--strobe", "--strobe-fail-above", "lots", code=1)
+    suite("--strobe", "--strobe-fail-above", "lots", code=4)  # pytest's code of wrong usage
 
 
 def test_another_kind_of_machine_has_its_own_baselines(suite):
@@ -92,7 +92,9 @@ def test_a_damaged_baseline_is_said(suite):
     suite("--strobe-update")
     [kept] = baselines(suite)
     kept.write_text("{")
-    assert "strobe cannot compare" in suite("--strobe", code=1)
+    text = suite("--strobe", code=1)
+    assert "strobe cannot compare" in text and str(kept) in text and "--strobe-update renews it" in text
+    assert "During handling" not in text
 
 
 def test_inside_a_recorded_program_the_test_is_skipped(suite):
@@ -105,3 +107,8 @@ def test_an_error_of_the_test_is_its_own(suite):
     assert "ZeroDivisionError" in suite("--strobe", code=1)
     (suite.folder / "test_speed.py").write_text("def test_fine(strobe_bench):\n    strobe_bench(lambda: 1, repeat=3)\n")
     assert "1 passed" in suite("--strobe")
+
+
+def test_no_repetition_is_refused(suite):
+    (suite.folder / "test_speed.py").write_text("def test_none(strobe_bench):\n    strobe_bench(lambda: 1, repeat=0)\n")
+    assert "repeat is 1 or more" in suite("--strobe", code=1)
