@@ -64,6 +64,7 @@ install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 dist: all
+	@tools/setup dist
 	@tools/dist $(BUILD)
 
 clean:

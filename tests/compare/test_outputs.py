@@ -51,7 +51,7 @@ def desk(tmp_path):
 def test_the_run_keeps_size_sum_and_a_copy(desk):
     import hashlib
     desk.run(y4m())
-    (desk.folder / "out.y4m").write_bytes(b"written by somebody else")
+    (desk.folder / "out.y4m").write_bytes(b"written by another program")
     one, = json.loads(desk.strobe("report", "--format", "json"))["outputs"]
     assert one["state"] == "written" and one["size_bytes"] == len(y4m())
     assert one["sha256"] == hashlib.sha256(y4m()).hexdigest()

@@ -39,7 +39,7 @@ static struct sb_model *leaky_steps(struct synthetic *s, int64_t after)
 		synthetic_attr(s, "step", (int64_t)i);
 		synthetic_stage(s, begin_ns + 10 * MS, begin_ns + 900 * MS, "transformer", 0);
 		synthetic_end(s, begin_ns + SECOND);
-		/* activations in the middle of a step are nobody's leak */
+		/* activations in the middle of a step are no leak */
 		reading(s, begin_ns + 400 * MS, "device", 0, 8 * GIB + ((int64_t)i * 300 + 2000) * MIB);
 		reading(s, begin_ns + 950 * MS, "device", 0, 8 * GIB + ((int64_t)i + 1) * 300 * MIB);
 	}
