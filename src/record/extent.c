@@ -218,6 +218,15 @@ static size_t next_step(const struct sb_extent *x)
 	return x->small && !x->mapped_bytes ? SMALLEST_STEP : STEP - x->mapped_bytes % STEP;
 }
 
+/* The step's disk, before its memory. No room is found out again, and said, when it is mapped. */
+static void reserve_step(void *extent, size_t size)
+{
+	struct sb_extent *x = extent;
+
+	if (sb_descriptor_is_ours(&x->file))
+		reserve_disk(x->file.number, x->mapped_bytes, size);
+}
+
 /* One step: larger ones cost less a page, smaller ones use up a nearly full disk. */
 static bool grow_locked(struct sb_extent *x)
 {
@@ -226,7 +235,7 @@ static bool grow_locked(struct sb_extent *x)
 
 	if (x->closed || x->mapped_bytes >= whole)
 		return false;
-	step = sb_run_bytes_allow(x->run_most_bytes, x->mapped_bytes, next_step(x));
+	step = sb_run_bytes_claim(x->run_most_bytes, x->mapped_bytes, next_step(x), reserve_step, x);
 	if (!step) {
 		x->run_full = true;
 		stop_growing(x, SB_LIMIT_RUN);

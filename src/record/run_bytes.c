@@ -5,18 +5,25 @@
 #include "record/recorder.h"
 #include "record/spool.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Little: a few threads' zones and totals. Steps are whole pages on every machine. */
 enum { LEAST_BYTES = 256 * 1024, SMALLEST_STEP = 64 * 1024 };
 
+/* A turn is some 100 us; one who is stopped while it has its turn must not hold up the others. */
+enum { TURN_TRIES = 200 };
+static const struct timespec turn_pause = { 0, 500 * 1000 };
+
 struct sum {
 	uint64_t bytes;
-	uint32_t files;
+	uint32_t files, empty_files; /* just made: about to take a step */
 };
 
 /* "run.4711" + suffix; run.strobe is the tool's own. */
@@ -39,21 +46,24 @@ static uint64_t recording_bytes(int folder, const char *name)
 	return (uint64_t)st.st_size;
 }
 
-static struct sum add_up(void)
+static void add_name(struct sum *sum, int folder, const char *name)
 {
-	struct sum sum = { 0, 0 };
-	struct sb_descriptor at;
-	DIR *folder = sb_descriptor_opendir(&at, REC->run_dir);
+	uint64_t bytes = recording_bytes(folder, name);
+
+	sum->bytes += bytes;
+	sum->files += bytes > 0;
+	sum->empty_files += !bytes &&
+			    (is_named(name, ".strobe") || is_named(name, ".strobe" SB_SPOOL_SUFFIX));
+}
+
+static struct sum add_up(DIR *folder, const struct sb_descriptor *at)
+{
+	struct sum sum = { 0, 0, 0 };
 	struct dirent *entry;
 
-	while (folder && sb_descriptor_is_ours(&at) && (entry = readdir(folder))) {
-		uint64_t bytes = recording_bytes(at.number, entry->d_name);
-
-		sum.bytes += bytes;
-		sum.files += bytes > 0;
-	}
-	if (folder)
-		sb_descriptor_closedir(&at, folder);
+	rewinddir(folder);
+	while (sb_descriptor_is_ours(at) && (entry = readdir(folder)))
+		add_name(&sum, at->number, entry->d_name);
 	return sum;
 }
 
@@ -65,21 +75,60 @@ static uint64_t bound_of(uint64_t most_bytes, size_t own_bytes)
 	return own_bytes ? most_bytes / 8 * 7 : most_bytes;
 }
 
-/* Others grow at the same moment: the nearer the bound, the smaller the steps. */
-size_t sb_run_bytes_allow(uint64_t most_bytes, size_t own_bytes, size_t step)
+/* All of them could take a step at this moment, without a turn, and stay within the bound. */
+static bool is_far(struct sum sum, uint64_t bound, size_t step)
 {
-	uint64_t bound = bound_of(most_bytes, own_bytes), share;
-	struct sum sum;
+	return sum.bytes + ((uint64_t)sum.files + sum.empty_files) * step <= bound / 2;
+}
 
-	if (!most_bytes)
-		return step;
-	sum = add_up();
+/* The turn ends with its holder, and at the latest when the tries are used up. */
+static void wait_for_turn(const struct sb_descriptor *at)
+{
+	for (int i = 0; i < TURN_TRIES && sb_descriptor_is_ours(at); i++) {
+		if (!flock(at->number, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK)
+			return;
+		nanosleep(&turn_pause, NULL);
+	}
+}
+
+/* The nearer the bound, the smaller the steps. */
+static size_t allowed(struct sum sum, uint64_t bound, size_t step)
+{
+	uint64_t share;
+
 	if (sum.bytes >= bound)
 		return 0;
 	share = (bound - sum.bytes) / (2 * (uint64_t)sum.files + 1) / SMALLEST_STEP * SMALLEST_STEP;
 	if (share < SMALLEST_STEP)
 		share = SMALLEST_STEP;
 	return step < share ? step : (size_t)share;
+}
+
+size_t sb_run_bytes_claim(
+	uint64_t most_bytes, size_t own_bytes, size_t step, void (*reserve)(void *, size_t), void *own)
+{
+	uint64_t bound = bound_of(most_bytes, own_bytes);
+	struct sb_descriptor at;
+	DIR *folder = most_bytes ? sb_descriptor_opendir(&at, REC->run_dir) : NULL;
+	struct sum sum;
+	size_t size;
+
+	if (!folder)
+		return step;
+	sum = add_up(folder, &at);
+	if (is_far(sum, bound, step)) {
+		sb_descriptor_closedir(&at, folder);
+		return allowed(sum, bound, step);
+	}
+	wait_for_turn(&at);
+	size = allowed(add_up(folder, &at), bound, step);
+	if (size)
+		reserve(own, size);
+	/* Told, not left to closing: a process forked meanwhile holds the folder open as well. */
+	if (sb_descriptor_is_ours(&at))
+		flock(at.number, LOCK_UN);
+	sb_descriptor_closedir(&at, folder);
+	return size;
 }
 
 void sb_run_bytes_refused(const char *run_dir)

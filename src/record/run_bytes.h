@@ -8,8 +8,11 @@
 
 /* How much of `step` a recording of own_bytes may grow by, so that the run stays within
  * most_bytes (0: no bound); 0: not at all. The last quarter is for recordings that have
- * little or nothing yet. Looks at the run's folder: for the thread that may touch files. */
-size_t sb_run_bytes_allow(uint64_t most_bytes, size_t own_bytes, size_t step);
+ * little or nothing yet. Near the bound processes take turns, and reserve(own, bytes) makes
+ * this one's file that much longer before the next looks. Looks at the run's folder: for the
+ * thread that may touch files. */
+size_t sb_run_bytes_claim(
+	uint64_t most_bytes, size_t own_bytes, size_t step, void (*reserve)(void *, size_t), void *own);
 /* Tells `strobe run` that this process has no recording. */
 void sb_run_bytes_refused(const char *run_dir);
 
