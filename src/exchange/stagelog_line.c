@@ -245,6 +245,27 @@ static bool has_letter_code(const char *s)
 	return false;
 }
 
+/* "frames[0]", "\"[3b]", "size()[1]" are code; a logger's "[INFO][3b]" and "root:[3b]" are not. */
+static bool follows_code(const char *line, const char *open)
+{
+	while (open > line && open[-1] == ']') {
+		const char *before = open - 1;
+
+		while (before > line && *before != '[')
+			before--;
+		if (before == line || *before != '[')
+			return *before != '[';
+		open = before;
+	}
+	return open > line && (isalnum((unsigned char)open[-1]) || strchr("_)\"'`", open[-1]));
+}
+
+/* "[0] = 1", "[1], [2]", "[0]->count": no name begins so. */
+static bool is_code_after(const char *text)
+{
+	return *text && (strchr("=,;.)]}+*/<>!&|?%\"'`\\", *text) || (*text == '-' && text[1] != ' '));
+}
+
 /* The text after the bracket, NULL when the line has none. */
 static char *cut_bracket(char *line, struct sb_stagelog_line *out)
 {
@@ -253,6 +274,9 @@ static char *cut_bracket(char *line, struct sb_stagelog_line *out)
 
 		if (open[size + 1] != ']')
 			return NULL;
+		if (follows_code(line, open) ||
+			is_code_after(open + size + 2 + strspn(open + size + 2, " \t")))
+			continue;
 		if (is_code(open + 1, size) && strspn(open + 1, "0123456789") == size &&
 			has_letter_code(open + 1))
 			continue;

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "exchange/import.h"
 #include "exchange/text_clean.h"
+#include "exchange/text_code.h"
 #include "exchange/textlog.h"
 
 #include <ctype.h>
@@ -156,7 +157,9 @@ static int take_text(struct text_runs *runs, char *line)
 		return err;
 	if (log->form && ++log->form_lines > PASSAGE_GAP_MAX)
 		log->form = NULL;
+	log->code_count += sb_text_is_code(line);
 	sb_stagelog_parse(line, &parsed);
+	log->timed_count += parsed.kind != SB_STAGELOG_NOTHING && (parsed.duration_ns || *parsed.bad_time);
 	return sb_stagelog_take(log, &parsed);
 }
 
@@ -264,6 +267,12 @@ static bool holds_nothing(const struct sb_textlog *log)
 					    !log->series.count && !log->rank_count && !log->parameters));
 }
 
+/* A log may show a line or two of a program; a program may have stage lines in its strings. */
+static bool is_source_code(const struct sb_textlog *log)
+{
+	return log->code_count >= 2 && log->code_count * 4 > log->timed_count;
+}
+
 static int check_log(const struct text_runs *runs, const char *path)
 {
 	const struct sb_textlog *log = runs->log;
@@ -275,6 +284,16 @@ static int check_log(const struct text_runs *runs, const char *path)
 		return sb_fail(STROBE_EFORMAT,
 			"'%s': none of its %llu lines is a stage line such as "
 			"'[4c] VAE encode (16 frames): 1.25s', and it is not JSON",
+			path, (unsigned long long)log->line_count);
+	if (is_source_code(log))
+		return sb_fail(STROBE_EFORMAT,
+			"'%s' is source code, not a log: record the program with 'strobe run -- COMMAND', or "
+			"name what it printed",
+			path);
+	if (!log->form_count && !log->timed_count && !log->skipped_count)
+		return sb_fail(STROBE_EFORMAT,
+			"'%s': none of its %llu lines is a stage with a time, such as "
+			"'[4c] VAE encode (16 frames): 1.25s'",
 			path, (unsigned long long)log->line_count);
 	if (log->whole_ns >= SB_TEXTLOG_NS_MAX)
 		return sb_fail(STROBE_EFORMAT, "'%s': its times add up to more than a century", path);

@@ -110,6 +110,8 @@ struct sb_textlog {
 	char bad_time[64];
 	struct sb_textlog_doubts doubts;
 	uint64_t line_count, stage_count, skipped_count, untimed_count;
+	uint64_t timed_count; /* stage lines with a time */
+	uint64_t code_count; /* lines of source code */
 	uint64_t unended_count;
 
 	struct sb_vec loops, memory, samples, variants, series; /* struct sb_textlog_loop … */

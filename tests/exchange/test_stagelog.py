@@ -310,3 +310,51 @@ def test_the_tracking_template_is_a_log(strobe):
     rows = stages(report)
     assert report["stage_analysis"]["wall_s"] == pytest.approx(380) and rows["", "Inpainting"]["self_s"] == pytest.approx(64.69)
     assert rows["3b", "RAFT"]["parent"] == "Inpainting"
+
+
+SOURCE = '''"""Prints "[3b] RAFT optical flow (12 iters): 95.32s" for each stage.
+
+[3b] RAFT optical flow (12 iters): 95.32s
+"""
+import sys
+import time as clock
+
+
+def decode(frames):
+    first = frames[0]
+    print(f"[4c] VAE decode: {clock.time():.2f}s", sys.argv[1])
+    return [0] if first else frames[1]
+'''
+
+
+@pytest.mark.parametrize("command", [["report"], ["share", "-o", "out.html"], ["diff"]])
+def test_source_code_is_no_stage_log(strobe, tmp_path, command):
+    source = tmp_path / "gen.py"
+    source.write_text(SOURCE)
+    runs = [source, source] if command == ["diff"] else [source]
+    words = strobe(*command[:1], *runs, *command[1:], code=2)
+    assert words.count("\n") == 1 and "gen.py' is source code, not a log" in words
+
+
+@pytest.mark.parametrize("line", ["frames[0] is the first", 'x = "[3b] RAFT: 95.32s"', "a[2][1] + 3", "y = [0] * 5",
+                                  "for i in [1], [2]:", "p[0]->count", "see [2] for more"])
+def test_prose_and_expressions_are_no_stage_log(strobe, tmp_path, line):
+    log = tmp_path / "notes.txt"
+    log.write_text(f"Some notes\n{line}\n")
+    assert "none of its 2 lines is a stage" in strobe("report", log, code=2)
+
+
+@pytest.mark.parametrize("prefix", ["", "INFO:root:", "[2026-01-01 10:00:00][INFO]", "[42] ", "worker> ", "(rank 0) "])
+def test_what_a_logger_puts_in_front_stays_possible(strobe, tmp_path, prefix):
+    log = tmp_path / "run.log"
+    log.write_text(f"{prefix}[3b] RAFT (12 iters): 95.32s\n")
+    rows = stages(strobe.report(strobe.imported(log)))
+    assert rows["3b", "RAFT"]["total_s"] == pytest.approx(95.32)
+
+
+def test_a_log_with_a_traceback_and_an_import_is_a_log(strobe, tmp_path):
+    log = tmp_path / "run.log"
+    log.write_text("import torch\n[3b] RAFT (12 iters): 95.32s\nTraceback (most recent call last):\n"
+                   '  File "main.py", line 3, in <module>\n    def run(self):\n    frames[0] = None\nKeyError: 0\n')
+    rows = stages(strobe.report(strobe.imported(log)))
+    assert list(rows) == [("3b", "RAFT")]
