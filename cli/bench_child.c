@@ -1,5 +1,6 @@
 /* One measured run of a command. */
 #include "bench_child.h"
+#include "command.h"
 
 #include "base/error.h"
 
@@ -207,4 +208,9 @@ int bench_child_run(const struct bench_child *child, char **command, struct benc
 	close(output);
 	*out_run = run;
 	return 0;
+}
+
+int bench_child_exit_code(const struct bench_run *run)
+{
+	return run->exit_code > EXIT_USAGE ? run->exit_code : EXIT_COMMAND;
 }

@@ -25,4 +25,8 @@ struct bench_run {
  * own. Returns a negative STROBE_E only when nothing at all could be done. */
 int bench_child_run(const struct bench_child *child, char **command, struct bench_run *out_run);
 
+/* What bench exits with when its command failed: the command's own code, but EXIT_COMMAND for those that
+ * have a meaning of bench's own where it judges (1 too slow, 2 wrong usage). */
+int bench_child_exit_code(const struct bench_run *run);
+
 #endif

@@ -60,22 +60,24 @@ static char **in_folder(char *folder, char **words)
 	return all;
 }
 
-static int run_words(struct pair *pair, struct pair_side *side, char **words, struct bench_run *out_run)
+/* what: the part of the work that fails, "" for the command itself. */
+static int run_words(struct pair *pair, struct pair_side *side, char **words, const char *what)
 {
 	char **all = in_folder(side->folder, words);
+	struct bench_run run;
 	int err;
 
 	if (!all)
 		return complain("no memory");
-	err = bench_child_run(pair->child, all, out_run);
+	err = bench_child_run(pair->child, all, &run);
 	free(all);
 	if (err)
 		return complain_last();
-	pair->interrupted = out_run->interrupted;
-	if (pair->interrupted || out_run->state == SB_BENCH_OK)
+	pair->interrupted = run.interrupted;
+	if (pair->interrupted || run.state == SB_BENCH_OK)
 		return 0;
-	complain("%s: %s", side->label, out_run->reason);
-	return out_run->exit_code ? out_run->exit_code : EXIT_CHECK;
+	complain("%s%s: %s", what, side->label, run.reason);
+	return bench_child_exit_code(&run);
 }
 
 /* ---- one run ------------------------------------------------------------- */
@@ -102,14 +104,13 @@ static int keep_facts(struct pair *pair, struct pair_side *side)
 static int run_side(struct pair *pair, struct pair_side *side, bool counts)
 {
 	char **recorded = bench_marks_command(side->words, pair->records);
-	struct bench_run run;
 	int code;
 
 	if (!recorded)
 		return complain_last();
 	pair->progress.label = counts ? side->label : "warm-up";
 	progress_draw(&pair->progress);
-	code = run_words(pair, side, recorded, &run);
+	code = run_words(pair, side, recorded, "");
 	free(recorded);
 	pair->progress.done++;
 	if (!code && !pair->interrupted && counts)
@@ -132,36 +133,33 @@ static int run_rounds(struct pair *pair, int warmup, int iterations)
 
 /* ---- commits ------------------------------------------------------------- */
 
-static int git(struct pair *pair, const char *label, char **words)
-{
-	struct pair_side here = { .label = label };
-	struct bench_run run;
-
-	return run_words(pair, &here, words, &run);
-}
-
 static int check_out(struct pair *pair, struct pair_side *side, const char *name)
 {
 	char *words[] = { "git", "worktree", "add", "-q", "--detach", side->folder, (char *)side->label,
 		NULL };
+	struct bench_run run;
 
 	if (side->label[0] == '-')
 		return complain("'%s' is not a commit", side->label);
 	snprintf(side->folder, sizeof side->folder, "%s/%s", pair->records, name);
-	return git(pair, side->label, words);
+	if (bench_child_run(pair->child, words, &run))
+		return complain_last();
+	pair->interrupted = run.interrupted;
+	if (pair->interrupted || run.state == SB_BENCH_OK)
+		return 0;
+	return complain("cannot check out '%s': %s", side->label, run.reason);
 }
 
 /* Makes both folders ready: `git worktree add`, then --prepare in each. */
 static int check_out_both(struct pair *pair)
 {
 	char *prepare[] = { "sh", "-c", (char *)pair->prepare, NULL };
-	struct bench_run run;
 	int code = check_out(pair, &pair->sides[0], "base");
 
-	if (!code)
+	if (!code && !pair->interrupted)
 		code = check_out(pair, &pair->sides[1], "new");
 	for (size_t s = 0; s < 2 && !code && pair->prepare && !pair->interrupted; s++)
-		code = run_words(pair, &pair->sides[s], prepare, &run);
+		code = run_words(pair, &pair->sides[s], prepare, "--prepare at ");
 	return code;
 }
 

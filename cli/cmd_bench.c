@@ -196,8 +196,10 @@ static int exit_code(const struct sb_bench *b)
 	}
 	if (b->interrupted)
 		return 130;
-	if (!any)
+	if (!any && isnan(b->target_fps))
 		return b->rows[0].exit_code ? b->rows[0].exit_code : EXIT_CHECK;
+	if (!any)
+		return bench_child_exit_code(&(struct bench_run){ .exit_code = b->rows[0].exit_code });
 	if (isnan(b->target_fps))
 		return EXIT_OK;
 	return missed ? EXIT_CHECK : unknown ? EXIT_USAGE : EXIT_OK;
@@ -330,7 +332,7 @@ static int run(struct args *args)
 
 const struct command cmd_bench = {
 	.name = "bench",
-	.usage = "[OPTIONS] -- COMMAND [ARG...] | --compare 'A' 'B'",
+	.usage = "[OPTIONS] -- COMMAND [ARG...] | --compare 'A' 'B' | --commits BASE NEW -- COMMAND [ARG...]",
 	.summary = "time a command: warmup, iterations, sweeps, target FPS",
 	.description =
 		"Runs COMMAND again and again, directly and without a shell, and tells mean, median, std\n"
@@ -338,11 +340,15 @@ const struct command cmd_bench = {
 		"known, frames/s. Rows of a sweep or ladder take turns, so that drift affects all equally. "
 		"A\n"
 		"row that fails or runs out of memory is kept as such and does not end the sweep. When\n"
-		"everything fails, the exit code is the command's own.\n"
+		"everything fails, the exit code is the command's own; 3 instead of 1 and 2 where bench "
+		"judges\n"
+		"(--target-fps, --compare, --commits), so that a crash is not taken for a slow run.\n"
 		"With --marks the command is recorded, and the generations or iterations that it marks are\n"
 		"what is measured: one process then gives many values, and -w leaves out the first of them.\n"
 		"With --compare two commands are recorded in turns, A B A B, and their runs are set against\n"
-		"each other as strobe diff does: a noisy machine affects both equally.",
+		"each other as strobe diff does: a noisy machine affects both equally. With --commits it is "
+		"one\n"
+		"command at two commits of the repository here, each checked out into a folder of its own.",
 	.examples =
 		"  strobe bench -n 20 -w 3 --frames 81 -- python gen.py\n"
 		"  strobe bench --sweep batch=1,2,4 --sweep type=fp16,bf16 -- python gen.py {batch} {type}\n"

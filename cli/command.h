@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { EXIT_OK = 0, EXIT_CHECK = 1, EXIT_USAGE = 2 };
+enum { EXIT_OK = 0, EXIT_CHECK = 1, EXIT_USAGE = 2, EXIT_COMMAND = 3 /* what was to be judged failed */ };
 
 struct command_option {
 	const char *name; /* without the dashes */

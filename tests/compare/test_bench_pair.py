@@ -65,6 +65,12 @@ def test_one_command_at_two_commits(bench, tmp_path):
         (repo / "gen.py").write_text(PROGRAM.replace("int(sys.argv[2])", work).replace('"order"', 'os.environ["PLACE"]'))
         run("add", "-A")
         run("commit", "-qm", work)
+    for words, code, said in [
+            (["no-such", "HEAD"], 2, "strobe bench: cannot check out 'no-such': "), (["HEAD", "no-such"], 2, "cannot check out 'no-such': "),
+            (["HEAD~1", "HEAD", "--prepare", "echo no rule >&2; exit 1"], 3, "strobe bench: --prepare at HEAD~1: exit 1: no rule\n"),
+            (["HEAD~1", "HEAD", "--prepare", "exit 2"], 3, "--prepare at HEAD~1: exit 2")]:
+        done = bench("-n", 1, "--commits", *words, "--", "true", code=code, cwd=repo)
+        assert said in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
     os.environ["PLACE"] = str(tmp_path / "order")
     try:
         text = bench("-n", 4, "-w", 0, "--commits", "HEAD~1", "HEAD", "--prepare", "cp gen.py built.py", "--fail-above", "50%",
@@ -85,11 +91,17 @@ def test_one_command_at_two_commits(bench, tmp_path):
     (["--compare", "true", "true", "--sweep", "a=1,2"], 2, "--sweep is not for a pair"),
     (["--compare", "true", "true", "--format", "csv"], 2, "text, json, markdown or html"),
     (["--compare", "true", "sh -c 'echo broken; exit 3'"], 3, "broken"),
-    (["--commits", "no-such", "HEAD", "--", "true"], 128, "no-such"),
+    (["--compare", "true", "sh -c 'echo broken; exit 1'"], 3, "exit 1: broken"),
+    (["--compare", "sh -c 'exit 2'", "true"], 3, "exit 2"),
+    (["--compare", "true", "no-such-program"], 127, "no-such-program"),
+    (["--commits", "HEAD", "HEAD", "--", "true"], 2, "cannot check out 'HEAD': exit 128: fatal: not a git repository"),
+    (["--target-fps", "5", "--frames", "1", "--", "sh", "-c", "exit 1"], 3, None),
+    (["--", "sh", "-c", "exit 1"], 1, None),
     (["--commits", "--upload-pack=x", "HEAD", "--", "true"], 2, "unknown option"),
     (["--fail-above", "5%", "--", "true"], 2, "goes with --compare"),
 ])
 def test_what_cannot_be_compared_is_said(bench, tmp_path, words, code, said):
     done = bench("-n", 1, "-w", 0, *words, code=code)
-    assert said in done.stderr and not done.stdout
+    if said:
+        assert said in done.stderr and not done.stdout
     assert not list(tmp_path.glob("strobe-bench-*"))

@@ -77,7 +77,7 @@ def test_the_same_commit_passes(repo):
 def test_a_failure_leaves_no_earlier_result(repo):
     (repo / "strobe-ci").mkdir()
     (repo / "strobe-ci" / "diff.md").write_text("of yesterday")
-    done = step(repo, "measure", code=128, STROBE_CI_COMMAND="true", STROBE_CI_BASE="no-such-commit")
+    done = step(repo, "measure", code=2, STROBE_CI_COMMAND="true", STROBE_CI_BASE="no-such-commit")
     assert "yesterday" not in done.stdout and not (repo / "strobe-ci" / "diff.md").exists()
 
 
