@@ -10,6 +10,8 @@
 #include "report/page/html.h"
 #include "report/json.h"
 #include "report/markdown/markdown.h"
+#include "report/ranks/screen.h"
+#include "report/summary.h"
 #include "report/text.h"
 #include "run_arg.h"
 
@@ -24,11 +26,12 @@ static const struct command_option options[] = {
 	{ "output", 'o', "FILE", "write there, its ending chooses the format; with --format all: a folder",
 		false, false },
 	{ "write", 0, NULL, "write the format's usual file into the run folder", false, false },
+	{ "brief", 'b', NULL, "one screen: the lines that strobe run ends with", false, false },
 	{ "top", 0, "N", "rows of the timing table (20)", false, false },
 	{ "sort", 0, "KEY", "total, self, mean, count, min, max, p50, p95, p99, last, gpu or name", false,
 		false },
 	{ "combine", 0, NULL, "one row per name, whatever the stage is inside of", false, false },
-	{ "no-groups", 0, NULL, "keep chunk_1, chunk_2, chunk_3... apart", false, false },
+	{ "no-groups", 0, NULL, "keep chunk_1, chunk_2, chunk_3... and imports apart", false, false },
 	{ "columns", 0, "N", "width of the text (else COLUMNS, else the terminal's, else 100)", false,
 		false },
 	RUN_CUT_OPTIONS,
@@ -83,6 +86,18 @@ static int make_text(
 	return sb_report_text(model, &text, out) ? complain_last() : 0;
 }
 
+static int make_brief(
+	const struct args *args, const struct sb_model *model, bool to_terminal, struct sb_buf *out)
+{
+	struct sb_summary_options how = { .colour = to_terminal && terminal_has_colour(STDOUT_FILENO) };
+	size_t columns = to_terminal ? (size_t)terminal_columns(STDOUT_FILENO) : 100;
+
+	if (!args_count(args, "columns", 60, 1000, &columns))
+		return EXIT_USAGE;
+	how.columns = (int)columns;
+	return sb_report_summary(model, &how, out) ? complain_last() : 0;
+}
+
 static int make(const struct args *args, struct sb_run *run, const struct sb_model *model, const char *format,
 	bool to_terminal, struct sb_buf *out)
 {
@@ -92,7 +107,8 @@ static int make(const struct args *args, struct sb_run *run, const struct sb_mod
 		return sb_report_html(run, model, out) ? complain_last() : 0;
 	if (!strcmp(format, "md"))
 		return sb_report_markdown(model, out) ? complain_last() : 0;
-	return make_text(args, model, to_terminal, out);
+	return args_has(args, "brief") ? make_brief(args, model, to_terminal, out)
+				       : make_text(args, model, to_terminal, out);
 }
 
 static int deliver(const struct args *args, struct sb_run *run, struct sb_model *model, const char *format)
@@ -117,6 +133,17 @@ static int deliver(const struct args *args, struct sb_run *run, struct sb_model 
 	return code;
 }
 
+static int print_ranks(const struct sb_aggregate *a, const char *folder)
+{
+	struct sb_buf out = { 0 };
+	int code;
+
+	sb_ranks_screen(a, folder, &out);
+	code = fputs(sb_buf_text(&out), stdout) < 0 ? complain("cannot write to standard output") : EXIT_OK;
+	sb_buf_done(&out);
+	return code;
+}
+
 /* A job's report is on its ranks. */
 static int report_job(const struct args *args, const char *spec, const char *format)
 {
@@ -134,6 +161,8 @@ static int report_job(const struct args *args, const char *spec, const char *for
 		return complain_last();
 	if (to_folder && output && sb_rundir_ensure(output, 0700))
 		code = complain_last();
+	else if (args_has(args, "brief"))
+		code = print_ranks(a, folder);
 	else if (to_folder)
 		code = job_arg_write(args, a, output ? output : folder, files_of(format));
 	else
@@ -159,6 +188,9 @@ static int run(struct args *args)
 		format = "md";
 	if (!format_known(format))
 		return complain("--format takes text, json, html, md or all, not '%s'", format);
+	if (args_has(args, "brief") && (strcmp(format, "text") || args_has(args, "write")))
+		return complain("--brief is one screen of text: leave out --format, --write and -o with "
+				"another ending");
 	if (args_has(args, "write") && !files_of(format))
 		return complain("a run folder has no file of the format '%s': name one with -o", format);
 	if (sort && !sb_text_sort_known(sort))
@@ -192,6 +224,7 @@ const struct command cmd_report = {
 		"findings with evidence and places, what was not recorded.\n"
 		"RUN is a run folder, a .strobe file, a trace or stage log, or last (the default), last~1...",
 	.examples = "  strobe report\n"
+		    "  strobe report --brief\n"
 		    "  strobe report last~1 --sort self --top 50\n"
 		    "  strobe report strobe-runs/wan-20260101-120000-4242 --format json -o report.json\n"
 		    "  strobe report run.strobe --generation 2\n"

@@ -48,16 +48,22 @@ void sb_screen_remark(struct sb_screen *s, const char *format, ...)
 /* The bytes of text up to the last blank within so many columns; all of them where there is none. */
 static size_t break_at(const char *text, size_t columns)
 {
-	size_t used = 0, best = 0, size = 0;
+	size_t size = strspn(text, " "), used = size, best = 0;
 
-	for (; text[size]; size++) {
-		used += ((unsigned char)text[size] & 0xc0) != 0x80;
-		if (used > columns + 1)
-			return best ? best : size + strcspn(text + size, " ");
-		if (text[size] == ' ' && strspn(text, " ") < size)
-			best = size;
+	while (text[size]) {
+		size_t end = size + sb_text_word(text + size);
+
+		for (; size < end; size++)
+			used += ((unsigned char)text[size] & 0xc0) != 0x80;
+		if (used > columns)
+			return best ? best : size;
+		best = size;
+		while (text[size] == ' ') {
+			size++;
+			used++;
+		}
 	}
-	return used <= columns || !best ? size : best;
+	return size;
 }
 
 void sb_screen_end(struct sb_screen *s, const char *colour)

@@ -413,6 +413,39 @@ static void killed(const char *folder)
 		exit(2);
 }
 
+/* ---- a program that imports a lot: inside each other, in a stage, around one ---- */
+
+static uint64_t import(
+	struct sb_builder *b, struct sb_stream_writer *w, uint64_t t, const char *name, uint64_t took)
+{
+	begin(b, w, t, name, STROBE_ROLE_IMPORT);
+	end(w, t + took);
+	return t + took;
+}
+
+static void imports(const char *folder)
+{
+	struct sb_builder *b = open_recording(folder, "imports");
+	struct sb_stream_writer *w = sb_builder_thread(b, 0, "main");
+	uint64_t t;
+
+	begin(b, w, 0, "import diffusers", STROBE_ROLE_IMPORT);
+	begin(b, w, 100 * MS, "import torch", STROBE_ROLE_IMPORT);
+	t = import(b, w, 1500 * MS, "import numpy", 300 * MS);
+	end(w, t + 1200 * MS);
+	t = import(b, w, 3000 * MS, "import PIL", 20 * MS);
+	end(w, t);
+	t = import(b, w, t, "import tqdm", 10 * MS);
+	begin(b, w, t, "import mine", STROBE_ROLE_IMPORT);
+	begin(b, w, t, "warm the cache", 0);
+	end(w, t += 400 * MS);
+	end(w, t);
+	begin(b, w, t, "generate", STROBE_ROLE_GENERATION);
+	t = import(b, w, t, "import lazily", 50 * MS);
+	end(w, t += 500 * MS);
+	close_recording(b, t);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -426,5 +459,6 @@ int main(int argc, char **argv)
 	only_samples(argv[1]);
 	blocks(argv[1]);
 	killed(argv[1]);
+	imports(argv[1]);
 	return 0;
 }

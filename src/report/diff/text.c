@@ -1,5 +1,6 @@
 /* A diff for a terminal: the total first, then why, then where. */
 #include "report/diff/diff.h"
+#include "report/panels/panel.h"
 
 #include "report/label.h"
 
@@ -50,7 +51,7 @@ static void put_wrapped(struct sb_buf *out, const char *text, int columns)
 
 	sb_buf_puts(out, "  - ");
 	for (bool first = true; *text; first = false) {
-		size_t word = strcspn(text, " ");
+		size_t word = sb_text_word(text);
 
 		if (!first && used + 1 + (int)word > columns) {
 			sb_buf_puts(out, "\n    ");

@@ -39,6 +39,8 @@ void sb_text_colour(
  * broken UTF-8 are made harmless. Returns the columns used. */
 size_t sb_text_name(struct sb_buf *out, const char *name, size_t width);
 int sb_text_columns(const struct sb_text_options *options); /* the width in force */
+/* The bytes up to the next blank at which a line may break: "3.9 %" and "12 ms" stay together. */
+size_t sb_text_word(const char *text);
 /* Words broken into lines of at most width columns, each after an indent. */
 void sb_text_wrap(struct sb_buf *out, const char *words, int indent, int width);
 

@@ -1,5 +1,6 @@
 /* The timing table. */
 #include "report/panels/stages.h"
+#include "report/panels/stages_imports.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,15 +110,14 @@ static const struct {
 	{ "last", last_of }, { "gpu", gpu_of } };
 
 struct order {
-	const struct sb_stages_panel *stages;
 	double (*value)(const struct sb_stage *); /* NULL: by name */
 };
 
 static int compare(const void *a, const void *b, void *order)
 {
 	const struct order *o = order;
-	const struct sb_stage *x = &o->stages->stages[*(const uint32_t *)a];
-	const struct sb_stage *y = &o->stages->stages[*(const uint32_t *)b];
+	const struct sb_stage *x = *(const struct sb_stage *const *)a;
+	const struct sb_stage *y = *(const struct sb_stage *const *)b;
 	double vx = o->value ? o->value(x) : 0, vy = o->value ? o->value(y) : 0;
 	int names = strcmp(x->name, y->name);
 
@@ -273,7 +273,48 @@ static void write_remarks(
 			sb_text_columns(o));
 }
 
-void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
+static struct order order_of(const char *sort)
+{
+	struct order order = { .value = total_of };
+
+	for (size_t i = 0; sort && i < sizeof sorts / sizeof sorts[0]; i++)
+		if (!strcmp(sorts[i].name, sort))
+			order.value = sorts[i].value;
+	if (sort && !strcmp(sort, "name"))
+		order.value = NULL;
+	return order;
+}
+
+/* Every stage but the imports, and these as one; sorted. Returns how many. */
+static size_t take_rows(const struct sb_stages_panel *s, const struct sb_imports *imports, const char *sort,
+	const struct sb_stage **rows)
+{
+	struct order order = order_of(sort);
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->stage_count; i++)
+		if (!sb_imports_has(imports, i))
+			rows[count++] = &s->stages[i];
+	if (imports->count)
+		rows[count++] = &imports->row;
+	qsort_r(rows, count, sizeof *rows, compare, &order);
+	return count;
+}
+
+/* A line below the rows: its time, and its share where it has one. */
+static void write_rest(const struct sb_stages_panel *s, const char *name, double seconds, size_t width,
+	bool wide, struct sb_buf *out)
+{
+	char text[32];
+
+	sb_text_seconds(text, sizeof text, seconds);
+	sb_buf_printf(out, "%-*s%*s%*s%*s%*.1f%%\n", (int)width, name, COUNT_WIDTH, "", TOTAL_WIDTH, text,
+		(int)(wide ? COLUMNS : COLUMNS - 3) * TIME_WIDTH, "", SHARE_WIDTH - 1,
+		s->wall_s > 0 ? seconds / s->wall_s * 100 : 0);
+}
+
+static void write_table(const struct sb_model *m, const struct sb_text_options *o,
+	const struct sb_stage *const *rows, size_t count, struct sb_buf *out)
 {
 	const struct sb_stages_panel *s = &m->stages;
 	size_t total_width = (o->columns ? (size_t)o->columns : 80) - any_overlaps(s);
@@ -282,42 +323,37 @@ void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, 
 	size_t width = total_width - COUNT_WIDTH - TOTAL_WIDTH - SHARE_WIDTH -
 		       (wide ? COLUMNS : COLUMNS - 3) * TIME_WIDTH;
 	size_t top = o->top ? o->top : 20;
-	struct order order = { .stages = s, .value = total_of };
-	uint32_t *rows = malloc((s->stage_count + 1) * sizeof *rows);
 	char text[32];
+
+	width = width > 60 ? 60 : width;
+	sb_buf_putc(out, '\n');
+	write_titles(o, width, wide, out);
+	for (size_t i = 0; i < count && i < top; i++)
+		write_row(m, o, rows[i], width, wide, out);
+	if (count > top)
+		sb_buf_printf(out, "... and %zu more (--top %zu shows them)\n", count - top, count);
+	write_rest(s, "unattributed", s->unattributed_s, width, wide, out);
+	if (sb_stages_overlap(s))
+		write_rest(s, "overlap, top level", -s->overlap_s, width, wide, out);
+	sb_text_seconds(text, sizeof text, s->wall_s);
+	sb_buf_printf(out, "%-*s%*s%*s\n", (int)width, "wall", COUNT_WIDTH, "", TOTAL_WIDTH, text);
+}
+
+void sb_stages_table(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
+{
+	const struct sb_stages_panel *s = &m->stages;
+	const struct sb_stage **rows = malloc((s->stage_count + 1) * sizeof *rows);
+	struct sb_imports imports;
+	size_t count;
 
 	if (!rows) {
 		out->failed = true;
 		return;
 	}
-	for (size_t i = 0; o->sort && i < sizeof sorts / sizeof sorts[0]; i++)
-		if (!strcmp(sorts[i].name, o->sort))
-			order.value = sorts[i].value;
-	if (o->sort && !strcmp(o->sort, "name"))
-		order.value = NULL;
-	for (uint32_t i = 0; i < s->stage_count; i++)
-		rows[i] = i;
-	qsort_r(rows, s->stage_count, sizeof *rows, compare, &order);
-	width = width > 60 ? 60 : width;
-	sb_buf_putc(out, '\n');
-	write_titles(o, width, wide, out);
-	for (size_t i = 0; i < s->stage_count && i < top; i++)
-		write_row(m, o, &s->stages[rows[i]], width, wide, out);
-	if (s->stage_count > top)
-		sb_buf_printf(out, "... and %zu more (--top %zu shows them)\n", s->stage_count - top,
-			s->stage_count);
-	sb_text_seconds(text, sizeof text, s->unattributed_s);
-	sb_buf_printf(out, "%-*s%*s%*s%*s%*.1f%%\n", (int)width, "unattributed", COUNT_WIDTH, "", TOTAL_WIDTH,
-		text, (int)(wide ? COLUMNS : COLUMNS - 3) * TIME_WIDTH, "", SHARE_WIDTH - 1,
-		s->wall_s > 0 ? s->unattributed_s / s->wall_s * 100 : 0);
-	if (sb_stages_overlap(s)) {
-		sb_text_seconds(text, sizeof text, -s->overlap_s);
-		sb_buf_printf(out, "%-*s%*s%*s%*s%*.1f%%\n", (int)width, "overlap, top level", COUNT_WIDTH,
-			"", TOTAL_WIDTH, text, (int)(wide ? COLUMNS : COLUMNS - 3) * TIME_WIDTH, "",
-			SHARE_WIDTH - 1, -s->overlap_s / s->wall_s * 100);
-	}
-	sb_text_seconds(text, sizeof text, s->wall_s);
-	sb_buf_printf(out, "%-*s%*s%*s\n", (int)width, "wall", COUNT_WIDTH, "", TOTAL_WIDTH, text);
+	sb_imports_fold(m, &imports);
+	count = take_rows(s, &imports, o->sort, rows);
+	write_table(m, o, rows, count, out);
 	write_remarks(s, o, out);
+	sb_imports_done(&imports);
 	free(rows);
 }

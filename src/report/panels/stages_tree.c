@@ -1,5 +1,6 @@
 /* The stage tree (inclusive, self, unattributed) and the stage log lines. */
 #include "report/panels/stages.h"
+#include "report/panels/stages_imports.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -7,6 +8,8 @@
 #include <string.h>
 
 #define TREE_ROWS 80
+#define IMPORTS_NAMED 3
+#define IMPORT_LEAST 0.05 /* of all imports */
 
 size_t sb_stage_name(const struct sb_stage *s, const char *name, size_t width, struct sb_buf *out)
 {
@@ -151,57 +154,132 @@ static void tree_row(const struct sb_stage *s, const struct sb_text_options *o, 
 	row_end(s, mark, spare > strlen(mark) ? spare - strlen(mark) : 0, out);
 }
 
-void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
-{
-	const struct sb_stages_panel *s = &m->stages;
-	enum gpu_column gpu = gpu_column(m);
-	size_t columns = o->columns ? (size_t)o->columns : 80;
-	size_t fixed = 36 + (gpu ? 11 : 0);
-	size_t marked = s->two_bottlenecks ? 21 : 15;
-	size_t width = columns > fixed + 24 + marked ? columns - fixed - marked : 24;
-	size_t shown = 0, hidden = 0;
-	bool partial = false;
-	char text[32];
+/* What the rows of a tree share, and how many there are so far. */
+struct tree {
+	const struct sb_model *model;
+	const struct sb_text_options *options;
+	struct sb_buf *out;
+	struct sb_imports imports;
+	size_t width, spare, shown, hidden;
+	enum gpu_column gpu;
+	bool partial; /* some row's GPU time is of some calls */
+};
 
-	width = width > 48 ? 48 : width;
-	if (!s->stage_count || s->combined)
-		return;
-	sb_buf_putc(out, '\n');
-	sb_text_colour(out, o, "1");
-	sb_buf_printf(out, "%-*s%10s %6s %10s%s %7s", (int)width, "Stage tree", "total", "share", "self",
-		gpu == GPU_BUSY ? "   GPU busy"
-		: gpu           ? "   GPU span"
-				: "",
+static void tree_title(const struct tree *t)
+{
+	sb_buf_putc(t->out, '\n');
+	sb_text_colour(t->out, t->options, "1");
+	sb_buf_printf(t->out, "%-*s%10s %6s %10s%s %7s", (int)t->width, "Stage tree", "total", "share",
+		"self",
+		t->gpu == GPU_BUSY ? "   GPU busy"
+		: t->gpu           ? "   GPU span"
+				   : "",
 		"calls");
-	sb_text_colour(out, o, "");
-	sb_buf_putc(out, '\n');
+	sb_text_colour(t->out, t->options, "");
+	sb_buf_putc(t->out, '\n');
+}
+
+static void put_row(struct tree *t, const struct sb_stage *row)
+{
+	tree_row(row, t->options, t->width, t->spare, t->gpu, sb_stage_mark(&t->model->stages, row), t->out);
+	t->partial |= sb_stage_gpu_partial(row);
+	t->shown++;
+}
+
+static bool is_larger_import(const struct tree *t, size_t a, double self_s, size_t b)
+{
+	const struct sb_stage *stages = t->model->stages.stages;
+
+	return stages[a].self_s > self_s || (stages[a].self_s == self_s && a < b);
+}
+
+/* One of the few that take most of it by themselves. */
+static bool is_worth_naming(const struct tree *t, size_t stage)
+{
+	double self_s = t->model->stages.stages[stage].self_s;
+	size_t larger = 0;
+
+	for (size_t i = 0; i < t->model->stages.stage_count; i++)
+		larger += sb_imports_has(&t->imports, i) && is_larger_import(t, i, self_s, stage);
+	return larger < IMPORTS_NAMED && self_s >= t->imports.row.self_s * IMPORT_LEAST;
+}
+
+/* All of them where the first one stands, the largest below. */
+static void put_imports(struct tree *t)
+{
+	const struct sb_stages_panel *s = &t->model->stages;
+
+	put_row(t, &t->imports.row);
+	for (size_t i = 0; i < s->stage_count; i++) {
+		struct sb_stage row = s->stages[i];
+
+		row.depth = 1;
+		if (sb_imports_has(&t->imports, i) && is_worth_naming(t, i))
+			put_row(t, &row);
+	}
+}
+
+static void put_rows(struct tree *t)
+{
+	const struct sb_stages_panel *s = &t->model->stages;
+	bool imports = false;
+
 	for (size_t i = 0; i < s->stage_count; i++) {
 		const struct sb_stage *row = &s->stages[i];
-		bool small = row->state == SB_STAGE_NORMAL && row->wall_ratio < 0.001 && shown >= 20;
+		bool small = row->state == SB_STAGE_NORMAL && row->wall_ratio < 0.001 && t->shown >= 20;
 
-		if (small || shown >= TREE_ROWS) {
-			hidden++;
-			continue;
+		if (sb_imports_has(&t->imports, i)) {
+			if (!imports)
+				put_imports(t);
+			imports = true;
+		} else if (small || t->shown >= TREE_ROWS) {
+			t->hidden++;
+		} else {
+			put_row(t, row);
 		}
-		tree_row(row, o, width, columns > width + fixed ? columns - width - fixed : 0, gpu,
-			sb_stage_mark(s, row), out);
-		partial |= sb_stage_gpu_partial(row);
-		shown++;
 	}
+}
+
+static void tree_end(const struct tree *t)
+{
+	const struct sb_stages_panel *s = &t->model->stages;
+	char text[32];
+
 	sb_text_seconds(text, sizeof text, s->unattributed_s);
-	sb_buf_printf(out, "  %-*s%10s %5.1f%%\n", (int)width - 2, "unattributed", text,
+	sb_buf_printf(t->out, "  %-*s%10s %5.1f%%\n", (int)t->width - 2, "unattributed", text,
 		s->wall_s > 0 ? s->unattributed_s / s->wall_s * 100 : 0);
 	if (sb_stages_overlap(s)) {
 		sb_text_seconds(text, sizeof text, -s->overlap_s);
-		sb_buf_printf(out, "  %-*s%10s %5.1f%%\n", (int)width - 2, "overlap (at the same time)", text,
-			-s->overlap_s / s->wall_s * 100);
+		sb_buf_printf(t->out, "  %-*s%10s %5.1f%%\n", (int)t->width - 2, "overlap (at the same time)",
+			text, -s->overlap_s / s->wall_s * 100);
 	}
-	if (hidden)
-		sb_buf_printf(out, "  (%zu small stages not shown; JSON has them)\n", hidden);
-	if (gpu == GPU_BUSY)
-		busy_of_a_part(m, out);
-	if (gpu == GPU_SPAN && partial)
-		sb_buf_puts(out, "GPU span >: of some calls; the others were not timed on the GPU\n");
+	if (t->hidden)
+		sb_buf_printf(t->out, "  (%zu small stages not shown; JSON has them)\n", t->hidden);
+	if (t->imports.count)
+		sb_buf_puts(t->out, "  (imports are one row; --no-groups shows each)\n");
+	if (t->gpu == GPU_BUSY)
+		busy_of_a_part(t->model, t->out);
+	if (t->gpu == GPU_SPAN && t->partial)
+		sb_buf_puts(t->out, "GPU span >: of some calls; the others were not timed on the GPU\n");
+}
+
+void sb_stages_tree(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
+{
+	struct tree t = { .model = m, .options = o, .out = out, .gpu = gpu_column(m) };
+	size_t columns = o->columns ? (size_t)o->columns : 80;
+	size_t fixed = 36 + (t.gpu ? 11 : 0);
+	size_t marked = m->stages.two_bottlenecks ? 21 : 15;
+
+	if (!m->stages.stage_count || m->stages.combined)
+		return;
+	t.width = columns > fixed + 24 + marked ? columns - fixed - marked : 24;
+	t.width = t.width > 48 ? 48 : t.width;
+	t.spare = columns > t.width + fixed ? columns - t.width - fixed : 0;
+	sb_imports_fold(m, &t.imports);
+	tree_title(&t);
+	put_rows(&t);
+	tree_end(&t);
+	sb_imports_done(&t.imports);
 }
 
 /* ---- the stage log ------------------------------------------------------- */

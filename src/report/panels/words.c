@@ -1,6 +1,7 @@
 /* Words and numbers that every panel prints alike. */
 #include "report/panels/panel.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -124,6 +125,31 @@ int sb_text_columns(const struct sb_text_options *options)
 	return options->columns >= 60 ? options->columns : 80;
 }
 
+/* Whether a unit stands at the text's beginning, as a word of its own. */
+static bool begins_with_unit(const char *text)
+{
+	static const char *const units[] = { "%", "s", "ms", "us", "ns", "h", "kB", "MB", "GB", "TB", "J",
+		"W", NULL };
+
+	for (size_t i = 0; units[i]; i++) {
+		size_t size = strlen(units[i]);
+
+		if (!strncmp(text, units[i], size) && !isalnum((unsigned char)text[size]))
+			return true;
+	}
+	return false;
+}
+
+size_t sb_text_word(const char *text)
+{
+	size_t size = strcspn(text, " ");
+
+	while (size && text[size] && isdigit((unsigned char)text[size - 1]) &&
+		begins_with_unit(text + size + 1))
+		size += 1 + strcspn(text + size + 1, " ");
+	return size;
+}
+
 void sb_text_wrap(struct sb_buf *out, const char *words, int indent, int width)
 {
 	struct sb_buf harmless = { 0 };
@@ -134,7 +160,7 @@ void sb_text_wrap(struct sb_buf *out, const char *words, int indent, int width)
 	text = sb_buf_text(&harmless);
 
 	while (*text) {
-		size_t word = strcspn(text, " "), columns = 0;
+		size_t word = sb_text_word(text), columns = 0;
 
 		for (size_t i = 0; i < word; i++)
 			columns += ((unsigned char)text[i] & 0xc0) != 0x80;
