@@ -39,7 +39,8 @@ struct sb_session_panel {
 	const char *state; /* "complete", "live", "ended without a stop" */
 	uint64_t start_real_ns, end_real_ns, generated_real_ns;
 	double duration_s;
-	const char *duration; /* for people: "131.40 s" */
+	const char *duration; /* for people: "131.40 s"; "no times" */
+	bool no_times; /* what was imported has none: duration_s and all times are made up */
 	int64_t pid, rank, local_rank, world_size; /* -1: none */
 	int64_t exit_code, exit_signal; /* -1: unknown */
 	const char *outcome; /* in words: "exit 3 after Ctrl-C"; NULL: not under strobe run */

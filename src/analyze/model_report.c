@@ -12,6 +12,8 @@ static const struct sb_field session_rows[] = {
 	SB_FIELD(sb_session_panel, duration, "duration", SB_ALWAYS, "for people: \"131.40 s\""),
 	SB_FIELD(sb_session_panel, duration_s, "duration_s", SB_ALWAYS,
 		"from the start to the end of the recording"),
+	SB_FIELD(sb_session_panel, no_times, "no_times", SB_SET,
+		"what was imported has no times: those of this report are made up"),
 	SB_FIELD_ARRAY(sb_session_panel, tags, tag_count, "tags", SB_ALWAYS, "the program's own"),
 	SB_FIELD_AS(TIME, sb_session_panel, generated_real_ns, "generated_at", SB_ALWAYS,
 		"when this report was made"),

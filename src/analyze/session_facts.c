@@ -133,7 +133,11 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 	if (!s->generated_real_ns)
 		s->generated_real_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	s->duration_s = (double)run->wall_ns / 1e9;
-	sb_text_seconds(duration, sizeof duration, s->duration_s);
+	s->no_times = count_meta(run, SB_RUN_NO_TIMES) == 1;
+	if (s->no_times)
+		snprintf(duration, sizeof duration, "no times");
+	else
+		sb_text_seconds(duration, sizeof duration, s->duration_s);
 	s->duration = sb_model_text(m, duration);
 	s->clock = clock_of(m, h);
 	s->pid = h->pid;

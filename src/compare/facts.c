@@ -243,8 +243,8 @@ static void take_stage_times(struct sb_facts *f, const struct sb_model *m)
 {
 	double collective = NAN, offload = NAN;
 
-	f->metrics[SB_METRIC_WALL] = m->stages.wall_s;
-	f->metrics[SB_METRIC_UNATTRIBUTED] = m->stages.unattributed_s;
+	f->metrics[SB_METRIC_WALL] = m->session.no_times ? 0 : m->stages.wall_s;
+	f->metrics[SB_METRIC_UNATTRIBUTED] = m->session.no_times ? NAN : m->stages.unattributed_s;
 	for (size_t i = 0; i < m->stages.stage_count; i++) {
 		const struct sb_stage *s = &m->stages.stages[i];
 		bool nested = s->parent >= 0 && m->stages.stages[s->parent].role == s->role;
@@ -326,12 +326,44 @@ static const double *take_numbers(double **numbers, const double *values, size_t
 	return taken;
 }
 
+static bool has_stage(const struct sb_facts *f, const char *name)
+{
+	for (size_t i = 0; i < f->stage_count; i++)
+		if (!strcmp(f->stages[i].name, name))
+			return true;
+	return false;
+}
+
+/* A precision that a text names ("FP16: 28.45 ms") compares as a stage. In a recording its calls are inside stages. */
+static void take_variants(struct sb_facts *f, const struct sb_model *m)
+{
+	if (m->stages.stage_count && !m->models.summed_blocks)
+		return;
+	for (size_t i = 0; i < m->models.variant_count; i++) {
+		const struct sb_variant *v = &m->models.variants[i];
+		double total_s = v->time.mean * (double)(v->time.count > 0 ? v->time.count : 1);
+
+		if (isnan(total_s) || !v->name || has_stage(f, v->name))
+			continue;
+		f->stages[f->stage_count++] = (struct sb_fact_stage){ .name = sb_facts_text(f, v->name),
+			.parent = -1,
+			.count = (int64_t)v->time.count,
+			.total_s = total_s,
+			.self_s = total_s,
+			.is_mean = true,
+			.first_s = NAN,
+			.time = v->time,
+			.gpu_span_s = NAN,
+			.gpu_busy_s = NAN };
+	}
+}
+
 static int take_stages(struct sb_facts *f, const struct sb_model *m, double **numbers)
 {
 	struct sb_map index = { 0 };
 	int err = 0;
 
-	f->stages = calloc(m->stages.stage_count + 1, sizeof *f->stages);
+	f->stages = calloc(m->stages.stage_count + m->models.variant_count + 1, sizeof *f->stages);
 	if (!f->stages || !index_iterations(m, &index)) {
 		sb_map_done(&index);
 		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
@@ -351,6 +383,7 @@ static int take_stages(struct sb_facts *f, const struct sb_model *m, double **nu
 			.reason = sb_facts_text(f, s->skip_reason),
 			.count = s->count,
 			.total_s = timed ? s->total_s : NAN,
+			.is_mean = s->role == STROBE_ROLE_LAYER && m->models.summed_blocks,
 			.first_s = s->first_s,
 			.self_s = timed ? s->self_s : NAN,
 			.time = s->time,
@@ -364,6 +397,7 @@ static int take_stages(struct sb_facts *f, const struct sb_model *m, double **nu
 		err = take_attrs(f, to, s);
 	}
 	sb_map_done(&index);
+	take_variants(f, m);
 	return err ? err : sb_facts_key_stages(f);
 }
 

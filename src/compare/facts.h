@@ -94,6 +94,7 @@ struct sb_fact_stage {
 	const char *reason; /* why skipped; NULL */
 	int64_t count;
 	double total_s, self_s; /* NaN: untimed */
+	bool is_mean; /* of several measurements, as a benchmark prints it: milliseconds count */
 	double first_s; /* first begin since the run's start; NaN: not known */
 	struct sb_stats time; /* of one call */
 	double gpu_span_s, gpu_busy_s;

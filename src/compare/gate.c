@@ -126,6 +126,9 @@ static int gate_metric(struct sb_comparison *c, const struct sb_metric_change *m
 			"generation_s)",
 			info->words);
 
+	if (m->metric == SB_METRIC_WALL && m->now == 0 && m->base == 0)
+		return sb_comparison_say(&c->failures, &c->failure_count,
+			"neither run has a total time: nothing to judge (name a metric or stage)");
 	if (isnan(m->now) || isnan(m->base))
 		return sb_comparison_say(&c->failures, &c->failure_count, "%s is missing in %s", info->words,
 			isnan(m->now) ? "NEW" : "BASE");

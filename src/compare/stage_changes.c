@@ -125,8 +125,6 @@ static size_t per_call(const struct side *side, size_t runs, double *out)
 	return n;
 }
 
-/* Single calls tell whether a change is real where they were kept. Else the runs' totals
- * do, or what a call took on average where the numbers of calls differ. */
 /* Of calls that were not kept only mean and spread are known. A few slow ones make a total, and prove
  * nothing: two standard errors must lie between the means. */
 static bool inside_spread(const struct sb_stats *b, const struct sb_stats *n)
@@ -137,6 +135,8 @@ static bool inside_spread(const struct sb_stats *b, const struct sb_stats *n)
 	       2 * sqrt(b->std * b->std / (double)b->count + n->std * n->std / (double)n->count);
 }
 
+/* Single calls tell whether a change is real where they were kept. Else the runs' totals
+ * do, or what a call took on average where the numbers of calls differ. */
 static int judge_stage(
 	const struct sb_comparison *c, const struct row *row, double *scratch, struct sb_stage_change *s)
 {
@@ -151,6 +151,8 @@ static int judge_stage(
 		return sb_judge(
 			b->values, b->value_count, n->values, n->value_count, &t, true, &s->judgement);
 	}
+	if (b->is_mean && n->is_mean)
+		t.absolute = 0;
 	s->per_call = s->base_count > 0 && s->now_count > 0 && s->base_count != s->now_count;
 	if (s->per_call) {
 		t.absolute /= s->now_count;

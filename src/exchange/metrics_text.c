@@ -209,6 +209,18 @@ static bool take_reading(struct sb_textlog *log, const char *name, const char *v
 	return true;
 }
 
+/* A difference, not a time of its own. */
+static bool add_difference(struct sb_textlog *log, const char *name, double more_s)
+{
+	struct sb_textlog_difference *d = sb_vec_push(&log->differences, sizeof *d);
+
+	if (d) {
+		snprintf(d->name, sizeof d->name, "%s", name);
+		d->more_s = more_s;
+	}
+	return d != NULL;
+}
+
 static bool opens_operations(struct sb_textlog *log, const char *line)
 {
 	size_t size = strcspn(line, " \t:[]()");
@@ -221,7 +233,7 @@ static bool opens_operations(struct sb_textlog *log, const char *line)
 		return false;
 	snprintf(name, sizeof name, "%.*s", (int)size, line);
 	if (*rest == '+' && sb_textlog_seconds(rest + 1, &total_s, &after) && strstr(after, "total"))
-		return true; /* a difference, not a time of its own */
+		return add_difference(log, name, total_s);
 	calls = strtoll(rest, &end, 10);
 	end += strspn(end, " ");
 	if (end != rest && calls > 0 && !strncmp(end, "ops", 3) &&

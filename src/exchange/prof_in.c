@@ -35,6 +35,7 @@ struct function {
 	double calls, self_s, total_s;
 	uint32_t first_edge;
 	double root_calls, root_s; /* of the calls that nothing in the file made */
+	double again_s; /* of root_s: may be inside another root, too */
 	bool open, reached;
 	uint32_t name; /* in the recording */
 };
@@ -220,10 +221,39 @@ static int find_roots(struct prof *p)
 		for (size_t e = 1; e < p->edges.count; e++)
 			if (edges[e].callee == i && !all[edges[e].caller].reached)
 				all[i].root_s -= edges[e].total_s;
+			else if (edges[e].callee == i)
+				all[i].again_s += edges[e].total_s;
 		if (all[i].root_s < 0)
 			all[i].root_s = 0;
+		if (all[i].again_s > all[i].root_s)
+			all[i].again_s = all[i].root_s;
 	}
 	return 0;
+}
+
+static double whole_of(struct prof *p, bool roots)
+{
+	const struct function *all = p->functions.items;
+	double sum_s = 0;
+
+	for (size_t i = 1; i < p->functions.count; i++)
+		sum_s += !roots ? all[i].self_s : all[i].root_s;
+	return sum_s;
+}
+
+/* The roots together are no more than all functions' own time. What is more was counted twice: 'exec' in a script
+ * that also imports something, under the profiler and in the import. It is taken from those that can be both. */
+static void count_once(struct prof *p)
+{
+	struct function *all = p->functions.items;
+	double excess_s = whole_of(p, true) - whole_of(p, false), again_s = 0;
+
+	for (size_t i = 1; i < p->functions.count; i++)
+		again_s += all[i].again_s;
+	if (excess_s <= 0 || again_s <= 0)
+		return;
+	for (size_t i = 1; i < p->functions.count; i++)
+		all[i].root_s -= all[i].again_s * (excess_s < again_s ? excess_s / again_s : 1);
 }
 
 /* ---- writing ---- */
@@ -272,16 +302,6 @@ static void put_call(
 	}
 	f->open = false;
 	sb_builder_end(p->writer, (uint64_t)(end_s * 1e9), name);
-}
-
-static double whole_of(struct prof *p, bool roots)
-{
-	const struct function *all = p->functions.items;
-	double sum_s = 0;
-
-	for (size_t i = 1; i < p->functions.count; i++)
-		sum_s += !roots ? all[i].self_s : all[i].root_s;
-	return sum_s;
 }
 
 static int write_prof(struct prof *p, const char *strobe_path)
@@ -355,6 +375,8 @@ static int import_prof(struct sb_source *source, const char *path, const char *s
 		link_edges(&p);
 	if (!err)
 		err = find_roots(&p);
+	if (!err)
+		count_once(&p);
 	if (!err && whole_of(&p, true) <= 0)
 		err = sb_fail(STROBE_EFORMAT, "'%s' holds no time: nothing was profiled", path);
 	if (!err)

@@ -335,9 +335,21 @@ static bool cut_word(char *text, const char *word)
 	return true;
 }
 
+/* Cuts ":   ___s (Δ: ___)" off: the line of a sheet that is not filled in. */
+static void cut_blank(char *text)
+{
+	for (char *colon = strchr(text, ':'); colon; colon = strchr(colon + 1, ':'))
+		if (!strncmp(colon + 1 + strspn(colon + 1, " \t"), "__", 2)) {
+			*colon = 0;
+			return;
+		}
+}
+
 static void parse_coded(char *text, struct sb_stagelog_line *out)
 {
 	char *word = strstr(text, "SKIPPED");
+
+	cut_blank(text);
 
 	if (word) {
 		parse_skipped(text, word, out);

@@ -84,6 +84,12 @@ struct sb_textlog_variant {
 	double mean_ms, median_ms, std_ms, min_ms, max_ms;
 };
 
+/* "sdpa_overhead   +380s total" */
+struct sb_textlog_difference {
+	char name[64];
+	double more_s;
+};
+
 /* Places where a text contradicts itself: the first is kept in words. */
 struct sb_textlog_doubts {
 	uint64_t count;
@@ -116,6 +122,7 @@ struct sb_textlog {
 
 	struct sb_vec loops, memory, samples, variants, series; /* struct sb_textlog_loop … */
 	struct sb_vec operations;
+	struct sb_vec differences; /* struct sb_textlog_difference */
 	int64_t now_ns; /* since the start: lines that are taken as they are printed; 0: not known */
 	uint64_t start_real_ns; /* 0: not given */
 	bool has_rank;

@@ -295,6 +295,18 @@ static struct strobe_attr number(const char *key, double value)
 	return (struct strobe_attr){ .key = key, .type = STROBE_TYPE_FLOAT, .value.f = value };
 }
 
+/* "sdpa_overhead +380s total": a difference that the text names, beside the stages. */
+static void put_differences(struct sb_textlog_clock *c)
+{
+	const struct sb_textlog_difference *all = c->log->differences.items;
+
+	for (size_t i = 0; i < c->log->differences.count; i++) {
+		struct strobe_attr more = number("more_s", all[i].more_s);
+
+		sb_builder_event(c->builder, (uint64_t)c->whole_ns, all[i].name, 0, &more, 1);
+	}
+}
+
 static void put_variants(struct sb_textlog_clock *c)
 {
 	const struct sb_textlog_variant *all = c->log->variants.items;
@@ -341,6 +353,10 @@ static void put_missing(struct sb_textlog_clock *c)
 	if (log->samples.count)
 		sb_builder_meta_string(c->builder, SB_META_MISSING, "times of the samples",
 			"the text has values without a clock: they stand where they were printed|record with "
+			"'strobe run -- COMMAND'");
+	if (log->memory.count && isnan(((const struct sb_textlog_memory *)log->memory.items)->time_s))
+		sb_builder_meta_string(c->builder, SB_META_MISSING, "times of the memory snapshots",
+			"the text has them without a clock: they stand where they were printed|record with "
 			"'strobe run -- COMMAND'");
 }
 
@@ -396,6 +412,7 @@ static int put_everything(struct sb_textlog_clock *c)
 		put_timed_series(c, (const struct sb_textlog_series *)log->series.items + i);
 	put_disk(c);
 	put_variants(c);
+	put_differences(c);
 	put_missing(c);
 	return err;
 }
@@ -407,14 +424,26 @@ static int64_t last_time_ns(const struct sb_textlog_series *s)
 	return last_s > 0 && last_s < 1e9 ? (int64_t)(last_s * 1e9) : 0;
 }
 
-/* How long the run is; where nothing has a time, a second for each reading. */
-static int64_t whole_of(const struct sb_textlog *log)
+/* How long the text says that the run is; 0: it says no time at all. */
+static int64_t told_ns(const struct sb_textlog *log)
 {
+	const struct sb_textlog_memory *memory = log->memory.items;
 	int64_t whole_ns = with_loops(log);
-	size_t readings = log->samples.count > log->memory.count ? log->samples.count : log->memory.count;
 
 	for (size_t i = 0; i < log->series.count && !whole_ns; i++)
 		whole_ns = last_time_ns((const struct sb_textlog_series *)log->series.items + i);
+	if (!whole_ns && log->memory.count > 1 && memory[log->memory.count - 1].time_s > memory[0].time_s)
+		whole_ns = (int64_t)(fmin(memory[log->memory.count - 1].time_s - memory[0].time_s, 1e8) *
+				     1e9);
+	return whole_ns;
+}
+
+/* Where nothing has a time, a second for each reading. */
+static int64_t whole_of(const struct sb_textlog *log)
+{
+	int64_t whole_ns = told_ns(log);
+	size_t readings = log->samples.count > log->memory.count ? log->samples.count : log->memory.count;
+
 	if (!whole_ns && readings)
 		whole_ns = (int64_t)(readings > 1 ? readings - 1 : 1) * SAMPLE_APART_NS;
 	return whole_ns;
@@ -443,6 +472,10 @@ int sb_textlog_write(struct sb_textlog *log, const char *path, const char *strob
 		return sb_fail(STROBE_ENOMEM, "no memory to import");
 	}
 	sb_builder_meta_string(c.builder, SB_META_RUN, SB_RUN_IMPORTED_FROM, path);
+	if (!told_ns(log))
+		sb_builder_meta(c.builder, SB_META_RUN,
+			&(struct strobe_attr){
+				.key = SB_RUN_NO_TIMES, .type = STROBE_TYPE_INT, .value.i = 1 });
 	if (*note)
 		sb_builder_meta_string(c.builder, SB_META_RUN, SB_RUN_IMPORT_NOTE, note);
 	err = put_everything(&c);

@@ -15,6 +15,8 @@
 #define SB_RUN_PEAK_RSS_BYTES "peak_rss_bytes" /* int: of the largest process */
 
 #define SB_RUN_IMPORTED_FROM "imported_from" /* string: the file, as it was named */
+#define SB_RUN_NO_TIMES \
+	"no_times" /* int 1: what was imported has no times; those of the recording are made up */
 #define SB_RUN_IMPORT_NOTE "import_note" /* string: what an import could not keep or believe */
 
 /* in every recording */

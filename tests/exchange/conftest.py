@@ -18,11 +18,11 @@ class Strobe:
         self.folder = folder
         self.count = 0
 
-    def __call__(self, *args, code=0):
+    def __call__(self, *args, code=0, both=False):
         done = subprocess.run([BUILD / "strobe", *map(str, args)], cwd=self.folder, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, errors="replace", env={**os.environ, "NO_COLOR": "1", "TMPDIR": str(self.folder)})
         assert done.returncode == code, (args, done.stdout, done.stderr)
-        return done.stdout if code == 0 else done.stderr
+        return done.stdout + done.stderr if both else done.stdout if code == 0 else done.stderr
 
     def write(self, name, content):
         path = self.folder / name

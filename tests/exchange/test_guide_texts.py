@@ -243,6 +243,44 @@ def test_an_aggregation_summary_keeps_min_max_and_average(strobe):
     assert [device[k] for k in ("memory_used_max_mb", "memory_used_mean_mb", "utilization_mean_percent")] == pytest.approx([9800, 8420, 85.2])
 
 
+def test_a_text_without_times_has_no_total_that_could_be_compared(strobe):
+    """Readings stand a second apart in the recording: that second is not the program's."""
+    fewer = "".join(line for line in MEMORY.splitlines(True) if not line.startswith("after_text"))
+    less, more = strobe.write("less.txt", fewer), strobe.write("more.txt", MEMORY)
+    text = strobe("diff", less, more)
+    assert "Neither has a total time" in text and "slower" not in text and "Peak GPU memory" in text
+    assert "neither run has a total time" in strobe("diff", less, more, "--format", "json", "--fail-above", "5%", code=1, both=True)
+    strobe("diff", less, more, "--fail-above", "peak_memory=5%")
+    for name, form in (("memory", MEMORY), ("display", DISPLAY), ("aggregation", AGGREGATION)):
+        report = strobe.report(strobe.write(name + ".txt", form))
+        assert report["session_info"]["no_times"] is True and report["session_info"]["duration"] == "no times"
+        assert ", no times\n" in strobe("report", name + ".txt")
+    assert "no_times" not in strobe.report(strobe.write("timed.txt", SUMMARY))["session_info"]
+
+
+def test_precisions_and_layers_compare_by_their_means(strobe):
+    faster = PRECISION.replace("28.45", "20.45").replace("1.59", "2.21")
+    rows = {s["name"]: s for s in json.loads(strobe("diff", strobe.write("a.txt", PRECISION), strobe.write("b.txt", faster), "--format", "json"))["stages"]}
+    assert (rows["FP16"]["base_s"], rows["FP16"]["new_s"], rows["FP16"]["verdict"]) == (pytest.approx(.02845), pytest.approx(.02045), "better")
+    assert rows["FP32"]["verdict"] == "same"
+    slower = LAYERS.replace("3.45 ms", "4.45 ms").replace("43.65", "44.65")
+    rows = {s["name"]: s for s in json.loads(strobe("diff", strobe.write("a.txt", LAYERS), strobe.write("b.txt", slower), "--format", "json"))["stages"]}
+    assert rows["Patch Embedding"]["verdict"] == "worse" and rows["Transformer blocks"]["verdict"] == "same"
+
+
+def test_a_sheet_that_is_not_filled_in_has_its_stages_by_name(strobe):
+    sheet = ("BASELINE:\n- [3b] RAFT:        95.32s\n- [4c] VAE encode:  20.00s\n- Total Inpainting: 115.32s\n\n"
+             "AFTER OPTIMIZATION X:\n- [3b] RAFT:        80.00s (\u0394: ___)\n- [4c] VAE encode:  ___s (\u0394: ___)\n- Total Inpainting: ___s (\u0394: ___)\n")
+    rows = stages(strobe.report(strobe.write("sheet.txt", sheet)))
+    assert set(rows) == {"RAFT", "VAE encode"}
+    assert rows["RAFT"]["total_s"] == pytest.approx(80) and rows["VAE encode"]["state"] == "untimed"
+
+
+def test_a_difference_that_a_text_names_is_kept(strobe):
+    event, = [e for e in strobe.report(strobe.write("after.txt", AFTER))["events"] if e["name"] == "sdpa_overhead"]
+    assert event["attributes"] == {"more_s": 380}
+
+
 def test_a_gpu_of_which_only_memory_is_known_is_not_called_unused(strobe):
     path = strobe.write("a.txt", BEFORE)
     assert strobe.report(path)["gpu_metrics"]["devices"][0]["used"] is True

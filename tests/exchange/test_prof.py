@@ -2,6 +2,8 @@
 import cProfile
 import marshal
 import pstats
+import subprocess
+import sys
 
 import pytest
 
@@ -44,6 +46,19 @@ def test_times_and_callers_are_kept(strobe, profile):
                 assert ours[name][0] / 1e9 == pytest.approx(total, rel=0.02, abs=2e-5), name
                 assert ours[name][2] == calls, name
     assert sum(own for _, own, _ in ours.values()) / 1e9 == pytest.approx(stats.total_tt, rel=0.01, abs=1e-4)
+
+
+def test_what_is_called_by_the_script_and_by_an_import_counts_once(strobe, tmp_path):
+    """'exec' runs the script's own code and, inside the imports, that of modules."""
+    for name, body in (("first_module", "import second_module\n"), ("second_module", "VALUES = [i * i for i in range(60000)]\n")):
+        (tmp_path / (name + ".py")).write_text(body)
+    script = ("import cProfile, sys\nsys.path.insert(0, %r)\np = cProfile.Profile()\np.enable()\nimport first_module\n"
+              "def work():\n    return sum(i * i for i in range(40000))\nwork()\nexec('work()')\np.disable()\np.dump_stats('script.prof')\n" % str(tmp_path))
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
+    total = pstats.Stats(str(tmp_path / "script.prof")).total_tt
+    report = strobe.report(tmp_path / "script.prof")
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(total, rel=0.005)
+    assert report["stage_analysis"]["unattributed_s"] == 0
 
 
 def test_the_report_works_on_it(strobe, profile):

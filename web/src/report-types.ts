@@ -53,6 +53,7 @@ export type SessionInfo = {
   end_time: string; // ISO 8601 with offset
   duration: string; // for people: "131.40 s"
   duration_s: number; // from the start to the end of the recording
+  no_times?: true; // what was imported has no times: those of this report are made up
   tags: Free; // the program's own
   generated_at: string; // when this report was made
   command?: string; // the command line

@@ -72,12 +72,15 @@ void sb_diff_markdown(const struct sb_comparison *c, const struct sb_diff_option
 	struct sb_diff_words words;
 
 	sb_diff_words(t, &words);
-	sb_buf_printf(out, "### %s%s: %s → %s (%s, %s), %s\n\n", mark_of(t->verdict),
-		c->per_generation ? "One generation" : "Total", words.base, words.now, words.delta,
-		words.percent,
-		c->output_verdict && t->verdict == SB_VERDICT_BETTER
-			? c->output_verdict
-			: sb_verdict_words(t->verdict, t->metric));
+	if (t->base == 0 && t->now == 0)
+		sb_buf_puts(out, "### No total time to compare\n\n");
+	else
+		sb_buf_printf(out, "### %s%s: %s → %s (%s, %s), %s\n\n", mark_of(t->verdict),
+			c->per_generation ? "One generation" : "Total", words.base, words.now, words.delta,
+			words.percent,
+			c->output_verdict && t->verdict == SB_VERDICT_BETTER
+				? c->output_verdict
+				: sb_verdict_words(t->verdict, t->metric));
 	for (size_t i = 0; i < c->failure_count; i++) {
 		sb_buf_puts(out, "- **FAIL** ");
 		sb_markdown_put(out, c->failures[i]);

@@ -28,6 +28,10 @@ static void put_total(struct sb_buf *out, const struct sb_comparison *c, const s
 	const struct sb_metric_change *t = &c->total;
 	struct sb_diff_words words;
 
+	if (t->base == 0 && t->now == 0) {
+		sb_buf_puts(out, "Neither has a total time: what they have is compared below\n");
+		return;
+	}
 	sb_diff_words(t, &words);
 	sb_buf_printf(out, "%s %s -> %s  (%s, %s)  ", c->per_generation ? "One generation" : "Total",
 		words.base, words.now, words.delta, words.percent);

@@ -7,6 +7,7 @@
 #include "report/summary_screen.h"
 
 #include <string.h>
+#include <stdio.h>
 #include <time.h>
 
 #define WIDE 100000 /* columns: no line is broken */
@@ -32,6 +33,8 @@ static void title(const struct sb_model *model, struct sb_buf *out)
 	char wall[32];
 
 	sb_text_seconds(wall, sizeof wall, s->duration_s);
+	if (s->no_times)
+		snprintf(wall, sizeof wall, "no times");
 	sb_buf_puts(out, "# strobe: ");
 	sb_markdown_name(out, s->name ? s->name : "run", 80);
 	if (s->outcome) {

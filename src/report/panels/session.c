@@ -40,6 +40,8 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	struct tm tm;
 
 	sb_text_seconds(duration, sizeof duration, s->duration_s);
+	if (s->no_times)
+		snprintf(duration, sizeof duration, "no times");
 	sb_text_colour(out, o, "1");
 	sb_buf_puts(out, "strobe: ");
 	sb_text_name(out, s->name, 60);
