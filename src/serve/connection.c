@@ -399,8 +399,10 @@ bool sb_connection_send(struct sb_connection *c, struct sb_blob *event)
 	return true;
 }
 
-void sb_connection_end_stream(struct sb_connection *c)
+void sb_connection_end_stream(struct sb_connection *c, struct sb_blob *last)
 {
+	if (last)
+		put_blob(c, last);
 	begin_writing(c, unsent_bytes(c));
 	if (!unsent_bytes(c))
 		close_connection(c);

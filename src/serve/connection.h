@@ -88,6 +88,7 @@ void sb_connection_wait(struct sb_connection *c);
 bool sb_connection_stream(struct sb_connection *c);
 /* A reader that still has to take the one before misses this one: false. */
 bool sb_connection_send(struct sb_connection *c, struct sb_blob *event);
-void sb_connection_end_stream(struct sb_connection *c); /* closes it when all is sent */
+/* Sends the last event, however much is still to be taken, and closes the stream when all is sent. */
+void sb_connection_end_stream(struct sb_connection *c, struct sb_blob *last);
 
 #endif

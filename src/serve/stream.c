@@ -1,7 +1,7 @@
 /* Server-sent events: a report every two seconds while the run records and a
  * "state" in between, so that a page knows a silent server from a quiet run;
  * then "end" with how the run ended. A reader too slow to take one misses it
- * and gets a later one. */
+ * and gets a later one; the last one is never missed. */
 #include "serve/state.h"
 
 #include <stdio.h>
@@ -72,10 +72,10 @@ static void tell(struct sb_connection *c, const struct news *news)
 {
 	if (news->report)
 		sb_connection_send(c, news->report);
-	if (news->state)
-		sb_connection_send(c, news->state);
 	if (news->last)
-		sb_connection_end_stream(c);
+		sb_connection_end_stream(c, news->state);
+	else if (news->state)
+		sb_connection_send(c, news->state);
 }
 
 void sb_stream_open(struct sb_server *s, struct sb_connection *c, struct sb_answer *a)

@@ -303,6 +303,16 @@ class Ending(unittest.TestCase):
             self.assertEqual(server.stop(), 0)
 
 
+    def test_the_last_word_follows_a_long_report(self):
+        with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:
+            shutil.copy(os.path.join(os.path.dirname(__file__), "..", "data", "kineto-h200.json.gz"), folder)
+            server = Server(os.path.join(folder, "kineto-h200.json.gz"))
+            run = json.loads(server.get("/api/runs").body)["runs"][0]["id"]
+            events = server.get(f"/api/runs/{urllib.parse.quote(run)}/events").body.decode()
+            self.assertGreater(len(events), 1 << 16)
+            self.assertIn("event: end\n", events[-60:])
+            self.assertEqual(server.stop(), 0)
+
     def test_a_killed_run_is_told_from_a_live_and_an_ended_one(self):
         with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:
             ended, killed = Recorder(folder), Recorder(folder)

@@ -19,6 +19,7 @@ import type { Timeline } from './timeline/data';
 import { timeKey } from './timeline/view';
 import { setTimeline } from './jump';
 import { goTo, toTimeline } from './place';
+import { keepSteady } from './steady';
 import { readReport } from './load';
 
 export interface RunEntry {
@@ -151,6 +152,7 @@ export function App(props: Props) {
   const base = choice[0];
   const charts = useMemo(() => timeCharts(r), [r]);
   useKeys();
+  useEffect(keepSteady);
   const streaming = useMemo(() => chartsOf('Streaming', r.streaming_analysis?.series), [r]);
   const panels = panelsOf(r, timeline, charts, streaming, base);
   return (

@@ -1,11 +1,11 @@
 // Metric charts on the run's time axis, and plain ones for steps and blocks.
 import { useEffect, useRef } from 'preact/hooks';
-import uPlot from 'uplot';
 import { savePng } from './export';
 import { axisLabel, keyed, unitOf } from './format';
 import { title } from './words';
 import { cursor, dark, select, selection, useStore, view, whenSeen } from './state';
-import { gutterOf, look } from './timeline/canvas';
+import { Plot } from './plot';
+import { gutterOf } from './timeline/canvas';
 import { ticks } from './timeline/draw';
 
 export interface Line {
@@ -22,33 +22,45 @@ export interface Chart {
   group: string;
 }
 
-const STROKES = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6'];
-
-function stroke(i: number): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(STROKES[i % STROKES.length]).trim();
-}
-
-function axisValues(unit: string) {
-  return (_u: uPlot, splits: number[]) => {
-    const labels = splits.map((v) => (v === null ? '' : axisLabel(unit, v)));
-    return labels.map((text, i) => (labels.indexOf(text) < i ? '' : text)); // a unit without smaller parts says a value once
+// Draws again when the view, the selection or the width change; returns how to stop.
+function timePlot(chart: Chart, e: HTMLDivElement, height: number, axis: boolean): () => void {
+  const s = (ns: number) => ns / 1e9;
+  const plot = new Plot(e, {
+    x: chart.t,
+    lines: chart.lines.map((one) => one.values),
+    height,
+    top: 17,
+    bottom: axis ? 26 : 6,
+    left: () => gutterOf(e.clientWidth),
+    range: () => [s(view.get().from), s(view.get().to)],
+    highest: (most) => highest(chart.unit, most),
+    label: (v) => axisLabel(chart.unit, v),
+    ticks: (width) => ticks(view.get(), width).map((t) => ({ ...t, at: s(t.at) })),
+    band: () => selection.get() && [s(selection.get()!.from), s(selection.get()!.to)],
+    moved: (t) => cursor.set(t === null ? null : t * 1e9),
+    clicked: (t) => select({ from: t * 1e9, to: t * 1e9, label: `samples at ${t.toFixed(2)} s`, moment: true }),
+    dragged: (from, to) => select({ from: from * 1e9, to: to * 1e9, label: 'time range' }),
+  });
+  let frame = 0;
+  const again = () => {
+    frame ||= requestAnimationFrame(() => {
+      frame = 0;
+      plot.draw();
+    });
   };
-}
-
-function selectionBand(): uPlot.Plugin {
-  return {
-    hooks: {
-      drawClear: (u: uPlot) => {
-        const s = selection.get();
-        if (!s) return;
-        const l = look();
-        const x0 = Math.max(u.valToPos(s.from / 1e9, 'x', true), u.bbox.left);
-        const x1 = Math.min(u.valToPos(s.to / 1e9, 'x', true), u.bbox.left + u.bbox.width);
-        if (x1 < u.bbox.left || x0 > u.bbox.left + u.bbox.width) return;
-        u.ctx.fillStyle = l.band;
-        u.ctx.fillRect(x0, u.bbox.top, Math.max(1, x1 - x0), u.bbox.height);
-      },
-    },
+  const seen = whenSeen(e, again);
+  const follow = (t: number | null) => {
+    plot.point(t === null ? null : s(t));
+    readout(e, t === null ? '' : reading(chart, plot.nearest(s(t))));
+  };
+  const stops = [view.watch(seen.draw), selection.watch(seen.draw), seen.stop, cursor.watch(follow)];
+  const watcher = new ResizeObserver(() => plot.resize());
+  watcher.observe(e);
+  return () => {
+    stops.forEach((stop) => stop());
+    cancelAnimationFrame(frame);
+    watcher.disconnect();
+    plot.stop();
   };
 }
 
@@ -58,103 +70,11 @@ interface TimeChartProps {
   axis?: boolean;
 }
 
-// Time along the shared axis, and the values beside it.
-function timeAxes(chart: Chart, e: HTMLElement, axis: boolean): uPlot.Axis[] {
-  const l = look();
-  return [
-    {
-      show: axis,
-      size: 26,
-      gap: 7,
-      stroke: l.faint,
-      font: l.font,
-      grid: { stroke: l.line, width: 1 },
-      ticks: { show: false },
-      splits: (u) => ticks(view.get(), u.over.clientWidth).map((t) => t.at / 1e9),
-      values: (u) => ticks(view.get(), u.over.clientWidth).map((t) => (u.valToPos(t.at / 1e9, 'x') > u.over.clientWidth - 20 ? '' : t.text)), // no half words at the edge
-    },
-    {
-      size: () => gutterOf(e.clientWidth),
-      stroke: l.faint,
-      font: l.font,
-      gap: 4,
-      grid: { stroke: l.line, width: 1 },
-      ticks: { show: false },
-      values: axisValues(chart.unit),
-      space: 24,
-    },
-  ];
-}
-
-function timeLines(chart: Chart): uPlot.Series[] {
-  return chart.lines.map((one, i) => ({
-    label: one.label,
-    stroke: stroke(i),
-    width: 1.25,
-    fill: i === 0 && chart.lines.length === 1 ? stroke(0) + '22' : undefined,
-    points: { show: true, size: 4, filter: () => alone(one.values) },
-    spanGaps: false,
-  }));
-}
-
-function selectDragged(u: uPlot): void {
-  if (u.select.width < 3) return;
-  select({ from: u.posToVal(u.select.left, 'x') * 1e9, to: u.posToVal(u.select.left + u.select.width, 'x') * 1e9, label: 'time range' });
-  u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-}
-
-function timePlot(chart: Chart, e: HTMLDivElement, height: number, axis: boolean): uPlot {
-  const options: uPlot.Options = {
-    width: Math.max(100, e.clientWidth),
-    height,
-    legend: { show: false },
-    padding: [17, 0, axis ? 0 : 6, 0],
-    cursor: { y: false, drag: { x: true, y: false, setScale: false, dist: 3 }, points: { size: 5 } },
-    select: { show: true, left: 0, top: 0, width: 0, height: 0 },
-    scales: { x: { time: false, auto: false, range: () => [view.get().from / 1e9, view.get().to / 1e9] }, y: { range: yRange(chart.unit) } },
-    axes: timeAxes(chart, e, axis),
-    series: [{}, ...timeLines(chart)],
-    plugins: [selectionBand()],
-    hooks: {
-      setSelect: [selectDragged],
-      setCursor: [(u) => readout(u, e, chart)],
-      ready: [(u) => listen(u)],
-    },
-  };
-  return new uPlot(options, [chart.t, ...chart.lines.map((one) => one.values)] as uPlot.AlignedData, e);
-}
-
-// Draws again when the view, the selection or the width change; returns how to stop.
-function keepCurrent(plot: uPlot, e: HTMLDivElement, height: number): () => void {
-  let frame = 0;
-  let banded = selection.get();
-  const again = () => {
-    if (!frame)
-      frame = requestAnimationFrame(() => {
-        frame = 0;
-        const v = view.get();
-        plot.setScale('x', { min: v.from / 1e9, max: v.to / 1e9 });
-        if (selection.get() !== banded) plot.redraw(false);
-        banded = selection.get();
-      });
-  };
-  const seen = whenSeen(e, again);
-  const stops = [view.watch(seen.draw), selection.watch(seen.draw), seen.stop, cursor.watch((t) => follow(plot, t))];
-  const watcher = new ResizeObserver(() => plot.setSize({ width: Math.max(100, e.clientWidth), height }));
-  watcher.observe(e);
-  return () => {
-    stops.forEach((stop) => stop());
-    cancelAnimationFrame(frame);
-    watcher.disconnect();
-    plot.destroy();
-  };
-}
-
 // Shares the timeline's axis: its plot area begins where the lanes' does.
 export function TimeChart({ chart, height, axis }: TimeChartProps) {
   const host = useRef<HTMLDivElement>(null);
   const isDark = useStore(dark);
-  useEffect(() => keepCurrent(timePlot(chart, host.current!, height, axis ?? false), host.current!, height), [chart, height, isDark]);
+  useEffect(() => timePlot(chart, host.current!, height, axis ?? false), [chart, height, isDark]);
   return (
     <figure class="chart" style={{ height: `${height}px` }} aria-label={`${chart.title} over time`}>
       <figcaption>
@@ -181,24 +101,6 @@ function SavePicture({ of, words }: { of: { current: HTMLDivElement | null }; wo
   );
 }
 
-// The pointer over one chart is the same moment in every chart and lane; a click selects the sample there.
-function listen(u: uPlot): void {
-  let from = 0;
-  u.over.addEventListener('mousemove', (ev) => cursor.set(u.posToVal(ev.offsetX, 'x') * 1e9));
-  u.over.addEventListener('mouseleave', () => cursor.set(null));
-  u.over.addEventListener('mousedown', (ev) => (from = ev.offsetX));
-  u.over.addEventListener('click', (ev) => {
-    if (Math.abs(ev.offsetX - from) > 3) return;
-    const t = u.posToVal(ev.offsetX, 'x') * 1e9;
-    select({ from: t, to: t, label: `samples at ${(t / 1e9).toFixed(2)} s`, moment: true });
-  });
-}
-
-function follow(plot: uPlot, t: number | null): void {
-  const left = t === null ? -10 : plot.valToPos(t / 1e9, 'x');
-  if (Math.abs((plot.cursor.left ?? -10) - left) > 0.5) plot.setCursor({ left, top: t === null ? -10 : 1 });
-}
-
 // The last value at or before a moment, in words.
 export function interpolated(chart: Chart, line: Line, t: number): string {
   const at = chart.t.findLastIndex((one) => one <= t);
@@ -206,33 +108,29 @@ export function interpolated(chart: Chart, line: Line, t: number): string {
   return v === null || v === undefined ? '' : keyed('x' + chart.unit, v);
 }
 
-// Values that no line reaches: their neighbours are missing.
-export function alone(values: (number | null)[]): number[] {
-  const there = (i: number) => values[i] !== null && values[i] !== undefined;
-  return values.map((_, i) => i).filter((i) => there(i) && !there(i - 1) && !there(i + 1));
+function readout(e: HTMLElement, words: string): void {
+  const out = e.parentElement?.querySelector('output');
+  if (out) out.textContent = words;
 }
 
-function readout(u: uPlot, e: HTMLElement | null, chart: Chart): void {
-  const out = e?.parentElement?.querySelector('output');
-  if (!out) return;
-  const i = u.cursor.idx;
-  if (i === null || i === undefined || (u.cursor.left ?? -1) < 0) {
-    out.textContent = '';
-    return;
-  }
+function reading(chart: Chart, i: number): string {
   const values = chart.lines.map((one) => {
     const v = one.values[i];
     return v === null || v === undefined ? 'n/a' : keyed('x' + chart.unit, v);
   });
-  out.textContent = `${chart.t[i].toFixed(2)} s: ${values.join(', ')}`;
+  return `${chart.t[i].toFixed(2)} s: ${values.join(', ')}`;
 }
 
-function yRange(unit: string): uPlot.Range.Function {
-  return (_u, _min, max) => {
-    if (unit === '_percent' && max <= 100) return [0, 100];
-    if (unit === '_ratio' && max <= 1) return [0, 1];
-    return [0, max > 0 ? max * 1.08 : 1];
-  };
+function highest(unit: string, most: number): number {
+  if (unit === '_percent' && most <= 100) return 100;
+  if (unit === '_ratio' && most <= 1) return 1;
+  return most > 0 ? most * 1.08 : 1;
+}
+
+// Round numbers from 0 up.
+function counts(n: number, width: number): { at: number; text: string }[] {
+  const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4].find((one) => (one / n) * width >= 50) ?? n;
+  return Array.from({ length: Math.ceil(n / step) }, (_, i) => ({ at: i * step, text: String(i * step) }));
 }
 
 // Values in their order, for steps, blocks, iterations.
@@ -240,47 +138,32 @@ export function OrderChart({ values, unit, label, height, onPick }: { values: nu
   const host = useRef<HTMLDivElement>(null);
   const isDark = useStore(dark);
   useEffect(() => {
-    const l = look();
     const e = host.current!;
-    const plot = new uPlot(
-      {
-        width: Math.max(100, e.clientWidth),
-        height,
-        legend: { show: false },
-        padding: [6, 8, 0, 0],
-        cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
-        scales: { x: { time: false, range: () => [-0.6, values.length - 0.4] }, y: { range: (_u, _a, max) => [0, max > 0 ? max * 1.08 : 1] } },
-        axes: [
-          { size: 22, gap: 2, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4], stroke: l.faint, font: l.font, grid: { show: false }, ticks: { show: false } },
-          { size: 62, gap: 4, stroke: l.faint, font: l.font, grid: { stroke: l.line, width: 1 }, ticks: { show: false }, values: axisValues(unit), space: 28 },
-        ],
-        series: [{}, { label, stroke: stroke(0), width: values.length > 400 ? 1 : 0, fill: stroke(0) + (values.length > 400 ? '22' : 'aa'), paths: values.length > 400 ? undefined : uPlot.paths.bars!({ size: [0.8, 40] }), points: { show: false } }],
-        hooks: {
-          setCursor: [
-            (u) => {
-              const out = e.parentElement?.querySelector('output');
-              const i = u.cursor.idx;
-              if (out) out.textContent = i === null || i === undefined || (u.cursor.left ?? -1) < 0 ? '' : `${i}: ${keyed('x' + unit, values[i])}`;
-            },
-          ],
-          ready: [
-            (u) => {
-              u.over.addEventListener('click', () => {
-                const i = u.cursor.idx;
-                if (onPick && typeof i === 'number') onPick(i);
-              });
-            },
-          ],
-        },
+    const range: [number, number] = [-0.6, values.length - 0.4];
+    const plot = new Plot(e, {
+      x: values.map((_, i) => i),
+      lines: [values],
+      bars: values.length <= 400,
+      height,
+      top: 6,
+      bottom: 22,
+      left: () => 62,
+      range: () => range,
+      highest: (most) => highest(unit, most),
+      label: (v) => axisLabel(unit, v),
+      ticks: (width) => counts(values.length, width),
+      moved: (x) => {
+        const i = x === null ? -1 : plot.nearest(x);
+        plot.point(i < 0 ? null : i);
+        readout(e, i < 0 ? '' : `${i}: ${keyed('x' + unit, values[i])}`);
       },
-      [values.map((_, i) => i), values],
-      e,
-    );
-    const watcher = new ResizeObserver(() => plot.setSize({ width: Math.max(100, e.clientWidth), height }));
+      clicked: (x) => onPick?.(plot.nearest(x)),
+    });
+    const watcher = new ResizeObserver(() => plot.resize());
     watcher.observe(e);
     return () => {
       watcher.disconnect();
-      plot.destroy();
+      plot.stop();
     };
   }, [values, height, isDark]);
   return (

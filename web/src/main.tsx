@@ -1,6 +1,5 @@
 // Starts the page: data first, then the picture, then the timeline's bytes.
 import { render } from 'preact';
-import 'uplot/dist/uPlot.min.css';
 import './style.css';
 import { startAddress } from './address';
 import { App, type RunEntry } from './app';
@@ -10,6 +9,7 @@ import { Diff } from './panels/diff';
 import { Journal } from './panels/journal';
 import { Runs } from './panels/runs';
 import { rankStages } from './panels/overview';
+import { whenReleased } from './steady';
 import { dark, startTheme, view, whole } from './state';
 import type { Page, Report, ReportPage, RunList } from './report';
 import { startVideos } from './video';
@@ -54,7 +54,7 @@ async function follow(p: ReportPage): Promise<void> {
   const source = new EventSource(live.events);
   const set = (state: string) => {
     liveState = state;
-    draw();
+    whenReleased(draw);
   };
   let end = ''; // a report may still be on its way when the end comes
   let silence = 0;
@@ -103,9 +103,7 @@ async function start(): Promise<void> {
   }
   document.title = `${p.report.session_info.name || p.report.session_info.id} · strobe`;
   rankStages(p.report);
-  axis(p.report, null);
-  draw();
-  dark.watch(draw);
+  host.textContent = 'Reading the timeline…'; // one drawing, of everything: nothing moves when more is known
   try {
     timeline = await readTimeline();
     problem = timeline ? '' : 'This report has no timeline.';
@@ -115,7 +113,9 @@ async function start(): Promise<void> {
   axis(p.report, timeline);
   startVideos(p.report);
   startAddress();
+  host.textContent = '';
   draw();
+  dark.watch(draw);
   if (p.live) void follow(p);
   requestAnimationFrame(() => requestAnimationFrame(() => performance.mark('strobe-drawn')));
 }

@@ -191,3 +191,69 @@ test('on a phone: no sideways scroll, two fingers zoom, a selection can be clear
   assert.ok((await range(page)).from > near.from, 'one finger does not move');
   await close();
 });
+
+// Movements that nobody asked for, as the browser itself counts them.
+const watchShifts = (page) =>
+  page.addInitScript(() => {
+    window.shifted = [];
+    const of = (s) => `${s.node?.id || s.node?.className || s.node?.nodeName} ${Math.round(s.previousRect.y)} to ${Math.round(s.currentRect.y)}`;
+    new PerformanceObserver((list) => list.getEntries().forEach((e) => window.shifted.push(...e.sources.map(of)))).observe({ type: 'layout-shift', buffered: true });
+  });
+
+test('nothing moves while the page opens, however late the timeline comes', async (browser) => {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  const page = await context.newPage();
+  await watchShifts(page);
+  await page.addInitScript(() => {
+    const Real = DecompressionStream;
+    window.release = null;
+    window.DecompressionStream = class {
+      constructor(kind) {
+        const inner = new Real(kind);
+        const gate = new TransformStream({ transform: (chunk, out) => new Promise((done) => (window.release = () => {
+          window.release = null;
+          out.enqueue(chunk);
+          done();
+        })) });
+        void inner.readable.pipeTo(gate.writable);
+        this.writable = inner.writable;
+        this.readable = gate.readable;
+      }
+    };
+  });
+  await page.goto(`file://${base}`);
+  await page.waitForFunction(() => window.release !== null);
+  await settled(page);
+  assert.equal(await page.locator('tr, button').count(), 0, 'what can be clicked is there before its place is known');
+  await page.evaluate(async () => {
+    while (!document.querySelector('.figures')) {
+      window.release?.();
+      await new Promise((done) => setTimeout(done));
+    }
+  });
+  await ready(page);
+  await settled(page);
+  assert.deepEqual(await page.evaluate(() => window.shifted), []);
+  await context.close();
+});
+
+test('a row stays under the pointer when a click changes the panels above it', async (browser) => {
+  const { page, close } = await opened(browser);
+  const row = page.locator('#stages tr', { hasText: 'vae_decode' });
+  await row.scrollIntoViewIfNeeded();
+  await row.hover();
+  const before = await row.boundingBox();
+  await page.mouse.down();
+  await page.mouse.up();
+  await page.waitForFunction(() => /^Selected/.test(document.querySelector('#range-statistics h3').textContent));
+  await settled(page);
+  assert.ok(Math.abs((await row.boundingBox()).y - before.y) <= 1, `the row went from ${before.y} to ${(await row.boundingBox()).y}`);
+  assert.match(await page.locator('.selection').innerText(), /vae_decode/);
+  await page.mouse.down();
+  await page.mouse.up();
+  await page.waitForFunction(() => /^Visible/.test(document.querySelector('#range-statistics h3').textContent));
+  await settled(page);
+  assert.ok(Math.abs((await row.boundingBox()).y - before.y) <= 1, `and back to ${(await row.boundingBox()).y}`);
+  assert.equal(await page.locator('.selection').count(), 0, 'the second click met the same row');
+  await close();
+});

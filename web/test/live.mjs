@@ -36,6 +36,18 @@ try {
   await page.waitForFunction((text) => [...document.querySelectorAll('#recording dt')].find((e) => e.textContent === 'zones').nextSibling.textContent !== text, before, { timeout: 120_000 });
   console.log('ok    the page follows the recording');
 
+  const row = page.locator('#stages tbody tr').first();
+  const name = await row.locator('.stage span[dir]').innerText();
+  await row.hover();
+  await page.mouse.down();
+  const held = await zones();
+  for (let news = 0; news < 2; news++) await page.waitForResponse((r) => r.url().endsWith('/timeline'), { timeout: 120_000 });
+  assert.equal(await zones(), held, 'what is under the button was exchanged');
+  await page.mouse.up();
+  await page.locator('.selection header', { hasText: name }).waitFor();
+  await page.waitForFunction((text) => [...document.querySelectorAll('#recording dt')].find((e) => e.textContent === 'zones').nextSibling.textContent !== text, held, { timeout: 120_000 });
+  console.log('ok    a click is not lost when news comes while the button is down');
+
   recorder.stdin.end();
   await page.waitForSelector('header .run-state.ended', { timeout: 120_000 });
   console.log('ok    and says when it has ended');

@@ -134,7 +134,7 @@ test('one crosshair runs through lanes and charts', async (browser) => {
   const x = plotX(b, 0.5);
   await page.mouse.move(x, b.y + 80);
   await settled(page);
-  const lines = () => page.evaluate(() => [...document.querySelectorAll('.card.right .cross:not([hidden]), .card.right .u-cursor-x:not(.u-off)')].map((e) => e.getBoundingClientRect().x));
+  const lines = () => page.evaluate(() => [...document.querySelectorAll('.card.right .cross:not([hidden])')].map((e) => e.getBoundingClientRect().x));
   const first = await lines();
   assert.ok(first.length >= 4, `${first.length} lines`);
   assert.ok(first.every((at) => Math.abs(at - x) < 2), `${x}: ${first}`);

@@ -1,6 +1,6 @@
 // The right half of the first screen: the timeline, the charts under it, and
 // how they share the height so that none of it stays empty.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { TimeChart, type Chart } from '../charts';
 import { nanos } from '../format';
 import { selection, useSettled, useStore, view } from '../state';
@@ -57,8 +57,10 @@ interface Props {
 export function FirstTimeline({ data, problem, charts }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const [height, setHeight] = useState(0);
-  useEffect(() => {
-    const watcher = new ResizeObserver(() => setHeight(host.current?.clientHeight ?? 0));
+  useLayoutEffect(() => {
+    const measure = () => setHeight(host.current?.clientHeight ?? 0);
+    const watcher = new ResizeObserver(measure);
+    measure();
     watcher.observe(host.current!);
     return () => watcher.disconnect();
   }, []);

@@ -67,11 +67,10 @@ function Butterfly({ root, name, onPick }: { root: Node; name: string; onPick: (
   );
 }
 
-function Boxes({ all, wanted, picked, onPick }: { all: Box[]; wanted: string; picked: string | null; onPick: (name: string) => void }) {
-  const depth = all.reduce((most, b) => Math.max(most, b.depth), 0);
+function Boxes({ all, height, wanted, picked, onPick }: { all: Box[]; height: string; wanted: string; picked: string | null; onPick: (name: string) => void }) {
   const hit = (b: Box) => !wanted || b.node.name.toLowerCase().includes(wanted);
   return (
-    <div class="icicle" role="img" aria-label="calls of this time, as wide as they took" style={{ height: `${(depth + 1) * 19 + 2}px` }}>
+    <div class="icicle" role="img" aria-label="calls of this time, as wide as they took" style={{ height }}>
       {all.map((b, i) => (
         <button
           key={i}
@@ -87,6 +86,12 @@ function Boxes({ all, wanted, picked, onPick }: { all: Box[]; wanted: string; pi
       ))}
     </div>
   );
+}
+
+// The same for every range: what is below the picture stays where it is.
+function heightOf(t: Timeline): number {
+  const rows = Math.max(...t.lanes.map((l) => (l.kind === 'thread' || l.kind === 'track' ? l.rows.length : 0)));
+  return Math.min(rows + Number(hasLaunches(t)), DEEPEST) * 19 + 2;
 }
 
 export function Icicle({ data }: { data: Timeline }) {
@@ -105,6 +110,7 @@ export function Icicle({ data }: { data: Timeline }) {
   const range = last.current;
   const root = useMemo(() => (range ? callTree(data, range, measure) : null), [data, range?.from, range?.to, measure]);
   const all = useMemo(() => (root ? boxes(root, inTime) : []), [root, inTime]);
+  const height = `${heightOf(data)}px`;
   const hits = wanted ? all.filter((b) => b.node.name.toLowerCase().includes(wanted)) : [];
   return (
     <div ref={host}>
@@ -130,12 +136,10 @@ export function Icicle({ data }: { data: Timeline }) {
           </span>
         )}
       </div>
-      {!range ? (
-        <p class="quiet" style={{ height: '160px' }} />
-      ) : !root ? (
-        <p class="quiet">{measure === 'gpu' ? 'No GPU work was launched in this time.' : 'Zones of this time were merged, or there are none: zoom in for their tree.'}</p>
+      {!root ? (
+        <p class="quiet" style={{ height }}>{range && (measure === 'gpu' ? 'No GPU work was launched in this time.' : 'Zones of this time were merged, or there are none: zoom in for their tree.')}</p>
       ) : (
-        <Boxes all={all} wanted={wanted} picked={name} onPick={setName} />
+        <Boxes all={all} height={height} wanted={wanted} picked={name} onPick={setName} />
       )}
       {root && name !== null && <Butterfly root={root} name={name} onPick={setName} />}
     </div>

@@ -1,0 +1,242 @@
+// A chart on a canvas: lines or bars, two axes, a band for what is selected, a line under the pointer.
+import { look } from './timeline/canvas';
+
+export interface PlotOptions {
+  x: number[]; // ascending
+  lines: (number | null)[][];
+  bars?: boolean;
+  height: number;
+  top: number; // px above the plot
+  bottom: number; // px below it: for the labels of x
+  left: () => number; // px beside it: for the labels of y
+  range: () => [number, number]; // of x, what is visible
+  highest: (most: number) => number; // of y; the lowest is 0
+  label: (y: number) => string;
+  ticks: (width: number) => { at: number; text: string }[];
+  band?: () => [number, number] | null;
+  moved?: (x: number | null) => void; // the pointer
+  clicked?: (x: number) => void;
+  dragged?: (from: number, to: number) => void;
+}
+
+const STROKES = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6'];
+const Y_SPACE = 24; // px between labels
+const FAINT = '22'; // alpha
+const DRAG = 3; // px: less is a click
+
+const stroke = (i: number) => getComputedStyle(document.documentElement).getPropertyValue(STROKES[i % STROKES.length]).trim();
+
+// The first index whose x is not below v.
+function indexOf(x: number[], v: number): number {
+  let low = 0;
+  let high = x.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (x[middle] < v) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+const there = (v: number | null | undefined): v is number => v !== null && v !== undefined;
+
+export class Plot {
+  private canvas = document.createElement('canvas');
+  private cross = document.createElement('div');
+  private width = 0;
+  private from: number | null = null; // px where a drag began
+
+  constructor(
+    private host: HTMLElement,
+    private o: PlotOptions,
+  ) {
+    this.cross.className = 'cross';
+    this.cross.hidden = true;
+    host.append(this.canvas, this.cross);
+    host.onpointermove = (e) => this.move(this.xOf(e));
+    host.onpointerleave = () => this.o.moved?.(null);
+    host.onpointerdown = (e) => {
+      this.from = this.xOf(e);
+      if (this.o.dragged && e.pointerType === 'mouse') host.setPointerCapture(e.pointerId);
+    };
+    host.onpointerup = (e) => this.up(this.xOf(e));
+    host.onpointercancel = () => (this.from = null);
+    this.resize();
+  }
+
+  stop(): void {
+    this.host.replaceChildren();
+  }
+
+  resize(): void {
+    const ratio = devicePixelRatio || 1;
+    this.width = Math.max(100, this.host.clientWidth);
+    this.canvas.width = Math.round(this.width * ratio);
+    this.canvas.height = Math.round(this.o.height * ratio);
+    this.canvas.style.width = `${this.width}px`;
+    this.canvas.style.height = `${this.o.height}px`;
+    this.draw();
+  }
+
+  // The line under the pointer, wherever the pointer is.
+  point(x: number | null): void {
+    const px = x === null ? -1 : this.pxOf(x);
+    this.cross.hidden = px < this.o.left() || px > this.width;
+    this.cross.style.transform = `translateX(${px}px)`;
+  }
+
+  nearest(x: number): number {
+    const i = indexOf(this.o.x, x);
+    return i > 0 && (i === this.o.x.length || x - this.o.x[i - 1] < this.o.x[i] - x) ? i - 1 : i;
+  }
+
+  draw(dragTo?: number): void {
+    const { o } = this;
+    const pen = this.canvas.getContext('2d')!;
+    const ratio = devicePixelRatio || 1;
+    const l = look();
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, this.width, o.height);
+    pen.font = l.font;
+    pen.fillStyle = l.band;
+    const band = o.band?.();
+    const left = o.left();
+    const foot = o.height - o.bottom;
+    const fill = (a: number, b: number) => {
+      const from = Math.max(a, left);
+      const to = Math.min(b, this.width);
+      if (to >= left && from <= this.width) pen.fillRect(from, o.top, Math.max(1, to - from), foot - o.top);
+    };
+    if (band) fill(this.pxOf(band[0]), this.pxOf(band[1]));
+    if (dragTo !== undefined && this.from !== null) fill(Math.min(this.from, dragTo), Math.max(this.from, dragTo));
+    const [first, last] = o.range();
+    const begin = Math.max(0, indexOf(o.x, first) - 1);
+    const end = Math.min(o.x.length, indexOf(o.x, last) + 1);
+    let most = 0;
+    for (const line of o.lines) for (let i = begin; i < end; i++) most = Math.max(most, line[i] ?? 0);
+    const high = o.highest(most);
+    this.axes(pen, high, l.faint, l.line);
+    pen.save();
+    pen.beginPath();
+    pen.rect(left, 0, this.width - left, foot + 1);
+    pen.clip();
+    const yOf = (v: number) => foot - (v / high) * (foot - o.top);
+    for (const [i, line] of o.lines.entries()) if (o.bars) this.bars(pen, line, begin, end, yOf, foot);
+      else this.line(pen, line, begin, end, yOf, stroke(i), o.lines.length === 1 ? foot : null);
+    pen.restore();
+  }
+
+  private axes(pen: CanvasRenderingContext2D, high: number, faint: string, grid: string): void {
+    const { o } = this;
+    const left = o.left();
+    const foot = o.height - o.bottom;
+    const rough = (high * Y_SPACE) / Math.max(Y_SPACE, foot - o.top);
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const fits = [1, 2, 2.5, 5, 10].filter((m) => m * power <= high); // one label above 0, at the least
+    const step = power * (fits.find((m) => m * power >= rough * 0.999) ?? fits.at(-1) ?? 1);
+    pen.strokeStyle = grid;
+    pen.fillStyle = faint;
+    const rule = (x0: number, y0: number, x1: number, y1: number) => {
+      pen.beginPath();
+      pen.moveTo(x0, y0);
+      pen.lineTo(x1, y1);
+      pen.stroke();
+    };
+    pen.textAlign = 'right';
+    pen.textBaseline = 'middle';
+    let said = '';
+    for (let v = 0; v <= high * 1.0001; v += step) {
+      const y = Math.round(foot - (v / high) * (foot - o.top)) + 0.5;
+      rule(left, y, this.width, y);
+      const text = o.label(v);
+      if (text !== said) pen.fillText(text, left - 5, y); // a unit without smaller parts says a value once
+      said = text;
+    }
+    pen.textAlign = 'center';
+    pen.textBaseline = 'top';
+    for (const t of o.ticks(this.width - left)) {
+      const x = Math.round(this.pxOf(t.at)) + 0.5;
+      if (!o.bars) rule(x, o.top, x, foot);
+      if (o.bottom > 10 && x < this.width - 20) pen.fillText(t.text, x, foot + 7); // no half words at the edge
+    }
+  }
+
+  private bars(pen: CanvasRenderingContext2D, line: (number | null)[], begin: number, end: number, yOf: (v: number) => number, foot: number): void {
+    const wide = Math.max(1, Math.min(40, (this.pxOf(1) - this.pxOf(0)) * 0.8));
+    pen.fillStyle = stroke(0) + 'aa';
+    for (let i = begin; i < end; i++) {
+      const v = line[i];
+      if (there(v)) pen.fillRect(this.pxOf(this.o.x[i]) - wide / 2, yOf(v), wide, foot - yOf(v));
+    }
+  }
+
+  // Of many values in one pixel the lowest and the highest are drawn; a value without neighbours is a dot.
+  private line(pen: CanvasRenderingContext2D, line: (number | null)[], begin: number, end: number, yOf: (v: number) => number, colour: string, ground: number | null): void {
+    const { x } = this.o;
+    const path = new Path2D();
+    const area = new Path2D();
+    pen.strokeStyle = pen.fillStyle = colour;
+    pen.lineWidth = 1.25;
+    let i = begin;
+    while (i < end) {
+      if (!there(line[i])) {
+        i++;
+        continue;
+      }
+      const start = i;
+      path.moveTo(this.pxOf(x[i]), yOf(line[i]!));
+      area.moveTo(this.pxOf(x[i]), ground ?? 0);
+      for (; i < end && there(line[i]); i++) {
+        const px = this.pxOf(x[i]);
+        let low = line[i]!;
+        let high = low;
+        while (i + 1 < end && there(line[i + 1]) && this.pxOf(x[i + 1]) < px + 0.7) {
+          low = Math.min(low, line[++i]!);
+          high = Math.max(high, line[i]!);
+        }
+        for (const v of high > low ? [low, high, line[i]!] : [low]) {
+          path.lineTo(px, yOf(v));
+          area.lineTo(px, yOf(v));
+        }
+      }
+      area.lineTo(this.pxOf(x[i - 1]), ground ?? 0);
+      if (i === start + 1 && !there(line[start - 1]) && !there(line[i])) {
+        pen.beginPath();
+        pen.arc(this.pxOf(x[start]), yOf(line[start]!), 2, 0, 7);
+        pen.fill();
+      }
+    }
+    pen.stroke(path);
+    if (ground === null) return;
+    pen.fillStyle = colour + FAINT;
+    pen.fill(area);
+  }
+
+  private xOf = (e: PointerEvent): number => e.clientX - this.canvas.getBoundingClientRect().left;
+
+  private pxOf(x: number): number {
+    const [first, last] = this.o.range();
+    const left = this.o.left();
+    return left + ((x - first) / (last - first)) * (this.width - left);
+  }
+
+  private valueAt(px: number): number {
+    const [first, last] = this.o.range();
+    const left = this.o.left();
+    return first + ((Math.max(left, px) - left) / (this.width - left)) * (last - first);
+  }
+
+  private move(px: number): void {
+    this.o.moved?.(px < this.o.left() ? null : this.valueAt(px));
+    if (this.from !== null && this.o.dragged && Math.abs(px - this.from) > DRAG) this.draw(px);
+  }
+
+  private up(px: number): void {
+    const { from } = this;
+    this.from = null;
+    if (from === null) return;
+    if (Math.abs(px - from) <= DRAG) {
+      if (px >= this.o.left()) this.o.clicked?.(this.valueAt(px));
+    } else this.o.dragged?.(this.valueAt(Math.min(px, from)), this.valueAt(Math.max(px, from)));
+  }
+}
