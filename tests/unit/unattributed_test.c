@@ -74,6 +74,29 @@ static void a_function_has_the_share_of_the_time_not_of_the_samples(void **state
 	synthetic_done(&s);
 }
 
+static void strobe_itself_is_not_where_to_look(void **state)
+{
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 1000 * 1000 };
+	const uint32_t lines[] = { 10, 100, 3 };
+	const struct sb_place_list *list;
+	struct synthetic s;
+	uint32_t names[3];
+
+	synthetic_open(&s);
+	names[0] = sb_builder_name(s.b, "fromnumeric.sum", NULL);
+	names[1] = sb_builder_name(s.b, "_Loader.exec_module", NULL);
+	names[2] = sb_builder_name(s.b, "pipe.main", NULL);
+	files(&s);
+	sb_builder_code_file(s.b, names[0], "/usr/lib/python3/dist-packages/numpy/core/fromnumeric.py");
+	sb_builder_code_file(s.b, names[1], "/usr/lib/python3/dist-packages/strobe/_imports.py");
+	sb_builder_stack_sample(s.b, SECOND, &sample, names, lines, 3);
+	list = &synthetic_model(&s, SECOND)->unattributed.run;
+	assert_int_equal(list->count, 1);
+	assert_string_equal(list->all[0].function, "pipe.main");
+	assert_string_equal(list->all[0].inside, "fromnumeric.sum");
+	synthetic_done(&s);
+}
+
 static void the_text_names_the_functions(void **state)
 {
 	struct sb_text_options options = { 0 };
@@ -154,6 +177,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_function_has_the_share_of_the_time_not_of_the_samples),
+		cmocka_unit_test(strobe_itself_is_not_where_to_look),
 		cmocka_unit_test(the_text_names_the_functions),
 		cmocka_unit_test(little_unattributed_time_is_not_listed),
 		cmocka_unit_test(without_generations_the_run_is_asked),

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/room.h"
 #include "analyze/python/moments.h"
+#include "analyze/python/source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,17 +49,10 @@ static const char *file_of(const struct unattributed *u, uint32_t function)
 	return sb_map_get(&u->files, function, &index) ? u->texts[index - 1] : NULL;
 }
 
-/* What a reader would not look into: torch, and Python's own library. */
+/* What a reader would not look into. A function without a file is the program's. */
 static bool is_library(const char *file)
 {
-	const char *lib;
-
-	if (!file)
-		return false;
-	if (!strncmp(file, "<frozen", 7) || strstr(file, "/torch/"))
-		return true;
-	lib = strstr(file, "/lib/python3");
-	return lib && !strstr(lib, "-packages/");
+	return file && sb_source_is_library(file);
 }
 
 static void take_stack(struct unattributed *u, const struct sb_event *e)
