@@ -12,7 +12,7 @@ MINUTES ?= 10
 .PHONY: all configure setup setup-test demo test test-real fuzz bench install dist clean help accept generate
 
 all: setup configure
-	@cmake --build $(BUILD)
+	@cmake --build $(BUILD) --target product
 
 # Every time: what an earlier one did not find may be here now. Choices made the first time are kept.
 configure:
@@ -53,7 +53,8 @@ generate: configure
 	@cmake --build $(BUILD) --target generate_fields
 	@tools/generate $(BUILD)
 
-accept: setup-test all
+accept: setup-test configure
+	@cmake --build $(BUILD)
 	@STROBE_ACCEPT=1 ctest --test-dir $(BUILD) --output-on-failure -j2 -R '^(cli|compare)/'
 
 bench: setup-test configure
