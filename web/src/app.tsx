@@ -5,7 +5,7 @@ import { firstCharts, stagePath, timeCharts, type Report, type ReportPage, type 
 import { dark, search, select, selection, show, useStore, whole } from './state';
 import { Findings, Figures, Header, TimeBar } from './panels/overview';
 import { Videos } from './panels/videos';
-import { NoStages, StageTable, StageTree, type Base } from './panels/stages';
+import { NoStages, STARTUP, StageTable, StageTree, type Base } from './panels/stages';
 import { Detail } from './panels/detail';
 import { Dock, MergeNote, RangeStatistics } from './panels/explore';
 import { Icicle } from './panels/icicle';
@@ -43,7 +43,7 @@ function baseOf(label: string, here: Stage[], other: StageAnalysis | undefined):
   const once = new Map<string, Stage | null>();
   for (const s of there) once.set(s.name, once.has(s.name) ? null : s);
   const shared = new Map(other?.same_name?.map((n) => [n.stage.name, n.stage]));
-  const found = (row: StageRow) => (row.joined ? (shared.get(row.name) ?? once.get(row.name)) : (at.get(stagePath(here, row.index)) ?? once.get(row.name)));
+  const found = (row: StageRow) => (row.index === STARTUP ? undefined : row.joined ? (shared.get(row.name) ?? once.get(row.name)) : (at.get(stagePath(here, row.index)) ?? once.get(row.name)));
   return { label, total: (row) => found(row)?.total_s };
 }
 

@@ -37,7 +37,7 @@ try {
   console.log('ok    the page follows the recording');
 
   const row = page.locator('#stages tbody tr').first();
-  const name = await row.locator('.stage span[dir]').innerText();
+  const name = await row.locator('.stage span[dir=auto]').innerText();
   await row.hover();
   await page.mouse.down();
   const held = await zones();

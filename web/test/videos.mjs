@@ -36,7 +36,7 @@ function videos() {
   ];
   const timeline = encodeTimeline({ endNs: t * MS, names, lanes: [{ kind: 'generation', name: 'Generations', rows: [rows[0].slice(1)] }, { kind: 'thread', name: 'main', main: true, rows }, { kind: 'thread', name: 'loader', rows: other }] });
   const report = {
-    session_info: { id: 'videos', name: 'videos' }, summary: { wall_s: t / 1e3, generation_count: 5, fps: 40 },
+    session_info: { id: 'videos', name: 'videos' }, summary: { wall_s: t / 1e3, generation_count: 5, fps: 40, startup_end_s: 1.1 },
     generations: { count: 5, whole_run: false, wall: { count: 5, p50_s: 0.26, p95_s: 0.2971 }, items },
     stage_analysis: { wall_s: t / 1e3, unattributed_s: 0.2, stages, bottlenecks: ['denoise'], parts: [{ kind: 'stage', name: 'load_model', stage_index: 3, part_s: 1, wall_ratio: 0.4 }] },
     diffusion_analysis: { steps: 20, step: { count: 20, p50_s: 0.05 }, series, rates: [], split: [] },
@@ -95,5 +95,28 @@ test('choosing a video changes everything, and the address keeps it', async (bro
   await page.keyboard.press('Enter');
   await settled(page);
   assert.equal((await range(page)).to - (await range(page)).from, 200 * MS);
+  await close();
+});
+
+test('the start-up is one row that opens, in both tables, and its button leads there', async (browser) => {
+  const { page, seen, close } = await open(browser, videos());
+  await ready(page);
+  const names = (of) => page.locator(`${of} tbody tr .stage span[dir=auto]`).allInnerTexts();
+  assert.deepEqual((await names('.card.table')).slice(0, 2), ['start-up', 'a cat']);
+  assert.deepEqual((await names('#stages')).slice(0, 2), ['start-up', 'a cat']);
+  assert.match((await cells(page, 'start-up')).join(' '), /1\.10 s/);
+  await page.locator('.card.table [aria-label="stages of the start-up"]').click();
+  assert.deepEqual((await names('.card.table')).slice(0, 3), ['start-up', 'load_model', 'a cat']);
+  assert.deepEqual((await names('#stages')).slice(0, 3), ['start-up', 'load_model', 'a cat']);
+  await page.locator('.card.table [aria-label="stages of the start-up"]').click();
+  assert.deepEqual((await names('#stages')).slice(0, 2), ['start-up', 'a cat']);
+  await page.locator('.card.table tr', { hasText: 'start-up' }).click();
+  assert.match(plain(await page.locator('.selection header').innerText()), /start-up\s+0\.000 to 1\.100 s/);
+  await page.keyboard.press('Escape');
+  await page.locator('.videos button', { hasText: 'startup' }).click();
+  const r = await range(page);
+  assert.deepEqual([r.from, r.to], [0, 1100 * MS]);
+  assert.deepEqual((await names('.card.table')).slice(0, 2), ['start-up', 'load_model'], 'and opens the row');
+  assert.deepEqual(seen.problems, []);
   await close();
 });

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { solid } from '../colour';
 import { clip, count, nanos, percent, sameStage, seconds } from '../format';
 import { num, shownRows, stageRows, type Report, type SameName, type Stage, type StageRow } from '../report';
-import { dark, generation, select, selection, useStore, type Range, type Selection } from '../state';
+import { dark, generation, select, selection, Store, useStore, type Range, type Selection } from '../state';
 import { videoRange } from '../video';
 import { hasTimeline, jumpToCall } from '../jump';
 import { Table, type Column } from '../table';
@@ -19,9 +19,31 @@ export function selectStage(s: StageRow | undefined, t: Timeline | null): void {
   }
   if (!t || s.first_s === undefined || s.end_s === undefined || s.end_s <= s.first_s) return;
   const whole = { from: s.first_s * 1e9, to: s.end_s * 1e9 };
+  if (s.index === STARTUP) {
+    select({ ...whole, label: s.name, name: s.name, stage: STARTUP });
+    return;
+  }
   const video = videoRange();
   const at = video ? extent(t, (name) => sameStage(s.name, name), { from: Math.max(whole.from, video.from), to: Math.min(whole.to, video.to) }) : whole;
   if (at) select({ ...at, label: s.name, name: s.name, stage: s.index });
+}
+
+// Imports, loading, compiling: what ended before the first video began is one row, that opens.
+export const STARTUP = -2;
+export const startupOpen = new Store(false);
+
+function withStartup(rows: StageRow[], r: Report, open: boolean): StageRow[] {
+  const end = num(r.summary, 'startup_end_s');
+  let early = false;
+  const [group, rest]: StageRow[][] = [[], []];
+  for (const s of rows) {
+    if (s.depth === 0) early = end !== undefined && s.end_s !== undefined && s.end_s <= end;
+    if (early) group.push({ ...s, depth: s.depth + 1 });
+    else rest.push(s);
+  }
+  if (end === undefined || !group.length) return rows;
+  const head = { index: STARTUP, name: 'start-up', depth: 0, parental: true, first_s: 0, end_s: end, total_s: end, wall_ratio: end / (r.stage_analysis?.wall_s || end) } as StageRow;
+  return [head, ...(open ? group : []), ...rest];
 }
 
 const isPicked = (chosen: Selection | null, s: StageRow) => chosen?.stage === s.index && chosen.name === s.name;
@@ -36,7 +58,7 @@ function Name({ s, closed, toggle, most }: { s: StageRow; closed?: Set<number>; 
             type="button"
             class="fold"
             aria-expanded={!closed?.has(s.index)}
-            aria-label={`children of ${s.name}`}
+            aria-label={s.index === STARTUP ? 'stages of the start-up' : `children of ${s.name}`}
             onClick={(e) => {
               e.stopPropagation();
               toggle(s);
@@ -131,21 +153,25 @@ const gpuSpan: Column<StageRow> = {
   cell: (s) => (s.gpu_span_s === undefined ? '' : ((s.gpu_span_count ?? s.count ?? 0) < (s.count ?? 0) ? '>' : '') + seconds(s.gpu_span_s)),
 };
 
+const FOLDED = new Set([STARTUP]);
+
 export function StageTable({ report, timeline, base }: { report: Report; timeline: Timeline | null; base: Base | null }) {
   const chosen = useStore(selection);
   useStore(generation);
+  const open = useStore(startupOpen);
   const video = videoRange();
   const stages = report.stage_analysis?.stages ?? [];
   // The short table leaves out what is below half a percent.
   const least = (report.stage_analysis?.wall_s ?? 0) * 0.005;
   const rows = useMemo(() => {
     const inside = video && timeline ? stageTimes(timeline, stages, video).seconds : null;
-    const some = (s: StageRow) => (inside ? (inside[s.index] ?? 0) >= (video!.to - video!.from) * 5e-12 : s.state !== undefined || (s.total_s ?? 0) >= least);
-    return shownRows(stageRows(stages), some, new Set());
-  }, [report, timeline, video?.from, video?.to]);
+    const end = num(report.summary, 'startup_end_s') ?? 0;
+    const some = (s: StageRow) => (inside && (s.end_s ?? Infinity) > end ? (inside[s.index] ?? 0) >= (video!.to - video!.from) * 5e-12 : s.state !== undefined || (s.total_s ?? 0) >= least);
+    return withStartup(shownRows(stageRows(stages), some, new Set()), report, open);
+  }, [report, timeline, video?.from, video?.to, open]);
   const gpu = stages.some((s) => s.gpu_span_s !== undefined);
   const columns: Column<StageRow>[] = [
-    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} most={200} /> },
+    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} most={200} closed={open ? undefined : FOLDED} toggle={s.index === STARTUP ? () => startupOpen.set(!open) : undefined} /> },
     ...(video && timeline && !chosen ? rangeColumn(stages, timeline, null) : []),
     { key: 'total_s', head: video ? 'whole run' : 'total', value: (s) => s.total_s, cell: (s) => (s.total_s === undefined ? '' : seconds(s.total_s)) },
     ...(video ? [] : [{ key: 'wall_ratio', head: 'share', help: 'of the wall time', value: (s: StageRow) => s.wall_ratio, cell: (s: StageRow) => (s.wall_ratio === undefined ? '' : percent(s.wall_ratio)) }]),
@@ -171,9 +197,11 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
   const tree = useMemo(() => stageRows(stages), [report]);
   const shared = report.stage_analysis?.same_name ?? [];
   const combined = useMemo(() => oneRowPerName(tree, shared), [report]);
-  const rows = flat ? combined : shownRows(tree, () => true, closed);
+  const open = useStore(startupOpen);
+  const rows = flat ? combined : withStartup(shownRows(tree, () => true, closed), report, open);
   const has = (k: keyof Stage) => stages.some((s) => s[k] !== undefined);
   const toggle = (s: StageRow) => {
+    if (s.index === STARTUP) return startupOpen.set(!open);
     const next = new Set(closed);
     if (!next.delete(s.index)) next.add(s.index);
     setClosed(next);
@@ -187,7 +215,7 @@ export function StageTree({ report, timeline, base }: { report: Report; timeline
   });
   const extreme = (k: 'min_s' | 'max_s', head: string): Column<StageRow> => ({ ...time(k, head, 'leads to the call'), cell: (s) => <Extreme s={s} seconds_={s[k]} /> });
   const columns: Column<StageRow>[] = [
-    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} closed={closed} toggle={flat ? undefined : toggle} most={56} /> },
+    { key: 'name', head: 'stage', text: true, value: (s) => s.name, cell: (s) => <Name s={s} closed={open ? closed : new Set([...closed, STARTUP])} toggle={flat ? undefined : toggle} most={56} /> },
     { key: 'count', head: 'calls', value: (s) => s.count, cell: (s) => count(s.count) },
     time('total_s', 'inclusive', 'with its children'),
     time('self_s', 'self', 'without its children'),

@@ -5,6 +5,7 @@ import { clip, count, seconds } from '../format';
 import { num, type Report } from '../report';
 import { dark, generation, select, show, useStore } from '../state';
 import type { Timeline } from '../timeline/data';
+import { startupOpen } from './stages';
 import { medianWarm, partsOf, videosOf } from '../video';
 
 const SHOWN = 400;
@@ -34,7 +35,7 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
   };
   return (
     <section class="videos" aria-label="videos of this run">
-      <button type="button" class="startup" title="from the start to the first video" onClick={() => { pick(null); show({ from: 0, to: begin * 1e9 }); }}>
+      <button type="button" class="startup" title="from the start to the first video" onClick={() => { pick(null); startupOpen.set(true); show({ from: 0, to: begin * 1e9 }); }}>
         startup
         <b>{seconds(begin)}</b>
       </button>
