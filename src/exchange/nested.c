@@ -21,8 +21,11 @@ struct record {
 	int64_t end_ns;
 	uint64_t number, attrs_at;
 	uint32_t name, role, flags, attrs_size;
+	uint32_t path;
+	uint32_t stream; /* a launch: index of its stream's line + 1; attrs_at is when the work began */
 };
 #define BIAS ((uint64_t)1 << 63)
+#define LAUNCH_DEPTH UINT32_MAX /* after the zones that began in the same moment */
 #define KIND_SHIFT 32 /* in record.line, above its number */
 
 struct walk {
@@ -101,6 +104,7 @@ static void take_zone(void *self, const struct sb_zone *z)
 		.name = z->name,
 		.role = z->role,
 		.flags = z->flags,
+		.path = z->path,
 		.number = ++w->number };
 
 	if (w->err)
@@ -110,6 +114,18 @@ static void take_zone(void *self, const struct sb_zone *z)
 		keep_attrs(w, z, &r);
 	if (!w->err)
 		w->err = sb_extsort_add(w->sort, &r);
+}
+
+/* Moves GPU work from its stream into the line that launched it. */
+static void put_at_launch(struct walk *w, const struct sb_event *ev, struct record *r)
+{
+	struct sb_nested_line line = { SB_NESTED_TRACK, ev->process, ev->gpu.launch_track, 0, 0 };
+
+	r->stream = (uint32_t)r->line + 1;
+	r->line = line_number(w, &line);
+	r->attrs_at = (uint64_t)ev->t_ns;
+	r->begin = (uint64_t)ev->gpu.launch_ns + BIAS;
+	r->depth = LAUNCH_DEPTH;
 }
 
 static void take_event(void *self, const struct sb_event *ev)
@@ -124,6 +140,8 @@ static void take_event(void *self, const struct sb_event *ev)
 	if (w->err || ev->gpu.kind == SB_GPU_ZONE || ev->gpu.kind == SB_GPU_SYNC)
 		return;
 	r.line = line_number(w, &line);
+	if (w->visitor->launched && ev->gpu.launch_ns != INT64_MIN && ev->gpu.launch_track != UINT32_MAX)
+		put_at_launch(w, ev, &r);
 	if (!w->err)
 		w->err = sb_extsort_add(w->sort, &r);
 }
@@ -153,6 +171,7 @@ static bool open_zone(struct walk *w, const struct record *r)
 		.name = r->name,
 		.role = r->role,
 		.flags = r->flags,
+		.path = r->path,
 		.attrs = "",
 		.attrs_size = r->attrs_size };
 
@@ -172,6 +191,19 @@ static bool open_zone(struct walk *w, const struct record *r)
 	return true;
 }
 
+static void hand_launch(struct walk *w, const struct record *r)
+{
+	const struct sb_nested_zone *around = w->depth ? &w->stack[w->depth - 1] : NULL;
+	struct sb_nested_zone work = { .number = r->number,
+		.parent = around ? around->number : 0,
+		.begin_ns = (int64_t)r->attrs_at,
+		.end_ns = r->end_ns,
+		.name = r->name,
+		.attrs = "" };
+
+	w->visitor->launched(w->visitor->self, &w->lines[r->stream - 1], &work, around);
+}
+
 static int walk_sorted(struct walk *w)
 {
 	const struct sb_nested_line *line = NULL;
@@ -184,7 +216,9 @@ static int walk_sorted(struct walk *w)
 			w->visitor->line(w->visitor->self, line);
 		}
 		close_until(w, line->kind == SB_NESTED_SPANS ? INT64_MAX : (int64_t)(r->begin - BIAS));
-		if (!open_zone(w, r))
+		if (r->stream)
+			hand_launch(w, r);
+		else if (!open_zone(w, r))
 			return STROBE_EIO;
 	}
 	close_until(w, INT64_MAX);

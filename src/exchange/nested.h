@@ -20,6 +20,7 @@ struct sb_nested_zone {
 	uint64_t parent; /* number of the zone around it; 0: none */
 	int64_t begin_ns, end_ns;
 	uint32_t name, role, flags;
+	uint32_t path; /* see sb_path; of GPU work 0 */
 	const char *attrs; /* "key":value,… as JSON; valid in open(), "" without with_attrs */
 	size_t attrs_size;
 };
@@ -31,6 +32,10 @@ struct sb_nested_visitor {
 	void (*line)(void *self, const struct sb_nested_line *line);
 	void (*open)(void *self, const struct sb_nested_zone *zone);
 	void (*close)(void *self, const struct sb_nested_zone *zone); /* NULL: not of interest */
+	/* GPU work whose launch is known, inside the line that launched it: its parent is the innermost zone that
+	 * was open there, around (NULL: none). NULL: all GPU work comes in the lines of its streams. */
+	void (*launched)(void *self, const struct sb_nested_line *stream, const struct sb_nested_zone *work,
+		const struct sb_nested_zone *around);
 };
 
 int sb_nested_visit(struct sb_run *run, const struct sb_nested_visitor *visitor);

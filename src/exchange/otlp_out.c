@@ -1,5 +1,6 @@
 /* OpenTelemetry out: OTLP JSON, a message a line. Zones are spans: of a request's trace where a zone carries its
- * `traceparent` or `trace_id`, else of the session's. Samples and counters are metrics. */
+ * `traceparent` or `trace_id`, else of the session's. GPU work is inside the zone that launched it. Samples and
+ * counters are metrics. */
 #include "exchange/export.h"
 #include "exchange/nested.h"
 
@@ -320,6 +321,20 @@ static void open_zone(void *self, const struct sb_nested_zone *z)
 	o->depth++;
 }
 
+static void take_launched(void *self, const struct sb_nested_line *stream, const struct sb_nested_zone *work,
+	const struct sb_nested_zone *around)
+{
+	struct otlp *o = self;
+	struct sb_nested_line line = o->line;
+	char parent[17] = "";
+
+	if (around)
+		span_id(o, around->number, parent);
+	o->line = *stream;
+	put_span(o, work, o->trace_count ? &o->traces[o->trace_count - 1] : &o->session_trace, parent);
+	o->line = line;
+}
+
 static void close_zone(void *self, const struct sb_nested_zone *z)
 {
 	struct otlp *o = self;
@@ -417,9 +432,12 @@ static int write_otlp(struct sb_run *run, const struct sb_markers *markers, stru
 	struct sb_export_summary *summary)
 {
 	struct otlp o = { .run = run, .out = out, .summary = summary };
-	struct sb_nested_visitor spans = {
-		.self = &o, .with_attrs = true, .line = take_line, .open = open_zone, .close = close_zone
-	};
+	struct sb_nested_visitor spans = { .self = &o,
+		.with_attrs = true,
+		.line = take_line,
+		.open = open_zone,
+		.close = close_zone,
+		.launched = take_launched };
 	struct sb_visitor metrics = {
 		.self = &o, .kinds = 1u << SB_EVENT_SAMPLE | 1u << SB_EVENT_GAUGE, .event = take_event
 	};

@@ -1,7 +1,8 @@
 /* pprof out (profile.proto, gzip): stages with their calls and their own time, sampled Python stacks, GPU work
- * by name. Totals are exact: zones that were folded into sums are in them. */
+ * by name inside the stage that launched it. Totals are exact: zones that were folded into sums are in them. */
 #include "exchange/deflate.h"
 #include "exchange/export.h"
+#include "exchange/nested.h"
 #include "exchange/protobuf.h"
 
 #include "base/error.h"
@@ -56,8 +57,13 @@ struct pprof {
 	size_t place_count, place_room;
 	char **files; /* of functions, by name; NULL: not known */
 	size_t file_room;
-	uint64_t *gpu_ns; /* by name */
-	size_t gpu_room;
+	struct sb_map gpu; /* path << 32 | name -> index of works */
+	struct gpu_sum {
+		uint32_t path, name; /* path 0: no stage */
+		uint64_t ns;
+	} * works;
+	size_t work_count, work_room;
+	bool on_stream; /* the nested line at hand is a GPU's stream */
 	bool failed;
 };
 
@@ -168,28 +174,73 @@ static void take_event(void *self, const struct sb_event *ev)
 	case SB_EVENT_CODE_FILE: take_file(p, ev); break;
 	case SB_EVENT_DIGEST_NODE: add_path(p, ev->path, ev->digest.count, ev->digest.self_ns); break;
 	case SB_EVENT_GPU:
-		if (ev->gpu.kind == SB_GPU_ZONE || ev->gpu.kind == SB_GPU_SYNC || ev->gpu.duration_ns < 0 ||
-			!grow(p, (void **)&p->gpu_ns, &p->gpu_room, ev->name, sizeof *p->gpu_ns))
-			break;
-		p->gpu_ns[ev->name] += (uint64_t)ev->gpu.duration_ns;
-		p->summary->gpu++;
+		p->summary->gpu += ev->gpu.kind != SB_GPU_ZONE && ev->gpu.kind != SB_GPU_SYNC;
 		break;
 	default: break;
 	}
 }
 
+static void add_gpu(struct pprof *p, uint32_t path, const struct sb_nested_zone *work)
+{
+	uint64_t key = (uint64_t)path << 32 | work->name;
+	uint32_t at;
+
+	if (work->end_ns <= work->begin_ns)
+		return;
+	if (!sb_map_get(&p->gpu, key, &at)) {
+		at = (uint32_t)p->work_count;
+		if (!SB_MAKE_ROOM(p->works, p->work_count, p->work_room) || !sb_map_put(&p->gpu, key, at)) {
+			p->failed = true;
+			return;
+		}
+		p->works[p->work_count++] = (struct gpu_sum){ path, work->name, 0 };
+	}
+	p->works[at].ns += (uint64_t)(work->end_ns - work->begin_ns);
+}
+
+static void take_launched(void *self, const struct sb_nested_line *stream, const struct sb_nested_zone *work,
+	const struct sb_nested_zone *around)
+{
+	add_gpu(self, around ? around->path : 0, work);
+}
+
+static void take_line(void *self, const struct sb_nested_line *line)
+{
+	struct pprof *p = self;
+
+	p->on_stream = line->kind == SB_NESTED_STREAM;
+}
+
+/* GPU work whose launch is not known. */
+static void take_nested(void *self, const struct sb_nested_zone *zone)
+{
+	struct pprof *p = self;
+
+	if (p->on_stream)
+		add_gpu(p, 0, zone);
+}
+
 /* ---- what was collected ---- */
+
+/* Locations of a stage and those around it; count of them. */
+static size_t path_locations(struct pprof *p, uint32_t path, uint64_t *locations, size_t most)
+{
+	size_t count = 0;
+
+	for (; path && count < most; path = sb_run_path(p->run, path)->parent)
+		locations[count++] = location_of(p, sb_run_path(p->run, path)->name, 0);
+	return count;
+}
 
 static void put_paths(struct pprof *p)
 {
 	for (uint32_t i = 1; i < sb_run_path_count(p->run) && i < p->path_room; i++) {
 		uint64_t locations[STACK_MOST], values[VALUES] = { 0 };
-		size_t count = 0;
+		size_t count;
 
 		if (!p->paths[i].calls && !p->paths[i].self_ns)
 			continue;
-		for (uint32_t at = i; at && count < STACK_MOST; at = sb_run_path(p->run, at)->parent)
-			locations[count++] = location_of(p, sb_run_path(p->run, at)->name, 0);
+		count = path_locations(p, i, locations, STACK_MOST);
 		values[CALLS] = p->paths[i].calls;
 		values[SELF] = p->paths[i].self_ns;
 		put_sample(p, locations, count, values);
@@ -198,14 +249,13 @@ static void put_paths(struct pprof *p)
 
 static void put_gpu(struct pprof *p)
 {
-	for (uint32_t name = 0; name < p->gpu_room; name++) {
-		uint64_t location, values[VALUES] = { 0 };
+	for (size_t i = 0; i < p->work_count; i++) {
+		uint64_t locations[STACK_MOST], values[VALUES] = { 0 };
 
-		if (!p->gpu_ns[name])
-			continue;
-		location = location_of(p, name, 0);
-		values[GPU] = p->gpu_ns[name];
-		put_sample(p, &location, 1, values);
+		locations[0] = location_of(p, p->works[i].name, 0);
+		values[GPU] = p->works[i].ns;
+		put_sample(p, locations,
+			1 + path_locations(p, p->works[i].path, locations + 1, STACK_MOST - 1), values);
 	}
 }
 
@@ -302,7 +352,8 @@ static void done(struct pprof *p)
 	free(p->files);
 	free(p->paths);
 	free(p->places);
-	free(p->gpu_ns);
+	free(p->works);
+	sb_map_done(&p->gpu);
 	sb_map_done(&p->locations);
 }
 
@@ -316,12 +367,17 @@ static int write_pprof(struct sb_run *run, const struct sb_markers *markers, str
 		.kinds = 1u << SB_EVENT_STACK | 1u << SB_EVENT_CODE_FILE | 1u << SB_EVENT_DIGEST_NODE |
 			 1u << SB_EVENT_GPU,
 		.event = take_event };
+	struct sb_nested_visitor launches = {
+		.self = &p, .line = take_line, .open = take_nested, .launched = take_launched
+	};
 	int err = sb_deflate_new(out, &p.z);
 
 	if (err)
 		return err;
 	put_head(&p);
 	err = sb_run_visit(run, &visitor, 1);
+	if (!err && summary->gpu)
+		err = sb_nested_visit(run, &launches);
 	put_paths(&p);
 	put_gpu(&p);
 	put_locations(&p);
