@@ -10,8 +10,10 @@
 #include "report/page/html.h"
 #include "report/panels/panel.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define RECORDING_MOST ((size_t)4 << 30)
@@ -24,19 +26,8 @@ static const struct command_option options[] = {
 
 /* ---- the page around the recording ---- */
 
-static void list_removed(struct sb_model *model, const struct sb_share_summary *s)
-{
-	for (int i = 0; i < SB_SHARE_RULES; i++)
-		if (s->counts[i])
-			sb_model_missing(model, sb_share_rule_what((enum sb_share_rule)i),
-				sb_model_printf(model, "%s by strobe share",
-					sb_share_rule_done((enum sb_share_rule)i)),
-				"");
-}
-
 /* From the file that is given away alone: what was removed cannot be in the report either. */
-static int make_page(
-	const char *recording, const char *output, const struct sb_share_summary *summary, struct sb_buf *out)
+static int make_page(const char *recording, const char *output, struct sb_buf *out)
 {
 	struct sb_buf bytes = { 0 };
 	struct sb_model *model = NULL;
@@ -49,7 +40,6 @@ static int make_page(
 		err = sb_buf_read_file(&bytes, recording, RECORDING_MOST);
 	if (!err) {
 		model->session.run = sb_filename_of(output);
-		list_removed(model, summary);
 		err = sb_report_html_shared(run, model, &bytes, out);
 	}
 	sb_buf_done(&bytes);
@@ -88,6 +78,24 @@ static void print_summary(const char *path, size_t bytes, const struct sb_share_
 
 /* ---- the command ---- */
 
+/* The first file that is written has a temporary name: say what is wrong with the one that was asked for. */
+static int check_folder(const char *output)
+{
+	size_t size = (size_t)(sb_filename_of(output) - output);
+	char folder[4096];
+	struct stat st;
+
+	if (!stat(output, &st) && S_ISDIR(st.st_mode))
+		return complain(
+			"'%s' is a folder: name a file in it, such as -o %s/wan.html", output, output);
+	if (size >= sizeof folder)
+		return 0; /* sharing itself says that it is too long */
+	snprintf(folder, sizeof folder, "%.*s", size ? (int)size : 1, size ? output : ".");
+	if (access(folder, W_OK | X_OK))
+		return complain("cannot write '%s': %s", output, strerror(errno));
+	return 0;
+}
+
 static int share(const struct args *args, struct sb_run *run, const char *output)
 {
 	struct sb_share_summary summary;
@@ -95,12 +103,14 @@ static int share(const struct args *args, struct sb_run *run, const char *output
 	char recording[4096];
 	int code = EXIT_OK;
 
+	if (check_folder(output))
+		return EXIT_USAGE;
 	if ((size_t)snprintf(recording, sizeof recording, "%s.tmp%ld.strobe", output, (long)getpid()) >=
 		sizeof recording)
 		return complain("the name is too long: %.60s...", output);
 	if (sb_share_write(run, recording, &summary))
 		return complain_last();
-	if (make_page(recording, output, &summary, &page) || sb_buf_write_file(&page, output, 0600))
+	if (make_page(recording, output, &page) || sb_buf_write_file(&page, output, 0600))
 		code = complain_last();
 	unlink(recording);
 	if (!code && args_has(args, "quiet"))

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define SHARE_CHUNK_LEAST 4096u /* room for what was removed: 5 names and reasons */
 #define SCOPE_MASK ((uint64_t)255 << 24) /* in the aux of META */
 
 struct copy {
@@ -231,6 +232,79 @@ static int copy_chunks(struct copy *c)
 	return err;
 }
 
+/* ---- what was removed, in the recording itself ---- */
+
+/* A chunk of names and facts, of a writer that the recording does not have. False: it has no such chunk. */
+static bool new_keep_chunk(const struct sb_reader *r, struct sb_chunk_header *out_header)
+{
+	const struct sb_chunk *like = NULL;
+	uint32_t writer = 0;
+
+	for (uint32_t i = 0; i < r->chunk_count; i++) {
+		if (r->chunks[i].stream == SB_STREAM_KEEP)
+			like = &r->chunks[i];
+		if (r->chunks[i].writer > writer)
+			writer = r->chunks[i].writer;
+	}
+	if (!like)
+		return false;
+	*out_header = header_of(like);
+	out_header->writer = writer + 1;
+	out_header->seq = 1;
+	out_header->words_lost = 0;
+	return true;
+}
+
+/* A NAME and a META record: "command lines" is missing, "removed by strobe share (3)". */
+static uint64_t *put_rule(
+	uint64_t *at, const struct sb_share_summary *s, enum sb_share_rule rule, uint32_t id)
+{
+	const char *what = sb_share_rule_what(rule);
+	uint32_t words = (uint32_t)(strlen(what) + 7) / 8;
+	char why[SB_STRING_MAX];
+	size_t size;
+
+	*at++ = sb_long(SB_NAME, 1 + words, id);
+	*at++ = strlen(what);
+	memcpy(at, what, strlen(what));
+	at += words;
+	size = (size_t)snprintf(why, sizeof why, "%s by strobe share (%llu%s%s)|", sb_share_rule_done(rule),
+		(unsigned long long)s->counts[rule], rule == SB_SHARE_TAGS && *s->tags ? ": " : "",
+		rule == SB_SHARE_TAGS ? s->tags : "");
+	words = (uint32_t)(size + 7) / 8;
+	*at++ = sb_long(SB_META, 1 + words,
+		id | (uint64_t)STROBE_TYPE_STRING << 20 | (uint64_t)SB_META_MISSING << 24);
+	*at++ = size;
+	memcpy(at, why, size);
+	return at + words;
+}
+
+/* Behind the chunks of the last recording, so that every count is whole. */
+static int add_removed(struct copy *c)
+{
+	uint32_t bytes = c->reader->head.chunk_bytes, id = c->run->processes[c->process].name_count;
+	const struct sb_share_summary *s = &c->share->summary;
+	struct sb_chunk_header header;
+	uint64_t *whole, *at;
+	int err;
+
+	if (id + SB_SHARE_RULES >= SB_ID_MAX || bytes < SHARE_CHUNK_LEAST ||
+		!new_keep_chunk(c->reader, &header))
+		return 0;
+	whole = calloc(1, bytes);
+	if (!whole)
+		return sb_fail(STROBE_ENOMEM, "no memory");
+	memcpy(whole, &header, sizeof header);
+	at = whole + sizeof header / sizeof *whole;
+	for (int i = 0; i < SB_SHARE_RULES; i++)
+		if (s->counts[i])
+			at = put_rule(at, s, (enum sb_share_rule)i, id + (uint32_t)i);
+	err = write_all(c->fd, whole, bytes);
+	c->chunk_count++;
+	free(whole);
+	return err;
+}
+
 /* ---- recordings ---- */
 
 static void clean_header(struct sb_share *s, struct sb_file_header *h)
@@ -261,6 +335,8 @@ static int copy_recording(struct copy *c)
 		err = write_all(c->fd, zeros, sizeof zeros);
 	if (!err)
 		err = copy_chunks(c);
+	if (!err && c->process + 1 == c->run->process_count)
+		err = add_removed(c);
 	return err;
 }
 

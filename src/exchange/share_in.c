@@ -15,6 +15,7 @@
 #define MARKER "id=\"strobe-recording\" data-encoding=\"gzip\">"
 #define UNPACKED_MOST (4ull << 30) /* twice what max_run_bytes is by default */
 #define PART_BYTES (64u << 10)
+#define END_BYTES 7 /* "</html>" */
 
 struct page {
 	struct sb_source *source;
@@ -24,6 +25,9 @@ struct page {
 	uint32_t bits; /* of base64 digits, not yet whole bytes */
 	int bit_count;
 	bool ended;
+	bool cut; /* the page ended inside the recording */
+	char tail[8]; /* the last bytes that are no space: "</html>" of a whole page */
+	size_t tail_size;
 };
 
 static bool is_page(const char *bytes, size_t size)
@@ -49,6 +53,29 @@ static int next(struct page *p)
 	return (unsigned char)p->bytes[p->at++];
 }
 
+static void keep_tail(struct page *p, int c)
+{
+	if (isspace(c))
+		return;
+	if (p->tail_size == END_BYTES)
+		memmove(p->tail, p->tail + 1, --p->tail_size);
+	p->tail[p->tail_size++] = (char)c;
+}
+
+static int fail_cut(const struct page *p)
+{
+	return sb_fail(STROBE_EFORMAT, "'%s' is cut off: the page ends too early; fetch it again", p->path);
+}
+
+static int fail_without_recording(const struct page *p)
+{
+	if (p->tail_size != END_BYTES || strncasecmp(p->tail, "</html>", END_BYTES))
+		return fail_cut(p);
+	return sb_fail(STROBE_EFORMAT,
+		"'%s' is a page without a recording in it: 'strobe share RUN -o FILE' makes one with it",
+		p->path);
+}
+
 /* No part of the marker begins like the marker but its first byte: one pass is enough. */
 static int find_recording(struct page *p)
 {
@@ -58,13 +85,10 @@ static int find_recording(struct page *p)
 	while (matched < sizeof MARKER - 1) {
 		c = next(p);
 		if (c == -1)
-			return sb_fail(STROBE_EFORMAT,
-				"'%s' is a page without a recording in it: 'strobe share RUN -o FILE' makes "
-				"one "
-				"with it",
-				p->path);
+			return fail_without_recording(p);
 		if (c < 0)
 			return STROBE_EIO;
+		keep_tail(p, c);
 		matched = c == MARKER[matched] ? matched + 1 : c == MARKER[0];
 	}
 	return 0;
@@ -94,6 +118,7 @@ static ssize_t read_packed(void *self, char *to, size_t size)
 			return -1;
 		if (c < 0 || c == '<' || c == '=') {
 			p->ended = true;
+			p->cut = c == -1;
 		} else if (digit >= 0) {
 			p->bits = p->bits << 6 | (uint32_t)digit;
 			p->bit_count += 6;
@@ -167,6 +192,8 @@ static int import_page(struct sb_source *source, const char *path, const char *s
 		err = fd < 0 ? sb_fail_errno("cannot write '%s'", strobe_path)
 			     : unpack(z, fd, path, strobe_path, &out_summary->recording_bytes);
 	}
+	if (p->cut)
+		err = fail_cut(p);
 	if (fd >= 0)
 		close(fd);
 	sb_inflate_free(z);

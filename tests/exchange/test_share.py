@@ -76,8 +76,21 @@ def test_what_was_removed_is_listed(shared):
     assert re.search(r"[3-9]\d* paths: folders hashed", said)
     report = json.loads(re.search(rb'id="strobe-report"[^>]*>(.*?)</script>', (folder / "x.html").read_bytes(), re.S).group(1))
     gone = {m["what"]: m["why"] for m in report["not_recorded"]}
-    assert gone["command lines"] == "removed by strobe share" and "hashed" in gone["values of tags"]
+    assert re.fullmatch(r"removed by strobe share \(\d+\)", gone["command lines"]) and "hashed" in gone["values of tags"]
     assert report["session_info"]["command"] == "(removed)" and report["session_info"]["run"] == "x.html"
+
+
+def test_a_report_of_the_page_lists_what_was_removed(shared):
+    folder, said = shared
+    counts = {what.strip(): count for count, what in re.findall(r"^ +(\d+) ([^:(\n]+)", said, re.M)}
+    for form in ("text", "md", "json"):
+        report = strobe("report", "x.html", "--format", form, cwd=folder).stdout.decode()
+        for what, done in (("command lines", "removed"), ("values of tags", "texts hashed, numbers removed"), ("paths", "folders hashed"),
+                           ("host names and job ids", "hashed")):
+            assert re.search(rf"{what}[^\n]*{done}[^\n]* by strobe share \({counts[what]}", report.replace('",\n', " ")), (form, what)
+        assert "prompt, seed, user" in report
+    report = json.loads(strobe("report", "x.html", "--format", "json", cwd=folder).stdout)
+    assert report["recording"]["complete"]
 
 
 def test_the_numbers_are_those_of_the_run(shared):
@@ -126,7 +139,9 @@ def test_a_page_that_is_cut_off_is_refused_or_read_up_to_there(shared, tmp_path,
     packed = page[at:].split(b"<")[0]
     (tmp_path / "cut.html").write_bytes(page[:at + int(len(packed) * cut)])
     done = strobe("report", "cut.html", cwd=tmp_path)
-    assert done.returncode == 2 and done.stderr.count(b"\n") == 1 and b"cut.html" in done.stderr
+    assert done.returncode == 2 and done.stderr.count(b"\n") == 1 and b"'cut.html' is cut off: " in done.stderr
+    (tmp_path / "cut.html").write_bytes(page[:int(at * cut)])  # before the recording
+    assert b"'cut.html' is cut off: " in strobe("report", "cut.html", cwd=tmp_path).stderr
     assert [p.name for p in tmp_path.iterdir()] == ["cut.html"]
 
 
