@@ -214,6 +214,27 @@ static const char *newest_root(void)
 	return best;
 }
 
+/* An id as `strobe mcp`, `serve` and `history` show it, "wan-20260101-120000-7" or "job-9/rank_0": a run of the folder of
+ * runs. Where there is none of that name the path stays as it is. */
+static void take_run_of_root(const char *id, char *out_path, size_t size)
+{
+	const char *chosen = getenv("STROBE_OUTPUT_DIR");
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (chosen && *chosen) {
+		if ((size_t)snprintf(path, sizeof path, "%s/%s", chosen, id) < size && !stat(path, &st))
+			snprintf(out_path, size, "%s", path);
+		return;
+	}
+	for (const char *const *root = roots; *root; root++) {
+		if ((size_t)snprintf(path, sizeof path, "%s/%s", *root, id) >= size || stat(path, &st))
+			continue;
+		snprintf(out_path, size, "%s", path);
+		return;
+	}
+}
+
 static int resolve_last(unsigned long back, char *out_path, size_t size)
 {
 	const char *root = newest_root();
@@ -256,10 +277,13 @@ int sb_run_resolve(const char *spec, char *out_path, size_t size)
 	}
 	if ((size_t)snprintf(out_path, size, "%s", spec) >= size)
 		return sb_fail(STROBE_EINVAL, "the name of the run is too long: %.60s...", spec);
-	if (stat(spec, &st))
+	if (stat(spec, &st)) {
 		take_first_attempt(out_path, size);
-	else if (S_ISDIR(st.st_mode))
+		if (!strcmp(out_path, spec) && *spec != '/')
+			take_run_of_root(spec, out_path, size);
+	} else if (S_ISDIR(st.st_mode)) {
 		take_newest_of(spec, out_path, size);
+	}
 	return 0;
 }
 

@@ -103,6 +103,20 @@ def test_runs(client, runs):
     assert not {"host", "path", "pid"} & set().union(*listed)
 
 
+def test_the_other_commands_take_the_ids(client, runs):
+    """An id is a run for every command, where the runs are those of the output folder."""
+    for r in client.call("runs")["runs"]:
+        for environment, cwd in (({"STROBE_OUTPUT_DIR": str(runs)}, "/"), ({}, runs.parent)):
+            if not environment and not (runs.parent / "strobe-runs").exists():
+                (runs.parent / "strobe-runs").symlink_to(runs)
+            done = subprocess.run([BUILD / "strobe", "report", r["id"], "--format", "json"], capture_output=True, cwd=cwd,
+                                  env={**{k: v for k, v in os.environ.items() if k != "STROBE_OUTPUT_DIR"}, **environment})
+            assert done.returncode == 0, done.stderr
+            assert json.loads(done.stdout)["session_info"]["name"] == r["name"]
+    done = subprocess.run([BUILD / "strobe", "report", "no-such-run"], capture_output=True, cwd=runs.parent)
+    assert done.returncode == 2 and b"cannot open run 'no-such-run'" in done.stderr
+
+
 def test_every_tool_says_what_the_report_says(client, runs):
     shown = subprocess.run([BUILD / "strobe", "report", runs / "rich", "--format", "json"], check=True, capture_output=True)
     report = json.loads(shown.stdout)
@@ -148,6 +162,8 @@ def test_timeline_of_a_range(client):
 def test_series_of_a_metric(client):
     metrics = client.call("series", run="rich")["metrics"]
     assert any(m["source"] == "gpu" and m["metric"] == "power_w" for m in metrics)
+    some = client.call("series", run="rich", limit=2)
+    assert some["metrics"] == metrics[:2] and some["left_out_count"] == len(metrics) - 2
     whole = client.call("series", run="rich", metric="power_w", source="gpu", device=0, limit=500)
     assert len(whole["t_s"]) == len(whole["power_w"]) == whole["row_count"]
     few = client.call("series", run="rich", metric="power_w", limit=5)

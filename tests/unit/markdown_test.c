@@ -99,6 +99,29 @@ static void a_run_with_too_much_of_everything_takes_at_most_200_lines(void **sta
 	synthetic_done(&s);
 }
 
+static void many_flat_stages_take_the_lines_that_are_left(void **state)
+{
+	struct synthetic s;
+	struct sb_buf out = { 0 };
+	char name[32];
+	size_t shown = 0;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 400; i++) { /* each 0.025 % of the run, the later the longer */
+		snprintf(name, sizeof name, "flat %c%c", (char)('a' + i / 20), (char)('a' + i % 20));
+		synthetic_stage(&s, i * SECOND / 100, i * SECOND / 100 + SECOND / 1000 + i * 1000, name, 0);
+	}
+	assert_int_equal(sb_report_markdown(synthetic_model(&s, 4 * SECOND), &out), 0);
+	for (const char *at = out.data; (at = strstr(at, "\n| flat ")); at++)
+		shown++;
+	assert_in_range(shown, 140, 200);
+	assert_in_range(lines_of(out.data), 190, SB_MARKDOWN_LINES);
+	assert_has(out.data, "| flat tt |");
+	assert_has(out.data, " smaller stages, ");
+	sb_buf_done(&out);
+	synthetic_done(&s);
+}
+
 static void an_empty_run_says_that_nothing_was_recorded(void **state)
 {
 	struct synthetic s;
@@ -131,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_run_with_too_much_of_everything_takes_at_most_200_lines),
+		cmocka_unit_test(many_flat_stages_take_the_lines_that_are_left),
 		cmocka_unit_test(an_empty_run_says_that_nothing_was_recorded),
 		cmocka_unit_test(words_start_no_markup_and_stay_greppable),
 	};

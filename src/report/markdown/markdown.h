@@ -16,6 +16,8 @@ void sb_markdown_heading(struct sb_buf *out, const char *title);
 void sb_markdown_row(struct sb_buf *out, const char *name);
 /* tables.c: stages, iterations, memory, GPU */
 int sb_markdown_time(const struct sb_model *model, struct sb_buf *out);
+/* The largest stages in at most lines lines, in the order of the tree. */
+int sb_markdown_stages(const struct sb_model *model, size_t lines, struct sb_buf *out);
 void sb_markdown_iterations(const struct sb_model *model, struct sb_buf *out);
 void sb_markdown_gpu(const struct sb_model *model, struct sb_buf *out);
 /* findings.c: with cause, evidence and place; not recorded, lost */

@@ -161,18 +161,37 @@ static void what_ran(const struct sb_model *model, struct sb_buf *out)
 	points(model, sb_screen_program, "", out);
 }
 
+static size_t lines_of(const struct sb_buf *text)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < text->size; i++)
+		lines += text->data[i] == '\n';
+	return lines;
+}
+
+/* Stages take the lines that the rest leaves. */
 int sb_report_markdown(const struct sb_model *model, struct sb_buf *out)
 {
+	struct sb_buf rest = { 0 };
+	size_t taken;
 	int err;
 
 	title(model, out);
 	what_ran(model, out);
 	err = sb_markdown_time(model, out);
-	points(model, sb_screen_outside, "", out);
-	sb_markdown_iterations(model, out);
-	sb_markdown_gpu(model, out);
-	sb_markdown_findings(model, out);
-	sb_markdown_missing(model, out);
+	sb_buf_putc(&rest, '\n');
+	points(model, sb_screen_outside, "", &rest);
+	sb_markdown_iterations(model, &rest);
+	sb_markdown_gpu(model, &rest);
+	sb_markdown_findings(model, &rest);
+	sb_markdown_missing(model, &rest);
+	taken = lines_of(out) + lines_of(&rest);
+	if (!err && taken < SB_MARKDOWN_LINES)
+		err = sb_markdown_stages(model, SB_MARKDOWN_LINES - taken, out);
+	sb_buf_add(out, rest.data, rest.size);
+	out->failed |= rest.failed;
+	sb_buf_done(&rest);
 	if (!err && out->failed)
 		err = sb_fail(STROBE_ENOMEM, "no memory for the report's Markdown");
 	return err;

@@ -1,6 +1,7 @@
 /* The tables of the report in Markdown: where the time went, iterations, the GPU trace. */
 #include "report/markdown/markdown.h"
 
+#include "base/error.h"
 #include "report/markdown/words.h"
 #include "report/panels/panel.h"
 #include "report/panels/stages.h"
@@ -11,8 +12,9 @@
 #include <stdlib.h>
 
 #define PARTS_SHOWN 10u
-#define STAGES_SHOWN 20u
-#define STAGE_LEAST 0.001 /* of the wall time, to have a row */
+#define STAGES_LEAST 20u /* so many stages are always shown */
+#define OWN_TIME_SHOWN 0.99 /* of the stages' own time, by the shown ones */
+#define STAGES_FRAME 5u /* lines of the table that are no stages */
 #define ITERATIONS_SHOWN 6u
 #define KERNELS_SHOWN 8u
 #define FAMILIES_SHOWN 6u
@@ -125,29 +127,87 @@ static void stage_row(const struct sb_stage *s, struct sb_buf *out)
 	sb_buf_printf(out, " %s |\n", rate);
 }
 
-static bool worth_a_row(const struct sb_stage *s)
+/* Largest first; what was skipped and what is marked before all. */
+static int by_weight(const void *a, const void *b)
 {
-	return s->state == SB_STAGE_SKIPPED || s->wall_ratio >= STAGE_LEAST || s->bottleneck;
+	const struct sb_stage *const *x = a, *const *y = b;
+	int first = ((*y)->state == SB_STAGE_SKIPPED || (*y)->bottleneck) -
+		    ((*x)->state == SB_STAGE_SKIPPED || (*x)->bottleneck);
+
+	if (first)
+		return first;
+	if ((*x)->total_s != (*y)->total_s && !isnan((*x)->total_s) && !isnan((*y)->total_s))
+		return (*x)->total_s > (*y)->total_s ? -1 : 1;
+	return *x < *y ? -1 : *x > *y;
 }
 
-static void stages(const struct sb_model *model, struct sb_buf *out)
+static int in_order(const void *a, const void *b)
+{
+	const struct sb_stage *const *x = a, *const *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static double own_s(const struct sb_stage *s)
+{
+	return s->self_s > 0 ? s->self_s : 0;
+}
+
+/* How many of the largest stages to show: those that hold nearly all of the stages' own time. */
+static size_t enough(const struct sb_stage *const *sorted, size_t count, size_t most)
+{
+	double all_s = 0, shown_s = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		all_s += own_s(sorted[i]);
+	while (n < count && n < most && (n < STAGES_LEAST || shown_s < all_s * OWN_TIME_SHOWN))
+		shown_s += own_s(sorted[n++]);
+	return n;
+}
+
+static void left_out(const struct sb_stage *const *left, size_t count, double wall_s, struct sb_buf *out)
+{
+	double own = 0;
+	char text[32];
+
+	for (size_t i = 0; i < count; i++)
+		own += own_s(left[i]);
+	sb_text_seconds(text, sizeof text, own);
+	sb_buf_printf(out, "\n%zu smaller stage%s, %s of own time", count, count == 1 ? "" : "s", text);
+	if (wall_s > 0) {
+		sb_buf_puts(out, " (");
+		sb_text_percent(out, own / wall_s);
+		sb_buf_puts(out, " of the run)");
+	}
+	sb_buf_puts(out, ": see the JSON report.\n");
+}
+
+int sb_markdown_stages(const struct sb_model *model, size_t lines, struct sb_buf *out)
 {
 	const struct sb_stages_panel *p = &model->stages;
-	size_t shown = 0, left = 0;
+	const struct sb_stage **sorted;
+	size_t shown;
 
+	if (!p->stage_count || lines <= STAGES_FRAME)
+		return 0;
+	sorted = calloc(p->stage_count, sizeof *sorted);
+	if (!sorted)
+		return sb_fail(STROBE_ENOMEM, "no memory for the report's Markdown");
+	for (size_t i = 0; i < p->stage_count; i++)
+		sorted[i] = &p->stages[i];
+	qsort(sorted, p->stage_count, sizeof *sorted, by_weight);
+	shown = enough(sorted, p->stage_count, lines - STAGES_FRAME);
+	qsort(sorted, shown, sizeof *sorted, in_order);
 	sb_buf_puts(out,
 		"\n| Stage (› inside the one above) | total | share of the run | self | calls | mean | "
 		"p95 | GPU span | rate |\n|---|--:|--:|--:|--:|--:|--:|--:|---|\n");
-	for (size_t i = 0; i < p->stage_count; i++) {
-		if (shown == STAGES_SHOWN || !worth_a_row(&p->stages[i])) {
-			left++;
-			continue;
-		}
-		stage_row(&p->stages[i], out);
-		shown++;
-	}
-	if (left)
-		sb_buf_printf(out, "\n%zu more stage%s: see the JSON report.\n", left, left == 1 ? "" : "s");
+	for (size_t i = 0; i < shown; i++)
+		stage_row(sorted[i], out);
+	if (shown < p->stage_count)
+		left_out(sorted + shown, p->stage_count - shown, p->wall_s, out);
+	free(sorted);
+	return 0;
 }
 
 int sb_markdown_time(const struct sb_model *model, struct sb_buf *out)
@@ -169,9 +229,6 @@ int sb_markdown_time(const struct sb_model *model, struct sb_buf *out)
 	}
 	free(rows.all);
 	places(model, out);
-	if (model->stages.stage_count)
-		stages(model, out);
-	sb_buf_putc(out, '\n');
 	return 0;
 }
 

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COLUMNS_PER_POINT 3u /* metrics that are listed, by the limit of points */
-
 /* ---- which there are ---- */
 
 static void put_column(const struct sb_series *s, const struct sb_series_column *c, struct sb_json *j)
@@ -166,7 +164,7 @@ static int series(struct sb_mcp *m, const struct sb_mcp_call *call, struct sb_js
 	if (err)
 		return err;
 	if (!sb_mcp_text(call, "metric")) {
-		list(model, COLUMNS_PER_POINT * call->limit, j);
+		list(model, call->limit, j);
 		return 0;
 	}
 	column = find(model, call, &s);
