@@ -171,16 +171,18 @@ static int run(struct args *args)
 const struct command cmd_import = {
 	.name = "import",
 	.usage = "[OPTIONS] FILE...",
-	.summary = "make runs of traces, stage logs, cProfile files, memory snapshots",
+	.summary = "make runs of traces, stage logs, speedscope and cProfile files, memory snapshots",
 	.description =
 		"Reads a trace of torch.profiler (Kineto) or any Chrome trace (.json, .json.gz), a log with\n"
-		"stage lines such as '[4c] VAE encode (16 frames): 1.25s', a cProfile .prof file, or a "
-		"memory\n"
-		"snapshot of torch (_dump_snapshot(), parsed and never executed), and makes a run of it:\n"
-		"report, diff, export and the page then work on it as on any other. The format is\n"
-		"found from the content. Memory does not depend on the file's size. Every command also "
-		"takes\n"
-		"such a file in place of RUN and imports it on the fly.\n"
+		"stage lines such as '[4c] VAE encode (16 frames): 1.25s', a cProfile .prof file, a\n"
+		"speedscope file, a page of 'strobe share', or a memory snapshot of torch "
+		"(_dump_snapshot(),\n"
+		"parsed and never executed), and makes a run of it: report, diff, export and the page then\n"
+		"work on it as on any other. The format is found from the content. Memory does not depend "
+		"on\n"
+		"the file's size. Every command also takes such a file in place of RUN and imports it on "
+		"the\n"
+		"fly.\n"
 		"\n"
 		"Text, as it was printed or saved: stage lines and their totals; PROFILING SUMMARY tables;\n"
 		"ITERATION SUMMARY blocks; MEMORY USAGE SUMMARY tables; a model benchmark (Results, "
@@ -191,6 +193,7 @@ const struct command cmd_import = {
 		"strobe and of the session profilers, profiling reports and memory logs of strobe.compat.",
 	.examples = "  strobe import trace.json.gz\n"
 		    "  strobe import snapshot.pickle\n"
+		    "  strobe import profile.speedscope.json\n"
 		    "  strobe import -o runs/before stagelog.txt && strobe report runs/before\n"
 		    "  strobe report trace.json.gz",
 	.options = options,

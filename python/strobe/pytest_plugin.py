@@ -14,7 +14,7 @@ import subprocess
 import pytest
 
 from . import _tool
-from ._core import recording, run_dir, section
+from ._core import recording, run_dir
 from ._record import generation
 from ._session import start, stop
 
@@ -118,14 +118,13 @@ class Bench:
         return result
 
     def record(self, function, label, repeat, warmup, frames):
+        for _ in range(warmup):  # before the session: its stages would stand beside the measured ones
+            function()
         start("test", output_dir=str(self.folder), config={"generate_final_report": False})
         if not recording():
             pytest.fail("strobe records nothing here: `strobe doctor` says why", pytrace=False)
         self.run = run_dir()
         try:
-            for _ in range(warmup):
-                with section("warm-up"):
-                    function()
             for _ in range(repeat):
                 with generation("test", **({} if frames is None else {"frames": frames})):
                     result = function()
