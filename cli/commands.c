@@ -12,6 +12,7 @@ extern const struct command cmd_import;
 extern const struct command cmd_export;
 extern const struct command cmd_history;
 extern const struct command cmd_whatif;
+extern const struct command cmd_fit;
 extern const struct command cmd_journal;
 extern const struct command cmd_share;
 extern const struct command cmd_mcp;
@@ -29,6 +30,7 @@ const struct command *const commands[] = {
 	&cmd_export,
 	&cmd_history,
 	&cmd_whatif,
+	&cmd_fit,
 	&cmd_journal,
 	&cmd_share,
 	&cmd_mcp,

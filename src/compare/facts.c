@@ -41,6 +41,7 @@ void sb_facts_free(struct sb_facts *f)
 	free(f->collectives);
 	free(f->ranks);
 	free(f->outputs);
+	sb_facts_free_sizes(f);
 	free(f->numbers);
 	sb_strings_done(&f->strings);
 	free(f);
@@ -566,6 +567,8 @@ int sb_facts_of_model(const struct sb_model *m, const char *label, struct sb_fac
 		err = take_collectives(f, m);
 	if (!err)
 		err = take_outputs(f, m);
+	if (!err)
+		err = sb_facts_take_sizes(f, &m->sizes);
 	if (!err && m->session.command)
 		err = sb_facts_add_pair(f, SB_FACT_COMMAND, "command", m->session.command);
 	if (!err)

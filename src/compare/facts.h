@@ -173,6 +173,7 @@ struct sb_facts {
 	size_t rank_count, host_count;
 	struct sb_output *outputs; /* what it wrote */
 	size_t output_count;
+	struct sb_sizes_panel sizes; /* what generations of each size needed */
 	struct sb_fact_collective *collectives; /* at most SB_COLLECTIVES_MAX, the same ones on every rank */
 	size_t collective_count;
 	int64_t collective_total; /* all there were */
@@ -192,6 +193,9 @@ void sb_facts_free(struct sb_facts *facts); /* takes NULL */
 struct sb_facts *sb_facts_new(const char *label); /* NULL: no memory */
 const char *sb_facts_text(struct sb_facts *facts, const char *text); /* NULL stays NULL */
 int sb_facts_add_pair(struct sb_facts *facts, enum sb_fact_scope scope, const char *key, const char *value);
+/* What generations of each size needed, copied. */
+int sb_facts_take_sizes(struct sb_facts *facts, const struct sb_sizes_panel *sizes);
+void sb_facts_free_sizes(struct sb_facts *facts); /* sb_facts_free() calls it */
 /* Gives every stage its key; names and parents are set. */
 int sb_facts_key_stages(struct sb_facts *facts);
 

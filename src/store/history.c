@@ -442,6 +442,8 @@ int sb_history_add_facts(struct sb_history *h, const struct sb_facts *f, const c
 		err = add_pairs(h, f, id);
 	if (!err && f->ranks)
 		err = sb_history_add_ranks(h, f, id);
+	if (!err && f->sizes.count)
+		err = sb_history_add_sizes(h, f, id);
 	if (!err)
 		err = execute(h, "COMMIT");
 	if (err)

@@ -55,6 +55,10 @@ int sb_history_find(struct sb_history *h, const char *spec, const char *name, in
 /* The facts as they were stored: metrics, stages, tags. */
 int sb_history_facts(struct sb_history *h, int64_t id, struct sb_facts **out_facts);
 
+/* Runs that know what generations of some size needed, the newest first: session, name, host, start and sizes, no more. Free
+ * each with sb_facts_free, and the list. */
+int sb_history_sizes(struct sb_history *h, size_t limit, struct sb_facts ***out_runs, size_t *out_count);
+
 struct sb_history_point {
 	int64_t id;
 	uint64_t start_real_ns;

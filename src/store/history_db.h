@@ -23,6 +23,10 @@ int sb_history_read_ranks(struct sb_history *h, struct sb_facts *f, int64_t id);
 bool sb_history_has_ranks(struct sb_history *h);
 int sb_history_count_ranks(struct sb_history *h, int64_t id, int64_t *out_count);
 
+/* ---- history_sizes.c ---- */
+/* What generations of each size needed, in a table that older histories do not have. */
+int sb_history_add_sizes(struct sb_history *h, const struct sb_facts *f, int64_t id);
+
 /* Of ranks that were added one by one, the first stands for its job. For "runs r". */
 #define SB_HISTORY_SHOWN                                                                         \
 	"(r.rank <= 0 OR NOT EXISTS (SELECT 1 FROM runs f WHERE f.rank = 0 AND f.dir <> '' AND " \

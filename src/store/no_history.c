@@ -74,3 +74,8 @@ int sb_history_prune(struct sb_history *h, const struct sb_history_prune *what, 
 {
 	return none();
 }
+
+int sb_history_sizes(struct sb_history *h, size_t limit, struct sb_facts ***out_runs, size_t *out_count)
+{
+	return none();
+}

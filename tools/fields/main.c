@@ -7,6 +7,7 @@
 #include "compare/aggregate.h"
 #include "compare/bench.h"
 #include "compare/compare.h"
+#include "compare/fit.h"
 #include "compare/journal.h"
 #include "compare/whatif.h"
 #include "doctor.h"
@@ -26,6 +27,7 @@ const struct report reports[] = {
 	{ "bench", "strobe bench --format json", &sb_bench_fields, false },
 	{ "journal", "strobe journal --format json", &sb_journal_fields, false },
 	{ "whatif", "strobe whatif --format json", &sb_whatif_fields, false },
+	{ "fit", "strobe fit --format json", &sb_fit_fields, false },
 	{ "runs", "/api/runs of strobe serve", &sb_listing_fields, false },
 	{ "memory_log", "memory_log.json of strobe report --format all", &sb_memory_log_fields, false },
 	{ "doctor", "strobe doctor --json", &doctor_fields, false },

@@ -21,6 +21,7 @@ export type Report = {
   cache_analysis?: CacheAnalysis; // the pipeline's caches
   memory?: Memory; // GPU and host memory
   out_of_memory?: OutOfMemory; // memory ran out: what held it
+  generation_sizes?: Sizes; // what generations of each size needed
   gpu_counters?: GpuCounters; // what parts of the GPU did, the whole run
   roofline?: Roofline; // what this GPU can do at most
   gpu_metrics?: GpuMetrics; // what the GPU monitor sampled
@@ -748,6 +749,37 @@ export type WouldFit = {
   free: string; // what to free or offload
   bytes: number; // that it gives
   fits: boolean; // the request fits then
+};
+
+// What generations of each size needed: strobe fit.
+export type Sizes = {
+  model?: string; // runs that say the same are of one model
+  device?: string; // the GPU, or cpu
+  vram_total_bytes?: number; // that the GPU has
+  ram_total_bytes?: number; // that the machine, or its cgroup, has
+  sizes: Size[]; // one for each, in order
+};
+
+// Generations of one size.
+export type Size = {
+  attributes: Free; // numbers that the generations carry
+  generation_count: number; // of this size
+  generation_s?: number; // median; without the first of the run where there are others
+  allocated_bytes?: number; // peak of the GPU's allocator, known where it rose in one of them
+  reserved_bytes?: number; // by the allocator, most
+  process_bytes?: number; // the processes' GPU memory, the highest sample
+  rss_bytes?: number; // the processes' host memory, the highest sample
+  out_of_memory?: true; // memory ran out in one of them
+  stages?: SizeStage[]; // directly inside them
+};
+
+// A stage of generations of one size.
+export type SizeStage = {
+  stage: string; // directly inside the generation
+  total_s: number; // in one generation
+  allocated_bytes?: number; // the highest that the GPU's allocator had while it ran
+  process_bytes?: number; // the highest sample of the processes' GPU memory
+  rss_bytes?: number; // the highest sample of the processes' host memory
 };
 
 // What this GPU can do at most.
@@ -1857,6 +1889,74 @@ export type WhatifChange = {
   run_count: number; // runs it rests on
   extrapolates: boolean; // the value lies outside of those that were seen
   note?: string; // what to know before believing it
+};
+
+// Whether a size fits, and how long it takes.
+export type Fit = {
+  schema: "strobe.fit/1";
+  model: string; // runs of the same model count
+  device: string; // they ran on it: the GPU, or cpu
+  run_count: number; // runs it rests on
+  size_count: number; // different sizes in them
+  more_count: number; // sizes that are still needed; 0: there are enough
+  more?: string; // which
+  sizes: FitAxis[]; // what is asked for
+  extrapolates_ratio?: number; // the asked size over the largest that was measured, where that is above 1
+  memory?: FitMemory; // absent: the runs do not tell
+  memory_of?: "allocated" | "process" | "host"; // allocated: by the GPU's allocator; process: of the processes on the GPU; host: resident
+  context_bytes?: number; // what the device has in use beside the allocator; added to the peak
+  capacity_bytes?: number; // what there is
+  capacity_of?: string; // whose
+  verdict: "unknown" | "fits" | "tight" | "too_large"; // tight: the error decides; too_large: also where a size no larger ran out of memory
+  ran_out_in?: string; // a run whose size was no larger, and ran out of memory
+  time?: FitTime; // absent: the runs do not tell, or another GPU
+  stages?: FitStage[]; // most memory first: the first one is the limit
+  largest?: FitLargest[]; // how far each size may grow, with its error
+};
+
+// One of the sizes.
+export type FitAxis = {
+  key: string; // what the generations carry
+  asked_value: number; // asked for, or as in the run
+  asked: boolean; // false: it is as in the run
+  least_value?: number; // that was measured
+  most_value?: number; // that was measured
+  seen_count: number; // different values that were measured
+};
+
+// Predicted peak memory.
+export type FitMemory = {
+  predicted_bytes: number; // at the peak
+  low_bytes: number; // at least
+  high_bytes: number; // at most
+  error_ratio?: number; // each size predicted from the others: root mean square of what it is off; absent: measured
+  worst_error_ratio?: number; // the same, at worst
+  by_stage?: true; // the largest of the stages' own functions
+};
+
+// Predicted time.
+export type FitTime = {
+  predicted_s: number; // of one generation
+  low_s: number; // at least
+  high_s: number; // at most
+  error_ratio?: number; // each size predicted from the others: root mean square of what it is off; absent: measured
+  worst_error_ratio?: number; // the same, at worst
+  by_stage?: true; // the sum of the stages' own functions
+};
+
+// What a stage would need.
+export type FitStage = {
+  stage: string; // directly inside the generation
+  memory_bytes?: number; // predicted peak inside it
+  time_s?: number; // predicted time in one generation
+};
+
+// How far one size may grow.
+export type FitLargest = {
+  key: string; // the size that grows; the others are as asked for
+  largest_value: number; // that fits
+  largest_height_value?: number; // of width x height: the height
+  open?: true; // more may fit: further than four times what was measured is not said
 };
 
 // The runs that a server shows.

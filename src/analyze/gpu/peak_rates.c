@@ -8,8 +8,8 @@
 #include <string.h>
 
 static const struct sb_peak_rates table[] = {
-#define PEAK(words, fp64, fp32, tf32, bf16, fp8, int8, fp4, gb_per_s, source) \
-	{ words, fp64, fp32, tf32, bf16, fp8, int8, fp4, gb_per_s, source },
+#define PEAK(words, fp64, fp32, tf32, bf16, fp8, int8, fp4, gb_per_s, memory_gb, source) \
+	{ words, fp64, fp32, tf32, bf16, fp8, int8, fp4, gb_per_s, memory_gb, source },
 #include "analyze/gpu/peak_rates.inc"
 };
 

@@ -6,6 +6,7 @@ struct sb_peak_rates {
 	const char *words;
 	double fp64, fp32, tf32, bf16, fp8, int8, fp4; /* dense TFLOP/s; 0: no such unit */
 	double gb_per_s; /* of its memory */
+	double memory_gb; /* how much it has */
 	const char *source;
 };
 

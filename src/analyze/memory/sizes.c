@@ -1,0 +1,458 @@
+/* sizes: what generations of each size needed, in time and memory, by stage.
+ *
+ * The allocator's own maximum counts where it rose during a generation: one that ran after a larger one in the
+ * same process has none. Samples of the processes have no such memory, but may miss a short peak. */
+#include "analyze/analysis.h"
+#include "analyze/memory/open_stages.h"
+#include "base/error.h"
+#include "base/knob.h"
+#include "base/memory_units.h"
+#include "base/role.h"
+#include "format/run_keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GENERATIONS_MOST 2000u
+#define SIZES_MOST 64u
+#define KEYS_MOST 16u
+#define STAGES_MOST 24u
+#define READINGS_MOST 65536u
+
+struct asked { /* a generation, and the numbers it carries */
+	int64_t begin_ns, end_ns;
+	uint32_t track, depth;
+	struct sb_pair values[KEYS_MOST];
+	size_t count;
+	bool failed;
+};
+
+struct reading {
+	int64_t t_ns;
+	int64_t allocated, reserved, peak;
+};
+
+struct collected {
+	struct sb_run *run;
+	struct sb_model *model;
+	struct sb_vec asked; /* struct asked */
+	struct sb_vec readings; /* struct reading */
+	struct sb_open_stages stages;
+	bool failed;
+};
+
+/* ---- collecting ---- */
+
+/* What says where, when or which one it is, and not how large. */
+static bool is_size(const char *key)
+{
+	static const char *const others[] = { "seed", "index", "rank", "step", "device", "pid", "id", "error",
+		"bytes", "timestep" };
+
+	if (!strncmp(key, "strobe.", 7) || strstr(key, "_id"))
+		return false;
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (!strcmp(key, others[i]))
+			return false;
+	return true;
+}
+
+/* num_frames and frames are one; what a generation counted at its end is nearer than what it was asked for. */
+static void set_value(struct sb_model *model, struct asked *a, const char *key, double value)
+{
+	const struct sb_knob *knob = sb_knob_find(key);
+	struct sb_pair *p = NULL;
+
+	key = knob ? knob->key : key;
+	if (!(value > 0) || !is_size(key))
+		return;
+	for (size_t i = 0; i < a->count; i++)
+		if (!strcmp(a->values[i].key, key))
+			p = &a->values[i];
+	if (!p && a->count == KEYS_MOST)
+		return;
+	p = p ? p : &a->values[a->count++];
+	*p = (struct sb_pair){ .key = sb_model_text(model, key), .type = STROBE_TYPE_FLOAT, .f = value };
+	if (value == (double)(int64_t)value) {
+		p->type = STROBE_TYPE_INT;
+		p->i = (int64_t)value;
+	}
+}
+
+static void see_generation(struct collected *c, const struct sb_zone *z)
+{
+	struct asked *a = c->asked.count < GENERATIONS_MOST ? sb_vec_push(&c->asked, sizeof *a) : NULL;
+
+	if (!a) {
+		c->failed |= c->asked.count < GENERATIONS_MOST;
+		return;
+	}
+	a->begin_ns = z->begin_ns;
+	a->end_ns = z->end_ns;
+	a->track = z->track;
+	a->depth = z->depth;
+	a->failed = z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED);
+	for (uint32_t i = 0; i < z->attr_count; i++) {
+		const struct sb_run_attr *attr = &z->attrs[i];
+		const char *key = attr->key;
+
+		if (!strcmp(key, "error"))
+			a->failed = true;
+		if (attr->type == STROBE_TYPE_INT)
+			set_value(c->model, a, key, (double)attr->i);
+		else if (attr->type == STROBE_TYPE_FLOAT)
+			set_value(c->model, a, key, attr->f);
+	}
+}
+
+static void see_zone(void *self, const struct sb_zone *z)
+{
+	struct collected *c = self;
+
+	if (z->role == STROBE_ROLE_GENERATION)
+		see_generation(c, z);
+	else
+		sb_open_stages_add(&c->stages, z);
+}
+
+static void see_event(void *self, const struct sb_event *e)
+{
+	struct collected *c = self;
+	struct reading *r;
+
+	if (strcmp(c->run->names[e->name].text, SB_MEMORY_READING_DEVICE) || e->snapshot.peak_bytes < 0 ||
+		c->readings.count == READINGS_MOST)
+		return;
+	r = sb_vec_push(&c->readings, sizeof *r);
+	if (r)
+		*r = (struct reading){ e->t_ns, e->snapshot.allocated_bytes, e->snapshot.reserved_bytes,
+			e->snapshot.peak_bytes };
+	else
+		c->failed = true;
+}
+
+static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
+{
+	struct collected *c = calloc(1, sizeof *c);
+
+	if (!c)
+		return sb_fail(STROBE_ENOMEM, "no memory for the generations' sizes");
+	c->run = run;
+	c->model = model;
+	v->self = c;
+	v->kinds = 1u << SB_EVENT_SNAPSHOT;
+	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_GENERATION | 1u << STROBE_ROLE_STEP |
+		   1u << STROBE_ROLE_BLOCK | 1u << STROBE_ROLE_ITERATION | 1u << STROBE_ROLE_LOAD |
+		   1u << STROBE_ROLE_OFFLOAD;
+	v->zone = see_zone;
+	v->event = see_event;
+	return 0;
+}
+
+/* ---- which generations are of one size ---- */
+
+/* Generations inside one are the same one, marked twice: their numbers are its own where it has none. */
+static bool is_inside(const struct asked *a, const struct sb_generation *g)
+{
+	return (double)a->begin_ns / 1e9 >= g->begin_s - 1e-9 && (double)a->end_ns / 1e9 <= g->end_s + 1e-9;
+}
+
+/* The outermost zone of a generation of the report, with what is known of its size; false: it does not count. */
+static bool size_of(struct collected *c, const struct sb_generation *g, struct asked *out)
+{
+	const struct asked *all = c->asked.items, *outer = NULL;
+
+	for (size_t i = 0; i < c->asked.count; i++)
+		if (is_inside(&all[i], g) && (!outer || all[i].depth < outer->depth))
+			outer = &all[i];
+	if (!outer)
+		return false;
+	*out = *outer;
+	for (size_t i = 0; i < c->asked.count; i++)
+		for (size_t k = 0; is_inside(&all[i], g) && &all[i] != outer && k < all[i].count; k++) {
+			bool known = false;
+
+			for (size_t n = 0; n < outer->count; n++)
+				known |= !strcmp(outer->values[n].key, all[i].values[k].key);
+			if (!known)
+				set_value(c->model, out, all[i].values[k].key,
+					all[i].values[k].type == STROBE_TYPE_INT ? (double)all[i].values[k].i
+										 : all[i].values[k].f);
+		}
+	if (g->frames > 0)
+		set_value(c->model, out, "frames", (double)g->frames);
+	if (g->steps > 0)
+		set_value(c->model, out, "steps", (double)g->steps);
+	return out->count > 0;
+}
+
+static bool same_values(const struct sb_size *s, const struct asked *a)
+{
+	size_t same = 0;
+
+	for (size_t i = 0; i < s->attribute_count; i++)
+		for (size_t k = 0; k < a->count; k++)
+			same += !strcmp(s->attributes[i].key, a->values[k].key) &&
+				s->attributes[i].type == a->values[k].type &&
+				s->attributes[i].i == a->values[k].i && s->attributes[i].f == a->values[k].f;
+	return s->attribute_count == a->count && same == a->count;
+}
+
+static struct sb_size *row_of(struct sb_model *model, const struct asked *a)
+{
+	struct sb_sizes_panel *panel = &model->sizes;
+	struct sb_size *s;
+
+	for (size_t i = 0; i < panel->count; i++)
+		if (same_values(&panel->all[i], a))
+			return &panel->all[i];
+	if (panel->count == SIZES_MOST)
+		return NULL;
+	s = &panel->all[panel->count];
+	s->attributes = sb_model_alloc(model, a->count * sizeof *s->attributes);
+	s->stages = sb_model_alloc(model, STAGES_MOST * sizeof *s->stages);
+	if (!s->attributes || !s->stages)
+		return NULL;
+	memcpy(s->attributes, a->values, a->count * sizeof *s->attributes);
+	s->attribute_count = a->count;
+	s->generation_s = s->allocated_bytes = s->reserved_bytes = s->process_bytes = s->rss_bytes = NAN;
+	panel->count++;
+	return s;
+}
+
+/* ---- peaks ---- */
+
+static int by_time(const void *a, const void *b)
+{
+	const struct reading *x = a, *y = b;
+
+	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
+}
+
+static void raise_to(double *peak, double bytes)
+{
+	if (!isnan(bytes) && !(bytes <= *peak))
+		*peak = bytes;
+}
+
+/* The highest sample of a monitor's column, over its devices. */
+static double sampled(
+	const struct sb_model *model, const char *source, const char *column, double from_s, double to_s)
+{
+	double most = NAN;
+
+	for (size_t i = 0; i < model->series_count; i++) {
+		const struct sb_series *s = &model->series[i];
+		const struct sb_series_column *c = strcmp(s->source, source)
+							   ? NULL
+							   : sb_series_column_find(s, column);
+
+		if (c && c->stats.max > 0)
+			raise_to(&most, sb_series_max(s, c, from_s, to_s) * SB_MB);
+	}
+	return most;
+}
+
+/* The allocator's maximum of a span: known where it rose from the readings before to the first one after. */
+static double risen_peak(const struct collected *c, int64_t from_ns, int64_t to_ns, double *out_reserved)
+{
+	const struct reading *all = c->readings.items;
+	int64_t before = 0, after = -1;
+
+	for (size_t i = 0; i < c->readings.count; i++) {
+		if (all[i].t_ns <= from_ns) {
+			before = all[i].peak > before ? all[i].peak : before;
+			continue;
+		}
+		after = all[i].peak > after ? all[i].peak : after;
+		raise_to(out_reserved, (double)all[i].reserved);
+		if (all[i].t_ns >= to_ns)
+			break;
+	}
+	return after > before ? (double)after : NAN;
+}
+
+/* A stage's: where the maximum rose inside it, else the highest reading in it. */
+static double stage_peak(const struct collected *c, int64_t from_ns, int64_t to_ns)
+{
+	const struct reading *all = c->readings.items;
+	double reserved = NAN, most = risen_peak(c, from_ns, to_ns, &reserved);
+
+	for (size_t i = 0; isnan(most) && i < c->readings.count; i++)
+		if (all[i].t_ns >= from_ns && all[i].t_ns <= to_ns && !((double)all[i].allocated <= most))
+			most = (double)all[i].allocated;
+	return most;
+}
+
+/* ---- filling ---- */
+
+static struct sb_size_stage *stage_row(struct sb_model *model, struct sb_size *s, const char *name)
+{
+	struct sb_size_stage *row;
+
+	for (size_t i = 0; i < s->stage_count; i++)
+		if (!strcmp(s->stages[i].stage, name))
+			return &s->stages[i];
+	if (s->stage_count == STAGES_MOST)
+		return NULL;
+	row = &s->stages[s->stage_count++];
+	*row = (struct sb_size_stage){ sb_model_text(model, name), 0, NAN, NAN, NAN };
+	return row;
+}
+
+static void add_stages(struct collected *c, const struct asked *a, struct sb_size *s)
+{
+	const struct sb_open_stage *all = c->stages.all.items;
+
+	for (size_t i = 0; i < c->stages.all.count; i++) {
+		const struct sb_open_stage *z = &all[i];
+		double from_s = (double)z->begin_ns / 1e9, to_s = (double)z->end_ns / 1e9;
+		struct sb_size_stage *row;
+
+		if (z->track != a->track || z->depth != a->depth + 1 || z->begin_ns < a->begin_ns ||
+			z->end_ns > a->end_ns)
+			continue;
+		row = stage_row(c->model, s, c->run->names[z->name].text);
+		if (!row)
+			continue;
+		row->total_s += to_s - from_s;
+		raise_to(&row->allocated_bytes, stage_peak(c, z->begin_ns, z->end_ns));
+		raise_to(&row->process_bytes, sampled(c->model, "gpu", "process_memory_mb", from_s, to_s));
+		raise_to(&row->rss_bytes, sampled(c->model, "process", "rss_mb", from_s, to_s));
+	}
+}
+
+static void add_generation(
+	struct collected *c, const struct sb_generation *g, const struct asked *a, struct sb_size *s)
+{
+	const struct sb_out_of_memory_panel *out = &c->model->out_of_memory;
+
+	if (out->present && out->t_s >= g->begin_s && out->t_s <= g->end_s)
+		s->out_of_memory = true;
+	if (a->failed || g->open || g->cut)
+		return;
+	s->count++;
+	raise_to(&s->allocated_bytes, risen_peak(c, a->begin_ns, a->end_ns, &s->reserved_bytes));
+	raise_to(&s->process_bytes, sampled(c->model, "gpu", "process_memory_mb", g->begin_s, g->end_s));
+	raise_to(&s->rss_bytes, sampled(c->model, "process", "rss_mb", g->begin_s, g->end_s));
+	add_stages(c, a, s);
+}
+
+/* Median over the generations of a size; the run's first is cold. */
+static int time_of(struct sb_model *model, struct sb_size *s, const uint32_t *size_of_generation, uint32_t at)
+{
+	double *walls_s = malloc((model->generations.count + 1) * sizeof *walls_s);
+	struct sb_stats stats;
+	size_t count = 0;
+	int err = 0;
+
+	for (size_t i = 0; walls_s && i < model->generations.count; i++)
+		if (size_of_generation[i] == at && (i || s->count < 2))
+			walls_s[count++] = model->generations.all[i].wall_s;
+	if (walls_s && count)
+		err = sb_stats_of(walls_s, count, &stats);
+	if (!walls_s || err) {
+		free(walls_s);
+		return sb_fail(STROBE_ENOMEM, "no memory for the generations' sizes");
+	}
+	s->generation_s = count ? stats.median : NAN;
+	for (size_t i = 0; i < s->stage_count; i++)
+		s->stages[i].total_s /= s->count > 0 ? (double)s->count : 1;
+	free(walls_s);
+	return 0;
+}
+
+static const char *model_name(struct sb_model *model)
+{
+	const struct sb_model_panel *p = &model->models;
+	const char *name = model->generations.all[0].name ? model->generations.all[0].name : "generation";
+	double bytes = 0;
+	char text[16];
+
+	if (!p->present || p->total_parameters <= 0)
+		return sb_model_text(model, name);
+	for (size_t i = 0; i < p->model_count; i++)
+		bytes += p->models[i].bytes > 0 ? p->models[i].bytes : 0;
+	sb_parameters_text(p->total_parameters, text);
+	return sb_model_printf(model, "%s, %s parameters, %.1f MB", name, text, bytes / SB_MB);
+}
+
+/* What it ran on: the GPU that it used, else the CPU. */
+static void fill_device(struct sb_model *model)
+{
+	struct sb_sizes_panel *p = &model->sizes;
+
+	p->model = model_name(model);
+	p->device = "cpu";
+	p->vram_total_bytes = NAN;
+	p->ram_total_bytes = model->memory.ram_total_bytes;
+	for (size_t i = model->devices.count; i-- > 0;) {
+		const struct sb_device *d = &model->devices.all[i];
+		bool held = d->process_memory_mb.count && d->process_memory_mb.max > 0;
+
+		if (!d->used && !held)
+			continue;
+		p->device = d->name ? d->name : "gpu";
+		p->vram_total_bytes = d->memory_total_mb * SB_MB;
+	}
+}
+
+static int fill(struct collected *c, struct sb_model *model)
+{
+	const struct sb_generations_panel *g = &model->generations;
+	uint32_t *size_of_generation = calloc(g->count + 1, sizeof *size_of_generation);
+	int err = 0;
+
+	model->sizes.all = sb_model_alloc(model, SIZES_MOST * sizeof *model->sizes.all);
+	if (!size_of_generation || !model->sizes.all)
+		err = sb_fail(STROBE_ENOMEM, "no memory for the generations' sizes");
+	for (size_t i = 0; !err && i < g->count; i++) {
+		struct asked a;
+		struct sb_size *s = i < GENERATIONS_MOST && size_of(c, &g->all[i], &a) ? row_of(model, &a)
+										       : NULL;
+
+		size_of_generation[i] = UINT32_MAX;
+		if (!s)
+			continue;
+		add_generation(c, &g->all[i], &a, s);
+		if (!a.failed && !g->all[i].open && !g->all[i].cut)
+			size_of_generation[i] = (uint32_t)(s - model->sizes.all);
+	}
+	for (size_t i = 0; !err && i < model->sizes.count; i++)
+		err = time_of(model, &model->sizes.all[i], size_of_generation, (uint32_t)i);
+	free(size_of_generation);
+	if (!err && model->sizes.count)
+		fill_device(model);
+	return err;
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	struct collected *c = self;
+
+	(void)run;
+	if (c->failed || c->stages.failed)
+		return sb_fail(STROBE_ENOMEM, "no memory for the generations' sizes");
+	if (c->readings.count)
+		qsort(c->readings.items, c->readings.count, sizeof(struct reading), by_time);
+	return model->generations.whole_run || !c->asked.count ? 0 : fill(c, model);
+}
+
+static void done(void *self)
+{
+	struct collected *c = self;
+
+	if (!c)
+		return;
+	sb_vec_done(&c->asked);
+	sb_vec_done(&c->readings);
+	sb_open_stages_done(&c->stages);
+	free(c);
+}
+
+const struct sb_analysis sb_analysis_sizes = {
+	.name = "sizes",
+	.begin = begin,
+	.finish = finish,
+	.done = done,
+};

@@ -1,0 +1,240 @@
+/* Will it fit: from the sizes of earlier runs, and only from those. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "compare/fit.h"
+#include "synthetic.h"
+
+#define GIB (1024.0 * MIB)
+#define RUNS 8
+
+static struct sb_facts *runs[RUNS];
+static size_t run_count;
+
+/* Denoising holds more than the VAE up to some size: the limit changes. */
+static double denoise_bytes(double frames, double width, double height)
+{
+	return 30 * GIB + 250 * frames * width * height;
+}
+
+static double vae_bytes(double frames, double width, double height)
+{
+	return 10 * GIB + 900 * frames * width * height;
+}
+
+static double time_of(double frames, double width, double height)
+{
+	double tokens = frames * width * height / 1024;
+
+	return 2 + 1e-4 * tokens + 1e-9 * tokens * tokens;
+}
+
+/* A run of one size, as its report has it. */
+static void add_run(const char *model, double frames, double width, double height)
+{
+	struct sb_pair attributes[] = { { "frames", STROBE_TYPE_INT, (int64_t)frames, frames, NULL },
+		{ "width", STROBE_TYPE_INT, (int64_t)width, width, NULL },
+		{ "height", STROBE_TYPE_INT, (int64_t)height, height, NULL } };
+	double a = denoise_bytes(frames, width, height), b = vae_bytes(frames, width, height);
+	double time_s = time_of(frames, width, height);
+	struct sb_size_stage stages[] = { { "denoise", 0.9 * time_s, a, NAN, NAN },
+		{ "vae_decode", 0.05 * time_s, b, NAN, NAN } };
+	struct sb_size size = { attributes, 3, 1, time_s, fmax(a, b), fmax(a, b) + GIB,
+		fmax(a, b) + 1.5 * GIB, NAN, false, stages, 2 };
+	struct sb_sizes_panel panel = { model, "NVIDIA H200", 140 * GIB, NAN, &size, 1 };
+	struct sb_facts *f = sb_facts_new("run");
+
+	f->start_real_ns = run_count + 1; /* which tells them apart */
+	f->host = "host";
+	assert_int_equal(sb_facts_take_sizes(f, &panel), 0);
+	runs[run_count++] = f;
+}
+
+static struct sb_fit *fit(double frames, double width, double height, double capacity, const char *gpu)
+{
+	const char *const keys[] = { "frames", "width", "height" };
+	const double values[] = { frames, width, height };
+	struct sb_fit_request r = { keys, values, 3, capacity, gpu };
+	struct sb_fit *out = NULL;
+
+	assert_int_equal(sb_fit(runs[0], (const struct sb_facts *const *)runs, run_count, &r, &out), 0);
+	return out;
+}
+
+static int forget_runs(void **state)
+{
+	for (size_t i = 0; i < run_count; i++)
+		sb_facts_free(runs[i]);
+	run_count = 0;
+	return 0;
+}
+
+static void add_seven(void)
+{
+	add_run("Wan, 1B parameters", 33, 480, 320);
+	add_run("Wan, 1B parameters", 81, 480, 320);
+	add_run("Wan, 1B parameters", 33, 832, 480);
+	add_run("Wan, 1B parameters", 49, 832, 480);
+	add_run("Wan, 1B parameters", 81, 832, 480);
+	add_run("Wan, 1B parameters", 49, 640, 640);
+	add_run("Wan, 1B parameters", 81, 1024, 576);
+}
+
+static void a_held_back_size_is_met_and_its_limit_named(void **state)
+{
+	struct sb_fit *f;
+
+	add_seven();
+	f = fit(121, 1280, 720, NAN, NULL);
+	assert_int_equal(f->more_count, 0);
+	assert_true(fabs(f->memory.predicted / vae_bytes(121, 1280, 720) - 1) < 0.01);
+	assert_true(fabs(f->time.predicted / time_of(121, 1280, 720) - 1) < 0.01);
+	assert_true(f->memory.by_stage); /* the largest of two lines is no line */
+	assert_string_equal(f->stages[0].stage, "vae_decode");
+	assert_near(f->context_bytes, 0.5 * GIB, 1);
+	assert_int_equal(f->verdict, SB_FIT_FITS);
+	assert_true(f->extrapolates_ratio > 2 && f->extrapolates_ratio < 3);
+	sb_fit_free(f);
+}
+
+static void a_smaller_gpu_has_no_room_and_a_largest_size(void **state)
+{
+	double most = (80 * GIB - 0.5 * GIB - 10 * GIB) / 900 / 1280 / 720;
+	struct sb_fit *f;
+
+	add_seven();
+	f = fit(121, 1280, 720, 80 * GIB, "H100");
+	assert_int_equal(f->verdict, SB_FIT_TOO_LARGE);
+	assert_true(isnan(f->time.predicted)); /* of another GPU memory alone is known */
+	assert_string_equal(f->largest[0].key, "frames");
+	assert_true(f->largest[0].value <= most && f->largest[0].value > most * 0.8);
+	assert_true(fmod(f->largest[0].value - 33, 8) == 0); /* as the known ones: 33, 49, 81, 121 */
+	assert_string_equal(f->largest[1].key, "width x height");
+	assert_true(vae_bytes(121, f->largest[1].value, f->largest[1].other_value) < 80 * GIB);
+	sb_fit_free(f);
+}
+
+static void too_few_sizes_predict_nothing_and_say_how_many_are_missing(void **state)
+{
+	struct sb_fit *f;
+
+	add_run("Wan, 1B parameters", 33, 832, 480);
+	add_run("Wan, 1B parameters", 81, 832, 480);
+	f = fit(121, 832, 480, NAN, NULL);
+	assert_int_equal(f->more_count, 1);
+	assert_true(isnan(f->memory.predicted) && isnan(f->time.predicted));
+	assert_int_equal(f->verdict, SB_FIT_UNKNOWN);
+	sb_fit_free(f);
+	f = fit(81, 1280, 720, NAN, NULL); /* no run had another width or height */
+	assert_int_equal(f->more_count, 3);
+	assert_non_null(strstr(f->more, "width, height"));
+	assert_true(isnan(f->memory.predicted));
+	sb_fit_free(f);
+	f = fit(81, 832, 480, NAN, NULL); /* measured: no function is needed */
+	assert_near(f->memory.predicted, fmax(denoise_bytes(81, 832, 480), vae_bytes(81, 832, 480)), 1);
+	sb_fit_free(f);
+}
+
+static void other_models_do_not_count(void **state)
+{
+	struct sb_fit *f;
+
+	add_run("Wan, 1B parameters", 33, 832, 480);
+	add_run("Wan, 14B parameters", 49, 832, 480);
+	add_run("Wan, 14B parameters", 81, 832, 480);
+	f = fit(121, 832, 480, NAN, NULL);
+	assert_int_equal(f->size_count, 1);
+	assert_int_equal(f->more_count, 2);
+	sb_fit_free(f);
+}
+
+static void a_smaller_size_that_ran_out_settles_it(void **state)
+{
+	struct sb_fit *f;
+
+	add_seven();
+	runs[6]->sizes.all[0].out_of_memory = true;
+	runs[6]->sizes.all[0].count = 0;
+	f = fit(121, 1280, 720, NAN, NULL);
+	assert_int_equal(f->verdict, SB_FIT_TOO_LARGE);
+	assert_non_null(f->ran_out);
+	sb_fit_free(f);
+	f = fit(49, 832, 480, NAN, NULL);
+	assert_int_equal(f->verdict, SB_FIT_FITS);
+	sb_fit_free(f);
+}
+
+static void a_size_that_no_generation_carries_is_refused(void **state)
+{
+	const char *const keys[] = { "tokens" };
+	const double values[] = { 4096 };
+	struct sb_fit_request r = { keys, values, 1, NAN, NULL };
+	struct sb_fit *out = NULL;
+
+	add_seven();
+	assert_true(sb_fit(runs[0], NULL, 0, &r, &out) < 0);
+	assert_null(out);
+}
+
+/* ---- what a run says of its sizes ---- */
+
+static void reading(struct synthetic *s, uint64_t t_ns, int64_t allocated, int64_t peak)
+{
+	sb_builder_snapshot(s->b, t_ns, "strobe.memory.device", 0, allocated, allocated + 10 * MIB, peak);
+}
+
+static void generation(struct synthetic *s, uint64_t t_ns, int64_t frames)
+{
+	synthetic_begin(s, t_ns, "video", STROBE_ROLE_GENERATION);
+	synthetic_attr(s, "num_frames", frames);
+	synthetic_attr(s, "seed", (int64_t)(t_ns / SECOND));
+	synthetic_stage(s, t_ns + SECOND, t_ns + 3 * SECOND, "denoise", 0);
+	synthetic_end(s, t_ns + 4 * SECOND);
+}
+
+static void a_run_says_what_each_size_needed(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	reading(&s, SECOND / 2, 100 * MIB, 100 * MIB);
+	generation(&s, SECOND, 49);
+	reading(&s, 3 * SECOND, 400 * MIB, 500 * MIB);
+	reading(&s, 5 * SECOND + 1, 100 * MIB, 500 * MIB);
+	generation(&s, 6 * SECOND, 81);
+	reading(&s, 10 * SECOND + 1, 100 * MIB, 800 * MIB);
+	generation(&s, 11 * SECOND, 33); /* after a larger one: the allocator's maximum does not tell */
+	reading(&s, 15 * SECOND + 1, 100 * MIB, 800 * MIB);
+	m = synthetic_model(&s, 16 * SECOND);
+	assert_int_equal(m->sizes.count, 3);
+	assert_int_equal(m->sizes.all[0].attribute_count, 1); /* a seed is no size */
+	assert_string_equal(m->sizes.all[0].attributes[0].key, "frames");
+	assert_near(m->sizes.all[0].allocated_bytes, 500.0 * MIB, 1);
+	assert_near(m->sizes.all[1].allocated_bytes, 800.0 * MIB, 1);
+	assert_true(isnan(m->sizes.all[2].allocated_bytes));
+	assert_near(m->sizes.all[1].generation_s, 4, 1e-6);
+	assert_string_equal(m->sizes.all[0].stages[0].stage, "denoise");
+	assert_near(m->sizes.all[0].stages[0].total_s, 2, 1e-6);
+	assert_near(m->sizes.all[0].stages[0].allocated_bytes, 500.0 * MIB, 1);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(a_held_back_size_is_met_and_its_limit_named, forget_runs),
+		cmocka_unit_test_teardown(a_smaller_gpu_has_no_room_and_a_largest_size, forget_runs),
+		cmocka_unit_test_teardown(
+			too_few_sizes_predict_nothing_and_say_how_many_are_missing, forget_runs),
+		cmocka_unit_test_teardown(other_models_do_not_count, forget_runs),
+		cmocka_unit_test_teardown(a_smaller_size_that_ran_out_settles_it, forget_runs),
+		cmocka_unit_test_teardown(a_size_that_no_generation_carries_is_refused, forget_runs),
+		cmocka_unit_test(a_run_says_what_each_size_needed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
