@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FARTHEST 4 /* times what was measured: further is not said */
+#define FARTHEST 4 /* times what was measured: further is not given */
 #define BY_STAGE_RATIO 0.9 /* of the error of one function: the stages' own must be better */
 #define STEP_MOST 16 /* of a size's grid */
 

@@ -49,7 +49,7 @@ struct sb_fit {
 	struct sb_fit_largest {
 		const char *key; /* "frames"; "width x height": both grow alike */
 		double value, other_value; /* other: the height; NAN */
-		bool open; /* it may be larger: further than four times what was measured is not said */
+		bool open; /* it may be larger: further than four times what was measured is not given */
 	} * largest; /* with all else as asked for */
 	size_t largest_count;
 };

@@ -1956,7 +1956,7 @@ export type FitLargest = {
   key: string; // the size that grows; the others are as asked for
   largest_value: number; // that fits
   largest_height_value?: number; // of width x height: the height
-  open?: true; // more may fit: further than four times what was measured is not said
+  open?: true; // more may fit: further than four times what was measured is not given
 };
 
 // The runs that a server shows.
