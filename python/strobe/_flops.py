@@ -103,7 +103,7 @@ def say():
     try:
         from .auto.vocabulary import hiding_modules
         begun = time.monotonic()
-        with section("counting FLOPs"), hiding_modules():
+        with section("strobe: counting FLOPs"), hiding_modules():
             for shape in shapes:
                 if time.monotonic() - begun > SECONDS_MOST:
                     _record(shape, None, "no time was left for it", None)

@@ -6,7 +6,7 @@ static const struct sb_field place_rows[] = {
 	SB_FIELD(sb_place, file, "file", SB_KNOWN, "where it is written"),
 	SB_FIELD(sb_place, line, "line", SB_ALWAYS, "that most of it was in"),
 	SB_FIELD(sb_place, inside, "inside", SB_KNOWN,
-		"the function of torch or of Python's library that it had called; absent: none"),
+		"the function of a library that it was in most; absent: in itself"),
 	SB_FIELD(sb_place, estimate_s, "estimate_s", SB_ALWAYS,
 		"share_ratio x unattributed_s: a sampled estimate"),
 	SB_FIELD(sb_place, ratio, "share_ratio", SB_ALWAYS, "of the time of the samples there",

@@ -13,7 +13,7 @@ struct sb_place {
 	const char *function;
 	const char *file; /* NULL: not known */
 	uint32_t line; /* that most of it was in */
-	const char *inside; /* the function of a library that it was in; NULL: in itself */
+	const char *inside; /* the function of a library that it was in most; NULL: in itself */
 	double estimate_s; /* its share of the unattributed time */
 	double ratio; /* of the samples there */
 };

@@ -97,6 +97,32 @@ static void strobe_itself_is_not_where_to_look(void **state)
 	synthetic_done(&s);
 }
 
+static void a_function_is_one_row_whatever_it_had_called(void **state)
+{
+	const char *const leaves[] = { "_tensor.cpu", "_tensor.to", "_tensor.to", "pipe.prepare" };
+	const struct sb_place_list *list;
+	struct synthetic s;
+
+	synthetic_open(&s);
+	files(&s);
+	sb_builder_code_file(s.b, sb_builder_name(s.b, "_tensor.to", NULL), "/x/torch/_tensor.py");
+	for (uint32_t i = 0; i < 4; i++) {
+		struct sb_builder_sample sample = { .tid = TID, .weight_us = 1000 * 1000 };
+		const uint32_t names[] = { sb_builder_name(s.b, leaves[i], NULL),
+			sb_builder_name(s.b, "pipe.prepare", NULL) };
+		const uint32_t lines[] = { i == 3 ? 42 : 900, i == 0 ? 40 : 41 };
+
+		sb_builder_stack_sample(s.b, (i + 1) * SECOND, &sample, names, lines, i == 3 ? 1 : 2);
+	}
+	list = &synthetic_model(&s, 4 * SECOND)->unattributed.run;
+	assert_int_equal(list->count, 1);
+	assert_string_equal(list->all[0].function, "pipe.prepare");
+	assert_int_equal(list->all[0].line, 41);
+	assert_string_equal(list->all[0].inside, "_tensor.to");
+	assert_float_equal(list->all[0].ratio, 1, 1e-9);
+	synthetic_done(&s);
+}
+
 static void the_text_names_the_functions(void **state)
 {
 	struct sb_text_options options = { 0 };
@@ -178,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_function_has_the_share_of_the_time_not_of_the_samples),
 		cmocka_unit_test(strobe_itself_is_not_where_to_look),
+		cmocka_unit_test(a_function_is_one_row_whatever_it_had_called),
 		cmocka_unit_test(the_text_names_the_functions),
 		cmocka_unit_test(little_unattributed_time_is_not_listed),
 		cmocka_unit_test(without_generations_the_run_is_asked),

@@ -1019,7 +1019,7 @@ export type UnattributedFunction = {
   function: string; // module and name
   file?: string; // where it is written
   line: number; // that most of it was in
-  inside?: string; // the function of torch or of Python's library that it had called; absent: none
+  inside?: string; // the function of a library that it was in most; absent: in itself
   estimate_s: number; // share_ratio x unattributed_s: a sampled estimate
   share_ratio: number; // of the time of the samples there
 };

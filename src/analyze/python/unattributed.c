@@ -206,8 +206,8 @@ static int find_uncovered(struct unattributed *u)
 /* ---- the lists ------------------------------------------------------------------ */
 
 struct tally {
-	uint32_t function, leaf, line;
-	int64_t weight_ns, line_ns;
+	uint32_t function, line, leaf; /* of the lines and of what it had called, those with the most time */
+	int64_t weight_ns;
 };
 
 /* A pool's thread that waits says nothing: the main thread, and those that generate. */
@@ -227,40 +227,60 @@ static bool is_wanted(const struct unattributed *u, const struct sample *s, int 
 	return which == ANYWHERE || s->in_generation;
 }
 
-/* By function and by what it had called; the line is the one with most of the time. */
-static int by_place(const void *a, const void *b)
+static int compare(uint32_t a, uint32_t b)
 {
-	const struct sample *const *x = a, *const *y = b;
-
-	if ((*x)->function != (*y)->function)
-		return (*x)->function < (*y)->function ? -1 : 1;
-	if ((*x)->leaf != (*y)->leaf)
-		return (*x)->leaf < (*y)->leaf ? -1 : 1;
-	return (*x)->line < (*y)->line ? -1 : (*x)->line > (*y)->line;
+	return a < b ? -1 : a > b;
 }
 
-static size_t add_up(const struct sample **all, size_t count, struct tally *out)
+static int by_line(const void *a, const void *b)
 {
-	size_t used = 0;
-	int64_t line_ns = 0;
+	const struct sample *const *x = a, *const *y = b;
+	int functions = compare((*x)->function, (*y)->function);
 
-	for (size_t i = 0; i < count; i++) {
-		const struct sample *s = all[i];
-		struct tally *t = used ? &out[used - 1] : NULL;
+	return functions ? functions : compare((*x)->line, (*y)->line);
+}
 
-		if (!t || t->function != s->function || t->leaf != s->leaf) {
-			t = &out[used++];
-			*t = (struct tally){ .function = s->function, .leaf = s->leaf };
-			line_ns = 0;
-		} else if (all[i - 1]->line != s->line) {
-			line_ns = 0;
-		}
-		t->weight_ns += s->weight_ns;
-		line_ns += s->weight_ns;
-		if (line_ns > t->line_ns) {
-			t->line_ns = line_ns;
-			t->line = s->line;
-		}
+static int by_leaf(const void *a, const void *b)
+{
+	const struct sample *const *x = a, *const *y = b;
+	int functions = compare((*x)->function, (*y)->function);
+
+	return functions ? functions : compare((*x)->leaf, (*y)->leaf);
+}
+
+/* The first sample from `from` on that is of another function or, by `part`, another line or leaf. */
+static size_t part_end(const struct sample **all, size_t count, size_t from,
+	int (*part)(const void *, const void *), int64_t *out_ns)
+{
+	size_t end = from;
+
+	for (*out_ns = 0; end < count && !part(&all[from], &all[end]); end++)
+		*out_ns += all[end]->weight_ns;
+	return end;
+}
+
+/* A tally per function in their order, with its line; without `lines` the leaf is added to those. */
+static size_t add_up(const struct sample **all, size_t count, bool lines, struct tally *out)
+{
+	int (*part)(const void *, const void *) = lines ? by_line : by_leaf;
+	size_t used = 0, end;
+	int64_t most_ns = 0, part_ns;
+
+	qsort(all, count, sizeof *all, part);
+	for (size_t i = 0; i < count; i = end) {
+		bool first = !i || all[i - 1]->function != all[i]->function;
+
+		if (first && lines)
+			out[used] = (struct tally){ .function = all[i]->function };
+		used += first;
+		most_ns = first ? 0 : most_ns;
+		end = part_end(all, count, i, part, &part_ns);
+		if (lines)
+			out[used - 1].weight_ns += part_ns;
+		if (part_ns <= most_ns)
+			continue;
+		most_ns = part_ns;
+		*(lines ? &out[used - 1].line : &out[used - 1].leaf) = lines ? all[i]->line : all[i]->leaf;
 	}
 	return used;
 }
@@ -305,8 +325,10 @@ static void list(struct unattributed *u, int which, struct sb_place_list *to)
 		}
 	to->sample_count = (int64_t)count;
 	if (count) {
-		qsort(all, count, sizeof *all, by_place);
-		count = add_up(all, count, tallies);
+		size_t functions = add_up(all, count, true, tallies);
+
+		add_up(all, count, false, tallies);
+		count = functions;
 		qsort(tallies, count, sizeof *tallies, largest_first);
 		put_places(u, tallies, count, total_ns, to);
 	}
