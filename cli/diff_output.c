@@ -1,5 +1,6 @@
 /* A comparison, printed. */
 #include "diff_output.h"
+#include "diff_page.h"
 #include "output.h"
 
 #include "report/diff/diff.h"
@@ -37,10 +38,10 @@ static int print_to(
 		sb_diff_text(c, &o, &out);
 	else if (!strcmp(format, "markdown"))
 		sb_diff_markdown(c, &o, &out);
+	else if (!strcmp(format, "html"))
+		code = diff_page_write(args, c, &out);
 	else
 		sb_diff_json(c, &out);
-	if (!strcmp(format, "html"))
-		code = output_make_page("diff", &out);
 	if (!code)
 		code = output_put(&out, path);
 	sb_buf_done(&out);

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { chartsOf, type Chart } from './charts';
 import { firstCharts, stagePath, timeCharts, type Report, type ReportPage, type Stage, type StageAnalysis, type StageRow } from './report';
-import { dark, search, select, selection, show, useStore, whole } from './state';
+import { dark, useStore } from './state';
 import { Findings, Figures, Header, TimeBar } from './panels/overview';
 import { Videos } from './panels/videos';
 import { NoStages, STARTUP, StageTable, StageTree, type Base } from './panels/stages';
@@ -16,8 +16,8 @@ import { Readings } from './panels/readings';
 import { unattributedBody } from './panels/unattributed';
 import * as details from './panels/details';
 import type { Timeline } from './timeline/data';
-import { timeKey } from './timeline/view';
 import { setTimeline } from './jump';
+import { useKeys } from './keys';
 import { goTo, toTimeline } from './place';
 import { keepSteady } from './steady';
 import { readReport } from './load';
@@ -181,25 +181,4 @@ export function App(props: Props) {
       <Detail data={timeline} report={r} charts={charts} />
     </>
   );
-}
-
-function useKeys(): void {
-  useEffect(() => {
-    const press = (e: KeyboardEvent) => {
-      const at = e.target as HTMLElement;
-      if (/^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName) || e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented) return;
-      if (e.key === '/') {
-        e.preventDefault();
-        const box = document.querySelector<HTMLInputElement>('input.search');
-        box?.scrollIntoView({ block: 'center' });
-        box?.focus();
-      } else if (e.key === 'Escape') {
-        if (selection.get()) select(null);
-        else search.set('');
-      } else if (e.key === 'Home' && e.target === document.body) show(whole.get());
-      else timeKey(e)?.();
-    };
-    addEventListener('keydown', press);
-    return () => removeEventListener('keydown', press);
-  }, []);
 }

@@ -19,8 +19,9 @@ export function readPage(): Page | null {
   return { kind, [kind]: data, live } as Page;
 }
 
-export async function readTimeline(): Promise<Timeline | null> {
-  const e = script('strobe-timeline');
+// Of two runs side by side, 'strobe-timeline' is of the one now.
+export async function readTimeline(id = 'strobe-timeline'): Promise<Timeline | null> {
+  const e = script(id);
   const text = e?.textContent?.trim();
   if (!e || !text) return null;
   const packed = unbase64(text);

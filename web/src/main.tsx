@@ -98,7 +98,8 @@ async function start(): Promise<void> {
   const p = page;
   if (p.kind !== 'report') {
     document.title = `${p.kind} · strobe`;
-    render(p.kind === 'diff' ? <Diff d={p.diff} /> : p.kind === 'aggregate' ? <Aggregate d={p.aggregate} /> : p.kind === 'journal' ? <Journal d={p.journal} /> : <Runs first={p.runs} />, host);
+    const both = p.kind === 'diff' ? await Promise.all([readTimeline('strobe-timeline-base'), readTimeline()]).catch(() => [null, null]) : [];
+    render(p.kind === 'diff' ? <Diff d={p.diff} base={both[0]} now={both[1]} /> : p.kind === 'aggregate' ? <Aggregate d={p.aggregate} /> : p.kind === 'journal' ? <Journal d={p.journal} /> : <Runs first={p.runs} />, host);
     return;
   }
   document.title = `${p.report.session_info.name || p.report.session_info.id} · strobe`;

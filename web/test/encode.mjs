@@ -49,10 +49,12 @@ export function encodeTimeline({ endNs, names, lanes, marks, details }) {
   return Buffer.concat([Buffer.from('SBTL1\n'), size, head, Buffer.from(out.bytes)]);
 }
 
-export function assemble(template, report, timeline, kind = 'report') {
+export function assemble(template, report, timeline, kind = 'report', base) {
+  const bytes = (id, of) => (of ? `<script type="application/octet-stream" id="${id}" data-encoding="gzip">${gzipSync(of).toString('base64')}</script>\n` : '');
   const json = JSON.stringify(report).replace(/</g, '\\u003c').replace(/\u2028/g, '\\u2028').replace(/\u2029/g, '\\u2029');
   const data =
     `<script type="application/json" id="strobe-report" data-kind="${kind}">${json}</script>\n` +
-    (timeline ? `<script type="application/octet-stream" id="strobe-timeline" data-encoding="gzip">${gzipSync(timeline).toString('base64')}</script>` : '');
+    bytes('strobe-timeline', timeline) +
+    bytes('strobe-timeline-base', base);
   return template.replace('<!--strobe:data-->', () => data);
 }

@@ -26,11 +26,11 @@ function withIndices(report) {
   return report;
 }
 
-export function writePage(name, { report, timeline, kind }) {
+export function writePage(name, { report, timeline, kind, base }) {
   if (kind === undefined) withIndices(report);
   const path = join(folder, `${name}.html`);
   if (kind !== 'runs') assert.deepEqual(unknownKeys(report, kind ?? 'report'), [], `${name} has keys that strobe never writes`);
-  writeFileSync(path, assemble(template(), report, timeline, kind));
+  writeFileSync(path, assemble(template(), report, timeline, kind, base));
   return path;
 }
 

@@ -12,6 +12,7 @@ import './videos.mjs';
 import './calls.mjs';
 import './outputs.mjs';
 import './share.mjs';
+import './aligned.mjs';
 
 const base = fixture();
 const basePath = writePage('base', base);

@@ -116,6 +116,8 @@ static int put_data(const struct sb_page *page, struct sb_buf *out)
 	sb_buf_puts(out, "</script>\n");
 	if (page->timeline && page->timeline->size)
 		err = put_bytes(out, "strobe-timeline", page->timeline);
+	if (!err && page->base_timeline && page->base_timeline->size)
+		err = put_bytes(out, "strobe-timeline-base", page->base_timeline);
 	if (!err && page->recording)
 		err = put_bytes(out, "strobe-recording", page->recording);
 	return err;

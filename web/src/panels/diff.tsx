@@ -3,6 +3,8 @@ import { clip, keyed, percent, plain, seconds } from '../format';
 import { num, text, type Diff as DiffReport, type MetricChange, type OutputChange, type SettingChange, type StageChange } from '../report';
 import { Table, type Column } from '../table';
 import { dark, toggleTheme, useStore } from '../state';
+import type { Timeline } from '../timeline/data';
+import { Aligned } from './aligned';
 import { Name, Shell } from './shell';
 
 // Runs by the last part of their path; the figures below name them whole.
@@ -184,7 +186,7 @@ function Sentences({ title, all, bad }: { title: string; all: string[]; bad?: bo
   );
 }
 
-export function Diff({ d }: { d: DiffReport }) {
+export function Diff({ d, base, now }: { d: DiffReport; base: Timeline | null; now: Timeline | null }) {
   useStore(dark);
   const configuration = d.configuration;
   return (
@@ -201,6 +203,7 @@ export function Diff({ d }: { d: DiffReport }) {
           ))}
         </section>
       )}
+      {base?.lanes.length && now?.lanes.length ? <Aligned base={base} now={now} /> : null}
       {d.stages.length > 0 && (
         <section class="part" id="stages">
           <h2>Stages by change</h2>

@@ -1,0 +1,133 @@
+// Two runs on one axis, aligned by a video and a step of it; and the kernels of both.
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useKeys } from '../keys';
+import { clip, count, nanos } from '../format';
+import { select, show, whole, type Range } from '../state';
+import { Table } from '../table';
+import type { Timeline } from '../timeline/data';
+import { medianOf, momentsOf, pair } from '../timeline/pair';
+import { statistics } from '../timeline/statistics';
+import { TimelineView } from '../timeline/view';
+import { Detail } from './detail';
+
+const CHOICES = 200;
+
+interface Side {
+  words: string;
+  data: Timeline;
+  videos: Range[];
+}
+
+const sideOf = (words: string, data: Timeline): Side => ({ words, data, videos: momentsOf(data, 'generation') });
+
+function Choice({ words, count: n, value, onChange }: { words: string; count: number; value: number; onChange: (v: number) => void }) {
+  return (
+    <label>
+      {words}{' '}
+      <select value={value} onChange={(e) => onChange(Number(e.currentTarget.value))} aria-label={`align at ${words}`}>
+        <option value={-1}>{words === 'step' ? 'its beginning' : 'median of each'}</option>
+        {Array.from({ length: Math.min(n, CHOICES) }, (_, i) => (
+          <option key={i} value={i}>
+            {i + 1}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+interface Pair {
+  name: string;
+  before?: number;
+  now?: number;
+  beforeCount?: number;
+  nowCount?: number;
+}
+
+// What the GPU did in both, by name, the largest change first.
+function kernels(a: Timeline, b: Timeline, ranges: Range[]): Pair[] {
+  const rows = new Map<string, Pair>();
+  const of = (name: string) => rows.get(name) ?? rows.set(name, { name }).get(name)!;
+  for (const k of statistics(a, ranges[0]).gpu) Object.assign(of(k.name), { before: k.total, beforeCount: k.count });
+  for (const k of statistics(b, ranges[1]).gpu) Object.assign(of(k.name), { now: k.total, nowCount: k.count });
+  const change = (p: Pair) => Math.abs((p.now ?? 0) - (p.before ?? 0));
+  return [...rows.values()].sort((x, y) => change(y) - change(x));
+}
+
+function Kernels({ rows, words }: { rows: Pair[]; words: string }) {
+  const most = Math.max(...rows.map((p) => Math.abs((p.now ?? 0) - (p.before ?? 0))), 1);
+  const delta = (p: Pair) => (p.now ?? 0) - (p.before ?? 0);
+  const bar = (p: Pair) => {
+    const style = { width: `${(Math.abs(delta(p)) / most) * 50}%` };
+    return (
+      <span class="balance">
+        <i class={delta(p) > 0 ? 'up' : 'down'} style={delta(p) > 0 ? { left: '50%', ...style } : { right: '50%', ...style }} />
+      </span>
+    );
+  };
+  return (
+    <Table
+      caption={`Kernels and copies ${words}, the largest change first`}
+      rows={rows}
+      most={15}
+      columns={[
+        { key: 'name', head: 'kernel or copy', text: true, value: (p) => p.name, cell: (p) => <span dir="auto" title={p.name}>{clip(p.name, 70)}</span> },
+        { key: 'delta_ns', head: 'change', value: delta, cell: bar },
+        { key: 'before_ns', head: 'before', value: (p) => p.before },
+        { key: 'now_ns', head: 'now', value: (p) => p.now },
+        { key: 'change_ns', head: 'Δ', value: delta, cell: (p) => (delta(p) > 0 ? '+' : '−') + nanos(Math.abs(delta(p))) },
+        { key: 'before_count', head: 'count before', value: (p) => p.beforeCount, cell: (p) => count(p.beforeCount ?? 0) },
+        { key: 'now_count', head: 'count now', value: (p) => p.nowCount, cell: (p) => count(p.nowCount ?? 0) },
+      ]}
+    />
+  );
+}
+
+export function Aligned({ base, now }: { base: Timeline; now: Timeline }) {
+  const sides = useMemo(() => [sideOf('before:', base), sideOf('now:', now)], [base, now]);
+  const [video, setVideo] = useState(-1);
+  const [step, setStep] = useState(-1);
+  useKeys();
+  const ranges = sides.map((s) => s.videos[video < 0 ? medianOf(s.videos) : video] ?? { from: s.data.startNs, to: s.data.endNs });
+  const steps = sides.map((s, i) => momentsOf(s.data, 'step', ranges[i]));
+  const videos = Math.min(...sides.map((s) => s.videos.length));
+  const common = Math.min(...steps.map((all) => all.length));
+  const at = ranges.map((r, i) => (step >= 0 && step < common ? steps[i][step].from : r.from));
+  const data = useMemo(() => pair(sides.map((s, i) => [s.words, s.data, at[i]])), [sides, ...at]);
+  const rows = useMemo(() => kernels(base, now, ranges), [base, now, video]);
+  useEffect(() => {
+    select(null);
+    whole.set({ from: data.startNs, to: data.endNs });
+    const shown = ranges.map((r, i) => (step >= 0 && step < common ? { from: 0, to: 4 * (steps[i][step].to - steps[i][step].from) } : { from: 0, to: r.to - at[i] }));
+    const to = Math.max(...shown.map((r) => r.to));
+    show({ from: -0.02 * to, to: 1.02 * to });
+  }, [data]);
+  return (
+    <>
+      <section class="part" id="timeline">
+        <h2>Both runs on one axis</h2>
+        <div class="tools">
+          {videos > 0 ? (
+            <Choice words="video" count={videos} value={video} onChange={(v) => { setVideo(v); setStep(-1); }} />
+          ) : (
+            <span class="quiet">aligned at the start of the runs: one of them has no videos</span>
+          )}
+          {common > 0 && <Choice words="step" count={common} value={step} onChange={setStep} />}
+          {videos > 0 && (
+            <span class="quiet">
+              0 is where it begins in both; it takes {nanos(ranges[0].to - ranges[0].from)} before, {nanos(ranges[1].to - ranges[1].from)} now
+            </span>
+          )}
+        </div>
+        <TimelineView id="timeline-first" data={data} rowHeight={18} mostRows={8} maxHeight={Math.max(260, innerHeight * 0.6)} />
+      </section>
+      {rows.length > 0 && (
+        <section class="part" id="kernels">
+          <h2>GPU kernels</h2>
+          <Kernels rows={rows} words={videos > 0 ? 'of these videos' : 'of the runs'} />
+        </section>
+      )}
+      <Detail data={data} report={{} as never} charts={[]} />
+    </>
+  );
+}
