@@ -78,6 +78,21 @@ static __attribute__((noinline)) void put_error(PyObject *type)
 	Py_XDECREF(name);
 }
 
+/* An exception that may say that memory ran out is looked at in Python: which line asked, and what held it. */
+static __attribute__((noinline)) void look_at_error(PyObject *type, PyObject *error, PyObject *trace)
+{
+	PyObject *module, *result;
+
+	if (!PyErr_GivenExceptionMatches(type, PyExc_MemoryError) &&
+		!PyErr_GivenExceptionMatches(type, PyExc_RuntimeError))
+		return;
+	module = PyImport_ImportModule("strobe._out_of_memory");
+	result = module ? PyObject_CallMethod(module, "raised", "OO", error, trace) : NULL;
+	PyErr_Clear();
+	Py_XDECREF(result);
+	Py_XDECREF(module);
+}
+
 static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
 	struct section *s = (struct section *)self;
@@ -86,8 +101,11 @@ static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t 
 		s->open_count--;
 	if (records(s)) {
 		track_follow(s->state);
-		if (__builtin_expect(nargs > 0 && args[0] != Py_None, 0))
+		if (__builtin_expect(nargs > 0 && args[0] != Py_None, 0)) {
 			put_error(args[0]);
+			if (nargs > 2)
+				look_at_error(args[0], args[1], args[2]);
+		}
 		if (__builtin_expect(s->gpu_timed, 0))
 			strobe_gpu_zone_end_arrived(s->id, STROBE_GPU_SAME_STREAM);
 		else

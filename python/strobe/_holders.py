@@ -119,10 +119,18 @@ def _content(cell):
 # ---- in words ----
 
 def describe(holder, files=False):
-    name, file, code = _name_of(holder)
-    line, text = _line_of(name, file, code)
+    name, file, code, instance = _name_of(holder)
+    of = ""
+    if instance is not None and _is_library(file):  # a queue: who puts things into it is the program's
+        outer = _name_of(instance)
+        if outer[0]:
+            of = " of the %s `%s`" % (type(instance).__name__, outer[0])
+            line, text = _line_of(*outer[:3], attribute=outer[3] is not None)
+            file = outer[1]
+    if not of:
+        line, text = _line_of(name, file, code, attribute=instance is not None)
     place = " (%s:%d: %s)" % (os.path.basename(file), line, text) if line else ""
-    words = "the %s `%s`%s holds %d %s" % (type(holder).__name__, name or "?", place, len(holder),
+    words = "the %s `%s`%s%s holds %d %s" % (type(holder).__name__, name or "?", of, place, len(holder),
                                          "open files" if files else "objects, %d MB" % (_held(holder) >> 20))
     return {"holder": words, "file": file, "line": line}
 
@@ -141,22 +149,27 @@ def open_files():
     return kind if count >= 8 else None
 
 
+def _is_library(file):
+    return "-packages/" in file or file.startswith(os.path.dirname(os.__file__))
+
+
 def _name_of(holder):
-    """A variable of a running function, a module's, or an attribute, with the file it is in and the function's code."""
+    """A variable of a running function, a module's, or an attribute: its name, the file, the function's code or the
+    instance's class, and the instance."""
     own = os.path.dirname(os.path.abspath(__file__))
     found = None
     for frame in list(sys._current_frames().values()):
         while frame is not None:  # the outermost function that has it owns it
             name = None if frame.f_code.co_filename.startswith(own) else _variable(frame, holder)
-            found = (name, frame.f_code.co_filename, frame.f_code) if name else found
+            found = (name, frame.f_code.co_filename, frame.f_code, None) if name else found
             frame = frame.f_back
     if found:
         return found
     for owner in native.owners(holder):
-        name, file = _name_in(owner, holder)
+        name, file, instance = _name_in(owner, holder)
         if name and isinstance(file, str):
-            return name, file, None
-    return None, None, None
+            return name, file, None if instance is None else type(instance), instance
+    return None, None, None, None
 
 
 def _variable(frame, holder):
@@ -178,30 +191,30 @@ def _values(frame):
 
 
 def _name_in(owner, holder):
-    """As a module's variable, or as an attribute: an instance may have no dictionary yet."""
+    """As a module's variable, or as an attribute: an instance may have no dictionary yet. (name, file, instance)"""
     attributes = owner if isinstance(owner, dict) else getattr(owner, "__dict__", None)
     if not isinstance(attributes, dict):
-        return None, None
+        return None, None, None
     name = next((key for key, value in list(attributes.items()) if value is holder and isinstance(key, str)), None)
     if attributes is not owner:
-        return name, _file_of(owner)
-    return name, attributes.get("__file__") or _file_of_instance(attributes)
-
-
-def _file_of_instance(attributes):
-    return next((_file_of(owner) for owner in native.owners(attributes) if getattr(owner, "__dict__", None) is attributes), None)
+        return name, _file_of(owner), owner
+    if attributes.get("__file__"):
+        return name, attributes["__file__"], None
+    instance = next((one for one in native.owners(attributes) if getattr(one, "__dict__", None) is attributes), None)
+    return name, _file_of(instance), instance
 
 
 def _file_of(instance):
     return getattr(sys.modules.get(type(instance).__module__), "__file__", None)
 
 
-def _line_of(name, file, code):
-    """Where something is put into it, best in the function whose variable it is; None: not found."""
+def _line_of(name, file, code, attribute=False):
+    """Where something is put into it, best in the function whose variable it is, or the class; None: not found."""
     if not name or not file:
         return None, None
-    puts = re.compile(r"\b%s\s*(\.(append|appendleft|extend|insert|add|update|setdefault)\(|\[[^\]]*\]\s*=[^=]|\+=)" % re.escape(name))
-    first, last = _lines_of(code) if code is not None else (1, 1 << 30)
+    puts = re.compile(r"%s%s\s*(\.(append|appendleft|extend|insert|add|update|setdefault|put|put_nowait)\(|\[[^\]]*\]\s*=[^=]|\+=)"
+                      % (r"\." if attribute else r"\b", re.escape(name)))
+    first, last = _lines_of_class(code) if isinstance(code, type) else _lines_of(code) if code is not None else (1, 1 << 30)
     found = (None, None)
     try:
         with open(file, encoding="utf-8", errors="replace") as source:
@@ -211,6 +224,12 @@ def _line_of(name, file, code):
     except OSError:
         pass
     return found
+
+
+def _lines_of_class(cls):
+    """The first and the last line of its methods."""
+    ranges = [_lines_of(one.__code__) for one in vars(cls).values() if isinstance(one, types.FunctionType)]
+    return (min(first for first, _ in ranges), max(last for _, last in ranges)) if ranges else (1, 1 << 30)
 
 
 def _lines_of(code):

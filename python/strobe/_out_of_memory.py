@@ -1,13 +1,19 @@
-"""When a device's memory runs out: torch's allocator says so before it raises, also where the program catches the error
-and goes on. What was asked for, by which line, and what held the memory then go into the recording."""
+"""When memory runs out. A device's: torch's allocator says so before it raises, also where the program catches the error
+and goes on. The host's, and a device's that torch does not manage: an exception that leaves a section says so. What was
+asked for, by which line, and what held the memory then go into the recording."""
 import os
+import re
 import sys
 
 from . import _faults
 from ._native import native
 
 TIMES_MOST = 16  # a program that tries smaller and smaller sizes
+ERRORS_MOST = 1000  # exceptions of other kinds whose words are read
+WORDS = ("out of memory", "can't allocate memory", "cannot allocate memory", "unable to allocate", "bad_alloc")
+UNITS = {"bytes": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40, "mb": 1 << 20, "gb": 1 << 30}
 _times = 0
+_errors = 0
 
 
 def watch(torch):
@@ -28,6 +34,91 @@ def seen(torch, device, requested, total, free):
     except Exception:
         _faults.count("when the memory ran out")
 
+
+# ---- an exception leaves a section ----
+
+def raised(error, trace):
+    """Called by the innermost section first, then by those around it: it counts once. Never raises."""
+    global _times, _errors
+    try:
+        _errors += 1
+        if _errors > ERRORS_MOST or not native.recording() or not _says_so(error) or "strobe_seen" in vars(error):
+            return
+        error.strobe_seen = True
+        if type(error).__module__.partition(".")[0] == "torch" and _times:
+            return  # its allocator has told already
+        _times += 1
+        if _times <= TIMES_MOST:
+            _tell_raised(error, trace)
+    except Exception:
+        _faults.count("when an exception said that memory ran out")
+
+
+def _says_so(error):
+    return isinstance(error, MemoryError) or any(words in str(error).lower() for words in WORDS)
+
+
+def requested(text):
+    """Bytes in the words of torch, numpy, CuPy: "you tried to allocate 4096 bytes", "Unable to allocate 4.00 GiB"."""
+    found = re.search(r"allocat\w*:? ([\d.,]*\d) ?([KMGT]?i?B|bytes)\b", text, re.IGNORECASE)
+    return int(float(found[1].replace(",", "")) * UNITS.get(found[2].lower(), 1)) if found else None
+
+
+def _tell_raised(error, trace):
+    text = str(error)
+    file, line = _place_of(trace)
+    facts = {"requested_bytes": requested(text), "file": file, "line": line}
+    if "cuda" in text.lower() or "hip " in text.lower():
+        native.event("out_of_memory", device=0, **facts)
+        return
+    parts = _host_parts()
+    total, used = _host_limit(parts)
+    native.event("out_of_memory", free_bytes=max(0, total - used), total_bytes=total, allocated_bytes=sum(parts.values()), **facts)
+    torch = sys.modules.get("torch")
+    weights = _weights(torch, None) if hasattr(torch, "nn") else []
+    parts["other memory of the process"] = max(0, parts["other memory of the process"] - sum(size for _, size, _ in weights))
+    for component, size, dtype in weights + [(name, size, None) for name, size in parts.items()]:
+        native.event("strobe.resident", at="out_of_memory", component=component, bytes=size, dtype=dtype)
+
+
+def _place_of(trace):
+    """The innermost line of the traceback that is the program's own."""
+    own, place = os.path.dirname(os.path.abspath(__file__)), (None, None)
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if "-packages/" not in file and not file.startswith((own, "<")):
+            place = file, trace.tb_lineno
+        trace = trace.tb_next
+    return place
+
+
+def _status(names):
+    found = dict.fromkeys(names, 0)
+    with open("/proc/self/status") as status:
+        for line in status:
+            key, _, value = line.partition(":")
+            if key in found:
+                found[key] = int(value.split()[0]) << 10
+    return found
+
+
+def _host_parts():
+    status = _status(("RssAnon", "RssFile", "RssShmem"))
+    return {"other memory of the process": status["RssAnon"], "mapped files": status["RssFile"], "shared memory": status["RssShmem"]}
+
+
+def _host_limit(parts):
+    """(what there is, what of it is used): the process's own limit, else the machine's memory."""
+    import resource
+    for limit, name in ((resource.RLIMIT_DATA, "VmData"), (resource.RLIMIT_AS, "VmSize")):
+        most = resource.getrlimit(limit)[0]
+        if most != resource.RLIM_INFINITY:
+            return most, _status((name,))[name]
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return total, total - os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+# ---- torch's allocator ----
 
 def _tell(torch, device, requested, total, free):
     stats = torch.cuda.memory_stats_as_nested_dict(device)
@@ -62,7 +153,7 @@ def residents(torch, device, total, free, allocated, reserved):
 
 
 def _weights(torch, device):
-    """Of modules that lie in no other; a parameter that two of them share is counted once."""
+    """Of modules that lie in no other; a parameter that two of them share is counted once. device None: on the host."""
     from .auto.modules import component_name
     modules = native.tracked((torch.nn.Module,), sys.maxsize)
     inner = {id(child) for one in modules for child in vars(one).get("_modules", {}).values()}
@@ -72,7 +163,7 @@ def _weights(torch, device):
             continue
         sizes = {}
         for tensor in list(module.parameters()) + list(module.buffers()):
-            if tensor.device.type == "cuda" and (tensor.device.index or 0) == device and tensor.data_ptr() not in seen_already:
+            if _is_on(tensor, device) and tensor.data_ptr() not in seen_already:
                 seen_already.add(tensor.data_ptr())
                 dtype = str(tensor.dtype).replace("torch.", "")
                 sizes[dtype] = sizes.get(dtype, 0) + tensor.numel() * tensor.element_size()
@@ -80,9 +171,15 @@ def _weights(torch, device):
     return sorted(rows, key=lambda row: -row[1])[:32]
 
 
+def _is_on(tensor, device):
+    if device is None:
+        return tensor.device.type == "cpu"
+    return tensor.device.type == "cuda" and (tensor.device.index or 0) == device
+
+
 def forget():
-    global _times
-    _times = 0
+    global _times, _errors
+    _times = _errors = 0
 
 
 os.register_at_fork(after_in_child=forget)

@@ -101,19 +101,49 @@ static void raise(struct sb_advisor *a, struct sb_advice *f)
 	f->priority = sb_priority_name(SB_PRIORITY_HIGH);
 }
 
+/* Of GPU memory, with the allocator's history: the line whose blocks are still there and make up the growth. */
+static const struct sb_memory_line *never_freed(const struct sb_model *model, const struct sb_growth *g)
+{
+	const struct sb_memory_line *most = NULL;
+	double growth = g->per_unit * (double)g->unit_count;
+
+	for (size_t i = 0; strcmp(g->of, "vram") == 0 && i < model->memory.line_count; i++) {
+		const struct sb_memory_line *l = &model->memory.lines[i];
+
+		if (l->file && l->end_bytes >= growth / 2 && l->end_count * 2 >= g->unit_count &&
+			(!most || l->end_bytes > most->end_bytes))
+			most = l;
+	}
+	return most;
+}
+
+static const char *line_words(struct sb_advisor *a, const struct sb_memory_line *l)
+{
+	const char *name = strrchr(l->file, '/');
+
+	return sb_say(a, "what %s:%lld allocates is never freed: %lld blocks, %.1f MB at the end",
+		name ? name + 1 : l->file, (long long)l->line, (long long)l->end_count, l->end_bytes / SB_MB);
+}
+
 static void find_leak(struct sb_advisor *a, const struct sb_growth *g, const char *words, const char *of)
 {
 	const struct sb_event_row *e = holder_of(a->model, of);
 	const struct sb_pair *holder = attr(e, "holder");
 	const char *in = g->where ? sb_say(a, " in '%s'", g->where) : "";
+	const struct sb_memory_line *line = never_freed(a->model, g);
+	const char *freed = line ? line_words(a, line) : NULL;
 	struct sb_advice *f = sb_advisor_find(a, g->per_unit / SB_MB, NAN,
 		sb_say(a, "%s grows by %.1f MB with every %s", words, g->per_unit / SB_MB, unit_words(a, g)),
-		evidence_of(a, g));
+		freed ? sb_say(a, "%s; %s", evidence_of(a, g), freed) : evidence_of(a, g));
+	bool known = (holder && holder->s) || freed;
 
 	sb_finding_cause(f,
 		holder && holder->s ? holder->s
+		: freed             ? freed
 				    : sb_say(a, "something keeps what each %s makes%s", unit_words(a, g), in),
-		SB_GAIN_ESTIMATED, holder && holder->s ? SB_LIKELY : SB_POSSIBLE);
+		SB_GAIN_ESTIMATED, known ? SB_LIKELY : SB_POSSIBLE);
+	if (f && line)
+		sb_finding_line(f, line->file, (uint32_t)line->line);
 	add_place(f, e, g->where);
 	raise(a, f);
 }

@@ -46,6 +46,27 @@ static const char *help_words(struct sb_advisor *a, const struct sb_out_of_memor
 	return NULL;
 }
 
+/* ": 8.00 GB were asked for, 1.00 GB were free"; of an error that does not tell nothing. */
+static const char *asked_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p)
+{
+	const char *asked = isnan(p->requested_bytes)
+				    ? ""
+				    : sb_say(a, ": %.2f GB were asked for", p->requested_bytes / GB);
+
+	if (isnan(p->free_bytes))
+		return asked;
+	return sb_say(a, "%s%s%.2f GB were free", asked, *asked ? ", " : ": ", p->free_bytes / GB);
+}
+
+static const char *held_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p)
+{
+	if (p->resident_count)
+		return sb_say(a, "held by %s", residents_words(a, p));
+	if (!isnan(p->allocated_bytes))
+		return sb_say(a, "%.1f GB were allocated", p->allocated_bytes / GB);
+	return sb_say(a, "%lld time%s", (long long)p->count, p->count == 1 ? "" : "s");
+}
+
 void sb_rule_out_of_memory(struct sb_advisor *a)
 {
 	const struct sb_out_of_memory_panel *p = &a->model->out_of_memory;
@@ -60,15 +81,11 @@ void sb_rule_out_of_memory(struct sb_advisor *a)
 			sb_say(a, "the kernel killed the run for its memory%s", in),
 			sb_say(a, "at most %.1f of %.1f GB resident; %s", p->allocated_bytes / GB,
 				p->total_bytes / GB, residents_words(a, p)));
-	else if (isnan(p->requested_bytes))
-		f = sb_advisor_find(a, (double)p->count, NAN, sb_say(a, "memory ran out%s", in),
-			sb_say(a, "%lld times", (long long)p->count));
 	else
 		f = sb_advisor_find(a, (double)p->count, NAN,
-			sb_say(a, "GPU memory ran out%s: %.2f GB were asked for, %.2f GB were free", in,
-				p->requested_bytes / GB, isnan(p->free_bytes) ? 0 : p->free_bytes / GB),
-			p->resident_count ? sb_say(a, "held by %s", residents_words(a, p))
-					  : sb_say(a, "%.1f GB were allocated", p->allocated_bytes / GB));
+			sb_say(a, "%s ran out%s%s", p->device < 0 ? "memory" : "GPU memory", in,
+				asked_words(a, p)),
+			held_words(a, p));
 	help = help_words(a, p);
 	sb_finding_cause(f, help ? help : "what is resident leaves no room for it", SB_GAIN_ESTIMATED,
 		help ? SB_LIKELY : SB_POSSIBLE);

@@ -44,6 +44,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--only", help="names, with commas")
+    parser.add_argument("--family", help="those of one file: plain, memory, gpu")
     parser.add_argument("--needs", help="those that need this and no more: none, torch, cuda")
     parser.add_argument("--shard", default="0/1")
     parser.add_argument("--json", dest="out")
@@ -55,7 +56,7 @@ def arguments():
     parser.add_argument("--at-once", type=int, default=1, help="programs that import side by side; they still run one by one")
     parser.add_argument("--variants", default="", help="of: traced, plain, fixed; all that apply")
     parser.add_argument("--timeout", type=float, default=120)
-    parser.add_argument("--least", type=float, help="fail when a smaller share is named, or a healthy program is told HIGH")
+    parser.add_argument("--least", type=float, help="fail when a smaller share is named, a healthy program is told HIGH, or a fixed one its problem")
     parser.add_argument("--merge", nargs="*", help="tables of shards")
     return parser.parse_args()
 
@@ -64,6 +65,7 @@ def chosen(all_of_them, options):
     index, count = (int(part) for part in options.shard.split("/"))
     only = options.only.split(",") if options.only else None
     names = [p for p in all_of_them if (only is None or p["name"] in only)
+             and (options.family is None or os.path.basename(p["file"]) == options.family + ".py")
              and (options.needs is None or p["needs"] == options.needs.replace("none", ""))]
     names.sort(key=lambda p: not p["healthy"] and p["name"] not in FIRST)
     return names[index::count]
@@ -246,10 +248,13 @@ def write(rows, path):
 
 
 def good_enough(rows, least):
-    sick = [r["plain"] for r in rows if not r["healthy"]]
-    well = [r["plain"] for r in rows if r["healthy"]]
-    if any("failed" in one for one in sick + well):
+    sick = [r["plain"] for r in rows if not r["healthy"] and "plain" in r]
+    well = [r["plain"] for r in rows if r["healthy"] and "plain" in r]
+    mended = [(r["ids"], r["fixed"]) for r in rows if "fixed" in r]
+    if any("failed" in one for one in sick + well + [one for _, one in mended]):
         return False
+    if any(f["id"] in ids for ids, one in mended for f in one["said"]):
+        return False  # a finding that stays when its problem is gone
     return sum(one["named"] for one in sick) >= least * len(sick) and not any(f["priority"] == "high" for one in well for f in one["said"])
 
 

@@ -4,6 +4,7 @@ PYTEST_DONT_REWRITE: rewritten tests call locals(), and functions that do are le
 """
 import collections
 import gc
+import queue
 import sys
 import threading
 import weakref
@@ -147,8 +148,33 @@ def test_an_attribute_is_named():
     found = _holders.largest(40 * MB)
     assert found is log.entries
     del found
-    name = _holders._name_in(log, log.entries)
-    assert name == ("entries", __file__)
+    assert _holders._name_in(log, log.entries) == ("entries", __file__, log)
+
+
+class Cache:
+    def __init__(self):
+        self.kept = {}
+
+    def keep(self, key, latents):
+        self.kept[key] = latents
+
+
+def test_an_attribute_is_looked_for_in_its_own_class_first():
+    cache = Cache()
+    filled(lambda latents: cache.keep(len(cache.kept), latents))
+    held = cache.kept
+    assert _holders.largest(40 * MB) is held
+    del held
+    told = _holders.describe(cache.kept)["holder"]
+    assert "self.kept[key] = latents" in told  # generate() has a variable of that name
+
+
+def test_of_a_queue_the_programs_own_line_is_named():
+    frames = queue.Queue()
+    filled(lambda latents: frames.put(latents))
+    told = _holders.describe(frames.queue)
+    assert told["holder"].startswith("the deque `queue` of the Queue `frames` (test_growth.py:")
+    assert "frames.put(latents)" in told["holder"] and told["file"] == __file__
 
 
 def test_a_dictionary_of_plain_bytes_is_found():

@@ -1,9 +1,11 @@
 """When a device's memory runs out: what torch's allocator says, and what was resident, without a GPU."""
 import gc
+import json
+import subprocess
 
 import pytest
 
-from strobe import _out_of_memory
+from strobe import _out_of_memory, _tool
 from strobe.nn import oom
 
 GB = 1 << 30
@@ -98,3 +100,52 @@ def test_the_size_in_torchs_words():
     assert oom.requested(RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has")) == 20 << 20
     assert oom.requested(RuntimeError("CUDA out of memory. Tried to allocate 1.50 GiB (GPU 0)")) == 3 << 29
     assert oom.requested(MemoryError()) is None
+
+
+# ---- an exception leaves a section ----
+
+def test_memory_of_the_host_that_runs_out_is_told_once_with_its_line(program):
+    done = program("""
+        import resource, strobe
+        with open("/proc/self/status") as status:
+            used = next(int(line.split()[1]) << 10 for line in status if line.startswith("VmData"))
+        strobe.start("test")
+        resource.setrlimit(resource.RLIMIT_DATA, (used + (256 << 20), resource.RLIM_INFINITY))
+        for _ in range(2):
+            try:
+                with strobe.generation(frames=8):
+                    with strobe.section("vae_decode"):
+                        bytearray(1 << 30)  # asked for here
+            except MemoryError:
+                pass
+        strobe.stop()
+        """)
+    made = subprocess.run([_tool.path(), "report", done.run_dir, "--format", "json"], stdout=subprocess.PIPE, check=True)
+    report = json.loads(made.stdout)
+    panel = report["out_of_memory"]
+    assert (panel["count"], panel["stage"], panel["line"]) == (2, "vae_decode", 11)  # each once, though two sections saw it
+    assert panel["file"].endswith("program.py") and panel["free_bytes"] < 1 << 30 and "device_index" not in panel
+    assert "other memory of the process" in [part["component"] for part in panel["residents"]]
+    assert report["recommendations"][0]["id"] == "out_of_memory"
+    assert report["recommendations"][0]["issue"].startswith("memory ran out in 'vae_decode': ")
+
+
+def test_other_errors_are_left_alone(told, monkeypatch):
+    monkeypatch.setattr(_out_of_memory.native, "recording", staticmethod(lambda: True), raising=False)
+    _out_of_memory.raised(RuntimeError("shapes differ"), None)
+    _out_of_memory.raised(ValueError("memory"), None)
+    assert told == []
+
+
+def test_cuda_without_torch_says_what_was_asked_for(told, monkeypatch):
+    monkeypatch.setattr(_out_of_memory.native, "recording", staticmethod(lambda: True), raising=False)
+    _out_of_memory.raised(MemoryError("Out of memory allocating 1,073,741,824 bytes (CUDA)"), None)
+    (name, facts), = told
+    assert (name, facts["requested_bytes"], facts["device"]) == ("out_of_memory", GB, 0)
+
+
+def test_the_size_in_the_words_of_others():
+    assert _out_of_memory.requested("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 4096 bytes.") == 4096
+    assert _out_of_memory.requested("Unable to allocate 4.00 GiB for an array with shape (1024, 1048576)") == 4 * GB
+    assert _out_of_memory.requested("Tried to allocate 20.00 MiB. GPU 0 has") == 20 << 20
+    assert _out_of_memory.requested("") is None

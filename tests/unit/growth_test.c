@@ -5,9 +5,24 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "format/run_keys.h"
 #include "synthetic.h"
 
 #define GIB (1024 * MIB)
+#define INT(key, value)               \
+	{                             \
+		key, STROBE_TYPE_INT, \
+		{                     \
+			.i = (value)  \
+		}                     \
+	}
+#define TEXT(key, value)                 \
+	{                                \
+		key, STROBE_TYPE_STRING, \
+		{                        \
+			.s = (value)     \
+		}                        \
+	}
 
 /* A reading as the Python package takes it. */
 static void reading(struct synthetic *s, uint64_t t_ns, const char *kind, int device, int64_t value)
@@ -27,9 +42,8 @@ static const struct sb_growth *growth(const struct sb_model *m, const char *of, 
 }
 
 /* One generation of 30 steps of a second, each of which leaves 300 MB of a GPU's memory behind. */
-static struct sb_model *leaky_steps(struct synthetic *s, int64_t after)
+static struct sb_model *leaky_steps_of(struct synthetic *s, int64_t after)
 {
-	synthetic_open(s);
 	reading(s, 500 * MS, "device", 0, 8 * GIB);
 	synthetic_begin(s, SECOND, "video", STROBE_ROLE_GENERATION);
 	for (uint64_t i = 0; i < 30; i++) {
@@ -48,6 +62,12 @@ static struct sb_model *leaky_steps(struct synthetic *s, int64_t after)
 	return synthetic_model(s, 32 * SECOND);
 }
 
+static struct sb_model *leaky_steps(struct synthetic *s, int64_t after)
+{
+	synthetic_open(s);
+	return leaky_steps_of(s, after);
+}
+
 static void a_leak_per_step_is_found_with_its_slope(void **state)
 {
 	struct synthetic s;
@@ -61,6 +81,30 @@ static void a_leak_per_step_is_found_with_its_slope(void **state)
 	assert_non_null(finding(m, "memory_leak"));
 	assert_non_null(strstr(finding(m, "memory_leak")->issue, "GPU memory grows by 300"));
 	assert_string_equal(finding(m, "memory_leak")->priority, "high");
+	synthetic_done(&s);
+}
+
+/* With the allocator's history on: the line whose blocks are still there, not the one of the weights. */
+static void the_line_that_is_never_freed_is_named(void **state)
+{
+	struct strobe_attr weights[] = { INT("device", 0), INT("peak_bytes", 20 * GIB), INT("peak_count", 4),
+		INT("end_bytes", 20 * GIB), INT("end_count", 4), TEXT("file", "/app/load.py"),
+		INT("line", 7) };
+	struct strobe_attr kept[] = { INT("device", 0), INT("peak_bytes", 9 * GIB), INT("peak_count", 30),
+		INT("end_bytes", 9 * GIB), INT("end_count", 30), TEXT("file", "/app/pipeline.py"),
+		INT("line", 29) };
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	synthetic_open(&s);
+	sb_builder_event(s.b, 31 * SECOND, SB_EVENT_MEMORY_HELD, 0, weights, 7);
+	sb_builder_event(s.b, 31 * SECOND, SB_EVENT_MEMORY_HELD, 0, kept, 7);
+	f = finding(leaky_steps_of(&s, 17 * GIB), "memory_leak");
+	assert_non_null(f);
+	assert_string_equal(f->where.file, "/app/pipeline.py");
+	assert_int_equal(f->where.line, 29);
+	assert_non_null(
+		strstr(f->cause, "what pipeline.py:29 allocates is never freed: 30 blocks, 9216.0 MB"));
 	synthetic_done(&s);
 }
 
@@ -179,6 +223,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_leak_per_step_is_found_with_its_slope),
+		cmocka_unit_test(the_line_that_is_never_freed_is_named),
 		cmocka_unit_test(what_the_generation_gives_back_is_no_leak),
 		cmocka_unit_test(host_memory_of_every_call_is_found),
 		cmocka_unit_test(a_cache_that_fills_up_settles),
