@@ -165,7 +165,7 @@ def _whole_numbers(torch):
 
 
 def _record(shape, flops, why, precision):
-    native.event("flops_shape", shape=shape.number, model=shape.name, flops=flops, why=why, precision=precision)
+    native.event("strobe.flops_shape", shape=shape.number, model=shape.name, flops=flops, why=why, precision=precision)
 
 
 def _skeleton(torch, module, made):

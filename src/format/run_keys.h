@@ -53,6 +53,9 @@
 #define SB_ATTR_CALLS_MEDIAN "strobe.calls_median_s"
 #define SB_ATTR_CALLS_STD "strobe.calls_std_s"
 
+/* an event: what one shape of a model's inputs takes. shape, model, precision, flops or why it is not known */
+#define SB_EVENT_FLOPS "strobe.flops_shape"
+
 /* an event: the program wrote a result. Attributes: path; of raw samples width, height, pixel_format */
 #define SB_EVENT_OUTPUT "strobe.output"
 

@@ -436,6 +436,9 @@ static void imports(const char *folder)
 	t = import(b, w, 3000 * MS, "import PIL", 20 * MS);
 	end(w, t);
 	t = import(b, w, t, "import tqdm", 10 * MS);
+	for (uint64_t i = 0; i < 7; i++)
+		sb_builder_event(b, (i + 1) * 100 * MS, "many of one name", 0, NULL, 0);
+	sb_builder_event(b, 350 * MS, "once", 0, NULL, 0);
 	begin(b, w, t, "import mine", STROBE_ROLE_IMPORT);
 	begin(b, w, t, "warm the cache", 0);
 	end(w, t += 400 * MS);

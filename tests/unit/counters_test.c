@@ -9,6 +9,7 @@
 #include "report/build.h"
 #include "base/error.h"
 #include "format/builder.h"
+#include "format/run_keys.h"
 #include "report/panels/panel.h"
 
 #include <math.h>
@@ -196,7 +197,7 @@ static void shape(struct made *m, int64_t number, double flops, const char *why)
 
 	if (why)
 		attrs[3].value.s = why;
-	sb_builder_event(m->b, 0, "flops_shape", 0, attrs, 4);
+	sb_builder_event(m->b, 0, SB_EVENT_FLOPS, 0, attrs, 4);
 }
 
 static void call(struct made *m, int64_t number, uint64_t begin_ns, uint64_t end_ns)

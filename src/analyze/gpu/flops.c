@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "format/run_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct called { /* a path's calls with one shape */
 };
 
 struct flops {
+	const struct sb_run *run;
 	struct sb_model *model;
 	struct sb_vec shapes; /* struct shape */
 	struct sb_vec calls; /* struct called */
@@ -43,7 +45,7 @@ static void take_event(void *self, const struct sb_event *e)
 	double number = sb_attr_number(e->attrs, e->attr_count, "shape");
 	struct shape *s;
 
-	if (f->err || !(number > 0) || !sb_attr_find(e->attrs, e->attr_count, "model"))
+	if (f->err || !(number > 0) || strcmp(f->run->names[e->name].text, SB_EVENT_FLOPS) != 0)
 		return;
 	s = sb_vec_push(&f->shapes, sizeof *s);
 	if (!s) {
@@ -96,9 +98,9 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 {
 	struct flops *f = calloc(1, sizeof *f);
 
-	(void)run;
 	if (!f)
 		return sb_fail(STROBE_ENOMEM, "no memory for operation counts");
+	f->run = run;
 	f->model = model;
 	*v = (struct sb_visitor){ .self = f,
 		.kinds = 1u << SB_EVENT_EVENT,

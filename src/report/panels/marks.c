@@ -2,8 +2,10 @@
 #include "report/panels/panel.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define EVENTS_SHOWN 12
+#define FEW 5 /* of one name; more are one line */
 
 static void text_event(const struct sb_event_row *e, struct sb_buf *out)
 {
@@ -30,6 +32,69 @@ static void text_event(const struct sb_event_row *e, struct sb_buf *out)
 	sb_buf_putc(out, '\n');
 }
 
+/* The events of one name. */
+struct alike {
+	const char *name;
+	size_t first, count;
+	double last_s;
+};
+
+enum { NAMES_MOST = 256 }; /* events of further names are lines of their own */
+
+static struct alike *find_alike(struct alike *all, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(all[i].name, name))
+			return &all[i];
+	return NULL;
+}
+
+static size_t count_alike(const struct sb_events_panel *events, struct alike *all)
+{
+	size_t names = 0;
+
+	for (size_t i = 0; i < events->count; i++) {
+		struct alike *of = find_alike(all, names, events->rows[i].name);
+
+		if (!of && names < NAMES_MOST) {
+			of = &all[names++];
+			*of = (struct alike){ .name = events->rows[i].name, .first = i };
+		}
+		if (of) {
+			of->count++;
+			of->last_s = events->rows[i].t_s;
+		}
+	}
+	return names;
+}
+
+static void text_events(const struct sb_events_panel *events, struct sb_buf *out)
+{
+	struct alike all[NAMES_MOST];
+	size_t names = count_alike(events, all), lines = 0;
+	int64_t told = 0;
+
+	for (size_t i = 0; i < events->count && lines < EVENTS_SHOWN; i++) {
+		const struct sb_event_row *e = &events->rows[i];
+		const struct alike *of = find_alike(all, names, e->name);
+
+		if (!of || of->count <= FEW) {
+			text_event(e, out);
+			told++;
+		} else if (of->first == i) {
+			sb_buf_printf(out, "  %10.3f s  ", e->t_s);
+			sb_text_name(out, e->name, 40);
+			sb_buf_printf(out, "  and %zu more, the last at %.3f s\n", of->count - 1, of->last_s);
+			told += (int64_t)of->count;
+		} else {
+			continue;
+		}
+		lines++;
+	}
+	if (events->total > told)
+		sb_buf_printf(out, "  ... %lld in all\n", (long long)events->total);
+}
+
 static void text(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
 {
 	if (m->events.counter_count)
@@ -43,10 +108,7 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 	if (!m->events.count)
 		return;
 	sb_text_heading(out, o, "Events");
-	for (size_t i = 0; i < m->events.count && i < EVENTS_SHOWN; i++)
-		text_event(&m->events.rows[i], out);
-	if (m->events.total > EVENTS_SHOWN)
-		sb_buf_printf(out, "  ... %lld in all\n", (long long)m->events.total);
+	text_events(&m->events, out);
 }
 
 const struct sb_panel sb_panel_marks = { "marks", text };
