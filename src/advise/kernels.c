@@ -1,5 +1,6 @@
 /* Rules about the kernels a stage ran and better ones it could have run: attention, convolutions,
  * precision, layout. They say nothing without a GPU trace. */
+#include "advise/asked.h"
 #include "advise/weigh.h"
 
 #include <string.h>
@@ -248,10 +249,13 @@ void sb_rule_fallback_conv(struct sb_advisor *a)
 {
 	static const char *const words[] = { "vol2col", "im2col", "slow_conv", NULL };
 	struct shown s = worst(a->model, slow_convolution);
+	const char *version = sb_known_version(a);
 	struct sb_advice *f = find_shown(a, &s,
 		s.stage ? sb_say(a, "convolutions in '%s' run without cuDNN", s.stage->name) : "",
-		"torch.backends.cudnn.enabled is off, or cuDNN refuses the convolution: it is unfolded into "
-		"matrix products",
+		version ? version
+			: "torch.backends.cudnn.enabled is off, or cuDNN refuses the convolution: it is "
+			  "unfolded "
+			  "into matrix products",
 		SB_CERTAIN);
 
 	if (f)

@@ -91,6 +91,8 @@ double sb_advise_per_gpu(const struct sb_model *model, double sum_s);
 	X(cfg_wasted)              \
 	X(padding)                 \
 	X(cache_idle)              \
+	X(asked_not_ran)           \
+	X(known_version)           \
 	X(gil_contention)          \
 	X(thread_oversubscription) \
 	X(memory_leak)             \

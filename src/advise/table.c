@@ -310,11 +310,24 @@ static const struct sb_rule rules[] = {
 		  "videos into "
 		  "equal parts; crop to the mask and paste back." },
 		sb_rule_padding },
-	{ { "cache_idle", "cause", MEDIUM, HOURS, false, "cache_idle_count", "count", 5, "cache events",
+	{ { "cache_idle", "cause", MEDIUM, HOURS, false, "cache_idle_count", "count", 5,
+		  "cache events, or a step cache of diffusers",
 		  "a cache that was asked more often than this has never hit",
 		  "Set its threshold so that it fires, or switch it off; see its scores in the cache "
 		  "panel." },
 		sb_rule_cache_idle },
+	{ { "asked_not_ran", "cause", MEDIUM, HOURS, false, NULL, NULL, 0,
+		  "models of diffusers; for attention a GPU trace",
+		  "a model was to be compiled and nothing was, or its attention backend does not appear",
+		  "Look at the log of the first call: the compiler or the backend says why it is not used; "
+		  "then "
+		  "set it, or take the setting out." },
+		sb_rule_asked_not_ran },
+	{ { "known_version", "cause", MEDIUM, HOURS, false, NULL, NULL, 0, "models of diffusers on a GPU",
+		  "the versions of torch and cuDNN are known to be slow with what a model computes",
+		  "Update torch, or cuDNN from its own package; --gpu-trace=steps:3 shows what it costs "
+		  "here." },
+		sb_rule_known_version },
 	/* ---- the host ---- */
 	{ { "gil_contention", "cause", HIGH, HOURS, false, "gil_percent", "percent", 40,
 		  "sampled Python stacks of several threads",

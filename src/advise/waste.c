@@ -1,4 +1,5 @@
 /* Rules about work that need not be done: encoded again, guided for nothing, cached in vain. */
+#include "advise/asked.h"
 #include "advise/hot.h"
 #include "advise/weigh.h"
 
@@ -222,6 +223,7 @@ void sb_rule_cache_idle(struct sb_advisor *a)
 		f->rank_s = steps ? steps->covered_s * 0.3 : 0; /* what step caches save where they fire */
 		f->priority = sb_priority_name(SB_PRIORITY_MEDIUM);
 	}
+	sb_asked_cache(a);
 }
 
 /* ---- a VAE in crumbs ---------------------------------------------------------- */

@@ -21,7 +21,7 @@ class Problem:
 
 
 def planted(*ids, healthy=False, stage=None, marks=None, needs=""):
-    """ids: the findings that name it, any of them. stage: where, if no line does it. needs: "", "torch", "cuda"."""
+    """ids: the findings that name it, any of them. stage: where, if no line does it. needs: "", "torch", "diffusers", "cuda"."""
     def add(function):
         TABLE[function.__name__] = Problem(function, ids, healthy, stage, marks, needs)
         return function

@@ -4,7 +4,7 @@ of them calls; their parts by name and by what they can do."""
 import os
 
 from ..._native import native
-from .. import modules, vocabulary, wrapping
+from .. import asked, modules, vocabulary, wrapping
 from ..frames import frames_of
 from ..vocabulary import Activity, doing, here, output, stage
 from ..wrapping import guard, shape_of, wrap, wrap_method
@@ -189,6 +189,7 @@ def _generation(original):
         facts = {name: arguments[name] for name in ("width", "height", "num_inference_steps", "num_frames")
                  if _number(arguments.get(name)) is not None}
         with vocabulary.generation(type(self).__name__, **facts), doing(Call(arguments)) as call:
+            guard(_tell_asked, self)
             try:
                 result = original(self, *args, **kwargs)
             except BaseException as error:
@@ -198,6 +199,11 @@ def _generation(original):
             guard(_output, result, call)
             return result
     return __call__
+
+
+def _tell_asked(pipeline):
+    asked.tell_versions()
+    asked.tell(getattr(pipeline, "components", None) or {})
 
 
 def _frames_in(result, call):

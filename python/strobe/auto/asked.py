@@ -1,0 +1,129 @@
+"""What a program asked its models to be: dtype, device, memory format, attention backend, compilation, cache and
+offload. Read from the modules when a pipeline is called, and told once; the kernels and steps say what ran."""
+import sys
+
+from .._native import native
+from .._torch import uncompiled
+
+CACHES = {"fbc_": "first block cache", "mag_cache_": "mag cache", "faster_cache_": "faster cache", "sea_cache_": "sea cache",
+          "pyramid_attention_broadcast": "pyramid attention broadcast", "taylorseer_cache": "taylorseer cache"}
+SEEN = ("fbc_", "mag_cache_")  # skip whole blocks: a step that they serve is marked `cached`
+LOOKED_AT_MOST = 4000  # modules, for the first convolution
+TOLD_MOST = 1000       # pipelines that are made anew for each video tell no more
+
+_told = set()
+
+
+def tell(components):
+    """An event for each model of a pipeline whose settings are new. components: its name to the module."""
+    for name, module in components.items():
+        if not hasattr(module, "named_children") or not hasattr(module, "parameters"):
+            continue
+        module, wrapper = uncompiled(module), module
+        facts = _facts(module)
+        if wrapper is not module and _sees_compiling():
+            facts["compiled"] = 1
+        key = (name, *facts.items())
+        if key not in _told and len(_told) < TOLD_MOST:
+            _told.add(key)
+            native.event("torch.asked", component=name, **facts)
+
+
+def tell_versions():
+    """Once: the versions that decide which kernels run."""
+    torch = sys.modules.get("torch")
+    if torch is None or "versions" in _told:
+        return
+    _told.add("versions")
+    diffusers = getattr(sys.modules.get("diffusers"), "__version__", None)
+    # asking cuDNN loads it: only where the program uses the GPU
+    cudnn = torch.backends.cudnn.version() if torch.cuda.is_available() and torch.cuda.is_initialized() else None
+    native.event("torch.versions", torch=str(torch.__version__), cuda=torch.version.cuda, cudnn=cudnn,
+                 diffusers=None if diffusers is None else str(diffusers))
+
+
+def _facts(module):
+    parameter = next(module.parameters(), None)
+    facts = {"kind": type(module).__name__}
+    if parameter is not None:
+        facts["dtype"] = str(parameter.dtype).replace("torch.", "")
+        facts["device"] = parameter.device.type
+    convolution = _first_convolution(module)
+    if convolution is not None:
+        facts["convolution"] = type(convolution).__name__
+        facts["memory_format"] = _memory_format(convolution.weight)
+    blocks = _first_blocks(module)
+    facts["attention"] = _attention(blocks)
+    facts["cache"], facts["threshold"] = _cache(module, blocks)
+    facts["offload"] = _offload(module, blocks)
+    facts["compiled"] = _compiled(module, blocks)
+    return {key: value for key, value in facts.items() if value is not None}
+
+
+def _first_convolution(module):
+    for index, inner in enumerate(module.modules()):
+        if index == LOOKED_AT_MOST:
+            return None
+        if type(inner).__name__.endswith(("Conv2d", "Conv3d")) and getattr(inner, "weight", None) is not None:
+            return inner
+    return None
+
+
+def _memory_format(weight):
+    torch = sys.modules["torch"]
+    wanted = {4: torch.channels_last, 5: torch.channels_last_3d}.get(weight.dim())
+    if wanted is None or not weight.is_contiguous(memory_format=wanted) or weight.is_contiguous():
+        return "contiguous"
+    return "channels_last"
+
+
+def _first_blocks(module):
+    """The module, and the first of each of its lists of blocks with what that holds."""
+    found = [module]
+    for child in module.children():
+        if type(child).__name__ == "ModuleList" and len(child):
+            found.extend(child[0].modules())
+    return found
+
+
+def _hooks(blocks):
+    for block in blocks:
+        yield from getattr(getattr(block, "_diffusers_hook", None), "hooks", {}).items()
+
+
+def _cache(module, blocks):
+    config = getattr(module, "_cache_config", None)
+    for name, hook in _hooks(blocks):
+        cache = next((words for begin, words in CACHES.items() if name.startswith(begin)), None)
+        if cache is not None:
+            return cache, _threshold(config or getattr(hook, "config", hook)) if name.startswith(SEEN) else None
+    return None, None
+
+
+def _threshold(config):
+    value = getattr(config, "threshold", None)
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _offload(module, blocks):
+    if any(name == "group_offloading" for name, _ in _hooks(blocks)):
+        return "group"
+    hooks = [type(getattr(block, "_hf_hook", None)).__name__ for block in blocks]
+    return "model" if "CpuOffload" in hooks else "sequential" if "AlignDevicesHook" in hooks else None
+
+
+def _attention(blocks):
+    for block in blocks:
+        backend = getattr(getattr(block, "processor", None), "_attention_backend", None)
+        if backend is not None:
+            return str(getattr(backend, "value", backend))
+    return None
+
+
+def _sees_compiling():
+    """Whether a compilation would have been recorded (from torch 2.3 on): else nothing can be said of one that is missing."""
+    return hasattr(sys.modules.get("torch._dynamo.callback"), "on_compile_start")
+
+
+def _compiled(module, blocks):
+    return 1 if _sees_compiling() and any(getattr(block, "_compiled_call_impl", None) is not None for block in blocks) else None

@@ -1,0 +1,128 @@
+"""Problems in a real diffusers pipeline, as far as a CPU shows them: a Wan pipeline with small random weights, called
+as people call it. Needs torch, diffusers and transformers; fixed=True is the same without the problem."""
+import gc
+import os
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "real"))
+import torch  # noqa: E402
+import diffusers  # noqa: E402
+import tiny  # noqa: E402
+
+from problem import planted  # noqa: E402
+
+VIDEOS, STEPS = 6, 8
+HEAP = 400_000  # objects of a program that has loaded much
+
+
+def pipeline(**parts):
+    torch.set_num_threads(1)
+    made = tiny.wan(**parts)
+    made.set_progress_bar_config(disable=True)
+    return made
+
+
+def make(pipe, on_step=None, videos=VIDEOS, output_type="np"):
+    """Videos, one after the other. on_step is what people give as callback_on_step_end."""
+    def callback(pipe, index, timestep, tensors):
+        on_step(tensors["latents"])
+        return {}
+
+    made = []
+    for number in range(videos):
+        made.append(pipe(prompt="w1 w2 w3", negative_prompt="w4", max_sequence_length=16, height=32, width=32, num_frames=5,
+                         num_inference_steps=STEPS, output_type=output_type, generator=torch.Generator().manual_seed(number),
+                         **({"callback_on_step_end": callback} if on_step else {})).frames[0])
+    return made
+
+
+@planted("python_between_steps", needs="diffusers")
+def wan_callback_with_numpy(fixed):
+    def on_step(latents):
+        values = latents.float().numpy()
+        if not fixed:
+            time.sleep(0.06)  # planted
+        return values.mean()
+
+    make(pipeline(), on_step)
+
+
+@planted("garbage_collection", needs="diffusers")
+def wan_collects_every_step(fixed):
+    heap = [[i, str(i)] for i in range(HEAP)]
+
+    def on_step(latents):
+        if not fixed:
+            gc.collect()  # planted
+
+    make(pipeline(), on_step)
+    return len(heap)
+
+
+@planted("slow_export", "python_between_steps", needs="diffusers")
+def wan_writes_every_step(fixed):
+    data = os.urandom(1 << 20) * 24
+    with tempfile.TemporaryDirectory() as folder:
+        def on_step(latents):
+            if not fixed:
+                with open(os.path.join(folder, "latents.bin"), "wb") as out:
+                    out.write(data)  # planted
+                    os.fsync(out.fileno())  # planted
+
+        make(pipeline(), on_step)
+
+
+@planted("slow_export", needs="diffusers")
+def wan_png_of_every_frame(fixed):
+    from PIL import Image
+    pipe = pipeline()
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(VIDEOS):
+            for index, frame in enumerate(make(pipe, videos=1, output_type="pil")[0]):
+                large = frame.resize((640, 640), Image.NEAREST)
+                if not fixed:
+                    noise = Image.effect_noise((640, 640), 90)
+                    Image.merge("RGB", (noise, noise, large.convert("L"))).save(
+                        os.path.join(folder, "%d.png" % index), compress_level=9)  # planted
+
+
+@planted("memory_leak", needs="diffusers")
+def wan_keeps_every_latent(fixed):
+    kept = []
+
+    def on_step(latents):
+        large = latents.repeat(1, 1, 1, 64, 64).contiguous()
+        if not fixed:
+            kept.append(large)  # planted
+
+    make(pipeline(), on_step, videos=VIDEOS * 2)
+    return len(kept)
+
+
+@planted("cache_idle", stage="transformer", needs="diffusers")
+def wan_cache_never_serves(fixed):
+    pipe = pipeline(transformer=tiny.wan_transformer(num_layers=16))
+    pipe.transformer.enable_cache(diffusers.FirstBlockCacheConfig(threshold=100.0 if fixed else 0.0))
+    make(pipe)
+
+
+@planted("asked_not_ran", stage="transformer", needs="diffusers")
+def wan_compiler_is_off(fixed):
+    pipe = pipeline()
+    pipe.transformer.compile(backend="eager")
+    torch._dynamo.config.disable = not fixed
+    make(pipe)
+
+
+@planted(healthy=True, needs="diffusers")
+def healthy_wan(fixed):
+    make(pipeline(transformer=tiny.wan_transformer(num_layers=16)))
+
+
+@planted(healthy=True, needs="diffusers")
+def healthy_wan_with_a_cache(fixed):
+    pipe = pipeline(transformer=tiny.wan_transformer(num_layers=16))
+    pipe.transformer.enable_cache(diffusers.FirstBlockCacheConfig(threshold=100.0))
+    make(pipe)

@@ -1,0 +1,179 @@
+/* What was asked for beside what ran: step caches, compilation, attention, versions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "synthetic.h"
+
+#define STEPS 8
+
+static struct strobe_attr text(const char *key, const char *value)
+{
+	return (struct strobe_attr){ .key = key, .type = STROBE_TYPE_STRING, .value.s = value };
+}
+
+static struct strobe_attr whole(const char *key, int64_t value)
+{
+	return (struct strobe_attr){ .key = key, .type = STROBE_TYPE_INT, .value.i = value };
+}
+
+/* A video of eight steps; those from first_cached on were served by a cache. */
+static void video(struct synthetic *s, int first_cached)
+{
+	synthetic_begin(s, 0, "pipeline", STROBE_ROLE_GENERATION);
+	for (uint64_t i = 0; i < STEPS; i++) {
+		synthetic_begin(s, i * SECOND, "denoise", STROBE_ROLE_STEP);
+		synthetic_attr(s, "step", (int64_t)i);
+		if ((int)i >= first_cached)
+			synthetic_attr(s, "cached", 1);
+		synthetic_stage(s, i * SECOND, i * SECOND + 900 * MS, "transformer", STROBE_ROLE_FORWARD);
+		synthetic_end(s, (i + 1) * SECOND);
+	}
+	synthetic_end(s, STEPS * SECOND);
+}
+
+static void asked(struct synthetic *s, struct strobe_attr setting, struct strobe_attr more)
+{
+	struct strobe_attr attrs[] = { text("component", "transformer"), setting, more };
+
+	sb_builder_event(s->b, 1000, "torch.asked", 0, attrs, more.key ? 3 : 2);
+}
+
+static const struct strobe_attr none;
+
+static void a_cache_that_serves_no_step_is_idle(void **state)
+{
+	struct strobe_attr threshold = { .key = "threshold", .type = STROBE_TYPE_FLOAT, .value.f = 0.05 };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	asked(&s, text("cache", "first block cache"), threshold);
+	video(&s, STEPS);
+	m = synthetic_model(&s, STEPS * SECOND);
+	assert_non_null(finding(m, "cache_idle"));
+	assert_string_equal(finding(m, "cache_idle")->cause,
+		"the first block cache on 'transformer' with threshold 0.05: no step comes below it");
+	assert_string_equal(finding(m, "cache_idle")->where.stage, "transformer");
+	synthetic_done(&s);
+}
+
+static void a_cache_that_serves_steps_is_not(void **state)
+{
+	struct synthetic s;
+
+	synthetic_open(&s);
+	asked(&s, text("cache", "first block cache"), none);
+	video(&s, STEPS - 1);
+	assert_null(finding(synthetic_model(&s, STEPS * SECOND), "cache_idle"));
+	synthetic_done(&s);
+}
+
+static void what_was_to_be_compiled_and_was_not_is_named(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	asked(&s, whole("compiled", 1), none);
+	video(&s, STEPS);
+	m = synthetic_model(&s, STEPS * SECOND);
+	assert_non_null(finding(m, "asked_not_ran"));
+	assert_non_null(strstr(finding(m, "asked_not_ran")->issue, "'transformer' was to be compiled"));
+	synthetic_done(&s);
+}
+
+static void what_was_compiled_is_not(void **state)
+{
+	struct synthetic s;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, 0, SECOND / 2, "torch.compile", STROBE_ROLE_COMPILE);
+	asked(&s, whole("compiled", 1), none);
+	synthetic_begin(&s, SECOND, "pipeline", STROBE_ROLE_GENERATION);
+	synthetic_stage(&s, SECOND, 2 * SECOND, "transformer", STROBE_ROLE_FORWARD);
+	synthetic_end(&s, 2 * SECOND);
+	assert_null(finding(synthetic_model(&s, 2 * SECOND), "asked_not_ran"));
+	synthetic_done(&s);
+}
+
+static const char *attention_finding(const char *kernel, const char *backend)
+{
+	static char issue[200];
+	const struct sb_advice *f;
+	struct synthetic s;
+
+	synthetic_open(&s);
+	asked(&s, text("attention", backend), none);
+	video(&s, STEPS);
+	for (uint64_t i = 0; i < STEPS; i++)
+		sb_builder_gpu(s.b, &(struct sb_builder_gpu){ .name = sb_builder_name(s.b, kernel, NULL),
+					    .kind = SB_GPU_KERNEL,
+					    .start_ns = i * SECOND + MS,
+					    .duration_ns = 300 * MS,
+					    .launch_ns = i * SECOND + MS / 2,
+					    .launch_tid = 1000,
+					    .stream = 7 });
+	f = finding(synthetic_model(&s, STEPS * SECOND), "asked_not_ran");
+	snprintf(issue, sizeof issue, "%s", f ? f->issue : "");
+	synthetic_done(&s);
+	return issue;
+}
+
+static void an_attention_backend_that_does_not_run_is_named(void **state)
+{
+	assert_string_equal(attention_finding("fmha_cutlassF_bf16_aligned_64x64_rf_sm80", "flash"),
+		"'transformer' asks for the attention backend 'flash', and another one runs");
+	assert_string_equal(attention_finding("flash_fwd_kernel_bf16", "flash"), "");
+	assert_string_equal(
+		attention_finding("flash_fwd_kernel_bf16", "native"), ""); /* any kernel will do */
+}
+
+static bool version_is_known(const char *torch, int64_t cudnn, const char *dtype, const char *device)
+{
+	struct strobe_attr versions[] = { text("torch", torch), whole("cudnn", cudnn) };
+	struct strobe_attr vae[] = { text("component", "vae"), text("dtype", dtype), text("device", device),
+		text("convolution", "WanCausalConv3d") };
+	const struct sb_advice *f;
+	struct synthetic s;
+	bool known;
+
+	synthetic_open(&s);
+	sb_builder_event(s.b, 1000, "torch.versions", 0, versions, 2);
+	sb_builder_event(s.b, 1000, "torch.asked", 0, vae, 4);
+	video(&s, STEPS);
+	f = finding(synthetic_model(&s, STEPS * SECOND), "known_version");
+	known = f != NULL;
+	if (f)
+		assert_non_null(strstr(f->cause, "Source: https://github.com/pytorch/pytorch/issues/166643"));
+	synthetic_done(&s);
+	return known;
+}
+
+static void versions_are_named_only_with_what_they_are_slow_at(void **state)
+{
+	assert_true(version_is_known("2.9.0+cu128", 91002, "bfloat16", "cuda"));
+	assert_true(version_is_known("2.9.0", 91501, "float16", "cuda"));
+	assert_true(version_is_known("2.9.1+cu128", 91300, "bfloat16", "cuda"));
+	assert_false(version_is_known("2.9.1+cu128", 91501, "bfloat16", "cuda"));
+	assert_false(version_is_known("2.8.0", 91002, "bfloat16", "cuda"));
+	assert_false(version_is_known("2.10.0", 91002, "bfloat16", "cuda"));
+	assert_false(version_is_known("2.9.0", 91002, "float32", "cuda"));
+	assert_false(version_is_known("2.9.0", 91002, "bfloat16", "cpu"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cache_that_serves_no_step_is_idle),
+		cmocka_unit_test(a_cache_that_serves_steps_is_not),
+		cmocka_unit_test(what_was_to_be_compiled_and_was_not_is_named),
+		cmocka_unit_test(what_was_compiled_is_not),
+		cmocka_unit_test(an_attention_backend_that_does_not_run_is_named),
+		cmocka_unit_test(versions_are_named_only_with_what_they_are_slow_at),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
