@@ -29,7 +29,7 @@ static const struct command_option options[] = {
 		false },
 	{ "target-fps", 't', "FPS", "exit 1 unless every row reaches this many frames/s", false, false },
 	{ "timeout", 0, "S", "stop a run that takes longer; its row fails", false, false },
-	{ "format", 0, "FORMAT", "text, json or csv (text); of a pair text, json, markdown or html", false,
+	{ "format", 0, "FORMAT", "text, json, csv or html (text); of a pair text, json, markdown or html", false,
 		false },
 	{ "output", 'o', "FILE",
 		"write there instead of standard output; its ending chooses the format (of a pair: several)",
@@ -209,15 +209,18 @@ static int print_result(const struct args *args, const struct sb_bench *b)
 {
 	const char *format = output_format(args), *path = args_value(args, "output");
 	struct sb_buf out = { 0 };
-	int code;
+	int code = 0;
 
 	if (!format || !strcmp(format, "text"))
 		sb_bench_text(b, &out);
-	else if (!strcmp(format, "json"))
-		sb_bench_json(b, &out);
-	else
+	else if (!strcmp(format, "csv"))
 		sb_bench_csv(b, &out);
-	code = output_put(&out, path);
+	else
+		sb_bench_json(b, &out);
+	if (format && !strcmp(format, "html"))
+		code = output_make_page("bench", &out);
+	if (!code)
+		code = output_put(&out, path);
 	sb_buf_done(&out);
 	return code ? code : exit_code(b);
 }
@@ -267,8 +270,9 @@ static int read_options(const struct args *args, struct bench_job *job)
 		return EXIT_USAGE;
 	if (is_pair(args))
 		return 0;
-	if (format && strcmp(format, "text") && strcmp(format, "json") && strcmp(format, "csv"))
-		return complain("--format is text, json or csv, not '%s'", format);
+	if (format && strcmp(format, "text") && strcmp(format, "json") && strcmp(format, "csv") &&
+		strcmp(format, "html"))
+		return complain("--format is text, json, csv or html, not '%s'", format);
 	if (args->count)
 		return complain(
 			"the command goes after '--': strobe bench [OPTIONS] -- %s ...", args->values[0]);

@@ -5,6 +5,7 @@ import { startAddress } from './address';
 import { App, type RunEntry } from './app';
 import { fetchTimeline, readPage, readTimeline } from './load';
 import { Aggregate } from './panels/aggregate';
+import { Bench } from './panels/bench';
 import { Diff } from './panels/diff';
 import { Journal } from './panels/journal';
 import { Runs } from './panels/runs';
@@ -99,7 +100,7 @@ async function start(): Promise<void> {
   if (p.kind !== 'report') {
     document.title = `${p.kind} · strobe`;
     const both = p.kind === 'diff' ? await Promise.all([readTimeline('strobe-timeline-base'), readTimeline()]).catch(() => [null, null]) : [];
-    render(p.kind === 'diff' ? <Diff d={p.diff} base={both[0]} now={both[1]} /> : p.kind === 'aggregate' ? <Aggregate d={p.aggregate} /> : p.kind === 'journal' ? <Journal d={p.journal} /> : <Runs first={p.runs} />, host);
+    render(p.kind === 'diff' ? <Diff d={p.diff} base={both[0]} now={both[1]} /> : p.kind === 'aggregate' ? <Aggregate d={p.aggregate} /> : p.kind === 'bench' ? <Bench d={p.bench} /> : p.kind === 'journal' ? <Journal d={p.journal} /> : <Runs first={p.runs} />, host);
     return;
   }
   document.title = `${p.report.session_info.name || p.report.session_info.id} · strobe`;

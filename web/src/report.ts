@@ -2,7 +2,7 @@
 // Absent data is absent: nothing here invents a zero.
 import { chartsOf, type Chart } from './charts';
 
-import type { Aggregate, Diff, Journal, Report, RunList, Stage } from './report-types';
+import type { Aggregate, Bench, Diff, Journal, Report, RunList, Stage } from './report-types';
 
 export type * from './report-types';
 
@@ -12,6 +12,7 @@ export type Page = { live?: { report: string; timeline: string; events: string; 
   | { kind: 'report'; report: Report }
   | { kind: 'diff'; diff: Diff }
   | { kind: 'aggregate'; aggregate: Aggregate }
+  | { kind: 'bench'; bench: Bench }
   | { kind: 'journal'; journal: Journal }
   | { kind: 'runs'; runs: RunList }
 );

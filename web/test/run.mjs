@@ -13,6 +13,7 @@ import './calls.mjs';
 import './outputs.mjs';
 import './share.mjs';
 import './aligned.mjs';
+import './bench.mjs';
 
 const base = fixture();
 const basePath = writePage('base', base);

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 
 struct sb_page {
-	const char *kind; /* "report", "diff", "aggregate", "journal", "runs" */
+	const char *kind; /* "report", "diff", "aggregate", "bench", "journal", "runs" */
 	const char *json; /* what the kind's command prints with --format json */
 	size_t json_size;
 	const struct sb_buf *timeline; /* the bytes of timeline.h; NULL: none */
