@@ -14,6 +14,7 @@ import './outputs.mjs';
 import './share.mjs';
 import './aligned.mjs';
 import './bench.mjs';
+import './job.mjs';
 
 const base = fixture();
 const basePath = writePage('base', base);

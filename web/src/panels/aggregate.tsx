@@ -100,21 +100,30 @@ function RankLane({ letters, late, binS, isDark }: { letters: string; late: bool
   return <canvas ref={canvas} width={letters.length} height={1} onMouseMove={say} />;
 }
 
+const LANES_MOST = 1024;
+
 function RankLanes({ d }: { d: AggregateReport }) {
   const isDark = useStore(dark);
   const ranks = d.reports_summary;
-  const most = Math.max(...ranks.map((r) => num(r, 'duration_s') ?? 0), 1e-9);
+  const most = ranks.reduce((top, r) => Math.max(top, num(r, 'duration_s') ?? 0), 1e-9);
+  const hosts = new Set(ranks.map((r) => r.host)).size;
+  const byHost = ranks.map((r, i): [AggregateRank, number] => [r, i]);
+  if (hosts > 1) byHost.sort(([a, i], [b, j]) => a.host.localeCompare(b.host, undefined, { numeric: true }) || i - j);
   const lanes = d.rank_lanes;
   const whole = lanes ? lanes.bin_s * (lanes.wait_tenths[0]?.length ?? 0) : 0;
   return (
     <div class={`ranks ${ranks.length > 64 ? 'many' : ''}`} role="img" aria-label="time of each rank">
-      {ranks.slice(0, 1024).map((r, i) => (
+      {byHost.slice(0, LANES_MOST).map(([r, i], at) => (
+        <>
+        {hosts > 1 && r.host !== byHost[at - 1]?.[0].host && <h4 key={`h${at}`} dir="auto">{r.host || 'host not known'}</h4>}
         <div class="rank" key={r.report_index} id={`rank-${r.report_index}`}>
           <span>{r.rank >= 0 ? `rank ${r.rank}` : clip(r.run, 18)}</span>
           {lanes?.wait_tenths[i] ? <RankLane letters={lanes.wait_tenths[i]} late={r.straggler} binS={lanes.bin_s} isDark={isDark} /> : <RankBar r={r} most={most} />}
           <span class="quiet">{[seconds(num(r, 'duration_s')), r.straggler && `straggler${r.slow_stage ? ` in ${clip(r.slow_stage, 24)}` : ''}`, !r.complete && 'incomplete'].filter(Boolean).join(', ')}</span>
         </div>
+        </>
       ))}
+      {ranks.length > LANES_MOST && <p class="quiet">{count(ranks.length - LANES_MOST)} more ranks are in the tables.</p>}
       {lanes && (
         <div class="rank axis">
           <span />
@@ -131,9 +140,35 @@ function RankLanes({ d }: { d: AggregateReport }) {
   );
 }
 
+// Of many ranks a row is one picture: thousands of elements would make the page slow.
+function HeatCells({ values, middle, words, isDark }: { values: (number | null)[]; middle: number; words: (i: number) => string; isDark: boolean }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useEffect(() => {
+    const e = canvas.current!;
+    const pen = e.getContext('2d')!;
+    const style = getComputedStyle(document.documentElement);
+    const of = (name: string) => style.getPropertyValue(name).trim();
+    pen.clearRect(0, 0, values.length, 1);
+    values.forEach((v, i) => {
+      if (v === null) return;
+      pen.globalAlpha = 0.08 + 0.92 * Math.min(1, Math.abs(v / middle - 1) / 0.25);
+      pen.fillStyle = of(v > middle ? '--c4' : '--c1');
+      pen.fillRect(i, 0, 1, 1);
+    });
+  }, [values, isDark]);
+  const say = (e: MouseEvent) => {
+    const at = Math.min(values.length - 1, Math.max(0, Math.floor((e.offsetX / canvas.current!.clientWidth) * values.length)));
+    canvas.current!.title = words(at);
+  };
+  return <canvas ref={canvas} width={values.length} height={1} onMouseMove={say} />;
+}
+
+const CELLS_MOST = 64;
+
 // Darker means slower than the median of its stage.
 function HeatMap({ d }: { d: AggregateReport }) {
   const heat = d.heat_map;
+  const isDark = useStore(dark);
   if (!heat.stages.length) return null;
   const columns = heat.ranks.length;
   return (
@@ -141,9 +176,7 @@ function HeatMap({ d }: { d: AggregateReport }) {
       <div class="row head">
         <span />
         <div class="cells" style={{ gridTemplateColumns: `repeat(${columns}, 1fr)` }}>
-          {heat.ranks.map((r, i) => (
-            <i key={i}>{columns <= 64 || i % Math.ceil(columns / 32) === 0 ? r : ''}</i>
-          ))}
+          {columns <= CELLS_MOST ? heat.ranks.map((r, i) => <i key={i}>{r}</i>) : heat.ranks.map((r, i) => i % Math.ceil(columns / 16) === 0 && <i key={i} style={{ gridColumn: `${i + 1} / span ${Math.min(Math.ceil(columns / 16), columns - i)}`, textAlign: 'left' }}>{r}</i>)}
         </div>
       </div>
       {heat.stages.slice(0, 40).map((s) => {
@@ -152,13 +185,17 @@ function HeatMap({ d }: { d: AggregateReport }) {
         return (
           <div class="row" key={s.name}>
             <Name name={s.name} />
+            {columns > CELLS_MOST ? (
+              <HeatCells values={s.total_s} middle={middle} isDark={isDark} words={(i) => cellWords(s.name, heat.ranks[i], s.total_s[i], middle)} />
+            ) : (
             <div class="cells" style={{ gridTemplateColumns: `repeat(${columns}, 1fr)` }}>
               {s.total_s.map((v, i) => (
-                <i key={i} class={v === null ? 'none' : ''} style={v === null ? undefined : shade(v / middle)} title={`${s.name}, rank ${heat.ranks[i]}: ${v === null ? 'not there' : `${seconds(v)}, ${percent(v / middle - 1)} from the median`}`}>
+                <i key={i} class={v === null ? 'none' : ''} style={v === null ? undefined : shade(v / middle)} title={cellWords(s.name, heat.ranks[i], v, middle)}>
                   {v !== null && columns <= 16 ? deviation(v / middle) : ''}
                 </i>
               ))}
             </div>
+            )}
           </div>
         );
       })}
@@ -166,6 +203,8 @@ function HeatMap({ d }: { d: AggregateReport }) {
     </div>
   );
 }
+
+const cellWords = (stage: string, rank: number, v: number | null, middle: number) => `${stage}, rank ${rank}: ${v === null ? 'not there' : `${seconds(v)}, ${percent(v / middle - 1)} from the median`}`;
 
 function deviation(ratio: number): string {
   const shown = Math.round((ratio - 1) * 100);
@@ -226,9 +265,32 @@ function Metrics({ d }: { d: AggregateReport }) {
   );
 }
 
+// Starts of the job, groups that are late as a whole, and how well the clocks agree.
+function jobBody(d: AggregateReport) {
+  const clocks = d.reports_summary.filter((r) => num(r.clock, 'offset_s') !== undefined || num(r.clock, 'uncertainty_s') !== undefined);
+  const waits = [num(d, 'late_wait_s') !== undefined && `${seconds(num(d, 'late_wait_s'))} waiting for the last rank`, num(d, 'transfer_s') !== undefined && `${seconds(num(d, 'transfer_s'))} transferring`, num(d, 'hidden_s') !== undefined && `${seconds(num(d, 'hidden_s'))} hidden behind other work`].filter(Boolean);
+  const uncertain = num(d, 'clock_uncertainty_s');
+  if (!waits.length && !d.attempts?.length && !d.late_groups?.length && uncertain === undefined && !clocks.length) return null;
+  return (
+    <>
+      {waits.length > 0 && (
+        <p>
+          {count(num(d, 'collective_count'))} collectives, all ranks: {waits.join(', ')}.
+          {num(d, 'unclear_collective_count') ? ` At ${count(num(d, 'unclear_collective_count'))} of them the clocks cannot tell who came last.` : ''}
+        </p>
+      )}
+      {(d.attempts ?? []).length > 0 && <FieldTable rows={d.attempts!} caption="Attempts: the last complete one counts" />}
+      {(d.late_groups ?? []).length > 0 && <FieldTable rows={d.late_groups!} caption="Groups that come late as a whole" />}
+      {uncertain !== undefined && <p>The clocks of the ranks may be {seconds(uncertain)} apart; what differs by less is not judged.</p>}
+      {clocks.length > 0 && <FieldTable rows={clocks.map((r) => ({ rank: r.rank, host: r.host, ...r.clock }))} caption="Each rank's clock, compared with the first rank's" most={16} />}
+    </>
+  );
+}
+
 export function Aggregate({ d }: { d: AggregateReport }) {
   useStore(dark);
   const left = d.left_out;
+  const job = jobBody(d);
   return (
     <Shell title={d.job || `${count(num(d, 'rank_count'))} ranks`} kind="aggregate" onTheme={toggleTheme}>
       <Stragglers d={d} />
@@ -243,6 +305,12 @@ export function Aggregate({ d }: { d: AggregateReport }) {
         <h2>Ranks</h2>
         <RankLanes d={d} />
       </section>
+      {job && (
+        <section class="part" id="job">
+          <h2>Collectives, attempts, clocks</h2>
+          {job}
+        </section>
+      )}
       <section class="part" id="heat">
         <h2>Stage by rank</h2>
         <HeatMap d={d} />

@@ -1,0 +1,49 @@
+// A job of many ranks.
+import { assert, open, settled, test, writePage } from './harness.mjs';
+
+const plain = (text) => text.replace(/[\u00a0\u202f]/g, ' ');
+const RANKS = 1024;
+const NODES = 128;
+const LATE = 517;
+
+function job() {
+  const ranks = Array.from({ length: RANKS }, (_, i) => i);
+  const one = (i) => ({ report_index: i, rank: i, run: `rank_${i}`, host: `node-${i % NODES}`, duration_s: i === LATE ? 14 : 10, work_s: 9, straggler: i === LATE, complete: true, last_count: 0, clock: { method: 'collectives', offset_s: i * 1e-6, uncertainty_s: 2e-5, collective_count: 40 }, ...(i === LATE ? { behind_s: 4, slow_stage: 'denoise', caused_wait_s: 900, last_count: 30 } : {}) });
+  return {
+    schema: 'strobe.aggregate/1', job: 'train-7', report_count: RANKS, rank_count: RANKS, host_count: NODES, missing_ranks: [], left_out: [],
+    attempts: [{ attempt_index: 1, run: 'train-7.1', state: 'killed' }, { attempt_index: 2, run: 'train-7.2', state: 'ended', taken: true }],
+    late_groups: [{ group: 'nccl 0-7 sp', late_count: 12, shared_count: 40, wait_s: 3.5 }],
+    metrics: { wall_s: { count: RANKS, min_value: 10, min_rank: 0, max_value: 14, max_rank: LATE, avg_value: 10.1, median_value: 10, sum_value: 10244 } },
+    reports_summary: ranks.map(one), straggler_count: 1, collective_count: 40, unclear_collective_count: 3, late_wait_s: 900, transfer_s: 120, hidden_s: 60, clock_uncertainty_s: 2e-5,
+    stages: [{ name: 'denoise', count: RANKS, total_s: { min_value: 8, max_value: 12, max_rank: LATE, avg_value: 8.1 }, imbalance_ratio: 0.33 }],
+    heat_map: { ranks, stages: Array.from({ length: 40 }, (_, k) => ({ name: `stage ${k}`, total_s: ranks.map((i) => (i === LATE ? 12 : 8 + (i % 3) / 10)) })) },
+    rank_lanes: { bin_s: 0.1, wait_tenths: ranks.map(() => 'aabbk'.repeat(20)) },
+  };
+}
+
+test('a job of 1 024 ranks: who is late, lanes by node and rank, attempts, groups, clocks', async (browser) => {
+  const { page, seen, close } = await open(browser, writePage('job', { report: job(), kind: 'aggregate' }));
+  assert.match(plain(await page.locator('.lead').innerText()), /^rank 517 on node-5 holds the others up: 4\.00 s more work/);
+  const nodes = await page.locator('#ranks h4').allInnerTexts();
+  assert.deepEqual([nodes.length, nodes[0], nodes[9], nodes[127]], [128, 'node-0', 'node-9', 'node-127'], 'nodes in the order of their numbers');
+  assert.equal(await page.locator('#ranks .rank canvas').count(), RANKS);
+  await page.locator('.lead a').click();
+  await settled(page);
+  const late = await page.locator(`#rank-${LATE}`).boundingBox();
+  assert.ok(late.y >= 0 && late.y < 900, `the late rank is at ${late.y}`);
+  const text = plain(await page.locator('#job').innerText());
+  assert.match(text, /900\.00 s waiting for the last rank, 120\.00 s transferring, 60\.00 s hidden[\s\S]*At 3 of them the clocks cannot tell/);
+  assert.match(text, /train-7\.1\s+killed[\s\S]*train-7\.2\s+ended\s+yes/);
+  assert.match(text, /nccl 0-7 sp\s+12\s+40\s+3\.50 s/);
+  assert.match(text, /may be 20\.0 µs apart/);
+  const heat = page.locator('#heat canvas').first();
+  assert.equal(await page.locator('#heat canvas').count(), 40);
+  await heat.scrollIntoViewIfNeeded();
+  const b = await heat.boundingBox();
+  await page.mouse.move(b.x + (b.width * (LATE + 0.5)) / RANKS, b.y + 8);
+  assert.match(plain(await heat.getAttribute('title')), /stage 0, rank 517: 12\.00 s/);
+  assert.ok((await page.evaluate(() => document.querySelectorAll('*').length)) < 12_000, 'few enough elements to scroll');
+  assert.ok(!(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)));
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
