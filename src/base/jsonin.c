@@ -101,18 +101,34 @@ static enum sb_jsonin_token read_word(
 	return token;
 }
 
-SB_JSONIN_INLINE char skip_space(struct sb_jsonin *p)
+static char skip_more_space(struct sb_jsonin *p)
 {
 	for (;;) {
-		char c = *p->position;
+		sb_bytes16 x = sb_bytes16_load(p->position);
+		unsigned n = sb_bytes16_first((x != ' ') & (x != '\n') & (x != '\r') & (x != '\t'));
 
-		if (c > ' ')
-			return c;
-		if (c == ' ' || c == '\n' || c == '\r' || c == '\t')
-			p->position++;
-		else if (c || p->position != p->end || !sb_jsonin_refill(p))
-			return c;
+		p->position += n;
+		if (n < 16 && (*p->position || p->position != p->end || !sb_jsonin_refill(p)))
+			return *p->position;
 	}
+}
+
+/* Mostly none, one, or a line's end and what the next line is set in by. */
+SB_JSONIN_INLINE char skip_space(struct sb_jsonin *p)
+{
+	char *s = p->position;
+
+	if ((unsigned char)*s > ' ')
+		return *s;
+	if (*s == ' ' || *s == '\n') {
+		unsigned n = 1 + sb_bytes16_first(sb_bytes16_load(s + 1) != ' ');
+
+		if ((unsigned char)s[n] > ' ') {
+			p->position = s + n;
+			return s[n];
+		}
+	}
+	return skip_more_space(p);
 }
 
 /* A byte order mark, which some editors put at the start of a file. */

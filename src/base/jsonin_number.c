@@ -69,13 +69,12 @@ bool sb_jsonin_int(const struct sb_jsonin_number *n, int64_t *out_value)
 
 bool sb_jsonin_parse_number(const char *text, size_t size, struct sb_jsonin_number *out_number)
 {
-	char copy[64];
+	char copy[64 + 8] = { 0 };
 	const char *end;
 
-	if (size >= sizeof copy)
+	if (size >= sizeof copy - 8)
 		return false;
 	memcpy(copy, text, size);
-	copy[size] = 0;
 	end = sb_jsonin_take_number(copy, out_number);
 	return end && end == copy + size;
 }

@@ -3,32 +3,22 @@
 #ifndef SB_BASE_JSONIN_STRING_H
 #define SB_BASE_JSONIN_STRING_H
 
+#include "base/bytes16.h"
 #include "base/jsonin_number.h"
 #include "base/jsonin_window.h"
 
 #include <string.h>
 
-/* High bits set in bytes that end a run of plain characters: '"', '\\',
- * controls, and everything past ASCII. May also mark bytes after the first. */
-SB_JSONIN_INLINE uint64_t sb_jsonin_special_bytes(uint64_t x)
-{
-	uint64_t quote = x ^ (SB_JSONIN_ONES * '"');
-	uint64_t backslash = x ^ (SB_JSONIN_ONES * '\\');
-
-	return ((quote - SB_JSONIN_ONES) | (backslash - SB_JSONIN_ONES) | (x - SB_JSONIN_ONES * 0x20) | x) &
-	       SB_JSONIN_HIGHS;
-}
-
+/* The first of '"', '\\', controls and everything past ASCII from s on. The NUL after the window is one. */
 SB_JSONIN_INLINE char *sb_jsonin_plain_run(char *s)
 {
 	for (;;) {
-		uint64_t x, found;
+		sb_bytes16 x = sb_bytes16_load(s);
+		unsigned n = sb_bytes16_first((x == '"') | (x == '\\') | (x < ' '));
 
-		memcpy(&x, s, sizeof x);
-		found = sb_jsonin_special_bytes(x);
-		if (found)
-			return s + (__builtin_ctzll(found) >> 3);
-		s += 8;
+		s += n;
+		if (n < 16)
+			return s;
 	}
 }
 

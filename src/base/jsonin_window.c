@@ -1,6 +1,7 @@
 /* See jsonin_window.h. */
 #include "base/jsonin_window.h"
 
+#include "base/bytes16.h"
 #include "base/error.h"
 
 #include <stdarg.h>
@@ -14,7 +15,8 @@ int sb_jsonin_init(
 	struct sb_jsonin *p, const char *name, size_t string_limit, sb_jsonin_read_fn *read, void *source)
 {
 	memset(p, 0, sizeof *p);
-	p->buffer = calloc(1, WINDOW_BYTES + 8); /* strings are scanned 8 bytes at a time */
+	p->buffer = calloc(1,
+		WINDOW_BYTES + 32); /* it is scanned 16 bytes at a time, from the NUL's successor at most */
 	if (!p->buffer)
 		return sb_fail(STROBE_ENOMEM, "no memory to read '%s'", name);
 	p->position = p->end = p->buffer;
@@ -33,21 +35,6 @@ void sb_jsonin_done(struct sb_jsonin *p)
 	p->buffer = NULL;
 }
 
-static void count_lines(struct sb_jsonin *p, const char *from, const char *to)
-{
-	for (; to - from >= 8; from += 8) {
-		uint64_t x;
-
-		memcpy(&x, from, sizeof x);
-		x ^= SB_JSONIN_ONES * '\n';
-		/* A byte's high bit stays clear only where the byte is zero. */
-		x = ((x & ~SB_JSONIN_HIGHS) + ~SB_JSONIN_HIGHS) | x;
-		p->lines_before += (uint64_t)__builtin_popcountll(~x & SB_JSONIN_HIGHS);
-	}
-	for (; from < to; from++)
-		p->lines_before += *from == '\n';
-}
-
 bool sb_jsonin_refill(struct sb_jsonin *p)
 {
 	size_t size = (size_t)(p->end - p->position);
@@ -57,7 +44,7 @@ bool sb_jsonin_refill(struct sb_jsonin *p)
 	if (p->at_eof || p->state == SB_JSONIN_FAILED)
 		return false;
 	if (gone) {
-		count_lines(p, p->buffer, p->position);
+		p->lines_before += sb_bytes16_count(p->buffer, p->position, '\n');
 		memmove(p->buffer, p->position, size);
 		p->buffer_offset += gone;
 		p->position = p->buffer;

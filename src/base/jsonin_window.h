@@ -5,10 +5,6 @@
 
 #include "base/jsonin.h"
 
-/* Eight bytes at a time. */
-#define SB_JSONIN_ONES 0x0101010101010101ull
-#define SB_JSONIN_HIGHS 0x8080808080808080ull
-
 /* Where in the grammar the reader is. */
 enum sb_jsonin_state {
 	SB_JSONIN_WANT_VALUE, /* at the start, after ':' and after ',' in an array */

@@ -1,6 +1,8 @@
 /* Interned strings: bytes in slabs that never move, numbers by hashing. */
 #include "base/strings.h"
 
+#include "base/map.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,11 +27,17 @@ void sb_strings_done(struct sb_strings *s)
 
 static uint32_t hash_of(const char *text, size_t size)
 {
-	uint32_t h = 2166136261u;
+	uint64_t h = size * 0x9e3779b97f4a7c15u, x = 0;
 
+	for (; size >= sizeof x; text += sizeof x, size -= sizeof x) {
+		memcpy(&x, text, sizeof x);
+		h = sb_hash64(h ^ x);
+	}
+	x = 0;
 	for (size_t i = 0; i < size; i++)
-		h = (h ^ (unsigned char)text[i]) * 16777619u;
-	return h ^ h >> 15;
+		x = x << 8 | (unsigned char)text[i];
+	h = sb_hash64(h ^ x);
+	return (uint32_t)(h ^ h >> 32);
 }
 
 /* The slot that holds the string, or the empty one where it belongs. */

@@ -2,6 +2,7 @@
 #include "exchange/source.h"
 
 #include "base/error.h"
+#include "exchange/ahead.h"
 #include "exchange/inflate.h"
 
 #include <errno.h>
@@ -13,16 +14,21 @@
 #include <unistd.h>
 
 #define PROGRESS_STEP_BYTES (4u << 20)
+/* A smaller file is read before a thread has started. */
+#define AHEAD_LEAST_BYTES (512u * 1024)
 
 struct sb_source {
 	int fd;
 	char path[1024];
-	uint64_t total_bytes, done_bytes, told_bytes;
+	uint64_t total_bytes, told_bytes;
+	_Atomic uint64_t done_bytes; /* the thread that reads ahead counts, too */
 	sb_progress_fn *progress;
 	void *progress_self;
 	struct sb_inflate *inflate;
+	struct sb_ahead *ahead; /* NULL: bytes are read when they are wanted */
 	char peeked[4096];
 	size_t peeked_count, peeked_used;
+	bool read_ahead; /* once the first bytes are taken; some only look at those */
 	bool raw_peek; /* peeked holds raw bytes still to be unpacked */
 };
 
@@ -46,15 +52,23 @@ static ssize_t read_raw(void *self, char *to, size_t size)
 		sb_fail_errno("cannot read '%s'", s->path);
 	else
 		s->done_bytes += (uint64_t)n;
-	if (s->progress && s->done_bytes - s->told_bytes >= PROGRESS_STEP_BYTES) {
-		s->told_bytes = s->done_bytes;
-		s->progress(s->progress_self, s->done_bytes, s->total_bytes);
-	}
 	return n;
 }
 
-static ssize_t read_content(struct sb_source *s, char *to, size_t size)
+static void tell_progress(struct sb_source *s)
 {
+	uint64_t done_bytes = s->done_bytes;
+
+	if (!s->progress || done_bytes - s->told_bytes < PROGRESS_STEP_BYTES)
+		return;
+	s->told_bytes = done_bytes;
+	s->progress(s->progress_self, done_bytes, s->total_bytes);
+}
+
+static ssize_t read_content(void *self, char *to, size_t size)
+{
+	struct sb_source *s = self;
+
 	return s->inflate ? sb_inflate_read(s->inflate, to, size) : read_raw(s, to, size);
 }
 
@@ -97,6 +111,12 @@ static int unpack(struct sb_source *s)
 	return 0;
 }
 
+/* A pipe can make the thread wait for ever: only files. */
+static bool is_worth_reading_ahead(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_size >= AHEAD_LEAST_BYTES;
+}
+
 int sb_source_open(const char *path, struct sb_source **out_source)
 {
 	struct sb_source *s = calloc(1, sizeof *s);
@@ -118,6 +138,7 @@ int sb_source_open(const char *path, struct sb_source **out_source)
 		s->total_bytes = (uint64_t)st.st_size;
 		if (s->peeked_count >= 2 && !memcmp(s->peeked, "\x1f\x8b", 2))
 			err = unpack(s);
+		s->read_ahead = is_worth_reading_ahead(&st);
 	}
 	if (err) {
 		sb_source_close(s);
@@ -131,6 +152,7 @@ void sb_source_close(struct sb_source *s)
 {
 	if (!s)
 		return;
+	sb_ahead_free(s->ahead); /* first: its thread uses the rest */
 	sb_inflate_free(s->inflate);
 	if (s->fd >= 0)
 		close(s->fd);
@@ -149,13 +171,27 @@ size_t sb_source_peek(struct sb_source *s, const char **out_bytes)
 	return s->peeked_count - s->peeked_used;
 }
 
+/* What follows the first bytes. */
+static ssize_t read_on(struct sb_source *s, char *to, size_t size)
+{
+	ssize_t n;
+
+	if (s->read_ahead) {
+		s->read_ahead = false;
+		s->ahead = sb_ahead_new(read_content, s);
+	}
+	n = s->ahead ? sb_ahead_read(s->ahead, to, size) : read_content(s, to, size);
+	tell_progress(s);
+	return n;
+}
+
 ssize_t sb_source_read(void *source, char *to, size_t size)
 {
 	struct sb_source *s = source;
 	size_t left = s->peeked_count - s->peeked_used;
 
 	if (!left)
-		return read_content(s, to, size);
+		return read_on(s, to, size);
 	if (left > size)
 		left = size;
 	memcpy(to, s->peeked + s->peeked_used, left);

@@ -17,10 +17,12 @@ struct word {
 		text, sizeof text - 1, value \
 	}
 
+/* Few words share size and first letter: most are passed over without a look at the rest. */
 static int find_word(const struct word *words, size_t count, const char *text, size_t size)
 {
 	for (size_t i = 0; i < count; i++)
-		if (words[i].size == size && !memcmp(words[i].text, text, size))
+		if (words[i].size == size && words[i].text[0] == text[0] &&
+			!memcmp(words[i].text, text, size))
 			return words[i].value;
 	return 0;
 }

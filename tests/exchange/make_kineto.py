@@ -27,6 +27,7 @@ class Writer:
     def event(self, text):
         if self.shuffle:
             self.held.append(text)
+            self.bytes += len(text)
             return
         self.put(text)
 

@@ -294,3 +294,16 @@ def test_lanes_have_names_that_say_what_they_are(strobe):
     assert lanes["flush"] == "profiler overhead"
     assert lanes["other"] == "process 77, thread 3"
     assert lanes["odd"] == "pool"
+
+
+def test_a_large_file_is_read_ahead_with_the_same_result_and_the_same_refusals(strobe, kineto):
+    whole = kineto("whole.json", "--megabytes", 1.5).read_bytes()
+    packed = strobe.write("whole.json.gz", gzip.compress(whole, 0))
+    rows = [strobe.rows(strobe.imported(strobe.write("plain.json", whole))), strobe.rows(strobe.imported(packed))]
+    assert rows[0] == rows[1] and len(rows[0]) > 1000
+    bad = whole.rfind(b'"ph"')
+    broken = strobe.write("broken.json", whole[:bad] + b"\x01" + whole[bad:])
+    assert f"byte {bad}: expected a name in quotes, found byte 0x01" in strobe("import", broken, "-q", "-o", "x", code=2)
+    cut = strobe.write("cut.json.gz", packed.read_bytes()[:-20])
+    assert "the gzip data ends too early" in strobe("import", cut, "-q", "-o", "x", code=2)
+    assert not (strobe.folder / "x").exists()

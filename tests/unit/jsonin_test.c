@@ -252,6 +252,70 @@ static void numbers_scale_exactly(void **state)
 	}
 }
 
+/* One digit at a time, as the header of the number says. */
+static struct sb_jsonin_number slow_number(const char *text)
+{
+	struct sb_jsonin_number n = { 0 };
+	int step = 0;
+
+	for (; *text; text++) {
+		if (*text == '.') {
+			step = -1;
+		} else if (n.mantissa < 1000000000000000000ull) {
+			n.mantissa = n.mantissa * 10 + (uint64_t)(*text - '0');
+			n.exponent += step;
+		} else {
+			n.inexact |= *text != '0';
+			n.exponent += 1 + step;
+		}
+	}
+	return n;
+}
+
+static void digits_are_read_alike_at_every_length(void **state)
+{
+	static const char digits[] = "9182736455463728190120000000000000000000417";
+
+	(void)state;
+	for (int size = 1; size <= 42; size++) {
+		for (int point = 0; point < size; point++) {
+			struct sb_jsonin_number n, expected;
+			char text[64];
+
+			snprintf(text, sizeof text, "%.*s%s%.*s", point ? point : size, digits,
+				point ? "." : "", point ? size - point : 0, digits + point);
+			expected = slow_number(text);
+			assert_true(sb_jsonin_parse_number(text, strlen(text), &n));
+			assert_true(n.mantissa == expected.mantissa && n.exponent == expected.exponent &&
+				    n.inexact == expected.inexact && !n.negative);
+		}
+	}
+}
+
+static void space_of_every_length_is_passed_and_nothing_else(void **state)
+{
+	static const char kinds[] = " \n\t\r";
+
+	(void)state;
+	for (int size = 0; size < 70; size++) {
+		for (int kind = 0; kind < 5; kind++) {
+			char space[80] = { 0 }, text[200], message[100];
+			int lines = 1;
+
+			for (int i = 0; i < size; i++) {
+				space[i] = kind < 4 ? kinds[kind] : kinds[(i * 7 + size) % 4];
+				lines += space[i] == '\n';
+			}
+			snprintf(text, sizeof text, "[1,%s2%s]", space, space);
+			expect_good(text);
+			snprintf(text, sizeof text, "[%s\x01]", space);
+			snprintf(message, sizeof message,
+				"'in' line %d, byte %d: expected a value, found byte 0x01", lines, size + 1);
+			expect_error(text, message);
+		}
+	}
+}
+
 static void whole_numbers_are_told_from_others(void **state)
 {
 	struct sb_jsonin_number n;
@@ -278,6 +342,8 @@ int main(void)
 		cmocka_unit_test(skip_passes_over_one_value),
 		cmocka_unit_test(an_array_may_stop_between_elements),
 		cmocka_unit_test(numbers_scale_exactly),
+		cmocka_unit_test(digits_are_read_alike_at_every_length),
+		cmocka_unit_test(space_of_every_length_is_passed_and_nothing_else),
 		cmocka_unit_test(whole_numbers_are_told_from_others),
 	};
 

@@ -1,0 +1,151 @@
+/* A ring of blocks between one thread that reads and one that takes. */
+#include "exchange/ahead.h"
+
+#include "base/error.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct block {
+	ssize_t size; /* 0: the end; -1: an error */
+	char bytes[SB_AHEAD_BLOCK_BYTES];
+};
+
+struct sb_ahead {
+	sb_ahead_read_fn *read;
+	void *self;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned first, count; /* of the blocks that are full */
+	bool stop;
+	char message[1024]; /* of the error that ended it */
+	size_t used; /* of the first block */
+	struct block blocks[SB_AHEAD_BLOCKS];
+};
+
+/* The block to fill, NULL when nobody wants more. */
+static struct block *wait_for_room(struct sb_ahead *a)
+{
+	struct block *block = NULL;
+
+	pthread_mutex_lock(&a->lock);
+	while (a->count == SB_AHEAD_BLOCKS && !a->stop)
+		pthread_cond_wait(&a->changed, &a->lock);
+	if (!a->stop)
+		block = &a->blocks[(a->first + a->count) % SB_AHEAD_BLOCKS];
+	pthread_mutex_unlock(&a->lock);
+	return block;
+}
+
+static void hand_over(struct sb_ahead *a)
+{
+	pthread_mutex_lock(&a->lock);
+	a->count++;
+	pthread_cond_signal(&a->changed);
+	pthread_mutex_unlock(&a->lock);
+}
+
+static void *fill_blocks(void *self)
+{
+	struct sb_ahead *a = self;
+	struct block *block;
+	ssize_t size = 1;
+
+	while (size > 0 && (block = wait_for_room(a))) {
+		size = a->read(a->self, block->bytes, sizeof block->bytes);
+		if (size < 0)
+			snprintf(a->message, sizeof a->message, "%s", sb_error_message());
+		block->size = size;
+		hand_over(a);
+	}
+	return NULL;
+}
+
+/* Signals are the other threads' business. */
+static int start(struct sb_ahead *a)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&a->thread, NULL, fill_blocks, a);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+struct sb_ahead *sb_ahead_new(sb_ahead_read_fn *read, void *self)
+{
+	struct sb_ahead *a = malloc(sizeof *a);
+
+	if (!a)
+		return NULL;
+	memset(a, 0, offsetof(struct sb_ahead, blocks));
+	a->read = read;
+	a->self = self;
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->changed, NULL);
+	if (start(a)) {
+		free(a);
+		return NULL;
+	}
+	return a;
+}
+
+void sb_ahead_free(struct sb_ahead *a)
+{
+	if (!a)
+		return;
+	pthread_mutex_lock(&a->lock);
+	a->stop = true;
+	pthread_cond_signal(&a->changed);
+	pthread_mutex_unlock(&a->lock);
+	pthread_join(a->thread, NULL);
+	pthread_cond_destroy(&a->changed);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+}
+
+static struct block *wait_for_block(struct sb_ahead *a)
+{
+	pthread_mutex_lock(&a->lock);
+	while (!a->count)
+		pthread_cond_wait(&a->changed, &a->lock);
+	pthread_mutex_unlock(&a->lock);
+	return &a->blocks[a->first];
+}
+
+static void give_back(struct sb_ahead *a)
+{
+	pthread_mutex_lock(&a->lock);
+	a->first = (a->first + 1) % SB_AHEAD_BLOCKS;
+	a->count--;
+	pthread_cond_signal(&a->changed);
+	pthread_mutex_unlock(&a->lock);
+	a->used = 0;
+}
+
+ssize_t sb_ahead_read(struct sb_ahead *a, char *to, size_t size)
+{
+	struct block *block = wait_for_block(a);
+	size_t left;
+
+	/* The last block stays: whoever asks again gets the same answer. */
+	if (block->size < 0)
+		sb_fail(STROBE_EIO, "%s", a->message);
+	if (block->size <= 0)
+		return block->size;
+	left = (size_t)block->size - a->used;
+	if (size > left)
+		size = left;
+	memcpy(to, block->bytes + a->used, size);
+	a->used += size;
+	if (size == left)
+		give_back(a);
+	return (ssize_t)size;
+}
