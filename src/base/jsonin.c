@@ -42,13 +42,15 @@ static enum sb_jsonin_token unexpected(struct sb_jsonin *p, const char *expected
 
 static enum sb_jsonin_token read_number(struct sb_jsonin *p)
 {
-	const char *end = sb_jsonin_take_number(p->position, &p->number);
+	struct sb_jsonin_number number;
+	const char *end = sb_jsonin_take_number(p->position, &number);
 
 	p->token_offset = sb_jsonin_offset_of(p, p->position);
 	if ((!end || end >= p->end) && !p->at_eof) {
 		sb_jsonin_look_ahead(p, SB_JSONIN_NUMBER_MAX + 1);
-		end = sb_jsonin_take_number(p->position, &p->number);
+		end = sb_jsonin_take_number(p->position, &number);
 	}
+	p->number = number;
 	if (!end)
 		return sb_jsonin_error(p, p->position, "not a number that JSON allows");
 	if (end - p->position > (ptrdiff_t)SB_JSONIN_NUMBER_MAX)
@@ -208,11 +210,11 @@ SB_JSONIN_INLINE enum sb_jsonin_token next(struct sb_jsonin *p)
 
 	if (p->end - p->position < (ptrdiff_t)LOOKAHEAD_BYTES && !p->at_eof)
 		sb_jsonin_refill(p);
-	if (p->state >= SB_JSONIN_FINISHED || (p->state == SB_JSONIN_AFTER_VALUE && !p->depth))
-		return at_the_end(p);
-	c = skip_space(p);
 	switch (p->state) {
 	case SB_JSONIN_AFTER_VALUE:
+		if (!p->depth)
+			return at_the_end(p);
+		c = skip_space(p);
 		if (in_object(p)) {
 			if (c == '}')
 				return close_container(p, true);
@@ -230,15 +232,16 @@ SB_JSONIN_INLINE enum sb_jsonin_token next(struct sb_jsonin *p)
 		p->state = SB_JSONIN_WANT_VALUE;
 		return read_value(p, skip_space(p));
 	case SB_JSONIN_WANT_KEY_OR_END:
-		if (c == '}')
-			return close_container(p, true);
-		return read_key(p, c);
-	case SB_JSONIN_WANT_KEY: return read_key(p, c);
+		c = skip_space(p);
+		return c == '}' ? close_container(p, true) : read_key(p, c);
+	case SB_JSONIN_WANT_KEY: return read_key(p, skip_space(p));
 	case SB_JSONIN_WANT_VALUE_OR_END:
-		if (c == ']')
-			return close_container(p, false);
-		return read_value(p, c);
-	default: return read_value(p, (unsigned char)c == 0xef ? skip_mark(p) : c);
+		c = skip_space(p);
+		return c == ']' ? close_container(p, false) : read_value(p, c);
+	case SB_JSONIN_WANT_VALUE:
+		c = skip_space(p);
+		return read_value(p, (unsigned char)c == 0xef ? skip_mark(p) : c);
+	default: return at_the_end(p);
 	}
 }
 
