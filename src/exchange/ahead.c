@@ -28,7 +28,7 @@ struct sb_ahead {
 	struct block blocks[SB_AHEAD_BLOCKS];
 };
 
-/* The block to fill, NULL when nobody wants more. */
+/* The block to fill, NULL when no more is wanted. */
 static struct block *wait_for_room(struct sb_ahead *a)
 {
 	struct block *block = NULL;
@@ -135,7 +135,7 @@ ssize_t sb_ahead_read(struct sb_ahead *a, char *to, size_t size)
 	struct block *block = wait_for_block(a);
 	size_t left;
 
-	/* The last block stays: whoever asks again gets the same answer. */
+	/* The last block stays: asked again, it gives the same answer. */
 	if (block->size < 0)
 		sb_fail(STROBE_EIO, "%s", a->message);
 	if (block->size <= 0)

@@ -1,4 +1,4 @@
-/* Reads a file in a thread of its own, a little ahead of who wants its bytes: unpacking
+/* Reads a file in a thread of its own, a little ahead of its reader: unpacking
  * and parsing then run side by side. */
 #ifndef SB_EXCHANGE_AHEAD_H
 #define SB_EXCHANGE_AHEAD_H

@@ -16,38 +16,58 @@ static double bin_width(const struct sb_coverage_range *range)
 	return (double)(range->to_ns - range->from_ns) / SB_COVERAGE_BINS;
 }
 
-bool sb_coverage_spread(struct sb_coverage *c, const struct sb_coverage_range *range, int64_t begin_ns,
-	int64_t end_ns, int64_t total_ns)
+/* The part of a call that lies in the range; false: nothing. */
+static bool cut_to(const struct sb_coverage_range *range, int64_t *begin_ns, int64_t *end_ns)
 {
-	double width = bin_width(range), density, begin, end;
+	if (*begin_ns < range->from_ns)
+		*begin_ns = range->from_ns;
+	if (*end_ns > range->to_ns)
+		*end_ns = range->to_ns;
+	return *end_ns > *begin_ns;
+}
 
-	if (begin_ns < range->from_ns)
-		begin_ns = range->from_ns;
-	if (end_ns > range->to_ns)
-		end_ns = range->to_ns;
-	if (end_ns <= begin_ns || width <= 0)
-		return true;
-	if (!room(c))
-		return false;
-	density = (double)total_ns / (double)(end_ns - begin_ns);
-	begin = (double)(begin_ns - range->from_ns) / width;
-	end = (double)(end_ns - range->from_ns) / width;
-	for (uint32_t i = (uint32_t)begin; i < SB_COVERAGE_BINS && (double)i < end; i++) {
+/* Most calls are shorter than a bin. */
+static void fill_bins(struct sb_coverage *c, double width, double begin, double end, double density)
+{
+	uint32_t i = (uint32_t)begin;
+
+	if (i < SB_COVERAGE_BINS && end <= i + 1.0) {
+		c->filled_ns[i] += (float)((end - begin) * width * density);
+		return;
+	}
+	for (; i < SB_COVERAGE_BINS && (double)i < end; i++) {
 		double low = begin > i ? begin : i, high = end < i + 1.0 ? end : i + 1.0;
 
 		c->filled_ns[i] += (float)((high - low) * width * density);
 	}
+}
+
+bool sb_coverage_spread(struct sb_coverage *c, const struct sb_coverage_range *range, int64_t begin_ns,
+	int64_t end_ns, int64_t total_ns)
+{
+	double width = bin_width(range);
+
+	if (!cut_to(range, &begin_ns, &end_ns))
+		return true;
+	if (!room(c))
+		return false;
+	fill_bins(c, width, (double)(begin_ns - range->from_ns) / width,
+		(double)(end_ns - range->from_ns) / width, (double)total_ns / (double)(end_ns - begin_ns));
 	return true;
 }
 
 bool sb_coverage_add(
 	struct sb_coverage *c, const struct sb_coverage_range *range, int64_t begin_ns, int64_t end_ns)
 {
-	if (begin_ns < range->from_ns)
-		begin_ns = range->from_ns;
-	if (end_ns > range->to_ns)
-		end_ns = range->to_ns;
-	return sb_coverage_spread(c, range, begin_ns, end_ns, end_ns - begin_ns);
+	double width = bin_width(range);
+
+	if (!cut_to(range, &begin_ns, &end_ns))
+		return true;
+	if (!room(c))
+		return false;
+	fill_bins(c, width, (double)(begin_ns - range->from_ns) / width,
+		(double)(end_ns - range->from_ns) / width, 1);
+	return true;
 }
 
 bool sb_coverage_join(struct sb_coverage *to, const struct sb_coverage *from)
@@ -136,12 +156,42 @@ static int by_begin(const void *a, const void *b)
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-/* Joins what touches, and what lies no further apart than a gap. */
+/* Calls of one thread come in order. */
+static void put_in_order(struct sb_union *u)
+{
+	for (uint32_t i = 1; i < u->count; i++) {
+		if (u->parts[i].begin_ns < u->parts[i - 1].begin_ns) {
+			qsort(u->parts, u->count, sizeof *u->parts, by_begin);
+			return;
+		}
+	}
+}
+
+/* In order: the smallest gap of 0, 1, 2, 4 ... ns that joins them to no more than `most` parts. */
+static int64_t gap_for(const struct sb_union *u, uint32_t most)
+{
+	uint32_t wider[65] = { 0 }, left = 1; /* [i]: gaps that 2^(i-1) joins and the one before does not */
+	int64_t end_ns = INT64_MIN;
+	int i = 63;
+
+	for (uint32_t p = 0; p < u->count; p++) {
+		int64_t gap_ns = end_ns == INT64_MIN ? 0 : u->parts[p].begin_ns - end_ns;
+
+		if (gap_ns > 0)
+			wider[gap_ns == 1 ? 1 : 65 - __builtin_clzll((uint64_t)gap_ns - 1)]++;
+		if (u->parts[p].end_ns > end_ns)
+			end_ns = u->parts[p].end_ns;
+	}
+	while (i > 0 && left + wider[i] <= most)
+		left += wider[i--];
+	return i ? (int64_t)1 << (i - 1) : 0;
+}
+
+/* In order: joins what touches, and what lies no further apart than a gap. */
 static void merge(struct sb_union *u, int64_t gap_ns)
 {
 	uint32_t kept = 0;
 
-	qsort(u->parts, u->count, sizeof *u->parts, by_begin);
 	for (uint32_t i = 0; i < u->count; i++) {
 		struct sb_covered_part *last = kept ? &u->parts[kept - 1] : NULL;
 
@@ -161,8 +211,8 @@ static bool union_room(struct sb_union *u)
 	if (u->count < u->room)
 		return true;
 	if (u->room >= SB_UNION_MAX) {
-		for (int64_t gap_ns = 0; u->count > SB_UNION_MAX / 2; gap_ns = gap_ns ? gap_ns * 2 : 1)
-			merge(u, gap_ns);
+		put_in_order(u);
+		merge(u, gap_for(u, SB_UNION_MAX / 2));
 		return true;
 	}
 	more = realloc(u->parts, room * sizeof *more);
@@ -193,8 +243,8 @@ int64_t sb_union_ns(struct sb_union *u)
 {
 	int64_t sum_ns = 0;
 
-	if (u->count)
-		merge(u, 0);
+	put_in_order(u);
+	merge(u, 0);
 	for (uint32_t i = 0; i < u->count; i++)
 		sum_ns += u->parts[i].end_ns - u->parts[i].begin_ns;
 	return sum_ns;

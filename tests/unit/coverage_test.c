@@ -112,6 +112,87 @@ static void a_union_takes_intervals_in_any_order(void **state)
 	sb_union_done(&u);
 }
 
+/* The same, by joining with a gap that doubles until enough are joined. */
+struct slow_union {
+	struct sb_covered_part parts[SB_UNION_MAX];
+	uint32_t count;
+};
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct sb_covered_part *x = a, *y = b;
+
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+static void slow_merge(struct slow_union *u, int64_t gap_ns)
+{
+	uint32_t kept = 0;
+
+	qsort(u->parts, u->count, sizeof *u->parts, by_begin);
+	for (uint32_t i = 0; i < u->count; i++) {
+		struct sb_covered_part *last = kept ? &u->parts[kept - 1] : NULL;
+
+		if (!last || u->parts[i].begin_ns - last->end_ns > gap_ns)
+			u->parts[kept++] = u->parts[i];
+		else if (u->parts[i].end_ns > last->end_ns)
+			last->end_ns = u->parts[i].end_ns;
+	}
+	u->count = kept;
+}
+
+static void slow_add(struct slow_union *u, int64_t begin_ns, int64_t end_ns)
+{
+	struct sb_covered_part *last = u->count ? &u->parts[u->count - 1] : NULL;
+
+	if (last && begin_ns >= last->begin_ns && begin_ns <= last->end_ns) {
+		last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
+		return;
+	}
+	if (u->count == SB_UNION_MAX)
+		for (int64_t gap_ns = 0; u->count > SB_UNION_MAX / 2; gap_ns = gap_ns ? gap_ns * 2 : 1)
+			slow_merge(u, gap_ns);
+	u->parts[u->count++] = (struct sb_covered_part){ begin_ns, end_ns };
+}
+
+static int64_t slow_ns(struct slow_union *u)
+{
+	int64_t sum_ns = 0;
+
+	slow_merge(u, 0);
+	for (uint32_t i = 0; i < u->count; i++)
+		sum_ns += u->parts[i].end_ns - u->parts[i].begin_ns;
+	return sum_ns;
+}
+
+static void a_full_union_joins_the_smallest_gaps(void **state)
+{
+	struct slow_union *slow = malloc(sizeof *slow);
+
+	(void)state;
+	assert_non_null(slow);
+	for (int shape = 0; shape < 4; shape++) { /* in order, two threads, any order, far apart */
+		struct sb_union u = { 0 };
+		uint64_t random = 1;
+
+		slow->count = 0;
+		for (int64_t i = 0; i < 3 * (int64_t)SB_UNION_MAX; i++) {
+			int64_t begin_ns, gap_ns;
+
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			gap_ns = (int64_t)1 << (random >> 60) << (shape == 3 ? 24 : 0);
+			begin_ns = shape == 1   ? i % SB_UNION_MAX * 50000 + i
+				   : shape == 2 ? (int64_t)(random >> 30)
+						: i * (gap_ns + 40000);
+			assert_true(sb_union_add(&u, begin_ns, begin_ns + 30000));
+			slow_add(slow, begin_ns, begin_ns + 30000);
+		}
+		assert_int_equal(sb_union_ns(&u), slow_ns(slow));
+		sb_union_done(&u);
+	}
+	free(slow);
+}
+
 static void a_long_task_around_short_ones_is_attributed_once(void **state)
 {
 	struct synthetic s;
@@ -178,6 +259,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_union_takes_intervals_in_any_order),
+		cmocka_unit_test(a_full_union_joins_the_smallest_gaps),
 		cmocka_unit_test(parts_join_whatever_order_they_began_in),
 		cmocka_unit_test(too_many_parts_are_forgotten_but_never_counted_twice),
 		cmocka_unit_test(bins_hold_what_ran_at_once_only_once),
