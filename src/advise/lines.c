@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define SAMPLES_LEAST 3 /* fewer samples may be chance */
+#define CROWDING_MOST 8
 #define VALUE_BYTES 16 /* a copy of no more than this is a single value */
 
 static bool counts(const struct sb_line *l)
@@ -19,6 +20,17 @@ static double percent_of_work(const struct sb_model *model, double seconds)
 	return seconds / sb_weigh_work_s(model) * 100;
 }
 
+/* A thread that waits for a core is sampled at one place, whatever it does there: where others want the cores, a line
+ * needs as many more samples before it is blamed. */
+static bool is_sampled_enough(const struct sb_model *model, const struct sb_hot *hot)
+{
+	double least = SAMPLES_LEAST;
+
+	if (hot->line && sb_hot_doing(hot->line) == SB_DOES_COMPUTE)
+		least *= fmin(sb_weigh_crowding(model), CROWDING_MOST);
+	return hot->line && (double)hot->sample_count >= least;
+}
+
 /* A finding on the hottest lines of one kind. gain_s NAN: their time. */
 static struct sb_advice *find_hot(struct sb_advisor *a, const struct sb_hot *hot, double gain_s,
 	enum sb_confidence sure, const char *issue)
@@ -26,7 +38,7 @@ static struct sb_advice *find_hot(struct sb_advisor *a, const struct sb_hot *hot
 	double percent = percent_of_work(a->model, gain_s);
 	struct sb_advice *f;
 
-	if (!hot->line || hot->sample_count < SAMPLES_LEAST || !(percent > a->limit))
+	if (!is_sampled_enough(a->model, hot) || !(percent > a->limit))
 		return NULL;
 	f = sb_advisor_find(a, percent, gain_s, issue,
 		sb_say(a, "%s in %llu samples of %s of generations", sb_say_seconds(a, hot->total_s),

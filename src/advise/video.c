@@ -1,4 +1,5 @@
 /* Rules about steps, blocks, frames per second, streaming and caches. */
+#include "advise/weigh.h"
 #include "advise/rule.h"
 
 #include <string.h>
@@ -13,14 +14,12 @@ static double denoise_s(const struct sb_model *model)
 
 #define FEW_SLOW 0.05 /* of the generations' time: steps differ that much by themselves */
 
-/* True if more threads want to run than there are cores, and most of them are not this program's. */
 static void say_others(struct sb_advisor *a, struct sb_advice *f)
 {
 	const struct sb_cpu_panel *cpu = &a->model->cpu;
 	double cores = (double)cpu->core_count, own = cpu->process_percent.mean / 100;
 
-	if (!(cores > 0) || !cpu->load1.count || !(cpu->load1.mean > 1.5 * cores) ||
-		!(own < 0.5 * cpu->load1.mean))
+	if (!(sb_weigh_crowding(a->model) > 1))
 		return;
 	sb_finding_cause(f,
 		sb_say(a, "other programs: the load is %.0f on %.0f cores, of which this one uses %.1f",

@@ -110,3 +110,14 @@ void sb_weigh_priority(struct sb_advisor *a, struct sb_advice *f)
 					       : share >= SHARE_MEDIUM ? SB_PRIORITY_MEDIUM
 								       : SB_PRIORITY_LOW);
 }
+
+double sb_weigh_crowding(const struct sb_model *model)
+{
+	const struct sb_cpu_panel *cpu = &model->cpu;
+	double cores = (double)cpu->core_count, own = cpu->process_percent.mean / 100;
+
+	if (!(cores > 0) || !cpu->load1.count || !(cpu->load1.mean > 1.5 * cores) ||
+		!(own < 0.5 * cpu->load1.mean))
+		return 1;
+	return cpu->load1.mean / cores;
+}

@@ -20,4 +20,7 @@ bool sb_weigh_has_gpu(const struct sb_model *model);
 /* High, medium or low by its share of the generations' time; of a finding that may be NULL. */
 void sb_weigh_priority(struct sb_advisor *a, struct sb_advice *f);
 
+/* How many threads want each core, where more want to run than there are cores and most are not this program's; else 1. */
+double sb_weigh_crowding(const struct sb_model *model);
+
 #endif

@@ -119,6 +119,42 @@ static void collections_of_the_first_generation_are_not_of_the_warm_ones(void **
 	synthetic_done(&s);
 }
 
+/* Videos with a line between the model's calls that was sampled so often, on two cores that so many threads want. */
+static const char *blamed_at(uint64_t samples, double load)
+{
+	static const char *const cpu[] = { "load1_count", "process_percent" }, *const cores[] = { "a_percent",
+		"b_percent" };
+	const double values[] = { load, 40 }, used[] = { 100, 100 };
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 60000 };
+	static char cause[200];
+	const struct sb_advice *f;
+	struct synthetic s;
+	uint32_t own, schema;
+
+	put_videos(&s, 0, 0, 0);
+	own = sb_builder_name(s.b, "pipe.on_step", NULL);
+	sb_builder_code_file(s.b, own, "/srv/pipe.py");
+	for (uint64_t i = 0; i < samples; i++)
+		sb_builder_stack_sample(
+			s.b, SECOND + (i + 1) * 120 * MS, &sample, &own, (const uint32_t[]){ 41 }, 1);
+	schema = sb_builder_schema(s.b, "cpu", -1, cpu, 2);
+	for (uint64_t i = 0; i < VIDEOS; i++)
+		sb_builder_sample(s.b, schema, i * SECOND, values, 2);
+	schema = sb_builder_schema(s.b, "cpu_core", -1, cores, 2);
+	sb_builder_sample(s.b, schema, SECOND, used, 2);
+	f = finding(synthetic_model(&s, VIDEOS * SECOND), "python_between_steps");
+	snprintf(cause, sizeof cause, "%s", f && f->cause ? f->cause : "");
+	synthetic_done(&s);
+	return cause;
+}
+
+static void a_line_is_blamed_on_a_crowded_machine_only_if_it_is_sampled_often(void **state)
+{
+	assert_string_equal(blamed_at(6, 1), "on_step (pipe.py:41)");
+	assert_string_equal(blamed_at(6, 16), ""); /* a thread that waits for a core is found anywhere */
+	assert_string_equal(blamed_at(30, 16), "on_step (pipe.py:41)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +162,7 @@ int main(void)
 		cmocka_unit_test(few_samples_alone_are_no_hidden_sync),
 		cmocka_unit_test(copies_are_placed_at_the_line_that_makes_them),
 		cmocka_unit_test(collections_of_the_first_generation_are_not_of_the_warm_ones),
+		cmocka_unit_test(a_line_is_blamed_on_a_crowded_machine_only_if_it_is_sampled_often),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
