@@ -4,6 +4,7 @@ import { savePng } from './export';
 import { axisLabel, keyed, unitOf } from './format';
 import { title } from './words';
 import { cursor, dark, select, selection, useStore, view, whenSeen } from './state';
+import { Picture } from './picture';
 import { Plot } from './plot';
 import { gutterOf } from './timeline/canvas';
 import { ticks } from './timeline/draw';
@@ -194,6 +195,7 @@ export function Distribution({ values, unit, label }: { values: number[]; unit: 
   const h = histogram(values);
   const most = Math.max(...h.counts);
   return (
+    <Picture words={label}>
     <figure class="chart distribution" aria-label={label}>
       <figcaption>
         <b>{label}</b>
@@ -212,6 +214,7 @@ export function Distribution({ values, unit, label }: { values: number[]; unit: 
         <span>{keyed('x' + unit, h.from + h.width * h.counts.length)}</span>
       </div>
     </figure>
+    </Picture>
   );
 }
 

@@ -36,6 +36,41 @@ export function savePng(words: string, canvases: HTMLCanvasElement[]): void {
   out.toBlob((blob) => blob && save(blob, fileName(words, 'png')), 'image/png');
 }
 
+const LOOKS = ['font', 'color', 'background', 'border', 'borderRadius', 'padding', 'margin', 'display', 'position', 'left', 'top', 'width', 'height', 'boxSizing', 'opacity', 'overflow', 'whiteSpace', 'textAlign', 'textOverflow', 'lineHeight', 'gap', 'flex', 'alignItems', 'justifyContent', 'gridTemplateColumns', 'gridColumn', 'fill', 'stroke', 'strokeWidth'] as const;
+
+// A copy with its looks written into it; canvases become pictures.
+function copyOf(e: Element): Element {
+  if (e instanceof HTMLCanvasElement) {
+    const img = document.createElement('img');
+    img.src = e.toDataURL();
+    img.style.cssText = `display:block;width:${e.clientWidth}px;height:${e.clientHeight}px`;
+    return img;
+  }
+  const out = e.cloneNode(false) as HTMLElement;
+  const looks = getComputedStyle(e);
+  for (const k of LOOKS) out.style[k] = looks[k];
+  for (const c of e.childNodes) out.append(c instanceof Element ? copyOf(c) : c.cloneNode());
+  return out;
+}
+
+// Any element as it looks, twice as fine as the screen.
+export async function savePicture(words: string, e: HTMLElement): Promise<void> {
+  const { width, height } = e.getBoundingClientRect();
+  const style = getComputedStyle(document.documentElement);
+  const inside = document.createElementNS('http://www.w3.org/1999/xhtml', 'div') as HTMLElement;
+  inside.style.background = style.getPropertyValue('--card');
+  inside.append(copyOf(e));
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width * 2}" height="${height * 2}" viewBox="0 0 ${width} ${height}"><foreignObject width="100%" height="100%">${new XMLSerializer().serializeToString(inside)}</foreignObject></svg>`;
+  const picture = new Image();
+  picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  await picture.decode();
+  const canvas = document.createElement('canvas');
+  canvas.width = Math.round(width * 2);
+  canvas.height = Math.round(height * 2);
+  canvas.getContext('2d')!.drawImage(picture, 0, 0);
+  savePng(words, [canvas]);
+}
+
 // Pages from a plain http server have no clipboard: then the old way.
 export async function copyText(text: string): Promise<void> {
   try {

@@ -257,3 +257,32 @@ test('a row stays under the pointer when a click changes the panels above it', a
   assert.equal(await page.locator('.selection').count(), 0, 'the second click met the same row');
   await close();
 });
+
+test('every picture that is made of elements can be saved as PNG, too, and is not empty', async (browser) => {
+  const { page, seen, close } = await opened(browser, base, { acceptDownloads: true });
+  const colours = (bytes) =>
+    page.evaluate(async (data) => {
+      const img = new Image();
+      img.src = `data:image/png;base64,${data}`;
+      await img.decode();
+      const c = document.createElement('canvas');
+      [c.width, c.height] = [img.width, img.height];
+      const pen = c.getContext('2d');
+      pen.drawImage(img, 0, 0);
+      const words = new Uint32Array(pen.getImageData(0, 0, c.width, c.height).data.buffer);
+      return { width: c.width, colours: new Set(words).size };
+    }, bytes.toString('base64'));
+  await page.locator('#calls').scrollIntoViewIfNeeded();
+  await page.waitForSelector('.icicle button');
+  for (const words of ['where the time goes', 'call tree']) {
+    const button = page.locator(`[aria-label="save ${words} as PNG"]`);
+    await button.locator('xpath=..').hover();
+    const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
+    const seenIn = await colours(readFileSync(await download.path()));
+    assert.ok(seenIn.width > 2000 && seenIn.colours > 5, `${words}: ${JSON.stringify(seenIn)}`);
+  }
+  const pictures = await page.locator('.icicle, .bar, .bins, svg').count();
+  assert.equal(await page.locator('.picture > .png').count(), pictures, 'every picture has its button');
+  assert.deepEqual(seen.problems, []);
+  await close();
+});

@@ -6,6 +6,7 @@ import { clip, count, keyed, percent, seconds } from '../format';
 import { title } from '../words';
 import { num, type Aggregate as AggregateReport, type AggregateRank, type AggregateStage, type Extent } from '../report';
 import { goTo } from '../place';
+import { Picture } from '../picture';
 import { FieldTable, Table } from '../table';
 import { Name, Shell } from './shell';
 
@@ -303,7 +304,7 @@ export function Aggregate({ d }: { d: AggregateReport }) {
       )}
       <section class="part" id="ranks">
         <h2>Ranks</h2>
-        <RankLanes d={d} />
+        <Picture words="ranks"><RankLanes d={d} /></Picture>
       </section>
       {job && (
         <section class="part" id="job">
@@ -313,7 +314,7 @@ export function Aggregate({ d }: { d: AggregateReport }) {
       )}
       <section class="part" id="heat">
         <h2>Stage by rank</h2>
-        <HeatMap d={d} />
+        <Picture words="stage by rank"><HeatMap d={d} /></Picture>
       </section>
       <section class="part" id="stages">
         <h2>Stages</h2>

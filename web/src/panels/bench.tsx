@@ -1,6 +1,7 @@
 // Repetitions and variants: strobe bench --format html. Every measurement as a dot, a sweep as lines, a ladder as rungs.
 import { useEffect, useRef } from 'preact/hooks';
 import { axisLabel, clip, count, keyed, plain, seconds } from '../format';
+import { Picture } from '../picture';
 import { Plot } from '../plot';
 import type { Bench as BenchReport, BenchRow } from '../report';
 import { dark, toggleTheme, useStore } from '../state';
@@ -146,14 +147,18 @@ export function Bench({ d }: { d: BenchReport }) {
       {time && (
         <section class="part" id="sweep">
           <h2>Sweep</h2>
-          <SweepChart sweep={time} unit="_s" words="median time" />
-          {rate && <SweepChart sweep={rate} unit="_fps" words="frames per second" />}
+          <Picture words="sweep">
+            <SweepChart sweep={time} unit="_s" words="median time" />
+            {rate && <SweepChart sweep={rate} unit="_fps" words="frames per second" />}
+          </Picture>
         </section>
       )}
       {rows.length > 0 && (
         <section class="part" id="measurements">
           <h2>{ladder ? 'Ladder' : 'Measurements'}</h2>
-          <Distributions d={d} />
+          <Picture words="measurements">
+            <Distributions d={d} />
+          </Picture>
         </section>
       )}
       <section class="part" id="rows">

@@ -1,4 +1,5 @@
 // How well the GPU is used: what its kernels do per stage, how near stages come to its ceilings.
+import { Picture } from '../picture';
 import type { ComponentChildren } from 'preact';
 import { nth, solid, UNATTRIBUTED } from '../colour';
 import { clip, percent, seconds } from '../format';
@@ -148,6 +149,7 @@ function Roofline({ report }: { report: Report }) {
     <div class="sub">
       <h4>Roofline{r.gpu ? ` of ${clip(r.gpu, 48)}` : ''}</h4>
       <div class="scroll">
+      <Picture words="roofline">
       <svg class="roofline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label="Achieved TFLOP/s over FLOP per byte, both logarithmic, below the peak rates of this GPU" fill="none" stroke="currentColor" font-size="11">
         <Grid across={decades(left, right)} up={decades(low, top)} x={x} y={y} />
         {ceilings.map((c, j) => (
@@ -176,6 +178,7 @@ function Roofline({ report }: { report: Report }) {
         <text x={(LEFT + WIDTH) / 2} y={HEIGHT - 4} text-anchor="middle" fill="currentColor" stroke="none">FLOP per byte of DRAM</text>
         <text x={12} y={TOP + 4} fill="currentColor" stroke="none">TFLOP/s</text>
       </svg>
+      </Picture>
       </div>
     </div>
   );

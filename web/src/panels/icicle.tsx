@@ -4,6 +4,7 @@ import { useMemo, useRef, useState } from 'preact/hooks';
 import { solid, tint } from '../colour';
 import { clip, count, nanos, percent } from '../format';
 import { dark, generation, search, selection, useSeen, useSettled, useStore, view, type Range } from '../state';
+import { Picture } from '../picture';
 import { Table } from '../table';
 import type { Timeline } from '../timeline/data';
 import { butterfly, callTree, hasLaunches, type Measure, type Node, type Relative } from '../timeline/tree';
@@ -139,7 +140,9 @@ export function Icicle({ data }: { data: Timeline }) {
       {!root ? (
         <p class="quiet" style={{ height }}>{range && (measure === 'gpu' ? 'No GPU work was launched in this time.' : 'Zones of this time were merged, or there are none: zoom in for their tree.')}</p>
       ) : (
-        <Boxes all={all} height={height} wanted={wanted} picked={name} onPick={setName} />
+        <Picture words="call tree">
+          <Boxes all={all} height={height} wanted={wanted} picked={name} onPick={setName} />
+        </Picture>
       )}
       {root && name !== null && <Butterfly root={root} name={name} onPick={setName} />}
     </div>

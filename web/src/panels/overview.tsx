@@ -1,4 +1,5 @@
 // The first screen: who ran, six figures, where the time goes, what to do.
+import { Picture } from '../picture';
 import { rankNames, solid, UNATTRIBUTED } from '../colour';
 import { clip, grouped, memory, percent, plain, seconds } from '../format';
 import { free, memoryPeak, num, stageRows, text, whoseMemory, type Generation, type Recommendation, type Report, type ReportPage, type StageRow, type TimePart } from '../report';
@@ -317,6 +318,7 @@ export function TimeBar({ report, timeline }: { report: Report; timeline: Timeli
   if (!all.length) return null;
   return (
     <section class="timebar" aria-label="where the time goes">
+      <Picture words="where the time goes">
       <div class="bar">
         {all.map((p) => (
           <BarPart key={`${p.kind} ${p.stage_index}`} part={p} report={report} timeline={timeline} />
@@ -330,6 +332,7 @@ export function TimeBar({ report, timeline }: { report: Report; timeline: Timeli
           </li>
         ))}
       </ul>
+      </Picture>
     </section>
   );
 }

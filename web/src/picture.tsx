@@ -1,0 +1,16 @@
+// A picture made of elements, with a button that saves it as PNG.
+import { useRef } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { savePicture } from './export';
+
+export function Picture({ words, children }: { words: string; children: ComponentChildren }) {
+  const host = useRef<HTMLDivElement>(null);
+  return (
+    <div class="picture">
+      <div ref={host}>{children}</div>
+      <button type="button" class="link png" tabIndex={-1} aria-label={`save ${words} as PNG`} onClick={() => void savePicture(words, host.current!)}>
+        PNG
+      </button>
+    </div>
+  );
+}
