@@ -271,7 +271,8 @@ static const struct sb_field sb_streaming_fields_rows[] = {
 	SB_FIELD(sb_streaming_panel, dropped_frames, "dropped_count", SB_KNOWN, "frames that were dropped"),
 	SB_FIELD(sb_streaming_panel, dropped_ratio, "dropped_ratio", SB_KNOWN, "of all frames",
 		.range = SB_SHARE),
-	SB_FIELD(sb_streaming_panel, fps, "fps", SB_KNOWN, "frames per second"),
+	SB_FIELD(sb_streaming_panel, fps, "fps", SB_KNOWN,
+		"frames per second; absent where the batches were handed in at once"),
 	SB_FIELD(sb_streaming_panel, bps, "batches_per_s", SB_KNOWN, "batches per second"),
 	SB_FIELD_STRUCT(
 		sb_streaming_panel, encode_ms, "encode", SB_KNOWN, sb_stats_ms_fields, "encoding a batch"),

@@ -10,6 +10,7 @@
 #include "monitor/source.h"
 #include "monitor/thread.h"
 #include "monitor/tree.h"
+#include "record/tags.h"
 #include "record/clock.h"
 #include "record/descriptor.h"
 #include "record/errand.h"
@@ -104,7 +105,7 @@ static void display(void)
 	sampler.displayed = true;
 	if (fd >= 0 && (sampler.display_fd != STDERR_FILENO || sb_descriptor_stderr_is_safe(fd))) {
 		sb_display_lead(&text, fd);
-		sb_display_format(&text, sampler.label);
+		sb_display_format(&text, *sb_tags_session_id() ? sb_tags_session_id() : sampler.label);
 		put_stage(&text);
 		put_made(&text);
 		if (!sb_buf_failed(&text) && write(fd, text.data, text.size) < 0)

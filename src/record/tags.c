@@ -8,6 +8,7 @@
 #include "record/recorder.h"
 #include "strobe.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +20,23 @@ size_t strobe_mask(const char *key, const char *text, char *out, size_t size)
 	return 1;
 }
 
+/* Two, so that a reader never sees one that is being written. */
+static char session_ids[2][128];
+static _Atomic unsigned session_id_at;
+
+const char *sb_tags_session_id(void)
+{
+	return session_ids[atomic_load_explicit(&session_id_at, memory_order_acquire)];
+}
+
+static void keep_session_id(const char *text)
+{
+	unsigned next = 1 - atomic_load_explicit(&session_id_at, memory_order_relaxed);
+
+	snprintf(session_ids[next], sizeof session_ids[next], "%.127s", text);
+	atomic_store_explicit(&session_id_at, next, memory_order_release);
+}
+
 /* Credentials are not recorded: neither under a name such as "token", nor inside text. */
 static void write_text_tag(const char *key, const char *text)
 {
@@ -26,6 +44,8 @@ static void write_text_tag(const char *key, const char *text)
 
 	if (strobe_mask(key, text, masked, sizeof masked))
 		text = masked;
+	if (!strcmp(key, "session_id"))
+		keep_session_id(text);
 	sb_keep_meta_string(SB_META_TAG, key, text);
 }
 
@@ -70,6 +90,7 @@ static void write_job(void)
 
 void sb_tags_write(const struct sb_settings *settings)
 {
+	keep_session_id("");
 	write_job();
 	for (uint32_t i = 0; i < settings->tag_count; i++)
 		write_setting_tag(&settings->tags[i]);

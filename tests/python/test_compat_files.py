@@ -1,7 +1,9 @@
 """Every file that strobe and strobe.compat write is a run for every command: with its own figures."""
 import json
 import os
+import re
 import subprocess
+import sys
 
 import pytest
 
@@ -117,3 +119,26 @@ def test_strobes_own_files_are_runs(record, tmp_path):
     assert report["summary"]["frames"] == 8
     log = report_of(tmp_path, os.path.join(folder, "memory_log.json"))
     assert [s["label"] for s in log["memory"]["snapshots"]] == ["end"]
+
+
+DISPLAYED = """
+import os, sys
+from strobe.compat import InferixProfiler, ProfilingConfig
+profiler = InferixProfiler(ProfilingConfig(enabled=True, real_time_display=True, display_interval=0.1, cpu_monitor_interval=0.1,
+                                           gpu_monitor_interval=0.1, output_dir="reports"))
+for name in ("session_abc123", "session_def456"):
+    profiler.start_session(name)
+    while "Profiling Metrics (" + name not in open("display").read():  # until it was displayed: the test's own limit ends it
+        pass
+    profiler.end_session()
+"""
+
+
+def test_the_live_display_is_headed_by_the_session_id(tmp_path):
+    (tmp_path / "program.py").write_text(DISPLAYED)
+    env = {key: value for key, value in os.environ.items() if not key.startswith("STROBE_")}
+    with open(tmp_path / "display", "w") as display:
+        subprocess.run([sys.executable, "program.py"], cwd=tmp_path, stderr=display, check=True, timeout=300,
+                       env=dict(env, PYTHONPATH=os.path.dirname(os.path.dirname(os.path.abspath(strobe.__file__)))))
+    heads = re.findall(r"=== Profiling Metrics \((.*)\) ===", (tmp_path / "display").read_text())
+    assert set(heads) == {"session_abc123", "session_def456"}

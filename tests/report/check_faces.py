@@ -1,4 +1,4 @@
-"""Text, JSON, Markdown and page say the same numbers, of random recordings: threads, tasks, nested, overlapping, open zones.
+"""Text, JSON, the one-screen summary and page say the same numbers, of random recordings: threads, tasks, nested, overlapping, open zones.
 
 usage: check_faces.py STROBE MAKE_RANDOM"""
 import json
@@ -143,6 +143,188 @@ def check_rates(text, diffusion):
             assert text_fps == "n/a" if key not in rate else abs(float(text_fps) - rate[key]) <= 0.0051, (text_fps, rate)
 
 
+# ---- the one-screen summary: every line has a form, and every number in it is that of the JSON ----
+
+SIZES = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+POWERS = {"B": 1, "kB": 2 ** 10, "MB": 2 ** 20, "GB": 2 ** 30, "TB": 2 ** 40}  # of memory
+ENERGIES = {"J": 1 / 3600, "mJ": 1 / 3.6e6, "Wh": 1, "kWh": 1e3}
+
+
+def near(number, unit, units, exact):
+    """Whether a printed number is the exact one to its last digit."""
+    return abs(float(number) * units[unit] - exact) <= 0.5005 * 10 ** -len(number.partition(".")[2]) * units[unit] + 1e-12
+
+
+def is_time(number, unit, exact):
+    return is_as_printed(seconds(number, unit), exact)
+
+
+def screen_lines(screen):
+    """What was broken into two lines is one again."""
+    lines = []
+    for line in screen.splitlines():
+        broken = line.startswith("    ") and not re.match(r"    (warm step|[ \d]\d % of )", line)
+        if broken:
+            lines[-1] += " " + line.strip()
+        else:
+            lines.append(line)
+    return lines
+
+
+def screen_title(m, exact):
+    return is_time(m[1], m[2], exact["stage_analysis"]["wall_s"])
+
+
+def screen_made(m, exact):
+    summary = exact["summary"]
+    for pattern, key in ((r"(\d+) videos?", "generation_count"), (r"(\d+) unfinished", "unfinished_generation_count"), (r"(\d+) frames?", "frames"),
+                         (r"(\d+) steps?", "steps"), (r"(\d+) blocks?", "blocks")):
+        found = re.search(pattern, m[1])
+        if (int(found[1]) if found else 0) != max(0, summary.get(key, 0)):
+            return False
+    return is_time(m[2], m[3], summary["generation_s"]) and (not m[4] or screen_bound(re.match("(.*)", m[4]), exact))
+
+
+def screen_bound(m, exact):
+    """The words are the verdict's own."""
+    return re.search(r"\((.*)\)$", m[1])[1] == exact["verdict"]["why"]
+
+
+def screen_speed(m, exact):
+    summary, left = exact["summary"], m[0]
+    forms = ((r"([\d.]+) frames/s end to end(?: \(target ([\d.]+): (?:reached|MISSED)\))?", "", {"": 1}, summary.get("fps")),
+             (r"([\d.]+) frames/s in steps", "", {"": 1}, exact.get("diffusion_analysis", {}).get("fps")),
+             (r"([\d.]+) (\w+) per video", None, ENERGIES, summary.get("video_energy_wh")),
+             (r"GPU energy ([\d.]+) (\w+)", None, ENERGIES, summary.get("run_energy_wh")),
+             (rf"first block after {TIME}", None, UNITS, summary.get("first_block_latency_s")))
+    spread = re.search(rf"p50 {TIME}, p95 {TIME} per video", left)
+    if spread:
+        wall = exact["generations"]["wall"]
+        if not (is_time(spread[1], spread[2], wall["p50_s"]) and is_time(spread[3], spread[4], wall["p95_s"])):
+            return False
+        left = left.replace(spread[0], "")
+    for pattern, unit, units, value in forms:
+        found = re.search(pattern, left)
+        if not found:
+            continue
+        if value is None or not near(found[1], found[2] if unit is None else unit, units, value):
+            return False
+        left = left.replace(found[0], "")
+    return not re.search(r"\d", left)
+
+
+def screen_row(m, exact):
+    """A row of the table: the sum of the stages of that name inside the generations, or of those beside one another."""
+    name, took, unit, share, gpu, calls = m[1], m[2], m[3], m[4], m[5], m[6]
+    wall_s = exact["summary"]["generation_s"]
+    name = re.sub(r" \((?:\d+ steps?|[\d.]+ at once|open|\d+ frames[^)]*|[^)]*CFG[^)]*)\)", "", name)
+    same = [s for s in exact["stage_analysis"]["stages"] if s["name"] == name]
+    if not same:
+        return False
+    for some in subsets(same):  # those that stand side by side; the others are inside another stage
+        if sum(s["count"] + s.get("open_count", 0) for s in some) != int(calls):
+            continue
+        total_s = sum(s.get("covered_s", s["wall_ratio"] * exact["summary"]["wall_s"]) for s in some)
+        if is_time(took, unit, total_s) and abs(float(share) - 100 * total_s / wall_s) <= 0.0501:
+            return gpu == "n/a" or is_time(*re.match(TIME, gpu.lstrip(">")).groups(), sum(s.get("gpu_span_s", 0) for s in some))
+    return False
+
+
+def subsets(rows):
+    for bits in range(1, 1 << min(len(rows), 12)):
+        yield [r for i, r in enumerate(rows) if bits >> i & 1]
+
+
+def screen_rest(m, exact):
+    key = "unattributed_s" if m[1] == "unattributed" else "overlap_s"
+    value = exact["summary"][key] * (1 if m[1] == "unattributed" else -1)
+    return is_time(m[3], m[4], abs(value)) and abs(float(m[5]) - 100 * value / exact["summary"]["generation_s"]) <= 0.0501
+
+
+def screen_warm(m, exact):
+    warm, diffusion = exact["diffusion_analysis"]["warm_step"], exact["diffusion_analysis"]
+    return is_time(m[1], m[2], warm["mean_s"]) and is_time(m[3], m[4], warm["p95_s"]) and is_time(m[5], m[6], diffusion["first_step_s"])
+
+
+def screen_outside(m, exact):
+    summary = exact["summary"]
+    parts = re.findall(rf"([^,]+?) (-?){TIME}(?: \([\d.]+ GB/s\))?(?:, |$)", m[1])
+    named = summary.get("outside", [])[:5]
+    left_s = summary["outside_s"] + summary.get("outside_overlap_s", 0) - sum(o["total_s"] for o in named)
+    for (name, sign, number, unit), exactly in zip(parts, named):
+        if name != exactly["name"] or not is_time(number, unit, exactly["total_s"]):
+            return False
+    rest = parts[len(named):]
+    if not rest or not rest[0][0].endswith("unattributed") or not is_time(rest[0][2], rest[0][3], max(0, left_s)):
+        return False
+    return len(rest) == 1 or (rest[1][:2] == ("overlap", "-") and is_time(rest[1][2], rest[1][3], summary["outside_overlap_s"]))
+
+
+def screen_memory(m, exact):
+    summary = exact["summary"]
+    left = m[0]
+    for pattern, key in ((r"VRAM peak ([\d.]+) (\w+)", "gpu_memory_peak_bytes"), (r" \(reserved ([\d.]+) (\w+)\)", "gpu_memory_reserved_peak_bytes"),
+                         (r"RAM peak ([\d.]+) (\w+)", "ram_peak_bytes"), (r"^ of ([\d.]+) (\w+)", "gpu_memory_total_bytes"),
+                         (r" of ([\d.]+) (\w+)", "ram_total_bytes")):
+        found = re.search(pattern, left)
+        if found:
+            if not near(found[1], found[2], POWERS, summary.get(key, float("nan"))):
+                return False
+            left = left.replace(found[0], "", 1)
+    return not re.search(r"\d", left)
+
+
+def screen_finding(m, exact):
+    finding = exact["recommendations"][int(m[1]) - 1]
+    return m[3] == finding["issue"] and (not m[4] or is_time(m[4], m[5], finding["gain_s"]))
+
+
+def screen_more(m, exact):
+    verdict = exact["verdict"]
+    if m[1] and int(m[1]) != len(exact["recommendations"]) - 3:
+        return False
+    if not m[2]:
+        return not verdict.get("leave_alone")
+    names, below, percent = re.match(r"(.*?) \((< )?([\d.]+) %\)$", m[2]).groups()
+    if names.split(", ")[:3] != [row["name"] for row in verdict["leave_alone"]][:3]:
+        return False
+    return verdict["leave_alone_ratio"] < 0.0005 if below else near(percent, "", {"": 1}, 100 * verdict["leave_alone_ratio"])
+
+
+def screen_foot(m, exact):
+    r = exact["recording"]
+    return int(m[1]) == r["dropped_count"] and near(m[3], m[4], SIZES, r["bytes"]) and (
+        not m[2] or near(m[2], "", {"": 1}, 100 * r["overhead_ratio"]))
+
+
+SCREEN = [(re.compile(pattern), agrees) for pattern, agrees in (
+    (rf"== strobe: .*?, {TIME} =+$", screen_title),
+    (rf"(\d+ (?:videos?|frames?|steps?|blocks?|unfinished)\b.*?) in {TIME}(?:, partly at the same time)?(?: {{6}}(.+))?$", screen_made),
+    (r"((?:bound: mixed|\S+-bound) \(.*\))$", screen_bound),
+    (r".*(?:frames/s|per video|first block|GPU energy|cost).*$", screen_speed),
+    (r"(?:Generation|Run) +wall +share +GPU span +calls$", None),
+    (rf"  (unattributed|overlap \(at the same time\)) +(-?){TIME} +(-?[\d.]+) %$", screen_rest),
+    (rf"  (\S.*?) +{TIME} +(?:< )?([\d.]+) % +(n/a|>?[\d.]+ \w+) +(\d+)(?: +[\d.]+ GB/s)?(?:  <- BOTTLENECK)?$", screen_row),
+    (rf"    warm step {TIME}  p95 {TIME}; first {TIME}(?: \(warm-up\))?$", screen_warm),
+    (r"No stage was recorded.*\.$", None),
+    (r"Outside: (.*)$", screen_outside),
+    (r"V?RAM peak .*$", screen_memory),
+    (rf"(\d+) (HIGH|MED |LOW ) (.*?)(?: \(could save {TIME}\))?$", screen_finding),
+    (r"(?:(\d+) more findings? in the report)?(?:\.  )?(?:Leave alone: (.*))?$", screen_more),
+    (r"strobe: (\d+) events dropped(?:, (?:< )?([\d.]+) % overhead)?, ([\d.]+) (\w+)$", screen_foot))]
+
+
+def check_screen(path, exact):
+    done = subprocess.run([STROBE, "report", path, "--brief"], capture_output=True, text=True, env=WIDE)
+    assert done.returncode == 0, done.stderr
+    lines = screen_lines(done.stdout)
+    for line in lines:
+        found = [(agrees, m) for pattern, agrees in SCREEN for m in [pattern.match(line)] if m]
+        assert found, "no form for this line of the summary: " + line
+        assert any(agrees is None or agrees(m, exact) for agrees, m in found), "the summary says otherwise than the JSON: " + line
+    return len(re.findall(r"\d[\d.]*", done.stdout))
+
+
 def check(path):
     text, exact = report(path, "text"), json.loads(report(path, "json"))
     analysis = exact["stage_analysis"]
@@ -150,30 +332,33 @@ def check(path):
     page = re.search(r'<script[^>]*id="strobe-report"[^>]*>(.*?)</script>', report(path, "html"), re.S)[1]
     volatile = ("session_info",)  # when it was made
     assert {k: v for k, v in json.loads(page).items() if k not in volatile} == {k: v for k, v in exact.items() if k not in volatile}
+    shown = check_screen(path, exact)
     if not timed:
-        return 0
+        return 0, shown
     check_tree(text, timed)
     check_table(text, timed)
     check_sums(text, analysis)
     check_generations(text, exact["generations"], exact["summary"])
     if "diffusion_analysis" in exact:
         check_rates(text, exact["diffusion_analysis"])
-    return len(timed)
+    return len(timed), shown
 
 
 def main():
-    rows = failed = 0
+    rows = screen = failed = 0
     with tempfile.TemporaryDirectory() as folder:
         for seed in SEEDS:
             path = os.path.join(folder, "random.strobe")
             subprocess.run([MAKE, path, str(seed)], check=True)
             try:
-                rows += check(path)
+                row_count, shown_count = check(path)
+                rows += row_count
+                screen += shown_count
             except AssertionError as wrong:
                 failed += 1
                 print("seed %d: %s" % (seed, wrong))
-    print("%d recordings, %d rows in every face, %d recordings disagree" % (len(SEEDS), rows, failed))
-    assert rows > 500
+    print("%d recordings, %d rows in every face, %d numbers of the summary, %d recordings disagree" % (len(SEEDS), rows, screen, failed))
+    assert rows > 500 and screen > 1500
     return failed > 0
 
 

@@ -198,6 +198,53 @@ static void each_skip_finds_its_zone_among_thousands(void **state)
 	synthetic_done(&s);
 }
 
+static const struct sb_missing *missing(const struct sb_model *m, const char *what)
+{
+	for (size_t i = 0; i < m->missing.count; i++)
+		if (!strcmp(m->missing.all[i].what, what))
+			return &m->missing.all[i];
+	return NULL;
+}
+
+/* 20 000 times the same stage leaves room for one that is skipped at the end. */
+static void a_stage_skipped_again_and_again_hides_no_other(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 20000; i++) {
+		synthetic_begin(&s, 100 + i * 100, "outer", 0);
+		sb_builder_skip(s.b, 120 + i * 100, "upscale", NULL, "not asked for");
+		if (i == 19999)
+			sb_builder_skip(s.b, 130 + i * 100, "audio", NULL, "no sound");
+		synthetic_end(&s, 150 + i * 100);
+	}
+	m = synthetic_model(&s, SECOND);
+	assert_int_equal(stage(m, "upscale")->state, SB_STAGE_SKIPPED);
+	assert_int_equal(stage(m, "audio")->state, SB_STAGE_SKIPPED);
+	assert_null(missing(m, "skipped stages"));
+	synthetic_done(&s);
+}
+
+static void skips_past_the_most_that_are_kept_are_counted(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	char name[32];
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < (1 << 18) + 904; i++) {
+		snprintf(name, sizeof name, "stage %d", (int)i % 100);
+		sb_builder_skip(s.b, 100 + i, name, NULL, "not asked for");
+	}
+	m = synthetic_model(&s, SECOND);
+	assert_non_null(missing(m, "skipped stages"));
+	assert_non_null(
+		strstr(missing(m, "skipped stages")->why, "904 skips past 262144 were not looked at"));
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +254,8 @@ int main(void)
 		cmocka_unit_test(calls_that_never_ended_are_told_apart),
 		cmocka_unit_test(calls_cut_by_a_border_are_told_apart),
 		cmocka_unit_test(each_skip_finds_its_zone_among_thousands),
+		cmocka_unit_test(a_stage_skipped_again_and_again_hides_no_other),
+		cmocka_unit_test(skips_past_the_most_that_are_kept_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -208,6 +208,31 @@ static void generation(struct synthetic *s, uint64_t at, int frames)
 	sb_builder_end(s->main, at + 10 * SECOND, name);
 }
 
+/* One of no length that touches another is a generation; one inside another is the same one. */
+static void a_generation_of_no_length_beside_another_counts(void **state)
+{
+	static const struct {
+		uint64_t begin_s, end_s;
+	} beside[] = { { 10, 20 }, { 20, 20 }, { 20, 30 }, { 30, 30 } };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
+		synthetic_begin(&s, beside[i].begin_s * SECOND, "video", STROBE_ROLE_GENERATION);
+		synthetic_end(&s, beside[i].end_s * SECOND);
+	}
+	synthetic_begin(&s, 40 * SECOND, "session", STROBE_ROLE_GENERATION);
+	synthetic_begin(&s, 40 * SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_end(&s, 40 * SECOND);
+	synthetic_begin(&s, 50 * SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_end(&s, 50 * SECOND);
+	synthetic_end(&s, 50 * SECOND);
+	m = synthetic_model(&s, 60 * SECOND);
+	assert_int_equal(m->generations.total, 5);
+	synthetic_done(&s);
+}
+
 static void generations_have_their_own_rates_and_the_rest_stands_apart(void **state)
 {
 	struct synthetic s;
@@ -429,6 +454,7 @@ int main(void)
 		cmocka_unit_test(a_generation_marked_twice_is_one),
 		cmocka_unit_test(block_sizes_are_grouped_and_the_first_block_compared),
 		cmocka_unit_test(generations_that_overlap_share_the_wall_time),
+		cmocka_unit_test(a_generation_of_no_length_beside_another_counts),
 		cmocka_unit_test(absurd_attributes_are_absent),
 		cmocka_unit_test(nothing_recorded_gives_no_video),
 		cmocka_unit_test(short_videos_are_told_in_ms),

@@ -543,7 +543,7 @@ export type StreamingAnalysis = {
   frames?: number; // frames that were sent
   dropped_count?: number; // frames that were dropped
   dropped_ratio?: number; // of all frames
-  fps?: number; // frames per second
+  fps?: number; // frames per second; absent where the batches were handed in at once
   batches_per_s?: number; // batches per second
   encode?: StatsMilliseconds; // encoding a batch
   network?: StatsMilliseconds; // sending a batch

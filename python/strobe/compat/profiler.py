@@ -175,7 +175,7 @@ class InferixProfiler:
         if native.recording():
             return
         settings = self.config.to_dict()
-        tags = settings.pop("session_tags", None)
+        tags = dict(settings.pop("session_tags", None) or {}, **({"session_id": self._session.id} if self._session.id else {}))
         settings["output_dir"] = self.config.folder
         try:
             _session.start(self._session.id or "profiling", config=settings, tags=tags)

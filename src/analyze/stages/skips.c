@@ -2,10 +2,12 @@
  * looking at the others; the placed ones are jumped over. */
 #include "analyze/stages/skips.h"
 
+#include "base/map.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#define SKIPS_MAX 4096u
+#define SKIPS_MAX (1u << 18) /* 20 MB */
 
 void sb_stage_skips_init(struct sb_stage_skips *s)
 {
@@ -41,8 +43,10 @@ static bool make_room(struct sb_stage_skips *s)
 
 void sb_stage_skips_add(struct sb_stage_skips *s, const struct sb_event *e)
 {
-	if (!make_room(s))
+	if (!make_room(s)) {
+		s->left_out_count++;
 		return;
+	}
 	s->all[s->count++] = (struct sb_stage_skip){
 		.t_ns = e->t_ns, .track = e->track, .name = e->name, .reason = strdup(e->text)
 	};
@@ -141,4 +145,25 @@ void sb_stage_skips_place(struct sb_stage_skips *s, const struct sb_zone *z)
 		s->first_ns = INT64_MAX;
 		s->last_ns = INT64_MIN;
 	}
+}
+
+bool sb_stage_skips_merge(struct sb_stage_skips *s)
+{
+	struct sb_map known = { 0 };
+	uint32_t kept = 0, seen;
+	bool ok = true;
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		uint64_t key = (uint64_t)s->all[i].parent << 32 | s->all[i].name;
+
+		if (sb_map_get(&known, key, &seen)) {
+			free(s->all[i].reason);
+			continue;
+		}
+		ok &= sb_map_put(&known, key, 1);
+		s->all[kept++] = s->all[i];
+	}
+	s->count = kept;
+	sb_map_done(&known);
+	return ok;
 }

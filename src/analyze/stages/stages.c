@@ -462,10 +462,22 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct sb_stage_sums *s = self;
+	uint32_t kept;
 
 	gpu_spans_rest(s);
 	if (s->no_memory)
 		return sb_fail(STROBE_ENOMEM, "no memory for the stages of '%s'", run->path);
+	kept = s->skips.count;
+	if (!sb_stage_skips_merge(&s->skips))
+		return sb_fail(STROBE_ENOMEM, "no memory for the stages of '%s'", run->path);
+	if (s->skips.left_out_count)
+		sb_model_missing(model, "skipped stages",
+			sb_model_printf(model,
+				"%llu skips past %u were not looked at: a stage that was skipped only then "
+				"is "
+				"not listed",
+				(unsigned long long)s->skips.left_out_count, kept),
+			"");
 	return sb_stage_tree_build(s, model);
 }
 

@@ -119,6 +119,7 @@ static void add_generation(struct sb_video *v, const struct sb_zone *z)
 	n->decoded = -1;
 	n->name = v->run->names[z->name].text;
 	n->track = z->track;
+	n->depth = z->depth;
 	n->open = z->flags & SB_ZONE_OPEN;
 	n->cut = z->flags & SB_ZONE_CLIPPED;
 }

@@ -16,7 +16,9 @@ static int by_track_then_begin(const void *a, const void *b)
 		return x->track < y->track ? -1 : 1;
 	if (x->begin_ns != y->begin_ns)
 		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns > y->end_ns ? -1 : 1;
+	return x->depth < y->depth ? -1 : x->depth > y->depth;
 }
 
 static int by_begin(const void *a, const void *b)
@@ -32,6 +34,16 @@ static void take_missing(int64_t *outer, int64_t inner)
 		*outer = inner;
 }
 
+/* One of no length at the begin or end of another may also stand beside it: then it is no deeper. */
+static bool is_inside(const struct sb_video_generation *inner, const struct sb_video_generation *outer)
+{
+	bool at_border = inner->begin_ns == inner->end_ns &&
+			 (inner->begin_ns == outer->begin_ns || inner->begin_ns == outer->end_ns);
+
+	return inner->track == outer->track && inner->end_ns <= outer->end_ns &&
+	       (!at_border || inner->depth > outer->depth);
+}
+
 /* A generation inside another is the same one, marked twice (a session around
  * a pipeline call): the outer one stays and learns what only the inner knew. */
 static void drop_nested(struct sb_vec *generations)
@@ -43,7 +55,7 @@ static void drop_nested(struct sb_vec *generations)
 	for (size_t i = 0; i < generations->count; i++) {
 		struct sb_video_generation *outer = kept ? &all[kept - 1] : NULL;
 
-		if (!outer || outer->track != all[i].track || all[i].end_ns > outer->end_ns) {
+		if (!outer || !is_inside(&all[i], outer)) {
 			all[kept++] = all[i];
 			continue;
 		}

@@ -7,12 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TOLD_LEAST 0.5 /* of the time that the batches took: clocks and rounding may differ */
+#define GAP_LEAST_S 1e-4 /* between batches that say nothing of their time: no stream sends 10 000 a second */
+
 struct streaming {
 	struct sb_run *run;
 	struct sb_sampled rows;
 	int64_t batches, batch_frames;
 	int64_t frames, dropped; /* counters; -1: never */
 	int64_t first_ns, last_ns, first_frames;
+	double encode_s, network_s; /* of all batches but the first */
 	int err;
 };
 
@@ -29,6 +33,9 @@ static void see_batch(struct streaming *s, const struct sb_event *e)
 	if (!s->batches) {
 		s->first_ns = e->t_ns;
 		s->first_frames = e->stream.frames;
+	} else {
+		s->encode_s += e->stream.encode_ms > 0 ? e->stream.encode_ms / 1e3 : 0;
+		s->network_s += e->stream.network_ms > 0 ? e->stream.network_ms / 1e3 : 0;
 	}
 	s->last_ns = e->t_ns;
 	s->batches++;
@@ -96,6 +103,17 @@ static double dropped_ratio(const struct streaming *s, int64_t made)
 	return made > 0 ? fmin(1, (double)s->dropped / (double)made) : NAN;
 }
 
+/* Whether the batches were told of as they left. Some programs hand in all of them at the end: then they lie closer
+ * together than encoding or sending took, which run side by side at best. */
+static bool told_as_they_left(const struct streaming *s, double span_s)
+{
+	double least_s = fmax(s->encode_s, s->network_s);
+
+	if (least_s > 0)
+		return span_s >= least_s * TOLD_LEAST;
+	return span_s >= (double)(s->batches - 1) * GAP_LEAST_S;
+}
+
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
 	struct streaming *s = self;
@@ -117,7 +135,9 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		take_stats(&panel->series, "network_ms", &panel->network_ms);
 		take_stats(&panel->series, "buffer_ratio", &panel->buffer_ratio);
 	}
-	if (span_s > 0) { /* between the first and the last batch: the first one's frames were made before */
+	if (span_s > 0 &&
+		told_as_they_left(s,
+			span_s)) { /* between the first and the last batch: the first one's frames were made before */
 		panel->fps = (double)(s->batch_frames - s->first_frames) / span_s;
 		panel->bps = (double)(s->batches - 1) / span_s;
 	}

@@ -49,6 +49,7 @@ struct sb_video_generation {
 	int64_t decoded; /* frames of its VAE decodes; -1: none */
 	const char *name;
 	uint32_t track;
+	uint32_t depth; /* zones around it */
 	bool open, cut; /* then frames and latent_frames are those it has counted, not those it was to make */
 };
 

@@ -28,6 +28,8 @@ static void streaming_text(
 			(long long)s->batches, s->batches == 1 ? "" : "es");
 	if (!isnan(s->fps))
 		sb_buf_printf(out, ", %.2f frames/s, %.2f batches/s", s->fps, s->bps);
+	else if (s->batches > 1)
+		sb_buf_puts(out, ", handed in at once: no rate");
 	if (s->batches)
 		sb_buf_putc(out, '\n');
 	if (s->dropped_frames >= 0 && isnan(s->dropped_ratio))
