@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOLD_LEAST 0.5 /* of the time that the batches took: clocks and rounding may differ */
+#define REPORTED_LEAST 0.5 /* of the time that the batches took: clocks and rounding may differ */
 #define GAP_LEAST_S 1e-4 /* between batches that say nothing of their time: no stream sends 10 000 a second */
 
 struct streaming {
@@ -103,14 +103,14 @@ static double dropped_ratio(const struct streaming *s, int64_t made)
 	return made > 0 ? fmin(1, (double)s->dropped / (double)made) : NAN;
 }
 
-/* Whether the batches were told of as they left. Some programs hand in all of them at the end: then they lie closer
+/* Whether the batches were reported as they left. Some programs hand in all of them at the end: then they lie closer
  * together than encoding or sending took, which run side by side at best. */
-static bool told_as_they_left(const struct streaming *s, double span_s)
+static bool reported_as_they_left(const struct streaming *s, double span_s)
 {
 	double least_s = fmax(s->encode_s, s->network_s);
 
 	if (least_s > 0)
-		return span_s >= least_s * TOLD_LEAST;
+		return span_s >= least_s * REPORTED_LEAST;
 	return span_s >= (double)(s->batches - 1) * GAP_LEAST_S;
 }
 
@@ -136,7 +136,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		take_stats(&panel->series, "buffer_ratio", &panel->buffer_ratio);
 	}
 	if (span_s > 0 &&
-		told_as_they_left(s,
+		reported_as_they_left(s,
 			span_s)) { /* between the first and the last batch: the first one's frames were made before */
 		panel->fps = (double)(s->batch_frames - s->first_frames) / span_s;
 		panel->bps = (double)(s->batches - 1) / span_s;
