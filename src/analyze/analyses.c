@@ -10,6 +10,7 @@ extern const struct sb_analysis sb_analysis_flops;
 extern const struct sb_analysis sb_analysis_stages;
 extern const struct sb_analysis sb_analysis_iterations;
 extern const struct sb_analysis sb_analysis_collectives;
+extern const struct sb_analysis sb_analysis_collective_kernels;
 extern const struct sb_analysis sb_analysis_functions;
 extern const struct sb_analysis sb_analysis_lines;
 extern const struct sb_analysis sb_analysis_marks;
@@ -43,6 +44,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_stages,
 	&sb_analysis_iterations,
 	&sb_analysis_collectives,
+	&sb_analysis_collective_kernels, /* gives them the GPU's times */
 	&sb_analysis_functions,
 	&sb_analysis_lines,
 	&sb_analysis_marks,

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ANALYSES_MAX 31
+#define ANALYSES_MAX 64
+#define VISITORS_MAX 31 /* of one pass: run/zones.c has a bit for each */
 #define POINTS_DEFAULT 10000u
 #define POINTS_MOST 1000000u
 
@@ -31,6 +32,23 @@ size_t sb_model_points(const struct sb_model *model, const struct sb_run *run)
 	return set >= 1 && set <= POINTS_MOST ? (size_t)set : POINTS_DEFAULT;
 }
 
+/* One pass for those that want to see something. */
+static int pass(struct sb_run *run, const struct sb_visitor *all, size_t count)
+{
+	static const struct sb_visitor idle;
+	struct sb_visitor wanting[VISITORS_MAX];
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!memcmp(&all[i], &idle, sizeof idle))
+			continue;
+		if (used == VISITORS_MAX)
+			return sb_fail(STROBE_EINVAL, "more than %d analyses want to see the run", VISITORS_MAX);
+		wanting[used++] = all[i];
+	}
+	return sb_run_visit(run, wanting, used);
+}
+
 static int visit_all(struct sb_run *run, struct sb_model *model)
 {
 	struct sb_visitor visitors[ANALYSES_MAX + 1];
@@ -42,7 +60,7 @@ static int visit_all(struct sb_run *run, struct sb_model *model)
 		if (sb_analyses[begun]->begin)
 			err = sb_analyses[begun]->begin(run, model, &visitors[begun]);
 	if (!err)
-		err = sb_run_visit(run, visitors, begun);
+		err = pass(run, visitors, begun);
 	for (size_t i = 0; !err && i < begun; i++)
 		if (sb_analyses[i]->finish)
 			err = sb_analyses[i]->finish(visitors[i].self, run, model);

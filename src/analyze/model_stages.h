@@ -229,6 +229,9 @@ struct sb_collectives_panel {
 		double hidden_s; /* of an asynchronous one: until the program waited for it */
 		double bytes; /* 0: not known */
 		int64_t root; /* of those that have one */
+		int64_t call_begin_ns, call_end_ns; /* the zone it was started or waited for in */
+		uint32_t track; /* of that zone */
+		bool enqueued; /* the call returned before the exchange, whose kernels are not known */
 	} * all; /* in order; at most SB_COLLECTIVES_MAX, chosen by group and number alike on every rank */
 	size_t count;
 	int64_t total;

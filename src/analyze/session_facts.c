@@ -94,11 +94,14 @@ static void exit_of(int64_t status, int64_t *out_code, int64_t *out_signal)
 		*out_signal = WTERMSIG((int)status);
 }
 
-/* Host names alone may be shared: two machines called localhost. */
-static const char *clock_of(struct sb_model *m, const struct sb_file_header *h)
+/* Host names alone may be shared: two machines called localhost. An imported trace does not say which machine it
+ * is from: its clock is its own. */
+static const char *clock_of(struct sb_run *run, struct sb_model *m, const struct sb_file_header *h)
 {
 	char text[sizeof h->host + sizeof h->boot_id + 2];
 
+	if (sb_run_meta_find(run, SB_META_RUN, SB_RUN_IMPORTED_FROM))
+		return m->session.run;
 	snprintf(text, sizeof text, "%.*s %.*s", (int)sizeof h->host, h->host, (int)sizeof h->boot_id,
 		h->boot_id);
 	return *h->host ? sb_model_text(m, text) : NULL;
@@ -139,7 +142,7 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 	else
 		sb_text_seconds(duration, sizeof duration, s->duration_s);
 	s->duration = sb_model_text(m, duration);
-	s->clock = clock_of(m, h);
+	s->clock = clock_of(run, m, h);
 	s->pid = h->pid;
 	s->rank = h->rank;
 	s->local_rank = h->local_rank;

@@ -71,6 +71,7 @@ void sb_aggregate_free(struct sb_aggregate *a)
 	}
 	free(a->attempts);
 	free(a->late_groups);
+	free(a->communication);
 	free(a->pairs);
 	free(a->ranks);
 	free(a->stages);

@@ -85,6 +85,18 @@ struct sb_aggregate_attempt {
 };
 
 /* A group that comes late as a whole where larger groups meet. */
+/* What one kind of collective did in one group. */
+struct sb_communication {
+	const char *group; /* NULL: not known */
+	const char *operation; /* "all_reduce" */
+	size_t rank_count, collective_count;
+	double bytes; /* what a rank gave to all of them; 0: not known */
+	double late_wait_s, transfer_s, hidden_s; /* all ranks */
+	double bus_bytes_per_s; /* while it transferred, what a link had to carry; NaN: not known */
+	int64_t last_rank; /* that came last most often, for certain; -1: none did */
+	size_t last_count;
+};
+
 struct sb_late_group {
 	const char *group; /* "gloo:2-3:1" */
 	size_t late_count, shared_count; /* of so many collectives with others */
@@ -113,6 +125,8 @@ struct sb_aggregate {
 	double late_wait_s, transfer_s,
 		hidden_s; /* all ranks, scaled up to all collectives; NaN: none matched */
 	size_t straggler_count;
+	struct sb_communication *communication; /* the most time first */
+	size_t communication_count;
 	struct sb_late_group *late_groups; /* the largest wait first */
 	size_t late_group_count;
 	struct sb_scale *scales; /* by world size; only where there are several */

@@ -133,6 +133,25 @@ static const struct sb_field problem_rows[] = {
 };
 static SB_FIELDS(problem, sb_aggregate_problem, "LeftOut", "An input that is not in the report.");
 
+static const struct sb_field communication_rows[] = {
+	SB_FIELD(sb_communication, group, "group", SB_KNOWN, "backend, members, tag"),
+	SB_FIELD(sb_communication, operation, "operation", SB_ALWAYS, "as torch.distributed calls it"),
+	SB_FIELD(sb_communication, rank_count, "rank_count", SB_ALWAYS, "ranks that met"),
+	SB_FIELD(sb_communication, collective_count, "collective_count", SB_ALWAYS, "that were matched"),
+	SB_FIELD(sb_communication, bytes, "bytes", SB_SET, "of one rank's tensors, all of them"),
+	SB_FIELD(sb_communication, late_wait_s, "late_wait_s", SB_ALWAYS,
+		"until the last rank came, all ranks; not scaled up"),
+	SB_FIELD(sb_communication, transfer_s, "transfer_s", SB_ALWAYS, "after that, all ranks"),
+	SB_FIELD(sb_communication, hidden_s, "hidden_s", SB_ALWAYS, "beside other work, all ranks"),
+	SB_FIELD(sb_communication, bus_bytes_per_s, "bus_bytes_per_s", SB_KNOWN,
+		"bus bandwidth while it transferred, as nccl-tests count it"),
+	SB_FIELD(
+		sb_communication, last_rank, "last_rank", SB_KNOWN, "that came last most often, for certain"),
+	SB_FIELD(sb_communication, last_count, "last_count", SB_SET, "how often it did"),
+};
+static SB_FIELDS(
+	communication, sb_communication, "Communication", "What one kind of collective did in one group.");
+
 static const struct sb_field late_group_rows[] = {
 	SB_FIELD(sb_late_group, group, "group", SB_ALWAYS, "backend, members, tag"),
 	SB_FIELD(sb_late_group, late_count, "late_count", SB_ALWAYS,
@@ -217,6 +236,8 @@ static const struct sb_field sb_aggregate_fields_rows[] = {
 		"how far off percentiles may be"),
 	SB_FIELD(sb_aggregate, straggler_count, "straggler_count", SB_ALWAYS,
 		"ranks that the others wait for"),
+	SB_FIELD_LIST(sb_aggregate, communication, communication_count, "communication", SB_KNOWN,
+		communication, "by group and operation, the most time first"),
 	SB_FIELD_LIST(sb_aggregate, late_groups, late_group_count, "late_groups", SB_KNOWN, late_group,
 		"groups that come late as a whole"),
 	SB_FIELD(sb_aggregate, collective_count, "collective_count", SB_ALWAYS,

@@ -465,7 +465,8 @@ static int take_collectives(struct sb_facts *f, const struct sb_model *m)
 	for (size_t i = 0; i < m->collectives.count; i++) {
 		const struct sb_collective *c = &m->collectives.all[i];
 
-		f->collectives[f->collective_count++] = fact_of(f, c);
+		if (!c->enqueued) /* its end says nothing about the others */
+			f->collectives[f->collective_count++] = fact_of(f, c);
 	}
 	return 0;
 }

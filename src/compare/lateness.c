@@ -3,6 +3,7 @@
 #include "compare/aggregate.h"
 
 #include "base/error.h"
+#include "compare/links.h"
 #include "compare/meet.h"
 
 #include <math.h>
@@ -59,7 +60,8 @@ static bool is_certain(const struct sb_aggregate *a, const struct sb_meet_part *
 
 /* What a rank waited for this one: until the last came, but not before it began to wait; the rest
  * of its time in there is the collective's own. */
-static double split_wait(struct sb_aggregate_rank *r, const struct sb_meet_part *p, double until_last_s)
+static double split_wait(struct sb_aggregate_rank *r, const struct sb_meet_part *p, double until_last_s,
+	struct sb_communication *row)
 {
 	double took_s = p->call->end_s - p->call->begin_s, exposed_s = took_s - p->call->hidden_s;
 	double waited_s = fmin(fmax(until_last_s - p->call->hidden_s, 0), fmax(exposed_s, 0));
@@ -67,11 +69,29 @@ static double split_wait(struct sb_aggregate_rank *r, const struct sb_meet_part 
 	r->late_wait_s += waited_s;
 	r->transfer_s += fmax(exposed_s, 0) - waited_s;
 	r->hidden_s += p->call->hidden_s;
+	row->late_wait_s += waited_s;
+	row->transfer_s += fmax(exposed_s, 0) - waited_s;
+	row->hidden_s += p->call->hidden_s;
 	return waited_s;
 }
 
-static void judge(struct sb_aggregate *a, const struct sb_meet_part *p, size_t count, double *arrivals)
+/* Until the last one left, on the first rank's clock. */
+static double exchange_s(
+	const struct sb_aggregate *a, const struct sb_meet_part *p, size_t count, double last_came_s)
 {
+	double left_s = last_came_s;
+
+	for (size_t i = 0; i < count; i++)
+		if (!p[i].call->late_end)
+			left_s = fmax(left_s, sb_align_time(&a->ranks[0].align, &a->ranks[p[i].rank].align,
+						      p[i].call->end_s));
+	return left_s - last_came_s;
+}
+
+static void judge(struct sb_aggregate *a, const struct sb_meet_part *p, size_t count, double *arrivals,
+	struct sb_links *links)
+{
+	struct sb_communication *row = sb_links_row(links, p, count);
 	double waited_s = 0;
 	size_t last;
 
@@ -80,7 +100,8 @@ static void judge(struct sb_aggregate *a, const struct sb_meet_part *p, size_t c
 	last = last_of(arrivals, count);
 	a->collective_count++;
 	for (size_t i = 0; i < count; i++)
-		waited_s += split_wait(&a->ranks[p[i].rank], &p[i], arrivals[last] - arrivals[i]);
+		waited_s += split_wait(&a->ranks[p[i].rank], &p[i], arrivals[last] - arrivals[i], row);
+	sb_links_moved(links, row, p, count, exchange_s(a, p, count, arrivals[last]));
 	if (!is_certain(a, p, arrivals, count, last)) {
 		a->unclear_count++;
 		return;
@@ -88,6 +109,7 @@ static void judge(struct sb_aggregate *a, const struct sb_meet_part *p, size_t c
 	for (size_t i = 0; i < count; i++)
 		a->ranks[p[i].rank].clear_count++;
 	a->ranks[p[last].rank].last_count++;
+	sb_links_last(links, row, p[last].rank);
 	a->ranks[p[last].rank].caused_wait_s += waited_s;
 }
 
@@ -136,8 +158,9 @@ int sb_aggregate_meet(struct sb_aggregate *a)
 {
 	struct sb_align_rank *align = calloc(a->rank_count + 1, sizeof *align);
 	double *arrivals = malloc((a->rank_count + 1) * sizeof *arrivals);
+	struct sb_links *links = sb_links_new(a->rank_count);
 	struct sb_meet meet = { 0 };
-	int err = align && arrivals ? 0 : no_memory();
+	int err = align && arrivals && links ? 0 : no_memory();
 
 	for (size_t i = 0; i < a->rank_count && !err; i++)
 		align[i] = (struct sb_align_rank){ .rank = a->ranks[i].rank,
@@ -157,12 +180,15 @@ int sb_aggregate_meet(struct sb_aggregate *a)
 		const struct sb_meet_part *p = &meet.parts[meet.all[k].first];
 
 		if (is_judged(a, p, meet.all[k].count))
-			judge(a, p, meet.all[k].count, arrivals);
+			judge(a, p, meet.all[k].count, arrivals, links);
 	}
 	if (!err)
 		scale_up(a);
 	if (!err)
+		err = sb_links_finish(links, a);
+	if (!err)
 		err = sb_aggregate_find_late_groups(a, &meet);
+	sb_links_free(links);
 	sb_meet_done(&meet);
 	free(align);
 	free(arrivals);

@@ -1,5 +1,6 @@
 /* Reads the fields of one trace event. Every key may come in any order. */
 #include "exchange/trace_event.h"
+#include "exchange/trace_collective.h"
 
 #include "base/error.h"
 
@@ -95,6 +96,7 @@ static void read_name(struct sb_jsonin *p, struct sb_trace *t, struct sb_trace_e
 	e->graph_launch = size >= 13 &&
 			  (!memcmp(p->text, "cudaGraphLaunch", 13) || !memcmp(p->text, "cuGraphLaunch", 13));
 	e->name = sb_trace_name(t, p->text, size);
+	e->communication = size == strlen(SB_TRACE_COLLECTIVE) && !memcmp(p->text, SB_TRACE_COLLECTIVE, size);
 }
 
 /* ---- values ---- */
@@ -248,7 +250,9 @@ static int read_args(
 			arg_words, sizeof arg_words / sizeof arg_words[0], p->text, p->size);
 		uint32_t key = 0;
 
-		if ((arg == ARG_OTHER || arg == ARG_BYTES || arg == ARG_DEVICE) && keeps_args(e))
+		if (e->communication && sb_trace_collective_wants(p->text, p->size))
+			key = sb_trace_name(t, p->text, p->size);
+		else if ((arg == ARG_OTHER || arg == ARG_BYTES || arg == ARG_DEVICE) && keeps_args(e))
 			key = sb_trace_name(t, p->text, p->size);
 		token = sb_jsonin_next(p);
 		switch (arg) {

@@ -31,6 +31,7 @@ struct sb_trace_event {
 	uint32_t name;
 	int64_t step; /* N of ProfilerStep#N; -1: none */
 	bool graph_launch;
+	bool communication; /* the operator that says which collective it is */
 	bool has_ts, has_id, has_dur;
 	uint64_t pid_key, tid_key;
 	int64_t ts_ns, dur_ns;

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/jsonin.h"
 #include "exchange/trace_event.h"
+#include "exchange/trace_collective.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,8 @@ static struct sb_trace_facts facts_of(struct sb_trace *t, struct sb_trace_event 
 		facts.attrs = e->attrs;
 		facts.attr_count = e->attr_count;
 	}
+	if (e->communication)
+		sb_trace_collective_facts(t, e, &facts);
 	if (e->step >= 0) {
 		facts.role = STROBE_ROLE_ITERATION;
 		facts.attrs = e->attrs;

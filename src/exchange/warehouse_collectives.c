@@ -30,16 +30,17 @@ static void put_collectives(const struct sb_warehouse *w, struct sb_buf *sql, co
 	sb_buf_puts(sql, " GROUP BY run, rank, name, occurrence)");
 }
 
-/* "all_reduce|gloo:0-3:0|root|hidden_ns", or the name alone: warehouse_insert.c writes them. */
+/* "all_reduce|gloo:0-3:0|root|hidden_ns|bytes", or the name alone: warehouse_insert.c writes them. */
 static void read_name(struct sb_aggregate *a, char *text, struct sb_fact_collective *out)
 {
 	char *rest = text, *name = strsep(&rest, "|"), *group = strsep(&rest, "|"),
-	     *root = strsep(&rest, "|");
+	     *root = strsep(&rest, "|"), *hidden = strsep(&rest, "|");
 
 	out->name = sb_aggregate_keep(a, name);
 	out->group = group && *group ? sb_aggregate_keep(a, group) : NULL;
 	out->root = root ? (int32_t)strtol(root, NULL, 10) : 0;
-	out->hidden_s = rest ? strtod(rest, NULL) * 1e-9 : 0;
+	out->hidden_s = hidden ? strtod(hidden, NULL) * 1e-9 : 0;
+	out->bytes = rest ? strtod(rest, NULL) : 0;
 	out->kind = sb_meet_kind_of(out->name);
 }
 

@@ -202,7 +202,8 @@ static void put_collective_name(struct sb_buf *row, const struct sb_fact_collect
 		put_string(row, m->name);
 		return;
 	}
-	snprintf(text, sizeof text, "%s|%s|%d|%.0f", m->name, m->group, (int)m->root, m->hidden_s * 1e9);
+	snprintf(text, sizeof text, "%s|%s|%d|%.0f|%.0f", m->name, m->group, (int)m->root, m->hidden_s * 1e9,
+		m->bytes);
 	put_string(row, text);
 }
 

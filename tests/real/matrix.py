@@ -32,8 +32,9 @@ ROWS = [
      "weights read lazily later on; the files of a model named by its hub id (its parameters' bytes are taken)"),
     ("torch.compile", ["torch"], ["test_torch", "test_variants"], "",
      "compilations as zones; the graphs are the ones you get without strobe", "sections inside a graph (counted as left out)"),
-    ("plain torch", ["torch"], ["test_torch"], "", "the outermost modules' forwards, `DataLoader`, collectives that block",
-     "modules inside others (see `strobe.nn`)"),
+    ("plain torch", ["torch"], ["test_torch", "test_ddp", "test_sequence_parallel"], "",
+     "the outermost modules' forwards, `DataLoader`; collectives with group, number and bytes: blocking, asynchronous, functional, "
+     "DDP's own", "modules inside others (see `strobe.nn`)"),
     ("video in and out", ["av", "opencv-python-headless", "imageio", "decord", "torchcodec"], ["test_video"], "",
      "`video_decode` and `video_encode` with frames and size; `hardware` where the frames are on a GPU; an `ffmpeg` or "
      "`ffprobe` child as a span", "audio; readers that are C functions of other packages"),

@@ -1406,6 +1406,7 @@ export type Aggregate = {
   stages: AggregateStage[]; // the largest imbalance in seconds first
   percentile_error_ratio?: number; // how far off percentiles may be
   straggler_count: number; // ranks that the others wait for
+  communication?: Communication[]; // by group and operation, the most time first
   late_groups?: LateGroup[]; // groups that come late as a whole
   collective_count: number; // that were matched by group and number, or by name where more than half of the ranks share it
   unclear_collective_count?: number; // of those: the clocks cannot tell who came last
@@ -1727,6 +1728,21 @@ export type AggregateStage = {
   call_p99_s?: number; // 99 % of the calls take at most this
   imbalance_ratio?: number; // most / mean - 1 of total_s
   imbalance_s?: number; // most - mean: what an average rank would wait
+};
+
+// What one kind of collective did in one group.
+export type Communication = {
+  group?: string; // backend, members, tag
+  operation: string; // as torch.distributed calls it
+  rank_count: number; // ranks that met
+  collective_count: number; // that were matched
+  bytes?: number; // of one rank's tensors, all of them
+  late_wait_s: number; // until the last rank came, all ranks; not scaled up
+  transfer_s: number; // after that, all ranks
+  hidden_s: number; // beside other work, all ranks
+  bus_bytes_per_s?: number; // bus bandwidth while it transferred, as nccl-tests count it
+  last_rank?: number; // that came last most often, for certain
+  last_count?: number; // how often it did
 };
 
 // A group that comes late as a whole.

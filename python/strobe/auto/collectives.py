@@ -3,13 +3,14 @@ bytes. Ranks are matched by these; how long each waited, and for which, follows 
 import sys
 import time
 
-from . import vocabulary, wrapping
+from . import dispatched, vocabulary, wrapping
 from .wrapping import guard, wrap
 
 ALL = ("all_reduce", "all_gather", "all_gather_into_tensor", "reduce_scatter", "reduce_scatter_tensor", "all_to_all",
        "all_to_all_single", "barrier", "all_gather_object")
 ROOTED = {"broadcast": "src", "scatter": "src", "reduce": "dst", "gather": "dst"}
 PAIRED = {"send": "dst", "isend": "dst", "recv": "src", "irecv": "src"}
+INSIDE = {"_broadcast_coalesced": "broadcast", "_verify_params_across_processes": "all_gather"}  # DDP's, start to end
 RUNS_MOST = 8  # of ranks, written out in a group's name; more are a number
 WAITING_MOST = 4096  # handles that were not waited for yet
 
@@ -25,6 +26,14 @@ def watch(module):
     work = getattr(module, "Work", None) or getattr(sys.modules.get("torch._C._distributed_c10d"), "Work", None)
     if work is not None:
         wrap(work, "wait", _waited)
+
+
+def watch_inside(module):
+    """A group was made, all of torch is there: what it starts by itself is seen from now on."""
+    package = sys.modules["torch.distributed"]
+    for name, operation in INSIDE.items():
+        wrap(package, name, _of_torch(module, operation))
+    dispatched.watch(module, lambda *which: describe(module, *which))
 
 
 # ---- which collective it is ----
@@ -88,16 +97,17 @@ def _size(value):
     return value.numel() * value.element_size() if hasattr(value, "element_size") else 0
 
 
-def _tensor_facts(args, kwargs):
-    value = args[0] if args else kwargs.get("tensor")
-    first = value[0] if isinstance(value, (list, tuple)) and value else value
+def _tensor_facts(value):
+    first = value
+    while isinstance(first, (list, tuple)) and first:
+        first = first[0]
     size = _size(value)
     return {"bytes": size, "dtype": str(first.dtype).rpartition(".")[2]} if size else {}
 
 
 def _facts(module, name, args, kwargs):
     """What tells this call from all others, on every rank alike."""
-    facts = _tensor_facts(args, kwargs)
+    facts = _tensor_facts(args[0] if args else kwargs.get("tensor"))
     group = _group_name(module, _group_of(module, args, kwargs))
     if name in PAIRED:
         peer = args[1] if len(args) > 1 else kwargs.get(PAIRED[name])
@@ -114,6 +124,14 @@ def _facts(module, name, args, kwargs):
     return facts
 
 
+def describe(module, group, name, tensors, root):
+    """The same of a collective whose parts are known; root: its rank in the world, or None."""
+    facts = _tensor_facts(tensors)
+    facts["group"] = _group_name(module, group)
+    facts["seq"] = _next(facts["group"])
+    return facts if root is None else dict(facts, root=root)
+
+
 # ---- recording ----
 
 def _recorded(module, name):
@@ -126,11 +144,24 @@ def _recorded(module, name):
             facts = guard(_facts, module, name, args, kwargs) or {}
             if kwargs.get("async_op") or name in ("isend", "irecv"):
                 issued = time.monotonic_ns()
-                work = original(*args, **kwargs)
+                with dispatched.inside:
+                    work = original(*args, **kwargs)
                 guard(_remember, work, zone_name, facts, issued)
                 return work
-            with vocabulary.collective(zone_name, facts):
+            with vocabulary.collective(zone_name, facts), dispatched.inside:
                 return original(*args, **kwargs)
+        return call
+    return make
+
+
+def _of_torch(module, operation):
+    """A call of DDP's that starts collectives and waits for them in C++: one zone."""
+    def make(original):
+        def call(group, tensors, *args, **kwargs):
+            root = module.get_global_rank(group, args[1] if len(args) > 1 else 0) if operation == "broadcast" else None
+            facts = guard(describe, module, group, operation, tensors, root) or {}
+            with vocabulary.collective("collective:" + operation, facts), dispatched.inside:
+                return original(group, tensors, *args, **kwargs)
         return call
     return make
 
@@ -138,9 +169,12 @@ def _recorded(module, name):
 def _remember(work, zone_name, facts, issued):
     if work is None:  # this rank is not in the group
         return
+    if dispatched.here.of_reducer:  # DDP takes its future and waits after the backward pass
+        return dispatched.wait_after_backward(sys.modules["torch"], (work, zone_name, facts, issued))
     if len(_waiting) >= WAITING_MOST:
         _waiting.pop(next(iter(_waiting)))
     _waiting[id(work)] = (work, zone_name, facts, issued)
+    return None
 
 
 def _waited(original):

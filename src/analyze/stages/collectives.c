@@ -14,7 +14,8 @@ struct collective {
 	uint64_t hash; /* of what it is: the same on every rank */
 	uint32_t name;
 	int64_t occurrence;
-	int64_t begin_ns, end_ns, hidden_ns;
+	int64_t begin_ns, end_ns, hidden_ns, call_ns;
+	uint32_t track;
 	const char *group; /* kept by the model */
 	double bytes;
 	int64_t root;
@@ -87,7 +88,11 @@ static void identify(struct collectives *m, const struct sb_zone *z, const char 
 static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct collectives *m = self;
-	struct collective c = { .name = z->name, .begin_ns = z->begin_ns, .end_ns = z->end_ns };
+	struct collective c = { .name = z->name,
+		.begin_ns = z->begin_ns,
+		.end_ns = z->end_ns,
+		.call_ns = z->begin_ns,
+		.track = z->track };
 	double bytes = sb_attr_number(z->attrs, z->attr_count, "bytes");
 
 	if (z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED | SB_ZONE_RECURSIVE))
@@ -155,6 +160,10 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 			.hidden_s = (double)m->all[i].hidden_ns * 1e-9,
 			.bytes = m->all[i].bytes,
 			.root = m->all[i].root,
+			.call_begin_ns = m->all[i].call_ns,
+			.call_end_ns = m->all[i].end_ns,
+			.track = m->all[i].track,
+			.enqueued = m->all[i].group && !strncmp(m->all[i].group, "nccl:", 5),
 		};
 	return 0;
 }

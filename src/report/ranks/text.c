@@ -302,6 +302,31 @@ static void put_waiting(const struct sb_aggregate *a, struct sb_buf *out)
 		sb_buf_putc(out, '\n');
 }
 
+/* Which group and operation, when there is something to tell of it. */
+static void put_communication(const struct sb_aggregate *a, struct sb_buf *out)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < a->communication_count && shown < 8; i++) {
+		const struct sb_communication *c = &a->communication[i];
+
+		if (!c->group)
+			continue;
+		if (!shown++)
+			sb_buf_printf(out, "  %-24s%-22s%8s%10s%10s%10s%14s  %s\n", "operation", "group",
+				"times", "waiting", "transfer", "hidden", "bus bandwidth", "last");
+		sb_buf_printf(out, "  %-24.23s%-22.21s%8zu%8.2f s%8.2f s%8.2f s", c->operation, c->group,
+			c->collective_count, c->late_wait_s, c->transfer_s, c->hidden_s);
+		if (isnan(c->bus_bytes_per_s))
+			sb_buf_printf(out, "%14s", "-");
+		else
+			sb_buf_printf(out, "%9.2f GB/s", c->bus_bytes_per_s * 1e-9);
+		if (c->last_rank >= 0)
+			sb_buf_printf(out, "  rank %" PRId64 " at %zu", c->last_rank, c->last_count);
+		sb_buf_putc(out, '\n');
+	}
+}
+
 static void put_late_groups(const struct sb_aggregate *a, struct sb_buf *out)
 {
 	for (size_t i = 0; i < a->late_group_count && i < 5; i++)
@@ -376,6 +401,7 @@ void sb_aggregate_text(
 	put_stragglers(a, top, out);
 	put_stages(a, top, out);
 	put_waiting(a, out);
+	put_communication(a, out);
 	put_late_groups(a, out);
 	put_scaling(a, out);
 	put_clocks(a, out);

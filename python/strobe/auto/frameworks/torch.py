@@ -4,7 +4,7 @@ import os
 import sys
 
 from ..._native import native
-from .. import collectives, modules, vocabulary, wrapping
+from .. import collectives, functional, modules, vocabulary, wrapping
 from ..vocabulary import hiding_modules, stage
 from ..wrapping import guard, wrap
 
@@ -82,16 +82,19 @@ def _move(torch, module, method, args, kwargs):
 # ---- waiting ----
 
 def _on_distributed(module):
-    wrap(module, "init_process_group", _joining)
+    wrap(module, "init_process_group", _joining(module))
     collectives.watch(module)
 
 
-def _joining(original):
-    def init_process_group(*args, **kwargs):
-        result = original(*args, **kwargs)
-        guard(_tell_rank)
-        return result
-    return init_process_group
+def _joining(module):
+    def make(original):
+        def init_process_group(*args, **kwargs):
+            result = original(*args, **kwargs)
+            guard(_tell_rank)
+            guard(collectives.watch_inside, module)
+            return result
+        return init_process_group
+    return make
 
 
 def _tell_rank():
@@ -118,5 +121,6 @@ def _fetching(original):
 WAITS_FOR = {
     "torch": _on_torch,
     "torch.distributed.distributed_c10d": _on_distributed,  # before torch.distributed takes the names over from it
+    "torch.distributed._functional_collectives": functional.watch,
     "torch.utils.data.dataloader": _on_dataloader,
 }
