@@ -43,7 +43,8 @@ static int pass(struct sb_run *run, const struct sb_visitor *all, size_t count)
 		if (!memcmp(&all[i], &idle, sizeof idle))
 			continue;
 		if (used == VISITORS_MAX)
-			return sb_fail(STROBE_EINVAL, "more than %d analyses want to see the run", VISITORS_MAX);
+			return sb_fail(
+				STROBE_EINVAL, "more than %d analyses want to see the run", VISITORS_MAX);
 		wanting[used++] = all[i];
 	}
 	return sb_run_visit(run, wanting, used);

@@ -145,7 +145,7 @@ def wait_after_backward(torch, one):
     """one: (work, zone name, facts, when it was issued)."""
     task = torch._C._current_graph_task_id()
     if task < 0:
-        return  # C++ started it and waits for it: when, nobody says
+        return  # C++ started it and waits for it: it is not known when
     if task not in _of_backward:
         _bound(_of_backward)
         _of_backward[task] = []
