@@ -15,6 +15,7 @@ import { dark, startTheme, view, whole } from './state';
 import type { Page, Report, ReportPage, RunList } from './report';
 import { startVideos } from './video';
 import type { Timeline } from './timeline/data';
+import { markSteps } from './timeline/marked';
 
 const host = document.getElementById('page')!;
 let page: Page | null = null;
@@ -78,6 +79,7 @@ async function follow(p: ReportPage): Promise<void> {
       problem = String(err);
     }
     axis(p.report, timeline);
+    markSteps(p.report, timeline);
     set(end || 'live');
   });
   source.addEventListener('end', (e) => {
@@ -113,6 +115,7 @@ async function start(): Promise<void> {
     problem = `The timeline cannot be read: ${String(err)}`;
   }
   axis(p.report, timeline);
+  markSteps(p.report, timeline);
   startVideos(p.report);
   startAddress();
   host.textContent = '';

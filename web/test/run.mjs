@@ -15,6 +15,7 @@ import './share.mjs';
 import './aligned.mjs';
 import './bench.mjs';
 import './job.mjs';
+import './marks.mjs';
 
 const base = fixture();
 const basePath = writePage('base', base);

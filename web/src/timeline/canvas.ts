@@ -1,4 +1,5 @@
 // The picture of the lanes: what is drawn where, and which entry lies under a point.
+import { stepMarks } from './marked';
 import { clip, count, nanos, percent } from '../format';
 import { selection, view, whole, type Range } from '../state';
 import { entriesOf, type Timeline } from './data';
@@ -102,6 +103,7 @@ export class Canvas {
     this.paintArrows(c);
     this.paintSelected(c);
     this.paintMarks(brush);
+    this.paintSteps(c);
     this.paintOverview(brush);
     this.element.dataset.from = String(Math.round(brush.view.from));
     this.element.dataset.to = String(Math.round(brush.view.to));
@@ -231,6 +233,28 @@ export class Canvas {
       c.lineTo(x + 3, RULER);
       c.lineTo(x, RULER + 5);
       c.fill();
+    }
+  }
+
+  // On the lane of steps: a triangle for a slow one, a ring for one that a cache served.
+  private paintSteps(c: CanvasRenderingContext2D): void {
+    const [row] = this.layout.rows.filter((p) => p.lane.kind === 'step');
+    const y = row ? this.yOf(row) + row.height - 6 : -1;
+    const shown = stepMarks().filter((m) => this.xAt(m.at) >= this.gutter && this.xAt(m.at) < this.width - 4);
+    this.element.dataset.steps = String(y > RULER ? shown.length : 0);
+    if (y <= RULER) return;
+    c.strokeStyle = c.fillStyle = this.styles.text;
+    for (const m of shown) {
+      const x = this.xAt(m.at) + 5;
+      c.beginPath();
+      if (m.kind === 'cached') c.arc(x, y, 3, 0, 7);
+      else {
+        c.moveTo(x, y - 4);
+        c.lineTo(x + 4, y + 3);
+        c.lineTo(x - 4, y + 3);
+        c.fill();
+      }
+      if (m.kind === 'cached') c.stroke();
     }
   }
 

@@ -1,5 +1,6 @@
 // One entry of the timeline and what it has to do with: what is around and inside it,
 // others of its name, who launched it, what it launched.
+import { marksAt } from './marked';
 import { clip, count, keyed, nanos } from '../format';
 import { select, type EntryPlace, type Range, type Selection } from '../state';
 import { title } from '../words';
@@ -56,6 +57,7 @@ export function describe(t: Timeline, e: Entry): [string, string][] {
   }
   out.push(['start', `${(start / 1e9).toFixed(6)}\u00a0s`]);
   out.push(['lane', lane.name + (lane.rows.length > 1 && lane.kind !== 'stream' ? `, depth ${e.row}` : '')]);
+  if (lane.kind === 'step') for (const m of marksAt(start)) out.push([m.kind, m.words]);
   for (const [k, v] of Object.entries(attributesOf(t, e))) out.push([title(k), keyed(k, v)]);
   return out;
 }
@@ -71,6 +73,7 @@ export function describeLane(lane: Lane, hidden: number): [string, string][] {
     track: 'spans and tasks, outermost on top',
     span: 'sections from event to event on this stream, outermost on top; may hold idle time',
     stream: lane.rows.length > 1 ? 'kernels above, copies and fills below' : 'kernels',
+    step: 'steps of the threads below; ▲ slower than its peers, ○ served by a cache',
     busy: "how much of each pixel's time any stream of this GPU worked",
   };
   const out: [string, string][] = lane.kind === 'busy' ? [] : [['holds', `${count(lane.zones)} ${entriesOf(lane)}`]];
