@@ -74,9 +74,10 @@ void sb_rule_step_slow(struct sb_advisor *a)
 	double ms = d->computed_step.count ? d->computed_step.mean * 1e3 : NAN;
 
 	if (ms > a->limit)
-		sb_advisor_find(a, ms, NAN, sb_say(a, "a step takes %.0f ms on average", ms),
-			sb_say(a, "%lld steps, mean %.1f ms, p95 %.1f ms", (long long)d->computed_step.count,
-				ms, d->computed_step.p95 * 1e3));
+		sb_advisor_find(a, ms, NAN,
+			sb_say(a, "a step takes %s on average", sb_say_seconds(a, d->computed_step.mean)),
+			sb_say(a, "%lld steps, p95 %s", (long long)d->computed_step.count,
+				sb_say_seconds(a, d->computed_step.p95)));
 }
 
 void sb_rule_block_large(struct sb_advisor *a)
