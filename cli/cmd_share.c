@@ -26,6 +26,22 @@ static const struct command_option options[] = {
 
 /* ---- the page around the recording ---- */
 
+/* The bytes that go into the page: packed, or where this build cannot pack as they are. */
+static int read_packed(const struct sb_run *run, const char *recording, struct sb_buf *out)
+{
+	char packed[4200];
+	int err;
+
+	snprintf(packed, sizeof packed, "%s.packed", recording);
+	err = sb_share_pack(run, packed);
+	if (err == STROBE_ENOTSUP)
+		return sb_buf_read_file(out, recording, RECORDING_MOST);
+	if (!err)
+		err = sb_buf_read_file(out, packed, RECORDING_MOST);
+	unlink(packed);
+	return err;
+}
+
 /* From the file that is given away alone: what was removed cannot be in the report either. */
 static int make_page(const char *recording, const char *output, struct sb_buf *out)
 {
@@ -37,7 +53,7 @@ static int make_page(const char *recording, const char *output, struct sb_buf *o
 	if (!err)
 		err = sb_report_build(run, NULL, &model);
 	if (!err)
-		err = sb_buf_read_file(&bytes, recording, RECORDING_MOST);
+		err = read_packed(run, recording, &bytes);
 	if (!err) {
 		model->session.run = sb_filename_of(output);
 		err = sb_report_html_shared(run, model, &bytes, out);

@@ -213,7 +213,8 @@ static int copy_chunk(struct copy *c, const struct sb_chunk *k, uint64_t *buffer
 	if (count > (bytes - sizeof header) / 8)
 		count = (bytes - sizeof header) / 8;
 	memcpy(whole + sizeof header, words, count * 8);
-	clean_words(c, k, (uint64_t *)(uintptr_t)(whole + sizeof header), count);
+	if (c->share)
+		clean_words(c, k, (uint64_t *)(uintptr_t)(whole + sizeof header), count);
 	c->chunk_count++;
 	return write_all(c->fd, whole, bytes);
 }
@@ -329,15 +330,27 @@ static int copy_recording(struct copy *c)
 	struct sb_file_header head = c->reader->head;
 	int err;
 
-	clean_header(c->share, &head);
+	if (c->share) {
+		clean_header(c->share, &head);
+	} else {
+		head.header_bytes = SB_FILE_HEADER_BYTES;
+		memcpy(head.magic, SB_MAGIC, sizeof head.magic);
+	}
 	err = write_all(c->fd, &head, sizeof head);
 	if (!err)
 		err = write_all(c->fd, zeros, sizeof zeros);
 	if (!err)
 		err = copy_chunks(c);
-	if (!err && c->process + 1 == c->run->process_count)
+	if (!err && c->share && c->process + 1 == c->run->process_count)
 		err = add_removed(c);
 	return err;
+}
+
+int sb_share_copy(struct sb_reader *reader, int fd)
+{
+	struct copy c = { .reader = reader, .fd = fd };
+
+	return copy_recording(&c);
 }
 
 /* One recording through a file of its own, which has its length then. */

@@ -32,6 +32,18 @@ const char *sb_share_rule_done(enum sb_share_rule rule);
  * within the file; files of two calls have nothing in common. */
 int sb_share_write(struct sb_run *run, const char *path, struct sb_share_summary *out_summary);
 
+/* Copies a recording whole, as it is, into a file. */
+int sb_share_copy(struct sb_reader *reader, int fd);
+
+/* ---- share_pack.c ---- */
+#define SB_SHARE_MAGIC "STROBEp\n"
+#define SB_SHARE_MAGIC_BYTES 8
+
+/* Packs the recordings of a run into a new file. STROBE_ENOTSUP: the build cannot. */
+int sb_share_pack(const struct sb_run *run, const char *path);
+/* Makes one gathered file of them, at strobe_path, which exists. path: what messages name; most: bytes unpacked. */
+int sb_share_unpack(const char *packed, const char *strobe_path, const char *path, uint64_t most);
+
 /* ---- share_rules.c ---- */
 struct sb_share {
 	uint64_t key[2]; /* by chance: hashes cannot be looked up */

@@ -3,13 +3,16 @@
 
 #include "base/error.h"
 #include "exchange/inflate.h"
+#include "exchange/share.h"
 #include "format/gathered.h"
 
 #include <ctype.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MARKER "id=\"strobe-recording\" data-encoding=\"gzip\">"
@@ -148,8 +151,13 @@ static int write_all(int fd, const char *bytes, size_t size, const char *path)
 	return 0;
 }
 
-static int unpack(
-	struct sb_inflate *z, int fd, const char *path, const char *strobe_path, uint64_t *out_bytes)
+static bool begins_with(const char *bytes, size_t size, const char *magic)
+{
+	return size >= strlen(magic) && !memcmp(bytes, magic, strlen(magic));
+}
+
+/* out_packed: these are packed recordings, not one gathered file. */
+static int unzip(struct sb_inflate *z, int fd, const char *path, const char *strobe_path, bool *out_packed)
 {
 	static char bytes[PART_BYTES];
 	uint64_t total = 0;
@@ -157,8 +165,9 @@ static int unpack(
 	int err = 0;
 
 	while (!err && (n = sb_inflate_read(z, bytes, sizeof bytes)) > 0) {
-		if (!total && ((size_t)n < sizeof SB_GATHERED_MAGIC - 1 ||
-				      memcmp(bytes, SB_GATHERED_MAGIC, sizeof SB_GATHERED_MAGIC - 1)))
+		if (!total)
+			*out_packed = begins_with(bytes, (size_t)n, SB_SHARE_MAGIC);
+		if (!total && !*out_packed && !begins_with(bytes, (size_t)n, SB_GATHERED_MAGIC))
 			return sb_fail(STROBE_EFORMAT, "'%s' does not contain a recording", path);
 		total += (uint64_t)n;
 		if (total > UNPACKED_MOST)
@@ -169,8 +178,32 @@ static int unpack(
 		return STROBE_EFORMAT;
 	if (!err && !total)
 		err = sb_fail(STROBE_EFORMAT, "the recording in '%s' is empty", path);
-	*out_bytes = total;
 	return err;
+}
+
+static int unpack(const char *path, const char *strobe_path)
+{
+	char packed[4096];
+	int fd, err;
+
+	if ((size_t)snprintf(packed, sizeof packed, "%s.packed", strobe_path) >= sizeof packed)
+		return sb_fail(STROBE_EINVAL, "'%s': the name is too long", strobe_path);
+	if (rename(strobe_path, packed))
+		return sb_fail_errno("cannot write '%s'", packed);
+	fd = open(strobe_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	err = fd < 0 ? sb_fail_errno("cannot write '%s'", strobe_path)
+		     : sb_share_unpack(packed, strobe_path, path, UNPACKED_MOST);
+	if (fd >= 0)
+		close(fd);
+	unlink(packed);
+	return err;
+}
+
+static uint64_t size_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
 }
 
 static int import_page(struct sb_source *source, const char *path, const char *strobe_path,
@@ -178,6 +211,7 @@ static int import_page(struct sb_source *source, const char *path, const char *s
 {
 	struct page *p = calloc(1, sizeof *p);
 	struct sb_inflate *z = NULL;
+	bool packed = false;
 	int fd = -1, err;
 
 	if (!p)
@@ -190,12 +224,15 @@ static int import_page(struct sb_source *source, const char *path, const char *s
 	if (!err) {
 		fd = open(strobe_path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 		err = fd < 0 ? sb_fail_errno("cannot write '%s'", strobe_path)
-			     : unpack(z, fd, path, strobe_path, &out_summary->recording_bytes);
+			     : unzip(z, fd, path, strobe_path, &packed);
 	}
 	if (p->cut)
 		err = fail_cut(p);
 	if (fd >= 0)
 		close(fd);
+	if (!err && packed)
+		err = unpack(path, strobe_path);
+	out_summary->recording_bytes = err ? 0 : size_of(strobe_path);
 	sb_inflate_free(z);
 	free(p);
 	return err;

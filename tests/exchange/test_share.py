@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import subprocess
+import tempfile
 
 import pytest
 
@@ -51,8 +52,21 @@ def shared(tmp_path_factory):
     return folder, done.stdout.decode()
 
 
-def recording_of(page):
+def packed_of(page):
     return gzip.decompress(base64.b64decode(page.split(MARK)[1].split(b"<")[0]))
+
+
+def recording_of(page):
+    """The recording inside a page as every command reads it."""
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "page.html").write_bytes(page)
+        done = strobe("import", "page.html", "-o", "run", cwd=pathlib.Path(folder))
+        assert done.returncode == 0, done.stderr
+        return b"".join(p.read_bytes() for p in sorted((pathlib.Path(folder) / "run").glob("*.strobe")))
+
+
+def packed_of_base64(page):
+    return page.split(MARK)[1].split(b"<")[0]
 
 
 def timeline_of(page):
@@ -62,12 +76,42 @@ def timeline_of(page):
 def test_nothing_private_is_in_the_file(shared):
     folder, _ = shared
     page = (folder / "x.html").read_bytes()
-    for where in (page, recording_of(page), timeline_of(page)):
+    for where in (page, packed_of(page), recording_of(page), timeline_of(page)):
         for private in [*PRIVATE, str(folder), os.uname().nodename if len(os.uname().nodename) > 4 else "no-such-host", "987654321"]:
             assert private.encode() not in where, private
     recording = recording_of(page)
     for name in (b"vae_decode", b"weights.bin", b"bf16", b"prompt"):
         assert name in recording  # what analyses need is still there
+
+
+def test_the_recording_is_packed(tmp_path):
+    subprocess.run([BUILD / "tests" / "make_recordings", tmp_path], check=True)
+    assert strobe("share", "rich.strobe", "-o", "x.html", cwd=tmp_path).returncode == 0
+    page = (tmp_path / "x.html").read_bytes()
+    packed = packed_of(page)
+    assert packed.startswith(b"STROBEp\n") and packed[16:24] == b"STROBEz\n"
+    assert len(packed) < len(gzip.compress(recording_of(page)))
+
+
+def test_a_page_that_has_the_recording_as_it_is_is_read(shared, tmp_path):
+    """As builds without zstd write it, and earlier versions did."""
+    page = (shared[0] / "x.html").read_bytes()
+    before, after = page.split(packed_of_base64(page))
+    (tmp_path / "old.html").write_bytes(before + base64.b64encode(gzip.compress(recording_of(page))) + after)
+    old, new = (json.loads(strobe("report", p, "--format", "json", cwd=tmp_path).stdout) for p in (tmp_path / "old.html", shared[0] / "x.html"))
+    assert old["stage_analysis"] == new["stage_analysis"] and old["recording"]["zones"] == new["recording"]["zones"]
+
+
+@pytest.mark.parametrize("at", [8, 20, 100, 1000])
+def test_damaged_packed_recordings_are_refused_or_read_in_part(shared, tmp_path, at):
+    page = (shared[0] / "x.html").read_bytes()
+    packed = bytearray(packed_of(page))
+    packed[at:at + 8] = b"\xff" * 8
+    before, after = page.split(packed_of_base64(page))
+    (tmp_path / "bad.html").write_bytes(before + base64.b64encode(gzip.compress(bytes(packed))) + after)
+    done = strobe("report", "bad.html", cwd=tmp_path)
+    assert done.returncode in (0, 2) and (done.returncode == 0 or done.stderr.count(b"\n") == 1), done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["bad.html"]
 
 
 def test_what_was_removed_is_listed(shared):
