@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/filename.h"
 #include "exchange/report_in.h"
+#include "exchange/warehouse.h"
 #include "store/history.h"
 #include "report/build.h"
 
@@ -75,10 +76,26 @@ static int load_job(const char *spec, struct sb_facts **out_facts)
 	return err;
 }
 
+static int load_from_warehouse(const char *url, struct sb_facts **out_facts)
+{
+	struct sb_aggregate *a = NULL;
+	struct sb_warehouse w;
+	int err = sb_warehouse_open(url, &w);
+
+	if (!err)
+		err = sb_warehouse_aggregate(&w, &a);
+	if (!err)
+		err = sb_facts_of_job(a, url, out_facts);
+	sb_aggregate_free(a);
+	return err;
+}
+
 int facts_arg_load(const char *spec, const char *name, bool histograms, struct sb_facts **out_facts)
 {
 	if (!strcmp(spec, "best") || !strncmp(spec, "history:", 8))
 		return load_history(spec, name, out_facts);
+	if (sb_warehouse_is_url(spec))
+		return load_from_warehouse(spec, out_facts);
 	if (is_report(spec))
 		return sb_report_in(spec, out_facts);
 	if (job_arg_is_job(spec))

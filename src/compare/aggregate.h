@@ -56,6 +56,7 @@ struct sb_aggregate_stage {
 	double imbalance_s; /* max - avg: what an average rank would wait */
 	/* private */
 	struct sb_histogram calls;
+	int64_t parent_order; /* from a warehouse: of its parent; -1: top level */
 	double *totals, *selves; /* per rank slot; NaN: not there */
 	size_t rank_room;
 };

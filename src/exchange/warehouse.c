@@ -47,13 +47,21 @@ static bool copy(char *to, size_t size, const char *from, size_t length)
 	return true;
 }
 
+const char *sb_warehouse_job_key(const struct sb_warehouse *w, const char *job, char *out, size_t size)
+{
+	snprintf(out, size, "%s%s%s", w->tenant, *w->tenant ? "/" : "", job);
+	return out;
+}
+
 static int read_parameters(const char *text, struct sb_warehouse *w)
 {
 	while (*text) {
 		size_t size = strcspn(text, "&");
 		bool ok;
 
-		if (!strncmp(text, "job=", 4))
+		if (!strncmp(text, "tenant=", 7))
+			ok = copy(w->tenant, sizeof w->tenant, text + 7, size - 7) && !strchr(w->tenant, '/');
+		else if (!strncmp(text, "job=", 4))
 			ok = copy(w->job, sizeof w->job, text + 4, size - 4);
 		else if (!strncmp(text, "cluster=", 8))
 			ok = copy(w->cluster, sizeof w->cluster, text + 8, size - 8) && is_name(w->cluster);
@@ -61,7 +69,8 @@ static int read_parameters(const char *text, struct sb_warehouse *w)
 			ok = w->replicated = size == 12 && text[11] == '1';
 		else
 			return sb_fail(STROBE_EINVAL,
-				"a warehouse takes ?job=ID, ?cluster=NAME and ?replicated=1, not '%.*s'",
+				"a warehouse takes ?job=ID, ?tenant=NAME, ?cluster=NAME and ?replicated=1, "
+				"not '%.*s'",
 				(int)size, text);
 		if (!ok)
 			return sb_fail(STROBE_EINVAL, "'%.*s' is too long or not a name", (int)size, text);

@@ -12,6 +12,7 @@ struct sb_warehouse {
 	char port[16];
 	char database[64];
 	char job[256]; /* "" : each run's own */
+	char tenant[64]; /* "" : none; its jobs are called "TENANT/ID" */
 	char cluster[64]; /* "" : one server */
 	bool replicated; /* tables are made ON CLUSTER, with Replicated engines */
 	char user[128];
@@ -80,6 +81,9 @@ int sb_warehouse_query(const struct sb_warehouse *w, const char *sql, const void
 int sb_warehouse_ask(
 	const struct sb_warehouse *w, const struct sb_buf *sql, unsigned columns, struct sb_buf *out);
 void sb_warehouse_quote(struct sb_buf *out, const char *text); /* 'text' */
+/* What a job is called in there: its tenant's name in front. */
+#define SB_WAREHOUSE_JOB_SIZE 384
+const char *sb_warehouse_job_key(const struct sb_warehouse *w, const char *job, char *out, size_t size);
 /* "job = ... AND ...": the job's rows, or one run's of it, from loads that were finished: the latest of each run. */
 void sb_warehouse_put_job(const struct sb_warehouse *w, const char *run, struct sb_buf *sql);
 /* The next field of a tab-separated answer's line; past the last: "" and NaN. */

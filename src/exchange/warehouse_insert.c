@@ -23,7 +23,7 @@ struct sb_warehouse_loader {
 	/* of the run being added */
 	const struct sb_facts *f;
 	uint64_t version;
-	char job[320], run[512];
+	char job[SB_WAREHOUSE_JOB_SIZE], run[512];
 };
 
 /* ---- RowBinary ---------------------------------------------------------- */
@@ -282,12 +282,12 @@ static void identify(struct sb_warehouse_loader *l)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	l->version = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-	if (*l->w->job)
-		snprintf(l->job, sizeof l->job, "%s", l->w->job);
-	else if (*f->job)
-		snprintf(l->job, sizeof l->job, "%s", f->job);
-	else
-		snprintf(l->job, sizeof l->job, "%s", *f->id ? f->id : f->label);
+	sb_warehouse_job_key(l->w,
+		*l->w->job ? l->w->job
+		: *f->job  ? f->job
+		: *f->id   ? f->id
+			   : f->label,
+		l->job, sizeof l->job);
 	if (f->rank >= 0)
 		snprintf(l->run, sizeof l->run, "%s/%s@%llu/rank_%lld", *f->id ? f->id : f->label, f->name,
 			(unsigned long long)f->start_real_ns, (long long)f->rank);

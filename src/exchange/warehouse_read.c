@@ -10,21 +10,28 @@
 #include <string.h>
 
 #define RANK_COLUMNS 9
-#define STAGE_COLUMNS 24
+#define STAGE_COLUMNS 31
+
+static void put_job_key(const struct sb_warehouse *w, struct sb_buf *sql)
+{
+	char key[SB_WAREHOUSE_JOB_SIZE];
+
+	sb_warehouse_quote(sql, sb_warehouse_job_key(w, w->job, key, sizeof key));
+}
 
 void sb_warehouse_put_job(const struct sb_warehouse *w, const char *run, struct sb_buf *sql)
 {
 	char table[160];
 
 	sb_buf_puts(sql, "job = ");
-	sb_warehouse_quote(sql, w->job);
+	put_job_key(w, sql);
 	if (run) {
 		sb_buf_puts(sql, " AND run = ");
 		sb_warehouse_quote(sql, run);
 	}
 	sb_buf_printf(sql, " AND (run, version) GLOBAL IN (SELECT run, max(version) FROM %s WHERE job = ",
 		sb_warehouse_table(w, "runs", table, sizeof table));
-	sb_warehouse_quote(sql, w->job);
+	put_job_key(w, sql);
 	sb_buf_puts(sql, " GROUP BY run)");
 }
 
@@ -149,10 +156,44 @@ static void take_extent(char **line, struct sb_extent *e)
 	e->max_rank = (int64_t)sb_warehouse_next_number(line);
 }
 
+/* "0,1,2" and "1.5,1.25,1.5": each rank's total, by its place among the ranks, which are in order. */
+static bool take_totals(const struct sb_aggregate *a, char **line, struct sb_aggregate_stage *s)
+{
+	char *ranks = next_field(line), *totals = next_field(line);
+
+	s->totals = malloc((a->rank_count + 1) * sizeof *s->totals);
+	for (size_t i = 0; s->totals && i < a->rank_count; i++)
+		s->totals[i] = NAN;
+	while (s->totals && ranks && totals) {
+		int64_t rank = strtoll(strsep(&ranks, ","), NULL, 10);
+		double total = strtod(strsep(&totals, ","), NULL);
+
+		for (size_t i = 0; i < a->rank_count; i++)
+			if (a->ranks[i].rank == rank)
+				s->totals[i] = total;
+	}
+	return s->totals;
+}
+
+static bool take_buckets(char **line, struct sb_histogram *out_calls)
+{
+	char *buckets = next_field(line), *counts = next_field(line);
+	bool done = true;
+
+	while (done && buckets && counts && *buckets) {
+		uint32_t bucket = (uint32_t)strtoul(strsep(&buckets, ","), NULL, 10);
+
+		done = bucket >= SB_HISTOGRAM_BUCKETS ||
+		       sb_histogram_add_bucket(out_calls, bucket, strtoull(strsep(&counts, ","), NULL, 10));
+	}
+	return done;
+}
+
 static int take_stage(struct sb_aggregate *a, char *line)
 {
 	struct sb_aggregate_stage s = { 0 };
-	const char *name = sb_warehouse_next_text(&line), *code = sb_warehouse_next_text(&line);
+	const char *name = sb_warehouse_next_text(&line), *code = sb_warehouse_next_text(&line), *key;
+	int err = 0;
 
 	s.depth = (uint32_t)sb_warehouse_next_number(&line);
 	s.role = (uint32_t)sb_warehouse_next_number(&line);
@@ -164,9 +205,50 @@ static int take_stage(struct sb_aggregate *a, char *line)
 	s.p50_s = sb_warehouse_next_number(&line);
 	s.p95_s = sb_warehouse_next_number(&line);
 	s.p99_s = sb_warehouse_next_number(&line);
+	key = sb_aggregate_keep(a, sb_warehouse_next_text(&line));
+	s.order = strtoull(sb_warehouse_next_text(&line), NULL, 10);
+	s.parent_order = strtoll(sb_warehouse_next_text(&line), NULL, 10);
+	if (!take_totals(a, &line, &s) || !take_buckets(&line, &s.calls) || !key)
+		err = sb_fail(STROBE_ENOMEM, "no memory for the warehouse's answer");
 	s.imbalance_s = s.total_s.max - s.total_s.avg;
 	s.imbalance_ratio = s.total_s.avg > 0 ? s.total_s.max / s.total_s.avg - 1 : NAN;
-	return sb_aggregate_add_stage(a, &s, name, code);
+	if (!err)
+		err = sb_aggregate_add_stage(a, &s, name, code);
+	if (err) {
+		free(s.totals);
+		sb_histogram_done(&s.calls);
+		return err;
+	}
+	a->stages[a->stage_count - 1].key = key;
+	return 0;
+}
+
+/* A stage's parent is the one at that place of the same rank; where a lower rank has that one, the path tells. */
+static const char *parent_of(const struct sb_aggregate *a, const struct sb_aggregate_stage *s)
+{
+	size_t size = strlen(s->key), name = strlen(s->name);
+
+	if (s->parent_order < 0)
+		return NULL;
+	for (size_t i = 0; i < a->stage_count; i++) {
+		const struct sb_aggregate_stage *p = &a->stages[i];
+		size_t length = strlen(p->key);
+
+		if (p->order == (size_t)s->parent_order ||
+			(length + 1 + name == size && s->key[length] == '/' &&
+				!strncmp(p->key, s->key, length)))
+			return p->key;
+	}
+	return NULL;
+}
+
+/* What the page draws and diff compares: each rank's own total. */
+static void open_stages(struct sb_aggregate *a)
+{
+	for (size_t i = 0; i < a->stage_count; i++) {
+		a->stages[i].parent_key = parent_of(a, &a->stages[i]);
+		a->stages[i].rank_room = a->rank_count;
+	}
 }
 
 /* An extent over ranks, of sorted values; the ranks of its ends are the lowest of
@@ -201,21 +283,29 @@ static int read_stages(const struct sb_warehouse *w, struct sb_buf *sql, struct 
 	put_extent(sql, "f", ", ");
 	put_quantile(sql, "0.50", ", ");
 	put_quantile(sql, "0.95", ", ");
-	put_quantile(sql, "0.99", " ");
+	put_quantile(sql, "0.99", ", k0, bitShiftLeft(toInt64(o2.1), 32) + o2.2, ");
+	sb_buf_puts(sql, "if(pa2 < 0, -1, bitShiftLeft(toInt64(o2.1), 32) + pa2), "
+			 "arrayStringConcat(arrayMap(x -> toString(x), rs2), ','), "
+			 "arrayStringConcat(arrayMap(x -> toString(x), ts2), ','), "
+			 "arrayStringConcat(arrayMap(x -> toString(x), "
+			 "buckets), ','), arrayStringConcat(arrayMap(x -> toString(x), counts), ',') ");
 	sb_buf_puts(sql,
 		"FROM (SELECT k0, any(n1) AS n2, any(c1) AS c2, any(d1) AS d2, any(r1) AS r2, sum(q1) AS q2, "
 		"min(lo1) AS lo2, max(hi1) AS hi2, sumMap(b1, bc1) AS m2, m2.1 AS buckets, m2.2 AS counts, "
+		"groupArray(rank) AS rs2, groupArray(t1) AS ts2, min(tuple(rank, p1)) AS o2, argMin(pa1, "
+		"tuple(rank, p1)) AS "
+		"pa2, "
 		"count() AS ranks, arraySort(groupArray(t1)) AS t_sorted, arraySort(groupArray(f1)) AS "
 		"f_sorted, "
 		"argMin(rank, tuple(t1, rank)) AS t_low, argMax(rank, tuple(t1, -rank)) AS t_high, "
 		"argMin(rank, tuple(f1, rank)) AS f_low, argMax(rank, tuple(f1, -rank)) AS f_high ");
 	sb_buf_printf(sql,
 		"FROM (SELECT run, rank, k0, any(n0) AS n1, any(c0) AS c1, any(d0) AS d1, any(r0) AS r1, "
-		"sum(q0) AS q1, "
+		"sum(q0) AS q1, toInt64(min(place)) AS p1, toInt64(argMin(pa0, place)) AS pa1, "
 		"min(lo0) AS lo1, max(hi0) AS hi1, sum(t0) AS t1, sum(f0) AS f1, sumMap(b0, bc0) AS m1, m1.1 "
 		"AS b1, "
 		"m1.2 AS bc1 FROM (SELECT run, rank, place, any(stage_key) AS k0, any(name) AS n0, any(code) "
-		"AS c0, "
+		"AS c0, any(parent) AS pa0, "
 		"any(depth) AS d0, any(role) AS r0, any(calls) AS q0, any(min_s) AS lo0, any(max_s) AS hi0, "
 		"any(total_s) AS t0, any(self_s) AS f0, any(bucket) AS b0, any(bucket_calls) AS bc0 "
 		"FROM %s WHERE NOT isNaN(total_s) AND ",
@@ -289,6 +379,8 @@ int sb_warehouse_aggregate(const struct sb_warehouse *w, struct sb_aggregate **o
 	if (!err)
 		err = sb_warehouse_meet(w, a);
 	if (!err)
+		open_stages(a);
+	if (!err)
 		err = sb_aggregate_draw(a);
 	for (size_t i = 0; !err && i < a->rank_count; i++)
 		if (a->ranks[i].straggler)
@@ -349,10 +441,19 @@ static void ask_stage(const struct sb_warehouse *w, const char *stage, struct sb
 		sb_warehouse_table(w, "runs", table, sizeof table));
 }
 
-static void put_filter(const struct sb_warehouse_trend *t, struct sb_buf *sql)
+static void put_filter(const struct sb_warehouse *w, const struct sb_warehouse_trend *t, struct sb_buf *sql)
 {
 	const char *and = " WHERE ";
 
+	if (*w->tenant) {
+		char head[sizeof w->tenant + 2];
+
+		snprintf(head, sizeof head, "%s/", w->tenant);
+		sb_buf_printf(sql, "%sstartsWith(job, ", and);
+		sb_warehouse_quote(sql, head);
+		sb_buf_putc(sql, ')');
+		and = " AND ";
+	}
 	if (t->name) {
 		sb_buf_printf(sql, "%sname = ", and);
 		sb_warehouse_quote(sql, t->name);
@@ -376,7 +477,7 @@ int sb_warehouse_trend(const struct sb_warehouse *w, const struct sb_warehouse_t
 			ask_metric(w, (enum sb_metric)known, &sql);
 		else
 			ask_stage(w, t->metric, &sql);
-		put_filter(t, &sql);
+		put_filter(w, t, &sql);
 		sb_buf_puts(&sql, known >= 0
 					  ? " GROUP BY job, run)"
 					  : " GROUP BY job, run) GROUP BY job, run, version, place) GROUP BY "

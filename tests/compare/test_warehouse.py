@@ -137,6 +137,9 @@ def check_same(local, remote):
         for key in ("offset_s", "residual_s"):
             assert theirs["clock"][key] == pytest.approx(ours["clock"][key], abs=1e-6), key
         assert theirs["caused_wait_s"] == pytest.approx(ours["caused_wait_s"], rel=1e-4, abs=1e-3)
+    assert remote["heat_map"]["ranks"] == local["heat_map"]["ranks"]
+    for ours, theirs in zip(local["heat_map"]["stages"], remote["heat_map"]["stages"]):
+        assert theirs["name"] == ours["name"] and theirs["total_s"] == pytest.approx(ours["total_s"], rel=1e-9)
     assert [s["name"] for s in remote["stages"]] == [s["name"] for s in local["stages"]]
     for ours, theirs in zip(local["stages"], remote["stages"]):
         assert theirs["total_s"] == pytest.approx(ours["total_s"], rel=1e-9)
@@ -151,6 +154,47 @@ def test_the_engine_adds_up_as_the_local_path_does(servers, job):
     check_same(aggregated(job), aggregated(url))
     assert servers[0].ask("SELECT count() > 0 FROM whole.samples") == "1"
     assert servers[0].ask("SELECT count() FROM whole.steps WHERE kind = 'step'") == str((RANKS - 1) * 200)
+
+
+def test_tenants_do_not_see_each_other(servers, job):
+    urls = [servers[0].url("shared?job=a&tenant=" + name) for name in ("red", "red-hot")]
+    for url, ranks in zip(urls, ((0, 1), (0, 1, 2))):
+        for rank in ranks:
+            strobe("export", job / f"rank_{rank}", "--to", url)
+    assert [aggregated(url)["rank_count"] for url in urls] == [2, 3]
+    assert servers[0].ask("SELECT groupUniqArray(job) = ['red/a', 'red-hot/a'] OR groupUniqArray(job) = ['red-hot/a', 'red/a'] "
+                          "FROM shared.runs") == "1"
+    seen = json.loads(strobe("history", "trend", "wall_s", "--from", servers[0].url("shared?tenant=red"), "--format", "json").stdout)
+    assert "red/a" in json.dumps(seen) and "red-hot/a" not in json.dumps(seen)
+
+
+def check_alike(ours, theirs, where):
+    """The same, but for what the engine is not told: settings, names of runs, and the last digits."""
+    if isinstance(ours, dict):
+        assert set(theirs) == set(ours), where
+        for key in ours:
+            if key not in ("label", "run"):
+                check_alike(ours[key], theirs[key], f"{where}.{key}")
+    elif isinstance(ours, list):
+        assert len(theirs) == len(ours), where
+        for i, one in enumerate(ours):
+            check_alike(one, theirs[i], f"{where}[{i}]")
+    elif isinstance(ours, float):
+        assert theirs == pytest.approx(ours, rel=1e-6, abs=1e-9), where
+    else:
+        assert theirs == ours, where
+
+
+def test_a_diff_of_two_jobs_in_the_engine_is_that_of_their_folders(servers, job, tmp_path):
+    other = tmp_path / "other"
+    subprocess.run([BUILD / "tests" / "make_ranks", other, "16", "800", "7", "4", "40"], check=True)
+    urls = [servers[0].url("jobs?job=" + name) for name in "ab"]
+    for folder, url in zip((job, other), urls):
+        strobe("export", folder, "--to", url)
+    local, remote = (json.loads(strobe("diff", *sides, "--format", "json").stdout) for sides in ((job, other), urls))
+    assert len(remote["stages"]) == len(local["stages"]) > 2
+    for key in ("stages", "metrics", "job"):
+        check_alike(local.get(key), remote.get(key), key)
 
 
 @pytest.mark.skipif(not tls.OPENSSL, reason="no openssl here")
