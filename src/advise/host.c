@@ -131,6 +131,20 @@ static bool is_climbing(
 	       climbs(it->sample_s + skip, it->sample_count - skip, a->limit, out_first, out_last);
 }
 
+/* On a crowded machine the time of anything rises and falls with what the other programs do. */
+static void doubt_trend(struct sb_advisor *a, struct sb_advice *f)
+{
+	const struct sb_cpu_panel *cpu = &a->model->cpu;
+
+	if (!f || !(sb_weigh_crowding(a->model) > 1))
+		return;
+	sb_finding_cause(f,
+		sb_say(a, "the load is %.0f on %lld cores: other programs may do it; if not, %s",
+			cpu->load1.mean, (long long)cpu->core_count, f->cause),
+		SB_GAIN_MEASURED, SB_POSSIBLE);
+	f->priority = sb_priority_name(SB_PRIORITY_LOW);
+}
+
 void sb_rule_slow_trend(struct sb_advisor *a)
 {
 	for (size_t i = 0; i < a->model->iterations.count; i++) {
@@ -154,6 +168,7 @@ void sb_rule_slow_trend(struct sb_advisor *a)
 			SB_GAIN_MEASURED, hot.line ? SB_LIKELY : SB_POSSIBLE);
 		sb_hot_place(f, &hot);
 		sb_weigh_priority(a, f);
+		doubt_trend(a, f);
 		return;
 	}
 }

@@ -190,6 +190,20 @@ void sb_rule_padding(struct sb_advisor *a)
 
 /* ---- a cache that never fires ----------------------------------------------- */
 
+static const char *why_idle(struct sb_advisor *a, const struct sb_cache_entry *c)
+{
+	if (c->threshold > 0 && 2 * c->near_misses > c->misses)
+		return sb_say(a,
+			"the threshold of '%s', %.3g, is too strict: the scores come close to it (%.3g on "
+			"average)",
+			c->cache, c->threshold, c->score_mean);
+	if (c->threshold > 0 && c->score_mean > c->threshold)
+		return sb_say(a, "the threshold of '%s', %.3g, is below every score (%.3g on average)",
+			c->cache, c->threshold, c->score_mean);
+	return sb_say(
+		a, "'%s' is asked in every step and has never been filled with what is asked for", c->cache);
+}
+
 void sb_rule_cache_idle(struct sb_advisor *a)
 {
 	const struct sb_stage *steps = steps_stage(a->model);
@@ -205,17 +219,7 @@ void sb_rule_cache_idle(struct sb_advisor *a)
 				c->threshold > 0 ? sb_say(a, "; threshold %.3g, scores of %.3g on average",
 							   c->threshold, c->score_mean)
 						 : ""));
-		sb_finding_cause(f,
-			c->threshold > 0 && c->score_mean > c->threshold
-				? sb_say(a,
-					  "the threshold of '%s', %.3g, is below every score (%.3g on "
-					  "average)",
-					  c->cache, c->threshold, c->score_mean)
-				: sb_say(a,
-					  "'%s' is asked in every step and has never been filled with what "
-					  "is asked for",
-					  c->cache),
-			SB_GAIN_ESTIMATED, SB_LIKELY);
+		sb_finding_cause(f, why_idle(a, c), SB_GAIN_ESTIMATED, SB_LIKELY);
 		if (!f)
 			return;
 		f->stage = c->cache;

@@ -177,6 +177,14 @@ def test_an_event_lies_where_its_step_was(record):
     assert len(record().records[strobe_file.CACHE]) == 2
 
 
+def test_an_event_outside_of_chunks_is_recorded_without_a_frame(record):
+    recorder = CacheEventRecorder()
+    for _ in range(20):
+        recorder.record_event("semantic", {"score": 0.9, "threshold": 0.95}, hit=False)
+    import strobe_file
+    assert len(record().records[strobe_file.CACHE]) == 20
+
+
 # ---- diffusion ----
 
 def test_frames_count_once_per_block_not_once_per_step():

@@ -1,4 +1,4 @@
-/* The rules about the host: memory that grows. */
+/* The rules about the host: memory that grows, time that grows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,11 +46,50 @@ static void memory_that_settles_after_the_first_generations_is_no_leak(void **st
 	synthetic_done(&s);
 }
 
+/* Sixteen steps, each longer than the one before, on two cores that so many threads want. */
+static struct sb_model *slower_and_slower(struct synthetic *s, double load)
+{
+	static const char *const cpu[] = { "load1_count", "process_percent" }, *const cores[] = { "a_percent",
+		"b_percent" };
+	const double values[] = { load, 40 }, used[] = { 100, 100 };
+	uint64_t at_ns = 0;
+	uint32_t schema;
+
+	synthetic_open(s);
+	synthetic_begin(s, 0, "video", STROBE_ROLE_GENERATION);
+	for (uint64_t i = 0; i < 16; at_ns += SECOND + i++ * 100 * MS)
+		synthetic_step(s, at_ns, at_ns + SECOND + i * 100 * MS, (int64_t)i, 0);
+	synthetic_end(s, at_ns);
+	schema = sb_builder_schema(s->b, "cpu", -1, cpu, 2);
+	sb_builder_sample(s->b, schema, SECOND, values, 2);
+	sb_builder_sample(s->b, schema, at_ns, values, 2);
+	schema = sb_builder_schema(s->b, "cpu_core", -1, cores, 2);
+	sb_builder_sample(s->b, schema, SECOND, used, 2);
+	return synthetic_model(s, at_ns);
+}
+
+static void a_trend_on_a_crowded_machine_is_doubted(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f = finding(slower_and_slower(&s, 1), "slow_trend");
+
+	assert_non_null(f);
+	assert_string_equal(f->priority, "high");
+	assert_null(strstr(f->cause, "other programs"));
+	synthetic_done(&s);
+	f = finding(slower_and_slower(&s, 16), "slow_trend");
+	assert_non_null(f);
+	assert_string_equal(f->priority, "low");
+	assert_non_null(strstr(f->cause, "the load is 16 on 2 cores: other programs may do it"));
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_that_grows_with_each_generation_is_a_leak),
 		cmocka_unit_test(memory_that_settles_after_the_first_generations_is_no_leak),
+		cmocka_unit_test(a_trend_on_a_crowded_machine_is_doubted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,12 +35,15 @@ class CacheEventRecorder:
             self._chunk["step"] = step
 
     def record_event(self, cache, details="", *, step=None, hit=True, score=None, threshold=None):
-        """The cache served (or, with hit=False, did not serve) the current step."""
-        if not self.enabled or self._chunk is None:
+        """The cache served (or, with hit=False, did not serve) the current step; outside of chunks it has no frame."""
+        if not self.enabled:
             return
         if isinstance(details, dict):  # {"score": 0.9, "threshold": 0.95}
             score = _number(details, "score", "similarity") if score is None else score
             threshold = _number(details, "threshold") if threshold is None else threshold
+        if self._chunk is None:
+            _record.cache(str(cache), "hit" if hit else "miss", score=score, threshold=threshold)
+            return
         at = self._chunk["step"] if step is None else step
         if len(self._chunk["events"]) < KEPT:
             self._chunk["events"].append({"time": time.perf_counter() - self._begin, "step": at, "cache": str(cache),
