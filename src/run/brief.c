@@ -28,6 +28,17 @@ static void take_first(struct sb_run_brief *s, const struct sb_file_header *h)
 	s->pid = h->pid;
 }
 
+static uint64_t duration_of(const struct sb_file_header *h)
+{
+	uint64_t ticks = h->closed ? h->end_ticks : h->heartbeat_ticks;
+
+	if (h->closed && h->end_mono_ns > h->start_mono_ns)
+		return h->end_mono_ns - h->start_mono_ns;
+	if (!h->clock_hz || ticks <= h->start_ticks)
+		return 0;
+	return (uint64_t)((double)(ticks - h->start_ticks) * 1e9 / (double)h->clock_hz);
+}
+
 /* How a run ended is what its own process says, the first to record; the tool's
  * run.strobe and run.labels.strobe count only where there is nothing else. */
 static void take_end(struct reading *r, const struct sb_file_header *h)
@@ -40,6 +51,7 @@ static void take_end(struct reading *r, const struct sb_file_header *h)
 	r->main_beside = r->beside;
 	r->main_start_ns = h->start_real_ns;
 	r->brief.closed = h->closed != 0;
+	r->brief.duration_ns = duration_of(h);
 }
 
 static void take_head(const struct sb_file_header *h, void *context)
@@ -48,6 +60,8 @@ static void take_head(const struct sb_file_header *h, void *context)
 
 	take_first(&r->brief, h);
 	take_end(r, h);
+	r->brief.frames += h->made[SB_MADE_FRAMES] ? h->made[SB_MADE_FRAMES] : h->made[SB_MADE_BLOCK_FRAMES];
+	r->brief.steps += h->made[SB_MADE_STEPS];
 	if (h->rank >= 0) {
 		r->brief.several_ranks |= r->brief.rank >= 0 && r->brief.rank != h->rank;
 		r->brief.rank = h->rank;

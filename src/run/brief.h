@@ -10,6 +10,9 @@ struct sb_run_brief {
 	char name[128]; /* the session's */
 	char host[64];
 	uint64_t start_real_ns;
+	uint64_t duration_ns; /* of its main recording: until its end, else as long as it was known alive */
+	uint64_t frames; /* that left the pipeline, else of blocks that began; 0: none were counted */
+	uint64_t steps; /* that began */
 	uint64_t bytes; /* on the disk */
 	uint32_t pid;
 	int32_t rank; /* -1: none */

@@ -59,12 +59,13 @@ static int newest_first(const void *a, const void *b)
 
 static void add_brief(struct sb_run_brief *job, const struct sb_run_brief *rank, size_t before)
 {
-	uint64_t bytes = job->bytes + rank->bytes;
+	uint64_t bytes = job->bytes + rank->bytes, longest = job->duration_ns;
 	bool live = job->live || rank->live, closed = (!before || job->closed) && rank->closed;
 
 	if (!before || rank->start_real_ns < job->start_real_ns)
 		*job = *rank;
 	job->bytes = bytes;
+	job->duration_ns = longest > rank->duration_ns ? longest : rank->duration_ns;
 	job->live = live;
 	job->closed = closed;
 	job->rank = -1;

@@ -299,6 +299,7 @@ class Ending(unittest.TestCase):
             text = answer.read().decode()
             self.assertIn("event: end", text)
             connection.close()
+            self.assertGreater(json.loads(server.get("/api/runs").body)["runs"][0]["duration_s"], 0)
             self.assertNotIn("strobe_run_live{", server.get("/metrics").body.decode())
             self.assertEqual(server.stop(), 0)
 

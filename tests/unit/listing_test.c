@@ -194,6 +194,9 @@ static void the_list_is_written_key_by_key(void **state)
 					    .brief = { .name = "wan \"t2v\"",
 						    .host = "gpu7",
 						    .start_real_ns = 1700000000999999999u,
+						    .duration_ns = 2500000000u,
+						    .frames = 81,
+						    .steps = 50,
 						    .bytes = 4096,
 						    .pid = 42,
 						    .rank = 0,
@@ -206,7 +209,7 @@ static void the_list_is_written_key_by_key(void **state)
 	assert_string_equal(sb_buf_text(&out),
 		"{\"runs\":[{\"id\":\"b\",\"name\":\"wan \\\"t2v\\\"\",\"host\":\"gpu7\","
 		"\"start_time\":\"2023-11-14T22:13:20+00:00\",\"state\":\"live\",\"live\":true,"
-		"\"bytes\":4096,\"pid\":42,\"rank\":0},"
+		"\"duration_s\":2.5,\"frames\":81,\"steps\":50,\"bytes\":4096,\"pid\":42,\"rank\":0},"
 		"{\"id\":\"a\",\"name\":\"\",\"host\":\"\","
 		"\"state\":\"killed\",\"live\":false,\"bytes\":0,\"pid\":0}],\"left_out_count\":3}");
 	sb_buf_done(&out);

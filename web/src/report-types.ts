@@ -1989,6 +1989,9 @@ export type ListedRun = {
   start_time?: string; // when it began
   state: "live" | "ended" | "killed"; // ended: stopped in order; killed: not stopped, and its process is gone
   live: boolean; // a process records into it
+  duration_s?: number; // until its end, or as long as it was known alive; of a job its longest rank's
+  frames?: number; // frames that were made; of a job its first rank's
+  steps?: number; // scheduler steps that began; of a job its first rank's
   bytes: number; // on the disk
   pid: number; // the process that recorded it
   rank?: number; // of a job with several

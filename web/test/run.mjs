@@ -16,6 +16,7 @@ import './aligned.mjs';
 import './bench.mjs';
 import './job.mjs';
 import './marks.mjs';
+import './runs.mjs';
 
 const base = fixture();
 const basePath = writePage('base', base);

@@ -1,10 +1,28 @@
 // The server's front door: every run it found, the live ones on top.
 import { useEffect, useState } from 'preact/hooks';
-import { bytes, clip } from '../format';
+import { bytes, clip, count, plain, seconds } from '../format';
 import { num, text, type RunList } from '../report';
 import { Table } from '../table';
 import { toggleTheme } from '../state';
 import { Shell } from './shell';
+
+type Run = RunList['runs'][number];
+
+const fps = (r: Run) => (r.frames && r.duration_s ? r.frames / r.duration_s : undefined);
+
+// How long the runs of this name took, up to this one: the last bar is its own.
+function Spark({ r, all }: { r: Run; all: Run[] }) {
+  const same = all.filter((o) => o.name === r.name && o.duration_s !== undefined && (o.start_time ?? '') <= (r.start_time ?? '')).slice(0, 12).reverse();
+  const most = Math.max(...same.map((o) => o.duration_s!));
+  if (same.length < 2) return null;
+  return (
+    <span class="spark" role="img" aria-label={`durations: ${same.map((o) => seconds(o.duration_s)).join(', ')}`} title={same.map((o) => seconds(o.duration_s)).join(', ')}>
+      {same.map((o) => (
+        <i key={o.id} class={o.id === r.id ? 'own' : ''} style={{ height: `${Math.max(8, (o.duration_s! / most) * 100)}%` }} />
+      ))}
+    </span>
+  );
+}
 
 export function Runs({ first }: { first: RunList }) {
   const [data, setData] = useState(first);
@@ -52,6 +70,10 @@ export function Runs({ first }: { first: RunList }) {
               { key: 'name', head: 'run', text: true, value: (r) => text(r, 'name'), cell: (r) => <a class="link" dir="auto" href={address(text(r, 'id') ?? '')}>{clip(text(r, 'name') || text(r, 'id') || '', 60)}</a> },
               { key: 'live', head: 'state', text: true, value: (r) => String(r.state), cell: (r) => <span class={r.state === 'ended' ? 'quiet' : `run-state ${String(r.state)}`}>{String(r.state)}</span> },
               { key: 'start_time', head: 'started', text: true, value: (r) => text(r, 'start_time'), cell: (r) => (text(r, 'start_time') ?? '').replace('T', ' ').replace(/\+00:00$/, ' UTC') },
+              { key: 'duration_s', head: 'duration', value: (r) => r.duration_s },
+              { key: 'spark', head: 'so far', help: 'durations of the runs of this name, up to this one', value: () => undefined, cell: (r) => <Spark r={r} all={data.runs} /> },
+              { key: 'fps', head: 'frames/s', help: 'frames over the whole run, start-up included', value: fps, cell: (r) => (fps(r) === undefined ? '' : plain(fps(r)!)) },
+              { key: 'steps', head: 'steps', value: (r) => r.steps, cell: (r) => (r.steps === undefined ? '' : count(r.steps)) },
               { key: 'host', head: 'host', text: true, value: (r) => text(r, 'host') },
               { key: 'pid', head: 'process', value: (r) => num(r, 'pid'), cell: (r) => String(num(r, 'pid') ?? '') },
               { key: 'bytes', head: 'size', value: (r) => num(r, 'bytes'), cell: (r) => bytes(num(r, 'bytes')) },
