@@ -1,6 +1,8 @@
 /* strobe top: a running or finished recording in the terminal. Reads the files
  * beside the writer; what a refresh costs decides when the next one comes. */
 #include "command.h"
+#include "job_arg.h"
+#include "top_job.h"
 #include "top_screen.h"
 #include "top_target.h"
 #include "top_view.h"
@@ -191,11 +193,13 @@ static int run(struct args *args)
 		return EXIT_USAGE;
 	setlocale(LC_CTYPE, "");
 	t.view.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	if (!args_has(args, "once") && !isatty(STDOUT_FILENO))
+		return complain("standard output is not a terminal; 'strobe top --once' prints one screen");
+	if (job_arg_is_job(args->count ? args->values[0] : "last"))
+		return top_job(args->count ? args->values[0] : "last", args_has(args, "once"), t.interval_s);
 	code = top_target_find(args->count ? args->values[0] : NULL, t.run, sizeof t.run);
 	if (code)
 		return code;
-	if (!args_has(args, "once") && !isatty(STDOUT_FILENO))
-		return complain("standard output is not a terminal; 'strobe top --once' prints one screen");
 	code = args_has(args, "once") ? print_once(&t) : watch(&t);
 	sb_model_free(t.whole);
 	sb_model_free(t.now);
@@ -213,7 +217,7 @@ const struct command cmd_top = {
 		"Reads the recording's files: the program is not slowed down. Keys: q quit, s sort, "
 		"arrows scroll.\n"
 		"RUN is a run folder, a .strobe file or last (the default), last~1...; PID any process of "
-		"a run.",
+		"a run.\nOf a job it shows the ranks, the one with the most work first.",
 	.examples = "  strobe top                 the last run\n  strobe top 12345           the run that "
 		    "process 12345 records into\n"
 		    "  strobe top --once last~1   one screen as text",

@@ -1,14 +1,19 @@
 /* strobe whatif: what a run would take with other settings. */
 #include "command.h"
 #include "facts_arg.h"
+#include "job_arg.h"
 #include "output.h"
 #include "run_arg.h"
 
 #include "base/vec.h"
 #include "compare/whatif.h"
 #include "report/whatif.h"
+#include "run/resolve.h"
 #include "store/history.h"
 
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -86,11 +91,32 @@ static int load_remembered(struct whatif_job *job)
 	return code;
 }
 
+/* A job lasts as long as the rank that works most: that one's folder. */
+static int slowest_rank(const char *spec, char *out, size_t size)
+{
+	struct sb_aggregate *a = NULL;
+	const struct sb_aggregate_rank *most;
+	char folder[PATH_MAX];
+
+	if (sb_run_resolve(spec, folder, sizeof folder) || job_arg_read(folder, 0, &a))
+		return complain_last();
+	most = &a->ranks[0];
+	for (size_t i = 1; i < a->rank_count; i++)
+		if (a->ranks[i].work_s > most->work_s)
+			most = &a->ranks[i];
+	snprintf(out, size, "%s/rank_%" PRId64, folder, most->rank);
+	sb_aggregate_free(a);
+	return 0;
+}
+
 static int load(const struct args *args, const char *spec, struct whatif_job *job)
 {
+	char rank[PATH_MAX + 32];
 	const char *list;
-	int code = facts_arg_open(args, spec, NULL, &job->run);
+	int code = job_arg_is_job(spec) ? slowest_rank(spec, rank, sizeof rank) : 0;
 
+	if (!code)
+		code = facts_arg_open(args, job_arg_is_job(spec) ? rank : spec, NULL, &job->run);
 	for (size_t i = 0; !code && (list = args_nth(args, "with", i)); i++)
 		code = load_list(args, job, list);
 	if (!code && !args_has(args, "no-history"))
@@ -162,7 +188,7 @@ const struct command cmd_whatif = {
 		       "tokens, batch,\n"
 		       "width, height. It says when it extrapolates. The stages that can be turned are in "
 		       "the report\n"
-		       "under 'Strategies by stage'.",
+		       "under 'Strategies by stage'. Of a job it predicts for the rank that works most.",
 	.examples = "  strobe whatif last 3b.iters=8 4f.2.steps=1\n"
 		    "  strobe whatif baseline.log vae.batch=8 --with batch1.log,batch2.log",
 	.options = options,

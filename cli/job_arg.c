@@ -115,10 +115,14 @@ static int make(const struct sb_aggregate *a, const struct sb_aggregate_options 
 	struct sb_buf json = { 0 };
 	int err = 0;
 
-	if (!strcmp(format, "text"))
+	if (!strcmp(format, "md"))
+		sb_buf_puts(out, "```text\n");
+	if (!strcmp(format, "text") || !strcmp(format, "md"))
 		sb_aggregate_text(a, o, out);
 	else
 		sb_aggregate_json(a, strcmp(format, "html") ? out : &json);
+	if (!strcmp(format, "md"))
+		sb_buf_puts(out, "```\n");
 	if (!strcmp(format, "html"))
 		err = sb_page_wrap("aggregate", &json, out);
 	sb_buf_done(&json);
