@@ -86,6 +86,8 @@ def test_nothing_private_is_in_the_file(shared):
 
 def test_the_recording_is_packed(tmp_path):
     subprocess.run([BUILD / "tests" / "make_recordings", tmp_path], check=True)
+    if strobe("export", "rich.strobe", "--to", "packed", "-o", "p.strobe", cwd=tmp_path).returncode:
+        pytest.skip("this build has no zstd")
     assert strobe("share", "rich.strobe", "-o", "x.html", cwd=tmp_path).returncode == 0
     page = (tmp_path / "x.html").read_bytes()
     packed = packed_of(page)
