@@ -128,6 +128,41 @@ void sb_rule_allocator_thrash(struct sb_advisor *a)
 			percent_of_work(a->model, hot.generation_s)));
 }
 
+/* ---- garbage collection in the warm generations ------------------------------ */
+
+static double number_of(const struct sb_event_row *e, const char *key)
+{
+	for (size_t i = 0; i < e->attr_count; i++)
+		if (strcmp(e->attrs[i].key, key) == 0)
+			return e->attrs[i].type == STROBE_TYPE_FLOAT ? e->attrs[i].f : (double)e->attrs[i].i;
+	return NAN;
+}
+
+static bool in_a_generation(const struct sb_model *model, double t_s)
+{
+	for (size_t i = 0; i < model->generations.count; i++)
+		if (t_s >= model->generations.all[i].begin_s && t_s <= model->generations.all[i].end_s)
+			return true;
+	return false;
+}
+
+static double collected_s(const struct sb_model *model, int64_t *out_count)
+{
+	double sum_s = 0;
+
+	*out_count = 0;
+	for (size_t i = 0; i < model->events.count; i++) {
+		const struct sb_event_row *e = &model->events.rows[i];
+		double took_s = strcmp(e->name, "garbage collection") == 0 ? number_of(e, "duration_s") : NAN;
+
+		if (!(took_s > 0) || !in_a_generation(model, e->t_s) || !sb_weigh_is_warm(model, e->t_s))
+			continue;
+		sum_s += took_s;
+		++*out_count;
+	}
+	return sum_s;
+}
+
 /* ---- Python between the steps -------------------------------------------- */
 
 static bool is_between(const struct sb_model *model, const struct sb_line *l)
@@ -157,12 +192,15 @@ static bool knows_calls(const struct sb_model *model)
 void sb_rule_python_between_steps(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, is_between);
-	double spent_s = fmax(hot.generation_s, hot.step_s);
+	double spent_s = fmax(hot.generation_s, hot.step_s), left_s;
+	int64_t collections;
 	struct sb_advice *f;
 
 	if (!knows_calls(a->model))
 		return;
-	f = find_hot(a, &hot, fmin(spent_s, sb_weigh_idle_s(a->model)), SB_LIKELY,
+	/* a collection keeps the GIL: the sampler comes after it, and finds the line that follows */
+	left_s = fmax(0, sb_weigh_work_s(a->model) - collected_s(a->model, &collections));
+	f = find_hot(a, &hot, fmin(fmin(spent_s, left_s), sb_weigh_idle_s(a->model)), SB_LIKELY,
 		sb_say(a, "Python between the model's calls takes %.0f %% of the generations",
 			percent_of_work(a->model, spent_s)));
 
@@ -221,22 +259,6 @@ void sb_rule_input_starved(struct sb_advisor *a)
 
 /* ---- garbage collection --------------------------------------------------- */
 
-static double number_of(const struct sb_event_row *e, const char *key)
-{
-	for (size_t i = 0; i < e->attr_count; i++)
-		if (strcmp(e->attrs[i].key, key) == 0)
-			return e->attrs[i].type == STROBE_TYPE_FLOAT ? e->attrs[i].f : (double)e->attrs[i].i;
-	return NAN;
-}
-
-static bool in_a_generation(const struct sb_model *model, double t_s)
-{
-	for (size_t i = 0; i < model->generations.count; i++)
-		if (t_s >= model->generations.all[i].begin_s && t_s <= model->generations.all[i].end_s)
-			return true;
-	return false;
-}
-
 static bool collects(const struct sb_model *model, const struct sb_line *l)
 {
 	(void)model;
@@ -254,21 +276,10 @@ void sb_rule_garbage_collection(struct sb_advisor *a)
 	struct sb_hot called = sb_hot_find(a->model, collects),
 		      busy = sb_hot_find(a->model, is_busy_in_a_step);
 	const struct sb_hot *place = called.line ? &called : &busy;
-	double sum_s = 0, percent;
-	int64_t count = 0;
+	int64_t count;
+	double sum_s = collected_s(a->model, &count), percent = percent_of_work(a->model, sum_s);
 	struct sb_advice *f;
 
-	for (size_t i = 0; i < a->model->events.count; i++) {
-		const struct sb_event_row *e = &a->model->events.rows[i];
-		double took_s = strcmp(e->name, "garbage collection") == 0 ? number_of(e, "duration_s") : NAN;
-
-		if (!(took_s > 0) || !in_a_generation(a->model, e->t_s) ||
-			!sb_weigh_is_warm(a->model, e->t_s))
-			continue;
-		sum_s += took_s;
-		count++;
-	}
-	percent = percent_of_work(a->model, sum_s);
 	if (!count || !(percent > a->limit))
 		return;
 	f = sb_advisor_find(a, percent, sum_s,

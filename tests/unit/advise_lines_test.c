@@ -120,12 +120,13 @@ static void collections_of_the_first_generation_are_not_of_the_warm_ones(void **
 }
 
 /* Videos with a line between the model's calls that was sampled so often, on two cores that so many threads want. */
-static const char *blamed_at(uint64_t samples, double load)
+static const char *blamed_at(uint64_t samples, double load, double collection_s)
 {
 	static const char *const cpu[] = { "load1_count", "process_percent" }, *const cores[] = { "a_percent",
 		"b_percent" };
 	const double values[] = { load, 40 }, used[] = { 100, 100 };
 	struct sb_builder_sample sample = { .tid = TID, .weight_us = 60000 };
+	struct strobe_attr took = { "duration_s", STROBE_TYPE_FLOAT, { .f = collection_s } };
 	static char cause[200];
 	const struct sb_advice *f;
 	struct synthetic s;
@@ -142,6 +143,8 @@ static const char *blamed_at(uint64_t samples, double load)
 		sb_builder_sample(s.b, schema, i * SECOND, values, 2);
 	schema = sb_builder_schema(s.b, "cpu_core", -1, cores, 2);
 	sb_builder_sample(s.b, schema, SECOND, used, 2);
+	for (uint64_t i = 0; collection_s > 0 && i < VIDEOS; i++)
+		sb_builder_event(s.b, i * SECOND + 500 * MS, "garbage collection", 0, &took, 1);
 	f = finding(synthetic_model(&s, VIDEOS * SECOND), "python_between_steps");
 	snprintf(cause, sizeof cause, "%s", f && f->cause ? f->cause : "");
 	synthetic_done(&s);
@@ -150,9 +153,15 @@ static const char *blamed_at(uint64_t samples, double load)
 
 static void a_line_is_blamed_on_a_crowded_machine_only_if_it_is_sampled_often(void **state)
 {
-	assert_string_equal(blamed_at(6, 1), "on_step (pipe.py:41)");
-	assert_string_equal(blamed_at(6, 16), ""); /* a thread that waits for a core is found anywhere */
-	assert_string_equal(blamed_at(30, 16), "on_step (pipe.py:41)");
+	assert_string_equal(blamed_at(6, 1, 0), "on_step (pipe.py:41)");
+	assert_string_equal(blamed_at(6, 16, 0), ""); /* a thread that waits for a core is found anywhere */
+	assert_string_equal(blamed_at(30, 16, 0), "on_step (pipe.py:41)");
+}
+
+static void time_of_collections_is_not_the_next_lines(void **state)
+{
+	assert_string_equal(blamed_at(30, 1, 0.2), "on_step (pipe.py:41)");
+	assert_string_equal(blamed_at(30, 1, 0.95), "");
 }
 
 int main(void)
@@ -163,6 +172,7 @@ int main(void)
 		cmocka_unit_test(copies_are_placed_at_the_line_that_makes_them),
 		cmocka_unit_test(collections_of_the_first_generation_are_not_of_the_warm_ones),
 		cmocka_unit_test(a_line_is_blamed_on_a_crowded_machine_only_if_it_is_sampled_often),
+		cmocka_unit_test(time_of_collections_is_not_the_next_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
