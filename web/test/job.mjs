@@ -12,6 +12,7 @@ function job() {
   return {
     schema: 'strobe.aggregate/1', job: 'train-7', report_count: RANKS, rank_count: RANKS, host_count: NODES, missing_ranks: [], left_out: [],
     attempts: [{ attempt_index: 1, run: 'train-7.1', state: 'killed' }, { attempt_index: 2, run: 'train-7.2', state: 'ended', taken: true }],
+    communication: [{ group: 'nccl 0-7 sp', operation: 'all_to_all', rank_count: 8, collective_count: 40, bytes: 2 ** 30, late_wait_s: 900, transfer_s: 120, hidden_s: 60, bus_bytes_per_s: 2e11, last_rank: LATE, last_count: 30 }],
     late_groups: [{ group: 'nccl 0-7 sp', late_count: 12, shared_count: 40, wait_s: 3.5 }],
     metrics: { wall_s: { count: RANKS, min_value: 10, min_rank: 0, max_value: 14, max_rank: LATE, avg_value: 10.1, median_value: 10, sum_value: 10244 } },
     reports_summary: ranks.map(one), straggler_count: 1, collective_count: 40, unclear_collective_count: 3, late_wait_s: 900, transfer_s: 120, hidden_s: 60, clock_uncertainty_s: 2e-5,
@@ -35,6 +36,7 @@ test('a job of 1 024 ranks: who is late, lanes by node and rank, attempts, group
   assert.match(text, /900\.00 s waiting for the last rank, 120\.00 s transferring, 60\.00 s hidden[\s\S]*At 3 of them the clocks cannot tell/);
   assert.match(text, /train-7\.1\s+killed[\s\S]*train-7\.2\s+ended\s+yes/);
   assert.match(text, /nccl 0-7 sp\s+12\s+40\s+3\.50 s/);
+  assert.match(text, /all_to_all\s+8\s+40\s+1\.\d+ GB\s+900\.00 s\s+120\.00 s\s+60\.00 s\s+[\d. ]+ GB\/s\s+517\s+30/);
   assert.match(text, /may be 20\.0 µs apart/);
   const heat = page.locator('#heat canvas').first();
   assert.equal(await page.locator('#heat canvas').count(), 40);

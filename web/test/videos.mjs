@@ -113,7 +113,7 @@ test('the start-up is one row that opens, in both tables, and its button leads t
   await page.locator('.card.table tr', { hasText: 'start-up' }).click();
   assert.match(plain(await page.locator('.selection header').innerText()), /start-up\s+0\.000 to 1\.100 s/);
   await page.keyboard.press('Escape');
-  await page.locator('.videos button', { hasText: 'startup' }).click();
+  await page.locator('.videos button', { hasText: 'start-up' }).click();
   const r = await range(page);
   assert.deepEqual([r.from, r.to], [0, 1100 * MS]);
   assert.deepEqual((await names('.card.table')).slice(0, 2), ['start-up', 'load_model'], 'and opens the row');

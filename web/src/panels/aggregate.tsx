@@ -271,7 +271,7 @@ function jobBody(d: AggregateReport) {
   const clocks = d.reports_summary.filter((r) => num(r.clock, 'offset_s') !== undefined || num(r.clock, 'uncertainty_s') !== undefined);
   const waits = [num(d, 'late_wait_s') !== undefined && `${seconds(num(d, 'late_wait_s'))} waiting for the last rank`, num(d, 'transfer_s') !== undefined && `${seconds(num(d, 'transfer_s'))} transferring`, num(d, 'hidden_s') !== undefined && `${seconds(num(d, 'hidden_s'))} hidden behind other work`].filter(Boolean);
   const uncertain = num(d, 'clock_uncertainty_s');
-  if (!waits.length && !d.attempts?.length && !d.late_groups?.length && uncertain === undefined && !clocks.length) return null;
+  if (!waits.length && !d.communication?.length && !d.attempts?.length && !d.late_groups?.length && uncertain === undefined && !clocks.length) return null;
   return (
     <>
       {waits.length > 0 && (
@@ -280,6 +280,7 @@ function jobBody(d: AggregateReport) {
           {num(d, 'unclear_collective_count') ? ` At ${count(num(d, 'unclear_collective_count'))} of them the clocks cannot tell who came last.` : ''}
         </p>
       )}
+      {(d.communication ?? []).length > 0 && <FieldTable rows={d.communication!} caption="Communication by group and operation, the most time first" />}
       {(d.attempts ?? []).length > 0 && <FieldTable rows={d.attempts!} caption="Attempts: the last complete one counts" />}
       {(d.late_groups ?? []).length > 0 && <FieldTable rows={d.late_groups!} caption="Groups that come late as a whole" />}
       {uncertain !== undefined && <p>The clocks of the ranks may be {seconds(uncertain)} apart; what differs by less is not judged.</p>}

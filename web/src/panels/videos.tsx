@@ -36,7 +36,7 @@ export function Videos({ report, timeline }: { report: Report; timeline: Timelin
   return (
     <section class="videos" aria-label="videos of this run">
       <button type="button" class="startup" title="from the start to the first video" onClick={() => { pick(null); startupOpen.set(true); show({ from: 0, to: begin * 1e9 }); }}>
-        startup
+        start-up
         <b>{seconds(begin)}</b>
       </button>
       <button type="button" class="startup" aria-pressed={chosen === null} onClick={() => pick(null)}>
