@@ -210,7 +210,7 @@ SB_FIELDS(sb_iterations_fields, sb_iterations, "Iterations", "How regular a loop
 
 /* ---- generations --------------------------------------------------------- */
 
-static const char *const generation_states[] = { "open", "cut", SB_NAMES_END };
+static const char *const generation_states[] = { "open", "cut", "failed", "cached", SB_NAMES_END };
 
 static const struct sb_field generation_rows[] = {
 	SB_FIELD(sb_generation, name, "name", SB_ALWAYS, "what the program calls it"),
@@ -235,7 +235,9 @@ static const struct sb_field generation_rows[] = {
 		"mean of the busiest GPU"),
 	SB_FIELD_NAMED(sb_generation, state, "state", SB_KNOWN, generation_states,
 		"open: had not ended; cut: by the border of the selected part; then frames are those "
-		"counted, not those announced"),
+		"counted, not those announced; failed: an error ended it; cached: nothing had to be "
+		"computed; "
+		"none of these is in the times of a video"),
 };
 static SB_FIELDS(generation, sb_generation, "Generation", "One video or request.");
 

@@ -136,6 +136,7 @@ execution.PromptExecutor().execute({
     "6": {"class_type": "ShowText", "run": lambda: {"text": ["hello"]}}}, "p3")
 execution.PromptExecutor().execute({
     "5": {"class_type": "PreviewImage", "run": saves("temp", "c.png"), "inputs": {"images": [small]}}}, "p4")
+execution.PromptExecutor().execute({"2": {"class_type": "Cached", "cached": True, "run": None}}, "p5")
 """
 
 
@@ -169,7 +170,7 @@ def prompts(tmp_path_factory, request):
     recording, = done.recordings
     assert all(zone.closed for zone in recording.zones)
     found = [zone for zone in recording.zones if zone.attrs.get("strobe.role") == GENERATION]
-    assert [zone.attrs["prompt_id"] for zone in found] == ["p1", "p2", "p3", "p4"]
+    assert [zone.attrs["prompt_id"] for zone in found] == ["p1", "p2", "p3", "p4", "p5"]
     return request.param, found
 
 
@@ -198,20 +199,20 @@ def test_what_moves_is_loaded_with_its_bytes(prompts):
 
 
 def test_previews_and_saves_are_export(prompts):
-    _, (first, _, third, _) = prompts
+    _, (first, _, third, *_) = prompts
     assert [zone.name for zone in first.children[1].children if zone.attrs.get("strobe.role") == EXPORT] == ["preview"] * 3
     assert [(node.name, node.attrs.get("frames")) for node in third.children if node.attrs.get("strobe.role") == EXPORT] == [
         ("SaveImage", 9), ("SaveAnimation", 9), ("PreviewImage", 4)]
 
 
 def test_frames_are_counted_once(prompts):
-    _, (_, _, third, fourth) = prompts
+    _, (_, _, third, fourth, _) = prompts
     assert (third.attrs["frames"], third.attrs["width"], third.attrs["height"]) == (9, 64, 64)  # saved twice, previewed
     assert fourth.attrs["frames"] == 4  # nothing was saved
 
 
 def test_text_encoder_and_vae(prompts):
-    _, (_, _, third, _) = prompts
+    _, (_, _, third, *_) = prompts
     parts = third.children[0].children
     assert [(zone.name, zone.attrs) for zone in parts] == [
         ("text_encode", {}), ("vae_decode", {"latent_frames": 3, "frames": 9}),
@@ -219,12 +220,12 @@ def test_text_encoder_and_vae(prompts):
 
 
 def test_a_sampler_that_chooses_its_steps(prompts):
-    _, (_, _, third, _) = prompts
+    _, (_, _, third, *_) = prompts
     assert [step.attrs["step"] for step in steps_of(third.children[1])] == [0, 1, 2, 3, 4]
 
 
 def test_a_prompt_that_fails_says_so(prompts):
-    _, (first, second, third, _) = prompts
+    _, (first, second, third, *_) = prompts
     assert second.attrs["error"] == "ValueError" and "error" not in first.attrs and "error" not in third.attrs
 
 
@@ -235,3 +236,8 @@ def test_a_module_called_execution_that_is_not_comfyui_is_left_alone(tmp_path):
     done = run_program(tmp_path, "import execution\nassert not hasattr(execution.execute, '__wrapped__')\n", env={
         "STROBE_ENABLED": "1", "STROBE_RUN_DIR": str(run_dir), "PYTHONPATH": HOOK})
     assert done.stderr == ""
+
+
+def test_a_prompt_that_had_nothing_to_compute_says_so(prompts):
+    _, (*others, cached) = prompts
+    assert cached.attrs["cached"] == 1 and not any("cached" in one.attrs for one in others)

@@ -47,6 +47,31 @@ static void frames_count_once_and_steps_per_block(void **state)
 	synthetic_done(&s);
 }
 
+/* A prompt that failed after a moment, one that was there already: they took no video's time. */
+static void what_made_no_video_is_not_in_the_times_of_videos(void **state)
+{
+	static const char *const whys[] = { NULL, "error", "cached", NULL };
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < 4; i++) {
+		uint64_t end = i * 10 * SECOND + (whys[i] ? SECOND / 100 : 8 * SECOND);
+
+		synthetic_begin(&s, i * 10 * SECOND, "prompt", STROBE_ROLE_GENERATION);
+		if (whys[i])
+			synthetic_attr(&s, whys[i], 1);
+		synthetic_end(&s, end);
+	}
+	m = synthetic_model(&s, 40 * SECOND);
+	assert_int_equal(m->generations.total, 4);
+	assert_int_equal(m->generations.time.count, 2);
+	assert_near(m->generations.time.p50, 8, 1e-9);
+	assert_string_equal(m->generations.all[1].state, "failed");
+	assert_string_equal(m->generations.all[2].state, "cached");
+	synthetic_done(&s);
+}
+
 /* A crash: the frames a video was to have are not frames it made. */
 static void an_unfinished_video_has_no_frames_but_those_counted(void **state)
 {
@@ -444,6 +469,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_count_once_and_steps_per_block),
+		cmocka_unit_test(what_made_no_video_is_not_in_the_times_of_videos),
 		cmocka_unit_test(an_unfinished_video_has_no_frames_but_those_counted),
 		cmocka_unit_test(chains_of_steps_are_blocks_when_steps_have_a_size),
 		cmocka_unit_test(measured_steps_give_compute_rates_and_no_wall_rate),

@@ -350,7 +350,7 @@ export type Generation = {
   gpu_cost?: number; // in the currency of gpu_cost_per_hour; shared out among the generations that ran at once
   gpu_counters?: GpuCounters; // what parts of the GPU did meanwhile
   utilization_percent?: number; // mean of the busiest GPU
-  state?: "open" | "cut"; // open: had not ended; cut: by the border of the selected part; then frames are those counted, not those announced
+  state?: "open" | "cut" | "failed" | "cached"; // open: had not ended; cut: by the border of the selected part; then frames are those counted, not those announced; failed: an error ended it; cached: nothing had to be computed; none of these is in the times of a video
 };
 
 // Steps, frames per second.

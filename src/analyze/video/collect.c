@@ -122,6 +122,9 @@ static void add_generation(struct sb_video *v, const struct sb_zone *z)
 	n->depth = z->depth;
 	n->open = z->flags & SB_ZONE_OPEN;
 	n->cut = z->flags & SB_ZONE_CLIPPED;
+	n->no_video = sb_attr_find(z->attrs, z->attr_count, "error") ? "failed"
+		      : number_or(z, "cached", 0) > 0                ? "cached"
+								     : NULL;
 }
 
 static void add_stage(struct sb_video *v, const struct sb_zone *z, enum strobe_role work)

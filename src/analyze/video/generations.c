@@ -259,7 +259,7 @@ static void fill_row(const struct sb_video *v, const struct sb_video_generation 
 	fill_counters(model, row);
 	row->open = n->open;
 	row->cut = n->cut;
-	row->state = n->open ? "open" : n->cut ? "cut" : NULL;
+	row->state = n->open ? "open" : n->cut ? "cut" : n->no_video;
 }
 
 /* Wall time with at least one of them running; they come ordered by begin. */
@@ -309,7 +309,7 @@ void sb_generations_fill(struct sb_video *v, struct sb_model *model)
 		double wall_s = (double)(all[i].end_ns - all[i].begin_ns) / 1e9;
 
 		panel->total_s += wall_s;
-		if (!all[i].open && !all[i].cut)
+		if (!all[i].open && !all[i].cut && !all[i].no_video)
 			walls_s[whole++] = wall_s;
 	}
 	if (sb_stats_of(walls_s, whole, &panel->time) != 0)

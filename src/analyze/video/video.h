@@ -50,6 +50,7 @@ struct sb_video_generation {
 	const char *name;
 	uint32_t track;
 	uint32_t depth; /* zones around it */
+	const char *no_video; /* "failed", "cached": its time is not a video's; NULL: it is */
 	bool open, cut; /* then frames and latent_frames are those it has counted, not those it was to make */
 };
 

@@ -15,6 +15,7 @@ class Prompt(Activity):
 
     def __init__(self):
         self.node = None
+        self.nodes_run = 0
         self.saved, self.previewed = {}, {}  # frames by where they are: saved twice, they are counted once
         self.counted_before = here.frames_counted
 
@@ -90,6 +91,8 @@ class _prompting:
             vocabulary.frames(frames[0], height=frames[1], width=frames[2])
         if kind is None and getattr(self._executor, "success", True) is False:
             native.attrs(error=_error_of(self._executor))
+        elif not self._prompt.nodes_run:
+            native.attrs(cached=1)  # ComfyUI had every output: no video was made
 
 
 def _error_of(executor):
@@ -137,6 +140,8 @@ class _node_zone:
         self._zone = stage(name, node_id=number, title=title)
 
     def __enter__(self):
+        if isinstance(here.activity, Prompt):
+            here.activity.nodes_run += 1
         self._zone.__enter__()
         return self._done
 
