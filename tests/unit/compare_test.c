@@ -1,97 +1,5 @@
 /* Comparing runs whose facts are made by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "compare/compare.h"
-#include "base/memory_units.h"
-#include "analyze/memory/memory.h"
-#include "report/diff/diff.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-static struct sb_fact_stage *stage(
-	struct sb_facts *f, const char *code, const char *name, int64_t parent, double total, double self)
-{
-	struct sb_fact_stage *s;
-
-	f->stages = realloc(f->stages, (f->stage_count + 1) * sizeof *f->stages);
-	s = &f->stages[f->stage_count++];
-	*s = (struct sb_fact_stage){ .name = sb_facts_text(f, name),
-		.code = sb_facts_text(f, code),
-		.parent = parent,
-		.depth = parent >= 0,
-		.count = 1,
-		.total_s = total,
-		.self_s = self,
-		.gpu_span_s = NAN,
-		.gpu_busy_s = NAN };
-	s->state = isnan(total) ? SB_STAGE_UNTIMED : SB_STAGE_NORMAL;
-	return s;
-}
-
-static struct sb_facts *run_of(const char *label, double wall)
-{
-	struct sb_facts *f = sb_facts_new(label);
-
-	assert_non_null(f);
-	f->metrics[SB_METRIC_WALL] = wall;
-	return f;
-}
-
-static struct sb_comparison *compare(
-	const struct sb_facts *base, const struct sb_facts *now, const char *gates)
-{
-	/* the comparison borrows the arrays: they must outlive this call */
-	static const struct sb_facts *bases[1], *news[1];
-	struct sb_compare_options o = { 0 };
-	struct sb_gate *parsed = NULL;
-	struct sb_comparison *c;
-
-	if (gates)
-		assert_int_equal(sb_gates_parse(gates, &parsed, &o.gate_count), 0);
-	o.gates = parsed;
-	bases[0] = base;
-	news[0] = now;
-	assert_int_equal(sb_compare(bases, 1, news, 1, &o, &c), 0);
-	sb_gates_free(parsed, o.gate_count);
-	return c;
-}
-
-/* What the comparison fails with. */
-static int refuses(const struct sb_facts *base, const struct sb_facts *now, const char *gates)
-{
-	struct sb_compare_options o = { 0 };
-	struct sb_gate *parsed = NULL;
-	struct sb_comparison *c = NULL;
-	int err;
-
-	assert_int_equal(sb_gates_parse(gates, &parsed, &o.gate_count), 0);
-	o.gates = parsed;
-	err = sb_compare(&base, 1, &now, 1, &o, &c);
-	sb_gates_free(parsed, o.gate_count);
-	sb_comparison_free(c);
-	return err;
-}
-
-static bool explains(const struct sb_comparison *c, const char *words)
-{
-	for (size_t i = 0; i < c->explanation_count; i++)
-		if (strstr(c->explanations[i], words))
-			return true;
-	return false;
-}
-
-static bool fails(const struct sb_comparison *c, const char *words)
-{
-	for (size_t i = 0; i < c->failure_count; i++)
-		if (strstr(c->failures[i], words))
-			return true;
-	return false;
-}
+#include "compare_runs.h"
 
 static void runs_are_named_by_date_host_command_and_tags(void **state)
 {
@@ -193,107 +101,6 @@ static void a_disk_collapse_beside_grown_memory_is_told_first(void **state)
 	sb_facts_free(now);
 }
 
-static void a_metric_that_went_missing_fails_the_gate(void **state)
-{
-	struct sb_facts *base = run_of("base", 100), *now = run_of("new", 100);
-	struct sb_comparison *c;
-
-	base->metrics[SB_METRIC_FPS] = 12;
-	c = compare(base, now, "5%");
-	assert_true(fails(c, "Frames/s end to end was measured in BASE and is missing in NEW"));
-	sb_comparison_free(c);
-	c = compare(base, now, "peak_vram=10%");
-	assert_true(fails(c, "'peak_vram' is missing in BASE and NEW"));
-	sb_comparison_free(c);
-	assert_int_equal(refuses(base, now, "vae_decode=10%"), STROBE_EINVAL);
-	c = compare(base, now, NULL);
-	assert_int_equal(c->failure_count, 0);
-	sb_comparison_free(c);
-	sb_facts_free(base);
-	sb_facts_free(now);
-}
-
-static void gates_name_stages_and_metrics(void **state)
-{
-	struct sb_facts *base = run_of("base", 100), *now = run_of("new", 100);
-	struct sb_comparison *c;
-
-	stage(base, "4c", "vae_decode", -1, 10, 10);
-	stage(now, "4c", "vae_decode", -1, 11.5, 11.5);
-	sb_facts_key_stages(base);
-	sb_facts_key_stages(now);
-	base->metrics[SB_METRIC_GPU_MEMORY_PEAK] = 10e9;
-	now->metrics[SB_METRIC_GPU_MEMORY_PEAK] = 10.1e9;
-	base->metrics[SB_METRIC_FPS] = 12;
-	now->metrics[SB_METRIC_FPS] = 10;
-	c = compare(base, now, "vae_decode=10%,peak_memory=2%,fps=20%");
-	assert_int_equal(c->failure_count, 1);
-	assert_true(fails(c, "[4c] vae_decode"));
-	sb_comparison_free(c);
-	c = compare(base, now, "[4c]=20%,peak_memory=0.5%,fps=10%");
-	assert_int_equal(c->failure_count, 2);
-	assert_true(fails(c, "Peak GPU memory"));
-	assert_true(fails(c, "Frames/s"));
-	sb_comparison_free(c);
-	sb_facts_free(base);
-	sb_facts_free(now);
-}
-
-static void a_rise_from_nothing_has_no_ratio(void **state)
-{
-	struct sb_facts *base = run_of("base", 100), *now = run_of("new", 100);
-	struct sb_comparison *c;
-
-	stage(base, NULL, "add_noise", -1, 0, 0);
-	stage(now, NULL, "add_noise", -1, 0.01, 0.01);
-	sb_facts_key_stages(base);
-	sb_facts_key_stages(now);
-	c = compare(base, now, "add_noise=5%");
-	assert_true(fails(c, "add_noise 0.00 s -> 10.0 ms (from nothing)"));
-	sb_comparison_free(c);
-	sb_facts_free(base);
-	sb_facts_free(now);
-}
-
-static void a_rise_from_almost_nothing_is_called_that(void **state)
-{
-	struct sb_facts *base = run_of("base", 100), *now = run_of("new", 100);
-	struct sb_diff_options o = { 0 };
-	struct sb_buf out = { 0 };
-	struct sb_comparison *c;
-
-	base->metrics[SB_METRIC_GPU_MEMORY_PEAK] = 3.5 * SB_MB;
-	now->metrics[SB_METRIC_GPU_MEMORY_PEAK] = 1.38 * SB_GB;
-	base->metrics[SB_METRIC_ENERGY] = 0.0024;
-	now->metrics[SB_METRIC_ENERGY] = 0.0048;
-	c = compare(base, now, NULL);
-	sb_diff_text(c, &o, &out);
-	assert_non_null(strstr(sb_buf_text(&out), "1.38 GB     x 404  worse, from almost nothing\n"));
-	assert_non_null(strstr(sb_buf_text(&out), "0.0024 Wh       0.0048 Wh  +100.0 %"));
-	sb_buf_done(&out);
-	sb_comparison_free(c);
-	sb_facts_free(base);
-	sb_facts_free(now);
-}
-
-static void nonsense_in_a_gate_is_refused(void **state)
-{
-	struct sb_gate *gates;
-	size_t count;
-
-	assert_true(sb_gates_parse("", &gates, &count) < 0);
-	assert_true(sb_gates_parse("five", &gates, &count) < 0);
-	assert_true(sb_gates_parse("a=-5%", &gates, &count) < 0);
-	assert_true(sb_gates_parse("5%,", &gates, &count) < 0);
-	assert_true(sb_gates_parse("5", &gates, &count) < 0); /* 500 %, or a forgotten sign? */
-	assert_true(sb_gates_parse("total=5", &gates, &count) < 0);
-	assert_int_equal(sb_gates_parse("step=1=2.5%,0.1", &gates, &count), 0);
-	assert_int_equal(count, 2);
-	assert_string_equal(gates[0].name, "step=1");
-	assert_true(gates[0].ratio == 0.025 && gates[1].ratio == 0.1);
-	sb_gates_free(gates, count);
-}
-
 static void changed_attributes_are_configuration(void **state)
 {
 	struct sb_facts *base = run_of("base", 100), *now = run_of("new", 96);
@@ -366,28 +173,6 @@ static void different_numbers_of_videos_compare_one_video(void **state)
 }
 
 /* However large the difference, and though the totals are one value a side. */
-static void three_generations_a_side_are_too_few_to_judge(void **state)
-{
-	static const double before[] = { 10.1, 9.9, 10 }, after[] = { 13.2, 12.9, 13 };
-	struct sb_facts *base = run_of("base", 32), *now = run_of("new", 41);
-	struct sb_comparison *c;
-
-	base->metrics[SB_METRIC_GENERATIONS] = now->metrics[SB_METRIC_GENERATIONS] = 3;
-	base->metrics[SB_METRIC_GENERATION] = 10;
-	now->metrics[SB_METRIC_GENERATION] = 13;
-	base->generation_s = before;
-	now->generation_s = after;
-	base->generation_count = now->generation_count = 3;
-	c = compare(base, now, "5%");
-	assert_int_equal(c->total.metric, SB_METRIC_GENERATION);
-	assert_int_equal(c->total.verdict, SB_VERDICT_TOO_FEW);
-	assert_int_equal(c->failure_count, 1);
-	assert_non_null(strstr(c->failures[0], "too few (4 a side are needed)"));
-	sb_comparison_free(c);
-	sb_facts_free(base);
-	sb_facts_free(now);
-}
-
 /* A run of so many generations, each with a VAE of vae_s, after one load. */
 static struct sb_facts *service(const char *label, int generations, double vae_s, const char *vae)
 {
@@ -582,23 +367,6 @@ static void a_renamed_stage_is_named(void **state)
 	sb_facts_free(now);
 }
 
-static void what_the_machine_did_judges_no_program(void **state)
-{
-	struct sb_facts *base = run_of("base", 1), *now = run_of("new", 1);
-	struct sb_comparison *c;
-
-	base->metrics[SB_METRIC_DISK_READ] = 1e9;
-	base->metrics[SB_METRIC_RAM_PEAK] = 10e9;
-	now->metrics[SB_METRIC_RAM_PEAK] = 20e9;
-	c = compare(base, now, "5%");
-	assert_int_equal(c->failure_count, 0);
-	for (size_t i = 0; i < c->metric_count; i++)
-		assert_true(c->metrics[i].verdict != SB_VERDICT_WORSE);
-	sb_comparison_free(c);
-	sb_facts_free(base);
-	sb_facts_free(now);
-}
-
 static void markup_in_names_stays_text_in_markdown(void **state)
 {
 	struct sb_facts *base = run_of("base", 10), *now = run_of("new", 10);
@@ -624,22 +392,15 @@ int main(void)
 		cmocka_unit_test(children_carry_the_change_not_their_parents),
 		cmocka_unit_test(a_code_holds_a_stage_together_when_its_words_change),
 		cmocka_unit_test(a_disk_collapse_beside_grown_memory_is_told_first),
-		cmocka_unit_test(a_metric_that_went_missing_fails_the_gate),
-		cmocka_unit_test(gates_name_stages_and_metrics),
-		cmocka_unit_test(a_rise_from_nothing_has_no_ratio),
-		cmocka_unit_test(a_rise_from_almost_nothing_is_called_that),
-		cmocka_unit_test(nonsense_in_a_gate_is_refused),
 		cmocka_unit_test(changed_attributes_are_configuration),
 		cmocka_unit_test(what_moved_inside_an_unchanged_total_is_told),
 		cmocka_unit_test(different_numbers_of_videos_compare_one_video),
-		cmocka_unit_test(three_generations_a_side_are_too_few_to_judge),
 		cmocka_unit_test(stages_of_unlike_runs_are_compared_per_generation),
 		cmocka_unit_test(totals_of_unlike_runs_become_those_of_one_generation),
 		cmocka_unit_test(a_rate_is_judged_on_its_generations),
 		cmocka_unit_test(a_total_that_a_few_slow_calls_made_proves_nothing),
 		cmocka_unit_test(different_numbers_of_calls_compare_one_call),
 		cmocka_unit_test(a_renamed_stage_is_named),
-		cmocka_unit_test(what_the_machine_did_judges_no_program),
 		cmocka_unit_test(markup_in_names_stays_text_in_markdown),
 	};
 
