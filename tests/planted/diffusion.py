@@ -76,6 +76,7 @@ def wan_writes_every_step(fixed):
 
 @planted("slow_export", needs="diffusers")
 def wan_png_of_every_frame(fixed):
+    """Not named so far: after the pipeline's call nothing is sampled and nothing is a stage."""
     from PIL import Image
     pipe = pipeline()
     with tempfile.TemporaryDirectory() as folder:
