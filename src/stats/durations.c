@@ -11,6 +11,8 @@
 
 #define RANKS 6
 #define FEW 4096
+#define VERY_FEW 32
+#define DIGITS 2048u
 
 void sb_durations_done(struct sb_durations *d)
 {
@@ -45,13 +47,6 @@ bool sb_durations_append(struct sb_durations *d, const struct sb_durations *more
 	return true;
 }
 
-static int compare_u32(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static int compare_u64(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -59,14 +54,47 @@ static int compare_u64(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* One digit of 11 bits; stable. */
+static void sort_by_digit(const uint32_t *from, uint32_t *to, size_t count, unsigned shift)
+{
+	uint32_t at[DIGITS] = { 0 }, sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		at[from[i] >> shift & (DIGITS - 1)]++;
+	for (uint32_t d = 0; d < DIGITS; d++) {
+		uint32_t n = at[d];
+
+		at[d] = sum;
+		sum += n;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[at[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+static void sort_very_few(const uint32_t *from, uint32_t *to, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t k = i;
+
+		for (; k && to[k - 1] > from[i]; k--)
+			to[k] = to[k - 1];
+		to[k] = from[i];
+	}
+}
+
 static int select_few(const uint32_t *values, size_t count, const size_t *ranks, uint32_t *out_values)
 {
-	uint32_t *sorted = malloc(count * sizeof *sorted);
+	uint32_t *sorted = malloc(2 * count * sizeof *sorted), *other = sorted + count;
 
 	if (!sorted)
 		return STROBE_ENOMEM;
-	memcpy(sorted, values, count * sizeof *sorted);
-	qsort(sorted, count, sizeof *sorted, compare_u32);
+	if (count <= VERY_FEW) {
+		sort_very_few(values, sorted, count);
+	} else {
+		sort_by_digit(values, sorted, count, 0);
+		sort_by_digit(sorted, other, count, 11);
+		sort_by_digit(other, sorted, count, 22);
+	}
 	for (int i = 0; i < RANKS; i++)
 		out_values[i] = sorted[ranks[i]];
 	free(sorted);

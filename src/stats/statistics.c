@@ -69,6 +69,11 @@ static void sort(double *v, size_t count, int depth)
 	sort_few(v, count);
 }
 
+void sb_stats_sort(double *values, size_t count)
+{
+	sort(values, count, 64);
+}
+
 static double *sorted_copy(const double *values, size_t count)
 {
 	double *copy = malloc((count ? count : 1) * sizeof *copy);
@@ -79,7 +84,7 @@ static double *sorted_copy(const double *values, size_t count)
 	}
 	if (count)
 		memcpy(copy, values, count * sizeof *copy);
-	sort(copy, count, 64);
+	sb_stats_sort(copy, count);
 	return copy;
 }
 

@@ -41,6 +41,8 @@ struct sb_stats {
 /* Without values everything but the count is NaN. Returns 0 or STROBE_ENOMEM. */
 int sb_stats_of(const double *values, size_t count, struct sb_stats *out_stats);
 
+/* Ascending. NaN is not among the values. */
+void sb_stats_sort(double *values, size_t count);
 /* sorted ascending, count > 0; q from 0 to 1. */
 double sb_stats_percentile(const double *sorted, size_t count, double q);
 

@@ -113,21 +113,14 @@ static void see_event(void *self, const struct sb_event *e)
 
 /* ---- warm-up and outliers ------------------------------------------------ */
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Median and median absolute deviation of values (which get sorted). */
 static void centre_of(double *values, size_t count, double *out_median, double *out_deviation)
 {
-	qsort(values, count, sizeof *values, compare_doubles);
+	sb_stats_sort(values, count);
 	*out_median = sb_stats_percentile(values, count, 0.5);
 	for (size_t i = 0; i < count; i++)
 		values[i] = values[i] > *out_median ? values[i] - *out_median : *out_median - values[i];
-	qsort(values, count, sizeof *values, compare_doubles);
+	sb_stats_sort(values, count);
 	*out_deviation = sb_stats_percentile(values, count, 0.5);
 }
 
