@@ -5,7 +5,7 @@ import os
 import sys
 import threading
 
-from . import _faults
+from . import _faults, _residency
 from ._native import loaded, native
 
 GENERATIONS = 5          # in a row
@@ -128,6 +128,7 @@ def after_generation():
     history = sys.modules.get(__package__ + "._history")
     if history is not None:
         history.after_generation()
+    _residency.after_generation()
     try:
         if loaded:
             native.readings_now()
@@ -147,6 +148,7 @@ def forget():
     _left.clear()
     _trends.clear()
     _searched = False
+    _residency.forget()
 
 
 def _device_bytes():

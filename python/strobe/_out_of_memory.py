@@ -153,7 +153,20 @@ def residents(torch, device, total, free, allocated, reserved):
 
 
 def _weights(torch, device):
-    """Of modules that lie in no other; a parameter that two of them share is counted once. device None: on the host."""
+    """(component, bytes, dtype) on a device; None: on the host."""
+    return [row[:3] for row in module_weights(torch) if row[3] == device][:32]
+
+
+def _address(tensor):
+    try:
+        return tensor.data_ptr()
+    except RuntimeError:  # some quantized weights have none of their own
+        return id(tensor)
+
+
+def module_weights(torch):
+    """(component, bytes, dtype, device), the largest first, of modules that lie in no other; a parameter that two of them
+    share is counted once. device None: the host."""
     from .auto.modules import component_name
     modules = native.tracked((torch.nn.Module,), sys.maxsize)
     inner = {id(child) for one in modules for child in vars(one).get("_modules", {}).values()}
@@ -163,18 +176,13 @@ def _weights(torch, device):
             continue
         sizes = {}
         for tensor in list(module.parameters()) + list(module.buffers()):
-            if _is_on(tensor, device) and tensor.data_ptr() not in seen_already:
-                seen_already.add(tensor.data_ptr())
-                dtype = str(tensor.dtype).replace("torch.", "")
-                sizes[dtype] = sizes.get(dtype, 0) + tensor.numel() * tensor.element_size()
-        rows += [("weights of %s" % component_name(module), size, dtype) for dtype, size in sizes.items()]
-    return sorted(rows, key=lambda row: -row[1])[:32]
-
-
-def _is_on(tensor, device):
-    if device is None:
-        return tensor.device.type == "cpu"
-    return tensor.device.type == "cuda" and (tensor.device.index or 0) == device
+            kind, at = tensor.device.type, _address(tensor)
+            if kind in ("cuda", "cpu") and at not in seen_already:
+                seen_already.add(at)
+                key = str(tensor.dtype).replace("torch.", ""), None if kind == "cpu" else tensor.device.index or 0
+                sizes[key] = sizes.get(key, 0) + tensor.numel() * tensor.element_size()
+        rows += [("weights of %s" % component_name(module), size, *key) for key, size in sizes.items() if size]
+    return sorted(rows, key=lambda row: -row[1])
 
 
 def forget():

@@ -24,6 +24,7 @@ extern const struct sb_analysis sb_analysis_growth;
 extern const struct sb_analysis sb_analysis_out_of_memory;
 extern const struct sb_analysis sb_analysis_outputs;
 extern const struct sb_analysis sb_analysis_parameters;
+extern const struct sb_analysis sb_analysis_residency;
 extern const struct sb_analysis sb_analysis_sizes;
 extern const struct sb_analysis sb_analysis_layers;
 extern const struct sb_analysis sb_analysis_precision;
@@ -58,6 +59,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_out_of_memory,
 	&sb_analysis_outputs,
 	&sb_analysis_parameters,
+	&sb_analysis_residency,
 	&sb_analysis_sizes, /* it reads generations, memory and parameters */
 	&sb_analysis_layers,
 	&sb_analysis_precision,

@@ -4,13 +4,13 @@
 SB_FIELD_WHEN(is_there, sb_out_of_memory_panel, it->present)
 SB_FIELD_WHEN(has_place, sb_out_of_memory_panel, it->line > 0)
 
-static const struct sb_field resident_rows[] = {
+static const struct sb_field sb_resident_fields_rows[] = {
 	SB_FIELD(sb_resident, component, "component", SB_ALWAYS,
 		"weights of a model, tensors, slack, the rest"),
 	SB_FIELD_AS(WHOLE, sb_resident, bytes, "bytes", SB_ALWAYS, "that it held"),
 	SB_FIELD(sb_resident, dtype, "dtype", SB_KNOWN, "of weights"),
 };
-static SB_FIELDS(resident, sb_resident, "Resident", "A part of what memory held.");
+SB_FIELDS(sb_resident_fields, sb_resident, "Resident", "A part of what memory held.");
 
 static const struct sb_field would_fit_rows[] = {
 	SB_FIELD(sb_would_fit, free, "free", SB_ALWAYS, "what to free or offload"),
@@ -34,8 +34,8 @@ static const struct sb_field sb_out_of_memory_fields_rows[] = {
 	SB_FIELD(sb_out_of_memory_panel, stage, "stage", SB_KNOWN, "in which"),
 	SB_FIELD(sb_out_of_memory_panel, file, "file", SB_KNOWN, "the line that asked"),
 	SB_FIELD(sb_out_of_memory_panel, line, "line", SB_ALWAYS, "in it", .when = has_place),
-	SB_FIELD_LIST(sb_out_of_memory_panel, residents, resident_count, "residents", SB_KNOWN, resident,
-		"what held the memory, largest first"),
+	SB_FIELD_LIST(sb_out_of_memory_panel, residents, resident_count, "residents", SB_KNOWN,
+		sb_resident_fields, "what held the memory, largest first"),
 	SB_FIELD_LIST(sb_out_of_memory_panel, would_fit, would_fit_count, "would_fit", SB_KNOWN, would_fit,
 		"what would have given enough, least first; else all that can be freed"),
 };

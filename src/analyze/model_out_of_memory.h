@@ -31,6 +31,6 @@ struct sb_out_of_memory_panel {
 	size_t would_fit_count;
 };
 
-extern const struct sb_fields sb_out_of_memory_fields;
+extern const struct sb_fields sb_out_of_memory_fields, sb_resident_fields;
 
 #endif

@@ -339,6 +339,8 @@ static const struct sb_field sb_model_fields_rows[] = {
 	SB_FIELD_STRUCT(sb_model, memory, "memory", SB_KNOWN, sb_memory_fields, "GPU and host memory"),
 	SB_FIELD_STRUCT(sb_model, out_of_memory, "out_of_memory", SB_KNOWN, sb_out_of_memory_fields,
 		"memory ran out: what held it"),
+	SB_FIELD_STRUCT(sb_model, residency, "residency", SB_KNOWN, sb_residency_fields,
+		"what memory held, stage by stage"),
 	SB_FIELD_STRUCT(sb_model, sizes, "generation_sizes", SB_KNOWN, sb_sizes_fields,
 		"what generations of each size needed"),
 	SB_FIELD_STRUCT(sb_model, gpu_counters, "gpu_counters", SB_KNOWN, sb_gpu_counters_fields,

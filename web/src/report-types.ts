@@ -21,6 +21,7 @@ export type Report = {
   cache_analysis?: CacheAnalysis; // the pipeline's caches
   memory?: Memory; // GPU and host memory
   out_of_memory?: OutOfMemory; // memory ran out: what held it
+  residency?: Residency; // what memory held, stage by stage
   generation_sizes?: Sizes; // what generations of each size needed
   gpu_counters?: GpuCounters; // what parts of the GPU did, the whole run
   roofline?: Roofline; // what this GPU can do at most
@@ -749,6 +750,25 @@ export type WouldFit = {
   free: string; // what to free or offload
   bytes: number; // that it gives
   fits: boolean; // the request fits then
+};
+
+// What memory held at the begin, the peak and the end of each stage.
+export type Residency = {
+  generation_index: number; // from 1: the last whole one
+  moments: ResidencyMoment[]; // begin, peak and end of each stage
+};
+
+// What memory held at one moment of a stage.
+export type ResidencyMoment = {
+  stage: string; // directly inside the generation
+  at: "begin" | "peak" | "end"; // which moment of it
+  device_index?: number; // which GPU; absent: the host
+  t_s: number; // since the run's start
+  total_bytes: number; // in use on the GPU, as its driver says; of the host the processes' resident memory
+  parts: Resident[]; // what it consists of, largest first
+  rest_bytes: number; // total_bytes less the parts; negative: readings of different moments overlap
+  pinned_bytes?: number; // of the host: pinned memory, which may be among its parts
+  page_cache_bytes?: number; // of the host: the machine's page cache, apart from the processes
 };
 
 // What generations of each size needed: strobe fit.

@@ -67,11 +67,11 @@ static void see_failure(struct collected *c, const struct sb_event *e)
 /* They follow their event. */
 static void see_resident(struct collected *c, const struct sb_event *e)
 {
-	const char *component = text(c, e, "component");
+	const char *component = text(c, e, "component"), *at = text(c, e, "at");
 	double bytes = number(e, "bytes");
 
-	if (c->model->out_of_memory.present && e->t_ns >= c->t_ns && component && bytes > 0 &&
-		c->resident_count < RESIDENTS_MOST)
+	if (at && strcmp(at, "out_of_memory") == 0 && c->model->out_of_memory.present && e->t_ns >= c->t_ns &&
+		component && bytes > 0 && c->resident_count < RESIDENTS_MOST)
 		c->residents[c->resident_count++] = (struct sb_resident){ component, text(c, e, "dtype"),
 			bytes };
 }

@@ -1,0 +1,50 @@
+"""Weights of the program's modules by device and dtype, listed after a generation, outside of its timed part: with them
+the report says what memory held. Listed again only where that costs less than half a percent of the time, and recorded
+only where something changed."""
+import os
+import sys
+import time
+
+from . import _faults
+from ._native import native
+
+COST_SHARE = 200
+ROWS_MOST = 64
+
+_last = None
+_next_s = 0
+_set = 0
+
+
+def after_generation():
+    """Never raises."""
+    global _last, _next_s, _set
+    torch = sys.modules.get("torch")
+    if not hasattr(torch, "nn") or time.monotonic() < _next_s or not native.recording():
+        return
+    try:
+        begin_s = time.thread_time()
+        rows = _rows(torch)
+        _next_s = time.monotonic() + (time.thread_time() - begin_s) * COST_SHARE
+        if rows == _last:
+            return
+        _last, _set = rows, _set + 1
+        for component, size, dtype, device in rows:
+            native.event("strobe.resident", at="generation", set=_set, component=component, bytes=size, dtype=dtype, device=device)
+    except Exception:
+        _faults.count("when modules were listed")
+
+
+def _rows(torch):
+    """(component, bytes, dtype, device), the largest first; device None: the host."""
+    from . import _out_of_memory
+    return _out_of_memory.module_weights(torch)[:ROWS_MOST]
+
+
+def forget():
+    """A new session, or a forked child."""
+    global _last, _next_s
+    _last, _next_s = None, 0
+
+
+os.register_at_fork(after_in_child=forget)

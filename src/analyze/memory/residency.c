@@ -1,0 +1,402 @@
+/* residency: what memory held at the begin, the peak and the end of each stage of the last whole generation.
+ *
+ * From what is there anyway: the weights of modules, which the program's process lists after a generation, readings of its
+ * allocator, and the monitors' samples. Nothing is traced. */
+#include "analyze/analysis.h"
+#include "analyze/memory/open_stages.h"
+#include "base/error.h"
+#include "base/memory_units.h"
+#include "base/role.h"
+#include "format/run_keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WEIGHTS_MOST 256u
+#define READINGS_MOST 65536u
+#define STAGES_MOST 16u
+#define PARTS_MOST 40u
+#define DEVICES_MOST 8
+
+struct weights {
+	int64_t t_ns, set;
+	int64_t device; /* -1: on the host */
+	const char *component, *dtype;
+	double bytes;
+};
+
+struct reading {
+	int64_t t_ns;
+	int device;
+	double allocated, reserved;
+};
+
+struct stage {
+	const char *name;
+	double begin_s, end_s; /* of its first and last call */
+};
+
+struct collected {
+	struct sb_run *run;
+	struct sb_model *model;
+	struct sb_vec weights; /* struct weights */
+	struct sb_vec readings; /* struct reading */
+	struct sb_vec generations; /* struct sb_open_stage */
+	struct sb_open_stages stages;
+	bool failed;
+};
+
+/* ---- collecting ---- */
+
+static int64_t int_attr(const struct sb_event *e, const char *key, int64_t otherwise)
+{
+	const struct sb_run_attr *a = sb_attr_find(e->attrs, e->attr_count, key);
+
+	return a && a->type == STROBE_TYPE_INT ? a->i : otherwise;
+}
+
+static const char *text_attr(struct collected *c, const struct sb_event *e, const char *key)
+{
+	const struct sb_run_attr *a = sb_attr_find(e->attrs, e->attr_count, key);
+
+	return a && a->type == STROBE_TYPE_STRING ? sb_model_text(c->model, a->s) : NULL;
+}
+
+static void see_weights(struct collected *c, const struct sb_event *e)
+{
+	const char *at = text_attr(c, e, "at"), *component = text_attr(c, e, "component");
+	struct weights *w;
+
+	if (!at || strcmp(at, "generation") || !component || c->weights.count == 16 * WEIGHTS_MOST)
+		return;
+	w = sb_vec_push(&c->weights, sizeof *w);
+	if (w)
+		*w = (struct weights){ e->t_ns, int_attr(e, "set", 0), int_attr(e, "device", -1), component,
+			text_attr(c, e, "dtype"), (double)int_attr(e, "bytes", 0) };
+	else
+		c->failed = true;
+}
+
+static void see_reading(struct collected *c, const struct sb_event *e)
+{
+	struct reading *r;
+
+	if (strcmp(c->run->names[e->name].text, SB_MEMORY_READING_DEVICE) ||
+		e->snapshot.allocated_bytes < 0 || c->readings.count == READINGS_MOST)
+		return;
+	r = sb_vec_push(&c->readings, sizeof *r);
+	if (r)
+		*r = (struct reading){ e->t_ns, e->snapshot.device, (double)e->snapshot.allocated_bytes,
+			(double)e->snapshot.reserved_bytes };
+	else
+		c->failed = true;
+}
+
+static void see_event(void *self, const struct sb_event *e)
+{
+	struct collected *c = self;
+
+	if (e->kind == SB_EVENT_SNAPSHOT)
+		see_reading(c, e);
+	else if (!strcmp(c->run->names[e->name].text, SB_EVENT_RESIDENT))
+		see_weights(c, e);
+}
+
+static void see_zone(void *self, const struct sb_zone *z)
+{
+	struct collected *c = self;
+	struct sb_open_stage *g;
+
+	if (z->role != STROBE_ROLE_GENERATION) {
+		sb_open_stages_add(&c->stages, z);
+		return;
+	}
+	if (z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED))
+		return;
+	g = sb_vec_push(&c->generations, sizeof *g);
+	if (g)
+		*g = (struct sb_open_stage){ z->begin_ns, z->end_ns, z->name, z->depth, z->role, z->track };
+	else
+		c->failed = true;
+}
+
+static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
+{
+	struct collected *c = calloc(1, sizeof *c);
+
+	if (!c)
+		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
+	c->run = run;
+	c->model = model;
+	v->self = c;
+	v->kinds = 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_EVENT;
+	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_GENERATION | 1u << STROBE_ROLE_STEP |
+		   1u << STROBE_ROLE_BLOCK | 1u << STROBE_ROLE_LOAD | 1u << STROBE_ROLE_OFFLOAD;
+	v->zone = see_zone;
+	v->event = see_event;
+	return 0;
+}
+
+/* ---- stages of the generation ---- */
+
+static const struct sb_open_stage *last_generation(const struct collected *c)
+{
+	const struct sb_open_stage *all = c->generations.items, *last = NULL;
+
+	for (size_t i = 0; i < c->generations.count; i++)
+		if (!last || all[i].begin_ns > last->begin_ns ||
+			(all[i].begin_ns == last->begin_ns && all[i].depth < last->depth))
+			last = &all[i];
+	for (size_t i = 0; last && i < c->generations.count;
+		i++) /* the outermost of those inside each other */
+		if (all[i].track == last->track && all[i].begin_ns <= last->begin_ns &&
+			all[i].end_ns >= last->end_ns)
+			last = &all[i];
+	return last;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct stage *x = a, *y = b;
+
+	return x->begin_s < y->begin_s ? -1 : x->begin_s > y->begin_s;
+}
+
+/* Calls of one name are one stage, from the first one's begin to the last one's end. */
+static size_t list_stages(const struct collected *c, const struct sb_open_stage *g, struct stage *out)
+{
+	const struct sb_open_stage *all = c->stages.all.items;
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->stages.all.count; i++) {
+		const char *name = c->run->names[all[i].name].text;
+		double begin_s = (double)all[i].begin_ns / 1e9, end_s = (double)all[i].end_ns / 1e9;
+		size_t at = 0;
+
+		if (all[i].track != g->track || all[i].depth != g->depth + 1 ||
+			all[i].begin_ns < g->begin_ns || all[i].end_ns > g->end_ns)
+			continue;
+		while (at < count && strcmp(out[at].name, name))
+			at++;
+		if (at == STAGES_MOST)
+			continue;
+		if (at == count)
+			out[count++] = (struct stage){ name, begin_s, end_s };
+		out[at].begin_s = fmin(out[at].begin_s, begin_s);
+		out[at].end_s = fmax(out[at].end_s, end_s);
+	}
+	if (count)
+		qsort(out, count, sizeof *out, by_begin);
+	return count;
+}
+
+/* ---- values at a moment ---- */
+
+/* The last known value of a column up to a moment, else the first one after it, in bytes. */
+static double value_at(const struct sb_series *s, const char *column, double t_s)
+{
+	const struct sb_series_column *c = s ? sb_series_column_find(s, column) : NULL;
+	double value = NAN;
+
+	for (size_t i = 0; c && i < s->count && (s->t_s[i] <= t_s || isnan(value)); i++)
+		value = isnan(c->values[i]) ? value : c->values[i] * SB_MB;
+	return value;
+}
+
+/* When a column was highest between two moments; NAN: no sample is there. */
+static double peak_at(const struct sb_series *s, const char *column, double from_s, double to_s)
+{
+	const struct sb_series_column *c = s ? sb_series_column_find(s, column) : NULL;
+	double most = NAN, at = NAN;
+
+	for (size_t i = 0; c && i < s->count && s->t_s[i] <= to_s; i++)
+		if (s->t_s[i] >= from_s && c->values[i] > (isnan(most) ? -1 : most)) {
+			most = c->values[i];
+			at = s->t_s[i];
+		}
+	return at;
+}
+
+static const struct reading *reading_at(const struct collected *c, int64_t device, double t_s)
+{
+	const struct reading *all = c->readings.items, *best = NULL;
+
+	for (size_t i = 0; i < c->readings.count; i++)
+		if (all[i].device == device && (!best || fabs((double)all[i].t_ns / 1e9 - t_s) <
+								 fabs((double)best->t_ns / 1e9 - t_s)))
+			best = &all[i];
+	return best;
+}
+
+/* ---- parts ---- */
+
+static void add_part(struct sb_residency *r, const char *component, const char *dtype, double bytes)
+{
+	if (bytes > 0 && r->part_count < PARTS_MOST)
+		r->parts[r->part_count++] = (struct sb_resident){ component, dtype, bytes };
+}
+
+/* Weights on a device, of the list that was made nearest to the moment. Returns their sum. */
+static double add_weights(const struct collected *c, struct sb_residency *r)
+{
+	const struct weights *all = c->weights.items;
+	double sum = 0, nearest = INFINITY;
+	int64_t set = -1;
+
+	for (size_t i = 0; i < c->weights.count; i++) {
+		double off = fabs((double)all[i].t_ns / 1e9 - r->t_s);
+
+		if (off < nearest) {
+			nearest = off;
+			set = all[i].set;
+		}
+	}
+	for (size_t i = 0; i < c->weights.count; i++)
+		if (all[i].set == set && all[i].device == r->device) {
+			add_part(r, all[i].component, all[i].dtype, all[i].bytes);
+			sum += all[i].bytes;
+		}
+	return sum;
+}
+
+static void fill_host(const struct collected *c, struct sb_residency *r)
+{
+	const struct sb_series *s = sb_model_series(c->model, "process", -2);
+	double anon = value_at(s, "anon_mb", r->t_s), weights = 0;
+
+	r->total_bytes = value_at(s, "rss_mb", r->t_s);
+	weights = add_weights(c, r);
+	add_part(r, "other anonymous memory", NULL, anon - weights);
+	add_part(r, "mapped files", NULL, value_at(s, "file_mb", r->t_s));
+	add_part(r, "shared memory", NULL, value_at(s, "shared_mb", r->t_s));
+	r->pinned_bytes = value_at(s, "pinned_mb", r->t_s);
+	r->page_cache_bytes = value_at(sb_model_series(c->model, "memory", -2), "page_cache_mb", r->t_s);
+}
+
+/* The allocator has what tensors and its slack take; the driver knows the processes' total, and the device's. */
+static void fill_device(const struct collected *c, const struct sb_series *s, struct sb_residency *r)
+{
+	const struct reading *reading = reading_at(c, r->device, r->t_s);
+	double process = value_at(s, "process_memory_mb", r->t_s), weights = add_weights(c, r);
+
+	r->total_bytes = value_at(s, "memory_used_mb", r->t_s);
+	if (reading) {
+		add_part(r, "activations and other tensors", NULL, reading->allocated - weights);
+		add_part(r, "allocator slack", NULL, reading->reserved - reading->allocated);
+		add_part(r, "CUDA context and libraries", NULL, process - reading->reserved);
+	} else {
+		add_part(r, "memory of this run", NULL, process - weights);
+	}
+	add_part(r, "other processes and the driver", NULL, r->total_bytes - process);
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct sb_resident *x = a, *y = b;
+
+	return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
+}
+
+static bool add_moment(struct collected *c, const struct stage *stage, const char *at, double t_s,
+	int64_t device, const struct sb_series *s)
+{
+	struct sb_residency *r = &c->model->residency.all[c->model->residency.count];
+
+	*r = (struct sb_residency){ .stage = sb_model_text(c->model, stage->name),
+		.at = at,
+		.device = device,
+		.t_s = t_s,
+		.parts = sb_model_alloc(c->model, PARTS_MOST * sizeof *r->parts),
+		.pinned_bytes = NAN,
+		.page_cache_bytes = NAN };
+	if (!r->parts)
+		return false;
+	if (device < 0)
+		fill_host(c, r);
+	else
+		fill_device(c, s, r);
+	if (isnan(r->total_bytes))
+		return true;
+	r->rest_bytes = r->total_bytes;
+	for (size_t i = 0; i < r->part_count; i++)
+		r->rest_bytes -= r->parts[i].bytes;
+	if (r->part_count)
+		qsort(r->parts, r->part_count, sizeof *r->parts, largest_first);
+	c->model->residency.count++;
+	return true;
+}
+
+static bool add_stage(struct collected *c, const struct stage *stage, int64_t device,
+	const struct sb_series *s, const char *column)
+{
+	double peak_s = peak_at(s, column, stage->begin_s, stage->end_s);
+
+	return add_moment(c, stage, "begin", stage->begin_s, device, s) &&
+	       (isnan(peak_s) || add_moment(c, stage, "peak", peak_s, device, s)) &&
+	       add_moment(c, stage, "end", stage->end_s, device, s);
+}
+
+static bool fill(struct collected *c, const struct stage *stages, size_t count)
+{
+	struct sb_model *m = c->model;
+	bool filled = true;
+
+	m->residency.all = sb_model_alloc(m, count * 3 * (DEVICES_MOST + 1) * sizeof *m->residency.all);
+	for (size_t i = 0; m->residency.all && i < count && filled; i++) {
+		size_t devices = 0;
+
+		for (size_t k = 0; k < m->series_count && filled; k++) {
+			const struct sb_series *s = &m->series[k];
+			const struct sb_series_column *own = strcmp(s->source, "gpu")
+								     ? NULL
+								     : sb_series_column_find(
+									       s, "process_memory_mb");
+
+			if (own && own->stats.max > 0 && devices++ < DEVICES_MOST)
+				filled = add_stage(c, &stages[i], s->device, s, "memory_used_mb");
+		}
+		filled = filled && add_stage(c, &stages[i], -1, sb_model_series(m, "process", -2), "rss_mb");
+	}
+	return m->residency.all && filled;
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	struct collected *c = self;
+	struct stage stages[STAGES_MOST];
+	const struct sb_open_stage *g = last_generation(c);
+	size_t count;
+
+	(void)run;
+	if (c->failed || c->stages.failed)
+		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
+	if (!g)
+		return 0;
+	count = list_stages(c, g, stages);
+	if (!count)
+		return 0;
+	for (size_t i = 0; i < model->generations.count; i++)
+		if (fabs(model->generations.all[i].begin_s - (double)g->begin_ns / 1e9) < 1e-6)
+			model->residency.generation = (int64_t)i + 1;
+	return fill(c, stages, count) ? 0 : sb_fail(STROBE_ENOMEM, "no memory for what was resident");
+}
+
+static void done(void *self)
+{
+	struct collected *c = self;
+
+	if (!c)
+		return;
+	sb_vec_done(&c->weights);
+	sb_vec_done(&c->readings);
+	sb_vec_done(&c->generations);
+	sb_open_stages_done(&c->stages);
+	free(c);
+}
+
+const struct sb_analysis sb_analysis_residency = {
+	.name = "residency",
+	.begin = begin,
+	.finish = finish,
+	.done = done,
+};

@@ -1,0 +1,33 @@
+/* What memory held, stage by stage, key by key. */
+#include "analyze/model_residency.h"
+
+SB_FIELD_WHEN(is_there, sb_residency_panel, it->count > 0)
+
+static const char *const moments[] = { "begin", "peak", "end", SB_NAMES_END };
+
+static const struct sb_field row_rows[] = {
+	SB_FIELD(sb_residency, stage, "stage", SB_ALWAYS, "directly inside the generation"),
+	SB_FIELD_NAMED(sb_residency, at, "at", SB_ALWAYS, moments, "which moment of it"),
+	SB_FIELD(sb_residency, device, "device_index", SB_KNOWN, "which GPU; absent: the host"),
+	SB_FIELD(sb_residency, t_s, "t_s", SB_ALWAYS, "since the run's start", .range = SB_SIGNED),
+	SB_FIELD_AS(WHOLE, sb_residency, total_bytes, "total_bytes", SB_ALWAYS,
+		"in use on the GPU, as its driver says; of the host the processes' resident memory"),
+	SB_FIELD_LIST(sb_residency, parts, part_count, "parts", SB_ALWAYS, sb_resident_fields,
+		"what it consists of, largest first"),
+	SB_FIELD_AS(WHOLE, sb_residency, rest_bytes, "rest_bytes", SB_ALWAYS,
+		"total_bytes less the parts; negative: readings of different moments overlap",
+		.range = SB_SIGNED),
+	SB_FIELD_AS(WHOLE, sb_residency, pinned_bytes, "pinned_bytes", SB_KNOWN,
+		"of the host: pinned memory, which may be among its parts"),
+	SB_FIELD_AS(WHOLE, sb_residency, page_cache_bytes, "page_cache_bytes", SB_KNOWN,
+		"of the host: the machine's page cache, apart from the processes"),
+};
+static SB_FIELDS(row, sb_residency, "ResidencyMoment", "What memory held at one moment of a stage.");
+
+static const struct sb_field sb_residency_fields_rows[] = {
+	SB_FIELD(sb_residency_panel, generation, "generation_index", SB_ALWAYS, "from 1: the last whole one"),
+	SB_FIELD_LIST(sb_residency_panel, all, count, "moments", SB_ALWAYS, row,
+		"begin, peak and end of each stage"),
+};
+SB_FIELDS(sb_residency_fields, sb_residency_panel, "Residency",
+	"What memory held at the begin, the peak and the end of each stage.", .present = is_there);

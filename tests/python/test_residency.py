@@ -1,0 +1,102 @@
+"""Weights of modules by device and dtype, listed after a generation: recorded when they change, and seldom."""
+import sys
+import types
+
+import pytest
+
+from strobe import _faults, _residency
+
+GB = 1 << 30
+
+
+class Tensor:
+    def __init__(self, size, device="cuda", dtype="torch.bfloat16"):
+        self.size, self.dtype = size, dtype
+        self.device = types.SimpleNamespace(type=device, index=0)
+
+    def numel(self):
+        return self.size // 2
+
+    def element_size(self):
+        return 2
+
+    def data_ptr(self):
+        return id(self)
+
+
+class Module:
+    def __init__(self, *tensors):
+        self._modules, self.tensors = {}, list(tensors)
+
+    def parameters(self):
+        return self.tensors
+
+    def buffers(self):
+        return []
+
+
+class Transformer(Module):
+    pass
+
+
+class Encoder(Module):
+    pass
+
+
+@pytest.fixture
+def told(monkeypatch):
+    events = []
+    native = types.SimpleNamespace(recording=lambda: True, event=lambda name, **facts: events.append(facts))
+    monkeypatch.setattr(_residency, "native", native)
+    monkeypatch.setattr(_residency, "time", types.SimpleNamespace(monotonic=lambda: 1000.0, thread_time=lambda: 0.0))
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(nn=types.SimpleNamespace(Module=Module)))
+    _residency.forget()
+    return events
+
+
+def test_every_module_has_its_weights_by_device(told):
+    kept = Transformer(Tensor(28 * GB), Tensor(2 * GB, dtype="torch.float32")), Encoder(Tensor(10 * GB, "cpu"), Tensor(GB, "meta"))
+    _residency.after_generation()
+    assert [(f["component"], f["bytes"], f["dtype"], f["device"]) for f in told] == [
+        ("weights of Transformer", 28 * GB, "bfloat16", 0), ("weights of Encoder", 10 * GB, "bfloat16", None),
+        ("weights of Transformer", 2 * GB, "float32", 0)]
+    assert {f["at"] for f in told} == {"generation"} and len({f["set"] for f in told}) == 1
+    del kept
+
+
+def test_what_has_not_changed_is_not_recorded_again(told):
+    transformer = Transformer(Tensor(4 * GB))
+    _residency.after_generation()
+    _residency.after_generation()
+    assert len(told) == 1
+    transformer.tensors[0].device.type = "cpu"  # offloaded
+    _residency.after_generation()
+    assert [f["device"] for f in told] == [0, None] and told[0]["set"] != told[1]["set"]
+
+
+def test_a_long_list_is_made_seldom(told, monkeypatch):
+    now, spent = [1000.0], iter(range(100))
+    monkeypatch.setattr(_residency, "time", types.SimpleNamespace(monotonic=lambda: now[0], thread_time=lambda: float(next(spent))))
+    first = Transformer(Tensor(4 * GB))
+    _residency.after_generation()  # it took a second
+    second = Encoder(Tensor(GB))
+    now[0] += 199
+    _residency.after_generation()
+    assert len(told) == 1
+    now[0] += 2
+    _residency.after_generation()
+    assert len(told) == 3
+    del first, second
+
+
+def test_a_module_that_cannot_be_read_is_no_fault_of_the_program(told, monkeypatch):
+    seen = []
+    monkeypatch.setattr(_faults, "count", seen.append)
+
+    class Broken(Module):
+        def parameters(self):
+            raise RuntimeError("not now")
+    broken = Broken()
+    _residency.after_generation()
+    assert seen == ["when modules were listed"] and told == []
+    del broken

@@ -1,0 +1,142 @@
+/* What memory held at the moments of a stage: the parts add up to the device's own number. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "format/run_keys.h"
+#include "synthetic.h"
+
+#define INT(key, value)               \
+	{                             \
+		key, STROBE_TYPE_INT, \
+		{                     \
+			.i = (value)  \
+		}                     \
+	}
+#define TEXT(key, value)                 \
+	{                                \
+		key, STROBE_TYPE_STRING, \
+		{                        \
+			.s = (value)     \
+		}                        \
+	}
+
+static void weights(struct synthetic *s, uint64_t t_ns, const char *component, int64_t mb, int64_t device)
+{
+	struct strobe_attr attrs[] = { TEXT("at", "generation"), INT("set", 1), TEXT("component", component),
+		INT("bytes", mb * MIB), TEXT("dtype", "bfloat16"), INT("device", device) };
+
+	sb_builder_event(s->b, t_ns, SB_EVENT_RESIDENT, 0, attrs, device < 0 ? 5 : 6);
+}
+
+static const struct sb_residency *moment(
+	const struct sb_model *m, const char *stage, const char *at, int64_t device)
+{
+	for (size_t i = 0; i < m->residency.count; i++) {
+		const struct sb_residency *r = &m->residency.all[i];
+
+		if (!strcmp(r->stage, stage) && !strcmp(r->at, at) && r->device == device)
+			return r;
+	}
+	return NULL;
+}
+
+static double part(const struct sb_residency *r, const char *component)
+{
+	for (size_t i = 0; i < r->part_count; i++)
+		if (!strcmp(r->parts[i].component, component))
+			return r->parts[i].bytes / (double)MIB;
+	return 0;
+}
+
+/* A generation of two stages on a GPU that another process uses as well. */
+static struct sb_model *video(struct synthetic *s)
+{
+	static const char *const gpu[] = { "memory_used_mb", "process_memory_mb" };
+	static const char *const process[] = { "rss_mb", "anon_mb", "file_mb", "shared_mb", "pinned_mb" };
+	uint32_t of_gpu, of_process;
+
+	synthetic_open(s);
+	of_gpu = sb_builder_schema(s->b, "gpu", 0, gpu, 2);
+	of_process = sb_builder_schema(s->b, "process", -1, process, 5);
+	synthetic_begin(s, SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_stage(s, 2 * SECOND, 5 * SECOND, "denoise", 0);
+	synthetic_stage(s, 6 * SECOND, 9 * SECOND, "vae_decode", 0);
+	synthetic_end(s, 10 * SECOND);
+	for (uint64_t i = 1; i <= 10; i++) { /* decoding holds more and more */
+		double more = i > 6 ? 1000 * (double)(i - 6) : 0;
+
+		sb_builder_sample(s->b, of_gpu, i * SECOND, (double[]){ 42000 + more, 40000 + more }, 2);
+		sb_builder_sample(s->b, of_process, i * SECOND, (double[]){ 9000, 6000, 2500, 400, 300 }, 5);
+		sb_builder_snapshot(s->b, i * SECOND, SB_MEMORY_READING_DEVICE, 0,
+			(38000 + (int64_t)more) * MIB, (39500 + (int64_t)more) * MIB, 45000 * MIB);
+	}
+	weights(s, 10 * SECOND + 1, "weights of transformer", 28000, 0);
+	weights(s, 10 * SECOND + 2, "weights of vae", 500, 0);
+	weights(s, 10 * SECOND + 3, "weights of text_encoder", 4000, -1);
+	return synthetic_model(s, 11 * SECOND);
+}
+
+static void the_parts_add_up_to_the_devices_number(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = video(&s);
+	const struct sb_residency *r = moment(m, "vae_decode", "peak", 0);
+
+	assert_non_null(r);
+	assert_int_equal(m->residency.generation, 1);
+	assert_near(r->t_s, 9, 1e-6);
+	assert_near(r->total_bytes / MIB, 45000, 1);
+	assert_near(part(r, "weights of transformer"), 28000, 1);
+	assert_near(part(r, "activations and other tensors"), 41000 - 28500, 1);
+	assert_near(part(r, "allocator slack"), 1500, 1);
+	assert_near(part(r, "CUDA context and libraries"), 500, 1);
+	assert_near(part(r, "other processes and the driver"), 2000, 1);
+	assert_near(r->rest_bytes / MIB, 0, 1);
+	assert_string_equal(r->parts[0].component, "weights of transformer");
+	assert_near(moment(m, "denoise", "begin", 0)->total_bytes / MIB, 42000, 1);
+	assert_near(moment(m, "denoise", "end", 0)->total_bytes / MIB, 42000, 1);
+	synthetic_done(&s);
+}
+
+static void the_host_has_its_own_parts(void **state)
+{
+	struct synthetic s;
+	const struct sb_residency *r = moment(video(&s), "denoise", "peak", -1);
+
+	assert_non_null(r);
+	assert_near(r->total_bytes / MIB, 9000, 1);
+	assert_near(part(r, "weights of text_encoder"), 4000, 1);
+	assert_near(part(r, "weights of transformer"), 0, 0); /* it is on the GPU */
+	assert_near(part(r, "other anonymous memory"), 2000, 1);
+	assert_near(part(r, "mapped files"), 2500, 1);
+	assert_near(part(r, "shared memory"), 400, 1);
+	assert_near(r->rest_bytes / MIB, 100, 1);
+	assert_near(r->pinned_bytes / MIB, 300, 1);
+	synthetic_done(&s);
+}
+
+static void without_a_generation_nothing_is_listed(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_stage(&s, SECOND, 2 * SECOND, "denoise", 0);
+	m = synthetic_model(&s, 3 * SECOND);
+	assert_int_equal(m->residency.count, 0);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_parts_add_up_to_the_devices_number),
+		cmocka_unit_test(the_host_has_its_own_parts),
+		cmocka_unit_test(without_a_generation_nothing_is_listed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
