@@ -315,7 +315,7 @@ static bool add_moment(struct collected *c, const struct stage *stage, const cha
 		fill_host(c, r);
 	else
 		fill_device(c, s, r);
-	if (isnan(r->total_bytes))
+	if (isnan(r->total_bytes) || !r->part_count)
 		return true;
 	r->rest_bytes = r->total_bytes;
 	for (size_t i = 0; i < r->part_count; i++)
