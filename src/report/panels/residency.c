@@ -3,43 +3,40 @@
 
 #include "base/memory_units.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define PARTS_SHOWN 4
 #define REST_LEAST (64 * SB_MB) /* or 2 % of the total: less is not worth a word */
 
-static void put_part(struct sb_buf *out, const char *name, const char *dtype, double bytes, bool first)
+static void put_part(struct sb_buf *out, const char *name, const char *dtype, double bytes)
 {
-	sb_buf_printf(out, "%s", first ? "" : ", ");
-	sb_text_name(out, name, 40);
+	sb_buf_printf(out, "    %10.1f    ", bytes / SB_MB);
+	sb_text_name(out, name, 44);
 	if (dtype)
 		sb_buf_printf(out, " (%s)", dtype);
-	sb_buf_printf(out, " %.1f", bytes / SB_MB);
+	sb_buf_putc(out, '\n');
 }
 
 static void put_row(const struct sb_residency *r, struct sb_buf *out)
 {
-	char where[24] = "host";
 	double small = 0;
-	size_t used;
 
+	sb_buf_printf(out, "  %12.1f  ", r->total_bytes / SB_MB);
+	sb_text_name(out, r->stage, 40);
 	if (r->device >= 0)
-		snprintf(where, sizeof where, "GPU %lld", (long long)r->device);
-	sb_buf_puts(out, "  ");
-	used = sb_text_name(out, r->stage, 24);
-	sb_buf_printf(out, "%*s %-6s %10.1f  ", (int)(24 - used), "", where, r->total_bytes / SB_MB);
+		sb_buf_printf(out, ", GPU %lld\n", (long long)r->device);
+	else
+		sb_buf_puts(out, ", host\n");
 	for (size_t i = 0; i < r->part_count; i++) {
 		if (i < PARTS_SHOWN)
-			put_part(out, r->parts[i].component, r->parts[i].dtype, r->parts[i].bytes, i == 0);
+			put_part(out, r->parts[i].component, r->parts[i].dtype, r->parts[i].bytes);
 		else
 			small += r->parts[i].bytes;
 	}
 	if (small > 0)
-		put_part(out, "smaller ones", NULL, small, false);
+		put_part(out, "smaller ones", NULL, small);
 	if (r->rest_bytes > REST_LEAST && r->rest_bytes > 0.02 * r->total_bytes)
-		put_part(out, "no name", NULL, r->rest_bytes, !r->part_count);
-	sb_buf_putc(out, '\n');
+		put_part(out, "no name", NULL, r->rest_bytes);
 }
 
 static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
@@ -52,8 +49,7 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 			continue;
 		if (!any) {
 			sb_text_heading(out, options, "Residency");
-			sb_buf_printf(out, "  %-24s %-6s %10s  %s\n", "Stage, at its peak", "of", "MB",
-				"what held it, in MB");
+			sb_buf_printf(out, "  %12s  %s\n", "MB", "stage, at its peak, and what held it");
 		}
 		any = true;
 		put_row(&p->all[i], out);
