@@ -11,6 +11,7 @@ import { Dock, MergeNote, RangeStatistics } from './panels/explore';
 import { Icicle } from './panels/icicle';
 import { FirstTimeline } from './panels/first';
 import { hardwareBody } from './panels/hardware';
+import { heldBody } from './panels/held';
 import { garbageBody } from './panels/garbage';
 import { Readings } from './panels/readings';
 import { unattributedBody } from './panels/unattributed';
@@ -95,6 +96,7 @@ function panelsOf(r: Report, timeline: Timeline | null, charts: Chart[], streami
     { id: 'padding', title: 'Computed and never seen', body: details.paddingBody(r) },
     { id: 'outputs', title: 'Output', body: details.outputsBody(r) },
     { id: 'memory', title: 'Memory', body: details.memoryBody(r) },
+    { id: 'held', title: 'What held memory', body: heldBody(r) },
     { id: 'metrics', title: 'GPU, CPU, disk', body: details.metricsBody(r, charts) },
     { id: 'cache', title: 'Cache', body: details.cacheBody(r) },
     { id: 'streaming', title: 'Streaming', body: details.streamingBody(r, streaming) },

@@ -1,0 +1,93 @@
+// What held memory: when it ran out, and at the peak of each stage. Bars are as long as what they hold.
+import type { ComponentChildren } from 'preact';
+import { nth } from '../colour';
+import { bytes, count } from '../format';
+import { jumpTo } from '../jump';
+import type { OutOfMemory, Report, Resident, ResidencyMoment } from '../report';
+import { Table } from '../table';
+
+interface Part {
+  name: string;
+  bytes: number;
+}
+
+const partOf = (p: Resident): Part => ({ name: p.dtype ? `${p.component} (${p.dtype})` : p.component, bytes: p.bytes });
+const placeOf = (m: ResidencyMoment): string => (m.device_index === undefined ? 'host' : `GPU ${m.device_index}`);
+const residentColumns = [
+  { key: 'component', head: 'what', text: true, value: (p: Part) => p.name },
+  { key: 'bytes', head: 'held', value: (p: Part) => p.bytes, cell: (p: Part) => bytes(p.bytes) },
+];
+
+// One bar of parts side by side, in the colours of their names.
+function Bar({ parts, of, names }: { parts: Part[]; of: number; names: string[] }) {
+  return (
+    <span class="held-bar" role="img" aria-label={parts.map((p) => `${p.name} ${bytes(p.bytes)}`).join(', ')}>
+      {parts.map((p) => (
+        <span key={p.name} title={`${p.name}: ${bytes(p.bytes)}`} style={{ display: 'inline-block', height: '0.9em', width: `${(100 * p.bytes) / of}%`, background: nth(names.indexOf(p.name)) }} />
+      ))}
+    </span>
+  );
+}
+
+function ranOut(o: OutOfMemory): ComponentChildren {
+  const asked = o.requested_bytes !== undefined && `${bytes(o.requested_bytes)} were asked for`;
+  const free = o.free_bytes !== undefined && `${bytes(o.free_bytes)} were free`;
+  const place = o.file && `${o.file.split('/').pop()}${o.line ? `:${o.line}` : ''}`;
+  return (
+    <>
+      <p class="bad">
+        {o.killed ? 'The kernel killed the run for its memory' : 'Memory ran out'}
+        {o.stage && ` in ${o.stage}`}
+        {place && ` (${place})`}
+        {[asked, free].some(Boolean) && `: ${[asked, free].filter(Boolean).join(', ')}`}
+        {o.count > 1 && `; ${count(o.count)} times, this is the last`}.
+      </p>
+      {o.residents && <Table caption="What held it then" rows={o.residents.map(partOf)} most={12} columns={residentColumns} />}
+      {o.would_fit && (
+        <Table
+          caption="What would have helped"
+          rows={o.would_fit}
+          most={8}
+          columns={[
+            { key: 'free', head: 'without', text: true, value: (w) => w.free },
+            { key: 'bytes', head: 'gives', value: (w) => w.bytes, cell: (w) => bytes(w.bytes) },
+            { key: 'fits', head: 'the request fits then', text: true, value: (w) => (w.fits ? 'yes' : 'no') },
+          ]}
+        />
+      )}
+    </>
+  );
+}
+
+function peaks(moments: ResidencyMoment[]): ComponentChildren {
+  const rows = moments.filter((m) => m.at === 'peak').map((m) => ({ moment: m, parts: [...m.parts.map(partOf), ...(m.rest_bytes > 0 ? [{ name: 'no name', bytes: m.rest_bytes }] : [])] }));
+  const names = [...new Set(rows.flatMap((r) => r.parts.map((p) => p.name)))];
+  const most = Math.max(...rows.map((r) => r.moment.total_bytes));
+  if (!rows.length) return null;
+  return (
+    <Table
+      caption="At the peak of each stage of the last whole generation"
+      rows={rows}
+      most={32}
+      onPick={(r) => jumpTo(r.moment.stage, r.moment.t_s, 0)}
+      columns={[
+        { key: 'stage', head: 'stage', text: true, value: (r) => r.moment.stage },
+        { key: 'of', head: 'of', text: true, value: (r) => placeOf(r.moment) },
+        { key: 'total', head: 'in use', value: (r) => r.moment.total_bytes, cell: (r) => bytes(r.moment.total_bytes) },
+        { key: 'parts', head: 'held by', text: true, value: (r) => r.parts.map((p) => `${p.name} ${bytes(p.bytes)}`).slice(0, 3).join(', ') },
+        { key: 'bar', head: '', text: true, value: () => '', cell: (r) => <Bar parts={r.parts} of={most} names={names} /> },
+      ]}
+    />
+  );
+}
+
+export function heldBody(r: Report): ComponentChildren {
+  const moments = r.residency?.moments ?? [];
+  if (!r.out_of_memory && !moments.length) return null;
+  return (
+    <>
+      {r.out_of_memory && ranOut(r.out_of_memory)}
+      {peaks(moments)}
+    </>
+  );
+}
