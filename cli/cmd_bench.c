@@ -336,7 +336,7 @@ static int run(struct args *args)
 
 const struct command cmd_bench = {
 	.name = "bench",
-	.usage = "[OPTIONS] -- COMMAND [ARG...] | --compare 'A' 'B' | --commits BASE NEW -- COMMAND [ARG...]",
+	.usage = "[OPTIONS] [--commits BASE NEW] -- COMMAND [ARG...] | --compare 'A' 'B'",
 	.summary = "time a command: warmup, iterations, sweeps, target FPS",
 	.description =
 		"Runs COMMAND again and again, directly and without a shell, and tells mean, median, std\n"

@@ -44,6 +44,12 @@ enum { SB_ROLE_COUNT = 0 SB_ROLES(SB_ROLE_COUNT_) };
 		1u << STROBE_ROLE_VAE_ENCODE | 1u << STROBE_ROLE_TEXT_ENCODE | 1u << STROBE_ROLE_DATA | \
 		1u << STROBE_ROLE_EXPORT)
 
+/* The role of a number that was read from a file: one that is not known is an ordinary stage's. */
+static inline uint32_t sb_role_read(uint64_t number)
+{
+	return number < SB_ROLE_COUNT ? (uint32_t)number : STROBE_ROLE_STAGE;
+}
+
 const char *sb_role_name(uint32_t role); /* its key; NULL: an ordinary stage, or unknown */
 const char *sb_role_words(enum strobe_role role);
 enum strobe_kind sb_role_kind(enum strobe_role role);

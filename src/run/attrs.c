@@ -1,6 +1,8 @@
 /* The attributes of a record. */
 #include "run/pass.h"
 
+#include "base/role.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +38,7 @@ uint32_t sb_engine_read_attrs(struct sb_engine *e, const struct sb_record *r, ui
 		size_t offset;
 
 		if (w.key == SB_NAME_ROLE && out_role) {
-			*out_role = (uint32_t)w.bits;
+			*out_role = sb_role_read(w.bits);
 			continue;
 		}
 		if (!sb_engine_room(e, &e->attrs, &e->attr_room, count, sizeof *e->attrs))

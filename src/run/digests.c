@@ -1,6 +1,8 @@
 /* Digests become sums: zones whose detail was folded away, and their attributes. */
 #include "run/pass.h"
 
+#include "base/role.h"
+
 static uint32_t fill_buckets(struct sb_engine *e, const struct sb_digest *d, const struct sb_folded_node *n,
 	struct sb_digest_bucket *out_buckets)
 {
@@ -26,7 +28,7 @@ static void give_node(struct sb_engine *e, const struct sb_digest *d, const stru
 	bool top = !n->parent && !(n->flags & 3);
 
 	ev.t_ns = sb_process_ns(e->p, n->sum.first_ticks);
-	ev.digest.role = n->role;
+	ev.digest.role = sb_role_read(n->role);
 	ev.digest.flags = (n->flags & 1 ? SB_ZONE_SPAN : 0) |
 			  (path & SB_PATH_RECURSIVE ? SB_ZONE_RECURSIVE : 0);
 	ev.digest.on_task = n->flags & 2;

@@ -1,6 +1,8 @@
 /* Long records become events, spans and attributes: a table of what each type holds. */
 #include "run/pass.h"
 
+#include "base/role.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,7 +199,7 @@ static bool take_attr(struct sb_engine *e, const struct given *g, struct sb_even
 	if (!g->stack || !g->stack->depth)
 		return false;
 	if ((r->aux & SB_ID_MAX) == SB_NAME_ROLE) {
-		g->stack->frames[g->stack->depth - 1].role = (uint32_t)r->payload[0];
+		g->stack->frames[g->stack->depth - 1].role = sb_role_read(r->payload[0]);
 		return false;
 	}
 	a.key = text_of(e, r->aux);

@@ -2,6 +2,7 @@
 #include "run/pass.h"
 
 #include "base/error.h"
+#include "base/role.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +116,7 @@ static void give_attr(struct sb_engine *e, struct stream *s)
 	if (!s->stack->depth)
 		return;
 	if (s->record.id == SB_NAME_ROLE) {
-		s->stack->frames[s->stack->depth - 1].role = (uint32_t)s->record.value;
+		s->stack->frames[s->stack->depth - 1].role = sb_role_read((uint64_t)s->record.value);
 		return;
 	}
 	a.key = sb_run_text_of(e->run, e->process, s->record.id);

@@ -4,6 +4,7 @@
 #include "serve/tally_parts.h"
 
 #include "strobe.h"
+#include "base/role.h"
 #include "base/room.h"
 
 #include <stdlib.h>
@@ -187,7 +188,7 @@ static void end_to(struct sb_tally *t, struct stack *s, uint32_t name, uint64_t 
 static void take_attr(struct frame *f, uint32_t key, int64_t value)
 {
 	if (key == SB_NAME_ROLE)
-		f->role = (uint32_t)value;
+		f->role = sb_role_read((uint64_t)value);
 	else if (key == SB_NAME_FRAMES || (key == SB_NAME_BLOCK_SIZE && f->frames < 0))
 		f->frames = value;
 }
