@@ -215,6 +215,14 @@ static void target(const struct fitting *f, double *out)
 		out[i] = f->points.axes[i].value;
 }
 
+static bool is_same_size(const struct sb_fit_point *p, const double *size)
+{
+	for (size_t i = 0; i < SB_SURFACE_AXES; i++)
+		if (p->x[i] != size[i])
+			return false;
+	return true;
+}
+
 /* A size that was measured needs no function. */
 static void take_measured(struct fitting *f)
 {
@@ -224,7 +232,7 @@ static void take_measured(struct fitting *f)
 	for (size_t i = 0; i < f->points.count; i++) {
 		const struct sb_fit_point *p = &f->points.all[i];
 
-		if (memcmp(p->x, all, sizeof p->x) != 0)
+		if (!is_same_size(p, all))
 			continue;
 		if (!f->time.known)
 			f->fit->time = (struct sb_fit_value){ p->time_s, p->time_s, p->time_s, NAN, NAN,

@@ -15,7 +15,7 @@ def problem(name, healthy=False):
 
 
 def options(**more):
-    return argparse.Namespace(**dict(dict(shard="0/1", only=None, needs=None, variants="traced", again=False, measured=None, at_once=1, out=None), **more))
+    return argparse.Namespace(**dict(dict(shard="0/1", only=None, needs=None, family=None, variants="traced", again=False, measured=None, at_once=1, out=None), **more))
 
 
 def report(*findings):

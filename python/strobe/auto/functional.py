@@ -1,6 +1,5 @@
 """Functional collectives, as DTensor and context parallel call them: each gives a tensor that is waited for where it is
 used. Recorded from the wait on; what came before is hidden behind other work."""
-import inspect
 import time
 
 from . import collectives, dispatched, vocabulary, wrapping
@@ -29,6 +28,7 @@ def watch(module):
 
 def _giving(module, operation):
     def make(original):
+        import inspect  # torch.distributed has loaded it; a start-up hook must not
         signature = inspect.signature(original)
 
         def give(*args, **kwargs):

@@ -100,7 +100,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 
 	if (!c)
 		return sb_fail(STROBE_ENOMEM, "no memory for what ran out of memory");
-	*c = (struct collected){ .run = run, .model = model };
+	*c = (struct collected){ .run = run, .model = model, .stages.least_ns = 1 }; /* it can fail at once */
 	v->self = c;
 	v->kinds = 1u << SB_EVENT_EVENT;
 	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_LOAD |
