@@ -82,7 +82,7 @@ void sb_rule_stage_dominates(struct sb_advisor *a)
 			sb_say(a, "%s of %s in %lld call%s%s%s; each tenth of it saves %s",
 				sb_say_seconds(a, s->covered_s), sb_say_seconds(a, stages->wall_s),
 				(long long)sb_stage_calls(s), sb_stage_calls(s) == 1 ? "" : "s",
-				isnan(s->at_once_mean) ? "" : sb_say(a, ", %.1f at once", s->at_once_mean),
+				sb_stage_at_once(s) ? sb_say(a, ", %.1f at once", s->at_once_mean) : "",
 				other_level(a, i), sb_say_seconds(a, s->covered_s * TENTH)));
 		if (!f)
 			return;

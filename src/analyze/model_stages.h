@@ -100,6 +100,12 @@ static inline bool sb_stage_gpu_partial(const struct sb_stage *s)
 	return s->gpu_span_count > 0 && s->gpu_span_count < s->count;
 }
 
+/* Calls ran at the same time so much that it shows in a number with one digit. */
+static inline bool sb_stage_at_once(const struct sb_stage *s)
+{
+	return s->at_once_mean >= 1.05;
+}
+
 /* Its total is more than the wall time it covers. */
 static inline bool sb_stage_overlaps(const struct sb_stage *s)
 {

@@ -115,7 +115,7 @@ static void row_name(struct sb_screen *s, const struct sb_summary_row *row)
 
 	row_detail(s->model, row, detail, sizeof detail);
 	snprintf(state, sizeof state, "%s", row->open_count ? " (open)" : "");
-	if (row->stage->at_once_mean >= 1.05)
+	if (sb_stage_at_once(row->stage))
 		snprintf(state + strlen(state), sizeof state - strlen(state), " (%.1f at once)",
 			row->stage->at_once_mean);
 	if (row->stage->code && *row->stage->code)

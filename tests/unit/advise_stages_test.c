@@ -77,6 +77,23 @@ static void the_innermost_stage_that_dominates_is_named(void **state)
 	synthetic_done(&s);
 }
 
+static void calls_that_hardly_overlap_are_not_said_to_run_at_once(void **state)
+{
+	struct synthetic s;
+	struct sb_stream_writer *other;
+	const struct sb_model *m;
+
+	synthetic_open(&s);
+	other = sb_builder_thread(s.b, 2000, "other");
+	synthetic_stage(&s, 0, 80 * SECOND, "unet", 0);
+	sb_builder_begin(other, 79 * SECOND, sb_builder_name(s.b, "unet", NULL));
+	sb_builder_end(other, 82 * SECOND, 0);
+	m = synthetic_model(&s, 100 * SECOND);
+	assert_true(sb_model_stage(m, "unet")->at_once_mean > 1.01);
+	assert_null(strstr(finding(m, "stage_dominates")->evidence, "at once"));
+	synthetic_done(&s);
+}
+
 static int dominating(const struct sb_model *m, const char *stage)
 {
 	int named = 0;
@@ -172,6 +189,7 @@ int main(void)
 		cmocka_unit_test(time_spent_beside_the_work_is_named),
 		cmocka_unit_test(findings_are_ranked_by_the_seconds_they_could_save),
 		cmocka_unit_test(the_innermost_stage_that_dominates_is_named),
+		cmocka_unit_test(calls_that_hardly_overlap_are_not_said_to_run_at_once),
 		cmocka_unit_test(a_stage_inside_steps_is_named_instead_of_the_block_around_them),
 		cmocka_unit_test(a_short_video_after_long_imports_is_not_left_alone),
 		cmocka_unit_test(what_comes_before_the_pipeline_is_not_its_bottleneck),

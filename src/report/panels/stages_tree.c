@@ -107,7 +107,7 @@ static void row_end(const struct sb_stage *s, const char *mark, size_t spare, st
 	char rate[96] = "";
 	bool beside;
 
-	if (s->at_once_mean >= 1.05)
+	if (sb_stage_at_once(s))
 		snprintf(rate, sizeof rate, "%.1f at once", s->at_once_mean);
 	else
 		sb_stage_rate(s, rate, sizeof rate);
