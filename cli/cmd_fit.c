@@ -105,8 +105,9 @@ static int read_capacity(const struct args *args, struct fit_job *job)
 
 /* ---- the runs ---- */
 
-static int add(struct fit_job *job, struct sb_facts *facts)
+static int add(void *self, struct sb_facts *facts)
 {
+	struct fit_job *job = self;
 	struct sb_facts **grown = realloc(job->others, (job->other_count + 1) * sizeof *grown);
 
 	if (!grown) {
@@ -116,22 +117,6 @@ static int add(struct fit_job *job, struct sb_facts *facts)
 	job->others = grown;
 	job->others[job->other_count++] = facts;
 	return 0;
-}
-
-static int load_list(const struct args *args, struct fit_job *job, const char *list)
-{
-	char *copy = strdup(list), *rest = copy;
-	int code = copy ? 0 : complain("no memory");
-
-	for (char *spec = strsep(&rest, ","); spec && !code; spec = strsep(&rest, ",")) {
-		struct sb_facts *facts = NULL;
-
-		code = *spec ? facts_arg_open(args, spec, NULL, &facts) : 0;
-		if (!code && facts)
-			code = add(job, facts);
-	}
-	free(copy);
-	return code;
 }
 
 /* A history that is off or cannot be read is left out, unless it was named. */
@@ -154,7 +139,7 @@ static int load(const struct args *args, const char *spec, struct fit_job *job)
 	if (!code && !args_has(args, "no-history"))
 		code = load_remembered(args, job);
 	for (size_t i = 0; !code && (list = args_nth(args, "with", i)); i++)
-		code = load_list(args, job, list);
+		code = facts_arg_open_list(args, list, add, job);
 	return code;
 }
 

@@ -38,8 +38,9 @@ struct whatif_job {
 	struct sb_vec others; /* struct sb_facts * */
 };
 
-static int add(struct whatif_job *job, struct sb_facts *facts)
+static int add(void *self, struct sb_facts *facts)
 {
+	struct whatif_job *job = self;
 	struct sb_facts **slot = sb_vec_push(&job->others, sizeof *slot);
 
 	if (!slot) {
@@ -48,22 +49,6 @@ static int add(struct whatif_job *job, struct sb_facts *facts)
 	}
 	*slot = facts;
 	return 0;
-}
-
-static int load_list(const struct args *args, struct whatif_job *job, const char *list)
-{
-	char *copy = strdup(list), *rest = copy;
-	int code = copy ? 0 : complain("no memory");
-
-	for (char *spec = strsep(&rest, ","); spec && !code; spec = strsep(&rest, ",")) {
-		struct sb_facts *facts = NULL;
-
-		code = *spec ? facts_arg_open(args, spec, NULL, &facts) : 0;
-		if (!code && facts)
-			code = add(job, facts);
-	}
-	free(copy);
-	return code;
 }
 
 /* Runs of the same name whose folders are still there. What cannot be read is left out without a message. */
@@ -118,7 +103,7 @@ static int load(const struct args *args, const char *spec, struct whatif_job *jo
 	if (!code)
 		code = facts_arg_open(args, job_arg_is_job(spec) ? rank : spec, NULL, &job->run);
 	for (size_t i = 0; !code && (list = args_nth(args, "with", i)); i++)
-		code = load_list(args, job, list);
+		code = facts_arg_open_list(args, list, add, job);
 	if (!code && !args_has(args, "no-history"))
 		code = load_remembered(job);
 	return code;

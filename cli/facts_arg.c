@@ -10,6 +10,7 @@
 #include "store/history.h"
 #include "report/build.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -114,5 +115,22 @@ int facts_arg_open(const struct args *args, const char *spec, const char *name, 
 	if (!code && facts_of_run(run, spec, true, out_facts))
 		code = complain_last();
 	sb_run_close(run);
+	return code;
+}
+
+int facts_arg_open_list(const struct args *args, const char *list,
+	int (*take)(void *self, struct sb_facts *facts), void *self)
+{
+	char *copy = strdup(list), *rest = copy;
+	int code = copy ? 0 : complain("no memory");
+
+	for (char *spec = strsep(&rest, ","); spec && !code; spec = strsep(&rest, ",")) {
+		struct sb_facts *facts = NULL;
+
+		code = *spec ? facts_arg_open(args, spec, NULL, &facts) : 0;
+		if (!code && facts)
+			code = take(self, facts);
+	}
+	free(copy);
 	return code;
 }

@@ -17,4 +17,8 @@ int facts_arg_load_run(const char *spec, struct sb_facts **out_facts);
  * out of a RUN. Returns 0, or the exit code after complaining. */
 int facts_arg_open(const struct args *args, const char *spec, const char *name, struct sb_facts **out_facts);
 
+/* Each of "RUN,RUN", handed to take(self, facts), which owns them and returns 0 or an exit code. */
+int facts_arg_open_list(const struct args *args, const char *list,
+	int (*take)(void *self, struct sb_facts *facts), void *self);
+
 #endif

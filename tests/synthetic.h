@@ -15,6 +15,21 @@
 #define MS 1000000ull
 #define SECOND 1000000000ull
 #define MIB (1024ll * 1024)
+/* Attributes of an event. */
+#define INT(key, value)               \
+	{                             \
+		key, STROBE_TYPE_INT, \
+		{                     \
+			.i = (value)  \
+		}                     \
+	}
+#define TEXT(key, value)                 \
+	{                                \
+		key, STROBE_TYPE_STRING, \
+		{                        \
+			.s = (value)     \
+		}                        \
+	}
 
 struct synthetic {
 	char path[64];

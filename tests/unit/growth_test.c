@@ -9,20 +9,6 @@
 #include "synthetic.h"
 
 #define GIB (1024 * MIB)
-#define INT(key, value)               \
-	{                             \
-		key, STROBE_TYPE_INT, \
-		{                     \
-			.i = (value)  \
-		}                     \
-	}
-#define TEXT(key, value)                 \
-	{                                \
-		key, STROBE_TYPE_STRING, \
-		{                        \
-			.s = (value)     \
-		}                        \
-	}
 
 /* A reading as the Python package takes it. */
 static void reading(struct synthetic *s, uint64_t t_ns, const char *kind, int device, int64_t value)

@@ -9,20 +9,6 @@
 #include "synthetic.h"
 
 #define GIB (1024 * MIB)
-#define INT(key, value)               \
-	{                             \
-		key, STROBE_TYPE_INT, \
-		{                     \
-			.i = (value)  \
-		}                     \
-	}
-#define TEXT(key, value)                 \
-	{                                \
-		key, STROBE_TYPE_STRING, \
-		{                        \
-			.s = (value)     \
-		}                        \
-	}
 
 static void resident(
 	struct synthetic *s, uint64_t t_ns, const char *component, int64_t bytes, const char *dtype)

@@ -8,21 +8,6 @@
 #include "format/run_keys.h"
 #include "synthetic.h"
 
-#define INT(key, value)               \
-	{                             \
-		key, STROBE_TYPE_INT, \
-		{                     \
-			.i = (value)  \
-		}                     \
-	}
-#define TEXT(key, value)                 \
-	{                                \
-		key, STROBE_TYPE_STRING, \
-		{                        \
-			.s = (value)     \
-		}                        \
-	}
-
 static void weights(struct synthetic *s, uint64_t t_ns, const char *component, int64_t mb, int64_t device)
 {
 	struct strobe_attr attrs[] = { TEXT("at", "generation"), INT("set", 1), TEXT("component", component),
