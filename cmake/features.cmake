@@ -65,7 +65,8 @@ if(STROBE_HAVE_SQLITE)
   list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/store/no_history.c)
 else()
   list(APPEND STROBE_EXCLUDED_SOURCES ${CMAKE_SOURCE_DIR}/src/store/history.c
-    ${CMAKE_SOURCE_DIR}/src/store/history_read.c)
+    ${CMAKE_SOURCE_DIR}/src/store/history_ranks.c ${CMAKE_SOURCE_DIR}/src/store/history_read.c
+    ${CMAKE_SOURCE_DIR}/src/store/history_sizes.c)
 endif()
 
 # Without zlib the same calls answer with a message.

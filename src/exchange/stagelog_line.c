@@ -199,9 +199,10 @@ static void take_attrs(char *name, struct sb_stagelog_line *line)
 	for (char *end = name + strlen(name); end > name && isspace((unsigned char)end[-1]);)
 		*--end = 0;
 	if (*left) {
-		size_t used = strlen(name);
+		size_t used = strlen(name), room = used < 250 ? 250 - used : 0;
 
-		snprintf(name + used, 250 - (used < 250 ? used : 250), " (%s)", left);
+		if (room > 4)
+			snprintf(name + used, room, " (%.*s)", (int)room - 4, left);
 	}
 }
 

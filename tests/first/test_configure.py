@@ -49,6 +49,18 @@ def test_what_was_installed_after_the_first_configuration_is_found(tmp_path, bar
     assert (early / "tests/left_out.txt").read_text() == (whole / "tests/left_out.txt").read_text()
 
 
+def test_the_tool_builds_where_no_library_is_installed(tmp_path, bare):
+    made = subprocess.run(["cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
+                           "-DCMAKE_C_FLAGS_DEBUG=-O0 -g0", "-DSTROBE_WERROR=OFF", "--log-level=NOTICE"], env=bare, capture_output=True, text=True)
+    assert made.returncode == 0 and "no sqlite3 here: 'strobe history' is switched off" in made.stderr, made.stderr
+    built = subprocess.run(["cmake", "--build", tmp_path, "--target", "strobe"], env=bare, capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout[-3000:]
+    told = subprocess.run([tmp_path / "strobe", "history"], capture_output=True, text=True)
+    assert told.returncode != 0 and "built without SQLite" in told.stderr
+    golden = next((ROOT / "tests/golden").glob("v*-recorder*.strobe"))
+    assert subprocess.run([tmp_path / "strobe", "report", golden], capture_output=True).returncode == 0
+
+
 def a_build(tmp_path, left_out, *tests):
     """A folder of tests for tools/test, without the build: (name, shell command) each."""
     (tmp_path / "tests").mkdir()
