@@ -15,11 +15,6 @@ static bool counts(const struct sb_line *l)
 	return l->main || l->generation_s > 0;
 }
 
-static double percent_of_work(const struct sb_model *model, double seconds)
-{
-	return seconds / sb_weigh_work_s(model) * 100;
-}
-
 /* A thread that waits for a core is sampled at one place, whatever it does there: where others want the cores, a line
  * needs as many more samples before it is blamed. */
 static bool is_sampled_enough(const struct sb_model *model, const struct sb_hot *hot)
@@ -35,7 +30,7 @@ static bool is_sampled_enough(const struct sb_model *model, const struct sb_hot 
 static struct sb_advice *find_hot(struct sb_advisor *a, const struct sb_hot *hot, double gain_s,
 	enum sb_confidence sure, const char *issue)
 {
-	double percent = percent_of_work(a->model, gain_s);
+	double percent = sb_weigh_percent(a->model, gain_s);
 	struct sb_advice *f;
 
 	if (!is_sampled_enough(a->model, hot) || !(percent > a->limit))
@@ -81,7 +76,7 @@ static double values_read_a_step(const struct sb_model *model)
  * counts what was read, and the few samples that did hit it tell the line. */
 static void find_reads(struct sb_advisor *a, const struct sb_hot *hot, double reads)
 {
-	double gain_s = sb_weigh_idle_s(a->model), percent = percent_of_work(a->model, gain_s);
+	double gain_s = sb_weigh_idle_s(a->model), percent = sb_weigh_percent(a->model, gain_s);
 	struct sb_advice *f;
 
 	if (!(percent > a->limit) || !isfinite(gain_s))
@@ -105,13 +100,13 @@ void sb_rule_hidden_sync(struct sb_advisor *a)
 	double gain_s = fmin(hot.step_s, sb_weigh_idle_s(a->model)), reads = values_read_a_step(a->model);
 
 	if (reads >= 1 &&
-		!(hot.sample_count >= SAMPLES_LEAST && percent_of_work(a->model, gain_s) > a->limit)) {
+		!(hot.sample_count >= SAMPLES_LEAST && sb_weigh_percent(a->model, gain_s) > a->limit)) {
 		find_reads(a, &hot, reads);
 		return;
 	}
 	find_hot(a, &hot, gain_s, SB_LIKELY,
 		sb_say(a, "a line inside the steps waits for the GPU: %.0f %% of the generations",
-			percent_of_work(a->model, hot.step_s)));
+			sb_weigh_percent(a->model, hot.step_s)));
 }
 
 static bool empties_the_cache(const struct sb_model *model, const struct sb_line *l)
@@ -125,7 +120,7 @@ void sb_rule_allocator_thrash(struct sb_advisor *a)
 
 	find_hot(a, &hot, hot.generation_s, SB_CERTAIN,
 		sb_say(a, "GPU memory is freed and allocated again: %.0f %% of the generations",
-			percent_of_work(a->model, hot.generation_s)));
+			sb_weigh_percent(a->model, hot.generation_s)));
 }
 
 /* ---- garbage collection in the warm generations ------------------------------ */
@@ -202,7 +197,7 @@ void sb_rule_python_between_steps(struct sb_advisor *a)
 	left_s = fmax(0, sb_weigh_work_s(a->model) - collected_s(a->model, &collections));
 	f = find_hot(a, &hot, fmin(fmin(spent_s, left_s), sb_weigh_idle_s(a->model)), SB_LIKELY,
 		sb_say(a, "Python between the model's calls takes %.0f %% of the generations",
-			percent_of_work(a->model, spent_s)));
+			sb_weigh_percent(a->model, spent_s)));
 
 	if (f && sb_hot_doing(hot.line) == SB_DOES_WRITE)
 		f->suggestion = "Write in a thread of its own, after the generation, or not at all: a step "
@@ -231,7 +226,7 @@ void sb_rule_slow_export(struct sb_advisor *a)
 
 	find_hot(a, &hot, hot.total_s, SB_LIKELY,
 		sb_say(a, "writing the result takes %.0f %% of the generations",
-			percent_of_work(a->model, hot.total_s)));
+			sb_weigh_percent(a->model, hot.total_s)));
 }
 
 static double first_begin_s(const struct sb_model *model)
@@ -251,7 +246,7 @@ void sb_rule_input_starved(struct sb_advisor *a)
 	struct sb_hot hot = sb_hot_find(a->model, is_input);
 	struct sb_advice *f = find_hot(a, &hot, hot.total_s, SB_LIKELY,
 		sb_say(a, "the generations wait for their input: %.0f %% beside their own time",
-			percent_of_work(a->model, hot.total_s)));
+			hot.total_s / sb_weigh_work_s(a->model) * 100));
 
 	if (f)
 		f->stage = f->where.stage;
@@ -277,7 +272,7 @@ void sb_rule_garbage_collection(struct sb_advisor *a)
 		      busy = sb_hot_find(a->model, is_busy_in_a_step);
 	const struct sb_hot *place = called.line ? &called : &busy;
 	int64_t count;
-	double sum_s = collected_s(a->model, &count), percent = percent_of_work(a->model, sum_s);
+	double sum_s = collected_s(a->model, &count), percent = sb_weigh_percent(a->model, sum_s);
 	struct sb_advice *f;
 
 	if (!count || !(percent > a->limit))

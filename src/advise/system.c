@@ -150,6 +150,7 @@ void sb_rule_throttling(struct sb_advisor *a)
 	}
 }
 
+#define OTHERS_LEAST 0.05 /* on average: fewer round to none */
 #define OTHERS_MOSTLY 0.5 /* on average; fewer were there only for a moment */
 #define TENTH 0.1
 
@@ -192,9 +193,10 @@ void sb_rule_gpu_shared(struct sb_advisor *a)
 
 	for (size_t i = 0; (s = gpu_at(a->model, &i));) {
 		const struct sb_stats *others = stats_of(s, "other_process_count");
+		double mean = others && was_used(s) ? others_meanwhile(a->model, s) : 0;
 
-		if (others && others->max > a->limit && was_used(s))
-			find_others(a, s->device, others->max, others_meanwhile(a->model, s));
+		if (others && others->max > a->limit && mean >= OTHERS_LEAST)
+			find_others(a, s->device, others->max, mean);
 	}
 }
 

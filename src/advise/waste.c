@@ -55,7 +55,7 @@ static void find_encoding(struct sb_advisor *a)
 		return;
 	f = sb_advisor_find(a, gain_s / sb_weigh_work_s(a->model) * 100, gain_s,
 		sb_say(a, "'%s' runs in every step: %.0f %% of the generations", s->name,
-			s->covered_s / sb_weigh_work_s(a->model) * 100),
+			sb_weigh_percent(a->model, s->covered_s)),
 		sb_say(a, "%lld calls in %lld generations, %s in all", (long long)sb_stage_calls(s),
 			(long long)a->model->generations.total, sb_say_seconds(a, s->covered_s)));
 	sb_finding_cause(f,
@@ -81,7 +81,7 @@ static bool uploads_in_a_step(const struct sb_model *model, const struct sb_line
 static void find_upload(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, uploads_in_a_step);
-	double percent = hot.step_s / sb_weigh_work_s(a->model) * 100;
+	double percent = sb_weigh_percent(a->model, hot.step_s);
 	struct sb_advice *f;
 
 	if (!hot.line || hot.sample_count < 3 || !(percent > a->limit))

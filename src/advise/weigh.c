@@ -19,6 +19,11 @@ double sb_weigh_work_s(const struct sb_model *model)
 	return model->summary.generation_s > 0 ? model->summary.generation_s : model->stages.wall_s;
 }
 
+double sb_weigh_percent(const struct sb_model *model, double seconds)
+{
+	return fmin(100, seconds / sb_weigh_work_s(model) * 100);
+}
+
 double sb_weigh_traced_steps(const struct sb_model *model)
 {
 	for (size_t i = 0; model->gpu.present && i < model->system.setting_count; i++) {

@@ -6,6 +6,8 @@
 
 /* Time of the warm generations (all but the first, of three or more), of the run where none is marked. */
 double sb_weigh_work_s(const struct sb_model *model);
+/* What of that some seconds are, in percent. Several threads may spend more together: a share is never above 100. */
+double sb_weigh_percent(const struct sb_model *model, double seconds);
 /* Steps that a trace of steps has seen; NAN: it saw another part, or there is none. */
 double sb_weigh_traced_steps(const struct sb_model *model);
 /* The GPU's time in a traced step over the time of a warm step; NAN: not known. */

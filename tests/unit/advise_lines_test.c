@@ -164,6 +164,35 @@ static void time_of_collections_is_not_the_next_lines(void **state)
 	assert_string_equal(blamed_at(30, 1, 0.95), "");
 }
 
+/* A line that takes all of the warm videos, sampled every 60 ms: a sample's weight also covers what was before its video. */
+static void a_share_of_the_generations_is_never_above_all_of_them(void **state)
+{
+	struct sb_builder_sample sample = { .tid = TID, .weight_us = 60000 };
+	const struct sb_advice *f;
+	struct synthetic s;
+	struct sb_model *m;
+	uint32_t own;
+
+	synthetic_open(&s);
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		synthetic_begin(&s, i * SECOND + 500 * MS, "video", STROBE_ROLE_GENERATION);
+		synthetic_step(&s, i * SECOND + 510 * MS, i * SECOND + 1000 * MS, 0, 0);
+		synthetic_end(&s, (i + 1) * SECOND);
+	}
+	own = sb_builder_name(s.b, "pipe.on_step", NULL);
+	sb_builder_code_file(s.b, own, "/srv/pipe.py");
+	for (uint64_t i = 0; i < VIDEOS; i++)
+		for (uint64_t k = 0; k < 9; k++)
+			sb_builder_stack_sample(s.b, i * SECOND + (515 + k * 60) * MS, &sample, &own,
+				(const uint32_t[]){ 41 }, 1);
+	m = synthetic_model(&s, VIDEOS * SECOND);
+	f = finding(m, "python_between_steps");
+	assert_non_null(f);
+	assert_non_null(strstr(f->issue, "takes 99 %")); /* 15 ms and eight times 60 of 500 */
+	assert_near(m->lines.all[0].generation_s, 4 * 0.495, 1e-9);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +202,7 @@ int main(void)
 		cmocka_unit_test(collections_of_the_first_generation_are_not_of_the_warm_ones),
 		cmocka_unit_test(a_line_is_blamed_on_a_crowded_machine_only_if_it_is_sampled_often),
 		cmocka_unit_test(time_of_collections_is_not_the_next_lines),
+		cmocka_unit_test(a_share_of_the_generations_is_never_above_all_of_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,26 @@ static void a_hot_full_idle_throttled_shared_gpu_is_named(void **state)
 	synthetic_done(&s);
 }
 
+/* Another process whose context was gone before the second video: nothing to tell. */
+static void a_process_that_was_there_during_the_start_alone_is_not_named(void **state)
+{
+	struct synthetic s;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = synthetic_gpu(&s, 0);
+	for (uint64_t t = 0; t <= 20; t++) {
+		double values[9] = { 12000, 24000, 95, 70, 300, 1980, 0, 12000, t < 2 ? 1 : 0 };
+
+		sb_builder_sample(s.b, schema, t * SECOND, values, 9);
+	}
+	for (uint64_t i = 0; i < 4; i++)
+		synthetic_stage(
+			&s, (4 + i * 4) * SECOND, (8 + i * 4) * SECOND, "video", STROBE_ROLE_GENERATION);
+	assert_null(finding(synthetic_model(&s, 20 * SECOND), "gpu_shared"));
+	synthetic_done(&s);
+}
+
 static void a_healthy_gpu_is_not(void **state)
 {
 	struct machine a = { 12000, 95, 70, 1980, 0x1, 0 };
@@ -232,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_hot_full_idle_throttled_shared_gpu_is_named),
+		cmocka_unit_test(a_process_that_was_there_during_the_start_alone_is_not_named),
 		cmocka_unit_test(a_healthy_gpu_is_not),
 		cmocka_unit_test(one_of_two_gpus_that_idles_is_named),
 		cmocka_unit_test(a_gpu_of_another_kind_is_no_idle_capacity),

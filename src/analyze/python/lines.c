@@ -16,6 +16,7 @@ enum { IN_GENERATION = 1, IN_STEP = 2, BETWEEN = 4, IN_FIRST = 8 };
 struct sample {
 	struct sb_moment at;
 	int64_t weight_ns;
+	int64_t before_ns; /* of the weight, before the generation around it began */
 	uint32_t path; /* UINT32_MAX: in no zone */
 	uint32_t flags;
 	uint32_t frame_count;
@@ -116,6 +117,14 @@ static bool holds_steps(uint32_t role)
 	       role == STROBE_ROLE_ITERATION;
 }
 
+/* What a sample weighs reaches back: what lies before the generation is none of its time. */
+static void clip(struct sample *at, const struct sb_zone *generation)
+{
+	int64_t inside_ns = at->at.t_ns - generation->begin_ns;
+
+	at->before_ns = inside_ns < at->weight_ns ? at->weight_ns - inside_ns : 0;
+}
+
 static void see_zone(void *self, const struct sb_zone *z)
 {
 	struct sampled *s = self;
@@ -135,8 +144,11 @@ static void see_zone(void *self, const struct sb_zone *z)
 		s->all[i].path = z->path;
 		s->all[i].flags |= holds_steps(z->role) ? BETWEEN : 0;
 	}
-	for (uint32_t i = first; mark && sb_moments_are_inside(&s->moments, i, z); i++)
+	for (uint32_t i = first; mark && sb_moments_are_inside(&s->moments, i, z); i++) {
 		s->all[i].flags |= mark;
+		if (mark & IN_GENERATION)
+			clip(&s->all[i], z);
+	}
 }
 
 static int find_stages(struct sampled *s, struct sb_run *run)
@@ -185,10 +197,11 @@ static void add_to(const struct sampled *s, struct sb_line *line, const struct s
 {
 	bool warm = !is_cold(s, at);
 	double weight_s = (double)at->weight_ns / 1e9, t_s = (double)at->at.t_ns / 1e9;
+	double inside_s = (double)(at->weight_ns - at->before_ns) / 1e9;
 
 	line->total_s += weight_s;
-	line->generation_s += warm && at->flags & IN_GENERATION ? weight_s : 0;
-	line->step_s += warm && at->flags & IN_STEP ? weight_s : 0;
+	line->generation_s += warm && at->flags & IN_GENERATION ? inside_s : 0;
+	line->step_s += warm && at->flags & IN_STEP ? inside_s : 0;
 	line->between = at->flags & BETWEEN;
 	line->sample_count++;
 	line->from_s = line->sample_count == 1 ? fmax(0, t_s - weight_s)
