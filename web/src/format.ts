@@ -126,7 +126,7 @@ export function keyed(key: string, v: unknown): string {
   if (typeof v === 'boolean') return v ? 'yes' : 'no';
   if (typeof v !== 'number') return v === null || v === undefined ? 'n/a' : moment(String(v));
   if (/(^|_)(pid|code_value|version)$/.test(key)) return String(v);
-  if (key === 'fps' || key === 'bps' || key === 'gb_per_s' || key === 'bytes') return keyed('_' + key, v);
+  if (key === 'fps' || key === 'bps' || key === 'gb_per_s' || key === 'bytes' || key === 'per_second') return keyed('_' + key, v);
   const found = UNITS.find(([end]) => key.endsWith(end));
   return found ? found[1](v) : plain(v);
 }

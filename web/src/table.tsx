@@ -27,6 +27,8 @@ interface Props<T> {
   depth?: (row: T) => number; // rows are a tree, parents first: sorting keeps it
 }
 
+const LONG = 32; // letters that one column holds
+
 // Siblings by the order, each followed by what is below it.
 function sortTree<T>(rows: T[], depth: (row: T) => number, order: (a: T, b: T) => number): T[] {
   interface Node {
@@ -63,6 +65,7 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
   const [active, setActive] = useState(0);
   const order = (a: T, b: T) => compare(column!.value(a), column!.value(b)) * (by!.up ? 1 : -1);
   const ordered = !column ? rows : depth ? sortTree(rows, depth, order) : [...rows].sort(order);
+  const long = new Set(columns.filter((c) => c.text && rows.slice(0, 60).some((r) => String(c.value(r) ?? '').length > LONG)).map((c) => c.key));
   const shown = all ? ordered : ordered.slice(0, most);
   const press = (key: string) => setBy(by?.key === key ? { key, up: !by.up } : { key, up: columns.find((c) => c.key === key)?.text ?? false });
   return (
@@ -96,7 +99,7 @@ export function Table<T>({ rows, columns, caption, most = 200, sort, onPick, pic
               onKeyDown={onPick && ((e) => rowKey(e, row, onPick))}
             >
               {columns.map((c) => (
-                <td key={c.key} class={c.text ? 'text' : ''}>
+                <td key={c.key} class={c.text ? (long.has(c.key) ? 'text long' : 'text') : ''}>
                   {c.cell ? c.cell(row) : show(c, row)}
                 </td>
               ))}
@@ -148,8 +151,9 @@ function compare(a: number | string | undefined, b: number | string | undefined)
 
 // Rows of plain fields: columns are the keys that occur, in their order.
 export function FieldTable<T extends Fields>({ rows, caption, skip = [], most, onPick }: { rows: T[]; caption: string; skip?: string[]; most?: number; onPick?: (row: T) => void }) {
+  const same = (k: string) => (k === 'device_index' || k === 'pid') && rows.every((r) => r[k] === rows[0][k]); // one GPU, one process: not worth a column
   const keys: string[] = [];
-  for (const r of rows.slice(0, 500)) for (const k of Object.keys(r)) if (!keys.includes(k) && !skip.includes(k) && isPlain(r[k])) keys.push(k);
+  for (const r of rows.slice(0, 500)) for (const k of Object.keys(r)) if (!keys.includes(k) && !skip.includes(k) && isPlain(r[k]) && !same(k)) keys.push(k);
   const columns = keys.slice(0, 14).map((key): Column<T> => ({
     key,
     head: title(key),
@@ -169,8 +173,6 @@ function isPlain(v: unknown): boolean {
 
 // A setting as its file has it; what is a time there is in seconds.
 const setting = (key: string, v: unknown) => (/_interval$/.test(key) && v !== '' && Number.isFinite(Number(v)) ? `${String(v)}\u00a0s` : String(v));
-
-const LONG = 32; // letters of label and value that one column holds
 
 // Key and value, for everything that is a plain field. Literal: settings, named as one types them.
 export function FieldList({ fields, skip = [], literal = false }: { fields: Fields | undefined; skip?: string[]; literal?: boolean }) {

@@ -34,6 +34,20 @@ const TITLES: Record<string, string> = {
   threads_s: "the program's threads",
   overhead_ratio: 'recording, of their time',
   waiting_s: 'waiting to record',
+  steps_per_chain_count: 'steps of a block or video',
+  steps_per_video_mean_count: 'steps of a video, mean',
+  steps_per_block_mean_count: 'steps of a block, mean',
+  forwards_per_step_mean_count: 'model calls of a step, mean',
+  first_step_s: "a video's first step, median",
+  trace_edge_step_count: 'steps that hold the begin or end of the trace',
+  slow_step_count: 'slow steps',
+  slow_step_excess_s: 'slow steps, over their peers',
+  gain_s: 'saves',
+  gain_basis: 'how sure',
+  trade_off: 'costs',
+  each_s: 'one takes',
+  whatif: 'for strobe whatif',
+  warmup_count: 'warm-up',
 };
 
 // Beginnings that read better as words; the rest of the key follows.
@@ -50,6 +64,9 @@ const CAPTIONS: Record<string, string> = {
   top_zones: 'Zones by the GPU time they launched',
   idle_zones: 'GPU idle while the CPU was in',
   attention: 'Attention kernels',
+  traces: 'When kernels were traced',
+  devices: 'GPUs while traced',
+  offload: 'Copies by the zone that asked for them',
 };
 
 const COUNTED = /(core|sample|process|thread|zone|file|parameter|update|event|kernel|call|device|rank|host|end|step|gap)(?=(_max|_mean|_min|_peak)?$)/;

@@ -17,9 +17,9 @@ class Out {
 }
 
 // lanes: [{kind, name, main?, device?, rows: [[{start, end, name, count?, busy?, mixed?, launch?: {lane, at}}]], mergeNs?}]
-export function encodeTimeline({ endNs, names, lanes, marks, details }) {
+export function encodeTimeline({ endNs, names, lanes, marks, details, traced }) {
   const out = new Out();
-  const header = { version: 1, end_ns: endNs, names, lanes: [], marks, details };
+  const header = { version: 1, end_ns: endNs, names, lanes: [], marks, details, traced };
   for (const lane of lanes) {
     const rows = lane.rows.map((entries) => {
       const at = out.bytes.length;

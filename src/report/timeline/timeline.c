@@ -2,6 +2,7 @@
 #include "report/timeline/timeline.h"
 
 #include "run/events.h"
+#include "run/gpu_traces.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "report/timeline/lanes.h"
@@ -248,6 +249,28 @@ static void write_profile(const struct sb_timeline *t, const char *key, const st
 	sb_timeline_profile_write(p, body);
 }
 
+/* When kernels were traced; nothing where the recording does not say it: an import has all of them. */
+static int write_traced(const struct sb_run *run, struct sb_json *j)
+{
+	struct sb_vec traces = { 0 };
+	const struct sb_gpu_trace *all;
+	int err = sb_gpu_traces_find(run, &traces);
+
+	all = traces.items;
+	if (!err && traces.count) {
+		sb_json_array_begin(j, "traced");
+		for (size_t i = 0; i < traces.count; i++) {
+			sb_json_array_begin(j, NULL);
+			sb_json_int(j, NULL, all[i].begin_ns);
+			sb_json_int(j, NULL, all[i].end_ns);
+			sb_json_array_end(j);
+		}
+		sb_json_array_end(j);
+	}
+	free(traces.items);
+	return err;
+}
+
 static int write_timeline(struct sb_timeline *t, struct sb_buf *out)
 {
 	struct sb_buf header = { 0 }, body = { 0 };
@@ -255,7 +278,7 @@ static int write_timeline(struct sb_timeline *t, struct sb_buf *out)
 	struct sb_json j;
 	uint32_t lane_count, *order = order_lanes(t, &lane_count);
 	uint32_t size;
-	bool failed;
+	int err;
 
 	t->name_numbers = malloc(((size_t)t->run->name_count + 1) * sizeof *t->name_numbers);
 	if (!order || !t->name_numbers) {
@@ -279,17 +302,19 @@ static int write_timeline(struct sb_timeline *t, struct sb_buf *out)
 	write_profile(t, "profile", &t->profile, &j, &body);
 	if (t->gpu_profile.name_count)
 		write_profile(t, "gpu_profile", &t->gpu_profile, &j, &body);
+	err = write_traced(t->run, &j);
 	sb_json_object_end(&j);
 	size = (uint32_t)header.size;
 	sb_buf_puts(out, MAGIC);
 	sb_buf_add(out, &size, sizeof size);
 	sb_buf_add(out, header.data, header.size);
 	sb_buf_add(out, body.data, body.size);
-	failed = sb_buf_failed(&header) || sb_buf_failed(&body) || sb_buf_failed(out);
+	if (!err && (sb_buf_failed(&header) || sb_buf_failed(&body) || sb_buf_failed(out)))
+		err = sb_fail(STROBE_ENOMEM, "no memory for the timeline");
 	sb_buf_done(&header);
 	sb_buf_done(&body);
 	free(order);
-	return failed ? sb_fail(STROBE_ENOMEM, "no memory for the timeline") : 0;
+	return err;
 }
 
 int sb_timeline_write(struct sb_run *run, struct sb_buf *out)

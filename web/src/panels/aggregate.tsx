@@ -8,6 +8,7 @@ import { num, type Aggregate as AggregateReport, type AggregateRank, type Aggreg
 import { goTo } from '../place';
 import { Picture } from '../picture';
 import { FieldTable, Table } from '../table';
+import { KeyFigures, type Maybe } from './figures';
 import { Name, Shell } from './shell';
 
 type ValueKey = keyof Extent & `${string}_value`;
@@ -17,24 +18,14 @@ function Figures({ d }: { d: AggregateReport }) {
   const wall = d.metrics.wall_s;
   const memory = metricsOf(d).find((m) => /peak.*(mb|bytes)$/.test(m.key));
   const missing = d.missing_ranks;
-  const figures = [
+  const all: Maybe[] = [
     { label: 'ranks', value: count(num(d, 'rank_count')), note: missing.length ? `missing: ${clip(missing.join(', '), 40)}` : `on ${count(num(d, 'host_count'))} ${num(d, 'host_count') === 1 ? 'host' : 'hosts'}`, bad: missing.length > 0 },
     wall && { label: 'slowest rank', value: seconds(num(wall, 'max_value')), note: `rank ${num(wall, 'max_rank')}; fastest ${seconds(num(wall, 'min_value'))}` },
     { label: 'stragglers', value: count(num(d, 'straggler_count')), note: clip(d.reports_summary.filter((r) => r.straggler).map(rankName).join(', '), 40), bad: (num(d, 'straggler_count') ?? 0) > 0 },
     (num(d, 'collective_count') ?? 0) > 0 && num(d, 'wait_s') !== undefined && { label: 'waiting at collectives', value: seconds(num(d, 'wait_s')), note: num(d, 'wait_ratio') !== undefined ? percent(num(d, 'wait_ratio')) : '' },
     memory && { label: title(memory.key), value: keyed(memory.key, memory.max_value), note: `rank ${memory.max_rank}` },
-  ].filter((f): f is { label: string; value: string; note: string; bad?: boolean } => Boolean(f));
-  return (
-    <section class="figures" aria-label="key figures">
-      {figures.map((f) => (
-        <div class={`figure ${f.bad ? 'bad' : ''}`} key={f.label}>
-          <span class="label">{f.label}</span>
-          <span class="value">{f.value}</span>
-          <span class="note">{f.note}</span>
-        </div>
-      ))}
-    </section>
-  );
+  ];
+  return <KeyFigures all={all} />;
 }
 
 const rankName = (r: AggregateRank) => (r.rank >= 0 ? `rank ${r.rank}` : clip(r.run, 24));

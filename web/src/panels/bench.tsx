@@ -6,6 +6,7 @@ import { Plot } from '../plot';
 import type { Bench as BenchReport, BenchRow } from '../report';
 import { dark, toggleTheme, useStore } from '../state';
 import { FieldTable } from '../table';
+import { KeyFigures, type Maybe } from './figures';
 import { Shell } from './shell';
 
 const ratio = (v: number | undefined) => (v === undefined ? '' : `${v.toFixed(2)}×`);
@@ -16,24 +17,14 @@ function Figures({ d }: { d: BenchReport }) {
   const rows = measured(d);
   const best = rows.reduce<BenchRow | undefined>((b, r) => (!b || r.median_s! < b.median_s! ? r : b), undefined);
   const bad = d.rows.filter((r) => r.state !== 'ok');
-  const all = [
+  const all: Maybe[] = [
     { label: rows.length > 1 ? 'fastest, median' : 'median', value: seconds(best?.median_s), note: rows.length > 1 ? clip(best?.name ?? '', 40) : best?.median_low_s !== undefined ? `95 %: ${seconds(best.median_low_s)} to ${seconds(best.median_high_s)}` : '' },
     best?.frames_fps !== undefined && { label: 'frames per second', value: plain(best.frames_fps), note: d.target_fps === undefined ? '' : `target ${plain(d.target_fps)} ${best.target_met ? 'reached' : 'missed'}`, bad: best.target_met === false },
     best !== rows[0] && best?.total_speedup_ratio !== undefined && { label: 'speed-up', value: ratio(best.total_speedup_ratio), note: `against ${clip(rows[0].name, 34)}` },
     { label: 'repetitions', value: count(d.iterations_count), note: `after ${count(d.warmup_count)} to warm up${d.interrupted ? '; interrupted' : ''}`, bad: d.interrupted },
     bad.length > 0 && { label: 'did not run', value: count(bad.length), note: clip(bad[0].reason ?? bad[0].name, 40), bad: true },
-  ].filter((f): f is { label: string; value: string; note: string; bad?: boolean } => Boolean(f));
-  return (
-    <section class="figures" aria-label="key figures">
-      {all.map((f) => (
-        <div class={`figure ${f.bad ? 'bad' : ''}`} key={f.label}>
-          <span class="label">{f.label}</span>
-          <span class="value">{f.value}</span>
-          <span class="note">{f.note}</span>
-        </div>
-      ))}
-    </section>
-  );
+  ];
+  return <KeyFigures all={all} />;
 }
 
 // One line per row: its measurements as dots, its median as a stroke, the interval of the median behind it.

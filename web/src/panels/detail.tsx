@@ -8,6 +8,7 @@ import type { Report } from '../report';
 import { focusSelection, select, selection, useStore, type Selection } from '../state';
 import { derived, type Timeline } from '../timeline/data';
 import { attributesOf, children, covering, describe, entryAt, launched, launchOf, nameOf, parents, peers, pick, rangeOf, rowOf, type Entry, type Shortened } from '../timeline/entry';
+import { busyWords } from '../timeline/canvas';
 import { statistics } from '../timeline/statistics';
 import { title } from '../words';
 import { GapFunctions } from './unattributed';
@@ -222,11 +223,10 @@ function neighbours(data: Timeline, s: Selection): { before: Entry | null; after
 
 function RangeDetail({ data, s, report }: { data: Timeline; s: Selection; report: Report }) {
   const found = useMemo(() => statistics(data, s), [data, s.from, s.to]);
-  const span = Math.max(1, s.to - s.from);
   const { before, after } = neighbours(data, s);
   const gpus = data.lanes.filter((l) => l.kind === 'busy');
   const facts: [string, ComponentChildren][] = [...(s.detail ?? [])];
-  for (const g of gpus) facts.push([g.name, percent(g.rows[0].busyBetween(s.from, s.to, g.rows[0].firstEndingAfter(s.from)) / span)]);
+  for (const g of gpus) facts.push([g.name, busyWords(g, s)]);
   if (s.unattributed !== undefined) {
     if (before) facts.push(['after', <Jump data={data} to={before} />]);
     if (after) facts.push(['before', <Jump data={data} to={after} />]);

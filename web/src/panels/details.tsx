@@ -1,12 +1,14 @@
 // Everything below the first screen. A panel without data returns null and
 // does not appear, neither here nor in the navigation.
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import { Distribution, OrderChart, TimeChart, type Chart } from '../charts';
 import { clip, count, keyed, memory, percent, seconds } from '../format';
 import { memoryPeak, num, text, whoseMemory, type Event, type Fields, type MemorySnapshot, type NotRecorded, type Report, type Series } from '../report';
 import { jumpTo, jumpToKernel } from '../jump';
 import { FieldList, FieldTable, Table } from '../table';
 import { boundBy, caption, title } from '../words';
+import { Growth } from './growth';
 import { Readings } from './readings';
 import { Name } from './shell';
 
@@ -41,10 +43,12 @@ function durations(series: Series | undefined): { key: string; values: number[];
 export function iterationsBody(r: Report): ComponentChildren {
   const all = r.iterations ?? [];
   if (!all.length) return null;
+  const steps = r.diffusion_analysis?.series?.t_s?.length; // drawn among the steps already
+  const drawn = all.filter((it) => it.role !== 'step' || numbers(it.series_s).length !== steps);
   return (
     <>
       <FieldTable rows={all} caption="Iterations" skip={['series_s', 'outliers']} />
-      {all.slice(0, 4).map((it) => (
+      {drawn.slice(0, 4).map((it) => (
         <OverTime key={it.name} what={it.name} unit="_s" series={numbers(it.series_s)} />
       ))}
     </>
@@ -147,7 +151,8 @@ export function memoryBody(r: Report): ComponentChildren {
           ]}
         />
       )}
-      <SubTables of={m} skip={['snapshots', 'timeline']} />
+      {(m.growth ?? []).length > 0 && <Growth rows={m.growth!} />}
+      <SubTables of={m} skip={['snapshots', 'timeline', 'growth']} />
     </>
   );
 }
@@ -267,7 +272,7 @@ export function kernelsBody(r: Report): ComponentChildren {
       )}
       {(g.copies ?? []).length > 0 && <FieldTable rows={g.copies!} caption="Copies" />}
       {(g.gaps ?? []).length > 0 && <FieldTable rows={g.gaps!} caption="Idle gaps, and what the CPU did meanwhile" onPick={(row) => jumpTo('GPU idle', num(row, 't_s'), num(row, 'duration_s'))} />}
-      <SubTables of={g} skip={['top_kernels', 'copies', 'gaps']} />
+      <SubTables of={{ ...g, traces: g.traces?.filter((t) => t.duration_s > 0) }} skip={['top_kernels', 'copies', 'gaps']} />
     </>
   );
 }
@@ -304,30 +309,50 @@ export function eventsBody(r: Report): ComponentChildren {
   if (!events.length && !counters.length) return null;
   return (
     <>
-      {events.length > 0 && (
-        <Table
-          caption="Events"
-          rows={events}
-          most={25}
-          onPick={(e) => jumpTo(e.name, e.t_s, 0)}
-          columns={[
-            { key: 't_s', head: 'at', value: (e) => e.t_s },
-            { key: 'name', head: 'event', text: true, value: (e) => e.name, cell: (e) => <span dir="auto">{clip(e.name, 80)}</span> },
-            { key: 'kind', head: 'kind', text: true, value: (e) => text(e, 'kind') },
-            { key: 'attributes', head: 'attributes', text: true, value: (e) => attributes(e), cell: (e) => <span dir="auto">{clip(attributes(e), 160)}</span> },
-          ]}
-        />
-      )}
+      {events.length > 0 && <Events all={events} />}
       {counters.length > 0 && <FieldTable rows={counters} caption="Counters" />}
+    </>
+  );
+}
+
+// One name often drowns the others: a click on a name shows its own.
+function Events({ all }: { all: Event[] }) {
+  const [only, setOnly] = useState<string | null>(null);
+  const names = new Map<string, number>();
+  for (const e of all) names.set(e.name, (names.get(e.name) ?? 0) + 1);
+  const kinds = new Set(all.map((e) => text(e, 'kind')));
+  return (
+    <>
+      {names.size > 1 && (
+        <p class="tools" role="group" aria-label="events by name">
+          {[...names].sort((a, b) => a[1] - b[1]).slice(0, 12).map(([name, n]) => (
+            <button key={name} type="button" aria-pressed={only === name} onClick={() => setOnly(only === name ? null : name)}>
+              {clip(name, 40)} <span class="quiet">{count(n)}</span>
+            </button>
+          ))}
+        </p>
+      )}
+      <Table
+        caption="Events"
+        rows={only === null ? all : all.filter((e) => e.name === only)}
+        most={25}
+        onPick={(e) => jumpTo(e.name, e.t_s, 0)}
+        columns={[
+          { key: 't_s', head: 'at', value: (e) => e.t_s },
+          { key: 'name', head: 'event', text: true, value: (e) => e.name, cell: (e) => <span dir="auto">{clip(e.name, 80)}</span> },
+          ...(kinds.size > 1 ? [{ key: 'kind', head: 'kind', text: true, value: (e: Event) => text(e, 'kind') }] : []),
+          { key: 'attributes', head: 'attributes', text: true, value: (e) => attributes(e), cell: (e) => <span dir="auto">{clip(attributes(e), 160)}</span> },
+        ]}
+      />
     </>
   );
 }
 
 function attributes(e: Event): string {
   const a = e.attributes;
-  const words = a ? Object.entries(a).map(([k, v]) => `${k}=${keyed(k, v)}`) : [];
+  const words = a ? Object.entries(a).map(([k, v]) => `${title(k)} ${keyed(k, v)}`) : [];
   if (text(e, 'reason')) words.unshift(text(e, 'reason')!);
-  return words.join('  ');
+  return words.join(', ');
 }
 
 // The driver names a GPU once more than its monitor.

@@ -5,6 +5,7 @@ import { Table, type Column } from '../table';
 import { dark, toggleTheme, useStore } from '../state';
 import type { Timeline } from '../timeline/data';
 import { Aligned } from './aligned';
+import { KeyFigures } from './figures';
 import { Name, Shell } from './shell';
 
 // Runs by the last part of their path; the figures below name them whole.
@@ -35,30 +36,20 @@ function Total({ d }: { d: DiffReport }) {
   const ratio = num(t, 'change_ratio');
   const delta = num(t, 'delta_value');
   const metric = t.metric;
+  const per = d.per_generation ? ', per video' : '';
+  const side = (label: string, key: 'base_value' | 'new_value', of: string[]) => ({ label: label + per, value: valueOf(t, key), note: clip(of.join(', '), 60), help: of.join('\n') });
+  const basis = text(t, 'basis');
+  const p = num(t, 'p_ratio');
   return (
-    <section class="figures" aria-label="the whole">
-      <div class="figure">
-        <span class="label">before{d.per_generation ? ', per video' : ''}</span>
-        <span class="value">{valueOf(t, 'base_value')}</span>
-        <span class="note" title={d.base.join('\n')}>{clip(d.base.join(', '), 60)}</span>
-      </div>
-      <div class="figure">
-        <span class="label">now{d.per_generation ? ', per video' : ''}</span>
-        <span class="value">{valueOf(t, 'new_value')}</span>
-        <span class="note" title={d.new.join('\n')}>{clip(d.new.join(', '), 60)}</span>
-      </div>
-      <div class={`figure ${tone(text(t, 'verdict')) === 'worse' ? 'bad' : ''}`}>
-        <span class="label">change</span>
-        <span class="value">{delta === undefined ? 'n/a' : signed(delta, (v) => keyed(metric, v))}</span>
-        <span class="note">{ratio === undefined ? '' : signed(ratio, (v) => percent(v))}</span>
-      </div>
-      <div class="figure">
-        <span class="label">verdict</span>
-        <span class="value">{text(t, 'verdict') ?? 'n/a'}</span>
-        {d.output_verdict && <span class="note worse">{d.output_verdict}</span>}
-        <span class="note">{text(t, 'basis') ? `judged by ${text(t, 'basis')!.replaceAll('_', ' ')}` : ''}{num(t, 'p_ratio') !== undefined ? `, p = ${plain(num(t, 'p_ratio')!)}` : ''}</span>
-      </div>
-    </section>
+    <KeyFigures
+      words="the whole"
+      all={[
+        side('before', 'base_value', d.base),
+        side('now', 'new_value', d.new),
+        { label: 'change', value: delta === undefined ? 'n/a' : signed(delta, (v) => keyed(metric, v)), note: ratio === undefined ? '' : signed(ratio, (v) => percent(v)), bad: tone(text(t, 'verdict')) === 'worse' },
+        { label: 'verdict', value: text(t, 'verdict') ?? 'n/a', warning: d.output_verdict, note: (basis ? `judged by ${basis.replaceAll('_', ' ')}` : '') + (p === undefined ? '' : `, p = ${plain(p)}`) },
+      ]}
+    />
   );
 }
 

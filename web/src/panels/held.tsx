@@ -83,7 +83,7 @@ function peaks(moments: ResidencyMoment[]): ComponentChildren {
 
 export function heldBody(r: Report): ComponentChildren {
   const moments = r.residency?.moments ?? [];
-  if (!r.out_of_memory && !moments.length) return null;
+  if (!r.out_of_memory && !moments.some((m) => m.at === 'peak')) return null;
   return (
     <>
       {r.out_of_memory && ranOut(r.out_of_memory)}

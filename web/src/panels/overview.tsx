@@ -7,6 +7,7 @@ import { dark, focusSelection, generation, select, selection, show, toggleTheme,
 import { chosenVideo, partsOf, rangeOfVideo, videosOf, type Part } from '../video';
 import { jumpTo, jumpToKernel } from '../jump';
 import { goTo } from '../place';
+import { KeyFigures, type Figure } from './figures';
 import { Mark } from './shell';
 import { selectStage } from './stages';
 import type { Timeline } from '../timeline/data';
@@ -106,14 +107,7 @@ function pickGeneration(r: Report, i: number): void {
   show(g ? rangeOfVideo(g) : whole.get());
 }
 
-interface Figure {
-  label: string;
-  value: string;
-  note?: string;
-  tone?: string;
-}
-
-const ofRun = (f: Figure | null): Figure | null => f && { ...f, label: `${f.label}, whole run` };
+const ofRun = (f: Figure | null): Figure | null => f && { ...f, label: f.label.endsWith('of this run') ? f.label : `${f.label}, whole run` };
 
 // What one video has of its own; the rest is of the run, and says so.
 function videoFigures(r: Report, g: Generation): (Figure | null)[] {
@@ -128,7 +122,7 @@ function videoFigures(r: Report, g: Generation): (Figure | null)[] {
     steps.length ? { label: 'time per step', value: seconds((steps[(steps.length - 1) >> 1] + steps[steps.length >> 1]) / 2), note: `median of ${steps.length}; longest ${seconds(steps[steps.length - 1])}` } : ofRun(stepFigure(r)),
     ofRun(memoryFigure(r)),
     ofRun(boundFigure(r)),
-    g.energy_wh === undefined ? ofRun(costFigure(r)) : { label: 'GPU energy of this video', value: `${plain(g.energy_wh)} Wh`, note: `${plain(g.energy_wh * 3.6)} kJ` },
+    g.energy_wh === undefined ? ofRun(costFigure(r)) : { label: 'GPU energy of this video', ...energy(g.energy_wh) },
   ];
 }
 
@@ -164,7 +158,7 @@ function rateFigure(r: Report): Figure | null {
   const frames = num(r.summary, 'frames');
   if (fps !== undefined) {
     const note = target !== undefined ? `target ${plain(target)} ${r.summary?.target_reached ? 'reached' : 'missed'}` : frames !== undefined ? `${grouped(frames)} frames end to end` : 'end to end';
-    return { label: 'frames per second', value: plain(fps), note, tone: target !== undefined && r.summary?.target_reached === false ? 'bad' : undefined };
+    return { label: 'frames per second', value: plain(fps), note, bad: target !== undefined && r.summary?.target_reached === false };
   }
   const it = r.iterations?.[0];
   const rate = num(it, 'per_second');
@@ -205,7 +199,7 @@ function memoryFigure(r: Report): Figure | null {
       peak.reserved && `reserved ${memory(peak.reserved)}`,
       peak.stage && `in ${clip(peak.stage, 20)}`,
     ];
-    return { label: `VRAM peak ${whoseMemory(peak)}`.trim(), value: memory(peak.bytes), note: where.filter(Boolean).join(', '), tone: full > 0.9 ? 'bad' : undefined };
+    return { label: `VRAM peak ${whoseMemory(peak)}`.trim(), value: memory(peak.bytes), note: where.filter(Boolean).join(', '), bad: full > 0.9 };
   }
   const ram = num(r.summary, 'ram_peak_bytes');
   const all = num(r.summary, 'ram_total_bytes');
@@ -222,13 +216,16 @@ function boundFigure(r: Report): Figure | null {
   return { label: 'bound by', value: boundBy(v.bound_by), note: util !== undefined ? `GPU utilisation ${util.toFixed(0)} % on average` : v.why };
 }
 
+// Joules for what one video takes, watt hours from where a meter shows them.
+const energy = (wh: number) => (wh < 1 ? { value: `${Number((wh * 3600).toPrecision(3))} J`, note: `${Number(wh.toPrecision(2))} Wh` } : { value: `${plain(wh)} Wh`, note: `${plain(wh * 3.6)} kJ` });
+
 function costFigure(r: Report): Figure | null {
   const n = r.generations?.whole_run ? 1 : Math.max(1, r.generations?.count ?? 1);
-  const energy = num(r.summary, 'energy_wh') ?? num(r.gpu_metrics, 'energy_wh');
+  const wh = num(r.summary, 'energy_wh') ?? num(r.gpu_metrics, 'energy_wh');
   const cost = num(r.summary, 'gpu_cost');
   const per = n > 1 ? ' per video' : '';
-  if (cost !== undefined) return { label: `GPU cost${per}`, value: plain(cost / n), note: energy !== undefined ? `${plain(energy / n)} Wh` : undefined };
-  if (energy !== undefined) return { label: `GPU energy${per}`, value: `${plain(energy / n)} Wh`, note: `${plain((energy / n) * 3.6)} kJ` };
+  if (cost !== undefined) return { label: `GPU cost${per}`, value: plain(cost / n), note: wh !== undefined ? energy(wh / n).value : undefined };
+  if (wh !== undefined) return { label: `GPU energy${per}`, ...energy(wh / n) };
   return null;
 }
 
@@ -238,24 +235,12 @@ function recordingFigure(r: Report): Figure | null {
   if (zones === undefined) return null;
   const killed = r.recording?.complete === false && r.recording?.live !== true;
   const value = dropped ? `${grouped(dropped)} dropped` : killed ? 'no orderly end' : r.recording?.live === true ? 'live' : 'complete';
-  return { label: 'recording', value, note: `${grouped(zones)} zones`, tone: dropped || killed ? 'bad' : undefined };
+  return { label: 'recording', value, note: `${grouped(zones)} zones`, bad: Boolean(dropped) || killed };
 }
 
 export function Figures({ report }: { report: Report }) {
   useStore(generation);
-  return (
-    <section class="figures" aria-label="key figures">
-      {figures(report).map((f) => (
-        <div class={`figure ${f.tone ?? ''}`} key={f.label}>
-          <span class="label">{f.label}</span>
-          <span class="value">{f.value}</span>
-          <span class="note" title={f.note}>
-            {f.note ?? ''}
-          </span>
-        </div>
-      ))}
-    </section>
-  );
+  return <KeyFigures all={figures(report)} />;
 }
 
 export function rankStages(r: Report): void {

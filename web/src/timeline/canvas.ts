@@ -2,11 +2,12 @@
 import { stepMarks } from './marked';
 import { clip, count, nanos, percent } from '../format';
 import { selection, view, whole, type Range } from '../state';
-import { entriesOf, type Timeline } from './data';
-import { drawBand, drawBusy, drawRow, drawTicks, type Brush, type Look } from './draw';
+import { entriesOf, type Lane, type Timeline } from './data';
+import { drawBand, drawBusy, drawRow, drawTicks, drawUnknown, type Brush, type Look } from './draw';
 import { entryAt, launchArrows, type Entry } from './entry';
 import type { Group, Layout, Placed } from './layout';
 import { wantedNames } from './search';
+import { busyShare, untracedIn } from './traced';
 
 export const RULER = 20;
 export const PIN = 15; // px: where a lane's pin is
@@ -125,6 +126,7 @@ export class Canvas {
     for (const p of this.layout.rows) {
       const y = this.yOf(p);
       if (p.pinned !== pinned || y + p.height <= top || y >= bottom) continue;
+      for (const r of untracedIn(p.lane, brush.view)) drawUnknown(brush, r, y, p.height);
       if (p.lane.kind === 'busy') drawBusy(brush, p.row, y, p.height);
       else drawRow(brush, p.row, y, p.height);
     }
@@ -160,17 +162,11 @@ export class Canvas {
 
   private notesOf(g: Group): string[] {
     const notes = [];
-    if (g.lane.kind === 'busy') return [percent(this.busyShare(g)) + ' in view'];
+    if (g.lane.kind === 'busy') return [busyWords(g.lane, view.get(), ' in view')];
     if (g.hidden) notes.push(`+${g.hidden} ${g.hidden === 1 ? 'row' : 'rows'}`);
     else if (g.lane.rows.length > 1) notes.push(`${count(g.lane.zones)} ${entriesOf(g.lane)}`);
     if (g.lane.mergeNs) notes.push(`< ${nanos(g.lane.mergeNs)} merged`);
     return notes;
-  }
-
-  private busyShare(g: Group): number {
-    const v = view.get();
-    const [row] = g.lane.rows;
-    return row.busyBetween(v.from, v.to, row.firstEndingAfter(v.from)) / (v.to - v.from);
   }
 
   // An outline around the entry that is selected.
@@ -304,6 +300,13 @@ export class Canvas {
     const bottom = p.y + p.height - (this.height - RULER);
     return top < this.scroll ? top : bottom > this.scroll ? bottom : this.scroll;
   }
+}
+
+// "4.7 % in view"; where kernels were not traced nothing is known.
+export function busyWords(lane: Lane, range: Range, where = ''): string {
+  const [row] = lane.rows;
+  const share = busyShare(lane, range, (r) => row.busyBetween(r.from, r.to, row.firstEndingAfter(r.from)));
+  return share === null ? 'not traced here' : percent(share) + (untracedIn(lane, range).length ? ' where traced' : where);
 }
 
 const entryOf = (p: Placed, index: number): Entry => ({ lane: p.laneIndex, row: p.rowIndex, index });

@@ -1,8 +1,9 @@
 // The timeline that the report brings along: docs/page.md describes its bytes.
 import { busyOf } from './busy';
+import { joined, type Traced } from './traced';
 import { Row, type Launches } from './row';
 
-export interface Lane {
+export interface Lane extends Traced {
   kind: string; // thread, track, span, stream, step, block, iteration, generation, rank; busy: made here, of a GPU's streams
   name: string;
   note: string;
@@ -56,6 +57,7 @@ interface Header {
   details?: [number, number, number, Record<string, unknown>][];
   profile?: ProfileHeader;
   gpu_profile?: ProfileHeader;
+  traced?: [number, number][];
   lanes_left_out?: number;
 }
 
@@ -170,6 +172,7 @@ export function decodeTimeline(blob: Uint8Array): Timeline {
   const from = MAGIC.length + 4;
   const header = JSON.parse(new TextDecoder().decode(blob.subarray(from, from + size))) as Header;
   const body = blob.subarray(from + size);
+  const windows = header.traced ? joined(header.traced) : null;
   const lanes: Lane[] = header.lanes.map((l) => {
     const rows = l.rows.map((r) => readRow(body, r));
     return {
@@ -179,13 +182,14 @@ export function decodeTimeline(blob: Uint8Array): Timeline {
       main: l.main ?? false,
       device: l.device,
       overlap: l.overlap ?? false,
+      traced: l.kind === 'stream' ? windows : null,
       rows,
       zones: rows.reduce((sum, r) => sum + r.zones, 0),
       mergeNs: rows.reduce((most, r) => Math.max(most, r.mergeNs), 0),
     };
   });
   if (!lanes.some((l) => l.main)) for (const l of lanes.filter((one) => one.kind === 'thread').slice(0, 1)) l.main = true; // written before lanes said so
-  lanes.push(...busyLanes(lanes));
+  lanes.push(...busyLanes(lanes, windows));
   const details = new Map<string, Record<string, unknown>>();
   for (const [lane, row, start, attrs] of header.details ?? []) details.set(`${lane}.${row}.${start}`, attrs);
   return {
@@ -206,11 +210,11 @@ export function decodeTimeline(blob: Uint8Array): Timeline {
 }
 
 // One more lane per GPU: when any of its streams worked.
-function busyLanes(lanes: Lane[]): Lane[] {
+function busyLanes(lanes: Lane[], traced: Lane['traced']): Lane[] {
   const devices = [...new Set(lanes.flatMap((l) => (l.kind === 'stream' ? (l.device ?? 0) : [])))];
   return devices.map((device) => {
     const row = busyOf(lanes.filter((l) => l.kind === 'stream' && (l.device ?? 0) === device).flatMap((l) => l.rows.slice(0, 2)));
-    return { kind: 'busy', name: `GPU ${device} busy`, note: '', overlap: false, main: false, device, rows: [row], zones: 0, mergeNs: 0 };
+    return { kind: 'busy', name: `GPU ${device} busy`, note: '', overlap: false, main: false, traced, device, rows: [row], zones: 0, mergeNs: 0 };
   });
 }
 

@@ -97,6 +97,16 @@ export function drawBusy(b: Brush, row: Row, y: number, height: number): void {
   }
 }
 
+// Time of which nothing is known: hatched, so that it is not taken for idle.
+export function drawUnknown(b: Brush, range: Range, y: number, height: number): void {
+  const x0 = Math.max(b.left, xOf(b, range.from));
+  const x1 = Math.min(b.left + b.width, xOf(b, range.to));
+  if (x1 - x0 < NARROW) return;
+  b.context.globalAlpha = 0.4;
+  hatch(b.context, b.look.faint, x0, x1, y, height - 1, 9);
+  b.context.globalAlpha = 1;
+}
+
 const LOOK_MOST = 64;
 
 function hasWanted(b: Brush, row: Row, i: number, j: number): boolean {
@@ -136,7 +146,7 @@ function drawZone(b: Brush, row: Row, i: number, x0: number, x1: number, y: numb
   c.globalAlpha = 1;
 }
 
-function hatch(c: CanvasRenderingContext2D, colour: string, x0: number, x1: number, y: number, height: number): void {
+function hatch(c: CanvasRenderingContext2D, colour: string, x0: number, x1: number, y: number, height: number, apart = 6): void {
   c.save();
   c.beginPath();
   c.rect(x0, y, x1 - x0, height);
@@ -144,7 +154,7 @@ function hatch(c: CanvasRenderingContext2D, colour: string, x0: number, x1: numb
   c.strokeStyle = colour;
   c.lineWidth = 1;
   c.beginPath();
-  for (let x = x0 - height; x < x1; x += 6) {
+  for (let x = Math.floor((x0 - height) / apart) * apart; x < x1; x += apart) {
     c.moveTo(x, y + height);
     c.lineTo(x + height, y);
   }

@@ -79,6 +79,7 @@ export function describeLane(lane: Lane, hidden: number): [string, string][] {
   const out: [string, string][] = lane.kind === 'busy' ? [] : [['holds', `${count(lane.zones)} ${entriesOf(lane)}`]];
   if (what[lane.kind]) out.push(['shows', what[lane.kind]]);
   else if (derived(lane.kind)) out.push(['shows', 'zones of the threads below once more']);
+  if (lane.traced) out.push(['hatched', 'kernels were not traced then']);
   if (lane.note) out.push(['note', lane.note]);
   out.push(['click', hidden ? `shows ${hidden} more ${hidden === 1 ? 'row' : 'rows'}` : lane.rows.length > 1 ? 'folds it to one row' : '']);
   out.push(['drag, ⌖', 'moves it; keeps it on top']);

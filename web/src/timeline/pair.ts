@@ -37,7 +37,7 @@ export function pair(sides: [string, Timeline, number][]): Timeline {
   for (const [side, t, at] of sides) {
     const own = t.names.map(nameOf);
     const first = lanes.length;
-    lanes.push(...t.lanes.map((l) => ({ ...l, name: `${side} ${l.name}`, rows: l.rows.map((r) => moved(r, -at, own, first)) })));
+    lanes.push(...t.lanes.map((l) => ({ ...l, name: `${side} ${l.name}`, traced: l.traced && l.traced.map((w) => ({ from: w.from - at, to: w.to - at })), rows: l.rows.map((r) => moved(r, -at, own, first)) })));
     for (const [key, attributes] of t.details) {
       const [lane, row, start] = key.split('.').map(Number);
       details.set(`${lane + first}.${row}.${start - at}`, attributes);

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { clip, count, nanos } from '../format';
 import { arrangement, cursor, dark, focusSelection, pan, search, select, selection, show, useStore, view, whenSeen, whole, zoom } from '../state';
-import { Canvas, RULER } from './canvas';
+import { busyWords, Canvas, RULER } from './canvas';
 import { describe, describeLane, nameOf, pick } from './entry';
 import { arrowKey } from './walk';
 import { laneOrder } from './lanes';
@@ -119,9 +119,7 @@ export function tipAt(c: Canvas, at: { x: number; y: number }): Tip | null {
   if (g?.lane.kind === 'busy') {
     const t = c.timeAt(at.x);
     const px = c.timeAt(at.x + 1) - t;
-    const [row] = g.lane.rows;
-    const busy = row.busyBetween(t, t + px, row.firstEndingAfter(t));
-    return { ...at, name: g.lane.name, lines: [['here', `${((100 * busy) / px).toFixed(0)} % of ${nanos(px)}`]] };
+    return { ...at, name: g.lane.name, lines: [[`in ${nanos(px)}`, busyWords(g.lane, { from: t, to: t + px })]] };
   }
   const h = c.hit(at.x, at.y);
   return h && { ...at, name: nameOf(data, h), lines: describe(data, h) };

@@ -1,0 +1,35 @@
+// Whether memory and open files grow with the work: one row each, with what it rests on.
+import { count, keyed, memory } from '../format';
+import type { MemoryGrowth } from '../report';
+import { Table } from '../table';
+
+const OF: Record<string, string> = { vram: 'VRAM', host: "the process's memory", pinned: 'pinned memory', open_files: 'open files' };
+const MEANS: Record<string, string> = { steady: 'steady', settles: 'settles: a cache that filled up', returned: 'given back after the generation', grows: 'grows: a leak' };
+
+const each = (g: MemoryGrowth) => (g.per_unit_mb !== undefined ? g.per_unit_mb * 2 ** 20 : g.per_unit_count);
+const shown = (g: MemoryGrowth, bytes: number | undefined, files: number | undefined) => (bytes !== undefined ? memory(bytes * 2 ** 20) : files !== undefined ? count(files) : '');
+const ends = (g: MemoryGrowth) => {
+  const low = shown(g, g.per_unit_low_mb, g.per_unit_low_count);
+  return low && `${low} to ${shown(g, g.per_unit_high_mb, g.per_unit_high_count)}`;
+};
+
+export function Growth({ rows }: { rows: MemoryGrowth[] }) {
+  return (
+    <Table
+      caption="Does it grow with the work?"
+      rows={rows}
+      most={12}
+      columns={[
+        { key: 'of', head: 'of', text: true, value: (g) => OF[g.of] ?? g.of },
+        { key: 'verdict', head: 'it', text: true, value: (g) => MEANS[g.verdict] ?? g.verdict },
+        { key: 'per_unit', head: 'by', help: 'the median over all pairs of readings', value: each, cell: (g) => shown(g, g.per_unit_mb, g.per_unit_count) },
+        { key: 'per', head: 'with every', text: true, value: (g) => [g.per, g.stage && `of ${g.stage}`].filter(Boolean).join(' ') },
+        { key: 'interval', head: '95 % sure', text: true, value: ends },
+        { key: 'unit_count', head: 'of them', value: (g) => g.unit_count },
+        { key: 'reading_count', head: 'readings', help: 'the lowest between two of them', value: (g) => g.reading_count },
+        { key: 'p_value_ratio', head: 'by chance', help: 'how often such an order comes without growth', value: (g) => g.p_value_ratio, cell: (g) => keyed('p_value_ratio', g.p_value_ratio) },
+        ...(rows.some((g) => g.where) ? [{ key: 'where', head: 'most of it in', text: true, value: (g: MemoryGrowth) => g.where }] : []),
+      ]}
+    />
+  );
+}

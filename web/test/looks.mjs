@@ -1,0 +1,124 @@
+// What real recordings looked like: truth about what was not traced, words that stay whole, panels that say something.
+import { assert, open, ready, settled, test, writePage } from './harness.mjs';
+import { encodeTimeline } from './encode.mjs';
+import { fixture } from './fixture.mjs';
+
+const MS = 1e6;
+const zone = (name, from, to) => ({ name, start: from * MS, end: to * MS });
+const spaced = (text) => text.replace(/[\s\u00a0\u202f]+/g, ' ');
+
+// Two videos; kernels of the first alone were traced.
+function traced() {
+  const videos = [zone(0, 0, 100), zone(0, 200, 300)];
+  return encodeTimeline({
+    endNs: 400 * MS,
+    names: ['video', 'gemm'],
+    lanes: [
+      { kind: 'generation', name: 'Generations', rows: [videos] },
+      { kind: 'thread', name: 'main', main: true, rows: [videos] },
+      { kind: 'stream', name: 'GPU 0 stream 7', device: 0, rows: [[zone(1, 10, 60)]] },
+    ],
+    traced: [[0, 100 * MS], [100 * MS, 100 * MS]],
+  });
+}
+
+const item = (start_s) => ({ name: 'video', start_s, wall_s: 0.1, energy_wh: 0.006 });
+
+const report = () => ({
+  session_info: { id: 't', name: 't' },
+  summary: { wall_s: 0.4, gpu_memory_peak_bytes: 778 * 2 ** 20, gpu_memory_total_bytes: 143771 * 2 ** 20 },
+  memory: { peak_source: 'process' },
+  generations: { count: 2, items: [item(0), item(0.2)] },
+  stage_analysis: { wall_s: 0.4, unattributed_s: 0.2, stages: [{ name: 'video', first_s: 0, end_s: 0.3, count: 2, total_s: 0.2, self_s: 0.2, wall_ratio: 0.5, bottleneck: true }] },
+  recommendations: [],
+  recording: { zones: 2, dropped_count: 0 },
+});
+
+test('where kernels were not traced a GPU is not called idle', async (browser) => {
+  const { page, close } = await open(browser, writePage('untraced', { report: report(), timeline: traced() }));
+  await ready(page);
+  const canvas = page.locator('#timeline-full canvas');
+  const busy = async () => { // the lanes below Generations and main, one row each
+    await canvas.scrollIntoViewIfNeeded();
+    const b = await canvas.boundingBox();
+    await page.mouse.move(b.x + 5, b.y + 5);
+    await page.mouse.move(b.x + b.width / 2, b.y + 20 + 23 + 23 + 12);
+    await page.waitForSelector('.tip');
+    return spaced(await page.locator('.tip').innerText());
+  };
+  assert.match(await busy(), /GPU 0 busy.*not traced here/); // the page opens on the second video
+  await page.locator('.videos .strip button').first().click();
+  assert.match(await busy(), /GPU 0 busy.*100\.0 %/);
+  await page.locator('.videos button', { hasText: 'whole run' }).click();
+  await page.locator('.card.table tr', { hasText: 'video' }).first().click(); // from the first to the end of the second
+  assert.match(spaced(await page.locator('.detail').innerText()), /GPU 0 busy 50\.0 % where traced/);
+  await close();
+});
+
+test("a video's energy is in joules, and what is of the run says so once", async (browser) => {
+  const { page, close } = await open(browser, writePage('figures', { report: report(), timeline: traced() }));
+  await ready(page);
+  const figures = spaced(await page.locator('.figures').innerText());
+  assert.match(figures, /GPU energy of this video 21\.6 J 0\.006 Wh/);
+  assert.match(figures, /VRAM peak of this run 778/);
+  await close();
+});
+
+test('on a phone no word of a table is cut into letters, and a stage keeps its name', async (browser) => {
+  const { report: r, timeline } = fixture({
+    strategies: [{ stage: 'text_encode', what: 'keep the embeddings of prompts that come again; saves 30.5 ms at most', gain_s: 0.03, gain_basis: 'bounded', effort: '< 1 day', trade_off: 'memory for the embeddings of every prompt' }],
+  });
+  r.stage_analysis.stages[3].bottleneck = true;
+  const { page, close } = await open(browser, writePage('phone-words', { report: r, timeline }), { viewport: { width: 390, height: 844 } });
+  await ready(page);
+  const lines = (text) => page.locator('#strategies td', { hasText: text }).first().evaluate((td) => {
+    const range = document.createRange();
+    range.selectNodeContents(td);
+    return new Set([...range.getClientRects()].map((rect) => Math.round(rect.top))).size;
+  });
+  assert.equal(await lines('text_encode'), 1);
+  assert.equal(await lines('bounded'), 1);
+  assert.ok((await lines('keep the embeddings')) <= 6, 'a sentence has room');
+  const name = await page.locator('.card.table tr', { hasText: 'bottleneck' }).first().locator('.stage > span').boundingBox();
+  assert.ok(name.width > 30, `the name beside its mark is ${name.width} px wide`);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
+  await close();
+});
+
+test('a panel with nothing to show has no heading, and nothing is drawn twice', async (browser) => {
+  const { report: r, timeline } = fixture({ residency: { moments: [{ at: 'end', stage: 'denoise', t_s: 40, total_bytes: 5, rest_bytes: 5, parts: [] }] } });
+  r.iterations[0].role = 'step';
+  const { page, close } = await open(browser, writePage('empty-panel', { report: r, timeline }));
+  await ready(page);
+  assert.equal(await page.locator('#held').count(), 0);
+  assert.equal(await page.locator('#steps .pair').count(), 1);
+  assert.equal(await page.locator('#iterations .pair').count(), 0); // the same bars stand among the steps
+  assert.match(await page.locator('#iterations').innerText(), /0\.63\/s/);
+  await close();
+});
+
+test('events of one name can be seen alone', async (browser) => {
+  const many = Array.from({ length: 40 }, (_, i) => ({ name: 'garbage collection', kind: 'event', t_s: i, attributes: { duration_s: 0.0015, generation: 1 } }));
+  const { report: r, timeline } = fixture({ events: [...many, { name: 'gpu_throttle', kind: 'event', t_s: 50, attributes: { reasons: 'power cap' } }] });
+  const { page, close } = await open(browser, writePage('events', { report: r, timeline }));
+  await ready(page);
+  const rows = page.locator('#events tbody tr');
+  assert.match(spaced(await rows.first().innerText()), /garbage collection duration 1\.50 ms, generation 1/);
+  await page.locator('#events button', { hasText: 'gpu_throttle' }).click();
+  await settled(page);
+  assert.deepEqual((await rows.allInnerTexts()).map(spaced), ['50.00 s gpu_throttle reasons power cap']);
+  await close();
+});
+
+test('whether memory grows is a sentence, not a regression', async (browser) => {
+  const { report: r, timeline } = fixture();
+  r.memory.growth = [
+    { of: 'vram', per: 'step', verdict: 'grows', unit_count: 24, reading_count: 20, per_unit_mb: 18, per_unit_low_mb: 17, per_unit_high_mb: 19, p_value_ratio: 0.0001 },
+    { of: 'open_files', per: 'step', verdict: 'steady', unit_count: 24, reading_count: 20, per_unit_count: 0, per_unit_low_count: 0, per_unit_high_count: 0, p_value_ratio: 1 },
+  ];
+  const { page, close } = await open(browser, writePage('growth', { report: r, timeline }));
+  await ready(page);
+  const table = page.locator('#memory table', { hasText: 'Does it grow' });
+  assert.deepEqual((await table.locator('tbody tr').allInnerTexts()).map(spaced), ['VRAM grows: a leak 18.0 MB step 17.0 MB to 19.0 MB 24 20 < 0.1 %', 'open files steady 0 step 0 to 0 24 20 100.0 %']);
+  await close();
+});
