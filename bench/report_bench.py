@@ -27,8 +27,23 @@ def best(*command, rounds=3):
     return min(run(*command) for _ in range(rounds))
 
 
-def recording(zones):
-    return subprocess.run([BUILD / "bench/make_recording", str(zones)], capture_output=True, text=True, check=True).stdout.strip()
+def recording(zones, shape="steps"):
+    return subprocess.run([BUILD / "bench/make_recording", str(zones), shape], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def job_of_many_ranks(ranks=1024, zones=10000):
+    """Wall time: all cores read ranks."""
+    folder = pathlib.Path("job")
+    for rank in range(ranks):
+        env = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank % 8), WORLD_SIZE=str(ranks), TORCHELASTIC_RUN_ID="bench",
+                   STROBE_OUTPUT_DIR=str(folder))
+        subprocess.run([BUILD / "bench/make_recording", str(zones)], env=env, stdout=subprocess.DEVNULL, check=True)
+    walls = sorted(run(STROBE, "aggregate", folder / "last")[1:] for _ in range(5))
+    rows.head("Aggregate of %d ranks x %d zones, load %.1f on %d cores" % (ranks, zones, os.getloadavg()[0], os.cpu_count()))
+    rows.row("wall time, median", walls[2][0], "s", 2)
+    rows.row("wall time, worst", walls[-1][0], "s")
+    rows.row("its memory", max(memory for _, memory in walls), "MiB", 200)
+    shutil.rmtree(folder)
 
 
 def folder_bytes(folder):
@@ -49,6 +64,14 @@ def main():
     rows.row("text + JSON of 10 M zones", cpu[10], "s", 1.5)
     rows.row("memory", max(text[2], json[2]), "MiB", 200)
     rows.row("per zone, 10 M to 1 M (linear is 1)", cpu[10] / 10 / cpu[1], "x", 1.3)
+    rows.head("Other shapes, 3 M zones: 64 deep, 2 000 names in random order, 16 threads")
+    for shape in ("deep", "names", "threads"):
+        other = recording(3000000, shape)
+        taken = best(STROBE, "report", other)[0] + best(STROBE, "report", other, "--format", "json")[0]
+        rows.row("%s, text + JSON" % shape, taken, "s")
+        rows.row("%s, to the loop of steps" % shape, taken / cpu[3], "x", 2)
+        shutil.rmtree(other)
+    job_of_many_ranks()
     rows.head("Exports of 10 M zones")
     for to, bar in (("chrome", 5), ("perfetto", 3)):
         cpu_s, _, memory = best(STROBE, "export", folder, "--to", to, "--no-findings", "-o", "/dev/null")

@@ -169,15 +169,30 @@ static int find_in_folder(struct aggregate_inputs *inputs, const char *folder, i
 	return depth < DEPTH_MAX ? find_among(inputs, folder, depth) : 0;
 }
 
+/* One argument; the same folder under a second name adds nothing. */
+static int find_in_argument(struct aggregate_inputs *inputs, const char *folder)
+{
+	char path[PATH_MAX];
+	int err;
+
+	if (!realpath(folder, path))
+		return find_in_folder(inputs, folder, 0);
+	for (size_t i = 0; i < inputs->given_count; i++)
+		if (!strcmp(inputs->given[i], path))
+			return 0;
+	err = add(&inputs->given, &inputs->given_count, path);
+	return err ? err : find_in_folder(inputs, folder, 0);
+}
+
 int aggregate_find(struct aggregate_inputs *inputs, const char *path)
 {
 	char resolved[PATH_MAX];
 
 	if (is_folder(path))
-		return find_in_folder(inputs, path, 0);
+		return find_in_argument(inputs, path);
 	/* "last" may be a job of many ranks */
 	if (access(path, F_OK) && !sb_run_resolve(path, resolved, sizeof resolved) && is_folder(resolved))
-		return find_in_folder(inputs, resolved, 0);
+		return find_in_argument(inputs, resolved);
 	return add_input(inputs, path);
 }
 
@@ -187,6 +202,9 @@ void aggregate_inputs_done(struct aggregate_inputs *inputs)
 		free(inputs->paths[i]);
 	for (size_t i = 0; i < inputs->attempt_count; i++)
 		free(inputs->attempts[i].path);
+	for (size_t i = 0; i < inputs->given_count; i++)
+		free(inputs->given[i]);
+	free(inputs->given);
 	free(inputs->attempts);
 	free(inputs->paths);
 }

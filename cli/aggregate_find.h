@@ -12,6 +12,8 @@ struct aggregate_inputs {
 	size_t count;
 	struct sb_job_attempt *attempts; /* of jobs that were started more than once */
 	size_t attempt_count;
+	char **given; /* folders already looked through, without links: among runs "last" is one of them */
+	size_t given_count;
 };
 
 /* Adds the runs that a path means:

@@ -19,6 +19,8 @@ struct exchange {
 };
 
 struct kernels {
+	const struct sb_run *run;
+	bool is_asked, any; /* names are looked at with the first kernel: most runs have none */
 	bool *communicates; /* by name */
 	struct exchange *all;
 	size_t count, room;
@@ -58,11 +60,22 @@ static void keep(struct kernels *k, const struct sb_event *e)
 		e->gpu.launch_track, e->gpu.device };
 }
 
+static void ask_names(struct kernels *k)
+{
+	for (uint32_t i = 0; i < k->run->name_count; i++)
+		k->any |= k->communicates[i] = sb_gpu_collective(k->run->names[i].text) != NULL;
+	k->is_asked = true;
+}
+
 static void take_event(void *self, const struct sb_event *e)
 {
 	struct kernels *k = self;
 
 	if (e->gpu.kind != SB_GPU_KERNEL)
+		return;
+	if (!k->is_asked)
+		ask_names(k);
+	if (!k->any)
 		return;
 	if (k->communicates[e->name])
 		keep(k, e);
@@ -74,7 +87,6 @@ static void take_event(void *self, const struct sb_event *e)
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
 {
 	struct kernels *k = calloc(1, sizeof *k);
-	bool any = false;
 
 	(void)model;
 	if (k)
@@ -83,12 +95,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		done(k);
 		return sb_fail(STROBE_ENOMEM, "no memory for the collectives of '%s'", run->path);
 	}
-	for (uint32_t i = 0; i < run->name_count; i++)
-		any |= k->communicates[i] = sb_gpu_collective(run->names[i].text) != NULL;
-	if (!any) {
-		done(k);
-		return 0;
-	}
+	k->run = run;
 	*v = (struct sb_visitor){ .self = k, .kinds = 1u << SB_EVENT_GPU, .event = take_event };
 	return 0;
 }
