@@ -20,7 +20,12 @@ static const struct sb_field size_rows[] = {
 		"numbers that the generations carry"),
 	SB_FIELD(sb_size, count, "generation_count", SB_ALWAYS, "of this size"),
 	SB_FIELD(sb_size, generation_s, "generation_s", SB_KNOWN,
-		"median; without the first of the run where there are others"),
+		"median of the warm ones; where there are none, of those that were the first in their "
+		"process"),
+	SB_FIELD(sb_size, warm_count, "warm_count", SB_SET,
+		"generations that were not the first in their process"),
+	SB_FIELD(sb_size, first_s, "first_generation_s", SB_KNOWN,
+		"median of those that were the first in their process: cold"),
 	SB_FIELD_AS(WHOLE, sb_size, allocated_bytes, "allocated_bytes", SB_KNOWN,
 		"peak of the GPU's allocator, known where it rose in one of them"),
 	SB_FIELD_AS(WHOLE, sb_size, reserved_bytes, "reserved_bytes", SB_KNOWN, "by the allocator, most"),

@@ -16,7 +16,7 @@ struct sb_sizes_panel {
 		struct sb_pair *attributes; /* numbers that the generation carries: frames, width, steps */
 		size_t attribute_count;
 		int64_t count; /* generations of this size */
-		double generation_s; /* median; without the first of the run where there are others */
+		double generation_s; /* median of the warm ones; without any, of the processes' first ones */
 		/* peaks, NAN: not known */
 		double allocated_bytes; /* of the GPU's allocator: its own maximum, which rose in one of them */
 		double reserved_bytes; /* by the allocator, the highest reading */
@@ -29,6 +29,8 @@ struct sb_sizes_panel {
 			double allocated_bytes, process_bytes, rss_bytes; /* peaks inside it */
 		} * stages;
 		size_t stage_count;
+		int64_t warm_count; /* of them, not the first in their process */
+		double first_s; /* median of those that were the first in their process; NAN: none was */
 	} * all;
 	size_t count;
 };

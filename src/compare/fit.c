@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/knob.h"
-#include "compare/fit_points.h"
+#include "compare/fit_times.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ static bool stage_points(const struct fitting *f, bool largest, struct sb_surfac
 		const struct sb_fit_point *p = &f->points.all[i];
 		double rest;
 
-		whole[i] = largest ? p->memory_bytes : p->time_s;
+		whole[i] = largest ? p->memory_bytes : p->used_s;
 		rest = whole[i];
 		for (size_t s = 0; s < stages; s++) {
 			double y = largest ? p->stage_bytes[s] : p->stage_s[s];
@@ -198,8 +198,10 @@ static struct sb_fit_value value_at(const struct fitting *f, const struct model 
 		v.high = fmax(v.high, high);
 	}
 	if (!m->largest) { /* errors of stages are not all on one side */
-		v.low = fmax(0, v.predicted - fmax(sqrt(below), 2 * m->error_ratio * v.predicted));
-		v.high = v.predicted + fmax(sqrt(above), 2 * m->error_ratio * v.predicted);
+		double off = 2 * m->error_ratio * v.predicted * fmax(1, sb_surface_reach(&m->whole, x));
+
+		v.low = fmax(0, v.predicted - fmax(sqrt(below), off));
+		v.high = v.predicted + fmax(sqrt(above), off);
 	}
 	return v;
 }
@@ -223,6 +225,18 @@ static bool is_same_size(const struct sb_fit_point *p, const double *size)
 	return true;
 }
 
+static void take_measured_time(struct sb_fit *fit, const struct sb_fit_point *p)
+{
+	bool warm = p->time_s > 0;
+	double s = warm ? p->time_s : p->first_s;
+
+	fit->time = (struct sb_fit_value){ s, s, s, NAN, NAN, false };
+	fit->time_of = warm ? "warm" : "first";
+	if (warm && p->first_s > 0)
+		fit->first = (struct sb_fit_first){ fmax(0, p->first_s - s), fmax(0, p->first_s - s),
+			fmax(0, p->first_s - s), 1 };
+}
+
 /* A size that was measured needs no function. */
 static void take_measured(struct fitting *f)
 {
@@ -235,8 +249,7 @@ static void take_measured(struct fitting *f)
 		if (!is_same_size(p, all))
 			continue;
 		if (!f->time.known)
-			f->fit->time = (struct sb_fit_value){ p->time_s, p->time_s, p->time_s, NAN, NAN,
-				false };
+			take_measured_time(f->fit, p);
 		if (!f->memory.known && p->memory_bytes > 0)
 			f->fit->memory = (struct sb_fit_value){ p->memory_bytes, p->memory_bytes,
 				p->memory_bytes, NAN, NAN, false };
@@ -507,6 +520,24 @@ static void take_capacity(struct fitting *f, const struct sb_facts *run, const s
 		fit->ran_out = f->points.ran_out;
 }
 
+static int fit_times(struct fitting *f)
+{
+	struct sb_fit_axes axes = { f->varies, f->vary_count, f->repeats };
+	double warm_s[SB_SURFACE_POINTS];
+	int err;
+
+	f->fit->time_of = sb_fit_times_choose(&f->points, &axes, least_count(f));
+	if (!f->fit->time_of)
+		return 0;
+	err = fit_model(f, offsetof(struct sb_fit_point, used_s), false, &f->time);
+	if (err || !f->time.known || strcmp(f->fit->time_of, "warm"))
+		return err;
+	for (size_t i = 0; i < f->points.count; i++)
+		warm_s[i] = value_at(f, &f->time, f->points.all[i].x).predicted;
+	f->fit->first = sb_fit_times_first(&f->points, warm_s);
+	return 0;
+}
+
 static int work(struct fitting *f, const struct sb_facts *run, const struct sb_fit_request *r)
 {
 	struct sb_surface_point points[SB_SURFACE_POINTS];
@@ -522,18 +553,23 @@ static int work(struct fitting *f, const struct sb_facts *run, const struct sb_f
 	err = say_more(f, known, missing_count, missing);
 	take_capacity(f, run, r);
 	fit->memory = fit->time = (struct sb_fit_value){ NAN, NAN, NAN, NAN, NAN, false };
+	fit->first = (struct sb_fit_first){ NAN, NAN, NAN, 0 };
 	if (!err && !missing_count && f->vary_count)
 		err = fit_model(f, offsetof(struct sb_fit_point, memory_bytes), true, &f->memory);
 	if (!err && !missing_count && f->vary_count && !r->capacity_of)
-		err = fit_model(f, offsetof(struct sb_fit_point, time_s), false, &f->time);
+		err = fit_times(f);
 	if (err)
 		return err;
 	target(f, all);
 	fit->memory = value_at(f, &f->memory, all);
 	fit->time = value_at(f, &f->time, all);
 	take_measured(f);
-	if (r->capacity_of)
+	if (r->capacity_of) {
 		fit->time = (struct sb_fit_value){ NAN, NAN, NAN, NAN, NAN, false };
+		fit->first.extra_s = NAN;
+	}
+	if (isnan(fit->time.predicted))
+		fit->time_of = NULL;
 	fit->extrapolates_ratio = beyond(f);
 	judge(f);
 	if (f->memory.known)

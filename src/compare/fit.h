@@ -35,6 +35,11 @@ struct sb_fit {
 		double error_ratio, worst_ratio; /* of leave-one-out */
 		bool by_stage; /* the stages' own functions told more than one of the whole */
 	} memory, time;
+	const char *time_of; /* "warm", "first": which generations time is of; NULL: not known */
+	struct sb_fit_first {
+		double extra_s, low_s, high_s; /* median and range of what was seen; NAN: not known */
+		int64_t count; /* sizes that tell */
+	} first; /* what a process's first generation takes more than a warm one */
 	const char *memory_of; /* "allocated", "process", "host": what memory means; NULL: not known */
 	double context_bytes; /* on the device and not of the allocator: added to the peak; 0: none */
 	double capacity_bytes;

@@ -38,6 +38,19 @@ static const struct sb_field time_rows[] = {
 };
 static SB_FIELDS(time, sb_fit_value, "FitTime", "Predicted time.", .present = is_known);
 
+SB_FIELD_WHEN(has_extra, sb_fit_first, !isnan(it->extra_s))
+
+static const char *const times[] = { "warm", "first", SB_NAMES_END };
+
+static const struct sb_field first_rows[] = {
+	SB_FIELD(sb_fit_first, extra_s, "extra_s", SB_ALWAYS, "median over the sizes that tell"),
+	SB_FIELD(sb_fit_first, low_s, "low_s", SB_ALWAYS, "the least that was seen"),
+	SB_FIELD(sb_fit_first, high_s, "high_s", SB_ALWAYS, "the most that was seen"),
+	SB_FIELD(sb_fit_first, count, "size_count", SB_ALWAYS, "sizes that tell"),
+};
+static SB_FIELDS(first, sb_fit_first, "FitFirst",
+	"What a process's first generation takes more than a warm one.", .present = has_extra);
+
 static const struct sb_field stage_rows[] = {
 	SB_FIELD(sb_fit_stage, stage, "stage", SB_ALWAYS, "directly inside the generation"),
 	SB_FIELD_AS(WHOLE, sb_fit_stage, memory_bytes, "memory_bytes", SB_KNOWN, "predicted peak inside it"),
@@ -79,6 +92,10 @@ static const struct sb_field sb_fit_fields_rows[] = {
 	SB_FIELD(sb_fit, ran_out, "ran_out_in", SB_KNOWN,
 		"a run whose size was no larger, and ran out of memory"),
 	SB_FIELD_STRUCT(sb_fit, time, "time", SB_KNOWN, time, "absent: the runs do not tell, or another GPU"),
+	SB_FIELD_NAMED(sb_fit, time_of, "time_of", SB_KNOWN, times,
+		"warm: of a generation that is not the first in its process; first: no warm ones are known"),
+	SB_FIELD_STRUCT(sb_fit, first, "first_generation", SB_KNOWN, first,
+		"what the first in a process takes more: its context, kernels, tuning"),
 	SB_FIELD_LIST(sb_fit, stages, stage_count, "stages", SB_KNOWN, stage,
 		"most memory first: the first one is the limit"),
 	SB_FIELD_LIST(sb_fit, largest, largest_count, "largest", SB_KNOWN, largest,

@@ -160,6 +160,12 @@ static void see_failure(struct sb_fit_points *p, const struct sb_facts *from, co
 	p->ran_out = *from->name ? from->name : from->label;
 }
 
+/* Only as the first of a process: reports that were made before that was told have no such time. */
+static bool is_cold(const struct sb_size *s)
+{
+	return s->first_s > 0 && s->warm_count <= 0;
+}
+
 static bool take_run(struct sb_fit_points *p, const struct sb_facts *from, struct sb_vec *raw)
 {
 	bool counts = false;
@@ -180,7 +186,8 @@ static bool take_run(struct sb_fit_points *p, const struct sb_facts *from, struc
 			return false;
 		for (size_t k = 0; k < p->axis_count; k++)
 			point->x[k] = value_of(s, p->axes[k].key);
-		point->time_s = s->generation_s;
+		point->first_s = s->first_s > 0 ? s->first_s : NAN;
+		point->time_s = is_cold(s) ? NAN : s->generation_s;
 		point->memory_bytes = memory_in(p, s->allocated_bytes, s->process_bytes, s->rss_bytes);
 		take_stages(p, s, point);
 		counts = true;
@@ -201,6 +208,19 @@ static bool take_runs(struct sb_fit_points *p, const struct sb_facts *run,
 			taken = take_run(p, o, raw);
 	}
 	return taken;
+}
+
+/* Stages' times of cold generations are not mixed with warm ones. */
+static void leave_cold_stages(const struct sb_fit_points *p, struct sb_vec *raw)
+{
+	struct sb_fit_point *all = raw->items;
+	bool any = false;
+
+	for (size_t i = 0; i < raw->count; i++)
+		any |= all[i].time_s > 0;
+	for (size_t i = 0; any && i < raw->count; i++)
+		for (size_t k = 0; k < p->stage_count && !(all[i].time_s > 0); k++)
+			all[i].stage_s[k] = NAN;
 }
 
 /* ---- one point for each size ---- */
@@ -236,6 +256,7 @@ static struct sb_fit_point median_point(
 	struct sb_fit_point m = points[0];
 
 	m.time_s = median_of(points, count, offsetof(struct sb_fit_point, time_s), room);
+	m.first_s = median_of(points, count, offsetof(struct sb_fit_point, first_s), room);
 	m.memory_bytes = median_of(points, count, offsetof(struct sb_fit_point, memory_bytes), room);
 	for (size_t i = 0; i < p->stage_count; i++) {
 		m.stage_s[i] = median_of(
@@ -256,6 +277,7 @@ static bool merge(struct sb_fit_points *p, struct sb_vec *raw)
 		free(room);
 		return false;
 	}
+	leave_cold_stages(p, raw);
 	if (raw->count)
 		qsort(all, raw->count, sizeof *all, by_x);
 	for (size_t i = 0, n; i < raw->count && p->count < SB_SURFACE_POINTS; i += n) {

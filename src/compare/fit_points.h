@@ -9,7 +9,9 @@
 
 struct sb_fit_point { /* all generations of one size */
 	double x[SB_SURFACE_AXES];
-	double time_s, memory_bytes; /* medians; NAN: not known */
+	double time_s, memory_bytes; /* medians; time: of warm generations; NAN: not known */
+	double first_s; /* of the first generation in a process */
+	double used_s; /* what a function of the time is fitted to: fit_times.h */
 	double stage_s[SB_FIT_STAGES], stage_bytes[SB_FIT_STAGES];
 };
 

@@ -94,6 +94,23 @@ static void put_memory(const struct sb_fit *f, struct sb_buf *out)
 	put_limit(f, out);
 }
 
+static void put_first(const struct sb_fit *f, struct sb_buf *out)
+{
+	char extra[32], low[32], high[32];
+
+	if (!strcmp(f->time_of, "first"))
+		sb_buf_puts(out, "    no later one is known: those take less\n");
+	if (isnan(f->first.extra_s))
+		return;
+	sb_text_seconds(extra, sizeof extra, f->first.extra_s);
+	sb_text_seconds(low, sizeof low, f->first.low_s);
+	sb_text_seconds(high, sizeof high, f->first.high_s);
+	sb_buf_printf(out, "    the first generation in a process takes about %s more", extra);
+	if (f->first.count > 1)
+		sb_buf_printf(out, ": %s to %s at %lld sizes", low, high, (long long)f->first.count);
+	sb_buf_putc(out, '\n');
+}
+
 static void put_time(const struct sb_fit *f, struct sb_buf *out)
 {
 	char y[32], low[32], high[32];
@@ -103,10 +120,12 @@ static void put_time(const struct sb_fit *f, struct sb_buf *out)
 	sb_text_seconds(y, sizeof y, f->time.predicted);
 	sb_text_seconds(low, sizeof low, f->time.low);
 	sb_text_seconds(high, sizeof high, f->time.high);
-	sb_buf_printf(out, "  time %s", y);
+	sb_buf_printf(out, "  time %s%s", y,
+		strcmp(f->time_of, "first") ? "" : " of the first generation in a process");
 	if (!isnan(f->time.error_ratio))
 		sb_buf_printf(out, ", between %s and %s", low, high);
 	put_error(&f->time, out);
+	put_first(f, out);
 }
 
 static void put_largest(const struct sb_fit *f, struct sb_buf *out)

@@ -13,9 +13,11 @@
 #define NONE SIZE_MAX
 #define SIMPLER_RATIO 1.15 /* a form with fewer terms may be this much worse, and */
 #define SIMPLER_LEAST 0.002 /* this much more */
-#define RIVAL_RATIO 1.5 /* a form that the points do not tell from the best one */
+#define RIVAL_RATIO(count) \
+	(1 + 3 / sqrt((double)(count))) /* a form that the points do not tell from the best one */
 #define RIVAL_LEAST 0.003
 #define DEVIATIONS 2
+#define HIDDEN 2 /* times the deviations: what is seen of a curve on few points may be chance */
 
 /* ---- one form ---- */
 
@@ -220,16 +222,28 @@ static int by_error(const void *a, const void *b)
 	return x->error_ratio < y->error_ratio ? -1 : x->error_ratio > y->error_ratio;
 }
 
-/* Forms are sorted by their error. The simplest among the good ones predicts. */
+/* Forms are sorted by their error. The simplest among the good ones predicts; one that does not depend on the sizes only where
+ * none that does is nearly as good: under noise it would say the same of every size. */
 static size_t choose(const struct sb_surface_form *forms, size_t count)
 {
 	double most = forms[0].error_ratio * SIMPLER_RATIO + SIMPLER_LEAST;
 	size_t chosen = 0;
 
 	for (size_t i = 1; i < count && forms[i].error_ratio <= most; i++)
-		if (forms[i].term_count < forms[chosen].term_count)
+		if (forms[i].term_count &&
+			(!forms[chosen].term_count || forms[i].term_count < forms[chosen].term_count))
 			chosen = i;
 	return chosen;
+}
+
+/* All sizes together, but for some. */
+static double size_of(size_t axis_count, const double *x, unsigned without)
+{
+	double all = 1;
+
+	for (size_t i = 0; i < axis_count; i++)
+		all *= without >> i & 1 ? 1 : x[i];
+	return all;
 }
 
 int sb_surface_fit(const struct sb_surface_point *points, size_t count, size_t axis_count, unsigned repeats,
@@ -252,23 +266,57 @@ int sb_surface_fit(const struct sb_surface_point *points, size_t count, size_t a
 	forms = t.forms.items;
 	qsort(forms, t.forms.count, sizeof *forms, by_error);
 	chosen = choose(forms, t.forms.count);
-	most = forms[0].error_ratio * RIVAL_RATIO + RIVAL_LEAST;
-	*out = (struct sb_surface){ .axis_count = axis_count, .point_count = count, .form_count = 1 };
+	most = forms[0].error_ratio * RIVAL_RATIO(count) + RIVAL_LEAST;
+	*out = (struct sb_surface){
+		.repeats = repeats, .axis_count = axis_count, .point_count = count, .form_count = 1
+	};
 	out->forms[0] = forms[chosen];
 	for (size_t i = 0; i < t.forms.count && forms[i].error_ratio <= most; i++)
 		if (i != chosen && out->form_count < SB_SURFACE_FORMS)
 			out->forms[out->form_count++] = forms[i];
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		out->most = fmax(out->most, points[i].y);
+		out->most_product = fmax(out->most_product, size_of(axis_count, points[i].x, 0));
+		out->most_squared = fmax(out->most_squared, size_of(axis_count, points[i].x, repeats));
+		for (size_t k = 0; k < axis_count; k++)
+			out->most_x[k] = fmax(out->most_x[k], points[i].x[k]);
+	}
 	out->error_ratio = leave_one_out(out->forms[0], axis_count, points, count, &out->worst_ratio);
 	sb_vec_done(&t.forms);
 	return 0;
 }
 
+double sb_surface_reach(const struct sb_surface *s, const double *x)
+{
+	double most = fmax(1, size_of(s->axis_count, x, 0) / s->most_product);
+
+	for (size_t i = 0; i < s->axis_count; i++)
+		most = fmax(most, x[i] / s->most_x[i]);
+	return most;
+}
+
+/* Of few points one form of many always looks better than it is. */
+static double deviations(const struct sb_surface *s)
+{
+	double spare = (double)s->point_count - (double)s->forms[0].term_count - 1;
+
+	return DEVIATIONS * sqrt((double)s->point_count / fmax(1, spare));
+}
+
+/* What the error is a share of. Beyond the largest point it grows with the sizes, and as a quadratic part would that the
+ * noise has hidden among the points. */
+static double farther(const struct sb_surface *s, const double *x, double y)
+{
+	double reach = sb_surface_reach(s, x),
+	       squared = fmax(1, size_of(s->axis_count, x, s->repeats) / s->most_squared);
+
+	return fmax(y * fmax(reach, y / s->most), HIDDEN * s->most * (reach * squared - 1));
+}
+
 double sb_surface_at(const struct sb_surface *s, const double *x, double *out_low, double *out_high)
 {
 	double y = sb_surface_form_at(&s->forms[0], s->axis_count, x), low = y, high = y;
-	double off = DEVIATIONS * s->error_ratio * y * fmax(1, y / s->most);
+	double off = deviations(s) * s->error_ratio * farther(s, x, y);
 
 	for (size_t i = 1; i < s->form_count; i++) {
 		double other = sb_surface_form_at(&s->forms[i], s->axis_count, x);

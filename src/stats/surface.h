@@ -29,6 +29,9 @@ struct sb_surface {
 	size_t axis_count, point_count;
 	double error_ratio, worst_ratio; /* of the first form */
 	double most; /* the largest value among the points */
+	double most_x[SB_SURFACE_AXES], most_product; /* the largest sizes among them, and together */
+	double most_squared; /* the same of axes that may be quadratic */
+	unsigned repeats;
 	struct sb_surface_form forms[SB_SURFACE_FORMS]; /* the first predicts; the others do nearly as well */
 	size_t form_count;
 };
@@ -39,9 +42,11 @@ int sb_surface_fit(const struct sb_surface_point *points, size_t count, size_t a
 	struct sb_surface *out_surface);
 
 double sb_surface_form_at(const struct sb_surface_form *form, size_t axis_count, const double *x);
-/* Of the first form; low and high: over all forms, and twice the leave-one-out error, which grows with the value beyond
- * the largest point. */
+/* Of the first form; low and high: over all forms, and at least twice the leave-one-out error, which grows with the value and the
+ * sizes beyond the largest point. */
 double sb_surface_at(const struct sb_surface *s, const double *x, double *out_low, double *out_high);
+/* How many times what was measured a size is; 1: it is inside. */
+double sb_surface_reach(const struct sb_surface *s, const double *x);
 /* What the first form says of a point when it is fitted to the other ones; NAN: they do not suffice. */
 double sb_surface_without(
 	const struct sb_surface *s, const struct sb_surface_point *points, size_t count, size_t left_out);

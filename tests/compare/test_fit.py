@@ -57,6 +57,17 @@ def test_held_back_sizes_are_within_ten_percent(strobe, remembered):
         assert told["verdict"] == "fits" and told["context_bytes"] == GB // 2
 
 
+def test_a_first_generation_is_told_apart_from_warm_ones(strobe, remembered):
+    sizes = [size(*known, warm_count=1) for known in KNOWN]
+    for one in sizes[:2]:
+        one["first_generation_s"] = one["generation_s"] + 5
+    run = remembered(sizes)
+    told = json.loads(strobe("fit", run, *asked(65, 832, 480), "--format", "json").stdout)
+    assert told["time_of"] == "warm" and told["time"]["predicted_s"] == pytest.approx(time_s(65, 832, 480), rel=0.1)
+    assert told["first_generation"]["extra_s"] == pytest.approx(5, rel=0.01) and told["first_generation"]["size_count"] == 2
+    assert "the first generation in a process takes about 5.00 s more" in strobe("fit", run, *asked(65, 832, 480)).stdout
+
+
 def test_another_gpu_is_judged_by_its_memory(strobe, remembered):
     run = remembered([size(*known) for known in KNOWN])
     told = json.loads(strobe("fit", run, *asked(81, 832, 480), "--gpu", "RTX 4090", "--format", "json").stdout)

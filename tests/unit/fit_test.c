@@ -43,7 +43,7 @@ static void add_run(const char *model, double frames, double width, double heigh
 	struct sb_size_stage stages[] = { { "denoise", 0.9 * time_s, a, NAN, NAN },
 		{ "vae_decode", 0.05 * time_s, b, NAN, NAN } };
 	struct sb_size size = { attributes, 3, 1, time_s, fmax(a, b), fmax(a, b) + GIB,
-		fmax(a, b) + 1.5 * GIB, NAN, false, stages, 2 };
+		fmax(a, b) + 1.5 * GIB, NAN, false, stages, 2, 1, NAN };
 	struct sb_sizes_panel panel = { model, "NVIDIA H200", 140 * GIB, NAN, &size, 1 };
 	struct sb_facts *f = sb_facts_new("run");
 
@@ -179,6 +179,66 @@ static void a_size_that_no_generation_carries_is_refused(void **state)
 	assert_null(out);
 }
 
+/* ---- warm and first generations ---- */
+
+#define FIRST_EXTRA_S 6.0
+
+/* The size was the first of its process, and of these alone it has a time; or a warm one, too. */
+static void make_first(size_t run, bool warm_too)
+{
+	struct sb_size *s = &runs[run]->sizes.all[0];
+
+	s->first_s = s->generation_s + FIRST_EXTRA_S;
+	s->warm_count = warm_too;
+	if (!warm_too)
+		s->generation_s = s->first_s;
+}
+
+static void warm_times_alone_make_the_function_and_what_a_first_one_adds_is_said(void **state)
+{
+	struct sb_fit *f;
+
+	add_seven();
+	make_first(0, true);
+	make_first(1, false);
+	f = fit(97, 832, 480, NAN, NULL);
+	assert_string_equal(f->time_of, "warm");
+	assert_true(fabs(f->time.predicted / time_of(97, 832, 480) - 1) < 0.01);
+	assert_near(f->first.extra_s, FIRST_EXTRA_S, 0.1);
+	assert_int_equal(f->first.count, 2);
+	sb_fit_free(f);
+}
+
+/* One run made three sizes, the others one each: few are warm, and the function is that of warm ones still. */
+static void first_times_count_without_what_they_take_more(void **state)
+{
+	struct sb_fit *f;
+
+	add_seven();
+	for (size_t i = 3; i < 7; i++)
+		make_first(i, false);
+	f = fit(97, 832, 480, NAN, NULL);
+	assert_string_equal(f->time_of, "warm");
+	assert_true(fabs(f->time.predicted / time_of(97, 832, 480) - 1) < 0.1);
+	assert_true(f->time.low <= time_of(97, 832, 480) && f->time.high >= time_of(97, 832, 480));
+	assert_near(f->first.extra_s, FIRST_EXTRA_S, 0.1 * FIRST_EXTRA_S);
+	sb_fit_free(f);
+}
+
+static void runs_of_one_generation_each_predict_a_first_one(void **state)
+{
+	struct sb_fit *f;
+
+	add_seven();
+	for (size_t i = 0; i < 7; i++)
+		make_first(i, false);
+	f = fit(97, 832, 480, NAN, NULL);
+	assert_string_equal(f->time_of, "first");
+	assert_true(fabs(f->time.predicted / (time_of(97, 832, 480) + FIRST_EXTRA_S) - 1) < 0.01);
+	assert_true(isnan(f->first.extra_s));
+	sb_fit_free(f);
+}
+
 /* ---- what a run says of its sizes ---- */
 
 static void reading(struct synthetic *s, uint64_t t_ns, int64_t allocated, int64_t peak)
@@ -217,9 +277,60 @@ static void a_run_says_what_each_size_needed(void **state)
 	assert_near(m->sizes.all[1].allocated_bytes, 800.0 * MIB, 1);
 	assert_true(isnan(m->sizes.all[2].allocated_bytes));
 	assert_near(m->sizes.all[1].generation_s, 4, 1e-6);
+	assert_true(m->sizes.all[0].first_s > 0 && m->sizes.all[0].warm_count == 0);
+	assert_true(isnan(m->sizes.all[1].first_s) && m->sizes.all[1].warm_count == 1);
 	assert_string_equal(m->sizes.all[0].stages[0].stage, "denoise");
 	assert_near(m->sizes.all[0].stages[0].total_s, 2, 1e-6);
 	assert_near(m->sizes.all[0].stages[0].allocated_bytes, 500.0 * MIB, 1);
+	synthetic_done(&s);
+}
+
+/* The first of three takes ten times as long: it is told apart, in its stages as well. */
+static void the_first_generation_of_a_process_is_apart(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+	uint64_t t_ns = 0;
+
+	synthetic_open(&s);
+	for (int i = 0; i < 3; i++) {
+		uint64_t took_ns = i ? SECOND : 10 * SECOND;
+
+		synthetic_begin(&s, t_ns, "video", STROBE_ROLE_GENERATION);
+		synthetic_attr(&s, "num_frames", 49);
+		synthetic_stage(&s, t_ns, t_ns + took_ns, "denoise", 0);
+		synthetic_end(&s, t_ns += took_ns);
+		t_ns += SECOND;
+	}
+	m = synthetic_model(&s, t_ns);
+	assert_int_equal(m->sizes.count, 1);
+	assert_int_equal(m->sizes.all[0].count, 3);
+	assert_int_equal(m->sizes.all[0].warm_count, 2);
+	assert_near(m->sizes.all[0].generation_s, 1, 1e-6);
+	assert_near(m->sizes.all[0].first_s, 10, 1e-6);
+	assert_near(m->sizes.all[0].stages[0].total_s, 1, 1e-6);
+	synthetic_done(&s);
+}
+
+/* Both stages lie between two readings: the maximum rose in the one that took most of the time. */
+static void a_rise_is_that_of_one_stage(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	reading(&s, SECOND / 2, 100 * MIB, 100 * MIB);
+	synthetic_begin(&s, SECOND, "video", STROBE_ROLE_GENERATION);
+	synthetic_attr(&s, "num_frames", 49);
+	synthetic_stage(&s, SECOND, SECOND + 200 * MS, "denoise", 0);
+	synthetic_stage(&s, SECOND + 200 * MS, 3 * SECOND, "vae_decode", 0);
+	synthetic_end(&s, 3 * SECOND);
+	reading(&s, 2 * SECOND, 400 * MIB, 900 * MIB);
+	reading(&s, 3 * SECOND + 1, 100 * MIB, 900 * MIB);
+	m = synthetic_model(&s, 4 * SECOND);
+	assert_string_equal(m->sizes.all[0].stages[1].stage, "vae_decode");
+	assert_near(m->sizes.all[0].stages[1].allocated_bytes, 900.0 * MIB, 1);
+	assert_true(isnan(m->sizes.all[0].stages[0].allocated_bytes));
 	synthetic_done(&s);
 }
 
@@ -233,7 +344,13 @@ int main(void)
 		cmocka_unit_test_teardown(other_models_do_not_count, forget_runs),
 		cmocka_unit_test_teardown(a_smaller_size_that_ran_out_settles_it, forget_runs),
 		cmocka_unit_test_teardown(a_size_that_no_generation_carries_is_refused, forget_runs),
+		cmocka_unit_test_teardown(
+			warm_times_alone_make_the_function_and_what_a_first_one_adds_is_said, forget_runs),
+		cmocka_unit_test_teardown(first_times_count_without_what_they_take_more, forget_runs),
+		cmocka_unit_test_teardown(runs_of_one_generation_each_predict_a_first_one, forget_runs),
 		cmocka_unit_test(a_run_says_what_each_size_needed),
+		cmocka_unit_test(the_first_generation_of_a_process_is_apart),
+		cmocka_unit_test(a_rise_is_that_of_one_stage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,6 +96,54 @@ static void noise_is_in_the_error_and_the_truth_between_the_limits(void **state)
 	}
 }
 
+/* Six sizes under much noise, asked for one that is 1.5 to 12 times as large: the truth stays between the limits. */
+static void far_beyond_what_was_measured_the_limits_are_wide_enough(void **state)
+{
+	double (*const functions[])(const double *) = { linear, quadratic, of_pixels };
+	static const double places[3][3] = { { 65, 1024, 576 }, { 121, 1280, 720 }, { 241, 1280, 1280 } };
+	struct sb_surface_point p[SIZES];
+	struct sb_surface s;
+	double low, high;
+
+	for (size_t i = 0; i < 9; i++) {
+		double truth = functions[i % 3](places[i / 3]);
+		int inside = 0;
+
+		random_state = 777;
+		for (int n = 0; n < 300; n++) {
+			points_of(functions[i % 3], 0.15, p);
+			assert_int_equal(sb_surface_fit(p, 6, 3, 0, &s), 0);
+			sb_surface_at(&s, places[i / 3], &low, &high);
+			inside += low <= truth && truth <= high;
+		}
+		print_message("%zu: %d of 300\n", i, inside);
+		assert_true(inside >= 270); /* 90 % */
+	}
+}
+
+/* A fixed part and a growing one under noise that is as large: what is said still depends on the size. */
+static void noise_makes_no_constant_of_what_grows(void **state)
+{
+	struct sb_surface_point p[SIZES];
+	struct sb_surface s;
+	double low, high;
+	int grows = 0;
+
+	random_state = 99;
+	for (int n = 0; n < 300; n++) {
+		for (size_t i = 0; i < 6; i++) {
+			memcpy(p[i].x, sizes[i], sizeof sizes[i]);
+			p[i].y = (0.3 + 8e-9 * sizes[i][0] * sizes[i][1] * sizes[i][2]) *
+				 (1 + 0.3 * random_unit());
+		}
+		assert_int_equal(sb_surface_fit(p, 6, 3, 0, &s), 0);
+		grows += sb_surface_at(&s, asked, &low, &high) >
+			 1.2 * sb_surface_at(&s, sizes[0], &low, &high);
+	}
+	print_message("%d of 300 grow\n", grows);
+	assert_true(grows >= 270);
+}
+
 /* Frames and width that always grow together: which of them matters is not known, and the limits say so. */
 static void sizes_that_vary_together_widen_the_limits(void **state)
 {
@@ -144,6 +192,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_known_function_is_found_again),
 		cmocka_unit_test(noise_is_in_the_error_and_the_truth_between_the_limits),
+		cmocka_unit_test(far_beyond_what_was_measured_the_limits_are_wide_enough),
+		cmocka_unit_test(noise_makes_no_constant_of_what_grows),
 		cmocka_unit_test(sizes_that_vary_together_widen_the_limits),
 		cmocka_unit_test(nothing_is_quadratic_in_steps),
 		cmocka_unit_test(one_point_is_no_function),

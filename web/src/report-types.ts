@@ -784,7 +784,9 @@ export type Sizes = {
 export type Size = {
   attributes: Free; // numbers that the generations carry
   generation_count: number; // of this size
-  generation_s?: number; // median; without the first of the run where there are others
+  generation_s?: number; // median of the warm ones; where there are none, of those that were the first in their process
+  warm_count?: number; // generations that were not the first in their process
+  first_generation_s?: number; // median of those that were the first in their process: cold
   allocated_bytes?: number; // peak of the GPU's allocator, known where it rose in one of them
   reserved_bytes?: number; // by the allocator, most
   process_bytes?: number; // the processes' GPU memory, the highest sample
@@ -1946,6 +1948,8 @@ export type Fit = {
   verdict: "unknown" | "fits" | "tight" | "too_large"; // tight: the error decides; too_large: also where a size no larger ran out of memory
   ran_out_in?: string; // a run whose size was no larger, and ran out of memory
   time?: FitTime; // absent: the runs do not tell, or another GPU
+  time_of?: "warm" | "first"; // warm: of a generation that is not the first in its process; first: no warm ones are known
+  first_generation?: FitFirst; // what the first in a process takes more: its context, kernels, tuning
   stages?: FitStage[]; // most memory first: the first one is the limit
   largest?: FitLargest[]; // how far each size may grow, with its error
 };
@@ -1978,6 +1982,14 @@ export type FitTime = {
   error_ratio?: number; // each size predicted from the others: root mean square of what it is off; absent: measured
   worst_error_ratio?: number; // the same, at worst
   by_stage?: true; // the sum of the stages' own functions
+};
+
+// What a process's first generation takes more than a warm one.
+export type FitFirst = {
+  extra_s: number; // median over the sizes that tell
+  low_s: number; // the least that was seen
+  high_s: number; // the most that was seen
+  size_count: number; // sizes that tell
 };
 
 // What a stage would need.

@@ -215,7 +215,8 @@ static struct sb_size *row_of(struct sb_model *model, const struct asked *a)
 		return NULL;
 	memcpy(s->attributes, a->values, a->count * sizeof *s->attributes);
 	s->attribute_count = a->count;
-	s->generation_s = s->allocated_bytes = s->reserved_bytes = s->process_bytes = s->rss_bytes = NAN;
+	s->generation_s = s->first_s = NAN;
+	s->allocated_bytes = s->reserved_bytes = s->process_bytes = s->rss_bytes = NAN;
 	panel->count++;
 	return s;
 }
@@ -272,15 +273,63 @@ static double risen_peak(const struct collected *c, int64_t from_ns, int64_t to_
 	return after > before ? (double)after : NAN;
 }
 
-/* A stage's: where the maximum rose inside it, else the highest reading in it. */
-static double stage_peak(const struct collected *c, int64_t from_ns, int64_t to_ns)
+static bool is_stage_of(const struct asked *a, const struct sb_open_stage *z)
+{
+	return z->track == a->track && z->depth == a->depth + 1 && z->begin_ns >= a->begin_ns &&
+	       z->end_ns <= a->end_ns;
+}
+
+static int64_t overlap_ns(const struct sb_open_stage *z, int64_t from_ns, int64_t to_ns)
+{
+	return (z->end_ns < to_ns ? z->end_ns : to_ns) - (z->begin_ns > from_ns ? z->begin_ns : from_ns);
+}
+
+/* Between two readings several stages may have run: the rise is that of the one that took most of the time. */
+static bool took_most(const struct collected *c, const struct asked *a, const struct sb_open_stage *z,
+	int64_t from_ns, int64_t to_ns)
+{
+	const struct sb_open_stage *all = c->stages.all.items;
+	int64_t own_ns = overlap_ns(z, from_ns, to_ns);
+
+	for (size_t i = 0; i < c->stages.all.count; i++)
+		if (&all[i] != z && is_stage_of(a, &all[i]) && overlap_ns(&all[i], from_ns, to_ns) > own_ns)
+			return false;
+	return own_ns > 0;
+}
+
+static size_t first_reading_after(const struct collected *c, int64_t t_ns)
 {
 	const struct reading *all = c->readings.items;
-	double reserved = NAN, most = risen_peak(c, from_ns, to_ns, &reserved);
+	size_t low = 0, high = c->readings.count;
 
-	for (size_t i = 0; isnan(most) && i < c->readings.count; i++)
-		if (all[i].t_ns >= from_ns && all[i].t_ns <= to_ns && !((double)all[i].allocated <= most))
-			most = (double)all[i].allocated;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (all[middle].t_ns <= t_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A stage's: where the maximum rose inside it, else the highest reading in it. */
+static double stage_peak(const struct collected *c, const struct asked *a, const struct sb_open_stage *z)
+{
+	const struct reading *all = c->readings.items;
+	size_t first = first_reading_after(c, z->begin_ns);
+	double most = NAN;
+
+	for (size_t i = first; i < c->readings.count; i++) {
+		int64_t before_ns = i ? all[i - 1].t_ns : z->begin_ns, before = i ? all[i - 1].peak : 0;
+
+		if (all[i].peak > before && took_most(c, a, z, before_ns, all[i].t_ns))
+			raise_to(&most, (double)all[i].peak);
+		if (all[i].t_ns <= z->end_ns)
+			raise_to(&most, (double)all[i].allocated);
+		else
+			break;
+	}
 	return most;
 }
 
@@ -300,7 +349,7 @@ static struct sb_size_stage *stage_row(struct sb_model *model, struct sb_size *s
 	return row;
 }
 
-static void add_stages(struct collected *c, const struct asked *a, struct sb_size *s)
+static void add_stages(struct collected *c, const struct asked *a, bool timed, struct sb_size *s)
 {
 	const struct sb_open_stage *all = c->stages.all.items;
 
@@ -309,57 +358,72 @@ static void add_stages(struct collected *c, const struct asked *a, struct sb_siz
 		double from_s = (double)z->begin_ns / 1e9, to_s = (double)z->end_ns / 1e9;
 		struct sb_size_stage *row;
 
-		if (z->track != a->track || z->depth != a->depth + 1 || z->begin_ns < a->begin_ns ||
-			z->end_ns > a->end_ns)
+		if (!is_stage_of(a, z))
 			continue;
 		row = stage_row(c->model, s, c->run->names[z->name].text);
 		if (!row)
 			continue;
-		row->total_s += to_s - from_s;
-		raise_to(&row->allocated_bytes, stage_peak(c, z->begin_ns, z->end_ns));
+		row->total_s += timed ? to_s - from_s : 0;
+		raise_to(&row->allocated_bytes, stage_peak(c, a, z));
 		raise_to(&row->process_bytes, sampled(c->model, "gpu", "process_memory_mb", from_s, to_s));
 		raise_to(&row->rss_bytes, sampled(c->model, "process", "rss_mb", from_s, to_s));
 	}
 }
 
-static void add_generation(
-	struct collected *c, const struct sb_generation *g, const struct asked *a, struct sb_size *s)
+/* What is known of a generation of the report; of those that failed, that memory ran out. */
+struct placed {
+	struct asked asked;
+	uint32_t size; /* UINT32_MAX: none, or it does not count */
+	bool first; /* in its process: cold */
+};
+
+static void count_generation(
+	struct collected *c, const struct sb_generation *g, struct placed *p, struct sb_size *s)
 {
 	const struct sb_out_of_memory_panel *out = &c->model->out_of_memory;
 
 	if (out->present && out->t_s >= g->begin_s && out->t_s <= g->end_s)
 		s->out_of_memory = true;
-	if (a->failed || g->open || g->cut)
+	if (p->asked.failed || g->open || g->cut)
 		return;
+	p->size = (uint32_t)(s - c->model->sizes.all);
 	s->count++;
+	s->warm_count += !p->first;
+}
+
+static void add_generation(
+	struct collected *c, const struct sb_generation *g, const struct placed *p, struct sb_size *s)
+{
+	const struct asked *a = &p->asked;
+
 	raise_to(&s->allocated_bytes, risen_peak(c, a->begin_ns, a->end_ns, &s->reserved_bytes));
 	raise_to(&s->process_bytes, sampled(c->model, "gpu", "process_memory_mb", g->begin_s, g->end_s));
 	raise_to(&s->rss_bytes, sampled(c->model, "process", "rss_mb", g->begin_s, g->end_s));
-	add_stages(c, a, s);
+	add_stages(c, a, !p->first || !s->warm_count, s);
 }
 
-/* Median over the generations of a size; the run's first is cold. */
-static int time_of(struct sb_model *model, struct sb_size *s, const uint32_t *size_of_generation, uint32_t at)
+/* The median over the generations of a size that are, or are not, the first in their process. */
+static double median_s(
+	const struct sb_model *model, const struct placed *placed, uint32_t at, bool first, double *room)
 {
-	double *walls_s = malloc((model->generations.count + 1) * sizeof *walls_s);
 	struct sb_stats stats;
 	size_t count = 0;
-	int err = 0;
 
-	for (size_t i = 0; walls_s && i < model->generations.count; i++)
-		if (size_of_generation[i] == at && (i || s->count < 2))
-			walls_s[count++] = model->generations.all[i].wall_s;
-	if (walls_s && count)
-		err = sb_stats_of(walls_s, count, &stats);
-	if (!walls_s || err) {
-		free(walls_s);
-		return sb_fail(STROBE_ENOMEM, "no memory for the generations' sizes");
-	}
-	s->generation_s = count ? stats.median : NAN;
+	for (size_t i = 0; i < model->generations.count; i++)
+		if (placed[i].size == at && placed[i].first == first)
+			room[count++] = model->generations.all[i].wall_s;
+	return count && sb_stats_of(room, count, &stats) == 0 ? stats.median : NAN;
+}
+
+static void time_of(
+	struct sb_model *model, struct sb_size *s, const struct placed *placed, uint32_t at, double *room)
+{
+	int64_t timed = s->warm_count ? s->warm_count : s->count;
+
+	s->first_s = median_s(model, placed, at, true, room);
+	s->generation_s = s->warm_count ? median_s(model, placed, at, false, room) : s->first_s;
 	for (size_t i = 0; i < s->stage_count; i++)
-		s->stages[i].total_s /= s->count > 0 ? (double)s->count : 1;
-	free(walls_s);
-	return 0;
+		s->stages[i].total_s /= timed > 0 ? (double)timed : 1;
 }
 
 static const char *model_name(struct sb_model *model)
@@ -397,32 +461,56 @@ static void fill_device(struct sb_model *model)
 	}
 }
 
-static int fill(struct collected *c, struct sb_model *model)
+/* Whether no generation of its process began earlier, be it one that failed. */
+static bool is_first(const struct collected *c, const struct asked *a)
+{
+	const struct asked *all = c->asked.items;
+	uint32_t process = c->run->tracks[a->track].process;
+
+	for (size_t i = 0; i < c->asked.count; i++)
+		if (c->run->tracks[all[i].track].process == process && all[i].begin_ns < a->begin_ns)
+			return false;
+	return true;
+}
+
+static void fill(struct collected *c, struct sb_model *model, struct placed *placed, double *room)
 {
 	const struct sb_generations_panel *g = &model->generations;
-	uint32_t *size_of_generation = calloc(g->count + 1, sizeof *size_of_generation);
+
+	for (size_t i = 0; i < g->count; i++) {
+		struct placed *p = &placed[i];
+		struct sb_size *s = i < GENERATIONS_MOST && size_of(c, &g->all[i], &p->asked)
+					    ? row_of(model, &p->asked)
+					    : NULL;
+
+		p->size = UINT32_MAX;
+		p->first = s && is_first(c, &p->asked);
+		if (s)
+			count_generation(c, &g->all[i], p, s);
+	}
+	for (size_t i = 0; i < g->count; i++)
+		if (placed[i].size != UINT32_MAX)
+			add_generation(c, &g->all[i], &placed[i], &model->sizes.all[placed[i].size]);
+	for (size_t i = 0; i < model->sizes.count; i++)
+		time_of(model, &model->sizes.all[i], placed, (uint32_t)i, room);
+	if (model->sizes.count)
+		fill_device(model);
+}
+
+static int fill_all(struct collected *c, struct sb_model *model)
+{
+	size_t count = model->generations.count + 1;
+	struct placed *placed = calloc(count, sizeof *placed);
+	double *room = malloc(count * sizeof *room);
 	int err = 0;
 
 	model->sizes.all = sb_model_alloc(model, SIZES_MOST * sizeof *model->sizes.all);
-	if (!size_of_generation || !model->sizes.all)
+	if (placed && room && model->sizes.all)
+		fill(c, model, placed, room);
+	else
 		err = sb_fail(STROBE_ENOMEM, "no memory for the generations' sizes");
-	for (size_t i = 0; !err && i < g->count; i++) {
-		struct asked a;
-		struct sb_size *s = i < GENERATIONS_MOST && size_of(c, &g->all[i], &a) ? row_of(model, &a)
-										       : NULL;
-
-		size_of_generation[i] = UINT32_MAX;
-		if (!s)
-			continue;
-		add_generation(c, &g->all[i], &a, s);
-		if (!a.failed && !g->all[i].open && !g->all[i].cut)
-			size_of_generation[i] = (uint32_t)(s - model->sizes.all);
-	}
-	for (size_t i = 0; !err && i < model->sizes.count; i++)
-		err = time_of(model, &model->sizes.all[i], size_of_generation, (uint32_t)i);
-	free(size_of_generation);
-	if (!err && model->sizes.count)
-		fill_device(model);
+	free(placed);
+	free(room);
 	return err;
 }
 
@@ -435,7 +523,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		return sb_fail(STROBE_ENOMEM, "no memory for the generations' sizes");
 	if (c->readings.count)
 		qsort(c->readings.items, c->readings.count, sizeof(struct reading), by_time);
-	return model->generations.whole_run || !c->asked.count ? 0 : fill(c, model);
+	return model->generations.whole_run || !c->asked.count ? 0 : fill_all(c, model);
 }
 
 static void done(void *self)
