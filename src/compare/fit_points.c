@@ -160,7 +160,7 @@ static void see_failure(struct sb_fit_points *p, const struct sb_facts *from, co
 	p->ran_out = *from->name ? from->name : from->label;
 }
 
-/* Only as the first of a process: reports that were made before that was told have no such time. */
+/* Only as the first of a process: older reports do not say it. */
 static bool is_cold(const struct sb_size *s)
 {
 	return s->first_s > 0 && s->warm_count <= 0;
