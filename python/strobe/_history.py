@@ -30,12 +30,13 @@ def memory_history(entries=ENTRIES, keep=False):
 
 
 def on_cuda(torch):
-    """CUDA is up. Never raises."""
+    """CUDA comes up; torch says that it is initialised only after this. Never raises."""
+    global _wanted, _keep
     asked = os.environ.get("STROBE_MEMORY_HISTORY", "")
     try:
         if asked.isdigit() and int(asked):
-            memory_history(int(asked), os.environ.get("STROBE_MEMORY_HISTORY_KEEP") == "1")
-        elif _wanted:
+            _wanted, _keep = int(asked), os.environ.get("STROBE_MEMORY_HISTORY_KEEP") == "1"
+        if _wanted:
             _start(torch)
     except Exception:
         _faults.count("when the memory history was switched on")

@@ -9,6 +9,7 @@ from . import _faults
 from ._native import native
 
 TIMES_MOST = 16  # a program that tries smaller and smaller sizes
+PIECES_MOST = 20000  # of fragmentation: the largest is looked for
 ERRORS_MOST = 1000  # exceptions of other kinds whose words are read
 WORDS = ("out of memory", "can't allocate memory", "cannot allocate memory", "unable to allocate", "bad_alloc")
 UNITS = {"bytes": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40, "mb": 1 << 20, "gb": 1 << 30}
@@ -125,9 +126,29 @@ def _tell(torch, device, requested, total, free):
     allocated, reserved = (stats[key]["all"]["current"] for key in ("allocated_bytes", "reserved_bytes"))
     file, line = _place()
     native.event("out_of_memory", requested_bytes=requested, free_bytes=free, total_bytes=total, allocated_bytes=allocated,
-                 reserved_bytes=reserved, device=device, file=file, line=line, retries=stats.get("num_alloc_retries", 0))
+                 reserved_bytes=reserved, device=device, file=file, line=line, retries=stats.get("num_alloc_retries", 0),
+                 limit_bytes=_limit(torch, device, total), **_fragments(torch, device, stats))
     for component, size, dtype in residents(torch, device, total, free, allocated, reserved):
         native.event("strobe.resident", at="out_of_memory", component=component, bytes=size, dtype=dtype, device=device)
+
+
+def _limit(torch, device, total):
+    """What torch.cuda.set_per_process_memory_fraction() leaves; None: all, or this torch does not tell."""
+    fraction = getattr(torch.cuda, "get_per_process_memory_fraction", lambda device: 1)(device)
+    return int(fraction * total) if fraction < 1 else None
+
+
+def _fragments(torch, device, stats):
+    """Free pieces between blocks in use; the rest of the cache the allocator has given back before it raises."""
+    split = stats.get("inactive_split_bytes")
+    if not split:
+        return {}
+    count = stats["inactive_split"]["all"]["current"]
+    found = {"fragmented_bytes": split["all"]["current"], "piece_count": count}
+    if 0 < count <= PIECES_MOST:
+        found["largest_piece_bytes"] = max((block["size"] for segment in torch.cuda.memory_snapshot() if segment["device"] == device
+                                            for block in segment["blocks"] if block["state"] == "inactive"), default=0)
+    return found
 
 
 def _place():

@@ -23,6 +23,20 @@ static const char *residents_words(struct sb_advisor *a, const struct sb_out_of_
 	return words;
 }
 
+/* "fragmentation: 3.0 GB are reserved and in no use, in 46 pieces of at most 64 MB: it fits with ..." */
+static const char *fragments_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p, double slack)
+{
+	const char *pieces = "";
+
+	if (p->piece_count > 0 && p->largest_piece_bytes > 0)
+		pieces = sb_say(a, ", in %lld piece%s of at most %.0f MB", (long long)p->piece_count,
+			p->piece_count == 1 ? "" : "s", p->largest_piece_bytes / SB_MB);
+	return sb_say(a,
+		"fragmentation: %.1f GB are reserved and in no use%s: it fits with "
+		"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+		slack / GB, pieces);
+}
+
 static const char *help_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p)
 {
 	const struct sb_would_fit *first = p->would_fit_count ? p->would_fit : NULL;
@@ -30,11 +44,7 @@ static const char *help_words(struct sb_advisor *a, const struct sb_out_of_memor
 
 	if (first && first->fits)
 		return strcmp(first->free, "allocator slack") == 0
-			       ? sb_say(a,
-					 "%.1f GB are reserved and in no use: it fits with "
-					 "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or after "
-					 "torch.cuda.empty_cache()",
-					 first->bytes / GB)
+			       ? fragments_words(a, p, first->bytes)
 			       : sb_say(a, "without the %s (%.1f GB) it fits: offload them before this stage",
 					 first->free, first->bytes / GB);
 	for (size_t i = 0; i < p->would_fit_count; i++)
@@ -55,7 +65,10 @@ static const char *asked_words(struct sb_advisor *a, const struct sb_out_of_memo
 
 	if (isnan(p->free_bytes))
 		return asked;
-	return sb_say(a, "%s%s%.2f GB were free", asked, *asked ? ", " : ": ", p->free_bytes / GB);
+	asked = sb_say(a, "%s%s%.2f GB were free", asked, *asked ? ", " : ": ", p->free_bytes / GB);
+	return isnan(p->limit_bytes)
+		       ? asked
+		       : sb_say(a, "%s of the limit of %.2f GB it has", asked, p->limit_bytes / GB);
 }
 
 static const char *held_words(struct sb_advisor *a, const struct sb_out_of_memory_panel *p)

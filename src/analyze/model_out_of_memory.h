@@ -15,6 +15,10 @@ struct sb_out_of_memory_panel {
 	int64_t device; /* -1: the host */
 	double requested_bytes, free_bytes, total_bytes, allocated_bytes;
 	double slack_bytes; /* reserved by the allocator and in no use */
+	double limit_bytes; /* that the program gave itself; NAN: none */
+	/* what of the slack lies between blocks in use, so that it cannot be given back; NAN: not known */
+	double fragmented_bytes, largest_piece_bytes;
+	int64_t piece_count; /* -1: not known */
 	const char *stage; /* NULL: in none */
 	const char *file; /* NULL: not known */
 	int64_t line;

@@ -195,3 +195,53 @@ def trace_overhead():
         row("strobe over bare CUPTI, " + what, "%.3f x" % q, "<= 1.02 x", q <= 1.02)
     b.rounds({"profiler": (lambda: profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]), ())}, 3)
     row("torch.profiler CPU + CUDA", b.text("profiler"), "")
+
+
+def memory_overhead():
+    """What reading memory four times a second costs a launch-bound model, and torch's history of allocations; a snapshot apart."""
+    import torch
+    from dit import denoise, make
+    from strobe import _sampling
+    from strobe._core import native
+    history, readings = torch.cuda.memory._record_memory_history, 0
+
+    def counted(*values):
+        nonlocal readings
+        readings += 1
+        _sampling._read(*values)
+
+    @contextmanager
+    def without():
+        native.readings_install(None)
+        yield
+        native.readings_install(counted)
+
+    @contextmanager
+    def on():
+        history("all", context="alloc", stacks="python", max_entries=100_000)
+        yield
+        torch.cuda.synchronize()
+        history(None)
+
+    with recorded("memory"), torch.no_grad():
+        model = make()
+        denoise(model, 6)
+        native.readings_install(counted)
+        b = Bench(torch, model, 100)  # long enough for a reading in each
+        b.rounds({"without": (without, ()), "null": (nullcontext, ()), "history": (on, ())}, 10)
+        b.ratios["readings"] = [1 / ratio for ratio in b.ratios["without"]]
+        t = time.perf_counter()
+        for _ in range(200):
+            native.readings_now()
+        each_s = (time.perf_counter() - t) / 200
+        with on():
+            denoise(model, 100)
+            t = time.perf_counter()
+            entries = sum(len(trace) for trace in torch.cuda.memory._snapshot()["device_traces"])
+            snapshot_s = time.perf_counter() - t
+    row("null (A/A), step of %.2f ms" % b.step_ms(), b.text("null"), "1.00")
+    row("memory read four times a second", b.text("readings"), "<= 1.005 x", b.ratio("readings") - b.spread("readings") <= 1.005)
+    row("  one reading, if the program waits for all of it", "%.0f us, %.5f x" % (each_s * 1e6, 1 + 4 * each_s), "<= 1.005 x", 4 * each_s <= 0.005)
+    row("torch's history of allocations, with Python stacks", b.text("history"), "<= 1.05 x", b.ratio("history") - b.spread("history") <= 1.05)
+    row("  a snapshot of %d entries, outside of the generations" % entries, "%.0f ms" % (snapshot_s * 1e3))
+    row("readings while it was measured", readings, "> 20", readings > 20)

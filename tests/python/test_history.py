@@ -47,6 +47,7 @@ def torch(monkeypatch):
 
 def test_the_environment_switches_it_on(torch, monkeypatch):
     monkeypatch.setenv("STROBE_MEMORY_HISTORY", "5000")
+    monkeypatch.setattr(torch.cuda, "is_initialized", staticmethod(lambda: False))  # as while torch runs what waits for CUDA
     _history.on_cuda(torch)
     assert torch.asked == (("all",), {"context": "alloc", "stacks": "python", "max_entries": 5000})
 

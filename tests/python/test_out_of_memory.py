@@ -75,6 +75,20 @@ def test_what_was_asked_for_and_by_which_line(told):
     assert facts["file"] == __file__
 
 
+def test_fragments_and_the_programs_own_limit(told, monkeypatch):
+    stats = Torch.cuda.memory_stats_as_nested_dict(0)
+    stats.update(inactive_split_bytes={"all": {"current": 3 * GB}}, inactive_split={"all": {"current": 2}})
+    block = lambda size, state="inactive": {"size": size, "state": state}  # noqa: E731
+    segments = [{"device": 0, "blocks": [block(GB), block(9 * GB, "active_allocated"), block(2 * GB)]}, {"device": 1, "blocks": [block(5 * GB)]}]
+    monkeypatch.setattr(Torch.cuda, "memory_stats_as_nested_dict", staticmethod(lambda device: stats))
+    monkeypatch.setattr(Torch.cuda, "memory_snapshot", staticmethod(lambda: segments), raising=False)
+    monkeypatch.setattr(Torch.cuda, "get_per_process_memory_fraction", staticmethod(lambda device: 0.5), raising=False)
+    _out_of_memory.seen(Torch, 0, 8 * GB, 80 * GB, GB)
+    facts = told[0][1]
+    assert facts["limit_bytes"] == 40 * GB and facts["fragmented_bytes"] == 3 * GB
+    assert facts["piece_count"] == 2 and facts["largest_piece_bytes"] == 2 * GB
+
+
 def test_residents_add_up_to_what_the_device_has_in_use(told):
     shared = Tensor(GB)
     transformer = Transformer(Tensor(28 * GB), block=Torch.nn.Module(Tensor(2 * GB, "torch.float32"), shared))

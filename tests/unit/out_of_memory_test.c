@@ -75,6 +75,33 @@ static void slack_that_would_do_is_fragmentation(void **state)
 	synthetic_done(&s);
 }
 
+/* 2.5 GB asked of a process that may take 8: 6 are reserved, 3 of them in holes of 64 MB. The device has much more. */
+static void fragments_of_a_limited_process_are_named(void **state)
+{
+	struct strobe_attr attrs[] = { INT("requested_bytes", 5 * GIB / 2), INT("free_bytes", 130 * GIB),
+		INT("total_bytes", 140 * GIB), INT("allocated_bytes", 3 * GIB),
+		INT("reserved_bytes", 6 * GIB), INT("device", 0), INT("limit_bytes", 8 * GIB),
+		INT("fragmented_bytes", 3 * GIB), INT("piece_count", 48),
+		INT("largest_piece_bytes", 64 * MIB) };
+	const struct sb_advice *f;
+	struct synthetic s;
+	struct sb_model *m;
+
+	synthetic_open(&s);
+	synthetic_begin(&s, SECOND, "vae_decode", 0);
+	sb_builder_event(s.b, 2 * SECOND, SB_EVENT_OUT_OF_MEMORY, 0, attrs, 10);
+	resident(&s, 2 * SECOND + 1000, "activations and other tensors", 3 * GIB, NULL);
+	resident(&s, 2 * SECOND + 2000, "allocator slack", 3 * GIB, NULL);
+	synthetic_end(&s, 3 * SECOND);
+	m = synthetic_model(&s, 4 * SECOND);
+	f = &m->advice.all[0];
+	assert_non_null(
+		strstr(f->issue, "2.50 GB were asked for, 2.00 GB were free of the limit of 8.00 GB"));
+	assert_non_null(strstr(
+		f->cause, "fragmentation: 3.0 GB are reserved and in no use, in 48 pieces of at most 64 MB"));
+	synthetic_done(&s);
+}
+
 static void what_nothing_gives_is_said(void **state)
 {
 	struct synthetic s;
@@ -142,6 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_the_first_finding_with_its_place),
 		cmocka_unit_test(slack_that_would_do_is_fragmentation),
+		cmocka_unit_test(fragments_of_a_limited_process_are_named),
 		cmocka_unit_test(what_nothing_gives_is_said),
 		cmocka_unit_test(of_several_times_the_last_is_told),
 		cmocka_unit_test(a_kill_has_the_last_stage_and_the_last_readings),

@@ -727,10 +727,14 @@ export type OutOfMemory = {
   t_s?: number; // when, the last time
   device_index?: number; // which GPU; absent: the host
   requested_bytes?: number; // asked for
-  free_bytes?: number; // free on the device
+  free_bytes?: number; // free on the device, or of the program's own limit
   total_bytes?: number; // that it has
   allocated_bytes?: number; // by tensors
   slack_bytes?: number; // reserved by the allocator and in no use: other sizes, fragments
+  limit_bytes?: number; // that the program gave its allocator; absent: none
+  fragmented_bytes?: number; // of the slack: it lies between blocks in use, and cannot be given back
+  piece_count?: number; // pieces of that
+  largest_piece_bytes?: number; // the largest of them
   stage?: string; // in which
   file?: string; // the line that asked
   line?: number; // in it

@@ -46,6 +46,7 @@ static void see_failure(struct collected *c, const struct sb_event *e)
 {
 	struct sb_out_of_memory_panel *p = &c->model->out_of_memory;
 	double device = number(e, "device"), line = number(e, "line"), reserved = number(e, "reserved_bytes");
+	double pieces = number(e, "piece_count");
 
 	p->count++;
 	if (p->present && e->t_ns < c->t_ns)
@@ -60,6 +61,12 @@ static void see_failure(struct collected *c, const struct sb_event *e)
 	p->total_bytes = number(e, "total_bytes");
 	p->allocated_bytes = number(e, "allocated_bytes");
 	p->slack_bytes = reserved - p->allocated_bytes;
+	p->limit_bytes = number(e, "limit_bytes");
+	p->fragmented_bytes = number(e, "fragmented_bytes");
+	p->largest_piece_bytes = number(e, "largest_piece_bytes");
+	p->piece_count = isnan(pieces) ? -1 : (int64_t)pieces;
+	if (p->limit_bytes - reserved < p->free_bytes) /* what the program may still take */
+		p->free_bytes = fmax(0, p->limit_bytes - reserved);
 	p->file = text(c, e, "file");
 	p->line = isnan(line) ? 0 : (int64_t)line;
 }
@@ -142,7 +149,11 @@ static void see_kill(struct collected *c)
 		.free_bytes = NAN,
 		.total_bytes = c->model->memory.ram_total_bytes,
 		.allocated_bytes = c->model->memory.rss_peak_bytes,
-		.slack_bytes = NAN };
+		.slack_bytes = NAN,
+		.limit_bytes = NAN,
+		.fragmented_bytes = NAN,
+		.largest_piece_bytes = NAN,
+		.piece_count = -1 };
 	add_host(c, "the processes' own memory", "anon_mb");
 	add_host(c, "shared memory", "shared_mb");
 	add_host(c, "mapped files", "file_mb");

@@ -22,6 +22,15 @@ static void text(const struct sb_model *model, const struct sb_text_options *opt
 	if (p->count > 1)
 		sb_buf_printf(out, "; the last of %lld times", (long long)p->count);
 	sb_buf_putc(out, '\n');
+	if (!isnan(p->limit_bytes))
+		sb_buf_printf(out, "  the program may take %.1f MB\n", p->limit_bytes / SB_MB);
+	if (p->piece_count > 0 && p->fragmented_bytes > 0) {
+		sb_buf_printf(out, "  fragmentation: %.1f MB in %lld piece%s", p->fragmented_bytes / SB_MB,
+			(long long)p->piece_count, p->piece_count == 1 ? "" : "s");
+		if (p->largest_piece_bytes > 0)
+			sb_buf_printf(out, ", the largest %.1f MB", p->largest_piece_bytes / SB_MB);
+		sb_buf_putc(out, '\n');
+	}
 	for (size_t i = 0; i < p->resident_count; i++) {
 		sb_buf_printf(out, "  %11.1f MB  ", p->residents[i].bytes / SB_MB);
 		sb_text_name(out, p->residents[i].component, 60);

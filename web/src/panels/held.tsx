@@ -42,6 +42,13 @@ function ranOut(o: OutOfMemory): ComponentChildren {
         {[asked, free].some(Boolean) && `: ${[asked, free].filter(Boolean).join(', ')}`}
         {o.count > 1 && `; ${count(o.count)} times, this is the last`}.
       </p>
+      {o.limit_bytes !== undefined && <p>The program may take {bytes(o.limit_bytes)}.</p>}
+      {!!o.piece_count && !!o.fragmented_bytes && (
+        <p>
+          Fragmentation: {bytes(o.fragmented_bytes)} in {count(o.piece_count)} pieces between blocks in use
+          {o.largest_piece_bytes !== undefined && `, the largest ${bytes(o.largest_piece_bytes)}`}.
+        </p>
+      )}
       {o.residents && <Table caption="What held it then" rows={o.residents.map(partOf)} most={12} columns={residentColumns} />}
       {o.would_fit && (
         <Table
