@@ -25,7 +25,8 @@ static const struct sb_field sb_out_of_memory_fields_rows[] = {
 	SB_FIELD(sb_out_of_memory_panel, t_s, "t_s", SB_KNOWN, "when, the last time"),
 	SB_FIELD(sb_out_of_memory_panel, device, "device_index", SB_KNOWN, "which GPU; absent: the host"),
 	SB_FIELD_AS(WHOLE, sb_out_of_memory_panel, requested_bytes, "requested_bytes", SB_KNOWN, "asked for"),
-	SB_FIELD_AS(WHOLE, sb_out_of_memory_panel, free_bytes, "free_bytes", SB_KNOWN, "free on the device, or of the program's own limit"),
+	SB_FIELD_AS(WHOLE, sb_out_of_memory_panel, free_bytes, "free_bytes", SB_KNOWN,
+		"free on the device, or of the program's own limit"),
 	SB_FIELD_AS(WHOLE, sb_out_of_memory_panel, total_bytes, "total_bytes", SB_KNOWN, "that it has"),
 	SB_FIELD_AS(
 		WHOLE, sb_out_of_memory_panel, allocated_bytes, "allocated_bytes", SB_KNOWN, "by tensors"),
