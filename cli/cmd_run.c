@@ -49,6 +49,10 @@ static const struct command_option own_options[] = {
 	{ "gpu-trace", 0, "SPEC",
 		"trace GPU kernels: all (default), steps:3, steps:3@10 (after ten steps) or seconds:5", true,
 		false },
+	{ "gpu-counters", 0, "SPEC",
+		"sample SM, tensor core, DRAM and PCIe counters every 0.5 ms; SPEC as of --gpu-trace, or "
+		"signal",
+		true, false },
 	{ "sample", 0, "HZ", "sample Python stacks, 100 times a second; without it 20, 0: none", true,
 		false },
 	{ "memory-history", 0, "N",
@@ -97,7 +101,7 @@ struct run {
 static int open_recording(struct run *r, const struct args *args)
 {
 	bool sampled = r->settings.monitor;
-	char gpu_trace[sizeof r->settings.gpu_trace];
+	char gpu_trace[sizeof r->settings.gpu_trace], gpu_counters[sizeof r->settings.gpu_counters];
 	int attempt = 0;
 
 	if (!r->settings.name[0])
@@ -109,14 +113,17 @@ static int open_recording(struct run *r, const struct args *args)
 		return complain("cannot find the run folder '%s' again", r->folder);
 	r->settings.monitor = false; /* not from inside: the tree is sampled below */
 	memcpy(gpu_trace, r->settings.gpu_trace, sizeof gpu_trace);
-	r->settings.gpu_trace[0] = 0; /* the command's, not the tool's */
+	memcpy(gpu_counters, r->settings.gpu_counters, sizeof gpu_counters);
+	r->settings.gpu_trace[0] = r->settings.gpu_counters[0] = 0; /* the command's, not the tool's */
 	if (sb_session_open(&r->settings, r->absolute, "run.strobe")) {
 		sb_rundir_discard(r->folder, &r->folder_id);
 		return complain_last();
 	}
 	r->settings.monitor = sampled;
 	memcpy(r->settings.gpu_trace, gpu_trace, sizeof gpu_trace);
+	memcpy(r->settings.gpu_counters, gpu_counters, sizeof gpu_counters);
 	sb_keep_meta_string(SB_META_SETTING, "gpu_trace", gpu_trace);
+	sb_keep_meta_string(SB_META_SETTING, "gpu_counters", gpu_counters);
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_TOOL, 1);
 	if (attempt)
 		sb_keep_meta_int(SB_META_RUN, SB_RUN_ATTEMPT, attempt);

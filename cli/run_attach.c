@@ -203,12 +203,17 @@ static void put_injections(struct variables *v, const struct run_attach *a)
 	if (!run_attach_find_library(library, sizeof library))
 		return;
 	put_injection(v, "NVTX_INJECTION64_PATH", library, "NVTX ranges");
-	if (!a->settings->gpu_trace[0])
+	if (!a->settings->gpu_trace[0] && !a->settings->gpu_counters[0])
 		return;
 	put_injection(v, "CUDA_INJECTION64_PATH", library, "GPU kernels");
-	if (!has_cuda_driver())
+	if (has_cuda_driver())
+		return;
+	if (a->settings->gpu_trace[0])
 		sb_keep_missing("kernels", "there is no NVIDIA driver here (libcuda.so.1)",
 			"trace on a machine with an NVIDIA GPU; see 'strobe doctor'");
+	if (a->settings->gpu_counters[0])
+		sb_keep_missing("sampled counters", "there is no NVIDIA driver here (libcuda.so.1)",
+			"sample on a machine with an NVIDIA GPU; see 'strobe doctor'");
 }
 
 char **run_attach_environment(const struct run_attach *a)

@@ -12,7 +12,7 @@
 static bool has_own_flag(const struct sb_setting *t)
 {
 	static const char *const own[] = { "enabled", "monitor", "name", "output_dir", "gpu_trace",
-		"sample_hz", "session_tags", "stages", NULL };
+		"gpu_counters", "sample_hz", "session_tags", "stages", NULL };
 
 	for (const char *const *p = own; *p; p++)
 		if (!strcmp(*p, t->key))
@@ -89,12 +89,12 @@ static int apply_flags(const struct args *args, struct sb_settings *s, struct sb
 	static const struct {
 		const char *flag, *key;
 	} renamed[] = { { "output-dir", "output_dir" }, { "name", "name" }, { "gpu-trace", "gpu_trace" },
-		{ "sample", "sample_hz" } };
+		{ "gpu-counters", "gpu_counters" }, { "sample", "sample_hz" } };
 
 	for (size_t i = 0; i < sizeof renamed / sizeof renamed[0]; i++) {
 		const char *value = args_value(args, renamed[i].flag);
 
-		if (value && !*value && !strcmp(renamed[i].flag, "gpu-trace"))
+		if (value && !*value && !strncmp(renamed[i].flag, "gpu-", 4))
 			value = "all";
 		if (value && !*value && !strcmp(renamed[i].flag, "sample"))
 			value = "100";

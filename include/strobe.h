@@ -391,6 +391,11 @@ STROBE_API int strobe_gpu_trace_steps_state(void);
  * that profiler. Does nothing when there is no trace. */
 STROBE_API void strobe_gpu_trace_yield(const char *to);
 
+/* Counters of the GPU (SM, tensor cores, DRAM, PCIe) sampled every half millisecond (CUPTI PM sampling),
+ * bounded like a trace. */
+STROBE_API int strobe_gpu_counters_start(const char *spec);
+STROBE_API void strobe_gpu_counters_stop(void);
+
 /* Not for direct use: where the instances of the library in a process meet. */
 struct strobe_shared_;
 extern STROBE_API struct strobe_shared_ strobe_shared_1_;

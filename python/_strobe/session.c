@@ -89,6 +89,24 @@ static PyObject *gpu_trace_stop(PyObject *module, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
+static PyObject *gpu_counters_start(PyObject *module, PyObject *spec)
+{
+	const char *text = PyUnicode_AsUTF8AndSize(spec, NULL);
+	int code;
+
+	if (!text)
+		return NULL;
+	/* getting the hardware takes part of a second */
+	Py_BEGIN_ALLOW_THREADS code = strobe_gpu_counters_start(text);
+	Py_END_ALLOW_THREADS return Py_BuildValue("is", code, code ? strobe_error() : "");
+}
+
+static PyObject *gpu_counters_stop(PyObject *module, PyObject *unused)
+{
+	strobe_gpu_counters_stop();
+	Py_RETURN_NONE;
+}
+
 static PyObject *gpu_trace_steps_state(PyObject *module, PyObject *unused)
 {
 	(void)module;
@@ -166,6 +184,8 @@ PyMethodDef session_methods[] = {
 	{ "mask", mask, METH_VARARGS, NULL },
 	{ "gpu_trace_start", gpu_trace_start, METH_O, NULL },
 	{ "gpu_trace_stop", gpu_trace_stop, METH_NOARGS, NULL },
+	{ "gpu_counters_start", gpu_counters_start, METH_O, NULL },
+	{ "gpu_counters_stop", gpu_counters_stop, METH_NOARGS, NULL },
 	{ "gpu_trace_steps_state", gpu_trace_steps_state, METH_NOARGS, NULL },
 	{ "gpu_trace_yield", gpu_trace_yield, METH_O, NULL },
 	{ NULL, NULL, 0, NULL },

@@ -109,6 +109,9 @@ def gpu_trace_start(spec):
     return -5, "the extension could not be loaded"
 
 
+gpu_counters_start = gpu_trace_start
+
+
 def _nothing(*args, **kwargs):
     return None
 
@@ -116,4 +119,4 @@ def _nothing(*args, **kwargs):
 zone_begin = zone_end = role = attrs = event = duration = _nothing
 step_record = step_passes = block_record = model = frames = frames_dropped = stream_batch = cache_event = snapshot = _nothing
 memory = counter_add = counter_set = skip = thread_name = track_forget = stream_install = tag = rank = _nothing
-output = install = gpu_trace_stop = gpu_trace_yield = missing = lost_compiled = _nothing
+output = install = gpu_trace_stop = gpu_counters_stop = gpu_trace_yield = missing = lost_compiled = _nothing

@@ -181,6 +181,19 @@ def gpu_trace(spec=""):
             native.gpu_trace_stop()
 
 
+@contextlib.contextmanager
+def gpu_counters(spec=""):
+    """Samples the GPU's counters inside the block; spec: "", "steps:3", "seconds:5"."""
+    code, message = native.gpu_counters_start(spec)
+    if code:
+        warnings.warn("strobe: no GPU counters: %s" % message, RuntimeWarning, stacklevel=3)
+    try:
+        yield
+    finally:
+        if not code:
+            native.gpu_counters_stop()
+
+
 _after_stop = []
 
 
@@ -242,4 +255,4 @@ if getattr(native, "main_interpreter", True):  # a sub-interpreter's end is not 
     atexit.register(_at_exit)
     os.register_at_fork(after_in_child=_after_fork)
 
-__all__ = ["ConfigError", "gpu_trace", "session", "start", "stop", "tag"]
+__all__ = ["ConfigError", "gpu_counters", "gpu_trace", "session", "start", "stop", "tag"]

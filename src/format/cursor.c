@@ -43,7 +43,7 @@ bool sb_record_belongs(uint32_t type, enum sb_stream stream)
 		[SB_SPAN] = HOT,
 		[SB_GPU] = DEVICE,
 		[SB_SCHEMA] = KEEP,
-		[SB_SAMPLE] = KEEP,
+		[SB_SAMPLE] = KEEP | DEVICE,
 		[SB_SNAPSHOT] = KEEP,
 		[SB_ANCHOR] = KEEP,
 		[SB_NAME] = KEEP,

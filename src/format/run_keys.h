@@ -29,6 +29,12 @@
 #define SB_RUN_GPU_TRACE_BEGIN "gpu_trace_begin_ticks"
 #define SB_RUN_GPU_TRACE_END "gpu_trace_end_ticks"
 
+/* int; the same of sampled counters, and how many samples were written and lost each time */
+#define SB_RUN_GPU_COUNTERS_BEGIN "gpu_counters_begin_ticks"
+#define SB_RUN_GPU_COUNTERS_END "gpu_counters_end_ticks"
+#define SB_RUN_GPU_COUNTERS_SAMPLES "gpu_counters_sample_count"
+#define SB_RUN_GPU_COUNTERS_LOST "gpu_counters_lost_count"
+
 /* an event: what a line of the program held on a device. device, peak_bytes, peak_count, end_bytes, end_count, function, file,
  * line, stack; without a file: allocated before the history */
 #define SB_EVENT_MEMORY_HELD "strobe.memory_held"

@@ -35,6 +35,8 @@ static const struct sb_dynlib_entry entries[] = {
 	NEEDED(capture_mode, "cuThreadExchangeStreamCaptureMode"),
 	OPTIONAL(device_name, "cuDeviceGetName"),
 	OPTIONAL(device_uuid, "cuDeviceGetUuid_v2"),
+	OPTIONAL(device_count, "cuDeviceGetCount"),
+	OPTIONAL(primary_state, "cuDevicePrimaryCtxGetState"),
 };
 
 static void say_not_loaded(void)
@@ -101,6 +103,39 @@ const struct sb_cuda *sb_cuda_get(void)
 		return NULL;
 	look();
 	return atomic_load(&found);
+}
+
+uint32_t sb_cuda_devices_used(int *out_devices, uint32_t limit)
+{
+	const struct sb_cuda *cuda = sb_cuda_get();
+	uint32_t used = 0;
+	unsigned flags;
+	int count = 0, active;
+
+	if (!cuda || !cuda->device_count || !cuda->primary_state || cuda->device_count(&count))
+		return 0;
+	for (int i = 0; i < count && used < limit; i++) {
+		active = 0;
+		if (!cuda->primary_state(i, &flags, &active) && active)
+			out_devices[used++] = i;
+	}
+	return used;
+}
+
+int sb_cuda_capture_relax(void)
+{
+	const struct sb_cuda *cuda = sb_cuda_get();
+	int mode = SB_CU_CAPTURE_RELAXED;
+
+	return cuda && !cuda->capture_mode(&mode) ? mode : -1;
+}
+
+void sb_cuda_capture_restore(int mode)
+{
+	const struct sb_cuda *cuda = mode < 0 ? NULL : sb_cuda_get();
+
+	if (cuda)
+		cuda->capture_mode(&mode);
 }
 
 void sb_cuda_look_again(void)

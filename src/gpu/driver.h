@@ -42,6 +42,8 @@ struct sb_cuda {
 	int (*capture_mode)(int *); /* exchanges the thread's mode */
 	int (*device_name)(char *, int, int);
 	int (*device_uuid)(unsigned char *, int);
+	int (*device_count)(int *);
+	int (*primary_state)(int device, unsigned *flags, int *active);
 };
 
 /* The driver if this process has loaded it by now, else NULL. Cheap: while
@@ -60,6 +62,14 @@ static inline bool sb_cuda_capture_forbids(int err)
 {
 	return err >= SB_CU_CAPTURE_UNSUPPORTED && err <= SB_CU_CAPTURE_LAST;
 }
+
+/* The devices that this process uses, lowest number first; how many, at most limit. */
+uint32_t sb_cuda_devices_used(int *out_devices, uint32_t limit);
+
+/* Allows the calling thread what a capture on another thread would forbid. Returns the mode before, for
+ * sb_cuda_capture_restore(); -1: there is no driver. */
+int sb_cuda_capture_relax(void);
+void sb_cuda_capture_restore(int mode);
 
 void sb_cuda_look_again(void); /* a new session: say again what is wrong */
 /* For tests and forked children: look again from the start. */

@@ -2,12 +2,14 @@
  * NVTX load the library that an environment variable names, and call these. */
 #include "strobe.h"
 
+#include "gpu/counters.h"
 #include "gpu/nvtx.h"
 #include "gpu/trace.h"
 
 int InitializeInjection(void)
 {
 	sb_gpu_trace_cuda_started();
+	sb_gpu_counters_cuda_started();
 	return 1;
 }
 

@@ -1,6 +1,7 @@
 /* GPU recording's place in a session. */
 #include "gpu/module.h"
 
+#include "gpu/counters.h"
 #include "gpu/driver.h"
 #include "gpu/nvtx.h"
 #include "gpu/pool.h"
@@ -20,10 +21,12 @@ static void start(const struct sb_settings *settings)
 	sb_cuda_look_again();
 	sb_gpu_rate_reset(rate && *rate ? (uint32_t)strtoul(rate, NULL, 10) : ENTRIES_PER_SECOND);
 	sb_gpu_trace_session_started(settings->gpu_trace);
+	sb_gpu_counters_session_started(settings->gpu_counters);
 }
 
 static void stop(void)
 {
+	sb_gpu_counters_session_stops();
 	sb_gpu_trace_session_stops();
 	sb_gpu_resolve_stop();
 }
@@ -31,6 +34,7 @@ static void stop(void)
 static void forked(void)
 {
 	sb_gpu_trace_forget();
+	sb_gpu_counters_forget();
 	sb_gpu_zones_forget();
 	sb_gpu_resolve_forget();
 	sb_gpu_contexts_forget();

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "format/run_keys.h"
 #include "gpu/activity.h"
+#include "gpu/counters.h"
 #include "gpu/driver.h"
 #include "gpu/pool.h"
 #include "record/cancel.h"
@@ -199,6 +200,7 @@ static void answer_signal(void)
 {
 	if (!atomic_exchange(&signalled, false))
 		return;
+	sb_gpu_counters_signalled();
 	if (atomic_load(&phase) == ON)
 		strobe_gpu_trace_stop();
 	else
@@ -225,11 +227,8 @@ static void sleep_until_rung(void)
 /* Else what CUPTI does on this thread would break a capture on another. */
 static void relax_capture(bool *relaxed)
 {
-	const struct sb_cuda *cuda = *relaxed ? NULL : sb_cuda_get();
-	int mode = SB_CU_CAPTURE_RELAXED;
-
-	if (cuda)
-		*relaxed = !cuda->capture_mode(&mode);
+	if (!*relaxed)
+		*relaxed = sb_cuda_capture_relax() >= 0;
 }
 
 static void *run(void *unused)

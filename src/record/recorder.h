@@ -145,7 +145,7 @@ struct sb_recorder {
 	_Atomic bool stage_log; /* zones print their lines */
 	bool stage_log_elsewhere; /* a binding prints them itself */
 	char stage_log_path[256]; /* "": standard error */
-	_Atomic(void (*)(void)) step_hook;
+	_Atomic(void (*)(void)) step_hook, step_counting_hook;
 	_Atomic(void (*)(void)) closing[SB_INSTANCES_MAX]; /* see sb_session_on_close() */
 };
 

@@ -70,6 +70,8 @@ const struct sb_setting sb_setting_table[] = {
 		"price of one GPU hour, for cost per video" },
 	{ "gpu_trace", SB_SETTING_TEXT, FIELD(gpu_trace), "", 0, 0, NULL, NULL,
 		"kernel trace: all, steps:3, steps:3@10 (after ten steps) or seconds:5; empty: off" },
+	{ "gpu_counters", SB_SETTING_TEXT, FIELD(gpu_counters), "", 0, 0, NULL, NULL,
+		"counters sampled every 0.5 ms: all, steps:3, steps:3@10, seconds:5 or signal; empty: off" },
 	{ "stage_log", SB_SETTING_TEXT, FIELD(stage_log), "", 0, 0, NULL, NULL,
 		"print each stage's line as it ends: true (standard error) or a file; empty: off" },
 	{ "sample_hz", SB_SETTING_NUMBER, FIELD(sample_hz), "20", 0, 1000, NULL, "0",
@@ -200,6 +202,8 @@ static const char *wanted(const struct sb_setting *t, char *out, size_t size)
 	case SB_SETTING_TEXT:
 		if (!strcmp(t->key, "gpu_trace"))
 			return "all, steps:3, steps:3@10 (after ten steps) or seconds:5";
+		if (!strcmp(t->key, "gpu_counters"))
+			return "all, steps:3, steps:3@10 (after ten steps), seconds:5 or signal";
 		snprintf(out, size, "at most %zu characters", t->size - 1);
 		break;
 	case SB_SETTING_TAGS: return "key: value pairs";
@@ -214,6 +218,21 @@ static bool is_gpu_trace(const char *text)
 	struct sb_trace_spec spec;
 
 	return !sb_trace_spec_parse(text, &spec);
+}
+
+static bool is_gpu_spec(const struct sb_setting *t)
+{
+	return !strcmp(t->key, "gpu_trace") || !strcmp(t->key, "gpu_counters");
+}
+
+/* Is this text none that the setting takes? */
+static bool unfit(const struct sb_setting *t, const char *text)
+{
+	if (strlen(text) >= t->size)
+		return true;
+	if (!strcmp(t->key, "gpu_counters") && !strcmp(text, SB_TRACE_BY_SIGNAL))
+		return false;
+	return is_gpu_spec(t) && !is_gpu_trace(text);
 }
 
 static int refuse(const struct sb_setting *t, const char *text)
@@ -308,11 +327,11 @@ int sb_settings_set(struct sb_settings *s, const struct sb_setting *t, const cha
 		return 0;
 	case SB_SETTING_FORMAT: return set_format(s, t, text);
 	case SB_SETTING_TEXT:
-		if (!strcmp(t->key, "gpu_trace") && !strcmp(text, "off"))
+		if (is_gpu_spec(t) && !strcmp(text, "off"))
 			text = "";
 		if (!*text && !strcmp(t->key, "output_dir"))
 			return sb_fail(STROBE_EINVAL, "'output_dir' wants a folder, such as ./strobe-runs");
-		if (strlen(text) >= t->size || (!strcmp(t->key, "gpu_trace") && !is_gpu_trace(text)))
+		if (unfit(t, text))
 			return refuse(t, text);
 		strcpy(field(s, t), text);
 		return 0;

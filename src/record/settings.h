@@ -58,6 +58,7 @@ struct sb_settings {
 	double gpu_cost_per_hour; /* 0: none */
 	double sample_hz; /* Python stacks per second, 0: none */
 	char gpu_trace[64]; /* "": off; else "all", "steps:3", "seconds:5" */
+	char gpu_counters[64]; /* the same for sampled counters, and "signal" */
 	char output_dir[512];
 	char stage_log[256]; /* "": off; a flag, or a file's name */
 	char name[128];

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#define SB_TRACE_BY_SIGNAL "signal" /* of gpu_counters: begun by SIGUSR2 alone */
+
 enum sb_trace_bound { SB_TRACE_ALL, SB_TRACE_STEPS, SB_TRACE_SECONDS };
 
 struct sb_trace_spec {

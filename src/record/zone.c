@@ -177,11 +177,19 @@ void sb_step_hook_set(void (*hook)(void))
 	atomic_store(&REC->step_hook, hook);
 }
 
+void sb_step_counting_hook_set(void (*hook)(void))
+{
+	atomic_store(&REC->step_counting_hook, hook);
+}
+
 void sb_step_passes(void)
 {
+	void (*counting)(void) = atomic_load_explicit(&REC->step_counting_hook, memory_order_relaxed);
 	void (*hook)(void) = atomic_load_explicit(&REC->step_hook, memory_order_relaxed);
 
 	sb_made(SB_MADE_STEPS, 1);
+	if (counting)
+		counting();
 	if (hook)
 		hook();
 }

@@ -6,6 +6,8 @@ foreach(fake cuda cupti)
   target_compile_options(fake_${fake} PRIVATE -Wno-missing-prototypes)
 endforeach()
 
+target_sources(fake_cupti PRIVATE ${CMAKE_SOURCE_DIR}/tests/fake/libcupti_pm.c)
+
 # A driver from before stream capture.
 add_library(fake_cuda_old SHARED ${CMAKE_SOURCE_DIR}/tests/fake/libcuda.c)
 set_target_properties(fake_cuda_old PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/fake)
@@ -20,6 +22,10 @@ foreach(test gpu_zone_test marker_test gpu_activity_test)
     add_dependencies(${test} fake_cuda fake_cuda_old fake_cupti)
   endif()
 endforeach()
+
+if(TARGET pm_session_test)
+  add_dependencies(pm_session_test fake_cupti)
+endif()
 
 if(TARGET dynlib_test)
   add_dependencies(dynlib_test fake_cuda)

@@ -293,6 +293,23 @@ API int cuDeviceGetUuid_v2(unsigned char *out, int device)
 	return OK;
 }
 
+API int cuDeviceGetCount(int *out)
+{
+	COUNTED;
+	*out = 4;
+	return initialised ? OK : NOT_INITIALIZED;
+}
+
+API int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active)
+{
+	COUNTED;
+	*flags = 0;
+	*active = 0;
+	for (int i = 0; i < 64; i++)
+		*active |= contexts[i].handle && contexts[i].alive && contexts[i].device == device;
+	return OK;
+}
+
 /* ---- what strobe must never call --------------------------------------- */
 
 #define FORBIDDEN(name)    \

@@ -4,10 +4,14 @@ import ctypes
 import os
 
 P, U32, U64, I, S = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int, ctypes.c_char_p
+F, B = ctypes.c_double, ctypes.c_bool
 CUDA = [("reset", None), ("calls", U64, S), ("advance", None, U64), ("work", None, P, U64), ("capture", None, P, I),
         ("make_current", None, P, I)]
 CUPTI = [("reset", None), ("calls", U64, S), ("set_version", None, U32), ("refuse", None, S, I), ("now", U64), ("launch", U32),
          ("kernel", None, U32, U64, U64, S)]
+
+PM = [("reset", None), ("sample", None, I, U64, U64, F, F, F, F), ("overflow", None, I), ("occupy", None, I, B), ("pass_limit", None, U32),
+      ("know", None, S, B), ("time_trigger", None, B), ("sampling", B, I), ("held", U32), ("mistakes", U32), ("started", U64, I)]
 
 
 def table(path, function, fields):
@@ -30,3 +34,10 @@ def load_cupti():
     cupti = table(os.environ["STROBE_CUPTI_PATH"], "fake_cupti", CUPTI)
     cupti.reset()
     return cupti
+
+
+def load_pm():
+    """The part of load_cupti() that samples counters."""
+    pm = table(os.environ["STROBE_CUPTI_PATH"], "fake_pm", PM)
+    pm.reset()
+    return pm

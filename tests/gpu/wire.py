@@ -28,6 +28,7 @@ class Recording:
             "<8sIIIIQ", self.data, 0)
         assert magic == b"STROBE\r\n", path
         self.names, self.gpu, self.zones, self.missing, self.meta = fixed_names(), [], [], [], {}
+        self.schemas, self.samples = {}, []
         self.metas = []  # every one, in order: some keys come once for each trace
         self.stream_bytes = {1: 0, 2: 0, 3: 0, 4: 0}
         self.lost = {}
@@ -76,6 +77,10 @@ class Recording:
         if kind == 6:
             self.gpu.append(Gpu(aux & 0xfffff, KINDS.get(aux >> 20 & 15), aux >> 24 & 255, aux >> 32 & 255, p[0], p[1],
                                 p[2], p[3] >> 32, p[3] & 0xffffffff, p[4] if len(p) > 4 else 0))
+        elif kind == 7:
+            self.schemas[aux] = (p[0], p[1] - 1, p[3:])
+        elif kind == 8:
+            self.samples.append((aux, p[0], struct.unpack("<%dd" % (len(p) - 1), struct.pack("<%dQ" % (len(p) - 1), *p[1:]))))
         elif kind == 11:
             size = p[0] & 0xffffffff
             self.names[aux] = struct.pack("<%dQ" % (len(p) - 1), *p[1:])[:size].decode(errors="replace")
@@ -89,6 +94,15 @@ class Recording:
                 self.missing.append((key, value))
             else:
                 self.metas.append((key, value))
+
+    def sampled(self, source):
+        """(device, ticks, {column: value}) of every sample of a source, in the order of time."""
+        out = []
+        for schema, ticks, values in self.samples:
+            name, device, columns = self.schemas[schema]
+            if self.names.get(name) == source:
+                out.append((device, ticks, {self.names.get(c): v for c, v in zip(columns, values)}))
+        return sorted(out, key=lambda s: s[1])
 
     def s(self, ticks):
         return ticks / self.hz

@@ -1,0 +1,513 @@
+/* The phases of the sampling, its thread and its records. How CUPTI samples is pm_session.c's business. */
+#include "gpu/counters.h"
+
+#include "base/error.h"
+#include "format/run_keys.h"
+#include "gpu/driver.h"
+#include "gpu/pm_session.h"
+#include "gpu/pool.h"
+#include "gpu/stamps.h"
+#include "record/cancel.h"
+#include "record/clock.h"
+#include "record/fork.h"
+#include "record/put.h"
+#include "record/step.h"
+#include "record/trace_spec.h"
+#include "strobe.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#define LOOK_NS 50000000ull /* for CUDA to appear, for samples to read: 100 of them */
+#define DEVICES_MAX 16u
+#define SIGNAL_SPEC "seconds:10"
+#define HOW "see docs/gpu.md, 'Sampled counters'"
+#define HOW_PERMITTED "modprobe option NVreg_RestrictProfilingToAdminUsers=0, or root; see 'strobe doctor'"
+#define HOW_BUSY "end it meanwhile; DCGM pauses with 'dcgmi profile --pause'"
+
+enum phase {
+	OFF,
+	ARMED, /* waits for CUDA, or for the steps */
+	READY, /* the devices are held, the first step that counts comes next */
+	ON
+};
+
+struct counted {
+	struct sb_pm_session session;
+	uint32_t schema;
+	uint64_t last_end; /* of the sample before, on CUPTI's clock; 0: none */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static _Atomic enum phase phase;
+static struct sb_trace_spec spec;
+static char setting[64]; /* of this session */
+static _Atomic uint32_t steps_seen;
+static _Atomic bool stop_wanted, quit;
+static uint64_t begin_ticks, deadline_ticks;
+static _Atomic uint64_t cut_ticks; /* 0: none yet */
+
+static struct counted devices[DEVICES_MAX];
+static uint32_t device_count;
+static const struct sb_cupti *cupti;
+static struct sb_stamps stamps;
+static uint64_t sample_count, lost_count, unwritten_count, overflow_count;
+
+static pthread_t thread;
+static bool threaded;
+static sem_t bell;
+
+/* As in trace.c: a thread that holds the lock cannot be cancelled, and a forked child may have been
+ * born while another thread held it. */
+static int hold(void)
+{
+	int cancel = sb_cancel_off();
+
+	sb_fork_settle();
+	pthread_mutex_lock(&lock);
+	return cancel;
+}
+
+static void release(int cancel)
+{
+	pthread_mutex_unlock(&lock);
+	sb_cancel_restore(cancel);
+}
+
+static void ring(void)
+{
+	sem_post(&bell);
+}
+
+/* ---- samples ----------------------------------------------------------- */
+
+static void put_row(struct counted *d, uint64_t ticks, const double *row)
+{
+	uint64_t payload[1 + SB_PM_COLUMNS];
+
+	payload[0] = ticks;
+	memcpy(payload + 1, row, SB_PM_COLUMNS * sizeof *row);
+	if (!sb_put(SB_STREAM_DEVICE, SB_SAMPLE, d->schema, payload, 1 + SB_PM_COLUMNS))
+		unwritten_count++;
+}
+
+/* A row tells of the time since the row before: where samples do not meet, an empty one lies between. */
+static void put_gap(struct counted *d, uint64_t ticks)
+{
+	double row[SB_PM_COLUMNS];
+
+	for (int i = 0; i < SB_PM_COLUMNS; i++)
+		row[i] = NAN;
+	put_row(d, ticks, row);
+}
+
+static void take(void *user, const struct sb_pm_sample *s)
+{
+	struct counted *d = user;
+	uint64_t width = s->end - s->start, from = sb_stamps_ticks(&stamps, s->start);
+	uint64_t to = sb_stamps_ticks(&stamps, s->end), cut = atomic_load(&cut_ticks);
+	uint64_t gap = d->last_end && s->start > d->last_end ? s->start - d->last_end : 0;
+
+	if (from < begin_ticks || (cut && to > cut))
+		return;
+	if (gap > width / 2)
+		lost_count += (gap + width / 2) / width;
+	if (!d->last_end || gap > width / 2)
+		put_gap(d, from);
+	d->last_end = s->end;
+	sample_count++;
+	put_row(d, to, s->row);
+}
+
+static void drain(void)
+{
+	for (uint32_t i = 0; i < device_count; i++) {
+		sb_stamps_take(&stamps, cupti);
+		sb_pm_session_drain(&devices[i].session, take, &devices[i]);
+	}
+}
+
+/* ---- beginning --------------------------------------------------------- */
+
+static const char *how_of(int err)
+{
+	return err == STROBE_EPERM ? HOW_PERMITTED : err == STROBE_EBUSY ? HOW_BUSY : HOW;
+}
+
+static void close_devices(void)
+{
+	for (uint32_t i = 0; i < device_count; i++) {
+		overflow_count += devices[i].session.overflow_count;
+		sb_pm_session_close(&devices[i].session);
+	}
+	device_count = 0;
+}
+
+/* Programs that make contexts of their own have no primary one. */
+static uint32_t find_devices(int *out, uint32_t limit)
+{
+	uint32_t count = sb_cuda_devices_used(out, limit);
+	const struct sb_gpu_context *c;
+
+	for (uint32_t i = 0; !count && (c = sb_gpu_context_at(i)); i++)
+		if (!atomic_load(&c->dead)) {
+			out[0] = c->device;
+			count = 1;
+		}
+	return count;
+}
+
+/* Call with the lock held, in phase ARMED. False: not now (no CUDA yet), or not at all. */
+static bool open_devices(void)
+{
+	const struct sb_pm_cupti *pm;
+	int used[DEVICES_MAX], mode, err = 0;
+	uint32_t count = find_devices(used, DEVICES_MAX);
+
+	if (!count)
+		return false;
+	mode = sb_cuda_capture_relax();
+	err = sb_cupti_load(&cupti);
+	if (!err)
+		err = sb_pm_cupti_load(cupti, &pm);
+	for (uint32_t i = 0; i < count && !err; i++) {
+		err = sb_pm_session_open(&devices[device_count].session, cupti, pm, used[i]);
+		if (!err)
+			devices[device_count++].last_end = 0;
+		else if (device_count)
+			sb_keep_missing("sampled counters of some GPUs", strobe_error(), how_of(err));
+		err = device_count ? 0 : err;
+	}
+	sb_cuda_capture_restore(mode);
+	if (err) {
+		sb_keep_missing("sampled counters", strobe_error(), how_of(err));
+		sb_step_counting_hook_set(NULL);
+		atomic_store(&phase, OFF);
+		return false;
+	}
+	atomic_store(&phase, READY);
+	return true;
+}
+
+static bool start_devices(void)
+{
+	int mode = sb_cuda_capture_relax(), err = 0;
+
+	for (uint32_t i = 0; i < device_count && !err; i++)
+		err = sb_pm_session_start(&devices[i].session);
+	if (err) {
+		sb_keep_missing("sampled counters", strobe_error(), how_of(err));
+		close_devices();
+	}
+	sb_cuda_capture_restore(mode);
+	return !err;
+}
+
+/* Call with the lock held, in phase READY. */
+static void begin(void)
+{
+	stamps.count = 0;
+	sample_count = lost_count = unwritten_count = overflow_count = 0;
+	sb_stamps_take(&stamps, cupti);
+	if (!start_devices()) {
+		sb_step_counting_hook_set(NULL);
+		atomic_store(&phase, OFF);
+		return;
+	}
+	for (uint32_t i = 0; i < device_count; i++)
+		devices[i].schema = sb_schema_define(
+			"gpu_pm", devices[i].session.device, sb_pm_column_names, SB_PM_COLUMNS);
+	begin_ticks = sb_clock_ticks();
+	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_COUNTERS_BEGIN, (int64_t)begin_ticks);
+	sb_keep_meta_int(SB_META_SYSTEM, "cupti_version", cupti->version);
+	deadline_ticks = spec.bound == SB_TRACE_SECONDS
+				 ? begin_ticks + (uint64_t)(spec.seconds * (double)sb_clock_hz())
+				 : UINT64_MAX;
+	atomic_store(&cut_ticks, 0);
+	atomic_store(&stop_wanted, false);
+	atomic_store(&phase, ON);
+	ring();
+}
+
+static void cut(void)
+{
+	uint64_t none = 0;
+
+	atomic_compare_exchange_strong(&cut_ticks, &none, sb_clock_ticks());
+	atomic_store(&stop_wanted, true);
+	ring();
+}
+
+/* Every step of the program, at its beginning, on its thread. The hardware is got in the step before
+ * the first that counts, so that this takes none of its time. */
+static void step_begun(void)
+{
+	uint32_t seen = atomic_fetch_add(&steps_seen, 1);
+	enum phase now = atomic_load(&phase);
+	int cancel;
+
+	if (now == ON) {
+		if (seen >= spec.steps)
+			cut();
+		return;
+	}
+	if (now == OFF || seen + 1 < spec.skip)
+		return;
+	cancel = hold();
+	if (atomic_load(&phase) == ARMED)
+		open_devices();
+	if (atomic_load(&phase) == READY && seen >= spec.skip) {
+		begin();
+		atomic_store(&steps_seen, 1);
+	}
+	release(cancel);
+}
+
+/* Call with the lock held. */
+static void begin_if_there(void)
+{
+	if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS && open_devices())
+		begin();
+}
+
+static void arm(const struct sb_trace_spec *wanted)
+{
+	spec = *wanted;
+	atomic_store(&steps_seen, 0);
+	atomic_store(&phase, ARMED);
+	if (spec.bound == SB_TRACE_STEPS)
+		sb_step_counting_hook_set(step_begun);
+	begin_if_there();
+	ring();
+}
+
+/* ---- the thread -------------------------------------------------------- */
+
+static void say_counts(void)
+{
+	char text[160];
+
+	if (lost_count || overflow_count) {
+		snprintf(text, sizeof text,
+			"%llu of about %llu samples were lost, the buffer was full %llu times",
+			(unsigned long long)lost_count, (unsigned long long)(lost_count + sample_count),
+			(unsigned long long)overflow_count);
+		sb_keep_missing("some sampled counters", text, HOW);
+	}
+	if (unwritten_count)
+		sb_keep_missing("sampled counters after the recording was full",
+			"GPU records reached their share of max_trace_bytes",
+			"raise max_trace_bytes or sample fewer steps");
+	if (!sample_count)
+		sb_keep_missing("sampled counters", "no sample was complete in the time asked for",
+			"sample for longer: --gpu-counters=seconds:5");
+	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_COUNTERS_SAMPLES, (int64_t)sample_count);
+	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_COUNTERS_LOST, (int64_t)(lost_count + unwritten_count));
+}
+
+static void finish(void)
+{
+	int cancel = hold();
+
+	cut();
+	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_COUNTERS_END, (int64_t)atomic_load(&cut_ticks));
+	for (uint32_t i = 0; i < device_count; i++)
+		sb_pm_session_stop(&devices[i].session);
+	drain();
+	close_devices();
+	say_counts();
+	sb_step_counting_hook_set(NULL);
+	atomic_store(&phase, OFF);
+	pthread_cond_broadcast(&changed);
+	release(cancel);
+}
+
+/* No room is left: what comes now would be lost. */
+static bool full(void)
+{
+	return unwritten_count > 0;
+}
+
+static void sleep_until_rung(void)
+{
+	enum phase now = atomic_load(&phase);
+	struct timespec t;
+	uint64_t ns;
+
+	if (now == OFF || (now != ON && spec.bound == SB_TRACE_STEPS)) {
+		while (sem_wait(&bell) && errno == EINTR)
+			;
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + LOOK_NS;
+	t = (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+	while (sem_clockwait(&bell, CLOCK_MONOTONIC, &t) && errno == EINTR)
+		;
+}
+
+static void *run(void *unused)
+{
+	struct timespec cpu;
+	int cancel;
+
+	(void)unused;
+	prctl(PR_SET_NAME, "strobe-counters");
+	sb_cuda_capture_relax();
+	while (!atomic_load(&quit)) {
+		sleep_until_rung();
+		cancel = hold();
+		begin_if_there();
+		release(cancel);
+		if (atomic_load(&phase) != ON)
+			continue;
+		drain();
+		if (full() || atomic_load(&stop_wanted) || sb_clock_ticks() > deadline_ticks)
+			finish();
+	}
+	if (atomic_load(&phase) == ON)
+		finish();
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+	sb_session_add_own_cpu((uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec);
+	return NULL;
+}
+
+/* Call with the lock held. */
+static bool start_thread(void)
+{
+	sigset_t all, before;
+
+	if (threaded)
+		return true;
+	sem_init(&bell, 0, 0);
+	atomic_store(&quit, false);
+	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* a fault on the recording is handled, see record/fault.h */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	threaded = !pthread_create(&thread, NULL, run, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return threaded;
+}
+
+/* ---- from outside ------------------------------------------------------ */
+
+int strobe_gpu_counters_start(const char *text)
+{
+	struct sb_trace_spec wanted;
+	int err = sb_trace_spec_parse(text, &wanted), cancel;
+
+	if (err)
+		return err;
+	if (!sb_session_active())
+		return sb_fail(STROBE_EINVAL, "no session is open: strobe_start() first");
+	cancel = hold();
+	while (atomic_load(&phase) == ON && atomic_load(&stop_wanted))
+		pthread_cond_wait(&changed, &lock); /* the last samples are being put away */
+	if (atomic_load(&phase) == ON)
+		err = sb_fail(STROBE_EBUSY, "GPU counters are being sampled already");
+	else if (!start_thread())
+		err = sb_fail(STROBE_ENOMEM, "no thread for the GPU counters");
+	else
+		arm(&wanted);
+	release(cancel);
+	return err;
+}
+
+void strobe_gpu_counters_stop(void)
+{
+	int cancel = hold();
+
+	if (atomic_load(&phase) == ON) {
+		cut();
+	} else {
+		sb_step_counting_hook_set(NULL);
+		close_devices();
+		atomic_store(&phase, OFF);
+	}
+	release(cancel);
+}
+
+void sb_gpu_counters_signalled(void)
+{
+	if (!setting[0])
+		return;
+	if (atomic_load(&phase) == ON)
+		strobe_gpu_counters_stop();
+	else
+		strobe_gpu_counters_start(SIGNAL_SPEC);
+}
+
+void sb_gpu_counters_session_started(const char *text)
+{
+	snprintf(setting, sizeof setting, "%s", text ? text : "");
+	if (!setting[0] || !strcmp(setting, SB_TRACE_BY_SIGNAL))
+		return;
+	if (strobe_gpu_counters_start(setting))
+		sb_keep_missing("sampled counters", strobe_error(), HOW);
+}
+
+static void say_unsampled(void)
+{
+	enum phase now = atomic_load(&phase);
+	int ignored[1];
+
+	if ((now == ARMED || now == READY) && !find_devices(ignored, 1))
+		sb_keep_missing("sampled counters", "the program never used a GPU", HOW);
+	else if (now == ARMED || now == READY)
+		sb_keep_missing("sampled counters", "too few steps were seen to sample any",
+			"--gpu-counters=seconds:5");
+}
+
+void sb_gpu_counters_session_stops(void)
+{
+	bool join;
+	int cancel;
+
+	say_unsampled();
+	cancel = hold();
+	join = threaded;
+	threaded = false;
+	atomic_store(&quit, true);
+	if (join)
+		ring();
+	release(cancel);
+	if (join) {
+		pthread_join(thread, NULL);
+		sem_destroy(&bell);
+	}
+	cancel = hold();
+	sb_step_counting_hook_set(NULL);
+	close_devices(); /* in phase READY */
+	atomic_store(&phase, OFF);
+	release(cancel);
+	setting[0] = 0;
+}
+
+void sb_gpu_counters_forget(void)
+{
+	static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+	memcpy(&lock, &fresh, sizeof fresh);
+	pthread_cond_init(&changed, NULL);
+	threaded = false;
+	device_count = 0; /* the parent's: neither stopped nor freed here */
+	atomic_store(&phase, OFF);
+	atomic_store(&quit, false);
+	sb_step_counting_hook_set(NULL);
+	sb_pm_sessions_forget();
+}
+
+void sb_gpu_counters_cuda_started(void)
+{
+	if (atomic_load(&phase) == ARMED)
+		ring(); /* contexts come after this call: the thread looks for them */
+}

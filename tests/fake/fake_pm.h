@@ -1,0 +1,29 @@
+/* The part of the CUPTI for tests that samples counters: strict about the order of calls, and abort()s
+ * where the real one crashes (what was unmade is unmade again). Samples come when the test makes them. */
+#ifndef FAKE_PM_H
+#define FAKE_PM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { FAKE_PM_VALUES = 4 }; /* SM, tensor, DRAM read, DRAM write; of what else is asked for: 0 */
+
+struct fake_pm {
+	void (*reset)(void);
+	/* A sample of a device that samples; others make none. values: in percent */
+	void (*sample)(int device, uint64_t start, uint64_t end, double sm, double tensor, double read,
+		double write);
+	void (*overflow)(int device); /* its buffer is full: no samples until it is started again */
+	void (*occupy)(int device, bool by_another); /* another profiler has the hardware */
+	void (*pass_limit)(uint32_t metrics); /* more of them take two passes */
+	void (*know)(const char *metric, bool known); /* a name that this chip lacks */
+	void (*time_trigger)(bool possible);
+	bool (*sampling)(int device);
+	uint32_t (*held)(void); /* devices and host objects not given back */
+	uint32_t (*mistakes)(void); /* calls in a wrong order or with wrong sizes */
+	uint64_t (*started)(int device); /* how often */
+};
+
+typedef const struct fake_pm *(*fake_pm_function)(void);
+
+#endif
