@@ -23,6 +23,7 @@ static const char *const directions[] = { "stage_dominates", "layer_dominates", 
 
 static const char *const startup[] = { "compile_time", "model_load" };
 
+/* What happens in every step makes none of them slower than the others, and what stops Python makes no kernel short. */
 static const struct folding {
 	const char *cause;
 	const char *explains[EXPLAINED_MOST];
@@ -36,21 +37,19 @@ static const struct folding {
 	{ "gpu_shared", { "slow_steps" } },
 	{ "attention_math", { "attention", "stage_dominates" } },
 	{ "disk_collapse", { IDLE, "slow_steps" } },
-	{ "hidden_sync", { IDLE, "small_kernels", "unattributed", "stage_dominates", "copies" } },
-	{ "allocator_thrash", { IDLE, "small_kernels", "unattributed", "slow_steps" } },
-	{ "python_between_steps",
-		{ IDLE, "small_kernels", "unattributed", "slow_steps", "stage_dominates" } },
+	{ "hidden_sync", { IDLE, "unattributed", "stage_dominates", "copies" } },
+	{ "allocator_thrash", { IDLE, "unattributed" } },
+	{ "python_between_steps", { IDLE, "unattributed", "slow_steps", "stage_dominates" } },
 	{ "slow_export", { IDLE, "unattributed", "stage_dominates" } },
 	{ "input_starved", { IDLE, "unattributed", "stage_dominates", "data_loading" } },
-	{ "repeated_work", { IDLE, "stage_dominates", "copies", "slow_steps", "unattributed" } },
+	{ "repeated_work", { IDLE, "stage_dominates", "copies", "unattributed" } },
 	{ "cfg_wasted", { "stage_dominates" } },
 	{ "padding", { "stage_dominates" } },
 	{ "cache_idle", { "cache_useless", "cache_strict" } },
-	{ "gil_contention", { IDLE, "small_kernels", "slow_steps", "unattributed", "stage_dominates" } },
+	{ "gil_contention", { IDLE, "slow_steps", "unattributed", "stage_dominates" } },
 	{ "thread_oversubscription", { "slow_steps", "stage_dominates", "unattributed" } },
 	{ "slow_trend", { "slow_steps" } },
-	{ "fallback_attention",
-		{ "attention_math", "attention", "stage_dominates", "small_kernels", "slow_steps" } },
+	{ "fallback_attention", { "attention_math", "attention", "stage_dominates", "small_kernels" } },
 	{ "fallback_conv", { "stage_dominates", "small_kernels" } },
 	{ "precision_mismatch", { "stage_dominates", "small_kernels" } },
 	{ "quantised_not_used", { "stage_dominates", "small_kernels" } },
@@ -58,7 +57,7 @@ static const struct folding {
 	{ "tiny_tiles", { IDLE, "small_kernels", "stage_dominates" } },
 	{ "overswap", { IDLE, "offload", "copies", "pageable_copies", "stage_dominates", "unattributed" } },
 	{ "offload_serial", { IDLE, "offload", "copies", "stage_dominates", "unattributed" } },
-	{ "garbage_collection", { IDLE, "small_kernels", "unattributed", "slow_steps" } },
+	{ "garbage_collection", { IDLE, "unattributed", "slow_steps" } },
 };
 
 static bool is_one_of(const char *const *ids, size_t count, const char *id)
@@ -188,21 +187,22 @@ static bool found(const struct sb_advisor *a, const char *id)
 	return false;
 }
 
-/* Keeps one of two findings about the same idle time: sampled and traced, or gaps and short kernels. */
-static bool is_repeated(const struct sb_advisor *a, const struct sb_advice *f)
+/* Keeps one of two findings about the same idle time: sampled and traced, or gaps and short kernels. gaps: they
+ * were found, and may be folded by now. */
+static bool is_repeated(const struct sb_advice *f, bool gaps)
 {
-	return (strcmp(f->id, "gpu_utilization") == 0 || strcmp(f->id, "small_kernels") == 0) &&
-	       found(a, "gpu_gaps");
+	return gaps && (strcmp(f->id, "gpu_utilization") == 0 || strcmp(f->id, "small_kernels") == 0);
 }
 
 void sb_fold_symptoms(struct sb_advisor *a)
 {
 	struct sb_advice *all = a->found.items;
+	bool gaps = found(a, "gpu_gaps");
 
 	for (size_t i = 0; i < a->found.count;) {
 		struct sb_advice f = all[i];
 		double covered_s = is_foldable(f.id) ? explained_s(a, &f) : 0;
-		bool repeated = is_repeated(a, &f);
+		bool repeated = is_repeated(&f, gaps);
 
 		if (!repeated && !(covered_s > 0 && covered_s >= ENOUGH * f.rank_s)) {
 			if (sb_rule_is_symptom(f.id))

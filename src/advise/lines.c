@@ -8,7 +8,6 @@
 
 #define SAMPLES_LEAST 3 /* fewer samples may be chance */
 #define CROWDING_MOST 8
-#define VALUE_BYTES 16 /* a copy of no more than this is a single value */
 
 static bool counts(const struct sb_line *l)
 {
@@ -57,34 +56,36 @@ static bool waits_in_a_step(const struct sb_model *model, const struct sb_line *
 	       !moves_weights(l);
 }
 
-/* How many single values each step copies to the host, by the trace; each copy waits for all work that was
- * given to the GPU. */
-static double values_read_a_step(const struct sb_model *model)
+#define LAUNCH_MOST_S 100e-6 /* what takes longer did not only launch */
+#define READ_LAUNCHES 3 /* what makes a value that is read: a comparison, a reduction, the copy */
+
+/* Without the reads the CPU runs ahead, and a step takes the longer of the GPU's work and the CPU's: no more is
+ * saved than Python spends on them, and no more than the GPU idles. */
+static double reads_cost_s(const struct sb_model *model, const struct sb_weigh_step *step)
 {
-	double count = 0, steps = sb_weigh_traced_steps(model);
+	double launch_s = fmin(
+		LAUNCH_MOST_S, model->gpu.launch_interval_s > 0 ? model->gpu.launch_interval_s : 0);
+	double step_s = step->read_s + step->read_count * READ_LAUNCHES * launch_s;
 
-	for (size_t i = 0; i < model->gpu.copy_count; i++) {
-		const struct sb_gpu_copy *c = &model->gpu.copies[i];
-		bool single = strcmp(c->direction, "D2H") == 0 && c->bytes <= VALUE_BYTES * (double)c->count;
-
-		count += single ? (double)c->count : 0;
-	}
-	return steps > 0 ? count / steps : 0;
+	return step->read_count >= 1 ? fmin(step_s * step->warm_count, sb_weigh_idle_s(model)) : 0;
 }
 
 /* A wait that keeps the GIL hides from the sampler: its samples fall on the lines after it. The trace
- * counts what was read, and the few samples that did hit it tell the line. */
-static void find_reads(struct sb_advisor *a, const struct sb_hot *hot, double reads)
+ * knows how long each value was waited for, and the few samples that did hit it tell the line. */
+static void find_reads(struct sb_advisor *a, const struct sb_hot *hot, const struct sb_weigh_step *step)
 {
-	double gain_s = sb_weigh_idle_s(a->model), percent = sb_weigh_percent(a->model, gain_s);
+	double gain_s = reads_cost_s(a->model, step), percent = sb_weigh_percent(a->model, gain_s);
 	struct sb_advice *f;
 
-	if (!(percent > a->limit) || !isfinite(gain_s))
+	if (!(percent > a->limit))
 		return;
 	f = sb_advisor_find(a, percent, gain_s,
-		sb_say(a, "each step reads %.0f values back from the GPU and waits for them", reads),
-		sb_say(a, "%.0f copies of single values to the host a step; the GPU idles %.0f %% of it",
-			reads, percent));
+		sb_say(a, "each step reads %.0f values back from the GPU and waits for them",
+			step->read_count),
+		sb_say(a,
+			"%.0f copies of single values to the host a step, %s of waiting for them; a step "
+			"takes %s",
+			step->read_count, sb_say_seconds(a, step->read_s), sb_say_seconds(a, step->took_s)));
 	sb_finding_cause(f,
 		hot->line ? sb_hot_words(a, hot->line)
 			  : ".item(), bool() or print() of a tensor inside the steps; no sample hit the line",
@@ -93,18 +94,18 @@ static void find_reads(struct sb_advisor *a, const struct sb_hot *hot, double re
 	sb_weigh_priority(a, f);
 }
 
-/* Without the wait the CPU runs ahead, and a step takes the longer of the GPU's work and the CPU's. */
 void sb_rule_hidden_sync(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, waits_in_a_step);
-	double gain_s = fmin(hot.step_s, sb_weigh_idle_s(a->model)), reads = values_read_a_step(a->model);
+	double idle_s = sb_weigh_idle_s(a->model);
+	double sampled_s = hot.sample_count >= SAMPLES_LEAST ? fmin(hot.step_s, idle_s) : 0;
+	struct sb_weigh_step step;
 
-	if (reads >= 1 &&
-		!(hot.sample_count >= SAMPLES_LEAST && sb_weigh_percent(a->model, gain_s) > a->limit)) {
-		find_reads(a, &hot, reads);
+	if (sb_weigh_step(a->model, &step) && reads_cost_s(a->model, &step) > sampled_s) {
+		find_reads(a, &hot, &step);
 		return;
 	}
-	find_hot(a, &hot, gain_s, SB_LIKELY,
+	find_hot(a, &hot, sampled_s, SB_LIKELY,
 		sb_say(a, "a line inside the steps waits for the GPU: %.0f %% of the generations",
 			sb_weigh_percent(a->model, hot.step_s)));
 }
@@ -118,7 +119,8 @@ void sb_rule_allocator_thrash(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, empties_the_cache);
 
-	find_hot(a, &hot, hot.generation_s, SB_CERTAIN,
+	/* it also waits for work that the GPU has to do anyway */
+	find_hot(a, &hot, fmin(hot.generation_s, sb_weigh_idle_s(a->model)), SB_CERTAIN,
 		sb_say(a, "GPU memory is freed and allocated again: %.0f %% of the generations",
 			sb_weigh_percent(a->model, hot.generation_s)));
 }

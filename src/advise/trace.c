@@ -152,24 +152,14 @@ void sb_rule_pageable_copies(struct sb_advisor *a)
 			sb_say(a, "%.2f of %.2f GB", pageable / 1e9, known / 1e9));
 }
 
-#define LAUNCH_GAP_S \
-	30e-6 /* the GPU waits this long between two kernels where launching is all that is slow */
+#define LAUNCH_BOUND 0.6 /* of the time goes into launching: that is what bounds it */
+#define LAUNCH_GAP_S 30e-6 /* between two short kernels; a longer wait has another cause */
 
-/* Short kernels with short gaps: the CPU cannot launch as fast as the GPU computes. */
-static void say_launches(struct sb_advisor *a, struct sb_advice *f)
+static void say_launching(struct sb_advice *f, const char *cause)
 {
-	const struct sb_gpu_panel *gpu = &a->model->gpu;
-	double gap_s = gpu->idle_s / (double)gpu->kernel_count;
-
-	if (!f || !(gpu->kernel_count > 0) || gap_s > LAUNCH_GAP_S || gpu->small_kernel_ratio < 0.5)
+	if (!f)
 		return;
-	sb_finding_cause(f,
-		sb_say(a,
-			"launching: %lld kernels of %.1f us, and %.1f us between two of them, in which "
-			"Python prepares "
-			"the next",
-			(long long)gpu->kernel_count, gpu->kernel_total_s / (double)gpu->kernel_count * 1e6,
-			gap_s * 1e6),
+	sb_finding_cause(f, cause,
 		f->basis && strcmp(f->basis, "estimated") == 0 ? SB_GAIN_ESTIMATED : SB_GAIN_BOUNDED,
 		SB_LIKELY);
 	f->suggestion = "torch.compile(model, mode=\"reduce-overhead\") or CUDA graphs; a larger batch (both "
@@ -177,29 +167,61 @@ static void say_launches(struct sb_advisor *a, struct sb_advice *f)
 			"of CFG in one) also helps.";
 }
 
+/* Short kernels with short gaps: the CPU cannot launch as fast as the GPU computes. */
+static void say_short_kernels(struct sb_advisor *a, struct sb_advice *f)
+{
+	const struct sb_gpu_panel *gpu = &a->model->gpu;
+	double gap_s = gpu->idle_s / (double)gpu->kernel_count;
+
+	if (!(gpu->kernel_count > 0) || gap_s > LAUNCH_GAP_S || gpu->small_kernel_ratio < 0.5)
+		return;
+	say_launching(
+		f, sb_say(a,
+			   "launching: %lld kernels of %.1f us, and %.1f us between two of them, in which "
+			   "Python prepares "
+			   "the next",
+			   (long long)gpu->kernel_count,
+			   gpu->kernel_total_s / (double)gpu->kernel_count * 1e6, gap_s * 1e6));
+}
+
+/* Launching all kernels of a step takes Python most of the step. */
+static void say_slow_launches(struct sb_advisor *a, struct sb_advice *f, const struct sb_weigh_step *step)
+{
+	double each_s = a->model->gpu.launch_interval_s, all_s = each_s * step->kernel_count;
+
+	if (!(all_s >= LAUNCH_BOUND * step->took_s))
+		return;
+	say_launching(f, sb_say(a,
+				 "launching: Python takes %.1f us from one kernel to the next, for %.0f "
+				 "kernels a step most "
+				 "of its %s; the GPU needs %s",
+				 each_s * 1e6, step->kernel_count, sb_say_seconds(a, step->took_s),
+				 sb_say_seconds(a, step->busy_s)));
+}
+
 /* Traced steps are mostly cold and slow; the GPU's time in them over the time of a warm step is closer to
  * the real share. */
-static void find_idle_steps(struct sb_advisor *a, double busy)
+static void find_idle_steps(struct sb_advisor *a, const struct sb_weigh_step *step)
 {
-	double percent = (1 - busy) * 100, traced = sb_weigh_traced_steps(a->model);
+	double percent = fmax(0, 1 - step->busy_s / step->took_s) * 100;
 	struct sb_advice *f;
 
 	if (!(percent > a->limit))
 		return;
 	f = sb_advisor_find(a, percent, sb_weigh_idle_s(a->model),
 		sb_say(a, "the GPU idles %.1f %% of a step", percent),
-		sb_say(a, "%.0f steps were traced: %s of work each; a warm step takes %s", traced,
-			sb_say_seconds(a, a->model->gpu.busy_s / traced),
-			sb_say_seconds(a, a->model->gpu.busy_s / traced / busy)));
+		sb_say(a, "%.0f steps were traced: %.0f kernels, %s of work each; a warm step takes %s",
+			step->traced_count, step->kernel_count, sb_say_seconds(a, step->busy_s),
+			sb_say_seconds(a, step->took_s)));
 	if (f && f->basis)
 		f->basis = "estimated";
-	say_launches(a, f);
+	say_slow_launches(a, f, step);
 }
 
 void sb_rule_gpu_gaps(struct sb_advisor *a)
 {
 	const struct sb_gpu_panel *gpu = &a->model->gpu;
-	double step_busy = sb_weigh_step_busy(a->model);
+	struct sb_weigh_step step;
 	double percent = gpu->present ? gpu->idle_s / (gpu->busy_s + gpu->idle_s) * 100 : NAN;
 	const struct sb_gpu_gap *largest = NULL;
 	const struct sb_gpu_device *most;
@@ -211,8 +233,8 @@ void sb_rule_gpu_gaps(struct sb_advisor *a)
 		if (!largest || gpu->gaps[i].duration_s > largest->duration_s)
 			largest = &gpu->gaps[i];
 	}
-	if (!isnan(step_busy) && gpu->device_count == 1) {
-		find_idle_steps(a, step_busy);
+	if (gpu->device_count == 1 && sb_weigh_step(a->model, &step)) {
+		find_idle_steps(a, &step);
 		return;
 	}
 	if (!(percent > a->limit) || !gpu->device_count)
@@ -233,7 +255,7 @@ void sb_rule_gpu_gaps(struct sb_advisor *a)
 				  gpu->device_count, percent)
 			: sb_say(a, "the GPU idles %.1f %% between its kernels", percent),
 		seen);
-	say_launches(a, f);
+	say_short_kernels(a, f);
 }
 
 void sb_rule_small_kernels(struct sb_advisor *a)

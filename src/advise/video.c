@@ -2,6 +2,7 @@
 #include "advise/weigh.h"
 #include "advise/rule.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Of the wall: steps of generations at the same time count once. */
@@ -13,6 +14,33 @@ static double denoise_s(const struct sb_model *model)
 }
 
 #define FEW_SLOW 0.05 /* of the generations' time: steps differ that much by themselves */
+#define NO_COST 0.01 /* of it: the generations are not longer for their slow steps */
+#define ONCE 0.8 /* of the cost in one step: something came by, once */
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* How much longer the warm generations took than their median, added up; INFINITY: too few to tell. A step is
+ * launched ahead of the GPU: one that takes the CPU longer may cost nothing. */
+static double generations_excess_s(struct sb_advisor *a)
+{
+	const struct sb_generations_panel *g = &a->model->generations;
+	size_t count = g->count > SB_WARM_LEAST && !g->whole_run ? g->count - 1 : 0;
+	double *took_s = sb_model_alloc(a->model, (count + 1) * sizeof *took_s), excess_s = 0;
+
+	if (!count || !took_s)
+		return INFINITY;
+	for (size_t i = 0; i < count; i++)
+		took_s[i] = g->all[i + 1].wall_s;
+	qsort(took_s, count, sizeof *took_s, by_value);
+	for (size_t i = 0; i < count; i++)
+		excess_s += fmax(0, took_s[i] - took_s[count / 2]);
+	return excess_s;
+}
 
 static void say_others(struct sb_advisor *a, struct sb_advice *f)
 {
@@ -35,19 +63,21 @@ void sb_rule_slow_steps(struct sb_advisor *a)
 	const struct sb_diffusion_panel *d = &a->model->diffusion;
 	const struct sb_slow_step *slow = d->slow_steps;
 	double excess_s = fmin(d->slow_step_excess_s, a->model->summary.generation_s);
-
+	double cost_s = d->slow_step_count ? fmin(excess_s, generations_excess_s(a)) : 0;
 	struct sb_advice *f;
 
-	if (!d->slow_step_count)
+	if (!d->slow_step_count || (a->model->generations.count > SB_WARM_LEAST &&
+					   cost_s < NO_COST * a->model->summary.generation_s))
 		return;
-	f = sb_advisor_find(a, (double)d->slow_step_total, excess_s,
+	f = sb_advisor_find(a, (double)d->slow_step_total, cost_s,
 		sb_say(a, "%lld of %lld steps %s slower than %s peers", (long long)d->slow_step_total,
 			(long long)d->steps, d->slow_step_total == 1 ? "is" : "are",
 			d->slow_step_total == 1 ? "its" : "their"),
 		sb_say(a, "the slowest took %s at %.2f s, its peers %s; together %s too long",
 			sb_say_seconds(a, slow[0].duration_s), slow[0].t_s, sb_say_seconds(a, slow[0].peer_s),
 			sb_say_seconds(a, excess_s)));
-	if (f && excess_s < FEW_SLOW * a->model->summary.generation_s)
+	if (f && (cost_s < FEW_SLOW * a->model->summary.generation_s ||
+			 slow[0].duration_s - slow[0].peer_s > ONCE * excess_s))
 		f->priority = sb_priority_name(SB_PRIORITY_LOW);
 	if (f)
 		say_others(a, f);

@@ -24,6 +24,14 @@ double sb_weigh_percent(const struct sb_model *model, double seconds)
 	return fmin(100, seconds / sb_weigh_work_s(model) * 100);
 }
 
+/* Of the generations, those whose time sb_weigh_work_s adds up. */
+static double warm_share(const struct sb_model *model)
+{
+	double count = (double)model->generations.count;
+
+	return !model->generations.whole_run && count >= SB_WARM_LEAST ? (count - 1) / count : 1;
+}
+
 double sb_weigh_traced_steps(const struct sb_model *model)
 {
 	for (size_t i = 0; model->gpu.present && i < model->system.setting_count; i++) {
@@ -44,19 +52,80 @@ static const struct sb_iterations *steps_of(const struct sb_model *model)
 	return NULL;
 }
 
-double sb_weigh_step_busy(const struct sb_model *model)
+static const struct sb_stage *traced_step(const struct sb_model *model)
 {
-	const struct sb_iterations *steps = steps_of(model);
-	double traced = sb_weigh_traced_steps(model);
-
-	for (size_t i = 0; steps && traced > 0 && i < model->stages.stage_count; i++) {
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
 		const struct sb_stage *s = &model->stages.stages[i];
 
 		if (s->role == STROBE_ROLE_STEP && s->gpu_busy_s > 0)
-			return fmin(1, s->gpu_busy_s / traced /
-					       (steps->warm.count ? steps->warm.mean : steps->all.mean));
+			return s;
 	}
-	return NAN;
+	return NULL;
+}
+
+/* What waits between two steps stands in the stage around them, beside its other parts. */
+static void add_between(
+	const struct sb_model *model, const struct sb_stage *step, double *count, double *wait_s)
+{
+	const struct sb_stage *all = model->stages.stages;
+
+	if (step->parent < 0)
+		return;
+	*count += (double)all[step->parent].gpu_read_count;
+	*wait_s += all[step->parent].gpu_read_s;
+	for (size_t i = 0; i < model->stages.stage_count; i++) {
+		if (all[i].parent != step->parent)
+			continue;
+		*count -= (double)all[i].gpu_read_count;
+		*wait_s -= all[i].gpu_read_s;
+	}
+}
+
+#define RARE 0.02 /* of the steps: slow ones this few are told apart, see slow_steps */
+
+/* The mean of the warm steps, without the few that something stopped. */
+static double steady_s(const struct sb_iterations *steps)
+{
+	const struct sb_stats *warm = steps->warm.count ? &steps->warm : &steps->all;
+	double total_s = warm->mean * (double)warm->count;
+
+	if ((double)steps->outlier_count > fmax(1, RARE * (double)warm->count) ||
+		(int64_t)steps->outlier_listed != steps->outlier_count)
+		return warm->mean;
+	for (size_t i = 0; i < steps->outlier_listed; i++)
+		if (steps->outliers[i].index >= steps->warmup_count)
+			total_s -= steps->outliers[i].duration_s - steps->outliers[i].peer_s;
+	return total_s / (double)warm->count;
+}
+
+bool sb_weigh_step(const struct sb_model *model, struct sb_weigh_step *out_step)
+{
+	const struct sb_iterations *steps = steps_of(model);
+	const struct sb_stage *s = traced_step(model);
+	double traced = sb_weigh_traced_steps(model), kernels = 0, reads, read_s;
+
+	if (!steps || !s || !(traced > 0))
+		return false;
+	reads = (double)s->gpu_read_count;
+	read_s = s->gpu_read_s;
+	add_between(model, s, &reads, &read_s);
+	for (size_t i = 0; i < s->kernel_share_count; i++)
+		kernels += (double)s->kernels[i].count;
+	*out_step = (struct sb_weigh_step){ .traced_count = traced,
+		.warm_count = (double)steps->all.count * warm_share(model),
+		.took_s = steady_s(steps),
+		.busy_s = s->gpu_busy_s / traced,
+		.kernel_count = kernels / traced,
+		.read_count = reads / traced,
+		.read_s = fmax(0, read_s) / traced };
+	return out_step->took_s > 0;
+}
+
+double sb_weigh_step_busy(const struct sb_model *model)
+{
+	struct sb_weigh_step step;
+
+	return sb_weigh_step(model, &step) ? fmin(1, step.busy_s / step.took_s) : NAN;
 }
 
 bool sb_weigh_is_warm(const struct sb_model *model, double t_s)

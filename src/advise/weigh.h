@@ -10,6 +10,16 @@ double sb_weigh_work_s(const struct sb_model *model);
 double sb_weigh_percent(const struct sb_model *model, double seconds);
 /* Steps that a trace of steps has seen; NAN: it saw another part, or there is none. */
 double sb_weigh_traced_steps(const struct sb_model *model);
+/* One step as a trace of steps saw it, beside a warm one. */
+struct sb_weigh_step {
+	double traced_count, warm_count; /* steps */
+	double took_s; /* a warm step, on average */
+	double busy_s, kernel_count; /* the GPU's part of a step */
+	double read_count,
+		read_s; /* single values copied to the host, and the wait for them, also between two steps */
+};
+/* False: no trace of steps, or no steps. */
+bool sb_weigh_step(const struct sb_model *model, struct sb_weigh_step *out_step);
 /* The GPU's time in a traced step over the time of a warm step; NAN: not known. */
 double sb_weigh_step_busy(const struct sb_model *model);
 /* Time of the generations in which the GPU had nothing to do, as traced or sampled; INFINITY: no GPU, or not known. */

@@ -388,6 +388,8 @@ static const struct sb_field sb_gpu_fields_rows[] = {
 		"of the busy time, while the launching thread was not waiting"),
 	SB_FIELD(sb_gpu_panel, launch_ahead_s, "launch_ahead_s", SB_KNOWN,
 		"mean time from launch to start of a kernel"),
+	SB_FIELD(sb_gpu_panel, launch_interval_s, "launch_interval_s", SB_KNOWN,
+		"from one launch to the next of the same thread, median: what Python needs for one"),
 	SB_FIELD(sb_gpu_panel, launch_queue_count, "launch_queue_count", SB_KNOWN,
 		"kernels launched and not yet begun, mean over time of one device"),
 	SB_FIELD(sb_gpu_panel, communication_s, "communication_s", SB_ALWAYS, "time of collectives' kernels",

@@ -134,10 +134,13 @@ struct sb_gpu_panel {
 	double copy_ratio; /* copies' time / window */
 	double overlap_ratio; /* of busy, while the launching thread was not waiting; NAN: unknown */
 	double launch_ahead_s; /* mean time from launch to start of a kernel */
+	double launch_interval_s; /* from one launch to the thread's next, median; NAN: unknown */
 	double launch_queue_count; /* mean number of launched, not yet started kernels of a device */
 	double unattributed_busy_s; /* launched outside every zone, or by an unknown thread */
 	/* by path (see sb_run_path), what was launched in a zone and the zones inside it */
 	double *path_busy_s;
+	double *path_read_s; /* waiting for single values from the GPU */
+	uint64_t *path_read_count;
 	uint32_t path_count;
 	struct sb_kernel_share *classes; /* what path_kernels count; not of the report */
 	size_t class_count;

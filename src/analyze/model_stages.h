@@ -61,6 +61,8 @@ struct sb_stage {
 	double first_s, end_s; /* first begin, last end, since the run's start */
 	double gpu_span_s, gpu_busy_s; /* NAN: not measured */
 	int64_t gpu_span_count; /* calls whose GPU time is in gpu_span_s */
+	double gpu_read_s; /* waiting for single values that it copies to the host, its parts' too */
+	int64_t gpu_read_count; /* such values */
 	struct sb_kernel_share *kernels; /* that it launched, by family, largest first; NULL: not traced */
 	size_t kernel_share_count;
 	double kernel_s; /* their time added up; NAN: none */

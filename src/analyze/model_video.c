@@ -130,7 +130,8 @@ static const struct sb_field sb_diffusion_fields_rows[] = {
 	SB_FIELD_LIST(sb_diffusion_panel, by_block_size, by_block_size_count, "by_block_size", SB_KNOWN,
 		step_group, "steps by the size of their block", .when = has_steps),
 	SB_FIELD(sb_diffusion_panel, trace_edge_steps, "trace_edge_step_count", SB_SET,
-		"steps in which strobe began or ended its GPU trace; never among slow_steps",
+		"steps in which strobe began or ended its GPU trace, or traced where that are a few; never "
+		"among slow_steps",
 		.when = has_steps),
 	SB_FIELD(sb_diffusion_panel, slow_step_total, "slow_step_count", SB_ALWAYS,
 		"steps slower than their peers", .when = has_slow),

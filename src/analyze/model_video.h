@@ -68,7 +68,7 @@ struct sb_diffusion_panel {
 	size_t slow_step_count;
 	int64_t slow_step_total;
 	double slow_step_excess_s; /* over their peers, all of them */
-	int64_t trace_edge_steps; /* strobe's GPU trace began or ended in them: left out of the comparison */
+	int64_t trace_edge_steps; /* strobe's GPU trace slows them: left out of the comparison */
 	struct sb_series series; /* one row per step, thinned; count 0: none */
 };
 struct sb_block_panel {

@@ -37,6 +37,7 @@ static _Atomic uint64_t cut_ticks; /* 0: none yet */
 static struct sb_stamps stamps;
 static struct sb_activity_counts counts;
 static uint64_t unwritten;
+static bool launches_seen; /* the callbacks tell when each was made */
 static uint32_t newest; /* correlation number among the records */
 static uint64_t begin_ticks; /* what began earlier is a leftover of the trace before */
 
@@ -104,6 +105,15 @@ static bool after_cut(const struct sb_launch *launch, uint64_t start)
 	return cut && (launch->ticks ? launch->ticks : start) > cut;
 }
 
+/* Of work that had not begun when the trace ended: launched after the cut, or after the callbacks that see launches
+ * were switched off for it. It is none of the trace's, and none of its losses. */
+static bool follows_cut(const struct sb_launch *launch)
+{
+	uint64_t cut = atomic_load(&cut_ticks);
+
+	return cut && (launch->ticks ? launch->ticks > cut : launches_seen);
+}
+
 static void put(const struct activity *a)
 {
 	struct sb_launch launch = sb_launch_of(a->correlation);
@@ -112,7 +122,7 @@ static void put(const struct activity *a)
 	if (a->correlation > newest)
 		newest = a->correlation;
 	if (!a->start || a->end < a->start) {
-		counts.dropped++;
+		counts.dropped += !follows_cut(&launch);
 		return;
 	}
 	payload[0] = sb_stamps_ticks(&stamps, a->start);
@@ -362,7 +372,8 @@ int sb_activity_start(const struct sb_cupti *with, const char **out_unattributed
 	*out_unattributed = !subscriber ? "CUPTI's callbacks belong to torch.profiler, which was used before"
 			    : !launches_wanted() ? "switched off by STROBE_GPU_TRACE_LAUNCHES=0"
 						 : NULL;
-	if (!*out_unattributed)
+	launches_seen = !*out_unattributed;
+	if (launches_seen)
 		enable_callbacks(1);
 	return 0;
 }

@@ -62,6 +62,37 @@ static void a_cause_too_small_for_it_leaves_the_symptom(void **state)
 	synthetic_done(&s);
 }
 
+/* Half of the time offloads weights; all kernels are short. The cause of the gaps shortens no kernel, and they need no
+ * finding of their own beside it. */
+static void short_kernels_are_no_finding_beside_explained_gaps(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+
+	synthetic_open(&s);
+	for (uint64_t t = 0; t < SECOND; t += 10 * MS)
+		for (uint64_t k = 0; k < 1000; k++)
+			sb_builder_gpu(
+				s.b, &(struct sb_builder_gpu){ .name = sb_builder_name(s.b, "gemm", NULL),
+					     .kind = SB_GPU_KERNEL,
+					     .start_ns = t + k * 5000,
+					     .duration_ns = 5000,
+					     .launch_ns = t,
+					     .launch_tid = 1000,
+					     .stream = 7 });
+	synthetic_begin(&s, 0, "denoise", 0);
+	for (uint64_t t = 0; t < SECOND; t += 10 * MS)
+		synthetic_stage(&s, t + 5 * MS, t + 9 * MS, "offload:transformer", STROBE_ROLE_OFFLOAD);
+	synthetic_end(&s, SECOND);
+	f = finding(synthetic_model(&s, SECOND), "offload");
+	assert_non_null(f);
+	assert_non_null(strstr(f->evidence, "it is why the GPU idles"));
+	assert_null(strstr(f->evidence, "short"));
+	assert_null(finding(s.model, "gpu_gaps"));
+	assert_null(finding(s.model, "small_kernels"));
+	synthetic_done(&s);
+}
+
 static void a_symptom_alone_says_which_recording_would_tell(void **state)
 {
 	struct synthetic s;
@@ -100,6 +131,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_symptom_is_folded_under_its_cause),
 		cmocka_unit_test(a_cause_too_small_for_it_leaves_the_symptom),
+		cmocka_unit_test(short_kernels_are_no_finding_beside_explained_gaps),
 		cmocka_unit_test(a_symptom_alone_says_which_recording_would_tell),
 		cmocka_unit_test(what_costs_the_start_comes_after_what_costs_the_generations),
 	};

@@ -9,17 +9,23 @@
 
 enum { TID = 1000, VIDEOS = 5, STEPS = 4 };
 
-static void work(struct synthetic *s, const char *name, enum sb_gpu_kind kind, uint64_t at, uint64_t took,
-	uint64_t bytes)
+static void launched(struct synthetic *s, const char *name, enum sb_gpu_kind kind, uint64_t launch,
+	uint64_t at, uint64_t took, uint64_t bytes)
 {
 	sb_builder_gpu(s->b, &(struct sb_builder_gpu){ .name = sb_builder_name(s->b, name, NULL),
 				     .kind = kind,
 				     .start_ns = at,
 				     .duration_ns = took,
-				     .launch_ns = at,
+				     .launch_ns = launch,
 				     .launch_tid = TID,
 				     .stream = 7,
 				     .bytes = bytes });
+}
+
+static void work(struct synthetic *s, const char *name, enum sb_gpu_kind kind, uint64_t at, uint64_t took,
+	uint64_t bytes)
+{
+	launched(s, name, kind, at, at, took, bytes);
 }
 
 /* Five videos of a second, of four steps of 250 ms; three steps of the second are traced and half of each is idle. */
@@ -60,6 +66,75 @@ static void see_waits(struct synthetic *s, uint64_t count)
 			s->b, 2 * SECOND + (i + 1) * 250 * MS - 10 * MS, &sample, names, lines, 2);
 }
 
+/* Sixteen times a step Python asks for a value while a kernel of 7 ms runs, and launches nothing until it comes. */
+static void put_reads(struct synthetic *s, uint64_t reads)
+{
+	for (uint64_t k = 0; k < 3; k++)
+		for (uint64_t c = 0; c < reads; c++) {
+			uint64_t at = SECOND + k * 250 * MS + 126 * MS + c * 7500000;
+
+			launched(s, "gemm", SB_GPU_KERNEL, at, at, 1, 0);
+			launched(s, "Memcpy DtoH", SB_GPU_COPY_D2H, at + 1000, at + 7 * MS, 1000, 1);
+		}
+}
+
+/* Values that come at once, in a program that the GPU waits for: reading them is not what it waits for. */
+static void values_that_come_at_once_are_no_hidden_sync_and_explain_no_gap(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	put_videos(&s, 1, 2, 1000);
+	m = synthetic_model(&s, VIDEOS * SECOND);
+	assert_null(finding(m, "hidden_sync"));
+	assert_non_null(finding(m, "gpu_gaps"));
+	synthetic_done(&s);
+}
+
+/* Five videos of four steps of 20 ms; in the second three steps are traced: 600 kernels of 3 us, one every 30 us, and a
+ * value is read at the end. */
+static struct sb_model *launch_bound(struct synthetic *s)
+{
+	synthetic_open(s);
+	sb_builder_meta_string(s->b, SB_META_SETTING, "gpu_trace", "steps:3");
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		synthetic_begin(s, i * 100 * MS, "video", STROBE_ROLE_GENERATION);
+		for (uint64_t k = 0; k < STEPS; k++)
+			synthetic_step(
+				s, (i * 100 + k * 20) * MS, (i * 100 + (k + 1) * 20) * MS, (int64_t)k, 0);
+		synthetic_end(s, (i + 1) * 100 * MS);
+	}
+	for (uint64_t k = 0; k < 3; k++) {
+		uint64_t begin = (100 + k * 20) * MS;
+
+		for (uint64_t c = 0; c < 600; c++)
+			launched(s, "gemm", SB_GPU_KERNEL, begin + c * 30000, begin + c * 30000 + 8000, 3000,
+				0);
+		launched(s, "Memcpy DtoH", SB_GPU_COPY_D2H, begin + 18100000, begin + 18130000, 2000, 4);
+		launched(s, "Memcpy DtoH", SB_GPU_COPY_D2H, begin + 18200000, begin + 18230000, 2000, 4);
+	}
+	synthetic_gpu_trace(s, 100 * MS, 160 * MS);
+	return synthetic_model(s, VIDEOS * 100 * MS);
+}
+
+static void a_launch_bound_run_is_told_that_python_launches_too_slowly(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = launch_bound(&s);
+	const struct sb_advice *f = finding(m, "gpu_gaps");
+
+	assert_null(finding(m, "hidden_sync"));
+	assert_null(finding(m, "small_kernels"));
+	assert_non_null(f);
+	if (!strstr(f->cause, "launching: Python takes 30.0 us from one kernel to the next, for 600 kernels"))
+		fail_msg("%s", f->cause);
+	assert_non_null(strstr(f->suggestion, "CUDA graphs"));
+	assert_near(m->gpu.launch_interval_s, 30e-6, 30e-6 / 60);
+	assert_int_equal(sb_model_stage(m, "video")->gpu_read_count, 6);
+	assert_near(sb_model_stage(m, "video")->gpu_read_s, 6 * 32e-6, 1e-9);
+	synthetic_done(&s);
+}
+
 /* A wait that keeps the GIL is hardly ever sampled. */
 static void values_read_back_in_each_step_are_a_hidden_sync_though_few_samples_hit_it(void **state)
 {
@@ -67,7 +142,8 @@ static void values_read_back_in_each_step_are_a_hidden_sync_though_few_samples_h
 	const struct sb_advice *f;
 	struct sb_model *m;
 
-	put_videos(&s, 1, 16, 1000);
+	put_videos(&s, 0, 0, 0);
+	put_reads(&s, 16);
 	see_waits(&s, 2);
 	m = synthetic_model(&s, VIDEOS * SECOND);
 	f = finding(m, "hidden_sync");
@@ -75,7 +151,8 @@ static void values_read_back_in_each_step_are_a_hidden_sync_though_few_samples_h
 	assert_non_null(strstr(f->issue, "16 values"));
 	assert_string_equal(f->where.file, "/srv/pipe.py");
 	assert_int_equal(f->where.line, 41);
-	assert_near(f->saves_s, 2, 0.05); /* half of the four videos after the first */
+	assert_near(f->saves_s, 1.9,
+		0.12); /* the waits of sixteen steps, 1.79 s, and at most the idle half of them */
 	synthetic_done(&s);
 }
 
@@ -197,6 +274,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_read_back_in_each_step_are_a_hidden_sync_though_few_samples_hit_it),
+		cmocka_unit_test(values_that_come_at_once_are_no_hidden_sync_and_explain_no_gap),
+		cmocka_unit_test(a_launch_bound_run_is_told_that_python_launches_too_slowly),
 		cmocka_unit_test(few_samples_alone_are_no_hidden_sync),
 		cmocka_unit_test(copies_are_placed_at_the_line_that_makes_them),
 		cmocka_unit_test(collections_of_the_first_generation_are_not_of_the_warm_ones),

@@ -183,6 +183,41 @@ static void a_run_that_only_loads_has_its_load_as_bottleneck(void **state)
 	synthetic_done(&s);
 }
 
+/* Six videos of eight steps, two of them slow; what comes after the steps waits for the GPU, so that all videos but
+ * one take the same time. Three traced kernels make it a GPU's run. */
+static const struct sb_advice *slow_steps_when_a_video_takes(struct synthetic *s, uint64_t longer_ms)
+{
+	uint64_t begin = 0;
+
+	synthetic_open(s);
+	for (uint64_t i = 0; i < 6; i++) {
+		uint64_t took = (100 + (i == 3 ? longer_ms : 0)) * MS;
+
+		synthetic_begin(s, begin, "video", STROBE_ROLE_GENERATION);
+		for (uint64_t k = 0, at = begin; k < 8; k++) {
+			uint64_t step = (k == 4 || k == 6 ? 9 : 3) * MS;
+
+			synthetic_step(s, at, at + step, (int64_t)k, 0);
+			at += step;
+		}
+		synthetic_end(s, begin + took);
+		begin += took;
+	}
+	return finding(synthetic_model(s, begin), "slow_steps");
+}
+
+static void steps_that_make_no_video_longer_are_no_finding(void **state)
+{
+	struct synthetic s;
+
+	assert_null(slow_steps_when_a_video_takes(&s, 0));
+	assert_true(s.model->diffusion.slow_step_total > 0); /* they are listed */
+	synthetic_done(&s);
+	assert_non_null(slow_steps_when_a_video_takes(&s, 50));
+	assert_near(finding(s.model, "slow_steps")->saves_s, 0.05, 1e-6);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +229,7 @@ int main(void)
 		cmocka_unit_test(a_short_video_after_long_imports_is_not_left_alone),
 		cmocka_unit_test(what_comes_before_the_pipeline_is_not_its_bottleneck),
 		cmocka_unit_test(a_run_that_only_loads_has_its_load_as_bottleneck),
+		cmocka_unit_test(steps_that_make_no_video_longer_are_no_finding),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

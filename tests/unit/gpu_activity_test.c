@@ -224,6 +224,22 @@ static void incomplete_records_are_counted_not_written(void **state)
 	assert_int_equal(lost[SB_LOST_CUPTI], 1);
 }
 
+/* The program goes on launching while the last records are collected. */
+static void what_is_launched_after_the_cut_is_not_lost(void **state)
+{
+	uint32_t late;
+
+	(void)state;
+	start();
+	sb_activity_cut();
+	late = fake->launch();
+	fake->kernel(late, 0, 0, "not begun");
+	fake->kernel(late + 1, 0, 0, "launched when nothing listened");
+	sb_activity_stop();
+	assert_int_equal(written_count, 0);
+	assert_int_equal(lost[SB_LOST_CUPTI], 0);
+}
+
 static void unknown_launches_are_recorded_without_one(void **state)
 {
 	uint64_t t;
@@ -421,6 +437,7 @@ int main(void)
 		TEST(what_was_launched_after_the_cut_is_not_recorded),
 		TEST(leftovers_of_an_earlier_trace_are_not_recorded),
 		TEST(incomplete_records_are_counted_not_written),
+		TEST(what_is_launched_after_the_cut_is_not_lost),
 		TEST(unknown_launches_are_recorded_without_one),
 		TEST(many_kernels_need_few_buffers_and_get_them_back_clean),
 		TEST(buffers_run_out_and_the_loss_is_counted), TEST(a_full_stream_is_counted),

@@ -140,7 +140,7 @@ static void the_loop_and_the_video_agree_on_slow_steps(void **state)
 	synthetic_done(&s);
 }
 
-/* Steps 5 and 8 hold the ends of a trace and take twice as long; 11 is slow by itself.
+/* Steps 5 and 8 hold the ends of a trace, 6 is inside it, and they take twice as long; 11 is slow by itself.
  * So it is with the iterations beside them. */
 static void what_strobes_trace_slows_is_not_the_programs_slowness(void **state)
 {
@@ -151,13 +151,13 @@ static void what_strobes_trace_slows_is_not_the_programs_slowness(void **state)
 	for (int i = 0; i < 20; i++) {
 		uint64_t at = (uint64_t)i * SECOND, long_ns = (i == 5 || i == 8 || i == 11 ? 200 : 100) * MS;
 
-		synthetic_step(&s, at, at + long_ns, i, 0);
+		synthetic_step(&s, at, at + (i == 6 ? 200 * MS : long_ns), i, 0);
 		synthetic_stage(&s, at + 300 * MS, at + 300 * MS + long_ns, "tile", STROBE_ROLE_ITERATION);
 	}
 	synthetic_gpu_trace(&s, 5 * SECOND + 90 * MS, 8 * SECOND + 10 * MS);
 	synthetic_gpu_trace(&s, 5 * SECOND + 390 * MS, 8 * SECOND + 310 * MS);
 	m = synthetic_model(&s, 20 * SECOND);
-	assert_int_equal(m->diffusion.trace_edge_steps, 2);
+	assert_int_equal(m->diffusion.trace_edge_steps, 4);
 	assert_int_equal(m->diffusion.slow_step_total, 1);
 	assert_int_equal(m->diffusion.slow_steps[0].step, 11);
 	for (size_t i = 0; i < 2; i++) {

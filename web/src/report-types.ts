@@ -141,6 +141,8 @@ export type Stage = {
   gpu_span_s?: number; // event to event on a stream; may hold idle time
   gpu_span_count?: number; // calls that were timed on the GPU; gpu_span_s is theirs alone
   gpu_busy_s?: number; // union of kernels, with a GPU trace only
+  gpu_read_count?: number; // single values it copied to the host and waited for (.item(), bool()), with a GPU trace only
+  gpu_read_s?: number; // how long it waited for them
   kernel_s?: number; // time of the kernels it launched, added up, with a GPU trace only
   kernel_families?: KernelShare[]; // the kernels it launched, by what they do; with a GPU trace only
   gpu_work?: GpuWork; // operations, achieved rate, what bounds it
@@ -375,7 +377,7 @@ export type DiffusionAnalysis = {
   warm_step?: StatsSeconds; // without the warm-up
   cached?: CachedSteps; // steps that a cache served
   by_block_size?: StepGroup[]; // steps by the size of their block
-  trace_edge_step_count?: number; // steps in which strobe began or ended its GPU trace; never among slow_steps
+  trace_edge_step_count?: number; // steps in which strobe began or ended its GPU trace, or traced where that are a few; never among slow_steps
   slow_step_count?: number; // steps slower than their peers
   slow_step_excess_s?: number; // over their peers, all of them
   slow_steps?: SlowStep[]; // slowest first, at most 20
@@ -938,6 +940,7 @@ export type GpuTrace = {
   copy_ratio?: number; // time of copies over window_s
   overlap_ratio?: number; // of the busy time, while the launching thread was not waiting
   launch_ahead_s?: number; // mean time from launch to start of a kernel
+  launch_interval_s?: number; // from one launch to the next of the same thread, median: what Python needs for one
   launch_queue_count?: number; // kernels launched and not yet begun, mean over time of one device
   communication_s?: number; // time of collectives' kernels
   exposed_communication_s?: number; // the part of it in which nothing was computed

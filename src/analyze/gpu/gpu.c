@@ -395,6 +395,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	s->kernel_busy_s = seconds(g->times.kernel_busy_ns);
 	s->window_s = seconds(g->times.window_ns);
 	s->idle_s = seconds(g->times.window_ns - g->times.busy_ns);
+	s->launch_interval_s = sb_gpu_launches_interval_s(g->launches);
 	s->small_kernel_ratio = g->kernel_count ? (double)g->small_count / (double)g->kernel_count : NAN;
 	s->launch_ahead_s = g->ahead_count ? seconds(g->ahead_ns) / (double)g->ahead_count : NAN;
 	s->launch_queue_count = g->ahead_count && g->times.window_ns

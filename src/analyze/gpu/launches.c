@@ -4,6 +4,7 @@
 
 #include "analyze/gpu/kernel_names.h"
 #include "base/error.h"
+#include "base/histogram.h"
 #include "base/map.h"
 #include "base/room.h"
 
@@ -16,10 +17,12 @@
 
 #define SORT_BYTES (16u << 20)
 #define BUFFERED 128u
+#define VALUE_BYTES 16 /* a copy of no more than this is a single value */
 
 struct launch { /* key: track, launch time, device time */
 	uint64_t key[SB_EXTSORT_KEY_WORDS];
 	int64_t busy_ns, duration_ns, bytes;
+	int64_t read_ns; /* its thread waited this long for the value; -1: no such copy, or it went on */
 	uint32_t name;
 	uint16_t kind, flags;
 };
@@ -57,6 +60,7 @@ struct sb_gpu_launches {
 	size_t gap_at[SB_GPU_DEVICES_MAX], gap_end[SB_GPU_DEVICES_MAX];
 	uint32_t watched; /* track; UINT32_MAX: none */
 	struct sb_gpu_families *families; /* the caller's */
+	struct sb_histogram intervals; /* from one launch of a thread to its next, ns; of all processes */
 	int64_t waited_ns;
 	bool any_wait;
 	int err;
@@ -103,6 +107,7 @@ void sb_gpu_launches_free(struct sb_gpu_launches *l)
 	free(l->tracks);
 	free(l->paths);
 	free(l->name_class);
+	sb_histogram_done(&l->intervals);
 	free(l);
 }
 
@@ -180,6 +185,10 @@ static void give(struct sb_gpu_launches *l, uint32_t path, const struct launch *
 		p->copy_bytes += launch->bytes > 0 ? launch->bytes : 0;
 		p->copy_count++;
 	}
+	if (launch->read_ns >= 0) {
+		p->read_ns += launch->read_ns;
+		p->read_count++;
+	}
 }
 
 /* ---- one process's work ---- */
@@ -189,6 +198,7 @@ int sb_gpu_launches_add(struct sb_gpu_launches *l, const struct sb_gpu_work *w)
 	struct launch launch = { .busy_ns = w->alone_ns,
 		.duration_ns = w->duration_ns,
 		.bytes = w->bytes,
+		.read_ns = -1,
 		.name = w->name,
 		.kind = (uint16_t)w->kind,
 		.flags = (uint16_t)w->flags };
@@ -240,28 +250,74 @@ static FILE *temporary_file(void)
 	return file;
 }
 
+static int64_t launched_ns(const struct launch *launch)
+{
+	return (int64_t)(launch->key[1] ^ 1ull << 63);
+}
+
+/* A single value that goes to the host is waited for, unless its thread launches something else meanwhile.
+ * next NULL: it launched nothing more. */
+static void see_wait(struct launch *launch, const struct launch *next)
+{
+	int64_t end_ns = (int64_t)(launch->key[2] ^ 1ull << 63) + launch->duration_ns;
+	bool value = launch->kind == SB_GPU_COPY_D2H && launch->bytes > 0 && launch->bytes <= VALUE_BYTES;
+
+	if (value && (!next || next->key[0] != launch->key[0] || launched_ns(next) >= end_ns))
+		launch->read_ns = end_ns > launched_ns(launch) ? end_ns - launched_ns(launch) : 0;
+}
+
+static void see_interval(struct sb_gpu_launches *l, const struct launch *last, const struct launch *next)
+{
+	int64_t ns = launched_ns(next) - launched_ns(last);
+
+	if (last->key[0] == next->key[0] && ns >= 0 && !sb_histogram_add(&l->intervals, (uint64_t)ns, 1))
+		l->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
+}
+
+static int write_launch(struct sb_gpu_launches *l, const struct launch *launch, uint64_t *written)
+{
+	size_t at = l->queue_count;
+	struct queue *q = at ? &l->queues[at - 1] : NULL;
+
+	if (!q || q->track != launch->key[0]) {
+		q = new_queue(l, (uint32_t)launch->key[0]);
+		if (!q)
+			return sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
+		q->offset = *written;
+	}
+	q->left++;
+	q->total++;
+	*written += sizeof *launch;
+	if (fwrite(launch, sizeof *launch, 1, l->file) != 1)
+		return sb_fail_errno("cannot write a temporary file in '%s'", sb_extsort_folder());
+	return 0;
+}
+
 static int spill_queues(struct sb_gpu_launches *l)
 {
-	const struct launch *launch;
-	struct queue *q = NULL;
+	const struct launch *next;
+	struct launch last;
+	bool any = false;
 	uint64_t written = 0;
 	int err = sb_extsort_finish(l->sort);
 
 	l->file = err ? NULL : temporary_file();
 	if (!err && !l->file)
 		err = sb_fail_errno("cannot make a temporary file in '%s'", sb_extsort_folder());
-	while (!err && (launch = sb_extsort_next(l->sort))) {
-		if (!q || q->track != launch->key[0]) {
-			q = new_queue(l, (uint32_t)launch->key[0]);
-			if (!q)
-				return sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
-			q->offset = written;
+	while (!err && (next = sb_extsort_next(l->sort))) {
+		struct launch seen = *next;
+
+		if (any) {
+			see_wait(&last, &seen);
+			see_interval(l, &last, &seen);
+			err = write_launch(l, &last, &written);
 		}
-		q->left++;
-		q->total++;
-		written += sizeof *launch;
-		if (fwrite(launch, sizeof *launch, 1, l->file) != 1)
-			err = sb_fail_errno("cannot write a temporary file in '%s'", sb_extsort_folder());
+		last = seen;
+		any = true;
+	}
+	if (!err && any) {
+		see_wait(&last, NULL);
+		err = write_launch(l, &last, &written);
 	}
 	if (!err && fflush(l->file))
 		err = sb_fail_errno("cannot write a temporary file in '%s'", sb_extsort_folder());
@@ -349,7 +405,7 @@ static void give_until(struct sb_gpu_launches *l, struct queue *q, uint32_t path
 	while (q->used < q->buffered || fill_queue(l, q)) {
 		const struct launch *launch = &q->buffer[q->used];
 
-		if ((int64_t)(launch->key[1] ^ 1ull << 63) >= until_ns)
+		if (launched_ns(launch) >= until_ns)
 			return;
 		give(l, path, launch);
 		q->used++;
@@ -479,4 +535,9 @@ const struct sb_gpu_path *sb_gpu_launches_paths(const struct sb_gpu_launches *l,
 int64_t sb_gpu_launches_waited_ns(const struct sb_gpu_launches *l)
 {
 	return l->any_wait ? l->waited_ns : -1;
+}
+
+double sb_gpu_launches_interval_s(const struct sb_gpu_launches *l)
+{
+	return sb_histogram_quantile(&l->intervals, 0.5) / 1e9;
 }

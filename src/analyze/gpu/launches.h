@@ -14,6 +14,8 @@ struct sb_gpu_path {
 	int64_t idle_ns; /* the GPU had nothing to do while the CPU was here */
 	uint64_t count;
 	uint64_t copy_count;
+	int64_t read_ns; /* the thread waited for single values that it copied to the host */
+	uint64_t read_count;
 	uint64_t gap_count; /* gaps that the CPU was here for most of */
 };
 
@@ -36,5 +38,7 @@ int sb_gpu_launches_rest(struct sb_gpu_launches *l);
 const struct sb_gpu_path *sb_gpu_launches_paths(const struct sb_gpu_launches *l, uint32_t *out_count);
 /* Time the launching thread waited while a GPU was busy, devices added up; -1: no such calls seen. */
 int64_t sb_gpu_launches_waited_ns(const struct sb_gpu_launches *l);
+/* From one launch of a thread to its next, the median; NAN: no two. */
+double sb_gpu_launches_interval_s(const struct sb_gpu_launches *l);
 
 #endif

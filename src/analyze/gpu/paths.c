@@ -147,15 +147,27 @@ static void fill_paths(const struct paths *p, struct sb_model *model)
 	uint32_t count, path_count = sb_run_path_count(p->run);
 	const struct sb_gpu_path *paths = sb_gpu_launches_paths(p->launches, &count);
 	double *busy = sb_model_alloc(model, (path_count + 1) * sizeof *busy);
+	double *read = sb_model_alloc(model, (path_count + 1) * sizeof *read);
+	uint64_t *reads = sb_model_alloc(model, (path_count + 1) * sizeof *reads);
 
-	if (!busy)
+	if (!busy || !read || !reads)
 		return;
-	for (uint32_t i = 0; i < path_count; i++)
+	for (uint32_t i = 0; i < path_count; i++) {
 		busy[i] = i < count ? seconds(paths[i].busy_ns) : 0;
+		read[i] = i < count ? seconds(paths[i].read_ns) : 0;
+		reads[i] = i < count ? paths[i].read_count : 0;
+	}
 	model->gpu.unattributed_busy_s = path_count ? busy[0] : 0;
-	for (uint32_t i = path_count; i-- > 1;)
-		busy[sb_run_path(p->run, i)->parent] += busy[i];
+	for (uint32_t i = path_count; i-- > 1;) {
+		uint32_t parent = sb_run_path(p->run, i)->parent;
+
+		busy[parent] += busy[i];
+		read[parent] += read[i];
+		reads[parent] += reads[i];
+	}
 	model->gpu.path_busy_s = busy;
+	model->gpu.path_read_s = read;
+	model->gpu.path_read_count = reads;
 	model->gpu.path_count = path_count;
 }
 

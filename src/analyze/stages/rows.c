@@ -330,7 +330,11 @@ static struct totals add_up(const struct sb_stage_paths *r, struct sb_stage *row
 	for (uint32_t p = r->first; p != NONE; p = r->next[p]) {
 		add_counts(row, sb_stage_sum_at(r->sums, p));
 		add_times(&t, sb_stage_sum_at(r->sums, p));
-		busy_s += p < r->model->gpu.path_count ? r->model->gpu.path_busy_s[p] : 0;
+		if (p >= r->model->gpu.path_count)
+			continue;
+		busy_s += r->model->gpu.path_busy_s[p];
+		row->gpu_read_s += r->model->gpu.path_read_s[p];
+		row->gpu_read_count += (int64_t)r->model->gpu.path_read_count[p];
 	}
 	if (row->thread_count > r->sums->run->track_count)
 		row->thread_count = r->sums->run->track_count;

@@ -287,17 +287,43 @@ static void tell_loop(
 	}
 }
 
+static bool is_traced(const struct sb_vec *traces, uint32_t process, const struct sb_video_step *n)
+{
+	const struct sb_gpu_trace *all = traces->items;
+
+	for (size_t i = 0; i < traces->count; i++)
+		if (all[i].process == process && all[i].begin_ns <= n->end_ns && all[i].end_ns >= n->begin_ns)
+			return true;
+	return false;
+}
+
+/* A few traced steps among others: tracing takes its time too. */
+static bool traced_are_few(const struct sb_video *v, const struct sb_vec *traces)
+{
+	const struct sb_video_step *all = v->steps.items;
+	size_t others = 0;
+
+	for (size_t i = 0; i < v->steps.count && others < SB_SLOW_PEERS_LEAST; i++)
+		others += !all[i].first && !is_traced(traces, v->run->tracks[all[i].track].process, &all[i]);
+	return others >= SB_SLOW_PEERS_LEAST;
+}
+
 /* To begin and end a trace takes the program's time: such a step is slow by strobe. */
 static void find_trace_edges(struct sb_video *v, struct sb_model *model)
 {
 	struct sb_video_step *all = v->steps.items;
 	struct sb_vec traces = { 0 };
+	bool few;
 
 	if (sb_gpu_traces_find(v->run, &traces) != 0)
 		v->failed = true;
+	few = traced_are_few(v, &traces);
 	for (size_t i = 0; traces.count && i < v->steps.count; i++) {
-		all[i].trace_edge = sb_gpu_traces_edge(
-			&traces, v->run->tracks[all[i].track].process, all[i].begin_ns, all[i].end_ns);
+		uint32_t process = v->run->tracks[all[i].track].process;
+
+		all[i].trace_edge = few ? is_traced(&traces, process, &all[i])
+					: sb_gpu_traces_edge(
+						  &traces, process, all[i].begin_ns, all[i].end_ns);
 		model->diffusion.trace_edge_steps += all[i].trace_edge;
 	}
 	sb_vec_done(&traces);

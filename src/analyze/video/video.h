@@ -29,7 +29,7 @@ struct sb_video_step {
 	bool measured; /* the caller's stopwatch: may overlap, is never nested */
 	bool cached;
 	bool first; /* of its generation */
-	bool trace_edge; /* strobe's GPU trace began or ended in it, set by steps.c */
+	bool trace_edge; /* strobe's GPU trace slows it, set by steps.c */
 };
 
 struct sb_video_block {

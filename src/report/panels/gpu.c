@@ -166,8 +166,11 @@ static void head_text(const struct sb_gpu_panel *g, struct sb_buf *out)
 		(long long)g->kernel_count, total, g->device_count > 1 ? " on all GPUs" : "", share);
 	if (!isnan(g->launch_ahead_s)) {
 		sb_text_seconds(total, sizeof total, g->launch_ahead_s);
-		sb_buf_printf(out, "  launched %s ahead on average, %.1f kernels waiting%s\n", total,
+		sb_buf_printf(out, "  launched %s ahead on average, %.1f kernels waiting%s", total,
 			g->launch_queue_count, each);
+		if (g->launch_interval_s > 0)
+			sb_buf_printf(out, "; one launch every %.1f us", g->launch_interval_s * 1e6);
+		sb_buf_puts(out, "\n");
 	}
 	if (!isnan(g->overlap_ratio))
 		sb_buf_printf(

@@ -121,8 +121,7 @@ static void steps_text(const struct sb_model *model, struct sb_buf *out)
 		sb_buf_printf(out, " at %.2f s took %s, its peers %s\n", d->slow_steps[i].t_s, took, peers);
 	}
 	if (d->trace_edge_steps)
-		sb_buf_printf(out,
-			"  not judged as slow: %lld step%s in which strobe began or ended its GPU trace\n",
+		sb_buf_printf(out, "  not judged as slow: %lld step%s in which strobe traced the GPU\n",
 			(long long)d->trace_edge_steps, d->trace_edge_steps == 1 ? "" : "s");
 }
 
