@@ -93,8 +93,8 @@ def attention_has_a_dense_mask(fixed):
 @planted("fallback_conv", stage="vae_decode|Decoder|Relaid", needs="cuda")
 def cudnn_is_off(fixed):
     torch.backends.cudnn.enabled = fixed
-    size = Size(CUDA, steps=4, dim=1024)
-    size.grid = (8, 32, 32) if CUDA else size.grid
+    size = Size(CUDA, steps=4, dim=1024, videos=12)
+    size.grid = (16, 48, 48) if CUDA else size.grid
     Pipeline(size).run()
 
 
@@ -345,7 +345,7 @@ def cache_never_fires(fixed):
 
 @planted("recompiles", needs="cuda")
 def recompiles_by_shape(fixed):
-    pipe = Pipeline(Size(CUDA, dim=256, tokens=512, blocks=4, videos=10))
+    pipe = Pipeline(Size(CUDA, dim=256, tokens=512, blocks=4, videos=6))
     torch._dynamo.config.automatic_dynamic_shapes = False
     torch._dynamo.config.cache_size_limit = 64
     pipe.transformer.compile(backend="eager")
@@ -378,7 +378,7 @@ def numpy_in_the_callback(fixed):
 @planted("garbage_collection", needs="cuda")
 def gc_with_a_large_heap(fixed):
     heap = [[i] for i in range(200_000)]
-    pipe = Pipeline(Size(CUDA, videos=12))
+    pipe = Pipeline(Size(CUDA, videos=5))
 
     def on_step(index, x):
         if not fixed:

@@ -15,16 +15,20 @@ flag. A problem is named when one of the first two findings has one of its ids a
 lines off at most), or its stage. The measured saving is the time of the generations, planted minus fixed."""
 import argparse
 import concurrent.futures
+import fcntl
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 LINES_OFF = 3
+IMPORTS_MOST_S = 1200  # and the turns of all before it
 FIRST = ("isnan_in_every_block", "attention_is_math", "vae_in_fp32", "numpy_in_the_callback", "empty_cache_every_step", "cudnn_is_off",
          "offloaded_every_step", "latents_to_the_host_and_back", "gc_with_a_large_heap", "vram_leaks", "recompiles_by_shape", "png_of_every_frame")
 
@@ -80,22 +84,61 @@ def variants_of(problem, options):
     return [v for v in wanted if (v != "traced" or gpu) and (v != "fixed" or not problem["healthy"])]
 
 
-def run_one(problem, variant, folder, options):
+def run_one(problem, variant, folder, options, turn=None):
     """The report of one run; a line of why not in its place."""
     base = os.path.join(folder, problem["name"] + "." + variant)
     if options.again:
         return told(base, options)
     command = [options.strobe, "run", "-o", base]
     command += ["--gpu-trace=steps:3"] if variant == "traced" else []
-    command += ["--", options.python, os.path.join(HERE, "program.py"), problem["name"], "--gate", os.path.join(folder, "gate")]
+    command += ["--", options.python, os.path.join(HERE, "program.py"), problem["name"]] + turn.arguments()
     command += ["--fixed"] if variant == "fixed" else []
-    try:
-        made = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=options.timeout)
-    except subprocess.TimeoutExpired:
-        return {"failed": "timeout"}
-    if made.returncode:
-        return {"failed": made.stdout.decode(errors="replace")[-1500:]}
+    with open(base + ".out", "w+b") as out:
+        made = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+        turn.pass_on(made, IMPORTS_MOST_S)
+        try:
+            made.wait(options.timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(made.pid, signal.SIGKILL)
+            made.wait()
+            return {"failed": "timeout"}
+        out.seek(0)
+        if made.returncode:
+            return {"failed": out.read().decode(errors="replace")[-1500:]}
     return told(base, options)
+
+
+class Turns:
+    """Programs run one after the other, in order, however many of them import meanwhile."""
+
+    def __init__(self, folder, count):
+        self.gate, self.all = os.path.join(folder, "gate"), []
+        for number in range(count):
+            lock = open("%s.turn.%d" % (self.gate, number), "w")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if os.path.exists(lock.name + ".taken"):
+                os.unlink(lock.name + ".taken")
+            self.all.append(Turn(self, number, lock))
+        self.open(0)
+
+    def open(self, number):
+        if number < len(self.all):
+            self.all[number].lock.close()
+
+
+class Turn:
+    def __init__(self, turns, number, lock):
+        self.turns, self.number, self.lock = turns, number, lock
+
+    def arguments(self):
+        return ["--gate", self.turns.gate, "--turn", str(self.number)]
+
+    def pass_on(self, process, most_s):
+        """The next may wait for the gate once this one has it, or is gone, or never gets there."""
+        deadline = time.monotonic() + most_s
+        while process.poll() is None and not os.path.exists(self.lock.name + ".taken") and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.turns.open(self.number + 1)
 
 
 def told(base, options):
@@ -164,14 +207,18 @@ def text_of(rows):
                 lines.append("%-34s %-7s FAILED %s" % (r["name"], variant, one["failed"].strip().splitlines()[-1:]))
                 continue
             first, second = (one["said"] + [{"id": "nothing", "place": "", "priority": ""}] * 2)[:2]
-            lines.append("%-34s %-7s %-4s first: %-46s second: %-46s predicted %s measured %s" % (
+            lines.append("%-34s %-7s %-4s first: %-46s second: %-46s predicted %s measured %s%s" % (
                 r["name"], variant, "" if r["healthy"] else "yes" if one["named"] else "NO", in_short(first), in_short(second),
-                number(one["gain_s"]), number(r["measured_s"])))
+                number(one["gain_s"]), number(r["measured_s"]), ratio(one["gain_s"], r["measured_s"])))
     return "\n".join(lines + totals(rows)) + "\n"
 
 
 def in_short(finding):
     return " ".join(part for part in (finding["priority"].upper(), finding["id"], finding["place"]) if part)
+
+
+def ratio(predicted, measured):
+    return " (%.2f x)" % (predicted / measured) if predicted and measured and measured > 0 else ""
 
 
 def number(value):
@@ -220,8 +267,9 @@ def rows_of(problems, folder, options):
     jobs = [(p, v) for p in problems for v in variants_of(p, options)
             if not options.again or os.path.exists(os.path.join(folder, p["name"] + "." + v))]
     measured, reports, rows = savings(options.measured), {}, []
+    turns = Turns(folder, 0 if options.again else len(jobs)).all or [None] * len(jobs)
     with concurrent.futures.ThreadPoolExecutor(options.at_once) as pool:
-        running = {pool.submit(run_one, p, v, folder, options): (p["name"], v) for p, v in jobs}
+        running = {pool.submit(run_one, p, v, folder, options, turn): (p["name"], v) for (p, v), turn in zip(jobs, turns)}
         for done in concurrent.futures.as_completed(running):
             name, variant = running[done]
             reports.setdefault(name, {})[variant] = done.result()

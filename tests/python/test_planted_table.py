@@ -38,7 +38,7 @@ def test_the_files_are_written_after_each_program(tmp_path, monkeypatch):
         write(rows, path)
         written.append(len(json.loads(out.read_text())))
 
-    monkeypatch.setattr(run, "run_one", lambda one, variant, folder, given: report(finding(25 if one["name"] == "a" else 90)))
+    monkeypatch.setattr(run, "run_one", lambda one, variant, folder, given, turn: report(finding(25 if one["name"] == "a" else 90)))
     monkeypatch.setattr(run, "write", kept)
     rows = run.rows_of([problem("a"), problem("b")], str(tmp_path), options(out=str(out)))
     assert written == [1, 2]
@@ -56,3 +56,32 @@ def test_a_measured_line_that_was_cut_is_left_out(tmp_path):
 def test_a_cut_recording_is_no_answer():
     rows = [run.row(problem("a"), {"traced": {"failed": "the recording was cut"}}, {})]
     assert "0 of 0 named, 1 more failed" in run.text_of(rows)
+
+
+def test_programs_run_in_order_though_all_import_at_once(tmp_path, monkeypatch):
+    """The later ones are ready first: they wait for their turn."""
+    monkeypatch.setattr(run, "told", lambda base, given: report())
+    ran = tmp_path / "ran"
+    strobe = tmp_path / "strobe"
+    strobe.write_text("""#!%s
+import os, sys
+sys.path.insert(0, %r)
+name = sys.argv[sys.argv.index("--gate") - 1]
+import gate
+with open(%r, "a") as out:
+    out.write(name + " begins\\n")
+    out.flush()
+    os.system("true")
+    out.write(name + " ends\\n")
+sys.exit(name == "b")
+""" % (run.sys.executable, run.HERE, str(ran)))
+    strobe.chmod(0o755)
+    names = ["a", "b", "c", "d", "e"]
+    rows = run.rows_of([problem(n) for n in names], str(tmp_path), options(at_once=5, strobe=str(strobe), python="python3", timeout=60))
+    assert ran.read_text().split("\n")[:-1] == [n + " " + what for n in names for what in ("begins", "ends")]
+    assert [r["name"] for r in rows if "failed" in r["traced"]] == ["b"]
+
+
+def test_the_table_joins_predicted_and_measured_savings():
+    rows = [run.row(problem("a"), {"traced": report(finding(24))}, {"a": 0.15})]
+    assert "predicted 0.30 s measured 0.15 s (2.00 x)" in run.text_of(rows)
