@@ -81,7 +81,7 @@ static void add_between(
 	}
 }
 
-#define RARE 0.02 /* of the steps: slow ones this few are told apart, see slow_steps */
+#define RARE 0.02 /* of the steps: so few slow ones are a finding of their own, slow_steps */
 
 /* The mean of the warm steps, without the few that something stopped. */
 static double steady_s(const struct sb_iterations *steps)

@@ -168,8 +168,10 @@ static void head_text(const struct sb_gpu_panel *g, struct sb_buf *out)
 		sb_text_seconds(total, sizeof total, g->launch_ahead_s);
 		sb_buf_printf(out, "  launched %s ahead on average, %.1f kernels waiting%s", total,
 			g->launch_queue_count, each);
-		if (g->launch_interval_s > 0)
-			sb_buf_printf(out, "; one launch every %.1f us", g->launch_interval_s * 1e6);
+		if (g->launch_interval_s > 0) {
+			sb_text_seconds(total, sizeof total, g->launch_interval_s);
+			sb_buf_printf(out, ", one every %s", total);
+		}
 		sb_buf_puts(out, "\n");
 	}
 	if (!isnan(g->overlap_ratio))
