@@ -9,7 +9,7 @@ MINUTES ?= 10
 
 # What is missing is installed before the build is configured, under -j too.
 .NOTPARALLEL:
-.PHONY: all configure setup setup-test demo test test-real fuzz bench install dist clean help accept generate
+.PHONY: all configure setup setup-test demo test test-real fuzz bench peers install dist clean help accept generate
 
 all: setup configure
 	@cmake --build $(BUILD) --target product
@@ -57,6 +57,10 @@ accept: setup-test configure
 	@cmake --build $(BUILD)
 	@STROBE_ACCEPT=1 ctest --test-dir $(BUILD) --output-on-failure -j2 -R '^(cli|compare)/'
 
+peers: all
+	@env=$$(tools/real-env bench/peers) && cd $(BUILD) && STROBE_BENCH_ROWS=$(abspath $(BUILD))/peers.rows \
+		$(PYTHON) $(CURDIR)/bench/peers/peers.py $(abspath $(BUILD)) $$env $$($(CURDIR)/tools/real-env --find || true)
+
 bench: setup-test configure
 	@cmake --build $(BUILD)
 	@tools/bench $(BUILD)
@@ -80,5 +84,6 @@ help:
 	@echo "make accept   take the present output of every command as the expected one"
 	@echo "make fuzz     fuzz each reader of foreign files, then the recorder's threads, for MINUTES=10 each"
 	@echo "make bench    the numbers, as ratios, into $(BUILD)/bench.json"
+	@echo "make peers    the same pipeline under strobe and six other profilers, from the Python package index"
 	@echo "make install  PREFIX=/usr/local"
 	@echo "make dist     wheels and tarballs, x86_64 and aarch64, for glibc 2.28"

@@ -178,15 +178,15 @@ static void imports_line(struct sb_screen *s, const struct sb_summary_rows *rows
 static void warm_line(struct sb_screen *s)
 {
 	const struct sb_diffusion_panel *d = &s->model->diffusion;
-	char mean[32], p95[32], first[32];
+	char median[32], p95[32], first[32];
 
 	if (d->warm_step.count < STEPS_WORTH)
 		return;
-	sb_text_seconds(mean, sizeof mean, d->warm_step.mean);
+	sb_text_seconds(median, sizeof median, d->warm_step.p50);
 	sb_text_seconds(p95, sizeof p95, d->warm_step.p95);
 	sb_text_seconds(first, sizeof first, d->first_step_s);
-	sb_screen_say(s, "    warm step %s  p95 %s; first %s%s", mean, p95, first,
-		d->first_step_s > d->warm_step.mean * 1.2 ? " (warm-up)" : "");
+	sb_screen_say(s, "    warm step %s  p95 %s; first %s%s", median, p95, first,
+		d->first_step_s > d->warm_step.p50 * 1.2 ? " (warm-up)" : "");
 	if (d->cached_steps > 0)
 		sb_screen_say(
 			s, "; %lld cached (%.0f %%)", (long long)d->cached_steps, d->cached_ratio * 100);

@@ -243,7 +243,7 @@ def screen_rest(m, exact):
 
 def screen_warm(m, exact):
     warm, diffusion = exact["diffusion_analysis"]["warm_step"], exact["diffusion_analysis"]
-    return is_time(m[1], m[2], warm["mean_s"]) and is_time(m[3], m[4], warm["p95_s"]) and is_time(m[5], m[6], diffusion["first_step_s"])
+    return is_time(m[1], m[2], warm["p50_s"]) and is_time(m[3], m[4], warm["p95_s"]) and is_time(m[5], m[6], diffusion["first_step_s"])
 
 
 def screen_outside(m, exact):
