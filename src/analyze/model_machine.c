@@ -319,6 +319,9 @@ static const struct sb_field row_rows[] = {
 		"of all kernels', of the busy or of the idle time"),
 	SB_FIELD(sb_gpu_row, bytes, "bytes", SB_KNOWN, "copied"),
 	SB_FIELD(sb_gpu_row, gb_per_s, "gb_per_s", SB_KNOWN, "bytes over total_s; 1 GB is 10^9 bytes"),
+	SB_FIELD(sb_gpu_row, family, "family", SB_KNOWN, "what a kernel does, by its name: \"GEMM\""),
+	SB_FIELD(sb_gpu_row, kind, "kind", SB_KNOWN, "how it does it: \"flash 2\""),
+	SB_FIELD(sb_gpu_row, precision, "precision", SB_KNOWN, "in which numbers: \"bf16\""),
 };
 static SB_FIELDS(row, sb_gpu_row, "GpuRow", "Kernels, copies or gaps with something in common.");
 

@@ -84,6 +84,31 @@ static char *put_launch(
 	return SB_PUT(at, "},\n");
 }
 
+static char *put_triple(char *at, const uint32_t v[3])
+{
+	for (unsigned i = 0; i < 3; i++) {
+		*at++ = i ? ',' : '[';
+		at = sb_put_u64(at, v[i]);
+	}
+	*at++ = ']';
+	return at;
+}
+
+/* As torch.profiler names it. */
+static char *put_shape(char *at, const struct sb_gpu_shape *s)
+{
+	if (!s->grid[0])
+		return at;
+	at = SB_PUT(at, ",\"registers per thread\":");
+	at = sb_put_u64(at, s->registers);
+	at = SB_PUT(at, ",\"shared memory\":");
+	at = sb_put_u64(at, s->shared_bytes);
+	at = SB_PUT(at, ",\"grid\":");
+	at = put_triple(at, s->grid);
+	at = SB_PUT(at, ",\"block\":");
+	return put_triple(at, s->block);
+}
+
 void sb_chrome_gpu(struct sb_chrome *c, const struct sb_event *ev)
 {
 	const char *category = gpu_category(ev->gpu.kind);
@@ -119,6 +144,7 @@ void sb_chrome_gpu(struct sb_chrome *c, const struct sb_event *ev)
 			at = sb_put_double(at, (double)ev->gpu.bytes / (double)ev->gpu.duration_ns);
 		}
 	}
+	at = put_shape(at, &ev->gpu.shape);
 	at = SB_PUT(at, "}},\n");
 	if (launched && ev->gpu.kind != SB_GPU_ZONE)
 		at = put_launch(c, at, ev, pid, correlation);

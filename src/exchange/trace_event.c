@@ -172,6 +172,9 @@ enum arg {
 	ARG_RESERVED,
 	ARG_DEVICE_TYPE,
 	ARG_SHARED,
+	ARG_REGISTERS,
+	ARG_GRID,
+	ARG_BLOCK,
 	ARG_NOISE
 };
 
@@ -189,6 +192,9 @@ static const struct word arg_words[] = {
 	WORD("Device Id", ARG_DEVICE),
 	WORD("Device Type", ARG_DEVICE_TYPE),
 	WORD("shared memory", ARG_SHARED),
+	WORD("registers per thread", ARG_REGISTERS),
+	WORD("grid", ARG_GRID),
+	WORD("block", ARG_BLOCK),
 	WORD("Total Allocated", ARG_ALLOCATED),
 	WORD("Total Reserved", ARG_RESERVED),
 	WORD("sort_index", ARG_NOISE),
@@ -235,6 +241,22 @@ static int64_t whole_number(struct sb_jsonin *p, enum sb_jsonin_token token)
 	return number_of(p, token, &number) && sb_jsonin_scaled(&number, 0, &value) ? value : -1;
 }
 
+/* [64, 1, 1]; the array's end is read. */
+static int read_triple(struct sb_jsonin *p, enum sb_jsonin_token *token, int64_t out[3])
+{
+	if (*token != SB_JSONIN_ARRAY)
+		return 0;
+	for (unsigned i = 0; (*token = sb_jsonin_next(p)) != SB_JSONIN_ARRAY_END; i++) {
+		int64_t value = whole_number(p, *token);
+
+		if (sb_jsonin_skip(p, *token))
+			return p->err;
+		if (i < 3)
+			out[i] = value;
+	}
+	return 0;
+}
+
 static bool keeps_args(const struct sb_trace_event *e)
 {
 	return e->category == SB_CATEGORY_NONE || e->category == SB_CATEGORY_ANNOTATION;
@@ -252,7 +274,9 @@ static int read_args(
 
 		if (e->communication && sb_trace_collective_wants(p->text, p->size))
 			key = sb_trace_name(t, p->text, p->size);
-		else if ((arg == ARG_OTHER || arg == ARG_BYTES || arg == ARG_DEVICE) && keeps_args(e))
+		else if ((arg == ARG_OTHER || arg == ARG_BYTES || arg == ARG_DEVICE || arg == ARG_GRID ||
+				 arg == ARG_BLOCK || arg == ARG_REGISTERS) &&
+			 keeps_args(e))
 			key = sb_trace_name(t, p->text, p->size);
 		token = sb_jsonin_next(p);
 		switch (arg) {
@@ -264,6 +288,12 @@ static int read_args(
 		case ARG_RESERVED: e->reserved_bytes = whole_number(p, token); break;
 		case ARG_DEVICE_TYPE: e->device_type = whole_number(p, token); break;
 		case ARG_SHARED: e->shared_bytes = whole_number(p, token); break;
+		case ARG_REGISTERS: e->registers = whole_number(p, token); break;
+		case ARG_GRID:
+		case ARG_BLOCK:
+			if (!key && read_triple(p, &token, arg == ARG_GRID ? e->grid : e->block))
+				return p->err;
+			break;
 		default: break;
 		}
 		if (key)
@@ -367,7 +397,9 @@ static void clear(struct sb_trace_event *e)
 	memset(e, 0, offsetof(struct sb_trace_event, attrs));
 	e->text_used = 0;
 	e->id_number = e->step = e->correlation = e->stream = e->device = e->bytes = -1;
-	e->allocated_bytes = e->reserved_bytes = e->device_type = e->shared_bytes = -1;
+	e->allocated_bytes = e->reserved_bytes = e->device_type = e->shared_bytes = e->registers = -1;
+	memset(e->grid, 0, sizeof e->grid);
+	memset(e->block, 0, sizeof e->block);
 }
 
 int sb_trace_event_read(struct sb_jsonin *p, struct sb_trace *t, struct sb_trace_event *out_event)

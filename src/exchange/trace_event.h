@@ -37,7 +37,8 @@ struct sb_trace_event {
 	int64_t ts_ns, dur_ns;
 	uint64_t offset; /* in the file */
 	/* args */
-	int64_t correlation, stream, device, bytes, shared_bytes; /* -1: none */
+	int64_t correlation, stream, device, bytes, shared_bytes, registers; /* -1: none */
+	int64_t grid[3], block[3]; /* 0: none */
 	int64_t allocated_bytes, reserved_bytes, device_type;
 	enum sb_gpu_kind copy_kind;
 	uint32_t copy_flags;

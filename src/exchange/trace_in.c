@@ -21,6 +21,20 @@ static uint32_t small_number(int64_t value, uint64_t key)
 	return value >= 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
+static uint32_t positive(int64_t value)
+{
+	return value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
+}
+
+static struct sb_gpu_shape shape_of(const struct sb_trace_event *e)
+{
+	return (struct sb_gpu_shape){ .grid = { positive(e->grid[0]), positive(e->grid[1]),
+					      positive(e->grid[2]) },
+		.block = { positive(e->block[0]), positive(e->block[1]), positive(e->block[2]) },
+		.registers = positive(e->registers),
+		.shared_bytes = positive(e->shared_bytes) };
+}
+
 static int take_gpu(struct sb_trace *t, const struct sb_trace_event *e)
 {
 	struct sb_trace_gpu g = { .start_ns = e->ts_ns,
@@ -34,6 +48,7 @@ static int take_gpu(struct sb_trace *t, const struct sb_trace_event *e)
 	switch (e->category) {
 	case SB_CATEGORY_KERNEL:
 		g.kind = SB_GPU_KERNEL;
+		g.shape = shape_of(e);
 		g.flags = e->shared_bytes >= SB_GPU_TILED_BYTES ? SB_GPU_TILED : 0;
 		break;
 	case SB_CATEGORY_MEMSET: g.kind = SB_GPU_MEMSET; break;

@@ -293,6 +293,7 @@ int sb_trace_gpu(struct sb_trace *t, const struct sb_trace_gpu *g)
 		.device = (uint8_t)g->device,
 		.flags = (uint8_t)g->flags };
 
+	sb_gpu_shape_pack(&g->shape, r.shape);
 	r.key[0] = g->correlation;
 	r.key[1] = 1;
 	r.key[2] = t->sequence++;

@@ -7,6 +7,7 @@
 #ifndef SB_EXCHANGE_TRACE_STORE_H
 #define SB_EXCHANGE_TRACE_STORE_H
 
+#include "format/gpu_shape.h"
 #include "base/extsort.h"
 #include "base/map.h"
 #include "base/strings.h"
@@ -42,6 +43,7 @@ struct sb_trace_gpu {
 	uint64_t correlation; /* 0: none */
 	int64_t start_ns, duration_ns;
 	uint64_t bytes;
+	struct sb_gpu_shape shape; /* of a kernel */
 	uint32_t name, stream;
 	enum sb_gpu_kind kind;
 	uint32_t device, flags;
@@ -168,6 +170,7 @@ struct sb_trace_gpu_record { /* key: correlation, GPU after launch, time; then d
 	uint64_t key[SB_EXTSORT_KEY_WORDS];
 	int64_t start_ns, duration_ns, launch_ns;
 	uint64_t bytes;
+	uint64_t shape[2]; /* of a kernel */
 	uint32_t name, stream, launch_thread;
 	uint8_t kind, device, flags, is_launch;
 };

@@ -225,6 +225,7 @@ static int write_gpu(struct writing *w)
 			.duration_ns = (uint64_t)r->duration_ns,
 			.stream = r->stream,
 			.bytes = r->bytes,
+			.shape = sb_gpu_shape_unpack(r->shape),
 			.launch_ns = known ? since_start(w, r->launch_ns) : UINT64_MAX,
 			.launch_tid = known ? t->threads[r->launch_thread].tid : 0 };
 

@@ -7,6 +7,7 @@
 #ifndef SB_FORMAT_BUILDER_H
 #define SB_FORMAT_BUILDER_H
 
+#include "format/gpu_shape.h"
 #include "format/wire.h"
 #include "strobe.h"
 
@@ -83,6 +84,7 @@ struct sb_builder_gpu {
 	uint32_t stream;
 	uint32_t launch_tid; /* 0: not known */
 	uint64_t bytes; /* copies and sets */
+	struct sb_gpu_shape shape; /* kernels */
 };
 void sb_builder_gpu(struct sb_builder *b, const struct sb_builder_gpu *g);
 

@@ -156,9 +156,10 @@ void sb_builder_span_open(
 void sb_builder_gpu(struct sb_builder *b, const struct sb_builder_gpu *g)
 {
 	int sized = g->kind >= SB_GPU_COPY_H2D && g->kind <= SB_GPU_MEMSET;
+	int shaped = g->kind == SB_GPU_KERNEL && g->shape.grid[0];
 	uint64_t aux = g->name | (uint64_t)g->kind << 20 | (uint64_t)(g->device & 255) << 24 |
 		       (uint64_t)(g->flags & 255) << 32;
-	uint64_t *at = sb_stream_writer_long(b->device, SB_GPU, aux, sized ? 5 : 4);
+	uint64_t *at = sb_stream_writer_long(b->device, SB_GPU, aux, sized ? 5 : shaped ? 6 : 4);
 
 	if (!at)
 		return;
@@ -168,6 +169,8 @@ void sb_builder_gpu(struct sb_builder *b, const struct sb_builder_gpu *g)
 	at[3] = (uint64_t)g->stream << 32 | g->launch_tid;
 	if (sized)
 		at[4] = g->bytes;
+	if (shaped)
+		sb_gpu_shape_pack(&g->shape, at + 4);
 	if (at[0] + at[1] > b->last_ticks)
 		b->last_ticks = at[0] + at[1];
 }

@@ -3,6 +3,7 @@
 #include "gpu/activity.h"
 
 #include "base/error.h"
+#include "format/gpu_shape.h"
 #include "gpu/kernel_name.h"
 #include "gpu/launch.h"
 #include "gpu/ring.h"
@@ -96,6 +97,7 @@ struct activity {
 	enum sb_gpu_kind kind;
 	uint32_t name, flags, device, stream, correlation;
 	uint64_t start, end, bytes;
+	const struct sb_gpu_shape *shape; /* of a kernel; else NULL */
 };
 
 static bool after_cut(const struct sb_launch *launch, uint64_t start)
@@ -117,7 +119,8 @@ static bool follows_cut(const struct sb_launch *launch)
 static void put(const struct activity *a)
 {
 	struct sb_launch launch = sb_launch_of(a->correlation);
-	uint64_t payload[5];
+	uint64_t payload[6];
+	uint32_t words = !a->shape ? 5 : a->shape->grid[0] ? 6 : 4;
 
 	if (a->correlation > newest)
 		newest = a->correlation;
@@ -131,7 +134,10 @@ static void put(const struct activity *a)
 		return;
 	payload[2] = launch.ticks;
 	payload[3] = (uint64_t)a->stream << 32 | launch.tid;
-	payload[4] = a->bytes;
+	if (a->shape)
+		sb_gpu_shape_pack(a->shape, payload + 4);
+	else
+		payload[4] = a->bytes;
 	counts.unattributed += !launch.ticks;
 	counts.kernels += a->kind == SB_GPU_KERNEL;
 	counts.memsets += a->kind == SB_GPU_MEMSET;
@@ -139,7 +145,7 @@ static void put(const struct activity *a)
 	if (!sb_put(SB_STREAM_DEVICE, SB_GPU,
 		    (uint64_t)a->name | (uint64_t)a->kind << 20 | (uint64_t)(a->device & 255) << 24 |
 			    (uint64_t)a->flags << 32,
-		    payload, a->kind == SB_GPU_KERNEL ? 4 : 5))
+		    payload, words))
 		unwritten++;
 }
 
@@ -153,11 +159,27 @@ static uint32_t shape_flags(const struct cupti_kernel *k)
 	return !shared && k->grid[1] == 1 && k->grid[2] == 1 ? SB_GPU_FLAT : 0;
 }
 
+static uint32_t positive(int32_t value)
+{
+	return value > 0 ? (uint32_t)value : 0;
+}
+
+static struct sb_gpu_shape shape_of(const struct cupti_kernel *k)
+{
+	return (struct sb_gpu_shape){ .grid = { positive(k->grid[0]), positive(k->grid[1]),
+					      positive(k->grid[2]) },
+		.block = { positive(k->block[0]), positive(k->block[1]), positive(k->block[2]) },
+		.registers = k->registers_per_thread,
+		.shared_bytes = positive(k->static_shared_bytes) + positive(k->dynamic_shared_bytes) };
+}
+
 static void put_kernel(const struct cupti_kernel *k)
 {
+	struct sb_gpu_shape shape = shape_of(k);
+
 	put(&(struct activity){ SB_GPU_KERNEL, sb_kernel_name(k->name),
 		(k->graph_node ? SB_GPU_GRAPH : 0) | shape_flags(k), k->device, k->stream, k->correlation,
-		k->start, k->end, 0 });
+		k->start, k->end, 0, &shape });
 }
 
 static enum sb_gpu_kind copy_kind(uint8_t cupti_kind)
@@ -199,20 +221,20 @@ static void put_copy(const struct cupti_memcpy *c)
 	uint32_t flags = memory_flags(c->source_kind, c->target_kind);
 
 	put(&(struct activity){ kind, copy_name(kind, flags), flags | (c->graph_node ? SB_GPU_GRAPH : 0),
-		c->device, c->stream, c->correlation, c->start, c->end, c->bytes });
+		c->device, c->stream, c->correlation, c->start, c->end, c->bytes, NULL });
 }
 
 static void put_peer_copy(const struct cupti_memcpy2 *c)
 {
 	put(&(struct activity){ SB_GPU_COPY_OTHER, sb_name_intern("Memcpy PtoP (Device -> Device)", NULL), 0,
-		c->device, c->stream, c->correlation, c->start, c->end, c->bytes });
+		c->device, c->stream, c->correlation, c->start, c->end, c->bytes, NULL });
 }
 
 static void put_memset(const struct cupti_memset *m)
 {
 	put(&(struct activity){ SB_GPU_MEMSET, sb_name_intern("Memset (Device)", NULL),
 		m->graph_node ? SB_GPU_GRAPH : 0, m->device, m->stream, m->correlation, m->start, m->end,
-		m->bytes });
+		m->bytes, NULL });
 }
 
 static void put_record(const struct cupti_record *r)

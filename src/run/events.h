@@ -5,6 +5,7 @@
 #ifndef SB_RUN_EVENTS_H
 #define SB_RUN_EVENTS_H
 
+#include "format/gpu_shape.h"
 #include "run/run.h"
 
 enum sb_zone_flags {
@@ -92,6 +93,7 @@ struct sb_event {
 			uint32_t launch_tid; /* 0: unknown */
 			uint32_t launch_track; /* index of run->tracks; UINT32_MAX: unknown */
 			int64_t bytes; /* -1: none */
+			struct sb_gpu_shape shape; /* of a kernel */
 		} gpu;
 		struct {
 			enum strobe_cache_kind kind;

@@ -143,7 +143,9 @@ static bool take_gpu(struct sb_engine *e, const struct given *g, struct sb_event
 	ev->gpu.launch_tid = (uint32_t)r->payload[3];
 	ev->gpu.launch_track = ev->gpu.launch_tid ? sb_run_track_of(e->run, e->process, ev->gpu.launch_tid, 0)
 						  : UINT32_MAX;
-	ev->gpu.bytes = r->words >= 5 ? (int64_t)r->payload[4] : -1;
+	ev->gpu.bytes = ev->gpu.kind != SB_GPU_KERNEL && r->words >= 5 ? (int64_t)r->payload[4] : -1;
+	if (ev->gpu.kind == SB_GPU_KERNEL && r->words >= 6)
+		ev->gpu.shape = sb_gpu_shape_unpack(r->payload + 4);
 	return true;
 }
 

@@ -26,6 +26,7 @@ struct fake_cupti {
 	uint32_t (*unzeroed)(void); /* buffers that came dirty although promised clean */
 	uint64_t (*refused_records)(void); /* no buffer was given */
 	void (*shape)(int32_t shared_bytes, int32_t grid_y); /* of the kernels from now on */
+	void (*sized)(int32_t grid_x, int32_t block_x, uint16_t registers); /* the same */
 };
 
 typedef const struct fake_cupti *(*fake_cupti_function)(void);

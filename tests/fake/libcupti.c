@@ -287,6 +287,16 @@ static void shape(int32_t shared_bytes, int32_t grid_y)
 	shape_grid_y = grid_y;
 }
 
+static int32_t shape_grid_x, shape_block_x;
+static uint16_t shape_registers;
+
+static void sized(int32_t grid_x, int32_t block_x, uint16_t registers)
+{
+	shape_grid_x = grid_x;
+	shape_block_x = block_x;
+	shape_registers = registers;
+}
+
 static void kernel(uint32_t correlation, uint64_t start, uint64_t end, const char *name)
 {
 	struct cupti_kernel *k;
@@ -299,6 +309,10 @@ static void kernel(uint32_t correlation, uint64_t start, uint64_t end, const cha
 		k->end = end;
 		k->name = name;
 		k->dynamic_shared_bytes = shape_shared_bytes;
+		k->grid[0] = shape_grid_x;
+		k->block[0] = shape_block_x;
+		k->block[1] = k->block[2] = 1;
+		k->registers_per_thread = shape_registers;
 		k->grid[1] = shape_grid_y;
 		k->grid[2] = 1;
 		k->stream = 7;
@@ -377,8 +391,8 @@ API const struct fake_cupti *fake_cupti(void);
 API const struct fake_cupti *fake_cupti(void)
 {
 	static const struct fake_cupti fake = { reset, call_count, set_version, refuse, now, launch, kernel,
-		copy, set, enabled, subscribed, held, hold_empty, take_over, unzeroed, refused_records,
-		shape };
+		copy, set, enabled, subscribed, held, hold_empty, take_over, unzeroed, refused_records, shape,
+		sized };
 
 	return &fake;
 }

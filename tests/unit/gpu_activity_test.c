@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "format/gpu_shape.h"
 #include "base/error.h"
 #include "fake/fake_cupti.h"
 #include "fake/written.h"
@@ -124,6 +125,32 @@ static void kernels_tell_the_shape_of_their_launch(void **state)
 	assert_int_equal(written_flags(&written[0]), SB_GPU_TILED);
 	assert_int_equal(written_flags(&written[1]), SB_GPU_FLAT);
 	assert_int_equal(written_flags(&written[2]), 0);
+}
+
+static void kernels_keep_grid_block_registers_and_shared_memory(void **state)
+{
+	struct sb_gpu_shape shape;
+	uint64_t t;
+
+	(void)state;
+	start();
+	t = fake->now();
+	fake->shape(164308, 12);
+	fake->sized(4, 384, 168);
+	fake->kernel(fake->launch(), t, t + 1000, "gemm");
+	fake->shape(0, 0);
+	fake->sized(0, 0, 0);
+	sb_activity_stop();
+	assert_int_equal(written_count, 1);
+	assert_int_equal(written[0].words, 6);
+	shape = sb_gpu_shape_unpack(written[0].payload + 4);
+	assert_int_equal(shape.grid[0], 4);
+	assert_int_equal(shape.grid[1], 12);
+	assert_int_equal(shape.grid[2], 1);
+	assert_int_equal(shape.block[0], 384);
+	assert_int_equal(shape.block[1], 1);
+	assert_int_equal(shape.registers, 168);
+	assert_int_equal(shape.shared_bytes, 164308);
 }
 
 static void copies_have_direction_bytes_and_kind_of_memory(void **state)
@@ -432,6 +459,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unknown_versions_are_refused), /* first: nothing is loaded yet */
 		TEST(kernel_carries_the_call_that_launched_it), TEST(kernels_tell_the_shape_of_their_launch),
+		TEST(kernels_keep_grid_block_registers_and_shared_memory),
 		TEST(copies_have_direction_bytes_and_kind_of_memory),
 		TEST(everything_is_let_go_of_afterwards), TEST(runtime_records_are_never_enabled),
 		TEST(what_was_launched_after_the_cut_is_not_recorded),

@@ -174,6 +174,54 @@ static void gpus_stand_above_workers_and_kernels_know_their_launch(void **state)
 	sb_buf_done(&bytes);
 }
 
+/* Equal shapes are written once; a copy has its bytes; a kernel's name says its family. */
+static void kernels_have_shapes_and_families_and_copies_bytes(void **state)
+{
+	struct sb_builder *b;
+	struct sb_buf bytes = { 0 };
+	struct sb_jsondom_doc *doc;
+	const struct sb_jsondom *root, *row;
+	struct sb_builder_gpu work = {
+		.kind = SB_GPU_KERNEL, .duration_ns = 500, .launch_ns = UINT64_MAX, .stream = 7
+	};
+	size_t at;
+
+	assert_int_equal(sb_builder_open(path, NULL, &b), 0);
+	work.name = sb_builder_name(b, "ampere_bf16_s16816gemm_bf16_128x64", NULL);
+	for (uint64_t i = 0; i < 4; i++) {
+		work.start_ns = 1000 + i * 1000;
+		work.shape = (struct sb_gpu_shape){ { i == 3 ? 0 : 4 + (uint32_t)(i == 2), 12, 1 },
+			{ 384, 1, 1 }, 168, 164308 };
+		sb_builder_gpu(b, &work);
+	}
+	work = (struct sb_builder_gpu){ .name = sb_builder_name(b, "H2D", NULL),
+		.kind = SB_GPU_COPY_H2D,
+		.start_ns = 6000,
+		.duration_ns = 100,
+		.launch_ns = UINT64_MAX,
+		.stream = 7,
+		.bytes = 4096 };
+	sb_builder_gpu(b, &work);
+	assert_int_equal(sb_builder_close(b, 10000), 0);
+	doc = timeline_of(&bytes);
+	root = sb_jsondom_root(doc);
+	assert_int_equal(sb_jsondom_get(root, "shapes")->size, 2);
+	assert_int_equal(sb_jsondom_get(root, "kernels")->size, 1);
+	row = sb_jsondom_children(sb_jsondom_get(lane_named(root, "stream", NULL), "rows"));
+	at = body_at(&bytes, row, "more_at");
+	assert_int_equal(number_at(&bytes, &at), 1);
+	assert_int_equal(number_at(&bytes, &at), 1);
+	assert_int_equal(number_at(&bytes, &at), 2);
+	assert_int_equal(number_at(&bytes, &at), 0); /* not known */
+	at = 0;
+	for (sb_jsondom_each(one, sb_jsondom_get(lane_named(root, "stream", NULL), "rows")))
+		at = body_at(&bytes, one, "more_at"); /* of the copies */
+	assert_int_equal(number_at(&bytes, &at), 4096 + 1);
+	assert_null(sb_jsondom_get(root, "traced")); /* it does not say when it was traced */
+	sb_jsondom_free(doc);
+	sb_buf_done(&bytes);
+}
+
 static void spans_that_overlap_get_rows_of_their_own(void **state)
 {
 	struct sb_builder *b;
@@ -363,6 +411,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lanes_are_threads_streams_steps_and_blocks),
 		cmocka_unit_test(gpus_stand_above_workers_and_kernels_know_their_launch),
+		cmocka_unit_test(kernels_have_shapes_and_families_and_copies_bytes),
 		cmocka_unit_test(spans_that_overlap_get_rows_of_their_own),
 		cmocka_unit_test(gpu_spans_lie_above_what_they_hold),
 		cmocka_unit_test(spans_lie_above_what_they_hold_with_their_attributes),

@@ -1004,6 +1004,9 @@ export type GpuRow = {
   share_ratio?: number; // of all kernels', of the busy or of the idle time
   bytes?: number; // copied
   gb_per_s?: number; // bytes over total_s; 1 GB is 10^9 bytes
+  family?: string; // what a kernel does, by its name: "GEMM"
+  kind?: string; // how it does it: "flash 2"
+  precision?: string; // in which numbers: "bf16"
 };
 
 // A time in which a GPU had nothing to do.

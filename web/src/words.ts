@@ -1,5 +1,5 @@
 // What the report's keys are called on the page.
-import { unitOf } from './format';
+import { clip, unitOf } from './format';
 
 const TITLES: Record<string, string> = {
   fps: 'frames per second',
@@ -93,4 +93,9 @@ const BOUNDS: Record<string, string> = { gpu: 'GPU', cpu_launch: 'CPU launch', c
 
 export function boundBy(what: string): string {
   return BOUNDS[what] ?? what.replaceAll('_', ' ');
+}
+
+// What every kernel of a library begins with says nothing about this one.
+export function kernelName(name: string, most: number): string {
+  return clip(name.replace(/^void /, '').replace(/\b(at::native|at|c10|std|cutlass|\(anonymous namespace\))::/g, ''), most);
 }

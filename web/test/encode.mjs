@@ -16,10 +16,10 @@ class Out {
   }
 }
 
-// lanes: [{kind, name, main?, device?, rows: [[{start, end, name, count?, busy?, mixed?, launch?: {lane, at}}]], mergeNs?}]
-export function encodeTimeline({ endNs, names, lanes, marks, details, traced }) {
+// lanes: [{kind, name, main?, device?, rows: [[{start, end, name, count?, busy?, mixed?, launch?: {lane, at}, more?}]], mergeNs?}]
+export function encodeTimeline({ endNs, names, lanes, ...more }) {
   const out = new Out();
-  const header = { version: 1, end_ns: endNs, names, lanes: [], marks, details, traced };
+  const header = { version: 1, end_ns: endNs, names, lanes: [], ...more };
   for (const lane of lanes) {
     const rows = lane.rows.map((entries) => {
       const at = out.bytes.length;
@@ -32,14 +32,16 @@ export function encodeTimeline({ endNs, names, lanes, marks, details, traced }) 
       for (const e of entries) out.varint(e.name * 4 + (e.mixed ? 2 : 0) + ((e.count ?? 1) > 1 ? 1 : 0));
       for (const e of entries) if ((e.count ?? 1) > 1) out.varint(e.count);
       for (const e of entries) if ((e.count ?? 1) > 1) out.signed(e.end - e.start - e.busy);
-      if (!entries.some((e) => e.launch)) return { entries: entries.length, merge_ns: lane.mergeNs ?? 0, at };
+      const more_at = entries.some((e) => e.more) ? out.bytes.length : undefined;
+      if (more_at !== undefined) for (const e of entries) if ((e.count ?? 1) === 1) out.varint(e.more ?? 0);
+      if (!entries.some((e) => e.launch)) return { entries: entries.length, merge_ns: lane.mergeNs ?? 0, at, more_at };
       const launches_at = out.bytes.length;
       for (const e of entries) {
         if ((e.count ?? 1) > 1) continue;
         out.varint(e.launch ? e.launch.lane + 2 : 0);
         if (e.launch) out.signed(e.start - e.launch.at);
       }
-      return { entries: entries.length, merge_ns: lane.mergeNs ?? 0, at, launches_at };
+      return { entries: entries.length, merge_ns: lane.mergeNs ?? 0, at, launches_at, more_at };
     });
     header.lanes.push({ kind: lane.kind, name: lane.name, note: lane.note, main: lane.main, device: lane.device, rows });
   }

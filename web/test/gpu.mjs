@@ -99,3 +99,34 @@ test("the memory figure is the text report's, and says whose it is", async (brow
   assert.equal(await card(whole.page), 'VRAM peak of the whole GPU 1.2 GB 1 % of 140.4 GB');
   await whole.close();
 });
+
+const spaced = (text) => text.replace(/[\s\u00a0\u202f]+/g, ' ');
+
+test('a kernel tells its grid, block, registers, shared memory and family, a copy its bytes and rate', async (browser) => {
+  const timeline = encodeTimeline({
+    endNs: 100 * MS,
+    names: ['main', 'sm90_gemm', 'Memcpy HtoD'],
+    kernels: [[1, 'GEMM', 'cuBLAS', 'bf16']],
+    shapes: [[1, 1, 1, 32, 1, 1, 16, 0], [4, 12, 1, 384, 1, 1, 168, 164308]],
+    lanes: [
+      { kind: 'thread', name: 'main', main: true, rows: [[zone(0, 0, 100)]] },
+      { kind: 'stream', name: 'GPU 0 stream 7', device: 0, rows: [[{ ...zone(1, 10, 40), more: 2 }], [{ ...zone(2, 50, 60), more: 20e6 + 1 }]] },
+    ],
+  });
+  const { page, seen, close } = await open(browser, writePage('gpu-shape', { report: report({ gpu_trace: { kernel_count: 1, kernel_total_s: 0.03, top_kernels: [{ name: 'void at::native::sm90_gemm', family: 'GEMM', kind: 'cuBLAS', precision: 'bf16', count: 1, total_s: 0.03 }] } }), timeline }));
+  await ready(page);
+  assert.match(spaced(await page.locator('#kernels tbody tr').first().innerText()), /^sm90_gemm GEMM, cuBLAS, bf16 1 30\.0 ms/);
+  const canvas = page.locator('#timeline-full canvas');
+  await canvas.scrollIntoViewIfNeeded();
+  const b = await canvas.boundingBox();
+  const at = (ms) => b.x + 132 + ((b.width - 132) * ms) / 100;
+  const stream = b.y + 20 + 23 + 29; // below the ruler, main and the busy lane
+  await page.mouse.click(at(25), stream + 9);
+  await page.waitForSelector('.detail');
+  assert.match(spaced(await page.locator('.detail').innerText()), /family GEMM, cuBLAS, bf16 grid 4 × 12 × 1 blocks block 384 × 1 × 1 threads registers 168 of a thread shared memory 160\.5 kB of a block/);
+  await page.mouse.click(at(55), stream + 18 + 9);
+  await page.waitForFunction(() => document.querySelector('.selection b').textContent === 'Memcpy HtoD');
+  assert.match(spaced(await page.locator('.detail').innerText()), /moved 20\.0 MB rate 2\.00 GB\/s/);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});

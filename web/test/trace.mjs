@@ -106,3 +106,13 @@ test("times in a selection are the report's, for the whole and for a part", asyn
   await compare(page, analysis, readStages('--from', from.toFixed(9), '--to', to.toFixed(9)));
   await close();
 });
+
+test('a kernel of a real trace brings its launch along', async (browser) => {
+  const { page, close } = await open(browser, page_().path);
+  await ready(page);
+  await page.locator('#kernels tbody tr').first().click();
+  await page.waitForSelector('.detail');
+  const words = (await page.locator('.detail').innerText()).replace(/[\s\u00a0\u202f]+/g, ' ');
+  assert.match(words, /family GEMM.* grid \d+ × \d+ × \d+ blocks block \d+ × \d+ × \d+ threads registers \d+ of a thread/);
+  await close();
+});

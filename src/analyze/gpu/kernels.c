@@ -1,6 +1,7 @@
 /* Kernels by name: how often each ran, and how long. */
 #include "analyze/gpu/kernels.h"
 
+#include "analyze/gpu/kernel_names.h"
 #include "analyze/gpu/paths.h"
 #include "base/error.h"
 
@@ -37,6 +38,15 @@ static struct sb_gpu_row row_of(
 		.bytes = NAN };
 }
 
+static void classify(struct sb_gpu_row *row)
+{
+	struct sb_kernel_class class = sb_kernel_classify(row->name);
+
+	row->family = class.family ? sb_kernel_family_name(class.family) : NULL;
+	row->kind = class.kind;
+	row->precision = class.precision;
+}
+
 int sb_gpu_kernels_fill(const struct sb_gpu_kernels *g, struct sb_model *model)
 {
 	struct sb_gpu_row *rows = malloc((g->room + 1) * sizeof *rows);
@@ -49,6 +59,8 @@ int sb_gpu_kernels_fill(const struct sb_gpu_kernels *g, struct sb_model *model)
 			rows[n++] = row_of(model, g->run->names[i].text, &g->all[i], seconds(g->total_ns));
 	model->gpu.top_kernels = sb_gpu_rows_keep(model, rows, &n);
 	model->gpu.top_kernel_count = n;
+	for (size_t i = 0; model->gpu.top_kernels && i < n; i++)
+		classify(&model->gpu.top_kernels[i]);
 	free(rows);
 	return 0;
 }

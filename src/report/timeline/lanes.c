@@ -227,8 +227,14 @@ static void put_launched(struct sb_timeline *t, struct sb_timeline_lane *lane, c
 	if (!has_row(t, lane, row))
 		return;
 	lane->busy_ns += e->gpu.duration_ns;
-	sb_timeline_rows_add_launched(&t->rows, lane->rows[row], e->t_ns, e->t_ns + e->gpu.duration_ns,
-		e->name, e->gpu.launch_ns, e->gpu.launch_track);
+	sb_timeline_rows_add_launched(&t->rows, lane->rows[row],
+		&(struct sb_timeline_entry){ .start_ns = e->t_ns,
+			.end_ns = e->t_ns + e->gpu.duration_ns,
+			.name = e->name,
+			.launch_ns = e->gpu.launch_ns,
+			.launch_track = e->gpu.launch_track,
+			.more = row ? (uint64_t)(e->gpu.bytes + 1)
+				    : sb_timeline_shapes_number(&t->shapes, &e->gpu.shape) });
 }
 
 static void on_gpu(struct sb_timeline *t, const struct sb_event *e)
@@ -271,6 +277,7 @@ void sb_timeline_free(struct sb_timeline *t)
 	sb_timeline_rows_done(&t->rows);
 	sb_timeline_profile_done(&t->profile);
 	sb_timeline_profile_done(&t->gpu_profile);
+	sb_timeline_shapes_done(&t->shapes);
 	free(t->held);
 	sb_map_done(&t->lane_of);
 	sb_buf_done(&t->detail_text);

@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "report/timeline/profile.h"
 #include "report/timeline/rows.h"
+#include "report/timeline/shapes.h"
 
 #define SB_TIMELINE_DEPTH_MAX 64u /* rows of a lane; deeper zones are counted, not shown */
 #define SB_TIMELINE_MARKS_MAX 2000u
@@ -59,6 +60,7 @@ struct sb_timeline {
 	struct sb_run *run;
 	struct sb_timeline_rows rows;
 	struct sb_timeline_profile profile, gpu_profile;
+	struct sb_timeline_shapes shapes;
 	struct sb_timeline_held *held;
 	uint32_t held_count, held_capacity;
 	struct sb_timeline_lane *lanes;

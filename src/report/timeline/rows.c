@@ -132,6 +132,7 @@ static void add_entry(struct sb_timeline_rows *rs, uint32_t number, struct sb_ti
 		return;
 	row = &rs->rows[number];
 	row->launched |= e.launch_ns != INT64_MIN;
+	row->has_more |= e.more != 0;
 	if (row->count) {
 		struct sb_timeline_entry *last = &row->entries[row->count - 1];
 
@@ -149,24 +150,26 @@ static void add_entry(struct sb_timeline_rows *rs, uint32_t number, struct sb_ti
 		keep_budget(rs);
 }
 
-void sb_timeline_rows_add_launched(struct sb_timeline_rows *rs, uint32_t row, int64_t start_ns,
-	int64_t end_ns, uint32_t name, int64_t launch_ns, uint32_t launch_track)
+void sb_timeline_rows_add_launched(
+	struct sb_timeline_rows *rs, uint32_t row, const struct sb_timeline_entry *work)
 {
-	add_entry(rs, row,
-		(struct sb_timeline_entry){ .start_ns = start_ns,
-			.end_ns = end_ns,
-			.busy_ns = end_ns - start_ns,
-			.longest_ns = end_ns - start_ns,
-			.name = name,
-			.count = 1,
-			.launch_track = launch_track,
-			.launch_ns = launch_ns });
+	struct sb_timeline_entry e = *work;
+
+	e.busy_ns = e.longest_ns = e.end_ns - e.start_ns;
+	e.count = 1;
+	e.mixed = false;
+	add_entry(rs, row, e);
 }
 
 void sb_timeline_rows_add(
 	struct sb_timeline_rows *rs, uint32_t row, int64_t start_ns, int64_t end_ns, uint32_t name)
 {
-	sb_timeline_rows_add_launched(rs, row, start_ns, end_ns, name, INT64_MIN, UINT32_MAX);
+	sb_timeline_rows_add_launched(rs, row,
+		&(struct sb_timeline_entry){ .start_ns = start_ns,
+			.end_ns = end_ns,
+			.name = name,
+			.launch_track = UINT32_MAX,
+			.launch_ns = INT64_MIN });
 }
 
 void sb_timeline_rows_finish(struct sb_timeline_rows *rs)
@@ -237,4 +240,11 @@ void sb_timeline_row_write_launches(
 		sb_varint(out, lane == UINT32_MAX ? 1 : lane + 2);
 		signed_varint(out, e->start_ns - e->launch_ns);
 	}
+}
+
+void sb_timeline_row_write_more(const struct sb_timeline_row *row, struct sb_buf *out)
+{
+	for (const struct sb_timeline_entry *e = row->entries; e < row->entries + row->count; e++)
+		if (e->count == 1)
+			sb_varint(out, e->more);
 }

@@ -20,6 +20,7 @@ struct sb_timeline_entry {
 	bool mixed; /* zones of several names */
 	uint32_t launch_track; /* index of run->tracks; UINT32_MAX: unknown */
 	int64_t launch_ns; /* INT64_MIN: unknown, or nothing that is launched */
+	uint64_t more; /* of a kernel: its shape's number + 1; of a copy: its bytes + 1; 0: unknown */
 };
 
 struct sb_timeline_row {
@@ -28,6 +29,7 @@ struct sb_timeline_row {
 	int64_t merge_ns; /* zones shorter than this may be merged; 0: all exact */
 	bool unsorted;
 	bool launched; /* an entry knows its launch */
+	bool has_more; /* an entry knows its shape or its bytes */
 };
 
 struct sb_timeline_rows {
@@ -44,9 +46,9 @@ uint32_t sb_timeline_rows_new(struct sb_timeline_rows *rs);
 /* Zones of a row may come in any order; in order they are cheapest. */
 void sb_timeline_rows_add(
 	struct sb_timeline_rows *rs, uint32_t row, int64_t start_ns, int64_t end_ns, uint32_t name);
-/* The same for work on a GPU that was launched at launch_ns. */
-void sb_timeline_rows_add_launched(struct sb_timeline_rows *rs, uint32_t row, int64_t start_ns,
-	int64_t end_ns, uint32_t name, int64_t launch_ns, uint32_t launch_track);
+/* The same for work on a GPU, of which start, end, name, launch and more are set. */
+void sb_timeline_rows_add_launched(
+	struct sb_timeline_rows *rs, uint32_t row, const struct sb_timeline_entry *work);
 /* Sorts what came unsorted. Before writing. */
 void sb_timeline_rows_finish(struct sb_timeline_rows *rs);
 /* The row's columns as variable-length numbers; see docs/page.md. */
@@ -57,6 +59,9 @@ void sb_timeline_row_write(
  * where it is known, how long before its start. lane_of: track -> lane, UINT32_MAX: none. */
 void sb_timeline_row_write_launches(
 	const struct sb_timeline_row *row, const uint32_t *lane_of, struct sb_buf *out);
+
+/* The shape or the bytes of each entry of one piece of work. */
+void sb_timeline_row_write_more(const struct sb_timeline_row *row, struct sb_buf *out);
 
 void sb_varint(struct sb_buf *out, uint64_t value);
 

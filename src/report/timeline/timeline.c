@@ -1,6 +1,7 @@
 /* Writes the lanes of a run as docs/page.md describes them. */
 #include "report/timeline/timeline.h"
 
+#include "analyze/gpu/kernel_names.h"
 #include "run/events.h"
 #include "run/gpu_traces.h"
 #include "base/error.h"
@@ -139,6 +140,46 @@ static void write_names(struct sb_timeline *t, const uint32_t *order, uint32_t l
 	sb_json_array_end(j);
 }
 
+static void write_kernel(const struct sb_timeline *t, uint32_t name, struct sb_json *j)
+{
+	struct sb_kernel_class class = sb_kernel_classify(t->run->names[name].text);
+
+	if (!class.family)
+		return;
+	sb_json_array_begin(j, NULL);
+	sb_json_uint(j, NULL, t->name_numbers[name]);
+	sb_json_string(j, NULL, sb_kernel_family_name(class.family));
+	sb_json_string(j, NULL, class.kind ? class.kind : "");
+	sb_json_string(j, NULL, class.precision ? class.precision : "");
+	sb_json_array_end(j);
+}
+
+/* What each kernel does, by its name: [name, family, kind, precision]. */
+static int write_kernels(
+	const struct sb_timeline *t, const uint32_t *order, uint32_t lane_count, struct sb_json *j)
+{
+	bool *seen = calloc((size_t)t->run->name_count + 1, 1);
+
+	if (!seen)
+		return sb_fail(STROBE_ENOMEM, "no memory for the timeline");
+	sb_json_array_begin(j, "kernels");
+	for (uint32_t l = 0; l < lane_count; l++) {
+		const struct sb_timeline_lane *lane = &t->lanes[order[l]];
+		const struct sb_timeline_row *row = lane->row_count ? &t->rows.rows[lane->rows[0]] : NULL;
+
+		for (size_t i = 0; lane->kind == SB_TIMELINE_STREAM && row && i < row->count; i++) {
+			uint32_t name = row->entries[i].name;
+
+			if (!seen[name])
+				write_kernel(t, name, j);
+			seen[name] = true;
+		}
+	}
+	sb_json_array_end(j);
+	free(seen);
+	return 0;
+}
+
 /* The lane each track's zones are on; the caller frees it. */
 static uint32_t *lanes_of_tracks(const struct sb_timeline *t)
 {
@@ -167,6 +208,10 @@ static void write_row(const struct sb_timeline *t, const struct sb_timeline_row 
 	if (row->launched && lane_of) {
 		sb_json_uint(j, "launches_at", body->size);
 		sb_timeline_row_write_launches(row, lane_of, body);
+	}
+	if (row->has_more) {
+		sb_json_uint(j, "more_at", body->size);
+		sb_timeline_row_write_more(row, body);
 	}
 	sb_json_object_end(j);
 }
@@ -302,7 +347,11 @@ static int write_timeline(struct sb_timeline *t, struct sb_buf *out)
 	write_profile(t, "profile", &t->profile, &j, &body);
 	if (t->gpu_profile.name_count)
 		write_profile(t, "gpu_profile", &t->gpu_profile, &j, &body);
-	err = write_traced(t->run, &j);
+	if (t->shapes.count)
+		sb_timeline_shapes_write(&t->shapes, &j);
+	err = write_kernels(t, order, lane_count, &j);
+	if (!err)
+		err = write_traced(t->run, &j);
 	sb_json_object_end(&j);
 	size = (uint32_t)header.size;
 	sb_buf_puts(out, MAGIC);

@@ -1,7 +1,8 @@
 // Two runs on one axis, aligned by a video and a step of it; and the kernels of both.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { useKeys } from '../keys';
-import { clip, count, nanos } from '../format';
+import { count, nanos } from '../format';
+import { kernelName } from '../words';
 import { select, show, whole, type Range } from '../state';
 import { Table } from '../table';
 import type { Timeline } from '../timeline/data';
@@ -71,7 +72,7 @@ function Kernels({ rows, words }: { rows: Pair[]; words: string }) {
       rows={rows}
       most={15}
       columns={[
-        { key: 'name', head: 'kernel or copy', text: true, value: (p) => p.name, cell: (p) => <span dir="auto" title={p.name}>{clip(p.name, 70)}</span> },
+        { key: 'name', head: 'kernel or copy', text: true, value: (p) => p.name, cell: (p) => <span dir="auto" title={p.name}>{kernelName(p.name, 70)}</span> },
         { key: 'delta_ns', head: 'change', value: delta, cell: bar },
         { key: 'before_ns', head: 'before', value: (p) => p.before },
         { key: 'now_ns', head: 'now', value: (p) => p.now },

@@ -4,10 +4,10 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Distribution, OrderChart, TimeChart, type Chart } from '../charts';
 import { clip, count, keyed, memory, percent, seconds } from '../format';
-import { memoryPeak, num, text, whoseMemory, type Event, type Fields, type MemorySnapshot, type NotRecorded, type Report, type Series } from '../report';
+import { memoryPeak, num, text, whoseMemory, type Event, type Fields, type GpuRow, type MemorySnapshot, type NotRecorded, type Report, type Series } from '../report';
 import { jumpTo, jumpToKernel } from '../jump';
 import { FieldList, FieldTable, Table } from '../table';
-import { boundBy, caption, title } from '../words';
+import { boundBy, caption, kernelName, title } from '../words';
 import { Growth } from './growth';
 import { Readings } from './readings';
 import { Name } from './shell';
@@ -262,7 +262,8 @@ export function kernelsBody(r: Report): ComponentChildren {
           most={20}
           onPick={(k) => jumpToKernel(text(k, 'name'))}
           columns={[
-            { key: 'name', head: 'kernel', text: true, value: (k) => text(k, 'name'), cell: (k) => <span dir="auto" title={text(k, 'name')}>{clip(text(k, 'name') ?? '', 84)}</span> },
+            { key: 'name', head: 'kernel', text: true, value: (k) => text(k, 'name'), cell: (k) => <span dir="auto" title={text(k, 'name')}>{kernelName(text(k, 'name') ?? '', 84)}</span> },
+            ...(g.top_kernels!.some((k) => k.family) ? [{ key: 'family', head: 'family', text: true, value: (k: GpuRow) => [k.family, k.kind, k.precision].filter(Boolean).join(', ') }] : []),
             { key: 'count', head: 'count', value: (k) => num(k, 'count'), cell: (k) => count(num(k, 'count')) },
             { key: 'total_s', head: 'total', value: (k) => num(k, 'total_s') },
             { key: 'mean_s', head: 'mean', value: (k) => num(k, 'mean_s') ?? (num(k, 'total_s') ?? 0) / Math.max(1, num(k, 'count') ?? 1) },

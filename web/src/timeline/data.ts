@@ -30,6 +30,12 @@ export interface Profile {
   count: Float64Array[];
 }
 
+export interface Kernel {
+  family: string;
+  kind: string;
+  precision: string;
+}
+
 export interface Timeline {
   startNs: number;
   endNs: number;
@@ -39,6 +45,8 @@ export interface Timeline {
   marks: Mark[];
   profile: Profile | null; // of the zones
   gpuProfile: Profile | null; // of kernels and copies
+  kernels: Map<number, Kernel>; // by name
+  shapes: number[][]; // grid x, y, z, block x, y, z, registers of a thread, bytes of shared memory of a block
   details: Map<string, Record<string, unknown>>; // "lane.row.start"
   zones: number;
   merged: boolean;
@@ -58,6 +66,8 @@ interface Header {
   profile?: ProfileHeader;
   gpu_profile?: ProfileHeader;
   traced?: [number, number][];
+  kernels?: [number, string, string, string][];
+  shapes?: number[][];
   lanes_left_out?: number;
 }
 
@@ -73,6 +83,7 @@ interface RowHeader {
   merge_ns: number;
   at: number;
   launches_at?: number;
+  more_at?: number;
 }
 
 class Bytes {
@@ -129,8 +140,13 @@ function readRow(body: Uint8Array, h: RowHeader): Row {
     for (let i = 0; i < n; i++) if (count[i] > 1) busy[i] -= b.signed();
   }
   const row = new Row(start, end, name, count, busy, mixed, h.merge_ns);
+  if (h.more_at !== undefined) row.more = readMore(new Bytes(body, h.more_at), row);
   if (h.launches_at !== undefined) row.launches = readLaunches(new Bytes(body, h.launches_at), row);
   return row;
+}
+
+function readMore(b: Bytes, row: Row): Float64Array {
+  return row.start.map((_, i) => (row.count[i] > 1 ? 0 : b.varint()));
 }
 
 function readLaunches(b: Bytes, row: Row): Launches {
@@ -202,6 +218,8 @@ export function decodeTimeline(blob: Uint8Array): Timeline {
     marks: (header.marks ?? []).map(([at, name]) => ({ at, name: header.names[name] })),
     profile: readProfile(body, header.start_ns ?? 0, header.profile),
     gpuProfile: readProfile(body, header.start_ns ?? 0, header.gpu_profile),
+    kernels: new Map(header.kernels?.map(([name, family, kind, precision]) => [name, { family, kind, precision }])),
+    shapes: header.shapes ?? [],
     details,
     zones: lanes.reduce((sum, l) => sum + (derived(l.kind) ? 0 : l.zones), 0),
     merged: lanes.some((l) => l.mergeNs > 0),

@@ -1,7 +1,7 @@
 // One entry of the timeline and what it has to do with: what is around and inside it,
 // others of its name, who launched it, what it launched.
 import { marksAt } from './marked';
-import { clip, count, keyed, nanos } from '../format';
+import { bytes, clip, count, keyed, memory, nanos } from '../format';
 import { select, type EntryPlace, type Range, type Selection } from '../state';
 import { title } from '../words';
 import { derived, entriesOf, type Lane, type Timeline } from './data';
@@ -58,7 +58,24 @@ export function describe(t: Timeline, e: Entry): [string, string][] {
   out.push(['start', `${(start / 1e9).toFixed(6)}\u00a0s`]);
   out.push(['lane', lane.name + (lane.rows.length > 1 && lane.kind !== 'stream' ? `, depth ${e.row}` : '')]);
   if (lane.kind === 'step') for (const m of marksAt(start)) out.push([m.kind, m.words]);
+  out.push(...workFacts(t, e));
   for (const [k, v] of Object.entries(attributesOf(t, e))) out.push([title(k), keyed(k, v)]);
+  return out;
+}
+
+const times = (v: number[]) => v.map((n) => count(n)).join(' × ');
+
+// How a kernel was launched and what it does; what a copy moved, and how fast.
+export function workFacts(t: Timeline, e: Entry): [string, string][] {
+  const row = rowOf(t, e);
+  if (t.lanes[e.lane].kind !== 'stream' || row.count[e.index] > 1) return [];
+  const more = row.more?.[e.index] ?? 0;
+  const ns = row.end[e.index] - row.start[e.index];
+  if (e.row > 0) return more > 0 ? [['moved', bytes(more - 1)], ...(ns > 0 ? [['rate', keyed('_bytes_per_s', ((more - 1) * 1e9) / ns)] as [string, string]] : [])] : [];
+  const k = t.kernels.get(row.name[e.index]);
+  const s = more > 0 ? t.shapes[more - 1] : undefined;
+  const out: [string, string][] = k ? [['family', [k.family, k.kind, k.precision].filter(Boolean).join(', ')]] : [];
+  if (s) out.push(['grid', `${times(s.slice(0, 3))} blocks`], ['block', `${times(s.slice(3, 6))} threads`], ['registers', `${s[6]} of a thread`], ['shared memory', s[7] ? `${memory(s[7])} of a block` : 'none']);
   return out;
 }
 

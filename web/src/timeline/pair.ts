@@ -17,9 +17,10 @@ export function medianOf(all: Range[]): number {
   return warm[Math.floor((warm.length - 1) / 2)] ?? 0;
 }
 
-function moved(r: Row, by: number, names: number[], lanes: number): Row {
+function moved(r: Row, by: number, names: number[], lanes: number, shapes: number): Row {
   const add = (v: Float64Array) => v.map((one) => one + by);
   const row = new Row(add(r.start), add(r.end), r.name.map((n) => names[n] ?? 0), r.count, r.busy, r.mixed, r.mergeNs);
+  row.more = r.more && (shapes ? r.more.map((m) => (m ? m + shapes : 0)) : r.more);
   if (r.launches) row.launches = { lane: r.launches.lane.map((l) => (l < 0 ? l : l + lanes)), at: add(r.launches.at) };
   return row;
 }
@@ -30,6 +31,8 @@ export function pair(sides: [string, Timeline, number][]): Timeline {
   const known = new Map<string, number>();
   const lanes: Lane[] = [];
   const details: Timeline['details'] = new Map();
+  const kernels: Timeline['kernels'] = new Map();
+  const shapes: number[][] = [];
   const nameOf = (n: string) => {
     if (!known.has(n)) known.set(n, names.push(n) - 1);
     return known.get(n)!;
@@ -37,7 +40,9 @@ export function pair(sides: [string, Timeline, number][]): Timeline {
   for (const [side, t, at] of sides) {
     const own = t.names.map(nameOf);
     const first = lanes.length;
-    lanes.push(...t.lanes.map((l) => ({ ...l, name: `${side} ${l.name}`, traced: l.traced && l.traced.map((w) => ({ from: w.from - at, to: w.to - at })), rows: l.rows.map((r) => moved(r, -at, own, first)) })));
+    lanes.push(...t.lanes.map((l) => ({ ...l, name: `${side} ${l.name}`, traced: l.traced && l.traced.map((w) => ({ from: w.from - at, to: w.to - at })), rows: l.rows.map((r, i) => moved(r, -at, own, first, l.kind === 'stream' && i === 0 ? shapes.length : 0)) })));
+    shapes.push(...t.shapes);
+    for (const [name, kernel] of t.kernels) kernels.set(own[name], kernel);
     for (const [key, attributes] of t.details) {
       const [lane, row, start] = key.split('.').map(Number);
       details.set(`${lane + first}.${row}.${start - at}`, attributes);
@@ -52,6 +57,8 @@ export function pair(sides: [string, Timeline, number][]): Timeline {
     foldedNs: 0,
     names,
     lanes,
+    kernels,
+    shapes,
     marks: sides.flatMap(([, t, at]) => t.marks.map((m) => ({ ...m, at: m.at - at }))),
     profile: null,
     gpuProfile: null,

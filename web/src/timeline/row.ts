@@ -14,6 +14,7 @@ export class Row {
   readonly size: number;
   readonly zones: number;
   launches: Launches | null = null;
+  more: Float64Array | null = null; // of a kernel its shape's number + 1, of a copy its bytes + 1; 0: not known
   private busySum: Float64Array; // busy time before entry i
   private countSum: Float64Array;
   private longest: Uint32Array[] = []; // per level, the longest entry of FAN below
