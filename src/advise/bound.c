@@ -3,10 +3,12 @@
 #include "advise/bound.h"
 
 #include "base/role.h"
+#include "stats/seconds.h"
 
 #include <string.h>
 
 #define GPU_BUSY 0.85 /* of the time, and the GPU is the limit */
+#define GPU_WAITS 0.3 /* less than that: it is idle for most of the time */
 #define CPU_BUSY 80 /* percent of a core */
 #define SHARE_LARGE 0.30 /* of the generation's time in one kind of waiting */
 #define PRESSURE_LARGE 20 /* percent of the time something waited for the disk */
@@ -16,17 +18,19 @@
 
 /* ---- what bounds the run ------------------------------------------------ */
 
-static double generation_s(const struct sb_model *model)
+static double judged_s(const struct sb_model *model)
 {
-	return model->summary.generation_s;
+	return model->summary.judged_s;
 }
 
-static double column_mean(const struct sb_model *model, const char *source, const char *column)
+static double sampled(const struct sb_model *model, double mean_percent)
 {
-	const struct sb_series *s = sb_model_series(model, source, -2);
-	const struct sb_series_column *c = s ? sb_series_column_find(s, column) : NULL;
+	return model->summary.judged_sampled ? mean_percent : NAN;
+}
 
-	return c ? c->stats.mean : NAN;
+static double utilization(const struct sb_model *model)
+{
+	return sampled(model, model->summary.gpu_utilization_mean_percent);
 }
 
 static double work_s(const struct sb_model *model, enum strobe_role work)
@@ -50,7 +54,7 @@ static void bound(struct sb_model *model, const char *words, const char *key)
 
 static bool by_communication(struct sb_model *model)
 {
-	double waited_s = work_s(model, STROBE_ROLE_COLLECTIVE), wall_s = generation_s(model);
+	double waited_s = work_s(model, STROBE_ROLE_COLLECTIVE), wall_s = judged_s(model);
 
 	if (model->gpu.present && model->gpu.exposed_communication_s > model->gpu.window_s * SHARE_LARGE) {
 		waited_s = model->gpu.exposed_communication_s;
@@ -66,7 +70,7 @@ static bool by_communication(struct sb_model *model)
 
 static bool by_copies(struct sb_model *model)
 {
-	double offload = model->diffusion.offload_s / generation_s(model);
+	double offload = model->diffusion.offload_s / judged_s(model);
 
 	if (model->gpu.present && model->gpu.copy_ratio > SHARE_LARGE)
 		model->summary.bound_reason = sb_model_printf(
@@ -86,9 +90,8 @@ static bool by_gpu(struct sb_model *model)
 
 	if (busy >= GPU_BUSY)
 		model->summary.bound_reason = sb_model_printf(model, "%.0f %% busy", busy * 100);
-	else if (isnan(busy) && model->summary.gpu_utilization_mean_percent >= GPU_BUSY * 100)
-		model->summary.bound_reason = sb_model_printf(
-			model, "%.0f %% util", model->summary.gpu_utilization_mean_percent);
+	else if (isnan(busy) && utilization(model) >= GPU_BUSY * 100)
+		model->summary.bound_reason = sb_model_printf(model, "%.0f %% util", utilization(model));
 	else
 		return false;
 	bound(model, "GPU", "gpu");
@@ -97,8 +100,8 @@ static bool by_gpu(struct sb_model *model)
 
 static bool by_disk(struct sb_model *model)
 {
-	double pressure = column_mean(model, "psi", "io_percent");
-	double reading = work_s(model, STROBE_ROLE_DATA) / generation_s(model);
+	double pressure = sampled(model, model->summary.disk_wait_mean_percent);
+	double reading = work_s(model, STROBE_ROLE_DATA) / judged_s(model);
 
 	if (pressure > PRESSURE_LARGE)
 		model->summary.bound_reason = sb_model_printf(
@@ -114,8 +117,8 @@ static bool by_disk(struct sb_model *model)
 
 static bool by_launches(struct sb_model *model)
 {
-	double util = model->summary.gpu_utilization_mean_percent;
-	double cpu = column_mean(model, "cpu", "process_percent");
+	double util = utilization(model);
+	double cpu = sampled(model, model->summary.cpu_mean_percent);
 
 	if (model->gpu.present && model->gpu.idle_s > model->gpu.busy_s * 0.5 &&
 		model->gpu.small_kernel_ratio > 0.5)
@@ -123,7 +126,7 @@ static bool by_launches(struct sb_model *model)
 			"the GPU idles %.0f %% and %.0f %% of its kernels are short",
 			model->gpu.idle_s / (model->gpu.busy_s + model->gpu.idle_s) * 100,
 			model->gpu.small_kernel_ratio * 100);
-	else if (util > 0 && util < 60 && cpu >= 80)
+	else if (!model->gpu.present && util > 0 && util < 60 && cpu >= 80)
 		model->summary.bound_reason = sb_model_printf(
 			model, "GPU utilisation %.0f %% while the process uses %.0f %% CPU", util, cpu);
 	else
@@ -135,7 +138,7 @@ static bool by_launches(struct sb_model *model)
 /* True if no GPU was used and the program keeps a core busy. */
 static bool by_cpu(struct sb_model *model)
 {
-	double cpu = column_mean(model, "cpu", "process_percent");
+	double cpu = sampled(model, model->summary.cpu_mean_percent);
 
 	if (model->gpu.present || model->summary.gpu_utilization_mean_percent > 0 || !(cpu >= CPU_BUSY))
 		return false;
@@ -145,22 +148,51 @@ static bool by_cpu(struct sb_model *model)
 	return true;
 }
 
+/* A GPU was there to be judged, but not long enough. */
+static void too_short(struct sb_model *model)
+{
+	char took[32];
+
+	if (model->summary.judged_sampled || (isnan(model->summary.gpu_utilization_mean_percent) &&
+						     isnan(model->summary.cpu_mean_percent)))
+		return;
+	sb_text_seconds(took, sizeof took, judged_s(model));
+	model->summary.bound_reason = sb_model_printf(
+		model, "%s of work: too short for samples to tell", took);
+}
+
+/* "12", "0.3", "99.7": near the ends a digit more, so that little is not nothing. */
+static const char *percent_text(struct sb_model *model, double ratio)
+{
+	double percent = ratio * 100;
+
+	return sb_model_printf(model, percent < 1 || percent > 99 ? "%.1f" : "%.0f", percent);
+}
+
+static void by_nothing(struct sb_model *model)
+{
+	double busy = model->gpu.busy_s / (model->gpu.busy_s + model->gpu.idle_s);
+
+	bound(model, "mixed", "mixed");
+	if (model->gpu.present)
+		model->summary.bound_reason = sb_model_printf(model,
+			busy < GPU_WAITS ? "GPU busy %s %%: it waits for the program; no cause stands out"
+					 : "GPU busy %s %%; nothing else stands out",
+			percent_text(model, busy));
+	else
+		model->summary.bound_reason = sb_model_printf(
+			model, "GPU %.0f %% util; nothing else stands out", utilization(model));
+}
+
 void sb_bound_judge(struct sb_model *model)
 {
-	struct sb_summary_panel *summary = &model->summary;
-
 	if (by_communication(model) || by_copies(model) || by_gpu(model) || by_disk(model) ||
 		by_launches(model) || by_cpu(model))
 		return;
-	if (!(summary->gpu_utilization_mean_percent > 0) && !model->gpu.present)
-		return;
-	bound(model, "mixed", "mixed");
-	summary->bound_reason = model->gpu.present
-					? sb_model_printf(model, "GPU busy %.0f %%; nothing else stands out",
-						  model->gpu.busy_s /
-							  (model->gpu.busy_s + model->gpu.idle_s) * 100)
-					: sb_model_printf(model, "GPU %.0f %% util; nothing else stands out",
-						  summary->gpu_utilization_mean_percent);
+	if (utilization(model) > 0 || model->gpu.present)
+		by_nothing(model);
+	else
+		too_short(model);
 }
 
 /* ---- what to leave alone ------------------------------------------------ */
@@ -177,7 +209,7 @@ static bool is_main_stage(const struct sb_model *model, const struct sb_stage *s
  * everything else look small. */
 static double share_of(const struct sb_model *model, const struct sb_stage *s)
 {
-	double inside = s->parent < 0 ? NAN : s->covered_s / generation_s(model);
+	double inside = s->parent < 0 ? NAN : s->covered_s / judged_s(model);
 
 	return inside > s->wall_ratio ? inside : s->wall_ratio;
 }

@@ -52,7 +52,7 @@ void sb_rule_gpu_memory(struct sb_advisor *a)
 	}
 }
 
-/* The GPU is also idle during imports and loading; that is not counted as missing work. */
+/* The GPU is also idle while something is imported or loaded later; that is not counted as missing work. */
 static double setup_s(const struct sb_model *model)
 {
 	double sum_s = 0;
@@ -60,7 +60,7 @@ static double setup_s(const struct sb_model *model)
 	for (size_t i = 0; i < model->stages.stage_count && model->generations.whole_run; i++) {
 		const struct sb_stage *s = &model->stages.stages[i];
 
-		if (s->setup && s->parent < 0 && s->covered_s > 0)
+		if (s->setup && !s->startup && s->parent < 0 && s->covered_s > 0)
 			sum_s += s->covered_s;
 	}
 	return sum_s;
@@ -87,14 +87,14 @@ static double gpu_stages_s(const struct sb_model *model)
 void sb_rule_gpu_utilization(struct sb_advisor *a)
 {
 	const struct sb_series *s;
-	double percent = a->model->summary.gpu_utilization_mean_percent,
-	       wall_s = a->model->summary.generation_s;
+	double percent = a->model->summary.gpu_utilization_mean_percent, wall_s = a->model->summary.judged_s;
 	double idle_s = wall_s * (1 - percent / 100) - setup_s(a->model), used_s = gpu_stages_s(a->model);
 	bool used = false;
 
 	for (size_t i = 0; (s = gpu_at(a->model, &i));)
 		used |= was_used(s);
-	if (!used || !(percent < a->limit) || !isnan(sb_weigh_step_busy(a->model)))
+	if (!used || !a->model->summary.judged_sampled || !(percent < a->limit) ||
+		!isnan(sb_weigh_step_busy(a->model)))
 		return; /* what was traced says it better */
 	if (sb_weigh_utilization(a->model) * 100 >= a->limit)
 		return; /* it was the first generation that was cold */
@@ -103,7 +103,9 @@ void sb_rule_gpu_utilization(struct sb_advisor *a)
 	sb_advisor_find(a, percent, idle_s > 0 ? idle_s : NAN,
 		sb_say(a, "GPU utilisation is %.1f %%", percent),
 		sb_say(a, "the mean of its samples over %.2f s of %s", wall_s,
-			a->model->generations.whole_run ? "the run" : "generation"));
+			!a->model->generations.whole_run         ? "generation"
+			: isnan(a->model->summary.startup_end_s) ? "the run"
+								 : "the run after its start-up"));
 }
 
 void sb_rule_temperature(struct sb_advisor *a)
@@ -125,7 +127,7 @@ static double clock_saves_s(const struct sb_model *model, const struct sb_device
 {
 	double used = model->summary.gpu_utilization_mean_percent / 100;
 
-	return model->summary.generation_s * (isnan(used) ? 1 : used) *
+	return model->summary.judged_s * (isnan(used) ? 1 : used) *
 	       (1 - d->busy_clock_mean_mhz / d->busy_clock_max_mhz);
 }
 

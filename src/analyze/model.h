@@ -80,7 +80,9 @@ struct sb_summary_panel {
 	double unattributed_s; /* of generation_s: no stage inside covers it */
 	double overlap_s; /* stages inside at the same time: their times add up to this much more */
 	double outside_s; /* imports, load, compile, export... */
-	double startup_end_s; /* when the first generation began; NAN: none was marked */
+	double startup_end_s; /* when the first generation began, else the first stage that is not set-up; NAN: none
+				 of them is known */
+	double startup_unattributed_s; /* before that: no stage covers it; NAN: no set-up is known */
 	double outside_overlap_s; /* the same of what is listed there */
 	double fps_wall, fps_compute, bps_wall, bps_compute;
 	double first_block_s;
@@ -91,7 +93,11 @@ struct sb_summary_panel {
 	double gpu_peak_bytes, gpu_total_bytes, gpu_reserved_peak_bytes;
 	const char *gpu_peak_stage;
 	double ram_peak_bytes, ram_total_bytes;
-	double gpu_utilization_mean_percent;
+	/* the time that verdicts are about: the generations, else from the start-up to the end of the last stage */
+	double judged_s;
+	bool judged_sampled; /* false: what was sampled is mostly of other times, the start-up's */
+	double gpu_utilization_mean_percent, cpu_mean_percent,
+		disk_wait_mean_percent; /* in it; NAN: not known */
 	const char *
 		bound; /* "GPU", "CPU", "CPU launch", "copies", "disk", "communication", "mixed"; NULL: unknown */
 	const char *bound_by; /* the same as a key: "cpu_launch", "unknown" */

@@ -98,7 +98,11 @@ static const struct sb_field summary_rows[] = {
 		"than generation_s"),
 	SB_FIELD(sb_summary_panel, outside_s, "outside_s", SB_KNOWN, "wall time outside of them"),
 	SB_FIELD(sb_summary_panel, startup_end_s, "startup_end_s", SB_KNOWN,
-		"when the first generation began: what lies before is start-up (imports, load, compile)"),
+		"when the first generation began, else the first stage that is not set-up: what lies before "
+		"is start-up "
+		"(imports, load, compile)"),
+	SB_FIELD(sb_summary_panel, startup_unattributed_s, "startup_unattributed_s", SB_KNOWN,
+		"of the start-up: no stage covers it"),
 	SB_FIELD(sb_summary_panel, outside_overlap_s, "outside_overlap_s", SB_SET,
 		"the same overlap of what is outside"),
 	SB_FIELD(sb_summary_panel, frames, "frames", SB_KNOWN, "output frames, each counted once"),
@@ -137,7 +141,9 @@ static const struct sb_field summary_rows[] = {
 	SB_FIELD(sb_summary_panel, ram_total_bytes, "ram_total_bytes", SB_KNOWN,
 		"the machine's, or the cgroup's limit where that is lower"),
 	SB_FIELD(sb_summary_panel, gpu_utilization_mean_percent, "gpu_utilization_mean_percent", SB_KNOWN,
-		"of the busiest GPU, during the generations"),
+		"of the busiest GPU, during judged_s"),
+	SB_FIELD(sb_summary_panel, cpu_mean_percent, "process_cpu_mean_percent", SB_KNOWN,
+		"of one core, the program's own, during judged_s"),
 	SB_FIELD(sb_summary_panel, target_fps, "target_fps", SB_SET, "the setting"),
 	SB_FIELD(sb_summary_panel, target_reached, "target_reached", SB_ALWAYS, "fps is at least that",
 		.when = target_known),
@@ -159,7 +165,11 @@ SB_FIELD_WHEN(any_left_alone, sb_summary_panel, it->leave_alone_count > 0)
 static const struct sb_field verdict_rows[] = {
 	SB_FIELD_NAMED(
 		sb_summary_panel, bound_by, "bound_by", SB_ALWAYS, bounds, "what the run waits for most"),
-	SB_FIELD(sb_summary_panel, bound_reason, "why", SB_KNOWN, "with its numbers"),
+	SB_FIELD(sb_summary_panel, bound_reason, "why", SB_KNOWN, "with its numbers; or why it is unknown"),
+	SB_FIELD(sb_summary_panel, judged_s, "judged_s", SB_KNOWN,
+		"what it is about: the time of the generations, else from the start-up to the end of the "
+		"last "
+		"stage"),
 	SB_FIELD_LIST(sb_summary_panel, leave_alone, leave_alone_count, "leave_alone", SB_KNOWN, left_alone,
 		"stages that cannot pay"),
 	SB_FIELD(sb_summary_panel, leave_alone_ratio, "leave_alone_ratio", SB_ALWAYS,

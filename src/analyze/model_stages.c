@@ -113,11 +113,13 @@ static const struct sb_field stage_rows[] = {
 		"time per iteration, of its attribute iters", .when = timed),
 	SB_FIELD_NAMED(sb_stage, state, "state", SB_KNOWN, states, "absent: it ran and ended"),
 	SB_FIELD(sb_stage, skip_reason, "reason", SB_KNOWN, "why it was skipped"),
-	SB_FIELD(sb_stage, bottleneck, "bottleneck", SB_SET, "the largest self time"),
+	SB_FIELD(sb_stage, startup, "startup", SB_SET,
+		"it ended before the pipeline began: see summary.startup_end_s"),
+	SB_FIELD(sb_stage, bottleneck, "bottleneck", SB_SET, "the largest self time after the start-up"),
 	SB_FIELD_NAMED(sb_stage, bottleneck_level, "bottleneck_level", SB_KNOWN, bottleneck_levels,
-		"major: the largest self time; other: another of at least a fifth of the wall time; model: "
-		"the "
-		"stage around the largest that has others next to it"),
+		"major: the largest self time; other: another of at least a fifth of the wall time, "
+		"without generations of what follows the start-up; model: the stage around the largest that "
+		"has others next to it"),
 	SB_FIELD(sb_stage, span, "span", SB_SET, "may overlap the stages next to it"),
 	SB_FIELD_ARRAY(sb_stage, attributes, attribute_count, "attributes", SB_ALWAYS,
 		"the program's own; counts are summed up, of others it is the last value",
@@ -134,12 +136,13 @@ static const struct sb_field same_name_rows[] = {
 };
 static SB_FIELDS(same_name, sb_same_name, "SameName", "Stages that share a name.");
 
-static const char *const time_kinds[] = { "stage", "itself", "smaller", "elsewhere", "unattributed",
-	SB_NAMES_END };
+static const char *const time_kinds[] = { "stage", "startup", "itself", "smaller", "elsewhere",
+	"unattributed", SB_NAMES_END };
 
 static const struct sb_field time_part_rows[] = {
 	SB_FIELD_NAMED(sb_time_part, kind, "kind", SB_ALWAYS, time_kinds,
-		"itself: a stage without those inside it; smaller: all other stages; elsewhere: stages of "
+		"startup: all before the pipeline began; itself: a stage without those inside it; smaller: "
+		"all other stages; elsewhere: stages of "
 		"other "
 		"threads and processes alone"),
 	SB_FIELD(sb_time_part, name, "name", SB_KNOWN, "of the stage"),

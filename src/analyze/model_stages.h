@@ -35,6 +35,7 @@ struct sb_stage {
 	bool bottleneck; /* the largest self time */
 	enum sb_bottleneck bottleneck_level;
 	bool setup; /* importing, loading, compiling, or inside of such */
+	bool startup; /* it ended before the pipeline began */
 	bool uneven; /* members differ in kind (tasks, threads) */
 	/* calls that began and ended in the selected part, without those inside another
 	 * of their own; mean, percentiles, last are theirs */
@@ -124,6 +125,7 @@ bool sb_stage_attr_is_count(const char *key); /* frames, steps, bytes: worth sum
 
 enum sb_time_kind {
 	SB_TIME_STAGE = 0,
+	SB_TIME_STARTUP,
 	SB_TIME_ITSELF,
 	SB_TIME_SMALLER,
 	SB_TIME_ELSEWHERE,
@@ -137,9 +139,13 @@ struct sb_stages_panel {
 	double inside_s; /* wall time that the stages side by side cover */
 	double inside_sum_s; /* their covered times added up */
 	bool has_generations;
+	double startup_end_s; /* when the first generation began, or the first stage that is not set-up; NAN: no
+				 set-up came before */
+	double startup_unattributed_s; /* before that: no stage covers it */
+	double work_end_s; /* when the last stage that is not set-up ended; known where startup_end_s is */
 	struct sb_stage *stages; /* a parent before its children, siblings by total */
 	size_t stage_count;
-	/* where the wall time goes, nothing twice: the largest first, then smaller ones together,
+	/* where the wall time goes, nothing twice: the start-up, then the largest first, then smaller ones together,
 	 * then what stages of other threads alone cover, then what is unattributed */
 	struct sb_time_part {
 		const char *name; /* NULL: no single stage */

@@ -1,6 +1,8 @@
 /* The summary: what one screen says, gathered from the other panels. */
 #include "analyze/summary.h"
 
+#include "analyze/judged.h"
+
 #include "base/role.h"
 #include "run/setting.h"
 #include "base/error.h"
@@ -73,7 +75,8 @@ static void take_video(struct sb_model *model)
 	s->startup_end_s = model->generations.whole_run ? NAN : INFINITY;
 	for (size_t i = 0; i < model->generations.listed; i++)
 		s->startup_end_s = fmin(s->startup_end_s, model->generations.all[i].begin_s);
-	s->startup_end_s = isfinite(s->startup_end_s) ? s->startup_end_s : NAN;
+	s->startup_end_s = isfinite(s->startup_end_s) ? s->startup_end_s : model->stages.startup_end_s;
+	s->startup_unattributed_s = model->stages.startup_unattributed_s;
 	split_wall(model);
 	s->frames = d->frames;
 	s->steps = d->steps;
@@ -133,23 +136,7 @@ static void take_energy(struct sb_model *model, const struct sb_run *run)
 	}
 }
 
-/* ---- GPU and memory ----------------------------------------------------- */
-
-/* Of the busiest GPU, while there was something to do. */
-static void take_utilization(struct sb_model *model)
-{
-	double sum = 0, seconds = 0;
-
-	for (size_t i = 0; i < model->generations.count; i++) {
-		const struct sb_generation *g = &model->generations.all[i];
-
-		if (isnan(g->utilization_percent))
-			continue;
-		sum += g->utilization_percent * (g->end_s - g->begin_s);
-		seconds += g->end_s - g->begin_s;
-	}
-	model->summary.gpu_utilization_mean_percent = seconds > 0 ? sum / seconds : NAN;
-}
+/* ---- memory ------------------------------------------------------------- */
 
 /* Samples may miss a short peak, and what the system says at the end is of one process: the
  * larger of them is the peak, everywhere. */
@@ -260,7 +247,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	take_video(model);
 	take_target(&model->summary, target);
 	take_energy(model, run);
-	take_utilization(model);
+	sb_judged_fill(model);
 	take_memory(model);
 	take_outside(model);
 	return model->failed ? sb_fail(STROBE_ENOMEM, "no memory for the summary") : 0;

@@ -50,10 +50,13 @@ static void verdict(struct sb_screen *s)
 	bool mixed = sum->bound && strcmp(sum->bound, "mixed") == 0;
 	char words[300];
 
-	if (!sum->bound)
+	if (!sum->bound_reason)
 		return;
-	snprintf(words, sizeof words, "%s%s (%s)", mixed ? "bound: mixed" : sum->bound, mixed ? "" : "-bound",
-		sum->bound_reason);
+	snprintf(words, sizeof words, "%s%s (%s)",
+		mixed         ? "bound: mixed"
+		: !sum->bound ? "bound: not known"
+			      : sum->bound,
+		mixed || !sum->bound ? "" : "-bound", sum->bound_reason);
 	if (s->line.size && !sb_screen_fits(s, 6 + sb_screen_columns(words)))
 		sb_screen_end(s, NULL);
 	sb_screen_say(s, "%s%s", s->line.size ? "      " : "", words);
@@ -70,7 +73,7 @@ void sb_screen_made(struct sb_screen *s)
 	const struct sb_summary_panel *sum = &s->model->summary;
 	const struct sb_generations_panel *g = &s->model->generations;
 	bool together = !g->whole_run && g->total > 1 && g->union_s < g->total_s * 0.999;
-	char took[32];
+	char took[32], startup[32];
 
 	if (sum->generation_count > 0)
 		count_of(s, sum->generation_count, "video");
@@ -89,6 +92,9 @@ void sb_screen_made(struct sb_screen *s)
 	sb_text_seconds(took, sizeof took, sum->generation_s);
 	if (s->line.size)
 		sb_screen_say(s, " in %s%s", took, together ? ", partly at the same time" : "");
+	sb_text_seconds(startup, sizeof startup, sum->startup_end_s);
+	if (s->line.size && g->whole_run && !isnan(sum->startup_end_s))
+		sb_screen_say(s, " (%s of it start-up)", startup);
 	verdict(s);
 	if (s->line.size)
 		sb_screen_end(s, NULL);

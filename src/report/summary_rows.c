@@ -2,7 +2,9 @@
 #include "report/summary_rows.h"
 
 #include "base/error.h"
+#include "base/role.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,11 +40,27 @@ static int larger_first(const void *a, const void *b)
 	return x->total_s > y->total_s ? -1 : x->total_s < y->total_s;
 }
 
+/* Adds what a stage of the start-up is for to its name, once. */
+static void name_startup(struct sb_summary_rows *rows, const struct sb_stage *s)
+{
+	enum strobe_role work = sb_role_work(s->name, s->role);
+	const char *words = sb_role_words(work);
+	size_t used = strlen(rows->startup_name);
+	char *end = rows->startup_name + (used ? used - 1 : 0); /* before the bracket */
+	int room = (int)(sizeof rows->startup_name - used) - 4;
+
+	if (work == STROBE_ROLE_STAGE || strstr(rows->startup_name, words) || (int)strlen(words) > room)
+		return;
+	snprintf(end, sizeof rows->startup_name - (size_t)(end - rows->startup_name), "%s%.*s)",
+		used ? ", " : "start-up (", room, words);
+}
+
 int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out_rows)
 {
 	struct sb_summary_rows rows = { .wall_s = model->summary.generation_s,
 		.unattributed_s = model->summary.unattributed_s,
 		.overlap_s = model->summary.overlap_s };
+	bool startup = model->generations.whole_run && isfinite(model->summary.startup_end_s);
 
 	rows.all = calloc(model->stages.stage_count + 1, sizeof *rows.all);
 	if (!rows.all)
@@ -53,6 +71,11 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 
 		if (!s->side_by_side)
 			continue;
+		if (startup && s->startup) {
+			rows.startup_s += s->covered_s;
+			name_startup(&rows, s);
+			continue;
+		}
 		while (row->stage && !is_of(row, s))
 			row++;
 		if (!row->stage) {
@@ -74,6 +97,12 @@ int sb_summary_rows_of(const struct sb_model *model, struct sb_summary_rows *out
 		add(&row->tiles, attr_sum(s, "tiles"));
 		add(&row->steps, attr_sum(s, "steps"));
 		add(&row->bytes, attr_sum(s, "bytes"));
+	}
+	if (startup) {
+		if (!*rows.startup_name)
+			strcpy(rows.startup_name, "start-up");
+		rows.startup_s += model->summary.startup_unattributed_s;
+		rows.unattributed_s -= model->summary.startup_unattributed_s;
 	}
 	if (rows.count)
 		qsort(rows.all, rows.count, sizeof *rows.all, larger_first);

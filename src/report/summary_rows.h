@@ -20,8 +20,10 @@ struct sb_summary_rows {
 	struct sb_summary_row *all; /* largest first */
 	size_t count;
 	double wall_s; /* of the generations, or the run */
+	double startup_s; /* of the run: what came before the pipeline, none of the rows; 0: nothing */
+	char startup_name[64]; /* "start-up (imports, model load)" */
 	double unattributed_s; /* no row covers it */
-	double overlap_s; /* the rows and unattributed_s add up to this much more than wall_s */
+	double overlap_s; /* the rows, startup_s and unattributed_s add up to this much more than wall_s */
 };
 
 /* Stages of one name and code are one row. all must be freed. Returns 0 or STROBE_ENOMEM. */

@@ -151,16 +151,26 @@ static bool only_imports(const struct sb_summary_rows *rows)
 }
 
 /* The largest row that belongs to the pipeline itself; the largest of all where the
- * pipeline is next to nothing. rows->count: none, as nothing but imports ran. */
-static size_t bottleneck_of(const struct sb_summary_rows *rows)
+ * pipeline is next to nothing. rows->count: none, as nothing but imports ran, or no stage takes much
+ * of what follows the start-up. */
+static size_t bottleneck_of(const struct sb_summary_rows *rows, double judged_s)
 {
 	if (only_imports(rows))
 		return rows->count;
 	for (size_t i = 0; i < rows->count; i++) {
-		if (!rows->all[i].stage->setup && rows->all[i].total_s >= rows->wall_s * WORTH_MARKING)
+		if (!rows->all[i].stage->setup && rows->all[i].total_s >= judged_s * WORTH_MARKING)
 			return i;
 	}
-	return 0;
+	return rows->startup_s > 0 ? rows->count : 0;
+}
+
+static void startup_row(struct sb_screen *s, const struct sb_summary_rows *rows)
+{
+	if (!(rows->startup_s > 0))
+		return;
+	plain_label(s, rows->startup_name);
+	row_numbers(s, rows->startup_s, rows->wall_s);
+	sb_screen_end(s, NULL);
 }
 
 static void imports_line(struct sb_screen *s, const struct sb_summary_rows *rows)
@@ -257,7 +267,8 @@ int sb_screen_table(struct sb_screen *s)
 	sb_screen_say(s, "%-*s %11s %8s %10s %6s", s->label,
 		s->model->generations.whole_run ? "Run" : "Generation", "wall", "share", "GPU span", "calls");
 	sb_screen_end(s, "1");
-	bottleneck = bottleneck_of(&rows);
+	startup_row(s, &rows);
+	bottleneck = bottleneck_of(&rows, s->model->summary.judged_s);
 	for (size_t i = 0; i < rows.count && i < SB_SUMMARY_ROWS; i++) {
 		one_row(s, &rows.all[i], rows.wall_s, i == bottleneck);
 		if (!warm_said && work_of(&rows.all[i]) == STROBE_ROLE_DENOISE) {

@@ -176,7 +176,6 @@ static void a_run_that_only_loads_has_its_load_as_bottleneck(void **state)
 
 	synthetic_open(&s);
 	synthetic_stage(&s, 0, 98 * SECOND, "load_model", STROBE_ROLE_LOAD);
-	synthetic_stage(&s, 98 * SECOND, 99 * SECOND, "check", 0);
 	m = synthetic_model(&s, 100 * SECOND);
 	assert_int_equal(dominating(m, NULL), 0);
 	assert_string_equal(m->stages.bottlenecks[0], "load_model");

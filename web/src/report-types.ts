@@ -159,8 +159,9 @@ export type Stage = {
   per_iteration_s?: number; // time per iteration, of its attribute iters
   state?: "open" | "skipped" | "untimed"; // absent: it ran and ended
   reason?: string; // why it was skipped
-  bottleneck?: true; // the largest self time
-  bottleneck_level?: "major" | "other" | "model"; // major: the largest self time; other: another of at least a fifth of the wall time; model: the stage around the largest that has others next to it
+  startup?: true; // it ended before the pipeline began: see summary.startup_end_s
+  bottleneck?: true; // the largest self time after the start-up
+  bottleneck_level?: "major" | "other" | "model"; // major: the largest self time; other: another of at least a fifth of the wall time, without generations of what follows the start-up; model: the stage around the largest that has others next to it
   span?: true; // may overlap the stages next to it
   attributes?: Free; // the program's own; counts are summed up, of others it is the last value
   member_count?: number; // names that it groups
@@ -223,7 +224,7 @@ export type StageMember = {
 
 // A part of the wall time.
 export type TimePart = {
-  kind: "stage" | "itself" | "smaller" | "elsewhere" | "unattributed"; // itself: a stage without those inside it; smaller: all other stages; elsewhere: stages of other threads and processes alone
+  kind: "stage" | "startup" | "itself" | "smaller" | "elsewhere" | "unattributed"; // startup: all before the pipeline began; itself: a stage without those inside it; smaller: all other stages; elsewhere: stages of other threads and processes alone
   name?: string; // of the stage
   stage_index?: number; // the same as an index of stages
   stage_count?: number; // how many smaller ones
@@ -289,7 +290,8 @@ export type Summary = {
   unattributed_s?: number; // of generation_s: no stage inside covers it
   overlap_s?: number; // stages inside at the same time: their wall times and unattributed_s add up to this much more than generation_s
   outside_s?: number; // wall time outside of them
-  startup_end_s?: number; // when the first generation began: what lies before is start-up (imports, load, compile)
+  startup_end_s?: number; // when the first generation began, else the first stage that is not set-up: what lies before is start-up (imports, load, compile)
+  startup_unattributed_s?: number; // of the start-up: no stage covers it
   outside_overlap_s?: number; // the same overlap of what is outside
   frames?: number; // output frames, each counted once
   steps?: number; // scheduler steps
@@ -314,7 +316,8 @@ export type Summary = {
   gpu_memory_peak_stage?: string; // the stage of the peak
   ram_peak_bytes?: number; // used on the machine, at most
   ram_total_bytes?: number; // the machine's, or the cgroup's limit where that is lower
-  gpu_utilization_mean_percent?: number; // of the busiest GPU, during the generations
+  gpu_utilization_mean_percent?: number; // of the busiest GPU, during judged_s
+  process_cpu_mean_percent?: number; // of one core, the program's own, during judged_s
   target_fps?: number; // the setting
   target_reached?: boolean; // fps is at least that
   outside?: Outside[]; // time outside the generations
@@ -1135,7 +1138,8 @@ export type FindingPlace = {
 // What bounds the run, and what to leave alone.
 export type Verdict = {
   bound_by: "gpu" | "cpu" | "cpu_launch" | "copies" | "disk" | "communication" | "mixed" | "unknown"; // what the run waits for most
-  why?: string; // with its numbers
+  why?: string; // with its numbers; or why it is unknown
+  judged_s?: number; // what it is about: the time of the generations, else from the start-up to the end of the last stage
   leave_alone?: LeftAlone[]; // stages that cannot pay
   leave_alone_ratio?: number; // of the wall time, all that small together
 };

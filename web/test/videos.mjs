@@ -31,14 +31,14 @@ function videos() {
     { name: 'a cat', role: 'generation', count: 5, total_s: total, self_s: total * 0.1, wall_ratio: 0.5, first_s: first, end_s: end },
     { name: 'denoise', parent: 'a cat', count: 20, total_s: total * 0.8, self_s: total * 0.8, wall_ratio: 0.4, first_s: first, end_s: end },
     { name: 'vae_decode', parent: 'a cat', count: 5, total_s: total * 0.1, self_s: total * 0.1, wall_ratio: 0.05, first_s: first + 0.4, end_s: end },
-    { name: 'load_model', count: 1, total_s: 1, self_s: 1, wall_ratio: 0.35, first_s: 0, end_s: 1 },
+    { name: 'load_model', count: 1, total_s: 1, self_s: 1, wall_ratio: 0.35, first_s: 0, end_s: 1, startup: true },
     { name: 'prefetch', count: 60, total_s: 1.2, self_s: 1.2, wall_ratio: 0.4, first_s: 0, end_s: 2.4 },
   ];
   const timeline = encodeTimeline({ endNs: t * MS, names, lanes: [{ kind: 'generation', name: 'Generations', rows: [rows[0].slice(1)] }, { kind: 'thread', name: 'main', main: true, rows }, { kind: 'thread', name: 'loader', rows: other }] });
   const report = {
     session_info: { id: 'videos', name: 'videos' }, summary: { wall_s: t / 1e3, generation_count: 5, fps: 40, startup_end_s: 1.1 },
     generations: { count: 5, whole_run: false, wall: { count: 5, p50_s: 0.26, p95_s: 0.2971 }, items },
-    stage_analysis: { wall_s: t / 1e3, unattributed_s: 0.2, stages, bottlenecks: ['denoise'], parts: [{ kind: 'stage', name: 'load_model', stage_index: 3, part_s: 1, wall_ratio: 0.4 }] },
+    stage_analysis: { wall_s: t / 1e3, unattributed_s: 0.2, stages, bottlenecks: ['denoise'], parts: [{ kind: 'startup', stage_count: 1, part_s: 1.1, wall_ratio: 0.4 }, { kind: 'stage', name: 'denoise', stage_index: 1, part_s: 1, wall_ratio: 0.4 }] },
     diffusion_analysis: { steps: 20, step: { count: 20, p50_s: 0.05 }, series, rates: [], split: [] },
     recommendations: [], recording: { zones: 90, dropped_count: 0 },
   };
@@ -85,7 +85,7 @@ test('choosing a video changes everything, and the address keeps it', async (bro
   await settled(page);
   assert.equal((await range(page)).from, 0);
   assert.match(await figures(page), /time per video, median\s+260 ms\s+p95 297 ms of 5/, "the report's own percentile, not one of the page's");
-  assert.deepEqual(await bar(page), ['load_model: 1.00 s, 40.0 %']);
+  assert.deepEqual(await bar(page), ['start-up: 1.10 s, 40.0 %', 'denoise: 1.00 s, 40.0 %']);
   await page.goBack();
   await settled(page);
   assert.equal((await range(page)).to - (await range(page)).from, 300 * MS);

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 
 #define BOTTLENECKS 3
-#define WORTH_NAMING 0.05 /* of the wall time */
+#define WORTH_NAMING 0.05 /* of the wall time, less the start-up where there are no generations */
 #define WORTH_MARKING 0.2 /* the same, of one beside the largest */
 
-/* Rows have their parents before them. */
-static void tell_kinds(struct sb_stages_panel *stages)
+void sb_stages_tell_kinds(struct sb_model *model)
 {
+	struct sb_stages_panel *stages = &model->stages; /* rows have their parents before them */
+
 	for (size_t i = 0; i < stages->stage_count; i++) {
 		struct sb_stage *s = &stages->stages[i];
 		enum strobe_role work = sb_role_work(s->name, s->role);
@@ -53,6 +54,14 @@ static bool has_generation(const struct sb_stages_panel *s)
 	return false;
 }
 
+/* Where there are no generations: the share of the wall time between the start-up and the last stage's end. */
+static double judged_ratio(const struct sb_stages_panel *s)
+{
+	if (s->has_generations || isnan(s->startup_end_s))
+		return 1;
+	return fmin(1, (s->work_end_s - s->startup_end_s) / s->wall_s);
+}
+
 static bool is_nested(const struct sb_stages_panel *s, uint32_t a, uint32_t b)
 {
 	uint32_t outer = a < b ? a : b; /* parents come first */
@@ -66,16 +75,18 @@ static bool is_nested(const struct sb_stages_panel *s, uint32_t a, uint32_t b)
 /* The largest first; the others only when they are worth it. */
 static void name_largest(struct sb_stages_panel *s, const uint32_t *order, bool setup_too, double least_first)
 {
+	double judged = judged_ratio(s);
+
 	for (size_t i = 0; i < s->stage_count && s->bottleneck_count < BOTTLENECKS; i++) {
 		struct sb_stage *row = &s->stages[order[i]];
 		bool first = s->bottleneck_count == 0;
 
-		if (row->self_s <= 0 || row->self_ratio < (first ? least_first : WORTH_NAMING))
+		if (row->self_s <= 0 || row->self_ratio < judged * (first ? least_first : WORTH_NAMING))
 			break;
 		if (!setup_too && row->setup)
 			continue;
 		row->bottleneck = first;
-		if (first || (row->self_ratio >= WORTH_MARKING && !is_nested(s, order[0], order[i])))
+		if (first || (row->self_ratio >= judged * WORTH_MARKING && !is_nested(s, order[0], order[i])))
 			row->bottleneck_level = first ? SB_BOTTLENECK_MAJOR : SB_BOTTLENECK_OTHER;
 		s->two_bottlenecks |= row->bottleneck_level == SB_BOTTLENECK_OTHER;
 		s->bottlenecks[s->bottleneck_count++] = row->name;
@@ -85,11 +96,13 @@ static void name_largest(struct sb_stages_panel *s, const uint32_t *order, bool 
 /* Another one beside it that is worth looking at. */
 static bool has_sibling(const struct sb_stages_panel *s, size_t row)
 {
+	double judged = judged_ratio(s);
+
 	for (size_t i = 0; i < s->stage_count; i++) {
 		const struct sb_stage *other = &s->stages[i];
 
 		if (i != row && other->parent == s->stages[row].parent && !other->setup &&
-			other->wall_ratio >= WORTH_NAMING)
+			other->wall_ratio >= judged * WORTH_NAMING)
 			return true;
 	}
 	return false;
@@ -134,7 +147,6 @@ void sb_stages_rank(struct sb_model *model)
 
 	s->by_total = sb_model_alloc(model, (s->stage_count + 1) * sizeof *s->by_total);
 	s->bottlenecks = sb_model_alloc(model, BOTTLENECKS * sizeof *s->bottlenecks);
-	tell_kinds(s);
 	if (!s->stage_count || !order || !s->by_total || !s->bottlenecks)
 		return;
 	for (uint32_t i = 0; i < s->stage_count; i++)
@@ -142,7 +154,7 @@ void sb_stages_rank(struct sb_model *model)
 	qsort_r(s->by_total, s->stage_count, sizeof *order, by_total, s->stages);
 	qsort_r(order, s->stage_count, sizeof *order, by_self, s->stages);
 	name_largest(s, order, false, has_generation(s) ? 0 : WORTH_NAMING);
-	if (!s->bottleneck_count)
+	if (!s->bottleneck_count && isnan(s->startup_end_s))
 		name_largest(s, order, true, 0);
 	name_model(s);
 }

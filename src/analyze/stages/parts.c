@@ -3,6 +3,7 @@
 #include "analyze/stages/stages.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { PARTS_MOST = 7, OPENED_MOST = 4 };
 #define WIDE 0.5 /* of the wall time: a stage that says nothing as one part */
@@ -13,6 +14,7 @@ struct parts {
 	const struct sb_stages_panel *stages;
 	struct sb_time_part *all;
 	size_t count;
+	struct sb_time_part startup; /* part_s 0: none */
 };
 
 /* Calls at the same time count once. */
@@ -61,7 +63,8 @@ static bool open_widest(struct parts *p)
 	for (size_t i = 0; i < p->count; i++) {
 		struct sb_time_part *part = &p->all[i];
 
-		if (part->kind != SB_TIME_STAGE || part->part_s <= p->stages->wall_s * WIDE ||
+		if (part->kind != SB_TIME_STAGE ||
+			part->part_s <= (p->stages->wall_s - p->startup.part_s) * WIDE ||
 			large_inside(p->stages, part->stage) < 2)
 			continue;
 		part->kind = SB_TIME_ITSELF;
@@ -98,10 +101,38 @@ static void keep_largest(struct parts *p)
 		p->all[p->count++] = rest;
 }
 
+/* All before the pipeline began is one part. */
+static void fold_startup(struct parts *p)
+{
+	struct sb_time_part one = { NULL, SB_TIME_STARTUP, -1, 0, p->stages->startup_unattributed_s, 0 };
+	size_t kept = 0;
+
+	if (isnan(p->stages->startup_end_s))
+		return;
+	for (size_t i = 0; i < p->count; i++) {
+		if (p->stages->stages[p->all[i].stage].startup) {
+			one.part_s += p->all[i].part_s;
+			one.stage_count++;
+		} else {
+			p->all[kept++] = p->all[i];
+		}
+	}
+	p->count = kept;
+	p->startup = one;
+}
+
+/* After the start-up, which has its own. */
+static double unattributed_s(const struct parts *p)
+{
+	double startup_s = p->stages->startup_unattributed_s;
+
+	return p->stages->unattributed_s - (startup_s > 0 ? startup_s : 0);
+}
+
 /* What neither the main thread's stages nor nothing covers. */
 static void add_elsewhere(struct parts *p)
 {
-	double rest_s = p->stages->wall_s - p->stages->unattributed_s;
+	double rest_s = p->stages->wall_s - unattributed_s(p) - p->startup.part_s;
 
 	for (size_t i = 0; i < p->count; i++)
 		rest_s -= p->all[i].part_s;
@@ -109,28 +140,46 @@ static void add_elsewhere(struct parts *p)
 		p->all[p->count++] = (struct sb_time_part){ NULL, SB_TIME_ELSEWHERE, -1, 0, rest_s, 0 };
 }
 
+static void put_first(struct parts *p, struct sb_time_part part)
+{
+	if (!(part.part_s > 0))
+		return;
+	memmove(p->all + 1, p->all, p->count * sizeof *p->all);
+	p->all[0] = part;
+	p->count++;
+}
+
+static void take_ratios(struct parts *p)
+{
+	double sum_s = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		sum_s += p->all[i].part_s;
+	if (sum_s < p->stages->wall_s)
+		sum_s = p->stages->wall_s;
+	for (size_t i = 0; i < p->count; i++)
+		p->all[i].ratio = sum_s > 0 ? p->all[i].part_s / sum_s : 0;
+}
+
 void sb_stages_part(struct sb_model *model)
 {
 	struct sb_stages_panel *s = &model->stages;
-	struct parts p = { s, sb_model_alloc(model, (s->stage_count + 3) * sizeof *p.all), 0 };
-	double sum_s = 0;
+	struct parts p = { .stages = s, .all = sb_model_alloc(model, (s->stage_count + 4) * sizeof *p.all) };
+	double nothing_s;
 
 	if (!p.all || !s->stage_count)
 		return;
 	add_inside(&p, -1);
+	fold_startup(&p);
 	for (int opened = 0; opened < OPENED_MOST && open_widest(&p);)
 		opened++;
 	keep_largest(&p);
 	add_elsewhere(&p);
-	if (s->unattributed_s > 0)
-		p.all[p.count++] = (struct sb_time_part){ NULL, SB_TIME_UNATTRIBUTED, -1, 0,
-			s->unattributed_s, 0 };
-	for (size_t i = 0; i < p.count; i++)
-		sum_s += p.all[i].part_s;
-	if (sum_s < s->wall_s)
-		sum_s = s->wall_s;
-	for (size_t i = 0; i < p.count; i++)
-		p.all[i].ratio = sum_s > 0 ? p.all[i].part_s / sum_s : 0;
+	nothing_s = unattributed_s(&p);
+	if (nothing_s > 0)
+		p.all[p.count++] = (struct sb_time_part){ NULL, SB_TIME_UNATTRIBUTED, -1, 0, nothing_s, 0 };
+	put_first(&p, p.startup);
+	take_ratios(&p);
 	s->parts = p.all;
 	s->part_count = p.count;
 }

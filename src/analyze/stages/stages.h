@@ -71,7 +71,11 @@ int sb_stage_tree_build(struct sb_stage_sums *sums, struct sb_model *model);
 /* Fills the parts of the wall time, from rows that are ranked. */
 void sb_stages_part(struct sb_model *model);
 
-/* Tells setup from pipeline, fills by_total and the bottlenecks of finished rows. */
+/* Tells set-up from pipeline, and the main thread's stages from others. */
+void sb_stages_tell_kinds(struct sb_model *model);
+/* After that: which rows are start-up, and until when. from_s: where the selected part begins. */
+void sb_stages_find_startup(struct sb_model *model, double from_s);
+/* Fills by_total and the bottlenecks of finished rows. */
 void sb_stages_rank(struct sb_model *model);
 /* Attributes with one value each, time per frame, step, iteration. */
 void sb_stage_attributes_fill(struct sb_model *model);

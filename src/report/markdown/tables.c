@@ -59,6 +59,10 @@ static void parts(const struct sb_summary_rows *rows, struct sb_buf *out)
 	double rest_s = 0;
 	char name[300];
 
+	if (rows->startup_s > 0) {
+		row_share(out, rows->startup_name, rows->startup_s, rows->wall_s);
+		sb_buf_puts(out, " | |\n");
+	}
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct sb_summary_row *r = &rows->all[i];
 

@@ -104,8 +104,11 @@ static void unknown_text(const struct sb_model *model, struct sb_buf *out)
 {
 	double machine = model->cpu.usage_percent.mean, own = model->cpu.process_percent.mean;
 
-	sb_buf_printf(out, "  Bound by: not known (%s, no GPU trace)\n",
-		any_unused(model) ? "the GPU was not used" : "no GPU samples");
+	if (model->summary.bound_reason)
+		sb_buf_printf(out, "  Bound by: not known (%s)\n", model->summary.bound_reason);
+	else
+		sb_buf_printf(out, "  Bound by: not known (%s, no GPU trace)\n",
+			any_unused(model) ? "the GPU was not used" : "no GPU samples");
 	if (model->cpu.usage_percent.count && machine >= 90 && own < 50)
 		sb_buf_printf(
 			out, "  The machine's CPUs are %.0f %% used, mostly by other programs\n", machine);

@@ -212,8 +212,9 @@ function boundFigure(r: Report): Figure | null {
   const device = r.gpu_metrics?.devices?.[0];
   const util = num(device, 'utilization_mean_percent');
   const cpu = num(r.cpu_metrics, 'usage_mean_percent');
+  if (v.bound_by === 'unknown' && v.why) return { label: 'bound by', value: 'not known', note: v.why };
   if (v.bound_by === 'unknown' && util === undefined) return { label: 'bound by', value: 'not known', note: cpu !== undefined ? `no GPU seen; CPU ${cpu.toFixed(0)} % used` : 'no GPU seen' };
-  return { label: 'bound by', value: boundBy(v.bound_by), note: util !== undefined ? `GPU utilisation ${util.toFixed(0)} % on average` : v.why };
+  return { label: 'bound by', value: boundBy(v.bound_by), note: v.why ?? (util !== undefined ? `GPU utilisation ${util.toFixed(0)} % on average` : undefined) };
 }
 
 // Joules for what one video takes, watt hours from where a meter shows them.
@@ -251,6 +252,7 @@ export function rankStages(r: Report): void {
 
 const LABELS: Record<TimePart['kind'], (p: TimePart) => string> = {
   stage: (p) => p.name ?? '',
+  startup: () => 'start-up',
   itself: (p) => `${p.name} itself`,
   smaller: (p) => `${p.stage_count} smaller stages`,
   elsewhere: () => 'stages of other threads',
@@ -272,6 +274,9 @@ function selectGap(t: Timeline | null): void {
   focusSelection();
 }
 
+// The start-up has a short piece of its own, whatever its time: the bar is about the pipeline.
+const STUB = '28px';
+
 const partOf = (p: Part, g: Generation): TimePart => ({ kind: p.stage !== undefined ? 'stage' : p.name === UNATTRIBUTED ? 'unattributed' : 'smaller', name: p.stage !== undefined ? p.name : undefined, stage_index: p.stage, stage_count: p.stage === undefined ? parseInt(p.name, 10) || undefined : undefined, part_s: p.seconds, wall_ratio: p.seconds / g.wall_s });
 
 function BarPart({ part, report, timeline }: { part: TimePart; report: Report; timeline: Timeline | null }) {
@@ -282,8 +287,8 @@ function BarPart({ part, report, timeline }: { part: TimePart; report: Report; t
   const pick = part.stage_index !== undefined ? () => selectStage(stageRows(stages)[part.stage_index!], timeline) : nothing && timeline && gaps(timeline).length ? () => selectGap(timeline) : undefined;
   const picked = nothing ? chosen?.unattributed !== undefined : part.stage_index !== undefined && chosen?.stage === part.stage_index;
   const label = `${labelOf(part)}: ${seconds(part.part_s)}, ${percent(part.wall_ratio)}`;
-  const look = { class: (picked ? 'picked' : '') + (nothing ? ' nothing' : ''), style: { flexGrow: part.wall_ratio * 1000, background: colourOf(part) }, title: label, 'aria-label': label };
-  const share = part.wall_ratio > 0.07 ? percent(part.wall_ratio, 0) : '';
+  const look = { class: (picked ? 'picked' : '') + (nothing ? ' nothing' : ''), style: { flexGrow: part.kind === 'startup' ? 0 : part.wall_ratio * 1000, flexBasis: part.kind === 'startup' ? STUB : undefined, background: colourOf(part) }, title: label, 'aria-label': label };
+  const share = part.kind === 'startup' ? '' : part.wall_ratio > 0.07 ? percent(part.wall_ratio, 0) : '';
   return pick ? (
     <button type="button" {...look} onClick={pick}>
       {share}

@@ -28,19 +28,14 @@ export function selectStage(s: StageRow | undefined, t: Timeline | null): void {
   if (at) select({ ...at, label: s.name, name: s.name, stage: s.index });
 }
 
-// Imports, loading, compiling: what ended before the first video began is one row, that opens.
+// Imports, loading, compiling: what ended before the pipeline began is one row, that opens.
 export const STARTUP = -2;
 export const startupOpen = new Store(false);
 
 function withStartup(rows: StageRow[], r: Report, open: boolean): StageRow[] {
   const end = num(r.summary, 'startup_end_s');
-  let early = false;
-  const [group, rest]: StageRow[][] = [[], []];
-  for (const s of rows) {
-    if (s.depth === 0) early = end !== undefined && s.end_s !== undefined && s.end_s <= end;
-    if (early) group.push({ ...s, depth: s.depth + 1 });
-    else rest.push(s);
-  }
+  const group = rows.filter((s) => s.startup).map((s) => ({ ...s, depth: s.depth + 1 }));
+  const rest = rows.filter((s) => !s.startup);
   if (end === undefined || !group.length) return rows;
   const head = { index: STARTUP, name: 'start-up', depth: 0, parental: true, first_s: 0, end_s: end, total_s: end, wall_ratio: end / (r.stage_analysis?.wall_s || end) } as StageRow;
   return [head, ...(open ? group : []), ...rest];
@@ -75,7 +70,7 @@ function Name({ s, closed, toggle, most }: { s: StageRow; closed?: Set<number>; 
         {clip(s.name, most)}
       </span>
       {s.bottleneck && <em title="the stage with the most time of its own">bottleneck</em>}
-      {s.bottleneck_level === 'other' && <em title="another stage with at least a fifth of the wall time of its own">bottleneck</em>}
+      {s.bottleneck_level === 'other' && <em title="another stage with at least a fifth of the time after the start-up of its own">bottleneck</em>}
       {s.bottleneck_level === 'model' && <em title="the model around the largest bottleneck">main model</em>}
       {stateOf(s) && <em class="state" title={stateHelp(s)}>{stateOf(s)}</em>}
     </span>
@@ -165,8 +160,7 @@ export function StageTable({ report, timeline, base }: { report: Report; timelin
   const least = (report.stage_analysis?.wall_s ?? 0) * 0.005;
   const rows = useMemo(() => {
     const inside = video && timeline ? stageTimes(timeline, stages, video).seconds : null;
-    const end = num(report.summary, 'startup_end_s') ?? 0;
-    const some = (s: StageRow) => (inside && (s.end_s ?? Infinity) > end ? (inside[s.index] ?? 0) >= (video!.to - video!.from) * 5e-12 : s.state !== undefined || (s.total_s ?? 0) >= least);
+    const some = (s: StageRow) => (inside && !s.startup ? (inside[s.index] ?? 0) >= (video!.to - video!.from) * 5e-12 : s.state !== undefined || (s.total_s ?? 0) >= least);
     return withStartup(shownRows(stageRows(stages), some, new Set()), report, open);
   }, [report, timeline, video?.from, video?.to, open]);
   const gpu = stages.some((s) => s.gpu_span_s !== undefined);
