@@ -219,7 +219,7 @@ static bool is_export(const struct sb_model *model, const struct sb_line *l)
 	if (!counts(l) || l->step_s > 0 ||
 		((doing == SB_DOES_WAIT_GPU || doing == SB_DOES_COPY) && sb_weigh_has_gpu(model)))
 		return false;
-	return stage || (doing == SB_DOES_WRITE && l->generation_s > 0);
+	return stage || (doing == SB_DOES_WRITE && (l->generation_s > 0 || l->outside_s > 0));
 }
 
 void sb_rule_slow_export(struct sb_advisor *a)
@@ -227,8 +227,11 @@ void sb_rule_slow_export(struct sb_advisor *a)
 	struct sb_hot hot = sb_hot_find(a->model, is_export);
 
 	find_hot(a, &hot, hot.total_s, SB_LIKELY,
-		sb_say(a, "writing the result takes %.0f %% of the generations",
-			sb_weigh_percent(a->model, hot.total_s)));
+		hot.outside_s > hot.generation_s
+			? sb_say(a, "writing the results takes %s between the generations",
+				  sb_say_seconds(a, hot.outside_s))
+			: sb_say(a, "writing the result takes %.0f %% of the generations",
+				  sb_weigh_percent(a->model, hot.total_s)));
 }
 
 static double first_begin_s(const struct sb_model *model)

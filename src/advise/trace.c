@@ -98,14 +98,30 @@ static bool copies_in_a_step(const struct sb_model *model, const struct sb_line 
 	return l->step_s > 0 && (doing == SB_DOES_COPY || doing == SB_DOES_WAIT_GPU);
 }
 
+/* While a copy through pageable memory runs Python waits, and the GPU with it: what the line takes is saved, up to
+ * the GPU's idle time and its copies. */
+static void weigh_line(struct sb_advisor *a, struct sb_advice *f, const struct sb_hot *hot, double copies_s)
+{
+	struct sb_weigh_step step;
+	double most_s, line_s;
+
+	if (!sb_weigh_step(a->model, &step))
+		return;
+	most_s = sb_weigh_idle_s(a->model) + copies_s / step.traced_count * step.warm_count;
+	line_s = fmin(hot->step_s, most_s);
+	if (line_s > f->saves_s)
+		f->saves_s = f->rank_s = line_s;
+}
+
 /* The line that copies, where samples hit one. */
-static void place_copies(struct sb_advisor *a, struct sb_advice *f)
+static void place_copies(struct sb_advisor *a, struct sb_advice *f, double copies_s)
 {
 	struct sb_hot hot = sb_hot_find(a->model, copies_in_a_step);
 	const char *basis;
 
 	if (!f || hot.sample_count < COPY_SAMPLES_LEAST)
 		return;
+	weigh_line(a, f, &hot, copies_s);
 	basis = f->basis;
 	sb_finding_cause(f, sb_hot_words(a, hot.line), SB_GAIN_BOUNDED, SB_LIKELY);
 	f->basis = basis;
@@ -129,7 +145,7 @@ void sb_rule_copies(struct sb_advisor *a)
 			sb_say(a, "%.2f GB in %s%s", bytes / 1e9, sb_say_seconds(a, total_s),
 				gpu->device_count > 1 ? sb_say(a, ", %zu GPUs added up", gpu->device_count)
 						      : ""));
-	place_copies(a, f);
+	place_copies(a, f, sb_advise_per_gpu(a->model, total_s));
 }
 
 void sb_rule_pageable_copies(struct sb_advisor *a)

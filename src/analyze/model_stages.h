@@ -283,9 +283,10 @@ struct sb_lines_panel {
 		bool main; /* on the main thread */
 		double total_s; /* what its samples weigh */
 		double generation_s, step_s; /* of that inside warm generations, inside their steps */
+		double outside_s; /* outside all generations, after the first began */
 		double from_s, to_s;
 		uint64_t sample_count;
-	} * all; /* the largest in generations first */
+	} * all; /* the largest in generations and between them first */
 	size_t count;
 };
 

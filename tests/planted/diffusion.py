@@ -76,7 +76,7 @@ def wan_writes_every_step(fixed):
 
 @planted("slow_export", needs="diffusers")
 def wan_png_of_every_frame(fixed):
-    """Not named so far: after the pipeline's call nothing is sampled and nothing is a stage."""
+    """After the pipeline's call: in no stage, in no generation."""
     from PIL import Image
     pipe = pipeline()
     with tempfile.TemporaryDirectory() as folder:
@@ -115,6 +115,33 @@ def wan_compiler_is_off(fixed):
     pipe.transformer.compile(backend="eager")
     torch._dynamo.config.disable = not fixed
     make(pipe)
+
+
+def passing_over():
+    """An attention processor of one's own that does not look at the backend that was set on it."""
+    from diffusers.models.transformers.transformer_wan import WanAttnProcessor
+
+    class Own(WanAttnProcessor):
+        def __call__(self, *args, **kwargs):
+            backend, self._attention_backend = self._attention_backend, None
+            try:
+                return super().__call__(*args, **kwargs)
+            finally:
+                self._attention_backend = backend
+
+    return Own()
+
+
+@planted("asked_not_ran", stage="transformer", needs="cuda")
+def wan_attention_backend_is_passed_over(fixed):
+    pipe = pipeline(transformer=tiny.wan_transformer(num_attention_heads=4, attention_head_dim=64, ffn_dim=1024, num_layers=8))
+    pipe.to("cuda", torch.bfloat16)
+    if not fixed:
+        for block in pipe.transformer.blocks:
+            block.attn1.set_processor(passing_over())
+            block.attn2.set_processor(passing_over())
+    pipe.transformer.set_attention_backend("_native_flash")
+    make(pipe, videos=4, output_type="latent")
 
 
 @planted(healthy=True, needs="diffusers")

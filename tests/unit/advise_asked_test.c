@@ -129,6 +129,10 @@ static void an_attention_backend_that_does_not_run_is_named(void **state)
 	assert_string_equal(attention_finding("flash_fwd_kernel_bf16", "flash"), "");
 	assert_string_equal(
 		attention_finding("flash_fwd_kernel_bf16", "native"), ""); /* any kernel will do */
+	assert_string_equal(attention_finding("flash_fwd_kernel_bf16", "_native_efficient"),
+		"'transformer' asks for the attention backend '_native_efficient', and another one runs");
+	assert_string_equal(
+		attention_finding("fmha_cutlassF_bf16_aligned_64x64_rf_sm80", "_native_efficient"), "");
 }
 
 static bool version_is_known(const char *torch, int64_t cudnn, const char *dtype, const char *device)

@@ -1032,6 +1032,7 @@ export type HotLine = {
   total_s: number; // what its samples weigh: the time since the sample before
   generation_s: number; // of that inside generations; of three or more without the first, which is cold
   step_s: number; // of that inside the steps of these generations
+  outside_s?: number; // outside all generations, after the first began
   sample_count: number; // how often it was seen
 };
 

@@ -202,6 +202,7 @@ static void add_to(const struct sampled *s, struct sb_line *line, const struct s
 	line->total_s += weight_s;
 	line->generation_s += warm && at->flags & IN_GENERATION ? inside_s : 0;
 	line->step_s += warm && at->flags & IN_STEP ? inside_s : 0;
+	line->outside_s += !(at->flags & IN_GENERATION) && at->at.t_ns > s->first_ns ? weight_s : 0;
 	line->between = at->flags & BETWEEN;
 	line->sample_count++;
 	line->from_s = line->sample_count == 1 ? fmax(0, t_s - weight_s)
@@ -226,8 +227,10 @@ static int largest_first(const void *a, const void *b)
 {
 	const struct sb_line *x = a, *y = b;
 
-	if (x->generation_s != y->generation_s) /* the start may be much longer */
-		return x->generation_s < y->generation_s ? 1 : -1;
+	double x_s = x->generation_s + x->outside_s, y_s = y->generation_s + y->outside_s;
+
+	if (x_s != y_s) /* the start may be much longer */
+		return x_s < y_s ? 1 : -1;
 	return x->total_s < y->total_s ? 1 : x->total_s > y->total_s ? -1 : 0;
 }
 
