@@ -52,12 +52,13 @@ export function written(): string {
   if (search.get().trim()) p.set('search', search.get());
   for (const key of ['order', 'pinned', 'folded', 'open'] as const) if (a[key].length) p.set(key, list(a[key]));
   if (a.filter) p.set('lanes', a.filter);
+  if (a.families) p.set('families', '');
   if (themeChosen()) p.set('theme', dark.get() ? 'dark' : 'light');
   return p.toString();
 }
 
 // An address without our words is a place on the page, or nothing.
-const isOurs = (p: URLSearchParams) => ['view', 'at', 'search', 'order', 'pinned', 'folded', 'open', 'lanes', 'theme', 'generation'].some((key) => p.has(key));
+const isOurs = (p: URLSearchParams) => ['view', 'at', 'search', 'order', 'pinned', 'folded', 'open', 'lanes', 'families', 'theme', 'generation'].some((key) => p.has(key));
 
 let reading = false;
 
@@ -69,8 +70,8 @@ function read(): void {
   const g = Number(p.get('generation'));
   if (p.has('generation')) generation.set(Number.isInteger(g) && g > 0 ? g - 1 : null);
   search.set(p.get('search') ?? '');
-  const a = { order: unlist(p.get('order')), pinned: unlist(p.get('pinned')), folded: unlist(p.get('folded')), open: unlist(p.get('open')), filter: p.get('lanes') ?? '' };
-  arrangement.set(Object.values(a).some((v) => v.length) ? a : USUAL);
+  const a = { order: unlist(p.get('order')), pinned: unlist(p.get('pinned')), folded: unlist(p.get('folded')), open: unlist(p.get('open')), filter: p.get('lanes') ?? '', families: p.has('families') };
+  arrangement.set(a.families || [a.order, a.pinned, a.folded, a.open, a.filter].some((v) => v.length) ? a : USUAL);
   select(getSelection(p));
   show(range(p.get('view')) ?? videoRange() ?? whole.get());
   reading = false;

@@ -116,9 +116,10 @@ export interface Arrangement {
   folded: number[]; // to one row
   open: number[]; // every row shown
   filter: string;
+  families: boolean; // a lane for each family of kernels, too
 }
 
-export const USUAL: Arrangement = { order: [], pinned: [], folded: [], open: [], filter: '' };
+export const USUAL: Arrangement = { order: [], pinned: [], folded: [], open: [], filter: '', families: false };
 export const arrangement = new Store<Arrangement>(USUAL);
 export const dark = new Store<boolean>(false);
 export const generation = new Store<number | null>(null); // which video the page is about; null: the whole run

@@ -130,3 +130,50 @@ test('a kernel tells its grid, block, registers, shared memory and family, a cop
   assert.deepEqual(seen.problems, []);
   await close();
 });
+
+test('kernels can be seen by family, and a link keeps it', async (browser) => {
+  const timeline = encodeTimeline({
+    endNs: 100 * MS,
+    names: ['main', 'sm90_gemm', 'flash', 'unknown'],
+    kernels: [[1, 'GEMM', 'cuBLAS', 'bf16'], [2, 'attention', 'flash 2', '']],
+    lanes: [
+      { kind: 'thread', name: 'main', main: true, rows: [[zone(0, 0, 100)]] },
+      { kind: 'stream', name: 'GPU 0 stream 7', device: 0, rows: [[zone(1, 10, 40), zone(2, 50, 60), zone(3, 70, 71)]] },
+      { kind: 'stream', name: 'GPU 0 stream 8', device: 0, rows: [[zone(1, 20, 30)]] }, // beside the other one
+    ],
+  });
+  const { page, seen, close } = await open(browser, writePage('gpu-families', { report: report(), timeline }));
+  await ready(page);
+  const lanes = async () => {
+    await page.locator('.dock button', { hasText: 'Lanes' }).click();
+    const all = await page.locator('.lanes-list li').evaluateAll((l) => l.map((li) => [...li.querySelectorAll('span')].map((s) => s.textContent).join(': ')));
+    await page.locator('.dock button', { hasText: 'Lanes' }).click();
+    return all;
+  };
+  assert.equal((await lanes()).length, 4);
+  await page.locator('.dock button', { hasText: 'Families' }).click();
+  assert.deepEqual(await lanes(), ['main: 1 zone', 'GPU 0 busy: ', 'GPU 0 GEMM: 2 kernels', 'GPU 0 attention: 1 kernel', 'GPU 0 other kernels: 1 kernel', 'GPU 0 stream 7: 3 kernels', 'GPU 0 stream 8: 1 kernel']);
+  assert.match(await page.locator('#range .note').innerText(), /All 1 zone and 4 kernels are here/); // none counts twice
+  await page.waitForFunction(() => location.hash.includes('families'));
+  await page.reload();
+  await ready(page);
+  assert.equal((await lanes()).length, 7);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test('calls that wait for the GPU have a lane', async (browser) => {
+  const timeline = encodeTimeline({
+    endNs: 100 * MS,
+    names: ['main', 'cudaStreamSynchronize', 'aten::item', 'gemm'],
+    lanes: [
+      { kind: 'thread', name: 'main', main: true, rows: [[zone(0, 0, 100)], [zone(2, 10, 40)], [zone(1, 20, 30)]] },
+      { kind: 'stream', name: 'GPU 0 stream 7', device: 0, rows: [[zone(3, 10, 30)]] },
+    ],
+  });
+  const { page, close } = await open(browser, writePage('gpu-waits', { report: report(), timeline }));
+  await ready(page);
+  await page.locator('.dock button', { hasText: 'Lanes' }).click();
+  assert.match(await page.locator('.lanes-list').innerText(), /Waits for the GPU\s+1 wait/);
+  await close();
+});

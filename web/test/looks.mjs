@@ -16,9 +16,9 @@ function traced() {
     lanes: [
       { kind: 'generation', name: 'Generations', rows: [videos] },
       { kind: 'thread', name: 'main', main: true, rows: [videos] },
-      { kind: 'stream', name: 'GPU 0 stream 7', device: 0, rows: [[zone(1, 10, 60)]] },
+      { kind: 'stream', name: 'GPU 0 stream 7', device: 0, rows: [[zone(1, 10, 60)], [zone(1, 90, 100)]] },
     ],
-    traced: [[0, 100 * MS], [100 * MS, 100 * MS]],
+    traced: [[0, 80 * MS], [80 * MS, 80 * MS]], // the second ended at once, and still has what ran until 100
   });
 }
 
@@ -51,7 +51,7 @@ test('where kernels were not traced a GPU is not called idle', async (browser) =
   assert.match(await busy(), /GPU 0 busy.*100\.0 %/);
   await page.locator('.videos button', { hasText: 'whole run' }).click();
   await page.locator('.card.table tr', { hasText: 'video' }).first().click(); // from the first to the end of the second
-  assert.match(spaced(await page.locator('.detail').innerText()), /GPU 0 busy 50\.0 % where traced/);
+  assert.match(spaced(await page.locator('.detail').innerText()), /GPU 0 busy 60\.0 % where traced/);
   await close();
 });
 
@@ -120,5 +120,42 @@ test('whether memory grows is a sentence, not a regression', async (browser) => 
   await ready(page);
   const table = page.locator('#memory table', { hasText: 'Does it grow' });
   assert.deepEqual((await table.locator('tbody tr').allInnerTexts()).map(spaced), ['VRAM grows: a leak 18.0 MB step 17.0 MB to 19.0 MB 24 20 < 0.1 %', 'open files steady 0 step 0 to 0 24 20 100.0 %']);
+  await close();
+});
+
+test('nothing moves for who asked for less motion', async (browser) => {
+  const { report: r, timeline } = fixture();
+  const { page, close } = await open(browser, writePage('still', { report: r, timeline }), { reducedMotion: 'reduce' });
+  await ready(page);
+  await page.addStyleTag({ content: '.card { transition: opacity 9s; animation: spin 9s infinite } @keyframes spin { to { rotate: 1turn } }' }).catch(() => {}); // forbidden by the page, as it should be
+  await page.locator('.contents a').last().click();
+  await page.locator('.card.table tr', { hasText: 'denoise' }).first().click();
+  assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
+  assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).scrollBehavior), 'auto');
+  await close();
+});
+
+test('a guided step is marked, and says how often the model ran', async (browser) => {
+  const steps = [zone(0, 0, 100), zone(0, 100, 200)];
+  const timeline = encodeTimeline({
+    endNs: 200 * MS,
+    names: ['denoise', 'transformer'],
+    lanes: [
+      { kind: 'step', name: 'Steps', rows: [steps] },
+      { kind: 'thread', name: 'main', main: true, rows: [steps, [zone(1, 5, 45), zone(1, 50, 90), zone(1, 105, 190)]] },
+    ],
+    details: [[0, 0, 0, { guidance_scale: 5 }], [1, 0, 0, { guidance_scale: 5 }], [1, 0, 100 * MS, { guidance_scale: 1 }]],
+  });
+  const r = report();
+  delete r.generations;
+  const { page, close } = await open(browser, writePage('guided', { report: r, timeline }));
+  await ready(page);
+  assert.equal(await page.locator('#timeline-first canvas').getAttribute('data-steps'), '1');
+  const canvas = page.locator('#timeline-full canvas');
+  await canvas.scrollIntoViewIfNeeded();
+  const b = await canvas.boundingBox();
+  await page.mouse.click(b.x + 300, b.y + 28);
+  await page.waitForSelector('.detail');
+  assert.match(spaced(await page.locator('.detail').innerText()), /guided 2 calls of transformer/);
   await close();
 });

@@ -1,13 +1,14 @@
 // Two runs on one axis, aligned by a video and a step of it; and the kernels of both.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { useKeys } from '../keys';
-import { count, nanos } from '../format';
+import { count, nanos, percent } from '../format';
 import { kernelName } from '../words';
 import { select, show, whole, type Range } from '../state';
 import { Table } from '../table';
 import type { Timeline } from '../timeline/data';
 import { medianOf, momentsOf, pair } from '../timeline/pair';
 import { statistics } from '../timeline/statistics';
+import { tracedIn } from '../timeline/traced';
 import { TimelineView } from '../timeline/view';
 import { Detail } from './detail';
 
@@ -45,17 +46,36 @@ interface Pair {
   nowCount?: number;
 }
 
-// What the GPU did in both, by name, the largest change first.
-function kernels(a: Timeline, b: Timeline, ranges: Range[]): Pair[] {
+const familyOf = (t: Timeline) => {
+  const of = new Map([...t.kernels].map(([name, k]) => [t.names[name], k.family]));
+  return (name: string) => of.get(name) ?? (/^Mem(cpy|set)/.test(name) ? 'copies and fills' : 'other kernels');
+};
+const itself = () => (name: string) => name;
+
+// What the GPU did in both, by name or family, the largest change first.
+function kernels(a: Timeline, b: Timeline, ranges: Range[], groupOf: (t: Timeline) => (name: string) => string = itself): Pair[] {
   const rows = new Map<string, Pair>();
   const of = (name: string) => rows.get(name) ?? rows.set(name, { name }).get(name)!;
-  for (const k of statistics(a, ranges[0]).gpu) Object.assign(of(k.name), { before: k.total, beforeCount: k.count });
-  for (const k of statistics(b, ranges[1]).gpu) Object.assign(of(k.name), { now: k.total, nowCount: k.count });
+  const [before, now] = [groupOf(a), groupOf(b)];
+  for (const k of statistics(a, ranges[0]).gpu) {
+    const p = of(before(k.name));
+    Object.assign(p, { before: (p.before ?? 0) + k.total, beforeCount: (p.beforeCount ?? 0) + k.count });
+  }
+  for (const k of statistics(b, ranges[1]).gpu) {
+    const p = of(now(k.name));
+    Object.assign(p, { now: (p.now ?? 0) + k.total, nowCount: (p.nowCount ?? 0) + k.count });
+  }
   const change = (p: Pair) => Math.abs((p.now ?? 0) - (p.before ?? 0));
   return [...rows.values()].sort((x, y) => change(y) - change(x));
 }
 
-function Kernels({ rows, words }: { rows: Pair[]; words: string }) {
+// A video whose kernels were traced in both runs: what was not traced did not vanish.
+const tracedShare = (t: Timeline, r: Range) => {
+  const gpu = t.lanes.find((l) => l.kind === 'stream');
+  return gpu ? tracedIn(gpu, r).reduce((n, w) => n + w.to - w.from, 0) / Math.max(1, r.to - r.from) : 0;
+};
+
+function Kernels({ rows, words, what = 'kernel or copy' }: { rows: Pair[]; words: string; what?: string }) {
   const most = Math.max(...rows.map((p) => Math.abs((p.now ?? 0) - (p.before ?? 0))), 1);
   const delta = (p: Pair) => (p.now ?? 0) - (p.before ?? 0);
   const bar = (p: Pair) => {
@@ -68,11 +88,11 @@ function Kernels({ rows, words }: { rows: Pair[]; words: string }) {
   };
   return (
     <Table
-      caption={`Kernels and copies ${words}, the largest change first`}
+      caption={`${what === 'family' ? 'Families of kernels' : 'Kernels and copies'} ${words}, the largest change first`}
       rows={rows}
       most={15}
       columns={[
-        { key: 'name', head: 'kernel or copy', text: true, value: (p) => p.name, cell: (p) => <span dir="auto" title={p.name}>{kernelName(p.name, 70)}</span> },
+        { key: 'name', head: what, text: true, value: (p) => p.name, cell: (p) => <span dir="auto" title={p.name}>{kernelName(p.name, 70)}</span> },
         { key: 'delta_ns', head: 'change', value: delta, cell: bar },
         { key: 'before_ns', head: 'before', value: (p) => p.before },
         { key: 'now_ns', head: 'now', value: (p) => p.now },
@@ -96,6 +116,8 @@ export function Aligned({ base, now }: { base: Timeline; now: Timeline }) {
   const at = ranges.map((r, i) => (step >= 0 && step < common ? steps[i][step].from : r.from));
   const data = useMemo(() => pair(sides.map((s, i) => [s.words, s.data, at[i]])), [sides, ...at]);
   const rows = useMemo(() => kernels(base, now, ranges), [base, now, video]);
+  const families = useMemo(() => kernels(base, now, ranges, familyOf), [base, now, video]);
+  const traced = sides.map((s, i) => tracedShare(s.data, ranges[i]));
   useEffect(() => {
     select(null);
     whole.set({ from: data.startNs, to: data.endNs });
@@ -125,7 +147,17 @@ export function Aligned({ base, now }: { base: Timeline; now: Timeline }) {
       {rows.length > 0 && (
         <section class="part" id="kernels">
           <h2>GPU kernels</h2>
-          <Kernels rows={rows} words={videos > 0 ? 'of these videos' : 'of the runs'} />
+          {Math.min(...traced) < 0.9 ? (
+            <p>
+              Of {videos > 0 ? 'this video' : 'these runs'} kernels were traced for {percent(traced[0], 0)} of the time before and {percent(traced[1], 0)} now: they cannot be compared.
+              {videos > 0 && ' Choose a video that was traced in both.'}
+            </p>
+          ) : (
+            <>
+              <Kernels rows={families} words={videos > 0 ? 'of these videos' : 'of the runs'} what="family" />
+              <Kernels rows={rows} words={videos > 0 ? 'of these videos' : 'of the runs'} />
+            </>
+          )}
         </section>
       )}
       <Detail data={data} report={{} as never} charts={[]} />

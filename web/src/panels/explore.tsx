@@ -2,9 +2,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { savePng } from '../export';
 import { count, nanos } from '../format';
-import { search, selection, show, useSettled, useStore, view, whole, zoom } from '../state';
+import { arrangement, search, selection, show, useSettled, useStore, view, whole, zoom } from '../state';
 import { Table } from '../table';
 import { derived, entriesOf, type Lane, type Timeline } from '../timeline/data';
+import { hasFamilies } from '../timeline/families';
 import { countFound, findNext } from '../timeline/search';
 import { statistics } from '../timeline/statistics';
 import { TimelineView } from '../timeline/view';
@@ -62,6 +63,7 @@ export function Dock({ data }: { data: Timeline }) {
   const [tall, setTall] = useState(false);
   const [closed, setClosed] = useState(false);
   const [lanes, setLanes] = useState(false);
+  const a = useStore(arrangement);
   const room = useRoom(tall);
   useEffect(() => {
     const watcher = new ResizeObserver(() => document.documentElement.style.setProperty('--dock', `${host.current?.offsetHeight ?? 0}px`));
@@ -73,6 +75,11 @@ export function Dock({ data }: { data: Timeline }) {
       <div class="tools">
         <Search data={data} />
         <span class="spring" />
+        {hasFamilies(data) && (
+          <button type="button" class="zoom" aria-pressed={a.families} title="a lane for each family of kernels" onClick={() => arrangement.set({ ...a, families: !a.families })}>
+            Families
+          </button>
+        )}
         <button type="button" aria-expanded={lanes} onClick={() => setLanes(!lanes)}>
           Lanes
         </button>

@@ -232,19 +232,22 @@ export class Canvas {
     }
   }
 
-  // On the lane of steps: a triangle for a slow one, a ring for one that a cache served.
+  // On the lane of steps: a triangle for a slow one, a ring for one that a cache served, two strokes for a guided one.
   private paintSteps(c: CanvasRenderingContext2D): void {
     const [row] = this.layout.rows.filter((p) => p.lane.kind === 'step');
     const y = row ? this.yOf(row) + row.height - 6 : -1;
-    const shown = stepMarks().filter((m) => this.xAt(m.at) >= this.gutter && this.xAt(m.at) < this.width - 4);
+    const shown = stepMarks().filter((m) => this.xAt(m.at) >= this.gutter && this.xAt(m.at) < this.width - 4 && (m.to === undefined || this.xAt(m.to) - this.xAt(m.at) > 20));
     this.element.dataset.steps = String(y > RULER ? shown.length : 0);
     if (y <= RULER) return;
     c.strokeStyle = c.fillStyle = this.styles.text;
     for (const m of shown) {
-      const x = this.xAt(m.at) + 5;
+      const x = this.xAt(m.at) + (m.kind === 'guided' ? 13 : 5);
       c.beginPath();
       if (m.kind === 'cached') c.arc(x, y, 3, 0, 7);
-      else {
+      else if (m.kind === 'guided') {
+        c.fillRect(x - 2, y - 4, 1, 7);
+        c.fillRect(x + 1, y - 4, 1, 7);
+      } else {
         c.moveTo(x, y - 4);
         c.lineTo(x + 4, y + 3);
         c.lineTo(x - 4, y + 3);

@@ -1,10 +1,10 @@
 // The timeline that the report brings along: docs/page.md describes its bytes.
 import { busyOf } from './busy';
-import { joined, type Traced } from './traced';
+import { windowsOf, type Traced } from './traced';
 import { Row, type Launches } from './row';
 
 export interface Lane extends Traced {
-  kind: string; // thread, track, span, stream, step, block, iteration, generation, rank; busy: made here, of a GPU's streams
+  kind: string; // thread, track, span, stream, step, block, iteration, generation, rank; made here: busy and family, of a GPU's streams, wait, of calls that wait for it
   name: string;
   note: string;
   main: boolean; // of a process
@@ -188,7 +188,6 @@ export function decodeTimeline(blob: Uint8Array): Timeline {
   const from = MAGIC.length + 4;
   const header = JSON.parse(new TextDecoder().decode(blob.subarray(from, from + size))) as Header;
   const body = blob.subarray(from + size);
-  const windows = header.traced ? joined(header.traced) : null;
   const lanes: Lane[] = header.lanes.map((l) => {
     const rows = l.rows.map((r) => readRow(body, r));
     return {
@@ -198,14 +197,17 @@ export function decodeTimeline(blob: Uint8Array): Timeline {
       main: l.main ?? false,
       device: l.device,
       overlap: l.overlap ?? false,
-      traced: l.kind === 'stream' ? windows : null,
+      traced: null,
       rows,
       zones: rows.reduce((sum, r) => sum + r.zones, 0),
       mergeNs: rows.reduce((most, r) => Math.max(most, r.mergeNs), 0),
     };
   });
   if (!lanes.some((l) => l.main)) for (const l of lanes.filter((one) => one.kind === 'thread').slice(0, 1)) l.main = true; // written before lanes said so
-  lanes.push(...busyLanes(lanes, windows));
+  const streams = lanes.filter((l) => l.kind === 'stream');
+  const windows = header.traced ? windowsOf(header.traced, streams.flatMap((l) => l.rows)) : null;
+  for (const l of streams) l.traced = windows;
+  lanes.push(...busyLanes(lanes, windows), ...waitLanes(lanes, header.names));
   const details = new Map<string, Record<string, unknown>>();
   for (const [lane, row, start, attrs] of header.details ?? []) details.set(`${lane}.${row}.${start}`, attrs);
   return {
@@ -236,17 +238,34 @@ function busyLanes(lanes: Lane[], traced: Lane['traced']): Lane[] {
   });
 }
 
+// Calls that wait for the GPU, of all threads: where Python stands still.
+const WAITS = /^(cuda|cu|hip)\w*Synchronize/;
+
+function waitLanes(lanes: Lane[], names: string[]): Lane[] {
+  const wanted = new Set(names.flatMap((n, i) => (WAITS.test(n) ? [i] : [])));
+  const found: Row[] = [];
+  for (const l of lanes) if (wanted.size && l.kind === 'thread') for (const r of l.rows) if (r.name.some((n) => wanted.has(n))) found.push(r);
+  const calls = found.flatMap((r) => [...r.name.keys()].filter((i) => wanted.has(r.name[i])).map((i) => ({ start: r.start[i], end: r.end[i], name: r.name[i], count: r.count[i], busy: r.busy[i] })));
+  calls.sort((a, b) => a.start - b.start);
+  const apart = calls.filter((c, i) => i === 0 || c.start >= calls[i - 1].end); // inside another one: the same wait
+  if (!apart.length) return [];
+  const row = new Row(Float64Array.from(apart, (c) => c.start), Float64Array.from(apart, (c) => c.end), Uint32Array.from(apart, (c) => c.name), Uint32Array.from(apart, (c) => c.count), Float64Array.from(apart, (c) => c.busy), new Uint8Array(apart.length), 0);
+  return [{ kind: 'wait', name: 'Waits for the GPU', note: '', overlap: false, main: false, traced: null, rows: [row], zones: row.zones, mergeNs: 0 }];
+}
+
 // What a lane's entries are called.
 export function entriesOf(lane: Lane): string {
   const one = lane.zones === 1;
   if (lane.kind === 'span') return one ? 'GPU span' : 'GPU spans';
+  if (lane.kind === 'family') return one ? 'kernel' : 'kernels';
+  if (lane.kind === 'wait') return one ? 'wait' : 'waits';
   if (lane.kind === 'stream') return lane.rows.length > 1 ? 'kernels, copies' : one ? 'kernel' : 'kernels';
   return one ? 'zone' : 'zones';
 }
 
 // Lanes that show zones of other lanes once more.
 export function derived(kind: string): boolean {
-  return kind === 'step' || kind === 'block' || kind === 'iteration' || kind === 'generation' || kind === 'busy';
+  return kind === 'step' || kind === 'block' || kind === 'iteration' || kind === 'generation' || kind === 'busy' || kind === 'family' || kind === 'wait';
 }
 
 export function unbase64(text: string): Uint8Array {

@@ -56,7 +56,7 @@ export function describe(t: Timeline, e: Entry): [string, string][] {
     out.push(['duration', nanos(row.end[e.index] - start)]);
   }
   out.push(['start', `${(start / 1e9).toFixed(6)}\u00a0s`]);
-  out.push(['lane', lane.name + (lane.rows.length > 1 && lane.kind !== 'stream' ? `, depth ${e.row}` : '')]);
+  out.push(['lane', lane.name + (lane.rows.length > 1 && lane.kind !== 'stream' && lane.kind !== 'family' ? `, depth ${e.row}` : '')]);
   if (lane.kind === 'step') for (const m of marksAt(start)) out.push([m.kind, m.words]);
   out.push(...workFacts(t, e));
   for (const [k, v] of Object.entries(attributesOf(t, e))) out.push([title(k), keyed(k, v)]);
@@ -68,10 +68,11 @@ const times = (v: number[]) => v.map((n) => count(n)).join(' × ');
 // How a kernel was launched and what it does; what a copy moved, and how fast.
 export function workFacts(t: Timeline, e: Entry): [string, string][] {
   const row = rowOf(t, e);
-  if (t.lanes[e.lane].kind !== 'stream' || row.count[e.index] > 1) return [];
+  const { kind } = t.lanes[e.lane];
+  if ((kind !== 'stream' && kind !== 'family') || row.count[e.index] > 1) return [];
   const more = row.more?.[e.index] ?? 0;
   const ns = row.end[e.index] - row.start[e.index];
-  if (e.row > 0) return more > 0 ? [['moved', bytes(more - 1)], ...(ns > 0 ? [['rate', keyed('_bytes_per_s', ((more - 1) * 1e9) / ns)] as [string, string]] : [])] : [];
+  if (e.row > 0 && kind === 'stream') return more > 0 ? [['moved', bytes(more - 1)], ...(ns > 0 ? [['rate', keyed('_bytes_per_s', ((more - 1) * 1e9) / ns)] as [string, string]] : [])] : [];
   const k = t.kernels.get(row.name[e.index]);
   const s = more > 0 ? t.shapes[more - 1] : undefined;
   const out: [string, string][] = k ? [['family', [k.family, k.kind, k.precision].filter(Boolean).join(', ')]] : [];
@@ -90,7 +91,9 @@ export function describeLane(lane: Lane, hidden: number): [string, string][] {
     track: 'spans and tasks, outermost on top',
     span: 'sections from event to event on this stream, outermost on top; may hold idle time',
     stream: lane.rows.length > 1 ? 'kernels above, copies and fills below' : 'kernels',
-    step: 'steps of the threads below; ▲ slower than its peers, ○ served by a cache',
+    step: 'steps of the threads below; ▲ slower than its peers, ○ served by a cache, ‖ guided: the model runs twice',
+    family: 'kernels of this family, of all streams of the GPU',
+    wait: 'calls of any thread that wait for the GPU',
     busy: "how much of each pixel's time any stream of this GPU worked",
   };
   const out: [string, string][] = lane.kind === 'busy' ? [] : [['holds', `${count(lane.zones)} ${entriesOf(lane)}`]];
@@ -221,7 +224,7 @@ export function launchArrows(t: Timeline, e: Entry): Arrow[] {
 }
 
 function findArrows(t: Timeline, e: Entry): Arrow[] {
-  if (t.lanes[e.lane].kind === 'stream') {
+  if (t.lanes[e.lane].kind === 'stream' || t.lanes[e.lane].kind === 'family') {
     const launch = launchOf(t, e);
     return launch && launch.lane >= 0 ? [{ lane: launch.lane, row: Math.max(0, launch.zones.length - 1), at: launch.at, to: e }] : [];
   }

@@ -1,12 +1,13 @@
 // Which lanes are shown and in which order: the usual one, and what the reader made of it.
 import { arrangement, type Arrangement } from '../state';
 import type { Lane, Timeline } from './data';
+import { addFamilies } from './families';
 
 const KIND_ORDER = ['generation', 'block', 'step', 'iteration', 'rank', 'main', 'gpu', 'thread', 'track'];
 
 function placeOf(l: Lane): string {
   if (l.kind === 'thread') return l.main ? 'main' : 'thread';
-  return l.kind === 'span' || l.kind === 'stream' || l.kind === 'busy' ? 'gpu' : l.kind;
+  return ['span', 'stream', 'busy', 'family', 'wait'].includes(l.kind) ? 'gpu' : l.kind;
 }
 
 // What was made of the videos, the main threads, the GPUs, then every other thread.
@@ -15,16 +16,17 @@ function usualOrder(t: Timeline): number[] {
     const at = KIND_ORDER.indexOf(placeOf(t.lanes[i]));
     return at < 0 ? KIND_ORDER.length : at;
   };
-  const within = (i: number) => (placeOf(t.lanes[i]) === 'gpu' ? (t.lanes[i].device ?? 0) * 2 + (t.lanes[i].kind === 'busy' ? 0 : 1) : 0);
+  const within = (i: number) => (placeOf(t.lanes[i]) === 'gpu' ? (t.lanes[i].device ?? 0) * 3 + (t.lanes[i].kind === 'busy' || t.lanes[i].kind === 'wait' ? 0 : t.lanes[i].kind === 'family' ? 1 : 2) : 0);
   return t.lanes.map((_, i) => i).sort((a, b) => rank(a) - rank(b) || within(a) - within(b) || a - b);
 }
 
 const passes = (l: Lane, filter: string) => !filter.trim() || l.name.toLowerCase().includes(filter.trim().toLowerCase());
 
 export function laneOrder(t: Timeline, a: Arrangement): number[] {
+  if (a.families) addFamilies(t);
   const known = a.order.filter((i) => i < t.lanes.length);
   const all = known.length ? [...known, ...usualOrder(t).filter((i) => !known.includes(i))] : usualOrder(t);
-  const shown = all.filter((i) => a.pinned.includes(i) || passes(t.lanes[i], a.filter));
+  const shown = all.filter((i) => a.pinned.includes(i) || passes(t.lanes[i], a.filter)).filter((i) => a.families || t.lanes[i].kind !== 'family');
   return [...shown.filter((i) => a.pinned.includes(i)), ...shown.filter((i) => !a.pinned.includes(i))];
 }
 

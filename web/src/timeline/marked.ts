@@ -1,21 +1,43 @@
-// Steps that stand out: slower than their peers, or served by a cache.
+// Steps that stand out: slower than their peers, served by a cache, or guided.
 import type { Report } from '../report';
 import type { Timeline } from './data';
 
 export interface StepMark {
   at: number; // ns, where the step begins
-  kind: 'slow' | 'cached';
+  kind: 'slow' | 'cached' | 'guided';
   words: string;
+  to?: number; // where the step ends: a narrow one has no room for the mark
 }
 
 let marks: StepMark[] = [];
 
 export const stepMarks = (): StepMark[] => marks;
 
+// Steps in which guidance runs the model more than once: the same zone again and again right inside the step.
+function guided(t: Timeline): StepMark[] {
+  const out: StepMark[] = [];
+  t.lanes.forEach((lane, l) => {
+    if (lane.kind !== 'thread') return;
+    lane.rows.forEach((row, r) => {
+      const below = lane.rows[r + 1];
+      if (!below) return;
+      for (let i = 0; i < row.size; i++) {
+        const scale = t.details.get(`${l}.${r}.${row.start[i]}`)?.guidance_scale;
+        if (typeof scale !== 'number' || scale <= 1) continue;
+        const calls = new Map<number, number>();
+        for (let k = below.firstStartingAt(row.start[i]); k < below.size && below.start[k] < row.end[i]; k++) calls.set(below.name[k], (calls.get(below.name[k]) ?? 0) + below.count[k]);
+        const [name, n] = [...calls].sort((a, b) => b[1] - a[1])[0] ?? [0, 0];
+        if (n > 1) out.push({ at: row.start[i], kind: 'guided', to: row.end[i], words: `${n} calls of ${t.names[name]}` });
+      }
+    });
+  });
+  return out;
+}
+
 export function markSteps(r: Report, t: Timeline | null): void {
   const slow = (r.diffusion_analysis?.slow_steps ?? []).map((s): StepMark => ({ at: s.t_s * 1e9, kind: 'slow', words: `${(s.duration_s / s.peer_median_s).toFixed(2)} times its peers' median` }));
   const cached = t ? [...t.details].flatMap(([key, a]): StepMark[] => (a.cached ? [{ at: Number(key.split('.')[2]), kind: 'cached', words: 'served by a cache' }] : [])) : [];
-  marks = [...slow, ...cached];
+  marks = [...slow, ...cached, ...(t ? guided(t) : [])];
 }
 
 const CLOSE_NS = 2000; // the report's seconds are rounded

@@ -1,5 +1,6 @@
 // When kernels were traced: what a GPU's lanes do not show outside of it is not known, not idle.
 import type { Range } from '../state';
+import type { Row } from './row';
 
 export interface Traced {
   traced: Range[] | null; // in order; null: always
@@ -21,14 +22,19 @@ export function untracedIn(t: Traced, range: Range): Range[] {
   return out;
 }
 
-// Windows that meet or overlap are one.
-export function joined(all: [number, number][]): Range[] {
+// When kernels were traced: what was launched at the end of a trace still ran after it. Windows that meet or overlap are one.
+export function windowsOf(all: [number, number][], streams: Row[]): Range[] {
+  const sorted = all.map(([from, to]) => ({ from, to })).sort((a, b) => a.from - b.from);
   const out: Range[] = [];
-  for (const [from, to] of [...all].sort((a, b) => a[0] - b[0])) {
-    const last = out[out.length - 1];
-    if (last && from <= last.to) last.to = Math.max(last.to, to);
-    else if (to > from) out.push({ from, to });
-  }
+  sorted.forEach((w, i) => {
+    for (const row of streams) {
+      const last = row.firstStartingAt(sorted[i + 1]?.from ?? Infinity) - 1;
+      if (last >= 0 && row.start[last] >= w.from) w.to = Math.max(w.to, row.end[last]);
+    }
+    const before = out[out.length - 1];
+    if (before && w.from <= before.to) before.to = Math.max(before.to, w.to);
+    else if (w.to > w.from) out.push(w);
+  });
   return out;
 }
 
