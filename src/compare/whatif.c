@@ -10,6 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define NOISE_LEAST 3 /* generations that tell how far they differ */
+
 #define FIXED_MOST 0.5 /* of a stage, where one run does not tell its fixed part: RAFT had 0.43 */
 #define DEVIATIONS 2
 #define POINTS_MAX 256
@@ -383,6 +385,24 @@ static int add_change(const struct sb_facts *run, const struct sb_facts *const *
 	return 0;
 }
 
+/* Totals of two runs of n generations each differ by the square root of 2 n of what single ones do; twice
+ * that is rarely exceeded. The first generation is warm-up and says nothing about the others. */
+static void find_noise(const struct sb_facts *run, struct sb_whatif *w)
+{
+	size_t first = run->generation_count > NOISE_LEAST ? 1 : 0, count = run->generation_count - first;
+	double mean_s = 0, squares = 0;
+
+	w->noise_s = NAN;
+	if (count < NOISE_LEAST)
+		return;
+	for (size_t i = first; i < run->generation_count; i++)
+		mean_s += run->generation_s[i] / (double)count;
+	for (size_t i = first; i < run->generation_count; i++)
+		squares += (run->generation_s[i] - mean_s) * (run->generation_s[i] - mean_s);
+	w->noise_s = 2 * sqrt(2 * (double)run->generation_count * squares / (double)(count - 1));
+	w->noise_count = (int64_t)count;
+}
+
 static void sum_up(const struct sb_facts *run, struct sb_whatif *w)
 {
 	bool frames_change = false;
@@ -396,6 +416,11 @@ static void sum_up(const struct sb_facts *run, struct sb_whatif *w)
 		w->high_s += c->high_s - c->base_s;
 		w->extrapolates |= c->extrapolates;
 		frames_change |= !strcmp(c->key, "frames");
+	}
+	find_noise(run, w);
+	if (w->noise_s > 0) {
+		w->low_s -= w->noise_s;
+		w->high_s += w->noise_s;
 	}
 	w->low_s = fmax(0, w->low_s);
 	w->saved_s = w->wall_s - w->predicted_s;

@@ -38,6 +38,11 @@ static const struct sb_field sb_whatif_fields_rows[] = {
 	SB_FIELD(sb_whatif, predicted_s, "predicted_s", SB_ALWAYS, "the total then"),
 	SB_FIELD(sb_whatif, low_s, "low_s", SB_ALWAYS, "at least"),
 	SB_FIELD(sb_whatif, high_s, "high_s", SB_ALWAYS, "at most"),
+	SB_FIELD(sb_whatif, noise_s, "noise_s", SB_KNOWN,
+		"how far two runs of the same settings may be apart, from the spread of the generations; "
+		"low_s and "
+		"high_s hold it"),
+	SB_FIELD(sb_whatif, noise_count, "noise_generation_count", SB_SET, "the generations that tell it"),
 	SB_FIELD(sb_whatif, saved_s, "saved_s", SB_ALWAYS, "now_s - predicted_s", .range = SB_SIGNED),
 	SB_FIELD(sb_whatif, change_ratio, "change_ratio", SB_ALWAYS, "predicted_s / now_s - 1",
 		.range = SB_SIGNED),

@@ -129,6 +129,7 @@ static void add_throttle(struct sb_gpus_watched *w, double value, double elapsed
 	for (int i = 0; i < SB_GPUS_REASON_BITS; i++)
 		if (bits >> i & 1)
 			w->throttle_s[i] += elapsed_s;
+	w->throttle_seen |= bits;
 	if (bits != w->throttle_bits)
 		say_throttle(w, bits);
 	w->throttle_bits = bits;
@@ -235,17 +236,26 @@ void sb_gpus_count(struct sb_gpus_plan *plan, struct sb_gpus_watched *w)
 	sb_samples_push(&w->counters, sb_clock_ticks(), row);
 }
 
-void sb_gpus_say_throttled(const struct sb_gpus_watched *w)
+int sb_gpus_throttled_text(const struct sb_gpus_watched *w, char *out, int size)
 {
-	char text[300], words[64];
+	char words[64];
 	int used = 0;
 
-	for (int i = 0; i < SB_GPUS_REASON_BITS; i++)
-		if (w->throttle_s[i] > 0) {
-			sb_gpus_throttle_words(1ull << i, words, sizeof words);
-			used += snprintf(text + used, sizeof text - (size_t)used, "%s%s %.1f s",
-				used ? ", " : "", words, w->throttle_s[i]);
-		}
-	if (used)
+	out[0] = 0;
+	for (int i = 0; i < SB_GPUS_REASON_BITS && used < size; i++) {
+		if (!(w->throttle_seen >> i & 1))
+			continue;
+		sb_gpus_throttle_words(1ull << i, words, sizeof words);
+		used += snprintf(out + used, (size_t)(size - used), "%s%s %.1f s", used ? ", " : "", words,
+			w->throttle_s[i]);
+	}
+	return used;
+}
+
+void sb_gpus_say_throttled(const struct sb_gpus_watched *w)
+{
+	char text[300];
+
+	if (sb_gpus_throttled_text(w, text, sizeof text))
 		sb_gpus_note(&w->device, "throttled", text);
 }

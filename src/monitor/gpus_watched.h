@@ -30,7 +30,7 @@ struct sb_gpus_watched {
 	double power_w; /* of the last sample */
 	uint64_t last_ns;
 	double energy_j;
-	uint64_t throttle_bits;
+	uint64_t throttle_bits, throttle_seen; /* now; in any reading */
 	double throttle_s[SB_GPUS_REASON_BITS];
 	uint32_t throttle_events;
 	/* the counters: a series of their own, read less often */
@@ -45,7 +45,10 @@ void sb_gpus_note(const struct sb_gpus_device *device, const char *what, const c
 void sb_gpus_sample(struct sb_gpus_plan *plan, struct sb_gpus_watched *w);
 /* Reads its counters where their time has come. */
 void sb_gpus_count(struct sb_gpus_plan *plan, struct sb_gpus_watched *w);
-/* How long it was throttled, and why, as a fact about the machine. */
+/* "software power cap 1.2 s": each reason that was seen with its time, 0.0 s where one reading saw it and none came
+ * before. Returns the length of it. */
+int sb_gpus_throttled_text(const struct sb_gpus_watched *w, char *out, int size);
+/* The same as a fact about the machine. */
 void sb_gpus_say_throttled(const struct sb_gpus_watched *w);
 
 #endif

@@ -28,6 +28,21 @@ static void put_change(const struct sb_whatif_change *c, int width, struct sb_bu
 		basis, c->basis == SB_WHATIF_FITTED && c->extrapolates ? ", extrapolated" : "");
 }
 
+/* How far runs differ by themselves. */
+static void put_noise(const struct sb_whatif *w, struct sb_buf *out)
+{
+	char noise[32];
+
+	if (isnan(w->noise_s)) {
+		sb_buf_puts(out, "  runs differ by themselves as well: three generations or more would tell "
+				 "how far\n");
+		return;
+	}
+	sb_text_seconds(noise, sizeof noise, w->noise_s);
+	sb_buf_printf(out, "  of that %s on either side is how far runs differ, from %lld generations\n",
+		noise, (long long)w->noise_count);
+}
+
 static void put_parts(const struct sb_whatif_change *c, struct sb_buf *out)
 {
 	char fixed[32], each[32];
@@ -71,6 +86,7 @@ void sb_whatif_text(const struct sb_whatif *w, int columns, struct sb_buf *out)
 		w->saved_s >= 0 ? "less" : "more", w->change_ratio * 100);
 	sb_buf_printf(
 		out, "  between %s and %s%s\n", low, high, w->extrapolates ? "; this extrapolates" : "");
+	put_noise(w, out);
 	for (size_t i = 0; i < w->change_count; i++)
 		put_parts(&w->changes[i], out);
 	put_notes(w, out);

@@ -130,3 +130,31 @@ def test_steps_inside_blocks_are_those_of_one_block(tmp_path):
     subprocess.run([STROBE, "run", "-q", "--", "/usr/bin/python3", program], cwd=tmp_path, env=environment, check=True)
     change = predict(tmp_path / "strobe-runs/last", "denoise.steps=3")["changes"][0]
     assert (change["now_value"], change["then_value"]) == (6, 3)
+
+
+def test_the_spread_of_the_generations_is_part_of_the_range(tmp_path):
+    script = tmp_path / "videos.py"
+    script.write_text("""import strobe
+strobe.start(name="videos", output_dir="runs")
+for video in range(5):
+    with strobe.generation("video"):
+        with strobe.section("flow", iters=12):
+            sum(range(20000 * (video % 2 + 1)))
+strobe.stop()
+""")
+    environment = {**os.environ, "PYTHONPATH": os.environ["STROBE_BUILD"] + "/python"}
+    subprocess.run([sys.executable, script], check=True, cwd=tmp_path, env=environment)
+    run = next(p for p in (tmp_path / "runs").iterdir() if not p.is_symlink())
+    report = json.loads(subprocess.run([STROBE, "report", run, "--format", "json", "-o", "-"], check=True, capture_output=True, text=True).stdout)
+    warm = [g["wall_s"] for g in report["generations"]["items"]][1:]
+    mean = sum(warm) / len(warm)
+    deviation = (sum((g - mean) ** 2 for g in warm) / (len(warm) - 1)) ** 0.5
+    said = predict(run, "flow.iters=8")
+    change = said["changes"][0]
+    assert said["noise_generation_count"] == 4
+    assert said["noise_s"] == pytest.approx(2 * (2 * 5) ** 0.5 * deviation, rel=1e-6)
+    low = said["now_s"] + change["low_s"] - change["now_s"] - said["noise_s"]
+    assert said["low_s"] == pytest.approx(max(0, low))
+    assert said["high_s"] == pytest.approx(said["now_s"] + change["high_s"] - change["now_s"] + said["noise_s"])
+    text = subprocess.run([STROBE, "whatif", "--no-history", run, "flow.iters=8"], check=True, capture_output=True, text=True).stdout
+    assert "is how far runs differ, from 4 generations" in text

@@ -8,6 +8,7 @@
 #include "captured_samples.h"
 #include "monitor/display.h"
 #include "monitor/gpus.h"
+#include "monitor/gpus_watched.h"
 #include "monitor/procfile.h"
 #include "monitor/tree.h"
 #include "monitor/visible.h"
@@ -260,6 +261,18 @@ static void display_has_the_two_lines(void **state)
 		"GPU: Memory 8420MB / 24564MB (34.3%), Util 85.0%, Temp 72.0\xc2\xb0"
 		"C\nCPU: n/a\n");
 	sb_buf_done(&text);
+}
+
+/* The first reading has no time before it: what it saw is a fact all the same. */
+static void a_reason_seen_in_one_reading_is_told(void **state)
+{
+	struct sb_gpus_watched w = { .throttle_seen = 0x4 };
+	char text[300];
+
+	assert_true(sb_gpus_throttled_text(&w, text, sizeof text) > 0);
+	assert_string_equal(text, "software power cap 0.0 s");
+	w.throttle_seen = 0;
+	assert_int_equal(sb_gpus_throttled_text(&w, text, sizeof text), 0);
 }
 
 static void throttle_reasons_are_words(void **state)
@@ -572,6 +585,7 @@ int main(void)
 		CASE(no_driver_is_said_once),
 		CASE(hidden_gpus_are_said),
 		CASE(display_has_the_two_lines),
+		CASE(a_reason_seen_in_one_reading_is_told),
 		CASE(throttle_reasons_are_words),
 		CASE(visible_lists_are_read_as_cuda_does),
 		CASE(the_runs_memory_follows_the_devices),

@@ -1917,6 +1917,8 @@ export type Whatif = {
   predicted_s: number; // the total then
   low_s: number; // at least
   high_s: number; // at most
+  noise_s?: number; // how far two runs of the same settings may be apart, from the spread of the generations; low_s and high_s hold it
+  noise_generation_count?: number; // the generations that tell it
   saved_s: number; // now_s - predicted_s
   change_ratio: number; // predicted_s / now_s - 1
   fps?: number; // frames per second end to end, now
