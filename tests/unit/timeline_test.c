@@ -222,6 +222,40 @@ static void kernels_have_shapes_and_families_and_copies_bytes(void **state)
 	sb_buf_done(&bytes);
 }
 
+/* Equal stacks are written once, the outermost function first. */
+static void sampled_stacks_come_along(void **state)
+{
+	struct sb_builder *b;
+	struct sb_buf bytes = { 0 };
+	struct sb_jsondom_doc *doc;
+	const struct sb_jsondom *root, *names, *frame;
+	uint32_t deep[2], lines[2] = { 7, 3 };
+	int64_t first;
+
+	(void)state;
+	assert_int_equal(sb_builder_open(path, NULL, &b), 0);
+	sb_builder_thread(b, 0, NULL);
+	deep[0] = sb_builder_name(b, "inner", NULL);
+	deep[1] = sb_builder_name(b, "outer", NULL);
+	for (uint64_t i = 0; i < 3; i++)
+		sb_builder_stack(b, 1000 + i * 1000, 0, 0, deep, lines, 2);
+	sb_builder_stack(b, 5000, 0, 0, deep + 1, lines, 1);
+	assert_int_equal(sb_builder_close(b, 10000), 0);
+	doc = timeline_of(&bytes);
+	root = sb_jsondom_root(doc);
+	assert_int_equal(sb_jsondom_get(root, "samples")->size, 4);
+	assert_int_equal(sb_jsondom_get(root, "stacks")->size, 2);
+	frame = sb_jsondom_children(sb_jsondom_children(sb_jsondom_get(root, "stacks")));
+	first = sb_jsondom_int(frame, -1);
+	names = sb_jsondom_children(sb_jsondom_get(root, "names"));
+	for (sb_jsondom_each(name, sb_jsondom_get(root, "names")))
+		if (!first--)
+			names = name;
+	assert_string_equal(sb_jsondom_string(names, ""), "outer");
+	sb_jsondom_free(doc);
+	sb_buf_done(&bytes);
+}
+
 static void spans_that_overlap_get_rows_of_their_own(void **state)
 {
 	struct sb_builder *b;
@@ -412,6 +446,7 @@ int main(void)
 		cmocka_unit_test(lanes_are_threads_streams_steps_and_blocks),
 		cmocka_unit_test(gpus_stand_above_workers_and_kernels_know_their_launch),
 		cmocka_unit_test(kernels_have_shapes_and_families_and_copies_bytes),
+		cmocka_unit_test(sampled_stacks_come_along),
 		cmocka_unit_test(spans_that_overlap_get_rows_of_their_own),
 		cmocka_unit_test(gpu_spans_lie_above_what_they_hold),
 		cmocka_unit_test(spans_lie_above_what_they_hold_with_their_attributes),

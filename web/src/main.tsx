@@ -3,7 +3,7 @@ import { render } from 'preact';
 import './style.css';
 import { startAddress } from './address';
 import { App, type RunEntry } from './app';
-import { fetchTimeline, readPage, readTimeline } from './load';
+import { fetchTimeline, readPage, readTimeline, served } from './load';
 import { Aggregate } from './panels/aggregate';
 import { Bench } from './panels/bench';
 import { Diff } from './panels/diff';
@@ -91,6 +91,9 @@ async function follow(p: ReportPage): Promise<void> {
   source.onerror = () => set('lost');
 }
 
+// Of a run that the address names: /diff?base=ID&new=ID
+const servedTimeline = (side: string) => fetchTimeline(`/api/runs/${encodeURIComponent(new URLSearchParams(location.search).get(side) ?? '')}/timeline`);
+
 async function start(): Promise<void> {
   startTheme();
   page = readPage();
@@ -101,7 +104,7 @@ async function start(): Promise<void> {
   const p = page;
   if (p.kind !== 'report') {
     document.title = `${p.kind} · strobe`;
-    const both = p.kind === 'diff' ? await Promise.all([readTimeline('strobe-timeline-base'), readTimeline()]).catch(() => [null, null]) : [];
+    const both = p.kind === 'diff' ? await Promise.all(served() ? ['base', 'new'].map(servedTimeline) : [readTimeline('strobe-timeline-base'), readTimeline()]).catch(() => [null, null]) : [];
     render(p.kind === 'diff' ? <Diff d={p.diff} base={both[0]} now={both[1]} /> : p.kind === 'aggregate' ? <Aggregate d={p.aggregate} /> : p.kind === 'bench' ? <Bench d={p.bench} /> : p.kind === 'journal' ? <Journal d={p.journal} /> : <Runs first={p.runs} />, host);
     return;
   }

@@ -82,3 +82,18 @@ test('arrows lead from launches to kernels', async (browser) => {
   assert.equal(await arrows(), '0');
   await close();
 });
+
+test('the call tree is also of the Python functions that were sampled', async (browser) => {
+  const main = [[zone(0, 0, 1000)]];
+  const all = [...names, 'outer', 'inner', 'other'];
+  const timeline = encodeTimeline({ endNs: 1000 * MS, names: all, lanes: [{ kind: 'thread', name: 'main', main: true, rows: main }], stacks: [[5, 6], [5], [7]], samples: [[100 * MS, 0, 50 * MS], [150 * MS, 0, 50 * MS], [200 * MS, 1, 50 * MS], [900 * MS, 2, 50 * MS]] });
+  const report = { session_info: { id: 's', name: 's' }, summary: { wall_s: 1 }, stage_analysis: { wall_s: 1, unattributed_s: 0, stages: [{ name: 'step', count: 1, total_s: 1, self_s: 1, wall_ratio: 1 }], bottlenecks: [] }, recommendations: [], recording: { zones: 1, dropped_count: 0 } };
+  const { page, seen, close } = await open(browser, writePage('sampled', { report, timeline }));
+  await ready(page);
+  await page.locator('#calls').scrollIntoViewIfNeeded();
+  await page.locator('#calls select').selectOption('samples');
+  await page.waitForFunction(() => document.querySelectorAll('.icicle button').length === 3);
+  assert.deepEqual((await boxesOf(page)).map((b) => `${b.name}: ${b.words}`), ['outer: 150 ms, 75.0 %; itself 50.0 ms; 3 samples', 'inner: 100 ms, 50.0 %; itself 100 ms; 2 samples', 'other: 50.0 ms, 25.0 %; itself 50.0 ms; 1 samples']);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});

@@ -61,6 +61,11 @@ try {
   await page.locator('a.mark').click(); // the way back to all runs
   await page.waitForSelector('td .run-state.killed', { timeout: 120_000 });
   console.log('ok    a killed run is no ended one');
+  const [one, two] = (await page.locator('td a.link').evaluateAll((all) => all.map((a) => a.getAttribute('href').split('/').pop()))).slice(0, 2);
+  await page.goto(`${address}diff?base=${one}&new=${two}`);
+  await page.waitForSelector('#timeline-first canvas[data-to]', { timeout: 120_000 });
+  assert.match(await page.locator('#timeline h2').innerText(), /Both runs on one axis/);
+  console.log('ok    the diff of the server has both timelines');
   assert.deepEqual(problems, []);
 
   const last = spawn(join(build, 'tests/live_recorder'), [folder], { stdio: ['pipe', 'pipe', 'inherit'], env });

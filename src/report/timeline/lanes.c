@@ -266,6 +266,8 @@ static void on_event(void *self, const struct sb_event *e)
 
 	if (e->kind == SB_EVENT_GPU)
 		on_gpu(t, e);
+	else if (e->kind == SB_EVENT_STACK)
+		sb_timeline_stacks_add(&t->stacks, e);
 	else if (t->mark_count < SB_TIMELINE_MARKS_MAX)
 		t->marks[t->mark_count++] = (struct sb_timeline_mark){ e->t_ns, e->name };
 }
@@ -278,6 +280,7 @@ void sb_timeline_free(struct sb_timeline *t)
 	sb_timeline_profile_done(&t->profile);
 	sb_timeline_profile_done(&t->gpu_profile);
 	sb_timeline_shapes_done(&t->shapes);
+	sb_timeline_stacks_done(&t->stacks);
 	free(t->held);
 	sb_map_done(&t->lane_of);
 	sb_buf_done(&t->detail_text);
@@ -310,7 +313,7 @@ int sb_timeline_new(struct sb_run *run, struct sb_timeline **out)
 	struct sb_visitor visitor = {
 		.self = t,
 		.kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_MARK | 1u << SB_EVENT_EVENT |
-			 1u << SB_EVENT_SKIPPED | 1u << SB_EVENT_SNAPSHOT,
+			 1u << SB_EVENT_SKIPPED | 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_STACK,
 		.roles = SB_EVERY_ZONE,
 		.zone = on_zone,
 		.event = on_event,

@@ -9,6 +9,7 @@
 #include "report/timeline/profile.h"
 #include "report/timeline/rows.h"
 #include "report/timeline/shapes.h"
+#include "report/timeline/stacks.h"
 
 #define SB_TIMELINE_DEPTH_MAX 64u /* rows of a lane; deeper zones are counted, not shown */
 #define SB_TIMELINE_MARKS_MAX 2000u
@@ -61,6 +62,7 @@ struct sb_timeline {
 	struct sb_timeline_rows rows;
 	struct sb_timeline_profile profile, gpu_profile;
 	struct sb_timeline_shapes shapes;
+	struct sb_timeline_stacks stacks;
 	struct sb_timeline_held *held;
 	uint32_t held_count, held_capacity;
 	struct sb_timeline_lane *lanes;

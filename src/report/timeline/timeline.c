@@ -130,6 +130,7 @@ static void write_names(struct sb_timeline *t, const uint32_t *order, uint32_t l
 		t->name_numbers[t->gpu_profile.names[i]] = 0;
 	for (uint32_t i = 0; i < t->mark_count; i++)
 		t->name_numbers[t->marks[i].name] = 0;
+	sb_timeline_stacks_names(&t->stacks, t->name_numbers);
 	sb_json_array_begin(j, "names");
 	for (uint32_t i = 0; i < run->name_count; i++) {
 		if (t->name_numbers[i] == UINT32_MAX)
@@ -347,6 +348,7 @@ static int write_timeline(struct sb_timeline *t, struct sb_buf *out)
 	write_profile(t, "profile", &t->profile, &j, &body);
 	if (t->gpu_profile.name_count)
 		write_profile(t, "gpu_profile", &t->gpu_profile, &j, &body);
+	sb_timeline_stacks_write(&t->stacks, t->name_numbers, &j);
 	if (t->shapes.count)
 		sb_timeline_shapes_write(&t->shapes, &j);
 	err = write_kernels(t, order, lane_count, &j);

@@ -68,7 +68,7 @@ function Butterfly({ root, name, onPick }: { root: Node; name: string; onPick: (
   );
 }
 
-function Boxes({ all, height, wanted, picked, onPick }: { all: Box[]; height: string; wanted: string; picked: string | null; onPick: (name: string) => void }) {
+function Boxes({ all, unit, height, wanted, picked, onPick }: { all: Box[]; unit: string; height: string; wanted: string; picked: string | null; onPick: (name: string) => void }) {
   const hit = (b: Box) => !wanted || b.node.name.toLowerCase().includes(wanted);
   return (
     <div class="icicle" role="img" aria-label="calls of this time, as wide as they took" style={{ height }}>
@@ -79,7 +79,7 @@ function Boxes({ all, height, wanted, picked, onPick }: { all: Box[]; height: st
           tabIndex={-1}
           class={`${picked === b.node.name ? 'picked' : ''} ${hit(b) ? '' : 'faded'}`}
           style={{ left: `${b.left * 100}%`, width: `${b.width * 100}%`, top: `${b.depth * 19}px`, background: tint(b.node.name).fill, color: tint(b.node.name).text, borderColor: solid(b.node.name) }}
-          title={`${b.node.name}\n${nanos(b.node.total)}, ${percent(b.width)}; itself ${nanos(b.node.self)}; ${count(b.node.count)} calls`}
+          title={`${b.node.name}\n${nanos(b.node.total)}, ${percent(b.width)}; itself ${nanos(b.node.self)}; ${count(b.node.count)} ${unit}`}
           onClick={() => onPick(b.node.name)}
         >
           {b.width > 0.02 ? b.node.name : ''}
@@ -90,9 +90,10 @@ function Boxes({ all, height, wanted, picked, onPick }: { all: Box[]; height: st
 }
 
 // The same for every range: what is below the picture stays where it is.
-function heightOf(t: Timeline): number {
+function heightOf(t: Timeline, measure: Measure): number {
   const rows = Math.max(...t.lanes.map((l) => (l.kind === 'thread' || l.kind === 'track' ? l.rows.length : 0)));
-  return Math.min(rows + Number(hasLaunches(t)), DEEPEST) * 19 + 2;
+  const deep = Math.max(rows + Number(hasLaunches(t)), measure === 'samples' ? Math.max(...t.samples.map((s) => s.stack.length)) : 0);
+  return Math.min(deep, DEEPEST) * 19 + 2;
 }
 
 export function Icicle({ data }: { data: Timeline }) {
@@ -111,7 +112,7 @@ export function Icicle({ data }: { data: Timeline }) {
   const range = last.current;
   const root = useMemo(() => (range ? callTree(data, range, measure) : null), [data, range?.from, range?.to, measure]);
   const all = useMemo(() => (root ? boxes(root, inTime) : []), [root, inTime]);
-  const height = `${heightOf(data)}px`;
+  const height = `${heightOf(data, measure)}px`;
   const hits = wanted ? all.filter((b) => b.node.name.toLowerCase().includes(wanted)) : [];
   return (
     <div ref={host}>
@@ -119,12 +120,13 @@ export function Icicle({ data }: { data: Timeline }) {
         <span class="quiet">
           {chosen ? 'Selected' : 'Visible'} {range ? nanos(range.to - range.from) : ''}
         </span>
-        {hasLaunches(data) && (
+        {(hasLaunches(data) || data.samples.length > 0) && (
           <label>
             by{' '}
             <select value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)} aria-label="what a width means">
               <option value="wall">wall time</option>
-              <option value="gpu">GPU time launched</option>
+              {hasLaunches(data) && <option value="gpu">GPU time launched</option>}
+              {data.samples.length > 0 && <option value="samples">Python functions, sampled</option>}
             </select>
           </label>
         )}
@@ -138,10 +140,10 @@ export function Icicle({ data }: { data: Timeline }) {
         )}
       </div>
       {!root ? (
-        <p class="quiet" style={{ height }}>{range && (measure === 'gpu' ? 'No GPU work was launched in this time.' : 'Zones of this time were merged, or there are none: zoom in for their tree.')}</p>
+        <p class="quiet" style={{ height }}>{range && (measure === 'gpu' ? 'No GPU work was launched in this time.' : measure === 'samples' ? 'No sample fell into this time.' : 'Zones of this time were merged, or there are none: zoom in for their tree.')}</p>
       ) : (
         <Picture words="call tree">
-          <Boxes all={all} height={height} wanted={wanted} picked={name} onPick={setName} />
+          <Boxes all={all} unit={measure === 'samples' ? 'samples' : 'calls'} height={height} wanted={wanted} picked={name} onPick={setName} />
         </Picture>
       )}
       {root && name !== null && <Butterfly root={root} name={name} onPick={setName} />}

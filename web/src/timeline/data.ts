@@ -30,6 +30,13 @@ export interface Profile {
   count: Float64Array[];
 }
 
+// A stack of Python that was sampled: names, the outermost first, and the time that it stands for.
+export interface Sample {
+  at: number;
+  ns: number;
+  stack: number[];
+}
+
 export interface Kernel {
   family: string;
   kind: string;
@@ -46,6 +53,7 @@ export interface Timeline {
   profile: Profile | null; // of the zones
   gpuProfile: Profile | null; // of kernels and copies
   kernels: Map<number, Kernel>; // by name
+  samples: Sample[]; // in order of time
   shapes: number[][]; // grid x, y, z, block x, y, z, registers of a thread, bytes of shared memory of a block
   details: Map<string, Record<string, unknown>>; // "lane.row.start"
   zones: number;
@@ -68,6 +76,8 @@ interface Header {
   traced?: [number, number][];
   kernels?: [number, string, string, string][];
   shapes?: number[][];
+  stacks?: number[][];
+  samples?: [number, number, number][];
   lanes_left_out?: number;
 }
 
@@ -222,6 +232,7 @@ export function decodeTimeline(blob: Uint8Array): Timeline {
     gpuProfile: readProfile(body, header.start_ns ?? 0, header.gpu_profile),
     kernels: new Map(header.kernels?.map(([name, family, kind, precision]) => [name, { family, kind, precision }])),
     shapes: header.shapes ?? [],
+    samples: (header.samples ?? []).map(([at, stack, ns]) => ({ at, ns, stack: header.stacks![stack] })).sort((a, b) => a.at - b.at),
     details,
     zones: lanes.reduce((sum, l) => sum + (derived(l.kind) ? 0 : l.zones), 0),
     merged: lanes.some((l) => l.mergeNs > 0),

@@ -57,6 +57,7 @@ export function pair(sides: [string, Timeline, number][]): Timeline {
     foldedNs: 0,
     names,
     lanes,
+    samples: [],
     kernels,
     shapes,
     marks: sides.flatMap(([, t, at]) => t.marks.map((m) => ({ ...m, at: m.at - at }))),

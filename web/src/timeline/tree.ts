@@ -1,5 +1,5 @@
-// The calls of a range as one tree: zones of the same path are one node. By wall time, or by the
-// GPU time that they launched. In order of size, or of when they first began.
+// The calls of a range as one tree: zones of the same path are one node. By wall time, by the
+// GPU time that they launched, or of the Python functions that were sampled. In order of size, or of when they first began.
 import type { Range } from '../state';
 import type { Timeline } from './data';
 import { rowOf, type Entry } from './entry';
@@ -14,7 +14,7 @@ export interface Node {
   parent: Node | null;
 }
 
-export type Measure = 'wall' | 'gpu';
+export type Measure = 'wall' | 'gpu' | 'samples';
 
 const WALK_MOST = 300_000;
 
@@ -35,6 +35,7 @@ function childOf(n: Node, name: string, index: Map<Node, Map<string, Node>>): No
 export function callTree(t: Timeline, range: Range, measure: Measure): Node | null {
   const root = fresh('all threads', null);
   const index = new Map<Node, Map<string, Node>>();
+  if (measure === 'samples') return sampledTree(t, range, root, index);
   let left = WALK_MOST;
   for (const [l, lane] of t.lanes.entries()) {
     if (lane.kind !== 'thread' && lane.kind !== 'track') continue;
@@ -58,6 +59,22 @@ export function callTree(t: Timeline, range: Range, measure: Measure): Node | nu
   }
   if (measure === 'gpu') addLaunched(t, range, root, index);
   finish(root, measure);
+  return root.total > 0 ? root : null;
+}
+
+// Each sample stands for the time until the next one.
+function sampledTree(t: Timeline, range: Range, root: Node, index: Map<Node, Map<string, Node>>): Node | null {
+  for (const s of t.samples) {
+    if (s.at < range.from || s.at >= range.to) continue;
+    let node = root;
+    for (const name of s.stack) {
+      node = childOf(node, t.names[name], index);
+      node.total += s.ns;
+      node.count++;
+      node.first = Math.min(node.first, s.at);
+    }
+  }
+  finish(root, 'samples');
   return root.total > 0 ? root : null;
 }
 

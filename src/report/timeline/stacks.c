@@ -1,0 +1,127 @@
+/* Samples past SAMPLES_MAX are counted, not kept: the page stays small. */
+#include "report/timeline/stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SAMPLES_MAX 20000u
+#define STACKS_MAX 8000u
+
+struct sb_timeline_sample {
+	int64_t t_ns, weight_ns;
+	uint32_t stack;
+};
+
+struct sb_timeline_stack {
+	size_t first; /* of its frames */
+	uint32_t count;
+};
+
+void sb_timeline_stacks_done(struct sb_timeline_stacks *s)
+{
+	free(s->samples.items);
+	free(s->stacks.items);
+	free(s->frames.items);
+	sb_map_done(&s->number_of);
+	memset(s, 0, sizeof *s);
+}
+
+static uint64_t hash_of(const struct sb_event *e)
+{
+	uint64_t hash = 1469598103934665603ull;
+
+	for (uint32_t i = 0; i < e->stack.frame_count; i++)
+		hash = (hash ^ e->stack.names[i]) * 1099511628211ull;
+	return hash;
+}
+
+static bool same(const struct sb_timeline_stacks *s, uint32_t number, const struct sb_event *e)
+{
+	const struct sb_timeline_stack *k = (const struct sb_timeline_stack *)s->stacks.items + number;
+
+	return k->count == e->stack.frame_count && !memcmp((const uint32_t *)s->frames.items + k->first,
+							   e->stack.names, k->count * sizeof(uint32_t));
+}
+
+/* UINT32_MAX: there is no room for another one. */
+static uint32_t number_of(struct sb_timeline_stacks *s, const struct sb_event *e)
+{
+	uint64_t key = hash_of(e);
+	size_t first = s->frames.count;
+	struct sb_timeline_stack *stack;
+	uint32_t number;
+
+	if (sb_map_get(&s->number_of, key, &number))
+		return same(s, number, e) ? number : UINT32_MAX;
+	if (s->stacks.count == STACKS_MAX)
+		return UINT32_MAX;
+	number = (uint32_t)s->stacks.count;
+	for (uint32_t i = 0; i < e->stack.frame_count; i++) {
+		uint32_t *frame = sb_vec_push(&s->frames, sizeof *frame);
+
+		if (!frame)
+			return UINT32_MAX;
+		*frame = e->stack.names[i];
+	}
+	stack = sb_vec_push(&s->stacks, sizeof *stack);
+	if (!stack || !sb_map_put(&s->number_of, key, number))
+		return UINT32_MAX;
+	*stack = (struct sb_timeline_stack){ first, e->stack.frame_count };
+	return number;
+}
+
+void sb_timeline_stacks_add(struct sb_timeline_stacks *s, const struct sb_event *e)
+{
+	struct sb_timeline_sample *sample;
+	uint32_t number;
+
+	if (e->stack.native || !e->stack.frame_count)
+		return;
+	number = s->samples.count < SAMPLES_MAX ? number_of(s, e) : UINT32_MAX;
+	sample = number == UINT32_MAX ? NULL : sb_vec_push(&s->samples, sizeof *sample);
+	if (sample)
+		*sample = (struct sb_timeline_sample){ e->t_ns, e->stack.weight_ns, number };
+	else
+		s->left_out++;
+}
+
+void sb_timeline_stacks_names(const struct sb_timeline_stacks *s, uint32_t *name_numbers)
+{
+	for (size_t i = 0; i < s->frames.count; i++)
+		name_numbers[((const uint32_t *)s->frames.items)[i]] = 0;
+}
+
+static void write_stack(
+	const uint32_t *frames, uint32_t count, const uint32_t *name_numbers, struct sb_json *j)
+{
+	sb_json_array_begin(j, NULL);
+	while (count-- > 0)
+		sb_json_uint(j, NULL, name_numbers[frames[count]]);
+	sb_json_array_end(j);
+}
+
+void sb_timeline_stacks_write(
+	const struct sb_timeline_stacks *s, const uint32_t *name_numbers, struct sb_json *j)
+{
+	const struct sb_timeline_stack *stacks = s->stacks.items;
+	const struct sb_timeline_sample *samples = s->samples.items;
+
+	if (!s->samples.count)
+		return;
+	sb_json_array_begin(j, "stacks");
+	for (size_t i = 0; i < s->stacks.count; i++)
+		write_stack((const uint32_t *)s->frames.items + stacks[i].first, stacks[i].count,
+			name_numbers, j);
+	sb_json_array_end(j);
+	sb_json_array_begin(j, "samples");
+	for (size_t i = 0; i < s->samples.count; i++) {
+		sb_json_array_begin(j, NULL);
+		sb_json_int(j, NULL, samples[i].t_ns);
+		sb_json_uint(j, NULL, samples[i].stack);
+		sb_json_int(j, NULL, samples[i].weight_ns);
+		sb_json_array_end(j);
+	}
+	sb_json_array_end(j);
+	if (s->left_out)
+		sb_json_uint(j, "samples_left_out", s->left_out);
+}

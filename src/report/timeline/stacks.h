@@ -1,0 +1,26 @@
+/* Sampled stacks of a run: each different one once, and when it was seen. */
+#ifndef SB_REPORT_TIMELINE_STACKS_H
+#define SB_REPORT_TIMELINE_STACKS_H
+
+#include "base/json.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "run/events.h"
+
+struct sb_timeline_stacks {
+	struct sb_vec samples; /* struct sb_timeline_sample */
+	struct sb_vec stacks; /* struct sb_timeline_stack */
+	struct sb_vec frames; /* uint32_t: names, the innermost first */
+	struct sb_map number_of; /* by a hash of the frames */
+	uint64_t left_out; /* samples beyond what is kept */
+};
+
+void sb_timeline_stacks_done(struct sb_timeline_stacks *s);
+void sb_timeline_stacks_add(struct sb_timeline_stacks *s, const struct sb_event *e);
+/* Marks the names that the stacks use with 0. */
+void sb_timeline_stacks_names(const struct sb_timeline_stacks *s, uint32_t *name_numbers);
+/* "stacks": names, the outermost first; "samples": [t_ns, stack, ns that it stands for] */
+void sb_timeline_stacks_write(
+	const struct sb_timeline_stacks *s, const uint32_t *name_numbers, struct sb_json *j);
+
+#endif
