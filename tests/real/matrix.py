@@ -19,7 +19,7 @@ ROWS = [
      "blocks of modular pipelines other than text, steps and VAE"),
     ("diffusers, images", ["diffusers"], ["test_diffusers"], "Flux, SDXL", "the same, without frames", ""),
     ("diffusers, offload and caches", ["diffusers", "accelerate", "peft"], ["test_variants"],
-     "sequential and group offload, tiling, first-block cache, LoRA, callbacks, `torch.compile`, two threads",
+     "sequential and group offload, tiling, first-block cache, pyramid attention broadcast, FasterCache, TaylorSeer, LoRA, callbacks, `torch.compile`, two threads",
      "`offload:<part>` with bytes for sequential and group offload; steps that a cache served are marked `cached`",
      "model offload needs a GPU: its hooks are tested with stand-ins only"),
     ("transformers", ["transformers"], ["test_transformers"], "V-JEPA2, Qwen2-VL, SmolVLM, T5",

@@ -6,7 +6,8 @@ import sys
 import threading
 
 import torch
-from diffusers import DiffusionPipeline, FirstBlockCacheConfig
+from diffusers import (DiffusionPipeline, FasterCacheConfig, FirstBlockCacheConfig, PyramidAttentionBroadcastConfig,
+                       TaylorSeerCacheConfig)
 from diffusers.hooks import apply_first_block_cache, apply_group_offloading
 from diffusers.utils import export_to_video
 
@@ -82,20 +83,52 @@ def slicing():
     return call(pipeline, num_videos_per_prompt=2)
 
 
-@case
-def first_block_cache():
-    pipeline = fresh()
-    apply_first_block_cache(pipeline.transformer, FirstBlockCacheConfig(threshold=100.0))
-    ran = []
-    pipeline.transformer.blocks[1].attn1.register_forward_pre_hook(lambda *_: ran.append(1))
-    computed = []
+def counting_runs(pipeline, part, **changes):
+    """How often the part ran in each step, by torch's own hooks."""
+    ran, computed = [], []
+    part.register_forward_pre_hook(lambda *_: ran.append(1))
 
     def at_the_end(pipeline, step, timestep, tensors):
         computed.append(len(ran))
         ran.clear()
         return tensors
-    found = call(pipeline, num_inference_steps=4, callback_on_step_end=at_the_end)
+    found = call(pipeline, callback_on_step_end=at_the_end, **changes)
     return dict(found, computed=computed)
+
+
+@case
+def first_block_cache():
+    pipeline = fresh()
+    apply_first_block_cache(pipeline.transformer, FirstBlockCacheConfig(threshold=100.0))
+    return counting_runs(pipeline, pipeline.transformer.blocks[1].attn1, num_inference_steps=4)
+
+
+@case
+def pyramid_attention_broadcast():
+    pipeline = fresh()
+    pipeline.transformer.enable_cache(PyramidAttentionBroadcastConfig(
+        spatial_attention_block_skip_range=2, spatial_attention_timestep_skip_range=(-1, 2000),
+        spatial_attention_block_identifiers=("blocks",), current_timestep_callback=lambda: pipeline.current_timestep))
+    return counting_runs(pipeline, pipeline.transformer.blocks[0].attn1.to_q, num_inference_steps=5, guidance_scale=1.0)
+
+
+@case
+def faster_cache():
+    pipeline = fresh()
+    pipeline.transformer.enable_cache(FasterCacheConfig(
+        spatial_attention_block_skip_range=2, spatial_attention_timestep_skip_range=(-1, 900),
+        spatial_attention_block_identifiers=("blocks",), unconditional_batch_skip_range=100,
+        unconditional_batch_timestep_skip_range=(-1, -1), is_guidance_distilled=True, attention_weight_callback=lambda _: 0.3,
+        current_timestep_callback=lambda: pipeline.current_timestep))
+    return counting_runs(pipeline, pipeline.transformer.blocks[0].attn1.to_q, num_inference_steps=8, guidance_scale=1.0)
+
+
+@case
+def taylorseer_cache():
+    pipeline = fresh()
+    pipeline.transformer.enable_cache(TaylorSeerCacheConfig(
+        cache_interval=3, disable_cache_before_step=2, cache_identifiers=[r"blocks\.\d+\.(attn1|attn2|ffn)"]))
+    return counting_runs(pipeline, pipeline.transformer.blocks[0].attn1.to_q, num_inference_steps=8)
 
 
 @case

@@ -62,9 +62,10 @@ def test_tiles(found):
     assert "tiles" not in found.decodes("slicing")[0].attrs
 
 
-def test_steps_that_a_cache_served(found):
-    computed = found.counted["first_block_cache"]["computed"]
-    assert [step.attrs.get("cached", 0) for step in found.steps("first_block_cache")] == [int(not n) for n in computed]
+@pytest.mark.parametrize("cache", ["first_block_cache", "pyramid_attention_broadcast", "faster_cache", "taylorseer_cache"])
+def test_steps_that_a_cache_served(found, cache):
+    computed = found.counted[cache]["computed"]
+    assert [step.attrs.get("cached", 0) for step in found.steps(cache)] == [int(not n) for n in computed]
     assert 0 in computed and computed[0]
 
 

@@ -113,6 +113,7 @@ class Call(Activity):
         self.step_count = 0
         self.blocks_run = self.most_blocks = 0
         self.attentions_run = self.most_attentions = 0
+        self.parts_asked = self.parts_run = 0
         self.tiles = 0
         self.tile_cache = None
         self.has_timesteps = False
@@ -135,7 +136,7 @@ class Call(Activity):
 
     def begin_step(self):
         self.in_step = True
-        self.blocks_run = self.attentions_run = 0
+        self.blocks_run = self.attentions_run = self.parts_asked = self.parts_run = 0
         self.step_zone = vocabulary.step("denoise", self.step_count, guidance_scale=self.guidance_scale)
         if self.step_zone is not None:
             self.step_zone.__enter__()
@@ -154,9 +155,11 @@ class Call(Activity):
 
     def was_cached(self):
         """A step that skipped most of its blocks was served by a cache; the hooks of some
-        caches sit in the blocks, which are called then but compute no attention."""
+        caches sit in the blocks, which are called then but compute no attention, those of others
+        in the attentions or blocks themselves."""
         return self.most_blocks and self.blocks_run * 2 <= self.most_blocks \
-            or self.most_attentions and self.attentions_run * 2 <= self.most_attentions
+            or self.most_attentions and self.attentions_run * 2 <= self.most_attentions \
+            or self.parts_asked and self.parts_run * 2 <= self.parts_asked
 
     def fail(self, kind):
         if self.step_zone is not None:
@@ -353,7 +356,42 @@ def _watch_blocks(denoiser):
             return
 
 
+# ---- caches of attentions and blocks ----
+
+PART_CACHES = ("pyramid_attention_broadcast", "faster_cache_block", "taylorseer_cache")
+
+
+def _on_hooks(module):
+    wrap_method(module.HookRegistry, "register_hook", _register_hook)
+
+
+def _register_hook(original):
+    def register_hook(self, hook, name, *args, **kwargs):
+        result = original(self, hook, name, *args, **kwargs)
+        if name in PART_CACHES:
+            guard(_watch_cache, hook)
+        return result
+    return register_hook
+
+
+def _watch_cache(hook):
+    """Such a hook is asked for each part's output and runs the part, or not."""
+    functions = hook.fn_ref
+    if functions.original_forward is not None:
+        functions.forward = _counted(functions.forward, "parts_asked")
+        functions.original_forward = _counted(functions.original_forward, "parts_run")
+
+
+def _counted(function, field):
+    def counted(*args, **kwargs):
+        if not wrapping.compiling() and _current() is not None:
+            setattr(here.activity, field, getattr(here.activity, field) + 1)
+        return function(*args, **kwargs)
+    return counted
+
+
 WAITS_FOR = {
+    "diffusers.hooks.hooks": _on_hooks,
     "diffusers.pipelines.pipeline_utils": _on_pipelines,
     "diffusers.modular_pipelines.modular_pipeline": _on_modular,
     "diffusers.utils.export_utils": _on_export,
