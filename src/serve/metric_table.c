@@ -1,5 +1,5 @@
-/* Every metric there is. docs/serve.md names each of them and
- * docs/grafana-dashboard.json no other: a test looks. */
+/* Every metric there is. docs/serve.md names each of them, docs/grafana-dashboard.json is made from it
+ * (make generate): a test looks. */
 #include "serve/metrics.h"
 
 #define MIB 1048576.0

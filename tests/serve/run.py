@@ -272,7 +272,8 @@ class Serve(unittest.TestCase):
             live = ask("strobe_run_live")
             self.assertEqual(live[0]["metric"]["run"], self.recorder.run)
             dashboard = json.loads((SOURCE / "docs" / "grafana-dashboard.json").read_text())
-            for panel in dashboard["panels"]:
+            rows = [inner for panel in dashboard["panels"] for inner in panel.get("panels", [])]
+            for panel in [p for p in dashboard["panels"] if p["type"] != "row"] + rows:
                 for target in panel["targets"]:
                     expression = re.sub(r"\$(run|job|rank)\b", ".*", target["expr"])
                     self.assertIsNotNone(ask(expression, None), f"{panel['title']}: Prometheus refuses {expression}")

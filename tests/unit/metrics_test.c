@@ -191,6 +191,20 @@ static void the_dashboard_draws_only_what_there_is(void **state)
 	sb_buf_done(&text);
 }
 
+static void the_dashboard_draws_every_metric(void **state)
+{
+	struct sb_buf text = { 0 };
+	size_t count;
+	const struct sb_metric *table = sb_metrics_table(&count);
+
+	assert_int_equal(
+		sb_buf_read_file(&text, STROBE_SOURCE_DIR "/docs/grafana-dashboard.json", 1u << 20), 0);
+	for (size_t i = 0; i < count; i++)
+		if (!strstr(text.data, table[i].name))
+			fail_msg("the dashboard does not draw %s: make generate", table[i].name);
+	sb_buf_done(&text);
+}
+
 static void the_docs_name_every_metric(void **state)
 {
 	struct sb_buf text = { 0 };
@@ -228,6 +242,7 @@ int main(void)
 		cmocka_unit_test(stages_past_the_limit_are_one),
 		cmocka_unit_test(no_series_comes_twice),
 		cmocka_unit_test(the_dashboard_draws_only_what_there_is),
+		cmocka_unit_test(the_dashboard_draws_every_metric),
 		cmocka_unit_test(the_docs_name_every_metric),
 		cmocka_unit_test(counters_and_only_they_end_in_total),
 	};

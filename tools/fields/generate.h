@@ -27,5 +27,6 @@ bool field_is_required(const struct sb_field *field);
 void schema_write(const struct report *report, struct sb_buf *out);
 void types_write(struct sb_buf *out);
 void keys_write(struct sb_buf *out);
+void dashboard_write(struct sb_buf *out);
 
 #endif

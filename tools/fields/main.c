@@ -1,5 +1,5 @@
 /* Writes what is made from the tables of fields into a copy of the tree's folders:
- * docs/<report>.schema.json, docs/report-keys.md, web/src/report-types.ts.
+ * docs/<report>.schema.json, docs/report-keys.md, web/src/report-types.ts, docs/grafana-dashboard.json.
  * usage: generate_fields FOLDER (tools/generate calls it) */
 #include "generate.h"
 
@@ -150,5 +150,7 @@ int main(int argc, char **argv)
 	types_write(&out);
 	wrong |= save(argv[1], "web/src/report-types.ts", &out);
 	keys_write(&out);
-	return wrong | save(argv[1], "docs/report-keys.md", &out);
+	wrong |= save(argv[1], "docs/report-keys.md", &out);
+	dashboard_write(&out);
+	return wrong | save(argv[1], "docs/grafana-dashboard.json", &out);
 }
