@@ -1,5 +1,5 @@
 // A job of many ranks.
-import { assert, open, settled, test, writePage } from './harness.mjs';
+import { assert, open, range, ready, settled, test, writePage } from './harness.mjs';
 
 const plain = (text) => text.replace(/[\u00a0\u202f]/g, ' ');
 const RANKS = 1024;
@@ -46,6 +46,27 @@ test('a job of 1 024 ranks: who is late, lanes by node and rank, attempts, group
   assert.match(plain(await heat.getAttribute('title')), /stage 0, rank 517: 12\.00 s/);
   assert.ok((await page.evaluate(() => document.querySelectorAll('*').length)) < 12_000, 'few enough elements to scroll');
   assert.ok(!(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)));
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
+test("a job's ranks are one timeline to zoom into", async (browser) => {
+  const { page, seen, close } = await open(browser, writePage('job-zoom', { report: job(), kind: 'aggregate' }));
+  await ready(page);
+  const canvas = page.locator('#timeline-first canvas');
+  await canvas.scrollIntoViewIfNeeded();
+  assert.deepEqual(await range(page), { from: 0, to: 10e9 });
+  const b = await canvas.boundingBox();
+  await page.mouse.move(b.x + 132 + (b.width - 132) * 0.445, b.y + 20 + 6); // 4.4 to 4.5 s: the first rank waits
+  await page.waitForSelector('.tip');
+  assert.match(plain(await page.locator('.tip').innerText()), /waits for other ranks[\s\S]*100 ms[\s\S]*rank 0/);
+  await page.keyboard.press('w');
+  await page.keyboard.press('w');
+  const r = await range(page);
+  assert.ok(r.to - r.from < 5e9 && r.from < 4.45e9 && r.to > 4.45e9, JSON.stringify(r));
+  await page.mouse.click(b.x + 132 + (b.width - 132) * 0.445, b.y + 20 + 6);
+  await page.waitForSelector('.detail');
+  assert.match(plain(await page.locator('.selection').innerText()), /waits for other ranks/);
   assert.deepEqual(seen.problems, []);
   await close();
 });

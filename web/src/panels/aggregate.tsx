@@ -9,6 +9,7 @@ import { goTo } from '../place';
 import { Picture } from '../picture';
 import { FieldTable, Table } from '../table';
 import { KeyFigures, type Maybe } from './figures';
+import { JobTimeline } from './job_timeline';
 import { Name, Shell } from './shell';
 
 type ValueKey = keyof Extent & `${string}_value`;
@@ -298,6 +299,7 @@ export function Aggregate({ d }: { d: AggregateReport }) {
         <h2>Ranks</h2>
         <Picture words="ranks"><RankLanes d={d} /></Picture>
       </section>
+      {d.rank_lanes && <JobTimeline d={d} />}
       {job && (
         <section class="part" id="job">
           <h2>Collectives, attempts, clocks</h2>
