@@ -226,6 +226,10 @@ enum strobe_role {
 	STROBE_ROLE_EXPORT = 18 /* writing the result */
 };
 STROBE_API void strobe_role(enum strobe_role role);
+/* A zone whose role was set is about to end. Needed only for steps and generations whose zones are not ended by
+ * strobe_step_end() or strobe_generation_end(), and only where slow ones are watched for (gpu_trace slow:1.5). */
+STROBE_API void strobe_role_end(enum strobe_role role);
+STROBE_API int strobe_roles_watched(void); /* 1 while that is so */
 
 /* ---- tracks, spans, measured durations --------------------------------- */
 
@@ -382,9 +386,12 @@ STROBE_API void strobe_gpu_zone_end_arrived(uint32_t name, void *stream);
  * time. For bindings that time every stage. */
 STROBE_API int strobe_gpu_zone_worth(uint32_t name);
 
-/* Kernel trace (CUPTI), bounded: spec is "", "steps:3" or "seconds:5". */
+/* Kernel trace (CUPTI), bounded: spec is "", "steps:3" or "seconds:5"; "slow:1.5" keeps the kernels around slow
+ * steps and generations only. */
 STROBE_API int strobe_gpu_trace_start(const char *spec);
 STROBE_API void strobe_gpu_trace_stop(void);
+/* Keeps the last steps' kernels now; why is shown in the report. Does nothing unless slow moments are watched for. */
+STROBE_API void strobe_gpu_trace_keep(const char *why);
 /* A trace of steps, if one was asked for: 0 not begun, 1 running, 2 over: other stages may be traced. */
 STROBE_API int strobe_gpu_trace_steps_state(void);
 /* Ends the trace and waits, a second at most, until CUPTI is free for another profiler; the report names

@@ -113,6 +113,7 @@ static void end(struct loop *l)
 	if (!STROBE_ON_() || l->thread != this_thread())
 		return;
 	track_follow(l->state);
+	strobe_role_end((enum strobe_role)l->role);
 	if (l->gpu_timed)
 		strobe_gpu_zone_end_arrived(l->id, STROBE_GPU_SAME_STREAM);
 	else

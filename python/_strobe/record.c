@@ -49,6 +49,17 @@ static PyObject *role(PyObject *module, PyObject *number)
 	Py_RETURN_NONE;
 }
 
+static PyObject *role_end(PyObject *module, PyObject *number)
+{
+	long value = PyLong_AsLong(number);
+
+	(void)module;
+	if (value == -1 && PyErr_Occurred())
+		return NULL;
+	strobe_role_end((enum strobe_role)value);
+	Py_RETURN_NONE;
+}
+
 static PyObject *attrs(PyObject *module, PyObject *args, PyObject *kwargs)
 {
 	struct state *st = state_of(module);
@@ -362,6 +373,7 @@ PyMethodDef record_methods[] = {
 	{ "zone_begin", zone_begin, METH_VARARGS, NULL },
 	{ "zone_end", zone_end, METH_VARARGS, NULL },
 	{ "role", role, METH_O, NULL },
+	{ "role_end", role_end, METH_O, NULL },
 	{ "attrs", FAST(attrs), METH_VARARGS | METH_KEYWORDS,
 		"attrs(**attributes)\n--\n\nAttributes of the innermost open zone." },
 	{ "output", output, METH_VARARGS, NULL },

@@ -93,6 +93,21 @@ static __attribute__((noinline)) void look_at_error(PyObject *type, PyObject *er
 	Py_XDECREF(module);
 }
 
+/* A step or generation ends, and slow ones are watched for. */
+static __attribute__((noinline)) void end_role(struct section *s)
+{
+	Py_ssize_t n = strobe_roles_watched() ? PyTuple_Size(s->kwnames) : 0;
+
+	for (Py_ssize_t i = 0; i < n; i++) {
+		PyObject *value = PyTuple_GetItem(s->values, i);
+
+		if (PyLong_CheckExact(value) &&
+			!PyUnicode_CompareWithASCIIString(PyTuple_GetItem(s->kwnames, i), "strobe.role"))
+			strobe_role_end((enum strobe_role)PyLong_AsLong(value));
+	}
+	PyErr_Clear();
+}
+
 static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
 	struct section *s = (struct section *)self;
@@ -106,6 +121,8 @@ static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t 
 			if (nargs > 2)
 				look_at_error(args[0], args[1], args[2]);
 		}
+		if (s->kwnames)
+			end_role(s);
 		if (__builtin_expect(s->gpu_timed, 0))
 			strobe_gpu_zone_end_arrived(s->id, STROBE_GPU_SAME_STREAM);
 		else

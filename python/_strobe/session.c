@@ -124,6 +124,17 @@ static PyObject *gpu_trace_yield(PyObject *module, PyObject *to)
 	Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
+static PyObject *gpu_trace_keep(PyObject *module, PyObject *why)
+{
+	const char *text = PyUnicode_AsUTF8AndSize(why, NULL);
+
+	(void)module;
+	if (!text)
+		return NULL;
+	strobe_gpu_trace_keep(text);
+	Py_RETURN_NONE;
+}
+
 /* mask(key, text) -> text, with credentials replaced as in a recorded tag. */
 static PyObject *mask(PyObject *module, PyObject *args)
 {
@@ -188,5 +199,6 @@ PyMethodDef session_methods[] = {
 	{ "gpu_counters_stop", gpu_counters_stop, METH_NOARGS, NULL },
 	{ "gpu_trace_steps_state", gpu_trace_steps_state, METH_NOARGS, NULL },
 	{ "gpu_trace_yield", gpu_trace_yield, METH_O, NULL },
+	{ "gpu_trace_keep", gpu_trace_keep, METH_O, NULL },
 	{ NULL, NULL, 0, NULL },
 };

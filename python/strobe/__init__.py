@@ -20,11 +20,12 @@ from ._record import (alloc, block_record, blocks, cache, counter, duration, fre
                       model, output, skip, snapshot, step_record, steps, streaming)
 from ._mlflow import log_to
 from ._report import Report, report
-from ._session import ConfigError, gpu_counters, gpu_trace, session, start, stop, tag
+from ._session import ConfigError, gpu_counters, gpu_trace, gpu_trace_keep, session, start, stop, tag
 
 __all__ = [
     "ConfigError", "Loop", "Report", "Section", "Span", "add_arguments", "alloc", "attrs", "block_record", "blocks",
     "cache", "counter", "duration", "event", "frames", "frames_dropped", "free", "gauge", "generation", "gpu_counters", "gpu_trace",
+    "gpu_trace_keep",
     "iterations", "log_to", "memory_history", "model", "output", "profile", "profiled_iterations", "recording", "report", "run_dir", "section", "session",
     "skip", "snapshot", "span", "start", "start_from_arguments", "step_record", "steps", "stop", "streaming", "tag",
     "thread_name",

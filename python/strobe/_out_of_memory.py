@@ -8,6 +8,7 @@ import sys
 from . import _faults
 from ._native import native
 
+KEPT = "out of memory"  # a watch for slow moments keeps this one by these words
 TIMES_MOST = 16  # a program that tries smaller and smaller sizes
 PIECES_MOST = 20000  # of fragmentation: the largest is looked for
 ERRORS_MOST = 1000  # exceptions of other kinds whose words are read
@@ -67,6 +68,7 @@ def requested(text):
 
 def _tell_raised(error, trace):
     text = str(error)
+    native.gpu_trace_keep(KEPT)
     file, line = _place_of(trace)
     facts = {"requested_bytes": requested(text), "file": file, "line": line}
     if "cuda" in text.lower() or "hip " in text.lower():
@@ -128,6 +130,7 @@ def _tell(torch, device, requested, total, free):
     native.event("out_of_memory", requested_bytes=requested, free_bytes=free, total_bytes=total, allocated_bytes=allocated,
                  reserved_bytes=reserved, device=device, file=file, line=line, retries=stats.get("num_alloc_retries", 0),
                  limit_bytes=_limit(torch, device, total), **_fragments(torch, device, stats))
+    native.gpu_trace_keep(KEPT)
     for component, size, dtype in residents(torch, device, total, free, allocated, reserved):
         native.event("strobe.resident", at="out_of_memory", component=component, bytes=size, dtype=dtype, device=device)
 

@@ -170,7 +170,7 @@ def tag(**tags):
 
 @contextlib.contextmanager
 def gpu_trace(spec=""):
-    """Records kernels and copies inside the block; spec: "", "steps:3", "seconds:5"."""
+    """Records kernels and copies inside the block; spec: "", "steps:3", "seconds:5", "slow:1.5"."""
     code, message = native.gpu_trace_start(spec)
     if code:
         warnings.warn("strobe: no GPU trace: %s" % message, RuntimeWarning, stacklevel=3)
@@ -192,6 +192,11 @@ def gpu_counters(spec=""):
     finally:
         if not code:
             native.gpu_counters_stop()
+
+
+def gpu_trace_keep(why="asked for"):
+    """Keeps the last steps' kernels now, where slow moments are watched for (--gpu-trace=slow:1.5); why: shown in the report."""
+    native.gpu_trace_keep(str(why))
 
 
 _after_stop = []
@@ -255,4 +260,4 @@ if getattr(native, "main_interpreter", True):  # a sub-interpreter's end is not 
     atexit.register(_at_exit)
     os.register_at_fork(after_in_child=_after_fork)
 
-__all__ = ["ConfigError", "gpu_counters", "gpu_trace", "session", "start", "stop", "tag"]
+__all__ = ["ConfigError", "gpu_counters", "gpu_trace", "gpu_trace_keep", "session", "start", "stop", "tag"]

@@ -5,6 +5,7 @@
 extern const struct sb_analysis sb_analysis_session;
 extern const struct sb_analysis sb_analysis_gpu;
 extern const struct sb_analysis sb_analysis_cut_trace;
+extern const struct sb_analysis sb_analysis_slow_moments;
 extern const struct sb_analysis sb_analysis_counters;
 extern const struct sb_analysis sb_analysis_flops;
 extern const struct sb_analysis sb_analysis_stages;
@@ -40,6 +41,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_session,
 	&sb_analysis_gpu, /* before the stages, which take their busy time from it */
 	&sb_analysis_cut_trace,
+	&sb_analysis_slow_moments,
 	&sb_analysis_counters, /* the same for their counters */
 	&sb_analysis_flops,
 	&sb_analysis_stages,

@@ -8,6 +8,7 @@
 #define SB_ANALYZE_MODEL_H
 
 #include "analyze/model_machine.h"
+#include "analyze/model_slow_moments.h"
 #include "analyze/model_outputs.h"
 #include "analyze/model_chat.h"
 #include "analyze/model_padding.h"
@@ -236,6 +237,7 @@ struct sb_model {
 	struct sb_streaming_panel streaming;
 	struct sb_cache_panel caches;
 	struct sb_gpu_panel gpu;
+	struct sb_slow_moments_panel slow_moments;
 	struct sb_events_panel events;
 	struct sb_advice_panel advice;
 	struct sb_strategies_panel strategies;

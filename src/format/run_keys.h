@@ -28,6 +28,11 @@
 /* int, ticks; a pair for each GPU trace, the end absent where the process was killed */
 #define SB_RUN_GPU_TRACE_BEGIN "gpu_trace_begin_ticks"
 #define SB_RUN_GPU_TRACE_END "gpu_trace_end_ticks"
+/* int 1, after a pair: it is not a trace of its own but what was kept of one that ran all the time */
+#define SB_RUN_GPU_TRACE_KEPT "gpu_trace_kept"
+/* string, of each slow moment that was caught: what (step, generation, out_of_memory, asked), judged by (clock, gpu, -),
+ * five numbers in ticks (begin, end, begin and end of a normal one or 0, median of its peers or 0), why it was asked for */
+#define SB_RUN_SLOW_MOMENT "slow_moment"
 
 /* int; the same of sampled counters, and how many samples were written and lost each time */
 #define SB_RUN_GPU_COUNTERS_BEGIN "gpu_counters_begin_ticks"

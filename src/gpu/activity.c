@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "format/gpu_shape.h"
+#include "gpu/held.h"
 #include "gpu/kernel_name.h"
 #include "gpu/launch.h"
 #include "gpu/ring.h"
@@ -40,6 +41,7 @@ static struct sb_activity_counts counts;
 static uint64_t unwritten;
 static bool launches_seen; /* the callbacks tell when each was made */
 static uint32_t newest; /* correlation number among the records */
+static bool holding; /* records are held, not written */
 static uint64_t begin_ticks; /* what began earlier is a leftover of the trace before */
 
 static const int kinds[] = { CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY, CUPTI_KIND_MEMSET,
@@ -116,10 +118,18 @@ static bool follows_cut(const struct sb_launch *launch)
 	return cut && (launch->ticks ? launch->ticks > cut : launches_seen);
 }
 
+static void hold(const struct sb_launch *launch, uint64_t aux, const uint64_t *payload, uint32_t words)
+{
+	struct sb_held record = { launch->ticks ? launch->ticks : payload[0], aux, { 0 }, words, false };
+
+	memcpy(record.payload, payload, sizeof record.payload);
+	sb_held_put(&record);
+}
+
 static void put(const struct activity *a)
 {
 	struct sb_launch launch = sb_launch_of(a->correlation);
-	uint64_t payload[6];
+	uint64_t payload[6] = { 0 }, aux;
 	uint32_t words = !a->shape ? 5 : a->shape->grid[0] ? 6 : 4;
 
 	if (a->correlation > newest)
@@ -142,10 +152,11 @@ static void put(const struct activity *a)
 	counts.kernels += a->kind == SB_GPU_KERNEL;
 	counts.memsets += a->kind == SB_GPU_MEMSET;
 	counts.copies += a->kind != SB_GPU_KERNEL && a->kind != SB_GPU_MEMSET;
-	if (!sb_put(SB_STREAM_DEVICE, SB_GPU,
-		    (uint64_t)a->name | (uint64_t)a->kind << 20 | (uint64_t)(a->device & 255) << 24 |
-			    (uint64_t)a->flags << 32,
-		    payload, words))
+	aux = (uint64_t)a->name | (uint64_t)a->kind << 20 | (uint64_t)(a->device & 255) << 24 |
+	      (uint64_t)a->flags << 32;
+	if (holding)
+		hold(&launch, aux, payload, words);
+	else if (!sb_put(SB_STREAM_DEVICE, SB_GPU, aux, payload, words))
 		unwritten++;
 }
 
@@ -362,11 +373,12 @@ static void unsubscribe(void)
 	subscriber = NULL;
 }
 
-int sb_activity_start(const struct sb_cupti *with, const char **out_unattributed)
+int sb_activity_start(const struct sb_cupti *with, bool hold_records, const char **out_unattributed)
 {
 	int err, result;
 
 	cupti = with;
+	holding = hold_records;
 	if (!make_buffers() || !sb_launches_init()) {
 		cupti = NULL;
 		return sb_fail(STROBE_ENOMEM, "no memory for GPU records");

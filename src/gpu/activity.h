@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Begins collecting. On failure nothing is left enabled and the words say whose
- * fault it is. *out_unattributed says why launches will not be known; NULL: they will. */
-int sb_activity_start(const struct sb_cupti *cupti, const char **out_unattributed);
+/* Begins collecting; hold_records: into gpu/held.h, not into the recording. On failure nothing is left
+ * enabled and the words say whose fault it is. *out_unattributed says why launches will not be known; NULL: they will. */
+int sb_activity_start(const struct sb_cupti *cupti, bool hold_records, const char **out_unattributed);
 
 /* What was launched after this moment is not recorded. From any thread. */
 void sb_activity_cut(void);

@@ -405,6 +405,9 @@ int strobe_gpu_counters_start(const char *text)
 	struct sb_trace_spec wanted;
 	int err = sb_trace_spec_parse(text, &wanted), cancel;
 
+	if (!err && wanted.bound == SB_TRACE_SLOW)
+		err = sb_fail(
+			STROBE_EINVAL, "gpu counters '%s': use all, steps:3, steps:3@10 or seconds:5", text);
 	if (err)
 		return err;
 	if (!sb_session_active())

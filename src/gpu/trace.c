@@ -8,6 +8,8 @@
 #include "gpu/counters.h"
 #include "gpu/driver.h"
 #include "gpu/pool.h"
+#include "gpu/slow.h"
+#include "gpu/watch.h"
 #include "record/cancel.h"
 #include "record/clock.h"
 #include "record/fork.h"
@@ -47,6 +49,7 @@ static _Atomic bool stop_wanted, quit, signalled;
 static bool asked; /* for a trace, in this session */
 static _Atomic bool steps_asked; /* for one of steps */
 static bool attributed; /* launches were asked for */
+static bool untraceable; /* CUPTI refused; slow moments are watched for all the same */
 
 static pthread_t thread;
 static bool threaded;
@@ -84,6 +87,12 @@ static bool cuda_initialised(void)
 	return cuda && !cuda->context_current(&ignored);
 }
 
+/* Slow moments are watched for, with CUPTI or without. */
+static bool for_slow(void)
+{
+	return spec.bound == SB_TRACE_SLOW;
+}
+
 /* Call with the lock held, in phase ARMED. */
 static int begin(void)
 {
@@ -92,14 +101,18 @@ static int begin(void)
 	int err = sb_cupti_load(&cupti);
 
 	if (!err)
-		err = sb_activity_start(cupti, &unattributed);
+		err = sb_activity_start(cupti, for_slow(), &unattributed);
 	if (err) {
 		sb_keep_missing("kernels", strobe_error(), err == STROBE_EPERM ? HOW_PERMITTED : HOW);
+		untraceable = true;
+		if (for_slow())
+			return err;
 		atomic_store(&phase, OFF);
 		sb_step_hook_set(NULL);
 		return err;
 	}
-	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_BEGIN, (int64_t)sb_clock_ticks());
+	if (!for_slow())
+		sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_BEGIN, (int64_t)sb_clock_ticks());
 	sb_keep_meta_int(SB_META_SYSTEM, "cupti_version", cupti->version);
 	sb_keep_meta_string(SB_META_SYSTEM, "cupti_path", cupti->path);
 	attributed = !unattributed;
@@ -136,13 +149,19 @@ static void step_begun(void)
 static int arm(const struct sb_trace_spec *wanted)
 {
 	spec = *wanted;
+	untraceable = false;
+	atomic_store(&stop_wanted, false);
+	if (for_slow() && !sb_slow_start(&spec))
+		return sb_fail(STROBE_ENOMEM, "no memory to watch for slow moments");
 	atomic_store(&steps_seen, 0);
 	atomic_store(&phase, ARMED);
 	if (spec.bound == SB_TRACE_STEPS) {
 		atomic_store(&steps_asked, true);
 		sb_step_hook_set(step_begun);
 	} else if (cuda_initialised()) {
-		return begin();
+		int err = begin();
+
+		return for_slow() ? 0 : err;
 	}
 	ring();
 	return 0;
@@ -165,7 +184,8 @@ static void say_counts(const struct sb_activity_counts *c)
 			(unsigned long long)(c->kernels + c->copies + c->memsets));
 		sb_keep_missing("launches of some kernels", text, HOW);
 	}
-	sb_keep_meta_int(SB_META_RUN, "gpu_trace_kernel_count", (int64_t)c->kernels);
+	sb_keep_meta_int(SB_META_RUN, "gpu_trace_kernel_count",
+		(int64_t)(for_slow() ? sb_slow_kernels() : c->kernels));
 }
 
 static void finish(void)
@@ -173,8 +193,11 @@ static void finish(void)
 	struct sb_activity_counts c;
 	int cancel;
 
-	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_END, (int64_t)sb_clock_ticks());
+	if (!for_slow())
+		sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_END, (int64_t)sb_clock_ticks());
 	sb_activity_stop();
+	if (for_slow())
+		sb_slow_stop(true);
 	c = sb_activity_counts();
 	say_counts(&c);
 	cancel = hold();
@@ -184,9 +207,38 @@ static void finish(void)
 	release(cancel);
 }
 
+/* No CUPTI yet, or none at all: steps and generations are judged, their zones are in the recording. */
+static void watch_untraced(void)
+{
+	int cancel;
+
+	sb_slow_look(false);
+	if (!atomic_load(&stop_wanted) && !atomic_load(&quit) && !sb_slow_enough())
+		return;
+	sb_slow_stop(false);
+	cancel = hold();
+	atomic_store(&phase, OFF);
+	pthread_cond_broadcast(&changed);
+	release(cancel);
+}
+
+static uint64_t collect(void)
+{
+	uint64_t unwritten = sb_activity_drain();
+
+	if (!for_slow())
+		return unwritten;
+	sb_slow_look(true);
+	if (sb_slow_enough()) {
+		sb_activity_cut();
+		atomic_store(&stop_wanted, true);
+	}
+	return sb_slow_unwritten();
+}
+
 static void drain(void)
 {
-	if (sb_activity_drain() > FULL_COUNT) {
+	if (collect() > FULL_COUNT) {
 		sb_keep_missing("kernels after the trace was full",
 			"GPU records reached their share of max_trace_bytes",
 			"raise max_trace_bytes or trace fewer steps");
@@ -201,7 +253,9 @@ static void answer_signal(void)
 	if (!atomic_exchange(&signalled, false))
 		return;
 	sb_gpu_counters_signalled();
-	if (atomic_load(&phase) == ON)
+	if (atomic_load(&phase) != OFF && for_slow())
+		sb_watch_ask("SIGUSR2");
+	else if (atomic_load(&phase) == ON)
 		strobe_gpu_trace_stop();
 	else
 		strobe_gpu_trace_start(SIGNAL_SPEC);
@@ -243,16 +297,23 @@ static void *run(void *unused)
 		sleep_until_rung();
 		answer_signal();
 		cancel = hold();
-		if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS && cuda_initialised())
+		if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS && !untraceable &&
+			cuda_initialised())
 			begin();
 		release(cancel);
+		if (atomic_load(&phase) == ARMED && for_slow())
+			watch_untraced();
 		if (atomic_load(&phase) == ON) {
 			relax_capture(&relaxed);
 			drain();
 		}
 	}
+	if (for_slow())
+		answer_signal(); /* it came with the end */
 	if (atomic_load(&phase) == ON)
 		finish();
+	if (atomic_load(&phase) == ARMED && for_slow())
+		watch_untraced();
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
 	sb_session_add_own_cpu((uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec);
 	return NULL;
@@ -334,10 +395,10 @@ int strobe_gpu_trace_start(const char *text)
 		return sb_fail(STROBE_EINVAL, "no session is open: strobe_start() first");
 	cancel = hold();
 	asked = true;
-	while (atomic_load(&phase) == ON && atomic_load(&stop_wanted) &&
+	while (atomic_load(&phase) != OFF && atomic_load(&stop_wanted) &&
 		!pthread_equal(pthread_self(), thread))
 		pthread_cond_wait(&changed, &lock); /* the last one is being put away */
-	if (atomic_load(&phase) == ON)
+	if (atomic_load(&phase) == ON || (atomic_load(&phase) == ARMED && for_slow()))
 		err = sb_fail(STROBE_EBUSY, "a GPU trace is running already");
 	else if (!start_thread())
 		err = sb_fail(STROBE_ENOMEM, "no thread for the GPU trace");
@@ -347,11 +408,22 @@ int strobe_gpu_trace_start(const char *text)
 	return err;
 }
 
+void strobe_gpu_trace_keep(const char *why)
+{
+	if (atomic_load(&phase) == OFF || !for_slow())
+		return;
+	sb_watch_ask(why);
+	ring();
+}
+
 void strobe_gpu_trace_stop(void)
 {
 	int cancel = hold();
 
-	if (atomic_load(&phase) == ARMED) {
+	if (atomic_load(&phase) == ARMED && for_slow()) {
+		atomic_store(&stop_wanted, true);
+		ring();
+	} else if (atomic_load(&phase) == ARMED) {
 		sb_step_hook_set(NULL);
 		atomic_store(&phase, OFF);
 	} else if (atomic_load(&phase) == ON) {
@@ -405,6 +477,8 @@ void sb_gpu_trace_session_started(const char *text)
 		sb_keep_missing("kernels", strobe_error(), HOW);
 	else
 		strobe_gpu_trace_start(text);
+	if (atomic_load(&phase) != OFF && for_slow())
+		sb_gpu_trace_listen();
 	asked = true;
 }
 
@@ -412,7 +486,7 @@ static void say_untraced(void)
 {
 	if (atomic_load(&phase) == ARMED && !cuda_initialised())
 		sb_keep_missing("kernels", "the program never initialised CUDA", HOW);
-	else if (atomic_load(&phase) == ARMED)
+	else if (atomic_load(&phase) == ARMED && !for_slow())
 		sb_keep_missing("kernels", "too few steps were seen to trace any", "--gpu-trace=seconds:5");
 	else if (!asked && sb_gpu_context_at(0))
 		sb_keep_missing(
@@ -452,6 +526,7 @@ void sb_gpu_trace_forget(void)
 	atomic_store(&phase, OFF);
 	atomic_store(&quit, false);
 	sb_step_hook_set(NULL);
+	sb_watch_stop();
 	sb_activity_forget();
 }
 
@@ -462,7 +537,7 @@ void sb_gpu_trace_cuda_started(void)
 
 	strobe_mark("cuInit"); /* opens an armed session */
 	cancel = hold();
-	if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS)
+	if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS && !untraceable)
 		begin();
 	release(cancel);
 }

@@ -147,6 +147,7 @@ struct sb_recorder {
 	char stage_log_path[256]; /* "": standard error */
 	_Atomic(void (*)(void)) step_hook, step_counting_hook;
 	_Atomic(void (*)(void)) closing[SB_INSTANCES_MAX]; /* see sb_session_on_close() */
+	_Atomic(const struct sb_watcher *) watcher; /* see record/watch.h */
 };
 
 /* One for all instances of the library in the process. */

@@ -201,7 +201,7 @@ static const char *wanted(const struct sb_setting *t, char *out, size_t size)
 		break;
 	case SB_SETTING_TEXT:
 		if (!strcmp(t->key, "gpu_trace"))
-			return "all, steps:3, steps:3@10 (after ten steps) or seconds:5";
+			return "all, steps:3, steps:3@10 (after ten steps), seconds:5 or slow:1.5";
 		if (!strcmp(t->key, "gpu_counters"))
 			return "all, steps:3, steps:3@10 (after ten steps), seconds:5 or signal";
 		snprintf(out, size, "at most %zu characters", t->size - 1);
@@ -213,11 +213,11 @@ static const char *wanted(const struct sb_setting *t, char *out, size_t size)
 	return out;
 }
 
-static bool is_gpu_trace(const char *text)
+static bool is_gpu_trace(const char *text, bool slow_too)
 {
 	struct sb_trace_spec spec;
 
-	return !sb_trace_spec_parse(text, &spec);
+	return !sb_trace_spec_parse(text, &spec) && (slow_too || spec.bound != SB_TRACE_SLOW);
 }
 
 static bool is_gpu_spec(const struct sb_setting *t)
@@ -232,7 +232,7 @@ static bool unfit(const struct sb_setting *t, const char *text)
 		return true;
 	if (!strcmp(t->key, "gpu_counters") && !strcmp(text, SB_TRACE_BY_SIGNAL))
 		return false;
-	return is_gpu_spec(t) && !is_gpu_trace(text);
+	return is_gpu_spec(t) && !is_gpu_trace(text, !strcmp(t->key, "gpu_trace"));
 }
 
 static int refuse(const struct sb_setting *t, const char *text)

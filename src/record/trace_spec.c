@@ -1,4 +1,4 @@
-/* "all", "steps:3@10", "seconds:5": how long a GPU trace lasts. */
+/* "all", "steps:3@10", "seconds:5", "slow:1.5,3": how long a GPU trace lasts, or what it keeps. */
 #include "record/trace_spec.h"
 
 #include "base/error.h"
@@ -33,7 +33,7 @@ static bool steps(const char **text, double least, uint32_t *out)
 
 int sb_trace_spec_parse(const char *text, struct sb_trace_spec *out_spec)
 {
-	struct sb_trace_spec spec = { SB_TRACE_ALL, 0, 0, 1 };
+	struct sb_trace_spec spec = { SB_TRACE_ALL, 0, 0, 1, 0, SB_TRACE_MOMENTS_DEFAULT };
 	const char *at = text ? text : "";
 	bool good = true;
 
@@ -49,12 +49,21 @@ int sb_trace_spec_parse(const char *text, struct sb_trace_spec *out_spec)
 		at += 8;
 		spec.bound = SB_TRACE_SECONDS;
 		good = number(&at, 1e-3, 1e9, &spec.seconds);
+	} else if (!strncmp(at, "slow:", 5)) {
+		at += 5;
+		spec.bound = SB_TRACE_SLOW;
+		good = number(&at, 1.01, 1e6, &spec.slow_ratio);
+		if (good && *at == ',') {
+			at++;
+			good = steps(&at, 1, &spec.moments) && spec.moments <= SB_TRACE_MOMENTS_MAX;
+		}
 	} else if (!strcmp(at, "all")) {
 		at += 3;
 	}
 	if (!good || *at)
-		return sb_fail(
-			STROBE_EINVAL, "gpu trace '%s': use all, steps:3, steps:3@10 or seconds:5", text);
+		return sb_fail(STROBE_EINVAL,
+			"gpu trace '%s': use all, steps:3, steps:3@10, seconds:5, slow:1.5 or slow:1.5,3",
+			text);
 	*out_spec = spec;
 	return 0;
 }

@@ -6,17 +6,23 @@
 
 #define SB_TRACE_BY_SIGNAL "signal" /* of gpu_counters: begun by SIGUSR2 alone */
 
-enum sb_trace_bound { SB_TRACE_ALL, SB_TRACE_STEPS, SB_TRACE_SECONDS };
+enum sb_trace_bound { SB_TRACE_ALL, SB_TRACE_STEPS, SB_TRACE_SECONDS, SB_TRACE_SLOW };
+
+#define SB_TRACE_MOMENTS_DEFAULT 3
+#define SB_TRACE_MOMENTS_MAX 100
 
 struct sb_trace_spec {
 	enum sb_trace_bound bound;
 	double seconds;
 	uint32_t steps;
 	uint32_t skip; /* steps to let pass first: warm-up */
+	double slow_ratio; /* over its peers: how much slower is slow */
+	uint32_t moments; /* slow ones that are kept */
 };
 
 /* "" or "all"; "steps:3" (after one step of warm-up), "steps:3@10" (after ten);
- * "seconds:5". */
+ * "seconds:5"; "slow:1.5" (keeps the three first moments 1.5 times slower than their
+ * peers), "slow:1.5,10" (the ten first). */
 int sb_trace_spec_parse(const char *text, struct sb_trace_spec *out_spec);
 
 #endif

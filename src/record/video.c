@@ -7,6 +7,7 @@
 #include "record/put.h"
 #include "record/recorder.h"
 #include "record/step.h"
+#include "record/watch.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,6 +43,7 @@ void strobe_generation_begin(const char *name, const struct strobe_generation *i
 
 void strobe_generation_end(void)
 {
+	strobe_role_end(STROBE_ROLE_GENERATION);
 	strobe_zone_end();
 }
 
@@ -79,8 +81,10 @@ void strobe_step_begin(const char *name, const struct strobe_step *step)
 
 void strobe_step_end(void)
 {
-	if (strobe_kind_recorded(STROBE_KIND_STEP))
-		strobe_zone_end();
+	if (!strobe_kind_recorded(STROBE_KIND_STEP))
+		return;
+	strobe_role_end(STROBE_ROLE_STEP);
+	strobe_zone_end();
 }
 
 void strobe_block_begin(const char *name, int64_t index, int64_t frames)
@@ -119,6 +123,7 @@ void strobe_step_record(const char *name, const struct strobe_step *step, uint64
 	if (!STROBE_ON_())
 		return;
 	sb_step_passes(); /* the next one begins where this one ended */
+	sb_watch_step_over(duration_ns, step ? step->block_size : 0);
 	if (sb_kind_is_off(STROBE_KIND_STEP))
 		return;
 	attrs[n++] = int_attr("strobe.role", STROBE_ROLE_STEP);

@@ -7,6 +7,7 @@
 #include "record/recorder.h"
 #include "record/stage_log.h"
 #include "record/step.h"
+#include "record/watch.h"
 
 #include <string.h>
 
@@ -194,6 +195,51 @@ void sb_step_passes(void)
 		hook();
 }
 
+void sb_watcher_set(const struct sb_watcher *watcher)
+{
+	atomic_store(&REC->watcher, watcher);
+}
+
+static const struct sb_watcher *watcher(void)
+{
+	return atomic_load_explicit(&REC->watcher, memory_order_acquire);
+}
+
+void sb_watch_fact(uint32_t name, int64_t value)
+{
+	const struct sb_watcher *w = watcher();
+
+	if (w)
+		w->fact(name, value);
+}
+
+void sb_watch_end(enum strobe_role role)
+{
+	const struct sb_watcher *w = watcher();
+
+	if (w)
+		w->end(role);
+}
+
+void sb_watch_step_over(uint64_t duration_ns, int64_t block_size)
+{
+	const struct sb_watcher *w = watcher();
+
+	if (w)
+		w->step_over(duration_ns, block_size);
+}
+
+int strobe_roles_watched(void)
+{
+	return STROBE_ON_() && watcher();
+}
+
+void strobe_role_end(enum strobe_role role)
+{
+	if (STROBE_ON_())
+		sb_watch_end(role);
+}
+
 /* For live displays. A block's size follows its role. */
 static void count_role(enum strobe_role role)
 {
@@ -217,6 +263,15 @@ static void count_block_frames(int64_t frames)
 	w->in_block = false;
 }
 
+static void note_fact(uint32_t name, int64_t value)
+{
+	if (name == SB_NAME_ROLE)
+		count_role((enum strobe_role)value);
+	else if (name == SB_NAME_BLOCK_SIZE)
+		count_block_frames(value);
+	sb_watch_fact(name, value);
+}
+
 /* The only place where roles are set: every way to set "strobe.role" ends here. */
 void strobe_attr_int_id(uint32_t key, int64_t value)
 {
@@ -224,10 +279,8 @@ void strobe_attr_int_id(uint32_t key, int64_t value)
 
 	if (!STROBE_ON_())
 		return;
-	if (__builtin_expect((key & SB_ID_MAX) == SB_NAME_ROLE, 0))
-		count_role((enum strobe_role)value);
-	else if (__builtin_expect((key & SB_ID_MAX) == SB_NAME_BLOCK_SIZE, 0))
-		count_block_frames(value);
+	if (__builtin_expect((key & SB_ID_MAX) < SB_NAME_FIXED_END, 0))
+		note_fact(key & SB_ID_MAX, value);
 	if (fits_40_bits(value))
 		put_value(sb_word(SB_ATTR, key & SB_ID_MAX, bits));
 	else

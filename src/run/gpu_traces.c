@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "format/run_keys.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_mark(const struct sb_run_meta *meta, const char *key)
@@ -23,6 +24,55 @@ static struct sb_gpu_trace *open_trace(struct sb_vec *traces, uint32_t process)
 	return NULL;
 }
 
+/* The process's last trace is one that was kept. */
+static void mark_kept(struct sb_vec *traces, uint32_t process)
+{
+	struct sb_gpu_trace *all = traces->items;
+
+	for (size_t i = traces->count; i-- > 0;)
+		if (all[i].process == process) {
+			all[i].kept = true;
+			return;
+		}
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct sb_gpu_trace *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+}
+
+/* What was kept is said when it is known to be slow: not in order, and neighbours share a step. */
+static void join_kept(struct sb_vec *traces)
+{
+	struct sb_gpu_trace *all = traces->items;
+	size_t count = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < traces->count; i++)
+		any = any || all[i].kept;
+	if (!any)
+		return;
+	qsort(all, traces->count, sizeof *all, by_begin);
+	for (size_t i = 0; i < traces->count; i++) {
+		struct sb_gpu_trace *last = count ? &all[count - 1] : NULL;
+
+		if (last && last->kept && all[i].kept && last->process == all[i].process &&
+			all[i].begin_ns <= last->end_ns) {
+			if (all[i].end_ns > last->end_ns)
+				last->end_ns = all[i].end_ns;
+			continue;
+		}
+		all[count++] = all[i];
+	}
+	traces->count = count;
+}
+
 int sb_gpu_traces_find(const struct sb_run *run, struct sb_vec *out)
 {
 	struct sb_gpu_trace *trace;
@@ -31,6 +81,8 @@ int sb_gpu_traces_find(const struct sb_run *run, struct sb_vec *out)
 		const struct sb_run_meta *meta = &run->metas[i];
 		int64_t at_ns;
 
+		if (is_mark(meta, SB_RUN_GPU_TRACE_KEPT))
+			mark_kept(out, meta->process);
 		if (!is_mark(meta, SB_RUN_GPU_TRACE_BEGIN) && !is_mark(meta, SB_RUN_GPU_TRACE_END))
 			continue;
 		at_ns = sb_run_time_ns(run, meta->process, (uint64_t)meta->attr.i);
@@ -44,13 +96,14 @@ int sb_gpu_traces_find(const struct sb_run *run, struct sb_vec *out)
 		trace = sb_vec_push(out, sizeof *trace);
 		if (!trace)
 			return sb_fail(STROBE_ENOMEM, "no memory for the GPU traces of '%s'", run->path);
-		*trace = (struct sb_gpu_trace){ meta->process, at_ns, INT64_MAX, false };
+		*trace = (struct sb_gpu_trace){ meta->process, at_ns, INT64_MAX, false, false };
 	}
 	for (size_t i = 0; i < out->count; i++) {
 		trace = (struct sb_gpu_trace *)out->items + i;
 		if (trace->end_ns == INT64_MAX)
 			trace->end_ns = run->processes[trace->process].end_ns;
 	}
+	join_kept(out);
 	return 0;
 }
 
@@ -61,7 +114,7 @@ bool sb_gpu_traces_edge(const struct sb_vec *traces, uint32_t process, int64_t b
 	for (size_t i = 0; i < traces->count; i++) {
 		const struct sb_gpu_trace *t = &all[i];
 
-		if ((process == UINT32_MAX || t->process == process) &&
+		if ((process == UINT32_MAX || t->process == process) && !t->kept &&
 			((t->begin_ns >= begin_ns && t->begin_ns <= end_ns) ||
 				(t->end_ns >= begin_ns && t->end_ns <= end_ns)))
 			return true;

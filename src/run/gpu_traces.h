@@ -10,9 +10,11 @@ struct sb_gpu_trace {
 	uint32_t process;
 	int64_t begin_ns, end_ns; /* of a trace never ended: of its process */
 	bool ended;
+	bool kept; /* of a trace that ran all the time: its begin and end took no time */
 };
 
-/* Adds struct sb_gpu_trace to out, of each process in order. */
+/* Adds struct sb_gpu_trace to out, of each process in order; those that were kept are put together where they
+ * overlap. */
 int sb_gpu_traces_find(const struct sb_run *run, struct sb_vec *out);
 
 /* Whether a trace of the process begins or ends in [begin, end]: that takes the

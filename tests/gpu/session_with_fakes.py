@@ -52,14 +52,14 @@ class Program:
         self.strobe.strobe_gpu_zone_end(P(0x20))
         self.cuda.advance(ms * NS)
 
-    def kernel(self, name):
+    def kernel(self, name, ns=1000):
         self.names.append(name)  # records point to it, as to a module's text
         launch, now = self.cupti.launch(), self.cupti.now()
-        self.cupti.kernel(launch, now, now + 1000, name)
+        self.cupti.kernel(launch, now, now + ns, name)
 
-    def step(self, name):
+    def step(self, name, ns=1000):
         self.strobe.strobe_step_begin(name, None)
-        self.kernel(b"kernel_of_" + name)
+        self.kernel(b"kernel_of_" + name, ns)
         self.strobe.strobe_step_end()
 
     def until(self, condition, what):
@@ -225,6 +225,86 @@ def steps_are_counted_whichever_way_the_role_is_set():
         p.until(lambda: p.cupti.calls(b"cuptiUnsubscribe") == 1, "the trace's end")
         rec = p.stop()
         assert names_of(rec, "kernel") == ["kernel_of_step_%d" % i for i in traced], names_of(rec, "kernel")
+
+
+# A step is slow by what its kernels take, which the test says: no load of the machine makes another one slow.
+SLOW = b"slow:100000"
+LONG = 30 * 1000 * NS
+
+
+@case
+def a_slow_step_is_kept_beside_a_normal_one():
+    p = Program()
+    assert p.strobe.strobe_gpu_trace_start(SLOW) == 0, p.strobe.strobe_error()
+    assert p.strobe.strobe_gpu_trace_start(b"") == -6  # it runs
+    for i in range(12):
+        p.step(b"step_%d" % i, LONG if i == 8 else 1000)
+    rec = p.stop()
+    assert names_of(rec, "kernel") == ["kernel_of_step_7", "kernel_of_step_8"], names_of(rec, "kernel")
+    assert p.cupti.calls(b"cuptiUnsubscribe") == 1
+    report = report_of(p.folder + "/last")
+    (moment,) = report["slow_moments"]
+    assert (moment["what"], moment["judged_by"]) == ("step", "gpu"), moment
+    assert abs(moment["gpu_work_s"] - 30) < 0.1 and moment["normal_gpu_work_s"] < 0.1, moment
+    assert moment["parts"][0]["name"] == "kernel_of_step_8" and "kernel_of_step_8" in moment["words"], moment
+    assert len(report["gpu_trace"]["traces"]) == 1, report["gpu_trace"]["traces"]
+    text = subprocess.run([BUILD + "/strobe", "report", p.folder + "/last"], capture_output=True, text=True).stdout
+    assert "Slow moments that were caught\n  slow step: at " in text, text
+
+
+@case
+def a_healthy_run_keeps_no_kernels():
+    p = Program()
+    assert p.strobe.strobe_gpu_trace_start(SLOW) == 0
+    for i in range(40):
+        p.step(b"step_%d" % i)
+    rec = p.stop()
+    assert names_of(rec, "kernel") == [] and "slow_moment" not in rec.meta, rec.meta
+    report = report_of(p.folder + "/last")
+    assert "slow_moments" not in report and "gpu_trace" not in report
+    assert not any("kernels" in m["what"] for m in report["not_recorded"]), report["not_recorded"]
+
+
+@case
+def the_watch_ends_with_the_last_one_that_was_asked_for():
+    p = Program()
+    assert p.strobe.strobe_gpu_trace_start(SLOW + b",2") == 0
+    for i in range(30):
+        p.step(b"step_%d" % i, LONG if i % 8 == 7 else 1000)
+        if i == 22:
+            p.until(lambda: p.cupti.calls(b"cuptiUnsubscribe") == 1, "the watch's end")
+    p.stop()
+    assert len(report_of(p.folder + "/last")["slow_moments"]) == 2
+
+
+@case
+def asking_keeps_what_runs():
+    for ask in (lambda p: p.strobe.strobe_gpu_trace_keep(b"a customer called"), lambda p: os.kill(os.getpid(), signal.SIGUSR2)):
+        os.environ["STROBE_GPU_TRACE"] = SLOW.decode()  # from the session's begin on: the signal is heard
+        p = Program()
+        del os.environ["STROBE_GPU_TRACE"]
+        p.until(lambda: p.cupti.calls(b"cuptiActivityFlushAll") > 0, "its first look")
+        p.step(b"before")
+        p.strobe.strobe_step_begin(b"now", None)
+        p.kernel(b"kernel_now")
+        ask(p)
+        p.strobe.strobe_step_end()
+        rec = p.stop()
+        (moment,) = report_of(p.folder + "/last")["slow_moments"]
+        assert moment["what"] == "asked" and moment["why"] in ("a customer called", "SIGUSR2"), moment
+        assert names_of(rec, "kernel") == ["kernel_now", "kernel_of_before"], names_of(rec, "kernel")
+
+
+@case
+def without_cupti_the_slow_one_is_told_all_the_same():
+    p = Program(lambda cupti: cupti.refuse(b"cuptiSubscribe_v2", 39))
+    assert p.strobe.strobe_gpu_trace_start(SLOW) == 0
+    for i in range(12):  # measured by the caller: the clock has no say
+        p.strobe.strobe_step_record(b"denoise", None, U64(LONG * 1000000 if i == 8 else 1000))
+    rec = p.stop()
+    assert any(what == "kernels" for what, _ in rec.missing), rec.missing
+    (moment,) = report_of(p.folder + "/last")["slow_moments"]
+    assert (moment["what"], moment["judged_by"]) == ("step", "clock") and "gpu_work_s" not in moment, moment
 
 
 @case

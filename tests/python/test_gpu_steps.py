@@ -1,6 +1,7 @@
 """--gpu-trace=steps:N in programs that never say strobe: the steps that diffusers' calls are
 recorded as are counted. The driver and CUPTI are the stand-ins of tests/fake."""
 import glob
+import json
 import os
 import subprocess
 import sys
@@ -55,14 +56,14 @@ for _ in range(3):
 """
 
 
-def traced(tmp_path, program, **settings):
+def traced(tmp_path, program, spec="steps:3", **settings):
     if not os.path.exists(TOOL) or not glob.glob(FAKE_LIBRARIES + "/libfake_cupti.so"):
         pytest.skip("the tool or the stand-ins are not built")
     (tmp_path / "wan.py").write_text(program)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("STROBE_")}
     environment.update(STROBE_CUDA_PATH=FAKE_LIBRARIES + "/libfake_cuda.so", PYTHONPATH=os.pathsep.join([FAKES, STANDINS]),
                        STROBE_CUPTI_PATH=FAKE_LIBRARIES + "/libfake_cupti.so", STROBE_DEBUG="1", **settings)
-    done = subprocess.run([TOOL, "run", "-o", "runs", "--gpu-trace=steps:3", "--", sys.executable, "wan.py"],
+    done = subprocess.run([TOOL, "run", "-o", "runs", "--gpu-trace=" + spec, "--", sys.executable, "wan.py"],
                           cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "too few steps" not in done.stdout + done.stderr
@@ -80,3 +81,70 @@ def test_the_first_call_of_another_stage_is_traced_after_the_steps(tmp_path, tor
     kernels = traced(tmp_path, PROGRAM.replace("TinyVideoPipeline()(\"a cat\", num_inference_steps=8)\nassert len(forwards) == 16\n", "") + DECODING)
     decoded = [name for name in kernels if "decode" in name]
     assert decoded == ["kernel_of_decode_0"]
+
+
+# Kernels take what the test says, and only they can be slow: no load of the machine is 100 000 times its peers.
+SLOW_STEP = """
+def launching(forward):
+    def launch(self, *args, **kwargs):
+        names.append(b"kernel_of_forward_%d" % len(names))
+        cupti.kernel(cupti.launch(), cupti.now(), cupti.now() + (30000000000 if len(names) == 13 else 1000), names[-1])
+        return forward(self, *args, **kwargs)
+    return launch
+names = []
+Transformer.forward = launching(Transformer.forward)
+TinyVideoPipeline()("a cat", num_inference_steps=12)
+"""
+OWN_LOOP = """
+import strobe
+names = []
+with strobe.generation("video"):
+    for i in strobe.steps(range(12)):
+        names.append(b"kernel_of_step_%d" % i)
+        cupti.kernel(cupti.launch(), cupti.now(), cupti.now() + (30000000000 if i == 6 else 1000), names[-1])
+"""
+OUT_OF_MEMORY = """
+import strobe
+names = []
+for i in strobe.steps(range(3)):
+    names.append(b"kernel_of_step_%d" % i)
+    cupti.kernel(cupti.launch(), cupti.now(), cupti.now() + 1000, names[-1])
+    try:
+        with strobe.section("decode"):
+            if i == 1:
+                raise MemoryError("cannot allocate memory")
+    except MemoryError:
+        pass
+"""
+HEAD = PROGRAM[:PROGRAM.index("forwards = []")] + """
+import os, time
+end = time.time() + 60
+while not cupti.calls(b"cuptiActivityFlushAll"):
+    assert time.time() < end, "the watch looks for CUDA every now and then"
+    os.sched_yield()
+"""
+
+
+def moments(tmp_path):
+    done = subprocess.run([TOOL, "report", "runs/last", "--format", "json"], cwd=tmp_path, capture_output=True, text=True)
+    return json.loads(done.stdout).get("slow_moments", [])
+
+
+@pytest.mark.parametrize("program, kept, slow", [(SLOW_STEP, ["kernel_of_forward_%d" % i for i in range(10, 14)], 6),
+                                                 (OWN_LOOP, ["kernel_of_step_5", "kernel_of_step_6"], 6)])
+def test_a_slow_step_is_caught_with_the_kernels_it_launched(tmp_path, torch, program, kept, slow):
+    assert traced(tmp_path, HEAD + program, "slow:100000") == sorted(kept)
+    (moment,) = moments(tmp_path)
+    assert moment["step_index"] == slow and moment["judged_by"] == "gpu"
+    assert moment["parts"][0]["name"] in kept and moment["parts"][0]["name"] in moment["words"]
+
+
+def test_steps_that_are_alike_keep_nothing(tmp_path, torch):
+    assert traced(tmp_path, HEAD + OWN_LOOP.replace("30000000000", "1000"), "slow:100000") == []
+    assert moments(tmp_path) == []
+
+
+def test_the_kernels_before_memory_ran_out_are_kept(tmp_path, torch):
+    assert traced(tmp_path, HEAD + OUT_OF_MEMORY, "slow:100000") == ["kernel_of_step_0", "kernel_of_step_1"]
+    (moment,) = moments(tmp_path)
+    assert moment["what"] == "out_of_memory"

@@ -73,7 +73,7 @@ static void start(void)
 {
 	const char *unattributed = "not set";
 
-	assert_int_equal(sb_activity_start(cupti, &unattributed), 0);
+	assert_int_equal(sb_activity_start(cupti, false, &unattributed), 0);
 	assert_null(unattributed);
 }
 
@@ -337,7 +337,7 @@ static void another_subscriber_makes_strobe_yield_and_say_who(void **state)
 
 	(void)state;
 	fake->refuse("cuptiSubscribe_v2", CUPTI_MULTIPLE_SUBSCRIBERS);
-	assert_int_equal(sb_activity_start(cupti, &unattributed), STROBE_EBUSY);
+	assert_int_equal(sb_activity_start(cupti, false, &unattributed), STROBE_EBUSY);
 	assert_non_null(strstr(sb_error_message(), "somebody else"));
 	assert_int_equal(fake->calls("cuptiActivityRegisterCallbacks"), 0);
 	assert_false(fake->enabled(CUPTI_KIND_CONCURRENT_KERNEL));
@@ -349,7 +349,7 @@ static void missing_permission_is_said_in_words(void **state)
 
 	(void)state;
 	fake->refuse("cuptiActivityEnable", CUPTI_NO_PRIVILEGES);
-	assert_int_equal(sb_activity_start(cupti, &unattributed), STROBE_EPERM);
+	assert_int_equal(sb_activity_start(cupti, false, &unattributed), STROBE_EPERM);
 	assert_non_null(strstr(sb_error_message(), "permission"));
 	assert_false(fake->subscribed());
 }

@@ -11,6 +11,7 @@ import { Dock, MergeNote, RangeStatistics } from './panels/explore';
 import { Icicle } from './panels/icicle';
 import { FirstTimeline } from './panels/first';
 import { hardwareBody } from './panels/hardware';
+import { slowBody } from './panels/slow';
 import { heldBody } from './panels/held';
 import { garbageBody } from './panels/garbage';
 import { Readings } from './panels/readings';
@@ -91,6 +92,7 @@ function panelsOf(r: Report, timeline: Timeline | null, charts: Chart[], streami
     { id: 'advice', title: 'Advice', body: r.recommendations?.length ? [<Findings key="f" report={r} timeline={timeline} most={100} />, details.adviceTail(r)] : null },
     { id: 'strategies', title: 'Strategies by stage', body: details.strategiesBody(r) },
     { id: 'steps', title: 'Steps and blocks', body: details.stepsBody(r) },
+    { id: 'slow', title: 'Slow moments that were caught', body: slowBody(r) },
     { id: 'iterations', title: 'Iterations', body: details.iterationsBody(r) },
     { id: 'chat', title: 'Tokens', body: details.chatBody(r) },
     { id: 'padding', title: 'Computed and never seen', body: details.paddingBody(r) },

@@ -20,6 +20,7 @@ export type Report = {
   streaming_analysis?: StreamingAnalysis; // frames that were sent
   cache_analysis?: CacheAnalysis; // the pipeline's caches
   memory?: Memory; // GPU and host memory
+  slow_moments?: SlowMoment[]; // slow steps and generations that --gpu-trace=slow:1.5 caught
   out_of_memory?: OutOfMemory; // memory ran out: what held it
   residency?: Residency; // what memory held, stage by stage
   generation_sizes?: Sizes; // what generations of each size needed
@@ -723,6 +724,36 @@ export type HostMemory = {
   rss_peak_mb?: number; // of the run's processes, at most
   swap_peak_mb?: number; // swapped out, at most
   page_cache_peak_mb?: number; // files kept in memory, at most
+};
+
+// A slow moment that was caught, beside a normal one.
+export type SlowMoment = {
+  what: string; // "step", "generation", "out_of_memory", "asked"
+  judged_by?: string; // "clock": its time, "gpu": the time of what it launched
+  why?: string; // of one that was asked for
+  step_index?: number; // the pipeline's own number
+  t_s: number; // when it began
+  duration_s: number; // how long it took
+  normal_t_s?: number; // when the normal one began
+  normal_duration_s?: number; // how long that took
+  peer_median_s?: number; // of the last ones of its kind, by the measure it was judged by
+  gpu_work_s?: number; // kernels and copies it launched, added up
+  normal_gpu_work_s?: number; // the same of the normal one
+  gpu_idle_s?: number; // of the GPU between the first and the last of these
+  normal_gpu_idle_s?: number; // the same of the normal one
+  parts?: SlowMomentPart[]; // what took longer: kernels, stages, functions, each largest first
+  words?: string; // where the time went, in a sentence
+};
+
+// What took longer than in the normal one.
+export type SlowMomentPart = {
+  kind: string; // "kernel", "stage" (its own time), "function" (sampled)
+  name: string; // of it
+  count: number; // in the slow one: launches, calls, samples
+  normal_count: number; // in the normal one
+  total_s: number; // in the slow one
+  normal_s: number; // in the normal one
+  more_s: number; // total_s less normal_s
 };
 
 // Memory ran out.

@@ -204,6 +204,7 @@ def _zone(function, name, role, data, keys):
     try:
         yield
     finally:
+        native.role_end(role)
         native.zone_end(name)
 
 

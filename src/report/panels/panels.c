@@ -16,6 +16,7 @@ extern const struct sb_panel sb_panel_streaming;
 extern const struct sb_panel sb_panel_cache;
 extern const struct sb_panel sb_panel_memory;
 extern const struct sb_panel sb_panel_residency;
+extern const struct sb_panel sb_panel_slow_moments;
 extern const struct sb_panel sb_panel_out_of_memory;
 extern const struct sb_panel sb_panel_outputs;
 extern const struct sb_panel sb_panel_chat;
@@ -40,6 +41,7 @@ const struct sb_panel *const sb_panels[] = {
 	&sb_panel_models,
 	&sb_panel_streaming,
 	&sb_panel_cache,
+	&sb_panel_slow_moments,
 	&sb_panel_out_of_memory,
 	&sb_panel_memory,
 	&sb_panel_residency,

@@ -1,0 +1,382 @@
+/* Slow moments that a watch caught (--gpu-trace=slow:1.5): what each did longer than a normal one. */
+#include "analyze/gpu/kernels.h"
+#include "analyze/gpu/paths.h"
+#include "run/gpu_traces.h"
+
+#include "base/error.h"
+#include "format/run_keys.h"
+#include "stats/coverage.h"
+#include "stats/seconds.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOMENTS_MOST 100u
+#define PARTS_MOST 5u /* of each kind */
+#define EDGE_NS 1000000 /* a zone's begin is before its role is known, its end after the watch hears of it */
+#define SAMPLES_LEAST 2
+
+enum { KERNEL, STAGE, FUNCTION, KINDS };
+static const char *const kind_names[KINDS] = { "kernel", "stage", "function" };
+
+struct side { /* the slow one, or the normal one */
+	int64_t begin_ns, end_ns; /* 0, 0: there is none */
+	bool traced;
+	struct sb_vec tallies[KINDS]; /* struct sb_gpu_tally by name, path, name */
+	struct sb_union busy;
+	int64_t work_ns, first_ns, last_ns;
+};
+
+struct caught {
+	uint32_t process;
+	char what[16], by[8];
+	const char *why;
+	int64_t median_ns, step;
+	struct side sides[2];
+};
+
+struct moments {
+	struct sb_run *run;
+	struct sb_vec all; /* struct caught */
+	bool no_memory;
+};
+
+/* ---- which there were ---- */
+
+static void read_times(const struct sb_run *run, struct caught *c, const uint64_t ticks[5])
+{
+	c->sides[0].begin_ns = sb_run_time_ns(run, c->process, ticks[0]);
+	c->sides[0].end_ns = sb_run_time_ns(run, c->process, ticks[1]);
+	if (ticks[3] > ticks[2]) {
+		c->sides[1].begin_ns = sb_run_time_ns(run, c->process, ticks[2]);
+		c->sides[1].end_ns = sb_run_time_ns(run, c->process, ticks[3]);
+	}
+	if (ticks[4])
+		c->median_ns = sb_run_time_ns(run, c->process, ticks[0] + ticks[4]) - c->sides[0].begin_ns;
+}
+
+/* False: not a line that strobe writes. */
+static bool read_moment(const struct sb_run *run, const struct sb_run_meta *meta, struct caught *c)
+{
+	uint64_t ticks[5];
+	int at = 0;
+
+	memset(c, 0, sizeof *c);
+	if (sscanf(meta->attr.s, "%15s %7s %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 "%n",
+		    c->what, c->by, &ticks[0], &ticks[1], &ticks[2], &ticks[3], &ticks[4], &at) != 7)
+		return false;
+	c->process = meta->process;
+	c->why = meta->attr.s[at] == ' ' ? meta->attr.s + at + 1 : "";
+	c->step = -1;
+	read_times(run, c, ticks);
+	return c->sides[0].end_ns >= c->sides[0].begin_ns;
+}
+
+static bool is_traced(const struct sb_vec *traces, uint32_t process, const struct side *s)
+{
+	const struct sb_gpu_trace *all = traces->items;
+
+	for (size_t i = 0; i < traces->count; i++)
+		if (all[i].process == process && all[i].begin_ns <= s->begin_ns && all[i].end_ns >= s->end_ns)
+			return s->end_ns > s->begin_ns;
+	return false;
+}
+
+static int find_moments(struct moments *m)
+{
+	struct sb_vec traces = { 0 };
+	int err = sb_gpu_traces_find(m->run, &traces);
+
+	for (uint32_t i = 0; !err && i < m->run->meta_count && m->all.count < MOMENTS_MOST; i++) {
+		const struct sb_run_meta *meta = &m->run->metas[i];
+		struct caught c, *kept;
+
+		if (meta->scope != SB_META_RUN || meta->attr.type != STROBE_TYPE_STRING || !meta->attr.s ||
+			strcmp(meta->attr.key, SB_RUN_SLOW_MOMENT) || !read_moment(m->run, meta, &c))
+			continue;
+		for (int s = 0; s < 2; s++)
+			c.sides[s].traced = is_traced(&traces, c.process, &c.sides[s]);
+		kept = sb_vec_push(&m->all, sizeof *kept);
+		if (kept)
+			*kept = c;
+		else
+			err = STROBE_ENOMEM;
+	}
+	sb_vec_done(&traces);
+	return err;
+}
+
+/* ---- what happened in them ---- */
+
+static struct sb_gpu_tally *tally_at(struct moments *m, struct sb_vec *v, uint32_t id)
+{
+	while (v->count <= id)
+		if (!sb_vec_push(v, sizeof(struct sb_gpu_tally))) {
+			m->no_memory = true;
+			return NULL;
+		}
+	return (struct sb_gpu_tally *)v->items + id;
+}
+
+static void count_in(struct moments *m, struct side *s, int kind, uint32_t id, int64_t ns)
+{
+	struct sb_gpu_tally *t = tally_at(m, &s->tallies[kind], id);
+
+	if (t)
+		sb_gpu_tally_count(t, ns, 0);
+}
+
+static void take_work(struct moments *m, struct side *s, const struct sb_event *e)
+{
+	int64_t end_ns = e->t_ns + e->gpu.duration_ns;
+
+	count_in(m, s, KERNEL, e->name, e->gpu.duration_ns);
+	if (!sb_union_add(&s->busy, e->t_ns, end_ns))
+		m->no_memory = true;
+	if (!s->work_ns || e->t_ns < s->first_ns)
+		s->first_ns = e->t_ns;
+	if (!s->work_ns || end_ns > s->last_ns)
+		s->last_ns = end_ns;
+	s->work_ns += e->gpu.duration_ns;
+}
+
+static bool is_in(const struct side *s, int64_t t_ns)
+{
+	return s->end_ns > s->begin_ns && t_ns >= s->begin_ns && t_ns <= s->end_ns;
+}
+
+static void take_event_in(struct moments *m, struct side *s, const struct sb_event *e)
+{
+	if (e->kind == SB_EVENT_STACK) {
+		if (e->stack.frame_count && !e->stack.native && is_in(s, e->t_ns))
+			count_in(m, s, FUNCTION, e->stack.names[0], e->stack.weight_ns);
+	} else if (s->traced && e->gpu.kind >= SB_GPU_KERNEL && e->gpu.kind <= SB_GPU_MEMSET &&
+		   e->gpu.duration_ns > 0 &&
+		   is_in(s, e->gpu.launch_ns != INT64_MIN ? e->gpu.launch_ns : e->t_ns)) {
+		take_work(m, s, e);
+	}
+}
+
+static void take_event(void *self, const struct sb_event *e)
+{
+	struct moments *m = self;
+	struct caught *all = m->all.items;
+
+	for (size_t i = 0; i < m->all.count; i++)
+		for (int s = 0; s < 2; s++)
+			if (all[i].process == e->process)
+				take_event_in(m, &all[i].sides[s], e);
+}
+
+static void take_zone_in(struct moments *m, struct caught *c, int side, const struct sb_zone *z)
+{
+	struct side *s = &c->sides[side];
+	double step;
+
+	if (s->end_ns <= s->begin_ns || z->end_ns <= s->begin_ns || z->begin_ns >= s->end_ns ||
+		z->begin_ns < s->begin_ns - EDGE_NS || z->end_ns > s->end_ns + EDGE_NS)
+		return;
+	count_in(m, s, STAGE, z->path, z->end_ns - z->begin_ns - z->child_ns);
+	step = z->role == STROBE_ROLE_STEP && !side ? sb_attr_number(z->attrs, z->attr_count, "step") : NAN;
+	if (step >= 0 && step < 1e15)
+		c->step = (int64_t)step;
+}
+
+static void take_zone(void *self, const struct sb_zone *z)
+{
+	struct moments *m = self;
+	struct caught *all = m->all.items;
+
+	for (size_t i = 0; i < m->all.count; i++)
+		for (int s = 0; s < 2; s++)
+			if (all[i].process == z->process)
+				take_zone_in(m, &all[i], s, z);
+}
+
+/* ---- beside each other ---- */
+
+static double seconds(int64_t ns)
+{
+	return (double)ns / 1e9;
+}
+
+static int by_more(const void *a, const void *b)
+{
+	const struct sb_slow_part *x = a, *y = b;
+
+	if (x->more_s != y->more_s)
+		return x->more_s < y->more_s ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static struct sb_gpu_tally tally_of(const struct side *s, int kind, size_t id)
+{
+	const struct sb_vec *v = &s->tallies[kind];
+
+	return id < v->count ? ((const struct sb_gpu_tally *)v->items)[id] : (struct sb_gpu_tally){ 0 };
+}
+
+static const char *name_of(struct moments *m, struct sb_model *model, int kind, uint32_t id)
+{
+	return kind == STAGE ? sb_gpu_path_name(m->run, model, id)
+			     : sb_model_text(model, m->run->names[id].text);
+}
+
+/* What took longer by a hundredth of the slow one or more. */
+static void add_parts(struct moments *m, struct sb_model *model, const struct caught *c, int kind,
+	struct sb_slow_moment *out)
+{
+	size_t count = c->sides[0].tallies[kind].count, n = 0;
+	struct sb_slow_part *rows = calloc(count + 1, sizeof *rows);
+
+	for (size_t i = 0; rows && i < count; i++) {
+		struct sb_gpu_tally slow = tally_of(&c->sides[0], kind, i);
+		struct sb_gpu_tally normal = tally_of(&c->sides[1], kind, i);
+		double more_s = seconds(slow.total_ns - normal.total_ns);
+
+		if (!slow.count || more_s <= 0 || more_s < out->duration_s / 100 ||
+			(kind == FUNCTION && slow.count < SAMPLES_LEAST))
+			continue;
+		rows[n++] = (struct sb_slow_part){ kind_names[kind], name_of(m, model, kind, (uint32_t)i),
+			(int64_t)slow.count, (int64_t)normal.count, seconds(slow.total_ns),
+			seconds(normal.total_ns), more_s };
+	}
+	if (rows && n)
+		qsort(rows, n, sizeof *rows, by_more);
+	for (size_t i = 0; rows && i < n && i < PARTS_MOST; i++)
+		out->parts[out->part_count++] = rows[i];
+	m->no_memory = m->no_memory || !rows;
+	free(rows);
+}
+
+static void fill_work(struct side *s, double *out_work_s, double *out_idle_s)
+{
+	*out_work_s = *out_idle_s = NAN;
+	if (!s->traced)
+		return;
+	*out_work_s = seconds(s->work_ns);
+	*out_idle_s = s->work_ns ? seconds(s->last_ns - s->first_ns - sb_union_ns(&s->busy)) : 0;
+}
+
+static const struct sb_slow_part *first_part(const struct sb_slow_moment *s, int kind)
+{
+	for (size_t i = 0; i < s->part_count; i++)
+		if (!strcmp(s->parts[i].kind, kind_names[kind]))
+			return &s->parts[i];
+	return NULL;
+}
+
+static const char *plus(struct sb_model *model, double s)
+{
+	char text[32];
+
+	sb_text_seconds(text, sizeof text, s);
+	return sb_model_text(model, text);
+}
+
+/* Half of what it took longer names the place; else the largest stage. */
+static const char *words_of(struct sb_model *model, const struct sb_slow_moment *s)
+{
+	double more_s = fmax(s->duration_s - s->normal_s, s->work_s - s->normal_work_s);
+	const struct sb_slow_part *kernel = first_part(s, KERNEL), *stage = first_part(s, STAGE);
+
+	if (isnan(s->normal_s))
+		return NULL;
+	if (kernel && s->work_s - s->normal_work_s >= more_s / 2)
+		return sb_model_printf(model,
+			"the GPU worked %s longer: %.160s %s more, %lld instead of %lld",
+			plus(model, s->work_s - s->normal_work_s), kernel->name, plus(model, kernel->more_s),
+			(long long)kernel->count, (long long)kernel->normal_count);
+	if (s->idle_s - s->normal_idle_s >= more_s / 2)
+		return sb_model_printf(model, "the GPU waited %s longer%s%.160s",
+			plus(model, s->idle_s - s->normal_idle_s), stage ? "; the CPU was in " : "",
+			stage ? stage->name : "");
+	if (stage)
+		return sb_model_printf(model, "%.160s took %s longer, %lld instead of %lld calls",
+			stage->name, plus(model, stage->more_s), (long long)stage->count,
+			(long long)stage->normal_count);
+	return NULL;
+}
+
+static void fill_moment(
+	struct moments *m, struct sb_model *model, struct caught *c, struct sb_slow_moment *out)
+{
+	struct side *slow = &c->sides[0], *normal = &c->sides[1];
+
+	out->what = sb_model_text(model, c->what);
+	out->judged_by = strcmp(c->by, "-") ? sb_model_text(model, c->by) : NULL;
+	out->why = *c->why ? sb_model_text(model, c->why) : NULL;
+	out->step = c->step;
+	out->t_s = seconds(slow->begin_ns);
+	out->duration_s = seconds(slow->end_ns - slow->begin_ns);
+	out->normal_t_s = normal->end_ns > normal->begin_ns ? seconds(normal->begin_ns) : NAN;
+	out->normal_s = normal->end_ns > normal->begin_ns ? seconds(normal->end_ns - normal->begin_ns) : NAN;
+	out->peer_s = c->median_ns > 0 ? seconds(c->median_ns) : NAN;
+	fill_work(slow, &out->work_s, &out->idle_s);
+	fill_work(normal, &out->normal_work_s, &out->normal_idle_s);
+	out->parts = sb_model_alloc(model, KINDS * PARTS_MOST * sizeof *out->parts);
+	for (int kind = 0; out->parts && kind < KINDS; kind++)
+		if (kind != KERNEL || normal->traced)
+			add_parts(m, model, c, kind, out);
+	out->words = words_of(model, out);
+}
+
+/* ---- the analysis ---- */
+
+static void done(void *self)
+{
+	struct moments *m = self;
+
+	for (size_t i = 0; m && i < m->all.count; i++)
+		for (int s = 0; s < 2; s++) {
+			struct side *side = &((struct caught *)m->all.items)[i].sides[s];
+
+			for (int kind = 0; kind < KINDS; kind++)
+				sb_vec_done(&side->tallies[kind]);
+			sb_union_done(&side->busy);
+		}
+	if (m)
+		sb_vec_done(&m->all);
+	free(m);
+}
+
+static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
+{
+	struct moments *m = calloc(1, sizeof *m);
+	int err = m ? 0 : STROBE_ENOMEM;
+
+	(void)model;
+	if (m) {
+		m->run = run;
+		err = find_moments(m);
+	}
+	if (err || !m->all.count) {
+		done(m);
+		return err ? sb_fail(err, "no memory for the slow moments of '%s'", run->path) : 0;
+	}
+	*v = (struct sb_visitor){ .self = m,
+		.kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_STACK,
+		.roles = SB_EVERY_ZONE,
+		.event = take_event,
+		.zone = take_zone };
+	return 0;
+}
+
+static int finish(void *self, struct sb_run *run, struct sb_model *model)
+{
+	struct moments *m = self;
+
+	if (!m)
+		return 0;
+	model->slow_moments.all = sb_model_alloc(model, m->all.count * sizeof *model->slow_moments.all);
+	for (size_t i = 0; model->slow_moments.all && i < m->all.count; i++)
+		fill_moment(m, model, (struct caught *)m->all.items + i,
+			&model->slow_moments.all[model->slow_moments.count++]);
+	return m->no_memory ? sb_fail(STROBE_ENOMEM, "no memory for the slow moments of '%s'", run->path) : 0;
+}
+
+const struct sb_analysis sb_analysis_slow_moments = {
+	.name = "slow_moments", .begin = begin, .finish = finish, .done = done
+};

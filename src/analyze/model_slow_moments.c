@@ -1,0 +1,40 @@
+/* Slow moments, key by key. */
+#include "analyze/model_slow_moments.h"
+
+static const struct sb_field moment_part_rows[] = {
+	SB_FIELD(sb_slow_part, kind, "kind", SB_ALWAYS,
+		"\"kernel\", \"stage\" (its own time), \"function\" (sampled)"),
+	SB_FIELD(sb_slow_part, name, "name", SB_ALWAYS, "of it"),
+	SB_FIELD(sb_slow_part, count, "count", SB_ALWAYS, "in the slow one: launches, calls, samples"),
+	SB_FIELD(sb_slow_part, normal_count, "normal_count", SB_ALWAYS, "in the normal one"),
+	SB_FIELD(sb_slow_part, total_s, "total_s", SB_ALWAYS, "in the slow one"),
+	SB_FIELD(sb_slow_part, normal_s, "normal_s", SB_ALWAYS, "in the normal one"),
+	SB_FIELD(sb_slow_part, more_s, "more_s", SB_ALWAYS, "total_s less normal_s"),
+};
+static SB_FIELDS(moment_part, sb_slow_part, "SlowMomentPart", "What took longer than in the normal one.");
+
+static const struct sb_field sb_slow_moment_fields_rows[] = {
+	SB_FIELD(sb_slow_moment, what, "what", SB_ALWAYS,
+		"\"step\", \"generation\", \"out_of_memory\", \"asked\""),
+	SB_FIELD(sb_slow_moment, judged_by, "judged_by", SB_KNOWN,
+		"\"clock\": its time, \"gpu\": the time of what it launched"),
+	SB_FIELD(sb_slow_moment, why, "why", SB_KNOWN, "of one that was asked for"),
+	SB_FIELD(sb_slow_moment, step, "step_index", SB_KNOWN, "the pipeline's own number"),
+	SB_FIELD(sb_slow_moment, t_s, "t_s", SB_ALWAYS, "when it began", .range = SB_SIGNED),
+	SB_FIELD(sb_slow_moment, duration_s, "duration_s", SB_ALWAYS, "how long it took"),
+	SB_FIELD(sb_slow_moment, normal_t_s, "normal_t_s", SB_KNOWN, "when the normal one began",
+		.range = SB_SIGNED),
+	SB_FIELD(sb_slow_moment, normal_s, "normal_duration_s", SB_KNOWN, "how long that took"),
+	SB_FIELD(sb_slow_moment, peer_s, "peer_median_s", SB_KNOWN,
+		"of the last ones of its kind, by the measure it was judged by"),
+	SB_FIELD(sb_slow_moment, work_s, "gpu_work_s", SB_KNOWN, "kernels and copies it launched, added up"),
+	SB_FIELD(sb_slow_moment, normal_work_s, "normal_gpu_work_s", SB_KNOWN, "the same of the normal one"),
+	SB_FIELD(sb_slow_moment, idle_s, "gpu_idle_s", SB_KNOWN,
+		"of the GPU between the first and the last of these"),
+	SB_FIELD(sb_slow_moment, normal_idle_s, "normal_gpu_idle_s", SB_KNOWN, "the same of the normal one"),
+	SB_FIELD_LIST(sb_slow_moment, parts, part_count, "parts", SB_KNOWN, moment_part,
+		"what took longer: kernels, stages, functions, each largest first"),
+	SB_FIELD(sb_slow_moment, words, "words", SB_KNOWN, "where the time went, in a sentence"),
+};
+SB_FIELDS(sb_slow_moment_fields, sb_slow_moment, "SlowMoment",
+	"A slow moment that was caught, beside a normal one.");

@@ -1,0 +1,36 @@
+/* The report model, slow moments that were caught: each beside a normal one. */
+#ifndef SB_ANALYZE_MODEL_SLOW_MOMENTS_H
+#define SB_ANALYZE_MODEL_SLOW_MOMENTS_H
+
+#include "stats/fields.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sb_slow_moments_panel {
+	struct sb_slow_moment {
+		const char *what; /* "step", "generation", "out_of_memory", "asked" */
+		const char *judged_by; /* "clock", "gpu"; NULL: not for being slow */
+		const char *why; /* of one that was asked for; NULL: nothing was said */
+		int64_t step; /* the pipeline's own number; -1: none */
+		double t_s, duration_s;
+		double normal_t_s, normal_s; /* the one it is held against; NAN: none was remembered */
+		double peer_s; /* median of its peers, by the measure it was judged by; NAN: not judged */
+		double work_s, normal_work_s; /* kernels and copies launched in it; NAN: not traced */
+		double idle_s, normal_idle_s; /* of the GPU, between them */
+		struct sb_slow_part {
+			const char *kind; /* "kernel", "stage", "function" */
+			const char *name;
+			int64_t count, normal_count;
+			double total_s, normal_s, more_s;
+		} * parts; /* what took longer: kernels, then stages, then functions, each largest first */
+		size_t part_count;
+		const char *words; /* where the time went, in a sentence */
+	} * all;
+	size_t count;
+};
+
+extern const struct sb_fields sb_slow_moment_fields;
+
+#endif

@@ -1,0 +1,125 @@
+/* The ring of GPU records that wait to be kept or forgotten. */
+#include "gpu/held.h"
+
+#include "format/wire.h"
+#include "record/put.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define MARKS 8u
+#define STRAYS \
+	4096u /* launches come nearly in order: so many earlier ones in a row, and the rest is earlier */
+
+static struct sb_held *records;
+static uint64_t total; /* put so far */
+static uint64_t newest;
+static struct {
+	uint64_t ticks, overwritten;
+} marks[MARKS]; /* the last ones, in order */
+static uint32_t mark_count;
+
+#define BYTES (SB_HELD_RECORDS * sizeof(struct sb_held))
+
+bool sb_held_init(void)
+{
+	void *memory = records;
+
+	if (!memory)
+		memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return false;
+	records = memory;
+	total = newest = 0;
+	mark_count = 0;
+	return true;
+}
+
+void sb_held_done(void)
+{
+	if (records)
+		munmap(records, BYTES);
+	records = NULL;
+	total = 0;
+}
+
+static struct sb_held *at(uint64_t number)
+{
+	return &records[number & (SB_HELD_RECORDS - 1)];
+}
+
+static uint64_t oldest(void)
+{
+	return total > SB_HELD_RECORDS ? total - SB_HELD_RECORDS : 0;
+}
+
+static void count_overwritten(const struct sb_held *r)
+{
+	for (uint32_t i = 0; i < mark_count; i++)
+		marks[i].overwritten += !r->written && r->when >= marks[i].ticks;
+}
+
+void sb_held_put(const struct sb_held *record)
+{
+	if (!records)
+		return;
+	if (total >= SB_HELD_RECORDS)
+		count_overwritten(at(total));
+	*at(total) = *record;
+	total++;
+	if (record->when > newest)
+		newest = record->when;
+}
+
+uint64_t sb_held_newest(void)
+{
+	return newest;
+}
+
+uint64_t sb_held_work_ticks(uint64_t begin_ticks, uint64_t end_ticks)
+{
+	uint64_t sum = 0, strays = 0;
+
+	for (uint64_t i = total; i > oldest() && strays < STRAYS; i--) {
+		const struct sb_held *r = at(i - 1);
+
+		strays = r->when < begin_ticks ? strays + 1 : 0;
+		if (r->when >= begin_ticks && r->when <= end_ticks)
+			sum += r->payload[1];
+	}
+	return sum;
+}
+
+uint64_t sb_held_write(uint64_t begin_ticks, uint64_t end_ticks, uint64_t *out_kernels)
+{
+	uint64_t unwritten = 0;
+
+	for (uint64_t i = oldest(); i < total; i++) {
+		struct sb_held *r = at(i);
+
+		if (r->written || r->when < begin_ticks || r->when > end_ticks)
+			continue;
+		r->written = true;
+		if (!sb_put(SB_STREAM_DEVICE, SB_GPU, r->aux, r->payload, r->words))
+			unwritten++;
+		else
+			*out_kernels += (r->aux >> 20 & 15) == SB_GPU_KERNEL;
+	}
+	return unwritten;
+}
+
+void sb_held_mark(uint64_t ticks)
+{
+	if (mark_count == MARKS)
+		memmove(marks, marks + 1, --mark_count * sizeof *marks);
+	marks[mark_count].ticks = ticks;
+	marks[mark_count++].overwritten = 0;
+}
+
+uint64_t sb_held_overwritten(uint64_t ticks)
+{
+	for (uint32_t i = 0; i < mark_count; i++)
+		if (marks[i].ticks >= ticks)
+			return marks[i].overwritten;
+	return 0;
+}

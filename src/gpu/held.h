@@ -1,0 +1,35 @@
+/* GPU records that are not written yet: the last ones, in memory that is bounded. One thread's. */
+#ifndef SB_GPU_HELD_H
+#define SB_GPU_HELD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SB_HELD_RECORDS (1u << 17) /* 9 MiB, touched as they are needed */
+
+struct sb_held {
+	uint64_t when; /* ticks of the launch; of the begin where that is not known */
+	uint64_t aux, payload[6]; /* an SB_GPU record */
+	uint32_t words;
+	bool written;
+};
+
+bool sb_held_init(void); /* empties it; false: no memory */
+void sb_held_done(void); /* gives the memory back */
+
+void sb_held_put(const struct sb_held *record);
+uint64_t sb_held_newest(void); /* the latest launch that has come, 0: none */
+
+/* How long the GPU worked on what was launched from begin to end. */
+uint64_t sb_held_work_ticks(uint64_t begin_ticks, uint64_t end_ticks);
+
+/* Writes what was launched from begin to end and is not written yet. Returns how many found no
+ * room; *out_kernels grows by the kernels among those that did. */
+uint64_t sb_held_write(uint64_t begin_ticks, uint64_t end_ticks, uint64_t *out_kernels);
+
+/* From now on counts what has to make room although it was launched from `ticks` on. */
+void sb_held_mark(uint64_t ticks);
+/* How many, for a mark among the last ones; those of the oldest mark after it where there is none. */
+uint64_t sb_held_overwritten(uint64_t ticks);
+
+#endif

@@ -1,0 +1,28 @@
+/* How long the last ones of a kind took: what a slow one is held against. */
+#ifndef SB_GPU_PEERS_H
+#define SB_GPU_PEERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SB_PEERS_KINDS 32u /* the kind that was seen longest ago makes room */
+#define SB_PEERS_LAST 31u /* of each kind */
+#define SB_PEERS_LEAST 4u /* fewer make no median */
+
+struct sb_peers {
+	struct sb_peers_kind {
+		uint64_t key;
+		uint64_t seen; /* 0: a free place */
+		uint32_t count, next;
+		uint64_t ticks[SB_PEERS_LAST];
+	} kinds[SB_PEERS_KINDS];
+	uint64_t seen;
+};
+
+/* The median of those before it, 0: too few of them; then it is one of them. */
+uint64_t sb_peers_add(struct sb_peers *peers, uint64_t key, uint64_t ticks);
+
+/* Slower than the median by the ratio, and by more than noise (1 ms). */
+bool sb_peers_slow(uint64_t ticks, uint64_t median_ticks, double ratio, uint64_t hz);
+
+#endif

@@ -1,0 +1,253 @@
+/* Which moments are slow, and what is kept of each: itself, the one before it, and a normal one. */
+#include "gpu/slow.h"
+
+#include "format/run_keys.h"
+#include "gpu/held.h"
+#include "gpu/peers.h"
+#include "gpu/watch.h"
+#include "record/clock.h"
+#include "record/put.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RECENT 64u
+#define SPANS 16u
+#define ON_GPU 0x9e3779b97f4a7c15u /* a key's peers by the GPU's work are others than by the clock */
+#define HOW "see docs/gpu.md, 'The slow moment'"
+
+struct recent {
+	struct sb_watch_news it;
+	bool slow, judged_on_gpu;
+};
+
+struct span { /* of launches whose records are written, also those that come late */
+	uint64_t begin_ticks, end_ticks, until_ticks;
+};
+
+static struct sb_trace_spec spec;
+static struct sb_peers peers;
+static struct recent recent[RECENT]; /* steps and generations that ended */
+static uint64_t recent_total;
+static struct sb_watch_news running; /* the step that began last; its end says whether it runs */
+static struct span spans[SPANS];
+static uint32_t span_count, kept_count;
+static uint64_t kernels, unwritten;
+
+bool sb_slow_start(const struct sb_trace_spec *wanted)
+{
+	spec = *wanted;
+	memset(&peers, 0, sizeof peers);
+	memset(&running, 0, sizeof running);
+	recent_total = kernels = unwritten = 0;
+	span_count = kept_count = 0;
+	return sb_held_init() && sb_watch_start();
+}
+
+bool sb_slow_enough(void)
+{
+	return kept_count >= spec.moments;
+}
+
+uint64_t sb_slow_kernels(void)
+{
+	return kernels;
+}
+
+uint64_t sb_slow_unwritten(void)
+{
+	return unwritten;
+}
+
+/* ---- what is kept -------------------------------------------------------- */
+
+static void write_spans(void)
+{
+	for (uint32_t i = 0; i < span_count; i++)
+		unwritten += sb_held_write(spans[i].begin_ticks, spans[i].end_ticks, &kernels);
+}
+
+static void forget_spans(uint64_t now_ticks)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < span_count; i++)
+		if (spans[i].until_ticks > now_ticks)
+			spans[left++] = spans[i];
+	span_count = left;
+}
+
+/* The GPU may be behind: records of these launches are written for a second more. */
+static void keep_span(uint64_t begin_ticks, uint64_t end_ticks)
+{
+	if (span_count == SPANS)
+		memmove(spans, spans + 1, --span_count * sizeof *spans);
+	spans[span_count++] = (struct span){ begin_ticks, end_ticks, sb_clock_ticks() + sb_clock_hz() };
+	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_BEGIN, (int64_t)begin_ticks);
+	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_END, (int64_t)end_ticks);
+	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_TRACE_KEPT, 1);
+}
+
+static const struct recent *recent_at(uint64_t back)
+{
+	return &recent[(recent_total - 1 - back) % RECENT];
+}
+
+static uint64_t recent_count(void)
+{
+	return recent_total < RECENT ? recent_total : RECENT;
+}
+
+/* The last normal one of the same kind before it; NULL: none is remembered. */
+static const struct recent *normal_before(const struct sb_watch_news *n)
+{
+	for (uint64_t i = 0; i < recent_count(); i++) {
+		const struct recent *r = recent_at(i);
+
+		if (!r->slow && !r->it.first && r->it.role == n->role && r->it.tid == n->tid &&
+			(r->it.key == n->key || !n->key) && r->it.end_ticks <= n->begin_ticks)
+			return r;
+	}
+	return NULL;
+}
+
+/* Where the step before it began. */
+static uint64_t begin_before(const struct sb_watch_news *n)
+{
+	for (uint64_t i = 0; n->role == STROBE_ROLE_STEP && i < recent_count(); i++) {
+		const struct recent *r = recent_at(i);
+
+		if (r->it.role == STROBE_ROLE_STEP && r->it.tid == n->tid &&
+			r->it.end_ticks <= n->begin_ticks)
+			return r->it.begin_ticks;
+	}
+	return n->begin_ticks;
+}
+
+static void say_overwritten(uint64_t from_ticks)
+{
+	uint64_t count = sb_held_overwritten(from_ticks);
+	char why[120];
+
+	if (!count)
+		return;
+	snprintf(why, sizeof why,
+		"%" PRIu64 " records had made room before it was known to be slow (%u are held)", count,
+		SB_HELD_RECORDS);
+	sb_keep_missing("some kernels of a slow moment", why, HOW);
+	sb_lost(SB_LOST_CUPTI, count);
+}
+
+/* The record of it: what, judged by, begin, end, normal begin, normal end, peers' median, why. */
+static void keep(
+	const struct sb_watch_news *n, const char *what, const char *by, uint64_t median, bool tracing)
+{
+	const struct recent *normal = normal_before(n);
+	uint64_t from = begin_before(n), normal_begin = normal ? normal->it.begin_ticks : 0;
+	uint64_t normal_end = normal ? normal->it.end_ticks : 0;
+	char text[256];
+
+	if (sb_slow_enough())
+		return;
+	kept_count++;
+	snprintf(text, sizeof text, "%s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s",
+		what, by, n->begin_ticks, n->end_ticks, normal_begin, normal_end, median, n->why);
+	sb_keep_meta_string(SB_META_RUN, SB_RUN_SLOW_MOMENT, text);
+	if (!tracing)
+		return;
+	if (normal && normal_end < from)
+		keep_span(normal_begin, normal_end);
+	keep_span(normal && normal_begin < from && normal_end >= from ? normal_begin : from, n->end_ticks);
+	say_overwritten(from);
+	write_spans();
+}
+
+/* ---- what is slow -------------------------------------------------------- */
+
+static const char *word_of(enum strobe_role role)
+{
+	return role == STROBE_ROLE_STEP ? "step" : "generation";
+}
+
+static void take_end(const struct sb_watch_news *n, bool tracing)
+{
+	uint64_t took = n->end_ticks - n->begin_ticks,
+		 median = n->first ? 0 : sb_peers_add(&peers, n->key, took);
+	bool slow = sb_peers_slow(took, median, spec.slow_ratio, sb_clock_hz());
+
+	if (n->role == STROBE_ROLE_STEP && running.tid == n->tid)
+		running.end_ticks = n->end_ticks;
+	if (slow)
+		keep(n, word_of(n->role), "clock", median, tracing);
+	recent[recent_total++ % RECENT] = (struct recent){ *n, slow,
+		n->first || n->role != STROBE_ROLE_STEP || !tracing };
+}
+
+/* At an error, or because the user asked: the step that runs, else the last one. */
+static void take_asked(struct sb_watch_news n, bool tracing)
+{
+	bool memory = !strcmp(n.why, "out of memory");
+
+	n.role = STROBE_ROLE_STEP;
+	n.tid = running.tid;
+	n.begin_ticks = running.begin_ticks ? running.begin_ticks : 0;
+	keep(&n, memory ? "out_of_memory" : "asked", "-", 0, tracing);
+}
+
+static void take_news(bool tracing)
+{
+	struct sb_watch_news n;
+
+	while (sb_watch_hear(&n)) {
+		if (n.kind == SB_WATCH_ASKED) {
+			take_asked(n, tracing);
+		} else if (n.kind == SB_WATCH_ENDED) {
+			take_end(&n, tracing);
+		} else if (n.role == STROBE_ROLE_STEP) {
+			running = n;
+			sb_held_mark(n.begin_ticks);
+		}
+	}
+}
+
+/* A program that does not wait for its GPU is not slow where its kernels are: their own time is judged,
+ * once launches of the step after it have come back. */
+static void judge_on_gpu(bool last)
+{
+	for (uint64_t i = recent_count(); i-- > 0;) {
+		struct recent *r = &recent[(recent_total - 1 - i) % RECENT];
+		uint64_t work, median;
+
+		if (r->judged_on_gpu || (!last && (!i || sb_held_newest() <= recent_at(0)->it.begin_ticks)))
+			continue;
+		r->judged_on_gpu = true;
+		work = sb_held_work_ticks(r->it.begin_ticks, r->it.end_ticks);
+		median = work ? sb_peers_add(&peers, r->it.key ^ ON_GPU, work) : 0;
+		if (r->slow || !sb_peers_slow(work, median, spec.slow_ratio, sb_clock_hz()))
+			continue;
+		r->slow = true;
+		keep(&r->it, "step", "gpu", median, true);
+	}
+}
+
+void sb_slow_look(bool tracing)
+{
+	take_news(tracing);
+	if (!tracing)
+		return;
+	judge_on_gpu(false);
+	write_spans();
+	forget_spans(sb_clock_ticks());
+}
+
+void sb_slow_stop(bool tracing)
+{
+	sb_watch_stop();
+	take_news(tracing);
+	if (tracing) {
+		judge_on_gpu(true);
+		write_spans();
+	}
+	sb_held_done();
+}

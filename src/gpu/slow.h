@@ -1,0 +1,23 @@
+/* Slow moments: judges steps and generations as they end, keeps the GPU records around slow ones, and says
+ * which they were. One thread's, except for what watch.h takes. */
+#ifndef SB_GPU_SLOW_H
+#define SB_GPU_SLOW_H
+
+#include "record/trace_spec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+bool sb_slow_start(const struct sb_trace_spec *spec); /* false: no memory */
+
+/* What has ended since the last look. tracing: GPU records are being held. */
+void sb_slow_look(bool tracing);
+bool sb_slow_enough(void); /* as many as were asked for are kept */
+
+/* The last look: nothing more comes. */
+void sb_slow_stop(bool tracing);
+
+uint64_t sb_slow_kernels(void); /* kernels that were kept */
+uint64_t sb_slow_unwritten(void); /* records that found no room */
+
+#endif

@@ -1,0 +1,155 @@
+/* The program's side of a watch for slow moments. */
+#include "gpu/watch.h"
+
+#include "base/map.h"
+#include "format/wire.h"
+#include "gpu/ring.h"
+#include "record/clock.h"
+#include "record/watch.h"
+
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define QUEUE 1024u
+#define NESTED_MOST 16u /* more are ends that never came */
+
+struct open_zone {
+	bool open;
+	bool first;
+	uint32_t nested; /* of the same role inside it: part of it */
+	uint64_t begin_ticks, key;
+};
+
+struct open_zones {
+	struct open_zone step, generation;
+	uint32_t tid, step_count; /* steps of the generation, or of the thread */
+	uint32_t watch; /* which watch these belong to */
+};
+static _Thread_local struct open_zones here;
+
+static struct sb_ring news; /* made once, kept: a thread may be about to push */
+static bool made;
+static _Atomic uint32_t watches;
+
+static struct open_zones *zones_here(void)
+{
+	uint32_t watch = atomic_load_explicit(&watches, memory_order_relaxed);
+
+	if (here.watch != watch)
+		here = (struct open_zones){ .tid = (uint32_t)syscall(SYS_gettid), .watch = watch };
+	return &here;
+}
+
+static uint64_t mixed(uint64_t key, uint32_t name, int64_t value)
+{
+	return sb_hash64(key ^ (uint64_t)name << 56 ^ (uint64_t)value) + key;
+}
+
+static void begin(struct open_zones *h, struct open_zone *z, enum strobe_role role)
+{
+	struct sb_watch_news n = { .kind = SB_WATCH_BEGUN, .role = role, .tid = h->tid };
+
+	if (z->open && z->nested < NESTED_MOST) {
+		z->nested++;
+		return;
+	}
+	if (role == STROBE_ROLE_GENERATION)
+		h->step_count = 0;
+	*z = (struct open_zone){ .open = true,
+		.first = role == STROBE_ROLE_STEP && !h->step_count++,
+		.begin_ticks = sb_clock_ticks(),
+		.key = mixed(0, SB_NAME_ROLE, role) };
+	n.begin_ticks = z->begin_ticks;
+	sb_ring_push(&news, &n);
+}
+
+/* What makes two of them comparable: the size, and whether a cache served it. */
+static void fact(uint32_t name, int64_t value)
+{
+	struct open_zones *h = zones_here();
+
+	if (name == SB_NAME_ROLE && value == STROBE_ROLE_STEP)
+		begin(h, &h->step, STROBE_ROLE_STEP);
+	else if (name == SB_NAME_ROLE && value == STROBE_ROLE_GENERATION)
+		begin(h, &h->generation, STROBE_ROLE_GENERATION);
+	else if (h->step.open && (name == SB_NAME_BLOCK_SIZE || name == SB_NAME_CACHED) && value)
+		h->step.key = mixed(h->step.key, name, value);
+	else if (!h->step.open && h->generation.open &&
+		 (name == SB_NAME_FRAMES || name == SB_NAME_WIDTH || name == SB_NAME_HEIGHT ||
+			 name == SB_NAME_STEPS || name == SB_NAME_BATCH || name == SB_NAME_CACHED))
+		h->generation.key = mixed(h->generation.key, name, value);
+}
+
+static void end(enum strobe_role role)
+{
+	struct open_zones *h = zones_here();
+	struct open_zone *z = role == STROBE_ROLE_STEP         ? &h->step
+			      : role == STROBE_ROLE_GENERATION ? &h->generation
+							       : NULL;
+	struct sb_watch_news n = { .kind = SB_WATCH_ENDED, .role = role, .tid = h->tid };
+
+	if (!z || !z->open)
+		return;
+	if (z->nested) {
+		z->nested--;
+		return;
+	}
+	z->open = false;
+	if (role == STROBE_ROLE_GENERATION)
+		h->step.open = false;
+	n.first = z->first;
+	n.begin_ticks = z->begin_ticks;
+	n.end_ticks = sb_clock_ticks();
+	n.key = z->key;
+	sb_ring_push(&news, &n);
+}
+
+static void step_over(uint64_t duration_ns, int64_t block_size)
+{
+	struct open_zones *h = zones_here();
+	struct sb_watch_news n = { .kind = SB_WATCH_ENDED, .role = STROBE_ROLE_STEP, .tid = h->tid };
+	uint64_t took = (uint64_t)((double)duration_ns * (double)sb_clock_hz() / 1e9);
+
+	n.first = !h->step_count++;
+	n.end_ticks = sb_clock_ticks();
+	n.begin_ticks = took < n.end_ticks ? n.end_ticks - took : 0;
+	n.key = mixed(mixed(0, SB_NAME_ROLE, STROBE_ROLE_STEP), SB_NAME_BLOCK_SIZE, block_size);
+	sb_ring_push(&news, &n);
+}
+
+void sb_watch_ask(const char *why)
+{
+	struct sb_watch_news n = { .kind = SB_WATCH_ASKED, .end_ticks = sb_clock_ticks() };
+
+	if (!made)
+		return;
+	snprintf(n.why, sizeof n.why, "%s", why ? why : "");
+	sb_ring_push(&news, &n);
+}
+
+bool sb_watch_hear(struct sb_watch_news *out_news)
+{
+	return made && sb_ring_pop(&news, out_news);
+}
+
+bool sb_watch_start(void)
+{
+	static const struct sb_watcher watcher = { fact, end, step_over };
+	struct sb_watch_news old;
+
+	if (!made)
+		made = sb_ring_init(&news, QUEUE, sizeof(struct sb_watch_news));
+	if (!made)
+		return false;
+	while (sb_ring_pop(&news, &old))
+		;
+	atomic_fetch_add(&watches, 1);
+	sb_watcher_set(&watcher);
+	return true;
+}
+
+void sb_watch_stop(void)
+{
+	sb_watcher_set(NULL);
+}

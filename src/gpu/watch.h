@@ -1,0 +1,28 @@
+/* What a watch for slow moments hears from the program's threads: steps and generations as they begin and
+ * end. Never waits: what finds the queue full is not heard. */
+#ifndef SB_GPU_WATCH_H
+#define SB_GPU_WATCH_H
+
+#include "strobe.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sb_watch_kind { SB_WATCH_BEGUN, SB_WATCH_ENDED, SB_WATCH_ASKED };
+
+struct sb_watch_news {
+	enum sb_watch_kind kind;
+	enum strobe_role role; /* a step or a generation */
+	uint32_t tid;
+	bool first; /* of its generation: warms up */
+	uint64_t begin_ticks, end_ticks;
+	uint64_t key; /* peers have the same: role, size, whether a cache served it */
+	char why[48]; /* of what was asked for */
+};
+
+bool sb_watch_start(void); /* false: no memory */
+void sb_watch_stop(void);
+bool sb_watch_hear(struct sb_watch_news *out_news); /* false: nothing new */
+void sb_watch_ask(const char *why);
+
+#endif

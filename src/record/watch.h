@@ -1,0 +1,27 @@
+/* Tells a watcher which steps and generations begin and end, while there is one. */
+#ifndef SB_RECORD_WATCH_H
+#define SB_RECORD_WATCH_H
+
+#include "strobe.h"
+
+#include <stdint.h>
+
+/* Both are called on the recording thread. */
+struct sb_watcher {
+	/* The innermost zone has this attribute, whose name is one of the fixed ones; a role
+	 * (SB_NAME_ROLE) comes first, and begins it. */
+	void (*fact)(uint32_t name, int64_t value);
+	/* The innermost zone of that role ends. */
+	void (*end)(enum strobe_role role);
+	/* A step is over that took so long; block_size 0: not told. */
+	void (*step_over)(uint64_t duration_ns, int64_t block_size);
+};
+
+/* NULL: none. One at a time, in all instances of the library; it lives for good. */
+void sb_watcher_set(const struct sb_watcher *watcher);
+
+void sb_watch_fact(uint32_t name, int64_t value);
+void sb_watch_end(enum strobe_role role);
+void sb_watch_step_over(uint64_t duration_ns, int64_t block_size);
+
+#endif

@@ -1,0 +1,81 @@
+/* Slow moments that were caught, each beside a normal one. */
+#include "report/panels/panel.h"
+
+#include <string.h>
+
+static void put_seconds(struct sb_buf *out, double s)
+{
+	char text[32];
+
+	sb_text_seconds(text, sizeof text, s);
+	sb_buf_puts(out, text);
+}
+
+static void put_title(struct sb_buf *out, const struct sb_slow_moment *s)
+{
+	if (!strcmp(s->what, "out_of_memory"))
+		sb_buf_puts(out, "  when memory ran out");
+	else if (!strcmp(s->what, "asked"))
+		sb_buf_printf(out, "  asked for (%.60s)", s->why ? s->why : "no reason given");
+	else
+		sb_buf_printf(out, "  slow %.20s", s->what);
+	if (s->step >= 0)
+		sb_buf_printf(out, ", step_index %lld", (long long)s->step);
+	sb_buf_printf(out, ": at %.2f s, ", s->t_s);
+	put_seconds(out, s->duration_s);
+	if (!isnan(s->normal_s)) {
+		sb_buf_puts(out, "; a normal one ");
+		put_seconds(out, s->normal_s);
+	}
+	sb_buf_putc(out, '\n');
+}
+
+static void put_work(struct sb_buf *out, const struct sb_slow_moment *s)
+{
+	if (isnan(s->work_s))
+		return;
+	sb_buf_puts(out, "    GPU worked ");
+	put_seconds(out, s->work_s);
+	if (!isnan(s->normal_work_s)) {
+		sb_buf_puts(out, " (normal ");
+		put_seconds(out, s->normal_work_s);
+		sb_buf_putc(out, ')');
+	}
+	sb_buf_puts(out, ", idle between ");
+	put_seconds(out, s->idle_s);
+	if (!isnan(s->normal_idle_s)) {
+		sb_buf_puts(out, " (normal ");
+		put_seconds(out, s->normal_idle_s);
+		sb_buf_putc(out, ')');
+	}
+	sb_buf_putc(out, '\n');
+}
+
+static void put_part(struct sb_buf *out, const struct sb_text_options *options, const struct sb_slow_part *p)
+{
+	char more[32];
+
+	sb_text_seconds(more, sizeof more, p->more_s);
+	sb_buf_printf(out, "    + %-8s %-8s ", more, p->kind);
+	sb_text_name(out, p->name, (size_t)sb_text_columns(options) - 44);
+	sb_buf_printf(out, ", %lld instead of %lld\n", (long long)p->count, (long long)p->normal_count);
+}
+
+static void text(const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
+{
+	if (!model->slow_moments.count)
+		return;
+	sb_text_heading(out, options, "Slow moments that were caught");
+	for (size_t i = 0; i < model->slow_moments.count; i++) {
+		const struct sb_slow_moment *s = &model->slow_moments.all[i];
+
+		put_title(out, s);
+		if (s->words)
+			sb_text_wrap(out, s->words, 4, sb_text_columns(options));
+		put_work(out, s);
+		for (size_t p = 0; p < s->part_count; p++)
+			put_part(out, options, &s->parts[p]);
+	}
+}
+
+const struct sb_panel sb_panel_slow_moments = { "slow_moments", text };

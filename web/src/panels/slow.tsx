@@ -1,0 +1,48 @@
+// Slow moments that were caught: each beside a normal one, and what took longer.
+import type { ComponentChildren } from 'preact';
+import { count, seconds } from '../format';
+import { jumpTo } from '../jump';
+import type { Report, SlowMoment } from '../report';
+import { Table } from '../table';
+
+const titleOf = (m: SlowMoment): string => {
+  const what = m.what === 'out_of_memory' ? 'When memory ran out' : m.what === 'asked' ? `Asked for${m.why ? ` (${m.why})` : ''}` : `Slow ${m.what}`;
+  return m.step_index === undefined ? what : `${what}, step_index ${m.step_index}`;
+};
+
+const beside = (s: number | undefined, normal: number | undefined): string => (normal === undefined ? seconds(s) : `${seconds(s)} (normal ${seconds(normal)})`);
+
+function Moment({ m }: { m: SlowMoment }) {
+  return (
+    <div class="slow-moment">
+      <p>
+        <button type="button" class="link" onClick={() => jumpTo(titleOf(m), m.t_s, m.duration_s, m.what === 'step' ? 'step' : undefined)}>
+          {titleOf(m)}
+        </button>{' '}
+        at {m.t_s.toFixed(2)}&nbsp;s: <b>{beside(m.duration_s, m.normal_duration_s)}</b>
+        {m.gpu_work_s !== undefined && `; GPU worked ${beside(m.gpu_work_s, m.normal_gpu_work_s)}, idle between ${beside(m.gpu_idle_s, m.normal_gpu_idle_s)}`}
+        {m.words && <>; {m.words}</>}.
+      </p>
+      {m.parts && m.parts.length > 0 && (
+        <Table
+          caption="What took longer than in the normal one"
+          rows={m.parts}
+          most={15}
+          columns={[
+            { key: 'kind', head: '', text: true, value: (p) => p.kind },
+            { key: 'name', head: 'what', text: true, value: (p) => p.name },
+            { key: 'more_s', head: 'longer by', value: (p) => p.more_s, cell: (p) => seconds(p.more_s) },
+            { key: 'total_s', head: 'slow', value: (p) => p.total_s, cell: (p) => seconds(p.total_s) },
+            { key: 'normal_s', head: 'normal', value: (p) => p.normal_s, cell: (p) => seconds(p.normal_s) },
+            { key: 'count', head: 'count', help: 'launches, calls or samples', value: (p) => p.count, cell: (p) => count(p.count) },
+            { key: 'normal_count', head: 'normally', value: (p) => p.normal_count, cell: (p) => count(p.normal_count) },
+          ]}
+        />
+      )}
+    </div>
+  );
+}
+
+export function slowBody(r: Report): ComponentChildren {
+  return r.slow_moments?.length ? r.slow_moments.map((m) => <Moment key={`${m.what}${m.t_s}`} m={m} />) : null;
+}
