@@ -90,6 +90,24 @@ uint64_t sb_held_work_ticks(uint64_t begin_ticks, uint64_t end_ticks)
 	return sum;
 }
 
+/* Streams at the same time are added up: no more than all of it. */
+uint64_t sb_held_backlog_ticks(uint64_t begin_ticks, uint64_t end_ticks)
+{
+	uint64_t sum = 0, strays = 0;
+
+	for (uint64_t i = total; i > oldest() && strays < STRAYS; i--) {
+		const struct sb_held *r = at(i - 1);
+		uint64_t from = r->payload[0] > begin_ticks ? r->payload[0] : begin_ticks;
+		uint64_t to = r->payload[0] + r->payload[1] < end_ticks ? r->payload[0] + r->payload[1]
+									: end_ticks;
+
+		strays = to <= begin_ticks ? strays + 1 : 0;
+		if (r->when < begin_ticks && to > from)
+			sum += to - from;
+	}
+	return sum < end_ticks - begin_ticks ? sum : end_ticks - begin_ticks;
+}
+
 uint64_t sb_held_write(uint64_t begin_ticks, uint64_t end_ticks, uint64_t *out_kernels)
 {
 	uint64_t unwritten = 0;

@@ -23,6 +23,9 @@ uint64_t sb_held_newest(void); /* the latest launch that has come, 0: none */
 /* How long the GPU worked on what was launched from begin to end. */
 uint64_t sb_held_work_ticks(uint64_t begin_ticks, uint64_t end_ticks);
 
+/* How much of the time from begin to end the GPU spent on what was launched before. */
+uint64_t sb_held_backlog_ticks(uint64_t begin_ticks, uint64_t end_ticks);
+
 /* Writes what was launched from begin to end and is not written yet. Returns how many found no
  * room; *out_kernels grows by the kernels among those that did. */
 uint64_t sb_held_write(uint64_t begin_ticks, uint64_t end_ticks, uint64_t *out_kernels);

@@ -14,12 +14,15 @@
 
 #define RECENT 64u
 #define SPANS 16u
+#define PATIENCE_S 2u /* for GPU records of a step */
 #define ON_GPU 0x9e3779b97f4a7c15u /* a key's peers by the GPU's work are others than by the clock */
 #define HOW "see docs/gpu.md, 'The slow moment'"
 
 struct recent {
 	struct sb_watch_news it;
-	bool slow, judged_on_gpu;
+	uint64_t median; /* of its peers by the clock */
+	bool slow, judged;
+	bool suspect; /* slow by the clock: its GPU records have the last word */
 };
 
 struct span { /* of launches whose records are written, also those that come late */
@@ -170,18 +173,20 @@ static const char *word_of(enum strobe_role role)
 	return role == STROBE_ROLE_STEP ? "step" : "generation";
 }
 
+/* Without GPU records the clock decides. With them a step may only have waited for the GPU to do what was launched
+ * before it: it is judged when they have come. */
 static void take_end(const struct sb_watch_news *n, bool tracing)
 {
 	uint64_t took = n->end_ticks - n->begin_ticks,
 		 median = n->first ? 0 : sb_peers_add(&peers, n->key, took);
 	bool slow = sb_peers_slow(took, median, spec.slow_ratio, sb_clock_hz());
+	bool later = tracing && !n->first && n->role == STROBE_ROLE_STEP;
 
 	if (n->role == STROBE_ROLE_STEP && running.tid == n->tid)
 		running.end_ticks = n->end_ticks;
-	if (slow)
+	if (slow && !later)
 		keep(n, word_of(n->role), "clock", median, tracing);
-	recent[recent_total++ % RECENT] = (struct recent){ *n, slow,
-		n->first || n->role != STROBE_ROLE_STEP || !tracing };
+	recent[recent_total++ % RECENT] = (struct recent){ *n, median, slow, !later, slow && later };
 }
 
 /* At an error, or because the user asked: the step that runs, else the last one. */
@@ -211,23 +216,38 @@ static void take_news(bool tracing)
 	}
 }
 
-/* A program that does not wait for its GPU is not slow where its kernels are: their own time is judged,
- * once launches of the step after it have come back. */
-static void judge_on_gpu(bool last)
+/* Half of what it took longer is not the backlog of the steps before. */
+static bool is_its_own(const struct recent *r)
 {
+	uint64_t took = r->it.end_ticks - r->it.begin_ticks;
+
+	return took - sb_held_backlog_ticks(r->it.begin_ticks, r->it.end_ticks) >= (took - r->median) / 2;
+}
+
+/* A program that does not wait for its GPU is not slow where its kernels are: their own time is judged, too. */
+static void judge(struct recent *r)
+{
+	uint64_t work = sb_held_work_ticks(r->it.begin_ticks, r->it.end_ticks);
+	uint64_t median = work ? sb_peers_add(&peers, r->it.key ^ ON_GPU, work) : 0;
+	bool by_clock = r->suspect && is_its_own(r);
+
+	r->judged = true;
+	r->slow = by_clock || sb_peers_slow(work, median, spec.slow_ratio, sb_clock_hz());
+	if (r->slow)
+		keep(&r->it, "step", by_clock ? "clock" : "gpu", by_clock ? r->median : median, true);
+}
+
+/* Those of which the records have come: what the step after it launched is back, or nothing comes at all. */
+static void judge_recent(bool last)
+{
+	uint64_t now = sb_clock_ticks();
+
 	for (uint64_t i = recent_count(); i-- > 0;) {
 		struct recent *r = &recent[(recent_total - 1 - i) % RECENT];
-		uint64_t work, median;
+		bool come = i && sb_held_newest() > recent_at(0)->it.begin_ticks;
 
-		if (r->judged_on_gpu || (!last && (!i || sb_held_newest() <= recent_at(0)->it.begin_ticks)))
-			continue;
-		r->judged_on_gpu = true;
-		work = sb_held_work_ticks(r->it.begin_ticks, r->it.end_ticks);
-		median = work ? sb_peers_add(&peers, r->it.key ^ ON_GPU, work) : 0;
-		if (r->slow || !sb_peers_slow(work, median, spec.slow_ratio, sb_clock_hz()))
-			continue;
-		r->slow = true;
-		keep(&r->it, "step", "gpu", median, true);
+		if (!r->judged && (last || come || now > r->it.end_ticks + PATIENCE_S * sb_clock_hz()))
+			judge(r);
 	}
 }
 
@@ -236,7 +256,7 @@ void sb_slow_look(bool tracing)
 	take_news(tracing);
 	if (!tracing)
 		return;
-	judge_on_gpu(false);
+	judge_recent(false);
 	write_spans();
 	forget_spans(sb_clock_ticks());
 }
@@ -246,7 +266,7 @@ void sb_slow_stop(bool tracing)
 	sb_watch_stop();
 	take_news(tracing);
 	if (tracing) {
-		judge_on_gpu(true);
+		judge_recent(true);
 		write_spans();
 	}
 	sb_held_done();

@@ -123,6 +123,8 @@ static void a_slow_step_is_kept_with_the_normal_one_before_it(void **state)
 	begin = clock_ticks;
 	step(30, 200, 6);
 	sb_slow_look(true);
+	assert_int_equal(moment_count, 0); /* its records may still be on their way */
+	steps(1, 10);
 	assert_int_equal(moment_count, 1);
 	assert_memory_equal(moments, "step clock ", 11);
 	assert_int_equal(written_count, 2);
@@ -164,6 +166,63 @@ static void a_step_slow_on_the_gpu_alone_is_caught(void **state)
 	assert_int_equal(written_name(&written[1]), 200);
 }
 
+/* It launches ahead until the queue is full; then each step takes as long as the GPU needs for an earlier one. */
+static void a_step_that_waits_for_earlier_work_is_not_slow(void **state)
+{
+	uint64_t gpu = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 30; i++) {
+		struct sb_held r = {
+			.when = clock_ticks + ms(1), .aux = 100 + i, .payload = { 0, ms(10) }, .words = 4
+		};
+
+		gpu = gpu > r.when ? gpu : r.when;
+		r.payload[0] = gpu;
+		gpu += ms(10);
+		sb_watch_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
+		pass(i < 8 ? 3 : 10);
+		sb_watch_end(STROBE_ROLE_STEP);
+		sb_held_put(&r);
+		sb_slow_look(true);
+	}
+	sb_slow_stop(true);
+	assert_int_equal(moment_count, 0);
+}
+
+static void a_stall_of_such_a_program_is_slow(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 12; i++) {
+		struct sb_held r = { .aux = 100 + i, .words = 4 };
+
+		sb_watch_fact(SB_NAME_ROLE, STROBE_ROLE_STEP);
+		pass(1);
+		r.when = clock_ticks;
+		r.payload[0] = clock_ticks + ms(8); /* runs into the next step */
+		r.payload[1] = ms(8);
+		pass(i == 8 ? 79 : 9);
+		sb_watch_end(STROBE_ROLE_STEP);
+		sb_held_put(&r);
+		sb_slow_look(true);
+	}
+	assert_int_equal(moment_count, 1);
+	assert_memory_equal(moments, "step clock ", 11);
+}
+
+static void a_step_without_gpu_work_is_judged_after_a_while(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		step(10, 1, 0);
+	step(30, 1, 0);
+	sb_slow_look(true);
+	assert_int_equal(moment_count, 0);
+	pass(3000);
+	sb_slow_look(true);
+	assert_int_equal(moment_count, 1);
+}
+
 static void the_last_step_is_judged_when_the_trace_ends(void **state)
 {
 	(void)state;
@@ -182,7 +241,7 @@ static void records_that_come_late_are_kept_too(void **state)
 	steps(10, 10);
 	late.when = clock_ticks + ms(2);
 	step(30, 200, 6);
-	sb_slow_look(true);
+	steps(1, 10);
 	assert_int_equal(written_count, 2);
 	sb_held_put(&late);
 	sb_slow_look(true);
@@ -204,7 +263,7 @@ static void no_more_are_kept_than_were_asked_for(void **state)
 		assert_int_equal(sb_slow_enough(), i >= 2);
 		steps(10, 10);
 		step(30, 200, 6);
-		sb_slow_look(true);
+		steps(1, 10);
 	}
 	assert_int_equal(moment_count, 2);
 	assert_int_equal(written_count, 4);
@@ -221,6 +280,7 @@ static void what_had_to_make_room_is_counted(void **state)
 	pass(30);
 	sb_watch_end(STROBE_ROLE_STEP);
 	sb_slow_look(true);
+	sb_slow_stop(true);
 	assert_int_equal(moment_count, 1);
 	assert_int_equal(lost[SB_LOST_CUPTI], 51); /* with the one of the step before */
 	assert_non_null(strstr(missing, "51 records had made room"));
@@ -360,6 +420,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_slow_step_is_kept_with_the_normal_one_before_it),
 		TEST(a_healthy_run_writes_nothing),
+		TEST(a_step_that_waits_for_earlier_work_is_not_slow),
+		TEST(a_stall_of_such_a_program_is_slow),
+		TEST(a_step_without_gpu_work_is_judged_after_a_while),
 		TEST(a_step_slow_on_the_gpu_alone_is_caught),
 		TEST(the_last_step_is_judged_when_the_trace_ends),
 		TEST(records_that_come_late_are_kept_too),

@@ -17,6 +17,7 @@
 #define PARTS_MOST 5u /* of each kind */
 #define EDGE_NS 1000000 /* a zone's begin is before its role is known, its end after the watch hears of it */
 #define SAMPLES_LEAST 2
+#define NAME_MOST 48u
 
 enum { KERNEL, STAGE, FUNCTION, KINDS };
 static const char *const kind_names[KINDS] = { "kernel", "stage", "function" };
@@ -268,6 +269,18 @@ static const struct sb_slow_part *first_part(const struct sb_slow_moment *s, int
 	return NULL;
 }
 
+/* A kernel's name may be a hundred letters long: the list below has all of it. */
+static const char *brief(struct sb_model *model, const char *name)
+{
+	int most = NAME_MOST - 1;
+
+	if (strlen(name) <= NAME_MOST)
+		return name;
+	while (most > 0 && ((unsigned char)name[most] & 0xc0) == 0x80)
+		most--;
+	return sb_model_printf(model, "%.*s…", most, name);
+}
+
 static const char *plus(struct sb_model *model, double s)
 {
 	char text[32];
@@ -285,10 +298,10 @@ static const char *words_of(struct sb_model *model, const struct sb_slow_moment 
 	if (isnan(s->normal_s))
 		return NULL;
 	if (kernel && s->work_s - s->normal_work_s >= more_s / 2)
-		return sb_model_printf(model,
-			"the GPU worked %s longer: %.160s %s more, %lld instead of %lld",
-			plus(model, s->work_s - s->normal_work_s), kernel->name, plus(model, kernel->more_s),
-			(long long)kernel->count, (long long)kernel->normal_count);
+		return sb_model_printf(model, "the GPU worked %s longer: %s %s more, %lld instead of %lld",
+			plus(model, s->work_s - s->normal_work_s), brief(model, kernel->name),
+			plus(model, kernel->more_s), (long long)kernel->count,
+			(long long)kernel->normal_count);
 	if (s->idle_s - s->normal_idle_s >= more_s / 2)
 		return sb_model_printf(model, "the GPU waited %s longer%s%.160s",
 			plus(model, s->idle_s - s->normal_idle_s), stage ? "; the CPU was in " : "",
