@@ -45,7 +45,7 @@ ROWS = [
      "of weights, models loaded and unloaded with the bytes that moved; previews and nodes that save as export",
      "nodes that wait for a remote service are recorded up to their first wait; a two-stage sampler (Heun) reports a step after "
      "its first half: steps are shifted by half of one; what a version does not have is named in the report"),
-    ("launchers", [], ["test_torch"], "`python -m`, `torchrun`, `accelerate launch`",
+    ("launchers", [], ["test_torch", "test_launchers"], "`python -m`, `torchrun`, `accelerate launch` of two ranks, a launcher as deepspeed's",
      "every Python process of the program writes a recording of its own", ""),
     ("your own functions", [], [], "CPython 3.9 to 3.13",
      "`--stage program:function='4c name'` and `--stage pkg.mod:Class.method=…`", "functions of `python -c`"),
