@@ -414,3 +414,20 @@ def test_the_programs_own_sections_join(hooked):
             pass
     """).recordings
     assert without_imports(done) == {("mine",): 1}
+
+
+def test_a_scripted_module_runs_as_without_strobe(hooked, tmp_path):
+    """Its table of parts is no dictionary."""
+    done = hooked("""
+        import torch
+        model = torch.jit.script(torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()))
+        for p in model.parameters():
+            torch.nn.init.constant_(p, 0.5)
+        with torch.no_grad():
+            for _ in range(3):
+                out = model(torch.ones(2, 4))
+        print(out.sum().item())
+    """)
+    assert (done.returncode, done.stdout) == (0, "20.0\n"), done.stderr
+    recording = strobe_file.read(str(tmp_path / "runs" / "run-1"))[0]
+    assert recording.counts()[("RecursiveScriptModule",)] == 3

@@ -115,10 +115,11 @@ def _record_call(call, module, args, kwargs):
     shape = guard(_flops.note, module, args, kwargs)
     if shape is not None:
         call = _noting(call, shape)
+    name = guard(component_name, module) or type(module).__name__
     try:
         if here.activity is not None:
-            return here.activity.forward(component_name(module), module, call, args, kwargs)
-        with stage(component_name(module)):
+            return here.activity.forward(name, module, call, args, kwargs)
+        with stage(name):
             return call(module, *args, **kwargs)
     finally:
         here.module_depth -= 1
