@@ -91,7 +91,7 @@ export function describeLane(lane: Lane, hidden: number): [string, string][] {
     track: 'spans and tasks, outermost on top',
     span: 'sections from event to event on this stream, outermost on top; may hold idle time',
     stream: lane.rows.length > 1 ? 'kernels above, copies and fills below' : 'kernels',
-    step: 'steps of the threads below; ▲ slower than its peers, ○ served by a cache, ‖ guided: the model runs twice',
+    step: 'steps of the threads below; ▲ slower than its peers, ○ served by a cache, ‖ guided',
     family: 'kernels of this family, of all streams of the GPU',
     wait: 'calls of any thread that wait for the GPU',
     busy: "how much of each pixel's time any stream of this GPU worked",
