@@ -233,7 +233,7 @@ static void put_launched(struct sb_timeline *t, struct sb_timeline_lane *lane, c
 			.name = e->name,
 			.launch_ns = e->gpu.launch_ns,
 			.launch_track = e->gpu.launch_track,
-			.more = row ? (uint64_t)(e->gpu.bytes + 1)
+			.more = row ? (uint64_t)e->gpu.bytes + 1
 				    : sb_timeline_shapes_number(&t->shapes, &e->gpu.shape) });
 }
 
