@@ -18,6 +18,7 @@
 #define SORT_BYTES (16u << 20)
 #define BUFFERED 128u
 #define VALUE_BYTES 16 /* a copy of no more than this is a single value */
+#define WAIT_MOST_NS 60000000000u /* no wait for one is longer */
 
 struct launch { /* key: track, launch time, device time */
 	uint64_t key[SB_EXTSORT_KEY_WORDS];
@@ -256,21 +257,24 @@ static int64_t launched_ns(const struct launch *launch)
 }
 
 /* A single value that goes to the host is waited for, unless its thread launches something else meanwhile.
- * next NULL: it launched nothing more. */
+ * next NULL: it launched nothing more. Times of a damaged file may be anything: unsigned, as the keys are. */
 static void see_wait(struct launch *launch, const struct launch *next)
 {
-	int64_t end_ns = (int64_t)(launch->key[2] ^ 1ull << 63) + launch->duration_ns;
+	uint64_t end = launch->key[2] + (uint64_t)launch->duration_ns;
 	bool value = launch->kind == SB_GPU_COPY_D2H && launch->bytes > 0 && launch->bytes <= VALUE_BYTES;
 
-	if (value && (!next || next->key[0] != launch->key[0] || launched_ns(next) >= end_ns))
-		launch->read_ns = end_ns > launched_ns(launch) ? end_ns - launched_ns(launch) : 0;
+	if (!value || end < launch->key[2] || (next && next->key[0] == launch->key[0] && next->key[1] < end))
+		return;
+	if (end <= launch->key[1])
+		launch->read_ns = 0;
+	else if (end - launch->key[1] <= WAIT_MOST_NS)
+		launch->read_ns = (int64_t)(end - launch->key[1]);
 }
 
 static void see_interval(struct sb_gpu_launches *l, const struct launch *last, const struct launch *next)
 {
-	int64_t ns = launched_ns(next) - launched_ns(last);
-
-	if (last->key[0] == next->key[0] && ns >= 0 && !sb_histogram_add(&l->intervals, (uint64_t)ns, 1))
+	if (last->key[0] == next->key[0] && next->key[1] >= last->key[1] &&
+		!sb_histogram_add(&l->intervals, next->key[1] - last->key[1], 1))
 		l->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
 }
 
