@@ -15,6 +15,7 @@
 #include "analyze/model_out_of_memory.h"
 #include "analyze/model_python.h"
 #include "analyze/model_readings.h"
+#include "analyze/model_memory_picture.h"
 #include "analyze/model_residency.h"
 #include "analyze/model_sizes.h"
 #include "analyze/model_stages.h"
@@ -220,6 +221,7 @@ struct sb_model {
 	struct sb_memory_panel memory;
 	struct sb_out_of_memory_panel out_of_memory;
 	struct sb_residency_panel residency;
+	struct sb_memory_pictures_panel memory_pictures;
 	struct sb_sizes_panel sizes;
 	struct sb_series *series; /* every monitor; gpu_metrics, cpu_metrics... pick theirs by source */
 	size_t series_count;

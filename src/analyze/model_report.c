@@ -353,6 +353,8 @@ static const struct sb_field sb_model_fields_rows[] = {
 		"memory ran out: what held it"),
 	SB_FIELD_STRUCT(sb_model, residency, "residency", SB_KNOWN, sb_residency_fields,
 		"what memory held, stage by stage"),
+	SB_FIELD_LIST(sb_model, memory_pictures.all, memory_pictures.count, "memory_over_time", SB_KNOWN,
+		sb_memory_picture_fields, "what memory held over time: each GPU, the host"),
 	SB_FIELD_STRUCT(sb_model, sizes, "generation_sizes", SB_KNOWN, sb_sizes_fields,
 		"what generations of each size needed"),
 	SB_FIELD_STRUCT(sb_model, gpu_counters, "gpu_counters", SB_KNOWN, sb_gpu_counters_fields,

@@ -115,9 +115,75 @@ static void without_a_generation_nothing_is_listed(void **state)
 	synthetic_done(&s);
 }
 
+static double held(const struct sb_memory_picture *p, const char *component, size_t at)
+{
+	for (size_t i = 0; i < p->layer_count; i++)
+		if (!strcmp(p->layers[i].component, component))
+			return p->layers[i].mb[at];
+	return 0;
+}
+
+static void layers_over_time_add_up_and_the_highest_moment_is_known(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m = video(&s);
+	const struct sb_memory_picture *p = &m->memory_pictures.all[0];
+
+	assert_int_equal(m->memory_pictures.count, 2); /* the GPU, the host */
+	assert_int_equal(p->device, 0);
+	assert_int_equal(p->count, 10);
+	for (size_t i = 0; i < p->count; i++) {
+		double sum = 0, more = i > 5 ? 1000 * (double)(i - 5) : 0;
+
+		for (size_t k = 0; k < p->layer_count; k++)
+			sum += p->layers[k].mb[i];
+		assert_near(sum, 42000 + more, 1); /* the device's own number */
+		assert_near(held(p, "weights of transformer", i), 28000, 1);
+		assert_near(held(p, "activations and other tensors", i), 9500 + more, 1);
+	}
+	assert_int_equal(p->peak, 9);
+	assert_string_equal(p->layers[0].component, "other processes and the driver");
+	assert_string_equal(p->layers[p->layer_count - 1].component, "allocator slack");
+	assert_string_equal(p->stages[2], "denoise");
+	p = &m->memory_pictures.all[1];
+	assert_int_equal(p->device, -1);
+	assert_near(held(p, "weights of text_encoder", 0), 4000, 1);
+	assert_near(held(p, "other anonymous memory", 0), 2000, 1);
+	synthetic_done(&s);
+}
+
+/* Before they are loaded there are no weights, though the list that is made later has them. */
+static void weights_are_not_named_before_they_can_be_there(void **state)
+{
+	static const char *const gpu[] = { "memory_used_mb", "process_memory_mb" };
+	const struct sb_memory_picture *p;
+	struct synthetic s;
+	uint32_t schema;
+
+	synthetic_open(&s);
+	schema = sb_builder_schema(s.b, "gpu", 0, gpu, 2);
+	for (uint64_t i = 1; i <= 10; i++) {
+		double mb = i < 5 ? 100 : 3000;
+
+		sb_builder_sample(s.b, schema, i * SECOND, (double[]){ mb + 500, mb + 500 }, 2);
+		sb_builder_snapshot(s.b, i * SECOND, SB_MEMORY_READING_DEVICE, 0, (int64_t)mb * MIB,
+			(int64_t)mb * MIB, (int64_t)mb * MIB);
+	}
+	weights(&s, 9 * SECOND, "weights of transformer", 2000, 0);
+	p = &synthetic_model(&s, 11 * SECOND)->memory_pictures.all[0];
+	assert_near(held(p, "weights of transformer", 0), 0, 0);
+	assert_near(held(p, "activations and other tensors", 0), 100, 1);
+	assert_near(held(p, "weights of transformer", 5), 2000, 1);
+	assert_near(held(p, "activations and other tensors", 5), 1000, 1);
+	assert_near(held(p, "CUDA context and libraries", 5), 500, 1);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(layers_over_time_add_up_and_the_highest_moment_is_known),
+		cmocka_unit_test(weights_are_not_named_before_they_can_be_there),
 		cmocka_unit_test(the_parts_add_up_to_the_devices_number),
 		cmocka_unit_test(the_host_has_its_own_parts),
 		cmocka_unit_test(without_a_generation_nothing_is_listed),

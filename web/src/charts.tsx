@@ -21,6 +21,7 @@ export interface Chart {
   t: number[]; // seconds
   lines: Line[];
   group: string;
+  stacked?: boolean; // lines lie on each other
 }
 
 // Draws again when the view, the selection or the width change; returns how to stop.
@@ -29,6 +30,7 @@ function timePlot(chart: Chart, e: HTMLDivElement, height: number, axis: boolean
   const plot = new Plot(e, {
     x: chart.t,
     lines: chart.lines.map((one) => one.values),
+    stacked: chart.stacked,
     height,
     top: 17,
     bottom: axis ? 26 : 6,

@@ -5,6 +5,7 @@ export interface PlotOptions {
   x: number[]; // ascending
   lines: (number | null)[][];
   bars?: boolean;
+  stacked?: boolean; // each line lies on those before it
   height: number;
   top: number; // px above the plot
   bottom: number; // px below it: for the labels of x
@@ -22,6 +23,7 @@ export interface PlotOptions {
 const STROKES = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6'];
 const Y_SPACE = 24; // px between labels
 const FAINT = '22'; // alpha
+const FULL = '';
 const DRAG = 3; // px: less is a click
 
 const stroke = (i: number) => getComputedStyle(document.documentElement).getPropertyValue(STROKES[i % STROKES.length]).trim();
@@ -39,6 +41,12 @@ function indexOf(x: number[], v: number): number {
 }
 
 const there = (v: number | null | undefined): v is number => v !== null && v !== undefined;
+
+// Each line on the sum of those before it.
+function stack(lines: (number | null)[][]): number[][] {
+  const sum = (lines[0] ?? []).map(() => 0);
+  return lines.map((line) => line.map((v, i) => (sum[i] += v ?? 0)));
+}
 
 export class Plot {
   private canvas = document.createElement('canvas');
@@ -113,7 +121,8 @@ export class Plot {
     const begin = Math.max(0, indexOf(o.x, first) - 1);
     const end = Math.min(o.x.length, indexOf(o.x, last) + 1);
     let most = 0;
-    for (const line of o.lines) for (let i = begin; i < end; i++) most = Math.max(most, line[i] ?? 0);
+    const lines = o.stacked ? stack(o.lines) : o.lines;
+    for (const line of lines) for (let i = begin; i < end; i++) most = Math.max(most, line[i] ?? 0);
     const high = o.highest(most);
     this.axes(pen, high, l.faint, l.line);
     pen.save();
@@ -121,8 +130,8 @@ export class Plot {
     pen.rect(left, 0, this.width - left, foot + 1);
     pen.clip();
     const yOf = (v: number) => foot - (v / high) * (foot - o.top);
-    for (const [i, line] of o.lines.entries()) if (o.bars) this.bars(pen, line, begin, end, yOf, foot);
-      else this.line(pen, line, begin, end, yOf, stroke(i), o.lines.length === 1 ? foot : null);
+    for (const [i, line] of o.stacked ? [...lines.entries()].reverse() : lines.entries()) if (o.bars) this.bars(pen, line, begin, end, yOf, foot);
+      else this.line(pen, line, begin, end, yOf, stroke(i), o.stacked || lines.length === 1 ? foot : null, o.stacked ? FULL : FAINT);
     pen.restore();
   }
 
@@ -171,7 +180,7 @@ export class Plot {
   }
 
   // Of many values in one pixel the lowest and the highest are drawn; a value without neighbours is a dot.
-  private line(pen: CanvasRenderingContext2D, line: (number | null)[], begin: number, end: number, yOf: (v: number) => number, colour: string, ground: number | null): void {
+  private line(pen: CanvasRenderingContext2D, line: (number | null)[], begin: number, end: number, yOf: (v: number) => number, colour: string, ground: number | null, alpha: string): void {
     const { x } = this.o;
     const path = new Path2D();
     const area = new Path2D();
@@ -208,7 +217,7 @@ export class Plot {
     }
     pen.stroke(path);
     if (ground === null) return;
-    pen.fillStyle = colour + FAINT;
+    pen.fillStyle = colour + alpha;
     pen.fill(area);
   }
 

@@ -23,6 +23,7 @@ export type Report = {
   slow_moments?: SlowMoment[]; // slow steps and generations that --gpu-trace=slow:1.5 caught
   out_of_memory?: OutOfMemory; // memory ran out: what held it
   residency?: Residency; // what memory held, stage by stage
+  memory_over_time?: MemoryPicture[]; // what memory held over time: each GPU, the host
   generation_sizes?: Sizes; // what generations of each size needed
   gpu_counters?: GpuCounters; // what parts of the GPU did, the whole run
   roofline?: Roofline; // what this GPU can do at most
@@ -809,6 +810,22 @@ export type ResidencyMoment = {
   rest_bytes: number; // total_bytes less the parts; negative: readings of different moments overlap
   pinned_bytes?: number; // of the host: pinned memory, which may be among its parts
   page_cache_bytes?: number; // of the host: the machine's page cache, apart from the processes
+};
+
+// What memory of a device, or of the host, held over time.
+export type MemoryPicture = {
+  device_index?: number; // which GPU; absent: the host
+  peak_index: number; // the moment at which the layers are highest, from 0
+  t_s: (number | null)[]; // moments; of those that lie close together the highest
+  stages: string[]; // the innermost stage that was open at each moment; empty: none
+  layers: MemoryLayer[]; // from the bottom: what stays, then what comes and goes
+};
+
+// One part of memory over time.
+export type MemoryLayer = {
+  component: string; // as in residency
+  dtype?: string; // of weights
+  held_mb: (number | null)[]; // at each moment
 };
 
 // What generations of each size needed: strobe fit.

@@ -5,6 +5,7 @@ import { fixture } from './fixture.mjs';
 import './gpu.mjs';
 import './hardware.mjs';
 import './labels.mjs';
+import './layers.mjs';
 import './looks.mjs';
 import './trace.mjs';
 import './workspace.mjs';

@@ -2,8 +2,8 @@
  *
  * From what is there anyway: the weights of modules, which the program's process lists after a generation, readings of its
  * allocator, and the monitors' samples. Nothing is traced. */
-#include "analyze/analysis.h"
-#include "analyze/memory/open_stages.h"
+#include "analyze/memory/residency.h"
+
 #include "base/error.h"
 #include "base/memory_units.h"
 #include "base/role.h"
@@ -18,32 +18,9 @@
 #define PARTS_MOST 40u
 #define DEVICES_MOST 8
 
-struct weights {
-	int64_t t_ns, set;
-	int64_t device; /* -1: on the host */
-	const char *component, *dtype;
-	double bytes;
-};
-
-struct reading {
-	int64_t t_ns;
-	int device;
-	double allocated, reserved;
-};
-
 struct stage {
 	const char *name;
 	double begin_s, end_s; /* of its first and last call */
-};
-
-struct collected {
-	struct sb_run *run;
-	struct sb_model *model;
-	struct sb_vec weights; /* struct weights */
-	struct sb_vec readings; /* struct reading */
-	struct sb_vec generations; /* struct sb_open_stage */
-	struct sb_open_stages stages;
-	bool failed;
 };
 
 /* ---- collecting ---- */
@@ -55,46 +32,46 @@ static int64_t int_attr(const struct sb_event *e, const char *key, int64_t other
 	return a && a->type == STROBE_TYPE_INT ? a->i : otherwise;
 }
 
-static const char *text_attr(struct collected *c, const struct sb_event *e, const char *key)
+static const char *text_attr(struct sb_residency_collected *c, const struct sb_event *e, const char *key)
 {
 	const struct sb_run_attr *a = sb_attr_find(e->attrs, e->attr_count, key);
 
 	return a && a->type == STROBE_TYPE_STRING ? sb_model_text(c->model, a->s) : NULL;
 }
 
-static void see_weights(struct collected *c, const struct sb_event *e)
+static void see_weights(struct sb_residency_collected *c, const struct sb_event *e)
 {
 	const char *at = text_attr(c, e, "at"), *component = text_attr(c, e, "component");
-	struct weights *w;
+	struct sb_weights *w;
 
 	if (!at || strcmp(at, "generation") || !component || c->weights.count == 16 * WEIGHTS_MOST)
 		return;
 	w = sb_vec_push(&c->weights, sizeof *w);
 	if (w)
-		*w = (struct weights){ e->t_ns, int_attr(e, "set", 0), int_attr(e, "device", -1), component,
-			text_attr(c, e, "dtype"), (double)int_attr(e, "bytes", 0) };
+		*w = (struct sb_weights){ e->t_ns, int_attr(e, "set", 0), int_attr(e, "device", -1),
+			component, text_attr(c, e, "dtype"), (double)int_attr(e, "bytes", 0) };
 	else
 		c->failed = true;
 }
 
-static void see_reading(struct collected *c, const struct sb_event *e)
+static void see_reading(struct sb_residency_collected *c, const struct sb_event *e)
 {
-	struct reading *r;
+	struct sb_device_reading *r;
 
 	if (strcmp(c->run->names[e->name].text, SB_MEMORY_READING_DEVICE) ||
 		e->snapshot.allocated_bytes < 0 || c->readings.count == READINGS_MOST)
 		return;
 	r = sb_vec_push(&c->readings, sizeof *r);
 	if (r)
-		*r = (struct reading){ e->t_ns, e->snapshot.device, (double)e->snapshot.allocated_bytes,
-			(double)e->snapshot.reserved_bytes };
+		*r = (struct sb_device_reading){ e->t_ns, e->snapshot.device,
+			(double)e->snapshot.allocated_bytes, (double)e->snapshot.reserved_bytes };
 	else
 		c->failed = true;
 }
 
 static void see_event(void *self, const struct sb_event *e)
 {
-	struct collected *c = self;
+	struct sb_residency_collected *c = self;
 
 	if (e->kind == SB_EVENT_SNAPSHOT)
 		see_reading(c, e);
@@ -104,7 +81,7 @@ static void see_event(void *self, const struct sb_event *e)
 
 static void see_zone(void *self, const struct sb_zone *z)
 {
-	struct collected *c = self;
+	struct sb_residency_collected *c = self;
 	struct sb_open_stage *g;
 
 	if (z->role != STROBE_ROLE_GENERATION) {
@@ -122,7 +99,7 @@ static void see_zone(void *self, const struct sb_zone *z)
 
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
 {
-	struct collected *c = calloc(1, sizeof *c);
+	struct sb_residency_collected *c = calloc(1, sizeof *c);
 
 	if (!c)
 		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
@@ -139,7 +116,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 
 /* ---- stages of the generation ---- */
 
-static const struct sb_open_stage *last_generation(const struct collected *c)
+static const struct sb_open_stage *last_generation(const struct sb_residency_collected *c)
 {
 	const struct sb_open_stage *all = c->generations.items, *last = NULL;
 
@@ -163,7 +140,8 @@ static int by_begin(const void *a, const void *b)
 }
 
 /* Calls of one name are one stage, from the first one's begin to the last one's end. */
-static size_t list_stages(const struct collected *c, const struct sb_open_stage *g, struct stage *out)
+static size_t list_stages(
+	const struct sb_residency_collected *c, const struct sb_open_stage *g, struct stage *out)
 {
 	const struct sb_open_stage *all = c->stages.all.items;
 	size_t count = 0;
@@ -192,8 +170,7 @@ static size_t list_stages(const struct collected *c, const struct sb_open_stage 
 
 /* ---- values at a moment ---- */
 
-/* The last known value of a column up to a moment, else the first one after it, in bytes. */
-static double value_at(const struct sb_series *s, const char *column, double t_s)
+double sb_residency_value_at(const struct sb_series *s, const char *column, double t_s)
 {
 	const struct sb_series_column *c = s ? sb_series_column_find(s, column) : NULL;
 	double value = NAN;
@@ -217,9 +194,10 @@ static double peak_at(const struct sb_series *s, const char *column, double from
 	return at;
 }
 
-static const struct reading *reading_at(const struct collected *c, int64_t device, double t_s)
+const struct sb_device_reading *sb_residency_reading_at(
+	const struct sb_residency_collected *c, int64_t device, double t_s)
 {
-	const struct reading *all = c->readings.items, *best = NULL;
+	const struct sb_device_reading *all = c->readings.items, *best = NULL;
 
 	for (size_t i = 0; i < c->readings.count; i++)
 		if (all[i].device == device && (!best || fabs((double)all[i].t_ns / 1e9 - t_s) <
@@ -237,9 +215,9 @@ static void add_part(struct sb_residency *r, const char *component, const char *
 }
 
 /* Weights on a device, of the list that was made nearest to the moment. Returns their sum. */
-static double add_weights(const struct collected *c, struct sb_residency *r)
+static double add_weights(const struct sb_residency_collected *c, struct sb_residency *r)
 {
-	const struct weights *all = c->weights.items;
+	const struct sb_weights *all = c->weights.items;
 	double sum = 0, nearest = INFINITY;
 	int64_t set = -1;
 
@@ -259,27 +237,29 @@ static double add_weights(const struct collected *c, struct sb_residency *r)
 	return sum;
 }
 
-static void fill_host(const struct collected *c, struct sb_residency *r)
+static void fill_host(const struct sb_residency_collected *c, struct sb_residency *r)
 {
 	const struct sb_series *s = sb_model_series(c->model, "process", -2);
-	double anon = value_at(s, "anon_mb", r->t_s), weights = 0;
+	double anon = sb_residency_value_at(s, "anon_mb", r->t_s), weights = 0;
 
-	r->total_bytes = value_at(s, "rss_mb", r->t_s);
+	r->total_bytes = sb_residency_value_at(s, "rss_mb", r->t_s);
 	weights = add_weights(c, r);
 	add_part(r, "other anonymous memory", NULL, anon - weights);
-	add_part(r, "mapped files", NULL, value_at(s, "file_mb", r->t_s));
-	add_part(r, "shared memory", NULL, value_at(s, "shared_mb", r->t_s));
-	r->pinned_bytes = value_at(s, "pinned_mb", r->t_s);
-	r->page_cache_bytes = value_at(sb_model_series(c->model, "memory", -2), "page_cache_mb", r->t_s);
+	add_part(r, "mapped files", NULL, sb_residency_value_at(s, "file_mb", r->t_s));
+	add_part(r, "shared memory", NULL, sb_residency_value_at(s, "shared_mb", r->t_s));
+	r->pinned_bytes = sb_residency_value_at(s, "pinned_mb", r->t_s);
+	r->page_cache_bytes = sb_residency_value_at(
+		sb_model_series(c->model, "memory", -2), "page_cache_mb", r->t_s);
 }
 
 /* The allocator has what tensors and its slack take; the driver knows the processes' total, and the device's. */
-static void fill_device(const struct collected *c, const struct sb_series *s, struct sb_residency *r)
+static void fill_device(
+	const struct sb_residency_collected *c, const struct sb_series *s, struct sb_residency *r)
 {
-	const struct reading *reading = reading_at(c, r->device, r->t_s);
-	double process = value_at(s, "process_memory_mb", r->t_s), weights = add_weights(c, r);
+	const struct sb_device_reading *reading = sb_residency_reading_at(c, r->device, r->t_s);
+	double process = sb_residency_value_at(s, "process_memory_mb", r->t_s), weights = add_weights(c, r);
 
-	r->total_bytes = value_at(s, "memory_used_mb", r->t_s);
+	r->total_bytes = sb_residency_value_at(s, "memory_used_mb", r->t_s);
 	if (reading) {
 		add_part(r, "activations and other tensors", NULL, reading->allocated - weights);
 		add_part(r, "allocator slack", NULL, reading->reserved - reading->allocated);
@@ -297,8 +277,8 @@ static int largest_first(const void *a, const void *b)
 	return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
 }
 
-static bool add_moment(struct collected *c, const struct stage *stage, const char *at, double t_s,
-	int64_t device, const struct sb_series *s)
+static bool add_moment(struct sb_residency_collected *c, const struct stage *stage, const char *at,
+	double t_s, int64_t device, const struct sb_series *s)
 {
 	struct sb_residency *r = &c->model->residency.all[c->model->residency.count];
 
@@ -326,7 +306,7 @@ static bool add_moment(struct collected *c, const struct stage *stage, const cha
 	return true;
 }
 
-static bool add_stage(struct collected *c, const struct stage *stage, int64_t device,
+static bool add_stage(struct sb_residency_collected *c, const struct stage *stage, int64_t device,
 	const struct sb_series *s, const char *column)
 {
 	double peak_s = peak_at(s, column, stage->begin_s, stage->end_s);
@@ -336,7 +316,7 @@ static bool add_stage(struct collected *c, const struct stage *stage, int64_t de
 	       add_moment(c, stage, "end", stage->end_s, device, s);
 }
 
-static bool fill(struct collected *c, const struct stage *stages, size_t count)
+static bool fill(struct sb_residency_collected *c, const struct stage *stages, size_t count)
 {
 	struct sb_model *m = c->model;
 	bool filled = true;
@@ -362,13 +342,15 @@ static bool fill(struct collected *c, const struct stage *stages, size_t count)
 
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
 {
-	struct collected *c = self;
+	struct sb_residency_collected *c = self;
 	struct stage stages[STAGES_MOST];
 	const struct sb_open_stage *g = last_generation(c);
 	size_t count;
 
 	(void)run;
 	if (c->failed || c->stages.failed)
+		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
+	if (!sb_residency_over_time(c))
 		return sb_fail(STROBE_ENOMEM, "no memory for what was resident");
 	if (!g)
 		return 0;
@@ -383,7 +365,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 
 static void done(void *self)
 {
-	struct collected *c = self;
+	struct sb_residency_collected *c = self;
 
 	if (!c)
 		return;

@@ -17,6 +17,7 @@ extern const struct sb_panel sb_panel_cache;
 extern const struct sb_panel sb_panel_memory;
 extern const struct sb_panel sb_panel_residency;
 extern const struct sb_panel sb_panel_slow_moments;
+extern const struct sb_panel sb_panel_memory_picture;
 extern const struct sb_panel sb_panel_out_of_memory;
 extern const struct sb_panel sb_panel_outputs;
 extern const struct sb_panel sb_panel_chat;
@@ -45,6 +46,7 @@ const struct sb_panel *const sb_panels[] = {
 	&sb_panel_out_of_memory,
 	&sb_panel_memory,
 	&sb_panel_residency,
+	&sb_panel_memory_picture,
 	&sb_panel_metrics,
 	&sb_panel_gpu,
 	&sb_panel_hardware,

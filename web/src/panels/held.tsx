@@ -1,10 +1,11 @@
 // What held memory: when it ran out, and at the peak of each stage. Bars are as long as what they hold.
 import type { ComponentChildren } from 'preact';
 import { nth } from '../colour';
-import { bytes, count } from '../format';
+import { count, memory } from '../format';
 import { jumpTo } from '../jump';
 import type { OutOfMemory, Report, Resident, ResidencyMoment } from '../report';
 import { Table } from '../table';
+import { Layers } from './layers';
 
 interface Part {
   name: string;
@@ -15,23 +16,23 @@ const partOf = (p: Resident): Part => ({ name: p.dtype ? `${p.component} (${p.dt
 const placeOf = (m: ResidencyMoment): string => (m.device_index === undefined ? 'host' : `GPU ${m.device_index}`);
 const residentColumns = [
   { key: 'component', head: 'what', text: true, value: (p: Part) => p.name },
-  { key: 'bytes', head: 'held', value: (p: Part) => p.bytes, cell: (p: Part) => bytes(p.bytes) },
+  { key: 'bytes', head: 'held', value: (p: Part) => p.bytes, cell: (p: Part) => memory(p.bytes) },
 ];
 
 // One bar of parts side by side, in the colours of their names.
 function Bar({ parts, of, names }: { parts: Part[]; of: number; names: string[] }) {
   return (
-    <span class="held-bar" role="img" aria-label={parts.map((p) => `${p.name} ${bytes(p.bytes)}`).join(', ')}>
+    <span class="held-bar" role="img" aria-label={parts.map((p) => `${p.name} ${memory(p.bytes)}`).join(', ')}>
       {parts.map((p) => (
-        <span key={p.name} title={`${p.name}: ${bytes(p.bytes)}`} style={{ display: 'inline-block', height: '0.9em', width: `${(100 * p.bytes) / of}%`, background: nth(names.indexOf(p.name)) }} />
+        <span key={p.name} title={`${p.name}: ${memory(p.bytes)}`} style={{ display: 'inline-block', height: '0.9em', width: `${(100 * p.bytes) / of}%`, background: nth(names.indexOf(p.name)) }} />
       ))}
     </span>
   );
 }
 
 function ranOut(o: OutOfMemory): ComponentChildren {
-  const asked = o.requested_bytes !== undefined && `${bytes(o.requested_bytes)} were asked for`;
-  const free = o.free_bytes !== undefined && `${bytes(o.free_bytes)} were free`;
+  const asked = o.requested_bytes !== undefined && `${memory(o.requested_bytes)} were asked for`;
+  const free = o.free_bytes !== undefined && `${memory(o.free_bytes)} were free`;
   const place = o.file && `${o.file.split('/').pop()}${o.line ? `:${o.line}` : ''}`;
   return (
     <>
@@ -42,11 +43,11 @@ function ranOut(o: OutOfMemory): ComponentChildren {
         {[asked, free].some(Boolean) && `: ${[asked, free].filter(Boolean).join(', ')}`}
         {o.count > 1 && `; ${count(o.count)} times, this is the last`}.
       </p>
-      {o.limit_bytes !== undefined && <p>The program may take {bytes(o.limit_bytes)}.</p>}
+      {o.limit_bytes !== undefined && <p>The program may take {memory(o.limit_bytes)}.</p>}
       {!!o.piece_count && !!o.fragmented_bytes && (
         <p>
-          Fragmentation: {bytes(o.fragmented_bytes)} in {count(o.piece_count)} pieces between blocks in use
-          {o.largest_piece_bytes !== undefined && `, the largest ${bytes(o.largest_piece_bytes)}`}.
+          Fragmentation: {memory(o.fragmented_bytes)} in {count(o.piece_count)} pieces between blocks in use
+          {o.largest_piece_bytes !== undefined && `, the largest ${memory(o.largest_piece_bytes)}`}.
         </p>
       )}
       {o.residents && <Table caption="What held it then" rows={o.residents.map(partOf)} most={12} columns={residentColumns} />}
@@ -57,7 +58,7 @@ function ranOut(o: OutOfMemory): ComponentChildren {
           most={8}
           columns={[
             { key: 'free', head: 'without', text: true, value: (w) => w.free },
-            { key: 'bytes', head: 'gives', value: (w) => w.bytes, cell: (w) => bytes(w.bytes) },
+            { key: 'bytes', head: 'gives', value: (w) => w.bytes, cell: (w) => memory(w.bytes) },
             { key: 'fits', head: 'the request fits then', text: true, value: (w) => (w.fits ? 'yes' : 'no') },
           ]}
         />
@@ -80,8 +81,8 @@ function peaks(moments: ResidencyMoment[]): ComponentChildren {
       columns={[
         { key: 'stage', head: 'stage', text: true, value: (r) => r.moment.stage },
         { key: 'of', head: 'of', text: true, value: (r) => placeOf(r.moment) },
-        { key: 'total', head: 'in use', value: (r) => r.moment.total_bytes, cell: (r) => bytes(r.moment.total_bytes) },
-        { key: 'parts', head: 'held by', text: true, value: (r) => r.parts.map((p) => `${p.name} ${bytes(p.bytes)}`).slice(0, 3).join(', ') },
+        { key: 'total', head: 'in use', value: (r) => r.moment.total_bytes, cell: (r) => memory(r.moment.total_bytes) },
+        { key: 'parts', head: 'held by', text: true, value: (r) => r.parts.map((p) => `${p.name} ${memory(p.bytes)}`).slice(0, 3).join(', ') },
         { key: 'bar', head: '', text: true, value: () => '', cell: (r) => <Bar parts={r.parts} of={most} names={names} /> },
       ]}
     />
@@ -90,10 +91,12 @@ function peaks(moments: ResidencyMoment[]): ComponentChildren {
 
 export function heldBody(r: Report): ComponentChildren {
   const moments = r.residency?.moments ?? [];
-  if (!r.out_of_memory && !moments.some((m) => m.at === 'peak')) return null;
+  const pictures = r.memory_over_time ?? [];
+  if (!r.out_of_memory && !pictures.length && !moments.some((m) => m.at === 'peak')) return null;
   return (
     <>
       {r.out_of_memory && ranOut(r.out_of_memory)}
+      {pictures.length > 0 && <Layers pictures={pictures} />}
       {peaks(moments)}
     </>
   );

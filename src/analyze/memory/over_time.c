@@ -1,0 +1,311 @@
+/* What memory held over time: layers of each device and of the host, at a bounded number of moments.
+ *
+ * A device's allocator is read four times a second, the driver is asked less often: what lies beside the allocator is that of
+ * its last sample. At samples the layers add up to the driver's number. */
+#include "analyze/memory/residency.h"
+
+#include "base/memory_units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOMENTS_MOST 240u
+#define LAYERS_MOST 12u /* the last of them: all smaller ones */
+#define WEIGHTS_MOST 64u
+
+struct row { /* a layer while it is put together */
+	const char *component, *dtype;
+	double mb[MOMENTS_MOST];
+	double most;
+	int order; /* from the bottom */
+};
+
+struct drawing {
+	struct sb_residency_collected *c;
+	int64_t device;
+	double t_s[MOMENTS_MOST];
+	size_t count;
+	struct row *rows;
+	size_t row_count, row_most;
+};
+
+/* ---- moments ---- */
+
+struct moments { /* of those that fall into one of MOMENTS_MOST parts of the run, the one with the highest value */
+	double from_s, to_s;
+	double t_s[MOMENTS_MOST], value[MOMENTS_MOST];
+};
+
+static void offer(struct moments *m, double t_s, double value)
+{
+	double at = m->to_s > m->from_s ? (t_s - m->from_s) / (m->to_s - m->from_s) * (MOMENTS_MOST - 1) : 0;
+	size_t i = at > 0 ? (size_t)fmin(at, MOMENTS_MOST - 1) : 0;
+
+	if (isnan(value) || value <= m->value[i])
+		return;
+	m->t_s[i] = t_s;
+	m->value[i] = value;
+}
+
+static void take_moments(const struct moments *m, struct drawing *d)
+{
+	for (size_t i = 0; i < MOMENTS_MOST; i++)
+		if (m->value[i] >= 0)
+			d->t_s[d->count++] = m->t_s[i];
+}
+
+static void choose_moments(struct drawing *d, const struct sb_series *s, const char *column)
+{
+	const struct sb_device_reading *all = d->c->readings.items;
+	const struct sb_series_column *c = s ? sb_series_column_find(s, column) : NULL;
+	struct moments m = { 0, (double)d->c->run->wall_ns / 1e9, { 0 }, { 0 } };
+	bool any = false;
+
+	for (size_t i = 0; i < MOMENTS_MOST; i++)
+		m.value[i] = -1;
+	for (size_t i = 0; d->device >= 0 && i < d->c->readings.count; i++)
+		if (all[i].device == d->device) {
+			offer(&m, (double)all[i].t_ns / 1e9, all[i].allocated);
+			any = true;
+		}
+	for (size_t i = 0; !any && c && i < s->count; i++)
+		offer(&m, s->t_s[i], c->values[i]);
+	take_moments(&m, d);
+}
+
+/* ---- layers ---- */
+
+static void put(
+	struct drawing *d, size_t at, const char *component, const char *dtype, int order, double bytes)
+{
+	struct row *row = NULL;
+
+	if (!(bytes > 0))
+		return;
+	for (size_t i = 0; i < d->row_count && !row; i++)
+		if (!strcmp(d->rows[i].component, component) &&
+			!strcmp(d->rows[i].dtype ? d->rows[i].dtype : "", dtype ? dtype : ""))
+			row = &d->rows[i];
+	if (!row && d->row_count < d->row_most) {
+		row = &d->rows[d->row_count++];
+		*row = (struct row){ .component = component, .dtype = dtype, .order = order };
+	}
+	if (!row)
+		return;
+	row->mb[at] += bytes / SB_MB;
+	row->most = fmax(row->most, row->mb[at]);
+}
+
+/* The list that was the last one then; before the first one, the first. */
+static int64_t set_at(const struct sb_residency_collected *c, double t_s)
+{
+	const struct sb_weights *all = c->weights.items;
+	int64_t set = c->weights.count ? all[0].set : -1;
+	double last_s = -INFINITY;
+
+	for (size_t i = 0; i < c->weights.count; i++) {
+		double at_s = (double)all[i].t_ns / 1e9;
+
+		if (at_s <= t_s && at_s >= last_s) {
+			last_s = at_s;
+			set = all[i].set;
+		}
+	}
+	return set;
+}
+
+/* Weights, where they can have been there: not before they were loaded. Returns their sum. */
+static double put_weights(struct drawing *d, size_t at, double within)
+{
+	const struct sb_weights *all = d->c->weights.items;
+	int64_t set = set_at(d->c, d->t_s[at]);
+	double sum = 0;
+
+	for (size_t i = 0; i < d->c->weights.count; i++)
+		sum += all[i].set == set && all[i].device == d->device ? all[i].bytes : 0;
+	if (!(sum <= within))
+		return 0;
+	for (size_t i = 0; i < d->c->weights.count; i++)
+		if (all[i].set == set && all[i].device == d->device)
+			put(d, at, all[i].component, all[i].dtype, 2, all[i].bytes);
+	return sum;
+}
+
+/* When a series was sampled last; NAN: never. */
+static double sampled_s(const struct sb_series *s, double t_s)
+{
+	double at = NAN;
+
+	for (size_t i = 0; s && i < s->count && (s->t_s[i] <= t_s || isnan(at)); i++)
+		at = s->t_s[i];
+	return at;
+}
+
+static void draw_device(struct drawing *d, const struct sb_series *s)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		const struct sb_device_reading *now = sb_residency_reading_at(d->c, d->device, d->t_s[i]),
+					       *then = sb_residency_reading_at(
+						       d->c, d->device, sampled_s(s, d->t_s[i]));
+		double process = sb_residency_value_at(s, "process_memory_mb", d->t_s[i]),
+		       used = sb_residency_value_at(s, "memory_used_mb", d->t_s[i]), weights;
+
+		put(d, i, "other processes and the driver", NULL, 0, used - process);
+		if (!now || !then) {
+			put(d, i, "memory of this run", NULL, 3, process);
+			continue;
+		}
+		weights = put_weights(d, i, now->allocated);
+		put(d, i, "CUDA context and libraries", NULL, 1, process - then->reserved);
+		put(d, i, "activations and other tensors", NULL, 3, now->allocated - weights);
+		put(d, i, "allocator slack", NULL, 4, now->reserved - now->allocated);
+	}
+}
+
+static void draw_host(struct drawing *d, const struct sb_series *s)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		double anon = sb_residency_value_at(s, "anon_mb", d->t_s[i]);
+		double weights = put_weights(d, i, anon);
+
+		put(d, i, "mapped files", NULL, 0, sb_residency_value_at(s, "file_mb", d->t_s[i]));
+		put(d, i, "shared memory", NULL, 1, sb_residency_value_at(s, "shared_mb", d->t_s[i]));
+		if (isnan(anon))
+			put(d, i, "resident memory", NULL, 3, sb_residency_value_at(s, "rss_mb", d->t_s[i]));
+		else
+			put(d, i, "other anonymous memory", NULL, 3, anon - weights);
+	}
+}
+
+/* ---- into the model ---- */
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return x->most > y->most ? -1 : x->most < y->most;
+}
+
+static int bottom_first(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return x->order != y->order ? x->order - y->order : largest_first(a, b);
+}
+
+/* Beyond LAYERS_MOST the smallest are one. */
+static void join_small(struct drawing *d)
+{
+	qsort(d->rows, d->row_count, sizeof *d->rows, largest_first);
+	if (d->row_count > LAYERS_MOST) {
+		struct row *small = &d->rows[LAYERS_MOST - 1];
+
+		for (size_t r = LAYERS_MOST; r < d->row_count; r++)
+			for (size_t i = 0; i < d->count; i++)
+				small->mb[i] += d->rows[r].mb[i];
+		small->component = "smaller ones";
+		small->dtype = NULL;
+		small->order = 2;
+		d->row_count = LAYERS_MOST;
+	}
+	qsort(d->rows, d->row_count, sizeof *d->rows, bottom_first);
+}
+
+static bool store_layers(const struct drawing *d, struct sb_memory_picture *p)
+{
+	double most = -1;
+
+	for (size_t r = 0; r < d->row_count; r++) {
+		struct sb_memory_layer *layer = &p->layers[r];
+
+		*layer = (struct sb_memory_layer){ d->rows[r].component, d->rows[r].dtype,
+			sb_model_alloc(d->c->model, d->count * sizeof(double)), d->count };
+		if (!layer->mb)
+			return false;
+		for (size_t i = 0; i < d->count; i++)
+			layer->mb[i] = round(d->rows[r].mb[i] * 10) / 10;
+	}
+	p->layer_count = d->row_count;
+	for (size_t i = 0; i < d->count; i++) {
+		double sum = 0;
+
+		for (size_t r = 0; r < d->row_count; r++)
+			sum += d->rows[r].mb[i];
+		if (sum > most) {
+			most = sum;
+			p->peak = (int64_t)i;
+		}
+	}
+	return true;
+}
+
+static bool store(struct drawing *d)
+{
+	struct sb_memory_pictures_panel *panel = &d->c->model->memory_pictures;
+	struct sb_memory_picture *p = &panel->all[panel->count];
+	const struct sb_open_stage *open[MOMENTS_MOST];
+	int64_t t_ns[MOMENTS_MOST];
+
+	if (d->count < 2 || !d->row_count)
+		return true;
+	join_small(d);
+	*p = (struct sb_memory_picture){ .device = d->device, .count = d->count };
+	p->t_s = sb_model_alloc(d->c->model, d->count * sizeof *p->t_s);
+	p->stages = sb_model_alloc(d->c->model, d->count * sizeof *p->stages);
+	p->layers = sb_model_alloc(d->c->model, d->row_count * sizeof *p->layers);
+	if (!p->t_s || !p->stages || !p->layers || !store_layers(d, p))
+		return false;
+	for (size_t i = 0; i < d->count; i++)
+		t_ns[i] = (int64_t)(d->t_s[i] * 1e9);
+	sb_open_stages_at(&d->c->stages, t_ns, d->count, open);
+	for (size_t i = 0; i < d->count; i++) {
+		p->t_s[i] = d->t_s[i];
+		p->stages[i] = open[i] ? sb_model_text(d->c->model, d->c->run->names[open[i]->name].text)
+				       : "";
+	}
+	panel->count++;
+	return true;
+}
+
+static bool draw(struct drawing *d, int64_t device, const struct sb_series *s)
+{
+	d->device = device;
+	d->count = d->row_count = 0;
+	choose_moments(d, s, device < 0 ? "rss_mb" : "memory_used_mb");
+	if (device < 0)
+		draw_host(d, s);
+	else
+		draw_device(d, s);
+	return store(d);
+}
+
+static bool is_used_gpu(const struct sb_series *s)
+{
+	const struct sb_series_column *own = strcmp(s->source, "gpu")
+						     ? NULL
+						     : sb_series_column_find(s, "process_memory_mb");
+
+	return own && own->stats.max > 0;
+}
+
+bool sb_residency_over_time(struct sb_residency_collected *c)
+{
+	struct sb_model *m = c->model;
+	struct drawing *d = calloc(1, sizeof *d);
+	bool drawn;
+
+	m->memory_pictures.all = sb_model_alloc(m, (m->series_count + 1) * sizeof *m->memory_pictures.all);
+	if (d)
+		*d = (struct drawing){ .c = c, .row_most = WEIGHTS_MOST + 8 };
+	if (d)
+		d->rows = calloc(d->row_most, sizeof *d->rows);
+	drawn = d && d->rows && m->memory_pictures.all;
+	for (size_t i = 0; drawn && i < m->series_count; i++)
+		if (is_used_gpu(&m->series[i]))
+			drawn = draw(d, m->series[i].device, &m->series[i]);
+	drawn = drawn && draw(d, -1, sb_model_series(m, "process", -2));
+	if (d)
+		free(d->rows);
+	free(d);
+	return drawn;
+}

@@ -1,0 +1,39 @@
+/* What residency.c noted in the pass, for over_time.c; no other file includes it. */
+#ifndef SB_ANALYZE_MEMORY_RESIDENCY_H
+#define SB_ANALYZE_MEMORY_RESIDENCY_H
+
+#include "analyze/analysis.h"
+#include "analyze/memory/open_stages.h"
+
+struct sb_weights { /* of a module, as the program's process listed them */
+	int64_t t_ns, set;
+	int64_t device; /* -1: on the host */
+	const char *component, *dtype;
+	double bytes;
+};
+
+struct sb_device_reading { /* of a device's allocator */
+	int64_t t_ns;
+	int device;
+	double allocated, reserved;
+};
+
+struct sb_residency_collected {
+	struct sb_run *run;
+	struct sb_model *model;
+	struct sb_vec weights; /* struct sb_weights */
+	struct sb_vec readings; /* struct sb_device_reading */
+	struct sb_vec generations; /* struct sb_open_stage */
+	struct sb_open_stages stages;
+	bool failed;
+};
+
+/* The last known value of a column up to a moment, else the first one after it, in bytes; NAN: none. s may be NULL. */
+double sb_residency_value_at(const struct sb_series *s, const char *column, double t_s);
+/* The reading of a device that is nearest to a moment; NULL: none. */
+const struct sb_device_reading *sb_residency_reading_at(
+	const struct sb_residency_collected *c, int64_t device, double t_s);
+/* Fills the model's picture of memory over time. False: no memory. */
+bool sb_residency_over_time(struct sb_residency_collected *c);
+
+#endif

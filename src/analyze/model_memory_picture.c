@@ -1,0 +1,23 @@
+/* What memory held over time, key by key. */
+#include "analyze/model_memory_picture.h"
+
+static const struct sb_field layer_rows[] = {
+	SB_FIELD(sb_memory_layer, component, "component", SB_ALWAYS, "as in residency"),
+	SB_FIELD(sb_memory_layer, dtype, "dtype", SB_KNOWN, "of weights"),
+	SB_FIELD_ARRAY(sb_memory_layer, mb, count, "held_mb", SB_ALWAYS, "at each moment"),
+};
+static SB_FIELDS(layer, sb_memory_layer, "MemoryLayer", "One part of memory over time.");
+
+static const struct sb_field sb_memory_picture_fields_rows[] = {
+	SB_FIELD(sb_memory_picture, device, "device_index", SB_KNOWN, "which GPU; absent: the host"),
+	SB_FIELD(sb_memory_picture, peak, "peak_index", SB_ALWAYS,
+		"the moment at which the layers are highest, from 0"),
+	SB_FIELD_ARRAY(sb_memory_picture, t_s, count, "t_s", SB_ALWAYS,
+		"moments; of those that lie close together the highest", .range = SB_SIGNED),
+	SB_FIELD_ARRAY(sb_memory_picture, stages, count, "stages", SB_ALWAYS,
+		"the innermost stage that was open at each moment; empty: none"),
+	SB_FIELD_LIST(sb_memory_picture, layers, layer_count, "layers", SB_ALWAYS, layer,
+		"from the bottom: what stays, then what comes and goes"),
+};
+SB_FIELDS(sb_memory_picture_fields, sb_memory_picture, "MemoryPicture",
+	"What memory of a device, or of the host, held over time.");
