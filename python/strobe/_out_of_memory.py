@@ -127,18 +127,23 @@ def _tell(torch, device, requested, total, free):
     stats = torch.cuda.memory_stats_as_nested_dict(device)
     allocated, reserved = (stats[key]["all"]["current"] for key in ("allocated_bytes", "reserved_bytes"))
     file, line = _place()
+    whole, limit = _limit(torch, device)
+    total = whole or total  # where there is a limit, torch gives that as the device's
     native.event("out_of_memory", requested_bytes=requested, free_bytes=free, total_bytes=total, allocated_bytes=allocated,
                  reserved_bytes=reserved, device=device, file=file, line=line, retries=stats.get("num_alloc_retries", 0),
-                 limit_bytes=_limit(torch, device, total), **_fragments(torch, device, stats))
+                 limit_bytes=limit, **_fragments(torch, device, stats))
     native.gpu_trace_keep(KEPT)
     for component, size, dtype in residents(torch, device, total, free, allocated, reserved):
         native.event("strobe.resident", at="out_of_memory", component=component, bytes=size, dtype=dtype, device=device)
 
 
-def _limit(torch, device, total):
-    """What torch.cuda.set_per_process_memory_fraction() leaves; None: all, or this torch does not tell."""
+def _limit(torch, device):
+    """(the device's memory, what torch.cuda.set_per_process_memory_fraction() leaves of it); None: all, or this torch does not tell."""
     fraction = getattr(torch.cuda, "get_per_process_memory_fraction", lambda device: 1)(device)
-    return int(fraction * total) if fraction < 1 else None
+    if fraction >= 1:
+        return None, None
+    total = torch.cuda.get_device_properties(device).total_memory
+    return total, int(fraction * total)
 
 
 def _fragments(torch, device, stats):

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define STAGES_SHOWN 3
+#define EXPLAINS 0.9 /* of the peak: less is not the limit */
 #define ROUNDING 0.0005
 
 static const char *bytes_text(double bytes, char *out, size_t size)
@@ -64,8 +65,9 @@ static void put_limit(const struct sb_fit *f, struct sb_buf *out)
 	size_t shown = 0;
 
 	for (size_t i = 0; i < f->stage_count && shown < STAGES_SHOWN; i++) {
-		if (isnan(f->stages[i].memory_bytes))
-			break;
+		if (isnan(f->stages[i].memory_bytes) ||
+			f->stages[0].memory_bytes < EXPLAINS * f->memory.predicted)
+			break; /* not known, or the peak was in a stage too short to be read */
 		sb_buf_printf(out, "%s%s %s", shown ? ", " : "    the limit is ", f->stages[i].stage,
 			bytes_text(f->stages[i].memory_bytes, text, sizeof text));
 		shown++;

@@ -83,9 +83,11 @@ def test_fragments_and_the_programs_own_limit(told, monkeypatch):
     monkeypatch.setattr(Torch.cuda, "memory_stats_as_nested_dict", staticmethod(lambda device: stats))
     monkeypatch.setattr(Torch.cuda, "memory_snapshot", staticmethod(lambda: segments), raising=False)
     monkeypatch.setattr(Torch.cuda, "get_per_process_memory_fraction", staticmethod(lambda device: 0.5), raising=False)
-    _out_of_memory.seen(Torch, 0, 8 * GB, 80 * GB, GB)
+    properties = type("Properties", (), {"total_memory": 80 * GB})
+    monkeypatch.setattr(Torch.cuda, "get_device_properties", staticmethod(lambda device: properties), raising=False)
+    _out_of_memory.seen(Torch, 0, 8 * GB, 40 * GB, GB)  # torch gives the limit as the device's memory
     facts = told[0][1]
-    assert facts["limit_bytes"] == 40 * GB and facts["fragmented_bytes"] == 3 * GB
+    assert facts["limit_bytes"] == 40 * GB and facts["total_bytes"] == 80 * GB and facts["fragmented_bytes"] == 3 * GB
     assert facts["piece_count"] == 2 and facts["largest_piece_bytes"] == 2 * GB
 
 

@@ -3,7 +3,7 @@
 
 #include "base/memory_units.h"
 
-#define COLUMNS 40
+#define COLUMNS 24
 #define LAYERS_SHOWN 8
 
 /* The highest value of each column; moments are not evenly spaced. */
@@ -39,9 +39,9 @@ static void put_layer(
 	sb_buf_printf(out, "  %12.1f  ", l->mb[p->peak]);
 	put_bars(columns, most, out);
 	sb_buf_puts(out, "  ");
-	sb_text_name(out, l->component, 44);
+	sb_text_name(out, l->component, l->dtype ? 24 : 36);
 	if (l->dtype)
-		sb_buf_printf(out, " (%.20s)", l->dtype);
+		sb_buf_printf(out, " (%.10s)", l->dtype);
 	sb_buf_putc(out, '\n');
 }
 

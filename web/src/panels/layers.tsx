@@ -6,7 +6,7 @@ import { selection, useStore } from '../state';
 import { Table } from '../table';
 
 const MB = 1048576;
-const SHOWN = 6; // colours that are told apart
+const SHOWN = 6; // as many as there are colours
 
 const nameOf = (l: MemoryLayer): string => (l.dtype ? `${l.component} (${l.dtype})` : l.component);
 const heldAt = (l: MemoryLayer, i: number): number => l.held_mb[i] ?? 0;
