@@ -18,6 +18,7 @@ extern const struct sb_analysis sb_analysis_marks;
 extern const struct sb_analysis sb_analysis_recording;
 extern const struct sb_analysis sb_analysis_series;
 extern const struct sb_analysis sb_analysis_system;
+extern const struct sb_analysis sb_analysis_pm_samples;
 extern const struct sb_analysis sb_analysis_roofline;
 extern const struct sb_analysis sb_analysis_video;
 extern const struct sb_analysis sb_analysis_memory;
@@ -54,6 +55,7 @@ const struct sb_analysis *const sb_analyses[] = {
 	&sb_analysis_recording,
 	&sb_analysis_series,
 	&sb_analysis_system,
+	&sb_analysis_pm_samples, /* after the series: it compares clocks */
 	&sb_analysis_roofline,
 	&sb_analysis_video,
 	&sb_analysis_memory,

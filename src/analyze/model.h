@@ -13,6 +13,7 @@
 #include "analyze/model_chat.h"
 #include "analyze/model_padding.h"
 #include "analyze/model_out_of_memory.h"
+#include "analyze/model_pm_samples.h"
 #include "analyze/model_python.h"
 #include "analyze/model_readings.h"
 #include "analyze/model_memory_picture.h"
@@ -227,6 +228,7 @@ struct sb_model {
 	size_t series_count;
 	struct sb_devices_panel devices;
 	struct sb_gpu_counters gpu_counters; /* of the run */
+	struct sb_pm_samples_panel pm_samples;
 	struct sb_roofline_panel roofline;
 	struct sb_path_flops path_flops; /* the same for operations */
 	struct sb_path_counters path_counters; /* not of the report: stages take theirs from it */

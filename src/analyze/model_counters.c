@@ -7,6 +7,27 @@ const char *const sb_gpu_counter_columns[SB_COUNTERS] = { "sm_active_percent", "
 	"tensor_active_percent", "tensor_float_percent", "fp32_active_percent", "dram_active_percent",
 	"dram_read_percent", "dram_write_percent" };
 
+const char *const sb_counter_source_names[SB_COUNTER_SOURCES] = { "gpm", "pm sampling" };
+
+void sb_counter_sums_add(struct sb_counter_sums *to, const struct sb_counter_sums *more)
+{
+	to->covered_s += more->covered_s;
+	for (int k = 0; k < SB_COUNTERS; k++) {
+		to->weighted[k] += more->weighted[k];
+		to->known_s[k] += more->known_s[k];
+	}
+	for (int k = 0; k < SB_BOUNDS; k++)
+		to->bound_s[k] += more->bound_s[k];
+}
+
+enum sb_counter_source sb_counter_source_better(const struct sb_counter_sums sums[SB_COUNTER_SOURCES])
+{
+	double sampled_s = sums[SB_COUNTED_PM].covered_s;
+
+	return sampled_s > 0 && sampled_s >= sums[SB_COUNTED_GPM].covered_s / 2 ? SB_COUNTED_PM
+										: SB_COUNTED_GPM;
+}
+
 void sb_gpu_counters_from_sums(
 	const struct sb_counter_sums *sums, double whole_s, const char *source, struct sb_gpu_counters *out)
 {

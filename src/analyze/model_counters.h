@@ -30,14 +30,24 @@ struct sb_gpu_counters {
 	double bound_s[SB_BOUNDS]; /* of covered_s, what held the GPU up; see sb_stage_work */
 };
 
+enum sb_counter_source {
+	SB_COUNTED_GPM, /* the driver's means, all the time */
+	SB_COUNTED_PM, /* sampled, where that was asked for */
+	SB_COUNTER_SOURCES
+};
+extern const char *const sb_counter_source_names[SB_COUNTER_SOURCES];
+
 /* What readings that lie wholly inside zones of a path add up to. */
 struct sb_path_counters {
 	struct sb_counter_sums {
 		double covered_s, weighted[SB_COUNTERS], known_s[SB_COUNTERS], bound_s[SB_BOUNDS];
-	} * all; /* by path; NULL: none */
+	} * all[SB_COUNTER_SOURCES]; /* by path; NULL: none */
 	uint32_t path_count;
-	const char *source;
 };
+
+void sb_counter_sums_add(struct sb_counter_sums *to, const struct sb_counter_sums *more);
+/* Samples speak where they saw at least half as much as the readings that are always on. */
+enum sb_counter_source sb_counter_source_better(const struct sb_counter_sums sums[SB_COUNTER_SOURCES]);
 
 void sb_gpu_counters_from_sums(
 	const struct sb_counter_sums *sums, double whole_s, const char *source, struct sb_gpu_counters *out);

@@ -31,6 +31,7 @@ struct sb_device {
 	struct sb_stats pcie_tx_gb_per_s, pcie_rx_gb_per_s, nvlink_tx_gb_per_s, nvlink_rx_gb_per_s;
 	struct sb_stats process_memory_mb, other_processes;
 	const struct sb_series *counters; /* NULL: not counted */
+	const struct sb_series *sampled; /* counters of --gpu-counters; NULL: none */
 };
 struct sb_devices_panel {
 	struct sb_device *all;

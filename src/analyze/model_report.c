@@ -359,6 +359,8 @@ static const struct sb_field sb_model_fields_rows[] = {
 		"what generations of each size needed"),
 	SB_FIELD_STRUCT(sb_model, gpu_counters, "gpu_counters", SB_KNOWN, sb_gpu_counters_fields,
 		"what parts of the GPU did, the whole run"),
+	SB_FIELD_STRUCT(sb_model, pm_samples, "sampled_counters", SB_KNOWN, sb_pm_samples_fields,
+		"the same sampled every half millisecond, with --gpu-counters"),
 	SB_FIELD_STRUCT(
 		sb_model, roofline, "roofline", SB_KNOWN, sb_roofline_fields, "what this GPU can do at most"),
 	SB_FIELD_STRUCT(sb_model, devices, "gpu_metrics", SB_KNOWN, sb_devices_fields,

@@ -28,6 +28,7 @@
 
 #define LOOK_NS 50000000ull /* for CUDA to appear, for samples to read: 100 of them */
 #define DEVICES_MAX 16u
+#define WIDEST_NS 4000000u /* the first sample after a start reaches back to the one before */
 #define SIGNAL_SPEC "seconds:10"
 #define HOW "see docs/gpu.md, 'Sampled counters'"
 #define HOW_PERMITTED "modprobe option NVreg_RestrictProfilingToAdminUsers=0, or root; see 'strobe doctor'"
@@ -43,7 +44,8 @@ enum phase {
 struct counted {
 	struct sb_pm_session session;
 	uint32_t schema;
-	uint64_t last_end; /* of the sample before, on CUPTI's clock; 0: none */
+	uint64_t last_ticks; /* the end of the sample before; 0: none */
+	double dram_peak_bytes_per_s;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -113,19 +115,22 @@ static void put_gap(struct counted *d, uint64_t ticks)
 static void take(void *user, const struct sb_pm_sample *s)
 {
 	struct counted *d = user;
-	uint64_t width = s->end - s->start, from = sb_stamps_ticks(&stamps, s->start);
-	uint64_t to = sb_stamps_ticks(&stamps, s->end), cut = atomic_load(&cut_ticks);
-	uint64_t gap = d->last_end && s->start > d->last_end ? s->start - d->last_end : 0;
+	uint64_t from = sb_stamps_ticks(&stamps, s->start), to = sb_stamps_ticks(&stamps, s->end);
+	uint64_t width = to - from, cut = atomic_load(&cut_ticks);
+	uint64_t gap = d->last_ticks && from > d->last_ticks ? from - d->last_ticks : 0;
+	double row[SB_PM_COLUMNS];
 
-	if (from < begin_ticks || (cut && to > cut))
+	if (to <= from || width > sb_clock_ticks_of_ns(WIDEST_NS) || from < begin_ticks || (cut && to > cut))
 		return;
 	if (gap > width / 2)
 		lost_count += (gap + width / 2) / width;
-	if (!d->last_end || gap > width / 2)
+	if (!d->last_ticks || gap > width / 2)
 		put_gap(d, from);
-	d->last_end = s->end;
+	d->last_ticks = to;
 	sample_count++;
-	put_row(d, to, s->row);
+	memcpy(row, s->row, sizeof row);
+	sb_pm_metrics_rates(row, (double)width / (double)sb_clock_hz(), d->dram_peak_bytes_per_s);
+	put_row(d, to, row);
 }
 
 static void drain(void)
@@ -166,6 +171,12 @@ static uint32_t find_devices(int *out, uint32_t limit)
 	return count;
 }
 
+static void prepare(struct counted *d)
+{
+	d->last_ticks = 0;
+	d->dram_peak_bytes_per_s = sb_cuda_dram_peak(d->session.device);
+}
+
 /* Call with the lock held, in phase ARMED. False: not now (no CUDA yet), or not at all. */
 static bool open_devices(void)
 {
@@ -182,7 +193,7 @@ static bool open_devices(void)
 	for (uint32_t i = 0; i < count && !err; i++) {
 		err = sb_pm_session_open(&devices[device_count].session, cupti, pm, used[i]);
 		if (!err)
-			devices[device_count++].last_end = 0;
+			prepare(&devices[device_count++]);
 		else if (device_count)
 			sb_keep_missing("sampled counters of some GPUs", strobe_error(), how_of(err));
 		err = device_count ? 0 : err;
@@ -331,10 +342,14 @@ static void finish(void)
 	release(cancel);
 }
 
-/* No room is left: what comes now would be lost. */
-static bool full(void)
+/* No room is left, or no device that could be sampled. */
+static bool useless(void)
 {
-	return unwritten_count > 0;
+	uint32_t broken = 0;
+
+	for (uint32_t i = 0; i < device_count; i++)
+		broken += devices[i].session.broken;
+	return unwritten_count > 0 || broken == device_count;
 }
 
 static void sleep_until_rung(void)
@@ -371,7 +386,7 @@ static void *run(void *unused)
 		if (atomic_load(&phase) != ON)
 			continue;
 		drain();
-		if (full() || atomic_load(&stop_wanted) || sb_clock_ticks() > deadline_ticks)
+		if (useless() || atomic_load(&stop_wanted) || sb_clock_ticks() > deadline_ticks)
 			finish();
 	}
 	if (atomic_load(&phase) == ON)

@@ -37,6 +37,7 @@ static const struct sb_dynlib_entry entries[] = {
 	OPTIONAL(device_uuid, "cuDeviceGetUuid_v2"),
 	OPTIONAL(device_count, "cuDeviceGetCount"),
 	OPTIONAL(primary_state, "cuDevicePrimaryCtxGetState"),
+	OPTIONAL(device_attribute, "cuDeviceGetAttribute"),
 };
 
 static void say_not_loaded(void)
@@ -120,6 +121,18 @@ uint32_t sb_cuda_devices_used(int *out_devices, uint32_t limit)
 			out_devices[used++] = i;
 	}
 	return used;
+}
+
+double sb_cuda_dram_peak(int device)
+{
+	const struct sb_cuda *cuda = sb_cuda_get();
+	int khz = 0, bits = 0;
+
+	if (!cuda || !cuda->device_attribute ||
+		cuda->device_attribute(&khz, SB_CU_MEMORY_CLOCK_KHZ, device) ||
+		cuda->device_attribute(&bits, SB_CU_MEMORY_BUS_BITS, device))
+		return 0;
+	return 2.0 * 1e3 * khz * bits / 8; /* two transfers per clock */
 }
 
 int sb_cuda_capture_relax(void)

@@ -23,6 +23,7 @@ enum {
 	SB_CU_CAPTURE_UNSUPPORTED = 900, /* from here on: a capture forbids it */
 	SB_CU_CAPTURE_LAST = 908
 };
+enum { SB_CU_MEMORY_CLOCK_KHZ = 36, SB_CU_MEMORY_BUS_BITS = 37 };
 enum { SB_CU_STREAM_NON_BLOCKING = 1, SB_CU_CAPTURE_RELAXED = 2 };
 
 struct sb_cuda {
@@ -44,6 +45,7 @@ struct sb_cuda {
 	int (*device_uuid)(unsigned char *, int);
 	int (*device_count)(int *);
 	int (*primary_state)(int device, unsigned *flags, int *active);
+	int (*device_attribute)(int *out, int attribute, int device);
 };
 
 /* The driver if this process has loaded it by now, else NULL. Cheap: while
@@ -65,6 +67,9 @@ static inline bool sb_cuda_capture_forbids(int err)
 
 /* The devices that this process uses, lowest number first; how many, at most limit. */
 uint32_t sb_cuda_devices_used(int *out_devices, uint32_t limit);
+
+/* What the memory of a device moves at most, by its clock and bus; 0: not known. */
+double sb_cuda_dram_peak(int device);
 
 /* Allows the calling thread what a capture on another thread would forbid. Returns the mode before, for
  * sb_cuda_capture_restore(); -1: there is no driver. */

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 
 const char *const sb_pm_column_names[SB_PM_COLUMNS] = { "sm_active_percent", "tensor_active_percent",
-	"dram_read_percent", "dram_write_percent", "dram_active_percent", "pcie_read_bytes_per_s",
-	"pcie_write_bytes_per_s", "fp32_active_percent", "sm_occupancy_percent", "sm_clock_mhz" };
+	"dram_read_percent", "dram_write_percent", "dram_active_percent", "dram_read_bytes_per_s",
+	"dram_write_bytes_per_s", "pcie_read_bytes_per_s", "pcie_write_bytes_per_s", "fp32_active_percent",
+	"sm_occupancy_percent", "sm_clock_mhz", "engine_active_percent" };
 
 #define PERCENT ".avg.pct_of_peak_sustained_elapsed"
 #define SPELLINGS 4
@@ -21,10 +22,14 @@ static const struct {
 	{ SB_PM_SM_ACTIVE, { "sm__cycles_active" PERCENT } },
 	{ SB_PM_TENSOR_ACTIVE, { "sm__pipe_tensor_cycles_active_realtime" PERCENT,
 				       "sm__pipe_tensor_cycles_active" PERCENT } },
-	{ SB_PM_DRAM_READ, { "dramc__read_throughput" PERCENT, "dram__read_throughput" PERCENT } },
-	{ SB_PM_DRAM_WRITE, { "dramc__write_throughput" PERCENT, "dram__write_throughput" PERCENT } },
-	{ SB_PM_PCIE_READ, { "pcie__read_bytes.sum", "PCI.TriageCompute.pcie__read_bytes.sum" } },
-	{ SB_PM_PCIE_WRITE, { "pcie__write_bytes.sum", "PCI.TriageCompute.pcie__write_bytes.sum" } },
+	/* not dramc__read_throughput: its percent are hundredths on an H200 */
+	{ SB_PM_DRAM_READ_BYTES,
+		{ "dram__bytes_read.sum", "dram__bytes_op_read.sum", "fbpa__dram_read_bytes.sum" } },
+	{ SB_PM_DRAM_WRITE_BYTES,
+		{ "dram__bytes_write.sum", "dram__bytes_op_write.sum", "fbpa__dram_write_bytes.sum" } },
+	{ SB_PM_ENGINE_ACTIVE, { "gr__cycles_active" PERCENT } },
+	{ SB_PM_PCIE_READ_BYTES, { "pcie__read_bytes.sum", "PCI.TriageCompute.pcie__read_bytes.sum" } },
+	{ SB_PM_PCIE_WRITE_BYTES, { "pcie__write_bytes.sum", "PCI.TriageCompute.pcie__write_bytes.sum" } },
 	{ SB_PM_FP32_ACTIVE, { "sm__pipe_fma_cycles_active_realtime" PERCENT,
 				     "TPC.TriageCompute.sm__pipe_fma_cycles_active_realtime" PERCENT,
 				     "sm__inst_executed_pipe_fma_realtime" PERCENT,
@@ -135,15 +140,22 @@ int sb_pm_metrics_choose(const struct sb_pm_cupti *pm, const char *chip, const u
 	return 0;
 }
 
-void sb_pm_metrics_row(
-	const struct sb_pm_metrics *metrics, const double *values, double width_s, double *out_row)
+void sb_pm_metrics_row(const struct sb_pm_metrics *metrics, const double *values, double *out_row)
 {
 	for (int i = 0; i < SB_PM_COLUMNS; i++)
 		out_row[i] = NAN;
 	for (size_t i = 0; i < metrics->count; i++)
 		out_row[metrics->columns[i]] = values[i];
-	out_row[SB_PM_DRAM_ACTIVE] = out_row[SB_PM_DRAM_READ] + out_row[SB_PM_DRAM_WRITE];
-	out_row[SB_PM_PCIE_READ] /= width_s;
-	out_row[SB_PM_PCIE_WRITE] /= width_s;
-	out_row[SB_PM_SM_CLOCK] /= 1e6;
+}
+
+void sb_pm_metrics_rates(double *row, double width_s, double dram_peak_bytes_per_s)
+{
+	double percent = dram_peak_bytes_per_s > 0 ? 100 / dram_peak_bytes_per_s : NAN;
+
+	for (int i = SB_PM_DRAM_READ_BYTES; i <= SB_PM_PCIE_WRITE_BYTES; i++)
+		row[i] /= width_s;
+	row[SB_PM_DRAM_READ] = row[SB_PM_DRAM_READ_BYTES] * percent;
+	row[SB_PM_DRAM_WRITE] = row[SB_PM_DRAM_WRITE_BYTES] * percent;
+	row[SB_PM_DRAM_ACTIVE] = row[SB_PM_DRAM_READ] + row[SB_PM_DRAM_WRITE];
+	row[SB_PM_SM_CLOCK] /= 1e6;
 }

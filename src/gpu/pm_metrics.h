@@ -8,14 +8,17 @@
 enum sb_pm_column {
 	SB_PM_SM_ACTIVE,
 	SB_PM_TENSOR_ACTIVE,
-	SB_PM_DRAM_READ,
+	SB_PM_DRAM_READ, /* percent: made of the bytes and the memory's bandwidth */
 	SB_PM_DRAM_WRITE,
-	SB_PM_DRAM_ACTIVE, /* made of the two */
-	SB_PM_PCIE_READ,
-	SB_PM_PCIE_WRITE,
+	SB_PM_DRAM_ACTIVE, /* both */
+	SB_PM_DRAM_READ_BYTES,
+	SB_PM_DRAM_WRITE_BYTES,
+	SB_PM_PCIE_READ_BYTES,
+	SB_PM_PCIE_WRITE_BYTES,
 	SB_PM_FP32_ACTIVE,
 	SB_PM_OCCUPANCY,
 	SB_PM_SM_CLOCK,
+	SB_PM_ENGINE_ACTIVE, /* a kernel was there: what the driver calls utilisation */
 	SB_PM_COLUMNS
 };
 extern const char *const sb_pm_column_names[SB_PM_COLUMNS];
@@ -32,8 +35,10 @@ struct sb_pm_metrics {
 int sb_pm_metrics_choose(const struct sb_pm_cupti *pm, const char *chip, const uint8_t *availability,
 	struct sb_pm_metrics *out_metrics, void **out_host, uint8_t **out_config, size_t *out_config_bytes);
 
-/* A row of the recording from what CUPTI evaluated; NaN: not sampled here. */
-void sb_pm_metrics_row(
-	const struct sb_pm_metrics *metrics, const double *values, double width_s, double *out_row);
+/* What CUPTI evaluated, by column; NaN: not sampled here. */
+void sb_pm_metrics_row(const struct sb_pm_metrics *metrics, const double *values, double *out_row);
+
+/* Bytes and cycles become rates, DRAM's also shares of its peak (0: not known). */
+void sb_pm_metrics_rates(double *row, double width_s, double dram_peak_bytes_per_s);
 
 #endif

@@ -9,8 +9,8 @@
 
 #define INTERVAL_NS 500000u
 #define INTERVAL_CYCLES 1000000u /* 0.5 to 0.7 ms: where the hardware cannot count time */
-#define HARDWARE_BYTES (16u << 20)
-#define SAMPLES_PER_DECODE 1024u
+#define HARDWARE_BYTES (32u << 20) /* about two seconds */
+#define SAMPLES_PER_DECODE 128u /* 30 KB each; clearing them takes its time */
 #define DECODES_MAX 64
 #define APPEND_MODE_VERSION 130000u /* it may have come earlier; CUPTI reads as much as we say */
 
@@ -195,7 +195,7 @@ static bool read_sample(struct sb_pm_session *s, size_t index, struct sb_pm_samp
 		return false;
 	out->start = info.start;
 	out->end = info.end;
-	sb_pm_metrics_row(&s->metrics, values, (double)(info.end - info.start) / 1e9, out->row);
+	sb_pm_metrics_row(&s->metrics, values, out->row);
 	return true;
 }
 
@@ -213,14 +213,18 @@ static void read_data(
 			take(user, &sample);
 }
 
-/* A full buffer takes no more samples until sampling begins again. */
+/* What a full buffer had is lost, and it takes nothing more: the device has to be got again. */
 static void begin_again(struct sb_pm_session *s)
 {
+	bool was_started = s->started;
+
 	s->overflow_count++;
-	if (!s->started)
-		return;
-	call_with_object(s, s->pm->stop);
-	s->started = !call_with_object(s, s->pm->start);
+	sb_pm_session_stop(s);
+	call_with_object(s, s->pm->disable);
+	s->object = NULL;
+	free(s->data);
+	s->data = NULL;
+	s->broken = enable(s) || make_data(s) || (was_started && sb_pm_session_start(s));
 }
 
 void sb_pm_session_drain(
@@ -230,15 +234,16 @@ void sb_pm_session_drain(
 		s->data_bytes, CUPTI_PM_DECODE_FULL, 0 };
 	int result = 0;
 
-	for (int i = 0; i < DECODES_MAX && !result && d.stop_reason == CUPTI_PM_DECODE_FULL; i++) {
+	for (int i = 0; i < DECODES_MAX && !s->broken && !result && d.stop_reason == CUPTI_PM_DECODE_FULL;
+		i++) {
 		d.stop_reason = CUPTI_PM_DECODE_END;
 		d.overflow = 0;
 		result = s->pm->decode(&d);
 		read_data(s, take, user);
-		if (clear_data(s))
-			break;
 		if (result == CUPTI_OUT_OF_MEMORY || d.overflow)
 			begin_again(s);
+		else
+			s->broken = clear_data(s) != 0;
 	}
 }
 

@@ -16,13 +16,13 @@ struct sb_pm_session {
 	uint8_t *config, *data;
 	size_t config_bytes, data_bytes;
 	struct sb_pm_metrics metrics;
-	bool initialized, started;
+	bool initialized, started, broken;
 	uint64_t overflow_count; /* times the hardware's buffer was full */
 };
 
 struct sb_pm_sample {
 	uint64_t start, end; /* on CUPTI's clock */
-	double row[SB_PM_COLUMNS];
+	double row[SB_PM_COLUMNS]; /* bytes of the sample, not rates: its length is known on our clock only */
 };
 
 /* Gets the device's sampling hardware, configured and not yet sampling. On failure nothing is held and

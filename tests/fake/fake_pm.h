@@ -6,14 +6,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { FAKE_PM_VALUES = 4 }; /* SM, tensor, DRAM read, DRAM write; of what else is asked for: 0 */
+enum { FAKE_PM_VALUES = 4 }; /* SM, tensor, bytes of DRAM read and written; of what else is asked for: 0 */
 
 struct fake_pm {
 	void (*reset)(void);
-	/* A sample of a device that samples; others make none. values: in percent */
-	void (*sample)(int device, uint64_t start, uint64_t end, double sm, double tensor, double read,
-		double write);
-	void (*overflow)(int device); /* its buffer is full: no samples until it is started again */
+	/* A sample of a device that samples; others make none. */
+	void (*sample)(int device, uint64_t start, uint64_t end, double sm_percent, double tensor_percent,
+		double read_bytes, double write_bytes);
+	/* Its buffer is full: what it has is lost, and the device cannot be started before it was disabled. */
+	void (*overflow)(int device);
 	void (*occupy)(int device, bool by_another); /* another profiler has the hardware */
 	void (*pass_limit)(uint32_t metrics); /* more of them take two passes */
 	void (*know)(const char *metric, bool known); /* a name that this chip lacks */

@@ -285,10 +285,9 @@ API int cuptiPmSamplingStart(struct cupti_pm_object *p)
 
 	COUNTED;
 	EXPECT_SIZE(p, struct cupti_pm_object, object);
-	EXPECT(d && d->configured && d->fresh && !d->started, CUPTI_INVALID_OPERATION);
+	EXPECT(d && d->configured && d->fresh && !d->started && !d->full, CUPTI_INVALID_OPERATION);
 	pthread_mutex_lock(&lock);
 	d->started = true;
-	d->full = false;
 	d->pending_count = 0;
 	d->start_count++;
 	pthread_mutex_unlock(&lock);
@@ -364,8 +363,8 @@ API int cuptiPmSamplingCounterDataGetSampleInfo(struct cupti_pm_sample_info *p)
 
 static double value_of(const char *metric, const struct sample *s)
 {
-	static const char *const words[FAKE_PM_VALUES] = { "sm__cycles_active", "tensor", "read_throughput",
-		"write_throughput" };
+	static const char *const words[FAKE_PM_VALUES] = { "sm__cycles_active", "tensor", "dram__bytes_read",
+		"dram__bytes_write" };
 
 	for (int i = 0; i < FAKE_PM_VALUES; i++)
 		if (strstr(metric, words[i]))
@@ -416,6 +415,7 @@ static void overflow(int device)
 {
 	pthread_mutex_lock(&lock);
 	devices[device].full = true;
+	devices[device].pending_count = 0;
 	pthread_mutex_unlock(&lock);
 }
 

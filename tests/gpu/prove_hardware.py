@@ -5,7 +5,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 
-from proving import left_out, near, report, row
+from proving import left_out, near, recorded, report, row
 
 SECONDS = 3.0
 
@@ -120,3 +120,59 @@ def families():
         {"GEMM", "attention", "convolution", "normalisation", "element-wise"} <= named)
     lost = sum(k["share_ratio"] for k in trace.get("kernel_families", []) if k["family"] == "not recognised")
     row("families: not recognised", "%.2f %%" % (100 * lost), "< 5 %", lost < 0.05)
+
+
+def pm_sampling():
+    """The same steady work sampled and not: samples and the driver's means agree, and none is lost uncounted."""
+    import strobe
+    import torch
+    a = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
+    source = torch.empty(1 << 29, device="cuda", dtype=torch.bfloat16).normal_()
+    target = torch.empty_like(source)
+    works = (("bf16 matmul", lambda: a @ a), ("1 GB copy kernel", lambda: torch.add(source, 1, out=target)))
+    with counted("pm sampling") as r:
+        for name, work in works:
+            keep_busy(torch, name, work)
+            with strobe.gpu_counters(), strobe.gpu_trace():
+                keep_busy(torch, name + ", sampled", work)
+    sampled = r.report.get("sampled_counters")
+    if not sampled:
+        said = [m for m in r.report.get("not_recorded", []) if "sampled counters" in m["what"]]
+        return left_out("sampled counters", said[0]["why"] if said else "none in the report")
+    for name, _ in works:
+        plain, pm = (r.stages[n].get("gpu_counters", {}) for n in (name, name + ", sampled"))
+        row("%s: who counted" % name, "%s, %s" % (plain.get("source"), pm.get("source")), "gpm, pm sampling", (plain.get("source"), pm.get("source")) == ("gpm", "pm sampling"))
+        for key in ("sm_active_percent", "tensor_active_percent", "dram_active_percent"):
+            seen, want = pm.get(key, -100), plain.get(key, 100)
+            row("%s: %s, sampled" % (name, key[:-15]), "%.1f %%" % seen, "%.1f %% +- 5 points" % want, abs(seen - want) <= 5)
+    row("samples: mean length", "%.3f ms" % (1e3 * sampled["interval_s"]), "<= 1 ms", sampled["interval_s"] <= 1e-3)
+    expected = sampled["sampled_s"] / sampled["interval_s"]
+    told = sampled["sample_count"] + sampled["lost_count"]
+    row("samples: written and counted as lost", "%d + %d" % (sampled["sample_count"], sampled["lost_count"]), "%.0f +- 1 %%" % expected, near(told, expected, 0.01))
+    row("samples: clocks", sampled.get("clocks", "n/a"), "as usual, or said", sampled.get("clocks") is not None)
+    families = {f["family"]: f["gpu_counters"]["covered_ratio"] for f in sampled.get("families", [])}
+    row("samples: families", ", ".join("%s %.0f %%" % (k, 100 * v) for k, v in families.items()), "GEMM and element-wise, 50 % covered",
+        all(families.get(f, 0) > 0.5 for f in ("GEMM", "element-wise")))
+
+
+def pm_overhead():
+    """A launch-bound model with and without sampling beside it."""
+    import strobe
+    import torch
+    from dit import denoise, make
+    from prove_cost import Bench
+
+    @contextmanager
+    def sampled():
+        with strobe.gpu_counters():
+            yield
+        time.sleep(0.3)  # the hardware is given back beside the program; that is not what is measured
+
+    with recorded("pm overhead") as r, torch.no_grad():
+        model = make()
+        denoise(model, 6)
+        b = Bench(torch, model, 40)
+        b.rounds({"sampled": (sampled, ())}, 24)
+    counts = [v for k, v in r.recording.metas if k == "gpu_counters_sample_count"]
+    row("sampling: overhead, %.1f ms steps, %d samples a time" % (b.step_ms(), sorted(counts)[len(counts) // 2] if counts else 0), b.text("sampled"), "<= 1.02 x",
+        bool(counts) and b.ratio("sampled") <= 1.02)

@@ -471,7 +471,7 @@ class Sampled(Program):
         self.until(lambda: self.cupti.now() - self.begun > (count + 4) * 500000, "the samples' time to pass")
         start = start or self.cupti.now() - (count + 2) * 500000
         for i in range(count):
-            self.pm.sample(device, start + i * 500000, start + (i + 1) * 500000, sm, sm / 2, 20, 10)
+            self.pm.sample(device, start + i * 500000, start + (i + 1) * 500000, sm, sm / 2, 50000, 25000)  # DRAM moves 500 MB/s at most
         return start
 
     def begin(self, spec=b""):
@@ -507,7 +507,7 @@ def counters_are_sampled_on_the_time_axis_of_the_zones():
     rec = p.stop()
     rows = rec.sampled("gpu_pm")
     assert len(rows) == 11 and rows[0][2]["sm_active_percent"] != rows[0][2]["sm_active_percent"], rows
-    assert values_of(rec) == [80] * 10 and values_of(rec, "dram_active_percent") == [30] * 10
+    assert values_of(rec) == [80] * 10 and all(abs(v - 30) < 0.1 for v in values_of(rec, "dram_active_percent"))
     zone = [z for z in rec.zones if z.name == "denoise"][0]
     slack = rec.hz // 1000  # the clocks are aligned to some microseconds
     assert all(zone.begin - slack <= ticks <= zone.end + slack for _, ticks, _ in rows), (zone, rows)
@@ -536,7 +536,8 @@ def lost_samples_are_counted_and_leave_a_gap():
     p = Sampled()
     p.begin()
     start = p.samples(4, 50)
-    p.until(lambda: p.cupti.calls(b"cuptiPmSamplingDecodeData") > 1, "the first look")
+    looks = p.cupti.calls(b"cuptiPmSamplingDecodeData")
+    p.until(lambda: p.cupti.calls(b"cuptiPmSamplingDecodeData") > looks + 1, "a look that began after them")
     p.pm.overflow(0)
     p.until(lambda: p.pm.started(0) == 2, "the sampling to begin again")
     p.begun = start + 10 * 500000
@@ -633,7 +634,7 @@ def a_stage_shows_the_counters_sampled_in_it():
     for name, sm in (("denoise", 80), ("decode", 20)):
         seen = stages[name]["gpu_counters"]
         assert seen["source"] == "pm sampling" and abs(seen["sm_active_percent"] - sm) < 1e-6, stages[name]
-        assert abs(seen["dram_read_percent"] - 20) < 1e-6 and 0 < seen["covered_ratio"] <= 1, seen
+        assert abs(seen["dram_read_percent"] - 20) < 0.1 and 0 < seen["covered_ratio"] <= 1, seen
 
 
 def main():

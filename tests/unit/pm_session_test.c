@@ -83,8 +83,12 @@ static void samples_come_in_order_with_their_columns(void **state)
 	assert_int_equal(taken[2].end, 1000 + 3 * 500000);
 	assert_true(taken[0].row[SB_PM_SM_ACTIVE] == 90);
 	assert_true(taken[0].row[SB_PM_TENSOR_ACTIVE] == 80);
+	assert_true(taken[0].row[SB_PM_DRAM_READ_BYTES] == 30);
+	sb_pm_metrics_rates(taken[0].row, 0.5, 200);
+	assert_true(taken[0].row[SB_PM_DRAM_READ_BYTES] == 60);
+	assert_true(taken[0].row[SB_PM_DRAM_READ] == 30);
 	assert_true(taken[0].row[SB_PM_DRAM_ACTIVE] == 40);
-	assert_true(taken[0].row[SB_PM_PCIE_READ] == 0);
+	assert_true(taken[0].row[SB_PM_PCIE_READ_BYTES] == 0);
 }
 
 static void more_samples_than_one_decode_holds_all_come(void **state)
@@ -111,16 +115,30 @@ static void full_buffer_is_counted_and_sampling_begins_again(void **state)
 {
 	(void)state;
 	start();
-	samples(0, 2);
+	samples(0, 2); /* lost, too: nobody had read them */
 	chip->overflow(0);
-	samples(1000000, 3); /* lost */
+	samples(1000000, 3);
 	sb_pm_session_drain(&session, take, NULL);
 	assert_int_equal(session.overflow_count, 1);
 	samples(9000000, 2);
 	sb_pm_session_drain(&session, take, NULL);
-	assert_int_equal(taken_count, 4);
-	assert_int_equal(taken[2].start, 9000000);
+	assert_int_equal(taken_count, 2);
+	assert_int_equal(taken[0].start, 9000000);
 	assert_int_equal(chip->started(0), 2);
+	assert_false(session.broken);
+}
+
+static void device_that_cannot_be_got_again_is_left_alone(void **state)
+{
+	(void)state;
+	start();
+	chip->overflow(0);
+	fake->refuse("cuptiPmSamplingEnable", CUPTI_HARDWARE_BUSY);
+	sb_pm_session_drain(&session, take, NULL);
+	fake->refuse(NULL, 0);
+	assert_true(session.broken);
+	sb_pm_session_drain(&session, take, NULL);
+	sb_pm_session_stop(&session);
 }
 
 static void counters_that_need_a_second_pass_are_left_out(void **state)
@@ -131,9 +149,8 @@ static void counters_that_need_a_second_pass_are_left_out(void **state)
 	assert_int_equal(session.metrics.count, 3);
 	samples(0, 1);
 	sb_pm_session_drain(&session, take, NULL);
-	assert_true(taken[0].row[SB_PM_DRAM_READ] == 30);
-	assert_true(isnan(taken[0].row[SB_PM_DRAM_WRITE]));
-	assert_true(isnan(taken[0].row[SB_PM_DRAM_ACTIVE]));
+	assert_true(taken[0].row[SB_PM_DRAM_READ_BYTES] == 30);
+	assert_true(isnan(taken[0].row[SB_PM_DRAM_WRITE_BYTES]));
 }
 
 static void another_spelling_is_taken_where_the_chip_lacks_one(void **state)
@@ -222,6 +239,7 @@ int main(void)
 		TEST(more_samples_than_one_decode_holds_all_come),
 		TEST(what_was_sampled_before_the_stop_is_drained_after_it),
 		TEST(full_buffer_is_counted_and_sampling_begins_again),
+		TEST(device_that_cannot_be_got_again_is_left_alone),
 		TEST(counters_that_need_a_second_pass_are_left_out),
 		TEST(another_spelling_is_taken_where_the_chip_lacks_one),
 		TEST(cycles_trigger_where_time_cannot),

@@ -26,6 +26,7 @@ export type Report = {
   memory_over_time?: MemoryPicture[]; // what memory held over time: each GPU, the host
   generation_sizes?: Sizes; // what generations of each size needed
   gpu_counters?: GpuCounters; // what parts of the GPU did, the whole run
+  sampled_counters?: SampledCounters; // the same sampled every half millisecond, with --gpu-counters
   roofline?: Roofline; // what this GPU can do at most
   gpu_metrics?: GpuMetrics; // what the GPU monitor sampled
   cpu_metrics?: CpuMetrics; // what the CPU monitor sampled
@@ -861,6 +862,32 @@ export type SizeStage = {
   rss_bytes?: number; // the highest sample of the processes' host memory
 };
 
+// Counters of the GPU sampled with --gpu-counters.
+export type SampledCounters = {
+  t_s?: number; // when the sampling began
+  duration_s?: number; // until it ended for the last time
+  sampled_s?: number; // of that, while it sampled
+  sample_count: number; // samples, of all GPUs
+  lost_count: number; // samples that were lost
+  interval_s?: number; // mean length of a sample
+  gpu_counters?: GpuCounters; // means of all samples of the busiest GPU
+  pcie_read_bytes_per_s?: number; // what that GPU read over PCIe, mean
+  pcie_write_bytes_per_s?: number; // what it wrote
+  sm_clock_mhz?: number; // mean clock of its SMs in samples in which they had work
+  sm_clock_elsewhere_mhz?: number; // the driver's, while the GPU was busy and not sampled
+  clocks?: "as usual" | "held"; // held: steady, and more than 5 % off the usual: times measured meanwhile are not the usual ones
+  families?: SampledFamily[]; // by kernel family, where a kernel trace ran meanwhile
+};
+
+// What the GPU did in kernels of one family.
+export type SampledFamily = {
+  family: string; // as in kernel_families
+  kind?: string; // which of the family
+  precision?: string; // of what is multiplied
+  total_s: number; // time of its kernels while traced
+  gpu_counters?: GpuCounters; // of the samples that lie wholly inside its kernels; covered_ratio: their part of total_s
+};
+
 // What this GPU can do at most.
 export type Roofline = {
   gpu?: string; // whose ceilings they are
@@ -930,6 +957,7 @@ export type GpuDevice = {
   throttle_reasons?: string[]; // what held it back
   series?: Series; // its samples
   counters?: Series; // what its parts did, each row since the one before; absent: not counted
+  sampled?: Series; // the same sampled every half millisecond, with --gpu-counters; a row without values ends a gap
 };
 
 // What the CPU and process monitors sampled.

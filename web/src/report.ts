@@ -99,6 +99,7 @@ export function timeCharts(r: Report): Chart[] {
   const devices = r.gpu_metrics?.devices ?? [];
   for (const d of devices) out.push(...chartsOf(devices.length > 1 ? `GPU ${d.index}` : 'GPU', d.series));
   for (const d of devices) out.push(...chartsOf(devices.length > 1 ? `GPU ${d.index} parts` : 'GPU parts', d.counters));
+  for (const d of devices) out.push(...chartsOf(devices.length > 1 ? `GPU ${d.index} sampled` : 'GPU sampled', d.sampled));
   out.push(...chartsOf('CPU', r.cpu_metrics?.series));
   out.push(...chartsOf('Process', r.cpu_metrics?.process));
   out.push(...chartsOf('Disk', r.disk_metrics?.series));

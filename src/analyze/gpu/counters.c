@@ -15,12 +15,13 @@
 
 struct reading { /* sums from the first reading to this one */
 	int64_t t_ns;
-	double weighted[SB_COUNTERS], known_s[SB_COUNTERS], bound_s[SB_BOUNDS];
+	struct sb_counter_sums sums;
 };
 
 struct counted_device {
+	enum sb_counter_source source;
 	int device;
-	bool pm;
+	uint32_t process; /* whose zones samples belong to; readings of the driver are everybody's */
 	double utilization; /* the driver's, as sampled last */
 	struct sb_vec readings; /* struct reading */
 };
@@ -29,23 +30,38 @@ struct counters {
 	struct sb_run *run;
 	struct counted_device devices[DEVICES_MAX];
 	size_t device_count;
-	struct counted_device *busiest; /* settled by the first zone */
-	bool settled;
-	struct sb_counter_sums *sums; /* by path */
-	uint32_t room;
+	struct counted_device *busiest[SB_COUNTER_SOURCES]; /* NULL: none, or nobody looked yet */
+	bool settled; /* by the first zone, for the process of the last one */
+	uint32_t process;
+	struct sb_counter_sums *sums[SB_COUNTER_SOURCES]; /* by path */
+	uint32_t room[SB_COUNTER_SOURCES];
 	int err;
 };
 
 /* ---- samples ---- */
 
-static struct counted_device *device_of(struct counters *c, int device, bool pm)
+static bool source_of(const struct sb_run_schema *schema, enum sb_counter_source *out)
 {
+	if (strcmp(schema->source, "gpu_counters") != 0 && strcmp(schema->source, "gpu_pm") != 0)
+		return false;
+	*out = strcmp(schema->source, "gpu_pm") ? SB_COUNTED_GPM : SB_COUNTED_PM;
+	return true;
+}
+
+static struct counted_device *device_of(struct counters *c, const struct sb_event *e)
+{
+	struct counted_device d = { .device = e->sample.schema->device };
+
+	if (!source_of(e->sample.schema, &d.source))
+		return NULL;
+	d.process = d.source == SB_COUNTED_PM ? e->process : 0;
 	for (size_t i = 0; i < c->device_count; i++)
-		if (c->devices[i].device == device && c->devices[i].pm == pm)
+		if (c->devices[i].device == d.device && c->devices[i].source == d.source &&
+			c->devices[i].process == d.process)
 			return &c->devices[i];
 	if (c->device_count == DEVICES_MAX)
 		return NULL;
-	c->devices[c->device_count] = (struct counted_device){ .device = device, .pm = pm };
+	c->devices[c->device_count] = d;
 	return &c->devices[c->device_count++];
 }
 
@@ -79,19 +95,45 @@ static void take_utilization(struct counters *c, const struct sb_event *e)
 				c->devices[k].utilization = e->sample.values[i];
 }
 
-static void take_sample(void *self, const struct sb_event *e)
+/* What a row says, into the sums that end with it. A row without values ends a gap. */
+static void add_row(
+	struct counted_device *d, const struct sb_event *e, double dt_s, struct sb_counter_sums *sums)
 {
 	const struct sb_run_schema *schema = e->sample.schema;
+	double percent[SB_COUNTERS];
+	double utilization = d->source == SB_COUNTED_GPM ? d->utilization : 0;
+	bool known = false;
+
+	for (int k = 0; k < SB_COUNTERS; k++)
+		percent[k] = NAN;
+	for (uint32_t i = 0; i < schema->column_count; i++) {
+		if (!strcmp(schema->columns[i], "engine_active_percent"))
+			utilization = e->sample.values[i];
+		for (int k = 0; k < SB_COUNTERS; k++)
+			if (!strcmp(schema->columns[i], sb_gpu_counter_columns[k]) &&
+				e->sample.values[i] >= 0) {
+				percent[k] = e->sample.values[i];
+				sums->weighted[k] += dt_s * e->sample.values[i];
+				sums->known_s[k] += dt_s;
+				known = true;
+			}
+	}
+	if (known)
+		sums->covered_s += dt_s;
+	if (!isnan(percent[SB_COUNTER_SM]))
+		sums->bound_s[bound_of(percent, utilization)] += dt_s;
+}
+
+static void take_sample(void *self, const struct sb_event *e)
+{
 	struct counters *c = self;
-	bool pm = !strcmp(schema->source, "gpu_pm");
 	struct counted_device *d;
 	struct reading *r, *before;
-	double dt_s, percent[SB_COUNTERS];
 
-	if (!strcmp(schema->source, "gpu"))
+	if (!strcmp(e->sample.schema->source, "gpu"))
 		take_utilization(c, e);
-	if (c->err || (!pm && strcmp(schema->source, "gpu_counters") != 0) ||
-		!(d = device_of(c, schema->device, pm)))
+	d = c->err ? NULL : device_of(c, e);
+	if (!d)
 		return;
 	before = d->readings.count ? (struct reading *)d->readings.items + d->readings.count - 1 : NULL;
 	if (before && e->t_ns <= before->t_ns)
@@ -102,22 +144,10 @@ static void take_sample(void *self, const struct sb_event *e)
 		return;
 	}
 	before = d->readings.count > 1 ? r - 1 : NULL;
-	dt_s = before ? (double)(e->t_ns - before->t_ns) / 1e9 : 0;
 	if (before)
 		*r = *before;
 	r->t_ns = e->t_ns;
-	for (int k = 0; k < SB_COUNTERS; k++)
-		percent[k] = NAN;
-	for (uint32_t i = 0; i < schema->column_count; i++)
-		for (int k = 0; k < SB_COUNTERS; k++)
-			if (!strcmp(schema->columns[i], sb_gpu_counter_columns[k]) &&
-				e->sample.values[i] >= 0) {
-				percent[k] = e->sample.values[i];
-				r->weighted[k] += dt_s * e->sample.values[i];
-				r->known_s[k] += dt_s;
-			}
-	if (!isnan(percent[SB_COUNTER_SM]))
-		r->bound_s[bound_of(percent, d->utilization)] += dt_s;
+	add_row(d, e, before ? (double)(e->t_ns - before->t_ns) / 1e9 : 0, &r->sums);
 }
 
 /* ---- zones ---- */
@@ -127,23 +157,24 @@ static double mean_sm(const struct counted_device *d)
 	const struct reading *last =
 		d->readings.count ? (const struct reading *)d->readings.items + d->readings.count - 1 : NULL;
 
-	return last && last->known_s[SB_COUNTER_SM] > 0
-		       ? last->weighted[SB_COUNTER_SM] / last->known_s[SB_COUNTER_SM]
+	return last && last->sums.known_s[SB_COUNTER_SM] > 0
+		       ? last->sums.weighted[SB_COUNTER_SM] / last->sums.known_s[SB_COUNTER_SM]
 		       : -1;
 }
 
-/* PM sampling is finer than GPM; of several GPUs the busiest speaks. */
-static void settle(struct counters *c)
+/* Of several GPUs the busiest speaks: of the machine's, and of those that the process sampled. */
+static void settle(struct counters *c, uint32_t process)
 {
 	c->settled = true;
+	c->process = process;
+	c->busiest[SB_COUNTED_GPM] = c->busiest[SB_COUNTED_PM] = NULL;
 	for (size_t i = 0; i < c->device_count; i++) {
-		struct counted_device *d = &c->devices[i];
+		struct counted_device *d = &c->devices[i], **best = &c->busiest[d->source];
 
-		if (d->readings.count < 2)
+		if (d->readings.count < 2 || (d->source == SB_COUNTED_PM && d->process != process))
 			continue;
-		if (!c->busiest || d->pm > c->busiest->pm ||
-			(d->pm == c->busiest->pm && mean_sm(d) > mean_sm(c->busiest)))
-			c->busiest = d;
+		if (!*best || mean_sm(d) > mean_sm(*best))
+			*best = d;
 	}
 }
 
@@ -163,55 +194,59 @@ static size_t first_from(const struct reading *all, size_t count, int64_t t_ns)
 	return low;
 }
 
-static struct sb_counter_sums *sums_at(struct counters *c, uint32_t path)
+static struct sb_counter_sums *sums_at(struct counters *c, enum sb_counter_source source, uint32_t path)
 {
-	if (path >= c->room) {
+	if (path >= c->room[source]) {
 		uint32_t room = path * 2 + 64;
-		struct sb_counter_sums *more = realloc(c->sums, room * sizeof *more);
+		struct sb_counter_sums *more = realloc(c->sums[source], room * sizeof *more);
 
 		if (!more) {
 			c->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU counters");
 			return NULL;
 		}
-		memset(more + c->room, 0, (room - c->room) * sizeof *more);
-		c->sums = more;
-		c->room = room;
+		memset(more + c->room[source], 0, (room - c->room[source]) * sizeof *more);
+		c->sums[source] = more;
+		c->room[source] = room;
 	}
-	return &c->sums[path];
+	return &c->sums[source][path];
 }
 
 static void add_between(struct sb_counter_sums *s, const struct reading *from, const struct reading *to)
 {
-	s->covered_s += (double)(to->t_ns - from->t_ns) / 1e9;
+	s->covered_s += to->sums.covered_s - from->sums.covered_s;
 	for (int k = 0; k < SB_COUNTERS; k++) {
-		s->weighted[k] += to->weighted[k] - from->weighted[k];
-		s->known_s[k] += to->known_s[k] - from->known_s[k];
+		s->weighted[k] += to->sums.weighted[k] - from->sums.weighted[k];
+		s->known_s[k] += to->sums.known_s[k] - from->sums.known_s[k];
 	}
 	for (int k = 0; k < SB_BOUNDS; k++)
-		s->bound_s[k] += to->bound_s[k] - from->bound_s[k];
+		s->bound_s[k] += to->sums.bound_s[k] - from->sums.bound_s[k];
+}
+
+static void add_zone(struct counters *c, const struct counted_device *d, const struct sb_zone *z)
+{
+	const struct reading *all = d->readings.items;
+	size_t first = first_from(all, d->readings.count, z->begin_ns);
+	size_t last = first_from(all, d->readings.count, z->end_ns + 1);
+	struct sb_counter_sums *s;
+
+	if (last < first + 2) /* no reading begins and ends in it */
+		return;
+	s = sums_at(c, d->source, z->path);
+	if (s)
+		add_between(s, &all[first], &all[last - 1]);
 }
 
 static void take_zone(void *self, const struct sb_zone *z)
 {
 	struct counters *c = self;
-	const struct reading *all;
-	struct sb_counter_sums *s;
-	size_t first, last;
 
-	if (c->err || z->flags & (SB_ZONE_RECURSIVE | SB_ZONE_SPAN))
+	if (z->flags & (SB_ZONE_RECURSIVE | SB_ZONE_SPAN))
 		return;
-	if (!c->settled)
-		settle(c);
-	if (!c->busiest)
-		return;
-	all = c->busiest->readings.items;
-	first = first_from(all, c->busiest->readings.count, z->begin_ns);
-	last = first_from(all, c->busiest->readings.count, z->end_ns + 1);
-	if (last < first + 2) /* no reading begins and ends in it */
-		return;
-	s = sums_at(c, z->path);
-	if (s)
-		add_between(s, &all[first], &all[last - 1]);
+	if (!c->settled || c->process != z->process)
+		settle(c, z->process);
+	for (int i = 0; i < SB_COUNTER_SOURCES && !c->err; i++)
+		if (c->busiest[i])
+			add_zone(c, c->busiest[i], z);
 }
 
 /* ---- the analysis ---- */
@@ -224,15 +259,17 @@ static void free_counters(void *self)
 		return;
 	for (size_t i = 0; i < c->device_count; i++)
 		sb_vec_done(&c->devices[i].readings);
-	free(c->sums);
+	for (int i = 0; i < SB_COUNTER_SOURCES; i++)
+		free(c->sums[i]);
 	free(c);
 }
 
 static bool has_counters(const struct sb_run *run)
 {
+	enum sb_counter_source ignored;
+
 	for (uint32_t i = 0; i < run->schema_count; i++)
-		if (!strcmp(run->schemas[i].source, "gpu_counters") ||
-			!strcmp(run->schemas[i].source, "gpu_pm"))
+		if (source_of(&run->schemas[i], &ignored))
 			return true;
 	return false;
 }
@@ -256,14 +293,27 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	return 0;
 }
 
+/* Of the run the readings that are always on speak; samples where there are none. */
 static void whole_run(struct counters *c, struct sb_model *model)
 {
-	const struct reading *all = c->busiest->readings.items;
+	const struct counted_device *d = NULL;
+	const struct reading *all;
 	struct sb_counter_sums sums = { 0 };
 
-	add_between(&sums, &all[0], &all[c->busiest->readings.count - 1]);
+	for (size_t i = 0; i < c->device_count; i++) {
+		const struct counted_device *other = &c->devices[i];
+
+		if (other->readings.count >= 2 &&
+			(!d || other->source < d->source ||
+				(other->source == d->source && mean_sm(other) > mean_sm(d))))
+			d = other;
+	}
+	if (!d)
+		return;
+	all = d->readings.items;
+	add_between(&sums, &all[0], &all[d->readings.count - 1]);
 	sb_gpu_counters_from_sums(&sums, (double)(c->run->to_ns - c->run->from_ns) / 1e9,
-		c->busiest->pm ? "pm sampling" : "gpm", &model->gpu_counters);
+		sb_counter_source_names[d->source], &model->gpu_counters);
 }
 
 static int finish(void *self, struct sb_run *run, struct sb_model *model)
@@ -274,18 +324,13 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 
 	if (!c || c->err)
 		return c ? c->err : 0;
-	if (!c->settled)
-		settle(c);
-	if (!c->busiest)
-		return 0;
 	whole_run(c, model);
-	p->source = model->gpu_counters.source;
-	p->all = sb_model_alloc(model, (path_count + 1) * sizeof *p->all);
-	if (!p->all)
-		return 0;
+	for (int s = 0; s < SB_COUNTER_SOURCES; s++) {
+		p->all[s] = c->room[s] ? sb_model_alloc(model, (path_count + 1) * sizeof *p->all[s]) : NULL;
+		for (uint32_t i = 0; p->all[s] && i < path_count && i < c->room[s]; i++)
+			p->all[s][i] = c->sums[s][i];
+	}
 	p->path_count = path_count;
-	for (uint32_t i = 0; i < path_count && i < c->room; i++)
-		p->all[i] = c->sums[i];
 	return 0;
 }
 

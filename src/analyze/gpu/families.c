@@ -104,6 +104,24 @@ static uint32_t class_of(struct sb_gpu_families *f, uint32_t name, uint32_t flag
 	return f->classes[number].family == SB_KERNEL_UNRECOGNISED ? number_of(f, by_shape(flags)) : number;
 }
 
+int sb_gpu_families_class(struct sb_gpu_families *f, uint32_t name, uint32_t flags, uint32_t *out_class)
+{
+	if (!make_room(f, name))
+		return sb_fail(STROBE_ENOMEM, "no memory for the kernel families");
+	*out_class = class_of(f, name, flags);
+	return 0;
+}
+
+uint32_t sb_gpu_families_class_count(const struct sb_gpu_families *f)
+{
+	return f->class_count;
+}
+
+struct sb_kernel_class sb_gpu_families_class_at(const struct sb_gpu_families *f, uint32_t class)
+{
+	return f->classes[class];
+}
+
 /* ---- sums ---- */
 
 static struct sum *sum_at(struct sb_gpu_families *f, uint32_t path, uint32_t class)
@@ -137,9 +155,10 @@ static int add_sum(struct sb_gpu_families *f, uint32_t path, uint32_t class, int
 int sb_gpu_families_add(
 	struct sb_gpu_families *f, uint32_t path, uint32_t name, uint32_t flags, int64_t duration_ns)
 {
-	if (!make_room(f, name))
-		return sb_fail(STROBE_ENOMEM, "no memory for the kernel families");
-	return add_sum(f, path, class_of(f, name, flags), 1, duration_ns);
+	uint32_t class;
+	int err = sb_gpu_families_class(f, name, flags, &class);
+
+	return err ? err : add_sum(f, path, class, 1, duration_ns);
 }
 
 /* ---- into the model ---- */

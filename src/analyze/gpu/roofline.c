@@ -42,6 +42,12 @@ static bool all_calls_timed(const struct sb_stage *s)
 	return s->gpu_span_count > 0 && !sb_stage_gpu_partial(s) && s->gpu_span_s > 0;
 }
 
+/* Of the stage's time, to speak for all of it: readings a second long blur its edges, samples do not. */
+static double least_covered(const struct sb_stage *s)
+{
+	return s->counters.source == sb_counter_source_names[SB_COUNTED_PM] ? 0.02 : 0.5;
+}
+
 static void fill_rate(const struct sb_peak_rates *p, struct sb_stage *s)
 {
 	struct sb_stage_work *w = &s->work;
@@ -53,7 +59,7 @@ static void fill_rate(const struct sb_peak_rates *p, struct sb_stage *s)
 	w->peak_tflops = sb_peak_rate(p, w->precision);
 	w->mfu_ratio = w->tflops / w->peak_tflops;
 	w->floor_s = w->flops / (w->peak_tflops * 1e12);
-	if (p && s->counters.percent[SB_COUNTER_DRAM] > 0 && s->counters.covered_ratio > 0.5)
+	if (p && s->counters.percent[SB_COUNTER_DRAM] > 0 && s->counters.covered_ratio > least_covered(s))
 		w->bytes = s->counters.percent[SB_COUNTER_DRAM] / 100 * p->gb_per_s * 1e9 * w->time_s;
 	w->intensity = w->bytes > 0 ? w->flops / w->bytes : NAN;
 }

@@ -158,6 +158,7 @@ static void list_devices(struct sb_model *model, const struct sb_run *run)
 		s->device_name = device->name;
 		take_columns(s, device);
 		device->counters = sb_model_series(model, "gpu_counters", s->device);
+		device->sampled = sb_model_series(model, "gpu_pm", s->device);
 		take_throttling(s, model, device);
 		take_busy_clock(s, device);
 	}
@@ -197,6 +198,12 @@ static bool has_home(const char *source)
 	return false;
 }
 
+/* Sampled counters are their device's, where a monitor saw that device. */
+static bool is_of_device(const struct sb_model *model, const struct sb_series *s)
+{
+	return !strcmp(s->source, "gpu_pm") && sb_model_series(model, "gpu", s->device);
+}
+
 static void list_others(struct sb_model *model)
 {
 	struct sb_other_panel *o = &model->others;
@@ -205,7 +212,7 @@ static void list_others(struct sb_model *model)
 	for (size_t i = 0; o->all && i < model->series_count; i++) {
 		const struct sb_series *s = &model->series[i];
 
-		if (!has_home(s->source) && s->count)
+		if (!has_home(s->source) && !is_of_device(model, s) && s->count)
 			o->all[o->count++] = (struct sb_other){ s->source, s->device,
 				(int64_t)s->recorded_count, s };
 	}

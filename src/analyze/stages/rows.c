@@ -378,20 +378,16 @@ static void fill_kernels(const struct sb_stage_paths *r, struct sb_stage *row)
 static void fill_counters(const struct sb_stage_paths *r, struct sb_stage *row)
 {
 	const struct sb_path_counters *from = &r->model->path_counters;
-	struct sb_counter_sums sums = { 0 };
+	struct sb_counter_sums sums[SB_COUNTER_SOURCES] = { { 0 } };
+	enum sb_counter_source better;
 
-	for (uint32_t p = r->first; p != NONE && from->all; p = r->next[p]) {
-		if (p >= from->path_count)
-			continue;
-		sums.covered_s += from->all[p].covered_s;
-		for (int k = 0; k < SB_COUNTERS; k++) {
-			sums.weighted[k] += from->all[p].weighted[k];
-			sums.known_s[k] += from->all[p].known_s[k];
-		}
-		for (int k = 0; k < SB_BOUNDS; k++)
-			sums.bound_s[k] += from->all[p].bound_s[k];
-	}
-	sb_gpu_counters_from_sums(&sums, row->total_s, from->source, &row->counters);
+	for (uint32_t p = r->first; p != NONE; p = r->next[p])
+		for (int i = 0; i < SB_COUNTER_SOURCES && p < from->path_count; i++)
+			if (from->all[i])
+				sb_counter_sums_add(&sums[i], &from->all[i][p]);
+	better = sb_counter_source_better(sums);
+	sb_gpu_counters_from_sums(
+		&sums[better], row->total_s, sb_counter_source_names[better], &row->counters);
 }
 
 /* The operations of all its model calls. */

@@ -2,6 +2,7 @@
 #include "report/panels/panel.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define STAGES_SHOWN 10u
 #define NAME_COLUMNS 20u
@@ -47,6 +48,52 @@ static void counters_text(const struct sb_model *model, struct sb_buf *out)
 		counters_row(out, stage->name, &stage->counters, stage->work.bound);
 		shown++;
 	}
+}
+
+/* ---- sampled counters ---- */
+
+static void family_row(const struct sb_pm_family *f, struct sb_buf *out)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, "%s%s%s%s%s", f->family, f->kind ? " " : "", f->kind ? f->kind : "",
+		f->precision ? " " : "", f->precision ? f->precision : "");
+	counters_row(out, name, &f->counters, NULL);
+}
+
+static void clocks_text(const struct sb_pm_samples_panel *p, struct sb_buf *out)
+{
+	if (p->clocks && !strcmp(p->clocks, "held"))
+		sb_buf_printf(out,
+			"    the SMs ran at %.0f MHz while sampled, at %.0f MHz else: times measured "
+			"meanwhile\n"
+			"      are not the usual ones\n",
+			p->sm_clock_mhz, p->sm_clock_elsewhere_mhz);
+	else if (!isnan(p->sm_clock_mhz))
+		sb_buf_printf(out, "    the SMs ran at %.0f MHz%s\n", p->sm_clock_mhz,
+			p->clocks ? ", as they do when they are not sampled" : "");
+}
+
+static void sampled_text(const struct sb_model *model, struct sb_buf *out)
+{
+	const struct sb_pm_samples_panel *p = &model->pm_samples;
+	char at[24], sampled[24], interval[24];
+
+	sb_text_seconds(at, sizeof at, p->t_s);
+	sb_text_seconds(sampled, sizeof sampled, p->sampled_s);
+	sb_text_seconds(interval, sizeof interval, p->interval_s);
+	sb_buf_printf(out, "  Sampled for %s, from %s of the run on: %lld samples of %s", sampled, at,
+		(long long)p->sample_count, interval);
+	if (p->lost_count)
+		sb_buf_printf(out, ", %lld lost", (long long)p->lost_count);
+	sb_buf_putc(out, '\n');
+	clocks_text(p, out);
+	if (!isnan(p->pcie_read_bytes_per_s) && !isnan(p->pcie_write_bytes_per_s))
+		sb_buf_printf(out, "    PCIe: %.2f GB/s read, %.2f GB/s written\n",
+			p->pcie_read_bytes_per_s / 1e9, p->pcie_write_bytes_per_s / 1e9);
+	counters_row(out, "while sampled", &p->counters, NULL);
+	for (size_t i = 0; i < p->family_count; i++)
+		family_row(&p->families[i], out);
 }
 
 /* ---- operations ---- */
@@ -102,11 +149,13 @@ static void work_text(const struct sb_model *model, struct sb_buf *out)
 static void hardware_text(
 	const struct sb_model *model, const struct sb_text_options *options, struct sb_buf *out)
 {
-	if (!model->gpu_counters.source && !model->roofline.present)
+	if (!model->gpu_counters.source && !model->roofline.present && !model->pm_samples.present)
 		return;
 	sb_text_heading(out, options, "Hardware");
 	if (model->gpu_counters.source)
 		counters_text(model, out);
+	if (model->pm_samples.present)
+		sampled_text(model, out);
 	work_text(model, out);
 }
 

@@ -3,7 +3,7 @@ import { Picture } from '../picture';
 import type { ComponentChildren } from 'preact';
 import { nth, solid, UNATTRIBUTED } from '../colour';
 import { clip, percent, seconds } from '../format';
-import type { Ceiling, GpuCounters, GpuWork, Report, Stage } from '../report';
+import type { Ceiling, GpuCounters, GpuWork, Report, SampledCounters, SampledFamily, Stage } from '../report';
 import { dark, useStore } from '../state';
 import { Table, type Column } from '../table';
 
@@ -247,8 +247,34 @@ function Rates({ report }: { report: Report }) {
   );
 }
 
+// ---- sampled counters ----
+
+const familyName = (f: SampledFamily) => [f.family, f.kind, f.precision].filter(Boolean).join(' ');
+
+function clockText(s: SampledCounters): string {
+  if (s.sm_clock_mhz === undefined) return '';
+  const at = `The SMs ran at ${s.sm_clock_mhz.toFixed(0)} MHz`;
+  if (s.clocks === 'held') return `${at} while sampled, at ${s.sm_clock_elsewhere_mhz!.toFixed(0)} MHz else: times measured meanwhile are not the usual ones.`;
+  return s.clocks ? `${at}, as they do when they are not sampled.` : `${at}.`;
+}
+
+function Sampled({ report }: { report: Report }) {
+  const s = report.sampled_counters;
+  if (!s) return null;
+  const rows: Row[] = [{ name: 'while sampled', counters: s.gpu_counters }, ...(s.families ?? []).map((f): Row => ({ name: familyName(f), counters: f.gpu_counters }))];
+  return (
+    <div class="sub">
+      <h4>Sampled counters</h4>
+      <p class="quiet">
+        {s.sample_count} samples of {seconds(s.interval_s ?? 0)}, from {seconds(s.t_s ?? 0)} of the run on{s.lost_count > 0 ? `; ${s.lost_count} were lost` : ''}. {clockText(s)}
+      </p>
+      <Table caption="Sampled counters by kernel family" rows={rows} columns={[{ key: 'name', head: 'kernels', text: true, value: (w: Row) => w.name, cell: (w: Row) => <StageName s={w} /> }, ...counterColumns()]} />
+    </div>
+  );
+}
+
 export function hardwareBody(r: Report): ComponentChildren {
   const stages = r.stage_analysis?.stages ?? [];
-  if (!r.gpu_counters && !stages.some((s) => s.gpu_work || s.gpu_counters || s.kernel_families?.length)) return null;
-  return [<Families key="f" report={r} />, <Roofline key="l" report={r} />, <Rates key="r" report={r} />];
+  if (!r.gpu_counters && !r.sampled_counters && !stages.some((s) => s.gpu_work || s.gpu_counters || s.kernel_families?.length)) return null;
+  return [<Families key="f" report={r} />, <Roofline key="l" report={r} />, <Rates key="r" report={r} />, <Sampled key="s" report={r} />];
 }
