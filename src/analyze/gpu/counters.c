@@ -30,7 +30,7 @@ struct counters {
 	struct sb_run *run;
 	struct counted_device devices[DEVICES_MAX];
 	size_t device_count;
-	struct counted_device *busiest[SB_COUNTER_SOURCES]; /* NULL: none, or nobody looked yet */
+	struct counted_device *busiest[SB_COUNTER_SOURCES]; /* NULL: none, or not settled yet */
 	bool settled; /* by the first zone, for the process of the last one */
 	uint32_t process;
 	struct sb_counter_sums *sums[SB_COUNTER_SOURCES]; /* by path */
