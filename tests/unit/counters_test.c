@@ -407,7 +407,7 @@ static void clocks_that_are_held_are_told(void **state)
 		double usual, sampled, later;
 		const char *clocks;
 	} cases[] = { { 1980, 1500, 1500, "held" }, { 1980, 1970, 1970, "as usual" },
-		{ 1980, 1300, 1700, "as usual" } }; /* it moves: nobody holds it */
+		{ 1980, 1300, 1700, "as usual" } }; /* it moves, so it is not held */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -115,7 +115,7 @@ static void full_buffer_is_counted_and_sampling_begins_again(void **state)
 {
 	(void)state;
 	start();
-	samples(0, 2); /* lost, too: nobody had read them */
+	samples(0, 2); /* lost, too: they were not read */
 	chip->overflow(0);
 	samples(1000000, 3);
 	sb_pm_session_drain(&session, take, NULL);
