@@ -60,7 +60,8 @@ class Encoder(Torch.nn.Module):
 def told(monkeypatch):
     events = []
     monkeypatch.setattr(_out_of_memory, "native", type("Native", (), {
-        "event": staticmethod(lambda name, **facts: events.append((name, facts))), "tracked": staticmethod(_out_of_memory.native.tracked)}))
+        "event": staticmethod(lambda name, **facts: events.append((name, facts))), "tracked": staticmethod(_out_of_memory.native.tracked),
+        "gpu_trace_keep": staticmethod(lambda *of: None)}))
     _out_of_memory.forget()
     gc.collect()
     return events
