@@ -2,9 +2,12 @@
 its arguments' shapes; when the session ends, torch's own counter runs the model's forward once on tensors without
 memory (the meta device), in a copy of the model that has no weights and no hooks. The live model is never called."""
 import atexit
+import contextlib
+import importlib
 import os
 import sys
 import time
+import types
 import weakref
 
 from . import _faults
@@ -125,12 +128,54 @@ def _count(shape):
         from torch.utils.flop_counter import FlopCounterMode
         counter = FlopCounterMode(display=False)
         copy = _skeleton(torch, module, {})
-        with torch.no_grad(), _whole_numbers(torch), counter:
+        with torch.no_grad(), _without_the_compiler(), _whole_numbers(torch), counter:
             copy.forward(*shape.args, **shape.kwargs)
         flops = float(counter.get_total_flops())
     except Exception as error:
         return _record(shape, None, "%s: %s" % (type(error).__name__, str(error).split("\n")[0][:100]), precision)
     _record(shape, flops, None, precision)
+
+
+class _NoCompiler(types.ModuleType):
+    """Stands for torch._dynamo: functions of torch that load it to be kept out of it are called as they are. A caller that
+    wants something else of it gets the real one."""
+    def __init__(self):
+        super().__init__("torch._dynamo")
+        self.__path__, self.kept_out = [], []
+
+    def disable(self, function, *how, **more):
+        self.kept_out.append(function)
+        return function
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        _take_away(self)
+        return getattr(importlib.import_module("torch._dynamo"), name)
+
+
+def _take_away(stand_in):
+    torch = sys.modules["torch"]
+    if sys.modules.get("torch._dynamo") is stand_in:
+        del sys.modules["torch._dynamo"]
+    if vars(torch).get("_dynamo") is stand_in:
+        del torch._dynamo
+    for function in stand_in.kept_out:  # torch has noted there what to call
+        vars(function).pop("__dynamo_disable", None)
+
+
+@contextlib.contextmanager
+def _without_the_compiler():
+    """Loading torch's compiler takes seconds; a program that has not done so shall not wait for it at its end."""
+    if "torch._dynamo" in sys.modules:
+        yield
+        return
+    stand_in = _NoCompiler()
+    sys.modules["torch._dynamo"] = sys.modules["torch"]._dynamo = stand_in
+    try:
+        yield
+    finally:
+        _take_away(stand_in)
 
 
 def _whole_numbers(torch):

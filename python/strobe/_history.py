@@ -65,7 +65,7 @@ def _take(torch):
     if peak < _best * RISEN:
         return
     _best = peak
-    with native.section("memory snapshot"):  # a stage of its own: what it costs is seen
+    with native.section("strobe: memory snapshot"):  # a stage of its own: what it costs is seen
         path = os.path.join(native.run_dir(), "memory.%d.pickle" % os.getpid())
         with open(path, "wb") as out:
             pickle.dump(torch.cuda.memory._snapshot(), out)

@@ -1,8 +1,15 @@
-/* How a kernel was launched: its grid, its blocks, what each of them takes. Two words of a record. */
+/* How a kernel was launched: its grid, its blocks, what each of them takes. Two words; programs launch
+ * the same few shapes again and again: a recorded kernel has a name that holds them, an imported one the words. */
 #ifndef SB_FORMAT_GPU_SHAPE_H
 #define SB_FORMAT_GPU_SHAPE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SB_GPU_SHAPE_NAME "strobe.shape " /* then both words, 16 hexadecimal digits each */
+enum { SB_GPU_SHAPE_TEXT = sizeof SB_GPU_SHAPE_NAME + 32 };
 
 struct sb_gpu_shape {
 	uint32_t grid[3]; /* blocks; grid[0] 0: not known */
@@ -34,6 +41,36 @@ static inline struct sb_gpu_shape sb_gpu_shape_unpack(const uint64_t in[2])
 		.block = { in[1] & 0x7ff, in[1] >> 11 & 0x7ff, in[1] >> 22 & 0x7f },
 		.registers = in[1] >> 29 & 0x1ff,
 		.shared_bytes = in[1] >> 38 & 0x3ffffff };
+}
+
+static inline void sb_gpu_shape_name(const uint64_t words[2], char out_name[SB_GPU_SHAPE_TEXT])
+{
+	snprintf(out_name, SB_GPU_SHAPE_TEXT, SB_GPU_SHAPE_NAME "%016llx%016llx",
+		(unsigned long long)words[0], (unsigned long long)words[1]);
+}
+
+static inline int sb_gpu_shape_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* false: it is no such name. */
+static inline bool sb_gpu_shape_of_name(const char *name, struct sb_gpu_shape *out_shape)
+{
+	size_t head = sizeof SB_GPU_SHAPE_NAME - 1;
+	uint64_t words[2] = { 0 };
+
+	if (!name || strncmp(name, SB_GPU_SHAPE_NAME, head) != 0 || strlen(name + head) != 32)
+		return false;
+	for (int i = 0; i < 32; i++) {
+		int digit = sb_gpu_shape_digit(name[head + i]);
+
+		if (digit < 0)
+			return false;
+		words[i / 16] = words[i / 16] << 4 | (uint64_t)digit;
+	}
+	*out_shape = sb_gpu_shape_unpack(words);
+	return true;
 }
 
 #endif

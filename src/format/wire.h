@@ -194,7 +194,7 @@ enum sb_long_type {
 	SB_GPU = 6, /* aux: name | gpu kind << 20 | device << 24 | flags << 32;
 	                     [start, duration, launch ticks or 0,
 	                      stream << 32 | launching tid], for copies and sets [bytes],
-	                      for kernels, where it is known, their shape (gpu_shape.h) */
+	                      for kernels, where it is known, their shape (gpu_shape.h): [its name] or [2 words] */
 	SB_SCHEMA = 7, /* aux: schema; [source name, device + 1, column count],
 	                     then per column [name] ; column names end in their unit */
 	SB_SAMPLE = 8, /* aux: schema; [ticks], then one double per column */

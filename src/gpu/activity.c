@@ -6,6 +6,7 @@
 #include "format/gpu_shape.h"
 #include "gpu/held.h"
 #include "gpu/kernel_name.h"
+#include "gpu/kernel_shape.h"
 #include "gpu/launch.h"
 #include "gpu/ring.h"
 #include "gpu/stamps.h"
@@ -126,11 +127,27 @@ static void hold(const struct sb_launch *launch, uint64_t aux, const uint64_t *p
 	sb_held_put(&record);
 }
 
+/* A name where there is one, else both words. Returns the payload's words. */
+static uint32_t put_shape(const struct sb_gpu_shape *shape, uint64_t payload[2])
+{
+	uint32_t name;
+
+	if (!shape->grid[0])
+		return 4;
+	sb_gpu_shape_pack(shape, payload);
+	name = sb_kernel_shape(payload);
+	if (!name)
+		return 6;
+	payload[0] = name;
+	payload[1] = 0;
+	return 5;
+}
+
 static void put(const struct activity *a)
 {
 	struct sb_launch launch = sb_launch_of(a->correlation);
 	uint64_t payload[6] = { 0 }, aux;
-	uint32_t words = !a->shape ? 5 : a->shape->grid[0] ? 6 : 4;
+	uint32_t words = 5;
 
 	if (a->correlation > newest)
 		newest = a->correlation;
@@ -145,7 +162,7 @@ static void put(const struct activity *a)
 	payload[2] = launch.ticks;
 	payload[3] = (uint64_t)a->stream << 32 | launch.tid;
 	if (a->shape)
-		sb_gpu_shape_pack(a->shape, payload + 4);
+		words = put_shape(a->shape, payload + 4);
 	else
 		payload[4] = a->bytes;
 	counts.unattributed += !launch.ticks;

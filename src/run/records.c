@@ -146,6 +146,8 @@ static bool take_gpu(struct sb_engine *e, const struct given *g, struct sb_event
 	ev->gpu.bytes = ev->gpu.kind != SB_GPU_KERNEL && r->words >= 5 ? (int64_t)r->payload[4] : -1;
 	if (ev->gpu.kind == SB_GPU_KERNEL && r->words >= 6)
 		ev->gpu.shape = sb_gpu_shape_unpack(r->payload + 4);
+	else if (ev->gpu.kind == SB_GPU_KERNEL && r->words == 5)
+		sb_gpu_shape_of_name(e->run->names[sb_engine_name(e, r->payload[4])].text, &ev->gpu.shape);
 	return true;
 }
 

@@ -113,6 +113,24 @@ def trace_records_kernels_and_lets_go():
     assert rec.meta["gpu_trace_begin_ticks"] < rec.meta["gpu_trace_end_ticks"]
 
 
+@case
+def how_a_kernel_was_launched_comes_back_from_its_name():
+    p = Program()
+    assert p.strobe.strobe_gpu_trace_start(b"") == 0, p.strobe.strobe_error()
+    p.cupti.shape(164308, 12)
+    p.cupti.sized(4, 384, 168)
+    for _ in range(3):
+        p.zone(b"denoise", 5)
+    p.strobe.strobe_gpu_trace_stop()
+    p.stop()
+    out = p.folder + "/trace.json"
+    done = subprocess.run([BUILD + "/strobe", "export", p.folder + "/last", "--to", "chrome", "-o", out], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    kernels = [e["args"] for e in json.load(open(out))["traceEvents"] if e.get("cat") == "kernel"]
+    assert [(k["grid"], k["block"], k["registers per thread"], k["shared memory"]) for k in kernels] == \
+        [([4, 12, 1], [384, 1, 1], 168, 164308)] * 3, kernels
+
+
 def report_of(folder):
     done = subprocess.run([BUILD + "/strobe", "report", folder, "--format", "json"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -1,7 +1,9 @@
 """Operations of real models' forwards, beside a count by hand."""
+import sys
+
 import pytest
 
-from conftest import both_ways
+from conftest import both_ways, strobe_run
 
 
 def wan(tokens, text, width, hidden, layers):
@@ -44,3 +46,22 @@ def test_a_forward_takes_what_is_counted_by_hand(found, name):
     assert stages[name]["count"] == 2
     assert stages[name]["gpu_work"]["flop_count"] == pytest.approx(2 * EXPECTED[name], rel=0.02)
     assert stages[name]["gpu_work"]["precision"] == "fp32"
+
+
+PLAIN = """
+import atexit, sys
+atexit.register(lambda: print("compiler loaded:", "torch._dynamo" in sys.modules))
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Conv1d(1, 1, 3))
+model(torch.randn(1, 64))
+model(torch.randn(1, 64))
+"""
+
+
+def test_counting_does_not_load_the_compiler(tmp_path):
+    """That takes seconds at the end of a program which never compiled anything."""
+    (tmp_path / "plain.py").write_text(PLAIN)
+    watched = strobe_run(tmp_path, sys.executable, "plain.py")
+    assert "compiler loaded: False" in watched.stdout
+    [stage] = [stage for stage in watched.report()["stage_analysis"]["stages"] if stage["name"] == "Sequential"]
+    assert stage["gpu_work"]["flop_count"] == 2 * (2 * 64 * 64 + 2 * 3 * 62)

@@ -91,10 +91,10 @@ def test_an_unknown_threshold_is_refused(strobe):
 def test_a_gpu_trace_that_does_not_exist_is_refused(strobe):
     done = strobe.run("--gpu-trace=foo", "--", "true")
     assert done.returncode == 2
-    assert done.stderr == "strobe run: --gpu-trace: 'gpu_trace' wants all, steps:3, steps:3@10 (after ten steps) or seconds:5, not 'foo'\n"
+    assert done.stderr == "strobe run: --gpu-trace: 'gpu_trace' wants all, steps:3, steps:3@10 (after ten steps), seconds:5 or slow:1.5, not 'foo'\n"
     done = strobe.run("-c", write(strobe, "profiling:\n  gpu_trace: bananas\n"), "--", "true")
     assert done.returncode == 2
-    assert "profiling.yaml:2:14: 'gpu_trace' wants all, steps:3, steps:3@10 (after ten steps) or seconds:5, not 'bananas'" in done.stderr
+    assert "profiling.yaml:2:14: 'gpu_trace' wants all, steps:3, steps:3@10 (after ten steps), seconds:5 or slow:1.5, not 'bananas'" in done.stderr
 
 
 def test_a_misspelt_option_names_the_nearest(strobe):

@@ -21,6 +21,7 @@ print("  [4e] Pre-inference: SKIPPED (keyframe pass disabled)")
 print("  [4f] Main inference: Full video pass")
 print("    [4f.2] UNet (2 steps, 81 frames): 0.00s")
 print("  [4f] Main inference TOTAL: 0.00s", file=sys.stderr)
+sys.stdout.flush()
 sys.stdout.buffer.write(b"bytes \xff\x00\r no newline, tty=%d" % sys.stdout.isatty())
 sys.exit(3)
 """

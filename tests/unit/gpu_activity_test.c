@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "format/gpu_shape.h"
+#include "gpu/kernel_shape.h"
 #include "base/error.h"
 #include "fake/fake_cupti.h"
 #include "fake/written.h"
@@ -127,30 +128,56 @@ static void kernels_tell_the_shape_of_their_launch(void **state)
 	assert_int_equal(written_flags(&written[2]), 0);
 }
 
+static void kernel_of_shape(uint32_t shared_bytes, int32_t blocks)
+{
+	uint64_t t = fake->now();
+
+	fake->shape(shared_bytes, 12);
+	fake->sized(blocks, 384, 168);
+	fake->kernel(fake->launch(), t, t + 1000, "gemm");
+}
+
+/* 48 bytes with the record's head: the same shape comes again and again, and is a name. */
 static void kernels_keep_grid_block_registers_and_shared_memory(void **state)
 {
-	struct sb_gpu_shape shape;
-	uint64_t t;
+	struct sb_gpu_shape shape = { { 4, 12, 1 }, { 384, 1, 1 }, 168, 164308 }, back = { 0 };
+	uint64_t words[2];
+	char name[SB_GPU_SHAPE_TEXT];
 
 	(void)state;
 	start();
-	t = fake->now();
-	fake->shape(164308, 12);
-	fake->sized(4, 384, 168);
-	fake->kernel(fake->launch(), t, t + 1000, "gemm");
+	kernel_of_shape(164308, 4);
 	fake->shape(0, 0);
 	fake->sized(0, 0, 0);
 	sb_activity_stop();
 	assert_int_equal(written_count, 1);
+	assert_int_equal(written[0].words, 5);
+	sb_gpu_shape_pack(&shape, words);
+	sb_gpu_shape_name(words, name);
+	assert_int_equal(written[0].payload[4], sb_name_intern(name, NULL));
+	assert_true(sb_gpu_shape_of_name(name, &back));
+	assert_memory_equal(&back, &shape, sizeof shape);
+}
+
+static void more_shapes_than_names_are_kept_as_they_are(void **state)
+{
+	(void)state;
+	for (int32_t i = 1; i <= 2000; i++) {
+		uint64_t words[2];
+		uint32_t name;
+
+		sb_gpu_shape_pack(&(struct sb_gpu_shape){ { (uint32_t)i, 1, 1 }, { 32, 1, 1 }, 8, 0 }, words);
+		name = sb_kernel_shape(words);
+		assert_int_equal(name, sb_kernel_shape(words));
+		assert_true(name || i > 700);
+	}
+	start();
+	kernel_of_shape(7, 77);
+	fake->shape(0, 0);
+	fake->sized(0, 0, 0);
+	sb_activity_stop();
 	assert_int_equal(written[0].words, 6);
-	shape = sb_gpu_shape_unpack(written[0].payload + 4);
-	assert_int_equal(shape.grid[0], 4);
-	assert_int_equal(shape.grid[1], 12);
-	assert_int_equal(shape.grid[2], 1);
-	assert_int_equal(shape.block[0], 384);
-	assert_int_equal(shape.block[1], 1);
-	assert_int_equal(shape.registers, 168);
-	assert_int_equal(shape.shared_bytes, 164308);
+	assert_int_equal(sb_gpu_shape_unpack(written[0].payload + 4).grid[0], 77);
 }
 
 static void copies_have_direction_bytes_and_kind_of_memory(void **state)
@@ -460,6 +487,7 @@ int main(void)
 		cmocka_unit_test(unknown_versions_are_refused), /* first: nothing is loaded yet */
 		TEST(kernel_carries_the_call_that_launched_it), TEST(kernels_tell_the_shape_of_their_launch),
 		TEST(kernels_keep_grid_block_registers_and_shared_memory),
+		TEST(more_shapes_than_names_are_kept_as_they_are),
 		TEST(copies_have_direction_bytes_and_kind_of_memory),
 		TEST(everything_is_let_go_of_afterwards), TEST(runtime_records_are_never_enabled),
 		TEST(what_was_launched_after_the_cut_is_not_recorded),

@@ -101,6 +101,21 @@ static void without_set_up_before_it_a_run_has_no_start_up(void **state)
 	synthetic_done(&s);
 }
 
+static void what_strobe_takes_itself_is_no_bottleneck(void **state)
+{
+	struct synthetic s;
+	struct sb_model *m;
+
+	short_script(&s);
+	synthetic_begin(&s, 4400 * MS, "strobe: counting FLOPs", 0);
+	synthetic_end(&s, 4850 * MS);
+	m = synthetic_model(&s, 4900 * MS);
+	assert_string_equal(m->stages.bottlenecks[0], "request");
+	assert_false(sb_model_stage(m, "strobe: counting FLOPs")->bottleneck);
+	assert_near(m->summary.judged_s, 0.13, 1e-9);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -108,6 +123,7 @@ int main(void)
 		cmocka_unit_test(the_first_screen_has_the_start_up_as_one_row_that_closes_the_sum),
 		cmocka_unit_test(a_longer_run_is_judged_by_samples_after_its_start_up),
 		cmocka_unit_test(without_set_up_before_it_a_run_has_no_start_up),
+		cmocka_unit_test(what_strobe_takes_itself_is_no_bottleneck),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,6 +177,23 @@ static void equal_pairs_give_few_false_regressions(void **state)
 	assert_true(count_verdicts(measure, 1.0, SB_VERDICT_BETTER, 200) <= 10);
 }
 
+/* A machine that slows down while the slow side is measured does not make 300 us of 20 ms. */
+static void drift_does_not_hide_what_is_far_beyond_it(void **state)
+{
+	const double base[] = { 0.02, 0.022, 0.024, 0.026, 0.03, 0.035, 0.04, 0.05 };
+	const double now[] = { 1e-3, 5e-4, 4e-4, 3e-4, 2e-4, 1e-4, 5e-5, 1e-6 };
+	const double near[] = { 0.012, 0.013, 0.014, 0.015, 0.016, 0.017, 0.018, 0.019 };
+	struct sb_rank_test test;
+
+	(void)state;
+	assert_int_equal(sb_stats_rank_test(base, 8, now, 8, &test), 0);
+	assert_true(test.inflation == 1 && test.p < 0.001);
+	assert_int_equal(sb_stats_rank_test(now, 8, base, 8, &test), 0);
+	assert_true(test.inflation == 1 && test.p < 0.001);
+	assert_int_equal(sb_stats_rank_test(base, 8, near, 8, &test), 0);
+	assert_true(test.inflation > 1);
+}
+
 static void drifting_equal_pairs_give_few_false_regressions(void **state)
 {
 	seed = 2;
@@ -271,6 +288,7 @@ int main(void)
 		cmocka_unit_test(ties_fall_back_to_the_corrected_approximation),
 		cmocka_unit_test(intervals_hold_the_truth_and_repeat_exactly),
 		cmocka_unit_test(equal_pairs_give_few_false_regressions),
+		cmocka_unit_test(drift_does_not_hide_what_is_far_beyond_it),
 		cmocka_unit_test(drifting_equal_pairs_give_few_false_regressions),
 		cmocka_unit_test(a_true_change_of_5_percent_is_found),
 		cmocka_unit_test(single_values_need_both_tolerances),

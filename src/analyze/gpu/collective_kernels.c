@@ -20,8 +20,9 @@ struct exchange {
 
 struct kernels {
 	const struct sb_run *run;
-	bool is_asked, any; /* names are looked at with the first kernel: most runs have none */
-	bool *communicates; /* by name */
+	bool any; /* a name communicates */
+	bool *communicates; /* by name; names are looked at with the first kernel: most runs have none */
+	uint32_t name_count;
 	struct exchange *all;
 	size_t count, room;
 	struct sb_union computing[DEVICES_MAX];
@@ -60,11 +61,24 @@ static void keep(struct kernels *k, const struct sb_event *e)
 		e->gpu.launch_track, e->gpu.device };
 }
 
-static void ask_names(struct kernels *k)
+/* More names may come while a damaged recording is read. */
+static bool communicates(struct kernels *k, uint32_t name)
 {
-	for (uint32_t i = 0; i < k->run->name_count; i++)
-		k->any |= k->communicates[i] = sb_gpu_collective(k->run->names[i].text) != NULL;
-	k->is_asked = true;
+	uint32_t count = k->run->name_count;
+	bool *more;
+
+	if (name < k->name_count || name >= count)
+		return name < k->name_count && k->communicates[name];
+	more = realloc(k->communicates, count * sizeof *more);
+	if (!more) {
+		k->no_memory = true;
+		return false;
+	}
+	for (uint32_t i = k->name_count; i < count; i++)
+		k->any |= more[i] = sb_gpu_collective(k->run->names[i].text) != NULL;
+	k->communicates = more;
+	k->name_count = count;
+	return more[name];
 }
 
 static void take_event(void *self, const struct sb_event *e)
@@ -73,13 +87,9 @@ static void take_event(void *self, const struct sb_event *e)
 
 	if (e->gpu.kind != SB_GPU_KERNEL)
 		return;
-	if (!k->is_asked)
-		ask_names(k);
-	if (!k->any)
-		return;
-	if (k->communicates[e->name])
+	if (communicates(k, e->name))
 		keep(k, e);
-	else if (e->gpu.device < DEVICES_MAX)
+	else if (k->any && e->gpu.device < DEVICES_MAX)
 		k->no_memory |= !sb_union_add(
 			&k->computing[e->gpu.device], e->t_ns, e->t_ns + e->gpu.duration_ns);
 }
@@ -89,12 +99,8 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	struct kernels *k = calloc(1, sizeof *k);
 
 	(void)model;
-	if (k)
-		k->communicates = calloc(run->name_count + 1, sizeof *k->communicates);
-	if (!k || !k->communicates) {
-		done(k);
+	if (!k)
 		return sb_fail(STROBE_ENOMEM, "no memory for the collectives of '%s'", run->path);
-	}
 	k->run = run;
 	*v = (struct sb_visitor){ .self = k, .kinds = 1u << SB_EVENT_GPU, .event = take_event };
 	return 0;

@@ -3,10 +3,17 @@
 #include "analyze/stages/stages.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define BOTTLENECKS 3
 #define WORTH_NAMING 0.05 /* of the wall time, less the start-up where there are no generations */
 #define WORTH_MARKING 0.2 /* the same, of one beside the largest */
+
+/* What strobe itself takes inside the program: shown, but never the bottleneck. */
+static bool is_own(const struct sb_stage *s)
+{
+	return !strncmp(s->name, "strobe: ", 8);
+}
 
 void sb_stages_tell_kinds(struct sb_model *model)
 {
@@ -19,7 +26,8 @@ void sb_stages_tell_kinds(struct sb_model *model)
 		stages->on_main |= s->main_thread;
 		s->parent_name = s->parent >= 0 ? stages->stages[s->parent].name : NULL;
 		s->setup = work == STROBE_ROLE_IMPORT || work == STROBE_ROLE_LOAD ||
-			   work == STROBE_ROLE_COMPILE || (s->parent >= 0 && stages->stages[s->parent].setup);
+			   work == STROBE_ROLE_COMPILE || is_own(s) ||
+			   (s->parent >= 0 && stages->stages[s->parent].setup);
 	}
 	for (size_t i = 0; i < stages->stage_count; i++)
 		stages->stages[i].other_thread = stages->on_main && !stages->stages[i].main_thread;
@@ -83,7 +91,7 @@ static void name_largest(struct sb_stages_panel *s, const uint32_t *order, bool 
 
 		if (row->self_s <= 0 || row->self_ratio < judged * (first ? least_first : WORTH_NAMING))
 			break;
-		if (!setup_too && row->setup)
+		if (is_own(row) || (!setup_too && row->setup))
 			continue;
 		row->bottleneck = first;
 		if (first || (row->self_ratio >= judged * WORTH_MARKING && !is_nested(s, order[0], order[i])))

@@ -1,0 +1,10 @@
+/* The name that holds how a kernel was launched. */
+#ifndef SB_GPU_KERNEL_SHAPE_H
+#define SB_GPU_KERNEL_SHAPE_H
+
+#include <stdint.h>
+
+/* 0: there are too many shapes for names. */
+uint32_t sb_kernel_shape(const uint64_t words[2]);
+
+#endif
