@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* 0: there are too many shapes for names. */
+/* 0: there are too many shapes, or names, for another one. */
 uint32_t sb_kernel_shape(const uint64_t words[2]);
 
 #endif

@@ -285,7 +285,7 @@ static void a_run_says_what_each_size_needed(void **state)
 	synthetic_done(&s);
 }
 
-/* The first of three takes ten times as long: it is told apart, in its stages as well. */
+/* The first of three generations takes ten times as long. The report keeps it apart, and so do its stages. */
 static void the_first_generation_of_a_process_is_apart(void **state)
 {
 	struct synthetic s;
