@@ -117,11 +117,11 @@ def zone_overhead():
             b, events = Bench(torch, model, 1), EventTimer(torch)
             # In turns: no form has the machine's better minute.
             for _ in range(4):
-                b.step_pairs("gpu", zoned(model, strobe.section, True), 300)
-                b.step_pairs("null", None, 75)
-                b.step_pairs("cpu", zoned(model, strobe.section, False), 75)
-                b.step_pairs("default", zoned(model, strobe.section, None), 75)
-                b.step_pairs("empty", zoned(model, lambda name, gpu: nullcontext(), None), 75)
+                b.step_pairs("gpu", zoned(model, strobe.section, True), 300 if not rich else 120)
+                b.step_pairs("null", None, 50)
+                b.step_pairs("cpu", zoned(model, strobe.section, False), 50)
+                b.step_pairs("default", zoned(model, strobe.section, None), 50)
+                b.step_pairs("empty", zoned(model, lambda name, gpu: nullcontext(), None), 50)
                 b.step_pairs("events", zoned(model, lambda name, gpu: events, None), 25)
             row("null (A/A), %s kernels per step of %.2f ms" % (label, b.step_ms()), b.text("null"), "1.00")
             row("GPU zones on every step and block, %s kernels per step" % label, b.text("gpu"), "<= %.2f x" % want, b.ratio("gpu") <= want)
