@@ -3,30 +3,23 @@
 
 #include "base/error.h"
 #include "format/run_keys.h"
+#include "gpu/collector.h"
 #include "gpu/driver.h"
 #include "gpu/pm_session.h"
 #include "gpu/pool.h"
 #include "gpu/stamps.h"
-#include "record/cancel.h"
 #include "record/clock.h"
-#include "record/fork.h"
 #include "record/put.h"
 #include "record/step.h"
 #include "record/trace_spec.h"
 #include "strobe.h"
 
-#include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <time.h>
 
-#define LOOK_NS 50000000ull /* for CUDA to appear, for samples to read: 100 of them */
 #define DEVICES_MAX 16u
 #define WIDEST_NS 4000000u /* the first sample after a start reaches back to the one before */
 #define SIGNAL_SPEC "seconds:10"
@@ -48,13 +41,14 @@ struct counted {
 	double dram_peak_bytes_per_s;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static void collect_until_quit(void);
+
+static struct sb_collector collector = SB_COLLECTOR("strobe-counters", collect_until_quit);
 static _Atomic enum phase phase;
 static struct sb_trace_spec spec;
 static char setting[64]; /* of this session */
 static _Atomic uint32_t steps_seen;
-static _Atomic bool stop_wanted, quit;
+static _Atomic bool stop_wanted;
 static uint64_t begin_ticks, deadline_ticks;
 static _Atomic uint64_t cut_ticks; /* 0: none yet */
 
@@ -63,32 +57,6 @@ static uint32_t device_count;
 static const struct sb_cupti *cupti;
 static struct sb_stamps stamps;
 static uint64_t sample_count, lost_count, unwritten_count, overflow_count;
-
-static pthread_t thread;
-static bool threaded;
-static sem_t bell;
-
-/* As in trace.c: a thread that holds the lock cannot be cancelled, and a forked child may have been
- * born while another thread held it. */
-static int hold(void)
-{
-	int cancel = sb_cancel_off();
-
-	sb_fork_settle();
-	pthread_mutex_lock(&lock);
-	return cancel;
-}
-
-static void release(int cancel)
-{
-	pthread_mutex_unlock(&lock);
-	sb_cancel_restore(cancel);
-}
-
-static void ring(void)
-{
-	sem_post(&bell);
-}
 
 /* ---- samples ----------------------------------------------------------- */
 
@@ -246,7 +214,7 @@ static void begin(void)
 	atomic_store(&cut_ticks, 0);
 	atomic_store(&stop_wanted, false);
 	atomic_store(&phase, ON);
-	ring();
+	sb_collector_ring(&collector);
 }
 
 static void cut(void)
@@ -255,7 +223,7 @@ static void cut(void)
 
 	atomic_compare_exchange_strong(&cut_ticks, &none, sb_clock_ticks());
 	atomic_store(&stop_wanted, true);
-	ring();
+	sb_collector_ring(&collector);
 }
 
 /* Every step of the program, at its beginning, on its thread. The hardware is got in the step before
@@ -273,14 +241,14 @@ static void step_begun(void)
 	}
 	if (now == OFF || seen + 1 < spec.skip)
 		return;
-	cancel = hold();
+	cancel = sb_collector_hold(&collector);
 	if (atomic_load(&phase) == ARMED)
 		open_devices();
 	if (atomic_load(&phase) == READY && seen >= spec.skip) {
 		begin();
 		atomic_store(&steps_seen, 1);
 	}
-	release(cancel);
+	sb_collector_release(&collector, cancel);
 }
 
 /* Call with the lock held. */
@@ -298,7 +266,7 @@ static void arm(const struct sb_trace_spec *wanted)
 	if (spec.bound == SB_TRACE_STEPS)
 		sb_step_counting_hook_set(step_begun);
 	begin_if_there();
-	ring();
+	sb_collector_ring(&collector);
 }
 
 /* ---- the thread -------------------------------------------------------- */
@@ -327,7 +295,7 @@ static void say_counts(void)
 
 static void finish(void)
 {
-	int cancel = hold();
+	int cancel = sb_collector_hold(&collector);
 
 	cut();
 	sb_keep_meta_int(SB_META_RUN, SB_RUN_GPU_COUNTERS_END, (int64_t)atomic_load(&cut_ticks));
@@ -338,8 +306,8 @@ static void finish(void)
 	say_counts();
 	sb_step_counting_hook_set(NULL);
 	atomic_store(&phase, OFF);
-	pthread_cond_broadcast(&changed);
-	release(cancel);
+	pthread_cond_broadcast(&collector.changed);
+	sb_collector_release(&collector, cancel);
 }
 
 /* No room is left, or no device that could be sampled. */
@@ -352,37 +320,24 @@ static bool useless(void)
 	return unwritten_count > 0 || broken == device_count;
 }
 
-static void sleep_until_rung(void)
+/* Nothing comes by itself: no sampling, or one that begins with a step. */
+static bool is_idle(void)
 {
 	enum phase now = atomic_load(&phase);
-	struct timespec t;
-	uint64_t ns;
 
-	if (now == OFF || (now != ON && spec.bound == SB_TRACE_STEPS)) {
-		while (sem_wait(&bell) && errno == EINTR)
-			;
-		return;
-	}
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + LOOK_NS;
-	t = (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
-	while (sem_clockwait(&bell, CLOCK_MONOTONIC, &t) && errno == EINTR)
-		;
+	return now == OFF || (now != ON && spec.bound == SB_TRACE_STEPS);
 }
 
-static void *run(void *unused)
+static void collect_until_quit(void)
 {
-	struct timespec cpu;
 	int cancel;
 
-	(void)unused;
-	prctl(PR_SET_NAME, "strobe-counters");
 	sb_cuda_capture_relax();
-	while (!atomic_load(&quit)) {
-		sleep_until_rung();
-		cancel = hold();
+	while (!atomic_load(&collector.quit)) {
+		sb_collector_sleep(&collector, is_idle());
+		cancel = sb_collector_hold(&collector);
 		begin_if_there();
-		release(cancel);
+		sb_collector_release(&collector, cancel);
 		if (atomic_load(&phase) != ON)
 			continue;
 		drain();
@@ -391,26 +346,6 @@ static void *run(void *unused)
 	}
 	if (atomic_load(&phase) == ON)
 		finish();
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-	sb_session_add_own_cpu((uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec);
-	return NULL;
-}
-
-/* Call with the lock held. */
-static bool start_thread(void)
-{
-	sigset_t all, before;
-
-	if (threaded)
-		return true;
-	sem_init(&bell, 0, 0);
-	atomic_store(&quit, false);
-	sigfillset(&all);
-	sigdelset(&all, SIGBUS); /* a fault on the recording is handled, see record/fault.h */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	threaded = !pthread_create(&thread, NULL, run, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return threaded;
 }
 
 /* ---- from outside ------------------------------------------------------ */
@@ -427,22 +362,23 @@ int strobe_gpu_counters_start(const char *text)
 		return err;
 	if (!sb_session_active())
 		return sb_fail(STROBE_EINVAL, "no session is open: strobe_start() first");
-	cancel = hold();
+	cancel = sb_collector_hold(&collector);
 	while (atomic_load(&phase) == ON && atomic_load(&stop_wanted))
-		pthread_cond_wait(&changed, &lock); /* the last samples are being put away */
+		pthread_cond_wait(
+			&collector.changed, &collector.lock); /* the last samples are being put away */
 	if (atomic_load(&phase) == ON)
 		err = sb_fail(STROBE_EBUSY, "GPU counters are being sampled already");
-	else if (!start_thread())
+	else if (!sb_collector_start(&collector))
 		err = sb_fail(STROBE_ENOMEM, "no thread for the GPU counters");
 	else
 		arm(&wanted);
-	release(cancel);
+	sb_collector_release(&collector, cancel);
 	return err;
 }
 
 void strobe_gpu_counters_stop(void)
 {
-	int cancel = hold();
+	int cancel = sb_collector_hold(&collector);
 
 	if (atomic_load(&phase) == ON) {
 		cut();
@@ -451,7 +387,7 @@ void strobe_gpu_counters_stop(void)
 		close_devices();
 		atomic_store(&phase, OFF);
 	}
-	release(cancel);
+	sb_collector_release(&collector, cancel);
 }
 
 void sb_gpu_counters_signalled(void)
@@ -487,39 +423,23 @@ static void say_unsampled(void)
 
 void sb_gpu_counters_session_stops(void)
 {
-	bool join;
 	int cancel;
 
 	say_unsampled();
-	cancel = hold();
-	join = threaded;
-	threaded = false;
-	atomic_store(&quit, true);
-	if (join)
-		ring();
-	release(cancel);
-	if (join) {
-		pthread_join(thread, NULL);
-		sem_destroy(&bell);
-	}
-	cancel = hold();
+	sb_collector_stop(&collector);
+	cancel = sb_collector_hold(&collector);
 	sb_step_counting_hook_set(NULL);
 	close_devices(); /* in phase READY */
 	atomic_store(&phase, OFF);
-	release(cancel);
+	sb_collector_release(&collector, cancel);
 	setting[0] = 0;
 }
 
 void sb_gpu_counters_forget(void)
 {
-	static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-
-	memcpy(&lock, &fresh, sizeof fresh);
-	pthread_cond_init(&changed, NULL);
-	threaded = false;
+	sb_collector_forget(&collector);
 	device_count = 0; /* the parent's: neither stopped nor freed here */
 	atomic_store(&phase, OFF);
-	atomic_store(&quit, false);
 	sb_step_counting_hook_set(NULL);
 	sb_pm_sessions_forget();
 }
@@ -527,5 +447,5 @@ void sb_gpu_counters_forget(void)
 void sb_gpu_counters_cuda_started(void)
 {
 	if (atomic_load(&phase) == ARMED)
-		ring(); /* contexts come after this call: the thread looks for them */
+		sb_collector_ring(&collector); /* contexts come after this call: the thread looks for them */
 }

@@ -5,29 +5,24 @@
 #include "base/error.h"
 #include "format/run_keys.h"
 #include "gpu/activity.h"
+#include "gpu/collector.h"
 #include "gpu/counters.h"
 #include "gpu/driver.h"
 #include "gpu/pool.h"
 #include "gpu/slow.h"
 #include "gpu/watch.h"
-#include "record/cancel.h"
 #include "record/clock.h"
-#include "record/fork.h"
 #include "record/put.h"
 #include "record/step.h"
 #include "strobe.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <time.h>
 
-#define LOOK_NS 50000000ull /* for CUDA to appear, for buffers to read */
 #define FULL_COUNT 1000u /* records that found no room before we give up */
 #define SIGNAL_SPEC "seconds:10"
 #define HOW "see docs/gpu.md, 'The kernel trace'"
@@ -39,43 +34,18 @@ enum phase {
 	ON
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static void collect_until_quit(void);
+
+static struct sb_collector collector = SB_COLLECTOR("strobe-trace", collect_until_quit);
 static _Atomic enum phase phase;
 static struct sb_trace_spec spec;
 static uint64_t deadline_ticks;
 static _Atomic uint32_t steps_seen;
-static _Atomic bool stop_wanted, quit, signalled;
+static _Atomic bool stop_wanted, signalled;
 static bool asked; /* for a trace, in this session */
 static _Atomic bool steps_asked; /* for one of steps */
 static bool attributed; /* launches were asked for */
 static bool untraceable; /* CUPTI refused; slow moments are watched for all the same */
-
-static pthread_t thread;
-static bool threaded;
-static sem_t bell;
-
-/* A thread that holds the lock cannot be cancelled, and a forked child may have been born
- * while another thread held it. Returns what release() takes. */
-static int hold(void)
-{
-	int cancel = sb_cancel_off();
-
-	sb_fork_settle();
-	pthread_mutex_lock(&lock);
-	return cancel;
-}
-
-static void release(int cancel)
-{
-	pthread_mutex_unlock(&lock);
-	sb_cancel_restore(cancel);
-}
-
-static void ring(void)
-{
-	sem_post(&bell);
-}
 
 /* ---- beginning --------------------------------------------------------- */
 
@@ -123,7 +93,7 @@ static int begin(void)
 				 : UINT64_MAX;
 	atomic_store(&stop_wanted, false);
 	atomic_store(&phase, ON);
-	ring();
+	sb_collector_ring(&collector);
 	return 0;
 }
 
@@ -134,15 +104,15 @@ static void step_begun(void)
 	int cancel;
 
 	if (atomic_load(&phase) == ARMED && seen >= spec.skip) {
-		cancel = hold();
+		cancel = sb_collector_hold(&collector);
 		if (atomic_load(&phase) == ARMED)
 			begin();
 		atomic_store(&steps_seen, 1);
-		release(cancel);
+		sb_collector_release(&collector, cancel);
 	} else if (atomic_load(&phase) == ON && seen >= spec.steps) {
 		sb_activity_cut();
 		atomic_store(&stop_wanted, true);
-		ring();
+		sb_collector_ring(&collector);
 	}
 }
 
@@ -163,7 +133,7 @@ static int arm(const struct sb_trace_spec *wanted)
 
 		return for_slow() ? 0 : err;
 	}
-	ring();
+	sb_collector_ring(&collector);
 	return 0;
 }
 
@@ -200,11 +170,11 @@ static void finish(void)
 		sb_slow_stop(true);
 	c = sb_activity_counts();
 	say_counts(&c);
-	cancel = hold();
+	cancel = sb_collector_hold(&collector);
 	sb_step_hook_set(NULL);
 	atomic_store(&phase, OFF);
-	pthread_cond_broadcast(&changed);
-	release(cancel);
+	pthread_cond_broadcast(&collector.changed);
+	sb_collector_release(&collector, cancel);
 }
 
 /* No CUPTI yet, or none at all: steps and generations are judged, their zones are in the recording. */
@@ -213,13 +183,13 @@ static void watch_untraced(void)
 	int cancel;
 
 	sb_slow_look(false);
-	if (!atomic_load(&stop_wanted) && !atomic_load(&quit) && !sb_slow_enough())
+	if (!atomic_load(&stop_wanted) && !atomic_load(&collector.quit) && !sb_slow_enough())
 		return;
 	sb_slow_stop(false);
-	cancel = hold();
+	cancel = sb_collector_hold(&collector);
 	atomic_store(&phase, OFF);
-	pthread_cond_broadcast(&changed);
-	release(cancel);
+	pthread_cond_broadcast(&collector.changed);
+	sb_collector_release(&collector, cancel);
 }
 
 static uint64_t collect(void)
@@ -244,7 +214,7 @@ static void drain(void)
 			"raise max_trace_bytes or trace fewer steps");
 		atomic_store(&stop_wanted, true);
 	}
-	if (atomic_load(&stop_wanted) || atomic_load(&quit) || sb_clock_ticks() > deadline_ticks)
+	if (atomic_load(&stop_wanted) || atomic_load(&collector.quit) || sb_clock_ticks() > deadline_ticks)
 		finish();
 }
 
@@ -261,21 +231,12 @@ static void answer_signal(void)
 		strobe_gpu_trace_start(SIGNAL_SPEC);
 }
 
-static void sleep_until_rung(void)
+/* Nothing comes by itself: no trace, or one that begins with a step. */
+static bool is_idle(void)
 {
-	struct timespec t;
-	uint64_t ns;
+	enum phase now = atomic_load(&phase);
 
-	if (atomic_load(&phase) == OFF || (atomic_load(&phase) == ARMED && spec.bound == SB_TRACE_STEPS)) {
-		while (sem_wait(&bell) && errno == EINTR)
-			;
-		return;
-	}
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + LOOK_NS;
-	t = (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
-	while (sem_clockwait(&bell, CLOCK_MONOTONIC, &t) && errno == EINTR)
-		;
+	return now == OFF || (now == ARMED && spec.bound == SB_TRACE_STEPS);
 }
 
 /* Else what CUPTI does on this thread would break a capture on another. */
@@ -285,22 +246,19 @@ static void relax_capture(bool *relaxed)
 		*relaxed = sb_cuda_capture_relax() >= 0;
 }
 
-static void *run(void *unused)
+static void collect_until_quit(void)
 {
-	struct timespec cpu;
 	bool relaxed = false;
 	int cancel;
 
-	(void)unused;
-	prctl(PR_SET_NAME, "strobe-trace");
-	while (!atomic_load(&quit)) {
-		sleep_until_rung();
+	while (!atomic_load(&collector.quit)) {
+		sb_collector_sleep(&collector, is_idle());
 		answer_signal();
-		cancel = hold();
+		cancel = sb_collector_hold(&collector);
 		if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS && !untraceable &&
 			cuda_initialised())
 			begin();
-		release(cancel);
+		sb_collector_release(&collector, cancel);
 		if (atomic_load(&phase) == ARMED && for_slow())
 			watch_untraced();
 		if (atomic_load(&phase) == ON) {
@@ -314,26 +272,6 @@ static void *run(void *unused)
 		finish();
 	if (atomic_load(&phase) == ARMED && for_slow())
 		watch_untraced();
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-	sb_session_add_own_cpu((uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec);
-	return NULL;
-}
-
-/* Call with the lock held. */
-static bool start_thread(void)
-{
-	sigset_t all, before;
-
-	if (threaded)
-		return true;
-	sem_init(&bell, 0, 0);
-	atomic_store(&quit, false);
-	sigfillset(&all);
-	sigdelset(&all, SIGBUS); /* a fault on the recording is handled, see record/fault.h */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	threaded = !pthread_create(&thread, NULL, run, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return threaded;
 }
 
 /* ---- the signal -------------------------------------------------------- */
@@ -348,7 +286,7 @@ static void on_signal(int number)
 	(void)number;
 	if (atomic_load(&listening)) {
 		atomic_store(&signalled, true);
-		sem_post(&bell);
+		sb_collector_ring(&collector);
 	}
 	errno = saved;
 }
@@ -362,12 +300,12 @@ void sb_gpu_trace_listen(void)
 		return;
 	if (now.sa_handler != SIG_DFL && !(now.sa_handler == SIG_IGN && atomic_load(&left_ignored)))
 		return; /* the program's own */
-	cancel = hold();
-	if (start_thread()) {
+	cancel = sb_collector_hold(&collector);
+	if (sb_collector_start(&collector)) {
 		atomic_store(&listening, true);
 		sigaction(SIGUSR2, &ours, NULL);
 	}
-	release(cancel);
+	sb_collector_release(&collector, cancel);
 }
 
 static void stop_listening(void)
@@ -393,18 +331,17 @@ int strobe_gpu_trace_start(const char *text)
 		return err;
 	if (!sb_session_active())
 		return sb_fail(STROBE_EINVAL, "no session is open: strobe_start() first");
-	cancel = hold();
+	cancel = sb_collector_hold(&collector);
 	asked = true;
-	while (atomic_load(&phase) != OFF && atomic_load(&stop_wanted) &&
-		!pthread_equal(pthread_self(), thread))
-		pthread_cond_wait(&changed, &lock); /* the last one is being put away */
+	while (atomic_load(&phase) != OFF && atomic_load(&stop_wanted) && !sb_collector_is_self(&collector))
+		pthread_cond_wait(&collector.changed, &collector.lock); /* the last one is being put away */
 	if (atomic_load(&phase) == ON || (atomic_load(&phase) == ARMED && for_slow()))
 		err = sb_fail(STROBE_EBUSY, "a GPU trace is running already");
-	else if (!start_thread())
+	else if (!sb_collector_start(&collector))
 		err = sb_fail(STROBE_ENOMEM, "no thread for the GPU trace");
 	else
 		err = arm(&wanted);
-	release(cancel);
+	sb_collector_release(&collector, cancel);
 	return err;
 }
 
@@ -413,25 +350,25 @@ void strobe_gpu_trace_keep(const char *why)
 	if (atomic_load(&phase) == OFF || !for_slow())
 		return;
 	sb_watch_ask(why);
-	ring();
+	sb_collector_ring(&collector);
 }
 
 void strobe_gpu_trace_stop(void)
 {
-	int cancel = hold();
+	int cancel = sb_collector_hold(&collector);
 
 	if (atomic_load(&phase) == ARMED && for_slow()) {
 		atomic_store(&stop_wanted, true);
-		ring();
+		sb_collector_ring(&collector);
 	} else if (atomic_load(&phase) == ARMED) {
 		sb_step_hook_set(NULL);
 		atomic_store(&phase, OFF);
 	} else if (atomic_load(&phase) == ON) {
 		sb_activity_cut();
 		atomic_store(&stop_wanted, true);
-		ring();
+		sb_collector_ring(&collector);
 	}
-	release(cancel);
+	sb_collector_release(&collector, cancel);
 }
 
 int strobe_gpu_trace_steps_state(void)
@@ -449,20 +386,20 @@ void strobe_gpu_trace_yield(const char *to)
 	char what[128];
 	int cancel;
 
-	cancel = hold();
-	if (atomic_load(&phase) == ON && !pthread_equal(pthread_self(), thread)) {
+	cancel = sb_collector_hold(&collector);
+	if (atomic_load(&phase) == ON && !sb_collector_is_self(&collector)) {
 		snprintf(what, sizeof what, "%s started and got CUPTI", to && *to ? to : "another profiler");
 		sb_keep_missing("kernels from then on", what, "run the two one after the other");
 		sb_activity_cut();
 		atomic_store(&stop_wanted, true);
-		ring();
+		sb_collector_ring(&collector);
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_sec += 2;
 		while (atomic_load(&phase) == ON &&
-			!pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &until))
+			!pthread_cond_clockwait(&collector.changed, &collector.lock, CLOCK_MONOTONIC, &until))
 			;
 	}
-	release(cancel);
+	sb_collector_release(&collector, cancel);
 }
 
 void sb_gpu_trace_session_started(const char *text)
@@ -495,36 +432,18 @@ static void say_untraced(void)
 
 void sb_gpu_trace_session_stops(void)
 {
-	bool join;
-	int cancel;
-
 	stop_listening();
 	say_untraced();
-	cancel = hold();
-	join = threaded;
-	threaded = false;
-	atomic_store(&quit, true);
-	if (join)
-		ring();
-	release(cancel);
-	if (join) {
-		pthread_join(thread, NULL);
-		sem_destroy(&bell);
-	}
+	sb_collector_stop(&collector);
 	sb_step_hook_set(NULL);
 	atomic_store(&phase, OFF);
 }
 
 void sb_gpu_trace_forget(void)
 {
-	static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-
-	memcpy(&lock, &fresh, sizeof fresh);
-	pthread_cond_init(&changed, NULL);
-	threaded = false;
+	sb_collector_forget(&collector);
 	atomic_store(&listening, false);
 	atomic_store(&phase, OFF);
-	atomic_store(&quit, false);
 	sb_step_hook_set(NULL);
 	sb_watch_stop();
 	sb_activity_forget();
@@ -536,8 +455,8 @@ void sb_gpu_trace_cuda_started(void)
 	int cancel;
 
 	strobe_mark("cuInit"); /* opens an armed session */
-	cancel = hold();
+	cancel = sb_collector_hold(&collector);
 	if (atomic_load(&phase) == ARMED && spec.bound != SB_TRACE_STEPS && !untraceable)
 		begin();
-	release(cancel);
+	sb_collector_release(&collector, cancel);
 }

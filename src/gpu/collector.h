@@ -1,0 +1,45 @@
+/*
+ * A thread that reads what CUPTI delivers, with its lock and its bell. It sleeps until it is rung or
+ * until it is time to look again. The trace has one, the sampled counters have one.
+ */
+#ifndef SB_GPU_COLLECTOR_H
+#define SB_GPU_COLLECTOR_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct sb_collector {
+	const char *name; /* of the thread */
+	void (*run)(void); /* returns once quit is set */
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* what the lock guards; its owner says when */
+	pthread_t thread;
+	sem_t bell;
+	bool started;
+	_Atomic bool quit;
+};
+
+/* In static storage, for all sessions of the process. */
+#define SB_COLLECTOR(thread_name, function)                                              \
+	{                                                                                \
+		.name = thread_name, .run = function, .lock = PTHREAD_MUTEX_INITIALIZER, \
+		.changed = PTHREAD_COND_INITIALIZER                                      \
+	}
+
+/* Takes the lock; its holder cannot be cancelled. Returns what release takes. */
+int sb_collector_hold(struct sb_collector *c);
+void sb_collector_release(struct sb_collector *c, int cancel);
+
+/* Call with the lock held. False: no thread was to be had. True as well if it runs already. */
+bool sb_collector_start(struct sb_collector *c);
+void sb_collector_stop(struct sb_collector *c); /* returns when the thread has ended */
+bool sb_collector_is_self(const struct sb_collector *c); /* the caller is this thread */
+
+void sb_collector_ring(struct sb_collector *c); /* from any thread, and in a signal handler */
+void sb_collector_sleep(struct sb_collector *c, bool until_rung); /* else it looks again soon */
+
+void sb_collector_forget(struct sb_collector *c); /* in a forked child: the thread is the parent's */
+
+#endif
