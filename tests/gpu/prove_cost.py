@@ -4,7 +4,7 @@ import statistics
 import time
 from contextlib import contextmanager, nullcontext
 
-from proving import bare_library, bare_stop, recorded, row
+from proving import Ratios, bare_library, bare_stop, recorded, row
 
 class EventTimer:
     """GPU time as it is taken by hand: a pair of torch's events around each section."""
@@ -22,7 +22,7 @@ class EventTimer:
         self.open.pop()[1].record()
 
 
-class Bench:
+class Bench(Ratios):
     """Interleaved timings of the same work done in several ways, in one process.
 
     Every round times the plain work before and after each form; a form's ratio is its time over
@@ -35,7 +35,8 @@ class Bench:
         gc.collect()
         gc.freeze()
         gc.disable()
-        self.torch, self.model, self.steps, self.ratios, self.plain = torch, model, steps, {}, []
+        super().__init__()
+        self.torch, self.model, self.steps, self.plain = torch, model, steps, []
 
     def once(self, *around):
         from dit import denoise
@@ -80,18 +81,6 @@ class Bench:
             if i % 50 == 49:
                 self.torch.cuda.synchronize()
                 pair[0](x, 0.5)
-
-    def ratio(self, name):
-        return statistics.median(self.ratios[name])
-
-    def spread(self, name):
-        """Half the width of a 95 % interval of the median, by order statistics."""
-        r, n = sorted(self.ratios[name]), len(self.ratios[name])
-        k = int(0.98 * n ** 0.5)
-        return (r[min(n - 1, n // 2 + k)] - r[max(0, n // 2 - k)]) / 2
-
-    def text(self, name):
-        return "%.3f x +-%.3f" % (self.ratio(name), self.spread(name))
 
     def step_ms(self):
         return statistics.median(self.plain) / self.steps * 1e3

@@ -3,6 +3,7 @@ import ctypes
 import glob
 import json
 import os
+import statistics
 import subprocess
 import tempfile
 import time
@@ -34,6 +35,25 @@ def until(condition, what, seconds=20):
 
 def near(a, b, ratio):
     return abs(a - b) <= ratio * max(abs(a), abs(b), 1e-12)
+
+
+class Ratios:
+    """Ratios of paired timings, by the name of what was timed."""
+
+    def __init__(self):
+        self.ratios = {}
+
+    def ratio(self, name):
+        return statistics.median(self.ratios[name])
+
+    def spread(self, name):
+        """Half the width of a 95 % interval of the median, by order statistics."""
+        r, n = sorted(self.ratios[name]), len(self.ratios[name])
+        k = int(0.98 * n ** 0.5)
+        return (r[min(n - 1, n // 2 + k)] - r[max(0, n // 2 - k)]) / 2
+
+    def text(self, name):
+        return "%.3f x +-%.3f" % (self.ratio(name), self.spread(name))
 
 
 @contextmanager
