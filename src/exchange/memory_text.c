@@ -41,12 +41,7 @@ static bool row(struct sb_textlog *log, char *line, int *out_err)
 	const char *amounts;
 	size_t size;
 
-	if (*line && strspn(line, "=- ") == strlen(line)) {
-		if (log->form_node && strchr(line, '='))
-			log->form = NULL;
-		return true;
-	}
-	if (opens(log, line))
+	if (sb_textlog_take_rule(log, line) || opens(log, line))
 		return true;
 	line += strspn(line, " ");
 	amounts = find_amounts(line, mb);

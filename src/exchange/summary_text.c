@@ -54,12 +54,6 @@ static bool opens(struct sb_textlog *log, const char *line)
 	return true;
 }
 
-static bool is_rule(const char *line)
-{
-	line += strspn(line, " ");
-	return (*line == '=' || *line == '-') && strspn(line, "=- ") == strlen(line);
-}
-
 /* The count's place in "vae_decode   12   45.234s …": a number that a time follows. */
 static char *find_count(const struct sb_textlog *log, char *line)
 {
@@ -102,12 +96,7 @@ static bool row(struct sb_textlog *log, char *line, int *out_err)
 {
 	char *count;
 
-	if (is_rule(line)) {
-		if (log->form_node && strchr(line, '='))
-			log->form = NULL;
-		return true;
-	}
-	if (opens(log, line))
+	if (sb_textlog_take_rule(log, line) || opens(log, line))
 		return true;
 	line += strspn(line, " ");
 	count = find_count(log, line);

@@ -58,6 +58,16 @@ bool sb_textlog_megabytes(const char *s, double *out_mb, const char **out_rest)
 	return false;
 }
 
+bool sb_textlog_take_rule(struct sb_textlog *log, const char *line)
+{
+	line += strspn(line, " ");
+	if ((*line != '=' && *line != '-') || strspn(line, "=- ") != strlen(line))
+		return false;
+	if (log->form_node && strchr(line, '='))
+		log->form = NULL;
+	return true;
+}
+
 const char *sb_textlog_after(const char *line, const char *label)
 {
 	size_t n = strlen(label);

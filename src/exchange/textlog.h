@@ -193,6 +193,8 @@ int sb_textlog_write_live(struct sb_textlog *log, const char *name, uint32_t pid
 bool sb_textlog_seconds(const char *s, double *out_s, const char **out_rest);
 /* "1024.5M", "8420MB", "8.2 GB" as MB. */
 bool sb_textlog_megabytes(const char *s, double *out_mb, const char **out_rest);
+/* Whether the line is a rule ("=====", "-----"). One of '=' below the first row ends the passage. */
+bool sb_textlog_take_rule(struct sb_textlog *log, const char *line);
 /* The text behind "label:", past spaces; NULL: the line is not of that label. */
 const char *sb_textlog_after(const char *line, const char *label);
 

@@ -12,7 +12,17 @@ struct sb_textlog_clock {
 	int64_t whole_ns;
 };
 
-/* What the stage's line said beside its time, as attributes of the open zone. */
-void sb_textlog_put_attrs(struct sb_textlog_clock *c, const struct sb_textlog_node *n);
+/* Opens the file and the thread that the stages are written to. Undoes it if one fails. */
+int sb_textlog_open(
+	struct sb_textlog_clock *c, const char *strobe_path, const struct sb_builder_options *options);
+
+/* Begins the stage's zone and writes what its line said beside the time. False: the stage was skipped;
+ * that is written, and there is no zone to end. */
+bool sb_textlog_begin_stage(
+	struct sb_textlog_clock *c, const struct sb_textlog_node *n, int64_t at_ns, uint32_t *out_name);
+
+/* The open zone stands for this many calls; NAN: not known. */
+void sb_textlog_put_sums(
+	struct sb_textlog_clock *c, int64_t calls, double min_s, double max_s, double median_s, double std_s);
 
 #endif

@@ -1,8 +1,6 @@
 /* Lines that were taken as they were printed: each stage ended when its line came. */
 #include "exchange/textlog_clock.h"
 
-#include "base/error.h"
-
 #define NONE SB_TEXTLOG_NONE
 
 static bool is_opening(const struct sb_textlog_node *n)
@@ -40,18 +38,12 @@ static int64_t live_begin(const struct sb_textlog *log, const struct sb_textlog_
 static int64_t put_live(struct sb_textlog_clock *c, uint32_t node, int64_t from_ns)
 {
 	const struct sb_textlog_node *n = &c->log->nodes[node];
-	const char *code = *n->line->code ? n->line->code : NULL;
 	int64_t begin_ns = live_begin(c->log, n), end_ns = live_end(c->log, n);
 	uint32_t name;
 
 	begin_ns = begin_ns < from_ns ? from_ns : begin_ns;
-	if (n->line->kind == SB_STAGELOG_SKIPPED) {
-		sb_builder_skip(c->builder, (uint64_t)begin_ns, n->line->name, code, n->line->reason);
+	if (!sb_textlog_begin_stage(c, n, begin_ns, &name))
 		return begin_ns;
-	}
-	name = sb_builder_name(c->builder, n->line->name, code);
-	sb_builder_begin(c->writer, (uint64_t)begin_ns, name);
-	sb_textlog_put_attrs(c, n);
 	for (uint32_t child = n->first_child; child != NONE; child = c->log->nodes[child].next)
 		begin_ns = put_live(c, child, begin_ns);
 	end_ns = end_ns < begin_ns ? begin_ns : end_ns;
@@ -71,14 +63,9 @@ int sb_textlog_write_live(struct sb_textlog *log, const char *name, uint32_t pid
 	o.chunk_bytes = SB_CHUNK_BYTES_SMALL;
 	o.pid = o.main_tid = pid;
 	o.start_real_ns = log->start_real_ns;
-	err = sb_builder_open(strobe_path, &o, &c.builder);
+	err = sb_textlog_open(&c, strobe_path, &o);
 	if (err)
 		return err;
-	c.writer = sb_builder_thread(c.builder, 0, NULL);
-	if (!c.writer) {
-		sb_builder_discard(c.builder);
-		return sb_fail(STROBE_ENOMEM, "no memory for the labels");
-	}
 	if (log->frames)
 		sb_builder_count(c.writer, SB_NAME_FRAMES, log->frames);
 	for (uint32_t i = 0; i < log->count; i++)

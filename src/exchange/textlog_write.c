@@ -17,60 +17,16 @@
 #define MB 1048576.0
 #define SAMPLE_APART_NS 1000000000 /* where nothing says how long anything took */
 
-static void put_sums(
-	struct sb_textlog_clock *c, int64_t calls, double min_s, double max_s, double median_s, double std_s)
-{
-	if (calls <= 1)
-		return;
-	sb_builder_attr(c->writer, SB_NAME_CALLS, calls);
-	if (!isnan(min_s))
-		sb_builder_attr_float(c->writer, SB_NAME_CALLS_MIN, min_s);
-	if (!isnan(max_s))
-		sb_builder_attr_float(c->writer, SB_NAME_CALLS_MAX, max_s);
-	if (!isnan(median_s))
-		sb_builder_attr_float(c->writer, SB_NAME_CALLS_MEDIAN, median_s);
-	if (!isnan(std_s))
-		sb_builder_attr_float(c->writer, SB_NAME_CALLS_STD, std_s);
-}
-
-void sb_textlog_put_attrs(struct sb_textlog_clock *c, const struct sb_textlog_node *n)
-{
-	const struct sb_stagelog_line *line = n->line;
-
-	for (size_t i = 0; i < line->attr_count; i++) {
-		uint32_t key = sb_builder_name(c->builder, line->attrs[i].key, NULL);
-
-		if (line->attrs[i].is_int)
-			sb_builder_attr(c->writer, key, line->attrs[i].i);
-		else
-			sb_builder_attr_float(c->writer, key, line->attrs[i].f);
-	}
-	put_sums(c, line->calls, line->min_s, line->max_s, line->median_s, line->std_s);
-	if (line->kind == SB_STAGELOG_UNTIMED)
-		sb_builder_attr(c->writer, SB_NAME_UNTIMED, 1);
-	/* The children are longer than the total that was printed. */
-	if (line->duration_ns && n->children_ns > line->duration_ns)
-		sb_builder_attr_float(c->writer, SB_NAME_MEASURED, (double)line->duration_ns / 1e9);
-	if (n->role)
-		sb_builder_role(c->writer, (enum strobe_role)n->role);
-}
-
 static int64_t put_node(struct sb_textlog_clock *c, uint32_t node, int64_t at_ns)
 {
 	struct sb_textlog_node *n = &c->log->nodes[node];
-	const char *code = *n->line->code ? n->line->code : NULL;
 	int64_t end_ns = at_ns + sb_textlog_duration(n);
 	int64_t child_ns = at_ns;
 	uint32_t name;
 
 	n->end_ns = at_ns;
-	if (n->line->kind == SB_STAGELOG_SKIPPED) {
-		sb_builder_skip(c->builder, (uint64_t)at_ns, n->line->name, code, n->line->reason);
+	if (!sb_textlog_begin_stage(c, n, at_ns, &name))
 		return at_ns;
-	}
-	name = sb_builder_name(c->builder, n->line->name, code);
-	sb_builder_begin(c->writer, (uint64_t)at_ns, name);
-	sb_textlog_put_attrs(c, n);
 	for (uint32_t child = n->first_child; child != NONE; child = c->log->nodes[child].next)
 		child_ns = put_node(c, child, child_ns);
 	sb_builder_end(c->writer, (uint64_t)end_ns, name);
@@ -112,8 +68,8 @@ static int put_loops(struct sb_textlog_clock *c, int64_t at_ns)
 			return sb_fail(STROBE_ENOMEM, "no memory to import");
 		sb_builder_begin(beside.writer, (uint64_t)begin_ns, name);
 		sb_builder_role(beside.writer, STROBE_ROLE_ITERATION);
-		put_sums(&beside, loops[i].count, loops[i].min_s, loops[i].max_s, loops[i].median_s,
-			loops[i].std_s);
+		sb_textlog_put_sums(&beside, loops[i].count, loops[i].min_s, loops[i].max_s,
+			loops[i].median_s, loops[i].std_s);
 		sb_builder_end(beside.writer, (uint64_t)(begin_ns + sb_textlog_loop_ns(&loops[i])), name);
 		if (loops[i].apart)
 			at_ns += sb_textlog_loop_ns(&loops[i]);
@@ -463,14 +419,9 @@ int sb_textlog_write(struct sb_textlog *log, const char *path, const char *strob
 		o.rank = log->rank;
 		o.world_size = log->world_size;
 	}
-	err = sb_builder_open(strobe_path, &o, &c.builder);
+	err = sb_textlog_open(&c, strobe_path, &o);
 	if (err)
 		return err;
-	c.writer = sb_builder_thread(c.builder, 0, NULL);
-	if (!c.writer) {
-		sb_builder_discard(c.builder);
-		return sb_fail(STROBE_ENOMEM, "no memory to import");
-	}
 	sb_builder_meta_string(c.builder, SB_META_RUN, SB_RUN_IMPORTED_FROM, path);
 	if (!told_ns(log))
 		sb_builder_meta(c.builder, SB_META_RUN,

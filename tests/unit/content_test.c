@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "root_folder.h"
 #include "run/content.h"
 
 #include <stdio.h>
@@ -14,14 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/strobe-content-XXXXXX";
-
 static const char *put(const char *name, const char *text)
 {
-	static char path[300];
+	const char *path = in_root(name);
 	struct sb_buf b = { 0 };
 
-	snprintf(path, sizeof path, "%s/%s", folder, name);
 	sb_buf_puts(&b, text);
 	assert_int_equal(sb_buf_write_file(&b, path, 0600), 0);
 	sb_buf_done(&b);
@@ -59,10 +57,10 @@ static void a_file_is_read_and_one_too_large_is_not(void **state)
 
 static void a_folder_changes_with_a_file_or_a_name(void **state)
 {
-	char path[300], other[300], first[65], second[65];
+	char path[300], first[65], second[65];
 	struct sb_content c;
 
-	snprintf(path, sizeof path, "%s/pictures", folder);
+	snprintf(path, sizeof path, "%s", in_root("pictures"));
 	assert_int_equal(mkdir(path, 0700), 0);
 	put("pictures/a.png", "1");
 	put("pictures/b.png", "2");
@@ -73,38 +71,21 @@ static void a_folder_changes_with_a_file_or_a_name(void **state)
 	assert_int_equal(sb_content_read(path, 100, &c), 0);
 	memcpy(second, c.sha256, sizeof second);
 	assert_string_not_equal(first, second);
-	snprintf(path, sizeof path, "%s/pictures/b.png", folder);
-	snprintf(other, sizeof other, "%s/pictures/c.png", folder);
-	assert_int_equal(rename(path, other), 0);
-	snprintf(path, sizeof path, "%s/pictures", folder);
+	assert_int_equal(rename(in_root("pictures/b.png"), in_root("pictures/c.png")), 0);
 	assert_int_equal(sb_content_read(path, 100, &c), 0);
 	assert_string_not_equal(second, c.sha256);
 }
 
 static void a_copy_never_replaces_a_file(void **state)
 {
-	char to[300];
+	const char *to = in_root("copy");
 	struct sb_buf b = { 0 };
 
-	snprintf(to, sizeof to, "%s/copy", folder);
 	assert_int_equal(sb_content_copy(put("from", "text"), to), 0);
 	assert_int_equal(sb_buf_read_file(&b, to, 100), 0);
 	assert_string_equal(sb_buf_text(&b), "text");
 	assert_true(sb_content_copy(put("from", "other"), to) < 0);
 	sb_buf_done(&b);
-}
-
-static int make_folder(void **state)
-{
-	return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-	char command[100];
-
-	snprintf(command, sizeof command, "rm -r %s", folder);
-	return system(command);
 }
 
 int main(void)
@@ -116,5 +97,5 @@ int main(void)
 		cmocka_unit_test(a_copy_never_replaces_a_file),
 	};
 
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return cmocka_run_group_tests(tests, make_root, remove_root);
 }

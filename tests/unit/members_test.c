@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "root_folder.h"
 #include "run/job.h"
 #include "run/members.h"
 #include "run/run.h"
@@ -73,22 +74,6 @@ static void one_run_is_no_job(void **state)
 
 /* ---- on a disk ---- */
 
-static char root[64];
-
-static int make_root(void **state)
-{
-	strcpy(root, "/tmp/strobe-members-XXXXXX");
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-	char command[128];
-
-	snprintf(command, sizeof command, "rm -rf %s", root);
-	return system(command);
-}
-
 static void record(const char *folder, const char *file, uint32_t pid, int rank, bool closed)
 {
 	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
@@ -105,16 +90,6 @@ static void record(const char *folder, const char *file, uint32_t pid, int rank,
 	o.start_real_ns = 1767225600000000000u;
 	assert_int_equal(sb_builder_open(path, &o, &b), 0);
 	assert_int_equal(closed ? sb_builder_close(b, 1000) : sb_builder_abandon(b), 0);
-}
-
-static const char *in_root(const char *name)
-{
-	static char path[4][192];
-	static int turn;
-
-	turn = (turn + 1) % 4;
-	snprintf(path[turn], sizeof path[turn], "%s/%s", root, name);
-	return path[turn];
 }
 
 static void a_rank_of_a_shared_folder_is_named_like_a_folder(void **state)

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "picture/png.h"
 #include "picture/quality.h"
+#include "root_folder.h"
 #include "strobe.h"
 
 #include <math.h>
@@ -17,14 +18,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/strobe-quality-XXXXXX";
 static char name[2][300];
 
 static const char *write_bytes(int side, const char *ending, const struct sb_buf *b)
 {
 	FILE *file;
 
-	snprintf(name[side], sizeof name[side], "%s/%d%s", folder, side, ending);
+	snprintf(name[side], sizeof name[side], "%s/%d%s", root, side, ending);
 	file = fopen(name[side], "wb");
 	assert_non_null(file);
 	assert_int_equal(fwrite(b->data, 1, b->size, file), b->size);
@@ -229,17 +229,17 @@ static void a_folder_is_a_video_in_the_order_of_numbers(void **state)
 	for (int side = 0; side < 2; side++) {
 		char path[400];
 
-		snprintf(path, sizeof path, "%s/frames%d", folder, side);
+		snprintf(path, sizeof path, "%s/frames%d", root, side);
 		assert_int_equal(mkdir(path, 0700), 0);
 		for (int i = 1; i <= 10; i++) {
 			struct sb_buf p = { 0 };
 
 			ppm(&p, side && i == 10 ? 9 : 0);
-			snprintf(path, sizeof path, "%s/frames%d/f_%d.ppm", folder, side, i);
+			snprintf(path, sizeof path, "%s/frames%d/f_%d.ppm", root, side, i);
 			assert_int_equal(sb_buf_write_file(&p, path, 0600), 0);
 			sb_buf_done(&p);
 		}
-		snprintf(name[side], sizeof name[side], "%s/frames%d", folder, side);
+		snprintf(name[side], sizeof name[side], "%s/frames%d", root, side);
 	}
 	assert_int_equal(measure(name[0], name[1], &q), 0);
 	assert_int_equal(q.compared_frames, 10);
@@ -312,19 +312,6 @@ static void pictures_of_the_worst_are_small_PNGs(void **state)
 	sb_quality_done(&q);
 }
 
-static int make_folder(void **state)
-{
-	return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-	char command[100];
-
-	snprintf(command, sizeof command, "rm -r %s", folder);
-	return system(command);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -342,5 +329,5 @@ int main(void)
 		cmocka_unit_test(pictures_of_the_worst_are_small_PNGs),
 	};
 
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return cmocka_run_group_tests(tests, make_root, remove_root);
 }

@@ -7,37 +7,12 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "root_folder.h"
 #include "synthetic.h"
 #include "report/build.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-	strcpy(folder, "/tmp/strobe-reader-XXXXXX");
-	return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-	char command[128];
-
-	snprintf(command, sizeof command, "rm -rf %s", folder);
-	return system(command);
-}
-
-static const char *file(const char *name)
-{
-	static char path[2][160];
-	static int turn;
-
-	turn = !turn;
-	snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
-	return path[turn];
-}
 
 /* Two threads, a few hundred zones, one of everything in the KEEP stream. */
 static void write_small(const char *path)
@@ -111,8 +86,8 @@ static void everything_written_is_read(void **state)
 {
 	uint64_t damaged;
 
-	write_small(file("a.strobe"));
-	assert_int_equal(zones_of(file("a.strobe"), &damaged), 600);
+	write_small(in_root("a.strobe"));
+	assert_int_equal(zones_of(in_root("a.strobe"), &damaged), 600);
 	assert_int_equal(damaged, 0);
 }
 
@@ -122,15 +97,15 @@ static void a_file_cut_at_every_byte_is_read_as_far_as_it_goes(void **state)
 	int64_t next = 600;
 	uint64_t damaged;
 
-	write_small(file("cut.strobe"));
-	assert_int_equal(stat(file("cut.strobe"), &st), 0);
+	write_small(in_root("cut.strobe"));
+	assert_int_equal(stat(in_root("cut.strobe"), &st), 0);
 	for (off_t size = st.st_size; size-- > 0;) {
 		int64_t zones;
 
-		assert_int_equal(truncate(file("cut.strobe"), size), 0);
+		assert_int_equal(truncate(in_root("cut.strobe"), size), 0);
 		if (size > 6000 && size % 7) /* the header and the first chunk byte by byte */
 			continue;
-		zones = zones_of(file("cut.strobe"), &damaged);
+		zones = zones_of(in_root("cut.strobe"), &damaged);
 		if (size < (off_t)sizeof(struct sb_file_header)) {
 			assert_int_equal(zones, -1);
 			assert_non_null(strstr(sb_error_message(), "cut.strobe"));
@@ -149,12 +124,12 @@ static void a_chunk_with_a_garbage_header_is_skipped_and_counted(void **state)
 	uint64_t damaged;
 	int64_t zones;
 
-	write_small(file("a.strobe"));
-	read_bytes(file("a.strobe"), &b);
+	write_small(in_root("a.strobe"));
+	read_bytes(in_root("a.strobe"), &b);
 	h = (struct sb_chunk_header *)(b.data + SB_FILE_HEADER_BYTES);
 	h->stream = 77;
-	write_bytes(file("b.strobe"), b.data, b.size);
-	zones = zones_of(file("b.strobe"), &damaged);
+	write_bytes(in_root("b.strobe"), b.data, b.size);
+	zones = zones_of(in_root("b.strobe"), &damaged);
 	assert_int_equal(damaged, 4096);
 	assert_true(zones > 300 && zones < 600);
 	sb_buf_done(&b);
@@ -166,17 +141,17 @@ static void garbage_inside_a_chunk_costs_the_rest_of_that_chunk_only(void **stat
 	uint64_t *words, damaged;
 	int64_t zones;
 
-	write_small(file("a.strobe"));
-	read_bytes(file("a.strobe"), &b);
+	write_small(in_root("a.strobe"));
+	read_bytes(in_root("a.strobe"), &b);
 	words = (uint64_t *)(b.data + SB_FILE_HEADER_BYTES + SB_CHUNK_HEADER_BYTES);
 	words[100] = 0xff; /* kind 15 */
-	write_bytes(file("b.strobe"), b.data, b.size);
-	zones = zones_of(file("b.strobe"), &damaged);
+	write_bytes(in_root("b.strobe"), b.data, b.size);
+	zones = zones_of(in_root("b.strobe"), &damaged);
 	assert_int_equal(damaged, 4096 - SB_CHUNK_HEADER_BYTES - 100 * 8);
 	assert_true(zones > 400 && zones < 600);
 	words[100] = sb_long(SB_EVENT, 4000, 0); /* leaves the chunk */
-	write_bytes(file("b.strobe"), b.data, b.size);
-	zones_of(file("b.strobe"), &damaged);
+	write_bytes(in_root("b.strobe"), b.data, b.size);
+	zones_of(in_root("b.strobe"), &damaged);
 	assert_int_equal(damaged, 4096 - SB_CHUNK_HEADER_BYTES - 100 * 8);
 	sb_buf_done(&b);
 }
@@ -187,12 +162,12 @@ static void reading_stops_at_the_first_zero_word(void **state)
 	uint64_t *words, damaged;
 	int64_t zones;
 
-	write_small(file("a.strobe"));
-	read_bytes(file("a.strobe"), &b);
+	write_small(in_root("a.strobe"));
+	read_bytes(in_root("a.strobe"), &b);
 	words = (uint64_t *)(b.data + SB_FILE_HEADER_BYTES + SB_CHUNK_HEADER_BYTES);
 	words[100] = 0;
-	write_bytes(file("b.strobe"), b.data, b.size);
-	zones = zones_of(file("b.strobe"), &damaged);
+	write_bytes(in_root("b.strobe"), b.data, b.size);
+	zones = zones_of(in_root("b.strobe"), &damaged);
 	assert_int_equal(damaged, 0);
 	assert_true(zones > 400 && zones < 600);
 	sb_buf_done(&b);
@@ -203,11 +178,11 @@ static void a_missing_chunk_is_told(void **state)
 	struct sb_run *run;
 	struct sb_buf b = { 0 };
 
-	write_small(file("a.strobe"));
-	read_bytes(file("a.strobe"), &b);
+	write_small(in_root("a.strobe"));
+	read_bytes(in_root("a.strobe"), &b);
 	memset(b.data + SB_FILE_HEADER_BYTES, 0, 4096);
-	write_bytes(file("b.strobe"), b.data, b.size);
-	assert_int_equal(sb_run_open(file("b.strobe"), NULL, &run), 0);
+	write_bytes(in_root("b.strobe"), b.data, b.size);
+	assert_int_equal(sb_run_open(in_root("b.strobe"), NULL, &run), 0);
 	assert_int_equal(sb_run_visit(run, NULL, 0), 0);
 	assert_int_equal(run->processes[0].reader->damage[SB_DAMAGE_MISSING].count, 1);
 	sb_run_close(run);
@@ -240,16 +215,16 @@ static void a_page_overwritten_with_zeros_or_ones_makes_the_run_incomplete(void 
 {
 	struct sb_buf b = { 0 };
 
-	write_small(file("a.strobe"));
-	read_bytes(file("a.strobe"), &b);
+	write_small(in_root("a.strobe"));
+	read_bytes(in_root("a.strobe"), &b);
 	for (size_t at = SB_FILE_HEADER_BYTES; at < b.size; at += 4096) {
 		char kept[4096];
 
 		memcpy(kept, b.data + at, sizeof kept);
 		for (int fill = 0; fill < 256; fill += 255) {
 			memset(b.data + at, fill, sizeof kept);
-			write_bytes(file("b.strobe"), b.data, b.size);
-			assert_lost(file("b.strobe"), 1, 4096, (int64_t)at);
+			write_bytes(in_root("b.strobe"), b.data, b.size);
+			assert_lost(in_root("b.strobe"), 1, 4096, (int64_t)at);
 		}
 		memcpy(b.data + at, kept, sizeof kept);
 	}
@@ -260,11 +235,11 @@ static void a_sector_of_zeros_inside_a_chunk_is_damage(void **state)
 {
 	struct sb_buf b = { 0 };
 
-	write_small(file("a.strobe"));
-	read_bytes(file("a.strobe"), &b);
+	write_small(in_root("a.strobe"));
+	read_bytes(in_root("a.strobe"), &b);
 	memset(b.data + SB_FILE_HEADER_BYTES + 1024, 0, 1024);
-	write_bytes(file("b.strobe"), b.data, b.size);
-	assert_lost(file("b.strobe"), 1, 3072, SB_FILE_HEADER_BYTES + 1024);
+	write_bytes(in_root("b.strobe"), b.data, b.size);
+	assert_lost(in_root("b.strobe"), 1, 3072, SB_FILE_HEADER_BYTES + 1024);
 	sb_buf_done(&b);
 }
 
@@ -272,10 +247,10 @@ static void a_recording_cut_short_is_not_complete(void **state)
 {
 	struct sb_buf b = { 0 };
 
-	write_small(file("a.strobe"));
-	read_bytes(file("a.strobe"), &b);
-	write_bytes(file("b.strobe"), b.data, b.size - 2 * 4096);
-	assert_lost(file("b.strobe"), 2, 2 * 4096, (int64_t)b.size - 2 * 4096);
+	write_small(in_root("a.strobe"));
+	read_bytes(in_root("a.strobe"), &b);
+	write_bytes(in_root("b.strobe"), b.data, b.size - 2 * 4096);
+	assert_lost(in_root("b.strobe"), 2, 2 * 4096, (int64_t)b.size - 2 * 4096);
 	sb_buf_done(&b);
 }
 
@@ -286,13 +261,13 @@ static void an_unused_rest_of_a_killed_recording_is_no_damage(void **state)
 	struct sb_run *run;
 	struct stat st;
 
-	assert_int_equal(sb_builder_open(file("a.strobe"), NULL, &b), 0);
+	assert_int_equal(sb_builder_open(in_root("a.strobe"), NULL, &b), 0);
 	w = sb_builder_thread(b, 0, NULL);
 	sb_builder_begin(w, 100, sb_builder_name(b, "killed", NULL));
 	assert_int_equal(sb_builder_abandon(b), 0);
-	assert_int_equal(stat(file("a.strobe"), &st), 0);
-	assert_int_equal(truncate(file("a.strobe"), st.st_size + 4096), 0);
-	assert_int_equal(sb_run_open(file("a.strobe"), NULL, &run), 0);
+	assert_int_equal(stat(in_root("a.strobe"), &st), 0);
+	assert_int_equal(truncate(in_root("a.strobe"), st.st_size + 4096), 0);
+	assert_int_equal(sb_run_open(in_root("a.strobe"), NULL, &run), 0);
 	for (int k = 0; k < SB_DAMAGE_KINDS; k++)
 		assert_int_equal(run->processes[0].reader->damage[k].count, 0);
 	sb_run_close(run);
@@ -302,8 +277,8 @@ static void what_is_no_file_is_refused_at_once(void **state)
 {
 	struct sb_run *run;
 
-	assert_int_equal(mkfifo(file("pipe"), 0600), 0);
-	assert_int_equal(sb_run_open(file("pipe"), NULL, &run), STROBE_EFORMAT);
+	assert_int_equal(mkfifo(in_root("pipe"), 0600), 0);
+	assert_int_equal(sb_run_open(in_root("pipe"), NULL, &run), STROBE_EFORMAT);
 	assert_non_null(strstr(sb_error_message(), "neither a file nor a folder"));
 }
 
@@ -315,18 +290,18 @@ static void what_is_no_file_in_a_run_folder_is_left_out(void **state)
 
 	close(mkstemps(outside, 7));
 	write_small(outside);
-	assert_int_equal(mkfifo(file("pipe.strobe"), 0600), 0);
-	assert_int_equal(mkfifo(file("pipe.strobe.spool"), 0600), 0);
-	assert_int_equal(mkdir(file("folder.strobe"), 0700), 0);
-	assert_int_equal(symlink(outside, file("link.strobe")), 0);
-	assert_int_equal(sb_run_open(folder, NULL, &run), STROBE_EFORMAT);
-	write_small(file("a.strobe"));
-	assert_int_equal(sb_run_open(folder, NULL, &run), 0);
+	assert_int_equal(mkfifo(in_root("pipe.strobe"), 0600), 0);
+	assert_int_equal(mkfifo(in_root("pipe.strobe.spool"), 0600), 0);
+	assert_int_equal(mkdir(in_root("folder.strobe"), 0700), 0);
+	assert_int_equal(symlink(outside, in_root("link.strobe")), 0);
+	assert_int_equal(sb_run_open(root, NULL, &run), STROBE_EFORMAT);
+	write_small(in_root("a.strobe"));
+	assert_int_equal(sb_run_open(root, NULL, &run), 0);
 	assert_int_equal(run->process_count, 1);
-	assert_string_equal(run->processes[0].reader->path, file("a.strobe"));
+	assert_string_equal(run->processes[0].reader->path, in_root("a.strobe"));
 	assert_int_equal(run->warning_count, 3);
 	sb_run_close(run);
-	assert_int_equal(sb_run_open(file("link.strobe"), NULL, &run), 0); /* named by the user */
+	assert_int_equal(sb_run_open(in_root("link.strobe"), NULL, &run), 0); /* named by the user */
 	sb_run_close(run);
 	unlink(outside);
 }
@@ -335,9 +310,9 @@ static void a_config_that_is_no_file_is_refused_at_once(void **state)
 {
 	struct sb_buf b = { 0 };
 
-	assert_int_equal(mkfifo(file("pipe"), 0600), 0);
-	assert_int_equal(sb_buf_read_file(&b, file("pipe"), 1 << 20), STROBE_EFORMAT);
-	assert_int_equal(sb_buf_read_file(&b, folder, 1 << 20) < 0, true);
+	assert_int_equal(mkfifo(in_root("pipe"), 0600), 0);
+	assert_int_equal(sb_buf_read_file(&b, in_root("pipe"), 1 << 20), STROBE_EFORMAT);
+	assert_int_equal(sb_buf_read_file(&b, root, 1 << 20) < 0, true);
 	assert_int_equal(sb_buf_read_file(&b, "/dev/zero", 1 << 20), STROBE_EFORMAT);
 	sb_buf_done(&b);
 }
@@ -349,9 +324,9 @@ static void a_recording_cut_while_it_is_read_is_damaged(void **state)
 	struct sb_model *m;
 	struct sb_run *run;
 
-	write_small(file("a.strobe"));
-	assert_int_equal(sb_run_open(file("a.strobe"), NULL, &run), 0);
-	assert_int_equal(truncate(file("a.strobe"), SB_FILE_HEADER_BYTES + 4096 + 100), 0);
+	write_small(in_root("a.strobe"));
+	assert_int_equal(sb_run_open(in_root("a.strobe"), NULL, &run), 0);
+	assert_int_equal(truncate(in_root("a.strobe"), SB_FILE_HEADER_BYTES + 4096 + 100), 0);
 	assert_int_equal(sb_report_build(run, &options, &m), 0);
 	assert_false(m->recording.complete);
 	assert_true(run->processes[0].reader->damage[SB_DAMAGE_TRUNCATED].count > 0);
@@ -366,14 +341,14 @@ static void a_hole_in_a_file_is_skipped_at_once(void **state)
 	struct sb_buf b = { 0 };
 	struct sb_file_header *h;
 
-	write_small(file("a.strobe"));
-	read_bytes(file("a.strobe"), &b);
+	write_small(in_root("a.strobe"));
+	read_bytes(in_root("a.strobe"), &b);
 	h = (struct sb_file_header *)b.data;
 	h->chunk_count = 1u << 28;
-	write_bytes(file("a.strobe"), b.data, b.size);
-	if (truncate(file("a.strobe"), 1ll << 40))
+	write_bytes(in_root("a.strobe"), b.data, b.size);
+	if (truncate(in_root("a.strobe"), 1ll << 40))
 		skip();
-	assert_int_equal(zones_of(file("a.strobe"), &damaged), 600);
+	assert_int_equal(zones_of(in_root("a.strobe"), &damaged), 600);
 	assert_true(damaged >= (1ll << 40) - (1 << 20));
 	sb_buf_done(&b);
 }
@@ -384,11 +359,11 @@ static void records_from_the_future_are_skipped_by_their_length(void **state)
 	struct sb_run *run;
 	const uint64_t payload[3] = { 1, 2, 3 };
 
-	assert_int_equal(sb_builder_open(file("a.strobe"), NULL, &b), 0);
+	assert_int_equal(sb_builder_open(in_root("a.strobe"), NULL, &b), 0);
 	sb_builder_record(b, 200, 7, payload, 3);
 	sb_builder_snapshot(b, 5, "still_read", 0, 1, 2, 3);
 	assert_int_equal(sb_builder_close(b, 10), 0);
-	assert_int_equal(sb_run_open(file("a.strobe"), NULL, &run), 0);
+	assert_int_equal(sb_run_open(in_root("a.strobe"), NULL, &run), 0);
 	assert_int_equal(sb_run_visit(run, NULL, 0), 0);
 	assert_int_equal(sb_run_pass(run)->unknown_records, 1);
 	assert_int_equal(sb_run_pass(run)->events, 1);
@@ -400,14 +375,14 @@ static void what_is_not_a_recording_is_refused_with_its_name(void **state)
 	struct sb_reader *r;
 	struct sb_file_header h = { .version = 99 };
 
-	write_bytes(file("x.strobe"), "hello, this is no recording at all", 34);
-	assert_int_equal(sb_reader_open(file("x.strobe"), &r), STROBE_EFORMAT);
+	write_bytes(in_root("x.strobe"), "hello, this is no recording at all", 34);
+	assert_int_equal(sb_reader_open(in_root("x.strobe"), &r), STROBE_EFORMAT);
 	assert_non_null(strstr(sb_error_message(), "x.strobe"));
 	memcpy(h.magic, SB_MAGIC, 8);
-	write_bytes(file("x.strobe"), &h, sizeof h);
-	assert_int_equal(sb_reader_open(file("x.strobe"), &r), STROBE_EFORMAT);
+	write_bytes(in_root("x.strobe"), &h, sizeof h);
+	assert_int_equal(sb_reader_open(in_root("x.strobe"), &r), STROBE_EFORMAT);
 	assert_non_null(strstr(sb_error_message(), "version 99"));
-	assert_int_equal(sb_reader_open(file("none.strobe"), &r), STROBE_ENOENT);
+	assert_int_equal(sb_reader_open(in_root("none.strobe"), &r), STROBE_ENOENT);
 }
 
 static void a_file_without_an_end_reaches_to_its_last_word(void **state)
@@ -416,12 +391,12 @@ static void a_file_without_an_end_reaches_to_its_last_word(void **state)
 	struct sb_stream_writer *w;
 	struct sb_run *run;
 
-	assert_int_equal(sb_builder_open(file("a.strobe"), NULL, &b), 0);
+	assert_int_equal(sb_builder_open(in_root("a.strobe"), NULL, &b), 0);
 	w = sb_builder_thread(b, 0, NULL);
 	sb_builder_begin(w, 100, sb_builder_name(b, "killed", NULL));
 	sb_builder_mark(w, 5000, sb_builder_name(b, "last", NULL));
 	assert_int_equal(sb_builder_abandon(b), 0);
-	assert_int_equal(sb_run_open(file("a.strobe"), NULL, &run), 0);
+	assert_int_equal(sb_run_open(in_root("a.strobe"), NULL, &run), 0);
 	assert_false(run->complete);
 	assert_false(run->live);
 	assert_int_equal(run->wall_ns, 5000);
@@ -483,14 +458,14 @@ static void a_record_that_became_one_of_the_gpu_is_skipped_and_counted(void **st
 	struct sb_buf b = { 0 };
 	int changed = 0;
 
-	write_traced(file("a.strobe"), &b);
+	write_traced(in_root("a.strobe"), &b);
 	for (size_t at = SB_FILE_HEADER_BYTES; at + 8 <= b.size; at += 8) {
 		uint64_t *word = (uint64_t *)(b.data + at), was = *word;
 
 		if (sb_word_kind(was) != SB_LONG || sb_long_type(was) != SB_SPAN || sb_long_words(was) != 4)
 			continue;
 		*word = sb_long(SB_GPU, 4, sb_long_aux(was) | SB_GPU_KERNEL << 20);
-		expect_model(file("b.strobe"), &b, true);
+		expect_model(in_root("b.strobe"), &b, true);
 		*word = was;
 		changed++;
 	}
@@ -503,13 +478,13 @@ static void records_in_any_order_are_read(void **state)
 {
 	struct sb_buf b = { 0 };
 
-	write_traced(file("a.strobe"), &b);
+	write_traced(in_root("a.strobe"), &b);
 	for (size_t at = SB_FILE_HEADER_BYTES; at + 4096 <= b.size; at += 4096) {
 		struct sb_chunk_header *h = (struct sb_chunk_header *)(b.data + at);
 		uint16_t stream = h->stream;
 
 		for (h->stream = SB_STREAM_HOT; h->stream <= SB_STREAM_DIGEST; h->stream++)
-			expect_model(file("b.strobe"), &b, false);
+			expect_model(in_root("b.strobe"), &b, false);
 		h->stream = stream;
 		for (size_t i = SB_CHUNK_HEADER_BYTES; i < 4096 && stream != SB_STREAM_KEEP; i += 8) {
 			uint64_t *word = (uint64_t *)(b.data + at + i), was = *word;
@@ -518,7 +493,7 @@ static void records_in_any_order_are_read(void **state)
 				continue;
 			for (uint64_t type = 0; type < 32 && i < 1024; type++) {
 				*word = (was & ~(uint64_t)0xff0) | type << 4;
-				expect_model(file("b.strobe"), &b, false);
+				expect_model(in_root("b.strobe"), &b, false);
 			}
 			*word = was;
 		}
@@ -526,7 +501,7 @@ static void records_in_any_order_are_read(void **state)
 	sb_buf_done(&b);
 }
 
-#define T(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define T(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)
 
 int main(void)
 {

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "root_folder.h"
 #include "run/run.h"
 #include "format/run_keys.h"
 #include "strobe.h"
@@ -13,13 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char folder[] = "/tmp/strobe-told-XXXXXX";
-
 static struct sb_run *record_and_open(int rank, int world_size)
 {
 	struct sb_run *run = NULL;
 
-	setenv("STROBE_OUTPUT_DIR", folder, 1);
+	setenv("STROBE_OUTPUT_DIR", root, 1);
 	setenv("STROBE_GENERATE_FINAL_REPORT", "0", 1);
 	setenv("STROBE_MONITOR", "0", 1);
 	assert_int_equal(strobe_start(NULL), 0);
@@ -49,21 +48,13 @@ static void without_a_session_nothing_happens(void **state)
 	strobe_rank(0, 0, 2, "gloo");
 }
 
-static int remove_folder(void **state)
-{
-	char command[128];
-
-	snprintf(command, sizeof command, "rm -rf %s", folder);
-	return system(command);
-}
-
-static int make_folder(void **state)
+static int make_root_without_launcher(void **state)
 {
 	static const char *const launchers[] = { "RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK" };
 
 	for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
 		unsetenv(launchers[i]);
-	return mkdtemp(folder) ? 0 : -1;
+	return make_root(state);
 }
 
 int main(void)
@@ -71,5 +62,5 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(without_a_session_nothing_happens),
 		cmocka_unit_test(the_recording_has_the_rank_that_was_said) };
 
-	return cmocka_run_group_tests_name("told_rank", tests, make_folder, remove_folder);
+	return cmocka_run_group_tests_name("told_rank", tests, make_root_without_launcher, remove_root);
 }
