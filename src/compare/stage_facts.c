@@ -1,0 +1,214 @@
+/* Stages and what repeats, as facts: their times are copied, call by call where the model has them. */
+#include "compare/model_facts.h"
+
+#include "base/error.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Iterations by name, role and count, to find a stage's among tens of thousands. */
+static uint64_t iterations_key(const char *name, uint32_t role, int64_t count)
+{
+	uint64_t hash = 14695981039346656037u ^ role ^ (uint64_t)count << 8;
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 1099511628211u;
+	return hash;
+}
+
+static bool index_iterations(const struct sb_model *m, struct sb_map *out_index)
+{
+	for (size_t i = m->iterations.count; i-- > 0;) { /* the first of a name stays */
+		const struct sb_iterations *it = &m->iterations.all[i];
+
+		if (!sb_map_put(out_index, iterations_key(it->name, it->role, it->all.count), (uint32_t)i))
+			return false;
+	}
+	return true;
+}
+
+static const struct sb_iterations *iterations_of(
+	const struct sb_model *m, const struct sb_map *index, const struct sb_stage *s)
+{
+	const struct sb_iterations *it;
+	uint32_t at;
+
+	if (!sb_map_get(index, iterations_key(s->name, s->role, s->count), &at))
+		return NULL;
+	it = &m->iterations.all[at];
+	return it->role == s->role && !strcmp(it->name, s->name) && it->all.count == s->count ? it : NULL;
+}
+
+static int take_attrs(struct sb_facts *f, struct sb_fact_stage *to, const struct sb_stage *s)
+{
+	if (!s->attr_count)
+		return 0;
+	to->attrs = calloc(s->attr_count, sizeof *to->attrs);
+	if (!to->attrs)
+		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+	for (size_t i = 0; i < s->attr_count; i++) {
+		const struct sb_stage_attr *a = &s->attrs[i];
+		struct sb_pair *p = &to->attrs[to->attr_count];
+
+		/* a value that differs from call to call is data, not configuration */
+		if (!a->text && a->count > 1 && a->min != a->max)
+			continue;
+		p->key = sb_facts_text(f, a->key);
+		p->type = a->text ? STROBE_TYPE_STRING : STROBE_TYPE_FLOAT;
+		p->f = a->last;
+		p->s = sb_facts_text(f, a->text);
+		to->attr_count++;
+	}
+	return 0;
+}
+
+static const double *take_numbers(double **numbers, const double *values, size_t count)
+{
+	double *taken = *numbers;
+
+	memcpy(taken, values, count * sizeof *taken);
+	*numbers += count;
+	return taken;
+}
+
+static bool has_stage(const struct sb_facts *f, const char *name)
+{
+	for (size_t i = 0; i < f->stage_count; i++)
+		if (!strcmp(f->stages[i].name, name))
+			return true;
+	return false;
+}
+
+/* A precision that a text names ("FP16: 28.45 ms") compares as a stage. In a recording its calls are inside stages. */
+static void take_variants(struct sb_facts *f, const struct sb_model *m)
+{
+	if (m->stages.stage_count && !m->models.summed_blocks)
+		return;
+	for (size_t i = 0; i < m->models.variant_count; i++) {
+		const struct sb_variant *v = &m->models.variants[i];
+		double total_s = v->time.mean * (double)(v->time.count > 0 ? v->time.count : 1);
+
+		if (isnan(total_s) || !v->name || has_stage(f, v->name))
+			continue;
+		f->stages[f->stage_count++] = (struct sb_fact_stage){ .name = sb_facts_text(f, v->name),
+			.parent = -1,
+			.count = (int64_t)v->time.count,
+			.total_s = total_s,
+			.self_s = total_s,
+			.is_mean = true,
+			.first_s = NAN,
+			.time = v->time,
+			.gpu_span_s = NAN,
+			.gpu_busy_s = NAN };
+	}
+}
+
+static int take_stages(struct sb_facts *f, const struct sb_model *m, double **numbers)
+{
+	struct sb_map index = { 0 };
+	int err = 0;
+
+	f->stages = calloc(m->stages.stage_count + m->models.variant_count + 1, sizeof *f->stages);
+	if (!f->stages || !index_iterations(m, &index)) {
+		sb_map_done(&index);
+		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+	}
+	for (size_t i = 0; i < m->stages.stage_count && !err; i++) {
+		const struct sb_stage *s = &m->stages.stages[i];
+		const struct sb_iterations *it = iterations_of(m, &index, s);
+		bool timed = s->state != SB_STAGE_SKIPPED && s->state != SB_STAGE_UNTIMED;
+		struct sb_fact_stage *to = &f->stages[f->stage_count++];
+
+		*to = (struct sb_fact_stage){ .name = sb_facts_text(f, s->name),
+			.code = sb_facts_text(f, s->code),
+			.parent = s->parent,
+			.depth = s->depth,
+			.role = s->role,
+			.state = s->state,
+			.reason = sb_facts_text(f, s->skip_reason),
+			.count = s->count,
+			.total_s = timed ? s->total_s : NAN,
+			.is_mean = s->role == STROBE_ROLE_LAYER && m->models.summed_blocks,
+			.first_s = s->first_s,
+			.self_s = timed ? s->self_s : NAN,
+			.time = s->time,
+			.gpu_span_s = s->gpu_span_s,
+			.gpu_busy_s = s->gpu_busy_s };
+		if (s->sample_count)
+			to->values = take_numbers(numbers, s->sample_s, s->sample_count);
+		else if (it && it->sample_count)
+			to->values = take_numbers(numbers, it->sample_s, it->sample_count);
+		to->value_count = s->sample_count ? s->sample_count : it ? it->sample_count : 0;
+		err = take_attrs(f, to, s);
+	}
+	sb_map_done(&index);
+	take_variants(f, m);
+	return err ? err : sb_facts_key_stages(f);
+}
+
+/* The model's histograms go with it: copies stay. */
+static int take_histograms(struct sb_facts *f, const struct sb_model *m)
+{
+	f->histograms = calloc(m->stages.stage_count + 1, sizeof *f->histograms);
+	if (!f->histograms)
+		return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+	for (size_t i = 0; i < m->stages.stage_count; i++) {
+		const struct sb_histogram *calls = m->stages.stages[i].calls;
+		struct sb_histogram *to = &f->histograms[f->histogram_count];
+
+		if (!calls)
+			continue;
+		f->histogram_count++;
+		if (!sb_histogram_merge(to, calls))
+			return sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+		f->stages[i].calls = to;
+	}
+	return 0;
+}
+
+static void take_repetitions(struct sb_facts *f, const struct sb_model *m, double **numbers)
+{
+	f->generation_s = *numbers;
+	for (size_t i = 0; i < m->generations.listed; i++)
+		if (!m->generations.all[i].state)
+			(*numbers)[f->generation_count++] = m->generations.all[i].wall_s;
+	*numbers += f->generation_count;
+	for (size_t i = 0; i < m->iterations.count; i++) {
+		const struct sb_iterations *it = &m->iterations.all[i];
+
+		if (it->role != STROBE_ROLE_STEP || it->sample_count <= f->step_count)
+			continue;
+		f->step_s = take_numbers(numbers, it->sample_s, it->sample_count);
+		f->step_sum_s = it->sample_sum_s ? take_numbers(numbers, it->sample_sum_s, it->sample_count)
+						 : NULL;
+		f->step_count = it->sample_count;
+		f->step_stride = it->sample_stride ? it->sample_stride : 1;
+		f->step_of = it->sample_of ? it->sample_of : it->sample_count;
+	}
+}
+
+/* Room for all times that are copied. */
+static int make_numbers(struct sb_facts *f, const struct sb_model *m)
+{
+	size_t count = m->generations.listed;
+
+	for (size_t i = 0; i < m->iterations.count; i++)
+		count += 3 * m->iterations.all[i].sample_count;
+	for (size_t i = 0; i < m->stages.stage_count; i++)
+		count += m->stages.stages[i].sample_count;
+	f->numbers = malloc((count + 1) * sizeof *f->numbers);
+	return f->numbers ? 0 : sb_fail(STROBE_ENOMEM, "no memory for the facts of '%s'", f->label);
+}
+
+int sb_facts_take_stages(struct sb_facts *f, const struct sb_model *m)
+{
+	int err = make_numbers(f, m);
+	double *next = f->numbers;
+
+	if (err)
+		return err;
+	take_repetitions(f, m, &next);
+	err = take_stages(f, m, &next);
+	return err ? err : take_histograms(f, m);
+}
