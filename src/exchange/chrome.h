@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define NAME_LIMIT 2048u
+#define TEXT_LIMIT 1024u
 
 struct sb_chrome_fragment {
 	char *text;
@@ -57,5 +58,10 @@ static inline char *sb_chrome_place(char *at, uint64_t pid, uint64_t tid, int64_
 /* ---- chrome_gpu.c ---- */
 /* A piece of GPU work under its device and stream, and the arrow from its launch. */
 void sb_chrome_gpu(struct sb_chrome *c, const struct sb_event *ev);
+
+/* ---- chrome_frame.c ---- */
+void sb_chrome_put_head(struct sb_chrome *c);
+void sb_chrome_put_markers(struct sb_chrome *c, const struct sb_markers *markers);
+void sb_chrome_put_tail(struct sb_chrome *c); /* after all events: the names of what they used */
 
 #endif
