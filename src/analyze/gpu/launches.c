@@ -1,41 +1,12 @@
-/* Launch attribution. Work is sorted by thread and launch time into a file; each
- * thread reads its own part as its zones come by. */
+/* Launch attribution: as a thread's zones come by, its queue is read up to their time. */
 #include "analyze/gpu/launches.h"
 
 #include "analyze/gpu/kernel_names.h"
+#include "analyze/gpu/launch_queues.h"
 #include "base/error.h"
-#include "base/histogram.h"
-#include "base/map.h"
-#include "base/room.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#define SORT_BYTES (16u << 20)
-#define BUFFERED 128u
-#define VALUE_BYTES 16 /* a copy of no more than this is a single value */
-#define WAIT_MOST_NS 60000000000u /* no wait for one is longer */
-
-struct launch { /* key: track, launch time, device time */
-	uint64_t key[SB_EXTSORT_KEY_WORDS];
-	int64_t busy_ns, duration_ns, bytes;
-	int64_t read_ns; /* its thread waited this long for the value; -1: no such copy, or it went on */
-	uint32_t name;
-	uint16_t kind, flags;
-};
-
-/* The launches of one thread that are not given to a zone yet. */
-struct queue {
-	uint32_t track;
-	uint64_t offset, left; /* in the file */
-	struct launch *buffer;
-	size_t buffered, used;
-	uint64_t total;
-};
 
 struct path_state { /* of one track */
 	uint32_t path; /* innermost open zone */
@@ -44,11 +15,7 @@ struct path_state { /* of one track */
 
 struct sb_gpu_launches {
 	struct sb_run *run;
-	struct sb_extsort *sort;
-	FILE *file;
-	struct queue *queues;
-	size_t queue_count, queue_room;
-	struct sb_map queue_of; /* track -> queue */
+	struct sb_launch_queues queues; /* of the process at hand */
 	struct path_state *tracks;
 	uint32_t track_room;
 	struct sb_gpu_path *paths;
@@ -61,7 +28,6 @@ struct sb_gpu_launches {
 	size_t gap_at[SB_GPU_DEVICES_MAX], gap_end[SB_GPU_DEVICES_MAX];
 	uint32_t watched; /* track; UINT32_MAX: none */
 	struct sb_gpu_families *families; /* the caller's */
-	struct sb_histogram intervals; /* from one launch of a thread to its next, ns; of all processes */
 	int64_t waited_ns;
 	bool any_wait;
 	int err;
@@ -85,15 +51,7 @@ int sb_gpu_launches_new(
 
 static void drop_process(struct sb_gpu_launches *l)
 {
-	for (size_t i = 0; i < l->queue_count; i++)
-		free(l->queues[i].buffer);
-	l->queue_count = 0;
-	sb_map_clear(&l->queue_of);
-	sb_extsort_free(l->sort);
-	l->sort = NULL;
-	if (l->file)
-		fclose(l->file);
-	l->file = NULL;
+	sb_launch_queues_clear(&l->queues);
 	l->timeline = NULL;
 	l->watched = l->task_track = UINT32_MAX;
 }
@@ -103,12 +61,10 @@ void sb_gpu_launches_free(struct sb_gpu_launches *l)
 	if (!l)
 		return;
 	drop_process(l);
-	free(l->queues);
-	sb_map_done(&l->queue_of);
+	sb_launch_queues_done(&l->queues);
 	free(l->tracks);
 	free(l->paths);
 	free(l->name_class);
-	sb_histogram_done(&l->intervals);
 	free(l);
 }
 
@@ -168,7 +124,7 @@ static bool is_host_copy(uint32_t kind)
 	return kind == SB_GPU_COPY_H2D || kind == SB_GPU_COPY_D2H;
 }
 
-static void give(struct sb_gpu_launches *l, uint32_t path, const struct launch *launch)
+static void give(struct sb_gpu_launches *l, uint32_t path, const struct sb_launch *launch)
 {
 	uint32_t owner = owner_of(l, path);
 	struct sb_gpu_path *p = path_at(l, owner);
@@ -196,140 +152,22 @@ static void give(struct sb_gpu_launches *l, uint32_t path, const struct launch *
 
 int sb_gpu_launches_add(struct sb_gpu_launches *l, const struct sb_gpu_work *w)
 {
-	struct launch launch = { .busy_ns = w->alone_ns,
+	struct sb_launch launch = { .busy_ns = w->alone_ns,
 		.duration_ns = w->duration_ns,
 		.bytes = w->bytes,
 		.read_ns = -1,
 		.name = w->name,
 		.kind = (uint16_t)w->kind,
 		.flags = (uint16_t)w->flags };
-	int err;
 
 	if (w->launch_track == UINT32_MAX) {
 		give(l, 0, &launch);
 		return l->err;
 	}
-	if (!l->sort) {
-		err = sb_extsort_new(sizeof launch, SORT_BYTES, NULL, &l->sort);
-		if (err)
-			return err;
-	}
 	launch.key[0] = w->launch_track;
 	launch.key[1] = (uint64_t)w->launch_ns ^ 1ull << 63;
 	launch.key[2] = w->key[1];
-	return sb_extsort_add(l->sort, &launch);
-}
-
-static struct queue *new_queue(struct sb_gpu_launches *l, uint32_t track)
-{
-	struct queue *q;
-
-	if (!SB_MAKE_ROOM(l->queues, l->queue_count, l->queue_room))
-		return NULL;
-	q = &l->queues[l->queue_count];
-	*q = (struct queue){ .track = track };
-	if (!sb_map_put(&l->queue_of, track, (uint32_t)l->queue_count))
-		return NULL;
-	l->queue_count++;
-	return q;
-}
-
-static FILE *temporary_file(void)
-{
-	char path[600];
-	FILE *file;
-	int fd;
-
-	snprintf(path, sizeof path, "%s/strobe-gpu-XXXXXX", sb_extsort_folder());
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	unlink(path);
-	file = fdopen(fd, "w+");
-	if (!file)
-		close(fd);
-	return file;
-}
-
-static int64_t launched_ns(const struct launch *launch)
-{
-	return (int64_t)(launch->key[1] ^ 1ull << 63);
-}
-
-/* A single value that goes to the host is waited for, unless its thread launches something else meanwhile.
- * next NULL: it launched nothing more. Times of a damaged file may be anything: unsigned, as the keys are. */
-static void see_wait(struct launch *launch, const struct launch *next)
-{
-	uint64_t end = launch->key[2] + (uint64_t)launch->duration_ns;
-	bool value = launch->kind == SB_GPU_COPY_D2H && launch->bytes > 0 && launch->bytes <= VALUE_BYTES;
-
-	if (!value || end < launch->key[2] || (next && next->key[0] == launch->key[0] && next->key[1] < end))
-		return;
-	if (end <= launch->key[1])
-		launch->read_ns = 0;
-	else if (end - launch->key[1] <= WAIT_MOST_NS)
-		launch->read_ns = (int64_t)(end - launch->key[1]);
-}
-
-static void see_interval(struct sb_gpu_launches *l, const struct launch *last, const struct launch *next)
-{
-	if (last->key[0] == next->key[0] && next->key[1] >= last->key[1] &&
-		!sb_histogram_add(&l->intervals, next->key[1] - last->key[1], 1))
-		l->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
-}
-
-static int write_launch(struct sb_gpu_launches *l, const struct launch *launch, uint64_t *written)
-{
-	size_t at = l->queue_count;
-	struct queue *q = at ? &l->queues[at - 1] : NULL;
-
-	if (!q || q->track != launch->key[0]) {
-		q = new_queue(l, (uint32_t)launch->key[0]);
-		if (!q)
-			return sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
-		q->offset = *written;
-	}
-	q->left++;
-	q->total++;
-	*written += sizeof *launch;
-	if (fwrite(launch, sizeof *launch, 1, l->file) != 1)
-		return sb_fail_errno("cannot write a temporary file in '%s'", sb_extsort_folder());
-	return 0;
-}
-
-static int spill_queues(struct sb_gpu_launches *l)
-{
-	const struct launch *next;
-	struct launch last;
-	bool any = false;
-	uint64_t written = 0;
-	int err = sb_extsort_finish(l->sort);
-
-	l->file = err ? NULL : temporary_file();
-	if (!err && !l->file)
-		err = sb_fail_errno("cannot make a temporary file in '%s'", sb_extsort_folder());
-	while (!err && (next = sb_extsort_next(l->sort))) {
-		struct launch seen = *next;
-
-		if (any) {
-			see_wait(&last, &seen);
-			see_interval(l, &last, &seen);
-			err = write_launch(l, &last, &written);
-		}
-		last = seen;
-		any = true;
-	}
-	if (!err && any) {
-		see_wait(&last, NULL);
-		err = write_launch(l, &last, &written);
-	}
-	if (!err && fflush(l->file))
-		err = sb_fail_errno("cannot write a temporary file in '%s'", sb_extsort_folder());
-	if (!err)
-		err = sb_extsort_error(l->sort);
-	sb_extsort_free(l->sort);
-	l->sort = NULL;
-	return err;
+	return sb_launch_queues_add(&l->queues, &launch);
 }
 
 static void find_device_gaps(struct sb_gpu_launches *l)
@@ -349,17 +187,17 @@ static void find_device_gaps(struct sb_gpu_launches *l)
 int sb_gpu_launches_settle(struct sb_gpu_launches *l, struct sb_gpu_timeline *timeline)
 {
 	uint64_t most = 0;
-	int err = l->sort ? spill_queues(l) : 0;
+	int err = sb_launch_queues_settle(&l->queues);
 
 	if (err)
 		return err;
 	l->timeline = timeline;
 	find_device_gaps(l);
 	/* The thread that launches most explains why the GPU waits. */
-	for (size_t i = 0; i < l->queue_count; i++) {
-		if (l->queues[i].total > most) {
-			most = l->queues[i].total;
-			l->watched = l->queues[i].track;
+	for (size_t i = 0; i < l->queues.count; i++) {
+		if (l->queues.all[i].total > most) {
+			most = l->queues.all[i].total;
+			l->watched = l->queues.all[i].track;
 		}
 	}
 	return 0;
@@ -385,32 +223,11 @@ static struct path_state *state_of(struct sb_gpu_launches *l, uint32_t track)
 	return &l->tracks[track];
 }
 
-/* The buffer is as long as what the thread launched, up to BUFFERED: there may be a thread
- * for every launch. */
-static bool fill_queue(struct sb_gpu_launches *l, struct queue *q)
+static void give_until(struct sb_gpu_launches *l, struct sb_launch_queue *q, uint32_t path, int64_t until_ns)
 {
-	size_t want = q->left < BUFFERED ? (size_t)q->left : BUFFERED;
-	ssize_t n;
+	const struct sb_launch *launch;
 
-	if (want && !q->buffer && !(q->buffer = malloc(want * sizeof *q->buffer)))
-		l->err = sb_fail(STROBE_ENOMEM, "no memory for the GPU trace");
-	n = want && q->buffer ? pread(fileno(l->file), q->buffer, want * sizeof *q->buffer, (off_t)q->offset)
-			      : 0;
-
-	q->used = 0;
-	q->buffered = n > 0 ? (size_t)n / sizeof *q->buffer : 0;
-	q->left = q->buffered ? q->left - q->buffered : 0;
-	q->offset += q->buffered * sizeof *q->buffer;
-	return q->buffered > 0;
-}
-
-static void give_until(struct sb_gpu_launches *l, struct queue *q, uint32_t path, int64_t until_ns)
-{
-	while (q->used < q->buffered || fill_queue(l, q)) {
-		const struct launch *launch = &q->buffer[q->used];
-
-		if (launched_ns(launch) >= until_ns)
-			return;
+	while ((launch = sb_launch_queue_first(&l->queues, q)) && sb_launch_ns(launch) < until_ns) {
 		give(l, path, launch);
 		q->used++;
 	}
@@ -472,15 +289,15 @@ static void advance(struct sb_gpu_launches *l, uint32_t track, int64_t t_ns, uin
 
 	if (!s)
 		return;
-	if (sb_map_get(&l->queue_of, track, &number))
-		give_until(l, &l->queues[number], s->path, t_ns);
+	if (sb_map_get(&l->queues.of_track, track, &number))
+		give_until(l, &l->queues.all[number], s->path, t_ns);
 	/* A thread that runs tasks: what it launches belongs to the task active last. */
 	if (task || l->task_track != UINT32_MAX) {
 		uint32_t path = l->task_track == UINT32_MAX ? 0 : l->tracks[l->task_track].path;
 
-		for (size_t i = 0; task && i < l->queue_count; i++)
-			if (!state_of(l, l->queues[i].track)->path)
-				give_until(l, &l->queues[i], path, t_ns);
+		for (size_t i = 0; task && i < l->queues.count; i++)
+			if (!state_of(l, l->queues.all[i].track)->path)
+				give_until(l, &l->queues.all[i], path, t_ns);
 		if (task)
 			l->task_track = track;
 		s = state_of(l, track);
@@ -517,15 +334,16 @@ static void count_gaps(struct sb_gpu_launches *l)
 int sb_gpu_launches_rest(struct sb_gpu_launches *l)
 {
 	struct path_state *s = l->watched == UINT32_MAX ? NULL : state_of(l, l->watched);
+	int err = sb_launch_queues_settle(&l->queues); /* no zone ever came */
 
-	if (l->sort) /* no zone ever came */
-		l->err = spill_queues(l);
-	for (size_t i = 0; i < l->queue_count; i++)
-		give_until(l, &l->queues[i], 0, INT64_MAX);
+	l->err = err ? err : l->err;
+	for (size_t i = 0; i < l->queues.count; i++)
+		give_until(l, &l->queues.all[i], 0, INT64_MAX);
 	if (s && l->timeline && l->timeline->times.last_ns > s->since_ns)
 		watch(l, 0, s->since_ns == INT64_MIN ? l->timeline->times.first_ns : s->since_ns,
 			l->timeline->times.last_ns);
 	count_gaps(l);
+	l->err = l->queues.err && !l->err ? l->queues.err : l->err;
 	drop_process(l);
 	return l->err;
 }
@@ -543,5 +361,5 @@ int64_t sb_gpu_launches_waited_ns(const struct sb_gpu_launches *l)
 
 double sb_gpu_launches_interval_s(const struct sb_gpu_launches *l)
 {
-	return sb_histogram_quantile(&l->intervals, 0.5) / 1e9;
+	return sb_histogram_quantile(&l->queues.intervals, 0.5) / 1e9;
 }
