@@ -72,6 +72,7 @@ size_t attrs_from_dict(struct state *st, PyObject *dict, struct strobe_attr *out
 struct here {
 	PyObject *context; /* the thread's context at its last zone; never dereferenced */
 	uint32_t track;
+	uint32_t depth; /* sections that are open, counted since CUDA came up */
 };
 extern __thread struct here here;
 extern long context_offset; /* of PyThreadState.context; < 0: unknown */
@@ -131,6 +132,10 @@ PyObject *span_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs, Py
 extern PyMethodDef record_methods[];
 extern PyMethodDef session_methods[];
 extern PyMethodDef heap_methods[];
+
+/* ---- readings.c ---- */
+/* A section has ended, with so many open around it: the allocator is read where that is cheap. With the GIL. */
+void readings_section_ended(uint32_t depth);
 
 /* ---- sampler.c ---- */
 extern PyMethodDef sampler_methods[];

@@ -11,11 +11,18 @@
 #include <unistd.h>
 
 enum { MS = 1000000, PERIOD_MS = 250, STRETCH = 2000, COST_SHARE = 200, WAIT_MS = 2000 };
+enum { ENDS_DEPTH = 3, ENDS_SHARE = 400, ENDS_SAVED = 8 };
 
 static struct {
 	PyObject *function; /* Python: (resident bytes, open files); NULL: none */
 	uint64_t first_ns, next_ns;
 } readings;
+
+/* Readings of the allocator where outer sections end. */
+static struct {
+	PyObject *function; /* Python: (); NULL: none */
+	uint64_t seen_ns, cost_ns, saved_ns; /* the last end; what one reading takes; what may be spent */
+} ends;
 
 /* Resident without what is mapped from files or shared; -1: not known. */
 static int64_t resident_bytes(void)
@@ -133,5 +140,48 @@ PyObject *readings_now(PyObject *module, PyObject *unused)
 	(void)unused;
 	if (STROBE_ON_())
 		take();
+	Py_RETURN_NONE;
+}
+
+/* ---- where sections end ---- */
+
+static void read_at_end(uint64_t now_ns)
+{
+	PyObject *result = PyObject_CallObject(ends.function, NULL);
+	uint64_t took_ns = sampler_now_ns() - now_ns;
+
+	if (!result)
+		PyErr_Clear();
+	Py_XDECREF(result);
+	ends.saved_ns -= ends.saved_ns < took_ns ? ends.saved_ns : took_ns;
+	ends.cost_ns = took_ns > MS ? MS : took_ns; /* it may have waited for the GIL */
+}
+
+/* A quarter of a percent of the time may go into it; what was not used is saved for a few ends in a row. */
+void readings_section_ended(uint32_t depth)
+{
+	uint64_t now_ns, most_ns = ends.cost_ns * ENDS_SAVED;
+
+	if (!ends.function || depth >= ENDS_DEPTH)
+		return;
+	now_ns = sampler_now_ns();
+	ends.saved_ns += (now_ns - ends.seen_ns) / ENDS_SHARE;
+	ends.saved_ns = ends.saved_ns < most_ns ? ends.saved_ns : most_ns;
+	ends.seen_ns = now_ns;
+	if (ends.saved_ns >= ends.cost_ns)
+		read_at_end(now_ns);
+}
+
+/* readings_at_ends(function): called without arguments where outer sections end; None: nothing is. */
+PyObject *readings_at_ends(PyObject *module, PyObject *function)
+{
+	PyObject *before = ends.function;
+
+	(void)module;
+	ends.function = function == Py_None ? NULL : function;
+	ends.seen_ns = sampler_now_ns();
+	ends.cost_ns = ends.saved_ns = 0;
+	Py_XINCREF(ends.function);
+	Py_XDECREF(before);
 	Py_RETURN_NONE;
 }

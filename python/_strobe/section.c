@@ -36,6 +36,7 @@ static __attribute__((noinline)) void put_attrs(struct section *s)
 
 static __attribute__((noinline)) void begin_timed(struct section *s)
 {
+	here.depth++;
 	if (!s->open_count)
 		s->gpu_timed = stream_wants(s->state, s->gpu, s->id);
 	if (s->gpu_timed)
@@ -108,6 +109,13 @@ static __attribute__((noinline)) void end_role(struct section *s)
 	PyErr_Clear();
 }
 
+/* With CUDA up. A section that began before it did is not counted. */
+static __attribute__((noinline)) void ended_with_cuda(void)
+{
+	here.depth -= here.depth > 0;
+	readings_section_ended(here.depth);
+}
+
 static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
 	struct section *s = (struct section *)self;
@@ -127,6 +135,8 @@ static PyObject *section_exit(PyObject *self, PyObject *const *args, Py_ssize_t 
 			strobe_gpu_zone_end_arrived(s->id, STROBE_GPU_SAME_STREAM);
 		else
 			strobe_zone_end_id(s->id);
+		if (__builtin_expect(s->state->raw_stream != NULL, 0))
+			ended_with_cuda();
 	}
 	if (!s->open_count)
 		s->gpu_timed = false;

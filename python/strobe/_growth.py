@@ -88,15 +88,33 @@ def _read_devices():
         return 0
     first = 0
     for index in range(cuda.device_count()):
-        found = cuda.memory_stats_as_nested_dict(index)
-        if not found:
-            continue
-        allocated, reserved = found["allocated_bytes"]["all"], found["reserved_bytes"]["all"]
-        if reserved["peak"]:
-            native.snapshot("strobe.memory.device", index, allocated["current"], reserved["current"], allocated["peak"])
-            first = first or allocated["current"]
+        allocated = _read_device(cuda, index)
+        first = first or allocated
     _read_pinned(cuda)
     return first
+
+
+def _read_device(cuda, index):
+    """What its allocator holds, which is recorded."""
+    found = cuda.memory_stats_as_nested_dict(index)
+    if not found:
+        return 0
+    allocated, reserved = found["allocated_bytes"]["all"], found["reserved_bytes"]["all"]
+    if not reserved["peak"]:
+        return 0
+    native.snapshot("strobe.memory.device", index, allocated["current"], reserved["current"], allocated["peak"])
+    return allocated["current"]
+
+
+def watch_ends(torch):
+    """From now on an outer section's end is a reading: a stage shorter than the readings' distance has its peak too."""
+    def section_ended():
+        try:
+            _read_device(torch.cuda, torch.cuda.current_device())
+        except Exception:
+            _faults.count("reading memory where a section ends")
+    if os.environ.get("STROBE_SAMPLE_HZ") not in ("0", "none"):
+        native.readings_at_ends(section_ended)
 
 
 def _read_pinned(cuda):

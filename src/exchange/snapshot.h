@@ -13,7 +13,11 @@
 #define SB_SNAPSHOT_BINS 4096
 #define SB_SNAPSHOT_FAILURES 64 /* out of memory, listed */
 
-enum sb_snapshot_kind { SB_FRAME_NATIVE, SB_FRAME_TORCH, SB_FRAME_PROGRAM }; /* the latter two are Python */
+enum sb_snapshot_kind {
+	SB_FRAME_NATIVE,
+	SB_FRAME_TORCH, /* or strobe's own */
+	SB_FRAME_PROGRAM
+};
 
 struct sb_snapshot_frame {
 	uint32_t name, file; /* texts of the strings */

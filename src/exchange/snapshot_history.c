@@ -70,13 +70,26 @@ static uint32_t numbered(struct sb_snapshot *s, struct sb_map *index, struct sb_
 	return number;
 }
 
+/* strobe's own, between the program and its modules. A program may lie in a folder of that name, too. */
+static bool is_own(const char *file)
+{
+	static const char *const parts[] = { "/_", "/auto/", "/compat/", "/nn/" };
+	const char *at = strstr(file, "/strobe/");
+	bool found = false;
+
+	for (; at; at = strstr(at + 1, "/strobe/"))
+		for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+			found |= !strncmp(at + strlen("/strobe"), parts[i], strlen(parts[i]));
+	return found;
+}
+
 static enum sb_snapshot_kind kind_of(const char *file)
 {
 	size_t size = strlen(file);
 
 	if (!(size > 3 && !strcmp(file + size - 3, ".py")) && file[0] != '<')
 		return SB_FRAME_NATIVE;
-	return strstr(file, "/torch/") ? SB_FRAME_TORCH : SB_FRAME_PROGRAM;
+	return strstr(file, "/torch/") || is_own(file) ? SB_FRAME_TORCH : SB_FRAME_PROGRAM;
 }
 
 uint32_t sb_snapshot_frame_add(struct sb_snapshot *s, uint32_t name, uint32_t file, int64_t line)

@@ -101,6 +101,44 @@ class Torch:
             return {"allocated_bytes": {"all": used}, "reserved_bytes": {"all": used}}
 
 
+def test_where_outer_sections_end_the_allocator_is_read_as_far_as_it_is_cheap(tmp_path):
+    """On a clock that a test moves: 40 ms for 0.1 ms are the budget, and what is inside three others is left alone."""
+    native, taken, now = strobe._native.native, [], [10 ** 9]
+
+    def move(ns):
+        now[0] += ns
+        native.sampler_clock(now[0])
+
+    def read():
+        taken.append(now[0])
+        move(100_000)
+
+    def end(after_ns, name="stage"):
+        before = len(taken)
+        with strobe.section(name):
+            move(after_ns)
+        return len(taken) - before
+
+    strobe.start("ends", output_dir=str(tmp_path))
+    move(0)
+    native.stream_install(lambda device: 0, None)
+    native.readings_at_ends(read)
+    try:
+        assert end(50_000_000) == 1  # the first one is free: it says what one costs
+        assert end(50_000_000) == 1
+        assert end(1_000_000) == 0
+        assert end(50_000_000) == 1
+        with strobe.section("a"), strobe.section("b"):
+            assert end(50_000_000, "c") == 1
+            with strobe.section("c"):
+                assert end(50_000_000, "too deep") == 0
+    finally:
+        native.readings_at_ends(None)
+        native.stream_install(None, None)
+        native.sampler_clock(0)
+        strobe.stop()
+
+
 def test_a_reading_has_every_device_in_use_and_pinned_memory(monkeypatch):
     taken = []
     monkeypatch.setitem(sys.modules, "torch", Torch)
