@@ -1,8 +1,12 @@
 """torch's own history of allocations, for the peak by line: switched on where it is asked for (`strobe run --memory-history`,
 strobe.memory_history()). After a generation whose peak is the highest so far a snapshot is taken, outside its timed part; at
-the session's end the strobe command takes the highest one apart (docs/memory.md), and the file is thrown away."""
+the session's end the strobe command takes the highest one apart (docs/memory.md), and the file is thrown away.
+
+A stack takes longer than the allocation. Where a model allocates so often that stacks would cost more than a few percent,
+most of its calls have none: their blocks are known by their sizes, from the calls that have."""
 import os
 import sys
+import time
 
 from . import _faults
 from ._native import native
@@ -10,6 +14,9 @@ from ._native import native
 ENTRIES = 100_000
 RISEN = 1.01     # a peak is worth another snapshot
 CONVERT_S = 300  # at most
+STACK_S = 4e-6   # what one takes
+SHARE = 0.03     # of a model's time that stacks may take
+LEARNED = 6      # calls after which a model's rate is known
 
 _wanted = 0
 _keep = False
@@ -44,8 +51,63 @@ def on_cuda(torch):
 
 def _start(torch):
     global _on
-    torch.cuda.memory._record_memory_history("all", context="alloc", stacks="python", max_entries=_wanted)
+    _stacks(torch, True)
     _on = True
+    modules = sys.modules.get(__package__ + ".auto.modules")
+    if modules is not None:
+        modules.around_call = around_call
+
+
+def _stacks(torch, wanted):
+    torch.cuda.memory._record_memory_history("all", context="alloc" if wanted else None, stacks="python", max_entries=_wanted)
+
+
+# ---- models that allocate often ----
+
+class _Calls:
+    """Of one model: how many, and how often stacks are taken, once that is known."""
+
+    def __init__(self):
+        self.count, self.every = 0, 1
+        self.begin_s = self.allocations = None
+
+    def learn(self, torch):
+        """From the second call to the LEARNED one: what stacks take of the time from call to call."""
+        if self.count == 2:
+            self.begin_s, self.allocations = time.perf_counter(), _allocations(torch)
+        elif self.count == LEARNED:
+            took_s = time.perf_counter() - self.begin_s
+            stacks_s = (_allocations(torch) - self.allocations) * STACK_S
+            self.every = max(1, -int(-stacks_s // (SHARE * max(took_s - stacks_s, 1e-6))))
+
+
+_calls = {}
+
+
+def _allocations(torch):
+    return torch.cuda.memory_stats_as_nested_dict(torch.cuda.current_device())["allocation"]["all"]["allocated"]
+
+
+def around_call(call, name):
+    """A top-level model is called: the call itself, or one that takes no stacks. Never raises."""
+    try:
+        torch, calls = sys.modules["torch"], _calls.setdefault(name, _Calls())
+        calls.count += 1
+        if calls.count <= LEARNED:
+            calls.learn(torch)
+        if calls.count % calls.every == 0:
+            return call
+        _stacks(torch, False)
+    except Exception:
+        _faults.count("when stacks of allocations were left out")
+        return call
+
+    def without_stacks(*args, **kwargs):
+        try:
+            return call(*args, **kwargs)
+        finally:
+            _stacks(torch, True)
+    return without_stacks
 
 
 def after_generation():
@@ -109,6 +171,8 @@ def _facts(row):
         facts[key + "_bytes"] = int(row[key + "_mb"] * 1048576)
         facts[key + "_count"] = row[key + "_count"]
     facts.update((key, row[key]) for key in ("function", "file", "line", "stack") if key in row)
+    if row.get("by_size"):
+        facts["by_size"] = 1
     return facts
 
 

@@ -255,6 +255,8 @@ static const struct sb_field memory_line_rows[] = {
 	SB_FIELD(sb_memory_line, peak_count, "peak_count", SB_ALWAYS, "allocations that were"),
 	SB_FIELD_AS(MB, sb_memory_line, end_bytes, "end_mb", SB_ALWAYS, "alive when the snapshot was taken"),
 	SB_FIELD(sb_memory_line, end_count, "end_count", SB_ALWAYS, "allocations that were"),
+	SB_FIELD(sb_memory_line, by_size, "by_size", SB_SET,
+		"some of them have no stack: their size is that of others of this line"),
 	SB_FIELD(sb_memory_line, stack, "stack", SB_KNOWN, "of its largest allocation, innermost first"),
 };
 static SB_FIELDS(

@@ -107,6 +107,7 @@ struct sb_memory_panel {
 		const char *file, *function, *stack; /* file NULL: before the history, or not known */
 		int64_t line, peak_count, end_count;
 		double peak_bytes, end_bytes; /* alive at the peak; when the snapshot was taken */
+		bool by_size;
 	} * lines;
 	size_t line_count; /* by device, largest at the peak first */
 	struct sb_growth *growth;

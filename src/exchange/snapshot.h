@@ -46,6 +46,7 @@ struct sb_snapshot_line {
 	int64_t live, live_count; /* bytes; relative to the beginning of the history */
 	int64_t peak, peak_count; /* the same at the peak, where it has changed since */
 	uint64_t saved; /* the peak of which it was saved */
+	bool by_size; /* some had no stack: their size is that of others of this line */
 };
 
 struct sb_snapshot_block { /* allocated when the snapshot was taken */
@@ -79,6 +80,7 @@ enum sb_snapshot_action {
 struct sb_snapshot_held {
 	uint32_t frame, stack;
 	int64_t peak, peak_count, end, end_count;
+	bool by_size;
 };
 
 struct sb_snapshot_device {
@@ -102,6 +104,7 @@ struct sb_snapshot {
 	struct sb_strings strings;
 	struct sb_vec frames, stacks, lines; /* [0] is what is not known */
 	struct sb_map frame_index, stack_index, line_index; /* by hashes of their content */
+	struct sb_map stack_of_size; /* of the open device: what allocated this many bytes last */
 	struct sb_vec blocks; /* struct sb_snapshot_block */
 	struct sb_vec devices; /* struct sb_snapshot_device, as they come */
 	struct sb_vec failures;

@@ -9,6 +9,7 @@
 #define BLOCKS_MOST (1u << 20)
 #define DEVICES_MOST 64u
 #define HELD_MOST 200u
+#define SIZES_MOST (1u << 16)
 #define BYTES_MOST (1ll << 50) /* of one allocation: more is no size */
 enum { NOT_KNOWN, BEFORE, LINES_FIRST }; /* lines with a meaning of their own */
 
@@ -39,6 +40,7 @@ void sb_snapshot_done(struct sb_snapshot *s)
 	sb_map_done(&s->frame_index);
 	sb_map_done(&s->stack_index);
 	sb_map_done(&s->line_index);
+	sb_map_done(&s->stack_of_size);
 	sb_strings_done(&s->strings);
 	sb_snapshot_live_free(s->live);
 }
@@ -252,12 +254,24 @@ static void change(struct sb_snapshot *s, uint32_t number, int64_t bytes)
 	s->sum += bytes;
 }
 
+/* The stack of an allocation. Histories leave stacks out where they cost too much: then what allocated that much last. */
+static uint32_t stack_of(struct sb_snapshot *s, const struct sb_snapshot_entry *e)
+{
+	uint32_t stack = e->stack;
+
+	if (stack && s->stack_of_size.count < SIZES_MOST)
+		s->failed |= !sb_map_put(&s->stack_of_size, (uint64_t)e->size, stack);
+	else if (!stack && !sb_map_get(&s->stack_of_size, (uint64_t)e->size, &stack))
+		stack = 0;
+	return stack;
+}
+
 static void see_alloc(struct sb_snapshot *s, struct sb_snapshot_device *d, const struct sb_snapshot_entry *e)
 {
+	uint32_t stack = stack_of(s, e);
 	struct sb_snapshot_alloc a = { e->address, e->size,
-		((struct sb_snapshot_stack *)s->stacks.items)[e->stack].line, e->stack };
+		((struct sb_snapshot_stack *)s->stacks.items)[stack].line, stack };
 	struct sb_snapshot_line *line;
-
 	struct sb_snapshot_alloc lost;
 
 	if (!a.address)
@@ -270,6 +284,7 @@ static void see_alloc(struct sb_snapshot *s, struct sb_snapshot_device *d, const
 	}
 	change(s, a.line, a.size);
 	line = &((struct sb_snapshot_line *)s->lines.items)[a.line];
+	line->by_size |= stack != e->stack;
 	if (a.size > line->largest) {
 		line->largest = a.size;
 		line->stack = a.stack;
@@ -391,7 +406,7 @@ static void list_held(struct sb_snapshot *s, struct sb_snapshot_device *d)
 
 		if (held)
 			*held = (struct sb_snapshot_held){ lines[i].frame, lines[i].stack, lines[i].peak,
-				lines[i].peak_count, lines[i].live, lines[i].live_count };
+				lines[i].peak_count, lines[i].live, lines[i].live_count, lines[i].by_size };
 		lines[i] = (struct sb_snapshot_line){ .frame = lines[i].frame };
 	}
 	if (d->held.count)
@@ -438,6 +453,7 @@ void sb_snapshot_close_device(struct sb_snapshot *s)
 	close_failures(s, d);
 	list_held(s, d);
 	sb_snapshot_live_clear(s->live);
+	sb_map_clear(&s->stack_of_size);
 	s->sum = s->reserved_sum = s->before = s->before_count = 0;
 	s->peak_number = 0;
 }

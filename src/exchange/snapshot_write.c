@@ -125,6 +125,8 @@ static void put_held(struct writing *w, const struct sb_snapshot_device *d, stru
 		add_int(&a, "peak_count", all[i].peak_count > 0 ? all[i].peak_count : 0);
 		add_int(&a, "end_bytes", all[i].end > 0 ? all[i].end : 0);
 		add_int(&a, "end_count", all[i].end_count > 0 ? all[i].end_count : 0);
+		if (all[i].by_size)
+			add_int(&a, "by_size", 1);
 		add_place(&a, w->s, all[i].frame, all[i].stack, buf);
 		sb_builder_event(
 			w->builder, since_start(w, d->peak_us), SB_EVENT_MEMORY_HELD, 0, a.all, a.count);

@@ -47,6 +47,25 @@ def test_a_history_that_begins_in_the_middle(strobe, ring):
     assert all(found[line] <= truth[0]["by_line"][line] for line in found if line)
 
 
+def test_blocks_without_a_stack_are_named_by_their_size(strobe):
+    """Ten steps, stacks in the first and the sixth alone; each line has a size of its own, but for one that is new in the third."""
+    a = make_snapshot.Allocator(1, 0x7F0000000000)
+    for step in range(10):
+        first = len(a.entries)
+        for stack in range(5):
+            a.alloc((stack + 1) * MB, stack)
+        if step == 2:
+            a.alloc(100 * MB, 11)
+        for entry in a.entries[first:] if step % 5 else ():
+            entry["frames"] = []
+    report = strobe.report(strobe.imported(strobe.write("s.pickle", pickle.dumps({"segments": [], "device_traces": [a.entries]}))))
+    assert held(report) == {**{10 + stack: 10 * (stack + 1) * MB for stack in range(5)}, None: 100 * MB}
+    assert [row.get("by_size", False) for row in report["memory"]["lines"]] == ["line" in row for row in report["memory"]["lines"]]
+    snapshot, _ = make_snapshot.make()
+    report = strobe.report(strobe.imported(strobe.write("all.pickle", pickle.dumps(snapshot))))
+    assert not any("by_size" in row for row in report["memory"]["lines"])
+
+
 class AllAtOnce(pickle._Pickler):
     """As torch's C++ side writes: a list's items all lie on the stack before they are appended."""
     _BATCHSIZE = 1 << 60

@@ -3,6 +3,7 @@ import os
 import statistics
 import time
 from contextlib import contextmanager, nullcontext
+from functools import partial
 
 from proving import Ratios, bare_library, bare_stop, recorded, row
 
@@ -189,10 +190,10 @@ def trace_overhead():
 def memory_overhead():
     """What reading memory four times a second costs a launch-bound model, and torch's history of allocations; a snapshot apart."""
     import torch
-    from dit import denoise, make
-    from strobe import _sampling
+    from dit import DiT, denoise, make
+    from strobe import _history, _sampling
     from strobe._core import native
-    history, readings = torch.cuda.memory._record_memory_history, 0
+    history, readings, plain_call = torch.cuda.memory._record_memory_history, 0, DiT.__call__
 
     def counted(*values):
         nonlocal readings
@@ -206,18 +207,37 @@ def memory_overhead():
         native.readings_install(counted)
 
     @contextmanager
-    def on():
-        history("all", context="alloc", stacks="python", max_entries=100_000)
+    def on(context="alloc"):
+        history("all", context=context, stacks="python", max_entries=100_000)
         yield
         torch.cuda.synchronize()
         history(None)
+
+    @contextmanager
+    def as_asked():
+        """As `strobe run --memory-history` has it: a model's calls go through around_call()."""
+        _history._calls.clear()
+        _history.memory_history()
+        DiT.__call__ = lambda self, *args: _history.around_call(plain_call, "DiT")(self, *args)
+        yield
+        torch.cuda.synchronize()
+        DiT.__call__ = plain_call
+        history(None)
+        _history._on = False
 
     with recorded("memory"), torch.no_grad():
         model = make()
         denoise(model, 6)
         native.readings_install(counted)
-        b = Bench(torch, model, 100)  # long enough for a reading in each
-        b.rounds({"without": (without, ()), "null": (nullcontext, ()), "history": (on, ())}, 10)
+        b = Bench(torch, model, 80)  # long enough for a reading in each
+        b.rounds({"without": (without, ()), "null": (nullcontext, ()), "history": (as_asked, ()), "all stacks": (on, ()),
+                  "no stacks": (partial(on, None), ())}, 8)
+        stacks = "1 of %d" % _history._calls["DiT"].every
+        t = time.perf_counter()
+        with as_asked():
+            for _ in range(200):
+                _history._stacks(torch, False)
+        switch_s = (time.perf_counter() - t) / 200
         b.ratios["readings"] = [1 / ratio for ratio in b.ratios["without"]]
         t = time.perf_counter()
         for _ in range(200):
@@ -231,6 +251,8 @@ def memory_overhead():
     row("null (A/A), step of %.2f ms" % b.step_ms(), b.text("null"), "1.00")
     row("memory read four times a second", b.text("readings"), "<= 1.005 x", b.ratio("readings") - b.spread("readings") <= 1.005)
     row("  one reading, if the program waits for all of it", "%.0f us, %.5f x" % (each_s * 1e6, 1 + 4 * each_s), "<= 1.005 x", 4 * each_s <= 0.005)
-    row("torch's history of allocations, with Python stacks", b.text("history"), "<= 1.05 x", b.ratio("history") - b.spread("history") <= 1.05)
+    row("torch's history of allocations, stacks of %s calls" % stacks, b.text("history"), "<= 1.05 x", b.ratio("history") - b.spread("history") <= 1.05)
+    row("  with stacks of all / without any", "%s / %s" % (b.text("all stacks"), b.text("no stacks")))
+    row("  stacks switched on or off once", "%.1f us" % (switch_s * 1e6))
     row("  a snapshot of %d entries, outside of the generations" % entries, "%.0f ms" % (snapshot_s * 1e3))
     row("readings while it was measured", readings, "> 20", readings > 20)

@@ -698,6 +698,7 @@ export type MemoryLine = {
   peak_count: number; // allocations that were
   end_mb: number; // alive when the snapshot was taken
   end_count: number; // allocations that were
+  by_size?: true; // some of them have no stack: their size is that of others of this line
   stack?: string; // of its largest allocation, innermost first
 };
 

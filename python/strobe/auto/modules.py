@@ -16,6 +16,7 @@ SETTLED = 32  # top-level calls without a new class, after which nn.Module is le
 _nn_module = None
 _original_call = None
 _calm = 0
+around_call = None  # (call, name) -> call, while allocations are recorded with their stacks
 _component_of = {}  # id(module) -> (weak reference to it, what its framework calls it)
 
 
@@ -116,6 +117,8 @@ def _record_call(call, module, args, kwargs):
     if shape is not None:
         call = _noting(call, shape)
     name = guard(component_name, module) or type(module).__name__
+    if around_call is not None:
+        call = around_call(call, name)
     try:
         if here.activity is not None:
             return here.activity.forward(name, module, call, args, kwargs)

@@ -58,7 +58,8 @@ void sb_memory_lines_see(struct sb_memory_collected *m, struct sb_model *model, 
 			.peak_bytes = (double)int_attr(e, "peak_bytes"),
 			.peak_count = int_attr(e, "peak_count"),
 			.end_bytes = (double)int_attr(e, "end_bytes"),
-			.end_count = int_attr(e, "end_count") } };
+			.end_count = int_attr(e, "end_count"),
+			.by_size = int_attr(e, "by_size") } };
 }
 
 static int by_snapshot(const void *a, const void *b)
