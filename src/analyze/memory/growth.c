@@ -4,6 +4,7 @@
  * gives back again does not count. The slope over these is Theil-Sen's, its significance
  * Mann-Kendall's. */
 #include "analyze/analysis.h"
+#include "analyze/memory/growth_points.h"
 #include "analyze/memory/open_stages.h"
 #include "base/error.h"
 #include "base/memory_units.h"
@@ -25,17 +26,9 @@
 #define CALLS_LEAST 8
 #define WHERE_LEAST 0.5 /* of the growth */
 
-struct reading {
-	int64_t t_ns;
-	uint32_t process;
-	uint32_t label; /* a name of the run's */
-	int device;
-	double value;
-};
-
 struct collected {
 	struct sb_run *run;
-	struct sb_vec readings; /* struct reading, as the program took them */
+	struct sb_growth_readings readings;
 	struct sb_open_stages stages; /* and steps, iterations */
 	bool failed;
 };
@@ -45,14 +38,14 @@ struct collected {
 static void see_event(void *self, const struct sb_event *e)
 {
 	struct collected *c = self;
-	struct reading *r;
+	struct sb_growth_reading *r;
 
 	if (strncmp(c->run->names[e->name].text, SB_MEMORY_READING, strlen(SB_MEMORY_READING)) ||
-		e->snapshot.allocated_bytes < 0 || c->readings.count == READINGS_MOST)
+		e->snapshot.allocated_bytes < 0 || c->readings.all.count == READINGS_MOST)
 		return;
-	r = sb_vec_push(&c->readings, sizeof *r);
+	r = sb_vec_push(&c->readings.all, sizeof *r);
 	if (r)
-		*r = (struct reading){ e->t_ns, e->process, e->name, e->snapshot.device,
+		*r = (struct sb_growth_reading){ e->t_ns, e->process, e->name, e->snapshot.device,
 			(double)e->snapshot.allocated_bytes };
 	else
 		c->failed = true;
@@ -73,6 +66,7 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	if (!c)
 		return sb_fail(STROBE_ENOMEM, "no memory to look for growth");
 	c->run = run;
+	c->readings.run = run;
 	v->self = c;
 	v->kinds = 1u << SB_EVENT_SNAPSHOT;
 	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_STEP | 1u << STROBE_ROLE_ITERATION |
@@ -82,116 +76,19 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 	return 0;
 }
 
-/* ---- what is looked at, over time ---- */
-
-struct points {
-	double *t_s, *value;
-	size_t count;
-};
-
-static bool points_init(struct points *p, size_t room)
-{
-	p->t_s = malloc((room + 1) * sizeof *p->t_s);
-	p->value = malloc((room + 1) * sizeof *p->value);
-	p->count = 0;
-	return p->t_s && p->value;
-}
-
-static void points_done(struct points *p)
-{
-	free(p->t_s);
-	free(p->value);
-	*p = (struct points){ 0 };
-}
-
 static int by_time(const void *a, const void *b)
 {
-	const struct reading *x = a, *y = b;
+	const struct sb_growth_reading *x = a, *y = b;
 
 	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
 }
 
-static bool is_of(const struct collected *c, const struct reading *r, const char *label, int device)
-{
-	return r->device == device && strcmp(c->run->names[r->label].text, label) == 0;
-}
-
-/* The process that took the most readings of a kind: what several processes hold does not mix. */
-static uint32_t reader_of(const struct collected *c, const char *label, int device)
-{
-	const struct reading *all = c->readings.items;
-	uint32_t best = 0;
-	size_t most = 0, *of = calloc(c->run->process_count + 1, sizeof *of);
-
-	for (size_t i = 0; of && i < c->readings.count; i++)
-		if (is_of(c, &all[i], label, device) && ++of[all[i].process] > most) {
-			most = of[all[i].process];
-			best = all[i].process;
-		}
-	free(of);
-	return best;
-}
-
-static bool from_readings(struct collected *c, const char *label, int device, struct points *out)
-{
-	const struct reading *all = c->readings.items;
-	uint32_t process = reader_of(c, label, device);
-
-	if (!points_init(out, c->readings.count))
-		return false;
-	for (size_t i = 0; i < c->readings.count; i++)
-		if (is_of(c, &all[i], label, device) && all[i].process == process) {
-			out->t_s[out->count] = (double)all[i].t_ns / 1e9;
-			out->value[out->count++] = all[i].value;
-		}
-	return true;
-}
-
-/* Of a monitor; less: a column whose last known value is taken off. */
-static bool from_series(
-	const struct sb_series *s, const char *column, const char *less, double unit, struct points *out)
-{
-	const struct sb_series_column *c = s ? sb_series_column_find(s, column) : NULL;
-	const struct sb_series_column *off = s && less ? sb_series_column_find(s, less) : NULL;
-	double taken = 0;
-
-	if (!points_init(out, c ? s->count : 0))
-		return false;
-	for (size_t i = 0; c && i < s->count; i++) {
-		if (off && !isnan(off->values[i]))
-			taken = off->values[i];
-		if (isnan(c->values[i]))
-			continue;
-		out->t_s[out->count] = s->t_s[i];
-		out->value[out->count++] = (c->values[i] - taken) * unit;
-	}
-	return true;
-}
-
-/* What can grow: as the program's readings have it, else as a monitor sampled it. */
-static const struct kind {
-	const char *of, *label, *source, *column, *less;
-	double unit;
-} kinds[] = {
+static const struct sb_growth_kind kinds[] = {
 	{ "vram", SB_MEMORY_READING_DEVICE, "gpu", "process_memory_mb", NULL, SB_MB },
 	{ "host", SB_MEMORY_READING_HOST, "process", "rss_mb", "file_mb", SB_MB },
 	{ "pinned", SB_MEMORY_READING_PINNED, "process", "pinned_mb", NULL, SB_MB },
 	{ "open_files", SB_MEMORY_READING_FILES, "process", "open_file_count", NULL, 1 },
 };
-
-static bool points_of(
-	struct collected *c, const struct sb_model *model, const struct kind *kind, struct points *out)
-{
-	int device = strcmp(kind->of, "vram") == 0 ? model->memory.peak_device : -1;
-	const struct sb_series *s = sb_model_series(model, kind->source, -2);
-
-	if (!from_readings(c, kind->label, device, out))
-		return false;
-	if (out->count >= MARKS_LEAST)
-		return true;
-	points_done(out);
-	return from_series(s, kind->column, kind->less, kind->unit, out);
-}
 
 /* ---- units ---- */
 
@@ -276,7 +173,7 @@ static size_t warm_up(const struct units *u)
 	return u->count > 20 ? u->count / 10 : 2;
 }
 
-static void marks_of(const struct points *p, const struct units *u, struct marks *m)
+static void marks_of(const struct sb_growth_points *p, const struct units *u, struct marks *m)
 {
 	size_t group = u->count / MARKS_MOST + 1, ended = 0, last = SIZE_MAX;
 
@@ -319,64 +216,11 @@ static enum sb_growth_verdict judge(
 	return SB_GROWTH_GROWS;
 }
 
-/* ---- is it given back? ---- */
-
-/* The lowest reading in [from, to), NAN: none. */
-static double lowest(const struct points *p, double from_s, double to_s)
-{
-	double low = NAN;
-
-	for (size_t i = 0; i < p->count; i++)
-		if (p->t_s[i] >= from_s && p->t_s[i] < to_s)
-			low = fmin(low, p->value[i]);
-	return low;
-}
-
-/* The last reading up to a time, else the first of all. */
-static double last_before(const struct points *p, double t_s)
-{
-	double last = p->count ? p->value[0] : NAN;
-
-	for (size_t i = 0; i < p->count && p->t_s[i] <= t_s; i++)
-		last = p->value[i];
-	return last;
-}
-
-static double first_after(const struct points *p, double t_s)
-{
-	for (size_t i = 0; i < p->count; i++)
-		if (p->t_s[i] > t_s)
-			return p->value[i];
-	return NAN;
-}
-
-/* What generations take with every step and no generation keeps: the lowest reading after each
- * is set against that at its end. After the last one the program takes itself down: the first
- * reading alone counts. */
-static bool is_given_back(const struct points *p, const struct sb_model *model)
-{
-	size_t count = model->generations.whole_run ? 0 : model->generations.count;
-	double kept = 0, taken = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct sb_generation *g = &model->generations.all[i];
-		double before = last_before(p, g->begin_s), end = last_before(p, g->end_s);
-		double after = i + 1 < count ? lowest(p, g->end_s, model->generations.all[i + 1].end_s)
-					     : first_after(p, g->end_s);
-
-		if (isnan(before) || isnan(after))
-			continue;
-		taken += fmax(0, end - before);
-		kept += fmax(0, after - before);
-	}
-	return kept < taken / 2;
-}
-
 /* ---- where ---- */
 
 /* Rises and falls between two readings, put down to the stage in their middle. */
-static const char *where_of(
-	struct collected *c, struct sb_model *model, const struct points *p, double from_s, double growth)
+static const char *where_of(struct collected *c, struct sb_model *model, const struct sb_growth_points *p,
+	double from_s, double growth)
 {
 	int64_t *middle_ns = malloc((p->count + 1) * sizeof *middle_ns);
 	const struct sb_open_stage **stage = malloc((p->count + 1) * sizeof *stage);
@@ -403,8 +247,8 @@ static const char *where_of(
 
 /* ---- rows ---- */
 
-static int add_row(
-	struct collected *c, struct sb_model *model, const struct units *u, const char *of, struct points *p)
+static int add_row(struct collected *c, struct sb_model *model, const struct units *u, const char *of,
+	struct sb_growth_points *p)
 {
 	struct sb_growth *row = &model->memory.growth[model->memory.growth_count];
 	struct marks *m = malloc(sizeof *m);
@@ -421,7 +265,7 @@ static int add_row(
 		*row = (struct sb_growth){ of, u->per, u->stage, NULL, judge(m, &t, of, (double)u->count),
 			(int64_t)u->count, (int64_t)m->count, t.slope, t.low, t.high, t.p };
 		if (row->verdict == SB_GROWTH_GROWS && strcmp(u->per, "generation") != 0 &&
-			is_given_back(p, model))
+			sb_growth_is_given_back(p, model))
 			row->verdict = SB_GROWTH_RETURNED;
 		if (row->verdict == SB_GROWTH_GROWS)
 			row->where = where_of(c, model, p, u->end_s[warm_up(u) - 1], growth);
@@ -436,12 +280,12 @@ static int look_at(struct collected *c, struct sb_model *model, const struct uni
 	int err = 0;
 
 	for (size_t i = 0; !err && u->count >= MARKS_LEAST && i < sizeof kinds / sizeof *kinds; i++) {
-		struct points p;
+		struct sb_growth_points p;
 
-		err = points_of(c, model, &kinds[i], &p)
+		err = sb_growth_points_of(&c->readings, model, &kinds[i], &p)
 			      ? add_row(c, model, u, kinds[i].of, &p)
 			      : sb_fail(STROBE_ENOMEM, "no memory to look for growth");
-		points_done(&p);
+		sb_growth_points_done(&p);
 	}
 	return err;
 }
@@ -474,8 +318,9 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 		!units_of_generations(model, &generations) ||
 		!units_of_zones(c, &steps, "step", 1u << STROBE_ROLE_STEP, 0, false))
 		err = sb_fail(STROBE_ENOMEM, "no memory to look for growth");
-	if (!err && c->readings.count)
-		qsort(c->readings.items, c->readings.count, sizeof(struct reading), by_time);
+	if (!err && c->readings.all.count)
+		qsort(c->readings.all.items, c->readings.all.count, sizeof(struct sb_growth_reading),
+			by_time);
 	if (!err)
 		err = look_at(c, model, &generations);
 	if (!err)
@@ -493,7 +338,7 @@ static void done(void *self)
 
 	if (!c)
 		return;
-	sb_vec_done(&c->readings);
+	sb_vec_done(&c->readings.all);
 	sb_open_stages_done(&c->stages);
 	free(c);
 }

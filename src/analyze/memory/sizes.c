@@ -3,7 +3,7 @@
  * The allocator's own maximum counts where it rose during a generation: one that ran after a larger one in the
  * same process has none. Samples of the processes have no such memory, but may miss a short peak. */
 #include "analyze/analysis.h"
-#include "analyze/memory/open_stages.h"
+#include "analyze/memory/size_peaks.h"
 #include "base/error.h"
 #include "base/knob.h"
 #include "base/memory_units.h"
@@ -17,27 +17,19 @@
 #define SIZES_MOST 64u
 #define KEYS_MOST 16u
 #define STAGES_MOST 24u
-#define READINGS_MOST 65536u
 
 struct asked { /* a generation, and the numbers it carries */
-	int64_t begin_ns, end_ns;
-	uint32_t track, depth;
+	struct sb_size_span span;
 	struct sb_pair values[KEYS_MOST];
 	size_t count;
 	bool failed;
-};
-
-struct reading {
-	int64_t t_ns;
-	int64_t allocated, reserved, peak;
 };
 
 struct collected {
 	struct sb_run *run;
 	struct sb_model *model;
 	struct sb_vec asked; /* struct asked */
-	struct sb_vec readings; /* struct reading */
-	struct sb_open_stages stages;
+	struct sb_size_peaks peaks;
 	bool failed;
 };
 
@@ -87,10 +79,10 @@ static void see_generation(struct collected *c, const struct sb_zone *z)
 		c->failed |= c->asked.count < GENERATIONS_MOST;
 		return;
 	}
-	a->begin_ns = z->begin_ns;
-	a->end_ns = z->end_ns;
-	a->track = z->track;
-	a->depth = z->depth;
+	a->span.begin_ns = z->begin_ns;
+	a->span.end_ns = z->end_ns;
+	a->span.track = z->track;
+	a->span.depth = z->depth;
 	a->failed = z->flags & (SB_ZONE_OPEN | SB_ZONE_CLIPPED);
 	for (uint32_t i = 0; i < z->attr_count; i++) {
 		const struct sb_run_attr *attr = &z->attrs[i];
@@ -112,23 +104,15 @@ static void see_zone(void *self, const struct sb_zone *z)
 	if (z->role == STROBE_ROLE_GENERATION)
 		see_generation(c, z);
 	else
-		sb_open_stages_add(&c->stages, z);
+		sb_open_stages_add(&c->peaks.stages, z);
 }
 
 static void see_event(void *self, const struct sb_event *e)
 {
 	struct collected *c = self;
-	struct reading *r;
 
-	if (strcmp(c->run->names[e->name].text, SB_MEMORY_READING_DEVICE) || e->snapshot.peak_bytes < 0 ||
-		c->readings.count == READINGS_MOST)
-		return;
-	r = sb_vec_push(&c->readings, sizeof *r);
-	if (r)
-		*r = (struct reading){ e->t_ns, e->snapshot.allocated_bytes, e->snapshot.reserved_bytes,
-			e->snapshot.peak_bytes };
-	else
-		c->failed = true;
+	if (!strcmp(c->run->names[e->name].text, SB_MEMORY_READING_DEVICE))
+		sb_size_peaks_see(&c->peaks, e);
 }
 
 static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *v)
@@ -154,7 +138,8 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 /* Generations inside one are the same one, marked twice: their numbers are its own where it has none. */
 static bool is_inside(const struct asked *a, const struct sb_generation *g)
 {
-	return (double)a->begin_ns / 1e9 >= g->begin_s - 1e-9 && (double)a->end_ns / 1e9 <= g->end_s + 1e-9;
+	return (double)a->span.begin_ns / 1e9 >= g->begin_s - 1e-9 &&
+	       (double)a->span.end_ns / 1e9 <= g->end_s + 1e-9;
 }
 
 /* The outermost zone of a generation of the report, with what is known of its size; false: it does not count. */
@@ -163,7 +148,7 @@ static bool size_of(struct collected *c, const struct sb_generation *g, struct a
 	const struct asked *all = c->asked.items, *outer = NULL;
 
 	for (size_t i = 0; i < c->asked.count; i++)
-		if (is_inside(&all[i], g) && (!outer || all[i].depth < outer->depth))
+		if (is_inside(&all[i], g) && (!outer || all[i].span.depth < outer->span.depth))
 			outer = &all[i];
 	if (!outer)
 		return false;
@@ -221,118 +206,6 @@ static struct sb_size *row_of(struct sb_model *model, const struct asked *a)
 	return s;
 }
 
-/* ---- peaks ---- */
-
-static int by_time(const void *a, const void *b)
-{
-	const struct reading *x = a, *y = b;
-
-	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
-}
-
-static void raise_to(double *peak, double bytes)
-{
-	if (!isnan(bytes) && !(bytes <= *peak))
-		*peak = bytes;
-}
-
-/* The highest sample of a monitor's column, over its devices. */
-static double sampled(
-	const struct sb_model *model, const char *source, const char *column, double from_s, double to_s)
-{
-	double most = NAN;
-
-	for (size_t i = 0; i < model->series_count; i++) {
-		const struct sb_series *s = &model->series[i];
-		const struct sb_series_column *c = strcmp(s->source, source)
-							   ? NULL
-							   : sb_series_column_find(s, column);
-
-		if (c && c->stats.max > 0)
-			raise_to(&most, sb_series_max(s, c, from_s, to_s) * SB_MB);
-	}
-	return most;
-}
-
-/* The allocator's maximum of a span: known where it rose from the readings before to the first one after. */
-static double risen_peak(const struct collected *c, int64_t from_ns, int64_t to_ns, double *out_reserved)
-{
-	const struct reading *all = c->readings.items;
-	int64_t before = 0, after = -1;
-
-	for (size_t i = 0; i < c->readings.count; i++) {
-		if (all[i].t_ns <= from_ns) {
-			before = all[i].peak > before ? all[i].peak : before;
-			continue;
-		}
-		after = all[i].peak > after ? all[i].peak : after;
-		raise_to(out_reserved, (double)all[i].reserved);
-		if (all[i].t_ns >= to_ns)
-			break;
-	}
-	return after > before ? (double)after : NAN;
-}
-
-static bool is_stage_of(const struct asked *a, const struct sb_open_stage *z)
-{
-	return z->track == a->track && z->depth == a->depth + 1 && z->begin_ns >= a->begin_ns &&
-	       z->end_ns <= a->end_ns;
-}
-
-static int64_t overlap_ns(const struct sb_open_stage *z, int64_t from_ns, int64_t to_ns)
-{
-	return (z->end_ns < to_ns ? z->end_ns : to_ns) - (z->begin_ns > from_ns ? z->begin_ns : from_ns);
-}
-
-/* Between two readings several stages may have run: the rise is that of the one that took most of the time. */
-static bool took_most(const struct collected *c, const struct asked *a, const struct sb_open_stage *z,
-	int64_t from_ns, int64_t to_ns)
-{
-	const struct sb_open_stage *all = c->stages.all.items;
-	int64_t own_ns = overlap_ns(z, from_ns, to_ns);
-
-	for (size_t i = 0; i < c->stages.all.count; i++)
-		if (&all[i] != z && is_stage_of(a, &all[i]) && overlap_ns(&all[i], from_ns, to_ns) > own_ns)
-			return false;
-	return own_ns > 0;
-}
-
-static size_t first_reading_after(const struct collected *c, int64_t t_ns)
-{
-	const struct reading *all = c->readings.items;
-	size_t low = 0, high = c->readings.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (all[middle].t_ns <= t_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* A stage's: where the maximum rose inside it, else the highest reading in it. */
-static double stage_peak(const struct collected *c, const struct asked *a, const struct sb_open_stage *z)
-{
-	const struct reading *all = c->readings.items;
-	size_t first = first_reading_after(c, z->begin_ns);
-	double most = NAN;
-
-	for (size_t i = first; i < c->readings.count; i++) {
-		int64_t before_ns = i ? all[i - 1].t_ns : z->begin_ns, before = i ? all[i - 1].peak : 0;
-
-		if (all[i].peak > before && took_most(c, a, z, before_ns, all[i].t_ns))
-			raise_to(&most, (double)all[i].peak);
-		if (all[i].t_ns <= z->end_ns)
-			raise_to(&most, (double)all[i].allocated);
-		else
-			break;
-	}
-	return most;
-}
-
 /* ---- filling ---- */
 
 static struct sb_size_stage *stage_row(struct sb_model *model, struct sb_size *s, const char *name)
@@ -351,22 +224,23 @@ static struct sb_size_stage *stage_row(struct sb_model *model, struct sb_size *s
 
 static void add_stages(struct collected *c, const struct asked *a, bool timed, struct sb_size *s)
 {
-	const struct sb_open_stage *all = c->stages.all.items;
+	const struct sb_open_stage *all = c->peaks.stages.all.items;
 
-	for (size_t i = 0; i < c->stages.all.count; i++) {
+	for (size_t i = 0; i < c->peaks.stages.all.count; i++) {
 		const struct sb_open_stage *z = &all[i];
 		double from_s = (double)z->begin_ns / 1e9, to_s = (double)z->end_ns / 1e9;
 		struct sb_size_stage *row;
 
-		if (!is_stage_of(a, z))
+		if (!sb_size_is_stage_of(&a->span, z))
 			continue;
 		row = stage_row(c->model, s, c->run->names[z->name].text);
 		if (!row)
 			continue;
 		row->total_s += timed ? to_s - from_s : 0;
-		raise_to(&row->allocated_bytes, stage_peak(c, a, z));
-		raise_to(&row->process_bytes, sampled(c->model, "gpu", "process_memory_mb", from_s, to_s));
-		raise_to(&row->rss_bytes, sampled(c->model, "process", "rss_mb", from_s, to_s));
+		sb_size_raise(&row->allocated_bytes, sb_size_stage_peak(&c->peaks, &a->span, z));
+		sb_size_raise(&row->process_bytes,
+			sb_size_sampled(c->model, "gpu", "process_memory_mb", from_s, to_s));
+		sb_size_raise(&row->rss_bytes, sb_size_sampled(c->model, "process", "rss_mb", from_s, to_s));
 	}
 }
 
@@ -396,9 +270,10 @@ static void add_generation(
 {
 	const struct asked *a = &p->asked;
 
-	raise_to(&s->allocated_bytes, risen_peak(c, a->begin_ns, a->end_ns, &s->reserved_bytes));
-	raise_to(&s->process_bytes, sampled(c->model, "gpu", "process_memory_mb", g->begin_s, g->end_s));
-	raise_to(&s->rss_bytes, sampled(c->model, "process", "rss_mb", g->begin_s, g->end_s));
+	sb_size_raise(&s->allocated_bytes, sb_size_risen_peak(&c->peaks, &a->span, &s->reserved_bytes));
+	sb_size_raise(&s->process_bytes,
+		sb_size_sampled(c->model, "gpu", "process_memory_mb", g->begin_s, g->end_s));
+	sb_size_raise(&s->rss_bytes, sb_size_sampled(c->model, "process", "rss_mb", g->begin_s, g->end_s));
 	add_stages(c, a, !p->first || !s->warm_count, s);
 }
 
@@ -465,10 +340,11 @@ static void fill_device(struct sb_model *model)
 static bool is_first(const struct collected *c, const struct asked *a)
 {
 	const struct asked *all = c->asked.items;
-	uint32_t process = c->run->tracks[a->track].process;
+	uint32_t process = c->run->tracks[a->span.track].process;
 
 	for (size_t i = 0; i < c->asked.count; i++)
-		if (c->run->tracks[all[i].track].process == process && all[i].begin_ns < a->begin_ns)
+		if (c->run->tracks[all[i].span.track].process == process &&
+			all[i].span.begin_ns < a->span.begin_ns)
 			return false;
 	return true;
 }
@@ -519,10 +395,9 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	struct collected *c = self;
 
 	(void)run;
-	if (c->failed || c->stages.failed)
+	if (c->failed || c->peaks.failed || c->peaks.stages.failed)
 		return sb_fail(STROBE_ENOMEM, "no memory for the generations' sizes");
-	if (c->readings.count)
-		qsort(c->readings.items, c->readings.count, sizeof(struct reading), by_time);
+	sb_size_peaks_sort(&c->peaks);
 	return model->generations.whole_run || !c->asked.count ? 0 : fill_all(c, model);
 }
 
@@ -533,8 +408,7 @@ static void done(void *self)
 	if (!c)
 		return;
 	sb_vec_done(&c->asked);
-	sb_vec_done(&c->readings);
-	sb_open_stages_done(&c->stages);
+	sb_size_peaks_done(&c->peaks);
 	free(c);
 }
 
