@@ -8,7 +8,7 @@ foreach(source ${fakes})
   set_target_properties(fake_${name} PROPERTIES OUTPUT_NAME ${name} LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/fake)
 endforeach()
 # Whoever builds one test alone tests against the stand-in of the same sources.
-foreach(test gpus_test)
+foreach(test gpus_test amd_test)
   if(TARGET ${test})
     add_dependencies(${test} fake_nvidia-ml)
   endif()

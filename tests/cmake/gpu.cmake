@@ -62,9 +62,10 @@ endif()
 
 find_program(SYSTEM_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(SYSTEM_PYTHON)
-  add_test(NAME gpu/session_with_fakes
-    COMMAND ${SYSTEM_PYTHON} ${CMAKE_SOURCE_DIR}/tests/gpu/session_with_fakes.py ${CMAKE_BINARY_DIR})
-  set_tests_properties(gpu/session_with_fakes PROPERTIES TIMEOUT 300 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
+  foreach(name session_with_fakes counters_with_fakes)
+    add_test(NAME gpu/${name} COMMAND ${SYSTEM_PYTHON} ${CMAKE_SOURCE_DIR}/tests/gpu/${name}.py ${CMAKE_BINARY_DIR})
+    set_tests_properties(gpu/${name} PROPERTIES TIMEOUT 300 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
+  endforeach()
 endif()
 
 # Skipped where there is no GPU; where there is one, this is its quickest check.

@@ -4,7 +4,6 @@ threads, the file and the report, where there is no GPU.
 usage: session_with_fakes.py BUILD_DIR
 """
 import ctypes
-import glob
 import json
 import os
 import shutil
@@ -12,69 +11,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import wire
-
-sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fake"))
-import standins  # noqa: E402
-from standins import P, S, U64  # noqa: E402
-
-BUILD = os.path.abspath(sys.argv[1])
-CASES = {}
-NS = 1000000
-
-
-def case(f):
-    CASES[f.__name__] = f
-    return f
-
-
-class Program:
-    """A program that uses CUDA and libstrobe."""
-
-    def __init__(self, before=lambda cupti: None):
-        self.folder, self.names = tempfile.mkdtemp(prefix="strobe-fakes-"), []
-        os.environ.update(STROBE_CUDA_PATH=BUILD + "/tests/fake/libfake_cuda.so",
-                          STROBE_CUPTI_PATH=BUILD + "/tests/fake/libfake_cupti.so",
-                          STROBE_OUTPUT_DIR=self.folder, STROBE_GENERATE_FINAL_REPORT="false", STROBE_MONITOR="false")
-        self.strobe = ctypes.CDLL(BUILD + "/libstrobe.so")
-        self.strobe.strobe_error.restype = S
-        self.cuda, self.cupti = standins.load_cuda(), standins.load_cupti()
-        self.pm = standins.load_pm()
-        before(self.cupti)
-        assert self.strobe.strobe_start(None) == 0, self.strobe.strobe_error()
-
-    def zone(self, name, ms):
-        self.strobe.strobe_gpu_zone_begin(name, P(0x20))
-        self.cuda.work(0x20, ms * NS)
-        self.kernel(b"kernel_of_" + name)
-        self.strobe.strobe_gpu_zone_end(P(0x20))
-        self.cuda.advance(ms * NS)
-
-    def kernel(self, name, ns=1000):
-        self.names.append(name)  # records point to it, as to a module's text
-        launch, now = self.cupti.launch(), self.cupti.now()
-        self.cupti.kernel(launch, now, now + ns, name)
-
-    def step(self, name, ns=1000):
-        self.strobe.strobe_step_begin(name, None)
-        self.kernel(b"kernel_of_" + name, ns)
-        self.strobe.strobe_step_end()
-
-    def until(self, condition, what):
-        end = time.time() + 20
-        while not condition():
-            assert time.time() < end, "waited 20 s for " + what
-            os.sched_yield()
-
-    def stop(self):
-        self.strobe.strobe_stop()
-        return wire.load(self.folder)
-
-
-def names_of(recording, *kinds):
-    return sorted(g.name for g in recording.of(*kinds))
+from fake_program import BUILD, NS, Program, case, main, names_of, report_of
+from standins import P, U64
 
 
 @case
@@ -129,12 +69,6 @@ def how_a_kernel_was_launched_comes_back_from_its_name():
     kernels = [e["args"] for e in json.load(open(out))["traceEvents"] if e.get("cat") == "kernel"]
     assert [(k["grid"], k["block"], k["registers per thread"], k["shared memory"]) for k in kernels] == \
         [([4, 12, 1], [384, 1, 1], 168, 164308)] * 3, kernels
-
-
-def report_of(folder):
-    done = subprocess.run([BUILD + "/strobe", "report", folder, "--format", "json"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 @case
@@ -470,203 +404,6 @@ def a_burst_of_zones_is_looked_at_before_it_overflows():
     p.strobe.strobe_stop()
     found = sum(len(r.of("zone")) for r in wire.load_all(p.folder))
     assert found > count / 2, found  # all of them, where the helper thread is given its time
-
-
-class Sampled(Program):
-    """A program whose GPU makes a sample every half millisecond of its own clock."""
-
-    def __init__(self, spec=None, before=lambda cupti: None):
-        if spec:
-            os.environ["STROBE_GPU_COUNTERS"] = spec
-        super().__init__(before)
-        os.environ.pop("STROBE_GPU_COUNTERS", None)
-
-    def sampling(self, device=0):
-        self.until(lambda: self.pm.sampling(device), "the sampling to begin")
-
-    def samples(self, count, sm, device=0, start=None):
-        """Samples that end a millisecond before now; where they began: two clocks never agree to the last."""
-        self.until(lambda: self.cupti.now() - self.begun > (count + 4) * 500000, "the samples' time to pass")
-        start = start or self.cupti.now() - (count + 2) * 500000
-        for i in range(count):
-            self.pm.sample(device, start + i * 500000, start + (i + 1) * 500000, sm, sm / 2, 50000, 25000)  # DRAM moves 500 MB/s at most
-        return start
-
-    def begin(self, spec=b""):
-        assert self.strobe.strobe_gpu_counters_start(spec) == 0, self.strobe.strobe_error()
-        self.sampling()
-        self.begun = self.cupti.now()
-
-    def given_back(self):
-        self.until(lambda: self.pm.held() == 0, "the hardware to be given back")
-        assert self.pm.mistakes() == 0, self.pm.mistakes()
-
-    def stop(self):
-        self.strobe.strobe_stop()
-        self.given_back()
-        return max(wire.load_all(self.folder), key=lambda r: len(r.samples))
-
-
-def values_of(recording, column="sm_active_percent"):
-    return [v[column] for _, _, v in recording.sampled("gpu_pm") if v[column] == v[column]]
-
-
-@case
-def counters_are_sampled_on_the_time_axis_of_the_zones():
-    p = Sampled()
-    p.begin()
-    p.strobe.strobe_zone_begin(b"denoise")
-    p.begun = p.cupti.now()
-    p.samples(10, 80)
-    p.strobe.strobe_zone_end()
-    p.strobe.strobe_gpu_counters_stop()
-    p.given_back()
-    p.samples(5, 10)  # nobody samples any more
-    rec = p.stop()
-    rows = rec.sampled("gpu_pm")
-    assert len(rows) == 11 and rows[0][2]["sm_active_percent"] != rows[0][2]["sm_active_percent"], rows
-    assert values_of(rec) == [80] * 10 and all(abs(v - 30) < 0.1 for v in values_of(rec, "dram_active_percent"))
-    zone = [z for z in rec.zones if z.name == "denoise"][0]
-    slack = rec.hz // 1000  # the clocks are aligned to some microseconds
-    assert all(zone.begin - slack <= ticks <= zone.end + slack for _, ticks, _ in rows), (zone, rows)
-    assert abs(rec.s(rows[-1][1] - rows[0][1]) - 0.005) < 0.0005
-    assert rec.meta["gpu_counters_sample_count"] == 10 and rec.meta["gpu_counters_lost_count"] == 0
-    assert rec.meta["gpu_counters_begin_ticks"] < rec.meta["gpu_counters_end_ticks"]
-
-
-@case
-def counters_of_steps_begin_after_the_warm_up_beside_the_trace():
-    p = Sampled("steps:2")
-    assert p.strobe.strobe_gpu_trace_start(b"steps:2") == 0
-    for i in range(5):
-        p.strobe.strobe_step_begin(b"step_%d" % i, None)
-        p.begun = p.cupti.now()
-        assert p.pm.sampling(0) == (i in (1, 2)) or i == 3, i
-        p.samples(4, 10 * i)
-        p.strobe.strobe_step_end()
-    p.given_back()
-    rec = p.stop()
-    assert values_of(rec) == [10] * 4 + [20] * 4, values_of(rec)
-
-
-@case
-def lost_samples_are_counted_and_leave_a_gap():
-    p = Sampled()
-    p.begin()
-    start = p.samples(4, 50)
-    looks = p.cupti.calls(b"cuptiPmSamplingDecodeData")
-    p.until(lambda: p.cupti.calls(b"cuptiPmSamplingDecodeData") > looks + 1, "a look that began after them")
-    p.pm.overflow(0)
-    p.until(lambda: p.pm.started(0) == 2, "the sampling to begin again")
-    p.begun = start + 10 * 500000
-    p.samples(4, 60, start=p.begun)
-    rec = p.stop()
-    rows = rec.sampled("gpu_pm")
-    assert values_of(rec) == [50] * 4 + [60] * 4, rows
-    assert [v["sm_active_percent"] == v["sm_active_percent"] for _, _, v in rows] == [False] + [True] * 4 + [False] + [True] * 4
-    assert rec.meta["gpu_counters_lost_count"] == 6
-    said = [why for what, why in rec.missing if what == "some sampled counters"]
-    assert len(said) == 1 and "6 of about 14 samples were lost" in said[0], rec.missing
-
-
-@case
-def counters_that_cannot_be_sampled_are_said_with_what_to_do():
-    for call, result, words in ((b"cuptiPmSamplingEnable", 35, ("no permission", "RestrictProfilingToAdminUsers=0")),
-                                (b"cuptiPmSamplingEnable", 26, ("another profiler has its counters", "dcgmi profile --pause")),
-                                (b"cuptiPmSamplingStart", 7, ("another profiler", "dcgmi")), (b"cuptiProfilerHostInitialize", 46, ("samples none",))):
-        p = Sampled("all", lambda cupti: cupti.refuse(call, result))
-        p.zone(b"denoise", 1)
-        p.until(lambda: p.cupti.calls(call) > 0, "the refusal")
-        rec = p.stop()
-        said = [why for what, why in rec.missing if what == "sampled counters"]
-        assert len(said) == 1 and all(w in said[0] for w in words), (call, rec.missing)
-
-
-@case
-def cupti_without_sampling_is_refused_in_one_line():
-    p = Sampled("all", lambda cupti: cupti.set_version(23))
-    p.zone(b"denoise", 1)
-    p.until(lambda: p.cupti.calls(b"cuptiGetVersion") > 0, "a look at the version")
-    said = [why for what, why in p.stop().missing if what == "sampled counters"]
-    assert len(said) == 1 and "CUDA 12.6" in said[0], said
-
-
-@case
-def signal_samples_counters_where_they_were_asked_for():
-    p = Sampled("signal")
-    p.zone(b"first", 1)
-    assert not p.pm.sampling(0)
-    p.begun = p.cupti.now()
-    os.kill(os.getpid(), signal.SIGUSR2)
-    p.sampling()
-    p.begun = p.cupti.now()
-    p.samples(3, 70)
-    p.until(lambda: p.cupti.calls(b"cuptiEnableCallback") > 0, "the trace beside it")
-    os.kill(os.getpid(), signal.SIGUSR2)
-    p.given_back()
-    assert values_of(p.stop()) == [70] * 3
-
-
-@case
-def a_forked_child_leaves_its_parents_counters_alone():
-    p = Sampled()
-    p.begin()
-    child = os.fork()
-    if not child:
-        p.zone(b"child", 1)
-        before = p.cupti.calls(b"cuptiPmSamplingDecodeData")
-        p.strobe.strobe_stop()
-        calls = [p.cupti.calls(c) for c in (b"cuptiPmSamplingStop", b"cuptiPmSamplingDisable", b"cuptiProfilerDeInitialize")]
-        os._exit(0 if calls == [0, 0, 0] and p.cupti.calls(b"cuptiPmSamplingDecodeData") == before else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    p.begun = p.cupti.now()
-    p.samples(3, 40)
-    assert values_of(p.stop()) == [40] * 3
-
-
-@case
-def every_device_in_use_is_sampled():
-    p = Sampled()
-    p.cuda.make_current(0x3000, 2)
-    p.begin()
-    p.sampling(2)
-    p.begun = p.cupti.now()
-    p.samples(3, 40)
-    p.samples(3, 90, device=2)
-    rec = p.stop()
-    seen = {(d, v["sm_active_percent"]) for d, _, v in rec.sampled("gpu_pm") if v["sm_active_percent"] > 0}
-    assert seen == {(0, 40), (2, 90)}, seen
-
-
-@case
-def a_stage_shows_the_counters_sampled_in_it():
-    p = Sampled()
-    p.begin()
-    for name, sm in ((b"denoise", 80), (b"decode", 20)):
-        p.strobe.strobe_zone_begin(name)
-        p.begun = p.cupti.now()
-        p.samples(20, sm)
-        p.strobe.strobe_zone_end()
-    p.stop()
-    stages = {s["name"]: s for s in report_of(p.folder + "/last")["stage_analysis"]["stages"]}
-    for name, sm in (("denoise", 80), ("decode", 20)):
-        seen = stages[name]["gpu_counters"]
-        assert seen["source"] == "pm sampling" and abs(seen["sm_active_percent"] - sm) < 1e-6, stages[name]
-        assert abs(seen["dram_read_percent"] - 20) < 0.1 and 0 < seen["covered_ratio"] <= 1, seen
-
-
-def main():
-    if len(sys.argv) > 2:
-        CASES[sys.argv[2]]()
-        return 0
-    failed = 0
-    for name in CASES:
-        done = subprocess.run([sys.executable, __file__, BUILD, name], capture_output=True, text=True, timeout=60)
-        print("%-44s %s" % (name, "ok" if done.returncode == 0 else "FAILED (%d)" % done.returncode), flush=True)
-        if done.returncode:
-            print(done.stdout + done.stderr)
-        failed += done.returncode != 0
-    return 1 if failed else 0
 
 
 sys.exit(main())
