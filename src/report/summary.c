@@ -125,6 +125,8 @@ static void frame_rates(struct sb_screen *s)
 		sb_screen_remark(s, "%s frames/s end to end", fps);
 	if (!isnan(s->model->diffusion.fps))
 		sb_screen_remark(s, "%s frames/s in steps", digits(fps, sizeof fps, s->model->diffusion.fps));
+	if (!isnan(s->model->diffusion.bps) && s->model->blocks.blocks > 0)
+		sb_screen_remark(s, "%s blocks/s", digits(fps, sizeof fps, s->model->diffusion.bps));
 }
 
 static void price(struct sb_screen *s)

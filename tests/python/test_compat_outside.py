@@ -94,6 +94,55 @@ def test_what_comes_after_the_last_session_gets_a_report(tmp_path):
     assert outside["block_analysis"]["total_blocks"] == 1 and outside["diffusion_analysis"]["total_steps"] == 2
 
 
+@pytest.fixture
+def clock(monkeypatch):
+    """The profiler's own clock; strobe's zones keep the real one."""
+    import time
+    import types
+    from strobe.compat import profiler
+    seconds = [100.0]
+    monkeypatch.setattr(profiler, "time", types.SimpleNamespace(perf_counter=lambda: seconds[0], time=time.time))
+    return lambda add: seconds.__setitem__(0, seconds[0] + add)
+
+
+def test_a_step_without_a_time_lasts_from_the_record_before_it(tmp_path, clock):
+    p = InferixProfiler(ProfilingConfig(enabled=True, output_dir=str(tmp_path), generate_final_report=False))
+    p.start_session("s")
+    clock(0.5)
+    for block in range(2):
+        with p.stage("block"):
+            for step in range(4):
+                with p.stage("denoise"):
+                    clock(0.25)
+                p.record_diffusion_step(step=step, timestep=1.0, block_size=3)
+            clock(0.125)
+            p.record_block_computation(block_index=block, block_size=3)
+        with p.stage("vae_decode"):
+            clock(2)
+    report = p.end_session()
+    p.cleanup()
+    steps, blocks = report["diffusion_analysis"], report["block_analysis"]
+    assert [steps[k] for k in ("total_steps", "min_step_time_ms", "max_step_time_ms")] == [8, 250, 250]
+    assert [blocks[k] for k in ("total_blocks", "min_block_time_ms", "max_block_time_ms")] == [2, 1125, 1125]
+    assert blocks["fps"] == pytest.approx(6 / 2.25) and blocks["bps"] == pytest.approx(2 / 2.25)
+
+
+def test_without_stages_a_step_lasts_from_the_step_or_block_before_it(tmp_path, clock):
+    p = InferixProfiler(ProfilingConfig(enabled=True, output_dir=str(tmp_path), generate_final_report=False))
+    p.start_session("s")
+    for block in range(2):
+        for step in range(2):
+            clock(0.25)
+            p.record_diffusion_step(step=step, block_size=3)
+        clock(0.5)
+        p.record_block_computation(block_index=block, block_size=3)
+    p.record_diffusion_step(step=0, block_size=3, computation_time_ms=40.0)
+    report = p.end_session()
+    p.cleanup()
+    assert report["diffusion_analysis"]["total_time_ms"] == 4 * 250 + 40
+    assert report["block_analysis"]["min_block_time_ms"] == report["block_analysis"]["max_block_time_ms"] == 1000
+
+
 def test_durations_handed_in_are_compute_time_and_lie_in_their_blocks(record):
     """Blocks and steps are recorded as they end: side by side, though the steps lie in the block."""
     import time

@@ -459,7 +459,8 @@ static void short_videos_are_told_in_ms(void **state)
 	for (int i = 0; i < 4; i++)
 		synthetic_step(&s, (uint64_t)i * MS, (uint64_t)(i + 1) * MS, i, 3);
 	assert_int_equal(sb_report_text(synthetic_model(&s, 4 * MS), NULL, &text), 0);
-	assert_non_null(strstr(sb_buf_text(&text), "\n  end to end        4.00 ms       750.00    4.00 ms"));
+	assert_non_null(
+		strstr(sb_buf_text(&text), "\n  end to end        4.00 ms    750.00    250.00    4.00 ms"));
 	assert_non_null(strstr(sb_buf_text(&text), "\n  denoise           4.00 ms   100.0 %"));
 	sb_buf_done(&text);
 	synthetic_done(&s);

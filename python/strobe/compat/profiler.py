@@ -50,6 +50,7 @@ class Session:
         self.created = time.perf_counter()
         self.start_time = self.end_time = None
         self.begin = self.end = None
+        self.marks = {"begin": self.created}  # when the latest step and block outside every stage ended
         self.stages = Tallies()
         self.parents = {}  # stage -> the stage around its first call
         self.loop_parents = {}  # the same for steps and blocks, by their part of the report
@@ -161,6 +162,7 @@ class InferixProfiler:
             s.id = str(session_id) if session_id is not None else globals()["session_id"]()
             s.tags = dict(self.config.session_tags or {}, **(tags or {}))
             s.start_time, s.begin = time.time(), time.perf_counter()
+            s.marks = {"begin": s.begin}
             self._record()
             native.tag({str(key): value for key, value in dict(s.tags, session_id=s.id).items()})
         return s.id
@@ -258,17 +260,27 @@ class InferixProfiler:
 
     @contextlib.contextmanager
     def _in_stages(self, name):
-        outer = getattr(self._inside, "name", None)
-        self._inside.name = name
+        outer, marks = getattr(self._inside, "name", None), getattr(self._inside, "marks", None)
         begin = time.perf_counter()
+        self._inside.name, self._inside.marks = name, {"begin": begin}
         try:
             yield
         finally:
-            self._inside.name = outer
+            self._inside.name, self._inside.marks = outer, marks
             with self._lock:
                 self._session.stages.add(name, time.perf_counter() - begin)
                 if len(self._session.parents) < 4096:
                     self._session.parents.setdefault(name, outer if outer != name else None)
+
+    def _took_ms(self, given_ms, what, *ends):
+        """What the caller measured. Without it: the time since the latest of these records in the open stage, or since that
+        stage (without one, the session) began."""
+        now, marks = time.perf_counter(), getattr(self._inside, "marks", None)
+        if marks is None:
+            marks = self._session.marks
+        since = max(marks.get(end, marks["begin"]) for end in ("begin", what, *ends))
+        marks[what] = now
+        return float(given_ms) if given_ms else (now - since) * 1e3
 
     def _say_where(self, analysis):
         """Steps and blocks of the session ran in the stage that is open now."""
@@ -358,10 +370,10 @@ class InferixProfiler:
         _record.cache("cache", kind, count, size_bytes=cache_size)
 
     @_quiet
-    def record_diffusion_step(self, step=0, timestep=0.0, block_size=1, computation_time_ms=0.0, guidance_scale=None):
+    def record_diffusion_step(self, step=0, timestep=0.0, block_size=1, computation_time_ms=None, guidance_scale=None):
         if not (self.config.profile_diffusion_steps and self.config.profile_inference_steps):
             return
-        step, block_size, ms = int(host_number(step, 0)), int(block_size), float(computation_time_ms or 0.0)
+        step, block_size, ms = int(host_number(step, 0)), int(block_size), self._took_ms(computation_time_ms, "step", "block")
         timestep = host_number(timestep, math.nan)
         with self._lock:
             self._session.diffusion.record_diffusion_step(step, timestep, block_size, ms, guidance_scale)
@@ -370,10 +382,10 @@ class InferixProfiler:
                             guidance_scale=guidance_scale)
 
     @_quiet
-    def record_block_computation(self, block_index=0, block_size=1, computation_time_ms=0.0, memory_usage_mb=None):
+    def record_block_computation(self, block_index=0, block_size=1, computation_time_ms=None, memory_usage_mb=None):
         if not self.config.profile_block_computation:
             return
-        ms = float(computation_time_ms or 0.0)
+        ms = self._took_ms(computation_time_ms, "block")
         with self._lock:
             self._session.diffusion.record_block_computation(int(block_index), int(block_size), ms, memory_usage_mb)
             self._say_where("block_analysis")

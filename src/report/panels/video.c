@@ -29,20 +29,45 @@ static const char *scope_words(const char *scope)
 						   : "end to end";
 }
 
+static bool has_block_rates(const struct sb_diffusion_panel *d)
+{
+	for (size_t i = 0; i < d->rate_count; i++) {
+		if (d->rates[i].bps_wall > 0 || d->rates[i].bps_compute > 0)
+			return true;
+	}
+	return false;
+}
+
+static void rate_heading(struct sb_buf *out, const char *time, bool blocks)
+{
+	sb_buf_printf(out, blocks ? " %10s %9s %9s" : " %10s %12s", time, "frames/s", "blocks/s");
+}
+
+static void rate_cells(struct sb_buf *out, double seconds, double fps, double bps, bool blocks)
+{
+	duration(out, seconds);
+	number(out, blocks ? 9 : 12, fps, 2);
+	if (blocks)
+		number(out, 9, bps, 2);
+}
+
 static void rates_text(const struct sb_diffusion_panel *d, struct sb_buf *out)
 {
+	bool blocks = has_block_rates(d);
+
 	if (d->frames < 0 && d->blocks < 0)
 		return;
-	sb_buf_printf(out, "  %-14s %10s %12s %10s %12s\n", "Throughput", "wall", "frames/s", "compute",
-		"frames/s");
+
+	sb_buf_printf(out, "  %-14s", "Throughput");
+	rate_heading(out, "wall", blocks);
+	rate_heading(out, "compute", blocks);
+	sb_buf_putc(out, '\n');
 	for (size_t i = 0; i < d->rate_count; i++) {
 		const struct sb_rate *r = &d->rates[i];
 
 		sb_buf_printf(out, "  %-14s", scope_words(r->scope));
-		duration(out, r->wall_s);
-		number(out, 12, r->fps_wall, 2);
-		duration(out, r->compute_s);
-		number(out, 12, r->fps_compute, 2);
+		rate_cells(out, r->wall_s, r->fps_wall, r->bps_wall, blocks);
+		rate_cells(out, r->compute_s, r->fps_compute, r->bps_compute, blocks);
 		sb_buf_putc(out, '\n');
 	}
 	if (d->frames >= 0)
