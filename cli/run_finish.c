@@ -12,6 +12,8 @@
 #include "report/outputs.h"
 #include "report/ranks/screen.h"
 #include "report/summary.h"
+#include "run/catalogue.h"
+#include "run/job.h"
 #include "store/history.h"
 
 #include <dirent.h>
@@ -76,44 +78,56 @@ static unsigned files_of(const struct sb_settings *s)
 	return files;
 }
 
-/* The file a user would open next. */
-static const char *shown_folder(const struct run_finish *f)
+static const char *shown_folder(const char *folder)
 {
-	return !strncmp(f->folder, "./", 2) ? f->folder + 2 : f->folder;
+	return !strncmp(folder, "./", 2) ? folder + 2 : folder;
 }
 
 /* The file a user would open next. */
-static void name_report(const struct run_finish *f, char *out, size_t size, bool job)
+static void name_report(const char *folder, char *out, size_t size, bool job)
 {
 	static const char *const names[] = { "aggregated_report.html", "aggregated_report.json",
 		"profiling_report.html", "profiling_report.json", "timing_summary.txt", NULL };
 
 	for (const char *const *name = names + (job ? 0 : 2); *name; name++) {
-		snprintf(out, size, "%s/%s", shown_folder(f), *name);
+		snprintf(out, size, "%s/%s", shown_folder(folder), *name);
 		if (!access(out, F_OK))
 			return;
 	}
-	snprintf(out, size, "%s", f->folder);
+	snprintf(out, size, "%s", folder);
 }
 
-/* Of a launcher's ranks, which recorded into one folder. NULL: it was one program. */
-static struct sb_aggregate *read_job(const struct run_finish *f)
-{
-	struct sb_aggregate *job = NULL;
+/* A job that ended with this run. aggregate NULL: there is none. */
+struct ended_job {
+	struct sb_aggregate *aggregate;
+	char folder[PATH_MAX];
+};
 
-	if (job_arg_is_job(f->folder) && job_arg_read(f->folder, 0, &job))
+/* Of a launcher's ranks, which recorded into this run's folder. */
+static void read_job_inside(const struct run_finish *f, struct ended_job *job)
+{
+	snprintf(job->folder, sizeof job->folder, "%s", f->folder);
+	if (job_arg_is_job(f->folder) && job_arg_read(f->folder, 0, &job->aggregate))
 		complain_last();
-	return job;
 }
 
-static void write_job(const struct run_finish *f, const struct sb_aggregate *job)
+/* Of the ranks beside this one: the last of them that ends looks at all. Others may end at the same moment and do
+ * the same. */
+static void read_job_around(const struct run_finish *f, struct ended_job *job)
 {
-	if (job && job_arg_write_quietly(job, f->folder, files_of(f->settings)))
+	char attempt[PATH_MAX + 4];
+	int length = (int)(sb_filename_of(f->folder) - f->folder) - 1;
+
+	if (length < 1 || !sb_catalogue_is_rank(sb_filename_of(f->folder)))
+		return;
+	snprintf(job->folder, sizeof job->folder, "%.*s", length, f->folder);
+	snprintf(attempt, sizeof attempt, "%s/.", job->folder);
+	if (sb_job_has_ended(job->folder) && job_arg_read(attempt, 0, &job->aggregate))
 		complain_last();
 }
 
 static void print_summary(
-	const struct run_finish *f, const struct sb_model *model, const struct sb_aggregate *job)
+	const struct run_finish *f, const struct sb_model *model, const struct ended_job *job)
 {
 	char report[PATH_MAX + 64];
 	struct sb_summary_options how = {
@@ -123,9 +137,9 @@ static void print_summary(
 	};
 	struct sb_buf text = { 0 }, ranks = { 0 };
 
-	name_report(f, report, sizeof report, job != NULL);
-	if (job) {
-		sb_ranks_screen(job, shown_folder(f), &ranks);
+	name_report(job->aggregate ? job->folder : f->folder, report, sizeof report, job->aggregate != NULL);
+	if (job->aggregate) {
+		sb_ranks_screen(job->aggregate, shown_folder(job->folder), &ranks);
 		how.ranks = sb_buf_text(&ranks);
 	}
 	if (sb_report_summary(model, &how, &text))
@@ -146,17 +160,41 @@ static int build(const char *folder, struct sb_run **out_run, struct sb_model **
 
 /* A history that cannot be made (no home, a read-only one) is no news; one that
  * is damaged or newer is. */
-static void remember(const struct run_finish *f, const struct sb_model *model, const struct sb_aggregate *job)
+static void complain_of_history(int err)
 {
-	struct sb_facts *facts = NULL;
-	int err = job ? sb_facts_of_job(job, f->folder, &facts) : sb_history_add(model, f->folder);
-
-	if (facts)
-		err = sb_history_add_job(facts, f->folder);
-	sb_facts_free(facts);
-
 	if (err == STROBE_EFORMAT || err == STROBE_EBUSY || err == STROBE_ENOSPC)
 		complain_last();
+}
+
+static void keep_job(const struct run_finish *f, const struct ended_job *job)
+{
+	struct sb_facts *facts = NULL;
+	int err;
+
+	if (job_arg_write_quietly(job->aggregate, job->folder, files_of(f->settings)))
+		complain_last();
+	err = sb_facts_of_job(job->aggregate, job->folder, &facts);
+	complain_of_history(err ? err : sb_history_add_job(facts, job->folder));
+	sb_facts_free(facts);
+}
+
+/* A rank is added before its job is looked at: whichever rank comes last then finds all rows of ranks, and the
+ * job's row replaces them. */
+static void remember(const struct run_finish *f, const struct sb_model *model, struct ended_job *out_job)
+{
+	struct ended_job around = { 0 };
+
+	read_job_inside(f, out_job);
+	if (out_job->aggregate)
+		keep_job(f, out_job);
+	else
+		complain_of_history(sb_history_add(model, f->folder));
+	read_job_around(f, &around);
+	if (!around.aggregate)
+		return;
+	keep_job(f, &around);
+	sb_aggregate_free(out_job->aggregate);
+	*out_job = around;
 }
 
 void run_finish_reports(const struct run_finish *f)
@@ -164,7 +202,7 @@ void run_finish_reports(const struct run_finish *f)
 	bool show = !f->quiet && isatty(STDERR_FILENO);
 	struct sb_run *run = NULL;
 	struct sb_model *model = NULL;
-	struct sb_aggregate *job;
+	struct ended_job job = { 0 };
 	int err;
 
 	if (!is_still_ours(f))
@@ -182,20 +220,18 @@ void run_finish_reports(const struct run_finish *f)
 		fprintf(stderr, "\r\033[K");
 	if (err)
 		complain_last();
-	job = model ? read_job(f) : NULL;
-	write_job(f, job);
 	if (model)
-		remember(f, model, job);
+		remember(f, model, &job);
 	if (!f->quiet) {
 		if (model)
-			print_summary(f, model, job);
+			print_summary(f, model, &job);
 		else
 			fprintf(stderr, "== strobe: %s, %s, %.2f s\n", f->settings->name, f->outcome,
 				f->wall_s);
 		if (f->left_behind[0])
 			fprintf(stderr, "strobe: %s\n", f->left_behind);
 	}
-	sb_aggregate_free(job);
+	sb_aggregate_free(job.aggregate);
 	sb_model_free(model);
 	sb_run_close(run);
 }

@@ -115,6 +115,12 @@ struct sb_fact_rank {
 	const char *slow_stage; /* NULL: none */
 };
 
+/* A rank can hold the others up without working more: it only comes later. Less than is shown is none. */
+static inline bool sb_shows_more_work(double behind_s)
+{
+	return behind_s >= 0.005;
+}
+
 enum sb_meet_kind {
 	SB_MEET_ALL, /* all come before any leaves */
 	SB_MEET_FROM_ROOT, /* broadcast, scatter: the others wait for the root */

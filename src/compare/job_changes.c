@@ -60,6 +60,10 @@ static int say_who_came(struct sb_comparison *c)
 
 	if (!c->jobs.straggler_count || s->change[0] != 'c')
 		return 0;
+	if (!sb_shows_more_work(s->now_behind_s))
+		return sb_comparison_say(&c->explanations, &c->explanation_count,
+			"the others wait for rank %lld%s%s now, which does no more work than the median rank",
+			(long long)s->rank, s->host ? " on " : "", s->host ? s->host : "");
 	return sb_comparison_say(&c->explanations, &c->explanation_count,
 		"the others wait for rank %lld%s%s now: %.2f s more work than the median rank%s%s",
 		(long long)s->rank, s->host ? " on " : "", s->host ? s->host : "", s->now_behind_s,

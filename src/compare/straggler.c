@@ -40,11 +40,11 @@ static double work_of(const struct sb_aggregate *a, size_t rank)
 {
 	const struct sb_aggregate_rank *r = &a->ranks[rank];
 	double wall = r->metrics[SB_METRIC_WALL], outside = r->metrics[SB_METRIC_UNATTRIBUTED];
-	double waiting = r->metrics[SB_METRIC_COLLECTIVE], work;
+	double waiting = r->metrics[SB_METRIC_COLLECTIVE], own, work;
 
-	waiting = isnan(waiting) ? 0 : waiting;
-	work = wall - waiting - (isnan(outside) ? 0 : outside) - imports_of(a, rank);
-	return work > 0.01 * wall ? work : wall - waiting - imports_of(a, rank);
+	own = wall - (isnan(waiting) ? 0 : waiting) - imports_of(a, rank);
+	work = own - (isnan(outside) ? 0 : outside);
+	return work > 0.01 * own ? work : own;
 }
 
 static double span_of(const struct sb_aggregate_rank *r)
@@ -76,7 +76,7 @@ static double median_of(double *values, size_t count)
 static int name_stage(struct sb_aggregate *a, size_t i)
 {
 	struct sb_aggregate_rank *r = &a->ranks[i];
-	double most = 0;
+	double most = 0.01 * r->work_s; /* less explains nothing */
 
 	for (size_t k = 0; k < a->stage_count; k++) {
 		const struct sb_aggregate_stage *s = &a->stages[k];

@@ -17,8 +17,7 @@ struct launcher {
 	const char *launch[3]; /* tell one start of the job from the next; equal on all its machines */
 };
 
-/* RANK alone is anybody's word: it counts only together with WORLD_SIZE. A
- * Slurm batch script has SLURM_PROCID=0 without being a step of several. */
+/* RANK alone is anybody's word: it counts only together with WORLD_SIZE. */
 static const struct launcher launchers[] = {
 	{ "torchrun", "RANK", "LOCAL_RANK", "WORLD_SIZE",
 		{ "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID" },
@@ -119,6 +118,14 @@ static void take_launch(struct sb_rank *r, const struct launcher *l)
 			*p = '_';
 }
 
+/* A batch script has rank 0 and the number of tasks of the whole allocation without being one of them, and
+ * so has an interactive shell, which is a step of one task. */
+static bool is_slurm_task(void)
+{
+	return (secure_getenv("SLURM_STEP_ID") || secure_getenv("SLURM_STEPID")) &&
+	       number("SLURM_STEP_NUM_TASKS", 2) > 1;
+}
+
 void sb_rank_detect(struct sb_rank *out_rank)
 {
 	struct sb_rank r = { .rank = -1, .local_rank = -1, .launcher = "" };
@@ -129,6 +136,8 @@ void sb_rank_detect(struct sb_rank *out_rank)
 		int world = number(l->world_size, 0);
 
 		if (rank < 0 || world < 2 || rank >= world)
+			continue;
+		if (!strcmp(l->name, "slurm") && !is_slurm_task())
 			continue;
 		r.rank = rank;
 		r.world_size = world;

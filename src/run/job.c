@@ -203,6 +203,37 @@ static void look_at_ranks(struct sb_job_attempt *a)
 	sb_catalogue_done(&found);
 }
 
+/* Those that a launcher on each node started, too. */
+static int64_t count_ranks(const char *folder)
+{
+	struct sb_job job = { 0 };
+	int64_t count = find_ranks(folder, &job) ? 0 : (int64_t)job.rank_count;
+
+	sb_job_done(&job);
+	return count;
+}
+
+bool sb_job_has_ended(const char *folder)
+{
+	struct sb_catalogue found = { 0 };
+	int64_t ranks = 0, world = 0;
+	bool live = sb_catalogue_list(folder, &found) != 0;
+
+	/* of many ranks that end one after the other, each looks at few: those that still run are found early */
+	for (size_t i = 0; i < found.count && !live; i++) {
+		struct sb_run_brief brief;
+
+		if (!sb_catalogue_is_rank(found.entries[i].name) || found.entries[i].link)
+			continue;
+		live = !sb_run_brief_read(found.entries[i].path, &brief) || brief.live;
+		ranks++;
+		if (!live && brief.world_size > world)
+			world = brief.world_size;
+	}
+	sb_catalogue_done(&found);
+	return !live && ranks > 1 && (ranks >= world || count_ranks(folder) >= world);
+}
+
 static bool is_whole(const struct sb_job_attempt *a)
 {
 	return a->rank_count && a->closed_count == a->rank_count && (int64_t)a->rank_count >= a->world_size;

@@ -28,6 +28,10 @@ struct sb_job {
 int sb_job_find(const char *path, struct sb_job *out_job);
 void sb_job_done(struct sb_job *job); /* job may be zeroed */
 
+/* folder: an attempt of ranks (rank_<N> in it). True if all ranks of its world are there and none runs any
+ * more, in order or not. */
+bool sb_job_has_ended(const char *folder);
+
 /* True: FOLDER.2 of a job whose first attempt is FOLDER; out_first gets that. */
 bool sb_job_is_later_attempt(const char *path, char *out_first, size_t size);
 

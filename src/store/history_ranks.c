@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,12 +47,29 @@ static int step(struct sb_history *h, sqlite3_stmt *s)
 	return done == SQLITE_DONE ? 0 : sb_history_fail(h);
 }
 
-/* What the rank itself had added when it ended is in the job's row now. */
-static int forget_own_row(struct sb_history *h, sqlite3_stmt *s, const char *dir, int64_t job)
+static int forget(struct sb_history *h, sqlite3_stmt *s, const char *dir, int64_t job)
 {
 	sqlite3_bind_text(s, 1, dir, -1, SQLITE_TRANSIENT);
 	sqlite3_bind_int64(s, 2, job);
 	return step(h, s);
+}
+
+/* What the rank itself, or the launcher that started some of the ranks, had added when it ended is in the job's
+ * row now. */
+static int forget_own_rows(struct sb_history *h, sqlite3_stmt *s, const char *label, int64_t job)
+{
+	size_t length = (size_t)(sb_filename_of(label) - label);
+	char above[PATH_MAX], *dir = realpath(label, NULL);
+	int err = dir ? forget(h, s, dir, job) : 0;
+
+	free(dir);
+	if (err || length < 2 || length >= sizeof above)
+		return err;
+	snprintf(above, sizeof above, "%.*s", (int)length - 1, label);
+	dir = realpath(above, NULL);
+	err = dir ? forget(h, s, dir, job) : 0;
+	free(dir);
+	return err;
 }
 
 static int add_ranks(struct sb_history *h, const struct sb_facts *f, int64_t id)
@@ -60,8 +78,10 @@ static int add_ranks(struct sb_history *h, const struct sb_facts *f, int64_t id)
 	int err = sb_history_prepare(h, "INSERT INTO ranks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &s);
 
 	if (!err)
-		err = sb_history_prepare(
-			h, "DELETE FROM runs WHERE dir = ?1 AND rank >= 0 AND id <> ?2", &own);
+		err = sb_history_prepare(h,
+			"DELETE FROM runs WHERE dir = ?1 AND id <> ?2 AND (rank >= 0 OR id IN (SELECT run "
+			"FROM ranks))",
+			&own);
 	for (size_t i = 0; i < f->rank_count && !err; i++) {
 		const struct sb_fact_rank *r = &f->ranks[i];
 		char *dir = realpath(r->label, NULL);
@@ -77,9 +97,9 @@ static int add_ranks(struct sb_history *h, const struct sb_facts *f, int64_t id)
 		sqlite3_bind_int(s, 9, r->complete);
 		sqlite3_bind_text(s, 10, r->slow_stage, -1, SQLITE_TRANSIENT);
 		err = step(h, s);
-		if (!err && dir)
-			err = forget_own_row(h, own, dir, id);
 		free(dir);
+		if (!err)
+			err = forget_own_rows(h, own, r->label, id);
 	}
 	sqlite3_finalize(s);
 	sqlite3_finalize(own);

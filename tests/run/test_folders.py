@@ -14,7 +14,12 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make an
 
 
 def rank_of(strobe, rank=0, world=2, job=9, **more):
-    strobe.environment.update(SLURM_JOB_ID=str(job), SLURM_PROCID=str(rank), SLURM_NTASKS=str(world), **more)
+    """A launcher that gives its ranks no id of this start."""
+    strobe.environment.update(SLURM_JOB_ID=str(job), PMI_RANK=str(rank), PMI_SIZE=str(world), **more)
+
+
+def task_of(strobe, rank, step, job=9):
+    strobe.environment.update(SLURM_JOB_ID=str(job), SLURM_PROCID=str(rank), SLURM_NTASKS="2", SLURM_STEP_ID=step)
 
 
 def record(strobe, *command, where="o"):
@@ -56,16 +61,16 @@ def test_a_second_run_under_one_job_id_keeps_the_first(strobe):
 def test_ranks_of_one_start_share_a_folder_and_those_of_the_next_have_another(strobe):
     for step in ("0", "1"):
         for rank in (0, 1):
-            rank_of(strobe, rank, SLURM_STEP_ID=step)
+            task_of(strobe, rank, step)
             record(strobe)
     assert recordings(strobe.folder / "o") == ["t-9.2/rank_0/run.strobe", "t-9.2/rank_1/run.strobe",
                                                "t-9/rank_0/run.strobe", "t-9/rank_1/run.strobe"]
 
 
 def test_a_rank_of_another_start_does_not_fill_a_gap(strobe):
-    rank_of(strobe, 0, SLURM_STEP_ID="0")
+    task_of(strobe, 0, "0")
     record(strobe)
-    rank_of(strobe, 1, SLURM_STEP_ID="1")
+    task_of(strobe, 1, "1")
     record(strobe)
     assert recordings(strobe.folder / "o") == ["t-9.2/rank_1/run.strobe", "t-9/rank_0/run.strobe"]
 
@@ -83,7 +88,7 @@ def test_ranks_that_start_at_once_agree(strobe):
 
 # A launcher that gives its ranks no id of this start: a shell stands for it.
 LAUNCH = """for rank in 0 1; do
-  SLURM_PROCID=$rank "$0" run -q -o o --name t -- sh -c 'echo '$1' >"$STROBE_RUN_DIR/start"' || exit &
+  PMI_RANK=$rank "$0" run -q -o o --name t -- sh -c 'echo '$1' >"$STROBE_RUN_DIR/start"' || exit &
 done
 wait"""
 ROUNDS = 50
@@ -95,7 +100,7 @@ def starts_by_folder(folder):
 
 
 def test_two_starts_at_once_without_an_id_are_two_runs_each_whole(strobe):
-    strobe.environment.update(SLURM_JOB_ID="9", SLURM_NTASKS="2", STROBE_GENERATE_FINAL_REPORT="0", STROBE_MONITOR="0")
+    strobe.environment.update(SLURM_JOB_ID="9", PMI_SIZE="2", STROBE_GENERATE_FINAL_REPORT="0", STROBE_MONITOR="0")
     for i in range(ROUNDS):
         started = [subprocess.Popen(["sh", "-c", LAUNCH, TOOL, f"{i}{which}"], env=strobe.environment, cwd=strobe.folder)
                    for which in "ab"]

@@ -1,5 +1,6 @@
 """Ranks below `strobe run`: each with its own GPU, CPU and memory; the first screen is about them."""
 import json
+import sqlite3
 
 from conftest import BUILD
 
@@ -42,7 +43,7 @@ def test_the_first_screen_is_about_the_ranks_and_points_to_aggregate(strobe):
 def test_a_launcher_that_is_itself_a_rank_is_none_of_its_ranks(strobe):
     # srun, one task per node, each a torchrun of two: the program above the ranks has Slurm's rank and records too
     inner = "; ".join(f"RANK={r} LOCAL_RANK={r} WORLD_SIZE=4 {PROGRAM}" for r in (0, 1))
-    strobe.environment.update(SLURM_PROCID="0", SLURM_LOCALID="0", SLURM_NTASKS="2", SLURM_JOB_ID="77")
+    strobe.environment.update(SLURM_PROCID="0", SLURM_LOCALID="0", SLURM_NTASKS="2", SLURM_JOB_ID="77", SLURM_STEP_ID="0")
     done = strobe.run("--", "sh", "-c", inner)
     assert done.returncode == 0, done.stderr
     (run,) = [p for p in (strobe.folder / "strobe-runs").iterdir() if not p.is_symlink()]
@@ -57,3 +58,21 @@ def test_nothing_is_sampled_in_ranks_where_nothing_shall_be(strobe):
     strobe.run("--", "sh", "-c", LAUNCHER.format(PROGRAM))
     assert all("rss_peak_bytes" not in r["metrics"] and "gpu_uuid" not in r
                for r in aggregated(strobe, only_run(strobe))["reports_summary"])
+
+
+def rows(strobe):
+    with sqlite3.connect(strobe.environment["STROBE_HISTORY"]) as db:
+        return db.execute("SELECT dir, (SELECT count(*) FROM ranks WHERE run = id) FROM runs ORDER BY dir").fetchall()
+
+
+def test_the_rank_that_ends_last_reports_the_job(strobe):
+    strobe.environment.update(WORLD_SIZE="2", TORCHELASTIC_RUN_ID="j", MASTER_PORT="29500", STROBE_HISTORY=str(strobe.folder / "history.db"))
+    job = strobe.folder / "strobe-runs" / "marked-j"
+    strobe.environment["RANK"] = "1"
+    first = strobe.run("--", *PROGRAM.split())
+    assert "ranks on" not in first.stderr and not (job / "aggregated_report.json").exists()
+    strobe.environment["RANK"] = "0"
+    last = strobe.run("--", *PROGRAM.split())
+    assert "2 ranks on 1 host, job j: " in last.stderr and "strobe aggregate strobe-runs/marked-j\n" in last.stderr
+    assert aggregated(strobe, job)["rank_count"] == 2 and (job / "aggregated_report.html").exists()
+    assert rows(strobe) == [(str(job), 2)]

@@ -16,8 +16,9 @@ static int clear(void **state)
 		"TORCHELASTIC_ERROR_FILE", "LOCAL_WORLD_SIZE", "SLURM_PROCID", "SLURM_LOCALID",
 		"SLURM_NTASKS", "SLURM_JOB_ID", "SLURM_JOBID", "OMPI_COMM_WORLD_RANK",
 		"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_MCA_ess_base_jobid",
-		"MASTER_PORT", "SLURM_STEP_ID", "SLURM_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT",
-		"PMIX_NAMESPACE", "PMI_RANK", "PMI_SIZE", "PMI_JOBID", "MPI_LOCALRANKID", "PBS_JOBID" };
+		"MASTER_PORT", "SLURM_STEP_ID", "SLURM_STEPID", "SLURM_STEP_NUM_TASKS", "SLURM_RESTART_COUNT",
+		"TORCHELASTIC_RESTART_COUNT", "PMIX_NAMESPACE", "PMI_RANK", "PMI_SIZE", "PMI_JOBID",
+		"MPI_LOCALRANKID", "PBS_JOBID" };
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		unsetenv(names[i]);
@@ -151,6 +152,27 @@ static void a_launch_is_what_one_start_of_a_job_has_in_common(void **state)
 	assert_string_equal(r.launch, "slurm of 8 SLURM_STEP_ID=7 SLURM_RESTART_COUNT=2_");
 }
 
+static void a_slurm_batch_script_or_shell_is_no_task_of_its_job(void **state)
+{
+	struct sb_rank r;
+
+	setenv("SLURM_PROCID", "0", 1); /* as sbatch -n 2 sets them for the script */
+	setenv("SLURM_NTASKS", "2", 1);
+	setenv("SLURM_JOB_ID", "3", 1);
+	sb_rank_detect(&r);
+	assert_int_equal(r.rank, -1);
+	setenv("SLURM_STEP_ID", "4294967290", 1); /* the shell of salloc -n 2 */
+	setenv("SLURM_STEP_NUM_TASKS", "1", 1);
+	sb_rank_detect(&r);
+	assert_int_equal(r.rank, -1);
+	setenv("SLURM_STEP_ID", "0", 1); /* what srun starts */
+	setenv("SLURM_STEP_NUM_TASKS", "2", 1);
+	sb_rank_detect(&r);
+	assert_int_equal(r.rank, 0);
+	assert_int_equal(r.world_size, 2);
+	assert_string_equal(r.job, "3");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +183,7 @@ int main(void)
 		cmocka_unit_test_setup(nonsense_and_worlds_of_one_are_no_rank, clear),
 		cmocka_unit_test_setup(a_job_id_is_fit_for_a_file_name, clear),
 		cmocka_unit_test_setup(a_launch_is_what_one_start_of_a_job_has_in_common, clear),
+		cmocka_unit_test_setup(a_slurm_batch_script_or_shell_is_no_task_of_its_job, clear),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,10 +54,17 @@ _RANKS = (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"), ("OMPI_COMM_
           ("PMI_RANK", "PMI_SIZE"))
 
 
+def _is_slurm_task():
+    """A batch script has rank 0 and the number of tasks without being one of them."""
+    return "SLURM_STEP_ID" in os.environ and os.environ.get("SLURM_STEP_NUM_TASKS") != "1"
+
+
 def _rank():
     """{rank, world_size, job} where a launcher says them."""
     found = {}
     for rank, world in _RANKS:
+        if rank == "SLURM_PROCID" and not _is_slurm_task():
+            continue
         if os.environ.get(rank, "").isdigit():
             found["rank"] = int(os.environ[rank])
             if os.environ.get(world, "").isdigit():

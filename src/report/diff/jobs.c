@@ -57,7 +57,10 @@ static void put_straggler(const struct sb_straggler_change *s, struct sb_buf *ou
 	sb_buf_printf(out, " %s: ", s->change);
 	if (s->change[0] == 'w')
 		sb_buf_puts(out, "was ");
-	sb_buf_printf(out, "%.2f s behind the median rank", late_s);
+	if (sb_shows_more_work(late_s))
+		sb_buf_printf(out, "%.2f s behind the median rank", late_s);
+	else
+		sb_buf_puts(out, "last at collectives, with no more work than the median rank");
 	if (s->stage)
 		sb_buf_printf(out, ", in %s", s->stage);
 	sb_buf_putc(out, '\n');

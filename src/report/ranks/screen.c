@@ -94,8 +94,12 @@ static void put_late(const struct sb_aggregate *a, struct sb_buf *out)
 		if (!r->straggler)
 			continue;
 		said++;
-		sb_buf_printf(out, "The others wait for rank %" PRId64 ": %.2f s more work than the median",
-			r->rank, r->behind_s);
+		sb_buf_printf(out, "The others wait for rank %" PRId64, r->rank);
+		if (sb_shows_more_work(r->behind_s))
+			sb_buf_printf(out, ": %.2f s more work than the median", r->behind_s);
+		else
+			sb_buf_printf(out, ": last at %zu collectives, with no more work than the median",
+				r->last_count);
 		if (r->slow_stage) {
 			sb_buf_puts(out, ", in ");
 			sb_label_put(out, r->slow_stage, 24);

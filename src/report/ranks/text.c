@@ -232,10 +232,13 @@ static void put_stragglers(const struct sb_aggregate *a, size_t top, struct sb_b
 		if (!r->straggler)
 			continue;
 		told++;
-		sb_buf_printf(out,
-			"rank %" PRId64 "%s%s: %.2f s of work, %.2f s (%.0f %%) more than the median rank",
-			r->rank, *r->host ? " on " : "", r->host, r->work_s, r->behind_s,
-			100 * r->behind_s / a->work_s.median);
+		sb_buf_printf(out, "rank %" PRId64 "%s%s: %.2f s of work, ", r->rank, *r->host ? " on " : "",
+			r->host, r->work_s);
+		if (sb_shows_more_work(r->behind_s))
+			sb_buf_printf(out, "%.2f s (%.0f %%) more than the median rank", r->behind_s,
+				100 * r->behind_s / a->work_s.median);
+		else
+			sb_buf_puts(out, "no more than the median rank");
 		if (r->slow_stage)
 			sb_buf_printf(out, "; %s took %.2f s, the median rank %.2f s", r->slow_stage,
 				r->slow_stage_s, r->slow_stage_median_s);
