@@ -48,7 +48,8 @@ static const struct sb_growth *row_of(const struct sb_model *model, const char *
 	return NULL;
 }
 
-/* The unit for its growth: generations, else steps, else calls. */
+/* The unit for its growth: generations, else steps, else calls. It is as large as is certain: the low end of its
+ * interval. Memory that goes up and down, as weights that are moved do, has a wide one. */
 static const struct sb_growth *leak_of(const struct sb_advisor *a, const char *of)
 {
 	static const char *const units[] = { "generation", "step", "call" };
@@ -57,8 +58,8 @@ static const struct sb_growth *leak_of(const struct sb_advisor *a, const char *o
 		const struct sb_growth *g = row_of(a->model, of, units[i]);
 		double least = i ? TOTAL_LEAST : 0, limit = i ? a->limit / 8 : a->limit;
 
-		if (g && g->verdict == SB_GROWTH_GROWS && g->per_unit > limit * SB_MB &&
-			g->per_unit * (double)g->unit_count >= least)
+		if (g && g->verdict == SB_GROWTH_GROWS && g->low > limit * SB_MB &&
+			g->low * (double)g->unit_count >= least)
 			return g;
 	}
 	return NULL;

@@ -17,8 +17,28 @@ static bool is_busy_elsewhere(const struct sb_model *model, const struct sb_line
 	return !l->main && !(l->generation_s > 0) && !l->inner && doing == SB_DOES_COMPUTE;
 }
 
-/* Two threads that both compute in Python take turns, 5 ms each: what the pipeline does in Python takes
- * twice as long. */
+#define TURN_S \
+	5e-3 /* sys.getswitchinterval() as it comes: how long a thread keeps the GIL that another wants */
+
+/* The pipeline waits for the GIL at every launch: torch lets go of it in each, and from one kernel to the next passes
+ * about as long as the other thread may keep it. */
+static bool waits_at_every_launch(const struct sb_model *model)
+{
+	struct sb_weigh_step step;
+
+	return sb_weigh_step(model, &step) && step.kernel_count > 0 &&
+	       (step.took_s - step.busy_s) / step.kernel_count > TURN_S / 2;
+}
+
+/* Two threads that both compute in Python take turns: what the pipeline does in Python takes twice as long. Where it
+ * waits at every launch, all is lost that the other one computes while the GPU idles. */
+static double gil_cost_s(const struct sb_model *model, double other_s)
+{
+	if (waits_at_every_launch(model))
+		return fmin(other_s, sb_weigh_idle_s(model));
+	return fmin(sb_weigh_work_s(model), other_s) / 2;
+}
+
 void sb_rule_gil_contention(struct sb_advisor *a)
 {
 	struct sb_hot hot = sb_hot_find(a->model, is_busy_elsewhere);
@@ -27,7 +47,7 @@ void sb_rule_gil_contention(struct sb_advisor *a)
 
 	if (!hot.line || hot.sample_count < 5 || !(percent > a->limit))
 		return;
-	f = sb_advisor_find(a, percent, fmin(work_s, hot.total_s) / 2,
+	f = sb_advisor_find(a, percent, gil_cost_s(a->model, fmin(work_s, hot.total_s)),
 		sb_say(a, "another thread computes in Python all the while: %.0f %% of the generations",
 			fmin(percent, 100)),
 		sb_say(a, "%s in %llu samples of a thread that is not the pipeline's",

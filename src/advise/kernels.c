@@ -7,37 +7,6 @@
 
 /* ---- what a stage's kernels cost ------------------------------------------- */
 
-static const struct sb_stage *step_stage(const struct sb_model *model)
-{
-	for (size_t i = 0; i < model->stages.stage_count; i++)
-		if (model->stages.stages[i].role == STROBE_ROLE_STEP)
-			return &model->stages.stages[i];
-	return NULL;
-}
-
-static bool is_in_step(const struct sb_model *model, const struct sb_stage *s)
-{
-	if (s->role == STROBE_ROLE_STEP)
-		return true;
-	for (int64_t i = s->parent; i >= 0; i = model->stages.stages[i].parent)
-		if (model->stages.stages[i].role == STROBE_ROLE_STEP)
-			return true;
-	return false;
-}
-
-/* Calls per traced call: the kernels of three traced steps stand for those of all steps. */
-static double scale_of(const struct sb_model *model, const struct sb_stage *s)
-{
-	const struct sb_stage *steps = step_stage(model);
-	double traced = sb_weigh_traced_steps(model), calls = (double)sb_stage_calls(s);
-
-	if (!(traced > 0))
-		return 1;
-	if (steps && is_in_step(model, s))
-		return fmax(1, (double)sb_stage_calls(steps) / traced);
-	return fmax(1, calls); /* the first call of another stage */
-}
-
 struct kernels {
 	double all_s, math_s, efficient_s, slow_conv_s, fp32_s, fp64_s, half_s, cast_s, transpose_s,
 		elementwise_s, conv_s, gemm_s;
@@ -105,7 +74,7 @@ static double gpu_share(const struct sb_model *model)
 		bool outer = s->parent < 0 || model->stages.stages[s->parent].role == STROBE_ROLE_GENERATION;
 
 		if (outer && s->role != STROBE_ROLE_GENERATION && s->kernel_s > 0)
-			sum_s += s->kernel_s * scale_of(model, s);
+			sum_s += s->kernel_s * sb_weigh_calls_per_traced(model, s);
 	}
 	return fmin(1, sum_s / work_s);
 }
@@ -142,7 +111,7 @@ static struct shown worst(const struct sb_model *model, problem_fn problem)
 		const struct sb_stage *s = &model->stages.stages[i];
 		struct kernels k = kernels_of(s);
 		double cost_s = s->kernel_share_count ? problem(model, &k) : 0,
-		       all_s = cost_s * scale_of(model, s);
+		       all_s = cost_s * sb_weigh_calls_per_traced(model, s);
 
 		if (!(cost_s > 0) || all_s <= most.cost_s || s->role == STROBE_ROLE_GENERATION ||
 			has_inner(model, i, problem, cost_s))
@@ -264,9 +233,28 @@ void sb_rule_fallback_conv(struct sb_advisor *a)
 
 /* ---- precision ---------------------------------------------------------------------- */
 
+/* TFLOP/s of this GPU; 0: not known. */
+static double rate_of(const struct sb_model *model, const char *precision)
+{
+	for (size_t i = 0; i < model->roofline.ceiling_count; i++)
+		if (is(model->roofline.ceilings[i].precision, precision))
+			return model->roofline.ceilings[i].tflops;
+	return 0;
+}
+
+/* GPUs for data centres multiply in float64 as fast as in float32, or half as fast: there only 16 bits save time. */
+static bool needs_16_bits(const struct sb_model *model)
+{
+	return rate_of(model, "bf16") > 0 && rate_of(model, "fp64") > 0.4 * rate_of(model, "fp32");
+}
+
+/* Large products take as long as the unit's rate says. */
 static double double_precision(const struct sb_model *model, const struct kernels *k)
 {
-	return k->fp64_s > 0.01 * k->all_s ? 0.95 * k->fp64_s : 0;
+	double better = rate_of(model, needs_16_bits(model) ? "bf16" : "fp32"),
+	       left = better > 0 ? rate_of(model, "fp64") / better : 0.05;
+
+	return k->fp64_s > 0.01 * k->all_s ? (1 - left) * k->fp64_s : 0;
 }
 
 static double single_precision(const struct sb_model *model, const struct kernels *k)
@@ -305,9 +293,15 @@ void sb_rule_precision_mismatch(struct sb_advisor *a)
 		SB_CERTAIN);
 
 	if (f)
-		f->suggestion = "Give it a dtype where it is made (torch.tensor(x, dtype=torch.float32)), or "
-				".to(latents.dtype) before "
-				"the product.";
+		f->suggestion = needs_16_bits(a->model)
+					? "Give it the model's dtype where it is made (torch.tensor(x, "
+					  "dtype=latents.dtype)), "
+					  "or .to(latents.dtype) before the product: in float32 this GPU is "
+					  "hardly faster "
+					  "than in float64."
+					: "Give it a dtype where it is made (torch.tensor(x, "
+					  "dtype=torch.float32)), or "
+					  ".to(latents.dtype) before the product.";
 	s = worst(a->model, single_precision);
 	find_shown(a, &s,
 		s.stage ? sb_say(a, "'%s' computes in fp32 beside a 16-bit model", s.stage->name) : "",

@@ -153,37 +153,52 @@ void sb_rule_throttling(struct sb_advisor *a)
 }
 
 #define OTHERS_LEAST 0.05 /* on average: fewer round to none */
-#define OTHERS_MOSTLY 0.5 /* on average; fewer were there only for a moment */
+#define OTHERS_MOSTLY 0.5 /* of the samples; fewer saw one that came or went */
+#define OTHERS_SAMPLES 3 /* fewer samples may all have met the same moment */
 #define TENTH 0.1
 
+struct others {
+	double most, mean;
+	size_t seen, count; /* samples: with another process, and all */
+};
+
 /* Others that were there while this program worked, not while it started. */
-static double others_meanwhile(const struct sb_model *model, const struct sb_series *s)
+static struct others others_meanwhile(const struct sb_model *model, const struct sb_series *s)
 {
 	const struct sb_series_column *c = sb_series_column_find(s, "other_process_count");
-	double sum = 0, count = 0;
+	struct others o = { .most = c->stats.max };
 
 	for (size_t i = 0; i < s->count; i++) {
-		bool counts = (model->generations.whole_run || sb_weigh_is_warm(model, s->t_s[i])) &&
-			      !isnan(c->values[i]);
-
-		sum += counts ? c->values[i] : 0;
-		count += counts;
+		if (isnan(c->values[i]) ||
+			!(model->generations.whole_run || sb_weigh_is_warm(model, s->t_s[i])))
+			continue;
+		o.mean += c->values[i];
+		o.seen += c->values[i] > 0;
+		o.count++;
 	}
-	return count > 0 ? sum / count : c->stats.mean;
+	o.mean = o.count ? o.mean / (double)o.count : c->stats.mean;
+	return o;
 }
 
-static void find_others(struct sb_advisor *a, int device, double most, double mean)
+static void find_others(struct sb_advisor *a, int device, const struct others *o)
 {
-	const char *plural = most == 1 ? "" : "es";
-	struct sb_advice *f = sb_advisor_find(a, most, NAN,
-		sb_say(a, "%.0f other process%s on GPU %d", most, plural, device),
-		sb_say(a, "%.1f other processes on average during the generations", mean));
+	const char *plural = o->most == 1 ? "" : "es";
+	bool sampled = o->count >= OTHERS_SAMPLES,
+	     mostly = (double)o->seen >= OTHERS_MOSTLY * (double)o->count;
+	struct sb_advice *f = sb_advisor_find(a, o->most, NAN,
+		sb_say(a, "%.0f other process%s on GPU %d", o->most, plural, device),
+		o->count ? sb_say(a, "in %zu of %zu samples of the generations, %.1f on average", o->seen,
+				   o->count, o->mean)
+			 : sb_say(a, "no sample fell into the generations; %.1f on average over the run",
+				   o->mean));
 
 	sb_finding_cause(f,
-		sb_say(a, "%.0f other process%s had a context on GPU %d, %.0f %% of the time", most, plural,
-			device, fmin(1, mean) * 100),
-		SB_GAIN_BOUNDED, SB_CERTAIN);
-	if (f && !(mean >= OTHERS_MOSTLY))
+		sampled ? sb_say(a, "%.0f other process%s had a context on GPU %d, %.0f %% of the time",
+				  o->most, plural, device, (double)o->seen / (double)o->count * 100)
+			: sb_say(a, "%.0f other process%s had a context on GPU %d at a time", o->most, plural,
+				  device),
+		SB_GAIN_BOUNDED, sampled ? SB_CERTAIN : SB_POSSIBLE);
+	if (f && !(sampled && mostly))
 		f->priority = sb_priority_name(SB_PRIORITY_LOW);
 	else if (f)
 		f->rank_s = sb_weigh_work_s(a->model) * TENTH;
@@ -195,10 +210,11 @@ void sb_rule_gpu_shared(struct sb_advisor *a)
 
 	for (size_t i = 0; (s = gpu_at(a->model, &i));) {
 		const struct sb_stats *others = stats_of(s, "other_process_count");
-		double mean = others && was_used(s) ? others_meanwhile(a->model, s) : 0;
+		struct others o = others && was_used(s) ? others_meanwhile(a->model, s)
+							: (struct others){ 0 };
 
-		if (others && others->max > a->limit && mean >= OTHERS_LEAST)
-			find_others(a, s->device, others->max, mean);
+		if (o.most > a->limit && o.mean >= OTHERS_LEAST)
+			find_others(a, s->device, &o);
 	}
 }
 

@@ -241,11 +241,24 @@ static bool is_inside_decode(const struct sb_model *model, const struct sb_stage
 }
 
 #define SHORT_CALL_S 0.01
+#define LAUNCHING 0.7 /* of short calls, where no trace says how much of them the GPU works */
+#define IDLE_LEAST 0.2
+
+/* Fewer, larger calls save the time in which the GPU waits for the next one. Typical calls count: the first are slow. */
+static double between_calls_s(const struct sb_model *model, const struct sb_stage *s)
+{
+	double calls_s = s->time.p50 * (double)sb_stage_calls(s),
+	       busy_s = s->gpu_busy_s * sb_weigh_calls_per_traced(model, s);
+
+	if (!(sb_weigh_traced_steps(model) > 0) || !(busy_s > 0))
+		return calls_s * LAUNCHING;
+	return calls_s - busy_s >= IDLE_LEAST * calls_s ? calls_s - busy_s : 0;
+}
 
 void sb_rule_tiny_tiles(struct sb_advisor *a)
 {
 	const struct sb_stage *most = NULL;
-	double per_video, share;
+	double per_video, share, gain_s;
 	struct sb_advice *f;
 
 	for (size_t i = 0; i < a->model->stages.stage_count; i++) {
@@ -261,7 +274,10 @@ void sb_rule_tiny_tiles(struct sb_advisor *a)
 	share = most ? most->covered_s / sb_weigh_work_s(a->model) : 0;
 	if (!(per_video > a->limit) || most->time.p50 > SHORT_CALL_S || share < 0.1)
 		return;
-	f = sb_advisor_find(a, per_video, fmin(most->covered_s, share * sb_weigh_work_s(a->model)) * 0.7,
+	gain_s = fmin(between_calls_s(a->model, most), sb_weigh_work_s(a->model));
+	if (!(gain_s > 0)) /* the GPU is busy all the while: launching is not what costs */
+		return;
+	f = sb_advisor_find(a, per_video, gain_s,
 		sb_say(a, "the VAE decodes each video in %.0f calls of %s", per_video,
 			sb_say_seconds(a, most->time.p50)),
 		sb_say(a, "%lld calls of '%s', %s in all", (long long)sb_stage_calls(most), most->name,

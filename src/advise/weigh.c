@@ -128,6 +128,26 @@ double sb_weigh_step_busy(const struct sb_model *model)
 	return sb_weigh_step(model, &step) ? fmin(1, step.busy_s / step.took_s) : NAN;
 }
 
+/* ---- what was not traced -------------------------------------------------- */
+
+static const struct sb_stage *above(const struct sb_model *model, const struct sb_stage *s)
+{
+	return s->parent >= 0 ? &model->stages.stages[s->parent] : NULL;
+}
+
+double sb_weigh_calls_per_traced(const struct sb_model *model, const struct sb_stage *stage)
+{
+	const struct sb_stage *outer = stage, *up;
+	double traced = sb_weigh_traced_steps(model);
+
+	if (!(traced > 0))
+		return 1;
+	while (outer->role != STROBE_ROLE_STEP && (up = above(model, outer)) &&
+		up->role != STROBE_ROLE_GENERATION)
+		outer = up;
+	return fmax(1, (double)sb_stage_calls(outer) / (outer->role == STROBE_ROLE_STEP ? traced : 1));
+}
+
 bool sb_weigh_is_warm(const struct sb_model *model, double t_s)
 {
 	const struct sb_generations_panel *g = &model->generations;

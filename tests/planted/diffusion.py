@@ -118,14 +118,16 @@ def wan_compiler_is_off(fixed):
 
 
 def passing_over():
-    """An attention processor of one's own that does not look at the backend that was set on it."""
+    """An attention processor of one's own that does not look at the backend that was set on it: products and softmax."""
     from diffusers.models.transformers.transformer_wan import WanAttnProcessor
+    from torch.nn.attention import SDPBackend, sdpa_kernel
 
     class Own(WanAttnProcessor):
         def __call__(self, *args, **kwargs):
             backend, self._attention_backend = self._attention_backend, None
             try:
-                return super().__call__(*args, **kwargs)
+                with sdpa_kernel(SDPBackend.MATH):
+                    return super().__call__(*args, **kwargs)
             finally:
                 self._attention_backend = backend
 

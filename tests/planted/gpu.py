@@ -93,15 +93,13 @@ def attention_has_a_dense_mask(fixed):
 @planted("fallback_conv", stage="vae_decode|Decoder|Relaid", needs="cuda")
 def cudnn_is_off(fixed):
     torch.backends.cudnn.enabled = fixed
-    size = Size(CUDA, steps=4, dim=1024, videos=12)
-    size.grid = (16, 48, 48) if CUDA else size.grid
+    size = Size(CUDA, steps=4, dim=1024, videos=12, grid=(16, 48, 48))
     Pipeline(size).run()
 
 
 @planted("precision_mismatch", stage="vae_decode|Decoder|Relaid", needs="cuda")
 def vae_in_fp32(fixed):
-    size = Size(CUDA, steps=4, videos=14)
-    size.grid = (16, 48, 48) if CUDA else size.grid
+    size = Size(CUDA, steps=4, videos=14, grid=(16, 48, 48))
     torch.backends.cudnn.allow_tf32 = False
     Pipeline(size, vae_dtype=torch.bfloat16 if fixed else torch.float32, vae_dim=96).run()
 
@@ -109,7 +107,7 @@ def vae_in_fp32(fixed):
 @planted("precision_mismatch", stage="denoise|Transformer", needs="cuda")
 def timestep_in_float64(fixed):
     pipe = Pipeline(Size(CUDA))
-    filters = torch.randn(pipe.size.dim, pipe.size.dim, device=pipe.size.device, dtype=torch.float32 if fixed else torch.float64)
+    filters = torch.randn(pipe.size.dim, pipe.size.dim, device=pipe.size.device, dtype=pipe.size.dtype if fixed else torch.float64)
 
     def predict(x, timestep, text):
         mixed = x.to(filters.dtype)
@@ -174,8 +172,7 @@ class Relaid(Decoder):
 
 @planted("layout_conversion", stage="vae_decode|Decoder|Relaid", needs="cuda")
 def layouts_go_back_and_forth(fixed):
-    size = Size(CUDA, steps=2, dim=1024)
-    size.grid = (16, 48, 48) if CUDA else size.grid
+    size = Size(CUDA, steps=2, dim=1024, grid=(16, 48, 48))
     pipe = Pipeline(size)
     made = (Decoder if fixed else Relaid)(size.vae_dim)
     made.load_state_dict(pipe.vae.state_dict())
@@ -185,8 +182,7 @@ def layouts_go_back_and_forth(fixed):
 
 @planted("fallback_conv", "small_kernels", "gpu_gaps", "tiny_tiles", stage="vae_decode|Decoder|Relaid", needs="cuda")
 def tiny_tiles(fixed):
-    size = Size(CUDA, steps=4, videos=10)
-    size.grid = (8, 64, 64) if CUDA else size.grid
+    size = Size(CUDA, steps=4, videos=10, grid=(8, 64, 64))
     pipe = Pipeline(size)
     whole = pipe.decode
 
@@ -201,8 +197,7 @@ def tiny_tiles(fixed):
 
 @planted("tiny_tiles", "small_kernels", "gpu_gaps", stage="vae_decode|Decoder|Relaid", needs="cuda")
 def frame_by_frame_decode(fixed):
-    size = Size(CUDA, steps=4, videos=14)
-    size.grid = (96, 16, 16) if CUDA else size.grid
+    size = Size(CUDA, steps=4, videos=14, grid=(96, 16, 16))
     pipe = Pipeline(size)
     whole = pipe.decode
 
@@ -480,7 +475,7 @@ def healthy_compute_bound(fixed):
 
 @planted(healthy=True, needs="cuda")
 def healthy_launch_bound(fixed):
-    Pipeline(Size(CUDA, dim=128, tokens=128, blocks=8)).run()
+    Pipeline(Size(CUDA, dim=128, tokens=128, blocks=8, grid=(4, 32, 32))).run()
 
 
 @planted(healthy=True, needs="cuda")

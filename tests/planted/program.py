@@ -1,4 +1,4 @@
-"""One planted program: python program.py NAME [--fixed] [--gate FILE]."""
+"""One planted program: python program.py NAME [--fixed] [--turn FILE]."""
 import importlib
 import sys
 
@@ -15,7 +15,7 @@ def load(name):
 
 def main():
     one = load(sys.argv[1])
-    importlib.import_module("gate")  # held until the process is gone, and its CUDA context with it
+    importlib.import_module("gate")  # waits for its turn
     one.function("--fixed" in sys.argv)
 
 

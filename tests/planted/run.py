@@ -23,6 +23,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -95,26 +96,39 @@ def run_one(problem, variant, folder, options, turn=None):
     command += ["--fixed"] if variant == "fixed" else []
     with open(base + ".out", "w+b") as out:
         made = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
-        turn.pass_on(made, IMPORTS_MOST_S)
+        RUNNING.add(made.pid)
         try:
+            turn.watch(made, options.timeout)
             made.wait(options.timeout)
         except subprocess.TimeoutExpired:
             os.killpg(made.pid, signal.SIGKILL)
             made.wait()
             return {"failed": "timeout"}
+        finally:
+            RUNNING.discard(made.pid)
+            turn.pass_on()
         out.seek(0)
         if made.returncode:
             return {"failed": out.read().decode(errors="replace")[-1500:]}
     return told(base, options)
 
 
+RUNNING = set()  # sessions of processes that a cut run must not leave on the GPU
+
+
+def end_all(number, frame):
+    for pid in list(RUNNING):
+        os.killpg(pid, signal.SIGKILL)
+    os._exit(128 + number)
+
+
 class Turns:
     """Programs run one after the other, in order, however many of them import meanwhile."""
 
     def __init__(self, folder, count):
-        self.gate, self.all = os.path.join(folder, "gate"), []
+        self.all = []
         for number in range(count):
-            lock = open("%s.turn.%d" % (self.gate, number), "w")
+            lock = open(os.path.join(folder, "turn.%d" % number), "w")
             fcntl.flock(lock, fcntl.LOCK_EX)
             if os.path.exists(lock.name + ".taken"):
                 os.unlink(lock.name + ".taken")
@@ -124,21 +138,50 @@ class Turns:
     def open(self, number):
         if number < len(self.all):
             self.all[number].lock.close()
+            self.all[number].opened.set()
 
 
 class Turn:
     def __init__(self, turns, number, lock):
-        self.turns, self.number, self.lock = turns, number, lock
+        self.turns, self.number, self.lock, self.opened = turns, number, lock, threading.Event()
 
     def arguments(self):
-        return ["--gate", self.turns.gate, "--turn", str(self.number)]
+        return ["--turn", self.lock.name]
 
-    def pass_on(self, process, most_s):
-        """The next may wait for the gate once this one has it, or is gone, or never gets there."""
-        deadline = time.monotonic() + most_s
-        while process.poll() is None and not os.path.exists(self.lock.name + ".taken") and time.monotonic() < deadline:
+    def program(self):
+        """The process that has taken it; 0: none has yet."""
+        try:
+            with open(self.lock.name + ".taken") as taken:
+                return int(taken.read())
+        except OSError:
+            return 0
+
+    def watch(self, process, most_s):
+        """Passes the turn on when the program's process is gone; what strobe does after it needs no GPU."""
+        deadline = time.monotonic() + IMPORTS_MOST_S
+        taken = 0
+        while process.poll() is None and not (taken and is_gone(taken)):
+            if not taken:
+                taken = self.program()
+                deadline = time.monotonic() + most_s if taken else deadline
+            if time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired("the program", most_s)
             time.sleep(0.02)
+        self.pass_on()
+
+    def pass_on(self):
+        """Once it has come: a program that dies while it imports lets none run beside the one before it."""
+        self.opened.wait()
         self.turns.open(self.number + 1)
+
+
+def is_gone(pid):
+    """A zombie is: its files and its GPU memory are."""
+    try:
+        with open("/proc/%d/stat" % pid) as stat:
+            return stat.read().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
 
 
 def told(base, options):
@@ -243,6 +286,8 @@ def totals(rows):
 
 def main():
     options = arguments()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end_all)
     if options.merge:
         rows = [r for path in options.merge for r in json.load(open(path))]
         print(text_of(rows), end="")

@@ -1,6 +1,7 @@
 """A small video pipeline in plain torch: text encoder, diffusion transformer, scheduler, 3D VAE. The planted
 problems are put into it from outside, each in a file of its own family; without one it is healthy."""
 import contextlib
+import math
 
 import torch
 import torch.nn.functional as F
@@ -9,13 +10,18 @@ from torch import nn
 import strobe
 
 
+GRID = (8, 32, 32)  # frames, height, width
 VIDEOS_MOST = 1000  # measure.py warms up with one
 
 
 class Size:
-    """What the same pipeline is built from: as asked for on a GPU, always small on a CPU."""
+    """What the same pipeline is built from: as asked for on a GPU, always small on a CPU. What is asked for is checked
+    on a CPU too: a program that cannot run on a GPU must not wait for one to say so."""
 
-    def __init__(self, cuda, dim=None, blocks=None, tokens=None, steps=None, videos=None):
+    def __init__(self, cuda, dim=None, blocks=None, tokens=None, steps=None, videos=None, grid=None):
+        latents, wanted = (dim or 1536) * (tokens or 4096), 4 * math.prod(grid or GRID)
+        if latents < wanted:
+            raise ValueError("latents of %d values have no %d for the VAE" % (latents, wanted))
         self.device = "cuda" if cuda else "cpu"
         self.dtype = torch.bfloat16 if cuda else torch.float32
         self.dim = dim or 1536 if cuda else 64
@@ -24,7 +30,7 @@ class Size:
         self.steps = steps or 8 if cuda else 4
         self.videos = videos or 24 if cuda else 4
         self.vae_dim = 64 if cuda else 8
-        self.grid = (8, 32, 32) if cuda else (2, 8, 8)
+        self.grid = (grid or GRID) if cuda else (2, 8, 8)
 
 
 class TextEncoder(nn.Module):

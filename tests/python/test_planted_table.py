@@ -66,7 +66,9 @@ def test_programs_run_in_order_though_all_import_at_once(tmp_path, monkeypatch):
     strobe.write_text("""#!%s
 import os, sys
 sys.path.insert(0, %r)
-name = sys.argv[sys.argv.index("--gate") - 1]
+name = sys.argv[sys.argv.index("--turn") - 1]
+if name == "c":
+    sys.exit(1)  # while it imports, long before its turn
 import gate
 with open(%r, "a") as out:
     out.write(name + " begins\\n")
@@ -78,8 +80,23 @@ sys.exit(name == "b")
     strobe.chmod(0o755)
     names = ["a", "b", "c", "d", "e"]
     rows = run.rows_of([problem(n) for n in names], str(tmp_path), options(at_once=5, strobe=str(strobe), python="python3", timeout=60))
-    assert ran.read_text().split("\n")[:-1] == [n + " " + what for n in names for what in ("begins", "ends")]
-    assert [r["name"] for r in rows if "failed" in r["traced"]] == ["b"]
+    assert ran.read_text().split("\n")[:-1] == [n + " " + what for n in names if n != "c" for what in ("begins", "ends")]
+    assert [r["name"] for r in rows if "failed" in r["traced"]] == ["b", "c"]
+
+
+def test_a_turn_is_passed_on_when_its_process_is_gone(tmp_path):
+    """Not when the program lets go of a lock: its GPU memory goes later, with the process."""
+    turns = run.Turns(str(tmp_path), 2)
+    process = run.subprocess.Popen(["cat"], stdin=run.subprocess.PIPE)
+    (tmp_path / "turn.0.taken").write_text(str(process.pid))
+    assert turns.all[0].program() == process.pid and not run.is_gone(process.pid)
+    watching = run.threading.Thread(target=turns.all[0].watch, args=(run.argparse.Namespace(poll=lambda: None), 60))
+    watching.start()
+    assert not turns.all[1].opened.is_set()
+    process.stdin.close()  # it ends, a zombie until it is waited for
+    watching.join()
+    assert turns.all[1].opened.is_set() and run.is_gone(process.pid)
+    process.wait()
 
 
 def test_the_table_joins_predicted_and_measured_savings():

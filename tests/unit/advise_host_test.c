@@ -46,6 +46,18 @@ static void memory_that_settles_after_the_first_generations_is_no_leak(void **st
 	synthetic_done(&s);
 }
 
+/* Weights that go to the host and come back: up and down, and a little more at the end by chance. */
+static void memory_that_goes_up_and_down_is_no_leak(void **state)
+{
+	static const double rss_mb[] = { 1000, 1030, 1060, 1240, 1265, 1100, 1130, 1330, 1360, 1190, 1230,
+		1420 };
+	struct synthetic s;
+	struct sb_model *m = model_of(&s, SECOND, 12, rss_mb, 12);
+
+	assert_null(finding(m, "memory_leak"));
+	synthetic_done(&s);
+}
+
 /* Sixteen steps, each longer than the one before, on two cores that so many threads want. */
 static struct sb_model *slower_and_slower(struct synthetic *s, double load)
 {
@@ -89,6 +101,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_that_grows_with_each_generation_is_a_leak),
 		cmocka_unit_test(memory_that_settles_after_the_first_generations_is_no_leak),
+		cmocka_unit_test(memory_that_goes_up_and_down_is_no_leak),
 		cmocka_unit_test(a_trend_on_a_crowded_machine_is_doubted),
 	};
 

@@ -180,6 +180,18 @@ static void copies_are_placed_at_the_line_that_makes_them(void **state)
 	synthetic_done(&s);
 }
 
+/* A step copies for 110 ms: 2.2 s in the 20 steps, told from the traced part. The samples saw Python wait for four times
+ * 50 ms, which is less. */
+static void copies_save_what_they_take_in_all_the_steps(void **state)
+{
+	struct synthetic s;
+
+	put_videos(&s, 32000000, 1, 110 * MS);
+	see_waits(&s, 4);
+	assert_near(finding(synthetic_model(&s, VIDEOS * SECOND), "copies")->saves_s, 2.2, 0.05);
+	synthetic_done(&s);
+}
+
 /* Frames are saved after the pipeline has returned: in no stage, in no generation. */
 static void writing_between_the_generations_is_a_slow_export(void **state)
 {
@@ -301,6 +313,7 @@ int main(void)
 		cmocka_unit_test(a_launch_bound_run_is_told_that_python_launches_too_slowly),
 		cmocka_unit_test(few_samples_alone_are_no_hidden_sync),
 		cmocka_unit_test(copies_are_placed_at_the_line_that_makes_them),
+		cmocka_unit_test(copies_save_what_they_take_in_all_the_steps),
 		cmocka_unit_test(writing_between_the_generations_is_a_slow_export),
 		cmocka_unit_test(collections_of_the_first_generation_are_not_of_the_warm_ones),
 		cmocka_unit_test(a_line_is_blamed_on_a_crowded_machine_only_if_it_is_sampled_often),

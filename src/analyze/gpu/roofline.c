@@ -110,7 +110,7 @@ static int finish(void *self, struct sb_run *run, struct sb_model *model)
 	}
 	model->roofline.gpu = device ? device->name : NULL;
 	model->roofline.gb_per_s = NAN;
-	if (model->roofline.present && peak)
+	if (peak)
 		fill_ceilings(peak, model);
 	return 0;
 }

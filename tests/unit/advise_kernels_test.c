@@ -1,0 +1,127 @@
+/* What the rules about kernels say is saved: by the GPU's rates, and by how often what was traced ran. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "synthetic.h"
+
+enum { TID = 1000, VIDEOS = 5, STEPS = 4, TILES = 20 };
+
+static void work(struct synthetic *s, const char *name, uint64_t at, uint64_t took)
+{
+	sb_builder_gpu(s->b, &(struct sb_builder_gpu){ .name = sb_builder_name(s->b, name, NULL),
+				     .kind = SB_GPU_KERNEL,
+				     .start_ns = at,
+				     .duration_ns = took,
+				     .launch_ns = at,
+				     .launch_tid = TID,
+				     .stream = 7 });
+}
+
+static void open_on(struct synthetic *s, const char *gpu)
+{
+	uint32_t schema;
+
+	synthetic_open(s);
+	sb_builder_meta_string(s->b, SB_META_SYSTEM, "gpu0.name", gpu);
+	sb_builder_meta_string(s->b, SB_META_SETTING, "gpu_trace", "steps:3");
+	schema = synthetic_gpu(s, 0);
+	for (uint64_t t = 0; t <= VIDEOS; t++)
+		synthetic_gpu_sample(s, schema, t * SECOND, 600, 90, 100);
+}
+
+/* Five videos of a second, of four steps; three steps are traced, which multiply for 200 ms of 250. */
+static double saved_in_float64(const char *gpu, bool *out_needs_16_bits)
+{
+	struct synthetic s;
+	const struct sb_advice *f;
+	double saves_s;
+
+	open_on(&s, gpu);
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		synthetic_begin(&s, i * SECOND, "video", STROBE_ROLE_GENERATION);
+		for (uint64_t k = 0; k < STEPS; k++)
+			synthetic_step(&s, i * SECOND + k * 250 * MS, i * SECOND + (k + 1) * 250 * MS,
+				(int64_t)k, 0);
+		synthetic_end(&s, (i + 1) * SECOND);
+	}
+	for (uint64_t k = 0; k < 3; k++)
+		work(&s, "sm90_xmma_gemm_f64f64_f64f64_f64_nn_n_tilesize128x64x16",
+			SECOND + k * 250 * MS + MS, 200 * MS);
+	synthetic_gpu_trace(&s, SECOND, 1750 * MS);
+	f = finding(synthetic_model(&s, VIDEOS * SECOND), "precision_mismatch");
+	assert_non_null(f);
+	saves_s = f->saves_s;
+	*out_needs_16_bits = strstr(f->suggestion, "hardly faster") != NULL;
+	synthetic_done(&s);
+	return saves_s;
+}
+
+/* An H200 multiplies as fast in float64 as in float32: its 16 bits are 989.5 / 67 times as fast. */
+static void what_float64_costs_depends_on_the_gpu(void **state)
+{
+	bool on_h200, on_4090, elsewhere;
+	double h200 = saved_in_float64("NVIDIA H200", &on_h200),
+	       rtx = saved_in_float64("NVIDIA GeForce RTX 4090", &on_4090),
+	       unknown = saved_in_float64("Some GPU", &elsewhere);
+
+	assert_true(on_h200);
+	assert_false(on_4090);
+	assert_false(elsewhere);
+	assert_near(h200 / unknown, (1 - 67 / 989.5) / 0.95, 1e-6);
+	assert_true(rtx > unknown);
+}
+
+/* Twenty tiles a video, a call of 10 ms each after the first video's of 20; the GPU works `busy_ns` of each. The first
+ * video's decode is traced. */
+static const struct sb_advice *tiles(struct synthetic *s, uint64_t busy_ns)
+{
+	open_on(s, "NVIDIA H200");
+	for (uint64_t i = 0; i < VIDEOS; i++) {
+		uint64_t begin = i * SECOND, each = i ? 9 * MS : 18 * MS;
+
+		synthetic_begin(s, begin, "video", STROBE_ROLE_GENERATION);
+		synthetic_step(s, begin, begin + 100 * MS, 0, 0);
+		synthetic_begin(s, begin + 100 * MS, "vae_decode", 0);
+		for (uint64_t k = 0; k < TILES; k++)
+			synthetic_stage(s, begin + 100 * MS + k * each, begin + 100 * MS + (k + 1) * each,
+				"Decoder", 0);
+		synthetic_end(s, begin + 100 * MS + TILES * each);
+		synthetic_end(s, begin + 500 * MS);
+	}
+	for (uint64_t k = 0; k < TILES; k++)
+		work(s, "conv", 100 * MS + k * 18 * MS + MS, busy_ns);
+	synthetic_gpu_trace(s, 0, 500 * MS);
+	return finding(synthetic_model(s, VIDEOS * SECOND), "tiny_tiles");
+}
+
+static void tiles_save_the_time_in_which_the_gpu_waits_for_the_next(void **state)
+{
+	struct synthetic s;
+	const struct sb_advice *f = tiles(&s, 3 * MS);
+
+	assert_non_null(f);
+	assert_near(f->saves_s, VIDEOS * TILES * (0.009 - 0.003), 1e-6);
+	synthetic_done(&s);
+}
+
+static void tiles_that_keep_the_gpu_busy_are_not_too_small(void **state)
+{
+	struct synthetic s;
+
+	assert_null(tiles(&s, 8 * MS));
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_float64_costs_depends_on_the_gpu),
+		cmocka_unit_test(tiles_save_the_time_in_which_the_gpu_waits_for_the_next),
+		cmocka_unit_test(tiles_that_keep_the_gpu_busy_are_not_too_small),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
