@@ -1,7 +1,9 @@
 """How many floating-point operations a model's call takes. Of every shape a model is called with, the first call leaves
 its arguments' shapes; when the session ends, torch's own counter runs the model's forward once on tensors without
-memory (the meta device), in a copy of the model that has no weights and no hooks. The live model is never called."""
+memory (the meta device), in a copy of the model that has no weights and no hooks. The live model is never called.
+Of a model that is gone by then an outline is there, made at its first call: its settings alone, which hold no memory of it."""
 import atexit
+import collections
 import contextlib
 import importlib
 import os
@@ -17,8 +19,11 @@ from ._torch import uncompiled
 SHAPES_MOST = 64       # of all models
 SECONDS_MOST = 5.0     # for counting, at the end
 DEPTH_MOST = 4         # of lists and dicts in arguments
+OUTLINES_MOST = 16     # models, by their outlines
+ITEMS_MOST = 1000      # of a list in a model's settings
 
 _shapes = {}           # (id of the model, signature) -> Shape
+_outlines = {}         # id of the model -> (weak reference to it, its outline, its precision)
 _registered = False
 _off = os.environ.get("STROBE_FLOPS") == "0"
 
@@ -27,6 +32,7 @@ class Shape:
     def __init__(self, torch, number, module, args, kwargs):
         self.number = number
         self.module = weakref.ref(module)
+        self.outline = _outline_of(torch, module)
         self.name = type(module).__name__
         self.args, self.kwargs, self.reason = (), {}, None
         try:
@@ -42,6 +48,7 @@ class _Unknown(Exception):
 def forget():
     """A new session, or a forked child."""
     _shapes.clear()
+    _outlines.clear()
 
 
 # ---- while the program runs ----
@@ -95,6 +102,63 @@ def _without_memory(torch, value, depth=0):
     raise _Unknown(type(value).__name__)
 
 
+# ---- outlines: models that may be gone at the end ----
+
+def _outline_of(torch, module):
+    known = _outlines.get(id(module))
+    if known is None or known[0]() is not module:
+        if len(_outlines) >= OUTLINES_MOST:
+            return None
+        known = _outlines[id(module)] = (weakref.ref(module), _outline(torch, module), _precision(torch, module))
+    return known
+
+
+def _outline(torch, module):
+    try:
+        return _skeleton(torch, module, {}, lambda value: _setting(torch, value))
+    except Exception:
+        return None
+
+
+def _setting(torch, value, depth=0):
+    """What a model's settings are made of, copied; _Unknown: something else, which may hold memory."""
+    if isinstance(value, (bool, int, float, complex, str, type(None), torch.dtype, torch.device, torch.Size, type)):
+        return value
+    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType)) and not getattr(value, "__closure__", None):
+        return value
+    if isinstance(value, torch.Tensor):
+        return _weight(torch, value)
+    if depth < DEPTH_MOST and type(value) in (list, tuple, set) and len(value) <= ITEMS_MOST:
+        return type(value)(_setting(torch, item, depth + 1) for item in value)
+    if depth < DEPTH_MOST and isinstance(value, dict) and len(value) <= ITEMS_MOST:
+        settings = {key: _setting(torch, item, depth + 1) for key, item in value.items()}
+        return settings if type(value) is dict else _filled(value, settings)
+    if depth < DEPTH_MOST and hasattr(value, "__dict__") and not isinstance(value, (types.ModuleType, torch.nn.Module)):
+        return _object(torch, value, depth)
+    raise _Unknown(type(value).__name__)
+
+
+def _filled(value, settings):
+    """A dict of another kind: OrderedDict, a framework's own. Its attributes are its keys."""
+    copy, kind = type(value).__new__(type(value)), collections.OrderedDict if isinstance(value, collections.OrderedDict) else dict
+    for key, item in settings.items():
+        kind.__setitem__(copy, key, item)  # one that is frozen has a __setitem__ of its own
+    if hasattr(value, "__dict__"):
+        vars(copy).update((key, item) for key, item in settings.items() if key in vars(value))
+    return copy
+
+
+def _object(torch, value, depth):
+    """An attention processor, a configuration: by its own attributes."""
+    copy = object.__new__(type(value))
+    for name, item in vars(value).items():
+        try:
+            copy.__dict__[name] = _setting(torch, item, depth + 1)
+        except _Unknown:
+            continue  # who asks for it says so
+    return copy
+
+
 # ---- when the session ends ----
 
 def say():
@@ -103,6 +167,7 @@ def say():
         return
     shapes = list(_shapes.values())
     _shapes.clear()
+    _outlines.clear()
     try:
         from .auto.vocabulary import hiding_modules
         begun = time.monotonic()
@@ -119,20 +184,23 @@ def say():
 def _count(shape):
     torch = sys.modules["torch"]
     module = shape.module()
-    if module is None:
-        return _record(shape, None, "the model was gone when the session ended", None)
-    precision = _precision(torch, module)
+    _, outline, precision = shape.outline or (None, None, None)
+    if module is None and outline is None:
+        return _record(shape, None, "the model was gone when the session ended", precision)
+    if module is not None:
+        precision = _precision(torch, module)
     if shape.reason:
         return _record(shape, None, shape.reason, precision)
     try:
         from torch.utils.flop_counter import FlopCounterMode
         counter = FlopCounterMode(display=False)
-        copy = _skeleton(torch, module, {})
+        copy = outline if module is None else _skeleton(torch, module, {}, lambda value: value)
         with torch.no_grad(), _without_the_compiler(), _whole_numbers(torch), counter:
             copy.forward(*shape.args, **shape.kwargs)
         flops = float(counter.get_total_flops())
     except Exception as error:
-        return _record(shape, None, "%s: %s" % (type(error).__name__, str(error).split("\n")[0][:100]), precision)
+        words = "%s: %s" % (type(error).__name__, str(error).split("\n")[0][:100])
+        return _record(shape, None, words if module is not None else "the model was gone when the session ended; of its outline " + words, precision)
     _record(shape, flops, None, precision)
 
 
@@ -213,8 +281,9 @@ def _record(shape, flops, why, precision):
     native.event("strobe.flops_shape", shape=shape.number, model=shape.name, flops=flops, why=why, precision=precision)
 
 
-def _skeleton(torch, module, made):
-    """The same module with the same settings, without weights, hooks and what others put in front of its forward."""
+def _skeleton(torch, module, made, setting):
+    """The same module with the same settings, without weights, hooks and what others put in front of its forward.
+    setting(value): what its copy has in place of an attribute; _Unknown: it has none."""
     if id(module) in made:
         return made[id(module)]
     copy = object.__new__(type(module))
@@ -228,12 +297,17 @@ def _skeleton(torch, module, made):
     own["_compiled_call_impl"] = None
     for group in ("_parameters", "_buffers"):
         own[group] = {name: _weight(torch, tensor) for name, tensor in module.__dict__[group].items()}
-    own["_modules"] = {name: child if child is None else _skeleton(torch, child, made)
+    own["_modules"] = {name: child if child is None else _skeleton(torch, child, made, setting)
                        for name, child in module.__dict__["_modules"].items()}
     for name, value in own.items():
         if isinstance(value, torch.Tensor):
             own[name] = _weight(torch, value)
-    copy.__dict__.update(own)
+        elif name not in ("_parameters", "_buffers", "_modules"):
+            try:
+                own[name] = setting(value)
+            except _Unknown:
+                continue  # the forward that asks for it says so
+        copy.__dict__[name] = own[name]
     return copy
 
 
@@ -241,7 +315,7 @@ def _weight(torch, tensor):
     if tensor is None:
         return None
     dtype = tensor.dtype
-    if dtype.itemsize == 1 and dtype.is_floating_point:
+    if tensor.element_size() == 1 and dtype.is_floating_point:
         dtype = torch.bfloat16  # stored so, multiplied in another type
     meta = torch.empty(tensor.shape, dtype=dtype, device="meta")
     return torch.nn.Parameter(meta, requires_grad=False) if isinstance(tensor, torch.nn.Parameter) else meta

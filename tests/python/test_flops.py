@@ -29,3 +29,23 @@ def test_tensors_leave_their_shapes_alone(torch):
     shape, = _flops._shapes.values()
     _flops.forget()
     assert shape.args[0].device.type == "meta" and tuple(shape.args[0].shape) == (3, 2) and shape.kwargs == {"scale": {"by": 2.0}}
+
+
+class Holder(object):
+    """A part of a model that is no module: settings, and something that holds memory."""
+
+
+def test_an_outline_holds_nothing_of_the_model(torch):
+    _flops.forget()
+    model, holder = torch.nn.Linear(2, 2), Holder()
+    holder.heads, holder.cache, model.holder = 4, Cache(), holder
+    holder.cache.keys, model.scale = torch.zeros(4), 0.5
+    left = [weakref.ref(one) for one in (model, holder, holder.cache, model.weight, holder.cache.keys)]
+    _flops.note(model, (torch.zeros(1, 2),), {})
+    del model, holder
+    gc.collect()
+    shape, = _flops._shapes.values()
+    _flops.forget()
+    _, outline, _ = shape.outline
+    assert [one() for one in left] == [None] * 5
+    assert outline.weight.device.type == "meta" and outline.scale == 0.5 and outline.holder.heads == 4

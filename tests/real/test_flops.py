@@ -1,4 +1,5 @@
 """Operations of real models' forwards, beside a count by hand."""
+import pathlib
 import sys
 
 import pytest
@@ -65,3 +66,21 @@ def test_counting_does_not_load_the_compiler(tmp_path):
     assert "compiler loaded: False" in watched.stdout
     [stage] = [stage for stage in watched.report()["stage_analysis"]["stages"] if stage["name"] == "Sequential"]
     assert stage["gpu_work"]["flop_count"] == 2 * (2 * 64 * 64 + 2 * 3 * 62)
+
+
+def test_models_that_are_gone_at_the_end_are_counted_from_their_outlines(tmp_path):
+    here = pathlib.Path(__file__).parent
+    text = (here / "program_flops.py").read_text().replace("import tiny", "sys.path.insert(0, %r)\nimport tiny" % str(here))
+    (tmp_path / "gone.py").write_text(text + """
+import gc, weakref
+left = [weakref.ref(model) for model, _ in made]
+del model, call, made
+gc.collect()
+print("alive:", sum(one() is not None for one in left))
+""")
+    watched = strobe_run(tmp_path, sys.executable, "gone.py", "state.json")
+    assert "alive: 0" in watched.stdout
+    stages = {stage["name"]: stage["gpu_work"] for stage in watched.report()["stage_analysis"]["stages"] if stage["name"] in EXPECTED}
+    assert {name: stages[name].get("flop_count") for name in EXPECTED} == \
+        {name: pytest.approx(2 * flops, rel=0.02) for name, flops in EXPECTED.items()}
+    assert {work["precision"] for work in stages.values()} == {"fp32"}
