@@ -5,6 +5,7 @@
 #include "run_finish.h"
 #include "run_gather.h"
 #include "run_labels.h"
+#include "run_commit.h"
 #include "run_name.h"
 #include "run_python.h"
 #include "run_settings.h"
@@ -131,6 +132,7 @@ static int open_recording(struct run *r, const struct args *args)
 		sb_keep_meta_int(SB_META_RUN, SB_RUN_ATTEMPT, attempt);
 	if (!args_has(args, "no-command"))
 		run_record_command(args->after_dashes);
+	run_record_commit();
 	return 0;
 }
 

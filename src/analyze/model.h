@@ -37,6 +37,7 @@ struct sb_session_panel {
 	const char *name;
 	const char *run; /* folder or file */
 	const char *command;
+	const char *commit; /* hex, of the git tree; NULL: not known */
 	const char *host;
 	const char *clock; /* host and boot: what has the same clock says the same; NULL: not known */
 	const char *job; /* its tag `job`, else the launcher's id; NULL: not known */

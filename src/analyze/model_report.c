@@ -18,6 +18,7 @@ static const struct sb_field session_rows[] = {
 	SB_FIELD_AS(TIME, sb_session_panel, generated_real_ns, "generated_at", SB_ALWAYS,
 		"when this report was made"),
 	SB_FIELD(sb_session_panel, command, "command", SB_KNOWN, "the command line"),
+	SB_FIELD(sb_session_panel, commit, "commit", SB_KNOWN, "git's, of the folder that it was started in"),
 	SB_FIELD(sb_session_panel, state, "state", SB_ALWAYS,
 		"\"complete\", \"live\", \"damaged\", \"ended without a stop\""),
 	SB_FIELD(sb_session_panel, run, "run", SB_ALWAYS, "folder or file of the recording"),

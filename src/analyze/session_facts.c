@@ -123,6 +123,7 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 	s->attempt = count_meta(run, SB_RUN_ATTEMPT);
 	s->run = sb_model_text(m, run->path);
 	s->command = sb_model_text(m, text_meta(run, SB_RUN_COMMAND));
+	s->commit = sb_model_text(m, text_meta(run, SB_RUN_COMMIT));
 	s->outcome = sb_model_text(m, text_meta(run, SB_RUN_OUTCOME));
 	s->left_behind = sb_model_text(m, text_meta(run, SB_RUN_LEFT_BEHIND));
 	s->cpu_s = number_meta(run, SB_RUN_CPU_S);

@@ -59,7 +59,7 @@ struct sb_setting_change {
 /* Which run this is, in the words that find it again. */
 struct sb_compared_run {
 	const char *side; /* "base", "new" */
-	const char *label, *id, *name, *host, *command; /* borrowed; NULL: unknown */
+	const char *label, *id, *name, *host, *command, *commit; /* borrowed; NULL: unknown */
 	char *tags; /* "model=wan-1.3b seed=42"; NULL: none */
 	uint64_t start_real_ns; /* 0: unknown */
 };

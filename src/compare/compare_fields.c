@@ -148,6 +148,7 @@ static const struct sb_field run_rows[] = {
 	SB_FIELD(sb_compared_run, host, "host", SB_KNOWN, "where it ran"),
 	SB_FIELD_AS(TIME, sb_compared_run, start_real_ns, "start_time", SB_SET, "when it began"),
 	SB_FIELD(sb_compared_run, command, "command", SB_KNOWN, "what was run"),
+	SB_FIELD(sb_compared_run, commit, "commit", SB_KNOWN, "git's, of the folder that it was started in"),
 	SB_FIELD(sb_compared_run, tags, "tags", SB_KNOWN, "its tags, key=value"),
 };
 static SB_FIELDS(run, sb_compared_run, "ComparedRun", "One of the runs of a diff.");

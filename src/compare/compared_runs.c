@@ -1,4 +1,4 @@
-/* Names the runs of a diff: date, host, command, tags. Not what changed between them. */
+/* Names the runs of a diff: date, host, command, commit, tags. Not what changed between them. */
 #include "compare/compare.h"
 
 #include "base/buf.h"
@@ -11,10 +11,11 @@ static const char *known(const char *text)
 	return text && *text ? text : NULL;
 }
 
-static const char *command_of(const struct sb_facts *run)
+/* "command" or "commit" */
+static const char *started_as(const struct sb_facts *run, const char *key)
 {
 	for (size_t i = 0; i < run->pair_count; i++)
-		if (run->pairs[i].scope == SB_FACT_COMMAND)
+		if (run->pairs[i].scope == SB_FACT_COMMAND && !strcmp(run->pairs[i].key, key))
 			return run->pairs[i].value;
 	return NULL;
 }
@@ -42,7 +43,8 @@ static void name_side(
 			.id = known(runs[i]->id),
 			.name = known(runs[i]->name),
 			.host = known(runs[i]->host),
-			.command = command_of(runs[i]),
+			.command = started_as(runs[i], "command"),
+			.commit = started_as(runs[i], "commit"),
 			.tags = tags_of(runs[i]),
 			.start_real_ns = runs[i]->start_real_ns };
 }

@@ -232,6 +232,8 @@ int sb_facts_of_model(const struct sb_model *m, const char *label, struct sb_fac
 		err = sb_facts_take_sizes(f, &m->sizes);
 	if (!err && m->session.command)
 		err = sb_facts_add_pair(f, SB_FACT_COMMAND, "command", m->session.command);
+	if (!err && m->session.commit)
+		err = sb_facts_add_pair(f, SB_FACT_COMMAND, "commit", m->session.commit);
 	if (!err)
 		err = take_pairs(f, SB_FACT_TAG, m->session.tags, m->session.tag_count);
 	if (!err)

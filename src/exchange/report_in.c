@@ -203,6 +203,7 @@ static int take_foreign_session(struct sb_facts *f, node root, const char *path)
 	node session = sb_jsondom_get(root, "session_info"), tags = sb_jsondom_get(session, "tags");
 	node start = sb_jsondom_get(session, "start_time");
 	const char *command = sb_jsondom_string(sb_jsondom_get(session, "command"), NULL);
+	const char *commit = sb_jsondom_string(sb_jsondom_get(session, "commit"), NULL);
 	int err = 0;
 
 	f->id = sb_facts_text(f, sb_jsondom_string(sb_jsondom_get(session, "id"), ""));
@@ -227,6 +228,8 @@ static int take_foreign_session(struct sb_facts *f, node root, const char *path)
 	f->complete = sb_jsondom_bool(sb_jsondom_path(root, "recording.complete"), true);
 	if (command)
 		err = sb_facts_add_pair(f, SB_FACT_COMMAND, "command", command);
+	if (!err && commit)
+		err = sb_facts_add_pair(f, SB_FACT_COMMAND, "commit", commit);
 	if (!err)
 		err = take_pairs(f, SB_FACT_TAG, tags);
 	if (!err)

@@ -65,6 +65,12 @@ static void drop_meta(struct sb_share *s, const struct sb_record *r)
 	s->summary.counts[SB_SHARE_TAGS]++;
 }
 
+static bool is_command(const char *key)
+{
+	return !strcmp(key, SB_RUN_COMMAND) || !strcmp(key, SB_RUN_COMMIT) ||
+	       !strcmp(key, SB_RUN_LEFT_BEHIND);
+}
+
 static void clean_meta(const struct copy *c, const struct sb_record *r)
 {
 	enum sb_meta_scope scope = (enum sb_meta_scope)(r->aux >> 24 & 255);
@@ -81,7 +87,7 @@ static void clean_meta(const struct copy *c, const struct sb_record *r)
 		return;
 	if (scope == SB_META_TAG)
 		sb_share_hash(c->share, SB_SHARE_TAGS, text, size);
-	else if (scope == SB_META_RUN && (!strcmp(key, SB_RUN_COMMAND) || !strcmp(key, SB_RUN_LEFT_BEHIND)))
+	else if (scope == SB_META_RUN && is_command(key))
 		sb_share_remove(c->share, SB_SHARE_COMMANDS, text, size);
 	else if (scope == SB_META_RUN && !strcmp(key, SB_RUN_JOB))
 		sb_share_hash(c->share, SB_SHARE_HOSTS, text, size);

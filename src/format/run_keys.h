@@ -5,6 +5,7 @@
 
 #define SB_RUN_TOOL "tool" /* int 1: this file is strobe run's own */
 #define SB_RUN_COMMAND "command" /* string, quoted for a shell; absent with --no-command */
+#define SB_RUN_COMMIT "commit" /* string, hex: of the git tree that it was started in */
 #define SB_RUN_PID "pid" /* int: the command's process */
 #define SB_RUN_EXIT_CODE "exit_code" /* int, when it ended by itself */
 #define SB_RUN_EXIT_SIGNAL "exit_signal" /* int, when a signal ended it */

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/room.h"
+#include "format/started.h"
 #include "run/catalogue.h"
 
 #include <stdio.h>
@@ -18,6 +19,8 @@ void sb_listing_done(struct sb_listing *l)
 	for (size_t i = 0; i < l->count; i++) {
 		free(l->runs[i].id);
 		free(l->runs[i].path);
+		free(l->runs[i].command);
+		free(l->runs[i].commit);
 	}
 	free(l->runs);
 	memset(l, 0, sizeof *l);
@@ -176,7 +179,20 @@ const struct sb_listed *sb_listing_find(const struct sb_listing *l, const char *
 	return NULL;
 }
 
-void sb_listing_json(const struct sb_listing *l, struct sb_buf *out)
+/* Only of the runs that are shown: it is a second look at each. */
+static void read_started(struct sb_listed *run)
+{
+	struct sb_started started;
+	char path[PATH_BYTES];
+
+	if (snprintf(path, sizeof path, "%s/run.strobe", run->path) >= (int)sizeof path ||
+		!sb_started_read(path, SB_INFILE_LISTED, &started))
+		return;
+	run->command = *started.command ? strdup(started.command) : NULL;
+	run->commit = *started.commit ? strdup(started.commit) : NULL;
+}
+
+void sb_listing_json(struct sb_listing *l, struct sb_buf *out)
 {
 	struct sb_listing shown = *l;
 	struct sb_json j;
@@ -184,6 +200,9 @@ void sb_listing_json(const struct sb_listing *l, struct sb_buf *out)
 	if (shown.count > SB_LISTING_SHOWN)
 		shown.count = SB_LISTING_SHOWN;
 	shown.left_out += l->count - shown.count;
+	for (size_t i = 0; i < shown.count; i++)
+		if (!shown.runs[i].command && !shown.runs[i].commit)
+			read_started(&shown.runs[i]);
 	sb_json_init(&j, out, false);
 	sb_fields_write(&sb_listing_fields, &shown, NULL, &j);
 }

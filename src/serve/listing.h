@@ -15,6 +15,7 @@
 struct sb_listed {
 	char *id; /* the folder's or file's name */
 	char *path;
+	char *command, *commit; /* NULL: not known, or not in the list that is shown */
 	size_t rank_count; /* of a job: its ranks, which are listed too; 0: a run */
 	const char *state; /* sb_run_brief_state's */
 	struct sb_run_brief brief;
@@ -33,6 +34,6 @@ void sb_listing_done(struct sb_listing *l); /* l may be zeroed */
 const struct sb_listed *sb_listing_find(const struct sb_listing *l, const char *id); /* NULL: none */
 /* What /api/runs answers (docs/runs.schema.json): the newest SB_LISTING_SHOWN. */
 extern const struct sb_fields sb_listing_fields;
-void sb_listing_json(const struct sb_listing *l, struct sb_buf *out);
+void sb_listing_json(struct sb_listing *l, struct sb_buf *out);
 
 #endif

@@ -17,6 +17,8 @@ static const struct sb_field run_rows[] = {
 		"frames that were made; of a job its first rank's"),
 	SB_FIELD(sb_listed, brief.steps, "steps", SB_SET,
 		"scheduler steps that began; of a job its first rank's"),
+	SB_FIELD(sb_listed, command, "command", SB_KNOWN, "what was run; known of what strobe run started"),
+	SB_FIELD(sb_listed, commit, "commit", SB_KNOWN, "git's, of the folder that it was started in"),
 	SB_FIELD(sb_listed, brief.bytes, "bytes", SB_ALWAYS, "on the disk"),
 	SB_FIELD(sb_listed, brief.pid, "pid", SB_ALWAYS, "the process that recorded it"),
 	SB_FIELD(sb_listed, brief.rank, "rank", SB_KNOWN, "of a job with several"),

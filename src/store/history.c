@@ -340,7 +340,7 @@ static int add_run(struct sb_history *h, const struct sb_facts *f, const char *r
 
 	session_of(f, run_dir, session, sizeof session);
 	for (size_t i = 0; i < f->pair_count; i++)
-		if (f->pairs[i].scope == SB_FACT_COMMAND)
+		if (f->pairs[i].scope == SB_FACT_COMMAND && !strcmp(f->pairs[i].key, "command"))
 			command = f->pairs[i].value;
 	err = forget_session(h, session, &known);
 	if (!err)

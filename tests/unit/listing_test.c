@@ -2,6 +2,7 @@
 #include "serve/listing.h"
 #include "format/builder.h"
 #include "format/packed.h"
+#include "format/run_keys.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -89,6 +90,35 @@ static void ranks_of_a_job_are_listed(void **state)
 	assert_string_equal(l.runs[1].state, "ended");
 	assert_string_equal(l.runs[2].id, "job.rank_0");
 	sb_listing_done(&l);
+}
+
+/* What strobe run writes first. */
+static void command_and_commit_are_in_the_list(void **state)
+{
+	struct sb_builder_options o = SB_BUILDER_DEFAULTS;
+	struct sb_listing l = { 0 };
+	struct sb_buf json = { 0 };
+	struct sb_builder *b;
+	char path[256];
+
+	make_run("told", "told", 6000000000);
+	snprintf(path, sizeof path, "%s/told/run.strobe", folder);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(sb_builder_open(path, &o, &b), 0);
+	sb_builder_meta_string(b, SB_META_RUN, SB_RUN_COMMAND, "python wan.py --steps 50");
+	sb_builder_meta_string(b, SB_META_TAG, "other", "commit");
+	sb_builder_meta_string(b, SB_META_RUN, SB_RUN_COMMIT, "c0ffee0123456789c0ffee0123456789c0ffee01");
+	assert_int_equal(sb_builder_close(b, 1000), 0);
+	snprintf(path, sizeof path, "%s/told", folder);
+	assert_int_equal(sb_listing_scan(path, &l), 0);
+	sb_listing_json(&l, &json);
+	assert_non_null(strstr(sb_buf_text(&json), "\"command\":\"python wan.py --steps 50\""));
+	assert_non_null(
+		strstr(sb_buf_text(&json), "\"commit\":\"c0ffee0123456789c0ffee0123456789c0ffee01\""));
+	sb_buf_done(&json);
+	sb_listing_done(&l);
+	snprintf(path, sizeof path, "rm -r '%s/told'", folder);
+	assert_int_equal(system(path), 0);
 }
 
 static void one_run_lists_itself(void **state)
@@ -219,6 +249,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runs_are_found_newest_first_without_links_and_rubbish),
+		cmocka_unit_test(command_and_commit_are_in_the_list),
 		cmocka_unit_test(one_run_lists_itself),
 		cmocka_unit_test(ids_lead_nowhere_else),
 		cmocka_unit_test(a_folder_that_is_not_there_yet_is_empty),

@@ -62,6 +62,7 @@ export type SessionInfo = {
   tags: Free; // the program's own
   generated_at: string; // when this report was made
   command?: string; // the command line
+  commit?: string; // git's, of the folder that it was started in
   state: string; // "complete", "live", "damaged", "ended without a stop"
   run: string; // folder or file of the recording
   host?: string; // the machine's name
@@ -1388,6 +1389,7 @@ export type ComparedRun = {
   host?: string; // where it ran
   start_time?: string; // when it began
   command?: string; // what was run
+  commit?: string; // git's, of the folder that it was started in
   tags?: string; // its tags, key=value
 };
 
@@ -2118,6 +2120,8 @@ export type ListedRun = {
   duration_s?: number; // until its end, or as long as it was known alive; of a job its longest rank's
   frames?: number; // frames that were made; of a job its first rank's
   steps?: number; // scheduler steps that began; of a job its first rank's
+  command?: string; // what was run; known of what strobe run started
+  commit?: string; // git's, of the folder that it was started in
   bytes: number; // on the disk
   pid: number; // the process that recorded it
   rank?: number; // of a job with several

@@ -131,6 +131,38 @@ test('a kernel tells its grid, block, registers, shared memory and family, a cop
   await close();
 });
 
+test('a kernel tells what the sampled counters say of it and of its family', async (browser) => {
+  const timeline = encodeTimeline({
+    endNs: 100 * MS,
+    names: ['main', 'sm90_gemm', 'tiny'],
+    kernels: [[1, 'GEMM', 'cuBLAS', 'bf16']],
+    lanes: [
+      { kind: 'thread', name: 'main', main: true, rows: [[zone(0, 0, 100)]] },
+      { kind: 'stream', name: 'GPU 0 stream 7', device: 0, rows: [[zone(1, 10, 40), zone(2, 60, 62)]] },
+    ],
+  });
+  const sampled = { t_s: [0.01, 0.02, 0.03, 0.04, 0.055, 0.065], tensor_active_percent: [null, 80, 60, null, null, 7], dram_active_percent: [null, 20, 40, 30, null, 9] };
+  const counters = { sm_active_percent: 91, covered_ratio: 0.5, source: 'pm sampling' };
+  const more = { gpu_metrics: { device_count: 1, devices: [{ index: 0, used: true, sample_count: 6, sampled }] }, sampled_counters: { sample_count: 6, lost_count: 0, families: [{ family: 'GEMM', kind: 'cuBLAS', precision: 'bf16', total_s: 0.03, gpu_counters: counters }] } };
+  const { page, seen, close } = await open(browser, writePage('gpu-kernel-counters', { report: report(more), timeline }));
+  await ready(page);
+  const canvas = page.locator('#timeline-full canvas');
+  await canvas.scrollIntoViewIfNeeded();
+  const b = await canvas.boundingBox();
+  const at = (ms) => b.x + 132 + ((b.width - 132) * ms) / 100;
+  const stream = b.y + 20 + 23 + 29;
+  await page.mouse.click(at(25), stream + 9);
+  await page.waitForSelector('.detail');
+  const words = spaced(await page.locator('.detail').innerText());
+  assert.match(words, /Counters in it: 3 samples.*ensor[^0-9]*70\.0 %.*DRAM[^0-9]*30\.0 %/i);
+  assert.match(words, /Counters of its family.*SM[^0-9]*91\.0 %.*50\.0 %/i);
+  await page.mouse.click(at(61), stream + 9);
+  await page.waitForFunction(() => document.querySelector('.selection b').textContent === 'tiny');
+  assert.match(spaced(await page.locator('.detail').innerText()), /Counters of the 10\.0 ms around it.*ensor[^0-9]*7\.0 %/i);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});
+
 test('kernels can be seen by family, and a link keeps it', async (browser) => {
   const timeline = encodeTimeline({
     endNs: 100 * MS,

@@ -67,6 +67,8 @@ static void text(const struct sb_model *m, const struct sb_text_options *o, stru
 		sb_text_name(out, s->command, o->columns ? (size_t)o->columns - 9 : 71);
 		sb_buf_putc(out, '\n');
 	}
+	if (s->commit)
+		sb_buf_printf(out, "commit: %.12s\n", s->commit);
 	for (size_t i = 0; i < s->tag_count; i++) {
 		sb_buf_puts(out, i ? ", " : "tags: ");
 		text_pair(out, &s->tags[i]);

@@ -11,6 +11,7 @@ import { attributesOf, children, covering, describe, entryAt, launched, launchOf
 import { busyWords } from '../timeline/canvas';
 import { statistics } from '../timeline/statistics';
 import { title } from '../words';
+import { kernelCounters } from './kernel_counters';
 import { GapFunctions } from './unattributed';
 
 interface Props {
@@ -152,6 +153,12 @@ function EntryDetail({ data, e, report }: { data: Timeline; e: Entry; report: Re
           />
         </Block>
       )}
+      {!merged &&
+        kernelCounters(report, data, e, range).map((c) => (
+          <Block head={c.head}>
+            <Facts rows={c.rows} />
+          </Block>
+        ))}
       {!merged && <PeersBlock data={data} e={e} />}
       {around.length > 0 && (
         <Block head="Inside of">

@@ -59,7 +59,7 @@ function Sides({ d }: { d: DiffReport }) {
     const all = (d.runs ?? []).filter((r) => r.side === which);
     const [r] = all;
     if (!r) return null;
-    const rows = [['run', r.label], ['name', r.name], ['started', r.start_time && keyed('start_time', r.start_time)], ['host', r.host], ['command', r.command], ['tags', r.tags], ['id', r.id]].filter((row): row is [string, string] => Boolean(row[1]));
+    const rows = [['run', r.label], ['name', r.name], ['started', r.start_time && keyed('start_time', r.start_time)], ['host', r.host], ['command', r.command], ['commit', r.commit], ['tags', r.tags], ['id', r.id]].filter((row): row is [string, string] => Boolean(row[1]));
     return (
       <dl key={which} aria-label={head}>
         <dt>{head}</dt>

@@ -40,7 +40,7 @@ export function Runs({ first }: { first: RunList }) {
   }, []);
   const [filter, setFilter] = useState('');
   const words = filter.trim().toLowerCase();
-  const passes = (r: RunList['runs'][number]) => !words || [r.id, r.name, r.host, r.state, r.start_time].some((v) => v?.toLowerCase().includes(words));
+  const passes = (r: RunList['runs'][number]) => !words || [r.id, r.name, r.host, r.state, r.start_time, r.command, r.commit].some((v) => v?.toLowerCase().includes(words));
   const runs = data.runs.filter(passes).sort((a, b) => Number(b.live === true) - Number(a.live === true));
   const address = (id: string) => `/runs/${encodeURIComponent(id)}`;
   const choose = (id: string) => setChosen(chosen.includes(id) ? chosen.filter((c) => c !== id) : [...chosen, id].slice(-2));
@@ -48,7 +48,7 @@ export function Runs({ first }: { first: RunList }) {
     <Shell title="Runs" kind={words ? `${runs.length} of ${data.runs.length}` : `${runs.length} found`} onTheme={toggleTheme}>
       <section class="part">
         <p class="tools">
-          <input type="search" class="search" placeholder="Filter by name, host, state, date" aria-label="filter runs" value={filter} onInput={(e) => setFilter(e.currentTarget.value)} />
+          <input type="search" class="search" placeholder="Filter by name, host, state, date, command, commit" aria-label="filter runs" value={filter} onInput={(e) => setFilter(e.currentTarget.value)} />
         </p>
         {chosen.length === 2 ? (
           <p class="tools">
@@ -74,6 +74,8 @@ export function Runs({ first }: { first: RunList }) {
               { key: 'spark', head: 'so far', help: 'durations of the runs of this name, up to this one', value: () => undefined, cell: (r) => <Spark r={r} all={data.runs} /> },
               { key: 'fps', head: 'frames/s', help: 'frames over the whole run, start-up included', value: fps, cell: (r) => (fps(r) === undefined ? '' : plain(fps(r)!)) },
               { key: 'steps', head: 'steps', value: (r) => r.steps, cell: (r) => (r.steps === undefined ? '' : count(r.steps)) },
+              { key: 'command', head: 'command', text: true, value: (r) => r.command, cell: (r) => (r.command ? <code dir="auto" title={r.command}>{clip(r.command, 56)}</code> : null) },
+              { key: 'commit', head: 'commit', text: true, help: 'of the git tree that it was started in', value: (r) => r.commit, cell: (r) => (r.commit ? <code title={r.commit}>{r.commit.slice(0, 9)}</code> : null) },
               { key: 'host', head: 'host', text: true, value: (r) => text(r, 'host') },
               { key: 'pid', head: 'process', value: (r) => num(r, 'pid'), cell: (r) => String(num(r, 'pid') ?? '') },
               { key: 'bytes', head: 'size', value: (r) => num(r, 'bytes'), cell: (r) => bytes(num(r, 'bytes')) },
