@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define READ_BYTES (64u << 10)
@@ -91,6 +92,18 @@ static int serve(struct session *s)
 	return code;
 }
 
+/* A file would be a folder without runs, and the client would learn nothing. */
+static int check_folder(const char *path)
+{
+	struct stat st;
+
+	if (access(path, R_OK) || stat(path, &st))
+		return complain("cannot read '%s': %s", path, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return complain("'%s' is no folder: name the folder that holds the runs", path);
+	return EXIT_OK;
+}
+
 static int run(struct args *args)
 {
 	const char *root = args->count ? args->values[0] : sb_run_root();
@@ -99,8 +112,9 @@ static int run(struct args *args)
 
 	if (args->count > 1)
 		return complain("one folder of runs at a time, not '%s' too", args->values[1]);
-	if (args->count && access(root, R_OK))
-		return complain("cannot read '%s': %s", root, strerror(errno));
+	code = args->count ? check_folder(root) : EXIT_OK;
+	if (code)
+		return code;
 	if (sb_mcp_open(root, &s.mcp))
 		return complain_last();
 	if (isatty(STDIN_FILENO))

@@ -3,13 +3,14 @@
     def test_decode(strobe_bench):
         frames = strobe_bench(lambda: vae.decode(latents), frames=16)
 
-Without --strobe the function is called once and nothing is measured. docs/pytest.md has the rest.
+Without --strobe the function is called once and nothing is measured. docs/ci.md has the rest.
 """
 import json
 import os
 import re
 import shutil
 import subprocess
+import zlib
 
 import pytest
 
@@ -33,14 +34,25 @@ def pytest_addoption(parser):
     parser.addini("strobe_baselines", "as --strobe-baselines", default=".strobe-baselines")
 
 
-LIMIT = re.compile(r"([^=,]+=)?\d+(\.\d+)?%?(,[^=,]+=\d+(\.\d+)?%?)*")
+AMOUNT = r"(\d+(\.\d+)?%|0(\.\d+)?)"
+LIMIT = re.compile("([^=,]+=)?%s(,[^=,]+=%s)*" % (AMOUNT, AMOUNT))
+
+
+def check_limit(limit, what):
+    """Says what is wrong with a limit, None: nothing. Names are those of the tests, and known later."""
+    return None if LIMIT.fullmatch(limit) else "%s takes 5%% or NAME=10%%,peak_memory=2%%, not %r" % (what, limit)
+
+
+def option(config, name):
+    given = config.getoption("strobe_" + name)
+    return given if given is not None else config.getini("strobe_" + name)
 
 
 def pytest_configure(config):
     config.stash[MEASURED] = []
-    given = config.getoption("strobe_fail_above") or config.getini("strobe_fail_above")
-    if not LIMIT.fullmatch(given):
-        raise pytest.UsageError("--strobe-fail-above takes 5%% or NAME=10%%,peak_memory=2%%, not %r" % given)
+    wrong = check_limit(option(config, "fail_above"), "--strobe-fail-above")
+    if wrong:
+        raise pytest.UsageError(wrong)
 
 
 MEASURED = pytest.StashKey()
@@ -70,19 +82,27 @@ def machine_kind(report):
 
 
 def file_name(node_id):
-    return re.sub(r"[^A-Za-z0-9_.\[\]=-]+", "-", node_id).strip("-")[-180:] + ".json"
+    """Readable; where a parameter ("[1.3b/480p]") loses characters or the id is long, with a sum that tells it apart."""
+    plain = re.compile(r"[^A-Za-z0-9_.\[\]=-]+")
+    name = plain.sub("-", node_id).strip("-")
+    if plain.search(node_id.partition("[")[2]) or len(name) > 180:
+        name = "%s-%08x" % (name[-170:], zlib.crc32(node_id.encode()))
+    return name + ".json"
 
 
-def without_names(value):
-    """A report that people commit: without what names the machine."""
+def without_names(value, root):
+    """A report that people commit: without what names the machine, its user or its folders."""
     if isinstance(value, dict):
-        return {key: without_names(inner) for key, inner in value.items()
-                if key not in ("host", "uuid") and not key.endswith(".uuid")}
-    return [without_names(inner) for inner in value] if isinstance(value, list) else value
+        return {key: without_names(inner, root) for key, inner in value.items()
+                if key not in ("host", "uuid", "run", "output_dir") and not key.endswith(".uuid")}
+    if isinstance(value, list):
+        return [without_names(inner, root) for inner in value]
+    if isinstance(value, str) and os.path.isabs(value):
+        return os.path.relpath(value, root) if value.startswith(root + os.sep) else os.path.basename(value)
+    return value
 
 
 def write_baseline(report, path):
-    report = without_names(report)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path + ".new", "w") as file:
         json.dump(report, file, indent=1)
@@ -99,14 +119,14 @@ class Bench:
         self.folder = folder
         self.calls = 0
 
-    def option(self, name):
-        given = self.config.getoption("strobe_" + name)
-        return given if given is not None else self.config.getini("strobe_" + name)
-
     def __call__(self, function, *, repeat=REPEATS, warmup=1, frames=None, name=None, fail_above=None):
         """Calls function warmup + repeat times and returns its last result. Fails the test when it became slower."""
         if repeat < 1 or warmup < 0:
             raise ValueError("repeat is 1 or more, warmup 0 or more, not %r and %r" % (repeat, warmup))
+        limit = option(self.config, "fail_above") if fail_above is None else fail_above
+        wrong = check_limit(limit, "fail_above")
+        if wrong:
+            raise ValueError(wrong)
         if not (self.config.getoption("strobe") or self.config.getoption("strobe_update")):
             return function()
         if recording():
@@ -114,7 +134,7 @@ class Bench:
         self.calls += 1
         label = name or (self.node_id if self.calls == 1 else "%s-%d" % (self.node_id, self.calls))
         result = self.record(function, label, repeat, warmup, frames)
-        self.judge(label, fail_above or self.option("fail_above"))
+        self.judge(label, limit)
         return result
 
     def record(self, function, label, repeat, warmup, frames):
@@ -134,18 +154,26 @@ class Bench:
 
     def judge(self, label, limit):
         measured = os.path.join(self.folder, "measured.json")
-        tool("report", self.run, "--format", "json", "-o", measured)
-        with open(measured) as file:
-            report = json.load(file)
-        kind = machine_kind(report)
-        baselines = os.path.join(str(self.config.rootpath), self.option("baselines"), kind)
-        baseline = os.path.join(baselines, file_name(label))
+        report = self.report(label, measured)
+        kind, root = machine_kind(report), str(self.config.rootpath)
+        baseline = os.path.join(root, option(self.config, "baselines"), kind, file_name(label))
         if self.config.getoption("strobe_update"):
-            write_baseline(report, baseline)
+            try:
+                write_baseline(without_names(report, root), baseline)
+            except OSError as error:
+                pytest.fail("strobe cannot write the baseline of %s: %s" % (label, error), pytrace=False)
             return self.note(label, "baseline written", kind)
         if not os.path.exists(baseline):
             return self.note(label, "no baseline: --strobe-update writes one", kind)
         return self.compare(label, baseline, measured, limit, kind)
+
+    def report(self, label, measured):
+        try:
+            tool("report", self.run, "--format", "json", "-o", measured)
+        except ToolError as error:
+            pytest.fail("strobe cannot report %s: %s" % (label, error), pytrace=False)
+        with open(measured) as file:
+            return json.load(file)
 
     def compare(self, label, baseline, measured, limit, kind):
         shutil.copy(baseline, os.path.join(self.folder, "baseline.json"))
@@ -156,7 +184,8 @@ class Bench:
         except ToolError as error:
             found, why = None, str(error)
         if found is None:
-            pytest.fail("strobe cannot compare %s with %s: %s\n--strobe-update renews it" % (label, baseline, why), pytrace=False)
+            hint = "for one test alone: strobe_bench(…, fail_above=…)" if "--fail-above" in why else "--strobe-update renews it"
+            pytest.fail("strobe cannot compare %s with %s: %s\n%s" % (label, baseline, why, hint), pytrace=False)
         change = "" if found.get("change_ratio") is None else "%+.1f %%" % (100 * found["change_ratio"])
         self.note(label, "%s -> %s %s: %s" % (duration(found["base_value"]), duration(found["new_value"]), change,
                                                WORDS.get(found["verdict"], found["verdict"])), kind)

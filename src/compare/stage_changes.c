@@ -125,14 +125,28 @@ static size_t per_call(const struct side *side, size_t runs, double *out)
 	return n;
 }
 
+static bool spread_known(const struct sb_stats *t, int64_t least)
+{
+	return t->count >= least && !isnan(t->std);
+}
+
 /* Of calls that were not kept only mean and spread are known. A few slow ones make a total, and prove
  * nothing: two standard errors must lie between the means. */
 static bool inside_spread(const struct sb_stats *b, const struct sb_stats *n)
 {
-	if (b->count < 2 || n->count < 2 || isnan(b->std) || isnan(n->std))
+	if (!spread_known(b, 2) || !spread_known(n, 2))
 		return false;
 	return fabs(n->mean - b->mean) <
 	       2 * sqrt(b->std * b->std / (double)b->count + n->std * n->std / (double)n->count);
+}
+
+/* The spread of as many calls as a test needs proves what the calls themselves would, milliseconds too. */
+static bool spread_judges(const struct sb_comparison *c, const struct row *row)
+{
+	int64_t needed = (int64_t)sb_judge_count_needed(c->tolerance.alpha);
+
+	return c->base_count == 1 && c->now_count == 1 && spread_known(&row->base.any->time, needed) &&
+	       spread_known(&row->now.any->time, needed);
 }
 
 /* Single calls tell whether a change is real where they were kept. Else the runs' totals
@@ -151,7 +165,7 @@ static int judge_stage(
 		return sb_judge(
 			b->values, b->value_count, n->values, n->value_count, &t, true, &s->judgement);
 	}
-	if (b->is_mean && n->is_mean)
+	if ((b->is_mean && n->is_mean) || spread_judges(c, row))
 		t.absolute = 0;
 	s->per_call = s->base_count > 0 && s->now_count > 0 && s->base_count != s->now_count;
 	if (s->per_call) {

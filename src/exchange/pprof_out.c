@@ -288,6 +288,13 @@ static void put_locations(struct pprof *p)
 	}
 }
 
+/* Where both names of a function are the same, pprof demangles it and strips template arguments: kernels that
+ * differ in them alone become one. Names that are still mangled gain by it, all others lose. */
+static bool mangled(const struct sb_run_name *n)
+{
+	return !*n->code && !strncmp(n->text, "_Z", 2);
+}
+
 static void put_functions(struct pprof *p)
 {
 	for (uint32_t name = 0; name < p->run->name_count; name++) {
@@ -296,7 +303,8 @@ static void put_functions(struct pprof *p)
 		at = sb_pb_begin(at, PROFILE_FUNCTION, &start);
 		at = sb_pb_uint(at, FUNCTION_ID, (uint64_t)name + 1);
 		at = sb_pb_uint(at, FUNCTION_NAME, name_string(name));
-		at = sb_pb_uint(at, FUNCTION_SYSTEM_NAME, name_string(name));
+		if (mangled(&p->run->names[name]))
+			at = sb_pb_uint(at, FUNCTION_SYSTEM_NAME, name_string(name));
 		at = sb_pb_uint(at, FUNCTION_FILE, file_string(p, name));
 		sb_pb_end(start, at);
 		put(p, bytes, at);

@@ -173,6 +173,13 @@ def test_pprof_has_stacks_with_lines_and_gpu_time(runs):
     assert sum(v for _, v in profile.of("gpu")) / 1e9 == pytest.approx(report["kernel_total_s"] + copies)
 
 
+def test_pprof_names_are_final(runs):
+    """Where a function's two names are the same, pprof strips template arguments and merges kernels."""
+    data = gzip.decompress(exported(runs, "traced.strobe", "pprof"))
+    assert any("<" in s.decode() for s in many(data, 6))
+    assert not [f for f in many(data, 5) if one(f, 3)]
+
+
 def test_pprof_has_gpu_time_inside_the_stage_that_launched_it(runs):
     profile = Profile(exported(runs, "traced.strobe", "pprof"))
     launched = [(stack, value) for stack, value in profile.of("gpu") if len(stack) > 1]

@@ -75,7 +75,46 @@ def test_a_baseline_a_pass_and_a_regression_with_its_stage(suite):
 def test_the_limit_of_the_command_line_wins(suite):
     suite("--strobe-update")
     assert "2 passed" in suite("--strobe", "--strobe-fail-above", "100000000%", work=2000000)
-    suite("--strobe", "--strobe-fail-above", "lots", code=4)  # pytest's code of wrong usage
+    for wrong in ("lots", "5", "", "vae_decode=", "5%,"):
+        suite("--strobe", "--strobe-fail-above", wrong, code=4)  # pytest's code of wrong usage
+
+
+def test_a_limit_of_a_stage_that_is_not_there_blames_the_limit(suite):
+    suite("--strobe-update")
+    text = suite("--strobe", "--strobe-fail-above", "vae_encode=5%", code=1)
+    assert "vae_encode: neither a metric nor a stage" in text and "fail_above=" in text and "renews" not in text
+
+
+def test_a_limit_of_one_test_is_checked_before_it_is_measured(suite):
+    (suite.folder / "test_speed.py").write_text("def test_one(strobe_bench):\n    strobe_bench(lambda: 1 / 0, fail_above='5')\n")
+    text = suite("--strobe", code=1)
+    assert "fail_above takes 5% or NAME=10%" in text and "ZeroDivisionError" not in text
+
+
+def test_a_baseline_names_no_folder_of_the_machine(suite):
+    suite("--strobe-update")
+    [kept] = baselines(suite)
+    assert str(suite.folder) not in kept.read_text() and "pytest-of" not in kept.read_text()
+
+
+def test_parameters_have_baselines_of_their_own(suite):
+    (suite.folder / "test_speed.py").write_text(
+        "import pytest\n@pytest.mark.parametrize('size', ['480/16', '480 16', '480-16'])\n"
+        "def test_size(strobe_bench, size):\n    strobe_bench(lambda: 1, repeat=1)\n")
+    suite("--strobe-update")
+    assert len(baselines(suite)) == 3
+
+
+def test_without_the_command_a_test_fails_with_one_line(suite):
+    (suite.folder / "conftest.py").write_text("import strobe._tool\nstrobe._tool.path = lambda: None\n")
+    text = suite("--strobe", code=1)
+    assert "strobe cannot report" in text and "Traceback" not in text and "ToolError" not in text
+
+
+def test_a_baseline_that_cannot_be_written_is_said(suite):
+    (suite.folder / ".strobe-baselines").write_text("a file")
+    text = suite("--strobe-update", code=1)
+    assert "strobe cannot write the baseline" in text and "Traceback" not in text
 
 
 def test_another_kind_of_machine_has_its_own_baselines(suite):

@@ -84,6 +84,40 @@ static void a_rise_from_almost_nothing_is_called_that(void **state)
 	sb_facts_free(now);
 }
 
+/* Calls that a report keeps as a mean and a spread. */
+static struct sb_facts *spread_of(const char *label, double mean_s, double std_s, int64_t count)
+{
+	struct sb_facts *f = run_of(label, 100);
+	struct sb_fact_stage *s = stage(
+		f, NULL, "vae_decode", -1, mean_s * (double)count, mean_s * (double)count);
+
+	s->count = count;
+	s->time = (struct sb_stats){ .count = count, .mean = mean_s, .std = std_s };
+	sb_facts_key_stages(f);
+	return f;
+}
+
+static void a_stage_of_a_report_is_judged_by_the_spread_of_its_calls(void **state)
+{
+	struct sb_facts *base = spread_of("base", 0.001, 0.0017, 10),
+			*noisy = spread_of("new", 0.0013, 0.0017, 10);
+	struct sb_facts *steady = spread_of("base", 0.001, 0.00002, 10),
+			*slow = spread_of("new", 0.0013, 0.00002, 10);
+	struct sb_comparison *c = compare(base, noisy, "vae_decode=3%");
+
+	assert_int_equal(c->failure_count, 0); /* +30 %, a fifth of the spread */
+	assert_int_equal(c->stages[0].verdict, SB_VERDICT_UNCERTAIN);
+	sb_comparison_free(c);
+	c = compare(steady, slow, "vae_decode=3%");
+	assert_true(fails(c, "vae_decode 10.0 ms -> 13.0 ms (+30.0 %)"));
+	assert_int_equal(c->stages[0].verdict, SB_VERDICT_WORSE); /* 3 ms, and proved */
+	sb_comparison_free(c);
+	sb_facts_free(base);
+	sb_facts_free(noisy);
+	sb_facts_free(steady);
+	sb_facts_free(slow);
+}
+
 static void nonsense_in_a_gate_is_refused(void **state)
 {
 	struct sb_gate *gates;
@@ -148,6 +182,7 @@ int main(void)
 		cmocka_unit_test(gates_name_stages_and_metrics),
 		cmocka_unit_test(a_rise_from_nothing_has_no_ratio),
 		cmocka_unit_test(a_rise_from_almost_nothing_is_called_that),
+		cmocka_unit_test(a_stage_of_a_report_is_judged_by_the_spread_of_its_calls),
 		cmocka_unit_test(nonsense_in_a_gate_is_refused),
 		cmocka_unit_test(three_generations_a_side_are_too_few_to_judge),
 		cmocka_unit_test(what_the_machine_did_judges_no_program),
