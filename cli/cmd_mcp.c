@@ -135,7 +135,8 @@ const struct command cmd_mcp = {
 		"reads\n"
 		"requests from standard input, a line each, and writes answers to standard output. It only\n"
 		"reads, opens no port, and takes ids of runs, never paths. Tools: runs, report, findings,\n"
-		"stage, steps, kernels, memory, diff, timeline, series. Command lines, tag values and other\n"
+		"stage, steps, kernels, memory, diff, timeline, series, ranks. Command lines, tag values and "
+		"other\n"
 		"texts that the program attached are masked; answers are bounded.",
 	.examples = "  strobe mcp\n"
 		    "  strobe mcp strobe-runs < requests.jsonl",

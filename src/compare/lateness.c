@@ -58,21 +58,26 @@ static bool is_certain(const struct sb_aggregate *a, const struct sb_meet_part *
 	return true;
 }
 
-/* What a rank waited for this one: until the last came, but not before it began to wait; the rest
- * of its time in there is the collective's own. */
-static double split_wait(struct sb_aggregate_rank *r, const struct sb_meet_part *p, double until_last_s,
-	struct sb_communication *row)
+/* What a rank waited here: until the other came, but not before it began to wait; the rest of its time in there
+ * is the exchange's own. */
+static double split_wait(const struct sb_meet_part *p, double until_s, struct sb_communication *row)
 {
-	double took_s = p->call->end_s - p->call->begin_s, exposed_s = took_s - p->call->hidden_s;
-	double waited_s = fmin(fmax(until_last_s - p->call->hidden_s, 0), fmax(exposed_s, 0));
+	double took_s = p->call->end_s - p->call->begin_s, exposed_s = fmax(took_s - p->call->hidden_s, 0);
+	double waited_s = fmin(fmax(until_s - p->call->hidden_s, 0), exposed_s);
 
-	r->late_wait_s += waited_s;
-	r->transfer_s += fmax(exposed_s, 0) - waited_s;
-	r->hidden_s += p->call->hidden_s;
 	row->late_wait_s += waited_s;
-	row->transfer_s += fmax(exposed_s, 0) - waited_s;
+	row->transfer_s += exposed_s - waited_s;
 	row->hidden_s += p->call->hidden_s;
 	return waited_s;
+}
+
+static void add_to_rank(struct sb_aggregate_rank *r, const struct sb_meet_part *p, double waited_s)
+{
+	double took_s = p->call->end_s - p->call->begin_s;
+
+	r->late_wait_s += waited_s;
+	r->transfer_s += fmax(took_s - p->call->hidden_s, 0) - waited_s;
+	r->hidden_s += p->call->hidden_s;
 }
 
 /* Until the last one left, on the first rank's clock. */
@@ -91,7 +96,7 @@ static double exchange_s(
 static void judge(struct sb_aggregate *a, const struct sb_meet_part *p, size_t count, double *arrivals,
 	struct sb_links *links)
 {
-	struct sb_communication *row = sb_links_row(links, p, count);
+	struct sb_communication *row = sb_links_row(links, p, count, p->call->group, p->call->name);
 	double waited_s = 0;
 	size_t last;
 
@@ -99,8 +104,12 @@ static void judge(struct sb_aggregate *a, const struct sb_meet_part *p, size_t c
 		arrivals[i] = arrival_of(a, &p[i]);
 	last = last_of(arrivals, count);
 	a->collective_count++;
-	for (size_t i = 0; i < count; i++)
-		waited_s += split_wait(&a->ranks[p[i].rank], &p[i], arrivals[last] - arrivals[i], row);
+	for (size_t i = 0; i < count; i++) {
+		double one_s = split_wait(&p[i], arrivals[last] - arrivals[i], row);
+
+		add_to_rank(&a->ranks[p[i].rank], &p[i], one_s);
+		waited_s += one_s;
+	}
 	sb_links_moved(links, row, p, count, exchange_s(a, p, count, arrivals[last]));
 	if (!is_certain(a, p, arrivals, count, last)) {
 		a->unclear_count++;
@@ -111,6 +120,66 @@ static void judge(struct sb_aggregate *a, const struct sb_meet_part *p, size_t c
 	a->ranks[p[last].rank].last_count++;
 	sb_links_last(links, row, p[last].rank);
 	a->ranks[p[last].rank].caused_wait_s += waited_s;
+}
+
+/* ---- one side waits for the other ---- */
+
+/* "p2p:gloo:0-3:0:0>1:7" of a pair with its tag is in "gloo:0-3:0". */
+static const char *group_of_pair(struct sb_aggregate *a, const char *pair)
+{
+	size_t length = strlen(pair);
+
+	if (strncmp(pair, "p2p:", 4) != 0)
+		return pair;
+	for (int fields = 0; fields < 2 && length > 4; length--)
+		fields += pair[length - 1] == ':';
+	return sb_strings_text(&a->strings, sb_strings_add(&a->strings, pair + 4, length - 4));
+}
+
+static bool is_pair(const struct sb_meet_part *p, size_t count)
+{
+	return count == 2 && p[0].call->kind != p[1].call->kind && p[0].call->kind >= SB_MEET_SEND &&
+	       p[1].call->kind >= SB_MEET_SEND;
+}
+
+/* When the one that part i waits for had come: of a pair the other, of a broadcast the root, and the root of a
+ * reduce waits for all. */
+static double needed_of(const struct sb_aggregate *a, const struct sb_meet_part *p, const double *arrivals,
+	size_t count, size_t i)
+{
+	bool pair = p->call->kind >= SB_MEET_SEND;
+	bool is_root = !pair && a->ranks[p[i].rank].rank == p->call->root;
+	double needed_s = arrivals[i];
+
+	for (size_t k = 0; k < count; k++) {
+		bool root = !pair && a->ranks[p[k].rank].rank == p->call->root;
+
+		if (pair || (p->call->kind == SB_MEET_FROM_ROOT ? root : is_root))
+			needed_s = fmax(needed_s, arrivals[k]);
+	}
+	return needed_s;
+}
+
+/* A row of its own, and no blame: a stage of a pipeline is later than the one before it by design. */
+static void note_directed(struct sb_aggregate *a, const struct sb_meet_part *p, size_t count,
+	double *arrivals, struct sb_links *links)
+{
+	bool pair = p->call->kind >= SB_MEET_SEND;
+	struct sb_communication *row;
+	size_t last;
+
+	if (!p->call->group || (pair && !is_pair(p, count)))
+		return;
+	row = sb_links_row(
+		links, p, count, group_of_pair(a, p->call->group), pair ? "send/recv" : p->call->name);
+	for (size_t i = 0; i < count; i++)
+		arrivals[i] = arrival_of(a, &p[i]);
+	for (size_t i = 0; i < count; i++)
+		split_wait(&p[i], needed_of(a, p, arrivals, count, i) - arrivals[i], row);
+	last = last_of(arrivals, count);
+	sb_links_moved(links, row, p, count, exchange_s(a, p, count, arrivals[last]));
+	if (is_certain(a, p, arrivals, count, last))
+		sb_links_last(links, row, p[last].rank);
 }
 
 /* By name alone, a collective that half of the ranks do not know says nothing. */
@@ -181,6 +250,8 @@ int sb_aggregate_meet(struct sb_aggregate *a)
 
 		if (is_judged(a, p, meet.all[k].count))
 			judge(a, p, meet.all[k].count, arrivals, links);
+		else
+			note_directed(a, p, meet.all[k].count, arrivals, links);
 	}
 	if (!err)
 		scale_up(a);

@@ -51,9 +51,10 @@ static bool is_of(const struct sb_communication *row, const char *group, const c
 	return !group || !strcmp(row->group, group);
 }
 
-struct sb_communication *sb_links_row(struct sb_links *l, const struct sb_meet_part *p, size_t count)
+struct sb_communication *sb_links_row(
+	struct sb_links *l, const struct sb_meet_part *p, size_t count, const char *group, const char *name)
 {
-	const char *group = p->call->group, *operation = operation_of(p->call->name);
+	const char *operation = operation_of(name);
 	size_t i = 0;
 
 	while (i < l->count && !is_of(&l->rows[i], group, operation))
@@ -83,6 +84,9 @@ static double bus_factor(const char *operation, size_t count)
 		return (n - 1) / n; /* of what all give together */
 	if (!strncmp(operation, "reduce_scatter", 14))
 		return n - 1; /* of the part that a rank keeps */
+	if (!strcmp(operation, "send/recv") || !strcmp(operation, "broadcast") ||
+		!strcmp(operation, "reduce"))
+		return 1;
 	return 0;
 }
 

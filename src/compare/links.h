@@ -10,8 +10,10 @@ struct sb_links;
 struct sb_links *sb_links_new(size_t rank_count); /* NULL: no memory */
 void sb_links_free(struct sb_links *l); /* takes NULL */
 
-/* The row that a collective belongs to; past so many all others share one. Counts it. */
-struct sb_communication *sb_links_row(struct sb_links *l, const struct sb_meet_part *p, size_t count);
+/* The row that an exchange of these parts belongs to; past so many all others share one. Counts it. group and name
+ * outlive the rows. */
+struct sb_communication *sb_links_row(
+	struct sb_links *l, const struct sb_meet_part *p, size_t count, const char *group, const char *name);
 /* It took that long after the last rank had come. */
 void sb_links_moved(struct sb_links *l, struct sb_communication *row, const struct sb_meet_part *p,
 	size_t count, double exchange_s);

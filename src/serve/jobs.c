@@ -96,7 +96,8 @@ static void do_report(struct sb_job *job, const struct sb_listing *listing, stru
 	if (!run)
 		refuse(job, 404, "there is no such run here");
 	else if (may_read(job, link, run->path) &&
-		 (run->rank_count ? build_aggregate(job, run) : build_report(job, run->path)))
+		 (run->rank_count || run->brief.several_ranks ? build_aggregate(job, run)
+							      : build_report(job, run->path)))
 		refuse(job, 500, sb_error_message());
 }
 

@@ -73,7 +73,7 @@ def test_handshake_and_list_of_tools(client):
     client.server.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n\n')  # neither is answered
     assert client.ask("ping")["result"] == {}
     tools = client.ask("tools/list")["result"]["tools"]
-    assert [t["name"] for t in tools] == ["runs", "report", "findings", "stage", "steps", "kernels", "memory", "diff", "timeline", "series"]
+    assert [t["name"] for t in tools] == ["runs", "report", "findings", "stage", "steps", "kernels", "memory", "diff", "timeline", "series", "ranks"]
     for tool in tools:
         schema = tool["inputSchema"]
         assert schema["additionalProperties"] is False and tool["annotations"]["readOnlyHint"] and tool["description"]
@@ -270,3 +270,36 @@ def test_nothing_is_written(runs):
         client.call(tool, run="rich")
     assert client.end()[2] == 0
     assert sorted((p, p.stat().st_mtime_ns) for p in runs.rglob("*")) == before
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory):
+    """Two jobs of four ranks; rank 2 of the second is slow."""
+    folder = tmp_path_factory.mktemp("jobs")
+    for name, straggler in (("even", "-1"), ("slow", "2")):
+        subprocess.run([BUILD / "tests" / "make_ranks", folder / name, "4", "800", straggler, "2"], check=True)
+    return folder
+
+
+def test_a_job_has_ranks_a_report_and_a_diff(jobs):
+    client = Client(jobs)
+    assert {"even", "slow", "slow.rank_2"} <= {run["id"] for run in client.call("runs")["runs"]}
+    ranks = client.call("ranks", run="slow", limit=2)
+    whole = json.loads(subprocess.run([BUILD / "strobe", "aggregate", jobs / "slow", "--format", "json"], check=True, stdout=subprocess.PIPE).stdout)
+    slow = next(one for one in whole["reports_summary"] if one["rank"] == 2)
+    assert ranks["ranks"][0] == {key: slow[key] for key in ranks["ranks"][0]} and ranks["ranks"][0]["slow_stage"] == "forward"
+    assert (len(ranks["ranks"]), ranks["left_out_count"], ranks["straggler_count"]) == (2, 2, 1)
+    assert "rank 2: " in client.call("report", run="slow")["markdown"]
+    stragglers = client.call("diff", base="even", new="slow")["jobs"]["stragglers"]
+    assert [(one["rank"], one["change"]) for one in stragglers] == [(2, "came")]
+    assert "node0" not in json.dumps([ranks, client.call("report", run="slow"), client.call("diff", base="even", new="slow")])
+    assert "slow.rank_0" in client.refused("findings", {"run": "slow"})
+    assert "not a job" in client.refused("ranks", {"run": "slow.rank_0"})
+    assert client.call("stage", run="slow.rank_2")
+    client.end()
+
+
+def test_last_is_the_job_not_one_of_its_ranks(jobs):
+    client = Client(jobs)
+    assert client.call("ranks")["rank_count"] == 4
+    client.end()

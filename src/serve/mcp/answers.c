@@ -3,6 +3,7 @@
 #include "serve/mcp/state.h"
 
 #include "base/error.h"
+#include "compare/aggregate.h"
 #include "report/markdown/markdown.h"
 
 #include <string.h>
@@ -47,10 +48,19 @@ static void put_left(struct sb_json *j, const char *key, size_t left)
 
 static int report(struct sb_mcp *m, const struct sb_mcp_call *call, struct sb_json *j)
 {
+	const char *id = sb_mcp_text(call, "run");
 	const struct sb_model *model;
+	struct sb_aggregate *job = NULL;
 	struct sb_buf text = { 0 };
-	int err = sb_mcp_model(m, sb_mcp_text(call, "run"), &model);
+	int err = sb_mcp_job(m, id, &job);
 
+	if (!err && job) {
+		err = sb_mcp_job_report(job, j);
+		sb_aggregate_free(job);
+		return err;
+	}
+	if (!err)
+		err = sb_mcp_model(m, id, &model);
 	if (!err)
 		err = sb_report_markdown(model, &text);
 	if (!err)

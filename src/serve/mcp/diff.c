@@ -1,15 +1,24 @@
 /* The tool diff: what changed between two runs, as `strobe diff --format json` has it. */
 #include "serve/mcp/tool.h"
 
+#include "compare/aggregate.h"
 #include "compare/compare.h"
 
 #include <string.h>
 
 static int facts_of(struct sb_mcp *m, const char *id, struct sb_facts **out_facts)
 {
+	struct sb_aggregate *job = NULL;
 	struct sb_model *model = NULL;
-	int err = sb_mcp_model_new(m, id, &model);
+	int err = sb_mcp_job(m, id, &job);
 
+	if (!err && job) {
+		err = sb_facts_of_job(job, id, out_facts);
+		sb_aggregate_free(job);
+		return err;
+	}
+	if (!err)
+		err = sb_mcp_model_new(m, id, &model);
 	if (!err)
 		err = sb_facts_of_model(model, id, out_facts);
 	sb_model_free(model);

@@ -33,7 +33,29 @@ static long counted_back(const char *id)
 	return *end ? -1 : back;
 }
 
-static int find(struct sb_mcp *m, const char *id, const struct sb_listed **out_run)
+/* JOB.rank_3 of a job that is listed, too. */
+static bool is_rank_of_job(const struct sb_listing *l, const struct sb_listed *run)
+{
+	const char *mark = run->brief.rank >= 0 ? strstr(run->id, ".rank_") : NULL;
+	char job[600];
+
+	if (!mark || mark - run->id >= (long)sizeof job)
+		return false;
+	memcpy(job, run->id, (size_t)(mark - run->id));
+	job[mark - run->id] = 0;
+	return sb_listing_find(l, job) != NULL;
+}
+
+/* Jobs count once, whatever their ranks. */
+static const struct sb_listed *nth(const struct sb_listing *l, long back)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (!is_rank_of_job(l, &l->runs[i]) && !back--)
+			return &l->runs[i];
+	return NULL;
+}
+
+int sb_mcp_find(struct sb_mcp *m, const char *id, const struct sb_listed **out_run)
 {
 	int err = look(m);
 	long back;
@@ -43,8 +65,8 @@ static int find(struct sb_mcp *m, const char *id, const struct sb_listed **out_r
 	id = id ? id : "last";
 	*out_run = sb_listing_find(&m->listing, id);
 	back = counted_back(id);
-	if (!*out_run && back >= 0 && (size_t)back < m->listing.count)
-		*out_run = &m->listing.runs[back];
+	if (!*out_run && back >= 0)
+		*out_run = nth(&m->listing, back);
 	if (!*out_run && !m->listing.count)
 		return sb_fail(STROBE_EINVAL, "there are no runs here yet");
 	if (!*out_run)
@@ -53,26 +75,38 @@ static int find(struct sb_mcp *m, const char *id, const struct sb_listed **out_r
 	return 0;
 }
 
+/* What is asked of one run cannot be said of many: the ranks of a job are not merged. */
+static int open_listed(const struct sb_listed *listed, const struct sb_cut *cut, struct sb_run **out_run)
+{
+	int err;
+
+	if (listed->rank_count)
+		return sb_fail(STROBE_EINVAL,
+			"'%.100s' is a job of %zu ranks: the tools ranks, report and diff tell of it, the "
+			"others of "
+			"one rank (%.100s.rank_0...)",
+			listed->id, listed->rank_count, listed->id);
+	err = sb_run_open(listed->path, cut, out_run);
+	return err ? sb_mcp_fail_as(err, listed->path, listed->id) : 0;
+}
+
 int sb_mcp_run(struct sb_mcp *m, const char *id, const struct sb_cut *cut, struct sb_run **out_run)
 {
 	const struct sb_listed *listed;
-	int err = find(m, id, &listed);
+	int err = sb_mcp_find(m, id, &listed);
 
-	if (!err)
-		err = sb_run_open(listed->path, cut, out_run);
-	else
-		return err;
-	return err ? sb_mcp_fail_as(err, listed->path, listed->id) : 0;
+	return err ? err : open_listed(listed, cut, out_run);
 }
 
 static int build(const struct sb_listed *listed, struct sb_model **out_model)
 {
 	struct sb_run *run = NULL;
 	struct sb_model *model = NULL;
-	int err = sb_run_open(listed->path, NULL, &run);
+	int err = open_listed(listed, NULL, &run);
 
-	if (!err)
-		err = sb_report_build(run, NULL, &model);
+	if (err)
+		return err;
+	err = sb_report_build(run, NULL, &model);
 	sb_run_close(run);
 	if (err)
 		return sb_mcp_fail_as(err, listed->path, listed->id);
@@ -84,7 +118,7 @@ static int build(const struct sb_listed *listed, struct sb_model **out_model)
 int sb_mcp_model_new(struct sb_mcp *m, const char *id, struct sb_model **out_model)
 {
 	const struct sb_listed *listed;
-	int err = find(m, id, &listed);
+	int err = sb_mcp_find(m, id, &listed);
 
 	return err ? err : build(listed, out_model);
 }
@@ -99,7 +133,7 @@ int sb_mcp_model(struct sb_mcp *m, const char *id, const struct sb_model **out_m
 {
 	const struct sb_listed *listed;
 	struct sb_model *model;
-	int err = find(m, id, &listed);
+	int err = sb_mcp_find(m, id, &listed);
 
 	if (err)
 		return err;

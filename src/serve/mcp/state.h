@@ -14,4 +14,7 @@ struct sb_mcp {
 	struct sb_model *kept;
 };
 
+/* What an id stands for, by a new look; borrowed until the next. */
+int sb_mcp_find(struct sb_mcp *m, const char *id, const struct sb_listed **out_run);
+
 #endif

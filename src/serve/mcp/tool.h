@@ -42,7 +42,7 @@ struct sb_mcp_tool {
 /* clang-format off */
 #define SB_MCP_TOOLS(tool) \
 	tool(runs) tool(report) tool(findings) tool(stage) tool(steps) tool(kernels) tool(memory) tool(diff) \
-	tool(timeline) tool(series)
+	tool(timeline) tool(series) tool(ranks)
 /* clang-format on */
 extern const struct sb_mcp_tool *const sb_mcp_tools[]; /* NULL-terminated */
 
@@ -62,6 +62,13 @@ int sb_mcp_model(struct sb_mcp *m, const char *id, const struct sb_model **out_m
 int sb_mcp_run(struct sb_mcp *m, const char *id, const struct sb_cut *cut, struct sb_run **out_run);
 /* A model that is the caller's own. */
 int sb_mcp_model_new(struct sb_mcp *m, const char *id, struct sb_model **out_model);
+
+struct sb_aggregate;
+/* ---- ranks.c ---- */
+/* The job whose id the argument has, with what is private masked; the caller frees it. NULL: that is one run. */
+int sb_mcp_job(struct sb_mcp *m, const char *id, struct sb_aggregate **out_job);
+/* What the tool report says of it. */
+int sb_mcp_job_report(const struct sb_aggregate *job, struct sb_json *json);
 
 /* ---- mask.c ---- */
 /* Command lines, tag values, strings the program attached, host names and paths of the run. */
