@@ -46,6 +46,7 @@ struct sb_session_panel {
 	uint64_t start_real_ns, end_real_ns, generated_real_ns;
 	double duration_s;
 	const char *duration; /* for people: "131.40 s"; "no times" */
+	double digit_s; /* what the last digit of imported times stands for; NAN: they were measured */
 	bool no_times; /* what was imported has none: duration_s and all times are made up */
 	int64_t pid, rank, local_rank, world_size; /* -1: none */
 	int64_t exit_code, exit_signal; /* -1: unknown */

@@ -12,6 +12,8 @@ static const struct sb_field session_rows[] = {
 	SB_FIELD(sb_session_panel, duration, "duration", SB_ALWAYS, "for people: \"131.40 s\""),
 	SB_FIELD(sb_session_panel, duration_s, "duration_s", SB_ALWAYS,
 		"from the start to the end of the recording"),
+	SB_FIELD(sb_session_panel, digit_s, "time_digit_s", SB_KNOWN,
+		"what the last digit of the imported times stands for: they are known to half of it"),
 	SB_FIELD(sb_session_panel, no_times, "no_times", SB_SET,
 		"what was imported has no times: those of this report are made up"),
 	SB_FIELD_ARRAY(sb_session_panel, tags, tag_count, "tags", SB_ALWAYS, "the program's own"),

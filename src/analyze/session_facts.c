@@ -137,6 +137,9 @@ static void fill_session(struct sb_run *run, struct sb_model *m)
 	if (!s->generated_real_ns)
 		s->generated_real_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	s->duration_s = (double)run->wall_ns / 1e9;
+	s->digit_s = number_meta(run, SB_RUN_TIME_DIGIT_S);
+	if (!(s->digit_s > 0 && s->digit_s < 1e6))
+		s->digit_s = NAN;
 	s->no_times = count_meta(run, SB_RUN_NO_TIMES) == 1;
 	if (s->no_times)
 		snprintf(duration, sizeof duration, "no times");

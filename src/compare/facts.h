@@ -165,6 +165,7 @@ struct sb_facts {
 	const char *damage; /* what of the recording could not be read; NULL: nothing */
 	bool foreign; /* from another tool's report: its stages may overlap */
 	double metrics[SB_METRIC_COUNT]; /* NaN: absent */
+	double digit_s; /* what the last digit of its times stands for; NaN: they were measured */
 	double generation_unattributed_s; /* in all generations, in no stage inside; NaN: not known */
 	const double *generation_s; /* of each generation, in order */
 	size_t generation_count;

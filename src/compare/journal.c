@@ -51,6 +51,8 @@ static const struct sb_field step_fields_rows[] = {
 	SB_FIELD(sb_journal_step, wall_s, "wall_s", SB_ALWAYS, "of the whole run", .decimals = 9),
 	SB_FIELD(sb_journal_step, generation_s, "generation_s", SB_KNOWN, "median of its generations",
 		.decimals = 9),
+	SB_FIELD(sb_journal_step, digit_s, "time_digit_s", SB_KNOWN,
+		"what the last digit of the run's times stands for"),
 	SB_FIELD(sb_journal_step, fps, "fps", SB_KNOWN, "frames per second end to end"),
 	SB_FIELD_AS(WHOLE, sb_journal_step, gpu_memory_peak_bytes, "gpu_memory_peak_bytes", SB_KNOWN,
 		"peak GPU memory"),
@@ -245,7 +247,8 @@ int sb_journal_add(struct sb_journal *j, const struct sb_facts *run, const char 
 		.generation_s = run->metrics[SB_METRIC_GENERATION],
 		.fps = run->metrics[SB_METRIC_FPS],
 		.gpu_memory_peak_bytes = run->metrics[SB_METRIC_GPU_MEMORY_PEAK],
-		.rss_peak_bytes = run->metrics[SB_METRIC_RSS_PEAK] };
+		.rss_peak_bytes = run->metrics[SB_METRIC_RSS_PEAK],
+		.digit_s = run->digit_s };
 	err = take_stages(j, run, step);
 	if (!err)
 		err = take_output(j, run, step);

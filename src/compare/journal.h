@@ -20,6 +20,7 @@ struct sb_journal_step {
 	uint64_t start_real_ns; /* 0: not known */
 	double wall_s, generation_s; /* generation: median, NAN: none was marked */
 	double fps, gpu_memory_peak_bytes, rss_peak_bytes; /* NAN: not known */
+	double digit_s; /* what the last digit of its times stands for; NAN: they were measured */
 	struct sb_output output; /* the first that it wrote; path NULL: none */
 	const char *output_verdict; /* against the baseline's: "identical", "changed"…; NULL: no output */
 	const char *output_words; /* the same for people */

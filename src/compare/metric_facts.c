@@ -128,6 +128,7 @@ static void take_stage_times(struct sb_facts *f, const struct sb_model *m)
 {
 	double collective = NAN, offload = NAN;
 
+	f->digit_s = m->session.digit_s;
 	f->metrics[SB_METRIC_WALL] = m->session.no_times ? 0 : m->stages.wall_s;
 	f->metrics[SB_METRIC_UNATTRIBUTED] = m->session.no_times ? NAN : m->stages.unattributed_s;
 	for (size_t i = 0; i < m->stages.stage_count; i++) {

@@ -165,10 +165,12 @@ static int not_found(const struct sb_facts *run, const struct setting *asked, bo
 
 struct point {
 	double x, call_s; /* units; time of one call */
+	double digit_s; /* to which the time was printed; 0: it was measured */
 };
 
 struct line {
 	double fixed_s, each_s, deviation_s;
+	double digit_s; /* the coarsest of the points; 0: they were measured */
 	double least, most; /* x seen */
 	size_t count, values; /* points; different x */
 };
@@ -184,6 +186,11 @@ static double per_call(const struct sb_fact_stage *s)
 	return s->total_s / (s->count > 0 ? (double)s->count : 1);
 }
 
+static double digit_of(const struct sb_facts *run)
+{
+	return run->digit_s > 0 ? run->digit_s : 0;
+}
+
 static void add_point(const struct sb_facts *run, const char *key, const struct sb_knob *knob,
 	struct point *points, size_t *count)
 {
@@ -195,7 +202,8 @@ static void add_point(const struct sb_facts *run, const char *key, const struct 
 			continue;
 		value = knob_of(run, s, knob);
 		if (value > 0)
-			points[(*count)++] = (struct point){ unit_of(knob, value), per_call(s) };
+			points[(*count)++] = (struct point){ unit_of(knob, value), per_call(s),
+				digit_of(run) };
 		return;
 	}
 }
@@ -213,6 +221,7 @@ static struct line fit_line(const struct point *p, size_t count)
 		l.values += !seen;
 		l.least = fmin(l.least, p[i].x);
 		l.most = fmax(l.most, p[i].x);
+		l.digit_s = fmax(l.digit_s, p[i].digit_s);
 		mean_x += p[i].x / (double)count;
 		mean_s += p[i].call_s / (double)count;
 	}
@@ -239,6 +248,14 @@ static struct line fit_line(const struct point *p, size_t count)
 
 /* ---- one change ------------------------------------------------------------ */
 
+/* What half a digit at the ends of a line makes at x: as much between them, more beyond. */
+static double lever(const struct line *l, double x)
+{
+	double beyond = fmax(fmax(l->least - x, x - l->most), 0);
+
+	return 1 + 2 * beyond / (l->most - l->least);
+}
+
 static void predict_fitted(struct sb_whatif_change *c, const struct line *l, double calls, double x)
 {
 	double s = (l->fixed_s + l->each_s * x) * calls, off = DEVIATIONS * l->deviation_s * calls;
@@ -249,6 +266,7 @@ static void predict_fitted(struct sb_whatif_change *c, const struct line *l, dou
 	c->point_count = (int64_t)l->count;
 	c->extrapolates = x < l->least || x > l->most;
 	c->predicted_s = s;
+	off += l->digit_s / 2 * lever(l, x);
 	if (l->count < 3) /* two points fit any line */
 		off = fmax(off, fabs(s - c->base_s) * 0.1);
 	c->low_s = fmax(0, s - off);
@@ -271,7 +289,7 @@ static void predict_steps(struct sb_whatif_change *c, const struct sb_fact_stage
 }
 
 /* One value: all of the stage scales, or all but a fixed part. */
-static void predict_proportional(struct sb_whatif_change *c)
+static void predict_proportional(struct sb_whatif_change *c, double digit_s)
 {
 	double ratio = c->then / c->now, with_fixed = c->base_s * (FIXED_MOST + (1 - FIXED_MOST) * ratio);
 
@@ -280,6 +298,8 @@ static void predict_proportional(struct sb_whatif_change *c)
 	c->predicted_s = c->base_s * ratio;
 	c->low_s = fmin(c->predicted_s, with_fixed);
 	c->high_s = fmax(c->predicted_s, with_fixed);
+	c->low_s = fmax(0, c->low_s - digit_s / 2 * ratio);
+	c->high_s += digit_s / 2 * fmax(1, ratio);
 	c->extrapolates = true;
 	c->note = "one run does not tell what of the stage is fixed: up to half of it in the error";
 }
@@ -316,7 +336,7 @@ static void predict(const struct sb_facts *run, const struct sb_facts *const *ot
 	else if (knob->law == SB_KNOB_BATCH)
 		predict_range(c);
 	else
-		predict_proportional(c);
+		predict_proportional(c, digit_of(run));
 }
 
 /* ---- all of them ----------------------------------------------------------- */
@@ -379,7 +399,7 @@ static int add_change(const struct sb_facts *run, const struct sb_facts *const *
 	if (c->base_s == before_s) {
 		predict(run, others, other_count, asked.knob, c);
 	} else { /* the second setting of one stage */
-		predict_proportional(c);
+		predict_proportional(c, digit_of(run));
 	}
 	w->change_count++;
 	return 0;
@@ -422,6 +442,9 @@ static void sum_up(const struct sb_facts *run, struct sb_whatif *w)
 		w->low_s -= w->noise_s;
 		w->high_s += w->noise_s;
 	}
+	w->digit_s = run->digit_s;
+	w->low_s -= digit_of(run); /* half of this total's, half of the other run's */
+	w->high_s += digit_of(run);
 	w->low_s = fmax(0, w->low_s);
 	w->saved_s = w->wall_s - w->predicted_s;
 	w->change_ratio = w->predicted_s / w->wall_s - 1;

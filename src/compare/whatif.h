@@ -19,6 +19,7 @@ struct sb_whatif {
 	double wall_s, predicted_s, low_s, high_s;
 	double saved_s, change_ratio; /* of the prediction; negative: it takes longer */
 	double fps, predicted_fps; /* NAN: no frames, or their number is changed */
+	double digit_s; /* to which the times are printed, in low_s and high_s; NAN: they were measured */
 	double noise_s; /* how far two runs of the same settings may be apart, in low_s and high_s; NAN: not known */
 	int64_t noise_count; /* the generations that tell it */
 	bool extrapolates;

@@ -214,6 +214,7 @@ static void close_stage(struct sb_textlog *log, uint32_t open, const struct sb_s
 	}
 	n->line->kind = SB_STAGELOG_START;
 	n->line->duration_ns = line->duration_ns;
+	n->line->digit_ns = line->digit_ns;
 	merge_attrs(n->line, line);
 	n->ended = true;
 	n->closed_ns = log->now_ns;
@@ -280,6 +281,7 @@ static bool time_banner(struct sb_textlog *log, const struct sb_stagelog_line *l
 		if (n->line->kind != SB_STAGELOG_BANNER || n->ended || strcmp(n->line->code, line->code))
 			continue;
 		n->line->duration_ns = line->duration_ns;
+		n->line->digit_ns = line->digit_ns;
 		if (*line->name && strcmp(line->name, line->code))
 			snprintf(n->line->name, sizeof n->line->name, "%s", line->name);
 		n->ended = n->part = true;
@@ -357,6 +359,7 @@ static int take_breakdown_heading(struct sb_textlog *log, const struct sb_stagel
 static int take_whole(struct sb_textlog *log, const struct sb_stagelog_line *line)
 {
 	log->segment_whole_ns = line->duration_ns;
+	log->segment_digit_ns = line->digit_ns;
 	log->stage_count++;
 	sb_textlog_end_segment(log);
 	return 0;
@@ -428,5 +431,7 @@ int sb_stagelog_take(struct sb_textlog *log, const struct sb_stagelog_line *line
 {
 	if (*line->bad_time)
 		note_bad_time(log, line);
+	if (line->digit_ns > log->digit_ns && line->kind != SB_STAGELOG_NOTHING)
+		log->digit_ns = line->digit_ns;
 	return takers[line->kind](log, line);
 }

@@ -39,6 +39,7 @@ struct sb_stagelog_line {
 	char name[256];
 	char reason[256]; /* SKIPPED */
 	int64_t duration_ns;
+	int64_t digit_ns; /* what its last printed digit stands for: 10 ms of "16.47s"; 0: not known */
 	char bad_time[32]; /* what stood where the time should, and is none; "": nothing of that kind */
 	struct sb_stagelog_attr attrs[SB_STAGELOG_ATTRS_MAX];
 	size_t attr_count;

@@ -90,6 +90,25 @@ bool sb_stagelog_duration(const char *s, int64_t *out_ns, const char **out_rest)
 	return parse_duration(s, out_ns, out_rest) == GOOD_TIME;
 }
 
+/* The time from s to rest with a one in its last place and noughts before. */
+static int64_t last_digit(const char *s, const char *rest)
+{
+	char text[64];
+	size_t size = (size_t)(rest - s), last = 0;
+	const char *end;
+	int64_t digit_ns;
+
+	if (size >= sizeof text)
+		return 0;
+	for (size_t i = 0; i < size; i++) {
+		text[i] = isdigit((unsigned char)s[i]) ? '0' : s[i];
+		last = isdigit((unsigned char)s[i]) ? i : last;
+	}
+	text[last] = '1';
+	text[size] = 0;
+	return sb_stagelog_duration(text, &digit_ns, &end) ? digit_ns : 0;
+}
+
 /* What may follow a time: nothing, an arrow, a remark in parentheses. */
 static bool is_remark(const char *s)
 {
@@ -123,6 +142,7 @@ static bool cut_duration(char *s, struct sb_stagelog_line *line)
 		}
 		colon[-1] = 0;
 		line->duration_ns = duration_ns;
+		line->digit_ns = last_digit(colon, rest);
 		return true;
 	}
 	return false;

@@ -228,6 +228,10 @@ void sb_textlog_end_segment(struct sb_textlog *log)
 		put_details_into_a_part(log);
 		sum_ns = sum_roots(log);
 	}
+	if (!log->threads && !log->now_ns) { /* lines taken as they were printed have times of their own */
+		sb_textlog_fit_digits(log);
+		sum_ns = sum_roots(log);
+	}
 	if (!log->has_video) /* a video's stages all have its frames: the most is what it has */
 		sb_textlog_add_frames(log, log->most_frames);
 	log->has_video = false;
@@ -242,7 +246,7 @@ void sb_textlog_end_segment(struct sb_textlog *log)
 	if (log->count > log->segment && log->segment_whole_ns > sum_ns)
 		log->nodes[log->count - 1].gap_ns = log->segment_whole_ns - sum_ns;
 	log->segment = log->count;
-	log->segment_whole_ns = 0;
+	log->segment_whole_ns = log->segment_digit_ns = 0;
 	log->banner = NONE;
 	log->in_breakdown = false;
 }

@@ -21,6 +21,7 @@ struct sb_textlog_node {
 	uint32_t height; /* levels below it, the nearest ones */
 	uint32_t earlier_open; /* START lines and headings: the one of its code before it */
 	int64_t children_ns;
+	int64_t most_ns, least_ns; /* what its printed digits, and its parts', leave open */
 	int64_t seen_ns, closed_ns; /* when its line, and its total's, was printed; 0: not known */
 	int64_t end_ns; /* on the made-up clock */
 	int64_t gap_ns; /* after it: what a segment's TOTAL TIME leaves open */
@@ -108,6 +109,7 @@ struct sb_textlog {
 	struct sb_map latest, latest_open; /* code -> its latest node, its latest START or heading */
 	int64_t whole_ns; /* of the segments that had a TOTAL TIME */
 	int64_t segment_whole_ns; /* 0: none given */
+	int64_t segment_digit_ns; /* of its last printed digit */
 	int64_t frames; /* of all videos */
 	bool has_video; /* this segment has its own number of frames */
 	int64_t most_frames; /* that a stage of this segment had */
@@ -117,6 +119,7 @@ struct sb_textlog {
 	struct sb_textlog_doubts doubts;
 	uint64_t line_count, stage_count, skipped_count, untimed_count;
 	uint64_t timed_count; /* stage lines with a time */
+	int64_t digit_ns; /* the coarsest last digit of their times; 0: not known */
 	uint64_t code_count; /* lines of source code */
 	uint64_t unended_count;
 
@@ -163,6 +166,9 @@ bool sb_textlog_set_parent(struct sb_textlog *log, uint32_t parent, uint32_t chi
 int64_t sb_textlog_duration(const struct sb_textlog_node *n);
 /* Links the segment's nodes, adds up, and says what contradicts its TOTAL TIME. */
 void sb_textlog_end_segment(struct sb_textlog *log);
+/* Makes parts fit into their totals, and the segment's stages into its TOTAL TIME, where rounding to the printed
+ * digits explains what is too much. The links must be made. */
+void sb_textlog_fit_digits(struct sb_textlog *log);
 void sb_textlog_add_frames(struct sb_textlog *log, int64_t frames);
 __attribute__((format(printf, 2, 3))) void sb_textlog_doubt(struct sb_textlog *log, const char *words, ...);
 void sb_textlog_done(struct sb_textlog *log);

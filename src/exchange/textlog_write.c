@@ -427,6 +427,11 @@ int sb_textlog_write(struct sb_textlog *log, const char *path, const char *strob
 		sb_builder_meta(c.builder, SB_META_RUN,
 			&(struct strobe_attr){
 				.key = SB_RUN_NO_TIMES, .type = STROBE_TYPE_INT, .value.i = 1 });
+	if (log->digit_ns)
+		sb_builder_meta(c.builder, SB_META_RUN,
+			&(struct strobe_attr){ .key = SB_RUN_TIME_DIGIT_S,
+				.type = STROBE_TYPE_FLOAT,
+				.value.f = (double)log->digit_ns / 1e9 });
 	if (*note)
 		sb_builder_meta_string(c.builder, SB_META_RUN, SB_RUN_IMPORT_NOTE, note);
 	err = put_everything(&c);

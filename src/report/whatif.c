@@ -86,6 +86,10 @@ void sb_whatif_text(const struct sb_whatif *w, int columns, struct sb_buf *out)
 		w->saved_s >= 0 ? "less" : "more", w->change_ratio * 100);
 	sb_buf_printf(
 		out, "  between %s and %s%s\n", low, high, w->extrapolates ? "; this extrapolates" : "");
+	if (w->digit_s > 0) {
+		sb_text_seconds(now, sizeof now, w->digit_s);
+		sb_buf_printf(out, "  its times are printed to %s: that is in the error\n", now);
+	}
 	put_noise(w, out);
 	for (size_t i = 0; i < w->change_count; i++)
 		put_parts(&w->changes[i], out);

@@ -31,12 +31,15 @@ def predict(*arguments):
     (["3b.iters=8"], {"raft_iters": 8}),
     (["3b.iters=6", "4f.2.steps=1"], {"raft_iters": 6, "steps": 1}),
     (["raft.iterations=16"], {"raft_iters": 16}),
+    (["4f.2.steps=3"], {"steps": 3}),
+    (["3b.iters=1", "4f.2.steps=1"], {"raft_iters": 1, "steps": 1}),
 ])
 def test_a_rerun_lies_within_the_error(tmp_path, changes, flags):
     base, _ = rerun(tmp_path)
     _, total = rerun(tmp_path, **flags)
     said = predict(base, *changes)
-    assert said["low_s"] - 0.05 <= total <= said["high_s"] + 0.05  # the log has two decimals
+    assert said["time_digit_s"] == 0.01  # the log has two decimals: they are in the error
+    assert said["low_s"] <= total <= said["high_s"]
     assert abs(said["predicted_s"] - total) / total < 0.15
     assert said["extrapolates"]  # one run: what is fixed is not known
 
@@ -51,6 +54,19 @@ def test_two_values_tell_the_fixed_part_and_the_rerun_is_met(tmp_path):
     assert change["fixed_s"] == pytest.approx(0.2, abs=0.02) and change["each_s"] == pytest.approx(0.4, abs=0.005)
     assert said["predicted_s"] == pytest.approx(total, abs=0.05)
     assert predict(base, "3b.iters=20", "--with", other)["extrapolates"]
+
+
+@pytest.mark.parametrize("then", [5, 8, 10, 11, 14, 20])
+@pytest.mark.parametrize("other", [4, 11, 13])
+def test_a_rerun_lies_within_the_error_of_a_line_through_two(tmp_path, other, then):
+    """Also where the two lie side by side, and half a digit of either makes much of what lies far away."""
+    base, _ = rerun(tmp_path)
+    second, _ = rerun(tmp_path, raft_iters=other)
+    _, total = rerun(tmp_path, raft_iters=then)
+    said = predict(base, "3b.iters=%d" % then, "--with", second)
+    assert said["changes"][0]["basis"] == "fitted"
+    assert said["low_s"] < said["predicted_s"] < said["high_s"]
+    assert said["low_s"] <= total <= said["high_s"]
 
 
 def test_a_rerun_on_a_gpu_lies_within_the_error():

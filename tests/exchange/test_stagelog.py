@@ -358,3 +358,49 @@ def test_a_log_with_a_traceback_and_an_import_is_a_log(strobe, tmp_path):
                    '  File "main.py", line 3, in <module>\n    def run(self):\n    frames[0] = None\nKeyError: 0\n')
     rows = stages(strobe.report(strobe.imported(log)))
     assert list(rows) == [("3b", "RAFT")]
+
+
+ROUNDED = """  [3a] Read: 0.24s
+  [3b] RAFT optical flow (12 iters): 5.00s
+ProPainter total: 5.24s
+  [4f] Main inference: Starting full video pass...
+    [4f.1] Add noise to 120 frames: 0.01s
+    [4f.2] UNet (2 steps, 120 frames): 6.06s
+  [4f] Main inference TOTAL: 6.07s
+  [4g] Compositing: Starting...
+    [4g.1] Mask blurring (120 frames): 0.04s
+    [4g.2] Frame blending (120 frames): 0.04s
+    [4g.3] Video encoding (120 frames): 0.06s
+  [4g] Compositing TOTAL: 0.13s
+DiffuEraser total: 6.20s
+TOTAL TIME: 11.43s
+"""
+
+
+def test_totals_that_rounding_made_smaller_than_their_parts_are_kept(strobe):
+    """0.04 + 0.04 + 0.06 are 0.14, the program printed 0.13: each part is known to half a hundredth."""
+    path = strobe.write("rounded.log", ROUNDED)
+    report = strobe.report(path)
+    rows = stages(report)
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(11.43, abs=0.001) and report["session_info"]["time_digit_s"] == 0.01
+    assert rows["4g", "Compositing"]["total_s"] == pytest.approx(0.13, abs=0.005)
+    for code, name, printed in (("4g.1", "Mask blurring", 0.04), ("4g.3", "Video encoding", 0.06), ("4f.2", "UNet", 6.06), ("3b", "RAFT optical flow", 5.0)):
+        assert rows[code, name]["total_s"] == pytest.approx(printed, abs=0.005)
+    assert "contradicts" not in strobe("report", path)
+
+
+def test_a_log_comes_back_line_by_line(strobe):
+    text = strobe("report", strobe.write("rounded.log", ROUNDED))
+    said = [line.split("  <- ")[0].strip() for line in text.split("Stages by code\n")[1].split("\n\n")[0].splitlines()]
+    assert said == [line.strip() for line in ROUNDED.splitlines() if "Starting" not in line]
+
+
+def test_parts_that_no_rounding_explains_still_contradict(strobe):
+    text = strobe("report", strobe.write("wrong.log", ROUNDED.replace("Compositing TOTAL: 0.13s", "Compositing TOTAL: 0.08s")))
+    assert "contradicts itself: the parts of [4g] Compositing take 0.14 s, its total says 0.08 s" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("time, digit", [("3s", 1), ("3.1s", 0.1), ("812 ms", 0.001), ("1m 20.5s", 0.1), ("2 min", 60)])
+def test_the_last_digit_of_a_time(strobe, time, digit):
+    report = strobe.report(strobe.write("a.log", "[1a] Load: %s\n" % time))
+    assert report["session_info"]["time_digit_s"] == pytest.approx(digit)

@@ -58,6 +58,7 @@ export type SessionInfo = {
   end_time: string; // ISO 8601 with offset
   duration: string; // for people: "131.40 s"
   duration_s: number; // from the start to the end of the recording
+  time_digit_s?: number; // what the last digit of the imported times stands for: they are known to half of it
   no_times?: true; // what was imported has no times: those of this report are made up
   tags: Free; // the program's own
   generated_at: string; // when this report was made
@@ -1957,6 +1958,7 @@ export type JournalStep = {
   speedup_ratio?: number; // the baseline / this one: cumulative
   wall_s: number; // of the whole run
   generation_s?: number; // median of its generations
+  time_digit_s?: number; // what the last digit of the run's times stands for
   fps?: number; // frames per second end to end
   gpu_memory_peak_bytes?: number; // peak GPU memory
   rss_peak_bytes?: number; // peak memory of the process
@@ -1996,6 +1998,7 @@ export type Whatif = {
   predicted_s: number; // the total then
   low_s: number; // at least
   high_s: number; // at most
+  time_digit_s?: number; // what the last digit of the run's times stands for; in low_s and high_s
   noise_s?: number; // how far two runs of the same settings may be apart, from the spread of the generations; low_s and high_s hold it
   noise_generation_count?: number; // the generations that tell it
   saved_s: number; // now_s - predicted_s

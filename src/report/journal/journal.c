@@ -14,6 +14,19 @@
 
 /* ---- numbers --------------------------------------------------------------- */
 
+/* Decimals that the times of every step have; -1: some were measured. */
+static int printed_decimals(const struct sb_journal *j)
+{
+	double finest = INFINITY;
+
+	for (size_t i = 0; i < j->step_count; i++) {
+		if (!(j->steps[i].digit_s > 0))
+			return -1;
+		finest = fmin(finest, j->steps[i].digit_s);
+	}
+	return j->step_count ? (int)fmax(0, ceil(-log10(finest) - 0.1)) : -1;
+}
+
 /* Enough for four digits of the shortest total. */
 static int decimals_of(const struct sb_journal *j)
 {
@@ -24,7 +37,7 @@ static int decimals_of(const struct sb_journal *j)
 		least = fmin(least, j->steps[i].total_s);
 	for (; least < 9.995 && decimals < 6; least *= 10)
 		decimals++;
-	return decimals;
+	return printed_decimals(j) >= 0 && printed_decimals(j) < decimals ? printed_decimals(j) : decimals;
 }
 
 /* The sheet has every stage: two digits of the shortest that takes a microsecond or more. */
@@ -39,6 +52,8 @@ static int sheet_decimals_of(const struct sb_journal *j)
 				least = fmin(least, j->steps[i].stages[k].total_s);
 	for (; least < 0.01 && decimals < 6; least *= 10)
 		decimals++;
+	if (printed_decimals(j) >= 0)
+		return printed_decimals(j);
 	return decimals > 2 && decimals < 6 ? decimals + 1 : decimals > all ? decimals : all;
 }
 

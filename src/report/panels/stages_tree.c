@@ -346,13 +346,15 @@ static bool has_coded_child(const struct sb_stages_panel *s, size_t parent)
 	return false;
 }
 
-/* Seconds as pipelines log them, "16.47s"; below a tenth with two digits that say something, "0.000035s". */
-static void log_seconds(double seconds, struct sb_buf *out)
+/* Seconds as pipelines log them, "16.47s"; below a tenth with two digits that say something, "0.000035s",
+ * of those that an imported time has (digit_s). */
+static void log_seconds(double seconds, double digit_s, struct sb_buf *out)
 {
 	char text[32];
 	int digits = 2, used;
 
-	for (double s = seconds; s > 0 && s < 0.0995 && digits < 9; s *= 10)
+	for (double s = seconds; s > 0 && s < 0.0995 && digits < 9 && !(pow(10, -digits) <= digit_s * 1.5);
+		s *= 10)
 		digits++;
 	used = snprintf(text, sizeof text, "%.*f", digits, seconds);
 	for (; digits > 2 && text[used - 1] == '0'; digits--)
@@ -361,7 +363,7 @@ static void log_seconds(double seconds, struct sb_buf *out)
 }
 
 static void log_line(const struct sb_stages_panel *s, const struct sb_text_options *o, size_t i,
-	unsigned indent, bool total, struct sb_buf *out)
+	unsigned indent, bool total, double digit_s, struct sb_buf *out)
 {
 	const struct sb_stage *row = &s->stages[i];
 
@@ -380,7 +382,7 @@ static void log_line(const struct sb_stages_panel *s, const struct sb_text_optio
 		sb_buf_puts(out, ": untimed");
 	} else {
 		sb_buf_printf(out, "%s: ", total ? row->code ? " TOTAL" : " total" : "");
-		log_seconds(row->total_s, out);
+		log_seconds(row->total_s, digit_s, out);
 	}
 	if (row->state == SB_STAGE_OPEN)
 		sb_buf_puts(out, " (still open)");
@@ -396,6 +398,7 @@ struct log {
 	const struct sb_stages_panel *stages;
 	const struct sb_text_options *options;
 	struct sb_buf *out;
+	double digit_s; /* of imported times; NAN: measured */
 	const char **code; /* a stage's own, else the first below it; NULL: none */
 	uint32_t *order; /* children of the parents on the way down, sorted */
 };
@@ -460,17 +463,18 @@ static void write_level(struct log *l, int64_t parent, size_t used, unsigned ind
 			write_level(l, (int64_t)i, used + count, inside, depth + 1);
 		if (total && worth_a_line(&s->stages[i])) {
 			sb_buf_printf(l->out, "%*sunattributed: ", (int)inside, "");
-			log_seconds(s->stages[i].unattributed_s, l->out);
+			log_seconds(s->stages[i].unattributed_s, l->digit_s, l->out);
 			sb_buf_putc(l->out, '\n');
 		}
-		log_line(s, l->options, i, s->stages[i].code ? indent : indent - 2, total, l->out);
+		log_line(
+			s, l->options, i, s->stages[i].code ? indent : indent - 2, total, l->digit_s, l->out);
 	}
 }
 
 void sb_stages_log(const struct sb_model *m, const struct sb_text_options *o, struct sb_buf *out)
 {
 	const struct sb_stages_panel *s = &m->stages;
-	struct log l = { .stages = s, .options = o, .out = out };
+	struct log l = { .stages = s, .options = o, .out = out, .digit_s = m->session.digit_s };
 	bool any = false;
 
 	l.code = calloc(s->stage_count + 1, sizeof *l.code);
@@ -485,7 +489,7 @@ void sb_stages_log(const struct sb_model *m, const struct sb_text_options *o, st
 		sb_text_heading(out, o, "Stages by code");
 		write_level(&l, -1, 0, 2, 0);
 		sb_buf_puts(out, "TOTAL TIME: ");
-		log_seconds(s->wall_s, out);
+		log_seconds(s->wall_s, l.digit_s, out);
 		if (s->wall_s >= 60)
 			sb_buf_printf(out, " (%.1f min)", s->wall_s / 60);
 		sb_buf_putc(out, '\n');
