@@ -5,6 +5,7 @@
 #include "diff_output.h"
 #include "facts_arg.h"
 #include "gate_arg.h"
+#include "output.h"
 #include "progress.h"
 
 #include "base/error.h"
@@ -201,29 +202,57 @@ static int take_commits(const struct args *args, struct pair *pair)
 	return check_out_both(pair);
 }
 
-static int compare_and_print(const struct args *args, const struct pair *pair)
-{
-	struct sb_compare_options o = { 0 };
-	struct sb_comparison *c = NULL;
-	struct sb_gate *gates = NULL;
+/* What the runs are judged and printed with, read before they are made: a slip must not cost them. */
+struct judging {
+	struct sb_compare_options options;
+	struct sb_gate *gates;
 	const char *format;
-	int code = diff_output_format(args, &format) ? 0 : EXIT_USAGE;
+};
+
+static int read_judging(const struct args *args, struct judging *out_judging)
+{
+	struct sb_compare_options *o = &out_judging->options;
+	const char *path;
+	int code = diff_output_format(args, &out_judging->format) ? 0 : EXIT_USAGE;
 
 	if (!code)
-		code = gate_arg_tolerance(args, &o.tolerance);
+		code = gate_arg_tolerance(args, &o->tolerance);
+	for (size_t i = 0; !code && (path = args_nth(args, "output", i)); i++)
+		code = output_check(path);
 	if (!code)
-		code = gate_arg_read(args, &gates, &o.gate_count);
-	o.gates = gates;
-	if (!code &&
-		sb_compare((const struct sb_facts *const *)pair->sides[0].all, pair->sides[0].count,
-			(const struct sb_facts *const *)pair->sides[1].all, pair->sides[1].count, &o, &c))
-		code = complain_last();
+		code = gate_arg_read(args, &out_judging->gates, &o->gate_count);
+	o->gates = out_judging->gates;
+	return code;
+}
+
+static int compare(const struct pair *pair, const struct sb_compare_options *o, struct sb_comparison **out)
+{
+	const struct pair_side *a = &pair->sides[0], *b = &pair->sides[1];
+
+	if (sb_compare((const struct sb_facts *const *)a->all, a->count,
+		    (const struct sb_facts *const *)b->all, b->count, o, out))
+		return complain_last();
+	return 0;
+}
+
+/* A limit may name what no run has, which is known only now: what was measured is shown all the same. */
+static int compare_and_print(const struct args *args, const struct pair *pair, const struct judging *j)
+{
+	struct sb_compare_options o = j->options;
+	struct sb_comparison *c = NULL;
+	int code = compare(pair, &o, &c), printed;
+
+	if (code && o.gate_count) {
+		o.gate_count = 0;
+		printed = compare(pair, &o, &c);
+	} else {
+		printed = code;
+	}
+	if (!printed)
+		printed = diff_output_print(args, c, j->format);
 	if (!code)
-		code = diff_output_print(args, c, format);
-	if (!code)
-		code = diff_output_verdict(args, c, format);
+		code = printed ? printed : diff_output_verdict(args, c, j->format);
 	sb_comparison_free(c);
-	sb_gates_free(gates, o.gate_count);
 	return code;
 }
 
@@ -244,6 +273,7 @@ int bench_pair_run(const struct args *args, struct bench_child *child, int warmu
 {
 	struct pair pair = { .child = child, .prepare = args_value(args, "prepare") };
 	bool commits = args_has(args, "commits");
+	struct judging judging = { 0 };
 	int code = 0;
 
 	if (args->count != 2)
@@ -251,13 +281,16 @@ int bench_pair_run(const struct args *args, struct bench_child *child, int warmu
 					: "--compare takes two commands: --compare 'A' 'B'");
 	for (int s = 0; s < 2; s++)
 		pair.sides[s].label = args->values[s];
-	if (bench_marks_begin(pair.records, sizeof pair.records))
-		return complain_last();
-	code = commits ? take_commits(args, &pair) : take_commands(args, &pair);
+	code = read_judging(args, &judging);
+	if (!code && bench_marks_begin(pair.records, sizeof pair.records))
+		code = complain_last();
+	if (!code)
+		code = commits ? take_commits(args, &pair) : take_commands(args, &pair);
 	if (!code)
 		code = run_rounds(&pair, warmup, iterations);
 	if (!code && pair.sides[0].count && pair.sides[1].count)
-		code = compare_and_print(args, &pair);
+		code = compare_and_print(args, &pair, &judging);
 	pair_done(&pair, !commits);
+	sb_gates_free(judging.gates, judging.options.gate_count);
 	return pair.interrupted ? 130 : code;
 }

@@ -317,6 +317,8 @@ static int run(struct args *args)
 	if (!code && is_pair(args))
 		return bench_pair_run(args, &job.child, job.bench.warmup, job.bench.iterations);
 	if (!code)
+		code = output_check(args_value(args, "output"));
+	if (!code)
 		code = make_plan(args, &job);
 	if (!code && job.marks && bench_marks_begin(job.folder, sizeof job.folder))
 		code = complain_last();

@@ -3,11 +3,13 @@
 
 #include "command.h"
 
+#include "base/newfile.h"
 #include "monitor/display.h"
 #include "report/page/page.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int output_make_page(const char *kind, struct sb_buf *text)
@@ -50,6 +52,20 @@ int output_put(const struct sb_buf *text, const char *path)
 		return sb_buf_write_file(text, path, 0600) ? complain_last() : EXIT_OK;
 	fputs(sb_buf_text(text), stdout);
 	return EXIT_OK;
+}
+
+int output_check(const char *path)
+{
+	struct sb_newfile file;
+	struct stat st;
+	int err;
+
+	/* a pipe would wait for its reader */
+	if (!path || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+		return EXIT_OK;
+	err = sb_newfile_open(&file, path, 0600);
+	sb_newfile_close(&file, false);
+	return err ? complain_last() : EXIT_OK;
 }
 
 void output_say_apart(const char *text)

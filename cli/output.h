@@ -9,6 +9,9 @@
 int output_make_page(const char *kind, struct sb_buf *text);
 /* path NULL: standard output. Returns an exit code. */
 int output_put(const struct sb_buf *text, const char *path);
+/* Whether path could be written now, for those who work for minutes before they write. NULL: standard
+ * output. Returns an exit code, after complaining. */
+int output_check(const char *path);
 struct args;
 /* --format where it was given, else by the name of --output: .json, .html, .md, .csv, .txt;
  * NULL: neither says it. */

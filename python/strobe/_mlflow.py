@@ -46,7 +46,11 @@ def _run_id(run, mlflow):
         run = mlflow.active_run()
         if run is None:
             raise ValueError("no MLflow run is active: mlflow.start_run() begins one, or name a run")
-    return run if isinstance(run, str) else run.info.run_id
+    if isinstance(run, str):
+        return run
+    if not hasattr(getattr(run, "info", None), "run_id"):
+        raise TypeError("run is an MLflow run or its id, not %r" % (run,))
+    return run.info.run_id
 
 
 def _log_metrics(client, run_id, metrics, entity):

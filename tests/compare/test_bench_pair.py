@@ -105,3 +105,23 @@ def test_what_cannot_be_compared_is_said(bench, tmp_path, words, code, said):
     if said:
         assert said in done.stderr and not done.stdout
     assert not list(tmp_path.glob("strobe-bench-*"))
+
+
+@pytest.mark.parametrize("words", [["-o", "no/such/x.md"], ["-o", "."], ["-o", "x.md", "-o", "no/such/x.json"], ["--fail-above", "lots"],
+                                   ["--tolerance", "lots"], ["--format", "csv"]])
+def test_a_slip_is_said_before_anything_is_measured(bench, tmp_path, words):
+    done = bench("-n", 1, "-w", 0, "--compare", "touch ran", "touch ran", *words, code=2)
+    assert done.stderr.count("\n") == 1 and not done.stdout and not (tmp_path / "ran").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"gen.py"}
+
+
+def test_a_single_benchmark_checks_its_file_first_too(bench, tmp_path):
+    bench("-n", 1, "-o", "no/such/x.json", "--", "touch", "ran", code=2)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_limit_that_names_nothing_does_not_cost_the_measurement(bench, tmp_path):
+    done = bench("-n", 1, "-w", 0, "--compare", "true", "true", "--fail-above", "vae_encode=5%", "-o", "diff.md", "-o", "diff.json", code=2)
+    assert "--fail-above vae_encode: neither a metric nor a stage" in done.stderr
+    assert json.loads((tmp_path / "diff.json").read_text())["total"] and "Total" in (tmp_path / "diff.md").read_text()
+    assert "PASS" not in (tmp_path / "diff.md").read_text()

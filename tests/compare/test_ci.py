@@ -74,11 +74,22 @@ def test_the_same_commit_passes(repo):
          STROBE_CI_FAIL_ABOVE="100000%")
 
 
-def test_a_failure_leaves_no_earlier_result(repo):
+def test_a_failure_takes_the_place_of_an_earlier_result(repo):
     (repo / "strobe-ci").mkdir()
-    (repo / "strobe-ci" / "diff.md").write_text("of yesterday")
+    (repo / "strobe-ci" / "diff.md").write_text("### of yesterday: PASS")
+    (repo / "strobe-ci" / "diff.json").write_text("{}")
+    step(repo, "comment", STROBE_CI_PULL="7")
     done = step(repo, "measure", code=2, STROBE_CI_COMMAND="true", STROBE_CI_BASE="no-such-commit")
-    assert "yesterday" not in done.stdout and not (repo / "strobe-ci" / "diff.md").exists()
+    assert "yesterday" not in done.stdout and "cannot check out 'no-such-commit'" in done.stderr
+    assert not (repo / "strobe-ci" / "diff.json").exists()
+    step(repo, "comment", STROBE_CI_PULL="7")
+    [comment] = json.loads((repo.parent / "comments.json").read_text())
+    assert "not measured (exit 2)" in comment and "cannot check out 'no-such-commit'" in comment and "yesterday" not in comment
+
+
+def test_a_command_that_fails_is_named_in_the_comment(repo):
+    step(repo, "measure", code=3, STROBE_CI_COMMAND="false", STROBE_CI_RUNS="2", STROBE_CI_BASE="HEAD")
+    assert "not measured (exit 3)" in (repo / "strobe-ci" / "diff.md").read_text()
 
 
 def test_nothing_to_measure_is_said(repo):

@@ -79,6 +79,8 @@ def test_the_active_run_is_the_default_and_ids_are_taken(mlflow, recorded):
 def test_no_report_and_no_mlflow_are_said(mlflow, recorded, tmp_path, monkeypatch):
     with pytest.raises(RuntimeError, match="cannot open run"):
         strobe.log_to("r", tmp_path / "nowhere")
+    with pytest.raises(TypeError, match="run is an MLflow run or its id, not 5"):
+        strobe.log_to(5, recorded)
     assert not mlflow.client.metrics
     monkeypatch.setitem(sys.modules, "mlflow", None)
     with pytest.raises(ImportError, match="pip install mlflow"):
