@@ -437,6 +437,19 @@ class Jobs(unittest.TestCase):
             finally:
                 self.assertEqual(server.stop(), 0)
 
+    def test_ranks_that_a_launcher_below_strobe_run_started_are_a_job_too(self):
+        launcher = 'for r in 0 1; do RANK=$r WORLD_SIZE=2 TORCHELASTIC_RUN_ID=j "$0" 3 & done; wait'
+        with tempfile.TemporaryDirectory(prefix="strobe-serve-") as folder:
+            subprocess.run([BUILD / "strobe", "run", "-q", "-o", folder, "--", "sh", "-c", launcher, BUILD / "tests" / "marked"], check=True,
+                           env={**os.environ, "STROBE_HISTORY": "off"})
+            server = Server(folder)
+            try:
+                [run] = json.loads(server.get("/api/runs").body)["runs"]
+                report = json.loads(server.get(f"/api/runs/{run['id']}/report.json").body)
+                self.assertEqual((report["schema"], report["rank_count"]), ("strobe.aggregate/1", 2))
+            finally:
+                self.assertEqual(server.stop(), 0)
+
 
 class Naming(unittest.TestCase):
     def test_a_log_is_imported_while_it_is_served(self):
