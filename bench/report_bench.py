@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """How long reports, exports and packing take, and that they grow linearly. usage: report_bench.py BUILD"""
+from json import loads
 import os
 import pathlib
 import shutil
@@ -50,6 +51,37 @@ def folder_bytes(folder):
     return sum(p.stat().st_size for p in pathlib.Path(folder).glob("*.strobe"))
 
 
+def kineto(path, events):
+    """A trace of torch.profiler's shape: operators two deep, launches, kernels on a stream."""
+    with open(path, "w") as out:
+        out.write('{"traceEvents":[{"ph":"M","name":"process_name","pid":1,"args":{"name":"python"}}')
+        for i in range(events // 4):
+            t = i * 40.0
+            for name, cat, at, lasts, tid, more in (
+                    ("aten::linear", "cpu_op", 0, 30, 1, ""), ("aten::addmm", "cpu_op", 4, 22, 1, ""),
+                    ("cudaLaunchKernel", "cuda_runtime", 8, 10, 1, '"correlation":%d' % (i + 1)),
+                    ("sm90_gemm_%d" % (i % 50), "kernel", 20, 15, 7, '"correlation":%d,"device":0,"stream":7' % (i + 1))):
+                out.write(',\n{"ph":"X","cat":"%s","name":"%s","pid":%d,"tid":%d,"ts":%.1f,"dur":%d,"args":{%s}}'
+                          % (cat, name, 0 if cat == "kernel" else 1, tid, t + at, lasts, more))
+        out.write("]}")
+
+
+def page_speed(path, size="1920x1080@2"):
+    """First picture and frames a second, where a browser and the page's packages are."""
+    web = BUILD / "web"
+    shutil.copytree(pathlib.Path(__file__).resolve().parent.parent / "web" / "test", web / "test", dirs_exist_ok=True)
+    if not (web / "node_modules/.strobe-lock").exists() or not shutil.which("node") or not os.path.exists(
+            os.environ.get("STROBE_CHROMIUM", "/usr/bin/chromium")):
+        print("  not measured: no Chromium, node, or packages (ctest -R page/install)")
+        return
+    done = subprocess.run(["node", web / "test" / "measure.mjs", os.path.abspath(path), size], capture_output=True, text=True,
+                          check=True, timeout=300)
+    found = loads(done.stdout.splitlines()[-1])
+    rows.row("first picture at %s" % size, found["first_picture_ms"] / 1000, "s", 1)
+    rows.row("frames per second, panning", found["pan_fps"], "1/s", 50, ">=")
+    rows.row("frames per second, zooming", found["zoom_fps"], "1/s", 50, ">=")
+
+
 def main():
     cpu = {}
     for millions in (1, 3, 10):
@@ -84,6 +116,11 @@ def main():
     _, wall, memory = run(STROBE, "report", folder, "--format", "html", "-o", "page.html")
     rows.row("file", pathlib.Path("page.html").stat().st_size / 1e6, "MB", 10)
     rows.row("time to make it", wall, "s")
+    page_speed("page.html")
+    rows.head("The page of a Kineto trace of 400 000 events")
+    kineto("trace.json", 400000)
+    run(STROBE, "report", "trace.json", "--format", "html", "-o", "trace.html")
+    page_speed("trace.html")
     shutil.rmtree(folder)
 
 

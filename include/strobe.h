@@ -353,6 +353,8 @@ struct strobe_sample {
 	int native; /* 1: not a Python thread. Its one frame is its name, weight_ns the CPU time it used */
 	uint64_t age_ns; /* how long ago it was seen */
 	uint64_t weight_ns; /* time since the sampler looked last; 0: not known */
+	int cpu_known; /* 1: cpu_ns is */
+	uint64_t cpu_ns; /* CPU time that the thread used meanwhile */
 };
 STROBE_API void strobe_stack_sample(
 	const struct strobe_sample *sample, const struct strobe_frame *frames, size_t count);

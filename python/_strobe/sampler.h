@@ -20,6 +20,11 @@ unsigned stacks_written(void); /* since the process began */
 void stacks_begin(uint64_t now_ns); /* the first weight counts from here */
 bool stacks_has_thread(uint32_t tid); /* a Python thread at the last look; no GIL needed */
 
+/* ---- thread_cpu.c; with the GIL ---- */
+bool thread_cpu_since(
+	uint32_t tid, uint64_t *out_ns); /* the last call for this thread; false: there was none */
+void thread_cpu_forget(void);
+
 /* ---- eval_breaker.c ---- */
 void eval_breaker_find(void); /* on the main thread, with the GIL */
 void eval_breaker_set(void); /* the main thread looks for pending calls at its next instruction */

@@ -9,7 +9,8 @@ enum { DEPTH = 128, LOOKS = 64, SLOTS = 1 << 14, FUNCTIONS_KEPT = 8192, THREADS 
 
 struct look {
 	uint32_t tid, count;
-	uint64_t seen_ns, weight_ns;
+	uint64_t seen_ns, weight_ns, cpu_ns;
+	bool cpu_known;
 	struct strobe_frame frames[DEPTH];
 };
 
@@ -101,6 +102,7 @@ static uint32_t function_of(PyObject *code)
 
 void stacks_forget(void)
 {
+	thread_cpu_forget();
 	for (uint32_t i = 0; i < SLOTS; i++)
 		Py_CLEAR(functions[i].code);
 	function_count = 0;
@@ -159,6 +161,7 @@ static void take_thread(PyObject *frame, uint32_t tid, uint64_t now_ns, uint64_t
 	look->tid = tid;
 	look->seen_ns = now_ns;
 	look->weight_ns = weight_ns;
+	look->cpu_known = thread_cpu_since(tid, &look->cpu_ns);
 	if (look->count)
 		atomic_store_explicit(&queue.head, head + 1, memory_order_release);
 }
@@ -173,7 +176,9 @@ void stacks_drain(void)
 
 		strobe_stack_sample(&(struct strobe_sample){ .thread_id = look->tid,
 					    .age_ns = now_ns > look->seen_ns ? now_ns - look->seen_ns : 0,
-					    .weight_ns = look->weight_ns },
+					    .weight_ns = look->weight_ns,
+					    .cpu_known = look->cpu_known,
+					    .cpu_ns = look->cpu_ns },
 			look->frames, look->count);
 		atomic_store_explicit(&queue.tail, ++tail, memory_order_release);
 	}

@@ -148,10 +148,35 @@ static const struct sb_setting_change *setting_of(const struct sb_comparison *c,
 	return NULL;
 }
 
+/* One unit for all numbers of a sentence, by the largest. */
+static const struct unit {
+	double in_s;
+	int digits;
+	const char *name;
+} units[] = { { 1, 2, "s" }, { 1e-3, 1, "ms" }, { 1e-6, 1, "us" } };
+
+static const struct unit *unit_of(double a_s, double b_s)
+{
+	double most = fmax(fabs(a_s), fabs(b_s)); /* fmax leaves out what is not known */
+
+	return most >= 1 ? &units[0] : most >= 1e-3 ? &units[1] : &units[2];
+}
+
+/* "13.3 ms longer (11.8 -> 27.4 ms" */
+static void describe_change(double change_s, double base_s, double now_s, char *out, size_t size)
+{
+	const struct unit *u = unit_of(base_s, now_s);
+
+	snprintf(out, size, "%.*f %s %s (%.*f -> %.*f %s", u->digits, fabs(change_s) / u->in_s, u->name,
+		change_s > 0 ? "longer" : "less", u->digits, base_s / u->in_s, u->digits, now_s / u->in_s,
+		u->name);
+}
+
 static void describe(const struct sb_comparison *c, const struct sb_stage_change *s, char *out, size_t size)
 {
 	const struct sb_setting_change *setting;
-	char label[200], why[128] = "", change[32];
+	const struct unit *u = unit_of(s->base_s, s->now_s);
+	char label[200], why[128] = "", change[32], times[96];
 
 	sb_stage_label(s->code, s->name, label, sizeof label);
 	sb_change_text(s->base_s, s->now_s, change, sizeof change);
@@ -161,17 +186,18 @@ static void describe(const struct sb_comparison *c, const struct sb_stage_change
 	else if (s->base_count > 0 && s->now_count > 0 && s->base_count != s->now_count)
 		snprintf(why, sizeof why, ", in %.0f -> %.0f calls", s->base_count, s->now_count);
 	if (isnan(s->base_s))
-		snprintf(out, size, "%s is new and took %.2f s", label, s->now_s);
+		snprintf(out, size, "%s is new and took %.*f %s", label, u->digits, s->now_s / u->in_s,
+			u->name);
 	else if (isnan(s->now_s))
-		snprintf(out, size, "%s is gone: %.2f s %s", label, s->base_s, "saved");
-	else if (s->base_self_s < 0.999 * s->base_s || s->now_self_s < 0.999 * s->now_s)
-		snprintf(out, size, "%s, outside the stages in it, took %.2f s %s (%.2f -> %.2f s)", label,
-			fabs(s->contribution_s), s->contribution_s > 0 ? "longer" : "less", s->base_self_s,
-			s->now_self_s);
-	else
-		snprintf(out, size, "%s took %.2f s %s (%.2f -> %.2f s, %s%s)", label,
-			fabs(s->contribution_s), s->contribution_s > 0 ? "longer" : "less", s->base_s,
-			s->now_s, change, why);
+		snprintf(out, size, "%s is gone: %.*f %s saved", label, u->digits, s->base_s / u->in_s,
+			u->name);
+	else if (s->base_self_s < 0.999 * s->base_s || s->now_self_s < 0.999 * s->now_s) {
+		describe_change(s->contribution_s, s->base_self_s, s->now_self_s, times, sizeof times);
+		snprintf(out, size, "%s, outside the stages in it, took %s)", label, times);
+	} else {
+		describe_change(s->contribution_s, s->base_s, s->now_s, times, sizeof times);
+		snprintf(out, size, "%s took %s, %s%s)", label, times, change, why);
+	}
 }
 
 /* The stages that push in one direction, at most three. */

@@ -355,7 +355,7 @@ void sb_builder_stack_sample(struct sb_builder *b, uint64_t t_ns, const struct s
 		return;
 	at[0] = sb_builder_ticks_at(b, t_ns);
 	at[1] = sample->tid | (uint64_t)sample->weight_us << 32;
-	at[2] = sample->track;
+	at[2] = sample->track | (uint64_t)sample->cpu_us_and_one << 32;
 	for (uint32_t i = 0; i < frame_count; i++)
 		at[3 + i] = names[i] | (uint64_t)(lines ? lines[i] : 0) << 32;
 }

@@ -214,7 +214,8 @@ enum sb_long_type {
 	SB_ALLOC = 21, /* aux: allocator; [ticks, bytes (negative: freed), context name] */
 	SB_GAUGE = 22, /* aux: name; [ticks, value] : a counter that was set */
 	SB_PROCESS = 23, /* aux: pid; [ticks, ppid, start (1) / end (0), wait status or -1], bytes: command */
-	SB_STACK = 24, /* a sampled stack: [ticks, tid | weight us << 32, track], then frames, leaf first:
+	SB_STACK =
+		24, /* a sampled stack: [ticks, tid | weight us << 32, track | (CPU us + 1) << 32], then frames, leaf first:
 			  name | line << 32; aux: SB_STACK_NATIVE */
 	SB_CODE_FILE = 25, /* aux: name (a function); bytes: its file */
 	SB_OWNER = 26, /* aux: tid; the words after it are that thread's: it took over the

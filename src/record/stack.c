@@ -18,6 +18,14 @@ static uint64_t weight_us(uint64_t weight_ns)
 	return us < UINT32_MAX ? us : UINT32_MAX;
 }
 
+/* 0 is "not known". */
+static uint64_t cpu_us_and_one(uint64_t cpu_ns)
+{
+	uint64_t us = weight_us(cpu_ns);
+
+	return us < UINT32_MAX ? us + 1 : us;
+}
+
 void strobe_stack_sample(const struct strobe_sample *sample, const struct strobe_frame *frames, size_t count)
 {
 	uint64_t payload[3 + FRAMES_MAX];
@@ -28,7 +36,7 @@ void strobe_stack_sample(const struct strobe_sample *sample, const struct strobe
 		count = FRAMES_MAX;
 	payload[0] = sb_clock_ticks() - sb_clock_ticks_of_ns(sample->age_ns);
 	payload[1] = sample->thread_id | weight_us(sample->weight_ns) << 32;
-	payload[2] = 0;
+	payload[2] = sample->cpu_known ? cpu_us_and_one(sample->cpu_ns) << 32 : 0;
 	for (size_t i = 0; i < count; i++)
 		payload[3 + i] = (frames[i].function & SB_ID_MAX) | (uint64_t)frames[i].line << 32;
 	sb_put(SB_STREAM_HOT, SB_STACK, sample->native ? SB_STACK_NATIVE : 0, payload, 3 + (uint32_t)count);

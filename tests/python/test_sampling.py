@@ -34,6 +34,28 @@ def by_hand(record):
     native.sampler_clock(0)
 
 
+def cpu_us(done):
+    """{tid: [CPU time in us, None where it is not known]}"""
+    found = {}
+    for aux, payload in done.records[strobe_file.STACK]:
+        if not aux & 1:
+            found.setdefault(payload[1] & 0xFFFFFFFF, []).append((payload[2] >> 32) - 1 if payload[2] >> 32 else None)
+    return found
+
+
+def test_a_look_tells_the_cpu_time_since_the_last_one(by_hand):
+    me = threading.get_native_id()
+    begin = time.thread_time_ns()
+    native.sampler_look(0)
+    while time.thread_time_ns() < begin + 20_000_000:
+        pass
+    native.sampler_look(0)
+    used_us = (time.thread_time_ns() - begin) / 1000
+    times = cpu_us(by_hand())[me]
+    assert times[0] is None  # nothing to count from
+    assert 0 < times[1] <= used_us + 1
+
+
 def inner(ready, leave):
     ready.set()
     leave.wait()

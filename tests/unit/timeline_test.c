@@ -256,6 +256,52 @@ static void sampled_stacks_come_along(void **state)
 	sb_buf_done(&bytes);
 }
 
+static int64_t number_in(const struct sb_jsondom *list, int at)
+{
+	for (sb_jsondom_each(one, list))
+		if (!at--)
+			return sb_jsondom_int(one, -99);
+	return -99;
+}
+
+/* What is shared out to zones: CPU time of a thread between two looks, memory between two readings. */
+static void cpu_time_and_memory_that_came_have_their_lane(void **state)
+{
+	static const uint64_t held[] = { 1000, 5000, 3000, 3500 };
+	struct sb_builder_sample sample = { .weight_us = 50, .cpu_us_and_one = 31 };
+	struct sb_buf bytes = { 0 };
+	struct sb_jsondom_doc *doc;
+	const struct sb_jsondom *memory, *first;
+	struct sb_stream_writer *w;
+	struct sb_builder *b;
+	uint32_t name;
+
+	(void)state;
+	assert_int_equal(sb_builder_open(path, NULL, &b), 0);
+	w = sb_builder_thread(b, 0, NULL);
+	name = sb_builder_name(b, "work", NULL);
+	sb_builder_begin(w, 100, name);
+	sb_builder_end(w, 9000, 0);
+	sb_builder_stack_sample(b, 1000, &sample, &name, NULL, 1);
+	for (uint64_t i = 0; i < 4; i++)
+		sb_builder_snapshot(b, 1000 + i * 1000, "any", 0, (int64_t)held[i], -1, -1);
+	assert_int_equal(sb_builder_close(b, 10000), 0);
+	doc = timeline_of(&bytes);
+	first = sb_jsondom_children(sb_jsondom_get(sb_jsondom_root(doc), "samples"));
+	assert_int_equal(number_in(first, 2), 50000);
+	assert_int_equal(number_in(first, 3), 30000);
+	memory = sb_jsondom_get(sb_jsondom_root(doc), "memory");
+	assert_int_equal(memory->size, 2); /* what was freed is no rise */
+	first = sb_jsondom_children(memory);
+	assert_int_equal(number_in(first, 0), 1000);
+	assert_int_equal(number_in(first, 1), 2000);
+	assert_int_equal(number_in(first, 2), 0); /* the only lane */
+	assert_int_equal(number_in(first, 3), 0);
+	assert_int_equal(number_in(first, 4), 4000);
+	sb_jsondom_free(doc);
+	sb_buf_done(&bytes);
+}
+
 static void spans_that_overlap_get_rows_of_their_own(void **state)
 {
 	struct sb_builder *b;
@@ -447,6 +493,7 @@ int main(void)
 		cmocka_unit_test(gpus_stand_above_workers_and_kernels_know_their_launch),
 		cmocka_unit_test(kernels_have_shapes_and_families_and_copies_bytes),
 		cmocka_unit_test(sampled_stacks_come_along),
+		cmocka_unit_test(cpu_time_and_memory_that_came_have_their_lane),
 		cmocka_unit_test(spans_that_overlap_get_rows_of_their_own),
 		cmocka_unit_test(gpu_spans_lie_above_what_they_hold),
 		cmocka_unit_test(spans_lie_above_what_they_hold_with_their_attributes),

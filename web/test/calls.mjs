@@ -97,3 +97,32 @@ test('the call tree is also of the Python functions that were sampled', async (b
   assert.deepEqual(seen.problems, []);
   await close();
 });
+
+test('the call tree is also by CPU time and by memory, each shared by the zones that ran meanwhile', async (browser) => {
+  const all = ['run', 'load', 'step', 'read_weights', 'OpenBLAS'];
+  const rows = [[zone(0, 0, 1000)], [zone(1, 100, 300), zone(2, 500, 900)]];
+  const samples = [[200 * MS, 0, 100 * MS, 80 * MS, 0], [550 * MS, 0, 100 * MS, 10 * MS, 0], [600 * MS, 1, 0, 50 * MS, -1]];
+  const memory = [[50 * MS, 150 * MS, 0, 0, 1 << 20], [600 * MS, 800 * MS, 0, 0, 3 << 20], [700 * MS, 700 * MS, 0, -2, 4096]];
+  const timeline = encodeTimeline({ endNs: 1000 * MS, names: all, lanes: [{ kind: 'thread', name: 'main', main: true, rows }], stacks: [[3], [4]], samples, memory });
+  const report = { session_info: { id: 's', name: 's' }, summary: { wall_s: 1 }, stage_analysis: { wall_s: 1, unattributed_s: 0, stages: [{ name: 'run', count: 1, total_s: 1, self_s: 0.4, wall_ratio: 1 }], bottlenecks: [] }, recommendations: [], recording: { zones: 3, dropped_count: 0 } };
+  const { page, seen, close } = await open(browser, writePage('shared', { report, timeline }));
+  await ready(page);
+  await page.locator('#calls').scrollIntoViewIfNeeded();
+  const shown = async (measure, count) => {
+    await page.locator('#calls select').selectOption(measure);
+    await page.waitForFunction((n) => document.querySelectorAll('.icicle button').length === n, count);
+    return (await boxesOf(page)).map((b) => `${b.name}: ${b.words}`);
+  };
+  assert.deepEqual(await page.locator('#calls option').allInnerTexts(), ['wall time', 'CPU time', 'memory allocated on GPU 0', 'memory, as the program told', 'Python functions, wall time', 'Python functions, CPU time']);
+  assert.deepEqual(await shown('cpu', 4), ['run: 90.0 ms, 64.3 %; itself 5.00 ms', 'load: 80.0 ms, 57.1 %; itself 80.0 ms', 'step: 5.00 ms, 3.6 %; itself 5.00 ms', 'OpenBLAS: 50.0 ms, 35.7 %; itself 50.0 ms']);
+  assert.deepEqual(await shown('memory0', 3), ['run: 4.0 MB, 100.0 %; itself 512.0 kB', 'step: 3.0 MB, 75.0 %; itself 3.0 MB', 'load: 512.0 kB, 12.5 %; itself 512.0 kB']);
+  await page.locator('.icicle button', { hasText: 'step' }).click();
+  assert.match((await page.locator('.butterfly').innerText()).replace(/[\s\u00a0]+/g, ' '), /Callers of step.*run.*3\.0 MB.*step 3\.0 MB, 3\.0 MB itself/);
+  assert.deepEqual(await shown('memory-2', 2), ['run: 4.0 kB, 100.0 %; itself 0 B', 'step: 4.0 kB, 100.0 %; itself 4.0 kB']);
+  assert.deepEqual(await shown('samples-cpu', 2), ['read_weights: 90.0 ms, 64.3 %; itself 90.0 ms; 2 samples', 'OpenBLAS: 50.0 ms, 35.7 %; itself 50.0 ms; 1 samples']);
+  assert.deepEqual(await shown('samples', 1), ['read_weights: 200 ms, 100.0 %; itself 200 ms; 2 samples']);
+  await page.fill('.dock .search', 'read');
+  assert.match((await page.locator('#calls .matches').innerText()).replace(/\u00a0/g, ' '), /1 boxes, 2 samples, 200 ms match/);
+  assert.deepEqual(seen.problems, []);
+  await close();
+});

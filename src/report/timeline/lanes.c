@@ -260,6 +260,11 @@ static void on_gpu(struct sb_timeline *t, const struct sb_event *e)
 	sb_timeline_profile_add(&t->gpu_profile, e->name, e->t_ns, end_ns);
 }
 
+static bool is_mark(enum sb_event_kind kind)
+{
+	return kind != SB_EVENT_GPU && kind != SB_EVENT_STACK && kind != SB_EVENT_ALLOC;
+}
+
 static void on_event(void *self, const struct sb_event *e)
 {
 	struct sb_timeline *t = self;
@@ -268,7 +273,9 @@ static void on_event(void *self, const struct sb_event *e)
 		on_gpu(t, e);
 	else if (e->kind == SB_EVENT_STACK)
 		sb_timeline_stacks_add(&t->stacks, e);
-	else if (t->mark_count < SB_TIMELINE_MARKS_MAX)
+	if (e->kind == SB_EVENT_SNAPSHOT || e->kind == SB_EVENT_ALLOC)
+		sb_timeline_rises_add(&t->rises, t->run, e);
+	if (is_mark(e->kind) && t->mark_count < SB_TIMELINE_MARKS_MAX)
 		t->marks[t->mark_count++] = (struct sb_timeline_mark){ e->t_ns, e->name };
 }
 
@@ -281,6 +288,7 @@ void sb_timeline_free(struct sb_timeline *t)
 	sb_timeline_profile_done(&t->gpu_profile);
 	sb_timeline_shapes_done(&t->shapes);
 	sb_timeline_stacks_done(&t->stacks);
+	sb_timeline_rises_done(&t->rises);
 	free(t->held);
 	sb_map_done(&t->lane_of);
 	sb_buf_done(&t->detail_text);
@@ -313,7 +321,8 @@ int sb_timeline_new(struct sb_run *run, struct sb_timeline **out)
 	struct sb_visitor visitor = {
 		.self = t,
 		.kinds = 1u << SB_EVENT_GPU | 1u << SB_EVENT_MARK | 1u << SB_EVENT_EVENT |
-			 1u << SB_EVENT_SKIPPED | 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_STACK,
+			 1u << SB_EVENT_SKIPPED | 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_STACK |
+			 1u << SB_EVENT_ALLOC,
 		.roles = SB_EVERY_ZONE,
 		.zone = on_zone,
 		.event = on_event,

@@ -7,6 +7,7 @@
 #include "run/run.h"
 #include "base/map.h"
 #include "report/timeline/profile.h"
+#include "report/timeline/rises.h"
 #include "report/timeline/rows.h"
 #include "report/timeline/shapes.h"
 #include "report/timeline/stacks.h"
@@ -63,6 +64,7 @@ struct sb_timeline {
 	struct sb_timeline_profile profile, gpu_profile;
 	struct sb_timeline_shapes shapes;
 	struct sb_timeline_stacks stacks;
+	struct sb_timeline_rises rises;
 	struct sb_timeline_held *held;
 	uint32_t held_count, held_capacity;
 	struct sb_timeline_lane *lanes;

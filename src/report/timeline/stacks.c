@@ -8,8 +8,8 @@
 #define STACKS_MAX 8000u
 
 struct sb_timeline_sample {
-	int64_t t_ns, weight_ns;
-	uint32_t stack;
+	int64_t t_ns, weight_ns, cpu_ns; /* of a thread without Python weight_ns is 0 */
+	uint32_t stack, track;
 };
 
 struct sb_timeline_stack {
@@ -75,12 +75,13 @@ void sb_timeline_stacks_add(struct sb_timeline_stacks *s, const struct sb_event 
 	struct sb_timeline_sample *sample;
 	uint32_t number;
 
-	if (e->stack.native || !e->stack.frame_count)
+	if (!e->stack.frame_count)
 		return;
 	number = s->samples.count < SAMPLES_MAX ? number_of(s, e) : UINT32_MAX;
 	sample = number == UINT32_MAX ? NULL : sb_vec_push(&s->samples, sizeof *sample);
 	if (sample)
-		*sample = (struct sb_timeline_sample){ e->t_ns, e->stack.weight_ns, number };
+		*sample = (struct sb_timeline_sample){ e->t_ns, e->stack.native ? 0 : e->stack.weight_ns,
+			e->stack.cpu_ns, number, e->track };
 	else
 		s->left_out++;
 }
@@ -100,8 +101,24 @@ static void write_stack(
 	sb_json_array_end(j);
 }
 
-void sb_timeline_stacks_write(
-	const struct sb_timeline_stacks *s, const uint32_t *name_numbers, struct sb_json *j)
+static void write_sample(
+	const struct sb_timeline_sample *s, const uint32_t *lane_of, uint32_t track_count, struct sb_json *j)
+{
+	uint32_t lane = lane_of && s->track < track_count ? lane_of[s->track] : UINT32_MAX;
+
+	sb_json_array_begin(j, NULL);
+	sb_json_int(j, NULL, s->t_ns);
+	sb_json_uint(j, NULL, s->stack);
+	sb_json_int(j, NULL, s->weight_ns);
+	if (s->cpu_ns >= 0) {
+		sb_json_int(j, NULL, s->cpu_ns);
+		sb_json_int(j, NULL, lane == UINT32_MAX ? -1 : (int64_t)lane);
+	}
+	sb_json_array_end(j);
+}
+
+void sb_timeline_stacks_write(const struct sb_timeline_stacks *s, const uint32_t *name_numbers,
+	const uint32_t *lane_of, uint32_t track_count, struct sb_json *j)
 {
 	const struct sb_timeline_stack *stacks = s->stacks.items;
 	const struct sb_timeline_sample *samples = s->samples.items;
@@ -114,13 +131,8 @@ void sb_timeline_stacks_write(
 			name_numbers, j);
 	sb_json_array_end(j);
 	sb_json_array_begin(j, "samples");
-	for (size_t i = 0; i < s->samples.count; i++) {
-		sb_json_array_begin(j, NULL);
-		sb_json_int(j, NULL, samples[i].t_ns);
-		sb_json_uint(j, NULL, samples[i].stack);
-		sb_json_int(j, NULL, samples[i].weight_ns);
-		sb_json_array_end(j);
-	}
+	for (size_t i = 0; i < s->samples.count; i++)
+		write_sample(&samples[i], lane_of, track_count, j);
 	sb_json_array_end(j);
 	if (s->left_out)
 		sb_json_uint(j, "samples_left_out", s->left_out);

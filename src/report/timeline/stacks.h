@@ -19,8 +19,10 @@ void sb_timeline_stacks_done(struct sb_timeline_stacks *s);
 void sb_timeline_stacks_add(struct sb_timeline_stacks *s, const struct sb_event *e);
 /* Marks the names that the stacks use with 0. */
 void sb_timeline_stacks_names(const struct sb_timeline_stacks *s, uint32_t *name_numbers);
-/* "stacks": names, the outermost first; "samples": [t_ns, stack, ns that it stands for] */
-void sb_timeline_stacks_write(
-	const struct sb_timeline_stacks *s, const uint32_t *name_numbers, struct sb_json *j);
+/* "stacks": names, the outermost first; "samples": [t_ns, stack, ns that it stands for], and where it is known
+ * the CPU time that the thread used meanwhile and its lane or -1; of a thread without Python, whose one name is
+ * the thread's, the CPU time alone. lane_of: track -> lane, UINT32_MAX: none. */
+void sb_timeline_stacks_write(const struct sb_timeline_stacks *s, const uint32_t *name_numbers,
+	const uint32_t *lane_of, uint32_t track_count, struct sb_json *j);
 
 #endif

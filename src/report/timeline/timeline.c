@@ -317,6 +317,16 @@ static int write_traced(const struct sb_run *run, struct sb_json *j)
 	return err;
 }
 
+/* What is shared out to the zones of a thread: samples of it, memory that came. */
+static void write_shared(struct sb_timeline *t, struct sb_json *j)
+{
+	uint32_t *lane_of = lanes_of_tracks(t);
+
+	sb_timeline_stacks_write(&t->stacks, t->name_numbers, lane_of, t->run->track_count, j);
+	sb_timeline_rises_write(&t->rises, t->run, lane_of, j);
+	free(lane_of);
+}
+
 static int write_timeline(struct sb_timeline *t, struct sb_buf *out)
 {
 	struct sb_buf header = { 0 }, body = { 0 };
@@ -348,7 +358,7 @@ static int write_timeline(struct sb_timeline *t, struct sb_buf *out)
 	write_profile(t, "profile", &t->profile, &j, &body);
 	if (t->gpu_profile.name_count)
 		write_profile(t, "gpu_profile", &t->gpu_profile, &j, &body);
-	sb_timeline_stacks_write(&t->stacks, t->name_numbers, &j);
+	write_shared(t, &j);
 	if (t->shapes.count)
 		sb_timeline_shapes_write(&t->shapes, &j);
 	err = write_kernels(t, order, lane_count, &j);

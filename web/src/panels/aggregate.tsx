@@ -15,6 +15,9 @@ import { Name, Shell } from './shell';
 type ValueKey = keyof Extent & `${string}_value`;
 const metricsOf = (d: AggregateReport) => Object.entries(d.metrics).map(([key, e]) => ({ key, ...e }));
 
+// The first three by name.
+const few = (names: string[]): string => (names.length > 4 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', '));
+
 function Figures({ d }: { d: AggregateReport }) {
   const wall = d.metrics.wall_s;
   const memory = metricsOf(d).find((m) => /peak.*(mb|bytes)$/.test(m.key));
@@ -22,7 +25,7 @@ function Figures({ d }: { d: AggregateReport }) {
   const all: Maybe[] = [
     { label: 'ranks', value: count(num(d, 'rank_count')), note: missing.length ? `missing: ${clip(missing.join(', '), 40)}` : `on ${count(num(d, 'host_count'))} ${num(d, 'host_count') === 1 ? 'host' : 'hosts'}`, bad: missing.length > 0 },
     wall && { label: 'slowest rank', value: seconds(num(wall, 'max_value')), note: `rank ${num(wall, 'max_rank')}; fastest ${seconds(num(wall, 'min_value'))}` },
-    { label: 'stragglers', value: count(num(d, 'straggler_count')), note: clip(d.reports_summary.filter((r) => r.straggler).map(rankName).join(', '), 40), bad: (num(d, 'straggler_count') ?? 0) > 0 },
+    { label: 'stragglers', value: count(num(d, 'straggler_count')), note: few(d.reports_summary.filter((r) => r.straggler).sort((a, b) => (num(b, 'behind_s') ?? 0) - (num(a, 'behind_s') ?? 0)).map(rankName)), bad: (num(d, 'straggler_count') ?? 0) > 0 },
     (num(d, 'collective_count') ?? 0) > 0 && num(d, 'wait_s') !== undefined && { label: 'waiting at collectives', value: seconds(num(d, 'wait_s')), note: num(d, 'wait_ratio') !== undefined ? percent(num(d, 'wait_ratio')) : '' },
     memory && { label: title(memory.key), value: keyed(memory.key, memory.max_value), note: `rank ${memory.max_rank}` },
   ];

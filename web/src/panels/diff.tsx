@@ -1,4 +1,6 @@
 // Two runs side by side: strobe diff --format html, and /diff of the server.
+import { useMemo } from 'preact/hooks';
+import { rankNames } from '../colour';
 import { clip, keyed, percent, plain, seconds } from '../format';
 import { num, text, type Diff as DiffReport, type MetricChange, type OutputChange, type SettingChange, type StageChange } from '../report';
 import { Table, type Column } from '../table';
@@ -177,9 +179,16 @@ function Sentences({ title, all, bad }: { title: string; all: string[]; bad?: bo
   );
 }
 
+// Colours as on a run's own page: the stages that take most time are far apart.
+function rankStages(d: DiffReport): void {
+  const most = (s: StageChange) => Math.max(num(s, 'base_s') ?? 0, num(s, 'new_s') ?? 0);
+  rankNames([...d.stages].sort((a, b) => most(b) - most(a)).map((s) => s.name));
+}
+
 export function Diff({ d, base, now }: { d: DiffReport; base: Timeline | null; now: Timeline | null }) {
   useStore(dark);
   const configuration = d.configuration;
+  useMemo(() => rankStages(d), [d]);
   return (
     <Shell title={`${runs(d.base)} → ${runs(d.new)}`} kind="diff" onTheme={toggleTheme}>
       <Total d={d} />

@@ -2,15 +2,44 @@
 // A click takes a name apart: who calls it, what it calls.
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { solid, tint } from '../colour';
-import { clip, count, nanos, percent } from '../format';
+import { clip, count, memory, nanos, percent } from '../format';
 import { dark, generation, search, selection, useSeen, useSettled, useStore, view, type Range } from '../state';
 import { Picture } from '../picture';
 import { Table } from '../table';
 import type { Timeline } from '../timeline/data';
-import { butterfly, callTree, hasLaunches, type Measure, type Node, type Relative } from '../timeline/tree';
+import { butterfly, callTree, hasCpu, hasLaunches, memorySources, type Measure, type Node, type Relative } from '../timeline/tree';
 
 const DEEPEST = 40;
 const NARROWEST = 0.0015; // of the width: less cannot be seen
+
+// What a width means, in words and in its unit.
+const amount = (m: Measure, v: number): string => (m.startsWith('memory') ? memory(v) : nanos(v));
+
+function measuresOf(t: Timeline): [Measure, string][] {
+  const memories = memorySources(t).map((d): [Measure, string] => [`memory${d}`, d >= 0 ? `memory allocated on GPU ${d}` : d === -1 ? 'host memory that came' : 'memory, as the program told']);
+  const out: [Measure, string][] = [['wall', 'wall time']];
+  if (hasCpu(t)) out.push(['cpu', 'CPU time']);
+  if (hasLaunches(t)) out.push(['gpu', 'GPU time launched']);
+  out.push(...memories);
+  if (t.samples.some((s) => s.ns > 0)) out.push(['samples', 'Python functions, wall time']);
+  if (hasCpu(t)) out.push(['samples-cpu', 'Python functions, CPU time']);
+  return out;
+}
+
+const NOTES: [RegExp, string][] = [
+  [/^cpu/, "CPU time of each thread between two looks of the sampler, shared by the zones that it was in; threads without zones stand at the top by their name."],
+  [/^memory-2/, 'Allocations that the program told of.'],
+  [/^memory/, 'What the memory rose by between two readings, shared by the zones that ran meanwhile. What was freed is not taken off.'],
+];
+
+const EMPTY: [RegExp, string][] = [
+  [/^gpu/, 'No GPU work was launched in this time.'],
+  [/^samples/, 'No sample fell into this time.'],
+  [/^cpu/, 'No CPU time was read in this time.'],
+  [/^memory/, 'Memory did not rise in this time.'],
+  [/./, 'Zones of this time were merged, or there are none: zoom in for their tree.'],
+];
+const wordsOf = (all: [RegExp, string][], m: Measure): string => all.find(([r]) => r.test(m))?.[1] ?? '';
 
 interface Box {
   node: Node;
@@ -35,7 +64,7 @@ function boxes(root: Node, inTime: boolean): Box[] {
   return out;
 }
 
-function Relatives({ rows, caption, total, onPick }: { rows: Relative[]; caption: string; total: number; onPick: (r: Relative) => void }) {
+function Relatives({ rows, caption, total, measure, onPick }: { rows: Relative[]; caption: string; total: number; measure: Measure; onPick: (r: Relative) => void }) {
   return (
     <Table
       caption={caption}
@@ -45,30 +74,33 @@ function Relatives({ rows, caption, total, onPick }: { rows: Relative[]; caption
       columns={[
         { key: 'name', head: 'name', text: true, value: (r) => r.name, cell: (r) => <span dir="auto" title={r.name}>{clip(r.name, 48)}</span> },
         { key: 'count', head: 'calls', value: (r) => r.count, cell: (r) => count(r.count) },
-        { key: 'total_ns', head: 'time', value: (r) => r.total },
+        measure.startsWith('memory') ? { key: 'total_bytes', head: 'memory', value: (r) => r.total, cell: (r) => memory(r.total) } : { key: 'total_ns', head: 'time', value: (r) => r.total },
         { key: 'ratio', head: 'share', value: (r) => r.total / total, cell: (r) => percent(r.total / total) },
       ]}
     />
   );
 }
 
-function Butterfly({ root, name, onPick }: { root: Node; name: string; onPick: (name: string) => void }) {
+function Butterfly({ root, name, measure, onPick }: { root: Node; name: string; measure: Measure; onPick: (name: string) => void }) {
   const b = useMemo(() => butterfly(root, name), [root, name]);
   if (!b.total) return <p class="quiet">{clip(name, 60)} does not occur in this time.</p>;
   return (
     <div class="butterfly">
-      <Relatives rows={b.callers} caption={`Callers of ${clip(name, 40)}`} total={b.total} onPick={(r) => onPick(r.name)} />
+      <Relatives rows={b.callers} caption={`Callers of ${clip(name, 40)}`} total={b.total} measure={measure} onPick={(r) => onPick(r.name)} />
       <p>
         <b dir="auto">{clip(name, 60)}</b>
         <br />
-        {nanos(b.total)} in {count(b.count)} calls, {nanos(b.self)} itself
+        {amount(measure, b.total)}{measure === 'wall' ? ` in ${count(b.count)} calls` : ''}, {amount(measure, b.self)} itself
       </p>
-      <Relatives rows={b.callees} caption={`What ${clip(name, 40)} calls`} total={b.total} onPick={(r) => onPick(r.name)} />
+      <Relatives rows={b.callees} caption={`What ${clip(name, 40)} calls`} total={b.total} measure={measure} onPick={(r) => onPick(r.name)} />
     </div>
   );
 }
 
-function Boxes({ all, unit, height, wanted, picked, onPick }: { all: Box[]; unit: string; height: string; wanted: string; picked: string | null; onPick: (name: string) => void }) {
+// How often is known of calls and samples, not of what is shared out.
+const shared = (m: Measure): boolean => m === 'cpu' || m.startsWith('memory');
+
+function Boxes({ all, measure, height, wanted, picked, onPick }: { all: Box[]; measure: Measure; height: string; wanted: string; picked: string | null; onPick: (name: string) => void }) {
   const hit = (b: Box) => !wanted || b.node.name.toLowerCase().includes(wanted);
   return (
     <div class="icicle" role="img" aria-label="calls of this time, as wide as they took" style={{ height }}>
@@ -79,7 +111,7 @@ function Boxes({ all, unit, height, wanted, picked, onPick }: { all: Box[]; unit
           tabIndex={-1}
           class={`${picked === b.node.name ? 'picked' : ''} ${hit(b) ? '' : 'faded'}`}
           style={{ left: `${b.left * 100}%`, width: `${b.width * 100}%`, top: `${b.depth * 19}px`, background: tint(b.node.name).fill, color: tint(b.node.name).text, borderColor: solid(b.node.name) }}
-          title={`${b.node.name}\n${nanos(b.node.total)}, ${percent(b.width)}; itself ${nanos(b.node.self)}; ${count(b.node.count)} ${unit}`}
+          title={`${b.node.name}\n${amount(measure, b.node.total)}, ${percent(b.width)}; itself ${amount(measure, b.node.self)}${shared(measure) ? '' : `; ${count(b.node.count)} ${measure.startsWith('samples') ? 'samples' : 'calls'}`}`}
           onClick={() => onPick(b.node.name)}
         >
           {b.width > 0.02 ? b.node.name : ''}
@@ -89,10 +121,17 @@ function Boxes({ all, unit, height, wanted, picked, onPick }: { all: Box[]; unit
   );
 }
 
+// A match inside another one is part of its time.
+function topmost(hits: Box[]): number {
+  const all = new Set(hits.map((b) => b.node));
+  const inside = (n: Node | null): boolean => n !== null && (all.has(n) || inside(n.parent));
+  return hits.reduce((sum, b) => (inside(b.node.parent) ? sum : sum + b.node.total), 0);
+}
+
 // The same for every range: what is below the picture stays where it is.
 function heightOf(t: Timeline, measure: Measure): number {
   const rows = Math.max(...t.lanes.map((l) => (l.kind === 'thread' || l.kind === 'track' ? l.rows.length : 0)));
-  const deep = Math.max(rows + Number(hasLaunches(t)), measure === 'samples' ? Math.max(...t.samples.map((s) => s.stack.length)) : 0);
+  const deep = Math.max(rows + Number(hasLaunches(t)), measure.startsWith('samples') ? Math.max(...t.samples.map((s) => s.stack.length)) : 0);
   return Math.min(deep, DEEPEST) * 19 + 2;
 }
 
@@ -112,6 +151,7 @@ export function Icicle({ data }: { data: Timeline }) {
   const range = last.current;
   const root = useMemo(() => (range ? callTree(data, range, measure) : null), [data, range?.from, range?.to, measure]);
   const all = useMemo(() => (root ? boxes(root, inTime) : []), [root, inTime]);
+  const measures = useMemo(() => measuresOf(data), [data]);
   const height = `${heightOf(data, measure)}px`;
   const hits = wanted ? all.filter((b) => b.node.name.toLowerCase().includes(wanted)) : [];
   return (
@@ -120,13 +160,13 @@ export function Icicle({ data }: { data: Timeline }) {
         <span class="quiet">
           {chosen ? 'Selected' : 'Visible'} {range ? nanos(range.to - range.from) : ''}
         </span>
-        {(hasLaunches(data) || data.samples.length > 0) && (
+        {measures.length > 1 && (
           <label>
             by{' '}
             <select value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)} aria-label="what a width means">
-              <option value="wall">wall time</option>
-              {hasLaunches(data) && <option value="gpu">GPU time launched</option>}
-              {data.samples.length > 0 && <option value="samples">Python functions, sampled</option>}
+              {measures.map(([value, words]) => (
+                <option value={value}>{words}</option>
+              ))}
             </select>
           </label>
         )}
@@ -135,18 +175,19 @@ export function Icicle({ data }: { data: Timeline }) {
         </label>
         {wanted && (
           <span class="matches">
-            {count(hits.length)} boxes, {count(hits.reduce((n, b) => n + b.node.count, 0))} calls match “{clip(wanted, 30)}”
+            {count(hits.length)} boxes{shared(measure) ? '' : `, ${count(hits.reduce((n, b) => n + b.node.count, 0))} ${measure.startsWith('samples') ? 'samples' : 'calls'}`}, {amount(measure, topmost(hits))} match “{clip(wanted, 30)}”
           </span>
         )}
       </div>
       {!root ? (
-        <p class="quiet" style={{ height }}>{range && (measure === 'gpu' ? 'No GPU work was launched in this time.' : measure === 'samples' ? 'No sample fell into this time.' : 'Zones of this time were merged, or there are none: zoom in for their tree.')}</p>
+        <p class="quiet" style={{ height }}>{range && wordsOf(EMPTY, measure)}</p>
       ) : (
         <Picture words="call tree">
-          <Boxes all={all} unit={measure === 'samples' ? 'samples' : 'calls'} height={height} wanted={wanted} picked={name} onPick={setName} />
+          <Boxes all={all} measure={measure} height={height} wanted={wanted} picked={name} onPick={setName} />
         </Picture>
       )}
-      {root && name !== null && <Butterfly root={root} name={name} onPick={setName} />}
+      {wordsOf(NOTES, measure) && <p class="quiet">{wordsOf(NOTES, measure)}</p>}
+      {root && name !== null && <Butterfly root={root} name={name} measure={measure} onPick={setName} />}
     </div>
   );
 }

@@ -38,7 +38,7 @@ function timelineOf(d: Aggregate): Timeline {
     return [{ kind: 'rank', name: `${r.rank >= 0 ? `rank ${r.rank}` : r.run}${r.straggler ? ' (late)' : ''}`, note: r.host, overlap: false, main: false, traced: null, rows: [row], zones: row.zones, mergeNs: 0 }];
   });
   const endNs = Math.max(1, ...wait_tenths.map((l) => l.length * bin_s * 1e9));
-  return { startNs: 0, endNs, foldedNs: 0, names: NAMES, lanes, marks: [], profile: null, gpuProfile: null, kernels: new Map(), shapes: [], samples: [], details: new Map(), zones: lanes.reduce((n, l) => n + l.zones, 0), merged: false, cutLanes: 0, tooDeep: 0 };
+  return { startNs: 0, endNs, foldedNs: 0, names: NAMES, lanes, marks: [], profile: null, gpuProfile: null, kernels: new Map(), shapes: [], samples: [], memory: [], details: new Map(), zones: lanes.reduce((n, l) => n + l.zones, 0), merged: false, cutLanes: 0, tooDeep: 0 };
 }
 
 export function JobTimeline({ d }: { d: Aggregate }) {

@@ -33,7 +33,9 @@ export interface Profile {
 // A stack of Python that was sampled: names, the outermost first, and the time that it stands for.
 export interface Sample {
   at: number;
-  ns: number;
+  ns: number; // that it stands for; 0: of a thread without Python, the CPU time alone is known
+  cpuNs: number; // that the thread used meanwhile; 0 also where it is not known
+  lane: number; // of its zones; -1: none
   stack: number[];
 }
 
@@ -41,6 +43,15 @@ export interface Kernel {
   family: string;
   kind: string;
   precision: string;
+}
+
+// Memory that came between two readings.
+export interface Rise {
+  from: number;
+  to: number;
+  lane: number; // whose zones ran meanwhile; -1: not known
+  device: number; // -1: the host's, -2: what the program told of
+  bytes: number;
 }
 
 export interface Timeline {
@@ -54,6 +65,7 @@ export interface Timeline {
   gpuProfile: Profile | null; // of kernels and copies
   kernels: Map<number, Kernel>; // by name
   samples: Sample[]; // in order of time
+  memory: Rise[];
   shapes: number[][]; // grid x, y, z, block x, y, z, registers of a thread, bytes of shared memory of a block
   details: Map<string, Record<string, unknown>>; // "lane.row.start"
   zones: number;
@@ -77,7 +89,8 @@ interface Header {
   kernels?: [number, string, string, string][];
   shapes?: number[][];
   stacks?: number[][];
-  samples?: [number, number, number][];
+  samples?: [number, number, number, number?, number?][];
+  memory?: [number, number, number, number, number][];
   lanes_left_out?: number;
 }
 
@@ -232,7 +245,8 @@ export function decodeTimeline(blob: Uint8Array): Timeline {
     gpuProfile: readProfile(body, header.start_ns ?? 0, header.gpu_profile),
     kernels: new Map(header.kernels?.map(([name, family, kind, precision]) => [name, { family, kind, precision }])),
     shapes: header.shapes ?? [],
-    samples: (header.samples ?? []).map(([at, stack, ns]) => ({ at, ns, stack: header.stacks![stack] })).sort((a, b) => a.at - b.at),
+    memory: (header.memory ?? []).map(([from, to, lane, device, bytes]) => ({ from, to, lane, device, bytes })),
+    samples: (header.samples ?? []).map(([at, stack, ns, cpuNs = 0, lane = -1]) => ({ at, ns, cpuNs, lane, stack: header.stacks![stack] })).sort((a, b) => a.at - b.at),
     details,
     zones: lanes.reduce((sum, l) => sum + (derived(l.kind) ? 0 : l.zones), 0),
     merged: lanes.some((l) => l.mergeNs > 0),

@@ -58,6 +58,7 @@ export function pair(sides: [string, Timeline, number][]): Timeline {
     names,
     lanes,
     samples: [],
+    memory: [],
     kernels,
     shapes,
     marks: sides.flatMap(([, t, at]) => t.marks.map((m) => ({ ...m, at: m.at - at }))),

@@ -1,12 +1,14 @@
-// The calls of a range as one tree: zones of the same path are one node. By wall time, by the
-// GPU time that they launched, or of the Python functions that were sampled. In order of size, or of when they first began.
+// The calls of a range as one tree: zones of the same path are one node. By wall time, by CPU time, by the
+// GPU time that they launched, by the memory that rose while they ran, or of the Python functions that were sampled.
+// In order of size, or of when they first began.
 import type { Range } from '../state';
 import type { Timeline } from './data';
 import { rowOf, type Entry } from './entry';
+import type { Row } from './row';
 
 export interface Node {
   name: string;
-  total: number; // ns, inside the range
+  total: number; // ns, or bytes of memory, inside the range
   self: number;
   count: number;
   first: number;
@@ -14,7 +16,9 @@ export interface Node {
   parent: Node | null;
 }
 
-export type Measure = 'wall' | 'gpu' | 'samples';
+export type Measure = 'wall' | 'cpu' | 'gpu' | 'samples' | 'samples-cpu' | `memory${number}`;
+
+const OUTSIDE = 'no zone open';
 
 const WALK_MOST = 300_000;
 
@@ -35,7 +39,8 @@ function childOf(n: Node, name: string, index: Map<Node, Map<string, Node>>): No
 export function callTree(t: Timeline, range: Range, measure: Measure): Node | null {
   const root = fresh('all threads', null);
   const index = new Map<Node, Map<string, Node>>();
-  if (measure === 'samples') return sampledTree(t, range, root, index);
+  if (measure === 'samples' || measure === 'samples-cpu') return sampledTree(t, range, root, index, measure === 'samples-cpu');
+  if (measure !== 'wall' && measure !== 'gpu') return sharedTree(t, range, root, index, measure);
   let left = WALK_MOST;
   for (const [l, lane] of t.lanes.entries()) {
     if (lane.kind !== 'thread' && lane.kind !== 'track') continue;
@@ -63,19 +68,66 @@ export function callTree(t: Timeline, range: Range, measure: Measure): Node | nu
 }
 
 // Each sample stands for the time until the next one.
-function sampledTree(t: Timeline, range: Range, root: Node, index: Map<Node, Map<string, Node>>): Node | null {
+function sampledTree(t: Timeline, range: Range, root: Node, index: Map<Node, Map<string, Node>>, cpu: boolean): Node | null {
   for (const s of t.samples) {
-    if (s.at < range.from || s.at >= range.to) continue;
+    const ns = cpu ? s.cpuNs : s.ns;
+    if (s.at < range.from || s.at >= range.to || ns <= 0) continue;
     let node = root;
     for (const name of s.stack) {
       node = childOf(node, t.names[name], index);
-      node.total += s.ns;
+      node.total += ns;
       node.count++;
       node.first = Math.min(node.first, s.at);
     }
   }
   finish(root, 'samples');
   return root.total > 0 ? root : null;
+}
+
+interface Amount {
+  from: number;
+  to: number;
+  lane: number; // < 0: a thread without zones
+  amount: number;
+  name?: string; // of such a thread
+}
+
+// CPU time since the thread was looked at before; memory that came between two readings.
+function amountsOf(t: Timeline, measure: Measure): Amount[] {
+  if (measure === 'cpu') return t.samples.flatMap((s) => (s.cpuNs > 0 ? { from: s.at - (s.ns || s.cpuNs), to: s.at, lane: s.lane, amount: s.cpuNs, name: s.ns ? undefined : t.names[s.stack[0]] } : []));
+  const device = Number(measure.slice(6));
+  return t.memory.filter((m) => m.device === device).map((m) => ({ from: m.from, to: m.to, lane: m.lane, amount: m.bytes }));
+}
+
+// Each amount is shared by the innermost zones of its thread, by how long each ran meanwhile.
+function sharedTree(t: Timeline, range: Range, root: Node, index: Map<Node, Map<string, Node>>, measure: Measure): Node | null {
+  let left = WALK_MOST;
+  const share = (rows: Row[], depth: number, node: Node, a: Amount, from: number, to: number): void => {
+    const row = rows[depth];
+    let used = 0;
+    for (let i = row ? row.firstEndingAfter(from) : 0; row && i < row.size && (row.start[i] < to || (from === to && row.start[i] <= to)); i++) {
+      const [f, e] = [Math.max(from, row.start[i]), Math.min(to, row.end[i])];
+      if (left-- <= 0 || (e <= f && from < to)) continue;
+      const below = childOf(node, t.names[row.name[i]], index);
+      below.first = Math.min(below.first, f);
+      share(rows, depth + 1, below, a, f, e);
+      used += e - f;
+      if (from === to) return;
+    }
+    const own = from === to ? a.amount : (a.amount * (to - from - used)) / (a.to - a.from);
+    if (own <= 0) return;
+    const at = node === root ? childOf(root, a.name ?? OUTSIDE, index) : node;
+    at.total += own;
+    at.count++;
+    at.first = Math.min(at.first, from);
+  };
+  for (const a of amountsOf(t, measure)) {
+    const [from, to] = [Math.max(a.from, range.from), Math.min(a.to, range.to)];
+    if (from > to || (from === to && a.from < a.to)) continue;
+    share(a.lane < 0 ? [] : t.lanes[a.lane].rows, 0, root, a, from, to);
+  }
+  finish(root, measure);
+  return root.total > 0 && left > 0 ? root : null;
 }
 
 // Each kernel's time belongs to the innermost zone that launched it.
@@ -103,7 +155,8 @@ function addLaunched(t: Timeline, range: Range, root: Node, index: Map<Node, Map
 function finish(n: Node, measure: Measure): void {
   for (const c of n.below) finish(c, measure);
   const inside = n.below.reduce((sum, c) => sum + c.total, 0);
-  if (n.parent === null || measure === 'gpu') n.total += inside;
+  // A node of these has its own amount so far; of the others the whole.
+  if (n.parent === null || measure === 'gpu' || measure === 'cpu' || measure.startsWith('memory')) n.total += inside;
   n.self = Math.max(0, n.total - inside);
 }
 
@@ -143,3 +196,6 @@ export function butterfly(root: Node, name: string): { total: number; self: numb
 }
 
 export const hasLaunches = (t: Timeline): boolean => t.lanes.some((l) => l.kind === 'stream' && l.rows.some((r) => r.launches));
+
+export const hasCpu = (t: Timeline): boolean => t.samples.some((s) => s.cpuNs > 0);
+export const memorySources = (t: Timeline): number[] => [...new Set(t.memory.map((m) => m.device))].sort((a, b) => b - a);
