@@ -469,7 +469,9 @@ static void parse_plain(char *text, struct sb_stagelog_line *out)
 		out->kind = SB_STAGELOG_WHOLE;
 	} else if (colon - text > 6 && !strcasecmp(colon - 6, " total")) {
 		colon[-6] = 0;
-		out->kind = SB_STAGELOG_GROUP;
+		if (strncmp(text, "Self ",
+			    5)) /* "Self CUDA time total": the foot of torch.profiler's table */
+			out->kind = SB_STAGELOG_GROUP;
 	} else if (!strncasecmp(text, "Total ", 6)) {
 		text += 6;
 		out->kind = SB_STAGELOG_SUM;

@@ -18,7 +18,7 @@
 
 static const struct sb_textform *const forms[] = { &sb_report_form, &sb_summary_form, &sb_iteration_form,
 	&sb_memory_form, &sb_benchmark_form, &sb_layers_form, &sb_precision_form, &sb_metrics_form,
-	&sb_aggregation_form, &sb_operations_form, NULL };
+	&sb_aggregation_form, &sb_operations_form, &sb_pstats_form, NULL };
 
 /* ---- small readings for the forms ---- */
 

@@ -157,7 +157,7 @@ struct sb_textform {
 };
 extern const struct sb_textform sb_report_form, sb_summary_form, sb_iteration_form, sb_memory_form,
 	sb_benchmark_form, sb_layers_form, sb_precision_form, sb_metrics_form, sb_aggregation_form,
-	sb_operations_form;
+	sb_operations_form, sb_pstats_form;
 
 /* ---- the tree ---- */
 int sb_textlog_add(struct sb_textlog *log, const struct sb_stagelog_line *line, uint32_t *out_node);

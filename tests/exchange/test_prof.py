@@ -117,3 +117,42 @@ def test_an_import_began_when_its_file_says_it_ended(strobe, profile):
     os.utime(trace, (1700000000, 1700000000))
     started = strobe.report(trace)["session_info"]["start_time"]
     assert datetime.datetime.fromisoformat(started).timestamp() == pytest.approx(1699999998, abs=1)
+
+
+PSTATS = """Mon Nov 16 06:13:46 2026    profile.prof
+
+         4524 function calls (4438 primitive calls) in 7.042 seconds
+
+   Ordered by: cumulative time
+   List reduced from 314 to 4 due to restriction <4>
+
+   ncalls  tottime  percall  cumtime  percall filename:lineno(function)
+      7/1    0.500    0.071    7.042    7.042 {built-in method builtins.exec}
+        1    0.250    0.250    6.542    6.542 profile_vjepa2.py:106(main)
+       24    6.000    0.250    6.250    0.260 /usr/lib/torch/nn.py:1742(forward)
+     82/2    0.042    0.001    0.042    0.021 {method 'endswith' of 'str' objects}
+
+
+"""
+
+
+def test_the_table_that_pstats_prints_is_a_run(strobe):
+    path = strobe.write("pasted.txt", PSTATS)
+    report = strobe.report(path)
+    rows = {s["name"]: s for s in report["stage_analysis"]["stages"]}
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(7.042) and report["stage_analysis"]["bottlenecks"][0] == "forward (/usr/lib/torch/nn.py:1742)"
+    assert {n: (r["count"], r["total_s"]) for n, r in rows.items()} == {
+        "<built-in method builtins.exec>": (7, 0.5), "main (profile_vjepa2.py:106)": (1, 0.25),
+        "forward (/usr/lib/torch/nn.py:1742)": (24, 6.0), "<method 'endswith' of 'str' objects>": (82, 0.042)}
+    assert report["stage_analysis"]["unattributed_s"] == pytest.approx(0.25)  # functions that the table left out
+    assert strobe("import", path, "-o", "pasted-run") and "Total 7.04 s -> 7.04 s" in strobe("diff", path, path)
+
+
+def test_a_profile_below_the_stages_of_the_same_program_adds_nothing_to_them(strobe):
+    report = strobe.report(strobe.write("both.txt", "[3b] RAFT: 5.00s\n[4c] VAE: 2.00s\nTOTAL TIME: 7.00s\n" + PSTATS))
+    assert report["stage_analysis"]["wall_s"] == pytest.approx(7) and len(report["stage_analysis"]["stages"]) == 2
+
+
+def test_the_foot_of_a_torch_table_is_no_stage(strobe):
+    report = strobe.report(strobe.write("torch.txt", "[3b] RAFT: 5.00s\nSelf CPU time total: 44.286ms\nSelf CUDA time total: 43.662ms\n"))
+    assert [s["name"] for s in report["stage_analysis"]["stages"]] == ["RAFT"]
