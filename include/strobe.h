@@ -223,7 +223,8 @@ enum strobe_role {
 	STROBE_ROLE_VAE_ENCODE = 15,
 	STROBE_ROLE_TEXT_ENCODE = 16,
 	STROBE_ROLE_DATA = 17, /* reading, decoding, preparing the input */
-	STROBE_ROLE_EXPORT = 18 /* writing the result */
+	STROBE_ROLE_EXPORT = 18, /* writing the result */
+	STROBE_ROLE_PROFILER = 19 /* what a profiler does itself inside the program */
 };
 STROBE_API void strobe_role(enum strobe_role role);
 /* A zone whose role was set is about to end. Needed only for steps and generations whose zones are not ended by

@@ -13,7 +13,7 @@ import types
 import weakref
 
 from . import _faults
-from ._native import native, section
+from ._native import native, own_section
 from ._torch import uncompiled
 
 SHAPES_MOST = 64       # of all models
@@ -171,7 +171,7 @@ def say():
     try:
         from .auto.vocabulary import hiding_modules
         begun = time.monotonic()
-        with section("strobe: counting FLOPs"), hiding_modules():
+        with own_section("counting FLOPs"), hiding_modules():
             for shape in shapes:
                 if time.monotonic() - begun > SECONDS_MOST:
                     _record(shape, None, "no time was left for it", None)

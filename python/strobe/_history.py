@@ -9,7 +9,7 @@ import sys
 import time
 
 from . import _faults
-from ._native import native
+from ._native import native, own_section
 
 ENTRIES = 100_000
 RISEN = 1.01     # a peak is worth another snapshot
@@ -127,7 +127,7 @@ def _take(torch):
     if peak < _best * RISEN:
         return
     _best = peak
-    with native.section("strobe: memory snapshot"):  # a stage of its own: what it costs is seen
+    with own_section("memory snapshot"):
         path = os.path.join(native.run_dir(), "memory.%d.pickle" % os.getpid())
         with open(path, "wb") as out:
             pickle.dump(torch.cuda.memory._snapshot(), out)

@@ -14,4 +14,10 @@ except ImportError as error:  # wrong machine, free-threaded interpreter, damage
 
 (ROLE_STAGE, ROLE_GENERATION, ROLE_ITERATION, ROLE_STEP, ROLE_BLOCK, ROLE_LAYER, ROLE_IMPORT, ROLE_LOAD,
  ROLE_COMPILE, ROLE_OFFLOAD, ROLE_WARMUP, ROLE_FORWARD, ROLE_COLLECTIVE,
- ROLE_DENOISE, ROLE_VAE_DECODE, ROLE_VAE_ENCODE, ROLE_TEXT_ENCODE, ROLE_DATA, ROLE_EXPORT) = range(19)
+ ROLE_DENOISE, ROLE_VAE_DECODE, ROLE_VAE_ENCODE, ROLE_TEXT_ENCODE, ROLE_DATA, ROLE_EXPORT,
+ ROLE_PROFILER) = range(20)
+
+
+def own_section(name):
+    """What strobe does itself inside the program: a stage, so that its cost is seen, and never a bottleneck."""
+    return native.section("strobe: " + name, **{"strobe.role": ROLE_PROFILER})

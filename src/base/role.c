@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#define OWN_NAME "strobe: " /* strobe's own stages, in recordings from before they had a role */
+
 static const struct {
 	const char *key, *words;
 	enum strobe_role work;
@@ -101,6 +103,8 @@ enum strobe_role sb_role_work(const char *name, uint32_t role)
 {
 	if (role < SB_ROLE_COUNT && roles[role].work != STROBE_ROLE_STAGE)
 		return roles[role].work;
+	if (name && !strncmp(name, OWN_NAME, strlen(OWN_NAME)))
+		return STROBE_ROLE_PROFILER;
 	for (size_t i = 0; name && i < sizeof names / sizeof *names; i++) {
 		if (has_all(name, names[i].all))
 			return names[i].work;

@@ -32,7 +32,8 @@
 	X(VAE_ENCODE,  "vae_encode",  "VAE encode",    VAE_ENCODE,  OTHER) \
 	X(TEXT_ENCODE, "text_encode", "text encode",   TEXT_ENCODE, TEXT_ENCODE) \
 	X(DATA,        "data",        "data loading",  DATA,        OTHER) \
-	X(EXPORT,      "export",      "export",        EXPORT,      OTHER)
+	X(EXPORT,      "export",      "export",        EXPORT,      OTHER) \
+	X(PROFILER,    "profiler",    "profiling",     PROFILER,    OTHER)
 /* clang-format on */
 
 #define SB_ROLE_COUNT_(role, key, words, work, kind) +1
@@ -42,7 +43,7 @@ enum { SB_ROLE_COUNT = 0 SB_ROLES(SB_ROLE_COUNT_) };
 #define SB_STAGE_ROLES                                                                                  \
 	(1u << STROBE_ROLE_STAGE | 1u << STROBE_ROLE_DENOISE | 1u << STROBE_ROLE_VAE_DECODE |           \
 		1u << STROBE_ROLE_VAE_ENCODE | 1u << STROBE_ROLE_TEXT_ENCODE | 1u << STROBE_ROLE_DATA | \
-		1u << STROBE_ROLE_EXPORT)
+		1u << STROBE_ROLE_EXPORT | 1u << STROBE_ROLE_PROFILER)
 
 /* The role of a number that was read from a file: one that is not known is an ordinary stage's. */
 static inline uint32_t sb_role_read(uint64_t number)

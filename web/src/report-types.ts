@@ -122,7 +122,7 @@ export type Stage = {
   code?: string; // the program's own number of the stage: "4c"
   parent?: string; // name of the stage it is inside
   parent_index?: number; // the same as an index of stages
-  role?: "generation" | "iteration" | "step" | "block" | "layer" | "import" | "load" | "compile" | "offload" | "warmup" | "forward" | "collective" | "denoise" | "vae_decode" | "vae_encode" | "text_encode" | "data" | "export"; // what it is; absent: an ordinary stage
+  role?: "generation" | "iteration" | "step" | "block" | "layer" | "import" | "load" | "compile" | "offload" | "warmup" | "forward" | "collective" | "denoise" | "vae_decode" | "vae_encode" | "text_encode" | "data" | "export" | "profiler"; // what it is; absent: an ordinary stage
   depth: number; // stages around it
   count: number; // outermost calls that began and ended in this part; mean, min, max, percentiles, std and last are of these
   recursive_count?: number; // calls inside a call of the same stage
@@ -246,7 +246,7 @@ export type SameName = {
 // How regular a loop is.
 export type Iterations = {
   name: string; // of the loop
-  role?: "generation" | "iteration" | "step" | "block" | "layer" | "import" | "load" | "compile" | "offload" | "warmup" | "forward" | "collective" | "denoise" | "vae_decode" | "vae_encode" | "text_encode" | "data" | "export"; // what one of them is
+  role?: "generation" | "iteration" | "step" | "block" | "layer" | "import" | "load" | "compile" | "offload" | "warmup" | "forward" | "collective" | "denoise" | "vae_decode" | "vae_encode" | "text_encode" | "data" | "export" | "profiler"; // what one of them is
   count: number; // iterations
   total_s?: number; // time of all of them
   mean_s?: number; // mean of one

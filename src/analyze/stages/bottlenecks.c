@@ -12,7 +12,14 @@
 /* What strobe itself takes inside the program: shown, but never the bottleneck. */
 static bool is_own(const struct sb_stage *s)
 {
-	return !strncmp(s->name, "strobe: ", 8);
+	return sb_role_work(s->name, s->role) == STROBE_ROLE_PROFILER;
+}
+
+/* What happens around the work. */
+static bool is_setup(enum strobe_role work)
+{
+	return work == STROBE_ROLE_IMPORT || work == STROBE_ROLE_LOAD || work == STROBE_ROLE_COMPILE ||
+	       work == STROBE_ROLE_PROFILER;
 }
 
 void sb_stages_tell_kinds(struct sb_model *model)
@@ -21,12 +28,10 @@ void sb_stages_tell_kinds(struct sb_model *model)
 
 	for (size_t i = 0; i < stages->stage_count; i++) {
 		struct sb_stage *s = &stages->stages[i];
-		enum strobe_role work = sb_role_work(s->name, s->role);
 
 		stages->on_main |= s->main_thread;
 		s->parent_name = s->parent >= 0 ? stages->stages[s->parent].name : NULL;
-		s->setup = work == STROBE_ROLE_IMPORT || work == STROBE_ROLE_LOAD ||
-			   work == STROBE_ROLE_COMPILE || is_own(s) ||
+		s->setup = is_setup(sb_role_work(s->name, s->role)) ||
 			   (s->parent >= 0 && stages->stages[s->parent].setup);
 	}
 	for (size_t i = 0; i < stages->stage_count; i++)
