@@ -35,7 +35,8 @@ static void names_of_stages_say_what_they_are_for(void **state)
 		{ "video_encode", 0, STROBE_ROLE_EXPORT },
 		{ "anything", STROBE_ROLE_LOAD, STROBE_ROLE_LOAD },
 		{ "vae_decode", STROBE_ROLE_OFFLOAD, STROBE_ROLE_OFFLOAD }, /* the role beats the name */
-		{ "strobe: memory snapshot", 0, STROBE_ROLE_PROFILER }, /* as it was recorded without a role */
+		{ "strobe: memory snapshot", 0,
+			STROBE_ROLE_PROFILER }, /* as it was recorded without a role */
 		{ "4c", STROBE_ROLE_VAE_DECODE, STROBE_ROLE_VAE_DECODE },
 		{ "anything", STROBE_ROLE_STEP, STROBE_ROLE_DENOISE },
 		{ "vae_decode", STROBE_ROLE_LAYER,
