@@ -50,6 +50,12 @@ test('a job of 1 024 ranks: who is late, lanes by node and rank, attempts, group
   await close();
 });
 
+test('1 024 ranks are no wider than a phone', async (browser) => {
+  const { page, close } = await open(browser, writePage('job-phone', { report: job(), kind: 'aggregate' }), { viewport: { width: 390, height: 844 } });
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+  await close();
+});
+
 test("a job's ranks are one timeline to zoom into", async (browser) => {
   const { page, seen, close } = await open(browser, writePage('job-zoom', { report: job(), kind: 'aggregate' }));
   await ready(page);

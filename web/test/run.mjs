@@ -506,6 +506,20 @@ test('print keeps the tables and drops the controls', async (browser) => {
   await close();
 });
 
+test('a run that was killed says so, and how', async (browser) => {
+  const killed = fixture();
+  killed.report.recording = { ...killed.report.recording, complete: false, dropped_count: 0 };
+  killed.report.session_info = { ...killed.report.session_info, outcome: 'killed by SIGKILL (out of memory)' };
+  const { page, close } = await open(browser, writePage('killed', killed));
+  await ready(page);
+  assert.equal(await page.locator('header .run-state.killed').innerText(), 'killed by SIGKILL (out of memory)');
+  await close();
+  const fine = await open(browser, basePath);
+  await ready(fine.page);
+  assert.equal(await fine.page.locator('header .run-state').count(), 0, 'one that ended well says nothing');
+  await fine.close();
+});
+
 test('an empty page says what it lacks', async (browser) => {
   const context = await browser.newContext();
   const page = await context.newPage();

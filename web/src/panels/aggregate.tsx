@@ -171,7 +171,7 @@ function HeatMap({ d }: { d: AggregateReport }) {
     <div class="heat" role="img" aria-label="time of each stage on each rank">
       <div class="row head">
         <span />
-        <div class="cells" style={{ gridTemplateColumns: `repeat(${columns}, 1fr)` }}>
+        <div class="cells" style={{ gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`, gap: columns > 64 ? '0' : undefined }}>
           {columns <= CELLS_MOST ? heat.ranks.map((r, i) => <i key={i}>{r}</i>) : heat.ranks.map((r, i) => i % Math.ceil(columns / 16) === 0 && <i key={i} style={{ gridColumn: `${i + 1} / span ${Math.min(Math.ceil(columns / 16), columns - i)}`, textAlign: 'left' }}>{r}</i>)}
         </div>
       </div>
@@ -184,7 +184,7 @@ function HeatMap({ d }: { d: AggregateReport }) {
             {columns > CELLS_MOST ? (
               <HeatCells values={s.total_s} middle={middle} isDark={isDark} words={(i) => cellWords(s.name, heat.ranks[i], s.total_s[i], middle)} />
             ) : (
-            <div class="cells" style={{ gridTemplateColumns: `repeat(${columns}, 1fr)` }}>
+            <div class="cells" style={{ gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`, gap: columns > 64 ? '0' : undefined }}>
               {s.total_s.map((v, i) => (
                 <i key={i} class={v === null ? 'none' : ''} style={v === null ? undefined : shade(v / middle)} title={cellWords(s.name, heat.ranks[i], v, middle)}>
                   {v !== null && columns <= 16 ? deviation(v / middle) : ''}

@@ -24,6 +24,15 @@ interface HeaderProps {
   onRun: (id: string) => void;
 }
 
+const wasKilled = (r: Report): boolean => r.recording?.complete === false && r.recording?.live !== true;
+
+// A run that did not end as it should says so beside its name, whatever the figures are about.
+function Ended({ r }: { r: Report }) {
+  const { outcome, exit_code_value: code } = r.session_info;
+  const words = wasKilled(r) ? (outcome ?? 'no orderly end') : code ? (outcome ?? `exit ${code}`) : '';
+  return words ? <span class="run-state killed" title="how the program ended">{clip(words, 40)}</span> : null;
+}
+
 export function Header({ page, liveState, comparison, onCompare, runs, onRun }: HeaderProps) {
   const r = page.report;
   const isDark = useStore(dark);
@@ -48,7 +57,7 @@ export function Header({ page, liveState, comparison, onCompare, runs, onRun }: 
         {tags.length > 5 && <li title={tags.slice(5).map(([k, v]) => `${k}: ${String(v)}`).join('\n')}>+{tags.length - 5}</li>}
       </ul>
       <span class="spring" />
-      {liveState && <span class={`run-state ${liveState}`}>{liveState === 'lost' ? 'server lost' : liveState}</span>}
+      {liveState ? <span class={`run-state ${liveState}`}>{liveState === 'lost' ? 'server lost' : liveState}</span> : <Ended r={r} />}
       {generations.length > 0 && (
         <label>
           <span class="quiet">Generation</span>
@@ -234,9 +243,9 @@ function recordingFigure(r: Report): Figure | null {
   const dropped = num(r.recording, 'dropped_count');
   const zones = num(r.recording, 'zones');
   if (zones === undefined) return null;
-  const killed = r.recording?.complete === false && r.recording?.live !== true;
+  const killed = wasKilled(r);
   const value = dropped ? `${grouped(dropped)} dropped` : killed ? 'no orderly end' : r.recording?.live === true ? 'live' : 'complete';
-  return { label: 'recording', value, note: `${grouped(zones)} zones`, bad: Boolean(dropped) || killed };
+  return { label: 'recording', value, note: (killed && r.session_info.outcome) || `${grouped(zones)} zones`, bad: Boolean(dropped) || killed };
 }
 
 export function Figures({ report }: { report: Report }) {
