@@ -32,7 +32,7 @@ test('the calls of a range are boxes as wide as they took, callers above', async
   await page.locator('#calls select').selectOption('wall');
   await page.fill('input.search', 'nor');
   assert.equal(await page.locator('.icicle .faded').count(), 2);
-  assert.match(plain(await page.locator('#calls .matches').innerText()), /1 boxes, 2 calls match “nor”/);
+  assert.match(plain(await page.locator('#calls .matches').innerText()), /1 boxes, 2 calls, 150.ms match “nor”/);
   await page.fill('input.search', '');
   // only the second step, in order of time: norm comes first
   await page.locator('#timeline-full canvas').focus();
