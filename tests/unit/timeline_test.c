@@ -69,6 +69,8 @@ static void lanes_are_threads_streams_steps_and_blocks(void **state)
 	sb_builder_end(main_thread, 9000, 0);
 	sb_builder_begin(loader, 100, sb_builder_name(b, "read", NULL));
 	sb_builder_end(loader, 5100, 0);
+	sb_builder_begin(loader, 6000, sb_builder_name(b, "cudaStreamSynchronize", NULL));
+	sb_builder_end(loader, 6100, 0);
 	sb_builder_gpu(b, &(struct sb_builder_gpu){ .name = sb_builder_name(b, "gemm", NULL),
 				  .kind = SB_GPU_KERNEL,
 				  .device = 1,
@@ -90,17 +92,18 @@ static void lanes_are_threads_streams_steps_and_blocks(void **state)
 	doc = timeline_of(&bytes);
 	root = sb_jsondom_root(doc);
 	assert_int_equal(sb_jsondom_int(sb_jsondom_get(root, "end_ns"), 0), 10000);
-	assert_int_equal(sb_jsondom_int(sb_jsondom_get(root, "zones"), 0), 7);
+	assert_int_equal(sb_jsondom_int(sb_jsondom_get(root, "zones"), 0), 8);
 	lane = lane_named(root, "thread", "main");
 	assert_non_null(lane);
 	assert_int_equal(entries_of(lane, 0), 1);
 	assert_int_equal(entries_of(lane, 1), 3);
-	assert_int_equal(entries_of(lane_named(root, "thread", "loader"), 0), 1);
+	assert_int_equal(entries_of(lane_named(root, "thread", "loader"), 0), 2);
 	assert_int_equal(entries_of(lane_named(root, "step", "Steps"), 0), 3);
 	lane = lane_named(root, "stream", "GPU 1 stream 7");
 	assert_int_equal(entries_of(lane, 0), 1);
 	assert_int_equal(entries_of(lane, 1), 1);
 	assert_null(lane_named(root, "block", NULL));
+	assert_int_equal(sb_jsondom_get(root, "wait_names")->size, 1);
 	assert_int_equal(sb_jsondom_get(root, "marks")->size, 1);
 	/* each step once on its thread, once on the steps' lane */
 	assert_int_equal(sb_jsondom_get(root, "details")->size, 6);

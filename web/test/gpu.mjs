@@ -198,6 +198,7 @@ test('calls that wait for the GPU have a lane', async (browser) => {
   const timeline = encodeTimeline({
     endNs: 100 * MS,
     names: ['main', 'cudaStreamSynchronize', 'aten::item', 'gemm'],
+    wait_names: [1],
     lanes: [
       { kind: 'thread', name: 'main', main: true, rows: [[zone(0, 0, 100)], [zone(2, 10, 40)], [zone(1, 20, 30)]] },
       { kind: 'stream', name: 'GPU 0 stream 7', device: 0, rows: [[zone(3, 10, 30)]] },

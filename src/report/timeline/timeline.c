@@ -141,6 +141,23 @@ static void write_names(struct sb_timeline *t, const uint32_t *order, uint32_t l
 	sb_json_array_end(j);
 }
 
+/* Names of calls that wait for the GPU: the page shows them once more, in a lane of their own. */
+static void write_waits(const struct sb_timeline *t, struct sb_json *j)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < t->run->name_count; i++) {
+		if (t->name_numbers[i] == UINT32_MAX || !sb_gpu_is_wait(t->run->names[i].text))
+			continue;
+		if (!any)
+			sb_json_array_begin(j, "wait_names");
+		any = true;
+		sb_json_uint(j, NULL, t->name_numbers[i]);
+	}
+	if (any)
+		sb_json_array_end(j);
+}
+
 static void write_kernel(const struct sb_timeline *t, uint32_t name, struct sb_json *j)
 {
 	struct sb_kernel_class class = sb_kernel_classify(t->run->names[name].text);
@@ -352,6 +369,7 @@ static int write_timeline(struct sb_timeline *t, struct sb_buf *out)
 	if (t->lane_count > lane_count)
 		sb_json_uint(&j, "lanes_left_out", t->lane_count - lane_count);
 	write_names(t, order, lane_count, &j);
+	write_waits(t, &j);
 	write_lanes(t, order, lane_count, &j, &body);
 	write_marks(t, &j);
 	write_details(t, &j);

@@ -80,6 +80,7 @@ interface Header {
   end_ns: number;
   folded_until_ns?: number;
   names: string[];
+  wait_names?: number[]; // of calls that wait for the GPU
   lanes: { kind: string; name: string; note?: string; overlap?: true; main?: boolean; device?: number; too_deep?: number; rows: RowHeader[] }[];
   marks?: [number, number][];
   details?: [number, number, number, Record<string, unknown>][];
@@ -230,7 +231,7 @@ export function decodeTimeline(blob: Uint8Array): Timeline {
   const streams = lanes.filter((l) => l.kind === 'stream');
   const windows = header.traced ? windowsOf(header.traced, streams.flatMap((l) => l.rows)) : null;
   for (const l of streams) l.traced = windows;
-  lanes.push(...busyLanes(lanes, windows), ...waitLanes(lanes, header.names));
+  lanes.push(...busyLanes(lanes, windows), ...waitLanes(lanes, header.wait_names));
   const details = new Map<string, Record<string, unknown>>();
   for (const [lane, row, start, attrs] of header.details ?? []) details.set(`${lane}.${row}.${start}`, attrs);
   return {
@@ -264,10 +265,8 @@ function busyLanes(lanes: Lane[], traced: Lane['traced']): Lane[] {
 }
 
 // Calls that wait for the GPU, of all threads: where Python stands still.
-const WAITS = /^(cuda|cu|hip)\w*Synchronize/;
-
-function waitLanes(lanes: Lane[], names: string[]): Lane[] {
-  const wanted = new Set(names.flatMap((n, i) => (WAITS.test(n) ? [i] : [])));
+function waitLanes(lanes: Lane[], names: number[] = []): Lane[] {
+  const wanted = new Set(names);
   const found: Row[] = [];
   for (const l of lanes) if (wanted.size && l.kind === 'thread') for (const r of l.rows) if (r.name.some((n) => wanted.has(n))) found.push(r);
   const calls = found.flatMap((r) => [...r.name.keys()].filter((i) => wanted.has(r.name[i])).map((i) => ({ start: r.start[i], end: r.end[i], name: r.name[i], count: r.count[i], busy: r.busy[i] })));
