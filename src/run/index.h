@@ -47,7 +47,7 @@ uint32_t sb_run_track_of(struct sb_run *run, uint32_t process, uint32_t tid, uin
 uint32_t sb_run_path_of(struct sb_run *run, uint32_t parent, uint32_t name);
 const struct sb_run_schema *sb_run_schema_of(const struct sb_run *run, uint32_t process, uint32_t schema);
 
-/* ---- run_scan.c, run_cut.c ---- */
+/* ---- scan.c, cut.c ---- */
 int sb_run_scan(struct sb_run *run, uint32_t process);
 /* Names threads of a process that have no name yet. After the scan. */
 int sb_run_thread_names(struct sb_run *run, uint32_t process);

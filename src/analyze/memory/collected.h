@@ -1,4 +1,4 @@
-/* What memory.c noted in the pass, for memory_stages.c and memory_timeline.c;
+/* What memory.c noted in the pass, for stages.c and timeline.c;
  * no other file includes it. */
 #ifndef SB_ANALYZE_MEMORY_COLLECTED_H
 #define SB_ANALYZE_MEMORY_COLLECTED_H

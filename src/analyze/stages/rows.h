@@ -1,5 +1,5 @@
 /* One row of the stages from the sums of its paths. Which paths make a row, and
- * where it is in the tree, is stage_tree.c's business. */
+ * where it is in the tree, is tree.c's business. */
 #ifndef SB_ANALYZE_STAGES_ROWS_H
 #define SB_ANALYZE_STAGES_ROWS_H
 

@@ -1,5 +1,5 @@
-/* Sums up the calls of every stage path. Rows are made in stage_tree.c
- * and stage_rows.c. */
+/* Sums up the calls of every stage path. Rows are made in tree.c
+ * and rows.c. */
 #include "analyze/stages/stages.h"
 
 #include "run/summed.h"

@@ -1,5 +1,5 @@
 /* The stage analysis, between its two halves: stages.c sums up calls by path
- * while the run streams past, stage_tree.c and stage_rows.c make the rows. */
+ * while the run streams past, tree.c and rows.c make the rows. */
 #ifndef SB_ANALYZE_STAGES_STAGES_H
 #define SB_ANALYZE_STAGES_STAGES_H
 

@@ -1,5 +1,5 @@
 /* From sums by path to the rows of the report: indexed names grouped, siblings
- * in order. What stands in a row is stage_rows.c's business. */
+ * in order. What stands in a row is rows.c's business. */
 #include "analyze/stages/rows.h"
 #include "analyze/stages/split.h"
 

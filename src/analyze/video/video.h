@@ -54,7 +54,7 @@ struct sb_video_generation {
 	bool open, cut; /* then frames and latent_frames are those it has counted, not those it was to make */
 };
 
-/* A stage that is for something (part.h), outermost of its kind. */
+/* A stage that is for something (base/role.h), outermost of its kind. */
 struct sb_video_stage {
 	int64_t begin_ns, end_ns;
 	int64_t frames; /* -1: none */
