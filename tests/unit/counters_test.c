@@ -268,6 +268,16 @@ static void peak_rates_are_found_by_whole_words(void **state)
 	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA A100-SXM4-80GB"), "tf32"), 156);
 	close_to(sb_peak_rate(sb_peak_rates_find("AMD Instinct MI300X OAM"), "bf16"), 1307.4);
 	assert_true(isnan(sb_peak_rate(sb_peak_rates_find("NVIDIA A100-SXM4-80GB"), "fp8")));
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA GB200"), "bf16"), 2500);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA GB300"), "fp4"), 15000);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA GeForce RTX 4060"), "bf16"), 30.2);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA GeForce RTX 4070 Ti"), "bf16"), 80.2);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA GeForce RTX 4070 Ti SUPER"), "bf16"), 88.2);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA GeForce RTX 4090 D"), "fp32"), 73.5);
+	close_to(sb_peak_rate(sb_peak_rates_find("NVIDIA GeForce RTX 5090"), "bf16"), 209.5);
+	assert_null(sb_peak_rates_find("NVIDIA GeForce RTX 4070 Laptop GPU"));
+	assert_null(sb_peak_rates_find("NVIDIA H100 80GB HBM3 MIG 1g.10gb"));
+	assert_null(sb_peak_rates_find("NVIDIA GeForce RTX 5090 D"));
 	assert_null(sb_peak_rates_find("Fake GPU 9000"));
 	assert_null(sb_peak_rates_find(NULL));
 }

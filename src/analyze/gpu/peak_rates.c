@@ -37,10 +37,22 @@ static bool has_words(const char *name, const char *words)
 	return true;
 }
 
+/* A part or a slower kind of the GPU whose name it bears: the rates are others. */
+static bool is_lesser(const char *name, const char *words)
+{
+	static const char *const lesser[] = { "Laptop", "Max-Q", "Mobile", "D", "MIG" };
+
+	for (size_t i = 0; i < sizeof lesser / sizeof *lesser; i++)
+		if (has_word(name, lesser[i], strlen(lesser[i])) &&
+			!has_word(words, lesser[i], strlen(lesser[i])))
+			return true;
+	return false;
+}
+
 const struct sb_peak_rates *sb_peak_rates_find(const char *gpu)
 {
 	for (size_t i = 0; gpu && i < sizeof table / sizeof table[0]; i++)
-		if (has_words(gpu, table[i].words))
+		if (has_words(gpu, table[i].words) && !is_lesser(gpu, table[i].words))
 			return &table[i];
 	return NULL;
 }
