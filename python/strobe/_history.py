@@ -16,6 +16,7 @@ RISEN = 1.01     # a peak is worth another snapshot
 CONVERT_S = 300  # at most
 STACK_S = 4e-6   # what one takes
 SHARE = 0.03     # of a model's time that stacks may take
+MB = 1 << 20
 LEARNED = 6      # calls after which a model's rate is known
 
 _wanted = 0
@@ -141,8 +142,8 @@ def finish():
     if path is None:
         return
     try:
-        for row in _lines(path):
-            native.event("strobe.memory_held", **row)
+        for name, facts in _found(path):
+            native.event(name, **facts)
         if _keep:
             os.replace(path, os.path.join(os.path.dirname(path), "memory.pickle"))
     except Exception:
@@ -152,7 +153,8 @@ def finish():
             os.unlink(path)
 
 
-def _lines(path):
+def _found(path):
+    """(name, facts) of events: lines that held memory at the peak, and what the largest of them held over time."""
     import json
     import subprocess
 
@@ -160,20 +162,43 @@ def _lines(path):
     tool = _tool.path()
     if tool is None:
         native.missing("who held memory at the peak", "the strobe command is not installed, which reads the snapshot", "")
-        return []
+        return
     made = subprocess.run([tool, "report", path, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=CONVERT_S)
-    return [_facts(row) for row in json.loads(made.stdout)["memory"].get("lines", [])]
+    report = json.loads(made.stdout)
+    begin_us = _unix_us(report["session_info"]["start_time"])
+    for row in report["memory"].get("lines", []):
+        yield "strobe.memory_held", _facts(row, begin_us)
+    for picture in report.get("memory_over_time", []):
+        if picture.get("by_line"):
+            yield from _moments(picture, begin_us)
 
 
-def _facts(row):
+def _unix_us(text):
+    import datetime
+    return round(datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1e6)
+
+
+def _facts(row, begin_us):
     facts = {"set": os.getpid(), "device": row["device_index"]}
     for key in ("peak", "end"):
-        facts[key + "_bytes"] = int(row[key + "_mb"] * 1048576)
+        facts[key + "_bytes"] = int(row[key + "_mb"] * MB)
         facts[key + "_count"] = row[key + "_count"]
     facts.update((key, row[key]) for key in ("function", "file", "line", "stack") if key in row)
     if row.get("by_size"):
         facts["by_size"] = 1
+    if "allocated_s" in row:
+        facts["allocated_unix_us"] = begin_us + round(row["allocated_s"] * 1e6)
     return facts
+
+
+def _moments(picture, begin_us):
+    """The largest line is the last layer, all other lines are the first one."""
+    held = [layer["held_mb"] for layer in reversed(picture["layers"])]
+    for index, t_s in enumerate(picture["t_s"]):
+        facts = {"set": os.getpid(), "device": picture["device_index"], "unix_us": begin_us + round(t_s * 1e6),
+                 "all": int(sum(layer[index] for layer in held) * MB)}
+        facts.update(("line%d" % number, int(layer[index] * MB)) for number, layer in enumerate(held[:-1]))
+        yield "strobe.memory_moment", facts
 
 
 def forget():

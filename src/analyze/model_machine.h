@@ -108,6 +108,8 @@ struct sb_memory_panel {
 		int64_t line, peak_count, end_count;
 		double peak_bytes, end_bytes; /* alive at the peak; when the snapshot was taken */
 		bool by_size;
+		double allocated_s; /* its last allocation before the peak; NAN: before the history */
+		const char *stage; /* that was open then; NULL: none, not known */
 	} * lines;
 	size_t line_count; /* by device, largest at the peak first */
 	struct sb_growth *growth;

@@ -10,6 +10,8 @@ static SB_FIELDS(layer, sb_memory_layer, "MemoryLayer", "One part of memory over
 
 static const struct sb_field sb_memory_picture_fields_rows[] = {
 	SB_FIELD(sb_memory_picture, device, "device_index", SB_KNOWN, "which GPU; absent: the host"),
+	SB_FIELD(sb_memory_picture, by_line, "by_line", SB_SET,
+		"layers are lines of the program, from the allocator's history; absent: components"),
 	SB_FIELD(sb_memory_picture, peak, "peak_index", SB_ALWAYS,
 		"the moment at which the layers are highest, from 0"),
 	SB_FIELD_ARRAY(sb_memory_picture, t_s, count, "t_s", SB_ALWAYS,

@@ -4,6 +4,7 @@
 
 #include "stats/fields.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sb_memory_pictures_panel {
@@ -19,6 +20,7 @@ struct sb_memory_pictures_panel {
 		} * layers; /* from the bottom: what stays, then what comes and goes */
 		size_t layer_count;
 		int64_t peak; /* the moment at which they are highest, from 0 */
+		bool by_line; /* layers are lines of the program, and none of them */
 	} * all;
 	size_t count;
 };

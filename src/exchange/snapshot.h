@@ -11,6 +11,8 @@
 
 #define SB_SNAPSHOT_FRAMES 8 /* of a stack that are shown */
 #define SB_SNAPSHOT_BINS 4096
+#define SB_SNAPSHOT_LAYERS 10 /* lines that are followed over time */
+#define SB_SNAPSHOT_PARTS 200 /* of a history, for that */
 #define SB_SNAPSHOT_FAILURES 64 /* out of memory, listed */
 
 enum sb_snapshot_kind {
@@ -47,6 +49,16 @@ struct sb_snapshot_line {
 	int64_t peak, peak_count; /* the same at the peak, where it has changed since */
 	uint64_t saved; /* the peak of which it was saved */
 	bool by_size; /* some had no stack: their size is that of others of this line */
+	int64_t last_us,
+		peak_us; /* its last allocation; the last one before the peak. 0: before the history */
+	int64_t old; /* bytes that were there before the history, and still are */
+	uint32_t mark; /* its last one in marks, from 1; 0: none */
+};
+
+/* What a line had when a part of the history ended in which it changed. */
+struct sb_snapshot_mark {
+	uint32_t line, part;
+	int64_t bytes;
 };
 
 struct sb_snapshot_block { /* allocated when the snapshot was taken */
@@ -79,8 +91,15 @@ enum sb_snapshot_action {
 /* What a line held, as it goes into the recording. */
 struct sb_snapshot_held {
 	uint32_t frame, stack;
-	int64_t peak, peak_count, end, end_count;
+	int64_t peak, peak_count, end, end_count, peak_us;
+	uint32_t line; /* in lines */
 	bool by_size;
+};
+
+/* What the largest lines held when each part of the history ended, and at its peak. */
+struct sb_snapshot_moment {
+	int64_t time_us, all;
+	int64_t held[SB_SNAPSHOT_LAYERS];
 };
 
 struct sb_snapshot_device {
@@ -93,6 +112,7 @@ struct sb_snapshot_device {
 	uint32_t bin_count;
 	uint64_t stride; /* entries of a bin */
 	struct sb_vec held; /* struct sb_snapshot_held, largest at the peak first */
+	struct sb_vec moments; /* struct sb_snapshot_moment; held: the first SB_SNAPSHOT_LAYERS of them */
 };
 
 struct sb_snapshot_failure {
@@ -114,6 +134,12 @@ struct sb_snapshot {
 	uint64_t peak_number;
 	int64_t sum, reserved_sum, before,
 		before_count; /* of the open device; before: freed, never seen allocated */
+	struct sb_vec marks; /* struct sb_snapshot_mark: of the open device, ascending */
+	struct {
+		int64_t time_us, all;
+	} parts[SB_SNAPSHOT_PARTS];
+	uint32_t part_count;
+	uint64_t part_stride; /* entries of a part */
 	bool failed; /* memory is out */
 };
 
@@ -144,6 +170,12 @@ bool sb_snapshot_live_add(
 bool sb_snapshot_live_take(struct sb_snapshot_live *l, uint64_t address, struct sb_snapshot_alloc *out);
 bool sb_snapshot_live_has(const struct sb_snapshot_live *l, uint64_t address);
 void sb_snapshot_live_clear(struct sb_snapshot_live *l);
+
+/* ---- snapshot_layers.c: lines over time, of the open device ---- */
+void sb_snapshot_layers_begin(struct sb_snapshot *s); /* an entry of a history comes */
+void sb_snapshot_layers_change(struct sb_snapshot *s, uint32_t line); /* its bytes have changed */
+void sb_snapshot_layers_end(struct sb_snapshot *s, const struct sb_snapshot_device *d); /* of the entry */
+void sb_snapshot_layers_close(struct sb_snapshot *s, struct sb_snapshot_device *d); /* its lines are listed */
 
 /* ---- snapshot_write.c ---- */
 int sb_snapshot_write(struct sb_snapshot *s, const char *path, const char *strobe_path,

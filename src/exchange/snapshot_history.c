@@ -30,6 +30,7 @@ void sb_snapshot_done(struct sb_snapshot *s)
 	for (size_t i = 0; i < s->devices.count; i++) {
 		free(devices[i].bins);
 		sb_vec_done(&devices[i].held);
+		sb_vec_done(&devices[i].moments);
 	}
 	sb_vec_done(&s->devices);
 	sb_vec_done(&s->frames);
@@ -37,6 +38,7 @@ void sb_snapshot_done(struct sb_snapshot *s)
 	sb_vec_done(&s->lines);
 	sb_vec_done(&s->blocks);
 	sb_vec_done(&s->failures);
+	sb_vec_done(&s->marks);
 	sb_map_done(&s->frame_index);
 	sb_map_done(&s->stack_index);
 	sb_map_done(&s->line_index);
@@ -248,10 +250,12 @@ static void change(struct sb_snapshot *s, uint32_t number, int64_t bytes)
 		line->saved = s->peak_number;
 		line->peak = line->live;
 		line->peak_count = line->live_count;
+		line->peak_us = line->last_us;
 	}
 	line->live += bytes;
 	line->live_count += bytes > 0 ? 1 : -1;
 	s->sum += bytes;
+	sb_snapshot_layers_change(s, number);
 }
 
 /* The stack of an allocation. Histories leave stacks out where they cost too much: then what allocated that much last. */
@@ -285,6 +289,7 @@ static void see_alloc(struct sb_snapshot *s, struct sb_snapshot_device *d, const
 	change(s, a.line, a.size);
 	line = &((struct sb_snapshot_line *)s->lines.items)[a.line];
 	line->by_size |= stack != e->stack;
+	line->last_us = d->last_us;
 	if (a.size > line->largest) {
 		line->largest = a.size;
 		line->stack = a.stack;
@@ -331,6 +336,7 @@ void sb_snapshot_entry_add(struct sb_snapshot *s, const struct sb_snapshot_entry
 		d->first_us = d->peak_us = e->time_us >= 0 ? e->time_us : 0;
 	/* Without times an entry takes a microsecond; a clock that was set back stands. */
 	d->last_us = e->time_us < 0 ? (int64_t)d->entries : e->time_us > d->last_us ? e->time_us : d->last_us;
+	sb_snapshot_layers_begin(s);
 	switch (e->action) {
 	case SB_SNAPSHOT_ALLOC: see_alloc(s, d, e); break;
 	case SB_SNAPSHOT_FREE: see_free(s, e); break;
@@ -340,6 +346,7 @@ void sb_snapshot_entry_add(struct sb_snapshot *s, const struct sb_snapshot_entry
 	default: break;
 	}
 	put_bin(s, d);
+	sb_snapshot_layers_end(s, d);
 	d->entries++;
 }
 
@@ -369,6 +376,7 @@ static int64_t add_old_blocks(struct sb_snapshot *s, const struct sb_snapshot_de
 				 .items)[((struct sb_snapshot_stack *)s->stacks.items)[b->stack].line];
 		line->live += b->size;
 		line->live_count++;
+		line->old += b->size;
 		line->peak += b->size;
 		line->peak_count++;
 		if (b->size > line->largest) {
@@ -388,7 +396,9 @@ static void settle_peaks(struct sb_snapshot *s)
 		if (lines[i].saved != s->peak_number) {
 			lines[i].peak = lines[i].live;
 			lines[i].peak_count = lines[i].live_count;
+			lines[i].peak_us = lines[i].last_us;
 		}
+	lines[BEFORE].old += s->before;
 	lines[BEFORE].peak += s->before;
 	lines[BEFORE].peak_count += s->before_count;
 	lines[BEFORE].live += s->before;
@@ -406,8 +416,8 @@ static void list_held(struct sb_snapshot *s, struct sb_snapshot_device *d)
 
 		if (held)
 			*held = (struct sb_snapshot_held){ lines[i].frame, lines[i].stack, lines[i].peak,
-				lines[i].peak_count, lines[i].live, lines[i].live_count, lines[i].by_size };
-		lines[i] = (struct sb_snapshot_line){ .frame = lines[i].frame };
+				lines[i].peak_count, lines[i].live, lines[i].live_count, lines[i].peak_us,
+				(uint32_t)i, lines[i].by_size };
 	}
 	if (d->held.count)
 		qsort(d->held.items, d->held.count, sizeof(struct sb_snapshot_held), by_peak);
@@ -423,6 +433,15 @@ static void list_held(struct sb_snapshot *s, struct sb_snapshot_device *d)
 		all[HELD_MOST - 1] = rest;
 		d->held.count = HELD_MOST;
 	}
+}
+
+/* The next device begins with none. */
+static void forget_lines(struct sb_snapshot *s)
+{
+	struct sb_snapshot_line *lines = s->lines.items;
+
+	for (size_t i = 0; i < s->lines.count; i++)
+		lines[i] = (struct sb_snapshot_line){ .frame = lines[i].frame };
 }
 
 static void close_failures(struct sb_snapshot *s, const struct sb_snapshot_device *d)
@@ -452,6 +471,8 @@ void sb_snapshot_close_device(struct sb_snapshot *s)
 			d->reserved_most = d->bins[i].reserved + d->reserved_base;
 	close_failures(s, d);
 	list_held(s, d);
+	sb_snapshot_layers_close(s, d);
+	forget_lines(s);
 	sb_snapshot_live_clear(s->live);
 	sb_map_clear(&s->stack_of_size);
 	s->sum = s->reserved_sum = s->before = s->before_count = 0;

@@ -127,9 +127,30 @@ static void put_held(struct writing *w, const struct sb_snapshot_device *d, stru
 		add_int(&a, "end_count", all[i].end_count > 0 ? all[i].end_count : 0);
 		if (all[i].by_size)
 			add_int(&a, "by_size", 1);
+		if (all[i].peak_us > 0)
+			add_int(&a, "allocated_ns", (int64_t)since_start(w, all[i].peak_us));
 		add_place(&a, w->s, all[i].frame, all[i].stack, buf);
 		sb_builder_event(
 			w->builder, since_start(w, d->peak_us), SB_EVENT_MEMORY_HELD, 0, a.all, a.count);
+	}
+}
+
+/* What the largest lines held, over time; the rest of what was allocated is in "all". */
+static void put_moments(struct writing *w, const struct sb_snapshot_device *d)
+{
+	static const char *const keys[SB_SNAPSHOT_LAYERS] = { "line0", "line1", "line2", "line3", "line4",
+		"line5", "line6", "line7", "line8", "line9" };
+	const struct sb_snapshot_moment *all = d->moments.items;
+
+	for (size_t i = 0; i < d->moments.count; i++) {
+		struct attrs a = { .count = 0 };
+
+		add_int(&a, "device", d->device);
+		add_int(&a, "all", all[i].all);
+		for (size_t k = 0; k < SB_SNAPSHOT_LAYERS && k < d->held.count; k++)
+			add_int(&a, keys[k], all[i].held[k]);
+		sb_builder_event(w->builder, since_start(w, all[i].time_us), SB_EVENT_MEMORY_MOMENT, 0, a.all,
+			a.count);
 	}
 }
 
@@ -208,6 +229,7 @@ int sb_snapshot_write(struct sb_snapshot *s, const char *path, const char *strob
 		put_samples(&w, &devices[i]);
 		put_snapshots(&w, &devices[i]);
 		put_held(&w, &devices[i], &buf);
+		put_moments(&w, &devices[i]);
 	}
 	put_failures(&w, &buf);
 	put_notes(&w, entries);

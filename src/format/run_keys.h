@@ -45,6 +45,7 @@
 /* an event: what a line of the program held on a device. device, peak_bytes, peak_count, end_bytes, end_count, function, file,
  * line, stack; without a file: allocated before the history */
 #define SB_EVENT_MEMORY_HELD "strobe.memory_held"
+#define SB_EVENT_MEMORY_MOMENT "strobe.memory_moment" /* what the first ten of those lines held at a time */
 
 /* an event: a part of what a device's memory held. at, component, bytes, dtype, device */
 #define SB_EVENT_RESIDENT "strobe.resident"

@@ -36,6 +36,30 @@ def test_the_peak_is_what_the_history_says(strobe, protocol):
         assert held(report, device) == truth[device]["by_line"]
 
 
+@pytest.mark.parametrize("entries", [30, 3000, 40000])
+def test_lines_over_time_are_what_the_history_says(strobe, entries):
+    snapshot, truth = make_snapshot.make(entries=entries)
+    report = strobe.report(strobe.imported(strobe.write("s.pickle", pickle.dumps(snapshot))))
+    picture, = report["memory_over_time"]
+    assert picture["by_line"] and 20 <= len(picture["t_s"]) <= 201
+    peak, last = picture["peak_index"], len(picture["t_s"]) - 1
+    by_layer = {layer["component"]: layer["held_mb"] for layer in picture["layers"]}
+    lines = {int(name[len("model.py:"):-len(" forward")]): held for name, held in by_layer.items() if name != "other lines"}
+    largest = sorted(truth[0]["by_line"], key=truth[0]["by_line"].get)[-10:]
+    assert {line: lines[line][peak] * MB for line in largest} == {line: truth[0]["by_line"][line] for line in largest}
+    assert sum(held[peak] for held in by_layer.values()) * MB == truth[0]["peak"]
+    assert sum(held[last] for held in by_layer.values()) * MB == truth[0]["end"]
+    if entries < 100:  # every moment
+        live, at = {}, {round(t * 1e6) for t in picture["t_s"]}
+        begin = snapshot["device_traces"][0][0]["time_us"]
+        for entry in snapshot["device_traces"][0]:
+            live.update({entry["addr"]: entry["size"]} if entry["action"] == "alloc" else {})
+            live.pop(entry["addr"], None) if entry["action"] == "free_completed" else None
+            if entry["time_us"] - begin in at:
+                index = [round(t * 1e6) for t in picture["t_s"]].index(entry["time_us"] - begin)
+                assert sum(held[index] for held in by_layer.values()) * MB == sum(live.values())
+
+
 @pytest.mark.parametrize("ring", [1, 100, 700, 2000])
 def test_a_history_that_begins_in_the_middle(strobe, ring):
     """What was allocated before it and never freed has its line from the segments; what was freed since has none."""

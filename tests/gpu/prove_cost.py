@@ -229,9 +229,9 @@ def memory_overhead():
         model = make()
         denoise(model, 6)
         native.readings_install(counted)
-        b = Bench(torch, model, 80)  # long enough for a reading in each
+        b = Bench(torch, model, 60)  # long enough for a reading in each
         b.rounds({"without": (without, ()), "null": (nullcontext, ()), "history": (as_asked, ()), "all stacks": (on, ()),
-                  "no stacks": (partial(on, None), ())}, 8)
+                  "no stacks": (partial(on, None), ())}, 5)
         stacks = "1 of %d" % _history._calls["DiT"].every
         t = time.perf_counter()
         with as_asked():

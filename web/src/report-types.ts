@@ -700,6 +700,8 @@ export type MemoryLine = {
   peak_count: number; // allocations that were
   end_mb: number; // alive when the snapshot was taken
   end_count: number; // allocations that were
+  allocated_s?: number; // when it allocated last before the peak; absent: before the history
+  stage?: string; // that was open then
   by_size?: true; // some of them have no stack: their size is that of others of this line
   stack?: string; // of its largest allocation, innermost first
 };
@@ -819,6 +821,7 @@ export type ResidencyMoment = {
 // What memory of a device, or of the host, held over time.
 export type MemoryPicture = {
   device_index?: number; // which GPU; absent: the host
+  by_line?: true; // layers are lines of the program, from the allocator's history; absent: components
   peak_index: number; // the moment at which the layers are highest, from 0
   t_s: (number | null)[]; // moments; of those that lie close together the highest
   stages: string[]; // the innermost stage that was open at each moment; empty: none

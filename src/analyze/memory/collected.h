@@ -20,13 +20,14 @@ struct sb_memory_collected {
 	int64_t snapshot_total;
 	struct sb_open_stages stages;
 	struct sb_vec held; /* lines.c's */
+	struct sb_vec moments; /* line_layers.c's */
 	struct sb_model *model;
 	struct allocator {
 		uint32_t name;
 		int64_t allocs, frees, allocated, freed, live, peak;
 	} * allocators;
 	size_t allocator_count;
-	bool sampled; /* the run has memory samples */
+	bool sampled; /* the run has memory samples, or lines that held it */
 	bool failed;
 };
 
@@ -46,6 +47,17 @@ void sb_memory_stages_fill(struct sb_memory_collected *m, struct sb_model *model
 /* What lines of the program held at the peak, from snapshots of an allocator. */
 void sb_memory_lines_see(struct sb_memory_collected *m, struct sb_model *model, const struct sb_event *e);
 void sb_memory_lines_fill(struct sb_memory_collected *m, struct sb_model *model);
+/* The same lines over time. The rows of a snapshot that counts, and which it is: set, process, device. */
+struct sb_memory_snapshot_of {
+	int64_t set, device; /* set -1: the recording has one of it */
+	uint32_t process;
+};
+void sb_memory_layers_see(struct sb_memory_collected *m, const struct sb_event *e);
+void sb_memory_layers_fill(struct sb_memory_collected *m, struct sb_model *model,
+	const struct sb_memory_snapshot_of *of, const struct sb_memory_line *rows, size_t count);
+/* When an event's attribute says something was, on the run's axis: nanoseconds of it, or microseconds of the time of day. */
+bool sb_memory_event_time(const struct sb_run *run, const struct sb_event *e, const char *ns_key,
+	const char *unix_us_key, int64_t *out_ns);
 /* The host's peaks; VRAM, RAM, swap and page cache side by side. */
 void sb_memory_timeline_fill(struct sb_memory_collected *m, struct sb_model *model);
 

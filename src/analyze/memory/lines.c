@@ -8,9 +8,11 @@
 #include <string.h>
 
 #define LINES_MOST 20000u
+#define STAGES_FOUND 200u /* of the largest lines */
 
 struct held {
 	int64_t t_ns;
+	int64_t set; /* -1: it has none */
 	uint32_t process;
 	struct sb_memory_line row;
 };
@@ -37,8 +39,38 @@ static const char *text_attr(struct sb_model *model, const struct sb_event *e, c
 	return a && a->type == STROBE_TYPE_STRING ? sb_model_text(model, a->s) : NULL;
 }
 
+bool sb_memory_event_time(const struct sb_run *run, const struct sb_event *e, const char *ns_key,
+	const char *unix_us_key, int64_t *out_ns)
+{
+	const struct sb_run_attr *ns = attr(e, ns_key), *unix_us = attr(e, unix_us_key);
+
+	if (ns && ns->type == STROBE_TYPE_INT && ns->i >= 0)
+		*out_ns = ns->i;
+	else if (unix_us && unix_us->type == STROBE_TYPE_INT && unix_us->i > 0 &&
+		 unix_us->i < INT64_MAX / 1000)
+		*out_ns = (int64_t)((uint64_t)unix_us->i * 1000 - run->start_real_ns);
+	else
+		return false;
+	return *out_ns >= 0 && *out_ns <= run->wall_ns;
+}
+
+/* The stages open then; those of the lines come in no order. */
+static void find_stages(
+	struct sb_memory_collected *m, struct sb_model *model, struct sb_memory_line *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		int64_t t_ns = isnan(rows[i].allocated_s) ? -1 : (int64_t)(rows[i].allocated_s * 1e9);
+		const struct sb_open_stage *stage = NULL;
+
+		if (t_ns >= 0)
+			sb_open_stages_at(&m->stages, &t_ns, 1, &stage);
+		rows[i].stage = stage ? sb_model_text(model, sb_open_stage_name(m, stage)) : NULL;
+	}
+}
+
 void sb_memory_lines_see(struct sb_memory_collected *m, struct sb_model *model, const struct sb_event *e)
 {
+	int64_t allocated_ns = 0;
 	struct held *h;
 
 	if (strcmp(m->run->names[e->name].text, SB_EVENT_MEMORY_HELD) || m->held.count == LINES_MOST)
@@ -49,7 +81,8 @@ void sb_memory_lines_see(struct sb_memory_collected *m, struct sb_model *model, 
 		return;
 	}
 	/* Those of one snapshot have its number, or the time of its peak. */
-	*h = (struct held){ attr(e, "set") ? int_attr(e, "set") : e->t_ns, e->process,
+	*h = (struct held){ attr(e, "set") ? int_attr(e, "set") : e->t_ns,
+		attr(e, "set") ? int_attr(e, "set") : -1, e->process,
 		{ .device = int_attr(e, "device"),
 			.file = text_attr(model, e, "file"),
 			.line = int_attr(e, "line"),
@@ -59,7 +92,10 @@ void sb_memory_lines_see(struct sb_memory_collected *m, struct sb_model *model, 
 			.peak_count = int_attr(e, "peak_count"),
 			.end_bytes = (double)int_attr(e, "end_bytes"),
 			.end_count = int_attr(e, "end_count"),
-			.by_size = int_attr(e, "by_size") } };
+			.by_size = int_attr(e, "by_size"),
+			.allocated_s = NAN } };
+	if (sb_memory_event_time(m->run, e, "allocated_ns", "allocated_unix_us", &allocated_ns))
+		h->row.allocated_s = (double)allocated_ns / 1e9;
 }
 
 static int by_snapshot(const void *a, const void *b)
@@ -78,6 +114,20 @@ static int by_snapshot(const void *a, const void *b)
 static bool together(const struct held *a, const struct held *b)
 {
 	return a->row.device == b->row.device && a->process == b->process && a->t_ns == b->t_ns;
+}
+
+static void add_snapshot(
+	struct sb_memory_collected *m, struct sb_model *model, const struct held *held, size_t count)
+{
+	struct sb_memory_panel *panel = &model->memory;
+	struct sb_memory_line *rows = panel->lines + panel->line_count;
+	struct sb_memory_snapshot_of of = { held->set, held->row.device, held->process };
+
+	for (size_t i = 0; i < count; i++)
+		rows[i] = held[i].row;
+	panel->line_count += count;
+	find_stages(m, model, rows, count < STAGES_FOUND ? count : STAGES_FOUND);
+	sb_memory_layers_fill(m, model, &of, rows, count);
 }
 
 void sb_memory_lines_fill(struct sb_memory_collected *m, struct sb_model *model)
@@ -103,8 +153,7 @@ void sb_memory_lines_fill(struct sb_memory_collected *m, struct sb_model *model)
 		}
 		if (end < count && all[end].row.device == all[i].row.device)
 			continue;
-		for (size_t k = best; k < best_end; k++)
-			panel->lines[panel->line_count++] = all[k].row;
+		add_snapshot(m, model, &all[best], best_end - best);
 		most = -1;
 	}
 }

@@ -98,6 +98,8 @@ static void see_event(void *self, const struct sb_event *e)
 		see_alloc(m, e);
 	else
 		sb_memory_lines_see(m, m->model, e);
+	if (e->kind == SB_EVENT_EVENT)
+		sb_memory_layers_see(m, e);
 }
 
 /* KEEP records come before zones: by now it is known whether they matter. */
@@ -124,6 +126,8 @@ static int begin(struct sb_run *run, struct sb_model *model, struct sb_visitor *
 		return sb_fail(STROBE_ENOMEM, "no memory to analyse memory");
 	for (uint32_t i = 0; i < run->schema_count; i++)
 		m->sampled |= strcmp(run->schemas[i].source, "gpu") == 0;
+	for (uint32_t i = 0; i < run->name_count; i++)
+		m->sampled |= strcmp(run->names[i].text, SB_EVENT_MEMORY_HELD) == 0;
 	v->kinds = 1u << SB_EVENT_SNAPSHOT | 1u << SB_EVENT_ALLOC | 1u << SB_EVENT_DIGEST_SUM |
 		   1u << SB_EVENT_EVENT;
 	v->roles = SB_STAGE_ROLES | 1u << STROBE_ROLE_LOAD | 1u << STROBE_ROLE_COMPILE |
@@ -275,6 +279,7 @@ static void done(void *self)
 		return;
 	sb_vec_done(&m->snapshots);
 	sb_vec_done(&m->held);
+	sb_vec_done(&m->moments);
 	sb_open_stages_done(&m->stages);
 	free(m->allocators);
 	free(m);

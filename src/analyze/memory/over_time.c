@@ -294,9 +294,12 @@ bool sb_residency_over_time(struct sb_residency_collected *c)
 {
 	struct sb_model *m = c->model;
 	struct drawing *d = calloc(1, sizeof *d);
+	struct sb_memory_pictures_panel by_line = m->memory_pictures; /* they come last */
 	bool drawn;
 
-	m->memory_pictures.all = sb_model_alloc(m, (m->series_count + 1) * sizeof *m->memory_pictures.all);
+	m->memory_pictures.count = 0;
+	m->memory_pictures.all = sb_model_alloc(
+		m, (m->series_count + 1 + by_line.count) * sizeof *m->memory_pictures.all);
 	if (d)
 		*d = (struct drawing){ .c = c, .row_most = WEIGHTS_MOST + 8 };
 	if (d)
@@ -306,6 +309,8 @@ bool sb_residency_over_time(struct sb_residency_collected *c)
 		if (is_used_gpu(&m->series[i]))
 			drawn = draw(d, m->series[i].device, &m->series[i]);
 	drawn = drawn && draw(d, -1, sb_model_series(m, "process", -2));
+	for (size_t i = 0; drawn && i < by_line.count; i++)
+		m->memory_pictures.all[m->memory_pictures.count++] = by_line.all[i];
 	if (d)
 		free(d->rows);
 	free(d);

@@ -94,6 +94,10 @@ static void lines_text(const struct sb_memory_panel *m, struct sb_buf *out)
 		mb(out, 11, l->end_bytes);
 		sb_buf_puts(out, "  ");
 		line_name(l, out);
+		if (l->stage) {
+			sb_buf_puts(out, ", in ");
+			sb_text_name(out, l->stage, 30);
+		}
 		sb_buf_putc(out, '\n');
 	}
 	if (m->line_count > LINES_SHOWN)

@@ -57,7 +57,7 @@ static void put_picture(const struct sb_memory_picture *p, struct sb_buf *out)
 		sb_buf_printf(out, "GPU %lld", (long long)p->device);
 	else
 		sb_buf_puts(out, "host");
-	sb_buf_printf(out, ", highest at %.2f s", p->t_s[p->peak]);
+	sb_buf_printf(out, "%s, highest at %.2f s", p->by_line ? " by line" : "", p->t_s[p->peak]);
 	if (*p->stages[p->peak]) {
 		sb_buf_puts(out, " in ");
 		sb_text_name(out, p->stages[p->peak], 40);
